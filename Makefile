@@ -1,0 +1,179 @@
+# Plenum: make [CONFIG=release|debug|asan|tsan] [CC=gcc|clang]
+#   make         build the four programs into build/$(CONFIG)/
+#   make demo    install what is missing, build, run a server and a client on the playground
+#   make test    install what is missing, build and run all tests
+#   make check-asan, check-tsan    the same tests under the sanitizers
+#   make bench   plenum-bench        make fuzz   60 s of each fuzz target
+#   make lint    formatting, static analysis, include directions
+#   make install PREFIX=/usr/local DESTDIR=
+CONFIG ?= release
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CXX := $(if $(findstring clang,$(CC)),clang++,g++)
+PREFIX ?= /usr/local
+DESTDIR ?=
+# Instruction set of the build. Results do not depend on it (no FMA contraction); speed does.
+ARCH ?= $(if $(shell grep -m1 -o avx2 /proc/cpuinfo 2>/dev/null),x86-64-v3,$(if $(filter x86_64,$(shell uname -m)),x86-64,native))
+B ?= build/$(CONFIG)
+GEN := build/gen
+VERSION := 0.1.0
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+# ---- packages -------------------------------------------------------------------------------
+PACKAGES := gcc g++ make pkg-config libuv1-dev libenet-dev flatbuffers-compiler libflatbuffers-dev \
+	libsdl2-dev libepoxy-dev libcmocka-dev libsodium-dev libzstd-dev libxxhash-dev libinih-dev \
+	libmicrohttpd-dev libimgui-dev libpng-dev libgl1-mesa-dri libegl1 libgl1
+TEST_PACKAGES := xvfb xauth python3 clang libclang-rt-14-dev curl
+LINT_PACKAGES := clang-format cppcheck python3
+APT := $(if $(filter 0,$(shell id -u)),,sudo )apt-get
+# Asks dpkg first, so that nothing is fetched (and no sudo asked) where all is there.
+define install_packages
+@missing=""; for p in $(1); do \
+	dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+if [ -n "$$missing" ]; then echo "installing:$$missing"; \
+	$(APT) update -qq && DEBIAN_FRONTEND=noninteractive $(APT) install -y -qq --no-install-recommends $$missing >/dev/null \
+	|| { echo "could not install$$missing: install them by hand and try again" >&2; exit 1; }; fi
+endef
+
+# ---- flags ----------------------------------------------------------------------------------
+# Determinism: no contraction, no fast-math (architecture.md).
+OPT_release := -O3 -g
+OPT_debug := -O1 -g -DPL_VALIDATE
+OPT_asan := -O1 -g -DPL_VALIDATE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+OPT_tsan := -O1 -g -fsanitize=thread
+OPT := $(OPT_$(CONFIG)) $(EXTRA)
+WARN := -Wall -Wextra -Werror -Wshadow
+CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE -DPLENUM_VERSION='"$(VERSION)"' -DPLENUM_DATADIR='"$(PREFIX)/share/plenum"'
+COMMON := $(OPT) -march=$(ARCH) -ffp-contract=off -fno-math-errno -fno-trapping-math -pthread -MMD -MP
+CFLAGS := -std=c17 $(WARN) -Wstrict-prototypes $(COMMON)
+CXXFLAGS := -std=c++17 -Wall -Wextra -Werror $(COMMON)
+LDFLAGS := $(OPT) -pthread -Wl,--as-needed
+LIBS := -luv -lenet -lsodium -lzstd -lxxhash -linih -lmicrohttpd -lflatbuffers -lpng -lm -lstdc++
+VIEW_LIBS := -limgui -lSDL2 -lepoxy
+
+# ---- layers: one static library each, lowest last on the link line -------------------------
+layer_c = $(wildcard $(1)/*.c $(1)/*/*.c)
+SRC_shared := $(wildcard shared/*.c)
+SRC_protocol := $(wildcard protocol/*.c protocol/*.cpp)
+SRC_physics := $(call layer_c,server/physics)
+SRC_world := $(wildcard server/world/*.c)
+SRC_host := $(wildcard server/host/*.c)
+SRC_link := $(wildcard client/link/*.c)
+SRC_view := $(wildcard client/view/*.c)
+SRC_hand := $(wildcard client/hand/*.c client/hand/*.cpp)
+SRC_support := $(wildcard tests/support/*.c)
+LAYERS := shared protocol physics world host link view hand support
+objects = $(patsubst %,$(B)/obj/%.o,$(1))
+define layer_rule
+$(B)/lib$(1).a: $(call objects,$(SRC_$(1)))
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	@ar rcsD $$@ $$^
+endef
+$(foreach l,$(LAYERS),$(eval $(call layer_rule,$(l))))
+lib = $(patsubst %,$(B)/lib%.a,$(1))
+SERVER_LIBS := $(call lib,host world physics protocol shared)
+CLIENT_LIBS := $(call lib,hand view link protocol shared)
+ALL_LIBS := $(call lib,support hand view link host world physics protocol shared)
+
+PROGRAMS := plenum-server plenum-client plenum-tool plenum-bench
+all: $(addprefix $(B)/,$(PROGRAMS))
+
+$(B)/plenum-server: $(B)/obj/server/main.c.o $(SERVER_LIBS)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/plenum-tool: $(B)/obj/server/tool_main.c.o $(SERVER_LIBS)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/plenum-client: $(B)/obj/client/main.c.o $(CLIENT_LIBS)
+	$(CC) $(LDFLAGS) -o $@ $^ $(VIEW_LIBS) $(LIBS)
+BENCH_OBJECTS := $(call objects,$(wildcard tests/bench/*.c))
+$(B)/plenum-bench: $(BENCH_OBJECTS) $(ALL_LIBS)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# ---- generated: FlatBuffers code, and the schemas as text for the JSON parser -----------------
+FBS := $(wildcard protocol/*.fbs)
+GENERATED := $(patsubst protocol/%.fbs,$(GEN)/%_generated.h,$(FBS)) $(patsubst protocol/%.fbs,$(GEN)/%_schema.h,$(FBS))
+$(GEN)/%_generated.h: protocol/%.fbs
+	@mkdir -p $(@D)
+	flatc --cpp --scoped-enums --gen-all -o $(@D) $<
+$(GEN)/%_schema.h: protocol/%.fbs
+	@mkdir -p $(@D)
+	@{ echo 'static const unsigned char $*_schema[] = {'; od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g'; echo '0};'; } > $@
+
+$(B)/obj/%.c.o: %.c
+	@mkdir -p $(@D)
+	@echo "  CC  $<"
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(B)/obj/%.cpp.o: %.cpp | $(GENERATED)
+	@mkdir -p $(@D)
+	@echo "  CXX $<"
+	@$(CXX) $(CPPFLAGS) -I/usr/include/imgui $(CXXFLAGS) -c -o $@ $<
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+
+# ---- tests: every tests/{unit,accuracy,determinism,net,e2e}/**/test_*.c is one program --------
+TEST_SOURCES := $(shell find tests/unit tests/accuracy tests/determinism tests/net tests/e2e -name 'test_*.c' 2>/dev/null | sort)
+TEST_PROGRAMS := $(patsubst %.c,$(B)/%,$(TEST_SOURCES))
+$(TEST_PROGRAMS): $(B)/%: $(B)/obj/%.c.o $(ALL_LIBS)
+	@mkdir -p $(@D)
+	@echo "  LD  $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(VIEW_LIBS) $(LIBS)
+tests: all $(TEST_PROGRAMS)
+deps:
+	$(call install_packages,$(PACKAGES))
+test-deps: deps
+	$(call install_packages,$(TEST_PACKAGES))
+# Dependencies are installed before make looks at the sources again (flatc output, headers).
+JOBS ?= $(shell nproc)
+test: test-deps
+	@$(MAKE) --no-print-directory -j$(JOBS) CONFIG=$(CONFIG) tests
+	@tests/run.sh $(B) $(TESTS)
+check-asan:
+	@$(MAKE) --no-print-directory CONFIG=asan test
+check-tsan:
+	@$(MAKE) --no-print-directory CONFIG=tsan test
+demo: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@tests/demo.sh $(B)
+bench: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(B)/plenum-bench
+
+# ---- fuzz: libFuzzer targets, clang only ------------------------------------------------------
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz: test-deps
+	@$(MAKE) --no-print-directory -j$(JOBS) CC=clang CONFIG=fuzz fuzz-programs
+	@for t in $(FUZZ_TARGETS); do mkdir -p build/fuzz/corpus/$$t tests/fuzz/corpus/$$t; \
+		echo "fuzz $$t: $(FUZZ_SECONDS) s"; \
+		build/fuzz/fuzz_$$t -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096 -timeout=10 -print_final_stats=0 \
+			-verbosity=0 build/fuzz/corpus/$$t tests/fuzz/corpus/$$t || exit 1; done
+OPT_fuzz := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined
+fuzz-programs: $(patsubst %,$(B)/fuzz_%,$(FUZZ_TARGETS))
+$(B)/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.c.o $(call lib,support link host world physics protocol shared)
+	@echo "  LD  $@"
+	@$(CC) $(subst fuzzer-no-link,fuzzer,$(LDFLAGS)) -o $@ $^ $(LIBS)
+
+# ---- lint -----------------------------------------------------------------------------------
+SOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' 2>/dev/null)
+lint: deps
+	$(call install_packages,$(LINT_PACKAGES))
+	@$(MAKE) --no-print-directory $(GENERATED)
+	@clang-format --dry-run -Werror $(SOURCES) && echo "format: ok"
+	@python3 tests/tidy/tidy.py && echo "tidy: ok"
+	@cppcheck --quiet --std=c17 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -j$(JOBS) \
+		--suppressions-list=tests/tidy/cppcheck.txt -I. -D_GNU_SOURCE -D__x86_64__ shared protocol server client tests && echo "cppcheck: ok"
+format:
+	@clang-format -i $(SOURCES)
+
+# ---- install --------------------------------------------------------------------------------
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/plenum/scenes $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(addprefix $(B)/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 shared/scenes/*.json $(DESTDIR)$(PREFIX)/share/plenum/scenes
+	install -m 644 deploy/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+clean:
+	rm -rf build
+.PHONY: all tests test deps test-deps check-asan check-tsan demo bench fuzz fuzz-programs lint format install clean

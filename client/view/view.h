@@ -1,0 +1,73 @@
+/*
+ * view.h: pictures from fields: OpenGL 3.3 core, a window (SDL2) or offscreen. Draws what a Picture
+ * describes; knows field kinds and appearances, never solvers, never the network.
+ * Layer: client/view.
+ */
+#ifndef PLENUM_CLIENT_VIEW_VIEW_H
+#define PLENUM_CLIENT_VIEW_VIEW_H
+
+#include "client/link/timeline.h"
+#include "protocol/scene.h"
+#include "shared/error.h"
+
+typedef struct View View;
+
+typedef struct ViewOptions {
+    u32 width, height; /* pixels */
+    bool offscreen;    /* SDL_VIDEODRIVER=offscreen, no window, no vsync */
+    const char *title;
+    bool vsync;
+    u32 samples; /* multisampling: 0, 4 */
+} ViewOptions;
+
+typedef struct Camera {
+    Vec3 eye, target, up;
+    f32 fov_y; /* radians */
+    f32 near_m, far_m;
+} Camera;
+
+/* One line or mark drawn over the world (cursors, hands, springs). */
+typedef struct Mark {
+    Vec3 from, to; /* m; equal: a dot */
+    f32 color[4];
+    f32 radius_px; /* of dots; width of lines */
+    bool on_top;   /* not hidden by things before it */
+} Mark;
+
+/* Everything of one picture; arrays borrowed for the call. */
+typedef struct Picture {
+    const Scene *scene; /* sky, sun */
+    Camera camera;
+    const FieldSet *fields;
+    const Entity *entities; /* [entity_count] */
+    u32 entity_count;
+    u64 entity_version;              /* changes when the entities do: batches are rebuilt */
+    const ShownPose *const *poses;   /* [fields->count], NULL for other kinds */
+    const ShownPoint *const *points; /* [fields->count] */
+    u32 hovered, held;               /* entity ids or 0: highlighted */
+    const Mark *marks;
+    u32 mark_count;
+} Picture;
+
+/* Makes the window or the offscreen surface and the context, compiles the shaders. */
+View *view_create(const ViewOptions *options, ErrorText *error);
+void view_destroy(View *view);
+/* Draws into the back buffer; the caller may draw panels over it before view_present. */
+void view_draw(View *view, const Picture *picture);
+void view_present(View *view);
+void view_size(const View *view, u32 *width, u32 *height);
+/* The SDL_Window and SDL_GLContext, for events and panels. */
+void *view_window(View *view);
+void *view_context(View *view);
+/* Reads the back buffer of what view_draw drew (before present) and writes a PNG. */
+int view_screenshot(View *view, const char *path, ErrorText *error);
+/* Writes rows of RGB, top first, as PNG; and reads one (for tests). */
+int png_write(const char *path, const u8 *rgb, u32 width, u32 height, ErrorText *error);
+u8 *png_read(const char *path, u32 *width, u32 *height, ErrorText *error); /* free() */
+
+/* Ray through a pixel (origin top left). */
+Ray camera_ray(const Camera *camera, u32 width, u32 height, f32 x, f32 y);
+/* World point to pixel; false if behind. */
+bool camera_project(const Camera *camera, u32 width, u32 height, Vec3 point, f32 *x, f32 *y);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * entity.h: what a client knows of a thing besides its field elements: its name, where its state
+ * lies in the fields, and how to draw it. The client knows kinds and appearances, never solvers.
+ * Layer: protocol.
+ */
+#ifndef PLENUM_PROTOCOL_ENTITY_H
+#define PLENUM_PROTOCOL_ENTITY_H
+
+#include "protocol/field.h"
+#include "shared/shape.h"
+
+PL_BEGIN_C
+
+typedef enum AppearanceKind {
+    APPEARANCE_NONE = 0,
+    APPEARANCE_SHAPE = 1, /* POSES: one shape a pose */
+    APPEARANCE_CLOTH =
+        2, /* POINTS: two-sided surface with smooth normals over `triangles` or grid */
+    APPEARANCE_SPRITES = 3,
+    APPEARANCE_LIQUID = 4,
+    APPEARANCE_WATER = 5, /* GRID2 */
+    APPEARANCE_SMOKE = 6, /* GRID3 */
+    APPEARANCE_ROPE = 7,  /* POINTS: a tube through consecutive points of `radius` */
+    APPEARANCE_KIND_COUNT
+} AppearanceKind;
+
+typedef enum Pattern {
+    PATTERN_PLAIN = 0,
+    PATTERN_CHECKER = 1, /* two tones, 1 m: grounds */
+    PATTERN_STRIPES = 2,
+    PATTERN_COUNT
+} Pattern;
+
+typedef struct Appearance {
+    AppearanceKind kind;
+    Pattern pattern;
+    Shape shape;   /* APPEARANCE_SHAPE */
+    f32 color[4];  /* linear RGBA in [0, 1] */
+    f32 color2[4]; /* of patterns and of a cloth's back */
+    f32 roughness; /* [0, 1] */
+    f32 radius;    /* m, of points */
+    u32 grid[2];   /* APPEARANCE_CLOTH of a regular grid: points along u and v (row-major,
+                      u fastest), both ≥ 2; 0 where the triangles are explicit */
+} Appearance;
+
+/* POD of fixed size; explicit triangle lists live in the scene, found by name. */
+typedef struct Entity {
+    u32 id; /* unique in a session, never reused; 0 is none */
+    char name[NAME_BYTES_MAX];
+    u8 field;       /* FieldDesc.id */
+    u8 movable;     /* a hand may grab or push it */
+    u16 generation; /* POSES: of its slot */
+    u32 first;      /* first element in the field */
+    u32 count;      /* elements: 1 for a rigid body */
+    f32 mass_kg;    /* 0 for static */
+    Appearance look;
+} Entity;
+
+PL_END_C
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * quantize.h: numbers to codes and back, the same bits on server and client.
+ * Positions: round to nearest of (x − origin) / quantum. Orientations: smallest three, 10 bits a
+ * component, sign chosen so that the largest component is positive.
+ * Layer: protocol.
+ */
+#ifndef PLENUM_PROTOCOL_QUANTIZE_H
+#define PLENUM_PROTOCOL_QUANTIZE_H
+
+#include "protocol/field.h"
+
+PL_BEGIN_C
+
+/* Non-finite or far coordinates saturate at ±WORLD_EXTENT_MAX_M. */
+void quantize_position(const FieldDesc *field, Vec3 position, i32 out[3]);
+Vec3 dequantize_position(const FieldDesc *field, const i32 code[3]);
+u32 quantize_rotation(Quat orientation);
+/* Any 32-bit value decodes to some unit quaternion. */
+Quat dequantize_rotation(u32 code);
+/* Grids: value = value_min + code · quantum, saturating. */
+u16 quantize_height(const FieldDesc *field, f32 value);
+f32 dequantize_height(const FieldDesc *field, u16 code);
+u8 quantize_density(const FieldDesc *field, f32 value);
+f32 dequantize_density(const FieldDesc *field, u8 code);
+
+PL_END_C
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * seal.h: X25519 key exchange (crypto_kx) and XChaCha20-Poly1305 over every payload after the
+ * handshake, with a replay window. The nonce is direction and a 64-bit counter that travels in the
+ * payload: [counter u64][ciphertext + tag]. Loss and reordering are fine, repeats are refused.
+ * Layer: protocol. The only file that includes sodium.h besides token.c and link_enet.c.
+ */
+#ifndef PLENUM_PROTOCOL_SEAL_H
+#define PLENUM_PROTOCOL_SEAL_H
+
+#include "shared/error.h"
+#include "shared/limits.h"
+
+PL_BEGIN_C
+
+enum {
+    SEAL_KEY_BYTES = 32,
+    SEAL_WINDOW = 1024
+};
+
+typedef struct SealKeyPair {
+    u8 public_key[SEAL_KEY_BYTES];
+    u8 secret_key[SEAL_KEY_BYTES];
+} SealKeyPair;
+
+typedef struct Seal {
+    u8 send_key[SEAL_KEY_BYTES];
+    u8 receive_key[SEAL_KEY_BYTES];
+    u64 send_counter;
+    u64 newest;                   /* highest counter accepted */
+    u64 window[SEAL_WINDOW / 64]; /* which of the last counters were seen */
+    bool ready;
+} Seal;
+
+/* Once per process before any other call; ERROR_CRYPTO if libsodium does not start. */
+int seal_start(void);
+void seal_key_pair(SealKeyPair *pair);
+/* Derives both directions' keys. ERROR_CRYPTO for a bad public key. */
+int seal_init_server(Seal *seal, const SealKeyPair *own, const u8 client_public[SEAL_KEY_BYTES]);
+int seal_init_client(Seal *seal, const SealKeyPair *own, const u8 server_public[SEAL_KEY_BYTES]);
+/* out must hold bytes + SEAL_OVERHEAD_BYTES; returns the sealed size. channel is authenticated. */
+u32 seal_encrypt(Seal *seal, u32 channel, const void *plain, u32 bytes, u8 *out);
+/* Returns the plain size or ERROR_CRYPTO (forged, replayed, truncated). out holds bytes. */
+int seal_decrypt(Seal *seal, u32 channel, const void *sealed, u32 bytes, u8 *out);
+/* Wipes the keys. */
+void seal_finish(Seal *seal);
+
+PL_END_C
+
+#endif

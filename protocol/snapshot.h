@@ -1,0 +1,125 @@
+/*
+ * snapshot.h: the delta-snapshot stream: state packets out of History for one client, and chunk
+ * states out of state packets. Knows no sockets, clocks or crypto; time is an argument.
+ *
+ * Packet (bits.h order), at most STATE_PAYLOAD_BYTES_MAX bytes, each decodable alone:
+ *   header   sequence 16 · tick 32 · input_ack 32 · send_ms 16 · echo_ms 16 · speed 16 (1/1024ths
+ * of real time, 0 paused) · flags 8 · record count 8 records  field 8 · chunk 16 · baseline 8
+ * (ticks back / 0 = key, 1..127; larger become keys) · still 4 · has_hash 1 · hash 16? · size 11 ·
+ * code bytes (byte aligned) Acknowledgement (carried by input packets): newest sequence 16 and the
+ * 64 before it as bits.
+ *
+ * Baseline rule. A receiver keeps the CHUNK_STATES_KEPT newest states of each chunk and
+ * acknowledges a packet only if it stored all its chunks. The sender's baseline for a chunk is the
+ * newest acknowledged tick, provided fewer than CHUNK_STATES_KEPT newer states were sent and the
+ * tick is still in History; otherwise it sends a key. So a baseline is never missing, whatever is
+ * lost, duplicated or reordered. Layer: protocol.
+ */
+#ifndef PLENUM_PROTOCOL_SNAPSHOT_H
+#define PLENUM_PROTOCOL_SNAPSHOT_H
+
+#include "protocol/chunk.h"
+
+PL_BEGIN_C
+
+typedef struct SnapshotHeader {
+    u16 sequence;
+    u32 tick;
+    u32 input_ack; /* newest input sequence such that all up to it were received; 0 none */
+    u16 send_ms;   /* server clock, wraps */
+    u16 echo_ms;   /* newest client send_ms seen plus how long ago that was: for round trips */
+    u16 speed;     /* world seconds a real second × 1024; 0 paused */
+    u8 flags;      /* SNAPSHOT_* */
+    u8 records;
+} SnapshotHeader;
+
+/* LIMITED: the server's budget cut this snapshot short. SLOWED: the server cannot keep up. */
+enum {
+    SNAPSHOT_LIMITED = 1,
+    SNAPSHOT_SLOWED = 2,
+    SNAPSHOT_REPLAY = 4,
+    SNAPSHOT_EPOCH = 0xF0
+};
+
+typedef struct SnapshotAck {
+    u16 newest; /* sequence */
+    u16 valid;  /* 0: nothing received yet */
+    u64 bits;   /* bit i: sequence newest − 1 − i was received */
+} SnapshotAck;
+
+/* What the sender knows of its client, for priorities. */
+typedef struct SnapshotView {
+    Vec3 eye;     /* m */
+    Vec3 forward; /* unit */
+    f32 pixels_per_radian;
+} SnapshotView;
+
+/* ---- sender: one per client, host thread ---- */
+
+typedef struct SnapshotSender SnapshotSender;
+/* `fields` is acquired. */
+SnapshotSender *snapshot_sender_create(FieldSet *fields);
+void snapshot_sender_destroy(SnapshotSender *sender);
+/* The client's baselines are all forgotten (seek backwards, reset of the stream). */
+void snapshot_sender_forget(SnapshotSender *sender);
+/* Applies an acknowledgement; returns how many sent packets it newly confirmed, and in *lost how
+ * many it newly gives up as lost (either may matter to the budget). */
+u32 snapshot_sender_ack(SnapshotSender *sender, SnapshotAck ack, u32 *lost);
+
+/* Called for each finished packet with its bytes. */
+typedef void SnapshotEmit(void *context, const u8 *packet, u32 bytes);
+/* Builds the packets of one snapshot of the cache's newest frame: chunks in order of accumulated
+ * priority until `byte_budget` is spent (at least one packet, perhaps without records, is always
+ * emitted: it carries clock and acks). `header` gives all but sequence and record count.
+ * now_ms is any monotonic millisecond clock, used to resend what was not acknowledged for rtt_ms.
+ * Returns bytes emitted. */
+u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const SnapshotView *view,
+                          const SnapshotHeader *header, u32 byte_budget, u64 now_ms, u32 rtt_ms,
+                          SnapshotEmit *emit, void *context);
+
+typedef struct SnapshotSenderStats {
+    u64 packets, bytes, records, keys;
+    u64 acked, lost;
+    u32 chunks_pending; /* chunks whose newest state the client is not known to have */
+} SnapshotSenderStats;
+void snapshot_sender_stats(const SnapshotSender *sender, SnapshotSenderStats *stats);
+
+/* ---- receiver ---- */
+
+typedef struct ChunkState {
+    u64 tick;
+    u8 still; /* the chunk stood still from tick − 1 − still to tick − 1 (at the baseline's state)
+               */
+    bool live;       /* false: empty slot of the ring */
+    const u8 *state; /* dense, chunk_state_bytes */
+} ChunkState;
+
+typedef struct SnapshotReceiver SnapshotReceiver;
+SnapshotReceiver *snapshot_receiver_create(FieldSet *fields);
+void snapshot_receiver_destroy(SnapshotReceiver *receiver);
+/* Decodes one packet. 0: stored and acknowledged; ERROR_BASELINE: a baseline is missing (cannot
+ * happen with an honest sender; not acknowledged); other negative: malformed, nothing stored.
+ * The header is written whenever it could be read (may be NULL). A duplicate returns 0 and changes
+ * nothing. Hash mismatches count as desyncs. */
+int snapshot_receiver_push(SnapshotReceiver *receiver, const u8 *packet, u32 bytes,
+                           SnapshotHeader *header);
+/* Forgets every state (the server announced a new stream epoch). */
+void snapshot_receiver_forget(SnapshotReceiver *receiver);
+SnapshotAck snapshot_receiver_ack(const SnapshotReceiver *receiver);
+/* States of a chunk, newest first: out[CHUNK_STATES_KEPT]; returns the count. Borrowed until the
+ * next push. */
+u32 snapshot_receiver_states(const SnapshotReceiver *receiver, u32 field, u32 chunk,
+                             ChunkState out[CHUNK_STATES_KEPT]);
+/* Newest tick seen in any packet. */
+u64 snapshot_receiver_tick(const SnapshotReceiver *receiver);
+const FieldSet *snapshot_receiver_fields(const SnapshotReceiver *receiver);
+
+typedef struct SnapshotReceiverStats {
+    u64 packets, bytes, records, keys, duplicates, malformed, missing_baselines, desyncs;
+    u64 lost; /* gaps in the sequence that were never filled within 64 packets */
+} SnapshotReceiverStats;
+void snapshot_receiver_stats(const SnapshotReceiver *receiver, SnapshotReceiverStats *stats);
+
+PL_END_C
+
+#endif

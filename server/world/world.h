@@ -1,0 +1,52 @@
+/*
+ * world.h: one simulated world: a scene becomes solvers, ticks change them, fields come out. The
+ * whole interface of server/world: the host knows nothing else of the simulation.
+ * One owner thread at a time. Deterministic: same scene and inputs, same bits, for any threads.
+ * Layer: server/world (includes server/physics, protocol, shared).
+ */
+#ifndef PLENUM_SERVER_WORLD_WORLD_H
+#define PLENUM_SERVER_WORLD_WORLD_H
+
+#include "protocol/frame.h"
+#include "protocol/input.h"
+#include "protocol/message.h"
+#include "protocol/scene.h"
+#include "shared/jobs.h"
+
+typedef struct World World;
+
+/* Builds a world from a checked scene (borrowed, must outlive the world). jobs may be NULL.
+ * NULL on error (no memory, limits). */
+World *world_create(const Scene *scene, Jobs *jobs, ErrorText *error);
+void world_destroy(World *world); /* NULL is fine */
+
+/* One tick, as the list in architecture.md: inputs are applied in (user, sequence) order (the
+ * caller may pass them in any order), and every input either acts or yields an EVENT_REFUSED.
+ * Inputs have passed input_check and the host's judgement of the pick (`local` is then final). */
+void world_tick(World *world, const Input *inputs, u32 count);
+/* The quantized frame of the current tick with the tick's events; the caller releases it. Called
+ * once after each world_tick, and once before the first for tick 0. NULL: no memory. */
+Frame *world_frame(World *world);
+u64 world_tick_number(const World *world);
+/* XXH3 over the full-precision state: bodies, particles, caches, parameters, clocks. */
+u64 world_hash(const World *world);
+
+/* Everything MESSAGE_WORLD needs except the epoch; arrays borrowed until the next call on world. */
+void world_describe(World *world, MessageWorld *out);
+FieldSet *world_fields(const World *world); /* borrowed */
+
+/* Exact image of the dynamic state: *bytes owned by the caller (free). 0 or a negative Error. */
+int world_save(const World *world, u8 **image, size_t *bytes);
+/* Restores an image made by a world of the same scene; continues bit for bit. */
+int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error);
+
+/* A probe's value by name; false if there is none. */
+bool world_probe(const World *world, const char *name, f64 *value);
+
+typedef struct WorldStats {
+    u32 bodies, bodies_awake, contacts, particles, constraints, islands;
+    u64 memory_bytes;
+} WorldStats;
+void world_stats(const World *world, WorldStats *stats);
+
+#endif

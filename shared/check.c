@@ -1,0 +1,12 @@
+/* check.c: where a failed CHECK ends. */
+#include "shared/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void check_fail(const char *file, int line, const char *condition)
+{
+    fprintf(stderr, "%s:%d: CHECK failed: %s\n", file, line, condition);
+    fflush(stderr);
+    abort();
+}

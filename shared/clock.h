@@ -1,0 +1,20 @@
+/*
+ * clock.h: the only file that reads a clock. Everything below the programs takes time as an
+ * argument.
+ * Layer: shared.
+ */
+#ifndef PLENUM_SHARED_CLOCK_H
+#define PLENUM_SHARED_CLOCK_H
+
+#include "shared/base.h"
+
+PL_BEGIN_C
+/* Monotonic nanoseconds since an arbitrary start. */
+u64 clock_now_ns(void);
+/* Seconds since 1970 (for file headers and tokens only). */
+u64 clock_unix_s(void);
+/* Sleeps until clock_now_ns() >= deadline. */
+void clock_sleep_until_ns(u64 deadline_ns);
+PL_END_C
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * jobs.h: a pool of worker threads that runs one parallel loop at a time. The split into ranges
+ * never depends on the number of threads, so results do not either.
+ * Layer: shared.
+ */
+#ifndef PLENUM_SHARED_JOBS_H
+#define PLENUM_SHARED_JOBS_H
+
+#include "shared/base.h"
+
+typedef struct Jobs Jobs;
+/* Handles items [first, end); `worker` is 0..jobs_threads()-1 and only for scratch memory. */
+typedef void JobsLoop(void *context, u32 first, u32 end, u32 worker);
+
+PL_BEGIN_C
+/* Starts a pool in which the calling thread is worker 0; threads = 1 starts none. NULL on failure.
+ */
+Jobs *jobs_create(u32 threads);
+/* Joins the threads; jobs_destroy(NULL) is fine. */
+void jobs_destroy(Jobs *jobs);
+/* Number of workers including the caller; 1 for NULL. */
+u32 jobs_threads(const Jobs *jobs);
+/* Calls `loop` for all ranges of `grain` items of [0, count) and returns when all are done. Only
+ * the thread that owns the pool may call it. jobs may be NULL (runs inline). */
+void jobs_run(Jobs *jobs, u32 count, u32 grain, JobsLoop *loop, void *context);
+PL_END_C
+
+#endif

@@ -99,7 +99,7 @@ const char *source_path(const char *name)
 }
 
 /* build/<config>/tests/e2e/test_x -> build/<config>/<program>, if there is such a file. */
-static const char *program_path(const char *program)
+const char *program_path(const char *program)
 {
     char *path = rotating();
     char self[PATH_BYTES_MAX];

@@ -26,6 +26,9 @@ const char *test_path(const char *name);
 /* A path in the source tree ("shared/scenes/wall.json"). */
 const char *source_path(const char *name);
 
+/* build/<config>/<program> of this test, or just the name if there is no such file. */
+const char *program_path(const char *program);
+
 /* Starts a program of this build ("plenum-server") or of the PATH ("xvfb-run") with arguments up to
  * a NULL. Exits the test with a message if it cannot. */
 void process_start(Process *process, const char *program, ...) __attribute__((sentinel));

@@ -1,0 +1,162 @@
+/*
+ * test_command_line.c: the contract of the command lines: exit codes, --ticks --fast --hash
+ * --probe, clear errors, SIGTERM.
+ */
+#include "tests/support/process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Runs to the end and returns stdout or stderr (free). */
+static char *text_of(Process *process, int expected_code, bool err, f64 seconds)
+{
+    assert_int_equal(process_wait(process, seconds), expected_code);
+    char *text = file_text(err ? process->err : process->out);
+    assert_non_null(text);
+    return text;
+}
+
+static void test_hash_and_probe(void **state)
+{
+    PL_UNUSED(state);
+    char *hashes[2];
+    const char *threads[2] = {"1", "2"};
+    for (u32 i = 0; i < 2; i++) {
+        Process server;
+        process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--ticks", "240",
+                      "--fast", "--hash", "--threads", threads[i],
+                      source_path("shared/scenes/playground.json"), NULL);
+        hashes[i] = text_of(&server, 0, false, 120.0);
+        assert_non_null(strstr(hashes[i], "hash 240 "));
+    }
+    assert_string_equal(strstr(hashes[0], "hash 240 "), strstr(hashes[1], "hash 240 "));
+    free(hashes[0]);
+    free(hashes[1]);
+    Process server;
+    process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--ticks", "180", "--fast",
+                  "--probe", "kinetic energy", source_path("shared/scenes/playground.json"), NULL);
+    char *text = text_of(&server, 0, false, 120.0);
+    assert_non_null(strstr(text, "probe 60 kinetic energy "));
+    assert_non_null(strstr(text, "probe 180 kinetic energy "));
+    free(text);
+}
+
+static void test_scene_errors(void **state)
+{
+    PL_UNUSED(state);
+    static const struct {
+        const char *json, *expected;
+    } cases[] = {
+        {"{\"name\":\"x\",\n\"bodies\":[{\"name\":\"b\",\"mas\":1}]}", "mas"},
+        {"{\"name\":\"x\",\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":\"sphere\",\"radius\":1},"
+         "\"mass\":0}]}",
+         "mass"},
+        {"{\"name\":\"x\",\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":\"sphere\",\"radius\":1},"
+         "\"material\":\"gold\"}]}",
+         "gold"},
+        {"{\"name\":\"x\",\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":\"sphere\",\"radius\":"
+         "1e30}}]}",
+         "radius"},
+        {"{\"name\":\"x\"", "scene"},
+        {"", "scene"},
+    };
+    for (u32 i = 0; i < PL_COUNT(cases); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "scene-%u.json", i);
+        const char *path = test_path(name);
+        file_write(path, cases[i].json);
+        Process server;
+        process_start(&server, "plenum-server", path, NULL);
+        char *text = text_of(&server, 3, true, 20.0);
+        if (strstr(text, cases[i].expected) == NULL || strstr(text, name) == NULL) {
+            fail_msg("case %u: expected the file and \"%s\" in: %s", i, cases[i].expected, text);
+        }
+        free(text);
+        process_start(&server, "plenum-tool", "check", path, NULL);
+        assert_int_equal(process_wait(&server, 20.0), 3);
+    }
+    Process server;
+    process_start(&server, "plenum-server", "/does/not/exist.json", NULL);
+    assert_int_equal(process_wait(&server, 20.0), 3);
+}
+
+static void test_usage(void **state)
+{
+    PL_UNUSED(state);
+    static const char *const programs[] = {"plenum-server", "plenum-client", "plenum-tool",
+                                           "plenum-bench"};
+    for (u32 i = 0; i < PL_COUNT(programs); i++) {
+        Process process;
+        process_start(&process, programs[i], "--no-such-option", NULL);
+        assert_int_equal(process_wait(&process, 20.0), 2);
+        process_start(&process, programs[i], "--help", NULL);
+        char *text = text_of(&process, 0, false, 20.0);
+        assert_non_null(strstr(text, programs[i]));
+        free(text);
+        process_start(&process, programs[i], "--version", NULL);
+        text = text_of(&process, 0, false, 20.0);
+        assert_non_null(strstr(text, PLENUM_VERSION));
+        free(text);
+    }
+}
+
+static void test_network_errors(void **state)
+{
+    PL_UNUSED(state);
+    Process first, second, client;
+    u32 port = server_start(&first, source_path("shared/scenes/empty.json"), NULL);
+    process_start(&second, "plenum-server", "--listen", server_address(port),
+                  source_path("shared/scenes/empty.json"), NULL);
+    assert_int_equal(process_wait(&second, 20.0), 4);
+    assert_int_equal(process_stop(&first), 0); /* SIGTERM drains and exits 0 */
+    process_start(&client, "plenum-client", server_address(port), "--headless", "--duration", "1",
+                  NULL);
+    assert_int_equal(process_wait(&client, 60.0), 4); /* nobody there any more */
+}
+
+/* A scene file as the client's source: a private server, gone afterwards. */
+static void test_private_server(void **state)
+{
+    PL_UNUSED(state);
+    Process client;
+    const char *report = test_path("private.json");
+    process_start(&client, "plenum-client", source_path("shared/scenes/wall.json"), "--headless",
+                  "--duration", "2", "--report", report, NULL);
+    assert_int_equal(process_wait(&client, 60.0), 0);
+    char *text = file_text(report);
+    assert_non_null(text);
+    assert_true(json_number(text, NULL, "connected", 0) == 1.0);
+    assert_true(json_number(text, NULL, "snapshots", 0) > 20.0);
+    free(text);
+}
+
+static void test_bots(void **state)
+{
+    PL_UNUSED(state);
+    Process server, bots;
+    u32 port = server_start(&server, source_path("shared/scenes/wall.json"), NULL);
+    process_start(&bots, "plenum-client", server_address(port), "--bots", "8", "--duration", "4",
+                  "--report", test_path("bots.json"), NULL);
+    assert_int_equal(process_wait(&bots, 60.0), 0);
+    assert_int_equal(process_stop(&server), 0);
+    char *text = file_text(test_path("bots.json"));
+    assert_non_null(text);
+    assert_true(json_number(text, NULL, "connected", 0) == 8.0);
+    assert_true(json_number(text, NULL, "desyncs", 0) == 0.0);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hash_and_probe), cmocka_unit_test(test_scene_errors),
+        cmocka_unit_test(test_usage),          cmocka_unit_test(test_network_errors),
+        cmocka_unit_test(test_private_server), cmocka_unit_test(test_bots),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -25,14 +25,15 @@ typedef struct BitReader {
 } BitReader;
 
 void bit_writer_init(BitWriter *writer, void *data, u32 bytes_max);
-/* Low `count` (0..64) bits of value. */
+/* Low `count` (0..64) bits of value; unused bits of the last byte are zero. All or nothing. */
 void bits_put(BitWriter *writer, u64 value, u32 count);
 /* Bytes used so far, rounding the last up. */
 u32 bit_writer_bytes(const BitWriter *writer);
 void bit_reader_init(BitReader *reader, const void *data, u32 bytes);
 u64 bits_get(BitReader *reader, u32 count);
 
-/* Elias-gamma-like code of an unsigned number: 6-bit width, then the bits below the top one. */
+/* Elias-gamma-like code of an unsigned number: 6-bit width, then the bits below the top one; width
+ * 63 is followed by all 64 bits. */
 void bits_put_unsigned(BitWriter *writer, u64 value);
 u64 bits_get_unsigned(BitReader *reader);
 /* The same after zigzag: 0, −1, 1, −2, ... -> 0, 1, 2, 3, ... */

@@ -21,6 +21,17 @@ typedef enum FieldKind {
     FIELD_KIND_COUNT
 } FieldKind;
 
+enum {
+    /* Codes of positions lie within ±this, so that the worst chunk of poses fits a packet. */
+    POSITION_CODE_MAX = (1 << 28) - 1,
+    /* Bits of QPose.flags that exist. */
+    POSE_FLAGS_MASK = 0x3F,
+};
+/* Finest step of a position: the whole world, seen from any origin in it, fits POSITION_CODE_MAX.
+ */
+#define QUANTUM_MIN_M (1.0f / 8192.0f)
+#define QUANTUM_MAX_M 1024.0f
+
 /* One field, fixed for the life of a FieldSet. Positions are quantized as
  * round((x − origin) / quantum) in i32, exact everywhere inside the world. */
 typedef struct FieldDesc {
@@ -29,7 +40,7 @@ typedef struct FieldDesc {
     u8 channels; /* grids: 1 or 2 (height and flow; density and temperature), else 1 */
     u8 reserved;
     char name[NAME_BYTES_MAX];
-    u32 capacity; /* elements: slots, points, cells, voxels, scalars */
+    u32 capacity; /* elements: slots, points, cells, voxels, scalars; 0 is fine but for grids */
     u16 dims[3];  /* grids: cells along x, z (GRID2: dims[0] × dims[1]) or x, y, z (GRID3) */
     u16 reserved2;
     Vec3 origin;   /* m; grids: centre of the first cell */
@@ -76,14 +87,17 @@ typedef struct FieldSet {
 u32 field_element_bytes(const FieldDesc *field);
 /* Name of a kind: "poses", ... */
 const char *field_kind_name(FieldKind kind);
-/* Checks hostile descriptions: kinds, capacities, dims = capacity, finite numbers, quantum > 0. */
+/* Checks hostile descriptions: kinds, capacities, dims = capacity, finite numbers, quantum in
+ * range. 0, ERROR_FORMAT, ERROR_LIMIT or ERROR_RANGE. */
 int field_check(const FieldDesc *field);
 
-/* Copies the descriptions, checks each, assigns ids and offsets; references = 1.
- * NULL on a bad description or no memory. */
+/* Copies the descriptions, checks each, assigns ids and offsets; references = 1. `channels` may be
+ * 0 for 1. NULL on a bad description or no memory. */
 FieldSet *field_set_create(const FieldDesc *fields, u32 count);
 FieldSet *field_set_acquire(FieldSet *set);
 void field_set_release(FieldSet *set); /* NULL is fine */
+/* True if frames of the two sets have the same layout and meaning. */
+bool field_set_equal(const FieldSet *a, const FieldSet *b);
 
 PL_END_C
 

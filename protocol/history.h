@@ -17,8 +17,8 @@ typedef struct History {
 
 void history_init(History *history);
 void history_finish(History *history);
-/* Takes a reference. A tick that is not newer than the newest (a seek backwards) clears the ring.
- */
+/* Takes a reference. A tick that is not newer than the newest (a seek backwards), or a frame with
+ * other fields, clears the ring first. */
 void history_push(History *history, Frame *frame);
 /* The frame of exactly that tick, or NULL. Borrowed. */
 Frame *history_get(const History *history, u64 tick);

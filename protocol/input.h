@@ -42,10 +42,13 @@ typedef struct Input {
     f32 values[4];
 } Input;
 
-/* All numbers finite and inside the world's limits, kind known, rotation and ray normalized within
- * 1e-3. Returns 0 or a negative Error. */
+/* Largest component of a push's impulse on the wire; scenes and roles set tighter ones. */
+#define INPUT_IMPULSE_MAX_N_S 1e6f
+
+/* The members that the kind uses are finite and inside the world's limits, kind known, rotation and
+ * ray normalized within 1e-3. Returns 0 or a negative Error. */
 int input_check(const Input *input);
-/* Codes the members that the kind uses. */
+/* Codes the members that the kind uses, with user and sequence. */
 void input_encode(BitWriter *writer, const Input *input);
 /* 0 or a negative Error; the result passed input_check. */
 int input_decode(BitReader *reader, Input *input);
@@ -54,8 +57,8 @@ typedef struct InputPacket {
     u16 send_ms; /* client clock, wraps */
     u16 echo_ms; /* newest server send_ms plus how long ago it arrived */
     SnapshotAck ack;
-    SnapshotView view;
-    Ray cursor; /* what the mouse points along */
+    SnapshotView view; /* pixels_per_radian 0: there is no camera, all zero */
+    Ray cursor;        /* what the mouse points along; all zero where it is not visible */
     u8 cursor_visible;
     u8 event_ack;                     /* reserved, 0 */
     u16 count;                        /* ≤ INPUTS_UNACKED_MAX */
@@ -65,6 +68,7 @@ typedef struct InputPacket {
 /* Bytes written (≤ STATE_PAYLOAD_BYTES_MAX; inputs that do not fit are left for the next packet).
  */
 u32 input_packet_encode(const InputPacket *packet, u8 out[STATE_PAYLOAD_BYTES_MAX]);
+/* 0 or a negative Error, then `count` is 0. Inputs passed input_check, their sequences ascend. */
 int input_packet_decode(InputPacket *packet, const u8 *data, u32 bytes);
 
 PL_END_C

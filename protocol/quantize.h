@@ -11,13 +11,15 @@
 
 PL_BEGIN_C
 
-/* Non-finite or far coordinates saturate at ±WORLD_EXTENT_MAX_M. */
+/* Far coordinates saturate at ±WORLD_EXTENT_MAX_M, NaN at −WORLD_EXTENT_MAX_M; every code lies
+ * within ±POSITION_CODE_MAX. */
 void quantize_position(const FieldDesc *field, Vec3 position, i32 out[3]);
 Vec3 dequantize_position(const FieldDesc *field, const i32 code[3]);
+/* q and −q give the same code; the identity is exact; not finite or zero counts as identity. */
 u32 quantize_rotation(Quat orientation);
 /* Any 32-bit value decodes to some unit quaternion. */
 Quat dequantize_rotation(u32 code);
-/* Grids: value = value_min + code · quantum, saturating. */
+/* Grids: value = value_min + code · quantum, saturating; NaN gives code 0. */
 u16 quantize_height(const FieldDesc *field, f32 value);
 f32 dequantize_height(const FieldDesc *field, u16 code);
 u8 quantize_density(const FieldDesc *field, f32 value);

@@ -26,6 +26,9 @@ typedef struct Timeline Timeline;
 
 Timeline *timeline_create(const SnapshotReceiver *receiver, u32 tick_rate, u32 snapshot_rate);
 void timeline_destroy(Timeline *timeline);
+/* A new stream epoch (seek, reset, another world of the same fields): forgets clock and shown tick;
+ * the delay and its statistics stay. The caller has made the receiver forget. */
+void timeline_reset(Timeline *timeline);
 /* A state packet of `tick` arrived at now_ns (any order); speed as in its header. */
 void timeline_arrival(Timeline *timeline, u64 tick, f64 speed, u64 now_ns);
 /* Moves the shown tick to what it must be at now_ns; never backwards except after a seek. */
@@ -44,5 +47,8 @@ void timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars);
 /* One pose or point only (for picking by name, --report). False if nothing arrived yet. */
 bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *pose);
 bool timeline_point(const Timeline *timeline, u32 field, u32 element, ShownPoint *point);
+/* Points [first, first + count) of a field, for those who need a row of a cloth at a time. */
+void timeline_point_range(const Timeline *timeline, u32 field, u32 first, u32 count,
+                          ShownPoint *points);
 
 #endif

@@ -21,7 +21,8 @@ void jobs_destroy(Jobs *jobs);
 /* Number of workers including the caller; 1 for NULL. */
 u32 jobs_threads(const Jobs *jobs);
 /* Calls `loop` for all ranges of `grain` items of [0, count) and returns when all are done. Only
- * the thread that owns the pool may call it. jobs may be NULL (runs inline). */
+ * the thread that owns the pool may call it, and not from inside a loop. The ranges are the same
+ * for every number of threads; a single range, or jobs == NULL, runs inline. */
 void jobs_run(Jobs *jobs, u32 count, u32 grain, JobsLoop *loop, void *context);
 PL_END_C
 

@@ -27,6 +27,17 @@ typedef struct Option {
     const char *help;     /* one line, no full stop */
 } Option;
 
+enum {
+    OPTION_ROWS_MAX = 64
+};
+
+/* What a parse leaves behind: which rows were set by the command line or the INI file, and the
+ * strings that rows of the INI file point to. Zero it before; options_finish frees the strings. */
+typedef struct OptionState {
+    bool set[OPTION_ROWS_MAX];
+    char *text[OPTION_ROWS_MAX];
+} OptionState;
+
 typedef struct OptionTable {
     const char *program;  /* "plenum-server" */
     const char *synopsis; /* "[options] SOURCE" */
@@ -34,17 +45,23 @@ typedef struct OptionTable {
     const Option *rows;
     u32 count;
     u32 operands_min, operands_max;
+    OptionState *state; /* may be NULL if nothing reads an INI file */
 } OptionTable;
 
 PL_BEGIN_C
-/* Parses argv. On success operands (at most operands_max) are in *operands as pointers into argv
- * and *operand_count is set. --help and --version print and return 1; 0 is success; negative is an
- * Error with a text that names the option. */
+/* Parses argv; options and operands may be mixed, "--" ends the options. On success operands
+ * (operands_min..operands_max) are in *operands as pointers into argv (which is reordered) and
+ * *operand_count is set. --help and --version print and return 1; 0 is success; negative is an
+ * Error with a text that names the option and says what would be right. */
 int options_parse(const OptionTable *table, int argc, char **argv, char ***operands,
                   u32 *operand_count, ErrorText *error);
-/* Reads "name = value" lines of an INI file for the same rows; rows that the command line set
- * before keep their value when `set` (bool[count], may be NULL) says so. */
+/* Reads "name = value" lines of an INI file for the same rows; flags take yes or no. Rows that the
+ * command line set before keep their value: `set` (bool[count]) says which, NULL means
+ * table->state->set. So parse argv first, then the file that argv named. Strings are kept in
+ * table->state, which a table with string rows must have. */
 int options_read_ini(const OptionTable *table, const char *path, const bool *set, ErrorText *error);
+/* Frees the strings of an INI file; rows that point to them are not valid afterwards. */
+void options_finish(OptionState *state);
 /* Prints the whole help on stdout. */
 void options_print_help(const OptionTable *table);
 PL_END_C

@@ -67,6 +67,15 @@ void bits_put(BitWriter *writer, u64 value, u32 count)
     put_word(writer, value, count);
 }
 
+void bit_writer_rewind(BitWriter *writer, u32 bit)
+{
+    writer->bit = bit;
+    writer->failed = false;
+    if ((bit & 7) != 0) {
+        writer->data[bit >> 3] &= (u8)low_mask(bit & 7);
+    }
+}
+
 u32 bit_writer_bytes(const BitWriter *writer)
 {
     return (writer->bit + 7) / 8;

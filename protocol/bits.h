@@ -27,6 +27,8 @@ typedef struct BitReader {
 void bit_writer_init(BitWriter *writer, void *data, u32 bytes_max);
 /* Low `count` (0..64) bits of value; unused bits of the last byte are zero. All or nothing. */
 void bits_put(BitWriter *writer, u64 value, u32 count);
+/* Takes back everything from `bit` on, and the failure. */
+void bit_writer_rewind(BitWriter *writer, u32 bit);
 /* Bytes used so far, rounding the last up. */
 u32 bit_writer_bytes(const BitWriter *writer);
 void bit_reader_init(BitReader *reader, const void *data, u32 bytes);

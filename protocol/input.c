@@ -279,10 +279,10 @@ u32 input_packet_encode(const InputPacket *packet, u8 out[STATE_PAYLOAD_BYTES_MA
     u32 count = 0;
     bits_put(&writer, 0, COUNT_BITS);
     for (; count < packet->count && count < INPUTS_UNACKED_MAX; count++) {
-        BitWriter before = writer;
+        u32 before = writer.bit;
         input_encode(&writer, &packet->inputs[count]);
         if (writer.failed) {
-            writer = before;
+            bit_writer_rewind(&writer, before);
             break;
         }
     }

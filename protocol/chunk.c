@@ -1,0 +1,702 @@
+/*
+ * chunk.c: the chunk codec. A dense state is seen as a few columns of unsigned numbers (poses:
+ * three coordinates, index of the rotation's largest component, the three others, flags,
+ * generation); elements equal to the baseline are left out, and each column of the rest is coded in
+ * the cheapest of six ways. A key is a delta against zeros. PROTOCOL.md, "Chunk codes", is the
+ * exact description.
+ */
+#include "protocol/chunk.h"
+#include "protocol/bits.h"
+#include "protocol/quantize.h"
+#include "shared/check.h"
+#include "shared/error.h"
+#include "shared/hash.h"
+
+#include <string.h>
+
+enum {
+    ELEMENTS_MAX = CHUNK_VOXELS_EDGE * CHUNK_VOXELS_EDGE * CHUNK_VOXELS_EDGE,
+    COLUMNS_MAX = 9,
+    VALUES_MAX = 2 * ELEMENTS_MAX, /* largest elements × columns: two channels of voxels */
+    POSITION_BITS = 29,
+    POSITION_BIAS = POSITION_CODE_MAX + 1,
+    ROTATION_BITS = 10,
+    FLAGS_BITS = 6,
+
+    CODE_BITS = 2,
+    MASK_BITS = 2,
+    MODE_BITS = 3,
+    WIDTH_BITS = 6,
+};
+
+PL_STATIC_ASSERT(POSE_FLAGS_MASK == (1 << FLAGS_BITS) - 1, "all flags travel");
+PL_STATIC_ASSERT(CHUNK_POSES *(3 * POSITION_BITS + 32 + FLAGS_BITS + 16) + CODE_BITS <=
+                     8 * CHUNK_CODE_BYTES_MAX,
+                 "a raw chunk of poses fits");
+PL_STATIC_ASSERT(ELEMENTS_MAX * 2 * 8 + CODE_BITS <= 8 * CHUNK_CODE_BYTES_MAX,
+                 "a raw chunk of voxels fits");
+
+/* How the whole chunk is coded. */
+enum {
+    CODE_SAME = 0,    /* equals the baseline */
+    CODE_COLUMNS = 1, /* mask of coded elements, then columns */
+    CODE_RAW = 2,     /* every column of every element in full */
+};
+/* Which elements are coded. */
+enum {
+    MASK_ALL = 0,
+    MASK_BITMAP = 1,
+    MASK_LIST = 2,
+};
+/* How a column is coded. SPLIT: one bit an element chooses the narrow or the wide width. */
+enum {
+    MODE_SAME = 0,
+    MODE_DELTA = 1,
+    MODE_DELTA_SPLIT = 2,
+    MODE_RANGE = 3, /* smallest value, then offsets */
+    MODE_NEXT = 4,  /* difference to the coded element before */
+    MODE_NEXT_SPLIT = 5,
+    MODE_COUNT
+};
+
+typedef struct Columns {
+    u32 count;
+    u8 bits[COLUMNS_MAX];
+} Columns;
+
+/* ---- geometry ---- */
+
+typedef struct ChunkBox {
+    u32 first;      /* element index of the box's corner */
+    u32 nx, ny, nz; /* elements along each axis */
+    u32 row, layer; /* elements from a row, a layer to the next */
+} ChunkBox;
+
+static void chunk_grid(const FieldDesc *field, u32 dims[3], u32 edge[3])
+{
+    dims[0] = field->capacity;
+    dims[1] = dims[2] = 1;
+    edge[1] = edge[2] = 1;
+    edge[0] = CHUNK_POSES;
+    if (field->kind == FIELD_POINTS) {
+        edge[0] = CHUNK_POINTS;
+    } else if (field->kind == FIELD_SCALARS) {
+        edge[0] = CHUNK_SCALARS;
+    } else if (field->kind == FIELD_GRID2) {
+        dims[0] = field->dims[0];
+        dims[1] = field->dims[1];
+        edge[0] = edge[1] = CHUNK_CELLS_EDGE;
+    } else if (field->kind == FIELD_GRID3) {
+        for (u32 axis = 0; axis < 3; axis++) {
+            dims[axis] = field->dims[axis];
+            edge[axis] = CHUNK_VOXELS_EDGE;
+        }
+    }
+}
+
+u32 chunk_count(const FieldDesc *field)
+{
+    u32 dims[3], edge[3];
+    chunk_grid(field, dims, edge);
+    u32 count = 1;
+    for (u32 axis = 0; axis < 3; axis++) {
+        count *= (dims[axis] + edge[axis] - 1) / edge[axis];
+    }
+    return count;
+}
+
+static ChunkBox chunk_box(const FieldDesc *field, u32 chunk)
+{
+    u32 dims[3], edge[3], at[3];
+    chunk_grid(field, dims, edge);
+    for (u32 axis = 0; axis < 3; axis++) {
+        u32 chunks = (dims[axis] + edge[axis] - 1) / edge[axis];
+        at[axis] = chunk % chunks * edge[axis];
+        chunk /= chunks;
+    }
+    ChunkBox box;
+    box.row = dims[0];
+    box.layer = dims[0] * dims[1];
+    box.first = at[0] + at[1] * box.row + at[2] * box.layer;
+    box.nx = u32_min(edge[0], dims[0] - at[0]);
+    box.ny = u32_min(edge[1], dims[1] - at[1]);
+    box.nz = u32_min(edge[2], dims[2] - at[2]);
+    return box;
+}
+
+u32 chunk_elements(const FieldDesc *field, u32 chunk)
+{
+    ChunkBox box = chunk_box(field, chunk);
+    return box.nx * box.ny * box.nz;
+}
+
+u32 chunk_state_bytes(const FieldDesc *field, u32 chunk)
+{
+    return chunk_elements(field, chunk) * field_element_bytes(field);
+}
+
+u32 chunk_element_index(const FieldDesc *field, u32 chunk, u32 i)
+{
+    ChunkBox box = chunk_box(field, chunk);
+    u32 x = i % box.nx, y = i / box.nx % box.ny, z = i / (box.nx * box.ny);
+    return box.first + x + y * box.row + z * box.layer;
+}
+
+void chunk_gather(const FieldDesc *field, u32 chunk, const void *elements, void *state)
+{
+    ChunkBox box = chunk_box(field, chunk);
+    u32 bytes = field_element_bytes(field);
+    u8 *out = state;
+    for (u32 z = 0; z < box.nz; z++) {
+        for (u32 y = 0; y < box.ny; y++) {
+            size_t at = box.first + y * box.row + z * box.layer;
+            memcpy(out, (const u8 *)elements + at * bytes, (size_t)box.nx * bytes);
+            out += (size_t)box.nx * bytes;
+        }
+    }
+}
+
+void chunk_scatter(const FieldDesc *field, u32 chunk, const void *state, void *elements)
+{
+    ChunkBox box = chunk_box(field, chunk);
+    u32 bytes = field_element_bytes(field);
+    const u8 *in = state;
+    for (u32 z = 0; z < box.nz; z++) {
+        for (u32 y = 0; y < box.ny; y++) {
+            size_t at = box.first + y * box.row + z * box.layer;
+            memcpy((u8 *)elements + at * bytes, in, (size_t)box.nx * bytes);
+            in += (size_t)box.nx * bytes;
+        }
+    }
+}
+
+/* ---- states as columns ---- */
+
+static Columns columns_of(const FieldDesc *field)
+{
+    static const Columns poses = {9,
+                                  {POSITION_BITS, POSITION_BITS, POSITION_BITS, 2, ROTATION_BITS,
+                                   ROTATION_BITS, ROTATION_BITS, FLAGS_BITS, 16}};
+    static const Columns points = {5, {POSITION_BITS, POSITION_BITS, POSITION_BITS, 16, 16}};
+    static const Columns heights[2] = {{1, {16}}, {2, {16, 16}}};
+    static const Columns voxels[2] = {{1, {8}}, {2, {8, 8}}};
+    static const Columns scalars = {1, {32}};
+    switch (field->kind) {
+    case FIELD_POSES:
+        return poses;
+    case FIELD_POINTS:
+        return points;
+    case FIELD_GRID2:
+        return heights[field->channels - 1];
+    case FIELD_GRID3:
+        return voxels[field->channels - 1];
+    default:
+        return scalars;
+    }
+}
+
+/* Dense state -> values[column][element]. Returns false if a number is beyond its column. */
+static bool load_poses(const QPose *poses, u32 n, u32 *values)
+{
+    u32 beyond = 0;
+    for (u32 i = 0; i < n; i++) {
+        const QPose *q = &poses[i];
+        u32 *v = values + i;
+        for (u32 axis = 0; axis < 3; axis++) {
+            v[axis * n] = (u32)q->position[axis] + POSITION_BIAS;
+            beyond |= v[axis * n] >> POSITION_BITS;
+        }
+        v[3 * n] = q->rotation >> 30;
+        v[4 * n] = q->rotation >> 20 & 1023;
+        v[5 * n] = q->rotation >> 10 & 1023;
+        v[6 * n] = q->rotation & 1023;
+        v[7 * n] = q->flags;
+        beyond |= (u32)q->flags >> FLAGS_BITS;
+        v[8 * n] = q->generation;
+    }
+    return beyond == 0;
+}
+
+static void store_poses(QPose *poses, u32 n, const u32 *values)
+{
+    for (u32 i = 0; i < n; i++) {
+        QPose *q = &poses[i];
+        const u32 *v = values + i;
+        for (u32 axis = 0; axis < 3; axis++) {
+            q->position[axis] = (i32)(v[axis * n] - POSITION_BIAS);
+        }
+        q->rotation = v[3 * n] << 30 | v[4 * n] << 20 | v[5 * n] << 10 | v[6 * n];
+        q->flags = (u16)v[7 * n];
+        q->generation = (u16)v[8 * n];
+    }
+}
+
+static bool load_points(const QPoint *points, u32 n, u32 *values)
+{
+    u32 beyond = 0;
+    for (u32 i = 0; i < n; i++) {
+        u32 *v = values + i;
+        for (u32 axis = 0; axis < 3; axis++) {
+            v[axis * n] = (u32)points[i].position[axis] + POSITION_BIAS;
+            beyond |= v[axis * n] >> POSITION_BITS;
+        }
+        v[3 * n] = points[i].scalar;
+        v[4 * n] = points[i].generation;
+    }
+    return beyond == 0;
+}
+
+static void store_points(QPoint *points, u32 n, const u32 *values)
+{
+    for (u32 i = 0; i < n; i++) {
+        const u32 *v = values + i;
+        for (u32 axis = 0; axis < 3; axis++) {
+            points[i].position[axis] = (i32)(v[axis * n] - POSITION_BIAS);
+        }
+        points[i].scalar = (u16)v[3 * n];
+        points[i].generation = (u16)v[4 * n];
+    }
+}
+
+static bool load_columns(const FieldDesc *field, u32 n, const void *state, u32 *values)
+{
+    u32 channels = field->channels;
+    switch (field->kind) {
+    case FIELD_POSES:
+        return load_poses(state, n, values);
+    case FIELD_POINTS:
+        return load_points(state, n, values);
+    case FIELD_GRID2:
+        for (u32 i = 0; i < n * channels; i++) {
+            values[i % channels * n + i / channels] = ((const u16 *)state)[i];
+        }
+        return true;
+    case FIELD_GRID3:
+        for (u32 i = 0; i < n * channels; i++) {
+            values[i % channels * n + i / channels] = ((const u8 *)state)[i];
+        }
+        return true;
+    default:
+        memcpy(values, state, n * sizeof(u32));
+        return true;
+    }
+}
+
+static void store_columns(const FieldDesc *field, u32 n, void *state, const u32 *values)
+{
+    u32 channels = field->channels;
+    switch (field->kind) {
+    case FIELD_POSES:
+        store_poses(state, n, values);
+        break;
+    case FIELD_POINTS:
+        store_points(state, n, values);
+        break;
+    case FIELD_GRID2:
+        for (u32 i = 0; i < n * channels; i++) {
+            ((u16 *)state)[i] = (u16)values[i % channels * n + i / channels];
+        }
+        break;
+    case FIELD_GRID3:
+        for (u32 i = 0; i < n * channels; i++) {
+            ((u8 *)state)[i] = (u8)values[i % channels * n + i / channels];
+        }
+        break;
+    default:
+        memcpy(state, values, n * sizeof(u32));
+        break;
+    }
+}
+
+/* ---- coding of one column ---- */
+
+static u32 low_mask(u32 bits)
+{
+    return bits >= 32 ? ~0u : (1u << bits) - 1;
+}
+
+static u32 bit_length(u32 value)
+{
+    return value == 0 ? 0 : 32 - (u32)__builtin_clz(value);
+}
+
+/* Difference a − b modulo 2^bits, small magnitudes first; below 2^bits. */
+static u32 fold(u32 a, u32 b, u32 bits)
+{
+    i32 d = (i32)((a - b) << (32 - bits)) >> (32 - bits);
+    return (u32)d << 1 ^ (u32)(d >> 31);
+}
+
+static u32 unfold(u32 folded, u32 b, u32 bits)
+{
+    u32 d = folded >> 1 ^ (0 - (folded & 1));
+    return (b + d) & low_mask(bits);
+}
+
+typedef struct Widths {
+    u32 bits;        /* cost of all values, with the class bits */
+    u8 wide, narrow; /* narrow == wide: one width for all */
+} Widths;
+
+/* The cheapest one or two widths for `count` values with these bit lengths. */
+static Widths widths_choose(const u16 lengths[33], u32 count)
+{
+    u32 wide = 32;
+    while (wide > 0 && lengths[wide] == 0) {
+        wide--;
+    }
+    Widths best = {count * wide, (u8)wide, (u8)wide};
+    u32 within = 0;
+    for (u32 narrow = 0; narrow < wide; narrow++) {
+        within += lengths[narrow];
+        u32 bits = WIDTH_BITS + count + within * narrow + (count - within) * wide;
+        if (bits < best.bits) {
+            best = (Widths){bits, (u8)wide, (u8)narrow};
+        }
+    }
+    return best;
+}
+
+typedef struct ColumnPlan {
+    u32 bits; /* cost after the mode */
+    u32 low;  /* MODE_RANGE */
+    u8 mode, wide, narrow;
+} ColumnPlan;
+
+typedef struct Column {
+    u32 bits;                /* of a value */
+    u32 count;               /* coded elements */
+    u32 value[ELEMENTS_MAX]; /* of the coded elements */
+    u32 delta[ELEMENTS_MAX]; /* folded, to the baseline */
+    u32 next[ELEMENTS_MAX];  /* folded, to the coded element before */
+} Column;
+
+static ColumnPlan column_plan(Column *column, const u32 *values, const u32 *base, const u16 *coded)
+{
+    u16 deltas[33] = {0}, nexts[33] = {0};
+    u32 low = ~0u, high = 0, before = 0;
+    for (u32 i = 0; i < column->count; i++) {
+        u32 x = values[coded[i]];
+        u32 delta = fold(x, base[coded[i]], column->bits);
+        u32 next = fold(x, before, column->bits);
+        column->value[i] = x;
+        column->delta[i] = delta;
+        column->next[i] = next;
+        deltas[bit_length(delta)]++;
+        nexts[bit_length(next)]++;
+        low = u32_min(low, x);
+        high = u32_max(high, x);
+        before = x;
+    }
+    if (deltas[0] == column->count) {
+        return (ColumnPlan){.mode = MODE_SAME};
+    }
+    Widths w = widths_choose(deltas, column->count);
+    ColumnPlan best = {WIDTH_BITS + w.bits, 0, w.wide == w.narrow ? MODE_DELTA : MODE_DELTA_SPLIT,
+                       w.wide, w.narrow};
+    w = widths_choose(nexts, column->count);
+    if (WIDTH_BITS + w.bits < best.bits) {
+        best = (ColumnPlan){WIDTH_BITS + w.bits, 0,
+                            w.wide == w.narrow ? MODE_NEXT : MODE_NEXT_SPLIT, w.wide, w.narrow};
+    }
+    u32 width = bit_length(high - low);
+    u32 range_bits = column->bits + WIDTH_BITS + column->count * width;
+    if (range_bits < best.bits) {
+        best = (ColumnPlan){range_bits, low, MODE_RANGE, (u8)width, (u8)width};
+    }
+    return best;
+}
+
+static void column_put(BitWriter *writer, const Column *column, const ColumnPlan *plan)
+{
+    bits_put(writer, plan->mode, MODE_BITS);
+    if (plan->mode == MODE_SAME) {
+        return;
+    }
+    bool split = plan->mode == MODE_DELTA_SPLIT || plan->mode == MODE_NEXT_SPLIT;
+    bool delta = plan->mode == MODE_DELTA || plan->mode == MODE_DELTA_SPLIT;
+    const u32 *folded = delta ? column->delta : column->next;
+    if (plan->mode == MODE_RANGE) {
+        bits_put(writer, plan->low, column->bits);
+    }
+    bits_put(writer, plan->wide, WIDTH_BITS);
+    if (split) {
+        bits_put(writer, plan->narrow, WIDTH_BITS);
+        u32 limit = low_mask(plan->narrow);
+        for (u32 i = 0; i < column->count; i++) {
+            bool wide = folded[i] > limit;
+            bits_put(writer, (u64)folded[i] << 1 | wide, 1u + (wide ? plan->wide : plan->narrow));
+        }
+        return;
+    }
+    for (u32 i = 0; plan->wide > 0 && i < column->count; i++) {
+        u32 v = plan->mode == MODE_RANGE ? column->value[i] - plan->low : folded[i];
+        bits_put(writer, v, plan->wide);
+    }
+}
+
+/* Reads one column into values[coded[i]]; the others keep the baseline's. */
+static bool column_get(BitReader *reader, u32 bits, u32 count, const u16 *coded, u32 *values)
+{
+    u32 mode = (u32)bits_get(reader, MODE_BITS);
+    if (mode == MODE_SAME) {
+        return true;
+    }
+    if (mode >= MODE_COUNT) {
+        return false;
+    }
+    bool split = mode == MODE_DELTA_SPLIT || mode == MODE_NEXT_SPLIT;
+    bool delta = mode == MODE_DELTA || mode == MODE_DELTA_SPLIT;
+    u32 low = mode == MODE_RANGE ? (u32)bits_get(reader, bits) : 0;
+    u32 wide = (u32)bits_get(reader, WIDTH_BITS);
+    u32 narrow = split ? (u32)bits_get(reader, WIDTH_BITS) : wide;
+    if (wide > bits || narrow > wide) {
+        return false;
+    }
+    u32 before = 0;
+    for (u32 i = 0; i < count; i++) {
+        u32 width = split && bits_get(reader, 1) == 0 ? narrow : wide;
+        u32 v = (u32)bits_get(reader, width);
+        u32 *value = &values[coded[i]];
+        if (mode == MODE_RANGE) {
+            *value = (low + v) & low_mask(bits);
+        } else {
+            *value = unfold(v, delta ? *value : before, bits);
+        }
+        before = *value;
+    }
+    return !reader->failed;
+}
+
+/* ---- coding of a chunk ---- */
+
+/* Elements whose bytes differ from the baseline's (NULL: from zero). */
+static u32 find_coded(u32 n, u32 bytes, const u8 *state, const u8 *baseline, u16 *coded)
+{
+    static const u8 zeros[sizeof(QPose)];
+    u32 count = 0;
+    for (u32 i = 0; i < n; i++) {
+        const u8 *base = baseline != NULL ? baseline + i * bytes : zeros;
+        coded[count] = (u16)i;
+        count += memcmp(state + i * bytes, base, bytes) != 0;
+    }
+    return count;
+}
+
+/* Bits of an element's index in a chunk of n. */
+static u32 index_bits(u32 n)
+{
+    return bit_length(n - 1);
+}
+
+static u32 mask_choose(u32 n, u32 count, u32 *bits)
+{
+    u32 list = index_bits(n) * (count + 1);
+    *bits = count == n ? 0 : u32_min(n, list);
+    return count == n ? MASK_ALL : list < n ? MASK_LIST : MASK_BITMAP;
+}
+
+static void mask_put(BitWriter *writer, u32 mask, u32 n, const u16 *coded, u32 count)
+{
+    bits_put(writer, mask, MASK_BITS);
+    if (mask == MASK_LIST) {
+        bits_put(writer, count - 1, index_bits(n));
+        for (u32 i = 0; i < count; i++) {
+            bits_put(writer, coded[i], index_bits(n));
+        }
+    } else if (mask == MASK_BITMAP) {
+        for (u32 i = 0, c = 0; i < n; i++) {
+            bool is_coded = c < count && coded[c] == i;
+            bits_put(writer, is_coded, 1);
+            c += is_coded;
+        }
+    }
+}
+
+/* Returns the number of coded elements, 0 if malformed. */
+static u32 mask_get(BitReader *reader, u32 n, u16 *coded)
+{
+    u32 mask = (u32)bits_get(reader, MASK_BITS);
+    u32 count = 0;
+    if (mask == MASK_ALL) {
+        for (count = 0; count < n; count++) {
+            coded[count] = (u16)count;
+        }
+    } else if (mask == MASK_BITMAP) {
+        for (u32 i = 0; i < n; i++) {
+            if (bits_get(reader, 1) != 0) {
+                coded[count++] = (u16)i;
+            }
+        }
+    } else if (mask == MASK_LIST) {
+        u32 listed = (u32)bits_get(reader, index_bits(n)) + 1;
+        for (; count < listed; count++) {
+            u32 index = (u32)bits_get(reader, index_bits(n));
+            if (index >= n || (count > 0 && index <= coded[count - 1])) {
+                return 0;
+            }
+            coded[count] = (u16)index;
+        }
+    }
+    return reader->failed ? 0 : count;
+}
+
+static u32 put_raw(const Columns *columns, u32 n, const u32 *values, u8 *out)
+{
+    BitWriter writer;
+    bit_writer_init(&writer, out, CHUNK_CODE_BYTES_MAX);
+    bits_put(&writer, CODE_RAW, CODE_BITS);
+    for (u32 c = 0; c < columns->count; c++) {
+        for (u32 i = 0; i < n; i++) {
+            bits_put(&writer, values[c * n + i], columns->bits[c]);
+        }
+    }
+    CHECK(!writer.failed);
+    return bit_writer_bytes(&writer);
+}
+
+u32 chunk_encode(const FieldDesc *field, u32 chunk, const void *state, const void *baseline,
+                 u8 *out)
+{
+    static const u32 zero_state[CHUNK_STATE_BYTES_MAX / sizeof(u32)];
+    u32 n = chunk_elements(field, chunk);
+    u16 coded[ELEMENTS_MAX];
+    u32 count = find_coded(n, field_element_bytes(field), state, baseline, coded);
+    if (count == 0) {
+        out[0] = CODE_SAME;
+        return 1;
+    }
+    u32 values[VALUES_MAX], base[VALUES_MAX];
+    Columns columns = columns_of(field);
+    CHECK(load_columns(field, n, state, values));
+    CHECK(load_columns(field, n, baseline != NULL ? baseline : zero_state, base));
+
+    u32 bits, raw_bits = 0;
+    u32 mask = mask_choose(n, count, &bits);
+    bits += MASK_BITS;
+    BitWriter writer;
+    bit_writer_init(&writer, out, CHUNK_CODE_BYTES_MAX);
+    bits_put(&writer, CODE_COLUMNS, CODE_BITS);
+    mask_put(&writer, mask, n, coded, count);
+    Column column;
+    column.count = count;
+    for (u32 c = 0; c < columns.count; c++) {
+        column.bits = columns.bits[c];
+        ColumnPlan plan = column_plan(&column, values + c * n, base + c * n, coded);
+        bits += MODE_BITS + plan.bits;
+        raw_bits += n * column.bits;
+        column_put(&writer, &column, &plan);
+    }
+    /* What overflowed is longer than raw, which always fits. */
+    if (raw_bits < bits) {
+        return put_raw(&columns, n, values, out);
+    }
+    VALIDATE(!writer.failed && writer.bit == CODE_BITS + bits);
+    return bit_writer_bytes(&writer);
+}
+
+int chunk_decode(const FieldDesc *field, u32 chunk, const u8 *code, u32 code_bytes,
+                 const void *baseline, void *state)
+{
+    static const u32 zero_state[CHUNK_STATE_BYTES_MAX / sizeof(u32)];
+    u32 n = chunk_elements(field, chunk);
+    u32 values[VALUES_MAX];
+    u16 coded[ELEMENTS_MAX];
+    BitReader reader;
+    bit_reader_init(&reader, code, code_bytes);
+    u32 form = (u32)bits_get(&reader, CODE_BITS);
+    const void *base = baseline != NULL ? baseline : zero_state;
+    if (reader.failed) {
+        return ERROR_TRUNCATED;
+    }
+    if (form == CODE_SAME) {
+        memmove(state, base, chunk_state_bytes(field, chunk));
+        return 1;
+    }
+    Columns columns = columns_of(field);
+    if (form == CODE_RAW) {
+        for (u32 c = 0; c < columns.count; c++) {
+            for (u32 i = 0; i < n; i++) {
+                values[c * n + i] = (u32)bits_get(&reader, columns.bits[c]);
+            }
+        }
+    } else if (form == CODE_COLUMNS) {
+        u32 count = mask_get(&reader, n, coded);
+        if (count == 0 || !load_columns(field, n, base, values)) {
+            return ERROR_FORMAT;
+        }
+        for (u32 c = 0; c < columns.count; c++) {
+            if (!column_get(&reader, columns.bits[c], count, coded, values + c * n)) {
+                return ERROR_FORMAT;
+            }
+        }
+    } else {
+        return ERROR_FORMAT;
+    }
+    if (reader.failed) {
+        return ERROR_TRUNCATED;
+    }
+    store_columns(field, n, state, values);
+    return (int)((reader.bit + 7) / 8);
+}
+
+u32 chunk_state_hash(const FieldDesc *field, u32 chunk, const void *state)
+{
+    return (u32)hash_bytes(state, chunk_state_bytes(field, chunk), 0);
+}
+
+/* ---- how far apart ---- */
+
+#define APPEAR_ERROR_M    1.0f
+#define TURN_M_PER_RADIAN 0.5f
+
+static f32 step_distance(const i32 a[3], const i32 b[3])
+{
+    f32 x = (f32)(a[0] - b[0]), y = (f32)(a[1] - b[1]), z = (f32)(a[2] - b[2]);
+    return sqrtf(x * x + y * y + z * z);
+}
+
+/* Angle in radians between two orientation codes: twice the chord, near enough for a priority. */
+static f32 turn_between(u32 a, u32 b)
+{
+    if (a == b) {
+        return 0.0f;
+    }
+    f32 dot = quat_dot(dequantize_rotation(a), dequantize_rotation(b));
+    return 2.0f * sqrtf(f32_max(2.0f - 2.0f * fabsf(dot), 0.0f));
+}
+
+static f32 pose_error(const FieldDesc *field, const QPose *a, const QPose *b)
+{
+    if (a->generation != b->generation || ((a->flags ^ b->flags) & POSE_LIVE) != 0) {
+        return APPEAR_ERROR_M;
+    }
+    return step_distance(a->position, b->position) * field->quantum +
+           turn_between(a->rotation, b->rotation) * TURN_M_PER_RADIAN;
+}
+
+f32 chunk_state_error(const FieldDesc *field, u32 chunk, const void *a, const void *b)
+{
+    u32 n = chunk_elements(field, chunk) * (field->kind >= FIELD_GRID2 ? field->channels : 1u);
+    f32 worst = 0.0f;
+    i32 steps = 0;
+    for (u32 i = 0; i < n; i++) {
+        if (field->kind == FIELD_POSES) {
+            worst = f32_max(worst, pose_error(field, (const QPose *)a + i, (const QPose *)b + i));
+        } else if (field->kind == FIELD_POINTS) {
+            const QPoint *p = (const QPoint *)a + i, *q = (const QPoint *)b + i;
+            worst = f32_max(worst, p->generation != q->generation
+                                       ? APPEAR_ERROR_M
+                                       : step_distance(p->position, q->position) * field->quantum);
+        } else if (field->kind == FIELD_GRID2) {
+            i32 d = (i32)((const u16 *)a)[i] - (i32)((const u16 *)b)[i];
+            steps = i32_max(steps, d < 0 ? -d : d);
+        } else if (field->kind == FIELD_GRID3) {
+            i32 d = (i32)((const u8 *)a)[i] - (i32)((const u8 *)b)[i];
+            steps = i32_max(steps, d < 0 ? -d : d);
+        } else if (((const u32 *)a)[i] != ((const u32 *)b)[i]) {
+            return 1.0f;
+        }
+    }
+    return steps > 0 ? (f32)steps * field->quantum : worst;
+}

@@ -1,0 +1,17 @@
+/*
+ * draw_marks.h: lines and dots of a width in pixels, over or among the things.
+ * Layer: client/view.
+ */
+#ifndef PLENUM_CLIENT_VIEW_DRAW_MARKS_H
+#define PLENUM_CLIENT_VIEW_DRAW_MARKS_H
+
+#include "client/view/shader.h"
+
+typedef struct DrawMarks DrawMarks;
+
+DrawMarks *draw_marks_create(ErrorText *error);
+void draw_marks_destroy(DrawMarks *draw); /* NULL is fine */
+void draw_marks_show(DrawMarks *draw, const Picture *picture, const Mat4 *view_proj, u32 width,
+                     u32 height);
+
+#endif

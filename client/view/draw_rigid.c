@@ -1,0 +1,449 @@
+/*
+ * draw_rigid.c: batches of shapes. The order of a batch is rebuilt when the entities change; each
+ * frame only gathers poses. What is highlighted comes first in its batch, so that its outline is
+ * one more draw of the first few instances.
+ */
+#include "client/view/draw_rigid.h"
+
+#include "client/view/mesh.h"
+#include "client/view/projection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const f32 highlight_held[3] = {1.0f, 0.62f, 0.12f}, highlight_hovered[3] = {0.95f, 0.97f, 1.0f};
+
+/* Six vec4 attributes after the mesh's two. */
+typedef struct Instance {
+    f32 position[3], radius;
+    f32 rotation[4]; /* x, y, z, w */
+    f32 core[3], cell;
+    f32 color[3], roughness;
+    f32 color2[3], pattern;
+    f32 glow[3], outline;
+} Instance;
+
+typedef struct Batch {
+    GLuint vao, vertices, indices;
+    u32 index_count;
+    StreamBuffer stream;
+    Instance *instances; /* [capacity] */
+    u32 count, capacity, highlighted;
+} Batch;
+
+struct DrawRigid {
+    Batch batches[MESH_KIND_COUNT];
+    u32 *shaped; /* [shaped_count] indices of entities with a shape */
+    u32 shaped_count, shaped_capacity;
+    u64 version;
+    bool built;
+    GLuint lit, depth, outline;
+    GLint depth_matrix;
+};
+
+static const char rigid_inputs[] = "layout(location = 0) in vec3 a_corner;\n"
+                                   "layout(location = 1) in vec3 a_normal;\n"
+                                   "layout(location = 2) in vec4 i_position;\n"
+                                   "layout(location = 3) in vec4 i_rotation;\n"
+                                   "layout(location = 4) in vec4 i_core;\n"
+                                   "layout(location = 5) in vec4 i_color;\n"
+                                   "layout(location = 6) in vec4 i_color2;\n"
+                                   "layout(location = 7) in vec4 i_glow;\n"
+                                   "vec3 turn(vec4 q, vec3 v) {\n"
+                                   "    vec3 t = 2.0 * cross(q.xyz, v);\n"
+                                   "    return v + q.w * t + cross(q.xyz, t);\n"
+                                   "}\n";
+
+static const char rigid_vertex[] =
+    "out vec3 v_world, v_normal, v_local, v_local_normal;\n"
+    "flat out vec4 v_color, v_color2, v_glow;\n"
+    "flat out vec4 v_kind;\n"
+    "void main() {\n"
+    "    v_local = a_corner * i_core.xyz + i_position.w * a_normal;\n"
+    "    v_local_normal = a_normal;\n"
+    "    v_world = i_position.xyz + turn(i_rotation, v_local);\n"
+    "    v_normal = turn(i_rotation, a_normal);\n"
+    "    v_color = i_color;\n"
+    "    v_color2 = i_color2;\n"
+    "    v_glow = i_glow;\n"
+    "    v_kind = vec4(i_core.w, i_position.w, i_core.y, i_position.w == 0.0 ? 1.0 : 0.0);\n"
+    "    gl_Position = view_proj * vec4(v_world, 1.0);\n"
+    "}\n";
+
+static const char rigid_fragment[] =
+    "in vec3 v_world, v_normal, v_local, v_local_normal;\n"
+    "flat in vec4 v_color, v_color2, v_glow, v_kind;\n"
+    "out vec4 o_color;\n"
+    "void main() {\n"
+    "    vec3 n = normalize(v_normal);\n"
+    "    vec3 albedo = v_color.rgb;\n"
+    "    float cell = v_kind.x, fade = 0.0, pattern = v_color2.w;\n"
+    "    vec3 x = v_local / abs(cell), w = fwidth(x) + 1e-5;\n"
+    "    if (v_kind.w > 0.5) {\n" /* a plane: a floor with lines */
+    "        float away = length(v_world - eye.xyz);\n"
+    "        if (pattern == 1.0) albedo = mix(albedo, v_color2.rgb, checker(x.xz, w.xz));\n"
+    "        else if (pattern == 2.0) albedo = mix(albedo, v_color2.rgb, stripes(x.x, w.x));\n"
+    "        float fine = lines(x.xz, w.xz, vec2(0.008));\n"
+    "        float wide = lines(x.xz * 0.1, w.xz * 0.1, vec2(0.0016));\n"
+    "        albedo *= 1.0 - max(0.16 * fine, 0.34 * wide);\n"
+    "        fade = smoothstep(0.25, 1.0, away / sky_horizon.w);\n"
+    "    } else if (pattern > 0.0) {\n"
+    "        float t;\n"
+    "        if (cell < 0.0) {\n" /* a sphere or a capsule */
+    "            t = pattern == 1.0 ? checker(vec2(x.y, x.x * x.z * 2.0),\n"
+    "                                         vec2(w.y, w.x + w.z))\n"
+    "                               : stripes(x.y + 0.5, w.y);\n"
+    "        } else {\n"
+    "            vec3 a = abs(v_local_normal);\n"
+    "            bool top = a.y >= max(a.x, a.z), side = a.x >= a.z;\n"
+    "            vec2 uv = top ? x.xz : side ? x.zy : x.xy;\n"
+    "            vec2 uw = top ? w.xz : side ? w.zy : w.xy;\n"
+    "            t = pattern == 1.0 ? checker(uv, uw) : stripes(uv.y * 2.0 + 0.5, uw.y * 2.0);\n"
+    "        }\n"
+    "        albedo = mix(albedo, v_color2.rgb, t);\n"
+    "    }\n"
+    "    vec3 c = lit(v_world, n, albedo, v_color.w, 0.0);\n"
+    "    if (v_glow.w > 0.0) {\n"
+    "        float rim = 1.0 - max(dot(n, normalize(eye.xyz - v_world)), 0.0);\n"
+    "        c += v_glow.rgb * (0.10 + 0.75 * rim * rim * rim) + albedo * 0.18;\n"
+    "    }\n"
+    "    c = mix(c, sky_horizon.rgb, fade);\n"
+    "    o_color = vec4(tone(c), 1.0);\n"
+    "}\n";
+
+static const char rigid_depth_vertex[] =
+    "uniform mat4 to_clip;\n"
+    "void main() {\n"
+    "    vec3 local = a_corner * i_core.xyz + i_position.w * a_normal;\n"
+    "    gl_Position = to_clip * vec4(i_position.xyz + turn(i_rotation, local), 1.0);\n"
+    "}\n";
+
+static const char rigid_depth_fragment[] = "void main() {}\n";
+
+static const char rigid_outline_vertex[] =
+    "flat out vec3 v_color;\n"
+    "void main() {\n"
+    "    vec3 local = a_corner * i_core.xyz + (i_position.w + i_glow.w) * a_normal;\n"
+    "    v_color = i_glow.rgb;\n"
+    "    gl_Position = view_proj * vec4(i_position.xyz + turn(i_rotation, local), 1.0);\n"
+    "}\n";
+
+static const char rigid_outline_fragment[] =
+    "flat in vec3 v_color;\n"
+    "out vec4 o_color;\n"
+    "void main() { o_color = vec4(pow(v_color, vec3(1.0 / 2.2)), 1.0); }\n";
+
+static GLuint rigid_program(const char *name, u32 chunks, const char *vertex, const char *fragment,
+                            ErrorText *error)
+{
+    char text[4096];
+    size_t a = strlen(rigid_inputs), b = strlen(vertex);
+    if (a + b >= sizeof text) {
+        error_set(error, ERROR_LIMIT, "shader %s is too long", name);
+        return 0;
+    }
+    memcpy(text, rigid_inputs, a);
+    memcpy(text + a, vertex, b + 1);
+    return shader_create(name, chunks, text, fragment, error);
+}
+
+static int batch_init(Batch *batch, MeshKind kind)
+{
+    Mesh mesh;
+    if (mesh_init(&mesh, kind) != 0) {
+        return ERROR_MEMORY;
+    }
+    glGenVertexArrays(1, &batch->vao);
+    glBindVertexArray(batch->vao);
+    glGenBuffers(1, &batch->vertices);
+    glBindBuffer(GL_ARRAY_BUFFER, batch->vertices);
+    glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(mesh.vertex_count * sizeof *mesh.vertices),
+                 mesh.vertices, GL_STATIC_DRAW);
+    for (u32 i = 0; i < 2; i++) {
+        glEnableVertexAttribArray(i);
+        glVertexAttribPointer(i, 3, GL_FLOAT, GL_FALSE, sizeof(MeshVertex),
+                              (const void *)(i * sizeof(Vec3)));
+    }
+    glGenBuffers(1, &batch->indices);
+    glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, batch->indices);
+    glBufferData(GL_ELEMENT_ARRAY_BUFFER, (GLsizeiptr)(mesh.index_count * sizeof *mesh.indices),
+                 mesh.indices, GL_STATIC_DRAW);
+    batch->index_count = mesh.index_count;
+    mesh_finish(&mesh);
+    glGenBuffers(1, &batch->stream.name);
+    glBindBuffer(GL_ARRAY_BUFFER, batch->stream.name);
+    for (u32 i = 0; i < 6; i++) {
+        glEnableVertexAttribArray(2 + i);
+        glVertexAttribPointer(2 + i, 4, GL_FLOAT, GL_FALSE, sizeof(Instance),
+                              (const void *)(i * 4 * sizeof(f32)));
+        glVertexAttribDivisor(2 + i, 1);
+    }
+    glBindVertexArray(0);
+    return 0;
+}
+
+DrawRigid *draw_rigid_create(u32 chunks, ErrorText *error)
+{
+    DrawRigid *draw = calloc(1, sizeof *draw);
+    if (!draw) {
+        error_set(error, ERROR_MEMORY, "no memory to draw with");
+        return NULL;
+    }
+    draw->lit = rigid_program("rigid", chunks | SHADER_LIT, rigid_vertex, rigid_fragment, error);
+    draw->depth = draw->lit ? rigid_program("rigid depth", SHADER_PLAIN, rigid_depth_vertex,
+                                            rigid_depth_fragment, error)
+                            : 0;
+    draw->outline = draw->depth ? rigid_program("rigid outline", SHADER_PLAIN, rigid_outline_vertex,
+                                                rigid_outline_fragment, error)
+                                : 0;
+    if (!draw->outline) {
+        draw_rigid_destroy(draw);
+        return NULL;
+    }
+    draw->depth_matrix = glGetUniformLocation(draw->depth, "to_clip");
+    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
+        if (batch_init(&draw->batches[i], (MeshKind)i) != 0) {
+            error_set(error, ERROR_MEMORY, "no memory for meshes");
+            draw_rigid_destroy(draw);
+            return NULL;
+        }
+    }
+    gl_check("draw_rigid_create");
+    return draw;
+}
+
+void draw_rigid_destroy(DrawRigid *draw)
+{
+    if (!draw) {
+        return;
+    }
+    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
+        Batch *batch = &draw->batches[i];
+        glDeleteVertexArrays(1, &batch->vao);
+        glDeleteBuffers(1, &batch->vertices);
+        glDeleteBuffers(1, &batch->indices);
+        glDeleteBuffers(1, &batch->stream.name);
+        free(batch->instances);
+    }
+    glDeleteProgram(draw->lit);
+    glDeleteProgram(draw->depth);
+    glDeleteProgram(draw->outline);
+    free(draw->shaped);
+    free(draw);
+}
+
+/* The indices of entities that have a shape; false when memory ran out. */
+static bool rigid_rebuild(DrawRigid *draw, const Picture *picture)
+{
+    if (draw->built && draw->version == picture->entity_version) {
+        return true;
+    }
+    if (picture->entity_count > draw->shaped_capacity) {
+        u32 *grown = realloc(draw->shaped, picture->entity_count * sizeof *grown);
+        if (!grown) {
+            return false;
+        }
+        draw->shaped = grown;
+        draw->shaped_capacity = picture->entity_count;
+    }
+    draw->shaped_count = 0;
+    for (u32 i = 0; i < picture->entity_count; i++) {
+        const Entity *entity = &picture->entities[i];
+        if (entity->look.kind == APPEARANCE_SHAPE && entity->field < picture->fields->count &&
+            entity->first < picture->fields->fields[entity->field].capacity) {
+            draw->shaped[draw->shaped_count++] = i;
+        }
+    }
+    draw->version = picture->entity_version;
+    draw->built = true;
+    return true;
+}
+
+static Instance *batch_push(Batch *batch)
+{
+    if (batch->count == batch->capacity) {
+        u32 capacity = batch->capacity ? 2 * batch->capacity : 64;
+        Instance *grown = realloc(batch->instances, capacity * sizeof *grown);
+        if (!grown) {
+            return NULL;
+        }
+        batch->instances = grown;
+        batch->capacity = capacity;
+    }
+    return &batch->instances[batch->count++];
+}
+
+/* Above this many pixels of radius the coarse sphere would show its corners. */
+#define SPHERE_NEAR_PX 22.0f
+
+static MeshKind rigid_mesh(const Shape *shape, f32 away, f32 pixel_m)
+{
+    switch (shape->kind) {
+    case SHAPE_SPHERE:
+        return shape->radius > SPHERE_NEAR_PX * pixel_m * away ? MESH_SPHERE_NEAR : MESH_SPHERE_FAR;
+    case SHAPE_BOX:
+        return MESH_BOX;
+    case SHAPE_CAPSULE:
+        return MESH_CAPSULE;
+    case SHAPE_PLANE:
+        return MESH_PLANE;
+    default:
+        return MESH_KIND_COUNT;
+    }
+}
+
+/* Core, radius and pattern cell of a shape: see mesh.h. */
+static void instance_shape(Instance *out, const Shape *shape)
+{
+    switch (shape->kind) {
+    case SHAPE_BOX: {
+        f32 low = f32_min(shape->half.x, f32_min(shape->half.y, shape->half.z));
+        f32 high = f32_max(shape->half.x, f32_max(shape->half.y, shape->half.z));
+        f32 bevel = f32_min(0.12f * low, 0.03f);
+        out->radius = f32_max(bevel, 1e-4f);
+        out->core[0] = shape->half.x - bevel;
+        out->core[1] = shape->half.y - bevel;
+        out->core[2] = shape->half.z - bevel;
+        out->cell = high > 2.0f ? 1.0f : high * 0.5f;
+        break;
+    }
+    case SHAPE_CAPSULE:
+        out->radius = shape->radius;
+        out->core[1] = shape->half_height;
+        out->cell = -0.5f * (shape->radius + shape->half_height);
+        break;
+    default:
+        out->radius = shape->radius;
+        out->cell = -0.5f * shape->radius;
+        break;
+    }
+}
+
+/* A plane's quad follows the eye in steps of its pattern's period. */
+static void instance_plane(Instance *out, const ShownPose *pose, const Picture *picture)
+{
+    const f32 step = 20.0f;
+    Vec3 local =
+        quat_rotate_inverse(pose->orientation, vec3_sub(picture->camera.eye, pose->position));
+    Vec3 centre = vec3(roundf(local.x / step) * step, 0.0f, roundf(local.z / step) * step);
+    Vec3 position = vec3_add(pose->position, quat_rotate(pose->orientation, centre));
+    memcpy(out->position, &position, sizeof out->position);
+    f32 extent = f32_min(picture->camera.far_m, 600.0f);
+    out->core[0] = out->core[2] = extent;
+    out->radius = 0.0f;
+    out->cell = 1.0f;
+}
+
+static void instance_fill(Instance *out, const Entity *entity, const ShownPose *pose,
+                          const Picture *picture, f32 outline_m)
+{
+    const Appearance *look = &entity->look;
+    memset(out, 0, sizeof *out);
+    memcpy(out->position, &pose->position, sizeof out->position);
+    out->rotation[0] = pose->orientation.x;
+    out->rotation[1] = pose->orientation.y;
+    out->rotation[2] = pose->orientation.z;
+    out->rotation[3] = pose->orientation.w;
+    if (look->shape.kind == SHAPE_PLANE) {
+        instance_plane(out, pose, picture);
+    } else {
+        instance_shape(out, &look->shape);
+    }
+    memcpy(out->color, look->color, sizeof out->color);
+    memcpy(out->color2, look->color2, sizeof out->color2);
+    out->roughness = f32_clamp(look->roughness, 0.05f, 1.0f);
+    out->pattern = (f32)look->pattern;
+    if (outline_m > 0.0f) {
+        memcpy(out->glow, entity->id == picture->held ? highlight_held : highlight_hovered,
+               sizeof out->glow);
+        out->outline = outline_m;
+    }
+}
+
+static void rigid_gather_entity(DrawRigid *draw, const Picture *picture, u32 index, f32 pixel_m,
+                                bool highlighted)
+{
+    const Entity *entity = &picture->entities[index];
+    bool chosen =
+        entity->id != 0 && (entity->id == picture->hovered || entity->id == picture->held);
+    const ShownPose *poses = picture->poses[entity->field];
+    if (chosen != highlighted || !poses) {
+        return;
+    }
+    const ShownPose *pose = &poses[entity->first];
+    if (!(pose->flags & POSE_LIVE) || pose->generation != entity->generation) {
+        return;
+    }
+    f32 away = vec3_distance(pose->position, picture->camera.eye);
+    MeshKind kind = rigid_mesh(&entity->look.shape, away, pixel_m);
+    Instance *instance = kind < MESH_KIND_COUNT ? batch_push(&draw->batches[kind]) : NULL;
+    if (instance) {
+        bool outlined = highlighted && kind != MESH_PLANE;
+        instance_fill(instance, entity, pose, picture, outlined ? 2.5f * pixel_m * away : 0.0f);
+        draw->batches[kind].highlighted += outlined ? 1 : 0;
+    }
+}
+
+void draw_rigid_gather(DrawRigid *draw, const Picture *picture, f32 pixel_m)
+{
+    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
+        draw->batches[i].count = 0;
+        draw->batches[i].highlighted = 0;
+    }
+    if (!rigid_rebuild(draw, picture)) {
+        return;
+    }
+    if (picture->hovered || picture->held) {
+        for (u32 i = 0; i < draw->shaped_count; i++) {
+            rigid_gather_entity(draw, picture, draw->shaped[i], pixel_m, true);
+        }
+    }
+    for (u32 i = 0; i < draw->shaped_count; i++) {
+        rigid_gather_entity(draw, picture, draw->shaped[i], pixel_m, false);
+    }
+    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
+        Batch *batch = &draw->batches[i];
+        if (batch->count > 0) {
+            stream_buffer_write(&batch->stream, batch->instances,
+                                batch->count * sizeof *batch->instances);
+        }
+    }
+}
+
+static void batch_draw(const Batch *batch, u32 count)
+{
+    if (count > 0) {
+        glBindVertexArray(batch->vao);
+        glDrawElementsInstanced(GL_TRIANGLES, (GLsizei)batch->index_count, GL_UNSIGNED_SHORT, NULL,
+                                (GLsizei)count);
+    }
+}
+
+void draw_rigid_cast(DrawRigid *draw, const Mat4 *to_clip)
+{
+    glUseProgram(draw->depth);
+    glUniformMatrix4fv(draw->depth_matrix, 1, GL_FALSE, to_clip->m);
+    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
+        if (i != MESH_PLANE) {
+            batch_draw(&draw->batches[i], draw->batches[i].count);
+        }
+    }
+}
+
+void draw_rigid_show(DrawRigid *draw)
+{
+    glEnable(GL_CULL_FACE);
+    glUseProgram(draw->lit);
+    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
+        batch_draw(&draw->batches[i], draw->batches[i].count);
+    }
+    glUseProgram(draw->outline);
+    glCullFace(GL_FRONT);
+    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
+        batch_draw(&draw->batches[i], draw->batches[i].highlighted);
+    }
+    glCullFace(GL_BACK);
+    glDisable(GL_CULL_FACE);
+    glBindVertexArray(0);
+    gl_check("draw_rigid_show");
+}

@@ -1,0 +1,24 @@
+/*
+ * draw_rigid.h: all shapes of POSES entities, one instanced draw a mesh kind.
+ * Layer: client/view.
+ */
+#ifndef PLENUM_CLIENT_VIEW_DRAW_RIGID_H
+#define PLENUM_CLIENT_VIEW_DRAW_RIGID_H
+
+#include "client/view/shader.h"
+
+typedef struct DrawRigid DrawRigid;
+
+DrawRigid *draw_rigid_create(u32 chunks, ErrorText *error);
+void draw_rigid_destroy(DrawRigid *draw); /* NULL is fine */
+/* Takes over the picture's poses and writes the instances of this frame. */
+void draw_rigid_gather(DrawRigid *draw, const Picture *picture, f32 pixel_m);
+/* Depth only, with the given matrix. */
+void draw_rigid_cast(DrawRigid *draw, const Mat4 *to_clip);
+/* Lit, then the outlines of what is hovered or held. */
+void draw_rigid_show(DrawRigid *draw);
+
+/* Colour of what is highlighted: held and hovered (linear). */
+extern const f32 highlight_held[3], highlight_hovered[3];
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * draw_sky.h: the sky behind everything: a gradient, haze at the horizon, the sun.
+ * Layer: client/view.
+ */
+#ifndef PLENUM_CLIENT_VIEW_DRAW_SKY_H
+#define PLENUM_CLIENT_VIEW_DRAW_SKY_H
+
+#include "client/view/shader.h"
+
+typedef struct DrawSky {
+    GLuint vao, program;
+} DrawSky;
+
+int draw_sky_init(DrawSky *draw, u32 chunks, ErrorText *error);
+void draw_sky_finish(DrawSky *draw);
+/* Fills what nothing else covered. */
+void draw_sky_show(const DrawSky *draw);
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * gl.c: window and context through SDL2 (its "offscreen" driver needs no display), and the
+ * multisampled framebuffer.
+ */
+#include "client/view/gl.h"
+
+#include "shared/check.h"
+#include "shared/log.h"
+
+#include <SDL2/SDL.h>
+#include <string.h>
+
+static int surface_make_window(Surface *surface, const ViewOptions *options, ErrorText *error)
+{
+    SDL_SetMainReady();
+    if (options->offscreen) {
+        SDL_SetHint(SDL_HINT_VIDEODRIVER, "offscreen");
+    }
+    if (SDL_InitSubSystem(SDL_INIT_VIDEO) != 0) {
+        return error_set(error, ERROR_UNSUPPORTED,
+                         "cannot open a display: %s; right is a desktop session, or --screenshot "
+                         "and --headless without one",
+                         SDL_GetError());
+    }
+    SDL_GL_SetAttribute(SDL_GL_CONTEXT_MAJOR_VERSION, 3);
+    SDL_GL_SetAttribute(SDL_GL_CONTEXT_MINOR_VERSION, 3);
+    SDL_GL_SetAttribute(SDL_GL_CONTEXT_PROFILE_MASK, SDL_GL_CONTEXT_PROFILE_CORE);
+    SDL_GL_SetAttribute(SDL_GL_DOUBLEBUFFER, 1);
+    SDL_GL_SetAttribute(SDL_GL_DEPTH_SIZE, 0);
+    Uint32 flags = SDL_WINDOW_OPENGL;
+    flags |= options->offscreen ? 0 : SDL_WINDOW_RESIZABLE;
+    surface->window =
+        SDL_CreateWindow(options->title ? options->title : "Plenum", SDL_WINDOWPOS_CENTERED,
+                         SDL_WINDOWPOS_CENTERED, (int)options->width, (int)options->height, flags);
+    if (surface->window) {
+        surface->context = SDL_GL_CreateContext(surface->window);
+    }
+    if (!surface->context || epoxy_gl_version() < 33) {
+        return error_set(error, ERROR_UNSUPPORTED,
+                         "no OpenGL 3.3 here: %s; right is a driver that has it, such as Mesa's "
+                         "(package libgl1-mesa-dri)",
+                         SDL_GetError());
+    }
+    return 0;
+}
+
+int surface_open(Surface *surface, const ViewOptions *options, ErrorText *error)
+{
+    memset(surface, 0, sizeof *surface);
+    int code = surface_make_window(surface, options, error);
+    if (code != 0) {
+        surface_close(surface);
+        return code;
+    }
+    SDL_GL_SetSwapInterval(options->vsync && !options->offscreen ? 1 : 0);
+    const char *renderer = (const char *)glGetString(GL_RENDERER);
+    surface->software = renderer && (strstr(renderer, "llvmpipe") || strstr(renderer, "softpipe") ||
+                                     strstr(renderer, "SWR"));
+    log_debug("OpenGL: %s, %s", renderer ? renderer : "?", (const char *)glGetString(GL_VERSION));
+    GLint samples_max = 0;
+    glGetIntegerv(GL_MAX_SAMPLES, &samples_max);
+    surface->samples = u32_min(options->samples, (u32)i32_max(samples_max, 0));
+    glGenFramebuffers(1, &surface->picture);
+    glGenRenderbuffers(1, &surface->color);
+    glGenRenderbuffers(1, &surface->depth);
+    return 0;
+}
+
+void surface_close(Surface *surface)
+{
+    if (surface->context) {
+        glDeleteFramebuffers(1, &surface->picture);
+        glDeleteRenderbuffers(1, &surface->color);
+        glDeleteRenderbuffers(1, &surface->depth);
+        SDL_GL_DeleteContext(surface->context);
+    }
+    if (surface->window) {
+        SDL_DestroyWindow(surface->window);
+    }
+    SDL_QuitSubSystem(SDL_INIT_VIDEO);
+    memset(surface, 0, sizeof *surface);
+}
+
+static void surface_make_picture(Surface *surface)
+{
+    GLsizei width = (GLsizei)surface->width, height = (GLsizei)surface->height;
+    GLsizei samples = (GLsizei)surface->samples;
+    glBindRenderbuffer(GL_RENDERBUFFER, surface->color);
+    glRenderbufferStorageMultisample(GL_RENDERBUFFER, samples, GL_RGBA8, width, height);
+    glBindRenderbuffer(GL_RENDERBUFFER, surface->depth);
+    glRenderbufferStorageMultisample(GL_RENDERBUFFER, samples, GL_DEPTH_COMPONENT24, width, height);
+    glBindFramebuffer(GL_FRAMEBUFFER, surface->picture);
+    glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER,
+                              surface->color);
+    glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_RENDERBUFFER, surface->depth);
+    /* A driver may promise samples that it cannot give together: fall back to one. */
+    if (glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE && samples > 0) {
+        surface->samples = 0;
+        surface_make_picture(surface);
+        return;
+    }
+    surface->made_width = surface->width;
+    surface->made_height = surface->height;
+}
+
+void surface_begin(Surface *surface)
+{
+    int width = 0, height = 0;
+    SDL_GL_GetDrawableSize(surface->window, &width, &height);
+    surface->width = (u32)i32_max(width, 1);
+    surface->height = (u32)i32_max(height, 1);
+    if (surface->width != surface->made_width || surface->height != surface->made_height) {
+        surface_make_picture(surface);
+    }
+    glBindFramebuffer(GL_FRAMEBUFFER, surface->picture);
+    glViewport(0, 0, (GLsizei)surface->width, (GLsizei)surface->height);
+}
+
+void surface_end(Surface *surface)
+{
+    GLint width = (GLint)surface->width, height = (GLint)surface->height;
+    glBindFramebuffer(GL_READ_FRAMEBUFFER, surface->picture);
+    glBindFramebuffer(GL_DRAW_FRAMEBUFFER, 0);
+    glBlitFramebuffer(0, 0, width, height, 0, 0, width, height, GL_COLOR_BUFFER_BIT, GL_NEAREST);
+    glBindFramebuffer(GL_FRAMEBUFFER, 0);
+}
+
+void surface_read(const Surface *surface, u8 *rgb)
+{
+    u32 row = 3 * surface->width;
+    glBindFramebuffer(GL_FRAMEBUFFER, 0);
+    glReadBuffer(GL_BACK);
+    glPixelStorei(GL_PACK_ALIGNMENT, 1);
+    for (u32 y = 0; y < surface->height; y++) {
+        glReadPixels(0, (GLint)(surface->height - 1 - y), (GLsizei)surface->width, 1, GL_RGB,
+                     GL_UNSIGNED_BYTE, rgb + (size_t)y * row);
+    }
+    gl_check("surface_read");
+}
+
+void gl_check(const char *place)
+{
+#ifdef PL_VALIDATE
+    GLenum code = glGetError();
+    if (code != GL_NO_ERROR) {
+        log_error("OpenGL error 0x%04x in %s", code, place);
+        check_fail(__FILE__, __LINE__, place);
+    }
+#else
+    PL_UNUSED(place);
+#endif
+}
+
+void stream_buffer_write(StreamBuffer *buffer, const void *data, size_t bytes)
+{
+    if (!buffer->name) {
+        glGenBuffers(1, &buffer->name);
+    }
+    glBindBuffer(GL_ARRAY_BUFFER, buffer->name);
+    if (bytes > buffer->bytes) {
+        buffer->bytes = bytes + bytes / 2;
+    }
+    /* Orphaning first lets the driver go on drawing from the old contents. */
+    glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)buffer->bytes, NULL, GL_STREAM_DRAW);
+    glBufferSubData(GL_ARRAY_BUFFER, 0, (GLsizeiptr)bytes, data);
+}

@@ -1,0 +1,44 @@
+/*
+ * gl.h: the OpenGL 3.3 core context with its window or offscreen surface, the multisampled picture
+ * that is drawn into, and small helpers.
+ * Layer: client/view.
+ */
+#ifndef PLENUM_CLIENT_VIEW_GL_H
+#define PLENUM_CLIENT_VIEW_GL_H
+
+#include "client/view/view.h"
+
+#include <epoxy/gl.h>
+
+typedef struct Surface {
+    void *window;  /* SDL_Window */
+    void *context; /* SDL_GLContext */
+    u32 width, height;
+    u32 samples;                 /* of the picture's renderbuffers, 0 or more */
+    bool software;               /* drawn by the CPU: leaner settings */
+    GLuint picture;              /* framebuffer that the world is drawn into */
+    GLuint color, depth;         /* its renderbuffers */
+    u32 made_width, made_height; /* size of the renderbuffers */
+} Surface;
+
+/* 0 or a negative Error whose text says what is missing. */
+int surface_open(Surface *surface, const ViewOptions *options, ErrorText *error);
+void surface_close(Surface *surface);
+/* Follows the window's size and binds the picture for drawing. */
+void surface_begin(Surface *surface);
+/* Resolves the picture into the back buffer and binds that. */
+void surface_end(Surface *surface);
+/* Back buffer as rows of RGB, top first, into rgb[height][width][3]. */
+void surface_read(const Surface *surface, u8 *rgb);
+
+/* Stops a debug or sanitizer build at the first OpenGL error; nothing in release builds. */
+void gl_check(const char *place);
+
+/* A growing vertex buffer that is rewritten every frame. */
+typedef struct StreamBuffer {
+    GLuint name;
+    size_t bytes;
+} StreamBuffer;
+void stream_buffer_write(StreamBuffer *buffer, const void *data, size_t bytes);
+
+#endif

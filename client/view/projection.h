@@ -1,0 +1,22 @@
+/*
+ * projection.h: a Camera as axes and matrices. camera_ray and camera_project (view.h) live in
+ * projection.c too.
+ * Layer: client/view.
+ */
+#ifndef PLENUM_CLIENT_VIEW_PROJECTION_H
+#define PLENUM_CLIENT_VIEW_PROJECTION_H
+
+#include "client/view/mat4.h"
+#include "client/view/view.h"
+
+typedef struct CameraAxes {
+    Vec3 right, up, forward; /* unit, orthogonal */
+    f32 tan_half;            /* of half the vertical angle */
+} CameraAxes;
+
+/* Axes of a camera; any camera gives some, even one whose eye is its target. */
+CameraAxes camera_axes(const Camera *camera);
+/* World to clip space. */
+Mat4 camera_matrix(const Camera *camera, u32 width, u32 height);
+
+#endif

@@ -1,0 +1,420 @@
+/*
+ * test_picture.c: pictures drawn offscreen of a world built by hand: colours where things are,
+ * shadows where the sun does not reach, rays and projections that agree, PNG files that survive.
+ * With PLENUM_PICTURE=FILE.png in the environment the big picture is kept for looking at.
+ */
+#include "client/view/view.h"
+#include "shared/clock.h"
+#include "shared/random.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* The GL driver keeps memory until the process ends: not our leak. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "detect_leaks=0";
+}
+
+enum {
+    WIDTH = 640,
+    HEIGHT = 360,
+    POSES = 512,
+    GRID = 30,
+    ENTITIES = POSES + 1
+};
+
+typedef struct World {
+    Scene scene;
+    FieldSet fields;
+    Entity entities[ENTITIES];
+    ShownPose poses[POSES];
+    ShownPoint points[GRID * GRID];
+    const ShownPose *pose_fields[2];
+    const ShownPoint *point_fields[2];
+    Mark marks[4];
+    Picture picture;
+    u32 count;
+} World;
+
+static void color(f32 out[4], u32 rgb)
+{
+    for (u32 i = 0; i < 3; i++) {
+        f32 c = (f32)(rgb >> (16 - 8 * i) & 255) / 255.0f;
+        out[i] = powf(c, 2.2f);
+    }
+    out[3] = 1.0f;
+}
+
+static u32 put(World *world, Shape shape, Vec3 position, Quat orientation, u32 rgb, Pattern pattern)
+{
+    u32 i = world->count++;
+    Entity *entity = &world->entities[i];
+    entity->id = i + 1;
+    entity->field = 0;
+    entity->first = i;
+    entity->count = 1;
+    entity->generation = 1;
+    entity->movable = shape.kind != SHAPE_PLANE;
+    entity->look.kind = APPEARANCE_SHAPE;
+    entity->look.shape = shape;
+    entity->look.pattern = pattern;
+    entity->look.roughness = 0.5f;
+    color(entity->look.color, rgb);
+    color(entity->look.color2, 0xF2EAD8);
+    ShownPose pose = {position, orientation, POSE_LIVE, 1};
+    world->poses[i] = pose;
+    return entity->id;
+}
+
+static Shape box(f32 x, f32 y, f32 z)
+{
+    Shape shape = {SHAPE_BOX, 0, 0, {x, y, z}};
+    return shape;
+}
+
+static Shape ball(f32 radius)
+{
+    Shape shape = {SHAPE_SPHERE, radius, 0, {0, 0, 0}};
+    return shape;
+}
+
+static Shape capsule(f32 radius, f32 half_height)
+{
+    Shape shape = {SHAPE_CAPSULE, radius, half_height, {0, 0, 0}};
+    return shape;
+}
+
+static World *world_create(void)
+{
+    World *world = calloc(1, sizeof *world);
+    assert_non_null(world);
+    world->fields.count = 2;
+    world->fields.fields[0].kind = FIELD_POSES;
+    world->fields.fields[0].capacity = POSES;
+    world->fields.fields[1].kind = FIELD_POINTS;
+    world->fields.fields[1].capacity = GRID * GRID;
+    world->pose_fields[0] = world->poses;
+    world->point_fields[1] = world->points;
+    f32 top[4], horizon[4];
+    color(top, 0x5B8FD0);
+    color(horizon, 0xD9E6F0);
+    memcpy(world->scene.sky.top, top, sizeof world->scene.sky.top);
+    memcpy(world->scene.sky.horizon, horizon, sizeof world->scene.sky.horizon);
+    world->scene.sky.sun = vec3_normalize_or(vec3(0.45f, 0.75f, 0.35f), vec3(0, 1, 0));
+    Camera camera = {vec3(7, 4.6f, 9), vec3(0, 1.1f, 0), vec3(0, 1, 0), 0.8f, 0.1f, 600.0f};
+    world->picture.camera = camera;
+    Shape plane = {SHAPE_PLANE, 0, 0, {0, 0, 0}};
+    put(world, plane, vec3_zero(), quat_identity(), 0xB9BDC0, PATTERN_CHECKER);
+    color(world->entities[0].look.color2, 0xA9AEB2);
+    world->entities[0].look.roughness = 0.9f;
+    return world;
+}
+
+static const Picture *world_picture(World *world)
+{
+    Picture *picture = &world->picture;
+    picture->scene = &world->scene;
+    picture->fields = &world->fields;
+    picture->entities = world->entities;
+    picture->entity_count = world->count;
+    picture->entity_version++;
+    picture->poses = world->pose_fields;
+    picture->points = world->point_fields;
+    picture->marks = world->marks;
+    return picture;
+}
+
+static void put_cloth(World *world, Vec3 corner)
+{
+    Entity *entity = &world->entities[world->count++];
+    entity->id = world->count;
+    entity->field = 1;
+    entity->first = 0;
+    entity->count = GRID * GRID;
+    entity->look.kind = APPEARANCE_CLOTH;
+    entity->look.grid[0] = entity->look.grid[1] = GRID;
+    entity->look.roughness = 0.85f;
+    entity->look.pattern = PATTERN_STRIPES;
+    color(entity->look.color, 0xC8402F);
+    color(entity->look.color2, 0xF4E9D8);
+    for (u32 j = 0; j < GRID; j++) {
+        for (u32 i = 0; i < GRID; i++) {
+            f32 u = (f32)i / (GRID - 1), v = (f32)j / (GRID - 1);
+            ShownPoint *point = &world->points[j * GRID + i];
+            point->position =
+                vec3_add(corner, vec3(2.4f * u, 2.0f * v - 0.15f * sinf(3.14159f * u),
+                                      0.25f * sinf(9.0f * u) * (1.2f - v) + 0.3f * (1 - v)));
+            point->generation = 1;
+        }
+    }
+}
+
+static void put_things(World *world)
+{
+    static const u32 palette[] = {0xE4572E, 0xF3A712, 0x29335C, 0x76B041, 0x3DA5D9,
+                                  0x8E5572, 0xEDE3D0, 0x2A9D8F, 0xE9C46A, 0xB5485D};
+    for (u32 row = 0; row < 8; row++) {
+        for (u32 i = 0; i < 8 - row; i++) {
+            f32 x = ((f32)i - 0.5f * (f32)(7 - row)) * 0.62f;
+            put(world, box(0.3f, 0.3f, 0.3f), vec3(x, 0.3f + 0.6f * (f32)row, -1.5f),
+                quat_identity(), palette[(row * 3 + i) % 10], PATTERN_PLAIN);
+        }
+    }
+    for (u32 i = 0; i < 24; i++) {
+        Vec3 at = vec3(random_range(7, i, -4.5f, 4.5f), 0.25f, random_range(8, i, 0.0f, 4.5f));
+        f32 t = random_range(9, i, 0.0f, 1.5f);
+        Quat turn = {cosf(t), 0, sinf(t), 0};
+        put(world, box(0.25f, 0.25f, 0.25f), at, turn, palette[i % 10], PATTERN_PLAIN);
+    }
+    for (u32 i = 0; i < 10; i++) {
+        f32 r = 0.18f + 0.03f * (f32)i;
+        put(world, ball(r), vec3(-4.0f + 0.9f * (f32)i, r, 1.6f + 0.3f * (f32)(i % 3)),
+            quat_identity(), palette[(i + 3) % 10], i % 3 ? PATTERN_PLAIN : PATTERN_STRIPES);
+        Quat lie = {0.70710678f, 0.5f, 0, 0.5f};
+        put(world, capsule(0.12f + 0.02f * (f32)i, 0.3f),
+            vec3(-4.0f + 0.9f * (f32)i, 0.14f + 0.02f * (f32)i, 3.4f), lie, palette[(i + 6) % 10],
+            PATTERN_PLAIN);
+    }
+    put(world, box(1.2f, 0.06f, 0.8f), vec3(3.4f, 0.9f, -0.6f), quat_identity(), 0x9C6B4A,
+        PATTERN_PLAIN);
+    put(world, capsule(0.08f, 1.3f), vec3(-4.7f, 1.38f, 0.0f), quat_identity(), 0x565E68, 0);
+    put(world, capsule(0.08f, 1.3f), vec3(-2.3f, 1.38f, 0.0f), quat_identity(), 0x565E68, 0);
+    put_cloth(world, vec3(-4.7f, 0.7f, 0.0f));
+}
+
+static View *view_open(u32 width, u32 height)
+{
+    ViewOptions options = {.width = width, .height = height, .offscreen = true, .samples = 4};
+    ErrorText error = {0};
+    View *view = view_create(&options, &error);
+    if (!view) {
+        print_error("%s\n", error.text);
+    }
+    assert_non_null(view);
+    return view;
+}
+
+/* Draws and reads back through a PNG file: rgb[HEIGHT][WIDTH][3]. */
+static u8 *shoot(View *view, World *world, const char *keep)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/tmp/plenum-test-picture-%d.png", (int)getpid());
+    ErrorText error = {0};
+    view_draw(view, world_picture(world));
+    assert_int_equal(view_screenshot(view, keep ? keep : path, &error), 0);
+    view_present(view);
+    u32 width, height;
+    u8 *rgb = png_read(keep ? keep : path, &width, &height, &error);
+    assert_non_null(rgb);
+    unlink(path);
+    return rgb;
+}
+
+static const u8 *pixel(const World *world, const u8 *rgb, Vec3 point)
+{
+    f32 x, y;
+    assert_true(camera_project(&world->picture.camera, WIDTH, HEIGHT, point, &x, &y));
+    assert_true(x >= 0 && y >= 0 && x < WIDTH && y < HEIGHT);
+    return rgb + 3 * ((u32)y * WIDTH + (u32)x);
+}
+
+static void test_big_picture(void **state)
+{
+    (void)state;
+    const char *keep = getenv("PLENUM_PICTURE");
+    World *world = world_create();
+    put_things(world);
+    world->picture.hovered = 4;
+    world->picture.held = 20;
+    Mark line = {world->poses[19].position, vec3(-1.5f, 3.4f, 1.0f), {1, 0.62f, 0.12f, 1}, 3, true};
+    Mark dot = {line.to, line.to, {1, 0.62f, 0.12f, 1}, 6, true};
+    world->marks[0] = line;
+    world->marks[1] = dot;
+    world->picture.mark_count = 2;
+    View *view = keep ? view_open(1280, 720) : view_open(WIDTH, HEIGHT);
+    u8 *rgb = shoot(view, world, keep);
+    u32 low = 255, high = 0;
+    for (u32 i = 0; i < WIDTH * HEIGHT * 3; i++) {
+        low = u32_min(low, rgb[i]);
+        high = u32_max(high, rgb[i]);
+    }
+    assert_true(low < 90);
+    assert_true(high > 180);
+    if (keep) {
+        u64 start = clock_now_ns();
+        for (u32 i = 0; i < 20; i++) {
+            view_draw(view, world_picture(world));
+            view_present(view);
+        }
+        print_message("%.1f ms a picture\n", (f64)(clock_now_ns() - start) / 20e6);
+    }
+    free(rgb);
+    view_destroy(view);
+    free(world);
+}
+
+static void test_colors_where_things_are(void **state)
+{
+    (void)state;
+    World *world = world_create();
+    put(world, ball(0.5f), vec3(-2, 0.5f, 0), quat_identity(), 0xD02020, PATTERN_PLAIN);
+    put(world, box(0.5f, 0.5f, 0.5f), vec3(0, 0.5f, 0), quat_identity(), 0x20A030, PATTERN_PLAIN);
+    put(world, capsule(0.4f, 0.4f), vec3(2, 0.8f, 0), quat_identity(), 0x2040D0, PATTERN_PLAIN);
+    View *view = view_open(WIDTH, HEIGHT);
+    u8 *rgb = shoot(view, world, NULL);
+    for (u32 i = 0; i < 3; i++) {
+        const u8 *c = pixel(world, rgb, world->poses[1 + i].position);
+        u32 a = (i + 1) % 3, b = (i + 2) % 3;
+        if (!(c[i] > 90 && c[i] > c[a] + 40 && c[i] > c[b] + 40)) {
+            fail_msg("thing %u: expected mostly channel %u, got %u %u %u", i, i, c[0], c[1], c[2]);
+        }
+    }
+    /* A slot that is free or reused by another entity shows nothing. */
+    world->poses[1].flags = 0;
+    world->poses[2].generation = 2;
+    u8 *without = shoot(view, world, NULL);
+    for (u32 i = 0; i < 2; i++) {
+        const u8 *c = pixel(world, without, world->poses[1 + i].position);
+        assert_true(abs((int)c[0] - (int)c[1]) < 30 && abs((int)c[1] - (int)c[2]) < 30);
+    }
+    free(rgb);
+    free(without);
+    view_destroy(view);
+    free(world);
+}
+
+static void test_cloth_has_two_sides(void **state)
+{
+    (void)state;
+    World *world = world_create();
+    put_cloth(world, vec3(-1.2f, 0.5f, 0));
+    Entity *cloth = &world->entities[world->count - 1];
+    cloth->look.pattern = PATTERN_PLAIN;
+    color(cloth->look.color, 0xD02020);
+    color(cloth->look.color2, 0x2040D0);
+    View *view = view_open(WIDTH, HEIGHT);
+    Vec3 middle = world->points[GRID / 2 * GRID + GRID / 2].position;
+    u8 *front = shoot(view, world, NULL);
+    const u8 *c = pixel(world, front, middle);
+    assert_true(c[0] > c[2] + 40);
+    world->picture.camera.eye.z = -9;
+    u8 *back = shoot(view, world, NULL);
+    c = pixel(world, back, middle);
+    assert_true(c[2] > c[0] + 30);
+    free(front);
+    free(back);
+    view_destroy(view);
+    free(world);
+}
+
+static void test_shadow_is_darker(void **state)
+{
+    (void)state;
+    World *world = world_create();
+    world->entities[0].look.pattern = PATTERN_PLAIN;
+    put(world, box(0.5f, 0.5f, 0.5f), vec3(0, 2.0f, 0), quat_identity(), 0x20A030, PATTERN_PLAIN);
+    View *view = view_open(WIDTH, HEIGHT);
+    u8 *rgb = shoot(view, world, NULL);
+    Vec3 sun = world->scene.sky.sun;
+    Vec3 shaded = vec3_add_scaled(vec3(0, 2, 0), -2.0f / sun.y, sun);
+    shaded.x += 0.13f; /* beside the lines of the floor */
+    shaded.z += 0.13f;
+    const u8 *dark = pixel(world, rgb, shaded);
+    const u8 *light = pixel(world, rgb, vec3(shaded.x + 2.0f, 0, shaded.z));
+    if (!(dark[1] + 35 < light[1])) {
+        fail_msg("shadow %u should be darker than %u", dark[1], light[1]);
+    }
+    free(rgb);
+    view_destroy(view);
+    free(world);
+}
+
+static void test_marks_are_drawn(void **state)
+{
+    (void)state;
+    World *world = world_create();
+    Mark line = {vec3(-1, 1, 0), vec3(1, 1, 0), {1, 0, 1, 1}, 6, true};
+    world->marks[0] = line;
+    world->picture.mark_count = 1;
+    View *view = view_open(WIDTH, HEIGHT);
+    u8 *rgb = shoot(view, world, NULL);
+    const u8 *c = pixel(world, rgb, vec3(0, 1, 0));
+    assert_true(c[0] > 220 && c[1] < 40 && c[2] > 220);
+    /* Behind the eye: nothing, and nothing breaks. */
+    world->marks[0].from = vec3_scale(world->picture.camera.eye, 2.0f);
+    world->marks[0].to = vec3_scale(world->picture.camera.eye, 3.0f);
+    free(shoot(view, world, NULL));
+    free(rgb);
+    view_destroy(view);
+    free(world);
+}
+
+static void test_ray_and_project_agree(void **state)
+{
+    (void)state;
+    Camera camera = {vec3(3, 2, 5), vec3(-1, 0.5f, 0), vec3(0, 1, 0), 0.9f, 0.1f, 100.0f};
+    for (u32 i = 0; i < 200; i++) {
+        f32 x = random_range(1, i, 0, WIDTH), y = random_range(2, i, 0, HEIGHT);
+        Ray ray = camera_ray(&camera, WIDTH, HEIGHT, x, y);
+        assert_float_equal(vec3_length(ray.direction), 1.0f, 1e-5f);
+        Vec3 p = vec3_add_scaled(ray.origin, random_range(3, i, 0.5f, 50.0f), ray.direction);
+        f32 px, py;
+        assert_true(camera_project(&camera, WIDTH, HEIGHT, p, &px, &py));
+        assert_float_equal(px, x, 0.05f);
+        assert_float_equal(py, y, 0.05f);
+    }
+    Ray middle = camera_ray(&camera, WIDTH, HEIGHT, WIDTH / 2.0f, HEIGHT / 2.0f);
+    Vec3 towards = vec3_normalize_or(vec3_sub(camera.target, camera.eye), vec3_zero());
+    assert_true(vec3_distance(middle.direction, towards) < 1e-5f);
+    f32 px, py;
+    assert_false(camera_project(&camera, WIDTH, HEIGHT, vec3(7, 4, 10), &px, &py));
+}
+
+static void test_png_round_trip(void **state)
+{
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "/tmp/plenum-test-png-%d.png", (int)getpid());
+    u8 rgb[7 * 5 * 3];
+    for (u32 i = 0; i < sizeof rgb; i++) {
+        rgb[i] = (u8)random_u64(5, i);
+    }
+    ErrorText error = {0};
+    assert_int_equal(png_write(path, rgb, 7, 5, &error), 0);
+    u32 width, height;
+    u8 *back = png_read(path, &width, &height, &error);
+    assert_non_null(back);
+    assert_int_equal(width, 7);
+    assert_int_equal(height, 5);
+    assert_memory_equal(back, rgb, sizeof rgb);
+    free(back);
+    FILE *file = fopen(path, "wb");
+    fputs("not a picture", file);
+    fclose(file);
+    assert_null(png_read(path, &width, &height, &error));
+    unlink(path);
+    assert_null(png_read(path, &width, &height, &error));
+    assert_int_equal(error.code, ERROR_IO);
+    assert_true(png_write("/nowhere/at/all.png", rgb, 7, 5, &error) < 0);
+    assert_true(png_write(path, rgb, 0, 5, &error) < 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ray_and_project_agree), cmocka_unit_test(test_png_round_trip),
+        cmocka_unit_test(test_big_picture),           cmocka_unit_test(test_colors_where_things_are),
+        cmocka_unit_test(test_cloth_has_two_sides),   cmocka_unit_test(test_shadow_is_darker),
+        cmocka_unit_test(test_marks_are_drawn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

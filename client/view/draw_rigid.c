@@ -107,7 +107,7 @@ static const char rigid_fragment[] =
     "        float rim = 1.0 - max(dot(n, normalize(eye.xyz - v_world)), 0.0);\n"
     "        c += v_glow.rgb * (0.10 + 0.75 * rim * rim * rim) + albedo * 0.18;\n"
     "    }\n"
-    "    c = mix(c, sky_horizon.rgb, fade);\n"
+    "    c = mix(c, 1.25 * sky_horizon.rgb, fade);\n"
     "    o_color = vec4(tone(c), 1.0);\n"
     "}\n";
 
@@ -430,19 +430,43 @@ void draw_rigid_cast(DrawRigid *draw, const Mat4 *to_clip)
     }
 }
 
-void draw_rigid_show(DrawRigid *draw)
+/* The silhouettes of what is highlighted, seen through whatever stands before them: the things
+ * themselves into the stencil, then their swollen copies where the stencil is empty. */
+static void rigid_outlines(DrawRigid *draw, const Mat4 *view_proj)
 {
-    glEnable(GL_CULL_FACE);
-    glUseProgram(draw->lit);
-    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
-        batch_draw(&draw->batches[i], draw->batches[i].count);
-    }
-    glUseProgram(draw->outline);
-    glCullFace(GL_FRONT);
+    glEnable(GL_STENCIL_TEST);
+    glDisable(GL_DEPTH_TEST);
+    glUseProgram(draw->depth);
+    glUniformMatrix4fv(draw->depth_matrix, 1, GL_FALSE, view_proj->m);
+    glStencilFunc(GL_ALWAYS, 1, 1);
+    glStencilOp(GL_KEEP, GL_KEEP, GL_REPLACE);
+    glColorMask(GL_FALSE, GL_FALSE, GL_FALSE, GL_FALSE);
     for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
         batch_draw(&draw->batches[i], draw->batches[i].highlighted);
     }
-    glCullFace(GL_BACK);
+    glColorMask(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
+    glStencilFunc(GL_EQUAL, 0, 1);
+    glStencilOp(GL_KEEP, GL_KEEP, GL_KEEP);
+    glUseProgram(draw->outline);
+    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
+        batch_draw(&draw->batches[i], draw->batches[i].highlighted);
+    }
+    glEnable(GL_DEPTH_TEST);
+    glDisable(GL_STENCIL_TEST);
+}
+
+void draw_rigid_show(DrawRigid *draw, const Mat4 *view_proj)
+{
+    glEnable(GL_CULL_FACE);
+    glUseProgram(draw->lit);
+    u32 highlighted = 0;
+    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
+        batch_draw(&draw->batches[i], draw->batches[i].count);
+        highlighted += draw->batches[i].highlighted;
+    }
+    if (highlighted > 0) {
+        rigid_outlines(draw, view_proj);
+    }
     glDisable(GL_CULL_FACE);
     glBindVertexArray(0);
     gl_check("draw_rigid_show");

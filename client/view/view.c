@@ -111,7 +111,7 @@ static FrameUniforms view_frame(const View *view, const Picture *picture, Vec3 s
     put3(frame.sun, sun, view->sun.extent_m / (f32)view->sun.edge);
     /* Warmer and weaker towards the horizon. */
     f32 high = f32_clamp(sun.y * 2.0f, 0.0f, 1.0f);
-    Vec3 color = vec3_lerp(vec3(2.6f, 1.35f, 0.55f), vec3(2.75f, 2.5f, 2.15f), high);
+    Vec3 color = vec3_lerp(vec3(2.2f, 1.15f, 0.5f), vec3(2.3f, 2.1f, 1.8f), high);
     put3(frame.sun_color, color, 1.0f / (f32)view->sun.edge);
     put3(frame.sky_top, vec3(sky->top[0], sky->top[1], sky->top[2]), 1.0f / view->zenith.extent_m);
     put3(frame.sky_horizon, vec3(sky->horizon[0], sky->horizon[1], sky->horizon[2]),
@@ -153,12 +153,12 @@ void view_draw(View *view, const Picture *picture)
     view_draw_map(view, &view->zenith);
 
     surface_begin(surface);
-    glClear(GL_DEPTH_BUFFER_BIT | GL_COLOR_BUFFER_BIT);
+    glClear(GL_DEPTH_BUFFER_BIT | GL_STENCIL_BUFFER_BIT | GL_COLOR_BUFFER_BIT);
     glActiveTexture(GL_TEXTURE0 + ZENITH_UNIT);
     glBindTexture(GL_TEXTURE_2D, view->zenith.texture);
     glActiveTexture(GL_TEXTURE0 + SUN_UNIT);
     glBindTexture(GL_TEXTURE_2D, view->sun.texture);
-    draw_rigid_show(view->rigid);
+    draw_rigid_show(view->rigid, &frame.view_proj);
     draw_cloth_show(view->cloth);
     draw_points_show(view->points);
     draw_sky_show(&view->sky);

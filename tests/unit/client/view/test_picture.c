@@ -113,8 +113,8 @@ static World *world_create(void)
     Camera camera = {vec3(7, 4.6f, 9), vec3(0, 1.1f, 0), vec3(0, 1, 0), 0.8f, 0.1f, 600.0f};
     world->picture.camera = camera;
     Shape plane = {SHAPE_PLANE, 0, 0, {0, 0, 0}};
-    put(world, plane, vec3_zero(), quat_identity(), 0xB9BDC0, PATTERN_CHECKER);
-    color(world->entities[0].look.color2, 0xA9AEB2);
+    put(world, plane, vec3_zero(), quat_identity(), 0x9A9FA6, PATTERN_CHECKER);
+    color(world->entities[0].look.color2, 0x8B9098);
     world->entities[0].look.roughness = 0.9f;
     return world;
 }
@@ -411,9 +411,12 @@ static void test_png_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ray_and_project_agree), cmocka_unit_test(test_png_round_trip),
-        cmocka_unit_test(test_big_picture),           cmocka_unit_test(test_colors_where_things_are),
-        cmocka_unit_test(test_cloth_has_two_sides),   cmocka_unit_test(test_shadow_is_darker),
+        cmocka_unit_test(test_ray_and_project_agree),
+        cmocka_unit_test(test_png_round_trip),
+        cmocka_unit_test(test_big_picture),
+        cmocka_unit_test(test_colors_where_things_are),
+        cmocka_unit_test(test_cloth_has_two_sides),
+        cmocka_unit_test(test_shadow_is_darker),
         cmocka_unit_test(test_marks_are_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

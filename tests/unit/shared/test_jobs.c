@@ -1,0 +1,107 @@
+/* test_jobs.c: every item exactly once, the same ranges for every number of threads. */
+#include "shared/jobs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+// cmocka wants the four above first
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ITEMS_MAX = 5000
+};
+
+typedef struct Seen {
+    u32 visits[ITEMS_MAX];
+    u32 range_end[ITEMS_MAX]; /* by the range's first item */
+    u32 threads;
+    u32 grain;
+} Seen;
+
+static void visit(void *context, u32 first, u32 end, u32 worker)
+{
+    Seen *seen = context;
+    if (worker >= seen->threads || end <= first || end - first > seen->grain) {
+        abort();
+    }
+    seen->range_end[first] = end;
+    for (u32 i = first; i < end; i++) {
+        seen->visits[i]++; /* not atomic: tsan shows two workers on one item */
+    }
+}
+
+static void each_item_once(void **state)
+{
+    (void)state;
+    static const u32 counts[] = {0, 1, 2, 7, 64, 1000, ITEMS_MAX};
+    static const u32 grains[] = {1, 3, 64, 999, 10000};
+    static Seen seen, alone;
+    for (u32 threads = 1; threads <= 5; threads++) {
+        Jobs *jobs = jobs_create(threads);
+        assert_non_null(jobs);
+        assert_int_equal(jobs_threads(jobs), threads);
+        for (u32 c = 0; c < PL_COUNT(counts); c++) {
+            for (u32 g = 0; g < PL_COUNT(grains); g++) {
+                memset(&seen, 0, sizeof seen);
+                memset(&alone, 0, sizeof alone);
+                seen.threads = threads;
+                alone.threads = 1;
+                seen.grain = alone.grain = grains[g];
+                jobs_run(jobs, counts[c], grains[g], visit, &seen);
+                jobs_run(NULL, counts[c], grains[g], visit, &alone);
+                for (u32 i = 0; i < ITEMS_MAX; i++) {
+                    assert_int_equal(seen.visits[i], i < counts[c]);
+                }
+                assert_memory_equal(seen.range_end, alone.range_end, sizeof seen.range_end);
+            }
+        }
+        jobs_destroy(jobs);
+    }
+}
+
+static void sum_up(void *context, u32 first, u32 end, u32 worker)
+{
+    u64 *sums = context; /* [worker * 8] */
+    for (u32 i = first; i < end; i++) {
+        sums[worker * 8] += i;
+    }
+}
+
+/* Many short loops after each other: the workers are late, asleep or spinning. */
+static void loops_in_a_row(void **state)
+{
+    (void)state;
+    for (u32 threads = 2; threads <= 4; threads++) {
+        Jobs *jobs = jobs_create(threads);
+        assert_non_null(jobs);
+        for (u32 round = 0; round < 3000; round++) {
+            u64 sums[4 * 8] = {0};
+            u32 count = 2 + round % 50;
+            jobs_run(jobs, count, 1 + round % 3, sum_up, sums);
+            u64 total = sums[0] + sums[8] + sums[16] + sums[24];
+            assert_int_equal(total, (u64)count * (count - 1) / 2);
+        }
+        jobs_destroy(jobs);
+    }
+}
+
+static void bad_arguments(void **state)
+{
+    (void)state;
+    assert_null(jobs_create(0));
+    assert_null(jobs_create(100000));
+    assert_int_equal(jobs_threads(NULL), 1);
+    jobs_destroy(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_item_once),
+        cmocka_unit_test(loops_in_a_row),
+        cmocka_unit_test(bad_arguments),
+    };
+    return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
+}

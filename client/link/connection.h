@@ -11,7 +11,6 @@
 #include "protocol/link.h"
 #include "protocol/message.h"
 #include "protocol/scene.h"
-#include "shared/stats.h"
 
 typedef enum ConnectionState {
     CONNECTION_CONNECTING, /* transport or handshake under way */
@@ -25,6 +24,9 @@ typedef struct ConnectionOptions {
     const u8 *token;
     u32 token_bytes;
     bool reconnect; /* keep trying after a loss, with the same user id */
+    /* Makes the link of the next attempt (NULL: failed); without it a loss is final. */
+    Link *(*dial)(void *context, ErrorText *error);
+    void *dial_context;
 } ConnectionOptions;
 
 typedef struct Connection Connection;
@@ -53,6 +55,8 @@ const MessageStatus *connection_status(const Connection *connection);
 u32 connection_user(const Connection *connection); /* own id */
 Role connection_role(const Connection *connection);
 u32 connection_tick_rate(const Connection *connection);
+/* Counts the worlds received: when it changes, scene, fields, timeline and entities are others. */
+u32 connection_worlds(const Connection *connection);
 /* Next event (impact, hold, refusal, chat as text ...) in order of arrival; false when none. */
 typedef struct ConnectionNews {
     u64 tick;

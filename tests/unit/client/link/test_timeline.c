@@ -337,6 +337,25 @@ static void test_rest(void **state)
     }
 }
 
+/* A box that falls onto the ground is never drawn inside it. */
+static void test_landing(void **state)
+{
+    Fixture *f = *state;
+    f64 now = 1.0;
+    for (u64 tick = 2; tick <= 100; tick += 2) {
+        f32 y = f32_max(0.5f, 6.0f - (f32)tick * 0.115f);
+        QPose poses[2] = {pose_at(vec3(0, y, 0), POSE_AWAKE, 1)};
+        receiver_put(&f->receiver, tick, 0, poses);
+        timeline_arrival(f->timeline, tick, 1.0, ns(now));
+        for (u32 i = 0; i < 8; i++, now += 1.0 / 240.0 - 1e-7) {
+            timeline_advance(f->timeline, ns(now));
+            ShownPose shown;
+            assert_true(timeline_pose(f->timeline, 0, 0, &shown));
+            assert_true(shown.position.y >= 0.5f);
+        }
+    }
+}
+
 /* Another generation in the slot is another body: nothing is drawn between the two. */
 static void test_generation(void **state)
 {
@@ -431,6 +450,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_swing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pause, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rest, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_landing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_generation, setup, teardown),
         cmocka_unit_test_setup_teardown(test_starved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_late_chunk, setup, teardown),

@@ -1,0 +1,449 @@
+/*
+ * connection.c: the client's side of a session: transport, handshake, sealing; what comes in goes
+ * to connection_receive.c's message handlers or to the snapshot receiver; what goes out is one
+ * input packet at a time with everything that is not acknowledged yet.
+ */
+#include "client/link/connection_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS 1000000ull
+
+enum {
+    JOIN_TIMEOUT_MS = 10000,    /* transport, handshake and world */
+    SILENCE_TIMEOUT_MS = 10000, /* a live server sends many packets a second */
+    PACKET_GAP_MS = 16,         /* 60 input packets a second */
+    IDLE_GAP_MS = 50,
+    RETRY_FIRST_MS = 500,
+    RETRY_MAX_MS = 8000,
+};
+
+/* ---- life ---- */
+
+Connection *connection_create(Link *link, const ConnectionOptions *options, ErrorText *error)
+{
+    Connection *connection = link != NULL ? calloc(1, sizeof *connection) : NULL;
+    if (connection == NULL || seal_start() != ERROR_OK) {
+        error_set(error, connection == NULL ? ERROR_MEMORY : ERROR_CRYPTO,
+                  "cannot start a connection");
+        free(connection);
+        if (link != NULL) {
+            link->ops->destroy(link);
+        }
+        return NULL;
+    }
+    connection->link = link;
+    connection->options = *options;
+    connection->options.token = NULL;
+    connection->token_bytes = u32_min(options->token_bytes, TOKEN_BYTES_MAX);
+    if (connection->token_bytes > 0) {
+        memcpy(connection->token, options->token, connection->token_bytes);
+    }
+    connection->options.name[NAME_BYTES_MAX - 1] = 0;
+    connection->state = CONNECTION_CONNECTING;
+    connection->inputs_next = 1;
+    return connection;
+}
+
+static void link_drop(Connection *connection)
+{
+    if (connection->link != NULL) {
+        connection->link->ops->destroy(connection->link);
+        connection->link = NULL;
+    }
+    seal_finish(&connection->seal);
+    connection->seal.ready = false;
+    connection->welcomed = false;
+}
+
+void connection_destroy(Connection *connection)
+{
+    if (connection == NULL) {
+        return;
+    }
+    if (connection->link != NULL && connection->state != CONNECTION_CLOSED) {
+        if (connection->seal.ready) {
+            Message goodbye = {.kind = MESSAGE_GOODBYE};
+            goodbye.goodbye.reason = REFUSE_LEFT;
+            connection_send(connection, &goodbye);
+        }
+        connection->link->ops->disconnect(connection->link, connection->peer, REFUSE_LEFT);
+        connection->link->ops->flush(connection->link);
+    }
+    link_drop(connection);
+    connection_world_drop(connection);
+    entity_list_finish(&connection->entities);
+    free(connection->users);
+    free(connection->presences);
+    free(connection->scratch);
+    free(connection);
+}
+
+static void close_for_good(Connection *connection)
+{
+    link_drop(connection);
+    connection->state = CONNECTION_CLOSED;
+}
+
+void connection_fail(Connection *connection, Error code, const char *text)
+{
+    error_set(&connection->error, code, "%s", text);
+    bool again = connection->options.reconnect && connection->options.dial != NULL &&
+                 code == ERROR_NETWORK && connection->resume != 0;
+    if (!again) {
+        close_for_good(connection);
+        return;
+    }
+    link_drop(connection);
+    connection->state = CONNECTION_CONNECTING;
+    connection->retry_gap_ms = connection->retry_gap_ms == 0
+                                   ? RETRY_FIRST_MS
+                                   : u32_min(2 * connection->retry_gap_ms, RETRY_MAX_MS);
+    connection->retry_at_ns = connection->now_ns + connection->retry_gap_ms * MS;
+}
+
+static void retry(Connection *connection)
+{
+    if (connection->now_ns < connection->retry_at_ns) {
+        return;
+    }
+    ErrorText error = {0};
+    connection->link = connection->options.dial(connection->options.dial_context, &error);
+    if (connection->link == NULL) {
+        connection_fail(connection, ERROR_NETWORK, error.text);
+        return;
+    }
+    connection->begun_ns = connection->heard_ns = connection->now_ns;
+    /* Another session: its streams begin anew, and what is shown stays until its world is here. */
+    connection->fresh = true;
+    connection->epoch = 0;
+    connection->echo_at_ns = 0;
+    /* The server numbers this session's inputs from 1 again; old ones belong to a lost moment. */
+    connection->inputs_count = 0;
+    connection->inputs_next = 1;
+    connection->move_waits = false;
+}
+
+/* ---- sending ---- */
+
+static int send_bytes(Connection *connection, u32 channel, const void *data, u32 bytes)
+{
+    int result =
+        connection->link->ops->send(connection->link, connection->peer, channel, data, bytes);
+    if (result == ERROR_OK) {
+        connection->stats.bytes_out += bytes;
+    }
+    return result;
+}
+
+static bool scratch_reserve(Connection *connection, u32 bytes)
+{
+    if (bytes > connection->scratch_bytes) {
+        u8 *scratch = realloc(connection->scratch, bytes);
+        if (scratch == NULL) {
+            return false;
+        }
+        connection->scratch = scratch;
+        connection->scratch_bytes = bytes;
+    }
+    return true;
+}
+
+int connection_send(Connection *connection, const Message *message)
+{
+    if (connection->link == NULL) {
+        return ERROR_STATE;
+    }
+    u32 bytes = 0;
+    u8 *plain = message_encode(message, &bytes);
+    if (plain == NULL) {
+        return ERROR_LIMIT;
+    }
+    int result;
+    if (!connection->seal.ready) {
+        result = message->kind == MESSAGE_HELLO
+                     ? send_bytes(connection, CHANNEL_CONTROL, plain, bytes)
+                     : ERROR_STATE;
+    } else if (!scratch_reserve(connection, bytes + SEAL_OVERHEAD_BYTES)) {
+        result = ERROR_MEMORY;
+    } else {
+        u32 sealed =
+            seal_encrypt(&connection->seal, CHANNEL_CONTROL, plain, bytes, connection->scratch);
+        result = send_bytes(connection, CHANNEL_CONTROL, connection->scratch, sealed);
+    }
+    message_free(plain);
+    return result;
+}
+
+static void hello_send(Connection *connection)
+{
+    Message message = {.kind = MESSAGE_HELLO};
+    MessageHello *hello = &message.hello;
+    seal_key_pair(&connection->keys);
+    hello->major = PROTOCOL_MAJOR;
+    hello->minor = PROTOCOL_MINOR;
+    memcpy(hello->public_key, connection->keys.public_key, SEAL_KEY_BYTES);
+    memcpy(hello->name, connection->options.name, NAME_BYTES_MAX);
+    memcpy(hello->token, connection->token, connection->token_bytes);
+    hello->token_bytes = connection->token_bytes;
+    hello->resume = connection->resume;
+    if (connection_send(connection, &message) != ERROR_OK) {
+        connection_fail(connection, ERROR_NETWORK, "cannot send the greeting");
+    }
+}
+
+static u16 clock_ms(const Connection *connection)
+{
+    return (u16)(connection->now_ns / MS);
+}
+
+static void input_packet_send(Connection *connection)
+{
+    InputPacket *packet = &connection->packet;
+    memset(packet, 0, offsetof(InputPacket, inputs));
+    packet->send_ms = clock_ms(connection);
+    u64 held_ms = (connection->now_ns - connection->echo_at_ns) / MS;
+    packet->echo_ms = (u16)(connection->echo_ms + u64_min(held_ms, 30000));
+    if (connection->receiver != NULL) {
+        packet->ack = snapshot_receiver_ack(connection->receiver);
+    }
+    packet->view = connection->view;
+    packet->cursor = connection->cursor;
+    packet->cursor_visible = connection->cursor_visible;
+    packet->count = (u16)connection->inputs_count;
+    for (u32 i = 0; i < connection->inputs_count; i++) {
+        packet->inputs[i] = connection->inputs[i];
+    }
+    u8 plain[STATE_PAYLOAD_BYTES_MAX], sealed[STATE_PACKET_BYTES_MAX];
+    u32 bytes = input_packet_encode(packet, plain);
+    u32 size = seal_encrypt(&connection->seal, CHANNEL_INPUT, plain, bytes, sealed);
+    if (send_bytes(connection, CHANNEL_INPUT, sealed, size) == ERROR_OK) {
+        connection->packet_at_ns = connection->now_ns;
+        connection->packet_due = false;
+        connection->inputs_sent =
+            connection->inputs_count > 0 ? connection->inputs_next - 1 : connection->inputs_sent;
+    }
+}
+
+static void inputs_flush(Connection *connection)
+{
+    if (connection->move_waits && connection->inputs_count < INPUTS_UNACKED_MAX) {
+        connection->move_waits = false;
+        connection_input(connection, &connection->move);
+    }
+    u64 gap_ns = connection->now_ns - connection->packet_at_ns;
+    bool due = connection->inputs_count > 0 || connection->packet_due;
+    if ((due && gap_ns >= PACKET_GAP_MS * MS) || gap_ns >= IDLE_GAP_MS * MS) {
+        input_packet_send(connection);
+    }
+}
+
+/* ---- receiving ---- */
+
+static void state_receive(Connection *connection, const u8 *data, u32 bytes)
+{
+    if (connection->receiver == NULL) {
+        return;
+    }
+    /* The header alone says which stream this belongs to: 16 + 32 + 32 + 16 + 16 + 16 bits before
+     * the flags. Packets of another epoch must not touch the states. */
+    BitReader reader;
+    bit_reader_init(&reader, data, bytes);
+    bits_get(&reader, 64);
+    bits_get(&reader, 64);
+    u32 flags = (u32)bits_get(&reader, 8);
+    if (reader.failed) {
+        connection->stats.malformed++;
+        return;
+    }
+    if (flags >> 4 != connection->epoch) {
+        connection->other_epoch++;
+        return;
+    }
+    SnapshotHeader header;
+    int result = snapshot_receiver_push(connection->receiver, data, bytes, &header);
+    if (result != ERROR_OK) {
+        return; /* counted by the receiver; nothing was stored or acknowledged */
+    }
+    connection_header(connection, &header);
+}
+
+static void payload_receive(Connection *connection, const LinkEvent *event)
+{
+    connection->stats.bytes_in += event->bytes;
+    connection->stats.packets_in++;
+    if (!connection->seal.ready) {
+        if (event->channel == CHANNEL_CONTROL || event->channel == CHANNEL_BULK) {
+            connection_message(connection, event->data, event->bytes);
+        }
+        return;
+    }
+    if (event->bytes < SEAL_OVERHEAD_BYTES || event->bytes > MESSAGE_BYTES_MAX ||
+        !scratch_reserve(connection, event->bytes)) {
+        connection->stats.malformed++;
+        return;
+    }
+    int bytes = seal_decrypt(&connection->seal, event->channel, event->data, event->bytes,
+                             connection->scratch);
+    if (bytes < 0) {
+        connection->stats.malformed++;
+        return;
+    }
+    connection->heard_ns = connection->now_ns;
+    if (event->channel == CHANNEL_STATE) {
+        state_receive(connection, connection->scratch, (u32)bytes);
+    } else {
+        connection_message(connection, connection->scratch, (u32)bytes);
+    }
+}
+
+static void disconnected(Connection *connection, u32 reason)
+{
+    if (reason != REFUSE_NONE && connection->refused_text[0] != 0) {
+        connection_fail(connection, ERROR_DENIED, connection->refused_text);
+    } else if (reason != REFUSE_NONE && reason != REFUSE_TIMEOUT) {
+        char text[TEXT_BYTES_MAX];
+        snprintf(text, sizeof text, "the server ended the connection: %s",
+                 refuse_reason_text(reason));
+        connection_fail(connection, reason == REFUSE_SHUTDOWN ? ERROR_NETWORK : ERROR_DENIED, text);
+    } else if (connection->refused_text[0] != 0) {
+        connection_fail(connection, ERROR_DENIED, connection->refused_text);
+    } else {
+        connection_fail(connection, ERROR_NETWORK,
+                        connection->welcomed ? "the connection to the server was lost"
+                                             : "the server does not answer");
+    }
+}
+
+static void time_outs(Connection *connection)
+{
+    u64 now = connection->now_ns;
+    if (connection->state == CONNECTION_LIVE) {
+        if (now - connection->heard_ns > SILENCE_TIMEOUT_MS * MS) {
+            connection_fail(connection, ERROR_NETWORK, "nothing heard of the server for 10 s");
+        }
+    } else if (now - connection->begun_ns > JOIN_TIMEOUT_MS * MS) {
+        connection_fail(connection, ERROR_NETWORK,
+                        connection->welcomed ? "the world did not arrive within 10 s"
+                                             : "the server does not answer (waited 10 s)");
+    }
+}
+
+void connection_poll(Connection *connection, u64 now_ns)
+{
+    if (connection->state == CONNECTION_CLOSED) {
+        return;
+    }
+    if (!connection->polled) {
+        connection->polled = true;
+        connection->begun_ns = connection->heard_ns = connection->packet_at_ns = now_ns;
+        connection->second_ns = now_ns;
+    }
+    connection->now_ns = u64_max(now_ns, connection->now_ns);
+    if (connection->link == NULL) {
+        retry(connection);
+        return;
+    }
+    LinkEvent event;
+    while (connection->link != NULL &&
+           connection->link->ops->poll(connection->link, connection->now_ns / MS, &event)) {
+        if (event.kind == LINK_CONNECTED) {
+            connection->peer = event.peer;
+            hello_send(connection);
+        } else if (event.kind == LINK_RECEIVED) {
+            payload_receive(connection, &event);
+        } else if (event.kind == LINK_DISCONNECTED) {
+            disconnected(connection, event.reason);
+        }
+    }
+    connection_second(connection);
+    if (connection->link != NULL) {
+        time_outs(connection);
+    }
+    if (connection->link != NULL && connection->seal.ready &&
+        connection->state >= CONNECTION_JOINING) {
+        inputs_flush(connection);
+    }
+    if (connection->link != NULL) {
+        connection->link->ops->flush(connection->link);
+    }
+    if (connection->timeline != NULL) {
+        timeline_advance(connection->timeline, connection->now_ns);
+    }
+}
+
+/* ---- reaching in ---- */
+
+u32 connection_input(Connection *connection, const Input *input)
+{
+    if (connection->state != CONNECTION_LIVE) {
+        return 0;
+    }
+    u32 count = connection->inputs_count;
+    Input *newest = count > 0 ? &connection->inputs[count - 1] : NULL;
+    if (input->kind == INPUT_MOVE && newest != NULL && newest->kind == INPUT_MOVE &&
+        newest->sequence > connection->inputs_sent) {
+        newest->target = input->target; /* not sent yet: the newest wins */
+        return newest->sequence;
+    }
+    if (count == INPUTS_UNACKED_MAX) {
+        if (input->kind == INPUT_MOVE) {
+            connection->move = *input;
+            connection->move_waits = true;
+        }
+        return 0;
+    }
+    if (input->kind == INPUT_RELEASE || input->kind == INPUT_GRAB) {
+        connection->move_waits = false; /* it belonged to the former hold */
+    }
+    Input queued = *input;
+    queued.user = 0;
+    queued.sequence = connection->inputs_next;
+    if (input_check(&queued) != ERROR_OK) {
+        return 0;
+    }
+    connection->inputs[count] = queued;
+    connection->inputs_count++;
+    connection->packet_due = true;
+    return connection->inputs_next++;
+}
+
+void connection_look(Connection *connection, const SnapshotView *view, Ray cursor,
+                     bool cursor_visible)
+{
+    bool sane = vec3_is_finite(view->eye) && vec3_is_finite(view->forward) &&
+                isfinite(view->pixels_per_radian) && vec3_is_finite(cursor.origin) &&
+                vec3_is_finite(cursor.direction);
+    if (!sane) {
+        return;
+    }
+    connection->view = *view;
+    connection->view.forward = vec3_normalize_or(view->forward, vec3(0.0f, 0.0f, -1.0f));
+    connection->cursor.origin = cursor.origin;
+    connection->cursor.direction = vec3_normalize_or(cursor.direction, vec3(0.0f, 0.0f, -1.0f));
+    connection->cursor_visible = cursor_visible;
+}
+
+int connection_control(Connection *connection, ControlKind kind, f64 value)
+{
+    if (connection->state != CONNECTION_LIVE) {
+        return ERROR_STATE;
+    }
+    Message message = {.kind = MESSAGE_CONTROL};
+    message.control.kind = kind;
+    message.control.value = value;
+    return connection_send(connection, &message);
+}
+
+int connection_chat(Connection *connection, const char *text)
+{
+    if (connection->state != CONNECTION_LIVE) {
+        return ERROR_STATE;
+    }
+    Message message = {.kind = MESSAGE_CHAT};
+    message.chat.user = connection->user;
+    snprintf(message.chat.text, sizeof message.chat.text, "%s", text);
+    return connection_send(connection, &message);
+}

@@ -1,0 +1,559 @@
+/*
+ * connection_receive.c: what the server says and what that changes: welcome, world, events, users,
+ * status, and the headers of state packets. Everything was verified by message_decode or the
+ * snapshot receiver; what is checked here is that it fits the world that is known.
+ */
+#include "client/link/connection_state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND_NS 1000000000ull
+
+static void news_push(Connection *connection, const ConnectionNews *news)
+{
+    if (connection->news_count == NEWS_MAX) {
+        connection->news_first = (connection->news_first + 1) % NEWS_MAX;
+        connection->news_count--;
+    }
+    connection->news[(connection->news_first + connection->news_count) % NEWS_MAX] = *news;
+    connection->news_count++;
+}
+
+bool connection_news(Connection *connection, ConnectionNews *news)
+{
+    if (connection->news_count == 0) {
+        return false;
+    }
+    *news = connection->news[connection->news_first];
+    connection->news_first = (connection->news_first + 1) % NEWS_MAX;
+    connection->news_count--;
+    return true;
+}
+
+static void text_push(Connection *connection, u32 user, const char *text)
+{
+    ConnectionNews news = {.tick = connection->stats.tick_last, .user = user};
+    snprintf(news.text, sizeof news.text, "%s", text);
+    news_push(connection, &news);
+}
+
+/* ---- handshake ---- */
+
+static void welcome_receive(Connection *connection, const MessageWelcome *welcome)
+{
+    if (connection->welcomed) {
+        connection->stats.malformed++;
+        return;
+    }
+    if (welcome->major != PROTOCOL_MAJOR) {
+        char text[TEXT_BYTES_MAX];
+        snprintf(text, sizeof text, "the server speaks protocol %u, this client speaks %u",
+                 welcome->major, PROTOCOL_MAJOR);
+        connection_fail(connection, ERROR_VERSION, text);
+        return;
+    }
+    bool sane = welcome->tick_rate >= TICK_RATE_MIN && welcome->tick_rate <= TICK_RATE_MAX &&
+                welcome->snapshot_rate > 0;
+    if (!sane ||
+        seal_init_client(&connection->seal, &connection->keys, welcome->public_key) != ERROR_OK) {
+        connection_fail(connection, ERROR_CRYPTO, "the server's welcome is not valid");
+        return;
+    }
+    connection->welcomed = true;
+    connection->user = welcome->user;
+    connection->role = welcome->role;
+    connection->tick_rate = welcome->tick_rate;
+    connection->snapshot_rate = welcome->snapshot_rate;
+    connection->resume = welcome->resume;
+    connection->heard_ns = connection->now_ns;
+    connection->state = CONNECTION_JOINING;
+}
+
+static void refuse_receive(Connection *connection, u32 reason, const char *text)
+{
+    char whole[TEXT_BYTES_MAX + 64];
+    snprintf(whole, sizeof whole, "the server refused: %s%s%s", refuse_reason_text(reason),
+             text[0] != 0 ? ": " : "", text);
+    snprintf(connection->refused_text, sizeof connection->refused_text, "%.*s", TEXT_BYTES_MAX - 1,
+             whole);
+    connection_fail(connection, ERROR_DENIED, connection->refused_text);
+}
+
+/* ---- the world ---- */
+
+void connection_world_drop(Connection *connection)
+{
+    if (connection->receiver != NULL) {
+        SnapshotReceiverStats stats;
+        snapshot_receiver_stats(connection->receiver, &stats);
+        connection->ended_lost += stats.lost;
+        connection->ended_desyncs += stats.desyncs;
+        connection->ended_malformed += stats.malformed + stats.missing_baselines;
+        connection->former_packets = connection->former_lost = 0;
+    }
+    timeline_destroy(connection->timeline);
+    snapshot_receiver_destroy(connection->receiver);
+    field_set_release(connection->fields);
+    scene_destroy(connection->scene);
+    free(connection->parameters);
+    free(connection->probes);
+    connection->timeline = NULL;
+    connection->receiver = NULL;
+    connection->fields = NULL;
+    connection->scene = NULL;
+    connection->parameters = connection->probes = NULL;
+    connection->parameter_count = connection->probe_count = 0;
+}
+
+static bool scalars_fit(const FieldSet *fields, const ScalarInfo *infos, u32 count)
+{
+    for (u32 i = 0; i < count; i++) {
+        const ScalarInfo *info = &infos[i];
+        if (info->field >= fields->count) {
+            return false;
+        }
+        const FieldDesc *field = &fields->fields[info->field];
+        if (field->kind != FIELD_SCALARS || info->components < 1 || info->components > 4 ||
+            info->first > field->capacity || info->components > field->capacity - info->first) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static ScalarInfo *scalars_copy(const ScalarInfo *infos, u32 count)
+{
+    ScalarInfo *copy = calloc(count > 0 ? count : 1, sizeof *copy);
+    if (copy != NULL && count > 0) {
+        memcpy(copy, infos, count * sizeof *copy);
+    }
+    return copy;
+}
+
+static bool world_take(Connection *connection, const MessageWorld *world, ErrorText *error)
+{
+    connection_world_drop(connection);
+    entity_list_clear(&connection->entities);
+    connection->scene = scene_from_bytes(world->scene, world->scene_bytes, error);
+    connection->fields = field_set_create(world->fields, world->field_count);
+    if (connection->scene == NULL || connection->fields == NULL) {
+        return false;
+    }
+    connection->receiver = snapshot_receiver_create(connection->fields);
+    if (connection->receiver == NULL) {
+        return false;
+    }
+    connection->timeline =
+        timeline_create(connection->receiver, connection->tick_rate, connection->snapshot_rate);
+    if (connection->timeline == NULL || world->parameter_count > PARAMETERS_MAX ||
+        world->probe_count > PROBES_MAX ||
+        !scalars_fit(connection->fields, world->parameters, world->parameter_count) ||
+        !scalars_fit(connection->fields, world->probes, world->probe_count)) {
+        return false;
+    }
+    connection->parameters = scalars_copy(world->parameters, world->parameter_count);
+    connection->probes = scalars_copy(world->probes, world->probe_count);
+    if (connection->parameters == NULL || connection->probes == NULL) {
+        return false;
+    }
+    connection->parameter_count = world->parameter_count;
+    connection->probe_count = world->probe_count;
+    for (u32 i = 0; i < world->entity_count; i++) {
+        if (entity_list_put(&connection->entities, connection->fields, &world->entities[i]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool same_fields(const FieldSet *fields, const MessageWorld *world)
+{
+    if (fields == NULL || fields->count != world->field_count) {
+        return false;
+    }
+    for (u32 i = 0; i < fields->count; i++) {
+        FieldDesc wanted = world->fields[i];
+        wanted.id = (u8)i;
+        if (memcmp(&fields->fields[i], &wanted, sizeof wanted) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The same world after a seek or a reset: only states, clock and entities begin anew. */
+static bool world_again(Connection *connection, const MessageWorld *world)
+{
+    bool same = !connection->fresh && same_fields(connection->fields, world) &&
+                connection->scene != NULL && connection->timeline != NULL &&
+                connection->scene->byte_count == world->scene_bytes &&
+                memcmp(connection->scene->bytes, world->scene, world->scene_bytes) == 0 &&
+                connection->parameter_count == world->parameter_count &&
+                connection->probe_count == world->probe_count;
+    if (!same) {
+        return false;
+    }
+    snapshot_receiver_forget(connection->receiver);
+    timeline_reset(connection->timeline);
+    entity_list_clear(&connection->entities);
+    for (u32 i = 0; i < world->entity_count; i++) {
+        if (entity_list_put(&connection->entities, connection->fields, &world->entities[i]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void world_receive(Connection *connection, const MessageWorld *world)
+{
+    ErrorText error = {0};
+    if (!world_again(connection, world)) {
+        if (!world_take(connection, world, &error)) {
+            char text[TEXT_BYTES_MAX];
+            snprintf(text, sizeof text, "the server's world is not valid%s%.180s",
+                     error.text[0] != 0 ? ": " : "", error.text);
+            connection_world_drop(connection);
+            connection_fail(connection, ERROR_FORMAT, text);
+            return;
+        }
+        connection->worlds++;
+    }
+    connection->fresh = false;
+    connection->epoch = world->epoch;
+    connection->ticks_seen = 0;
+    connection->stats.tick_last = 0;
+}
+
+/* ---- events, users, status ---- */
+
+static void event_apply(Connection *connection, const Event *event)
+{
+    switch (event->kind) {
+    case EVENT_SPAWN:
+        if (entity_list_put(&connection->entities, connection->fields, &event->entity) != 0) {
+            connection->stats.malformed++;
+        }
+        break;
+    case EVENT_DESPAWN:
+        entity_list_remove(&connection->entities, event->entity.id);
+        break;
+    case EVENT_RESET:
+        entity_list_clear(&connection->entities);
+        break;
+    case EVENT_REFUSED:
+        connection->stats.refused += event->user == connection->user;
+        break;
+    default:
+        break;
+    }
+}
+
+static void events_receive(Connection *connection, const MessageEvents *events)
+{
+    if (connection->fields == NULL) {
+        connection->stats.malformed++;
+        return;
+    }
+    for (u32 i = 0; i < events->count; i++) {
+        const Event *event = &events->events[i];
+        event_apply(connection, event);
+        if (event->kind != EVENT_SPAWN && event->kind != EVENT_DESPAWN) {
+            ConnectionNews news = {.tick = events->tick, .event = *event, .user = event->user};
+            news_push(connection, &news);
+        }
+    }
+}
+
+static void roster_receive(Connection *connection, const UserInfo *users, u32 count)
+{
+    if (count > USERS_MAX) {
+        connection->stats.malformed++;
+        return;
+    }
+    UserInfo *copy = calloc(count > 0 ? count : 1, sizeof *copy);
+    if (copy == NULL) {
+        return;
+    }
+    if (count > 0) {
+        memcpy(copy, users, count * sizeof *copy);
+    }
+    free(connection->users);
+    connection->users = copy;
+    connection->user_count = count;
+    for (u32 i = 0; i < count; i++) {
+        if (users[i].id == connection->user) {
+            connection->role = users[i].role;
+        }
+    }
+}
+
+static void presence_receive(Connection *connection, const Presence *presences, u32 count)
+{
+    if (count > USERS_MAX) {
+        connection->stats.malformed++;
+        return;
+    }
+    if (count > connection->presence_room) {
+        u32 room = u32_max(2 * connection->presence_room, u32_max(count, 16));
+        Presence *grown = realloc(connection->presences, room * sizeof *grown);
+        if (grown == NULL) {
+            return;
+        }
+        connection->presences = grown;
+        connection->presence_room = room;
+    }
+    if (count > 0) {
+        memcpy(connection->presences, presences, count * sizeof *presences);
+    }
+    connection->presence_count = count;
+}
+
+static void goodbye_receive(Connection *connection, u32 reason)
+{
+    char text[TEXT_BYTES_MAX];
+    snprintf(text, sizeof text, "the server ended the connection: %s", refuse_reason_text(reason));
+    connection_fail(connection, reason == REFUSE_KICKED ? ERROR_DENIED : ERROR_NETWORK, text);
+}
+
+static void message_apply(Connection *connection, const Message *message)
+{
+    switch (message->kind) {
+    case MESSAGE_WELCOME:
+        welcome_receive(connection, &message->welcome);
+        break;
+    case MESSAGE_REFUSE:
+        refuse_receive(connection, message->refuse.reason, message->refuse.text);
+        break;
+    case MESSAGE_WORLD:
+        world_receive(connection, &message->world);
+        break;
+    case MESSAGE_EVENTS:
+        events_receive(connection, &message->events);
+        break;
+    case MESSAGE_CHAT:
+        text_push(connection, message->chat.user, message->chat.text);
+        break;
+    case MESSAGE_NOTICE:
+        text_push(connection, 0, message->notice.text);
+        break;
+    case MESSAGE_ROSTER:
+        roster_receive(connection, message->roster.users, message->roster.count);
+        break;
+    case MESSAGE_PRESENCE:
+        presence_receive(connection, message->presence.presences, message->presence.count);
+        break;
+    case MESSAGE_STATUS:
+        connection->status = message->status;
+        break;
+    case MESSAGE_GOODBYE:
+        goodbye_receive(connection, message->goodbye.reason);
+        break;
+    default: /* what only a client says */
+        connection->stats.malformed++;
+        break;
+    }
+}
+
+void connection_message(Connection *connection, const u8 *data, u32 bytes)
+{
+    Message message;
+    u8 *storage = NULL;
+    if (message_decode(data, bytes, &message, &storage, NULL) != ERROR_OK) {
+        connection->stats.malformed++;
+        return;
+    }
+    bool clear = message.kind == MESSAGE_WELCOME || message.kind == MESSAGE_REFUSE;
+    if (connection->seal.ready || clear) {
+        message_apply(connection, &message);
+    } else {
+        connection->stats.malformed++; /* nothing else may be said before the keys */
+    }
+    message_free(storage);
+}
+
+/* ---- headers of state packets ---- */
+
+static void inputs_acknowledged(Connection *connection, u32 sequence)
+{
+    if (sequence >= connection->inputs_next) {
+        return; /* of inputs that we never made */
+    }
+    u32 done = 0;
+    while (done < connection->inputs_count && connection->inputs[done].sequence <= sequence) {
+        done++;
+    }
+    connection->inputs_count -= done;
+    memmove(connection->inputs, connection->inputs + done,
+            connection->inputs_count * sizeof *connection->inputs);
+}
+
+static void tick_count(Connection *connection, u64 tick)
+{
+    ConnectionStats *stats = &connection->stats;
+    if (connection->ticks_seen == 0 || tick > stats->tick_last) {
+        u64 by = tick - stats->tick_last;
+        connection->ticks_seen =
+            connection->ticks_seen == 0 || by > 63 ? 1 : connection->ticks_seen << by | 1;
+        stats->tick_last = tick;
+        stats->snapshots++;
+    } else if (stats->tick_last - tick < 64) {
+        u64 bit = 1ull << (stats->tick_last - tick);
+        stats->snapshots += (connection->ticks_seen & bit) == 0;
+        connection->ticks_seen |= bit;
+    }
+    if (stats->tick_first == 0 || tick < stats->tick_first) {
+        stats->tick_first = tick;
+    }
+}
+
+void connection_header(Connection *connection, const SnapshotHeader *header)
+{
+    connection->packet_due = true;
+    u16 newer = (u16)(header->send_ms - connection->echo_ms);
+    if (connection->echo_at_ns == 0 || newer < 0x8000) {
+        connection->echo_ms = header->send_ms;
+        connection->echo_at_ns = connection->now_ns;
+    }
+    u16 sample_ms = (u16)((u16)(connection->now_ns / 1000000) - header->echo_ms);
+    if (header->echo_ms != 0 && sample_ms < 5000 && connection->stats.snapshots > 5) {
+        f64 weight = connection->rtt_ms > 0 ? 0.1 : 1.0;
+        connection->rtt_ms += weight * ((f64)sample_ms - connection->rtt_ms);
+    }
+    inputs_acknowledged(connection, header->input_ack);
+    tick_count(connection, header->tick);
+    timeline_arrival(connection->timeline, header->tick, (f64)header->speed / 1024.0,
+                     connection->now_ns);
+    if (connection->state == CONNECTION_JOINING) {
+        connection->state = CONNECTION_LIVE;
+        connection->retry_gap_ms = 0;
+    }
+}
+
+void connection_second(Connection *connection)
+{
+    u64 elapsed = connection->now_ns - connection->second_ns;
+    if (elapsed < SECOND_NS) {
+        return;
+    }
+    ConnectionStats *stats = &connection->stats;
+    stats->bytes_in_per_s = (f64)(stats->bytes_in - connection->second_bytes) * 1e9 / (f64)elapsed;
+    connection->second_bytes = stats->bytes_in;
+    connection->second_ns = connection->now_ns;
+    if (connection->receiver == NULL) {
+        return;
+    }
+    SnapshotReceiverStats received;
+    snapshot_receiver_stats(connection->receiver, &received);
+    connection->loss_packets[connection->loss_at] = received.packets - connection->former_packets;
+    connection->loss_lost[connection->loss_at] = received.lost - connection->former_lost;
+    connection->former_packets = received.packets;
+    connection->former_lost = received.lost;
+    connection->loss_at = (connection->loss_at + 1) % LOSS_SECONDS;
+    u64 packets = 0, lost = 0;
+    for (u32 i = 0; i < LOSS_SECONDS; i++) {
+        packets += connection->loss_packets[i];
+        lost += connection->loss_lost[i];
+    }
+    stats->loss = packets + lost > 0 ? (f64)lost / (f64)(packets + lost) : 0.0;
+}
+
+void connection_stats(const Connection *connection, ConnectionStats *stats)
+{
+    *stats = connection->stats;
+    stats->packets_lost = connection->ended_lost;
+    stats->desyncs = connection->ended_desyncs;
+    stats->malformed += connection->ended_malformed;
+    if (connection->receiver != NULL) {
+        SnapshotReceiverStats received;
+        snapshot_receiver_stats(connection->receiver, &received);
+        stats->packets_lost += received.lost;
+        stats->desyncs += received.desyncs;
+        stats->malformed += received.malformed + received.missing_baselines;
+    }
+    stats->rtt_ms = connection->rtt_ms;
+    if (connection->timeline != NULL) {
+        stats->jitter_ms = timeline_jitter_s(connection->timeline) * 1e3;
+    }
+}
+
+/* ---- what is known ---- */
+
+ConnectionState connection_state(const Connection *connection)
+{
+    return connection->state;
+}
+const ErrorText *connection_error(const Connection *connection)
+{
+    return &connection->error;
+}
+const Scene *connection_scene(const Connection *connection)
+{
+    return connection->scene;
+}
+const FieldSet *connection_fields(const Connection *connection)
+{
+    return connection->fields;
+}
+const Entity *connection_entities(const Connection *connection, u32 *count, u64 *version)
+{
+    *count = connection->entities.count;
+    if (version != NULL) {
+        *version = connection->entities.version;
+    }
+    return connection->entities.items;
+}
+const Entity *connection_entity(const Connection *connection, u32 id)
+{
+    return entity_list_find(&connection->entities, id);
+}
+const Entity *connection_entity_named(const Connection *connection, const char *name)
+{
+    return entity_list_named(&connection->entities, name);
+}
+const ScalarInfo *connection_parameters(const Connection *connection, u32 *count)
+{
+    *count = connection->parameter_count;
+    return connection->parameters;
+}
+const ScalarInfo *connection_probes(const Connection *connection, u32 *count)
+{
+    *count = connection->probe_count;
+    return connection->probes;
+}
+const UserInfo *connection_users(const Connection *connection, u32 *count)
+{
+    *count = connection->user_count;
+    return connection->users;
+}
+const Presence *connection_presences(const Connection *connection, u32 *count)
+{
+    *count = connection->presence_count;
+    return connection->presences;
+}
+const MessageStatus *connection_status(const Connection *connection)
+{
+    return &connection->status;
+}
+u32 connection_user(const Connection *connection)
+{
+    return connection->user;
+}
+Role connection_role(const Connection *connection)
+{
+    return connection->role;
+}
+u32 connection_tick_rate(const Connection *connection)
+{
+    return connection->tick_rate;
+}
+u32 connection_worlds(const Connection *connection)
+{
+    return connection->worlds;
+}
+struct Timeline *connection_timeline(Connection *connection)
+{
+    return connection->timeline;
+}

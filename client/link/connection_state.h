@@ -1,0 +1,100 @@
+/*
+ * connection_state.h: the inside of a Connection, shared by connection.c (transport, sealing,
+ * sending) and connection_receive.c (what messages and headers change). Layer: client/link,
+ * private.
+ */
+#ifndef PLENUM_CLIENT_LINK_CONNECTION_STATE_H
+#define PLENUM_CLIENT_LINK_CONNECTION_STATE_H
+
+#include "client/link/connection.h"
+#include "client/link/entity_list.h"
+#include "client/link/timeline.h"
+
+enum {
+    NEWS_MAX = 256,   /* events and texts that nobody asked for yet; the oldest are dropped */
+    USERS_MAX = 4096, /* of a roster, and presences */
+    LOSS_SECONDS = 5,
+};
+
+struct Connection {
+    Link *link; /* owned; NULL between attempts */
+    u32 peer;
+    ConnectionOptions options;
+    u8 token[TOKEN_BYTES_MAX];
+    u32 token_bytes;
+    ConnectionState state;
+    ErrorText error;
+    char refused_text[TEXT_BYTES_MAX];
+    bool polled;
+    u64 now_ns, begun_ns, heard_ns, retry_at_ns;
+    u32 retry_gap_ms;
+    u8 *scratch; /* [scratch_bytes] plain or sealed payload */
+    u32 scratch_bytes;
+
+    SealKeyPair keys;
+    Seal seal;
+    bool welcomed;
+    bool fresh; /* reconnected: the receiver knows another session's stream */
+    u32 user, tick_rate, snapshot_rate;
+    Role role;
+    u64 resume;
+
+    /* The world: all NULL before its first arrival. */
+    u32 worlds;
+    u8 epoch;
+    Scene *scene;
+    FieldSet *fields;
+    SnapshotReceiver *receiver;
+    Timeline *timeline;
+    EntityList entities;
+    ScalarInfo *parameters, *probes;
+    u32 parameter_count, probe_count;
+
+    UserInfo *users;
+    u32 user_count;
+    Presence *presences;
+    u32 presence_count, presence_room;
+    MessageStatus status;
+    ConnectionNews news[NEWS_MAX]; /* ring */
+    u32 news_first, news_count;
+
+    Input inputs[INPUTS_UNACKED_MAX]; /* [inputs_count], ascending sequence */
+    u32 inputs_count;
+    u32 inputs_next; /* sequence of the next */
+    u32 inputs_sent; /* newest sequence that went out at least once */
+    Input move;      /* the newest target that found the queue full */
+    bool move_waits;
+    SnapshotView view;
+    Ray cursor;
+    bool cursor_visible;
+    bool packet_due; /* something new to say: an ack or an input */
+    u64 packet_at_ns;
+    u16 echo_ms; /* newest send_ms of the server, and when it came */
+    u64 echo_at_ns;
+    InputPacket packet;
+
+    ConnectionStats stats;
+    u64 other_epoch; /* state packets of a stream that is over or not begun */
+    u64 ticks_seen;  /* bit i: tick_last − i came */
+    f64 rtt_ms;
+    u64 second_ns; /* begin of the running second */
+    u64 second_bytes;
+    u64 loss_packets[LOSS_SECONDS], loss_lost[LOSS_SECONDS];
+    u32 loss_at;
+    u64 former_packets, former_lost;                /* at the begin of the running second */
+    u64 ended_lost, ended_desyncs, ended_malformed; /* of receivers that are gone */
+};
+
+/* connection.c */
+int connection_send(Connection *connection, const Message *message);
+/* Closes, or waits for the next attempt where that may help. */
+void connection_fail(Connection *connection, Error code, const char *text);
+
+/* connection_receive.c */
+void connection_message(Connection *connection, const u8 *data, u32 bytes);
+void connection_header(Connection *connection, const SnapshotHeader *header);
+void connection_world_drop(Connection *connection);
+/* Rates of the second that ends. */
+void connection_second(Connection *connection);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * entity_list.h: the entities of a world in id order, changed by events.
+ * Layer: client/link.
+ */
+#ifndef PLENUM_CLIENT_LINK_ENTITY_LIST_H
+#define PLENUM_CLIENT_LINK_ENTITY_LIST_H
+
+#include "protocol/frame.h"
+
+typedef struct EntityList {
+    Entity *items; /* [count], ascending id; owned */
+    u32 count, room;
+    u64 version; /* changes whenever the list does */
+} EntityList;
+
+void entity_list_finish(EntityList *list);
+void entity_list_clear(EntityList *list);
+/* Adds or replaces by id. Refuses what does not fit the fields: 0 or a negative Error. */
+int entity_list_put(EntityList *list, const FieldSet *fields, const Entity *entity);
+void entity_list_remove(EntityList *list, u32 id);
+const Entity *entity_list_find(const EntityList *list, u32 id); /* or NULL */
+const Entity *entity_list_named(const EntityList *list, const char *name);
+
+#endif

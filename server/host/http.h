@@ -1,0 +1,32 @@
+/*
+ * http.h: /metrics (Prometheus text), /healthz and /readyz by libmicrohttpd, without a thread of
+ * its own: the host's loop watches one file descriptor and calls http_run. Layer: server/host.
+ */
+#ifndef PLENUM_SERVER_HOST_HTTP_H
+#define PLENUM_SERVER_HOST_HTTP_H
+
+#include "shared/error.h"
+
+enum {
+    HTTP_PAGE_BYTES_MAX = 32 << 10
+};
+
+typedef struct HttpPages {
+    void *context;
+    /* Writes the metrics text into page[HTTP_PAGE_BYTES_MAX], returns its length. */
+    size_t (*metrics)(void *context, char *page, size_t bytes);
+    bool (*healthy)(void *context); /* the process does its work */
+    bool (*ready)(void *context);   /* and accepts clients */
+} HttpPages;
+
+typedef struct Http Http;
+
+/* Listens on "ADDR:PORT" (TCP, IPv4). NULL with a text (bad address, port taken). */
+Http *http_create(const char *address, const HttpPages *pages, ErrorText *error);
+void http_destroy(Http *http); /* NULL is fine */
+/* Becomes readable when there is something to do. */
+int http_fd(const Http *http);
+/* Does what is due; call when the descriptor is readable and about once a second for time-outs. */
+void http_run(Http *http);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * permit.h: who may do what and how often. A role opens kinds of inputs and controls; token buckets
+ * bound their rates, so that one hand cannot drown the world.
+ * Pure: time is an argument.
+ * Layer: server/host.
+ */
+#ifndef PLENUM_SERVER_HOST_PERMIT_H
+#define PLENUM_SERVER_HOST_PERMIT_H
+
+#include "protocol/input.h"
+#include "protocol/message.h"
+
+typedef struct TokenBucket {
+    f64 tokens;
+    f64 rate_s; /* tokens a second */
+    f64 capacity;
+    u64 last_ms;
+} TokenBucket;
+
+void token_bucket_init(TokenBucket *bucket, f64 rate_s, f64 capacity, u64 now_ms);
+/* True and `cost` tokens are gone, or false and none are. */
+bool token_bucket_take(TokenBucket *bucket, f64 cost, u64 now_ms);
+
+typedef struct Permit {
+    Role role;
+    TokenBucket packets; /* datagrams and messages of any kind */
+    TokenBucket bytes;   /* received */
+    TokenBucket moves;   /* INPUT_MOVE */
+    TokenBucket actions; /* grabs, pushes, removals, parameters, controls */
+    TokenBucket spawns;
+    TokenBucket chats;
+    u32 malformed; /* messages and packets that were refused as such */
+} Permit;
+
+enum {
+    PERMIT_MALFORMED_MAX = 50
+};
+
+void permit_init(Permit *permit, Role role, u64 now_ms);
+bool role_may_input(Role role, u32 input_kind);
+bool role_may_control(Role role, u32 control_kind);
+/* 0, ERROR_DENIED (role) or ERROR_LIMIT (rate). */
+int permit_input(Permit *permit, const Input *input, u64 now_ms);
+int permit_control(Permit *permit, u32 control_kind, u64 now_ms);
+int permit_chat(Permit *permit, u64 now_ms);
+/* Counts a datagram of that size; false: this is a flood, disconnect. */
+bool permit_packet(Permit *permit, u32 bytes, u64 now_ms);
+/* Counts something malformed; false: enough, disconnect. */
+bool permit_malformed(Permit *permit);
+
+#endif

@@ -1,0 +1,664 @@
+/*
+ * source_world.c: a live world as a Source: a thread that ticks it by the clock.
+ *
+ * Two threads meet here at one mutex, which is held only to copy: the host's (take, input, control,
+ * status) and the simulation's (everything named sim_). Inputs and orders go in, frames come out.
+ * The world, the recorder and the pool of workers belong to the simulation thread alone.
+ */
+#include "protocol/recording.h"
+#include "server/host/entity_table.h"
+#include "server/host/source.h"
+#include "server/world/world.h"
+#include "shared/clock.h"
+#include "shared/log.h"
+#include "shared/stats.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    /* Frames that wait for the host: half a second at 60 Hz. */
+    FRAMES_WAITING_MAX = 32,
+    /* Events that are carried over from frames that the host was too slow to take; beyond it
+     * impacts (sounds and marks) are left out. */
+    EVENTS_CARRIED_MAX = 16384,
+    /* One place is kept for a reset. */
+    INPUTS_WAITING_MAX = INPUTS_PER_TICK_MAX - 1,
+    STEPS_MAX = 3600,
+};
+
+#define NS_PER_S      1000000000ull
+/* The simulation thread looks for orders at least this often while it waits for its next tick. */
+#define WAIT_SLICE_NS 20000000ull
+/* Lateness that is made up for by running faster; what exceeds it is given up: world time slows. */
+#define BACKLOG_NS    50000000ull
+#define FLUSH_NS      500000000ull
+#define WARN_NS       5000000000ull
+
+typedef struct WorldSource {
+    Source source;
+    SourceWorldOptions options;
+    char probe[NAME_BYTES_MAX];
+    Scene *scene;
+
+    /* ---- the simulation's ---- */
+    Jobs *jobs;
+    World *world;
+    RecordingWriter *recorder;
+    Input *inputs;      /* [INPUTS_PER_TICK_MAX] of the current tick */
+    u64 deadline_ns;    /* when the next tick is due */
+    u64 flushed_ns;     /* when the recording was last flushed */
+    u64 slowed_ns;      /* when world time was last given up; 0 never */
+    u64 warned_ns;      /* when the log was last told so */
+    u64 given_up_ns;    /* world time given up since then */
+    MovingAverage cost; /* ms a tick */
+
+    pthread_t thread;
+    bool started;
+    void (*wake)(void *context);
+    void *wake_context;
+
+    pthread_mutex_t mutex;
+    pthread_cond_t changed; /* an order came, or a frame was taken */
+    /* ---- below: under the mutex ---- */
+    Input *queue; /* [INPUTS_WAITING_MAX] */
+    u32 queued;
+    bool reset;     /* an operator wants the scene anew */
+    u32 reset_user; /* who */
+    bool stop, paused;
+    u32 steps; /* ticks to run although paused */
+    f64 speed;
+    Frame *ring[FRAMES_WAITING_MAX];
+    u32 ring_first, ring_count;
+    SourceStatus status;
+
+    /* ---- the host's ---- */
+    FieldSet *fields;
+    EntityTable entities; /* at the frame taken last */
+    MessageWorld described;
+    ScalarInfo *scalars; /* parameters, then probes */
+} WorldSource;
+
+static WorldSource *from(Source *source)
+{
+    return (WorldSource *)source;
+}
+
+/* ---- frames out ---- */
+
+/* Removes the newest waiting frame, or gives NULL if there is room for another. */
+static Frame *sim_withdraw_frame(WorldSource *s)
+{
+    Frame *frame = NULL;
+    pthread_mutex_lock(&s->mutex);
+    if (s->ring_count == FRAMES_WAITING_MAX) {
+        s->ring_count--;
+        frame = s->ring[(s->ring_first + s->ring_count) % FRAMES_WAITING_MAX];
+    }
+    pthread_mutex_unlock(&s->mutex);
+    return frame;
+}
+
+/* The frame with the events of the one withdrawn before it put in front. Releases both; NULL: no
+ * memory. */
+static Frame *merge_frames(Frame *old, Frame *frame)
+{
+    bool all = old->event_count + frame->event_count <= EVENTS_CARRIED_MAX;
+    u32 carried = 0;
+    for (u32 i = 0; i < old->event_count; i++) {
+        carried += all || old->events[i].kind != EVENT_IMPACT;
+    }
+    Frame *merged = frame_create(frame->fields, frame->tick, carried + frame->event_count);
+    if (merged != NULL) {
+        merged->world_hash = frame->world_hash;
+        merged->world_time_s = frame->world_time_s;
+        memcpy(merged->data, frame->data, frame->fields->frame_bytes);
+        u32 used = 0;
+        for (u32 i = 0; i < old->event_count; i++) {
+            if (all || old->events[i].kind != EVENT_IMPACT) {
+                merged->events[used++] = old->events[i];
+            }
+        }
+        for (u32 i = 0; i < frame->event_count; i++) {
+            merged->events[used++] = frame->events[i];
+        }
+    }
+    frame_release(old);
+    frame_release(frame);
+    return merged;
+}
+
+/* Hands a frame to the host. A host that does not take its frames loses the frames, but none of
+ * their events. 0 or a negative Error. */
+static int sim_give_frame(WorldSource *s, Frame *frame)
+{
+    Frame *old = sim_withdraw_frame(s);
+    if (old != NULL) {
+        frame = merge_frames(old, frame);
+        if (frame == NULL) {
+            return ERROR_MEMORY;
+        }
+    }
+    pthread_mutex_lock(&s->mutex);
+    s->ring[(s->ring_first + s->ring_count) % FRAMES_WAITING_MAX] = frame;
+    s->ring_count++;
+    s->status.tick = frame->tick;
+    pthread_mutex_unlock(&s->mutex);
+    s->wake(s->wake_context);
+    return 0;
+}
+
+/* ---- recording and printing ---- */
+
+static void sim_record(WorldSource *s, const Frame *frame, u32 input_count)
+{
+    if (s->recorder == NULL) {
+        return;
+    }
+    int result = recording_writer_tick(s->recorder, frame, s->inputs, input_count);
+    if (result == 0 && clock_now_ns() - s->flushed_ns > FLUSH_NS) {
+        s->flushed_ns = clock_now_ns();
+        result = recording_writer_flush(s->recorder);
+    }
+    if (result < 0) {
+        log_error("%s: %s: recording ends at tick %" PRIu64, s->options.record_path,
+                  error_name((Error)result), frame->tick);
+        recording_writer_destroy(s->recorder);
+        s->recorder = NULL;
+    }
+}
+
+/* Nobody knows how long a pause lasts, so what was recorded goes to the file before it. */
+static void sim_flush(WorldSource *s)
+{
+    if (s->recorder != NULL) {
+        s->flushed_ns = clock_now_ns();
+        recording_writer_flush(s->recorder);
+    }
+}
+
+static void sim_print_probe(const WorldSource *s)
+{
+    u64 tick = world_tick_number(s->world);
+    f64 value;
+    if (s->options.probe != NULL && tick % s->scene->tick_rate == 0 &&
+        world_probe(s->world, s->probe, &value)) {
+        printf("probe %" PRIu64 " %s %.9g\n", tick, s->probe, value);
+        fflush(stdout);
+    }
+}
+
+/* ---- one tick ---- */
+
+/* Moves the waiting inputs into s->inputs and returns their number. */
+static u32 sim_take_inputs(WorldSource *s)
+{
+    pthread_mutex_lock(&s->mutex);
+    u32 count = s->queued;
+    memcpy(s->inputs, s->queue, count * sizeof *s->inputs);
+    s->queued = 0;
+    if (s->reset) {
+        s->inputs[count++] = (Input){
+            .kind = INPUT_RESET, .user = s->reset_user, .rotation = {1.0f, 0.0f, 0.0f, 0.0f}};
+        s->reset = false;
+    }
+    pthread_mutex_unlock(&s->mutex);
+    return count;
+}
+
+/* Frames, records and hands out what the world is now. 0 or a negative Error. */
+static int sim_publish(WorldSource *s, u32 input_count)
+{
+    Frame *frame = world_frame(s->world);
+    if (frame == NULL) {
+        return ERROR_MEMORY;
+    }
+    sim_record(s, frame, input_count);
+    sim_print_probe(s);
+    return sim_give_frame(s, frame);
+}
+
+static int sim_tick(WorldSource *s)
+{
+    u64 began_ns = clock_now_ns();
+    u32 count = sim_take_inputs(s);
+    world_tick(s->world, s->inputs, count);
+    int result = sim_publish(s, count);
+    u64 now_ns = clock_now_ns();
+    average_add(&s->cost, (f64)(now_ns - began_ns) * 1e-6);
+    bool slowed = s->slowed_ns != 0 && now_ns - s->slowed_ns < NS_PER_S;
+    pthread_mutex_lock(&s->mutex);
+    s->status.status.tick_ms = (f32)s->cost.value;
+    s->status.status.slowed = slowed;
+    pthread_mutex_unlock(&s->mutex);
+    return result;
+}
+
+/* ---- time ---- */
+
+typedef enum Order {
+    ORDER_WAIT, /* nothing to do before something changes */
+    ORDER_TICK,
+    ORDER_STEP, /* a tick at once, the clock does not matter */
+    ORDER_STOP
+} Order;
+
+/* What to do next, and at which speed; waits while paused or (--fast) while the host is behind. */
+static Order sim_next_order(WorldSource *s, f64 *speed)
+{
+    u64 tick = world_tick_number(s->world);
+    bool waited = false;
+    Order order = ORDER_WAIT;
+    pthread_mutex_lock(&s->mutex);
+    while (order == ORDER_WAIT) {
+        bool full = s->options.fast && s->ring_count == FRAMES_WAITING_MAX;
+        if (s->stop || (s->options.ticks_max != 0 && tick >= s->options.ticks_max)) {
+            order = ORDER_STOP;
+        } else if (!full && s->paused && s->steps > 0) {
+            s->steps--;
+            order = ORDER_STEP;
+        } else if (!full && !s->paused) {
+            order = s->options.fast ? ORDER_STEP : ORDER_TICK;
+        } else if (s->paused && !waited) {
+            pthread_mutex_unlock(&s->mutex);
+            sim_flush(s);
+            waited = true;
+            pthread_mutex_lock(&s->mutex);
+        } else {
+            waited = true;
+            pthread_cond_wait(&s->changed, &s->mutex);
+        }
+    }
+    *speed = s->speed;
+    pthread_mutex_unlock(&s->mutex);
+    if (waited || order == ORDER_STEP) {
+        s->deadline_ns = 0; /* the clock starts afresh after a pause */
+    }
+    return order;
+}
+
+/* Bookkeeping of a tick that begins late: a little is caught up with, the rest is given up. */
+static void sim_note_late(WorldSource *s, u64 now_ns, u64 period_ns)
+{
+    u64 late_ns = now_ns - s->deadline_ns;
+    if (late_ns < period_ns) {
+        return;
+    }
+    pthread_mutex_lock(&s->mutex);
+    s->status.late_ticks++;
+    u64 late_ticks = s->status.late_ticks;
+    pthread_mutex_unlock(&s->mutex);
+    if (late_ns < BACKLOG_NS) {
+        return;
+    }
+    s->deadline_ns = now_ns;
+    s->slowed_ns = now_ns;
+    s->given_up_ns += late_ns;
+    if (s->warned_ns == 0 || now_ns - s->warned_ns > WARN_NS) {
+        log_warn("the server cannot keep up: world time is %.0f ms behind, a tick costs %.2f ms "
+                 "and has %.2f ms, %" PRIu64 " ticks began late so far",
+                 (f64)s->given_up_ns * 1e-6, s->cost.value, (f64)period_ns * 1e-6, late_ticks);
+        s->warned_ns = now_ns;
+        s->given_up_ns = 0;
+    }
+}
+
+/* Waits until the next tick is due. False if an order came meanwhile that has to be looked at. */
+static bool sim_wait_for_tick(WorldSource *s, f64 speed)
+{
+    u64 period_ns = (u64)(1e9 / ((f64)s->scene->tick_rate * speed));
+    u64 now_ns = clock_now_ns();
+    if (s->deadline_ns == 0) {
+        s->deadline_ns = now_ns;
+    }
+    while (now_ns < s->deadline_ns) {
+        clock_sleep_until_ns(u64_min(s->deadline_ns, now_ns + WAIT_SLICE_NS));
+        pthread_mutex_lock(&s->mutex);
+        bool other = s->stop || s->paused || s->speed != speed;
+        pthread_mutex_unlock(&s->mutex);
+        if (other) {
+            s->deadline_ns = 0;
+            return false;
+        }
+        now_ns = clock_now_ns();
+        if (now_ns < s->deadline_ns && now_ns - s->flushed_ns > FLUSH_NS) {
+            sim_flush(s);
+        }
+    }
+    sim_note_late(s, now_ns, period_ns);
+    s->deadline_ns += period_ns;
+    return true;
+}
+
+/* ---- the thread ---- */
+
+static void sim_finish(WorldSource *s, int result)
+{
+    if (s->options.hash) {
+        printf("hash %" PRIu64 " %016" PRIx64 "\n", world_tick_number(s->world),
+               world_hash(s->world));
+        fflush(stdout);
+    }
+    if (s->recorder != NULL) {
+        if (recording_writer_destroy(s->recorder) < 0) {
+            log_error("%s: could not be finished", s->options.record_path);
+        }
+        s->recorder = NULL;
+    }
+    pthread_mutex_lock(&s->mutex);
+    s->status.finished = true;
+    s->status.error = (Error)result;
+    pthread_mutex_unlock(&s->mutex);
+    s->wake(s->wake_context);
+}
+
+static void *sim_main(void *argument)
+{
+    WorldSource *s = argument;
+    s->flushed_ns = clock_now_ns();
+    int result = sim_publish(s, 0);
+    f64 speed = 1.0;
+    while (result == 0) {
+        Order order = sim_next_order(s, &speed);
+        if (order == ORDER_STOP) {
+            break;
+        }
+        if (order == ORDER_STEP || sim_wait_for_tick(s, speed)) {
+            result = sim_tick(s);
+        }
+    }
+    if (result != 0) {
+        log_error("the simulation stops: %s", error_name((Error)result));
+    }
+    sim_finish(s, result);
+    return NULL;
+}
+
+/* ---- the Source ---- */
+
+static int source_start(Source *source, void (*wake)(void *context), void *context,
+                        ErrorText *error)
+{
+    WorldSource *s = from(source);
+    s->wake = wake;
+    s->wake_context = context;
+    if (pthread_create(&s->thread, NULL, sim_main, s) != 0) {
+        return error_set(error, ERROR_STATE, "cannot start the simulation thread");
+    }
+    s->started = true;
+    return 0;
+}
+
+static Frame *source_take(Source *source)
+{
+    WorldSource *s = from(source);
+    Frame *frame = NULL;
+    pthread_mutex_lock(&s->mutex);
+    if (s->ring_count > 0) {
+        frame = s->ring[s->ring_first];
+        s->ring_first = (s->ring_first + 1) % FRAMES_WAITING_MAX;
+        s->ring_count--;
+        pthread_cond_signal(&s->changed);
+    }
+    pthread_mutex_unlock(&s->mutex);
+    if (frame != NULL) {
+        s->described.tick = frame->tick;
+        if (entity_table_apply(&s->entities, frame) != 0) {
+            log_error("more than %d entities: some are not told to joiners", ENTITIES_MAX);
+        }
+    }
+    return frame;
+}
+
+static void source_describe(Source *source, MessageWorld *out)
+{
+    WorldSource *s = from(source);
+    s->described.entities = s->entities.entities;
+    s->described.entity_count = s->entities.count;
+    *out = s->described;
+}
+
+/* While the world is paused only the newest target of each hand matters, so that hours of moving
+ * hands do not fill the queue. */
+static bool replaces_move(WorldSource *s, const Input *input)
+{
+    if (!s->paused || input->kind != INPUT_MOVE) {
+        return false;
+    }
+    for (u32 i = s->queued; i-- > 0;) {
+        if (s->queue[i].user == input->user) {
+            if (s->queue[i].kind != INPUT_MOVE) {
+                return false;
+            }
+            s->queue[i] = *input;
+            return true;
+        }
+    }
+    return false;
+}
+
+static u32 source_input(Source *source, const Input *inputs, u32 count)
+{
+    WorldSource *s = from(source);
+    u32 taken = 0;
+    pthread_mutex_lock(&s->mutex);
+    for (; taken < count && !s->status.finished; taken++) {
+        if (replaces_move(s, &inputs[taken])) {
+            continue;
+        }
+        if (s->queued == INPUTS_WAITING_MAX) {
+            break;
+        }
+        s->queue[s->queued++] = inputs[taken];
+    }
+    pthread_mutex_unlock(&s->mutex);
+    return taken;
+}
+
+/* Under the mutex. */
+static int apply_control(WorldSource *s, u32 user, u32 kind, f64 value)
+{
+    switch (kind) {
+    case CONTROL_PAUSE:
+        s->paused = true;
+        s->steps = 0;
+        return 0;
+    case CONTROL_RESUME:
+        s->paused = false;
+        s->steps = 0;
+        return 0;
+    case CONTROL_STEP:
+        if (!(value >= 1.0 && value <= STEPS_MAX)) {
+            return ERROR_RANGE;
+        }
+        s->paused = true;
+        s->steps = u32_min(s->steps + (u32)value, STEPS_MAX);
+        return 0;
+    case CONTROL_SPEED:
+        if (!(value >= 0.01 && value <= 16.0)) {
+            return ERROR_RANGE;
+        }
+        s->speed = value;
+        return 0;
+    case CONTROL_RESET:
+        s->reset = true;
+        s->reset_user = user;
+        if (s->paused) {
+            s->steps = u32_max(s->steps, 1); /* so that the reset is seen */
+        }
+        return 0;
+    default:
+        return ERROR_UNSUPPORTED;
+    }
+}
+
+static int source_control(Source *source, u32 user, u32 kind, f64 value)
+{
+    WorldSource *s = from(source);
+    pthread_mutex_lock(&s->mutex);
+    int result = apply_control(s, user, kind, value);
+    pthread_cond_signal(&s->changed);
+    pthread_mutex_unlock(&s->mutex);
+    return result;
+}
+
+static void source_status(Source *source, SourceStatus *out)
+{
+    WorldSource *s = from(source);
+    pthread_mutex_lock(&s->mutex);
+    *out = s->status;
+    out->status.paused = s->paused;
+    out->status.speed = (f32)s->speed;
+    pthread_mutex_unlock(&s->mutex);
+}
+
+static void source_destroy(Source *source)
+{
+    WorldSource *s = from(source);
+    if (s->started) {
+        pthread_mutex_lock(&s->mutex);
+        s->stop = true;
+        pthread_cond_signal(&s->changed);
+        pthread_mutex_unlock(&s->mutex);
+        pthread_join(s->thread, NULL);
+    }
+    for (u32 i = 0; i < s->ring_count; i++) {
+        frame_release(s->ring[(s->ring_first + i) % FRAMES_WAITING_MAX]);
+    }
+    if (s->recorder != NULL) {
+        recording_writer_destroy(s->recorder);
+    }
+    world_destroy(s->world);
+    jobs_destroy(s->jobs);
+    scene_destroy(s->scene);
+    entity_table_finish(&s->entities);
+    field_set_release(s->fields);
+    free(s->scalars);
+    free(s->queue);
+    free(s->inputs);
+    pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->mutex);
+    free(s);
+}
+
+/* ---- creation ---- */
+
+/* Keeps what a description needs apart from the world, which will be the other thread's. */
+static int keep_description(WorldSource *s, const MessageWorld *world, ErrorText *error)
+{
+    s->described = *world;
+    s->fields = field_set_acquire(world_fields(s->world));
+    u32 count = world->parameter_count + world->probe_count;
+    s->scalars = calloc(u32_max(count, 1), sizeof *s->scalars);
+    if (s->scalars == NULL ||
+        entity_table_set(&s->entities, world->entities, world->entity_count) != 0) {
+        return error_set(error, ERROR_MEMORY, "no memory for the world's description");
+    }
+    for (u32 i = 0; i < world->parameter_count; i++) {
+        s->scalars[i] = world->parameters[i];
+    }
+    for (u32 i = 0; i < world->probe_count; i++) {
+        s->scalars[world->parameter_count + i] = world->probes[i];
+    }
+    s->described.fields = s->fields->fields;
+    s->described.field_count = s->fields->count;
+    s->described.parameters = s->scalars;
+    s->described.probes = s->scalars + world->parameter_count;
+    return 0;
+}
+
+static int check_probe(WorldSource *s, const MessageWorld *world, ErrorText *error)
+{
+    const char *name = s->options.probe;
+    f64 value;
+    if (name == NULL) {
+        return 0;
+    }
+    snprintf(s->probe, sizeof s->probe, "%s", name);
+    if (strlen(name) < sizeof s->probe && world_probe(s->world, name, &value)) {
+        return 0;
+    }
+    char known[256] = "none";
+    for (u32 i = 0, used = 0; i < world->probe_count && used < sizeof known; i++) {
+        used += (u32)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                              world->probes[i].name);
+    }
+    return error_set(error, ERROR_NOT_FOUND,
+                     "--probe: '%s' is not a probe of this scene; it has %s", name, known);
+}
+
+static int open_recording(WorldSource *s, const MessageWorld *world, ErrorText *error)
+{
+    if (s->options.record_path == NULL) {
+        return 0;
+    }
+    RecordingHead head = {
+        .tick_rate = s->scene->tick_rate, .created_unix_s = clock_unix_s(), .world = *world};
+    snprintf(head.build, sizeof head.build, "plenum %s, %s", PLENUM_VERSION, __VERSION__);
+    s->recorder = recording_writer_create(s->options.record_path, &head, error);
+    return s->recorder != NULL ? 0 : ERROR_IO;
+}
+
+static int build(WorldSource *s, const char *scene_path, ErrorText *error)
+{
+    s->queue = calloc(INPUTS_WAITING_MAX, sizeof *s->queue);
+    s->inputs = calloc(INPUTS_PER_TICK_MAX, sizeof *s->inputs);
+    if (s->queue == NULL || s->inputs == NULL) {
+        return error_set(error, ERROR_MEMORY, "no memory for the input queue");
+    }
+    s->scene = scene_load(scene_path, error);
+    if (s->scene == NULL) {
+        return ERROR_FORMAT;
+    }
+    s->jobs = jobs_create(u32_max(s->options.threads, 1));
+    if (s->jobs == NULL) {
+        return error_set(error, ERROR_STATE, "cannot start %u threads", s->options.threads);
+    }
+    s->world = world_create(s->scene, s->jobs, error);
+    if (s->world == NULL) {
+        error_prefix(error, "%s", scene_path);
+        return ERROR_FORMAT;
+    }
+    MessageWorld world;
+    world_describe(s->world, &world);
+    int result = keep_description(s, &world, error);
+    if (result == 0) {
+        result = check_probe(s, &world, error);
+    }
+    return result == 0 ? open_recording(s, &world, error) : result;
+}
+
+Source *source_world_create(const char *scene_path, const SourceWorldOptions *options,
+                            ErrorText *error)
+{
+    static const SourceOps ops = {
+        .destroy = source_destroy,
+        .start = source_start,
+        .take = source_take,
+        .describe = source_describe,
+        .input = source_input,
+        .control = source_control,
+        .status = source_status,
+    };
+    WorldSource *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        error_set(error, ERROR_MEMORY, "no memory for the world source");
+        return NULL;
+    }
+    s->source.ops = &ops;
+    s->options = *options;
+    s->paused = options->paused;
+    s->speed = isfinite(options->speed) && options->speed > 0.0 ? options->speed : 1.0;
+    s->cost.weight = 0.05;
+    pthread_mutex_init(&s->mutex, NULL);
+    pthread_cond_init(&s->changed, NULL);
+    if (build(s, scene_path, error) != 0) {
+        source_destroy(&s->source);
+        return NULL;
+    }
+    return &s->source;
+}

@@ -1,0 +1,16 @@
+/*
+ * verify.h: re-simulates a recording from its logged inputs and compares the world of every tick.
+ * Layer: server/host.
+ */
+#ifndef PLENUM_SERVER_HOST_VERIFY_H
+#define PLENUM_SERVER_HOST_VERIFY_H
+
+#include "shared/error.h"
+
+/* Builds the world of the recording's scene, feeds it the logged inputs and compares world_hash
+ * after each tick. Prints "verify: N ticks equal", or the first tick that differs with both hashes,
+ * on stdout. Returns an exit code: EXIT_OK, EXIT_CHECK_FAILED, or EXIT_INPUT with a text if the
+ * recording cannot be read or is damaged. */
+int verify_recording(const char *path, u32 threads, ErrorText *error);
+
+#endif

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Runs the built test programs below BUILD/tests and adds up what cmocka says.
+# usage: tests/run.sh BUILD [NAME]     NAME: only programs whose path holds it
+# Programs without a source file (left from a former build) are not run. Unit, accuracy and
+# determinism tests run side by side; net and end-to-end tests one after the other, as they own ports
+# and time. TEST_TIMEOUT: seconds a program may take (120, end to end 300).
+# The last line is "N passed, N failed", counted in test cases; exit 1 if any failed.
+set -u
+[ $# -ge 1 ] || { echo "usage: tests/run.sh BUILD [NAME]" >&2; exit 2; }
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root" || exit 2
+build=${1%/}
+filter=${2:-}
+logs=$build/tests/logs
+mkdir -p "$logs"
+rm -f "$logs"/*.log "$logs"/*.code
+log_file="$build/tests/tests.log"
+: > "$log_file"
+
+# ASan needs no leak report of what a killed child left; all else stops at the first finding.
+export ASAN_OPTIONS="halt_on_error=1:abort_on_error=0:detect_leaks=1:strict_string_checks=1:${ASAN_OPTIONS:-}"
+export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1:${UBSAN_OPTIONS:-}"
+export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:${TSAN_OPTIONS:-}"
+export CMOCKA_MESSAGE_OUTPUT=stdout
+[ -z "${CMOCKA_TEST_FILTER:-}" ] || export CMOCKA_TEST_FILTER
+
+# Paths such as tests/unit/shared/test_trig, one a line.
+list_programs() {
+    find "$@" -name 'test_*.c' 2>/dev/null | sort | sed 's/\.c$//' | grep -F -- "$filter" || true
+}
+
+# Runs one program; its output and exit code go to files, so that parallel ones do not mix.
+run_one() {
+    program=$1
+    limit=$2
+    name=$(printf '%s' "${program#tests/}" | tr / .)
+    began=$(date +%s)
+    timeout --kill-after=10 "$limit" "$build/$program" > "$logs/$name.log" 2>&1 < /dev/null
+    code=$?
+    echo "$code" > "$logs/$name.code"
+    seconds=$(($(date +%s) - began))
+    if [ "$code" -eq 0 ]; then
+        echo "ok    $name (${seconds} s)"
+    else
+        echo "FAIL  $name (${seconds} s, exit $code)"
+    fi
+}
+export -f run_one
+export build logs
+
+run_list() { # LIMIT PARALLEL PROGRAMS...
+    limit=$1
+    parallel=$2
+    shift 2
+    [ $# -gt 0 ] || return 0
+    printf '%s\n' "$@" | xargs -P "$parallel" -I{} bash -c 'run_one "$1" "$2"' run {} "$limit"
+}
+
+missing=0
+keep_built() { # prints those of its arguments that are built
+    for program in "$@"; do
+        if [ -x "$build/$program" ]; then
+            echo "$program"
+        else
+            echo "FAIL  $program is not built in $build" >&2
+        fi
+    done
+}
+quick=$(list_programs tests/unit tests/accuracy tests/determinism)
+net=$(list_programs tests/net)
+slow=$(list_programs tests/e2e)
+for program in $quick $net $slow; do
+    [ -x "$build/$program" ] || missing=$((missing + 1))
+done
+# shellcheck disable=SC2046  # paths of tests have no blanks
+{
+    run_list "${TEST_TIMEOUT:-120}" "$(nproc)" $(keep_built $quick)
+    run_list "${TEST_TIMEOUT:-120}" 1 $(keep_built $net)
+    run_list "${TEST_TIMEOUT:-300}" 1 $(keep_built $slow)
+}
+
+# cmocka prints "[       OK ] name" and "[  FAILED  ] name" for each case, and the failed ones
+# again in its summary; a program that ends badly without a failed case counts as one failed.
+passed=0
+failed=$missing
+for log in "$logs"/*.log; do
+    [ -e "$log" ] || continue
+    code=$(cat "${log%.log}.code" 2>/dev/null || echo 1)
+    ok=$(grep -c '^\[       OK \]' "$log")
+    summary=$(sed -n 's/^ *\([0-9][0-9]*\) FAILED TEST(S).*/\1/p' "$log" | awk '{n += $1} END {print n + 0}')
+    passed=$((passed + ok))
+    failed=$((failed + summary))
+    if [ "$code" -ne 0 ] && [ "$summary" -eq 0 ]; then
+        failed=$((failed + 1))
+    fi
+    { echo "==== $(basename "$log" .log): exit $code"; cat "$log"; } >> "$log_file"
+    if [ "$code" -ne 0 ]; then
+        echo
+        echo "---- $(basename "$log" .log): exit $code$([ "$code" -eq 124 ] && echo ' (time-out)')"
+        if [ "$(wc -l < "$log")" -gt 200 ]; then
+            echo "(the last 200 lines; all are in $log)"
+        fi
+        tail -n 200 "$log"
+    fi
+done
+echo
+echo "log: $log_file"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

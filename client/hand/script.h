@@ -5,8 +5,9 @@
  * {"t":6,"set":"gravity","value":[0,-1.6,0]} {"t":7,"spawn":"ball","position":[0,5,0]}
  * {"t":8,"look_from":[4,3,6],"look_at":[0,1,0]} {"t":9,"chat":"hello"}; where a name stands, a ray
  * {"origin":[x,y,z],"direction":[x,y,z]} may stand too. "move" is the world point where the grabbed
- * point shall go, reached over the time until the next line ("over": seconds).
- * Layer: client/hand (no SDL).
+ * point shall go, reached over the time until the next line ("over": seconds). Also
+ * {"remove":"ball-3"}, "velocity" beside "spawn", and "value" beside "control" for step, speed and
+ * seek. Layer: client/hand (no SDL).
  */
 #ifndef PLENUM_CLIENT_HAND_SCRIPT_H
 #define PLENUM_CLIENT_HAND_SCRIPT_H
@@ -17,6 +18,10 @@
 typedef struct Script Script;
 /* Reads and checks the whole file; an error names file, line, member. */
 Script *script_load(const char *path, ErrorText *error);
+/* The same from text in memory (need not end in a 0); `name` stands for the path in errors. */
+Script *script_parse(const char *text, size_t bytes, const char *name, ErrorText *error);
+/* A copy with its own progress, for another hand; NULL without memory. */
+Script *script_copy(const Script *script);
 void script_destroy(Script *script); /* NULL is fine */
 /* Does what is due at t_s seconds. */
 void script_step(Script *script, Connection *connection, Hand *hand, f64 t_s);

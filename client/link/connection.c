@@ -16,6 +16,7 @@ enum {
     SILENCE_TIMEOUT_MS = 10000, /* a live server sends many packets a second */
     PACKET_GAP_MS = 16,         /* 60 input packets a second */
     IDLE_GAP_MS = 50,
+    MOVES_UNACKED_MAX = INPUTS_UNACKED_MAX - 8,
     RETRY_FIRST_MS = 500,
     RETRY_MAX_MS = 8000,
 };
@@ -229,7 +230,7 @@ static void input_packet_send(Connection *connection)
 
 static void inputs_flush(Connection *connection)
 {
-    if (connection->move_waits && connection->inputs_count < INPUTS_UNACKED_MAX) {
+    if (connection->move_waits && connection->inputs_count < MOVES_UNACKED_MAX) {
         connection->move_waits = false;
         connection_input(connection, &connection->move);
     }
@@ -388,7 +389,8 @@ u32 connection_input(Connection *connection, const Input *input)
         newest->target = input->target; /* not sent yet: the newest wins */
         return newest->sequence;
     }
-    if (count == INPUTS_UNACKED_MAX) {
+    /* Targets leave room for what must not be lost: a release, a push. */
+    if (count >= (input->kind == INPUT_MOVE ? MOVES_UNACKED_MAX : INPUTS_UNACKED_MAX)) {
         if (input->kind == INPUT_MOVE) {
             connection->move = *input;
             connection->move_waits = true;

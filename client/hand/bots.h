@@ -1,0 +1,26 @@
+/*
+ * bots.h: many clients in one process with one poll loop, for load tests (--bots).
+ * Layer: client/hand.
+ */
+#ifndef PLENUM_CLIENT_HAND_BOTS_H
+#define PLENUM_CLIENT_HAND_BOTS_H
+
+#include "client/hand/script.h"
+
+typedef struct BotsOptions {
+    const char *address; /* HOST[:PORT] */
+    const char *name;    /* bots are "name-1", "name-2", ... */
+    const u8 *token;     /* [token_bytes], or NULL */
+    u32 token_bytes;
+    u32 count;
+    f64 duration_s;           /* after the last bot was started; 0: until *stop */
+    u64 seed;                 /* of what they do without a script */
+    const Script *script;     /* each plays a copy; NULL: gentle random dragging and pushing */
+    const char *report;       /* path of the summary, or NULL; it is printed in any case */
+    const volatile int *stop; /* != 0: end now */
+} BotsOptions;
+
+/* Returns a process exit code: EXIT_NETWORK if any bot was refused or lost. */
+int bots_run(const BotsOptions *options, ErrorText *error);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * report.h: what a client knows of the world, as one JSON object (--report).
+ * Layer: client/hand.
+ */
+#ifndef PLENUM_CLIENT_HAND_REPORT_H
+#define PLENUM_CLIENT_HAND_REPORT_H
+
+#include "client/link/connection.h"
+
+#include <stdio.h>
+
+/* Where the movable bodies were when watching began, to count those that were moved. */
+typedef struct ReportStart {
+    u32 *ids;        /* [count] */
+    Vec3 *positions; /* [count] m */
+    u32 count;
+} ReportStart;
+
+/* Notes where the movable bodies are now. Without memory nothing is noted. */
+void report_start(ReportStart *start, Connection *connection);
+void report_finish(ReportStart *start);
+/* Movable bodies that are now farther than 5 cm from where they were noted. */
+u32 report_moved(const ReportStart *start, Connection *connection);
+
+/* Writes the object to `path` ("-": standard output). 0 or a negative Error with a text. */
+int report_write(const char *path, Connection *connection, const ReportStart *start, f64 duration_s,
+                 ErrorText *error);
+/* "text" with quotes and escapes, for JSON. */
+void report_text(FILE *file, const char *text);
+
+#endif

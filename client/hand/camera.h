@@ -1,0 +1,40 @@
+/*
+ * camera.h: the user's camera: it orbits a target, pans, zooms, flies and focuses, and glides to
+ * where it shall be.
+ * Layer: client/hand.
+ */
+#ifndef PLENUM_CLIENT_HAND_CAMERA_H
+#define PLENUM_CLIENT_HAND_CAMERA_H
+
+#include "client/view/view.h"
+
+typedef struct RigPlace {
+    Vec3 target;    /* m */
+    f32 yaw, pitch; /* rad; pitch > 0 looks down */
+    f32 distance;   /* m, eye to target */
+} RigPlace;
+
+typedef struct CameraRig {
+    RigPlace now, goal;
+    f32 fov_y; /* rad */
+} CameraRig;
+
+/* Stands where the scene says, at once. */
+void rig_init(CameraRig *rig, const SceneCamera *camera);
+/* Looks from eye to target; glides there, or jumps. */
+void rig_look(CameraRig *rig, Vec3 eye, Vec3 target, bool jump);
+/* Turns about the target by a drag of (dx, dy) pixels. */
+void rig_orbit(CameraRig *rig, f32 dx, f32 dy);
+/* Shifts target and eye so that the target follows a drag of pixels. */
+void rig_pan(CameraRig *rig, f32 dx, f32 dy, u32 height);
+/* Wheel clicks: > 0 nearer. */
+void rig_zoom(CameraRig *rig, f32 clicks);
+/* Flies along (right, up, forward) in −1..1 for dt_s, faster when `fast`. */
+void rig_fly(CameraRig *rig, Vec3 direction, f32 dt_s, bool fast);
+/* Keeps the direction, looks at a point from so near that `radius_m` fills a good part. */
+void rig_focus(CameraRig *rig, Vec3 point, f32 radius_m);
+/* Glides on for dt_s. */
+void rig_step(CameraRig *rig, f32 dt_s);
+Camera rig_camera(const CameraRig *rig);
+
+#endif

@@ -1,0 +1,195 @@
+/*
+ * hud.c: collecting what is shown.
+ */
+#include "client/hand/hud.h"
+
+#include "client/link/connection.h"
+#include "client/link/timeline.h"
+#include "protocol/frame.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOAST_S       4.0
+#define CHAT_S        20.0
+#define PROBE_EVERY_S 0.1
+#define STARVED_SHARE 0.25
+#define COLOR_CALM    0xD8DEE6u
+#define COLOR_WARN    0xFFC857u
+#define COLOR_BAD     0xFF6B5Eu
+
+static void text_push(HudText *texts, u32 *count, u32 max, u32 color, f64 until_s, const char *text)
+{
+    if (*count == max) {
+        memmove(texts, texts + 1, (max - 1) * sizeof *texts);
+        *count = max - 1;
+    }
+    HudText *out = &texts[(*count)++];
+    snprintf(out->text, sizeof out->text, "%s", text);
+    out->color = color;
+    out->until_s = until_s;
+}
+
+void hud_toast(Hud *hud, u32 color, const char *format, ...)
+{
+    char text[TEXT_BYTES_MAX + NAME_BYTES_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    text_push(hud->toasts, &hud->toast_count, HUD_TOASTS, color, hud->now_s + TOAST_S, text);
+}
+
+static void texts_expire(HudText *texts, u32 *count, f64 now_s)
+{
+    u32 kept = 0;
+    for (u32 i = 0; i < *count; i++) {
+        if (texts[i].until_s > now_s) {
+            texts[kept++] = texts[i];
+        }
+    }
+    *count = kept;
+}
+
+static const UserInfo *hud_user(const Hud *hud, u32 id)
+{
+    for (u32 i = 0; i < hud->user_count; i++) {
+        if (hud->users[i].id == id) {
+            return &hud->users[i];
+        }
+    }
+    return NULL;
+}
+
+static void hud_news(Hud *hud, Connection *connection)
+{
+    ConnectionNews news;
+    while (connection_news(connection, &news)) {
+        const Event *event = &news.event;
+        if (event->kind == EVENT_REFUSED && event->user == hud->user) {
+            hud_toast(hud, COLOR_WARN, "refused: %s", error_name((Error)event->code));
+        } else if (event->kind == EVENT_RESET) {
+            hud_toast(hud, COLOR_CALM, "the world starts anew");
+        } else if (event->kind == EVENT_NONE && news.text[0] && news.user) {
+            const UserInfo *user = hud_user(hud, news.user);
+            char line[TEXT_BYTES_MAX + NAME_BYTES_MAX + 4];
+            snprintf(line, sizeof line, "%s: %s", user ? user->name : "?", news.text);
+            text_push(hud->chat, &hud->chat_count, HUD_CHAT_LINES, user ? user->color : COLOR_CALM,
+                      hud->now_s + CHAT_S, line);
+        } else if (event->kind == EVENT_NONE && news.text[0]) {
+            hud_toast(hud, COLOR_CALM, "%s", news.text);
+        }
+    }
+}
+
+/* Values of named scalars as shown now. */
+static void hud_scalars(const Timeline *timeline, const FieldSet *fields, const ScalarInfo *info,
+                        f32 out[4])
+{
+    f32 small[256], *values = small;
+    if (info->field >= fields->count || fields->fields[info->field].kind != FIELD_SCALARS) {
+        return;
+    }
+    u32 capacity = fields->fields[info->field].capacity;
+    if (capacity > PL_COUNT(small) && !(values = malloc(capacity * sizeof *values))) {
+        return;
+    }
+    memset(values, 0, capacity * sizeof *values);
+    timeline_scalars(timeline, info->field, values);
+    for (u32 i = 0; i < info->components && i < 4 && info->first + i < capacity; i++) {
+        out[i] = values[info->first + i];
+    }
+    if (values != small) {
+        free(values);
+    }
+}
+
+static void hud_world(Hud *hud, Connection *connection)
+{
+    const Timeline *timeline = connection_timeline(connection);
+    const FieldSet *fields = connection_fields(connection);
+    hud->tick = timeline_tick(timeline);
+    hud->delay_ms = 1e3 * timeline_delay_s(timeline);
+    hud->tick_rate = connection_tick_rate(connection);
+    hud->parameters = connection_parameters(connection, &hud->parameter_count);
+    hud->parameter_count = u32_min(hud->parameter_count, PARAMETERS_MAX);
+    for (u32 i = 0; i < hud->parameter_count; i++) {
+        memcpy(hud->parameter_values[i], hud->parameters[i].initial, sizeof(f32[4]));
+        hud_scalars(timeline, fields, &hud->parameters[i], hud->parameter_values[i]);
+    }
+    bool due = hud->now_s >= hud->probe_due_s;
+    hud->probe_infos = connection_probes(connection, &hud->probe_count);
+    hud->probe_count = u32_min(hud->probe_count, PROBES_MAX);
+    for (u32 i = 0; i < hud->probe_count; i++) {
+        f32 value[4] = {0};
+        hud_scalars(timeline, fields, &hud->probe_infos[i], value);
+        hud->probes[i].value = value[0];
+        if (due) {
+            hud->probes[i].past[hud->probe_next] = value[0];
+        }
+    }
+    if (due) {
+        hud->probe_next = (hud->probe_next + 1) % HUD_PLOT_POINTS;
+        hud->probe_due_s = hud->now_s + PROBE_EVERY_S;
+    }
+}
+
+static void hud_trouble(Hud *hud, Connection *connection)
+{
+    hud->trouble[0] = 0;
+    if (!hud->live) {
+        snprintf(hud->trouble, sizeof hud->trouble, "%s", hud->state);
+        hud->trouble_color = COLOR_WARN;
+    } else if (hud->status.paused) {
+        snprintf(hud->trouble, sizeof hud->trouble, "paused");
+        hud->trouble_color = COLOR_CALM;
+    } else if (timeline_starved(connection_timeline(connection)) > STARVED_SHARE) {
+        snprintf(hud->trouble, sizeof hud->trouble, "waiting for the network");
+        hud->trouble_color = COLOR_BAD;
+    } else if (hud->status.slowed) {
+        snprintf(hud->trouble, sizeof hud->trouble, "the server cannot keep up: %.1f ms a tick",
+                 (f64)hud->status.tick_ms);
+        hud->trouble_color = COLOR_WARN;
+    } else if (hud->status.speed > 0.0f && fabsf(hud->status.speed - 1.0f) > 0.01f) {
+        snprintf(hud->trouble, sizeof hud->trouble, "speed x%.2g", (f64)hud->status.speed);
+        hud->trouble_color = COLOR_CALM;
+    }
+}
+
+void hud_collect(Hud *hud, Connection *connection, f64 now_s, f64 frame_s)
+{
+    hud->now_s = now_s;
+    if (frame_s > 1e-6) {
+        /* Over about half a second. */
+        f64 share = frame_s < 0.5 ? frame_s / 0.5 : 1.0;
+        hud->fps += ((1.0 / frame_s) - hud->fps) * (hud->fps > 0.0 ? share : 1.0);
+    }
+    ConnectionState state = connection_state(connection);
+    hud->live = state == CONNECTION_LIVE;
+    hud->state = state == CONNECTION_CONNECTING ? "connecting ..."
+                 : state == CONNECTION_JOINING  ? "receiving the world ..."
+                                                : connection_error(connection)->text;
+    hud->role = connection_role(connection);
+    hud->user = connection_user(connection);
+    hud->scene = hud->live ? connection_scene(connection) : NULL;
+    hud->users = connection_users(connection, &hud->user_count);
+    hud_news(hud, connection);
+    texts_expire(hud->toasts, &hud->toast_count, now_s);
+    texts_expire(hud->chat, &hud->chat_count, now_s);
+    ConnectionStats stats;
+    connection_stats(connection, &stats);
+    hud->rtt_ms = stats.rtt_ms;
+    hud->loss = stats.loss;
+    hud->bytes_in_per_s = stats.bytes_in_per_s;
+    hud->parameter_count = hud->probe_count = 0;
+    if (hud->live) {
+        const MessageStatus *status = connection_status(connection);
+        if (status) {
+            hud->status = *status;
+        }
+        hud_world(hud, connection);
+    }
+    hud_trouble(hud, connection);
+}

@@ -1,0 +1,84 @@
+/*
+ * hud.h: what the panels show, as plain numbers and texts: rates, users, toasts, chat, parameters,
+ * probes with their recent past, time control. Collected from the connection once a frame.
+ * Layer: client/hand.
+ */
+#ifndef PLENUM_CLIENT_HAND_HUD_H
+#define PLENUM_CLIENT_HAND_HUD_H
+
+#include "protocol/message.h"
+#include "protocol/scene.h"
+
+PL_BEGIN_C
+
+enum {
+    HUD_PLOT_POINTS = 120, /* at 10 a second: the last 12 s */
+    HUD_TOASTS = 5,
+    HUD_CHAT_LINES = 8,
+};
+
+typedef struct HudProbe {
+    f32 value;
+    f32 past[HUD_PLOT_POINTS]; /* a ring */
+} HudProbe;
+
+typedef struct HudText {
+    char text[TEXT_BYTES_MAX + NAME_BYTES_MAX + 4];
+    u32 color; /* 0xRRGGBB */
+    f64 until_s;
+} HudText;
+
+typedef struct HudLabel {
+    f32 x, y; /* px */
+    const char *text;
+    u32 color;
+} HudLabel;
+
+typedef struct Hud {
+    f64 now_s;
+    f64 fps;
+    f64 rtt_ms, loss, bytes_in_per_s, delay_ms; /* loss: share in [0, 1] */
+    f64 tick;
+    u32 tick_rate;
+    bool live;
+    char trouble[TEXT_BYTES_MAX]; /* of a banner: paused, slowed, starved, connecting, or "" */
+    u32 trouble_color;
+
+    const Scene *scene; /* borrowed for the frame; NULL before the world arrived */
+    const char *state;  /* shown while there is no world */
+    MessageStatus status;
+    Role role;
+    u32 user;
+    const UserInfo *users; /* [user_count] */
+    u32 user_count;
+    const ScalarInfo *parameters; /* [parameter_count] */
+    u32 parameter_count;
+    f32 parameter_values[PARAMETERS_MAX][4];
+    const ScalarInfo *probe_infos; /* [probe_count] */
+    u32 probe_count;
+    HudProbe probes[PROBES_MAX];
+    u32 probe_next; /* where the rings go on */
+    f64 probe_due_s;
+
+    HudText toasts[HUD_TOASTS]; /* newest last */
+    u32 toast_count;
+    HudText chat[HUD_CHAT_LINES]; /* newest last */
+    u32 chat_count;
+    HudLabel labels[128]; /* [label_count] */
+    u32 label_count;
+    const char *hovered; /* name under the cursor, or NULL */
+    u32 prefab;
+
+    bool show_help, show_panels, chatting;
+} Hud;
+
+/* A line that fades after some seconds. */
+void hud_toast(Hud *hud, u32 color, const char *format, ...) PL_PRINTF(3, 4);
+
+struct Connection;
+/* Takes over what the connection knows now, and its news. frame_s: since the last frame. */
+void hud_collect(Hud *hud, struct Connection *connection, f64 now_s, f64 frame_s);
+
+PL_END_C
+
+#endif

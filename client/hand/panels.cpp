@@ -1,0 +1,472 @@
+/*
+ * panels.cpp: Dear ImGui: the HUD, banner, toasts, chat, parameters, probes, time control, help.
+ */
+#include "client/hand/panels.h"
+
+#include <backends/imgui_impl_opengl3.h>
+#include <backends/imgui_impl_sdl.h>
+#include <imgui.h>
+
+#include <SDL2/SDL.h>
+#include <math.h>
+#include <new>
+#include <stdio.h>
+#include <string.h>
+
+struct Panels {
+    ImGuiContext *context;
+    SDL_Window *window;
+    char line[TEXT_BYTES_MAX];    /* being typed */
+    f32 edits[PARAMETERS_MAX][4]; /* of sliders in use */
+    bool editing[PARAMETERS_MAX]; /* a slider of the parameter is held */
+    f32 seek_s;
+    bool seeking, chatting;
+};
+
+static ImVec4 color_of(u32 rgb, f32 alpha = 1.0f)
+{
+    return ImVec4(f32(rgb >> 16 & 255) / 255.0f, f32(rgb >> 8 & 255) / 255.0f,
+                  f32(rgb & 255) / 255.0f, alpha);
+}
+
+static void panels_style()
+{
+    ImGui::StyleColorsDark();
+    ImGuiStyle &style = ImGui::GetStyle();
+    style.WindowRounding = 7.0f;
+    style.FrameRounding = 4.0f;
+    style.GrabRounding = 4.0f;
+    style.WindowBorderSize = 0.0f;
+    style.WindowPadding = ImVec2(11.0f, 9.0f);
+    style.ItemSpacing = ImVec2(8.0f, 5.0f);
+    ImVec4 *c = style.Colors;
+    c[ImGuiCol_WindowBg] = color_of(0x14191F, 0.74f);
+    c[ImGuiCol_TitleBg] = color_of(0x14191F, 0.80f);
+    c[ImGuiCol_TitleBgActive] = color_of(0x1D2630, 0.90f);
+    c[ImGuiCol_TitleBgCollapsed] = color_of(0x14191F, 0.60f);
+    c[ImGuiCol_FrameBg] = color_of(0x2B3540, 0.80f);
+    c[ImGuiCol_FrameBgHovered] = color_of(0x3A4755, 0.90f);
+    c[ImGuiCol_FrameBgActive] = color_of(0x435465, 1.0f);
+    c[ImGuiCol_SliderGrab] = color_of(0xFFB347, 0.90f);
+    c[ImGuiCol_SliderGrabActive] = color_of(0xFFC878, 1.0f);
+    c[ImGuiCol_Button] = color_of(0x34414F, 0.90f);
+    c[ImGuiCol_ButtonHovered] = color_of(0x4A5C70, 1.0f);
+    c[ImGuiCol_ButtonActive] = color_of(0xC98A35, 1.0f);
+    c[ImGuiCol_PlotLines] = color_of(0xFFB347, 1.0f);
+    c[ImGuiCol_Header] = color_of(0x34414F, 0.90f);
+    c[ImGuiCol_Text] = color_of(0xE9EEF3, 1.0f);
+    c[ImGuiCol_TextDisabled] = color_of(0x93A0AD, 1.0f);
+}
+
+static void panels_fonts()
+{
+    /* A system font reads better and has more letters; the built-in one is always there. */
+    static const char path[] = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf";
+    static const ImWchar ranges[] = {0x20, 0x24F, 0x370, 0x52F, 0x2000, 0x206F, 0x2190, 0x21FF, 0};
+    ImFontAtlas *fonts = ImGui::GetIO().Fonts;
+    SDL_RWops *file = SDL_RWFromFile(path, "rb");
+    if (file) {
+        SDL_RWclose(file);
+        fonts->AddFontFromFileTTF(path, 14.0f, nullptr, ranges);
+    } else {
+        fonts->AddFontDefault();
+    }
+}
+
+Panels *panels_create(void *window, void *context)
+{
+    Panels *panels = new (std::nothrow) Panels();
+    if (!panels) {
+        return nullptr;
+    }
+    panels->window = static_cast<SDL_Window *>(window);
+    panels->context = ImGui::CreateContext();
+    ImGuiIO &io = ImGui::GetIO();
+    io.IniFilename = nullptr;
+    panels_style();
+    panels_fonts();
+    ImGui_ImplSDL2_InitForOpenGL(panels->window, context);
+    ImGui_ImplOpenGL3_Init("#version 330 core");
+    return panels;
+}
+
+void panels_destroy(Panels *panels)
+{
+    if (panels) {
+        ImGui_ImplOpenGL3_Shutdown();
+        ImGui_ImplSDL2_Shutdown();
+        ImGui::DestroyContext(panels->context);
+        delete panels;
+    }
+}
+
+bool panels_event(Panels *panels, const void *event)
+{
+    const SDL_Event *e = static_cast<const SDL_Event *>(event);
+    ImGui_ImplSDL2_ProcessEvent(e);
+    switch (e->type) {
+    case SDL_MOUSEBUTTONDOWN:
+    case SDL_MOUSEWHEEL:
+        return panels_want_mouse(panels);
+    case SDL_KEYDOWN:
+    case SDL_TEXTINPUT:
+        return panels_want_keys(panels);
+    default:
+        return false;
+    }
+}
+
+bool panels_want_mouse(const Panels *)
+{
+    return ImGui::GetIO().WantCaptureMouse;
+}
+
+bool panels_want_keys(const Panels *panels)
+{
+    return ImGui::GetIO().WantTextInput || panels->chatting;
+}
+
+static const ImGuiWindowFlags plain_flags =
+    ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoNav |
+    ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoMove |
+    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoInputs;
+
+static void draw_numbers(const Hud *hud)
+{
+    ImGui::SetNextWindowPos(ImVec2(10.0f, 10.0f));
+    ImGui::Begin("numbers", nullptr, plain_flags);
+    if (hud->scene) {
+        ImGui::TextColored(color_of(0xFFB347), "%s", hud->scene->name);
+        ImGui::SameLine();
+        f64 rate = hud->tick_rate ? f64(hud->tick_rate) : 60.0;
+        f64 seconds = hud->tick / rate;
+        ImGui::Text("%d:%05.2f", int(seconds / 60.0), fmod(seconds, 60.0));
+        ImGui::SameLine();
+        ImGui::TextDisabled("tick %.0f", floor(hud->tick));
+    }
+    ImGui::Text("%.0f fps   ping %.0f ms   loss %.1f %%", hud->fps, hud->rtt_ms, 100.0 * hud->loss);
+    ImGui::Text("%.1f kB/s   delay %.0f ms", hud->bytes_in_per_s / 1e3, hud->delay_ms);
+    if (hud->user_count > 0) {
+        ImGui::Separator();
+    }
+    for (u32 i = 0; i < hud->user_count && i < 12; i++) {
+        const UserInfo *user = &hud->users[i];
+        ImVec2 at = ImGui::GetCursorScreenPos();
+        f32 half = 0.5f * ImGui::GetTextLineHeight();
+        ImGui::GetWindowDrawList()->AddCircleFilled(ImVec2(at.x + half, at.y + half), 4.5f,
+                                                    ImGui::GetColorU32(color_of(user->color)));
+        ImGui::SetCursorScreenPos(ImVec2(at.x + 2.0f * half + 4.0f, at.y));
+        ImGui::Text("%s%s", user->name, user->id == hud->user ? " (you)" : "");
+        ImGui::SameLine();
+        ImGui::TextDisabled("%s", role_name(user->role));
+    }
+    if (hud->user_count > 12) {
+        ImGui::TextDisabled("and %u more", hud->user_count - 12);
+    }
+    ImGui::End();
+}
+
+static void draw_banner(const Hud *hud, ImVec2 size)
+{
+    f32 y = 12.0f;
+    if (hud->trouble[0]) {
+        ImGui::SetNextWindowPos(ImVec2(0.5f * size.x, y), 0, ImVec2(0.5f, 0.0f));
+        ImGui::Begin("banner", nullptr, plain_flags);
+        ImGui::TextColored(color_of(hud->trouble_color), "%s", hud->trouble);
+        ImGui::End();
+        y += 42.0f;
+    }
+    for (u32 i = 0; i < hud->toast_count; i++) {
+        const HudText *toast = &hud->toasts[i];
+        char name[32];
+        snprintf(name, sizeof name, "toast %u", i);
+        f32 alpha = f32(fmin(1.0, (toast->until_s - hud->now_s) * 2.0));
+        ImGui::PushStyleVar(ImGuiStyleVar_Alpha, f32_clamp(alpha, 0.05f, 1.0f));
+        ImGui::SetNextWindowPos(ImVec2(0.5f * size.x, y), 0, ImVec2(0.5f, 0.0f));
+        ImGui::Begin(name, nullptr, plain_flags);
+        ImGui::TextColored(color_of(toast->color), "%s", toast->text);
+        ImGui::End();
+        ImGui::PopStyleVar();
+        y += 36.0f;
+    }
+}
+
+static void draw_labels(const Hud *hud)
+{
+    ImDrawList *list = ImGui::GetBackgroundDrawList();
+    for (u32 i = 0; i < hud->label_count; i++) {
+        const HudLabel *label = &hud->labels[i];
+        ImVec2 size = ImGui::CalcTextSize(label->text);
+        ImVec2 at(floorf(label->x - 0.5f * size.x), floorf(label->y - size.y - 14.0f));
+        list->AddRectFilled(ImVec2(at.x - 6.0f, at.y - 3.0f),
+                            ImVec2(at.x + size.x + 6.0f, at.y + size.y + 3.0f),
+                            ImGui::GetColorU32(color_of(0x14191F, 0.72f)), 5.0f);
+        list->AddText(at, ImGui::GetColorU32(color_of(label->color)), label->text);
+    }
+}
+
+static void draw_chat(Panels *panels, Hud *hud, PanelsActions *actions, ImVec2 size)
+{
+    if (hud->chat_count > 0) {
+        f32 y = size.y - (hud->chatting ? 54.0f : 12.0f);
+        ImGui::SetNextWindowPos(ImVec2(10.0f, y), 0, ImVec2(0.0f, 1.0f));
+        ImGui::Begin("chat lines", nullptr, plain_flags);
+        for (u32 i = 0; i < hud->chat_count; i++) {
+            ImGui::TextColored(color_of(hud->chat[i].color), "%s", hud->chat[i].text);
+        }
+        ImGui::End();
+    }
+    if (hud->chatting) {
+        ImGui::SetNextWindowPos(ImVec2(10.0f, size.y - 10.0f), 0, ImVec2(0.0f, 1.0f));
+        ImGui::SetNextWindowSize(ImVec2(fminf(420.0f, size.x - 20.0f), 0.0f));
+        ImGui::Begin("chat", nullptr, ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove);
+        if (!panels->chatting) {
+            ImGui::SetKeyboardFocusHere();
+        }
+        ImGui::SetNextItemWidth(-1.0f);
+        if (ImGui::InputTextWithHint("##line", "say something", panels->line, sizeof panels->line,
+                                     ImGuiInputTextFlags_EnterReturnsTrue)) {
+            actions->chat = panels->line[0] != 0;
+            memcpy(actions->text, panels->line, sizeof actions->text);
+            panels->line[0] = 0;
+            hud->chatting = false;
+        } else if (panels->chatting &&
+                   (ImGui::IsItemDeactivated() || ImGui::IsKeyPressed(SDL_SCANCODE_ESCAPE))) {
+            hud->chatting = false;
+        }
+        ImGui::End();
+    }
+    panels->chatting = hud->chatting;
+}
+
+static void control(PanelsActions *actions, ControlKind kind, f64 value)
+{
+    actions->control = kind;
+    actions->control_value = value;
+}
+
+static void draw_timeline(Panels *panels, const Hud *hud, PanelsActions *actions)
+{
+    f32 rate = hud->tick_rate ? f32(hud->tick_rate) : 60.0f;
+    f32 first = f32(hud->status.first_tick) / rate, last = f32(hud->status.last_tick) / rate;
+    f32 value = panels->seeking ? panels->seek_s : f32(hud->tick) / rate;
+    ImGui::SetNextItemWidth(-1.0f);
+    if (ImGui::SliderFloat("##seek", &value, first, last, "%.1f s")) {
+        panels->seek_s = value;
+    }
+    panels->seeking = ImGui::IsItemActive();
+    if (ImGui::IsItemDeactivatedAfterEdit()) {
+        control(actions, CONTROL_SEEK, f64(panels->seek_s));
+    }
+}
+
+static void draw_time(Panels *panels, const Hud *hud, PanelsActions *actions)
+{
+    if (hud->role < ROLE_OPERATOR) {
+        return;
+    }
+    ImGui::TextDisabled("time");
+    if (ImGui::Button(hud->status.paused ? "go on" : "pause")) {
+        control(actions, hud->status.paused ? CONTROL_RESUME : CONTROL_PAUSE, 0.0);
+    }
+    ImGui::SameLine();
+    if (ImGui::Button("step")) {
+        control(actions, CONTROL_STEP, 1.0);
+    }
+    ImGui::SameLine();
+    if (ImGui::Button("reset")) {
+        control(actions, CONTROL_RESET, 0.0);
+    }
+    static const f32 speeds[] = {0.1f, 0.25f, 0.5f, 1.0f, 2.0f};
+    for (u32 i = 0; i < PL_COUNT(speeds); i++) {
+        char text[16];
+        snprintf(text, sizeof text, "x%g", f64(speeds[i]));
+        if (i > 0) {
+            ImGui::SameLine();
+        }
+        bool now = fabsf(hud->status.speed - speeds[i]) < 0.01f;
+        if (now) {
+            ImGui::PushStyleColor(ImGuiCol_Button, color_of(0xC98A35));
+        }
+        if (ImGui::SmallButton(text)) {
+            control(actions, CONTROL_SPEED, f64(speeds[i]));
+        }
+        if (now) {
+            ImGui::PopStyleColor();
+        }
+    }
+    if (hud->status.seekable && hud->status.last_tick > hud->status.first_tick) {
+        draw_timeline(panels, hud, actions);
+    }
+    ImGui::Spacing();
+}
+
+static void send_parameter(PanelsActions *actions, u32 parameter, const f32 values[4])
+{
+    actions->set = true;
+    actions->parameter = parameter;
+    memcpy(actions->values, values, sizeof actions->values);
+}
+
+static void draw_parameters(Panels *panels, const Hud *hud, PanelsActions *actions)
+{
+    if (hud->parameter_count == 0) {
+        return;
+    }
+    ImGui::TextDisabled("parameters");
+    bool allowed = hud->role >= ROLE_OPERATOR;
+    if (!allowed) {
+        ImGui::BeginDisabled();
+    }
+    for (u32 i = 0; i < hud->parameter_count; i++) {
+        const ScalarInfo *info = &hud->parameters[i];
+        f32 *edit = panels->edits[i];
+        if (!panels->editing[i]) {
+            memcpy(edit, hud->parameter_values[i], sizeof panels->edits[i]);
+        }
+        ImGui::PushID(int(i));
+        ImGui::Text("%s", info->name);
+        if (info->unit[0]) {
+            ImGui::SameLine();
+            ImGui::TextDisabled("%s", info->unit);
+        }
+        bool changed =
+            memcmp(hud->parameter_values[i], info->initial, info->components * sizeof(f32)) != 0;
+        if (changed) {
+            ImGui::SameLine(ImGui::GetContentRegionMax().x - 44.0f);
+            if (ImGui::SmallButton("reset")) {
+                send_parameter(actions, i, info->initial);
+            }
+        }
+        ImGui::SetNextItemWidth(-1.0f);
+        if (ImGui::SliderScalarN("##value", ImGuiDataType_Float, edit, info->components, &info->min,
+                                 &info->max, "%.3g")) {
+            send_parameter(actions, i, edit);
+        }
+        panels->editing[i] = ImGui::IsItemActive();
+        ImGui::PopID();
+    }
+    if (!allowed) {
+        ImGui::EndDisabled();
+    }
+    ImGui::Spacing();
+}
+
+static void draw_probes(const Hud *hud)
+{
+    if (hud->probe_count == 0) {
+        return;
+    }
+    ImGui::TextDisabled("probes");
+    for (u32 i = 0; i < hud->probe_count; i++) {
+        const ScalarInfo *info = &hud->probe_infos[i];
+        ImGui::PushID(1000 + int(i));
+        ImGui::Text("%s", info->name);
+        char value[48];
+        snprintf(value, sizeof value, "%.4g %s", f64(hud->probes[i].value), info->unit);
+        ImGui::SameLine(ImGui::GetContentRegionMax().x - ImGui::CalcTextSize(value).x);
+        ImGui::Text("%s", value);
+        ImGui::PlotLines("##past", hud->probes[i].past, HUD_PLOT_POINTS, int(hud->probe_next),
+                         nullptr, FLT_MAX, FLT_MAX,
+                         ImVec2(ImGui::GetContentRegionAvail().x, 30.0f));
+        ImGui::PopID();
+    }
+}
+
+static void draw_side(Panels *panels, Hud *hud, PanelsActions *actions, ImVec2 size)
+{
+    bool something = hud->parameter_count + hud->probe_count > 0 || hud->role >= ROLE_OPERATOR;
+    if (!hud->show_panels || !hud->scene || !something) {
+        return;
+    }
+    ImGui::SetNextWindowPos(ImVec2(size.x - 10.0f, 10.0f), 0, ImVec2(1.0f, 0.0f));
+    ImGui::SetNextWindowSizeConstraints(ImVec2(240.0f, 0.0f), ImVec2(240.0f, size.y - 20.0f));
+    ImGui::Begin("world", nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize |
+                     ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoNav |
+                     ImGuiWindowFlags_NoFocusOnAppearing);
+    /* Gives the window its width: an automatic one would shrink around the sliders. */
+    ImGui::Dummy(ImVec2(216.0f, 0.0f));
+    draw_time(panels, hud, actions);
+    draw_parameters(panels, hud, actions);
+    draw_probes(hud);
+    ImGui::End();
+}
+
+static void draw_foot(const Hud *hud, ImVec2 size)
+{
+    if (!hud->scene || size.x < 500.0f) {
+        return;
+    }
+    ImGui::SetNextWindowPos(ImVec2(0.5f * size.x, size.y - 10.0f), 0, ImVec2(0.5f, 1.0f));
+    ImGui::Begin("foot", nullptr, plain_flags);
+    if (hud->hovered && hud->hovered[0]) {
+        ImGui::Text("%s", hud->hovered);
+        ImGui::SameLine();
+    }
+    bool spawns = hud->role >= ROLE_PARTICIPANT && !hud->status.replay;
+    for (u32 i = 0; spawns && i < hud->scene->prefab_count && i < 9; i++) {
+        ImGui::TextColored(color_of(i == hud->prefab ? 0xFFB347 : 0x93A0AD), "%u %s", i + 1,
+                           hud->scene->prefabs[i].name);
+        ImGui::SameLine();
+    }
+    ImGui::TextDisabled("F1 help");
+    ImGui::End();
+}
+
+static void help_row(const char *shown, const char *what, bool allowed)
+{
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::TextColored(color_of(allowed ? 0xFFB347 : 0x93A0AD), "%s", shown);
+    ImGui::TableNextColumn();
+    ImGui::TextColored(color_of(allowed ? 0xE9EEF3 : 0x93A0AD), "%s", what);
+}
+
+static void help_group(const char *title)
+{
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::TextDisabled("%s", title);
+}
+
+static void draw_help(const Hud *hud, ImVec2 size)
+{
+    if (!hud->show_help) {
+        return;
+    }
+    ImGui::SetNextWindowPos(ImVec2(0.5f * size.x, 0.5f * size.y), 0, ImVec2(0.5f, 0.5f));
+    ImGui::SetNextWindowBgAlpha(0.90f);
+    ImGui::Begin("help", nullptr, plain_flags);
+    if (ImGui::BeginTable("keys", 2)) {
+        ImGui::TableSetupColumn("k", ImGuiTableColumnFlags_WidthFixed, 170.0f);
+        ImGui::TableSetupColumn("w", ImGuiTableColumnFlags_WidthFixed, 400.0f);
+#define GROUP(title)                                  help_group(title);
+#define MOUSE(shown, what)                            help_row(shown, what, true);
+#define KEY(action, key, control, needs, shown, what) help_row(shown, what, hud->role >= (needs));
+#include "client/hand/keymap.def"
+#undef GROUP
+#undef MOUSE
+#undef KEY
+        ImGui::EndTable();
+    }
+    ImGui::End();
+}
+
+void panels_draw(Panels *panels, Hud *hud, PanelsActions *actions)
+{
+    memset(actions, 0, sizeof *actions);
+    ImGui_ImplOpenGL3_NewFrame();
+    ImGui_ImplSDL2_NewFrame();
+    ImGui::NewFrame();
+    ImVec2 size = ImGui::GetIO().DisplaySize;
+    draw_labels(hud);
+    draw_numbers(hud);
+    draw_banner(hud, size);
+    draw_side(panels, hud, actions, size);
+    draw_foot(hud, size);
+    draw_chat(panels, hud, actions, size);
+    draw_help(hud, size);
+    ImGui::Render();
+    ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+}

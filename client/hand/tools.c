@@ -1,0 +1,242 @@
+/*
+ * tools.c: from rays to inputs, and from hands to marks.
+ */
+#include "client/hand/tools.h"
+
+#include "client/link/timeline.h"
+
+#include <string.h>
+
+#define PICK_FAR_M         1000.0f
+#define REACH_STEP         1.08f
+#define SPAWN_AWAY_M       6.0f /* where the cursor touches nothing */
+#define PUSH_SPEED_M_S     6.0f /* of the strongest push, before the server's limit */
+#define GROUND_CLEARANCE_M 0.02f
+
+static const f32 own_color[4] = {1.0f, 0.62f, 0.12f, 1.0f};
+
+void tools_init(Tools *tools, Connection *connection)
+{
+    memset(tools, 0, sizeof *tools);
+    tools->connection = connection;
+    hand_init(&tools->hand, connection);
+}
+
+void tools_hover(Tools *tools, Ray ray)
+{
+    Pick pick;
+    memset(&pick, 0, sizeof pick);
+    if (!pick_ray(tools->connection, ray, PICK_FAR_M, &pick)) {
+        pick.entity = 0;
+    }
+    tools->hover = pick;
+}
+
+static Vec3 camera_forward(const Camera *camera)
+{
+    return vec3_normalize_or(vec3_sub(camera->target, camera->eye), vec3(0.0f, 0.0f, -1.0f));
+}
+
+bool tools_grab(Tools *tools, const Camera *camera, Ray ray)
+{
+    if (!hand_grab_ray(&tools->hand, ray)) {
+        return false;
+    }
+    Vec3 to = vec3_sub(tools->hand.target, camera->eye);
+    tools->depth_m = f32_max(vec3_dot(to, camera_forward(camera)), 0.1f);
+    tools->dragging = true;
+    return true;
+}
+
+void tools_drag(Tools *tools, const Camera *camera, Ray ray)
+{
+    if (!tools->dragging || tools->hand.holds == 0) {
+        return;
+    }
+    f32 along = vec3_dot(ray.direction, camera_forward(camera));
+    if (along > 0.05f) {
+        Vec3 target = vec3_add_scaled(ray.origin, tools->depth_m / along, ray.direction);
+        hand_move(&tools->hand, target);
+    }
+}
+
+void tools_reach(Tools *tools, f32 clicks)
+{
+    tools->depth_m = f32_clamp(tools->depth_m * powf(REACH_STEP, clicks), 0.3f, 500.0f);
+}
+
+void tools_release(Tools *tools)
+{
+    if (tools->dragging) {
+        hand_release(&tools->hand);
+        tools->dragging = false;
+    }
+}
+
+bool tools_push(Tools *tools, Ray ray, f32 strength)
+{
+    Pick pick;
+    if (!pick_ray(tools->connection, ray, PICK_FAR_M, &pick) || pick.entity == 0) {
+        return false;
+    }
+    const Entity *entity = connection_entity(tools->connection, pick.entity);
+    if (!entity || !entity->movable) {
+        return false;
+    }
+    const Scene *scene = connection_scene(tools->connection);
+    /* A speed rather than an impulse, so that light and heavy things both answer. */
+    f32 impulse =
+        f32_max(entity->mass_kg, 0.05f) * PUSH_SPEED_M_S * f32_clamp(strength, 0.1f, 1.0f);
+    impulse = scene ? f32_min(impulse, scene->hands.impulse_max) : impulse;
+    hand_push(&tools->hand, &pick, vec3_scale(ray.direction, impulse));
+    return true;
+}
+
+static f32 shape_reach(const Shape *shape)
+{
+    switch (shape->kind) {
+    case SHAPE_BOX:
+        return vec3_length(shape->half);
+    case SHAPE_PLANE:
+        return 1.0f;
+    default:
+        return shape->radius + shape->half_height;
+    }
+}
+
+bool tools_spawn(Tools *tools, Ray ray)
+{
+    const Scene *scene = connection_scene(tools->connection);
+    if (!scene || tools->prefab >= scene->prefab_count) {
+        return false;
+    }
+    f32 reach = shape_reach(&scene->prefabs[tools->prefab].body.shape) + GROUND_CLEARANCE_M;
+    Vec3 at = vec3_add_scaled(ray.origin, SPAWN_AWAY_M, ray.direction);
+    Pick pick;
+    if (pick_ray(tools->connection, ray, PICK_FAR_M, &pick) && pick.entity != 0) {
+        at = vec3_add_scaled(pick.point, reach, pick.normal);
+    }
+    Input input;
+    memset(&input, 0, sizeof input);
+    input.kind = INPUT_SPAWN;
+    input.index = tools->prefab;
+    input.target = at;
+    input.rotation = quat_identity();
+    input.ray.direction = vec3(0.0f, 0.0f, -1.0f);
+    return connection_input(tools->connection, &input) != 0;
+}
+
+bool tools_remove(Tools *tools)
+{
+    if (tools->hover.entity == 0) {
+        return false;
+    }
+    Input input;
+    memset(&input, 0, sizeof input);
+    input.kind = INPUT_REMOVE;
+    input.entity = tools->hover.entity;
+    input.rotation = quat_identity();
+    input.ray.direction = vec3(0.0f, 0.0f, -1.0f);
+    return connection_input(tools->connection, &input) != 0;
+}
+
+/* World point of (element, local) of an entity as shown. */
+static bool entity_point(const Tools *tools, const Entity *entity, u32 element, Vec3 local,
+                         Vec3 *point)
+{
+    const Timeline *timeline = connection_timeline(tools->connection);
+    const FieldSet *fields = connection_fields(tools->connection);
+    if (!timeline || !fields || entity->field >= fields->count) {
+        return false;
+    }
+    u8 kind = fields->fields[entity->field].kind;
+    ShownPose pose;
+    ShownPoint shown;
+    if (kind == FIELD_POSES && timeline_pose(timeline, entity->field, entity->first, &pose)) {
+        *point = vec3_add(pose.position, quat_rotate(pose.orientation, local));
+        return (pose.flags & POSE_LIVE) != 0;
+    }
+    u32 at = entity->first + (element < entity->count ? element : 0);
+    if (kind == FIELD_POINTS && timeline_point(timeline, entity->field, at, &shown)) {
+        *point = shown.position;
+        return shown.generation != 0;
+    }
+    return false;
+}
+
+bool tools_entity_place(const Tools *tools, u32 id, Vec3 *centre, f32 *radius_m)
+{
+    const Entity *entity = connection_entity(tools->connection, id);
+    if (!entity || !entity_point(tools, entity, entity->count / 2, vec3_zero(), centre)) {
+        return false;
+    }
+    *radius_m = entity->look.kind == APPEARANCE_SHAPE ? shape_reach(&entity->look.shape) : 1.5f;
+    return true;
+}
+
+static void tools_mark(Tools *tools, Vec3 from, Vec3 to, const f32 color[4], f32 radius_px)
+{
+    if (tools->mark_count < TOOLS_MARKS_MAX) {
+        Mark *mark = &tools->marks[tools->mark_count++];
+        mark->from = from;
+        mark->to = to;
+        memcpy(mark->color, color, sizeof mark->color);
+        mark->radius_px = radius_px;
+        mark->on_top = true;
+    }
+}
+
+static void tools_label(Tools *tools, Vec3 at, const UserInfo *user)
+{
+    if (tools->label_count < TOOLS_LABELS_MAX) {
+        Label *label = &tools->labels[tools->label_count++];
+        label->at = at;
+        memcpy(label->text, user->name, sizeof label->text);
+        label->text[sizeof label->text - 1] = 0;
+        label->color = user->color;
+    }
+}
+
+static void tools_draw_presence(Tools *tools, const Presence *presence, const UserInfo *user)
+{
+    f32 color[4] = {0, 0, 0, 1};
+    for (u32 i = 0; i < 3; i++) {
+        f32 c = (f32)(user->color >> (16 - 8 * i) & 255) / 255.0f;
+        color[i] = c * c; /* near enough to linear */
+    }
+    const Entity *held =
+        presence->holds ? connection_entity(tools->connection, presence->holds) : NULL;
+    Vec3 point;
+    if (held && entity_point(tools, held, presence->element, presence->local, &point)) {
+        tools_mark(tools, point, presence->target, color, 3.0f);
+        tools_mark(tools, point, point, color, 4.0f);
+        tools_mark(tools, presence->target, presence->target, color, 6.0f);
+        tools_label(tools, presence->target, user);
+    } else if (presence->cursor_visible) {
+        tools_mark(tools, presence->cursor, presence->cursor, color, 6.0f);
+        tools_label(tools, presence->cursor, user);
+    }
+}
+
+void tools_draw(Tools *tools)
+{
+    tools->mark_count = 0;
+    tools->label_count = 0;
+    u32 user_count = 0, presence_count = 0;
+    const UserInfo *users = connection_users(tools->connection, &user_count);
+    const Presence *presences = connection_presences(tools->connection, &presence_count);
+    for (u32 i = 0; i < presence_count; i++) {
+        for (u32 k = 0; k < user_count; k++) {
+            if (users[k].id == presences[i].user &&
+                users[k].id != connection_user(tools->connection)) {
+                tools_draw_presence(tools, &presences[i], &users[k]);
+            }
+        }
+    }
+    Vec3 point;
+    if (tools->hand.holds != 0 && hand_point(&tools->hand, &point)) {
+        tools_mark(tools, point, tools->hand.target, own_color, 3.0f);
+        tools_mark(tools, point, point, own_color, 4.0f);
+        tools_mark(tools, tools->hand.target, tools->hand.target, own_color, 6.0f);
+    }
+}

@@ -30,7 +30,8 @@ typedef struct CacheEntry {
 
 typedef struct CacheChunk {
     ChunkInfo info;
-    /* The version before: the client may have acknowledged it at any begun tick of [was, until]. */
+    /* A former version, seen at the begun ticks of [was, until]: the first to end since `until`
+     * left History. So it is the one that reaches back beyond History, if any does. */
     u64 was, until;
     bool has_former;
     u64 stamp; /* `codes` are of this begin */
@@ -151,9 +152,10 @@ static void chunk_start(const FieldDesc *field, u32 chunk, const Frame *frame, C
     c->has_former = false;
 }
 
-static void chunk_compare(const FieldDesc *field, u32 chunk, const Frame *old, const Frame *frame,
-                          CacheChunk *c)
+static void chunk_compare(const ChunkCache *cache, const FieldDesc *field, u32 chunk,
+                          const Frame *frame, CacheChunk *c)
 {
+    const Frame *old = cache->frame;
     u8 before[CHUNK_STATE_BYTES_MAX] __attribute__((aligned(16)));
     u8 now[CHUNK_STATE_BYTES_MAX] __attribute__((aligned(16)));
     chunk_gather(field, chunk, frame_field(old, field->id), before);
@@ -161,9 +163,11 @@ static void chunk_compare(const FieldDesc *field, u32 chunk, const Frame *old, c
     if (memcmp(before, now, chunk_state_bytes(field, chunk)) == 0) {
         return;
     }
-    c->has_former = true;
-    c->was = c->info.changed;
-    c->until = old->tick;
+    if (!c->has_former || history_get(cache->history, c->until) == NULL) {
+        c->has_former = true;
+        c->was = c->info.changed;
+        c->until = old->tick;
+    }
     c->info.changed = frame->tick;
     c->info.travelled += chunk_state_error(field, chunk, before, now);
     chunk_place(field, chunk, now, &c->info);
@@ -218,7 +222,7 @@ bool chunk_cache_begin(ChunkCache *cache, const History *history)
         for (u32 c = 0; c < count; c++) {
             CacheChunk *chunk = &cache->chunks[cache->first[f] + c];
             if (onward) {
-                chunk_compare(field, c, old, frame, chunk);
+                chunk_compare(cache, field, c, frame, chunk);
             } else {
                 chunk_start(field, c, frame, chunk);
             }

@@ -2,18 +2,18 @@
  * snapshot.h: the delta-snapshot stream: state packets out of History for one client, and chunk
  * states out of state packets. Knows no sockets, clocks or crypto; time is an argument.
  *
- * Packet (bits.h order), at most STATE_PAYLOAD_BYTES_MAX bytes, each decodable alone:
- *   header   sequence 16 · tick 32 · input_ack 32 · send_ms 16 · echo_ms 16 · speed 16 (1/1024ths
- * of real time, 0 paused) · flags 8 · record count 8 records  field 8 · chunk 16 · baseline 8
- * (ticks back / 0 = key, 1..127; larger become keys) · still 4 · has_hash 1 · hash 16? · size 11 ·
- * code bytes (byte aligned) Acknowledgement (carried by input packets): newest sequence 16 and the
- * 64 before it as bits.
+ * A packet of at most STATE_PAYLOAD_BYTES_MAX bytes is a header and whole chunks, each a key or a
+ * delta against a state that the client acknowledged; it decodes alone. PROTOCOL.md, "State
+ * packets", has every bit. Acknowledgements (newest sequence and the 64 before it) travel in input
+ * packets.
  *
  * Baseline rule. A receiver keeps the CHUNK_STATES_KEPT newest states of each chunk and
  * acknowledges a packet only if it stored all its chunks. The sender's baseline for a chunk is the
- * newest acknowledged tick, provided fewer than CHUNK_STATES_KEPT newer states were sent and the
- * tick is still in History; otherwise it sends a key. So a baseline is never missing, whatever is
- * lost, duplicated or reordered. Layer: protocol.
+ * newest acknowledged tick, provided that fewer than CHUNK_STATES_KEPT newer states were sent and
+ * that History still has that state; otherwise it sends a key. So a packet that arrives before its
+ * successors pushed its baseline out finds it, whatever is lost, duplicated or reordered; one that
+ * arrives later than that is too late to matter, is dropped, and is not acknowledged.
+ * Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_SNAPSHOT_H
 #define PLENUM_PROTOCOL_SNAPSHOT_H
@@ -33,7 +33,8 @@ typedef struct SnapshotHeader {
     u8 records;
 } SnapshotHeader;
 
-/* LIMITED: the server's budget cut this snapshot short. SLOWED: the server cannot keep up. */
+/* LIMITED: the budget cut this snapshot short (in its last packet; the sender sets it). SLOWED: the
+ * server cannot keep up. EPOCH: of the stream, compared by the receiver's owner. */
 enum {
     SNAPSHOT_LIMITED = 1,
     SNAPSHOT_SLOWED = 2,
@@ -49,9 +50,9 @@ typedef struct SnapshotAck {
 
 /* What the sender knows of its client, for priorities. */
 typedef struct SnapshotView {
-    Vec3 eye;     /* m */
-    Vec3 forward; /* unit */
-    f32 pixels_per_radian;
+    Vec3 eye;              /* m */
+    Vec3 forward;          /* unit */
+    f32 pixels_per_radian; /* 0: no camera, everything counts alike */
 } SnapshotView;
 
 /* ---- sender: one per client, host thread ---- */
@@ -60,19 +61,29 @@ typedef struct SnapshotSender SnapshotSender;
 /* `fields` is acquired. */
 SnapshotSender *snapshot_sender_create(FieldSet *fields);
 void snapshot_sender_destroy(SnapshotSender *sender);
-/* The client's baselines are all forgotten (seek backwards, reset of the stream). */
+/* The client's baselines are all forgotten (seek backwards, reset of the stream), and what was sent
+ * before is no longer confirmed by acknowledgements. */
 void snapshot_sender_forget(SnapshotSender *sender);
-/* Applies an acknowledgement; returns how many sent packets it newly confirmed, and in *lost how
- * many it newly gives up as lost (either may matter to the budget). */
+/* Applies an acknowledgement; returns how many sent packets it newly confirmed, and in *lost (may
+ * be NULL) how many it newly gives up as lost (either may matter to the budget). A packet is given
+ * up when one sent well after it was acknowledged; if it is acknowledged after all it still counts.
+ */
 u32 snapshot_sender_ack(SnapshotSender *sender, SnapshotAck ack, u32 *lost);
 
 /* Called for each finished packet with its bytes. */
 typedef void SnapshotEmit(void *context, const u8 *packet, u32 bytes);
+enum {
+    /* An acknowledgement covers 65 packets: this leaves room for a lost one. */
+    SNAPSHOT_PACKETS_MAX = 32,
+};
+
 /* Builds the packets of one snapshot of the cache's newest frame: chunks in order of accumulated
- * priority until `byte_budget` is spent (at least one packet, perhaps without records, is always
- * emitted: it carries clock and acks). `header` gives all but sequence and record count.
- * now_ms is any monotonic millisecond clock, used to resend what was not acknowledged for rtt_ms.
- * Returns bytes emitted. */
+ * priority until `byte_budget` or SNAPSHOT_PACKETS_MAX is spent (at least one packet, perhaps
+ * without records, is always emitted: it carries clock and acks). The last record may overshoot the
+ * budget; the next builds pay that back. `header` gives all but tick, sequence and record count.
+ * Frames with other fields than the sender's go without records. Chunks that the client is known to
+ * have cost nothing. now_ms is any monotonic millisecond clock, used to resend what was not
+ * acknowledged for about rtt_ms. Allocates nothing. Returns bytes emitted. */
 u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const SnapshotView *view,
                           const SnapshotHeader *header, u32 byte_budget, u64 now_ms, u32 rtt_ms,
                           SnapshotEmit *emit, void *context);
@@ -88,19 +99,20 @@ void snapshot_sender_stats(const SnapshotSender *sender, SnapshotSenderStats *st
 
 typedef struct ChunkState {
     u64 tick;
-    u8 still; /* the chunk stood still from tick − 1 − still to tick − 1 (at the baseline's state)
-               */
-    bool live;       /* false: empty slot of the ring */
+    u8 still;  /* the chunk had the baseline's state (the newest older one that the sender knew of)
+                  at each tick from tick − still to tick − 1; 0: nothing is known */
+    bool live; /* false: empty slot of the ring */
     const u8 *state; /* dense, chunk_state_bytes */
 } ChunkState;
 
 typedef struct SnapshotReceiver SnapshotReceiver;
 SnapshotReceiver *snapshot_receiver_create(FieldSet *fields);
 void snapshot_receiver_destroy(SnapshotReceiver *receiver);
-/* Decodes one packet. 0: stored and acknowledged; ERROR_BASELINE: a baseline is missing (cannot
- * happen with an honest sender; not acknowledged); other negative: malformed, nothing stored.
- * The header is written whenever it could be read (may be NULL). A duplicate returns 0 and changes
- * nothing. Hash mismatches count as desyncs. */
+/* Decodes one packet, all of it or nothing. 0: stored and acknowledged, or a duplicate, or too late
+ * to matter (neither changes anything). ERROR_BASELINE: a baseline is missing (cannot happen with
+ * an honest sender). ERROR_MISMATCH: a chunk's hash differs, a desync; not acknowledged, so that
+ * the sender comes to send a key. Other negative: malformed, or no memory. The header is written
+ * whenever it could be read (may be NULL). */
 int snapshot_receiver_push(SnapshotReceiver *receiver, const u8 *packet, u32 bytes,
                            SnapshotHeader *header);
 /* Forgets every state (the server announced a new stream epoch). */
@@ -110,12 +122,14 @@ SnapshotAck snapshot_receiver_ack(const SnapshotReceiver *receiver);
  * next push. */
 u32 snapshot_receiver_states(const SnapshotReceiver *receiver, u32 field, u32 chunk,
                              ChunkState out[CHUNK_STATES_KEPT]);
-/* Newest tick seen in any packet. */
+/* Newest tick of any well-formed packet; 0 before the first. The wire has the low 32 bits, the
+ * first packet's high bits are taken for zero. */
 u64 snapshot_receiver_tick(const SnapshotReceiver *receiver);
 const FieldSet *snapshot_receiver_fields(const SnapshotReceiver *receiver);
 
 typedef struct SnapshotReceiverStats {
     u64 packets, bytes, records, keys, duplicates, malformed, missing_baselines, desyncs;
+    u64 late; /* too late to matter */
     u64 lost; /* gaps in the sequence that were never filled within 64 packets */
 } SnapshotReceiverStats;
 void snapshot_receiver_stats(const SnapshotReceiver *receiver, SnapshotReceiverStats *stats);

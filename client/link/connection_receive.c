@@ -161,12 +161,8 @@ static bool world_take(Connection *connection, const MessageWorld *world, ErrorT
     }
     connection->parameter_count = world->parameter_count;
     connection->probe_count = world->probe_count;
-    for (u32 i = 0; i < world->entity_count; i++) {
-        if (entity_list_put(&connection->entities, connection->fields, &world->entities[i]) != 0) {
-            return false;
-        }
-    }
-    return true;
+    return entity_list_set(&connection->entities, connection->fields, world->entities,
+                           world->entity_count) == 0;
 }
 
 static bool same_fields(const FieldSet *fields, const MessageWorld *world)
@@ -198,13 +194,8 @@ static bool world_again(Connection *connection, const MessageWorld *world)
     }
     snapshot_receiver_forget(connection->receiver);
     timeline_reset(connection->timeline);
-    entity_list_clear(&connection->entities);
-    for (u32 i = 0; i < world->entity_count; i++) {
-        if (entity_list_put(&connection->entities, connection->fields, &world->entities[i]) != 0) {
-            return false;
-        }
-    }
-    return true;
+    return entity_list_set(&connection->entities, connection->fields, world->entities,
+                           world->entity_count) == 0;
 }
 
 static void world_receive(Connection *connection, const MessageWorld *world)
@@ -231,23 +222,11 @@ static void world_receive(Connection *connection, const MessageWorld *world)
 
 static void event_apply(Connection *connection, const Event *event)
 {
-    switch (event->kind) {
-    case EVENT_SPAWN:
-        if (entity_list_put(&connection->entities, connection->fields, &event->entity) != 0) {
-            connection->stats.malformed++;
-        }
-        break;
-    case EVENT_DESPAWN:
-        entity_list_remove(&connection->entities, event->entity.id);
-        break;
-    case EVENT_RESET:
-        entity_list_clear(&connection->entities);
-        break;
-    case EVENT_REFUSED:
+    if (entity_list_event(&connection->entities, connection->fields, event) != 0) {
+        connection->stats.malformed++;
+    }
+    if (event->kind == EVENT_REFUSED) {
         connection->stats.refused += event->user == connection->user;
-        break;
-    default:
-        break;
     }
 }
 

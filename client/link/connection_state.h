@@ -7,7 +7,7 @@
 #define PLENUM_CLIENT_LINK_CONNECTION_STATE_H
 
 #include "client/link/connection.h"
-#include "client/link/entity_list.h"
+#include "protocol/entity_list.h"
 #include "client/link/timeline.h"
 
 enum {

@@ -5,8 +5,8 @@
  * status) and the simulation's (everything named sim_). Inputs and orders go in, frames come out.
  * The world, the recorder and the pool of workers belong to the simulation thread alone.
  */
+#include "protocol/entity_list.h"
 #include "protocol/recording.h"
-#include "server/host/entity_table.h"
 #include "server/host/source.h"
 #include "server/world/world.h"
 #include "shared/clock.h"
@@ -78,7 +78,7 @@ typedef struct WorldSource {
 
     /* ---- the host's ---- */
     FieldSet *fields;
-    EntityTable entities; /* at the frame taken last */
+    EntityList entities; /* at the frame taken last */
     MessageWorld described;
     ScalarInfo *scalars; /* parameters, then probes */
 } WorldSource;
@@ -407,7 +407,12 @@ static Frame *source_take(Source *source)
     pthread_mutex_unlock(&s->mutex);
     if (frame != NULL) {
         s->described.tick = frame->tick;
-        if (entity_table_apply(&s->entities, frame) != 0) {
+        int kept = 0;
+        for (u32 i = 0; i < frame->event_count; i++) {
+            int result = entity_list_event(&s->entities, s->fields, &frame->events[i]);
+            kept = kept == 0 ? result : kept;
+        }
+        if (kept != 0) {
             log_error("more than %d entities: some are not told to joiners", ENTITIES_MAX);
         }
     }
@@ -417,7 +422,7 @@ static Frame *source_take(Source *source)
 static void source_describe(Source *source, MessageWorld *out)
 {
     WorldSource *s = from(source);
-    s->described.entities = s->entities.entities;
+    s->described.entities = s->entities.items;
     s->described.entity_count = s->entities.count;
     *out = s->described;
 }
@@ -535,7 +540,7 @@ static void source_destroy(Source *source)
     world_destroy(s->world);
     jobs_destroy(s->jobs);
     scene_destroy(s->scene);
-    entity_table_finish(&s->entities);
+    entity_list_finish(&s->entities);
     field_set_release(s->fields);
     free(s->scalars);
     free(s->queue);
@@ -555,7 +560,7 @@ static int keep_description(WorldSource *s, const MessageWorld *world, ErrorText
     u32 count = world->parameter_count + world->probe_count;
     s->scalars = calloc(u32_max(count, 1), sizeof *s->scalars);
     if (s->scalars == NULL ||
-        entity_table_set(&s->entities, world->entities, world->entity_count) != 0) {
+        entity_list_set(&s->entities, s->fields, world->entities, world->entity_count) != 0) {
         return error_set(error, ERROR_MEMORY, "no memory for the world's description");
     }
     for (u32 i = 0; i < world->parameter_count; i++) {

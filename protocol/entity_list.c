@@ -1,6 +1,6 @@
 /* entity_list.c: a sorted array; ids are never reused and mostly ascend, so that it is appended to.
  */
-#include "client/link/entity_list.h"
+#include "protocol/entity_list.h"
 
 #include "shared/error.h"
 
@@ -69,6 +69,32 @@ int entity_list_put(EntityList *list, const FieldSet *fields, const Entity *enti
     list->items[at].name[NAME_BYTES_MAX - 1] = 0;
     list->version++;
     return ERROR_OK;
+}
+
+int entity_list_set(EntityList *list, const FieldSet *fields, const Entity *entities, u32 count)
+{
+    entity_list_clear(list);
+    int result = ERROR_OK;
+    for (u32 i = 0; i < count && result == ERROR_OK; i++) {
+        result = entity_list_put(list, fields, &entities[i]);
+    }
+    return result;
+}
+
+int entity_list_event(EntityList *list, const FieldSet *fields, const Event *event)
+{
+    switch (event->kind) {
+    case EVENT_SPAWN:
+        return entity_list_put(list, fields, &event->entity);
+    case EVENT_DESPAWN:
+        entity_list_remove(list, event->entity.id);
+        return ERROR_OK;
+    case EVENT_RESET:
+        entity_list_clear(list);
+        return ERROR_OK;
+    default:
+        return ERROR_OK;
+    }
 }
 
 void entity_list_remove(EntityList *list, u32 id)

@@ -1,9 +1,10 @@
 /*
  * entity_list.h: the entities of a world in id order, changed by events.
- * Layer: client/link.
+ * Kept by everybody who follows a stream of frames: client, host, recording reader.
+ * Layer: protocol.
  */
-#ifndef PLENUM_CLIENT_LINK_ENTITY_LIST_H
-#define PLENUM_CLIENT_LINK_ENTITY_LIST_H
+#ifndef PLENUM_PROTOCOL_ENTITY_LIST_H
+#define PLENUM_PROTOCOL_ENTITY_LIST_H
 
 #include "protocol/frame.h"
 
@@ -17,6 +18,10 @@ void entity_list_finish(EntityList *list);
 void entity_list_clear(EntityList *list);
 /* Adds or replaces by id. Refuses what does not fit the fields: 0 or a negative Error. */
 int entity_list_put(EntityList *list, const FieldSet *fields, const Entity *entity);
+/* Replaces the whole list; stops at the first that does not fit. */
+int entity_list_set(EntityList *list, const FieldSet *fields, const Entity *entities, u32 count);
+/* Takes over a spawn, despawn or reset; other events change nothing. 0 or a negative Error. */
+int entity_list_event(EntityList *list, const FieldSet *fields, const Event *event);
 void entity_list_remove(EntityList *list, u32 id);
 const Entity *entity_list_find(const EntityList *list, u32 id); /* or NULL */
 const Entity *entity_list_named(const EntityList *list, const char *name);

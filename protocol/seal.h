@@ -2,7 +2,7 @@
  * seal.h: X25519 key exchange (crypto_kx) and XChaCha20-Poly1305 over every payload after the
  * handshake, with a replay window. The nonce is direction and a 64-bit counter that travels in the
  * payload: [counter u64][ciphertext + tag]. Loss and reordering are fine, repeats are refused.
- * Layer: protocol. The only file that includes sodium.h besides token.c and link_enet.c.
+ * Layer: protocol. Only seal.c and token.c include sodium.h.
  */
 #ifndef PLENUM_PROTOCOL_SEAL_H
 #define PLENUM_PROTOCOL_SEAL_H
@@ -14,7 +14,8 @@ PL_BEGIN_C
 
 enum {
     SEAL_KEY_BYTES = 32,
-    SEAL_WINDOW = 1024
+    SEAL_WINDOW = 1024,
+    SEAL_HASH_KEY_BYTES = 16
 };
 
 typedef struct SealKeyPair {
@@ -43,6 +44,12 @@ u32 seal_encrypt(Seal *seal, u32 channel, const void *plain, u32 bytes, u8 *out)
 int seal_decrypt(Seal *seal, u32 channel, const void *sealed, u32 bytes, u8 *out);
 /* Wipes the keys. */
 void seal_finish(Seal *seal);
+
+/* Unpredictable bytes from the system (keys, cookies, resume secrets). */
+void seal_random(void *out, u32 bytes);
+/* Keyed 64-bit hash (SipHash-2-4, Aumasson and Bernstein 2012) for cookies and tables that
+ * strangers may not steer. */
+u64 seal_hash(const u8 key[SEAL_HASH_KEY_BYTES], const void *data, u32 bytes);
 
 PL_END_C
 

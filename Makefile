@@ -87,7 +87,7 @@ $(B)/plenum-server: $(B)/obj/server/main.c.o $(SERVER_LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/plenum-tool: $(B)/obj/server/tool_main.c.o $(SERVER_LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(B)/plenum-client: $(B)/obj/client/main.c.o $(CLIENT_LIBS)
+$(B)/plenum-client: $(call objects,$(wildcard client/*.c)) $(CLIENT_LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(VIEW_LIBS) $(LIBS)
 BENCH_OBJECTS := $(call objects,$(wildcard tests/bench/*.c))
 $(B)/plenum-bench: $(BENCH_OBJECTS) $(ALL_LIBS)
@@ -152,7 +152,7 @@ fuzz: test-deps
 			-verbosity=0 build/fuzz/corpus/$$t tests/fuzz/corpus/$$t || exit 1; done
 OPT_fuzz := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined
 fuzz-programs: $(patsubst %,$(B)/fuzz_%,$(FUZZ_TARGETS))
-$(B)/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.c.o $(call lib,support link host world physics protocol shared)
+$(B)/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.c.o $(call lib,support hand link host world physics protocol shared)
 	@echo "  LD  $@"
 	@$(CC) $(subst fuzzer-no-link,fuzzer,$(LDFLAGS)) -o $@ $^ $(LIBS)
 

@@ -1,0 +1,353 @@
+/*
+ * main.c: plenum-client: command line, private server, then one of three ways to be a client:
+ * bots, headless, or a window.
+ */
+#include "client/hand/app.h"
+#include "client/hand/bots.h"
+#include "client/hand/report.h"
+#include "client/private_server.h"
+#include "shared/clock.h"
+#include "shared/log.h"
+#include "shared/options.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define POLL_NS   4000000ull
+#define SETTLE_NS 300000000ull /* first states of all chunks are here */
+
+typedef struct ClientOptions {
+    const char *name, *token, *report, *screenshot, *script;
+    bool headless, no_hud;
+    f64 duration_s, at_s, wait_s;
+    u32 size[2], bots;
+    u64 seed;
+} ClientOptions;
+
+typedef struct Client {
+    ClientOptions options;
+    const char *address;
+    u8 token[TOKEN_BYTES_MAX];
+    u32 token_bytes;
+    PrivateServer server;
+    Script *script;
+    Connection *connection;
+    ReportStart start;
+    u64 live_ns; /* when the world arrived */
+} Client;
+
+/* Set by SIGINT and SIGTERM; a signal handler can reach nothing but a global. */
+static volatile int stop_signal;
+
+static void on_signal(int number)
+{
+    stop_signal = number;
+}
+
+static void signals_catch(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* The window library takes SIGINT and SIGTERM as a wish to close, if nobody else has them. */
+static void signals_leave(void)
+{
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
+/* ---- command line ---- */
+
+static int parse(ClientOptions *options, int argc, char **argv, const char **operand,
+                 ErrorText *error)
+{
+    const Option rows[] = {
+#define X(name_, letter_, kind_, member_, min_, max_, argument_, help_)                            \
+    {name_, letter_, kind_, (void *)&options->member_, min_, max_, argument_, help_},
+#include "client/options.def"
+#undef X
+    };
+    const OptionTable table = {
+        .program = "plenum-client",
+        .synopsis = "[options] HOST[:PORT] | plenum://HOST[:PORT] | SCENE.json | SESSION.plrec",
+        .about = "Joins a Plenum server and shows its world; a file starts a private server behind "
+                 "the window.\nControls: F1 in the window.",
+        .rows = rows,
+        .count = PL_COUNT(rows),
+        .operands_min = 1,
+        .operands_max = 1,
+    };
+    char **operands;
+    u32 count;
+    int result = options_parse(&table, argc, argv, &operands, &count, error);
+    if (result == 0) {
+        *operand = operands[0];
+    }
+    return result;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+static bool names_file(const char *operand)
+{
+    struct stat status;
+    return ends_with(operand, ".json") || ends_with(operand, ".plrec") ||
+           (strchr(operand, '/') != NULL && stat(operand, &status) == 0);
+}
+
+static bool token_read(Client *client, ErrorText *error)
+{
+    const char *path = client->options.token;
+    if (path == NULL) {
+        return true;
+    }
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        error_set(error, ERROR_IO, "%s: %s", path, strerror(errno));
+        return false;
+    }
+    size_t bytes = fread(client->token, 1, sizeof client->token, file);
+    bool more = fgetc(file) != EOF;
+    fclose(file);
+    if (bytes == 0 || more) {
+        error_set(error, ERROR_FORMAT, "%s: not a token: %s", path,
+                  more ? "longer than 1024 bytes" : "empty");
+        return false;
+    }
+    client->token_bytes = (u32)bytes;
+    return true;
+}
+
+/* ---- one connection ---- */
+
+static Link *dial(void *context, ErrorText *error)
+{
+    return link_enet_connect(((Client *)context)->address, error);
+}
+
+static bool connect_begin(Client *client, ErrorText *error)
+{
+    ConnectionOptions options = {.token = client->token,
+                                 .token_bytes = client->token_bytes,
+                                 .reconnect = true,
+                                 .dial = dial,
+                                 .dial_context = client};
+    snprintf(options.name, sizeof options.name, "%s", client->options.name);
+    Link *link = dial(client, error);
+    client->connection = link != NULL ? connection_create(link, &options, error) : NULL;
+    return client->connection != NULL;
+}
+
+static void poll_once(Client *client)
+{
+    u64 now_ns = clock_now_ns();
+    connection_poll(client->connection, now_ns);
+    if (client->live_ns == 0 && connection_state(client->connection) == CONNECTION_LIVE) {
+        client->live_ns = now_ns;
+    }
+    clock_sleep_until_ns(now_ns + POLL_NS);
+}
+
+/* Waits for the world and its first states. EXIT_OK, or EXIT_NETWORK with a text. */
+static int join(Client *client, ErrorText *error)
+{
+    u64 begin_ns = clock_now_ns();
+    u64 wait_ns = (u64)(client->options.wait_s * 1e9);
+    while (client->live_ns == 0 || clock_now_ns() < client->live_ns + SETTLE_NS) {
+        poll_once(client);
+        if (connection_state(client->connection) == CONNECTION_CLOSED) {
+            error_set(error, ERROR_NETWORK, "%s: %s", client->address,
+                      connection_error(client->connection)->text);
+            return EXIT_NETWORK;
+        }
+        if (stop_signal != 0) {
+            return EXIT_OK;
+        }
+        if (client->live_ns == 0 && clock_now_ns() - begin_ns > wait_ns) {
+            error_set(error, ERROR_NETWORK, "%s: no world arrived within %g s", client->address,
+                      client->options.wait_s);
+            return EXIT_NETWORK;
+        }
+    }
+    report_start(&client->start, client->connection);
+    return EXIT_OK;
+}
+
+static f64 live_s(const Client *client)
+{
+    return client->live_ns != 0 ? (f64)(clock_now_ns() - client->live_ns) * 1e-9 : 0.0;
+}
+
+/* A camera that scripts may move, so that the server knows what matters to this client. */
+static void look(Client *client)
+{
+    Vec3 eye, target;
+    if (client->script == NULL || !script_camera(client->script, &eye, &target)) {
+        const SceneCamera *camera = &connection_scene(client->connection)->camera;
+        eye = camera->eye;
+        target = camera->target;
+    }
+    Vec3 forward = vec3_normalize_or(vec3_sub(target, eye), vec3(0.0f, 0.0f, -1.0f));
+    SnapshotView view = {.eye = eye, .forward = forward, .pixels_per_radian = 800.0f};
+    connection_look(client->connection, &view, (Ray){eye, forward}, false);
+}
+
+static int run_headless(Client *client, ErrorText *error)
+{
+    Hand hand;
+    hand_init(&hand, client->connection);
+    f64 duration_s = client->options.duration_s;
+    while (stop_signal == 0 && (duration_s <= 0 || live_s(client) < duration_s)) {
+        if (connection_state(client->connection) == CONNECTION_LIVE) {
+            look(client);
+            if (client->script != NULL) {
+                script_step(client->script, client->connection, &hand, live_s(client));
+            }
+        }
+        poll_once(client);
+        ConnectionNews news;
+        while (connection_news(client->connection, &news)) {
+            if (news.event.kind == EVENT_NONE) {
+                log_info("%s", news.text);
+            }
+        }
+        if (connection_state(client->connection) == CONNECTION_CLOSED) {
+            break;
+        }
+    }
+    if (connection_state(client->connection) != CONNECTION_LIVE && stop_signal == 0) {
+        error_set(error, ERROR_NETWORK, "%s: %s", client->address,
+                  connection_error(client->connection)->text);
+        return EXIT_NETWORK;
+    }
+    return EXIT_OK;
+}
+
+static int run_app(Client *client, ErrorText *error)
+{
+    const ClientOptions *options = &client->options;
+    char title[2 * NAME_BYTES_MAX];
+    snprintf(title, sizeof title, "Plenum: %s", connection_scene(client->connection)->name);
+    AppOptions app = {
+        .width = options->size[0],
+        .height = options->size[1],
+        .offscreen = options->headless,
+        .title = title,
+        .screenshot = options->screenshot,
+        .screenshot_at_s = options->at_s,
+        .duration_s = options->duration_s,
+        .script = client->script,
+        .hud = !options->no_hud && !options->headless,
+    };
+    signals_leave();
+    int code = app_run(client->connection, &app, error);
+    signals_catch();
+    /* A picture may be done before the time is over. */
+    if (code == EXIT_OK && options->headless && options->duration_s > 0) {
+        code = run_headless(client, error);
+    }
+    return code;
+}
+
+static int run_one(Client *client, ErrorText *error)
+{
+    if (!connect_begin(client, error)) {
+        return EXIT_NETWORK;
+    }
+    int code = join(client, error);
+    if (code == EXIT_OK && stop_signal == 0) {
+        bool draws = !client->options.headless || client->options.screenshot != NULL;
+        code = draws ? run_app(client, error) : run_headless(client, error);
+    }
+    if (client->options.report != NULL && client->live_ns != 0) {
+        ErrorText why = {0};
+        if (report_write(client->options.report, client->connection, &client->start, live_s(client),
+                         &why) != ERROR_OK) {
+            log_error("%s", why.text);
+            code = code == EXIT_OK ? EXIT_INPUT : code;
+        }
+    }
+    return code;
+}
+
+static int run_bots(Client *client, ErrorText *error)
+{
+    BotsOptions bots = {
+        .address = client->address,
+        .name = client->options.name,
+        .token = client->token,
+        .token_bytes = client->token_bytes,
+        .count = client->options.bots,
+        .duration_s = client->options.duration_s,
+        .seed = client->options.seed,
+        .script = client->script,
+        .report = client->options.report,
+        .stop = &stop_signal,
+    };
+    return bots_run(&bots, error);
+}
+
+static const char *login_name(void)
+{
+    const char *user = getenv("USER");
+    return user != NULL && user[0] != 0 ? user : "guest";
+}
+
+static int run(Client *client, const char *operand, ErrorText *error)
+{
+    if (!token_read(client, error)) {
+        return EXIT_INPUT;
+    }
+    if (client->options.script != NULL) {
+        client->script = script_load(client->options.script, error);
+        if (client->script == NULL) {
+            return EXIT_INPUT;
+        }
+    }
+    client->address = strncmp(operand, "plenum://", 9) == 0 ? operand + 9 : operand;
+    if (client->address == operand && names_file(operand)) {
+        int code = private_server_start(&client->server, operand, &stop_signal, error);
+        if (code != EXIT_OK) {
+            return code;
+        }
+        client->address = client->server.address;
+    }
+    return client->options.bots > 0 ? run_bots(client, error) : run_one(client, error);
+}
+
+int main(int argc, char **argv)
+{
+    static Client client = {
+        .options = {.at_s = 1.0, .wait_s = 15.0, .size = {1280, 720}, .seed = 1}};
+    client.options.name = login_name();
+    const char *operand = NULL;
+    ErrorText error = {0};
+    int parsed = parse(&client.options, argc, argv, &operand, &error);
+    if (parsed != 0) {
+        if (parsed < 0) {
+            fprintf(stderr, "plenum-client: %s\n", error.text);
+        }
+        return parsed > 0 ? EXIT_OK : EXIT_USAGE;
+    }
+    signals_catch();
+    int code = run(&client, operand, &error);
+    if (code != EXIT_OK && error.text[0] != 0) {
+        fprintf(stderr, "plenum-client: %s\n", error.text);
+    }
+    connection_destroy(client.connection);
+    report_finish(&client.start);
+    script_destroy(client.script);
+    private_server_stop(&client.server);
+    return code;
+}

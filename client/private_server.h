@@ -1,0 +1,25 @@
+/*
+ * private_server.h: a plenum-server as a child process, for a file that the client opens.
+ * Layer: client (program).
+ */
+#ifndef PLENUM_CLIENT_PRIVATE_SERVER_H
+#define PLENUM_CLIENT_PRIVATE_SERVER_H
+
+#include "shared/error.h"
+
+#include <sys/types.h>
+
+typedef struct PrivateServer {
+    pid_t pid; /* 0: none */
+    char address[64];
+} PrivateServer;
+
+/* Starts the plenum-server beside this executable, else the one in PATH, on 127.0.0.1 with the
+ * file, and waits until it is ready. The server dies with this process, whatever happens to it.
+ * EXIT_OK, or the exit code to end with and a text. */
+int private_server_start(PrivateServer *server, const char *path, const volatile int *stop,
+                         ErrorText *error);
+/* Asks it to end and waits; after 5 s it is killed. Does nothing where none was started. */
+void private_server_stop(PrivateServer *server);
+
+#endif

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Reads every tracked C and C++ file and reports what breaks the rules of the tree.
+
+Rules: includes point downwards only (LAYERS); each outside library stays behind its own files
+(ONLY_IN); only shared/clock.c reads a clock; no tabs, trailing blanks, long lines, leftover notes;
+a comment on top of each file; no file grows past LINES_MAX without a reason (LONG_FILES).
+usage: tests/tidy/tidy.py [--self-test]     exit 1 if anything is found
+"""
+import fnmatch
+import re
+import subprocess
+import sys
+
+LINES_MAX = 900
+COLUMNS_MAX = 100
+
+# Path pattern -> the layer of the file. The first that matches counts.
+LAYER_OF = [
+    ("shared/*", "shared"),
+    ("protocol/*", "protocol"),
+    ("server/physics/*", "physics"),
+    ("server/world/*", "world"),
+    ("server/host/*", "host"),
+    ("server/*", "server"),
+    ("client/link/*", "link"),
+    ("client/view/*", "view"),
+    ("client/hand/*", "hand"),
+    ("client/*", "client"),
+    ("tests/*", "tests"),
+]
+# Layer -> layers whose headers it may include.
+LAYERS = {
+    "shared": {"shared"},
+    "protocol": {"shared", "protocol"},
+    "physics": {"shared", "physics"},
+    "world": {"shared", "protocol", "physics", "world"},
+    "host": {"shared", "protocol", "world", "host"},
+    "server": {"shared", "protocol", "world", "host", "server"},
+    "link": {"shared", "protocol", "link"},
+    "view": {"shared", "protocol", "link", "view"},
+    "hand": {"shared", "protocol", "link", "view", "hand"},
+    "client": {"shared", "protocol", "link", "view", "hand", "client"},
+}
+# Included header -> the only files that may include it. Tests are held to it as well.
+ONLY_IN = {
+    "enet/*": ["protocol/link_enet.c"],
+    "uv.h": ["server/host/*", "server/main.c"],
+    "SDL2/*": ["client/*"],
+    "SDL.h": ["client/*"],
+    "SDL_*": ["client/*"],
+    "epoxy/*": ["client/view/*", "client/hand/panels.cpp"],
+    "flatbuffers/*": ["protocol/*.cpp", "protocol/*_cpp.h"],
+    "*_generated.h": ["protocol/*.cpp", "protocol/*_cpp.h"],
+    "imgui*": ["client/hand/panels.cpp"],
+    "xxhash.h": ["shared/hash.c"],
+    "ini.h": ["shared/options.c"],
+    "getopt.h": ["shared/options.c"],
+    "zstd.h": ["protocol/*"],
+    "microhttpd.h": ["server/host/http.c"],
+}
+# The part of client/hand that runs without a window (--headless, --bots) never sees SDL.
+NO_SDL = re.compile(r"client/hand/(hand|pick|script|report|bots)(_\w+)?\.[ch]$")
+CPP_FILES = ["protocol/*.cpp", "client/hand/panels.cpp"]
+CLOCK = re.compile(r"\b(clock_gettime|gettimeofday|timespec_get|time|clock|ftime)\s*\(")
+NOTES = re.compile(r"\b(TODO|FIXME|XXX)\b")
+INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)[>"]')
+# File -> why it may be longer than LINES_MAX.
+LONG_FILES = {}
+
+
+def matches(path, patterns):
+    return any(fnmatch.fnmatchcase(path, p) for p in patterns)
+
+
+def layer_of(path):
+    return next((layer for pattern, layer in LAYER_OF if fnmatch.fnmatchcase(path, pattern)), None)
+
+
+def without_comments(text):
+    """The text with comments and string contents blanked, lines kept."""
+    def blank(m):
+        return "\n" * m.group().count("\n") if m.group()[0] == "/" else '""'
+    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S)
+
+
+def check_include(path, included):
+    layer, target = layer_of(path), layer_of(included)
+    if layer == "tests":
+        if target == "client" or target == "server":
+            return "a test includes the layers, not a program's main"
+    elif target == "tests":
+        return f"{layer} must not include tests"
+    elif target and target not in LAYERS[layer]:
+        return f"{layer} must not include {target} (includes point downwards only)"
+    for header, files in ONLY_IN.items():
+        if fnmatch.fnmatchcase(included, header) and not matches(path, files):
+            return f"only {', '.join(files)} may include it"
+    if NO_SDL.match(path) and included.startswith("SDL"):
+        return "this part of client/hand must run without SDL"
+    return None
+
+
+def check_file(path, text):
+    """All findings of one file as (line, text)."""
+    found = []
+    lines = text.split("\n")
+    if path.endswith(".cpp") and not matches(path, CPP_FILES):
+        found.append((1, f"C++ only in {', '.join(CPP_FILES)}: write C"))
+    if not re.match(r"(/\*|//)", text):
+        found.append((1, "no comment on top that says what the file is for"))
+    if len(lines) > LINES_MAX and path not in LONG_FILES:
+        found.append((len(lines), f"{len(lines)} lines, at most {LINES_MAX}: split it by idea"))
+    if not text.endswith("\n"):
+        found.append((len(lines), "no newline at the end"))
+    for number, line in enumerate(lines, 1):
+        if "\t" in line:
+            found.append((number, "tab"))
+        if line != line.rstrip():
+            found.append((number, "blanks at the end of the line"))
+        if len(line) > COLUMNS_MAX:
+            found.append((number, f"{len(line)} columns, at most {COLUMNS_MAX}"))
+        if NOTES.search(line):
+            found.append((number, "leftover note: do it, or file it"))
+        include = INCLUDE.match(line)
+        reason = check_include(path, include.group(1)) if include else None
+        if reason:
+            found.append((number, f"#include {include.group(1)}: {reason}"))
+    if path != "shared/clock.c":
+        for number, line in enumerate(without_comments(text).split("\n"), 1):
+            call = CLOCK.search(line)
+            if call:
+                found.append((number, f"{call.group(1)}(): only shared/clock.c reads a clock"))
+    return found
+
+
+def self_test():
+    """Each rule finds a file that breaks it, so that a silent tidy means a tidy tree."""
+    head = "/* x */\n"
+    bad = [
+        ("shared/a.c", head + '#include "protocol/frame.h"\n'),
+        ("server/physics/a.c", head + '#include "protocol/frame.h"\n'),
+        ("server/host/a.c", head + '#include "server/physics/tree.h"\n'),
+        ("client/link/a.c", head + '#include "client/view/view.h"\n'),
+        ("client/link/a.c", head + '#include "server/world/world.h"\n'),
+        ("protocol/a.c", head + '#include "client/link/connection.h"\n'),
+        ("protocol/a.c", head + "#include <enet/enet.h>\n"),
+        ("protocol/a.c", head + "#include <uv.h>\n"),
+        ("server/world/a.c", head + "#include <SDL2/SDL.h>\n"),
+        ("client/hand/bots.c", head + "#include <SDL2/SDL.h>\n"),
+        ("client/hand/hud.cpp", head),
+        ("protocol/a.c", head + '#include "scene_generated.h"\n'),
+        ("shared/log.c", head + "long now(void) { return time(NULL); }\n"),
+        ("shared/log.c", "int x;\n"),
+        ("shared/log.c", head + "int x;\t\n"),
+        ("shared/log.c", head + "int x; \n"),
+        ("shared/log.c", head + "// TO" + "DO: later\n"),
+        ("shared/log.c", head + "x" * 101 + "\n"),
+        ("shared/log.c", head + "\n" * LINES_MAX),
+        ("shared/log.c", "/* x */"),
+    ]
+    for path, text in bad:
+        if not check_file(path, text):
+            sys.exit(f"tidy: self test: nothing found in {path}: {text[:60]!r}")
+    good = head + '#include "shared/base.h"\nint run_time(int x); // the time (of day)\n'
+    if check_file("client/hand/bots.c", good):
+        sys.exit(f"tidy: self test: {check_file('client/hand/bots.c', good)}")
+
+
+def main():
+    self_test()
+    if sys.argv[1:] == ["--self-test"]:
+        return
+    tracked = subprocess.run(["git", "ls-files", "*.c", "*.h", "*.cpp"], capture_output=True,
+                             text=True, check=True).stdout.split()
+    count = 0
+    for path in tracked:
+        with open(path, encoding="utf-8") as file:
+            for number, text in check_file(path, file.read()):
+                print(f"{path}:{number}: {text}")
+                count += 1
+    for path in LONG_FILES:
+        if path not in tracked:
+            print(f"tests/tidy/tidy.py: LONG_FILES names {path}, which is gone")
+            count += 1
+    if count:
+        sys.exit(f"tidy: {count} findings")
+
+
+main()

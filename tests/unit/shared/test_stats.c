@@ -1,0 +1,90 @@
+/* test_stats.c: histogram, average, rate and hash against exact answers; the clock moves. */
+#include "shared/clock.h"
+#include "shared/hash.h"
+#include "shared/random.h"
+#include "shared/stats.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+// cmocka wants the four above first
+#include <cmocka.h>
+#include <math.h>
+
+static void histogram_quantiles(void **state)
+{
+    (void)state;
+    static f64 values[20000];
+    Histogram h = {0};
+    for (u32 i = 0; i < PL_COUNT(values); i++) {
+        u64 value = random_u64(3, i) >> (1 + i % 60);
+        values[i] = (f64)value;
+        histogram_add(&h, value);
+    }
+    static const f64 shares[] = {0.0, 0.1, 0.5, 0.9, 0.99, 1.0};
+    for (u32 i = 0; i < PL_COUNT(shares); i++) {
+        f64 exact = stats_quantile(values, PL_COUNT(values), shares[i]);
+        f64 got = histogram_quantile(&h, shares[i]);
+        if (!(fabs(got - exact) <= exact / 32.0 + 1.0)) {
+            fail_msg("quantile %g: got %g, expected %g", shares[i], got, exact);
+        }
+    }
+    Histogram none = {0};
+    assert_true(histogram_quantile(&none, 0.5) == 0.0);
+    histogram_add(&none, UINT64_MAX);
+    histogram_add(&none, 0);
+    assert_true(histogram_quantile(&none, 0.0) == 0.0);
+    assert_true(histogram_mean(&none) > 9e18);
+}
+
+static void moving_average(void **state)
+{
+    (void)state;
+    MovingAverage a = {.weight = 0.25};
+    average_add(&a, 8.0);
+    assert_true(a.value == 8.0);
+    average_add(&a, 4.0);
+    assert_true(a.value == 7.0);
+}
+
+static void rate_over_a_window(void **state)
+{
+    (void)state;
+    Rate r = {0};
+    const u64 ms = 1000000;
+    u64 start = 123456789ull * ms;
+    for (u64 t = 0; t < 5000; t += 10) {
+        rate_add(&r, start + t * ms, 3.0);
+    }
+    f64 rate = rate_per_s(&r, start + 5000 * ms);
+    assert_true(rate > 290.0 && rate < 310.0);
+    assert_true(rate_per_s(&r, start + 5500 * ms) < 0.7 * rate);
+    assert_true(rate_per_s(&r, start + 7000 * ms) == 0.0);
+}
+
+/* Reference values of XXH3_64bits (xxhsum 0.8.1). */
+static void hash_is_xxh3(void **state)
+{
+    (void)state;
+    assert_true(hash_bytes("", 0, 0) == 0x2d06800538d394c2ull);
+    assert_true(hash_bytes("a", 1, 0) != hash_bytes("a", 1, 1));
+}
+
+static void clock_moves_on(void **state)
+{
+    (void)state;
+    u64 start = clock_now_ns();
+    clock_sleep_until_ns(start + 2000000);
+    assert_true(clock_now_ns() >= start + 2000000);
+    assert_true(clock_unix_s() > 1600000000u);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(histogram_quantiles), cmocka_unit_test(moving_average),
+        cmocka_unit_test(rate_over_a_window),  cmocka_unit_test(hash_is_xxh3),
+        cmocka_unit_test(clock_moves_on),
+    };
+    return cmocka_run_group_tests_name("stats", tests, NULL, NULL);
+}

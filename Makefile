@@ -53,7 +53,7 @@ CFLAGS := -std=c17 $(WARN) -Wstrict-prototypes $(COMMON)
 CXXFLAGS := -std=c++17 -Wall -Wextra -Werror $(COMMON)
 LDFLAGS := $(OPT) -pthread -Wl,--as-needed
 LIBS := -luv -lenet -lsodium -lzstd -lxxhash -linih -lmicrohttpd -lflatbuffers -lpng -lm -lstdc++
-VIEW_LIBS := -limgui -lSDL2 -lepoxy
+VIEW_LIBS := -limgui -lstb -lSDL2 -lepoxy
 
 # ---- layers: one static library each, lowest last on the link line -------------------------
 layer_c = $(wildcard $(1)/*.c $(1)/*/*.c)

@@ -1,0 +1,21 @@
+/*
+ * scene_json.h: scene JSON to FlatBuffers bytes, and back from the path of a field to its line, so
+ * that errors found later can still name the place.
+ * Layer: protocol; used by scene.cpp alone. Implemented by scene_json.cpp.
+ */
+#ifndef PLENUM_PROTOCOL_SCENE_JSON_H
+#define PLENUM_PROTOCOL_SCENE_JSON_H
+
+#include "shared/error.h"
+
+PL_BEGIN_C
+/* Strict JSON of a Scene to bytes (free()). NULL with "name:line: field: what; what is right". The
+ * text need not end with a 0. */
+u8 *scene_json_encode(const char *json, size_t bytes, const char *name, u32 *encoded_bytes,
+                      ErrorText *error);
+/* Line (from 1) of the value at a path such as "bodies[3].shape.radius", or of the innermost part
+ * of the path that is there. */
+u32 scene_json_line(const char *json, size_t bytes, const char *path);
+PL_END_C
+
+#endif

@@ -20,7 +20,7 @@ enum {
     TOKEN_SECRET_BYTES = 64,
     TOKEN_SIGNED_BYTES = 4 + 3 * 8 + 8 + NAME_BYTES_MAX + 64
 };
-PL_STATIC_ASSERT(TOKEN_SIGNED_BYTES <= TOKEN_BYTES_MAX, "a token fits in a hello");
+PL_STATIC_ASSERT((int)TOKEN_SIGNED_BYTES <= (int)TOKEN_BYTES_MAX, "a token fits in a hello");
 
 typedef struct Token {
     u64 server_id;     /* 0: any server that trusts the key */

@@ -21,6 +21,7 @@
 #define CLICK_PX        4.0f /* a press that moved less is a click */
 #define PUSH_FULL_S     1.0  /* held so long, a push is at its strongest */
 #define WARM_UP_S       0.25 /* offscreen: drawn so long before the screenshot */
+#define WARM_UP_FRAMES  4    /* shaders compile in the first, panels find their size by the third */
 #define PANELS_WIDTH    900  /* px: narrower pictures start without the side panel */
 #define SPEED_MIN       0.0625
 #define SPEED_MAX       8.0
@@ -78,6 +79,7 @@ typedef struct App {
     u32 shown_capacity[FIELDS_MAX];
     const ShownPose *poses[FIELDS_MAX];
     const ShownPoint *points[FIELDS_MAX];
+    u32 frames; /* drawn of the world */
     bool shot, quit;
 } App;
 
@@ -325,7 +327,8 @@ static void app_fly(App *app, f32 dt_s)
 
 static f64 app_world_s(const App *app, u64 now_ns)
 {
-    return app->world_seen ? (f64)(now_ns - app->world_ns) / 1e9 : 0.0;
+    bool after = app->world_seen && now_ns > app->world_ns;
+    return after ? (f64)(now_ns - app->world_ns) / 1e9 : 0.0;
 }
 
 /* Receives, and follows the script. Called at least at 60 Hz. */
@@ -569,7 +572,8 @@ static bool app_wants_frame(const App *app, u64 now_ns)
         return true;
     }
     return options->screenshot && !app->shot && app->world_seen &&
-           app_world_s(app, now_ns) >= options->screenshot_at_s - WARM_UP_S;
+           (app->frames < WARM_UP_FRAMES ||
+            app_world_s(app, now_ns) >= options->screenshot_at_s - WARM_UP_S);
 }
 
 /* One frame; 0, or an Error if the screenshot could not be written. */
@@ -585,7 +589,8 @@ static int app_frame(App *app, u64 now_ns, ErrorText *error)
     rig_step(&app->rig, (f32)frame_s);
     app_draw(app, now_s, frame_s);
     int code = 0;
-    if (options->screenshot && !app->shot && app->world_seen &&
+    app->frames += app_live(app) ? 1 : 0;
+    if (options->screenshot && !app->shot && app->frames >= WARM_UP_FRAMES &&
         app_world_s(app, now_ns) >= options->screenshot_at_s) {
         code = view_screenshot(app->view, options->screenshot, error);
         app->shot = true;
@@ -629,6 +634,8 @@ static int app_loop(App *app, ErrorText *error)
                 return EXIT_CHECK_FAILED;
             }
             app_poll(app);
+        } else {
+            hud_collect(app->hud, app->connection, (f64)(begin_ns - app->start_ns) / 1e9, 0.0);
         }
         if (app_is_over(app, begin_ns)) {
             break;

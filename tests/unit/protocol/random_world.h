@@ -85,7 +85,7 @@ static inline void random_pose(Dice *dice, const FieldDesc *field, QPose *q)
 static inline void move_pose(Dice *dice, const FieldDesc *field, QPose *q)
 {
     if (q->flags == 0) {
-        if (dice_chance(dice, 0.05)) {
+        if (dice_chance(dice, 0.5)) {
             random_pose(dice, field, q);
         }
         return;

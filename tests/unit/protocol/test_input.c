@@ -98,7 +98,7 @@ static void test_packets_round_trip(void **context)
         InputPacket packet = random_packet(&dice), decoded;
         u8 data[STATE_PAYLOAD_BYTES_MAX], again[STATE_PAYLOAD_BYTES_MAX];
         u32 bytes = input_packet_encode(&packet, data);
-        assert_in_range(bytes, 20, STATE_PAYLOAD_BYTES_MAX);
+        assert_in_range(bytes, 10, STATE_PAYLOAD_BYTES_MAX);
         assert_int_equal(input_packet_decode(&decoded, data, bytes), 0);
         assert_true(decoded.count <= packet.count);
         packet.count = decoded.count;

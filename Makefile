@@ -111,6 +111,7 @@ $(B)/obj/%.cpp.o: %.cpp | $(GENERATED)
 	@mkdir -p $(@D)
 	@echo "  CXX $<"
 	@$(CXX) $(CPPFLAGS) -I/usr/include/imgui $(CXXFLAGS) -c -o $@ $<
+.SECONDARY: $(GENERATED)
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
 # ---- tests: every tests/{unit,accuracy,determinism,net,e2e}/**/test_*.c is one program --------

@@ -717,9 +717,15 @@ int message_decode(const u8 *data, u32 bytes, Message *message, u8 **storage, Er
         Checker checker(error);
         Storage memory;
         memset(message, 0, sizeof *message);
-        message->kind = static_cast<MessageKind>(w->body_type());
         // An unknown member of the union passes the verifier: that is how unions grow.
-        bool good = w->body() != nullptr && body_from_wire(checker, *w, *message, memory);
+        u32 type = static_cast<u32>(w->body_type());
+        bool known = w->body() != nullptr && type > MESSAGE_NONE && type < MESSAGE_KIND_COUNT;
+        if (known) {
+            message->kind = static_cast<MessageKind>(type);
+        } else {
+            checker.refuse(ERROR_FORMAT, "unknown kind");
+        }
+        bool good = known && body_from_wire(checker, *w, *message, memory);
         result = good ? ERROR_OK : checker.code();
         if (good) {
             *storage = memory.release();

@@ -436,8 +436,11 @@ static void app_draw_world(App *app)
     tools->hover.entity = 0;
     bool over_panel = app->panels && panels_want_mouse(app->panels);
     if (app->mouse_inside && !over_panel && app->drag != DRAG_ORBIT) {
-        tools_hover(tools, app_ray(app));
-        tools_drag(tools, &camera, app_ray(app));
+        if (app->drag == DRAG_HAND) {
+            tools_drag(tools, &camera, app_ray(app));
+        } else {
+            tools_hover(tools, app_ray(app));
+        }
     }
     const FieldSet *fields = connection_fields(app->connection);
     if (!app_fetch_fields(app, fields)) {

@@ -76,7 +76,7 @@ void rig_fly(CameraRig *rig, Vec3 direction, f32 dt_s, bool fast)
 void rig_focus(CameraRig *rig, Vec3 point, f32 radius_m)
 {
     rig->goal.target = point;
-    rig->goal.distance = f32_clamp(2.2f * radius_m / tanf(0.5f * rig->fov_y), 1.2f, DISTANCE_MAX_M);
+    rig->goal.distance = f32_clamp(4.0f * radius_m / tanf(0.5f * rig->fov_y), 2.0f, DISTANCE_MAX_M);
 }
 
 void rig_step(CameraRig *rig, f32 dt_s)

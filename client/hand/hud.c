@@ -126,6 +126,12 @@ static void hud_world(Hud *hud, Connection *connection)
         f32 value[4] = {0};
         hud_scalars(timeline, fields, &hud->probe_infos[i], value);
         hud->probes[i].value = value[0];
+        if (!hud->probes[i].known) {
+            for (u32 k = 0; k < HUD_PLOT_POINTS; k++) {
+                hud->probes[i].past[k] = value[0];
+            }
+            hud->probes[i].known = true;
+        }
         if (due) {
             hud->probes[i].past[hud->probe_next] = value[0];
         }

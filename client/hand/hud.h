@@ -20,6 +20,7 @@ enum {
 typedef struct HudProbe {
     f32 value;
     f32 past[HUD_PLOT_POINTS]; /* a ring */
+    bool known;                /* false until the first value fills the past */
 } HudProbe;
 
 typedef struct HudText {

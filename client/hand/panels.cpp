@@ -21,6 +21,7 @@ struct Panels {
     bool editing[PARAMETERS_MAX]; /* a slider of the parameter is held */
     f32 seek_s;
     bool seeking, chatting;
+    bool send, cancel; /* Enter or Escape was pressed in the chat line */
 };
 
 static ImVec4 color_of(u32 rgb, f32 alpha = 1.0f)
@@ -104,6 +105,12 @@ bool panels_event(Panels *panels, const void *event)
 {
     const SDL_Event *e = static_cast<const SDL_Event *>(event);
     ImGui_ImplSDL2_ProcessEvent(e);
+    /* From the event, not from the state at the next frame: a quick tap would be missed there. */
+    if (panels->chatting && e->type == SDL_KEYDOWN) {
+        SDL_Keycode key = e->key.keysym.sym;
+        panels->send = panels->send || key == SDLK_RETURN || key == SDLK_KP_ENTER;
+        panels->cancel = panels->cancel || key == SDLK_ESCAPE;
+    }
     switch (e->type) {
     case SDL_MOUSEBUTTONDOWN:
     case SDL_MOUSEWHEEL:
@@ -224,19 +231,19 @@ static void draw_chat(Panels *panels, Hud *hud, PanelsActions *actions, ImVec2 s
             ImGui::SetKeyboardFocusHere();
         }
         ImGui::SetNextItemWidth(-1.0f);
-        if (ImGui::InputTextWithHint("##line", "say something", panels->line, sizeof panels->line,
-                                     ImGuiInputTextFlags_EnterReturnsTrue)) {
+        ImGui::InputTextWithHint("##line", "say something", panels->line, sizeof panels->line);
+        if (panels->send) {
             actions->chat = panels->line[0] != 0;
             memcpy(actions->text, panels->line, sizeof actions->text);
             panels->line[0] = 0;
-            hud->chatting = false;
-        } else if (panels->chatting &&
-                   (ImGui::IsItemDeactivated() || ImGui::IsKeyPressed(SDL_SCANCODE_ESCAPE))) {
+        }
+        if (panels->send || panels->cancel || (panels->chatting && ImGui::IsItemDeactivated())) {
             hud->chatting = false;
         }
         ImGui::End();
     }
     panels->chatting = hud->chatting;
+    panels->send = panels->cancel = false;
 }
 
 static void control(PanelsActions *actions, ControlKind kind, f64 value)
@@ -376,7 +383,7 @@ static void draw_probes(const Hud *hud)
 static void draw_side(Panels *panels, Hud *hud, PanelsActions *actions, ImVec2 size)
 {
     bool something = hud->parameter_count + hud->probe_count > 0 || hud->role >= ROLE_OPERATOR;
-    if (!hud->show_panels || !hud->scene || !something) {
+    if (!hud->show_panels || hud->show_help || !hud->scene || !something) {
         return;
     }
     ImGui::SetNextWindowPos(ImVec2(size.x - 10.0f, 10.0f), 0, ImVec2(1.0f, 0.0f));

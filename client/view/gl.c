@@ -60,6 +60,10 @@ int surface_open(Surface *surface, const ViewOptions *options, ErrorText *error)
     GLint samples_max = 0;
     glGetIntegerv(GL_MAX_SAMPLES, &samples_max);
     surface->samples = u32_min(options->samples, (u32)i32_max(samples_max, 0));
+    /* Multisampling halves the rate of a CPU: motion is worth more there, except for stills. */
+    if (surface->software && !options->offscreen) {
+        surface->samples = 0;
+    }
     glGenFramebuffers(1, &surface->picture);
     glGenRenderbuffers(1, &surface->color);
     glGenRenderbuffers(1, &surface->depth);

@@ -367,6 +367,39 @@ static void test_cache_bridges_rest(void **context)
     field_set_release(fields);
 }
 
+/* A chunk that moved and came back between two begins: a baseline in between is not mixed up. */
+static void test_cache_tells_unbegun_ticks_apart(void **context)
+{
+    PL_UNUSED(context);
+    FieldSet *fields = random_fields(64);
+    History history;
+    history_init(&history);
+    ChunkCache *cache = chunk_cache_create();
+    for (u64 tick = 1; tick <= 4; tick++) {
+        Frame *frame = frame_create(fields, tick, 0);
+        frame_points(frame, 1)[5].generation = 1;
+        frame_points(frame, 1)[5].position[0] = tick == 2 ? 1000 : tick == 4 ? 77 : 0;
+        history_push(&history, frame);
+        frame_release(frame);
+        if (tick != 2) {
+            assert_true(chunk_cache_begin(cache, &history));
+        }
+    }
+    for (u64 tick = 1; tick <= 4; tick++) {
+        const ChunkCode *code = chunk_cache_get(cache, 1, 0, tick);
+        assert_non_null(code);
+        QPoint decoded[CHUNK_POINTS];
+        const QPoint *base = frame_points(history_get(&history, tick), 1);
+        assert_int_equal(
+            chunk_decode(&fields->fields[1], 0, code->bytes, code->size, base, decoded),
+            code->size);
+        assert_memory_equal(decoded, frame_points(history.newest, 1), sizeof decoded);
+    }
+    history_finish(&history);
+    chunk_cache_destroy(cache);
+    field_set_release(fields);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_error_measure),
         cmocka_unit_test(test_cache_encodes_once),
         cmocka_unit_test(test_cache_bridges_rest),
+        cmocka_unit_test(test_cache_tells_unbegun_ticks_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -334,6 +334,30 @@ static void test_blackout(void **context)
     free(pair);
 }
 
+/* No acknowledgement comes back: the client goes on seeing the world, by keys. */
+static void test_acknowledgements_lost(void **context)
+{
+    PL_UNUSED(context);
+    Dice dice = {9, 0};
+    NetsimOptions good = {.seed = 1, .delay_ms = 40}, dead = {.loss = 1.0};
+    Pair *pair = malloc(sizeof *pair);
+    pair_init(pair, 100, &good, 1);
+    for (u32 step = 0; step < 400; step++) {
+        netsim_set(pair->up, step >= 60 ? &dead : &good);
+        pair_step(pair, &dice, step, 1.0, false);
+        check_states(pair, false);
+    }
+    ChunkState states[CHUNK_STATES_KEPT];
+    assert_true(snapshot_receiver_states(pair->receiver, 0, 0, states) > 0);
+    assert_true(states[0].tick + 10 > pair->tick);
+    SnapshotReceiverStats stats;
+    snapshot_receiver_stats(pair->receiver, &stats);
+    assert_int_equal(stats.late, 0);
+    expect_clean(pair);
+    pair_finish(pair);
+    free(pair);
+}
+
 /* The sequence and the low 32 bits of the tick wrap. */
 static void test_wraps(void **context)
 {
@@ -578,6 +602,7 @@ int main(void)
         cmocka_unit_test(test_random_worlds_and_networks),
         cmocka_unit_test(test_rest_then_move_sends_deltas),
         cmocka_unit_test(test_blackout),
+        cmocka_unit_test(test_acknowledgements_lost),
         cmocka_unit_test(test_wraps),
         cmocka_unit_test(test_forget),
         cmocka_unit_test(test_budget_is_kept_and_nothing_starves),

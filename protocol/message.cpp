@@ -528,6 +528,9 @@ bool world_from_wire(Checker &c, const wire::World &w, MessageWorld &m, Storage 
         return c.refuse(ERROR_MEMORY, "no memory");
     }
     u8 *scene = storage.take<u8>(scene_bytes);
+    if (!w.scene()) { /* its size was checked above: only the compiler needs to hear it */
+        return false;
+    }
     memcpy(scene, w.scene()->data(), scene_bytes);
     m.epoch = w.epoch();
     m.tick = w.tick();

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define POLL_NS   4000000ull
 #define SETTLE_NS 300000000ull /* first states of all chunks are here */
@@ -317,6 +318,10 @@ static int run(Client *client, const char *operand, ErrorText *error)
     }
     client->address = strncmp(operand, "plenum://", 9) == 0 ? operand + 9 : operand;
     if (client->address == operand && names_file(operand)) {
+        if (access(operand, R_OK) != 0) {
+            error_set(error, ERROR_IO, "%s: %s", operand, strerror(errno));
+            return EXIT_INPUT;
+        }
         int code = private_server_start(&client->server, operand, &stop_signal, error);
         if (code != EXIT_OK) {
             return code;

@@ -311,10 +311,13 @@ static void disconnected(Connection *connection, u32 reason)
         connection_fail(connection, reason == REFUSE_SHUTDOWN ? ERROR_NETWORK : ERROR_DENIED, text);
     } else if (connection->refused_text[0] != 0) {
         connection_fail(connection, ERROR_DENIED, connection->refused_text);
+    } else if (connection->welcomed) {
+        connection_fail(connection, ERROR_NETWORK, "the connection to the server was lost");
     } else {
-        connection_fail(connection, ERROR_NETWORK,
-                        connection->welcomed ? "the connection to the server was lost"
-                                             : "the server does not answer");
+        char text[TEXT_BYTES_MAX];
+        snprintf(text, sizeof text, "no answer: is a server running there? (waited %.1f s)",
+                 (f64)(connection->now_ns - connection->begun_ns) * 1e-9);
+        connection_fail(connection, ERROR_NETWORK, text);
     }
 }
 
@@ -327,8 +330,9 @@ static void time_outs(Connection *connection)
         }
     } else if (now - connection->begun_ns > JOIN_TIMEOUT_MS * MS) {
         connection_fail(connection, ERROR_NETWORK,
-                        connection->welcomed ? "the world did not arrive within 10 s"
-                                             : "the server does not answer (waited 10 s)");
+                        connection->welcomed
+                            ? "the world did not arrive within 10 s"
+                            : "no answer: is a server running there? (waited 10 s)");
     }
 }
 

@@ -1,0 +1,191 @@
+/*
+ * test_pick.c: rays against what is shown, and the inputs that hands make of it. Connection and
+ * timeline are replaced by a fixed picture: a box before a cloth before a plane.
+ */
+#include "client/hand/hand.h"
+
+#include "client/link/timeline.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    COLUMNS = 5,
+    ROWS = 4
+};
+
+struct Connection {
+    FieldSet fields;
+    Entity entities[3];
+    Input inputs[16];
+    u32 input_count;
+    bool full; /* takes no inputs */
+};
+struct Timeline {
+    int unused;
+};
+
+static struct Timeline shown;
+
+struct Timeline *connection_timeline(Connection *connection)
+{
+    (void)connection;
+    return &shown;
+}
+const FieldSet *connection_fields(const Connection *connection)
+{
+    return &connection->fields;
+}
+const Entity *connection_entities(const Connection *connection, u32 *count, u64 *version)
+{
+    (void)version;
+    *count = 3;
+    return connection->entities;
+}
+const Entity *connection_entity(const Connection *connection, u32 id)
+{
+    return id >= 1 && id <= 3 ? &connection->entities[id - 1] : NULL;
+}
+u32 connection_input(Connection *connection, const Input *input)
+{
+    if (connection->full) {
+        return 0;
+    }
+    Input checked = *input;
+    checked.sequence = connection->input_count + 1;
+    assert_int_equal(input_check(&checked), 0);
+    connection->inputs[connection->input_count++] = checked;
+    return connection->input_count;
+}
+f64 timeline_tick(const Timeline *timeline)
+{
+    (void)timeline;
+    return 1234.25;
+}
+/* Slot 0: a box at (0, 1, 0), turned a quarter about y. Slot 1: the ground. */
+bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *pose)
+{
+    (void)timeline;
+    if (field != 0) {
+        return false;
+    }
+    *pose = (ShownPose){.orientation = quat_identity(), .flags = POSE_LIVE, .generation = 1};
+    if (element == 0) {
+        pose->position = vec3(0, 1, 0);
+        pose->orientation = quat_normalize((Quat){1, 0, 1, 0});
+    }
+    return true;
+}
+/* An upright cloth at z = −3: columns along x from −2 to 2, rows along y from 0 to 3. */
+void timeline_point_range(const Timeline *timeline, u32 field, u32 first, u32 count,
+                          ShownPoint *points)
+{
+    (void)timeline;
+    assert_int_equal(field, 1);
+    for (u32 i = 0; i < count; i++) {
+        u32 at = first + i;
+        assert_true(at < COLUMNS * ROWS);
+        points[i] = (ShownPoint){.generation = 1};
+        points[i].position = vec3((f32)(at % COLUMNS) - 2.0f, (f32)(at / COLUMNS), -3.0f);
+    }
+}
+bool timeline_point(const Timeline *timeline, u32 field, u32 element, ShownPoint *point)
+{
+    if (field != 1) {
+        return false;
+    }
+    timeline_point_range(timeline, 1, element, 1, point);
+    return true;
+}
+
+static void world_make(Connection *world)
+{
+    memset(world, 0, sizeof *world);
+    world->fields.count = 2;
+    world->fields.fields[0] = (FieldDesc){.kind = FIELD_POSES, .capacity = 2};
+    world->fields.fields[1] = (FieldDesc){.id = 1, .kind = FIELD_POINTS, .capacity = 20};
+    world->entities[0] = (Entity){.id = 1, .count = 1, .generation = 1, .movable = 1};
+    world->entities[0].look.kind = APPEARANCE_SHAPE;
+    world->entities[0].look.shape = (Shape){.kind = SHAPE_BOX, .half = {0.5f, 0.25f, 1.0f}};
+    world->entities[1] = (Entity){.id = 2, .count = 1, .generation = 1, .first = 1};
+    world->entities[1].look.kind = APPEARANCE_SHAPE;
+    world->entities[1].look.shape = (Shape){.kind = SHAPE_PLANE};
+    world->entities[2] = (Entity){.id = 3, .field = 1, .count = COLUMNS * ROWS, .movable = 1};
+    world->entities[2].look.kind = APPEARANCE_CLOTH;
+    world->entities[2].look.grid[0] = COLUMNS;
+    world->entities[2].look.grid[1] = ROWS;
+}
+
+static void test_nearest(void **state)
+{
+    (void)state;
+    Connection world;
+    world_make(&world);
+    Pick pick;
+    /* At the box: turned, its long side lies along x, so its face is at z = 0.5. */
+    assert_true(pick_ray(&world, (Ray){{0.75f, 1, 5}, {0, 0, -1}}, 100, &pick));
+    assert_int_equal(pick.entity, 1);
+    assert_true(fabsf(pick.distance - 4.5f) < 1e-3f);
+    assert_true(fabsf(pick.normal.z - 1.0f) < 1e-3f);
+    assert_true(fabsf(fabsf(pick.local.z) - 0.75f) < 1e-3f);
+    assert_true(vec3_distance(pick.point, vec3(0.75f, 1, 0.5f)) < 1e-3f);
+    /* Past it: the cloth, from both sides, and its nearest point. */
+    assert_true(pick_ray(&world, (Ray){{1.1f, 2.2f, 5}, {0, 0, -1}}, 100, &pick));
+    assert_int_equal(pick.entity, 3);
+    assert_int_equal(pick.element, 2 * COLUMNS + 3);
+    assert_true(fabsf(pick.distance - 8.0f) < 1e-3f && pick.normal.z > 0.99f);
+    assert_true(pick_ray(&world, (Ray){{1.1f, 2.2f, -9}, {0, 0, 1}}, 100, &pick));
+    assert_int_equal(pick.entity, 3);
+    assert_true(pick.normal.z < -0.99f);
+    /* Beside all of it: the ground, the sky, and nothing within reach. */
+    assert_true(pick_ray(&world, (Ray){{9, 2, 5}, {0, -1, 0}}, 100, &pick));
+    assert_int_equal(pick.entity, 2);
+    assert_false(pick_ray(&world, (Ray){{9, 2, 5}, {0, 1, 0}}, 100, &pick));
+    assert_false(pick_ray(&world, (Ray){{0, 1, 5}, {0, 0, -1}}, 4, &pick));
+}
+
+static void test_hand(void **state)
+{
+    (void)state;
+    Connection world;
+    world_make(&world);
+    Hand hand;
+    hand_init(&hand, &world);
+    assert_false(hand_grab_ray(&hand, (Ray){{9, 2, 5}, {0, -1, 0}})); /* ground is not movable */
+    assert_int_equal(world.input_count, 0);
+    hand_move(&hand, vec3(1, 1, 1)); /* nothing held: nothing said */
+    hand_release(&hand);
+    assert_int_equal(world.input_count, 0);
+    assert_true(hand_grab_ray(&hand, (Ray){{0.75f, 1, 5}, {0, 0, -1}}));
+    assert_int_equal(world.inputs[0].kind, INPUT_GRAB);
+    assert_int_equal(world.inputs[0].entity, 1);
+    assert_int_equal(world.inputs[0].seen_base, 1234);
+    assert_true(world.inputs[0].seen_tick == 0.25f);
+    Vec3 point;
+    assert_true(hand_point(&hand, &point));
+    assert_true(vec3_distance(point, vec3(0.75f, 1, 0.5f)) < 1e-3f);
+    hand_move(&hand, vec3(0, 3, 0));
+    assert_int_equal(world.inputs[1].kind, INPUT_MOVE);
+    assert_true(world.inputs[1].target.y == 3.0f);
+    hand_release(&hand);
+    assert_int_equal(world.inputs[2].kind, INPUT_RELEASE);
+    assert_false(hand_point(&hand, &point));
+    assert_true(hand_grab_entity(&hand, 3));
+    assert_int_equal(world.inputs[3].entity, 3);
+    hand_release(&hand);
+    world.full = true;
+    assert_false(hand_grab_entity(&hand, 1)); /* no room: not held */
+    assert_int_equal(hand.holds, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_hand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

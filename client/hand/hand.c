@@ -80,8 +80,9 @@ bool hand_grab_entity(Hand *hand, u32 id)
     if (entity == NULL || !entity_point(hand->connection, entity, 0, vec3_zero(), &point)) {
         return false;
     }
-    Ray above = {vec3_add(point, vec3(0.0f, 1.0f, 0.0f)), vec3(0.0f, -1.0f, 0.0f)};
-    return grab(hand, entity, 0, vec3_zero(), point, above);
+    /* A ray that starts inside a body hits where it starts: the centre. */
+    Ray inside = {point, vec3(0.0f, -1.0f, 0.0f)};
+    return grab(hand, entity, 0, vec3_zero(), point, inside);
 }
 
 void hand_move(Hand *hand, Vec3 target)

@@ -590,7 +590,8 @@ static int app_frame(App *app, u64 now_ns, ErrorText *error)
         app_fly(app, (f32)frame_s);
     }
     rig_step(&app->rig, (f32)frame_s);
-    app_draw(app, now_s, frame_s);
+    /* Frames drawn for a picture alone say nothing about a rate. */
+    app_draw(app, now_s, options->offscreen ? 0.0 : frame_s);
     int code = 0;
     app->frames += app_live(app) ? 1 : 0;
     if (options->screenshot && !app->shot && app->frames >= WARM_UP_FRAMES &&

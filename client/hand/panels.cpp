@@ -151,7 +151,11 @@ static void draw_numbers(const Hud *hud)
         ImGui::SameLine();
         ImGui::TextDisabled("tick %.0f", floor(hud->tick));
     }
-    ImGui::Text("%.0f fps   ping %.0f ms   loss %.1f %%", hud->fps, hud->rtt_ms, 100.0 * hud->loss);
+    if (hud->fps > 0.0) {
+        ImGui::Text("%.0f fps  ", hud->fps);
+        ImGui::SameLine();
+    }
+    ImGui::Text("ping %.0f ms   loss %.1f %%", hud->rtt_ms, 100.0 * hud->loss);
     ImGui::Text("%.1f kB/s   delay %.0f ms", hud->bytes_in_per_s / 1e3, hud->delay_ms);
     if (hud->user_count > 0) {
         ImGui::Separator();

@@ -17,8 +17,9 @@ static const char shader_frame[] =
 static const char shader_light[] =
     "uniform sampler2DShadow sun_depth, zenith_depth;\n"
     "vec3 tone(vec3 c) {\n" /* Narkowicz's fit of the ACES curve, then gamma */
-    "    c *= 0.74;\n"
+    "    c *= 0.52;\n"
     "    c = clamp(c * (2.51 * c + 0.03) / (c * (2.43 * c + 0.59) + 0.14), 0.0, 1.0);\n"
+    "    c = max(mix(vec3(dot(c, vec3(0.21, 0.72, 0.07))), c, 1.12), 0.0);\n"
     "    return pow(c, vec3(1.0 / 2.2));\n"
     "}\n"
     "vec3 sky(vec3 d) {\n"

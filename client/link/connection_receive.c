@@ -50,7 +50,7 @@ static void welcome_receive(Connection *connection, const MessageWelcome *welcom
     }
     if (welcome->major != PROTOCOL_MAJOR) {
         char text[TEXT_BYTES_MAX];
-        snprintf(text, sizeof text, "the server speaks protocol %u, this client speaks %u",
+        snprintf(text, sizeof text, "the server speaks protocol %u, this client speaks %d",
                  welcome->major, PROTOCOL_MAJOR);
         connection_fail(connection, ERROR_VERSION, text);
         return;

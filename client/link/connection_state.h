@@ -7,8 +7,8 @@
 #define PLENUM_CLIENT_LINK_CONNECTION_STATE_H
 
 #include "client/link/connection.h"
-#include "protocol/entity_list.h"
 #include "client/link/timeline.h"
+#include "protocol/entity_list.h"
 
 enum {
     NEWS_MAX = 256,   /* events and texts that nobody asked for yet; the oldest are dropped */

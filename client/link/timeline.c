@@ -165,7 +165,7 @@ static void clock_fit(Timeline *timeline)
     if (timeline->speed <= 0 || timeline->count < 2) {
         return;
     }
-    f64 ages[ARRIVALS_MAX], lateness[ARRIVALS_MAX];
+    f64 ages[ARRIVALS_MAX] = {0}, lateness[ARRIVALS_MAX] = {0};
     for (u32 i = 0; i < timeline->count; i++) {
         const Arrival *arrival = arrival_at(timeline, i);
         f64 due = (arrival->tick - timeline->line) / rate;

@@ -1,0 +1,381 @@
+/* host.c: life cycle and loop of a host: sockets, timers, signals, the source's wake, HTTP. */
+#include "server/host/host.h"
+
+#include "protocol/scene.h"
+#include "server/host/http.h"
+#include "server/host/session.h"
+#include "shared/clock.h"
+#include "shared/log.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+enum {
+    SERVICE_MS = 5,
+    /* Events of one turn: a flood must not keep the loop from the clock. */
+    EVENTS_PER_TURN_MAX = 2048,
+    /* Farewells get this long to be acknowledged. */
+    DRAIN_MS_MAX = 1000
+};
+
+struct HostLoop {
+    uv_loop_t loop;
+    uv_poll_t socket;
+    uv_poll_t http_socket;
+    uv_timer_t service;
+    uv_async_t wake, stop;
+    uv_signal_t interrupt, terminate;
+    Http *http;
+    bool running;
+    u64 drain_until_ms;
+    u64 second_ms;
+    int exit_code;
+};
+
+/* ---- turns of the loop ---- */
+
+static void clock_read(Host *host)
+{
+    host->now_ns = clock_now_ns();
+    host->now_ms = host->now_ns / 1000000;
+}
+
+static void link_service(Host *host)
+{
+    LinkEvent event;
+    for (u32 i = 0; i < EVENTS_PER_TURN_MAX; i++) {
+        if (!host->link->ops->poll(host->link, host->now_ms, &event)) {
+            break;
+        }
+        switch (event.kind) {
+        case LINK_CONNECTED:
+            session_open(host, event.peer);
+            break;
+        case LINK_DISCONNECTED:
+            session_gone(host, event.peer, event.reason);
+            break;
+        case LINK_RECEIVED:
+            session_receive(host, &event);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static void drain_begin(Host *host, int exit_code, const char *why)
+{
+    if (host->draining) {
+        return;
+    }
+    log_info("%s: saying goodbye to %u clients", why, host->stats.clients);
+    host->draining = true;
+    host->loop->exit_code = exit_code;
+    host->loop->drain_until_ms = host->now_ms + DRAIN_MS_MAX;
+    for (u32 i = 0; i < host->session_room; i++) {
+        session_close(host, &host->sessions[i], REFUSE_SHUTDOWN, "");
+    }
+    host->link->ops->flush(host->link);
+}
+
+static bool drain_done(const Host *host)
+{
+    for (u32 i = 0; i < host->session_room; i++) {
+        if (host->sessions[i].state != SESSION_FREE) {
+            return host->now_ms >= host->loop->drain_until_ms;
+        }
+    }
+    return true;
+}
+
+static void turn(Host *host)
+{
+    clock_read(host);
+    link_service(host);
+    if (!host->draining) {
+        replicate_frames(host);
+        replicate_clock(host);
+        sessions_check(host);
+        if (host->status.finished) {
+            bool bad = host->status.error != ERROR_OK;
+            drain_begin(host, bad ? EXIT_INPUT : EXIT_OK,
+                        bad ? error_name(host->status.error) : "the source has ended");
+        }
+    }
+    host->link->ops->flush(host->link);
+    if (host->loop->http != NULL && host->now_ms >= host->loop->second_ms) {
+        host->loop->second_ms = host->now_ms + 1000;
+        http_run(host->loop->http);
+    }
+    if (host->draining && drain_done(host)) {
+        uv_stop(&host->loop->loop);
+    }
+}
+
+static void on_socket(uv_poll_t *handle, int status, int events)
+{
+    PL_UNUSED(status);
+    PL_UNUSED(events);
+    turn(handle->data);
+}
+
+static void on_timer(uv_timer_t *handle)
+{
+    turn(handle->data);
+}
+
+static void on_wake(uv_async_t *handle)
+{
+    turn(handle->data);
+}
+
+static void on_stop(uv_async_t *handle)
+{
+    clock_read(handle->data);
+    drain_begin(handle->data, EXIT_OK, "stopped");
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    clock_read(handle->data);
+    drain_begin(handle->data, EXIT_OK, number == SIGINT ? "interrupted" : "terminated");
+}
+
+static void on_http(uv_poll_t *handle, int status, int events)
+{
+    PL_UNUSED(status);
+    PL_UNUSED(events);
+    Host *host = handle->data;
+    clock_read(host);
+    http_run(host->loop->http);
+}
+
+static void source_wake(void *context)
+{
+    Host *host = context;
+    uv_async_send(&host->loop->wake);
+}
+
+/* ---- metrics ---- */
+
+typedef struct Page {
+    char *text;
+    size_t bytes, used;
+} Page;
+
+static void metric(Page *page, const char *name, const char *type, const char *labels,
+                   const char *help, f64 value)
+{
+    if (page->used >= page->bytes) {
+        return;
+    }
+    int written;
+    if (help != NULL) {
+        written = snprintf(page->text + page->used, page->bytes - page->used,
+                           "# HELP plenum_%s %s\n# TYPE plenum_%s %s\nplenum_%s%s %.17g\n", name,
+                           help, name, type, name, labels, value);
+    } else {
+        written = snprintf(page->text + page->used, page->bytes - page->used, "plenum_%s%s %.17g\n",
+                           name, labels, value);
+    }
+    page->used += written > 0 ? (size_t)written : 0;
+}
+
+static size_t metrics_write(void *context, char *text, size_t bytes)
+{
+    Host *host = context;
+    const HostStats *s = &host->stats;
+    const char *tick_help = "Cost of a tick.";
+    u64 encoded = 0, served = 0;
+    Page page = {text, bytes, 0};
+    chunk_cache_stats(host->cache, &encoded, &served);
+    metric(&page, "tick", "counter", "", "Newest world tick.", (f64)host->status.tick);
+    metric(&page, "tick_late_total", "counter", "", "Ticks that began late.",
+           (f64)host->status.late_ticks);
+    metric(&page, "tick_seconds", "summary", "{quantile=\"0.5\"}", tick_help,
+           (f64)histogram_quantile(&host->tick_us, 0.5) * 1e-6);
+    metric(&page, "tick_seconds", "", "{quantile=\"0.99\"}", NULL,
+           (f64)histogram_quantile(&host->tick_us, 0.99) * 1e-6);
+    metric(&page, "tick_seconds_sum", "", "", NULL, host->tick_us.sum * 1e-6);
+    metric(&page, "tick_seconds_count", "", "", NULL, (f64)host->tick_us.count);
+    metric(&page, "clients", "gauge", "", "Clients in the world.", s->clients);
+    metric(&page, "clients_max", "gauge", "", "Places.", host->options.clients_max);
+    metric(&page, "joined_total", "counter", "", "Clients welcomed.", (f64)s->joined);
+    metric(&page, "refused_total", "counter", "", "Clients refused.", (f64)s->refused);
+    metric(&page, "timed_out_total", "counter", "", "Clients lost.", (f64)s->timed_out);
+    metric(&page, "flooded_total", "counter", "", "Clients cut off for flooding.", (f64)s->flooded);
+    metric(&page, "bytes_out_total", "counter", "", "Sealed bytes sent.", (f64)s->bytes_out);
+    metric(&page, "snapshots_total", "counter", "", "Snapshots sent.", (f64)s->snapshots);
+    metric(&page, "events_total", "counter", "", "Events told.", (f64)s->events);
+    metric(&page, "inputs_total", "counter", "", "Inputs passed to the world.", (f64)s->inputs);
+    metric(&page, "inputs_refused_total", "counter", "", "Inputs refused.", (f64)s->inputs_refused);
+    metric(&page, "malformed_total", "counter", "", "Malformed packets and messages.",
+           (f64)s->malformed);
+    metric(&page, "forged_total", "counter", "", "Payloads that no key opened.", (f64)s->forged);
+    metric(&page, "chunks_encoded_total", "counter", "", "Chunks encoded.", (f64)encoded);
+    metric(&page, "chunks_served_total", "counter", "", "Chunk codes sent, encoded once or more.",
+           (f64)served);
+    metric(&page, "entities", "gauge", "", "Entities in the world.", host->entities.count);
+    return page.used < bytes ? page.used : bytes;
+}
+
+static bool is_healthy(void *context)
+{
+    const Host *host = context;
+    return host->status.error == ERROR_OK;
+}
+
+static bool is_ready(void *context)
+{
+    const Host *host = context;
+    return !host->draining && host->history.newest != NULL;
+}
+
+/* ---- life ---- */
+
+static bool state_create(Host *host, ErrorText *error)
+{
+    MessageWorld world = {0};
+    host->session_room = host->options.clients_max + PEERS_SPARE;
+    host->roster_room = host->session_room;
+    host->sessions = calloc(host->session_room, sizeof *host->sessions);
+    host->roster = calloc(host->roster_room, sizeof *host->roster);
+    host->cache = chunk_cache_create();
+    host->loop = calloc(1, sizeof *host->loop);
+    history_init(&host->history);
+    if (host->sessions == NULL || host->roster == NULL || host->cache == NULL ||
+        host->loop == NULL || !scratch_reserve(host, 64 << 10)) {
+        error_set(error, ERROR_MEMORY, "no memory for %u clients", host->options.clients_max);
+        return false;
+    }
+    host->source->ops->describe(host->source, &world);
+    Scene *scene = scene_from_bytes(world.scene, world.scene_bytes, error);
+    if (scene == NULL) {
+        return false;
+    }
+    host->tick_rate = scene->tick_rate;
+    scene_destroy(scene);
+    return true;
+}
+
+static bool loop_create(Host *host, ErrorText *error)
+{
+    struct HostLoop *loop = host->loop;
+    if (uv_loop_init(&loop->loop) != 0) {
+        error_set(error, ERROR_STATE, "the event loop does not start");
+        return false;
+    }
+    loop->running = true;
+    uv_timer_init(&loop->loop, &loop->service);
+    uv_async_init(&loop->loop, &loop->wake, on_wake);
+    uv_async_init(&loop->loop, &loop->stop, on_stop);
+    uv_signal_init(&loop->loop, &loop->interrupt);
+    uv_signal_init(&loop->loop, &loop->terminate);
+    loop->service.data = loop->wake.data = loop->stop.data = host;
+    loop->interrupt.data = loop->terminate.data = host;
+    uv_timer_start(&loop->service, on_timer, SERVICE_MS, SERVICE_MS);
+    uv_signal_start(&loop->interrupt, on_signal, SIGINT);
+    uv_signal_start(&loop->terminate, on_signal, SIGTERM);
+    int fd = host->link->ops->fd(host->link);
+    if (fd >= 0 && uv_poll_init(&loop->loop, &loop->socket, fd) == 0) {
+        loop->socket.data = host;
+        uv_poll_start(&loop->socket, UV_READABLE, on_socket);
+    }
+    if (host->options.http == NULL) {
+        return true;
+    }
+    HttpPages pages = {host, metrics_write, is_healthy, is_ready};
+    loop->http = http_create(host->options.http, &pages, error);
+    if (loop->http == NULL) {
+        return false;
+    }
+    if (uv_poll_init(&loop->loop, &loop->http_socket, http_fd(loop->http)) == 0) {
+        loop->http_socket.data = host;
+        uv_poll_start(&loop->http_socket, UV_READABLE, on_http);
+    }
+    return true;
+}
+
+Host *host_create(const HostOptions *options, Link *link, Source *source, ErrorText *error)
+{
+    Host *host = calloc(1, sizeof *host);
+    if (host == NULL || seal_start() != ERROR_OK) {
+        error_set(error, ERROR_MEMORY, "no memory for the host");
+        link->ops->destroy(link);
+        source->ops->destroy(source);
+        free(host);
+        return NULL;
+    }
+    host->options = *options;
+    host->options.clients_max = u32_min(u32_max(options->clients_max, 1), CLIENTS_MAX);
+    host->options.snapshot_rate = u32_min(u32_max(options->snapshot_rate, 1), (u32)TICK_RATE_MAX);
+    host->link = link;
+    host->source = source;
+    clock_read(host);
+    host->snapshot_ns = host->now_ns;
+    if (!state_create(host, error) || !loop_create(host, error)) {
+        host_destroy(host);
+        return NULL;
+    }
+    if (source->ops->start(source, source_wake, host, error) != 0) {
+        host_destroy(host);
+        return NULL;
+    }
+    return host;
+}
+
+int host_run(Host *host)
+{
+    uv_run(&host->loop->loop, UV_RUN_DEFAULT);
+    return host->loop->exit_code;
+}
+
+void host_stop(Host *host)
+{
+    uv_async_send(&host->loop->stop);
+}
+
+static void close_handle(uv_handle_t *handle, void *context)
+{
+    PL_UNUSED(context);
+    if (!uv_is_closing(handle)) {
+        uv_close(handle, NULL);
+    }
+}
+
+void host_destroy(Host *host)
+{
+    if (host == NULL) {
+        return;
+    }
+    /* First: its thread may still wake the loop. */
+    host->source->ops->destroy(host->source);
+    if (host->loop != NULL && host->loop->running) {
+        uv_walk(&host->loop->loop, close_handle, NULL);
+        uv_run(&host->loop->loop, UV_RUN_DEFAULT);
+        uv_loop_close(&host->loop->loop);
+        http_destroy(host->loop->http);
+    }
+    for (u32 i = 0; i < host->session_room && host->sessions != NULL; i++) {
+        snapshot_sender_destroy(host->sessions[i].sender);
+        seal_finish(&host->sessions[i].seal);
+    }
+    host->link->ops->destroy(host->link);
+    chunk_cache_destroy(host->cache);
+    history_finish(&host->history);
+    entity_list_finish(&host->entities);
+    free(host->sessions);
+    free(host->roster);
+    free(host->scratch);
+    free(host->loop);
+    free(host);
+}
+
+void host_stats(const Host *host, HostStats *stats)
+{
+    *stats = host->stats;
+}

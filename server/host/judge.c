@@ -1,0 +1,204 @@
+/* judge.c: picks against the past. */
+#include "server/host/judge.h"
+
+#include "protocol/quantize.h"
+
+#include <math.h>
+
+/* A hand that seemed to touch must touch: quantization, interpolation on the other side and the
+ * pixel's width add up to a few centimetres, more far away. */
+static const f32 tolerance_m = 0.05f;
+static const f32 tolerance_share = 0.02f;
+
+/* The two frames around the seen tick (the same one twice at the ends) and the share of the later.
+ */
+typedef struct Moment {
+    const Frame *before, *after;
+    f32 share;
+} Moment;
+
+static const Frame *frame_near(const History *history, u64 tick, i32 step)
+{
+    for (u32 i = 0; i < 8; i++) {
+        const Frame *frame = history_get(history, tick);
+        if (frame != NULL) {
+            return frame;
+        }
+        if (step < 0 && tick == 0) {
+            break;
+        }
+        tick = step < 0 ? tick - 1 : tick + 1;
+    }
+    return NULL;
+}
+
+static Moment moment_find(const JudgeWorld *world, const Input *input)
+{
+    const Frame *newest = world->history->newest;
+    Moment moment = {newest, newest, 0.0f};
+    f64 seen = (f64)input->seen_base + (f64)input->seen_tick;
+    f64 last = (f64)newest->tick;
+    f64 first = last - (f64)PICK_AGE_MAX_S * world->tick_rate;
+    if (!(seen < last)) {
+        return moment;
+    }
+    seen = seen < first ? first : seen;
+    seen = seen < 0.0 ? 0.0 : seen;
+    const Frame *before = frame_near(world->history, (u64)seen, -1);
+    const Frame *after = frame_near(world->history, (u64)seen + 1, 1);
+    if (before == NULL || after == NULL) {
+        return moment;
+    }
+    moment.before = before;
+    moment.after = after;
+    moment.share = (f32)((seen - (f64)before->tick) / (f64)(after->tick - before->tick));
+    return moment;
+}
+
+/* ---- poses ---- */
+
+static bool pose_at(const Moment *moment, const Entity *entity, Vec3 *position, Quat *orientation)
+{
+    const FieldDesc *field = &moment->after->fields->fields[entity->field];
+    const QPose *a = &frame_poses(moment->before, entity->field)[entity->first];
+    const QPose *b = &frame_poses(moment->after, entity->field)[entity->first];
+    if ((b->flags & POSE_LIVE) == 0 || b->generation != entity->generation) {
+        return false;
+    }
+    if ((a->flags & POSE_LIVE) == 0 || a->generation != b->generation) {
+        a = b;
+    }
+    *position = vec3_lerp(dequantize_position(field, a->position),
+                          dequantize_position(field, b->position), moment->share);
+    *orientation = quat_nlerp(dequantize_rotation(a->rotation), dequantize_rotation(b->rotation),
+                              moment->share);
+    return true;
+}
+
+static Shape shape_grown(const Shape *shape, f32 by)
+{
+    Shape grown = *shape;
+    grown.radius += by;
+    grown.half = vec3_add(grown.half, vec3(by, by, by));
+    return grown;
+}
+
+/* The point of the shape nearest to a point just outside it. */
+static Vec3 shape_clamp(const Shape *shape, Vec3 point)
+{
+    switch (shape->kind) {
+    case SHAPE_BOX:
+        return vec3_min(vec3_max(point, vec3_neg(shape->half)), shape->half);
+    case SHAPE_SPHERE:
+    case SHAPE_CAPSULE: {
+        f32 h = shape->kind == SHAPE_CAPSULE ? shape->half_height : 0.0f;
+        Vec3 axis = vec3(0.0f, f32_clamp(point.y, -h, h), 0.0f);
+        Vec3 away = vec3_sub(point, axis);
+        f32 length = vec3_length(away);
+        return length <= shape->radius ? point
+                                       : vec3_add_scaled(axis, shape->radius / length, away);
+    }
+    default:
+        return point;
+    }
+}
+
+static int judge_pose(const Moment *moment, const Entity *entity, Input *input, f32 reach_m)
+{
+    Vec3 position;
+    Quat orientation;
+    const Shape *shape = &entity->look.shape;
+    if (entity->look.kind != APPEARANCE_SHAPE || input->element >= entity->count) {
+        return ERROR_NOT_FOUND;
+    }
+    if (!pose_at(moment, entity, &position, &orientation)) {
+        return ERROR_NOT_FOUND;
+    }
+    f32 distance = 0.0f;
+    if (!shape_ray(shape, position, orientation, input->ray, reach_m, &distance, NULL)) {
+        f32 far = vec3_distance(input->ray.origin, position);
+        Shape grown = shape_grown(shape, tolerance_m + tolerance_share * far);
+        if (!shape_ray(&grown, position, orientation, input->ray, reach_m, &distance, NULL)) {
+            return ERROR_RANGE;
+        }
+    }
+    Vec3 hit = vec3_add_scaled(input->ray.origin, distance, input->ray.direction);
+    input->local = shape_clamp(shape, quat_rotate_inverse(orientation, vec3_sub(hit, position)));
+    return 0;
+}
+
+/* ---- points ---- */
+
+static bool point_at(const Moment *moment, const Entity *entity, u32 element, Vec3 *position)
+{
+    const FieldDesc *field = &moment->after->fields->fields[entity->field];
+    const QPoint *a = &frame_points(moment->before, entity->field)[entity->first + element];
+    const QPoint *b = &frame_points(moment->after, entity->field)[entity->first + element];
+    if (b->generation == 0) {
+        return false;
+    }
+    if (a->generation != b->generation) {
+        a = b;
+    }
+    *position = vec3_lerp(dequantize_position(field, a->position),
+                          dequantize_position(field, b->position), moment->share);
+    return true;
+}
+
+/* How far the next point is: a client picks the nearest point of the surface that it hit. */
+static f32 spacing_at(const Moment *moment, const Entity *entity, u32 element, Vec3 position)
+{
+    f32 widest = 0.0f;
+    u32 columns = entity->look.grid[0] > 1 ? entity->look.grid[0] : 1;
+    u32 steps[2] = {1, columns};
+    for (u32 i = 0; i < 2; i++) {
+        u32 next = element + steps[i] < entity->count ? element + steps[i] : element - steps[i];
+        Vec3 other;
+        if (next < entity->count && point_at(moment, entity, next, &other)) {
+            widest = f32_max(widest, vec3_distance(position, other));
+        }
+    }
+    return f32_min(widest, 1.0f);
+}
+
+static int judge_point(const Moment *moment, const Entity *entity, Input *input, f32 reach_m)
+{
+    Vec3 position;
+    if (input->element >= entity->count || !point_at(moment, entity, input->element, &position)) {
+        return ERROR_NOT_FOUND;
+    }
+    Vec3 to = vec3_sub(position, input->ray.origin);
+    f32 along = vec3_dot(to, input->ray.direction);
+    Vec3 nearest = vec3_add_scaled(input->ray.origin, f32_max(along, 0.0f), input->ray.direction);
+    f32 allowed = tolerance_m + tolerance_share * f32_max(along, 0.0f) + entity->look.radius +
+                  spacing_at(moment, entity, input->element, position);
+    if (!(along <= reach_m) || !(vec3_distance(nearest, position) <= allowed)) {
+        return ERROR_RANGE;
+    }
+    input->local = vec3_zero();
+    return 0;
+}
+
+int judge_input(const JudgeWorld *world, Input *input, f32 reach_m)
+{
+    if (input->kind != INPUT_GRAB && input->kind != INPUT_PUSH) {
+        return 0;
+    }
+    const Entity *entity = entity_list_find(world->entities, input->entity);
+    const Frame *newest = world->history->newest;
+    if (entity == NULL || newest == NULL || entity->field >= newest->fields->count) {
+        return ERROR_NOT_FOUND;
+    }
+    if (!entity->movable) {
+        return ERROR_DENIED;
+    }
+    Moment moment = moment_find(world, input);
+    switch (newest->fields->fields[entity->field].kind) {
+    case FIELD_POSES:
+        return judge_pose(&moment, entity, input, reach_m);
+    case FIELD_POINTS:
+        return judge_point(&moment, entity, input, reach_m);
+    default:
+        return ERROR_UNSUPPORTED;
+    }
+}

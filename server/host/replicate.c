@@ -1,0 +1,346 @@
+/*
+ * replicate.c: what clients are told: the world when they join or when it begins anew, the events
+ * of each tick, snapshots within their budgets, each other's hands, the state of world time.
+ * Frames are encoded once for all clients on the same baseline.
+ */
+#include "server/host/session.h"
+
+#include "shared/log.h"
+
+#include <string.h>
+
+enum {
+    PRESENCE_MS = 50,
+    STATUS_MS = 1000,
+    ROSTER_MS = 5000, /* round trips in it age */
+    /* Presences of one unreliable message: some 90 bytes each. */
+    PRESENCES_MAX = 11
+};
+
+/* ---- frames ---- */
+
+static bool fields_same(const FieldSet *a, const FieldSet *b)
+{
+    return a == b || (a->count == b->count &&
+                      memcmp(a->fields, b->fields, a->count * sizeof a->fields[0]) == 0);
+}
+
+static void holds_clear(Host *host)
+{
+    for (u32 i = 0; i < host->session_room; i++) {
+        host->sessions[i].holds = 0;
+    }
+}
+
+/* A seek, a reset or another world: everybody starts from a new description. */
+static void epoch_begin(Host *host, const Frame *frame)
+{
+    MessageWorld world = {0};
+    host->epoch = (u8)(host->epoch % 15 + 1);
+    history_finish(&host->history);
+    history_init(&host->history);
+    host->cache_begun = false;
+    host->source->ops->describe(host->source, &world);
+    entity_list_clear(&host->entities);
+    if (entity_list_set(&host->entities, frame->fields, world.entities, world.entity_count) != 0) {
+        log_error("the source describes entities that do not fit its fields");
+    }
+    holds_clear(host);
+    for (u32 i = 0; i < host->session_room; i++) {
+        Session *session = &host->sessions[i];
+        snapshot_sender_destroy(session->sender);
+        session->sender = NULL;
+        session->world_sent = false;
+    }
+}
+
+static bool frame_starts_epoch(const Host *host, const Frame *frame)
+{
+    const Frame *newest = host->history.newest;
+    if (newest == NULL || frame->tick <= newest->tick ||
+        !fields_same(frame->fields, newest->fields)) {
+        return true;
+    }
+    for (u32 i = 0; i < frame->event_count; i++) {
+        if (frame->events[i].kind == EVENT_RESET) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void hold_apply(Host *host, const Event *event)
+{
+    Session *session = session_of_user(host, event->user);
+    if (session != NULL) {
+        session->holds = event->a;
+        session->element = event->element;
+        session->local = event->position;
+    }
+}
+
+/* Events for all in one encoding; a refusal is told to its user alone. */
+static void events_tell(Host *host, const Frame *frame, bool epoch)
+{
+    Message message = {.kind = MESSAGE_EVENTS};
+    u32 first = 0;
+    message.events.tick = frame->tick;
+    /* Runs between refusals: almost always the whole tick is one. */
+    for (u32 i = 0; i <= frame->event_count; i++) {
+        const Event *event = i < frame->event_count ? &frame->events[i] : NULL;
+        if (event != NULL && event->kind == EVENT_HOLD) {
+            hold_apply(host, event);
+        }
+        if (event != NULL && event->kind != EVENT_REFUSED) {
+            continue;
+        }
+        message.events.events = &frame->events[first];
+        message.events.count = i - first;
+        if (message.events.count > 0 && !epoch && host->stats.clients > 0) {
+            sessions_message(host, CHANNEL_BULK, &message);
+            host->stats.events += message.events.count;
+        }
+        first = i + 1;
+        Session *session = event != NULL ? session_of_user(host, event->user) : NULL;
+        if (session != NULL) {
+            session_refused(host, session, event->sequence, event->code);
+        }
+    }
+}
+
+static void frame_apply(Host *host, Frame *frame)
+{
+    bool epoch = frame_starts_epoch(host, frame);
+    if (epoch) {
+        epoch_begin(host, frame);
+    } else {
+        for (u32 i = 0; i < frame->event_count; i++) {
+            (void)entity_list_event(&host->entities, frame->fields, &frame->events[i]);
+        }
+    }
+    history_push(&host->history, frame);
+    events_tell(host, frame, epoch);
+}
+
+static void world_send(Host *host, Session *session)
+{
+    Message message = {.kind = MESSAGE_WORLD};
+    host->source->ops->describe(host->source, &message.world);
+    message.world.epoch = host->epoch;
+    message.world.tick = host->history.newest->tick;
+    session->sender = snapshot_sender_create(host->history.newest->fields);
+    if (session->sender == NULL || session_message(host, session, CHANNEL_BULK, &message) != 0) {
+        session_close(host, session, REFUSE_KICKED, "the world cannot be sent");
+        return;
+    }
+    session->world_sent = true;
+    message.kind = MESSAGE_STATUS;
+    message.status = host->status.status;
+    session_message(host, session, CHANNEL_CONTROL, &message);
+}
+
+static void worlds_send(Host *host)
+{
+    for (u32 i = 0; i < host->session_room && host->history.newest != NULL; i++) {
+        Session *session = &host->sessions[i];
+        if (session->state == SESSION_LIVE && !session->world_sent) {
+            world_send(host, session);
+            host->roster_dirty = true;
+        }
+    }
+}
+
+/* ---- snapshots ---- */
+
+typedef struct Emit {
+    Host *host;
+    Session *session;
+} Emit;
+
+static void packet_emit(void *context, const u8 *packet, u32 bytes)
+{
+    Emit *emit = context;
+    (void)session_send(emit->host, emit->session, CHANNEL_STATE, packet, bytes);
+}
+
+static void snapshot_send(Host *host, Session *session)
+{
+    enum {
+        /* IP, UDP, ENet and seal of one packet: the line carries them too. */
+        PACKET_HEAD_BYTES = 40 + SEAL_OVERHEAD_BYTES
+    };
+    const MessageStatus *status = &host->status.status;
+    u32 allowed = budget_take(&session->budget, host->now_ms);
+    if (allowed < PACKET_HEAD_BYTES) {
+        return;
+    }
+    f32 speed = status->paused ? 0.0f : f32_clamp(status->speed, 0.0f, 60.0f);
+    SnapshotHeader header = {
+        .tick = (u32)host->history.newest->tick,
+        .input_ack = session->input_newest,
+        .send_ms = (u16)host->now_ms,
+        .speed = (u16)(speed * 1024.0f),
+        .flags =
+            (u8)(host->epoch << 4 | (session->limited ? SNAPSHOT_LIMITED : 0) |
+                 (status->slowed ? SNAPSHOT_SLOWED : 0) | (status->replay ? SNAPSHOT_REPLAY : 0)),
+    };
+    if (session->echo_at_ms != 0) {
+        u64 held_ms = u64_min(host->now_ms - session->echo_at_ms, 30000);
+        header.echo_ms = (u16)(session->echo_ms + held_ms);
+    }
+    Emit emit = {host, session};
+    u32 rtt_ms = session->rtt_ms > 0.0 ? (u32)session->rtt_ms : 100;
+    u32 bytes = snapshot_sender_build(session->sender, host->cache, &session->view, &header,
+                                      allowed - PACKET_HEAD_BYTES, host->now_ms, rtt_ms,
+                                      packet_emit, &emit);
+    u32 packets = bytes / STATE_PAYLOAD_BYTES_MAX + 1;
+    session->limited = bytes + STATE_PACKET_BYTES_MAX > allowed;
+    budget_spend(&session->budget, bytes + packets * PACKET_HEAD_BYTES, session->limited);
+    host->stats.snapshots++;
+}
+
+static void snapshots_send(Host *host)
+{
+    u64 interval_ns = 1000000000ull / host->options.snapshot_rate;
+    host->snapshot_ns += interval_ns;
+    if (host->snapshot_ns < host->now_ns) {
+        host->snapshot_ns = host->now_ns + interval_ns;
+    }
+    if (host->history.newest == NULL || host->stats.clients == 0) {
+        return;
+    }
+    if (!host->cache_begun || host->cache_tick != host->history.newest->tick) {
+        chunk_cache_begin(host->cache, &host->history);
+        host->cache_tick = host->history.newest->tick;
+        host->cache_begun = true;
+    }
+    for (u32 i = 0; i < host->session_room; i++) {
+        Session *session = &host->sessions[i];
+        if (session->state == SESSION_LIVE && session->world_sent) {
+            snapshot_send(host, session);
+        }
+    }
+    host->link->ops->flush(host->link);
+}
+
+void replicate_frames(Host *host)
+{
+    Frame *frame;
+    bool any = false;
+    while ((frame = host->source->ops->take(host->source)) != NULL) {
+        frame_apply(host, frame);
+        frame_release(frame);
+        any = true;
+    }
+    host->source->ops->status(host->source, &host->status);
+    worlds_send(host);
+    if (!any) {
+        return;
+    }
+    histogram_add(&host->tick_us, (u64)(f32_max(host->status.status.tick_ms, 0.0f) * 1000.0f));
+    /* A snapshot goes out with the frame that makes it due: fresher than by a timer. */
+    if (host->now_ns + 2000000 >= host->snapshot_ns) {
+        snapshots_send(host);
+    }
+}
+
+/* ---- by the clock ---- */
+
+static bool presence_active(const Session *session)
+{
+    return session->state == SESSION_LIVE && session->world_sent &&
+           (session->cursor_visible || session->holds != 0);
+}
+
+static Presence presence_of(const Session *session)
+{
+    Presence presence = {.user = session->user,
+                         .cursor_visible = session->cursor_visible,
+                         .eye = session->view.eye,
+                         .holds = session->holds,
+                         .element = session->element,
+                         .local = session->local,
+                         .target = session->target};
+    /* Where the cursor's ray meets things is a matter of the viewer's picture; a few metres along
+     * it shows the direction. */
+    presence.cursor = vec3_add_scaled(session->cursor.origin, 5.0f, session->cursor.direction);
+    return presence;
+}
+
+/* All hands in one message; where there are more than fit, those that hold something come first. */
+static void presence_send(Host *host)
+{
+    Presence presences[PRESENCES_MAX];
+    u32 count = 0;
+    for (u32 pass = 0; pass < 2; pass++) {
+        for (u32 i = 0; i < host->session_room && count < PRESENCES_MAX; i++) {
+            const Session *session = &host->sessions[i];
+            if (presence_active(session) && (session->holds != 0) == (pass == 0)) {
+                presences[count++] = presence_of(session);
+            }
+        }
+    }
+    Message message = {.kind = MESSAGE_PRESENCE};
+    message.presence.presences = presences;
+    message.presence.count = count;
+    sessions_message(host, CHANNEL_INPUT, &message);
+}
+
+static void roster_send(Host *host)
+{
+    u32 count = 0;
+    for (u32 i = 0; i < host->session_room && count < host->roster_room; i++) {
+        const Session *session = &host->sessions[i];
+        if (session->state == SESSION_LIVE) {
+            UserInfo *user = &host->roster[count++];
+            memset(user, 0, sizeof *user);
+            user->id = session->user;
+            user->role = session->role;
+            memcpy(user->name, session->name, sizeof user->name);
+            user->color = session->color;
+            user->rtt_ms = (u32)session->rtt_ms;
+        }
+    }
+    Message message = {.kind = MESSAGE_ROSTER};
+    message.roster.users = host->roster;
+    message.roster.count = count;
+    sessions_message(host, CHANNEL_CONTROL, &message);
+    host->roster_dirty = false;
+    host->roster_ms = host->now_ms + ROSTER_MS;
+}
+
+static void status_send(Host *host)
+{
+    const MessageStatus *now = &host->status.status;
+    const MessageStatus *sent = &host->status_sent;
+    bool changed = now->paused != sent->paused || now->slowed != sent->slowed ||
+                   now->speed != sent->speed || now->last_tick != sent->last_tick;
+    if (!changed && host->now_ms < host->status_ms) {
+        return;
+    }
+    Message message = {.kind = MESSAGE_STATUS};
+    message.status = *now;
+    sessions_message(host, CHANNEL_CONTROL, &message);
+    host->status_sent = *now;
+    host->status_ms = host->now_ms + STATUS_MS;
+}
+
+void replicate_clock(Host *host)
+{
+    u64 interval_ns = 1000000000ull / host->options.snapshot_rate;
+    /* No frame made it due: the source rests or is slower than the snapshots. */
+    if (host->now_ns > host->snapshot_ns + interval_ns / 2) {
+        snapshots_send(host);
+    }
+    if (host->stats.clients == 0) {
+        return;
+    }
+    status_send(host);
+    if (host->roster_dirty || host->now_ms >= host->roster_ms) {
+        roster_send(host);
+    }
+    if (host->now_ms >= host->presence_ms) {
+        host->presence_ms = host->now_ms + PRESENCE_MS;
+        presence_send(host);
+    }
+}

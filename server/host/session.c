@@ -1,0 +1,556 @@
+/*
+ * session.c: who is here: handshake, sealing, what clients say, limits, leaving and coming back.
+ * Everything that arrives is hostile until message_decode, input_packet_decode, permit and judge
+ * have let it pass.
+ */
+#include "server/host/session.h"
+
+#include "server/host/judge.h"
+#include "shared/clock.h"
+#include "shared/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const f32 reach_participant_m = 200.0f;
+static const f32 reach_operator_m = 2000.0f;
+
+bool scratch_reserve(Host *host, u32 bytes)
+{
+    if (bytes > host->scratch_bytes) {
+        u8 *grown = realloc(host->scratch, bytes);
+        if (grown == NULL) {
+            return false;
+        }
+        host->scratch = grown;
+        host->scratch_bytes = bytes;
+    }
+    return true;
+}
+
+Session *session_of_user(Host *host, u32 user)
+{
+    u32 index = host->by_user[user % USER_SLOTS];
+    Session *session = index > 0 ? &host->sessions[index - 1] : NULL;
+    return session != NULL && session->user == user && session->state == SESSION_LIVE ? session
+                                                                                      : NULL;
+}
+
+/* ---- sending ---- */
+
+int session_send(Host *host, Session *session, u32 channel, const void *plain, u32 bytes)
+{
+    if (!session->seal.ready || !scratch_reserve(host, bytes + SEAL_OVERHEAD_BYTES)) {
+        return ERROR_STATE;
+    }
+    u32 sealed = seal_encrypt(&session->seal, channel, plain, bytes, host->scratch);
+    host->stats.bytes_out += sealed;
+    return host->link->ops->send(host->link, session->peer, channel, host->scratch, sealed);
+}
+
+int session_message(Host *host, Session *session, u32 channel, const Message *message)
+{
+    u32 bytes = 0;
+    u8 *plain = message_encode(message, &bytes);
+    if (plain == NULL) {
+        return ERROR_LIMIT;
+    }
+    int result = session->seal.ready
+                     ? session_send(host, session, channel, plain, bytes)
+                     : host->link->ops->send(host->link, session->peer, channel, plain, bytes);
+    message_free(plain);
+    return result;
+}
+
+void sessions_message(Host *host, u32 channel, const Message *message)
+{
+    u32 bytes = 0;
+    u8 *plain = message_encode(message, &bytes);
+    if (plain == NULL) {
+        log_error("a message of kind %s does not fit and is not sent",
+                  message_kind_name(message->kind));
+        return;
+    }
+    for (u32 i = 0; i < host->session_room; i++) {
+        Session *session = &host->sessions[i];
+        if (session->state == SESSION_LIVE && session->world_sent) {
+            session_send(host, session, channel, plain, bytes);
+        }
+    }
+    message_free(plain);
+}
+
+static void notice(Host *host, Session *session, const char *text)
+{
+    Message message = {.kind = MESSAGE_NOTICE};
+    snprintf(message.notice.text, sizeof message.notice.text, "%s", text);
+    session_message(host, session, CHANNEL_CONTROL, &message);
+}
+
+void session_refused(Host *host, Session *session, u32 sequence, int code)
+{
+    Event event = {
+        .kind = EVENT_REFUSED, .user = session->user, .sequence = sequence, .code = code};
+    Message message = {.kind = MESSAGE_EVENTS};
+    host->stats.inputs_refused++;
+    if (!session->world_sent || !token_bucket_take(&session->refusals, 1.0, host->now_ms)) {
+        return;
+    }
+    message.events.tick = host->history.newest != NULL ? host->history.newest->tick : 0;
+    message.events.events = &event;
+    message.events.count = 1;
+    session_message(host, session, CHANNEL_BULK, &message);
+}
+
+/* ---- ending ---- */
+
+static void former_keep(Host *host, const Session *session)
+{
+    Former *former = &host->formers[host->former_next++ % FORMERS_MAX];
+    former->resume = session->resume;
+    former->until_ms = host->now_ms + RESUME_MS_MAX;
+    former->user = session->user;
+    former->color = session->color;
+}
+
+/* A user who is gone holds nothing. */
+static void session_end(Host *host, Session *session)
+{
+    if (session->state == SESSION_LIVE) {
+        Input release = {
+            .kind = INPUT_RELEASE, .user = session->user, .sequence = session->input_newest + 1};
+        (void)host->source->ops->input(host->source, &release, 1);
+        former_keep(host, session);
+        host->stats.clients--;
+        host->roster_dirty = true;
+    }
+    snapshot_sender_destroy(session->sender);
+    session->sender = NULL;
+    seal_finish(&session->seal);
+}
+
+void session_close(Host *host, Session *session, u32 reason, const char *text)
+{
+    if (session->state != SESSION_HELLO && session->state != SESSION_LIVE) {
+        return;
+    }
+    Message message = {.kind = MESSAGE_GOODBYE};
+    message.goodbye.reason = reason;
+    if (session->state == SESSION_HELLO || reason == REFUSE_FLOOD || reason == REFUSE_PROTOCOL) {
+        message.kind = MESSAGE_REFUSE;
+        message.refuse.reason = reason;
+        snprintf(message.refuse.text, sizeof message.refuse.text, "%s", text);
+    }
+    session_message(host, session, CHANNEL_CONTROL, &message);
+    host->link->ops->disconnect(host->link, session->peer, reason);
+    log_info("%s%s%s: %s%s%s", session->state == SESSION_LIVE ? "user \"" : "peer", session->name,
+             session->state == SESSION_LIVE ? "\"" : "", refuse_reason_text(reason),
+             text[0] != '\0' ? ": " : "", text);
+    host->stats.refused += session->state == SESSION_HELLO;
+    host->stats.flooded += reason == REFUSE_FLOOD;
+    session_end(host, session);
+    session->state = SESSION_CLOSING;
+}
+
+void session_gone(Host *host, u32 peer, u32 reason)
+{
+    if (peer >= host->session_room || host->sessions[peer].state == SESSION_FREE) {
+        return;
+    }
+    Session *session = &host->sessions[peer];
+    if (session->state == SESSION_LIVE) {
+        host->stats.timed_out += reason == REFUSE_NONE;
+        log_info("user \"%s\" %s", session->name,
+                 reason == REFUSE_NONE ? "lost the connection" : "left");
+    }
+    session_end(host, session);
+    session->state = SESSION_FREE;
+}
+
+void sessions_check(Host *host)
+{
+    for (u32 i = 0; i < host->session_room; i++) {
+        Session *session = &host->sessions[i];
+        if (session->state == SESSION_HELLO && host->now_ms - session->opened_ms > HELLO_MS_MAX) {
+            session_close(host, session, REFUSE_TIMEOUT, "no hello came");
+        } else if (session->state == SESSION_LIVE &&
+                   host->now_ms - session->heard_ms > SILENCE_MS_MAX) {
+            host->stats.timed_out++;
+            session_close(host, session, REFUSE_TIMEOUT, "");
+        }
+    }
+}
+
+/* ---- beginning ---- */
+
+void session_open(Host *host, u32 peer)
+{
+    if (peer >= host->session_room) {
+        return;
+    }
+    Session *session = &host->sessions[peer];
+    session_end(host, session);
+    memset(session, 0, sizeof *session);
+    session->state = SESSION_HELLO;
+    session->peer = peer;
+    session->opened_ms = session->heard_ms = host->now_ms;
+    permit_init(&session->permit, ROLE_VIEWER, host->now_ms);
+    token_bucket_init(&session->refusals, 20.0, 40.0, host->now_ms);
+    if (host->draining) {
+        session_close(host, session, REFUSE_SHUTDOWN, "");
+    }
+}
+
+static bool name_taken(const Host *host, const Session *self, const char *name)
+{
+    for (u32 i = 0; i < host->session_room; i++) {
+        const Session *other = &host->sessions[i];
+        if (other != self && other->state == SESSION_LIVE && strcmp(other->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Names are shown to all: printable, not empty, unique. */
+static void name_choose(const Host *host, Session *session, const char *wanted)
+{
+    char base[NAME_BYTES_MAX - 8];
+    u32 length = 0;
+    for (; wanted[length] != '\0' && length < sizeof base - 1; length++) {
+        u8 c = (u8)wanted[length];
+        base[length] = c < 0x20 || c == 0x7F ? '_' : (char)c;
+    }
+    /* Not in the middle of a UTF-8 sequence. */
+    if (wanted[length] != '\0') {
+        while (length > 0 && ((u8)wanted[length] & 0xC0) == 0x80) {
+            length--;
+        }
+    }
+    base[length] = '\0';
+    if (length == 0) {
+        snprintf(base, sizeof base, "guest");
+    }
+    snprintf(session->name, sizeof session->name, "%s", base);
+    for (u32 i = 2; name_taken(host, session, session->name); i++) {
+        snprintf(session->name, sizeof session->name, "%s %u", base, i);
+    }
+}
+
+static u32 color_of(u32 user)
+{
+    static const u32 colors[] = {0xE6550D, 0x3182BD, 0x31A354, 0x9E3FB5, 0xD4A017, 0x17A2A2,
+                                 0xD6336C, 0x6B8E23, 0x5C6BC0, 0xB5651D, 0x2CA9E1, 0x8D6E63};
+    return colors[user % PL_COUNT(colors)];
+}
+
+/* The same user again, if the secret is known; a session that still hangs on it is ended. */
+static void user_choose(Host *host, Session *session, u64 resume)
+{
+    for (u32 i = 0; resume != 0 && i < host->session_room; i++) {
+        Session *other = &host->sessions[i];
+        if (other != session && other->state == SESSION_LIVE && other->resume == resume) {
+            session_close(host, other, REFUSE_LEFT, "came back on another connection");
+        }
+    }
+    for (u32 i = 0; resume != 0 && i < FORMERS_MAX; i++) {
+        Former *former = &host->formers[i];
+        if (former->resume == resume && former->until_ms > host->now_ms) {
+            session->user = former->user;
+            session->color = former->color;
+            former->resume = 0;
+            break;
+        }
+    }
+    if (session->user == 0) {
+        session->user = ++host->next_user;
+        session->color = color_of(session->user);
+    }
+    do {
+        seal_random(&session->resume, sizeof session->resume);
+    } while (session->resume == 0);
+}
+
+static bool from_loopback(Host *host, const Session *session)
+{
+    LinkStats stats;
+    return host->link->ops->stats(host->link, session->peer, &stats) &&
+           strncmp(stats.address, "127.", 4) == 0;
+}
+
+/* Role and, from a token, the name. False: refused. */
+static bool role_choose(Host *host, Session *session, MessageHello *hello)
+{
+    if (!host->options.tokens) {
+        session->role = host->options.open_role >= 0   ? (Role)host->options.open_role
+                        : from_loopback(host, session) ? ROLE_OPERATOR
+                                                       : ROLE_PARTICIPANT;
+        return true;
+    }
+    Token token;
+    ErrorText error = {0};
+    if (token_verify(hello->token, hello->token_bytes, host->options.token_key, 0, clock_unix_s(),
+                     &token, &error) != 0) {
+        session_close(host, session, REFUSE_TOKEN, error.text);
+        return false;
+    }
+    session->role = token.role;
+    if (token.name[0] != '\0') {
+        memcpy(hello->name, token.name, sizeof hello->name);
+    }
+    return true;
+}
+
+static void welcome(Host *host, Session *session, const MessageHello *hello)
+{
+    SealKeyPair keys;
+    Seal seal;
+    seal_key_pair(&keys);
+    if (seal_init_server(&seal, &keys, hello->public_key) != 0) {
+        session_close(host, session, REFUSE_PROTOCOL, "the key in the hello is not valid");
+        return;
+    }
+    user_choose(host, session, hello->resume);
+    name_choose(host, session, hello->name);
+    Message message = {.kind = MESSAGE_WELCOME};
+    message.welcome.major = PROTOCOL_MAJOR;
+    message.welcome.minor = PROTOCOL_MINOR;
+    memcpy(message.welcome.public_key, keys.public_key, SEAL_KEY_BYTES);
+    message.welcome.user = session->user;
+    message.welcome.role = session->role;
+    message.welcome.tick_rate = host->tick_rate;
+    message.welcome.snapshot_rate = host->options.snapshot_rate;
+    message.welcome.resume = session->resume;
+    session_message(host, session, CHANNEL_CONTROL, &message);
+    session->seal = seal;
+    seal_finish(&seal);
+    session->state = SESSION_LIVE;
+    session->heard_ms = host->now_ms;
+    permit_init(&session->permit, session->role, host->now_ms);
+    budget_init(&session->budget, host->now_ms,
+                host->options.client_bytes_s > 0 ? host->options.client_bytes_s
+                                                 : (u32)BUDGET_MAX_BYTES_S);
+    session->view.forward = vec3(0.0f, 0.0f, -1.0f);
+    session->view.pixels_per_radian = 1000.0f;
+    host->by_user[session->user % USER_SLOTS] = session->peer + 1;
+    host->stats.clients++;
+    host->stats.joined++;
+    host->roster_dirty = true;
+    log_info("user \"%s\" joined as %s", session->name, role_name(session->role));
+}
+
+static void hello_receive(Host *host, Session *session, MessageHello *hello)
+{
+    char text[TEXT_BYTES_MAX];
+    if (hello->major != PROTOCOL_MAJOR) {
+        snprintf(text, sizeof text, "the server speaks protocol %d, you speak %u", PROTOCOL_MAJOR,
+                 hello->major);
+        session_close(host, session, REFUSE_VERSION, text);
+    } else if (host->stats.clients >= host->options.clients_max) {
+        snprintf(text, sizeof text, "%u of %u places are taken", host->stats.clients,
+                 host->options.clients_max);
+        session_close(host, session, REFUSE_FULL, text);
+    } else if (role_choose(host, session, hello)) {
+        welcome(host, session, hello);
+    }
+}
+
+/* ---- inputs ---- */
+
+static int input_judge(Host *host, Session *session, Input *input)
+{
+    f32 reach_m = session->role >= ROLE_OPERATOR ? reach_operator_m : reach_participant_m;
+    int code = permit_input(&session->permit, input, host->now_ms);
+    if (code != 0) {
+        return code;
+    }
+    if ((input->kind == INPUT_MOVE || input->kind == INPUT_SPAWN) &&
+        vec3_distance(session->view.eye, input->target) > reach_m) {
+        return ERROR_RANGE;
+    }
+    if (input->kind == INPUT_SPAWN && session->role < ROLE_OPERATOR &&
+        session->spawned >= SPAWNS_PER_SESSION_MAX) {
+        return ERROR_LIMIT;
+    }
+    JudgeWorld world = {&host->history, &host->entities, host->tick_rate};
+    return judge_input(&world, input, reach_m);
+}
+
+/* Each input is handled once, in order: those seen before are repeats of the redundancy. */
+static void input_receive(Host *host, Session *session, Input *input)
+{
+    if (input->sequence <= session->input_newest) {
+        return;
+    }
+    session->input_newest = input->sequence;
+    int code = input_judge(host, session, input);
+    if (code == 0) {
+        input->user = session->user;
+        code = host->source->ops->input(host->source, input, 1) == 1 ? 0 : ERROR_LIMIT;
+    }
+    if (code != 0) {
+        session_refused(host, session, input->sequence, code);
+        return;
+    }
+    host->stats.inputs++;
+    session->spawned += input->kind == INPUT_SPAWN;
+    if (input->kind == INPUT_MOVE) {
+        session->target = input->target;
+    }
+}
+
+static bool view_sane(const SnapshotView *view)
+{
+    return vec3_is_finite(view->eye) && vec3_is_finite(view->forward) &&
+           isfinite(view->pixels_per_radian);
+}
+
+static bool input_packet_receive(Host *host, Session *session, const u8 *data, u32 bytes)
+{
+    InputPacket packet;
+    if (input_packet_decode(&packet, data, bytes) != 0 || !view_sane(&packet.view)) {
+        return false;
+    }
+    u16 newer = (u16)(packet.send_ms - session->echo_ms);
+    if (session->echo_at_ms == 0 || newer < 0x8000) {
+        session->echo_ms = packet.send_ms;
+        session->echo_at_ms = host->now_ms;
+        session->view = packet.view;
+        session->cursor = packet.cursor;
+        session->cursor_visible = packet.cursor_visible != 0;
+    }
+    if (session->sender != NULL && packet.ack.valid) {
+        u32 lost = 0;
+        u32 acked = snapshot_sender_ack(session->sender, packet.ack, &lost);
+        u16 sample_ms = (u16)((u16)host->now_ms - packet.echo_ms);
+        f64 rtt_ms = sample_ms < 5000 ? (f64)u32_max(sample_ms, 1) : 0.0;
+        if (rtt_ms > 0.0) {
+            session->rtt_ms += (session->rtt_ms > 0.0 ? 0.1 : 1.0) * (rtt_ms - session->rtt_ms);
+        }
+        budget_feedback(&session->budget, acked, lost, rtt_ms, host->now_ms);
+    }
+    for (u32 i = 0; i < packet.count; i++) {
+        input_receive(host, session, &packet.inputs[i]);
+    }
+    return true;
+}
+
+/* ---- messages ---- */
+
+static void control_receive(Host *host, Session *session, u32 kind, f64 value)
+{
+    char text[TEXT_BYTES_MAX];
+    int code = permit_control(&session->permit, kind, host->now_ms);
+    if (code == 0) {
+        code = host->source->ops->control(host->source, session->user, kind, value);
+    }
+    if (code != 0) {
+        snprintf(text, sizeof text, "refused: %s", error_name((Error)code));
+        notice(host, session, text);
+        host->stats.inputs_refused++;
+        return;
+    }
+    host->status_ms = host->now_ms;
+    log_info("user \"%s\": control %u, value %g", session->name, kind, value);
+}
+
+static void chat_receive(Host *host, Session *session, Message *message)
+{
+    if (session->role < ROLE_PARTICIPANT) {
+        notice(host, session, "viewers cannot write");
+    } else if (permit_chat(&session->permit, host->now_ms) != 0) {
+        notice(host, session, "too many lines: wait a little");
+    } else {
+        message->chat.user = session->user;
+        sessions_message(host, CHANNEL_CONTROL, message);
+    }
+}
+
+static bool message_receive(Host *host, Session *session, const u8 *data, u32 bytes)
+{
+    Message message;
+    u8 *storage = NULL;
+    bool fine = true;
+    if (bytes > CLIENT_MESSAGE_BYTES_MAX ||
+        message_decode(data, bytes, &message, &storage, NULL) != 0) {
+        return false;
+    }
+    if (session->state == SESSION_HELLO) {
+        if (message.kind == MESSAGE_HELLO) {
+            hello_receive(host, session, &message.hello);
+        } else {
+            fine = false;
+        }
+        message_free(storage);
+        return fine;
+    }
+    switch (message.kind) {
+    case MESSAGE_CONTROL:
+        control_receive(host, session, message.control.kind, message.control.value);
+        break;
+    case MESSAGE_CHAT:
+        chat_receive(host, session, &message);
+        break;
+    case MESSAGE_GOODBYE:
+        log_info("user \"%s\" left", session->name);
+        session_end(host, session);
+        session->state = SESSION_CLOSING;
+        host->link->ops->disconnect(host->link, session->peer, REFUSE_LEFT);
+        break;
+    default: /* what only a server says, or a second hello */
+        fine = false;
+        break;
+    }
+    message_free(storage);
+    return fine;
+}
+
+/* One payload that a live session sealed. */
+static bool sealed_receive(Host *host, Session *session, const LinkEvent *event)
+{
+    u8 plain[CLIENT_MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES];
+    if (event->bytes > sizeof plain) {
+        return false;
+    }
+    int bytes = seal_decrypt(&session->seal, event->channel, event->data, event->bytes, plain);
+    if (bytes < 0) {
+        /* Not by this client, or a repeat: the network's doing as likely as anybody's. A hundred of
+         * them would cost less than one connection; the packet limits bound them. */
+        host->stats.forged++;
+        return true;
+    }
+    session->heard_ms = host->now_ms;
+    if (event->channel == CHANNEL_INPUT) {
+        return input_packet_receive(host, session, plain, (u32)bytes);
+    }
+    return event->channel == CHANNEL_CONTROL && message_receive(host, session, plain, (u32)bytes);
+}
+
+void session_receive(Host *host, const LinkEvent *event)
+{
+    if (event->peer >= host->session_room) {
+        return;
+    }
+    Session *session = &host->sessions[event->peer];
+    if (session->state != SESSION_HELLO && session->state != SESSION_LIVE) {
+        return;
+    }
+    if (!permit_packet(&session->permit, event->bytes, host->now_ms)) {
+        session_close(host, session, REFUSE_FLOOD, "too many packets");
+        return;
+    }
+    bool fine = session->state == SESSION_HELLO
+                    ? event->channel == CHANNEL_CONTROL &&
+                          message_receive(host, session, event->data, event->bytes)
+                    : sealed_receive(host, session, event);
+    if (fine) {
+        return;
+    }
+    host->stats.malformed++;
+    if (session->state == SESSION_HELLO) {
+        session_close(host, session, REFUSE_PROTOCOL, "this is no hello");
+    } else if (!permit_malformed(&session->permit)) {
+        session_close(host, session, REFUSE_PROTOCOL, "too many malformed packets");
+    }
+}

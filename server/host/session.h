@@ -1,0 +1,130 @@
+/*
+ * session.h: the sessions of a host and the state that its parts share: session.c (who is here),
+ * replicate.c (what they are told), host.c (the loop). Nobody else includes it.
+ * Layer: server/host.
+ */
+#ifndef PLENUM_SERVER_HOST_SESSION_H
+#define PLENUM_SERVER_HOST_SESSION_H
+
+#include "protocol/entity_list.h"
+#include "protocol/snapshot.h"
+#include "server/host/budget.h"
+#include "server/host/host.h"
+#include "server/host/permit.h"
+#include "shared/stats.h"
+
+enum {
+    HELLO_MS_MAX = 5000,
+    SILENCE_MS_MAX = 15000,
+    /* Who lost the connection may come back as the same user. */
+    RESUME_MS_MAX = 60000,
+    FORMERS_MAX = 256,
+    USER_SLOTS = 4096,
+    /* Transport slots beyond clients_max, so that a full server can say so. */
+    PEERS_SPARE = 16,
+    SPAWNS_PER_SESSION_MAX = 500
+};
+
+typedef enum SessionState {
+    SESSION_FREE,
+    SESSION_HELLO,  /* connected, said nothing yet */
+    SESSION_LIVE,   /* welcomed, sealed */
+    SESSION_CLOSING /* told to go; waits for the transport */
+} SessionState;
+
+typedef struct Session {
+    SessionState state;
+    u32 peer, user;
+    Role role;
+    char name[NAME_BYTES_MAX];
+    u32 color;
+    u64 resume;
+    bool world_sent;
+    Seal seal;
+    Permit permit;
+    TokenBucket refusals; /* answers to refused inputs */
+    Budget budget;
+    SnapshotSender *sender; /* NULL until the world was sent */
+    u64 opened_ms, heard_ms;
+    u32 input_newest; /* sequence handled last */
+    u32 spawned;
+    u16 echo_ms; /* the client's clock in its newest packet, and when that came */
+    u64 echo_at_ms;
+    f64 rtt_ms; /* 0: unknown */
+    bool limited;
+    SnapshotView view;
+    Ray cursor;
+    bool cursor_visible;
+    u32 holds, element; /* entity held, 0 none */
+    Vec3 local, target;
+} Session;
+
+/* A user who left and may come back. */
+typedef struct Former {
+    u64 resume; /* 0: free */
+    u64 until_ms;
+    u32 user, color;
+} Former;
+
+struct Host {
+    HostOptions options;
+    Link *link;
+    Source *source;
+    Session *sessions; /* [session_room], by peer handle */
+    u32 session_room;
+    UserInfo *roster; /* [roster_room], to write rosters in */
+    u32 roster_room;
+    u32 next_user;
+    u32 by_user[USER_SLOTS]; /* session index + 1 by user id modulo */
+    Former formers[FORMERS_MAX];
+    u32 former_next;
+    bool roster_dirty, draining;
+
+    /* The world as its clients know it. */
+    History history;
+    ChunkCache *cache;
+    u64 cache_tick;
+    bool cache_begun;
+    EntityList entities;
+    u8 epoch;
+    u32 tick_rate;
+    SourceStatus status;
+    MessageStatus status_sent;
+
+    u64 now_ns, now_ms;
+    u64 snapshot_ns, presence_ms, status_ms, roster_ms; /* when the next is due */
+    u8 *scratch;                                        /* sealed or opened payloads */
+    u32 scratch_bytes;
+    HostStats stats;
+    Histogram tick_us; /* cost of ticks as the source tells it */
+    struct HostLoop *loop;
+};
+
+/* ---- session.c ---- */
+
+bool scratch_reserve(Host *host, u32 bytes);
+void session_open(Host *host, u32 peer);
+void session_gone(Host *host, u32 peer, u32 reason);
+void session_receive(Host *host, const LinkEvent *event);
+/* Says why and disconnects; what the user held is released. */
+void session_close(Host *host, Session *session, u32 reason, const char *text);
+/* Time-outs of all. */
+void sessions_check(Host *host);
+Session *session_of_user(Host *host, u32 user);
+/* Seals and sends one encoded payload. */
+int session_send(Host *host, Session *session, u32 channel, const void *plain, u32 bytes);
+int session_message(Host *host, Session *session, u32 channel, const Message *message);
+/* One encoding for all who know the world. */
+void sessions_message(Host *host, u32 channel, const Message *message);
+/* Tells one client that its input was refused. */
+void session_refused(Host *host, Session *session, u32 sequence, int code);
+
+/* ---- replicate.c ---- */
+
+/* Takes all frames that the source has, tells events, gives the world to joiners, and sends
+ * snapshots that are due. */
+void replicate_frames(Host *host);
+/* What goes by the clock: snapshots of a resting source, presence, status, roster. */
+void replicate_clock(Host *host);
+
+#endif

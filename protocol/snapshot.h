@@ -99,9 +99,9 @@ void snapshot_sender_stats(const SnapshotSender *sender, SnapshotSenderStats *st
 
 typedef struct ChunkState {
     u64 tick;
-    u8 still;  /* the chunk had the baseline's state (the newest older one that the sender knew of)
-                  at each tick from tick − still to tick − 1; 0: nothing is known */
-    bool live; /* false: empty slot of the ring */
+    u8 still; /* the chunk had its baseline's state at each tick from tick − still to tick − 1, all
+                 of them later than the baseline: it rested there; 0: nothing is known */
+    bool live;       /* false: empty slot of the ring */
     const u8 *state; /* dense, chunk_state_bytes */
 } ChunkState;
 

@@ -384,7 +384,8 @@ static bool choose_code(const SnapshotSender *sender, ChunkCache *cache, u32 fie
     }
     record->field = (u8)field;
     record->chunk = (u16)index;
-    record->still = record->back != 0 ? (*code)->still : 0;
+    /* Only ticks after the baseline's own say anything: a body may have moved in each. */
+    record->still = record->back != 0 ? (u8)u32_min((*code)->still, record->back - 1) : 0;
     record->has_hash = chunk->sends % HASH_PERIOD == 0;
     record->hash = (u16)(*code)->hash;
     record->size = (*code)->size;

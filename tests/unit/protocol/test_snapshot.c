@@ -309,6 +309,47 @@ static void test_rest_then_move_sends_deltas(void **context)
     free(pair);
 }
 
+static void emit_push(void *context, const u8 *packet, u32 bytes)
+{
+    assert_int_equal(snapshot_receiver_push(context, packet, bytes, NULL), 0);
+}
+
+/* What moves each tick never rested, even where each snapshot is acknowledged before the next; what
+ * rested for k ticks says so. */
+static void test_still(void **context)
+{
+    PL_UNUSED(context);
+    FieldSet *fields = random_fields(20);
+    History history;
+    history_init(&history);
+    ChunkCache *cache = chunk_cache_create();
+    SnapshotSender *sender = snapshot_sender_create(fields);
+    SnapshotReceiver *receiver = snapshot_receiver_create(fields);
+    for (u64 tick = 1; tick <= 60; tick++) {
+        Frame *frame = frame_create(fields, tick, 0);
+        u64 moved = tick <= 30 ? tick : tick < 40 ? 30 : tick - 9;
+        frame_poses(frame, 0)[0].flags = POSE_LIVE;
+        frame_poses(frame, 0)[0].position[1] = (i32)moved;
+        history_push(&history, frame);
+        frame_release(frame);
+        chunk_cache_begin(cache, &history);
+        SnapshotHeader header = {.speed = 1024};
+        snapshot_sender_build(sender, cache, NULL, &header, 1 << 20, tick * 16, 20, emit_push,
+                              receiver);
+        snapshot_sender_ack(sender, snapshot_receiver_ack(receiver), NULL);
+        ChunkState states[CHUNK_STATES_KEPT];
+        assert_true(snapshot_receiver_states(receiver, 0, 0, states) > 0);
+        u64 expected_tick = tick > 30 && tick < 40 ? 30 : tick;
+        assert_int_equal(states[0].tick, expected_tick);
+        assert_int_equal(states[0].still, tick == 40 ? 9 : 0);
+    }
+    snapshot_receiver_destroy(receiver);
+    snapshot_sender_destroy(sender);
+    chunk_cache_destroy(cache);
+    history_finish(&history);
+    field_set_release(fields);
+}
+
 /* Nothing comes through for seconds; then all of it does. */
 static void test_blackout(void **context)
 {
@@ -601,6 +642,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_worlds_and_networks),
         cmocka_unit_test(test_rest_then_move_sends_deltas),
+        cmocka_unit_test(test_still),
         cmocka_unit_test(test_blackout),
         cmocka_unit_test(test_acknowledgements_lost),
         cmocka_unit_test(test_wraps),

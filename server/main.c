@@ -1,0 +1,222 @@
+/* main.c: plenum-server: options, the source that the operand names, and a host to serve it. */
+#include "server/host/host.h"
+#include "server/host/verify.h"
+#include "shared/log.h"
+#include "shared/options.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct ServerOptions {
+    const char *listen, *config, *record, *http, *probe, *open_role, *key, *log;
+    u32 snapshot_rate, threads, clients_max;
+    u64 ticks;
+    f64 speed;
+    bool paused, fast, hash, verify;
+} ServerOptions;
+
+static int exit_code_of(int error)
+{
+    switch (error) {
+    case ERROR_USAGE:
+        return EXIT_USAGE;
+    case ERROR_NETWORK:
+        return EXIT_NETWORK;
+    default:
+        return EXIT_INPUT;
+    }
+}
+
+static int complain(const ErrorText *error, int exit_code)
+{
+    fprintf(stderr, "plenum-server: %s\n", error->text);
+    return exit_code;
+}
+
+/* ---- command line ---- */
+
+/* The configuration file is read first, so that the command line wins. */
+static const char *config_path(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "-c") == 0 || strcmp(argv[i], "--config") == 0) {
+            return argv[i + 1];
+        }
+        if (strncmp(argv[i], "--config=", 9) == 0) {
+            return argv[i] + 9;
+        }
+    }
+    return NULL;
+}
+
+static int parse(ServerOptions *options, int argc, char **argv, const char **operand,
+                 ErrorText *error)
+{
+    const Option rows[] = {
+#define X(name_, letter_, kind_, member_, min_, max_, argument_, help_)                            \
+    {name_, letter_, kind_, (void *)&options->member_, min_, max_, argument_, help_},
+#include "server/options.def"
+#undef X
+    };
+    const OptionTable table = {
+        .program = "plenum-server",
+        .synopsis = "[options] SCENE.json | SESSION.plrec",
+        .about = "Serves one shared physical world: a scene is simulated, a recording is played to "
+                 "everybody together.",
+        .rows = rows,
+        .count = PL_COUNT(rows),
+        .operands_min = 1,
+        .operands_max = 1,
+    };
+    char **operands;
+    u32 count;
+    const char *config = config_path(argc, argv);
+    if (config != NULL) {
+        int result = options_read_ini(&table, config, NULL, error);
+        if (result < 0) {
+            return result;
+        }
+    }
+    int result = options_parse(&table, argc, argv, &operands, &count, error);
+    if (result == 0) {
+        *operand = operands[0];
+    }
+    return result;
+}
+
+static int log_level(const char *name, ErrorText *error)
+{
+    static const char *const names[] = {"debug", "info", "warn", "error", "quiet"};
+    for (u32 i = 0; i < PL_COUNT(names); i++) {
+        if (strcmp(name, names[i]) == 0) {
+            log_set_level((LogLevel)i);
+            return ERROR_OK;
+        }
+    }
+    return error_set(error, ERROR_USAGE, "--log: \"%s\" is none of debug, info, warn, error, quiet",
+                     name);
+}
+
+static int host_options(const ServerOptions *options, HostOptions *out, ErrorText *error)
+{
+    memset(out, 0, sizeof *out);
+    out->clients_max = options->clients_max;
+    out->snapshot_rate = options->snapshot_rate;
+    out->http = options->http;
+    out->open_role = -1;
+    if (options->open_role != NULL) {
+        for (u32 role = 0; role < ROLE_COUNT; role++) {
+            if (strcmp(options->open_role, role_name((Role)role)) == 0) {
+                out->open_role = (i32)role;
+            }
+        }
+        if (out->open_role < 0) {
+            return error_set(error, ERROR_USAGE,
+                             "--open-role: \"%s\" is none of viewer, participant, operator, admin",
+                             options->open_role);
+        }
+    }
+    if (options->key != NULL) {
+        out->tokens = true;
+        return token_key_read(options->key, out->token_key, sizeof out->token_key, error);
+    }
+    return ERROR_OK;
+}
+
+/* ---- sources ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+static Source *source_open(const ServerOptions *options, const char *operand, ErrorText *error)
+{
+    const SourceWorldOptions source = {
+        .threads = options->threads,
+        .ticks_max = options->ticks,
+        .fast = options->fast,
+        .paused = options->paused,
+        .speed = options->speed,
+        .record_path = options->record,
+        .hash = options->hash,
+        .probe = options->probe,
+    };
+    if (strncmp(operand, "plenum://", 9) == 0) {
+        error_set(error, ERROR_USAGE, "%s: this version cannot relay another server yet", operand);
+        return NULL;
+    }
+    if (ends_with(operand, ".plrec")) {
+        if (options->record != NULL) {
+            error_set(error, ERROR_USAGE, "--record: %s is a recording already", operand);
+            return NULL;
+        }
+        return source_recording_create(operand, &source, error);
+    }
+    return source_world_create(operand, &source, error);
+}
+
+static int serve(const ServerOptions *options, const char *operand)
+{
+    ErrorText error = {0};
+    HostOptions host_wanted;
+    int result = host_options(options, &host_wanted, &error);
+    if (result != 0) {
+        return complain(&error, exit_code_of(result));
+    }
+    /* The content first: a wrong scene is its own error, whatever the port. */
+    Source *source = source_open(options, operand, &error);
+    if (source == NULL) {
+        return complain(&error, error.code == ERROR_USAGE ? EXIT_USAGE : EXIT_INPUT);
+    }
+    Link *link = link_enet_listen(options->listen, options->clients_max + 16, &error);
+    if (link == NULL) {
+        source->ops->destroy(source);
+        return complain(&error, error.code == ERROR_USAGE ? EXIT_USAGE : EXIT_NETWORK);
+    }
+    u32 port = link_enet_port(link);
+    Host *host = host_create(&host_wanted, link, source, &error);
+    if (host == NULL) {
+        return complain(&error, exit_code_of(error.code));
+    }
+    const char *colon = strrchr(options->listen, ':');
+    int length = colon != NULL ? (int)(colon - options->listen) : (int)strlen(options->listen);
+    log_info("listening on %.*s:%u", length, options->listen, port);
+    printf("ready %u\n", port);
+    fflush(stdout);
+    int exit_code = host_run(host);
+    host_destroy(host);
+    return exit_code;
+}
+
+int main(int argc, char **argv)
+{
+    ServerOptions options = {.listen = "0.0.0.0:7340",
+                             .snapshot_rate = 30,
+                             .threads = 1,
+                             .clients_max = 64,
+                             .speed = 1.0,
+                             .log = "info"};
+    const char *operand = NULL;
+    ErrorText error = {0};
+    int result = parse(&options, argc, argv, &operand, &error);
+    if (result > 0) {
+        return EXIT_OK;
+    }
+    if (result < 0 || log_level(options.log, &error) != ERROR_OK) {
+        return complain(&error, EXIT_USAGE);
+    }
+    /* A broken pipe of stdout must not end a server that others play on. */
+    signal(SIGPIPE, SIG_IGN);
+    if (!options.verify) {
+        return serve(&options, operand);
+    }
+    if (!ends_with(operand, ".plrec")) {
+        fprintf(stderr, "plenum-server: --verify: %s is no recording (.plrec)\n", operand);
+        return EXIT_USAGE;
+    }
+    int exit_code = verify_recording(operand, options.threads, &error);
+    return error.text[0] != '\0' ? complain(&error, exit_code) : exit_code;
+}

@@ -118,7 +118,6 @@ static void retry(Connection *connection)
     }
     connection->begun_ns = connection->heard_ns = connection->now_ns;
     /* Another session: its streams begin anew, and what is shown stays until its world is here. */
-    connection->fresh = true;
     connection->epoch = 0;
     connection->echo_at_ns = 0;
     /* The server numbers this session's inputs from 1 again; old ones belong to a lost moment. */

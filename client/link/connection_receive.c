@@ -84,7 +84,8 @@ static void refuse_receive(Connection *connection, u32 reason, const char *text)
 
 /* ---- the world ---- */
 
-void connection_world_drop(Connection *connection)
+/* Receiver and timeline belong to one stream: their counts outlive them. */
+static void stream_drop(Connection *connection)
 {
     if (connection->receiver != NULL) {
         SnapshotReceiverStats stats;
@@ -96,12 +97,28 @@ void connection_world_drop(Connection *connection)
     }
     timeline_destroy(connection->timeline);
     snapshot_receiver_destroy(connection->receiver);
+    connection->timeline = NULL;
+    connection->receiver = NULL;
+}
+
+static bool stream_begin(Connection *connection)
+{
+    connection->receiver = snapshot_receiver_create(connection->fields);
+    if (connection->receiver == NULL) {
+        return false;
+    }
+    connection->timeline =
+        timeline_create(connection->receiver, connection->tick_rate, connection->snapshot_rate);
+    return connection->timeline != NULL;
+}
+
+void connection_world_drop(Connection *connection)
+{
+    stream_drop(connection);
     field_set_release(connection->fields);
     scene_destroy(connection->scene);
     free(connection->parameters);
     free(connection->probes);
-    connection->timeline = NULL;
-    connection->receiver = NULL;
     connection->fields = NULL;
     connection->scene = NULL;
     connection->parameters = connection->probes = NULL;
@@ -142,13 +159,7 @@ static bool world_take(Connection *connection, const MessageWorld *world, ErrorT
     if (connection->scene == NULL || connection->fields == NULL) {
         return false;
     }
-    connection->receiver = snapshot_receiver_create(connection->fields);
-    if (connection->receiver == NULL) {
-        return false;
-    }
-    connection->timeline =
-        timeline_create(connection->receiver, connection->tick_rate, connection->snapshot_rate);
-    if (connection->timeline == NULL || world->parameter_count > PARAMETERS_MAX ||
+    if (!stream_begin(connection) || world->parameter_count > PARAMETERS_MAX ||
         world->probe_count > PROBES_MAX ||
         !scalars_fit(connection->fields, world->parameters, world->parameter_count) ||
         !scalars_fit(connection->fields, world->probes, world->probe_count)) {
@@ -183,8 +194,8 @@ static bool same_fields(const FieldSet *fields, const MessageWorld *world)
 /* The same world after a seek or a reset: only states, clock and entities begin anew. */
 static bool world_again(Connection *connection, const MessageWorld *world)
 {
-    bool same = !connection->fresh && same_fields(connection->fields, world) &&
-                connection->scene != NULL && connection->timeline != NULL &&
+    bool same = same_fields(connection->fields, world) && connection->scene != NULL &&
+                connection->timeline != NULL &&
                 connection->scene->byte_count == world->scene_bytes &&
                 memcmp(connection->scene->bytes, world->scene, world->scene_bytes) == 0 &&
                 connection->parameter_count == world->parameter_count &&
@@ -212,7 +223,6 @@ static void world_receive(Connection *connection, const MessageWorld *world)
         }
         connection->worlds++;
     }
-    connection->fresh = false;
     connection->epoch = world->epoch;
     connection->ticks_seen = 0;
     connection->stats.tick_last = 0;

@@ -34,7 +34,6 @@ struct Connection {
     SealKeyPair keys;
     Seal seal;
     bool welcomed;
-    bool fresh; /* reconnected: the receiver knows another session's stream */
     u32 user, tick_rate, snapshot_rate;
     Role role;
     u64 resume;

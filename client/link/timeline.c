@@ -188,7 +188,7 @@ void timeline_arrival(Timeline *timeline, u64 tick, f64 speed, u64 now_ns)
         timeline->first = timeline->count = 0;
         timeline->speed = timeline->speed_moving = speed;
         timeline->settling = false;
-    } else if (tick <= timeline->newest) {
+    } else if (tick < timeline->newest || (tick == timeline->newest && speed == timeline->speed)) {
         return; /* came late: it fills a gap but says nothing new of the clock */
     }
     f64 time_s = (f64)(now_ns - timeline->base_ns) * 1e-9;

@@ -473,7 +473,8 @@ static void test_spawn_and_epoch(void **state)
     server->entity_count = BODIES;
     history_finish(&server->history);
     history_init(&server->history);
-    snapshot_sender_forget(server->sender);
+    snapshot_sender_destroy(server->sender); /* which numbers its packets from 0 again */
+    server->sender = snapshot_sender_create(server->fields);
     server_world(server);
     run(server, connection, 3000);
     assert_null(connection_entity(connection, BODIES + 1));

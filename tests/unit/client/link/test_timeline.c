@@ -299,6 +299,27 @@ static f32 shown_x(Fixture *f)
     return shown.position.x;
 }
 
+/* The pause is told with the tick that is known already. */
+static void test_pause_same_tick(void **state)
+{
+    Fixture *f = *state;
+    f64 now = 1.0;
+    stream(f, &now, 2, 120, motion_uniform);
+    for (u32 i = 0; i < 30; i++) {
+        timeline_arrival(f->timeline, 120, 0.0, ns(now));
+        run_to(f, &now, now + 1.0 / 30.0);
+    }
+    QPose pose = pose_at(motion_uniform(120), POSE_AWAKE, 1);
+    Vec3 want = dequantize_position(&pose_field, pose.position);
+    ShownPose shown;
+    assert_true(timeline_pose(f->timeline, 0, 0, &shown));
+    assert_memory_equal(&shown.position, &want, sizeof want);
+    timeline_arrival(f->timeline, 120, 1.0, ns(now));
+    stream(f, &now, 122, 180, motion_uniform);
+    f64 tick = timeline_tick(f->timeline);
+    assert_true(tick > 176 && tick < 182);
+}
+
 /* A body that slides to rest: no overshoot, exact at rest; it then leaves at the right tick. */
 static void test_rest(void **state)
 {
@@ -449,6 +470,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_uniform_jitter_and_loss, setup, teardown),
         cmocka_unit_test_setup_teardown(test_swing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pause, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_pause_same_tick, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rest, setup, teardown),
         cmocka_unit_test_setup_teardown(test_landing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_generation, setup, teardown),

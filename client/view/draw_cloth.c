@@ -27,7 +27,8 @@ struct DrawCloth {
     u32 cloth_count, cloth_capacity;
     ClothVertex *vertices; /* [vertex_count] */
     u32 vertex_count, vertex_capacity;
-    u64 version;
+    u64 version; /* of the entities, with their number */
+    u32 entity_count;
     bool built;
     const Entity *entities; /* of the last gather, for its show */
     GLuint vao, indices, lit, depth;
@@ -180,7 +181,8 @@ static void cloth_write_indices(const Cloth *cloth, u32 *out)
 
 static bool cloth_rebuild(DrawCloth *draw, const Picture *picture)
 {
-    if (draw->built && draw->version == picture->entity_version) {
+    if (draw->built && draw->version == picture->entity_version &&
+        draw->entity_count == picture->entity_count) {
         return true;
     }
     u32 index_count = 0;
@@ -215,6 +217,7 @@ static bool cloth_rebuild(DrawCloth *draw, const Picture *picture)
     glBindVertexArray(0);
     free(indices);
     draw->version = picture->entity_version;
+    draw->entity_count = picture->entity_count;
     draw->built = true;
     return true;
 }

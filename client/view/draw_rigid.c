@@ -35,7 +35,8 @@ struct DrawRigid {
     Batch batches[MESH_KIND_COUNT];
     u32 *shaped; /* [shaped_count] indices of entities with a shape */
     u32 shaped_count, shaped_capacity;
-    u64 version;
+    u64 version; /* of the entities, with their number */
+    u32 entity_count;
     bool built;
     GLuint lit, depth, outline;
     GLint depth_matrix;
@@ -235,7 +236,8 @@ void draw_rigid_destroy(DrawRigid *draw)
 /* The indices of entities that have a shape; false when memory ran out. */
 static bool rigid_rebuild(DrawRigid *draw, const Picture *picture)
 {
-    if (draw->built && draw->version == picture->entity_version) {
+    if (draw->built && draw->version == picture->entity_version &&
+        draw->entity_count == picture->entity_count) {
         return true;
     }
     if (picture->entity_count > draw->shaped_capacity) {
@@ -255,6 +257,7 @@ static bool rigid_rebuild(DrawRigid *draw, const Picture *picture)
         }
     }
     draw->version = picture->entity_version;
+    draw->entity_count = picture->entity_count;
     draw->built = true;
     return true;
 }

@@ -212,7 +212,9 @@ static int unpack_key(RecordingReader *reader, const RecordingBlock *block, size
 static int decode_frame(RecordingReader *reader, const RecordingBlock *block)
 {
     bool key = block->type == BLOCK_KEYF;
-    if (block->length < 8 || (!key && reader->current == NULL)) {
+    bool orphan = !key && reader->current == NULL;
+    bool backwards = reader->current != NULL && block->tick <= reader->current->tick;
+    if (block->length < 8 || orphan || backwards) {
         return ERROR_FORMAT;
     }
     bool own_events =
@@ -306,8 +308,9 @@ static bool use_index(RecordingReader *reader)
     }
     memcpy(&index, reader->content, sizeof index);
     u64 marks = (u64)index.key_count + index.event_count;
-    if (block.length != sizeof index + marks * sizeof(RecordingMark) + 8) {
-        return false;
+    if (block.length != sizeof index + marks * sizeof(RecordingMark) + 8 || index.key_count == 0 ||
+        index.ticks == 0 || index.first_tick > index.last_tick) {
+        return false; /* every recording that holds a tick holds a key frame */
     }
     const u8 *at = reader->content + sizeof index;
     RecordingMark before = {0, 0};
@@ -459,6 +462,10 @@ static int read_head(RecordingReader *reader, const char *path, ErrorText *error
     reader->head.build[sizeof file.build - 1] = 0;
     reader->head.world = message.world;
     reader->fields = field_set_create(message.world.fields, message.world.field_count);
+    if (reader->fields != NULL && reader->fields->frame_bytes > RECORDING_BLOCK_BYTES_MAX) {
+        return error_set(error, ERROR_LIMIT, "%s: HEAD: frames of %u bytes; at most %d", path,
+                         reader->fields->frame_bytes, RECORDING_BLOCK_BYTES_MAX);
+    }
     if (reader->fields == NULL ||
         entity_list_set(&reader->entities, reader->fields, message.world.entities,
                         message.world.entity_count) != 0) {

@@ -33,7 +33,8 @@ typedef struct SnapshotHeader {
     u8 records;
 } SnapshotHeader;
 
-/* LIMITED: the budget cut this snapshot short (in its last packet; the sender sets it). SLOWED: the
+/* LIMITED: the budget cut this snapshot short (the sender
+ * sets it in the last packet, the caller may set it in all). SLOWED: the
  * server cannot keep up. EPOCH: of the stream, compared by the receiver's owner. */
 enum {
     SNAPSHOT_LIMITED = 1,

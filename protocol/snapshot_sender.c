@@ -4,6 +4,7 @@
  * sent. Sent packets are remembered in a ring with what they carried, for acknowledgements.
  */
 #include "protocol/snapshot_packet.h"
+#include "shared/random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +116,6 @@ SnapshotSender *snapshot_sender_create(FieldSet *fields)
     sender->chunks = calloc(sender->chunk_total + 1u, sizeof *sender->chunks);
     sender->heap = calloc(sender->chunk_total + 1u, sizeof *sender->heap);
     sender->records = calloc(sender->records_kept, sizeof *sender->records);
-    sender->oldest_pending = 1;
     if (sender->chunks == NULL || sender->heap == NULL || sender->records == NULL) {
         snapshot_sender_destroy(sender);
         return NULL;
@@ -220,7 +220,7 @@ static void give_up_before(SnapshotSender *sender, u16 newest)
 u32 snapshot_sender_ack(SnapshotSender *sender, SnapshotAck ack, u32 *lost)
 {
     u32 confirmed = 0;
-    if (ack.valid != 0 && (i16)(sender->sequence - ack.newest) >= 0) {
+    if (ack.valid != 0 && sender->stats.packets > 0 && (i16)(sender->sequence - ack.newest) >= 0) {
         for (u32 i = 0; i <= ACK_REACH; i++) {
             SentPacket *packet = sent_packet(sender, (u16)(ack.newest - i));
             bool received = i == 0 || (ack.bits >> (i - 1) & 1) != 0;
@@ -434,12 +434,23 @@ static u32 field_of(const SnapshotSender *sender, u32 flat)
     return f;
 }
 
+/* Each sender starts somewhere else, so that acknowledgements still under way to the one that it
+ * replaced (the client seeks again and again) confirm nothing here. */
+static void sequence_start(SnapshotSender *sender, u64 tick, u64 now_ms)
+{
+    sender->sequence = (u16)random_u64(now_ms, tick);
+    sender->oldest_pending = (u16)(sender->sequence + 1);
+}
+
 u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const SnapshotView *view,
                           const SnapshotHeader *header, u32 byte_budget, u64 now_ms, u32 rtt_ms,
                           SnapshotEmit *emit, void *context)
 {
     const Frame *frame = chunk_cache_frame(cache);
     u64 tick = frame != NULL ? frame->tick : 0;
+    if (sender->stats.packets == 0) {
+        sequence_start(sender, tick, now_ms);
+    }
     i64 available = (i64)byte_budget - sender->debt;
     u32 spent = 0, packets = 1;
     bool limited = false;
@@ -451,7 +462,6 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
     Packet packet;
     packet.header = *header;
     packet.header.tick = (u32)tick;
-    packet.header.flags &= (u8)~SNAPSHOT_LIMITED;
     packet_begin(sender, &packet);
     while (sender->heap_count > 0 && !limited) {
         if (spent + bit_writer_bytes(&packet.writer) >= available) {

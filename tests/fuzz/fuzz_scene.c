@@ -1,0 +1,47 @@
+/* fuzz_scene.c: any bytes, as JSON or as FlatBuffers, give a checked scene or one line of error. */
+#include "protocol/scene.h"
+#include "shared/check.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes);
+
+static void look(const Scene *scene, const ErrorText *error)
+{
+    if (scene == NULL) {
+        CHECK(error->code < 0 && error->text[0] != 0 && strchr(error->text, '\n') == NULL);
+        return;
+    }
+    for (u32 i = 0; i < scene->body_count; i++) {
+        CHECK(vec3_is_finite(scene->bodies[i].position));
+        CHECK(scene->bodies[i].motion != MOTION_DYNAMIC || scene->bodies[i].mass_kg > 0.0f);
+    }
+    for (u32 i = 0; i < scene->cloth_count; i++) {
+        const SceneCloth *cloth = &scene->cloths[i];
+        for (u32 p = 0; p < cloth->pin_count; p++) {
+            CHECK(cloth->pins[p].point < cloth->columns * cloth->rows);
+            CHECK(cloth->pins[p].body < (i32)scene->body_count);
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
+{
+    ErrorText error = {0};
+    if (bytes > 1 << 20) {
+        return 0;
+    }
+    Scene *parsed = scene_parse((const char *)data, bytes, "fuzz.json", &error);
+    look(parsed, &error);
+    memset(&error, 0, sizeof error);
+    Scene *packed = scene_from_bytes(data, (u32)bytes, &error);
+    look(packed, &error);
+    if (parsed != NULL) {
+        Scene *again = scene_from_bytes(parsed->bytes, parsed->byte_count, &error);
+        CHECK(again != NULL && again->body_count == parsed->body_count);
+        scene_destroy(again);
+    }
+    scene_destroy(parsed);
+    scene_destroy(packed);
+    return 0;
+}

@@ -8,6 +8,7 @@
 #include "protocol/snapshot.h"
 #include "tests/unit/protocol/random_world.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -664,6 +665,58 @@ static void test_clients_share_codes(void **context)
     field_set_release(fields);
 }
 
+static size_t bytes_allocated(void)
+{
+    struct mallinfo2 info = mallinfo2(); /* all zero under the sanitizers */
+    return info.uordblks + info.hblkhd;
+}
+
+/* Comparing, encoding, choosing and acknowledging need no memory once they ran for a while. */
+static void test_no_allocation_after_warm_up(void **context)
+{
+    PL_UNUSED(context);
+    enum {
+        TICKS = 120,
+        WARM = 40
+    };
+    Dice dice = {11, 0};
+    FieldSet *fields = random_fields(300);
+    Frame *frames[TICKS];
+    for (u32 i = 0; i < TICKS; i++) {
+        frames[i] = random_next(&dice, fields, i > 0 ? frames[i - 1] : NULL, i + 1, 1.0);
+        if (i > 0) {
+            move_field(&dice, frames[i], 0, 1.0);
+        }
+    }
+    History history;
+    history_init(&history);
+    ChunkCache *cache = chunk_cache_create();
+    SnapshotSender *sender = snapshot_sender_create(fields);
+    size_t warm = 0;
+    for (u32 i = 0; i < TICKS; i++) {
+        SnapshotHeader header = {.speed = 1024};
+        SnapshotAck ack = {.valid = 1, .bits = ~0ull};
+        history_push(&history, frames[i]);
+        chunk_cache_begin(cache, &history);
+        /* All keys at first: the most that a tick can need. */
+        snapshot_sender_build(sender, cache, NULL, &header, 1 << 20, i * 16, 50, emit_sequence,
+                              &ack.newest);
+        if (i > WARM) {
+            snapshot_sender_ack(sender, ack, NULL);
+        } else {
+            warm = bytes_allocated();
+        }
+        assert_true(i <= WARM || bytes_allocated() == warm);
+    }
+    snapshot_sender_destroy(sender);
+    chunk_cache_destroy(cache);
+    history_finish(&history);
+    for (u32 i = 0; i < TICKS; i++) {
+        frame_release(frames[i]);
+    }
+    field_set_release(fields);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -679,6 +732,7 @@ int main(void)
         cmocka_unit_test(test_missing_baseline_is_refused),
         cmocka_unit_test(test_replaced_sender),
         cmocka_unit_test(test_clients_share_codes),
+        cmocka_unit_test(test_no_allocation_after_warm_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -356,7 +356,12 @@ static int enet_send(Link *base, u32 peer, u32 channel, const void *data, u32 by
     if (packet == NULL) {
         return ERROR_MEMORY;
     }
-    if (enet_peer_send(&link->host->peers[peer], (u8)channel, packet) < 0) {
+    /* ENet has one limit for both directions: what a client may send is not what it may get. */
+    size_t accepted = link->host->maximumPacketSize;
+    link->host->maximumPacketSize = MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES;
+    int sent = enet_peer_send(&link->host->peers[peer], (u8)channel, packet);
+    link->host->maximumPacketSize = accepted;
+    if (sent < 0) {
         enet_packet_destroy(packet);
         return ERROR_NETWORK;
     }

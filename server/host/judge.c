@@ -127,6 +127,19 @@ static int judge_pose(const Moment *moment, const Entity *entity, Input *input, 
     return 0;
 }
 
+/* A push carries no ray: the point pushed is brought onto the body, wherever it was said to be. */
+static int judge_push(const Moment *moment, const Entity *entity, Input *input)
+{
+    Vec3 position;
+    Quat orientation;
+    if (entity->look.kind != APPEARANCE_SHAPE || input->element >= entity->count ||
+        !pose_at(moment, entity, &position, &orientation)) {
+        return ERROR_NOT_FOUND;
+    }
+    input->local = shape_clamp(&entity->look.shape, input->local);
+    return 0;
+}
+
 /* ---- points ---- */
 
 static bool point_at(const Moment *moment, const Entity *entity, u32 element, Vec3 *position)
@@ -159,6 +172,15 @@ static f32 spacing_at(const Moment *moment, const Entity *entity, u32 element, V
         }
     }
     return f32_min(widest, 1.0f);
+}
+
+static int judge_push_point(const Moment *moment, const Entity *entity, Input *input)
+{
+    Vec3 position;
+    input->local = vec3_zero();
+    return input->element < entity->count && point_at(moment, entity, input->element, &position)
+               ? 0
+               : ERROR_NOT_FOUND;
 }
 
 static int judge_point(const Moment *moment, const Entity *entity, Input *input, f32 reach_m)
@@ -195,9 +217,11 @@ int judge_input(const JudgeWorld *world, Input *input, f32 reach_m)
     Moment moment = moment_find(world, input);
     switch (newest->fields->fields[entity->field].kind) {
     case FIELD_POSES:
-        return judge_pose(&moment, entity, input, reach_m);
+        return input->kind == INPUT_PUSH ? judge_push(&moment, entity, input)
+                                         : judge_pose(&moment, entity, input, reach_m);
     case FIELD_POINTS:
-        return judge_point(&moment, entity, input, reach_m);
+        return input->kind == INPUT_PUSH ? judge_push_point(&moment, entity, input)
+                                         : judge_point(&moment, entity, input, reach_m);
     default:
         return ERROR_UNSUPPORTED;
     }

@@ -1,0 +1,70 @@
+/*
+ * bench.h: what the rows of plenum-bench stand on: a row is a function that is measured at least
+ * five times and printed as one line of JSON.
+ * Layer: tests.
+ */
+#ifndef PLENUM_TESTS_BENCH_BENCH_H
+#define PLENUM_TESTS_BENCH_BENCH_H
+
+#include "protocol/frame.h"
+#include "server/world/world.h"
+
+enum {
+    /* Runs of a row: its figures are over the samples of all of them. */
+    BENCH_RUNS_MIN = 5,
+    BENCH_SAMPLES_MAX = 1 << 20,
+};
+
+typedef struct Bench {
+    u32 threads;      /* --threads */
+    f64 seconds;      /* a row goes on until it has taken that long (and at least its runs) */
+    f64 fma_gflops;   /* of one thread in this run, for per_fma */
+    Jobs *jobs;       /* of --threads */
+    f64 *samples;     /* [BENCH_SAMPLES_MAX] */
+    u32 sample_count; /* of the row being measured */
+    u64 row_began_ns;
+    u32 row_runs;
+} Bench;
+
+/* A measured figure and the throughput that goes with it. */
+typedef struct BenchRow {
+    const char *name;
+    u64 n; /* size of the work: bodies, clients, bytes, ... */
+    u32 threads;
+    const char *unit;      /* of the samples */
+    f64 rate;              /* 0: none */
+    const char *rate_unit; /* "" where there is none */
+} BenchRow;
+
+/* Starts a row: no samples yet. */
+void bench_begin(Bench *bench);
+void bench_sample(Bench *bench, f64 value);
+/* True while the row needs another run; counts the runs. */
+bool bench_again(Bench *bench);
+/* Median of the samples so far. */
+f64 bench_median(Bench *bench);
+/* Prints the row of the samples. */
+void bench_print(Bench *bench, const BenchRow *row);
+
+/* Loads a scene of shared/scenes; stops the program with a text if it cannot. */
+Scene *bench_scene(const char *name);
+/* A fresh world of it on the bench's pool. */
+World *bench_world(Bench *bench, const Scene *scene);
+/* Ticks of a fresh world, recorded as frames [count]; the caller releases each and frees. */
+Frame **bench_frames(Bench *bench, const Scene *scene, u32 count);
+void bench_frames_free(Frame **frames, u32 count);
+
+/* The rows, by file. */
+f64 bench_fma_gflops(void);
+void bench_calibrate_fma(Bench *bench);
+void bench_calibrate_l2(Bench *bench);
+void bench_calibrate_dram(Bench *bench);
+void bench_world_playground(Bench *bench);
+void bench_world_boxes1000(Bench *bench);
+void bench_world_cloth(Bench *bench);
+void bench_encode_playground(Bench *bench);
+void bench_encode_boxes1000(Bench *bench);
+void bench_record_write(Bench *bench);
+void bench_record_seek(Bench *bench);
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * main.c: plenum-bench: measures rows whose names start with one of the prefixes given (all
+ * without), and prints each as one line of JSON.
+ */
+#include "shared/options.h"
+#include "tests/bench/bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Suite {
+    const char *name; /* of the row, or the start of the names of its rows */
+    const char *about;
+    void (*run)(Bench *bench);
+} Suite;
+
+static const Suite suites[] = {
+    {"calibrate/fma", "multiply-adds out of registers, 1 and 2 threads", bench_calibrate_fma},
+    {"calibrate/l2", "triad out of L2, 1 and 2 threads", bench_calibrate_l2},
+    {"calibrate/dram", "triad out of memory, 1 and 2 threads", bench_calibrate_dram},
+    {"world/playground", "one tick with its frame", bench_world_playground},
+    {"world/boxes1000", "one tick of 1000 awake boxes", bench_world_boxes1000},
+    {"world/cloth", "one tick of a cloth", bench_world_cloth},
+    {"net/encode_playground", "a snapshot for 1 and 64 clients; also net/bytes_, net/encoded_once_",
+     bench_encode_playground},
+    {"net/encode_boxes1000", "the same with 1000 awake boxes", bench_encode_boxes1000},
+    {"record/write", "recording one tick of playground", bench_record_write},
+    {"record/seek", "a jump in a minute of playground", bench_record_seek},
+};
+
+static bool wanted(const Suite *suite, char **prefixes, u32 count)
+{
+    for (u32 i = 0; i < count; i++) {
+        if (strncmp(suite->name, prefixes[i], strlen(prefixes[i])) == 0) {
+            return true;
+        }
+    }
+    return count == 0;
+}
+
+static void list_suites(void)
+{
+    for (u32 i = 0; i < PL_COUNT(suites); i++) {
+        printf("%-24s %s\n", suites[i].name, suites[i].about);
+    }
+}
+
+static int run_suites(Bench *bench, char **prefixes, u32 count)
+{
+    u32 ran = 0;
+    bench->samples = malloc(BENCH_SAMPLES_MAX * sizeof *bench->samples);
+    bench->jobs = jobs_create(bench->threads);
+    if (bench->samples == NULL || bench->jobs == NULL) {
+        fprintf(stderr, "plenum-bench: out of memory\n");
+        return EXIT_CHECK_FAILED;
+    }
+    bench->fma_gflops = bench_fma_gflops();
+    for (u32 i = 0; i < PL_COUNT(suites); i++) {
+        if (wanted(&suites[i], prefixes, count)) {
+            suites[i].run(bench);
+            ran++;
+        }
+    }
+    jobs_destroy(bench->jobs);
+    free(bench->samples);
+    if (ran == 0) {
+        fprintf(stderr, "plenum-bench: no row starts with '%s'; --list shows all\n", prefixes[0]);
+        return EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    Bench bench = {.threads = 1, .seconds = 1.0};
+    bool list = false;
+    const Option rows[] = {
+        {"threads", 't', OPTION_U32, &bench.threads, 1, THREADS_MAX, "N",
+         "workers of the world rows"},
+        {"seconds", 's', OPTION_F64, &bench.seconds, 0, 3600, "S",
+         "measure each row at least so long"},
+        {"list", 'l', OPTION_FLAG, &list, 0, 0, NULL, "list the rows"},
+    };
+    const OptionTable table = {
+        .program = "plenum-bench",
+        .synopsis = "[options] [PREFIX...]",
+        .about = "Measures the rows whose names start with a PREFIX (all without one) and prints "
+                 "a line of\nJSON for each: name, n (size of the work), threads, median and p99 in "
+                 "unit, rate in rate_unit,\nand per_fma: the rate for each GFLOP/s that one thread "
+                 "of this machine reached in this run.",
+        .rows = rows,
+        .count = PL_COUNT(rows),
+        .operands_max = 64,
+    };
+    ErrorText error = {0};
+    char **prefixes = NULL;
+    u32 count = 0;
+    int result = options_parse(&table, argc, argv, &prefixes, &count, &error);
+    if (result < 0) {
+        fprintf(stderr, "plenum-bench: %s\n", error.text);
+        return EXIT_USAGE;
+    }
+    if (result > 0) {
+        return EXIT_OK;
+    }
+    if (list) {
+        list_suites();
+        return EXIT_OK;
+    }
+    return run_suites(&bench, prefixes, count);
+}

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     FRAMES = 150,
@@ -18,13 +19,21 @@ enum {
     BUDGET_BYTES = 1 << 20,
 };
 
+/* One client. Each starts its packet sequence elsewhere, so each has acknowledgements of its own;
+ * what the packets hold is the same for all. */
+typedef struct Client {
+    SnapshotSender *sender;
+    u16 newest;                   /* sequence of the last packet */
+    u16 sent[ACK_SNAPSHOTS_LATE]; /* `newest` after the last snapshots */
+    struct Packets *packets;      /* the first client's are decoded, others have NULL */
+} Client;
+
 typedef struct Encoding {
     History history;
     ChunkCache *cache;
-    SnapshotSender *senders[CLIENTS_MANY];
-    SnapshotReceiver *receiver; /* of the first client: the others get the same packets */
-    SnapshotAck acks[ACK_SNAPSHOTS_LATE];
-    u32 clients;
+    Client clients[CLIENTS_MANY];
+    SnapshotReceiver *receiver; /* of the first client */
+    u32 count;
 } Encoding;
 
 static void *must(void *memory)
@@ -36,21 +45,22 @@ static void *must(void *memory)
     return memory;
 }
 
-static void encoding_begin(Encoding *e, FieldSet *fields, u32 clients)
+static void encoding_begin(Encoding *e, FieldSet *fields, u32 clients, struct Packets *packets)
 {
-    *e = (Encoding){.clients = clients};
+    *e = (Encoding){.count = clients};
     history_init(&e->history);
     e->cache = must(chunk_cache_create());
     e->receiver = must(snapshot_receiver_create(fields));
     for (u32 c = 0; c < clients; c++) {
-        e->senders[c] = must(snapshot_sender_create(fields));
+        e->clients[c].sender = must(snapshot_sender_create(fields));
     }
+    e->clients[0].packets = packets;
 }
 
 static void encoding_end(Encoding *e)
 {
-    for (u32 c = 0; c < e->clients; c++) {
-        snapshot_sender_destroy(e->senders[c]);
+    for (u32 c = 0; c < e->count; c++) {
+        snapshot_sender_destroy(e->clients[c].sender);
     }
     snapshot_receiver_destroy(e->receiver);
     chunk_cache_destroy(e->cache);
@@ -59,66 +69,70 @@ static void encoding_end(Encoding *e)
 
 /* Packets of the first client are kept aside and decoded when the time is not measured. */
 typedef struct Packets {
-    u8 *bytes; /* [BUDGET_BYTES + STATE_PAYLOAD_BYTES_MAX] */
+    u8 *bytes; /* [BUDGET_BYTES] */
     u32 ends[1024];
     u32 count, used;
 } Packets;
 
-static void keep_packet(void *context, const u8 *packet, u32 bytes)
+static void emit_packet(void *context, const u8 *packet, u32 bytes)
 {
-    Packets *p = context;
-    if (p->count < PL_COUNT(p->ends) && p->used + bytes <= BUDGET_BYTES) {
-        for (u32 i = 0; i < bytes; i++) {
-            p->bytes[p->used + i] = packet[i];
-        }
+    Client *client = context;
+    Packets *p = client->packets;
+    client->newest = (u16)(packet[0] | packet[1] << 8); /* the header begins with it */
+    if (p != NULL && p->count < PL_COUNT(p->ends) && p->used + bytes <= BUDGET_BYTES) {
+        memcpy(p->bytes + p->used, packet, bytes);
         p->used += bytes;
         p->ends[p->count++] = p->used;
     }
 }
 
-static void drop_packet(void *context, const u8 *packet, u32 bytes)
-{
-    PL_UNUSED(context);
-    PL_UNUSED(packet);
-    PL_UNUSED(bytes);
-}
-
 /* One snapshot of the newest frame for all clients; returns the nanoseconds it took. */
-static u64 send_snapshot(Encoding *e, u64 tick, Packets *packets, u64 *bytes)
+static u64 send_snapshot(Encoding *e, u64 tick, u64 *bytes)
 {
     SnapshotView view = {
         .eye = {0.0f, 5.0f, 12.0f}, .forward = {0.0f, 0.0f, -1.0f}, .pixels_per_radian = 1000.0f};
     SnapshotHeader header = {.tick = (u32)tick, .speed = 1024};
     u64 now_ms = tick * 1000u / 60u;
+    Packets *packets = e->clients[0].packets;
     packets->count = 0;
     packets->used = 0;
     *bytes = 0;
     u64 began_ns = clock_now_ns();
     chunk_cache_begin(e->cache, &e->history);
-    for (u32 c = 0; c < e->clients; c++) {
-        *bytes += snapshot_sender_build(e->senders[c], e->cache, &view, &header, BUDGET_BYTES,
-                                        now_ms, 1000, c == 0 ? keep_packet : drop_packet, packets);
+    for (u32 c = 0; c < e->count; c++) {
+        *bytes += snapshot_sender_build(e->clients[c].sender, e->cache, &view, &header,
+                                        BUDGET_BYTES, now_ms, 1000, emit_packet, &e->clients[c]);
     }
     return clock_now_ns() - began_ns;
 }
 
-static void receive_snapshot(Encoding *e, const Packets *packets, u32 number)
+/* Decodes the first client's packets, so that nothing is measured that does not work. */
+static void receive_packets(Encoding *e)
 {
+    const Packets *packets = e->clients[0].packets;
     u32 at = 0;
     for (u32 i = 0; i < packets->count; i++) {
-        if (snapshot_receiver_push(e->receiver, packets->bytes + at, packets->ends[i] - at, NULL) <
+        if (snapshot_receiver_push(e->receiver, packets->bytes + at, packets->ends[i] - at, NULL) !=
             0) {
             fprintf(stderr, "plenum-bench: a packet could not be decoded\n");
             exit(EXIT_CHECK_FAILED);
         }
         at = packets->ends[i];
     }
-    SnapshotAck *slot = &e->acks[number % ACK_SNAPSHOTS_LATE];
-    SnapshotAck late = *slot;
-    *slot = snapshot_receiver_ack(e->receiver);
-    for (u32 c = 0; c < e->clients && late.valid; c++) {
-        u32 lost;
-        snapshot_sender_ack(e->senders[c], late, &lost);
+}
+
+/* Every client acknowledges all packets of the snapshot ACK_SNAPSHOTS_LATE before. */
+static void acknowledge(Encoding *e, u32 number)
+{
+    for (u32 c = 0; c < e->count; c++) {
+        Client *client = &e->clients[c];
+        u16 *slot = &client->sent[number % ACK_SNAPSHOTS_LATE];
+        SnapshotAck ack = {.newest = *slot, .valid = 1, .bits = UINT64_MAX};
+        *slot = client->newest;
+        if (number >= ACK_SNAPSHOTS_LATE) {
+            u32 lost;
+            snapshot_sender_ack(client->sender, ack, &lost);
+        }
     }
 }
 
@@ -132,7 +146,7 @@ static void run_encoding(Bench *bench, Frame **frames, u32 clients, Packets *pac
                          EncodeResult *result)
 {
     Encoding e;
-    encoding_begin(&e, frames[0]->fields, clients);
+    encoding_begin(&e, frames[0]->fields, clients, packets);
     u64 encoded_before = 0;
     u64 served_before = 0;
     for (u32 i = 0, number = 0; i < FRAMES; i++) {
@@ -141,8 +155,9 @@ static void run_encoding(Bench *bench, Frame **frames, u32 clients, Packets *pac
             continue;
         }
         u64 bytes;
-        u64 took_ns = send_snapshot(&e, frames[i]->tick, packets, &bytes);
-        receive_snapshot(&e, packets, number++);
+        u64 took_ns = send_snapshot(&e, frames[i]->tick, &bytes);
+        receive_packets(&e);
+        acknowledge(&e, number++);
         if (i < FRAMES_BEFORE) {
             chunk_cache_stats(e.cache, &encoded_before, &served_before);
             continue;
@@ -183,7 +198,7 @@ static void measure_encoding(Bench *bench, const char *scene_name)
 {
     Scene *scene = bench_scene(scene_name);
     Frame **frames = bench_frames(bench, scene, FRAMES);
-    Packets packets = {.bytes = must(malloc(BUDGET_BYTES + STATE_PAYLOAD_BYTES_MAX))};
+    Packets packets = {.bytes = must(malloc(BUDGET_BYTES))};
     char name[64];
     snprintf(name, sizeof name, "net/encode_%s", scene_name);
     for (u32 clients = 1; clients <= CLIENTS_MANY; clients *= CLIENTS_MANY) {

@@ -218,7 +218,7 @@ static void name_choose(const Host *host, Session *session, const char *wanted)
 {
     char base[NAME_BYTES_MAX - 8];
     u32 length = 0;
-    for (; wanted[length] != '\0' && length < sizeof base - 1; length++) {
+    for (; length < sizeof base - 1 && wanted[length] != '\0'; length++) {
         u8 c = (u8)wanted[length];
         base[length] = c < 0x20 || c == 0x7F ? '_' : (char)c;
     }

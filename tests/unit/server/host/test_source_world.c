@@ -397,7 +397,8 @@ static void make_recording(const char *path)
     Source *source = start(&options);
     u32 sequence = 0;
     for (Frame *frame = next(source); frame != NULL; frame = next(source)) {
-        Input inputs[2] = {{.kind = INPUT_PUSH, .user = 1, .sequence = ++sequence},
+        sequence++;
+        Input inputs[2] = {{.kind = INPUT_PUSH, .user = 1, .sequence = sequence},
                            {.kind = INPUT_MOVE, .user = 2, .sequence = sequence}};
         source->ops->input(source, inputs, 2);
         if (frame->tick == 10) {

@@ -203,10 +203,10 @@ static bool world_again(Connection *connection, const MessageWorld *world)
     if (!same) {
         return false;
     }
-    snapshot_receiver_forget(connection->receiver);
-    timeline_reset(connection->timeline);
-    return entity_list_set(&connection->entities, connection->fields, world->entities,
-                           world->entity_count) == 0;
+    /* A new receiver, for the new epoch's sender numbers its packets anew. */
+    stream_drop(connection);
+    return stream_begin(connection) && entity_list_set(&connection->entities, connection->fields,
+                                                       world->entities, world->entity_count) == 0;
 }
 
 static void world_receive(Connection *connection, const MessageWorld *world)

@@ -487,6 +487,8 @@ static void test_spawn_and_epoch(void **state)
     server->resting = true;
     run(server, connection, 3000);
     assert_same_world(server, connection);
+    connection_stats(connection, &stats);
+    assert_true(stats.packets_lost < 400);
     connection_destroy(connection);
     server_destroy(server);
 }
@@ -549,6 +551,9 @@ static void test_reconnect(void **state)
     server->resting = true;
     run(server, connection, 1000);
     assert_same_world(server, connection);
+    ConnectionStats stats;
+    connection_stats(connection, &stats);
+    assert_int_equal(stats.packets_lost, 0);
     connection_destroy(connection);
     server_destroy(server);
 }

@@ -1,0 +1,265 @@
+/* test_session.c: sessions over real loopback sockets: join, limits, refusals, leaving, resuming.
+ */
+#include "shared/clock.h"
+#include "tests/support/rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_join(void **state)
+{
+    PL_UNUSED(state);
+    Rig rig;
+    Connection *clients[3];
+    u32 count;
+    rig_start(&rig, NULL);
+    for (u32 i = 0; i < 3; i++) {
+        clients[i] = rig_connect(&rig, "Ada");
+    }
+    assert_true(rig_until(clients, 3, CONNECTION_LIVE));
+    rig_poll(clients, 3, 1.0);
+    for (u32 i = 0; i < 3; i++) {
+        ConnectionStats stats;
+        connection_stats(clients[i], &stats);
+        assert_true(stats.snapshots >= 15);
+        assert_int_equal(stats.desyncs, 0);
+        assert_int_equal(stats.malformed, 0);
+        connection_entities(clients[i], &count, NULL);
+        assert_int_equal(count, FAKE_SPHERES);
+        assert_int_equal(connection_role(clients[i]), ROLE_OPERATOR); /* from loopback */
+        assert_int_equal(connection_tick_rate(clients[i]), 60);
+    }
+    const UserInfo *users = connection_users(clients[0], &count);
+    assert_int_equal(count, 3);
+    for (u32 i = 0; i < count; i++) {
+        for (u32 k = 0; k < i; k++) {
+            assert_string_not_equal(users[i].name, users[k].name);
+            assert_int_not_equal(users[i].id, users[k].id);
+        }
+    }
+    /* Leaving is seen by those who stay. */
+    connection_destroy(clients[2]);
+    rig_poll(clients, 2, 0.5);
+    connection_users(clients[0], &count);
+    assert_int_equal(count, 2);
+    /* The server's end is told, and the host exits with 0. */
+    host_stop(rig.host);
+    assert_true(rig_until(clients, 2, CONNECTION_CLOSED));
+    assert_int_equal(rig_wait(&rig), 0);
+    connection_destroy(clients[0]);
+    connection_destroy(clients[1]);
+    rig_stop(&rig);
+}
+
+static void test_full_and_late(void **state)
+{
+    PL_UNUSED(state);
+    Rig rig;
+    HostOptions options = {.clients_max = 1, .snapshot_rate = 30, .open_role = ROLE_VIEWER};
+    rig_start(&rig, &options);
+    Connection *first = rig_connect(&rig, "first"), *second = rig_connect(&rig, "second");
+    assert_true(rig_until(&first, 1, CONNECTION_LIVE));
+    assert_int_equal(connection_role(first), ROLE_VIEWER);
+    assert_true(rig_until(&second, 1, CONNECTION_CLOSED));
+    assert_non_null(strstr(connection_error(second)->text, "1 of 1"));
+    connection_destroy(second);
+    connection_destroy(first);
+    second = rig_connect(&rig, "second");
+    assert_true(rig_until(&second, 1, CONNECTION_LIVE));
+    connection_destroy(second);
+    rig_stop(&rig);
+}
+
+/* Sends one HELLO by hand and returns the first message that comes back. */
+static Message hello(Rig *rig, const MessageHello *hello_message)
+{
+    ErrorText error = {0};
+    Link *link = link_enet_connect(rig->address, &error);
+    Message out = {.kind = MESSAGE_HELLO}, in = {0};
+    u64 end = clock_now_ns() + 10000000000ull;
+    out.hello = *hello_message;
+    while (in.kind == MESSAGE_NONE && clock_now_ns() < end) {
+        LinkEvent event;
+        while (in.kind == MESSAGE_NONE && link->ops->poll(link, clock_now_ns() / 1000000, &event)) {
+            if (event.kind == LINK_CONNECTED) {
+                u32 bytes;
+                u8 *data = message_encode(&out, &bytes);
+                assert_non_null(data);
+                link->ops->send(link, 0, CHANNEL_CONTROL, data, bytes);
+                message_free(data);
+            } else if (event.kind == LINK_RECEIVED) {
+                u8 *storage = NULL;
+                assert_int_equal(message_decode(event.data, event.bytes, &in, &storage, &error), 0);
+                message_free(storage);
+            }
+        }
+        link->ops->flush(link);
+        clock_sleep_until_ns(clock_now_ns() + 2000000);
+    }
+    link->ops->destroy(link);
+    return in;
+}
+
+static void test_refusals(void **state)
+{
+    PL_UNUSED(state);
+    Rig rig;
+    SealKeyPair keys;
+    u8 secret[TOKEN_SECRET_BYTES], other[TOKEN_SECRET_BYTES], unused[TOKEN_PUBLIC_BYTES];
+    HostOptions options = {.clients_max = 4, .snapshot_rate = 30, .open_role = -1, .tokens = true};
+    assert_int_equal(seal_start(), 0);
+    seal_key_pair(&keys);
+    token_keygen(options.token_key, secret);
+    token_keygen(unused, other);
+    rig_start(&rig, &options);
+    MessageHello greeting = {.major = PROTOCOL_MAJOR + 1, .name = "x"};
+    memcpy(greeting.public_key, keys.public_key, SEAL_KEY_BYTES);
+    Message answer = hello(&rig, &greeting);
+    assert_int_equal(answer.kind, MESSAGE_REFUSE);
+    assert_int_equal(answer.refuse.reason, REFUSE_VERSION);
+    /* No token, a token of another key, an expired one, a good one. */
+    greeting.major = PROTOCOL_MAJOR;
+    answer = hello(&rig, &greeting);
+    assert_int_equal(answer.kind, MESSAGE_REFUSE);
+    assert_int_equal(answer.refuse.reason, REFUSE_TOKEN);
+    Token token = {.expiry_unix_s = clock_unix_s() + 60, .role = ROLE_ADMIN, .name = "Grace"};
+    greeting.token_bytes = TOKEN_SIGNED_BYTES;
+    token_sign(&token, other, greeting.token);
+    answer = hello(&rig, &greeting);
+    assert_int_equal(answer.refuse.reason, REFUSE_TOKEN);
+    token.expiry_unix_s = 1000;
+    token_sign(&token, secret, greeting.token);
+    answer = hello(&rig, &greeting);
+    assert_int_equal(answer.refuse.reason, REFUSE_TOKEN);
+    token.expiry_unix_s = clock_unix_s() + 60;
+    token_sign(&token, secret, greeting.token);
+    answer = hello(&rig, &greeting);
+    assert_int_equal(answer.kind, MESSAGE_WELCOME);
+    assert_int_equal(answer.welcome.role, ROLE_ADMIN);
+    /* The same user again with the secret of the welcome, another without. */
+    u32 user = answer.welcome.user;
+    greeting.resume = answer.welcome.resume;
+    answer = hello(&rig, &greeting);
+    assert_int_equal(answer.kind, MESSAGE_WELCOME);
+    assert_int_equal(answer.welcome.user, user);
+    assert_true(answer.welcome.resume != greeting.resume);
+    answer = hello(&rig, &greeting); /* a secret is good for one return */
+    assert_int_equal(answer.kind, MESSAGE_WELCOME);
+    assert_int_not_equal(answer.welcome.user, user);
+    rig_stop(&rig);
+}
+
+/* Inputs of a kind that the source took. */
+static u32 inputs_of(Rig *rig, u32 kind, Input *last)
+{
+    static Input inputs[FAKE_INPUTS_MAX];
+    u32 count = fake_source_inputs(rig->source, inputs, FAKE_INPUTS_MAX), found = 0;
+    for (u32 i = 0; i < count; i++) {
+        if (inputs[i].kind == kind) {
+            *last = inputs[i];
+            found++;
+        }
+    }
+    return found;
+}
+
+static Input grab_of(Connection *client, u32 entity, Vec3 at)
+{
+    Input input = {.kind = INPUT_GRAB, .entity = entity, .rotation = quat_identity()};
+    ConnectionStats stats;
+    connection_stats(client, &stats);
+    input.seen_base = (u32)stats.tick_last;
+    input.ray.origin = vec3(at.x, at.y, 10.0f);
+    input.ray.direction = vec3(0.0f, 0.0f, -1.0f);
+    return input;
+}
+
+static void test_inputs(void **state)
+{
+    PL_UNUSED(state);
+    Rig rig;
+    HostOptions options = {.clients_max = 4, .snapshot_rate = 30, .open_role = ROLE_PARTICIPANT};
+    Input last;
+    rig_start(&rig, &options);
+    Connection *clients[2] = {rig_connect(&rig, "a"), rig_connect(&rig, "b")};
+    assert_true(rig_until(clients, 2, CONNECTION_LIVE));
+    /* Sphere 1 (index 0) rests at (0, 1, 0): the hit is on its near side. */
+    Input input = grab_of(clients[0], 1, vec3(0.1f, 1.0f, 0.0f));
+    assert_true(connection_input(clients[0], &input) > 0);
+    rig_poll(clients, 2, 0.4);
+    assert_int_equal(inputs_of(&rig, INPUT_GRAB, &last), 1);
+    assert_int_equal(last.user, connection_user(clients[0]));
+    assert_true(fabsf(last.local.x - 0.1f) < 0.01f && fabsf(last.local.z - 0.387f) < 0.01f);
+    /* Others see the hand. */
+    u32 count = 0;
+    const Presence *presences = connection_presences(clients[1], &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(presences[0].user, connection_user(clients[0]));
+    assert_int_equal(presences[0].holds, 1);
+    /* A ray that misses, a thing that is not, a kind that the role may not: refused and told. */
+    Input miss = grab_of(clients[1], 1, vec3(3.0f, 1.0f, 0.0f));
+    Input nothing = grab_of(clients[1], 9999, vec3(0.0f, 1.0f, 0.0f));
+    Input reset = {.kind = INPUT_RESET, .rotation = quat_identity()};
+    reset.ray.direction = vec3(0.0f, 0.0f, 1.0f);
+    assert_true(connection_input(clients[1], &miss) > 0);
+    assert_true(connection_input(clients[1], &nothing) > 0);
+    assert_true(connection_input(clients[1], &reset) > 0);
+    rig_poll(clients, 2, 0.4);
+    ConnectionStats stats;
+    connection_stats(clients[1], &stats);
+    assert_int_equal(stats.refused, 3);
+    connection_stats(clients[0], &stats);
+    assert_int_equal(stats.refused, 0);
+    assert_int_equal(inputs_of(&rig, INPUT_GRAB, &last), 1);
+    assert_int_equal(inputs_of(&rig, INPUT_RESET, &last), 0);
+    /* Who leaves lets go. */
+    connection_destroy(clients[0]);
+    rig_poll(&clients[1], 1, 0.4);
+    assert_int_equal(inputs_of(&rig, INPUT_RELEASE, &last), 1);
+    connection_destroy(clients[1]);
+    rig_stop(&rig);
+}
+
+/* A seek backwards: another epoch, and everything still fits. */
+static void test_epoch_and_end(void **state)
+{
+    PL_UNUSED(state);
+    Rig rig;
+    rig_start(&rig, NULL);
+    Connection *client = rig_connect(&rig, "a");
+    ConnectionStats before, after;
+    assert_true(rig_until(&client, 1, CONNECTION_LIVE));
+    rig_poll(&client, 1, 0.8);
+    connection_stats(client, &before);
+    fake_source_rewind(rig.source);
+    rig_poll(&client, 1, 0.4);
+    connection_stats(client, &after);
+    assert_true(after.tick_last < before.tick_last);
+    assert_true(after.snapshots > before.snapshots);
+    assert_int_equal(after.desyncs + after.malformed, 0);
+    /* Operators control world time; all are told. */
+    assert_false(connection_status(client)->paused);
+    assert_int_equal(connection_control(client, CONTROL_PAUSE, 0.0), 0);
+    rig_poll(&client, 1, 0.4);
+    assert_true(connection_status(client)->paused);
+    fake_source_end(rig.source);
+    assert_true(rig_until(&client, 1, CONNECTION_CLOSED));
+    assert_int_equal(rig_wait(&rig), 0);
+    connection_destroy(client);
+    rig_stop(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_join),          cmocka_unit_test(test_full_and_late),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_epoch_and_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -661,8 +661,17 @@ static int app_loop(App *app, ErrorText *error)
     return EXIT_OK;
 }
 
-int app_run(Connection *connection, const AppOptions *options, ErrorText *error)
+/* A picture can be had where no window can. */
+static bool app_has_display(void)
 {
+    return getenv("DISPLAY") || getenv("WAYLAND_DISPLAY") || getenv("SDL_VIDEODRIVER");
+}
+
+int app_run(Connection *connection, const AppOptions *wanted, ErrorText *error)
+{
+    AppOptions given = *wanted;
+    given.offscreen = given.offscreen || (given.screenshot && !app_has_display());
+    const AppOptions *options = &given;
     App *app = calloc(1, sizeof *app);
     if (!app) {
         error_set(error, ERROR_MEMORY, "no memory for the window");

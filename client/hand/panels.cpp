@@ -30,6 +30,13 @@ static ImVec4 color_of(u32 rgb, f32 alpha = 1.0f)
                   f32(rgb & 255) / 255.0f, alpha);
 }
 
+/* A user's colour, light enough to read on a dark panel. */
+static ImVec4 readable(u32 rgb)
+{
+    ImVec4 c = color_of(rgb);
+    return ImVec4(0.5f + 0.5f * c.x, 0.5f + 0.5f * c.y, 0.5f + 0.5f * c.z, 1.0f);
+}
+
 static void panels_style()
 {
     ImGui::StyleColorsDark();
@@ -212,7 +219,7 @@ static void draw_labels(const Hud *hud)
         list->AddRectFilled(ImVec2(at.x - 6.0f, at.y - 3.0f),
                             ImVec2(at.x + size.x + 6.0f, at.y + size.y + 3.0f),
                             ImGui::GetColorU32(color_of(0x14191F, 0.72f)), 5.0f);
-        list->AddText(at, ImGui::GetColorU32(color_of(label->color)), label->text);
+        list->AddText(at, ImGui::GetColorU32(readable(label->color)), label->text);
     }
 }
 
@@ -223,7 +230,7 @@ static void draw_chat(Panels *panels, Hud *hud, PanelsActions *actions, ImVec2 s
         ImGui::SetNextWindowPos(ImVec2(10.0f, y), 0, ImVec2(0.0f, 1.0f));
         ImGui::Begin("chat lines", nullptr, plain_flags);
         for (u32 i = 0; i < hud->chat_count; i++) {
-            ImGui::TextColored(color_of(hud->chat[i].color), "%s", hud->chat[i].text);
+            ImGui::TextColored(readable(hud->chat[i].color), "%s", hud->chat[i].text);
         }
         ImGui::End();
     }

@@ -8,6 +8,7 @@
 #include "shared/log.h"
 
 #include <SDL2/SDL.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int surface_make_window(Surface *surface, const ViewOptions *options, ErrorText *error)
@@ -21,6 +22,14 @@ static int surface_make_window(Surface *surface, const ViewOptions *options, Err
                          "cannot open a display: %s; right is a desktop session, or --screenshot "
                          "and --headless without one",
                          SDL_GetError());
+    }
+    /* SDL falls back to drivers that show nothing: a user would wait for a window for ever. */
+    const char *driver = SDL_GetCurrentVideoDriver();
+    bool unseen = driver && (!strcmp(driver, "offscreen") || !strcmp(driver, "dummy"));
+    if (unseen && !options->offscreen && !getenv("SDL_VIDEODRIVER")) {
+        return error_set(error, ERROR_UNSUPPORTED,
+                         "there is no display for a window; right is a desktop session, or "
+                         "--headless (with --screenshot for a picture)");
     }
     SDL_GL_SetAttribute(SDL_GL_CONTEXT_MAJOR_VERSION, 3);
     SDL_GL_SetAttribute(SDL_GL_CONTEXT_MINOR_VERSION, 3);

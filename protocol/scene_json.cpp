@@ -280,19 +280,15 @@ std::string printable(std::string text)
     return text.substr(0, 160);
 }
 
-// "[name:LINE: COLUMN: ]error: what" -> "name:LINE: field: what; what would be right".
+// "LINE: COLUMN: error: what" -> "name:LINE: field: what; what would be right".
 void explain(const flatbuffers::Parser &parser, const char *json, size_t bytes, const char *name,
              ErrorText *error)
 {
     const std::string &raw = parser.error_;
-    std::string place = raw.substr(0, raw.find(" error: "));
     std::string what = after(raw, "error: ");
     what = what.substr(0, what.find('\n'));
-    size_t prefix = strlen(name);
     unsigned long line = 0, column = 0;
-    if (place.compare(0, prefix, name) == 0) {
-        sscanf(place.c_str() + prefix, ":%lu: %lu", &line, &column);
-    }
+    sscanf(raw.c_str(), "%lu: %lu", &line, &column);
     line = line == 0 ? 1 : line;
     size_t offset = 0;
     for (unsigned long i = 1; i < line && offset < bytes; i++) {
@@ -349,7 +345,8 @@ u8 *encode(const char *json, size_t bytes, const char *name, u32 *encoded_bytes,
         error_set(error, ERROR_FORMAT, "scene.fbs: %s", printable(parser.error_).c_str());
         return nullptr;
     }
-    if (!parser.ParseJson(text.c_str(), name)) {
+    // Without a name: the parser would turn it into an absolute path and open what it names.
+    if (!parser.ParseJson(text.c_str(), nullptr)) {
         explain(parser, json, bytes, name, error);
         return nullptr;
     }

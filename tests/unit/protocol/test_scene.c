@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -201,6 +202,25 @@ static void test_wrong_scenes_say_where_what_and_what_is_right(void **state)
     }
 }
 
+/* The same words for a file that is there as for a text in memory. */
+static void test_wrong_file(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/plenum-test-scene-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    static const char json[] = "{\"name\":\"t\",\n\"bodies\":[{\"name\":\"b\",\"shap\":1}]}";
+    assert_int_equal(write(fd, json, sizeof json - 1), sizeof json - 1);
+    close(fd);
+    ErrorText error;
+    assert_null(scene_load(path, &error));
+    char expected[200];
+    snprintf(expected, sizeof expected,
+             "%s:2: bodies[0].shap: unknown field; did you mean \"shape\"?", path);
+    assert_string_equal(error.text, expected);
+    unlink(path);
+}
+
 static void test_deep_and_huge_json_is_refused(void **state)
 {
     (void)state;
@@ -263,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_playground_is_what_the_demo_needs),
         cmocka_unit_test(test_values_arrive),
         cmocka_unit_test(test_wrong_scenes_say_where_what_and_what_is_right),
+        cmocka_unit_test(test_wrong_file),
         cmocka_unit_test(test_deep_and_huge_json_is_refused),
         cmocka_unit_test(test_mutated_bytes),
     };

@@ -1,20 +1,48 @@
 /*
- * tool_main.c: plenum-tool: looks at scenes and recordings without running them.
+ * tool_main.c: plenum-tool: looks at scenes and recordings without running them, makes keys and
+ * connect tokens.
  */
 #include "protocol/recording.h"
 #include "protocol/scene.h"
+#include "protocol/token.h"
+#include "shared/clock.h"
+#include "shared/options.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
-typedef int Command(const char *path, ErrorText *error);
+/* argv[0] is the command. Returns the program's exit code. */
+typedef int Command(int argc, char **argv, ErrorText *error);
 
 static int fail(const ErrorText *error)
 {
     fprintf(stderr, "plenum-tool: %s\n", error->text);
     return EXIT_INPUT;
+}
+
+static int usage(const ErrorText *error)
+{
+    fprintf(stderr, "plenum-tool: %s\n", error->text);
+    return EXIT_USAGE;
+}
+
+/* The one file of `check` and `info`; NULL where the command is over, with *code. */
+static const char *file_operand(int argc, char **argv, const char *program, const char *about,
+                                int *code, ErrorText *error)
+{
+    OptionTable table = {.program = program,
+                         .synopsis = "FILE",
+                         .about = about,
+                         .operands_min = 1,
+                         .operands_max = 1};
+    char **operands;
+    u32 count;
+    int parsed = options_parse(&table, argc, argv, &operands, &count, error);
+    *code = parsed < 0 ? usage(error) : EXIT_OK;
+    return parsed == 0 ? operands[0] : NULL;
 }
 
 static u32 count_motion(const Scene *scene, Motion motion)
@@ -26,8 +54,16 @@ static u32 count_motion(const Scene *scene, Motion motion)
     return count;
 }
 
-static int check_scene(const char *path, ErrorText *error)
+static int check_scene(int argc, char **argv, ErrorText *error)
 {
+    int code;
+    const char *path = file_operand(argc, argv, "plenum-tool check",
+                                    "Reads a scene as the server would and says what is in it, or "
+                                    "where it is wrong.",
+                                    &code, error);
+    if (path == NULL) {
+        return code;
+    }
     Scene *scene = scene_load(path, error);
     if (scene == NULL) {
         return fail(error);
@@ -48,16 +84,24 @@ static int check_scene(const char *path, ErrorText *error)
     }
     for (u32 i = 0; i < scene->probe_count; i++) {
         const SceneProbe *probe = &scene->probes[i];
-        printf("probe       %s: %s%s%s, %s\n", probe->name, probe_kind_name(probe->kind),
-               probe->of[0] != 0 ? " of " : "", probe->of, probe_kind_unit(probe->kind));
+        const char *unit = probe_kind_unit(probe->kind);
+        printf("probe       %s: %s%s%s%s%s\n", probe->name, probe_kind_name(probe->kind),
+               probe->of[0] != 0 ? " of " : "", probe->of, unit[0] != 0 ? ", " : "", unit);
     }
     printf("sent as     %u bytes\n", scene->byte_count);
     scene_destroy(scene);
     return EXIT_OK;
 }
 
-static int show_recording(const char *path, ErrorText *error)
+static int show_recording(int argc, char **argv, ErrorText *error)
 {
+    int code;
+    const char *path =
+        file_operand(argc, argv, "plenum-tool info",
+                     "Says what a recording holds and whether it is whole.", &code, error);
+    if (path == NULL) {
+        return code;
+    }
     RecordingReader *reader = recording_reader_create(path, error);
     if (reader == NULL) {
         return fail(error);
@@ -96,45 +140,154 @@ static int show_recording(const char *path, ErrorText *error)
     return EXIT_OK;
 }
 
+static int make_keys(int argc, char **argv, ErrorText *error)
+{
+    OptionTable table = {.program = "plenum-tool keygen",
+                         .synopsis = "NAME",
+                         .about = "Writes NAME.key (secret: signs tokens, keep it) and NAME.pub "
+                                  "(for plenum-server --key).",
+                         .operands_min = 1,
+                         .operands_max = 1};
+    char **operands;
+    u32 count;
+    int parsed = options_parse(&table, argc, argv, &operands, &count, error);
+    if (parsed != 0) {
+        return parsed < 0 ? usage(error) : EXIT_OK;
+    }
+    char public_path[4096], secret_path[4096];
+    int length = snprintf(public_path, sizeof public_path, "%s.pub", operands[0]);
+    snprintf(secret_path, sizeof secret_path, "%s.key", operands[0]);
+    if (length >= (int)sizeof public_path) {
+        error_set(error, ERROR_USAGE, "the name is too long");
+        return usage(error);
+    }
+    u8 public_key[TOKEN_PUBLIC_BYTES], secret_key[TOKEN_SECRET_BYTES];
+    token_keygen(public_key, secret_key);
+    if (token_key_write(secret_path, secret_key, sizeof secret_key, true, error) != 0 ||
+        token_key_write(public_path, public_key, sizeof public_key, false, error) != 0) {
+        return fail(error);
+    }
+    printf("%s  secret: signs tokens, keep it\n%s  public: for plenum-server --key\n", secret_path,
+           public_path);
+    return EXIT_OK;
+}
+
+static int write_token(const char *path, const u8 *token, u32 bytes, ErrorText *error)
+{
+    umask(077); /* whoever has a token may join as its user */
+    FILE *file = fopen(path, "wb");
+    bool good = file != NULL && fwrite(token, 1, bytes, file) == bytes;
+    good = file != NULL && fclose(file) == 0 && good;
+    if (!good) {
+        error_set(error, ERROR_IO, "%s: cannot write", path);
+        return fail(error);
+    }
+    return EXIT_OK;
+}
+
+static int make_token(int argc, char **argv, ErrorText *error)
+{
+    const char *key = NULL, *role = "participant", *name = "";
+    u64 client = 0;
+    f64 days = 30.0;
+    const Option rows[] = {
+        {"key", 'k', OPTION_STRING, &key, 0, 0, "FILE", "secret key of plenum-tool keygen"},
+        {"role", 'r', OPTION_STRING, &role, 0, 0, "ROLE", "viewer, participant, operator or admin"},
+        {"name", 'n', OPTION_STRING, &name, 0, 0, "TEXT",
+         "name of the user; empty: the client chooses"},
+        {"client", 0, OPTION_U64, &client, 0, 0, "ID", "your own number for the client"},
+        {"days", 'd', OPTION_F64, &days, 0.001, 36500, "N", "days that it is valid"},
+    };
+    OptionTable table = {.program = "plenum-tool token",
+                         .synopsis = "--key FILE [options] OUT",
+                         .about = "Signs a connect token into the file OUT, for plenum-client "
+                                  "--token.",
+                         .rows = rows,
+                         .count = PL_COUNT(rows),
+                         .operands_min = 1,
+                         .operands_max = 1};
+    char **operands;
+    u32 count;
+    int parsed = options_parse(&table, argc, argv, &operands, &count, error);
+    if (parsed != 0) {
+        return parsed < 0 ? usage(error) : EXIT_OK;
+    }
+    Token token = {.client_id = client,
+                   .expiry_unix_s = clock_unix_s() + (u64)(days * 86400.0),
+                   .role = ROLE_COUNT};
+    for (u32 i = 0; i < ROLE_COUNT; i++) {
+        token.role = strcmp(role, role_name((Role)i)) == 0 ? (Role)i : token.role;
+    }
+    if (key == NULL || token.role == ROLE_COUNT || strlen(name) >= sizeof token.name) {
+        error_set(
+            error, ERROR_USAGE,
+            "expected --key FILE, a role of viewer, participant, operator or admin and a name "
+            "of at most %d bytes",
+            NAME_BYTES_MAX - 1);
+        return usage(error);
+    }
+    memcpy(token.name, name, strlen(name) + 1);
+    u8 secret_key[TOKEN_SECRET_BYTES], bytes[TOKEN_SIGNED_BYTES];
+    if (token_key_read(key, secret_key, sizeof secret_key, error) != 0) {
+        return fail(error);
+    }
+    if (token_sign(&token, secret_key, bytes) != 0) {
+        error_set(error, ERROR_RANGE, "this name cannot be in a token: use clean UTF-8");
+        return usage(error);
+    }
+    return write_token(operands[0], bytes, sizeof bytes, error);
+}
+
+static int export_recording(int argc, char **argv, ErrorText *error)
+{
+    PL_UNUSED(argc);
+    PL_UNUSED(argv);
+    error_set(error, ERROR_UNSUPPORTED, "export is not part of this version");
+    return usage(error);
+}
+
 static const struct {
     const char *name;
     Command *run;
-    const char *operand, *help;
+    const char *operands, *help;
 } commands[] = {
     {"check", check_scene, "SCENE.json", "read a scene as the server would, say what is in it"},
     {"info", show_recording, "FILE.plrec", "what a recording holds and whether it is whole"},
+    {"keygen", make_keys, "NAME", "a key pair that signs tokens: NAME.key and NAME.pub"},
+    {"token", make_token, "--key FILE OUT", "sign a connect token (see token --help)"},
+    {"export", export_recording, "FILE.plrec", "not part of this version"},
 };
 
 static void print_help(void)
 {
-    printf("usage: plenum-tool COMMAND FILE\n\n"
-           "Looks at scenes and recordings of plenum-server without running them.\n\n");
+    printf("usage: plenum-tool COMMAND ...\n\n"
+           "Looks at scenes and recordings of plenum-server without running them, and makes the\n"
+           "keys and tokens of servers that are not open to all.\n\n");
     for (u32 i = 0; i < PL_COUNT(commands); i++) {
-        printf("  %-6s %-12s %s\n", commands[i].name, commands[i].operand, commands[i].help);
+        printf("  %-7s %-15s %s\n", commands[i].name, commands[i].operands, commands[i].help);
     }
-    printf("\n  -h, --help      this text\n      --version   the version\n\n"
+    printf("\n  -h, --help      this text; after a command: its options\n"
+           "      --version   the version\n\n"
            "Exit codes: 0 ok, 2 wrong usage, 3 bad input file.\n");
 }
 
 int main(int argc, char **argv)
 {
     ErrorText error = {0};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_help();
-            return EXIT_OK;
-        }
-        if (strcmp(argv[i], "--version") == 0) {
-            printf("plenum-tool %s\n", PLENUM_VERSION);
-            return EXIT_OK;
+    const char *first = argc > 1 ? argv[1] : "";
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) {
+        print_help();
+        return EXIT_OK;
+    }
+    if (strcmp(first, "--version") == 0) {
+        printf("plenum-tool %s\n", PLENUM_VERSION);
+        return EXIT_OK;
+    }
+    for (u32 i = 0; i < PL_COUNT(commands); i++) {
+        if (strcmp(first, commands[i].name) == 0) {
+            return commands[i].run(argc - 1, argv + 1, &error);
         }
     }
-    for (u32 i = 0; argc == 3 && i < PL_COUNT(commands); i++) {
-        if (strcmp(argv[1], commands[i].name) == 0) {
-            return commands[i].run(argv[2], &error);
-        }
-    }
-    fprintf(stderr, "plenum-tool: expected a command and a file: check SCENE.json or info "
-                    "FILE.plrec (see --help)\n");
+    fprintf(stderr, "plenum-tool: expected a command: check, info, keygen or token (see --help)\n");
     return EXIT_USAGE;
 }

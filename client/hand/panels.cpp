@@ -156,7 +156,8 @@ static void draw_numbers(const Hud *hud)
         f64 seconds = hud->tick / rate;
         ImGui::Text("%d:%05.2f", int(seconds / 60.0), fmod(seconds, 60.0));
         ImGui::SameLine();
-        ImGui::TextDisabled("tick %.0f", floor(hud->tick));
+        ImGui::TextDisabled(hud->status.replay ? "tick %.0f, recorded" : "tick %.0f",
+                            floor(hud->tick));
     }
     if (hud->fps > 0.0) {
         ImGui::Text("%.0f fps  ", hud->fps);
@@ -332,7 +333,7 @@ static void draw_parameters(Panels *panels, const Hud *hud, PanelsActions *actio
         return;
     }
     ImGui::TextDisabled("parameters");
-    bool allowed = hud->role >= ROLE_OPERATOR;
+    bool allowed = hud->role >= ROLE_OPERATOR && !hud->status.replay;
     if (!allowed) {
         ImGui::BeginDisabled();
     }

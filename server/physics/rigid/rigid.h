@@ -1,0 +1,157 @@
+/*
+ * rigid.h: rigid bodies with contacts, friction, sleeping and hands that drag. A tick is
+ *   rigid_collide, rigid_prepare, substeps times rigid_substep, rigid_finish
+ * so that other solvers can share the substeps and pass impulses both ways in between.
+ * Units SI, world axes, y up. Nothing is allocated in a tick unless a table must grow.
+ * Method: soft-step ("TGS soft", Catto, Solver2D, 2024) in 3-D with one friction patch a manifold.
+ * Layer: server/physics (includes shared only).
+ */
+#ifndef PLENUM_SERVER_PHYSICS_RIGID_RIGID_H
+#define PLENUM_SERVER_PHYSICS_RIGID_RIGID_H
+
+#include "server/physics/state.h"
+#include "shared/jobs.h"
+#include "shared/shape.h"
+
+typedef struct Rigid Rigid;
+
+/* A body by slot and generation; generation 0 names none. */
+typedef struct BodyId {
+    u32 slot, generation;
+} BodyId;
+
+typedef enum BodyMotion {
+    BODY_DYNAMIC = 0,
+    BODY_STATIC = 1,
+    BODY_KINEMATIC = 2 /* moves with its velocity, feels no force */
+} BodyMotion;
+
+typedef struct BodyDef {
+    Shape shape;
+    BodyMotion motion;
+    Vec3 position; /* m */
+    Quat orientation;
+    Vec3 velocity, spin; /* m/s, rad/s */
+    f32 mass_kg;         /* > 0 for dynamic bodies */
+    f32 friction;        /* ≥ 0; pairs take the geometric mean */
+    f32 restitution;     /* [0, 1]; pairs take the larger */
+    f32 rolling;         /* m, lever arm of rolling friction; pairs take the larger */
+    f32 gravity_scale;
+    bool asleep;
+} BodyDef;
+
+typedef struct RigidDef {
+    u32 body_capacity;
+    f32 tick_s;
+    u32 substeps;
+    Vec3 gravity; /* m/s² */
+} RigidDef;
+
+/* A spring from a point of a body to a point of the world (a hand). */
+typedef struct Grip {
+    BodyId body;
+    Vec3 local;    /* m, in the body's frame */
+    Vec3 target;   /* m, world */
+    f32 frequency; /* Hz */
+    f32 damping;   /* ratio */
+    f32 force_max; /* N */
+    Vec3 impulse;  /* N s of the last substep, for warm starting */
+    u32 owner;     /* caller's; grips are solved in the order they were made */
+    u32 live;
+} Grip;
+
+/* A contact that began in this tick. */
+typedef struct RigidImpact {
+    u32 a, b;      /* slots */
+    Vec3 position; /* m */
+    f32 impulse;   /* N s */
+    f32 speed;     /* m/s, approach */
+} RigidImpact;
+
+enum {
+    RIGID_IMPACTS_MAX = 64,
+    RIGID_GRIPS_MAX = 1024
+};
+
+BodyDef body_def_default(void);
+/* NULL: no memory. */
+Rigid *rigid_create(const RigidDef *def);
+void rigid_destroy(Rigid *rigid); /* NULL is fine */
+/* Removes all bodies, contacts and grips; generations of slots go on. */
+void rigid_clear(Rigid *rigid);
+
+/* Takes the lowest free slot. Generation 0 if there is none left. Outside a tick only. */
+BodyId rigid_add(Rigid *rigid, const BodyDef *def);
+void rigid_remove(Rigid *rigid, BodyId body);
+bool rigid_alive(const Rigid *rigid, BodyId body);
+/* Slots ever used: [0, rigid_slots()). */
+u32 rigid_slots(const Rigid *rigid);
+/* The live body in a slot, generation 0 if the slot is free. */
+BodyId rigid_at(const Rigid *rigid, u32 slot);
+u32 rigid_generation(const Rigid *rigid, u32 slot);
+
+/* Reads by slot of a live body. */
+Vec3 rigid_position(const Rigid *rigid, u32 slot);
+Quat rigid_orientation(const Rigid *rigid, u32 slot);
+Vec3 rigid_velocity(const Rigid *rigid, u32 slot);
+Vec3 rigid_spin(const Rigid *rigid, u32 slot);
+f32 rigid_mass(const Rigid *rigid, u32 slot); /* kg, 0: static or kinematic */
+Vec3 rigid_inertia(const Rigid *rigid, u32 slot);
+f32 rigid_friction(const Rigid *rigid, u32 slot);
+f32 rigid_gravity_scale(const Rigid *rigid, u32 slot);
+const Shape *rigid_shape(const Rigid *rigid, u32 slot);
+BodyMotion rigid_motion(const Rigid *rigid, u32 slot);
+bool rigid_awake(const Rigid *rigid, u32 slot);
+/* Velocity of the point of the body at world arm r from its centre. */
+Vec3 rigid_velocity_at(const Rigid *rigid, u32 slot, Vec3 arm);
+/* 1/m + (r × n)ᵀ I⁻¹ (r × n) of a dynamic awake body, else 0. */
+f32 rigid_inverse_mass_at(const Rigid *rigid, u32 slot, Vec3 arm, Vec3 direction);
+/* Bounds of the body, with the motion of a tick ahead. */
+Bounds rigid_bounds(const Rigid *rigid, u32 slot);
+
+void rigid_set_velocity(Rigid *rigid, u32 slot, Vec3 velocity, Vec3 spin);
+/* Impulse (N s) at a world arm from the centre; wakes nothing. */
+void rigid_impulse(Rigid *rigid, u32 slot, Vec3 arm, Vec3 impulse);
+void rigid_wake(Rigid *rigid, u32 slot);
+void rigid_wake_all(Rigid *rigid);
+/* Restarts the time to sleep of an awake body. */
+void rigid_keep_awake(Rigid *rigid, u32 slot);
+
+void rigid_set_gravity(Rigid *rigid, Vec3 gravity);
+void rigid_set_substeps(Rigid *rigid, u32 substeps);
+/* Factor on all friction coefficients, and the least restitution of all pairs. */
+void rigid_set_materials(Rigid *rigid, f32 friction_scale, f32 restitution_min);
+u32 rigid_substeps(const Rigid *rigid);
+
+/* Returns a grip's index, or −1 when all are taken. The body wakes. */
+i32 rigid_grip_add(Rigid *rigid, const Grip *grip);
+void rigid_grip_remove(Rigid *rigid, u32 grip);
+Grip *rigid_grip(Rigid *rigid, u32 grip);
+
+/* Broad phase and narrow phase. */
+void rigid_collide(Rigid *rigid, Jobs *jobs);
+/* Contact rows, islands that wake. */
+void rigid_prepare(Rigid *rigid);
+/* One substep of tick_s / substeps. */
+void rigid_substep(Rigid *rigid);
+/* Restitution, impulses kept for the next tick, sleeping, impacts. */
+void rigid_finish(Rigid *rigid);
+
+/* Strongest impacts of the last tick, ≤ RIGID_IMPACTS_MAX, in slot order. */
+const RigidImpact *rigid_impacts(const Rigid *rigid, u32 *count);
+/* Slots of live, not static, bodies whose bounds overlap, ascending, and static ones (planes
+ * always), all in one list; returns how many were written. */
+u32 rigid_overlaps(Rigid *rigid, Bounds bounds, u32 *slots, u32 capacity);
+
+typedef struct RigidStats {
+    u32 bodies, awake, contacts, touching, islands;
+    f32 penetration_max; /* m, of the manifolds at the start of the tick */
+    u64 memory_bytes;
+} RigidStats;
+void rigid_stats(const Rigid *rigid, RigidStats *stats);
+
+/* Walks the dynamic state. After a load the broad phase is rebuilt; failed: the rigid world must be
+ * cleared. */
+void rigid_walk(Rigid *rigid, State *state);
+
+#endif

@@ -1,0 +1,178 @@
+/*
+ * solve.c: the substep driver: forces, grips, contacts, positions, then contacts once more without
+ * their position error (relax), so that pushing out adds no energy.
+ */
+#include "server/physics/rigid/body.h"
+
+void rigid_collide(Rigid *rigid, Jobs *jobs)
+{
+    contact_update_pairs(rigid);
+    contact_narrow(rigid, jobs);
+}
+
+void rigid_prepare(Rigid *rigid)
+{
+    island_wake(rigid);
+    for (u32 i = 0; i < rigid->slots; i++) {
+        Body *body = &rigid->bodies[i];
+        rigid->states[i].shift = vec3_zero();
+        rigid->states[i].turn = vec3_zero();
+        if (body->flags & BODY_LIVE) {
+            rigid->inertias[i] = symmetric_rotate(body->orientation, body->inverse_inertia);
+        }
+    }
+    contact_prepare(rigid);
+}
+
+/* Solves m x = r for the 3×3 with columns of m by Cramer's rule; zero where singular. */
+static Vec3 mat3_solve(Mat3 m, Vec3 r)
+{
+    Vec3 yz = vec3_cross(m.y, m.z);
+    f32 determinant = vec3_dot(m.x, yz);
+    if (!(fabsf(determinant) > 1e-30f)) {
+        return vec3_zero();
+    }
+    return vec3_scale(
+        vec3(vec3_dot(r, yz), vec3_dot(m.x, vec3_cross(r, m.z)), vec3_dot(m.x, vec3_cross(m.y, r))),
+        1.0f / determinant);
+}
+
+/*
+ * Spin after h without torque, by the implicit midpoint rule in the body's frame, which keeps both
+ * energy and |angular momentum|: two Newton steps on 2 I (m − w) + h m × I m = 0, w' = 2 m − w.
+ */
+static Vec3 gyroscopic_spin(const Body *body, Vec3 spin, f32 h)
+{
+    Vec3 i = body->inertia;
+    f32 spread = f32_max(fabsf(i.x - i.y), fabsf(i.y - i.z));
+    f32 speed2 = vec3_length_squared(spin);
+    if (spread <= 1e-4f * i.x || speed2 < 1e-6f) {
+        return spin;
+    }
+    Vec3 w = quat_rotate_inverse(body->orientation, spin), m = w;
+    for (u32 n = 0; n < 2; n++) {
+        Vec3 im = vec3_mul(i, m);
+        Vec3 error =
+            vec3_add_scaled(vec3_scale(vec3_mul(i, vec3_sub(m, w)), 2.0f), h, vec3_cross(m, im));
+        Mat3 jacobian = {vec3(2.0f * i.x, h * (m.z * i.x - im.z), h * (im.y - m.y * i.x)),
+                         vec3(h * (im.z - m.z * i.y), 2.0f * i.y, h * (m.x * i.y - im.x)),
+                         vec3(h * (m.y * i.z - im.y), h * (im.x - m.x * i.z), 2.0f * i.z)};
+        m = vec3_sub(m, mat3_solve(jacobian, error));
+    }
+    Vec3 after = vec3_sub(vec3_scale(m, 2.0f), w);
+    /* Where Newton has not converged (absurd spins), energy must still not grow. */
+    f32 before_energy = vec3_dot(w, vec3_mul(i, w));
+    f32 after_energy = vec3_dot(after, vec3_mul(i, after));
+    if (!(after_energy <= before_energy * 1.0001f)) {
+        f32 ratio = before_energy / after_energy;
+        after = ratio > 0.0f && isfinite(ratio) ? vec3_scale(after, sqrtf(ratio)) : w;
+    }
+    return quat_rotate(body->orientation, after);
+}
+
+/* Nothing is faster than the limits, and nothing is NaN: whatever the input, the world goes on. */
+static Vec3 speed_limited(Vec3 v, f32 limit)
+{
+    f32 speed2 = vec3_length_squared(v);
+    if (speed2 <= limit * limit) {
+        return v;
+    }
+    return vec3_is_finite(v) && isfinite(speed2) ? vec3_scale(v, limit / sqrtf(speed2))
+                                                 : vec3_zero();
+}
+
+static void integrate_velocities(Rigid *rigid, f32 h)
+{
+    for (u32 i = 0; i < rigid->slots; i++) {
+        const Body *body = &rigid->bodies[i];
+        BodyState *state = &rigid->states[i];
+        if (!body_is_active(body)) {
+            continue;
+        }
+        if (body->motion == BODY_DYNAMIC) {
+            state->velocity =
+                vec3_add_scaled(state->velocity, h * state->gravity_scale, rigid->gravity);
+            state->spin = gyroscopic_spin(body, state->spin, h);
+        }
+        state->velocity = speed_limited(state->velocity, SPEED_MAX_M_S);
+        state->spin = speed_limited(state->spin, SPIN_MAX_RAD_S);
+    }
+}
+
+static void integrate_positions(Rigid *rigid, f32 h)
+{
+    for (u32 i = 0; i < rigid->slots; i++) {
+        Body *body = &rigid->bodies[i];
+        BodyState *state = &rigid->states[i];
+        if (!body_is_active(body)) {
+            continue;
+        }
+        state->velocity = speed_limited(state->velocity, SPEED_MAX_M_S);
+        state->spin = speed_limited(state->spin, SPIN_MAX_RAD_S);
+        Vec3 shift = vec3_scale(state->velocity, h);
+        state->shift = vec3_add(state->shift, shift);
+        state->turn = vec3_add_scaled(state->turn, h, state->spin);
+        body->position = vec3_add(body->position, shift);
+        body->orientation = quat_integrate(body->orientation, state->spin, h);
+        Vec3 edge = vec3(WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M);
+        body->position = vec3_max(vec3_min(body->position, edge), vec3_neg(edge));
+    }
+}
+
+/* 1/m − [r] I⁻¹ [r]: how the point at the arm answers an impulse. */
+static Symmetric3 point_response(const Rigid *rigid, u32 slot, Vec3 r)
+{
+    const Symmetric3 *i = &rigid->inertias[slot];
+    Vec3 x = vec3_cross(symmetric_mul(i, vec3_cross(r, vec3(1.0f, 0.0f, 0.0f))), r);
+    Vec3 y = vec3_cross(symmetric_mul(i, vec3_cross(r, vec3(0.0f, 1.0f, 0.0f))), r);
+    Vec3 z = vec3_cross(symmetric_mul(i, vec3_cross(r, vec3(0.0f, 0.0f, 1.0f))), r);
+    f32 w = rigid->states[slot].inverse_mass;
+    return (Symmetric3){w + x.x, w + y.y, w + z.z, y.x, z.x, z.y};
+}
+
+/* A hand: a soft ball joint to its target, of bounded force. */
+static void solve_grips(Rigid *rigid, f32 h)
+{
+    for (u32 g = 0; g < rigid->grip_count; g++) {
+        Grip *grip = &rigid->grips[g];
+        if (!grip->live || rigid_mass(rigid, grip->body.slot) <= 0.0f) {
+            continue;
+        }
+        u32 slot = grip->body.slot;
+        const Body *body = &rigid->bodies[slot];
+        BodyState *state = &rigid->states[slot];
+        Vec3 arm = quat_rotate(body->orientation, grip->local);
+        Vec3 offset = vec3_sub(vec3_add(body->position, arm), grip->target);
+        Symmetric3 k = point_response(rigid, slot, arm);
+        Symmetric3 mass = symmetric_inverse(&k);
+        Softness soft = softness(grip->frequency, grip->damping, h);
+        Vec3 speed = vec3_add_scaled(rigid_velocity_at(rigid, slot, arm), soft.bias_rate, offset);
+        /* Without warm start the impulse of a step is the whole implicit spring. */
+        Vec3 impulse = vec3_scale(symmetric_mul(&mass, speed), -soft.mass_scale);
+        impulse = speed_limited(impulse, grip->force_max * h);
+        grip->impulse = impulse;
+        state->velocity = vec3_add_scaled(state->velocity, state->inverse_mass, impulse);
+        state->spin =
+            vec3_add(state->spin, symmetric_mul(&rigid->inertias[slot], vec3_cross(arm, impulse)));
+        /* A held body stops swinging within a second or so. */
+        state->spin = vec3_scale(state->spin, 1.0f / (1.0f + 2.0f * h));
+    }
+}
+
+void rigid_substep(Rigid *rigid)
+{
+    f32 h = rigid->def.tick_s / (f32)rigid->substeps;
+    integrate_velocities(rigid, h);
+    solve_grips(rigid, h);
+    contact_warm_start(rigid);
+    contact_solve(rigid, true);
+    integrate_positions(rigid, h);
+    contact_solve(rigid, false);
+}
+
+void rigid_finish(Rigid *rigid)
+{
+    contact_restitution(rigid);
+    contact_store(rigid);
+    island_sleep(rigid);
+}

@@ -1,0 +1,69 @@
+/*
+ * state.h: one walk over the dynamic state of a solver serves four purposes: counting its bytes,
+ * hashing it, saving it and loading it, so that none of them can forget an array. What is walked
+ * has no padding. A walk that loads checks counts before it uses them and sets `failed`.
+ * Layer: server/physics.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_STATE_H
+#define PLENUM_SERVER_PHYSICS_STATE_H
+
+#include "shared/hash.h"
+
+#include <string.h>
+
+typedef enum StateMode {
+    STATE_COUNT,
+    STATE_HASH,
+    STATE_SAVE,
+    STATE_LOAD
+} StateMode;
+
+typedef struct State {
+    StateMode mode;
+    bool failed;
+    u8 *data; /* [bytes] STATE_SAVE writes, STATE_LOAD reads */
+    size_t bytes, used;
+    u64 hash;
+} State;
+
+static inline void state_bytes(State *state, void *at, size_t bytes)
+{
+    if (state->failed || bytes == 0) {
+        return;
+    }
+    switch (state->mode) {
+    case STATE_COUNT:
+        break;
+    case STATE_HASH:
+        state->hash = hash_bytes(at, bytes, state->hash);
+        break;
+    case STATE_SAVE:
+    case STATE_LOAD:
+        if (bytes > state->bytes - state->used) {
+            state->failed = true;
+            return;
+        }
+        if (state->mode == STATE_SAVE) {
+            memcpy(state->data + state->used, at, bytes);
+        } else {
+            memcpy(at, state->data + state->used, bytes);
+        }
+        break;
+    }
+    state->used += bytes;
+}
+
+/* A count that must not exceed `max`. */
+static inline void state_count(State *state, u32 *count, u32 max)
+{
+    u32 value = *count;
+    state_bytes(state, &value, sizeof(value));
+    if (value > max) {
+        state->failed = true;
+    }
+    if (!state->failed) {
+        *count = value;
+    }
+}
+
+#endif

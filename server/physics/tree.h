@@ -1,0 +1,64 @@
+/*
+ * tree.h: a dynamic tree of bounds (broad phase, point and box queries). Leaves carry a u32 of the
+ * caller's. The shape of the tree depends on the order of insertions, so callers that need
+ * reproducible results sort what a query yields.
+ * Method: surface-area heuristic insertion with rotations (Catto, "Dynamic Bounding Volume
+ * Hierarchies", GDC 2019).
+ * Layer: server/physics.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_TREE_H
+#define PLENUM_SERVER_PHYSICS_TREE_H
+
+#include "shared/shape.h"
+
+#define TREE_NONE  0xffffffffu
+/* Deepest path that queries and updates follow; rotations keep real trees far below it. */
+#define TREE_STACK 256
+
+typedef struct TreeNode {
+    Bounds bounds;
+    u32 parent; /* next free node while on the free list */
+    u32 child[2];
+    u32 data; /* of a leaf */
+    u32 leaf; /* 1: leaf */
+} TreeNode;
+
+typedef struct Tree {
+    TreeNode *nodes; /* [capacity] */
+    u32 capacity, free, root, leaf_count;
+} Tree;
+
+/* Room for `leaf_capacity` leaves; false: no memory. Nothing is allocated afterwards. */
+bool tree_init(Tree *tree, u32 leaf_capacity);
+void tree_finish(Tree *tree);
+void tree_clear(Tree *tree);
+/* Returns the leaf's node, valid until removed. */
+u32 tree_insert(Tree *tree, Bounds bounds, u32 data);
+void tree_remove(Tree *tree, u32 node);
+/* Calls visit(context, data) for each leaf whose bounds overlap. */
+typedef void TreeVisit(void *context, u32 data);
+void tree_query(const Tree *tree, Bounds bounds, TreeVisit *visit, void *context);
+
+static inline bool bounds_overlap(const Bounds *a, const Bounds *b)
+{
+    return a->min.x <= b->max.x && b->min.x <= a->max.x && a->min.y <= b->max.y &&
+           b->min.y <= a->max.y && a->min.z <= b->max.z && b->min.z <= a->max.z;
+}
+static inline bool bounds_contain(const Bounds *a, const Bounds *b)
+{
+    return a->min.x <= b->min.x && a->min.y <= b->min.y && a->min.z <= b->min.z &&
+           a->max.x >= b->max.x && a->max.y >= b->max.y && a->max.z >= b->max.z;
+}
+static inline Bounds bounds_grow(Bounds b, f32 margin)
+{
+    Vec3 m = vec3(margin, margin, margin);
+    Bounds r = {vec3_sub(b.min, m), vec3_add(b.max, m)};
+    return r;
+}
+static inline Bounds bounds_union(Bounds a, Bounds b)
+{
+    Bounds r = {vec3_min(a.min, b.min), vec3_max(a.max, b.max)};
+    return r;
+}
+
+#endif

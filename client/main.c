@@ -153,7 +153,14 @@ static bool connect_begin(Client *client, ErrorText *error)
 static void poll_once(Client *client)
 {
     u64 now_ns = clock_now_ns();
+    ConnectionState before = connection_state(client->connection);
     connection_poll(client->connection, now_ns);
+    ConnectionState after = connection_state(client->connection);
+    if (before == CONNECTION_LIVE && after == CONNECTION_CONNECTING) {
+        log_warn("%s; trying again", connection_error(client->connection)->text);
+    } else if (before != after && after == CONNECTION_LIVE && client->live_ns != 0) {
+        log_info("connected again");
+    }
     if (client->live_ns == 0 && connection_state(client->connection) == CONNECTION_LIVE) {
         client->live_ns = now_ns;
     }

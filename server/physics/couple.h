@@ -1,0 +1,28 @@
+/*
+ * couple.h: what different kinds of matter need to touch each other: distances from points to rigid
+ * shapes, and impulses that pass both ways.
+ * Layer: server/physics.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_COUPLE_H
+#define PLENUM_SERVER_PHYSICS_COUPLE_H
+
+#include "server/physics/rigid/rigid.h"
+
+/* Signed distance (m, negative inside) from a world point to a shape at a pose, and the outward
+ * unit normal at the nearest surface point. */
+f32 couple_distance(const Shape *shape, Vec3 position, Quat orientation, Vec3 point, Vec3 *normal);
+
+/* A particle in contact with a body during a substep of h seconds. */
+typedef struct CoupleParticle {
+    Vec3 position;    /* m, predicted; corrected */
+    Vec3 previous;    /* m, at the start of the substep */
+    f32 inverse_mass; /* 1/kg */
+    f32 radius;       /* m, distance kept */
+    f32 friction;
+} CoupleParticle;
+
+/* Pushes the particle out of the body and rubs, and gives the body the opposite impulse (correction
+ * / h times mass), so that momentum is exchanged exactly. Returns true if they touched. */
+bool couple_particle(Rigid *rigid, u32 slot, CoupleParticle *particle, f32 h);
+
+#endif

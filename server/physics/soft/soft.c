@@ -1,0 +1,410 @@
+/*
+ * soft.c: the particle store, its substep, hands and contact. Cloth construction and colouring are
+ * in cloth.c.
+ */
+#include "server/physics/soft/store.h"
+
+#include "server/physics/couple.h"
+#include "shared/error.h"
+#include "shared/limits.h"
+
+#include <stdlib.h>
+
+enum {
+    GROUP = 64, /* consecutive particles whose common bounds ask the broad phase once */
+    SLOTS_MAX = 256,
+};
+
+/* A hand pulls a particle, not the whole cloth: beyond this strain nothing may be predicted. */
+static const f32 speed_max_m_s = 100.0f;
+
+Soft *soft_create(void)
+{
+    Soft *soft = calloc(1, sizeof *soft);
+    if (soft != NULL) {
+        soft->gravity = vec3(0.0f, -9.81f, 0.0f);
+        soft->air_density = 1.2f;
+        soft->stretch_scale = 1.0f;
+        soft->bend_scale = 1.0f;
+    }
+    return soft;
+}
+
+void soft_destroy(Soft *soft)
+{
+    if (soft == NULL) {
+        return;
+    }
+    free(soft->position);
+    free(soft->previous);
+    free(soft->velocity);
+    free(soft->wind_velocity);
+    free(soft->inverse_mass);
+    free(soft->radius);
+    free(soft->friction);
+    free(soft->damping);
+    free(soft->edges);
+    free(soft->triangles);
+    free(soft->attachments);
+    free(soft->touches);
+    free(soft);
+}
+
+u32 soft_particles(const Soft *soft)
+{
+    return soft->count;
+}
+
+u32 soft_constraints(const Soft *soft)
+{
+    return soft->edge_count;
+}
+
+const Vec3 *soft_positions(const Soft *soft)
+{
+    return soft->position;
+}
+
+const Vec3 *soft_velocities(const Soft *soft)
+{
+    return soft->velocity;
+}
+
+const f32 *soft_inverse_masses(const Soft *soft)
+{
+    return soft->inverse_mass;
+}
+
+u64 soft_memory(const Soft *soft)
+{
+    return sizeof *soft + (u64)soft->room * (4 * sizeof(Vec3) + 4 * sizeof(f32)) +
+           (u64)soft->edge_room * sizeof *soft->edges +
+           (u64)soft->triangle_room * sizeof *soft->triangles +
+           (u64)soft->touch_room * sizeof *soft->touches;
+}
+
+f32 soft_strain(const Soft *soft, SoftRange range)
+{
+    f32 worst = 0.0f;
+    for (u32 i = 0; i < soft->edge_count; i++) {
+        const SoftEdge *edge = &soft->edges[i];
+        if (edge->kind != EDGE_STRETCH || edge->a < range.first ||
+            edge->a >= range.first + range.count) {
+            continue;
+        }
+        f32 length = vec3_distance(soft->position[edge->a], soft->position[edge->b]);
+        worst = f32_max(worst, fabsf(length / edge->rest - 1.0f));
+    }
+    return worst;
+}
+
+void soft_set_gravity(Soft *soft, Vec3 gravity)
+{
+    soft->gravity = gravity;
+}
+
+void soft_set_wind(Soft *soft, Vec3 wind, f32 air_density)
+{
+    soft->wind = wind;
+    soft->air_density = air_density;
+}
+
+void soft_set_compliance(Soft *soft, f32 stretch_scale, f32 bend_scale)
+{
+    soft->stretch_scale = stretch_scale;
+    soft->bend_scale = bend_scale;
+}
+
+void soft_impulse(Soft *soft, u32 particle, Vec3 impulse)
+{
+    soft->velocity[particle] =
+        vec3_add_scaled(soft->velocity[particle], soft->inverse_mass[particle], impulse);
+}
+
+/* ---- hands ---- */
+
+i32 soft_grip_add(Soft *soft, const SoftGrip *grip)
+{
+    for (u32 i = 0; i < SOFT_GRIPS_MAX; i++) {
+        if (!soft->grips[i].live) {
+            soft->grips[i] = *grip;
+            soft->grips[i].live = 1;
+            soft->grip_end = u32_max(soft->grip_end, i + 1);
+            return (i32)i;
+        }
+    }
+    return -1;
+}
+
+void soft_grip_remove(Soft *soft, u32 grip)
+{
+    SoftGrip none = {0};
+    soft->grips[grip] = none;
+}
+
+SoftGrip *soft_grip(Soft *soft, u32 grip)
+{
+    return &soft->grips[grip];
+}
+
+/* The spring as an XPBD constraint with damping (Macklin 2016, eq. 26), its force bounded. */
+static void solve_grips(Soft *soft, f32 h)
+{
+    for (u32 i = 0; i < soft->grip_end; i++) {
+        const SoftGrip *grip = &soft->grips[i];
+        f32 w = grip->live ? soft->inverse_mass[grip->particle] : 0.0f;
+        if (w <= 0.0f || grip->stiffness <= 0.0f) {
+            continue;
+        }
+        Vec3 *x = &soft->position[grip->particle];
+        Vec3 moved = vec3_sub(*x, soft->previous[grip->particle]);
+        Vec3 away = vec3_sub(*x, grip->target);
+        f32 alpha = 1.0f / (grip->stiffness * h * h);
+        f32 gamma = grip->damping / (grip->stiffness * h);
+        Vec3 lambda =
+            vec3_scale(vec3_add_scaled(away, gamma, moved), -1.0f / ((1.0f + gamma) * w + alpha));
+        f32 size = vec3_length(lambda), most = grip->force_max * h * h;
+        if (size > most) {
+            lambda = vec3_scale(lambda, most / size);
+        }
+        *x = vec3_add_scaled(*x, w, lambda);
+    }
+}
+
+/* ---- the tick ---- */
+
+/* Wind as a change of velocity over the tick, implicit in the triangle's own motion along its
+ * normal so that light cloth in strong wind stays stable. */
+static void wind(Soft *soft, f32 tick_s)
+{
+    for (u32 i = 0; i < soft->count; i++) {
+        soft->wind_velocity[i] = vec3_zero();
+    }
+    if (soft->air_density <= 0.0f) {
+        return;
+    }
+    for (u32 t = 0; t < soft->triangle_count; t++) {
+        const u32 *p = soft->triangles[t].point;
+        Vec3 a = soft->position[p[0]], b = soft->position[p[1]], c = soft->position[p[2]];
+        Vec3 cross = vec3_cross(vec3_sub(b, a), vec3_sub(c, a));
+        f32 twice_area = vec3_length(cross);
+        if (twice_area < 1e-12f) {
+            continue;
+        }
+        Vec3 n = vec3_scale(cross, 1.0f / twice_area);
+        Vec3 v = vec3_scale(
+            vec3_add(vec3_add(soft->velocity[p[0]], soft->velocity[p[1]]), soft->velocity[p[2]]),
+            1.0f / 3.0f);
+        f32 pressure = vec3_dot(vec3_sub(soft->wind, v), n) * soft->air_density;
+        f32 share = 0.5f * twice_area / 3.0f; /* m² a corner */
+        for (u32 k = 0; k < 3; k++) {
+            f32 rate = soft->air_density * share * soft->inverse_mass[p[k]] * 6.0f * tick_s;
+            f32 dv = pressure * share * soft->inverse_mass[p[k]] * tick_s / (1.0f + rate);
+            soft->wind_velocity[p[k]] = vec3_add_scaled(soft->wind_velocity[p[k]], dv, n);
+        }
+    }
+}
+
+static bool touches_reserve(Soft *soft, u32 count)
+{
+    if (count <= soft->touch_room) {
+        return true;
+    }
+    u32 room = u32_max(count, soft->touch_room * 2);
+    SoftTouch *touches = realloc(soft->touches, room * sizeof *touches);
+    if (touches == NULL) {
+        return false;
+    }
+    soft->touches = touches;
+    soft->touch_room = room;
+    return true;
+}
+
+static bool point_in(Bounds bounds, Vec3 p, f32 margin)
+{
+    return p.x >= bounds.min.x - margin && p.x <= bounds.max.x + margin &&
+           p.y >= bounds.min.y - margin && p.y <= bounds.max.y + margin &&
+           p.z >= bounds.min.z - margin && p.z <= bounds.max.z + margin;
+}
+
+/* Pairs of particle and body that may meet within the tick, by particle, then slot. */
+static void find_touches(Soft *soft, Rigid *rigid, f32 tick_s)
+{
+    u32 slots[SLOTS_MAX];
+    soft->touch_count = 0;
+    for (u32 first = 0; first < soft->count; first += GROUP) {
+        u32 end = u32_min(first + GROUP, soft->count);
+        Bounds bounds = {soft->position[first], soft->position[first]};
+        f32 fastest = 0.0f, radius = 0.0f;
+        for (u32 i = first; i < end; i++) {
+            bounds.min = vec3_min(bounds.min, soft->position[i]);
+            bounds.max = vec3_max(bounds.max, soft->position[i]);
+            fastest = f32_max(fastest, vec3_length_squared(soft->velocity[i]));
+            radius = f32_max(radius, soft->radius[i]);
+        }
+        /* Gravity and solver may speed a particle up within the tick: 2 m/s of margin. */
+        f32 margin = radius + (sqrtf(fastest) + 2.0f) * tick_s;
+        Vec3 grow = vec3(margin, margin, margin);
+        bounds.min = vec3_sub(bounds.min, grow);
+        bounds.max = vec3_add(bounds.max, grow);
+        u32 count = rigid_overlaps(rigid, bounds, slots, SLOTS_MAX);
+        if (count == 0 || !touches_reserve(soft, soft->touch_count + count * (end - first))) {
+            continue;
+        }
+        for (u32 i = first; i < end; i++) {
+            for (u32 s = 0; s < count; s++) {
+                if (point_in(rigid_bounds(rigid, slots[s]), soft->position[i], margin)) {
+                    SoftTouch touch = {i, slots[s]};
+                    soft->touches[soft->touch_count++] = touch;
+                }
+            }
+        }
+    }
+}
+
+void soft_begin(Soft *soft, Rigid *rigid, f32 tick_s)
+{
+    soft->tick_s = tick_s;
+    wind(soft, tick_s);
+    if (rigid != NULL) {
+        find_touches(soft, rigid, tick_s);
+    }
+}
+
+static void predict(Soft *soft, f32 h)
+{
+    f32 wind_share = h / soft->tick_s;
+    for (u32 i = 0; i < soft->count; i++) {
+        soft->previous[i] = soft->position[i];
+        if (soft->inverse_mass[i] <= 0.0f) {
+            continue;
+        }
+        /* Damping before gravity: after it, a resting cloth would sag too little. */
+        Vec3 v = vec3_scale(soft->velocity[i], 1.0f / (1.0f + soft->damping[i] * h));
+        v = vec3_add_scaled(v, h, soft->gravity);
+        v = vec3_add_scaled(v, wind_share, soft->wind_velocity[i]);
+        f32 speed = vec3_length(v);
+        if (speed > speed_max_m_s) {
+            v = vec3_scale(v, speed_max_m_s / speed);
+        }
+        soft->position[i] = vec3_add_scaled(soft->position[i], h, v);
+    }
+}
+
+/* XPBD with the multiplier starting at 0 in each substep: Δλ = −C / (wa + wb + α/h²). */
+static void solve_edges(Soft *soft, f32 h)
+{
+    f32 scale[EDGE_KINDS];
+    f32 per_h2 = 1.0f / (h * h);
+    scale[EDGE_STRETCH] = soft->stretch_scale * per_h2;
+    scale[EDGE_SHEAR] = soft->stretch_scale * per_h2;
+    scale[EDGE_BEND] = soft->bend_scale * per_h2;
+    for (u32 i = 0; i < soft->edge_count; i++) {
+        const SoftEdge *edge = &soft->edges[i];
+        Vec3 *a = &soft->position[edge->a], *b = &soft->position[edge->b];
+        f32 wa = soft->inverse_mass[edge->a], wb = soft->inverse_mass[edge->b];
+        Vec3 d = vec3_sub(*b, *a);
+        f32 length = vec3_length(d);
+        f32 w = wa + wb + edge->compliance * scale[edge->kind];
+        if (length < 1e-9f || wa + wb <= 0.0f) {
+            continue;
+        }
+        Vec3 step = vec3_scale(d, (length - edge->rest) / (length * w));
+        *a = vec3_add_scaled(*a, wa, step);
+        *b = vec3_add_scaled(*b, -wb, step);
+    }
+}
+
+/* A particle held by a body: placed there where the body cannot give way, else both give. */
+static void solve_attachments(Soft *soft, Rigid *rigid, f32 h)
+{
+    for (u32 i = 0; i < soft->attachment_count; i++) {
+        const SoftAttachment *attachment = &soft->attachments[i];
+        if (rigid == NULL || !rigid_alive(rigid, attachment->body)) {
+            continue; /* its body is gone: the particle is free */
+        }
+        u32 slot = attachment->body.slot;
+        Vec3 arm = quat_rotate(rigid_orientation(rigid, slot), attachment->local);
+        Vec3 anchor = vec3_add(rigid_position(rigid, slot), arm);
+        Vec3 *x = &soft->position[attachment->particle];
+        Vec3 d = vec3_sub(anchor, *x);
+        f32 length = vec3_length(d);
+        if (length < 1e-9f) {
+            continue;
+        }
+        Vec3 n = vec3_scale(d, 1.0f / length);
+        f32 w = soft->inverse_mass[attachment->particle];
+        f32 wb = rigid_inverse_mass_at(rigid, slot, arm, n);
+        f32 lambda = length / (w + wb);
+        *x = vec3_add_scaled(*x, lambda * w, n);
+        if (wb > 0.0f) {
+            rigid_impulse(rigid, slot, arm, vec3_scale(n, -lambda / h));
+        }
+    }
+}
+
+static void solve_touches(Soft *soft, Rigid *rigid, f32 h)
+{
+    for (u32 i = 0; i < soft->touch_count; i++) {
+        u32 p = soft->touches[i].particle;
+        CoupleParticle particle = {.position = soft->position[p],
+                                   .previous = soft->previous[p],
+                                   .inverse_mass = soft->inverse_mass[p],
+                                   .radius = soft->radius[p],
+                                   .friction = soft->friction[p]};
+        if (couple_particle(rigid, soft->touches[i].slot, &particle, h)) {
+            soft->position[p] = particle.position;
+        }
+    }
+}
+
+static void update_velocities(Soft *soft, f32 h)
+{
+    f32 per_h = 1.0f / h;
+    for (u32 i = 0; i < soft->count; i++) {
+        Vec3 v = vec3_scale(vec3_sub(soft->position[i], soft->previous[i]), per_h);
+        f32 speed = vec3_length(v);
+        if (!(speed <= speed_max_m_s)) {
+            v = speed < 1e30f ? vec3_scale(v, speed_max_m_s / speed) : vec3_zero();
+            soft->position[i] = vec3_add_scaled(soft->previous[i], h, v);
+        }
+        soft->velocity[i] = v;
+    }
+}
+
+void soft_substep(Soft *soft, Rigid *rigid, f32 h)
+{
+    predict(soft, h);
+    solve_grips(soft, h);
+    solve_edges(soft, h);
+    solve_attachments(soft, rigid, h);
+    if (rigid != NULL) {
+        solve_touches(soft, rigid, h);
+    }
+    update_velocities(soft, h);
+}
+
+void soft_walk(Soft *soft, State *state)
+{
+    u32 count = soft->count;
+    state_count(state, &count, soft->count);
+    if (state->failed || count != soft->count) {
+        state->failed = true;
+        return;
+    }
+    state_bytes(state, soft->position, count * sizeof *soft->position);
+    state_bytes(state, soft->velocity, count * sizeof *soft->velocity);
+    state_bytes(state, soft->attachments, soft->attachment_count * sizeof *soft->attachments);
+    state_bytes(state, &soft->gravity, sizeof soft->gravity);
+    state_bytes(state, &soft->wind, sizeof soft->wind);
+    state_bytes(state, &soft->air_density, sizeof soft->air_density);
+    state_bytes(state, &soft->stretch_scale, sizeof soft->stretch_scale);
+    state_bytes(state, &soft->bend_scale, sizeof soft->bend_scale);
+    state_count(state, &soft->grip_end, SOFT_GRIPS_MAX);
+    state_bytes(state, soft->grips, soft->grip_end * sizeof *soft->grips);
+    for (u32 i = 0; i < soft->grip_end; i++) {
+        if (soft->grips[i].live && soft->grips[i].particle >= soft->count) {
+            state->failed = true;
+        }
+    }
+}

@@ -1,0 +1,241 @@
+/* build.c: a scene becomes solvers, fields and entities; a reset does it again. */
+#include "server/world/world_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static FieldDesc field_desc(const char *name, FieldKind kind, u32 capacity, f32 quantum)
+{
+    FieldDesc field = {.kind = (u8)kind, .channels = 1, .capacity = capacity, .quantum = quantum};
+    snprintf(field.name, sizeof field.name, "%s", name);
+    return field;
+}
+
+static FieldSet *build_fields(const World *world)
+{
+    const Scene *scene = world->scene;
+    u32 points = 0, scalars = 0;
+    for (u32 i = 0; i < scene->cloth_count; i++) {
+        points += scene->cloths[i].columns * scene->cloths[i].rows;
+    }
+    for (u32 i = 0; i < PARAMETER_COUNT; i++) {
+        scalars += world->parameters[i].components;
+    }
+    FieldDesc fields[FIELD_SETS_MAX];
+    fields[FIELD_BODIES] = field_desc("bodies", FIELD_POSES, world->body_capacity, scene->quantum);
+    fields[FIELD_PARAMETERS] = field_desc("parameters", FIELD_SCALARS, scalars, 1.0f);
+    fields[FIELD_PROBES] =
+        field_desc("probes", FIELD_SCALARS, u32_max(scene->probe_count, 1), 1.0f);
+    /* Cloth is seen from near: half the step of bodies. */
+    fields[FIELD_POINTS_ALL] = field_desc("points", FIELD_POINTS, points, 0.5f * scene->quantum);
+    return field_set_create(fields, points != 0 ? FIELD_SETS_MAX : FIELD_POINTS_ALL);
+}
+
+static BodyDef body_def(const SceneBody *body)
+{
+    BodyDef def = body_def_default();
+    def.shape = body->shape;
+    def.motion = body->motion == MOTION_STATIC      ? BODY_STATIC
+                 : body->motion == MOTION_KINEMATIC ? BODY_KINEMATIC
+                                                    : BODY_DYNAMIC;
+    def.position = body->position;
+    def.orientation = body->orientation;
+    def.velocity = body->velocity;
+    def.spin = body->spin;
+    def.mass_kg = body->mass_kg;
+    def.friction = body->friction;
+    def.restitution = body->restitution;
+    def.rolling = body->rolling;
+    def.gravity_scale = body->gravity_scale;
+    def.asleep = body->asleep;
+    return def;
+}
+
+int world_add_body(World *world, const SceneBody *body, const char *name, u32 owner, u32 *id)
+{
+    BodyDef def = body_def(body);
+    BodyId made = rigid_add(world->rigid, &def);
+    if (made.generation == 0) {
+        return ERROR_LIMIT;
+    }
+    Entity entity = {.id = world->next_entity++,
+                     .field = FIELD_BODIES,
+                     .movable = body->motion == MOTION_DYNAMIC,
+                     .generation = (u16)made.generation,
+                     .first = made.slot,
+                     .count = 1,
+                     .mass_kg = body->mass_kg,
+                     .look = body->look};
+    snprintf(entity.name, sizeof entity.name, "%s", name);
+    int result = entity_list_put(&world->entities, world->fields, &entity);
+    if (result != 0) {
+        rigid_remove(world->rigid, made);
+        return result;
+    }
+    world->slots[made.slot].entity = entity.id;
+    world->slots[made.slot].owner = owner;
+    *id = entity.id;
+    return ERROR_OK;
+}
+
+void world_remove_entity(World *world, u32 id)
+{
+    const Entity *entity = entity_list_find(&world->entities, id);
+    if (entity == NULL || entity->field != FIELD_BODIES) {
+        return;
+    }
+    world_release_entity(world, id);
+    u32 slot = entity->first;
+    rigid_remove(world->rigid, rigid_at(world->rigid, slot));
+    SlotInfo none = {0, 0};
+    world->slots[slot] = none;
+    Event *event = world_event(world, EVENT_DESPAWN);
+    if (event != NULL) {
+        event->entity = *entity;
+    }
+    entity_list_remove(&world->entities, id);
+}
+
+static int add_bodies(World *world)
+{
+    for (u32 i = 0; i < world->scene->body_count; i++) {
+        const SceneBody *body = &world->scene->bodies[i];
+        u32 id;
+        int result = world_add_body(world, body, body->name, 0, &id);
+        if (result != 0) {
+            return result;
+        }
+        world->body_slots[i] = entity_list_find(&world->entities, id)->first;
+    }
+    return ERROR_OK;
+}
+
+static int add_cloth(World *world, u32 index)
+{
+    const SceneCloth *cloth = &world->scene->cloths[index];
+    SoftPin *pins = calloc(u32_max(cloth->pin_count, 1), sizeof *pins);
+    if (pins == NULL) {
+        return ERROR_MEMORY;
+    }
+    for (u32 i = 0; i < cloth->pin_count; i++) {
+        pins[i].point = cloth->pins[i].point;
+        if (cloth->pins[i].body >= 0) {
+            pins[i].body = rigid_at(world->rigid, world->body_slots[cloth->pins[i].body]);
+        }
+    }
+    ClothDef def = {.columns = cloth->columns,
+                    .rows = cloth->rows,
+                    .size = {cloth->size[0], cloth->size[1]},
+                    .position = cloth->position,
+                    .orientation = cloth->orientation,
+                    .area_density = cloth->area_density,
+                    .stretch_compliance = cloth->stretch_compliance,
+                    .shear_compliance = cloth->shear_compliance,
+                    .bend_compliance = cloth->bend_compliance,
+                    .damping = cloth->damping,
+                    .thickness = cloth->thickness,
+                    .friction = cloth->friction,
+                    .pins = pins,
+                    .pin_count = cloth->pin_count};
+    int result = soft_add_cloth(world->soft, world->rigid, &def, &world->cloths[index]);
+    free(pins);
+    if (result != 0) {
+        return result;
+    }
+    Entity entity = {.id = world->next_entity++,
+                     .field = FIELD_POINTS_ALL,
+                     .movable = 1,
+                     .generation = world->points_generation,
+                     .first = world->cloths[index].first,
+                     .count = world->cloths[index].count,
+                     .mass_kg = world->cloths[index].mass_kg,
+                     .look = cloth->look};
+    entity.look.grid[0] = cloth->columns;
+    entity.look.grid[1] = cloth->rows;
+    snprintf(entity.name, sizeof entity.name, "%s", cloth->name);
+    world->cloth_entities[index] = entity.id;
+    return entity_list_put(&world->entities, world->fields, &entity);
+}
+
+static int fill(World *world)
+{
+    int result = add_bodies(world);
+    for (u32 i = 0; result == ERROR_OK && i < world->scene->cloth_count; i++) {
+        result = add_cloth(world, i);
+    }
+    if (result == ERROR_OK) {
+        result = soft_build(world->soft);
+    }
+    tune_apply(world);
+    return result;
+}
+
+int world_rebuild(World *world, bool tell)
+{
+    for (u32 i = 0; i < world->hold_end; i++) {
+        if (world->holds[i].user != 0) {
+            world_release_entity(world, world->holds[i].entity);
+        }
+    }
+    rigid_clear(world->rigid);
+    soft_destroy(world->soft);
+    world->soft = soft_create();
+    if (world->soft == NULL) {
+        return ERROR_MEMORY;
+    }
+    memset(world->slots, 0, world->body_capacity * sizeof *world->slots);
+    entity_list_clear(&world->entities);
+    world->points_generation = (u16)(world->points_generation % 0xFFFF + 1);
+    for (u32 i = 0; i < PARAMETER_COUNT; i++) {
+        memcpy(world->values[i], world->parameters[i].initial, sizeof world->values[i]);
+    }
+    int result = fill(world);
+    if (result != 0 || !tell) {
+        return result;
+    }
+    world_event(world, EVENT_RESET);
+    for (u32 i = 0; i < world->entities.count; i++) {
+        Event *event = world_event(world, EVENT_SPAWN);
+        if (event != NULL) {
+            event->entity = world->entities.items[i];
+        }
+    }
+    return ERROR_OK;
+}
+
+int world_build(World *world, ErrorText *error)
+{
+    const Scene *scene = world->scene;
+    world->body_capacity = scene->body_count + scene->spare_bodies;
+    if (world->body_capacity > BODIES_MAX) {
+        return error_set(error, ERROR_LIMIT, "%s: %u bodies and %u spare: at most %d in all",
+                         scene->name, scene->body_count, scene->spare_bodies, BODIES_MAX);
+    }
+    world->body_capacity = u32_max(world->body_capacity, 1);
+    world->next_entity = 1;
+    RigidDef def = {.body_capacity = world->body_capacity,
+                    .tick_s = world_tick_s(world),
+                    .substeps = scene->substeps,
+                    .gravity = scene->gravity};
+    world->rigid = rigid_create(&def);
+    world->slots = calloc(world->body_capacity, sizeof *world->slots);
+    world->cloths = calloc(u32_max(scene->cloth_count, 1), sizeof *world->cloths);
+    world->cloth_entities = calloc(u32_max(scene->cloth_count, 1), sizeof *world->cloth_entities);
+    world->body_slots = calloc(u32_max(scene->body_count, 1), sizeof *world->body_slots);
+    world->probes = calloc(u32_max(scene->probe_count, 1), sizeof *world->probes);
+    world->sorted = malloc(INPUTS_PER_TICK_MAX * sizeof *world->sorted);
+    if (world->rigid == NULL || world->slots == NULL || world->cloths == NULL ||
+        world->cloth_entities == NULL || world->body_slots == NULL || world->probes == NULL ||
+        world->sorted == NULL) {
+        return error_set(error, ERROR_MEMORY, "%s: no memory for the world", scene->name);
+    }
+    tune_describe(world);
+    world->fields = build_fields(world);
+    int result = world->fields != NULL ? world_rebuild(world, false) : ERROR_MEMORY;
+    if (result != 0) {
+        return error_set(error, result, "%s: cannot build the world: %s", scene->name,
+                         error_name(result));
+    }
+    return ERROR_OK;
+}

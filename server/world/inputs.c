@@ -1,0 +1,324 @@
+/*
+ * inputs.c: what hands do to the world. Inputs have passed input_check and the host's judgement;
+ * what is left to refuse is what only the world knows: is it there, may it move, is there room.
+ */
+#include "server/world/world_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A hand on a cloth pulls with at most this many times the cloth's weight: the constraints of one
+ * point cannot carry what a hand can lift. */
+static const f32 cloth_weights_max = 30.0f;
+static const f32 two_pi = 6.2831853f;
+
+static void refuse(World *world, const Input *input, int code)
+{
+    Event *event = world_event(world, EVENT_REFUSED);
+    if (event != NULL) {
+        event->user = input->user;
+        event->sequence = input->sequence;
+        event->code = code;
+        event->a = input->entity;
+    }
+}
+
+static Hold *hold_of(World *world, u32 user)
+{
+    for (u32 i = 0; i < world->hold_end; i++) {
+        if (world->holds[i].user == user) {
+            return &world->holds[i];
+        }
+    }
+    return NULL;
+}
+
+static void tell_hold(World *world, u32 user, u32 sequence, u32 entity, u32 element, Vec3 local)
+{
+    Event *event = world_event(world, EVENT_HOLD);
+    if (event != NULL) {
+        event->user = user;
+        event->sequence = sequence;
+        event->a = entity;
+        event->element = element;
+        event->position = local;
+    }
+}
+
+static void let_go(World *world, Hold *hold, u32 sequence)
+{
+    if (hold->soft) {
+        soft_grip_remove(world->soft, hold->grip);
+    } else {
+        rigid_grip_remove(world->rigid, hold->grip);
+    }
+    tell_hold(world, hold->user, sequence, 0, 0, vec3_zero());
+    Hold none = {0, 0, 0, 0};
+    *hold = none;
+}
+
+void world_release_entity(World *world, u32 entity)
+{
+    for (u32 i = 0; i < world->hold_end; i++) {
+        if (world->holds[i].user != 0 && world->holds[i].entity == entity) {
+            let_go(world, &world->holds[i], 0);
+        }
+    }
+}
+
+/* The entity an input speaks of, if a hand may touch it. */
+static const Entity *movable(World *world, const Input *input, int *code)
+{
+    const Entity *entity = entity_list_find(&world->entities, input->entity);
+    if (entity == NULL) {
+        *code = ERROR_NOT_FOUND;
+        return NULL;
+    }
+    if (!entity->movable) {
+        *code = ERROR_DENIED;
+        return NULL;
+    }
+    if (entity->field == FIELD_POINTS_ALL && input->element >= entity->count) {
+        *code = ERROR_RANGE;
+        return NULL;
+    }
+    return entity;
+}
+
+static Vec3 body_point(const World *world, u32 slot, Vec3 local)
+{
+    return vec3_add(rigid_position(world->rigid, slot),
+                    quat_rotate(rigid_orientation(world->rigid, slot), local));
+}
+
+static i32 grip_body(World *world, const Entity *entity, const Input *input)
+{
+    const SceneHands *hands = &world->scene->hands;
+    Grip grip = {.body = rigid_at(world->rigid, entity->first),
+                 .local = input->local,
+                 .target = body_point(world, entity->first, input->local),
+                 .frequency = hands->frequency,
+                 .damping = hands->damping,
+                 .force_max = hands->force_max,
+                 .owner = input->user};
+    return rigid_grip_add(world->rigid, &grip);
+}
+
+static i32 grip_point(World *world, const Entity *entity, const Input *input)
+{
+    const SceneHands *hands = &world->scene->hands;
+    u32 particle = entity->first + input->element;
+    f32 omega = two_pi * hands->frequency;
+    SoftGrip grip = {.particle = particle,
+                     .target = soft_positions(world->soft)[particle],
+                     .stiffness = entity->mass_kg * omega * omega,
+                     .damping = 2.0f * hands->damping * entity->mass_kg * omega,
+                     .force_max =
+                         f32_min(hands->force_max, entity->mass_kg * 9.81f * cloth_weights_max)};
+    return soft_grip_add(world->soft, &grip);
+}
+
+static int do_grab(World *world, const Input *input)
+{
+    int code = ERROR_OK;
+    const Entity *entity = movable(world, input, &code);
+    if (entity == NULL) {
+        return code;
+    }
+    bool soft = entity->field == FIELD_POINTS_ALL;
+    Vec3 point = soft ? soft_positions(world->soft)[entity->first + input->element]
+                      : body_point(world, entity->first, input->local);
+    if (vec3_distance(point, input->ray.origin) > world->scene->hands.reach) {
+        return ERROR_RANGE;
+    }
+    Hold *hold = hold_of(world, input->user);
+    if (hold != NULL) {
+        let_go(world, hold, input->sequence);
+    } else {
+        hold = hold_of(world, 0);
+        if (hold == NULL && world->hold_end < HOLDS_MAX) {
+            hold = &world->holds[world->hold_end++];
+        }
+    }
+    if (hold == NULL) {
+        return ERROR_LIMIT;
+    }
+    i32 grip = soft ? grip_point(world, entity, input) : grip_body(world, entity, input);
+    if (grip < 0) {
+        return ERROR_LIMIT;
+    }
+    hold->user = input->user;
+    hold->entity = entity->id;
+    hold->grip = (u32)grip;
+    hold->soft = soft;
+    tell_hold(world, input->user, input->sequence, entity->id, input->element, input->local);
+    return ERROR_OK;
+}
+
+static int do_move(World *world, const Input *input)
+{
+    Hold *hold = hold_of(world, input->user);
+    if (hold == NULL) {
+        return ERROR_OK; /* the thing went away meanwhile: HOLD told so already */
+    }
+    if (hold->soft) {
+        soft_grip(world->soft, hold->grip)->target = input->target;
+        return ERROR_OK;
+    }
+    Grip *grip = rigid_grip(world->rigid, hold->grip);
+    grip->target = input->target;
+    if (rigid_alive(world->rigid, grip->body)) {
+        rigid_wake(world->rigid, grip->body.slot);
+    }
+    return ERROR_OK;
+}
+
+static int do_release(World *world, const Input *input)
+{
+    Hold *hold = hold_of(world, input->user);
+    if (hold != NULL) {
+        let_go(world, hold, input->sequence);
+    }
+    return ERROR_OK;
+}
+
+static int do_push(World *world, const Input *input)
+{
+    int code = ERROR_OK;
+    const Entity *entity = movable(world, input, &code);
+    if (entity == NULL) {
+        return code;
+    }
+    Vec3 impulse = input->vector;
+    f32 size = vec3_length(impulse), most = world->scene->hands.impulse_max;
+    if (size > most) {
+        impulse = vec3_scale(impulse, most / size);
+    }
+    if (entity->field == FIELD_POINTS_ALL) {
+        /* No particle gets more than 10 m/s at once. */
+        u32 particle = entity->first + input->element;
+        f32 w = soft_inverse_masses(world->soft)[particle];
+        f32 speed = vec3_length(impulse) * w;
+        f32 scale = speed > 10.0f ? 10.0f / speed : 1.0f;
+        soft_impulse(world->soft, particle, vec3_scale(impulse, scale));
+        return ERROR_OK;
+    }
+    u32 slot = entity->first;
+    rigid_wake(world->rigid, slot);
+    rigid_impulse(world->rigid, slot,
+                  quat_rotate(rigid_orientation(world->rigid, slot), input->local), impulse);
+    return ERROR_OK;
+}
+
+static bool inside(Bounds bounds, Vec3 p)
+{
+    return p.x >= bounds.min.x && p.y >= bounds.min.y && p.z >= bounds.min.z &&
+           p.x <= bounds.max.x && p.y <= bounds.max.y && p.z <= bounds.max.z;
+}
+
+static int do_spawn(World *world, const Input *input)
+{
+    if (input->index >= world->scene->prefab_count) {
+        return ERROR_NOT_FOUND;
+    }
+    if (!inside(world->scene->bounds, input->target)) {
+        return ERROR_RANGE;
+    }
+    u32 live = 0;
+    u32 slots = rigid_slots(world->rigid);
+    for (u32 i = 0; i < slots; i++) {
+        live += world->slots[i].entity != 0 && world->slots[i].owner == input->user;
+    }
+    if (live >= world->scene->hands.spawn_max) {
+        return ERROR_LIMIT;
+    }
+    const ScenePrefab *prefab = &world->scene->prefabs[input->index];
+    SceneBody body = prefab->body;
+    body.position = input->target;
+    body.orientation = quat_normalize(input->rotation);
+    body.velocity = input->vector;
+    char name[NAME_BYTES_MAX];
+    snprintf(name, sizeof name, "%.30s #%u", prefab->name, world->next_entity);
+    u32 id;
+    int result = world_add_body(world, &body, name, input->user, &id);
+    if (result != 0) {
+        return result;
+    }
+    Event *event = world_event(world, EVENT_SPAWN);
+    if (event != NULL) {
+        event->user = input->user;
+        event->sequence = input->sequence;
+        event->entity = *entity_list_find(&world->entities, id);
+    }
+    return ERROR_OK;
+}
+
+static int do_remove(World *world, const Input *input)
+{
+    int code = ERROR_OK;
+    const Entity *entity = movable(world, input, &code);
+    if (entity == NULL) {
+        return code;
+    }
+    if (entity->field != FIELD_BODIES) {
+        return ERROR_UNSUPPORTED;
+    }
+    world_remove_entity(world, entity->id);
+    return ERROR_OK;
+}
+
+static int apply(World *world, const Input *input)
+{
+    if (input_check(input) != ERROR_OK) {
+        return ERROR_RANGE;
+    }
+    switch (input->kind) {
+    case INPUT_GRAB:
+        return do_grab(world, input);
+    case INPUT_MOVE:
+        return do_move(world, input);
+    case INPUT_RELEASE:
+        return do_release(world, input);
+    case INPUT_PUSH:
+        return do_push(world, input);
+    case INPUT_SPAWN:
+        return do_spawn(world, input);
+    case INPUT_REMOVE:
+        return do_remove(world, input);
+    case INPUT_SET:
+        return tune_set(world, input->index, input->values);
+    case INPUT_RESET:
+        return world_rebuild(world, true);
+    default:
+        return ERROR_UNSUPPORTED;
+    }
+}
+
+static int by_user_and_sequence(const void *a, const void *b)
+{
+    const Input *x = a, *y = b;
+    if (x->user != y->user) {
+        return x->user < y->user ? -1 : 1;
+    }
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+void world_inputs(World *world, const Input *inputs, u32 count)
+{
+    u32 taken = u32_min(count, INPUTS_PER_TICK_MAX);
+    if (taken != 0) {
+        memcpy(world->sorted, inputs, taken * sizeof *inputs);
+        /* A total order as long as (user, sequence) is unique, which the host sees to. */
+        qsort(world->sorted, taken, sizeof *inputs, by_user_and_sequence);
+    }
+    for (u32 i = 0; i < taken; i++) {
+        int result = apply(world, &world->sorted[i]);
+        if (result != ERROR_OK) {
+            refuse(world, &world->sorted[i], result);
+        }
+    }
+    for (u32 i = taken; i < count; i++) {
+        refuse(world, &inputs[i], ERROR_LIMIT);
+    }
+}

@@ -1,0 +1,205 @@
+/*
+ * tune.c: what can be tuned and what is measured. Each is declared here once, with unit, range and
+ * default; sliders, plots and exports come from that.
+ */
+#include "server/world/world_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void declare(World *world, ParameterId id, const char *name, const char *unit,
+                    u32 components, f32 min, f32 max, Vec3 initial)
+{
+    ScalarInfo *info = &world->parameters[id];
+    memset(info, 0, sizeof *info);
+    snprintf(info->name, sizeof info->name, "%s", name);
+    snprintf(info->unit, sizeof info->unit, "%s", unit);
+    info->components = (u8)components;
+    info->field = FIELD_PARAMETERS;
+    info->first =
+        id == 0 ? 0 : world->parameters[id - 1].first + world->parameters[id - 1].components;
+    info->min = min;
+    info->max = max;
+    info->initial[0] = initial.x;
+    info->initial[1] = initial.y;
+    info->initial[2] = initial.z;
+}
+
+void tune_describe(World *world)
+{
+    const Scene *scene = world->scene;
+    declare(world, PARAMETER_GRAVITY, "gravity", "m/s^2", 3, -50.0f, 50.0f, scene->gravity);
+    declare(world, PARAMETER_WIND, "wind", "m/s", 3, -30.0f, 30.0f, scene->wind);
+    declare(world, PARAMETER_AIR, "air density", "kg/m^3", 1, 0.0f, 10.0f, vec3(1.2f, 0.0f, 0.0f));
+    declare(world, PARAMETER_SUBSTEPS, "substeps", "1", 1, 1.0f, 32.0f,
+            vec3((f32)u32_min(scene->substeps, 32), 0.0f, 0.0f));
+    declare(world, PARAMETER_FRICTION, "friction", "x", 1, 0.0f, 4.0f, vec3(1.0f, 0.0f, 0.0f));
+    declare(world, PARAMETER_BOUNCE, "bounce", "1", 1, 0.0f, 1.0f, vec3_zero());
+    declare(world, PARAMETER_STRETCH, "cloth stretch", "x", 1, 0.0f, 10000.0f,
+            vec3(1.0f, 0.0f, 0.0f));
+    declare(world, PARAMETER_BEND, "cloth bending", "x", 1, 0.0f, 10000.0f, vec3(1.0f, 0.0f, 0.0f));
+    for (u32 i = 0; i < scene->probe_count; i++) {
+        ScalarInfo *info = &world->probes[i];
+        memset(info, 0, sizeof *info);
+        snprintf(info->name, sizeof info->name, "%s", scene->probes[i].name);
+        snprintf(info->unit, sizeof info->unit, "%s", probe_kind_unit(scene->probes[i].kind));
+        info->components = 1;
+        info->field = FIELD_PROBES;
+        info->first = i;
+    }
+}
+
+static Vec3 value3(const World *world, ParameterId id)
+{
+    return vec3(world->values[id][0], world->values[id][1], world->values[id][2]);
+}
+
+void tune_apply(World *world)
+{
+    Vec3 gravity = value3(world, PARAMETER_GRAVITY);
+    rigid_set_gravity(world->rigid, gravity);
+    rigid_set_substeps(world->rigid, (u32)world->values[PARAMETER_SUBSTEPS][0]);
+    rigid_set_materials(world->rigid, world->values[PARAMETER_FRICTION][0],
+                        world->values[PARAMETER_BOUNCE][0]);
+    soft_set_gravity(world->soft, gravity);
+    soft_set_wind(world->soft, value3(world, PARAMETER_WIND), world->values[PARAMETER_AIR][0]);
+    soft_set_compliance(world->soft, world->values[PARAMETER_STRETCH][0],
+                        world->values[PARAMETER_BEND][0]);
+}
+
+int tune_set(World *world, u32 parameter, const f32 values[4])
+{
+    if (parameter >= PARAMETER_COUNT) {
+        return ERROR_NOT_FOUND;
+    }
+    const ScalarInfo *info = &world->parameters[parameter];
+    for (u32 i = 0; i < info->components; i++) {
+        if (!(values[i] >= info->min && values[i] <= info->max)) {
+            return ERROR_RANGE;
+        }
+    }
+    memcpy(world->values[parameter], values, info->components * sizeof values[0]);
+    tune_apply(world);
+    rigid_wake_all(world->rigid); /* what rested may not rest under the new rules */
+    return ERROR_OK;
+}
+
+/* ---- probes ---- */
+
+typedef struct Sums {
+    f64 kinetic, potential, momentum[3];
+} Sums;
+
+/* Added in slot and particle order, in double: the same bits for any threads. */
+static Sums sum_all(const World *world)
+{
+    Sums s = {0};
+    Vec3 g = value3(world, PARAMETER_GRAVITY);
+    u32 slots = rigid_slots(world->rigid);
+    for (u32 i = 0; i < slots; i++) {
+        f64 m = world->slots[i].entity != 0 ? (f64)rigid_mass(world->rigid, i) : 0.0;
+        if (m <= 0.0) {
+            continue;
+        }
+        Vec3 v = rigid_velocity(world->rigid, i), x = rigid_position(world->rigid, i);
+        Vec3 spin =
+            quat_rotate_inverse(rigid_orientation(world->rigid, i), rigid_spin(world->rigid, i));
+        Vec3 inertia = rigid_inertia(world->rigid, i);
+        f64 turn = (f64)vec3_dot(vec3_mul(inertia, spin), spin);
+        s.kinetic += 0.5 * (m * (f64)vec3_dot(v, v) + turn);
+        s.potential -= m * (f64)rigid_gravity_scale(world->rigid, i) * (f64)vec3_dot(g, x);
+        s.momentum[0] += m * (f64)v.x;
+        s.momentum[1] += m * (f64)v.y;
+        s.momentum[2] += m * (f64)v.z;
+    }
+    u32 particles = soft_particles(world->soft);
+    const Vec3 *positions = soft_positions(world->soft), *velocities = soft_velocities(world->soft);
+    const f32 *inverse_masses = soft_inverse_masses(world->soft);
+    for (u32 i = 0; i < particles; i++) {
+        if (inverse_masses[i] <= 0.0f) {
+            continue;
+        }
+        f64 m = 1.0 / (f64)inverse_masses[i];
+        Vec3 v = velocities[i];
+        s.kinetic += 0.5 * m * (f64)vec3_dot(v, v);
+        s.potential -= m * (f64)vec3_dot(g, positions[i]);
+        s.momentum[0] += m * (f64)v.x;
+        s.momentum[1] += m * (f64)v.y;
+        s.momentum[2] += m * (f64)v.z;
+    }
+    return s;
+}
+
+static f64 root(f64 x)
+{
+    return (f64)sqrt(x);
+}
+
+static f64 cloth_mean(const World *world, u32 cloth, bool speed)
+{
+    SoftRange range = world->cloths[cloth];
+    f64 sum = 0.0;
+    for (u32 i = range.first; i < range.first + range.count; i++) {
+        sum += speed ? (f64)vec3_length(soft_velocities(world->soft)[i])
+                     : (f64)soft_positions(world->soft)[i].y;
+    }
+    return sum / range.count;
+}
+
+static f64 of_entity(const World *world, const SceneProbe *probe, bool speed)
+{
+    if (probe->cloth >= 0) {
+        return cloth_mean(world, (u32)probe->cloth, speed);
+    }
+    if (probe->body < 0) {
+        return 0.0;
+    }
+    u32 slot = world->body_slots[probe->body];
+    if (world->slots[slot].entity == 0) {
+        return 0.0; /* removed */
+    }
+    return speed ? (f64)vec3_length(rigid_velocity(world->rigid, slot))
+                 : (f64)rigid_position(world->rigid, slot).y;
+}
+
+f64 tune_probe(const World *world, u32 index)
+{
+    const SceneProbe *probe = &world->scene->probes[index];
+    RigidStats stats;
+    switch (probe->kind) {
+    case PROBE_KINETIC_ENERGY:
+        return sum_all(world).kinetic;
+    case PROBE_POTENTIAL_ENERGY:
+        return sum_all(world).potential;
+    case PROBE_MOMENTUM: {
+        Sums s = sum_all(world);
+        return root(s.momentum[0] * s.momentum[0] + s.momentum[1] * s.momentum[1] +
+                    s.momentum[2] * s.momentum[2]);
+    }
+    case PROBE_HEIGHT:
+        return of_entity(world, probe, false);
+    case PROBE_SPEED:
+        return of_entity(world, probe, true);
+    case PROBE_PENETRATION:
+        rigid_stats(world->rigid, &stats);
+        return (f64)stats.penetration_max;
+    case PROBE_AWAKE:
+        rigid_stats(world->rigid, &stats);
+        return (f64)stats.awake;
+    case PROBE_STRETCH:
+        return probe->cloth >= 0 ? (f64)soft_strain(world->soft, world->cloths[probe->cloth]) : 0.0;
+    default:
+        return 0.0;
+    }
+}
+
+bool world_probe(const World *world, const char *name, f64 *value)
+{
+    for (u32 i = 0; i < world->scene->probe_count; i++) {
+        if (strcmp(world->scene->probes[i].name, name) == 0) {
+            *value = tune_probe(world, i);
+            return true;
+        }
+    }
+    return false;
+}

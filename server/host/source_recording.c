@@ -201,7 +201,6 @@ static void *play(void *context)
 {
     RecordingSource *s = context;
     u64 base_ns = 0, base_tick = 0, seek_tick = 0;
-    bool first = true;
     for (;;) {
         Order order = wait_for_order(s, &base_ns, &base_tick, &seek_tick);
         if (order == ORDER_QUIT) {
@@ -216,10 +215,9 @@ static void *play(void *context)
             stop_at(s, result);
             continue;
         }
-        if (order == ORDER_SEEK && !first) {
+        if (order == ORDER_SEEK) {
             frame = frame_after_seek(s, frame);
         }
-        first = false;
         print_probe(s, frame);
         hand_over(s, frame, order == ORDER_SEEK);
     }

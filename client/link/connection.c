@@ -120,6 +120,7 @@ static void retry(Connection *connection)
     /* Another session: its streams begin anew, and what is shown stays until its world is here. */
     connection->epoch = 0;
     connection->echo_at_ns = 0;
+    connection->refused_text[0] = 0;
     /* The server numbers this session's inputs from 1 again; old ones belong to a lost moment. */
     connection->inputs_count = 0;
     connection->inputs_next = 1;

@@ -79,7 +79,10 @@ static void refuse_receive(Connection *connection, u32 reason, const char *text)
              text[0] != 0 ? ": " : "", text);
     snprintf(connection->refused_text, sizeof connection->refused_text, "%.*s", TEXT_BYTES_MAX - 1,
              whole);
-    connection_fail(connection, ERROR_DENIED, connection->refused_text);
+    /* Who was in already may find the server restarting, or his own place not yet free. */
+    bool passing = reason == REFUSE_SHUTDOWN || reason == REFUSE_TIMEOUT ||
+                   (reason == REFUSE_FULL && connection->resume != 0);
+    connection_fail(connection, passing ? ERROR_NETWORK : ERROR_DENIED, connection->refused_text);
 }
 
 /* ---- the world ---- */

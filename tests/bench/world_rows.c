@@ -35,9 +35,10 @@ static void measure_ticks(Bench *bench, const char *name, const char *scene_name
         }
         world_destroy(world);
     }
-    /* A world without bodies is counted in particles. */
-    bool bodies = stats.bodies_awake > 0 || stats.particles == 0;
-    u64 n = bodies ? (u64)(awake / ticks + 0.5) : stats.particles;
+    /* What there is more of is what the tick is spent on. */
+    u64 bodies_awake = (u64)(awake / ticks + 0.5);
+    bool bodies = bodies_awake >= stats.particles;
+    u64 n = bodies ? bodies_awake : stats.particles;
     f64 seconds = bench_median(bench) * 1e-3;
     BenchRow row = {name,
                     n,

@@ -217,6 +217,16 @@ static void test_inputs(void **state)
     assert_int_equal(stats.refused, 0);
     assert_int_equal(inputs_of(&rig, INPUT_GRAB, &last), 1);
     assert_int_equal(inputs_of(&rig, INPUT_RESET, &last), 0);
+    /* However often the redundancy repeats them, inputs act once. */
+    Input push = {.kind = INPUT_PUSH, .entity = 2, .rotation = quat_identity()};
+    push.ray.direction = vec3(0.0f, 0.0f, 1.0f);
+    push.vector = vec3(0.0f, 1.0f, 0.0f);
+    for (u32 i = 0; i < 20; i++) {
+        assert_true(connection_input(clients[0], &push) > 0);
+        rig_poll(clients, 2, 0.012);
+    }
+    rig_poll(clients, 2, 0.3);
+    assert_int_equal(inputs_of(&rig, INPUT_PUSH, &last), 20);
     /* Who leaves lets go. */
     connection_destroy(clients[0]);
     rig_poll(&clients[1], 1, 0.4);

@@ -45,7 +45,7 @@ DO
     --report "$out/hand.json" "127.0.0.1:$port" 2>"$out/hand.log" &
 hand=$!
 "$build/plenum-client" --headless --name eyes --duration 10 --report "$out/eyes.json" \
-    --screenshot "$out/demo.png" --at 6 --size 1280x720 "127.0.0.1:$port" 2>"$out/eyes.log" || {
+    --screenshot "$out/demo.png" --at 4 --size 1280x720 "127.0.0.1:$port" 2>"$out/eyes.log" || {
     cat "$out/eyes.log" >&2; exit 1; }
 wait $hand || { cat "$out/hand.log" >&2; exit 1; }
 kill "$server"; wait "$server" || { cat "$out/server.log" >&2; exit 1; }

@@ -2,6 +2,7 @@
 #include "server/physics/rigid/rigid.h"
 #include "shared/random.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -351,6 +352,24 @@ static void absurd_inputs_stay_bounded(void **unused)
     rigid_destroy(rigid);
 }
 
+static void heap_is_level_over_1000_ticks(void **unused)
+{
+    PL_UNUSED(unused);
+    Rigid *rigid = world(160, 4, earth);
+    build_pile(rigid, 150);
+    for (u32 i = 0; i < 60; i++) {
+        tick(rigid, NULL);
+    }
+    size_t before = mallinfo2().uordblks;
+    for (u32 i = 0; i < 1000; i++) {
+        rigid_impulse(rigid, 1 + i % 150, vec3_zero(), vec3(0.0f, 2.0f, 0.5f));
+        rigid_wake(rigid, 1 + i % 150);
+        tick(rigid, NULL);
+    }
+    assert_int_equal(mallinfo2().uordblks, before);
+    rigid_destroy(rigid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +383,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_change_bits),
         cmocka_unit_test(save_and_load_continue_alike),
         cmocka_unit_test(absurd_inputs_stay_bounded),
+        cmocka_unit_test(heap_is_level_over_1000_ticks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

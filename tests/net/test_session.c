@@ -184,7 +184,7 @@ static void test_inputs(void **state)
     PL_UNUSED(state);
     Rig rig;
     HostOptions options = {.clients_max = 4, .snapshot_rate = 30, .open_role = ROLE_PARTICIPANT};
-    Input last;
+    Input last = {0};
     rig_start(&rig, &options);
     Connection *clients[2] = {rig_connect(&rig, "a"), rig_connect(&rig, "b")};
     assert_true(rig_until(clients, 2, CONNECTION_LIVE));

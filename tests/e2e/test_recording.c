@@ -19,7 +19,7 @@ static void write_play(const char *path)
                      "{\"t\":0.5,\"move\":[-1,2,1]}\n"
                      "{\"t\":1.5,\"move\":[1,1.5,0]}\n"
                      "{\"t\":2.5,\"release\":true}\n"
-                     "{\"t\":2.6,\"push\":\"ball\",\"impulse\":[-20,0,10]}\n"
+                     "{\"t\":2.6,\"push\":\"ball\",\"impulse\":[-2000,0,1000]}\n"
                      "{\"t\":2.8,\"set\":\"gravity\",\"value\":[0,-5,0]}\n");
 }
 

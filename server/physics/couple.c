@@ -63,15 +63,16 @@ f32 couple_distance(const Shape *shape, Vec3 position, Quat orientation, Vec3 po
     return distance;
 }
 
-/* Moves the particle by `correction` and gives the body the momentum it took. */
+/* Changes the speed of the particle against the body by `speed`, each by its share. */
 static void exchange(Rigid *rigid, u32 slot, CoupleParticle *particle, Vec3 arm, Vec3 direction,
-                     f32 correction, f32 inverse_mass_body, f32 h)
+                     f32 speed)
 {
-    f32 lambda = correction / (particle->inverse_mass + inverse_mass_body);
-    particle->position =
-        vec3_add_scaled(particle->position, lambda * particle->inverse_mass, direction);
-    if (inverse_mass_body > 0.0f) {
-        rigid_impulse(rigid, slot, arm, vec3_scale(direction, -lambda / h));
+    f32 inverse_mass = rigid_inverse_mass_at(rigid, slot, arm, direction);
+    f32 impulse = speed / (particle->inverse_mass + inverse_mass);
+    particle->velocity =
+        vec3_add_scaled(particle->velocity, impulse * particle->inverse_mass, direction);
+    if (inverse_mass > 0.0f) {
+        rigid_impulse(rigid, slot, arm, vec3_scale(direction, -impulse));
     }
 }
 
@@ -79,34 +80,33 @@ bool couple_particle(Rigid *rigid, u32 slot, CoupleParticle *particle, f32 h)
 {
     Vec3 normal;
     Vec3 centre = rigid_position(rigid, slot);
+    /* Where the particle would be had it gone on with the body to the body's pose. */
+    Vec3 point = vec3_add_scaled(particle->position, h, particle->velocity);
+    point = vec3_add(point, particle->carried);
     f32 distance = couple_distance(rigid_shape(rigid, slot), centre, rigid_orientation(rigid, slot),
-                                   particle->position, &normal);
+                                   point, &normal);
     f32 depth = particle->radius - distance;
     if (!(depth > 0.0f) || particle->inverse_mass <= 0.0f) {
         return false;
     }
-    Vec3 arm = vec3_sub(vec3_add_scaled(particle->position, -distance, normal), centre);
-    Vec3 body_step = vec3_scale(rigid_velocity_at(rigid, slot, arm), h);
-    Vec3 step = vec3_sub(vec3_sub(particle->position, particle->previous), body_step);
-    f32 approach = -vec3_dot(step, normal);
-    if (approach > wake_m_s * h && rigid_motion(rigid, slot) == BODY_DYNAMIC) {
+    Vec3 arm = vec3_sub(vec3_add_scaled(point, -distance, normal), centre);
+    Vec3 against = vec3_sub(particle->velocity, rigid_velocity_at(rigid, slot, arm));
+    f32 approach = -vec3_dot(against, normal);
+    if (approach > wake_m_s && rigid_motion(rigid, slot) == BODY_DYNAMIC) {
         rigid_wake(rigid, slot);
     }
-    /* What this substep's motion brought in is taken back whole; what was inside before leaves at a
+    /* What this step's motion brought in is taken back whole; what was inside before leaves at a
      * bounded speed. */
-    f32 correction = f32_min(depth, f32_max(approach, 0.0f) + push_out_m_s * h);
-    f32 inverse_mass = rigid_inverse_mass_at(rigid, slot, arm, normal);
-    exchange(rigid, slot, particle, arm, normal, correction, inverse_mass, h);
+    f32 push = f32_min(depth / h, f32_max(approach, 0.0f) + push_out_m_s);
+    exchange(rigid, slot, particle, arm, normal, push);
 
-    Vec3 slip = vec3_add_scaled(step, -vec3_dot(step, normal), normal);
+    Vec3 slip = vec3_add_scaled(against, approach, normal);
     f32 slipped = vec3_length(slip);
-    if (slipped > 1e-9f) {
-        /* Static friction stops all of it, kinetic friction what the normal correction allows. */
-        Vec3 direction = vec3_scale(slip, -1.0f / slipped);
+    if (slipped > 1e-6f) {
+        /* Static friction stops all of it, kinetic friction what the normal push allows. */
         f32 mu = sqrtf(particle->friction * rigid_friction(rigid, slot));
-        f32 stopped = f32_min(slipped, mu * correction);
-        f32 tangent_mass = rigid_inverse_mass_at(rigid, slot, arm, direction);
-        exchange(rigid, slot, particle, arm, direction, stopped, tangent_mass, h);
+        exchange(rigid, slot, particle, arm, vec3_scale(slip, -1.0f / slipped),
+                 f32_min(slipped, mu * push));
     }
     return true;
 }

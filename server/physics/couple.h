@@ -12,17 +12,18 @@
  * unit normal at the nearest surface point. */
 f32 couple_distance(const Shape *shape, Vec3 position, Quat orientation, Vec3 point, Vec3 *normal);
 
-/* A particle in contact with a body during a substep of h seconds. */
+/* A particle in contact with a body during a step of h seconds. */
 typedef struct CoupleParticle {
-    Vec3 position;    /* m, predicted; corrected */
-    Vec3 previous;    /* m, at the start of the substep */
+    Vec3 position;    /* m, at the start of the step */
+    Vec3 velocity;    /* m/s, of the step; corrected */
+    Vec3 carried;     /* m, how far the body's pose is ahead of the end of the step */
     f32 inverse_mass; /* 1/kg */
     f32 radius;       /* m, distance kept */
     f32 friction;
 } CoupleParticle;
 
-/* Pushes the particle out of the body and rubs, and gives the body the opposite impulse (correction
- * / h times mass), so that momentum is exchanged exactly. Returns true if they touched. */
+/* Pushes the particle out of the body and rubs, and gives the body the opposite impulse, so that
+ * momentum is exchanged exactly. Returns true if they touched. */
 bool couple_particle(Rigid *rigid, u32 slot, CoupleParticle *particle, f32 h);
 
 #endif

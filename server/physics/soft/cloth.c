@@ -33,10 +33,11 @@ static bool grow_particles(Soft *soft, u32 needed)
     if (needed <= soft->room) {
         return true;
     }
-    void **vectors[] = {(void **)&soft->position, (void **)&soft->previous,
-                        (void **)&soft->velocity, (void **)&soft->wind_velocity};
+    void **vectors[] = {(void **)&soft->position, (void **)&soft->velocity,
+                        (void **)&soft->wind_velocity};
     void **numbers[] = {(void **)&soft->inverse_mass, (void **)&soft->radius,
-                        (void **)&soft->friction, (void **)&soft->damping};
+                        (void **)&soft->friction, (void **)&soft->damping,
+                        (void **)&soft->wind_area};
     u32 room = 0;
     for (u32 i = 0; i < PL_COUNT(vectors); i++) {
         room = soft->room;
@@ -76,6 +77,11 @@ static bool add_triangle(Soft *soft, u32 a, u32 b, u32 c)
     }
     SoftTriangle triangle = {{a, b, c}};
     soft->triangles[soft->triangle_count++] = triangle;
+    Vec3 side = vec3_sub(soft->position[b], soft->position[a]);
+    f32 area = 0.5f * vec3_length(vec3_cross(side, vec3_sub(soft->position[c], soft->position[a])));
+    for (u32 i = 0; i < 3; i++) {
+        soft->wind_area[triangle.point[i]] += area / 3.0f;
+    }
     return true;
 }
 
@@ -90,7 +96,6 @@ static void add_points(Soft *soft, const ClothDef *def, SoftRange *range)
             u32 i = soft->count++;
             Vec3 local = vec3((f32)c * cell[0], (f32)r * cell[1], 0.0f);
             soft->position[i] = vec3_add(def->position, quat_rotate(def->orientation, local));
-            soft->previous[i] = soft->position[i];
             soft->velocity[i] = vec3_zero();
             soft->wind_velocity[i] = vec3_zero();
             /* Each point carries the area that is nearest to it: halves at edges. */
@@ -102,6 +107,7 @@ static void add_points(Soft *soft, const ClothDef *def, SoftRange *range)
             soft->radius[i] = def->thickness;
             soft->friction[i] = def->friction;
             soft->damping[i] = def->damping;
+            soft->wind_area[i] = 0.0f;
         }
     }
 }
@@ -152,8 +158,10 @@ static bool add_pins(Soft *soft, const Rigid *rigid, const ClothDef *def, u32 fi
         }
         u32 slot = pin->body.slot;
         Vec3 arm = vec3_sub(soft->position[particle], rigid_position(rigid, slot));
-        SoftAttachment attachment = {particle, pin->body,
-                                     quat_rotate_inverse(rigid_orientation(rigid, slot), arm)};
+        SoftAttachment attachment = {particle,
+                                     pin->body,
+                                     quat_rotate_inverse(rigid_orientation(rigid, slot), arm),
+                                     {0.0f, 0.0f, 0.0f}};
         soft->attachments[soft->attachment_count++] = attachment;
     }
     return true;

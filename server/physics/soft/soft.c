@@ -20,6 +20,10 @@ enum {
 
 /* A hand pulls a particle, not the whole cloth: beyond this strain nothing may be predicted. */
 static const f32 speed_max_m_s = 100.0f;
+/* What would speed a sleeping body up like this wakes it. */
+static const f32 pull_wake_m_s2 = 2.0f;
+/* Of the gap between a particle and the moving body that holds it, closed in each step. */
+static const f32 gap_part = 0.3f;
 
 Soft *soft_create(void)
 {
@@ -39,13 +43,13 @@ void soft_destroy(Soft *soft)
         return;
     }
     free(soft->position);
-    free(soft->previous);
     free(soft->velocity);
     free(soft->wind_velocity);
     free(soft->inverse_mass);
     free(soft->radius);
     free(soft->friction);
     free(soft->damping);
+    free(soft->wind_area);
     free(soft->edges);
     free(soft->triangles);
     free(soft->attachments);
@@ -80,7 +84,7 @@ const f32 *soft_inverse_masses(const Soft *soft)
 
 u64 soft_memory(const Soft *soft)
 {
-    return sizeof *soft + (u64)soft->room * (4 * sizeof(Vec3) + 4 * sizeof(f32)) +
+    return sizeof *soft + (u64)soft->room * (3 * sizeof(Vec3) + 5 * sizeof(f32)) +
            (u64)soft->edge_room * sizeof *soft->edges +
            (u64)soft->triangle_room * sizeof *soft->triangles +
            (u64)soft->touch_room * sizeof *soft->touches;
@@ -159,9 +163,9 @@ static void solve_grips(Soft *soft, f32 h)
         if (w <= 0.0f || grip->stiffness <= 0.0f) {
             continue;
         }
-        Vec3 *x = &soft->position[grip->particle];
-        Vec3 moved = vec3_sub(*x, soft->previous[grip->particle]);
-        Vec3 away = vec3_sub(*x, grip->target);
+        Vec3 *v = &soft->velocity[grip->particle];
+        Vec3 moved = vec3_scale(*v, h);
+        Vec3 away = vec3_add(vec3_sub(soft->position[grip->particle], grip->target), moved);
         f32 alpha = 1.0f / (grip->stiffness * h * h);
         f32 gamma = grip->damping / (grip->stiffness * h);
         Vec3 lambda =
@@ -170,14 +174,20 @@ static void solve_grips(Soft *soft, f32 h)
         if (size > most) {
             lambda = vec3_scale(lambda, most / size);
         }
-        *x = vec3_add_scaled(*x, w, lambda);
+        *v = vec3_add_scaled(*v, w / h, lambda);
     }
 }
 
 /* ---- the tick ---- */
 
-/* Wind as a change of velocity over the tick, implicit in the triangle's own motion along its
- * normal so that light cloth in strong wind stays stable. */
+/* (1 − exp(−r)) / r to the fourth order of r, without libm; r times it stays below 1 for all r. */
+static f32 decay_mean(f32 r)
+{
+    return 1.0f / (1.0f + r * (0.5f + r * (1.0f / 12.0f)));
+}
+
+/* Wind as a change of velocity over the tick: what is left of the difference in speed decays within
+ * the tick too, so that light cloth in strong wind stays stable. */
 static void wind(Soft *soft, f32 tick_s)
 {
     for (u32 i = 0; i < soft->count; i++) {
@@ -199,12 +209,15 @@ static void wind(Soft *soft, f32 tick_s)
             vec3_add(vec3_add(soft->velocity[p[0]], soft->velocity[p[1]]), soft->velocity[p[2]]),
             1.0f / 3.0f);
         f32 pressure = vec3_dot(vec3_sub(soft->wind, v), n) * soft->air_density;
-        f32 share = 0.5f * twice_area / 3.0f; /* m² a corner */
+        Vec3 impulse = vec3_scale(n, pressure * twice_area * (tick_s / 6.0f)); /* of a corner */
         for (u32 k = 0; k < 3; k++) {
-            f32 rate = soft->air_density * share * soft->inverse_mass[p[k]] * 6.0f * tick_s;
-            f32 dv = pressure * share * soft->inverse_mass[p[k]] * tick_s / (1.0f + rate);
-            soft->wind_velocity[p[k]] = vec3_add_scaled(soft->wind_velocity[p[k]], dv, n);
+            soft->wind_velocity[p[k]] = vec3_add(soft->wind_velocity[p[k]], impulse);
         }
+    }
+    for (u32 i = 0; i < soft->count; i++) {
+        f32 w = soft->inverse_mass[i];
+        f32 rate = soft->air_density * soft->wind_area[i] * w * tick_s;
+        soft->wind_velocity[i] = vec3_scale(soft->wind_velocity[i], w * decay_mean(rate));
     }
 }
 
@@ -257,7 +270,7 @@ static void find_touches(Soft *soft, Rigid *rigid, f32 tick_s)
         for (u32 i = first; i < end; i++) {
             for (u32 s = 0; s < count; s++) {
                 if (point_in(rigid_bounds(rigid, slots[s]), soft->position[i], margin)) {
-                    SoftTouch touch = {i, slots[s]};
+                    SoftTouch touch = {i, slots[s], {0.0f, 0.0f, 0.0f}};
                     soft->touches[soft->touch_count++] = touch;
                 }
             }
@@ -274,23 +287,21 @@ void soft_begin(Soft *soft, Rigid *rigid, f32 tick_s)
     }
 }
 
+/* What nothing else stops: from here on `velocity` is that of the step, and a particle is at
+ * position + h velocity. So momentum is only ever passed on, never recovered from positions, whose
+ * last bit is worth more than what gravity adds in a step some 100 m from the origin. */
 static void predict(Soft *soft, f32 h)
 {
     f32 wind_share = h / soft->tick_s;
     for (u32 i = 0; i < soft->count; i++) {
-        soft->previous[i] = soft->position[i];
         if (soft->inverse_mass[i] <= 0.0f) {
+            soft->velocity[i] = vec3_zero();
             continue;
         }
         /* Damping before gravity: after it, a resting cloth would sag too little. */
         Vec3 v = vec3_scale(soft->velocity[i], 1.0f / (1.0f + soft->damping[i] * h));
         v = vec3_add_scaled(v, h, soft->gravity);
-        v = vec3_add_scaled(v, wind_share, soft->wind_velocity[i]);
-        f32 speed = vec3_length(v);
-        if (speed > speed_max_m_s) {
-            v = vec3_scale(v, speed_max_m_s / speed);
-        }
-        soft->position[i] = vec3_add_scaled(soft->position[i], h, v);
+        soft->velocity[i] = vec3_add_scaled(v, wind_share, soft->wind_velocity[i]);
     }
 }
 
@@ -298,100 +309,159 @@ static void predict(Soft *soft, f32 h)
 static void solve_edges(Soft *soft, f32 h)
 {
     f32 scale[EDGE_KINDS];
-    f32 per_h2 = 1.0f / (h * h);
+    f32 per_h = 1.0f / h, per_h2 = per_h * per_h;
     scale[EDGE_STRETCH] = soft->stretch_scale * per_h2;
     scale[EDGE_SHEAR] = soft->stretch_scale * per_h2;
     scale[EDGE_BEND] = soft->bend_scale * per_h2;
     for (u32 i = 0; i < soft->edge_count; i++) {
         const SoftEdge *edge = &soft->edges[i];
-        Vec3 *a = &soft->position[edge->a], *b = &soft->position[edge->b];
+        Vec3 *a = &soft->velocity[edge->a], *b = &soft->velocity[edge->b];
         f32 wa = soft->inverse_mass[edge->a], wb = soft->inverse_mass[edge->b];
-        Vec3 d = vec3_sub(*b, *a);
+        Vec3 d = vec3_sub(soft->position[edge->b], soft->position[edge->a]);
+        d = vec3_add_scaled(d, h, vec3_sub(*b, *a));
         f32 length = vec3_length(d);
         f32 w = wa + wb + edge->compliance * scale[edge->kind];
         if (length < 1e-9f || wa + wb <= 0.0f) {
             continue;
         }
-        Vec3 step = vec3_scale(d, (length - edge->rest) / (length * w));
+        Vec3 step = vec3_scale(d, per_h * (length - edge->rest) / (length * w));
         *a = vec3_add_scaled(*a, wa, step);
         *b = vec3_add_scaled(*b, -wb, step);
     }
 }
 
-/* A particle held by a body: placed there where the body cannot give way, else both give. */
-static void solve_attachments(Soft *soft, Rigid *rigid, f32 h)
+/* A particle held by a body: placed there where the body cannot give way. Else both get the common
+ * speed, and a part of the gap is closed: the body moves only in its own substep, and a gap closed
+ * at once would be closed again by it. `ahead` (s) is how far the body is ahead of this step. */
+static void solve_attachment(Soft *soft, Rigid *rigid, const SoftAttachment *held, f32 h, f32 ahead)
+{
+    u32 slot = held->body.slot;
+    f32 w = soft->inverse_mass[held->particle];
+    Vec3 arm = quat_rotate(rigid_orientation(rigid, slot), held->local);
+    Vec3 *v = &soft->velocity[held->particle];
+    bool gives = rigid_mass(rigid, slot) > 0.0f && rigid_awake(rigid, slot);
+    Vec3 anchor_v = gives ? rigid_velocity_at(rigid, slot, arm) : held->carried;
+    Vec3 gap = vec3_sub(rigid_position(rigid, slot), soft->position[held->particle]);
+    gap = vec3_add_scaled(vec3_add(gap, arm), -(ahead + h), held->carried);
+    Vec3 wanted = vec3_add_scaled(anchor_v, (gives ? gap_part : 1.0f) / h, gap);
+    Vec3 change = vec3_sub(wanted, *v);
+    f32 speed = vec3_length(change);
+    if (speed < 1e-9f) {
+        return;
+    }
+    Vec3 n = vec3_scale(change, 1.0f / speed);
+    f32 wb = rigid_inverse_mass_at(rigid, slot, arm, n);
+    f32 impulse = speed / (w + wb);
+    *v = vec3_add_scaled(*v, impulse * w, n);
+    if (gives) {
+        rigid_impulse(rigid, slot, arm, vec3_scale(n, -impulse));
+    } else if (impulse > pull_wake_m_s2 * h * rigid_mass(rigid, slot)) {
+        rigid_wake(rigid, slot);
+    }
+}
+
+static void solve_attachments(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
 {
     for (u32 i = 0; i < soft->attachment_count; i++) {
-        const SoftAttachment *attachment = &soft->attachments[i];
-        if (rigid == NULL || !rigid_alive(rigid, attachment->body)) {
-            continue; /* its body is gone: the particle is free */
-        }
-        u32 slot = attachment->body.slot;
-        Vec3 arm = quat_rotate(rigid_orientation(rigid, slot), attachment->local);
-        Vec3 anchor = vec3_add(rigid_position(rigid, slot), arm);
-        Vec3 *x = &soft->position[attachment->particle];
-        Vec3 d = vec3_sub(anchor, *x);
-        f32 length = vec3_length(d);
-        if (length < 1e-9f) {
-            continue;
-        }
-        Vec3 n = vec3_scale(d, 1.0f / length);
-        f32 w = soft->inverse_mass[attachment->particle];
-        f32 wb = rigid_inverse_mass_at(rigid, slot, arm, n);
-        f32 lambda = length / (w + wb);
-        *x = vec3_add_scaled(*x, lambda * w, n);
-        if (wb > 0.0f) {
-            rigid_impulse(rigid, slot, arm, vec3_scale(n, -lambda / h));
+        const SoftAttachment *held = &soft->attachments[i];
+        /* Its body may be gone: then the particle is free; or the world may hold it too. */
+        if (rigid_alive(rigid, held->body) && soft->inverse_mass[held->particle] > 0.0f) {
+            solve_attachment(soft, rigid, held, h, ahead);
         }
     }
 }
 
-static void solve_touches(Soft *soft, Rigid *rigid, f32 h)
+static void solve_touches(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
 {
     for (u32 i = 0; i < soft->touch_count; i++) {
-        u32 p = soft->touches[i].particle;
+        const SoftTouch *touch = &soft->touches[i];
+        u32 p = touch->particle;
         CoupleParticle particle = {.position = soft->position[p],
-                                   .previous = soft->previous[p],
+                                   .velocity = soft->velocity[p],
+                                   .carried = vec3_scale(touch->carried, ahead),
                                    .inverse_mass = soft->inverse_mass[p],
                                    .radius = soft->radius[p],
                                    .friction = soft->friction[p]};
-        if (couple_particle(rigid, soft->touches[i].slot, &particle, h)) {
-            soft->position[p] = particle.position;
+        if (couple_particle(rigid, touch->slot, &particle, h)) {
+            soft->velocity[p] = particle.velocity;
         }
     }
 }
 
-static void update_velocities(Soft *soft, f32 h)
+static void move(Soft *soft, f32 h)
 {
-    f32 per_h = 1.0f / h;
     for (u32 i = 0; i < soft->count; i++) {
-        Vec3 v = vec3_scale(vec3_sub(soft->position[i], soft->previous[i]), per_h);
+        Vec3 v = soft->velocity[i];
         f32 speed = vec3_length(v);
         if (!(speed <= speed_max_m_s)) {
             v = speed < 1e30f ? vec3_scale(v, speed_max_m_s / speed) : vec3_zero();
-            soft->position[i] = vec3_add_scaled(soft->previous[i], h, v);
+            soft->velocity[i] = v;
         }
-        soft->velocity[i] = v;
+        soft->position[i] = vec3_add_scaled(soft->position[i], h, v);
     }
 }
 
-static void step(Soft *soft, Rigid *rigid, f32 h)
+/* The bodies moved for the whole substep already: how their points did, so that each step of the
+ * particles meets them where they were at its end. */
+static void carry(Soft *soft, const Rigid *rigid)
+{
+    for (u32 i = 0; i < soft->attachment_count; i++) {
+        SoftAttachment *attachment = &soft->attachments[i];
+        attachment->carried = vec3_zero();
+        if (rigid_alive(rigid, attachment->body)) {
+            u32 slot = attachment->body.slot;
+            Vec3 arm = quat_rotate(rigid_orientation(rigid, slot), attachment->local);
+            attachment->carried = rigid_velocity_at(rigid, slot, arm);
+        }
+    }
+    for (u32 i = 0; i < soft->touch_count; i++) {
+        SoftTouch *touch = &soft->touches[i];
+        Vec3 arm = vec3_sub(soft->position[touch->particle], rigid_position(rigid, touch->slot));
+        touch->carried = rigid_velocity_at(rigid, touch->slot, arm);
+    }
+}
+
+static void step(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
 {
     predict(soft, h);
     solve_grips(soft, h);
     solve_edges(soft, h);
-    solve_attachments(soft, rigid, h);
     if (rigid != NULL) {
-        solve_touches(soft, rigid, h);
+        solve_attachments(soft, rigid, h, ahead);
+        solve_touches(soft, rigid, h, ahead);
     }
-    update_velocities(soft, h);
+    move(soft, h);
 }
 
 void soft_substep(Soft *soft, Rigid *rigid, f32 h)
 {
-    for (u32 i = 0; i < STEPS_A_SUBSTEP; i++) {
-        step(soft, rigid, h / STEPS_A_SUBSTEP);
+    if (rigid != NULL) {
+        carry(soft, rigid);
     }
+    f32 part = h / STEPS_A_SUBSTEP;
+    for (u32 i = 0; i < STEPS_A_SUBSTEP; i++) {
+        step(soft, rigid, part, part * (f32)(STEPS_A_SUBSTEP - 1 - i));
+    }
+}
+
+static bool state_is_sane(const Soft *soft)
+{
+    for (u32 i = 0; i < soft->count; i++) {
+        if (!vec3_is_finite(soft->position[i]) || !vec3_is_finite(soft->velocity[i])) {
+            return false;
+        }
+    }
+    for (u32 i = 0; i < soft->attachment_count; i++) {
+        if (soft->attachments[i].particle >= soft->count) {
+            return false;
+        }
+    }
+    for (u32 i = 0; i < soft->grip_end; i++) {
+        if (soft->grips[i].live && soft->grips[i].particle >= soft->count) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void soft_walk(Soft *soft, State *state)
@@ -412,9 +482,10 @@ void soft_walk(Soft *soft, State *state)
     state_bytes(state, &soft->bend_scale, sizeof soft->bend_scale);
     state_count(state, &soft->grip_end, SOFT_GRIPS_MAX);
     state_bytes(state, soft->grips, soft->grip_end * sizeof *soft->grips);
-    for (u32 i = 0; i < soft->grip_end; i++) {
-        if (soft->grips[i].live && soft->grips[i].particle >= soft->count) {
-            state->failed = true;
+    if (state->mode == STATE_LOAD && !state->failed) {
+        for (u32 i = soft->grip_end; i < SOFT_GRIPS_MAX; i++) {
+            memset(&soft->grips[i], 0, sizeof soft->grips[i]);
         }
+        state->failed = !state_is_sane(soft);
     }
 }

@@ -30,21 +30,24 @@ typedef struct SoftTriangle {
 typedef struct SoftAttachment {
     u32 particle;
     BodyId body;
-    Vec3 local; /* m, in the body's frame */
+    Vec3 local;   /* m, in the body's frame */
+    Vec3 carried; /* m/s, of that point of the body in this substep */
 } SoftAttachment;
 
 typedef struct SoftTouch {
     u32 particle, slot;
+    Vec3 carried; /* m/s, of the body's point there in this substep */
 } SoftTouch;
 
 struct Soft {
     /* [room] each, [count] used */
-    Vec3 *position, *previous, *velocity;
+    Vec3 *position, *velocity;
     Vec3 *wind_velocity; /* m/s that the wind adds over the tick */
     f32 *inverse_mass;   /* 1/kg */
     f32 *radius;         /* m */
     f32 *friction;
-    f32 *damping; /* 1/s */
+    f32 *damping;   /* 1/s */
+    f32 *wind_area; /* m² of the triangles at rest, a third of each */
     u32 count, room;
     SoftEdge *edges; /* sorted by colour */
     u32 edge_count, edge_room;

@@ -20,8 +20,8 @@ enum {
     MTU = 1240,
     ENET_HEAD_BYTES = 12,
     DATAGRAM_HEAD_BYTES = 28,
-    TIMEOUT_MS_MIN = 5000,
-    TIMEOUT_MS_MAX = 10000,
+    TIMEOUT_MS_MIN = 8000,
+    TIMEOUT_MS_MAX = 20000,
     /* A client that got no connection by then gives up. */
     CONNECT_MS_MAX = 10000,
     PORT_DEFAULT = 7340,

@@ -15,6 +15,7 @@ PL_BEGIN_C
 enum {
     SEAL_KEY_BYTES = 32,
     SEAL_WINDOW = 1024,
+    CHANNEL_STREAMS = 4, /* one for each channel of link.h */
     SEAL_HASH_KEY_BYTES = 16
 };
 
@@ -23,12 +24,18 @@ typedef struct SealKeyPair {
     u8 secret_key[SEAL_KEY_BYTES];
 } SealKeyPair;
 
-typedef struct Seal {
-    u8 send_key[SEAL_KEY_BYTES];
-    u8 receive_key[SEAL_KEY_BYTES];
+/* One channel. Each has a counter and a window of its own: a reliable payload that was repeated for
+ * seconds must not be taken for a replay because thousands of state packets overtook it. */
+typedef struct SealStream {
     u64 send_counter;
     u64 newest;                   /* highest counter accepted */
     u64 window[SEAL_WINDOW / 64]; /* which of the last counters were seen */
+} SealStream;
+
+typedef struct Seal {
+    u8 send_key[SEAL_KEY_BYTES];
+    u8 receive_key[SEAL_KEY_BYTES];
+    SealStream streams[CHANNEL_STREAMS]; /* by channel */
     bool ready;
 } Seal;
 

@@ -12,7 +12,7 @@
 #define MS 1000000ull
 
 enum {
-    JOIN_TIMEOUT_MS = 10000,    /* transport, handshake and world */
+    JOIN_TIMEOUT_MS = 20000,    /* transport, handshake and world, also over a lossy path */
     SILENCE_TIMEOUT_MS = 10000, /* a live server sends many packets a second */
     PACKET_GAP_MS = 16,         /* 60 input packets a second */
     IDLE_GAP_MS = 50,
@@ -48,6 +48,34 @@ Connection *connection_create(Link *link, const ConnectionOptions *options, Erro
     return connection;
 }
 
+/* Channels do not wait for each other: when the packet with the WELCOME is lost, the world on the
+ * bulk channel comes before it and must not be lost with it. */
+static void early_keep(Connection *connection, const LinkEvent *event)
+{
+    if (connection->early_count == EARLY_MAX ||
+        event->bytes > MESSAGE_BYTES_MAX - connection->early_bytes) {
+        connection->stats.malformed++;
+        return;
+    }
+    u8 *copy = malloc(event->bytes);
+    if (copy != NULL) {
+        memcpy(copy, event->data, event->bytes);
+        connection->early[connection->early_count].data = copy;
+        connection->early[connection->early_count].bytes = event->bytes;
+        connection->early_count++;
+        connection->early_bytes += event->bytes;
+    }
+}
+
+static void early_drop(Connection *connection)
+{
+    for (u32 i = 0; i < connection->early_count; i++) {
+        free(connection->early[i].data);
+    }
+    connection->early_count = 0;
+    connection->early_bytes = 0;
+}
+
 static void link_drop(Connection *connection)
 {
     if (connection->link != NULL) {
@@ -55,6 +83,7 @@ static void link_drop(Connection *connection)
         connection->link = NULL;
     }
     seal_finish(&connection->seal);
+    early_drop(connection);
     connection->seal.ready = false;
     connection->welcomed = false;
 }
@@ -271,16 +300,42 @@ static void state_receive(Connection *connection, const u8 *data, u32 bytes)
     connection_header(connection, &header);
 }
 
+static void sealed_receive(Connection *connection, const LinkEvent *event);
+
+static void clear_receive(Connection *connection, const LinkEvent *event)
+{
+    if (event->channel == CHANNEL_BULK) {
+        early_keep(connection, event);
+    } else if (event->channel == CHANNEL_CONTROL) {
+        connection_message(connection, event->data, event->bytes);
+    }
+    if (!connection->seal.ready) {
+        return;
+    }
+    for (u32 i = 0; i < connection->early_count; i++) {
+        LinkEvent early = {.kind = LINK_RECEIVED,
+                           .peer = event->peer,
+                           .channel = CHANNEL_BULK,
+                           .data = connection->early[i].data,
+                           .bytes = connection->early[i].bytes};
+        sealed_receive(connection, &early);
+    }
+    early_drop(connection);
+}
+
 static void payload_receive(Connection *connection, const LinkEvent *event)
 {
     connection->stats.bytes_in += event->bytes;
     connection->stats.packets_in++;
-    if (!connection->seal.ready) {
-        if (event->channel == CHANNEL_CONTROL || event->channel == CHANNEL_BULK) {
-            connection_message(connection, event->data, event->bytes);
-        }
-        return;
+    if (connection->seal.ready) {
+        sealed_receive(connection, event);
+    } else {
+        clear_receive(connection, event);
     }
+}
+
+static void sealed_receive(Connection *connection, const LinkEvent *event)
+{
     if (event->bytes < SEAL_OVERHEAD_BYTES || event->bytes > MESSAGE_BYTES_MAX ||
         !scratch_reserve(connection, event->bytes)) {
         connection->stats.malformed++;
@@ -331,8 +386,8 @@ static void time_outs(Connection *connection)
     } else if (now - connection->begun_ns > JOIN_TIMEOUT_MS * MS) {
         connection_fail(connection, ERROR_NETWORK,
                         connection->welcomed
-                            ? "the world did not arrive within 10 s"
-                            : "no answer: is a server running there? (waited 10 s)");
+                            ? "the world did not arrive within 20 s"
+                            : "no answer: is a server running there? (waited 20 s)");
     }
 }
 

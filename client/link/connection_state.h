@@ -14,6 +14,7 @@ enum {
     NEWS_MAX = 256,   /* events and texts that nobody asked for yet; the oldest are dropped */
     USERS_MAX = 4096, /* of a roster, and presences */
     LOSS_SECONDS = 5,
+    EARLY_MAX = 8,
 };
 
 struct Connection {
@@ -30,6 +31,14 @@ struct Connection {
     u32 retry_gap_ms;
     u8 *scratch; /* [scratch_bytes] plain or sealed payload */
     u32 scratch_bytes;
+
+    /* Payloads of the bulk channel that overtook the WELCOME, in order; see payload_receive. */
+    struct {
+        u8 *data;
+        u32 bytes;
+    } early[EARLY_MAX];
+    u32 early_count;
+    u32 early_bytes;
 
     SealKeyPair keys;
     Seal seal;

@@ -88,6 +88,23 @@ static void test_replay_and_order(void **state)
     assert_int_equal(seal_decrypt(&pair.server, 2, sealed[COUNT - 2], 28, plain), 4);
 }
 
+/* A reliable payload that took seconds is no replay because state packets overtook it. */
+static void test_channels_count_apart(void **state)
+{
+    PL_UNUSED(state);
+    Pair pair;
+    u8 slow[40], fast[40], plain[40];
+    pair_make(&pair);
+    seal_encrypt(&pair.server, 3, "slow", 4, slow);
+    for (u32 i = 0; i < 3 * SEAL_WINDOW; i++) {
+        seal_encrypt(&pair.server, 1, &i, 4, fast);
+        assert_int_equal(seal_decrypt(&pair.client, 1, fast, 28, plain), 4);
+    }
+    assert_int_equal(seal_decrypt(&pair.client, 3, slow, 28, plain), 4);
+    assert_true(seal_decrypt(&pair.client, 3, slow, 28, plain) < 0);
+    assert_true(seal_decrypt(&pair.client, CHANNEL_STREAMS, slow, 28, plain) < 0);
+}
+
 static void test_keys(void **state)
 {
     PL_UNUSED(state);
@@ -110,6 +127,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_forgery),
         cmocka_unit_test(test_replay_and_order),
+        cmocka_unit_test(test_channels_count_apart),
         cmocka_unit_test(test_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ enum {
     PROBE_SETS = 256,
     PROBE_WAYS = 8,
     PROBE_RETRY_MS_MIN = 200,
-    PROBE_RETRY_MS_MAX = 2000
+    PROBE_RETRY_MS_MAX = 500
 };
 
 typedef struct ProbeAddress {

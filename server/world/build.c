@@ -173,6 +173,10 @@ static int fill(World *world)
 
 int world_rebuild(World *world, bool tell)
 {
+    Soft *soft = soft_create();
+    if (soft == NULL) {
+        return ERROR_MEMORY; /* and the world goes on as it was */
+    }
     for (u32 i = 0; i < world->hold_end; i++) {
         if (world->holds[i].user != 0) {
             world_release_entity(world, world->holds[i].entity);
@@ -180,10 +184,7 @@ int world_rebuild(World *world, bool tell)
     }
     rigid_clear(world->rigid);
     soft_destroy(world->soft);
-    world->soft = soft_create();
-    if (world->soft == NULL) {
-        return ERROR_MEMORY;
-    }
+    world->soft = soft;
     memset(world->slots, 0, world->body_capacity * sizeof *world->slots);
     entity_list_clear(&world->entities);
     world->points_generation = (u16)(world->points_generation % 0xFFFF + 1);
@@ -224,10 +225,10 @@ int world_build(World *world, ErrorText *error)
     world->cloth_entities = calloc(u32_max(scene->cloth_count, 1), sizeof *world->cloth_entities);
     world->body_slots = calloc(u32_max(scene->body_count, 1), sizeof *world->body_slots);
     world->probes = calloc(u32_max(scene->probe_count, 1), sizeof *world->probes);
-    world->sorted = malloc(INPUTS_PER_TICK_MAX * sizeof *world->sorted);
+    world->order = malloc(INPUTS_PER_TICK_MAX * sizeof *world->order);
     if (world->rigid == NULL || world->slots == NULL || world->cloths == NULL ||
         world->cloth_entities == NULL || world->body_slots == NULL || world->probes == NULL ||
-        world->sorted == NULL) {
+        world->order == NULL) {
         return error_set(error, ERROR_MEMORY, "%s: no memory for the world", scene->name);
     }
     tune_describe(world);

@@ -5,7 +5,6 @@
 #include "server/world/world_state.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A hand on a cloth pulls with at most this many times the cloth's weight: the constraints of one
@@ -270,8 +269,14 @@ static int do_remove(World *world, const Input *input)
 
 static int apply(World *world, const Input *input)
 {
-    if (input_check(input) != ERROR_OK) {
-        return ERROR_RANGE;
+    int bad = input_check(input);
+    if (bad != ERROR_OK) {
+        return bad;
+    }
+    bool hand =
+        input->kind == INPUT_GRAB || input->kind == INPUT_MOVE || input->kind == INPUT_RELEASE;
+    if (hand && input->user == 0) { /* nobody has no hand: that marks free holds */
+        return ERROR_DENIED;
     }
     switch (input->kind) {
     case INPUT_GRAB:
@@ -295,27 +300,55 @@ static int apply(World *world, const Input *input)
     }
 }
 
-static int by_user_and_sequence(const void *a, const void *b)
+static bool is_before(const Input *inputs, u32 a, u32 b)
 {
-    const Input *x = a, *y = b;
-    if (x->user != y->user) {
-        return x->user < y->user ? -1 : 1;
+    if (inputs[a].user != inputs[b].user) {
+        return inputs[a].user < inputs[b].user;
     }
-    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+    return inputs[a].sequence < inputs[b].sequence;
+}
+
+static void sift_down(const Input *inputs, u32 *order, u32 root, u32 count)
+{
+    for (u32 child = 2 * root + 1; child < count; child = 2 * root + 1) {
+        child += child + 1 < count && is_before(inputs, order[child], order[child + 1]);
+        if (!is_before(inputs, order[root], order[child])) {
+            return;
+        }
+        u32 swapped = order[root];
+        order[root] = order[child];
+        order[child] = swapped;
+        root = child;
+    }
+}
+
+/* Heap sort of indices: qsort allocates, and hostile orders must not cost n². A total order as long
+ * as (user, sequence) is unique, which the host sees to. */
+static void sort_inputs(const Input *inputs, u32 *order, u32 count)
+{
+    for (u32 i = 0; i < count; i++) {
+        order[i] = i;
+    }
+    for (u32 i = count / 2; i > 0; i--) {
+        sift_down(inputs, order, i - 1, count);
+    }
+    for (u32 end = count; end > 1; end--) {
+        u32 last = order[0];
+        order[0] = order[end - 1];
+        order[end - 1] = last;
+        sift_down(inputs, order, 0, end - 1);
+    }
 }
 
 void world_inputs(World *world, const Input *inputs, u32 count)
 {
     u32 taken = u32_min(count, INPUTS_PER_TICK_MAX);
-    if (taken != 0) {
-        memcpy(world->sorted, inputs, taken * sizeof *inputs);
-        /* A total order as long as (user, sequence) is unique, which the host sees to. */
-        qsort(world->sorted, taken, sizeof *inputs, by_user_and_sequence);
-    }
+    sort_inputs(inputs, world->order, taken);
     for (u32 i = 0; i < taken; i++) {
-        int result = apply(world, &world->sorted[i]);
+        const Input *input = &inputs[world->order[i]];
+        int result = apply(world, input);
         if (result != ERROR_OK) {
-            refuse(world, &world->sorted[i], result);
+            refuse(world, input, result);
         }
     }
     for (u32 i = taken; i < count; i++) {

@@ -9,12 +9,12 @@
 
 enum {
     IMAGE_MAGIC = 0x47494c50,
-    IMAGE_VERSION = 1
+    IMAGE_VERSION = 2
 }; /* "PLIG" */
 
 typedef struct ImageHead {
     u32 magic, version;
-    u64 scene_hash;
+    u64 scene_hash, body_hash;
 } ImageHead;
 
 static void walk_entities(World *world, State *state)
@@ -64,7 +64,7 @@ u64 world_hash(const World *world)
 static ImageHead image_head(const World *world)
 {
     ImageHead head = {IMAGE_MAGIC, IMAGE_VERSION,
-                      hash_bytes(world->scene->bytes, world->scene->byte_count, 0)};
+                      hash_bytes(world->scene->bytes, world->scene->byte_count, 0), 0};
     return head;
 }
 
@@ -79,7 +79,6 @@ int world_save(const World *world, u8 **image, size_t *bytes)
     if (*image == NULL) {
         return ERROR_MEMORY;
     }
-    memcpy(*image, &head, sizeof head);
     State save = {.mode = STATE_SAVE, .data = *image + sizeof head, .bytes = count.used};
     walk(w, &save);
     if (save.failed || save.used != count.used) {
@@ -87,23 +86,72 @@ int world_save(const World *world, u8 **image, size_t *bytes)
         *image = NULL;
         return ERROR_STATE;
     }
+    head.body_hash = hash_bytes(*image + sizeof head, count.used, 0);
+    memcpy(*image, &head, sizeof head);
     return ERROR_OK;
 }
 
-/* References between the parts of an image must hold before a tick follows them. */
-static bool consistent(const World *world)
+static bool holds_are_consistent(World *world)
 {
     for (u32 i = 0; i < world->hold_end; i++) {
-        u32 most = world->holds[i].soft ? SOFT_GRIPS_MAX : RIGID_GRIPS_MAX;
-        if (world->holds[i].user != 0 && world->holds[i].grip >= most) {
+        const Hold *hold = &world->holds[i];
+        if (hold->user == 0) {
+            continue;
+        }
+        const Entity *entity = entity_list_find(&world->entities, hold->entity);
+        if (entity == NULL || hold->grip >= (hold->soft ? SOFT_GRIPS_MAX : RIGID_GRIPS_MAX) ||
+            (entity->field == FIELD_POINTS_ALL) != (hold->soft != 0)) {
+            return false;
+        }
+        u32 live = hold->soft ? soft_grip(world->soft, hold->grip)->live
+                              : rigid_grip(world->rigid, hold->grip)->live;
+        if (live != 1) {
             return false;
         }
     }
-    for (u32 i = 0; i < world->scene->body_count; i++) {
-        if (world->body_slots[i] >= world->body_capacity) {
+    return true;
+}
+
+/* Each entity of a body names its slot, each live slot its entity; a cloth is where it was built.
+ */
+static bool entities_are_consistent(World *world)
+{
+    u32 bodies = 0, cloths = 0;
+    for (u32 i = 0; i < world->entities.count; i++) {
+        const Entity *entity = &world->entities.items[i];
+        if (entity->id >= world->next_entity) {
             return false;
         }
+        if (entity->field == FIELD_BODIES) {
+            if (entity->count != 1 || entity->first >= rigid_slots(world->rigid) ||
+                rigid_at(world->rigid, entity->first).generation != entity->generation ||
+                world->slots[entity->first].entity != entity->id) {
+                return false;
+            }
+            bodies++;
+            continue;
+        }
+        if (cloths >= world->scene->cloth_count || entity->field != FIELD_POINTS_ALL ||
+            entity->id != world->cloth_entities[cloths] ||
+            entity->first != world->cloths[cloths].first ||
+            entity->count != world->cloths[cloths].count) {
+            return false;
+        }
+        cloths++;
     }
+    u32 live = 0;
+    for (u32 i = 0; i < world->body_capacity; i++) {
+        bool alive = rigid_at(world->rigid, i).generation != 0;
+        if (alive != (world->slots[i].entity != 0)) {
+            return false;
+        }
+        live += alive;
+    }
+    return live == bodies && cloths == world->scene->cloth_count;
+}
+
+static bool values_are_consistent(const World *world)
+{
     for (u32 i = 0; i < PARAMETER_COUNT; i++) {
         const ScalarInfo *info = &world->parameters[i];
         for (u32 c = 0; c < info->components; c++) {
@@ -113,10 +161,26 @@ static bool consistent(const World *world)
             }
         }
     }
+    for (u32 i = 0; i < world->scene->body_count; i++) {
+        if (world->body_slots[i] >= world->body_capacity) {
+            return false;
+        }
+    }
     return true;
 }
 
-int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error)
+/* The bytes after the head become the state, if they are one: references between its parts must
+ * hold before a tick follows them. */
+static bool load_body(World *world, const u8 *body, size_t bytes)
+{
+    /* Loading never writes to the image. */
+    State state = {.mode = STATE_LOAD, .data = (u8 *)(uintptr_t)body, .bytes = bytes};
+    walk(world, &state);
+    return !state.failed && state.used == bytes && entities_are_consistent(world) &&
+           holds_are_consistent(world) && values_are_consistent(world);
+}
+
+static int check_head(const World *world, const u8 *image, size_t bytes, ErrorText *error)
 {
     ImageHead head, own = image_head(world);
     if (bytes < sizeof head) {
@@ -129,16 +193,32 @@ int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error)
     if (head.scene_hash != own.scene_hash) {
         return error_set(error, ERROR_MISMATCH, "world image: of another scene");
     }
-    /* Loading never writes to the image. */
-    State state = {.mode = STATE_LOAD,
-                   .data = (u8 *)(uintptr_t)image + sizeof head,
-                   .bytes = bytes - sizeof head};
-    walk(world, &state);
-    if (state.failed || state.used != state.bytes || !consistent(world)) {
-        world_rebuild(world, false);
-        return error_set(error, ERROR_FORMAT, "world image: damaged; the world was reset");
+    if (head.body_hash != hash_bytes(image + sizeof head, bytes - sizeof head, 0)) {
+        return error_set(error, ERROR_FORMAT, "world image: damaged");
+    }
+    return ERROR_OK;
+}
+
+int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error)
+{
+    int result = check_head(world, image, bytes, error);
+    if (result != ERROR_OK) {
+        return result;
+    }
+    u8 *own;
+    size_t own_bytes;
+    result = world_save(world, &own, &own_bytes);
+    if (result != ERROR_OK) {
+        return error_set(error, result, "world image: no memory to load it");
+    }
+    if (!load_body(world, image + sizeof(ImageHead), bytes - sizeof(ImageHead))) {
+        load_body(world, own + sizeof(ImageHead), own_bytes - sizeof(ImageHead));
+        result = error_set(error, ERROR_FORMAT, "world image: damaged; nothing was changed");
+    }
+    free(own);
+    if (result == ERROR_OK) {
+        world->event_count = 0;
     }
     tune_apply(world);
-    world->event_count = 0;
-    return ERROR_OK;
+    return result;
 }

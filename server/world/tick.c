@@ -37,7 +37,7 @@ void world_destroy(World *world)
     free(world->cloth_entities);
     free(world->body_slots);
     free(world->probes);
-    free(world->sorted);
+    free(world->order);
     free(world->events);
     free(world);
 }
@@ -116,8 +116,8 @@ void world_tick(World *world, const Input *inputs, u32 count)
     }
     rigid_finish(world->rigid);
 
-    remove_strays(world);
     collect_impacts(world);
+    remove_strays(world); /* after the impacts, which speak of them */
     world->tick++;
 }
 

@@ -37,7 +37,8 @@ FieldSet *world_fields(const World *world); /* borrowed */
 
 /* Exact image of the dynamic state: *bytes owned by the caller (free). 0 or a negative Error. */
 int world_save(const World *world, u8 **image, size_t *bytes);
-/* Restores an image made by a world of the same scene; continues bit for bit. */
+/* Restores an image made by a world of the same scene; continues bit for bit. On an error the world
+ * is as it was. */
 int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error);
 
 /* A probe's value by name; false if there is none. */

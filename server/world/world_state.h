@@ -74,7 +74,7 @@ struct World {
     ScalarInfo *probes; /* [scene->probe_count] */
     Hold holds[HOLDS_MAX];
     u32 hold_end;
-    Input *sorted; /* [INPUTS_PER_TICK_MAX] of this tick */
+    u32 *order;    /* [INPUTS_PER_TICK_MAX] of this tick's inputs */
     Event *events; /* of this tick */
     u32 event_count, event_room;
 };
@@ -89,6 +89,7 @@ void world_remove_entity(World *world, u32 id);
 
 /* inputs.c */
 void world_inputs(World *world, const Input *inputs, u32 count);
+/* Whoever holds it lets go. */
 void world_release_entity(World *world, u32 entity);
 
 /* tune.c */

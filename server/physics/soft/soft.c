@@ -154,11 +154,25 @@ SoftGrip *soft_grip(Soft *soft, u32 grip)
     return &soft->grips[grip];
 }
 
+/* What the hands pulled with in the last step, before the cloth answers: solved only after it, a
+ * hand would feel one particle and not what hangs on it. */
+static void warm_grips(Soft *soft, f32 h)
+{
+    for (u32 i = 0; i < soft->grip_end; i++) {
+        const SoftGrip *grip = &soft->grips[i];
+        if (grip->live) {
+            f32 w = soft->inverse_mass[grip->particle];
+            Vec3 *v = &soft->velocity[grip->particle];
+            *v = vec3_add_scaled(*v, w * h, grip->force);
+        }
+    }
+}
+
 /* The spring as an XPBD constraint with damping (Macklin 2016, eq. 26), its force bounded. */
 static void solve_grips(Soft *soft, f32 h)
 {
     for (u32 i = 0; i < soft->grip_end; i++) {
-        const SoftGrip *grip = &soft->grips[i];
+        SoftGrip *grip = &soft->grips[i];
         f32 w = grip->live ? soft->inverse_mass[grip->particle] : 0.0f;
         if (w <= 0.0f || grip->stiffness <= 0.0f) {
             continue;
@@ -168,13 +182,16 @@ static void solve_grips(Soft *soft, f32 h)
         Vec3 away = vec3_add(vec3_sub(soft->position[grip->particle], grip->target), moved);
         f32 alpha = 1.0f / (grip->stiffness * h * h);
         f32 gamma = grip->damping / (grip->stiffness * h);
-        Vec3 lambda =
-            vec3_scale(vec3_add_scaled(away, gamma, moved), -1.0f / ((1.0f + gamma) * w + alpha));
-        f32 size = vec3_length(lambda), most = grip->force_max * h * h;
-        if (size > most) {
-            lambda = vec3_scale(lambda, most / size);
+        Vec3 lambda = vec3_scale(grip->force, h * h);
+        Vec3 wrong = vec3_add_scaled(vec3_add_scaled(away, gamma, moved), alpha, lambda);
+        Vec3 force = vec3_add_scaled(lambda, -1.0f / ((1.0f + gamma) * w + alpha), wrong);
+        force = vec3_scale(force, 1.0f / (h * h));
+        f32 size = vec3_length(force);
+        if (size > grip->force_max) {
+            force = vec3_scale(force, grip->force_max / size);
         }
-        *v = vec3_add_scaled(*v, w / h, lambda);
+        *v = vec3_add_scaled(*v, w * h, vec3_sub(force, grip->force));
+        grip->force = force;
     }
 }
 
@@ -424,8 +441,9 @@ static void carry(Soft *soft, const Rigid *rigid)
 static void step(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
 {
     predict(soft, h);
-    solve_grips(soft, h);
+    warm_grips(soft, h);
     solve_edges(soft, h);
+    solve_grips(soft, h);
     if (rigid != NULL) {
         solve_attachments(soft, rigid, h, ahead);
         solve_touches(soft, rigid, h, ahead);
@@ -457,7 +475,9 @@ static bool state_is_sane(const Soft *soft)
         }
     }
     for (u32 i = 0; i < soft->grip_end; i++) {
-        if (soft->grips[i].live && soft->grips[i].particle >= soft->count) {
+        const SoftGrip *grip = &soft->grips[i];
+        if (grip->live && (grip->particle >= soft->count || !vec3_is_finite(grip->force) ||
+                           !vec3_is_finite(grip->target))) {
             return false;
         }
     }

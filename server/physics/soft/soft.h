@@ -49,6 +49,7 @@ typedef struct SoftGrip {
     f32 stiffness; /* N/m */
     f32 damping;   /* N s/m */
     f32 force_max; /* N */
+    Vec3 force;    /* N, of the last step */
 } SoftGrip;
 
 enum {

@@ -42,6 +42,47 @@ void hud_toast(Hud *hud, u32 color, const char *format, ...)
     text_push(hud->toasts, &hud->toast_count, HUD_TOASTS, color, hud->now_s + TOAST_S, text);
 }
 
+void hud_quantity(f64 value, const char *unit, char *out, size_t size)
+{
+    static const struct {
+        f64 from, scale;
+        const char *prefix;
+    } steps[] = {{1e6, 1e-6, "M"}, {1e3, 1e-3, "k"}, {1.0, 1.0, ""}, {0.0, 1e3, "m"}};
+    static const char *const scaled[] = {"J", "N", "W", "Pa", "m"};
+    bool takes = false, length = strcmp(unit, "m") == 0;
+    for (u32 i = 0; i < PL_COUNT(scaled); i++) {
+        takes = takes || strcmp(unit, scaled[i]) == 0;
+    }
+    f64 amount = fabs(value);
+    for (u32 i = 0; takes && i < PL_COUNT(steps) && amount >= 1e-6; i++) {
+        /* Nobody reads megametres. */
+        if (amount >= steps[i].from && !(length && steps[i].from > 1.0)) {
+            snprintf(out, size, "%.3g %s%s", value * steps[i].scale, steps[i].prefix, unit);
+            return;
+        }
+    }
+    bool bare = strlen(unit) == 1 && !takes; /* "1", "x": no unit */
+    f64 shown = amount < 1e-6 ? 0.0 : value;
+    snprintf(out, size, amount >= 1e5 ? "%.3g%s%s" : "%.4g%s%s", shown, bare || !unit[0] ? "" : " ",
+             bare ? "" : unit);
+}
+
+void hud_probe_range(const HudProbe *probe, u32 next, f32 *low, f32 *high)
+{
+    *low = *high = probe->value;
+    for (u32 k = 1; k <= probe->count; k++) {
+        f32 value = probe->past[(next + HUD_PLOT_POINTS - k) % HUD_PLOT_POINTS];
+        *low = f32_min(*low, value);
+        *high = f32_max(*high, value);
+    }
+    f32 least = f32_max(0.02f * f32_max(fabsf(*low), fabsf(*high)), 1e-6f);
+    if (*high - *low < least) {
+        f32 middle = 0.5f * (*low + *high);
+        *low = middle - 0.5f * least;
+        *high = middle + 0.5f * least;
+    }
+}
+
 static void texts_expire(HudText *texts, u32 *count, f64 now_s)
 {
     u32 kept = 0;
@@ -126,14 +167,9 @@ static void hud_world(Hud *hud, Connection *connection)
         f32 value[4] = {0};
         hud_scalars(timeline, fields, &hud->probe_infos[i], value);
         hud->probes[i].value = value[0];
-        if (!hud->probes[i].known) {
-            for (u32 k = 0; k < HUD_PLOT_POINTS; k++) {
-                hud->probes[i].past[k] = value[0];
-            }
-            hud->probes[i].known = true;
-        }
         if (due) {
             hud->probes[i].past[hud->probe_next] = value[0];
+            hud->probes[i].count = u32_min(hud->probes[i].count + 1, HUD_PLOT_POINTS);
         }
     }
     if (due) {
@@ -147,7 +183,7 @@ static void hud_trouble(Hud *hud, Connection *connection)
     hud->trouble[0] = 0;
     if (!hud->live) {
         snprintf(hud->trouble, sizeof hud->trouble, "%s", hud->state);
-        hud->trouble_color = COLOR_WARN;
+        hud->trouble_color = hud->was_live ? COLOR_BAD : COLOR_WARN;
     } else if (hud->status.paused) {
         snprintf(hud->trouble, sizeof hud->trouble, "paused");
         hud->trouble_color = COLOR_CALM;
@@ -174,9 +210,11 @@ void hud_collect(Hud *hud, Connection *connection, f64 now_s, f64 frame_s)
     }
     ConnectionState state = connection_state(connection);
     hud->live = state == CONNECTION_LIVE;
-    hud->state = state == CONNECTION_CONNECTING ? "connecting ..."
-                 : state == CONNECTION_JOINING  ? "receiving the world ..."
-                                                : connection_error(connection)->text;
+    hud->was_live = hud->was_live || hud->live;
+    hud->state = state == CONNECTION_CONNECTING
+                     ? hud->was_live ? "the server is gone; calling it again ..." : "connecting ..."
+                 : state == CONNECTION_JOINING ? "receiving the world ..."
+                                               : connection_error(connection)->text;
     hud->role = connection_role(connection);
     hud->user = connection_user(connection);
     hud->scene = hud->live ? connection_scene(connection) : NULL;

@@ -20,7 +20,7 @@ enum {
 typedef struct HudProbe {
     f32 value;
     f32 past[HUD_PLOT_POINTS]; /* a ring */
-    bool known;                /* false until the first value fills the past */
+    u32 count;                 /* how many of them are known: the newest, before probe_next */
 } HudProbe;
 
 typedef struct HudText {
@@ -41,7 +41,7 @@ typedef struct Hud {
     f64 rtt_ms, loss, bytes_in_per_s, delay_ms; /* loss: share in [0, 1] */
     f64 tick;
     u32 tick_rate;
-    bool live;
+    bool live, was_live;
     char trouble[TEXT_BYTES_MAX]; /* of a banner: paused, slowed, starved, connecting, or "" */
     u32 trouble_color;
 
@@ -77,6 +77,10 @@ typedef struct Hud {
 void hud_toast(Hud *hud, u32 color, const char *format, ...) PL_PRINTF(3, 4);
 
 struct Connection;
+/* "12.3 kJ", "0.78 mm", "42": few digits, with a prefix where the unit takes one. */
+void hud_quantity(f64 value, const char *unit, char *out, size_t size);
+/* What a plot spans: the known past, and never so little that noise looks like news. */
+void hud_probe_range(const HudProbe *probe, u32 next, f32 *low, f32 *high);
 /* Takes over what the connection knows now, and its news. frame_s: since the last frame. */
 void hud_collect(Hud *hud, struct Connection *connection, f64 now_s, f64 frame_s);
 

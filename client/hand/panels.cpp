@@ -13,6 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SIDE_PX   268.0f /* width of the side panel */
+#define NAME_PX   138.0f /* of a parameter's name, when its slider stands beside it */
+#define REVERT_PX 16.0f
+#define PLOT_PX   24.0f
+
 struct Panels {
     ImGuiContext *context;
     SDL_Window *window;
@@ -55,8 +60,8 @@ static void panels_style()
     c[ImGuiCol_FrameBg] = color_of(0x2B3540, 0.80f);
     c[ImGuiCol_FrameBgHovered] = color_of(0x3A4755, 0.90f);
     c[ImGuiCol_FrameBgActive] = color_of(0x435465, 1.0f);
-    c[ImGuiCol_SliderGrab] = color_of(0xFFB347, 0.90f);
-    c[ImGuiCol_SliderGrabActive] = color_of(0xFFC878, 1.0f);
+    c[ImGuiCol_SliderGrab] = color_of(0xB0762A, 0.95f);
+    c[ImGuiCol_SliderGrabActive] = color_of(0xD08E38, 1.0f);
     c[ImGuiCol_Button] = color_of(0x34414F, 0.90f);
     c[ImGuiCol_ButtonHovered] = color_of(0x4A5C70, 1.0f);
     c[ImGuiCol_ButtonActive] = color_of(0xC98A35, 1.0f);
@@ -327,6 +332,53 @@ static void send_parameter(PanelsActions *actions, u32 parameter, const f32 valu
     memcpy(actions->values, values, sizeof actions->values);
 }
 
+/* A button that takes a parameter back to where the scene had it; keeps its place when hidden. */
+static void draw_revert(const ScalarInfo *info, const f32 values[4], u32 parameter,
+                        PanelsActions *actions)
+{
+    ImGui::SameLine(ImGui::GetContentRegionMax().x - REVERT_PX);
+    if (memcmp(values, info->initial, info->components * sizeof(f32)) == 0) {
+        ImGui::Dummy(ImVec2(REVERT_PX, 0.0f));
+        return;
+    }
+    if (ImGui::Button("x", ImVec2(REVERT_PX, 0.0f))) {
+        send_parameter(actions, parameter, info->initial);
+    }
+    if (ImGui::IsItemHovered()) {
+        ImGui::SetTooltip("back to %.4g %s", f64(info->initial[0]), info->unit);
+    }
+}
+
+static void draw_parameter(Panels *panels, const Hud *hud, u32 i, PanelsActions *actions)
+{
+    const ScalarInfo *info = &hud->parameters[i];
+    f32 *edit = panels->edits[i];
+    if (!panels->editing[i]) {
+        memcpy(edit, hud->parameter_values[i], sizeof panels->edits[i]);
+    }
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted(info->name);
+    if (strlen(info->unit) > 1) {
+        ImGui::SameLine();
+        ImGui::TextDisabled("%s", info->unit);
+    }
+    /* One number stands beside its name, a vector needs the next line. */
+    if (info->components == 1) {
+        ImGui::SameLine(NAME_PX);
+    }
+    ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - REVERT_PX - 4.0f);
+    if (ImGui::SliderScalarN("##value", ImGuiDataType_Float, edit, info->components, &info->min,
+                             &info->max, "%.3g", ImGuiSliderFlags_AlwaysClamp)) {
+        send_parameter(actions, i, edit);
+    }
+    panels->editing[i] = ImGui::IsItemActive();
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled) && !ImGui::IsItemActive()) {
+        ImGui::SetTooltip("%s: %.4g to %.4g %s\nCtrl+click to type a number", info->name,
+                          f64(info->min), f64(info->max), info->unit);
+    }
+    draw_revert(info, hud->parameter_values[i], i, actions);
+}
+
 static void draw_parameters(Panels *panels, const Hud *hud, PanelsActions *actions)
 {
     if (hud->parameter_count == 0) {
@@ -337,38 +389,45 @@ static void draw_parameters(Panels *panels, const Hud *hud, PanelsActions *actio
     if (!allowed) {
         ImGui::BeginDisabled();
     }
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(4.0f, 1.0f));
     for (u32 i = 0; i < hud->parameter_count; i++) {
-        const ScalarInfo *info = &hud->parameters[i];
-        f32 *edit = panels->edits[i];
-        if (!panels->editing[i]) {
-            memcpy(edit, hud->parameter_values[i], sizeof panels->edits[i]);
-        }
         ImGui::PushID(int(i));
-        ImGui::Text("%s", info->name);
-        if (info->unit[0]) {
-            ImGui::SameLine();
-            ImGui::TextDisabled("%s", info->unit);
-        }
-        bool changed =
-            memcmp(hud->parameter_values[i], info->initial, info->components * sizeof(f32)) != 0;
-        if (changed) {
-            ImGui::SameLine(ImGui::GetContentRegionMax().x - 44.0f);
-            if (ImGui::SmallButton("reset")) {
-                send_parameter(actions, i, info->initial);
-            }
-        }
-        ImGui::SetNextItemWidth(-1.0f);
-        if (ImGui::SliderScalarN("##value", ImGuiDataType_Float, edit, info->components, &info->min,
-                                 &info->max, "%.3g")) {
-            send_parameter(actions, i, edit);
-        }
-        panels->editing[i] = ImGui::IsItemActive();
+        draw_parameter(panels, hud, i, actions);
         ImGui::PopID();
     }
+    ImGui::PopStyleVar();
     if (!allowed) {
         ImGui::EndDisabled();
     }
     ImGui::Spacing();
+}
+
+/* The known past of a probe, newest at the right; the ring's oldest value is at probe_next. */
+static void draw_plot(const Hud *hud, const HudProbe *probe, const char *unit)
+{
+    ImVec2 at = ImGui::GetCursorScreenPos();
+    ImVec2 room(ImGui::GetContentRegionAvail().x, PLOT_PX);
+    ImGui::Dummy(room);
+    f32 low, high;
+    hud_probe_range(probe, hud->probe_next, &low, &high);
+    ImDrawList *list = ImGui::GetWindowDrawList();
+    list->AddRectFilled(at, ImVec2(at.x + room.x, at.y + room.y),
+                        ImGui::GetColorU32(ImGuiCol_FrameBg), 4.0f);
+    ImVec2 line[HUD_PLOT_POINTS];
+    for (u32 k = 0; k < probe->count; k++) {
+        u32 slot = (hud->probe_next + HUD_PLOT_POINTS - probe->count + k) % HUD_PLOT_POINTS;
+        u32 column = HUD_PLOT_POINTS - probe->count + k;
+        f32 y = (probe->past[slot] - low) / (high - low);
+        line[k] = ImVec2(at.x + 3.0f + (room.x - 6.0f) * f32(column) / (HUD_PLOT_POINTS - 1),
+                         at.y + room.y - 3.0f - (room.y - 6.0f) * y);
+    }
+    list->AddPolyline(line, int(probe->count), ImGui::GetColorU32(ImGuiCol_PlotLines), 0, 1.5f);
+    if (ImGui::IsItemHovered()) {
+        char from[48], to[48];
+        hud_quantity(f64(low), unit, from, sizeof from);
+        hud_quantity(f64(high), unit, to, sizeof to);
+        ImGui::SetTooltip("the last 12 s, from %s to %s", from, to);
+    }
 }
 
 static void draw_probes(const Hud *hud)
@@ -377,19 +436,19 @@ static void draw_probes(const Hud *hud)
         return;
     }
     ImGui::TextDisabled("probes");
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0f, 2.0f));
     for (u32 i = 0; i < hud->probe_count; i++) {
         const ScalarInfo *info = &hud->probe_infos[i];
         ImGui::PushID(1000 + int(i));
         ImGui::Text("%s", info->name);
         char value[48];
-        snprintf(value, sizeof value, "%.4g %s", f64(hud->probes[i].value), info->unit);
+        hud_quantity(f64(hud->probes[i].value), info->unit, value, sizeof value);
         ImGui::SameLine(ImGui::GetContentRegionMax().x - ImGui::CalcTextSize(value).x);
         ImGui::Text("%s", value);
-        ImGui::PlotLines("##past", hud->probes[i].past, HUD_PLOT_POINTS, int(hud->probe_next),
-                         nullptr, FLT_MAX, FLT_MAX,
-                         ImVec2(ImGui::GetContentRegionAvail().x, 30.0f));
+        draw_plot(hud, &hud->probes[i], info->unit);
         ImGui::PopID();
     }
+    ImGui::PopStyleVar();
 }
 
 static void draw_side(Panels *panels, Hud *hud, PanelsActions *actions, ImVec2 size)
@@ -399,13 +458,13 @@ static void draw_side(Panels *panels, Hud *hud, PanelsActions *actions, ImVec2 s
         return;
     }
     ImGui::SetNextWindowPos(ImVec2(size.x - 10.0f, 10.0f), 0, ImVec2(1.0f, 0.0f));
-    ImGui::SetNextWindowSizeConstraints(ImVec2(240.0f, 0.0f), ImVec2(240.0f, size.y - 20.0f));
+    ImGui::SetNextWindowSizeConstraints(ImVec2(SIDE_PX, 0.0f), ImVec2(SIDE_PX, size.y - 20.0f));
     ImGui::Begin("world", nullptr,
                  ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize |
                      ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoNav |
                      ImGuiWindowFlags_NoFocusOnAppearing);
     /* Gives the window its width: an automatic one would shrink around the sliders. */
-    ImGui::Dummy(ImVec2(216.0f, 0.0f));
+    ImGui::Dummy(ImVec2(SIDE_PX - 24.0f, 0.0f));
     draw_time(panels, hud, actions);
     draw_parameters(panels, hud, actions);
     draw_probes(hud);
@@ -444,6 +503,9 @@ static void help_row(const char *shown, const char *what, bool allowed)
 
 static void help_group(const char *title)
 {
+    if (ImGui::TableGetRowIndex() >= 0) {
+        ImGui::TableNextRow(0, 9.0f);
+    }
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::TextDisabled("%s", title);

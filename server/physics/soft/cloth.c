@@ -10,7 +10,9 @@
 #include <stdlib.h>
 
 enum {
-    COLORS_MAX = 64
+    COLORS_MAX = 64,
+    TOUCHES_EACH = 6,
+    GROUP_ROOM = 4096,
 };
 
 static bool grow(void **items, u32 *room, u32 needed, size_t size)
@@ -222,5 +224,11 @@ int soft_build(Soft *soft)
     }
     free(sorted);
     free(used);
+    /* Room for what a cloth in a crowd touches, so that ticks seldom ask for memory. */
+    if (result == ERROR_OK && soft->count != 0 &&
+        !grow((void **)&soft->touches, &soft->touch_room, soft->count * TOUCHES_EACH + GROUP_ROOM,
+              sizeof *soft->touches)) {
+        result = ERROR_MEMORY;
+    }
     return result;
 }

@@ -1,0 +1,131 @@
+/* test_allocations.c: a world that has warmed up ticks without asking for memory. */
+#include "server/world/world.h"
+#include "tests/determinism/world_script.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* Their allocators are not to be replaced. */
+static u64 allocations(void)
+{
+    return 0;
+}
+enum {
+    COUNTED = 0
+};
+#else
+enum {
+    COUNTED = 1
+};
+static u64 asked; /* of all threads */
+
+static u64 allocations(void)
+{
+    return __atomic_load_n(&asked, __ATOMIC_RELAXED);
+}
+
+static void count(void)
+{
+    __atomic_fetch_add(&asked, 1, __ATOMIC_RELAXED);
+}
+
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *block, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+
+void *malloc(size_t bytes)
+{
+    count();
+    return __libc_malloc(bytes);
+}
+
+void *calloc(size_t items, size_t bytes)
+{
+    count();
+    return __libc_calloc(items, bytes);
+}
+
+void *realloc(void *block, size_t bytes)
+{
+    count();
+    return __libc_realloc(block, bytes);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    count();
+    return __libc_memalign(alignment, bytes);
+}
+#endif
+
+enum {
+    WARM_UP = 200,
+    TICKS = 1000
+};
+
+/* The box goes round in circles through the wall and the pyramid, the curtain to and fro. */
+static u32 drag(u32 tick, Input inputs[2])
+{
+    static const f32 corners[4][2] = {{-4.0f, -3.0f}, {4.0f, -3.0f}, {4.0f, 4.0f}, {-5.0f, 3.0f}};
+    const f32 *a = corners[tick / 60 % 4], *b = corners[(tick / 60 + 1) % 4];
+    f32 t = (f32)(tick % 60) / 60.0f;
+    inputs[0] = script_input(tick == 0 ? INPUT_GRAB : INPUT_MOVE, 1, tick);
+    inputs[0].entity = SCRIPT_BOX;
+    inputs[0].target = vec3(a[0] + t * (b[0] - a[0]), 1.0f, a[1] + t * (b[1] - a[1]));
+    inputs[1] = script_input(tick == 0 ? INPUT_GRAB : INPUT_MOVE, 2, tick);
+    inputs[1].entity = SCRIPT_CURTAIN;
+    inputs[1].element = 300;
+    inputs[1].target = vec3(-6.0f + t, 2.0f, 0.5f);
+    return 2;
+}
+
+static void ticks_need_no_memory(void **unused)
+{
+    PL_UNUSED(unused);
+    if (!COUNTED) {
+        skip();
+    }
+    u64 at_start = allocations();
+    ErrorText error;
+    Scene *scene = scene_load("shared/scenes/playground.json", &error);
+    assert_non_null(scene);
+    Jobs *jobs = jobs_create(2);
+    World *world = world_create(scene, jobs, &error);
+    assert_non_null(world);
+    assert_true(allocations() - at_start > 10); /* they are counted */
+    Input inputs[2];
+    u32 tick = 0;
+    for (; tick < WARM_UP; tick++) {
+        world_tick(world, inputs, drag(tick, inputs));
+    }
+    u64 before = allocations(), first = 0;
+    for (; tick < WARM_UP + TICKS; tick++) {
+        world_tick(world, inputs, drag(tick, inputs));
+        if (first == 0 && allocations() != before) {
+            first = tick;
+        }
+    }
+    u64 made = allocations() - before;
+    WorldStats stats;
+    world_stats(world, &stats);
+    printf("%llu allocations in %d ticks, %u bodies awake at the end, first in tick %llu\n",
+           (unsigned long long)made, TICKS, stats.bodies_awake, (unsigned long long)first);
+    assert_int_equal(made, 0);
+    assert_true(stats.bodies_awake > 5);
+    world_destroy(world);
+    jobs_destroy(jobs);
+    scene_destroy(scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ticks_need_no_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -55,8 +55,10 @@ void hud_quantity(f64 value, const char *unit, char *out, size_t size)
     }
     f64 amount = fabs(value);
     for (u32 i = 0; takes && i < PL_COUNT(steps) && amount >= 1e-6; i++) {
-        /* Nobody reads megametres. */
-        if (amount >= steps[i].from && !(length && steps[i].from > 1.0)) {
+        /* Nobody reads megametres, nor half a metre as 500 mm. */
+        bool large = length && steps[i].from > 1.0;
+        f64 from = length && steps[i].from == 1.0 ? 0.1 : steps[i].from;
+        if (amount >= from && !large) {
             snprintf(out, size, "%.3g %s%s", value * steps[i].scale, steps[i].prefix, unit);
             return;
         }

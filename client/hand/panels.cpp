@@ -27,6 +27,9 @@ struct Panels {
     f32 seek_s;
     bool seeking, chatting;
     bool send, cancel; /* Enter or Escape was pressed in the chat line */
+    ImVec2 mouse;      /* px, by the newest event; the backend asks the display, which may lag */
+    bool mouse_known;
+    ImVec4 areas[2]; /* x0, y0, x1, y1 of the panels that take the mouse: side, chat line */
 };
 
 static ImVec4 color_of(u32 rgb, f32 alpha = 1.0f)
@@ -124,7 +127,17 @@ bool panels_event(Panels *panels, const void *event)
         panels->cancel = panels->cancel || key == SDLK_ESCAPE;
     }
     switch (e->type) {
+    case SDL_MOUSEMOTION:
+        panels->mouse = ImVec2(f32(e->motion.x), f32(e->motion.y));
+        panels->mouse_known = true;
+        return false;
     case SDL_MOUSEBUTTONDOWN:
+        panels->mouse = ImVec2(f32(e->button.x), f32(e->button.y));
+        panels->mouse_known = true;
+        return panels_want_mouse(panels);
+    case SDL_WINDOWEVENT:
+        panels->mouse_known = panels->mouse_known && e->window.event != SDL_WINDOWEVENT_LEAVE;
+        return false;
     case SDL_MOUSEWHEEL:
         return panels_want_mouse(panels);
     case SDL_KEYDOWN:
@@ -135,9 +148,24 @@ bool panels_event(Panels *panels, const void *event)
     }
 }
 
-bool panels_want_mouse(const Panels *)
+bool panels_want_mouse(const Panels *panels)
 {
+    /* The library knows as of its last frame; where frames are slow the pointer is elsewhere by
+     * now, and a press on a slider would turn the camera too. */
+    for (const ImVec4 &area : panels->areas) {
+        if (panels->mouse_known && panels->mouse.x >= area.x && panels->mouse.x < area.z &&
+            panels->mouse.y >= area.y && panels->mouse.y < area.w) {
+            return true;
+        }
+    }
     return ImGui::GetIO().WantCaptureMouse;
+}
+
+/* Notes where the window being built takes the mouse. */
+static void note_area(Panels *panels, u32 which)
+{
+    ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
+    panels->areas[which] = ImVec4(at.x, at.y, at.x + size.x, at.y + size.y);
 }
 
 bool panels_want_keys(const Panels *panels)
@@ -196,6 +224,7 @@ static void draw_banner(const Hud *hud, ImVec2 size)
     if (hud->trouble[0]) {
         ImGui::SetNextWindowPos(ImVec2(0.5f * size.x, y), 0, ImVec2(0.5f, 0.0f));
         ImGui::Begin("banner", nullptr, plain_flags);
+        ImGui::SetWindowFontScale(hud->live ? 1.0f : 1.35f);
         ImGui::TextColored(color_of(hud->trouble_color), "%s", hud->trouble);
         ImGui::End();
         y += 42.0f;
@@ -257,6 +286,7 @@ static void draw_chat(Panels *panels, Hud *hud, PanelsActions *actions, ImVec2 s
         if (panels->send || panels->cancel || (panels->chatting && ImGui::IsItemDeactivated())) {
             hud->chatting = false;
         }
+        note_area(panels, 1);
         ImGui::End();
     }
     panels->chatting = hud->chatting;
@@ -468,6 +498,7 @@ static void draw_side(Panels *panels, Hud *hud, PanelsActions *actions, ImVec2 s
     draw_time(panels, hud, actions);
     draw_parameters(panels, hud, actions);
     draw_probes(hud);
+    note_area(panels, 0);
     ImGui::End();
 }
 
@@ -539,10 +570,16 @@ void panels_draw(Panels *panels, Hud *hud, PanelsActions *actions)
     memset(actions, 0, sizeof *actions);
     ImGui_ImplOpenGL3_NewFrame();
     ImGui_ImplSDL2_NewFrame();
+    if (panels->mouse_known) {
+        ImGui::GetIO().MousePos = panels->mouse;
+    }
+    panels->areas[0] = panels->areas[1] = ImVec4(0.0f, 0.0f, 0.0f, 0.0f);
     ImGui::NewFrame();
     ImVec2 size = ImGui::GetIO().DisplaySize;
     draw_labels(hud);
-    draw_numbers(hud);
+    if (hud->live) {
+        draw_numbers(hud);
+    }
     draw_banner(hud, size);
     draw_side(panels, hud, actions, size);
     draw_foot(hud, size);

@@ -226,8 +226,7 @@ int soft_build(Soft *soft)
     free(used);
     /* Room for what a cloth in a crowd touches, so that ticks seldom ask for memory. */
     if (result == ERROR_OK && soft->count != 0 &&
-        !grow((void **)&soft->touches, &soft->touch_room, soft->count * TOUCHES_EACH + GROUP_ROOM,
-              sizeof *soft->touches)) {
+        !soft_reserve_touches(soft, soft->count * TOUCHES_EACH + GROUP_ROOM)) {
         result = ERROR_MEMORY;
     }
     return result;

@@ -22,6 +22,8 @@ enum {
 static const f32 speed_max_m_s = 100.0f;
 /* What would speed a sleeping body up like this wakes it. */
 static const f32 pull_wake_m_s2 = 2.0f;
+/* Faster than what constraints and gravity change a particle's speed by in a substep. */
+static const f32 near_m_s = 5.0f;
 /* Of the gap between a particle and the moving body that holds it, closed in each step. */
 static const f32 gap_part = 0.3f;
 
@@ -54,6 +56,7 @@ void soft_destroy(Soft *soft)
     free(soft->triangles);
     free(soft->attachments);
     free(soft->touches);
+    free(soft->near);
     free(soft);
 }
 
@@ -87,7 +90,7 @@ u64 soft_memory(const Soft *soft)
     return sizeof *soft + (u64)soft->room * (3 * sizeof(Vec3) + 5 * sizeof(f32)) +
            (u64)soft->edge_room * sizeof *soft->edges +
            (u64)soft->triangle_room * sizeof *soft->triangles +
-           (u64)soft->touch_room * sizeof *soft->touches;
+           2 * (u64)soft->touch_room * sizeof *soft->touches;
 }
 
 f32 soft_strain(const Soft *soft, SoftRange range)
@@ -238,7 +241,7 @@ static void wind(Soft *soft, f32 tick_s)
     }
 }
 
-static bool touches_reserve(Soft *soft, u32 count)
+bool soft_reserve_touches(Soft *soft, u32 count)
 {
     if (count <= soft->touch_room) {
         return true;
@@ -249,6 +252,11 @@ static bool touches_reserve(Soft *soft, u32 count)
         return false;
     }
     soft->touches = touches;
+    SoftTouch *near = realloc(soft->near, room * sizeof *near);
+    if (near == NULL) {
+        return false;
+    }
+    soft->near = near;
     soft->touch_room = room;
     return true;
 }
@@ -281,7 +289,7 @@ static void find_touches(Soft *soft, Rigid *rigid, f32 tick_s)
         bounds.min = vec3_sub(bounds.min, grow);
         bounds.max = vec3_add(bounds.max, grow);
         u32 count = rigid_overlaps(rigid, bounds, slots, SLOTS_MAX);
-        if (count == 0 || !touches_reserve(soft, soft->touch_count + count * (end - first))) {
+        if (count == 0 || !soft_reserve_touches(soft, soft->touch_count + count * (end - first))) {
             continue;
         }
         for (u32 i = first; i < end; i++) {
@@ -390,8 +398,8 @@ static void solve_attachments(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
 
 static void solve_touches(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
 {
-    for (u32 i = 0; i < soft->touch_count; i++) {
-        const SoftTouch *touch = &soft->touches[i];
+    for (u32 i = 0; i < soft->near_count; i++) {
+        const SoftTouch *touch = &soft->near[i];
         u32 p = touch->particle;
         CoupleParticle particle = {.position = soft->position[p],
                                    .velocity = soft->velocity[p],
@@ -419,8 +427,8 @@ static void move(Soft *soft, f32 h)
 }
 
 /* The bodies moved for the whole substep already: how their points did, so that each step of the
- * particles meets them where they were at its end. */
-static void carry(Soft *soft, const Rigid *rigid)
+ * particles meets them where they were at its end. And which pairs may meet in this substep. */
+static void carry(Soft *soft, const Rigid *rigid, f32 h)
 {
     for (u32 i = 0; i < soft->attachment_count; i++) {
         SoftAttachment *attachment = &soft->attachments[i];
@@ -431,10 +439,18 @@ static void carry(Soft *soft, const Rigid *rigid)
             attachment->carried = rigid_velocity_at(rigid, slot, arm);
         }
     }
+    soft->near_count = 0;
     for (u32 i = 0; i < soft->touch_count; i++) {
-        SoftTouch *touch = &soft->touches[i];
-        Vec3 arm = vec3_sub(soft->position[touch->particle], rigid_position(rigid, touch->slot));
-        touch->carried = rigid_velocity_at(rigid, touch->slot, arm);
+        SoftTouch touch = soft->touches[i];
+        Vec3 at = soft->position[touch.particle], normal;
+        Vec3 centre = rigid_position(rigid, touch.slot);
+        touch.carried = rigid_velocity_at(rigid, touch.slot, vec3_sub(at, centre));
+        f32 distance = couple_distance(rigid_shape(rigid, touch.slot), centre,
+                                       rigid_orientation(rigid, touch.slot), at, &normal);
+        f32 speed = vec3_distance(touch.carried, soft->velocity[touch.particle]);
+        if (distance < soft->radius[touch.particle] + (speed + near_m_s) * h) {
+            soft->near[soft->near_count++] = touch;
+        }
     }
 }
 
@@ -454,7 +470,7 @@ static void step(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
 void soft_substep(Soft *soft, Rigid *rigid, f32 h)
 {
     if (rigid != NULL) {
-        carry(soft, rigid);
+        carry(soft, rigid, h);
     }
     f32 part = h / STEPS_A_SUBSTEP;
     for (u32 i = 0; i < STEPS_A_SUBSTEP; i++) {

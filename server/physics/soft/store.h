@@ -56,7 +56,8 @@ struct Soft {
     SoftAttachment *attachments;
     u32 attachment_count, attachment_room;
     SoftTouch *touches; /* of this tick */
-    u32 touch_count, touch_room;
+    SoftTouch *near;    /* of this substep, with the same room */
+    u32 touch_count, touch_room, near_count;
     SoftGrip grips[SOFT_GRIPS_MAX];
     u32 grip_end;
     Vec3 gravity, wind;
@@ -64,5 +65,8 @@ struct Soft {
     f32 stretch_scale, bend_scale;
     f32 tick_s;
 };
+
+/* Room for so many touches in all; false without memory. */
+bool soft_reserve_touches(Soft *soft, u32 count);
 
 #endif

@@ -113,8 +113,6 @@ static void hud_news(Hud *hud, Connection *connection)
         const Event *event = &news.event;
         if (event->kind == EVENT_REFUSED && event->user == hud->user) {
             hud_toast(hud, COLOR_WARN, "refused: %s", error_name((Error)event->code));
-        } else if (event->kind == EVENT_RESET) {
-            hud_toast(hud, COLOR_CALM, "the world starts anew");
         } else if (event->kind == EVENT_NONE && news.text[0] && news.user) {
             const UserInfo *user = hud_user(hud, news.user);
             char line[TEXT_BYTES_MAX + NAME_BYTES_MAX + 4];
@@ -180,6 +178,16 @@ static void hud_world(Hud *hud, Connection *connection)
     }
 }
 
+/* A reset begins a new stream rather than being told as an event: its ticks count from anew. */
+static void hud_starts_anew(Hud *hud, Connection *connection)
+{
+    u32 epoch = hud->live ? connection_epoch(connection) : hud->epoch;
+    if (hud->epoch != 0 && epoch != hud->epoch && !hud->status.replay) {
+        hud_toast(hud, COLOR_CALM, "the world starts anew");
+    }
+    hud->epoch = epoch;
+}
+
 static void hud_trouble(Hud *hud, Connection *connection)
 {
     hud->trouble[0] = 0;
@@ -220,6 +228,7 @@ void hud_collect(Hud *hud, Connection *connection, f64 now_s, f64 frame_s)
     hud->role = connection_role(connection);
     hud->user = connection_user(connection);
     hud->scene = hud->live ? connection_scene(connection) : NULL;
+    hud_starts_anew(hud, connection);
     hud->users = connection_users(connection, &hud->user_count);
     hud_news(hud, connection);
     texts_expire(hud->toasts, &hud->toast_count, now_s);

@@ -42,6 +42,7 @@ typedef struct Hud {
     f64 tick;
     u32 tick_rate;
     bool live, was_live;
+    u32 epoch;                    /* of the stream shown; 0: none yet */
     char trouble[TEXT_BYTES_MAX]; /* of a banner: paused, slowed, starved, connecting, or "" */
     u32 trouble_color;
 

@@ -57,6 +57,8 @@ Role connection_role(const Connection *connection);
 u32 connection_tick_rate(const Connection *connection);
 /* Counts the worlds received: when it changes, scene, fields, timeline and entities are others. */
 u32 connection_worlds(const Connection *connection);
+/* Of the stream received, 1 to 15: a reset or a seek begins another in the same world. 0: none. */
+u32 connection_epoch(const Connection *connection);
 /* Next event (impact, hold, refusal, chat as text ...) in order of arrival; false when none. */
 typedef struct ConnectionNews {
     u64 tick;

@@ -545,6 +545,10 @@ u32 connection_worlds(const Connection *connection)
 {
     return connection->worlds;
 }
+u32 connection_epoch(const Connection *connection)
+{
+    return connection->epoch;
+}
 struct Timeline *connection_timeline(Connection *connection)
 {
     return connection->timeline;

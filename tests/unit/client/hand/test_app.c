@@ -147,6 +147,11 @@ u32 connection_tick_rate(const Connection *connection)
     PL_UNUSED(connection);
     return 60;
 }
+u32 connection_epoch(const Connection *connection)
+{
+    PL_UNUSED(connection);
+    return 1;
+}
 bool connection_news(Connection *connection, ConnectionNews *news)
 {
     PL_UNUSED(connection);

@@ -276,6 +276,11 @@ static Instance *batch_push(Batch *batch)
     return &batch->instances[batch->count++];
 }
 
+enum {
+    SHELLS = 12,
+    SHELLS_ENTITIES = 4096 /* for more, walking them once per shell costs more than it saves */
+};
+
 /* Above this many pixels of radius the coarse sphere would show its corners. */
 #define SPHERE_NEAR_PX 22.0f
 
@@ -363,8 +368,15 @@ static void instance_fill(Instance *out, const Entity *entity, const ShownPose *
     }
 }
 
+/* Which of SHELLS distances about the one of what the camera looks at. */
+static i32 shell_of(const Camera *camera, f32 away)
+{
+    f32 share = away / f32_max(vec3_distance(camera->eye, camera->target), 0.1f) - 0.5f;
+    return (i32)(f32_clamp(share, 0.0f, 0.999f) * (f32)SHELLS);
+}
+
 static void rigid_gather_entity(DrawRigid *draw, const Picture *picture, u32 index, f32 pixel_m,
-                                bool highlighted)
+                                bool highlighted, i32 shell)
 {
     const Entity *entity = &picture->entities[index];
     bool chosen =
@@ -378,6 +390,9 @@ static void rigid_gather_entity(DrawRigid *draw, const Picture *picture, u32 ind
         return;
     }
     f32 away = vec3_distance(pose->position, picture->camera.eye);
+    if (shell >= 0 && shell != shell_of(&picture->camera, away)) {
+        return;
+    }
     MeshKind kind = rigid_mesh(&entity->look.shape, away, pixel_m);
     Instance *instance = kind < MESH_KIND_COUNT ? batch_push(&draw->batches[kind]) : NULL;
     if (instance) {
@@ -398,11 +413,16 @@ void draw_rigid_gather(DrawRigid *draw, const Picture *picture, f32 pixel_m)
     }
     if (picture->hovered || picture->held) {
         for (u32 i = 0; i < draw->shaped_count; i++) {
-            rigid_gather_entity(draw, picture, draw->shaped[i], pixel_m, true);
+            rigid_gather_entity(draw, picture, draw->shaped[i], pixel_m, true, -1);
         }
     }
-    for (u32 i = 0; i < draw->shaped_count; i++) {
-        rigid_gather_entity(draw, picture, draw->shaped[i], pixel_m, false);
+    /* Roughly front to back, so that what is hidden is not lit. */
+    i32 shells = draw->shaped_count <= SHELLS_ENTITIES ? SHELLS : 1;
+    for (i32 shell = 0; shell < shells; shell++) {
+        for (u32 i = 0; i < draw->shaped_count; i++) {
+            rigid_gather_entity(draw, picture, draw->shaped[i], pixel_m, false,
+                                shells > 1 ? shell : -1);
+        }
     }
     for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
         Batch *batch = &draw->batches[i];

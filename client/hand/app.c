@@ -108,8 +108,19 @@ static void app_speed(App *app, f64 factor)
     app_control(app, CONTROL_SPEED, speed);
 }
 
+/* What a key means is under the cursor now, not where it was when the last frame was drawn. */
+static void app_hover(App *app)
+{
+    bool over_panel = app->panels && panels_want_mouse(app->panels);
+    app->tools->hover.entity = 0;
+    if (app->mouse_inside && !over_panel && app->drag == DRAG_NONE) {
+        tools_hover(app->tools, app_ray(app));
+    }
+}
+
 static void app_focus(App *app)
 {
+    app_hover(app);
     u32 entity = app->tools->hand.holds ? app->tools->hand.holds : app->tools->hover.entity;
     Vec3 centre;
     f32 radius;
@@ -151,6 +162,7 @@ static void app_act(App *app, Action action)
         app_spawn(app);
         break;
     case ACTION_REMOVE:
+        app_hover(app);
         tools_remove(app->tools);
         break;
     case ACTION_FOCUS:

@@ -56,7 +56,7 @@ static void panels_style()
     style.WindowPadding = ImVec2(11.0f, 9.0f);
     style.ItemSpacing = ImVec2(8.0f, 5.0f);
     ImVec4 *c = style.Colors;
-    c[ImGuiCol_WindowBg] = color_of(0x14191F, 0.74f);
+    c[ImGuiCol_WindowBg] = color_of(0x14191F, 0.82f);
     c[ImGuiCol_TitleBg] = color_of(0x14191F, 0.80f);
     c[ImGuiCol_TitleBgActive] = color_of(0x1D2630, 0.90f);
     c[ImGuiCol_TitleBgCollapsed] = color_of(0x14191F, 0.60f);

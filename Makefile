@@ -45,6 +45,7 @@ OPT_release := -O3 -g
 OPT_debug := -O1 -g -DPL_VALIDATE
 OPT_asan := -O1 -g -DPL_VALIDATE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT_tsan := -O1 -g -fsanitize=thread
+OPT_fuzz := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=vptr -fno-sanitize-recover=undefined
 OPT := $(OPT_$(CONFIG)) $(EXTRA)
 WARN := -Wall -Wextra -Werror -Wshadow
 CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE -DPLENUM_VERSION='"$(VERSION)"' -DPLENUM_DATADIR='"$(PREFIX)/share/plenum"'
@@ -151,7 +152,7 @@ fuzz: test-deps
 		echo "fuzz $$t: $(FUZZ_SECONDS) s"; \
 		build/fuzz/fuzz_$$t -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096 -timeout=10 -print_final_stats=0 \
 			-verbosity=0 build/fuzz/corpus/$$t tests/fuzz/corpus/$$t || exit 1; done
-OPT_fuzz := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined
+.SECONDARY: $(patsubst %,$(B)/obj/tests/fuzz/fuzz_%.c.o,$(FUZZ_TARGETS))
 fuzz-programs: $(patsubst %,$(B)/fuzz_%,$(FUZZ_TARGETS))
 $(B)/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.c.o $(call lib,support hand link host world physics protocol shared)
 	@echo "  LD  $@"

@@ -7,6 +7,7 @@
  */
 #include "protocol/entity_list.h"
 #include "protocol/recording.h"
+#include "server/host/frame_queue.h"
 #include "server/host/source.h"
 
 #include "shared/clock.h"
@@ -19,7 +20,6 @@
 #include <string.h>
 
 enum {
-    FRAMES_WAITING_MAX = 64, /* a second of frames at 60 Hz between decoder and host */
     NS_PER_S = 1000000000,
     LATE_NS_MAX = NS_PER_S / 4, /* further behind than this, playing goes on from now */
 };
@@ -39,8 +39,7 @@ typedef struct RecordingSource {
 
     pthread_mutex_t mutex; /* guards everything below */
     pthread_cond_t changed;
-    Frame *ring[FRAMES_WAITING_MAX];
-    u32 ring_first, ring_count;
+    FrameQueue made;
     bool quit, paused, finished, at_end;
     Error error;
     f64 speed;
@@ -86,7 +85,7 @@ static Order wait_for_order(RecordingSource *s, u64 *base_ns, u64 *base_tick, u6
             return ORDER_SEEK;
         }
         bool still = (s->paused && s->steps == 0) || s->at_end || s->finished;
-        if (still || s->ring_count == FRAMES_WAITING_MAX) {
+        if (still || frame_queue_full(&s->made)) {
             *base_ns = 0; /* time stands still meanwhile */
             pthread_cond_wait(&s->changed, &s->mutex);
             continue;
@@ -166,14 +165,9 @@ static void hand_over(RecordingSource *s, Frame *frame, bool after_seek)
 {
     pthread_mutex_lock(&s->mutex);
     if (after_seek) { /* what was made before the seek is no longer wanted */
-        while (s->ring_count > 0) {
-            frame_release(s->ring[s->ring_first]);
-            s->ring_first = (s->ring_first + 1) % FRAMES_WAITING_MAX;
-            s->ring_count--;
-        }
+        frame_queue_clear(&s->made);
     }
-    s->ring[(s->ring_first + s->ring_count) % FRAMES_WAITING_MAX] = frame;
-    s->ring_count++;
+    frame_queue_push(&s->made, frame);
     s->made_tick = frame->tick;
     u64 played = frame->tick - s->info.first_tick;
     s->finished = s->finished || (s->options.ticks_max != 0 && played >= s->options.ticks_max);
@@ -243,12 +237,9 @@ static int source_start(Source *source, void (*wake)(void *context), void *conte
 static Frame *source_take(Source *source)
 {
     RecordingSource *s = from(source);
-    Frame *frame = NULL;
     pthread_mutex_lock(&s->mutex);
-    if (s->ring_count > 0) {
-        frame = s->ring[s->ring_first];
-        s->ring_first = (s->ring_first + 1) % FRAMES_WAITING_MAX;
-        s->ring_count--;
+    Frame *frame = frame_queue_pop(&s->made);
+    if (frame != NULL) {
         pthread_cond_signal(&s->changed);
     }
     pthread_mutex_unlock(&s->mutex);
@@ -345,7 +336,7 @@ static void source_status(Source *source, SourceStatus *out)
     out->status.first_tick = s->info.first_tick;
     out->status.last_tick = s->info.last_tick;
     out->tick = s->made_tick;
-    out->finished = s->finished && s->ring_count == 0;
+    out->finished = s->finished && s->made.count == 0;
     out->error = s->error;
     out->late_ticks = s->late_ticks;
     pthread_mutex_unlock(&s->mutex);
@@ -361,11 +352,7 @@ static void source_destroy(Source *source)
         pthread_mutex_unlock(&s->mutex);
         pthread_join(s->thread, NULL);
     }
-    while (s->ring_count > 0) {
-        frame_release(s->ring[s->ring_first]);
-        s->ring_first = (s->ring_first + 1) % FRAMES_WAITING_MAX;
-        s->ring_count--;
-    }
+    frame_queue_clear(&s->made);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->mutex);
     entity_list_finish(&s->entities);

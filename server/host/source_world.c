@@ -7,6 +7,7 @@
  */
 #include "protocol/entity_list.h"
 #include "protocol/recording.h"
+#include "server/host/frame_queue.h"
 #include "server/host/source.h"
 #include "server/world/world.h"
 #include "shared/clock.h"
@@ -21,8 +22,6 @@
 #include <string.h>
 
 enum {
-    /* Frames that wait for the host: half a second at 60 Hz. */
-    FRAMES_WAITING_MAX = 32,
     /* Events that are carried over from frames that the host was too slow to take; beyond it
      * impacts (sounds and marks) are left out. */
     EVENTS_CARRIED_MAX = 16384,
@@ -72,8 +71,7 @@ typedef struct WorldSource {
     bool stop, paused;
     u32 steps; /* ticks to run although paused */
     f64 speed;
-    Frame *ring[FRAMES_WAITING_MAX];
-    u32 ring_first, ring_count;
+    FrameQueue made;
     SourceStatus status;
 
     /* ---- the host's ---- */
@@ -95,9 +93,8 @@ static Frame *sim_withdraw_frame(WorldSource *s)
 {
     Frame *frame = NULL;
     pthread_mutex_lock(&s->mutex);
-    if (s->ring_count == FRAMES_WAITING_MAX) {
-        s->ring_count--;
-        frame = s->ring[(s->ring_first + s->ring_count) % FRAMES_WAITING_MAX];
+    if (frame_queue_full(&s->made)) {
+        frame = frame_queue_pop_newest(&s->made);
     }
     pthread_mutex_unlock(&s->mutex);
     return frame;
@@ -144,8 +141,7 @@ static int sim_give_frame(WorldSource *s, Frame *frame)
         }
     }
     pthread_mutex_lock(&s->mutex);
-    s->ring[(s->ring_first + s->ring_count) % FRAMES_WAITING_MAX] = frame;
-    s->ring_count++;
+    frame_queue_push(&s->made, frame);
     s->status.tick = frame->tick;
     pthread_mutex_unlock(&s->mutex);
     s->wake(s->wake_context);
@@ -255,7 +251,7 @@ static Order sim_next_order(WorldSource *s, f64 *speed)
     Order order = ORDER_WAIT;
     pthread_mutex_lock(&s->mutex);
     while (order == ORDER_WAIT) {
-        bool full = s->options.fast && s->ring_count == FRAMES_WAITING_MAX;
+        bool full = s->options.fast && frame_queue_full(&s->made);
         if (s->stop || (s->options.ticks_max != 0 && tick >= s->options.ticks_max)) {
             order = ORDER_STOP;
         } else if (!full && s->paused && s->steps > 0) {
@@ -396,12 +392,9 @@ static int source_start(Source *source, void (*wake)(void *context), void *conte
 static Frame *source_take(Source *source)
 {
     WorldSource *s = from(source);
-    Frame *frame = NULL;
     pthread_mutex_lock(&s->mutex);
-    if (s->ring_count > 0) {
-        frame = s->ring[s->ring_first];
-        s->ring_first = (s->ring_first + 1) % FRAMES_WAITING_MAX;
-        s->ring_count--;
+    Frame *frame = frame_queue_pop(&s->made);
+    if (frame != NULL) {
         pthread_cond_signal(&s->changed);
     }
     pthread_mutex_unlock(&s->mutex);
@@ -531,9 +524,7 @@ static void source_destroy(Source *source)
         pthread_mutex_unlock(&s->mutex);
         pthread_join(s->thread, NULL);
     }
-    for (u32 i = 0; i < s->ring_count; i++) {
-        frame_release(s->ring[(s->ring_first + i) % FRAMES_WAITING_MAX]);
-    }
+    frame_queue_clear(&s->made);
     if (s->recorder != NULL) {
         recording_writer_destroy(s->recorder);
     }

@@ -48,10 +48,7 @@ static void write_scalars(const World *world, Frame *frame)
         const ScalarInfo *info = &world->parameters[i];
         memcpy(values + info->first, world->values[i], info->components * sizeof *values);
     }
-    f32 *probes = frame_field(frame, FIELD_PROBES);
-    for (u32 i = 0; i < world->scene->probe_count; i++) {
-        probes[i] = (f32)tune_probe(world, i);
-    }
+    tune_probes(world, frame_field(frame, FIELD_PROBES));
 }
 
 Frame *world_frame(World *world)

@@ -162,30 +162,50 @@ static f64 of_entity(const World *world, const SceneProbe *probe, bool speed)
                  : (f64)rigid_position(world->rigid, slot).y;
 }
 
-f64 tune_probe(const World *world, u32 index)
-{
-    const SceneProbe *probe = &world->scene->probes[index];
+/* What several probes of one moment are taken from, walked over the world at most once each. */
+typedef struct Totals {
+    Sums sums;
     RigidStats stats;
+    bool have_sums, have_stats;
+} Totals;
+
+static const Sums *sums_of(const World *world, Totals *totals)
+{
+    if (!totals->have_sums) {
+        totals->sums = sum_all(world);
+        totals->have_sums = true;
+    }
+    return &totals->sums;
+}
+
+static const RigidStats *stats_of(const World *world, Totals *totals)
+{
+    if (!totals->have_stats) {
+        rigid_stats(world->rigid, &totals->stats);
+        totals->have_stats = true;
+    }
+    return &totals->stats;
+}
+
+static f64 measure(const World *world, const SceneProbe *probe, Totals *totals)
+{
     switch (probe->kind) {
     case PROBE_KINETIC_ENERGY:
-        return sum_all(world).kinetic;
+        return sums_of(world, totals)->kinetic;
     case PROBE_POTENTIAL_ENERGY:
-        return sum_all(world).potential;
+        return sums_of(world, totals)->potential;
     case PROBE_MOMENTUM: {
-        Sums s = sum_all(world);
-        return root(s.momentum[0] * s.momentum[0] + s.momentum[1] * s.momentum[1] +
-                    s.momentum[2] * s.momentum[2]);
+        const f64 *p = sums_of(world, totals)->momentum;
+        return root(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
     }
     case PROBE_HEIGHT:
         return of_entity(world, probe, false);
     case PROBE_SPEED:
         return of_entity(world, probe, true);
     case PROBE_PENETRATION:
-        rigid_stats(world->rigid, &stats);
-        return (f64)stats.penetration_max;
+        return (f64)stats_of(world, totals)->penetration_max;
     case PROBE_AWAKE:
-        rigid_stats(world->rigid, &stats);
-        return (f64)stats.awake;
+        return (f64)stats_of(world, totals)->awake;
     case PROBE_STRETCH:
         return probe->cloth >= 0 ? (f64)soft_strain(world->soft, world->cloths[probe->cloth]) : 0.0;
     default:
@@ -193,11 +213,20 @@ f64 tune_probe(const World *world, u32 index)
     }
 }
 
+void tune_probes(const World *world, f32 *values)
+{
+    Totals totals = {.have_sums = false};
+    for (u32 i = 0; i < world->scene->probe_count; i++) {
+        values[i] = (f32)measure(world, &world->scene->probes[i], &totals);
+    }
+}
+
 bool world_probe(const World *world, const char *name, f64 *value)
 {
     for (u32 i = 0; i < world->scene->probe_count; i++) {
         if (strcmp(world->scene->probes[i].name, name) == 0) {
-            *value = tune_probe(world, i);
+            Totals totals = {.have_sums = false};
+            *value = measure(world, &world->scene->probes[i], &totals);
             return true;
         }
     }

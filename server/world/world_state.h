@@ -97,7 +97,8 @@ void tune_describe(World *world);
 void tune_apply(World *world);
 /* 0, ERROR_RANGE or ERROR_NOT_FOUND. */
 int tune_set(World *world, u32 parameter, const f32 values[4]);
-f64 tune_probe(const World *world, u32 probe);
+/* All probes of the moment: values[scene->probe_count]. */
+void tune_probes(const World *world, f32 *values);
 
 /* tick.c: a zeroed event to fill; NULL (the event is lost) without memory. */
 Event *world_event(World *world, EventKind kind);

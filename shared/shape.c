@@ -7,7 +7,8 @@
 
 const char *shape_kind_name(ShapeKind kind)
 {
-    static const char *const names[] = {"none", "sphere", "box", "capsule", "plane"};
+    static const char *const names[] = {"none", "sphere", "box",  "capsule", "plane",   "cylinder",
+                                        "cone", "hull",   "mesh", "terrain", "compound"};
     return (u32)kind < PL_COUNT(names) ? names[kind] : "none";
 }
 
@@ -253,4 +254,20 @@ bool shape_ray(const Shape *shape, Vec3 position, Quat orientation, Ray ray, f32
         *normal = quat_rotate(orientation, n);
     }
     return true;
+}
+
+f32 shape_reach(const Shape *shape)
+{
+    switch (shape->kind) {
+    case SHAPE_BOX:
+        return vec3_length(shape->half);
+    case SHAPE_CYLINDER:
+    case SHAPE_CONE:
+        return sqrtf(shape->radius * shape->radius + shape->half_height * shape->half_height);
+    case SHAPE_SPHERE:
+    case SHAPE_CAPSULE:
+        return shape->radius + shape->half_height;
+    default:
+        return 0.0f;
+    }
 }

@@ -1,28 +1,42 @@
 /*
- * shape.h: the convex primitives that physics, scenes and the viewer agree on, with their bounds,
- * volume, inertia and ray tests. Local frame: y is a capsule's axis and a plane's normal.
+ * shape.h: the shapes that physics, scenes and the viewer agree on, with their bounds, mass
+ * properties and ray tests. Local frame: y is the axis of capsules, cylinders and cones and a
+ * plane's normal. What needs more than a few numbers lies in a Geometry (geometry.h).
  * Layer: shared.
  */
 #ifndef PLENUM_SHARED_SHAPE_H
 #define PLENUM_SHARED_SHAPE_H
 
-#include "shared/quat.h"
+#include "shared/symmetric.h"
 
 typedef enum ShapeKind {
     SHAPE_NONE = 0,
-    SHAPE_SPHERE = 1,  /* radius */
-    SHAPE_BOX = 2,     /* half */
-    SHAPE_CAPSULE = 3, /* radius, half_height (of the cylinder between the caps) */
-    SHAPE_PLANE = 4,   /* y = 0, infinite, static bodies only */
+    SHAPE_SPHERE = 1,    /* radius */
+    SHAPE_BOX = 2,       /* half */
+    SHAPE_CAPSULE = 3,   /* radius, half_height (of the cylinder between the caps) */
+    SHAPE_PLANE = 4,     /* y = 0, infinite, static bodies only */
+    SHAPE_CYLINDER = 5,  /* radius, half_height */
+    SHAPE_CONE = 6,      /* radius of the base at y = −half_height, apex at y = +half_height */
+    SHAPE_HULL = 7,      /* geometry */
+    SHAPE_MESH = 8,      /* geometry, static and kinematic bodies only */
+    SHAPE_TERRAIN = 9,   /* geometry, static bodies only */
+    SHAPE_COMPOUND = 10, /* geometry */
     SHAPE_KIND_COUNT
 } ShapeKind;
 
 typedef struct Shape {
     ShapeKind kind;
-    f32 radius;      /* m */
-    f32 half_height; /* m */
-    Vec3 half;       /* half extents, m */
+    f32 radius;                      /* m */
+    f32 half_height;                 /* m */
+    Vec3 half;                       /* half extents, m */
+    const struct Geometry *geometry; /* not owned; must outlive the shape */
 } Shape;
+
+typedef struct MassProperties {
+    f32 mass_kg;
+    Vec3 centre;        /* of mass, in the shape's frame, m */
+    Symmetric3 inertia; /* about the centre, in the shape's axes, kg m² */
+} MassProperties;
 
 typedef struct Bounds {
     Vec3 min, max; /* m */
@@ -34,10 +48,17 @@ typedef struct Ray {
 } Ray;
 
 PL_BEGIN_C
-/* Volume in m³; 0 for a plane. */
+/* Volume in m³; 0 for a plane, a terrain and an open mesh. */
 f32 shape_volume(const Shape *shape);
 /* Diagonal of the inertia tensor about the centre for the mass (kg m²); zero for a plane. */
 Vec3 shape_inertia(const Shape *shape, f32 mass_kg);
+/* Centre of mass and inertia of the homogeneous solid with the mass; zero inertia for what has no
+ * volume. */
+MassProperties shape_mass(const Shape *shape, f32 mass_kg);
+/* Is it convex and bounded (what GJK, hulls and casts take)? */
+bool shape_is_convex(const Shape *shape);
+/* Radius of the smallest ball about the origin of its frame that holds it; 0 for a plane. */
+f32 shape_reach(const Shape *shape);
 /* World bounds of the shape at a pose; a plane's are ±WORLD_EXTENT_MAX_M. */
 Bounds shape_bounds(const Shape *shape, Vec3 position, Quat orientation);
 /* Nearest hit of a ray with the shape at a pose. Returns true and writes the distance (m, ≥ 0) and
@@ -45,7 +66,8 @@ Bounds shape_bounds(const Shape *shape, Vec3 position, Quat orientation);
  * inside a solid hits at distance 0 with the normal against the ray. A plane is solid below. */
 bool shape_ray(const Shape *shape, Vec3 position, Quat orientation, Ray ray, f32 max, f32 *distance,
                Vec3 *normal);
-/* "sphere", "box", "capsule", "plane", "none" */
+/* "sphere", "box", "capsule", "plane", "cylinder", "cone", "hull", "mesh", "terrain", "compound",
+ * "none" */
 const char *shape_kind_name(ShapeKind kind);
 PL_END_C
 

@@ -92,18 +92,6 @@ bool tools_push(Tools *tools, Ray ray, f32 strength)
     return true;
 }
 
-static f32 shape_reach(const Shape *shape)
-{
-    switch (shape->kind) {
-    case SHAPE_BOX:
-        return vec3_length(shape->half);
-    case SHAPE_PLANE:
-        return 1.0f;
-    default:
-        return shape->radius + shape->half_height;
-    }
-}
-
 bool tools_spawn(Tools *tools, Ray ray)
 {
     const Scene *scene = connection_scene(tools->connection);

@@ -7,6 +7,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_BODY_H
 #define PLENUM_SERVER_PHYSICS_RIGID_BODY_H
 
+#include "server/physics/rigid/manifold.h"
 #include "server/physics/rigid/rigid.h"
 #include "server/physics/tree.h"
 #include "shared/limits.h"
@@ -36,11 +37,6 @@ typedef struct BodyState {
     f32 reserved2;
 } BodyState;
 
-/* Symmetric 3×3, world axes. */
-typedef struct Symmetric3 {
-    f32 xx, yy, zz, xy, xz, yz;
-} Symmetric3;
-
 enum {
     BODY_LIVE = 1,
     BODY_ASLEEP = 2,
@@ -59,23 +55,6 @@ typedef struct Body {
     u32 flags;
     u32 generation;
 } Body;
-
-enum {
-    MANIFOLD_POINTS = 4
-};
-
-typedef struct ManifoldPoint {
-    Vec3 position;  /* m, world, midway between the surfaces */
-    f32 separation; /* m, negative is overlap */
-    f32 impulse;    /* N s, of the last substep: warm start */
-    u32 feature;    /* which parts of the shapes touch */
-} ManifoldPoint;
-
-typedef struct Manifold {
-    Vec3 normal; /* unit, from a to b */
-    u32 count;
-    ManifoldPoint points[MANIFOLD_POINTS];
-} Manifold;
 
 enum {
     CONTACT_TOUCHING = 1,
@@ -170,26 +149,11 @@ struct Rigid {
     u64 memory;
 };
 
-static inline Vec3 symmetric_mul(const Symmetric3 *m, Vec3 v)
-{
-    return vec3(m->xx * v.x + m->xy * v.y + m->xz * v.z, m->xy * v.x + m->yy * v.y + m->yz * v.z,
-                m->xz * v.x + m->yz * v.y + m->zz * v.z);
-}
-/* Inverse of a positive definite matrix; zero where it is singular. */
-Symmetric3 symmetric_inverse(const Symmetric3 *m);
-/* R diag(d) Rᵀ */
-Symmetric3 symmetric_rotate(Quat q, Vec3 diagonal);
-
 /* Soft constraint coefficients of a mass-independent spring over a step h (Catto 2011). */
 typedef struct Softness {
     f32 bias_rate, mass_scale, impulse_scale;
 } Softness;
 Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h);
-
-/* manifold_*.c: fills normal, count and points (separation below margin) of the pair. */
-void manifold_collide(const Body *a, const Body *b, f32 margin, Manifold *manifold);
-void manifold_box_box(const Body *a, const Body *b, f32 margin, Manifold *manifold);
-void manifold_box_capsule(const Body *a, const Body *b, f32 margin, Manifold *manifold);
 
 /* contact.c */
 bool contact_reserve(Rigid *rigid, u32 contacts);

@@ -378,7 +378,9 @@ static void narrow_range(void *context, u32 first, u32 end, u32 worker)
         Manifold old = c->manifold;
         Manifold now;
         memset(&now, 0, sizeof(now));
-        manifold_collide(a, b, pair_margin(rigid, c), &now);
+        ShapePose pa = {&a->shape, a->position, a->orientation};
+        ShapePose pb = {&b->shape, b->position, b->orientation};
+        manifold_collide(&pa, &pb, pair_margin(rigid, c), &now, 1);
         match_features(&old, &now);
         f32 nearest = RIGID_MARGIN_M;
         for (u32 p = 0; p < now.count; p++) {

@@ -2,7 +2,7 @@
  * manifold.c: contacts of the round shapes and of planes, all analytic, and the choice of the
  * routine for a pair. Normals point from the first body to the second.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/manifold.h"
 
 static void point_add(Manifold *manifold, Vec3 position, f32 separation, u32 feature)
 {
@@ -27,9 +27,9 @@ static void ball_ball(Vec3 a, f32 ra, Vec3 b, f32 rb, f32 margin, Manifold *mani
               0);
 }
 
-static void capsule_ends(const Body *body, Vec3 ends[2])
+static void capsule_ends(const ShapePose *body, Vec3 ends[2])
 {
-    Vec3 axis = quat_rotate(body->orientation, vec3(0.0f, body->shape.half_height, 0.0f));
+    Vec3 axis = quat_rotate(body->orientation, vec3(0.0f, body->shape->half_height, 0.0f));
     ends[0] = vec3_sub(body->position, axis);
     ends[1] = vec3_add(body->position, axis);
 }
@@ -42,17 +42,17 @@ static Vec3 nearest_on_segment(const Vec3 ends[2], Vec3 p)
     return vec3_add_scaled(ends[0], f32_clamp(t, 0.0f, 1.0f), d);
 }
 
-static void sphere_sphere(const Body *a, const Body *b, f32 margin, Manifold *manifold)
+static void sphere_sphere(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifold)
 {
-    ball_ball(a->position, a->shape.radius, b->position, b->shape.radius, margin, manifold);
+    ball_ball(a->position, a->shape->radius, b->position, b->shape->radius, margin, manifold);
 }
 
-static void sphere_capsule(const Body *a, const Body *b, f32 margin, Manifold *manifold)
+static void sphere_capsule(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifold)
 {
     Vec3 ends[2];
     capsule_ends(b, ends);
-    ball_ball(a->position, a->shape.radius, nearest_on_segment(ends, a->position), b->shape.radius,
-              margin, manifold);
+    ball_ball(a->position, a->shape->radius, nearest_on_segment(ends, a->position),
+              b->shape->radius, margin, manifold);
 }
 
 /* Nearest points of two segments (Ericson, Real-Time Collision Detection, 5.1.9). */
@@ -102,7 +102,7 @@ static bool capsules_lie_along(const Vec3 p[2], f32 ra, const Vec3 q[2], f32 rb,
     return manifold->count > 0;
 }
 
-static void capsule_capsule(const Body *a, const Body *b, f32 margin, Manifold *manifold)
+static void capsule_capsule(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifold)
 {
     Vec3 p[2], q[2], on_p, on_q;
     capsule_ends(a, p);
@@ -110,17 +110,18 @@ static void capsule_capsule(const Body *a, const Body *b, f32 margin, Manifold *
     nearest_of_segments(p, q, &on_p, &on_q);
     Vec3 d = vec3_sub(on_q, on_p);
     f32 distance = vec3_length(d);
-    if (distance - a->shape.radius - b->shape.radius < margin && distance > 1e-6f &&
-        capsules_lie_along(p, a->shape.radius, q, b->shape.radius, vec3_scale(d, 1.0f / distance),
+    if (distance - a->shape->radius - b->shape->radius < margin && distance > 1e-6f &&
+        capsules_lie_along(p, a->shape->radius, q, b->shape->radius, vec3_scale(d, 1.0f / distance),
                            margin, manifold)) {
         return;
     }
-    ball_ball(on_p, a->shape.radius, on_q, b->shape.radius, margin, manifold);
+    ball_ball(on_p, a->shape->radius, on_q, b->shape->radius, margin, manifold);
 }
 
-static void sphere_box(const Body *sphere, const Body *box, f32 margin, Manifold *manifold)
+static void sphere_box(const ShapePose *sphere, const ShapePose *box, f32 margin,
+                       Manifold *manifold)
 {
-    Vec3 h = box->shape.half;
+    Vec3 h = box->shape->half;
     Vec3 p = quat_rotate_inverse(box->orientation, vec3_sub(sphere->position, box->position));
     Vec3 q = vec3(f32_clamp(p.x, -h.x, h.x), f32_clamp(p.y, -h.y, h.y), f32_clamp(p.z, -h.z, h.z));
     Vec3 d = vec3_sub(q, p); /* from the sphere to the box */
@@ -128,19 +129,19 @@ static void sphere_box(const Body *sphere, const Body *box, f32 margin, Manifold
     Vec3 normal;
     if (distance > 1e-6f) {
         normal = vec3_scale(d, 1.0f / distance);
-        separation = distance - sphere->shape.radius;
+        separation = distance - sphere->shape->radius;
     } else {
         /* The centre is inside: leave through the nearest face. */
         Vec3 depth = vec3_sub(h, vec3_abs(p));
         if (depth.x <= depth.y && depth.x <= depth.z) {
             normal = vec3(p.x > 0.0f ? -1.0f : 1.0f, 0.0f, 0.0f);
-            separation = -depth.x - sphere->shape.radius;
+            separation = -depth.x - sphere->shape->radius;
         } else if (depth.y <= depth.z) {
             normal = vec3(0.0f, p.y > 0.0f ? -1.0f : 1.0f, 0.0f);
-            separation = -depth.y - sphere->shape.radius;
+            separation = -depth.y - sphere->shape->radius;
         } else {
             normal = vec3(0.0f, 0.0f, p.z > 0.0f ? -1.0f : 1.0f);
-            separation = -depth.z - sphere->shape.radius;
+            separation = -depth.z - sphere->shape->radius;
         }
     }
     if (!(separation < margin)) {
@@ -148,7 +149,7 @@ static void sphere_box(const Body *sphere, const Body *box, f32 margin, Manifold
     }
     manifold->normal = quat_rotate(box->orientation, normal);
     point_add(manifold,
-              vec3_add_scaled(sphere->position, sphere->shape.radius + 0.5f * separation,
+              vec3_add_scaled(sphere->position, sphere->shape->radius + 0.5f * separation,
                               manifold->normal),
               separation, 0);
 }
@@ -159,7 +160,7 @@ typedef struct PlaneFrame {
     Vec3 up, at;
 } PlaneFrame;
 
-static PlaneFrame plane_frame(const Body *plane, Manifold *manifold)
+static PlaneFrame plane_frame(const ShapePose *plane, Manifold *manifold)
 {
     PlaneFrame frame = {quat_rotate(plane->orientation, vec3(0.0f, 1.0f, 0.0f)), plane->position};
     manifold->normal = vec3_neg(frame.up);
@@ -177,27 +178,27 @@ static void plane_point(const PlaneFrame *plane, Vec3 p, f32 radius, f32 margin,
     }
 }
 
-static void round_plane(const Body *a, const Body *plane, f32 margin, Manifold *manifold)
+static void round_plane(const ShapePose *a, const ShapePose *plane, f32 margin, Manifold *manifold)
 {
     PlaneFrame frame = plane_frame(plane, manifold);
-    if (a->shape.kind == SHAPE_SPHERE) {
-        plane_point(&frame, a->position, a->shape.radius, margin, 0, manifold);
+    if (a->shape->kind == SHAPE_SPHERE) {
+        plane_point(&frame, a->position, a->shape->radius, margin, 0, manifold);
         return;
     }
     Vec3 ends[2];
     capsule_ends(a, ends);
-    plane_point(&frame, ends[0], a->shape.radius, margin, 0, manifold);
-    plane_point(&frame, ends[1], a->shape.radius, margin, 1, manifold);
+    plane_point(&frame, ends[0], a->shape->radius, margin, 0, manifold);
+    plane_point(&frame, ends[1], a->shape->radius, margin, 1, manifold);
 }
 
 /* The four lowest corners. */
-static void box_plane(const Body *box, const Body *plane, f32 margin, Manifold *manifold)
+static void box_plane(const ShapePose *box, const ShapePose *plane, f32 margin, Manifold *manifold)
 {
     PlaneFrame frame = plane_frame(plane, manifold);
     f32 heights[8];
     Vec3 corners[8];
     for (u32 i = 0; i < 8; i++) {
-        Vec3 h = box->shape.half;
+        Vec3 h = box->shape->half;
         Vec3 local = vec3(i & 1 ? h.x : -h.x, i & 2 ? h.y : -h.y, i & 4 ? h.z : -h.z);
         corners[i] = vec3_add(box->position, quat_rotate(box->orientation, local));
         heights[i] = vec3_dot(frame.up, vec3_sub(corners[i], frame.at));
@@ -215,9 +216,10 @@ static void box_plane(const Body *box, const Body *plane, f32 margin, Manifold *
     }
 }
 
-typedef void Collide(const Body *a, const Body *b, f32 margin, Manifold *manifold);
+typedef void Collide(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifold);
 
-void manifold_collide(const Body *a, const Body *b, f32 margin, Manifold *manifold)
+u32 manifold_collide(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifolds,
+                     u32 capacity)
 {
     static Collide *const routines[SHAPE_KIND_COUNT][SHAPE_KIND_COUNT] = {
         [SHAPE_SPHERE] = {[SHAPE_SPHERE] = sphere_sphere,
@@ -229,13 +231,16 @@ void manifold_collide(const Body *a, const Body *b, f32 margin, Manifold *manifo
                        [SHAPE_PLANE] = box_plane},
         [SHAPE_CAPSULE] = {[SHAPE_CAPSULE] = capsule_capsule, [SHAPE_PLANE] = round_plane},
     };
-    bool swap = a->shape.kind > b->shape.kind;
-    const Body *first = swap ? b : a, *second = swap ? a : b;
-    Collide *routine = routines[first->shape.kind][second->shape.kind];
-    if (routine) {
-        routine(first, second, margin, manifold);
+    bool swap = a->shape->kind > b->shape->kind;
+    const ShapePose *first = swap ? b : a, *second = swap ? a : b;
+    Collide *routine = routines[first->shape->kind][second->shape->kind];
+    if (routine == NULL || capacity == 0) {
+        return 0;
     }
+    manifolds->count = 0;
+    routine(first, second, margin, manifolds);
     if (swap) {
-        manifold->normal = vec3_neg(manifold->normal);
+        manifolds->normal = vec3_neg(manifolds->normal);
     }
+    return manifolds->count > 0 ? 1 : 0;
 }

@@ -3,7 +3,7 @@
  * Method: separating axes (15 of them, faces preferred so that contacts do not flicker), then the
  * incident face is clipped by the reference face (Gottschalk 1996; Gregorius, GDC 2013).
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/manifold.h"
 
 /* An edge axis must be better than a face axis by this (m), and the second box's face than the
  * first's. */
@@ -23,7 +23,7 @@ static inline Vec3 column(const Mat3 *m, u32 axis)
 }
 
 typedef struct BoxPair {
-    const Body *body[2];
+    const ShapePose *body[2];
     Mat3 frame[2];
     Vec3 half[2];
     Vec3 offset;    /* from the centre of 0 to that of 1, world */
@@ -273,9 +273,9 @@ static void edge_contact(const BoxPair *pair, const AxisFound *axis, Manifold *m
     manifold->points[0].feature = 1u << 24 | (axis->i * 3 + axis->j) << 8 | sides;
 }
 
-void manifold_box_box(const Body *a, const Body *b, f32 margin, Manifold *manifold)
+void manifold_box_box(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifold)
 {
-    BoxPair pair = {.body = {a, b}, .half = {a->shape.half, b->shape.half}};
+    BoxPair pair = {.body = {a, b}, .half = {a->shape->half, b->shape->half}};
     pair.frame[0] = mat3_from_quat(a->orientation);
     pair.frame[1] = mat3_from_quat(b->orientation);
     pair.offset = vec3_sub(b->position, a->position);
@@ -358,7 +358,7 @@ static f32 nearest_parameter(Vec3 p, Vec3 d, Vec3 h)
 }
 
 /* The capsule's axis lies over face `axis`: the ends of its part over the face touch. */
-static bool capsule_over_face(const Body *box, Vec3 p, Vec3 d, f32 radius, u32 axis, f32 side,
+static bool capsule_over_face(const ShapePose *box, Vec3 p, Vec3 d, f32 radius, u32 axis, f32 side,
                               f32 margin, Manifold *manifold)
 {
     f32 low = 0.0f, high = 1.0f;
@@ -366,7 +366,7 @@ static bool capsule_over_face(const Body *box, Vec3 p, Vec3 d, f32 radius, u32 a
         if (i == axis) {
             continue;
         }
-        f32 x = component(p, i), di = component(d, i), limit = component(box->shape.half, i);
+        f32 x = component(p, i), di = component(d, i), limit = component(box->shape->half, i);
         if (fabsf(di) < 1e-9f) {
             if (fabsf(x) > limit) {
                 return false;
@@ -384,7 +384,7 @@ static bool capsule_over_face(const Body *box, Vec3 p, Vec3 d, f32 radius, u32 a
     manifold->normal = quat_rotate(box->orientation, n);
     for (u32 k = 0; k < 2; k++) {
         Vec3 q = vec3_add_scaled(p, k == 0 ? low : high, d);
-        f32 separation = side * component(q, axis) - component(box->shape.half, axis) - radius;
+        f32 separation = side * component(q, axis) - component(box->shape->half, axis) - radius;
         if (!(separation < margin)) {
             continue;
         }
@@ -398,11 +398,12 @@ static bool capsule_over_face(const Body *box, Vec3 p, Vec3 d, f32 radius, u32 a
     return manifold->count > 0;
 }
 
-void manifold_box_capsule(const Body *box, const Body *capsule, f32 margin, Manifold *manifold)
+void manifold_box_capsule(const ShapePose *box, const ShapePose *capsule, f32 margin,
+                          Manifold *manifold)
 {
-    Vec3 h = box->shape.half;
-    f32 radius = capsule->shape.radius;
-    Vec3 along = quat_rotate(capsule->orientation, vec3(0.0f, capsule->shape.half_height, 0.0f));
+    Vec3 h = box->shape->half;
+    f32 radius = capsule->shape->radius;
+    Vec3 along = quat_rotate(capsule->orientation, vec3(0.0f, capsule->shape->half_height, 0.0f));
     Vec3 end = vec3_sub(vec3_sub(capsule->position, along), box->position);
     Vec3 p = quat_rotate_inverse(box->orientation, end);
     Vec3 d = quat_rotate_inverse(box->orientation, vec3_scale(along, 2.0f));

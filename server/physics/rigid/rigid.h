@@ -37,14 +37,32 @@ typedef struct BodyDef {
     f32 restitution;     /* [0, 1]; pairs take the larger */
     f32 rolling;         /* m, lever arm of rolling friction; pairs take the larger */
     f32 gravity_scale;
+    f32 linear_damping, angular_damping; /* 1/s */
+    Vec3 surface_velocity;               /* m/s, of its surface in its own frame: a conveyor */
+    u32 group;                           /* bits: what it is; 0 is taken as 1 */
+    u32 mask;    /* bits: with which groups it collides; 0 is taken as all */
+    u32 family;  /* not 0: never collides with the same family (parts of a ragdoll) */
+    bool sensor; /* reports overlaps, pushes nothing */
     bool asleep;
 } BodyDef;
+
+typedef enum RigidMethod {
+    RIGID_SOFT_STEP = 0, /* TGS-soft: substeps, soft contacts, friction cone */
+    RIGID_IMPULSES = 1   /* one step of sequential impulses with Baumgarte stabilization and a
+                            friction pyramid: for teaching and comparison */
+} RigidMethod;
 
 typedef struct RigidDef {
     u32 body_capacity;
     f32 tick_s;
     u32 substeps;
     Vec3 gravity; /* m/s² */
+    u32 joint_capacity;
+    RigidMethod method;
+    u32 iterations;    /* RIGID_IMPULSES, default 10 */
+    u32 pyramid_sides; /* RIGID_IMPULSES: 3..16, default 4 */
+    f32 baumgarte;     /* RIGID_IMPULSES: share of the overlap taken back a tick, default 0.2 */
+    bool no_sleep;
 } RigidDef;
 
 /* A spring from a point of a body to a point of the world (a hand). */

@@ -18,7 +18,8 @@ void rigid_prepare(Rigid *rigid)
         rigid->states[i].shift = vec3_zero();
         rigid->states[i].turn = vec3_zero();
         if (body->flags & BODY_LIVE) {
-            rigid->inertias[i] = symmetric_rotate(body->orientation, body->inverse_inertia);
+            Symmetric3 diagonal = symmetric_diagonal(body->inverse_inertia);
+            rigid->inertias[i] = symmetric_rotate(body->orientation, &diagonal);
         }
     }
     contact_prepare(rigid);

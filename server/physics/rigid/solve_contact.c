@@ -16,45 +16,6 @@ Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h)
     return (Softness){omega / a1, a2 * a3, a3};
 }
 
-Symmetric3 symmetric_rotate(Quat q, Vec3 d)
-{
-    Mat3 r = mat3_from_quat(q);
-    Symmetric3 m;
-    m.xx = r.x.x * r.x.x * d.x + r.y.x * r.y.x * d.y + r.z.x * r.z.x * d.z;
-    m.yy = r.x.y * r.x.y * d.x + r.y.y * r.y.y * d.y + r.z.y * r.z.y * d.z;
-    m.zz = r.x.z * r.x.z * d.x + r.y.z * r.y.z * d.y + r.z.z * r.z.z * d.z;
-    m.xy = r.x.x * r.x.y * d.x + r.y.x * r.y.y * d.y + r.z.x * r.z.y * d.z;
-    m.xz = r.x.x * r.x.z * d.x + r.y.x * r.y.z * d.y + r.z.x * r.z.z * d.z;
-    m.yz = r.x.y * r.x.z * d.x + r.y.y * r.y.z * d.y + r.z.y * r.z.z * d.z;
-    return m;
-}
-
-Symmetric3 symmetric_inverse(const Symmetric3 *m)
-{
-    f32 c0 = m->yy * m->zz - m->yz * m->yz;
-    f32 c1 = m->xz * m->yz - m->xy * m->zz;
-    f32 c2 = m->xy * m->yz - m->xz * m->yy;
-    f32 determinant = m->xx * c0 + m->xy * c1 + m->xz * c2;
-    Symmetric3 r = {0};
-    if (!(determinant > 0.0f)) {
-        return r;
-    }
-    f32 s = 1.0f / determinant;
-    r.xx = c0 * s;
-    r.xy = c1 * s;
-    r.xz = c2 * s;
-    r.yy = (m->xx * m->zz - m->xz * m->xz) * s;
-    r.yz = (m->xy * m->xz - m->xx * m->yz) * s;
-    r.zz = (m->xx * m->yy - m->xy * m->xy) * s;
-    return r;
-}
-
-static Symmetric3 symmetric_add(const Symmetric3 *a, const Symmetric3 *b)
-{
-    return (Symmetric3){a->xx + b->xx, a->yy + b->yy, a->zz + b->zz,
-                        a->xy + b->xy, a->xz + b->xz, a->yz + b->yz};
-}
-
 static void prepare_points(Rigid *rigid, const Contact *c, ContactRow *row)
 {
     const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];
@@ -109,7 +70,7 @@ static void prepare_friction(Rigid *rigid, const Contact *c, ContactRow *row)
     row->twist_impulse = c->twist_impulse;
     row->rolling_impulse = c->rolling_impulse;
     if (row->rolling > 0.0f) {
-        Symmetric3 sum = symmetric_add(ia, ib);
+        Symmetric3 sum = symmetric_add(*ia, *ib);
         row->rolling_mass = symmetric_inverse(&sum);
     }
 }

@@ -1,0 +1,51 @@
+/*
+ * manifold.h: where two shapes at given poses touch or nearly touch. Pure functions of the shapes
+ * and poses: no state is kept from tick to tick, so a restored world goes on bit for bit.
+ * Layer: server/physics/rigid.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_RIGID_MANIFOLD_H
+#define PLENUM_SERVER_PHYSICS_RIGID_MANIFOLD_H
+
+#include "shared/geometry.h"
+
+enum {
+    MANIFOLD_POINTS = 4,
+    /* Of one pair of shapes: a box in a corner of a mesh touches three walls, a compound more. */
+    MANIFOLDS_MAX = 8
+};
+
+/* A shape in the world: the pose of the shape's own frame (not of the centre of mass). */
+typedef struct ShapePose {
+    const Shape *shape;
+    Vec3 position;
+    Quat orientation;
+} ShapePose;
+
+typedef struct ManifoldPoint {
+    Vec3 position;  /* m, world, midway between the surfaces */
+    f32 separation; /* m along the normal, negative is overlap */
+    f32 impulse;    /* N s: 0 here, the solver's */
+    u32 feature;    /* which parts of the shapes touch: the same from tick to tick, and different
+                       for all points of a pair */
+} ManifoldPoint;
+
+typedef struct Manifold {
+    Vec3 normal; /* unit, from a to b */
+    u32 count;
+    ManifoldPoint points[MANIFOLD_POINTS];
+} Manifold;
+
+/*
+ * Writes the manifolds of the pair whose points are nearer than `margin` (m, ≥ 0) and returns how
+ * many (0 or 1 for two convex shapes, up to `capacity` ≤ MANIFOLDS_MAX where a mesh, a terrain or a
+ * compound takes part; the deepest are kept). Any order of kinds is fine; pairs of two of plane,
+ * mesh and terrain have none.
+ */
+u32 manifold_collide(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifolds,
+                     u32 capacity);
+
+/* Parts of it, by kind. They expect count = 0 and write at most one manifold. */
+void manifold_box_box(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifold);
+void manifold_box_capsule(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifold);
+
+#endif

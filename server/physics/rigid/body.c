@@ -121,6 +121,10 @@ BodyId rigid_add(Rigid *rigid, const BodyDef *def)
     body->friction = def->friction;
     body->restitution = def->restitution;
     body->rolling = def->rolling;
+    body->group = def->group != 0 ? def->group : 1u;
+    body->mask = def->mask != 0 ? def->mask : ~0u;
+    body->family = def->family;
+    body->sensor = def->sensor ? 1u : 0u;
     if (def->motion == BODY_DYNAMIC) {
         body->mass = def->mass_kg;
         body->inertia = shape_inertia(&def->shape, def->mass_kg);

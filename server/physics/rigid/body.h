@@ -54,6 +54,8 @@ typedef struct Body {
     u32 motion; /* BodyMotion */
     u32 flags;
     u32 generation;
+    u32 group, mask, family; /* group and mask are not 0 */
+    u32 sensor;              /* 1: pushes nothing */
 } Body;
 
 enum {
@@ -173,6 +175,13 @@ void contact_warm_start(Rigid *rigid);
 void contact_solve(Rigid *rigid, bool use_bias);
 void contact_restitution(Rigid *rigid);
 void contact_store(Rigid *rigid);
+
+/* The pose of its shape's frame, for the narrow phase and queries. */
+static inline ShapePose body_pose(const Body *body)
+{
+    ShapePose pose = {&body->shape, body->position, body->orientation};
+    return pose;
+}
 
 static inline bool body_is_active(const Body *body)
 {

@@ -63,6 +63,7 @@ typedef struct RigidDef {
     u32 pyramid_sides; /* RIGID_IMPULSES: 3..16, default 4 */
     f32 baumgarte;     /* RIGID_IMPULSES: share of the overlap taken back a tick, default 0.2 */
     bool no_sleep;
+    bool no_ccd; /* fast bodies are not swept: a bullet may pass a thin wall */
 } RigidDef;
 
 /* A spring from a point of a body to a point of the world (a hand). */

@@ -102,7 +102,7 @@ BodyId rigid_add(Rigid *rigid, const BodyDef *def)
     while (slot < rigid->slots && (rigid->bodies[slot].flags & BODY_LIVE)) {
         slot++;
     }
-    if (slot >= rigid->def.body_capacity) {
+    if (slot >= rigid->def.body_capacity || !body_def_is_sane(def)) {
         return (BodyId){0, 0};
     }
     rigid->slots = u32_max(rigid->slots, slot + 1);

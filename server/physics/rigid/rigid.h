@@ -99,7 +99,12 @@ void rigid_destroy(Rigid *rigid); /* NULL is fine */
 /* Removes all bodies, contacts and grips; generations of slots go on. */
 void rigid_clear(Rigid *rigid);
 
-/* Takes the lowest free slot. Generation 0 if there is none left. Outside a tick only. */
+/* Is it something that can be simulated? Every number finite, the pose inside the world, sizes at
+ * least 0.1 mm, the mass of a dynamic body within 1 mg and 10^6 t, restitution in [0, 1], a shape
+ * that may have this motion and that has its geometry. */
+bool body_def_is_sane(const BodyDef *def);
+/* Takes the lowest free slot. Generation 0 if there is none left or the definition is not sane.
+ * Outside a tick only. */
 BodyId rigid_add(Rigid *rigid, const BodyDef *def);
 void rigid_remove(Rigid *rigid, BodyId body);
 bool rigid_alive(const Rigid *rigid, BodyId body);

@@ -1,0 +1,91 @@
+/* body_check.c: what a body may be made of. Definitions come from scenes and from clients, so they
+ * are data: what would poison the solver (a NaN pose, no size, no mass) is refused here, once. */
+#include "server/physics/rigid/rigid.h"
+#include "shared/geometry.h"
+#include "shared/limits.h"
+
+/* Smaller things than this have inertias that single precision cannot invert beside metres. */
+#define BODY_SIZE_MIN_M    1e-4f
+#define BODY_MASS_MIN_KG   1e-6f
+#define BODY_MASS_MAX_KG   1e9f
+#define BODY_FACTOR_MAX    1e6f /* friction, damping, gravity scale: far beyond any material */
+#define BODY_VELOCITY_MAX  1e6f /* the solver limits speeds itself; this only keeps squares finite \
+                                 */
+#define BODY_QUAT_LENGTH_2 1e-6f
+
+static bool in_range(f32 value, f32 least, f32 most)
+{
+    /* False for NaN. */
+    return value >= least && value <= most;
+}
+
+static bool size_is_sane(f32 size)
+{
+    return in_range(size, BODY_SIZE_MIN_M, WORLD_EXTENT_MAX_M);
+}
+
+static bool vector_is_sane(Vec3 v, f32 most)
+{
+    return in_range(v.x, -most, most) && in_range(v.y, -most, most) && in_range(v.z, -most, most);
+}
+
+static bool geometry_is(const Shape *shape, GeometryKind kind)
+{
+    return shape->geometry != NULL && shape->geometry->kind == kind;
+}
+
+static bool shape_is_sane(const Shape *shape, BodyMotion motion)
+{
+    switch (shape->kind) {
+    case SHAPE_SPHERE:
+        return size_is_sane(shape->radius);
+    case SHAPE_BOX:
+        return size_is_sane(shape->half.x) && size_is_sane(shape->half.y) &&
+               size_is_sane(shape->half.z);
+    case SHAPE_CAPSULE:
+        return size_is_sane(shape->radius) && in_range(shape->half_height, 0, WORLD_EXTENT_MAX_M);
+    case SHAPE_CYLINDER:
+    case SHAPE_CONE:
+        return size_is_sane(shape->radius) && size_is_sane(shape->half_height);
+    case SHAPE_PLANE:
+        return motion == BODY_STATIC;
+    case SHAPE_HULL:
+        return geometry_is(shape, GEOMETRY_HULL);
+    case SHAPE_MESH:
+        return geometry_is(shape, GEOMETRY_MESH) && motion != BODY_DYNAMIC;
+    case SHAPE_TERRAIN:
+        return geometry_is(shape, GEOMETRY_TERRAIN) && motion == BODY_STATIC;
+    case SHAPE_COMPOUND:
+        return geometry_is(shape, GEOMETRY_COMPOUND);
+    case SHAPE_NONE:
+    case SHAPE_KIND_COUNT:
+        break;
+    }
+    return false;
+}
+
+bool body_def_is_sane(const BodyDef *def)
+{
+    Quat q = def->orientation;
+    f32 length2 = quat_dot(q, q);
+    if (def->motion != BODY_DYNAMIC && def->motion != BODY_STATIC &&
+        def->motion != BODY_KINEMATIC) {
+        return false;
+    }
+    if (def->motion == BODY_DYNAMIC &&
+        !in_range(def->mass_kg, BODY_MASS_MIN_KG, BODY_MASS_MAX_KG)) {
+        return false;
+    }
+    return shape_is_sane(&def->shape, def->motion) &&
+           vector_is_sane(def->position, WORLD_EXTENT_MAX_M) &&
+           in_range(length2, BODY_QUAT_LENGTH_2, 1.0f / BODY_QUAT_LENGTH_2) &&
+           vector_is_sane(def->velocity, BODY_VELOCITY_MAX) &&
+           vector_is_sane(def->spin, BODY_VELOCITY_MAX) &&
+           vector_is_sane(def->surface_velocity, BODY_VELOCITY_MAX) &&
+           in_range(def->friction, 0.0f, BODY_FACTOR_MAX) &&
+           in_range(def->restitution, 0.0f, 1.0f) &&
+           in_range(def->rolling, 0.0f, BODY_FACTOR_MAX) &&
+           in_range(def->gravity_scale, -BODY_FACTOR_MAX, BODY_FACTOR_MAX) &&
+           in_range(def->linear_damping, 0.0f, BODY_FACTOR_MAX) &&
+           in_range(def->angular_damping, 0.0f, BODY_FACTOR_MAX);
+}

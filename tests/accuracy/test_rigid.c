@@ -12,7 +12,8 @@
 
 static Rigid *world(u32 bodies, u32 substeps, Vec3 gravity)
 {
-    RigidDef def = {bodies, 1.0f / 60.0f, substeps, gravity};
+    RigidDef def = {
+        .body_capacity = bodies, .tick_s = 1.0f / 60.0f, .substeps = substeps, .gravity = gravity};
     Rigid *rigid = rigid_create(&def);
     assert_non_null(rigid);
     return rigid;

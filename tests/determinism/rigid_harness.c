@@ -35,7 +35,10 @@ int main(int argc, char **argv)
     PL_UNUSED(argv);
     bool timing = argc > 1;
     u32 count = timing ? 1000 : 60, ticks = timing ? 300 : 120;
-    RigidDef def = {count + 1, 1.0f / 60.0f, 4, {0.0f, -9.81f, 0.0f}};
+    RigidDef def = {.body_capacity = count + 1,
+                    .tick_s = 1.0f / 60.0f,
+                    .substeps = 4,
+                    .gravity = {0.0f, -9.81f, 0.0f}};
     Rigid *rigid = rigid_create(&def);
     if (!rigid) {
         return 1;

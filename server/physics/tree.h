@@ -39,6 +39,19 @@ void tree_remove(Tree *tree, u32 node);
 typedef void TreeVisit(void *context, u32 data);
 void tree_query(const Tree *tree, Bounds bounds, TreeVisit *visit, void *context);
 
+/*
+ * A box with half size `extent` (zero: a point) moves from `origin` by t × direction, t in
+ * [0, max]. Calls visit(context, data, max) for each leaf that it may meet, roughly front to back;
+ * visit returns the largest t still of interest (≤ max), negative to stop. Leaves that the box
+ * meets at exactly that t are still visited, so that ties can be broken by the caller.
+ */
+typedef f32 TreeCastVisit(void *context, u32 data, f32 max);
+void tree_cast(const Tree *tree, Vec3 origin, Vec3 extent, Vec3 direction, f32 max,
+               TreeCastVisit *visit, void *context);
+/* Leaves whose bounds are within `max` (m) of the box, roughly nearest first; visit returns the
+ * largest distance still of interest, negative to stop. */
+void tree_nearest(const Tree *tree, Bounds box, f32 max, TreeCastVisit *visit, void *context);
+
 static inline bool bounds_overlap(const Bounds *a, const Bounds *b)
 {
     return a->min.x <= b->max.x && b->min.x <= a->max.x && a->min.y <= b->max.y &&

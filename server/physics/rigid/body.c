@@ -39,14 +39,17 @@ Rigid *rigid_create(const RigidDef *def)
     trees = tree_init(&rigid->fixed, n) && trees;
     /* A pile has some six pairs a body, counting those whose bounds only come near. */
     bool contacts = contact_reserve(rigid, 256 + n * 6);
+    bool joints = joint_store_init(&rigid->joints, def->joint_capacity);
     if (!rigid->states || !rigid->bodies || !rigid->inertias || !rigid->leaves || !rigid->planes ||
-        !rigid->parents || !rigid->island_awake || !rigid->island_restless || !trees || !contacts) {
+        !rigid->parents || !rigid->island_awake || !rigid->island_restless || !trees || !contacts ||
+        !joints) {
         rigid_destroy(rigid);
         return NULL;
     }
     memset(rigid->states, 0, (size_t)n * sizeof(*rigid->states));
     rigid->memory += sizeof(*rigid) + (u64)n * (sizeof(BodyState) + sizeof(Body) +
                                                 sizeof(Symmetric3) + 14 + 4 * sizeof(TreeNode));
+    rigid->memory += rigid->joints.memory;
     return rigid;
 }
 
@@ -69,6 +72,7 @@ void rigid_destroy(Rigid *rigid)
     free(rigid->rows);
     tree_finish(&rigid->moving);
     tree_finish(&rigid->fixed);
+    joint_store_finish(&rigid->joints);
     free(rigid);
 }
 
@@ -88,6 +92,7 @@ void rigid_clear(Rigid *rigid)
     rigid->impact_count = 0;
     memset(rigid->grips, 0, sizeof(rigid->grips));
     rigid->grip_count = 0;
+    joint_clear(rigid);
 }
 
 static Vec3 inverse_or_zero(Vec3 v)
@@ -157,6 +162,7 @@ void rigid_remove(Rigid *rigid, BodyId id)
             rigid_grip_remove(rigid, i);
         }
     }
+    joint_remove_body(rigid, id.slot);
     contact_remove_body(rigid, id.slot);
     broad_remove(rigid, id.slot);
     Body *body = &rigid->bodies[id.slot];
@@ -398,6 +404,7 @@ void rigid_walk(Rigid *rigid, State *state)
     state_bytes(state, rigid->contacts, (size_t)rigid->contact_count * sizeof(*rigid->contacts));
     state_count(state, &rigid->grip_count, RIGID_GRIPS_MAX);
     state_bytes(state, rigid->grips, (size_t)rigid->grip_count * sizeof(*rigid->grips));
+    joint_walk(rigid, state);
     if (!load) {
         return;
     }

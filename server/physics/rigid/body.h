@@ -7,6 +7,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_BODY_H
 #define PLENUM_SERVER_PHYSICS_RIGID_BODY_H
 
+#include "server/physics/rigid/joint_state.h"
 #include "server/physics/rigid/manifold.h"
 #include "server/physics/rigid/rigid.h"
 #include "server/physics/tree.h"
@@ -144,6 +145,7 @@ struct Rigid {
     u32 island_count, touching;
     f32 penetration_max;
 
+    JointStore joints;
     Grip grips[RIGID_GRIPS_MAX];
     u32 grip_count;
     RigidImpact impacts[RIGID_IMPACTS_MAX];

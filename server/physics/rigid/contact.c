@@ -101,9 +101,11 @@ void broad_refresh(Rigid *rigid)
     }
 }
 
-static bool pair_collides(const Body *a, const Body *b)
+static bool pair_collides(const Rigid *rigid, u32 one, u32 other)
 {
-    return a->motion == BODY_DYNAMIC || b->motion == BODY_DYNAMIC;
+    const Body *a = &rigid->bodies[one], *b = &rigid->bodies[other];
+    return (a->motion == BODY_DYNAMIC || b->motion == BODY_DYNAMIC) &&
+           !joint_connects(rigid, one, other);
 }
 
 /* Do the bounds reach below the plane (grown by the fat margin)? */
@@ -134,7 +136,7 @@ typedef struct PairSearch {
 
 static void pair_add(Rigid *rigid, u32 one, u32 other)
 {
-    if (one == other || !pair_collides(&rigid->bodies[one], &rigid->bodies[other])) {
+    if (one == other || !pair_collides(rigid, one, other)) {
         return;
     }
     if (rigid->pair_count == rigid->pair_capacity) {
@@ -241,7 +243,8 @@ static u32 drop_far(Rigid *rigid)
     for (u32 i = 0; i < rigid->contact_count; i++) {
         Contact *c = &rigid->contacts[i];
         const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];
-        if (((a->flags | b->flags) & BODY_MOVED) && !pair_is_near(a, b)) {
+        if (((a->flags | b->flags) & BODY_MOVED) &&
+            (!pair_is_near(a, b) || joint_connects(rigid, c->a, c->b))) {
             c->flags |= CONTACT_DEAD;
             dropped++;
         }

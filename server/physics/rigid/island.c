@@ -1,7 +1,7 @@
 /*
- * island.c: bodies that touch form islands; an island sleeps as one and wakes as one. Static and
- * kinematic bodies do not join islands.
- * Method: union-find over the touching contacts, rebuilt each tick (cheap beside the solver).
+ * island.c: bodies that touch or are joined form islands; an island sleeps as one and wakes as one.
+ * Static and kinematic bodies do not join islands. Method: union-find over the touching contacts
+ * and the joints, rebuilt each tick (cheap beside the solver).
  */
 #include "server/physics/rigid/body.h"
 
@@ -23,7 +23,20 @@ static u32 root_of(u32 *parents, u32 slot)
     return slot;
 }
 
-/* The lowest slot of an island is its root, whatever the order of the contacts. */
+/* The lowest slot of an island is its root, whatever the order of the links. */
+static void islands_link(Rigid *rigid, u32 one, u32 other)
+{
+    if (rigid->bodies[one].motion != BODY_DYNAMIC || rigid->bodies[other].motion != BODY_DYNAMIC) {
+        return;
+    }
+    u32 a = root_of(rigid->parents, one), b = root_of(rigid->parents, other);
+    if (a < b) {
+        rigid->parents[b] = a;
+    } else {
+        rigid->parents[a] = b;
+    }
+}
+
 static void islands_build(Rigid *rigid)
 {
     u32 *parents = rigid->parents;
@@ -32,15 +45,14 @@ static void islands_build(Rigid *rigid)
     }
     for (u32 i = 0; i < rigid->contact_count; i++) {
         const Contact *c = &rigid->contacts[i];
-        if (!(c->flags & CONTACT_TOUCHING) || rigid->bodies[c->a].motion != BODY_DYNAMIC ||
-            rigid->bodies[c->b].motion != BODY_DYNAMIC) {
-            continue;
+        if (c->flags & CONTACT_TOUCHING) {
+            islands_link(rigid, c->a, c->b);
         }
-        u32 a = root_of(parents, c->a), b = root_of(parents, c->b);
-        if (a < b) {
-            parents[b] = a;
-        } else {
-            parents[a] = b;
+    }
+    for (u32 i = 0; i < rigid->joints.slots; i++) {
+        u32 a, b;
+        if (joint_bodies(rigid, i, &a, &b) && a != JOINT_WORLD && b != JOINT_WORLD) {
+            islands_link(rigid, a, b);
         }
     }
 }
@@ -70,6 +82,17 @@ void island_wake(Rigid *rigid)
             body_wake(rigid, c->b);
         } else if (kinematic_moves(rigid, c->b)) {
             body_wake(rigid, c->a);
+        }
+    }
+    for (u32 i = 0; i < rigid->joints.slots; i++) {
+        u32 a, b;
+        if (!joint_bodies(rigid, i, &a, &b) || a == JOINT_WORLD || b == JOINT_WORLD) {
+            continue;
+        }
+        if (kinematic_moves(rigid, a)) {
+            body_wake(rigid, b);
+        } else if (kinematic_moves(rigid, b)) {
+            body_wake(rigid, a);
         }
     }
     islands_build(rigid);

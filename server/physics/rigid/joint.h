@@ -36,7 +36,8 @@ enum {
     JOINT_DRIVE = 2,    /* the motor runs */
     JOINT_SPRUNG = 4,   /* frequency > 0 pulls the free motion to `rest` */
     JOINT_COLLIDES = 8, /* the two bodies may touch each other */
-    JOINT_ENABLED = 16
+    JOINT_ENABLED = 16, /* not enabled: holds nothing, but the bodies still do not touch */
+    JOINT_FLAGS = 31
 };
 
 typedef struct JointDef {
@@ -50,8 +51,8 @@ typedef struct JointDef {
     f32 speed;                       /* rad/s or m/s, of the motor */
     f32 force_max;                   /* N m or N of the motor, > 0 */
     f32 rest;                        /* rad or m */
-    f32 frequency;                   /* Hz of the spring, 0: none */
-    f32 damping;                     /* ratio of the spring */
+    f32 frequency;                   /* Hz of the spring's motion of the two bodies alone */
+    f32 damping;                     /* its ratio, 1: critical */
     f32 break_force;                 /* N, 0: never */
     f32 break_torque;                /* N m, 0: never */
     Vec3 motor_velocity, motor_spin; /* JOINT_MOTOR: of b against a, in a's frame; with `frequency`
@@ -59,9 +60,16 @@ typedef struct JointDef {
     f32 torque_max;                  /* N m, JOINT_MOTOR */
 } JointDef;
 
+/* Enabled, identity frames, anchors at the origins, no limits, a motor of no bounded strength. */
 JointDef joint_def_default(JointKind kind);
+/* NULL if the numbers of a definition can be used, else what is wrong with them ("swing"). Looks at
+ * numbers only, not at whether the bodies live. Ranges: angles of limits in [−π, π] and swing in
+ * (0, π]; distances ≥ 0; lower ≤ upper; anchors within WORLD_EXTENT_MAX_M; frequency, damping,
+ * breaking loads ≥ 0; what a motor may give > 0. */
+const char *joint_def_fault(const JointDef *def);
 /* Takes the lowest free slot; generation 0 if the table (RigidDef.joint_capacity) is full, a body
- * is not alive, both are the world, or a number is not finite or out of range. Wakes the bodies. */
+ * is not alive, both are the world or the same, or joint_def_fault. Wakes the bodies. Outside a
+ * tick only, as all that changes joints. */
 JointId rigid_joint_add(Rigid *rigid, const JointDef *def);
 void rigid_joint_remove(Rigid *rigid, JointId joint);
 bool rigid_joint_alive(const Rigid *rigid, JointId joint);
@@ -72,8 +80,11 @@ JointId rigid_joint_at(const Rigid *rigid, u32 slot);
 const JointDef *rigid_joint_def(const Rigid *rigid, u32 slot);
 /* Changes what may change while it lives: flags, limits, motor, spring, breaking. Wakes. */
 bool rigid_joint_tune(Rigid *rigid, u32 slot, const JointDef *def);
-/* Angle (hinge, about x; cone-twist: twist) or shift (slider, distance, spring) now. */
+/* Angle in (−π, π] (hinge, about x; cone-twist: twist), shift of b along a's x (slider) or distance
+ * of the anchors (the others) now. */
 f32 rigid_joint_value(const Rigid *rigid, u32 slot);
+/* The two anchors in the world now, m. */
+void rigid_joint_anchors(const Rigid *rigid, u32 slot, Vec3 *a, Vec3 *b);
 /* Force (N) and torque (N m) on b in the last tick; how far the anchors are apart (m). */
 Vec3 rigid_joint_force(const Rigid *rigid, u32 slot);
 Vec3 rigid_joint_torque(const Rigid *rigid, u32 slot);
@@ -83,8 +94,9 @@ f32 rigid_joint_error(const Rigid *rigid, u32 slot);
 typedef struct JointBreak {
     u32 slot, generation, a, b; /* bodies: slots; 0xffffffff: the world */
     Vec3 position;              /* m */
-    f32 force, torque;
+    f32 force, torque;          /* N, N m */
 } JointBreak;
+/* In slot order. Gone with the next tick. */
 const JointBreak *rigid_joint_breaks(const Rigid *rigid, u32 *count);
 
 #endif

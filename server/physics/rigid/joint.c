@@ -1,0 +1,498 @@
+/* joint.c: the table of joints: slots, generations, checks, saving. See joint.h. */
+#include "server/physics/rigid/body.h"
+
+#include "shared/trig.h"
+
+#include <float.h>
+#include <stdlib.h>
+
+#define PI_F 3.14159274f
+
+JointDef joint_def_default(JointKind kind)
+{
+    JointDef def = {.kind = kind,
+                    .flags = JOINT_ENABLED,
+                    .frame_a = {1.0f, 0.0f, 0.0f, 0.0f},
+                    .frame_b = {1.0f, 0.0f, 0.0f, 0.0f},
+                    .swing = PI_F,
+                    .force_max = FLT_MAX,
+                    .damping = 1.0f,
+                    .torque_max = FLT_MAX};
+    return def;
+}
+
+static bool at_least_zero(f32 x)
+{
+    return isfinite(x) && x >= 0.0f;
+}
+static bool more_than_zero(f32 x)
+{
+    return isfinite(x) && x > 0.0f;
+}
+static bool anchor_is_usable(Vec3 anchor)
+{
+    Vec3 size = vec3_abs(anchor);
+    return size.x <= WORLD_EXTENT_MAX_M && size.y <= WORLD_EXTENT_MAX_M &&
+           size.z <= WORLD_EXTENT_MAX_M;
+}
+static bool frame_is_usable(Quat q)
+{
+    f32 length2 = quat_dot(q, q);
+    return isfinite(length2) && length2 > 1e-12f;
+}
+static bool speed_is_usable(Vec3 v)
+{
+    return vec3_is_finite(v) && vec3_length_squared(v) <= SPEED_MAX_M_S * SPEED_MAX_M_S;
+}
+
+static const char *limits_fault(const JointDef *def)
+{
+    f32 least = -WORLD_EXTENT_MAX_M, most = WORLD_EXTENT_MAX_M;
+    if (def->kind == JOINT_HINGE || def->kind == JOINT_CONE_TWIST) {
+        /* A limit read from text may be π rounded up. */
+        least = -PI_F * 1.00001f;
+        most = PI_F * 1.00001f;
+    } else if (def->kind == JOINT_DISTANCE || def->kind == JOINT_SPRING) {
+        least = 0.0f;
+    }
+    /* Written so that NaN fails. */
+    if (!(def->lower >= least && def->lower <= most)) {
+        return "lower";
+    }
+    if (!(def->upper >= def->lower && def->upper <= most)) {
+        return "upper";
+    }
+    if (!(def->swing > 0.0f && def->swing <= PI_F * 1.00001f)) {
+        return "swing";
+    }
+    return NULL;
+}
+
+const char *joint_def_fault(const JointDef *def)
+{
+    if (def->kind <= JOINT_NONE || def->kind >= JOINT_KIND_COUNT) {
+        return "kind";
+    }
+    if (def->flags & ~(u32)JOINT_FLAGS) {
+        return "flags";
+    }
+    if (!anchor_is_usable(def->anchor_a) || !anchor_is_usable(def->anchor_b)) {
+        return "anchor";
+    }
+    if (!frame_is_usable(def->frame_a) || !frame_is_usable(def->frame_b)) {
+        return "frame";
+    }
+    if (!(fabsf(def->speed) <= SPEED_MAX_M_S) || !speed_is_usable(def->motor_velocity) ||
+        !speed_is_usable(def->motor_spin)) {
+        return "speed";
+    }
+    if (!more_than_zero(def->force_max)) {
+        return "force_max";
+    }
+    if (!more_than_zero(def->torque_max)) {
+        return "torque_max";
+    }
+    if (!(fabsf(def->rest) <= WORLD_EXTENT_MAX_M)) {
+        return "rest";
+    }
+    if (!at_least_zero(def->frequency) || def->frequency > 1e6f) {
+        return "frequency";
+    }
+    if (!at_least_zero(def->damping) || def->damping > 1e6f) {
+        return "damping";
+    }
+    if (!at_least_zero(def->break_force) || !at_least_zero(def->break_torque)) {
+        return "break_force";
+    }
+    return limits_fault(def);
+}
+
+/* ---- pairs that do not touch ---- */
+
+static bool is_world(BodyId body)
+{
+    return body.generation == 0;
+}
+
+static JointPair pair_of(const JointDef *def)
+{
+    return (JointPair){u32_min(def->a.slot, def->b.slot), u32_max(def->a.slot, def->b.slot), 1};
+}
+static bool keeps_apart(const JointDef *def)
+{
+    return !(def->flags & JOINT_COLLIDES) && !is_world(def->a) && !is_world(def->b);
+}
+
+static u32 pair_home(const JointStore *store, u32 a, u32 b)
+{
+    u64 mixed = ((u64)a << 32 | b) * 0x9e3779b97f4a7c15ull;
+    return (u32)(mixed >> 32) & (store->pair_capacity - 1);
+}
+
+/* Where the pair is, or the empty place where it would go. */
+static u32 pair_find(const JointStore *store, u32 a, u32 b)
+{
+    u32 at = pair_home(store, a, b);
+    while (store->pairs[at].b != 0 && (store->pairs[at].a != a || store->pairs[at].b != b)) {
+        at = (at + 1) & (store->pair_capacity - 1);
+    }
+    return at;
+}
+
+static void pair_insert(JointStore *store, const JointDef *def)
+{
+    if (!keeps_apart(def)) {
+        return;
+    }
+    JointPair pair = pair_of(def);
+    u32 at = pair_find(store, pair.a, pair.b);
+    pair.count += store->pairs[at].b != 0 ? store->pairs[at].count : 0;
+    store->pairs[at] = pair;
+}
+
+static void pair_erase(JointStore *store, const JointDef *def)
+{
+    if (!keeps_apart(def)) {
+        return;
+    }
+    JointPair pair = pair_of(def);
+    u32 mask = store->pair_capacity - 1, hole = pair_find(store, pair.a, pair.b);
+    if (store->pairs[hole].b == 0 || --store->pairs[hole].count > 0) {
+        return;
+    }
+    /* Close the hole: what would be found through it moves into it. */
+    for (u32 at = (hole + 1) & mask; store->pairs[at].b != 0; at = (at + 1) & mask) {
+        u32 home = pair_home(store, store->pairs[at].a, store->pairs[at].b);
+        if (((at - home) & mask) >= ((at - hole) & mask)) {
+            store->pairs[hole] = store->pairs[at];
+            hole = at;
+        }
+    }
+    store->pairs[hole] = (JointPair){0, 0, 0};
+}
+
+bool joint_connects(const Rigid *rigid, u32 a, u32 b)
+{
+    const JointStore *store = &rigid->joints;
+    return store->live > 0 && store->pairs[pair_find(store, u32_min(a, b), u32_max(a, b))].b != 0;
+}
+
+bool joint_bodies(const Rigid *rigid, u32 slot, u32 *a, u32 *b)
+{
+    const Joint *joint = &rigid->joints.joints[slot];
+    if (!joint->live || !(joint->def.flags & JOINT_ENABLED)) {
+        return false;
+    }
+    *a = is_world(joint->def.a) ? JOINT_WORLD : joint->def.a.slot;
+    *b = is_world(joint->def.b) ? JOINT_WORLD : joint->def.b.slot;
+    return true;
+}
+
+/* ---- store ---- */
+
+bool joint_store_init(JointStore *store, u32 capacity)
+{
+    memset(store, 0, sizeof(*store));
+    if (capacity == 0) {
+        return true;
+    }
+    u32 pairs = 16;
+    while (pairs < 2 * (u64)capacity) {
+        pairs *= 2;
+    }
+    store->joints = calloc(capacity, sizeof(*store->joints));
+    store->pairs = calloc(pairs, sizeof(*store->pairs));
+    store->breaks = calloc(capacity, sizeof(*store->breaks));
+    if (!store->joints || !store->pairs || !store->breaks) {
+        joint_store_finish(store);
+        return false;
+    }
+    store->capacity = capacity;
+    store->pair_capacity = pairs;
+    store->memory =
+        (u64)capacity * (sizeof(Joint) + sizeof(JointBreak)) + (u64)pairs * sizeof(JointPair);
+    return true;
+}
+
+void joint_store_finish(JointStore *store)
+{
+    free(store->joints);
+    free(store->pairs);
+    free(store->breaks);
+    memset(store, 0, sizeof(*store));
+}
+
+void joint_clear(Rigid *rigid)
+{
+    JointStore *store = &rigid->joints;
+    for (u32 i = 0; i < store->slots; i++) {
+        u32 generation = store->joints[i].generation;
+        memset(&store->joints[i], 0, sizeof(store->joints[i]));
+        store->joints[i].generation = generation;
+    }
+    if (store->pairs) {
+        memset(store->pairs, 0, (size_t)store->pair_capacity * sizeof(*store->pairs));
+    }
+    store->live = 0;
+    store->first_free = 0;
+    store->break_count = 0;
+}
+
+/* Both sides awake, and their pairs looked for anew: what touches may have changed. */
+static void stir(Rigid *rigid, const JointDef *def)
+{
+    const BodyId sides[2] = {def->a, def->b};
+    for (u32 i = 0; i < 2; i++) {
+        if (rigid_alive(rigid, sides[i])) {
+            rigid->bodies[sides[i].slot].flags |= BODY_MOVED;
+            body_wake(rigid, sides[i].slot);
+        }
+    }
+}
+
+JointId rigid_joint_add(Rigid *rigid, const JointDef *def)
+{
+    const JointId none = {0, 0};
+    JointStore *store = &rigid->joints;
+    bool world_a = is_world(def->a), world_b = is_world(def->b);
+    if (joint_def_fault(def) || (world_a && world_b) || (!world_a && !rigid_alive(rigid, def->a)) ||
+        (!world_b && !rigid_alive(rigid, def->b)) ||
+        (!world_a && !world_b && def->a.slot == def->b.slot)) {
+        return none;
+    }
+    u32 slot = store->first_free;
+    while (slot < store->slots && store->joints[slot].live) {
+        slot++;
+    }
+    store->first_free = slot;
+    if (slot >= store->capacity) {
+        return none;
+    }
+    store->slots = u32_max(store->slots, slot + 1);
+    Joint *joint = &store->joints[slot];
+    u32 generation = joint->generation % 0xffffu + 1;
+    memset(joint, 0, sizeof(*joint));
+    joint->def = *def;
+    joint->def.frame_a = quat_normalize(def->frame_a);
+    joint->def.frame_b = quat_normalize(def->frame_b);
+    joint->generation = generation;
+    joint->live = 1;
+    store->first_free = slot + 1;
+    store->live++;
+    pair_insert(store, &joint->def);
+    stir(rigid, &joint->def);
+    return (JointId){slot, generation};
+}
+
+void joint_free(Rigid *rigid, u32 slot)
+{
+    JointStore *store = &rigid->joints;
+    Joint *joint = &store->joints[slot];
+    pair_erase(store, &joint->def);
+    stir(rigid, &joint->def);
+    u32 generation = joint->generation;
+    memset(joint, 0, sizeof(*joint));
+    joint->generation = generation;
+    store->live--;
+    store->first_free = u32_min(store->first_free, slot);
+}
+
+void rigid_joint_remove(Rigid *rigid, JointId id)
+{
+    if (rigid_joint_alive(rigid, id)) {
+        joint_free(rigid, id.slot);
+    }
+}
+
+void joint_remove_body(Rigid *rigid, u32 slot)
+{
+    JointStore *store = &rigid->joints;
+    for (u32 i = 0; i < store->slots && store->live > 0; i++) {
+        const Joint *joint = &store->joints[i];
+        if (joint->live && ((!is_world(joint->def.a) && joint->def.a.slot == slot) ||
+                            (!is_world(joint->def.b) && joint->def.b.slot == slot))) {
+            joint_free(rigid, i);
+        }
+    }
+}
+
+bool rigid_joint_alive(const Rigid *rigid, JointId id)
+{
+    const JointStore *store = &rigid->joints;
+    return id.generation != 0 && id.slot < store->slots && store->joints[id.slot].live &&
+           store->joints[id.slot].generation == id.generation;
+}
+u32 rigid_joint_slots(const Rigid *rigid)
+{
+    return rigid->joints.slots;
+}
+JointId rigid_joint_at(const Rigid *rigid, u32 slot)
+{
+    const JointStore *store = &rigid->joints;
+    if (slot >= store->slots || !store->joints[slot].live) {
+        return (JointId){0, 0};
+    }
+    return (JointId){slot, store->joints[slot].generation};
+}
+static const Joint *joint_at(const Rigid *rigid, u32 slot)
+{
+    const JointStore *store = &rigid->joints;
+    return slot < store->slots && store->joints[slot].live ? &store->joints[slot] : NULL;
+}
+const JointDef *rigid_joint_def(const Rigid *rigid, u32 slot)
+{
+    const Joint *joint = joint_at(rigid, slot);
+    return joint ? &joint->def : NULL;
+}
+
+bool rigid_joint_tune(Rigid *rigid, u32 slot, const JointDef *def)
+{
+    if (!joint_at(rigid, slot)) {
+        return false;
+    }
+    Joint *joint = &rigid->joints.joints[slot];
+    JointDef tuned = *def;
+    tuned.kind = joint->def.kind;
+    tuned.a = joint->def.a;
+    tuned.b = joint->def.b;
+    tuned.anchor_a = joint->def.anchor_a;
+    tuned.anchor_b = joint->def.anchor_b;
+    tuned.frame_a = joint->def.frame_a;
+    tuned.frame_b = joint->def.frame_b;
+    if (joint_def_fault(&tuned)) {
+        return false;
+    }
+    pair_erase(&rigid->joints, &joint->def);
+    joint->def = tuned;
+    pair_insert(&rigid->joints, &joint->def);
+    stir(rigid, &joint->def);
+    return true;
+}
+
+/* ---- reads ---- */
+
+void joint_frames(const Rigid *rigid, const JointDef *def, Vec3 anchors[2], Quat frames[2])
+{
+    const BodyId sides[2] = {def->a, def->b};
+    anchors[0] = def->anchor_a;
+    anchors[1] = def->anchor_b;
+    frames[0] = def->frame_a;
+    frames[1] = def->frame_b;
+    for (u32 i = 0; i < 2; i++) {
+        if (!is_world(sides[i])) {
+            const Body *body = &rigid->bodies[sides[i].slot];
+            anchors[i] = vec3_add(body->position, quat_rotate(body->orientation, anchors[i]));
+            frames[i] = quat_mul(body->orientation, frames[i]);
+        }
+    }
+}
+
+f32 joint_twist(Quat a, Quat b)
+{
+    Quat q = quat_mul(quat_conjugate(a), b);
+    /* The same turn by −q: the half with w ≥ 0 gives the angle in (−π, π]. */
+    f32 sign = q.w < 0.0f ? -1.0f : 1.0f;
+    return 2.0f * trig_atan2_f32(sign * q.x, sign * q.w);
+}
+
+f32 rigid_joint_value(const Rigid *rigid, u32 slot)
+{
+    const Joint *joint = joint_at(rigid, slot);
+    if (!joint) {
+        return 0.0f;
+    }
+    Vec3 anchors[2];
+    Quat frames[2];
+    joint_frames(rigid, &joint->def, anchors, frames);
+    Vec3 gap = vec3_sub(anchors[1], anchors[0]);
+    switch (joint->def.kind) {
+    case JOINT_HINGE:
+    case JOINT_CONE_TWIST:
+        return joint_twist(frames[0], frames[1]);
+    case JOINT_SLIDER:
+        return vec3_dot(gap, quat_rotate(frames[0], vec3(1.0f, 0.0f, 0.0f)));
+    default:
+        return vec3_length(gap);
+    }
+}
+void rigid_joint_anchors(const Rigid *rigid, u32 slot, Vec3 *a, Vec3 *b)
+{
+    const Joint *joint = joint_at(rigid, slot);
+    Vec3 anchors[2] = {vec3_zero(), vec3_zero()};
+    Quat frames[2];
+    if (joint) {
+        joint_frames(rigid, &joint->def, anchors, frames);
+    }
+    *a = anchors[0];
+    *b = anchors[1];
+}
+Vec3 rigid_joint_force(const Rigid *rigid, u32 slot)
+{
+    const Joint *joint = joint_at(rigid, slot);
+    return joint ? joint->force : vec3_zero();
+}
+Vec3 rigid_joint_torque(const Rigid *rigid, u32 slot)
+{
+    const Joint *joint = joint_at(rigid, slot);
+    return joint ? joint->torque : vec3_zero();
+}
+f32 rigid_joint_error(const Rigid *rigid, u32 slot)
+{
+    const Joint *joint = joint_at(rigid, slot);
+    return joint ? joint->error : 0.0f;
+}
+const JointBreak *rigid_joint_breaks(const Rigid *rigid, u32 *count)
+{
+    *count = rigid->joints.break_count;
+    return rigid->joints.breaks;
+}
+
+/* ---- walk ---- */
+
+static bool load_is_finite(const JointLoad *load)
+{
+    return vec3_is_finite(load->linear) && vec3_is_finite(load->angular) &&
+           isfinite(load->spring) && isfinite(load->motor) && isfinite(load->lower) &&
+           isfinite(load->upper) && isfinite(load->swing);
+}
+
+static bool joint_is_sane(const Rigid *rigid, const Joint *joint)
+{
+    const JointDef *def = &joint->def;
+    bool world_a = is_world(def->a), world_b = is_world(def->b);
+    return joint->live == 1 && !joint_def_fault(def) && !(world_a && world_b) &&
+           (world_a || rigid_alive(rigid, def->a)) && (world_b || rigid_alive(rigid, def->b)) &&
+           (world_a || world_b || def->a.slot != def->b.slot) && load_is_finite(&joint->load) &&
+           vec3_is_finite(joint->force) && vec3_is_finite(joint->torque) && isfinite(joint->error);
+}
+
+void joint_walk(Rigid *rigid, State *state)
+{
+    JointStore *store = &rigid->joints;
+    u32 slots_before = store->slots;
+    state_count(state, &store->slots, store->capacity);
+    state_bytes(state, store->joints, (size_t)store->slots * sizeof(*store->joints));
+    if (state->mode != STATE_LOAD) {
+        return;
+    }
+    store->live = 0;
+    store->first_free = 0;
+    store->break_count = 0;
+    if (store->pairs) {
+        memset(store->pairs, 0, (size_t)store->pair_capacity * sizeof(*store->pairs));
+    }
+    for (u32 i = 0; i < store->slots && !state->failed; i++) {
+        const Joint *joint = &store->joints[i];
+        if (joint->live) {
+            state->failed = !joint_is_sane(rigid, joint);
+            store->live++;
+            if (!state->failed) {
+                pair_insert(store, &joint->def);
+            }
+        }
+    }
+    /* Slots that the image does not know are as if never used. */
+    for (u32 i = store->slots; i < slots_before; i++) {
+        memset(&store->joints[i], 0, sizeof(store->joints[i]));
+    }
+}

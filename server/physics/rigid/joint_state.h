@@ -1,0 +1,68 @@
+/*
+ * joint_state.h: the inside of the joints, shared by the files of this folder only. A joint is kept
+ * with what its solver learned (forces, for warm starting); rows live for one tick.
+ * Layer: server/physics/rigid, private.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_STATE_H
+#define PLENUM_SERVER_PHYSICS_RIGID_JOINT_STATE_H
+
+#include "server/physics/rigid/joint.h"
+
+/* Slot of the world where a body is asked for. */
+#define JOINT_WORLD 0xffffffffu
+
+/* What a joint gives, each over one substep as force (N, N m): independent of the substep. */
+typedef struct JointLoad {
+    Vec3 linear;  /* on b at the anchor: world axes; slider: along a's (x unused), y, z */
+    Vec3 angular; /* on b: fixed, slider, motor: world; hinge: about a's y, z; universal, x */
+    f32 spring, motor, lower, upper; /* of the free motion: angle, shift or distance */
+    f32 swing;
+} JointLoad;
+
+/* Saved and hashed: no padding. */
+typedef struct Joint {
+    JointDef def;
+    u32 live, generation;
+    JointLoad load;
+    Vec3 force, torque; /* N, N m: on b, mean of the last tick */
+    f32 error;          /* m, largest distance of what should be together, end of the last tick */
+} Joint;
+
+/* Pairs that joints keep from touching: open addressing, linear probing. */
+typedef struct JointPair {
+    u32 a, b; /* a < b; b = 0: empty */
+    u32 count;
+} JointPair;
+
+typedef struct JointStore {
+    u32 capacity, slots, first_free; /* no free slot is below first_free */
+    u32 live;
+    Joint *joints;      /* [capacity] */
+    JointPair *pairs;   /* [pair_capacity], a power of two ≥ 2 capacity */
+    u32 pair_capacity;  /* 0 without joints */
+    JointBreak *breaks; /* [capacity] of the last tick */
+    u32 break_count;
+    u64 memory;
+} JointStore;
+
+/* joint.c */
+bool joint_store_init(JointStore *store, u32 capacity);
+void joint_store_finish(JointStore *store);
+void joint_clear(Rigid *rigid);
+/* Removes and wakes what hangs on a body that goes. */
+void joint_remove_body(Rigid *rigid, u32 slot);
+/* Counts, hashes, saves or loads; a load that fails leaves state->failed set. Bodies come first. */
+void joint_walk(Rigid *rigid, State *state);
+/* Does a joint without JOINT_COLLIDES join the two? */
+bool joint_connects(const Rigid *rigid, u32 a, u32 b);
+/* The bodies of the enabled joint in a slot below rigid_joint_slots(); false: nothing to link. The
+ * world is JOINT_WORLD. */
+bool joint_bodies(const Rigid *rigid, u32 slot, u32 *a, u32 *b);
+/* Pose of the frames in the world now: frames[2], anchors[2]. */
+void joint_frames(const Rigid *rigid, const JointDef *def, Vec3 anchors[2], Quat frames[2]);
+/* Angle about x from frame a to frame b, in (−π, π]. */
+f32 joint_twist(Quat a, Quat b);
+/* Frees the slot; the caller has noted what it needs. */
+void joint_free(Rigid *rigid, u32 slot);
+
+#endif

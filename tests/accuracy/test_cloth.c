@@ -27,7 +27,8 @@ typedef struct Bench {
 
 static Bench bench_create(Vec3 gravity)
 {
-    RigidDef def = {16, tick_s, SUBSTEPS, gravity};
+    RigidDef def = {
+        .body_capacity = 16, .tick_s = tick_s, .substeps = SUBSTEPS, .gravity = gravity};
     Bench b = {rigid_create(&def), soft_create()};
     assert_non_null(b.rigid);
     assert_non_null(b.soft);

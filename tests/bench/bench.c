@@ -26,7 +26,7 @@ void bench_sample(Bench *bench, f64 value)
 bool bench_again(Bench *bench)
 {
     f64 took_s = (f64)(clock_now_ns() - bench->row_began_ns) * 1e-9;
-    if (bench->row_runs >= BENCH_RUNS_MIN && took_s >= bench->seconds) {
+    if (bench->row_runs >= bench->runs && took_s >= bench->seconds) {
         return false;
     }
     bench->row_runs++;

@@ -10,14 +10,15 @@
 #include "server/world/world.h"
 
 enum {
-    /* Runs of a row: its figures are over the samples of all of them. */
-    BENCH_RUNS_MIN = 5,
+    /* Runs of a row unless told: its figures are over the samples of all of them. */
+    BENCH_RUNS = 5,
     BENCH_SAMPLES_MAX = 1 << 20,
 };
 
 typedef struct Bench {
     u32 threads;      /* --threads */
     f64 seconds;      /* a row goes on until it has taken that long (and at least its runs) */
+    u32 runs;         /* of a row, at least */
     f64 fma_gflops;   /* of one thread in this run, for per_fma */
     Jobs *jobs;       /* of --threads */
     f64 *samples;     /* [BENCH_SAMPLES_MAX] */
@@ -66,5 +67,18 @@ void bench_encode_playground(Bench *bench);
 void bench_encode_boxes1000(Bench *bench);
 void bench_record_write(Bench *bench);
 void bench_record_seek(Bench *bench);
+void bench_rigid_wall20(Bench *bench);
+void bench_rigid_wall100(Bench *bench);
+void bench_rigid_pyr15(Bench *bench);
+void bench_rigid_pyr22(Bench *bench);
+void bench_rigid_drop1000(Bench *bench);
+void bench_rigid_drop5000(Bench *bench);
+void bench_rigid_ragdoll200(Bench *bench);
+void bench_rigid_net50(Bench *bench);
+void bench_rigid_chain1000(Bench *bench);
+void bench_rigid_memory(Bench *bench);
+void bench_rigid_save(Bench *bench);
+void bench_rigid_ray(Bench *bench);
+void bench_rigid_sleeping(Bench *bench);
 
 #endif

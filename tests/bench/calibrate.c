@@ -98,7 +98,7 @@ static f64 fma_once(Jobs *jobs, u32 threads)
 f64 bench_fma_gflops(void)
 {
     f64 best = 0.0;
-    for (int i = 0; i < BENCH_RUNS_MIN; i++) {
+    for (int i = 0; i < BENCH_RUNS; i++) {
         f64 rate = fma_once(NULL, 1);
         best = rate > best ? rate : best;
     }

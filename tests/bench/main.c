@@ -22,6 +22,19 @@ static const Suite suites[] = {
     {"world/playground", "one tick with its frame", bench_world_playground},
     {"world/boxes1000", "one tick of 1000 awake boxes", bench_world_boxes1000},
     {"world/cloth", "one tick of a cloth", bench_world_cloth},
+    {"rigid/wall20", "one step of a wall of 210 boxes", bench_rigid_wall20},
+    {"rigid/wall100", "of a wall of 5050 boxes", bench_rigid_wall100},
+    {"rigid/pyr15", "of a pyramid of 1240 boxes", bench_rigid_pyr15},
+    {"rigid/pyr22", "of a pyramid of 3795 boxes", bench_rigid_pyr22},
+    {"rigid/drop1000", "of 1000 bodies that fall into a bin", bench_rigid_drop1000},
+    {"rigid/drop5000", "of 5000", bench_rigid_drop5000},
+    {"rigid/ragdoll200", "of 200 ragdolls", bench_rigid_ragdoll200},
+    {"rigid/net50", "of a net of 50 x 50 balls", bench_rigid_net50},
+    {"rigid/chain1000", "of 10 chains of 100 links", bench_rigid_chain1000},
+    {"rigid/sleeping_pyr22", "of a pyramid that sleeps", bench_rigid_sleeping},
+    {"rigid/memory_drop5000", "bytes a body of the pile of 5000", bench_rigid_memory},
+    {"rigid/save_drop5000", "saving the pile; also rigid/load_", bench_rigid_save},
+    {"rigid/ray_drop5000", "a ray into the pile", bench_rigid_ray},
     {"net/encode_playground", "a snapshot for 1 and 64 clients; also net/bytes_, net/encoded_once_",
      bench_encode_playground},
     {"net/encode_boxes1000", "the same with 1000 awake boxes", bench_encode_boxes1000},
@@ -73,13 +86,14 @@ static int run_suites(Bench *bench, char **prefixes, u32 count)
 
 int main(int argc, char **argv)
 {
-    Bench bench = {.threads = 1, .seconds = 1.0};
+    Bench bench = {.threads = 1, .seconds = 1.0, .runs = BENCH_RUNS};
     bool list = false;
     const Option rows[] = {
         {"threads", 't', OPTION_U32, &bench.threads, 1, THREADS_MAX, "N",
-         "workers of the world rows"},
+         "workers of the world rows; rigid rows are measured with 1 and with N"},
         {"seconds", 's', OPTION_F64, &bench.seconds, 0, 3600, "S",
          "measure each row at least so long"},
+        {"runs", 'r', OPTION_U32, &bench.runs, 1, 1000, "N", "runs of each row, at least"},
         {"list", 'l', OPTION_FLAG, &list, 0, 0, NULL, "list the rows"},
     };
     const OptionTable table = {

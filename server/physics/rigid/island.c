@@ -127,6 +127,7 @@ void island_sleep(Rigid *rigid)
         }
         const BodyState *state = &rigid->states[i];
         bool slow =
+            !rigid->def.no_sleep &&
             vec3_length_squared(state->velocity) < RIGID_SLEEP_SPEED_M_S * RIGID_SLEEP_SPEED_M_S &&
             vec3_length_squared(state->spin) < RIGID_SLEEP_SPIN_RAD_S * RIGID_SLEEP_SPIN_RAD_S;
         body->sleep_s = slow ? body->sleep_s + rigid->def.tick_s : 0.0f;

@@ -203,14 +203,15 @@ bool joint_store_init(JointStore *store, u32 capacity)
     store->joints = calloc(capacity, sizeof(*store->joints));
     store->pairs = calloc(pairs, sizeof(*store->pairs));
     store->breaks = calloc(capacity, sizeof(*store->breaks));
-    if (!store->joints || !store->pairs || !store->breaks) {
+    store->rows = aligned_alloc(64, (size_t)capacity * joint_row_bytes());
+    if (!store->joints || !store->pairs || !store->breaks || !store->rows) {
         joint_store_finish(store);
         return false;
     }
     store->capacity = capacity;
     store->pair_capacity = pairs;
-    store->memory =
-        (u64)capacity * (sizeof(Joint) + sizeof(JointBreak)) + (u64)pairs * sizeof(JointPair);
+    store->memory = (u64)capacity * (sizeof(Joint) + sizeof(JointBreak) + joint_row_bytes()) +
+                    (u64)pairs * sizeof(JointPair);
     return true;
 }
 
@@ -219,6 +220,7 @@ void joint_store_finish(JointStore *store)
     free(store->joints);
     free(store->pairs);
     free(store->breaks);
+    free(store->rows);
     memset(store, 0, sizeof(*store));
 }
 
@@ -235,6 +237,7 @@ void joint_clear(Rigid *rigid)
     }
     store->live = 0;
     store->first_free = 0;
+    store->row_count = 0;
     store->break_count = 0;
 }
 
@@ -477,6 +480,7 @@ void joint_walk(Rigid *rigid, State *state)
     }
     store->live = 0;
     store->first_free = 0;
+    store->row_count = 0;
     store->break_count = 0;
     if (store->pairs) {
         memset(store->pairs, 0, (size_t)store->pair_capacity * sizeof(*store->pairs));

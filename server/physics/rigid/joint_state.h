@@ -28,6 +28,8 @@ typedef struct Joint {
     f32 error;          /* m, largest distance of what should be together, end of the last tick */
 } Joint;
 
+typedef struct JointRow JointRow;
+
 /* Pairs that joints keep from touching: open addressing, linear probing. */
 typedef struct JointPair {
     u32 a, b; /* a < b; b = 0: empty */
@@ -42,6 +44,8 @@ typedef struct JointStore {
     u32 pair_capacity;  /* 0 without joints */
     JointBreak *breaks; /* [capacity] of the last tick */
     u32 break_count;
+    JointRow *rows; /* [capacity] of this tick, in slot order */
+    u32 row_count;
     u64 memory;
 } JointStore;
 
@@ -64,5 +68,15 @@ void joint_frames(const Rigid *rigid, const JointDef *def, Vec3 anchors[2], Quat
 f32 joint_twist(Quat a, Quat b);
 /* Frees the slot; the caller has noted what it needs. */
 void joint_free(Rigid *rigid, u32 slot);
+
+/* solve_joint.c. Once a tick: rows from the joints of awake bodies. h: seconds of a substep. */
+size_t joint_row_bytes(void);
+void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h);
+/* Each substep: the forces of the last one, then solve with bias; after the positions have moved
+ * solve again without. */
+void joint_warm_start(Rigid *rigid, Jobs *jobs);
+void joint_solve(Rigid *rigid, Jobs *jobs, bool use_bias, f32 h);
+/* Loads for the next tick, force, torque and error of this one; joints that break end. */
+void joint_finish(Rigid *rigid, f32 tick_s);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * solve.c: the substep driver: forces, grips, contacts, positions, then contacts once more without
- * their position error (relax), so that pushing out adds no energy.
+ * solve.c: the substep driver: forces, grips, joints and contacts, positions, then joints and
+ * contacts once more without their position error (relax), so that pushing out adds no energy.
  */
 #include "server/physics/rigid/body.h"
 
@@ -22,6 +22,7 @@ void rigid_prepare(Rigid *rigid)
             rigid->inertias[i] = symmetric_rotate(body->orientation, &diagonal);
         }
     }
+    joint_prepare(rigid, NULL, rigid->def.tick_s / (f32)rigid->substeps);
     contact_prepare(rigid);
 }
 
@@ -165,9 +166,13 @@ void rigid_substep(Rigid *rigid)
     f32 h = rigid->def.tick_s / (f32)rigid->substeps;
     integrate_velocities(rigid, h);
     solve_grips(rigid, h);
+    joint_warm_start(rigid, NULL);
     contact_warm_start(rigid);
+    /* Joints first: contacts have the last word, so that nothing passes through. */
+    joint_solve(rigid, NULL, true, h);
     contact_solve(rigid, true);
     integrate_positions(rigid, h);
+    joint_solve(rigid, NULL, false, h);
     contact_solve(rigid, false);
 }
 
@@ -175,5 +180,6 @@ void rigid_finish(Rigid *rigid)
 {
     contact_restitution(rigid);
     contact_store(rigid);
+    joint_finish(rigid, rigid->def.tick_s);
     island_sleep(rigid);
 }

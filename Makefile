@@ -4,6 +4,7 @@
 #   make test    install what is missing, build and run all tests
 #   make check-asan, check-tsan    the same tests under the sanitizers
 #   make bench   plenum-bench        make fuzz   60 s of each fuzz target
+#   make bench-peers               the rigid scenes beside Bullet and ODE
 #   make lint    formatting, static analysis, include directions
 #   make install PREFIX=/usr/local DESTDIR=
 CONFIG ?= release
@@ -94,6 +95,18 @@ BENCH_OBJECTS := $(call objects,$(wildcard tests/bench/*.c))
 $(B)/plenum-bench: $(BENCH_OBJECTS) $(ALL_LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# Not a part of `all`: needs the engines to compare with.
+PEER_PACKAGES := libbullet-dev libode-dev
+PEER_OBJECTS := $(call objects,$(wildcard tests/bench/peers/*.c tests/bench/peers/*.cpp) \
+	tests/bench/engine_plenum.c tests/bench/rigid_quality.c tests/bench/rigid_scenes.c tests/bench/rigid_world.c)
+$(B)/obj/tests/bench/peers/%.o: CPPFLAGS += -isystem /usr/include/bullet
+$(B)/plenum-bench-peers: $(PEER_OBJECTS) $(call lib,physics shared)
+	$(CC) $(LDFLAGS) -o $@ $^ -lBulletDynamics -lBulletCollision -lLinearMath -lode $(LIBS)
+bench-peers: deps
+	$(call install_packages,$(PEER_PACKAGES))
+	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/plenum-bench-peers
+	@$(B)/plenum-bench-peers
+
 # ---- generated: FlatBuffers code, and the schemas as text for the JSON parser -----------------
 FBS := $(wildcard protocol/*.fbs)
 GENERATED := $(patsubst protocol/%.fbs,$(GEN)/%_generated.h,$(FBS)) $(patsubst protocol/%.fbs,$(GEN)/%_schema.h,$(FBS))
@@ -178,4 +191,4 @@ install: all
 	install -m 644 deploy/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 clean:
 	rm -rf build
-.PHONY: all tests test deps test-deps check-asan check-tsan demo bench fuzz fuzz-programs lint format install clean
+.PHONY: all tests test deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean

@@ -80,5 +80,6 @@ void bench_rigid_memory(Bench *bench);
 void bench_rigid_save(Bench *bench);
 void bench_rigid_ray(Bench *bench);
 void bench_rigid_sleeping(Bench *bench);
+void bench_rigid_quality(Bench *bench);
 
 #endif

@@ -35,6 +35,8 @@ static const Suite suites[] = {
     {"rigid/memory_drop5000", "bytes a body of the pile of 5000", bench_rigid_memory},
     {"rigid/save_drop5000", "saving the pile; also rigid/load_", bench_rigid_save},
     {"rigid/ray_drop5000", "a ray into the pile", bench_rigid_ray},
+    {"rigid/quality", "what stacks, walls, slopes and chains of joints hold; other columns",
+     bench_rigid_quality},
     {"net/encode_playground", "a snapshot for 1 and 64 clients; also net/bytes_, net/encoded_once_",
      bench_encode_playground},
     {"net/encode_boxes1000", "the same with 1000 awake boxes", bench_encode_boxes1000},

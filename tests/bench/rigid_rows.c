@@ -4,6 +4,7 @@
 #include "shared/clock.h"
 #include "shared/random.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/rigid_quality.h"
 #include "tests/bench/rigid_world.h"
 
 #include <stdio.h>
@@ -252,4 +253,10 @@ void bench_rigid_sleeping(Bench *bench)
     row(bench, "sleeping_pyr22", setup->dynamic_count, bench->threads, "ms", "bodies/s", 1e3);
     rigid_destroy(rigid);
     setup_destroy(setup);
+}
+
+void bench_rigid_quality(Bench *bench)
+{
+    PL_UNUSED(bench);
+    quality_print(&engine_plenum, setup_has_joints());
 }

@@ -1,0 +1,147 @@
+/*
+ * main.c: plenum-bench-peers: Plenum and the engines that Debian has (Bullet, ODE) on the same
+ * scenes in the same process, a block of steps of each in turn, so that noise of the machine meets
+ * all alike. Each scene is one line of JSON per peer: the ratio is of medians over the steps, and
+ * the median of the runs.
+ * usage: plenum-bench-peers [--runs N] [--threads N] [--steps N] [--no-ode] [SCENE...]
+ */
+#include "shared/clock.h"
+#include "shared/options.h"
+#include "shared/stats.h"
+#include "tests/bench/engine.h"
+#include "tests/bench/rigid_quality.h"
+#include "tests/bench/rigid_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BLOCK = 20, /* steps of one engine before the next */
+    RUNS_MAX = 99,
+    STEPS_MAX = 6000,
+    ENGINES = 3
+};
+
+static const Engine *const engines[ENGINES] = {&engine_plenum, &engine_bullet, &engine_ode};
+
+typedef struct Peers {
+    u32 runs, threads, steps;
+    bool no_ode, quality;
+    f64 medians[ENGINES][RUNS_MAX]; /* ms a step */
+    f64 samples[ENGINES][STEPS_MAX];
+} Peers;
+
+static bool takes_part(const Peers *peers, u32 e)
+{
+    return !(peers->no_ode && engines[e] == &engine_ode);
+}
+
+static void run_once(Peers *peers, const Setup *setup, u32 run)
+{
+    void *worlds[ENGINES] = {NULL};
+    for (u32 e = 0; e < ENGINES; e++) {
+        worlds[e] =
+            takes_part(peers, e)
+                ? engines[e]->create(setup, u32_min(peers->threads, engines[e]->threads_max))
+                : NULL;
+    }
+    for (u32 first = 0; first < peers->steps; first += BLOCK) {
+        for (u32 e = 0; e < ENGINES; e++) {
+            for (u32 i = first; worlds[e] && i < u32_min(first + BLOCK, peers->steps); i++) {
+                u64 began_ns = clock_now_ns();
+                engines[e]->step(worlds[e]);
+                peers->samples[e][i] = (f64)(clock_now_ns() - began_ns) * 1e-6;
+            }
+        }
+    }
+    for (u32 e = 0; e < ENGINES; e++) {
+        if (worlds[e]) {
+            peers->medians[e][run] = stats_quantile(peers->samples[e], peers->steps, 0.5);
+            engines[e]->destroy(worlds[e]);
+            fprintf(stderr, "%s run %u: %s %.3f ms\n", setup->name, run + 1, engines[e]->name,
+                    peers->medians[e][run]);
+        }
+    }
+}
+
+static void measure(Peers *peers, const char *name)
+{
+    Setup *setup = setup_create(name);
+    f64 ratios[RUNS_MAX];
+    if (setup->joint_count == 0 || setup_has_joints()) {
+        for (u32 run = 0; run < peers->runs; run++) {
+            run_once(peers, setup, run);
+        }
+        for (u32 e = 1; e < ENGINES; e++) {
+            if (!takes_part(peers, e)) {
+                continue;
+            }
+            for (u32 run = 0; run < peers->runs; run++) {
+                ratios[run] = peers->medians[0][run] / peers->medians[e][run];
+            }
+            f64 ours[RUNS_MAX];
+            memcpy(ours, peers->medians[0], sizeof ours);
+            printf("{\"name\":\"peer/%s/%s\",\"n\":%u,\"threads\":%u,\"median\":%.4g,"
+                   "\"unit\":\"ms\",\"plenum\":%.4g,\"ratio\":%.3f}\n",
+                   engines[e]->name, name, setup->dynamic_count, peers->threads,
+                   stats_quantile(peers->medians[e], peers->runs, 0.5),
+                   stats_quantile(ours, peers->runs, 0.5),
+                   stats_quantile(ratios, peers->runs, 0.5));
+            fflush(stdout);
+        }
+    }
+    setup_destroy(setup);
+}
+
+static void measure_scenes(Peers *peers, char **names, u32 count)
+{
+    static const char *const all[] = {"wall20",   "wall100",    "pyr15", "pyr22",    "drop1000",
+                                      "drop5000", "ragdoll200", "net50", "chain1000"};
+    for (u32 i = 0; i < (count ? count : PL_COUNT(all)); i++) {
+        measure(peers, count ? names[i] : all[i]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    Peers *peers = calloc(1, sizeof(*peers));
+    if (!peers) {
+        return EXIT_CHECK_FAILED;
+    }
+    peers->runs = 3;
+    peers->threads = 1;
+    peers->steps = 600;
+    const Option rows[] = {
+        {"runs", 'r', OPTION_U32, &peers->runs, 1, RUNS_MAX, "N", "runs of each scene"},
+        {"threads", 't', OPTION_U32, &peers->threads, 1, 16, "N", "of Plenum; the peers have one"},
+        {"steps", 's', OPTION_U32, &peers->steps, BLOCK, STEPS_MAX, "N", "of a run"},
+        {"no-ode", 0, OPTION_FLAG, &peers->no_ode, 0, 0, NULL, "leave out the slowest"},
+        {"quality", 'q', OPTION_FLAG, &peers->quality, 0, 0, NULL,
+         "what stacks, walls and joints hold, instead of times"},
+    };
+    const OptionTable table = {
+        .program = "plenum-bench-peers",
+        .synopsis = "[options] [SCENE...]",
+        .about = "Measures Plenum beside Bullet (10 iterations a step of 60 Hz) and ODE (quick "
+                 "step, 20 iterations)\non the rigid scenes of plenum-bench, in turn in one run.",
+        .rows = rows,
+        .count = PL_COUNT(rows),
+        .operands_max = 64,
+    };
+    ErrorText error = {0};
+    char **names = NULL;
+    u32 count = 0;
+    int result = options_parse(&table, argc, argv, &names, &count, &error);
+    if (result < 0) {
+        fprintf(stderr, "plenum-bench-peers: %s\n", error.text);
+    } else if (result == 0 && peers->quality) {
+        for (u32 e = 0; e < ENGINES; e++) {
+            quality_print(engines[e], e > 0 || setup_has_joints());
+        }
+    } else if (result == 0) {
+        measure_scenes(peers, names, count);
+    }
+    free(peers);
+    return result < 0 ? EXIT_USAGE : EXIT_OK;
+}

@@ -1,0 +1,15 @@
+/*
+ * rigid_quality.h: how well an engine holds what must stand and hang together: figures in metres
+ * and shares, the same for all engines.
+ * Layer: tests.
+ */
+#ifndef PLENUM_TESTS_BENCH_RIGID_QUALITY_H
+#define PLENUM_TESTS_BENCH_RIGID_QUALITY_H
+
+#include "tests/bench/engine.h"
+
+/* Prints all figures of the engine as lines of JSON: name, value, unit. Joints only where the
+ * engine has them. */
+void quality_print(const Engine *engine, bool joints);
+
+#endif

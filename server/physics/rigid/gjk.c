@@ -1,0 +1,910 @@
+/*
+ * gjk.c: distance by the Gilbert–Johnson–Keerthi walk, depth by the expanding polytope, casts by
+ * conservative advancement. World axes with the origin at a's position, f64 throughout: with f32
+ * the simplex of a 1 mm body on a 100 m one is mostly rounding.
+ */
+#include "server/physics/rigid/gjk.h"
+
+typedef struct D3 {
+    f64 x, y, z;
+} D3;
+
+static inline D3 d3(f64 x, f64 y, f64 z)
+{
+    D3 v = {x, y, z};
+    return v;
+}
+static inline D3 d3_from(Vec3 v)
+{
+    return d3((f64)v.x, (f64)v.y, (f64)v.z);
+}
+static inline Vec3 d3_to(D3 v)
+{
+    return vec3((f32)v.x, (f32)v.y, (f32)v.z);
+}
+static inline D3 d3_add(D3 a, D3 b)
+{
+    return d3(a.x + b.x, a.y + b.y, a.z + b.z);
+}
+static inline D3 d3_sub(D3 a, D3 b)
+{
+    return d3(a.x - b.x, a.y - b.y, a.z - b.z);
+}
+static inline D3 d3_scale(D3 a, f64 s)
+{
+    return d3(a.x * s, a.y * s, a.z * s);
+}
+static inline D3 d3_along(D3 a, f64 s, D3 b)
+{
+    return d3(a.x + s * b.x, a.y + s * b.y, a.z + s * b.z);
+}
+static inline D3 d3_neg(D3 a)
+{
+    return d3(-a.x, -a.y, -a.z);
+}
+static inline f64 d3_dot(D3 a, D3 b)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+static inline D3 d3_cross(D3 a, D3 b)
+{
+    return d3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
+}
+static inline f64 d3_length(D3 a)
+{
+    return sqrt(d3_dot(a, a));
+}
+
+/* ---- convex shapes ---- */
+
+typedef enum CoreKind {
+    CORE_POINT,
+    CORE_SEGMENT,
+    CORE_BOX,
+    CORE_CYLINDER,
+    CORE_CONE,
+    CORE_HULL,
+    CORE_TRIANGLE
+} CoreKind;
+
+/* A shape in working axes. */
+typedef struct Convex {
+    CoreKind kind;
+    D3 origin;
+    D3 x, y, z;   /* the shape's axes */
+    f64 radius;   /* of the core (cylinder, cone), m */
+    f64 round;    /* of the rounding, m */
+    f64 extent;   /* a length that the core has, m: what tolerances are relative to */
+    D3 half;      /* box; y: half height */
+    D3 corner[3]; /* triangle */
+    const Hull *hull;
+} Convex;
+
+static f64 hull_extent(const Geometry *geometry)
+{
+    return (f64)vec3_distance(geometry->bounds.min, geometry->bounds.max);
+}
+
+static void convex_turn(Convex *c, Quat orientation)
+{
+    f64 w = (f64)orientation.w, x = (f64)orientation.x, y = (f64)orientation.y,
+        z = (f64)orientation.z;
+    c->x = d3(1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y));
+    c->y = d3(2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x));
+    c->z = d3(2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y));
+}
+
+static void convex_set(Convex *c, const ShapePose *pose, D3 origin)
+{
+    const Shape *shape = pose->shape;
+    f64 radius = (f64)shape->radius, half = (f64)shape->half_height;
+    c->origin = d3_sub(d3_from(pose->position), origin);
+    c->round = 0.0;
+    c->radius = 0.0;
+    c->half = d3(0.0, half, 0.0);
+    c->hull = NULL;
+    switch (shape->kind) {
+    case SHAPE_CAPSULE:
+        c->kind = CORE_SEGMENT;
+        c->round = radius;
+        c->extent = half + radius;
+        break;
+    case SHAPE_BOX:
+        c->kind = CORE_BOX;
+        c->half = d3_from(shape->half);
+        c->extent = d3_length(c->half);
+        break;
+    case SHAPE_CYLINDER:
+    case SHAPE_CONE:
+        c->kind = shape->kind == SHAPE_CYLINDER ? CORE_CYLINDER : CORE_CONE;
+        c->radius = radius;
+        c->extent = half + radius;
+        break;
+    case SHAPE_HULL:
+        c->kind = CORE_HULL;
+        c->hull = &shape->geometry->hull;
+        c->extent = hull_extent(shape->geometry);
+        break;
+    default: /* a sphere; what is not convex counts as its centre */
+        c->kind = CORE_POINT;
+        c->round = radius;
+        c->extent = radius;
+        return;
+    }
+    convex_turn(c, pose->orientation);
+}
+
+static void convex_set_triangle(Convex *c, const Vec3 corners[3], D3 origin)
+{
+    c->kind = CORE_TRIANGLE;
+    c->origin = d3_sub(d3_from(corners[0]), origin);
+    c->round = 0.0;
+    c->hull = NULL;
+    for (u32 i = 0; i < 3; i++) {
+        c->corner[i] = d3_sub(d3_from(corners[i]), d3_from(corners[0]));
+    }
+    c->extent = d3_length(c->corner[1]) + d3_length(c->corner[2]);
+}
+
+static D3 support_hull(const Hull *hull, D3 d)
+{
+    u32 best = 0;
+    f64 most = -INFINITY;
+    for (u32 i = 0; i < hull->vertex_count; i++) {
+        Vec3 v = hull->vertices[i];
+        f64 along = (f64)v.x * d.x + (f64)v.y * d.y + (f64)v.z * d.z;
+        if (along > most) {
+            most = along;
+            best = i;
+        }
+    }
+    return d3_from(hull->vertices[best]);
+}
+
+/* Of the core, in the shape's axes. */
+static D3 support_local(const Convex *c, D3 d)
+{
+    switch (c->kind) {
+    case CORE_SEGMENT:
+        return d3(0.0, d.y >= 0.0 ? c->half.y : -c->half.y, 0.0);
+    case CORE_BOX:
+        return d3(d.x >= 0.0 ? c->half.x : -c->half.x, d.y >= 0.0 ? c->half.y : -c->half.y,
+                  d.z >= 0.0 ? c->half.z : -c->half.z);
+    case CORE_HULL:
+        return support_hull(c->hull, d);
+    default:
+        break;
+    }
+    f64 across = sqrt(d.x * d.x + d.z * d.z);
+    f64 scale = across > 0.0 ? c->radius / across : 0.0;
+    D3 rim = d3(d.x * scale, -c->half.y, d.z * scale);
+    if (c->kind == CORE_CYLINDER) {
+        rim.y = d.y >= 0.0 ? c->half.y : -c->half.y;
+        return rim;
+    }
+    return d.y * 2.0 * c->half.y >= across * c->radius ? d3(0.0, c->half.y, 0.0) : rim;
+}
+
+/* Of the core, in working axes. */
+static D3 support(const Convex *c, D3 d)
+{
+    if (c->kind == CORE_POINT) {
+        return c->origin;
+    }
+    if (c->kind == CORE_TRIANGLE) {
+        f64 a = d3_dot(c->corner[1], d), b = d3_dot(c->corner[2], d);
+        u32 best = a > 0.0 ? (b > a ? 2 : 1) : (b > 0.0 ? 2 : 0);
+        return d3_add(c->origin, c->corner[best]);
+    }
+    D3 p = support_local(c, d3(d3_dot(c->x, d), d3_dot(c->y, d), d3_dot(c->z, d)));
+    return d3_along(d3_along(d3_along(c->origin, p.x, c->x), p.y, c->y), p.z, c->z);
+}
+
+Vec3 gjk_support(const ShapePose *pose, Vec3 direction)
+{
+    Convex c;
+    D3 origin = d3_from(pose->position);
+    convex_set(&c, pose, origin);
+    D3 d = d3_from(direction);
+    f64 length = d3_length(d);
+    D3 p = d3_add(support(&c, d), origin);
+    return d3_to(length > 0.0 ? d3_along(p, c.round / length, d) : p);
+}
+
+/* ---- the simplex in the difference a − b ---- */
+
+typedef struct Corner {
+    D3 w, a, b; /* w = a − b */
+} Corner;
+
+typedef struct Simplex {
+    Corner corners[4];
+    f64 weights[4];
+    u32 count;
+} Simplex;
+
+static Corner corner_along(const Convex *a, const Convex *b, D3 d)
+{
+    Corner c;
+    c.a = support(a, d);
+    c.b = support(b, d3_neg(d));
+    c.w = d3_sub(c.a, c.b);
+    return c;
+}
+
+static void keep_one(Simplex *s, u32 i)
+{
+    s->corners[0] = s->corners[i];
+    s->weights[0] = 1.0;
+    s->count = 1;
+}
+
+static void keep_two(Simplex *s, u32 i, u32 j, f64 share)
+{
+    Corner c = s->corners[j];
+    s->corners[0] = s->corners[i];
+    s->corners[1] = c;
+    s->weights[0] = 1.0 - share;
+    s->weights[1] = share;
+    s->count = 2;
+}
+
+static void solve_segment(Simplex *s)
+{
+    D3 a = s->corners[0].w, ab = d3_sub(s->corners[1].w, a);
+    f64 length2 = d3_dot(ab, ab), along = -d3_dot(a, ab);
+    if (!(along > 0.0) || !(length2 > 0.0)) {
+        keep_one(s, 0);
+    } else if (along >= length2) {
+        keep_one(s, 1);
+    } else {
+        keep_two(s, 0, 1, along / length2);
+    }
+}
+
+/* Nearest to the origin by Voronoi regions (Ericson, Real-Time Collision Detection, 5.1.5). */
+static void solve_triangle(Simplex *s)
+{
+    D3 a = s->corners[0].w, b = s->corners[1].w, c = s->corners[2].w;
+    D3 ab = d3_sub(b, a), ac = d3_sub(c, a);
+    f64 d1 = -d3_dot(ab, a), d2 = -d3_dot(ac, a);
+    if (d1 <= 0.0 && d2 <= 0.0) {
+        keep_one(s, 0);
+        return;
+    }
+    f64 d3b = -d3_dot(ab, b), d4 = -d3_dot(ac, b);
+    if (d3b >= 0.0 && d4 <= d3b) {
+        keep_one(s, 1);
+        return;
+    }
+    f64 vc = d1 * d4 - d3b * d2;
+    if (vc <= 0.0 && d1 >= 0.0 && d3b <= 0.0) {
+        keep_two(s, 0, 1, d1 > d3b ? d1 / (d1 - d3b) : 0.0);
+        return;
+    }
+    f64 d5 = -d3_dot(ab, c), d6 = -d3_dot(ac, c);
+    if (d6 >= 0.0 && d5 <= d6) {
+        keep_one(s, 2);
+        return;
+    }
+    f64 vb = d5 * d2 - d1 * d6;
+    if (vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0) {
+        keep_two(s, 0, 2, d2 > d6 ? d2 / (d2 - d6) : 0.0);
+        return;
+    }
+    f64 va = d3b * d6 - d5 * d4;
+    if (va <= 0.0 && d4 - d3b >= 0.0 && d5 - d6 >= 0.0) {
+        f64 whole = (d4 - d3b) + (d5 - d6);
+        keep_two(s, 1, 2, whole > 0.0 ? (d4 - d3b) / whole : 0.0);
+        return;
+    }
+    f64 sum = va + vb + vc;
+    s->weights[0] = va / sum;
+    s->weights[1] = vb / sum;
+    s->weights[2] = vc / sum;
+}
+
+static D3 simplex_point(const Simplex *s)
+{
+    D3 v = d3_scale(s->corners[0].w, s->weights[0]);
+    for (u32 i = 1; i < s->count; i++) {
+        v = d3_along(v, s->weights[i], s->corners[i].w);
+    }
+    return v;
+}
+
+/* Returns true if the tetrahedron holds the origin; else the nearest face's solution is left. If
+ * the shapes are known to be `apart`, it cannot hold it, whatever a thin one's rounded signs say.
+ */
+static bool solve_tetrahedron(Simplex *s, bool apart)
+{
+    static const u8 faces[4][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2}, {1, 3, 2, 0}};
+    Simplex best = {.count = 0};
+    f64 nearest = INFINITY;
+    for (u32 f = 0; f < 4; f++) {
+        D3 a = s->corners[faces[f][0]].w, b = s->corners[faces[f][1]].w;
+        D3 c = s->corners[faces[f][2]].w, opposite = s->corners[faces[f][3]].w;
+        D3 n = d3_cross(d3_sub(b, a), d3_sub(c, a));
+        f64 inside = d3_dot(d3_sub(opposite, a), n), origin = -d3_dot(a, n);
+        /* A flat tetrahedron holds nothing. */
+        f64 scale = d3_dot(n, n) * d3_dot(d3_sub(opposite, a), d3_sub(opposite, a));
+        bool flat = inside * inside <= 1e-26 * scale;
+        if (!apart && !flat && inside * origin >= 0.0) {
+            continue;
+        }
+        Simplex t = {.count = 3};
+        for (u32 i = 0; i < 3; i++) {
+            t.corners[i] = s->corners[faces[f][i]];
+        }
+        solve_triangle(&t);
+        D3 v = simplex_point(&t);
+        if (d3_dot(v, v) < nearest) {
+            nearest = d3_dot(v, v);
+            best = t;
+        }
+    }
+    if (best.count == 0) {
+        return true;
+    }
+    *s = best;
+    return false;
+}
+
+static bool simplex_solve(Simplex *s, bool apart)
+{
+    switch (s->count) {
+    case 1:
+        s->weights[0] = 1.0;
+        return false;
+    case 2:
+        solve_segment(s);
+        return false;
+    case 3:
+        solve_triangle(s);
+        return false;
+    default:
+        return solve_tetrahedron(s, apart);
+    }
+}
+
+static void simplex_points(const Simplex *s, D3 *on_a, D3 *on_b)
+{
+    *on_a = d3_scale(s->corners[0].a, s->weights[0]);
+    *on_b = d3_scale(s->corners[0].b, s->weights[0]);
+    for (u32 i = 1; i < s->count; i++) {
+        *on_a = d3_along(*on_a, s->weights[i], s->corners[i].a);
+        *on_b = d3_along(*on_b, s->weights[i], s->corners[i].b);
+    }
+}
+
+/* ---- distance of the cores ---- */
+
+typedef enum Walk {
+    WALK_FAR,    /* farther than the limit */
+    WALK_NEAR,   /* nearer than `enough`, the walk stopped there */
+    WALK_APART,  /* v is the shortest way */
+    WALK_OVERLAP /* the cores overlap (or touch to rounding) */
+} Walk;
+
+enum {
+    WALK_STEPS = 64
+};
+
+/*
+ * From the direction *v (in: any; out: the shortest vector of a − b). Ends when a separating axis
+ * proves more than `limit`, or when v is no longer than `enough` (negative: go to the end).
+ */
+static Walk walk(const Convex *a, const Convex *b, f64 limit, f64 enough, D3 *v, Simplex *s)
+{
+    f64 size = a->extent + b->extent;
+    f64 touch = 1e-11 * size;
+    s->count = 0;
+    if (!(d3_dot(*v, *v) > 0.0)) {
+        *v = d3(1.0, 0.0, 0.0);
+    }
+    f64 length = INFINITY; /* of v, once v is a point of a − b */
+    f64 low = 0.0;         /* the widest gap that an axis proved, and that axis */
+    D3 axis = d3(0.0, 0.0, 0.0);
+    for (u32 step = 0; step < WALK_STEPS; step++) {
+        Corner c = corner_along(a, b, d3_neg(*v));
+        f64 v1 = d3_length(*v), along = d3_dot(*v, c.w) / v1;
+        if (along > limit) {
+            return WALK_FAR;
+        }
+        if (along > low) {
+            low = along;
+            axis = d3_scale(*v, 1.0 / v1);
+        }
+        if (step > 0 && length - low <= 1e-11 * (length + size)) {
+            break;
+        }
+        Simplex before = *s;
+        bool known = false;
+        for (u32 i = 0; i < s->count; i++) {
+            D3 d = d3_sub(s->corners[i].w, c.w);
+            known = known || d3_dot(d, d) <= touch * touch;
+        }
+        if (known) {
+            break;
+        }
+        s->corners[s->count++] = c;
+        if (simplex_solve(s, low > touch)) {
+            return WALK_OVERLAP;
+        }
+        D3 next = simplex_point(s);
+        f64 now = d3_length(next);
+        if (now <= touch) {
+            return WALK_OVERLAP;
+        }
+        if (!(now < length)) { /* rounding: no nearer than before */
+            *s = before;
+            break;
+        }
+        *v = next;
+        length = now;
+        if (length <= enough) {
+            return WALK_NEAR;
+        }
+    }
+    /* On round shapes the axis converges later than the length, and not evenly: the best seen. */
+    if (low > 0.5 * length) {
+        *v = d3_scale(axis, length);
+    }
+    return WALK_APART;
+}
+
+/* ---- depth of overlapping cores ---- */
+
+enum {
+    EPA_CORNERS = 100,
+    EPA_FACES = 2 * EPA_CORNERS
+};
+
+/* Edge i runs from corner i to the next; beyond it lies face beside[i], where it is edge twin[i].
+ */
+typedef struct EpaFace {
+    D3 normal;
+    f64 distance; /* of its plane from the origin; INFINITY: too thin to have a normal */
+    u8 corner[3], beside[3], twin[3];
+    bool alive;
+} EpaFace;
+
+typedef struct Epa {
+    const Convex *a, *b;
+    Corner corners[EPA_CORNERS];
+    EpaFace faces[EPA_FACES];
+    u32 corner_count, face_count;
+    /* The rim of the hole that the next corner leaves: edges of faces that stay, in a loop. */
+    u8 rim_face[EPA_FACES], rim_edge[EPA_FACES];
+    u32 rim_count;
+} Epa;
+
+typedef struct Depth {
+    D3 normal; /* a to b */
+    f64 depth; /* ≥ 0, of the cores */
+    D3 on_a, on_b;
+} Depth;
+
+/* Returns EPA_FACES if there is no room. */
+static u32 epa_face(Epa *epa, u32 i, u32 j, u32 k)
+{
+    u32 at = 0;
+    while (at < epa->face_count && epa->faces[at].alive) {
+        at++;
+    }
+    if (at == EPA_FACES) {
+        return at;
+    }
+    epa->face_count += at == epa->face_count;
+    EpaFace *f = &epa->faces[at];
+    D3 a = epa->corners[i].w, b = epa->corners[j].w, c = epa->corners[k].w;
+    D3 ab = d3_sub(b, a), ac = d3_sub(c, a), n = d3_cross(ab, ac);
+    f64 length = d3_length(n);
+    f->corner[0] = (u8)i;
+    f->corner[1] = (u8)j;
+    f->corner[2] = (u8)k;
+    f->alive = true;
+    if (length > 1e-14 * (d3_dot(ab, ab) + d3_dot(ac, ac))) {
+        f->normal = d3_scale(n, 1.0 / length);
+        f->distance = d3_dot(f->normal, a);
+    } else {
+        f->normal = d3(0.0, 0.0, 0.0);
+        f->distance = INFINITY;
+    }
+    return at;
+}
+
+static void epa_link(Epa *epa, u32 f, u32 edge, u32 g, u32 other)
+{
+    epa->faces[f].beside[edge] = (u8)g;
+    epa->faces[f].twin[edge] = (u8)other;
+    epa->faces[g].beside[other] = (u8)f;
+    epa->faces[g].twin[other] = (u8)edge;
+}
+
+/* Adds to fewer than four corners those that span most; false if a − b is flat, with the normal of
+ * the flat. */
+static bool epa_span(Epa *epa, const Simplex *s, f64 size, D3 *normal)
+{
+    static const D3 around[6] = {{1, 0, 0},  {-1, 0, 0}, {0, 1, 0},
+                                 {0, -1, 0}, {0, 0, 1},  {0, 0, -1}};
+    u32 n = s->count;
+    epa->corners[0] = s->corners[0];
+    for (u32 i = 1; i < n; i++) {
+        epa->corners[i] = s->corners[i];
+    }
+    D3 first = epa->corners[0].w, edge = d3(0.0, 0.0, 0.0), up = d3(0.0, 1.0, 0.0);
+    *normal = up;
+    while (n < 4) {
+        if (n >= 2) {
+            edge = d3_sub(epa->corners[1].w, first);
+        }
+        if (n == 3) {
+            up = d3_cross(edge, d3_sub(epa->corners[2].w, first));
+        }
+        f64 best = 0.0;
+        Corner chosen = epa->corners[0];
+        for (u32 i = 0; i < 6; i++) {
+            D3 d = n == 3   ? (i == 0 ? up : d3_neg(up))
+                   : n == 2 ? d3_cross(edge, around[i])
+                            : around[i];
+            if (!(d3_dot(d, d) > 0.0)) {
+                continue;
+            }
+            Corner c = corner_along(epa->a, epa->b, d);
+            D3 from = d3_sub(c.w, first);
+            f64 spans = n == 1   ? d3_length(from)
+                        : n == 2 ? d3_length(d3_cross(edge, from)) / d3_length(edge)
+                                 : fabs(d3_dot(up, from)) / d3_length(up);
+            if (spans > best) {
+                best = spans;
+                chosen = c;
+            }
+            if (n == 3 && i == 1) {
+                break;
+            }
+        }
+        if (!(best > 1e-9 * size)) {
+            D3 flat = n == 3   ? up
+                      : n == 2 ? d3_cross(edge, fabs(edge.y) < fabs(edge.x) ? around[2] : around[0])
+                               : around[2];
+            f64 length = d3_length(flat);
+            *normal = length > 0.0 ? d3_scale(flat, 1.0 / length) : around[2];
+            return false;
+        }
+        epa->corners[n++] = chosen;
+    }
+    epa->corner_count = 4;
+    return true;
+}
+
+static void epa_start(Epa *epa)
+{
+    D3 a = epa->corners[0].w;
+    D3 n = d3_cross(d3_sub(epa->corners[1].w, a), d3_sub(epa->corners[2].w, a));
+    bool out = d3_dot(n, d3_sub(epa->corners[3].w, a)) < 0.0; /* 0, 1, 2 turn outwards */
+    u32 i = out ? 1 : 2, j = out ? 2 : 1;
+    epa->face_count = 0;
+    u32 base = epa_face(epa, 0, i, j), f = epa_face(epa, 0, 3, i);
+    u32 g = epa_face(epa, i, 3, j), h = epa_face(epa, j, 3, 0);
+    epa_link(epa, base, 0, f, 2);
+    epa_link(epa, base, 1, g, 2);
+    epa_link(epa, base, 2, h, 2);
+    epa_link(epa, f, 1, g, 0);
+    epa_link(epa, g, 1, h, 0);
+    epa_link(epa, h, 1, f, 0);
+}
+
+/* Walks over the faces that see w from `face`, entered across `edge`, and notes the rim. */
+static void epa_rim(Epa *epa, u32 face, u32 edge, D3 w, f64 tolerance)
+{
+    EpaFace *f = &epa->faces[face];
+    if (!f->alive) {
+        return;
+    }
+    if (f->distance < INFINITY && d3_dot(f->normal, w) - f->distance <= tolerance) {
+        epa->rim_face[epa->rim_count] = (u8)face;
+        epa->rim_edge[epa->rim_count] = (u8)edge;
+        epa->rim_count += epa->rim_count + 1 < EPA_FACES;
+        return;
+    }
+    f->alive = false;
+    u32 next = edge < 2 ? edge + 1 : 0, last = next < 2 ? next + 1 : 0;
+    epa_rim(epa, f->beside[next], f->twin[next], w, tolerance);
+    epa_rim(epa, f->beside[last], f->twin[last], w, tolerance);
+}
+
+/* Takes away what sees the new corner, from `face` on, and closes the hole with a fan around it. */
+static bool epa_grow(Epa *epa, u32 face, Corner corner, f64 tolerance)
+{
+    EpaFace *first = &epa->faces[face];
+    first->alive = false;
+    epa->rim_count = 0;
+    for (u32 i = 0; i < 3; i++) {
+        epa_rim(epa, first->beside[i], first->twin[i], corner.w, tolerance);
+    }
+    if (epa->rim_count < 3 || epa->corner_count == EPA_CORNERS) {
+        return false;
+    }
+    u32 at = epa->corner_count++;
+    epa->corners[at] = corner;
+    u32 start = EPA_FACES, before = EPA_FACES;
+    for (u32 i = 0; i < epa->rim_count; i++) {
+        const EpaFace *kept = &epa->faces[epa->rim_face[i]];
+        u32 edge = epa->rim_edge[i], to = kept->corner[edge];
+        u32 from = kept->corner[edge < 2 ? edge + 1 : 0];
+        u32 made = epa_face(epa, from, to, at);
+        if (made == EPA_FACES || (i > 0 && epa->faces[before].corner[1] != from)) {
+            return false; /* the rim is no loop: rounding */
+        }
+        epa_link(epa, made, 0, epa->rim_face[i], edge);
+        if (i > 0) {
+            epa_link(epa, before, 1, made, 2);
+        } else {
+            start = made;
+        }
+        before = made;
+    }
+    epa_link(epa, before, 1, start, 2);
+    return epa->faces[before].corner[1] == epa->faces[start].corner[0];
+}
+
+/* The points that meet at the foot of the origin on the face: of several triangles in its plane,
+ * those of the one that holds the foot. */
+static void epa_points(const Epa *epa, const EpaFace *face, f64 tolerance, Depth *depth)
+{
+    f64 nearest = INFINITY;
+    for (u32 f = 0; f < epa->face_count; f++) {
+        const EpaFace *other = &epa->faces[f];
+        if ((!other->alive && other != face) || other->distance > face->distance + tolerance) {
+            continue;
+        }
+        Simplex s = {.count = 3};
+        for (u32 i = 0; i < 3; i++) {
+            s.corners[i] = epa->corners[other->corner[i]];
+        }
+        solve_triangle(&s);
+        D3 v = simplex_point(&s);
+        if (d3_dot(v, v) < nearest) {
+            nearest = d3_dot(v, v);
+            simplex_points(&s, &depth->on_a, &depth->on_b);
+        }
+    }
+}
+
+static const EpaFace *epa_nearest(const Epa *epa)
+{
+    const EpaFace *nearest = NULL;
+    for (u32 f = 0; f < epa->face_count; f++) {
+        const EpaFace *face = &epa->faces[f];
+        if (face->alive && face->distance < (nearest ? nearest->distance : INFINITY)) {
+            nearest = face;
+        }
+    }
+    return nearest;
+}
+
+/* van den Bergen 2001. Every normal tried bounds the depth from above, every nearest face from
+ * below; the least upper bound is the answer. */
+static void epa_depth(const Convex *a, const Convex *b, const Simplex *s, Depth *depth)
+{
+    Epa epa;
+    epa.a = a;
+    epa.b = b;
+    f64 size = a->extent + b->extent;
+    depth->depth = 0.0;
+    simplex_points(s, &depth->on_a, &depth->on_b);
+    if (!epa_span(&epa, s, size, &depth->normal)) {
+        /* Flat: out across it, to the side on which b's centre lies. */
+        if (d3_dot(depth->normal, d3_sub(b->origin, a->origin)) < 0.0) {
+            depth->normal = d3_neg(depth->normal);
+        }
+        return;
+    }
+    epa_start(&epa);
+    f64 least = INFINITY;
+    EpaFace best = epa.faces[0];
+    for (;;) {
+        const EpaFace *face = epa_nearest(&epa);
+        if (face == NULL) {
+            break;
+        }
+        Corner c = corner_along(a, b, face->normal);
+        f64 high = d3_dot(face->normal, c.w);
+        f64 tolerance = 1e-6 * high + 1e-9 * size;
+        bool done = high - face->distance <= tolerance || epa.corner_count == EPA_CORNERS;
+        if (high < least || (done && high <= least + tolerance)) {
+            /* Nearest faces that are not converged may be better bounds than the last. */
+            least = high;
+            depth->normal = face->normal;
+            best = *face;
+        }
+        if (done && high <= least) {
+            epa_points(&epa, face, tolerance, depth);
+            break;
+        }
+        if (done || !epa_grow(&epa, (u32)(face - epa.faces), c, 1e-12 * size)) {
+            epa.faces[0] = best;
+            epa.face_count = 1;
+            epa_points(&epa, epa.faces, 0.0, depth);
+            break;
+        }
+    }
+    depth->depth = least > 0.0 && least < INFINITY ? least : 0.0;
+}
+
+/* ---- separation of the rounded shapes ---- */
+
+typedef struct Separation {
+    D3 normal, on_a, on_b; /* working axes; on the rounded surfaces */
+    f64 separation;
+} Separation;
+
+static void separation_write(const Convex *a, const Convex *b, D3 on_a, D3 on_b, D3 normal,
+                             f64 core, Separation *out)
+{
+    out->normal = normal;
+    out->separation = core - a->round - b->round;
+    /* The middle of the two is kept, so that on_b − on_a is along the normal exactly. */
+    D3 middle =
+        d3_scale(d3_add(d3_along(on_a, a->round, normal), d3_along(on_b, -b->round, normal)), 0.5);
+    out->on_a = d3_along(middle, -0.5 * out->separation, normal);
+    out->on_b = d3_along(middle, 0.5 * out->separation, normal);
+}
+
+static bool separate(const Convex *a, const Convex *b, f64 limit, D3 *v, Separation *out)
+{
+    Simplex s;
+    D3 on_a, on_b;
+    Walk how = walk(a, b, limit + a->round + b->round, -1.0, v, &s);
+    if (how == WALK_FAR) {
+        return false;
+    }
+    if (how == WALK_APART) {
+        f64 length = d3_length(*v);
+        if (length - a->round - b->round > limit) {
+            return false;
+        }
+        simplex_points(&s, &on_a, &on_b);
+        separation_write(a, b, on_a, on_b, d3_scale(*v, -1.0 / length), length, out);
+        return true;
+    }
+    Depth depth;
+    epa_depth(a, b, &s, &depth);
+    separation_write(a, b, depth.on_a, depth.on_b, depth.normal, -depth.depth, out);
+    return true;
+}
+
+static bool separation_of(const Convex *a, const Convex *b, D3 origin, f32 limit, GjkResult *result)
+{
+    D3 v = d3_sub(a->origin, b->origin);
+    Separation found;
+    if (!separate(a, b, (f64)limit, &v, &found)) {
+        return false;
+    }
+    result->separation = (f32)found.separation;
+    result->normal = d3_to(found.normal);
+    result->on_a = d3_to(d3_add(found.on_a, origin));
+    result->on_b = d3_to(d3_add(found.on_b, origin));
+    return true;
+}
+
+bool gjk_separation(const ShapePose *a, const ShapePose *b, f32 limit, GjkResult *result)
+{
+    Convex ca, cb;
+    D3 origin = d3_from(a->position);
+    convex_set(&ca, a, origin);
+    convex_set(&cb, b, origin);
+    return separation_of(&ca, &cb, origin, limit, result);
+}
+
+bool gjk_separation_triangle(const ShapePose *a, const Vec3 corners[3], f32 limit,
+                             GjkResult *result)
+{
+    Convex ca, cb;
+    D3 origin = d3_from(a->position);
+    convex_set(&ca, a, origin);
+    convex_set_triangle(&cb, corners, origin);
+    return separation_of(&ca, &cb, origin, limit, result);
+}
+
+/* ---- overlap ---- */
+
+static bool overlaps(const Convex *a, const Convex *b, f32 margin)
+{
+    Simplex s;
+    f64 reach = (f64)margin + a->round + b->round;
+    D3 v = d3_sub(a->origin, b->origin);
+    Walk how = walk(a, b, reach, reach, &v, &s);
+    return how == WALK_NEAR || how == WALK_OVERLAP || (how == WALK_APART && d3_length(v) <= reach);
+}
+
+bool gjk_overlap(const ShapePose *a, const ShapePose *b, f32 margin)
+{
+    Convex ca, cb;
+    D3 origin = d3_from(a->position);
+    convex_set(&ca, a, origin);
+    convex_set(&cb, b, origin);
+    return overlaps(&ca, &cb, margin);
+}
+
+bool gjk_overlap_triangle(const ShapePose *a, const Vec3 corners[3], f32 margin)
+{
+    Convex ca, cb;
+    D3 origin = d3_from(a->position);
+    convex_set(&ca, a, origin);
+    convex_set_triangle(&cb, corners, origin);
+    return overlaps(&ca, &cb, margin);
+}
+
+/* ---- casts ---- */
+
+enum {
+    CAST_STEPS = 64
+};
+
+static bool cast(Convex *a, const Convex *b, D3 origin, Vec3 motion, f32 *fraction, Vec3 *normal,
+                 Vec3 *point)
+{
+    D3 start = a->origin, m = d3_from(motion);
+    f64 size = a->extent + b->extent;
+    f64 touch = 1e-6 * size;
+    D3 v = d3_sub(a->origin, b->origin);
+    f64 t = 0.0;
+    Separation found;
+    for (u32 step = 0;; step++) {
+        a->origin = d3_along(start, t, m);
+        /* What is farther than the rest of the way cannot be reached. */
+        if (!separate(a, b, (1.0 - t) * d3_length(m) + touch, &v, &found)) {
+            return false;
+        }
+        f64 closing = d3_dot(m, found.normal);
+        if (found.separation <= 0.0 || (found.separation <= touch && closing > 0.0)) {
+            break;
+        }
+        if (!(closing > 0.0)) {
+            return false;
+        }
+        if (step == CAST_STEPS) {
+            if (found.separation > 1e-3 * size) {
+                return false;
+            }
+            break; /* grazes for ever: near enough */
+        }
+        t +=
+            (found.separation - 0.5 * touch > 0.0 ? found.separation - 0.5 * touch : 0.0) / closing;
+        if (t > 1.0) {
+            return false;
+        }
+    }
+    if (fraction != NULL) {
+        *fraction = (f32)t;
+    }
+    if (normal != NULL) {
+        *normal = d3_to(d3_neg(found.normal));
+    }
+    if (point != NULL) {
+        *point = d3_to(d3_add(found.on_b, origin));
+    }
+    return true;
+}
+
+bool gjk_cast(const ShapePose *a, const ShapePose *b, Vec3 motion, f32 *fraction, Vec3 *normal,
+              Vec3 *point)
+{
+    Convex ca, cb;
+    D3 origin = d3_from(a->position);
+    convex_set(&ca, a, origin);
+    convex_set(&cb, b, origin);
+    return cast(&ca, &cb, origin, motion, fraction, normal, point);
+}
+
+bool gjk_cast_triangle(const ShapePose *a, const Vec3 corners[3], Vec3 motion, f32 *fraction,
+                       Vec3 *normal, Vec3 *point)
+{
+    Convex ca, cb;
+    D3 origin = d3_from(a->position);
+    convex_set(&ca, a, origin);
+    convex_set_triangle(&cb, corners, origin);
+    return cast(&ca, &cb, origin, motion, fraction, normal, point);
+}

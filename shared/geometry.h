@@ -17,12 +17,18 @@ typedef enum GeometryKind {
     GEOMETRY_COMPOUND = 4
 } GeometryKind;
 
+/* Smallest extent (longest side of the bounds) of a hull and a mesh and smallest spacing of a
+ * terrain: below it volumes run out of digits. Coordinates end at ±WORLD_EXTENT_MAX_M. */
+#define GEOMETRY_EXTENT_MIN_M 1e-4f
+
 enum {
     /* A hull's features are numbered in bytes, and its support point is a linear search. */
     HULL_VERTICES_MAX = 64,
     HULL_FACES_MAX = 2 * HULL_VERTICES_MAX - 4,
     HULL_EDGES_MAX = 2 * (3 * HULL_VERTICES_MAX - 6), /* half-edges */
+    HULL_POINTS_MAX = 1 << 20,                        /* of the cloud it is made from */
     MESH_TRIANGLES_MAX = 1 << 20,
+    MESH_VERTICES_MAX = 3 * MESH_TRIANGLES_MAX,
     TERRAIN_SIDE_MAX = 2049,
     COMPOUND_CHILDREN_MAX = 64
 };
@@ -99,6 +105,7 @@ typedef struct Geometry {
     GeometryKind kind;
     u32 id; /* the owner's: index in its list; what is sent and saved */
     Bounds bounds;
+    f32 reach; /* m, farthest point from the origin of its frame */
     /* Per density 1 kg/m³, about `centre`, in the local axes; zero for terrains and open meshes. */
     f32 volume;
     Vec3 centre;

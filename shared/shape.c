@@ -1,6 +1,5 @@
-/* shape.c: bounds, mass properties and ray tests of the convex primitives. */
-#include "shared/shape.h"
-
+/* shape.c: bounds and mass properties of all shapes. */
+#include "shared/geometry.h"
 #include "shared/limits.h"
 
 #define PI 3.14159265358979323846f
@@ -10,6 +9,21 @@ const char *shape_kind_name(ShapeKind kind)
     static const char *const names[] = {"none", "sphere", "box",  "capsule", "plane",   "cylinder",
                                         "cone", "hull",   "mesh", "terrain", "compound"};
     return (u32)kind < PL_COUNT(names) ? names[kind] : "none";
+}
+
+bool shape_is_convex(const Shape *shape)
+{
+    switch (shape->kind) {
+    case SHAPE_SPHERE:
+    case SHAPE_BOX:
+    case SHAPE_CAPSULE:
+    case SHAPE_CYLINDER:
+    case SHAPE_CONE:
+    case SHAPE_HULL:
+        return true;
+    default:
+        return false;
+    }
 }
 
 f32 shape_volume(const Shape *shape)
@@ -22,10 +36,20 @@ f32 shape_volume(const Shape *shape)
         return 8.0f * shape->half.x * shape->half.y * shape->half.z;
     case SHAPE_CAPSULE:
         return PI * r * r * (2.0f * shape->half_height + 4.0f / 3.0f * r);
+    case SHAPE_CYLINDER:
+        return PI * r * r * 2.0f * shape->half_height;
+    case SHAPE_CONE:
+        return PI * r * r * 2.0f / 3.0f * shape->half_height;
+    case SHAPE_HULL:
+    case SHAPE_MESH:
+    case SHAPE_COMPOUND:
+        return shape->geometry->volume;
     default:
         return 0.0f;
     }
 }
+
+/* ---- mass ---- */
 
 /* A cylinder and two half balls that share the mass by volume; each half ball has 2/5 m r² about
  * its ball's centre and its own centre of mass lies 3/8 r outwards (Steiner's theorem). */
@@ -47,9 +71,11 @@ static Vec3 capsule_inertia(const Shape *shape, f32 mass_kg)
 
 Vec3 shape_inertia(const Shape *shape, f32 mass_kg)
 {
+    f32 rr = shape->radius * shape->radius;
+    f32 hh = shape->half_height * shape->half_height;
     switch (shape->kind) {
     case SHAPE_SPHERE: {
-        f32 i = 0.4f * mass_kg * shape->radius * shape->radius;
+        f32 i = 0.4f * mass_kg * rr;
         return vec3(i, i, i);
     }
     case SHAPE_BOX: {
@@ -58,8 +84,70 @@ Vec3 shape_inertia(const Shape *shape, f32 mass_kg)
     }
     case SHAPE_CAPSULE:
         return capsule_inertia(shape, mass_kg);
+    case SHAPE_CYLINDER: {
+        f32 across = mass_kg * (0.25f * rr + hh / 3.0f);
+        return vec3(across, 0.5f * mass_kg * rr, across);
+    }
+    case SHAPE_CONE: { /* of height 2 h: 3/20 r² + 3/80 (2 h)² */
+        f32 across = mass_kg * 0.15f * (rr + hh);
+        return vec3(across, 0.3f * mass_kg * rr, across);
+    }
+    case SHAPE_HULL:
+    case SHAPE_MESH:
+    case SHAPE_COMPOUND: {
+        Symmetric3 inertia = shape_mass(shape, mass_kg).inertia;
+        return vec3(inertia.xx, inertia.yy, inertia.zz);
+    }
     default:
         return vec3_zero();
+    }
+}
+
+MassProperties shape_mass(const Shape *shape, f32 mass_kg)
+{
+    MassProperties mass = {mass_kg, vec3_zero(), symmetric_diagonal(vec3_zero())};
+    switch (shape->kind) {
+    case SHAPE_HULL:
+    case SHAPE_MESH:
+    case SHAPE_COMPOUND:
+        if (shape->geometry->volume > 0.0f) {
+            mass.centre = shape->geometry->centre;
+            mass.inertia =
+                symmetric_scale(shape->geometry->inertia, mass_kg / shape->geometry->volume);
+        }
+        break;
+    case SHAPE_CONE: /* a quarter of the height above the base */
+        mass.centre = vec3(0.0f, -0.5f * shape->half_height, 0.0f);
+        mass.inertia = symmetric_diagonal(shape_inertia(shape, mass_kg));
+        break;
+    default:
+        mass.inertia = symmetric_diagonal(shape_inertia(shape, mass_kg));
+        break;
+    }
+    return mass;
+}
+
+/* ---- bounds ---- */
+
+f32 shape_reach(const Shape *shape)
+{
+    switch (shape->kind) {
+    case SHAPE_BOX:
+        return vec3_length(shape->half);
+    case SHAPE_CYLINDER:
+    case SHAPE_CONE:
+        return sqrtf(shape->radius * shape->radius + shape->half_height * shape->half_height);
+    case SHAPE_SPHERE:
+        return shape->radius;
+    case SHAPE_CAPSULE:
+        return shape->radius + shape->half_height;
+    case SHAPE_HULL:
+    case SHAPE_MESH:
+    case SHAPE_TERRAIN:
+    case SHAPE_COMPOUND:
+        return shape->geometry->reach;
+    default:
+        return 0.0f;
     }
 }
 
@@ -72,202 +160,97 @@ static Vec3 turned_extent(Vec3 half, Quat orientation)
     return vec3_add_scaled(e, half.z, vec3_abs(m.z));
 }
 
-Bounds shape_bounds(const Shape *shape, Vec3 position, Quat orientation)
+/* Half size of the box around a disc about the frame's y axis: along each world axis its radius
+ * times the sine of the angle between that and y, from the other two columns as it is exact near
+ * zero. */
+static Vec3 disc_extent(f32 radius, const Mat3 *m)
 {
-    Vec3 extent = vec3_zero();
-    f32 r = shape->radius;
-    switch (shape->kind) {
-    case SHAPE_SPHERE:
-        extent = vec3(r, r, r);
-        break;
-    case SHAPE_BOX:
-        extent = turned_extent(shape->half, orientation);
-        break;
-    case SHAPE_CAPSULE:
-        extent = vec3_add(turned_extent(vec3(0.0f, shape->half_height, 0.0f), orientation),
-                          vec3(r, r, r));
-        break;
-    case SHAPE_PLANE:
-        position = vec3_zero();
-        extent = vec3(WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M);
-        break;
-    default:
-        break;
-    }
-    Bounds bounds = {vec3_sub(position, extent), vec3_add(position, extent)};
+    Vec3 s = vec3_add(vec3_mul(m->x, m->x), vec3_mul(m->z, m->z));
+    return vec3_scale(vec3(sqrtf(s.x), sqrtf(s.y), sqrtf(s.z)), radius);
+}
+
+static Bounds bounds_around(Vec3 centre, Vec3 extent)
+{
+    Bounds bounds = {vec3_sub(centre, extent), vec3_add(centre, extent)};
     return bounds;
 }
 
-/* ---- rays, in the shape's own frame; each writes t and the outward normal ---- */
-
-static bool ray_sphere(Vec3 origin, Vec3 direction, f32 radius, f32 *t, Vec3 *normal)
+/* Two discs (a cone's second one is its apex) on the frame's y axis. */
+static Bounds bounds_of_discs(const Shape *shape, f32 top_radius, Vec3 position, Quat orientation)
 {
-    f32 b = vec3_dot(origin, direction);
-    /* The point of the line nearest to the centre: far-away origins lose no digits in b² − c. */
-    Vec3 nearest = vec3_add_scaled(origin, -b, direction);
-    f32 h = radius * radius - vec3_length_squared(nearest);
-    if (!(h >= 0.0f)) {
-        return false;
-    }
-    *t = -b - sqrtf(h);
-    *normal = vec3_normalize_or(vec3_add_scaled(origin, *t, direction), vec3_neg(direction));
-    return *t >= 0.0f;
+    Mat3 m = mat3_from_quat(orientation);
+    Vec3 up = vec3_scale(m.y, shape->half_height);
+    Bounds top = bounds_around(up, disc_extent(top_radius, &m));
+    Bounds base = bounds_around(vec3_neg(up), disc_extent(shape->radius, &m));
+    Bounds bounds = {vec3_add(position, vec3_min(top.min, base.min)),
+                     vec3_add(position, vec3_max(top.max, base.max))};
+    return bounds;
 }
 
-static bool ray_box(Vec3 origin, Vec3 direction, Vec3 half, f32 *t, Vec3 *normal)
+static Bounds bounds_of_hull(const Hull *hull, Vec3 position, Quat orientation)
 {
-    f32 o[3] = {origin.x, origin.y, origin.z};
-    f32 d[3] = {direction.x, direction.y, direction.z};
-    f32 e[3] = {half.x, half.y, half.z};
-    f32 enter = -1.0f;
-    f32 leave = INFINITY;
-    int axis = -1;
-    for (int i = 0; i < 3; i++) {
-        if (d[i] == 0.0f) {
-            if (fabsf(o[i]) > e[i]) {
-                return false;
-            }
-            continue;
-        }
-        f32 near = (-copysignf(e[i], d[i]) - o[i]) / d[i];
-        f32 far = (copysignf(e[i], d[i]) - o[i]) / d[i];
-        if (near > enter) {
-            enter = near;
-            axis = i;
-        }
-        leave = f32_min(leave, far);
+    Mat3 m = mat3_from_quat(orientation);
+    Vec3 low = mat3_mul(m, hull->vertices[0]);
+    Vec3 high = low;
+    for (u32 i = 1; i < hull->vertex_count; i++) {
+        Vec3 v = mat3_mul(m, hull->vertices[i]);
+        low = vec3_min(low, v);
+        high = vec3_max(high, v);
     }
-    if (axis < 0 || enter < 0.0f || enter > leave) {
-        return false;
-    }
-    f32 n[3] = {0.0f, 0.0f, 0.0f};
-    n[axis] = d[axis] > 0.0f ? -1.0f : 1.0f;
-    *t = enter;
-    *normal = vec3(n[0], n[1], n[2]);
-    return true;
+    Bounds bounds = {vec3_add(position, low), vec3_add(position, high)};
+    return bounds;
 }
 
-/* The side of a capsule: an infinite cylinder about y, cut at ±half_height. */
-static bool ray_cylinder_side(Vec3 origin, Vec3 direction, f32 radius, f32 half_height, f32 *t,
-                              Vec3 *normal)
+/* The box around the turned local box: not tight, but a mesh or a terrain hardly turns. */
+static Bounds bounds_of_box(Bounds local, Vec3 position, Quat orientation)
 {
-    f32 a = direction.x * direction.x + direction.z * direction.z;
-    if (!(a > 1e-12f)) {
-        return false;
-    }
-    f32 b = (origin.x * direction.x + origin.z * direction.z) / a;
-    f32 x = origin.x - b * direction.x;
-    f32 z = origin.z - b * direction.z;
-    f32 h = radius * radius - (x * x + z * z);
-    if (!(h >= 0.0f)) {
-        return false;
-    }
-    *t = -b - sqrtf(h / a);
-    Vec3 p = vec3_add_scaled(origin, *t, direction);
-    if (!(*t >= 0.0f) || fabsf(p.y) > half_height) {
-        return false;
-    }
-    *normal = vec3_normalize_or(vec3(p.x, 0.0f, p.z), vec3_neg(direction));
-    return true;
+    Vec3 centre = vec3_scale(vec3_add(local.min, local.max), 0.5f);
+    Vec3 half = vec3_scale(vec3_sub(local.max, local.min), 0.5f);
+    return bounds_around(vec3_add(position, quat_rotate(orientation, centre)),
+                         turned_extent(half, orientation));
 }
 
-static bool ray_capsule(Vec3 origin, Vec3 direction, const Shape *shape, f32 *t, Vec3 *normal)
+static Bounds bounds_of_compound(const Compound *compound, Vec3 position, Quat orientation)
 {
-    bool hit = ray_cylinder_side(origin, direction, shape->radius, shape->half_height, t, normal);
-    for (int side = -1; side <= 1; side += 2) {
-        f32 cap_t;
-        Vec3 cap_normal;
-        Vec3 from = vec3_sub(origin, vec3(0.0f, (f32)side * shape->half_height, 0.0f));
-        if (ray_sphere(from, direction, shape->radius, &cap_t, &cap_normal) &&
-            (!hit || cap_t < *t)) {
-            *t = cap_t;
-            *normal = cap_normal;
-            hit = true;
-        }
+    Bounds bounds = {position, position};
+    for (u32 i = 0; i < compound->child_count; i++) {
+        const CompoundChild *child = &compound->children[i];
+        Bounds b = shape_bounds(&child->shape,
+                                vec3_add(position, quat_rotate(orientation, child->position)),
+                                quat_mul(orientation, child->orientation));
+        bounds.min = i == 0 ? b.min : vec3_min(bounds.min, b.min);
+        bounds.max = i == 0 ? b.max : vec3_max(bounds.max, b.max);
     }
-    return hit;
+    return bounds;
 }
 
-/* A plane is solid below y = 0, so a ray from below starts inside. */
-static bool ray_plane(Vec3 origin, Vec3 direction, f32 *t, Vec3 *normal)
-{
-    if (!(direction.y < 0.0f)) {
-        return false;
-    }
-    *t = origin.y / -direction.y;
-    *normal = vec3(0.0f, 1.0f, 0.0f);
-    return *t >= 0.0f;
-}
-
-static bool contains(const Shape *shape, Vec3 p)
+Bounds shape_bounds(const Shape *shape, Vec3 position, Quat orientation)
 {
     f32 r = shape->radius;
     switch (shape->kind) {
     case SHAPE_SPHERE:
-        return vec3_length_squared(p) < r * r;
+        return bounds_around(position, vec3(r, r, r));
     case SHAPE_BOX:
-        return fabsf(p.x) < shape->half.x && fabsf(p.y) < shape->half.y &&
-               fabsf(p.z) < shape->half.z;
-    case SHAPE_CAPSULE:
-        p.y -= f32_clamp(p.y, -shape->half_height, shape->half_height);
-        return vec3_length_squared(p) < r * r;
+        return bounds_around(position, turned_extent(shape->half, orientation));
+    case SHAPE_CAPSULE: {
+        Vec3 axis = turned_extent(vec3(0.0f, shape->half_height, 0.0f), orientation);
+        return bounds_around(position, vec3_add(axis, vec3(r, r, r)));
+    }
     case SHAPE_PLANE:
-        return p.y < 0.0f;
-    default:
-        return false;
-    }
-}
-
-bool shape_ray(const Shape *shape, Vec3 position, Quat orientation, Ray ray, f32 max, f32 *distance,
-               Vec3 *normal)
-{
-    Vec3 origin = quat_rotate_inverse(orientation, vec3_sub(ray.origin, position));
-    Vec3 direction = quat_rotate_inverse(orientation, ray.direction);
-    f32 t = 0.0f;
-    Vec3 n = vec3_neg(direction);
-    bool hit = contains(shape, origin);
-    if (!hit) {
-        switch (shape->kind) {
-        case SHAPE_SPHERE:
-            hit = ray_sphere(origin, direction, shape->radius, &t, &n);
-            break;
-        case SHAPE_BOX:
-            hit = ray_box(origin, direction, shape->half, &t, &n);
-            break;
-        case SHAPE_CAPSULE:
-            hit = ray_capsule(origin, direction, shape, &t, &n);
-            break;
-        case SHAPE_PLANE:
-            hit = ray_plane(origin, direction, &t, &n);
-            break;
-        default:
-            break;
-        }
-    }
-    if (!hit || !(t <= max)) {
-        return false;
-    }
-    if (distance != NULL) {
-        *distance = t;
-    }
-    if (normal != NULL) {
-        *normal = quat_rotate(orientation, n);
-    }
-    return true;
-}
-
-f32 shape_reach(const Shape *shape)
-{
-    switch (shape->kind) {
-    case SHAPE_BOX:
-        return vec3_length(shape->half);
+        return bounds_around(vec3_zero(),
+                             vec3(WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M));
     case SHAPE_CYLINDER:
+        return bounds_of_discs(shape, r, position, orientation);
     case SHAPE_CONE:
-        return sqrtf(shape->radius * shape->radius + shape->half_height * shape->half_height);
-    case SHAPE_SPHERE:
-    case SHAPE_CAPSULE:
-        return shape->radius + shape->half_height;
+        return bounds_of_discs(shape, 0.0f, position, orientation);
+    case SHAPE_HULL:
+        return bounds_of_hull(&shape->geometry->hull, position, orientation);
+    case SHAPE_MESH:
+    case SHAPE_TERRAIN:
+        return bounds_of_box(shape->geometry->bounds, position, orientation);
+    case SHAPE_COMPOUND:
+        return bounds_of_compound(&shape->geometry->compound, position, orientation);
     default:
-        return 0.0f;
+        return bounds_around(position, vec3_zero());
     }
 }

@@ -1,0 +1,111 @@
+/* rigid_kit.c: see rigid_kit.h. */
+#include "tests/support/rigid_kit.h"
+
+#include "shared/trig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+Rigid *kit_world(u32 bodies, u32 substeps, f32 gravity_m_s2)
+{
+    RigidDef def = {.body_capacity = bodies,
+                    .tick_s = KIT_TICK_S,
+                    .substeps = substeps,
+                    .gravity = {0.0f, -gravity_m_s2, 0.0f},
+                    .no_sleep = true};
+    Rigid *rigid = rigid_create(&def);
+    if (!rigid) {
+        fprintf(stderr, "out of memory\n");
+        exit(1);
+    }
+    return rigid;
+}
+
+void kit_tick(Rigid *rigid)
+{
+    rigid_collide(rigid, NULL);
+    rigid_prepare(rigid);
+    for (u32 i = 0; i < rigid_substeps(rigid); i++) {
+        rigid_substep(rigid);
+    }
+    rigid_finish(rigid);
+}
+
+void kit_run(Rigid *rigid, f32 seconds)
+{
+    for (u32 i = 0; i < (u32)(seconds * 60.0f + 0.5f); i++) {
+        kit_tick(rigid);
+    }
+}
+
+Quat kit_turn(Vec3 axis, f64 degrees)
+{
+    f64 sine, cosine;
+    trig_sincos(degrees * (3.14159265358979 / 360.0), &sine, &cosine);
+    return (Quat){(f32)cosine, (f32)sine * axis.x, (f32)sine * axis.y, (f32)sine * axis.z};
+}
+
+static BodyDef solid(Shape shape, Vec3 position)
+{
+    BodyDef def = body_def_default();
+    def.shape = shape;
+    def.position = position;
+    def.mass_kg = 1000.0f * shape_volume(&shape);
+    return def;
+}
+
+BodyDef kit_box(Vec3 position, Vec3 half)
+{
+    return solid((Shape){.kind = SHAPE_BOX, .half = half}, position);
+}
+BodyDef kit_ball(Vec3 position, f32 radius)
+{
+    return solid((Shape){.kind = SHAPE_SPHERE, .radius = radius}, position);
+}
+BodyDef kit_plane(Quat orientation)
+{
+    BodyDef def = body_def_default();
+    def.shape.kind = SHAPE_PLANE;
+    def.motion = BODY_STATIC;
+    def.orientation = orientation;
+    return def;
+}
+BodyDef kit_ground(void)
+{
+    BodyDef def = kit_box(vec3(0.0f, -1.0f, 0.0f), vec3(100.0f, 1.0f, 100.0f));
+    def.motion = BODY_STATIC;
+    return def;
+}
+
+u32 kit_add(Rigid *rigid, const BodyDef *def)
+{
+    BodyId id = rigid_add(rigid, def);
+    if (id.generation == 0) {
+        fprintf(stderr, "the body is refused\n");
+        exit(1);
+    }
+    return id.slot;
+}
+
+KitMotion kit_motion(const Rigid *rigid)
+{
+    KitMotion sum = {0};
+    for (u32 i = 0; i < rigid_slots(rigid); i++) {
+        f64 m = rigid_alive(rigid, rigid_at(rigid, i)) ? (f64)rigid_mass(rigid, i) : 0.0;
+        if (m <= 0.0) {
+            continue;
+        }
+        Vec3 x = rigid_position(rigid, i), v = rigid_velocity(rigid, i);
+        Quat q = rigid_orientation(rigid, i);
+        Vec3 w = quat_rotate_inverse(q, rigid_spin(rigid, i));
+        Vec3 own = vec3_mul(rigid_inertia(rigid, i), w), l = quat_rotate(q, own);
+        sum.energy += 0.5 * m * (f64)vec3_dot(v, v) + 0.5 * (f64)vec3_dot(w, own);
+        sum.momentum[0] += m * (f64)v.x;
+        sum.momentum[1] += m * (f64)v.y;
+        sum.momentum[2] += m * (f64)v.z;
+        sum.angular[0] += m * ((f64)x.y * (f64)v.z - (f64)x.z * (f64)v.y) + (f64)l.x;
+        sum.angular[1] += m * ((f64)x.z * (f64)v.x - (f64)x.x * (f64)v.z) + (f64)l.y;
+        sum.angular[2] += m * ((f64)x.x * (f64)v.y - (f64)x.y * (f64)v.x) + (f64)l.z;
+    }
+    return sum;
+}

@@ -1,0 +1,37 @@
+/*
+ * rigid_kit.h: small rigid worlds for tests: what every test of the solver makes again.
+ * Layer: tests.
+ */
+#ifndef PLENUM_TESTS_SUPPORT_RIGID_KIT_H
+#define PLENUM_TESTS_SUPPORT_RIGID_KIT_H
+
+#include "server/physics/rigid/rigid.h"
+
+#define KIT_GRAVITY_M_S2 9.81f
+#define KIT_TICK_S       (1.0f / 60.0f)
+
+/* A world of 60 Hz without sleep; gravity points down. Ends the test where there is no memory. */
+Rigid *kit_world(u32 bodies, u32 substeps, f32 gravity_m_s2);
+void kit_tick(Rigid *rigid);
+void kit_run(Rigid *rigid, f32 seconds);
+
+/* A rotation about the unit axis by the angle in degrees. */
+Quat kit_turn(Vec3 axis, f64 degrees);
+
+/* Definitions with friction 0.6 and the mass of 1000 kg/m³. */
+BodyDef kit_box(Vec3 position, Vec3 half);
+BodyDef kit_ball(Vec3 position, f32 radius);
+/* The plane y = 0, turned about the origin. */
+BodyDef kit_plane(Quat orientation);
+/* A static box of half extents 100 × 1 × 100 with its top at y = 0. */
+BodyDef kit_ground(void);
+/* Adds it and returns its slot; ends the test if it is refused. */
+u32 kit_add(Rigid *rigid, const BodyDef *def);
+
+/* Kinetic energy (J) and momentum about the origin (kg m²/s) of all bodies, in f64. */
+typedef struct KitMotion {
+    f64 energy, momentum[3], angular[3];
+} KitMotion;
+KitMotion kit_motion(const Rigid *rigid);
+
+#endif

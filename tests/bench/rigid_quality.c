@@ -156,7 +156,7 @@ static void measure_joints(const Engine *engine, const char *name)
     setup_destroy(setup);
 }
 
-void quality_print(const Engine *engine, bool joints)
+void quality_print(const Engine *engine)
 {
     static const char *const columns[] = {"stack10", "stack20", "stack30",
                                           "tower10", "tower50", "tower100"};
@@ -172,7 +172,7 @@ void quality_print(const Engine *engine, bool joints)
     for (u32 i = 0; i < PL_COUNT(standers); i++) {
         measure_standing(engine, standers[i]);
     }
-    for (u32 i = 0; i < (joints ? PL_COUNT(nets) : 0); i++) {
+    for (u32 i = 0; i < PL_COUNT(nets); i++) {
         measure_joints(engine, nets[i]);
     }
 }

@@ -8,8 +8,7 @@
 
 #include "tests/bench/engine.h"
 
-/* Prints all figures of the engine as lines of JSON: name, value, unit. Joints only where the
- * engine has them. */
-void quality_print(const Engine *engine, bool joints);
+/* Prints all figures of the engine as lines of JSON: name, engine, value, unit. */
+void quality_print(const Engine *engine);
 
 #endif

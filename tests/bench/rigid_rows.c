@@ -59,9 +59,6 @@ static void measure_scene(Bench *bench, const char *name)
 {
     Setup *setup = setup_create(name);
     for (u32 pass = 0; pass < (bench->threads > 1 ? 2 : 1); pass++) {
-        if (setup->joint_count > 0 && !setup_has_joints()) {
-            break;
-        }
         Jobs *jobs = pass ? bench->jobs : NULL;
         bench_begin(bench);
         while (bench_again(bench)) {
@@ -258,5 +255,5 @@ void bench_rigid_sleeping(Bench *bench)
 void bench_rigid_quality(Bench *bench)
 {
     PL_UNUSED(bench);
-    quality_print(&engine_plenum, setup_has_joints());
+    quality_print(&engine_plenum);
 }

@@ -1,12 +1,49 @@
 /* rigid_world.c: see rigid_world.h. */
 #include "tests/bench/rigid_world.h"
 
+#include "server/physics/rigid/joint.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-bool setup_has_joints(void)
+/* A rotation that takes x to the unit axis. */
+static Quat frame_along(Vec3 axis)
 {
-    return false;
+    Vec3 x = vec3(1.0f, 0.0f, 0.0f), turn = vec3_cross(x, axis);
+    f32 w = 1.0f + vec3_dot(x, axis);
+    return w > 1e-6f ? quat_normalize((Quat){w, turn.x, turn.y, turn.z})
+                     : (Quat){0.0f, 0.0f, 1.0f, 0.0f};
+}
+
+/* Writes one side of the joint in its body's frame. */
+static void joint_side(const Setup *setup, const Rigid *rigid, const SetupJoint *from, u32 body,
+                       BodyId *id, Vec3 *anchor, Quat *frame)
+{
+    *id = (BodyId){0, 0};
+    *anchor = from->anchor;
+    *frame = from->kind == SETUP_HINGE ? frame_along(from->axis) : quat_identity();
+    if (body != SETUP_WORLD) {
+        const SetupBody *b = &setup->bodies[body];
+        *id = rigid_at(rigid, body);
+        *anchor = quat_rotate_inverse(b->orientation, vec3_sub(*anchor, b->position));
+        *frame = quat_mul(quat_conjugate(b->orientation), *frame);
+    }
+}
+
+static void add_joint(const Setup *setup, Rigid *rigid, const SetupJoint *from)
+{
+    JointDef def = joint_def_default(from->kind == SETUP_HINGE ? JOINT_HINGE : JOINT_BALL);
+    joint_side(setup, rigid, from, from->a, &def.a, &def.anchor_a, &def.frame_a);
+    joint_side(setup, rigid, from, from->b, &def.b, &def.anchor_b, &def.frame_b);
+    if (from->kind == SETUP_HINGE) {
+        def.flags |= JOINT_LIMITS;
+        def.lower = from->lower;
+        def.upper = from->upper;
+    }
+    if (rigid_joint_add(rigid, &def).generation == 0) {
+        fprintf(stderr, "%s: a joint is refused\n", setup->name);
+        exit(1);
+    }
 }
 
 Rigid *setup_rigid(const Setup *setup, bool sleeping)
@@ -37,6 +74,9 @@ Rigid *setup_rigid(const Setup *setup, bool sleeping)
     if (!rigid) {
         fprintf(stderr, "out of memory\n");
         exit(1);
+    }
+    for (u32 i = 0; i < setup->joint_count; i++) {
+        add_joint(setup, rigid, &setup->joints[i]);
     }
     return rigid;
 }

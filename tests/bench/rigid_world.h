@@ -9,11 +9,8 @@
 #include "tests/bench/rigid_scenes.h"
 
 /* The world of the scene at 60 Hz and 4 substeps; body i of the scene is slot i. Ends the program
- * if there is no memory or a body is refused. */
+ * if there is no memory or a body or joint is refused. */
 Rigid *setup_rigid(const Setup *setup, bool sleeping);
 /* One tick. */
 void setup_tick(Rigid *rigid, Jobs *jobs);
-/* Can joints be made yet? Scenes with joints have no rows where not. */
-bool setup_has_joints(void);
-
 #endif

@@ -10,7 +10,6 @@
 #include "shared/stats.h"
 #include "tests/bench/engine.h"
 #include "tests/bench/rigid_quality.h"
-#include "tests/bench/rigid_world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,27 +68,24 @@ static void measure(Peers *peers, const char *name)
 {
     Setup *setup = setup_create(name);
     f64 ratios[RUNS_MAX];
-    if (setup->joint_count == 0 || setup_has_joints()) {
+    for (u32 run = 0; run < peers->runs; run++) {
+        run_once(peers, setup, run);
+    }
+    for (u32 e = 1; e < ENGINES; e++) {
+        if (!takes_part(peers, e)) {
+            continue;
+        }
         for (u32 run = 0; run < peers->runs; run++) {
-            run_once(peers, setup, run);
+            ratios[run] = peers->medians[0][run] / peers->medians[e][run];
         }
-        for (u32 e = 1; e < ENGINES; e++) {
-            if (!takes_part(peers, e)) {
-                continue;
-            }
-            for (u32 run = 0; run < peers->runs; run++) {
-                ratios[run] = peers->medians[0][run] / peers->medians[e][run];
-            }
-            f64 ours[RUNS_MAX];
-            memcpy(ours, peers->medians[0], sizeof ours);
-            printf("{\"name\":\"peer/%s/%s\",\"n\":%u,\"threads\":%u,\"median\":%.4g,"
-                   "\"unit\":\"ms\",\"plenum\":%.4g,\"ratio\":%.3f}\n",
-                   engines[e]->name, name, setup->dynamic_count, peers->threads,
-                   stats_quantile(peers->medians[e], peers->runs, 0.5),
-                   stats_quantile(ours, peers->runs, 0.5),
-                   stats_quantile(ratios, peers->runs, 0.5));
-            fflush(stdout);
-        }
+        f64 ours[RUNS_MAX];
+        memcpy(ours, peers->medians[0], sizeof ours);
+        printf("{\"name\":\"peer/%s/%s\",\"n\":%u,\"threads\":%u,\"median\":%.4g,"
+               "\"unit\":\"ms\",\"plenum\":%.4g,\"ratio\":%.3f}\n",
+               engines[e]->name, name, setup->dynamic_count, peers->threads,
+               stats_quantile(peers->medians[e], peers->runs, 0.5),
+               stats_quantile(ours, peers->runs, 0.5), stats_quantile(ratios, peers->runs, 0.5));
+        fflush(stdout);
     }
     setup_destroy(setup);
 }
@@ -137,7 +133,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "plenum-bench-peers: %s\n", error.text);
     } else if (result == 0 && peers->quality) {
         for (u32 e = 0; e < ENGINES; e++) {
-            quality_print(engines[e], e > 0 || setup_has_joints());
+            quality_print(engines[e]);
         }
     } else if (result == 0) {
         measure_scenes(peers, names, count);

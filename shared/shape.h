@@ -63,7 +63,8 @@ f32 shape_reach(const Shape *shape);
 Bounds shape_bounds(const Shape *shape, Vec3 position, Quat orientation);
 /* Nearest hit of a ray with the shape at a pose. Returns true and writes the distance (m, ≥ 0) and
  * the outward normal (either pointer may be NULL) if it hits within [0, max]; a ray that starts
- * inside a solid hits at distance 0 with the normal against the ray. A plane is solid below. */
+ * inside a solid hits at distance 0 with the normal against the ray. A plane is solid below; meshes
+ * and terrains are surfaces, hit from either side, with the normal on the ray's side. */
 bool shape_ray(const Shape *shape, Vec3 position, Quat orientation, Ray ray, f32 max, f32 *distance,
                Vec3 *normal);
 /* "sphere", "box", "capsule", "plane", "cylinder", "cone", "hull", "mesh", "terrain", "compound",

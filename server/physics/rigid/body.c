@@ -33,6 +33,7 @@ Rigid *rigid_create(const RigidDef *def)
     rigid->leaves = calloc(n, sizeof(*rigid->leaves));
     rigid->planes = calloc(n, sizeof(*rigid->planes));
     rigid->parents = calloc(n, sizeof(*rigid->parents));
+    rigid->flights = calloc(n, sizeof(*rigid->flights));
     rigid->island_awake = calloc(n, 1);
     rigid->island_restless = calloc(n, 1);
     bool trees = tree_init(&rigid->moving, n);
@@ -41,14 +42,14 @@ Rigid *rigid_create(const RigidDef *def)
     bool contacts = contact_reserve(rigid, 256 + n * 6);
     bool joints = joint_store_init(&rigid->joints, def->joint_capacity);
     if (!rigid->states || !rigid->bodies || !rigid->inertias || !rigid->leaves || !rigid->planes ||
-        !rigid->parents || !rigid->island_awake || !rigid->island_restless || !trees || !contacts ||
-        !joints) {
+        !rigid->parents || !rigid->flights || !rigid->island_awake || !rigid->island_restless ||
+        !trees || !contacts || !joints) {
         rigid_destroy(rigid);
         return NULL;
     }
     memset(rigid->states, 0, (size_t)n * sizeof(*rigid->states));
     rigid->memory += sizeof(*rigid) + (u64)n * (sizeof(BodyState) + sizeof(Body) +
-                                                sizeof(Symmetric3) + 14 + 4 * sizeof(TreeNode));
+                                                sizeof(Symmetric3) + 18 + 4 * sizeof(TreeNode));
     rigid->memory += rigid->joints.memory;
     return rigid;
 }
@@ -64,6 +65,7 @@ void rigid_destroy(Rigid *rigid)
     free(rigid->leaves);
     free(rigid->planes);
     free(rigid->parents);
+    free(rigid->flights);
     free(rigid->island_awake);
     free(rigid->island_restless);
     free(rigid->contacts);

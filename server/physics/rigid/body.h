@@ -140,6 +140,7 @@ struct Rigid {
     ContactRow *rows; /* [row_capacity] */
     u32 row_count, row_capacity;
 
+    f32 *flights; /* [capacity] share of the tick's way that a body keeps (ccd.c) */
     u32 *parents; /* [capacity] union-find */
     u8 *island_awake, *island_restless;
     u32 island_count, touching;
@@ -167,6 +168,13 @@ void contact_narrow(Rigid *rigid, Jobs *jobs);
 void broad_insert(Rigid *rigid, u32 slot);
 void broad_remove(Rigid *rigid, u32 slot);
 void broad_refresh(Rigid *rigid);
+/* ccd.c */
+/* Distance (m) within which a pair's contacts are made: a tick ahead, but no more than bodies are
+ * thick. */
+f32 ccd_margin(const Rigid *rigid, u32 a, u32 b);
+/* At the end of a tick: trees follow what moved, and fast bodies are stopped where they first
+ * touched. */
+void ccd_finish(Rigid *rigid);
 /* island.c */
 void island_wake(Rigid *rigid);
 void island_sleep(Rigid *rigid);

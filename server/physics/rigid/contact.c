@@ -346,13 +346,6 @@ u32 rigid_overlaps(Rigid *rigid, Bounds bounds, u32 *slots, u32 capacity)
 
 /* ---- narrow phase ---- */
 
-/* Fast pairs see farther, so that nothing is passed within a tick. */
-static f32 pair_margin(const Rigid *rigid, const Contact *c)
-{
-    Vec3 v = vec3_sub(rigid->states[c->b].velocity, rigid->states[c->a].velocity);
-    return RIGID_MARGIN_M + vec3_length(v) * rigid->def.tick_s;
-}
-
 /* Impulses of points whose feature is still there go on. */
 static void match_features(const Manifold *old, Manifold *now)
 {
@@ -383,7 +376,7 @@ static void narrow_range(void *context, u32 first, u32 end, u32 worker)
         memset(&now, 0, sizeof(now));
         ShapePose pa = {&a->shape, a->position, a->orientation};
         ShapePose pb = {&b->shape, b->position, b->orientation};
-        manifold_collide(&pa, &pb, pair_margin(rigid, c), &now, 1);
+        manifold_collide(&pa, &pb, ccd_margin(rigid, c->a, c->b), &now, 1);
         match_features(&old, &now);
         f32 nearest = RIGID_MARGIN_M;
         for (u32 p = 0; p < now.count; p++) {

@@ -181,5 +181,6 @@ void rigid_finish(Rigid *rigid)
     contact_restitution(rigid);
     contact_store(rigid);
     joint_finish(rigid, rigid->def.tick_s);
+    ccd_finish(rigid);
     island_sleep(rigid);
 }

@@ -79,12 +79,12 @@ static void exchange(Rigid *rigid, u32 slot, CoupleParticle *particle, Vec3 arm,
 bool couple_particle(Rigid *rigid, u32 slot, CoupleParticle *particle, f32 h)
 {
     Vec3 normal;
-    Vec3 centre = rigid_position(rigid, slot);
+    Vec3 centre = rigid_centre(rigid, slot);
     /* Where the particle would be had it gone on with the body to the body's pose. */
     Vec3 point = vec3_add_scaled(particle->position, h, particle->velocity);
     point = vec3_add(point, particle->carried);
-    f32 distance = couple_distance(rigid_shape(rigid, slot), centre, rigid_orientation(rigid, slot),
-                                   point, &normal);
+    f32 distance = couple_distance(rigid_shape(rigid, slot), rigid_position(rigid, slot),
+                                   rigid_orientation(rigid, slot), point, &normal);
     f32 depth = particle->radius - distance;
     if (!(depth > 0.0f) || particle->inverse_mass <= 0.0f) {
         return false;

@@ -205,8 +205,8 @@ static int do_push(World *world, const Input *input)
     }
     u32 slot = entity->first;
     rigid_wake(world->rigid, slot);
-    rigid_impulse(world->rigid, slot,
-                  quat_rotate(rigid_orientation(world->rigid, slot), input->local), impulse);
+    Vec3 at = body_point(world, slot, input->local);
+    rigid_impulse(world->rigid, slot, vec3_sub(at, rigid_centre(world->rigid, slot)), impulse);
     return ERROR_OK;
 }
 

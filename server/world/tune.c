@@ -101,11 +101,11 @@ static Sums sum_all(const World *world)
         if (m <= 0.0) {
             continue;
         }
-        Vec3 v = rigid_velocity(world->rigid, i), x = rigid_position(world->rigid, i);
+        Vec3 v = rigid_velocity(world->rigid, i), x = rigid_centre(world->rigid, i);
         Vec3 spin =
             quat_rotate_inverse(rigid_orientation(world->rigid, i), rigid_spin(world->rigid, i));
-        Vec3 inertia = rigid_inertia(world->rigid, i);
-        f64 turn = (f64)vec3_dot(vec3_mul(inertia, spin), spin);
+        Symmetric3 inertia = rigid_inertia(world->rigid, i);
+        f64 turn = (f64)vec3_dot(symmetric_mul(&inertia, spin), spin);
         s.kinetic += 0.5 * (m * (f64)vec3_dot(v, v) + turn);
         s.potential -= m * (f64)rigid_gravity_scale(world->rigid, i) * (f64)vec3_dot(g, x);
         s.momentum[0] += m * (f64)v.x;

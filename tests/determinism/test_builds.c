@@ -20,12 +20,14 @@ static void build_and_run(const char *folder, const char *compiler, const char *
                           char hash[32])
 {
     char command[1024];
-    snprintf(command, sizeof(command),
-             "%s -std=c17 -I. -D_GNU_SOURCE %s -ffp-contract=off -fno-math-errno "
-             "-fno-trapping-math -pthread -o %s/harness tests/determinism/rigid_harness.c "
-             "server/physics/*.c server/physics/rigid/*.c shared/shape.c shared/jobs.c "
-             "shared/hash.c shared/check.c shared/clock.c -lxxhash -lm && %s/harness",
-             compiler, flags, folder, folder);
+    snprintf(
+        command, sizeof(command),
+        "%s -std=c17 -I. -D_GNU_SOURCE %s -ffp-contract=off -fno-math-errno "
+        "-fno-trapping-math -Wno-psabi -pthread -o %s/harness tests/determinism/rigid_harness.c "
+        "server/physics/*.c server/physics/rigid/*.c $(ls shared/*.c | grep -v options) -linih "
+        "-lxxhash -lm && "
+        "%s/harness",
+        compiler, flags, folder, folder);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     hash[0] = 0;

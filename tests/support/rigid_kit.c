@@ -95,10 +95,11 @@ KitMotion kit_motion(const Rigid *rigid)
         if (m <= 0.0) {
             continue;
         }
-        Vec3 x = rigid_position(rigid, i), v = rigid_velocity(rigid, i);
+        Vec3 x = rigid_centre(rigid, i), v = rigid_velocity(rigid, i);
         Quat q = rigid_orientation(rigid, i);
         Vec3 w = quat_rotate_inverse(q, rigid_spin(rigid, i));
-        Vec3 own = vec3_mul(rigid_inertia(rigid, i), w), l = quat_rotate(q, own);
+        Symmetric3 inertia = rigid_inertia(rigid, i);
+        Vec3 own = symmetric_mul(&inertia, w), l = quat_rotate(q, own);
         sum.energy += 0.5 * m * (f64)vec3_dot(v, v) + 0.5 * (f64)vec3_dot(w, own);
         sum.momentum[0] += m * (f64)v.x;
         sum.momentum[1] += m * (f64)v.y;

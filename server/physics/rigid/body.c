@@ -2,6 +2,7 @@
 #include "server/physics/rigid/body.h"
 
 #include "shared/check.h"
+#include "shared/trig.h"
 
 #include <stdlib.h>
 
@@ -13,6 +14,59 @@ BodyDef body_def_default(void)
                    .friction = 0.6f,
                    .gravity_scale = 1.0f};
     return def;
+}
+
+bool rigid_reserve(Rigid *rigid, void *array, u32 *capacity, u32 count, size_t bytes)
+{
+    if (count <= *capacity) {
+        return true;
+    }
+    /* The array may be of any type: its pointer is read and written as bytes. */
+    void *old;
+    memcpy(&old, array, sizeof(old));
+    u32 room = u32_max(count + count / 2, 64);
+    size_t size = ((size_t)room * bytes + 63) / 64 * 64;
+    void *grown = aligned_alloc(64, size);
+    if (!grown) {
+        return false;
+    }
+    if (old) {
+        memcpy(grown, old, (size_t)*capacity * bytes);
+    }
+    free(old);
+    memcpy(array, &grown, sizeof(grown));
+    rigid->memory += (u64)(room - *capacity) * bytes;
+    *capacity = room;
+    return true;
+}
+
+static void *take(Rigid *rigid, u32 count, size_t bytes, bool *failed)
+{
+    size_t size = ((size_t)count * bytes + 63) / 64 * 64;
+    void *memory = aligned_alloc(64, size);
+    if (!memory) {
+        *failed = true;
+        return NULL;
+    }
+    memset(memory, 0, size);
+    rigid->memory += size;
+    return memory;
+}
+
+/* Room for a pile of n bodies: some three contacts and five pairs a body. What needs more grows
+ * once and keeps its room. */
+static bool reserve_pile(Rigid *rigid, u32 n)
+{
+    u32 pairs = 128 + n * 4;
+    return contact_reserve(rigid, 64 + n * 2) &&
+           rigid_reserve(rigid, &rigid->pairs, &rigid->pair_capacity, pairs, sizeof(Pair)) &&
+           rigid_reserve(rigid, &rigid->pairs_merged, &rigid->pair_merged_capacity, pairs,
+                         sizeof(Pair)) &&
+           rigid_reserve(rigid, &rigid->pair_contacts, &rigid->pair_contact_capacity, pairs,
+                         sizeof(u32)) &&
+           rigid_reserve(rigid, &rigid->manifolds, &rigid->manifold_capacity, pairs,
+                         sizeof(Manifold)) &&
+           color_reserve(rigid, 16 + n / 2);
 }
 
 Rigid *rigid_create(const RigidDef *def)
@@ -27,30 +81,26 @@ Rigid *rigid_create(const RigidDef *def)
     rigid->gravity = def->gravity;
     rigid->friction_scale = 1.0f;
     rigid_set_substeps(rigid, def->substeps);
-    rigid->states = aligned_alloc(64, (size_t)n * sizeof(*rigid->states));
-    rigid->bodies = calloc(n, sizeof(*rigid->bodies));
-    rigid->inertias = calloc(n, sizeof(*rigid->inertias));
-    rigid->leaves = calloc(n, sizeof(*rigid->leaves));
-    rigid->planes = calloc(n, sizeof(*rigid->planes));
-    rigid->parents = calloc(n, sizeof(*rigid->parents));
-    rigid->flights = calloc(n, sizeof(*rigid->flights));
-    rigid->island_awake = calloc(n, 1);
-    rigid->island_restless = calloc(n, 1);
-    bool trees = tree_init(&rigid->moving, n);
-    trees = tree_init(&rigid->fixed, n) && trees;
-    /* A pile has some six pairs a body, counting those whose bounds only come near. */
-    bool contacts = contact_reserve(rigid, 256 + n * 6);
-    bool joints = joint_store_init(&rigid->joints, def->joint_capacity);
-    if (!rigid->states || !rigid->bodies || !rigid->inertias || !rigid->leaves || !rigid->planes ||
-        !rigid->parents || !rigid->flights || !rigid->island_awake || !rigid->island_restless ||
-        !trees || !contacts || !joints) {
+    bool failed = n > BODIES_MAX;
+    rigid->states = take(rigid, n + 1, sizeof(*rigid->states), &failed);
+    rigid->bodies = take(rigid, n, sizeof(*rigid->bodies), &failed);
+    rigid->inertias = take(rigid, n + 1, sizeof(*rigid->inertias), &failed);
+    rigid->leaves = take(rigid, n, sizeof(*rigid->leaves), &failed);
+    rigid->planes = take(rigid, n, sizeof(*rigid->planes), &failed);
+    rigid->active = take(rigid, n, sizeof(*rigid->active), &failed);
+    rigid->colors_used = take(rigid, n, sizeof(*rigid->colors_used), &failed);
+    rigid->parents = take(rigid, n, sizeof(*rigid->parents), &failed);
+    rigid->island_awake = take(rigid, n, 1, &failed);
+    rigid->island_restless = take(rigid, n, 1, &failed);
+    failed = !tree_init(&rigid->moving, n) || failed;
+    failed = !tree_init(&rigid->fixed, n) || failed;
+    failed = !joint_store_init(&rigid->joints, def->joint_capacity) || failed;
+    failed = !reserve_pile(rigid, n) || failed;
+    if (failed) {
         rigid_destroy(rigid);
         return NULL;
     }
-    memset(rigid->states, 0, (size_t)n * sizeof(*rigid->states));
-    rigid->memory += sizeof(*rigid) + (u64)n * (sizeof(BodyState) + sizeof(Body) +
-                                                sizeof(Symmetric3) + 18 + 4 * sizeof(TreeNode));
-    rigid->memory += rigid->joints.memory;
+    rigid->memory += sizeof(*rigid) + (u64)n * 4 * sizeof(TreeNode) + rigid->joints.memory;
     return rigid;
 }
 
@@ -59,23 +109,46 @@ void rigid_destroy(Rigid *rigid)
     if (!rigid) {
         return;
     }
-    free(rigid->states);
-    free(rigid->bodies);
-    free(rigid->inertias);
-    free(rigid->leaves);
-    free(rigid->planes);
-    free(rigid->parents);
-    free(rigid->flights);
-    free(rigid->island_awake);
-    free(rigid->island_restless);
-    free(rigid->contacts);
-    free(rigid->merged);
-    free(rigid->pairs);
-    free(rigid->rows);
+    void *const arrays[] = {rigid->states,
+                            rigid->bodies,
+                            rigid->inertias,
+                            rigid->leaves,
+                            rigid->planes,
+                            rigid->active,
+                            rigid->colors_used,
+                            rigid->parents,
+                            rigid->island_awake,
+                            rigid->island_restless,
+                            rigid->pairs,
+                            rigid->pairs_merged,
+                            rigid->pair_contacts,
+                            rigid->found,
+                            rigid->contacts,
+                            rigid->contacts_before,
+                            rigid->contact_manifolds,
+                            rigid->contact_colors,
+                            rigid->color_order,
+                            rigid->manifolds,
+                            rigid->rows,
+                            rigid->points,
+                            rigid->extras};
+    for (u32 i = 0; i < PL_COUNT(arrays); i++) {
+        free(arrays[i]);
+    }
     tree_finish(&rigid->moving);
     tree_finish(&rigid->fixed);
     joint_store_finish(&rigid->joints);
     free(rigid);
+}
+
+void body_forget_tick(Rigid *rigid)
+{
+    rigid->contact_count = 0;
+    rigid->row_count = rigid->point_count = rigid->color_count = 0;
+    rigid->impact_count = rigid->overlap_count = 0;
+    rigid->active_count = 0;
+    rigid->touching = 0;
+    rigid->penetration_max = 0.0f;
 }
 
 void rigid_clear(Rigid *rigid)
@@ -84,72 +157,100 @@ void rigid_clear(Rigid *rigid)
         u32 generation = rigid->bodies[i].generation;
         memset(&rigid->bodies[i], 0, sizeof(rigid->bodies[i]));
         memset(&rigid->states[i], 0, sizeof(rigid->states[i]));
+        memset(&rigid->inertias[i], 0, sizeof(rigid->inertias[i]));
         rigid->bodies[i].generation = generation;
     }
     tree_clear(&rigid->moving);
     tree_clear(&rigid->fixed);
-    rigid->plane_count = 0;
-    rigid->contact_count = 0;
-    rigid->row_count = 0;
-    rigid->impact_count = 0;
+    rigid->plane_count = rigid->pair_count = rigid->extra_bodies = 0;
+    body_forget_tick(rigid);
     memset(rigid->grips, 0, sizeof(rigid->grips));
     rigid->grip_count = 0;
     joint_clear(rigid);
 }
 
-static Vec3 inverse_or_zero(Vec3 v)
+bool body_has_extra(const Body *body)
 {
-    return vec3(v.x > 0.0f ? 1.0f / v.x : 0.0f, v.y > 0.0f ? 1.0f / v.y : 0.0f,
-                v.z > 0.0f ? 1.0f / v.z : 0.0f);
+    return body->rolling > 0.0f || vec3_length_squared(body->surface_velocity) > 0.0f;
 }
 
-BodyId rigid_add(Rigid *rigid, const BodyDef *def)
+/* The same moment of inertia about every axis. */
+static bool is_round(const Symmetric3 *i)
+{
+    f32 spread = f32_max(fabsf(i->xx - i->yy), fabsf(i->yy - i->zz));
+    f32 tilt = f32_max(fabsf(i->xy), f32_max(fabsf(i->xz), fabsf(i->yz)));
+    return f32_max(spread, tilt) <= 1e-4f * i->xx;
+}
+
+void body_derive(Body *body)
+{
+    MassProperties mass = shape_mass(&body->shape, body->mass);
+    body->centre = mass.centre;
+    body->flags &= ~(u32)(BODY_OFFSET | BODY_ROUND);
+    if (body->motion == BODY_DYNAMIC) {
+        body->inertia = mass.inertia;
+        body->inverse_inertia = symmetric_inverse(&mass.inertia);
+        body->flags |= is_round(&mass.inertia) ? BODY_ROUND : 0u;
+    }
+    body->flags |= vec3_length_squared(mass.centre) > 0.0f ? BODY_OFFSET : 0u;
+}
+
+static u32 slot_take(Rigid *rigid)
 {
     u32 slot = 0;
     while (slot < rigid->slots && (rigid->bodies[slot].flags & BODY_LIVE)) {
         slot++;
     }
-    if (slot >= rigid->def.body_capacity || !body_def_is_sane(def)) {
+    if (slot < rigid->def.body_capacity) {
+        rigid->slots = u32_max(rigid->slots, slot + 1);
+    }
+    return slot;
+}
+
+BodyId rigid_add(Rigid *rigid, const BodyDef *def)
+{
+    u32 slot = body_def_is_sane(def) ? slot_take(rigid) : rigid->def.body_capacity;
+    if (slot >= rigid->def.body_capacity) {
         return (BodyId){0, 0};
     }
-    rigid->slots = u32_max(rigid->slots, slot + 1);
     Body *body = &rigid->bodies[slot];
     BodyState *state = &rigid->states[slot];
     /* Snapshots carry 16 bits of it, and 0 means none. */
     u32 generation = body->generation % 0xffffu + 1;
     memset(body, 0, sizeof(*body));
     memset(state, 0, sizeof(*state));
-    body->generation = generation;
-    body->flags = BODY_LIVE | BODY_MOVED;
-    body->position = def->position;
-    body->orientation = quat_normalize(def->orientation);
-    body->shape = def->shape;
-    body->motion = def->motion;
-    body->friction = def->friction;
-    body->restitution = def->restitution;
-    body->rolling = def->rolling;
-    body->group = def->group != 0 ? def->group : 1u;
-    body->mask = def->mask != 0 ? def->mask : ~0u;
-    body->family = def->family;
-    body->sensor = def->sensor ? 1u : 0u;
-    if (def->motion == BODY_DYNAMIC) {
-        body->mass = def->mass_kg;
-        body->inertia = shape_inertia(&def->shape, def->mass_kg);
-        body->inverse_inertia = inverse_or_zero(body->inertia);
-        state->inverse_mass = def->mass_kg > 0.0f ? 1.0f / def->mass_kg : 0.0f;
-    }
+    *body = (Body){.orientation = quat_normalize(def->orientation),
+                   .flags = BODY_LIVE | BODY_MOVED,
+                   .motion = def->motion,
+                   .shape = def->shape,
+                   .mass = def->motion == BODY_DYNAMIC ? def->mass_kg : 0.0f,
+                   .friction = def->friction,
+                   .restitution = def->restitution,
+                   .rolling = def->rolling,
+                   .surface_velocity = def->surface_velocity,
+                   .group = def->group != 0 ? def->group : 1u,
+                   .mask = def->mask != 0 ? def->mask : ~0u,
+                   .family = def->family,
+                   .sensor = def->sensor ? 1u : 0u,
+                   .generation = generation};
+    body_derive(body);
+    body->position = vec3_add(def->position, quat_rotate(body->orientation, body->centre));
+    state->inverse_mass = body->mass > 0.0f ? 1.0f / body->mass : 0.0f;
     if (def->motion != BODY_STATIC) {
         state->velocity = def->velocity;
         state->spin = def->spin;
         state->gravity_scale = def->gravity_scale;
+        state->linear_damping = def->linear_damping;
+        state->angular_damping = def->angular_damping;
     }
     if (def->asleep && def->motion == BODY_DYNAMIC) {
         body->flags |= BODY_ASLEEP;
         state->velocity = vec3_zero();
         state->spin = vec3_zero();
     }
+    rigid->extra_bodies += body_has_extra(body);
     body->fat =
-        bounds_grow(shape_bounds(&body->shape, body->position, body->orientation), RIGID_FAT_M);
+        bounds_grow(shape_bounds(&body->shape, body_origin(body), body->orientation), RIGID_FAT_M);
     broad_insert(rigid, slot);
     return (BodyId){slot, generation};
 }
@@ -166,10 +267,13 @@ void rigid_remove(Rigid *rigid, BodyId id)
     }
     joint_remove_body(rigid, id.slot);
     contact_remove_body(rigid, id.slot);
+    broad_remove_pairs(rigid, id.slot);
     broad_remove(rigid, id.slot);
     Body *body = &rigid->bodies[id.slot];
+    rigid->extra_bodies -= body_has_extra(body);
     memset(body, 0, sizeof(*body));
     memset(&rigid->states[id.slot], 0, sizeof(BodyState));
+    memset(&rigid->inertias[id.slot], 0, sizeof(Symmetric3));
     body->generation = id.generation;
 }
 
@@ -196,6 +300,10 @@ u32 rigid_generation(const Rigid *rigid, u32 slot)
 }
 Vec3 rigid_position(const Rigid *rigid, u32 slot)
 {
+    return body_origin(&rigid->bodies[slot]);
+}
+Vec3 rigid_centre(const Rigid *rigid, u32 slot)
+{
     return rigid->bodies[slot].position;
 }
 Quat rigid_orientation(const Rigid *rigid, u32 slot)
@@ -214,7 +322,7 @@ f32 rigid_mass(const Rigid *rigid, u32 slot)
 {
     return rigid->bodies[slot].mass;
 }
-Vec3 rigid_inertia(const Rigid *rigid, u32 slot)
+Symmetric3 rigid_inertia(const Rigid *rigid, u32 slot)
 {
     return rigid->bodies[slot].inertia;
 }
@@ -274,9 +382,44 @@ void rigid_impulse(Rigid *rigid, u32 slot, Vec3 arm, Vec3 impulse)
     }
     /* From the pose, not from the tick's cache: pushes come before the cache is made. */
     Vec3 moment = quat_rotate_inverse(body->orientation, vec3_cross(arm, impulse));
-    Vec3 spin = quat_rotate(body->orientation, vec3_mul(moment, body->inverse_inertia));
+    Vec3 spin = quat_rotate(body->orientation, symmetric_mul(&body->inverse_inertia, moment));
     state->velocity = vec3_add_scaled(state->velocity, state->inverse_mass, impulse);
     state->spin = vec3_add(state->spin, spin);
+}
+
+void rigid_push(Rigid *rigid, u32 slot, Vec3 arm, Vec3 force, Vec3 torque)
+{
+    const Body *body = &rigid->bodies[slot];
+    f32 tick_s = rigid->def.tick_s;
+    if (body->motion != BODY_DYNAMIC || !vec3_is_finite(force) || !vec3_is_finite(torque)) {
+        return;
+    }
+    body_wake(rigid, slot);
+    rigid_impulse(rigid, slot, arm, vec3_scale(force, tick_s));
+    Vec3 moment = quat_rotate_inverse(body->orientation, vec3_scale(torque, tick_s));
+    Vec3 spin = quat_rotate(body->orientation, symmetric_mul(&body->inverse_inertia, moment));
+    rigid->states[slot].spin = vec3_add(rigid->states[slot].spin, spin);
+}
+
+void rigid_move_kinematic(Rigid *rigid, u32 slot, Vec3 position, Quat orientation)
+{
+    Body *body = &rigid->bodies[slot];
+    if (body->motion != BODY_KINEMATIC || !vec3_is_finite(position) ||
+        !quat_is_finite(orientation)) {
+        return;
+    }
+    f32 rate = 1.0f / rigid->def.tick_s;
+    orientation = quat_normalize(orientation);
+    Vec3 centre = vec3_add(position, quat_rotate(orientation, body->centre));
+    rigid->states[slot].velocity = vec3_scale(vec3_sub(centre, body->position), rate);
+    /* The turn by 2 atan2(|v|, w) about v; for the small turns of a tick 2 v / w is its tangent. */
+    Quat turn = quat_mul(orientation, quat_conjugate(body->orientation));
+    f32 sign = turn.w < 0.0f ? -1.0f : 1.0f;
+    Vec3 axis = vec3_scale(vec3(turn.x, turn.y, turn.z), sign);
+    f32 length = vec3_length(axis);
+    f32 angle = 2.0f * trig_atan2_f32(length, fabsf(turn.w));
+    rigid->states[slot].spin =
+        length > 1e-9f ? vec3_scale(axis, angle * rate / length) : vec3_zero();
 }
 
 void rigid_wake(Rigid *rigid, u32 slot)
@@ -340,13 +483,31 @@ Grip *rigid_grip(Rigid *rigid, u32 grip)
     return &rigid->grips[grip];
 }
 
+const RigidOverlap *rigid_sensor_events(const Rigid *rigid, u32 *count)
+{
+    *count = rigid->overlap_count;
+    return rigid->overlaps;
+}
+
 const RigidImpact *rigid_impacts(const Rigid *rigid, u32 *count)
 {
     *count = rigid->impact_count;
     return rigid->impacts;
 }
 
-void rigid_stats(const Rigid *rigid, RigidStats *stats)
+/* How many islands are awake; the union-find is scratch memory, not state. */
+static u32 count_islands(Rigid *rigid)
+{
+    u32 count = 0;
+    island_build(rigid);
+    for (u32 i = 0; i < rigid->slots; i++) {
+        const Body *body = &rigid->bodies[i];
+        count += body->motion == BODY_DYNAMIC && body_is_active(body) && island_root(rigid, i) == i;
+    }
+    return count;
+}
+
+void rigid_stats(Rigid *rigid, RigidStats *stats)
 {
     memset(stats, 0, sizeof(*stats));
     for (u32 i = 0; i < rigid->slots; i++) {
@@ -357,79 +518,7 @@ void rigid_stats(const Rigid *rigid, RigidStats *stats)
     }
     stats->contacts = rigid->contact_count;
     stats->touching = rigid->touching;
-    stats->islands = rigid->island_count;
+    stats->islands = count_islands(rigid);
     stats->penetration_max = rigid->penetration_max;
     stats->memory_bytes = rigid->memory;
-}
-
-static bool state_is_sane(const Rigid *rigid)
-{
-    for (u32 i = 0; i < rigid->slots; i++) {
-        const Body *body = &rigid->bodies[i];
-        if ((body->flags & BODY_LIVE) &&
-            (body->motion > BODY_KINEMATIC || (u32)body->shape.kind >= SHAPE_KIND_COUNT ||
-             !vec3_is_finite(body->position) || !quat_is_finite(body->orientation))) {
-            return false;
-        }
-    }
-    for (u32 i = 0; i < rigid->contact_count; i++) {
-        const Contact *c = &rigid->contacts[i];
-        if (c->a >= c->b || c->b >= rigid->slots || c->manifold.count > MANIFOLD_POINTS) {
-            return false;
-        }
-    }
-    for (u32 i = 0; i < rigid->grip_count; i++) {
-        if (rigid->grips[i].live && !rigid_alive(rigid, rigid->grips[i].body)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-void rigid_walk(Rigid *rigid, State *state)
-{
-    bool load = state->mode == STATE_LOAD;
-    state_bytes(state, &rigid->gravity, sizeof(rigid->gravity));
-    state_bytes(state, &rigid->friction_scale, sizeof(rigid->friction_scale));
-    state_bytes(state, &rigid->restitution_min, sizeof(rigid->restitution_min));
-    state_count(state, &rigid->substeps, SUBSTEPS_MAX);
-    u32 slots_before = rigid->slots;
-    state_count(state, &rigid->slots, rigid->def.body_capacity);
-    state_bytes(state, rigid->bodies, (size_t)rigid->slots * sizeof(*rigid->bodies));
-    state_bytes(state, rigid->states, (size_t)rigid->slots * sizeof(*rigid->states));
-    u32 contacts = rigid->contact_count;
-    state_count(state, &contacts, rigid->def.body_capacity * 64u + 4096u);
-    if (load && !state->failed && !contact_reserve(rigid, contacts)) {
-        state->failed = true;
-    }
-    rigid->contact_count = state->failed ? 0 : contacts;
-    state_bytes(state, rigid->contacts, (size_t)rigid->contact_count * sizeof(*rigid->contacts));
-    state_count(state, &rigid->grip_count, RIGID_GRIPS_MAX);
-    state_bytes(state, rigid->grips, (size_t)rigid->grip_count * sizeof(*rigid->grips));
-    joint_walk(rigid, state);
-    if (!load) {
-        return;
-    }
-    if (state->failed || !state_is_sane(rigid)) {
-        state->failed = true;
-        return;
-    }
-    /* Slots that the image does not know are as if never used. */
-    for (u32 i = rigid->slots; i < slots_before; i++) {
-        memset(&rigid->bodies[i], 0, sizeof(rigid->bodies[i]));
-        memset(&rigid->states[i], 0, sizeof(rigid->states[i]));
-    }
-    for (u32 i = rigid->grip_count; i < RIGID_GRIPS_MAX; i++) {
-        memset(&rigid->grips[i], 0, sizeof(rigid->grips[i]));
-    }
-    tree_clear(&rigid->moving);
-    tree_clear(&rigid->fixed);
-    rigid->plane_count = 0;
-    rigid->row_count = 0;
-    rigid->impact_count = 0;
-    for (u32 i = 0; i < rigid->slots; i++) {
-        if (rigid->bodies[i].flags & BODY_LIVE) {
-            broad_insert(rigid, i);
-        }
-    }
 }

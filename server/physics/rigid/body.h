@@ -1,7 +1,8 @@
 /*
  * body.h: the inside of the rigid world, shared by the files of this folder only.
  * Hot state (what the solver touches each substep) is apart from cold data; everything is indexed
- * by slot. Every struct that is saved and hashed is free of padding.
+ * by slot. What is saved and hashed is the bodies, their velocities and the impulses of touching
+ * contacts; pairs, manifolds, colours and rows are made anew from them in each tick.
  * Layer: server/physics/rigid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_BODY_H
@@ -12,6 +13,7 @@
 #include "server/physics/rigid/rigid.h"
 #include "server/physics/tree.h"
 #include "shared/limits.h"
+#include "shared/simd.h"
 
 /* Distance at which contacts are made before shapes touch. */
 #define RIGID_MARGIN_M         0.02f
@@ -26,124 +28,193 @@
 /* Overlap is pushed out no faster than this. */
 #define RIGID_PUSH_M_S         3.0f
 
-/* 64 bytes. A slot of a static or free body has inverse mass 0 and stays at rest. */
+/* Of a contact that was not looked at in this tick. */
+#define NO_MANIFOLD  0xffffffffu
+/* ContactWide.contact of an empty lane, ContactWide.extra of a row without. */
+#define ROW_EMPTY    0xffffffffu
+#define ROW_NO_EXTRA 0xffffffffu
+
+/*
+ * 64 bytes: two vectors of eight numbers that solvers gather. A slot of a static or free body has
+ * inverse mass 0 and stays at rest.
+ */
 typedef struct BodyState {
-    Vec3 velocity; /* m/s */
+    Vec3 velocity; /* m/s, of the centre of mass */
     f32 inverse_mass;
     Vec3 spin; /* rad/s, world */
     f32 gravity_scale;
     Vec3 shift; /* m, motion of the centre since the tick began */
-    f32 reserved;
+    f32 linear_damping;
     Vec3 turn; /* rad, integral of the spin since the tick began */
-    f32 reserved2;
+    f32 angular_damping;
 } BodyState;
+PL_STATIC_ASSERT(sizeof(BodyState) == 64, "solvers gather it as two vectors");
 
 enum {
     BODY_LIVE = 1,
     BODY_ASLEEP = 2,
-    BODY_MOVED = 4 /* its fat bounds changed: look for new pairs */
+    BODY_MOVED = 4,  /* its fat bounds or filters changed: look for new pairs */
+    BODY_OFFSET = 8, /* its centre of mass is not the origin of its shape */
+    BODY_ROUND = 16  /* its inertia is the same about all axes: no gyroscopic term */
 };
 
 typedef struct Body {
-    Vec3 position;
+    Vec3 position; /* of the centre of mass, m */
     Quat orientation;
-    Shape shape;
-    Vec3 inertia, inverse_inertia; /* diagonals in the body's frame */
-    Bounds fat;                    /* in the tree */
-    f32 mass, friction, restitution, rolling;
-    f32 sleep_s;
-    u32 motion; /* BodyMotion */
+    Vec3 centre; /* of mass, in the shape's frame, m */
     u32 flags;
-    u32 generation;
+    u32 motion;  /* BodyMotion */
+    f32 sleep_s; /* how long it has been slow */
+    Bounds fat;  /* in the tree */
+    Shape shape;
+    Symmetric3 inertia, inverse_inertia; /* about the centre, in the shape's axes */
+    f32 mass, friction, restitution, rolling;
+    Vec3 surface_velocity;   /* m/s, in its own frame */
     u32 group, mask, family; /* group and mask are not 0 */
     u32 sensor;              /* 1: pushes nothing */
+    u32 generation;
 } Body;
 
 enum {
-    CONTACT_TOUCHING = 1,
-    CONTACT_BEGAN = 2, /* touches since this tick */
-    CONTACT_DEAD = 4
+    CONTACT_TOUCHING = 1,   /* nearer than RIGID_MARGIN_M: it joins islands */
+    CONTACT_BEGAN = 2,      /* there since this tick */
+    CONTACT_SENSOR = 4,     /* an overlap that pushes nothing */
+    CONTACT_COUNT_SHIFT = 8 /* number of points above it */
 };
 
-/* A pair whose fat bounds overlap, a < b. 160 bytes. */
+/*
+ * What a manifold hands on from tick to tick, sorted by (a, b) with a < b; a pair with a mesh or a
+ * compound may have several in a row. 72 bytes.
+ */
 typedef struct Contact {
     u32 a, b;
     u32 flags;
-    f32 twist_impulse;
-    Vec3 friction_impulse; /* N s, world, on b */
-    f32 reserved;
-    Vec3 rolling_impulse; /* N m s, world, on b */
-    f32 reserved2;
-    Manifold manifold;
+    u32 features[MANIFOLD_POINTS];
+    f32 impulses[MANIFOLD_POINTS]; /* N s of the last substep */
+    Vec3 friction_impulse;         /* N s, world, on b */
+    f32 twist_impulse;             /* N m s about the normal */
+    Vec3 rolling_impulse;          /* N m s, world, on b */
 } Contact;
 
-/* One point of a manifold for the solver; arms are crossed with the normal. 80 bytes. */
-typedef struct PointRow {
-    Vec3 angular_a;
-    f32 mass;
-    Vec3 angular_b;
-    f32 separation;
-    Vec3 turn_a; /* I⁻¹ angular */
-    f32 impulse;
-    Vec3 turn_b;
-    f32 impulse_max;
-    f32 approach; /* m/s, normal velocity just before the first impulse of the tick */
-    f32 lever;    /* m, from the patch centre, for twisting friction */
-    f32 reserved[2];
-} PointRow;
+enum {
+    PAIR_MANY = 1,   /* may have several manifolds */
+    PAIR_SENSOR = 2, /* one of the two is a sensor */
+    PAIR_STALE = 0xff
+};
 
-typedef struct ContactRow {
-    u32 a, b, contact, count;
-    Vec3 normal;
-    f32 friction;
-    Vec3 tangent1;
-    f32 restitution;
-    Vec3 tangent2;
-    f32 rolling;
-    Vec3 arm_a; /* to the patch centre */
-    f32 twist_mass;
-    Vec3 arm_b;
-    f32 twist_impulse;
-    f32 friction_mass[3]; /* inverse of the 2×2 patch matrix: 11, 22, 12 */
-    f32 friction_impulse[2];
-    Vec3 rolling_impulse;
-    Symmetric3 rolling_mass;
-    f32 bias_rate, mass_scale, impulse_scale; /* soft constraint */
-    PointRow points[MANIFOLD_POINTS];
-} ContactRow;
+/* Two bodies whose fat bounds overlap and that may collide, a < b. 20 bytes. */
+typedef struct Pair {
+    u32 a, b;
+    u32 first;  /* its contacts of the last tick: [first, first + count) */
+    u32 output; /* its manifolds of this tick: [output, output + fresh) */
+    u8 count;
+    u8 fresh; /* PAIR_STALE: both sleep, the contacts stay as they are */
+    u8 kind;
+    u8 unused;
+} Pair;
 
 typedef struct PairKey {
     u32 a, b;
 } PairKey;
+
+/* ---- solver rows: eight contacts that share no body side by side ---- */
+
+typedef struct PointWide {
+    Vec3x8 angular_a, angular_b; /* arms crossed with the normal */
+    f32x8 separation, mass, impulse;
+    f32x8 impulse_max; /* N s, largest of the tick */
+    f32x8 approach;    /* m/s, normal velocity just before the first impulse of the tick */
+    f32x8 lever;       /* m, from the patch centre, for twisting friction */
+} PointWide;
+
+/* Friction of one kind of body is rare: rolling resistance and moving surfaces. */
+typedef struct ExtraWide {
+    f32x8 rolling; /* m */
+    Vec3x8 rolling_impulse;
+    Symmetric3x8 rolling_mass;
+    Vec3x8 drive; /* m/s, of b's surface against a's: along the tangents (z unused) */
+} ExtraWide;
+
+typedef struct ContactWide {
+    u32 a[SIMD_LANES], b[SIMD_LANES]; /* slots; an empty lane has the spare slot twice */
+    u32 contact[SIMD_LANES];          /* index, ROW_EMPTY: empty lane */
+    u32 points;                       /* largest count of the lanes */
+    u32 first;                        /* of its PointWide */
+    u32 extra;                        /* of its ExtraWide, ROW_NO_EXTRA: none */
+    u32 bounces;                      /* a lane has restitution */
+    i32x8 stiff;                      /* lanes against a body that nothing moves */
+    Vec3x8 normal, tangent;
+    f32x8 friction, restitution;
+    Vec3x8 arm_a, arm_b; /* to the patch centre */
+    Symmetric3x8 inertia_a, inertia_b;
+    f32x8 friction_mass[3]; /* inverse of the 2×2 patch matrix: 11, 22, 12 */
+    f32x8 friction_impulse[2];
+    f32x8 twist_mass, twist_impulse;
+    f32x8
+        coupling[6]; /* between points 01, 02 12, 03 13 23: speed at one per impulse at the other */
+} ContactWide;
+
+typedef struct Softness {
+    f32 bias_rate, mass_scale, impulse_scale;
+} Softness;
+
+enum {
+    /* Bits of a body's mask of used colours; what finds none goes to the last, serial batch. */
+    COLORS_DYNAMIC = 48,
+    COLORS_MAX = 64
+};
+
+typedef struct ColorRange {
+    u32 first, count; /* in rows */
+} ColorRange;
 
 struct Rigid {
     RigidDef def;
     Vec3 gravity;
     f32 friction_scale, restitution_min;
     u32 substeps;
-    u32 slots; /* high-water mark */
+    u32 slots;  /* high-water mark */
+    Jobs *jobs; /* of the tick that runs */
 
-    BodyState *states;    /* [capacity + 1] */
+    BodyState *states;    /* [capacity + 1]; the last one belongs to empty lanes */
     Body *bodies;         /* [capacity] */
-    Symmetric3 *inertias; /* [capacity] inverse, world, of this tick */
+    Symmetric3 *inertias; /* [capacity + 1] inverse, world, of this tick */
     u32 *leaves;          /* [capacity] tree nodes */
     Tree moving, fixed;
     u32 *planes; /* [capacity] slots, ascending */
     u32 plane_count;
+    u32 *active; /* [capacity] slots of awake bodies, ascending, of this tick */
+    u32 active_count;
+    u32 asleep_count;
+    u32 extra_bodies; /* live bodies with rolling friction or a moving surface */
 
-    Contact *contacts, *merged; /* [contact_capacity], sorted by (a, b) */
+    Pair *pairs, *pairs_merged; /* [pair_capacity], sorted by (a, b) */
+    u32 pair_count, pair_capacity, pair_merged_capacity;
+    u32 *pair_contacts; /* [pair_contact_capacity] where this tick's contacts of a pair begin */
+    u32 pair_contact_capacity;
+    PairKey *found; /* [found_capacity] new pairs of this tick */
+    u32 found_count, found_capacity;
+
+    Contact *contacts, *contacts_before; /* [contact_capacity] */
     u32 contact_count, contact_capacity;
-    PairKey *pairs; /* [pair_capacity] found this tick */
-    u32 pair_count, pair_capacity;
-    bool pairs_lost; /* no memory: some pairs are found again next tick */
+    u32 *contact_manifolds; /* [contact_capacity] index in manifolds, or NO_MANIFOLD */
+    Manifold *manifolds;    /* [manifold_capacity] */
+    u32 manifold_count, manifold_capacity;
 
-    ContactRow *rows; /* [row_capacity] */
-    u32 row_count, row_capacity;
+    ContactWide *rows; /* [row_capacity] */
+    PointWide *points; /* [point_capacity] */
+    ExtraWide *extras; /* [extra_capacity] */
+    u32 row_count, row_capacity, point_count, point_capacity, extra_count, extra_capacity;
+    u64 *colors_used;   /* [capacity] */
+    u8 *contact_colors; /* [contact_capacity] */
+    u32 *color_order;   /* [contact_capacity] contacts by (color, points) */
+    ColorRange colors[COLORS_MAX + 1];
+    u32 color_count;
+    Softness soft, stiff; /* of contacts, for this tick's substep */
 
-    f32 *flights; /* [capacity] share of the tick's way that a body keeps (ccd.c) */
     u32 *parents; /* [capacity] union-find */
     u8 *island_awake, *island_restless;
-    u32 island_count, touching;
+    u32 touching;
     f32 penetration_max;
 
     JointStore joints;
@@ -151,51 +222,80 @@ struct Rigid {
     u32 grip_count;
     RigidImpact impacts[RIGID_IMPACTS_MAX];
     u32 impact_count;
+    RigidOverlap overlaps[RIGID_OVERLAPS_MAX];
+    u32 overlap_count;
     u64 memory;
 };
 
-/* Soft constraint coefficients of a mass-independent spring over a step h (Catto 2011). */
-typedef struct Softness {
-    f32 bias_rate, mass_scale, impulse_scale;
-} Softness;
-Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h);
-
-/* contact.c */
-bool contact_reserve(Rigid *rigid, u32 contacts);
-void contact_update_pairs(Rigid *rigid);
-void contact_remove_body(Rigid *rigid, u32 slot);
-void contact_narrow(Rigid *rigid, Jobs *jobs);
-void broad_insert(Rigid *rigid, u32 slot);
-void broad_remove(Rigid *rigid, u32 slot);
-void broad_refresh(Rigid *rigid);
-/* ccd.c */
-/* Distance (m) within which a pair's contacts are made: a tick ahead, but no more than bodies are
- * thick. */
-f32 ccd_margin(const Rigid *rigid, u32 a, u32 b);
-/* At the end of a tick: trees follow what moved, and fast bodies are stopped where they first
- * touched. */
-void ccd_finish(Rigid *rigid);
-/* island.c */
-void island_wake(Rigid *rigid);
-void island_sleep(Rigid *rigid);
-void body_wake(Rigid *rigid, u32 slot);
-/* solve_contact.c */
-void contact_prepare(Rigid *rigid);
-void contact_warm_start(Rigid *rigid);
-void contact_solve(Rigid *rigid, bool use_bias);
-void contact_restitution(Rigid *rigid);
-void contact_store(Rigid *rigid);
-
-/* The pose of its shape's frame, for the narrow phase and queries. */
+/* Pose of the shape's own frame. */
+static inline Vec3 body_origin(const Body *body)
+{
+    return body->flags & BODY_OFFSET
+               ? vec3_sub(body->position, quat_rotate(body->orientation, body->centre))
+               : body->position;
+}
 static inline ShapePose body_pose(const Body *body)
 {
-    ShapePose pose = {&body->shape, body->position, body->orientation};
+    ShapePose pose = {&body->shape, body_origin(body), body->orientation};
     return pose;
 }
-
 static inline bool body_is_active(const Body *body)
 {
     return (body->flags & (BODY_LIVE | BODY_ASLEEP)) == BODY_LIVE && body->motion != BODY_STATIC;
 }
+/* May the two collide (or, for a sensor, overlap) at all? */
+bool body_filter(const Rigid *rigid, u32 a, u32 b);
+
+/* Room for `count` items of `bytes` each in *array, keeping what is there, counted in
+ * rigid->memory; false: no memory, nothing changed. */
+bool rigid_reserve(Rigid *rigid, void *array, u32 *capacity, u32 count, size_t bytes);
+
+/* Soft constraint coefficients of a mass-independent spring over a step h (Catto 2011). */
+Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h);
+
+/* broad.c */
+void broad_insert(Rigid *rigid, u32 slot);
+void broad_remove(Rigid *rigid, u32 slot);
+/* Follows what moved, and brings pairs up to date. */
+void broad_update(Rigid *rigid);
+/* All pairs from the fat bounds alone, and the contacts they have: after a load. */
+bool broad_rebuild(Rigid *rigid);
+void broad_remove_pairs(Rigid *rigid, u32 slot);
+
+/* contact.c */
+void contact_update(Rigid *rigid);
+bool contact_reserve(Rigid *rigid, u32 count);
+/* Drops the contacts of a body that goes, and wakes what leaned on it. */
+void contact_remove_body(Rigid *rigid, u32 slot);
+/* Keeps the impulses for the next tick, and reports impacts. */
+void contact_store(Rigid *rigid);
+
+/* island.c */
+/* Wakes islands that something awake touches, by the contacts of the last tick and the manifolds of
+ * this one; true: some body woke. */
+bool island_wake(Rigid *rigid);
+void island_sleep(Rigid *rigid);
+void body_wake(Rigid *rigid, u32 slot);
+/* The islands of now; the root of a body's island is its lowest slot. */
+void island_build(Rigid *rigid);
+u32 island_root(Rigid *rigid, u32 slot);
+
+/* body.c */
+/* What follows from a body's shape, mass and motion: centre, inertia, flags. */
+void body_derive(Body *body);
+bool body_has_extra(const Body *body);
+/* What was worked out in a tick no longer holds. */
+void body_forget_tick(Rigid *rigid);
+
+/* color.c */
+/* Room for so many rows. */
+bool color_reserve(Rigid *rigid, u32 rows);
+void color_contacts(Rigid *rigid);
+
+/* solve_prepare.c, solve_contact.c */
+void contact_prepare(Rigid *rigid);
+void contact_warm_start(Rigid *rigid);
+void contact_solve(Rigid *rigid, bool use_bias);
+void contact_restitution(Rigid *rigid);
 
 #endif

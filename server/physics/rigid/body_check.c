@@ -5,12 +5,13 @@
 #include "shared/limits.h"
 
 /* Smaller things than this have inertias that single precision cannot invert beside metres. */
-#define BODY_SIZE_MIN_M    1e-4f
-#define BODY_MASS_MIN_KG   1e-6f
-#define BODY_MASS_MAX_KG   1e9f
-#define BODY_FACTOR_MAX    1e6f /* friction, damping, gravity scale: far beyond any material */
-#define BODY_VELOCITY_MAX  1e6f /* the solver limits speeds itself; this only keeps squares finite \
-                                 */
+#define BODY_SIZE_MIN_M  1e-4f
+#define BODY_MASS_MIN_KG 1e-6f
+#define BODY_MASS_MAX_KG 1e9f
+#define BODY_FACTOR_MAX  1e6f /* friction, damping, gravity scale: far beyond any material */
+#define BODY_VELOCITY_MAX                                                                          \
+    1e6f /* the solver limits speeds itself; this only keeps squares finite                        \
+          */
 #define BODY_QUAT_LENGTH_2 1e-6f
 
 static bool in_range(f32 value, f32 least, f32 most)

@@ -1,301 +1,233 @@
 /*
- * contact.c: which pairs of bodies are near (broad phase over two trees, dynamic and fixed) and
- * the contacts that they keep, sorted by slots. The set of pairs is a pure function of the fat
- * bounds, so the shape of the trees leaves no trace in results.
+ * contact.c: the narrow phase and what contacts remember from tick to tick. Each pair writes only
+ * itself, so any split over threads gives the same bits.
  */
 #include "server/physics/rigid/body.h"
 
-#include <stdlib.h>
+#include <stdatomic.h>
 
-bool contact_reserve(Rigid *rigid, u32 contacts)
+enum {
+    PAIR_GRAIN = 32
+};
+
+/* Fast pairs see farther, so that nothing is passed within a tick. */
+static f32 pair_margin(const Rigid *rigid, const Pair *pair)
 {
-    if (contacts <= rigid->contact_capacity) {
-        return true;
-    }
-    u32 capacity = u32_max(contacts, rigid->contact_capacity + rigid->contact_capacity / 2);
-    Contact *a = realloc(rigid->contacts, (size_t)capacity * sizeof(*a));
-    rigid->contacts = a ? a : rigid->contacts;
-    Contact *b = realloc(rigid->merged, (size_t)capacity * sizeof(*b));
-    rigid->merged = b ? b : rigid->merged;
-    ContactRow *rows = realloc(rigid->rows, (size_t)capacity * sizeof(*rows));
-    rigid->rows = rows ? rows : rigid->rows;
-    PairKey *pairs = realloc(rigid->pairs, (size_t)capacity * 2 * sizeof(*pairs));
-    rigid->pairs = pairs ? pairs : rigid->pairs;
-    if (!a || !b || !rows || !pairs) {
-        return false;
-    }
-    rigid->memory += (u64)(capacity - rigid->contact_capacity) *
-                     (2 * sizeof(*a) + sizeof(*rows) + 2 * sizeof(*pairs));
-    rigid->contact_capacity = capacity;
-    rigid->row_capacity = capacity;
-    rigid->pair_capacity = capacity * 2;
-    return true;
+    Vec3 v = vec3_sub(rigid->states[pair->b].velocity, rigid->states[pair->a].velocity);
+    return RIGID_MARGIN_M + vec3_length(v) * rigid->def.tick_s;
 }
 
-/* ---- broad phase ---- */
+/* ---- narrow phase ---- */
 
-static bool is_plane(const Body *body)
+/* Pairs and contacts are both sorted: each pair finds its contacts of the last tick, and room for
+ * its manifolds. */
+static bool link_pairs(Rigid *rigid)
 {
-    return body->shape.kind == SHAPE_PLANE;
-}
-
-void broad_insert(Rigid *rigid, u32 slot)
-{
-    Body *body = &rigid->bodies[slot];
-    if (is_plane(body)) {
-        u32 at = rigid->plane_count++;
-        for (; at > 0 && rigid->planes[at - 1] > slot; at--) {
-            rigid->planes[at] = rigid->planes[at - 1];
+    u32 c = 0, room = 0;
+    for (u32 i = 0; i < rigid->pair_count; i++) {
+        Pair *pair = &rigid->pairs[i];
+        while (c < rigid->contact_count &&
+               (rigid->contacts[c].a < pair->a ||
+                (rigid->contacts[c].a == pair->a && rigid->contacts[c].b < pair->b))) {
+            c++;
         }
-        rigid->planes[at] = slot;
-        return;
-    }
-    Tree *tree = body->motion == BODY_STATIC ? &rigid->fixed : &rigid->moving;
-    rigid->leaves[slot] = tree_insert(tree, body->fat, slot);
-}
-
-void broad_remove(Rigid *rigid, u32 slot)
-{
-    Body *body = &rigid->bodies[slot];
-    if (is_plane(body)) {
-        u32 kept = 0;
-        for (u32 i = 0; i < rigid->plane_count; i++) {
-            if (rigid->planes[i] != slot) {
-                rigid->planes[kept++] = rigid->planes[i];
-            }
+        u32 first = c;
+        while (c < rigid->contact_count && rigid->contacts[c].a == pair->a &&
+               rigid->contacts[c].b == pair->b) {
+            c++;
         }
-        rigid->plane_count = kept;
-        return;
+        pair->first = first;
+        pair->count = (u8)(c - first);
+        pair->fresh = PAIR_STALE;
+        pair->output = room;
+        room += pair->kind & PAIR_MANY ? MANIFOLDS_MAX : 1;
     }
-    tree_remove(body->motion == BODY_STATIC ? &rigid->fixed : &rigid->moving, rigid->leaves[slot]);
+    return rigid_reserve(rigid, &rigid->manifolds, &rigid->manifold_capacity, room,
+                         sizeof(Manifold));
 }
 
-/* Bounds that cover the shape now and after a tick at its present velocity. */
-static Bounds swept_bounds(const Rigid *rigid, u32 slot)
+static void narrow_range(void *context, u32 first, u32 end, u32 worker)
 {
-    const Body *body = &rigid->bodies[slot];
-    Bounds bounds = shape_bounds(&body->shape, body->position, body->orientation);
-    Vec3 step = vec3_scale(rigid->states[slot].velocity, rigid->def.tick_s);
-    bounds.min = vec3_add(bounds.min, vec3_min(step, vec3_zero()));
-    bounds.max = vec3_add(bounds.max, vec3_max(step, vec3_zero()));
-    return bounds_grow(bounds, RIGID_MARGIN_M * 0.5f);
-}
-
-void broad_refresh(Rigid *rigid)
-{
-    for (u32 i = 0; i < rigid->slots; i++) {
-        Body *body = &rigid->bodies[i];
-        if (!body_is_active(body)) {
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        Pair *pair = &rigid->pairs[i];
+        const Body *a = &rigid->bodies[pair->a], *b = &rigid->bodies[pair->b];
+        if (pair->fresh != PAIR_STALE || (!body_is_active(a) && !body_is_active(b))) {
             continue;
         }
-        Bounds need = swept_bounds(rigid, i);
-        /* Also shrink bounds that a fast flight left far too large. */
-        Bounds loose = bounds_grow(need, 8.0f * RIGID_FAT_M);
-        if (bounds_contain(&body->fat, &need) && bounds_contain(&loose, &body->fat)) {
-            continue;
-        }
-        body->fat = bounds_grow(need, RIGID_FAT_M);
-        body->flags |= BODY_MOVED;
-        tree_remove(&rigid->moving, rigid->leaves[i]);
-        rigid->leaves[i] = tree_insert(&rigid->moving, body->fat, i);
+        ShapePose pose_a = body_pose(a), pose_b = body_pose(b);
+        f32 margin = pair->kind & PAIR_SENSOR ? 0.0f : pair_margin(rigid, pair);
+        pair->fresh =
+            (u8)manifold_collide(&pose_a, &pose_b, margin, &rigid->manifolds[pair->output],
+                                 pair->kind & PAIR_MANY ? MANIFOLDS_MAX : 1);
     }
 }
 
-static bool pair_collides(const Rigid *rigid, u32 one, u32 other)
-{
-    const Body *a = &rigid->bodies[one], *b = &rigid->bodies[other];
-    return (a->motion == BODY_DYNAMIC || b->motion == BODY_DYNAMIC) &&
-           !joint_connects(rigid, one, other);
-}
+/* ---- contacts of this tick ---- */
 
-/* Do the bounds reach below the plane (grown by the fat margin)? */
-static bool bounds_meet_plane(const Body *plane, const Bounds *bounds)
-{
-    Vec3 n = quat_rotate(plane->orientation, vec3(0.0f, 1.0f, 0.0f));
-    Vec3 low =
-        vec3(n.x > 0.0f ? bounds->min.x : bounds->max.x, n.y > 0.0f ? bounds->min.y : bounds->max.y,
-             n.z > 0.0f ? bounds->min.z : bounds->max.z);
-    return vec3_dot(n, vec3_sub(low, plane->position)) < RIGID_FAT_M;
-}
-
-static bool pair_is_near(const Body *a, const Body *b)
-{
-    if (is_plane(a)) {
-        return bounds_meet_plane(a, &b->fat);
-    }
-    if (is_plane(b)) {
-        return bounds_meet_plane(b, &a->fat);
-    }
-    return bounds_overlap(&a->fat, &b->fat);
-}
-
-typedef struct PairSearch {
+typedef struct ContactFill {
     Rigid *rigid;
-    u32 slot;
-} PairSearch;
+    const Contact *before;
+    _Atomic u32
+        depth_bits; /* of the deepest overlap: bits of non-negative floats sort as they do */
+    _Atomic u32 touching;
+} ContactFill;
 
-static void pair_add(Rigid *rigid, u32 one, u32 other)
+/* Impulses of points whose feature is still there go on; friction follows the first of them. */
+static void inherit(Contact *contact, const Manifold *manifold, const Contact *before, u32 count)
 {
-    if (one == other || !pair_collides(rigid, one, other)) {
-        return;
-    }
-    if (rigid->pair_count == rigid->pair_capacity) {
-        u32 capacity = rigid->pair_capacity + rigid->pair_capacity / 2;
-        PairKey *grown = realloc(rigid->pairs, (size_t)capacity * sizeof(*grown));
-        if (!grown) {
-            return;
-        }
-        rigid->pairs = grown;
-        rigid->pair_capacity = capacity;
-    }
-    PairKey key = {u32_min(one, other), u32_max(one, other)};
-    rigid->pairs[rigid->pair_count++] = key;
-}
-
-static void pair_visit(void *context, u32 other)
-{
-    PairSearch *search = context;
-    /* Of two moved bodies the lower slot reports the pair. */
-    if (other < search->slot && (search->rigid->bodies[other].flags & BODY_MOVED)) {
-        return;
-    }
-    pair_add(search->rigid, search->slot, other);
-}
-
-static void find_pairs(Rigid *rigid)
-{
-    rigid->pair_count = 0;
-    for (u32 i = 0; i < rigid->slots; i++) {
-        Body *body = &rigid->bodies[i];
-        if (!(body->flags & BODY_MOVED)) {
-            continue;
-        }
-        PairSearch search = {rigid, i};
-        if (is_plane(body)) {
-            for (u32 j = 0; j < rigid->slots; j++) {
-                if ((rigid->bodies[j].flags & BODY_LIVE) && !is_plane(&rigid->bodies[j]) &&
-                    !(rigid->bodies[j].flags & BODY_MOVED) &&
-                    bounds_meet_plane(body, &rigid->bodies[j].fat)) {
-                    pair_add(rigid, i, j);
+    bool found = false;
+    for (u32 p = 0; p < manifold->count; p++) {
+        u32 feature = manifold->points[p].feature;
+        for (u32 o = 0; o < count; o++) {
+            const Contact *old = &before[o];
+            u32 points = old->flags >> CONTACT_COUNT_SHIFT;
+            for (u32 q = 0; q < points; q++) {
+                if (old->features[q] != feature) {
+                    continue;
+                }
+                contact->impulses[p] = old->impulses[q];
+                if (!found) {
+                    contact->friction_impulse = old->friction_impulse;
+                    contact->twist_impulse = old->twist_impulse;
+                    contact->rolling_impulse = old->rolling_impulse;
+                    found = true;
                 }
             }
+        }
+    }
+}
+
+static f32 contact_fill(const Pair *pair, const Manifold *manifold, const Contact *before,
+                        Contact *contact)
+{
+    memset(contact, 0, sizeof(*contact));
+    contact->a = pair->a;
+    contact->b = pair->b;
+    f32 nearest = RIGID_MARGIN_M;
+    for (u32 p = 0; p < manifold->count; p++) {
+        contact->features[p] = manifold->points[p].feature;
+        nearest = f32_min(nearest, manifold->points[p].separation);
+    }
+    contact->flags = manifold->count << CONTACT_COUNT_SHIFT;
+    contact->flags |= nearest < RIGID_MARGIN_M ? CONTACT_TOUCHING : 0u;
+    contact->flags |= pair->count == 0 ? CONTACT_BEGAN : 0u;
+    contact->flags |= pair->kind & PAIR_SENSOR ? CONTACT_SENSOR : 0u;
+    inherit(contact, manifold, before, pair->count);
+    return nearest;
+}
+
+static void raise_max(_Atomic u32 *at, u32 value)
+{
+    u32 old = atomic_load_explicit(at, memory_order_relaxed);
+    while (old < value && !atomic_compare_exchange_weak(at, &old, value)) {
+    }
+}
+
+/* pair->output still says where the manifolds lie; contact_before holds where contacts go. */
+static void fill_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    ContactFill *fill = context;
+    Rigid *rigid = fill->rigid;
+    f32 deepest = 0.0f;
+    u32 touching = 0;
+    for (u32 i = first; i < end; i++) {
+        const Pair *pair = &rigid->pairs[i];
+        u32 at = rigid->pair_contacts[i];
+        if (pair->fresh == PAIR_STALE) {
+            for (u32 c = 0; c < pair->count; c++) {
+                rigid->contacts[at + c] = fill->before[pair->first + c];
+                rigid->contacts[at + c].flags &= ~(u32)CONTACT_BEGAN;
+                rigid->contact_manifolds[at + c] = NO_MANIFOLD;
+            }
             continue;
         }
-        tree_query(&rigid->moving, body->fat, pair_visit, &search);
-        if (body->motion == BODY_STATIC) {
-            continue;
+        for (u32 m = 0; m < pair->fresh; m++) {
+            f32 nearest = contact_fill(pair, &rigid->manifolds[pair->output + m],
+                                       &fill->before[pair->first], &rigid->contacts[at + m]);
+            touching += rigid->contacts[at + m].flags & CONTACT_TOUCHING;
+            deepest = f32_max(deepest, -nearest);
+            rigid->contact_manifolds[at + m] = pair->output + m;
         }
-        tree_query(&rigid->fixed, body->fat, pair_visit, &search);
-        for (u32 p = 0; p < rigid->plane_count; p++) {
-            if (bounds_meet_plane(&rigid->bodies[rigid->planes[p]], &body->fat)) {
-                pair_add(rigid, i, rigid->planes[p]);
-            }
-        }
+    }
+    u32 bits;
+    memcpy(&bits, &deepest, sizeof(bits));
+    raise_max(&fill->depth_bits, bits);
+    atomic_fetch_add(&fill->touching, touching);
+}
+
+static void overlap_event(Rigid *rigid, const Pair *pair, bool began)
+{
+    if (rigid->overlap_count < RIGID_OVERLAPS_MAX) {
+        rigid->overlaps[rigid->overlap_count++] = (RigidOverlap){pair->a, pair->b, began};
     }
 }
 
-static inline u64 pair_order(u32 a, u32 b)
+/* Where each pair's contacts go; sensors that something entered or left. */
+static u32 place_contacts(Rigid *rigid)
 {
-    return (u64)a << 32 | b;
-}
-
-static int pair_compare(const void *x, const void *y)
-{
-    const PairKey *p = x, *q = y;
-    u64 a = pair_order(p->a, p->b), b = pair_order(q->a, q->b);
-    return a < b ? -1 : a > b;
-}
-
-/* In place, so that nothing is allocated (qsort may): heap sort. */
-static void pairs_sort(PairKey *pairs, u32 count)
-{
-    for (u32 start = count / 2; start-- > 0;) {
-        for (u32 root = start, child; (child = 2 * root + 1) < count; root = child) {
-            child += child + 1 < count && pair_compare(&pairs[child], &pairs[child + 1]) < 0;
-            if (pair_compare(&pairs[root], &pairs[child]) >= 0) {
-                break;
-            }
-            PairKey t = pairs[root];
-            pairs[root] = pairs[child];
-            pairs[child] = t;
+    u32 total = 0;
+    rigid->overlap_count = 0;
+    for (u32 i = 0; i < rigid->pair_count; i++) {
+        const Pair *pair = &rigid->pairs[i];
+        rigid->pair_contacts[i] = total;
+        total += pair->fresh == PAIR_STALE ? pair->count : pair->fresh;
+        if ((pair->kind & PAIR_SENSOR) && pair->fresh != PAIR_STALE &&
+            (pair->count > 0) != (pair->fresh > 0)) {
+            overlap_event(rigid, pair, pair->fresh > 0);
         }
     }
-    for (u32 end = count; end-- > 1;) {
-        PairKey first = pairs[0];
-        pairs[0] = pairs[end];
-        pairs[end] = first;
-        for (u32 root = 0, child; (child = 2 * root + 1) < end; root = child) {
-            child += child + 1 < end && pair_compare(&pairs[child], &pairs[child + 1]) < 0;
-            if (pair_compare(&pairs[root], &pairs[child]) >= 0) {
-                break;
-            }
-            PairKey t = pairs[root];
-            pairs[root] = pairs[child];
-            pairs[child] = t;
-        }
-    }
+    return total;
 }
 
-/* Contacts that a moved body left, and that no longer are near, end. */
-static u32 drop_far(Rigid *rigid)
+bool contact_reserve(Rigid *rigid, u32 count)
 {
-    u32 dropped = 0;
-    for (u32 i = 0; i < rigid->contact_count; i++) {
-        Contact *c = &rigid->contacts[i];
-        const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];
-        if (((a->flags | b->flags) & BODY_MOVED) &&
-            (!pair_is_near(a, b) || joint_connects(rigid, c->a, c->b))) {
-            c->flags |= CONTACT_DEAD;
-            dropped++;
-        }
-    }
-    return dropped;
+    u32 capacity = rigid->contact_capacity;
+    u32 c1 = capacity, c2 = capacity, c3 = capacity, c4 = capacity;
+    return rigid_reserve(rigid, &rigid->contacts_before, &c1, count, sizeof(Contact)) &&
+           rigid_reserve(rigid, &rigid->contact_manifolds, &c2, count, sizeof(u32)) &&
+           rigid_reserve(rigid, &rigid->contact_colors, &c3, count, sizeof(u8)) &&
+           rigid_reserve(rigid, &rigid->color_order, &c4, count, sizeof(u32)) &&
+           rigid_reserve(rigid, &rigid->contacts, &rigid->contact_capacity, count, sizeof(Contact));
 }
 
-/* Merges the sorted new pairs with the sorted contacts that live. */
-static void merge(Rigid *rigid)
+static void contacts_build(Rigid *rigid)
 {
-    if (!contact_reserve(rigid, rigid->contact_count + rigid->pair_count)) {
+    if (!rigid_reserve(rigid, &rigid->pair_contacts, &rigid->pair_contact_capacity,
+                       rigid->pair_count, sizeof(u32))) {
+        rigid->contact_count = 0;
+        return;
+    }
+    u32 total = place_contacts(rigid);
+    if (!contact_reserve(rigid, total)) {
+        rigid->contact_count = 0;
+        return;
+    }
+    Contact *before = rigid->contacts;
+    rigid->contacts = rigid->contacts_before;
+    rigid->contacts_before = before;
+    ContactFill fill = {.rigid = rigid, .before = before};
+    jobs_run(rigid->jobs, rigid->pair_count, PAIR_GRAIN, fill_range, &fill);
+    rigid->contact_count = total;
+    u32 bits = atomic_load(&fill.depth_bits);
+    memcpy(&rigid->penetration_max, &bits, sizeof(bits));
+    rigid->touching = atomic_load(&fill.touching);
+}
+
+void contact_update(Rigid *rigid)
+{
+    if (!link_pairs(rigid)) {
+        rigid->contact_count = 0; /* no memory: bodies fall through each other, but go on */
         rigid->pair_count = 0;
+        return;
     }
-    u32 n = 0, i = 0, p = 0;
-    while (i < rigid->contact_count || p < rigid->pair_count) {
-        u64 old = i < rigid->contact_count ? pair_order(rigid->contacts[i].a, rigid->contacts[i].b)
-                                           : UINT64_MAX;
-        u64 new =
-            p < rigid->pair_count ? pair_order(rigid->pairs[p].a, rigid->pairs[p].b) : UINT64_MAX;
-        if (old <= new) {
-            if (!(rigid->contacts[i].flags & CONTACT_DEAD)) {
-                rigid->merged[n++] = rigid->contacts[i];
-            }
-            i++;
-            p += old == new;
-        } else {
-            Contact *c = &rigid->merged[n++];
-            memset(c, 0, sizeof(*c));
-            c->a = rigid->pairs[p].a;
-            c->b = rigid->pairs[p].b;
-            p++;
-        }
+    jobs_run(rigid->jobs, rigid->pair_count, PAIR_GRAIN, narrow_range, rigid);
+    if (island_wake(rigid)) {
+        jobs_run(rigid->jobs, rigid->pair_count, PAIR_GRAIN, narrow_range, rigid);
     }
-    Contact *swap = rigid->contacts;
-    rigid->contacts = rigid->merged;
-    rigid->merged = swap;
-    rigid->contact_count = n;
-}
-
-void contact_update_pairs(Rigid *rigid)
-{
-    broad_refresh(rigid);
-    find_pairs(rigid);
-    pairs_sort(rigid->pairs, rigid->pair_count);
-    u32 dropped = drop_far(rigid);
-    if (dropped > 0 || rigid->pair_count > 0) {
-        merge(rigid);
-    }
-    for (u32 i = 0; i < rigid->slots; i++) {
-        rigid->bodies[i].flags &= ~(u32)BODY_MOVED;
-    }
+    contacts_build(rigid);
 }
 
 void contact_remove_body(Rigid *rigid, u32 slot)
@@ -307,106 +239,101 @@ void contact_remove_body(Rigid *rigid, u32 slot)
             /* What leaned on it must fall. */
             body_wake(rigid, c->a == slot ? c->b : c->a);
         } else {
+            rigid->contact_manifolds[kept] = rigid->contact_manifolds[i];
             rigid->contacts[kept++] = *c;
         }
     }
     rigid->contact_count = kept;
 }
 
-typedef struct OverlapSearch {
-    u32 *slots;
-    u32 count, capacity;
-} OverlapSearch;
+/* ---- after the substeps ---- */
 
-static void overlap_visit(void *context, u32 slot)
+/* Keeps the strongest in a full list. */
+static void impact_add(Rigid *rigid, const RigidImpact *impact)
 {
-    OverlapSearch *search = context;
-    if (search->count < search->capacity) {
-        search->slots[search->count++] = slot;
+    if (rigid->impact_count < RIGID_IMPACTS_MAX) {
+        rigid->impacts[rigid->impact_count++] = *impact;
+        return;
     }
-}
-
-u32 rigid_overlaps(Rigid *rigid, Bounds bounds, u32 *slots, u32 capacity)
-{
-    OverlapSearch search = {slots, 0, capacity};
-    for (u32 p = 0; p < rigid->plane_count; p++) {
-        overlap_visit(&search, rigid->planes[p]);
+    u32 weakest = 0;
+    for (u32 i = 1; i < RIGID_IMPACTS_MAX; i++) {
+        weakest = rigid->impacts[i].impulse < rigid->impacts[weakest].impulse ? i : weakest;
     }
-    tree_query(&rigid->fixed, bounds, overlap_visit, &search);
-    tree_query(&rigid->moving, bounds, overlap_visit, &search);
-    for (u32 i = 1; i < search.count; i++) {
-        u32 slot = slots[i], at = i;
-        for (; at > 0 && slots[at - 1] > slot; at--) {
-            slots[at] = slots[at - 1];
+    if (impact->impulse > rigid->impacts[weakest].impulse) {
+        for (u32 i = weakest; i + 1 < RIGID_IMPACTS_MAX; i++) {
+            rigid->impacts[i] = rigid->impacts[i + 1];
         }
-        slots[at] = slot;
+        rigid->impacts[RIGID_IMPACTS_MAX - 1] = *impact;
     }
-    return search.count;
 }
 
-/* ---- narrow phase ---- */
-
-/* Impulses of points whose feature is still there go on. */
-static void match_features(const Manifold *old, Manifold *now)
+static void store_lane(Rigid *rigid, const ContactWide *row, u32 lane)
 {
-    for (u32 i = 0; i < now->count; i++) {
-        now->points[i].impulse = 0.0f;
-        for (u32 j = 0; j < old->count; j++) {
-            if (old->points[j].feature == now->points[i].feature) {
-                now->points[i].impulse = old->points[j].impulse;
-                break;
+    Contact *c = &rigid->contacts[row->contact[lane]];
+    u32 count = c->flags >> CONTACT_COUNT_SHIFT;
+    for (u32 p = 0; p < count; p++) {
+        c->impulses[p] = rigid->points[row->first + p].impulse[lane];
+    }
+    f32 f1 = row->friction_impulse[0][lane], f2 = row->friction_impulse[1][lane];
+    Vec3 n = vec3(row->normal.x[lane], row->normal.y[lane], row->normal.z[lane]);
+    Vec3 t = vec3(row->tangent.x[lane], row->tangent.y[lane], row->tangent.z[lane]);
+    c->friction_impulse = vec3_add_scaled(vec3_scale(t, f1), f2, vec3_cross(n, t));
+    c->twist_impulse = row->twist_impulse[lane];
+    if (row->extra != ROW_NO_EXTRA) {
+        const ExtraWide *extra = &rigid->extras[row->extra];
+        c->rolling_impulse = vec3(extra->rolling_impulse.x[lane], extra->rolling_impulse.y[lane],
+                                  extra->rolling_impulse.z[lane]);
+    }
+}
+
+static void store_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        const ContactWide *row = &rigid->rows[i];
+        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+            if (row->contact[lane] != ROW_EMPTY) {
+                store_lane(rigid, row, lane);
             }
         }
     }
 }
 
-static void narrow_range(void *context, u32 first, u32 end, u32 worker)
+/* How hard the contact of a lane struck, if it began in this tick. */
+static void impact_collect(Rigid *rigid, const ContactWide *row, u32 lane)
 {
-    PL_UNUSED(worker);
-    Rigid *rigid = context;
-    for (u32 i = first; i < end; i++) {
-        Contact *c = &rigid->contacts[i];
-        const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];
-        if (!body_is_active(a) && !body_is_active(b)) {
-            c->flags &= ~(u32)CONTACT_BEGAN;
-            continue;
+    u32 index = row->contact[lane];
+    const Contact *c = &rigid->contacts[index];
+    if (!(c->flags & CONTACT_BEGAN)) {
+        return;
+    }
+    const Manifold *manifold = &rigid->manifolds[rigid->contact_manifolds[index]];
+    RigidImpact impact = {c->a, c->b, manifold->points[0].position, 0.0f, 0.0f};
+    for (u32 p = 0; p < manifold->count; p++) {
+        const PointWide *point = &rigid->points[row->first + p];
+        f32 most = point->impulse_max[lane], speed = -point->approach[lane];
+        impact.impulse += most;
+        if (most > 0.0f && speed > impact.speed) {
+            impact.speed = speed;
+            impact.position = manifold->points[p].position;
         }
-        Manifold old = c->manifold;
-        Manifold now;
-        memset(&now, 0, sizeof(now));
-        ShapePose pa = {&a->shape, a->position, a->orientation};
-        ShapePose pb = {&b->shape, b->position, b->orientation};
-        manifold_collide(&pa, &pb, ccd_margin(rigid, c->a, c->b), &now, 1);
-        match_features(&old, &now);
-        f32 nearest = RIGID_MARGIN_M;
-        for (u32 p = 0; p < now.count; p++) {
-            nearest = f32_min(nearest, now.points[p].separation);
-        }
-        bool touched = (c->flags & CONTACT_TOUCHING) != 0;
-        bool touches = now.count > 0 && nearest < RIGID_MARGIN_M;
-        c->flags =
-            (touches ? CONTACT_TOUCHING : 0u) | (now.count > 0 && !touched ? CONTACT_BEGAN : 0u);
-        c->manifold = now;
-        if (now.count == 0) {
-            c->friction_impulse = vec3_zero();
-            c->rolling_impulse = vec3_zero();
-            c->twist_impulse = 0.0f;
-        }
+    }
+    if (impact.speed > RIGID_BOUNCE_M_S) {
+        impact_add(rigid, &impact);
     }
 }
 
-void contact_narrow(Rigid *rigid, Jobs *jobs)
+void contact_store(Rigid *rigid)
 {
-    /* Each contact writes only itself: any split gives the same bits. */
-    jobs_run(jobs, rigid->contact_count, 64, narrow_range, rigid);
-    rigid->penetration_max = 0.0f;
-    rigid->touching = 0;
-    for (u32 i = 0; i < rigid->contact_count; i++) {
-        const Contact *c = &rigid->contacts[i];
-        rigid->touching += c->flags & CONTACT_TOUCHING;
-        for (u32 p = 0; p < c->manifold.count; p++) {
-            rigid->penetration_max =
-                f32_max(rigid->penetration_max, -c->manifold.points[p].separation);
+    jobs_run(rigid->jobs, rigid->row_count, 16, store_range, rigid);
+    rigid->impact_count = 0;
+    for (u32 i = 0; i < rigid->row_count; i++) {
+        const ContactWide *row = &rigid->rows[i];
+        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+            if (row->contact[lane] != ROW_EMPTY) {
+                impact_collect(rigid, row, lane);
+            }
         }
     }
 }

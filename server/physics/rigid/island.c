@@ -8,9 +8,16 @@
 void body_wake(Rigid *rigid, u32 slot)
 {
     Body *body = &rigid->bodies[slot];
-    if ((body->flags & BODY_LIVE) && body->motion == BODY_DYNAMIC) {
+    if (!(body->flags & BODY_LIVE) || body->motion != BODY_DYNAMIC) {
+        return;
+    }
+    body->sleep_s = 0.0f;
+    if (body->flags & BODY_ASLEEP) {
+        /* Particles may push it before the next tick lists it. */
         body->flags &= ~(u32)BODY_ASLEEP;
-        body->sleep_s = 0.0f;
+        rigid->states[slot].shift = vec3_zero();
+        rigid->states[slot].turn = vec3_zero();
+        rigid->inertias[slot] = symmetric_rotate(body->orientation, &body->inverse_inertia);
     }
 }
 
@@ -37,17 +44,10 @@ static void islands_link(Rigid *rigid, u32 one, u32 other)
     }
 }
 
-static void islands_build(Rigid *rigid)
+static void islands_begin(Rigid *rigid)
 {
-    u32 *parents = rigid->parents;
     for (u32 i = 0; i < rigid->slots; i++) {
-        parents[i] = i;
-    }
-    for (u32 i = 0; i < rigid->contact_count; i++) {
-        const Contact *c = &rigid->contacts[i];
-        if (c->flags & CONTACT_TOUCHING) {
-            islands_link(rigid, c->a, c->b);
-        }
+        rigid->parents[i] = i;
     }
     for (u32 i = 0; i < rigid->joints.slots; i++) {
         u32 a, b;
@@ -55,6 +55,22 @@ static void islands_build(Rigid *rigid)
             islands_link(rigid, a, b);
         }
     }
+}
+
+void island_build(Rigid *rigid)
+{
+    islands_begin(rigid);
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        const Contact *c = &rigid->contacts[i];
+        if ((c->flags & (CONTACT_TOUCHING | CONTACT_SENSOR)) == CONTACT_TOUCHING) {
+            islands_link(rigid, c->a, c->b);
+        }
+    }
+}
+
+u32 island_root(Rigid *rigid, u32 slot)
+{
+    return root_of(rigid->parents, slot);
 }
 
 static bool is_dynamic(const Body *body)
@@ -70,80 +86,114 @@ static bool kinematic_moves(const Rigid *rigid, u32 slot)
             vec3_dot(state->spin, state->spin) > 0.0f);
 }
 
-/* An island with one body awake is awake, and so is what a moving kinematic body touches. */
-void island_wake(Rigid *rigid)
+static void wake_by_kinematic(Rigid *rigid, u32 a, u32 b)
 {
-    for (u32 i = 0; i < rigid->contact_count; i++) {
-        const Contact *c = &rigid->contacts[i];
-        if (!(c->flags & CONTACT_TOUCHING)) {
-            continue;
+    if (kinematic_moves(rigid, a)) {
+        body_wake(rigid, b);
+    } else if (kinematic_moves(rigid, b)) {
+        body_wake(rigid, a);
+    }
+}
+
+/* Do the two push each other, by the manifolds of this tick or, asleep, by the last contacts? */
+static bool pair_touches(const Rigid *rigid, const Pair *pair)
+{
+    if (pair->kind & PAIR_SENSOR) {
+        return false;
+    }
+    if (pair->fresh != PAIR_STALE) {
+        return pair->fresh > 0;
+    }
+    for (u32 i = 0; i < pair->count; i++) {
+        if (rigid->contacts[pair->first + i].flags & CONTACT_TOUCHING) {
+            return true;
         }
-        if (kinematic_moves(rigid, c->a)) {
-            body_wake(rigid, c->b);
-        } else if (kinematic_moves(rigid, c->b)) {
-            body_wake(rigid, c->a);
-        }
+    }
+    return false;
+}
+
+bool island_wake(Rigid *rigid)
+{
+    if (rigid->asleep_count == 0) {
+        return false;
     }
     for (u32 i = 0; i < rigid->joints.slots; i++) {
         u32 a, b;
-        if (!joint_bodies(rigid, i, &a, &b) || a == JOINT_WORLD || b == JOINT_WORLD) {
-            continue;
-        }
-        if (kinematic_moves(rigid, a)) {
-            body_wake(rigid, b);
-        } else if (kinematic_moves(rigid, b)) {
-            body_wake(rigid, a);
+        if (joint_bodies(rigid, i, &a, &b) && a != JOINT_WORLD && b != JOINT_WORLD) {
+            wake_by_kinematic(rigid, a, b);
         }
     }
-    islands_build(rigid);
+    islands_begin(rigid);
+    for (u32 i = 0; i < rigid->pair_count; i++) {
+        const Pair *pair = &rigid->pairs[i];
+        if (pair_touches(rigid, pair)) {
+            wake_by_kinematic(rigid, pair->a, pair->b);
+            islands_link(rigid, pair->a, pair->b);
+        }
+    }
     memset(rigid->island_awake, 0, rigid->slots);
     for (u32 i = 0; i < rigid->slots; i++) {
         if (is_dynamic(&rigid->bodies[i]) && body_is_active(&rigid->bodies[i])) {
             rigid->island_awake[root_of(rigid->parents, i)] = 1;
         }
     }
+    bool woke = false;
     for (u32 i = 0; i < rigid->slots; i++) {
         Body *body = &rigid->bodies[i];
         if (is_dynamic(body) && (body->flags & BODY_ASLEEP) &&
             rigid->island_awake[root_of(rigid->parents, i)]) {
             body_wake(rigid, i);
+            woke = true;
         }
     }
+    return woke;
+}
+
+/* Counts how long each body has been slow; true: some could sleep. */
+static bool count_slow(Rigid *rigid)
+{
+    const f32 speed2 = RIGID_SLEEP_SPEED_M_S * RIGID_SLEEP_SPEED_M_S;
+    const f32 spin2 = RIGID_SLEEP_SPIN_RAD_S * RIGID_SLEEP_SPIN_RAD_S;
+    bool tired = false;
+    for (u32 i = 0; i < rigid->active_count; i++) {
+        u32 slot = rigid->active[i];
+        Body *body = &rigid->bodies[slot];
+        const BodyState *state = &rigid->states[slot];
+        bool slow = vec3_length_squared(state->velocity) < speed2 &&
+                    vec3_length_squared(state->spin) < spin2;
+        body->sleep_s = slow ? body->sleep_s + rigid->def.tick_s : 0.0f;
+        tired = tired || (body->motion == BODY_DYNAMIC && body->sleep_s >= RIGID_SLEEP_S);
+    }
+    return tired;
 }
 
 void island_sleep(Rigid *rigid)
 {
-    memset(rigid->island_restless, 0, rigid->slots);
-    rigid->island_count = 0;
     for (u32 i = 0; i < rigid->grip_count; i++) {
         if (rigid->grips[i].live) {
             rigid->bodies[rigid->grips[i].body.slot].sleep_s = 0.0f;
         }
     }
-    for (u32 i = 0; i < rigid->slots; i++) {
-        Body *body = &rigid->bodies[i];
-        if (!is_dynamic(body) || !body_is_active(body)) {
-            continue;
-        }
-        const BodyState *state = &rigid->states[i];
-        bool slow =
-            !rigid->def.no_sleep &&
-            vec3_length_squared(state->velocity) < RIGID_SLEEP_SPEED_M_S * RIGID_SLEEP_SPEED_M_S &&
-            vec3_length_squared(state->spin) < RIGID_SLEEP_SPIN_RAD_S * RIGID_SLEEP_SPIN_RAD_S;
-        body->sleep_s = slow ? body->sleep_s + rigid->def.tick_s : 0.0f;
-        u32 root = root_of(rigid->parents, i);
-        rigid->island_count += root == i;
-        if (body->sleep_s < RIGID_SLEEP_S) {
-            rigid->island_restless[root] = 1;
+    if (rigid->def.no_sleep || !count_slow(rigid)) {
+        return;
+    }
+    island_build(rigid);
+    memset(rigid->island_restless, 0, rigid->slots);
+    for (u32 i = 0; i < rigid->active_count; i++) {
+        u32 slot = rigid->active[i];
+        const Body *body = &rigid->bodies[slot];
+        if (body->motion == BODY_DYNAMIC && body->sleep_s < RIGID_SLEEP_S) {
+            rigid->island_restless[root_of(rigid->parents, slot)] = 1;
         }
     }
-    for (u32 i = 0; i < rigid->slots; i++) {
-        Body *body = &rigid->bodies[i];
-        if (is_dynamic(body) && body_is_active(body) &&
-            !rigid->island_restless[root_of(rigid->parents, i)]) {
+    for (u32 i = 0; i < rigid->active_count; i++) {
+        u32 slot = rigid->active[i];
+        Body *body = &rigid->bodies[slot];
+        if (body->motion == BODY_DYNAMIC &&
+            !rigid->island_restless[root_of(rigid->parents, slot)]) {
             body->flags |= BODY_ASLEEP;
-            rigid->states[i].velocity = vec3_zero();
-            rigid->states[i].spin = vec3_zero();
+            rigid->states[slot].velocity = vec3_zero();
+            rigid->states[slot].spin = vec3_zero();
         }
     }
 }

@@ -384,7 +384,7 @@ void joint_frames(const Rigid *rigid, const JointDef *def, Vec3 anchors[2], Quat
     for (u32 i = 0; i < 2; i++) {
         if (!is_world(sides[i])) {
             const Body *body = &rigid->bodies[sides[i].slot];
-            anchors[i] = vec3_add(body->position, quat_rotate(body->orientation, anchors[i]));
+            anchors[i] = vec3_add(body_origin(body), quat_rotate(body->orientation, anchors[i]));
             frames[i] = quat_mul(body->orientation, frames[i]);
         }
     }

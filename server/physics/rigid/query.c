@@ -45,7 +45,7 @@ static f32 ray_visit(void *context, u32 slot, f32 max)
     if (!passes(search->rigid, search->filter, slot)) {
         return max;
     }
-    if (!shape_ray(&body->shape, body->position, body->orientation, search->ray, max, &distance,
+    if (!shape_ray(&body->shape, body_origin(body), body->orientation, search->ray, max, &distance,
                    search->any ? NULL : &normal)) {
         return max;
     }

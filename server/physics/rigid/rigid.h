@@ -58,6 +58,9 @@ typedef struct RigidDef {
     u32 substeps;
     Vec3 gravity; /* m/s² */
     u32 joint_capacity;
+    /* What shapes of a saved state may point to, by Geometry.id. Not owned; may be NULL. */
+    const struct Geometry *const *geometries;
+    u32 geometry_count;
     RigidMethod method;
     u32 iterations;    /* RIGID_IMPULSES, default 10 */
     u32 pyramid_sides; /* RIGID_IMPULSES: 3..16, default 4 */
@@ -87,8 +90,15 @@ typedef struct RigidImpact {
     f32 speed;     /* m/s, approach */
 } RigidImpact;
 
+/* A sensor that a body entered or left in this tick (a < b, either is the sensor). */
+typedef struct RigidOverlap {
+    u32 a, b;   /* slots */
+    bool began; /* false: ended */
+} RigidOverlap;
+
 enum {
     RIGID_IMPACTS_MAX = 64,
+    RIGID_OVERLAPS_MAX = 256,
     RIGID_GRIPS_MAX = 1024
 };
 
@@ -115,12 +125,14 @@ BodyId rigid_at(const Rigid *rigid, u32 slot);
 u32 rigid_generation(const Rigid *rigid, u32 slot);
 
 /* Reads by slot of a live body. */
-Vec3 rigid_position(const Rigid *rigid, u32 slot);
+Vec3 rigid_position(const Rigid *rigid, u32 slot); /* of the origin of its shape */
+Vec3 rigid_centre(const Rigid *rigid, u32 slot);   /* of mass, world */
 Quat rigid_orientation(const Rigid *rigid, u32 slot);
-Vec3 rigid_velocity(const Rigid *rigid, u32 slot);
+Vec3 rigid_velocity(const Rigid *rigid, u32 slot); /* of the centre of mass */
 Vec3 rigid_spin(const Rigid *rigid, u32 slot);
 f32 rigid_mass(const Rigid *rigid, u32 slot); /* kg, 0: static or kinematic */
-Vec3 rigid_inertia(const Rigid *rigid, u32 slot);
+/* About the centre of mass, in the axes of the shape. */
+Symmetric3 rigid_inertia(const Rigid *rigid, u32 slot);
 f32 rigid_friction(const Rigid *rigid, u32 slot);
 f32 rigid_gravity_scale(const Rigid *rigid, u32 slot);
 const Shape *rigid_shape(const Rigid *rigid, u32 slot);
@@ -136,6 +148,10 @@ Bounds rigid_bounds(const Rigid *rigid, u32 slot);
 void rigid_set_velocity(Rigid *rigid, u32 slot, Vec3 velocity, Vec3 spin);
 /* Impulse (N s) at a world arm from the centre; wakes nothing. */
 void rigid_impulse(Rigid *rigid, u32 slot, Vec3 arm, Vec3 impulse);
+/* Force (N) at a world arm from the centre and torque (N m) over one tick; wakes the body. */
+void rigid_push(Rigid *rigid, u32 slot, Vec3 arm, Vec3 force, Vec3 torque);
+/* Where a kinematic body is to be after the next tick: sets the velocity that brings it there. */
+void rigid_move_kinematic(Rigid *rigid, u32 slot, Vec3 position, Quat orientation);
 void rigid_wake(Rigid *rigid, u32 slot);
 void rigid_wake_all(Rigid *rigid);
 /* Restarts the time to sleep of an awake body. */
@@ -163,6 +179,8 @@ void rigid_finish(Rigid *rigid);
 
 /* Strongest impacts of the last tick, ≤ RIGID_IMPACTS_MAX, in slot order. */
 const RigidImpact *rigid_impacts(const Rigid *rigid, u32 *count);
+/* Sensors entered and left in the last tick, in the order of (a, b); at most RIGID_OVERLAPS_MAX. */
+const RigidOverlap *rigid_sensor_events(const Rigid *rigid, u32 *count);
 /* Slots of live, not static, bodies whose bounds overlap, ascending, and static ones (planes
  * always), all in one list; returns how many were written. */
 u32 rigid_overlaps(Rigid *rigid, Bounds bounds, u32 *slots, u32 capacity);
@@ -172,7 +190,7 @@ typedef struct RigidStats {
     f32 penetration_max; /* m, of the manifolds at the start of the tick */
     u64 memory_bytes;
 } RigidStats;
-void rigid_stats(const Rigid *rigid, RigidStats *stats);
+void rigid_stats(Rigid *rigid, RigidStats *stats);
 
 /* Walks the dynamic state. After a load the broad phase is rebuilt; failed: the rigid world must be
  * cleared. */

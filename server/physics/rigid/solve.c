@@ -4,25 +4,50 @@
  */
 #include "server/physics/rigid/body.h"
 
+enum {
+    BODY_GRAIN = 64
+};
+
+/* Who is awake, and the inertia of each. */
+static void list_active(Rigid *rigid)
+{
+    rigid->active_count = rigid->asleep_count = 0;
+    for (u32 i = 0; i < rigid->slots; i++) {
+        const Body *body = &rigid->bodies[i];
+        if (body_is_active(body)) {
+            rigid->active[rigid->active_count++] = i;
+        } else if (body->flags & BODY_ASLEEP) {
+            rigid->asleep_count++;
+        }
+    }
+}
+
 void rigid_collide(Rigid *rigid, Jobs *jobs)
 {
-    contact_update_pairs(rigid);
-    contact_narrow(rigid, jobs);
+    rigid->jobs = jobs;
+    list_active(rigid);
+    broad_update(rigid);
+    contact_update(rigid);
+}
+
+static void begin_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        u32 slot = rigid->active[i];
+        const Body *body = &rigid->bodies[slot];
+        rigid->states[slot].shift = vec3_zero();
+        rigid->states[slot].turn = vec3_zero();
+        rigid->inertias[slot] = symmetric_rotate(body->orientation, &body->inverse_inertia);
+    }
 }
 
 void rigid_prepare(Rigid *rigid)
 {
-    island_wake(rigid);
-    for (u32 i = 0; i < rigid->slots; i++) {
-        Body *body = &rigid->bodies[i];
-        rigid->states[i].shift = vec3_zero();
-        rigid->states[i].turn = vec3_zero();
-        if (body->flags & BODY_LIVE) {
-            Symmetric3 diagonal = symmetric_diagonal(body->inverse_inertia);
-            rigid->inertias[i] = symmetric_rotate(body->orientation, &diagonal);
-        }
-    }
-    joint_prepare(rigid, NULL, rigid->def.tick_s / (f32)rigid->substeps);
+    list_active(rigid); /* contacts may have woken some */
+    jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, begin_range, rigid);
+    joint_prepare(rigid, rigid->jobs, rigid->def.tick_s / (f32)rigid->substeps);
     contact_prepare(rigid);
 }
 
@@ -45,26 +70,30 @@ static Vec3 mat3_solve(Mat3 m, Vec3 r)
  */
 static Vec3 gyroscopic_spin(const Body *body, Vec3 spin, f32 h)
 {
-    Vec3 i = body->inertia;
-    f32 spread = f32_max(fabsf(i.x - i.y), fabsf(i.y - i.z));
-    f32 speed2 = vec3_length_squared(spin);
-    if (spread <= 1e-4f * i.x || speed2 < 1e-6f) {
+    if ((body->flags & BODY_ROUND) || vec3_length_squared(spin) < 1e-6f) {
         return spin;
     }
+    const Symmetric3 *i = &body->inertia;
     Vec3 w = quat_rotate_inverse(body->orientation, spin), m = w;
     for (u32 n = 0; n < 2; n++) {
-        Vec3 im = vec3_mul(i, m);
-        Vec3 error =
-            vec3_add_scaled(vec3_scale(vec3_mul(i, vec3_sub(m, w)), 2.0f), h, vec3_cross(m, im));
-        Mat3 jacobian = {vec3(2.0f * i.x, h * (m.z * i.x - im.z), h * (im.y - m.y * i.x)),
-                         vec3(h * (im.z - m.z * i.y), 2.0f * i.y, h * (m.x * i.y - im.x)),
-                         vec3(h * (m.y * i.z - im.y), h * (im.x - m.x * i.z), 2.0f * i.z)};
+        Vec3 im = symmetric_mul(i, m);
+        Vec3 error = vec3_add_scaled(vec3_scale(symmetric_mul(i, vec3_sub(m, w)), 2.0f), h,
+                                     vec3_cross(m, im));
+        /* Column k of the derivative: 2 I e + h (e × I m + m × I e). */
+        Vec3 ix = vec3(i->xx, i->xy, i->xz), iy = vec3(i->xy, i->yy, i->yz),
+             iz = vec3(i->xz, i->yz, i->zz);
+        Mat3 jacobian = {vec3_add_scaled(vec3_scale(ix, 2.0f), h,
+                                         vec3_add(vec3(0.0f, -im.z, im.y), vec3_cross(m, ix))),
+                         vec3_add_scaled(vec3_scale(iy, 2.0f), h,
+                                         vec3_add(vec3(im.z, 0.0f, -im.x), vec3_cross(m, iy))),
+                         vec3_add_scaled(vec3_scale(iz, 2.0f), h,
+                                         vec3_add(vec3(-im.y, im.x, 0.0f), vec3_cross(m, iz)))};
         m = vec3_sub(m, mat3_solve(jacobian, error));
     }
     Vec3 after = vec3_sub(vec3_scale(m, 2.0f), w);
     /* Where Newton has not converged (absurd spins), energy must still not grow. */
-    f32 before_energy = vec3_dot(w, vec3_mul(i, w));
-    f32 after_energy = vec3_dot(after, vec3_mul(i, after));
+    f32 before_energy = vec3_dot(w, symmetric_mul(i, w));
+    f32 after_energy = vec3_dot(after, symmetric_mul(i, after));
     if (!(after_energy <= before_energy * 1.0001f)) {
         f32 ratio = before_energy / after_energy;
         after = ratio > 0.0f && isfinite(ratio) ? vec3_scale(after, sqrtf(ratio)) : w;
@@ -83,32 +112,37 @@ static Vec3 speed_limited(Vec3 v, f32 limit)
                                                  : vec3_zero();
 }
 
-static void integrate_velocities(Rigid *rigid, f32 h)
+static void velocity_range(void *context, u32 first, u32 end, u32 worker)
 {
-    for (u32 i = 0; i < rigid->slots; i++) {
-        const Body *body = &rigid->bodies[i];
-        BodyState *state = &rigid->states[i];
-        if (!body_is_active(body)) {
-            continue;
-        }
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    f32 h = rigid->def.tick_s / (f32)rigid->substeps;
+    for (u32 i = first; i < end; i++) {
+        u32 slot = rigid->active[i];
+        const Body *body = &rigid->bodies[slot];
+        BodyState *state = &rigid->states[slot];
         if (body->motion == BODY_DYNAMIC) {
             state->velocity =
                 vec3_add_scaled(state->velocity, h * state->gravity_scale, rigid->gravity);
+            state->velocity =
+                vec3_scale(state->velocity, 1.0f / (1.0f + h * state->linear_damping));
             state->spin = gyroscopic_spin(body, state->spin, h);
+            state->spin = vec3_scale(state->spin, 1.0f / (1.0f + h * state->angular_damping));
         }
         state->velocity = speed_limited(state->velocity, SPEED_MAX_M_S);
         state->spin = speed_limited(state->spin, SPIN_MAX_RAD_S);
     }
 }
 
-static void integrate_positions(Rigid *rigid, f32 h)
+static void position_range(void *context, u32 first, u32 end, u32 worker)
 {
-    for (u32 i = 0; i < rigid->slots; i++) {
-        Body *body = &rigid->bodies[i];
-        BodyState *state = &rigid->states[i];
-        if (!body_is_active(body)) {
-            continue;
-        }
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    f32 h = rigid->def.tick_s / (f32)rigid->substeps;
+    for (u32 i = first; i < end; i++) {
+        u32 slot = rigid->active[i];
+        Body *body = &rigid->bodies[slot];
+        BodyState *state = &rigid->states[slot];
         state->velocity = speed_limited(state->velocity, SPEED_MAX_M_S);
         state->spin = speed_limited(state->spin, SPIN_MAX_RAD_S);
         Vec3 shift = vec3_scale(state->velocity, h);
@@ -143,7 +177,7 @@ static void solve_grips(Rigid *rigid, f32 h)
         u32 slot = grip->body.slot;
         const Body *body = &rigid->bodies[slot];
         BodyState *state = &rigid->states[slot];
-        Vec3 arm = quat_rotate(body->orientation, grip->local);
+        Vec3 arm = quat_rotate(body->orientation, vec3_sub(grip->local, body->centre));
         Vec3 offset = vec3_sub(vec3_add(body->position, arm), grip->target);
         Symmetric3 k = point_response(rigid, slot, arm);
         Symmetric3 mass = symmetric_inverse(&k);
@@ -164,16 +198,27 @@ static void solve_grips(Rigid *rigid, f32 h)
 void rigid_substep(Rigid *rigid)
 {
     f32 h = rigid->def.tick_s / (f32)rigid->substeps;
-    integrate_velocities(rigid, h);
+    jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, velocity_range, rigid);
     solve_grips(rigid, h);
-    joint_warm_start(rigid, NULL);
+    joint_warm_start(rigid, rigid->jobs);
     contact_warm_start(rigid);
     /* Joints first: contacts have the last word, so that nothing passes through. */
-    joint_solve(rigid, NULL, true, h);
+    joint_solve(rigid, rigid->jobs, true, h);
     contact_solve(rigid, true);
-    integrate_positions(rigid, h);
-    joint_solve(rigid, NULL, false, h);
+    jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, position_range, rigid);
+    joint_solve(rigid, rigid->jobs, false, h);
     contact_solve(rigid, false);
+}
+
+static void limit_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        BodyState *state = &rigid->states[rigid->active[i]];
+        state->velocity = speed_limited(state->velocity, SPEED_MAX_M_S);
+        state->spin = speed_limited(state->spin, SPIN_MAX_RAD_S);
+    }
 }
 
 void rigid_finish(Rigid *rigid)
@@ -181,6 +226,8 @@ void rigid_finish(Rigid *rigid)
     contact_restitution(rigid);
     contact_store(rigid);
     joint_finish(rigid, rigid->def.tick_s);
-    ccd_finish(rigid);
+    /* What others see between ticks is as bounded as what the substeps start from. */
+    jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, limit_range, rigid);
     island_sleep(rigid);
+    rigid->jobs = NULL;
 }

@@ -1,11 +1,17 @@
 /*
- * solve_contact.c: contacts as soft constraints inside the substeps: per point one normal row; per
- * manifold one friction patch (two tangents, twist and rolling) at the middle of its points.
- * The motion since the tick began is tracked by each body's shift and turn, so that separations
- * follow without a new narrow phase; a turn about the normal of a rolling ball changes nothing.
+ * solve_contact.c: contacts as soft constraints inside the substeps, eight side by side: per point
+ * one normal row; per manifold one friction patch (two tangents, twist and rolling) at the middle
+ * of its points. The motion since the tick began is tracked by each body's shift and turn, so that
+ * separations follow without a new narrow phase; a turn about the normal of a rolling ball changes
+ * nothing. The points of a manifold share their normal: their impulses are found one after the
+ * other (Gauss-Seidel) through the small matrix that couples them, and go to the bodies at once.
  * Method: Catto, Solver2D (2024); soft constraints of Catto, GDC 2011.
  */
 #include "server/physics/rigid/body.h"
+
+enum {
+    ROW_GRAIN = 8
+};
 
 Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h)
 {
@@ -16,308 +22,340 @@ Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h)
     return (Softness){omega / a1, a2 * a3, a3};
 }
 
-static void prepare_points(Rigid *rigid, const Contact *c, ContactRow *row)
+/* Velocities of the bodies of one side of a row. */
+typedef struct Side {
+    Vec3x8 velocity, spin;
+    f32x8 mass; /* inverse */
+    f32x8 rest; /* what else the gathered words hold */
+} Side;
+
+typedef struct Motion {
+    Vec3x8 shift, turn;
+} Motion;
+
+SIMD_INLINE Side side_gather(const BodyState *states, const u32 slots[SIMD_LANES])
 {
-    const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];
-    const Symmetric3 *ia = &rigid->inertias[c->a], *ib = &rigid->inertias[c->b];
-    f32 masses = rigid->states[c->a].inverse_mass + rigid->states[c->b].inverse_mass;
-    Vec3 centre = vec3_zero();
-    for (u32 p = 0; p < row->count; p++) {
-        centre = vec3_add(centre, c->manifold.points[p].position);
+    f32x8 m[8];
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        m[i] = f32x8_load((const f32 *)&states[slots[i]]);
     }
-    centre = vec3_scale(centre, 1.0f / (f32)row->count);
-    row->arm_a = vec3_sub(centre, a->position);
-    row->arm_b = vec3_sub(centre, b->position);
-    for (u32 p = 0; p < row->count; p++) {
-        const ManifoldPoint *point = &c->manifold.points[p];
-        PointRow *r = &row->points[p];
-        r->angular_a = vec3_cross(vec3_sub(point->position, a->position), row->normal);
-        r->angular_b = vec3_cross(vec3_sub(point->position, b->position), row->normal);
-        r->turn_a = symmetric_mul(ia, r->angular_a);
-        r->turn_b = symmetric_mul(ib, r->angular_b);
-        f32 k = masses + vec3_dot(r->angular_a, r->turn_a) + vec3_dot(r->angular_b, r->turn_b);
-        r->mass = k > 0.0f ? 1.0f / k : 0.0f;
-        r->separation = point->separation;
-        r->impulse = point->impulse;
-        r->impulse_max = 0.0f;
-        r->approach = 0.0f;
-        r->lever = vec3_distance(point->position, centre);
-    }
+    f32x8_transpose(m);
+    return (Side){{m[0], m[1], m[2]}, {m[4], m[5], m[6]}, m[3], m[7]};
 }
 
-static void prepare_friction(Rigid *rigid, const Contact *c, ContactRow *row)
-{
-    const Symmetric3 *ia = &rigid->inertias[c->a], *ib = &rigid->inertias[c->b];
-    f32 masses = rigid->states[c->a].inverse_mass + rigid->states[c->b].inverse_mass;
-    row->tangent1 = vec3_perpendicular(row->normal);
-    row->tangent2 = vec3_cross(row->normal, row->tangent1);
-    Vec3 a1 = vec3_cross(row->arm_a, row->tangent1), a2 = vec3_cross(row->arm_a, row->tangent2);
-    Vec3 b1 = vec3_cross(row->arm_b, row->tangent1), b2 = vec3_cross(row->arm_b, row->tangent2);
-    Vec3 ia1 = symmetric_mul(ia, a1), ib1 = symmetric_mul(ib, b1);
-    f32 k11 = masses + vec3_dot(a1, ia1) + vec3_dot(b1, ib1);
-    f32 k22 = masses + vec3_dot(a2, symmetric_mul(ia, a2)) + vec3_dot(b2, symmetric_mul(ib, b2));
-    f32 k12 = vec3_dot(a2, ia1) + vec3_dot(b2, ib1);
-    f32 determinant = k11 * k22 - k12 * k12;
-    f32 s = determinant > 0.0f ? 1.0f / determinant : 0.0f;
-    row->friction_mass[0] = k22 * s;
-    row->friction_mass[1] = k11 * s;
-    row->friction_mass[2] = -k12 * s;
-    row->friction_impulse[0] = vec3_dot(c->friction_impulse, row->tangent1);
-    row->friction_impulse[1] = vec3_dot(c->friction_impulse, row->tangent2);
-    f32 twist = vec3_dot(row->normal, symmetric_mul(ia, row->normal)) +
-                vec3_dot(row->normal, symmetric_mul(ib, row->normal));
-    row->twist_mass = twist > 0.0f ? 1.0f / twist : 0.0f;
-    row->twist_impulse = c->twist_impulse;
-    row->rolling_impulse = c->rolling_impulse;
-    if (row->rolling > 0.0f) {
-        Symmetric3 sum = symmetric_add(*ia, *ib);
-        row->rolling_mass = symmetric_inverse(&sum);
-    }
-}
-
-void contact_prepare(Rigid *rigid)
-{
-    f32 rate = (f32)rigid->substeps / rigid->def.tick_s;
-    f32 h = 1.0f / rate;
-    /* Stiffer with more substeps: a contact may swing no faster than they resolve. */
-    Softness soft = softness(0.125f * rate, 10.0f, h);
-    Softness stiff = softness(0.25f * rate, 10.0f, h);
-    rigid->row_count = 0;
-    for (u32 i = 0; i < rigid->contact_count; i++) {
-        Contact *c = &rigid->contacts[i];
-        const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];
-        if (c->manifold.count == 0 || (!body_is_active(a) && !body_is_active(b))) {
-            continue;
-        }
-        ContactRow *row = &rigid->rows[rigid->row_count++];
-        memset(row, 0, sizeof(*row));
-        row->a = c->a;
-        row->b = c->b;
-        row->contact = i;
-        row->count = c->manifold.count;
-        row->normal = c->manifold.normal;
-        row->friction = sqrtf(a->friction * b->friction) * rigid->friction_scale;
-        row->restitution = f32_max(rigid->restitution_min, f32_max(a->restitution, b->restitution));
-        row->rolling = f32_max(a->rolling, b->rolling);
-        bool one = a->motion != BODY_DYNAMIC || b->motion != BODY_DYNAMIC;
-        row->bias_rate = one ? stiff.bias_rate : soft.bias_rate;
-        row->mass_scale = one ? stiff.mass_scale : soft.mass_scale;
-        row->impulse_scale = one ? stiff.impulse_scale : soft.impulse_scale;
-        prepare_points(rigid, c, row);
-        prepare_friction(rigid, c, row);
-    }
-}
-
-/* Velocities of the two bodies, held while a row is solved. */
-typedef struct Pair {
-    Vec3 va, wa, vb, wb;
-    f32 ma, mb;
-} Pair;
-
-static inline Pair pair_read(const Rigid *rigid, const ContactRow *row)
-{
-    const BodyState *a = &rigid->states[row->a], *b = &rigid->states[row->b];
-    return (Pair){a->velocity, a->spin, b->velocity, b->spin, a->inverse_mass, b->inverse_mass};
-}
 /* Bodies that no impulse moves are not written: they may be shared between threads. */
-static inline void pair_write(Rigid *rigid, const ContactRow *row, const Pair *pair)
+SIMD_INLINE void side_scatter(BodyState *states, const u32 slots[SIMD_LANES], const Side *side)
 {
-    if (pair->ma > 0.0f) {
-        rigid->states[row->a].velocity = pair->va;
-        rigid->states[row->a].spin = pair->wa;
+    f32x8 m[8] = {side->velocity.x, side->velocity.y, side->velocity.z, side->mass,
+                  side->spin.x,     side->spin.y,     side->spin.z,     side->rest};
+    i32x8 moves = side->mass > 0.0f;
+    f32x8_transpose(m);
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        if (moves[i]) {
+            f32x8_store((f32 *)&states[slots[i]], m[i]);
+        }
     }
-    if (pair->mb > 0.0f) {
-        rigid->states[row->b].velocity = pair->vb;
-        rigid->states[row->b].spin = pair->wb;
+}
+
+SIMD_INLINE Motion motion_gather(const BodyState *states, const u32 slots[SIMD_LANES])
+{
+    f32x8 m[8];
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        m[i] = f32x8_load(&states[slots[i]].shift.x);
+    }
+    f32x8_transpose(m);
+    return (Motion){{m[0], m[1], m[2]}, {m[4], m[5], m[6]}};
+}
+
+/* impulse on b, the opposite on a; angular parts before the inertia. */
+SIMD_INLINE void apply(const ContactWide *row, Side *a, Side *b, Vec3x8 impulse, Vec3x8 angular_a,
+                       Vec3x8 angular_b)
+{
+    a->velocity = vec3x8_sub_scaled(a->velocity, a->mass, impulse);
+    b->velocity = vec3x8_add_scaled(b->velocity, b->mass, impulse);
+    a->spin = vec3x8_sub(a->spin, symmetric3x8_mul(&row->inertia_a, angular_a));
+    b->spin = vec3x8_add(b->spin, symmetric3x8_mul(&row->inertia_b, angular_b));
+}
+
+/* ---- warm start ---- */
+
+static void warm_start_row(Rigid *rigid, const ContactWide *row)
+{
+    const PointWide *points = &rigid->points[row->first];
+    Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
+    Vec3x8 t2 = vec3x8_cross(row->normal, row->tangent);
+    Vec3x8 friction = vec3x8_scale(row->tangent, row->friction_impulse[0]);
+    friction = vec3x8_add_scaled(friction, row->friction_impulse[1], t2);
+    Vec3x8 moment = vec3x8_scale(row->normal, row->twist_impulse);
+    if (row->extra != ROW_NO_EXTRA) {
+        moment = vec3x8_add(moment, rigid->extras[row->extra].rolling_impulse);
+    }
+    Vec3x8 angular_a = vec3x8_add(vec3x8_cross(row->arm_a, friction), moment);
+    Vec3x8 angular_b = vec3x8_add(vec3x8_cross(row->arm_b, friction), moment);
+    f32x8 sum = f32x8_set(0.0f);
+    for (u32 p = 0; p < row->points; p++) {
+        f32x8 impulse = points[p].impulse;
+        sum += impulse;
+        angular_a = vec3x8_add_scaled(angular_a, impulse, points[p].angular_a);
+        angular_b = vec3x8_add_scaled(angular_b, impulse, points[p].angular_b);
+    }
+    apply(row, &a, &b, vec3x8_add_scaled(friction, sum, row->normal), angular_a, angular_b);
+    side_scatter(rigid->states, row->a, &a);
+    side_scatter(rigid->states, row->b, &b);
+}
+
+/* ---- friction ---- */
+
+SIMD_INLINE Vec3x8 solve_rolling(ExtraWide *extra, Vec3x8 spin, f32x8 normal)
+{
+    Vec3x8 old = extra->rolling_impulse;
+    Vec3x8 sum = vec3x8_sub(old, symmetric3x8_mul(&extra->rolling_mass, spin));
+    f32x8 length = f32x8_sqrt(vec3x8_dot(sum, sum)), limit = extra->rolling * normal;
+    i32x8 over = length > limit;
+    f32x8 scale =
+        f32x8_select(over, limit / f32x8_select(over, length, f32x8_set(1.0f)), f32x8_set(1.0f));
+    extra->rolling_impulse = vec3x8_scale(sum, scale);
+    return vec3x8_sub(extra->rolling_impulse, old);
+}
+
+/* Slip and twist are answered from the same velocities (block Jacobi, which always converges for
+ * two blocks), so that each inertia is applied once. */
+SIMD_INLINE void solve_friction(ContactWide *row, ExtraWide *extra, const PointWide *points,
+                                const u32 count, Side *a, Side *b)
+{
+    f32x8 normal = f32x8_set(0.0f), lever = f32x8_set(0.0f);
+    for (u32 p = 0; p < count; p++) {
+        normal += points[p].impulse;
+        lever += points[p].impulse * points[p].lever;
+    }
+    Vec3x8 spin = vec3x8_sub(b->spin, a->spin);
+    Vec3x8 slip = vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, row->arm_b)),
+                             vec3x8_add(a->velocity, vec3x8_cross(a->spin, row->arm_a)));
+    Vec3x8 t2 = vec3x8_cross(row->normal, row->tangent);
+    f32x8 s1 = vec3x8_dot(slip, row->tangent), s2 = vec3x8_dot(slip, t2);
+    Vec3x8 moment = {f32x8_set(0.0f), f32x8_set(0.0f), f32x8_set(0.0f)};
+    if (extra != NULL) {
+        s1 += extra->drive.x;
+        s2 += extra->drive.y;
+        moment = solve_rolling(extra, spin, normal);
+    }
+    f32x8 x = row->friction_impulse[0] - (row->friction_mass[0] * s1 + row->friction_mass[2] * s2);
+    f32x8 y = row->friction_impulse[1] - (row->friction_mass[2] * s1 + row->friction_mass[1] * s2);
+    f32x8 length = f32x8_sqrt(x * x + y * y), limit = row->friction * normal;
+    i32x8 over = length > limit;
+    f32x8 scale =
+        f32x8_select(over, limit / f32x8_select(over, length, f32x8_set(1.0f)), f32x8_set(1.0f));
+    x *= scale;
+    y *= scale;
+    f32x8 dx = x - row->friction_impulse[0], dy = y - row->friction_impulse[1];
+    row->friction_impulse[0] = x;
+    row->friction_impulse[1] = y;
+    if (count > 1) {
+        f32x8 most = row->friction * lever;
+        f32x8 twist = row->twist_impulse - row->twist_mass * vec3x8_dot(spin, row->normal);
+        twist = f32x8_min(f32x8_max(twist, -most), most);
+        moment = vec3x8_add_scaled(moment, twist - row->twist_impulse, row->normal);
+        row->twist_impulse = twist;
+    }
+    Vec3x8 impulse = vec3x8_add_scaled(vec3x8_scale(row->tangent, dx), dy, t2);
+    apply(row, a, b, impulse, vec3x8_add(vec3x8_cross(row->arm_a, impulse), moment),
+          vec3x8_add(vec3x8_cross(row->arm_b, impulse), moment));
+}
+
+/* ---- normals ---- */
+
+/* Speed that position asks for, and how soft the answer is. */
+typedef struct Bias {
+    f32x8 speed, mass_scale, impulse_scale;
+} Bias;
+
+SIMD_INLINE Bias bias_of(const Rigid *rigid, const ContactWide *row, f32x8 separation,
+                         f32x8 inverse_h, const bool use_bias)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
+    i32x8 apart = separation > zero;
+    f32x8 close = separation * inverse_h;
+    if (!use_bias) {
+        return (Bias){f32x8_and(apart, close), one, zero};
+    }
+    const Softness *soft = &rigid->soft, *stiff = &rigid->stiff;
+    f32x8 rate = f32x8_select(row->stiff, f32x8_set(stiff->bias_rate), f32x8_set(soft->bias_rate));
+    f32x8 mass_scale =
+        f32x8_select(row->stiff, f32x8_set(stiff->mass_scale), f32x8_set(soft->mass_scale));
+    f32x8 impulse_scale =
+        f32x8_select(row->stiff, f32x8_set(stiff->impulse_scale), f32x8_set(soft->impulse_scale));
+    f32x8 push = f32x8_max(rate * separation, f32x8_set(-RIGID_PUSH_M_S));
+    return (Bias){f32x8_select(apart, close, push), f32x8_select(apart, one, mass_scale),
+                  f32x8_select(apart, zero, impulse_scale)};
+}
+
+SIMD_INLINE void solve_normals(const Rigid *rigid, const ContactWide *row, PointWide *points,
+                               const u32 count, const bool use_bias, Side *a, Side *b)
+{
+    Motion motion_a = motion_gather(rigid->states, row->a);
+    Motion motion_b = motion_gather(rigid->states, row->b);
+    f32x8 inverse_h = f32x8_set((f32)rigid->substeps / rigid->def.tick_s);
+    f32x8 drift = vec3x8_dot(row->normal, vec3x8_sub(motion_b.shift, motion_a.shift));
+    f32x8 closing = vec3x8_dot(row->normal, vec3x8_sub(b->velocity, a->velocity));
+    f32x8 changes[MANIFOLD_POINTS], sum = f32x8_set(0.0f);
+    Vec3x8 angular_a = {sum, sum, sum}, angular_b = {sum, sum, sum};
+    for (u32 p = 0, k = 0; p < count; p++) {
+        PointWide *point = &points[p];
+        f32x8 separation = point->separation + drift + vec3x8_dot(point->angular_b, motion_b.turn) -
+                           vec3x8_dot(point->angular_a, motion_a.turn);
+        f32x8 speed =
+            closing + vec3x8_dot(point->angular_b, b->spin) - vec3x8_dot(point->angular_a, a->spin);
+        for (u32 q = 0; q < p; q++, k++) {
+            speed += row->coupling[k] * changes[q];
+        }
+        if (use_bias) {
+            i32x8 fresh = point->impulse_max == f32x8_set(0.0f);
+            point->approach = f32x8_select(fresh, speed, point->approach);
+        }
+        Bias bias = bias_of(rigid, row, separation, inverse_h, use_bias);
+        f32x8 change = -point->mass * bias.mass_scale * (speed + bias.speed) -
+                       bias.impulse_scale * point->impulse;
+        f32x8 impulse = f32x8_max(point->impulse + change, f32x8_set(0.0f));
+        changes[p] = impulse - point->impulse;
+        point->impulse = impulse;
+        point->impulse_max = f32x8_max(point->impulse_max, impulse);
+        sum += changes[p];
+        angular_a = vec3x8_add_scaled(angular_a, changes[p], point->angular_a);
+        angular_b = vec3x8_add_scaled(angular_b, changes[p], point->angular_b);
+    }
+    apply(row, a, b, vec3x8_scale(row->normal, sum), angular_a, angular_b);
+}
+
+SIMD_INLINE void solve_row(Rigid *rigid, ContactWide *row, const u32 count, const bool use_bias)
+{
+    PointWide *points = &rigid->points[row->first];
+    ExtraWide *extra = row->extra == ROW_NO_EXTRA ? NULL : &rigid->extras[row->extra];
+    Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
+    /* Friction first: not passing through each other matters more, so it has the last word. */
+    solve_friction(row, extra, points, count, &a, &b);
+    solve_normals(rigid, row, points, count, use_bias, &a, &b);
+    side_scatter(rigid->states, row->a, &a);
+    side_scatter(rigid->states, row->b, &b);
+}
+
+SIMD_INLINE void solve_rows(Rigid *rigid, u32 first, u32 end, const bool use_bias)
+{
+    for (u32 i = first; i < end; i++) {
+        ContactWide *row = &rigid->rows[i];
+        switch (row->points) {
+        case 1:
+            solve_row(rigid, row, 1, use_bias);
+            break;
+        case 2:
+            solve_row(rigid, row, 2, use_bias);
+            break;
+        case 3:
+            solve_row(rigid, row, 3, use_bias);
+            break;
+        default:
+            solve_row(rigid, row, 4, use_bias);
+            break;
+        }
     }
 }
-static inline void apply_normal(Pair *pair, const ContactRow *row, const PointRow *r, f32 impulse)
+
+/* ---- bounces ---- */
+
+static void bounce_row(Rigid *rigid, ContactWide *row)
 {
-    pair->va = vec3_add_scaled(pair->va, -impulse * pair->ma, row->normal);
-    pair->wa = vec3_add_scaled(pair->wa, -impulse, r->turn_a);
-    pair->vb = vec3_add_scaled(pair->vb, impulse * pair->mb, row->normal);
-    pair->wb = vec3_add_scaled(pair->wb, impulse, r->turn_b);
+    PointWide *points = &rigid->points[row->first];
+    Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
+    f32x8 closing = vec3x8_dot(row->normal, vec3x8_sub(b.velocity, a.velocity));
+    f32x8 changes[MANIFOLD_POINTS], zero = f32x8_set(0.0f), sum = zero;
+    Vec3x8 angular_a = {sum, sum, sum}, angular_b = {sum, sum, sum};
+    for (u32 p = 0, k = 0; p < row->points; p++) {
+        PointWide *point = &points[p];
+        f32x8 speed =
+            closing + vec3x8_dot(point->angular_b, b.spin) - vec3x8_dot(point->angular_a, a.spin);
+        for (u32 q = 0; q < p; q++, k++) {
+            speed += row->coupling[k] * changes[q];
+        }
+        i32x8 struck = (point->approach < -RIGID_BOUNCE_M_S) & (point->impulse_max > zero) &
+                       (row->restitution > zero);
+        f32x8 change = -point->mass * (speed + row->restitution * point->approach);
+        f32x8 impulse = f32x8_max(point->impulse + change, zero);
+        impulse = f32x8_select(struck, impulse, point->impulse);
+        changes[p] = impulse - point->impulse;
+        point->impulse = impulse;
+        point->impulse_max = f32x8_max(point->impulse_max, impulse);
+        sum += changes[p];
+        angular_a = vec3x8_add_scaled(angular_a, changes[p], point->angular_a);
+        angular_b = vec3x8_add_scaled(angular_b, changes[p], point->angular_b);
+    }
+    apply(row, &a, &b, vec3x8_scale(row->normal, sum), angular_a, angular_b);
+    side_scatter(rigid->states, row->a, &a);
+    side_scatter(rigid->states, row->b, &b);
 }
-static inline void apply_at(Pair *pair, const Rigid *rigid, const ContactRow *row, Vec3 impulse)
+
+/* ---- colours, one after the other ---- */
+
+typedef enum Stage {
+    STAGE_WARM_START,
+    STAGE_SOLVE,
+    STAGE_RELAX,
+    STAGE_BOUNCE
+} Stage;
+
+typedef struct StageRun {
+    Rigid *rigid;
+    u32 first; /* row of the colour */
+    Stage stage;
+} StageRun;
+
+static void stage_range(void *context, u32 first, u32 end, u32 worker)
 {
-    pair->va = vec3_add_scaled(pair->va, -pair->ma, impulse);
-    pair->wa = vec3_sub(pair->wa,
-                        symmetric_mul(&rigid->inertias[row->a], vec3_cross(row->arm_a, impulse)));
-    pair->vb = vec3_add_scaled(pair->vb, pair->mb, impulse);
-    pair->wb = vec3_add(pair->wb,
-                        symmetric_mul(&rigid->inertias[row->b], vec3_cross(row->arm_b, impulse)));
+    PL_UNUSED(worker);
+    const StageRun *run = context;
+    Rigid *rigid = run->rigid;
+    first += run->first;
+    end += run->first;
+    switch (run->stage) {
+    case STAGE_WARM_START:
+        for (u32 i = first; i < end; i++) {
+            warm_start_row(rigid, &rigid->rows[i]);
+        }
+        break;
+    case STAGE_SOLVE:
+        solve_rows(rigid, first, end, true);
+        break;
+    case STAGE_RELAX:
+        solve_rows(rigid, first, end, false);
+        break;
+    case STAGE_BOUNCE:
+        for (u32 i = first; i < end; i++) {
+            if (rigid->rows[i].bounces) {
+                bounce_row(rigid, &rigid->rows[i]);
+            }
+        }
+        break;
+    }
 }
-static inline void apply_moment(Pair *pair, const Rigid *rigid, const ContactRow *row, Vec3 moment)
+
+static void run_stage(Rigid *rigid, Stage stage)
 {
-    pair->wa = vec3_sub(pair->wa, symmetric_mul(&rigid->inertias[row->a], moment));
-    pair->wb = vec3_add(pair->wb, symmetric_mul(&rigid->inertias[row->b], moment));
-}
-static inline f32 normal_speed(const Pair *pair, const ContactRow *row, const PointRow *r)
-{
-    return vec3_dot(row->normal, vec3_sub(pair->vb, pair->va)) + vec3_dot(r->angular_b, pair->wb) -
-           vec3_dot(r->angular_a, pair->wa);
+    for (u32 color = 0; color < rigid->color_count; color++) {
+        StageRun run = {rigid, rigid->colors[color].first, stage};
+        u32 count = rigid->colors[color].count;
+        /* What found no colour may share bodies: one row after the other. */
+        u32 grain = color == COLORS_MAX ? count : ROW_GRAIN;
+        jobs_run(rigid->jobs, count, grain, stage_range, &run);
+    }
 }
 
 void contact_warm_start(Rigid *rigid)
 {
-    for (u32 i = 0; i < rigid->row_count; i++) {
-        ContactRow *row = &rigid->rows[i];
-        Pair pair = pair_read(rigid, row);
-        for (u32 p = 0; p < row->count; p++) {
-            apply_normal(&pair, row, &row->points[p], row->points[p].impulse);
-        }
-        Vec3 friction = vec3_scale(row->tangent1, row->friction_impulse[0]);
-        friction = vec3_add_scaled(friction, row->friction_impulse[1], row->tangent2);
-        apply_at(&pair, rigid, row, friction);
-        apply_moment(&pair, rigid, row,
-                     vec3_add_scaled(row->rolling_impulse, row->twist_impulse, row->normal));
-        pair_write(rigid, row, &pair);
-    }
+    run_stage(rigid, STAGE_WARM_START);
 }
-
-static void solve_friction(const Rigid *rigid, ContactRow *row, Pair *pair)
-{
-    f32 normal = 0.0f, lever = 0.0f;
-    for (u32 p = 0; p < row->count; p++) {
-        normal += row->points[p].impulse;
-        lever += row->points[p].impulse * row->points[p].lever;
-    }
-    Vec3 spin = vec3_sub(pair->wb, pair->wa);
-    if (row->rolling > 0.0f) {
-        Vec3 old = row->rolling_impulse;
-        Vec3 sum = vec3_sub(old, symmetric_mul(&row->rolling_mass, spin));
-        f32 length = vec3_length(sum), limit = row->rolling * normal;
-        row->rolling_impulse = length > limit ? vec3_scale(sum, limit / length) : sum;
-        apply_moment(pair, rigid, row, vec3_sub(row->rolling_impulse, old));
-        spin = vec3_sub(pair->wb, pair->wa);
-    }
-    if (row->count > 1) {
-        f32 old = row->twist_impulse, limit = row->friction * lever;
-        f32 sum = old - row->twist_mass * vec3_dot(spin, row->normal);
-        row->twist_impulse = f32_clamp(sum, -limit, limit);
-        apply_moment(pair, rigid, row, vec3_scale(row->normal, row->twist_impulse - old));
-    }
-    Vec3 slip = vec3_sub(vec3_add(pair->vb, vec3_cross(pair->wb, row->arm_b)),
-                         vec3_add(pair->va, vec3_cross(pair->wa, row->arm_a)));
-    f32 s1 = vec3_dot(slip, row->tangent1), s2 = vec3_dot(slip, row->tangent2);
-    const f32 *m = row->friction_mass;
-    f32 x = row->friction_impulse[0] - (m[0] * s1 + m[2] * s2);
-    f32 y = row->friction_impulse[1] - (m[2] * s1 + m[1] * s2);
-    f32 length = sqrtf(x * x + y * y), limit = row->friction * normal;
-    if (length > limit) {
-        x *= limit / length;
-        y *= limit / length;
-    }
-    Vec3 change = vec3_scale(row->tangent1, x - row->friction_impulse[0]);
-    change = vec3_add_scaled(change, y - row->friction_impulse[1], row->tangent2);
-    row->friction_impulse[0] = x;
-    row->friction_impulse[1] = y;
-    apply_at(pair, rigid, row, change);
-}
-
 void contact_solve(Rigid *rigid, bool use_bias)
 {
-    f32 inverse_h = (f32)rigid->substeps / rigid->def.tick_s;
-    for (u32 i = 0; i < rigid->row_count; i++) {
-        ContactRow *row = &rigid->rows[i];
-        const BodyState *a = &rigid->states[row->a], *b = &rigid->states[row->b];
-        Pair pair = pair_read(rigid, row);
-        f32 drift = vec3_dot(row->normal, vec3_sub(b->shift, a->shift));
-        /* Friction first: not passing through each other matters more, so it has the last word. */
-        solve_friction(rigid, row, &pair);
-        for (u32 p = 0; p < row->count; p++) {
-            PointRow *r = &row->points[p];
-            f32 s = r->separation + drift + vec3_dot(r->angular_b, b->turn) -
-                    vec3_dot(r->angular_a, a->turn);
-            f32 bias = 0.0f, mass_scale = 1.0f, impulse_scale = 0.0f;
-            if (s > 0.0f) {
-                bias = s * inverse_h;
-            } else if (use_bias) {
-                bias = f32_max(row->bias_rate * s, -RIGID_PUSH_M_S);
-                mass_scale = row->mass_scale;
-                impulse_scale = row->impulse_scale;
-            }
-            f32 speed = normal_speed(&pair, row, r);
-            if (use_bias && r->impulse_max == 0.0f) {
-                r->approach = speed;
-            }
-            f32 change = -r->mass * mass_scale * (speed + bias) - impulse_scale * r->impulse;
-            f32 sum = f32_max(r->impulse + change, 0.0f);
-            change = sum - r->impulse;
-            r->impulse = sum;
-            r->impulse_max = f32_max(r->impulse_max, sum);
-            apply_normal(&pair, row, r, change);
-        }
-        pair_write(rigid, row, &pair);
-    }
+    run_stage(rigid, use_bias ? STAGE_SOLVE : STAGE_RELAX);
 }
-
 void contact_restitution(Rigid *rigid)
 {
-    for (u32 i = 0; i < rigid->row_count; i++) {
-        ContactRow *row = &rigid->rows[i];
-        if (row->restitution == 0.0f) {
-            continue;
-        }
-        Pair pair = pair_read(rigid, row);
-        for (u32 p = 0; p < row->count; p++) {
-            PointRow *r = &row->points[p];
-            if (r->approach > -RIGID_BOUNCE_M_S || r->impulse_max == 0.0f) {
-                continue;
-            }
-            f32 speed = normal_speed(&pair, row, r);
-            f32 change = -r->mass * (speed + row->restitution * r->approach);
-            f32 sum = f32_max(r->impulse + change, 0.0f);
-            change = sum - r->impulse;
-            r->impulse = sum;
-            r->impulse_max = f32_max(r->impulse_max, sum);
-            apply_normal(&pair, row, r, change);
-        }
-        pair_write(rigid, row, &pair);
-    }
-}
-
-/* Keeps the strongest in a full list. */
-static void impact_add(Rigid *rigid, const RigidImpact *impact)
-{
-    if (rigid->impact_count < RIGID_IMPACTS_MAX) {
-        rigid->impacts[rigid->impact_count++] = *impact;
-        return;
-    }
-    u32 weakest = 0;
-    for (u32 i = 1; i < RIGID_IMPACTS_MAX; i++) {
-        weakest = rigid->impacts[i].impulse < rigid->impacts[weakest].impulse ? i : weakest;
-    }
-    if (impact->impulse > rigid->impacts[weakest].impulse) {
-        for (u32 i = weakest; i + 1 < RIGID_IMPACTS_MAX; i++) {
-            rigid->impacts[i] = rigid->impacts[i + 1];
-        }
-        rigid->impacts[RIGID_IMPACTS_MAX - 1] = *impact;
-    }
-}
-
-void contact_store(Rigid *rigid)
-{
-    rigid->impact_count = 0;
-    for (u32 i = 0; i < rigid->row_count; i++) {
-        const ContactRow *row = &rigid->rows[i];
-        Contact *c = &rigid->contacts[row->contact];
-        RigidImpact impact = {row->a, row->b, c->manifold.points[0].position, 0.0f, 0.0f};
-        for (u32 p = 0; p < row->count; p++) {
-            c->manifold.points[p].impulse = row->points[p].impulse;
-            impact.impulse += row->points[p].impulse_max;
-            if (row->points[p].impulse_max > 0.0f && -row->points[p].approach > impact.speed) {
-                impact.speed = -row->points[p].approach;
-                impact.position = c->manifold.points[p].position;
-            }
-        }
-        c->friction_impulse = vec3_scale(row->tangent1, row->friction_impulse[0]);
-        c->friction_impulse =
-            vec3_add_scaled(c->friction_impulse, row->friction_impulse[1], row->tangent2);
-        c->twist_impulse = row->twist_impulse;
-        c->rolling_impulse = row->rolling_impulse;
-        if ((c->flags & CONTACT_BEGAN) && impact.speed > RIGID_BOUNCE_M_S) {
-            impact_add(rigid, &impact);
-        }
-    }
+    run_stage(rigid, STAGE_BOUNCE);
 }

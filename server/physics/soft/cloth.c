@@ -159,7 +159,7 @@ static bool add_pins(Soft *soft, const Rigid *rigid, const ClothDef *def, u32 fi
             return false;
         }
         u32 slot = pin->body.slot;
-        Vec3 arm = vec3_sub(soft->position[particle], rigid_position(rigid, slot));
+        Vec3 arm = vec3_sub(soft->position[particle], rigid_centre(rigid, slot));
         SoftAttachment attachment = {particle,
                                      pin->body,
                                      quat_rotate_inverse(rigid_orientation(rigid, slot), arm),

@@ -366,7 +366,7 @@ static void solve_attachment(Soft *soft, Rigid *rigid, const SoftAttachment *hel
     Vec3 *v = &soft->velocity[held->particle];
     bool gives = rigid_mass(rigid, slot) > 0.0f && rigid_awake(rigid, slot);
     Vec3 anchor_v = gives ? rigid_velocity_at(rigid, slot, arm) : held->carried;
-    Vec3 gap = vec3_sub(rigid_position(rigid, slot), soft->position[held->particle]);
+    Vec3 gap = vec3_sub(rigid_centre(rigid, slot), soft->position[held->particle]);
     gap = vec3_add_scaled(vec3_add(gap, arm), -(ahead + h), held->carried);
     Vec3 wanted = vec3_add_scaled(anchor_v, (gives ? gap_part : 1.0f) / h, gap);
     Vec3 change = vec3_sub(wanted, *v);
@@ -443,10 +443,11 @@ static void carry(Soft *soft, const Rigid *rigid, f32 h)
     for (u32 i = 0; i < soft->touch_count; i++) {
         SoftTouch touch = soft->touches[i];
         Vec3 at = soft->position[touch.particle], normal;
-        Vec3 centre = rigid_position(rigid, touch.slot);
-        touch.carried = rigid_velocity_at(rigid, touch.slot, vec3_sub(at, centre));
-        f32 distance = couple_distance(rigid_shape(rigid, touch.slot), centre,
-                                       rigid_orientation(rigid, touch.slot), at, &normal);
+        Vec3 arm = vec3_sub(at, rigid_centre(rigid, touch.slot));
+        touch.carried = rigid_velocity_at(rigid, touch.slot, arm);
+        f32 distance =
+            couple_distance(rigid_shape(rigid, touch.slot), rigid_position(rigid, touch.slot),
+                            rigid_orientation(rigid, touch.slot), at, &normal);
         f32 speed = vec3_distance(touch.carried, soft->velocity[touch.particle]);
         if (distance < soft->radius[touch.particle] + (speed + near_m_s) * h) {
             soft->near[soft->near_count++] = touch;

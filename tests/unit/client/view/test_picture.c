@@ -77,19 +77,19 @@ static u32 put(World *world, Shape shape, Vec3 position, Quat orientation, u32 r
 
 static Shape box(f32 x, f32 y, f32 z)
 {
-    Shape shape = {SHAPE_BOX, 0, 0, {x, y, z}};
+    Shape shape = {.kind = SHAPE_BOX, .half = {x, y, z}};
     return shape;
 }
 
 static Shape ball(f32 radius)
 {
-    Shape shape = {SHAPE_SPHERE, radius, 0, {0, 0, 0}};
+    Shape shape = {.kind = SHAPE_SPHERE, .radius = radius};
     return shape;
 }
 
 static Shape capsule(f32 radius, f32 half_height)
 {
-    Shape shape = {SHAPE_CAPSULE, radius, half_height, {0, 0, 0}};
+    Shape shape = {.kind = SHAPE_CAPSULE, .radius = radius, .half_height = half_height};
     return shape;
 }
 
@@ -112,7 +112,7 @@ static World *world_create(void)
     world->scene.sky.sun = vec3_normalize_or(vec3(0.45f, 0.75f, 0.35f), vec3(0, 1, 0));
     Camera camera = {vec3(7, 4.6f, 9), vec3(0, 1.1f, 0), vec3(0, 1, 0), 0.8f, 0.1f, 600.0f};
     world->picture.camera = camera;
-    Shape plane = {SHAPE_PLANE, 0, 0, {0, 0, 0}};
+    Shape plane = {.kind = SHAPE_PLANE};
     put(world, plane, vec3_zero(), quat_identity(), 0x9A9FA6, PATTERN_CHECKER);
     color(world->entities[0].look.color2, 0x8B9098);
     world->entities[0].look.roughness = 0.9f;

@@ -1,0 +1,422 @@
+/*
+ * broad.c: which pairs of bodies are near: two dynamic trees (moving and fixed) and the pairs they
+ * yield, sorted by slots. The set of pairs is a pure function of the fat bounds and the filters, so
+ * neither the shape of the trees nor the order of threads leaves a trace, and a loaded world finds
+ * the same pairs again.
+ */
+#include "server/physics/rigid/body.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* Slots fit 16 bits, so a pair is one sortable word. */
+PL_STATIC_ASSERT(BODIES_MAX <= 65536, "pair keys hold slots of 16 bits");
+
+enum {
+    REFRESH_GRAIN = 64,
+    SEARCH_GRAIN = 16,
+    VISIT_ROOM = 128 /* pairs that a search collects before it takes room for them */
+};
+
+static bool is_plane(const Body *body)
+{
+    return body->shape.kind == SHAPE_PLANE;
+}
+
+static Tree *tree_of(Rigid *rigid, const Body *body)
+{
+    return body->motion == BODY_STATIC ? &rigid->fixed : &rigid->moving;
+}
+
+void broad_insert(Rigid *rigid, u32 slot)
+{
+    Body *body = &rigid->bodies[slot];
+    if (!is_plane(body)) {
+        rigid->leaves[slot] = tree_insert(tree_of(rigid, body), body->fat, slot);
+        return;
+    }
+    u32 at = rigid->plane_count++;
+    for (; at > 0 && rigid->planes[at - 1] > slot; at--) {
+        rigid->planes[at] = rigid->planes[at - 1];
+    }
+    rigid->planes[at] = slot;
+}
+
+void broad_remove(Rigid *rigid, u32 slot)
+{
+    Body *body = &rigid->bodies[slot];
+    if (!is_plane(body)) {
+        tree_remove(tree_of(rigid, body), rigid->leaves[slot]);
+        return;
+    }
+    u32 kept = 0;
+    for (u32 i = 0; i < rigid->plane_count; i++) {
+        if (rigid->planes[i] != slot) {
+            rigid->planes[kept++] = rigid->planes[i];
+        }
+    }
+    rigid->plane_count = kept;
+}
+
+/* ---- following what moved ---- */
+
+/* Bounds that cover the shape now and after `ticks` more at its present velocity. */
+static Bounds swept_bounds(const Rigid *rigid, u32 slot, f32 ticks)
+{
+    const Body *body = &rigid->bodies[slot];
+    Bounds bounds = shape_bounds(&body->shape, body_origin(body), body->orientation);
+    Vec3 step = vec3_scale(rigid->states[slot].velocity, rigid->def.tick_s * ticks);
+    bounds.min = vec3_add(bounds.min, vec3_min(step, vec3_zero()));
+    bounds.max = vec3_add(bounds.max, vec3_max(step, vec3_zero()));
+    return bounds;
+}
+
+static void refresh_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        u32 slot = rigid->active[i];
+        Body *body = &rigid->bodies[slot];
+        Bounds need = bounds_grow(swept_bounds(rigid, slot, 1.0f), RIGID_MARGIN_M * 0.5f);
+        /* Also shrink bounds that a fast flight left far too large. */
+        Bounds loose = bounds_grow(need, 8.0f * RIGID_FAT_M);
+        if (bounds_contain(&body->fat, &need) && bounds_contain(&loose, &body->fat)) {
+            continue;
+        }
+        /* What flies gets room ahead, so that it stays within for a few ticks. */
+        body->fat = bounds_grow(swept_bounds(rigid, slot, 3.0f), RIGID_FAT_M);
+        body->flags |= BODY_MOVED;
+    }
+}
+
+static void refresh(Rigid *rigid)
+{
+    jobs_run(rigid->jobs, rigid->active_count, REFRESH_GRAIN, refresh_range, rigid);
+    for (u32 i = 0; i < rigid->active_count; i++) {
+        u32 slot = rigid->active[i];
+        if (rigid->bodies[slot].flags & BODY_MOVED) {
+            tree_remove(&rigid->moving, rigid->leaves[slot]);
+            rigid->leaves[slot] = tree_insert(&rigid->moving, rigid->bodies[slot].fat, slot);
+        }
+    }
+}
+
+/* ---- pairs ---- */
+
+bool body_filter(const Rigid *rigid, u32 slot_a, u32 slot_b)
+{
+    const Body *a = &rigid->bodies[slot_a], *b = &rigid->bodies[slot_b];
+    return (a->motion == BODY_DYNAMIC || b->motion == BODY_DYNAMIC) && (a->group & b->mask) &&
+           (b->group & a->mask) && (a->family == 0 || a->family != b->family) &&
+           !(a->sensor && b->sensor) && !joint_connects(rigid, slot_a, slot_b);
+}
+
+/* Do the bounds reach below the plane (grown by the fat margin)? */
+static bool bounds_meet_plane(const Body *plane, const Bounds *bounds)
+{
+    Vec3 n = quat_rotate(plane->orientation, vec3(0.0f, 1.0f, 0.0f));
+    Vec3 low =
+        vec3(n.x > 0.0f ? bounds->min.x : bounds->max.x, n.y > 0.0f ? bounds->min.y : bounds->max.y,
+             n.z > 0.0f ? bounds->min.z : bounds->max.z);
+    return vec3_dot(n, vec3_sub(low, plane->position)) < RIGID_FAT_M;
+}
+
+static bool pair_is_near(const Body *a, const Body *b)
+{
+    if (is_plane(a)) {
+        return bounds_meet_plane(a, &b->fat);
+    }
+    if (is_plane(b)) {
+        return bounds_meet_plane(b, &a->fat);
+    }
+    return bounds_overlap(&a->fat, &b->fat);
+}
+
+typedef struct PairSearch {
+    Rigid *rigid;
+    _Atomic u32 taken; /* room taken in `found`; beyond the capacity: too little room */
+    bool everything;   /* every body searches, whether it moved or not */
+} PairSearch;
+
+/* One thread's share of a search. */
+typedef struct PairVisit {
+    PairSearch *search;
+    u32 slot, count;
+    PairKey keys[VISIT_ROOM];
+} PairVisit;
+
+static void visit_flush(PairVisit *visit)
+{
+    Rigid *rigid = visit->search->rigid;
+    u32 at = atomic_fetch_add(&visit->search->taken, visit->count);
+    if (at <= rigid->found_capacity && visit->count <= rigid->found_capacity - at) {
+        memcpy(&rigid->found[at], visit->keys, visit->count * sizeof(*visit->keys));
+    }
+    visit->count = 0;
+}
+
+static void visit_add(void *context, u32 other)
+{
+    PairVisit *visit = context;
+    const Rigid *rigid = visit->search->rigid;
+    /* Of two that search the lower slot reports the pair. */
+    bool other_searches =
+        visit->search->everything || (rigid->bodies[other].flags & BODY_MOVED) != 0;
+    if (other == visit->slot || (other < visit->slot && other_searches) ||
+        !body_filter(rigid, visit->slot, other)) {
+        return;
+    }
+    if (visit->count == VISIT_ROOM) {
+        visit_flush(visit);
+    }
+    visit->keys[visit->count++] =
+        (PairKey){u32_min(visit->slot, other), u32_max(visit->slot, other)};
+}
+
+/* A static body asks only the moving tree and a plane only bounds; planes are asked by the rest. */
+static void search_body(PairVisit *visit, u32 slot)
+{
+    Rigid *rigid = visit->search->rigid;
+    const Body *body = &rigid->bodies[slot];
+    visit->slot = slot;
+    if (is_plane(body)) {
+        for (u32 j = 0; j < rigid->slots; j++) {
+            const Body *other = &rigid->bodies[j];
+            if ((other->flags & BODY_LIVE) && !is_plane(other) &&
+                bounds_meet_plane(body, &other->fat)) {
+                visit_add(visit, j);
+            }
+        }
+        return;
+    }
+    tree_query(&rigid->moving, body->fat, visit_add, visit);
+    if (body->motion == BODY_STATIC) {
+        return;
+    }
+    tree_query(&rigid->fixed, body->fat, visit_add, visit);
+    for (u32 p = 0; p < rigid->plane_count; p++) {
+        if (bounds_meet_plane(&rigid->bodies[rigid->planes[p]], &body->fat)) {
+            visit_add(visit, rigid->planes[p]);
+        }
+    }
+}
+
+static void search_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    PairVisit visit;
+    visit.search = context;
+    visit.count = 0;
+    const Rigid *rigid = visit.search->rigid;
+    for (u32 i = first; i < end; i++) {
+        u32 flags = rigid->bodies[i].flags;
+        if ((flags & BODY_LIVE) && (visit.search->everything || (flags & BODY_MOVED))) {
+            search_body(&visit, i);
+        }
+    }
+    visit_flush(&visit);
+}
+
+/* Fills `found`; false: no memory for all of them. */
+static bool search_pairs(Rigid *rigid, bool everything)
+{
+    for (u32 attempt = 0; attempt < 2; attempt++) {
+        PairSearch search = {.rigid = rigid, .everything = everything};
+        jobs_run(rigid->jobs, rigid->slots, SEARCH_GRAIN, search_range, &search);
+        u32 wanted = atomic_load(&search.taken);
+        if (wanted <= rigid->found_capacity) {
+            rigid->found_count = wanted;
+            return true;
+        }
+        u32 room = wanted + wanted / 2;
+        /* The second half is scratch for sorting. */
+        PairKey *found = realloc(rigid->found, (size_t)room * 2 * sizeof(*found));
+        if (!found) {
+            break;
+        }
+        rigid->memory += (u64)(room - rigid->found_capacity) * 2 * sizeof(*found);
+        rigid->found = found;
+        rigid->found_capacity = room;
+    }
+    rigid->found_count = 0;
+    return false;
+}
+
+static inline u32 pair_word(PairKey key)
+{
+    return key.a << 16 | key.b;
+}
+
+/* Least significant byte first; `scratch` is as long as the keys. */
+static void pairs_sort(PairKey *keys, PairKey *scratch, u32 count)
+{
+    if (count < 64) {
+        for (u32 i = 1; i < count; i++) {
+            PairKey key = keys[i];
+            u32 at = i;
+            for (; at > 0 && pair_word(keys[at - 1]) > pair_word(key); at--) {
+                keys[at] = keys[at - 1];
+            }
+            keys[at] = key;
+        }
+        return;
+    }
+    for (u32 shift = 0; shift < 32; shift += 8) {
+        u32 starts[257] = {0};
+        for (u32 i = 0; i < count; i++) {
+            starts[(pair_word(keys[i]) >> shift & 255u) + 1]++;
+        }
+        for (u32 i = 0; i < 256; i++) {
+            starts[i + 1] += starts[i];
+        }
+        for (u32 i = 0; i < count; i++) {
+            scratch[starts[pair_word(keys[i]) >> shift & 255u]++] = keys[i];
+        }
+        PairKey *swap = keys;
+        keys = scratch;
+        scratch = swap; /* four passes: the result ends where it began */
+    }
+}
+
+static bool pair_lives(const Rigid *rigid, const Pair *pair)
+{
+    const Body *a = &rigid->bodies[pair->a], *b = &rigid->bodies[pair->b];
+    if (!((a->flags | b->flags) & BODY_MOVED)) {
+        return true;
+    }
+    return pair_is_near(a, b) && body_filter(rigid, pair->a, pair->b);
+}
+
+static bool has_many(const Body *body)
+{
+    return body->shape.kind == SHAPE_MESH || body->shape.kind == SHAPE_TERRAIN ||
+           body->shape.kind == SHAPE_COMPOUND;
+}
+
+static Pair pair_new(const Rigid *rigid, PairKey key)
+{
+    const Body *a = &rigid->bodies[key.a], *b = &rigid->bodies[key.b];
+    Pair pair = {.a = key.a, .b = key.b, .fresh = PAIR_STALE};
+    pair.kind = (u8)((has_many(a) || has_many(b) ? PAIR_MANY : 0) |
+                     (a->sensor || b->sensor ? PAIR_SENSOR : 0));
+    return pair;
+}
+
+/* Merges the sorted new pairs with those that go on. */
+static bool pairs_merge(Rigid *rigid)
+{
+    if (!rigid_reserve(rigid, &rigid->pairs_merged, &rigid->pair_merged_capacity,
+                       rigid->pair_count + rigid->found_count, sizeof(Pair))) {
+        return false;
+    }
+    u32 n = 0, i = 0, f = 0;
+    while (i < rigid->pair_count || f < rigid->found_count) {
+        const Pair *old = i < rigid->pair_count ? &rigid->pairs[i] : NULL;
+        u64 old_word = old ? pair_word((PairKey){old->a, old->b}) : UINT64_MAX;
+        u64 new_word = f < rigid->found_count ? pair_word(rigid->found[f]) : UINT64_MAX;
+        if (old_word <= new_word) {
+            if (pair_lives(rigid, old)) {
+                rigid->pairs_merged[n++] = *old;
+            }
+            i++;
+            f += old_word == new_word;
+        } else {
+            rigid->pairs_merged[n++] = pair_new(rigid, rigid->found[f]);
+            f++;
+        }
+    }
+    Pair *swap = rigid->pairs;
+    rigid->pairs = rigid->pairs_merged;
+    rigid->pairs_merged = swap;
+    u32 capacity = rigid->pair_capacity;
+    rigid->pair_capacity = rigid->pair_merged_capacity;
+    rigid->pair_merged_capacity = capacity;
+    rigid->pair_count = n;
+    return true;
+}
+
+void broad_update(Rigid *rigid)
+{
+    refresh(rigid);
+    u32 moved = 0;
+    for (u32 i = 0; i < rigid->slots; i++) {
+        moved += (rigid->bodies[i].flags & BODY_MOVED) != 0;
+    }
+    if (moved == 0) {
+        return;
+    }
+    /* Without memory the marks stay, and the next tick looks again. */
+    if (!search_pairs(rigid, false)) {
+        return;
+    }
+    pairs_sort(rigid->found, rigid->found + rigid->found_capacity, rigid->found_count);
+    if (!pairs_merge(rigid)) {
+        return;
+    }
+    for (u32 i = 0; i < rigid->slots; i++) {
+        rigid->bodies[i].flags &= ~(u32)BODY_MOVED;
+    }
+}
+
+bool broad_rebuild(Rigid *rigid)
+{
+    tree_clear(&rigid->moving);
+    tree_clear(&rigid->fixed);
+    rigid->plane_count = 0;
+    for (u32 i = 0; i < rigid->slots; i++) {
+        if (rigid->bodies[i].flags & BODY_LIVE) {
+            broad_insert(rigid, i);
+        }
+    }
+    rigid->pair_count = 0;
+    if (!search_pairs(rigid, true)) {
+        return false;
+    }
+    pairs_sort(rigid->found, rigid->found + rigid->found_capacity, rigid->found_count);
+    return pairs_merge(rigid);
+}
+
+void broad_remove_pairs(Rigid *rigid, u32 slot)
+{
+    u32 kept = 0;
+    for (u32 i = 0; i < rigid->pair_count; i++) {
+        if (rigid->pairs[i].a != slot && rigid->pairs[i].b != slot) {
+            rigid->pairs[kept++] = rigid->pairs[i];
+        }
+    }
+    rigid->pair_count = kept;
+}
+
+/* ---- what is near bounds ---- */
+
+typedef struct OverlapSearch {
+    u32 *slots;
+    u32 count, capacity;
+} OverlapSearch;
+
+static void overlap_visit(void *context, u32 slot)
+{
+    OverlapSearch *search = context;
+    if (search->count < search->capacity) {
+        search->slots[search->count++] = slot;
+    }
+}
+
+u32 rigid_overlaps(Rigid *rigid, Bounds bounds, u32 *slots, u32 capacity)
+{
+    OverlapSearch search = {slots, 0, capacity};
+    for (u32 p = 0; p < rigid->plane_count; p++) {
+        overlap_visit(&search, rigid->planes[p]);
+    }
+    tree_query(&rigid->fixed, bounds, overlap_visit, &search);
+    tree_query(&rigid->moving, bounds, overlap_visit, &search);
+    for (u32 i = 1; i < search.count; i++) {
+        u32 slot = slots[i], at = i;
+        for (; at > 0 && slots[at - 1] > slot; at--) {
+            slots[at] = slots[at - 1];
+        }
+        slots[at] = slot;
+    }
+    return search.count;
+}

@@ -1,0 +1,215 @@
+/*
+ * solve_prepare.c: rows of eight contacts are filled from bodies and manifolds, lane by lane, and
+ * their effective masses are computed eight at a time.
+ */
+#include "server/physics/rigid/body.h"
+
+enum {
+    PREPARE_GRAIN = 8
+};
+
+/* What a lane has only while its row is made. */
+typedef struct Lanes {
+    Vec3x8 point[MANIFOLD_POINTS]; /* from the patch centre */
+    f32x8 count[MANIFOLD_POINTS];  /* 1 where the lane has the point, else 0 */
+    Vec3x8 friction_impulse;       /* world */
+    f32x8 mass;                    /* sum of the inverse masses */
+    f32x8 many;                    /* 1 where there is more than one point */
+} Lanes;
+
+static inline void lane_vec3(Vec3x8 *v, u32 lane, Vec3 value)
+{
+    v->x[lane] = value.x;
+    v->y[lane] = value.y;
+    v->z[lane] = value.z;
+}
+
+static inline void lane_symmetric(Symmetric3x8 *m, u32 lane, const Symmetric3 *value)
+{
+    m->xx[lane] = value->xx;
+    m->yy[lane] = value->yy;
+    m->zz[lane] = value->zz;
+    m->xy[lane] = value->xy;
+    m->xz[lane] = value->xz;
+    m->yz[lane] = value->yz;
+}
+
+static void fill_points(Rigid *rigid, ContactWide *row, u32 lane, Lanes *lanes)
+{
+    const Contact *c = &rigid->contacts[row->contact[lane]];
+    const Manifold *manifold = &rigid->manifolds[rigid->contact_manifolds[row->contact[lane]]];
+    Vec3 centre = vec3_zero();
+    for (u32 p = 0; p < manifold->count; p++) {
+        centre = vec3_add(centre, manifold->points[p].position);
+    }
+    centre = vec3_scale(centre, 1.0f / (f32)manifold->count);
+    lane_vec3(&row->arm_a, lane, vec3_sub(centre, rigid->bodies[c->a].position));
+    lane_vec3(&row->arm_b, lane, vec3_sub(centre, rigid->bodies[c->b].position));
+    lane_vec3(&row->normal, lane, manifold->normal);
+    for (u32 p = 0; p < manifold->count; p++) {
+        const ManifoldPoint *point = &manifold->points[p];
+        lane_vec3(&lanes->point[p], lane, vec3_sub(point->position, centre));
+        lanes->count[p][lane] = 1.0f;
+        rigid->points[row->first + p].separation[lane] = point->separation;
+        rigid->points[row->first + p].impulse[lane] = c->impulses[p];
+    }
+    lanes->many[lane] = manifold->count > 1 ? 1.0f : 0.0f;
+}
+
+static void fill_extra(Rigid *rigid, ContactWide *row, u32 index, u32 lane, const Body *a,
+                       const Body *b)
+{
+    const f32 rolling = f32_max(a->rolling, b->rolling);
+    bool drives = vec3_length_squared(a->surface_velocity) > 0.0f ||
+                  vec3_length_squared(b->surface_velocity) > 0.0f;
+    if (rolling <= 0.0f && !drives) {
+        return;
+    }
+    ExtraWide *extra = &rigid->extras[index];
+    if (row->extra == ROW_NO_EXTRA) {
+        memset(extra, 0, sizeof(*extra));
+        row->extra = index;
+    }
+    const Contact *c = &rigid->contacts[row->contact[lane]];
+    extra->rolling[lane] = rolling;
+    if (rolling > 0.0f) {
+        lane_vec3(&extra->rolling_impulse, lane, c->rolling_impulse);
+        Symmetric3 sum = symmetric_add(rigid->inertias[c->a], rigid->inertias[c->b]);
+        Symmetric3 mass = symmetric_inverse(&sum);
+        lane_symmetric(&extra->rolling_mass, lane, &mass);
+    }
+    if (drives) {
+        /* The surfaces run in the bodies' frames; along the tangents once these are known. */
+        Vec3 run = vec3_sub(quat_rotate(b->orientation, b->surface_velocity),
+                            quat_rotate(a->orientation, a->surface_velocity));
+        lane_vec3(&extra->drive, lane, run);
+    }
+}
+
+static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, Lanes *lanes)
+{
+    const Contact *c = &rigid->contacts[row->contact[lane]];
+    const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];
+    f32 mass_a = rigid->states[c->a].inverse_mass, mass_b = rigid->states[c->b].inverse_mass;
+    fill_points(rigid, row, lane, lanes);
+    lane_symmetric(&row->inertia_a, lane, &rigid->inertias[c->a]);
+    lane_symmetric(&row->inertia_b, lane, &rigid->inertias[c->b]);
+    lanes->mass[lane] = mass_a + mass_b;
+    lane_vec3(&lanes->friction_impulse, lane, c->friction_impulse);
+    row->twist_impulse[lane] = c->twist_impulse;
+    row->friction[lane] = sqrtf(a->friction * b->friction) * rigid->friction_scale;
+    f32 restitution = f32_max(rigid->restitution_min, f32_max(a->restitution, b->restitution));
+    row->restitution[lane] = restitution;
+    row->bounces |= restitution > 0.0f;
+    row->stiff[lane] = mass_a > 0.0f && mass_b > 0.0f ? 0 : -1;
+    if (rigid->extra_bodies > 0) {
+        fill_extra(rigid, row, index, lane, a, b);
+    }
+}
+
+SIMD_INLINE f32x8 inverse_or_zero(f32x8 x)
+{
+    return f32x8_and(x > 0.0f, 1.0f / f32x8_select(x > 0.0f, x, f32x8_set(1.0f)));
+}
+
+/* As vec3_perpendicular; lanes without a normal get zero. */
+SIMD_INLINE Vec3x8 perpendicular(Vec3x8 n)
+{
+    f32x8 one = f32x8_set(1.0f);
+    i32x8 by_x = f32x8_abs(n.x) < 0.57735f;
+    Vec3x8 axis = {f32x8_and(by_x, one), f32x8_select(by_x, f32x8_set(0.0f), one), f32x8_set(0.0f)};
+    Vec3x8 t = vec3x8_cross(n, axis);
+    f32x8 length = f32x8_sqrt(vec3x8_dot(t, t));
+    return vec3x8_scale(t, inverse_or_zero(length));
+}
+
+static void points_finish(Rigid *rigid, ContactWide *row, const Lanes *lanes)
+{
+    Vec3x8 turn_a[MANIFOLD_POINTS], turn_b[MANIFOLD_POINTS];
+    PointWide *points = &rigid->points[row->first];
+    for (u32 p = 0; p < row->points; p++) {
+        PointWide *point = &points[p];
+        Vec3x8 arm_a = vec3x8_add(row->arm_a, lanes->point[p]);
+        Vec3x8 arm_b = vec3x8_add(row->arm_b, lanes->point[p]);
+        point->angular_a = vec3x8_cross(arm_a, row->normal);
+        point->angular_b = vec3x8_cross(arm_b, row->normal);
+        turn_a[p] = symmetric3x8_mul(&row->inertia_a, point->angular_a);
+        turn_b[p] = symmetric3x8_mul(&row->inertia_b, point->angular_b);
+        f32x8 k = lanes->mass + vec3x8_dot(point->angular_a, turn_a[p]) +
+                  vec3x8_dot(point->angular_b, turn_b[p]);
+        point->mass = inverse_or_zero(k) * lanes->count[p];
+        point->lever = f32x8_sqrt(vec3x8_dot(lanes->point[p], lanes->point[p]));
+        point->impulse_max = f32x8_set(0.0f);
+        point->approach = f32x8_set(0.0f);
+    }
+    for (u32 q = 1, k = 0; q < row->points; q++) {
+        for (u32 p = 0; p < q; p++, k++) {
+            row->coupling[k] = lanes->mass + vec3x8_dot(points[q].angular_a, turn_a[p]) +
+                               vec3x8_dot(points[q].angular_b, turn_b[p]);
+        }
+    }
+}
+
+static void friction_finish(Rigid *rigid, ContactWide *row, const Lanes *lanes)
+{
+    row->tangent = perpendicular(row->normal);
+    Vec3x8 t1 = row->tangent, t2 = vec3x8_cross(row->normal, t1);
+    Vec3x8 a1 = vec3x8_cross(row->arm_a, t1), a2 = vec3x8_cross(row->arm_a, t2);
+    Vec3x8 b1 = vec3x8_cross(row->arm_b, t1), b2 = vec3x8_cross(row->arm_b, t2);
+    Vec3x8 ia1 = symmetric3x8_mul(&row->inertia_a, a1);
+    Vec3x8 ib1 = symmetric3x8_mul(&row->inertia_b, b1);
+    Vec3x8 ia2 = symmetric3x8_mul(&row->inertia_a, a2);
+    Vec3x8 ib2 = symmetric3x8_mul(&row->inertia_b, b2);
+    f32x8 k11 = lanes->mass + vec3x8_dot(a1, ia1) + vec3x8_dot(b1, ib1);
+    f32x8 k22 = lanes->mass + vec3x8_dot(a2, ia2) + vec3x8_dot(b2, ib2);
+    f32x8 k12 = vec3x8_dot(a2, ia1) + vec3x8_dot(b2, ib1);
+    f32x8 s = inverse_or_zero(k11 * k22 - k12 * k12);
+    row->friction_mass[0] = k22 * s;
+    row->friction_mass[1] = k11 * s;
+    row->friction_mass[2] = -k12 * s;
+    row->friction_impulse[0] = vec3x8_dot(lanes->friction_impulse, t1);
+    row->friction_impulse[1] = vec3x8_dot(lanes->friction_impulse, t2);
+    Vec3x8 na = symmetric3x8_mul(&row->inertia_a, row->normal);
+    Vec3x8 nb = symmetric3x8_mul(&row->inertia_b, row->normal);
+    f32x8 twist = vec3x8_dot(row->normal, na) + vec3x8_dot(row->normal, nb);
+    row->twist_mass = inverse_or_zero(twist) * lanes->many;
+    if (row->extra != ROW_NO_EXTRA) {
+        ExtraWide *extra = &rigid->extras[row->extra];
+        Vec3x8 run = extra->drive;
+        extra->drive.x = vec3x8_dot(run, t1);
+        extra->drive.y = vec3x8_dot(run, t2);
+    }
+}
+
+static void prepare_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        ContactWide *row = &rigid->rows[i];
+        Lanes lanes;
+        memset(&lanes, 0, sizeof(lanes));
+        memset(&row->stiff, 0, sizeof(*row) - offsetof(ContactWide, stiff));
+        memset(&rigid->points[row->first], 0, row->points * sizeof(PointWide));
+        row->bounces = 0;
+        row->extra = ROW_NO_EXTRA;
+        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+            if (row->contact[lane] != ROW_EMPTY) {
+                fill_lane(rigid, row, i, lane, &lanes);
+            }
+        }
+        points_finish(rigid, row, &lanes);
+        friction_finish(rigid, row, &lanes);
+    }
+}
+
+void contact_prepare(Rigid *rigid)
+{
+    f32 rate = (f32)rigid->substeps / rigid->def.tick_s;
+    f32 h = 1.0f / rate;
+    /* Stiffer with more substeps: a contact may swing no faster than they resolve. */
+    rigid->soft = softness(0.125f * rate, 10.0f, h);
+    rigid->stiff = softness(0.25f * rate, 10.0f, h);
+    color_contacts(rigid);
+    jobs_run(rigid->jobs, rigid->row_count, PREPARE_GRAIN, prepare_range, rigid);
+}

@@ -1,0 +1,240 @@
+/*
+ * walk.c: the dynamic state of the rigid world as bytes, for counting, hashing, saving and loading.
+ * A body is written as its definition and motion; what follows from them (inertia, trees, pairs) is
+ * made again by the same code, which gives the same bits.
+ */
+#include "server/physics/rigid/body.h"
+#include "shared/geometry.h"
+
+#define NO_GEOMETRY 0xffffffffu
+
+/* 44 words, no padding. */
+typedef struct BodyImage {
+    u32 flags, generation, motion;
+    u32 shape, geometry;
+    f32 radius, half_height;
+    Vec3 half;
+    f32 mass, friction, restitution, rolling;
+    Vec3 surface_velocity;
+    f32 linear_damping, angular_damping, gravity_scale;
+    u32 group, mask, family, sensor;
+    f32 sleep_s;
+    Vec3 position; /* of the centre of mass */
+    Quat orientation;
+    Vec3 velocity, spin;
+    Bounds fat;
+} BodyImage;
+PL_STATIC_ASSERT(sizeof(BodyImage) == 44 * 4, "no padding: it is hashed");
+
+enum {
+    FLAGS_SAVED = BODY_LIVE | BODY_ASLEEP | BODY_MOVED,
+    BATCH = 32 /* images that are written at once */
+};
+
+static BodyImage image_of(const Rigid *rigid, u32 slot)
+{
+    const Body *body = &rigid->bodies[slot];
+    const BodyState *state = &rigid->states[slot];
+    const Shape *shape = &body->shape;
+    return (BodyImage){.flags = body->flags & FLAGS_SAVED,
+                       .generation = body->generation,
+                       .motion = body->motion,
+                       .shape = (u32)shape->kind,
+                       .geometry = shape->geometry ? shape->geometry->id : NO_GEOMETRY,
+                       .radius = shape->radius,
+                       .half_height = shape->half_height,
+                       .half = shape->half,
+                       .mass = body->mass,
+                       .friction = body->friction,
+                       .restitution = body->restitution,
+                       .rolling = body->rolling,
+                       .surface_velocity = body->surface_velocity,
+                       .linear_damping = state->linear_damping,
+                       .angular_damping = state->angular_damping,
+                       .gravity_scale = state->gravity_scale,
+                       .group = body->group,
+                       .mask = body->mask,
+                       .family = body->family,
+                       .sensor = body->sensor,
+                       .sleep_s = body->sleep_s,
+                       .position = body->position,
+                       .orientation = body->orientation,
+                       .velocity = state->velocity,
+                       .spin = state->spin,
+                       .fat = body->fat};
+}
+
+static bool bounds_are_sane(const Bounds *b)
+{
+    return vec3_is_finite(b->min) && vec3_is_finite(b->max) && b->min.x <= b->max.x &&
+           b->min.y <= b->max.y && b->min.z <= b->max.z;
+}
+
+/* An image from a file is a stranger's: it passes the check that every new body passes. */
+static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
+{
+    Body *body = &rigid->bodies[slot];
+    BodyState *state = &rigid->states[slot];
+    memset(body, 0, sizeof(*body));
+    memset(state, 0, sizeof(*state));
+    memset(&rigid->inertias[slot], 0, sizeof(Symmetric3));
+    body->generation = image->generation;
+    if (!(image->flags & BODY_LIVE)) {
+        return true;
+    }
+    const Geometry *geometry = NULL;
+    if (image->geometry != NO_GEOMETRY) {
+        if (image->geometry >= rigid->def.geometry_count) {
+            return false;
+        }
+        geometry = rigid->def.geometries[image->geometry];
+    }
+    Shape shape = {(ShapeKind)image->shape, image->radius, image->half_height, image->half,
+                   geometry};
+    BodyDef def = {.shape = shape,
+                   .motion = (BodyMotion)image->motion,
+                   .position = image->position,
+                   .orientation = image->orientation,
+                   .velocity = image->velocity,
+                   .spin = image->spin,
+                   .mass_kg = image->mass,
+                   .friction = image->friction,
+                   .restitution = image->restitution,
+                   .rolling = image->rolling,
+                   .gravity_scale = image->gravity_scale,
+                   .linear_damping = image->linear_damping,
+                   .angular_damping = image->angular_damping,
+                   .surface_velocity = image->surface_velocity};
+    if (image->shape >= SHAPE_KIND_COUNT || image->motion > BODY_KINEMATIC ||
+        !body_def_is_sane(&def) || !bounds_are_sane(&image->fat) || !(image->sleep_s >= 0.0f) ||
+        image->sensor > 1) {
+        return false;
+    }
+    *body = (Body){.position = image->position,
+                   .orientation = image->orientation,
+                   .flags = image->flags & FLAGS_SAVED,
+                   .motion = image->motion,
+                   .sleep_s = image->sleep_s,
+                   .fat = image->fat,
+                   .shape = shape,
+                   .mass = image->mass,
+                   .friction = image->friction,
+                   .restitution = image->restitution,
+                   .rolling = image->rolling,
+                   .surface_velocity = image->surface_velocity,
+                   .group = image->group,
+                   .mask = image->mask,
+                   .family = image->family,
+                   .sensor = image->sensor,
+                   .generation = image->generation};
+    body_derive(body);
+    *state = (BodyState){.velocity = image->velocity,
+                         .inverse_mass = image->mass > 0.0f ? 1.0f / image->mass : 0.0f,
+                         .spin = image->spin,
+                         .gravity_scale = image->gravity_scale,
+                         .linear_damping = image->linear_damping,
+                         .angular_damping = image->angular_damping};
+    rigid->extra_bodies += body_has_extra(body);
+    return true;
+}
+
+static void walk_bodies(Rigid *rigid, State *state)
+{
+    BodyImage images[BATCH];
+    for (u32 first = 0; first < rigid->slots && !state->failed; first += BATCH) {
+        u32 count = u32_min(BATCH, rigid->slots - first);
+        for (u32 i = 0; i < count && state->mode != STATE_LOAD; i++) {
+            images[i] = image_of(rigid, first + i);
+        }
+        state_bytes(state, images, count * sizeof(*images));
+        for (u32 i = 0; i < count && state->mode == STATE_LOAD && !state->failed; i++) {
+            state->failed = !body_from_image(rigid, first + i, &images[i]);
+        }
+    }
+}
+
+static bool contacts_are_sane(const Rigid *rigid)
+{
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        const Contact *c = &rigid->contacts[i], *before = i > 0 ? c - 1 : NULL;
+        if (c->a >= c->b || c->b >= rigid->slots || !(rigid->bodies[c->a].flags & BODY_LIVE) ||
+            !(rigid->bodies[c->b].flags & BODY_LIVE) ||
+            c->flags >> CONTACT_COUNT_SHIFT > MANIFOLD_POINTS ||
+            (before && (before->a > c->a || (before->a == c->a && before->b > c->b)))) {
+            return false;
+        }
+        f32 sum =
+            c->impulses[0] + c->impulses[1] + c->impulses[2] + c->impulses[3] + c->twist_impulse;
+        if (!isfinite(sum) || !vec3_is_finite(c->friction_impulse) ||
+            !vec3_is_finite(c->rolling_impulse)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool grips_are_sane(const Rigid *rigid)
+{
+    for (u32 i = 0; i < rigid->grip_count; i++) {
+        const Grip *grip = &rigid->grips[i];
+        if (grip->live && (!rigid_alive(rigid, grip->body) || !vec3_is_finite(grip->local) ||
+                           !vec3_is_finite(grip->target) || !isfinite(grip->force_max))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void walk_contacts(Rigid *rigid, State *state)
+{
+    u32 contacts = rigid->contact_count;
+    state_count(state, &contacts, rigid->def.body_capacity * 64u + 4096u);
+    if (state->mode == STATE_LOAD && !state->failed && !contact_reserve(rigid, contacts)) {
+        state->failed = true;
+    }
+    rigid->contact_count = state->failed ? 0 : contacts;
+    state_bytes(state, rigid->contacts, (size_t)rigid->contact_count * sizeof(*rigid->contacts));
+}
+
+/* What the image does not know is as if never used; the rest is worked out again. */
+static void finish_load(Rigid *rigid, State *state, u32 slots_before)
+{
+    for (u32 i = rigid->slots; i < slots_before; i++) {
+        memset(&rigid->bodies[i], 0, sizeof(rigid->bodies[i]));
+        memset(&rigid->states[i], 0, sizeof(rigid->states[i]));
+        memset(&rigid->inertias[i], 0, sizeof(rigid->inertias[i]));
+    }
+    for (u32 i = rigid->grip_count; i < RIGID_GRIPS_MAX; i++) {
+        memset(&rigid->grips[i], 0, sizeof(rigid->grips[i]));
+    }
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        rigid->contact_manifolds[i] = NO_MANIFOLD;
+    }
+    if (state->failed || !contacts_are_sane(rigid) || !grips_are_sane(rigid) ||
+        !broad_rebuild(rigid)) {
+        state->failed = true;
+    }
+}
+
+void rigid_walk(Rigid *rigid, State *state)
+{
+    bool load = state->mode == STATE_LOAD;
+    u32 slots_before = rigid->slots;
+    if (load) {
+        body_forget_tick(rigid);
+        rigid->extra_bodies = 0;
+    }
+    state_bytes(state, &rigid->gravity, sizeof(rigid->gravity));
+    state_bytes(state, &rigid->friction_scale, sizeof(rigid->friction_scale));
+    state_bytes(state, &rigid->restitution_min, sizeof(rigid->restitution_min));
+    state_count(state, &rigid->substeps, SUBSTEPS_MAX);
+    state_count(state, &rigid->slots, rigid->def.body_capacity);
+    walk_bodies(rigid, state);
+    walk_contacts(rigid, state);
+    state_count(state, &rigid->grip_count, RIGID_GRIPS_MAX);
+    state_bytes(state, rigid->grips, (size_t)rigid->grip_count * sizeof(*rigid->grips));
+    joint_walk(rigid, state);
+    if (load) {
+        finish_load(rigid, state, slots_before);
+    }
+}

@@ -203,7 +203,7 @@ bool joint_store_init(JointStore *store, u32 capacity)
     store->joints = calloc(capacity, sizeof(*store->joints));
     store->pairs = calloc(pairs, sizeof(*store->pairs));
     store->breaks = calloc(capacity, sizeof(*store->breaks));
-    store->rows = aligned_alloc(64, (size_t)capacity * joint_row_bytes());
+    store->rows = calloc(capacity, joint_row_bytes());
     if (!store->joints || !store->pairs || !store->breaks || !store->rows) {
         joint_store_finish(store);
         return false;
@@ -367,6 +367,9 @@ bool rigid_joint_tune(Rigid *rigid, u32 slot, const JointDef *def)
     }
     pair_erase(&rigid->joints, &joint->def);
     joint->def = tuned;
+    if (!(tuned.flags & JOINT_ENABLED)) {
+        memset(&joint->load, 0, sizeof(joint->load));
+    }
     pair_insert(&rigid->joints, &joint->def);
     stir(rigid, &joint->def);
     return true;

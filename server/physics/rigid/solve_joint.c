@@ -54,11 +54,19 @@ typedef struct Pose {
     Vec3 turn; /* of b against a since the tick began */
 } Pose;
 
-/* One row along `line` (zero: a purely angular one) with its levers. */
+/*
+ * One row: what it measures and what a unit impulse along it gives. Where the joint also has a
+ * block (a ball's point, a slider's angles) the impulse carries a share of that block's, `base`,
+ * which leaves the block's own speed as it was: block elimination, so that one pass solves the
+ * joint.
+ */
 typedef struct Axis {
-    Vec3 line, lever_a, lever_b;
-    Vec3 turn_a, turn_b; /* I⁻¹ lever */
-    f32 response;        /* speed that a unit impulse gives */
+    Vec3 line, lever_a, lever_b; /* measured; line zero: an angle */
+    Vec3 push;                   /* impulse */
+    Vec3 turn_a, turn_b;         /* I⁻¹ of the moment */
+    Vec3 base;
+    Vec3 *into;   /* where the base's share is counted, or NULL */
+    f32 response; /* speed that a unit impulse gives */
 } Axis;
 
 static const BodyState world_state;
@@ -143,22 +151,57 @@ static Axis axis_make(const Sides *sides, Vec3 line, Vec3 lever_a, Vec3 lever_b)
     Axis axis = {line,
                  lever_a,
                  lever_b,
+                 line,
                  symmetric_mul(sides->ia, lever_a),
                  symmetric_mul(sides->ib, lever_b),
+                 vec3_zero(),
+                 NULL,
                  0.0f};
     axis.response = (sides->ma + sides->mb) * vec3_length_squared(line) +
                     vec3_dot(lever_a, axis.turn_a) + vec3_dot(lever_b, axis.turn_b);
     return axis;
-}
-static Axis axis_of_turn(const Sides *sides, Vec3 about)
-{
-    return axis_make(sides, vec3_zero(), about, about);
 }
 /* Along `line` through both anchors; a's lever reaches to b's anchor, where the line ends. */
 static Axis axis_of_line(const Sides *sides, const Pose *pose, Vec3 line)
 {
     return axis_make(sides, line, vec3_cross(vec3_add(pose->arm_a, pose->gap), line),
                      vec3_cross(pose->arm_b, line));
+}
+/* About `about`, leaving the speed of the point; `mass` is the inverse of the point's response. */
+static Axis axis_over_point(const Sides *sides, const Pose *pose, const Symmetric3 *mass,
+                            Vec3 about, Vec3 *into)
+{
+    Vec3 turn_a = symmetric_mul(sides->ia, about), turn_b = symmetric_mul(sides->ib, about);
+    Vec3 moved = vec3_add(vec3_cross(turn_b, pose->arm_b), vec3_cross(turn_a, pose->arm_a));
+    Vec3 base = vec3_neg(symmetric_mul(mass, moved));
+    Vec3 moment_a = vec3_add(about, vec3_cross(pose->arm_a, base));
+    Vec3 moment_b = vec3_add(about, vec3_cross(pose->arm_b, base));
+    Axis axis = {vec3_zero(),
+                 about,
+                 about,
+                 base,
+                 symmetric_mul(sides->ia, moment_a),
+                 symmetric_mul(sides->ib, moment_b),
+                 base,
+                 into,
+                 0.0f};
+    f32 plain = vec3_dot(about, vec3_add(turn_a, turn_b));
+    /* Rounding must not make a joint's own lever arm infinitely heavy. */
+    axis.response = f32_max(vec3_dot(about, vec3_add(axis.turn_a, axis.turn_b)), plain * 1e-5f);
+    return axis;
+}
+/* Along `line`, leaving the spin of b against a; `mass` is the inverse of its response. */
+static Axis axis_over_turn(const Sides *sides, const Pose *pose, const Symmetric3 *mass, Vec3 line,
+                           Vec3 *into)
+{
+    Axis axis = axis_of_line(sides, pose, line);
+    axis.base = vec3_neg(symmetric_mul(mass, vec3_add(axis.turn_a, axis.turn_b)));
+    axis.turn_a = vec3_add(axis.turn_a, symmetric_mul(sides->ia, axis.base));
+    axis.turn_b = vec3_add(axis.turn_b, symmetric_mul(sides->ib, axis.base));
+    axis.into = into;
+    axis.response = (sides->ma + sides->mb) * vec3_length_squared(line) +
+                    vec3_dot(axis.lever_a, axis.turn_a) + vec3_dot(axis.lever_b, axis.turn_b);
+    return axis;
 }
 static inline f32 axis_speed(const Sides *sides, const Axis *axis)
 {
@@ -167,10 +210,13 @@ static inline f32 axis_speed(const Sides *sides, const Axis *axis)
 }
 static inline void axis_apply(Sides *sides, const Axis *axis, f32 impulse)
 {
-    sides->va = vec3_add_scaled(sides->va, -impulse * sides->ma, axis->line);
+    sides->va = vec3_add_scaled(sides->va, -impulse * sides->ma, axis->push);
     sides->wa = vec3_add_scaled(sides->wa, -impulse, axis->turn_a);
-    sides->vb = vec3_add_scaled(sides->vb, impulse * sides->mb, axis->line);
+    sides->vb = vec3_add_scaled(sides->vb, impulse * sides->mb, axis->push);
     sides->wb = vec3_add_scaled(sides->wb, impulse, axis->turn_b);
+    if (axis->into) {
+        *axis->into = vec3_add_scaled(*axis->into, impulse, axis->base);
+    }
 }
 static inline void apply_point(Sides *sides, Vec3 arm_a, Vec3 arm_b, Vec3 impulse)
 {
@@ -307,18 +353,19 @@ static Vec3 twist_axis(const Pose *pose)
     return vec3_scale(vec3_add(a, b), 1.0f / f32_max(1.0f + vec3_dot(a, b), 0.1f));
 }
 
-static bool free_axis(const JointRow *row, const Sides *sides, const Pose *pose, Axis *axis,
-                      f32 *value)
+/* The row of the free motion and its value; `block` is the inverse response of the locked block. */
+static bool free_axis(JointRow *row, const Sides *sides, const Pose *pose, const Symmetric3 *block,
+                      Axis *axis, f32 *value)
 {
     switch (row->kind) {
     case JOINT_HINGE:
-        *axis = axis_of_turn(sides, axis_x(pose->frame_a));
+        *axis = axis_over_point(sides, pose, block, axis_x(pose->frame_a), &row->impulse.linear);
         break;
     case JOINT_CONE_TWIST:
-        *axis = axis_of_turn(sides, twist_axis(pose));
+        *axis = axis_over_point(sides, pose, block, twist_axis(pose), &row->impulse.linear);
         break;
     case JOINT_SLIDER:
-        *axis = axis_of_line(sides, pose, axis_x(pose->frame_a));
+        *axis = axis_over_turn(sides, pose, block, axis_x(pose->frame_a), &row->impulse.angular);
         *value = vec3_dot(axis->line, pose->gap);
         return true;
     case JOINT_DISTANCE:
@@ -338,6 +385,15 @@ static bool is_angular(JointKind kind)
     return kind == JOINT_HINGE || kind == JOINT_CONE_TWIST;
 }
 
+/* Where on a the force acts: where anchors may lie apart it reaches to b's, so that the two forces
+ * lie on one line and angular momentum is kept. */
+static Vec3 reach_of_a(const JointRow *row, const Pose *pose)
+{
+    bool apart = row->kind == JOINT_SLIDER || row->kind == JOINT_DISTANCE ||
+                 row->kind == JOINT_SPRING || row->kind == JOINT_MOTOR;
+    return apart ? vec3_add(pose->arm_a, pose->gap) : pose->arm_a;
+}
+
 /* ---- locked angles ---- */
 
 /* The rotation vector (nearly: 2 sin(θ/2) n) that takes a's frame to b's. */
@@ -350,45 +406,73 @@ static Vec3 frame_error(const Pose *pose)
 
 static const Softness rigid_softness = {0.0f, 1.0f, 0.0f};
 
-/* Fixed, slider: all three. */
-static void solve_frames(JointRow *row, Sides *sides, const Pose *pose, const Softness *soft)
+/* Slider: all three. */
+static void solve_frames(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *mass,
+                         const Softness *s)
 {
-    const Softness *s = soft ? soft : &rigid_softness;
-    Symmetric3 k = turn_response(sides);
+    Vec3 bias = limited(vec3_scale(frame_error(pose), s->bias_rate), JOINT_PUSH_RAD_S);
+    Vec3 speed = vec3_add(vec3_sub(sides->wb, sides->wa), bias);
+    Vec3 change = vec3_scale(symmetric_mul(mass, speed), -s->mass_scale);
+    change = vec3_add_scaled(change, -s->impulse_scale, row->impulse.angular);
+    row->impulse.angular = vec3_add(row->impulse.angular, change);
+    apply_moment(sides, change);
+}
+
+/* Fixed: all three, over the point. */
+static void solve_weld(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
+                       const Softness *s)
+{
+    Vec3 *into = &row->impulse.linear;
+    Axis x = axis_over_point(sides, pose, block, vec3(1.0f, 0.0f, 0.0f), into);
+    Axis y = axis_over_point(sides, pose, block, vec3(0.0f, 1.0f, 0.0f), into);
+    Axis z = axis_over_point(sides, pose, block, vec3(0.0f, 0.0f, 1.0f), into);
+    Vec3 rx = vec3_add(x.turn_a, x.turn_b), ry = vec3_add(y.turn_a, y.turn_b);
+    Symmetric3 k = {x.response, y.response, z.response, rx.y, rx.z, ry.z};
     Symmetric3 mass = symmetric_inverse(&k);
     Vec3 bias = limited(vec3_scale(frame_error(pose), s->bias_rate), JOINT_PUSH_RAD_S);
     Vec3 speed = vec3_add(vec3_sub(sides->wb, sides->wa), bias);
     Vec3 change = vec3_scale(symmetric_mul(&mass, speed), -s->mass_scale);
     change = vec3_add_scaled(change, -s->impulse_scale, row->impulse.angular);
     row->impulse.angular = vec3_add(row->impulse.angular, change);
-    apply_moment(sides, change);
+    axis_apply(sides, &x, change.x);
+    axis_apply(sides, &y, change.y);
+    axis_apply(sides, &z, change.z);
 }
 
-/* Hinge: x axes together, two rows about a's y and z. */
-static void solve_axes(JointRow *row, Sides *sides, const Pose *pose, const Softness *soft)
+/* Two rows at once: their speeds and errors to changes of their impulses. */
+static void solve_two(const Axis *one, const Axis *two, f32 coupling, Sides *sides, f32 bias_one,
+                      f32 bias_two, f32 *impulse_one, f32 *impulse_two, const Softness *s)
 {
-    const Softness *s = soft ? soft : &rigid_softness;
+    f32 determinant = one->response * two->response - coupling * coupling;
+    if (!(determinant > 0.0f)) {
+        return;
+    }
+    f32 u = axis_speed(sides, one) + bias_one, v = axis_speed(sides, two) + bias_two;
+    f32 scale = -s->mass_scale / determinant;
+    f32 du = scale * (two->response * u - coupling * v) - s->impulse_scale * *impulse_one;
+    f32 dv = scale * (one->response * v - coupling * u) - s->impulse_scale * *impulse_two;
+    *impulse_one += du;
+    *impulse_two += dv;
+    axis_apply(sides, one, du);
+    axis_apply(sides, two, dv);
+}
+
+/* Hinge: x axes together, two rows about a's y and z, over the point. */
+static void solve_axes(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
+                       const Softness *s)
+{
     Vec3 x = axis_x(pose->frame_a), y = axis_y(pose->frame_a), z = vec3_cross(x, y);
     Vec3 xb = axis_x(pose->frame_b);
     Vec3 error = vec3_cross(x, xb);
     if (vec3_dot(x, xb) < 0.0f) {
         error = vec3_normalize_or(error, y);
     }
-    Symmetric3 i = turn_response(sides);
-    Vec3 iy = symmetric_mul(&i, y), iz = symmetric_mul(&i, z);
-    f32 yy = vec3_dot(y, iy), zz = vec3_dot(z, iz), yz = vec3_dot(y, iz);
-    f32 determinant = yy * zz - yz * yz;
-    if (!(determinant > 0.0f)) {
-        return;
-    }
-    Vec3 spin = vec3_add(vec3_sub(sides->wb, sides->wa),
-                         limited(vec3_scale(error, s->bias_rate), JOINT_PUSH_RAD_S));
-    f32 sy = vec3_dot(spin, y), sz = vec3_dot(spin, z), scale = -s->mass_scale / determinant;
-    f32 cy = scale * (zz * sy - yz * sz) - s->impulse_scale * row->impulse.angular.y;
-    f32 cz = scale * (yy * sz - yz * sy) - s->impulse_scale * row->impulse.angular.z;
-    row->impulse.angular.y += cy;
-    row->impulse.angular.z += cz;
-    apply_moment(sides, vec3_add(vec3_scale(y, cy), vec3_scale(z, cz)));
+    Axis about_y = axis_over_point(sides, pose, block, y, &row->impulse.linear);
+    Axis about_z = axis_over_point(sides, pose, block, z, &row->impulse.linear);
+    Vec3 bias = limited(vec3_scale(error, s->bias_rate), JOINT_PUSH_RAD_S);
+    f32 coupling = vec3_dot(y, vec3_add(about_z.turn_a, about_z.turn_b));
+    solve_two(&about_y, &about_z, coupling, sides, vec3_dot(y, bias), vec3_dot(z, bias),
+              &row->impulse.angular.y, &row->impulse.angular.z, s);
 }
 
 static Vec3 cross_axis(const Pose *pose)
@@ -398,9 +482,10 @@ static Vec3 cross_axis(const Pose *pose)
 }
 
 /* Universal: a's x and b's y, the arms of the cross, stay perpendicular. */
-static void solve_cross(JointRow *row, Sides *sides, const Pose *pose, const Softness *soft)
+static void solve_cross(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
+                        const Softness *soft)
 {
-    Axis axis = axis_of_turn(sides, cross_axis(pose));
+    Axis axis = axis_over_point(sides, pose, block, cross_axis(pose), &row->impulse.linear);
     if (axis.response > 0.0f) {
         f32 error = vec3_dot(axis_x(pose->frame_a), axis_y(pose->frame_b));
         solve_limit(&row->impulse.angular.x, sides, &axis, error, 1.0f, true, soft,
@@ -409,12 +494,14 @@ static void solve_cross(JointRow *row, Sides *sides, const Pose *pose, const Sof
 }
 
 /* Cone-twist: the angle between the x axes is at most the swing. */
-static void solve_swing(JointRow *row, Sides *sides, const Pose *pose, const Softness *soft, f32 h)
+static void solve_swing(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
+                        const Softness *soft, f32 h)
 {
     Vec3 a = axis_x(pose->frame_a), b = axis_x(pose->frame_b);
     Vec3 normal = vec3_cross(a, b);
     f32 sine = vec3_length(normal), cosine = vec3_dot(a, b);
-    Axis axis = axis_of_turn(sides, vec3_normalize_or(normal, axis_y(pose->frame_a)));
+    Vec3 about = vec3_normalize_or(normal, axis_y(pose->frame_a));
+    Axis axis = axis_over_point(sides, pose, block, about, &row->impulse.linear);
     if (!(axis.response > 0.0f)) {
         return;
     }
@@ -427,40 +514,29 @@ static void solve_swing(JointRow *row, Sides *sides, const Pose *pose, const Sof
 
 /* ---- locked points ---- */
 
-static void solve_point(JointRow *row, Sides *sides, const Pose *pose, const Softness *soft)
+static void solve_point(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *mass,
+                        const Softness *s)
 {
-    const Softness *s = soft ? soft : &rigid_softness;
-    Symmetric3 k = point_response(sides, pose->arm_a, pose->arm_b);
-    Symmetric3 mass = symmetric_inverse(&k);
     Vec3 bias = limited(vec3_scale(pose->gap, s->bias_rate), JOINT_PUSH_M_S);
     Vec3 speed = vec3_add(point_speed(sides, pose->arm_a, pose->arm_b), bias);
-    Vec3 change = vec3_scale(symmetric_mul(&mass, speed), -s->mass_scale);
+    Vec3 change = vec3_scale(symmetric_mul(mass, speed), -s->mass_scale);
     change = vec3_add_scaled(change, -s->impulse_scale, row->impulse.linear);
     row->impulse.linear = vec3_add(row->impulse.linear, change);
     apply_point(sides, pose->arm_a, pose->arm_b, change);
 }
 
-/* Slider: no shift along a's y and z. */
-static void solve_track(JointRow *row, Sides *sides, const Pose *pose, const Softness *soft)
+/* Slider: no shift along a's y and z, over the angles. */
+static void solve_track(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
+                        const Softness *s)
 {
-    const Softness *s = soft ? soft : &rigid_softness;
     Vec3 y = axis_y(pose->frame_a), z = axis_z(pose->frame_a);
-    Axis ry = axis_of_line(sides, pose, y), rz = axis_of_line(sides, pose, z);
-    f32 yz = vec3_dot(ry.lever_a, rz.turn_a) + vec3_dot(ry.lever_b, rz.turn_b);
-    f32 determinant = ry.response * rz.response - yz * yz;
-    if (!(determinant > 0.0f)) {
-        return;
-    }
+    Axis on_y = axis_over_turn(sides, pose, block, y, &row->impulse.angular);
+    Axis on_z = axis_over_turn(sides, pose, block, z, &row->impulse.angular);
     f32 by = f32_clamp(s->bias_rate * vec3_dot(y, pose->gap), -JOINT_PUSH_M_S, JOINT_PUSH_M_S);
     f32 bz = f32_clamp(s->bias_rate * vec3_dot(z, pose->gap), -JOINT_PUSH_M_S, JOINT_PUSH_M_S);
-    f32 sy = axis_speed(sides, &ry) + by, sz = axis_speed(sides, &rz) + bz;
-    f32 scale = -s->mass_scale / determinant;
-    f32 cy = scale * (rz.response * sy - yz * sz) - s->impulse_scale * row->impulse.linear.y;
-    f32 cz = scale * (ry.response * sz - yz * sy) - s->impulse_scale * row->impulse.linear.z;
-    row->impulse.linear.y += cy;
-    row->impulse.linear.z += cz;
-    axis_apply(sides, &ry, cy);
-    axis_apply(sides, &rz, cz);
+    f32 coupling = vec3_dot(on_y.lever_a, on_z.turn_a) + vec3_dot(on_y.lever_b, on_z.turn_b);
+    solve_two(&on_y, &on_z, coupling, sides, by, bz, &row->impulse.linear.y, &row->impulse.linear.z,
+              s);
 }
 
 /* JOINT_MOTOR: a velocity, and with a frequency a pose, with bounded force and torque. */
@@ -484,56 +560,70 @@ static void solve_drive(JointRow *row, Sides *sides, const Pose *pose, bool use_
     row->impulse.angular = limited(sum, row->torque_impulse_max);
     apply_moment(sides, vec3_sub(row->impulse.angular, old));
 
+    Vec3 arm_a = reach_of_a(row, pose);
     target = quat_rotate(pose->frame_a, row->motor_velocity);
-    k = point_response(sides, pose->arm_a, pose->arm_b);
+    k = point_response(sides, arm_a, pose->arm_b);
     mass = symmetric_inverse(&k);
-    speed = vec3_sub(point_speed(sides, pose->arm_a, pose->arm_b), target);
+    speed = vec3_sub(point_speed(sides, arm_a, pose->arm_b), target);
     speed = vec3_add_scaled(speed, s->bias_rate, pose->gap);
     old = row->impulse.linear;
     sum = vec3_sub(vec3_scale(old, 1.0f - s->impulse_scale),
                    vec3_scale(symmetric_mul(&mass, speed), s->mass_scale));
     row->impulse.linear = limited(sum, row->impulse_max);
-    apply_point(sides, pose->arm_a, pose->arm_b, vec3_sub(row->impulse.linear, old));
+    apply_point(sides, arm_a, pose->arm_b, vec3_sub(row->impulse.linear, old));
 }
 
-/* ---- a row: free motion first, what must hold most last ---- */
+/* ---- a row ---- */
 
+/* Inverse response of the block that the joint solves first: a point, or a slider's angles. */
+static Symmetric3 block_mass(const JointRow *row, const Sides *sides, const Pose *pose)
+{
+    Symmetric3 k = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+    if (row->kind == JOINT_SLIDER) {
+        k = turn_response(sides);
+    } else if (row->kind != JOINT_DISTANCE && row->kind != JOINT_SPRING) {
+        k = point_response(sides, pose->arm_a, pose->arm_b);
+    }
+    return symmetric_inverse(&k);
+}
+
+/* The block first; then the free motion and the locked angles, which leave the block's speed. */
 static void row_solve(JointRow *row, Sides *sides, const Pose *pose, const Softness *soft, f32 h)
 {
+    const Softness *s = soft ? soft : &rigid_softness;
+    if (row->kind == JOINT_MOTOR) {
+        solve_drive(row, sides, pose, soft != NULL);
+        return;
+    }
+    Symmetric3 block = block_mass(row, sides, pose);
+    if (row->kind == JOINT_SLIDER) {
+        solve_frames(row, sides, pose, &block, s);
+    } else if (row->kind != JOINT_DISTANCE && row->kind != JOINT_SPRING) {
+        solve_point(row, sides, pose, &block, s);
+    }
     Axis axis;
     f32 value;
-    if (free_axis(row, sides, pose, &axis, &value)) {
+    if (free_axis(row, sides, pose, &block, &axis, &value)) {
         solve_free_motion(row, sides, &axis, value, soft,
                           is_angular(row->kind) ? JOINT_PUSH_RAD_S : JOINT_PUSH_M_S, h);
     }
     switch (row->kind) {
-    case JOINT_BALL:
-        solve_point(row, sides, pose, soft);
-        break;
     case JOINT_HINGE:
-        solve_axes(row, sides, pose, soft);
-        solve_point(row, sides, pose, soft);
+        solve_axes(row, sides, pose, &block, s);
         break;
     case JOINT_SLIDER:
-        solve_frames(row, sides, pose, soft);
-        solve_track(row, sides, pose, soft);
+        solve_track(row, sides, pose, &block, s);
         break;
     case JOINT_FIXED:
-        solve_frames(row, sides, pose, soft);
-        solve_point(row, sides, pose, soft);
+        solve_weld(row, sides, pose, &block, s);
         break;
     case JOINT_CONE_TWIST:
         if (row->flags & JOINT_LIMITS) {
-            solve_swing(row, sides, pose, soft, h);
+            solve_swing(row, sides, pose, &block, soft, h);
         }
-        solve_point(row, sides, pose, soft);
         break;
     case JOINT_UNIVERSAL:
-        solve_cross(row, sides, pose, soft);
-        solve_point(row, sides, pose, soft);
-        break;
-    case JOINT_MOTOR:
-        solve_drive(row, sides, pose, soft != NULL);
+        solve_cross(row, sides, pose, &block, soft);
         break;
     default:
         break;
@@ -570,14 +660,6 @@ static void row_impulse(const JointRow *row, const Pose *pose, Vec3 *force, Vec3
     default:
         break;
     }
-}
-
-/* Where on a the force acts: a slider's and a line's reach to b's anchor. */
-static Vec3 reach_of_a(const JointRow *row, const Pose *pose)
-{
-    bool line =
-        row->kind == JOINT_SLIDER || row->kind == JOINT_DISTANCE || row->kind == JOINT_SPRING;
-    return line ? vec3_add(pose->arm_a, pose->gap) : pose->arm_a;
 }
 
 void joint_warm_start(Rigid *rigid, Jobs *jobs)
@@ -627,25 +709,6 @@ static JointLoad load_scale(const JointLoad *load, f32 s)
                        load->swing * s};
 }
 
-/*
- * Mass of the free motion of the two bodies as the joint lets them move: for a turn, that about the
- * anchor (Schur complement of the point's block), so that a spring has the frequency asked for.
- */
-static f32 free_mass(const JointRow *row, const Sides *sides, const Pose *pose, const Axis *axis)
-{
-    f32 response = axis->response;
-    if (is_angular(row->kind)) {
-        Symmetric3 k = point_response(sides, pose->arm_a, pose->arm_b);
-        Symmetric3 mass = symmetric_inverse(&k);
-        Vec3 c =
-            vec3_add(vec3_cross(axis->turn_b, pose->arm_b), vec3_cross(axis->turn_a, pose->arm_a));
-        response = f32_max(response - vec3_dot(c, symmetric_mul(&mass, c)), response * 1e-4f);
-    } else if (row->kind == JOINT_SLIDER) {
-        response = sides->ma + sides->mb;
-    }
-    return response > 0.0f ? 1.0f / response : 0.0f;
-}
-
 static void prepare_free_motion(const Rigid *rigid, JointRow *row, const JointDef *def)
 {
     Sides sides = sides_read(rigid, row);
@@ -655,10 +718,13 @@ static void prepare_free_motion(const Rigid *rigid, JointRow *row, const JointDe
     if (is_angular(row->kind)) {
         row->value = joint_twist(row->frame_a, row->frame_b);
     }
-    if (!free_axis(row, &sides, &pose, &axis, &value)) {
+    Symmetric3 block = block_mass(row, &sides, &pose);
+    if (!free_axis(row, &sides, &pose, &block, &axis, &value)) {
         return;
     }
-    row->mass = free_mass(row, &sides, &pose, &axis);
+    /* Of the two bodies as the joint lets them move, so that a spring has the frequency asked for.
+     */
+    row->mass = axis.response > 0.0f ? 1.0f / axis.response : 0.0f;
     f32 omega = 6.2831853f * def->frequency;
     row->stiffness = row->mass * omega * omega;
     row->damping = 2.0f * def->damping * row->mass * omega;

@@ -7,7 +7,7 @@
  * other (Gauss-Seidel) through the small matrix that couples them, and go to the bodies at once.
  * Method: Catto, Solver2D (2024); soft constraints of Catto, GDC 2011.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/wide.h"
 
 enum {
     ROW_GRAIN = 8
@@ -20,51 +20,6 @@ Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h)
     f32 a2 = h * omega * a1;
     f32 a3 = 1.0f / (1.0f + a2);
     return (Softness){omega / a1, a2 * a3, a3};
-}
-
-/* Velocities of the bodies of one side of a row. */
-typedef struct Side {
-    Vec3x8 velocity, spin;
-    f32x8 mass; /* inverse */
-    f32x8 rest; /* what else the gathered words hold */
-} Side;
-
-typedef struct Motion {
-    Vec3x8 shift, turn;
-} Motion;
-
-SIMD_INLINE Side side_gather(const BodyState *states, const u32 slots[SIMD_LANES])
-{
-    f32x8 m[8];
-    for (u32 i = 0; i < SIMD_LANES; i++) {
-        m[i] = f32x8_load((const f32 *)&states[slots[i]]);
-    }
-    f32x8_transpose(m);
-    return (Side){{m[0], m[1], m[2]}, {m[4], m[5], m[6]}, m[3], m[7]};
-}
-
-/* Bodies that no impulse moves are not written: they may be shared between threads. */
-SIMD_INLINE void side_scatter(BodyState *states, const u32 slots[SIMD_LANES], const Side *side)
-{
-    f32x8 m[8] = {side->velocity.x, side->velocity.y, side->velocity.z, side->mass,
-                  side->spin.x,     side->spin.y,     side->spin.z,     side->rest};
-    i32x8 moves = side->mass > 0.0f;
-    f32x8_transpose(m);
-    for (u32 i = 0; i < SIMD_LANES; i++) {
-        if (moves[i]) {
-            f32x8_store((f32 *)&states[slots[i]], m[i]);
-        }
-    }
-}
-
-SIMD_INLINE Motion motion_gather(const BodyState *states, const u32 slots[SIMD_LANES])
-{
-    f32x8 m[8];
-    for (u32 i = 0; i < SIMD_LANES; i++) {
-        m[i] = f32x8_load(&states[slots[i]].shift.x);
-    }
-    f32x8_transpose(m);
-    return (Motion){{m[0], m[1], m[2]}, {m[4], m[5], m[6]}};
 }
 
 /* impulse on b, the opposite on a; angular parts before the inertia. */

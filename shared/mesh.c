@@ -6,6 +6,7 @@
 
 #include "shared/geometry_mass.h"
 #include "shared/limits.h"
+#include "shared/weld.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,48 +68,6 @@ static Error check_mesh(const MeshMaker *maker, ErrorText *error)
         }
     }
     return ERROR_OK;
-}
-
-static bool same_place(Vec3 a, Vec3 b)
-{
-    return a.x == b.x && a.y == b.y && a.z == b.z;
-}
-
-static u64 place_hash(Vec3 v)
-{
-    f32 positive[3] = {v.x + 0.0f, v.y + 0.0f, v.z + 0.0f}; /* −0 is the same place as 0 */
-    u32 bits[3];
-    memcpy(bits, positive, sizeof bits);
-    u64 h = ((u64)bits[0] << 32 | bits[1]) * 0x9E3779B97F4A7C15ull;
-    h = (h ^ (h >> 29) ^ bits[2]) * 0xBF58476D1CE4E5B9ull;
-    return h ^ (h >> 32);
-}
-
-/* Gives every vertex the first one at its place. */
-static bool weld(MeshMaker *maker)
-{
-    u32 capacity = 16;
-    while (capacity < 2 * maker->vertex_count) {
-        capacity *= 2;
-    }
-    u32 *table = malloc(capacity * sizeof *table);
-    if (table == NULL) {
-        return false;
-    }
-    memset(table, 0xFF, capacity * sizeof *table);
-    for (u32 i = 0; i < maker->vertex_count; i++) {
-        u32 slot = (u32)place_hash(maker->vertices[i]) & (capacity - 1);
-        while (table[slot] != UINT32_MAX &&
-               !same_place(maker->vertices[table[slot]], maker->vertices[i])) {
-            slot = (slot + 1) & (capacity - 1);
-        }
-        if (table[slot] == UINT32_MAX) {
-            table[slot] = i;
-        }
-        maker->welded[i] = table[slot];
-    }
-    free(table);
-    return true;
 }
 
 static void from_corner(const MeshMaker *maker, u32 triangle, u32 corner, f64 out[3])
@@ -285,7 +244,7 @@ static Error fill(const MeshMaker *maker, Geometry *geometry, u32 kept, ErrorTex
 
 static Geometry *make(MeshMaker *maker, u32 *dropped, ErrorText *error)
 {
-    if (!weld(maker)) {
+    if (!weld_vertices(maker->vertices, maker->vertex_count, maker->welded)) {
         error_set(error, ERROR_MEMORY, "mesh: out of memory");
         return NULL;
     }

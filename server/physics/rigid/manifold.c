@@ -2,15 +2,12 @@
  * manifold.c: contacts of the round shapes and of planes, all analytic, and the choice of the
  * routine for a pair. Normals point from the first body to the second.
  */
-#include "server/physics/rigid/manifold.h"
+#include "server/physics/rigid/manifold_solid.h"
 
 static void point_add(Manifold *manifold, Vec3 position, f32 separation, u32 feature)
 {
-    ManifoldPoint *point = &manifold->points[manifold->count++];
-    point->position = position;
-    point->separation = separation;
-    point->impulse = 0.0f;
-    point->feature = feature;
+    manifold->points[manifold->count++] =
+        (ManifoldPoint){.position = position, .separation = separation, .feature = feature};
 }
 
 /* Two balls, anywhere along the axes of the shapes that they stand for. */
@@ -216,31 +213,116 @@ static void box_plane(const ShapePose *box, const ShapePose *plane, f32 margin, 
     }
 }
 
+/* What looks down on the plane: of a disc or face the outermost of the deepest, of a lying cylinder
+ * or cone the two ends of its side. */
+static void solid_plane(const ShapePose *a, const ShapePose *plane, f32 margin, Manifold *manifold)
+{
+    PlaneFrame frame = plane_frame(plane, manifold);
+    Solid solid;
+    solid_set(&solid, a->shape, vec3_zero(), a->orientation);
+    Polygon feature, face = {.count = 0};
+    solid_feature(&solid, vec3_neg(frame.up), &feature);
+    f32 height = vec3_dot(frame.up, vec3_sub(a->position, frame.at));
+    face.corners[0] = vec3_scale(frame.up, -height);
+    ManifoldPoint points[CLIPPED_MAX];
+    u32 count =
+        manifold_clip(&face, frame.up, &feature, 0.0f, margin, (feature.id & 127u) << 14, points);
+    manifold_reduce(points, count, frame.up, manifold);
+    for (u32 i = 0; i < manifold->count; i++) {
+        manifold->points[i].position = vec3_add(a->position, manifold->points[i].position);
+    }
+}
+
+/* Any two convex shapes, with the origin at the first. */
+void manifold_convex(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifold)
+{
+    Solid one, other;
+    solid_set(&one, a->shape, vec3_zero(), a->orientation);
+    solid_set(&other, b->shape, vec3_sub(b->position, a->position), b->orientation);
+    manifold_solids(&one, &other, margin, manifold);
+    for (u32 i = 0; i < manifold->count; i++) {
+        manifold->points[i].position = vec3_add(a->position, manifold->points[i].position);
+    }
+}
+
 typedef void Collide(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifold);
+
+/* The routine for kinds in this order, or NULL. */
+static Collide *routine_for(ShapeKind a, ShapeKind b)
+{
+    static Collide *const routines[SHAPE_HULL + 1][SHAPE_HULL + 1] = {
+        [SHAPE_SPHERE] = {[SHAPE_SPHERE] = sphere_sphere,
+                          [SHAPE_BOX] = sphere_box,
+                          [SHAPE_CAPSULE] = sphere_capsule,
+                          [SHAPE_PLANE] = round_plane,
+                          [SHAPE_CYLINDER] = manifold_convex,
+                          [SHAPE_CONE] = manifold_convex,
+                          [SHAPE_HULL] = manifold_convex},
+        [SHAPE_BOX] = {[SHAPE_BOX] = manifold_box_box,
+                       [SHAPE_CAPSULE] = manifold_box_capsule,
+                       [SHAPE_PLANE] = box_plane,
+                       [SHAPE_CYLINDER] = manifold_convex,
+                       [SHAPE_CONE] = manifold_convex,
+                       [SHAPE_HULL] = manifold_convex},
+        [SHAPE_CAPSULE] = {[SHAPE_CAPSULE] = capsule_capsule,
+                           [SHAPE_PLANE] = round_plane,
+                           [SHAPE_CYLINDER] = manifold_convex,
+                           [SHAPE_CONE] = manifold_convex,
+                           [SHAPE_HULL] = manifold_convex},
+        [SHAPE_CYLINDER] = {[SHAPE_PLANE] = solid_plane,
+                            [SHAPE_CYLINDER] = manifold_convex,
+                            [SHAPE_CONE] = manifold_convex,
+                            [SHAPE_HULL] = manifold_convex},
+        [SHAPE_CONE] = {[SHAPE_PLANE] = solid_plane,
+                        [SHAPE_CONE] = manifold_convex,
+                        [SHAPE_HULL] = manifold_convex},
+        [SHAPE_HULL] = {[SHAPE_PLANE] = solid_plane, [SHAPE_HULL] = manifold_convex},
+    };
+    return (u32)a <= SHAPE_HULL && (u32)b <= SHAPE_HULL ? routines[a][b] : NULL;
+}
+
+/* Compounds first, then ground, then by kind, planes last. */
+static u32 rank(ShapeKind kind)
+{
+    switch (kind) {
+    case SHAPE_COMPOUND:
+        return 0;
+    case SHAPE_MESH:
+    case SHAPE_TERRAIN:
+        return 1;
+    case SHAPE_PLANE:
+        return 100;
+    default:
+        return 1 + (u32)kind;
+    }
+}
 
 u32 manifold_collide(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifolds,
                      u32 capacity)
 {
-    static Collide *const routines[SHAPE_KIND_COUNT][SHAPE_KIND_COUNT] = {
-        [SHAPE_SPHERE] = {[SHAPE_SPHERE] = sphere_sphere,
-                          [SHAPE_BOX] = sphere_box,
-                          [SHAPE_CAPSULE] = sphere_capsule,
-                          [SHAPE_PLANE] = round_plane},
-        [SHAPE_BOX] = {[SHAPE_BOX] = manifold_box_box,
-                       [SHAPE_CAPSULE] = manifold_box_capsule,
-                       [SHAPE_PLANE] = box_plane},
-        [SHAPE_CAPSULE] = {[SHAPE_CAPSULE] = capsule_capsule, [SHAPE_PLANE] = round_plane},
-    };
-    bool swap = a->shape->kind > b->shape->kind;
+    bool swap = rank(a->shape->kind) > rank(b->shape->kind);
     const ShapePose *first = swap ? b : a, *second = swap ? a : b;
-    Collide *routine = routines[first->shape->kind][second->shape->kind];
-    if (routine == NULL || capacity == 0) {
+    ShapeKind kind = first->shape->kind, other = second->shape->kind;
+    u32 count = 0;
+    if (capacity == 0) {
         return 0;
     }
-    manifolds->count = 0;
-    routine(first, second, margin, manifolds);
-    if (swap) {
-        manifolds->normal = vec3_neg(manifolds->normal);
+    if (kind == SHAPE_COMPOUND) {
+        count = manifold_compound(first, second, margin, manifolds, capacity);
+    } else if (kind == SHAPE_MESH || kind == SHAPE_TERRAIN) {
+        if (other != SHAPE_PLANE && other != SHAPE_MESH && other != SHAPE_TERRAIN) {
+            count = manifold_triangles(first, second, margin, manifolds, capacity);
+        }
+    } else {
+        Collide *routine = routine_for(kind, other);
+        manifolds->count = 0;
+        if (routine != NULL) {
+            routine(first, second, margin, manifolds);
+            count = manifolds->count > 0 ? 1 : 0;
+        }
     }
-    return manifolds->count > 0 ? 1 : 0;
+    for (u32 i = 0; i < count && swap; i++) {
+        manifolds[i].normal = vec3_neg(manifolds[i].normal);
+    }
+    return count;
 }

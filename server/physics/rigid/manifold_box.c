@@ -3,7 +3,7 @@
  * Method: separating axes (15 of them, faces preferred so that contacts do not flicker), then the
  * incident face is clipped by the reference face (Gottschalk 1996; Gregorius, GDC 2013).
  */
-#include "server/physics/rigid/manifold.h"
+#include "server/physics/rigid/manifold_solid.h"
 
 /* An edge axis must be better than a face axis by this (m), and the second box's face than the
  * first's. */
@@ -226,10 +226,9 @@ static void face_contact(const BoxPair *pair, const AxisFound *axis, f32 margin,
             continue;
         }
         Vec3 p = vec3_add_scaled(vec3_add_scaled(origin, polygon[k].u, u), polygon[k].v, v);
-        points[kept].position = vec3_add_scaled(p, 0.5f * polygon[k].w, n);
-        points[kept].separation = polygon[k].w;
-        points[kept].impulse = 0.0f;
-        points[kept].feature = faces | polygon[k].in << 4 | polygon[k].out;
+        points[kept] = (ManifoldPoint){.position = vec3_add_scaled(p, 0.5f * polygon[k].w, n),
+                                       .separation = polygon[k].w,
+                                       .feature = faces | polygon[k].in << 4 | polygon[k].out};
         kept++;
     }
     manifold->normal = axis->normal;
@@ -237,7 +236,7 @@ static void face_contact(const BoxPair *pair, const AxisFound *axis, f32 margin,
 }
 
 /* The edges' nearest points: each edge is the one farthest along the normal. */
-static void edge_contact(const BoxPair *pair, const AxisFound *axis, Manifold *manifold)
+static bool edge_contact(const BoxPair *pair, const AxisFound *axis, Manifold *manifold)
 {
     Vec3 on[2], direction[2];
     u32 index[2] = {axis->i, axis->j}, sides = 0;
@@ -261,16 +260,19 @@ static void edge_contact(const BoxPair *pair, const AxisFound *axis, Manifold *m
     f32 a = vec3_dot(d, direction[0]), b = vec3_dot(d, direction[1]);
     f32 s = denominator > 1e-6f ? (a - dot * b) / denominator : 0.0f;
     f32 t = denominator > 1e-6f ? (dot * a - b) / denominator : 0.0f;
-    s = f32_clamp(s, -component(pair->half[0], axis->i), component(pair->half[0], axis->i));
-    t = f32_clamp(t, -component(pair->half[1], axis->j), component(pair->half[1], axis->j));
+    if (fabsf(s) > component(pair->half[0], axis->i) ||
+        fabsf(t) > component(pair->half[1], axis->j)) {
+        return false; /* they pass each other beyond their ends: a corner touches */
+    }
     Vec3 p = vec3_add_scaled(on[0], s, direction[0]);
     Vec3 q = vec3_add_scaled(on[1], t, direction[1]);
     manifold->normal = axis->normal;
     manifold->count = 1;
-    manifold->points[0].position = vec3_lerp(p, q, 0.5f);
-    manifold->points[0].separation = axis->separation;
-    manifold->points[0].impulse = 0.0f;
-    manifold->points[0].feature = 1u << 24 | (axis->i * 3 + axis->j) << 8 | sides;
+    manifold->points[0] =
+        (ManifoldPoint){.position = vec3_lerp(p, q, 0.5f),
+                        .separation = axis->separation,
+                        .feature = 1u << 24 | (axis->i * 3 + axis->j) << 8 | sides};
+    return true;
 }
 
 void manifold_box_box(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifold)
@@ -293,7 +295,9 @@ void manifold_box_box(const ShapePose *a, const ShapePose *b, f32 margin, Manifo
         best = second;
     }
     if (edge.separation > best.separation + AXIS_BIAS_M) {
-        edge_contact(&pair, &edge, manifold);
+        if (!edge_contact(&pair, &edge, manifold)) {
+            manifold_convex(a, b, margin, manifold);
+        }
         return;
     }
     face_contact(&pair, &best, margin, manifold);
@@ -390,10 +394,10 @@ static bool capsule_over_face(const ShapePose *box, Vec3 p, Vec3 d, f32 radius, 
         }
         ManifoldPoint *point = &manifold->points[manifold->count++];
         Vec3 local = vec3_add_scaled(q, -(radius + 0.5f * separation), n);
-        point->position = vec3_add(box->position, quat_rotate(box->orientation, local));
-        point->separation = separation;
-        point->impulse = 0.0f;
-        point->feature = 1u << 8 | (axis * 2 + (side > 0.0f ? 1u : 0u)) << 4 | k;
+        *point = (ManifoldPoint){
+            .position = vec3_add(box->position, quat_rotate(box->orientation, local)),
+            .separation = separation,
+            .feature = 1u << 8 | (axis * 2 + (side > 0.0f ? 1u : 0u)) << 4 | k};
     }
     return manifold->count > 0;
 }
@@ -421,7 +425,7 @@ void manifold_box_capsule(const ShapePose *box, const ShapePose *capsule, f32 ma
             axis = fabsf(component(n, i)) > fabsf(component(n, axis)) ? i : axis;
         }
         f32 side = component(n, axis) > 0.0f ? 1.0f : -1.0f;
-        if (fabsf(component(n, axis)) > 0.98f &&
+        if (fabsf(component(n, axis)) > 0.9999f &&
             capsule_over_face(box, p, d, radius, axis, side, margin, manifold)) {
             return;
         }
@@ -430,24 +434,10 @@ void manifold_box_capsule(const ShapePose *box, const ShapePose *capsule, f32 ma
         manifold->count = 1;
         manifold->normal = quat_rotate(box->orientation, n);
         manifold->points[0] = (ManifoldPoint){
-            vec3_add(box->position, quat_rotate(box->orientation, local)), separation, 0.0f, 0};
+            .position = vec3_add(box->position, quat_rotate(box->orientation, local)),
+            .separation = separation};
         return;
     }
-    /* The axis cuts the box: leave through the face that needs the shortest way. */
-    f32 shortest = 1e30f, side = 1.0f;
-    for (u32 i = 0; i < 3; i++) {
-        f32 e0 = component(p, i), e1 = e0 + component(d, i);
-        f32 up = component(h, i) - f32_min(e0, e1), down = f32_max(e0, e1) + component(h, i);
-        if (up < shortest) {
-            shortest = up;
-            axis = i;
-            side = 1.0f;
-        }
-        if (down < shortest) {
-            shortest = down;
-            axis = i;
-            side = -1.0f;
-        }
-    }
-    capsule_over_face(box, p, d, radius, axis, side, margin, manifold);
+    /* The axis cuts the box. */
+    manifold_convex(box, capsule, margin, manifold);
 }

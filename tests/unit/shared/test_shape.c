@@ -38,9 +38,9 @@ static int make_geometries(void **state)
     CompoundChild children[2] = {{{.kind = SHAPE_CONE, .radius = 0.5f, .half_height = 0.45f},
                                   {0.5f, 0.1f, 0.2f},
                                   {h, 0, 0, h}},
-                                 {{.kind = SHAPE_BOX, .half = {0.3f, 0.8f, 0.2f}},
-                                  {-0.5f, 0.2f, -0.3f},
-                                  {0.96f, 0.28f, 0, 0}}};
+                                 {{.kind = SHAPE_BOX, .half = {0.2f, 0.7f, 0.15f}},
+                                  {-0.7f, 0.2f, -0.3f},
+                                  {0.8f, 0.36f, 0, 0.48f}}};
     compound.geometry = geometry_compound(children, 2, NULL);
     return hull.geometry == NULL || compound.geometry == NULL;
 }

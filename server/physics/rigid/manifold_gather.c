@@ -52,6 +52,37 @@ static GatherGroup *group_for(Gather *gather, Vec3 normal, f32 deepest)
     return best;
 }
 
+/* Keeps the deepest point and the outermost ones in twelve directions: a corner of at most 150° is
+ * never lost, in whatever order the points come. */
+static void group_thin(GatherGroup *group)
+{
+    static const f32 cosine[12] = {1.0f,  0.8660254f,  0.5f,  0.0f, -0.5f, -0.8660254f,
+                                   -1.0f, -0.8660254f, -0.5f, 0.0f, 0.5f,  0.8660254f};
+    Vec3 u = vec3_perpendicular(group->normal), v = vec3_cross(group->normal, u);
+    u32 keep = 0; /* bits */
+    for (u32 d = 0; d < 13; d++) {
+        u32 best = 0;
+        f32 most = -INFINITY;
+        for (u32 i = 0; i < group->count; i++) {
+            Vec3 p = group->points[i].position;
+            f32 along = d < 12 ? cosine[d] * vec3_dot(p, u) + cosine[(d + 9) % 12] * vec3_dot(p, v)
+                               : -group->points[i].separation;
+            if (along > most) {
+                most = along;
+                best = i;
+            }
+        }
+        keep |= 1u << best;
+    }
+    u32 kept = 0;
+    for (u32 i = 0; i < group->count; i++) {
+        if (keep & 1u << i) {
+            group->points[kept++] = group->points[i];
+        }
+    }
+    group->count = kept;
+}
+
 static void group_add(Gather *gather, GatherGroup *group, Vec3 normal, const ManifoldPoint *point)
 {
     if (point->separation < group->deepest) {
@@ -72,12 +103,7 @@ static void group_add(Gather *gather, GatherGroup *group, Vec3 normal, const Man
         }
     }
     if (group->count == GATHER_POINTS) {
-        Manifold four = {.count = 0};
-        manifold_reduce(group->points, group->count, group->normal, &four);
-        group->count = four.count;
-        for (u32 i = 0; i < four.count; i++) {
-            group->points[i] = four.points[i];
-        }
+        group_thin(group);
     }
     group->points[group->count++] = *point;
 }

@@ -8,17 +8,24 @@
 
 /* Contact normals this near to a face's (cosine) are the face's: 1.1°. */
 #define FACE_COSINE 0.9998f
+/* Behind an open mesh nothing tells flat edges from convex ones: its faces go first within 11°. */
+#define BACK_COSINE 0.98f
 /* Of a convex shape's size: how far a single point may lie beside the face that bears it. A ball on
  * an edge between nearly flat neighbours is over neither. */
 #define FACE_SLACK  0.02f
 
+typedef enum Side {
+    SIDE_FRONT, /* the convex is in front: triangles that have it behind them do not count */
+    SIDE_BACK,  /* behind an open mesh: all triangles are turned over */
+    SIDE_SUNK   /* under a terrain: every face pushes up */
+} Side;
+
 typedef struct TriangleSearch {
     const Geometry *geometry;
-    bool two_sided;
+    Side side;
     Vec3 origin; /* of the working axes, in the mesh's frame */
     Solid convex;
-    Vec3 inside;   /* a point inside the convex, working axes */
-    Bounds bounds; /* grown by the margin, working axes */
+    Vec3 inside; /* a point inside the convex, working axes */
     f32 margin;
     Gather gather;
 } TriangleSearch;
@@ -31,25 +38,39 @@ static Vec3 edge_outward(const Solid *triangle, u32 i)
     return vec3_normalize_or(vec3_cross(d, triangle->hull->normals[0]), vec3_zero());
 }
 
-/* The normal without what leans over inactive edges. */
+/*
+ * The contact normal without what leans over inactive edges. What touches along n is the triangle's
+ * support: its face, an edge or a corner. A corner of one active edge is a place on a ridge, where
+ * the normal lies across that edge.
+ */
 static Vec3 allowed_normal(const Solid *triangle, u8 active, Vec3 n)
 {
+    const Vec3 *v = triangle->hull->vertices;
     Vec3 face = triangle->hull->normals[0];
     if (vec3_dot(n, face) > FACE_COSINE) {
         return face;
     }
-    bool changed = false;
-    for (u32 i = 0; i < 3; i++) {
-        Vec3 outward = edge_outward(triangle, i);
-        f32 lean = vec3_dot(n, outward);
-        if (!(active & TRIANGLE_EDGE_ACTIVE << i) && lean > 1e-3f) {
-            n = vec3_add_scaled(n, -lean, outward);
-            changed = true;
+    f32 along[3] = {vec3_dot(n, v[0]), vec3_dot(n, v[1]), vec3_dot(n, v[2])};
+    u32 corner =
+        along[0] >= along[1] ? (along[0] >= along[2] ? 0 : 2) : (along[1] >= along[2] ? 1 : 2);
+    u32 edges[2] = {corner, corner > 0 ? corner - 1 : 2};
+    bool is_active[2];
+    for (u32 i = 0; i < 2; i++) {
+        u32 from = edges[i], to = from < 2 ? from + 1 : 0, other = from == corner ? to : from;
+        is_active[i] = (active & TRIANGLE_EDGE_ACTIVE << edges[i]) != 0;
+        if (along[corner] - along[other] <= 1e-3f * vec3_distance(v[corner], v[other])) {
+            return is_active[i] ? n : face;
         }
     }
-    if (!changed) {
-        return n;
+    if (is_active[0] == is_active[1]) {
+        return is_active[0] ? n : face;
     }
+    Vec3 outward = edge_outward(triangle, edges[is_active[0] ? 0 : 1]);
+    f32 lean = vec3_dot(n, outward), up = vec3_dot(n, face);
+    if (!(lean > 0.0f && up > 0.0f)) {
+        return face;
+    }
+    n = vec3_add_scaled(vec3_scale(face, up), lean, outward);
     n = vec3_normalize_or(n, face);
     return vec3_dot(n, face) > FACE_COSINE ? face : n;
 }
@@ -106,50 +127,140 @@ static void collide_triangle(TriangleSearch *search, u32 index, const Vec3 corne
     }
     Vec3 face = triangle.hull->normals[0];
     Vec3 low = solid_support(&search->convex, vec3_neg(face));
-    if (vec3_dot(face, vec3_sub(low, corners[0])) - search->convex.round > search->margin) {
-        return;
-    }
-    Manifold found = {.count = 0};
-    manifold_solids(&triangle, &search->convex, search->margin, &found);
-    if (found.count == 0) {
+    bool behind = vec3_dot(face, vec3_sub(search->inside, corners[0])) < 0.0f;
+    if (vec3_dot(face, vec3_sub(low, corners[0])) - search->convex.round > search->margin ||
+        (behind && search->side != SIDE_SUNK)) {
         return;
     }
     ManifoldPoint points[CLIPPED_MAX];
-    u32 count = found.count;
-    Vec3 n = allowed_normal(&triangle, active, found.normal);
-    bool turned = n.x != found.normal.x || n.y != found.normal.y || n.z != found.normal.z;
-    if (turned && n.x == face.x && n.y == face.y && n.z == face.z) {
+    u32 count = 0;
+    Vec3 n = face;
+    if (search->side == SIDE_SUNK) {
         count = face_points(search, &triangle, active, points);
     } else {
-        for (u32 i = 0; i < count; i++) {
-            points[i] = found.points[i];
+        Manifold found = {.count = 0};
+        manifold_solids(&triangle, &search->convex, search->margin, &found);
+        if (found.count == 0) {
+            return;
+        }
+        n = allowed_normal(&triangle, active, found.normal);
+        if (search->side == SIDE_BACK && vec3_dot(n, face) > BACK_COSINE) {
+            count = face_points(search, &triangle, 0, points);
+            n = count > 0 ? face : n;
+        }
+        bool same = n.x == found.normal.x && n.y == found.normal.y && n.z == found.normal.z;
+        if (count == 0 && !same && n.x == face.x && n.y == face.y && n.z == face.z) {
+            count = face_points(search, &triangle, active, points);
+        } else if (count == 0) {
+            for (; count < found.count; count++) {
+                points[count] = found.points[count];
+            }
         }
     }
     name_points(index, n, points, count);
     gather_add(&search->gather, n, points, count);
 }
 
+static u8 triangle_of(const TriangleSearch *search, u32 index, Vec3 corners[3])
+{
+    u8 active = search->geometry->kind == GEOMETRY_MESH
+                    ? mesh_triangle(&search->geometry->mesh, index, corners)
+                    : terrain_triangle(&search->geometry->terrain, index, corners);
+    for (u32 i = 0; i < 3; i++) {
+        corners[i] = vec3_sub(corners[i], search->origin);
+    }
+    return active;
+}
+
 static bool visit(void *context, u32 index)
 {
     TriangleSearch *search = context;
     Vec3 corners[3];
-    bool is_mesh = search->geometry->kind == GEOMETRY_MESH;
-    u8 active = is_mesh ? mesh_triangle(&search->geometry->mesh, index, corners)
-                        : terrain_triangle(&search->geometry->terrain, index, corners);
-    for (u32 i = 0; i < 3; i++) {
-        corners[i] = vec3_sub(corners[i], search->origin);
-    }
-    if (search->two_sided) {
-        Vec3 n = vec3_cross(vec3_sub(corners[1], corners[0]), vec3_sub(corners[2], corners[0]));
-        if (vec3_dot(n, vec3_sub(search->inside, corners[0])) < 0.0f) {
-            Vec3 swap = corners[1];
-            corners[1] = corners[2];
-            corners[2] = swap;
-            active = 7; /* what is concave in front is convex behind */
-        }
+    u8 active = triangle_of(search, index, corners);
+    if (search->side == SIDE_BACK) {
+        Vec3 swap = corners[1];
+        corners[1] = corners[2];
+        corners[2] = swap;
+        active = 7; /* what is concave in front is convex behind */
     }
     collide_triangle(search, index, corners, active);
     return true;
+}
+
+/* ---- on which side of the ground is the convex? ---- */
+
+/* Nearest point of a triangle (Ericson, Real-Time Collision Detection, 5.1.5). */
+static Vec3 nearest_on_triangle(Vec3 p, const Vec3 v[3])
+{
+    Vec3 ab = vec3_sub(v[1], v[0]), ac = vec3_sub(v[2], v[0]), ap = vec3_sub(p, v[0]);
+    f32 d1 = vec3_dot(ab, ap), d2 = vec3_dot(ac, ap);
+    if (d1 <= 0.0f && d2 <= 0.0f) {
+        return v[0];
+    }
+    Vec3 bp = vec3_sub(p, v[1]), cp = vec3_sub(p, v[2]);
+    f32 d3 = vec3_dot(ab, bp), d4 = vec3_dot(ac, bp);
+    if (d3 >= 0.0f && d4 <= d3) {
+        return v[1];
+    }
+    f32 vc = d1 * d4 - d3 * d2;
+    if (vc <= 0.0f && d1 >= 0.0f && d3 <= 0.0f) {
+        return vec3_add_scaled(v[0], d1 / (d1 - d3), ab);
+    }
+    f32 d5 = vec3_dot(ab, cp), d6 = vec3_dot(ac, cp);
+    if (d6 >= 0.0f && d5 <= d6) {
+        return v[2];
+    }
+    f32 vb = d5 * d2 - d1 * d6;
+    if (vb <= 0.0f && d2 >= 0.0f && d6 <= 0.0f) {
+        return vec3_add_scaled(v[0], d2 / (d2 - d6), ac);
+    }
+    f32 va = d3 * d6 - d5 * d4;
+    if (va <= 0.0f && d4 - d3 >= 0.0f && d5 - d6 >= 0.0f) {
+        return vec3_add_scaled(v[1], (d4 - d3) / ((d4 - d3) + (d5 - d6)), vec3_sub(v[2], v[1]));
+    }
+    f32 sum = va + vb + vc;
+    return vec3_add_scaled(vec3_add_scaled(v[0], vb / sum, ab), vc / sum, ac);
+}
+
+typedef struct SideSearch {
+    const TriangleSearch *search;
+    f32 nearest, height; /* m², m above the plane */
+} SideSearch;
+
+/* The nearest triangle knows the side; of several that share the nearest point (an edge, a corner)
+ * the one whose plane is farthest away. */
+static bool side_visit(void *context, u32 index)
+{
+    SideSearch *side = context;
+    Vec3 v[3];
+    triangle_of(side->search, index, v);
+    Vec3 p = side->search->inside;
+    Vec3 n = vec3_cross(vec3_sub(v[1], v[0]), vec3_sub(v[2], v[0]));
+    f32 height = vec3_dot(vec3_normalize_or(n, vec3_zero()), vec3_sub(p, v[0]));
+    f32 distance = vec3_length_squared(vec3_sub(p, nearest_on_triangle(p, v)));
+    f32 slack = 1e-5f * side->nearest;
+    if (distance < side->nearest - slack ||
+        (distance < side->nearest + slack && fabsf(height) > fabsf(side->height))) {
+        side->nearest = f32_min(side->nearest, distance);
+        side->height = height;
+    }
+    return true;
+}
+
+static Side find_side(const TriangleSearch *search, Bounds box)
+{
+    if (search->geometry->kind == GEOMETRY_TERRAIN) {
+        Vec3 p = vec3_add(search->origin, search->inside);
+        f32 height;
+        bool over = terrain_height(&search->geometry->terrain, p.x, p.z, &height, NULL);
+        return over && p.y < height ? SIDE_SUNK : SIDE_FRONT;
+    }
+    if (search->geometry->mesh.closed) {
+        return SIDE_FRONT;
+    }
+    SideSearch side = {search, INFINITY, 0.0f};
+    mesh_query(&search->geometry->mesh, box, side_visit, &side);
+    return side.height < 0.0f ? SIDE_BACK : SIDE_FRONT;
 }
 
 static Bounds solid_bounds(const Solid *solid, f32 margin)
@@ -182,13 +293,13 @@ u32 manifold_triangles(const ShapePose *ground, const ShapePose *convex, f32 mar
     Bounds box = solid_bounds(&search.convex, margin);
     box.min = vec3_add(box.min, search.origin);
     box.max = vec3_add(box.max, search.origin);
+    search.side = find_side(&search, box);
     if (search.geometry->kind == GEOMETRY_MESH) {
-        search.two_sided = !search.geometry->mesh.closed;
         mesh_query(&search.geometry->mesh, box, visit, &search);
     } else {
-        /* Solid below: also what has sunk under the surface is pushed up. */
-        search.two_sided = false;
-        box.max.y = f32_max(box.max.y, search.geometry->terrain.high);
+        if (search.side == SIDE_SUNK) { /* the surface may be high above */
+            box.max.y = f32_max(box.max.y, search.geometry->terrain.high);
+        }
         terrain_query(&search.geometry->terrain, box, visit, &search);
     }
     u32 count = gather_end(&search.gather, manifolds, capacity);

@@ -200,18 +200,27 @@ bool joint_store_init(JointStore *store, u32 capacity)
     while (pairs < 2 * (u64)capacity) {
         pairs *= 2;
     }
+    /* Each colour but the serial one may leave a row partly empty. */
+    u32 balls = u32_min(capacity, capacity / SIMD_LANES + JOINT_COLORS);
     store->joints = calloc(capacity, sizeof(*store->joints));
     store->pairs = calloc(pairs, sizeof(*store->pairs));
     store->breaks = calloc(capacity, sizeof(*store->breaks));
     store->rows = calloc(capacity, joint_row_bytes());
-    if (!store->joints || !store->pairs || !store->breaks || !store->rows) {
+    store->balls = aligned_alloc(64, (balls * joint_ball_bytes() + 63) / 64 * 64);
+    store->row_order = calloc(capacity, sizeof(*store->row_order));
+    store->ball_order = calloc((size_t)balls * SIMD_LANES, sizeof(*store->ball_order));
+    store->color_of = calloc(capacity, sizeof(*store->color_of));
+    if (!store->joints || !store->pairs || !store->breaks || !store->rows || !store->balls ||
+        !store->row_order || !store->ball_order || !store->color_of) {
         joint_store_finish(store);
         return false;
     }
     store->capacity = capacity;
     store->pair_capacity = pairs;
-    store->memory = (u64)capacity * (sizeof(Joint) + sizeof(JointBreak) + joint_row_bytes()) +
-                    (u64)pairs * sizeof(JointPair);
+    store->ball_capacity = balls;
+    store->memory = (u64)capacity * (sizeof(Joint) + sizeof(JointBreak) + joint_row_bytes() + 5) +
+                    (u64)pairs * sizeof(JointPair) +
+                    (u64)balls * (joint_ball_bytes() + 4 * SIMD_LANES);
     return true;
 }
 
@@ -221,6 +230,10 @@ void joint_store_finish(JointStore *store)
     free(store->pairs);
     free(store->breaks);
     free(store->rows);
+    free(store->balls);
+    free(store->row_order);
+    free(store->ball_order);
+    free(store->color_of);
     memset(store, 0, sizeof(*store));
 }
 
@@ -237,7 +250,7 @@ void joint_clear(Rigid *rigid)
     }
     store->live = 0;
     store->first_free = 0;
-    store->row_count = 0;
+    store->row_count = store->ball_count = store->color_count = 0;
     store->break_count = 0;
 }
 
@@ -483,7 +496,7 @@ void joint_walk(Rigid *rigid, State *state)
     }
     store->live = 0;
     store->first_free = 0;
-    store->row_count = 0;
+    store->row_count = store->ball_count = store->color_count = 0;
     store->break_count = 0;
     if (store->pairs) {
         memset(store->pairs, 0, (size_t)store->pair_capacity * sizeof(*store->pairs));

@@ -9,7 +9,12 @@
 #include "server/physics/rigid/joint.h"
 
 /* Slot of the world where a body is asked for. */
-#define JOINT_WORLD 0xffffffffu
+#define JOINT_WORLD   0xffffffffu
+#define JOINT_NO_SLOT 0xffffffffu
+
+enum {
+    JOINT_COLORS = 64 /* what finds none of them is solved one after the other */
+};
 
 /* What a joint gives, each over one substep as force (N, N m): independent of the substep. */
 typedef struct JointLoad {
@@ -29,6 +34,12 @@ typedef struct Joint {
 } Joint;
 
 typedef struct JointRow JointRow;
+typedef struct BallWide BallWide;
+
+/* Rows that share no moving body. */
+typedef struct JointColor {
+    u32 ball, ball_count, row, row_count;
+} JointColor;
 
 /* Pairs that joints keep from touching: open addressing, linear probing. */
 typedef struct JointPair {
@@ -44,8 +55,15 @@ typedef struct JointStore {
     u32 pair_capacity;  /* 0 without joints */
     JointBreak *breaks; /* [capacity] of the last tick */
     u32 break_count;
-    JointRow *rows; /* [capacity] of this tick, in slot order */
-    u32 row_count;
+    /* Of this tick. */
+    JointRow *rows;  /* [capacity] by colour */
+    BallWide *balls; /* [ball_capacity] by colour */
+    u32 row_count, ball_count, ball_capacity;
+    u32 *row_order;  /* [capacity] joint of a row */
+    u32 *ball_order; /* [ball_capacity][SIMD_LANES], JOINT_NO_SLOT: empty lane */
+    u8 *color_of;    /* [capacity] */
+    JointColor colors[JOINT_COLORS + 1];
+    u32 color_count;
     u64 memory;
 } JointStore;
 
@@ -69,8 +87,10 @@ f32 joint_twist(Quat a, Quat b);
 /* Frees the slot; the caller has noted what it needs. */
 void joint_free(Rigid *rigid, u32 slot);
 
-/* solve_joint.c. Once a tick: rows from the joints of awake bodies. h: seconds of a substep. */
+/* solve_joint.c. Sizes of a JointRow and of a BallWide. */
 size_t joint_row_bytes(void);
+size_t joint_ball_bytes(void);
+/* Once a tick: rows from the joints of awake bodies. h: seconds of a substep. */
 void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h);
 /* Each substep: the forces of the last one, then solve with bias; after the positions have moved
  * solve again without. */

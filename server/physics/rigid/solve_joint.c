@@ -1,784 +1,27 @@
 /*
- * solve_joint.c: joints as soft constraints inside the substeps. What a joint locks is solved as
- * blocks (the point of a ball 3×3, the angles of a hinge 2×2); its free motion (angle, shift or
- * distance) is one row with spring, motor and limits. Arms and frames follow the bodies' motion
- * since the tick began, so that large motions within a tick stay right.
- * Method: TGS-soft (Catto, Solver2D, 2024), soft constraints (Catto, GDC 2011).
+ * solve_joint.c: which joints are solved in a tick, in which order, and what becomes of them.
+ * Joints that share no moving body get the same colour and are solved side by side on all threads,
+ * colour after colour; ball joints of a colour eight at a time. No two rows of a colour write the
+ * same body, so the number of threads leaves no trace. Method: greedy colouring with a mask of used
+ * colours for each body, in slot order.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/joint_row.h"
 
-#include "shared/trig.h"
+#define JOINT_DAMPING 2.0f
 
-/* Errors are taken back no faster than this. */
-#define JOINT_PUSH_M_S     50.0f
-#define JOINT_PUSH_RAD_S   50.0f
-#define JOINT_DAMPING      2.0f
-/* Springs slower than this (ω h) keep their energy; faster ones are made implicit to be stable. */
-#define SPRING_EXPLICIT_WH 0.5f
-
-struct JointRow {
-    u32 a, b, joint;
-    JointKind kind;
-    u32 flags;
-    Vec3 arm_a, arm_b; /* m, world, from the centres of mass, as the tick begins */
-    Vec3 gap;          /* m, from a's anchor to b's */
-    Quat frame_a, frame_b;
-    f32 value;              /* angle of the free motion as the tick begins */
-    f32 lower, upper, rest; /* rad or m */
-    f32 cos_swing, sin_swing;
-    f32 speed, impulse_max;       /* of the motor */
-    f32 stiffness, damping, mass; /* of the spring, and the mass of the free motion */
-    Vec3 motor_velocity, motor_spin;
-    f32 torque_impulse_max;
-    Softness soft;              /* of the spring of JOINT_MOTOR */
-    JointLoad impulse;          /* N s, N m s */
-    Vec3 sum_force, sum_moment; /* of all substeps so far, on b at the anchor */
+enum {
+    ROW_GRAIN = 8,
+    BALL_GRAIN = 4,
+    NOT_SOLVED = 0xff
 };
 
 size_t joint_row_bytes(void)
 {
     return sizeof(JointRow);
 }
-
-/* The two bodies while a row is solved. */
-typedef struct Sides {
-    Vec3 va, wa, vb, wb;
-    f32 ma, mb;
-    const Symmetric3 *ia, *ib;
-} Sides;
-
-/* Where a joint stands now. */
-typedef struct Pose {
-    Vec3 arm_a, arm_b, gap;
-    Quat frame_a, frame_b;
-    Vec3 turn; /* of b against a since the tick began */
-} Pose;
-
-/*
- * One row: what it measures and what a unit impulse along it gives. Where the joint also has a
- * block (a ball's point, a slider's angles) the impulse carries a share of that block's, `base`,
- * which leaves the block's own speed as it was: block elimination, so that one pass solves the
- * joint.
- */
-typedef struct Axis {
-    Vec3 line, lever_a, lever_b; /* measured; line zero: an angle */
-    Vec3 push;                   /* impulse */
-    Vec3 turn_a, turn_b;         /* I⁻¹ of the moment */
-    Vec3 base;
-    Vec3 *into;   /* where the base's share is counted, or NULL */
-    f32 response; /* speed that a unit impulse gives */
-} Axis;
-
-static const BodyState world_state;
-static const Symmetric3 world_inertia;
-
-static inline const BodyState *state_of(const Rigid *rigid, u32 slot)
+size_t joint_ball_bytes(void)
 {
-    return slot == JOINT_WORLD ? &world_state : &rigid->states[slot];
-}
-static inline const Symmetric3 *inertia_of(const Rigid *rigid, u32 slot)
-{
-    return slot == JOINT_WORLD ? &world_inertia : &rigid->inertias[slot];
-}
-
-static inline Sides sides_read(const Rigid *rigid, const JointRow *row)
-{
-    const BodyState *a = state_of(rigid, row->a), *b = state_of(rigid, row->b);
-    return (Sides){a->velocity,
-                   a->spin,
-                   b->velocity,
-                   b->spin,
-                   a->inverse_mass,
-                   b->inverse_mass,
-                   inertia_of(rigid, row->a),
-                   inertia_of(rigid, row->b)};
-}
-/* Bodies that no impulse moves are not written: they may be shared between threads. */
-static inline void sides_write(Rigid *rigid, const JointRow *row, const Sides *sides)
-{
-    if (sides->ma > 0.0f) {
-        rigid->states[row->a].velocity = sides->va;
-        rigid->states[row->a].spin = sides->wa;
-    }
-    if (sides->mb > 0.0f) {
-        rigid->states[row->b].velocity = sides->vb;
-        rigid->states[row->b].spin = sides->wb;
-    }
-}
-
-/* The rotation by the vector, to a relative 1e-6 for turns below 1.5 rad; normalized beyond. */
-static inline Quat quat_from_turn(Vec3 turn)
-{
-    f32 s = 0.25f * vec3_length_squared(turn);
-    f32 w = 1.0f - s * (0.5f - s * (0.0416666667f - s * (1.0f / 720.0f)));
-    f32 k = 0.5f * (1.0f - s * (0.166666667f - s * (0.00833333333f - s * (1.0f / 5040.0f))));
-    return quat_normalize((Quat){w, k * turn.x, k * turn.y, k * turn.z});
-}
-
-static inline Pose pose_now(const Rigid *rigid, const JointRow *row)
-{
-    const BodyState *a = state_of(rigid, row->a), *b = state_of(rigid, row->b);
-    Quat qa = quat_from_turn(a->turn), qb = quat_from_turn(b->turn);
-    Pose pose;
-    pose.arm_a = quat_rotate(qa, row->arm_a);
-    pose.arm_b = quat_rotate(qb, row->arm_b);
-    Vec3 moved_a = vec3_add(a->shift, vec3_sub(pose.arm_a, row->arm_a));
-    Vec3 moved_b = vec3_add(b->shift, vec3_sub(pose.arm_b, row->arm_b));
-    pose.gap = vec3_add(row->gap, vec3_sub(moved_b, moved_a));
-    pose.frame_a = quat_mul(qa, row->frame_a);
-    pose.frame_b = quat_mul(qb, row->frame_b);
-    pose.turn = vec3_sub(b->turn, a->turn);
-    return pose;
-}
-
-static inline Vec3 axis_x(Quat q)
-{
-    return quat_rotate(q, vec3(1.0f, 0.0f, 0.0f));
-}
-static inline Vec3 axis_y(Quat q)
-{
-    return quat_rotate(q, vec3(0.0f, 1.0f, 0.0f));
-}
-static inline Vec3 axis_z(Quat q)
-{
-    return quat_rotate(q, vec3(0.0f, 0.0f, 1.0f));
-}
-
-/* ---- rows ---- */
-
-static Axis axis_make(const Sides *sides, Vec3 line, Vec3 lever_a, Vec3 lever_b)
-{
-    Axis axis = {line,
-                 lever_a,
-                 lever_b,
-                 line,
-                 symmetric_mul(sides->ia, lever_a),
-                 symmetric_mul(sides->ib, lever_b),
-                 vec3_zero(),
-                 NULL,
-                 0.0f};
-    axis.response = (sides->ma + sides->mb) * vec3_length_squared(line) +
-                    vec3_dot(lever_a, axis.turn_a) + vec3_dot(lever_b, axis.turn_b);
-    return axis;
-}
-/* Along `line` through both anchors; a's lever reaches to b's anchor, where the line ends. */
-static Axis axis_of_line(const Sides *sides, const Pose *pose, Vec3 line)
-{
-    return axis_make(sides, line, vec3_cross(vec3_add(pose->arm_a, pose->gap), line),
-                     vec3_cross(pose->arm_b, line));
-}
-/* About `about`, leaving the speed of the point; `mass` is the inverse of the point's response. */
-static Axis axis_over_point(const Sides *sides, const Pose *pose, const Symmetric3 *mass,
-                            Vec3 about, Vec3 *into)
-{
-    Vec3 turn_a = symmetric_mul(sides->ia, about), turn_b = symmetric_mul(sides->ib, about);
-    Vec3 moved = vec3_add(vec3_cross(turn_b, pose->arm_b), vec3_cross(turn_a, pose->arm_a));
-    Vec3 base = vec3_neg(symmetric_mul(mass, moved));
-    Vec3 moment_a = vec3_add(about, vec3_cross(pose->arm_a, base));
-    Vec3 moment_b = vec3_add(about, vec3_cross(pose->arm_b, base));
-    Axis axis = {vec3_zero(),
-                 about,
-                 about,
-                 base,
-                 symmetric_mul(sides->ia, moment_a),
-                 symmetric_mul(sides->ib, moment_b),
-                 base,
-                 into,
-                 0.0f};
-    f32 plain = vec3_dot(about, vec3_add(turn_a, turn_b));
-    /* Rounding must not make a joint's own lever arm infinitely heavy. */
-    axis.response = f32_max(vec3_dot(about, vec3_add(axis.turn_a, axis.turn_b)), plain * 1e-5f);
-    return axis;
-}
-/* Along `line`, leaving the spin of b against a; `mass` is the inverse of its response. */
-static Axis axis_over_turn(const Sides *sides, const Pose *pose, const Symmetric3 *mass, Vec3 line,
-                           Vec3 *into)
-{
-    Axis axis = axis_of_line(sides, pose, line);
-    axis.base = vec3_neg(symmetric_mul(mass, vec3_add(axis.turn_a, axis.turn_b)));
-    axis.turn_a = vec3_add(axis.turn_a, symmetric_mul(sides->ia, axis.base));
-    axis.turn_b = vec3_add(axis.turn_b, symmetric_mul(sides->ib, axis.base));
-    axis.into = into;
-    axis.response = (sides->ma + sides->mb) * vec3_length_squared(line) +
-                    vec3_dot(axis.lever_a, axis.turn_a) + vec3_dot(axis.lever_b, axis.turn_b);
-    return axis;
-}
-static inline f32 axis_speed(const Sides *sides, const Axis *axis)
-{
-    return vec3_dot(axis->line, vec3_sub(sides->vb, sides->va)) +
-           vec3_dot(axis->lever_b, sides->wb) - vec3_dot(axis->lever_a, sides->wa);
-}
-static inline void axis_apply(Sides *sides, const Axis *axis, f32 impulse)
-{
-    sides->va = vec3_add_scaled(sides->va, -impulse * sides->ma, axis->push);
-    sides->wa = vec3_add_scaled(sides->wa, -impulse, axis->turn_a);
-    sides->vb = vec3_add_scaled(sides->vb, impulse * sides->mb, axis->push);
-    sides->wb = vec3_add_scaled(sides->wb, impulse, axis->turn_b);
-    if (axis->into) {
-        *axis->into = vec3_add_scaled(*axis->into, impulse, axis->base);
-    }
-}
-static inline void apply_point(Sides *sides, Vec3 arm_a, Vec3 arm_b, Vec3 impulse)
-{
-    sides->va = vec3_add_scaled(sides->va, -sides->ma, impulse);
-    sides->wa = vec3_sub(sides->wa, symmetric_mul(sides->ia, vec3_cross(arm_a, impulse)));
-    sides->vb = vec3_add_scaled(sides->vb, sides->mb, impulse);
-    sides->wb = vec3_add(sides->wb, symmetric_mul(sides->ib, vec3_cross(arm_b, impulse)));
-}
-static inline void apply_moment(Sides *sides, Vec3 moment)
-{
-    sides->wa = vec3_sub(sides->wa, symmetric_mul(sides->ia, moment));
-    sides->wb = vec3_add(sides->wb, symmetric_mul(sides->ib, moment));
-}
-static inline Vec3 point_speed(const Sides *sides, Vec3 arm_a, Vec3 arm_b)
-{
-    return vec3_sub(vec3_add(sides->vb, vec3_cross(sides->wb, arm_b)),
-                    vec3_add(sides->va, vec3_cross(sides->wa, arm_a)));
-}
-
-/* −[r] I⁻¹ [r]: how the point at the arm answers an impulse by turning. */
-static inline Symmetric3 arm_response(const Symmetric3 *i, Vec3 r)
-{
-    Vec3 x = vec3_cross(symmetric_mul(i, vec3(0.0f, r.z, -r.y)), r);
-    Vec3 y = vec3_cross(symmetric_mul(i, vec3(-r.z, 0.0f, r.x)), r);
-    Vec3 z = vec3_cross(symmetric_mul(i, vec3(r.y, -r.x, 0.0f)), r);
-    return (Symmetric3){x.x, y.y, z.z, y.x, z.x, z.y};
-}
-static inline Symmetric3 point_response(const Sides *sides, Vec3 arm_a, Vec3 arm_b)
-{
-    Symmetric3 a = arm_response(sides->ia, arm_a), b = arm_response(sides->ib, arm_b);
-    f32 m = sides->ma + sides->mb;
-    Symmetric3 k = symmetric_add(a, b);
-    k.xx += m;
-    k.yy += m;
-    k.zz += m;
-    return k;
-}
-static inline Symmetric3 turn_response(const Sides *sides)
-{
-    return symmetric_add(*sides->ia, *sides->ib);
-}
-
-static inline Vec3 limited(Vec3 v, f32 limit)
-{
-    f32 length = vec3_length(v);
-    return length <= limit ? v : vec3_scale(v, limit / length);
-}
-
-/* ---- the free motion: spring, motor, limits ---- */
-
-static void solve_spring(const JointRow *row, JointLoad *impulse, Sides *sides, const Axis *axis,
-                         f32 value, f32 h)
-{
-    f32 wh2 = row->stiffness * h * h / row->mass;
-    f32 implicit = f32_max(0.0f, wh2 - SPRING_EXPLICIT_WH * SPRING_EXPLICIT_WH) * row->mass;
-    f32 damping = h * row->damping + implicit;
-    f32 speed = axis_speed(sides, axis) - impulse->spring / row->mass;
-    f32 sum = -(h * row->stiffness * (value - row->rest) + damping * speed) /
-              (1.0f + damping / row->mass);
-    axis_apply(sides, axis, sum - impulse->spring);
-    impulse->spring = sum;
-}
-
-static void solve_motor(const JointRow *row, JointLoad *impulse, Sides *sides, const Axis *axis)
-{
-    f32 sum = impulse->motor + (row->speed - axis_speed(sides, axis)) / axis->response;
-    sum = f32_clamp(sum, -row->impulse_max, row->impulse_max);
-    axis_apply(sides, axis, sum - impulse->motor);
-    impulse->motor = sum;
-}
-
-/* The room left is ≥ 0 (or, two-sided, = 0); `sign` −1 for an upper limit. */
-static void solve_limit(f32 *impulse, Sides *sides, const Axis *axis, f32 room, f32 sign,
-                        bool two_sided, const Softness *soft, f32 push_max, f32 h)
-{
-    f32 bias = 0.0f, mass_scale = 1.0f, impulse_scale = 0.0f;
-    if (room > 0.0f && !two_sided) {
-        bias = room / h;
-    } else if (soft) {
-        bias = f32_clamp(soft->bias_rate * room, -push_max, push_max);
-        mass_scale = soft->mass_scale;
-        impulse_scale = soft->impulse_scale;
-    }
-    f32 speed = sign * axis_speed(sides, axis);
-    f32 sum = *impulse - mass_scale * (speed + bias) / axis->response - impulse_scale * *impulse;
-    sum = two_sided ? sum : f32_max(sum, 0.0f);
-    axis_apply(sides, axis, sign * (sum - *impulse));
-    *impulse = sum;
-}
-
-static bool has_limits(const JointRow *row)
-{
-    return row->kind == JOINT_DISTANCE || (row->flags & JOINT_LIMITS);
-}
-
-static void solve_free_motion(JointRow *row, Sides *sides, const Axis *axis, f32 value,
-                              const Softness *soft, f32 push_max, f32 h)
-{
-    if (!(axis->response > 0.0f)) {
-        return;
-    }
-    if ((row->flags & JOINT_SPRUNG) && soft && row->stiffness > 0.0f) {
-        solve_spring(row, &row->impulse, sides, axis, value, h);
-    }
-    if (row->flags & JOINT_DRIVE) {
-        solve_motor(row, &row->impulse, sides, axis);
-    }
-    if (has_limits(row)) {
-        bool locked = row->lower == row->upper;
-        solve_limit(&row->impulse.lower, sides, axis, value - row->lower, 1.0f, locked, soft,
-                    push_max, h);
-        if (!locked && row->upper < WORLD_EXTENT_MAX_M) {
-            solve_limit(&row->impulse.upper, sides, axis, row->upper - value, -1.0f, false, soft,
-                        push_max, h);
-        }
-    }
-}
-
-static f32 free_impulse(const JointLoad *impulse)
-{
-    return impulse->spring + impulse->motor + impulse->lower - impulse->upper;
-}
-
-/* The line between the anchors; along a's x where they coincide. */
-static Vec3 anchor_line(const Pose *pose)
-{
-    return vec3_normalize_or(pose->gap, axis_x(pose->frame_a));
-}
-
-/* About the mean of both x axes, scaled so that its row speed is the rate of the twist angle. */
-static Vec3 twist_axis(const Pose *pose)
-{
-    Vec3 a = axis_x(pose->frame_a), b = axis_x(pose->frame_b);
-    return vec3_scale(vec3_add(a, b), 1.0f / f32_max(1.0f + vec3_dot(a, b), 0.1f));
-}
-
-/* The row of the free motion and its value; `block` is the inverse response of the locked block. */
-static bool free_axis(JointRow *row, const Sides *sides, const Pose *pose, const Symmetric3 *block,
-                      Axis *axis, f32 *value)
-{
-    switch (row->kind) {
-    case JOINT_HINGE:
-        *axis = axis_over_point(sides, pose, block, axis_x(pose->frame_a), &row->impulse.linear);
-        break;
-    case JOINT_CONE_TWIST:
-        *axis = axis_over_point(sides, pose, block, twist_axis(pose), &row->impulse.linear);
-        break;
-    case JOINT_SLIDER:
-        *axis = axis_over_turn(sides, pose, block, axis_x(pose->frame_a), &row->impulse.angular);
-        *value = vec3_dot(axis->line, pose->gap);
-        return true;
-    case JOINT_DISTANCE:
-    case JOINT_SPRING:
-        *axis = axis_of_line(sides, pose, anchor_line(pose));
-        *value = vec3_length(pose->gap);
-        return true;
-    default:
-        return false;
-    }
-    *value = row->value + vec3_dot(axis->lever_a, pose->turn);
-    return true;
-}
-
-static bool is_angular(JointKind kind)
-{
-    return kind == JOINT_HINGE || kind == JOINT_CONE_TWIST;
-}
-
-/* Where on a the force acts: where anchors may lie apart it reaches to b's, so that the two forces
- * lie on one line and angular momentum is kept. */
-static Vec3 reach_of_a(const JointRow *row, const Pose *pose)
-{
-    bool apart = row->kind == JOINT_SLIDER || row->kind == JOINT_DISTANCE ||
-                 row->kind == JOINT_SPRING || row->kind == JOINT_MOTOR;
-    return apart ? vec3_add(pose->arm_a, pose->gap) : pose->arm_a;
-}
-
-/* ---- locked angles ---- */
-
-/* The rotation vector (nearly: 2 sin(θ/2) n) that takes a's frame to b's. */
-static Vec3 frame_error(const Pose *pose)
-{
-    Quat q = quat_mul(pose->frame_b, quat_conjugate(pose->frame_a));
-    f32 s = q.w < 0.0f ? -2.0f : 2.0f;
-    return vec3(s * q.x, s * q.y, s * q.z);
-}
-
-static const Softness rigid_softness = {0.0f, 1.0f, 0.0f};
-
-/* Slider: all three. */
-static void solve_frames(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *mass,
-                         const Softness *s)
-{
-    Vec3 bias = limited(vec3_scale(frame_error(pose), s->bias_rate), JOINT_PUSH_RAD_S);
-    Vec3 speed = vec3_add(vec3_sub(sides->wb, sides->wa), bias);
-    Vec3 change = vec3_scale(symmetric_mul(mass, speed), -s->mass_scale);
-    change = vec3_add_scaled(change, -s->impulse_scale, row->impulse.angular);
-    row->impulse.angular = vec3_add(row->impulse.angular, change);
-    apply_moment(sides, change);
-}
-
-/* Fixed: all three, over the point. */
-static void solve_weld(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
-                       const Softness *s)
-{
-    Vec3 *into = &row->impulse.linear;
-    Axis x = axis_over_point(sides, pose, block, vec3(1.0f, 0.0f, 0.0f), into);
-    Axis y = axis_over_point(sides, pose, block, vec3(0.0f, 1.0f, 0.0f), into);
-    Axis z = axis_over_point(sides, pose, block, vec3(0.0f, 0.0f, 1.0f), into);
-    Vec3 rx = vec3_add(x.turn_a, x.turn_b), ry = vec3_add(y.turn_a, y.turn_b);
-    Symmetric3 k = {x.response, y.response, z.response, rx.y, rx.z, ry.z};
-    Symmetric3 mass = symmetric_inverse(&k);
-    Vec3 bias = limited(vec3_scale(frame_error(pose), s->bias_rate), JOINT_PUSH_RAD_S);
-    Vec3 speed = vec3_add(vec3_sub(sides->wb, sides->wa), bias);
-    Vec3 change = vec3_scale(symmetric_mul(&mass, speed), -s->mass_scale);
-    change = vec3_add_scaled(change, -s->impulse_scale, row->impulse.angular);
-    row->impulse.angular = vec3_add(row->impulse.angular, change);
-    axis_apply(sides, &x, change.x);
-    axis_apply(sides, &y, change.y);
-    axis_apply(sides, &z, change.z);
-}
-
-/* Two rows at once: their speeds and errors to changes of their impulses. */
-static void solve_two(const Axis *one, const Axis *two, f32 coupling, Sides *sides, f32 bias_one,
-                      f32 bias_two, f32 *impulse_one, f32 *impulse_two, const Softness *s)
-{
-    f32 determinant = one->response * two->response - coupling * coupling;
-    if (!(determinant > 0.0f)) {
-        return;
-    }
-    f32 u = axis_speed(sides, one) + bias_one, v = axis_speed(sides, two) + bias_two;
-    f32 scale = -s->mass_scale / determinant;
-    f32 du = scale * (two->response * u - coupling * v) - s->impulse_scale * *impulse_one;
-    f32 dv = scale * (one->response * v - coupling * u) - s->impulse_scale * *impulse_two;
-    *impulse_one += du;
-    *impulse_two += dv;
-    axis_apply(sides, one, du);
-    axis_apply(sides, two, dv);
-}
-
-/* Hinge: x axes together, two rows about a's y and z, over the point. */
-static void solve_axes(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
-                       const Softness *s)
-{
-    Vec3 x = axis_x(pose->frame_a), y = axis_y(pose->frame_a), z = vec3_cross(x, y);
-    Vec3 xb = axis_x(pose->frame_b);
-    Vec3 error = vec3_cross(x, xb);
-    if (vec3_dot(x, xb) < 0.0f) {
-        error = vec3_normalize_or(error, y);
-    }
-    Axis about_y = axis_over_point(sides, pose, block, y, &row->impulse.linear);
-    Axis about_z = axis_over_point(sides, pose, block, z, &row->impulse.linear);
-    Vec3 bias = limited(vec3_scale(error, s->bias_rate), JOINT_PUSH_RAD_S);
-    f32 coupling = vec3_dot(y, vec3_add(about_z.turn_a, about_z.turn_b));
-    solve_two(&about_y, &about_z, coupling, sides, vec3_dot(y, bias), vec3_dot(z, bias),
-              &row->impulse.angular.y, &row->impulse.angular.z, s);
-}
-
-static Vec3 cross_axis(const Pose *pose)
-{
-    return vec3_normalize_or(vec3_cross(axis_y(pose->frame_b), axis_x(pose->frame_a)),
-                             axis_z(pose->frame_a));
-}
-
-/* Universal: a's x and b's y, the arms of the cross, stay perpendicular. */
-static void solve_cross(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
-                        const Softness *soft)
-{
-    Axis axis = axis_over_point(sides, pose, block, cross_axis(pose), &row->impulse.linear);
-    if (axis.response > 0.0f) {
-        f32 error = vec3_dot(axis_x(pose->frame_a), axis_y(pose->frame_b));
-        solve_limit(&row->impulse.angular.x, sides, &axis, error, 1.0f, true, soft,
-                    JOINT_PUSH_RAD_S, 1.0f);
-    }
-}
-
-/* Cone-twist: the angle between the x axes is at most the swing. */
-static void solve_swing(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
-                        const Softness *soft, f32 h)
-{
-    Vec3 a = axis_x(pose->frame_a), b = axis_x(pose->frame_b);
-    Vec3 normal = vec3_cross(a, b);
-    f32 sine = vec3_length(normal), cosine = vec3_dot(a, b);
-    Vec3 about = vec3_normalize_or(normal, axis_y(pose->frame_a));
-    Axis axis = axis_over_point(sides, pose, block, about, &row->impulse.linear);
-    if (!(axis.response > 0.0f)) {
-        return;
-    }
-    /* sin and cos of the room: no arc is needed where it is small, which is where it matters. */
-    f32 room = row->sin_swing * cosine - row->cos_swing * sine;
-    f32 other = row->cos_swing * cosine + row->sin_swing * sine;
-    room = other > 0.0f ? room : (room < 0.0f ? -1.0f : 1.0f);
-    solve_limit(&row->impulse.swing, sides, &axis, room, -1.0f, false, soft, JOINT_PUSH_RAD_S, h);
-}
-
-/* ---- locked points ---- */
-
-static void solve_point(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *mass,
-                        const Softness *s)
-{
-    Vec3 bias = limited(vec3_scale(pose->gap, s->bias_rate), JOINT_PUSH_M_S);
-    Vec3 speed = vec3_add(point_speed(sides, pose->arm_a, pose->arm_b), bias);
-    Vec3 change = vec3_scale(symmetric_mul(mass, speed), -s->mass_scale);
-    change = vec3_add_scaled(change, -s->impulse_scale, row->impulse.linear);
-    row->impulse.linear = vec3_add(row->impulse.linear, change);
-    apply_point(sides, pose->arm_a, pose->arm_b, change);
-}
-
-/* Slider: no shift along a's y and z, over the angles. */
-static void solve_track(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
-                        const Softness *s)
-{
-    Vec3 y = axis_y(pose->frame_a), z = axis_z(pose->frame_a);
-    Axis on_y = axis_over_turn(sides, pose, block, y, &row->impulse.angular);
-    Axis on_z = axis_over_turn(sides, pose, block, z, &row->impulse.angular);
-    f32 by = f32_clamp(s->bias_rate * vec3_dot(y, pose->gap), -JOINT_PUSH_M_S, JOINT_PUSH_M_S);
-    f32 bz = f32_clamp(s->bias_rate * vec3_dot(z, pose->gap), -JOINT_PUSH_M_S, JOINT_PUSH_M_S);
-    f32 coupling = vec3_dot(on_y.lever_a, on_z.turn_a) + vec3_dot(on_y.lever_b, on_z.turn_b);
-    solve_two(&on_y, &on_z, coupling, sides, by, bz, &row->impulse.linear.y, &row->impulse.linear.z,
-              s);
-}
-
-/* JOINT_MOTOR: a velocity, and with a frequency a pose, with bounded force and torque. */
-static void solve_drive(JointRow *row, Sides *sides, const Pose *pose, bool use_bias)
-{
-    const Softness *s = &rigid_softness;
-    if (row->soft.bias_rate > 0.0f) {
-        if (!use_bias) {
-            return; /* its spring has had its say in this substep */
-        }
-        s = &row->soft;
-    }
-    Vec3 target = quat_rotate(pose->frame_a, row->motor_spin);
-    Symmetric3 k = turn_response(sides);
-    Symmetric3 mass = symmetric_inverse(&k);
-    Vec3 speed = vec3_sub(vec3_sub(sides->wb, sides->wa), target);
-    speed = vec3_add_scaled(speed, s->bias_rate, frame_error(pose));
-    Vec3 old = row->impulse.angular;
-    Vec3 sum = vec3_sub(vec3_scale(old, 1.0f - s->impulse_scale),
-                        vec3_scale(symmetric_mul(&mass, speed), s->mass_scale));
-    row->impulse.angular = limited(sum, row->torque_impulse_max);
-    apply_moment(sides, vec3_sub(row->impulse.angular, old));
-
-    Vec3 arm_a = reach_of_a(row, pose);
-    target = quat_rotate(pose->frame_a, row->motor_velocity);
-    k = point_response(sides, arm_a, pose->arm_b);
-    mass = symmetric_inverse(&k);
-    speed = vec3_sub(point_speed(sides, arm_a, pose->arm_b), target);
-    speed = vec3_add_scaled(speed, s->bias_rate, pose->gap);
-    old = row->impulse.linear;
-    sum = vec3_sub(vec3_scale(old, 1.0f - s->impulse_scale),
-                   vec3_scale(symmetric_mul(&mass, speed), s->mass_scale));
-    row->impulse.linear = limited(sum, row->impulse_max);
-    apply_point(sides, arm_a, pose->arm_b, vec3_sub(row->impulse.linear, old));
-}
-
-/* ---- a row ---- */
-
-/* Inverse response of the block that the joint solves first: a point, or a slider's angles. */
-static Symmetric3 block_mass(const JointRow *row, const Sides *sides, const Pose *pose)
-{
-    Symmetric3 k = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-    if (row->kind == JOINT_SLIDER) {
-        k = turn_response(sides);
-    } else if (row->kind != JOINT_DISTANCE && row->kind != JOINT_SPRING) {
-        k = point_response(sides, pose->arm_a, pose->arm_b);
-    }
-    return symmetric_inverse(&k);
-}
-
-/* The block first; then the free motion and the locked angles, which leave the block's speed. */
-static void row_solve(JointRow *row, Sides *sides, const Pose *pose, const Softness *soft, f32 h)
-{
-    const Softness *s = soft ? soft : &rigid_softness;
-    if (row->kind == JOINT_MOTOR) {
-        solve_drive(row, sides, pose, soft != NULL);
-        return;
-    }
-    Symmetric3 block = block_mass(row, sides, pose);
-    if (row->kind == JOINT_SLIDER) {
-        solve_frames(row, sides, pose, &block, s);
-    } else if (row->kind != JOINT_DISTANCE && row->kind != JOINT_SPRING) {
-        solve_point(row, sides, pose, &block, s);
-    }
-    Axis axis;
-    f32 value;
-    if (free_axis(row, sides, pose, &block, &axis, &value)) {
-        solve_free_motion(row, sides, &axis, value, soft,
-                          is_angular(row->kind) ? JOINT_PUSH_RAD_S : JOINT_PUSH_M_S, h);
-    }
-    switch (row->kind) {
-    case JOINT_HINGE:
-        solve_axes(row, sides, pose, &block, s);
-        break;
-    case JOINT_SLIDER:
-        solve_track(row, sides, pose, &block, s);
-        break;
-    case JOINT_FIXED:
-        solve_weld(row, sides, pose, &block, s);
-        break;
-    case JOINT_CONE_TWIST:
-        if (row->flags & JOINT_LIMITS) {
-            solve_swing(row, sides, pose, &block, soft, h);
-        }
-        break;
-    case JOINT_UNIVERSAL:
-        solve_cross(row, sides, pose, &block, soft);
-        break;
-    default:
-        break;
-    }
-}
-
-/* All that the joint gives b: a force at the anchor and a moment, as impulses. */
-static void row_impulse(const JointRow *row, const Pose *pose, Vec3 *force, Vec3 *moment)
-{
-    const JointLoad *i = &row->impulse;
-    *force = i->linear;
-    *moment = i->angular;
-    switch (row->kind) {
-    case JOINT_HINGE:
-        *moment = quat_rotate(pose->frame_a, vec3(free_impulse(i), i->angular.y, i->angular.z));
-        break;
-    case JOINT_SLIDER:
-        *force = quat_rotate(pose->frame_a, vec3(free_impulse(i), i->linear.y, i->linear.z));
-        break;
-    case JOINT_DISTANCE:
-    case JOINT_SPRING:
-        *force = vec3_scale(anchor_line(pose), free_impulse(i));
-        *moment = vec3_zero();
-        break;
-    case JOINT_CONE_TWIST: {
-        Vec3 swing = vec3_cross(axis_x(pose->frame_a), axis_x(pose->frame_b));
-        swing = vec3_normalize_or(swing, axis_y(pose->frame_a));
-        *moment = vec3_add_scaled(vec3_scale(twist_axis(pose), free_impulse(i)), -i->swing, swing);
-        break;
-    }
-    case JOINT_UNIVERSAL:
-        *moment = vec3_scale(cross_axis(pose), i->angular.x);
-        break;
-    default:
-        break;
-    }
-}
-
-void joint_warm_start(Rigid *rigid, Jobs *jobs)
-{
-    PL_UNUSED(jobs);
-    for (u32 i = 0; i < rigid->joints.row_count; i++) {
-        const JointRow *row = &rigid->joints.rows[i];
-        Sides sides = sides_read(rigid, row);
-        Pose pose = pose_now(rigid, row);
-        Vec3 force, moment;
-        row_impulse(row, &pose, &force, &moment);
-        apply_point(&sides, reach_of_a(row, &pose), pose.arm_b, force);
-        apply_moment(&sides, moment);
-        sides_write(rigid, row, &sides);
-    }
-}
-
-void joint_solve(Rigid *rigid, Jobs *jobs, bool use_bias, f32 h)
-{
-    PL_UNUSED(jobs);
-    Softness soft = softness(0.25f / h, JOINT_DAMPING, h);
-    for (u32 i = 0; i < rigid->joints.row_count; i++) {
-        JointRow *row = &rigid->joints.rows[i];
-        Sides sides = sides_read(rigid, row);
-        Pose pose = pose_now(rigid, row);
-        row_solve(row, &sides, &pose, use_bias ? &soft : NULL, h);
-        sides_write(rigid, row, &sides);
-        if (!use_bias) {
-            Vec3 force, moment;
-            row_impulse(row, &pose, &force, &moment);
-            row->sum_force = vec3_add(row->sum_force, force);
-            row->sum_moment = vec3_add(row->sum_moment, moment);
-        }
-    }
-}
-
-/* ---- once a tick ---- */
-
-static JointLoad load_scale(const JointLoad *load, f32 s)
-{
-    return (JointLoad){vec3_scale(load->linear, s),
-                       vec3_scale(load->angular, s),
-                       load->spring * s,
-                       load->motor * s,
-                       load->lower * s,
-                       load->upper * s,
-                       load->swing * s};
-}
-
-static void prepare_free_motion(const Rigid *rigid, JointRow *row, const JointDef *def)
-{
-    Sides sides = sides_read(rigid, row);
-    Pose pose = {row->arm_a, row->arm_b, row->gap, row->frame_a, row->frame_b, vec3_zero()};
-    Axis axis;
-    f32 value;
-    if (is_angular(row->kind)) {
-        row->value = joint_twist(row->frame_a, row->frame_b);
-    }
-    Symmetric3 block = block_mass(row, &sides, &pose);
-    if (!free_axis(row, &sides, &pose, &block, &axis, &value)) {
-        return;
-    }
-    /* Of the two bodies as the joint lets them move, so that a spring has the frequency asked for.
-     */
-    row->mass = axis.response > 0.0f ? 1.0f / axis.response : 0.0f;
-    f32 omega = 6.2831853f * def->frequency;
-    row->stiffness = row->mass * omega * omega;
-    row->damping = 2.0f * def->damping * row->mass * omega;
-}
-
-static void row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h)
-{
-    const Joint *joint = &rigid->joints.joints[slot];
-    const JointDef *def = &joint->def;
-    memset(row, 0, sizeof(*row));
-    joint_bodies(rigid, slot, &row->a, &row->b);
-    row->joint = slot;
-    row->kind = def->kind;
-    row->flags = def->flags | (def->kind == JOINT_SPRING ? JOINT_SPRUNG : 0);
-    Vec3 anchors[2];
-    Quat frames[2];
-    joint_frames(rigid, def, anchors, frames);
-    row->gap = vec3_sub(anchors[1], anchors[0]);
-    row->frame_a = frames[0];
-    row->frame_b = frames[1];
-    if (row->a != JOINT_WORLD) {
-        row->arm_a = vec3_sub(anchors[0], rigid->bodies[row->a].position);
-    }
-    if (row->b != JOINT_WORLD) {
-        row->arm_b = vec3_sub(anchors[1], rigid->bodies[row->b].position);
-    }
-    row->lower = def->lower;
-    row->upper = def->upper;
-    row->rest = def->rest;
-    row->speed = def->speed;
-    row->impulse_max = def->force_max * h;
-    row->torque_impulse_max = def->torque_max * h;
-    row->motor_velocity = def->motor_velocity;
-    row->motor_spin = def->motor_spin;
-    row->impulse = load_scale(&joint->load, h);
-    if (def->kind == JOINT_CONE_TWIST) {
-        f64 sine, cosine;
-        trig_sincos((f64)def->swing, &sine, &cosine);
-        row->sin_swing = (f32)sine;
-        row->cos_swing = (f32)cosine;
-    }
-    if (def->kind == JOINT_MOTOR && def->frequency > 0.0f) {
-        row->soft = softness(def->frequency, def->damping, h);
-    }
-    prepare_free_motion(rigid, row, def);
-    /* What is no longer asked for gives nothing. */
-    JointLoad *load = &row->impulse;
-    load->spring = row->flags & JOINT_SPRUNG && row->stiffness > 0.0f ? load->spring : 0.0f;
-    load->motor = row->flags & JOINT_DRIVE ? load->motor : 0.0f;
-    if (!has_limits(row)) {
-        load->lower = 0.0f;
-        load->upper = 0.0f;
-        load->swing = 0.0f;
-    }
+    return sizeof(BallWide);
 }
 
 static bool is_moved(const Rigid *rigid, u32 slot)
@@ -787,82 +30,249 @@ static bool is_moved(const Rigid *rigid, u32 slot)
            body_is_active(&rigid->bodies[slot]);
 }
 
-void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
+/* The lowest colour that neither body has; JOINT_COLORS: none is left. */
+static u32 color_of(Rigid *rigid, u32 a, u32 b)
 {
-    PL_UNUSED(jobs);
+    u64 *used = rigid->colors_used;
+    bool moves_a = is_moved(rigid, a), moves_b = is_moved(rigid, b);
+    u64 taken = (moves_a ? used[a] : 0) | (moves_b ? used[b] : 0);
+    if (taken == ~0ull) {
+        return JOINT_COLORS;
+    }
+    u32 color = (u32)__builtin_ctzll(~taken);
+    if (moves_a) {
+        used[a] |= 1ull << color;
+    }
+    if (moves_b) {
+        used[b] |= 1ull << color;
+    }
+    return color;
+}
+
+static bool is_wide(const Rigid *rigid, u32 slot, u32 color)
+{
+    return rigid->joints.joints[slot].def.kind == JOINT_BALL && color < JOINT_COLORS;
+}
+
+/* Colours all joints of awake bodies, and counts what each colour has. */
+static void assign(Rigid *rigid, u32 ball_counts[JOINT_COLORS + 1],
+                   u32 row_counts[JOINT_COLORS + 1])
+{
     JointStore *store = &rigid->joints;
-    store->row_count = 0;
-    store->break_count = 0;
+    memset(rigid->colors_used, 0, rigid->slots * sizeof(*rigid->colors_used));
     for (u32 i = 0; i < store->slots; i++) {
         u32 a, b;
+        store->color_of[i] = NOT_SOLVED;
         if (joint_bodies(rigid, i, &a, &b) && (is_moved(rigid, a) || is_moved(rigid, b))) {
-            row_prepare(rigid, &store->rows[store->row_count++], i, h);
+            u32 color = color_of(rigid, a, b);
+            store->color_of[i] = (u8)color;
+            (is_wide(rigid, i, color) ? ball_counts : row_counts)[color]++;
         }
     }
 }
 
-/* How far apart what should be together is. */
-static f32 row_error(const JointRow *row, const Pose *pose)
+typedef struct Preparing {
+    Rigid *rigid;
+    f32 h;
+} Preparing;
+
+static void prepare_rows(void *context, u32 first, u32 end, u32 worker)
 {
-    f32 length = vec3_length(pose->gap);
-    Vec3 x = axis_x(pose->frame_a);
-    switch (row->kind) {
-    case JOINT_SLIDER:
-        return vec3_length(vec3_add_scaled(pose->gap, -vec3_dot(x, pose->gap), x));
-    case JOINT_DISTANCE:
-        return f32_max(0.0f, f32_max(row->lower - length, length - row->upper));
-    case JOINT_MOTOR:
-    case JOINT_SPRING:
-        return 0.0f;
-    default:
-        return length;
+    PL_UNUSED(worker);
+    const Preparing *run = context;
+    JointStore *store = &run->rigid->joints;
+    for (u32 i = first; i < end; i++) {
+        joint_row_prepare(run->rigid, &store->rows[i], store->row_order[i], run->h);
     }
 }
 
-static bool joint_breaks(const Joint *joint, f32 force, f32 torque)
+static void prepare_balls(void *context, u32 first, u32 end, u32 worker)
 {
-    const JointDef *def = &joint->def;
-    return (def->break_force > 0.0f && force > def->break_force) ||
-           (def->break_torque > 0.0f && torque > def->break_torque);
+    PL_UNUSED(worker);
+    const Preparing *run = context;
+    JointStore *store = &run->rigid->joints;
+    for (u32 i = first; i < end; i++) {
+        BallWide *row = &store->balls[i];
+        joint_ball_begin(run->rigid, row);
+        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+            u32 slot = store->ball_order[i * SIMD_LANES + lane];
+            if (slot != JOINT_NO_SLOT) {
+                joint_ball_lane(run->rigid, row, lane, slot, run->h);
+            }
+        }
+        joint_ball_prepare(run->rigid, row);
+    }
 }
 
-static void row_break(Rigid *rigid, const JointRow *row, f32 force, f32 torque)
+void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
 {
     JointStore *store = &rigid->joints;
+    store->row_count = store->ball_count = store->color_count = store->break_count = 0;
+    if (store->live == 0) {
+        return;
+    }
+    u32 balls[JOINT_COLORS + 1] = {0}, rows[JOINT_COLORS + 1] = {0};
+    assign(rigid, balls, rows);
+    for (u32 color = 0; color <= JOINT_COLORS; color++) {
+        u32 wide = (balls[color] + SIMD_LANES - 1) / SIMD_LANES;
+        store->colors[color] = (JointColor){store->ball_count, wide, store->row_count, rows[color]};
+        store->color_count = wide + rows[color] > 0 ? color + 1 : store->color_count;
+        store->ball_count += wide;
+        store->row_count += rows[color];
+        balls[color] = rows[color] = 0;
+    }
+    for (u32 i = 0; i < store->ball_count * SIMD_LANES; i++) {
+        store->ball_order[i] = JOINT_NO_SLOT;
+    }
+    for (u32 i = 0; i < store->slots; i++) {
+        u32 color = store->color_of[i];
+        if (color == NOT_SOLVED) {
+            continue;
+        }
+        if (is_wide(rigid, i, color)) {
+            store->ball_order[store->colors[color].ball * SIMD_LANES + balls[color]++] = i;
+        } else {
+            store->row_order[store->colors[color].row + rows[color]++] = i;
+        }
+    }
+    Preparing run = {rigid, h};
+    jobs_run(jobs, store->row_count, ROW_GRAIN, prepare_rows, &run);
+    jobs_run(jobs, store->ball_count, BALL_GRAIN, prepare_balls, &run);
+}
+
+/* ---- each substep ---- */
+
+typedef enum Stage {
+    STAGE_WARM_START,
+    STAGE_SOLVE,
+    STAGE_RELAX
+} Stage;
+
+typedef struct StageRun {
+    Rigid *rigid;
+    u32 first; /* row of the colour */
+    Stage stage;
+    f32 h;
+    Softness soft;
+} StageRun;
+
+static void run_balls(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const StageRun *run = context;
+    BallWide *balls = run->rigid->joints.balls + run->first;
+    for (u32 i = first; i < end; i++) {
+        switch (run->stage) {
+        case STAGE_WARM_START:
+            joint_ball_warm_start(run->rigid, &balls[i]);
+            break;
+        case STAGE_SOLVE:
+            joint_ball_solve(run->rigid, &balls[i], &run->soft);
+            break;
+        case STAGE_RELAX:
+            joint_ball_relax(run->rigid, &balls[i]);
+            break;
+        }
+    }
+}
+
+static void run_rows(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const StageRun *run = context;
+    JointRow *rows = run->rigid->joints.rows + run->first;
+    for (u32 i = first; i < end; i++) {
+        if (run->stage == STAGE_WARM_START) {
+            joint_row_warm_start(run->rigid, &rows[i]);
+        } else {
+            joint_row_solve(run->rigid, &rows[i], run->stage == STAGE_SOLVE ? &run->soft : NULL,
+                            run->h);
+        }
+    }
+}
+
+static void run_stage(Rigid *rigid, Jobs *jobs, Stage stage, f32 h)
+{
+    JointStore *store = &rigid->joints;
+    StageRun run = {rigid, 0, stage, h, softness(0.25f / h, JOINT_DAMPING, h)};
+    for (u32 i = 0; i < store->color_count; i++) {
+        const JointColor *color = &store->colors[i];
+        run.first = color->ball;
+        jobs_run(jobs, color->ball_count, BALL_GRAIN, run_balls, &run);
+        run.first = color->row;
+        /* What found no colour may share bodies: one row after the other. */
+        u32 grain = i == JOINT_COLORS ? u32_max(color->row_count, 1) : ROW_GRAIN;
+        jobs_run(jobs, color->row_count, grain, run_rows, &run);
+    }
+}
+
+void joint_warm_start(Rigid *rigid, Jobs *jobs)
+{
+    run_stage(rigid, jobs, STAGE_WARM_START, rigid->def.tick_s / (f32)rigid->substeps);
+}
+void joint_solve(Rigid *rigid, Jobs *jobs, bool use_bias, f32 h)
+{
+    run_stage(rigid, jobs, use_bias ? STAGE_SOLVE : STAGE_RELAX, h);
+}
+
+/* ---- the end of a tick ---- */
+
+static void note_break(Rigid *rigid, u32 slot, f32 force, f32 torque)
+{
+    JointStore *store = &rigid->joints;
+    const Joint *joint = &store->joints[slot];
     Vec3 anchors[2];
     Quat frames[2];
-    joint_frames(rigid, &store->joints[row->joint].def, anchors, frames);
+    u32 a, b;
+    joint_frames(rigid, &joint->def, anchors, frames);
+    joint_bodies(rigid, slot, &a, &b);
     JointBreak *out = &store->breaks[store->break_count++];
-    *out = (JointBreak){row->joint, store->joints[row->joint].generation,    row->a,
-                        row->b,     vec3_lerp(anchors[0], anchors[1], 0.5f), force,
-                        torque};
-    joint_free(rigid, row->joint);
+    *out = (JointBreak){
+        slot, joint->generation, a, b, vec3_lerp(anchors[0], anchors[1], 0.5f), force, torque};
+    joint_free(rigid, slot);
+}
+
+/* A motor that should turn, however slowly, keeps its bodies awake. */
+static void keep_awake(Rigid *rigid, u32 slot)
+{
+    u32 sides[2];
+    joint_bodies(rigid, slot, &sides[0], &sides[1]);
+    for (u32 i = 0; i < 2; i++) {
+        if (sides[i] != JOINT_WORLD) {
+            rigid->bodies[sides[i]].sleep_s = 0.0f;
+        }
+    }
 }
 
 void joint_finish(Rigid *rigid, f32 tick_s)
 {
     JointStore *store = &rigid->joints;
-    f32 rate = (f32)rigid->substeps / tick_s;
+    if (store->color_count == 0) {
+        return;
+    }
     for (u32 i = 0; i < store->row_count; i++) {
-        JointRow *row = &store->rows[i];
-        Joint *joint = &store->joints[row->joint];
-        Pose pose = pose_now(rigid, row);
-        joint->load = load_scale(&row->impulse, rate);
-        joint->force = vec3_scale(row->sum_force, 1.0f / tick_s);
-        joint->torque = vec3_scale(row->sum_moment, 1.0f / tick_s);
-        joint->error = row_error(row, &pose);
-        f32 force = vec3_length(joint->force), torque = vec3_length(joint->torque);
-        if (joint_breaks(joint, force, torque)) {
-            row_break(rigid, row, force, torque);
-        } else if ((row->flags & JOINT_DRIVE) && row->speed != 0.0f) {
-            /* A motor that should turn, however slowly, keeps its bodies awake. */
-            for (u32 side = 0; side < 2; side++) {
-                u32 slot = side ? row->b : row->a;
-                if (slot != JOINT_WORLD) {
-                    rigid->bodies[slot].sleep_s = 0.0f;
-                }
+        joint_row_store(rigid, &store->rows[i], tick_s);
+    }
+    for (u32 i = 0; i < store->ball_count; i++) {
+        joint_ball_store(rigid, &store->balls[i], tick_s);
+    }
+    for (u32 i = 0; i < store->slots; i++) {
+        const Joint *joint = &store->joints[i];
+        if (store->color_of[i] == NOT_SOLVED) {
+            continue;
+        }
+        const JointDef *def = &joint->def;
+        if (def->break_force > 0.0f || def->break_torque > 0.0f) {
+            f32 force = vec3_length(joint->force), torque = vec3_length(joint->torque);
+            if ((def->break_force > 0.0f && force > def->break_force) ||
+                (def->break_torque > 0.0f && torque > def->break_torque)) {
+                note_break(rigid, i, force, torque);
+                continue;
             }
         }
+        if ((def->flags & JOINT_DRIVE) && def->speed != 0.0f) {
+            keep_awake(rigid, i);
+        }
     }
-    store->row_count = 0;
+    store->row_count = store->ball_count = store->color_count = 0;
 }

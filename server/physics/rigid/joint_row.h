@@ -1,0 +1,63 @@
+/*
+ * joint_row.h: the rows of one tick in which joints are solved: one joint each of any kind, or
+ * eight ball joints side by side. Layer: server/physics/rigid, private.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_ROW_H
+#define PLENUM_SERVER_PHYSICS_RIGID_JOINT_ROW_H
+
+#include "server/physics/rigid/wide.h"
+
+/* Errors are taken back no faster than this. */
+#define JOINT_PUSH_M_S   50.0f
+#define JOINT_PUSH_RAD_S 50.0f
+
+struct JointRow {
+    u32 a, b, joint;
+    JointKind kind;
+    u32 flags;
+    Vec3 arm_a, arm_b; /* m, world, from the centres of mass, as the tick begins */
+    Vec3 gap;          /* m, from a's anchor to b's */
+    Quat frame_a, frame_b;
+    f32 value;              /* angle of the free motion as the tick begins */
+    f32 lower, upper, rest; /* rad or m */
+    f32 cos_swing, sin_swing;
+    f32 speed, impulse_max;       /* of the motor */
+    f32 stiffness, damping, mass; /* of the spring, and the mass of the free motion */
+    Vec3 motor_velocity, motor_spin;
+    f32 torque_impulse_max;
+    Softness soft;              /* of the spring of JOINT_MOTOR */
+    JointLoad impulse;          /* N s, N m s */
+    Vec3 sum_force, sum_moment; /* of all substeps so far, on b at the anchor */
+};
+
+/* Eight ball joints that share no moving body. Arms, gap and mass are those after the last move. */
+struct BallWide {
+    u32 a[SIMD_LANES], b[SIMD_LANES];   /* slots; the world and empty lanes: the spare slot */
+    u32 joint[SIMD_LANES];              /* slot, JOINT_NO_SLOT: empty lane */
+    Vec3x8 start_a, start_b, start_gap; /* as the tick begins */
+    Symmetric3x8 inertia_a, inertia_b;
+    Vec3x8 arm_a, arm_b, gap;
+    Symmetric3x8 mass;
+    Vec3x8 impulse, sum;
+};
+
+/* solve_joint_row.c */
+void joint_row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h);
+void joint_row_warm_start(Rigid *rigid, const JointRow *row);
+/* soft NULL: relax. */
+void joint_row_solve(Rigid *rigid, JointRow *row, const Softness *soft, f32 h);
+/* Load, force, torque and error of the tick to its joint. */
+void joint_row_store(Rigid *rigid, const JointRow *row, f32 tick_s);
+
+/* solve_joint_ball.c */
+/* An empty row; then joints one lane each; then the rest that follows from them. */
+void joint_ball_begin(const Rigid *rigid, BallWide *row);
+void joint_ball_lane(const Rigid *rigid, BallWide *row, u32 lane, u32 slot, f32 h);
+void joint_ball_prepare(const Rigid *rigid, BallWide *row);
+void joint_ball_warm_start(Rigid *rigid, const BallWide *row);
+void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft);
+/* Follows the bodies' motion, then solves without bias. */
+void joint_ball_relax(Rigid *rigid, BallWide *row);
+void joint_ball_store(Rigid *rigid, const BallWide *row, f32 tick_s);
+
+#endif

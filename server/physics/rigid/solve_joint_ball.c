@@ -1,0 +1,204 @@
+/*
+ * solve_joint_ball.c: eight ball joints side by side: a 3×3 block each that holds two points
+ * together. What follows from the poses (arms, gap, mass) is worked out once a substep, after the
+ * bodies have moved, and serves that relaxing pass and the next two.
+ * Method: TGS-soft (Catto, Solver2D, 2024), as solve_joint_row.c.
+ */
+#include "server/physics/rigid/joint_row.h"
+
+SIMD_INLINE void lane_set(f32x8 *v, u32 lane, f32 x)
+{
+    ((f32 *)v)[lane] = x;
+}
+SIMD_INLINE void lane_set_vec3(Vec3x8 *v, u32 lane, Vec3 x)
+{
+    lane_set(&v->x, lane, x.x);
+    lane_set(&v->y, lane, x.y);
+    lane_set(&v->z, lane, x.z);
+}
+SIMD_INLINE Vec3 lane_vec3(const Vec3x8 *v, u32 lane)
+{
+    return vec3(((const f32 *)&v->x)[lane], ((const f32 *)&v->y)[lane], ((const f32 *)&v->z)[lane]);
+}
+SIMD_INLINE void lane_set_symmetric(Symmetric3x8 *m, u32 lane, const Symmetric3 *x)
+{
+    lane_set(&m->xx, lane, x->xx);
+    lane_set(&m->yy, lane, x->yy);
+    lane_set(&m->zz, lane, x->zz);
+    lane_set(&m->xy, lane, x->xy);
+    lane_set(&m->xz, lane, x->xz);
+    lane_set(&m->yz, lane, x->yz);
+}
+
+/* ---- once a tick ---- */
+
+void joint_ball_begin(const Rigid *rigid, BallWide *row)
+{
+    memset(row, 0, sizeof(*row));
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        row->a[lane] = row->b[lane] = rigid->def.body_capacity;
+        row->joint[lane] = JOINT_NO_SLOT;
+    }
+}
+
+void joint_ball_lane(const Rigid *rigid, BallWide *row, u32 lane, u32 slot, f32 h)
+{
+    const Joint *joint = &rigid->joints.joints[slot];
+    u32 a, b;
+    joint_bodies(rigid, slot, &a, &b);
+    Vec3 anchors[2];
+    Quat frames[2];
+    joint_frames(rigid, &joint->def, anchors, frames);
+    row->joint[lane] = slot;
+    lane_set_vec3(&row->start_gap, lane, vec3_sub(anchors[1], anchors[0]));
+    lane_set_vec3(&row->impulse, lane, vec3_scale(joint->load.linear, h));
+    if (a != JOINT_WORLD) {
+        row->a[lane] = a;
+        lane_set_vec3(&row->start_a, lane, vec3_sub(anchors[0], rigid->bodies[a].position));
+        lane_set_symmetric(&row->inertia_a, lane, &rigid->inertias[a]);
+    }
+    if (b != JOINT_WORLD) {
+        row->b[lane] = b;
+        lane_set_vec3(&row->start_b, lane, vec3_sub(anchors[1], rigid->bodies[b].position));
+        lane_set_symmetric(&row->inertia_b, lane, &rigid->inertias[b]);
+    }
+}
+
+/* −[r] I⁻¹ [r] added to k: how the point at the arm answers an impulse by turning. */
+SIMD_INLINE void add_arm_response(Symmetric3x8 *k, const Symmetric3x8 *i, Vec3x8 r)
+{
+    /* Columns of I⁻¹ [r]ᵀ. */
+    Vec3x8 x = {i->xy * r.z - i->xz * r.y, i->yy * r.z - i->yz * r.y, i->yz * r.z - i->zz * r.y};
+    Vec3x8 y = {i->xz * r.x - i->xx * r.z, i->yz * r.x - i->xy * r.z, i->zz * r.x - i->xz * r.z};
+    Vec3x8 z = {i->xx * r.y - i->xy * r.x, i->xy * r.y - i->yy * r.x, i->xz * r.y - i->yz * r.x};
+    k->xx += x.y * r.z - x.z * r.y;
+    k->yy += y.z * r.x - y.x * r.z;
+    k->zz += z.x * r.y - z.y * r.x;
+    k->xy += y.y * r.z - y.z * r.y;
+    k->xz += z.y * r.z - z.z * r.y;
+    k->yz += z.z * r.x - z.x * r.z;
+}
+
+/* Inverse of a positive definite matrix; zero where it is singular. */
+SIMD_INLINE Symmetric3x8 inverse(const Symmetric3x8 *m)
+{
+    f32x8 c0 = m->yy * m->zz - m->yz * m->yz;
+    f32x8 c1 = m->xz * m->yz - m->xy * m->zz;
+    f32x8 c2 = m->xy * m->yz - m->xz * m->yy;
+    f32x8 determinant = m->xx * c0 + m->xy * c1 + m->xz * c2;
+    i32x8 regular = determinant > f32x8_set(0.0f);
+    f32x8 one = f32x8_set(1.0f);
+    f32x8 s = f32x8_and(regular, one / f32x8_select(regular, determinant, one));
+    return (Symmetric3x8){
+        c0 * s, (m->xx * m->zz - m->xz * m->xz) * s, (m->xx * m->yy - m->xy * m->xy) * s, c1 * s,
+        c2 * s, (m->xy * m->xz - m->xx * m->yz) * s};
+}
+
+SIMD_INLINE void mass_from_arms(BallWide *row, f32x8 masses)
+{
+    f32x8 zero = f32x8_set(0.0f);
+    Symmetric3x8 k = {masses, masses, masses, zero, zero, zero};
+    add_arm_response(&k, &row->inertia_a, row->arm_a);
+    add_arm_response(&k, &row->inertia_b, row->arm_b);
+    row->mass = inverse(&k);
+}
+
+void joint_ball_prepare(const Rigid *rigid, BallWide *row)
+{
+    Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
+    row->arm_a = row->start_a;
+    row->arm_b = row->start_b;
+    row->gap = row->start_gap;
+    mass_from_arms(row, a.mass + b.mass);
+}
+
+/* The arm turned by the rotation vector; see quat_from_turn in solve_joint_row.c. */
+SIMD_INLINE Vec3x8 turned(Vec3x8 arm, Vec3x8 turn)
+{
+    f32x8 one = f32x8_set(1.0f);
+    f32x8 s = vec3x8_dot(turn, turn) * 0.25f;
+    f32x8 w = one - s * (0.5f - s * (0.0416666667f - s * (1.0f / 720.0f)));
+    f32x8 k = 0.5f * (one - s * (0.166666667f - s * (0.00833333333f - s * (1.0f / 5040.0f))));
+    Vec3x8 u = vec3x8_scale(turn, k);
+    f32x8 t = f32x8_set(2.0f) / (w * w + vec3x8_dot(u, u));
+    Vec3x8 cross = vec3x8_cross(u, arm);
+    Vec3x8 twice = vec3x8_add(vec3x8_scale(cross, w), vec3x8_cross(u, cross));
+    return vec3x8_add_scaled(arm, t, twice);
+}
+
+/* ---- each substep ---- */
+
+SIMD_INLINE void apply(const BallWide *row, Side *a, Side *b, Vec3x8 impulse)
+{
+    a->velocity = vec3x8_sub_scaled(a->velocity, a->mass, impulse);
+    b->velocity = vec3x8_add_scaled(b->velocity, b->mass, impulse);
+    Vec3x8 moment_a = vec3x8_cross(row->arm_a, impulse);
+    Vec3x8 moment_b = vec3x8_cross(row->arm_b, impulse);
+    a->spin = vec3x8_sub(a->spin, symmetric3x8_mul(&row->inertia_a, moment_a));
+    b->spin = vec3x8_add(b->spin, symmetric3x8_mul(&row->inertia_b, moment_b));
+}
+
+SIMD_INLINE Vec3x8 point_speed(const BallWide *row, const Side *a, const Side *b)
+{
+    return vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, row->arm_b)),
+                      vec3x8_add(a->velocity, vec3x8_cross(a->spin, row->arm_a)));
+}
+
+void joint_ball_warm_start(Rigid *rigid, const BallWide *row)
+{
+    Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
+    apply(row, &a, &b, row->impulse);
+    side_scatter(rigid->states, row->a, &a);
+    side_scatter(rigid->states, row->b, &b);
+}
+
+void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft)
+{
+    Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
+    Vec3x8 bias = vec3x8_scale(row->gap, f32x8_set(soft->bias_rate));
+    f32x8 length = f32x8_sqrt(vec3x8_dot(bias, bias)), most = f32x8_set(JOINT_PUSH_M_S);
+    bias = vec3x8_scale(bias, most / f32x8_max(length, most));
+    Vec3x8 speed = vec3x8_add(point_speed(row, &a, &b), bias);
+    Vec3x8 change = symmetric3x8_mul(&row->mass, speed);
+    Vec3x8 kept = vec3x8_scale(row->impulse, f32x8_set(1.0f - soft->impulse_scale));
+    Vec3x8 sum = vec3x8_sub_scaled(kept, f32x8_set(soft->mass_scale), change);
+    change = vec3x8_sub(sum, row->impulse);
+    row->impulse = sum;
+    apply(row, &a, &b, change);
+    side_scatter(rigid->states, row->a, &a);
+    side_scatter(rigid->states, row->b, &b);
+}
+
+void joint_ball_relax(Rigid *rigid, BallWide *row)
+{
+    Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
+    Motion motion_a = motion_gather(rigid->states, row->a);
+    Motion motion_b = motion_gather(rigid->states, row->b);
+    row->arm_a = turned(row->start_a, motion_a.turn);
+    row->arm_b = turned(row->start_b, motion_b.turn);
+    Vec3x8 moved_a = vec3x8_add(motion_a.shift, vec3x8_sub(row->arm_a, row->start_a));
+    Vec3x8 moved_b = vec3x8_add(motion_b.shift, vec3x8_sub(row->arm_b, row->start_b));
+    row->gap = vec3x8_add(row->start_gap, vec3x8_sub(moved_b, moved_a));
+    mass_from_arms(row, a.mass + b.mass);
+    Vec3x8 change = symmetric3x8_mul(&row->mass, point_speed(row, &a, &b));
+    change = (Vec3x8){-change.x, -change.y, -change.z};
+    row->impulse = vec3x8_add(row->impulse, change);
+    row->sum = vec3x8_add(row->sum, row->impulse);
+    apply(row, &a, &b, change);
+    side_scatter(rigid->states, row->a, &a);
+    side_scatter(rigid->states, row->b, &b);
+}
+
+void joint_ball_store(Rigid *rigid, const BallWide *row, f32 tick_s)
+{
+    f32 rate = (f32)rigid->substeps / tick_s;
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        if (row->joint[lane] == JOINT_NO_SLOT) {
+            continue;
+        }
+        Joint *joint = &rigid->joints.joints[row->joint[lane]];
+        joint->load.linear = vec3_scale(lane_vec3(&row->impulse, lane), rate);
+        joint->force = vec3_scale(lane_vec3(&row->sum, lane), 1.0f / tick_s);
+        joint->error = vec3_length(lane_vec3(&row->gap, lane));
+    }
+}

@@ -150,7 +150,8 @@ static void visit_flush(PairVisit *visit)
 {
     Rigid *rigid = visit->search->rigid;
     u32 at = atomic_fetch_add(&visit->search->taken, visit->count);
-    if (at <= rigid->found_capacity && visit->count <= rigid->found_capacity - at) {
+    if (visit->count > 0 && at <= rigid->found_capacity &&
+        visit->count <= rigid->found_capacity - at) {
         memcpy(&rigid->found[at], visit->keys, visit->count * sizeof(*visit->keys));
     }
     visit->count = 0;

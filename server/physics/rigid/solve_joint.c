@@ -7,9 +7,13 @@
  */
 #include "server/physics/rigid/joint_row.h"
 
-#define JOINT_DAMPING 2.0f
+/* As shares of the substep rate: a joint may swing no faster than the passes over it resolve. */
+#define JOINT_STIFFNESS 0.25f
+#define BALL_STIFFNESS  0.4f
+#define JOINT_DAMPING   2.0f
 
 enum {
+    BALL_ROUNDS = 4, /* passes with bias over the ball joints a substep: they are cheap */
     ROW_GRAIN = 8,
     BALL_GRAIN = 4,
     NOT_SOLVED = 0xff
@@ -153,7 +157,7 @@ typedef struct StageRun {
     u32 first; /* row of the colour */
     Stage stage;
     f32 h;
-    Softness soft;
+    Softness soft_ball, soft_row;
 } StageRun;
 
 static void run_balls(void *context, u32 first, u32 end, u32 worker)
@@ -167,7 +171,7 @@ static void run_balls(void *context, u32 first, u32 end, u32 worker)
             joint_ball_warm_start(run->rigid, &balls[i]);
             break;
         case STAGE_SOLVE:
-            joint_ball_solve(run->rigid, &balls[i], &run->soft);
+            joint_ball_solve(run->rigid, &balls[i], &run->soft_ball);
             break;
         case STAGE_RELAX:
             joint_ball_relax(run->rigid, &balls[i]);
@@ -185,34 +189,44 @@ static void run_rows(void *context, u32 first, u32 end, u32 worker)
         if (run->stage == STAGE_WARM_START) {
             joint_row_warm_start(run->rigid, &rows[i]);
         } else {
-            joint_row_solve(run->rigid, &rows[i], run->stage == STAGE_SOLVE ? &run->soft : NULL,
+            joint_row_solve(run->rigid, &rows[i], run->stage == STAGE_SOLVE ? &run->soft_row : NULL,
                             run->h);
         }
     }
 }
 
-static void run_stage(Rigid *rigid, Jobs *jobs, Stage stage, f32 h)
+static void run_stage(Rigid *rigid, Jobs *jobs, Stage stage, bool rows, f32 h)
 {
     JointStore *store = &rigid->joints;
-    StageRun run = {rigid, 0, stage, h, softness(0.25f / h, JOINT_DAMPING, h)};
+    StageRun run = {rigid,
+                    0,
+                    stage,
+                    h,
+                    softness(BALL_STIFFNESS / h, JOINT_DAMPING, h),
+                    softness(JOINT_STIFFNESS / h, JOINT_DAMPING, h)};
     for (u32 i = 0; i < store->color_count; i++) {
         const JointColor *color = &store->colors[i];
         run.first = color->ball;
         jobs_run(jobs, color->ball_count, BALL_GRAIN, run_balls, &run);
-        run.first = color->row;
-        /* What found no colour may share bodies: one row after the other. */
-        u32 grain = i == JOINT_COLORS ? u32_max(color->row_count, 1) : ROW_GRAIN;
-        jobs_run(jobs, color->row_count, grain, run_rows, &run);
+        if (rows) {
+            run.first = color->row;
+            /* What found no colour may share bodies: one row after the other. */
+            u32 grain = i == JOINT_COLORS ? u32_max(color->row_count, 1) : ROW_GRAIN;
+            jobs_run(jobs, color->row_count, grain, run_rows, &run);
+        }
     }
 }
 
 void joint_warm_start(Rigid *rigid, Jobs *jobs)
 {
-    run_stage(rigid, jobs, STAGE_WARM_START, rigid->def.tick_s / (f32)rigid->substeps);
+    run_stage(rigid, jobs, STAGE_WARM_START, true, rigid->def.tick_s / (f32)rigid->substeps);
 }
 void joint_solve(Rigid *rigid, Jobs *jobs, bool use_bias, f32 h)
 {
-    run_stage(rigid, jobs, use_bias ? STAGE_SOLVE : STAGE_RELAX, h);
+    for (u32 round = use_bias ? 1 : BALL_ROUNDS; round < BALL_ROUNDS; round++) {
+        run_stage(rigid, jobs, STAGE_SOLVE, false, h);
+    }
+    run_stage(rigid, jobs, use_bias ? STAGE_SOLVE : STAGE_RELAX, true, h);
 }
 
 /* ---- the end of a tick ---- */

@@ -34,7 +34,8 @@ typedef enum Pattern {
 typedef struct Appearance {
     AppearanceKind kind;
     Pattern pattern;
-    Shape shape;   /* APPEARANCE_SHAPE */
+    Shape shape;   /* APPEARANCE_SHAPE; its geometry is NULL until resolved by scene_resolve */
+    u32 geometry;  /* index in the scene's geometries + 1; 0: the shape needs none */
     f32 color[4];  /* linear RGBA in [0, 1] */
     f32 color2[4]; /* of patterns and of a cloth's back */
     f32 roughness; /* [0, 1] */

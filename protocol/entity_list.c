@@ -2,6 +2,7 @@
  */
 #include "protocol/entity_list.h"
 
+#include "protocol/scene.h"
 #include "shared/error.h"
 
 #include <stdlib.h>
@@ -47,6 +48,10 @@ int entity_list_put(EntityList *list, const FieldSet *fields, const Entity *enti
         (u64)entity->look.grid[0] * entity->look.grid[1] > entity->count) {
         return ERROR_RANGE;
     }
+    Appearance look = entity->look;
+    if (list->scene != NULL && !scene_resolve(list->scene, &look)) {
+        return ERROR_RANGE;
+    }
     u32 at = position_of(list, entity->id);
     bool known = at < list->count && list->items[at].id == entity->id;
     if (!known) {
@@ -66,6 +71,7 @@ int entity_list_put(EntityList *list, const FieldSet *fields, const Entity *enti
         list->count++;
     }
     list->items[at] = *entity;
+    list->items[at].look = look;
     list->items[at].name[NAME_BYTES_MAX - 1] = 0;
     list->version++;
     return ERROR_OK;

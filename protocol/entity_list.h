@@ -8,8 +8,12 @@
 
 #include "protocol/frame.h"
 
+struct Scene;
+
 typedef struct EntityList {
-    Entity *items; /* [count], ascending id; owned */
+    const struct Scene *scene; /* borrowed: shapes point to its geometries, and what does not fit
+                                  them is refused; NULL: geometries are not looked at */
+    Entity *items;             /* [count], ascending id; owned */
     u32 count, room;
     u64 version; /* changes whenever the list does */
 } EntityList;

@@ -18,6 +18,10 @@ typedef enum EventKind {
     EVENT_HOLD = 4,    /* user's hand now holds a (element, local), or nothing if a = 0 */
     EVENT_REFUSED = 5, /* user's input `sequence` was refused: code */
     EVENT_RESET = 6,   /* the world was rebuilt from its scene: entities follow as EVENT_SPAWN */
+    EVENT_BREAK = 7,   /* a joint between a and b (0: the world) broke at position: impulse is the
+                          force (N), speed the torque (N m) it had to bear */
+    EVENT_ENTER = 8,   /* b now overlaps sensor a */
+    EVENT_LEAVE = 9,   /* b no longer overlaps sensor a */
     EVENT_KIND_COUNT
 } EventKind;
 

@@ -9,6 +9,7 @@
 
 #include "protocol/entity.h"
 #include "shared/error.h"
+#include "shared/geometry.h"
 
 PL_BEGIN_C
 
@@ -17,6 +18,21 @@ typedef enum Motion {
     MOTION_STATIC = 1,
     MOTION_KINEMATIC = 2
 } Motion;
+
+enum {
+    /* Shapes made of more than numbers, over all bodies and prefabs. */
+    GEOMETRIES_MAX = 4096,
+    /* Waypoints of a kinematic body. */
+    PATH_POINTS_MAX = 256,
+    JOINTS_MAX = 65536,
+};
+
+/* Where a kinematic body goes: point i at time (i / count) × period_s, and around. */
+typedef struct ScenePath {
+    Vec3 *points; /* [count] m, from the body's position at the start; owned by the Scene */
+    u32 count;    /* 0: none */
+    f32 period_s, phase;
+} ScenePath;
 
 typedef struct SceneBody {
     char name[NAME_BYTES_MAX];
@@ -31,9 +47,47 @@ typedef struct SceneBody {
     f32 restitution;  /* [0, 1] */
     f32 rolling;      /* m, ≥ 0 */
     f32 gravity_scale;
-    bool asleep;
+    bool asleep, sensor;
+    u32 group, mask, family;             /* as in server/physics: groups, what collides, kin */
+    f32 linear_damping, angular_damping; /* 1/s */
+    Vec3 surface_velocity;               /* m/s, in the body's frame */
+    i32 path;                            /* index in paths, or −1 */
     Appearance look;
 } SceneBody;
+
+/* Numbered as the solver's kinds are. */
+typedef enum SceneJointKind {
+    SCENE_JOINT_BALL = 1,
+    SCENE_JOINT_HINGE = 2,
+    SCENE_JOINT_SLIDER = 3,
+    SCENE_JOINT_FIXED = 4,
+    SCENE_JOINT_DISTANCE = 5,
+    SCENE_JOINT_CONE_TWIST = 6,
+    SCENE_JOINT_UNIVERSAL = 7,
+    SCENE_JOINT_MOTOR = 8,
+    SCENE_JOINT_SPRING = 9,
+    SCENE_JOINT_KIND_COUNT
+} SceneJointKind;
+
+/* Between body a and body b as they stand at the start. Local frames: x is the axis of hinges,
+ * sliders and twist, y the second axis of a universal joint. */
+typedef struct SceneJoint {
+    char name[NAME_BYTES_MAX];
+    SceneJointKind kind;
+    i32 a, b;                        /* indices in bodies, or −1: the world; not both */
+    Vec3 anchor_a, anchor_b;         /* m, local */
+    Quat frame_a, frame_b;           /* local */
+    bool limited, driven, sprung;    /* limits, motor, spring hold */
+    bool collide;                    /* a and b may touch */
+    f32 lower, upper;                /* rad or m */
+    f32 swing;                       /* rad, half angle of the cone */
+    f32 speed;                       /* rad/s or m/s */
+    f32 force, torque;               /* N or N m; N m */
+    Vec3 motor_velocity, motor_spin; /* m/s, rad/s */
+    f32 rest;                        /* rad or m */
+    f32 frequency, damping;          /* Hz, ratio */
+    f32 break_force, break_torque;   /* N, N m; 0: never */
+} SceneJoint;
 
 typedef struct ScenePin {
     u32 point; /* index of the cloth's point */
@@ -62,14 +116,21 @@ typedef struct ScenePrefab {
 } ScenePrefab;
 
 typedef enum ProbeKind {
-    PROBE_KINETIC_ENERGY = 1,   /* J, of all */
-    PROBE_POTENTIAL_ENERGY = 2, /* J, of all, zero at y = 0 */
-    PROBE_MOMENTUM = 3,         /* kg m/s, magnitude, of all */
-    PROBE_HEIGHT = 4,           /* m, y of the entity (mean of its points) */
-    PROBE_SPEED = 5,            /* m/s of the entity */
-    PROBE_PENETRATION = 6,      /* m, deepest contact */
-    PROBE_AWAKE = 7,            /* bodies awake */
-    PROBE_STRETCH = 8,          /* largest edge strain of the cloth, 1 */
+    PROBE_KINETIC_ENERGY = 1,    /* J, of all */
+    PROBE_POTENTIAL_ENERGY = 2,  /* J, of all, zero at y = 0 */
+    PROBE_MOMENTUM = 3,          /* kg m/s, magnitude, of all */
+    PROBE_HEIGHT = 4,            /* m, y of the entity (mean of its points) */
+    PROBE_SPEED = 5,             /* m/s of the entity */
+    PROBE_PENETRATION = 6,       /* m, deepest contact */
+    PROBE_AWAKE = 7,             /* bodies awake */
+    PROBE_STRETCH = 8,           /* largest edge strain of the cloth, 1 */
+    PROBE_ENERGY = 9,            /* J, kinetic and potential of all */
+    PROBE_ANGULAR_MOMENTUM = 10, /* kg m²/s, magnitude, of the body about its centre */
+    PROBE_SPIN = 11,             /* rad/s of the body */
+    PROBE_TILT = 12,             /* degrees between the body's y axis and the world's */
+    PROBE_CONTACTS = 13,         /* pairs that touch */
+    PROBE_JOINT_VALUE = 14,      /* degrees or m of the joint; 0 once broken */
+    PROBE_JOINT_FORCE = 15,      /* N on b in the last tick */
     PROBE_KIND_COUNT
 } ProbeKind;
 
@@ -79,6 +140,7 @@ typedef struct SceneProbe {
     char of[NAME_BYTES_MAX]; /* entity name, "" if none */
     i32 body;                /* index in bodies, or −1 */
     i32 cloth;               /* index in cloths, or −1 */
+    i32 joint;               /* index in joints, or −1 */
 } SceneProbe;
 
 typedef struct SceneCamera {
@@ -101,6 +163,11 @@ typedef struct SceneHands {
     u32 spawn_max;   /* per user */
 } SceneHands;
 
+typedef enum SceneMethod {
+    SCENE_SOFT_STEP = 0,
+    SCENE_IMPULSES = 1
+} SceneMethod;
+
 typedef struct Scene {
     char name[NAME_BYTES_MAX];
     char description[TEXT_BYTES_MAX];
@@ -110,8 +177,19 @@ typedef struct Scene {
     Bounds bounds;
     f32 quantum; /* m */
     u32 spare_bodies;
+    SceneMethod method;
+    u32 iterations, pyramid_sides; /* of SCENE_IMPULSES */
+    f32 baumgarte;
+    /* Made once, in the order of the scene, shared by copies; what shapes point to. The index of
+     * one is its id, which is what entities say on the wire. */
+    Geometry **geometries;
+    u32 geometry_count;
+    ScenePath *paths;
+    u32 path_count;
     SceneBody *bodies;
     u32 body_count;
+    SceneJoint *joints;
+    u32 joint_count;
     SceneCloth *cloths;
     u32 cloth_count;
     ScenePrefab *prefabs;
@@ -130,6 +208,9 @@ typedef struct Scene {
 Scene *scene_load(const char *path, ErrorText *error);
 /* The same from JSON text in memory; `name` stands for the path in errors. */
 Scene *scene_parse(const char *json, size_t bytes, const char *name, ErrorText *error);
+/* Points the shape of an appearance to the scene's geometry that its id names. False if it must
+ * have one and that is not there or of another kind, or has one and must not. */
+bool scene_resolve(const Scene *scene, Appearance *look);
 /* From FlatBuffers bytes of a stranger (verified, then checked). The bytes are copied. */
 Scene *scene_from_bytes(const u8 *bytes, u32 byte_count, ErrorText *error);
 void scene_destroy(Scene *scene); /* NULL is fine */

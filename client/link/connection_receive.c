@@ -124,6 +124,8 @@ void connection_world_drop(Connection *connection)
     free(connection->probes);
     connection->fields = NULL;
     connection->scene = NULL;
+    entity_list_clear(&connection->entities); /* their shapes point into the scene */
+    connection->entities.scene = NULL;
     connection->parameters = connection->probes = NULL;
     connection->parameter_count = connection->probe_count = 0;
 }
@@ -156,12 +158,12 @@ static ScalarInfo *scalars_copy(const ScalarInfo *infos, u32 count)
 static bool world_take(Connection *connection, const MessageWorld *world, ErrorText *error)
 {
     connection_world_drop(connection);
-    entity_list_clear(&connection->entities);
     connection->scene = scene_from_bytes(world->scene, world->scene_bytes, error);
     connection->fields = field_set_create(world->fields, world->field_count);
     if (connection->scene == NULL || connection->fields == NULL) {
         return false;
     }
+    connection->entities.scene = connection->scene;
     if (!stream_begin(connection) || world->parameter_count > PARAMETERS_MAX ||
         world->probe_count > PROBES_MAX ||
         !scalars_fit(connection->fields, world->parameters, world->parameter_count) ||

@@ -258,7 +258,8 @@ static bool state_create(Host *host, ErrorText *error)
         return false;
     }
     host->tick_rate = scene->tick_rate;
-    scene_destroy(scene);
+    host->scene = scene;
+    host->entities.scene = scene;
     return true;
 }
 
@@ -368,6 +369,7 @@ void host_destroy(Host *host)
     chunk_cache_destroy(host->cache);
     history_finish(&host->history);
     entity_list_finish(&host->entities);
+    scene_destroy(host->scene);
     free(host->sessions);
     free(host->roster);
     free(host->scratch);

@@ -7,6 +7,7 @@
 #define PLENUM_SERVER_HOST_SESSION_H
 
 #include "protocol/entity_list.h"
+#include "protocol/scene.h"
 #include "protocol/snapshot.h"
 #include "server/host/budget.h"
 #include "server/host/host.h"
@@ -86,6 +87,7 @@ struct Host {
     u64 cache_tick;
     bool cache_begun;
     EntityList entities;
+    Scene *scene; /* own copy, for the shapes of entities */
     u8 epoch;
     u32 tick_rate;
     SourceStatus status;

@@ -9,7 +9,7 @@
 
 enum {
     IMAGE_MAGIC = 0x47494c50,
-    IMAGE_VERSION = 2
+    IMAGE_VERSION = 3
 }; /* "PLIG" */
 
 typedef struct ImageHead {
@@ -22,7 +22,12 @@ static void walk_entities(World *world, State *state)
     u32 count = world->entities.count;
     state_count(state, &count, ENTITIES_MAX);
     if (state->mode != STATE_LOAD) {
-        state_bytes(state, world->entities.items, count * sizeof *world->entities.items);
+        for (u32 i = 0; i < count; i++) {
+            /* Where a geometry lies in memory means nothing elsewhere: its id is saved. */
+            Entity entity = world->entities.items[i];
+            entity.look.shape.geometry = NULL;
+            state_bytes(state, &entity, sizeof entity);
+        }
         return;
     }
     entity_list_clear(&world->entities);
@@ -43,6 +48,8 @@ static void walk(World *world, State *state)
     state_bytes(state, &world->points_generation, sizeof world->points_generation);
     state_bytes(state, world->slots, world->body_capacity * sizeof *world->slots);
     state_bytes(state, world->body_slots, world->scene->body_count * sizeof *world->body_slots);
+    state_bytes(state, world->joints, world->scene->joint_count * sizeof *world->joints);
+    state_bytes(state, &world->built_tick, sizeof world->built_tick);
     state_bytes(state, world->cloth_entities,
                 world->scene->cloth_count * sizeof *world->cloth_entities);
     state_count(state, &world->hold_end, HOLDS_MAX);
@@ -160,6 +167,9 @@ static bool values_are_consistent(const World *world)
                 return false;
             }
         }
+    }
+    if (world->built_tick > world->tick) {
+        return false;
     }
     for (u32 i = 0; i < world->scene->body_count; i++) {
         if (world->body_slots[i] >= world->body_capacity) {

@@ -49,6 +49,13 @@ static BodyDef body_def(const SceneBody *body)
     def.rolling = body->rolling;
     def.gravity_scale = body->gravity_scale;
     def.asleep = body->asleep;
+    def.sensor = body->sensor;
+    def.group = body->group;
+    def.mask = body->mask;
+    def.family = body->family;
+    def.linear_damping = body->linear_damping;
+    def.angular_damping = body->angular_damping;
+    def.surface_velocity = body->surface_velocity;
     return def;
 }
 
@@ -100,9 +107,10 @@ void world_remove_entity(World *world, u32 id)
 static int add_bodies(World *world)
 {
     for (u32 i = 0; i < world->scene->body_count; i++) {
-        const SceneBody *body = &world->scene->bodies[i];
+        SceneBody body = world->scene->bodies[i];
         u32 id;
-        int result = world_add_body(world, body, body->name, 0, &id);
+        body.position = path_position(world, i, 0);
+        int result = world_add_body(world, &body, body.name, 0, &id);
         if (result != 0) {
             return result;
         }
@@ -161,6 +169,9 @@ static int add_cloth(World *world, u32 index)
 static int fill(World *world)
 {
     int result = add_bodies(world);
+    if (result == ERROR_OK) {
+        result = world_add_joints(world);
+    }
     for (u32 i = 0; result == ERROR_OK && i < world->scene->cloth_count; i++) {
         result = add_cloth(world, i);
     }
@@ -183,10 +194,12 @@ int world_rebuild(World *world, bool tell)
         }
     }
     rigid_clear(world->rigid);
+    world->built_tick = world->tick;
     soft_destroy(world->soft);
     world->soft = soft;
     memset(world->slots, 0, world->body_capacity * sizeof *world->slots);
     entity_list_clear(&world->entities);
+    world->entities.scene = world->scene;
     world->points_generation = (u16)(world->points_generation % 0xFFFF + 1);
     for (u32 i = 0; i < PARAMETER_COUNT; i++) {
         memcpy(world->values[i], world->parameters[i].initial, sizeof world->values[i]);
@@ -218,17 +231,25 @@ int world_build(World *world, ErrorText *error)
     RigidDef def = {.body_capacity = world->body_capacity,
                     .tick_s = world_tick_s(world),
                     .substeps = scene->substeps,
-                    .gravity = scene->gravity};
+                    .gravity = scene->gravity,
+                    .geometries = (const Geometry *const *)scene->geometries,
+                    .geometry_count = scene->geometry_count,
+                    .joint_capacity = scene->joint_count,
+                    .method = scene->method == SCENE_IMPULSES ? RIGID_IMPULSES : RIGID_SOFT_STEP,
+                    .iterations = scene->iterations,
+                    .pyramid_sides = scene->pyramid_sides,
+                    .baumgarte = scene->baumgarte};
     world->rigid = rigid_create(&def);
     world->slots = calloc(world->body_capacity, sizeof *world->slots);
     world->cloths = calloc(u32_max(scene->cloth_count, 1), sizeof *world->cloths);
     world->cloth_entities = calloc(u32_max(scene->cloth_count, 1), sizeof *world->cloth_entities);
     world->body_slots = calloc(u32_max(scene->body_count, 1), sizeof *world->body_slots);
+    world->joints = calloc(u32_max(scene->joint_count, 1), sizeof *world->joints);
     world->probes = calloc(u32_max(scene->probe_count, 1), sizeof *world->probes);
     world->order = malloc(INPUTS_PER_TICK_MAX * sizeof *world->order);
     if (world->rigid == NULL || world->slots == NULL || world->cloths == NULL ||
-        world->cloth_entities == NULL || world->body_slots == NULL || world->probes == NULL ||
-        world->order == NULL) {
+        world->cloth_entities == NULL || world->body_slots == NULL || world->joints == NULL ||
+        world->probes == NULL || world->order == NULL) {
         return error_set(error, ERROR_MEMORY, "%s: no memory for the world", scene->name);
     }
     tune_describe(world);

@@ -36,6 +36,7 @@ void world_destroy(World *world)
     free(world->cloths);
     free(world->cloth_entities);
     free(world->body_slots);
+    free(world->joints);
     free(world->probes);
     free(world->order);
     free(world->events);
@@ -79,6 +80,20 @@ static void collect_impacts(World *world)
     }
 }
 
+static void tell_sensors(World *world)
+{
+    u32 count;
+    const RigidOverlap *overlaps = rigid_sensor_events(world->rigid, &count);
+    for (u32 i = 0; i < count; i++) {
+        Event *event = world_event(world, overlaps[i].began ? EVENT_ENTER : EVENT_LEAVE);
+        if (event == NULL) {
+            return;
+        }
+        event->a = world->slots[overlaps[i].a].entity;
+        event->b = world->slots[overlaps[i].b].entity;
+    }
+}
+
 /* What leaves the scene's bounds is taken out of the world. */
 static void remove_strays(World *world)
 {
@@ -103,6 +118,7 @@ void world_tick(World *world, const Input *inputs, u32 count)
     world->event_count = 0;
 
     world_inputs(world, inputs, count);
+    path_steer(world);
 
     rigid_collide(world->rigid, world->jobs);
     soft_begin(world->soft, world->rigid, tick_s);
@@ -117,6 +133,8 @@ void world_tick(World *world, const Input *inputs, u32 count)
     rigid_finish(world->rigid);
 
     collect_impacts(world);
+    world_tell_breaks(world);
+    tell_sensors(world);
     remove_strays(world); /* after the impacts, which speak of them */
     world->tick++;
 }

@@ -3,9 +3,12 @@
  * default; sliders, plots and exports come from that.
  */
 #include "server/world/world_state.h"
+#include "shared/trig.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static const f64 degrees_a_radian = 180.0 / 3.14159265358979323846;
 
 static void declare(World *world, ParameterId id, const char *name, const char *unit,
                     u32 components, f32 min, f32 max, Vec3 initial)
@@ -25,6 +28,21 @@ static void declare(World *world, ParameterId id, const char *name, const char *
     info->initial[2] = initial.z;
 }
 
+/* Whether the joint's free motion is a turn, told in degrees, or a shift. */
+static bool joint_turns(const Scene *scene, i32 joint)
+{
+    SceneJointKind kind = scene->joints[joint].kind;
+    return kind == SCENE_JOINT_HINGE || kind == SCENE_JOINT_CONE_TWIST;
+}
+
+static const char *probe_unit(const Scene *scene, const SceneProbe *probe)
+{
+    if (probe->kind == PROBE_JOINT_VALUE) {
+        return joint_turns(scene, probe->joint) ? "deg" : "m";
+    }
+    return probe_kind_unit(probe->kind);
+}
+
 void tune_describe(World *world)
 {
     const Scene *scene = world->scene;
@@ -42,7 +60,7 @@ void tune_describe(World *world)
         ScalarInfo *info = &world->probes[i];
         memset(info, 0, sizeof *info);
         snprintf(info->name, sizeof info->name, "%s", scene->probes[i].name);
-        snprintf(info->unit, sizeof info->unit, "%s", probe_kind_unit(scene->probes[i].kind));
+        snprintf(info->unit, sizeof info->unit, "%s", probe_unit(scene, &scene->probes[i]));
         info->components = 1;
         info->field = FIELD_PROBES;
         info->first = i;
@@ -146,6 +164,41 @@ static f64 cloth_mean(const World *world, u32 cloth, bool speed)
     return sum / range.count;
 }
 
+/* What is of one body: 0 once it is gone. */
+static f64 of_body(const World *world, const SceneProbe *probe)
+{
+    u32 slot = probe->body >= 0 ? world->body_slots[probe->body] : 0;
+    if (probe->body < 0 || world->slots[slot].entity == 0) {
+        return 0.0;
+    }
+    Quat q = rigid_orientation(world->rigid, slot);
+    Vec3 spin = rigid_spin(world->rigid, slot);
+    switch (probe->kind) {
+    case PROBE_SPIN:
+        return (f64)vec3_length(spin);
+    case PROBE_TILT:
+        return trig_acos((f64)quat_rotate(q, vec3(0.0f, 1.0f, 0.0f)).y) * degrees_a_radian;
+    default: {
+        Vec3 local = quat_rotate_inverse(q, spin);
+        Symmetric3 inertia = rigid_inertia(world->rigid, slot);
+        return (f64)vec3_length(symmetric_mul(&inertia, local));
+    }
+    }
+}
+
+static f64 of_joint(const World *world, const SceneProbe *probe)
+{
+    if (probe->joint < 0 || !rigid_joint_alive(world->rigid, world->joints[probe->joint])) {
+        return 0.0; /* broken */
+    }
+    u32 slot = world->joints[probe->joint].slot;
+    if (probe->kind == PROBE_JOINT_FORCE) {
+        return (f64)vec3_length(rigid_joint_force(world->rigid, slot));
+    }
+    f64 value = (f64)rigid_joint_value(world->rigid, slot);
+    return joint_turns(world->scene, probe->joint) ? value * degrees_a_radian : value;
+}
+
 static f64 of_entity(const World *world, const SceneProbe *probe, bool speed)
 {
     if (probe->cloth >= 0) {
@@ -194,6 +247,17 @@ static f64 measure(const World *world, const SceneProbe *probe, Totals *totals)
         return sums_of(world, totals)->kinetic;
     case PROBE_POTENTIAL_ENERGY:
         return sums_of(world, totals)->potential;
+    case PROBE_ENERGY:
+        return sums_of(world, totals)->kinetic + sums_of(world, totals)->potential;
+    case PROBE_ANGULAR_MOMENTUM:
+    case PROBE_SPIN:
+    case PROBE_TILT:
+        return of_body(world, probe);
+    case PROBE_CONTACTS:
+        return (f64)stats_of(world, totals)->touching;
+    case PROBE_JOINT_VALUE:
+    case PROBE_JOINT_FORCE:
+        return of_joint(world, probe);
     case PROBE_MOMENTUM: {
         const f64 *p = sums_of(world, totals)->momentum;
         return root(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);

@@ -1,6 +1,7 @@
 /*
  * world_state.h: a world from inside. Each file of this folder is one idea about it:
  *   build.c   scene -> solvers, fields, entities      tick.c    the recipe of a tick
+ *   joints.c  joints of a scene, and what breaks      path.c    bodies that follow a path
  *   inputs.c  what hands do                           fields.c  solvers -> frame
  *   tune.c    parameters and probes                   save.c    hash, save, load
  * Layer: server/world (private).
@@ -9,6 +10,7 @@
 #define PLENUM_SERVER_WORLD_WORLD_STATE_H
 
 #include "protocol/entity_list.h"
+#include "server/physics/rigid/joint.h"
 #include "server/physics/rigid/rigid.h"
 #include "server/physics/soft/soft.h"
 #include "server/world/world.h"
@@ -65,6 +67,8 @@ struct World {
     EntityList entities;
     u32 *cloth_entities; /* [scene->cloth_count] ids */
     u32 *body_slots;     /* [scene->body_count] slot of a scene's body */
+    JointId *joints;     /* [scene->joint_count] */
+    u64 built_tick;      /* when the scene was last built: paths begin there */
     u32 next_entity;
     u16 points_generation; /* changes when points jump */
     u16 reserved;
@@ -99,6 +103,16 @@ void tune_apply(World *world);
 int tune_set(World *world, u32 parameter, const f32 values[4]);
 /* All probes of the moment: values[scene->probe_count]. */
 void tune_probes(const World *world, f32 *values);
+
+/* joints.c */
+int world_add_joints(World *world);
+void world_tell_breaks(World *world);
+
+/* path.c */
+/* Where body i of the scene is when `tick` ticks have passed since the scene was built. */
+Vec3 path_position(const World *world, u32 body, u64 tick);
+/* Velocities of the coming tick, so that each is where its path says at the end of it. */
+void path_steer(World *world);
 
 /* tick.c: a zeroed event to fill; NULL (the event is lost) without memory. */
 Event *world_event(World *world, EventKind kind);

@@ -7,6 +7,8 @@
 
 #include "client/view/mesh.h"
 #include "client/view/projection.h"
+#include "shared/geometry.h"
+#include "shared/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +28,23 @@ typedef struct Instance {
 typedef struct Batch {
     GLuint vao, vertices, indices;
     u32 index_count;
+    bool open;  /* its back may be seen */
+    Shape made; /* of batches beyond MESH_KIND_COUNT: the shape, without its geometry */
+    u32 geometry;
     StreamBuffer stream;
     Instance *instances; /* [capacity] */
     u32 count, capacity, highlighted;
 } Batch;
 
+enum {
+    BATCHES_MAX = 1024 /* beyond it, shapes of yet other sizes are not drawn */
+};
+
 struct DrawRigid {
-    Batch batches[MESH_KIND_COUNT];
-    u32 *shaped; /* [shaped_count] indices of entities with a shape */
+    Batch batches[BATCHES_MAX]; /* the MeshKinds, then one a distinct surface of the scene */
+    u32 batch_count;
+    u64 scene_hash; /* what the surfaces were made for */
+    u32 *shaped;    /* [shaped_count] indices of entities with a shape */
     u32 shaped_count, shaped_capacity;
     u64 version; /* of the entities, with their number */
     u32 entity_count;
@@ -50,6 +61,7 @@ static const char rigid_inputs[] = "layout(location = 0) in vec3 a_corner;\n"
                                    "layout(location = 5) in vec4 i_color;\n"
                                    "layout(location = 6) in vec4 i_color2;\n"
                                    "layout(location = 7) in vec4 i_glow;\n"
+                                   "layout(location = 8) in vec3 a_out;\n"
                                    "vec3 turn(vec4 q, vec3 v) {\n"
                                    "    vec3 t = 2.0 * cross(q.xyz, v);\n"
                                    "    return v + q.w * t + cross(q.xyz, t);\n"
@@ -67,7 +79,8 @@ static const char rigid_vertex[] =
     "    v_color = i_color;\n"
     "    v_color2 = i_color2;\n"
     "    v_glow = i_glow;\n"
-    "    v_kind = vec4(i_core.w, i_position.w, i_core.y, i_position.w == 0.0 ? 1.0 : 0.0);\n"
+    "    v_kind = vec4(i_core.w, i_position.w, i_core.y, floor(i_color2.w / 16.0));\n"
+    "    v_color2.w = mod(i_color2.w, 16.0);\n"
     "    gl_Position = view_proj * vec4(v_world, 1.0);\n"
     "}\n";
 
@@ -76,11 +89,17 @@ static const char rigid_fragment[] =
     "flat in vec4 v_color, v_color2, v_glow, v_kind;\n"
     "out vec4 o_color;\n"
     "void main() {\n"
-    "    vec3 n = normalize(v_normal);\n"
+    "    vec3 n = normalize(gl_FrontFacing ? v_normal : -v_normal);\n"
     "    vec3 albedo = v_color.rgb;\n"
     "    float cell = v_kind.x, fade = 0.0, pattern = v_color2.w;\n"
     "    vec3 x = v_local / abs(cell), w = fwidth(x) + 1e-5;\n"
-    "    if (v_kind.w > 0.5) {\n" /* a plane: a floor with lines */
+    "    if (v_kind.w > 1.5) {\n" /* a terrain: by slope and height, with lines every metre */
+    "        float rock = smoothstep(0.28, 0.55, 1.0 - n.y);\n"
+    "        float high = smoothstep(-0.5, 1.0, v_local.y / max(abs(cell), 0.01));\n"
+    "        albedo = mix(albedo * mix(0.72, 1.25, high), v_color2.rgb, rock);\n"
+    "        float level = abs(fract(v_local.y + 0.5) - 0.5) / (fwidth(v_local.y) + 1e-5);\n"
+    "        albedo *= 1.0 - 0.18 * (1.0 - smoothstep(0.5, 1.5, level));\n"
+    "    } else if (v_kind.w > 0.5) {\n" /* a plane: a floor with lines */
     "        float away = length(v_world - eye.xyz);\n"
     "        if (pattern == 1.0) albedo = mix(albedo, v_color2.rgb, checker(x.xz, w.xz));\n"
     "        else if (pattern == 2.0) albedo = mix(albedo, v_color2.rgb, stripes(x.x, w.x));\n"
@@ -124,7 +143,7 @@ static const char rigid_depth_fragment[] = "void main() {}\n";
 static const char rigid_outline_vertex[] =
     "flat out vec3 v_color;\n"
     "void main() {\n"
-    "    vec3 local = a_corner * i_core.xyz + (i_position.w + i_glow.w) * a_normal;\n"
+    "    vec3 local = a_corner * i_core.xyz + i_position.w * a_normal + i_glow.w * a_out;\n"
     "    v_color = i_glow.rgb;\n"
     "    gl_Position = view_proj * vec4(i_position.xyz + turn(i_rotation, local), 1.0);\n"
     "}\n";
@@ -148,29 +167,25 @@ static GLuint rigid_program(const char *name, u32 chunks, const char *vertex, co
     return shader_create(name, chunks, text, fragment, error);
 }
 
-static int batch_init(Batch *batch, MeshKind kind)
+static void batch_init(Batch *batch, const Mesh *mesh)
 {
-    Mesh mesh;
-    if (mesh_init(&mesh, kind) != 0) {
-        return ERROR_MEMORY;
-    }
     glGenVertexArrays(1, &batch->vao);
     glBindVertexArray(batch->vao);
     glGenBuffers(1, &batch->vertices);
     glBindBuffer(GL_ARRAY_BUFFER, batch->vertices);
-    glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(mesh.vertex_count * sizeof *mesh.vertices),
-                 mesh.vertices, GL_STATIC_DRAW);
-    for (u32 i = 0; i < 2; i++) {
-        glEnableVertexAttribArray(i);
-        glVertexAttribPointer(i, 3, GL_FLOAT, GL_FALSE, sizeof(MeshVertex),
+    glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)(mesh->vertex_count * sizeof *mesh->vertices),
+                 mesh->vertices, GL_STATIC_DRAW);
+    for (u32 i = 0; i < 3; i++) {
+        static const GLuint places[3] = {0, 1, 8};
+        glEnableVertexAttribArray(places[i]);
+        glVertexAttribPointer(places[i], 3, GL_FLOAT, GL_FALSE, sizeof(MeshVertex),
                               (const void *)(i * sizeof(Vec3)));
     }
     glGenBuffers(1, &batch->indices);
     glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, batch->indices);
-    glBufferData(GL_ELEMENT_ARRAY_BUFFER, (GLsizeiptr)(mesh.index_count * sizeof *mesh.indices),
-                 mesh.indices, GL_STATIC_DRAW);
-    batch->index_count = mesh.index_count;
-    mesh_finish(&mesh);
+    glBufferData(GL_ELEMENT_ARRAY_BUFFER, (GLsizeiptr)(mesh->index_count * sizeof *mesh->indices),
+                 mesh->indices, GL_STATIC_DRAW);
+    batch->index_count = mesh->index_count;
     glGenBuffers(1, &batch->stream.name);
     glBindBuffer(GL_ARRAY_BUFFER, batch->stream.name);
     for (u32 i = 0; i < 6; i++) {
@@ -180,7 +195,16 @@ static int batch_init(Batch *batch, MeshKind kind)
         glVertexAttribDivisor(2 + i, 1);
     }
     glBindVertexArray(0);
-    return 0;
+}
+
+static void batch_finish(Batch *batch)
+{
+    glDeleteVertexArrays(1, &batch->vao);
+    glDeleteBuffers(1, &batch->vertices);
+    glDeleteBuffers(1, &batch->indices);
+    glDeleteBuffers(1, &batch->stream.name);
+    free(batch->instances);
+    memset(batch, 0, sizeof *batch);
 }
 
 DrawRigid *draw_rigid_create(u32 chunks, ErrorText *error)
@@ -203,11 +227,15 @@ DrawRigid *draw_rigid_create(u32 chunks, ErrorText *error)
     }
     draw->depth_matrix = glGetUniformLocation(draw->depth, "to_clip");
     for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
-        if (batch_init(&draw->batches[i], (MeshKind)i) != 0) {
+        Mesh mesh;
+        if (mesh_init(&mesh, (MeshKind)i) != 0) {
             error_set(error, ERROR_MEMORY, "no memory for meshes");
             draw_rigid_destroy(draw);
             return NULL;
         }
+        batch_init(&draw->batches[i], &mesh);
+        mesh_finish(&mesh);
+        draw->batch_count++;
     }
     gl_check("draw_rigid_create");
     return draw;
@@ -218,19 +246,59 @@ void draw_rigid_destroy(DrawRigid *draw)
     if (!draw) {
         return;
     }
-    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
-        Batch *batch = &draw->batches[i];
-        glDeleteVertexArrays(1, &batch->vao);
-        glDeleteBuffers(1, &batch->vertices);
-        glDeleteBuffers(1, &batch->indices);
-        glDeleteBuffers(1, &batch->stream.name);
-        free(batch->instances);
+    for (u32 i = 0; i < draw->batch_count; i++) {
+        batch_finish(&draw->batches[i]);
     }
     glDeleteProgram(draw->lit);
     glDeleteProgram(draw->depth);
     glDeleteProgram(draw->outline);
     free(draw->shaped);
     free(draw);
+}
+
+/* ---- surfaces of a scene ---- */
+
+/* Another scene has other surfaces: those of the one before go. */
+static void rigid_drop_surfaces(DrawRigid *draw, const Picture *picture)
+{
+    u64 hash = hash_bytes(picture->scene->bytes, picture->scene->byte_count, 1);
+    if (hash == draw->scene_hash) {
+        return;
+    }
+    while (draw->batch_count > MESH_KIND_COUNT) {
+        batch_finish(&draw->batches[--draw->batch_count]);
+    }
+    draw->scene_hash = hash;
+}
+
+static bool same_surface(const Batch *batch, const Shape *shape, u32 geometry)
+{
+    return batch->made.kind == shape->kind && batch->geometry == geometry &&
+           batch->made.radius == shape->radius && batch->made.half_height == shape->half_height;
+}
+
+/* The batch of a shape that has a surface of its own; BATCHES_MAX if it cannot be drawn. */
+static u32 rigid_surface(DrawRigid *draw, const Shape *shape)
+{
+    u32 geometry = shape->geometry != NULL ? shape->geometry->id + 1 : 0;
+    for (u32 i = MESH_KIND_COUNT; i < draw->batch_count; i++) {
+        if (same_surface(&draw->batches[i], shape, geometry)) {
+            return i;
+        }
+    }
+    Mesh mesh;
+    if (draw->batch_count == BATCHES_MAX || mesh_init_surface(&mesh, shape) != 0) {
+        return BATCHES_MAX;
+    }
+    Batch *batch = &draw->batches[draw->batch_count];
+    batch_init(batch, &mesh);
+    mesh_finish(&mesh);
+    batch->made = *shape;
+    batch->made.geometry = NULL;
+    batch->geometry = geometry;
+    batch->open = shape->kind == SHAPE_TERRAIN ||
+                  (shape->kind == SHAPE_MESH && !shape->geometry->mesh.closed);
+    return draw->batch_count++;
 }
 
 /* The indices of entities that have a shape; false when memory ran out. */
@@ -248,6 +316,7 @@ static bool rigid_rebuild(DrawRigid *draw, const Picture *picture)
         draw->shaped = grown;
         draw->shaped_capacity = picture->entity_count;
     }
+    rigid_drop_surfaces(draw, picture);
     draw->shaped_count = 0;
     for (u32 i = 0; i < picture->entity_count; i++) {
         const Entity *entity = &picture->entities[i];
@@ -284,7 +353,7 @@ enum {
 /* Above this many pixels of radius the coarse sphere would show its corners. */
 #define SPHERE_NEAR_PX 22.0f
 
-static MeshKind rigid_mesh(const Shape *shape, f32 away, f32 pixel_m)
+static u32 rigid_batch(DrawRigid *draw, const Shape *shape, f32 away, f32 pixel_m)
 {
     switch (shape->kind) {
     case SHAPE_SPHERE:
@@ -295,9 +364,32 @@ static MeshKind rigid_mesh(const Shape *shape, f32 away, f32 pixel_m)
         return MESH_CAPSULE;
     case SHAPE_PLANE:
         return MESH_PLANE;
+    case SHAPE_CYLINDER:
+    case SHAPE_CONE:
+        return rigid_surface(draw, shape);
+    case SHAPE_HULL:
+    case SHAPE_MESH:
+    case SHAPE_TERRAIN:
+        return shape->geometry != NULL ? rigid_surface(draw, shape) : BATCHES_MAX;
     default:
-        return MESH_KIND_COUNT;
+        return BATCHES_MAX;
     }
+}
+
+/* Size of the pattern's cells; of a terrain, how high its hills are. */
+static f32 surface_cell(const Shape *shape)
+{
+    if (shape->kind == SHAPE_TERRAIN) {
+        const Terrain *terrain = &shape->geometry->terrain;
+        return f32_max(f32_max(fabsf(terrain->high), fabsf(terrain->low)), 0.1f);
+    }
+    f32 size = f32_max(shape->radius, shape->half_height);
+    if (shape->geometry != NULL) {
+        Bounds bounds = shape->geometry->bounds;
+        Vec3 half = vec3_scale(vec3_sub(bounds.max, bounds.min), 0.5f);
+        size = f32_max(half.x, f32_max(half.y, half.z));
+    }
+    return size > 2.0f ? 1.0f : f32_max(0.5f * size, 0.01f);
 }
 
 /* Core, radius and pattern cell of a shape: see mesh.h. */
@@ -320,9 +412,13 @@ static void instance_shape(Instance *out, const Shape *shape)
         out->core[1] = shape->half_height;
         out->cell = -0.5f * (shape->radius + shape->half_height);
         break;
-    default:
+    case SHAPE_SPHERE:
         out->radius = shape->radius;
         out->cell = -0.5f * shape->radius;
+        break;
+    default: /* a surface of its own */
+        out->core[0] = out->core[1] = out->core[2] = 1.0f;
+        out->cell = surface_cell(shape);
         break;
     }
 }
@@ -342,8 +438,8 @@ static void instance_plane(Instance *out, const ShownPose *pose, const Picture *
     out->cell = 1.0f;
 }
 
-static void instance_fill(Instance *out, const Entity *entity, const ShownPose *pose,
-                          const Picture *picture, f32 outline_m)
+static void instance_fill(Instance *out, const Entity *entity, const Shape *shape,
+                          const ShownPose *pose, const Picture *picture, f32 outline_m)
 {
     const Appearance *look = &entity->look;
     memset(out, 0, sizeof *out);
@@ -352,15 +448,16 @@ static void instance_fill(Instance *out, const Entity *entity, const ShownPose *
     out->rotation[1] = pose->orientation.y;
     out->rotation[2] = pose->orientation.z;
     out->rotation[3] = pose->orientation.w;
-    if (look->shape.kind == SHAPE_PLANE) {
+    if (shape->kind == SHAPE_PLANE) {
         instance_plane(out, pose, picture);
     } else {
-        instance_shape(out, &look->shape);
+        instance_shape(out, shape);
     }
     memcpy(out->color, look->color, sizeof out->color);
     memcpy(out->color2, look->color2, sizeof out->color2);
     out->roughness = f32_clamp(look->roughness, 0.05f, 1.0f);
-    out->pattern = (f32)look->pattern;
+    f32 ground = shape->kind == SHAPE_PLANE ? 1.0f : shape->kind == SHAPE_TERRAIN ? 2.0f : 0.0f;
+    out->pattern = (f32)look->pattern + 16.0f * ground;
     if (outline_m > 0.0f) {
         memcpy(out->glow, entity->id == picture->held ? highlight_held : highlight_hovered,
                sizeof out->glow);
@@ -373,6 +470,20 @@ static i32 shell_of(const Camera *camera, f32 away)
 {
     f32 share = away / f32_max(vec3_distance(camera->eye, camera->target), 0.1f) - 0.5f;
     return (i32)(f32_clamp(share, 0.0f, 0.999f) * (f32)SHELLS);
+}
+
+static void rigid_push(DrawRigid *draw, const Picture *picture, const Entity *entity,
+                       const Shape *shape, const ShownPose *pose, f32 pixel_m, bool highlighted)
+{
+    f32 away = vec3_distance(pose->position, picture->camera.eye);
+    u32 index = rigid_batch(draw, shape, away, pixel_m);
+    Instance *instance = index < BATCHES_MAX ? batch_push(&draw->batches[index]) : NULL;
+    if (instance) {
+        bool outlined = highlighted && index != MESH_PLANE;
+        instance_fill(instance, entity, shape, pose, picture,
+                      outlined ? 2.5f * pixel_m * away : 0.0f);
+        draw->batches[index].highlighted += outlined ? 1 : 0;
+    }
 }
 
 static void rigid_gather_entity(DrawRigid *draw, const Picture *picture, u32 index, f32 pixel_m,
@@ -393,18 +504,23 @@ static void rigid_gather_entity(DrawRigid *draw, const Picture *picture, u32 ind
     if (shell >= 0 && shell != shell_of(&picture->camera, away)) {
         return;
     }
-    MeshKind kind = rigid_mesh(&entity->look.shape, away, pixel_m);
-    Instance *instance = kind < MESH_KIND_COUNT ? batch_push(&draw->batches[kind]) : NULL;
-    if (instance) {
-        bool outlined = highlighted && kind != MESH_PLANE;
-        instance_fill(instance, entity, pose, picture, outlined ? 2.5f * pixel_m * away : 0.0f);
-        draw->batches[kind].highlighted += outlined ? 1 : 0;
+    const Shape *shape = &entity->look.shape;
+    if (shape->kind != SHAPE_COMPOUND) {
+        rigid_push(draw, picture, entity, shape, pose, pixel_m, highlighted);
+        return;
+    }
+    for (u32 i = 0; shape->geometry && i < shape->geometry->compound.child_count; i++) {
+        const CompoundChild *child = &shape->geometry->compound.children[i];
+        ShownPose part = *pose;
+        part.position = vec3_add(pose->position, quat_rotate(pose->orientation, child->position));
+        part.orientation = quat_mul(pose->orientation, child->orientation);
+        rigid_push(draw, picture, entity, &child->shape, &part, pixel_m, highlighted);
     }
 }
 
 void draw_rigid_gather(DrawRigid *draw, const Picture *picture, f32 pixel_m)
 {
-    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
+    for (u32 i = 0; i < draw->batch_count; i++) {
         draw->batches[i].count = 0;
         draw->batches[i].highlighted = 0;
     }
@@ -424,7 +540,7 @@ void draw_rigid_gather(DrawRigid *draw, const Picture *picture, f32 pixel_m)
                                 shells > 1 ? shell : -1);
         }
     }
-    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
+    for (u32 i = 0; i < draw->batch_count; i++) {
         Batch *batch = &draw->batches[i];
         if (batch->count > 0) {
             stream_buffer_write(&batch->stream, batch->instances,
@@ -437,7 +553,7 @@ static void batch_draw(const Batch *batch, u32 count)
 {
     if (count > 0) {
         glBindVertexArray(batch->vao);
-        glDrawElementsInstanced(GL_TRIANGLES, (GLsizei)batch->index_count, GL_UNSIGNED_SHORT, NULL,
+        glDrawElementsInstanced(GL_TRIANGLES, (GLsizei)batch->index_count, GL_UNSIGNED_INT, NULL,
                                 (GLsizei)count);
     }
 }
@@ -446,7 +562,7 @@ void draw_rigid_cast(DrawRigid *draw, const Mat4 *to_clip)
 {
     glUseProgram(draw->depth);
     glUniformMatrix4fv(draw->depth_matrix, 1, GL_FALSE, to_clip->m);
-    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
+    for (u32 i = 0; i < draw->batch_count; i++) {
         if (i != MESH_PLANE) {
             batch_draw(&draw->batches[i], draw->batches[i].count);
         }
@@ -464,14 +580,14 @@ static void rigid_outlines(DrawRigid *draw, const Mat4 *view_proj)
     glStencilFunc(GL_ALWAYS, 1, 1);
     glStencilOp(GL_KEEP, GL_KEEP, GL_REPLACE);
     glColorMask(GL_FALSE, GL_FALSE, GL_FALSE, GL_FALSE);
-    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
+    for (u32 i = 0; i < draw->batch_count; i++) {
         batch_draw(&draw->batches[i], draw->batches[i].highlighted);
     }
     glColorMask(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
     glStencilFunc(GL_EQUAL, 0, 1);
     glStencilOp(GL_KEEP, GL_KEEP, GL_KEEP);
     glUseProgram(draw->outline);
-    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
+    for (u32 i = 0; i < draw->batch_count; i++) {
         batch_draw(&draw->batches[i], draw->batches[i].highlighted);
     }
     glEnable(GL_DEPTH_TEST);
@@ -480,13 +596,18 @@ static void rigid_outlines(DrawRigid *draw, const Mat4 *view_proj)
 
 void draw_rigid_show(DrawRigid *draw, const Mat4 *view_proj)
 {
-    glEnable(GL_CULL_FACE);
     glUseProgram(draw->lit);
     u32 highlighted = 0;
-    for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
+    for (u32 i = 0; i < draw->batch_count; i++) {
+        if (draw->batches[i].open) {
+            glDisable(GL_CULL_FACE);
+        } else {
+            glEnable(GL_CULL_FACE);
+        }
         batch_draw(&draw->batches[i], draw->batches[i].count);
         highlighted += draw->batches[i].highlighted;
     }
+    glEnable(GL_CULL_FACE);
     if (highlighted > 0) {
         rigid_outlines(draw, view_proj);
     }

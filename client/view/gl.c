@@ -117,7 +117,7 @@ static void surface_make_picture(Surface *surface)
     surface->made_height = surface->height;
 }
 
-void surface_begin(Surface *surface)
+void surface_frame_begin(Surface *surface)
 {
     int width = 0, height = 0;
     SDL_GL_GetDrawableSize(surface->window, &width, &height);
@@ -130,7 +130,7 @@ void surface_begin(Surface *surface)
     glViewport(0, 0, (GLsizei)surface->width, (GLsizei)surface->height);
 }
 
-void surface_end(Surface *surface)
+void surface_frame_end(Surface *surface)
 {
     GLint width = (GLint)surface->width, height = (GLint)surface->height;
     glBindFramebuffer(GL_READ_FRAMEBUFFER, surface->picture);

@@ -25,9 +25,9 @@ typedef struct Surface {
 int surface_open(Surface *surface, const ViewOptions *options, ErrorText *error);
 void surface_close(Surface *surface);
 /* Follows the window's size and binds the picture for drawing. */
-void surface_begin(Surface *surface);
+void surface_frame_begin(Surface *surface);
 /* Resolves the picture into the back buffer and binds that. */
-void surface_end(Surface *surface);
+void surface_frame_end(Surface *surface);
 /* Back buffer as rows of RGB, top first, into rgb[height][width][3]. */
 void surface_read(const Surface *surface, u8 *rgb);
 

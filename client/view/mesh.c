@@ -4,6 +4,8 @@
  */
 #include "client/view/mesh.h"
 
+#include "shared/mesh_shapes.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,12 +20,12 @@ static int mesh_reserve(Mesh *mesh, u32 vertices, u32 indices)
     return 0;
 }
 
-static void mesh_triangle(Mesh *mesh, u32 a, u32 b, u32 c)
+static void mesh_face(Mesh *mesh, u32 a, u32 b, u32 c)
 {
-    u16 *out = mesh->indices + mesh->index_count;
-    out[0] = (u16)a;
-    out[1] = (u16)b;
-    out[2] = (u16)c;
+    u32 *out = mesh->indices + mesh->index_count;
+    out[0] = a;
+    out[1] = b;
+    out[2] = c;
     mesh->index_count += 3;
 }
 
@@ -33,7 +35,7 @@ static f32 component(Vec3 v, u32 axis)
 }
 
 /* Turns the triangle to face along the mean of its corners' normals. */
-static void mesh_triangle_outward(Mesh *mesh, u32 a, u32 b, u32 c)
+static void mesh_face_outward(Mesh *mesh, u32 a, u32 b, u32 c)
 {
     const MeshVertex *v = mesh->vertices;
     /* Any core and radius give the same winding: take a half of 1 and a bevel of 0.1. */
@@ -43,9 +45,9 @@ static void mesh_triangle_outward(Mesh *mesh, u32 a, u32 b, u32 c)
     Vec3 normal = vec3_cross(vec3_sub(pb, pa), vec3_sub(pc, pa));
     Vec3 out = vec3_add(v[a].normal, vec3_add(v[b].normal, v[c].normal));
     if (vec3_dot(normal, out) >= 0.0f) {
-        mesh_triangle(mesh, a, b, c);
+        mesh_face(mesh, a, b, c);
     } else {
-        mesh_triangle(mesh, a, c, b);
+        mesh_face(mesh, a, c, b);
     }
 }
 
@@ -75,23 +77,21 @@ static int mesh_box(Mesh *mesh)
         u32 u = 1u << (axis + 1) % 3, v = 1u << (axis + 2) % 3;
         for (u32 side = 0; side < 2; side++) {
             u32 base = side << axis;
-            mesh_triangle_outward(mesh, box_vertex(base, axis), box_vertex(base | u, axis),
-                                  box_vertex(base | u | v, axis));
-            mesh_triangle_outward(mesh, box_vertex(base, axis), box_vertex(base | u | v, axis),
-                                  box_vertex(base | v, axis));
+            mesh_face_outward(mesh, box_vertex(base, axis), box_vertex(base | u, axis),
+                              box_vertex(base | u | v, axis));
+            mesh_face_outward(mesh, box_vertex(base, axis), box_vertex(base | u | v, axis),
+                              box_vertex(base | v, axis));
         }
         /* The four edges along this axis: a strip between the two faces that meet there. */
         u32 f = (axis + 1) % 3, g = (axis + 2) % 3;
         for (u32 edge = 0; edge < 4; edge++) {
             u32 low = (edge & 1 ? u : 0) | (edge & 2 ? v : 0), high = low | 1u << axis;
-            mesh_triangle_outward(mesh, box_vertex(low, f), box_vertex(high, f),
-                                  box_vertex(high, g));
-            mesh_triangle_outward(mesh, box_vertex(low, f), box_vertex(high, g),
-                                  box_vertex(low, g));
+            mesh_face_outward(mesh, box_vertex(low, f), box_vertex(high, f), box_vertex(high, g));
+            mesh_face_outward(mesh, box_vertex(low, f), box_vertex(high, g), box_vertex(low, g));
         }
     }
     for (u32 c = 0; c < 8; c++) {
-        mesh_triangle_outward(mesh, box_vertex(c, 0), box_vertex(c, 1), box_vertex(c, 2));
+        mesh_face_outward(mesh, box_vertex(c, 0), box_vertex(c, 1), box_vertex(c, 2));
     }
     return 0;
 }
@@ -129,9 +129,9 @@ static int mesh_sphere(Mesh *mesh, u32 divisions)
     }
     mesh->vertex_count = 12;
     for (u32 i = 0; i < 20; i++) {
-        mesh_triangle_outward(mesh, faces[i][0], faces[i][1], faces[i][2]);
+        mesh_face_outward(mesh, faces[i][0], faces[i][1], faces[i][2]);
     }
-    u16 *coarse = calloc(3 * triangles, sizeof *coarse);
+    u32 *coarse = calloc(3 * triangles, sizeof *coarse);
     if (!coarse) {
         mesh_finish(mesh);
         return ERROR_MEMORY;
@@ -144,10 +144,10 @@ static int mesh_sphere(Mesh *mesh, u32 divisions)
             u32 a = coarse[i], b = coarse[i + 1], c = coarse[i + 2];
             u32 ab = sphere_middle(mesh, a, b), bc = sphere_middle(mesh, b, c);
             u32 ca = sphere_middle(mesh, c, a);
-            mesh_triangle(mesh, a, ab, ca);
-            mesh_triangle(mesh, b, bc, ab);
-            mesh_triangle(mesh, c, ca, bc);
-            mesh_triangle(mesh, ab, bc, ca);
+            mesh_face(mesh, a, ab, ca);
+            mesh_face(mesh, b, bc, ab);
+            mesh_face(mesh, c, ca, bc);
+            mesh_face(mesh, ab, bc, ca);
         }
     }
     free(coarse);
@@ -180,8 +180,8 @@ static int mesh_capsule(Mesh *mesh)
     for (u32 r = 0; r + 1 < rings; r++) {
         for (u32 s = 0; s < CAPSULE_SEGMENTS; s++) {
             u32 a = r * columns + s, b = a + columns;
-            mesh_triangle(mesh, a, a + 1, b + 1);
-            mesh_triangle(mesh, a, b + 1, b);
+            mesh_face(mesh, a, a + 1, b + 1);
+            mesh_face(mesh, a, b + 1, b);
         }
     }
     return 0;
@@ -206,16 +206,15 @@ static int mesh_plane(Mesh *mesh)
     for (u32 j = 0; j < EDGE; j++) {
         for (u32 i = 0; i < EDGE; i++) {
             u32 a = j * (EDGE + 1) + i, b = a + EDGE + 1;
-            mesh_triangle(mesh, a, b, b + 1);
-            mesh_triangle(mesh, a, b + 1, a + 1);
+            mesh_face(mesh, a, b, b + 1);
+            mesh_face(mesh, a, b + 1, a + 1);
         }
     }
     return 0;
 }
 
-int mesh_init(Mesh *mesh, MeshKind kind)
+static int mesh_make(Mesh *mesh, MeshKind kind)
 {
-    memset(mesh, 0, sizeof *mesh);
     switch (kind) {
     case MESH_BOX:
         return mesh_box(mesh);
@@ -230,6 +229,67 @@ int mesh_init(Mesh *mesh, MeshKind kind)
     default:
         return ERROR_UNSUPPORTED;
     }
+}
+
+int mesh_init(Mesh *mesh, MeshKind kind)
+{
+    memset(mesh, 0, sizeof *mesh);
+    int code = mesh_make(mesh, kind);
+    for (u32 i = 0; code == 0 && i < mesh->vertex_count; i++) {
+        mesh->vertices[i].out = mesh->vertices[i].normal;
+    }
+    return code;
+}
+
+/* Only what moves is ever outlined, and that is small. */
+static void mesh_smooth_out(Mesh *mesh)
+{
+    const f32 near_m = 1e-5f;
+    for (u32 i = 0; i < mesh->vertex_count; i++) {
+        MeshVertex *v = &mesh->vertices[i];
+        Vec3 sum = v->normal;
+        for (u32 k = 0; k < mesh->vertex_count; k++) {
+            const MeshVertex *other = &mesh->vertices[k];
+            if (k != i && vec3_distance(other->corner, v->corner) < near_m &&
+                vec3_dot(other->normal, v->normal) < 0.999f) {
+                sum = vec3_add(sum, other->normal);
+            }
+        }
+        v->out = vec3_normalize_or(sum, v->normal);
+    }
+}
+
+enum {
+    OUTLINED_MAX = 4096 /* vertices */
+};
+
+int mesh_init_surface(Mesh *mesh, const Shape *shape)
+{
+    memset(mesh, 0, sizeof *mesh);
+    SurfaceMesh surface;
+    int code = surface_mesh_shape(&surface, shape);
+    if (code != 0) {
+        return code;
+    }
+    if (mesh_reserve(mesh, u32_max(surface.vertex_count, 1), u32_max(surface.index_count, 1)) !=
+        0) {
+        surface_mesh_finish(&surface);
+        return ERROR_MEMORY;
+    }
+    mesh->vertex_count = surface.vertex_count;
+    mesh->index_count = surface.index_count;
+    for (u32 i = 0; i < surface.vertex_count; i++) {
+        MeshVertex v = {surface.positions[i], surface.normals[i], surface.normals[i]};
+        mesh->vertices[i] = v;
+    }
+    if (surface.index_count > 0) {
+        memcpy(mesh->indices, surface.indices, surface.index_count * sizeof *mesh->indices);
+    }
+    surface_mesh_finish(&surface);
+    if (mesh->vertex_count <= OUTLINED_MAX) {
+        mesh_smooth_out(mesh);
+    }
+    return 0;
 }
 
 void mesh_finish(Mesh *mesh)

@@ -8,13 +8,14 @@
  *   box       half − bevel         bevel       (±1, ±1, ±1)
  *   capsule   (0, half height, 0)  r           (0, ±1, 0)
  *   plane     (extent, 0, extent)  0           (−1..1, 0, −1..1)
+ *   others    (1, 1, 1)            0           the vertex itself
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_MESH_H
 #define PLENUM_CLIENT_VIEW_MESH_H
 
 #include "shared/error.h"
-#include "shared/vec.h"
+#include "shared/shape.h"
 
 typedef enum MeshKind {
     MESH_BOX,
@@ -27,16 +28,20 @@ typedef enum MeshKind {
 
 typedef struct MeshVertex {
     Vec3 corner, normal;
+    Vec3 out; /* where outlines swell to: alike for all vertices at one place */
 } MeshVertex;
 
 typedef struct Mesh {
     MeshVertex *vertices; /* [vertex_count] */
-    u16 *indices;         /* [index_count], triangles, counter-clockwise from outside */
+    u32 *indices;         /* [index_count], triangles, counter-clockwise from outside */
     u32 vertex_count, index_count;
 } Mesh;
 
 /* 0 or ERROR_MEMORY. */
 int mesh_init(Mesh *mesh, MeshKind kind);
+/* The surface of a cylinder, a cone, a hull, a mesh or a terrain. 0, ERROR_MEMORY or
+ * ERROR_UNSUPPORTED. */
+int mesh_init_surface(Mesh *mesh, const Shape *shape);
 void mesh_finish(Mesh *mesh);
 
 #endif

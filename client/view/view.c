@@ -133,7 +133,7 @@ static void view_draw_map(View *view, const DepthMap *map)
 void view_draw(View *view, const Picture *picture)
 {
     Surface *surface = &view->surface;
-    surface_begin(surface);
+    surface_frame_begin(surface);
     Vec3 sun = vec3_normalize_or(picture->scene->sky.sun, vec3(0.4f, 0.8f, 0.45f));
     view_fit_maps(view, picture, sun);
     FrameUniforms frame = view_frame(view, picture, sun);
@@ -152,7 +152,7 @@ void view_draw(View *view, const Picture *picture)
     view_draw_map(view, &view->sun);
     view_draw_map(view, &view->zenith);
 
-    surface_begin(surface);
+    surface_frame_begin(surface);
     glClear(GL_DEPTH_BUFFER_BIT | GL_STENCIL_BUFFER_BIT | GL_COLOR_BUFFER_BIT);
     glActiveTexture(GL_TEXTURE0 + ZENITH_UNIT);
     glBindTexture(GL_TEXTURE_2D, view->zenith.texture);
@@ -163,7 +163,7 @@ void view_draw(View *view, const Picture *picture)
     draw_points_show(view->points);
     draw_sky_show(&view->sky);
     draw_marks_show(view->marks, picture, &frame.view_proj, surface->width, surface->height);
-    surface_end(surface);
+    surface_frame_end(surface);
     gl_check("view_draw");
 }
 

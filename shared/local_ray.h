@@ -58,37 +58,49 @@ static inline Vec3d vec3d_normalize_or(Vec3d a, Vec3d fallback)
     return length > 1e-100 ? vec3d(a.x * s, a.y * s, a.z * s) : fallback;
 }
 
-/* 1 / direction for box tests; huge instead of infinite, so that 0 × it is no NaN. */
+/* A ray made ready for many tests against boxes. */
+typedef struct BoxRay {
+    f64 origin[3];
+    f64 inverse[3]; /* 1 / direction; huge instead of infinite, so that 0 × it is no NaN */
+    u8 near[3];     /* which of the six sides of a Bounds the ray meets first, for each axis */
+    u8 far[3];
+} BoxRay;
+
 static inline f64 ray_reciprocal(f64 d)
 {
     return fabs(d) > 1e-200 ? 1.0 / d : copysign(1e200, d);
 }
-static inline Vec3d ray_inverse(const LocalRay *ray)
+static inline BoxRay box_ray(const LocalRay *ray)
 {
-    return vec3d(ray_reciprocal(ray->direction.x), ray_reciprocal(ray->direction.y),
-                 ray_reciprocal(ray->direction.z));
+    BoxRay box = {{ray->origin.x, ray->origin.y, ray->origin.z},
+                  {ray_reciprocal(ray->direction.x), ray_reciprocal(ray->direction.y),
+                   ray_reciprocal(ray->direction.z)},
+                  {0, 1, 2},
+                  {3, 4, 5}};
+    for (int i = 0; i < 3; i++) {
+        if (box.inverse[i] < 0.0) {
+            box.near[i] = (u8)(i + 3);
+            box.far[i] = (u8)i;
+        }
+    }
+    return box;
 }
-static inline void ray_slab(f64 min, f64 max, f64 origin, f64 inverse, f64 *enter, f64 *leave)
+/* Does the ray meet the box (closed) within [0, max], and where does it enter? The end is moved out
+ * by more than rounding may have taken: no hit in the box is ever lost. */
+static inline bool ray_meets_box(const BoxRay *ray, const Bounds *bounds, f64 max, f64 *enter)
 {
-    f64 a = (min - origin) * inverse;
-    f64 b = (max - origin) * inverse;
-    f64 near = a < b ? a : b;
-    f64 far = a < b ? b : a;
-    *enter = near > *enter ? near : *enter;
-    *leave = far < *leave ? far : *leave;
+    const f32 *side = (const f32 *)(const void *)bounds; /* min x, y, z, max x, y, z */
+    f64 from = 0.0, to = max;
+    for (int i = 0; i < 3; i++) {
+        f64 near = ((f64)side[ray->near[i]] - ray->origin[i]) * ray->inverse[i];
+        f64 far = ((f64)side[ray->far[i]] - ray->origin[i]) * ray->inverse[i];
+        from = near > from ? near : from;
+        to = far < to ? far : to;
+    }
+    *enter = from;
+    return from <= to + 1e-12 * (1.0 + fabs(to));
 }
-/* Does the ray meet the box (closed) within [0, max], and where does it enter? The leave is
- * lengthened by more than rounding may have taken: no hit in the box is ever lost. */
-static inline bool ray_meets_box(const LocalRay *ray, Vec3d inverse, Vec3 min, Vec3 max,
-                                 f64 distance_max, f64 *enter)
-{
-    f64 leave = distance_max;
-    *enter = 0.0;
-    ray_slab((f64)min.x, (f64)max.x, ray->origin.x, inverse.x, enter, &leave);
-    ray_slab((f64)min.y, (f64)max.y, ray->origin.y, inverse.y, enter, &leave);
-    ray_slab((f64)min.z, (f64)max.z, ray->origin.z, inverse.z, enter, &leave);
-    return *enter <= leave + 1e-12 * (1.0 + fabs(leave));
-}
+PL_STATIC_ASSERT(sizeof(Bounds) == 6 * sizeof(f32), "bounds are six numbers in a row");
 
 PL_BEGIN_C
 /*

@@ -233,11 +233,6 @@ void mesh_query(const TriangleMesh *mesh, Bounds box, TriangleVisit *visit, void
 
 /* ---- rays ---- */
 
-typedef struct RayNode {
-    u32 index;
-    f64 enter;
-} RayNode;
-
 typedef struct MeshHit {
     f64 t;
     u32 triangle; /* UINT32_MAX: none yet */
@@ -261,35 +256,40 @@ static void ray_leaf(const TriangleMesh *mesh, const MeshNode *node, const Local
 
 bool mesh_ray(const TriangleMesh *mesh, const LocalRay *ray, f64 max, f64 *t, Vec3d *normal)
 {
-    Vec3d inverse = ray_inverse(ray);
-    RayNode stack[STACK_SIZE];
+    BoxRay box = box_ray(ray);
+    u32 stack[STACK_SIZE];
+    f64 enters[STACK_SIZE]; /* where the ray enters those nodes */
     u32 depth = 0;
     MeshHit hit = {max, UINT32_MAX};
-    RayNode root = {0, 0.0};
-    const Bounds *all = &mesh->nodes[0].bounds;
-    if (ray_meets_box(ray, inverse, all->min, all->max, hit.t, &root.enter)) {
-        stack[depth++] = root;
+    f64 enter;
+    if (ray_meets_box(&box, &mesh->nodes[0].bounds, hit.t, &enter)) {
+        enters[depth] = enter;
+        stack[depth++] = 0;
     }
     while (depth > 0) {
-        RayNode at = stack[--depth];
-        const MeshNode *node = &mesh->nodes[at.index];
-        if (at.enter > hit.t) {
+        depth--;
+        u32 index = stack[depth];
+        const MeshNode *node = &mesh->nodes[index];
+        if (enters[depth] > hit.t) {
             continue;
         }
         if (node->count > 0) {
             ray_leaf(mesh, node, ray, &hit);
             continue;
         }
-        RayNode left = {at.index + 1, 0.0}, right = {node->first, 0.0};
-        const Bounds *l = &mesh->nodes[left.index].bounds, *r = &mesh->nodes[right.index].bounds;
-        bool left_hit = ray_meets_box(ray, inverse, l->min, l->max, hit.t, &left.enter);
-        bool right_hit = ray_meets_box(ray, inverse, r->min, r->max, hit.t, &right.enter);
+        u32 left = index + 1, right = node->first;
+        f64 left_enter, right_enter;
+        bool left_hit = ray_meets_box(&box, &mesh->nodes[left].bounds, hit.t, &left_enter);
+        bool right_hit = ray_meets_box(&box, &mesh->nodes[right].bounds, hit.t, &right_enter);
         VALIDATE(depth + 2 <= STACK_SIZE);
-        if (left_hit && right_hit) { /* the nearer one on top */
-            stack[depth++] = left.enter <= right.enter ? right : left;
-            stack[depth++] = left.enter <= right.enter ? left : right;
-        } else if (left_hit || right_hit) {
-            stack[depth++] = left_hit ? left : right;
+        bool left_first = left_hit && (!right_hit || left_enter <= right_enter);
+        if (left_hit && right_hit) { /* the farther one below */
+            enters[depth] = left_first ? right_enter : left_enter;
+            stack[depth++] = left_first ? right : left;
+        }
+        if (left_hit || right_hit) {
+            enters[depth] = left_first ? left_enter : right_enter;
+            stack[depth++] = left_first ? left : right;
         }
     }
     if (hit.triangle == UINT32_MAX) {

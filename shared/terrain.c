@@ -81,32 +81,33 @@ static Vec3 sample(const Terrain *terrain, u32 i, u32 j)
                 sample_z(terrain, j));
 }
 
-static void block_heights(const Pyramid *pyramid, Block block, f32 *low, f32 *high)
+/* Blocks go by pointer: three numbers stored apart and read as one stall the processor. */
+static inline void block_heights(const Pyramid *pyramid, const Block *block, f32 *low, f32 *high)
 {
-    if (block.level > 0) {
-        const f32 *range =
-            &pyramid->ranges[block.level][2 * (block.z * pyramid->columns[block.level] + block.x)];
+    if (block->level > 0) {
+        u32 index = block->z * pyramid->columns[block->level] + block->x;
+        const f32 *range = &pyramid->ranges[block->level][2 * index];
         *low = range[0];
         *high = range[1];
         return;
     }
     const Terrain *terrain = pyramid->terrain;
-    const f32 *a = &terrain->heights[(size_t)block.z * terrain->columns + block.x];
+    const f32 *a = &terrain->heights[(size_t)block->z * terrain->columns + block->x];
     const f32 *b = a + terrain->columns;
     *low = f32_min(f32_min(a[0], a[1]), f32_min(b[0], b[1]));
     *high = f32_max(f32_max(a[0], a[1]), f32_max(b[0], b[1]));
 }
 
-static Bounds block_bounds(const Pyramid *pyramid, Block block)
+static Bounds block_bounds(const Pyramid *pyramid, const Block *block)
 {
     const Terrain *terrain = pyramid->terrain;
-    u32 size = 1u << block.level;
+    u32 size = 1u << block->level;
     Bounds b;
     block_heights(pyramid, block, &b.min.y, &b.max.y);
-    b.min.x = sample_x(terrain, block.x * size);
-    b.min.z = sample_z(terrain, block.z * size);
-    b.max.x = sample_x(terrain, u32_min(block.x * size + size, terrain->columns - 1));
-    b.max.z = sample_z(terrain, u32_min(block.z * size + size, terrain->rows - 1));
+    b.min.x = sample_x(terrain, block->x * size);
+    b.min.z = sample_z(terrain, block->z * size);
+    b.max.x = sample_x(terrain, u32_min(block->x * size + size, terrain->columns - 1));
+    b.max.z = sample_z(terrain, u32_min(block->z * size + size, terrain->rows - 1));
     return b;
 }
 
@@ -148,7 +149,7 @@ static void fill_ranges(Terrain *terrain)
                     Block below = {level - 1, 2 * x + (k & 1), 2 * z + (k >> 1)};
                     f32 low, high;
                     if (below.x < pyramid.columns[level - 1] && below.z < pyramid.rows[level - 1]) {
-                        block_heights(&pyramid, below, &low, &high);
+                        block_heights(&pyramid, &below, &low, &high);
                         range[0] = f32_min(range[0], low);
                         range[1] = f32_max(range[1], high);
                     }
@@ -290,15 +291,15 @@ static bool bounds_meet(const Bounds *a, const Bounds *b)
 }
 
 /* Both triangles span their cell but differ in height. */
-static bool visit_cell(const Terrain *terrain, Block cell, const Bounds *box, TriangleVisit *visit,
-                       void *context)
+static bool visit_cell(const Terrain *terrain, const Block *cell, const Bounds *box,
+                       TriangleVisit *visit, void *context)
 {
     for (u32 half = 0; half < 2; half++) {
         Vec3 c[3];
-        corners_of(terrain, cell.x, cell.z, half, c);
+        corners_of(terrain, cell->x, cell->z, half, c);
         f32 low = f32_min(c[0].y, f32_min(c[1].y, c[2].y));
         f32 high = f32_max(c[0].y, f32_max(c[1].y, c[2].y));
-        u32 triangle = 2 * (cell.z * (terrain->columns - 1) + cell.x) + half;
+        u32 triangle = 2 * (cell->z * (terrain->columns - 1) + cell->x) + half;
         if (low <= box->max.y && box->min.y <= high && !visit(context, triangle)) {
             return false;
         }
@@ -344,12 +345,12 @@ void terrain_query(const Terrain *terrain, Bounds box, TriangleVisit *visit, voi
         if (block.x >= pyramid.columns[block.level] || block.z >= pyramid.rows[block.level]) {
             continue;
         }
-        Bounds bounds = block_bounds(&pyramid, block);
+        Bounds bounds = block_bounds(&pyramid, &block);
         if (!bounds_meet(&bounds, &box)) {
             continue;
         }
         if (block.level == 0) {
-            if (!visit_cell(terrain, block, &box, visit, context)) {
+            if (!visit_cell(terrain, &block, &box, visit, context)) {
                 return;
             }
             continue;
@@ -370,27 +371,86 @@ typedef struct TerrainHit {
     bool found;
 } TerrainHit;
 
-static void ray_cell(const Terrain *terrain, Block cell, const LocalRay *ray, TerrainHit *hit)
+static void ray_cell(const Terrain *terrain, const Block *cell, const LocalRay *ray,
+                     TerrainHit *hit)
 {
     for (u32 half = 0; half < 2; half++) {
         Vec3 corners[3];
         f64 t;
-        corners_of(terrain, cell.x, cell.z, half, corners);
+        corners_of(terrain, cell->x, cell->z, half, corners);
         if (ray_triangle(ray, corners, &t) && (t < hit->t || (t == hit->t && !hit->found))) {
             hit->t = t;
-            hit->cell_x = cell.x;
-            hit->cell_z = cell.z;
+            hit->cell_x = cell->x;
+            hit->cell_z = cell->z;
             hit->half = half;
             hit->found = true;
         }
     }
 }
 
+/* The ray in steps of the grid along x and z (sample (0, 0) at 0) and in metres along y, so that a
+ * block's sides are whole numbers. */
+typedef struct GridRay {
+    f64 origin[3], inverse[3];
+    /* Where along x and z a block's near and far sides lie: part × its size + offset. Samples are
+     * rounded to single precision, so blocks are taken a little larger. */
+    f64 near_part[3], near_offset[3], far_part[3], far_offset[3];
+    u8 near_height; /* 0: the low one */
+} GridRay;
+
+static GridRay grid_ray(const Terrain *terrain, const LocalRay *ray)
+{
+    const f64 slack = 1e-3;
+    f64 spacing = (f64)terrain->spacing;
+    BoxRay box = box_ray(ray);
+    GridRay grid = {.origin = {box.origin[0] / spacing + 0.5 * (f64)(terrain->columns - 1),
+                               box.origin[1],
+                               box.origin[2] / spacing + 0.5 * (f64)(terrain->rows - 1)},
+                    .inverse = {box.inverse[0] * spacing, box.inverse[1], box.inverse[2] * spacing},
+                    .near_height = box.inverse[1] < 0.0};
+    for (int i = 0; i < 3; i++) {
+        bool back = box.inverse[i] < 0.0;
+        grid.near_part[i] = back ? 1.0 : 0.0;
+        grid.near_offset[i] = (back ? slack : -slack) - grid.origin[i];
+        grid.far_part[i] = back ? 0.0 : 1.0;
+        grid.far_offset[i] = (back ? -slack : slack) - grid.origin[i];
+    }
+    return grid;
+}
+
+static f64 largest(f64 a, f64 b)
+{
+    return a > b ? a : b;
+}
+
+static f64 least(f64 a, f64 b)
+{
+    return a < b ? a : b;
+}
+
+/* As ray_meets_box. */
+static bool ray_meets_block(const Pyramid *pyramid, const GridRay *ray, const Block *block, f64 max)
+{
+    f32 height[2];
+    block_heights(pyramid, block, &height[0], &height[1]);
+    f64 size = (f64)(1u << block->level);
+    f64 x = (f64)(block->x << block->level), z = (f64)(block->z << block->level);
+    f64 near_x = (x + ray->near_part[0] * size + ray->near_offset[0]) * ray->inverse[0];
+    f64 far_x = (x + ray->far_part[0] * size + ray->far_offset[0]) * ray->inverse[0];
+    f64 near_z = (z + ray->near_part[2] * size + ray->near_offset[2]) * ray->inverse[2];
+    f64 far_z = (z + ray->far_part[2] * size + ray->far_offset[2]) * ray->inverse[2];
+    f64 near_y = ((f64)height[ray->near_height] - ray->origin[1]) * ray->inverse[1];
+    f64 far_y = ((f64)height[1 - ray->near_height] - ray->origin[1]) * ray->inverse[1];
+    f64 from = largest(largest(near_x, near_z), largest(near_y, 0.0));
+    f64 to = least(least(far_x, far_z), least(far_y, max));
+    return from <= to + 1e-12 * (1.0 + fabs(to));
+}
+
 /* Descends from the whole field into the blocks that the ray meets, nearest first. */
 bool terrain_ray(const Terrain *terrain, const LocalRay *ray, f64 max, f64 *t, Vec3d *normal)
 {
     Pyramid pyramid = pyramid_of(terrain);
-    Vec3d inverse = ray_inverse(ray);
+    GridRay grid = grid_ray(terrain, ray);
     /* XOR with this turns "nearest quarter first" into the quarter's number. */
     u32 mirror = (ray->direction.x < 0.0 ? 1u : 0u) | (ray->direction.z < 0.0 ? 2u : 0u);
     TerrainHit hit = {.t = max};
@@ -399,13 +459,11 @@ bool terrain_ray(const Terrain *terrain, const LocalRay *ray, f64 max, f64 *t, V
     stack[depth++] = (Block){pyramid.top, 0, 0};
     while (depth > 0) {
         Block block = stack[--depth];
-        Bounds bounds = block_bounds(&pyramid, block);
-        f64 enter;
-        if (!ray_meets_box(ray, inverse, bounds.min, bounds.max, hit.t, &enter)) {
+        if (!ray_meets_block(&pyramid, &grid, &block, hit.t)) {
             continue;
         }
         if (block.level == 0) {
-            ray_cell(terrain, block, ray, &hit);
+            ray_cell(terrain, &block, ray, &hit);
             continue;
         }
         VALIDATE(depth + 4 <= STACK_SIZE);

@@ -472,8 +472,8 @@ static void hull_planes(Hull *hull, Patch *patch)
         f64 offset = -INFINITY;
         for (u32 i = 0; i < hull->vertex_count; i++) {
             Vec3 x = hull->vertices[i];
-            offset = fmax(offset, (f64)normal.x * (f64)x.x + (f64)normal.y * (f64)x.y +
-                                      (f64)normal.z * (f64)x.z);
+            f64 d = (f64)normal.x * (f64)x.x + (f64)normal.y * (f64)x.y + (f64)normal.z * (f64)x.z;
+            offset = d > offset ? d : offset; /* of 0 and −0 the first, unlike fmax */
         }
         hull->normals[r] = normal;
         hull->offsets[r] = (f32)offset;

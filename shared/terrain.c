@@ -255,7 +255,7 @@ static bool find_cell(f32 x, u32 samples, f32 spacing, u32 *cell, f64 *part)
     if (!(at >= -slack && at <= last + slack)) {
         return false;
     }
-    at = fmin(fmax(at, 0.0), last);
+    at = at < 0.0 ? 0.0 : at > last ? last : at;
     *cell = u32_min((u32)at, samples - 2);
     *part = at - (f64)*cell;
     return true;

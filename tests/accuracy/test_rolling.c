@@ -76,6 +76,13 @@ static void capsule_rolls_on_its_side(void **unused)
                capsule_ratio(0.2, 0.3));
 }
 
+static void cylinder_rolls_with_two_thirds(void **unused)
+{
+    PL_UNUSED(unused);
+    check_roll("cylinder", (Shape){.kind = SHAPE_CYLINDER, .radius = 0.2f, .half_height = 0.3f},
+               0.5);
+}
+
 /* Too steep to roll (tan θ > 3½ μ): it slides with g (sin θ − μ cos θ) and spins up with
  * 5/2 μ g cos θ / r. */
 static void sphere_slips_on_a_steep_slope(void **unused)
@@ -99,6 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sphere_rolls_with_five_sevenths),
         cmocka_unit_test(capsule_rolls_on_its_side),
+        cmocka_unit_test(cylinder_rolls_with_two_thirds),
         cmocka_unit_test(sphere_slips_on_a_steep_slope),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

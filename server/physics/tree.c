@@ -206,44 +206,14 @@ typedef struct TreePath {
     f32 enter;
 } TreePath;
 
-typedef struct TreeSlabs {
-    Vec3 origin, extent, inverse;
-} TreeSlabs;
-
-/* So that 0 × inverse is 0 and never NaN; a standing ray still meets only the boxes around it. */
-static f32 inverse_bounded(f32 d)
-{
-    const f32 huge = 1e30f;
-    return fabsf(d) > 1.0f / huge ? 1.0f / d : copysignf(huge, d);
-}
-
-/* When the moving box enters the bounds (≥ 0), or a number > max if it does not by then. */
-static inline f32 slabs_enter(const TreeSlabs *s, const Bounds *b, f32 max)
-{
-    f32 x0 = (b->min.x - s->extent.x - s->origin.x) * s->inverse.x;
-    f32 x1 = (b->max.x + s->extent.x - s->origin.x) * s->inverse.x;
-    f32 y0 = (b->min.y - s->extent.y - s->origin.y) * s->inverse.y;
-    f32 y1 = (b->max.y + s->extent.y - s->origin.y) * s->inverse.y;
-    f32 z0 = (b->min.z - s->extent.z - s->origin.z) * s->inverse.z;
-    f32 z1 = (b->max.z + s->extent.z - s->origin.z) * s->inverse.z;
-    f32 enter = f32_max(f32_max(f32_min(x0, x1), f32_min(y0, y1)), f32_max(f32_min(z0, z1), 0.0f));
-    f32 leave = f32_min(f32_min(f32_max(x0, x1), f32_max(y0, y1)), f32_min(f32_max(z0, z1), max));
-    return enter <= leave ? enter : INFINITY;
-}
-
 void tree_cast(const Tree *tree, Vec3 origin, Vec3 extent, Vec3 direction, f32 max,
                TreeCastVisit *visit, void *context)
 {
-    /* Rounding must not lose a leaf that the ray grazes: one millimetre of slack. */
-    Vec3 slack = vec3(1e-3f, 1e-3f, 1e-3f);
-    TreeSlabs slabs = {
-        origin,
-        vec3_add(extent, slack),
-        {inverse_bounded(direction.x), inverse_bounded(direction.y), inverse_bounded(direction.z)}};
+    BoxCast cast = box_cast(origin, extent, direction);
     TreePath stack[TREE_STACK];
     u32 depth = 0;
     if (tree->root != TREE_NONE) {
-        f32 enter = slabs_enter(&slabs, &tree->nodes[tree->root].bounds, max);
+        f32 enter = box_cast_enter(&cast, &tree->nodes[tree->root].bounds, max);
         stack[depth++] = (TreePath){tree->root, enter};
     }
     while (depth > 0 && max >= 0.0f) {
@@ -257,8 +227,8 @@ void tree_cast(const Tree *tree, Vec3 origin, Vec3 extent, Vec3 direction, f32 m
             continue;
         }
         u32 near = node->child[0], far = node->child[1];
-        f32 near_t = slabs_enter(&slabs, &tree->nodes[near].bounds, max);
-        f32 far_t = slabs_enter(&slabs, &tree->nodes[far].bounds, max);
+        f32 near_t = box_cast_enter(&cast, &tree->nodes[near].bounds, max);
+        f32 far_t = box_cast_enter(&cast, &tree->nodes[far].bounds, max);
         if (far_t < near_t) {
             u32 node_swap = near;
             near = far;
@@ -277,20 +247,13 @@ void tree_cast(const Tree *tree, Vec3 origin, Vec3 extent, Vec3 direction, f32 m
     }
 }
 
-/* Distance between two boxes, 0 if they overlap. */
-static f32 box_gap(const Bounds *a, const Bounds *b)
-{
-    Vec3 gap = vec3_max(vec3_sub(a->min, b->max), vec3_sub(b->min, a->max));
-    return vec3_length(vec3_max(gap, vec3_zero()));
-}
-
 void tree_nearest(const Tree *tree, Bounds box, f32 max, TreeCastVisit *visit, void *context)
 {
     TreePath stack[TREE_STACK];
     u32 depth = 0;
     box = bounds_grow(box, 1e-3f);
     if (tree->root != TREE_NONE) {
-        stack[depth++] = (TreePath){tree->root, box_gap(&tree->nodes[tree->root].bounds, &box)};
+        stack[depth++] = (TreePath){tree->root, bounds_gap(&tree->nodes[tree->root].bounds, &box)};
     }
     while (depth > 0 && max >= 0.0f) {
         TreePath path = stack[--depth];
@@ -304,7 +267,7 @@ void tree_nearest(const Tree *tree, Bounds box, f32 max, TreeCastVisit *visit, v
         }
         f32 gaps[2];
         for (u32 i = 0; i < 2; i++) {
-            gaps[i] = box_gap(&tree->nodes[node->child[i]].bounds, &box);
+            gaps[i] = bounds_gap(&tree->nodes[node->child[i]].bounds, &box);
         }
         CHECK(depth + 2 <= TREE_STACK);
         u32 near = gaps[0] <= gaps[1] ? 0 : 1;

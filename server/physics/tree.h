@@ -74,4 +74,54 @@ static inline Bounds bounds_union(Bounds a, Bounds b)
     return r;
 }
 
+/* ---- a box that moves along a line, against boxes that rest ---- */
+
+typedef struct BoxCast {
+    Vec3 origin, extent, inverse; /* of the direction, bounded */
+} BoxCast;
+
+/* So that 0 × inverse is 0 and never NaN; what stands still meets only the boxes around it. */
+static inline f32 box_cast_inverse(f32 d)
+{
+    const f32 huge = 1e30f;
+    return fabsf(d) > 1.0f / huge ? 1.0f / d : copysignf(huge, d);
+}
+/* With a millimetre of slack: rounding must not lose what is only grazed. */
+static inline BoxCast box_cast(Vec3 origin, Vec3 extent, Vec3 direction)
+{
+    Vec3 slack = vec3(1e-3f, 1e-3f, 1e-3f);
+    BoxCast cast = {origin,
+                    vec3_add(extent, slack),
+                    {box_cast_inverse(direction.x), box_cast_inverse(direction.y),
+                     box_cast_inverse(direction.z)}};
+    return cast;
+}
+/* At which t ≥ 0 of origin + t direction the box enters the bounds; INFINITY if not by `max`. */
+static inline f32 box_cast_enter(const BoxCast *s, const Bounds *b, f32 max)
+{
+    f32 x0 = (b->min.x - s->extent.x - s->origin.x) * s->inverse.x;
+    f32 x1 = (b->max.x + s->extent.x - s->origin.x) * s->inverse.x;
+    f32 y0 = (b->min.y - s->extent.y - s->origin.y) * s->inverse.y;
+    f32 y1 = (b->max.y + s->extent.y - s->origin.y) * s->inverse.y;
+    f32 z0 = (b->min.z - s->extent.z - s->origin.z) * s->inverse.z;
+    f32 z1 = (b->max.z + s->extent.z - s->origin.z) * s->inverse.z;
+    f32 enter = f32_max(f32_max(f32_min(x0, x1), f32_min(y0, y1)), f32_max(f32_min(z0, z1), 0.0f));
+    f32 leave = f32_min(f32_min(f32_max(x0, x1), f32_max(y0, y1)), f32_min(f32_max(z0, z1), max));
+    return enter <= leave ? enter : INFINITY;
+}
+/* Distance between two boxes, 0 if they overlap. */
+static inline f32 bounds_gap(const Bounds *a, const Bounds *b)
+{
+    Vec3 gap = vec3_max(vec3_sub(a->min, b->max), vec3_sub(b->min, a->max));
+    return vec3_length(vec3_max(gap, vec3_zero()));
+}
+static inline Vec3 bounds_middle(Bounds b)
+{
+    return vec3_scale(vec3_add(b.min, b.max), 0.5f);
+}
+static inline Vec3 bounds_half(Bounds b)
+{
+    return vec3_scale(vec3_sub(b.max, b.min), 0.5f);
+}
+
 #endif

@@ -89,6 +89,7 @@ Rigid *rigid_create(const RigidDef *def)
     rigid->planes = take(rigid, n, sizeof(*rigid->planes), &failed);
     rigid->active = take(rigid, n, sizeof(*rigid->active), &failed);
     rigid->colors_used = take(rigid, n, sizeof(*rigid->colors_used), &failed);
+    rigid->flights = take(rigid, n, sizeof(*rigid->flights), &failed);
     rigid->parents = take(rigid, n, sizeof(*rigid->parents), &failed);
     rigid->island_awake = take(rigid, n, 1, &failed);
     rigid->island_restless = take(rigid, n, 1, &failed);
@@ -109,29 +110,14 @@ void rigid_destroy(Rigid *rigid)
     if (!rigid) {
         return;
     }
-    void *const arrays[] = {rigid->states,
-                            rigid->bodies,
-                            rigid->inertias,
-                            rigid->leaves,
-                            rigid->planes,
-                            rigid->active,
-                            rigid->colors_used,
-                            rigid->parents,
-                            rigid->island_awake,
-                            rigid->island_restless,
-                            rigid->pairs,
-                            rigid->pairs_merged,
-                            rigid->pair_contacts,
-                            rigid->found,
-                            rigid->contacts,
-                            rigid->contacts_before,
-                            rigid->contact_manifolds,
-                            rigid->contact_colors,
-                            rigid->color_order,
-                            rigid->manifolds,
-                            rigid->rows,
-                            rigid->points,
-                            rigid->extras};
+    void *const arrays[] = {rigid->states,         rigid->bodies,          rigid->inertias,
+                            rigid->leaves,         rigid->planes,          rigid->active,
+                            rigid->colors_used,    rigid->flights,         rigid->parents,
+                            rigid->island_awake,   rigid->island_restless, rigid->pairs,
+                            rigid->pairs_merged,   rigid->pair_contacts,   rigid->found,
+                            rigid->contacts,       rigid->contacts_before, rigid->contact_manifolds,
+                            rigid->contact_colors, rigid->color_order,     rigid->manifolds,
+                            rigid->rows,           rigid->points,          rigid->extras};
     for (u32 i = 0; i < PL_COUNT(arrays); i++) {
         free(arrays[i]);
     }

@@ -212,6 +212,7 @@ struct Rigid {
     u32 color_count;
     Softness soft, stiff; /* of contacts, for this tick's substep */
 
+    f32 *flights; /* [capacity] share of its way in this tick that a body keeps (ccd.c) */
     u32 *parents; /* [capacity] union-find */
     u8 *island_awake, *island_restless;
     u32 touching;
@@ -269,6 +270,14 @@ bool contact_reserve(Rigid *rigid, u32 count);
 void contact_remove_body(Rigid *rigid, u32 slot);
 /* Keeps the impulses for the next tick, and reports impacts. */
 void contact_store(Rigid *rigid);
+
+/* ccd.c */
+/* Distance (m) within which a pair's contacts are made: a tick ahead, but no more than bodies are
+ * thick. */
+f32 ccd_margin(const Rigid *rigid, u32 a, u32 b);
+/* At the end of a tick: trees follow what moved, and fast bodies are stopped where they first
+ * touched. */
+void ccd_finish(Rigid *rigid);
 
 /* island.c */
 /* Wakes islands that something awake touches, by the contacts of the last tick and the manifolds of

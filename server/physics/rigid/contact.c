@@ -10,13 +10,6 @@ enum {
     PAIR_GRAIN = 32
 };
 
-/* Fast pairs see farther, so that nothing is passed within a tick. */
-static f32 pair_margin(const Rigid *rigid, const Pair *pair)
-{
-    Vec3 v = vec3_sub(rigid->states[pair->b].velocity, rigid->states[pair->a].velocity);
-    return RIGID_MARGIN_M + vec3_length(v) * rigid->def.tick_s;
-}
-
 /* ---- narrow phase ---- */
 
 /* Pairs and contacts are both sorted: each pair finds its contacts of the last tick, and room for
@@ -57,7 +50,7 @@ static void narrow_range(void *context, u32 first, u32 end, u32 worker)
             continue;
         }
         ShapePose pose_a = body_pose(a), pose_b = body_pose(b);
-        f32 margin = pair->kind & PAIR_SENSOR ? 0.0f : pair_margin(rigid, pair);
+        f32 margin = pair->kind & PAIR_SENSOR ? 0.0f : ccd_margin(rigid, pair->a, pair->b);
         pair->fresh =
             (u8)manifold_collide(&pose_a, &pose_b, margin, &rigid->manifolds[pair->output],
                                  pair->kind & PAIR_MANY ? MANIFOLDS_MAX : 1);

@@ -1,11 +1,9 @@
 /* query.c: see query.h. */
 #include "server/physics/rigid/query.h"
 
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/query_inner.h"
 
-/* ---- filter ---- */
-
-static bool passes(const Rigid *rigid, const QueryFilter *filter, u32 slot)
+bool query_passes(const Rigid *rigid, const QueryFilter *filter, u32 slot)
 {
     const Body *body = &rigid->bodies[slot];
     if (filter == NULL) {
@@ -42,7 +40,7 @@ static f32 ray_visit(void *context, u32 slot, f32 max)
     const Body *body = &search->rigid->bodies[slot];
     f32 distance;
     Vec3 normal;
-    if (!passes(search->rigid, search->filter, slot)) {
+    if (!query_passes(search->rigid, search->filter, slot)) {
         return max;
     }
     if (!shape_ray(&body->shape, body_origin(body), body->orientation, search->ray, max, &distance,
@@ -98,6 +96,41 @@ typedef struct PartSearch {
     u32 part;
 } PartSearch;
 
+/* How far along the ray the plane of a triangle is, if the ray passes within the triangle (with a
+ * little slack); INFINITY if not. */
+static f32 triangle_distance(const Vec3 corners[3], Ray ray)
+{
+    Vec3 e1 = vec3_sub(corners[1], corners[0]), e2 = vec3_sub(corners[2], corners[0]);
+    Vec3 p = vec3_cross(ray.direction, e2);
+    f32 determinant = vec3_dot(e1, p);
+    if (determinant == 0.0f) {
+        return INFINITY;
+    }
+    Vec3 s = vec3_sub(ray.origin, corners[0]);
+    Vec3 q = vec3_cross(s, e1);
+    f32 u = vec3_dot(s, p) / determinant, v = vec3_dot(ray.direction, q) / determinant;
+    const f32 slack = 1e-4f;
+    bool inside = u >= -slack && v >= -slack && u + v <= 1.0f + slack;
+    return inside ? vec3_dot(e2, q) / determinant : INFINITY;
+}
+
+static bool part_visit(void *context, u32 triangle)
+{
+    PartSearch *search = context;
+    Vec3 corners[3];
+    if (search->geometry->kind == GEOMETRY_MESH) {
+        mesh_triangle(&search->geometry->mesh, triangle, corners);
+    } else {
+        terrain_triangle(&search->geometry->terrain, triangle, corners);
+    }
+    f32 error = fabsf(triangle_distance(corners, search->ray) - search->distance);
+    if (error < search->error || (error == search->error && triangle < search->part)) {
+        search->error = error;
+        search->part = triangle;
+    }
+    return true;
+}
+
 /* Which part of a shape the ray hit at the distance: looked up only for the hits that are kept. */
 static u32 part_at(const ShapePose *pose, Ray ray, f32 distance)
 {
@@ -108,7 +141,13 @@ static u32 part_at(const ShapePose *pose, Ray ray, f32 distance)
     Ray local = {quat_rotate_inverse(pose->orientation, vec3_sub(ray.origin, pose->position)),
                  quat_rotate_inverse(pose->orientation, ray.direction)};
     PartSearch search = {geometry, local, distance, INFINITY, 0};
-    if (geometry->kind == GEOMETRY_COMPOUND) {
+    Vec3 at = vec3_add_scaled(local.origin, distance, local.direction);
+    Bounds box = bounds_grow((Bounds){at, at}, 1e-3f + 1e-5f * distance);
+    if (geometry->kind == GEOMETRY_MESH) {
+        mesh_query(&geometry->mesh, box, part_visit, &search);
+    } else if (geometry->kind == GEOMETRY_TERRAIN) {
+        terrain_query(&geometry->terrain, box, part_visit, &search);
+    } else if (geometry->kind == GEOMETRY_COMPOUND) {
         for (u32 i = 0; i < geometry->compound.child_count; i++) {
             const CompoundChild *child = &geometry->compound.children[i];
             f32 t;

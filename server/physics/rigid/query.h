@@ -55,4 +55,53 @@ bool rigid_line(const Rigid *rigid, Ray line, const QueryFilter *filter, QueryHi
 u32 rigid_line_all(const Rigid *rigid, Ray line, const QueryFilter *filter, QueryHit *hits,
                    u32 capacity);
 
+/*
+ * Moved and resting shapes. The shape asked about must be convex (shape_is_convex); for others
+ * there is no answer. Bodies may be anything; planes are solid below, meshes and terrains count as
+ * surfaces, stopped by from both sides.
+ */
+
+typedef struct CastHit {
+    BodyId body;
+    f32 fraction; /* of the motion at the first touch, 0..1; 0 if they overlap at the start */
+    Vec3 point;   /* m, world, where they touch then */
+    Vec3 normal;  /* unit, outwards from the body, against the motion */
+    u32 part;     /* child of a compound, triangle of a mesh or terrain, else 0 */
+} CastHit;
+
+/* What the shape runs into on its way by `motion` (m), without turning: of equal fractions the
+ * lower slot. */
+bool rigid_cast_any(const Rigid *rigid, const ShapePose *shape, Vec3 motion,
+                    const QueryFilter *filter);
+bool rigid_cast(const Rigid *rigid, const ShapePose *shape, Vec3 motion, const QueryFilter *filter,
+                CastHit *hit);
+
+/* Bodies that the shape really touches (rigid_overlaps asks for bounds only). All: slots ascending,
+ * at most `capacity`, the lowest; returns how many. */
+bool rigid_overlap_any(const Rigid *rigid, const ShapePose *shape, const QueryFilter *filter);
+u32 rigid_overlap_all(const Rigid *rigid, const ShapePose *shape, const QueryFilter *filter,
+                      BodyId *bodies, u32 capacity);
+
+/* Bodies that hold a point: solids, closed meshes too; below planes, and below terrains within
+ * their bounds. */
+bool rigid_point_any(const Rigid *rigid, Vec3 point, const QueryFilter *filter);
+u32 rigid_point_all(const Rigid *rigid, Vec3 point, const QueryFilter *filter, BodyId *bodies,
+                    u32 capacity);
+
+typedef struct NearHit {
+    BodyId body;
+    f32 distance;  /* m between the surfaces, negative: depth of overlap */
+    Vec3 on_shape; /* m, world: the points nearest to each other */
+    Vec3 on_body;
+    Vec3 normal; /* unit, from the body to the shape */
+    u32 part;
+} NearHit;
+
+/* The body whose surface is nearest to (or, overlapping, deepest in) the shape, if nearer than
+ * `max` m: of equal distances the lower slot. */
+bool rigid_nearest(const Rigid *rigid, const ShapePose *shape, f32 max, const QueryFilter *filter,
+                   NearHit *hit);
+bool rigid_nearest_point(const Rigid *rigid, Vec3 point, f32 max, const QueryFilter *filter,
+                         NearHit *hit);
+
 #endif

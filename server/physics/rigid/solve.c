@@ -228,6 +228,7 @@ void rigid_finish(Rigid *rigid)
     joint_finish(rigid, rigid->def.tick_s);
     /* What others see between ticks is as bounded as what the substeps start from. */
     jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, limit_range, rigid);
+    ccd_finish(rigid);
     island_sleep(rigid);
     rigid->jobs = NULL;
 }

@@ -50,7 +50,10 @@ OPT_fuzz := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=vpt
 OPT := $(OPT_$(CONFIG)) $(EXTRA)
 WARN := -Wall -Wextra -Werror -Wshadow
 CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE -DPLENUM_VERSION='"$(VERSION)"' -DPLENUM_DATADIR='"$(PREFIX)/share/plenum"'
-COMMON := $(OPT) -march=$(ARCH) -ffp-contract=off -fno-math-errno -fno-trapping-math -Wno-psabi -pthread -MMD -MP
+# gcc 12 makes a × b ± c out of pairs of products and sums in vectors (fmaddsub) even where contraction
+# is off: without the instructions it cannot.
+NO_FMA := $(if $(filter x86_64,$(shell uname -m)),-mno-fma)
+COMMON := $(OPT) -march=$(ARCH) $(NO_FMA) -ffp-contract=off -fno-math-errno -fno-trapping-math -Wno-psabi -pthread -MMD -MP
 CFLAGS := -std=c17 $(WARN) -Wstrict-prototypes $(COMMON)
 CXXFLAGS := -std=c++17 -Wall -Wextra -Werror $(COMMON)
 LDFLAGS := $(OPT) -pthread -Wl,--as-needed

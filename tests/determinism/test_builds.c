@@ -42,9 +42,9 @@ static void builds_agree(void **unused)
 {
     PL_UNUSED(unused);
     static const char *const builds[][2] = {{"gcc", "-O1 -march=x86-64"},
-                                            {"gcc", "-O3 -march=x86-64-v3"},
+                                            {"gcc", "-O3 -march=x86-64-v3 -mno-fma"},
                                             {"clang", "-O1 -march=x86-64"},
-                                            {"clang", "-O3 -march=x86-64-v3"}};
+                                            {"clang", "-O3 -march=x86-64-v3 -mno-fma"}};
     char folder[] = "/tmp/plenum-builds-XXXXXX";
     assert_non_null(mkdtemp(folder));
     char first[32] = "", hash[32];

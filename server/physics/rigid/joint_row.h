@@ -56,6 +56,7 @@ struct TreeJoint {
     Vec3 start_a, start_b, start_gap; /* as the tick begins */
     Vec3 arm_a, arm_b, gap;           /* after the last move */
     Vec3 impulse, sum, change;
+    Vec3 below;      /* of the right-hand side: what the joints below take */
     Symmetric3 give; /* softness: speed for each unit of impulse */
     Symmetric3 mass; /* D⁻¹ of LDLᵀ */
 };
@@ -73,7 +74,9 @@ static inline Quat quat_from_turn(Vec3 turn)
 void joint_trees_find(Rigid *rigid);
 void joint_tree_prepare(Rigid *rigid, const JointTree *tree, f32 h);
 void joint_tree_warm_start(Rigid *rigid, const JointTree *tree);
-void joint_tree_solve(Rigid *rigid, const JointTree *tree, bool use_bias, f32 h);
+void joint_tree_solve(Rigid *rigid, const JointTree *tree, f32 h);
+/* Follows the bodies' motion, then solves without bias. */
+void joint_tree_relax(Rigid *rigid, const JointTree *tree, f32 h);
 void joint_tree_store(Rigid *rigid, const JointTree *tree, f32 tick_s);
 
 /* solve_joint_row.c */

@@ -218,10 +218,16 @@ static void run_trees(void *context, u32 first, u32 end, u32 worker)
     const StageRun *run = context;
     for (u32 i = first; i < end; i++) {
         const JointTree *tree = &run->rigid->joints.trees[i];
-        if (run->stage == STAGE_WARM_START) {
+        switch (run->stage) {
+        case STAGE_WARM_START:
             joint_tree_warm_start(run->rigid, tree);
-        } else {
-            joint_tree_solve(run->rigid, tree, run->stage == STAGE_SOLVE, run->h);
+            break;
+        case STAGE_SOLVE:
+            joint_tree_solve(run->rigid, tree, run->h);
+            break;
+        case STAGE_RELAX:
+            joint_tree_relax(run->rigid, tree, run->h);
+            break;
         }
     }
 }

@@ -183,7 +183,7 @@ static void tree_joint_prepare(const Rigid *rigid, TreeJoint *joint, f32 h)
 }
 
 /* −[r] I⁻¹ [s]: the velocity at the arm r that a unit impulse at the arm s gives by turning. */
-static Mat3 arm_coupling(const Symmetric3 *i, Vec3 r, Vec3 s)
+static inline Mat3 arm_coupling(const Symmetric3 *i, Vec3 r, Vec3 s)
 {
     Mat3 m = {vec3_cross(symmetric_mul(i, vec3(0.0f, s.z, -s.y)), r),
               vec3_cross(symmetric_mul(i, vec3(-s.z, 0.0f, s.x)), r),
@@ -191,7 +191,7 @@ static Mat3 arm_coupling(const Symmetric3 *i, Vec3 r, Vec3 s)
     return m;
 }
 
-static void add_side(const Rigid *rigid, Symmetric3 *k, u32 slot, Vec3 arm)
+static inline void add_side(const Rigid *rigid, Symmetric3 *k, u32 slot, Vec3 arm)
 {
     f32 w = rigid->states[slot].inverse_mass;
     if (w > 0.0f) {
@@ -205,7 +205,7 @@ static void add_side(const Rigid *rigid, Symmetric3 *k, u32 slot, Vec3 arm)
     }
 }
 
-static Mat3 coupling(const Rigid *rigid, const TreeJoint *one, const TreeJoint *other)
+static inline Mat3 coupling(const Rigid *rigid, const TreeJoint *one, const TreeJoint *other)
 {
     u32 body = one->upper;
     bool one_b = one->b == body, other_b = other->b == body;
@@ -219,7 +219,7 @@ static Mat3 coupling(const Rigid *rigid, const TreeJoint *one, const TreeJoint *
 }
 
 /* D − Bᵀ W for the symmetric product of two blocks. */
-static void subtract_square(Symmetric3 *d, const Mat3 *b, const Mat3 *w)
+static inline void subtract_square(Symmetric3 *d, const Mat3 *b, const Mat3 *w)
 {
     d->xx -= vec3_dot(b->x, w->x);
     d->yy -= vec3_dot(b->y, w->y);
@@ -230,58 +230,56 @@ static void subtract_square(Symmetric3 *d, const Mat3 *b, const Mat3 *w)
 }
 
 /* m − Bᵀ W */
-static void subtract_product(Mat3 *m, const Mat3 *b, const Mat3 *w)
+static inline void subtract_product(Mat3 *m, const Mat3 *b, const Mat3 *w)
 {
     m->x = vec3_sub(m->x, mat3_mul_transposed(*b, w->x));
     m->y = vec3_sub(m->y, mat3_mul_transposed(*b, w->y));
     m->z = vec3_sub(m->z, mat3_mul_transposed(*b, w->z));
 }
 
-/* Factors the matrix of the tree as it stands: mass becomes the inverse of D, blocks D⁻¹ B. */
-static void tree_factor(Rigid *rigid, TreeJoint *joints, u32 count, f32 softness_ratio)
+/* The joint's own matrix and an empty coupling, before the joints below it are eliminated. */
+static void joint_begin(const Rigid *rigid, TreeJoint *joint, f32 softness_ratio)
+{
+    Symmetric3 k = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+    add_side(rigid, &k, joint->a, joint->arm_a);
+    add_side(rigid, &k, joint->b, joint->arm_b);
+    joint->give = symmetric_scale(k, softness_ratio);
+    joint->mass = symmetric_add(k, joint->give);
+    memset(&rigid->joints.tree_blocks[joint->block], 0, joint->coupled * sizeof(Mat3));
+}
+
+/* Mass becomes the inverse of D, blocks D⁻¹ B; what is coupled to the joint loses its share. */
+static void joint_eliminate(const Rigid *rigid, TreeJoint *joint)
 {
     TreeJoint *all = rigid->joints.tree_joints;
-    Mat3 *blocks = rigid->joints.tree_blocks;
-    for (u32 i = 0; i < count; i++) {
-        TreeJoint *joint = &joints[i];
-        Symmetric3 k = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-        add_side(rigid, &k, joint->a, joint->arm_a);
-        add_side(rigid, &k, joint->b, joint->arm_b);
-        joint->give = symmetric_scale(k, softness_ratio);
-        joint->mass = symmetric_add(k, joint->give);
-        for (u32 n = 0; n < joint->coupled; n++) {
-            blocks[joint->block + n] = coupling(rigid, joint, &all[joint->others[n]]);
-        }
+    Mat3 *blocks = rigid->joints.tree_blocks, *mine = &blocks[joint->block];
+    Mat3 plain[TREE_COUPLED];
+    joint->mass = symmetric_inverse(&joint->mass);
+    for (u32 n = 0; n < joint->coupled; n++) {
+        Mat3 b = coupling(rigid, joint, &all[joint->others[n]]);
+        b = (Mat3){vec3_add(b.x, mine[n].x), vec3_add(b.y, mine[n].y), vec3_add(b.z, mine[n].z)};
+        mine[n] = (Mat3){symmetric_mul(&joint->mass, b.x), symmetric_mul(&joint->mass, b.y),
+                         symmetric_mul(&joint->mass, b.z)};
+        plain[n] = b;
     }
-    for (u32 i = 0; i < count; i++) {
-        TreeJoint *joint = &joints[i];
-        joint->mass = symmetric_inverse(&joint->mass);
-        Mat3 *mine = &blocks[joint->block], solved[TREE_COUPLED];
-        for (u32 n = 0; n < joint->coupled; n++) {
-            const Mat3 *b = &mine[n];
-            solved[n] = (Mat3){symmetric_mul(&joint->mass, b->x), symmetric_mul(&joint->mass, b->y),
-                               symmetric_mul(&joint->mass, b->z)};
+    for (u32 n = 0; n < joint->coupled; n++) {
+        TreeJoint *other = &all[joint->others[n]];
+        subtract_square(&other->mass, &plain[n], &mine[n]);
+        /* The joints coupled to this one are coupled to each other, in the same order. */
+        for (u32 m = n + 1; m < joint->coupled; m++) {
+            subtract_product(&blocks[other->block + m - n - 1], &plain[n], &mine[m]);
         }
-        for (u32 n = 0; n < joint->coupled; n++) {
-            TreeJoint *other = &all[joint->others[n]];
-            subtract_square(&other->mass, &mine[n], &solved[n]);
-            /* The joints coupled to this one are coupled to each other, in the same order. */
-            for (u32 m = n + 1; m < joint->coupled; m++) {
-                subtract_product(&blocks[other->block + m - n - 1], &mine[n], &solved[m]);
-            }
-        }
-        memcpy(mine, solved, joint->coupled * sizeof(*solved));
     }
 }
 
-static Vec3 tree_speed(const Rigid *rigid, const TreeJoint *joint)
+static inline Vec3 tree_speed(const Rigid *rigid, const TreeJoint *joint)
 {
     const BodyState *a = &rigid->states[joint->a], *b = &rigid->states[joint->b];
     return vec3_sub(vec3_add(b->velocity, vec3_cross(b->spin, joint->arm_b)),
                     vec3_add(a->velocity, vec3_cross(a->spin, joint->arm_a)));
 }
 
-static void tree_apply(Rigid *rigid, const TreeJoint *joint, Vec3 impulse)
+static inline void tree_apply(Rigid *rigid, const TreeJoint *joint, Vec3 impulse)
 {
     BodyState *a = &rigid->states[joint->a], *b = &rigid->states[joint->b];
     if (a->inverse_mass > 0.0f) {
@@ -296,19 +294,21 @@ static void tree_apply(Rigid *rigid, const TreeJoint *joint, Vec3 impulse)
     }
 }
 
-/* Changes of all impulses at once from the right-hand sides, which they replace. */
-static void tree_substitute(Rigid *rigid, TreeJoint *joints, u32 count)
+/* Forward substitution of one joint: takes its share from the right-hand sides above it. */
+static inline void joint_forward(const Rigid *rigid, TreeJoint *joint)
 {
-    TreeJoint *all = rigid->joints.tree_joints;
-    const Mat3 *blocks = rigid->joints.tree_blocks;
-    for (u32 i = 0; i < count; i++) {
-        const TreeJoint *joint = &joints[i];
-        for (u32 n = 0; n < joint->coupled; n++) {
-            TreeJoint *other = &all[joint->others[n]];
-            other->change = vec3_sub(other->change,
-                                     mat3_mul_transposed(blocks[joint->block + n], joint->change));
-        }
+    const Mat3 *mine = &rigid->joints.tree_blocks[joint->block];
+    for (u32 n = 0; n < joint->coupled; n++) {
+        TreeJoint *other = &rigid->joints.tree_joints[joint->others[n]];
+        other->below = vec3_sub(other->below, mat3_mul_transposed(mine[n], joint->change));
     }
+}
+
+/* Back substitution from the root, which gives and applies the changes of the impulses. */
+static void tree_back(Rigid *rigid, TreeJoint *joints, u32 count)
+{
+    const TreeJoint *all = rigid->joints.tree_joints;
+    const Mat3 *blocks = rigid->joints.tree_blocks;
     for (u32 i = count; i-- > 0;) {
         TreeJoint *joint = &joints[i];
         Vec3 x = symmetric_mul(&joint->mass, joint->change);
@@ -316,14 +316,27 @@ static void tree_substitute(Rigid *rigid, TreeJoint *joints, u32 count)
             x = vec3_sub(x, mat3_mul(blocks[joint->block + n], all[joint->others[n]].change));
         }
         joint->change = x;
+        joint->impulse = vec3_add(joint->impulse, x);
+        tree_apply(rigid, joint, x);
     }
 }
 
-static void tree_follow(const Rigid *rigid, TreeJoint *joint)
+/* The arm turned by the rotation vector; as quat_from_turn, without a root. */
+static inline Vec3 turned(Vec3 arm, Vec3 turn)
+{
+    f32 s = 0.25f * vec3_length_squared(turn);
+    f32 w = 1.0f - s * (0.5f - s * (0.0416666667f - s * (1.0f / 720.0f)));
+    f32 k = 0.5f * (1.0f - s * (0.166666667f - s * (0.00833333333f - s * (1.0f / 5040.0f))));
+    Vec3 u = vec3_scale(turn, k), cross = vec3_cross(u, arm);
+    Vec3 twice = vec3_add(vec3_scale(cross, w), vec3_cross(u, cross));
+    return vec3_add_scaled(arm, 2.0f / (w * w + vec3_length_squared(u)), twice);
+}
+
+static inline void joint_follow(const Rigid *rigid, TreeJoint *joint)
 {
     const BodyState *a = &rigid->states[joint->a], *b = &rigid->states[joint->b];
-    joint->arm_a = quat_rotate(quat_from_turn(a->turn), joint->start_a);
-    joint->arm_b = quat_rotate(quat_from_turn(b->turn), joint->start_b);
+    joint->arm_a = turned(joint->start_a, a->turn);
+    joint->arm_b = turned(joint->start_b, b->turn);
     Vec3 moved_a = vec3_add(a->shift, vec3_sub(joint->arm_a, joint->start_a));
     Vec3 moved_b = vec3_add(b->shift, vec3_sub(joint->arm_b, joint->start_b));
     joint->gap = vec3_add(joint->start_gap, vec3_sub(moved_b, moved_a));
@@ -331,8 +344,8 @@ static void tree_follow(const Rigid *rigid, TreeJoint *joint)
 
 /* ---- stages ---- */
 
-/* A third of a swing of the spring is one substep: as stiff as can be with some give where a chain
- * is held at both ends. */
+/* As stiff as one substep resolves: what give there is keeps a chain that is held taut at both ends
+ * from pulling without bound. */
 static Softness tree_softness(f32 h)
 {
     return softness(TREE_STIFFNESS / h, 1.0f, h);
@@ -341,11 +354,14 @@ static Softness tree_softness(f32 h)
 void joint_tree_prepare(Rigid *rigid, const JointTree *tree, f32 h)
 {
     TreeJoint *joints = rigid->joints.tree_joints + tree->first;
+    Softness soft = tree_softness(h);
     for (u32 i = 0; i < tree->count; i++) {
         tree_joint_prepare(rigid, &joints[i], h);
+        joint_begin(rigid, &joints[i], soft.impulse_scale / soft.mass_scale);
     }
-    Softness soft = tree_softness(h);
-    tree_factor(rigid, joints, tree->count, soft.impulse_scale / soft.mass_scale);
+    for (u32 i = 0; i < tree->count; i++) {
+        joint_eliminate(rigid, &joints[i]);
+    }
 }
 
 void joint_tree_warm_start(Rigid *rigid, const JointTree *tree)
@@ -356,35 +372,43 @@ void joint_tree_warm_start(Rigid *rigid, const JointTree *tree)
     }
 }
 
-void joint_tree_solve(Rigid *rigid, const JointTree *tree, bool use_bias, f32 h)
+void joint_tree_solve(Rigid *rigid, const JointTree *tree, f32 h)
 {
     TreeJoint *joints = rigid->joints.tree_joints + tree->first;
     Softness soft = tree_softness(h);
-    if (!use_bias) {
-        for (u32 i = 0; i < tree->count; i++) {
-            tree_follow(rigid, &joints[i]);
+    for (u32 i = 0; i < tree->count; i++) {
+        TreeJoint *joint = &joints[i];
+        Vec3 bias = vec3_scale(joint->gap, soft.bias_rate);
+        f32 length2 = vec3_length_squared(bias);
+        if (length2 > JOINT_PUSH_M_S * JOINT_PUSH_M_S) {
+            bias = vec3_scale(bias, JOINT_PUSH_M_S / sqrtf(length2));
         }
-        tree_factor(rigid, joints, tree->count, soft.impulse_scale / soft.mass_scale);
+        bias = vec3_add(bias, symmetric_mul(&joint->give, joint->impulse));
+        joint->change = vec3_sub(joint->below, vec3_add(tree_speed(rigid, joint), bias));
+        joint->below = vec3_zero();
+        joint_forward(rigid, joint);
+    }
+    tree_back(rigid, joints, tree->count);
+}
+
+void joint_tree_relax(Rigid *rigid, const JointTree *tree, f32 h)
+{
+    TreeJoint *joints = rigid->joints.tree_joints + tree->first;
+    Softness soft = tree_softness(h);
+    for (u32 i = 0; i < tree->count; i++) {
+        joint_follow(rigid, &joints[i]);
+        joint_begin(rigid, &joints[i], soft.impulse_scale / soft.mass_scale);
     }
     for (u32 i = 0; i < tree->count; i++) {
         TreeJoint *joint = &joints[i];
-        Vec3 speed = tree_speed(rigid, joint);
-        if (use_bias) {
-            Vec3 bias = vec3_scale(joint->gap, soft.bias_rate);
-            f32 length = vec3_length(bias);
-            bias = length > JOINT_PUSH_M_S ? vec3_scale(bias, JOINT_PUSH_M_S / length) : bias;
-            speed = vec3_add(speed, vec3_add(bias, symmetric_mul(&joint->give, joint->impulse)));
-        }
-        joint->change = vec3_neg(speed);
+        joint_eliminate(rigid, joint);
+        joint->change = vec3_sub(joint->below, tree_speed(rigid, joint));
+        joint->below = vec3_zero();
+        joint_forward(rigid, joint);
     }
-    tree_substitute(rigid, joints, tree->count);
+    tree_back(rigid, joints, tree->count);
     for (u32 i = 0; i < tree->count; i++) {
-        TreeJoint *joint = &joints[i];
-        joint->impulse = vec3_add(joint->impulse, joint->change);
-        tree_apply(rigid, joint, joint->change);
-        if (!use_bias) {
-            joint->sum = vec3_add(joint->sum, joint->impulse);
-        }
+        joints[i].sum = vec3_add(joints[i].sum, joints[i].impulse);
     }
 }
 

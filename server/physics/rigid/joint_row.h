@@ -61,6 +61,8 @@ struct TreeJoint {
     Symmetric3 mass; /* D⁻¹ of LDLᵀ */
 };
 
+static const Softness rigid_softness = {0.0f, 1.0f, 0.0f};
+
 /* The rotation by the vector, to a relative 1e-6 for turns below 1.5 rad; normalized beyond. */
 static inline Quat quat_from_turn(Vec3 turn)
 {
@@ -92,7 +94,7 @@ void joint_row_store(Rigid *rigid, const JointRow *row, f32 tick_s);
 void joint_ball_begin(const Rigid *rigid, BallWide *row);
 void joint_ball_lane(const Rigid *rigid, BallWide *row, u32 lane, u32 slot, f32 h);
 void joint_ball_prepare(const Rigid *rigid, BallWide *row);
-void joint_ball_warm_start(Rigid *rigid, const BallWide *row);
+void joint_ball_warm_start(Rigid *rigid, BallWide *row);
 void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft);
 /* Follows the bodies' motion, then solves without bias. */
 void joint_ball_relax(Rigid *rigid, BallWide *row);

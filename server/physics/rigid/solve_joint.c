@@ -9,11 +9,14 @@
 
 /* As shares of the substep rate: a joint may swing no faster than the passes over it resolve. */
 #define JOINT_STIFFNESS 0.25f
-#define BALL_STIFFNESS  0.4f
+#define BALL_STIFFNESS  0.75f
 #define JOINT_DAMPING   2.0f
 
 enum {
-    BALL_ROUNDS = 4, /* passes with bias over the ball joints a substep: they are cheap */
+    /* Passes over the ball joints a substep, with bias and without: they are cheap, and more of
+     * them let a net be stiffer before it shakes. */
+    BALL_ROUNDS = 8,
+    BALL_RELAX_ROUNDS = 4,
     ROW_GRAIN = 8,
     BALL_GRAIN = 4,
     NOT_SOLVED = 0xff
@@ -166,7 +169,8 @@ void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
 typedef enum Stage {
     STAGE_WARM_START,
     STAGE_SOLVE,
-    STAGE_RELAX
+    STAGE_RELAX,     /* follows the bodies first */
+    STAGE_RELAX_MORE /* ball joints only */
 } Stage;
 
 typedef struct StageRun {
@@ -192,6 +196,9 @@ static void run_balls(void *context, u32 first, u32 end, u32 worker)
             break;
         case STAGE_RELAX:
             joint_ball_relax(run->rigid, &balls[i]);
+            break;
+        case STAGE_RELAX_MORE:
+            joint_ball_solve(run->rigid, &balls[i], &rigid_softness);
             break;
         }
     }
@@ -226,6 +233,7 @@ static void run_trees(void *context, u32 first, u32 end, u32 worker)
             joint_tree_solve(run->rigid, tree, run->h);
             break;
         case STAGE_RELAX:
+        case STAGE_RELAX_MORE:
             joint_tree_relax(run->rigid, tree, run->h);
             break;
         }
@@ -264,10 +272,17 @@ void joint_warm_start(Rigid *rigid, Jobs *jobs)
 }
 void joint_solve(Rigid *rigid, Jobs *jobs, bool use_bias, f32 h)
 {
-    for (u32 round = use_bias ? 1 : BALL_ROUNDS; round < BALL_ROUNDS; round++) {
-        run_stage(rigid, jobs, STAGE_SOLVE, false, h);
+    if (use_bias) {
+        for (u32 round = 1; round < BALL_ROUNDS; round++) {
+            run_stage(rigid, jobs, STAGE_SOLVE, false, h);
+        }
+        run_stage(rigid, jobs, STAGE_SOLVE, true, h);
+        return;
     }
-    run_stage(rigid, jobs, use_bias ? STAGE_SOLVE : STAGE_RELAX, true, h);
+    run_stage(rigid, jobs, STAGE_RELAX, true, h);
+    for (u32 round = 1; round < BALL_RELAX_ROUNDS; round++) {
+        run_stage(rigid, jobs, STAGE_RELAX_MORE, false, h);
+    }
 }
 
 /* ---- the end of a tick ---- */

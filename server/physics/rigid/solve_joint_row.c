@@ -371,8 +371,6 @@ static Vec3 frame_error(const Pose *pose)
     return vec3(s * q.x, s * q.y, s * q.z);
 }
 
-static const Softness rigid_softness = {0.0f, 1.0f, 0.0f};
-
 /* Slider: all three. */
 static void solve_frames(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *mass,
                          const Softness *s)

@@ -39,8 +39,8 @@ static void build_readers(const char *folder)
 {
     char command[1024];
     snprintf(command, sizeof command,
-             "for f in scene scene_json; do g++ -std=c++17 -O1 -march=x86-64 " RULES
-             " -c -o %s/$f.o protocol/$f.cpp || exit 1; done",
+             "for f in protocol/scene*.cpp; do g++ -std=c++17 -O1 -march=x86-64 " RULES
+             " -c -o %s/$(basename $f).o $f || exit 1; done",
              folder);
     shell(command);
 }
@@ -54,9 +54,9 @@ static void build_and_run(const char *folder, const char *compiler, const char *
              "server/world/*.c server/physics/*.c server/physics/*/*.c $(ls shared/*.c | grep -v "
              "options) "
              "protocol/entity_list.c protocol/field.c protocol/frame.c "
-             "protocol/quantize.c protocol/input.c protocol/bits.c protocol/text.c %s/scene.o "
-             "%s/scene_json.o -lflatbuffers -linih -lxxhash -lm -lstdc++ && %s/harness",
-             compiler, flags, folder, folder, folder, folder);
+             "protocol/quantize.c protocol/input.c protocol/bits.c protocol/text.c %s/scene*.o "
+             "-lflatbuffers -linih -lxxhash -lm -lstdc++ && %s/harness",
+             compiler, flags, folder, folder, folder);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     hash[0] = 0;

@@ -210,6 +210,7 @@ struct Rigid {
     u32 *color_order;   /* [contact_capacity] contacts by (color, points) */
     ColorRange colors[COLORS_MAX + 1];
     u32 color_count;
+    bool bounces;         /* some row has restitution */
     Softness soft, stiff; /* of contacts, for this tick's substep */
 
     f32 *flights; /* [capacity] share of its way in this tick that a body keeps (ccd.c) */
@@ -305,6 +306,7 @@ void color_contacts(Rigid *rigid);
 void contact_prepare(Rigid *rigid);
 void contact_warm_start(Rigid *rigid);
 void contact_solve(Rigid *rigid, bool use_bias);
-void contact_restitution(Rigid *rigid);
+/* Collisions with restitution, before the contacts of a substep. */
+void contact_bounce(Rigid *rigid);
 
 #endif

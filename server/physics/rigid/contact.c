@@ -67,27 +67,51 @@ typedef struct ContactFill {
     _Atomic u32 touching;
 } ContactFill;
 
-/* Impulses of points whose feature is still there go on; friction follows the first of them. */
+/* The friction of a manifold goes on with the first contact that shares a point with it. */
+static void inherit_friction(Contact *contact, const Contact *old)
+{
+    contact->friction_impulse = old->friction_impulse;
+    contact->twist_impulse = old->twist_impulse;
+    contact->rolling_impulse = old->rolling_impulse;
+}
+
+/*
+ * Impulses of points whose feature is still there go on. What is left of a single contact whose
+ * other features are gone (equal boxes exactly upon each other change theirs by noise) is shared by
+ * the points that are new: what was held up is still held up.
+ */
 static void inherit(Contact *contact, const Manifold *manifold, const Contact *before, u32 count)
 {
-    bool found = false;
-    for (u32 p = 0; p < manifold->count; p++) {
-        u32 feature = manifold->points[p].feature;
-        for (u32 o = 0; o < count; o++) {
-            const Contact *old = &before[o];
-            u32 points = old->flags >> CONTACT_COUNT_SHIFT;
-            for (u32 q = 0; q < points; q++) {
-                if (old->features[q] != feature) {
-                    continue;
-                }
-                contact->impulses[p] = old->impulses[q];
-                if (!found) {
-                    contact->friction_impulse = old->friction_impulse;
-                    contact->twist_impulse = old->twist_impulse;
-                    contact->rolling_impulse = old->rolling_impulse;
-                    found = true;
+    u32 found = 0, taken = 0;
+    f32 left = 0.0f;
+    for (u32 o = 0; o < count; o++) {
+        const Contact *old = &before[o];
+        u32 points = old->flags >> CONTACT_COUNT_SHIFT;
+        for (u32 q = 0; q < points; q++) {
+            bool gone = true;
+            for (u32 p = 0; p < manifold->count && gone; p++) {
+                if (old->features[q] == manifold->points[p].feature && !(taken & 1u << p)) {
+                    contact->impulses[p] = old->impulses[q];
+                    taken |= 1u << p;
+                    gone = false;
+                    if (found++ == 0) {
+                        inherit_friction(contact, old);
+                    }
                 }
             }
+            left += gone ? old->impulses[q] : 0.0f;
+        }
+    }
+    u32 fresh = manifold->count - found;
+    if (count != 1 || fresh == 0 || left <= 0.0f) {
+        return;
+    }
+    if (found == 0) {
+        inherit_friction(contact, before);
+    }
+    for (u32 p = 0; p < manifold->count; p++) {
+        if (!(taken & 1u << p)) {
+            contact->impulses[p] = left / (f32)fresh;
         }
     }
 }

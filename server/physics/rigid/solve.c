@@ -49,6 +49,7 @@ void rigid_prepare(Rigid *rigid)
     jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, begin_range, rigid);
     joint_prepare(rigid, rigid->jobs, rigid->def.tick_s / (f32)rigid->substeps);
     contact_prepare(rigid);
+    contact_bounce(rigid);
 }
 
 /* Solves m x = r for the 3×3 with columns of m by Cramer's rule; zero where singular. */
@@ -206,6 +207,8 @@ void rigid_substep(Rigid *rigid)
     joint_solve(rigid, rigid->jobs, true, h);
     contact_solve(rigid, true);
     jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, position_range, rigid);
+    /* Before the contacts look ahead again and stop what should bounce. */
+    contact_bounce(rigid);
     joint_solve(rigid, rigid->jobs, false, h);
     contact_solve(rigid, false);
 }
@@ -223,7 +226,6 @@ static void limit_range(void *context, u32 first, u32 end, u32 worker)
 
 void rigid_finish(Rigid *rigid)
 {
-    contact_restitution(rigid);
     contact_store(rigid);
     joint_finish(rigid, rigid->def.tick_s);
     /* What others see between ticks is as bounded as what the substeps start from. */

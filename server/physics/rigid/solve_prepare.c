@@ -208,8 +208,12 @@ void contact_prepare(Rigid *rigid)
     f32 rate = (f32)rigid->substeps / rigid->def.tick_s;
     f32 h = 1.0f / rate;
     /* Stiffer with more substeps: a contact may swing no faster than they resolve. */
-    rigid->soft = softness(0.125f * rate, 10.0f, h);
-    rigid->stiff = softness(0.25f * rate, 10.0f, h);
+    rigid->soft = softness(0.18f * rate, 5.0f, h);
+    rigid->stiff = softness(0.36f * rate, 5.0f, h);
     color_contacts(rigid);
     jobs_run(rigid->jobs, rigid->row_count, PREPARE_GRAIN, prepare_range, rigid);
+    rigid->bounces = false;
+    for (u32 i = 0; i < rigid->row_count && !rigid->bounces; i++) {
+        rigid->bounces = rigid->rows[i].bounces != 0;
+    }
 }

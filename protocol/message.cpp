@@ -145,6 +145,26 @@ Offset<void> status_to_wire(FlatBufferBuilder &b, const MessageStatus &m)
         .Union();
 }
 
+Offset<void> debug_to_wire(FlatBufferBuilder &b, const DebugPicture &m)
+{
+    u32 line_count = u32_min(m.line_count, DEBUG_LINES_MAX);
+    u32 island_count = u32_min(m.island_count, DEBUG_ISLANDS_MAX);
+    std::vector<wire::Line> lines;
+    std::vector<wire::Island> islands;
+    lines.reserve(line_count);
+    islands.reserve(island_count);
+    for (u32 i = 0; i < line_count; i++) {
+        const DebugLine &line = m.lines[i];
+        lines.push_back(wire::Line(to_wire(line.from), to_wire(line.to), line.kind));
+    }
+    for (u32 i = 0; i < island_count; i++) {
+        islands.push_back(wire::Island(m.islands[i].entity, m.islands[i].island));
+    }
+    auto lines_at = b.CreateVectorOfStructs(lines);
+    auto islands_at = b.CreateVectorOfStructs(islands);
+    return wire::CreateDebug(b, m.tick, m.mask, m.lines_all, lines_at, islands_at).Union();
+}
+
 // The body and its type; a null offset for a kind that does not exist.
 Offset<void> body_to_wire(FlatBufferBuilder &b, const Message &m, wire::Body &type)
 {
@@ -183,6 +203,10 @@ Offset<void> body_to_wire(FlatBufferBuilder &b, const Message &m, wire::Body &ty
         return status_to_wire(b, m.status);
     case MESSAGE_GOODBYE:
         return wire::CreateGoodbye(b, m.goodbye.reason).Union();
+    case MESSAGE_WATCH:
+        return wire::CreateWatch(b, m.watch.mask).Union();
+    case MESSAGE_DEBUG:
+        return debug_to_wire(b, m.debug);
     default:
         return Offset<void>();
     }
@@ -190,7 +214,7 @@ Offset<void> body_to_wire(FlatBufferBuilder &b, const Message &m, wire::Body &ty
 
 static_assert(static_cast<int>(wire::Body::Hello) == MESSAGE_HELLO &&
                   static_cast<int>(wire::Body::World) == MESSAGE_WORLD &&
-                  static_cast<int>(wire::Body::Goodbye) == MESSAGE_GOODBYE &&
+                  static_cast<int>(wire::Body::Debug) == MESSAGE_DEBUG &&
                   static_cast<int>(wire::Body::MAX) + 1 == MESSAGE_KIND_COUNT,
               "MessageKind and the union of message.fbs are in the same order");
 
@@ -622,6 +646,44 @@ bool status_from_wire(Checker &c, const wire::Status &w, MessageStatus &m)
     return c.number(m.speed, 0.0f, 1000.0f, "speed") && c.number(m.tick_ms, 0.0f, 1e9f, "tick_ms");
 }
 
+bool debug_from_wire(Checker &c, const wire::Debug &w, DebugPicture &m, Storage &storage)
+{
+    u32 line_count = size_of(w.lines()), island_count = size_of(w.islands());
+    m.tick = w.tick();
+    m.mask = w.mask();
+    m.lines_all = w.lines_all();
+    if (!c.whole(m.mask, 0, DEBUG_ALL, "debug mask") ||
+        !c.whole(line_count, 0, DEBUG_LINES_MAX, "debug lines") ||
+        !c.whole(island_count, 0, DEBUG_ISLANDS_MAX, "debug islands")) {
+        return false;
+    }
+    if (!storage.allocate(Storage::room_for<DebugLine>(line_count) +
+                          Storage::room_for<DebugIsland>(island_count))) {
+        return c.refuse(ERROR_MEMORY, "no memory");
+    }
+    DebugLine *lines = storage.take<DebugLine>(line_count);
+    DebugIsland *islands = storage.take<DebugIsland>(island_count);
+    for (u32 i = 0; i < line_count; i++) {
+        const wire::Line *line = w.lines()->Get(i);
+        if (!c.vector(&line->from(), 2.0f * EXTENT, lines[i].from, "debug line") ||
+            !c.vector(&line->to(), 2.0f * EXTENT, lines[i].to, "debug line") ||
+            !c.whole(line->kind(), 0, DEBUG_LINE_KIND_COUNT - 1, "debug line kind")) {
+            return false;
+        }
+        lines[i].kind = line->kind();
+    }
+    for (u32 i = 0; i < island_count; i++) {
+        const wire::Island *island = w.islands()->Get(i);
+        islands[i].entity = island->entity();
+        islands[i].island = island->island();
+    }
+    m.lines = lines;
+    m.line_count = line_count;
+    m.islands = islands;
+    m.island_count = island_count;
+    return true;
+}
+
 bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &storage)
 {
     switch (m.kind) {
@@ -669,6 +731,11 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
     case MESSAGE_GOODBYE:
         m.goodbye.reason = w.body_as_Goodbye()->reason();
         return true;
+    case MESSAGE_WATCH:
+        m.watch.mask = w.body_as_Watch()->mask();
+        return c.whole(m.watch.mask, 0, DEBUG_ALL, "watch mask");
+    case MESSAGE_DEBUG:
+        return debug_from_wire(c, *w.body_as_Debug(), m.debug, storage);
     default:
         return c.refuse(ERROR_FORMAT, "unknown kind");
     }
@@ -754,7 +821,7 @@ const char *message_kind_name(MessageKind kind)
 {
     static const char *const names[] = {"none",     "hello",   "welcome", "refuse", "world",
                                         "events",   "control", "chat",    "notice", "roster",
-                                        "presence", "status",  "goodbye"};
+                                        "presence", "status",  "goodbye", "watch",  "debug"};
     static_assert(PL_COUNT(names) == MESSAGE_KIND_COUNT, "a name for each kind");
     return static_cast<u32>(kind) < MESSAGE_KIND_COUNT ? names[kind] : "unknown";
 }

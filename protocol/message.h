@@ -6,6 +6,7 @@
 #ifndef PLENUM_PROTOCOL_MESSAGE_H
 #define PLENUM_PROTOCOL_MESSAGE_H
 
+#include "protocol/debug_picture.h"
 #include "protocol/entity.h"
 #include "protocol/seal.h"
 #include "shared/error.h"
@@ -14,7 +15,7 @@ PL_BEGIN_C
 
 enum {
     PROTOCOL_MAJOR = 1,
-    PROTOCOL_MINOR = 0,
+    PROTOCOL_MINOR = 1,
     TOKEN_BYTES_MAX = 1024
 };
 
@@ -79,6 +80,8 @@ typedef enum MessageKind {
     MESSAGE_PRESENCE, /* server, unreliable: cursors and holds of all */
     MESSAGE_STATUS,   /* server: world time control as it now is */
     MESSAGE_GOODBYE,  /* both */
+    MESSAGE_WATCH,    /* client: what it wants MESSAGE_DEBUG to show */
+    MESSAGE_DEBUG,    /* server: to those who asked, at most every DEBUG_INTERVAL_MS */
     MESSAGE_KIND_COUNT
 } MessageKind;
 
@@ -180,6 +183,10 @@ typedef struct Message {
         struct {
             u32 reason;
         } goodbye;
+        struct {
+            u32 mask;
+        } watch;
+        DebugPicture debug;
     };
 } Message;
 

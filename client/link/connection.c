@@ -426,6 +426,13 @@ void connection_poll(Connection *connection, u64 now_ns)
         connection->state >= CONNECTION_JOINING) {
         inputs_flush(connection);
     }
+    if (connection->state == CONNECTION_LIVE && connection->watch != connection->watch_told) {
+        Message message = {.kind = MESSAGE_WATCH};
+        message.watch.mask = connection->watch;
+        if (connection_send(connection, &message) == ERROR_OK) {
+            connection->watch_told = connection->watch;
+        }
+    }
     if (connection->link != NULL) {
         connection->link->ops->flush(connection->link);
     }
@@ -496,6 +503,14 @@ int connection_control(Connection *connection, ControlKind kind, f64 value)
     message.control.kind = kind;
     message.control.value = value;
     return connection_send(connection, &message);
+}
+
+void connection_watch(Connection *connection, u32 mask)
+{
+    connection->watch = mask;
+    if (mask == 0) {
+        connection_debug_drop(connection);
+    }
 }
 
 int connection_chat(Connection *connection, const char *text)

@@ -72,6 +72,13 @@ bool connection_news(Connection *connection, ConnectionNews *news);
 struct Timeline;
 struct Timeline *connection_timeline(Connection *connection);
 
+/* ---- the inside of the simulation ---- */
+/* Asks for what the DEBUG_ bits say from now on, through reconnections; 0: no more of it. */
+void connection_watch(Connection *connection, u32 mask);
+/* The newest picture that is not of a later tick than is shown; NULL: none yet. Borrowed until the
+ * next poll. */
+const DebugPicture *connection_debug(Connection *connection);
+
 /* ---- reaching in ---- */
 /* Queues an input (user and sequence are filled in); returns its sequence, 0 if the queue is full.
  */

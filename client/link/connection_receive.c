@@ -63,6 +63,7 @@ static void welcome_receive(Connection *connection, const MessageWelcome *welcom
         return;
     }
     connection->welcomed = true;
+    connection->watch_told = 0;
     connection->user = welcome->user;
     connection->role = welcome->role;
     connection->tick_rate = welcome->tick_rate;
@@ -117,6 +118,7 @@ static bool stream_begin(Connection *connection)
 
 void connection_world_drop(Connection *connection)
 {
+    connection_debug_drop(connection);
     stream_drop(connection);
     field_set_release(connection->fields);
     scene_destroy(connection->scene);
@@ -228,6 +230,7 @@ static void world_receive(Connection *connection, const MessageWorld *world)
         }
         connection->worlds++;
     }
+    connection_debug_drop(connection); /* of a stream that is over */
     connection->epoch = world->epoch;
     connection->ticks_seen = 0;
     connection->stats.tick_last = 0;
@@ -312,7 +315,49 @@ static void goodbye_receive(Connection *connection, u32 reason)
     connection_fail(connection, reason == REFUSE_KICKED ? ERROR_DENIED : ERROR_NETWORK, text);
 }
 
-static void message_apply(Connection *connection, const Message *message)
+static void debug_forget(Connection *connection, u32 index)
+{
+    message_free(connection->debug_memory[index]);
+    connection->debug_count--;
+    u32 after = connection->debug_count - index;
+    memmove(&connection->debug[index], &connection->debug[index + 1],
+            after * sizeof connection->debug[0]);
+    memmove(&connection->debug_memory[index], &connection->debug_memory[index + 1],
+            after * sizeof connection->debug_memory[0]);
+}
+
+void connection_debug_drop(Connection *connection)
+{
+    while (connection->debug_count > 0) {
+        debug_forget(connection, connection->debug_count - 1);
+    }
+}
+
+/* Keeps the picture with its memory; false: late, nobody wants it any more. */
+static bool debug_receive(Connection *connection, const DebugPicture *picture, u8 *storage)
+{
+    if (connection->scene == NULL || connection->watch == 0) {
+        return false;
+    }
+    if (connection->debug_count == DEBUG_KEPT) {
+        debug_forget(connection, 0);
+    }
+    connection->debug[connection->debug_count] = *picture;
+    connection->debug_memory[connection->debug_count++] = storage;
+    return true;
+}
+
+const DebugPicture *connection_debug(Connection *connection)
+{
+    f64 now = connection->timeline != NULL ? timeline_tick(connection->timeline) + 1.0 : 0.0;
+    while (connection->debug_count > 1 && (f64)connection->debug[1].tick <= now) {
+        debug_forget(connection, 0);
+    }
+    return connection->debug_count > 0 ? &connection->debug[0] : NULL;
+}
+
+/* True: it keeps the storage. */
+static bool message_apply(Connection *connection, const Message *message, u8 *storage)
 {
     switch (message->kind) {
     case MESSAGE_WELCOME:
@@ -342,6 +387,8 @@ static void message_apply(Connection *connection, const Message *message)
     case MESSAGE_STATUS:
         connection->status = message->status;
         break;
+    case MESSAGE_DEBUG:
+        return debug_receive(connection, &message->debug, storage);
     case MESSAGE_GOODBYE:
         goodbye_receive(connection, message->goodbye.reason);
         break;
@@ -349,6 +396,7 @@ static void message_apply(Connection *connection, const Message *message)
         connection->stats.malformed++;
         break;
     }
+    return false;
 }
 
 void connection_message(Connection *connection, const u8 *data, u32 bytes)
@@ -359,13 +407,16 @@ void connection_message(Connection *connection, const u8 *data, u32 bytes)
         connection->stats.malformed++;
         return;
     }
+    bool kept = false;
     bool clear = message.kind == MESSAGE_WELCOME || message.kind == MESSAGE_REFUSE;
     if (connection->seal.ready || clear) {
-        message_apply(connection, &message);
+        kept = message_apply(connection, &message, storage);
     } else {
         connection->stats.malformed++; /* nothing else may be said before the keys */
     }
-    message_free(storage);
+    if (!kept) {
+        message_free(storage);
+    }
 }
 
 /* ---- headers of state packets ---- */

@@ -11,6 +11,7 @@
 #include "protocol/entity_list.h"
 
 enum {
+    DEBUG_KEPT = 16,  /* pictures of the inside: more than a second of them */
     NEWS_MAX = 256,   /* events and texts that nobody asked for yet; the oldest are dropped */
     USERS_MAX = 4096, /* of a roster, and presences */
     LOSS_SECONDS = 5,
@@ -63,6 +64,12 @@ struct Connection {
     Presence *presences;
     u32 presence_count, presence_room;
     MessageStatus status;
+    u32 watch;      /* wanted */
+    u32 watch_told; /* and what the server knows of it */
+    /* In the order of arrival: the one shown, then those of ticks yet to come. */
+    DebugPicture debug[DEBUG_KEPT]; /* [debug_count] */
+    u8 *debug_memory[DEBUG_KEPT];
+    u32 debug_count;
     ConnectionNews news[NEWS_MAX]; /* ring */
     u32 news_first, news_count;
 
@@ -102,6 +109,7 @@ void connection_fail(Connection *connection, Error code, const char *text);
 void connection_message(Connection *connection, const u8 *data, u32 bytes);
 void connection_header(Connection *connection, const SnapshotHeader *header);
 void connection_world_drop(Connection *connection);
+void connection_debug_drop(Connection *connection);
 /* Rates of the second that ends. */
 void connection_second(Connection *connection);
 

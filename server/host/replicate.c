@@ -234,6 +234,7 @@ void replicate_frames(Host *host)
     }
     host->source->ops->status(host->source, &host->status);
     worlds_send(host);
+    watch_send(host);
     if (!any) {
         return;
     }

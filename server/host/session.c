@@ -81,7 +81,7 @@ void sessions_message(Host *host, u32 channel, const Message *message)
     message_free(plain);
 }
 
-static void notice(Host *host, Session *session, const char *text)
+void session_notice(Host *host, Session *session, const char *text)
 {
     Message message = {.kind = MESSAGE_NOTICE};
     snprintf(message.notice.text, sizeof message.notice.text, "%s", text);
@@ -124,6 +124,10 @@ static void session_end(Host *host, Session *session)
         former_keep(host, session);
         host->stats.clients--;
         host->roster_dirty = true;
+    }
+    if (session->watch != 0) {
+        session->watch = 0;
+        watch_update(host);
     }
     snapshot_sender_destroy(session->sender);
     session->sender = NULL;
@@ -447,7 +451,7 @@ static void control_receive(Host *host, Session *session, u32 kind, f64 value)
     }
     if (code != 0) {
         snprintf(text, sizeof text, "refused: %s", error_name((Error)code));
-        notice(host, session, text);
+        session_notice(host, session, text);
         host->stats.inputs_refused++;
         return;
     }
@@ -458,9 +462,9 @@ static void control_receive(Host *host, Session *session, u32 kind, f64 value)
 static void chat_receive(Host *host, Session *session, Message *message)
 {
     if (session->role < ROLE_PARTICIPANT) {
-        notice(host, session, "viewers cannot write");
+        session_notice(host, session, "viewers cannot write");
     } else if (permit_chat(&session->permit, host->now_ms) != 0) {
-        notice(host, session, "too many lines: wait a little");
+        session_notice(host, session, "too many lines: wait a little");
     } else {
         message->chat.user = session->user;
         sessions_message(host, CHANNEL_CONTROL, message);
@@ -491,6 +495,9 @@ static bool message_receive(Host *host, Session *session, const u8 *data, u32 by
         break;
     case MESSAGE_CHAT:
         chat_receive(host, session, &message);
+        break;
+    case MESSAGE_WATCH:
+        watch_receive(host, session, message.watch.mask);
         break;
     case MESSAGE_GOODBYE:
         log_info("user \"%s\" left", session->name);

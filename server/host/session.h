@@ -53,6 +53,8 @@ typedef struct Session {
     u64 echo_at_ms;
     f64 rtt_ms; /* 0: unknown */
     bool limited;
+    u32 watch;      /* DEBUG_ bits it wants to see */
+    u64 watched_ms; /* when it last got them */
     SnapshotView view;
     Ray cursor;
     bool cursor_visible;
@@ -87,6 +89,7 @@ struct Host {
     u64 cache_tick;
     bool cache_begun;
     EntityList entities;
+    u32 watched;  /* what clients want to see of the inside, together */
     Scene *scene; /* own copy, for the shapes of entities */
     u8 epoch;
     u32 tick_rate;
@@ -119,7 +122,17 @@ int session_message(Host *host, Session *session, u32 channel, const Message *me
 /* One encoding for all who know the world. */
 void sessions_message(Host *host, u32 channel, const Message *message);
 /* Tells one client that its input was refused. */
+void session_notice(Host *host, Session *session, const char *text);
 void session_refused(Host *host, Session *session, u32 sequence, int code);
+
+/* ---- watch.c ---- */
+
+/* A client says what of the simulation's inside it wants to see. */
+void watch_receive(Host *host, Session *session, u32 mask);
+/* Passes the source's newest picture to those who asked for it. */
+void watch_send(Host *host);
+/* Tells the source what all clients together want. */
+void watch_update(Host *host);
 
 /* ---- replicate.c ---- */
 

@@ -30,13 +30,14 @@ enum {
     STEPS_MAX = 3600,
 };
 
-#define NS_PER_S      1000000000ull
+#define NS_PER_S          1000000000ull
 /* The simulation thread looks for orders at least this often while it waits for its next tick. */
-#define WAIT_SLICE_NS 20000000ull
+#define WAIT_SLICE_NS     20000000ull
 /* Lateness that is made up for by running faster; what exceeds it is given up: world time slows. */
-#define BACKLOG_NS    50000000ull
-#define FLUSH_NS      500000000ull
-#define WARN_NS       5000000000ull
+#define BACKLOG_NS        50000000ull
+#define FLUSH_NS          500000000ull
+#define WARN_NS           5000000000ull
+#define DEBUG_INTERVAL_NS ((u64)DEBUG_INTERVAL_MS * 1000000)
 
 typedef struct WorldSource {
     Source source;
@@ -55,6 +56,7 @@ typedef struct WorldSource {
     u64 warned_ns;      /* when the log was last told so */
     u64 given_up_ns;    /* world time given up since then */
     MovingAverage cost; /* ms a tick */
+    u64 looked_ns;      /* when the inside was last pictured */
 
     pthread_t thread;
     bool started;
@@ -73,6 +75,9 @@ typedef struct WorldSource {
     f64 speed;
     FrameQueue made;
     SourceStatus status;
+    u32 watch_mask;
+    bool watch_changed;
+    DebugPicture *picture; /* not taken yet */
 
     /* ---- the host's ---- */
     FieldSet *fields;
@@ -218,11 +223,58 @@ static int sim_publish(WorldSource *s, u32 input_count)
     return sim_give_frame(s, frame);
 }
 
+/* A copy in one block; NULL: no memory. */
+static DebugPicture *picture_copy(const DebugPicture *picture)
+{
+    size_t lines = picture->line_count * sizeof *picture->lines;
+    size_t islands = picture->island_count * sizeof *picture->islands;
+    DebugPicture *copy = malloc(sizeof *copy + lines + islands);
+    if (copy == NULL) {
+        return NULL;
+    }
+    DebugLine *own_lines = (DebugLine *)(copy + 1);
+    DebugIsland *own_islands = (DebugIsland *)(own_lines + picture->line_count);
+    *copy = *picture;
+    copy->lines = own_lines;
+    copy->islands = own_islands;
+    if (lines > 0) {
+        memcpy(own_lines, picture->lines, lines);
+    }
+    if (islands > 0) {
+        memcpy(own_islands, picture->islands, islands);
+    }
+    return copy;
+}
+
+/* Pictures the inside of the world for those who watch, if it is time. */
+static void sim_look(WorldSource *s)
+{
+    u64 now_ns = clock_now_ns();
+    pthread_mutex_lock(&s->mutex);
+    u32 mask = s->watch_mask;
+    /* A new wish is met sooner, but a client that changes its mind all the time gains nothing. */
+    u64 gap_ns = s->watch_changed ? DEBUG_INTERVAL_NS / 4 : DEBUG_INTERVAL_NS;
+    bool due = mask != 0 && now_ns - s->looked_ns >= gap_ns;
+    s->watch_changed = false;
+    pthread_mutex_unlock(&s->mutex);
+    DebugPicture picture;
+    if (!due || world_debug(s->world, mask, &picture) != 0) {
+        return;
+    }
+    s->looked_ns = now_ns;
+    DebugPicture *copy = picture_copy(&picture);
+    pthread_mutex_lock(&s->mutex);
+    free(s->picture);
+    s->picture = copy;
+    pthread_mutex_unlock(&s->mutex);
+}
+
 static int sim_tick(WorldSource *s)
 {
     u64 began_ns = clock_now_ns();
     u32 count = sim_take_inputs(s);
     world_tick(s->world, s->inputs, count);
+    sim_look(s);
     int result = sim_publish(s, count);
     u64 now_ns = clock_now_ns();
     average_add(&s->cost, (f64)(now_ns - began_ns) * 1e-6);
@@ -240,6 +292,7 @@ typedef enum Order {
     ORDER_WAIT, /* nothing to do before something changes */
     ORDER_TICK,
     ORDER_STEP, /* a tick at once, the clock does not matter */
+    ORDER_LOOK, /* no tick, but somebody wants to see the inside */
     ORDER_STOP
 } Order;
 
@@ -254,6 +307,8 @@ static Order sim_next_order(WorldSource *s, f64 *speed)
         bool full = s->options.fast && frame_queue_full(&s->made);
         if (s->stop || (s->options.ticks_max != 0 && tick >= s->options.ticks_max)) {
             order = ORDER_STOP;
+        } else if (s->paused && s->watch_changed && s->watch_mask != 0) {
+            order = ORDER_LOOK;
         } else if (!full && s->paused && s->steps > 0) {
             s->steps--;
             order = ORDER_STEP;
@@ -363,7 +418,10 @@ static void *sim_main(void *argument)
         if (order == ORDER_STOP) {
             break;
         }
-        if (order == ORDER_STEP || sim_wait_for_tick(s, speed)) {
+        if (order == ORDER_LOOK) {
+            sim_look(s);
+            s->wake(s->wake_context);
+        } else if (order == ORDER_STEP || sim_wait_for_tick(s, speed)) {
             result = sim_tick(s);
         }
     }
@@ -514,6 +572,26 @@ static void source_status(Source *source, SourceStatus *out)
     pthread_mutex_unlock(&s->mutex);
 }
 
+static void source_watch(Source *source, u32 mask)
+{
+    WorldSource *s = from(source);
+    pthread_mutex_lock(&s->mutex);
+    s->watch_mask = mask;
+    s->watch_changed = true;
+    pthread_cond_signal(&s->changed);
+    pthread_mutex_unlock(&s->mutex);
+}
+
+static DebugPicture *source_debug(Source *source)
+{
+    WorldSource *s = from(source);
+    pthread_mutex_lock(&s->mutex);
+    DebugPicture *picture = s->picture;
+    s->picture = NULL;
+    pthread_mutex_unlock(&s->mutex);
+    return picture;
+}
+
 static void source_destroy(Source *source)
 {
     WorldSource *s = from(source);
@@ -534,6 +612,7 @@ static void source_destroy(Source *source)
     entity_list_finish(&s->entities);
     field_set_release(s->fields);
     free(s->scalars);
+    free(s->picture);
     free(s->queue);
     free(s->inputs);
     pthread_cond_destroy(&s->changed);
@@ -638,6 +717,8 @@ Source *source_world_create(const char *scene_path, const SourceWorldOptions *op
         .describe = source_describe,
         .input = source_input,
         .control = source_control,
+        .watch = source_watch,
+        .debug = source_debug,
         .status = source_status,
     };
     WorldSource *s = calloc(1, sizeof *s);

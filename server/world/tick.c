@@ -40,6 +40,7 @@ void world_destroy(World *world)
     free(world->probes);
     free(world->order);
     free(world->events);
+    free(world->debug);
     free(world);
 }
 

@@ -44,6 +44,11 @@ int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error);
 /* A probe's value by name; false if there is none. */
 bool world_probe(const World *world, const char *name, f64 *value);
 
+/* What the simulation did in the last tick, of what the DEBUG_ bits ask for. Arrays borrowed until
+ * the next call; made only here, so that a world that nobody looks into pays nothing. 0 or
+ * ERROR_MEMORY. */
+int world_debug(World *world, u32 mask, DebugPicture *out);
+
 typedef struct WorldStats {
     u32 bodies, bodies_awake, contacts, particles, constraints, islands;
     u64 memory_bytes;

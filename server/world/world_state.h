@@ -2,6 +2,7 @@
  * world_state.h: a world from inside. Each file of this folder is one idea about it:
  *   build.c   scene -> solvers, fields, entities      tick.c    the recipe of a tick
  *   joints.c  joints of a scene, and what breaks      path.c    bodies that follow a path
+ *   look.c    the inside of the simulation, to see
  *   inputs.c  what hands do                           fields.c  solvers -> frame
  *   tune.c    parameters and probes                   save.c    hash, save, load
  * Layer: server/world (private).
@@ -78,6 +79,7 @@ struct World {
     ScalarInfo *probes; /* [scene->probe_count] */
     Hold holds[HOLDS_MAX];
     u32 hold_end;
+    void *debug;   /* lines and islands, from when somebody first asks */
     u32 *order;    /* [INPUTS_PER_TICK_MAX] of this tick's inputs */
     Event *events; /* of this tick */
     u32 event_count, event_room;

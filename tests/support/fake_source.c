@@ -175,8 +175,8 @@ static void fake_destroy(Source *source)
 
 Source *fake_source_create(void)
 {
-    static const SourceOps ops = {fake_destroy, fake_start,   fake_take,  fake_describe,
-                                  fake_input,   fake_control, fake_status};
+    static const SourceOps ops = {fake_destroy, fake_start,  fake_take, fake_describe, fake_input,
+                                  fake_control, fake_status, NULL,      NULL};
     FakeSource *s = calloc(1, sizeof *s);
     ErrorText error = {0};
     FieldDesc field = {.kind = FIELD_POSES,

@@ -227,6 +227,63 @@ static void refuse(const Message *in)
     message_free(encoded);
 }
 
+static void test_geometries_are_numbers(void **state)
+{
+    PL_UNUSED(state);
+    Sample *s = sample_create();
+    Message m = world_message(s), out;
+    u8 *storage;
+    s->entities[1].look.shape.kind = SHAPE_HULL;
+    refuse(&m); /* a hull of nothing */
+    s->entities[1].look.geometry = 7;
+    round_trip(&m, &out, &storage);
+    assert_int_equal(out.world.entities[1].look.geometry, 7);
+    assert_null(out.world.entities[1].look.shape.geometry);
+    message_free(storage);
+    s->entities[1].look.shape.kind = SHAPE_BOX;
+    refuse(&m); /* a box with a hull */
+    free(s);
+}
+
+static void test_the_inside(void **state)
+{
+    PL_UNUSED(state);
+    Message watch = {.kind = MESSAGE_WATCH}, out;
+    u8 *storage;
+    watch.watch.mask = DEBUG_CONTACTS | DEBUG_BOXES;
+    round_trip(&watch, &out, &storage);
+    assert_int_equal(out.watch.mask, DEBUG_CONTACTS | DEBUG_BOXES);
+    message_free(storage);
+    watch.watch.mask = DEBUG_ALL + 1;
+    refuse(&watch);
+
+    DebugLine lines[3] = {{{1, 2, 3}, {4, 5, 6}, DEBUG_LINE_BOX},
+                          {{0, 1, 0}, {0, 2, 0}, DEBUG_LINE_CONTACT},
+                          {{0, 1, 0}, {0, 0, 2}, DEBUG_LINE_AXIS_Z}};
+    DebugIsland islands[2] = {{5, 9}, {6, 9}};
+    Message debug = {.kind = MESSAGE_DEBUG};
+    debug.debug = (DebugPicture){.tick = 77,
+                                 .mask = DEBUG_ALL,
+                                 .lines_all = 5000,
+                                 .lines = lines,
+                                 .line_count = 3,
+                                 .islands = islands,
+                                 .island_count = 2};
+    round_trip(&debug, &out, &storage);
+    assert_true(out.debug.tick == 77);
+    assert_int_equal(out.debug.lines_all, 5000);
+    assert_int_equal(out.debug.line_count, 3);
+    assert_memory_equal(out.debug.lines, lines, sizeof lines);
+    assert_int_equal(out.debug.island_count, 2);
+    assert_memory_equal(out.debug.islands, islands, sizeof islands);
+    message_free(storage);
+    lines[1].kind = DEBUG_LINE_KIND_COUNT;
+    refuse(&debug);
+    lines[1].kind = 0;
+    lines[2].to.x = NAN;
+    refuse(&debug);
+}
+
 static void test_ranges(void **state)
 {
     PL_UNUSED(state);
@@ -298,8 +355,12 @@ static void test_mutations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_world),       cmocka_unit_test(test_events),
-        cmocka_unit_test(test_small_kinds), cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_world),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_small_kinds),
+        cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_geometries_are_numbers),
+        cmocka_unit_test(test_the_inside),
         cmocka_unit_test(test_mutations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,117 @@
+/* watch.c: the inside of the simulation for clients that ask to see it. The source makes one
+ * picture for all; each gets of it what it asked for, the nearest lines first. */
+#include "server/host/session.h"
+
+#include <stdlib.h>
+
+void watch_update(Host *host)
+{
+    u32 mask = 0;
+    for (u32 i = 0; i < host->session_room; i++) {
+        mask |= host->sessions[i].state == SESSION_LIVE ? host->sessions[i].watch : 0;
+    }
+    if (host->source->ops->watch != NULL && mask != host->watched) {
+        host->source->ops->watch(host->source, mask);
+    }
+    host->watched = mask;
+}
+
+void watch_receive(Host *host, Session *session, u32 mask)
+{
+    if (host->source->ops->watch == NULL && mask != 0) {
+        session_notice(host, session, "a recording has no inside to show");
+        return;
+    }
+    session->watch = mask;
+    watch_update(host);
+}
+
+static u32 bit_of_line(u32 kind)
+{
+    return kind == DEBUG_LINE_CONTACT ? DEBUG_CONTACTS
+           : kind == DEBUG_LINE_BOX   ? DEBUG_BOXES
+                                      : DEBUG_JOINTS;
+}
+
+static f32 distance_of(const DebugLine *line, Vec3 eye)
+{
+    return vec3_distance(vec3_scale(vec3_add(line->from, line->to), 0.5f), eye);
+}
+
+/* Within which distance at most DEBUG_LINES_MAX of the lines lie: by halving, to a share of 1/1024
+ * of the largest. */
+static f32 reach_of(const DebugPicture *picture, u32 mask, Vec3 eye)
+{
+    f32 low = 0.0f, high = 4.0f * WORLD_EXTENT_MAX_M;
+    for (u32 step = 0; step < 32; step++) {
+        f32 middle = step == 0 ? high : 0.5f * (low + high);
+        u32 inside = 0;
+        for (u32 i = 0; i < picture->line_count; i++) {
+            inside += (bit_of_line(picture->lines[i].kind) & mask) != 0 &&
+                      distance_of(&picture->lines[i], eye) <= middle;
+        }
+        if (inside <= DEBUG_LINES_MAX) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+        if (step == 0 && inside <= DEBUG_LINES_MAX) {
+            return high;
+        }
+    }
+    return low;
+}
+
+static void watch_send_one(Host *host, Session *session, const DebugPicture *picture)
+{
+    static const u32 lines_room = DEBUG_LINES_MAX;
+    DebugLine *lines = malloc(lines_room * sizeof *lines);
+    if (lines == NULL) {
+        return;
+    }
+    f32 reach = reach_of(picture, session->watch, session->view.eye);
+    u32 count = 0, all = 0;
+    for (u32 i = 0; i < picture->line_count; i++) {
+        const DebugLine *line = &picture->lines[i];
+        if ((bit_of_line(line->kind) & session->watch) == 0) {
+            continue;
+        }
+        all++;
+        if (count < lines_room && distance_of(line, session->view.eye) <= reach) {
+            lines[count++] = *line;
+        }
+    }
+    Message message = {.kind = MESSAGE_DEBUG};
+    message.debug = *picture;
+    message.debug.mask = picture->mask & session->watch;
+    message.debug.lines = lines;
+    message.debug.line_count = count;
+    message.debug.lines_all = all;
+    if ((session->watch & DEBUG_ISLANDS) == 0) {
+        message.debug.island_count = 0;
+    }
+    session_message(host, session, CHANNEL_BULK, &message);
+    session->watched_ms = host->now_ms;
+    free(lines);
+}
+
+void watch_send(Host *host)
+{
+    if (host->watched == 0 || host->source->ops->debug == NULL) {
+        return;
+    }
+    DebugPicture *picture = host->source->ops->debug(host->source);
+    if (picture == NULL) {
+        return;
+    }
+    for (u32 i = 0; i < host->session_room; i++) {
+        Session *session = &host->sessions[i];
+        /* What states already fill the line, pictures do not make worse. */
+        u64 gap_ms = session->limited ? 10 * DEBUG_INTERVAL_MS : DEBUG_INTERVAL_MS / 2;
+        if (session->state == SESSION_LIVE && session->world_sent && session->watch != 0 &&
+            host->now_ms >= session->watched_ms + gap_ms) {
+            watch_send_one(host, session, picture);
+        }
+    }
+    free(picture);
+}

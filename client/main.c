@@ -4,6 +4,7 @@
  */
 #include "client/hand/app.h"
 #include "client/hand/bots.h"
+#include "client/hand/inside.h"
 #include "client/hand/report.h"
 #include "client/private_server.h"
 #include "shared/clock.h"
@@ -22,7 +23,7 @@
 #define SETTLE_NS 300000000ull /* first states of all chunks are here */
 
 typedef struct ClientOptions {
-    const char *name, *token, *report, *screenshot, *script;
+    const char *name, *token, *report, *screenshot, *script, *show;
     bool headless, no_hud;
     f64 duration_s, at_s, wait_s;
     u32 size[2], bots;
@@ -36,6 +37,7 @@ typedef struct Client {
     u32 token_bytes;
     PrivateServer server;
     Script *script;
+    u32 show; /* of the inside: bits */
     Connection *connection;
     ReportStart start;
     u64 live_ns; /* when the world arrived */
@@ -256,6 +258,7 @@ static int run_app(Client *client, ErrorText *error)
         .screenshot_at_s = options->at_s,
         .duration_s = options->duration_s,
         .script = client->script,
+        .show = client->show,
         .hud = !options->no_hud && !options->headless,
     };
     signals_leave();
@@ -346,6 +349,13 @@ int main(int argc, char **argv)
     const char *operand = NULL;
     ErrorText error = {0};
     int parsed = parse(&client.options, argc, argv, &operand, &error);
+    if (parsed == 0 && client.options.show != NULL &&
+        !inside_parse(client.options.show, &client.show)) {
+        parsed = error_set(&error, ERROR_USAGE,
+                           "--show: \"%s\"; give some of contacts,joints,islands,boxes,sleep, or "
+                           "all",
+                           client.options.show);
+    }
     if (parsed != 0) {
         if (parsed < 0) {
             fprintf(stderr, "plenum-client: %s\n", error.text);

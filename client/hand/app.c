@@ -6,6 +6,7 @@
 #include "client/hand/app.h"
 
 #include "client/hand/camera.h"
+#include "client/hand/inside.h"
 #include "client/hand/panels.h"
 #include "client/hand/tools.h"
 #include "client/link/timeline.h"
@@ -65,6 +66,7 @@ typedef struct App {
     Panels *panels; /* NULL: no HUD */
     Hud *hud;
     Tools *tools;
+    Inside inside;
     CameraRig rig;
     bool world_seen, script_looked;
     Vec3 script_eye, script_target;
@@ -145,6 +147,13 @@ static void app_spawn(App *app)
     }
 }
 
+static void app_inside(App *app, u32 bit)
+{
+    inside_show(&app->inside, app->inside.show ^ bit);
+    hud_toast(app->hud, 0x8FD0FF, "%s: %s", inside_name(bit),
+              app->inside.show & bit ? "shown" : "hidden");
+}
+
 static void app_act(App *app, Action action)
 {
     Hud *hud = app->hud;
@@ -185,6 +194,21 @@ static void app_act(App *app, Action action)
         break;
     case ACTION_RESET:
         app_control(app, CONTROL_RESET, 0.0);
+        break;
+    case ACTION_CONTACTS:
+        app_inside(app, DEBUG_CONTACTS);
+        break;
+    case ACTION_JOINTS:
+        app_inside(app, DEBUG_JOINTS);
+        break;
+    case ACTION_ISLANDS:
+        app_inside(app, DEBUG_ISLANDS);
+        break;
+    case ACTION_BOXES:
+        app_inside(app, DEBUG_BOXES);
+        break;
+    case ACTION_SLEEP:
+        app_inside(app, INSIDE_SLEEP);
         break;
     case ACTION_PREFAB:
     case ACTION_NONE:
@@ -475,8 +499,10 @@ static void app_draw_world(App *app)
     picture.points = app->points;
     picture.hovered = hovered && hovered->movable ? hovered->id : 0;
     picture.held = tools->hand.holds;
-    picture.marks = tools->marks;
-    picture.mark_count = tools->mark_count;
+    inside_collect(&app->inside, tools->marks, tools->mark_count);
+    picture.marks = app->inside.marks;
+    picture.mark_count = app->inside.mark_count;
+    picture.tints = app->inside.tint_count == picture.entity_count ? app->inside.tints : NULL;
     view_draw(app->view, &picture);
 }
 
@@ -554,6 +580,8 @@ static int app_open(App *app, ErrorText *error)
         return error_set(error, ERROR_MEMORY, "no memory for the window");
     }
     tools_init(app->tools, app->connection);
+    inside_init(&app->inside, app->connection);
+    inside_show(&app->inside, options->show);
     app->hud->show_panels = options->width >= PANELS_WIDTH;
     app->view = view_create(&view, error);
     if (!app->view) {
@@ -570,6 +598,7 @@ static int app_open(App *app, ErrorText *error)
 
 static void app_close(App *app)
 {
+    inside_finish(&app->inside);
     panels_destroy(app->panels);
     view_destroy(app->view);
     for (u32 i = 0; i < FIELDS_MAX; i++) {

@@ -106,6 +106,17 @@ static const UserInfo *hud_user(const Hud *hud, u32 id)
     return NULL;
 }
 
+static void hud_break(Hud *hud, const Connection *connection, const Event *event)
+{
+    const Entity *a = event->a ? connection_entity(connection, event->a) : NULL;
+    const Entity *b = event->b ? connection_entity(connection, event->b) : NULL;
+    hud_toast(hud, COLOR_CALM, "broken: %s from %s",
+              b   ? b->name
+              : a ? a->name
+                  : "a joint",
+              a && b ? a->name : "the world");
+}
+
 static void hud_news(Hud *hud, Connection *connection)
 {
     ConnectionNews news;
@@ -113,6 +124,8 @@ static void hud_news(Hud *hud, Connection *connection)
         const Event *event = &news.event;
         if (event->kind == EVENT_REFUSED && event->user == hud->user) {
             hud_toast(hud, COLOR_WARN, "refused: %s", error_name((Error)event->code));
+        } else if (event->kind == EVENT_BREAK) {
+            hud_break(hud, connection, event);
         } else if (event->kind == EVENT_NONE && news.text[0] && news.user) {
             const UserInfo *user = hud_user(hud, news.user);
             char line[TEXT_BYTES_MAX + NAME_BYTES_MAX + 4];

@@ -44,7 +44,9 @@ typedef struct Picture {
     u64 entity_version;              /* changes when the entities do: batches are rebuilt */
     const ShownPose *const *poses;   /* [fields->count], NULL for other kinds */
     const ShownPoint *const *points; /* [fields->count] */
-    u32 hovered, held;               /* entity ids or 0: highlighted */
+    const u32 *tints;  /* [entity_count] 0xFFRRGGBB in place of the entity's colours, 0: its own; or
+                          NULL */
+    u32 hovered, held; /* entity ids or 0: highlighted */
     const Mark *marks;
     u32 mark_count;
 } Picture;

@@ -50,6 +50,7 @@ typedef struct Fake {
     f64 control_values[SENT_MAX];
     u32 control_count;
     char said[TEXT_BYTES_MAX];
+    u32 watched, watches; /* what of the inside was asked for last, and how often */
 } Fake;
 
 static Fake fake;
@@ -146,6 +147,31 @@ u32 connection_tick_rate(const Connection *connection)
 {
     PL_UNUSED(connection);
     return 60;
+}
+u32 connection_worlds(const Connection *connection)
+{
+    PL_UNUSED(connection);
+    return 1;
+}
+void connection_watch(Connection *connection, u32 mask)
+{
+    PL_UNUSED(connection);
+    fake.watched = mask;
+    fake.watches++;
+}
+const DebugPicture *connection_debug(Connection *connection)
+{
+    static const DebugLine line = {{0, 0, 0}, {0, 1, 0}, DEBUG_LINE_CONTACT};
+    static const DebugIsland islands[2] = {{2, 1}, {0xFFFFFF, 1}}; /* the latter is gone */
+    static const DebugPicture picture = {.tick = 1,
+                                         .mask = DEBUG_ALL,
+                                         .lines_all = 1,
+                                         .lines = &line,
+                                         .line_count = 1,
+                                         .islands = islands,
+                                         .island_count = 2};
+    PL_UNUSED(connection);
+    return &picture;
 }
 u32 connection_epoch(const Connection *connection)
 {
@@ -317,6 +343,12 @@ static void play_all(u32 step)
         user_types(SDLK_DELETE, 0);
         break;
     case 9:
+        user_types(SDLK_F2, 0);
+        user_types(SDLK_F3, 0);
+        user_types(SDLK_F4, 0);
+        user_types(SDLK_F5, 0);
+        user_types(SDLK_F6, 0); /* asks nobody */
+        user_types(SDLK_F3, 0); /* and no more of these */
         user_types(SDLK_SPACE, 0);
         user_types(SDLK_PERIOD, 0);
         user_types(SDLK_LEFTBRACKET, 0);
@@ -443,6 +475,7 @@ static void test_user_becomes_inputs(void **state)
     assert_memory_equal(fake.controls, expected, sizeof expected);
     assert_float_equal(fake.control_values[2], 0.5, 1e-6);
     assert_string_equal(fake.said, "hi n");
+    assert_int_equal(fake.watched, DEBUG_CONTACTS | DEBUG_ISLANDS | DEBUG_BOXES);
     for (u32 i = 0; i < fake.input_count; i++) {
         assert_int_equal(input_check(&fake.inputs[i]), 0);
     }

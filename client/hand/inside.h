@@ -1,0 +1,42 @@
+/*
+ * inside.h: what a picture shows besides the things themselves: rods and springs between bodies,
+ * always; and, where the user asks, how the world is simulated: contacts, joints, islands, bounds
+ * of the broad phase, who sleeps. Layer: client/hand.
+ */
+#ifndef PLENUM_CLIENT_HAND_INSIDE_H
+#define PLENUM_CLIENT_HAND_INSIDE_H
+
+#include "client/link/connection.h"
+#include "client/view/view.h"
+
+enum { /* beside the DEBUG_ bits, which the server answers: known here already */
+    INSIDE_SLEEP = DEBUG_ALL + 1,
+    INSIDE_ALL = DEBUG_ALL + INSIDE_SLEEP
+};
+
+typedef struct Inside {
+    Connection *connection; /* borrowed */
+    u32 show;               /* DEBUG_ bits and INSIDE_SLEEP */
+    Mark *marks;            /* [mark_count] of this frame, owned */
+    u32 mark_count, mark_room;
+    u32 *tints; /* [tint_count] by index of the entity, owned; see Picture */
+    u32 tint_count, tint_room;
+    u32 (*ends)[2]; /* [end_count] ids of the entities that a joint of the scene joins; owned */
+    u32 end_count;
+    u64 ends_version;
+    u32 ends_world;
+} Inside;
+
+void inside_init(Inside *inside, Connection *connection);
+void inside_finish(Inside *inside);
+/* Asks for what the bits say, and for nothing else. */
+void inside_show(Inside *inside, u32 show);
+/* The bits of "contacts,joints,islands,boxes,sleep" (any of them, or "all"); false: another word.
+ */
+bool inside_parse(const char *words, u32 *show);
+/* "contacts", ... of one bit. */
+const char *inside_name(u32 bit);
+/* Marks and tints of this frame; `marks` of others come along. Without memory there are none. */
+void inside_collect(Inside *inside, const Mark *marks, u32 mark_count);
+
+#endif

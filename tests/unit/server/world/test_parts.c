@@ -1,0 +1,308 @@
+/* test_parts.c: what a scene can say besides free bodies, in a world: joints and their ends, paths,
+ * sensors, probes, shapes with geometries, the view of the inside; and images of all that. */
+#include "server/world/world.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define BALL(name, at, more)                                                                       \
+    "{\"name\":\"" name "\",\"shape\":{\"kind\":\"sphere\",\"radius\":0.2},\"position\":" at more  \
+    "}"
+#define FLOOR "{\"name\":\"floor\",\"shape\":{\"kind\":\"plane\"},\"motion\":\"static\"}"
+
+typedef struct Fixture {
+    Scene *scene;
+    World *world;
+    Frame *frame;
+    u32 events[EVENT_KIND_COUNT]; /* since begin */
+    Event last[EVENT_KIND_COUNT];
+} Fixture;
+
+static Fixture *begin(const char *json)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    assert_non_null(f);
+    ErrorText error;
+    f->scene = scene_parse(json, strlen(json), "parts", &error);
+    if (f->scene == NULL) {
+        fail_msg("%s", error.text);
+    }
+    f->world = world_create(f->scene, NULL, &error);
+    if (f->world == NULL) {
+        fail_msg("%s", error.text);
+    }
+    return f;
+}
+
+static void end(Fixture *f)
+{
+    frame_release(f->frame);
+    world_destroy(f->world);
+    scene_destroy(f->scene);
+    free(f);
+}
+
+static void ticks(Fixture *f, u32 count)
+{
+    for (u32 i = 0; i < count; i++) {
+        world_tick(f->world, NULL, 0);
+        frame_release(f->frame);
+        f->frame = world_frame(f->world);
+        assert_non_null(f->frame);
+        for (u32 k = 0; k < f->frame->event_count; k++) {
+            const Event *event = &f->frame->events[k];
+            f->events[event->kind]++;
+            f->last[event->kind] = *event;
+        }
+    }
+}
+
+static f64 probe(const Fixture *f, const char *name)
+{
+    f64 value = NAN;
+    assert_true(world_probe(f->world, name, &value));
+    return value;
+}
+
+/* A hinged arm that falls against its limit. */
+static void test_a_limit_in_degrees(void **state)
+{
+    (void)state;
+    Fixture *f = begin(
+        "{\"name\":\"t\",\"bodies\":[{\"name\":\"arm\",\"shape\":{\"kind\":\"box\",\"half\":[0.5,0."
+        "05,"
+        "0.05]},\"position\":[0.5,2,0]}],\"joints\":[{\"name\":\"h\",\"kind\":\"hinge\",\"b\":"
+        "\"arm\","
+        "\"anchor\":[0,2,0],\"axis\":[0,0,1],\"limits\":[-30,10]}],\"probes\":[{\"name\":\"angle\","
+        "\"kind\":\"joint_value\",\"of\":\"h\"},{\"name\":\"force\",\"kind\":\"joint_force\","
+        "\"of\":\"h\"},"
+        "{\"name\":\"tilt\",\"kind\":\"tilt\",\"of\":\"arm\"}]}");
+    ticks(f, 240);
+    assert_float_equal(probe(f, "angle"), -30.0, 0.5);
+    assert_float_equal(probe(f, "tilt"), 30.0, 0.5);
+    /* At rest the anchor carries the weight: 10 kg. The limit is a pure couple. */
+    assert_float_equal(probe(f, "force"), 98.1, 2.0);
+    end(f);
+}
+
+static void test_a_break_is_told_once(void **state)
+{
+    (void)state;
+    Fixture *f = begin("{\"name\":\"t\",\"bodies\":[" BALL(
+        "b", "[0,5,0]",
+        ",\"mass\":10") "],"
+                        "\"joints\":[{\"name\":\"j\",\"kind\":\"ball\",\"b\":\"b\",\"anchor\":[0,5,"
+                        "0],"
+                        "\"break_force\":50}],\"probes\":[{\"name\":\"y\",\"kind\":\"height\","
+                        "\"of\":\"b\"},"
+                        "{\"name\":\"force\",\"kind\":\"joint_force\",\"of\":\"j\"}]}");
+    ticks(f, 60);
+    assert_int_equal(f->events[EVENT_BREAK], 1);
+    assert_int_equal(f->last[EVENT_BREAK].a, 0); /* the world */
+    assert_int_equal(f->last[EVENT_BREAK].b, 1);
+    assert_true(f->last[EVENT_BREAK].impulse > 50.0f);
+    assert_float_equal(f->last[EVENT_BREAK].position.y, 5.0f, 0.1f);
+    assert_true(probe(f, "y") < 1.0);
+    assert_float_equal(probe(f, "force"), 0.0, 0.0);
+    /* A reset mends it. */
+    Input reset = {.kind = INPUT_RESET, .user = 1, .rotation = {1, 0, 0, 0}};
+    world_tick(f->world, &reset, 1);
+    assert_true(probe(f, "y") > 4.9);
+    end(f);
+}
+
+static void test_a_path_is_followed(void **state)
+{
+    (void)state;
+    Fixture *f =
+        begin("{\"name\":\"t\",\"bodies\":[{\"name\":\"lift\",\"motion\":\"kinematic\",\"shape\":{"
+              "\"kind\":\"box\",\"half\":[1,0.1,1]},\"position\":[0,1,0],\"path\":{\"points\":"
+              "[[0,0,0],[0,2,0]],\"period\":4}}," BALL(
+                  "b", "[0.3,1.32,0]",
+                  ",\"friction\":1") "],\"probes\":[{\"name\":\"lift\",\"kind\":\"height\",\"of\":"
+                                     "\"lift\"},"
+                                     "{\"name\":\"ball\",\"kind\":\"height\",\"of\":\"b\"}]}");
+    ticks(f, 60); /* halfway up */
+    assert_float_equal(probe(f, "lift"), 2.0, 1e-3);
+    ticks(f, 60);
+    assert_float_equal(probe(f, "lift"), 3.0, 1e-3);
+    assert_float_equal(probe(f, "ball"), 3.3, 0.02); /* it carried what lies on it */
+    ticks(f, 120 + 240 * 9);
+    assert_float_equal(probe(f, "lift"), 1.0, 1e-3); /* nothing adds up */
+    end(f);
+}
+
+static void test_a_sensor_notices(void **state)
+{
+    (void)state;
+    Fixture *f = begin(
+        "{\"name\":\"t\",\"bodies\":[{\"name\":\"gate\",\"motion\":\"static\",\"sensor\":true,"
+        "\"shape\":{\"kind\":\"box\",\"half\":[1,0.2,1]},\"position\":[0,3,0]}," BALL(
+            "b", "[0,5,0]", "") "]}");
+    ticks(f, 90);
+    assert_int_equal(f->events[EVENT_ENTER], 1);
+    assert_int_equal(f->events[EVENT_LEAVE], 1);
+    assert_int_equal(f->last[EVENT_ENTER].a, 1);
+    assert_int_equal(f->last[EVENT_ENTER].b, 2);
+    assert_int_equal(f->events[EVENT_IMPACT], 0); /* it touched nothing */
+    end(f);
+}
+
+static void test_energy_and_momenta(void **state)
+{
+    (void)state;
+    /* I = 0.4 m r²: 4 kg, 0.5 m; speed 3, spin 5. */
+    Fixture *f = begin(
+        "{\"name\":\"t\",\"gravity\":[0,-2,0],\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":"
+        "\"sphere\",\"radius\":0.5},\"mass\":4,\"position\":[0,10,0],\"velocity\":[3,0,0],"
+        "\"spin\":[0,5,0]}],\"probes\":[{\"name\":\"e\",\"kind\":\"energy\"},{\"name\":\"l\","
+        "\"kind\":\"angular_momentum\",\"of\":\"b\"},{\"name\":\"w\",\"kind\":\"spin\",\"of\":"
+        "\"b\"}]}");
+    f64 expected = 0.5 * 4 * 9 + 0.5 * 0.4 * 25 + 4 * 2 * 10;
+    assert_float_equal(probe(f, "e"), expected, 1e-3);
+    assert_float_equal(probe(f, "l"), 0.4 * 5, 1e-5);
+    assert_float_equal(probe(f, "w"), 5.0, 1e-5);
+    ticks(f, 60);
+    assert_float_equal(probe(f, "e"), expected, 0.02 * expected);
+    assert_float_equal(probe(f, "l"), 0.4 * 5, 1e-4);
+    end(f);
+}
+
+/* Two stacks of two on a floor and a pair that a joint holds: three islands. */
+static void test_the_inside_is_shown(void **state)
+{
+    (void)state;
+#define BOX(name, at)                                                                              \
+    "{\"name\":\"" name "\",\"shape\":{\"kind\":\"box\",\"half\":[0.5,0.5,0.5]},\"position\":" at  \
+    "}"
+    Fixture *f =
+        begin("{\"name\":\"t\",\"bodies\":[" FLOOR
+              "," BOX("a", "[0,0.5,0]") "," BOX("b", "[0,1.5,0]") "," BOX("c", "[5,0.5,0]") "," BOX(
+                  "d", "[5,1.5,0]") "," BALL("p", "[9,6,0]",
+                                             "") "," BALL("q", "[9,8,0]",
+                                                          "") "],\"joints\":[{\"name\":\"j\","
+                                                              "\"kind\":\"hinge\",\"a\":\"p\","
+                                                              "\"b\":\"q\",\"axis\":[0,0,1]}]}");
+    ticks(f, 10);
+    DebugPicture picture;
+    assert_int_equal(world_debug(f->world, DEBUG_ALL, &picture), 0);
+    assert_true(picture.tick == 10);
+    u32 kinds[DEBUG_LINE_KIND_COUNT] = {0};
+    for (u32 i = 0; i < picture.line_count; i++) {
+        const DebugLine *line = &picture.lines[i];
+        kinds[line->kind]++;
+        if (line->kind == DEBUG_LINE_CONTACT) {
+            /* All faces are level, and half of the points lie on the floor. */
+            Vec3 along = vec3_normalize_or(vec3_sub(line->to, line->from), vec3_zero());
+            assert_true(fabsf(along.y) > 0.999f);
+            assert_true(fabsf(line->from.y) < 0.02f || fabsf(line->from.y - 1.0f) < 0.02f);
+        }
+        if (line->kind == DEBUG_LINE_AXIS_X) { /* the hinge's axis */
+            Vec3 along = vec3_normalize_or(vec3_sub(line->to, line->from), vec3_zero());
+            assert_true(fabsf(along.z) > 0.999f);
+            assert_float_equal(line->from.x, 9.0f, 1e-3);
+        }
+    }
+    assert_int_equal(kinds[DEBUG_LINE_CONTACT], 16);
+    assert_int_equal(kinds[DEBUG_LINE_AXIS_X], 1);
+    assert_int_equal(kinds[DEBUG_LINE_AXIS_Y], 1);
+    assert_int_equal(kinds[DEBUG_LINE_BOX], 6);
+    assert_int_equal(picture.island_count, 6);
+    u32 of[8] = {0};
+    for (u32 i = 0; i < 6; i++) {
+        of[picture.islands[i].entity] = picture.islands[i].island;
+    }
+    assert_true(of[2] != 0 && of[2] == of[3] && of[4] == of[5] && of[6] == of[7]);
+    assert_true(of[2] != of[4] && of[4] != of[6] && of[2] != of[6]);
+    assert_int_equal(world_debug(f->world, DEBUG_ISLANDS, &picture), 0);
+    assert_int_equal(picture.line_count, 0);
+    end(f);
+}
+
+/* Looking changes nothing. */
+static void test_looking_leaves_no_trace(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"name\":\"t\",\"bodies\":[" FLOOR
+        ",{\"name\":\"b\",\"shape\":{\"kind\":\"box\",\"half\":[0.3,0.3,0.3]},\"position\":[0,1,0],"
+        "\"rotation\":[20,30,10],\"repeat\":{\"count\":[2,3,2],\"spacing\":[0.7,0.9,0.7]}}]}";
+    Fixture *f = begin(json), *g = begin(json);
+    DebugPicture picture;
+    for (u32 i = 0; i < 60; i++) {
+        ticks(f, 1);
+        ticks(g, 1);
+        assert_int_equal(world_debug(f->world, DEBUG_ALL, &picture), 0);
+    }
+    assert_true(world_hash(f->world) == world_hash(g->world));
+    end(f);
+    end(g);
+}
+
+static const char many_parts[] =
+    "{\"name\":\"t\",\"bodies\":[{\"name\":\"hills\",\"motion\":\"static\",\"shape\":{\"kind\":"
+    "\"terrain\","
+    "\"columns\":17,\"rows\":17,\"spacing\":1,\"noise\":{\"amplitude\":0.5,\"feature\":5}}},"
+    "{\"name\":\"gem\",\"position\":[0,3,0],\"shape\":{\"kind\":\"hull\",\"points\":[[0.4,0,0],[-0."
+    "4,0,0],"
+    "[0,0.4,0],[0,-0.4,0],[0,0,0.4],[0,0,-0.4]]},\"repeat\":{\"count\":[2,1,1],\"spacing\":[1,1,1]}"
+    "},"
+    "{\"name\":\"bell\",\"position\":[-2,3,0],\"shape\":{\"kind\":\"compound\",\"children\":[{"
+    "\"shape\":{"
+    "\"kind\":\"sphere\",\"radius\":0.3},\"position\":[0.4,0,0]},{\"shape\":{\"kind\":\"cone\","
+    "\"radius\":0.3,"
+    "\"half_height\":0.3}}]}},"
+    "{\"name\":\"lift\",\"motion\":\"kinematic\",\"shape\":{\"kind\":\"box\",\"half\":[0.5,0.1,0.5]"
+    "},"
+    "\"position\":[2,2,2],\"path\":{\"points\":[[0,0,0],[1,1,0],[0,1,1]],\"period\":3}}],"
+    "\"ragdolls\":[{\"name\":\"r\",\"position\":[3,2,-2]}]}";
+
+/* An image taken in the midst of it goes on bit for bit in another world. */
+static void test_images_of_all_parts(void **state)
+{
+    (void)state;
+    Fixture *f = begin(many_parts), *g = begin(many_parts);
+    assert_true(world_hash(f->world) == world_hash(g->world)); /* wherever their memory lies */
+    ticks(f, 40);
+    ticks(g, 3);
+    u8 *image;
+    size_t bytes;
+    ErrorText error;
+    assert_int_equal(world_save(f->world, &image, &bytes), 0);
+    if (world_load(g->world, image, bytes, &error) != 0) {
+        fail_msg("%s", error.text);
+    }
+    assert_true(world_hash(f->world) == world_hash(g->world));
+    ticks(f, 60);
+    ticks(g, 60);
+    assert_true(world_hash(f->world) == world_hash(g->world));
+    /* The entities found their geometries again. */
+    MessageWorld world;
+    world_describe(g->world, &world);
+    for (u32 i = 0; i < world.entity_count; i++) {
+        const Appearance *look = &world.entities[i].look;
+        assert_true((look->shape.kind >= SHAPE_HULL) == (look->shape.geometry != NULL));
+        if (look->shape.geometry != NULL) {
+            assert_ptr_equal(look->shape.geometry, g->scene->geometries[look->geometry - 1]);
+        }
+    }
+    free(image);
+    end(f);
+    end(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_limit_in_degrees),      cmocka_unit_test(test_a_break_is_told_once),
+        cmocka_unit_test(test_a_path_is_followed),      cmocka_unit_test(test_a_sensor_notices),
+        cmocka_unit_test(test_energy_and_momenta),      cmocka_unit_test(test_the_inside_is_shown),
+        cmocka_unit_test(test_looking_leaves_no_trace), cmocka_unit_test(test_images_of_all_parts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -321,7 +321,7 @@ static Walk walk(const Convex *a, const Convex *b, f64 limit, f64 enough, D3 *v,
             low = along;
             axis = d3_scale(*v, 1.0 / v1);
         }
-        if (step > 0 && length - low <= 1e-11 * (length + size)) {
+        if (low > 0.5 * length && length - low <= 1e-9 * (length + size)) {
             break;
         }
         Simplex before = *s;

@@ -20,10 +20,18 @@ typedef enum Side {
     SIDE_SUNK   /* under a terrain: every face pushes up */
 } Side;
 
+enum {
+    /* Triangles near a convex that are kept between the two passes; more are looked for again. */
+    NEAR_MAX = 512
+};
+
 typedef struct TriangleSearch {
     const Geometry *geometry;
     Side side;
-    Vec3 origin; /* of the working axes, in the mesh's frame */
+    u32 near_count;
+    u32 near[NEAR_MAX];
+    f32 nearest, height; /* m² to the nearest triangle, m above its plane */
+    Vec3 origin;         /* of the working axes, in the mesh's frame */
     Solid convex;
     Vec3 inside; /* a point inside the convex, working axes */
     f32 margin;
@@ -118,6 +126,74 @@ static void name_points(u32 triangle, Vec3 n, ManifoldPoint *points, u32 count)
     }
 }
 
+/* Nearest point of a triangle (Ericson, Real-Time Collision Detection, 5.1.5). */
+static Vec3 nearest_on_triangle(Vec3 p, const Vec3 v[3])
+{
+    Vec3 ab = vec3_sub(v[1], v[0]), ac = vec3_sub(v[2], v[0]), ap = vec3_sub(p, v[0]);
+    f32 d1 = vec3_dot(ab, ap), d2 = vec3_dot(ac, ap);
+    if (d1 <= 0.0f && d2 <= 0.0f) {
+        return v[0];
+    }
+    Vec3 bp = vec3_sub(p, v[1]), cp = vec3_sub(p, v[2]);
+    f32 d3 = vec3_dot(ab, bp), d4 = vec3_dot(ac, bp);
+    if (d3 >= 0.0f && d4 <= d3) {
+        return v[1];
+    }
+    f32 vc = d1 * d4 - d3 * d2;
+    if (vc <= 0.0f && d1 >= 0.0f && d3 <= 0.0f) {
+        return vec3_add_scaled(v[0], d1 / (d1 - d3), ab);
+    }
+    f32 d5 = vec3_dot(ab, cp), d6 = vec3_dot(ac, cp);
+    if (d6 >= 0.0f && d5 <= d6) {
+        return v[2];
+    }
+    f32 vb = d5 * d2 - d1 * d6;
+    if (vb <= 0.0f && d2 >= 0.0f && d6 <= 0.0f) {
+        return vec3_add_scaled(v[0], d2 / (d2 - d6), ac);
+    }
+    f32 va = d3 * d6 - d5 * d4;
+    if (va <= 0.0f && d4 - d3 >= 0.0f && d5 - d6 >= 0.0f) {
+        return vec3_add_scaled(v[1], (d4 - d3) / ((d4 - d3) + (d5 - d6)), vec3_sub(v[2], v[1]));
+    }
+    f32 sum = va + vb + vc;
+    return vec3_add_scaled(vec3_add_scaled(v[0], vb / sum, ab), vc / sum, ac);
+}
+
+/* The axis from the triangle's nearest point `on` to the point inside the convex: it separates most
+ * of what is apart, and for a ball it is the answer. Returns the separation along it. */
+static f32 nearest_axis(const TriangleSearch *search, Vec3 on, Vec3 *n)
+{
+    const Solid *convex = &search->convex;
+    *n = vec3_sub(search->inside, on);
+    f32 distance = vec3_length(*n);
+    if (!(distance > 1e-5f * convex->extent)) {
+        return -INFINITY;
+    }
+    *n = vec3_scale(*n, 1.0f / distance);
+    if (convex->kind == SOLID_POINT) {
+        return distance - convex->round;
+    }
+    Vec3 low = solid_support(convex, vec3_neg(*n));
+    return vec3_dot(*n, vec3_sub(low, on)) - convex->round;
+}
+
+static void touch_triangle(const TriangleSearch *search, const Solid *triangle, Manifold *found)
+{
+    if (search->convex.kind == SOLID_POINT) {
+        Vec3 on = nearest_on_triangle(search->inside, triangle->hull->vertices);
+        f32 separation = nearest_axis(search, on, &found->normal);
+        if (separation > -INFINITY) {
+            found->count = 1;
+            found->points[0] =
+                (ManifoldPoint){.position = vec3_add_scaled(on, 0.5f * separation, found->normal),
+                                .separation = separation,
+                                .feature = 3u << 29};
+            return;
+        }
+    }
+    manifold_solids(triangle, &search->convex, search->margin, found);
+}
+
 static void collide_triangle(TriangleSearch *search, u32 index, const Vec3 corners[3], u8 active)
 {
     Solid triangle;
@@ -135,11 +211,11 @@ static void collide_triangle(TriangleSearch *search, u32 index, const Vec3 corne
     ManifoldPoint points[CLIPPED_MAX];
     u32 count = 0;
     Vec3 n = face;
-    if (search->side == SIDE_SUNK) {
+    if (search->side == SIDE_SUNK || active == 0) { /* nothing but the face may push */
         count = face_points(search, &triangle, active, points);
     } else {
         Manifold found = {.count = 0};
-        manifold_solids(&triangle, &search->convex, search->margin, &found);
+        touch_triangle(search, &triangle, &found);
         if (found.count == 0) {
             return;
         }
@@ -148,8 +224,9 @@ static void collide_triangle(TriangleSearch *search, u32 index, const Vec3 corne
             count = face_points(search, &triangle, 0, points);
             n = count > 0 ? face : n;
         }
+        bool face_only = n.x == face.x && n.y == face.y && n.z == face.z;
         bool same = n.x == found.normal.x && n.y == found.normal.y && n.z == found.normal.z;
-        if (count == 0 && !same && n.x == face.x && n.y == face.y && n.z == face.z) {
+        if (count == 0 && face_only && (!same || search->convex.kind == SOLID_POINT)) {
             count = face_points(search, &triangle, active, points);
         } else if (count == 0) {
             for (; count < found.count; count++) {
@@ -187,80 +264,79 @@ static bool visit(void *context, u32 index)
     return true;
 }
 
-/* ---- on which side of the ground is the convex? ---- */
-
-/* Nearest point of a triangle (Ericson, Real-Time Collision Detection, 5.1.5). */
-static Vec3 nearest_on_triangle(Vec3 p, const Vec3 v[3])
+/*
+ * The first pass: which triangles are near, and which is nearest: it knows on which side of an open
+ * mesh the convex is. Of several that share the nearest point (an edge, a corner) the one whose
+ * plane is farthest away is asked.
+ */
+static bool visit_near(void *context, u32 index)
 {
-    Vec3 ab = vec3_sub(v[1], v[0]), ac = vec3_sub(v[2], v[0]), ap = vec3_sub(p, v[0]);
-    f32 d1 = vec3_dot(ab, ap), d2 = vec3_dot(ac, ap);
-    if (d1 <= 0.0f && d2 <= 0.0f) {
-        return v[0];
+    TriangleSearch *search = context;
+    Vec3 v[3], n, p = search->inside;
+    triangle_of(search, index, v);
+    Vec3 on = nearest_on_triangle(p, v);
+    f32 distance = vec3_length_squared(vec3_sub(p, on));
+    f32 slack = 1e-5f * search->nearest;
+    if (distance < search->nearest + slack || search->nearest == INFINITY) {
+        n = vec3_cross(vec3_sub(v[1], v[0]), vec3_sub(v[2], v[0]));
+        f32 height = vec3_dot(vec3_normalize_or(n, vec3_zero()), vec3_sub(p, v[0]));
+        if (distance < search->nearest - slack || fabsf(height) > fabsf(search->height)) {
+            search->nearest = f32_min(search->nearest, distance);
+            search->height = height;
+        }
     }
-    Vec3 bp = vec3_sub(p, v[1]), cp = vec3_sub(p, v[2]);
-    f32 d3 = vec3_dot(ab, bp), d4 = vec3_dot(ac, bp);
-    if (d3 >= 0.0f && d4 <= d3) {
-        return v[1];
-    }
-    f32 vc = d1 * d4 - d3 * d2;
-    if (vc <= 0.0f && d1 >= 0.0f && d3 <= 0.0f) {
-        return vec3_add_scaled(v[0], d1 / (d1 - d3), ab);
-    }
-    f32 d5 = vec3_dot(ab, cp), d6 = vec3_dot(ac, cp);
-    if (d6 >= 0.0f && d5 <= d6) {
-        return v[2];
-    }
-    f32 vb = d5 * d2 - d1 * d6;
-    if (vb <= 0.0f && d2 >= 0.0f && d6 <= 0.0f) {
-        return vec3_add_scaled(v[0], d2 / (d2 - d6), ac);
-    }
-    f32 va = d3 * d6 - d5 * d4;
-    if (va <= 0.0f && d4 - d3 >= 0.0f && d5 - d6 >= 0.0f) {
-        return vec3_add_scaled(v[1], (d4 - d3) / ((d4 - d3) + (d5 - d6)), vec3_sub(v[2], v[1]));
-    }
-    f32 sum = va + vb + vc;
-    return vec3_add_scaled(vec3_add_scaled(v[0], vb / sum, ab), vc / sum, ac);
-}
-
-typedef struct SideSearch {
-    const TriangleSearch *search;
-    f32 nearest, height; /* m², m above the plane */
-} SideSearch;
-
-/* The nearest triangle knows the side; of several that share the nearest point (an edge, a corner)
- * the one whose plane is farthest away. */
-static bool side_visit(void *context, u32 index)
-{
-    SideSearch *side = context;
-    Vec3 v[3];
-    triangle_of(side->search, index, v);
-    Vec3 p = side->search->inside;
-    Vec3 n = vec3_cross(vec3_sub(v[1], v[0]), vec3_sub(v[2], v[0]));
-    f32 height = vec3_dot(vec3_normalize_or(n, vec3_zero()), vec3_sub(p, v[0]));
-    f32 distance = vec3_length_squared(vec3_sub(p, nearest_on_triangle(p, v)));
-    f32 slack = 1e-5f * side->nearest;
-    if (distance < side->nearest - slack ||
-        (distance < side->nearest + slack && fabsf(height) > fabsf(side->height))) {
-        side->nearest = f32_min(side->nearest, distance);
-        side->height = height;
+    if (nearest_axis(search, on, &n) < search->margin && search->near_count <= NEAR_MAX) {
+        if (search->near_count < NEAR_MAX) {
+            search->near[search->near_count] = index;
+        }
+        search->near_count++; /* NEAR_MAX + 1: too many */
     }
     return true;
 }
 
-static Side find_side(const TriangleSearch *search, Bounds box)
+static void query(TriangleSearch *search, Bounds box, TriangleVisit *visitor)
 {
-    if (search->geometry->kind == GEOMETRY_TERRAIN) {
-        Vec3 p = vec3_add(search->origin, search->inside);
-        f32 height;
-        bool over = terrain_height(&search->geometry->terrain, p.x, p.z, &height, NULL);
-        return over && p.y < height ? SIDE_SUNK : SIDE_FRONT;
+    if (search->geometry->kind == GEOMETRY_MESH) {
+        mesh_query(&search->geometry->mesh, box, visitor, search);
+    } else {
+        terrain_query(&search->geometry->terrain, box, visitor, search);
     }
-    if (search->geometry->mesh.closed) {
-        return SIDE_FRONT;
+}
+
+static bool is_sunk(const TriangleSearch *search)
+{
+    if (search->geometry->kind != GEOMETRY_TERRAIN) {
+        return false;
     }
-    SideSearch side = {search, INFINITY, 0.0f};
-    mesh_query(&search->geometry->mesh, box, side_visit, &side);
-    return side.height < 0.0f ? SIDE_BACK : SIDE_FRONT;
+    Vec3 p = vec3_add(search->origin, search->inside);
+    f32 height;
+    return terrain_height(&search->geometry->terrain, p.x, p.z, &height, NULL) && p.y < height;
+}
+
+static void search_ground(TriangleSearch *search, Bounds box)
+{
+    search->side = SIDE_FRONT;
+    search->near_count = 0;
+    search->nearest = INFINITY;
+    search->height = 0.0f;
+    if (is_sunk(search)) {
+        search->side = SIDE_SUNK;
+        box.max.y = f32_max(box.max.y, search->geometry->terrain.high); /* it may be high above */
+        query(search, box, visit);
+        return;
+    }
+    query(search, box, visit_near);
+    if (search->geometry->kind == GEOMETRY_MESH && !search->geometry->mesh.closed &&
+        search->height < 0.0f) {
+        search->side = SIDE_BACK;
+    }
+    if (search->near_count > NEAR_MAX) {
+        query(search, box, visit);
+        return;
+    }
+    for (u32 i = 0; i < search->near_count; i++) {
+        visit(search, search->near[i]);
+    }
 }
 
 static Bounds solid_bounds(const Solid *solid, f32 margin)
@@ -293,15 +369,7 @@ u32 manifold_triangles(const ShapePose *ground, const ShapePose *convex, f32 mar
     Bounds box = solid_bounds(&search.convex, margin);
     box.min = vec3_add(box.min, search.origin);
     box.max = vec3_add(box.max, search.origin);
-    search.side = find_side(&search, box);
-    if (search.geometry->kind == GEOMETRY_MESH) {
-        mesh_query(&search.geometry->mesh, box, visit, &search);
-    } else {
-        if (search.side == SIDE_SUNK) { /* the surface may be high above */
-            box.max.y = f32_max(box.max.y, search.geometry->terrain.high);
-        }
-        terrain_query(&search.geometry->terrain, box, visit, &search);
-    }
+    search_ground(&search, box);
     u32 count = gather_end(&search.gather, manifolds, capacity);
     for (u32 i = 0; i < count; i++) {
         Manifold *m = &manifolds[i];

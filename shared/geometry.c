@@ -79,6 +79,29 @@ static bool in_world(Vec3 v)
     return a.x <= WORLD_EXTENT_MAX_M && a.y <= WORLD_EXTENT_MAX_M && a.z <= WORLD_EXTENT_MAX_M;
 }
 
+static bool is_size(f32 x)
+{
+    return x > 0.0f && x <= WORLD_EXTENT_MAX_M;
+}
+
+static bool sizes_are_right(const Shape *shape)
+{
+    switch (shape->kind) {
+    case SHAPE_SPHERE:
+        return is_size(shape->radius);
+    case SHAPE_BOX:
+        return is_size(shape->half.x) && is_size(shape->half.y) && is_size(shape->half.z);
+    case SHAPE_CAPSULE:
+        return is_size(shape->radius) &&
+               (shape->half_height == 0.0f || is_size(shape->half_height));
+    case SHAPE_CYLINDER:
+    case SHAPE_CONE:
+        return is_size(shape->radius) && is_size(shape->half_height);
+    default:
+        return shape->geometry != NULL && shape->geometry->kind == GEOMETRY_HULL;
+    }
+}
+
 static Error check_child(const CompoundChild *child, u32 index, ErrorText *error)
 {
     const Shape *shape = &child->shape;
@@ -95,8 +118,7 @@ static Error check_child(const CompoundChild *child, u32 index, ErrorText *error
         return error_set(error, ERROR_RANGE,
                          "compound: child %u: orientation is no unit quaternion", index);
     }
-    f32 reach = shape_reach(shape);
-    if (!(reach > 0.0f && reach <= WORLD_EXTENT_MAX_M && shape_volume(shape) > 0.0f)) {
+    if (!(sizes_are_right(shape) && shape_volume(shape) > 0.0f)) {
         return error_set(error, ERROR_RANGE, "compound: child %u: size of the %s is out of range",
                          index, shape_kind_name(shape->kind));
     }

@@ -1,6 +1,9 @@
 /* couple.c: points against rigid shapes. */
 #include "server/physics/couple.h"
 
+#include "server/physics/rigid/gjk.h"
+#include "shared/geometry.h"
+
 /* A particle deep inside leaves at this speed, not at once: what is pushed out must not explode. */
 static const f32 push_out_m_s = 6.0f;
 /* A blow at this approach speed wakes a sleeping body. */
@@ -36,31 +39,269 @@ static f32 ball_distance(Vec3 p, f32 radius, Vec3 *normal)
     return vec3_length(p) - radius;
 }
 
-f32 couple_distance(const Shape *shape, Vec3 position, Quat orientation, Vec3 point, Vec3 *normal)
+/* Solids of revolution are flat figures in (distance from the axis, y). */
+typedef struct Profile {
+    f32 across, y;
+    Vec3 outwards; /* unit, from the axis */
+} Profile;
+
+static Profile profile_of(Vec3 p)
 {
-    Vec3 p = quat_rotate_inverse(orientation, vec3_sub(point, position));
-    Vec3 n = vec3(0.0f, 1.0f, 0.0f);
-    f32 distance;
+    f32 across = sqrtf(p.x * p.x + p.z * p.z);
+    Vec3 outwards =
+        across > 1e-12f ? vec3(p.x / across, 0.0f, p.z / across) : vec3(1.0f, 0.0f, 0.0f);
+    return (Profile){across, p.y, outwards};
+}
+
+static f32 cylinder_distance(const Shape *shape, Vec3 p, Vec3 *normal)
+{
+    Profile at = profile_of(p);
+    f32 side = at.across - shape->radius, end = fabsf(at.y) - shape->half_height;
+    Vec3 along = vec3(0.0f, at.y < 0.0f ? -1.0f : 1.0f, 0.0f);
+    if (side <= 0.0f && end <= 0.0f) {
+        *normal = side >= end ? at.outwards : along;
+        return f32_max(side, end);
+    }
+    side = f32_max(side, 0.0f);
+    end = f32_max(end, 0.0f);
+    f32 distance = sqrtf(side * side + end * end);
+    *normal = vec3_normalize_or(vec3_add_scaled(vec3_scale(at.outwards, side), end, along), along);
+    return distance;
+}
+
+/* The slanted side and the base are segments of the profile; the nearer one counts. */
+static f32 cone_distance(const Shape *shape, Vec3 p, Vec3 *normal)
+{
+    Profile at = profile_of(p);
+    f32 r = shape->radius, h = shape->half_height, slant = sqrtf(r * r + 4.0f * h * h);
+    /* Outwards from the side, and how far along it from the rim. */
+    f32 nx = 2.0f * h / slant, ny = r / slant;
+    f32 over = (at.across - r) * nx + (at.y + h) * ny, below = -h - at.y;
+    Vec3 out = vec3_add_scaled(vec3_scale(at.outwards, nx), ny, vec3(0.0f, 1.0f, 0.0f));
+    if (over <= 0.0f && below <= 0.0f) {
+        *normal = over >= below ? out : vec3(0.0f, -1.0f, 0.0f);
+        return f32_max(over, below);
+    }
+    f32 along = f32_clamp((r - at.across) * ny + (at.y + h) * nx, 0.0f, slant);
+    f32 sx = at.across - (r - along * ny), sy = at.y - (along * nx - h);
+    f32 bx = f32_max(at.across - r, 0.0f), by = at.y + h;
+    bool side = sx * sx + sy * sy <= bx * bx + by * by;
+    f32 dx = side ? sx : bx, dy = side ? sy : by;
+    *normal =
+        vec3_normalize_or(vec3_add_scaled(vec3_scale(at.outwards, dx), dy, vec3(0.0f, 1.0f, 0.0f)),
+                          side ? out : vec3(0.0f, -1.0f, 0.0f));
+    return sqrtf(dx * dx + dy * dy);
+}
+
+/* Inside the nearest face decides; outside a face that is square under the point, else the general
+ * distance of convex shapes. */
+static f32 hull_distance(const Shape *shape, Vec3 p, f32 reach, Vec3 *normal)
+{
+    const Hull *hull = &shape->geometry->hull;
+    u32 best = 0;
+    f32 most = -INFINITY;
+    for (u32 i = 0; i < hull->face_count; i++) {
+        f32 d = vec3_dot(hull->normals[i], p) - hull->offsets[i];
+        best = d > most ? i : best;
+        most = f32_max(most, d);
+    }
+    *normal = hull->normals[best];
+    if (most <= 0.0f || most > reach) {
+        return most; /* outside no more than the distance: it is out of reach anyway */
+    }
+    Shape dot = {.kind = SHAPE_SPHERE};
+    ShapePose at = {&dot, p, quat_identity()}, pose = {shape, vec3_zero(), quat_identity()};
+    GjkResult result;
+    if (!gjk_separation(&at, &pose, INFINITY, &result)) {
+        return most;
+    }
+    if (result.separation > 0.0f) {
+        *normal = vec3_neg(result.normal);
+    }
+    return f32_max(result.separation, most);
+}
+
+/* ---- surfaces: meshes, and terrains from above ---- */
+
+typedef struct SurfaceSearch {
+    const Geometry *geometry;
+    Vec3 point, from;
+    f32 distance2;
+    Vec3 nearest, face; /* of the nearest triangle: its point, its normal */
+    f32 crossing;       /* share of the way from `from` to `point` where it goes through, 2: no */
+    Vec3 through, at;   /* normal of the triangle it goes through, and one of its corners */
+} SurfaceSearch;
+
+/* The point of a triangle nearest to p (Ericson, Real-Time Collision Detection, 5.1.5). */
+static Vec3 nearest_on_triangle(const Vec3 c[3], Vec3 p)
+{
+    Vec3 ab = vec3_sub(c[1], c[0]), ac = vec3_sub(c[2], c[0]), ap = vec3_sub(p, c[0]);
+    f32 d1 = vec3_dot(ab, ap), d2 = vec3_dot(ac, ap);
+    if (d1 <= 0.0f && d2 <= 0.0f) {
+        return c[0];
+    }
+    Vec3 bp = vec3_sub(p, c[1]);
+    f32 d3 = vec3_dot(ab, bp), d4 = vec3_dot(ac, bp);
+    if (d3 >= 0.0f && d4 <= d3) {
+        return c[1];
+    }
+    f32 vc = d1 * d4 - d3 * d2;
+    if (vc <= 0.0f && d1 >= 0.0f && d3 <= 0.0f) {
+        return vec3_add_scaled(c[0], d1 / (d1 - d3), ab);
+    }
+    Vec3 cp = vec3_sub(p, c[2]);
+    f32 d5 = vec3_dot(ab, cp), d6 = vec3_dot(ac, cp);
+    if (d6 >= 0.0f && d5 <= d6) {
+        return c[2];
+    }
+    f32 vb = d5 * d2 - d1 * d6;
+    if (vb <= 0.0f && d2 >= 0.0f && d6 <= 0.0f) {
+        return vec3_add_scaled(c[0], d2 / (d2 - d6), ac);
+    }
+    f32 va = d3 * d6 - d5 * d4;
+    if (va <= 0.0f && d4 - d3 >= 0.0f && d5 - d6 >= 0.0f) {
+        f32 w = (d4 - d3) / ((d4 - d3) + (d5 - d6));
+        return vec3_add_scaled(c[1], w, vec3_sub(c[2], c[1]));
+    }
+    f32 scale = 1.0f / (va + vb + vc);
+    return vec3_add_scaled(vec3_add_scaled(c[0], vb * scale, ab), vc * scale, ac);
+}
+
+/* Where the way goes through a triangle, its rim included with some slack, so that nothing slips
+ * between two of them. */
+static f32 crossing_of(const Vec3 c[3], Vec3 from, Vec3 to)
+{
+    const f32 slack = 1e-4f;
+    Vec3 d = vec3_sub(to, from), e1 = vec3_sub(c[1], c[0]), e2 = vec3_sub(c[2], c[0]);
+    Vec3 p = vec3_cross(d, e2), s = vec3_sub(from, c[0]), q = vec3_cross(s, e1);
+    f32 determinant = vec3_dot(e1, p);
+    if (determinant == 0.0f) {
+        return 2.0f;
+    }
+    f32 u = vec3_dot(s, p) / determinant, v = vec3_dot(d, q) / determinant;
+    f32 t = vec3_dot(e2, q) / determinant;
+    bool through = u >= -slack && v >= -slack && u + v <= 1.0f + slack && t >= 0.0f && t <= 1.0f;
+    return through ? t : 2.0f;
+}
+
+static bool surface_visit(void *context, u32 triangle)
+{
+    SurfaceSearch *search = context;
+    Vec3 c[3];
+    if (search->geometry->kind == GEOMETRY_MESH) {
+        mesh_triangle(&search->geometry->mesh, triangle, c);
+    } else {
+        terrain_triangle(&search->geometry->terrain, triangle, c);
+    }
+    Vec3 normal = vec3_cross(vec3_sub(c[1], c[0]), vec3_sub(c[2], c[0]));
+    Vec3 nearest = nearest_on_triangle(c, search->point);
+    f32 distance2 = vec3_length_squared(vec3_sub(search->point, nearest));
+    f32 crossing = crossing_of(c, search->from, search->point);
+    if (distance2 < search->distance2) {
+        search->distance2 = distance2;
+        search->nearest = nearest;
+        search->face = normal;
+    }
+    if (crossing < search->crossing) {
+        search->crossing = crossing;
+        search->through = normal;
+        search->at = c[0];
+    }
+    return true;
+}
+
+/* Both sides of a mesh are solid enough: the point stays on the side of `from`. A terrain is solid
+ * below. Farther than `reach` counts as infinitely far. */
+static f32 surface_distance(const Geometry *geometry, Vec3 point, Vec3 from, f32 reach,
+                            Vec3 *normal)
+{
+    f32 height;
+    if (geometry->kind == GEOMETRY_TERRAIN &&
+        terrain_height(&geometry->terrain, point.x, point.z, &height, normal) &&
+        point.y <= height) {
+        return (point.y - height) * normal->y;
+    }
+    SurfaceSearch search = {.geometry = geometry,
+                            .point = point,
+                            .from = from,
+                            .distance2 = INFINITY,
+                            .crossing = 2.0f};
+    Vec3 grow = vec3(reach, reach, reach);
+    Bounds box = {vec3_sub(vec3_min(point, from), grow), vec3_add(vec3_max(point, from), grow)};
+    if (geometry->kind == GEOMETRY_MESH) {
+        mesh_query(&geometry->mesh, box, surface_visit, &search);
+    } else {
+        terrain_query(&geometry->terrain, box, surface_visit, &search);
+    }
+    if (search.crossing <= 1.0f) {
+        Vec3 n = vec3_normalize_or(search.through, vec3(0.0f, 1.0f, 0.0f));
+        *normal = vec3_dot(n, vec3_sub(from, search.at)) < 0.0f ? vec3_neg(n) : n;
+        return vec3_dot(*normal, vec3_sub(point, search.at));
+    }
+    Vec3 face = vec3_normalize_or(search.face, vec3(0.0f, 1.0f, 0.0f));
+    *normal = vec3_normalize_or(vec3_sub(point, search.nearest), face);
+    return search.distance2 <= reach * reach ? sqrtf(search.distance2) : INFINITY;
+}
+
+/* In the shape's own frame. */
+static f32 local_distance(const Shape *shape, Vec3 p, Vec3 from, f32 reach, Vec3 *n)
+{
     switch (shape->kind) {
     case SHAPE_SPHERE:
-        distance = ball_distance(p, shape->radius, &n);
-        break;
+        return ball_distance(p, shape->radius, n);
     case SHAPE_BOX:
-        distance = box_distance(shape->half, p, &n);
-        break;
+        return box_distance(shape->half, p, n);
     case SHAPE_CAPSULE:
         p.y -= f32_clamp(p.y, -shape->half_height, shape->half_height);
-        distance = ball_distance(p, shape->radius, &n);
-        break;
+        return ball_distance(p, shape->radius, n);
     case SHAPE_PLANE:
-        distance = p.y;
-        break;
+        return p.y;
+    case SHAPE_CYLINDER:
+        return cylinder_distance(shape, p, n);
+    case SHAPE_CONE:
+        return cone_distance(shape, p, n);
+    case SHAPE_HULL:
+        return hull_distance(shape, p, reach, n);
+    case SHAPE_MESH:
+    case SHAPE_TERRAIN:
+        return surface_distance(shape->geometry, p, from, reach, n);
     default:
-        distance = 3.4e38f;
-        break;
+        return INFINITY;
     }
-    *normal = quat_rotate(orientation, n);
+}
+
+static f32 compound_distance(const Compound *compound, Vec3 p, f32 reach, Vec3 *normal)
+{
+    f32 least = INFINITY;
+    for (u32 i = 0; i < compound->child_count; i++) {
+        const CompoundChild *child = &compound->children[i];
+        Vec3 n = vec3(0.0f, 1.0f, 0.0f);
+        Vec3 at = quat_rotate_inverse(child->orientation, vec3_sub(p, child->position));
+        f32 distance = local_distance(&child->shape, at, at, reach, &n);
+        if (distance < least) {
+            least = distance;
+            *normal = quat_rotate(child->orientation, n);
+        }
+    }
+    return least;
+}
+
+/* `from`: where the point came from, which tells the side of a surface. */
+static f32 distance_from(const ShapePose *pose, Vec3 point, Vec3 from, f32 reach, Vec3 *normal)
+{
+    Vec3 p = quat_rotate_inverse(pose->orientation, vec3_sub(point, pose->position));
+    Vec3 f = quat_rotate_inverse(pose->orientation, vec3_sub(from, pose->position));
+    Vec3 n = vec3(0.0f, 1.0f, 0.0f);
+    f32 distance = pose->shape->kind == SHAPE_COMPOUND
+                       ? compound_distance(&pose->shape->geometry->compound, p, reach, &n)
+                       : local_distance(pose->shape, p, f, reach, &n);
+    *normal = quat_rotate(pose->orientation, n);
     return distance;
+}
+
+f32 couple_distance(const ShapePose *pose, Vec3 point, f32 reach, Vec3 *normal)
+{
+    return distance_from(pose, point, point, reach, normal);
 }
 
 /* Changes the speed of the particle against the body by `speed`, each by its share. */
@@ -83,8 +324,12 @@ bool couple_particle(Rigid *rigid, u32 slot, CoupleParticle *particle, f32 h)
     /* Where the particle would be had it gone on with the body to the body's pose. */
     Vec3 point = vec3_add_scaled(particle->position, h, particle->velocity);
     point = vec3_add(point, particle->carried);
-    f32 distance = couple_distance(rigid_shape(rigid, slot), rigid_position(rigid, slot),
-                                   rigid_orientation(rigid, slot), point, &normal);
+    /* And where it was before the step, seen from the body. */
+    Vec3 from = vec3_add(particle->position, particle->carried);
+    from = vec3_add_scaled(from, h, rigid_velocity_at(rigid, slot, vec3_sub(from, centre)));
+    ShapePose pose = {rigid_shape(rigid, slot), rigid_position(rigid, slot),
+                      rigid_orientation(rigid, slot)};
+    f32 distance = distance_from(&pose, point, from, particle->radius, &normal);
     f32 depth = particle->radius - distance;
     if (!(depth > 0.0f) || particle->inverse_mass <= 0.0f) {
         return false;

@@ -6,11 +6,13 @@
 #ifndef PLENUM_SERVER_PHYSICS_COUPLE_H
 #define PLENUM_SERVER_PHYSICS_COUPLE_H
 
+#include "server/physics/rigid/manifold.h"
 #include "server/physics/rigid/rigid.h"
 
 /* Signed distance (m, negative inside) from a world point to a shape at a pose, and the outward
- * unit normal at the nearest surface point. */
-f32 couple_distance(const Shape *shape, Vec3 position, Quat orientation, Vec3 point, Vec3 *normal);
+ * unit normal at the nearest surface point. Meshes have two sides and no inside; terrains are solid
+ * below. What is farther than `reach` (m, ≥ 0) may be said to be anything farther. */
+f32 couple_distance(const ShapePose *pose, Vec3 point, f32 reach, Vec3 *normal);
 
 /* A particle in contact with a body during a step of h seconds. */
 typedef struct CoupleParticle {
@@ -22,8 +24,9 @@ typedef struct CoupleParticle {
     f32 friction;
 } CoupleParticle;
 
-/* Pushes the particle out of the body and rubs, and gives the body the opposite impulse, so that
- * momentum is exchanged exactly. Returns true if they touched. */
+/* Pushes the particle out of the body, off a mesh to the side that it came from, and rubs, and
+ * gives the body the opposite impulse, so that momentum is exchanged exactly. Returns true if they
+ * touched. */
 bool couple_particle(Rigid *rigid, u32 slot, CoupleParticle *particle, f32 h);
 
 #endif

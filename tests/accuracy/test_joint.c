@@ -636,7 +636,7 @@ static void test_catenary(void **state)
     }
     printf("catenary: off by at most %.1f mm (sag %.3f m), joint error %.2f mm\n", worst * 1e3,
            low * (cosh(0.5 * (f64)span / low) - 1.0), (f64)worst_error(rigid) * 1e3);
-    assert_true(worst < 0.02);
+    assert_true(worst < 0.005);
     rigid_destroy(rigid);
 }
 
@@ -664,8 +664,8 @@ static void test_heavy_ball_on_chain(void **state)
     }
     printf("100 times heavier: worst error %.1f mm, in the end %.1f mm\n", (f64)worst * 1e3,
            (f64)worst_error(rigid) * 1e3);
-    assert_true(worst < 0.046f);
-    assert_true(worst_error(rigid) < 0.046f);
+    assert_true(worst < 0.02f);
+    assert_true(worst_error(rigid) < 0.003f);
     rigid_destroy(rigid);
 }
 
@@ -674,12 +674,14 @@ static void test_long_hanging_chain(void **state)
     (void)state;
     Rigid *rigid = world(earth, 4, 100);
     chain(rigid, 100, 0.5f, quat_identity(), vec3(0.0f, -1.0f, 0.0f));
-    for (u32 i = 0; i < 900; i++) {
+    for (u32 i = 0; i < 300; i++) {
         tick(rigid);
     }
     printf("100 links hanging: error %.2f mm, force %.1f N\n", (f64)worst_error(rigid) * 1e3,
            (f64)rigid_joint_force(rigid, 0).y);
-    assert_true(worst_error(rigid) < 0.006f);
+    assert_true(worst_error(rigid) < 0.002f);
+    /* The top joint carries all. */
+    assert_true(fabsf(rigid_joint_force(rigid, 0).y - 981.0f) < 2.0f);
     rigid_destroy(rigid);
 }
 

@@ -3,7 +3,7 @@
  * what they make, on hostile numbers: raw bits, or coarse numbers that meet often in one place, one
  * line, one plane.
  */
-#include "shared/geometry.h"
+#include "shared/convex_parts.h"
 #include "shared/mesh_shapes.h"
 
 #include <string.h>
@@ -186,6 +186,20 @@ static void use(const Geometry *geometry, Reader *reader)
     surface_mesh_finish(&surface);
 }
 
+/* Closed meshes, whatever they look like, are split into sound hulls or refused. */
+static void split(const Geometry *mesh)
+{
+    ConvexPartsOptions options = {6, 16, 12, 0.01f};
+    Geometry *hulls[6];
+    ErrorText error = {0};
+    u32 count = convex_parts(mesh, &options, hulls, &error);
+    demand(count <= 6 && (count > 0 || error.code < 0));
+    for (u32 i = 0; i < count; i++) {
+        check_hull(hulls[i]);
+        geometry_destroy(hulls[i]);
+    }
+}
+
 static void track(Reader *reader, Vec3 *points)
 {
     TrackProfile profile = {read_number(reader), read_number(reader), read_number(reader),
@@ -240,6 +254,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
     }
     if (geometry != NULL) {
         use(geometry, &reader);
+        if (geometry->kind == GEOMETRY_MESH) {
+            split(geometry);
+        }
     } else {
         demand(error.code < 0 && error.text[0] != 0);
     }

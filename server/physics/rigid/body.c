@@ -95,7 +95,7 @@ Rigid *rigid_create(const RigidDef *def)
     rigid->island_restless = take(rigid, n, 1, &failed);
     failed = !tree_init(&rigid->moving, n) || failed;
     failed = !tree_init(&rigid->fixed, n) || failed;
-    failed = !joint_store_init(&rigid->joints, def->joint_capacity) || failed;
+    failed = !joint_store_init(&rigid->joints, def->joint_capacity, n) || failed;
     failed = !reserve_pile(rigid, n) || failed;
     if (failed) {
         rigid_destroy(rigid);

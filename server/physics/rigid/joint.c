@@ -190,7 +190,7 @@ bool joint_bodies(const Rigid *rigid, u32 slot, u32 *a, u32 *b)
 
 /* ---- store ---- */
 
-bool joint_store_init(JointStore *store, u32 capacity)
+bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
 {
     memset(store, 0, sizeof(*store));
     if (capacity == 0) {
@@ -210,17 +210,29 @@ bool joint_store_init(JointStore *store, u32 capacity)
     store->row_order = calloc(capacity, sizeof(*store->row_order));
     store->ball_order = calloc((size_t)balls * SIMD_LANES, sizeof(*store->ball_order));
     store->color_of = calloc(capacity, sizeof(*store->color_of));
+    store->tree_joints = calloc(capacity, joint_tree_bytes());
+    store->tree_blocks = calloc(capacity, TREE_COUPLED * sizeof(*store->tree_blocks));
+    store->trees = calloc(capacity, sizeof(*store->trees));
+    store->tree_places = calloc(capacity, sizeof(*store->tree_places));
+    store->links = calloc(capacity, 2 * sizeof(*store->links));
+    store->body_heads = calloc(body_capacity, sizeof(*store->body_heads));
+    store->body_parents = calloc(body_capacity, sizeof(*store->body_parents));
+    store->tree_bodies = calloc(body_capacity, sizeof(*store->tree_bodies));
+    store->body_seen = calloc(body_capacity, sizeof(*store->body_seen));
     if (!store->joints || !store->pairs || !store->breaks || !store->rows || !store->balls ||
-        !store->row_order || !store->ball_order || !store->color_of) {
+        !store->row_order || !store->ball_order || !store->color_of || !store->tree_joints ||
+        !store->tree_blocks || !store->trees || !store->tree_places || !store->links ||
+        !store->body_heads || !store->body_parents || !store->tree_bodies || !store->body_seen) {
         joint_store_finish(store);
         return false;
     }
     store->capacity = capacity;
     store->pair_capacity = pairs;
     store->ball_capacity = balls;
-    store->memory = (u64)capacity * (sizeof(Joint) + sizeof(JointBreak) + joint_row_bytes() + 5) +
+    store->memory = (u64)capacity * (sizeof(Joint) + sizeof(JointBreak) + joint_row_bytes() +
+                                     joint_tree_bytes() + TREE_COUPLED * sizeof(Mat3) + 25) +
                     (u64)pairs * sizeof(JointPair) +
-                    (u64)balls * (joint_ball_bytes() + 4 * SIMD_LANES);
+                    (u64)balls * (joint_ball_bytes() + 4 * SIMD_LANES) + (u64)body_capacity * 13;
     return true;
 }
 
@@ -234,6 +246,15 @@ void joint_store_finish(JointStore *store)
     free(store->row_order);
     free(store->ball_order);
     free(store->color_of);
+    free(store->tree_joints);
+    free(store->tree_blocks);
+    free(store->trees);
+    free(store->tree_places);
+    free(store->links);
+    free(store->body_heads);
+    free(store->body_parents);
+    free(store->tree_bodies);
+    free(store->body_seen);
     memset(store, 0, sizeof(*store));
 }
 
@@ -250,7 +271,7 @@ void joint_clear(Rigid *rigid)
     }
     store->live = 0;
     store->first_free = 0;
-    store->row_count = store->ball_count = store->color_count = 0;
+    store->row_count = store->ball_count = store->color_count = store->tree_count = 0;
     store->break_count = 0;
 }
 
@@ -496,7 +517,7 @@ void joint_walk(Rigid *rigid, State *state)
     }
     store->live = 0;
     store->first_free = 0;
-    store->row_count = store->ball_count = store->color_count = 0;
+    store->row_count = store->ball_count = store->color_count = store->tree_count = 0;
     store->break_count = 0;
     if (store->pairs) {
         memset(store->pairs, 0, (size_t)store->pair_capacity * sizeof(*store->pairs));

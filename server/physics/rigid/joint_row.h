@@ -41,6 +41,46 @@ struct BallWide {
     Vec3x8 impulse, sum;
 };
 
+enum {
+    TREE_JOINTS_MIN = 7 /* fewer are held well by sweeps */
+};
+/* Hz times the substep: of the joints of a tree. */
+#define TREE_STIFFNESS 1.0f
+
+/* A ball joint of a tree, in the order of elimination. */
+struct TreeJoint {
+    u32 a, b, joint;                  /* slots; the world: the spare slot */
+    u32 upper;                        /* the body shared with the joints that are coupled to it */
+    u32 coupled, block;               /* block: first of its coupling blocks, each D⁻¹ B */
+    u32 others[TREE_COUPLED];         /* places of those, ascending */
+    Vec3 start_a, start_b, start_gap; /* as the tick begins */
+    Vec3 arm_a, arm_b, gap;           /* after the last move */
+    Vec3 impulse, sum, change;
+    Vec3 below;      /* of the right-hand side: what the joints below take */
+    Symmetric3 give; /* softness: speed for each unit of impulse */
+    Symmetric3 mass; /* D⁻¹ of LDLᵀ */
+};
+
+static const Softness rigid_softness = {0.0f, 1.0f, 0.0f};
+
+/* The rotation by the vector, to a relative 1e-6 for turns below 1.5 rad; normalized beyond. */
+static inline Quat quat_from_turn(Vec3 turn)
+{
+    f32 s = 0.25f * vec3_length_squared(turn);
+    f32 w = 1.0f - s * (0.5f - s * (0.0416666667f - s * (1.0f / 720.0f)));
+    f32 k = 0.5f * (1.0f - s * (0.166666667f - s * (0.00833333333f - s * (1.0f / 5040.0f))));
+    return quat_normalize((Quat){w, k * turn.x, k * turn.y, k * turn.z});
+}
+
+/* solve_joint_tree.c: tree joints of this tick; store->tree_places tells which joints they are. */
+void joint_trees_find(Rigid *rigid);
+void joint_tree_prepare(Rigid *rigid, const JointTree *tree, f32 h);
+void joint_tree_warm_start(Rigid *rigid, const JointTree *tree);
+void joint_tree_solve(Rigid *rigid, const JointTree *tree, f32 h);
+/* Follows the bodies' motion, then solves without bias. */
+void joint_tree_relax(Rigid *rigid, const JointTree *tree, f32 h);
+void joint_tree_store(Rigid *rigid, const JointTree *tree, f32 tick_s);
+
 /* solve_joint_row.c */
 void joint_row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h);
 void joint_row_warm_start(Rigid *rigid, const JointRow *row);
@@ -54,7 +94,7 @@ void joint_row_store(Rigid *rigid, const JointRow *row, f32 tick_s);
 void joint_ball_begin(const Rigid *rigid, BallWide *row);
 void joint_ball_lane(const Rigid *rigid, BallWide *row, u32 lane, u32 slot, f32 h);
 void joint_ball_prepare(const Rigid *rigid, BallWide *row);
-void joint_ball_warm_start(Rigid *rigid, const BallWide *row);
+void joint_ball_warm_start(Rigid *rigid, BallWide *row);
 void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft);
 /* Follows the bodies' motion, then solves without bias. */
 void joint_ball_relax(Rigid *rigid, BallWide *row);

@@ -13,7 +13,8 @@
 #define JOINT_NO_SLOT 0xffffffffu
 
 enum {
-    JOINT_COLORS = 64 /* what finds none of them is solved one after the other */
+    JOINT_COLORS = 64, /* what finds none of them is solved one after the other */
+    TREE_COUPLED = 6   /* joints at one body but one: more do not go into a tree */
 };
 
 /* What a joint gives, each over one substep as force (N, N m): independent of the substep. */
@@ -35,6 +36,7 @@ typedef struct Joint {
 
 typedef struct JointRow JointRow;
 typedef struct BallWide BallWide;
+typedef struct TreeJoint TreeJoint;
 
 /* Rows that share no moving body. */
 typedef struct JointColor {
@@ -46,6 +48,11 @@ typedef struct JointPair {
     u32 a, b; /* a < b; b = 0: empty */
     u32 count;
 } JointPair;
+
+/* A tree of ball joints that is solved at once. */
+typedef struct JointTree {
+    u32 first, count;
+} JointTree;
 
 typedef struct JointStore {
     u32 capacity, slots, first_free; /* no free slot is below first_free */
@@ -64,11 +71,21 @@ typedef struct JointStore {
     u8 *color_of;    /* [capacity] */
     JointColor colors[JOINT_COLORS + 1];
     u32 color_count;
+    TreeJoint *tree_joints; /* [capacity] tree by tree */
+    JointTree *trees;       /* [capacity] */
+    Mat3 *tree_blocks;      /* [capacity][TREE_COUPLED] */
+    u32 tree_joint_count, tree_block_count, tree_count;
+    u32 *tree_places; /* [capacity] of a joint in tree_joints, JOINT_NO_SLOT: in none */
+    u32 *links;       /* [capacity][2] next joint in the lists of its bodies */
+    /* [body_capacity] first joint of a body, joint by which a walk reached it, the walk's bodies,
+     * and whether a walk was there. */
+    u32 *body_heads, *body_parents, *tree_bodies;
+    u8 *body_seen;
     u64 memory;
 } JointStore;
 
 /* joint.c */
-bool joint_store_init(JointStore *store, u32 capacity);
+bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity);
 void joint_store_finish(JointStore *store);
 void joint_clear(Rigid *rigid);
 /* Removes and wakes what hangs on a body that goes. */
@@ -87,9 +104,10 @@ f32 joint_twist(Quat a, Quat b);
 /* Frees the slot; the caller has noted what it needs. */
 void joint_free(Rigid *rigid, u32 slot);
 
-/* solve_joint.c. Sizes of a JointRow and of a BallWide. */
+/* solve_joint.c. Sizes of a JointRow, a BallWide and a TreeJoint. */
 size_t joint_row_bytes(void);
 size_t joint_ball_bytes(void);
+size_t joint_tree_bytes(void);
 /* Once a tick: rows from the joints of awake bodies. h: seconds of a substep. */
 void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h);
 /* Each substep: the forces of the last one, then solve with bias; after the positions have moved

@@ -9,6 +9,12 @@
  * first's. */
 #define AXIS_BIAS_M 0.002f
 
+/* So much farther out than its sides a face holds contacts: boxes of one size on each other keep
+ * their corners as contacts, whatever rounding says. */
+#define CLIP_REACH 1.005f
+/* A point must be so much farther than an earlier one to be chosen instead of it. */
+#define CHOICE     1.02f
+
 enum {
     CLIP_MAX = 8
 };
@@ -218,7 +224,7 @@ static u32 pick_four(ClipVertex *v, u32 count)
     f32 most = -1.0f;
     for (u32 k = 0; k < count; k++) {
         f32 du = v[k].x[0] - mu, dv = v[k].x[1] - mv, d = du * du + dv * dv;
-        if (v[k].x[2] <= below && d > 1.002f * most) {
+        if (v[k].x[2] <= below && d > CHOICE * most) {
             most = d;
             first = k;
         }
@@ -227,7 +233,7 @@ static u32 pick_four(ClipVertex *v, u32 count)
     for (u32 k = 0; k < count; k++) {
         f32 du = v[k].x[0] - v[first].x[0], dv = v[k].x[1] - v[first].x[1];
         f32 d = du * du + dv * dv;
-        if (d > 1.002f * most) {
+        if (d > CHOICE * most) {
             most = d;
             second = k;
         }
@@ -236,10 +242,10 @@ static u32 pick_four(ClipVertex *v, u32 count)
     f32 high = 0.0f, low = 0.0f;
     for (u32 k = 0; k < count; k++) {
         f32 area = eu * (v[k].x[1] - v[first].x[1]) - ev * (v[k].x[0] - v[first].x[0]);
-        if (area > high) {
+        if (area > CHOICE * high) {
             high = area;
             high_at = k;
-        } else if (area < low) {
+        } else if (area < CHOICE * low) {
             low = area;
             low_at = k;
         }
@@ -301,7 +307,7 @@ static void face_contact(const BoxPair *pair, const AxisFound *axis, f32 margin,
         buffers[0][k].in = (u8)((k + 3) & 3);
         buffers[0][k].out = (u8)k;
     }
-    const f32 limits[2] = {half[iu], half[iv]};
+    const f32 limits[2] = {half[iu] * CLIP_REACH, half[iv] * CLIP_REACH};
     u32 count = 4, kept = 0;
     ClipVertex *polygon = clip_to_rectangle(buffers[0], buffers[1], &count, limits);
     for (u32 k = 0; k < count; k++) {

@@ -10,22 +10,22 @@
 typedef struct ClipCorner {
     Vec3 p;
     u8 in, out;
-    bool cut; /* not a corner of the incident feature */
+    bool cut; /* neither a corner of the one nor of the other */
 } ClipCorner;
 
 enum {
     LABEL_REFERENCE = 64
 };
 
-/* Keeps what lies below the plane outward · (p − on) = 0. */
+/* Keeps what lies below the plane outward · (p − on) = limit. */
 static u32 clip_polygon(const ClipCorner *from, u32 count, ClipCorner *to, Vec3 on, Vec3 outward,
-                        u8 label)
+                        f32 limit, u8 label)
 {
     u32 n = 0;
-    f32 da = vec3_dot(outward, vec3_sub(from[0].p, on)), first = da;
+    f32 da = vec3_dot(outward, vec3_sub(from[0].p, on)) - limit, first = da;
     for (u32 k = 0; k < count; k++) {
         const ClipCorner *a = &from[k], *b = &from[k + 1 < count ? k + 1 : 0];
-        f32 db = k + 1 < count ? vec3_dot(outward, vec3_sub(b->p, on)) : first;
+        f32 db = k + 1 < count ? vec3_dot(outward, vec3_sub(b->p, on)) - limit : first;
         if (da <= 0.0f && n < CLIPPED_MAX) {
             to[n++] = *a;
         }
@@ -34,7 +34,8 @@ static u32 clip_polygon(const ClipCorner *from, u32 count, ClipCorner *to, Vec3 
             x->p = vec3_lerp(a->p, b->p, da / (da - db));
             x->in = da <= 0.0f ? a->out : label;
             x->out = da <= 0.0f ? label : a->out;
-            x->cut = true;
+            /* Two edges of the reference meet in a corner of it, which lasts as well. */
+            x->cut = x->in < LABEL_REFERENCE || x->out < LABEL_REFERENCE;
         }
         da = db;
     }
@@ -42,10 +43,10 @@ static u32 clip_polygon(const ClipCorner *from, u32 count, ClipCorner *to, Vec3 
 }
 
 /* The part of a segment below the plane; its ends keep their names. */
-static u32 clip_segment(ClipCorner *ends, Vec3 on, Vec3 outward)
+static u32 clip_segment(ClipCorner *ends, Vec3 on, Vec3 outward, f32 limit)
 {
-    f32 da = vec3_dot(outward, vec3_sub(ends[0].p, on));
-    f32 db = vec3_dot(outward, vec3_sub(ends[1].p, on));
+    f32 da = vec3_dot(outward, vec3_sub(ends[0].p, on)) - limit;
+    f32 db = vec3_dot(outward, vec3_sub(ends[1].p, on)) - limit;
     if (da > 0.0f && db > 0.0f) {
         return 0;
     }
@@ -57,8 +58,8 @@ static u32 clip_segment(ClipCorner *ends, Vec3 on, Vec3 outward)
     return 2;
 }
 
-u32 manifold_clip(const Polygon *reference, Vec3 n, const Polygon *incident, f32 round, f32 margin,
-                  u32 id, ManifoldPoint *points)
+u32 manifold_clip(const Polygon *reference, Vec3 n, const Polygon *incident, f32 round, f32 slack,
+                  f32 margin, u32 id, ManifoldPoint *points)
 {
     ClipCorner buffers[2][CLIPPED_MAX];
     ClipCorner *now = buffers[0], *next = buffers[1];
@@ -73,13 +74,14 @@ u32 manifold_clip(const Polygon *reference, Vec3 n, const Polygon *incident, f32
         Vec3 on = reference->corners[e];
         Vec3 to = reference->corners[e + 1 < reference->count ? e + 1 : 0];
         Vec3 outward = vec3_cross(vec3_sub(to, on), n);
+        f32 limit = slack > 0.0f ? slack * vec3_length(outward) : 0.0f;
         if (count == 1) {
-            count = vec3_dot(outward, vec3_sub(now[0].p, on)) <= 0.0f ? 1 : 0;
+            count = vec3_dot(outward, vec3_sub(now[0].p, on)) <= limit ? 1 : 0;
         } else if (incident->count == 2) {
-            count = clip_segment(now, on, outward);
+            count = clip_segment(now, on, outward, limit);
         } else {
             u8 label = (u8)(LABEL_REFERENCE + reference->labels[e]);
-            count = clip_polygon(now, count, next, on, outward, label);
+            count = clip_polygon(now, count, next, on, outward, limit, label);
             ClipCorner *swap = now;
             now = next;
             next = swap;
@@ -103,14 +105,24 @@ u32 manifold_clip(const Polygon *reference, Vec3 n, const Polygon *incident, f32
 
 /* ---- reduction ---- */
 
-/* The first of those that are farthest to a thousandth: rounding does not choose. */
+/* Another point must be so much farther (squared) or span so much more to be chosen instead of an
+ * earlier one: neither rounding nor small motions choose among the corners of a regular face.
+ * Corners last, cuts wander with the edges that make them: these count for less. */
+#define CHOICE     1.02f
+#define CUT_WEIGHT 0.7f
+
+static f32 weight_of(const ManifoldPoint *point)
+{
+    return point->feature & FEATURE_CUT ? CUT_WEIGHT : 1.0f;
+}
+
 static u32 farthest_from(const ManifoldPoint *points, u32 count, Vec3 from, f32 below)
 {
     u32 at = 0;
     f32 most = -1.0f;
     for (u32 i = 0; i < count; i++) {
-        f32 d = vec3_length_squared(vec3_sub(points[i].position, from));
-        if (points[i].separation <= below && d > 1.002f * most) {
+        f32 d = weight_of(&points[i]) * vec3_length_squared(vec3_sub(points[i].position, from));
+        if (points[i].separation <= below && d > CHOICE * most) {
             most = d;
             at = i;
         }
@@ -148,14 +160,14 @@ void manifold_reduce(const ManifoldPoint *points, u32 count, Vec3 normal, Manifo
     u32 found = chosen[1] == chosen[0] ? 1 : 2, high_at = count, low_at = count;
     for (u32 i = 0; i < count; i++) {
         Vec3 d = vec3_sub(points[i].position, points[chosen[0]].position);
-        f32 area = vec3_dot(vec3_cross(edge, d), normal);
+        f32 area = weight_of(&points[i]) * vec3_dot(vec3_cross(edge, d), normal);
         if (i == chosen[0] || i == chosen[1]) {
             continue;
         }
-        if (area > high) {
+        if (area > CHOICE * high) {
             high = area;
             high_at = i;
-        } else if (area < low) {
+        } else if (area < CHOICE * low) {
             low = area;
             low_at = i;
         }

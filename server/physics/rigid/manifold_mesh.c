@@ -92,7 +92,7 @@ static u32 face_points(const TriangleSearch *search, const Solid *triangle, u8 a
     solid_feature(&search->convex, vec3_neg(n), &feature);
     if (feature.count > 1) {
         solid_polygon(triangle, 0, n, &face);
-        return manifold_clip(&face, n, &feature, search->convex.round, search->margin,
+        return manifold_clip(&face, n, &feature, search->convex.round, 0.0f, search->margin,
                              (feature.id & 127u) << 14, points);
     }
     Vec3 p = feature.corners[0];
@@ -105,7 +105,7 @@ static u32 face_points(const TriangleSearch *search, const Solid *triangle, u8 a
     }
     face.count = 0;
     face.corners[0] = triangle->hull->vertices[0];
-    return manifold_clip(&face, n, &feature, search->convex.round, search->margin, 0, points);
+    return manifold_clip(&face, n, &feature, search->convex.round, 0.0f, search->margin, 0, points);
 }
 
 /* Points that are corners of the convex keep their names from triangle to triangle: a rolling ball
@@ -118,8 +118,9 @@ static void name_points(u32 triangle, Vec3 n, ManifoldPoint *points, u32 count)
                                         : (n.z < 0.0f ? 4 : 5);
     for (u32 i = 0; i < count; i++) {
         u32 feature = points[i].feature;
-        u32 cut = feature & FEATURE_CUT;
-        bool corner = (feature & ~FEATURE_INCIDENT) == 0;
+        /* Corners of triangles are as passing as cuts to a shape that moves over them. */
+        u32 cut = feature & (FEATURE_CUT | FEATURE_OF_FACE) ? FEATURE_CUT : 0;
+        bool corner = cut == 0 && (feature & ~FEATURE_INCIDENT) == 0;
         feature = corner ? feature_mix(UINT32_MAX - 1 - axis, feature)
                          : feature_mix(triangle, feature & ~FEATURE_CUT);
         points[i].feature = (feature & ~FEATURE_CUT) | cut;

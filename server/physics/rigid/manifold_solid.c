@@ -275,10 +275,12 @@ static void disc(const Solid *solid, f32 side, Vec3 lean, u32 count, Polygon *po
     }
     polygon->count = count;
     polygon->id = side > 0.0f ? 1 : 0;
+    /* What clips is drawn around the disc, so that points on the rim are never cut. */
+    f32 radius = solid->radius * (count == DISC_CLIP_CORNERS ? 1.01959f : 1.0f);
     for (u32 k = 0; k < count; k++) {
         u32 i = k * (16 / count);
-        Vec3 p = vec3_add_scaled(centre, cosine[i] * solid->radius, first);
-        polygon->corners[k] = vec3_add_scaled(p, cosine[(i + 12) % 16] * solid->radius, second);
+        Vec3 p = vec3_add_scaled(centre, cosine[i] * radius, first);
+        polygon->corners[k] = vec3_add_scaled(p, cosine[(i + 12) % 16] * radius, second);
         /* While it leans the corners are named by their place, else by the solid's own. */
         polygon->labels[k] = (u8)(share > 0.5f ? 16 + i : (i + turn) % 16);
     }

@@ -19,9 +19,10 @@ enum {
 };
 
 /* Parts of the feature of a point of two solids (manifold_clip's `id` has the rest): */
-#define FEATURE_CUT      (1u << 31) /* made by clipping: no corner of the incident solid */
-#define FEATURE_SWAPPED  (1u << 28) /* the face is b's */
-#define FEATURE_INCIDENT 0x1FFFFFu  /* the incident feature and its labels */
+#define FEATURE_CUT      (1u << 31)       /* made by clipping, no corner of either solid */
+#define FEATURE_SWAPPED  (1u << 28)       /* the face is b's */
+#define FEATURE_OF_FACE  (64u << 7 | 64u) /* labels of the clipping face, none of the other's */
+#define FEATURE_INCIDENT 0x1FFFFFu        /* the incident feature and its labels */
 
 typedef enum SolidKind {
     SOLID_POINT,    /* a sphere: round */
@@ -78,11 +79,12 @@ f32 solid_outside(const Solid *solid, Vec3 p, u32 *face);
 
 /*
  * Points of the incident feature over a face of the reference polygon with the outward normal n,
- * nearer than margin to it. `round` is the incident solid's. Writes at most CLIPPED_MAX points with
- * features from `id` and labels, and returns how many.
+ * nearer than margin to it. `round` is the incident solid's; `slack` (m) is how far beside the face
+ * they may lie, so that equal faces on each other keep their corners. Writes at most CLIPPED_MAX
+ * points with features from `id` and labels, and returns how many.
  */
-u32 manifold_clip(const Polygon *reference, Vec3 n, const Polygon *incident, f32 round, f32 margin,
-                  u32 id, ManifoldPoint *points);
+u32 manifold_clip(const Polygon *reference, Vec3 n, const Polygon *incident, f32 round, f32 slack,
+                  f32 margin, u32 id, ManifoldPoint *points);
 /* Appends the deepest point, the farthest from it, and the two that span most to either side. */
 void manifold_reduce(const ManifoldPoint *points, u32 count, Vec3 normal, Manifold *manifold);
 

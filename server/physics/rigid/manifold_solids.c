@@ -10,6 +10,8 @@
 /* How much better another axis must be than a face (m), and the same in sizes of small solids. */
 #define AXIS_BIAS_M    0.002f
 #define AXIS_BIAS_SIZE 0.02f
+/* How far beside a face contacts may lie, in sizes. */
+#define CLIP_SLACK     0.005f
 /* A triangle is not pushed away from by its edges towards its back, to this cosine. */
 #define FRONT_COSINE   0.0f
 
@@ -84,7 +86,8 @@ static bool face_contact(const Solid *solid, const Solid *other, const FaceAxis 
     Vec3 against = vec3_neg(axis->normal);
     solid_feature(other, against, &incident);
     solid_polygon(solid, axis->face, axis->normal, &reference);
-    u32 count = manifold_clip(&reference, axis->normal, &incident, other->round, margin,
+    f32 slack = solid->triangle ? 0.0f : CLIP_SLACK * f32_min(solid->extent, other->extent);
+    u32 count = manifold_clip(&reference, axis->normal, &incident, other->round, slack, margin,
                               face_id(swapped, axis->face, incident.id), points);
     if (count == 0) {
         return false;

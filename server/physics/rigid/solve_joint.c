@@ -9,11 +9,14 @@
 
 /* As shares of the substep rate: a joint may swing no faster than the passes over it resolve. */
 #define JOINT_STIFFNESS 0.25f
-#define BALL_STIFFNESS  0.4f
+#define BALL_STIFFNESS  0.75f
 #define JOINT_DAMPING   2.0f
 
 enum {
-    BALL_ROUNDS = 4, /* passes with bias over the ball joints a substep: they are cheap */
+    /* Passes over the ball joints a substep, with bias and without: they are cheap, and more of
+     * them let a net be stiffer before it shakes. */
+    BALL_ROUNDS = 8,
+    BALL_RELAX_ROUNDS = 4,
     ROW_GRAIN = 8,
     BALL_GRAIN = 4,
     NOT_SOLVED = 0xff
@@ -26,6 +29,10 @@ size_t joint_row_bytes(void)
 size_t joint_ball_bytes(void)
 {
     return sizeof(BallWide);
+}
+size_t joint_tree_bytes(void)
+{
+    return sizeof(TreeJoint);
 }
 
 static bool is_moved(const Rigid *rigid, u32 slot)
@@ -67,7 +74,8 @@ static void assign(Rigid *rigid, u32 ball_counts[JOINT_COLORS + 1],
     for (u32 i = 0; i < store->slots; i++) {
         u32 a, b;
         store->color_of[i] = NOT_SOLVED;
-        if (joint_bodies(rigid, i, &a, &b) && (is_moved(rigid, a) || is_moved(rigid, b))) {
+        if (store->tree_places[i] == JOINT_NO_SLOT && joint_bodies(rigid, i, &a, &b) &&
+            (is_moved(rigid, a) || is_moved(rigid, b))) {
             u32 color = color_of(rigid, a, b);
             store->color_of[i] = (u8)color;
             (is_wide(rigid, i, color) ? ball_counts : row_counts)[color]++;
@@ -108,14 +116,25 @@ static void prepare_balls(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+static void prepare_trees(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const Preparing *run = context;
+    for (u32 i = first; i < end; i++) {
+        joint_tree_prepare(run->rigid, &run->rigid->joints.trees[i], run->h);
+    }
+}
+
 void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
 {
     JointStore *store = &rigid->joints;
-    store->row_count = store->ball_count = store->color_count = store->break_count = 0;
+    store->row_count = store->ball_count = store->color_count = store->tree_count = 0;
+    store->break_count = 0;
     if (store->live == 0) {
         return;
     }
     u32 balls[JOINT_COLORS + 1] = {0}, rows[JOINT_COLORS + 1] = {0};
+    joint_trees_find(rigid);
     assign(rigid, balls, rows);
     for (u32 color = 0; color <= JOINT_COLORS; color++) {
         u32 wide = (balls[color] + SIMD_LANES - 1) / SIMD_LANES;
@@ -140,6 +159,7 @@ void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
         }
     }
     Preparing run = {rigid, h};
+    jobs_run(jobs, store->tree_count, 1, prepare_trees, &run);
     jobs_run(jobs, store->row_count, ROW_GRAIN, prepare_rows, &run);
     jobs_run(jobs, store->ball_count, BALL_GRAIN, prepare_balls, &run);
 }
@@ -149,7 +169,8 @@ void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
 typedef enum Stage {
     STAGE_WARM_START,
     STAGE_SOLVE,
-    STAGE_RELAX
+    STAGE_RELAX,     /* follows the bodies first */
+    STAGE_RELAX_MORE /* ball joints only */
 } Stage;
 
 typedef struct StageRun {
@@ -176,6 +197,9 @@ static void run_balls(void *context, u32 first, u32 end, u32 worker)
         case STAGE_RELAX:
             joint_ball_relax(run->rigid, &balls[i]);
             break;
+        case STAGE_RELAX_MORE:
+            joint_ball_solve(run->rigid, &balls[i], &rigid_softness);
+            break;
         }
     }
 }
@@ -195,6 +219,27 @@ static void run_rows(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+static void run_trees(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const StageRun *run = context;
+    for (u32 i = first; i < end; i++) {
+        const JointTree *tree = &run->rigid->joints.trees[i];
+        switch (run->stage) {
+        case STAGE_WARM_START:
+            joint_tree_warm_start(run->rigid, tree);
+            break;
+        case STAGE_SOLVE:
+            joint_tree_solve(run->rigid, tree, run->h);
+            break;
+        case STAGE_RELAX:
+        case STAGE_RELAX_MORE:
+            joint_tree_relax(run->rigid, tree, run->h);
+            break;
+        }
+    }
+}
+
 static void run_stage(Rigid *rigid, Jobs *jobs, Stage stage, bool rows, f32 h)
 {
     JointStore *store = &rigid->joints;
@@ -204,6 +249,10 @@ static void run_stage(Rigid *rigid, Jobs *jobs, Stage stage, bool rows, f32 h)
                     h,
                     softness(BALL_STIFFNESS / h, JOINT_DAMPING, h),
                     softness(JOINT_STIFFNESS / h, JOINT_DAMPING, h)};
+    if (rows) {
+        /* Trees share no moving body. */
+        jobs_run(jobs, store->tree_count, 1, run_trees, &run);
+    }
     for (u32 i = 0; i < store->color_count; i++) {
         const JointColor *color = &store->colors[i];
         run.first = color->ball;
@@ -223,10 +272,17 @@ void joint_warm_start(Rigid *rigid, Jobs *jobs)
 }
 void joint_solve(Rigid *rigid, Jobs *jobs, bool use_bias, f32 h)
 {
-    for (u32 round = use_bias ? 1 : BALL_ROUNDS; round < BALL_ROUNDS; round++) {
-        run_stage(rigid, jobs, STAGE_SOLVE, false, h);
+    if (use_bias) {
+        for (u32 round = 1; round < BALL_ROUNDS; round++) {
+            run_stage(rigid, jobs, STAGE_SOLVE, false, h);
+        }
+        run_stage(rigid, jobs, STAGE_SOLVE, true, h);
+        return;
     }
-    run_stage(rigid, jobs, use_bias ? STAGE_SOLVE : STAGE_RELAX, true, h);
+    run_stage(rigid, jobs, STAGE_RELAX, true, h);
+    for (u32 round = 1; round < BALL_RELAX_ROUNDS; round++) {
+        run_stage(rigid, jobs, STAGE_RELAX_MORE, false, h);
+    }
 }
 
 /* ---- the end of a tick ---- */
@@ -261,8 +317,11 @@ static void keep_awake(Rigid *rigid, u32 slot)
 void joint_finish(Rigid *rigid, f32 tick_s)
 {
     JointStore *store = &rigid->joints;
-    if (store->color_count == 0) {
+    if (store->live == 0) {
         return;
+    }
+    for (u32 i = 0; i < store->tree_count; i++) {
+        joint_tree_store(rigid, &store->trees[i], tick_s);
     }
     for (u32 i = 0; i < store->row_count; i++) {
         joint_row_store(rigid, &store->rows[i], tick_s);
@@ -272,10 +331,10 @@ void joint_finish(Rigid *rigid, f32 tick_s)
     }
     for (u32 i = 0; i < store->slots; i++) {
         const Joint *joint = &store->joints[i];
-        if (store->color_of[i] == NOT_SOLVED) {
+        const JointDef *def = &joint->def;
+        if (store->color_of[i] == NOT_SOLVED && store->tree_places[i] == JOINT_NO_SLOT) {
             continue;
         }
-        const JointDef *def = &joint->def;
         if (def->break_force > 0.0f || def->break_torque > 0.0f) {
             f32 force = vec3_length(joint->force), torque = vec3_length(joint->torque);
             if ((def->break_force > 0.0f && force > def->break_force) ||
@@ -288,5 +347,5 @@ void joint_finish(Rigid *rigid, f32 tick_s)
             keep_awake(rigid, i);
         }
     }
-    store->row_count = store->ball_count = store->color_count = 0;
+    store->row_count = store->ball_count = store->color_count = store->tree_count = 0;
 }

@@ -110,6 +110,8 @@ void joint_ball_prepare(const Rigid *rigid, BallWide *row)
     row->arm_b = row->start_b;
     row->gap = row->start_gap;
     mass_from_arms(row, a.mass + b.mass);
+    /* The first warm start counts what the last tick has counted. */
+    row->sum = (Vec3x8){-row->impulse.x, -row->impulse.y, -row->impulse.z};
 }
 
 /* The arm turned by the rotation vector; see quat_from_turn in solve_joint_row.c. */
@@ -144,8 +146,10 @@ SIMD_INLINE Vec3x8 point_speed(const BallWide *row, const Side *a, const Side *b
                       vec3x8_add(a->velocity, vec3x8_cross(a->spin, row->arm_a)));
 }
 
-void joint_ball_warm_start(Rigid *rigid, const BallWide *row)
+void joint_ball_warm_start(Rigid *rigid, BallWide *row)
 {
+    /* What the last substep gave in the end. */
+    row->sum = vec3x8_add(row->sum, row->impulse);
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
     apply(row, &a, &b, row->impulse);
     side_scatter(rigid->states, row->a, &a);
@@ -183,7 +187,6 @@ void joint_ball_relax(Rigid *rigid, BallWide *row)
     Vec3x8 change = symmetric3x8_mul(&row->mass, point_speed(row, &a, &b));
     change = (Vec3x8){-change.x, -change.y, -change.z};
     row->impulse = vec3x8_add(row->impulse, change);
-    row->sum = vec3x8_add(row->sum, row->impulse);
     apply(row, &a, &b, change);
     side_scatter(rigid->states, row->a, &a);
     side_scatter(rigid->states, row->b, &b);
@@ -198,7 +201,8 @@ void joint_ball_store(Rigid *rigid, const BallWide *row, f32 tick_s)
         }
         Joint *joint = &rigid->joints.joints[row->joint[lane]];
         joint->load.linear = vec3_scale(lane_vec3(&row->impulse, lane), rate);
-        joint->force = vec3_scale(lane_vec3(&row->sum, lane), 1.0f / tick_s);
+        Vec3 sum = vec3_add(lane_vec3(&row->sum, lane), lane_vec3(&row->impulse, lane));
+        joint->force = vec3_scale(sum, 1.0f / tick_s);
         joint->error = vec3_length(lane_vec3(&row->gap, lane));
     }
 }

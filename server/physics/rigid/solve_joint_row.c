@@ -82,15 +82,6 @@ static inline void sides_write(Rigid *rigid, const JointRow *row, const Sides *s
     }
 }
 
-/* The rotation by the vector, to a relative 1e-6 for turns below 1.5 rad; normalized beyond. */
-static inline Quat quat_from_turn(Vec3 turn)
-{
-    f32 s = 0.25f * vec3_length_squared(turn);
-    f32 w = 1.0f - s * (0.5f - s * (0.0416666667f - s * (1.0f / 720.0f)));
-    f32 k = 0.5f * (1.0f - s * (0.166666667f - s * (0.00833333333f - s * (1.0f / 5040.0f))));
-    return quat_normalize((Quat){w, k * turn.x, k * turn.y, k * turn.z});
-}
-
 static inline Pose pose_now(const Rigid *rigid, const JointRow *row)
 {
     const BodyState *a = state_of(rigid, row->a), *b = state_of(rigid, row->b);
@@ -379,8 +370,6 @@ static Vec3 frame_error(const Pose *pose)
     f32 s = q.w < 0.0f ? -2.0f : 2.0f;
     return vec3(s * q.x, s * q.y, s * q.z);
 }
-
-static const Softness rigid_softness = {0.0f, 1.0f, 0.0f};
 
 /* Slider: all three. */
 static void solve_frames(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *mass,

@@ -445,11 +445,11 @@ static void carry(Soft *soft, const Rigid *rigid, f32 h)
         Vec3 at = soft->position[touch.particle], normal;
         Vec3 arm = vec3_sub(at, rigid_centre(rigid, touch.slot));
         touch.carried = rigid_velocity_at(rigid, touch.slot, arm);
-        f32 distance =
-            couple_distance(rigid_shape(rigid, touch.slot), rigid_position(rigid, touch.slot),
-                            rigid_orientation(rigid, touch.slot), at, &normal);
         f32 speed = vec3_distance(touch.carried, soft->velocity[touch.particle]);
-        if (distance < soft->radius[touch.particle] + (speed + near_m_s) * h) {
+        f32 reach = soft->radius[touch.particle] + (speed + near_m_s) * h;
+        ShapePose pose = {rigid_shape(rigid, touch.slot), rigid_position(rigid, touch.slot),
+                          rigid_orientation(rigid, touch.slot)};
+        if (couple_distance(&pose, at, reach, &normal) < reach) {
             soft->near[soft->near_count++] = touch;
         }
     }

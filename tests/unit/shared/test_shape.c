@@ -504,6 +504,11 @@ static void what_is_no_compound(void **state)
     children[3].shape.radius = 0.0f;
     expect_error(children, 5, "child 3: size");
     children[3].shape = box;
+    children[3].shape.half = vec3(-1.0f, -1.0f, 1.0f); /* whose volume is positive */
+    expect_error(children, 5, "child 3: size of the box");
+    children[3].shape = (Shape){.kind = SHAPE_HULL, .geometry = compound.geometry};
+    expect_error(children, 5, "child 3: size of the hull");
+    children[3].shape = box;
     children[4].position.y = NAN;
     expect_error(children, 5, "child 4: position");
     children[4].position.y = 0.0f;

@@ -99,7 +99,8 @@ static void contacts_fit_the_shapes(void **unused)
                     f64 a = solid_outside(&p.pose[0], vec3_sub(m->points[q].position, half));
                     f64 b = solid_outside(&p.pose[1], vec3_add(m->points[q].position, half));
                     worst_outside = fmax(worst_outside, fmax(a, b));
-                    assert_true(fmax(a, b) < (f64)BIAS);
+                    /* A face's neighbourhood counts to 0.5 %, a cap's to 2 %. */
+                    assert_true(fmax(a, b) < 0.021);
                 }
             }
         }

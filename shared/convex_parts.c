@@ -1,0 +1,585 @@
+/*
+ * convex_parts.c: approximate convex decomposition. Cuts are looked for on a grid of samples of the
+ * solid: how much of a part's hull is empty is the volume of the hull of its samples less that of
+ * its cells, each filled as the hull of those of its eight corners that are inside, so that convex
+ * parts come out at about zero however they are turned. The hulls that are returned are those of
+ * the mesh itself, clipped to the box of each part.
+ */
+#include "shared/convex_parts.h"
+
+#include "shared/quickhull.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    /* Cuts of an axis that are tried first; then those around the best. */
+    COARSE_CUTS = 12,
+    HULL_CANDIDATES_MAX = 256,
+    CLIP_CORNERS_MAX = 3 + 6
+};
+/* A cut that leaves halves of equal size is better by this part of the volume than one at the edge:
+ * decides between cuts that are otherwise as good. */
+#define BALANCE 0.02
+
+typedef struct Grid {
+    u32 size[3];
+    f64 origin[3], step; /* m */
+    u8 *inside;          /* [size x × y × z], x fastest */
+} Grid;
+
+/* What lies in a box: samples of the grid, the last ones included, and the box in metres. */
+typedef struct Part {
+    u32 low[3], high[3];
+    f64 box_low[3], box_high[3]; /* m; infinite where nothing has been cut */
+    f64 empty;                   /* grid steps³: of the samples' hull, less what is filled */
+    f64 excess;                  /* m³: of the mesh's hull, less the solid */
+    Geometry *hull;              /* NULL: too flat for one */
+} Part;
+
+typedef struct Splitter {
+    const TriangleMesh *mesh;
+    Grid grid;
+    f64 cell_volume[256]; /* of the hull of a cell's corners that are inside */
+    GridPoint *points;    /* [point_capacity] */
+    u32 point_capacity;
+    QuickHull quick;
+    Part parts[COMPOUND_CHILDREN_MAX];
+    u32 part_count;
+} Splitter;
+
+ConvexPartsOptions convex_parts_default(void)
+{
+    ConvexPartsOptions options = {16, 32, 40, 0.01f};
+    return options;
+}
+
+/* ---- samples ---- */
+
+static size_t sample_index(const Grid *grid, u32 x, u32 y, u32 z)
+{
+    return ((size_t)z * grid->size[1] + y) * grid->size[0] + x;
+}
+
+static f64 position_of(const Grid *grid, int axis, u32 sample)
+{
+    return grid->origin[axis] + grid->step * (f64)sample;
+}
+
+/* On which side of the line through a and b does p lie? Found the same way for b, a, so that of two
+ * triangles at an edge exactly one holds a point on it. */
+static bool is_left(const f64 a[3], const f64 b[3], f64 y, f64 z)
+{
+    bool swap = a[1] > b[1] || (a[1] == b[1] && a[2] > b[2]);
+    const f64 *from = swap ? b : a, *to = swap ? a : b;
+    bool left = (to[1] - from[1]) * (z - from[2]) - (to[2] - from[2]) * (y - from[1]) >= 0.0;
+    return left != swap;
+}
+
+static u32 first_sample(const Grid *grid, int axis, f64 at)
+{
+    f64 sample = (at - grid->origin[axis]) / grid->step;
+    return sample <= 0.0 ? 0 : (u32)(sample < 1e6 ? sample : 1e6);
+}
+
+/* Adds a triangle's crossings of the lines along x: the winding number changes there. */
+static void cross_triangle(const Grid *grid, i8 *change, f64 p[3][3])
+{
+    f64 u[3], v[3];
+    for (int i = 0; i < 3; i++) {
+        u[i] = p[1][i] - p[0][i];
+        v[i] = p[2][i] - p[0][i];
+    }
+    f64 n[3] = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
+    if (n[0] == 0.0) {
+        return;
+    }
+    u32 range[3][2];
+    for (int axis = 1; axis < 3; axis++) {
+        f64 low = p[0][axis], high = low;
+        for (int i = 1; i < 3; i++) {
+            low = p[i][axis] < low ? p[i][axis] : low;
+            high = p[i][axis] > high ? p[i][axis] : high;
+        }
+        range[axis][0] = first_sample(grid, axis, low);
+        range[axis][1] = u32_min(first_sample(grid, axis, high) + 1, grid->size[axis] - 1);
+    }
+    for (u32 z = range[2][0]; z <= range[2][1]; z++) {
+        for (u32 y = range[1][0]; y <= range[1][1]; y++) {
+            f64 at_y = position_of(grid, 1, y), at_z = position_of(grid, 2, z);
+            bool a = is_left(p[0], p[1], at_y, at_z), b = is_left(p[1], p[2], at_y, at_z);
+            bool c = is_left(p[2], p[0], at_y, at_z);
+            if (a != b || b != c) {
+                continue;
+            }
+            f64 x = p[0][0] - (n[1] * (at_y - p[0][1]) + n[2] * (at_z - p[0][2])) / n[0];
+            u32 from = x < grid->origin[0] ? 0 : first_sample(grid, 0, x) + 1;
+            if (from < grid->size[0]) {
+                change[sample_index(grid, from, y, z)] += n[0] < 0.0 ? 1 : -1;
+            }
+        }
+    }
+}
+
+static bool grid_init(Grid *grid, const Geometry *geometry, u32 resolution)
+{
+    const TriangleMesh *mesh = &geometry->mesh;
+    const f32 low[3] = {geometry->bounds.min.x, geometry->bounds.min.y, geometry->bounds.min.z};
+    const f32 high[3] = {geometry->bounds.max.x, geometry->bounds.max.y, geometry->bounds.max.z};
+    f64 longest = 0.0;
+    for (int i = 0; i < 3; i++) {
+        f64 side = (f64)high[i] - (f64)low[i];
+        longest = side > longest ? side : longest;
+    }
+    /* A little off the bounds and off any round number, where surfaces like to lie; at least two
+     * samples a side, so that there are cells. */
+    grid->step = longest * (1.0 - 1.7e-3) / resolution;
+    for (int i = 0; i < 3; i++) {
+        f64 side = (f64)high[i] - (f64)low[i];
+        u32 steps = (u32)(side / grid->step);
+        grid->size[i] = u32_max(steps, 1) + 1;
+        grid->origin[i] =
+            0.5 * ((f64)low[i] + (f64)high[i] - (f64)(grid->size[i] - 1) * grid->step) +
+            grid->step * 1.3e-4 * (i + 1);
+    }
+    size_t count = (size_t)grid->size[0] * grid->size[1] * grid->size[2];
+    grid->inside = calloc(count, 1);
+    if (grid->inside == NULL) {
+        return false;
+    }
+    i8 *change = (i8 *)grid->inside;
+    for (u32 t = 0; t < mesh->triangle_count; t++) {
+        Vec3 c[3];
+        f64 p[3][3];
+        mesh_triangle(mesh, t, c);
+        for (int i = 0; i < 3; i++) {
+            p[i][0] = (f64)c[i].x;
+            p[i][1] = (f64)c[i].y;
+            p[i][2] = (f64)c[i].z;
+        }
+        cross_triangle(grid, change, p);
+    }
+    for (size_t row = 0; row < count; row += grid->size[0]) {
+        i32 winding = 0;
+        for (u32 x = 0; x < grid->size[0]; x++) {
+            winding += change[row + x];
+            grid->inside[row + x] = winding > 0;
+        }
+    }
+    return true;
+}
+
+/* ---- how empty a part's hull is ---- */
+
+static void fill_cell_volumes(Splitter *splitter)
+{
+    for (u32 mask = 0; mask < 256; mask++) {
+        GridPoint corners[8];
+        u32 count = 0;
+        for (u32 i = 0; i < 8; i++) {
+            if (mask >> i & 1) {
+                corners[count++] = (GridPoint){(i32)(i & 1), (i32)(i >> 1 & 1), (i32)(i >> 2)};
+            }
+        }
+        bool solid = count >= 4 && quickhull_run(&splitter->quick, corners, count, 0.0, 0.0,
+                                                 count) == QUICKHULL_SOLID;
+        splitter->cell_volume[mask] = solid ? quickhull_volume6(&splitter->quick) / 6.0 : 0.0;
+    }
+}
+
+static f64 filled_volume(const Splitter *splitter, const Part *part)
+{
+    const Grid *grid = &splitter->grid;
+    size_t row = grid->size[0], layer = row * grid->size[1];
+    f64 volume = 0.0;
+    for (u32 z = part->low[2]; z < part->high[2]; z++) {
+        for (u32 y = part->low[1]; y < part->high[1]; y++) {
+            const u8 *at = &grid->inside[sample_index(grid, part->low[0], y, z)];
+            for (u32 x = part->low[0]; x < part->high[0]; x++, at++) {
+                u32 mask = at[0] | at[1] << 1 | at[row] << 2 | at[row + 1] << 3 | at[layer] << 4 |
+                           at[layer + 1] << 5 | at[layer + row] << 6 | at[layer + row + 1] << 7;
+                volume += splitter->cell_volume[mask];
+            }
+        }
+    }
+    return volume;
+}
+
+/* Only the ends of each row can be corners of the hull. */
+static u32 row_ends(const Splitter *splitter, const Part *part)
+{
+    const Grid *grid = &splitter->grid;
+    u32 count = 0;
+    for (u32 z = part->low[2]; z <= part->high[2]; z++) {
+        for (u32 y = part->low[1]; y <= part->high[1]; y++) {
+            const u8 *row = &grid->inside[sample_index(grid, 0, y, z)];
+            u32 first = part->low[0], last = part->high[0];
+            while (first <= last && !row[first]) {
+                first++;
+            }
+            if (first > last) {
+                continue;
+            }
+            while (!row[last]) {
+                last--;
+            }
+            splitter->points[count++] = (GridPoint){(i32)first, (i32)y, (i32)z};
+            if (last > first) {
+                splitter->points[count++] = (GridPoint){(i32)last, (i32)y, (i32)z};
+            }
+        }
+    }
+    return count;
+}
+
+static void measure_empty(Splitter *splitter, Part *part)
+{
+    u32 count = row_ends(splitter, part);
+    part->empty = 0.0;
+    if (count >= 4 && quickhull_run(&splitter->quick, splitter->points, count, 0.0, 0.0,
+                                    HULL_CANDIDATES_MAX) == QUICKHULL_SOLID) {
+        f64 empty = quickhull_volume6(&splitter->quick) / 6.0 - filled_volume(splitter, part);
+        part->empty = empty > 0.0 ? empty : 0.0;
+    }
+}
+
+/* ---- cuts ---- */
+
+/* Surfaces are often where the cut should be exactly: takes the nearest vertex within half a step.
+ */
+static f64 snap(const Splitter *splitter, const Part *part, int axis, f64 at)
+{
+    f64 best = 0.51 * splitter->grid.step, snapped = at;
+    for (u32 i = 0; i < splitter->mesh->vertex_count; i++) {
+        Vec3 v = splitter->mesh->vertices[i];
+        const f64 p[3] = {(f64)v.x, (f64)v.y, (f64)v.z};
+        bool in = true;
+        for (int k = 0; k < 3; k++) {
+            in = in && p[k] >= part->box_low[k] && p[k] <= part->box_high[k];
+        }
+        if (in && fabs(p[axis] - at) < best) {
+            best = fabs(p[axis] - at);
+            snapped = p[axis];
+        }
+    }
+    return snapped;
+}
+
+/* Tries a cut between a sample and the next; keeps both halves if it is the best so far. */
+static void try_cut(Splitter *splitter, const Part *part, int axis, u32 cut, f64 *best_cost,
+                    Part halves[2])
+{
+    Part low = *part, high = *part;
+    low.high[axis] = cut;
+    high.low[axis] = cut + 1;
+    measure_empty(splitter, &low);
+    measure_empty(splitter, &high);
+    f64 off_centre = fabs(2.0 * cut + 1.0 - part->low[axis] - part->high[axis]) /
+                     (f64)(part->high[axis] - part->low[axis]);
+    f64 cost = low.empty + high.empty + BALANCE * part->empty * off_centre;
+    if (cost < *best_cost) {
+        *best_cost = cost;
+        halves[0] = low;
+        halves[1] = high;
+    }
+}
+
+/* The best cut of a part, if any makes it less empty. */
+static bool find_cut(Splitter *splitter, const Part *part, Part halves[2])
+{
+    f64 cost = 0.98 * part->empty;
+    u32 stride[3], best[3];
+    int axis = -1;
+    for (int a = 0; a < 3; a++) {
+        u32 steps = part->high[a] - part->low[a];
+        stride[a] = (steps + COARSE_CUTS - 1) / COARSE_CUTS;
+        for (u32 cut = part->low[a] + stride[a] / 2; cut < part->high[a]; cut += stride[a]) {
+            f64 before = cost;
+            try_cut(splitter, part, a, cut, &cost, halves);
+            if (cost < before) {
+                axis = a;
+                best[a] = cut;
+            }
+        }
+    }
+    if (axis < 0) {
+        return false;
+    }
+    u32 around = best[axis], far = stride[axis] - 1;
+    u32 first = u32_max(part->low[axis], around - u32_min(far, around));
+    for (u32 cut = first; cut <= around + far && cut < part->high[axis]; cut++) {
+        if (cut != around) {
+            try_cut(splitter, part, axis, cut, &cost, halves);
+        }
+    }
+    f64 middle =
+        position_of(&splitter->grid, axis, halves[0].high[axis]) + 0.5 * splitter->grid.step;
+    f64 at = snap(splitter, part, axis, middle);
+    halves[0].box_high[axis] = at;
+    halves[1].box_low[axis] = at;
+    return true;
+}
+
+/* ---- hulls of the mesh within each part's box ---- */
+
+/* Cuts a polygon to sign × p[axis] ≤ sign × at; returns its number of corners. With `strict`, what
+ * only touches the plane from the other side, or lies in it, goes. */
+static u32 clip(f64 polygon[CLIP_CORNERS_MAX][3], u32 count, int axis, f64 sign, f64 at,
+                bool strict)
+{
+    f64 kept[CLIP_CORNERS_MAX][3];
+    u32 n = 0;
+    bool within = !strict;
+    if (!isfinite(at)) {
+        return count;
+    }
+    for (u32 i = 0; i < count; i++) {
+        const f64 *a = polygon[i], *b = polygon[(i + 1) % count];
+        f64 da = sign * (a[axis] - at), db = sign * (b[axis] - at);
+        within = within || da < 0.0;
+        if (da <= 0.0) {
+            memcpy(kept[n++], a, sizeof kept[0]);
+        }
+        if ((da < 0.0 && db > 0.0) || (da > 0.0 && db < 0.0)) {
+            f64 t = da / (da - db);
+            for (int k = 0; k < 3; k++) {
+                kept[n][k] = k == axis ? at : a[k] + t * (b[k] - a[k]);
+            }
+            n++;
+        }
+    }
+    memcpy(polygon, kept, n * sizeof kept[0]);
+    return within ? n : 0;
+}
+
+static Vec3 to_vec3(const f64 p[3])
+{
+    return vec3((f32)p[0], (f32)p[1], (f32)p[2]);
+}
+
+/* A triangle cut to the part's box along the axes from `first` on; returns its corners. */
+static u32 clip_triangle(const Splitter *splitter, const Part *part, u32 triangle, int first,
+                         f64 polygon[CLIP_CORNERS_MAX][3])
+{
+    Vec3 c[3];
+    u32 corners = 3;
+    mesh_triangle(splitter->mesh, triangle, c);
+    for (int i = 0; i < 3; i++) {
+        polygon[i][0] = (f64)c[i].x;
+        polygon[i][1] = (f64)c[i].y;
+        polygon[i][2] = (f64)c[i].z;
+    }
+    for (int axis = first; axis < 3 && corners > 0; axis++) {
+        corners = clip(polygon, corners, axis, -1.0, part->box_low[axis], true);
+        corners = clip(polygon, corners, axis, 1.0, part->box_high[axis], true);
+    }
+    return corners;
+}
+
+/* Corners of the clipped mesh, and those of the box that lie inside the solid; counts only where
+ * `points` is NULL. */
+static u32 collect(const Splitter *splitter, const Part *part, Vec3 *points)
+{
+    u32 count = 0;
+    f64 polygon[CLIP_CORNERS_MAX][3];
+    for (u32 t = 0; t < splitter->mesh->triangle_count; t++) {
+        u32 corners = clip_triangle(splitter, part, t, 0, polygon);
+        for (u32 i = 0; i < corners; i++, count++) {
+            if (points != NULL) {
+                points[count] = to_vec3(polygon[i]);
+            }
+        }
+    }
+    for (u32 k = 0; k < 8; k++) {
+        u32 at[3];
+        f64 p[3];
+        bool cut = true; /* sides without a cut lie beyond the mesh */
+        for (int axis = 0; axis < 3; axis++) {
+            bool high = (k >> axis & 1) != 0;
+            at[axis] = high ? part->high[axis] : part->low[axis];
+            p[axis] = high ? part->box_high[axis] : part->box_low[axis];
+            cut = cut && isfinite(p[axis]);
+        }
+        if (cut && splitter->grid.inside[sample_index(&splitter->grid, at[0], at[1], at[2])]) {
+            if (points != NULL) {
+                points[count] = to_vec3(p);
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Flux of (x − from, 0, 0) through a polygon, or of (1, 0, 0) with `constant`. */
+static f64 flux_x(f64 polygon[CLIP_CORNERS_MAX][3], u32 count, f64 from, bool constant)
+{
+    f64 flux = 0.0;
+    const f64 *a = polygon[0];
+    for (u32 i = 1; i + 1 < count; i++) {
+        const f64 *b = polygon[i], *c = polygon[i + 1];
+        f64 area = 0.5 * ((b[1] - a[1]) * (c[2] - a[2]) - (b[2] - a[2]) * (c[1] - a[1]));
+        flux += area * (constant ? 1.0 : (a[0] + b[0] + c[0]) / 3.0 - from);
+    }
+    return flux;
+}
+
+/* Volume of the solid in the box, in m³: by the divergence theorem with the field (clamped x − low,
+ * 0, 0), which is zero on the low side; what leaves through the high side leaves the solid through
+ * the surface beyond. */
+static f64 solid_volume(const Splitter *splitter, const Part *part)
+{
+    f64 low = part->box_low[0], high = part->box_high[0];
+    low = isfinite(low) ? low : splitter->grid.origin[0] - 2.0 * splitter->grid.step;
+    f64 volume = 0.0;
+    for (u32 t = 0; t < splitter->mesh->triangle_count; t++) {
+        f64 column[CLIP_CORNERS_MAX][3], piece[CLIP_CORNERS_MAX][3];
+        u32 corners = clip_triangle(splitter, part, t, 1, column);
+        memcpy(piece, column, sizeof piece);
+        u32 between = clip(piece, corners, 0, -1.0, low, false);
+        between = clip(piece, between, 0, 1.0, high, false);
+        volume += flux_x(piece, between, low, false);
+        if (isfinite(high)) {
+            memcpy(piece, column, sizeof piece);
+            u32 beyond = clip(piece, corners, 0, -1.0, high, true);
+            volume += (high - low) * flux_x(piece, beyond, low, true);
+        }
+    }
+    return volume;
+}
+
+/* Hull and excess of a new part. Slices too flat for a hull are no loss. */
+static Error part_finish(const Splitter *splitter, Part *part, u32 vertex_limit, ErrorText *error)
+{
+    ErrorText why = {0};
+    u32 count = collect(splitter, part, NULL);
+    Vec3 *points = malloc((count + 1) * sizeof *points);
+    if (points == NULL) {
+        return error_set(error, ERROR_MEMORY, "convex parts: out of memory");
+    }
+    collect(splitter, part, points);
+    part->hull = geometry_hull(points, count, vertex_limit, &why);
+    free(points);
+    part->excess = 0.0;
+    if (part->hull != NULL) {
+        part->excess = (f64)part->hull->volume - solid_volume(splitter, part);
+    } else if (why.code != ERROR_RANGE) {
+        return error_set(error, why.code, "convex parts: %s", why.text);
+    }
+    return ERROR_OK;
+}
+
+static Error split(Splitter *splitter, const ConvexPartsOptions *options, f64 allowed,
+                   ErrorText *error)
+{
+    Error result = part_finish(splitter, &splitter->parts[0], options->vertex_limit, error);
+    while (result == ERROR_OK && splitter->part_count < options->parts_max) {
+        u32 worst = 0;
+        for (u32 i = 1; i < splitter->part_count; i++) {
+            worst = splitter->parts[i].excess > splitter->parts[worst].excess ? i : worst;
+        }
+        Part *part = &splitter->parts[worst];
+        if (part->excess <= allowed) {
+            break;
+        }
+        Part halves[2];
+        if (!find_cut(splitter, part, halves)) {
+            part->excess = 0.0; /* leave it as it is */
+            continue;
+        }
+        geometry_destroy(part->hull);
+        Part *other = &splitter->parts[splitter->part_count++];
+        *part = halves[0];
+        *other = halves[1];
+        part->hull = other->hull = NULL;
+        result = part_finish(splitter, part, options->vertex_limit, error);
+        if (result == ERROR_OK) {
+            result = part_finish(splitter, other, options->vertex_limit, error);
+        }
+    }
+    return result;
+}
+
+/* Hands the hulls over, or destroys them after an error; returns how many. */
+static u32 hand_over(Splitter *splitter, Error result, Geometry *hulls[], ErrorText *error)
+{
+    u32 made = 0;
+    for (u32 i = 0; i < splitter->part_count; i++) {
+        Geometry *hull = splitter->parts[i].hull;
+        if (result != ERROR_OK) {
+            geometry_destroy(hull);
+        } else if (hull != NULL) {
+            hulls[made++] = hull;
+        }
+    }
+    if (result == ERROR_OK && made == 0) {
+        error_set(error, ERROR_RANGE, "convex parts: all of it is flat");
+    }
+    return made;
+}
+
+static Error check(const Geometry *mesh, const ConvexPartsOptions *options, ErrorText *error)
+{
+    if (mesh->kind != GEOMETRY_MESH || !mesh->mesh.closed || !(mesh->volume > 0.0f)) {
+        return error_set(error, ERROR_RANGE, "convex parts: expected a closed mesh with a volume");
+    }
+    if (options->parts_max < 1 || options->parts_max > COMPOUND_CHILDREN_MAX) {
+        return error_set(error, ERROR_RANGE, "convex parts: %u parts, expected 1 to %d",
+                         options->parts_max, COMPOUND_CHILDREN_MAX);
+    }
+    if (options->vertex_limit < 4 || options->vertex_limit > HULL_VERTICES_MAX) {
+        return error_set(error, ERROR_RANGE, "convex parts: vertex limit %u, expected 4 to %d",
+                         options->vertex_limit, HULL_VERTICES_MAX);
+    }
+    if (options->resolution < CONVEX_PARTS_RESOLUTION_MIN ||
+        options->resolution > CONVEX_PARTS_RESOLUTION_MAX) {
+        return error_set(error, ERROR_RANGE, "convex parts: resolution %u, expected %d to %d",
+                         options->resolution, CONVEX_PARTS_RESOLUTION_MIN,
+                         CONVEX_PARTS_RESOLUTION_MAX);
+    }
+    if (!(options->tolerance >= 0.0f && options->tolerance <= 1.0f)) {
+        return error_set(error, ERROR_RANGE, "convex parts: tolerance %g, expected 0 to 1",
+                         (f64)options->tolerance);
+    }
+    return ERROR_OK;
+}
+
+u32 convex_parts(const Geometry *mesh, const ConvexPartsOptions *options, Geometry *hulls[],
+                 ErrorText *error)
+{
+    if (check(mesh, options, error) != ERROR_OK) {
+        return 0;
+    }
+    u32 made = 0;
+    Splitter *splitter = calloc(1, sizeof *splitter);
+    if (splitter == NULL || !grid_init(&splitter->grid, mesh, options->resolution)) {
+        free(splitter);
+        error_set(error, ERROR_MEMORY, "convex parts: out of memory");
+        return 0;
+    }
+    const Grid *grid = &splitter->grid;
+    splitter->mesh = &mesh->mesh;
+    splitter->point_capacity = u32_max(2 * grid->size[1] * grid->size[2], 8);
+    splitter->points = malloc(splitter->point_capacity * sizeof *splitter->points);
+    if (splitter->points != NULL &&
+        quickhull_init(&splitter->quick, splitter->point_capacity, HULL_CANDIDATES_MAX)) {
+        Part *whole = &splitter->parts[0];
+        for (int i = 0; i < 3; i++) {
+            whole->high[i] = grid->size[i] - 1;
+            whole->box_low[i] = -INFINITY;
+            whole->box_high[i] = INFINITY;
+        }
+        splitter->part_count = 1;
+        fill_cell_volumes(splitter);
+        measure_empty(splitter, whole);
+        f64 allowed = (f64)options->tolerance * (f64)mesh->volume;
+        Error result = split(splitter, options, allowed, error);
+        made = hand_over(splitter, result, hulls, error);
+    } else {
+        error_set(error, ERROR_MEMORY, "convex parts: out of memory");
+    }
+    quickhull_finish(&splitter->quick);
+    free(splitter->points);
+    free(splitter->grid.inside);
+    free(splitter);
+    return made;
+}

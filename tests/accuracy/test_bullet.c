@@ -1,0 +1,353 @@
+/* test_bullet.c: what is fast passes nothing, and is not deflected by what it does not touch. */
+#include "server/physics/rigid/rigid.h"
+#include "shared/geometry.h"
+#include "tests/support/any.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    BULLETS = 100
+};
+
+static Any any;
+
+static Rigid *world(u32 bodies, Vec3 gravity)
+{
+    RigidDef def = {
+        .body_capacity = bodies, .tick_s = 1.0f / 60.0f, .substeps = 4, .gravity = gravity};
+    Rigid *rigid = rigid_create(&def);
+    assert_non_null(rigid);
+    return rigid;
+}
+
+static void tick(Rigid *rigid)
+{
+    rigid_collide(rigid, NULL);
+    rigid_prepare(rigid);
+    for (u32 i = 0; i < rigid_substeps(rigid); i++) {
+        rigid_substep(rigid);
+    }
+    rigid_finish(rigid);
+}
+
+static u32 add_box(Rigid *rigid, Vec3 position, Vec3 half, BodyMotion motion, f32 mass)
+{
+    BodyDef def = body_def_default();
+    def.shape.kind = SHAPE_BOX;
+    def.shape.half = half;
+    def.position = position;
+    def.motion = motion;
+    def.mass_kg = mass;
+    BodyId id = rigid_add(rigid, &def);
+    assert_int_not_equal(id.generation, 0);
+    return id.slot;
+}
+
+/* A bullet on the side z < 0 that will meet the wall (z = 0, 2 m around the origin) at some angle.
+ */
+static BodyDef bullet(u32 i)
+{
+    BodyDef def = body_def_default();
+    def.shape = any_shape(&any, 3, 0.005f, 0.05f);
+    def.mass_kg = 0.02f;
+    def.friction = 0.3f;
+    def.restitution = i % 2 ? 0.5f : 0.0f;
+    def.gravity_scale = 0.0f;
+    def.orientation = any_turn(&any);
+    def.spin = any_vec(&any, -30.0f, 30.0f);
+    Vec3 target = any_vec(&any, -1.5f, 1.5f);
+    target.z = 0.0f;
+    Vec3 side = any_vec(&any, -1.0f, 1.0f);
+    side.z = -1.0f;
+    side = vec3_normalize_or(side, side);
+    f32 speed = 20.0f + 4.0f * (f32)i;
+    def.position = vec3_add_scaled(target, any_between(&any, 0.5f, 8.0f), side);
+    def.velocity = vec3_scale(side, -speed);
+    return def;
+}
+
+/* Where a body is in the frame of a box. */
+static Vec3 seen_from(const Rigid *rigid, u32 box, u32 slot)
+{
+    Vec3 d = vec3_sub(rigid_position(rigid, slot), rigid_position(rigid, box));
+    return quat_rotate_inverse(rigid_orientation(rigid, box), d);
+}
+
+/* Fires each bullet alone at the plates of a world; none may change the side of a plate between
+ * its edges. */
+static u32 count_through(void (*build)(Rigid *rigid))
+{
+    u32 through = 0, hits = 0;
+    for (u32 i = 0; i < BULLETS; i++) {
+        Rigid *rigid = world(64, vec3_zero());
+        build(rigid);
+        u32 plates = rigid_slots(rigid);
+        BodyDef def = bullet(i);
+        BodyId id = rigid_add(rigid, &def);
+        Vec3 before[64];
+        bool passed = false;
+        for (u32 t = 0; t < 40; t++) {
+            for (u32 w = 0; w < plates; w++) {
+                before[w] = seen_from(rigid, w, id.slot);
+            }
+            tick(rigid);
+            for (u32 w = 0; w < plates; w++) {
+                Vec3 now = seen_from(rigid, w, id.slot), half = rigid_shape(rigid, w)->half;
+                f32 share = before[w].z / (before[w].z - now.z);
+                Vec3 at = vec3_abs(vec3_lerp(before[w], now, share));
+                passed = passed || (before[w].z * now.z < 0.0f && at.x < half.x && at.y < half.y);
+            }
+        }
+        through += passed;
+        hits += vec3_distance(rigid_velocity(rigid, id.slot), def.velocity) > 1.0f;
+        if (passed) {
+            print_message("bullet %u (%s, %g m/s) went through\n", i,
+                          shape_kind_name(def.shape.kind), (double)vec3_length(def.velocity));
+        }
+        rigid_destroy(rigid);
+    }
+    assert_int_equal(hits, BULLETS);
+    return through;
+}
+
+static void wall_static(Rigid *rigid)
+{
+    add_box(rigid, vec3_zero(), vec3(12.0f, 12.0f, 0.025f), BODY_STATIC, 0.0f);
+}
+
+static void none_passes_a_wall_of_5_cm(void **state)
+{
+    PL_UNUSED(state);
+    any = (Any){1, 0};
+    assert_int_equal(count_through(wall_static), 0);
+}
+
+/* 6 × 6 plates of 5 cm that only stand there: each is pushed, none is passed. */
+static void wall_of_boxes(Rigid *rigid)
+{
+    for (u32 i = 0; i < 36; i++) {
+        add_box(rigid, vec3(((f32)(i % 6) - 2.5f) * 0.9f, ((f32)(i / 6) - 2.5f) * 0.9f, 0.0f),
+                vec3(0.45f, 0.45f, 0.025f), BODY_DYNAMIC, 50.0f);
+    }
+}
+
+static void none_passes_a_wall_of_dynamic_boxes(void **state)
+{
+    PL_UNUSED(state);
+    any = (Any){2, 0};
+    assert_int_equal(count_through(wall_of_boxes), 0);
+}
+
+/* ---- surfaces without any thickness: an uneven sheet of triangles, and terrains ---- */
+
+enum {
+    SIDE = 25 /* samples */
+};
+
+static const f32 sheet_spacing = 0.5f;
+
+/* Waves of some centimetres. */
+static f32 sheet_height(u32 i, u32 j)
+{
+    return 0.03f * (f32)((i * 7 + j * 3) % 5) - 0.05f;
+}
+
+/* Fires bullets at a sheet in x and z; none may be on the other side of it. */
+static void none_passes_a_sheet(bool as_mesh, u64 seed)
+{
+    f32 heights[SIDE * SIDE];
+    Vec3 vertices[SIDE * SIDE];
+    u32 triangles[6 * (SIDE - 1) * (SIDE - 1)], n = 0;
+    for (u32 k = 0; k < SIDE * SIDE; k++) {
+        heights[k] = sheet_height(k % SIDE, k / SIDE);
+        vertices[k] = vec3(((f32)(k % SIDE) - 12.0f) * sheet_spacing, heights[k],
+                           ((f32)(k / SIDE) - 12.0f) * sheet_spacing);
+        if (k % SIDE < SIDE - 1 && k / SIDE < SIDE - 1) {
+            u32 quad[6] = {k, k + SIDE, k + SIDE + 1, k, k + SIDE + 1, k + 1};
+            memcpy(triangles + n, quad, sizeof(quad));
+            n += 6;
+        }
+    }
+    ErrorText error;
+    Geometry *terrain = geometry_terrain(heights, SIDE, SIDE, sheet_spacing, &error);
+    Geometry *mesh = geometry_mesh(vertices, SIDE * SIDE, triangles, n / 3, NULL, &error);
+    assert_non_null(terrain);
+    assert_non_null(mesh);
+    any = (Any){seed, 0};
+    u32 through = 0, hits = 0;
+    for (u32 i = 0; i < BULLETS; i++) {
+        Rigid *rigid = world(4, vec3_zero());
+        BodyDef sheet = body_def_default();
+        sheet.motion = BODY_STATIC;
+        sheet.shape = (Shape){.kind = as_mesh ? SHAPE_MESH : SHAPE_TERRAIN,
+                              .geometry = as_mesh ? mesh : terrain};
+        assert_int_not_equal(rigid_add(rigid, &sheet).generation, 0);
+        BodyDef def = bullet(i);
+        f32 side = as_mesh && i % 2 ? -1.0f : 1.0f; /* a sheet stops from both sides */
+        def.position = vec3(def.position.x, -side * def.position.z, def.position.y);
+        def.velocity = vec3(def.velocity.x, -side * def.velocity.z, def.velocity.y);
+        BodyId id = rigid_add(rigid, &def);
+        bool passed = false;
+        for (u32 t = 0; t < 40; t++) {
+            tick(rigid);
+            Vec3 p = rigid_position(rigid, id.slot);
+            f32 height;
+            passed = passed || (terrain_height(&terrain->terrain, p.x, p.z, &height, NULL) &&
+                                (p.y - height) * side < 0.0f);
+        }
+        through += passed;
+        hits += vec3_distance(rigid_velocity(rigid, id.slot), def.velocity) > 1.0f;
+        if (passed) {
+            print_message("bullet %u (%s, %g m/s) went through\n", i,
+                          shape_kind_name(def.shape.kind), (double)vec3_length(def.velocity));
+        }
+        rigid_destroy(rigid);
+    }
+    geometry_destroy(mesh);
+    geometry_destroy(terrain);
+    assert_int_equal(hits, BULLETS);
+    assert_int_equal(through, 0);
+}
+
+static void none_passes_a_mesh(void **state)
+{
+    PL_UNUSED(state);
+    none_passes_a_sheet(true, 7);
+}
+
+static void none_passes_a_terrain(void **state)
+{
+    PL_UNUSED(state);
+    none_passes_a_sheet(false, 8);
+}
+
+/* Momentum: what the bullet loses the plate gains. */
+static void a_bullet_gives_its_momentum_to_the_plate(void **state)
+{
+    PL_UNUSED(state);
+    any = (Any){3, 0};
+    for (u32 i = 0; i < BULLETS; i += 7) {
+        Rigid *rigid = world(8, vec3_zero());
+        u32 plate = add_box(rigid, vec3_zero(), vec3(2.5f, 2.5f, 0.025f), BODY_DYNAMIC, 5.0f);
+        BodyDef def = bullet(i);
+        BodyId id = rigid_add(rigid, &def);
+        for (u32 t = 0; t < 40; t++) {
+            tick(rigid);
+        }
+        Vec3 p = vec3_scale(rigid_velocity(rigid, id.slot), def.mass_kg);
+        p = vec3_add_scaled(p, 5.0f, rigid_velocity(rigid, plate));
+        Vec3 before = vec3_scale(def.velocity, def.mass_kg);
+        assert_true(vec3_distance(p, before) < 1e-5f * vec3_length(before));
+        assert_true(rigid_velocity(rigid, plate).z > 0.0f);
+        rigid_destroy(rigid);
+    }
+}
+
+/* Two bullets head on: they meet in the middle of a tick, and neither passes the other. */
+static void bullets_meet_bullets(void **state)
+{
+    PL_UNUSED(state);
+    any = (Any){4, 0};
+    for (u32 i = 0; i < 30; i++) {
+        Rigid *rigid = world(8, vec3_zero());
+        f32 far = any_between(&any, 3.0f, 12.0f);
+        BodyDef def = body_def_default();
+        def.shape.kind = SHAPE_SPHERE;
+        def.shape.radius = 0.02f;
+        def.position = vec3(0.0f, 0.0f, -far);
+        def.velocity = vec3(0.0f, 0.0f, 400.0f);
+        BodyId one = rigid_add(rigid, &def);
+        def.position.z = any_between(&any, 0.1f, 6.0f);
+        def.velocity.z = -any_between(&any, 0.0f, 400.0f);
+        BodyId other = rigid_add(rigid, &def);
+        f32 total = 400.0f + def.velocity.z;
+        for (u32 t = 0; t < 30; t++) {
+            tick(rigid);
+            assert_true(rigid_position(rigid, one.slot).z < rigid_position(rigid, other.slot).z);
+        }
+        f32 after = rigid_velocity(rigid, one.slot).z + rigid_velocity(rigid, other.slot).z;
+        assert_true(fabsf(after - total) < 1e-3f);
+        assert_true(rigid_velocity(rigid, one.slot).z < 399.0f);
+        rigid_destroy(rigid);
+    }
+}
+
+/* It flies past the edge of a box at 10 cm: not a bit of its velocity changes. */
+static void what_passes_by_is_left_alone(void **state)
+{
+    PL_UNUSED(state);
+    any = (Any){5, 0};
+    for (u32 i = 0; i < 200; i++) {
+        Rigid *rigid = world(8, vec3_zero());
+        add_box(rigid, vec3(0.0f, -1.0f, 0.0f), vec3(1.0f, 1.0f, 1.0f),
+                i % 2 ? BODY_STATIC : BODY_DYNAMIC, 10.0f);
+        BodyDef def = body_def_default();
+        def.shape = any_shape(&any, 3, 0.05f, 0.08f);
+        f32 radius = def.shape.kind == SHAPE_CAPSULE ? def.shape.radius + def.shape.half_height
+                                                     : shape_reach(&def.shape);
+        def.position =
+            vec3(-any_between(&any, 2.0f, 12.0f), 0.1f + radius, any_between(&any, -0.9f, 0.9f));
+        def.velocity = vec3(400.0f, 0.0f, any_between(&any, -20.0f, 20.0f));
+        def.spin = any_vec(&any, -20.0f, 20.0f);
+        def.orientation = any_turn(&any);
+        def.gravity_scale = 0.0f;
+        BodyId id = rigid_add(rigid, &def);
+        for (u32 t = 0; t < 10; t++) {
+            tick(rigid);
+        }
+        assert_true(vec3_distance(rigid_velocity(rigid, id.slot), def.velocity) == 0.0f);
+        f32 x = def.position.x + 400.0f * 10.0f / 60.0f;
+        assert_true(fabsf(rigid_position(rigid, id.slot).x - x) < 1e-2f);
+        rigid_destroy(rigid);
+    }
+}
+
+/* A rod that spins fast beside a thin wall: its tips may not reach through. */
+static void a_spinning_rod_does_not_reach_through(void **state)
+{
+    PL_UNUSED(state);
+    any = (Any){6, 0};
+    for (u32 i = 0; i < 20; i++) {
+        Rigid *rigid = world(8, vec3_zero());
+        add_box(rigid, vec3_zero(), vec3(12.0f, 12.0f, 0.025f), BODY_STATIC, 0.0f);
+        BodyDef def = body_def_default();
+        def.shape.kind = SHAPE_CAPSULE;
+        def.shape.radius = 0.02f;
+        def.shape.half_height = 1.0f;
+        def.position = vec3(0.0f, 0.0f, -any_between(&any, 0.3f, 0.9f));
+        def.spin = vec3(any_between(&any, 20.0f, 60.0f), 0.0f, 0.0f);
+        BodyId id = rigid_add(rigid, &def);
+        f32 deepest = -INFINITY;
+        for (u32 t = 0; t < 120; t++) {
+            tick(rigid);
+            Vec3 tip = quat_rotate(rigid_orientation(rigid, id.slot), vec3(0.0f, 1.0f, 0.0f));
+            f32 z = rigid_position(rigid, id.slot).z + fabsf(tip.z);
+            deepest = f32_max(deepest, z + 0.025f);
+        }
+        /* The wall's front is at z = −0.025: the axis of the rod's tip does not enter it. */
+        assert_true(deepest < 0.0f);
+        assert_true(rigid_velocity(rigid, id.slot).z < -1.0f); /* it was hit away */
+        rigid_destroy(rigid);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(none_passes_a_wall_of_5_cm),
+        cmocka_unit_test(none_passes_a_wall_of_dynamic_boxes),
+        cmocka_unit_test(none_passes_a_mesh),
+        cmocka_unit_test(none_passes_a_terrain),
+        cmocka_unit_test(a_bullet_gives_its_momentum_to_the_plate),
+        cmocka_unit_test(bullets_meet_bullets),
+        cmocka_unit_test(what_passes_by_is_left_alone),
+        cmocka_unit_test(a_spinning_rod_does_not_reach_through),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

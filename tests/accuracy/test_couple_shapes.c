@@ -1,0 +1,256 @@
+/* test_couple_shapes.c: a cloth that falls on each kind of shape lies on it, and momentum holds. */
+#include "server/physics/couple.h"
+#include "server/physics/soft/soft.h"
+#include "shared/geometry.h"
+#include "tests/support/any.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const f32 tick_s = 1.0f / 60.0f;
+
+enum {
+    SUBSTEPS = 8,
+    SIDE = 21,
+    POINTS = 13 /* of a side of the cloth */
+};
+
+static const f32 thickness_m = 0.02f;
+
+typedef struct Bench {
+    Rigid *rigid;
+    Soft *soft;
+    SoftRange cloth;
+} Bench;
+
+static Bench bench_create(Vec3 gravity, const BodyDef *body, f32 height)
+{
+    RigidDef def = {.body_capacity = 4, .tick_s = tick_s, .substeps = SUBSTEPS, .gravity = gravity};
+    Bench b = {.rigid = rigid_create(&def), .soft = soft_create()};
+    assert_non_null(b.rigid);
+    assert_non_null(b.soft);
+    soft_set_gravity(b.soft, gravity);
+    soft_set_wind(b.soft, vec3_zero(), 0.0f);
+    assert_int_not_equal(rigid_add(b.rigid, body).generation, 0);
+    /* Flat, 1.2 m wide, above the body. */
+    f32 half = sqrtf(0.5f);
+    ClothDef cloth = {.columns = POINTS,
+                      .rows = POINTS,
+                      .size = {1.2f, 1.2f},
+                      .position = {-0.6f, height, 0.6f},
+                      .orientation = {half, -half, 0.0f, 0.0f},
+                      .area_density = 0.2f,
+                      .stretch_compliance = 1e-7f,
+                      .shear_compliance = 1e-5f,
+                      .bend_compliance = 1e-2f,
+                      .damping = gravity.y < 0.0f ? 0.5f : 0.0f,
+                      .thickness = thickness_m,
+                      .friction = 0.8f};
+    assert_int_equal(soft_add_cloth(b.soft, b.rigid, &cloth, &b.cloth), 0);
+    assert_int_equal(soft_build(b.soft), 0);
+    return b;
+}
+
+static void bench_destroy(Bench *b)
+{
+    rigid_destroy(b->rigid);
+    soft_destroy(b->soft);
+}
+
+static void bench_tick(Bench *b)
+{
+    rigid_collide(b->rigid, NULL);
+    soft_begin(b->soft, b->rigid, tick_s);
+    rigid_prepare(b->rigid);
+    for (u32 s = 0; s < SUBSTEPS; s++) {
+        rigid_substep(b->rigid);
+        soft_substep(b->soft, b->rigid, tick_s / SUBSTEPS);
+    }
+    rigid_finish(b->rigid);
+}
+
+/* Depth of the deepest particle in the body, m. */
+static f32 deepest(const Bench *b)
+{
+    ShapePose pose = {rigid_shape(b->rigid, 0), rigid_position(b->rigid, 0),
+                      rigid_orientation(b->rigid, 0)};
+    f32 depth = -INFINITY;
+    Vec3 normal;
+    for (u32 i = 0; i < b->cloth.count; i++) {
+        f32 d = couple_distance(&pose, soft_positions(b->soft)[i], 1.0f, &normal);
+        depth = f32_max(depth, -d);
+    }
+    return depth;
+}
+
+/* Three seconds; nothing may ever be inside, and at the end something lies on it: nearly the
+ * cloth's thickness away. */
+static void assert_lies_on(const BodyDef *body, const char *name)
+{
+    Bench b = bench_create(vec3(0.0f, -9.81f, 0.0f), body, 1.6f);
+    f32 depth = -INFINITY;
+    bool touched = false;
+    for (u32 t = 0; t < 180; t++) {
+        bench_tick(&b);
+        f32 now = deepest(&b);
+        depth = f32_max(depth, now);
+        touched = touched || now > -1.2f * thickness_m;
+    }
+    print_message("%s: deepest particle %.1f mm\n", name, 1000.0 * (double)depth);
+    assert_true(touched);
+    assert_true(depth < 0.25f * thickness_m);
+    bench_destroy(&b);
+}
+
+static BodyDef fixed(Shape shape, Vec3 position)
+{
+    BodyDef def = body_def_default();
+    def.motion = BODY_STATIC;
+    def.shape = shape;
+    def.position = position;
+    def.friction = 0.8f;
+    return def;
+}
+
+static void a_cloth_lies_on_solids(void **state)
+{
+    PL_UNUSED(state);
+    Any any = {1, 0};
+    BodyDef cylinder =
+        fixed((Shape){.kind = SHAPE_CYLINDER, .radius = 0.5f, .half_height = 0.4f}, vec3(0, 1, 0));
+    assert_lies_on(&cylinder, "cylinder");
+    cylinder.orientation = quat_normalize((Quat){1.0f, 1.0f, 0.0f, 0.0f}); /* lying */
+    assert_lies_on(&cylinder, "cylinder on its side");
+    BodyDef cone =
+        fixed((Shape){.kind = SHAPE_CONE, .radius = 0.6f, .half_height = 0.4f}, vec3(0, 1, 0));
+    assert_lies_on(&cone, "cone");
+    Vec3 cloud[16];
+    for (u32 i = 0; i < 16; i++) {
+        cloud[i] = vec3_scale(any_direction(&any), 0.55f);
+    }
+    ErrorText error;
+    Geometry *hull = geometry_hull(cloud, 16, 16, &error);
+    assert_non_null(hull);
+    BodyDef stone = fixed((Shape){.kind = SHAPE_HULL, .geometry = hull}, vec3(0, 0.9f, 0));
+    assert_lies_on(&stone, "hull");
+    CompoundChild children[2] = {
+        {{.kind = SHAPE_SPHERE, .radius = 0.35f}, {-0.3f, 0, 0}, {1, 0, 0, 0}},
+        {{.kind = SHAPE_BOX, .half = {0.3f, 0.3f, 0.3f}}, {0.3f, 0, 0}, {1, 0, 0, 0}}};
+    Geometry *compound = geometry_compound(children, 2, &error);
+    assert_non_null(compound);
+    BodyDef pair = fixed((Shape){.kind = SHAPE_COMPOUND, .geometry = compound}, vec3(0, 1, 0));
+    assert_lies_on(&pair, "compound");
+    geometry_destroy(compound);
+    geometry_destroy(hull);
+}
+
+/* A heap in the middle, 0.5 m high, falling off to all sides. */
+static f32 heap(f32 x, f32 z)
+{
+    f32 r2 = x * x + z * z;
+    return 0.5f / (1.0f + 6.0f * r2);
+}
+
+static void a_cloth_lies_on_a_terrain_and_a_mesh(void **state)
+{
+    PL_UNUSED(state);
+    f32 heights[SIDE * SIDE];
+    Vec3 vertices[SIDE * SIDE];
+    u32 triangles[6 * (SIDE - 1) * (SIDE - 1)], n = 0;
+    for (u32 k = 0; k < SIDE * SIDE; k++) {
+        f32 x = ((f32)(k % SIDE) - 10.0f) * 0.15f, z = ((f32)(k / SIDE) - 10.0f) * 0.15f;
+        heights[k] = heap(x, z);
+        vertices[k] = vec3(x, heights[k], z);
+        if (k % SIDE < SIDE - 1 && k / SIDE < SIDE - 1) {
+            u32 quad[6] = {k, k + SIDE, k + SIDE + 1, k, k + SIDE + 1, k + 1};
+            memcpy(triangles + n, quad, sizeof(quad));
+            n += 6;
+        }
+    }
+    ErrorText error;
+    Geometry *terrain = geometry_terrain(heights, SIDE, SIDE, 0.15f, &error);
+    Geometry *mesh = geometry_mesh(vertices, SIDE * SIDE, triangles, n / 3, NULL, &error);
+    assert_non_null(terrain);
+    assert_non_null(mesh);
+    for (u32 k = 0; k < 2; k++) {
+        BodyDef ground =
+            fixed((Shape){.kind = k ? SHAPE_MESH : SHAPE_TERRAIN, .geometry = k ? mesh : terrain},
+                  vec3_zero());
+        Bench b = bench_create(vec3(0.0f, -9.81f, 0.0f), &ground, 1.0f);
+        f32 lowest = INFINITY;
+        for (u32 t = 0; t < 240; t++) {
+            bench_tick(&b);
+            for (u32 i = 0; i < b.cloth.count; i++) {
+                Vec3 p = soft_positions(b.soft)[i], normal;
+                f32 height;
+                assert_true(terrain_height(&terrain->terrain, p.x, p.z, &height, &normal));
+                lowest = f32_min(lowest, (p.y - height) * normal.y);
+            }
+        }
+        /* At rest on the heap: every point within its thickness or bridging a hollow. */
+        f32 highest = -INFINITY;
+        for (u32 i = 0; i < b.cloth.count; i++) {
+            highest = f32_max(highest, soft_positions(b.soft)[i].y);
+        }
+        print_message("%s: lowest point %.1f mm over the ground\n", k ? "mesh" : "terrain",
+                      1000.0 * (double)lowest);
+        assert_true(lowest > 0.0f);
+        assert_true(highest < 0.5f + 3.0f * thickness_m && highest > 0.45f);
+        bench_destroy(&b);
+    }
+    geometry_destroy(mesh);
+    geometry_destroy(terrain);
+}
+
+/* A hull flies into a hanging cloth without gravity: what one loses the other gains. */
+static void momentum_is_kept_with_a_hull(void **state)
+{
+    PL_UNUSED(state);
+    Any any = {2, 0};
+    Vec3 cloud[12];
+    for (u32 i = 0; i < 12; i++) {
+        cloud[i] = vec3_scale(any_direction(&any), 0.3f);
+    }
+    ErrorText error;
+    Geometry *hull = geometry_hull(cloud, 12, 12, &error);
+    assert_non_null(hull);
+    BodyDef body = body_def_default();
+    body.shape = (Shape){.kind = SHAPE_HULL, .geometry = hull};
+    body.mass_kg = 1.0f;
+    body.velocity = vec3(0.3f, 3.0f, 0.1f);
+    body.spin = vec3(1.0f, 2.0f, 0.0f);
+    Bench b = bench_create(vec3_zero(), &body, 0.8f);
+    for (u32 t = 0; t < 60; t++) {
+        bench_tick(&b);
+    }
+    f64 sum[3] = {0};
+    for (u32 i = 0; i < b.cloth.count; i++) {
+        f64 m = 1.0 / (f64)soft_inverse_masses(b.soft)[i];
+        Vec3 v = soft_velocities(b.soft)[i];
+        sum[0] += m * (f64)v.x;
+        sum[1] += m * (f64)v.y;
+        sum[2] += m * (f64)v.z;
+    }
+    Vec3 v = rigid_velocity(b.rigid, 0);
+    assert_true(v.y < 2.9f);
+    assert_true(fabs(sum[0] + (f64)v.x - 0.3) < 1e-4);
+    assert_true(fabs(sum[1] + (f64)v.y - 3.0) < 1e-4);
+    assert_true(fabs(sum[2] + (f64)v.z - 0.1) < 1e-4);
+    bench_destroy(&b);
+    geometry_destroy(hull);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cloth_lies_on_solids),
+        cmocka_unit_test(a_cloth_lies_on_a_terrain_and_a_mesh),
+        cmocka_unit_test(momentum_is_kept_with_a_hull),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

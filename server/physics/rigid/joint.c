@@ -219,10 +219,12 @@ bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
     store->body_parents = calloc(body_capacity, sizeof(*store->body_parents));
     store->tree_bodies = calloc(body_capacity, sizeof(*store->tree_bodies));
     store->body_seen = calloc(body_capacity, sizeof(*store->body_seen));
+    store->stiffness = calloc(body_capacity, sizeof(*store->stiffness));
     if (!store->joints || !store->pairs || !store->breaks || !store->rows || !store->balls ||
         !store->row_order || !store->ball_order || !store->color_of || !store->tree_joints ||
         !store->tree_blocks || !store->trees || !store->tree_places || !store->links ||
-        !store->body_heads || !store->body_parents || !store->tree_bodies || !store->body_seen) {
+        !store->body_heads || !store->body_parents || !store->tree_bodies || !store->body_seen ||
+        !store->stiffness) {
         joint_store_finish(store);
         return false;
     }
@@ -232,7 +234,8 @@ bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
     store->memory = (u64)capacity * (sizeof(Joint) + sizeof(JointBreak) + joint_row_bytes() +
                                      joint_tree_bytes() + TREE_COUPLED * sizeof(Mat3) + 25) +
                     (u64)pairs * sizeof(JointPair) +
-                    (u64)balls * (joint_ball_bytes() + 4 * SIMD_LANES) + (u64)body_capacity * 13;
+                    (u64)balls * (joint_ball_bytes() + 4 * SIMD_LANES) +
+                    (u64)body_capacity * (13 + sizeof(Symmetric3));
     return true;
 }
 
@@ -255,6 +258,7 @@ void joint_store_finish(JointStore *store)
     free(store->body_parents);
     free(store->tree_bodies);
     free(store->body_seen);
+    free(store->stiffness);
     memset(store, 0, sizeof(*store));
 }
 

@@ -72,6 +72,9 @@ static inline Quat quat_from_turn(Vec3 turn)
     return quat_normalize((Quat){w, k * turn.x, k * turn.y, k * turn.z});
 }
 
+/* solve_joint_load.c: heavier inertias for this tick where loads would shake a body apart. */
+void joint_take_load(Rigid *rigid, f32 h);
+
 /* solve_joint_tree.c: tree joints of this tick; store->tree_places tells which joints they are. */
 void joint_trees_find(Rigid *rigid);
 void joint_tree_prepare(Rigid *rigid, const JointTree *tree, f32 h);

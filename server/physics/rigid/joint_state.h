@@ -81,6 +81,7 @@ typedef struct JointStore {
      * and whether a walk was there. */
     u32 *body_heads, *body_parents, *tree_bodies;
     u8 *body_seen;
+    Symmetric3 *stiffness; /* [body_capacity] N m/rad, of the loads on a body */
     u64 memory;
 } JointStore;
 

@@ -134,6 +134,7 @@ void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
         return;
     }
     u32 balls[JOINT_COLORS + 1] = {0}, rows[JOINT_COLORS + 1] = {0};
+    joint_take_load(rigid, h);
     joint_trees_find(rigid);
     assign(rigid, balls, rows);
     for (u32 color = 0; color <= JOINT_COLORS; color++) {

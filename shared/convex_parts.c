@@ -1,9 +1,8 @@
 /*
- * convex_parts.c: approximate convex decomposition. Cuts are looked for on a grid of samples of the
- * solid: how much of a part's hull is empty is the volume of the hull of its samples less that of
- * its cells, each filled as the hull of those of its eight corners that are inside, so that convex
- * parts come out at about zero however they are turned. The hulls that are returned are those of
- * the mesh itself, clipped to the box of each part.
+ * convex_parts.c: approximate convex decomposition. Cuts are compared on a grid of cells: how much
+ * of the hull of a part's cells they leave empty. Whether a part is cut at all is decided by the
+ * mesh itself, clipped to the part's box: its hull, which is also the result, and its volume, both
+ * without a grid.
  */
 #include "shared/convex_parts.h"
 
@@ -18,21 +17,22 @@ enum {
     HULL_CANDIDATES_MAX = 256,
     CLIP_CORNERS_MAX = 3 + 6
 };
-/* A cut that leaves halves of equal size is better by this part of the volume than one at the edge:
- * decides between cuts that are otherwise as good. */
-#define BALANCE 0.02
+/* A cut in the middle is better by this part of what is empty than one at the edge, and better
+ * anyhow among equals. */
+#define BALANCE     0.02
+#define BALANCE_MIN 1e-6
 
 typedef struct Grid {
     u32 size[3];
-    f64 origin[3], step; /* m */
-    u8 *inside;          /* [size x × y × z], x fastest */
+    f64 origin[3], step; /* m, the middle of the first cell */
+    u8 *inside;          /* [size x × y × z] is the middle of the cell inside? x fastest */
 } Grid;
 
-/* What lies in a box: samples of the grid, the last ones included, and the box in metres. */
+/* What lies in a box: cells of the grid, the last ones included, and the box in metres. */
 typedef struct Part {
     u32 low[3], high[3];
     f64 box_low[3], box_high[3]; /* m; infinite where nothing has been cut */
-    f64 empty;                   /* grid steps³: of the samples' hull, less what is filled */
+    f64 empty;                   /* cells: of the hull of its cells, less the cells */
     f64 excess;                  /* m³: of the mesh's hull, less the solid */
     Geometry *hull;              /* NULL: too flat for one */
 } Part;
@@ -40,9 +40,8 @@ typedef struct Part {
 typedef struct Splitter {
     const TriangleMesh *mesh;
     Grid grid;
-    f64 cell_volume[256]; /* of the hull of a cell's corners that are inside */
-    GridPoint *points;    /* [point_capacity] */
-    u32 point_capacity;
+    GridPoint *points;  /* [2 × (size y + 1) × (size z + 1)] */
+    u32 (*row_ends)[2]; /* [size y × z] first cell of a row and one beyond its last */
     QuickHull quick;
     Part parts[COMPOUND_CHILDREN_MAX];
     u32 part_count;
@@ -54,16 +53,16 @@ ConvexPartsOptions convex_parts_default(void)
     return options;
 }
 
-/* ---- samples ---- */
+/* ---- the grid ---- */
 
-static size_t sample_index(const Grid *grid, u32 x, u32 y, u32 z)
+static size_t cell_index(const Grid *grid, u32 x, u32 y, u32 z)
 {
     return ((size_t)z * grid->size[1] + y) * grid->size[0] + x;
 }
 
-static f64 position_of(const Grid *grid, int axis, u32 sample)
+static f64 position_of(const Grid *grid, int axis, u32 cell)
 {
-    return grid->origin[axis] + grid->step * (f64)sample;
+    return grid->origin[axis] + grid->step * (f64)cell;
 }
 
 /* On which side of the line through a and b does p lie? Found the same way for b, a, so that of two
@@ -76,10 +75,11 @@ static bool is_left(const f64 a[3], const f64 b[3], f64 y, f64 z)
     return left != swap;
 }
 
-static u32 first_sample(const Grid *grid, int axis, f64 at)
+/* The last cell whose middle is not beyond a coordinate; the first if all are. */
+static u32 cell_before(const Grid *grid, int axis, f64 at)
 {
-    f64 sample = (at - grid->origin[axis]) / grid->step;
-    return sample <= 0.0 ? 0 : (u32)(sample < 1e6 ? sample : 1e6);
+    f64 cell = (at - grid->origin[axis]) / grid->step;
+    return cell <= 0.0 ? 0 : (u32)(cell < 1e6 ? cell : 1e6);
 }
 
 /* Adds a triangle's crossings of the lines along x: the winding number changes there. */
@@ -101,8 +101,8 @@ static void cross_triangle(const Grid *grid, i8 *change, f64 p[3][3])
             low = p[i][axis] < low ? p[i][axis] : low;
             high = p[i][axis] > high ? p[i][axis] : high;
         }
-        range[axis][0] = first_sample(grid, axis, low);
-        range[axis][1] = u32_min(first_sample(grid, axis, high) + 1, grid->size[axis] - 1);
+        range[axis][0] = cell_before(grid, axis, low);
+        range[axis][1] = u32_min(cell_before(grid, axis, high) + 1, grid->size[axis] - 1);
     }
     for (u32 z = range[2][0]; z <= range[2][1]; z++) {
         for (u32 y = range[1][0]; y <= range[1][1]; y++) {
@@ -113,9 +113,9 @@ static void cross_triangle(const Grid *grid, i8 *change, f64 p[3][3])
                 continue;
             }
             f64 x = p[0][0] - (n[1] * (at_y - p[0][1]) + n[2] * (at_z - p[0][2])) / n[0];
-            u32 from = x < grid->origin[0] ? 0 : first_sample(grid, 0, x) + 1;
+            u32 from = x < grid->origin[0] ? 0 : cell_before(grid, 0, x) + 1;
             if (from < grid->size[0]) {
-                change[sample_index(grid, from, y, z)] += n[0] < 0.0 ? 1 : -1;
+                change[cell_index(grid, from, y, z)] += n[0] < 0.0 ? 1 : -1;
             }
         }
     }
@@ -131,16 +131,13 @@ static bool grid_init(Grid *grid, const Geometry *geometry, u32 resolution)
         f64 side = (f64)high[i] - (f64)low[i];
         longest = side > longest ? side : longest;
     }
-    /* A little off the bounds and off any round number, where surfaces like to lie; at least two
-     * samples a side, so that there are cells. */
-    grid->step = longest * (1.0 - 1.7e-3) / resolution;
+    grid->step = longest / resolution;
     for (int i = 0; i < 3; i++) {
         f64 side = (f64)high[i] - (f64)low[i];
-        u32 steps = (u32)(side / grid->step);
-        grid->size[i] = u32_max(steps, 1) + 1;
-        grid->origin[i] =
-            0.5 * ((f64)low[i] + (f64)high[i] - (f64)(grid->size[i] - 1) * grid->step) +
-            grid->step * 1.3e-4 * (i + 1);
+        grid->size[i] = u32_max((u32)(side / grid->step + 0.5), 1);
+        /* A little off round numbers, where surfaces like to lie. */
+        grid->origin[i] = 0.5 * ((f64)low[i] + (f64)high[i]) -
+                          grid->step * (0.5 * (f64)(grid->size[i] - 1) - 1.3e-4 * (i + 1));
     }
     size_t count = (size_t)grid->size[0] * grid->size[1] * grid->size[2];
     grid->inside = calloc(count, 1);
@@ -171,60 +168,47 @@ static bool grid_init(Grid *grid, const Geometry *geometry, u32 resolution)
 
 /* ---- how empty a part's hull is ---- */
 
-static void fill_cell_volumes(Splitter *splitter)
-{
-    for (u32 mask = 0; mask < 256; mask++) {
-        GridPoint corners[8];
-        u32 count = 0;
-        for (u32 i = 0; i < 8; i++) {
-            if (mask >> i & 1) {
-                corners[count++] = (GridPoint){(i32)(i & 1), (i32)(i >> 1 & 1), (i32)(i >> 2)};
-            }
-        }
-        bool solid = count >= 4 && quickhull_run(&splitter->quick, corners, count, 0.0, 0.0,
-                                                 count) == QUICKHULL_SOLID;
-        splitter->cell_volume[mask] = solid ? quickhull_volume6(&splitter->quick) / 6.0 : 0.0;
-    }
-}
-
-static f64 filled_volume(const Splitter *splitter, const Part *part)
+/* Where the cells of each row of a part begin and end; returns how many cells there are. */
+static u32 find_rows(const Splitter *splitter, const Part *part)
 {
     const Grid *grid = &splitter->grid;
-    size_t row = grid->size[0], layer = row * grid->size[1];
-    f64 volume = 0.0;
-    for (u32 z = part->low[2]; z < part->high[2]; z++) {
-        for (u32 y = part->low[1]; y < part->high[1]; y++) {
-            const u8 *at = &grid->inside[sample_index(grid, part->low[0], y, z)];
-            for (u32 x = part->low[0]; x < part->high[0]; x++, at++) {
-                u32 mask = at[0] | at[1] << 1 | at[row] << 2 | at[row + 1] << 3 | at[layer] << 4 |
-                           at[layer + 1] << 5 | at[layer + row] << 6 | at[layer + row + 1] << 7;
-                volume += splitter->cell_volume[mask];
-            }
-        }
-    }
-    return volume;
-}
-
-/* Only the ends of each row can be corners of the hull. */
-static u32 row_ends(const Splitter *splitter, const Part *part)
-{
-    const Grid *grid = &splitter->grid;
-    u32 count = 0;
+    u32 cells = 0;
     for (u32 z = part->low[2]; z <= part->high[2]; z++) {
         for (u32 y = part->low[1]; y <= part->high[1]; y++) {
-            const u8 *row = &grid->inside[sample_index(grid, 0, y, z)];
-            u32 first = part->low[0], last = part->high[0];
-            while (first <= last && !row[first]) {
-                first++;
+            const u8 *row = &grid->inside[cell_index(grid, 0, y, z)];
+            u32 *ends = splitter->row_ends[z * grid->size[1] + y];
+            ends[0] = UINT32_MAX;
+            ends[1] = 0;
+            for (u32 x = part->low[0]; x <= part->high[0]; x++) {
+                if (row[x]) {
+                    ends[0] = u32_min(ends[0], x);
+                    ends[1] = x + 1;
+                    cells++;
+                }
             }
-            if (first > last) {
-                continue;
+        }
+    }
+    return cells;
+}
+
+/* Corners of cells that can be corners of their hull: the outermost of each line along x. */
+static u32 find_corners(const Splitter *splitter, const Part *part)
+{
+    u32 count = 0;
+    for (u32 z = part->low[2]; z <= part->high[2] + 1; z++) {
+        for (u32 y = part->low[1]; y <= part->high[1] + 1; y++) {
+            u32 first = UINT32_MAX, last = 0;
+            for (u32 k = 0; k < 4; k++) {                      /* the rows that meet in the line */
+                u32 row_y = y - (k & 1), row_z = z - (k >> 1); /* below 0 wraps to beyond high */
+                if (row_y >= part->low[1] && row_y <= part->high[1] && row_z >= part->low[2] &&
+                    row_z <= part->high[2]) {
+                    const u32 *ends = splitter->row_ends[row_z * splitter->grid.size[1] + row_y];
+                    first = u32_min(first, ends[0]);
+                    last = u32_max(last, ends[1]);
+                }
             }
-            while (!row[last]) {
-                last--;
-            }
-            splitter->points[count++] = (GridPoint){(i32)first, (i32)y, (i32)z};
-            if (last > first) {
+            if (first < last) {
+                splitter->points[count++] = (GridPoint){(i32)first, (i32)y, (i32)z};
                 splitter->points[count++] = (GridPoint){(i32)last, (i32)y, (i32)z};
             }
         }
@@ -234,11 +218,12 @@ static u32 row_ends(const Splitter *splitter, const Part *part)
 
 static void measure_empty(Splitter *splitter, Part *part)
 {
-    u32 count = row_ends(splitter, part);
+    u32 cells = find_rows(splitter, part);
+    u32 count = find_corners(splitter, part);
     part->empty = 0.0;
-    if (count >= 4 && quickhull_run(&splitter->quick, splitter->points, count, 0.0, 0.0,
-                                    HULL_CANDIDATES_MAX) == QUICKHULL_SOLID) {
-        f64 empty = quickhull_volume6(&splitter->quick) / 6.0 - filled_volume(splitter, part);
+    if (cells > 0 && quickhull_run(&splitter->quick, splitter->points, count, 0.0, 0.0,
+                                   HULL_CANDIDATES_MAX) == QUICKHULL_SOLID) {
+        f64 empty = quickhull_volume6(&splitter->quick) / 6.0 - (f64)cells;
         part->empty = empty > 0.0 ? empty : 0.0;
     }
 }
@@ -265,7 +250,7 @@ static f64 snap(const Splitter *splitter, const Part *part, int axis, f64 at)
     return snapped;
 }
 
-/* Tries a cut between a sample and the next; keeps both halves if it is the best so far. */
+/* Tries a cut between a cell and the next; keeps both halves if it is the best so far. */
 static void try_cut(Splitter *splitter, const Part *part, int axis, u32 cut, f64 *best_cost,
                     Part halves[2])
 {
@@ -276,7 +261,7 @@ static void try_cut(Splitter *splitter, const Part *part, int axis, u32 cut, f64
     measure_empty(splitter, &high);
     f64 off_centre = fabs(2.0 * cut + 1.0 - part->low[axis] - part->high[axis]) /
                      (f64)(part->high[axis] - part->low[axis]);
-    f64 cost = low.empty + high.empty + BALANCE * part->empty * off_centre;
+    f64 cost = low.empty + high.empty + (BALANCE * part->empty + BALANCE_MIN) * off_centre;
     if (cost < *best_cost) {
         *best_cost = cost;
         halves[0] = low;
@@ -284,10 +269,10 @@ static void try_cut(Splitter *splitter, const Part *part, int axis, u32 cut, f64
     }
 }
 
-/* The best cut of a part, if any makes it less empty. */
+/* The best cut of a part; false if it is a single cell. */
 static bool find_cut(Splitter *splitter, const Part *part, Part halves[2])
 {
-    f64 cost = 0.98 * part->empty;
+    f64 cost = INFINITY;
     u32 stride[3], best[3];
     int axis = -1;
     for (int a = 0; a < 3; a++) {
@@ -400,7 +385,7 @@ static u32 collect(const Splitter *splitter, const Part *part, Vec3 *points)
             p[axis] = high ? part->box_high[axis] : part->box_low[axis];
             cut = cut && isfinite(p[axis]);
         }
-        if (cut && splitter->grid.inside[sample_index(&splitter->grid, at[0], at[1], at[2])]) {
+        if (cut && splitter->grid.inside[cell_index(&splitter->grid, at[0], at[1], at[2])]) {
             if (points != NULL) {
                 points[count] = to_vec3(p);
             }
@@ -483,7 +468,7 @@ static Error split(Splitter *splitter, const ConvexPartsOptions *options, f64 al
         }
         Part halves[2];
         if (!find_cut(splitter, part, halves)) {
-            part->excess = 0.0; /* leave it as it is */
+            part->excess = 0.0; /* as good as it gets */
             continue;
         }
         geometry_destroy(part->hull);
@@ -558,10 +543,12 @@ u32 convex_parts(const Geometry *mesh, const ConvexPartsOptions *options, Geomet
     }
     const Grid *grid = &splitter->grid;
     splitter->mesh = &mesh->mesh;
-    splitter->point_capacity = u32_max(2 * grid->size[1] * grid->size[2], 8);
-    splitter->points = malloc(splitter->point_capacity * sizeof *splitter->points);
-    if (splitter->points != NULL &&
-        quickhull_init(&splitter->quick, splitter->point_capacity, HULL_CANDIDATES_MAX)) {
+    u32 rows = grid->size[1] * grid->size[2];
+    u32 points = 2 * (grid->size[1] + 1) * (grid->size[2] + 1);
+    splitter->points = malloc(points * sizeof *splitter->points);
+    splitter->row_ends = malloc(rows * sizeof *splitter->row_ends);
+    if (splitter->points != NULL && splitter->row_ends != NULL &&
+        quickhull_init(&splitter->quick, points, HULL_CANDIDATES_MAX)) {
         Part *whole = &splitter->parts[0];
         for (int i = 0; i < 3; i++) {
             whole->high[i] = grid->size[i] - 1;
@@ -569,7 +556,6 @@ u32 convex_parts(const Geometry *mesh, const ConvexPartsOptions *options, Geomet
             whole->box_high[i] = INFINITY;
         }
         splitter->part_count = 1;
-        fill_cell_volumes(splitter);
         measure_empty(splitter, whole);
         f64 allowed = (f64)options->tolerance * (f64)mesh->volume;
         Error result = split(splitter, options, allowed, error);
@@ -579,6 +565,7 @@ u32 convex_parts(const Geometry *mesh, const ConvexPartsOptions *options, Geomet
     }
     quickhull_finish(&splitter->quick);
     free(splitter->points);
+    free(splitter->row_ends);
     free(splitter->grid.inside);
     free(splitter);
     return made;

@@ -75,11 +75,22 @@ static bool pose_at(const Moment *moment, const Entity *entity, Vec3 *position, 
     return true;
 }
 
-static Shape shape_grown(const Shape *shape, f32 by)
+/* A shape a little larger, and where its middle lies in the frame of the one given. What is made of
+ * points grows as the box around it: it is tried only where the shape itself was missed. */
+static Shape shape_grown(const Shape *shape, f32 by, Vec3 *middle)
 {
     Shape grown = *shape;
+    *middle = vec3_zero();
     grown.radius += by;
     grown.half = vec3_add(grown.half, vec3(by, by, by));
+    if (shape->kind == SHAPE_CYLINDER || shape->kind == SHAPE_CONE) {
+        grown.half_height += by;
+    } else if (shape->kind == SHAPE_HULL || shape->kind == SHAPE_COMPOUND) {
+        Bounds bounds = shape_bounds(shape, vec3_zero(), quat_identity());
+        *middle = vec3_lerp(bounds.min, bounds.max, 0.5f);
+        grown = (Shape){.kind = SHAPE_BOX};
+        grown.half = vec3_add(vec3_sub(bounds.max, *middle), vec3(by, by, by));
+    }
     return grown;
 }
 
@@ -98,8 +109,10 @@ static Vec3 shape_clamp(const Shape *shape, Vec3 point)
         return length <= shape->radius ? point
                                        : vec3_add_scaled(axis, shape->radius / length, away);
     }
-    default:
-        return point;
+    default: {
+        Bounds bounds = shape_bounds(shape, vec3_zero(), quat_identity());
+        return vec3_min(vec3_max(point, bounds.min), bounds.max);
+    }
     }
 }
 
@@ -117,8 +130,10 @@ static int judge_pose(const Moment *moment, const Entity *entity, Input *input, 
     f32 distance = 0.0f;
     if (!shape_ray(shape, position, orientation, input->ray, reach_m, &distance, NULL)) {
         f32 far = vec3_distance(input->ray.origin, position);
-        Shape grown = shape_grown(shape, tolerance_m + tolerance_share * far);
-        if (!shape_ray(&grown, position, orientation, input->ray, reach_m, &distance, NULL)) {
+        Vec3 middle;
+        Shape grown = shape_grown(shape, tolerance_m + tolerance_share * far, &middle);
+        middle = vec3_add(position, quat_rotate(orientation, middle));
+        if (!shape_ray(&grown, middle, orientation, input->ray, reach_m, &distance, NULL)) {
             return ERROR_RANGE;
         }
     }

@@ -45,6 +45,28 @@ static const char *file_operand(int argc, char **argv, const char *program, cons
     return parsed == 0 ? operands[0] : NULL;
 }
 
+static void print_geometry(const Geometry *geometry)
+{
+    switch (geometry->kind) {
+    case GEOMETRY_HULL:
+        printf("hull        %u vertices, %u faces, %g m^3\n", geometry->hull.vertex_count,
+               geometry->hull.face_count, (f64)geometry->volume);
+        break;
+    case GEOMETRY_MESH:
+        printf("mesh        %u triangles, %s\n", geometry->mesh.triangle_count,
+               geometry->mesh.closed ? "closed" : "open");
+        break;
+    case GEOMETRY_TERRAIN:
+        printf("terrain     %u x %u samples every %g m, from %g to %g m high\n",
+               geometry->terrain.columns, geometry->terrain.rows, (f64)geometry->terrain.spacing,
+               (f64)geometry->terrain.low, (f64)geometry->terrain.high);
+        break;
+    case GEOMETRY_COMPOUND:
+        printf("compound    %u parts\n", geometry->compound.child_count);
+        break;
+    }
+}
+
 static u32 count_motion(const Scene *scene, Motion motion)
 {
     u32 count = 0;
@@ -74,6 +96,16 @@ static int check_scene(int argc, char **argv, ErrorText *error)
     printf("bodies      %u dynamic, %u kinematic, %u static, %u spare\n",
            count_motion(scene, MOTION_DYNAMIC), count_motion(scene, MOTION_KINEMATIC),
            count_motion(scene, MOTION_STATIC), scene->spare_bodies);
+    if (scene->joint_count > 0) {
+        printf("joints      %u\n", scene->joint_count);
+    }
+    for (u32 i = 0; i < scene->geometry_count; i++) {
+        print_geometry(scene->geometries[i]);
+    }
+    if (scene->method == SCENE_IMPULSES) {
+        printf("method      impulses: %u iterations, friction pyramid of %u sides, Baumgarte %g\n",
+               scene->iterations, scene->pyramid_sides, (f64)scene->baumgarte);
+    }
     for (u32 i = 0; i < scene->cloth_count; i++) {
         const SceneCloth *cloth = &scene->cloths[i];
         printf("cloth       %s: %u x %u points, %u pins\n", cloth->name, cloth->columns,

@@ -1,6 +1,7 @@
 /* fuzz_scene.c: any bytes, as JSON or as FlatBuffers, give a checked scene or one line of error. */
 #include "protocol/scene.h"
 #include "shared/check.h"
+#include "shared/geometry.h"
 
 #include <string.h>
 
@@ -15,6 +16,15 @@ static void look(const Scene *scene, const ErrorText *error)
     for (u32 i = 0; i < scene->body_count; i++) {
         CHECK(vec3_is_finite(scene->bodies[i].position));
         CHECK(scene->bodies[i].motion != MOTION_DYNAMIC || scene->bodies[i].mass_kg > 0.0f);
+    }
+    for (u32 i = 0; i < scene->joint_count; i++) {
+        const SceneJoint *joint = &scene->joints[i];
+        CHECK(joint->a < (i32)scene->body_count && joint->b < (i32)scene->body_count);
+        CHECK(joint->a != joint->b && vec3_is_finite(joint->anchor_a));
+        CHECK(joint->lower <= joint->upper && quat_is_finite(joint->frame_a));
+    }
+    for (u32 i = 0; i < scene->geometry_count; i++) {
+        CHECK(scene->geometries[i]->id == i && vec3_is_finite(scene->geometries[i]->bounds.max));
     }
     for (u32 i = 0; i < scene->cloth_count; i++) {
         const SceneCloth *cloth = &scene->cloths[i];

@@ -81,6 +81,7 @@ static void clouds_keep_what_is_kept(void **unused)
     check_cloud(0.0f, 0.0f);
     check_cloud(0.0f, 0.6f);
     check_cloud(0.5f, 0.6f);
+    check_cloud(1.0f, 0.0f);
 }
 
 int main(void)

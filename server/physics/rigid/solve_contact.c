@@ -256,29 +256,25 @@ SIMD_INLINE void solve_rows(Rigid *rigid, u32 first, u32 end, const bool use_bia
 
 /* ---- bounces ---- */
 
-/* Moves the bodies of a lane towards each other along the normal by `gap` m. */
-static void close_gap(Rigid *rigid, const ContactWide *row, u32 lane, f32 gap)
+/*
+ * Speed at which a point leaves that comes with `speed` (< 0) over a gap that gravity closes with
+ * the acceleration `fall`. The bodies turn round before they touch, by the gap: what they fell less
+ * is taken from the speed, so that bounces reach their height. Velocities are those of the middle
+ * of a substep (symplectic Euler): half a substep of fall away before and after.
+ */
+SIMD_INLINE f32x8 leaving(f32x8 speed, f32x8 gap, f32x8 restitution, f32x8 fall, f32x8 h)
 {
-    u32 slots[2] = {row->a[lane], row->b[lane]};
-    f32 masses[2] = {rigid->states[slots[0]].inverse_mass, rigid->states[slots[1]].inverse_mass};
-    Vec3 n = vec3(row->normal.x[lane], row->normal.y[lane], row->normal.z[lane]);
-    for (u32 i = 0; i < 2; i++) {
-        if (masses[i] > 0.0f) {
-            f32 part = gap * masses[i] / (masses[0] + masses[1]) * (i == 0 ? 1.0f : -1.0f);
-            BodyState *state = &rigid->states[slots[i]];
-            Body *body = &rigid->bodies[slots[i]];
-            state->shift = vec3_add_scaled(state->shift, part, n);
-            body->position = vec3_add_scaled(body->position, part, n);
-        }
-    }
+    f32x8 zero = f32x8_set(0.0f), half = 0.5f * fall * h, e2 = restitution * restitution;
+    f32x8 met = f32x8_max(half - speed, zero);
+    f32x8 square = e2 * met * met - 2.0f * fall * f32x8_max(gap, zero) * (1.0f - e2);
+    return f32x8_max(f32x8_sqrt(f32x8_max(square, zero)) + half, zero);
 }
 
 /*
  * Collisions come before contacts: what would close its gap in this substep, and fast enough to
  * bounce, gets its bounce at once, pair by pair, so that blows travel through rows of bodies as
  * they do in a cradle instead of being shared out (Guendelman, Bridson, Fedkiw, "Nonconvex rigid
- * bodies with stacking", 2003, section 5). The gap that was still open is closed by moving the
- * bodies: the bounce then looks as if it had come in time. Returns whether any lane struck.
+ * bodies with stacking", 2003, section 5). Returns whether any lane struck.
  */
 static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
 {
@@ -288,9 +284,9 @@ static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
     Motion motion_b = motion_gather(rigid->states, row->b);
     f32x8 drift = vec3x8_dot(row->normal, vec3x8_sub(motion_b.shift, motion_a.shift));
     f32x8 closing = vec3x8_dot(row->normal, vec3x8_sub(b.velocity, a.velocity));
-    f32x8 zero = f32x8_set(0.0f), gap = f32x8_set(1e30f);
-    f32x8 pull = vec3x8_dot(row->normal, vec3x8_set(rigid->gravity)) *
-                 (f32x8_and(b.mass > zero, b.rest) - f32x8_and(a.mass > zero, a.rest));
+    f32x8 zero = f32x8_set(0.0f);
+    f32x8 fall = vec3x8_dot(row->normal, vec3x8_set(rigid->gravity)) *
+                 (f32x8_and(a.mass > zero, a.rest) - f32x8_and(b.mass > zero, b.rest));
     f32x8 target[MANIFOLD_POINTS], changes[MANIFOLD_POINTS];
     i32x8 struck = {0}, strikes[MANIFOLD_POINTS];
     for (u32 p = 0; p < row->points; p++) {
@@ -304,11 +300,7 @@ static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
         struck |= strikes[p];
         point->approach =
             f32x8_select(strikes[p], f32x8_min(point->approach, speed), point->approach);
-        gap = f32x8_select(strikes[p], f32x8_min(gap, separation), gap);
-        /* The pull until the gap is closed counts for the blow, and after it it no longer does. */
-        f32x8 wait = f32x8_max(separation, zero) / f32x8_max(-speed, f32x8_set(RIGID_BOUNCE_M_S));
-        f32x8 blow = speed + pull * f32x8_min(wait, f32x8_set(h));
-        target[p] = blow + f32x8_min(row->restitution * blow, zero);
+        target[p] = speed - leaving(speed, separation, row->restitution, fall, f32x8_set(h));
         changes[p] = zero;
     }
     if (!i32x8_any(struck)) {
@@ -333,12 +325,6 @@ static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
     apply(row, &a, &b, vec3x8_scale(row->normal, sum), angular_a, angular_b);
     side_scatter(rigid->states, row->a, &a);
     side_scatter(rigid->states, row->b, &b);
-    gap = f32x8_and(struck & (gap > zero), (1.0f + row->restitution) * gap);
-    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-        if (gap[lane] > 0.0f) {
-            close_gap(rigid, row, lane, gap[lane]);
-        }
-    }
     return true;
 }
 

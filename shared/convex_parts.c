@@ -82,8 +82,17 @@ static u32 cell_before(const Grid *grid, int axis, f64 at)
     return cell <= 0.0 ? 0 : (u32)(cell < 1e6 ? cell : 1e6);
 }
 
-/* Adds a triangle's crossings of the lines along x: the winding number changes there. */
-static void cross_triangle(const Grid *grid, i8 *change, f64 p[3][3])
+static void read_corners(const Vec3 corners[3], f64 out[3][3])
+{
+    for (int i = 0; i < 3; i++) {
+        out[i][0] = (f64)corners[i].x;
+        out[i][1] = (f64)corners[i].y;
+        out[i][2] = (f64)corners[i].z;
+    }
+}
+
+/* Where the triangle's plane crosses the line along x; never asked of planes along x. */
+static f64 crossing_x(f64 p[3][3], f64 y, f64 z)
 {
     f64 u[3], v[3];
     for (int i = 0; i < 3; i++) {
@@ -91,9 +100,12 @@ static void cross_triangle(const Grid *grid, i8 *change, f64 p[3][3])
         v[i] = p[2][i] - p[0][i];
     }
     f64 n[3] = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
-    if (n[0] == 0.0) {
-        return;
-    }
+    return p[0][0] - (n[1] * (y - p[0][1]) + n[2] * (z - p[0][2])) / n[0];
+}
+
+/* Adds a triangle's crossings of the lines along x: the winding number changes there. */
+static void cross_triangle(const Grid *grid, i8 *change, f64 p[3][3])
+{
     u32 range[3][2];
     for (int axis = 1; axis < 3; axis++) {
         f64 low = p[0][axis], high = low;
@@ -112,10 +124,10 @@ static void cross_triangle(const Grid *grid, i8 *change, f64 p[3][3])
             if (a != b || b != c) {
                 continue;
             }
-            f64 x = p[0][0] - (n[1] * (at_y - p[0][1]) + n[2] * (at_z - p[0][2])) / n[0];
+            f64 x = crossing_x(p, at_y, at_z);
             u32 from = x < grid->origin[0] ? 0 : cell_before(grid, 0, x) + 1;
             if (from < grid->size[0]) {
-                change[cell_index(grid, from, y, z)] += n[0] < 0.0 ? 1 : -1;
+                change[cell_index(grid, from, y, z)] += a ? -1 : 1;
             }
         }
     }
@@ -149,11 +161,7 @@ static bool grid_init(Grid *grid, const Geometry *geometry, u32 resolution)
         Vec3 c[3];
         f64 p[3][3];
         mesh_triangle(mesh, t, c);
-        for (int i = 0; i < 3; i++) {
-            p[i][0] = (f64)c[i].x;
-            p[i][1] = (f64)c[i].y;
-            p[i][2] = (f64)c[i].z;
-        }
+        read_corners(c, p);
         cross_triangle(grid, change, p);
     }
     for (size_t row = 0; row < count; row += grid->size[0]) {
@@ -349,16 +357,30 @@ static u32 clip_triangle(const Splitter *splitter, const Part *part, u32 triangl
     Vec3 c[3];
     u32 corners = 3;
     mesh_triangle(splitter->mesh, triangle, c);
-    for (int i = 0; i < 3; i++) {
-        polygon[i][0] = (f64)c[i].x;
-        polygon[i][1] = (f64)c[i].y;
-        polygon[i][2] = (f64)c[i].z;
-    }
+    read_corners(c, polygon);
     for (int axis = first; axis < 3 && corners > 0; axis++) {
         corners = clip(polygon, corners, axis, -1.0, part->box_low[axis], true);
         corners = clip(polygon, corners, axis, 1.0, part->box_high[axis], true);
     }
     return corners;
+}
+
+/* Is a point inside the solid? By the winding number of the surface beyond it along x. */
+static bool is_inside(const TriangleMesh *mesh, const f64 p[3])
+{
+    i32 winding = 0;
+    for (u32 t = 0; t < mesh->triangle_count; t++) {
+        Vec3 c[3];
+        f64 q[3][3];
+        mesh_triangle(mesh, t, c);
+        read_corners(c, q);
+        bool left = is_left(q[0], q[1], p[1], p[2]);
+        if (left == is_left(q[1], q[2], p[1], p[2]) && left == is_left(q[2], q[0], p[1], p[2]) &&
+            crossing_x(q, p[1], p[2]) > p[0]) {
+            winding += left ? 1 : -1;
+        }
+    }
+    return winding > 0;
 }
 
 /* Corners of the clipped mesh, and those of the box that lie inside the solid; counts only where
@@ -376,18 +398,18 @@ static u32 collect(const Splitter *splitter, const Part *part, Vec3 *points)
         }
     }
     for (u32 k = 0; k < 8; k++) {
-        u32 at[3];
-        f64 p[3];
+        f64 corner[3], near[3];
         bool cut = true; /* sides without a cut lie beyond the mesh */
         for (int axis = 0; axis < 3; axis++) {
             bool high = (k >> axis & 1) != 0;
-            at[axis] = high ? part->high[axis] : part->low[axis];
-            p[axis] = high ? part->box_high[axis] : part->box_low[axis];
-            cut = cut && isfinite(p[axis]);
+            corner[axis] = high ? part->box_high[axis] : part->box_low[axis];
+            /* Cuts like to go through vertices: looks a little within the box. */
+            near[axis] = corner[axis] + (high ? -1e-4 : 1e-4) * splitter->grid.step;
+            cut = cut && isfinite(corner[axis]);
         }
-        if (cut && splitter->grid.inside[cell_index(&splitter->grid, at[0], at[1], at[2])]) {
+        if (cut && is_inside(splitter->mesh, near)) {
             if (points != NULL) {
-                points[count] = to_vec3(p);
+                points[count] = to_vec3(corner);
             }
             count++;
         }

@@ -165,7 +165,7 @@ static void expect_share(const char *what, f64 got, f64 whole, f64 tolerance)
     }
 }
 
-static const f32 ell[6][2] = {{0, 0}, {3, 0}, {3, 1.1f}, {0.9f, 1.1f}, {0.9f, 2.7f}, {0, 2.7f}};
+static const f32 ell[6][2] = {{0, 0}, {3, 0}, {3, 1.13f}, {0.93f, 1.13f}, {0.93f, 2.7f}, {0, 2.7f}};
 static const u8 ell_faces[4][3] = {{0, 1, 2}, {0, 2, 3}, {0, 3, 5}, {3, 4, 5}};
 
 /* Two boxes meet exactly: the cut snaps to the notch. */
@@ -235,6 +235,34 @@ static void a_torus_needs_many(void **state)
     geometry_destroy(mesh);
 }
 
+/* Cut all over, so that parts meet in the middle of the solid: no inner point is left out. */
+static void nothing_inside_is_lost(void **state)
+{
+    (void)state;
+    add_torus(1.0, 0.6, 40, 24);
+    Geometry *mesh = finish_mesh(quat_identity());
+    ConvexPartsOptions options = {64, 64, 24, 0.0f};
+    Parts parts = split(mesh, &options);
+    assert_int_equal(parts.count, 64);
+    u32 inside = 0;
+    for (u64 i = 0; i < 20000; i++) {
+        Vec3 p =
+            vec3(random_range(41, 3 * i, -1.6f, 1.6f), random_range(41, 3 * i + 1, -0.6f, 0.6f),
+                 random_range(41, 3 * i + 2, -1.6f, 1.6f));
+        f32 ring = sqrtf(p.x * p.x + p.z * p.z) - 1.0f;
+        if (ring * ring + p.y * p.y < 0.55f * 0.55f) {
+            inside++;
+            if (!(outside(&parts, p) < 0.01)) {
+                fail_msg("(%g, %g, %g) is %g m outside", (f64)p.x, (f64)p.y, (f64)p.z,
+                         outside(&parts, p));
+            }
+        }
+    }
+    assert_true(inside > 5000);
+    parts_finish(&parts);
+    geometry_destroy(mesh);
+}
+
 /* The parts make a compound whose mass properties are those of the mesh. */
 static void parts_make_a_compound(void **state)
 {
@@ -296,9 +324,9 @@ static void what_cannot_be_split(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_ell_is_two_boxes),  cmocka_unit_test(a_convex_mesh_stays_whole),
-        cmocka_unit_test(a_torus_needs_many),   cmocka_unit_test(parts_make_a_compound),
-        cmocka_unit_test(what_cannot_be_split),
+        cmocka_unit_test(an_ell_is_two_boxes),   cmocka_unit_test(a_convex_mesh_stays_whole),
+        cmocka_unit_test(a_torus_needs_many),    cmocka_unit_test(nothing_inside_is_lost),
+        cmocka_unit_test(parts_make_a_compound), cmocka_unit_test(what_cannot_be_split),
     };
     return cmocka_run_group_tests_name("convex_parts", tests, NULL, NULL);
 }

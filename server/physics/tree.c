@@ -4,6 +4,13 @@
 #include "shared/check.h"
 
 #include <stdlib.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#define LEAF_BIT 0x80000000u
+
+PL_STATIC_ASSERT(sizeof(TreePair) == 64, "a cache line");
 
 static f32 half_area(Bounds b)
 {
@@ -25,8 +32,9 @@ bool tree_init(Tree *tree, u32 leaf_capacity)
 {
     tree->capacity = leaf_capacity * 2 + 1;
     tree->nodes = calloc(tree->capacity, sizeof(*tree->nodes));
-    if (!tree->nodes) {
-        tree->capacity = 0;
+    tree->pairs = aligned_alloc(64, (size_t)tree->capacity * sizeof(*tree->pairs));
+    if (!tree->nodes || !tree->pairs) {
+        tree_finish(tree);
         return false;
     }
     tree_clear(tree);
@@ -36,7 +44,9 @@ bool tree_init(Tree *tree, u32 leaf_capacity)
 void tree_finish(Tree *tree)
 {
     free(tree->nodes);
+    free(tree->pairs);
     tree->nodes = NULL;
+    tree->pairs = NULL;
     tree->capacity = 0;
 }
 
@@ -78,6 +88,24 @@ static u32 best_sibling(const Tree *tree, Bounds bounds)
     return node;
 }
 
+/* What a walk sees as a node. */
+static u32 reference_of(const Tree *tree, u32 node)
+{
+    return tree->nodes[node].leaf ? tree->nodes[node].data | LEAF_BIT : node;
+}
+
+static void pair_update(Tree *tree, u32 node)
+{
+    const TreeNode *nodes = tree->nodes;
+    u32 left = nodes[node].child[0], right = nodes[node].child[1];
+    const Bounds *a = &nodes[left].bounds, *b = &nodes[right].bounds;
+    tree->pairs[node] = (TreePair){{{a->min.x, b->min.x, a->max.x, b->max.x},
+                                    {a->min.y, b->min.y, a->max.y, b->max.y},
+                                    {a->min.z, b->min.z, a->max.z, b->max.z}},
+                                   {reference_of(tree, left), reference_of(tree, right)},
+                                   {0, 0}};
+}
+
 /* Swaps a grandchild with its uncle where that shrinks the parent between them. */
 static void rotate(Tree *tree, u32 node)
 {
@@ -113,6 +141,7 @@ static void rotate(Tree *tree, u32 node)
     nodes[grand].parent = node;
     nodes[parent].bounds =
         bounds_union(nodes[nodes[parent].child[0]].bounds, nodes[nodes[parent].child[1]].bounds);
+    pair_update(tree, parent);
 }
 
 static void refit_upwards(Tree *tree, u32 node)
@@ -122,6 +151,7 @@ static void refit_upwards(Tree *tree, u32 node)
         nodes[node].bounds =
             bounds_union(nodes[nodes[node].child[0]].bounds, nodes[nodes[node].child[1]].bounds);
         rotate(tree, node);
+        pair_update(tree, node);
         node = nodes[node].parent;
     }
 }
@@ -143,6 +173,7 @@ u32 tree_insert(Tree *tree, Bounds bounds, u32 data)
         (TreeNode){bounds_union(nodes[sibling].bounds, bounds), above, {sibling, leaf}, 0, 0};
     nodes[sibling].parent = parent;
     nodes[leaf].parent = parent;
+    pair_update(tree, parent);
     if (above == TREE_NONE) {
         tree->root = parent;
     } else {
@@ -175,34 +206,124 @@ void tree_remove(Tree *tree, u32 leaf)
     refit_upwards(tree, above);
 }
 
+/* ---- walks: both children are looked at side by side, at their parent ---- */
+
+typedef f32 f32x4 __attribute__((vector_size(16)));
+typedef i32 i32x4 __attribute__((vector_size(16)));
+
+static inline f32x4 f32x4_min(f32x4 a, f32x4 b)
+{
+#if defined(__SSE2__)
+    return (f32x4)_mm_min_ps((__m128)a, (__m128)b);
+#else
+    i32x4 mask = a < b;
+    return (f32x4)((mask & (i32x4)a) | (~mask & (i32x4)b));
+#endif
+}
+static inline f32x4 f32x4_max(f32x4 a, f32x4 b)
+{
+#if defined(__SSE2__)
+    return (f32x4)_mm_max_ps((__m128)a, (__m128)b);
+#else
+    i32x4 mask = a > b;
+    return (f32x4)((mask & (i32x4)a) | (~mask & (i32x4)b));
+#endif
+}
+static inline f32x4 pair_axis(const TreePair *pair, u32 axis)
+{
+    return *(const f32x4 *)__builtin_assume_aligned(pair->axis[axis], 16);
+}
+/* The maxima where the minima are, and the other way round. */
+static inline f32x4 swapped(f32x4 v)
+{
+    return __builtin_shufflevector(v, v, 2, 3, 0, 1);
+}
+
+/* The bounds of a query, turned round: the farther side against each side of the children. */
+typedef struct QueryBox {
+    f32x4 side[3];
+} QueryBox;
+
+static inline f32x4 across(f32 min, f32 max)
+{
+    return (f32x4){max, max, min, min};
+}
+
+/* Bit i: child i overlaps the box. */
+static inline u32 pair_overlaps(const TreePair *pair, const QueryBox *box)
+{
+    const f32x4 sign = {1.0f, 1.0f, -1.0f, -1.0f};
+    f32x4 x = (pair_axis(pair, 0) - box->side[0]) * sign;
+    f32x4 y = (pair_axis(pair, 1) - box->side[1]) * sign;
+    f32x4 z = (pair_axis(pair, 2) - box->side[2]) * sign;
+    f32x4 apart = f32x4_max(f32x4_max(x, y), z);
+    apart = f32x4_max(apart, swapped(apart));
+    return (apart[0] <= 0.0f ? 1u : 0u) | (apart[1] <= 0.0f ? 2u : 0u);
+}
+
 void tree_query(const Tree *tree, Bounds bounds, TreeVisit *visit, void *context)
 {
+    QueryBox box = {{across(bounds.min.x, bounds.max.x), across(bounds.min.y, bounds.max.y),
+                     across(bounds.min.z, bounds.max.z)}};
     u32 stack[TREE_STACK];
     u32 depth = 0;
-    if (tree->root != TREE_NONE) {
-        stack[depth++] = tree->root;
+    if (tree->root != TREE_NONE && bounds_overlap(&tree->nodes[tree->root].bounds, &bounds)) {
+        stack[depth++] = reference_of(tree, tree->root);
     }
     while (depth > 0) {
-        const TreeNode *node = &tree->nodes[stack[--depth]];
-        if (!bounds_overlap(&node->bounds, &bounds)) {
+        u32 at = stack[--depth];
+        if (at & LEAF_BIT) {
+            visit(context, at & ~LEAF_BIT);
             continue;
         }
-        if (node->leaf) {
-            visit(context, node->data);
-        } else {
-            CHECK(depth + 2 <= TREE_STACK);
-            stack[depth++] = node->child[0];
-            stack[depth++] = node->child[1];
-        }
+        const TreePair *pair = &tree->pairs[at];
+        u32 overlaps = pair_overlaps(pair, &box);
+        CHECK(depth + 2 <= TREE_STACK);
+        stack[depth] = pair->child[0];
+        depth += overlaps & 1u;
+        stack[depth] = pair->child[1];
+        depth += overlaps >> 1;
     }
 }
 
-/* ---- casts: both children are tested at their parent, and the nearer one is followed first ----
- */
+/* ---- casts: the nearer child is followed first ---- */
+
+typedef struct PairCast {
+    f32x4 from[3], inverse[3];
+} PairCast;
+
+static PairCast pair_cast(const BoxCast *cast)
+{
+    f32x4 x = {cast->inverse.x, cast->inverse.x, cast->inverse.x, cast->inverse.x};
+    f32x4 y = {cast->inverse.y, cast->inverse.y, cast->inverse.y, cast->inverse.y};
+    f32x4 z = {cast->inverse.z, cast->inverse.z, cast->inverse.z, cast->inverse.z};
+    return (PairCast){{across(cast->low.x, cast->high.x), across(cast->low.y, cast->high.y),
+                       across(cast->low.z, cast->high.z)},
+                      {x, y, z}};
+}
+
+/* box_cast_enter of both children. */
+static inline void pair_enter(const PairCast *cast, const TreePair *pair, f32 max, f32 t[2])
+{
+    f32x4 x = (pair_axis(pair, 0) - cast->from[0]) * cast->inverse[0];
+    f32x4 y = (pair_axis(pair, 1) - cast->from[1]) * cast->inverse[1];
+    f32x4 z = (pair_axis(pair, 2) - cast->from[2]) * cast->inverse[2];
+    f32x4 xs = swapped(x), ys = swapped(y), zs = swapped(z);
+    const f32x4 zero = {0.0f, 0.0f, 0.0f, 0.0f};
+    const f32x4 far = {INFINITY, INFINITY, INFINITY, INFINITY}, end = {max, max, max, max};
+    f32x4 enter =
+        f32x4_max(f32x4_max(f32x4_min(x, xs), f32x4_min(y, ys)), f32x4_max(f32x4_min(z, zs), zero));
+    f32x4 leave =
+        f32x4_min(f32x4_min(f32x4_max(x, xs), f32x4_max(y, ys)), f32x4_min(f32x4_max(z, zs), end));
+    i32x4 miss = enter > leave;
+    enter = (f32x4)((~miss & (i32x4)enter) | (miss & (i32x4)far));
+    t[0] = enter[0];
+    t[1] = enter[1];
+}
 
 /* A path still to follow and the least t (or distance) at which it may hold something. */
 typedef struct TreePath {
-    u32 node;
+    u32 at;
     f32 enter;
 } TreePath;
 
@@ -210,39 +331,31 @@ void tree_cast(const Tree *tree, Vec3 origin, Vec3 extent, Vec3 direction, f32 m
                TreeCastVisit *visit, void *context)
 {
     BoxCast cast = box_cast(origin, extent, direction);
+    PairCast wide = pair_cast(&cast);
     TreePath stack[TREE_STACK];
     u32 depth = 0;
     if (tree->root != TREE_NONE) {
         f32 enter = box_cast_enter(&cast, &tree->nodes[tree->root].bounds, max);
-        stack[depth++] = (TreePath){tree->root, enter};
+        stack[depth++] = (TreePath){reference_of(tree, tree->root), enter};
     }
-    while (depth > 0 && max >= 0.0f) {
+    while (depth > 0) {
         TreePath path = stack[--depth];
-        if (!(path.enter <= max)) {
-            continue;
+        /* Down along the nearer children. */
+        while (path.enter <= max && !(path.at & LEAF_BIT)) {
+            const TreePair *pair = &tree->pairs[path.at];
+            f32 t[2];
+            pair_enter(&wide, pair, max, t);
+            u32 near = t[1] < t[0] ? 1 : 0;
+            f32 far_t = f32_max(t[0], t[1]);
+            path = (TreePath){pair->child[near], f32_min(t[0], t[1])};
+            /* Written in any case, kept if it is met: no branch to guess. */
+            CHECK(depth < TREE_STACK);
+            stack[depth] = (TreePath){pair->child[1 - near], far_t};
+            depth += far_t <= max ? 1 : 0;
+            __builtin_prefetch(&tree->pairs[pair->child[1 - near] & ~LEAF_BIT]);
         }
-        const TreeNode *node = &tree->nodes[path.node];
-        if (node->leaf) {
-            max = visit(context, node->data, max);
-            continue;
-        }
-        u32 near = node->child[0], far = node->child[1];
-        f32 near_t = box_cast_enter(&cast, &tree->nodes[near].bounds, max);
-        f32 far_t = box_cast_enter(&cast, &tree->nodes[far].bounds, max);
-        if (far_t < near_t) {
-            u32 node_swap = near;
-            near = far;
-            far = node_swap;
-            f32 t_swap = near_t;
-            near_t = far_t;
-            far_t = t_swap;
-        }
-        CHECK(depth + 2 <= TREE_STACK);
-        if (far_t <= max) {
-            stack[depth++] = (TreePath){far, far_t};
-        }
-        if (near_t <= max) {
-            stack[depth++] = (TreePath){near, near_t};
+        if (path.enter <= max) {
+            max = visit(context, path.at & ~LEAF_BIT, max);
         }
     }
 }
@@ -253,25 +366,26 @@ void tree_nearest(const Tree *tree, Bounds box, f32 max, TreeCastVisit *visit, v
     u32 depth = 0;
     box = bounds_grow(box, 1e-3f);
     if (tree->root != TREE_NONE) {
-        stack[depth++] = (TreePath){tree->root, bounds_gap(&tree->nodes[tree->root].bounds, &box)};
+        stack[depth++] = (TreePath){reference_of(tree, tree->root),
+                                    bounds_gap(&tree->nodes[tree->root].bounds, &box)};
     }
-    while (depth > 0 && max >= 0.0f) {
+    while (depth > 0) {
         TreePath path = stack[--depth];
-        if (!(path.enter <= max)) {
-            continue;
+        while (path.enter <= max && !(path.at & LEAF_BIT)) {
+            const TreePair *pair = &tree->pairs[path.at];
+            f32 gaps[2];
+            for (u32 i = 0; i < 2; i++) {
+                Bounds child = {{pair->axis[0][i], pair->axis[1][i], pair->axis[2][i]},
+                                {pair->axis[0][i + 2], pair->axis[1][i + 2], pair->axis[2][i + 2]}};
+                gaps[i] = bounds_gap(&child, &box);
+            }
+            u32 near = gaps[1] < gaps[0] ? 1 : 0;
+            CHECK(depth < TREE_STACK);
+            stack[depth++] = (TreePath){pair->child[1 - near], gaps[1 - near]};
+            path = (TreePath){pair->child[near], gaps[near]};
         }
-        const TreeNode *node = &tree->nodes[path.node];
-        if (node->leaf) {
-            max = visit(context, node->data, max);
-            continue;
+        if (path.enter <= max) {
+            max = visit(context, path.at & ~LEAF_BIT, max);
         }
-        f32 gaps[2];
-        for (u32 i = 0; i < 2; i++) {
-            gaps[i] = bounds_gap(&tree->nodes[node->child[i]].bounds, &box);
-        }
-        CHECK(depth + 2 <= TREE_STACK);
-        u32 near = gaps[0] <= gaps[1] ? 0 : 1;
-        stack[depth++] = (TreePath){node->child[1 - near], gaps[1 - near]};
-        stack[depth++] = (TreePath){node->child[near], gaps[near]};
     }
 }

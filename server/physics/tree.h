@@ -23,8 +23,17 @@ typedef struct TreeNode {
     u32 leaf; /* 1: leaf */
 } TreeNode;
 
+/* What a walk needs of an inner node, in one cache line: the bounds of its children side by side,
+ * and what they are: a node, or a leaf's data with the highest bit set. */
+typedef struct TreePair {
+    f32 axis[3][4]; /* m: of x, y and z the minima of both children, then the maxima */
+    u32 child[2];
+    u32 unused[2];
+} TreePair;
+
 typedef struct Tree {
     TreeNode *nodes; /* [capacity] */
+    TreePair *pairs; /* [capacity] of inner nodes, aligned to 64 bytes */
     u32 capacity, free, root, leaf_count;
 } Tree;
 
@@ -32,7 +41,7 @@ typedef struct Tree {
 bool tree_init(Tree *tree, u32 leaf_capacity);
 void tree_finish(Tree *tree);
 void tree_clear(Tree *tree);
-/* Returns the leaf's node, valid until removed. */
+/* Returns the leaf's node, valid until removed. data < 2^31. */
 u32 tree_insert(Tree *tree, Bounds bounds, u32 data);
 void tree_remove(Tree *tree, u32 node);
 /* Calls visit(context, data) for each leaf whose bounds overlap. */
@@ -77,7 +86,8 @@ static inline Bounds bounds_union(Bounds a, Bounds b)
 /* ---- a box that moves along a line, against boxes that rest ---- */
 
 typedef struct BoxCast {
-    Vec3 origin, extent, inverse; /* of the direction, bounded */
+    Vec3 low, high; /* of the box at the start, m */
+    Vec3 inverse;   /* of the direction, bounded */
 } BoxCast;
 
 /* So that 0 × inverse is 0 and never NaN; what stands still meets only the boxes around it. */
@@ -86,12 +96,12 @@ static inline f32 box_cast_inverse(f32 d)
     const f32 huge = 1e30f;
     return fabsf(d) > 1.0f / huge ? 1.0f / d : copysignf(huge, d);
 }
-/* With a millimetre of slack: rounding must not lose what is only grazed. */
+/* With two millimetres of slack: rounding must not lose what is only grazed. */
 static inline BoxCast box_cast(Vec3 origin, Vec3 extent, Vec3 direction)
 {
-    Vec3 slack = vec3(1e-3f, 1e-3f, 1e-3f);
-    BoxCast cast = {origin,
-                    vec3_add(extent, slack),
+    Vec3 slack = vec3_add(extent, vec3(2e-3f, 2e-3f, 2e-3f));
+    BoxCast cast = {vec3_sub(origin, slack),
+                    vec3_add(origin, slack),
                     {box_cast_inverse(direction.x), box_cast_inverse(direction.y),
                      box_cast_inverse(direction.z)}};
     return cast;
@@ -99,12 +109,9 @@ static inline BoxCast box_cast(Vec3 origin, Vec3 extent, Vec3 direction)
 /* At which t ≥ 0 of origin + t direction the box enters the bounds; INFINITY if not by `max`. */
 static inline f32 box_cast_enter(const BoxCast *s, const Bounds *b, f32 max)
 {
-    f32 x0 = (b->min.x - s->extent.x - s->origin.x) * s->inverse.x;
-    f32 x1 = (b->max.x + s->extent.x - s->origin.x) * s->inverse.x;
-    f32 y0 = (b->min.y - s->extent.y - s->origin.y) * s->inverse.y;
-    f32 y1 = (b->max.y + s->extent.y - s->origin.y) * s->inverse.y;
-    f32 z0 = (b->min.z - s->extent.z - s->origin.z) * s->inverse.z;
-    f32 z1 = (b->max.z + s->extent.z - s->origin.z) * s->inverse.z;
+    f32 x0 = (b->min.x - s->high.x) * s->inverse.x, x1 = (b->max.x - s->low.x) * s->inverse.x;
+    f32 y0 = (b->min.y - s->high.y) * s->inverse.y, y1 = (b->max.y - s->low.y) * s->inverse.y;
+    f32 z0 = (b->min.z - s->high.z) * s->inverse.z, z1 = (b->max.z - s->low.z) * s->inverse.z;
     f32 enter = f32_max(f32_max(f32_min(x0, x1), f32_min(y0, y1)), f32_max(f32_min(z0, z1), 0.0f));
     f32 leave = f32_min(f32_min(f32_max(x0, x1), f32_max(y0, y1)), f32_min(f32_max(z0, z1), max));
     return enter <= leave ? enter : INFINITY;

@@ -101,7 +101,8 @@ Rigid *rigid_create(const RigidDef *def)
         rigid_destroy(rigid);
         return NULL;
     }
-    rigid->memory += sizeof(*rigid) + (u64)n * 4 * sizeof(TreeNode) + rigid->joints.memory;
+    rigid->memory +=
+        sizeof(*rigid) + (u64)n * 4 * (sizeof(TreeNode) + sizeof(TreePair)) + rigid->joints.memory;
     return rigid;
 }
 

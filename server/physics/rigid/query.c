@@ -79,10 +79,11 @@ static void ray_search(RaySearch *search, f32 max)
     for (u32 i = 0; i < rigid->plane_count && max >= 0.0f; i++) {
         max = ray_visit(search, rigid->planes[i], max);
     }
-    const Tree *trees[2] = {&rigid->fixed, &rigid->moving};
+    /* What rests is few and large: a yes is found there first, the nearest in the crowd. */
+    const Tree *trees[2] = {&rigid->moving, &rigid->fixed};
     for (u32 i = 0; i < 2 && max >= 0.0f; i++) {
-        tree_cast(trees[i], search->ray.origin, vec3_zero(), search->ray.direction, max, ray_visit,
-                  search);
+        tree_cast(trees[search->any ? 1 - i : i], search->ray.origin, vec3_zero(),
+                  search->ray.direction, max, ray_visit, search);
         if (search->count == search->capacity) {
             max = search->any ? -1.0f : search->hits[search->count - 1].distance;
         }

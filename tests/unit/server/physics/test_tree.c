@@ -1,0 +1,190 @@
+/* test_tree.c: the tree of bounds against looking at every leaf, while leaves come and go. */
+#include "server/physics/tree.h"
+#include "tests/support/any.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    LEAVES = 200,
+    ROUNDS = 400
+};
+
+static Any any;
+
+typedef struct Forest {
+    Tree tree;
+    Bounds bounds[LEAVES];
+    u32 nodes[LEAVES]; /* TREE_NONE: not in */
+} Forest;
+
+static Bounds bounds_any(void)
+{
+    Vec3 at = any_vec(&any, -10.0f, 10.0f);
+    Vec3 half = any_vec(&any, 0.0f, any_below(&any, 10) ? 0.8f : 5.0f);
+    return (Bounds){vec3_sub(at, half), vec3_add(at, half)};
+}
+
+/* Some leaves come, some go; at times all go. */
+static void forest_change(Forest *forest, u32 round)
+{
+    u32 changes = round % 97 == 96 ? LEAVES : 20;
+    for (u32 k = 0; k < changes; k++) {
+        u32 i = changes == LEAVES ? k : any_below(&any, LEAVES);
+        if (forest->nodes[i] != TREE_NONE) {
+            tree_remove(&forest->tree, forest->nodes[i]);
+            forest->nodes[i] = TREE_NONE;
+        } else if (changes < LEAVES) {
+            forest->bounds[i] = bounds_any();
+            forest->nodes[i] = tree_insert(&forest->tree, forest->bounds[i], i);
+        }
+    }
+}
+
+typedef struct Seen {
+    const Forest *forest;
+    u8 times[LEAVES];
+    u32 count;
+    /* Nearest by the leaf's own answer. */
+    BoxCast cast;
+    Bounds box;
+    f32 best;
+} Seen;
+
+static void see(void *context, u32 data)
+{
+    Seen *seen = context;
+    seen->times[data]++;
+    seen->count++;
+}
+
+static f32 see_all(void *context, u32 data, f32 max)
+{
+    see(context, data);
+    return max;
+}
+
+static f32 see_nearest_cast(void *context, u32 data, f32 max)
+{
+    Seen *seen = context;
+    f32 t = box_cast_enter(&seen->cast, &seen->forest->bounds[data], max);
+    seen->best = f32_min(seen->best, t);
+    seen->count++;
+    return f32_min(t, max);
+}
+
+static f32 see_nearest_gap(void *context, u32 data, f32 max)
+{
+    Seen *seen = context;
+    f32 gap = bounds_gap(&seen->forest->bounds[data], &seen->box);
+    seen->best = f32_min(seen->best, gap);
+    seen->count++;
+    return f32_min(gap, max);
+}
+
+static f32 see_one(void *context, u32 data, f32 max)
+{
+    PL_UNUSED(max);
+    see(context, data);
+    return -1.0f;
+}
+
+static void assert_walks(const Forest *forest, u32 *met, u32 *looked)
+{
+    Bounds box = bounds_any();
+    Vec3 origin = any_vec(&any, -15.0f, 15.0f), extent = vec3_zero(), direction;
+    direction = any_below(&any, 8) ? any_direction(&any) : vec3(0.0f, 0.0f, -1.0f);
+    extent = any_below(&any, 2) ? extent : any_vec(&any, 0.0f, 1.0f);
+    f32 max = any_between(&any, 0.0f, 30.0f);
+    Seen query = {.forest = forest}, cast = query, near = query, first = query, gap = query;
+    tree_query(&forest->tree, box, see, &query);
+    tree_cast(&forest->tree, origin, extent, direction, max, see_all, &cast);
+    tree_nearest(&forest->tree, box, 2.0f, see_all, &near);
+    first.cast = box_cast(origin, extent, direction);
+    first.best = INFINITY;
+    tree_cast(&forest->tree, origin, extent, direction, max, see_nearest_cast, &first);
+    gap.box = box;
+    gap.best = INFINITY;
+    tree_nearest(&forest->tree, box, INFINITY, see_nearest_gap, &gap);
+    f32 best = INFINITY, least = INFINITY;
+    u32 live = 0;
+    for (u32 i = 0; i < LEAVES; i++) {
+        bool in = forest->nodes[i] != TREE_NONE;
+        const Bounds *b = &forest->bounds[i];
+        f32 enter = in ? box_cast_enter(&first.cast, b, max) : INFINITY;
+        f32 apart = in ? bounds_gap(b, &box) : INFINITY;
+        live += in;
+        assert_int_equal(query.times[i], in && bounds_overlap(b, &box) ? 1 : 0);
+        assert_int_equal(cast.times[i], enter <= max ? 1 : 0);
+        /* Boxes are grown by a hair, so that what is just out of reach may be seen too. */
+        assert_true(near.times[i] <= (apart <= 2.01f ? 1 : 0));
+        assert_true(near.times[i] == 1 || apart > 2.0f);
+        best = f32_min(best, enter);
+        least = f32_min(least, apart);
+    }
+    assert_true(first.best == best);
+    assert_true(gap.best == least);
+    Seen one = {.forest = forest};
+    tree_cast(&forest->tree, origin, extent, direction, max, see_one, &one);
+    assert_int_equal(one.count, best <= max ? 1 : 0);
+    *met += cast.count;
+    *looked += first.count;
+    assert_int_equal(live, forest->tree.leaf_count);
+}
+
+static void walks_see_what_looking_at_every_leaf_sees(void **state)
+{
+    PL_UNUSED(state);
+    any = (Any){1, 0};
+    static Forest forest;
+    assert_true(tree_init(&forest.tree, LEAVES));
+    memset(forest.nodes, 0xff, sizeof(forest.nodes));
+    u32 met = 0, looked = 0;
+    for (u32 round = 0; round < ROUNDS; round++) {
+        forest_change(&forest, round);
+        for (u32 k = 0; k < 10; k++) {
+            assert_walks(&forest, &met, &looked);
+        }
+    }
+    /* The reach shrinks as it goes: the nearest is found without looking at all that is met. */
+    assert_true(met > 1000 && looked < met / 2 + ROUNDS * 10);
+    tree_finish(&forest.tree);
+}
+
+static void an_empty_tree_and_a_single_leaf(void **state)
+{
+    PL_UNUSED(state);
+    Tree tree;
+    static Forest forest;
+    Seen seen = {.forest = &forest};
+    Bounds box = {{-1, -1, -1}, {1, 1, 1}};
+    assert_true(tree_init(&tree, 4));
+    tree_query(&tree, box, see, &seen);
+    tree_cast(&tree, vec3_zero(), vec3_zero(), vec3(1, 0, 0), 10.0f, see_all, &seen);
+    tree_nearest(&tree, box, INFINITY, see_all, &seen);
+    assert_int_equal(seen.count, 0);
+    u32 leaf = tree_insert(&tree, box, 7);
+    tree_query(&tree, box, see, &seen);
+    tree_cast(&tree, vec3(-5, 0, 0), vec3_zero(), vec3(1, 0, 0), 10.0f, see_all, &seen);
+    tree_cast(&tree, vec3(-5, 0, 0), vec3_zero(), vec3(1, 0, 0), 3.9f, see_all, &seen);
+    tree_nearest(&tree, (Bounds){{4, 0, 0}, {5, 1, 1}}, 3.1f, see_all, &seen);
+    assert_int_equal(seen.times[7], 3);
+    tree_remove(&tree, leaf);
+    tree_query(&tree, box, see, &seen);
+    assert_int_equal(seen.count, 3);
+    tree_finish(&tree);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(walks_see_what_looking_at_every_leaf_sees),
+        cmocka_unit_test(an_empty_tree_and_a_single_leaf),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

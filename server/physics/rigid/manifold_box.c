@@ -78,7 +78,7 @@ static bool face_axes(const BoxPair *pair, u32 box, f32 margin, AxisFound *found
     const f32 *other = pair->half[1 - box];
     found->separation = -INFINITY;
     found->box = box;
-    found->j = 0;
+    found->i = found->j = 0; /* also where every number is a NaN */
     for (u32 i = 0; i < 3; i++) {
         f32 reach = box == 0 ? other[0] * pair->abs_r[i][0] + other[1] * pair->abs_r[i][1] +
                                    other[2] * pair->abs_r[i][2]

@@ -257,6 +257,48 @@ static void test_hanging_net(void **state)
     rigid_destroy(rigid);
 }
 
+/* More joints at one body than there are colours: a hub of 400 kg turning with 80 balls on it, by
+ * ball joints and hinges in turn. */
+static void test_hub(void **state)
+{
+    (void)state;
+    enum {
+        SPOKES = 80
+    };
+    Rigid *rigid = world(vec3_zero(), 4, SPOKES + 1);
+    BodyDef def = body_def_default();
+    def.shape = ball(1.0f);
+    def.mass_kg = 400.0f;
+    def.spin = vec3(0.0f, 0.0f, 1.0f);
+    def.family = 1;
+    BodyId hub = rigid_add(rigid, &def);
+    def.shape = ball(0.02f);
+    def.mass_kg = 1.0f;
+    for (u32 i = 0; i < SPOKES; i++) {
+        f32 angle = (f32)i * (f32)(2.0 * PI / SPOKES);
+        Vec3 out = vec3(trig_cos_f32(angle), trig_sin_f32(angle), 0.0f);
+        def.position = vec3_scale(out, 2.0f);
+        def.velocity = vec3(-def.position.y, def.position.x, 0.0f);
+        JointDef joint = joint_def_default(i % 2 ? JOINT_BALL : JOINT_HINGE);
+        joint.frame_a = joint.frame_b = (Quat){0.70710678f, 0.0f, -0.70710678f, 0.0f};
+        joint.a = hub;
+        joint.anchor_a = vec3_scale(out, 1.5f);
+        joint.b = rigid_add(rigid, &def);
+        joint.anchor_b = vec3_scale(out, -0.5f);
+        join(rigid, &joint);
+    }
+    for (u32 i = 0; i < 240; i++) {
+        tick(rigid);
+        assert_true(worst_error(rigid) < 0.001f);
+    }
+    /* Turning evenly, each joint pulls with m ω² r = 2 N. */
+    assert_true(fabsf(rigid_spin(rigid, hub.slot).z - 1.0f) < 0.01f);
+    for (u32 i = 0; i < SPOKES; i++) {
+        assert_true(fabsf(vec3_length(rigid_joint_force(rigid, i)) - 2.0f) < 0.05f);
+    }
+    rigid_destroy(rigid);
+}
+
 /* ---- threads ---- */
 
 static u64 hash_of(Rigid *rigid)
@@ -328,9 +370,13 @@ static void test_threads_leave_no_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_catenary),           cmocka_unit_test(test_heavy_ball_on_chain),
-        cmocka_unit_test(test_long_hanging_chain), cmocka_unit_test(test_chain_too_short),
-        cmocka_unit_test(test_hanging_net),        cmocka_unit_test(test_threads_leave_no_trace),
+        cmocka_unit_test(test_catenary),
+        cmocka_unit_test(test_heavy_ball_on_chain),
+        cmocka_unit_test(test_long_hanging_chain),
+        cmocka_unit_test(test_chain_too_short),
+        cmocka_unit_test(test_hanging_net),
+        cmocka_unit_test(test_hub),
+        cmocka_unit_test(test_threads_leave_no_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,14 +201,16 @@ bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
         pairs *= 2;
     }
     /* Each colour but the serial one may leave a row partly empty. */
-    u32 balls = u32_min(capacity, capacity / SIMD_LANES + JOINT_COLORS);
+    u32 wide = u32_min(capacity, capacity / SIMD_LANES + JOINT_COLORS);
     store->joints = calloc(capacity, sizeof(*store->joints));
     store->pairs = calloc(pairs, sizeof(*store->pairs));
     store->breaks = calloc(capacity, sizeof(*store->breaks));
     store->rows = calloc(capacity, joint_row_bytes());
-    store->balls = aligned_alloc(64, (balls * joint_ball_bytes() + 63) / 64 * 64);
+    store->balls = aligned_alloc(64, (wide * joint_ball_bytes() + 63) / 64 * 64);
+    store->hinges = aligned_alloc(64, (wide * joint_hinge_bytes() + 63) / 64 * 64);
     store->row_order = calloc(capacity, sizeof(*store->row_order));
-    store->ball_order = calloc((size_t)balls * SIMD_LANES, sizeof(*store->ball_order));
+    store->ball_order = calloc((size_t)wide * SIMD_LANES, sizeof(*store->ball_order));
+    store->hinge_order = calloc((size_t)wide * SIMD_LANES, sizeof(*store->hinge_order));
     store->color_of = calloc(capacity, sizeof(*store->color_of));
     store->tree_joints = calloc(capacity, joint_tree_bytes());
     store->tree_blocks = calloc(capacity, TREE_COUPLED * sizeof(*store->tree_blocks));
@@ -221,20 +223,20 @@ bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
     store->body_seen = calloc(body_capacity, sizeof(*store->body_seen));
     store->stiffness = calloc(body_capacity, sizeof(*store->stiffness));
     if (!store->joints || !store->pairs || !store->breaks || !store->rows || !store->balls ||
-        !store->row_order || !store->ball_order || !store->color_of || !store->tree_joints ||
-        !store->tree_blocks || !store->trees || !store->tree_places || !store->links ||
-        !store->body_heads || !store->body_parents || !store->tree_bodies || !store->body_seen ||
-        !store->stiffness) {
+        !store->row_order || !store->ball_order || !store->hinges || !store->hinge_order ||
+        !store->color_of || !store->tree_joints || !store->tree_blocks || !store->trees ||
+        !store->tree_places || !store->links || !store->body_heads || !store->body_parents ||
+        !store->tree_bodies || !store->body_seen || !store->stiffness) {
         joint_store_finish(store);
         return false;
     }
     store->capacity = capacity;
     store->pair_capacity = pairs;
-    store->ball_capacity = balls;
+    store->wide_capacity = wide;
     store->memory = (u64)capacity * (sizeof(Joint) + sizeof(JointBreak) + joint_row_bytes() +
                                      joint_tree_bytes() + TREE_COUPLED * sizeof(Mat3) + 25) +
                     (u64)pairs * sizeof(JointPair) +
-                    (u64)balls * (joint_ball_bytes() + 4 * SIMD_LANES) +
+                    (u64)wide * (joint_ball_bytes() + joint_hinge_bytes() + 8 * SIMD_LANES) +
                     (u64)body_capacity * (13 + sizeof(Symmetric3));
     return true;
 }
@@ -246,6 +248,8 @@ void joint_store_finish(JointStore *store)
     free(store->breaks);
     free(store->rows);
     free(store->balls);
+    free(store->hinges);
+    free(store->hinge_order);
     free(store->row_order);
     free(store->ball_order);
     free(store->color_of);
@@ -275,7 +279,8 @@ void joint_clear(Rigid *rigid)
     }
     store->live = 0;
     store->first_free = 0;
-    store->row_count = store->ball_count = store->color_count = store->tree_count = 0;
+    store->row_count = store->ball_count = store->hinge_count = 0;
+    store->color_count = store->tree_count = 0;
     store->break_count = 0;
 }
 
@@ -521,7 +526,8 @@ void joint_walk(Rigid *rigid, State *state)
     }
     store->live = 0;
     store->first_free = 0;
-    store->row_count = store->ball_count = store->color_count = store->tree_count = 0;
+    store->row_count = store->ball_count = store->hinge_count = 0;
+    store->color_count = store->tree_count = 0;
     store->break_count = 0;
     if (store->pairs) {
         memset(store->pairs, 0, (size_t)store->pair_capacity * sizeof(*store->pairs));

@@ -8,8 +8,10 @@
 #include "server/physics/rigid/wide.h"
 
 /* Errors are taken back no faster than this. */
-#define JOINT_PUSH_M_S   50.0f
-#define JOINT_PUSH_RAD_S 50.0f
+#define JOINT_PUSH_M_S     50.0f
+#define JOINT_PUSH_RAD_S   50.0f
+/* Springs slower than this (ω h) keep their energy; faster ones are made implicit to be stable. */
+#define SPRING_EXPLICIT_WH 0.5f
 
 struct JointRow {
     u32 a, b, joint;
@@ -83,6 +85,44 @@ void joint_tree_solve(Rigid *rigid, const JointTree *tree, f32 h);
 /* Follows the bodies' motion, then solves without bias. */
 void joint_tree_relax(Rigid *rigid, const JointTree *tree, f32 h);
 void joint_tree_store(Rigid *rigid, const JointTree *tree, f32 tick_s);
+
+/* A row about an axis of eight hinges that leaves the speed of their points (block elimination): a
+ * unit impulse about the axis comes with the impulse `base` at the point. */
+typedef struct TurnWide {
+    Vec3x8 axis, base, turn_a, turn_b; /* turns: changes of the spins */
+} TurnWide;
+
+/* Eight hinges that share no moving body. What follows from the poses is that after the last move.
+ */
+struct HingeWide {
+    u32 a[SIMD_LANES], b[SIMD_LANES]; /* slots; the world and empty lanes: the spare slot */
+    u32 joint[SIMD_LANES];            /* slot, JOINT_NO_SLOT: empty lane */
+    u32 free;                         /* a lane has limits, a motor or a spring */
+    i32x8 limited, locked, driven, sprung;
+    Vec3x8 start_a, start_b, start_gap;   /* as the tick begins */
+    Vec3x8 start_x, start_y, start_other; /* axes of a's frame, x axis of b's */
+    f32x8 start_angle;
+    Symmetric3x8 inertia_a, inertia_b;
+    Vec3x8 arm_a, arm_b, gap;
+    Symmetric3x8 mass;                           /* of the points */
+    TurnWide x, y, z;                            /* the free axis and the locked ones */
+    f32x8 response_x, mass_yy, mass_zz, mass_yz; /* the locked ones: inverse of their 2×2 block */
+    f32x8 error_y, error_z, angle;
+    f32x8 lower, upper, rest, speed, motor_max; /* rad, rad/s, N m s */
+    f32x8 stiffness, damping, free_mass;
+    Vec3x8 linear;
+    f32x8 spring, motor, below, above, about_y, about_z;
+    Vec3x8 sum_force, sum_moment;
+};
+
+/* solve_joint_hinge.c: as of balls. */
+void joint_hinge_begin(const Rigid *rigid, HingeWide *row);
+void joint_hinge_lane(const Rigid *rigid, HingeWide *row, u32 lane, u32 slot, f32 h);
+void joint_hinge_prepare(const Rigid *rigid, HingeWide *row);
+void joint_hinge_warm_start(Rigid *rigid, const HingeWide *row);
+void joint_hinge_solve(Rigid *rigid, HingeWide *row, const Softness *soft, f32 h);
+void joint_hinge_relax(Rigid *rigid, HingeWide *row, f32 h);
+void joint_hinge_store(Rigid *rigid, const HingeWide *row, f32 tick_s);
 
 /* solve_joint_row.c */
 void joint_row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h);

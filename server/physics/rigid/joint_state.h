@@ -17,7 +17,8 @@ enum {
     TREE_COUPLED = 6   /* joints at one body but one: more do not go into a tree */
 };
 
-/* What a joint gives, each over one substep as force (N, N m): independent of the substep. */
+/* What a joint gives, each over one substep as force (N, N m): independent of the substep. Shares
+ * of linear that come with angular (a slider: of angular with linear) are not counted. */
 typedef struct JointLoad {
     Vec3 linear;  /* on b at the anchor: world axes; slider: along a's (x unused), y, z */
     Vec3 angular; /* on b: fixed, slider, motor: world; hinge: about a's y, z; universal, x */
@@ -36,11 +37,12 @@ typedef struct Joint {
 
 typedef struct JointRow JointRow;
 typedef struct BallWide BallWide;
+typedef struct HingeWide HingeWide;
 typedef struct TreeJoint TreeJoint;
 
 /* Rows that share no moving body. */
 typedef struct JointColor {
-    u32 ball, ball_count, row, row_count;
+    u32 ball, ball_count, hinge, hinge_count, row, row_count;
 } JointColor;
 
 /* Pairs that joints keep from touching: open addressing, linear probing. */
@@ -63,12 +65,14 @@ typedef struct JointStore {
     JointBreak *breaks; /* [capacity] of the last tick */
     u32 break_count;
     /* Of this tick. */
-    JointRow *rows;  /* [capacity] by colour */
-    BallWide *balls; /* [ball_capacity] by colour */
-    u32 row_count, ball_count, ball_capacity;
-    u32 *row_order;  /* [capacity] joint of a row */
-    u32 *ball_order; /* [ball_capacity][SIMD_LANES], JOINT_NO_SLOT: empty lane */
-    u8 *color_of;    /* [capacity] */
+    JointRow *rows; /* [capacity] by colour */
+    /* [wide_capacity] by colour */
+    BallWide *balls;
+    HingeWide *hinges;
+    u32 row_count, ball_count, hinge_count, wide_capacity;
+    u32 *row_order;                /* [capacity] joint of a row */
+    u32 *ball_order, *hinge_order; /* [wide_capacity][SIMD_LANES], JOINT_NO_SLOT: empty lane */
+    u8 *color_of;                  /* [capacity] */
     JointColor colors[JOINT_COLORS + 1];
     u32 color_count;
     TreeJoint *tree_joints; /* [capacity] tree by tree */
@@ -105,9 +109,10 @@ f32 joint_twist(Quat a, Quat b);
 /* Frees the slot; the caller has noted what it needs. */
 void joint_free(Rigid *rigid, u32 slot);
 
-/* solve_joint.c. Sizes of a JointRow, a BallWide and a TreeJoint. */
+/* solve_joint.c. Sizes of a JointRow, a BallWide, a HingeWide and a TreeJoint. */
 size_t joint_row_bytes(void);
 size_t joint_ball_bytes(void);
+size_t joint_hinge_bytes(void);
 size_t joint_tree_bytes(void);
 /* Once a tick: rows from the joints of awake bodies. h: seconds of a substep. */
 void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h);

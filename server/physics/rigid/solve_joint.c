@@ -1,9 +1,9 @@
 /*
  * solve_joint.c: which joints are solved in a tick, in which order, and what becomes of them.
  * Joints that share no moving body get the same colour and are solved side by side on all threads,
- * colour after colour; ball joints of a colour eight at a time. No two rows of a colour write the
- * same body, so the number of threads leaves no trace. Method: greedy colouring with a mask of used
- * colours for each body, in slot order.
+ * colour after colour; ball joints and hinges of a colour eight at a time. No two rows of a colour
+ * write the same body, so the number of threads leaves no trace. Method: greedy colouring with a
+ * mask of used colours for each body, in slot order.
  */
 #include "server/physics/rigid/joint_row.h"
 
@@ -19,6 +19,7 @@ enum {
     BALL_RELAX_ROUNDS = 4,
     ROW_GRAIN = 8,
     BALL_GRAIN = 4,
+    HINGE_GRAIN = 2,
     NOT_SOLVED = 0xff
 };
 
@@ -29,6 +30,10 @@ size_t joint_row_bytes(void)
 size_t joint_ball_bytes(void)
 {
     return sizeof(BallWide);
+}
+size_t joint_hinge_bytes(void)
+{
+    return sizeof(HingeWide);
 }
 size_t joint_tree_bytes(void)
 {
@@ -60,16 +65,33 @@ static u32 color_of(Rigid *rigid, u32 a, u32 b)
     return color;
 }
 
-static bool is_wide(const Rigid *rigid, u32 slot, u32 color)
+/* How a joint is solved. */
+typedef enum Class {
+    CLASS_BALL,
+    CLASS_HINGE,
+    CLASS_ROW,
+    CLASS_COUNT
+} Class;
+
+/* Joints of each class in each colour. */
+typedef struct Counts {
+    u32 of[CLASS_COUNT][JOINT_COLORS + 1];
+} Counts;
+
+static Class class_of(const Rigid *rigid, u32 slot, u32 color)
 {
-    return rigid->joints.joints[slot].def.kind == JOINT_BALL && color < JOINT_COLORS;
+    JointKind kind = rigid->joints.joints[slot].def.kind;
+    if (color == JOINT_COLORS) {
+        return CLASS_ROW;
+    }
+    return kind == JOINT_BALL ? CLASS_BALL : (kind == JOINT_HINGE ? CLASS_HINGE : CLASS_ROW);
 }
 
 /* Colours all joints of awake bodies, and counts what each colour has. */
-static void assign(Rigid *rigid, u32 ball_counts[JOINT_COLORS + 1],
-                   u32 row_counts[JOINT_COLORS + 1])
+static void assign(Rigid *rigid, Counts *counts)
 {
     JointStore *store = &rigid->joints;
+    memset(counts, 0, sizeof(*counts));
     memset(rigid->colors_used, 0, rigid->slots * sizeof(*rigid->colors_used));
     for (u32 i = 0; i < store->slots; i++) {
         u32 a, b;
@@ -78,7 +100,50 @@ static void assign(Rigid *rigid, u32 ball_counts[JOINT_COLORS + 1],
             (is_moved(rigid, a) || is_moved(rigid, b))) {
             u32 color = color_of(rigid, a, b);
             store->color_of[i] = (u8)color;
-            (is_wide(rigid, i, color) ? ball_counts : row_counts)[color]++;
+            counts->of[class_of(rigid, i, color)][color]++;
+        }
+    }
+}
+
+static u32 wide_rows(u32 count)
+{
+    return (count + SIMD_LANES - 1) / SIMD_LANES;
+}
+
+/* Ranges of rows for each colour, and which joint goes into which. */
+static void arrange(Rigid *rigid)
+{
+    JointStore *store = &rigid->joints;
+    Counts counts;
+    assign(rigid, &counts);
+    for (u32 i = 0; i <= JOINT_COLORS; i++) {
+        JointColor color = {store->ball_count,  wide_rows(counts.of[CLASS_BALL][i]),
+                            store->hinge_count, wide_rows(counts.of[CLASS_HINGE][i]),
+                            store->row_count,   counts.of[CLASS_ROW][i]};
+        store->colors[i] = color;
+        if (color.ball_count + color.hinge_count + color.row_count > 0) {
+            store->color_count = i + 1;
+        }
+        store->ball_count += color.ball_count;
+        store->hinge_count += color.hinge_count;
+        store->row_count += color.row_count;
+    }
+    memset(store->ball_order, 0xff, store->ball_count * SIMD_LANES * sizeof(u32));
+    memset(store->hinge_order, 0xff, store->hinge_count * SIMD_LANES * sizeof(u32));
+    memset(&counts, 0, sizeof(counts));
+    for (u32 i = 0; i < store->slots; i++) {
+        if (store->color_of[i] == NOT_SOLVED) {
+            continue;
+        }
+        const JointColor *color = &store->colors[store->color_of[i]];
+        Class class = class_of(rigid, i, store->color_of[i]);
+        u32 at = counts.of[class][store->color_of[i]]++;
+        if (class == CLASS_BALL) {
+            store->ball_order[color->ball * SIMD_LANES + at] = i;
+        } else if (class == CLASS_HINGE) {
+            store->hinge_order[color->hinge * SIMD_LANES + at] = i;
+        } else {
+            store->row_order[color->row + at] = i;
         }
     }
 }
@@ -116,6 +181,24 @@ static void prepare_balls(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+static void prepare_hinges(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const Preparing *run = context;
+    JointStore *store = &run->rigid->joints;
+    for (u32 i = first; i < end; i++) {
+        HingeWide *row = &store->hinges[i];
+        joint_hinge_begin(run->rigid, row);
+        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+            u32 slot = store->hinge_order[i * SIMD_LANES + lane];
+            if (slot != JOINT_NO_SLOT) {
+                joint_hinge_lane(run->rigid, row, lane, slot, run->h);
+            }
+        }
+        joint_hinge_prepare(run->rigid, row);
+    }
+}
+
 static void prepare_trees(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
@@ -128,40 +211,18 @@ static void prepare_trees(void *context, u32 first, u32 end, u32 worker)
 void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
 {
     JointStore *store = &rigid->joints;
-    store->row_count = store->ball_count = store->color_count = store->tree_count = 0;
-    store->break_count = 0;
+    store->row_count = store->ball_count = store->hinge_count = 0;
+    store->color_count = store->tree_count = store->break_count = 0;
     if (store->live == 0) {
         return;
     }
-    u32 balls[JOINT_COLORS + 1] = {0}, rows[JOINT_COLORS + 1] = {0};
     joint_take_load(rigid, h);
     joint_trees_find(rigid);
-    assign(rigid, balls, rows);
-    for (u32 color = 0; color <= JOINT_COLORS; color++) {
-        u32 wide = (balls[color] + SIMD_LANES - 1) / SIMD_LANES;
-        store->colors[color] = (JointColor){store->ball_count, wide, store->row_count, rows[color]};
-        store->color_count = wide + rows[color] > 0 ? color + 1 : store->color_count;
-        store->ball_count += wide;
-        store->row_count += rows[color];
-        balls[color] = rows[color] = 0;
-    }
-    for (u32 i = 0; i < store->ball_count * SIMD_LANES; i++) {
-        store->ball_order[i] = JOINT_NO_SLOT;
-    }
-    for (u32 i = 0; i < store->slots; i++) {
-        u32 color = store->color_of[i];
-        if (color == NOT_SOLVED) {
-            continue;
-        }
-        if (is_wide(rigid, i, color)) {
-            store->ball_order[store->colors[color].ball * SIMD_LANES + balls[color]++] = i;
-        } else {
-            store->row_order[store->colors[color].row + rows[color]++] = i;
-        }
-    }
+    arrange(rigid);
     Preparing run = {rigid, h};
     jobs_run(jobs, store->tree_count, 1, prepare_trees, &run);
     jobs_run(jobs, store->row_count, ROW_GRAIN, prepare_rows, &run);
+    jobs_run(jobs, store->hinge_count, HINGE_GRAIN, prepare_hinges, &run);
     jobs_run(jobs, store->ball_count, BALL_GRAIN, prepare_balls, &run);
 }
 
@@ -200,6 +261,27 @@ static void run_balls(void *context, u32 first, u32 end, u32 worker)
             break;
         case STAGE_RELAX_MORE:
             joint_ball_solve(run->rigid, &balls[i], &rigid_softness);
+            break;
+        }
+    }
+}
+
+static void run_hinges(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const StageRun *run = context;
+    HingeWide *hinges = run->rigid->joints.hinges + run->first;
+    for (u32 i = first; i < end; i++) {
+        switch (run->stage) {
+        case STAGE_WARM_START:
+            joint_hinge_warm_start(run->rigid, &hinges[i]);
+            break;
+        case STAGE_SOLVE:
+            joint_hinge_solve(run->rigid, &hinges[i], &run->soft_row, run->h);
+            break;
+        case STAGE_RELAX:
+        case STAGE_RELAX_MORE:
+            joint_hinge_relax(run->rigid, &hinges[i], run->h);
             break;
         }
     }
@@ -259,6 +341,8 @@ static void run_stage(Rigid *rigid, Jobs *jobs, Stage stage, bool rows, f32 h)
         run.first = color->ball;
         jobs_run(jobs, color->ball_count, BALL_GRAIN, run_balls, &run);
         if (rows) {
+            run.first = color->hinge;
+            jobs_run(jobs, color->hinge_count, HINGE_GRAIN, run_hinges, &run);
             run.first = color->row;
             /* What found no colour may share bodies: one row after the other. */
             u32 grain = i == JOINT_COLORS ? u32_max(color->row_count, 1) : ROW_GRAIN;
@@ -327,6 +411,9 @@ void joint_finish(Rigid *rigid, f32 tick_s)
     for (u32 i = 0; i < store->row_count; i++) {
         joint_row_store(rigid, &store->rows[i], tick_s);
     }
+    for (u32 i = 0; i < store->hinge_count; i++) {
+        joint_hinge_store(rigid, &store->hinges[i], tick_s);
+    }
     for (u32 i = 0; i < store->ball_count; i++) {
         joint_ball_store(rigid, &store->balls[i], tick_s);
     }
@@ -348,5 +435,6 @@ void joint_finish(Rigid *rigid, f32 tick_s)
             keep_awake(rigid, i);
         }
     }
-    store->row_count = store->ball_count = store->color_count = store->tree_count = 0;
+    store->row_count = store->ball_count = store->hinge_count = 0;
+    store->color_count = store->tree_count = 0;
 }

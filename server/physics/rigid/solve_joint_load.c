@@ -12,22 +12,11 @@
 /* (ω h)² up to which a body turns freely under its loads. */
 #define FREE_SWING 1.0f
 
+/* Sliders and motors carry their bodies in other ways. */
 static f32 pull_of(const Joint *joint)
 {
-    switch (joint->def.kind) {
-    case JOINT_DISTANCE:
-    case JOINT_SPRING:
-        return fabsf(joint->load.spring + joint->load.motor + joint->load.lower -
-                     joint->load.upper);
-    case JOINT_BALL:
-    case JOINT_HINGE:
-    case JOINT_FIXED:
-    case JOINT_CONE_TWIST:
-    case JOINT_UNIVERSAL:
-        return vec3_length(joint->load.linear);
-    default:
-        return 0.0f;
-    }
+    bool pulls = joint->def.kind != JOINT_SLIDER && joint->def.kind != JOINT_MOTOR;
+    return pulls ? vec3_length(joint->force) : 0.0f;
 }
 
 /* T |r| about both axes across the arm. */

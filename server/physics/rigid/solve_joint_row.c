@@ -10,11 +10,9 @@
 #include "shared/trig.h"
 
 /* Errors are taken back no faster than this. */
-#define JOINT_PUSH_M_S     50.0f
-#define JOINT_PUSH_RAD_S   50.0f
-#define JOINT_DAMPING      2.0f
-/* Springs slower than this (ω h) keep their energy; faster ones are made implicit to be stable. */
-#define SPRING_EXPLICIT_WH 0.5f
+#define JOINT_PUSH_M_S   50.0f
+#define JOINT_PUSH_RAD_S 50.0f
+#define JOINT_DAMPING    2.0f
 
 /* The two bodies while a row is solved. */
 typedef struct Sides {
@@ -40,9 +38,7 @@ typedef struct Axis {
     Vec3 line, lever_a, lever_b; /* measured; line zero: an angle */
     Vec3 push;                   /* impulse */
     Vec3 turn_a, turn_b;         /* I⁻¹ of the moment */
-    Vec3 base;
-    Vec3 *into;   /* where the base's share is counted, or NULL */
-    f32 response; /* speed that a unit impulse gives */
+    f32 response;                /* speed that a unit impulse gives */
 } Axis;
 
 static const BodyState world_state;
@@ -113,6 +109,11 @@ static inline Vec3 axis_z(Quat q)
 
 /* ---- rows ---- */
 
+static inline Symmetric3 turn_response(const Sides *sides)
+{
+    return symmetric_add(*sides->ia, *sides->ib);
+}
+
 static Axis axis_make(const Sides *sides, Vec3 line, Vec3 lever_a, Vec3 lever_b)
 {
     Axis axis = {line,
@@ -121,8 +122,6 @@ static Axis axis_make(const Sides *sides, Vec3 line, Vec3 lever_a, Vec3 lever_b)
                  line,
                  symmetric_mul(sides->ia, lever_a),
                  symmetric_mul(sides->ib, lever_b),
-                 vec3_zero(),
-                 NULL,
                  0.0f};
     axis.response = (sides->ma + sides->mb) * vec3_length_squared(line) +
                     vec3_dot(lever_a, axis.turn_a) + vec3_dot(lever_b, axis.turn_b);
@@ -134,13 +133,29 @@ static Axis axis_of_line(const Sides *sides, const Pose *pose, Vec3 line)
     return axis_make(sides, line, vec3_cross(vec3_add(pose->arm_a, pose->gap), line),
                      vec3_cross(pose->arm_b, line));
 }
-/* About `about`, leaving the speed of the point; `mass` is the inverse of the point's response. */
-static Axis axis_over_point(const Sides *sides, const Pose *pose, const Symmetric3 *mass,
-                            Vec3 about, Vec3 *into)
+/* The impulse at the point that leaves its speed when the moment acts; `mass` is the inverse of the
+ * point's response. */
+static Vec3 share_of_point(const Sides *sides, const Pose *pose, const Symmetric3 *mass,
+                           Vec3 moment)
 {
-    Vec3 turn_a = symmetric_mul(sides->ia, about), turn_b = symmetric_mul(sides->ib, about);
+    Vec3 turn_a = symmetric_mul(sides->ia, moment), turn_b = symmetric_mul(sides->ib, moment);
     Vec3 moved = vec3_add(vec3_cross(turn_b, pose->arm_b), vec3_cross(turn_a, pose->arm_a));
-    Vec3 base = vec3_neg(symmetric_mul(mass, moved));
+    return vec3_neg(symmetric_mul(mass, moved));
+}
+/* The moment that leaves the spin of b against a when the force acts at b's anchor; `mass` is the
+ * inverse of the response to it. */
+static Vec3 share_of_turn(const Sides *sides, const Pose *pose, const Symmetric3 *mass, Vec3 force)
+{
+    Vec3 reach = vec3_add(pose->arm_a, pose->gap);
+    Vec3 turn_a = symmetric_mul(sides->ia, vec3_cross(reach, force));
+    Vec3 turn_b = symmetric_mul(sides->ib, vec3_cross(pose->arm_b, force));
+    return vec3_neg(symmetric_mul(mass, vec3_add(turn_a, turn_b)));
+}
+/* About `about`, leaving the speed of the point. */
+static Axis axis_over_point(const Sides *sides, const Pose *pose, const Symmetric3 *mass,
+                            Vec3 about)
+{
+    Vec3 base = share_of_point(sides, pose, mass, about);
     Vec3 moment_a = vec3_add(about, vec3_cross(pose->arm_a, base));
     Vec3 moment_b = vec3_add(about, vec3_cross(pose->arm_b, base));
     Axis axis = {vec3_zero(),
@@ -149,23 +164,20 @@ static Axis axis_over_point(const Sides *sides, const Pose *pose, const Symmetri
                  base,
                  symmetric_mul(sides->ia, moment_a),
                  symmetric_mul(sides->ib, moment_b),
-                 base,
-                 into,
                  0.0f};
-    f32 plain = vec3_dot(about, vec3_add(turn_a, turn_b));
+    Symmetric3 turn = turn_response(sides);
+    f32 plain = vec3_dot(about, symmetric_mul(&turn, about));
     /* Rounding must not make a joint's own lever arm infinitely heavy. */
     axis.response = f32_max(vec3_dot(about, vec3_add(axis.turn_a, axis.turn_b)), plain * 1e-5f);
     return axis;
 }
-/* Along `line`, leaving the spin of b against a; `mass` is the inverse of its response. */
-static Axis axis_over_turn(const Sides *sides, const Pose *pose, const Symmetric3 *mass, Vec3 line,
-                           Vec3 *into)
+/* Along `line`, leaving the spin of b against a. */
+static Axis axis_over_turn(const Sides *sides, const Pose *pose, const Symmetric3 *mass, Vec3 line)
 {
     Axis axis = axis_of_line(sides, pose, line);
-    axis.base = vec3_neg(symmetric_mul(mass, vec3_add(axis.turn_a, axis.turn_b)));
-    axis.turn_a = vec3_add(axis.turn_a, symmetric_mul(sides->ia, axis.base));
-    axis.turn_b = vec3_add(axis.turn_b, symmetric_mul(sides->ib, axis.base));
-    axis.into = into;
+    Vec3 base = share_of_turn(sides, pose, mass, line);
+    axis.turn_a = vec3_add(axis.turn_a, symmetric_mul(sides->ia, base));
+    axis.turn_b = vec3_add(axis.turn_b, symmetric_mul(sides->ib, base));
     axis.response = (sides->ma + sides->mb) * vec3_length_squared(line) +
                     vec3_dot(axis.lever_a, axis.turn_a) + vec3_dot(axis.lever_b, axis.turn_b);
     return axis;
@@ -181,9 +193,6 @@ static inline void axis_apply(Sides *sides, const Axis *axis, f32 impulse)
     sides->wa = vec3_add_scaled(sides->wa, -impulse, axis->turn_a);
     sides->vb = vec3_add_scaled(sides->vb, impulse * sides->mb, axis->push);
     sides->wb = vec3_add_scaled(sides->wb, impulse, axis->turn_b);
-    if (axis->into) {
-        *axis->into = vec3_add_scaled(*axis->into, impulse, axis->base);
-    }
 }
 static inline void apply_point(Sides *sides, Vec3 arm_a, Vec3 arm_b, Vec3 impulse)
 {
@@ -221,11 +230,6 @@ static inline Symmetric3 point_response(const Sides *sides, Vec3 arm_a, Vec3 arm
     k.zz += m;
     return k;
 }
-static inline Symmetric3 turn_response(const Sides *sides)
-{
-    return symmetric_add(*sides->ia, *sides->ib);
-}
-
 static inline Vec3 limited(Vec3 v, f32 limit)
 {
     f32 length = vec3_length(v);
@@ -326,13 +330,13 @@ static bool free_axis(JointRow *row, const Sides *sides, const Pose *pose, const
 {
     switch (row->kind) {
     case JOINT_HINGE:
-        *axis = axis_over_point(sides, pose, block, axis_x(pose->frame_a), &row->impulse.linear);
+        *axis = axis_over_point(sides, pose, block, axis_x(pose->frame_a));
         break;
     case JOINT_CONE_TWIST:
-        *axis = axis_over_point(sides, pose, block, twist_axis(pose), &row->impulse.linear);
+        *axis = axis_over_point(sides, pose, block, twist_axis(pose));
         break;
     case JOINT_SLIDER:
-        *axis = axis_over_turn(sides, pose, block, axis_x(pose->frame_a), &row->impulse.angular);
+        *axis = axis_over_turn(sides, pose, block, axis_x(pose->frame_a));
         *value = vec3_dot(axis->line, pose->gap);
         return true;
     case JOINT_DISTANCE:
@@ -387,10 +391,9 @@ static void solve_frames(JointRow *row, Sides *sides, const Pose *pose, const Sy
 static void solve_weld(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
                        const Softness *s)
 {
-    Vec3 *into = &row->impulse.linear;
-    Axis x = axis_over_point(sides, pose, block, vec3(1.0f, 0.0f, 0.0f), into);
-    Axis y = axis_over_point(sides, pose, block, vec3(0.0f, 1.0f, 0.0f), into);
-    Axis z = axis_over_point(sides, pose, block, vec3(0.0f, 0.0f, 1.0f), into);
+    Axis x = axis_over_point(sides, pose, block, vec3(1.0f, 0.0f, 0.0f));
+    Axis y = axis_over_point(sides, pose, block, vec3(0.0f, 1.0f, 0.0f));
+    Axis z = axis_over_point(sides, pose, block, vec3(0.0f, 0.0f, 1.0f));
     Vec3 rx = vec3_add(x.turn_a, x.turn_b), ry = vec3_add(y.turn_a, y.turn_b);
     Symmetric3 k = {x.response, y.response, z.response, rx.y, rx.z, ry.z};
     Symmetric3 mass = symmetric_inverse(&k);
@@ -432,8 +435,8 @@ static void solve_axes(JointRow *row, Sides *sides, const Pose *pose, const Symm
     if (vec3_dot(x, xb) < 0.0f) {
         error = vec3_normalize_or(error, y);
     }
-    Axis about_y = axis_over_point(sides, pose, block, y, &row->impulse.linear);
-    Axis about_z = axis_over_point(sides, pose, block, z, &row->impulse.linear);
+    Axis about_y = axis_over_point(sides, pose, block, y);
+    Axis about_z = axis_over_point(sides, pose, block, z);
     Vec3 bias = limited(vec3_scale(error, s->bias_rate), JOINT_PUSH_RAD_S);
     f32 coupling = vec3_dot(y, vec3_add(about_z.turn_a, about_z.turn_b));
     solve_two(&about_y, &about_z, coupling, sides, vec3_dot(y, bias), vec3_dot(z, bias),
@@ -450,7 +453,7 @@ static Vec3 cross_axis(const Pose *pose)
 static void solve_cross(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
                         const Softness *soft)
 {
-    Axis axis = axis_over_point(sides, pose, block, cross_axis(pose), &row->impulse.linear);
+    Axis axis = axis_over_point(sides, pose, block, cross_axis(pose));
     if (axis.response > 0.0f) {
         f32 error = vec3_dot(axis_x(pose->frame_a), axis_y(pose->frame_b));
         solve_limit(&row->impulse.angular.x, sides, &axis, error, 1.0f, true, soft,
@@ -466,7 +469,7 @@ static void solve_swing(JointRow *row, Sides *sides, const Pose *pose, const Sym
     Vec3 normal = vec3_cross(a, b);
     f32 sine = vec3_length(normal), cosine = vec3_dot(a, b);
     Vec3 about = vec3_normalize_or(normal, axis_y(pose->frame_a));
-    Axis axis = axis_over_point(sides, pose, block, about, &row->impulse.linear);
+    Axis axis = axis_over_point(sides, pose, block, about);
     if (!(axis.response > 0.0f)) {
         return;
     }
@@ -495,8 +498,8 @@ static void solve_track(JointRow *row, Sides *sides, const Pose *pose, const Sym
                         const Softness *s)
 {
     Vec3 y = axis_y(pose->frame_a), z = axis_z(pose->frame_a);
-    Axis on_y = axis_over_turn(sides, pose, block, y, &row->impulse.angular);
-    Axis on_z = axis_over_turn(sides, pose, block, z, &row->impulse.angular);
+    Axis on_y = axis_over_turn(sides, pose, block, y);
+    Axis on_z = axis_over_turn(sides, pose, block, z);
     f32 by = f32_clamp(s->bias_rate * vec3_dot(y, pose->gap), -JOINT_PUSH_M_S, JOINT_PUSH_M_S);
     f32 bz = f32_clamp(s->bias_rate * vec3_dot(z, pose->gap), -JOINT_PUSH_M_S, JOINT_PUSH_M_S);
     f32 coupling = vec3_dot(on_y.lever_a, on_z.turn_a) + vec3_dot(on_y.lever_b, on_z.turn_b);
@@ -539,6 +542,12 @@ static void solve_drive(JointRow *row, Sides *sides, const Pose *pose, bool use_
 }
 
 /* ---- a row ---- */
+
+static bool is_over_point(JointKind kind)
+{
+    return kind == JOINT_HINGE || kind == JOINT_FIXED || kind == JOINT_CONE_TWIST ||
+           kind == JOINT_UNIVERSAL;
+}
 
 /* Inverse response of the block that the joint solves first: a point, or a slider's angles. */
 static Symmetric3 block_mass(const JointRow *row, const Sides *sides, const Pose *pose)
@@ -596,7 +605,8 @@ static void row_solve(JointRow *row, Sides *sides, const Pose *pose, const Softn
 }
 
 /* All that the joint gives b: a force at the anchor and a moment, as impulses. */
-static void row_impulse(const JointRow *row, const Pose *pose, Vec3 *force, Vec3 *moment)
+static void row_impulse(const JointRow *row, const Sides *sides, const Pose *pose, Vec3 *force,
+                        Vec3 *moment)
 {
     const JointLoad *i = &row->impulse;
     *force = i->linear;
@@ -625,6 +635,12 @@ static void row_impulse(const JointRow *row, const Pose *pose, Vec3 *force, Vec3
     default:
         break;
     }
+    Symmetric3 block = block_mass(row, sides, pose);
+    if (row->kind == JOINT_SLIDER) {
+        *moment = vec3_add(*moment, share_of_turn(sides, pose, &block, *force));
+    } else if (is_over_point(row->kind)) {
+        *force = vec3_add(*force, share_of_point(sides, pose, &block, *moment));
+    }
 }
 
 void joint_row_warm_start(Rigid *rigid, const JointRow *row)
@@ -632,7 +648,7 @@ void joint_row_warm_start(Rigid *rigid, const JointRow *row)
     Sides sides = sides_read(rigid, row);
     Pose pose = pose_now(rigid, row);
     Vec3 force, moment;
-    row_impulse(row, &pose, &force, &moment);
+    row_impulse(row, &sides, &pose, &force, &moment);
     apply_point(&sides, reach_of_a(row, &pose), pose.arm_b, force);
     apply_moment(&sides, moment);
     sides_write(rigid, row, &sides);
@@ -646,7 +662,7 @@ void joint_row_solve(Rigid *rigid, JointRow *row, const Softness *soft, f32 h)
     sides_write(rigid, row, &sides);
     if (!soft) {
         Vec3 force, moment;
-        row_impulse(row, &pose, &force, &moment);
+        row_impulse(row, &sides, &pose, &force, &moment);
         row->sum_force = vec3_add(row->sum_force, force);
         row->sum_moment = vec3_add(row->sum_moment, moment);
     }

@@ -135,7 +135,8 @@ Geometry *geometry_mesh(const Vec3 *vertices, u32 vertex_count, const u32 *trian
                         u32 triangle_count, u32 *dropped, ErrorText *error);
 Geometry *geometry_terrain(const f32 *heights, u32 columns, u32 rows, f32 spacing,
                            ErrorText *error);
-/* Children's geometries (hulls) must outlive the compound. */
+/* Children's geometries (hulls) must outlive the compound. Where children overlap, the volume and
+ * its mass count twice. Error: a child is no convex shape, or its size or pose is out of range. */
 Geometry *geometry_compound(const CompoundChild *children, u32 count, ErrorText *error);
 void geometry_destroy(Geometry *geometry);
 /* Bytes of memory. */

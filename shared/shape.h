@@ -59,7 +59,8 @@ MassProperties shape_mass(const Shape *shape, f32 mass_kg);
 bool shape_is_convex(const Shape *shape);
 /* Radius of the smallest ball about the origin of its frame that holds it; 0 for a plane. */
 f32 shape_reach(const Shape *shape);
-/* World bounds of the shape at a pose; a plane's are ±WORLD_EXTENT_MAX_M. */
+/* World bounds of the shape at a pose: tight, but for meshes and terrains the box around their
+ * turned local box; a plane's are ±WORLD_EXTENT_MAX_M. */
 Bounds shape_bounds(const Shape *shape, Vec3 position, Quat orientation);
 /* Nearest hit of a ray with the shape at a pose. Returns true and writes the distance (m, ≥ 0) and
  * the outward normal (either pointer may be NULL) if it hits within [0, max]; a ray that starts

@@ -105,9 +105,9 @@ u32 manifold_clip(const Polygon *reference, Vec3 n, const Polygon *incident, f32
 
 /* ---- reduction ---- */
 
-/* Another point must be so much farther (squared) or span so much more to be chosen instead of an
- * earlier one: neither rounding nor small motions choose among the corners of a regular face.
- * Corners last, cuts wander with the edges that make them: these count for less. */
+/* Points nearly as far (squared) or spanning nearly as much as the best are equal, and the one with
+ * the lowest name is chosen: neither rounding nor small motions choose among the corners of a
+ * regular face. Corners last, cuts wander with the edges that make them: these count for less. */
 #define CHOICE     1.02f
 #define CUT_WEIGHT 0.7f
 
@@ -116,18 +116,32 @@ static f32 weight_of(const ManifoldPoint *point)
     return point->feature & FEATURE_CUT ? CUT_WEIGHT : 1.0f;
 }
 
-static u32 farthest_from(const ManifoldPoint *points, u32 count, Vec3 from, f32 below)
+/* Of scores (negative: not to be chosen) the best one, or count. */
+static u32 choose(const ManifoldPoint *points, const f32 *scores, u32 count)
 {
-    u32 at = 0;
-    f32 most = -1.0f;
+    f32 most = 0.0f;
     for (u32 i = 0; i < count; i++) {
-        f32 d = weight_of(&points[i]) * vec3_length_squared(vec3_sub(points[i].position, from));
-        if (points[i].separation <= below && d > CHOICE * most) {
-            most = d;
+        most = f32_max(most, scores[i]);
+    }
+    u32 at = count;
+    for (u32 i = 0; i < count; i++) {
+        if (scores[i] > 0.0f && CHOICE * scores[i] >= most &&
+            (at == count || points[i].feature < points[at].feature)) {
             at = i;
         }
     }
     return at;
+}
+
+static u32 farthest_from(const ManifoldPoint *points, u32 count, Vec3 from, f32 below)
+{
+    f32 scores[CLIPPED_MAX];
+    for (u32 i = 0; i < count; i++) {
+        f32 d = weight_of(&points[i]) * vec3_length_squared(vec3_sub(points[i].position, from));
+        scores[i] = points[i].separation <= below ? d : -1.0f;
+    }
+    u32 at = choose(points, scores, count);
+    return at < count ? at : 0;
 }
 
 void manifold_reduce(const ManifoldPoint *points, u32 count, Vec3 normal, Manifold *manifold)
@@ -155,28 +169,20 @@ void manifold_reduce(const ManifoldPoint *points, u32 count, Vec3 normal, Manifo
     chosen[0] = farthest_from(points, count, middle, below);
     chosen[1] = farthest_from(points, count, points[chosen[0]].position, INFINITY);
     Vec3 edge = vec3_sub(points[chosen[1]].position, points[chosen[0]].position);
-    /* Points along the line of the first two add nothing. */
-    f32 high = 1e-3f * vec3_length_squared(edge), low = -high;
-    u32 found = chosen[1] == chosen[0] ? 1 : 2, high_at = count, low_at = count;
-    for (u32 i = 0; i < count; i++) {
-        Vec3 d = vec3_sub(points[i].position, points[chosen[0]].position);
-        f32 area = weight_of(&points[i]) * vec3_dot(vec3_cross(edge, d), normal);
-        if (i == chosen[0] || i == chosen[1]) {
-            continue;
+    u32 found = chosen[1] == chosen[0] ? 1 : 2;
+    for (u32 side = 0; side < 2; side++) {
+        f32 scores[CLIPPED_MAX];
+        for (u32 i = 0; i < count; i++) {
+            Vec3 d = vec3_sub(points[i].position, points[chosen[0]].position);
+            f32 area = vec3_dot(vec3_cross(edge, d), normal);
+            area = weight_of(&points[i]) * (side == 0 ? area : -area);
+            /* Points along the line of the first two add nothing. */
+            scores[i] = area > 1e-3f * vec3_length_squared(edge) ? area : -1.0f;
         }
-        if (area > CHOICE * high) {
-            high = area;
-            high_at = i;
-        } else if (area < CHOICE * low) {
-            low = area;
-            low_at = i;
+        u32 at = choose(points, scores, count);
+        if (at < count) {
+            chosen[found++] = at;
         }
-    }
-    if (high_at < count) {
-        chosen[found++] = high_at;
-    }
-    if (low_at < count) {
-        chosen[found++] = low_at;
     }
     for (u32 i = 0; i < found && manifold->count < MANIFOLD_POINTS; i++) {
         manifold->points[manifold->count++] = points[chosen[i]];

@@ -26,7 +26,7 @@ typedef struct FaceAxis {
  * faces of a that look along it are left out. */
 static bool best_face(const Solid *a, const Solid *b, f32 margin, const Vec3 *front, FaceAxis *best)
 {
-    best->separation = -INFINITY;
+    *best = (FaceAxis){.separation = -INFINITY};
     u32 count = solid_face_count(a);
     for (u32 f = 0; f < count; f++) {
         Vec3 on, n = solid_face(a, f, &on);
@@ -171,7 +171,7 @@ static bool best_edges(const Solid *a, const Solid *b, f32 margin, const Vec3 *f
     EdgeList ea, eb;
     list_edges(a, &ea);
     list_edges(b, &eb);
-    best->separation = -INFINITY;
+    *best = (EdgeAxis){.separation = -INFINITY};
     for (u32 i = 0; i < ea.count; i++) {
         for (u32 j = 0; j < eb.count; j++) {
             f32 side;

@@ -488,6 +488,63 @@ static void a_table_stands_on_its_four_legs(void **unused)
     geometry_destroy(table);
 }
 
+/* A compound of one child is that child, also when the child is turned and put aside. */
+static void one_child_is_its_shape(void **unused)
+{
+    PL_UNUSED(unused);
+    Geometry *mesh = grid_mesh(hills, SIDE, 0.5f);
+    Ground g;
+    ground_set(&g, mesh);
+    u32 compared = 0;
+    for (u64 k = 0; k < 120; k++) {
+        SolidHull hull;
+        CompoundChild child;
+        memset(&child, 0, sizeof(child));
+        child.shape = solid_shape(solid_kinds[k % 6], k, 0.2f, 0.6f, &hull);
+        child.position = vec3_scale(solid_direction(k, 1), 0.4f);
+        child.orientation = solid_turn(k, 2);
+        ErrorText error;
+        Geometry *made = NULL;
+        if (child.shape.kind == SHAPE_HULL) {
+            made = geometry_hull(hull.vertices, hull.geometry.hull.vertex_count, 64, &error);
+            assert_non_null(made);
+            child.shape.geometry = made;
+        }
+        Geometry *compound = geometry_compound(&child, 1, &error);
+        assert_non_null(compound);
+        Shape shape = {.kind = SHAPE_COMPOUND, .geometry = compound};
+        Shape other = {.kind = SHAPE_BOX, .half = {0.5f, 0.4f, 0.6f}};
+        ShapePose whole = {
+            &shape, {random_range(k, 5, -3, 3), 0.6f, random_range(k, 6, -3, 3)}, solid_turn(k, 3)};
+        ShapePose part = {&child.shape,
+                          vec3_add(whole.position, quat_rotate(whole.orientation, child.position)),
+                          quat_mul(whole.orientation, child.orientation)};
+        ShapePose box = {&other, vec3_add_scaled(part.position, 0.7f, solid_direction(k, 7)),
+                         solid_turn(k, 8)};
+        const ShapePose *others[2] = {&g.pose, &box};
+        for (u32 o = 0; o < 2; o++) {
+            Manifold m[2][MANIFOLDS_MAX];
+            u32 one = manifold_collide(&whole, others[o], 0.05f, m[0], MANIFOLDS_MAX);
+            u32 two = manifold_collide(&part, others[o], 0.05f, m[1], MANIFOLDS_MAX);
+            check_form(m[0], one, 0.05f);
+            assert_int_equal(one > 0, two > 0);
+            if (one > 0) {
+                compared++;
+                assert_float_equal(deepest(m[0], one), deepest(m[1], two), 2e-5f);
+            }
+            u32 swapped = manifold_collide(others[o], &whole, 0.05f, m[1], MANIFOLDS_MAX);
+            assert_int_equal(swapped, one);
+            for (u32 n = 0; n < one; n++) {
+                assert_float_equal(vec3_dot(m[0][n].normal, m[1][n].normal), -1.0f, 1e-5f);
+            }
+        }
+        geometry_destroy(compound);
+        geometry_destroy(made);
+    }
+    assert_true(compared > 60);
+    geometry_destroy(mesh);
+}
+
 static void a_corner_of_walls_gives_a_manifold_each(void **unused)
 {
     PL_UNUSED(unused);
@@ -539,6 +596,7 @@ int main(void)
         cmocka_unit_test(meshes_may_lie_anywhere),
         cmocka_unit_test(a_closed_mesh_is_a_solid),
         cmocka_unit_test(a_table_stands_on_its_four_legs),
+        cmocka_unit_test(one_child_is_its_shape),
         cmocka_unit_test(a_corner_of_walls_gives_a_manifold_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,11 +163,9 @@ static void nothing_stumbles(void **unused)
             f32 lost = vec3_length(vec3_sub(v1, v0));
             printf("%-16s on %-8s: bumps %.2e m/s, height within %.2e m, lost %.2e m/s, yaw %.1e\n",
                    names[s], ground_names[g], (f64)bump, (f64)(high - low), (f64)lost, (f64)turn);
-            /* Half a millimetre a second is what a seam's changing points may do to a slider; to
-             * what rolls they do nothing. */
-            assert_true(bump < (rolls ? 1e-5f : 5e-4f));
-            assert_true(high - low < 2e-4f);
-            assert_true(lost < (rolls ? 5e-5f : 5e-4f));
+            assert_true(bump < 1e-5f);
+            assert_true(high - low < 1e-5f);
+            assert_true(lost < 1e-4f);
             assert_true(turn < 1e-5f);
             rigid_destroy(rigid);
             geometry_destroy(ground);

@@ -135,7 +135,7 @@ static u32 choose(const ManifoldPoint *points, const f32 *scores, u32 count)
 
 static u32 farthest_from(const ManifoldPoint *points, u32 count, Vec3 from, f32 below)
 {
-    f32 scores[CLIPPED_MAX];
+    f32 scores[CLIPPED_MAX] = {0};
     for (u32 i = 0; i < count; i++) {
         f32 d = weight_of(&points[i]) * vec3_length_squared(vec3_sub(points[i].position, from));
         scores[i] = points[i].separation <= below ? d : -1.0f;
@@ -171,7 +171,7 @@ void manifold_reduce(const ManifoldPoint *points, u32 count, Vec3 normal, Manifo
     Vec3 edge = vec3_sub(points[chosen[1]].position, points[chosen[0]].position);
     u32 found = chosen[1] == chosen[0] ? 1 : 2;
     for (u32 side = 0; side < 2; side++) {
-        f32 scores[CLIPPED_MAX];
+        f32 scores[CLIPPED_MAX] = {0};
         for (u32 i = 0; i < count; i++) {
             Vec3 d = vec3_sub(points[i].position, points[chosen[0]].position);
             f32 area = vec3_dot(vec3_cross(edge, d), normal);

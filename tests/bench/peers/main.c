@@ -1,8 +1,8 @@
 /*
  * main.c: plenum-bench-peers: Plenum and the engines that Debian has (Bullet, ODE) on the same
  * scenes in the same process, a block of steps of each in turn, so that noise of the machine meets
- * all alike. Each scene is one line of JSON per peer: the ratio is of medians over the steps, and
- * the median of the runs.
+ * all alike. Each scene is one line of JSON per peer: ratios are of medians (and of 10th
+ * percentiles, "low") over the steps, and the median of the runs.
  * usage: plenum-bench-peers [--runs N] [--threads N] [--steps N] [--no-ode] [SCENE...]
  */
 #include "shared/clock.h"
@@ -28,6 +28,7 @@ typedef struct Peers {
     u32 runs, threads, steps;
     bool no_ode, quality;
     f64 medians[ENGINES][RUNS_MAX]; /* ms a step */
+    f64 lows[ENGINES][RUNS_MAX];    /* the 10th percentile: what a busy machine disturbs least */
     f64 samples[ENGINES][STEPS_MAX];
 } Peers;
 
@@ -57,6 +58,7 @@ static void run_once(Peers *peers, const Setup *setup, u32 run)
     for (u32 e = 0; e < ENGINES; e++) {
         if (worlds[e]) {
             peers->medians[e][run] = stats_quantile(peers->samples[e], peers->steps, 0.5);
+            peers->lows[e][run] = stats_quantile(peers->samples[e], peers->steps, 0.1);
             engines[e]->destroy(worlds[e]);
             fprintf(stderr, "%s run %u: %s %.3f ms\n", setup->name, run + 1, engines[e]->name,
                     peers->medians[e][run]);
@@ -64,10 +66,26 @@ static void run_once(Peers *peers, const Setup *setup, u32 run)
     }
 }
 
+static f64 middle(const f64 values[RUNS_MAX], u32 runs)
+{
+    f64 sorted[RUNS_MAX];
+    memcpy(sorted, values, sizeof sorted);
+    return stats_quantile(sorted, runs, 0.5);
+}
+
+/* Median over the runs of ours against theirs. */
+static f64 ratio(const f64 ours[RUNS_MAX], const f64 theirs[RUNS_MAX], u32 runs)
+{
+    f64 ratios[RUNS_MAX] = {0};
+    for (u32 run = 0; run < runs; run++) {
+        ratios[run] = ours[run] / theirs[run];
+    }
+    return middle(ratios, runs);
+}
+
 static void measure(Peers *peers, const char *name)
 {
     Setup *setup = setup_create(name);
-    f64 ratios[RUNS_MAX];
     for (u32 run = 0; run < peers->runs; run++) {
         run_once(peers, setup, run);
     }
@@ -75,16 +93,14 @@ static void measure(Peers *peers, const char *name)
         if (!takes_part(peers, e)) {
             continue;
         }
-        for (u32 run = 0; run < peers->runs; run++) {
-            ratios[run] = peers->medians[0][run] / peers->medians[e][run];
-        }
-        f64 ours[RUNS_MAX];
-        memcpy(ours, peers->medians[0], sizeof ours);
         printf("{\"name\":\"peer/%s/%s\",\"n\":%u,\"threads\":%u,\"median\":%.4g,"
-               "\"unit\":\"ms\",\"plenum\":%.4g,\"ratio\":%.3f}\n",
+               "\"unit\":\"ms\",\"plenum\":%.4g,\"ratio\":%.3f,\"low\":%.4g,"
+               "\"plenum_low\":%.4g,\"ratio_low\":%.3f}\n",
                engines[e]->name, name, setup->dynamic_count, peers->threads,
-               stats_quantile(peers->medians[e], peers->runs, 0.5),
-               stats_quantile(ours, peers->runs, 0.5), stats_quantile(ratios, peers->runs, 0.5));
+               middle(peers->medians[e], peers->runs), middle(peers->medians[0], peers->runs),
+               ratio(peers->medians[0], peers->medians[e], peers->runs),
+               middle(peers->lows[e], peers->runs), middle(peers->lows[0], peers->runs),
+               ratio(peers->lows[0], peers->lows[e], peers->runs));
         fflush(stdout);
     }
     setup_destroy(setup);

@@ -44,7 +44,8 @@ struct DrawRigid {
     Batch batches[BATCHES_MAX]; /* the MeshKinds, then one a distinct surface of the scene */
     u32 batch_count;
     u64 scene_hash; /* what the surfaces were made for */
-    u32 *shaped;    /* [shaped_count] indices of entities with a shape */
+    const u8 *scene_bytes;
+    u32 *shaped; /* [shaped_count] indices of entities with a shape */
     u32 shaped_count, shaped_capacity;
     u64 version; /* of the entities, with their number */
     u32 entity_count;
@@ -305,7 +306,7 @@ static u32 rigid_surface(DrawRigid *draw, const Shape *shape)
 static bool rigid_rebuild(DrawRigid *draw, const Picture *picture)
 {
     if (draw->built && draw->version == picture->entity_version &&
-        draw->entity_count == picture->entity_count) {
+        draw->entity_count == picture->entity_count && draw->scene_bytes == picture->scene->bytes) {
         return true;
     }
     if (picture->entity_count > draw->shaped_capacity) {
@@ -325,6 +326,7 @@ static bool rigid_rebuild(DrawRigid *draw, const Picture *picture)
             draw->shaped[draw->shaped_count++] = i;
         }
     }
+    draw->scene_bytes = picture->scene->bytes;
     draw->version = picture->entity_version;
     draw->entity_count = picture->entity_count;
     draw->built = true;

@@ -5,6 +5,7 @@
  */
 #include "client/view/view.h"
 #include "shared/clock.h"
+#include "shared/geometry.h"
 #include "shared/random.h"
 
 #include <math.h>
@@ -292,6 +293,122 @@ static void test_colors_where_things_are(void **state)
     free(world);
 }
 
+static bool is_red(const u8 *c)
+{
+    return c[0] > c[1] + 25 && c[0] > c[2] + 25;
+}
+
+/* What is red in the picture is what rays hit: shares of pixels where the two disagree. */
+static f32 silhouette_error(View *view, World *world)
+{
+    u8 *rgb = shoot(view, world, getenv("PLENUM_SILHOUETTE"));
+    const Entity *thing = &world->entities[1];
+    const ShownPose *pose = &world->poses[1];
+    u32 tried = 0, wrong = 0, hits = 0;
+    for (u32 y = 1; y < HEIGHT; y += 3) {
+        for (u32 x = 1; x < WIDTH; x += 3) {
+            Ray ray =
+                camera_ray(&world->picture.camera, WIDTH, HEIGHT, (f32)x + 0.5f, (f32)y + 0.5f);
+            bool hit = shape_ray(&thing->look.shape, pose->position, pose->orientation, ray, 100.0f,
+                                 NULL, NULL);
+            tried += hit;
+            hits += hit;
+            wrong += hit != is_red(rgb + 3 * (y * WIDTH + x));
+        }
+    }
+    free(rgb);
+    assert_true(hits > 60);
+    return (f32)wrong / (f32)tried;
+}
+
+static void must_match(View *view, Shape shape, const u8 *scene, u32 scene_bytes)
+{
+    World *world = world_create();
+    u8 *bytes = malloc(scene_bytes);
+    memcpy(bytes, scene, scene_bytes);
+    world->scene.bytes = bytes; /* says which surfaces are meant */
+    world->scene.byte_count = scene_bytes;
+    Quat turn = quat_normalize((Quat){0.8f, 0.3f, -0.4f, 0.2f});
+    bool ground = shape.kind == SHAPE_TERRAIN;
+    put(world, shape, vec3(0, ground ? 0.3f : 1.6f, 0), ground ? quat_identity() : turn, 0xD02020,
+        PATTERN_PLAIN);
+    color(world->entities[1].look.color2, 0xD02020);
+    static u64 version = 100; /* as a connection counts: each world has others */
+    world->picture.entity_version = version += 10;
+    f32 error = silhouette_error(view, world);
+    if (!(error < 0.08f)) {
+        fail_msg("%s: picture and rays differ in %.1f %% of its pixels",
+                 shape_kind_name(shape.kind), (f64)(100.0f * error));
+    }
+    free(bytes);
+    free(world);
+}
+
+static void test_every_shape_is_drawn_where_rays_hit_it(void **state)
+{
+    (void)state;
+    View *view = view_open(WIDTH, HEIGHT);
+    ErrorText error;
+    Vec3 points[16];
+    for (u32 i = 0; i < 16; i++) {
+        points[i] =
+            vec3(random_range(1, i, -1, 1), random_range(2, i, -1, 1), random_range(3, i, -1, 1));
+    }
+    Geometry *hull = geometry_hull(points, 12, HULL_VERTICES_MAX, &error);
+    Geometry *other = geometry_hull(points + 8, 8, HULL_VERTICES_MAX, &error);
+    static const Vec3 corners[5] = {
+        {-1.2f, 0, -1}, {1, 0, -1}, {1, 0, 1}, {-1, 0, 1}, {0, 1.2f, 0}};
+    static const u32 faces[12] = {0, 4, 1, 1, 4, 2, 2, 4, 3, 3, 4, 0};
+    Geometry *mesh = geometry_mesh(corners, 5, faces, 4, NULL, &error);
+    f32 heights[25];
+    for (u32 i = 0; i < 25; i++) {
+        heights[i] = random_range(4, i, 0.0f, 1.5f);
+    }
+    Geometry *terrain = geometry_terrain(heights, 5, 5, 0.8f, &error);
+    assert_true(hull && other && mesh && terrain);
+    CompoundChild children[3] = {
+        {.shape = box(0.9f, 0.2f, 0.3f), .position = {0.4f, 0.5f, 0}, .orientation = {1, 0, 0, 0}},
+        {.shape = {.kind = SHAPE_HULL, .geometry = hull},
+         .position = {-0.6f, -0.5f, 0.3f},
+         .orientation = {0.8f, 0, 0.6f, 0}},
+        {.shape = ball(0.4f), .position = {1, 0, 0}, .orientation = {1, 0, 0, 0}}};
+    Geometry *compound = geometry_compound(children, 3, &error);
+    assert_non_null(compound);
+    static const u8 one[4] = {1, 2, 3, 4}, two[4] = {5, 6, 7, 8};
+    must_match(view, (Shape){.kind = SHAPE_CYLINDER, .radius = 0.7f, .half_height = 0.9f}, one, 4);
+    must_match(view, (Shape){.kind = SHAPE_CONE, .radius = 0.9f, .half_height = 0.9f}, one, 4);
+    must_match(view, (Shape){.kind = SHAPE_HULL, .geometry = hull}, one, 4);
+    /* Another scene whose first geometry is another. */
+    must_match(view, (Shape){.kind = SHAPE_HULL, .geometry = other}, two, 4);
+    must_match(view, (Shape){.kind = SHAPE_MESH, .geometry = mesh}, one, 4);
+    must_match(view, (Shape){.kind = SHAPE_TERRAIN, .geometry = terrain}, two, 4);
+    must_match(view, (Shape){.kind = SHAPE_COMPOUND, .geometry = compound}, one, 4);
+    geometry_destroy(compound);
+    geometry_destroy(terrain);
+    geometry_destroy(mesh);
+    geometry_destroy(other);
+    geometry_destroy(hull);
+    view_destroy(view);
+}
+
+static void test_tints_replace_colors(void **state)
+{
+    (void)state;
+    World *world = world_create();
+    put(world, ball(0.5f), vec3(-2, 0.5f, 0), quat_identity(), 0xD02020, PATTERN_PLAIN);
+    put(world, box(0.5f, 0.5f, 0.5f), vec3(0, 0.5f, 0), quat_identity(), 0xD02020, PATTERN_PLAIN);
+    const u32 tints[3] = {0, 0xFF2030E0, 0};
+    world->picture.tints = tints;
+    View *view = view_open(WIDTH, HEIGHT);
+    u8 *rgb = shoot(view, world, NULL);
+    const u8 *ball_color = pixel(world, rgb, world->poses[1].position);
+    assert_true(ball_color[2] > ball_color[0] + 60);
+    assert_true(is_red(pixel(world, rgb, world->poses[2].position)));
+    free(rgb);
+    view_destroy(view);
+    free(world);
+}
+
 static void test_cloth_has_two_sides(void **state)
 {
     (void)state;
@@ -415,6 +532,8 @@ int main(void)
         cmocka_unit_test(test_png_round_trip),
         cmocka_unit_test(test_big_picture),
         cmocka_unit_test(test_colors_where_things_are),
+        cmocka_unit_test(test_every_shape_is_drawn_where_rays_hit_it),
+        cmocka_unit_test(test_tints_replace_colors),
         cmocka_unit_test(test_cloth_has_two_sides),
         cmocka_unit_test(test_shadow_is_darker),
         cmocka_unit_test(test_marks_are_drawn),

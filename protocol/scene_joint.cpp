@@ -530,7 +530,7 @@ bool Builder::ragdoll(const Place &at, const fb::Ragdoll *in)
     part.mask = 0xFFFFFFFFu;
     part.gravity_scale = 1.0f;
     // Muscles and joints of a limp body still take some of its motion.
-    part.angular_damping = 0.5f;
+    part.angular_damping = 1.0f;
     const fb::Material *look = nullptr;
     f32 checked;
     if (!name(at, "name", in->name(), part.name) || !material(at, in->material(), &look) ||

@@ -405,13 +405,10 @@ void manifold_box_box(const ShapePose *a, const ShapePose *b, f32 margin, Manifo
 /* Half the derivative of the squared distance from the box at p + t d. */
 static f32 distance_slope(Vec3 p, Vec3 d, Vec3 h, f32 t)
 {
-    f32 slope = 0.0f;
-    for (u32 i = 0; i < 3; i++) {
-        f32 x = component(p, i) + t * component(d, i), limit = component(h, i);
-        f32 outside = x > limit ? x - limit : x < -limit ? x + limit : 0.0f;
-        slope += outside * component(d, i);
-    }
-    return slope;
+    Vec3 x = vec3_add_scaled(p, t, d);
+    Vec3 outside = vec3(x.x - f32_clamp(x.x, -h.x, h.x), x.y - f32_clamp(x.y, -h.y, h.y),
+                        x.z - f32_clamp(x.z, -h.z, h.z));
+    return vec3_dot(outside, d);
 }
 
 /* Parameter of the point of p + t d, t in [0, 1], that is nearest to the box: the slope is
@@ -508,6 +505,13 @@ void manifold_box_capsule(const ShapePose *box, const ShapePose *capsule, f32 ma
     Vec3 end = vec3_sub(vec3_sub(capsule->position, along), box->position);
     Vec3 p = quat_rotate_inverse(box->orientation, end);
     Vec3 d = quat_rotate_inverse(box->orientation, vec3_scale(along, 2.0f));
+    /* From the box of the axis to the box: no nearer than that are they themselves. */
+    Vec3 to = vec3_add(p, d);
+    Vec3 gap = vec3_max(vec3_sub(vec3_min(p, to), h), vec3_sub(vec3_neg(h), vec3_max(p, to)));
+    gap = vec3_max(gap, vec3_zero());
+    if (vec3_length_squared(gap) > (radius + margin) * (radius + margin)) {
+        return;
+    }
     Vec3 q = vec3_add_scaled(p, nearest_parameter(p, d, h), d);
     Vec3 on = vec3(f32_clamp(q.x, -h.x, h.x), f32_clamp(q.y, -h.y, h.y), f32_clamp(q.z, -h.z, h.z));
     Vec3 away = vec3_sub(q, on);

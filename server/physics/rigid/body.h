@@ -136,13 +136,13 @@ typedef struct ExtraWide {
 } ExtraWide;
 
 typedef struct ContactWide {
-    u32 a[SIMD_LANES], b[SIMD_LANES]; /* slots; an empty lane has the spare slot twice */
-    u32 contact[SIMD_LANES];          /* index, ROW_EMPTY: empty lane */
-    u32 points;                       /* largest count of the lanes */
-    u32 first;                        /* of its PointWide */
-    u32 extra;                        /* of its ExtraWide, ROW_NO_EXTRA: none */
-    u32 bounces;                      /* a lane has restitution */
-    i32x8 stiff;                      /* lanes against a body that nothing moves */
+    u32 a[SIMD_LANES], b[SIMD_LANES];           /* slots; an empty lane has the spare slot twice */
+    u32 contact[SIMD_LANES];                    /* index, ROW_EMPTY: empty lane */
+    u32 points;                                 /* largest count of the lanes */
+    u32 first;                                  /* of its PointWide */
+    u32 extra;                                  /* of its ExtraWide, ROW_NO_EXTRA: none */
+    u32 bounces;                                /* a lane has restitution */
+    f32x8 bias_rate, mass_scale, impulse_scale; /* Softness of each lane */
     Vec3x8 normal, tangent;
     f32x8 friction, restitution;
     Vec3x8 arm_a, arm_b; /* to the patch centre */
@@ -210,8 +210,7 @@ struct Rigid {
     u32 *color_order;   /* [contact_capacity] contacts by (color, points) */
     ColorRange colors[COLORS_MAX + 1];
     u32 color_count;
-    bool bounces;         /* some row has restitution */
-    Softness soft, stiff; /* of contacts, for this tick's substep */
+    bool bounces; /* some row has restitution */
 
     f32 *flights; /* [capacity] share of its way in this tick that a body keeps (ccd.c) */
     u32 *parents; /* [capacity] union-find */

@@ -128,8 +128,8 @@ typedef struct Bias {
     f32x8 speed, mass_scale, impulse_scale;
 } Bias;
 
-SIMD_INLINE Bias bias_of(const Rigid *rigid, const ContactWide *row, f32x8 separation,
-                         f32x8 inverse_h, const bool use_bias)
+SIMD_INLINE Bias bias_of(const ContactWide *row, f32x8 separation, f32x8 inverse_h,
+                         const bool use_bias)
 {
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
     i32x8 apart = separation > zero;
@@ -137,12 +137,7 @@ SIMD_INLINE Bias bias_of(const Rigid *rigid, const ContactWide *row, f32x8 separ
     if (!use_bias) {
         return (Bias){f32x8_and(apart, close), one, zero};
     }
-    const Softness *soft = &rigid->soft, *stiff = &rigid->stiff;
-    f32x8 rate = f32x8_select(row->stiff, f32x8_set(stiff->bias_rate), f32x8_set(soft->bias_rate));
-    f32x8 mass_scale =
-        f32x8_select(row->stiff, f32x8_set(stiff->mass_scale), f32x8_set(soft->mass_scale));
-    f32x8 impulse_scale =
-        f32x8_select(row->stiff, f32x8_set(stiff->impulse_scale), f32x8_set(soft->impulse_scale));
+    f32x8 rate = row->bias_rate, mass_scale = row->mass_scale, impulse_scale = row->impulse_scale;
     f32x8 push = f32x8_max(rate * separation, f32x8_set(-RIGID_PUSH_M_S));
     return (Bias){f32x8_select(apart, close, push), f32x8_select(apart, one, mass_scale),
                   f32x8_select(apart, zero, impulse_scale)};
@@ -191,7 +186,7 @@ SIMD_INLINE void solve_normals(const Rigid *rigid, const ContactWide *row, Point
             i32x8 fresh = point->impulse_max == zero;
             point->approach = f32x8_select(fresh, speed, point->approach);
         }
-        Bias bias = bias_of(rigid, row, separation, inverse_h, use_bias);
+        Bias bias = bias_of(row, separation, inverse_h, use_bias);
         target[p] = speed + bias.speed;
         gain[p] = bias.mass_scale;
         leak[p] = bias.impulse_scale;

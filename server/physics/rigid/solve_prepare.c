@@ -14,6 +14,7 @@ typedef struct Lanes {
     f32x8 count[MANIFOLD_POINTS];  /* 1 where the lane has the point, else 0 */
     Vec3x8 friction_impulse;       /* world */
     f32x8 mass;                    /* sum of the inverse masses */
+    f32x8 frequency;               /* of the soft contact, in turns a substep */
     f32x8 many;                    /* 1 where there is more than one point */
 } Lanes;
 
@@ -86,6 +87,22 @@ static void fill_extra(Rigid *rigid, ContactWide *row, u32 index, u32 lane, cons
     }
 }
 
+/*
+ * Contacts are as stiff as the substeps bear: a body is held by all its contacts at once, so where
+ * it has many each of them is softer. Against what nothing moves they are twice as fast, since
+ * ground that gives way is seen first.
+ */
+static f32 contact_frequency(const Rigid *rigid, const Contact *c)
+{
+    const f32 frequency = 0.17f, contacts = 6.0f;
+    u32 a = (u32)__builtin_popcountll(rigid->colors_used[c->a]);
+    u32 b = (u32)__builtin_popcountll(rigid->colors_used[c->b]);
+    bool fixed =
+        rigid->states[c->a].inverse_mass <= 0.0f || rigid->states[c->b].inverse_mass <= 0.0f;
+    f32 share = contacts / f32_max(contacts, (f32)u32_max(a, b));
+    return (fixed ? 2.0f : 1.0f) * frequency * share;
+}
+
 static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, Lanes *lanes)
 {
     const Contact *c = &rigid->contacts[row->contact[lane]];
@@ -101,7 +118,7 @@ static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, Lanes
     f32 restitution = f32_max(rigid->restitution_min, f32_max(a->restitution, b->restitution));
     row->restitution[lane] = restitution;
     row->bounces |= restitution > 0.0f;
-    row->stiff[lane] = mass_a > 0.0f && mass_b > 0.0f ? 0 : -1;
+    lanes->frequency[lane] = contact_frequency(rigid, c);
     if (rigid->extra_bodies > 0) {
         fill_extra(rigid, row, index, lane, a, b);
     }
@@ -121,6 +138,19 @@ SIMD_INLINE Vec3x8 perpendicular(Vec3x8 n)
     Vec3x8 t = vec3x8_cross(n, axis);
     f32x8 length = f32x8_sqrt(vec3x8_dot(t, t));
     return vec3x8_scale(t, inverse_or_zero(length));
+}
+
+/* As softness() of solve_contact.c, lane by lane. */
+static void softness_finish(const Rigid *rigid, ContactWide *row, const Lanes *lanes)
+{
+    const f32 damping_ratio = 5.0f;
+    f32x8 turn = 6.2831853f * lanes->frequency;
+    f32x8 a1 = 2.0f * damping_ratio + turn;
+    f32x8 a2 = turn * a1;
+    f32x8 a3 = 1.0f / (1.0f + a2);
+    row->bias_rate = turn * ((f32)rigid->substeps / rigid->def.tick_s) / a1;
+    row->mass_scale = a2 * a3;
+    row->impulse_scale = a3;
 }
 
 static void points_finish(Rigid *rigid, ContactWide *row, const Lanes *lanes)
@@ -189,7 +219,7 @@ static void prepare_range(void *context, u32 first, u32 end, u32 worker)
         ContactWide *row = &rigid->rows[i];
         Lanes lanes;
         memset(&lanes, 0, sizeof(lanes));
-        memset(&row->stiff, 0, sizeof(*row) - offsetof(ContactWide, stiff));
+        memset(&row->bias_rate, 0, sizeof(*row) - offsetof(ContactWide, bias_rate));
         memset(&rigid->points[row->first], 0, row->points * sizeof(PointWide));
         row->bounces = 0;
         row->extra = ROW_NO_EXTRA;
@@ -198,6 +228,7 @@ static void prepare_range(void *context, u32 first, u32 end, u32 worker)
                 fill_lane(rigid, row, i, lane, &lanes);
             }
         }
+        softness_finish(rigid, row, &lanes);
         points_finish(rigid, row, &lanes);
         friction_finish(rigid, row, &lanes);
     }
@@ -205,11 +236,6 @@ static void prepare_range(void *context, u32 first, u32 end, u32 worker)
 
 void contact_prepare(Rigid *rigid)
 {
-    f32 rate = (f32)rigid->substeps / rigid->def.tick_s;
-    f32 h = 1.0f / rate;
-    /* Stiffer with more substeps: a contact may swing no faster than they resolve. */
-    rigid->soft = softness(0.18f * rate, 5.0f, h);
-    rigid->stiff = softness(0.36f * rate, 5.0f, h);
     color_contacts(rigid);
     jobs_run(rigid->jobs, rigid->row_count, PREPARE_GRAIN, prepare_range, rigid);
     rigid->bounces = false;

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    SEARCHES_MAX = 1024
+};
 #define TINT_ASLEEP 0xFF59636Eu
 
 static const struct {
@@ -132,7 +135,26 @@ static void add_line(Inside *inside, const DebugLine *line)
 
 /* ---- rods and springs ---- */
 
-/* Ids of what the joints join, looked up by name when the entities change. */
+/* The entity of a scene's body. As built, bodies and entities are in the same order, so that the
+ * name is looked for there first; the server's world may have grown since, but a stranger's may not
+ * make us search without end. */
+static u32 find_body(const Inside *inside, const Scene *scene, i32 body, u32 *searches)
+{
+    u32 count;
+    const Entity *entities = connection_entities(inside->connection, &count, NULL);
+    const char *name = scene->bodies[body].name;
+    if ((u32)body < count && strcmp(entities[body].name, name) == 0) {
+        return entities[body].id;
+    }
+    if (*searches == 0) {
+        return 0;
+    }
+    (*searches)--;
+    const Entity *entity = connection_entity_named(inside->connection, name);
+    return entity ? entity->id : 0;
+}
+
+/* Ids of what the joints join, looked up when the entities change. */
 static bool find_ends(Inside *inside, const Scene *scene)
 {
     u64 version;
@@ -148,16 +170,14 @@ static bool find_ends(Inside *inside, const Scene *scene)
     if (!inside->ends) {
         return false;
     }
+    u32 searches = SEARCHES_MAX;
     for (u32 i = 0; i < scene->joint_count; i++) {
         const SceneJoint *joint = &scene->joints[i];
         const i32 bodies[2] = {joint->a, joint->b};
         for (u32 k = 0; k < 2; k++) {
             bool drawn = joint->kind == SCENE_JOINT_DISTANCE || joint->kind == SCENE_JOINT_SPRING;
-            const Entity *entity =
-                drawn && bodies[k] >= 0
-                    ? connection_entity_named(inside->connection, scene->bodies[bodies[k]].name)
-                    : NULL;
-            inside->ends[i][k] = entity ? entity->id : 0;
+            inside->ends[i][k] =
+                drawn && bodies[k] >= 0 ? find_body(inside, scene, bodies[k], &searches) : 0;
         }
     }
     inside->end_count = scene->joint_count;

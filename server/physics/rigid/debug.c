@@ -37,7 +37,8 @@ static void show_pair(const Rigid *rigid, u32 a, u32 b, Lines *out)
 static void show_contacts(const Rigid *rigid, Lines *out)
 {
     u32 a = 0, b = 0;
-    for (u32 i = 0; i < rigid->contact_count; i++) {
+    /* Nobody sees more than there is room for, and manifolds take time. */
+    for (u32 i = 0; i < rigid->contact_count && out->count < out->capacity; i++) {
         const Contact *contact = &rigid->contacts[i];
         /* A pair with a mesh has several contacts in a row. */
         bool again = contact->a == a && contact->b == b;

@@ -29,8 +29,9 @@ typedef struct RigidLine {
     u32 kind;      /* RigidLineKind */
 } RigidLine;
 
-/* Writes up to `capacity` lines and returns how many there would be: contacts in the order of
- * pairs, joints and boxes in the order of slots. */
+/* Writes up to `capacity` lines and returns how many there would be (at least so many where
+ * contacts alone fill it): contacts in the order of pairs, joints and boxes in the order of slots.
+ */
 u32 rigid_lines(const Rigid *rigid, u32 show, RigidLine *lines, u32 capacity);
 /* Writes for each of rigid_slots() bodies the lowest slot of its island: bodies that touch or are
  * joined, through any number of others, have the same. A body that is not dynamic is alone. */

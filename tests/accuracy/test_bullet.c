@@ -308,6 +308,33 @@ static void what_passes_by_is_left_alone(void **state)
     }
 }
 
+/* A small fast ball that is swept must not gain height: with restitution e it rises to e² of it. */
+static void swept_balls_bounce_as_high_as_they_should(void **state)
+{
+    PL_UNUSED(state);
+    any = (Any){9, 0};
+    for (u32 i = 0; i < 60; i++) {
+        Rigid *rigid = world(4, vec3(0.0f, -9.81f, 0.0f));
+        add_box(rigid, vec3(0.0f, -1.0f, 0.0f), vec3(5.0f, 1.0f, 5.0f), BODY_STATIC, 0.0f);
+        BodyDef def = body_def_default();
+        def.shape.kind = SHAPE_SPHERE;
+        def.shape.radius = any_between(&any, 0.02f, 0.2f);
+        def.restitution = any_between(&any, 0.5f, 1.0f);
+        f32 height = any_between(&any, 2.0f, 20.0f), top = 0.0f;
+        def.position = vec3(0.0f, def.shape.radius + height, 0.0f);
+        u32 slot = rigid_add(rigid, &def).slot;
+        bool risen = false;
+        for (u32 t = 0; t < 400 && !(risen && rigid_velocity(rigid, slot).y < 0.0f); t++) {
+            tick(rigid);
+            risen = risen || rigid_velocity(rigid, slot).y > 0.0f;
+            top = risen ? f32_max(top, rigid_position(rigid, slot).y - def.shape.radius) : 0.0f;
+        }
+        f32 want = def.restitution * def.restitution * height;
+        assert_true(top > 0.97f * want && top < 1.003f * want);
+        rigid_destroy(rigid);
+    }
+}
+
 /* A rod that spins fast beside a thin wall: its tips may not reach through. */
 static void a_spinning_rod_does_not_reach_through(void **state)
 {
@@ -347,6 +374,7 @@ int main(void)
         cmocka_unit_test(a_bullet_gives_its_momentum_to_the_plate),
         cmocka_unit_test(bullets_meet_bullets),
         cmocka_unit_test(what_passes_by_is_left_alone),
+        cmocka_unit_test(swept_balls_bounce_as_high_as_they_should),
         cmocka_unit_test(a_spinning_rod_does_not_reach_through),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

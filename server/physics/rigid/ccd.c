@@ -2,9 +2,9 @@
  * ccd.c: what moves farther in a tick than it is thick is swept along its way, so that nothing is
  * jumped over. Contacts look ahead only as far as a body is thick (ccd_margin), so that what flies
  * past an edge is left alone; at the end of the tick each fast body is taken back along its way to
- * the moment when it first touched what its core would have entered. It keeps its velocity: the
- * contact is solved in the next tick. All ways are those of the tick as it was solved, so that the
- * result does not depend on the order of bodies.
+ * the moment when it first touched what its core would have entered. It keeps the velocity that it
+ * had then: the contact is solved in the next tick. All ways are those of the tick as it was
+ * solved, so that the result does not depend on the order of bodies.
  * Method: two sweeps by conservative advancement with rotation (Mirtich 1996; bounds on the closing
  * speed as in Zhang, Lee, Kim 2006): the first, of a thinner shape, tells what must be stopped from
  * what merely rolls along a surface or brushes an edge; the second finds the moment of touch. What
@@ -284,6 +284,7 @@ typedef struct Flight {
     const Rigid *rigid;
     u32 slot;
     Mover mover;
+    f32 reach;     /* m, farthest point from the centre of mass */
     Bounds bounds; /* of its whole way */
     Part whole, thin, seed;
     f32 time; /* until which it may move */
@@ -302,12 +303,26 @@ static bool goes_in(const Mover *a, const Part *point, const Mover *b, const Par
            vec3_dot(vec3_sub(a->shift, b->shift), result.normal) > 0.0f;
 }
 
+/* Do the balls around two parts stay apart all the way? */
+static bool balls_part(const Mover *a, const Part *part_a, const Mover *b, const Part *part_b)
+{
+    Vec3 end = vec3_sub(a->centre, b->centre), way = vec3_sub(a->shift, b->shift);
+    f32 length2 = vec3_length_squared(way);
+    f32 back = length2 > 0.0f ? f32_clamp(vec3_dot(end, way) / length2, 0.0f, 1.0f) : 0.0f;
+    f32 reach = part_a->reach + part_b->reach + stop_m + RIGID_MARGIN_M;
+    return part_b->kind != PART_PLANE &&
+           vec3_length_squared(vec3_add_scaled(end, -back, way)) > reach * reach;
+}
+
 /* Shortens the flight to the first touch with a part whose inside it would enter. What comes later
  * than the time found so far cannot matter, so that the order of parts does not. */
 static void flight_meet(Flight *flight, const Part *part)
 {
     const Mover *mover = &flight->mover, *other = &flight->other;
     f32 time = 0.0f, touch = 0.0f;
+    if (balls_part(mover, &flight->whole, other, part)) {
+        return;
+    }
     Sweep whole = sweep(mover, &flight->whole, other, part, stop_m, flight->time, &touch);
     if (whole == SWEEP_MISS) {
         return;
@@ -400,12 +415,27 @@ static void flight_part(Flight *flight, const Shape *shape, Vec3 position, Quat 
     flight_against(flight, slot);
 }
 
+/* Bodies that fly along with each other are not fast for each other. */
+static bool parts_slowly(const Flight *flight, u32 slot)
+{
+    const Rigid *rigid = flight->rigid;
+    const Body *body = &rigid->bodies[slot];
+    if (!body_is_active(body)) {
+        return false;
+    }
+    const BodyState *a = &rigid->states[flight->slot], *b = &rigid->states[slot];
+    f32 reach = vec3_length(local_origin(body)) + outer_radius(&body->shape);
+    f32 motion = vec3_distance(a->shift, b->shift) + vec3_length(a->turn) * flight->reach +
+                 vec3_length(b->turn) * reach;
+    return motion <= fast_share * inner_radius(&rigid->bodies[flight->slot].shape);
+}
+
 static void flight_visit(void *context, u32 slot)
 {
     Flight *flight = context;
     const Rigid *rigid = flight->rigid;
     if (slot == flight->slot || rigid->bodies[slot].sensor ||
-        !body_filter(rigid, flight->slot, slot)) {
+        !body_filter(rigid, flight->slot, slot) || parts_slowly(flight, slot)) {
         return;
     }
     const Shape *shape = &rigid->bodies[flight->slot].shape;
@@ -493,6 +523,7 @@ static f32 flight_time(const Rigid *rigid, u32 slot)
     Flight flight = {.rigid = rigid,
                      .slot = slot,
                      .mover = mover_of(rigid, slot),
+                     .reach = reach,
                      .bounds = way_bounds(rigid, slot, reach),
                      .time = 1.0f};
     for (u32 i = 0; i < rigid->plane_count; i++) {
@@ -540,6 +571,10 @@ void ccd_finish(Rigid *rigid)
             BodyState *state = &rigid->states[slot];
             Mover mover = mover_of(rigid, slot);
             mover_at(&mover, time, &body->position, &body->orientation);
+            /* What gravity gave it on the way that it has not gone: it would bounce too high. */
+            f32 lost_s = (1.0f - time) * rigid->def.tick_s;
+            state->velocity =
+                vec3_add_scaled(state->velocity, -lost_s * state->gravity_scale, rigid->gravity);
             state->shift = vec3_scale(state->shift, time);
             state->turn = vec3_scale(state->turn, time);
         }

@@ -27,7 +27,7 @@ static const f32 not_finite[] = {NAN, INFINITY, -INFINITY};
 static void numbers_that_are_none_are_refused(void **unused)
 {
     PL_UNUSED(unused);
-    BodyDef good = kit_box(vec3_zero(), vec3(1.0f, 1.0f, 1.0f)), def;
+    BodyDef good = kit_box(vec3_zero(), vec3(1.0f, 1.0f, 1.0f)), def = good;
     f32 *fields[] = {
         &def.shape.half.x,
         &def.shape.half.y,

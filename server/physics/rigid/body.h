@@ -149,6 +149,8 @@ typedef struct ContactWide {
     Symmetric3x8 inertia_a, inertia_b;
     f32x8 friction_mass[3]; /* inverse of the 2×2 patch matrix: 11, 22, 12 */
     f32x8 friction_impulse[2];
+    f32x8 share;      /* 1 / number of points, 0 where there is only one */
+    f32x8 patch_mass; /* impulse at each point for one speed of all */
     f32x8 twist_mass, twist_impulse;
     f32x8
         coupling[6]; /* between points 01, 02 12, 03 13 23: speed at one per impulse at the other */

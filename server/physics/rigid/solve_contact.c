@@ -162,6 +162,31 @@ SIMD_INLINE f32x8 coupled_speed(const ContactWide *row, f32x8 speed, const f32x8
 }
 
 /*
+ * The same impulse at each point, which answers the mean of what they ask: what lies level is not
+ * tilted by the order of the points. Only where all are alike (equally soft), and none would pull.
+ */
+SIMD_INLINE void answer_mean(const ContactWide *row, const PointWide *points, const u32 count,
+                             const f32x8 *target, const f32x8 *gain, const f32x8 *leak,
+                             f32x8 *impulses, f32x8 *changes)
+{
+    f32x8 zero = f32x8_set(0.0f), ask = zero, held = zero, least = f32x8_set(1e30f);
+    i32x8 alike = row->share > zero;
+    for (u32 p = 0; p < count; p++) {
+        i32x8 there = points[p].mass > zero;
+        ask += f32x8_and(there, target[p]);
+        held += impulses[p];
+        least = f32x8_select(there, f32x8_min(least, impulses[p]), least);
+        alike &= (gain[p] == gain[0]) | (points[p].mass <= zero);
+    }
+    f32x8 change = -row->share * (gain[0] * row->patch_mass * ask + leak[0] * held);
+    change = f32x8_and(alike & (least + change >= zero), change);
+    for (u32 p = 0; p < count; p++) {
+        changes[p] = f32x8_and(points[p].mass > zero, change);
+        impulses[p] += changes[p];
+    }
+}
+
+/*
  * The points of a manifold are swept forwards and backwards over their small matrix, which costs no
  * access to bodies: one sweep would favour the last point, and a column of boxes buckles from such
  * seeds.
@@ -192,6 +217,9 @@ SIMD_INLINE void solve_normals(const Rigid *rigid, const ContactWide *row, Point
         leak[p] = bias.impulse_scale;
         impulses[p] = point->impulse;
         changes[p] = zero;
+    }
+    if (count > 1) {
+        answer_mean(row, points, count, target, gain, leak, impulses, changes);
     }
     for (u32 sweep = 0; sweep < (count > 1 ? NORMAL_SWEEPS : 1); sweep++) {
         for (u32 i = 0; i < count; i++) {

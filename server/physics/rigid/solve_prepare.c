@@ -178,6 +178,18 @@ static void points_finish(Rigid *rigid, ContactWide *row, const Lanes *lanes)
                                vec3x8_dot(points[q].angular_b, turn_b[p]);
         }
     }
+    f32x8 sum = f32x8_set(0.0f), number = sum;
+    for (u32 p = 0; p < row->points; p++) {
+        sum += inverse_or_zero(points[p].mass);
+        number += lanes->count[p];
+    }
+    for (u32 q = 1, k = 0; q < row->points; q++) {
+        for (u32 p = 0; p < q; p++, k++) {
+            sum += 2.0f * row->coupling[k] * lanes->count[p] * lanes->count[q];
+        }
+    }
+    row->patch_mass = number * inverse_or_zero(sum) * lanes->many;
+    row->share = inverse_or_zero(number) * lanes->many;
 }
 
 static void friction_finish(Rigid *rigid, ContactWide *row, const Lanes *lanes)

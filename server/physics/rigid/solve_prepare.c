@@ -100,7 +100,7 @@ static f32 contact_frequency(const Rigid *rigid, const Contact *c)
     bool fixed =
         rigid->states[c->a].inverse_mass <= 0.0f || rigid->states[c->b].inverse_mass <= 0.0f;
     f32 share = contacts / f32_max(contacts, (f32)u32_max(a, b));
-    return (fixed ? 2.0f : 1.0f) * frequency * share;
+    return (fixed ? 2.0f : 1.0f) * frequency * share * sqrtf(share);
 }
 
 static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, Lanes *lanes)

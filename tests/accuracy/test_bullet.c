@@ -26,14 +26,19 @@ static Rigid *world(u32 bodies, Vec3 gravity)
     return rigid;
 }
 
-static void tick(Rigid *rigid)
+static void tick_with(Rigid *rigid, Jobs *jobs)
 {
-    rigid_collide(rigid, NULL);
+    rigid_collide(rigid, jobs);
     rigid_prepare(rigid);
     for (u32 i = 0; i < rigid_substeps(rigid); i++) {
         rigid_substep(rigid);
     }
     rigid_finish(rigid);
+}
+
+static void tick(Rigid *rigid)
+{
+    tick_with(rigid, NULL);
 }
 
 static u32 add_box(Rigid *rigid, Vec3 position, Vec3 half, BodyMotion motion, f32 mass)
@@ -364,6 +369,34 @@ static void a_spinning_rod_does_not_reach_through(void **state)
     }
 }
 
+/* A volley into a wall of boxes: the same bits however many threads sweep. */
+static void threads_do_not_matter(void **state)
+{
+    PL_UNUSED(state);
+    Vec3 first[64] = {{0}};
+    for (u32 threads = 1; threads <= 4; threads++) {
+        Jobs *jobs = jobs_create(threads);
+        assert_non_null(jobs);
+        any = (Any){10, 0};
+        Rigid *rigid = world(128, vec3(0.0f, -9.81f, 0.0f));
+        wall_of_boxes(rigid);
+        for (u32 i = 0; i < 64; i++) {
+            BodyDef def = bullet(i);
+            assert_int_not_equal(rigid_add(rigid, &def).generation, 0);
+        }
+        for (u32 t = 0; t < 20; t++) {
+            tick_with(rigid, jobs);
+        }
+        for (u32 i = 0; i < 64; i++) {
+            Vec3 p = rigid_position(rigid, 36 + i);
+            first[i] = threads == 1 ? p : first[i];
+            assert_memory_equal(&p, &first[i], sizeof(p));
+        }
+        rigid_destroy(rigid);
+        jobs_destroy(jobs);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +408,7 @@ int main(void)
         cmocka_unit_test(bullets_meet_bullets),
         cmocka_unit_test(what_passes_by_is_left_alone),
         cmocka_unit_test(swept_balls_bounce_as_high_as_they_should),
+        cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(a_spinning_rod_does_not_reach_through),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

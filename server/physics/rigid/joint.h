@@ -5,8 +5,9 @@
  * Frames: anchor and frame of each side are in the body's own frame (of its shape, not its centre
  * of mass); the x axis of the frame is the hinge axis, the slide axis and the twist axis; y is the
  * other axis of a universal joint (of side b) and angles are measured from a's y to b's y about x.
- * Method: soft constraints of Catto (GDC 2011), TGS-soft (Solver2D, 2024).
- * Layer: server/physics/rigid.
+ * Method: soft constraints of Catto (GDC 2011), TGS-soft (Solver2D, 2024); ball joints and hinges
+ * eight at a time, long trees of ball joints by a direct factorization (Baraff 1996), so that
+ * chains hold whatever hangs on them. Layer: server/physics/rigid.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_H
 #define PLENUM_SERVER_PHYSICS_RIGID_JOINT_H

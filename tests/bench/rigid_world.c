@@ -53,7 +53,8 @@ Rigid *setup_rigid(const Setup *setup, bool sleeping)
                     .substeps = SETUP_SUBSTEPS,
                     .gravity = {0.0f, -SETUP_GRAVITY_M_S2, 0.0f},
                     .joint_capacity = setup->joint_count,
-                    .no_sleep = !sleeping};
+                    .no_sleep = !sleeping,
+                    .no_ccd = true}; /* as the table of peers has it */
     Rigid *rigid = rigid_create(&def);
     for (u32 i = 0; rigid && i < setup->body_count; i++) {
         const SetupBody *from = &setup->bodies[i];

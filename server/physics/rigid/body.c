@@ -86,6 +86,7 @@ Rigid *rigid_create(const RigidDef *def)
     rigid->bodies = take(rigid, n, sizeof(*rigid->bodies), &failed);
     rigid->inertias = take(rigid, n + 1, sizeof(*rigid->inertias), &failed);
     rigid->leaves = take(rigid, n, sizeof(*rigid->leaves), &failed);
+    rigid->ways = take(rigid, n, sizeof(*rigid->ways), &failed);
     rigid->planes = take(rigid, n, sizeof(*rigid->planes), &failed);
     rigid->active = take(rigid, n, sizeof(*rigid->active), &failed);
     rigid->colors_used = take(rigid, n, sizeof(*rigid->colors_used), &failed);
@@ -111,14 +112,31 @@ void rigid_destroy(Rigid *rigid)
     if (!rigid) {
         return;
     }
-    void *const arrays[] = {rigid->states,         rigid->bodies,          rigid->inertias,
-                            rigid->leaves,         rigid->planes,          rigid->active,
-                            rigid->colors_used,    rigid->flights,         rigid->parents,
-                            rigid->island_awake,   rigid->island_restless, rigid->pairs,
-                            rigid->pairs_merged,   rigid->pair_contacts,   rigid->found,
-                            rigid->contacts,       rigid->contacts_before, rigid->contact_manifolds,
-                            rigid->contact_colors, rigid->color_order,     rigid->manifolds,
-                            rigid->rows,           rigid->points,          rigid->extras};
+    void *const arrays[] = {rigid->states,
+                            rigid->bodies,
+                            rigid->inertias,
+                            rigid->leaves,
+                            rigid->ways,
+                            rigid->planes,
+                            rigid->active,
+                            rigid->colors_used,
+                            rigid->flights,
+                            rigid->parents,
+                            rigid->island_awake,
+                            rigid->island_restless,
+                            rigid->pairs,
+                            rigid->pairs_merged,
+                            rigid->pair_contacts,
+                            rigid->found,
+                            rigid->contacts,
+                            rigid->contacts_before,
+                            rigid->contact_manifolds,
+                            rigid->contact_colors,
+                            rigid->color_order,
+                            rigid->manifolds,
+                            rigid->rows,
+                            rigid->points,
+                            rigid->extras};
     for (u32 i = 0; i < PL_COUNT(arrays); i++) {
         free(arrays[i]);
     }
@@ -134,6 +152,7 @@ void body_forget_tick(Rigid *rigid)
     rigid->row_count = rigid->point_count = rigid->color_count = 0;
     rigid->impact_count = rigid->overlap_count = 0;
     rigid->active_count = 0;
+    rigid->stirred = true;
     rigid->touching = 0;
     rigid->penetration_max = 0.0f;
 }
@@ -239,6 +258,8 @@ BodyId rigid_add(Rigid *rigid, const BodyDef *def)
     body->fat =
         bounds_grow(shape_bounds(&body->shape, body_origin(body), body->orientation), RIGID_FAT_M);
     broad_insert(rigid, slot);
+    broad_rest(rigid, slot);
+    rigid->stirred = true;
     return (BodyId){slot, generation};
 }
 
@@ -252,6 +273,7 @@ void rigid_remove(Rigid *rigid, BodyId id)
             rigid_grip_remove(rigid, i);
         }
     }
+    rigid->stirred = true;
     joint_remove_body(rigid, id.slot);
     contact_remove_body(rigid, id.slot);
     broad_remove_pairs(rigid, id.slot);

@@ -97,8 +97,9 @@ typedef struct Contact {
 } Contact;
 
 enum {
-    PAIR_MANY = 1,   /* may have several manifolds */
-    PAIR_SENSOR = 2, /* one of the two is a sensor */
+    PAIR_MANY = 1,    /* may have several manifolds */
+    PAIR_SENSOR = 2,  /* one of the two is a sensor */
+    PAIR_ENDLESS = 4, /* one of the two is a plane */
     PAIR_STALE = 0xff
 };
 
@@ -182,11 +183,14 @@ struct Rigid {
     Body *bodies;         /* [capacity] */
     Symmetric3 *inertias; /* [capacity + 1] inverse, world, of this tick */
     u32 *leaves;          /* [capacity] tree nodes */
+    Bounds *ways;         /* [capacity] of the shape on its way through this tick */
     Tree moving, fixed;
     u32 *planes; /* [capacity] slots, ascending */
     u32 plane_count;
     u32 *active; /* [capacity] slots of awake bodies, ascending, of this tick */
     u32 active_count;
+    bool stirred; /* something woke, came or went since the last tick listed who is awake */
+    bool idle;    /* nothing is awake: the tick has nothing to do */
     u32 asleep_count;
     u32 extra_bodies; /* live bodies with rolling friction or a moving surface */
 
@@ -257,6 +261,8 @@ bool rigid_reserve(Rigid *rigid, void *array, u32 *capacity, u32 count, size_t b
 Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h);
 
 /* broad.c */
+/* Bounds of a body that rests. */
+void broad_rest(Rigid *rigid, u32 slot);
 void broad_insert(Rigid *rigid, u32 slot);
 void broad_remove(Rigid *rigid, u32 slot);
 /* Follows what moved, and brings pairs up to date. */

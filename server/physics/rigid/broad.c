@@ -71,6 +71,11 @@ static Bounds swept_bounds(const Rigid *rigid, u32 slot, f32 ticks)
     return bounds;
 }
 
+void broad_rest(Rigid *rigid, u32 slot)
+{
+    rigid->ways[slot] = bounds_grow(swept_bounds(rigid, slot, 0.0f), RIGID_MARGIN_M * 0.5f);
+}
+
 static void refresh_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
@@ -79,6 +84,7 @@ static void refresh_range(void *context, u32 first, u32 end, u32 worker)
         u32 slot = rigid->active[i];
         Body *body = &rigid->bodies[slot];
         Bounds need = bounds_grow(swept_bounds(rigid, slot, 1.0f), RIGID_MARGIN_M * 0.5f);
+        rigid->ways[slot] = need;
         /* Also shrink bounds that a fast flight left far too large. */
         Bounds loose = bounds_grow(need, 8.0f * RIGID_FAT_M);
         if (bounds_contain(&body->fat, &need) && bounds_contain(&loose, &body->fat)) {
@@ -300,7 +306,8 @@ static Pair pair_new(const Rigid *rigid, PairKey key)
     const Body *a = &rigid->bodies[key.a], *b = &rigid->bodies[key.b];
     Pair pair = {.a = key.a, .b = key.b, .fresh = PAIR_STALE};
     pair.kind = (u8)((has_many(a) || has_many(b) ? PAIR_MANY : 0) |
-                     (a->sensor || b->sensor ? PAIR_SENSOR : 0));
+                     (a->sensor || b->sensor ? PAIR_SENSOR : 0) |
+                     (is_plane(a) || is_plane(b) ? PAIR_ENDLESS : 0));
     return pair;
 }
 
@@ -368,6 +375,7 @@ bool broad_rebuild(Rigid *rigid)
     for (u32 i = 0; i < rigid->slots; i++) {
         if (rigid->bodies[i].flags & BODY_LIVE) {
             broad_insert(rigid, i);
+            broad_rest(rigid, i);
         }
     }
     rigid->pair_count = 0;

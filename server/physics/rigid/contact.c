@@ -49,6 +49,11 @@ static void narrow_range(void *context, u32 first, u32 end, u32 worker)
         if (pair->fresh != PAIR_STALE || (!body_is_active(a) && !body_is_active(b))) {
             continue;
         }
+        if (!(pair->kind & PAIR_ENDLESS) &&
+            !bounds_overlap(&rigid->ways[pair->a], &rigid->ways[pair->b])) {
+            pair->fresh = 0;
+            continue;
+        }
         ShapePose pose_a = body_pose(a), pose_b = body_pose(b);
         f32 margin = pair->kind & PAIR_SENSOR ? 0.0f : ccd_margin(rigid, pair->a, pair->b);
         pair->fresh =

@@ -12,6 +12,7 @@ void body_wake(Rigid *rigid, u32 slot)
         return;
     }
     body->sleep_s = 0.0f;
+    rigid->stirred = true;
     if (body->flags & BODY_ASLEEP) {
         /* Particles may push it before the next tick lists it. */
         body->flags &= ~(u32)BODY_ASLEEP;
@@ -194,6 +195,7 @@ void island_sleep(Rigid *rigid)
             body->flags |= BODY_ASLEEP;
             rigid->states[slot].velocity = vec3_zero();
             rigid->states[slot].spin = vec3_zero();
+            broad_rest(rigid, slot);
         }
     }
 }

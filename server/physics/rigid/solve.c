@@ -25,6 +25,12 @@ static void list_active(Rigid *rigid)
 void rigid_collide(Rigid *rigid, Jobs *jobs)
 {
     rigid->jobs = jobs;
+    rigid->idle = rigid->active_count == 0 && !rigid->stirred;
+    if (rigid->idle) {
+        rigid->row_count = rigid->impact_count = rigid->overlap_count = 0;
+        return;
+    }
+    rigid->stirred = false;
     list_active(rigid);
     broad_update(rigid);
     contact_update(rigid);
@@ -45,6 +51,9 @@ static void begin_range(void *context, u32 first, u32 end, u32 worker)
 
 void rigid_prepare(Rigid *rigid)
 {
+    if (rigid->idle) {
+        return;
+    }
     list_active(rigid); /* contacts may have woken some */
     jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, begin_range, rigid);
     joint_prepare(rigid, rigid->jobs, rigid->def.tick_s / (f32)rigid->substeps);
@@ -67,7 +76,7 @@ static Vec3 mat3_solve(Mat3 m, Vec3 r)
 
 /*
  * Spin after h without torque, by the implicit midpoint rule in the body's frame, which keeps both
- * energy and |angular momentum|: two Newton steps on 2 I (m − w) + h m × I m = 0, w' = 2 m − w.
+ * energy and |angular momentum|: Newton steps on 2 I (m − w) + h m × I m = 0, w' = 2 m − w.
  */
 static Vec3 gyroscopic_spin(const Body *body, Vec3 spin, f32 h)
 {
@@ -76,7 +85,9 @@ static Vec3 gyroscopic_spin(const Body *body, Vec3 spin, f32 h)
     }
     const Symmetric3 *i = &body->inertia;
     Vec3 w = quat_rotate_inverse(body->orientation, spin), m = w;
-    for (u32 n = 0; n < 2; n++) {
+    /* One step is enough where the turn of a substep is small. */
+    u32 steps = vec3_length_squared(spin) * h * h < 1e-3f ? 1 : 2;
+    for (u32 n = 0; n < steps; n++) {
         Vec3 im = symmetric_mul(i, m);
         Vec3 error = vec3_add_scaled(vec3_scale(symmetric_mul(i, vec3_sub(m, w)), 2.0f), h,
                                      vec3_cross(m, im));
@@ -198,6 +209,9 @@ static void solve_grips(Rigid *rigid, f32 h)
 
 void rigid_substep(Rigid *rigid)
 {
+    if (rigid->idle) {
+        return;
+    }
     f32 h = rigid->def.tick_s / (f32)rigid->substeps;
     jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, velocity_range, rigid);
     solve_grips(rigid, h);
@@ -226,6 +240,9 @@ static void limit_range(void *context, u32 first, u32 end, u32 worker)
 
 void rigid_finish(Rigid *rigid)
 {
+    if (rigid->idle) {
+        return;
+    }
     contact_store(rigid);
     joint_finish(rigid, rigid->def.tick_s);
     /* What others see between ticks is as bounded as what the substeps start from. */

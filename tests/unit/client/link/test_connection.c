@@ -44,6 +44,9 @@ typedef struct Server {
     Input inputs[4096];
     u32 input_count;
     u64 hellos, resumed, controls, forged;
+    u32 watched, watches; /* what the client wants to see of the inside, and how often it said so */
+    bool pictures;        /* one is sent each 100 ms */
+    u64 next_picture_ms;
     bool welcomed, resting, speaks;
     u16 client_ms;
     u64 client_ms_at;
@@ -171,6 +174,10 @@ static void server_receive(Server *server, const LinkEvent *event)
         u8 *storage = NULL;
         assert_int_equal(message_decode(plain, (u32)bytes, &message, &storage, NULL), 0);
         server->controls += message.kind == MESSAGE_CONTROL;
+        if (message.kind == MESSAGE_WATCH) {
+            server->watched = message.watch.mask;
+            server->watches++;
+        }
         message_free(storage);
     }
     free(plain);
@@ -223,6 +230,19 @@ static void server_snapshot(Server *server)
                           packet_emit, server);
 }
 
+/* A line as high as the tick says. */
+static void server_picture(Server *server)
+{
+    DebugLine line = {{0, 0, 0}, {0, (f32)server->tick, 0}, DEBUG_LINE_CONTACT};
+    Message message = {.kind = MESSAGE_DEBUG};
+    message.debug = (DebugPicture){.tick = server->tick,
+                                   .mask = server->watched,
+                                   .lines_all = 1,
+                                   .lines = &line,
+                                   .line_count = 1};
+    server_say(server, &message);
+}
+
 static void server_step(Server *server)
 {
     LinkEvent event;
@@ -235,6 +255,10 @@ static void server_step(Server *server)
             seal_finish(&server->seal);
             server->seal.ready = false;
         }
+    }
+    if (server->pictures && server->welcomed && server->now_ms >= server->next_picture_ms) {
+        server->next_picture_ms = server->now_ms + 100;
+        server_picture(server);
     }
     while (server->now_ms >= server->next_tick_ms) {
         server->next_tick_ms = server->now_ms + 1000 / TICK_RATE;
@@ -577,13 +601,51 @@ static void test_refused(void **state)
     server_destroy(server);
 }
 
+/* Pictures of the inside are shown with the states of their tick, not when they come. */
+static void test_pictures_wait_for_their_tick(void **state)
+{
+    (void)state;
+    Server *server = server_create(perfect);
+    Connection *connection = client_create(server);
+    run(server, connection, 1500);
+    assert_null(connection_debug(connection));
+    connection_watch(connection, DEBUG_CONTACTS | DEBUG_ISLANDS);
+    server->pictures = true;
+    run(server, connection, 1500);
+    assert_int_equal(server->watched, DEBUG_CONTACTS | DEBUG_ISLANDS);
+    assert_int_equal(server->watches, 1);
+    u64 before = 0;
+    u32 changes = 0;
+    for (u32 i = 0; i < 200; i++) {
+        run(server, connection, 20);
+        const DebugPicture *picture = connection_debug(connection);
+        assert_non_null(picture);
+        f64 shown = timeline_tick(connection_timeline(connection));
+        /* Never of the future; ten a second are six ticks apart. */
+        assert_true((f64)picture->tick <= shown + 1.0);
+        assert_true((f64)picture->tick >= shown - 12.0);
+        assert_true(picture->tick >= before);
+        assert_float_equal(picture->lines[0].to.y, (f32)picture->tick, 0.0f);
+        changes += picture->tick != before;
+        before = picture->tick;
+    }
+    assert_true(changes >= 35); /* of 40 */
+    connection_watch(connection, 0);
+    assert_null(connection_debug(connection));
+    run(server, connection, 500); /* those under way are not kept */
+    assert_null(connection_debug(connection));
+    assert_int_equal(server->watched, 0);
+    connection_destroy(connection);
+    server_destroy(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_join),    cmocka_unit_test(test_bad_network),
         cmocka_unit_test(test_moves),   cmocka_unit_test(test_spawn_and_epoch),
         cmocka_unit_test(test_hostile), cmocka_unit_test(test_reconnect),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_pictures_wait_for_their_tick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

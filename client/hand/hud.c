@@ -117,6 +117,15 @@ static void hud_break(Hud *hud, const Connection *connection, const Event *event
               a && b ? a->name : "the world");
 }
 
+static void hud_enter(Hud *hud, const Connection *connection, const Event *event)
+{
+    const Entity *place = connection_entity(connection, event->a);
+    const Entity *thing = connection_entity(connection, event->b);
+    if (place && thing) {
+        hud_toast(hud, COLOR_CALM, "%s is in %s", thing->name, place->name);
+    }
+}
+
 static void hud_news(Hud *hud, Connection *connection)
 {
     ConnectionNews news;
@@ -124,6 +133,8 @@ static void hud_news(Hud *hud, Connection *connection)
         const Event *event = &news.event;
         if (event->kind == EVENT_REFUSED && event->user == hud->user) {
             hud_toast(hud, COLOR_WARN, "refused: %s", error_name((Error)event->code));
+        } else if (event->kind == EVENT_ENTER) {
+            hud_enter(hud, connection, event);
         } else if (event->kind == EVENT_BREAK) {
             hud_break(hud, connection, event);
         } else if (event->kind == EVENT_NONE && news.text[0] && news.user) {

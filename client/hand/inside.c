@@ -95,7 +95,7 @@ static void add(Inside *inside, Vec3 from, Vec3 to, u32 color, f32 radius_px, bo
     mark->on_top = on_top;
 }
 
-static void add_box(Inside *inside, Vec3 low, Vec3 high)
+static void add_box(Inside *inside, Vec3 low, Vec3 high, u32 color)
 {
     for (u32 edge = 0; edge < 12; edge++) {
         u32 axis = edge / 4, u = (axis + 1) % 3, v = (axis + 2) % 3;
@@ -104,8 +104,7 @@ static void add_box(Inside *inside, Vec3 low, Vec3 high)
         from[v] = to[v] = edge & 2 ? h[v] : l[v];
         from[axis] = l[axis];
         to[axis] = h[axis];
-        add(inside, vec3(from[0], from[1], from[2]), vec3(to[0], to[1], to[2]), 0x2FA8A0, 1.2f,
-            false);
+        add(inside, vec3(from[0], from[1], from[2]), vec3(to[0], to[1], to[2]), color, 1.2f, false);
     }
 }
 
@@ -126,7 +125,7 @@ static void add_line(Inside *inside, const DebugLine *line)
         add(inside, line->from, line->to, 0xD6409F, 2.5f, true);
         break;
     case DEBUG_LINE_BOX:
-        add_box(inside, line->from, line->to);
+        add_box(inside, line->from, line->to, 0x2FA8A0);
         break;
     case DEBUG_LINE_KIND_COUNT:
         break;
@@ -220,6 +219,26 @@ static void add_coil(Inside *inside, Vec3 from, Vec3 to)
         before = at;
     }
     add(inside, before, to, 0x3A3F45, 2.5f, false);
+}
+
+/* Sensors cannot be seen otherwise. */
+static void add_sensors(Inside *inside, const Scene *scene)
+{
+    u32 searches = 16;
+    for (u32 i = 0; i < scene->body_count; i++) {
+        const SceneBody *body = &scene->bodies[i];
+        if (!body->sensor || body->shape.kind == SHAPE_PLANE) {
+            continue;
+        }
+        u32 id = find_body(inside, scene, (i32)i, &searches);
+        const Entity *entity = id ? connection_entity(inside->connection, id) : NULL;
+        ShownPose pose;
+        if (entity && timeline_pose(connection_timeline(inside->connection), entity->field,
+                                    entity->first, &pose)) {
+            Bounds bounds = shape_bounds(&body->shape, pose.position, pose.orientation);
+            add_box(inside, bounds.min, bounds.max, 0x5AB9EA);
+        }
+    }
 }
 
 static void add_rods(Inside *inside, const Scene *scene)
@@ -332,6 +351,7 @@ void inside_collect(Inside *inside, const Mark *marks, u32 mark_count)
         return;
     }
     add_rods(inside, scene);
+    add_sensors(inside, scene);
     const DebugPicture *picture =
         inside->show & DEBUG_ALL ? connection_debug(inside->connection) : NULL;
     for (u32 i = 0; picture && i < picture->line_count; i++) {

@@ -74,6 +74,10 @@ int world_add_body(World *world, const SceneBody *body, const char *name, u32 ow
                      .count = 1,
                      .mass_kg = body->mass_kg,
                      .look = body->look};
+    if (body->sensor) {
+        entity.look.kind = APPEARANCE_NONE; /* a place, not a thing: nobody sees or grabs it */
+        entity.movable = 0;
+    }
     snprintf(entity.name, sizeof entity.name, "%s", name);
     int result = entity_list_put(&world->entities, world->fields, &entity);
     if (result != 0) {

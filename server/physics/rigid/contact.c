@@ -170,7 +170,10 @@ static void fill_range(void *context, u32 first, u32 end, u32 worker)
             f32 nearest = contact_fill(pair, &rigid->manifolds[pair->output + m],
                                        &fill->before[pair->first], &rigid->contacts[at + m]);
             touching += rigid->contacts[at + m].flags & CONTACT_TOUCHING;
-            deepest = f32_max(deepest, -nearest);
+            /* What is in a sensor is not in anything. */
+            if (!(pair->kind & PAIR_SENSOR)) {
+                deepest = f32_max(deepest, -nearest);
+            }
             rigid->contact_manifolds[at + m] = pair->output + m;
         }
     }

@@ -1,7 +1,8 @@
 /*
- * inside.h: what a picture shows besides the things themselves: rods and springs between bodies
- * and sensors, always; and, where the user asks, how the world is simulated: contacts, joints, islands, bounds
- * of the broad phase, who sleeps. Layer: client/hand.
+ * inside.h: what a picture shows besides the things themselves: rods and springs between bodies and
+ * sensors, always; and, where the user asks, how the world is simulated: contacts, joints, islands,
+ * bounds of the broad phase, who sleeps.
+ * Layer: client/hand.
  */
 #ifndef PLENUM_CLIENT_HAND_INSIDE_H
 #define PLENUM_CLIENT_HAND_INSIDE_H

@@ -81,6 +81,9 @@ Rigid *rigid_create(const RigidDef *def)
     rigid->gravity = def->gravity;
     rigid->friction_scale = 1.0f;
     rigid_set_substeps(rigid, def->substeps);
+    rigid->def.iterations = def->iterations == 0 ? 10 : u32_min(def->iterations, 1000);
+    rigid->def.pyramid_sides =
+        def->pyramid_sides == 0 ? 4 : u32_min(u32_max(def->pyramid_sides, 3), 16);
     bool failed = n > BODIES_MAX;
     rigid->states = take(rigid, n + 1, sizeof(*rigid->states), &failed);
     rigid->bodies = take(rigid, n, sizeof(*rigid->bodies), &failed);
@@ -135,6 +138,7 @@ void rigid_destroy(Rigid *rigid)
                             rigid->color_order,
                             rigid->manifolds,
                             rigid->rows,
+                            rigid->impulse_points,
                             rigid->points,
                             rigid->extras};
     for (u32 i = 0; i < PL_COUNT(arrays); i++) {
@@ -452,6 +456,9 @@ void rigid_set_gravity(Rigid *rigid, Vec3 gravity)
 void rigid_set_substeps(Rigid *rigid, u32 substeps)
 {
     rigid->substeps = u32_min(u32_max(substeps, 1), SUBSTEPS_MAX);
+    if (rigid->def.method == RIGID_IMPULSES) {
+        rigid->substeps = 1;
+    }
 }
 u32 rigid_substeps(const Rigid *rigid)
 {

@@ -167,6 +167,8 @@ enum {
     COLORS_MAX = 64
 };
 
+typedef struct ImpulsePoint ImpulsePoint;
+
 typedef struct ColorRange {
     u32 first, count; /* in rows */
 } ColorRange;
@@ -219,6 +221,12 @@ struct Rigid {
     bool bounces; /* some row has restitution */
 
     f32 *flights; /* [capacity] share of its way in this tick that a body keeps (ccd.c) */
+    /* RIGID_IMPULSES */
+    struct ImpulsePoint *impulse_points; /* [impulse_point_capacity] */
+    u32 impulse_point_count, impulse_point_capacity;
+    /* Normals of the sides of the friction pyramid, and their distance for a circle of 1. */
+    f32 side_sin[16], side_cos[16], side_distance;
+
     u32 *parents; /* [capacity] union-find */
     u8 *island_awake, *island_restless;
     u32 touching;
@@ -313,6 +321,21 @@ void color_contacts(Rigid *rigid);
 void contact_prepare(Rigid *rigid);
 void contact_warm_start(Rigid *rigid);
 void contact_solve(Rigid *rigid, bool use_bias);
+/* Is the contact part of this tick's solve (not asleep, not a sensor)? */
+static inline bool contact_is_solved(const Rigid *rigid, u32 contact)
+{
+    return rigid->contact_manifolds[contact] != NO_MANIFOLD &&
+           !(rigid->contacts[contact].flags & CONTACT_SENSOR);
+}
+/* Keeps the strongest in a full list. */
+void impact_add(Rigid *rigid, const RigidImpact *impact);
+
+/* solve_impulses.c: the plain method. */
+void impulses_prepare(Rigid *rigid);
+void impulses_warm_start(Rigid *rigid);
+void impulses_solve(Rigid *rigid);
+void impulses_store(Rigid *rigid);
+
 /* Collisions with restitution, before the contacts of a substep. */
 void contact_bounce(Rigid *rigid);
 

@@ -273,8 +273,7 @@ void contact_remove_body(Rigid *rigid, u32 slot)
 
 /* ---- after the substeps ---- */
 
-/* Keeps the strongest in a full list. */
-static void impact_add(Rigid *rigid, const RigidImpact *impact)
+void impact_add(Rigid *rigid, const RigidImpact *impact)
 {
     if (rigid->impact_count < RIGID_IMPACTS_MAX) {
         rigid->impacts[rigid->impact_count++] = *impact;

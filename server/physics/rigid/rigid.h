@@ -64,7 +64,7 @@ typedef struct RigidDef {
     RigidMethod method;
     u32 iterations;    /* RIGID_IMPULSES, default 10 */
     u32 pyramid_sides; /* RIGID_IMPULSES: 3..16, default 4 */
-    f32 baumgarte;     /* RIGID_IMPULSES: share of the overlap taken back a tick, default 0.2 */
+    f32 baumgarte;     /* RIGID_IMPULSES: share of the overlap taken back a tick, [0, 1] */
     bool no_sleep;
     bool no_ccd; /* fast bodies are not swept: a bullet may pass a thin wall */
 } RigidDef;
@@ -158,6 +158,7 @@ void rigid_wake_all(Rigid *rigid);
 void rigid_keep_awake(Rigid *rigid, u32 slot);
 
 void rigid_set_gravity(Rigid *rigid, Vec3 gravity);
+/* 1..SUBSTEPS_MAX; RIGID_IMPULSES always has one. */
 void rigid_set_substeps(Rigid *rigid, u32 substeps);
 /* Factor on all friction coefficients, and the least restitution of all pairs. */
 void rigid_set_materials(Rigid *rigid, f32 friction_scale, f32 restitution_min);

@@ -57,6 +57,10 @@ void rigid_prepare(Rigid *rigid)
     list_active(rigid); /* contacts may have woken some */
     jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, begin_range, rigid);
     joint_prepare(rigid, rigid->jobs, rigid->def.tick_s / (f32)rigid->substeps);
+    if (rigid->def.method == RIGID_IMPULSES) {
+        impulses_prepare(rigid);
+        return;
+    }
     contact_prepare(rigid);
     contact_bounce(rigid);
 }
@@ -207,6 +211,17 @@ static void solve_grips(Rigid *rigid, f32 h)
     }
 }
 
+/* The plain method: velocities until they fit, then positions, and no second look. */
+static void impulses_step(Rigid *rigid, f32 h)
+{
+    impulses_warm_start(rigid);
+    for (u32 i = 0; i < rigid->def.iterations; i++) {
+        joint_solve(rigid, rigid->jobs, true, h);
+        impulses_solve(rigid);
+    }
+    jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, position_range, rigid);
+}
+
 void rigid_substep(Rigid *rigid)
 {
     if (rigid->idle) {
@@ -216,6 +231,10 @@ void rigid_substep(Rigid *rigid)
     jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, velocity_range, rigid);
     solve_grips(rigid, h);
     joint_warm_start(rigid, rigid->jobs);
+    if (rigid->def.method == RIGID_IMPULSES) {
+        impulses_step(rigid, h);
+        return;
+    }
     contact_warm_start(rigid);
     /* Joints first: contacts have the last word, so that nothing passes through. */
     joint_solve(rigid, rigid->jobs, true, h);
@@ -243,7 +262,11 @@ void rigid_finish(Rigid *rigid)
     if (rigid->idle) {
         return;
     }
-    contact_store(rigid);
+    if (rigid->def.method == RIGID_IMPULSES) {
+        impulses_store(rigid);
+    } else {
+        contact_store(rigid);
+    }
     joint_finish(rigid, rigid->def.tick_s);
     /* What others see between ticks is as bounded as what the substeps start from. */
     jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, limit_range, rigid);

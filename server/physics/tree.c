@@ -33,7 +33,9 @@ bool tree_init(Tree *tree, u32 leaf_capacity)
     tree->capacity = leaf_capacity * 2 + 1;
     tree->nodes = calloc(tree->capacity, sizeof(*tree->nodes));
     tree->pairs = aligned_alloc(64, (size_t)tree->capacity * sizeof(*tree->pairs));
-    if (!tree->nodes || !tree->pairs) {
+    tree->order = malloc((leaf_capacity + 1) * sizeof(*tree->order));
+    tree->centres = malloc((leaf_capacity + 1) * sizeof(*tree->centres));
+    if (!tree->nodes || !tree->pairs || !tree->order || !tree->centres) {
         tree_finish(tree);
         return false;
     }
@@ -45,6 +47,10 @@ void tree_finish(Tree *tree)
 {
     free(tree->nodes);
     free(tree->pairs);
+    free(tree->order);
+    free(tree->centres);
+    tree->order = NULL;
+    tree->centres = NULL;
     tree->nodes = NULL;
     tree->pairs = NULL;
     tree->capacity = 0;
@@ -204,6 +210,93 @@ void tree_remove(Tree *tree, u32 leaf)
     node_give(tree, parent);
     node_give(tree, leaf);
     refit_upwards(tree, above);
+}
+
+/* ---- all at once ---- */
+
+static f32 axis_of(Vec3 v, u32 axis)
+{
+    return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
+}
+
+/* Divides order[begin, end) at the middle of its centres along their longest side; returns where.
+ */
+static u32 build_split(Tree *tree, u32 begin, u32 end)
+{
+    Vec3 low = tree->centres[tree->order[begin]], high = low;
+    for (u32 i = begin + 1; i < end; i++) {
+        Vec3 c = tree->centres[tree->order[i]];
+        low = vec3_min(low, c);
+        high = vec3_max(high, c);
+    }
+    Vec3 d = vec3_sub(high, low);
+    u32 axis = d.x >= d.y && d.x >= d.z ? 0 : d.y >= d.z ? 1 : 2;
+    f32 middle = 0.5f * (axis_of(low, axis) + axis_of(high, axis));
+    u32 at = begin;
+    for (u32 i = begin; i < end; i++) {
+        u32 item = tree->order[i];
+        if (axis_of(tree->centres[item], axis) < middle) {
+            tree->order[i] = tree->order[at];
+            tree->order[at++] = item;
+        }
+    }
+    /* All in one place, or a crowd at one end that would make the tree deep: halves. */
+    u32 least = (end - begin) / 8;
+    return at - begin <= least || end - at <= least ? begin + (end - begin) / 2 : at;
+}
+
+typedef struct BuildTask {
+    u32 begin, end, parent, side;
+} BuildTask;
+
+void tree_build(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data, u32 count,
+                u32 *leaves)
+{
+    TreeNode *nodes = tree->nodes;
+    tree_clear(tree);
+    tree->leaf_count = count;
+    for (u32 i = 0; i < count; i++) {
+        const Bounds *b = (const Bounds *)((const char *)bounds + data[i] * stride);
+        tree->order[i] = i;
+        tree->centres[i] = vec3_add(b->min, b->max);
+    }
+    /* Each part is at least an eighth of what it was split from: far below TREE_STACK. */
+    BuildTask stack[TREE_STACK];
+    u32 depth = 0, made = 0;
+    if (count > 0) {
+        stack[depth++] = (BuildTask){0, count, TREE_NONE, 0};
+    }
+    while (depth > 0) {
+        BuildTask task = stack[--depth];
+        u32 node = node_take(tree);
+        made = u32_max(made, node + 1);
+        if (task.parent == TREE_NONE) {
+            tree->root = node;
+        } else {
+            nodes[task.parent].child[task.side] = node;
+        }
+        nodes[node] = (TreeNode){.parent = task.parent, .child = {TREE_NONE, TREE_NONE}};
+        if (task.end - task.begin == 1) {
+            u32 item = data[tree->order[task.begin]];
+            nodes[node].bounds = *(const Bounds *)((const char *)bounds + item * stride);
+            nodes[node].data = item;
+            nodes[node].leaf = 1;
+            leaves[item] = node;
+            continue;
+        }
+        u32 at = build_split(tree, task.begin, task.end);
+        CHECK(depth + 2 <= TREE_STACK);
+        stack[depth++] = (BuildTask){at, task.end, node, 1};
+        stack[depth++] = (BuildTask){task.begin, at, node, 0};
+    }
+    /* Children were made after their parents. */
+    for (u32 node = made; node-- > 0;) {
+        if (!nodes[node].leaf) {
+            nodes[node].bounds = bounds_union(nodes[nodes[node].child[0]].bounds,
+                                              nodes[nodes[node].child[1]].bounds);
+            pair_update(tree, node);
+        }
+    }
 }
 
 /* ---- walks: both children are looked at side by side, at their parent ---- */

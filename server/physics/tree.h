@@ -35,6 +35,8 @@ typedef struct Tree {
     TreeNode *nodes; /* [capacity] */
     TreePair *pairs; /* [capacity] of inner nodes, aligned to 64 bytes */
     u32 capacity, free, root, leaf_count;
+    u32 *order;    /* [leaf capacity] scratch of tree_build */
+    Vec3 *centres; /* [leaf capacity] */
 } Tree;
 
 /* Room for `leaf_capacity` leaves; false: no memory. Nothing is allocated afterwards. */
@@ -44,6 +46,11 @@ void tree_clear(Tree *tree);
 /* Returns the leaf's node, valid until removed. data < 2^31. */
 u32 tree_insert(Tree *tree, Bounds bounds, u32 data);
 void tree_remove(Tree *tree, u32 node);
+/* All leaves at once, in place of what was there: leaf i has bounds[data[i]] and data[i] (each
+ * once), and its node goes to leaves[data[i]]. Far cheaper than as many insertions; the tree is
+ * split at the middle of its centres along the longest side. */
+void tree_build(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data, u32 count,
+                u32 *leaves);
 /* Calls visit(context, data) for each leaf whose bounds overlap. */
 typedef void TreeVisit(void *context, u32 data);
 void tree_query(const Tree *tree, Bounds bounds, TreeVisit *visit, void *context);

@@ -14,6 +14,8 @@ PL_STATIC_ASSERT(BODIES_MAX <= 65536, "pair keys hold slots of 16 bits");
 
 enum {
     REFRESH_GRAIN = 64,
+    /* Moving more leaves than this part of a tree one by one costs more than building it anew. */
+    REBUILD_PART = 12,
     SEARCH_GRAIN = 16,
     VISIT_ROOM = 128 /* pairs that a search collects before it takes room for them */
 };
@@ -96,9 +98,30 @@ static void refresh_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+/* All leaves of one of the two trees anew. */
+static void build_tree(Rigid *rigid, Tree *tree)
+{
+    u32 count = 0;
+    for (u32 i = 0; i < rigid->slots; i++) {
+        const Body *body = &rigid->bodies[i];
+        if ((body->flags & BODY_LIVE) && !is_plane(body) && tree_of(rigid, body) == tree) {
+            rigid->parents[count++] = i; /* scratch outside of islands */
+        }
+    }
+    tree_build(tree, &rigid->bodies[0].fat, sizeof(Body), rigid->parents, count, rigid->leaves);
+}
+
 static void refresh(Rigid *rigid)
 {
     jobs_run(rigid->jobs, rigid->active_count, REFRESH_GRAIN, refresh_range, rigid);
+    u32 moved = 0;
+    for (u32 i = 0; i < rigid->active_count; i++) {
+        moved += (rigid->bodies[rigid->active[i]].flags & BODY_MOVED) != 0;
+    }
+    if (moved > rigid->moving.leaf_count / REBUILD_PART) {
+        build_tree(rigid, &rigid->moving);
+        return;
+    }
     for (u32 i = 0; i < rigid->active_count; i++) {
         u32 slot = rigid->active[i];
         if (rigid->bodies[slot].flags & BODY_MOVED) {
@@ -374,10 +397,14 @@ bool broad_rebuild(Rigid *rigid)
     rigid->plane_count = 0;
     for (u32 i = 0; i < rigid->slots; i++) {
         if (rigid->bodies[i].flags & BODY_LIVE) {
-            broad_insert(rigid, i);
             broad_rest(rigid, i);
         }
+        if ((rigid->bodies[i].flags & BODY_LIVE) && is_plane(&rigid->bodies[i])) {
+            broad_insert(rigid, i);
+        }
     }
+    build_tree(rigid, &rigid->moving);
+    build_tree(rigid, &rigid->fixed);
     rigid->pair_count = 0;
     if (!search_pairs(rigid, true)) {
         return false;

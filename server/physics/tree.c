@@ -299,6 +299,46 @@ void tree_build(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data
     }
 }
 
+/* ---- two trees together ---- */
+
+typedef struct NodePair {
+    u32 a, b;
+} NodePair;
+
+void tree_overlaps(const Tree *a, const Tree *b, TreePairVisit *visit, void *context)
+{
+    NodePair stack[2 * TREE_STACK];
+    u32 depth = 0;
+    if (a->root != TREE_NONE && b->root != TREE_NONE) {
+        stack[depth++] = (NodePair){a->root, b->root};
+    }
+    while (depth > 0) {
+        NodePair at = stack[--depth];
+        const TreeNode *x = &a->nodes[at.a], *y = &b->nodes[at.b];
+        CHECK(depth + 3 <= PL_COUNT(stack));
+        if (a == b && at.a == at.b) {
+            if (!x->leaf) {
+                stack[depth++] = (NodePair){x->child[0], x->child[1]};
+                stack[depth++] = (NodePair){x->child[0], x->child[0]};
+                stack[depth++] = (NodePair){x->child[1], x->child[1]};
+            }
+            continue;
+        }
+        if (!bounds_overlap(&x->bounds, &y->bounds)) {
+            continue;
+        }
+        if (x->leaf && y->leaf) {
+            visit(context, x->data, y->data);
+        } else if (y->leaf || (!x->leaf && half_area(x->bounds) >= half_area(y->bounds))) {
+            stack[depth++] = (NodePair){x->child[0], at.b};
+            stack[depth++] = (NodePair){x->child[1], at.b};
+        } else {
+            stack[depth++] = (NodePair){at.a, y->child[0]};
+            stack[depth++] = (NodePair){at.a, y->child[1]};
+        }
+    }
+}
+
 /* ---- walks: both children are looked at side by side, at their parent ---- */
 
 typedef f32 f32x4 __attribute__((vector_size(16)));

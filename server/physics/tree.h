@@ -55,6 +55,12 @@ void tree_build(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data
 typedef void TreeVisit(void *context, u32 data);
 void tree_query(const Tree *tree, Bounds bounds, TreeVisit *visit, void *context);
 
+/* Calls visit(context, one, other) for each two leaves that overlap: one of each tree, or, where
+ * both are the same tree, each two of its leaves once. Both trees are walked together, which is
+ * cheaper than a query for every leaf. */
+typedef void TreePairVisit(void *context, u32 one, u32 other);
+void tree_overlaps(const Tree *a, const Tree *b, TreePairVisit *visit, void *context);
+
 /*
  * A box with half size `extent` (zero: a point) moves from `origin` by t × direction, t in
  * [0, max]. Calls visit(context, data, max) for each leaf that it may meet, roughly front to back;

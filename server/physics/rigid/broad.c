@@ -87,13 +87,14 @@ static void refresh_range(void *context, u32 first, u32 end, u32 worker)
         Body *body = &rigid->bodies[slot];
         Bounds need = bounds_grow(swept_bounds(rigid, slot, 1.0f), RIGID_MARGIN_M * 0.5f);
         rigid->ways[slot] = need;
-        /* Also shrink bounds that a fast flight left far too large. */
-        Bounds loose = bounds_grow(need, 8.0f * RIGID_FAT_M);
+        /* What flies gets room ahead, so that it stays within for a few ticks; bounds that a flight
+         * of before left far too large shrink. */
+        Bounds ahead = bounds_grow(swept_bounds(rigid, slot, 3.0f), RIGID_FAT_M);
+        Bounds loose = bounds_grow(ahead, 8.0f * RIGID_FAT_M);
         if (bounds_contain(&body->fat, &need) && bounds_contain(&loose, &body->fat)) {
             continue;
         }
-        /* What flies gets room ahead, so that it stays within for a few ticks. */
-        body->fat = bounds_grow(swept_bounds(rigid, slot, 3.0f), RIGID_FAT_M);
+        body->fat = ahead;
         body->flags |= BODY_MOVED;
     }
 }
@@ -165,7 +166,6 @@ static bool pair_is_near(const Body *a, const Body *b)
 typedef struct PairSearch {
     Rigid *rigid;
     _Atomic u32 taken; /* room taken in `found`; beyond the capacity: too little room */
-    bool everything;   /* every body searches, whether it moved or not */
 } PairSearch;
 
 /* One thread's share of a search. */
@@ -186,22 +186,25 @@ static void visit_flush(PairVisit *visit)
     visit->count = 0;
 }
 
-static void visit_add(void *context, u32 other)
+static void visit_pair(void *context, u32 one, u32 other)
 {
     PairVisit *visit = context;
-    const Rigid *rigid = visit->search->rigid;
-    /* Of two that search the lower slot reports the pair. */
-    bool other_searches =
-        visit->search->everything || (rigid->bodies[other].flags & BODY_MOVED) != 0;
-    if (other == visit->slot || (other < visit->slot && other_searches) ||
-        !body_filter(rigid, visit->slot, other)) {
+    if (one == other || !body_filter(visit->search->rigid, one, other)) {
         return;
     }
     if (visit->count == VISIT_ROOM) {
         visit_flush(visit);
     }
-    visit->keys[visit->count++] =
-        (PairKey){u32_min(visit->slot, other), u32_max(visit->slot, other)};
+    visit->keys[visit->count++] = (PairKey){u32_min(one, other), u32_max(one, other)};
+}
+
+static void visit_add(void *context, u32 other)
+{
+    PairVisit *visit = context;
+    /* Of two that search the lower slot reports the pair. */
+    if (other > visit->slot || !(visit->search->rigid->bodies[other].flags & BODY_MOVED)) {
+        visit_pair(visit, visit->slot, other);
+    }
 }
 
 /* A static body asks only the moving tree and a plane only bounds; planes are asked by the rest. */
@@ -241,8 +244,30 @@ static void search_range(void *context, u32 first, u32 end, u32 worker)
     const Rigid *rigid = visit.search->rigid;
     for (u32 i = first; i < end; i++) {
         u32 flags = rigid->bodies[i].flags;
-        if ((flags & BODY_LIVE) && (visit.search->everything || (flags & BODY_MOVED))) {
+        if ((flags & BODY_LIVE) && (flags & BODY_MOVED)) {
             search_body(&visit, i);
+        }
+    }
+    visit_flush(&visit);
+}
+
+/* All pairs, whoever moved: both trees are walked together. */
+static void search_all(PairSearch *search)
+{
+    Rigid *rigid = search->rigid;
+    PairVisit visit;
+    visit.search = search;
+    visit.count = 0;
+    tree_overlaps(&rigid->moving, &rigid->moving, visit_pair, &visit);
+    tree_overlaps(&rigid->moving, &rigid->fixed, visit_pair, &visit);
+    for (u32 p = 0; p < rigid->plane_count; p++) {
+        const Body *plane = &rigid->bodies[rigid->planes[p]];
+        for (u32 i = 0; i < rigid->slots; i++) {
+            const Body *body = &rigid->bodies[i];
+            if ((body->flags & BODY_LIVE) && !is_plane(body) &&
+                bounds_meet_plane(plane, &body->fat)) {
+                visit_pair(&visit, rigid->planes[p], i);
+            }
         }
     }
     visit_flush(&visit);
@@ -252,8 +277,12 @@ static void search_range(void *context, u32 first, u32 end, u32 worker)
 static bool search_pairs(Rigid *rigid, bool everything)
 {
     for (u32 attempt = 0; attempt < 2; attempt++) {
-        PairSearch search = {.rigid = rigid, .everything = everything};
-        jobs_run(rigid->jobs, rigid->slots, SEARCH_GRAIN, search_range, &search);
+        PairSearch search = {.rigid = rigid};
+        if (everything) {
+            search_all(&search);
+        } else {
+            jobs_run(rigid->jobs, rigid->slots, SEARCH_GRAIN, search_range, &search);
+        }
         u32 wanted = atomic_load(&search.taken);
         if (wanted <= rigid->found_capacity) {
             rigid->found_count = wanted;

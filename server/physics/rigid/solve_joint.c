@@ -18,8 +18,8 @@ enum {
     BALL_ROUNDS = 8,
     BALL_RELAX_ROUNDS = 4,
     ROW_GRAIN = 8,
-    BALL_GRAIN = 4,
-    HINGE_GRAIN = 2,
+    BALL_GRAIN = 12,
+    HINGE_GRAIN = 6,
     NOT_SOLVED = 0xff
 };
 

@@ -227,7 +227,7 @@ struct Rigid {
     /* Normals of the sides of the friction pyramid, and their distance for a circle of 1. */
     f32 side_sin[16], side_cos[16], side_distance;
 
-    u32 *parents; /* [capacity] union-find */
+    u32 *parents; /* [capacity] union-find of islands, else scratch for lists of slots */
     u8 *island_awake, *island_restless;
     u32 touching;
     f32 penetration_max;
@@ -269,6 +269,8 @@ bool rigid_reserve(Rigid *rigid, void *array, u32 *capacity, u32 count, size_t b
 Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h);
 
 /* broad.c */
+/* Moves the leaves of these moving bodies to their fat bounds. */
+void broad_follow(Rigid *rigid, const u32 *slots, u32 count);
 /* Bounds of a body that rests. */
 void broad_rest(Rigid *rigid, u32 slot);
 void broad_insert(Rigid *rigid, u32 slot);

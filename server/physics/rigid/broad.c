@@ -15,7 +15,7 @@ PL_STATIC_ASSERT(BODIES_MAX <= 65536, "pair keys hold slots of 16 bits");
 enum {
     REFRESH_GRAIN = 64,
     /* Moving more leaves than this part of a tree one by one costs more than building it anew. */
-    REBUILD_PART = 12,
+    REBUILD_PART = 24,
     SEARCH_GRAIN = 16,
     VISIT_ROOM = 128 /* pairs that a search collects before it takes room for them */
 };
@@ -112,24 +112,29 @@ static void build_tree(Rigid *rigid, Tree *tree)
     tree_build(tree, &rigid->bodies[0].fat, sizeof(Body), rigid->parents, count, rigid->leaves);
 }
 
+void broad_follow(Rigid *rigid, const u32 *slots, u32 count)
+{
+    if (count > rigid->moving.leaf_count / REBUILD_PART) {
+        build_tree(rigid, &rigid->moving);
+        return;
+    }
+    for (u32 i = 0; i < count; i++) {
+        u32 slot = slots[i];
+        tree_remove(&rigid->moving, rigid->leaves[slot]);
+        rigid->leaves[slot] = tree_insert(&rigid->moving, rigid->bodies[slot].fat, slot);
+    }
+}
+
 static void refresh(Rigid *rigid)
 {
     jobs_run(rigid->jobs, rigid->active_count, REFRESH_GRAIN, refresh_range, rigid);
     u32 moved = 0;
     for (u32 i = 0; i < rigid->active_count; i++) {
-        moved += (rigid->bodies[rigid->active[i]].flags & BODY_MOVED) != 0;
-    }
-    if (moved > rigid->moving.leaf_count / REBUILD_PART) {
-        build_tree(rigid, &rigid->moving);
-        return;
-    }
-    for (u32 i = 0; i < rigid->active_count; i++) {
-        u32 slot = rigid->active[i];
-        if (rigid->bodies[slot].flags & BODY_MOVED) {
-            tree_remove(&rigid->moving, rigid->leaves[slot]);
-            rigid->leaves[slot] = tree_insert(&rigid->moving, rigid->bodies[slot].fat, slot);
+        if (rigid->bodies[rigid->active[i]].flags & BODY_MOVED) {
+            rigid->parents[moved++] = rigid->active[i];
         }
     }
+    broad_follow(rigid, rigid->parents, moved);
 }
 
 /* ---- pairs ---- */

@@ -549,16 +549,16 @@ static void flight_range(void *context, u32 first, u32 end, u32 worker)
 void ccd_finish(Rigid *rigid)
 {
     jobs_run(rigid->jobs, rigid->active_count, FOLLOW_GRAIN, follow_range, rigid);
-    u32 fast = 0;
+    u32 fast = 0, left = 0;
     for (u32 i = 0; i < rigid->active_count; i++) {
         u32 slot = rigid->active[i];
         f32 flight = rigid->flights[slot];
         fast += flight < 0.0f;
         if (fabsf(flight) == FLIGHT_LEFT) {
-            tree_remove(&rigid->moving, rigid->leaves[slot]);
-            rigid->leaves[slot] = tree_insert(&rigid->moving, rigid->bodies[slot].fat, slot);
+            rigid->parents[left++] = slot;
         }
     }
+    broad_follow(rigid, rigid->parents, left);
     if (fast == 0) {
         return;
     }

@@ -17,6 +17,22 @@ typedef struct ImageHead {
     u64 scene_hash, body_hash;
 } ImageHead;
 
+/* A word of an image may be no value of its enumeration, so it is looked at as a number. */
+static bool is_below(const void *word, u32 end)
+{
+    u32 value;
+    memcpy(&value, word, sizeof value);
+    return value < end;
+}
+
+static bool entity_is_sane(const Entity *entity)
+{
+    return memchr(entity->name, 0, sizeof entity->name) != NULL &&
+           is_below(&entity->look.kind, APPEARANCE_KIND_COUNT) &&
+           is_below(&entity->look.pattern, PATTERN_COUNT) &&
+           is_below(&entity->look.shape.kind, SHAPE_KIND_COUNT);
+}
+
 static void walk_entities(World *world, State *state)
 {
     u32 count = world->entities.count;
@@ -34,6 +50,9 @@ static void walk_entities(World *world, State *state)
     for (u32 i = 0; i < count && !state->failed; i++) {
         Entity entity;
         state_bytes(state, &entity, sizeof entity);
+        if (!state->failed && !entity_is_sane(&entity)) {
+            state->failed = true;
+        }
         if (!state->failed && entity_list_put(&world->entities, world->fields, &entity) != 0) {
             state->failed = true;
         }

@@ -258,6 +258,19 @@ static inline bool body_is_active(const Body *body)
 {
     return (body->flags & (BODY_LIVE | BODY_ASLEEP)) == BODY_LIVE && body->motion != BODY_STATIC;
 }
+static inline bool kinematic_moves(const Rigid *rigid, u32 slot)
+{
+    const BodyState *state = &rigid->states[slot];
+    return rigid->bodies[slot].motion == BODY_KINEMATIC &&
+           (vec3_dot(state->velocity, state->velocity) > 0.0f ||
+            vec3_dot(state->spin, state->spin) > 0.0f);
+}
+/* Can its contacts be other than they were? What sleeps upon a kinematic body at rest sleeps on. */
+static inline bool body_stirs(const Rigid *rigid, u32 slot)
+{
+    const Body *body = &rigid->bodies[slot];
+    return body_is_active(body) && (body->motion == BODY_DYNAMIC || kinematic_moves(rigid, slot));
+}
 /* May the two collide (or, for a sensor, overlap) at all? */
 bool body_filter(const Rigid *rigid, u32 a, u32 b);
 

@@ -46,7 +46,8 @@ static void narrow_range(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         Pair *pair = &rigid->pairs[i];
         const Body *a = &rigid->bodies[pair->a], *b = &rigid->bodies[pair->b];
-        if (pair->fresh != PAIR_STALE || (!body_is_active(a) && !body_is_active(b))) {
+        if (pair->fresh != PAIR_STALE ||
+            (!body_stirs(rigid, pair->a) && !body_stirs(rigid, pair->b))) {
             continue;
         }
         if (!(pair->kind & PAIR_ENDLESS) &&

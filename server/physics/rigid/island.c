@@ -79,14 +79,6 @@ static bool is_dynamic(const Body *body)
     return (body->flags & BODY_LIVE) && body->motion == BODY_DYNAMIC;
 }
 
-static bool kinematic_moves(const Rigid *rigid, u32 slot)
-{
-    const BodyState *state = &rigid->states[slot];
-    return rigid->bodies[slot].motion == BODY_KINEMATIC &&
-           (vec3_dot(state->velocity, state->velocity) > 0.0f ||
-            vec3_dot(state->spin, state->spin) > 0.0f);
-}
-
 static void wake_by_kinematic(Rigid *rigid, u32 a, u32 b)
 {
     if (kinematic_moves(rigid, a)) {

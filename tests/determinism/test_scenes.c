@@ -1,0 +1,118 @@
+/* test_scenes.c: shipped scenes with joints, meshes, terrain, fast bodies, sensors, moving surfaces
+ * and both methods give the same bits for 1, 2, 4 and 8 threads, and go on bit for bit from an
+ * image. */
+#include "server/world/world.h"
+#include "shared/jobs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define SLOW 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SLOW 1
+#endif
+#endif
+#ifndef SLOW
+#define SLOW 0
+#endif
+
+enum {
+    TICKS = SLOW ? 40 : 150,
+    SAVED_AT = TICKS / 2
+};
+
+static const char *const scenes[] = {"ragdolls", "terrain",  "marble_run",   "bridge",
+                                     "conveyor", "impulses", "wrecking_ball"};
+
+static Scene *load(const char *name)
+{
+    char path[128];
+    ErrorText error;
+    snprintf(path, sizeof path, "shared/scenes/%s.json", name);
+    Scene *scene = scene_load(path, &error);
+    if (scene == NULL) {
+        fail_msg("%s", error.text);
+    }
+    return scene;
+}
+
+static void run(const Scene *scene, u32 threads, u64 hashes[TICKS])
+{
+    ErrorText error;
+    Jobs *jobs = jobs_create(threads);
+    World *world = world_create(scene, jobs, &error);
+    assert_non_null(world);
+    for (u32 i = 0; i < TICKS; i++) {
+        world_tick(world, NULL, 0);
+        hashes[i] = world_hash(world);
+    }
+    world_destroy(world);
+    jobs_destroy(jobs);
+}
+
+static void threads_do_not_matter(void **unused)
+{
+    PL_UNUSED(unused);
+    for (u32 s = 0; s < PL_COUNT(scenes); s++) {
+        Scene *scene = load(scenes[s]);
+        u64 first[TICKS], hashes[TICKS];
+        run(scene, 1, first);
+        for (u32 threads = 2; threads <= (SLOW ? 2 : 8); threads *= 2) {
+            run(scene, threads, hashes);
+            for (u32 i = 0; i < TICKS; i++) {
+                if (hashes[i] != first[i]) {
+                    fail_msg("%s: %u threads differ from tick %u on", scenes[s], threads, i);
+                }
+            }
+        }
+        scene_destroy(scene);
+    }
+}
+
+static void images_go_on(void **unused)
+{
+    PL_UNUSED(unused);
+    for (u32 s = 0; s < PL_COUNT(scenes); s++) {
+        Scene *scene = load(scenes[s]);
+        ErrorText error;
+        World *world = world_create(scene, NULL, &error),
+              *other = world_create(scene, NULL, &error);
+        assert_non_null(world);
+        assert_non_null(other);
+        for (u32 i = 0; i < SAVED_AT; i++) {
+            world_tick(world, NULL, 0);
+        }
+        u8 *image;
+        size_t bytes;
+        assert_int_equal(world_save(world, &image, &bytes), 0);
+        if (world_load(other, image, bytes, &error) != 0) {
+            fail_msg("%s: %s", scenes[s], error.text);
+        }
+        for (u32 i = SAVED_AT; i < TICKS; i++) {
+            world_tick(world, NULL, 0);
+            world_tick(other, NULL, 0);
+            if (world_hash(world) != world_hash(other)) {
+                fail_msg("%s: the loaded world differs from tick %u on", scenes[s], i);
+            }
+        }
+        free(image);
+        world_destroy(world);
+        world_destroy(other);
+        scene_destroy(scene);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(images_go_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

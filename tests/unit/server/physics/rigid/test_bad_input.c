@@ -11,6 +11,12 @@
 
 #include <cmocka.h>
 
+#ifdef __SANITIZE_THREAD__ /* twenty times slower, and there is one thread */
+#define SLOW 1
+#else
+#define SLOW 0
+#endif
+
 static bool is_taken(const BodyDef *def)
 {
     Rigid *rigid = kit_world(2, 4, KIT_GRAVITY_M_S2);
@@ -186,7 +192,7 @@ static void crowds_in_one_place_come_apart(void **unused)
     PL_UNUSED(unused);
     static const f32 spreads[] = {0.0f, 0.01f, 0.3f};
     enum {
-        CROWD = 200
+        CROWD = SLOW ? 40 : 200
     };
     for (u32 k = 0; k < PL_COUNT(spreads); k++) {
         Rigid *rigid = bin(CROWD, 5.0f);
@@ -254,7 +260,7 @@ static void giant_forces_leave_a_world_that_recovers(void **unused)
 {
     PL_UNUSED(unused);
     enum {
-        PILE = 60
+        PILE = SLOW ? 30 : 60
     };
     const u32 first = BIN_PLANES, end = first + PILE;
     Rigid *rigid = bin(PILE, 10.0f);
@@ -272,7 +278,7 @@ static void giant_forces_leave_a_world_that_recovers(void **unused)
         }
         kit_tick(rigid);
         /* Contacts share out what was limited before them. */
-        assert_true(look_at(rigid, first, end).fastest < 1.5f * SPEED_MAX_M_S);
+        assert_true(look_at(rigid, first, end).fastest < 1.0001f * SPEED_MAX_M_S);
     }
     rigid_impulse(rigid, first, vec3_zero(), vec3(3e38f, 3e38f, 3e38f));
     rigid_impulse(rigid, first + 1, vec3(NAN, 0.0f, 0.0f), vec3(1.0f, 0.0f, 0.0f));

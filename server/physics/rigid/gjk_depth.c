@@ -170,7 +170,7 @@ static bool epa_grow(Epa *epa, u32 face, Corner corner, f64 tolerance)
     }
     u32 at = epa->corner_count++;
     epa->corners[at] = corner;
-    u32 start = EPA_FACES, before = EPA_FACES;
+    u32 start = 0, before = 0;
     for (u32 i = 0; i < epa->rim_count; i++) {
         const EpaFace *kept = &epa->faces[epa->rim_face[i]];
         u32 edge = epa->rim_edge[i], to = kept->corner[edge];

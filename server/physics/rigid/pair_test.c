@@ -55,7 +55,7 @@ static bool line_shape(const Line *line, const ShapePose *shape, PairMeeting *me
         return false;
     }
     Ray ray = {line->from, vec3_scale(d, 1.0f / length)};
-    Vec3 normal, *n = meeting != NULL ? &normal : NULL;
+    Vec3 normal = vec3_zero(), *n = meeting != NULL ? &normal : NULL;
     f32 max = line->kind == LINE_SEGMENT ? length : INFINITY;
     bool hit = shape_ray(shape->shape, shape->position, shape->orientation, ray, max, &distance, n);
     if (line->kind == LINE_WHOLE && !(hit && meeting == NULL)) {

@@ -401,7 +401,7 @@ static bool holds_point(const Rigid *rigid, u32 slot, const ShapePose *shape, Bo
 static void point_search(BodySearch *search, Vec3 point)
 {
     ShapePose at = {NULL, point, quat_identity()};
-    search->shape = &at;
+    search->shape = &at; // cppcheck-suppress autoVariables ; taken back below
     search->bounds = (Bounds){point, point};
     search->test = holds_point;
     if (vec3_is_finite(point)) {

@@ -40,11 +40,11 @@ SIMD_INLINE f32x8 f32x8_set(f32 x)
 }
 SIMD_INLINE f32x8 f32x8_load(const f32 *at) /* 32-byte aligned */
 {
-    return *(const f32x8 *)__builtin_assume_aligned(at, 32);
+    return *(const f32x8 *)(const void *)at;
 }
 SIMD_INLINE void f32x8_store(f32 *at, f32x8 v)
 {
-    *(f32x8 *)__builtin_assume_aligned(at, 32) = v;
+    *(f32x8 *)(void *)at = v;
 }
 /* Lanes of a where the mask is all ones, of b where it is zero. */
 SIMD_INLINE f32x8 f32x8_select(i32x8 mask, f32x8 a, f32x8 b)

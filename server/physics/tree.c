@@ -364,7 +364,7 @@ static inline f32x4 f32x4_max(f32x4 a, f32x4 b)
 }
 static inline f32x4 pair_axis(const TreePair *pair, u32 axis)
 {
-    return *(const f32x4 *)__builtin_assume_aligned(pair->axis[axis], 16);
+    return *(const f32x4 *)(const void *)pair->axis[axis];
 }
 /* The maxima where the minima are, and the other way round. */
 static inline f32x4 swapped(f32x4 v)

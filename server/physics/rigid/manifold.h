@@ -24,7 +24,6 @@ typedef struct ShapePose {
 typedef struct ManifoldPoint {
     Vec3 position;  /* m, world, midway between the surfaces */
     f32 separation; /* m along the normal, negative is overlap */
-    f32 impulse;    /* N s: 0 here, the solver's */
     u32 feature;    /* which parts of the shapes touch: the same from tick to tick, and different
                        for all points of a pair */
 } ManifoldPoint;

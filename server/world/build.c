@@ -136,21 +136,27 @@ static int add_cloth(World *world, u32 index)
             pins[i].body = rigid_at(world->rigid, world->body_slots[cloth->pins[i].body]);
         }
     }
-    ClothDef def = {.columns = cloth->columns,
-                    .rows = cloth->rows,
-                    .size = {cloth->size[0], cloth->size[1]},
-                    .position = cloth->position,
-                    .orientation = cloth->orientation,
-                    .area_density = cloth->area_density,
-                    .stretch_compliance = cloth->stretch_compliance,
-                    .shear_compliance = cloth->shear_compliance,
-                    .bend_compliance = cloth->bend_compliance,
-                    .damping = cloth->damping,
-                    .thickness = cloth->thickness,
-                    .friction = cloth->friction,
-                    .pins = pins,
-                    .pin_count = cloth->pin_count};
-    int result = soft_add_cloth(world->soft, world->rigid, &def, &world->cloths[index]);
+    SoftDef def = soft_def_default();
+    def.position = cloth->position;
+    def.orientation = cloth->orientation;
+    def.mass_kg = cloth->area_density * cloth->size[0] * cloth->size[1];
+    def.stretch_compliance = cloth->stretch_compliance;
+    def.shear_compliance = cloth->shear_compliance;
+    def.bend_compliance = cloth->bend_compliance;
+    def.damping = cloth->damping;
+    def.thickness = cloth->thickness;
+    def.friction = cloth->friction;
+    def.pins = pins;
+    def.pin_count = cloth->pin_count;
+    SoftMesh mesh;
+    ErrorText error;
+    int result =
+        soft_mesh_grid(&mesh, cloth->columns, cloth->rows, cloth->size[0], cloth->size[1], &error);
+    if (result == ERROR_OK) {
+        def.mesh = &mesh;
+        result = soft_add(world->soft, world->rigid, &def, &world->cloths[index], &error);
+        soft_mesh_finish(&mesh);
+    }
     free(pins);
     if (result != 0) {
         return result;

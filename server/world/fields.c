@@ -33,10 +33,9 @@ static void write_points(const World *world, Frame *frame)
         return;
     }
     const FieldDesc *field = &world->fields->fields[FIELD_POINTS_ALL];
-    const Vec3 *positions = soft_positions(world->soft);
     QPoint *points = frame_points(frame, FIELD_POINTS_ALL);
     for (u32 i = 0; i < count; i++) {
-        quantize_position(field, positions[i], points[i].position);
+        quantize_position(field, soft_position(world->soft, i), points[i].position);
         points[i].generation = world->points_generation;
     }
 }

@@ -110,7 +110,7 @@ static i32 grip_point(World *world, const Entity *entity, const Input *input)
     u32 particle = entity->first + input->element;
     f32 omega = two_pi * hands->frequency;
     SoftGrip grip = {.particle = particle,
-                     .target = soft_positions(world->soft)[particle],
+                     .target = soft_position(world->soft, particle),
                      .stiffness = entity->mass_kg * omega * omega,
                      .damping = 2.0f * hands->damping * entity->mass_kg * omega,
                      .force_max =
@@ -126,7 +126,7 @@ static int do_grab(World *world, const Input *input)
         return code;
     }
     bool soft = entity->field == FIELD_POINTS_ALL;
-    Vec3 point = soft ? soft_positions(world->soft)[entity->first + input->element]
+    Vec3 point = soft ? soft_position(world->soft, entity->first + input->element)
                       : body_point(world, entity->first, input->local);
     if (vec3_distance(point, input->ray.origin) > world->scene->hands.reach) {
         return ERROR_RANGE;
@@ -197,7 +197,7 @@ static int do_push(World *world, const Input *input)
     if (entity->field == FIELD_POINTS_ALL) {
         /* No particle gets more than 10 m/s at once. */
         u32 particle = entity->first + input->element;
-        f32 w = soft_inverse_masses(world->soft)[particle];
+        f32 w = soft_inverse_mass(world->soft, particle);
         f32 speed = vec3_length(impulse) * w;
         f32 scale = speed > 10.0f ? 10.0f / speed : 1.0f;
         soft_impulse(world->soft, particle, vec3_scale(impulse, scale));

@@ -122,7 +122,7 @@ void world_tick(World *world, const Input *inputs, u32 count)
     path_steer(world);
 
     rigid_collide(world->rigid, world->jobs);
-    soft_begin(world->soft, world->rigid, tick_s);
+    soft_begin(world->soft, world->rigid, world->jobs, tick_s);
 
     rigid_prepare(world->rigid);
     u32 substeps = rigid_substeps(world->rigid);

@@ -131,16 +131,15 @@ static Sums sum_all(const World *world)
         s.momentum[2] += m * (f64)v.z;
     }
     u32 particles = soft_particles(world->soft);
-    const Vec3 *positions = soft_positions(world->soft), *velocities = soft_velocities(world->soft);
-    const f32 *inverse_masses = soft_inverse_masses(world->soft);
     for (u32 i = 0; i < particles; i++) {
-        if (inverse_masses[i] <= 0.0f) {
+        f32 w = soft_inverse_mass(world->soft, i);
+        if (w <= 0.0f) {
             continue;
         }
-        f64 m = 1.0 / (f64)inverse_masses[i];
-        Vec3 v = velocities[i];
+        f64 m = 1.0 / (f64)w;
+        Vec3 v = soft_velocity(world->soft, i);
         s.kinetic += 0.5 * m * (f64)vec3_dot(v, v);
-        s.potential -= m * (f64)vec3_dot(g, positions[i]);
+        s.potential -= m * (f64)vec3_dot(g, soft_position(world->soft, i));
         s.momentum[0] += m * (f64)v.x;
         s.momentum[1] += m * (f64)v.y;
         s.momentum[2] += m * (f64)v.z;
@@ -158,8 +157,8 @@ static f64 cloth_mean(const World *world, u32 cloth, bool speed)
     SoftRange range = world->cloths[cloth];
     f64 sum = 0.0;
     for (u32 i = range.first; i < range.first + range.count; i++) {
-        sum += speed ? (f64)vec3_length(soft_velocities(world->soft)[i])
-                     : (f64)soft_positions(world->soft)[i].y;
+        sum += speed ? (f64)vec3_length(soft_velocity(world->soft, i))
+                     : (f64)soft_position(world->soft, i).y;
     }
     return sum / range.count;
 }
@@ -271,7 +270,8 @@ static f64 measure(const World *world, const SceneProbe *probe, Totals *totals)
     case PROBE_AWAKE:
         return (f64)stats_of(world, totals)->awake;
     case PROBE_STRETCH:
-        return probe->cloth >= 0 ? (f64)soft_strain(world->soft, world->cloths[probe->cloth]) : 0.0;
+        return probe->cloth >= 0 ? (f64)soft_strain(world->soft, world->cloths[probe->cloth].body)
+                                 : 0.0;
     default:
         return 0.0;
     }

@@ -1,9 +1,9 @@
 /* test_cloth.c: cloth against laws and numbers that come from outside of the program. */
 #include "protocol/scene.h"
 #include "server/physics/couple.h"
-#include "server/physics/soft/soft.h"
 #include "server/world/world.h"
 #include "shared/random.h"
+#include "tests/support/soft_kit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,170 +13,54 @@
 
 #include <cmocka.h>
 
-static const f32 tick_s = 1.0f / 60.0f;
-
 enum {
-    SUBSTEPS = 8,
     PARTICLES = 441
 };
-
-typedef struct Bench {
-    Rigid *rigid;
-    Soft *soft;
-} Bench;
-
-static Bench bench_create(Vec3 gravity)
-{
-    RigidDef def = {
-        .body_capacity = 16, .tick_s = tick_s, .substeps = SUBSTEPS, .gravity = gravity};
-    Bench b = {rigid_create(&def), soft_create()};
-    assert_non_null(b.rigid);
-    assert_non_null(b.soft);
-    soft_set_gravity(b.soft, gravity);
-    soft_set_wind(b.soft, vec3_zero(), 0.0f);
-    return b;
-}
-
-static void bench_destroy(Bench *b)
-{
-    rigid_destroy(b->rigid);
-    soft_destroy(b->soft);
-}
-
-static void bench_ticks(Bench *b, u32 count)
-{
-    for (u32 i = 0; i < count; i++) {
-        rigid_collide(b->rigid, NULL);
-        soft_begin(b->soft, b->rigid, tick_s);
-        rigid_prepare(b->rigid);
-        for (u32 s = 0; s < SUBSTEPS; s++) {
-            rigid_substep(b->rigid);
-            soft_substep(b->soft, b->rigid, tick_s / SUBSTEPS);
-        }
-        rigid_finish(b->rigid);
-    }
-}
-
-/* The defaults of a scene's cloth. */
-static ClothDef cloth_def(u32 columns, u32 rows, f32 width, f32 height)
-{
-    ClothDef def = {.columns = columns,
-                    .rows = rows,
-                    .size = {width, height},
-                    .orientation = {1.0f, 0.0f, 0.0f, 0.0f},
-                    .area_density = 0.2f,
-                    .stretch_compliance = 1e-7f,
-                    .shear_compliance = 1e-5f,
-                    .bend_compliance = 1e-2f,
-                    .thickness = 0.02f,
-                    .friction = 0.5f};
-    return def;
-}
-
-static SoftRange add(Bench *b, const ClothDef *def)
-{
-    SoftRange range;
-    assert_int_equal(soft_add_cloth(b->soft, b->rigid, def, &range), 0);
-    assert_int_equal(soft_build(b->soft), 0);
-    return range;
-}
-
-static Vec3 mean(const Vec3 *of, u32 count)
-{
-    f64 s[3] = {0};
-    for (u32 i = 0; i < count; i++) {
-        s[0] += (f64)of[i].x;
-        s[1] += (f64)of[i].y;
-        s[2] += (f64)of[i].z;
-    }
-    return vec3((f32)(s[0] / count), (f32)(s[1] / count), (f32)(s[2] / count));
-}
-
-static void momentum(const Bench *b, f64 sum[3])
-{
-    memset(sum, 0, 3 * sizeof *sum);
-    const Vec3 *v = soft_velocities(b->soft);
-    for (u32 i = 0; i < soft_particles(b->soft); i++) {
-        f64 m = 1.0 / (f64)soft_inverse_masses(b->soft)[i];
-        sum[0] += m * (f64)v[i].x;
-        sum[1] += m * (f64)v[i].y;
-        sum[2] += m * (f64)v[i].z;
-    }
-    for (u32 i = 0; i < rigid_slots(b->rigid); i++) {
-        f64 m = (f64)rigid_mass(b->rigid, i);
-        Vec3 u = rigid_velocity(b->rigid, i);
-        sum[0] += m * (f64)u.x;
-        sum[1] += m * (f64)u.y;
-        sum[2] += m * (f64)u.z;
-    }
-}
-
-/* Largest component of the change, as a part of `scale`. */
-static f64 drift(const f64 before[3], const f64 after[3], f64 scale)
-{
-    f64 worst = 0.0;
-    for (u32 i = 0; i < 3; i++) {
-        f64 change = after[i] - before[i];
-        worst = change > worst ? change : -change > worst ? -change : worst;
-    }
-    return worst / scale;
-}
 
 static void falls_like_a_stone(void **unused)
 {
     PL_UNUSED(unused);
     static const f32 distances[] = {0.0f, 300.0f}; /* of the cloth from the origin, m */
     for (u32 k = 0; k < PL_COUNT(distances); k++) {
-        Bench b = bench_create(vec3(0.0f, -9.81f, 0.0f));
-        ClothDef def = cloth_def(21, 21, 1.0f, 1.0f);
+        SoftKit b = soft_kit_create(vec3(0.0f, -9.81f, 0.0f));
+        SoftDef def = soft_kit_cloth_def();
         def.position = vec3(distances[k], distances[k] + 10.0f, 0.0f);
-        SoftRange range = add(&b, &def);
-        f32 start = mean(soft_positions(b.soft), range.count).y;
-        bench_ticks(&b, 60);
-        f32 fallen = start - mean(soft_positions(b.soft), range.count).y;
+        SoftRange range = soft_kit_add_cloth(&b, &def, 21, 21, 1.0f, 1.0f);
+        f32 start = soft_kit_mean_position(&b, range).y;
+        soft_kit_ticks(&b, 60);
+        f32 fallen = start - soft_kit_mean_position(&b, range).y;
         /* g t² / 2, and ½ g t h more for steps of h = 1/1440 s. */
         f32 expected = 0.5f * 9.81f * (1.0f + 1.0f / 1440.0f);
         printf("%.0f m away: fallen %.5f m, expected %.5f\n", (double)distances[k], (double)fallen,
                (double)expected);
         assert_float_equal(fallen, expected, k == 0 ? 1e-3f : 0.02f);
-        assert_float_equal(mean(soft_velocities(b.soft), range.count).y, -9.81f, 2e-3f);
-        bench_destroy(&b);
+        assert_float_equal(soft_kit_mean_velocity(&b, range).y, -9.81f, 2e-3f);
+        soft_kit_destroy(&b);
     }
 }
 
 static void inner_forces_keep_momentum(void **unused)
 {
     PL_UNUSED(unused);
-    Bench b = bench_create(vec3_zero());
-    ClothDef def = cloth_def(21, 21, 1.0f, 1.0f);
+    SoftKit b = soft_kit_create(vec3_zero());
+    SoftDef def = soft_kit_cloth_def();
     def.position = vec3(3.0f, 2.0f, 1.0f);
-    SoftRange range = add(&b, &def);
+    SoftRange range = soft_kit_add_cloth(&b, &def, 21, 21, 1.0f, 1.0f);
     f64 before[3], after[3], scale = 0.0;
     for (u32 i = 0; i < range.count; i++) {
-        f32 m = 1.0f / soft_inverse_masses(b.soft)[i];
+        f32 m = 1.0f / soft_inverse_mass(b.soft, i);
         Vec3 v = vec3(random_range(1, i, -2, 2), random_range(2, i, -2, 2),
                       random_range(3, i, -2, 2) + 0.5f);
         soft_impulse(b.soft, i, vec3_scale(v, m));
         scale += (f64)(m * vec3_length(v));
     }
-    momentum(&b, before);
-    bench_ticks(&b, 300);
-    momentum(&b, after);
-    f64 change = drift(before, after, scale);
+    soft_kit_momentum(&b, before);
+    soft_kit_ticks(&b, 300);
+    soft_kit_momentum(&b, after);
+    f64 change = soft_kit_drift(before, after, scale);
     printf("momentum changed by %.1e of the sum of its parts in 7200 steps\n", change);
     assert_true(change < 1e-6);
-    bench_destroy(&b);
-}
-
-static BodyId add_body(Bench *b, Shape shape, BodyMotion motion, f32 mass, Vec3 at, Vec3 velocity)
-{
-    BodyDef def = body_def_default();
-    def.shape = shape;
-    def.motion = motion;
-    def.mass_kg = mass;
-    def.position = at;
-    def.velocity = velocity;
-    return rigid_add(b->rigid, &def);
+    soft_kit_destroy(&b);
 }
 
 static void collision_keeps_momentum(void **unused)
@@ -184,87 +68,88 @@ static void collision_keeps_momentum(void **unused)
     PL_UNUSED(unused);
     static const f32 frictions[] = {0.0f, 1.0f};
     for (u32 k = 0; k < PL_COUNT(frictions); k++) {
-        Bench b = bench_create(vec3_zero());
+        SoftKit b = soft_kit_create(vec3_zero());
         Shape box = {.kind = SHAPE_BOX, .half = {0.2f, 0.15f, 0.1f}};
-        BodyId id =
-            add_body(&b, box, BODY_DYNAMIC, 1.0f, vec3(0.6f, 0.5f, -0.6f), vec3(0.7f, 0.2f, 3.0f));
-        ClothDef def = cloth_def(21, 21, 1.0f, 1.0f);
+        BodyId id = soft_kit_add_body(&b, box, BODY_DYNAMIC, 1.0f, vec3(0.6f, 0.5f, -0.6f),
+                                      vec3(0.7f, 0.2f, 3.0f));
+        SoftDef def = soft_kit_cloth_def();
         def.friction = frictions[k];
-        add(&b, &def);
+        soft_kit_add_cloth(&b, &def, 21, 21, 1.0f, 1.0f);
         f64 before[3], after[3];
-        momentum(&b, before);
-        bench_ticks(&b, 90);
-        momentum(&b, after);
+        soft_kit_momentum(&b, before);
+        soft_kit_ticks(&b, 90);
+        soft_kit_momentum(&b, after);
         f32 left = rigid_velocity(b.rigid, id.slot).z;
-        f64 change = drift(before, after, 3.0);
+        f64 change = soft_kit_drift(before, after, 3.0);
         printf("friction %.1f: box at 3 m/s goes on with %.3f, momentum changed by %.1e\n",
                (double)frictions[k], (double)left, change);
         /* 1 kg against 0.2 kg: at most to the common speed if nothing bounces, less if it leaves.
          */
         assert_true(left < 2.95f && left > 1.0f);
         assert_true(change < 1e-5); /* some 10 000 impulses, each rounded */
-        bench_destroy(&b);
+        soft_kit_destroy(&b);
     }
 }
 
 static void attached_cloth_keeps_momentum(void **unused)
 {
     PL_UNUSED(unused);
-    Bench b = bench_create(vec3_zero());
+    SoftKit b = soft_kit_create(vec3_zero());
     Shape ball = {.kind = SHAPE_SPHERE, .radius = 0.1f};
-    BodyId id = add_body(&b, ball, BODY_DYNAMIC, 0.5f, vec3(0.0f, 1.3f, 0.0f), vec3_zero());
-    ClothDef def = cloth_def(11, 11, 1.0f, 1.0f);
+    BodyId id =
+        soft_kit_add_body(&b, ball, BODY_DYNAMIC, 0.5f, vec3(0.0f, 1.3f, 0.0f), vec3_zero());
+    SoftDef def = soft_kit_cloth_def();
     SoftPin pin = {.point = 110, .body = id};
     def.pins = &pin;
     def.pin_count = 1;
-    SoftRange range = add(&b, &def);
+    SoftRange range = soft_kit_add_cloth(&b, &def, 11, 11, 1.0f, 1.0f);
     rigid_set_velocity(b.rigid, id.slot, vec3(-1.0f, 2.0f, 1.0f), vec3_zero());
     f64 before[3], after[3];
-    momentum(&b, before);
-    bench_ticks(&b, 240);
-    momentum(&b, after);
-    f64 change = drift(before, after, 1.2);
-    f32 strain = soft_strain(b.soft, range);
+    soft_kit_momentum(&b, before);
+    soft_kit_ticks(&b, 240);
+    soft_kit_momentum(&b, after);
+    f64 change = soft_kit_drift(before, after, 1.2);
+    f32 strain = soft_strain(b.soft, range.body);
     printf("a ball pulls a cloth: momentum changed by %.1e, strain %.4f\n", change, (double)strain);
     assert_true(change < 1e-5); /* some 10 000 impulses, each rounded */
     assert_true(strain < 0.05f);
-    bench_destroy(&b);
+    soft_kit_destroy(&b);
 }
 
 /* Nothing pulls: the body and what hangs on it must keep the speed they have in common. */
 static void attached_cloth_flies_along(void **unused)
 {
     PL_UNUSED(unused);
-    Bench b = bench_create(vec3_zero());
+    SoftKit b = soft_kit_create(vec3_zero());
     Shape ball = {.kind = SHAPE_SPHERE, .radius = 0.1f};
     Vec3 v = vec3(2.0f, 0.0f, 0.0f);
-    BodyId id = add_body(&b, ball, BODY_DYNAMIC, 0.05f, vec3(0.0f, 1.3f, 0.0f), v);
-    ClothDef def = cloth_def(11, 11, 1.0f, 1.0f);
+    BodyId id = soft_kit_add_body(&b, ball, BODY_DYNAMIC, 0.05f, vec3(0.0f, 1.3f, 0.0f), v);
+    SoftDef def = soft_kit_cloth_def();
     SoftPin pin = {.point = 110, .body = id};
     def.pins = &pin;
     def.pin_count = 1;
-    SoftRange range = add(&b, &def);
+    SoftRange range = soft_kit_add_cloth(&b, &def, 11, 11, 1.0f, 1.0f);
     for (u32 i = 0; i < range.count; i++) {
-        soft_impulse(b.soft, i, vec3_scale(v, 1.0f / soft_inverse_masses(b.soft)[i]));
+        soft_impulse(b.soft, i, vec3_scale(v, 1.0f / soft_inverse_mass(b.soft, i)));
     }
     f32 worst = 0.0f, strain = 0.0f;
     for (u32 i = 0; i < 60; i++) {
-        bench_ticks(&b, 1);
+        soft_kit_ticks(&b, 1);
         worst = f32_max(worst, vec3_distance(rigid_velocity(b.rigid, id.slot), v));
-        strain = f32_max(strain, soft_strain(b.soft, range));
+        strain = f32_max(strain, soft_strain(b.soft, range.body));
     }
     printf("flying along: speed off by at most %.1e m/s, strain %.1e\n", (double)worst,
            (double)strain);
     assert_true(worst < 2e-3f);
     assert_true(strain < 1e-4f);
-    bench_destroy(&b);
+    soft_kit_destroy(&b);
 }
 
 static void hanging_strip_hardly_stretches(void **unused)
 {
     PL_UNUSED(unused);
-    Bench b = bench_create(vec3(0.0f, -9.81f, 0.0f));
-    ClothDef def = cloth_def(6, 41, 0.25f, 2.0f);
+    SoftKit b = soft_kit_create(vec3(0.0f, -9.81f, 0.0f));
+    SoftDef def = soft_kit_cloth_def();
     def.position = vec3(0.0f, 3.0f, 0.0f);
     def.damping = 0.5f;
     SoftPin pins[6];
@@ -274,23 +159,23 @@ static void hanging_strip_hardly_stretches(void **unused)
     }
     def.pins = pins;
     def.pin_count = 6;
-    SoftRange range = add(&b, &def);
-    bench_ticks(&b, 300);
-    f32 strain = soft_strain(b.soft, range);
+    SoftRange range = soft_kit_add_cloth(&b, &def, 6, 41, 0.25f, 2.0f);
+    soft_kit_ticks(&b, 300);
+    f32 strain = soft_strain(b.soft, range.body);
     printf("2 m strip of 40 cells: strain %.4f\n", (double)strain);
     assert_true(strain < 0.02f);
-    bench_destroy(&b);
+    soft_kit_destroy(&b);
 }
 
 /* A narrow cloth between a nail and a nail that moves until the span is 1 m. Returns the sag. */
 static f32 sag_of(f32 length)
 {
-    Bench b = bench_create(vec3(0.0f, -9.81f, 0.0f));
+    SoftKit b = soft_kit_create(vec3(0.0f, -9.81f, 0.0f));
     Shape ball = {.kind = SHAPE_SPHERE, .radius = 0.01f};
     f32 seconds = 2.0f, speed = (length - 1.0f) / seconds;
-    BodyId nail = add_body(&b, ball, BODY_KINEMATIC, 0.0f, vec3(length, 0.0f, 5.0f),
-                           vec3(-speed, 0.0f, 0.0f));
-    ClothDef def = cloth_def(41, 2, length, 0.03f);
+    BodyId nail = soft_kit_add_body(&b, ball, BODY_KINEMATIC, 0.0f, vec3(length, 0.0f, 5.0f),
+                                    vec3(-speed, 0.0f, 0.0f));
+    SoftDef def = soft_kit_cloth_def();
     def.orientation = (Quat){0.70710678f, 0.70710678f, 0.0f, 0.0f};
     def.bend_compliance = 1e6f;
     def.damping = 1.0f;
@@ -298,16 +183,16 @@ static f32 sag_of(f32 length)
         {.point = 0}, {.point = 41}, {.point = 40, .body = nail}, {.point = 81, .body = nail}};
     def.pins = pins;
     def.pin_count = 4;
-    add(&b, &def);
-    bench_ticks(&b, 120);
+    soft_kit_add_cloth(&b, &def, 41, 2, length, 0.03f);
+    soft_kit_ticks(&b, 120);
     rigid_set_velocity(b.rigid, nail.slot, vec3_zero(), vec3_zero());
     assert_float_equal(rigid_position(b.rigid, nail.slot).x, 1.0f, 1e-3f);
-    bench_ticks(&b, 600);
+    soft_kit_ticks(&b, 600);
     f32 lowest = 0.0f;
     for (u32 i = 0; i < 41; i++) {
-        lowest = f32_min(lowest, soft_positions(b.soft)[i].y);
+        lowest = f32_min(lowest, soft_position(b.soft, i).y);
     }
-    bench_destroy(&b);
+    soft_kit_destroy(&b);
     return -lowest;
 }
 
@@ -327,42 +212,42 @@ static void chain_sags_like_a_catenary(void **unused)
 static void sheet_follows_the_wind(void **unused)
 {
     PL_UNUSED(unused);
-    Bench b = bench_create(vec3_zero());
-    ClothDef def = cloth_def(21, 21, 1.0f, 1.0f);
-    SoftRange range = add(&b, &def);
+    SoftKit b = soft_kit_create(vec3_zero());
+    SoftDef def = soft_kit_cloth_def();
+    SoftRange range = soft_kit_add_cloth(&b, &def, 21, 21, 1.0f, 1.0f);
     soft_set_wind(b.soft, vec3(0.0f, 0.0f, 5.0f), 1.2f);
     /* f = rho A (w − v) along the normal: v(t) = w (1 − exp(−rho A t / m)), rho A / m = 6 1/s. */
     static const f32 exponentials[] = {0.74081822f, 0.54881164f, 0.30119421f, 0.04978707f};
     static const u32 ticks[] = {3, 6, 12, 30};
     u32 at = 0;
     for (u32 i = 0; i < PL_COUNT(ticks); i++) {
-        bench_ticks(&b, ticks[i] - at);
+        soft_kit_ticks(&b, ticks[i] - at);
         at = ticks[i];
-        f32 v = mean(soft_velocities(b.soft), range.count).z;
+        f32 v = soft_kit_mean_velocity(&b, range).z;
         f32 expected = 5.0f * (1.0f - exponentials[i]);
         printf("wind 5 m/s, %.2f s: %.4f m/s, expected %.4f\n", (double)at / 60.0, (double)v,
                (double)expected);
         assert_float_equal(v, expected, 0.03f * expected);
     }
-    bench_destroy(&b);
+    soft_kit_destroy(&b);
 }
 
 static void light_sheet_in_a_storm_is_no_faster(void **unused)
 {
     PL_UNUSED(unused);
-    Bench b = bench_create(vec3_zero());
-    ClothDef def = cloth_def(21, 21, 1.0f, 1.0f);
-    def.area_density = 0.01f;
-    SoftRange range = add(&b, &def);
+    SoftKit b = soft_kit_create(vec3_zero());
+    SoftDef def = soft_kit_cloth_def();
+    def.mass_kg = 0.01f;
+    SoftRange range = soft_kit_add_cloth(&b, &def, 21, 21, 1.0f, 1.0f);
     soft_set_wind(b.soft, vec3(0.0f, 0.0f, 30.0f), 10.0f);
     f32 fastest = 0.0f;
     for (u32 i = 0; i < 60; i++) {
-        bench_ticks(&b, 1);
-        fastest = f32_max(fastest, mean(soft_velocities(b.soft), range.count).z);
+        soft_kit_ticks(&b, 1);
+        fastest = f32_max(fastest, soft_kit_mean_velocity(&b, range).z);
     }
     printf("10 g sheet in 30 m/s of heavy air: at most %.3f m/s\n", (double)fastest);
     assert_true(fastest <= 30.01f && fastest > 25.0f);
-    bench_destroy(&b);
+    soft_kit_destroy(&b);
 }
 
 static void towel_stays_on_the_ball(void **unused)
@@ -414,7 +299,7 @@ static void towel_stays_on_the_ball(void **unused)
 /* How far a cloth slides in 3 s on a box tilted by 20 degrees (tan 0.364). */
 static f32 slide_on_slope(f32 friction)
 {
-    Bench b = bench_create(vec3(0.0f, -9.81f, 0.0f));
+    SoftKit b = soft_kit_create(vec3(0.0f, -9.81f, 0.0f));
     BodyDef slope = body_def_default();
     slope.shape.kind = SHAPE_BOX;
     slope.shape.half = vec3(20.0f, 0.5f, 2.0f);
@@ -422,17 +307,17 @@ static f32 slide_on_slope(f32 friction)
     slope.friction = friction;
     slope.orientation = (Quat){0.98480775f, 0.0f, 0.0f, -0.17364818f};
     rigid_add(b.rigid, &slope);
-    ClothDef def = cloth_def(11, 11, 1.0f, 1.0f);
+    SoftDef def = soft_kit_cloth_def();
     def.friction = friction;
     Quat flat = {0.70710678f, 0.70710678f, 0.0f, 0.0f};
     def.orientation = quat_mul(slope.orientation, flat);
     def.position = quat_rotate(slope.orientation, vec3(-8.0f, 0.521f, -0.5f));
-    SoftRange range = add(&b, &def);
-    bench_ticks(&b, 30);
-    Vec3 start = mean(soft_positions(b.soft), range.count);
-    bench_ticks(&b, 180);
-    f32 moved = vec3_distance(mean(soft_positions(b.soft), range.count), start);
-    bench_destroy(&b);
+    SoftRange range = soft_kit_add_cloth(&b, &def, 11, 11, 1.0f, 1.0f);
+    soft_kit_ticks(&b, 30);
+    Vec3 start = soft_kit_mean_position(&b, range);
+    soft_kit_ticks(&b, 180);
+    f32 moved = vec3_distance(soft_kit_mean_position(&b, range), start);
+    soft_kit_destroy(&b);
     return moved;
 }
 

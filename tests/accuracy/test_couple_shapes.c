@@ -1,8 +1,9 @@
 /* test_couple_shapes.c: a cloth that falls on each kind of shape lies on it, and momentum holds. */
 #include "server/physics/couple.h"
-#include "server/physics/soft/soft.h"
 #include "shared/geometry.h"
 #include "tests/support/any.h"
+
+#include "tests/support/soft_kit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,77 +13,38 @@
 
 #include <cmocka.h>
 
-static const f32 tick_s = 1.0f / 60.0f;
-
 enum {
-    SUBSTEPS = 8,
     SIDE = 21,
     POINTS = 13 /* of a side of the cloth */
 };
 
 static const f32 thickness_m = 0.02f;
 
-typedef struct Bench {
-    Rigid *rigid;
-    Soft *soft;
-    SoftRange cloth;
-} Bench;
-
-static Bench bench_create(Vec3 gravity, const BodyDef *body, f32 height)
+static SoftKit bench_create(Vec3 gravity, const BodyDef *body, f32 height)
 {
-    RigidDef def = {.body_capacity = 4, .tick_s = tick_s, .substeps = SUBSTEPS, .gravity = gravity};
-    Bench b = {.rigid = rigid_create(&def), .soft = soft_create()};
-    assert_non_null(b.rigid);
-    assert_non_null(b.soft);
-    soft_set_gravity(b.soft, gravity);
-    soft_set_wind(b.soft, vec3_zero(), 0.0f);
+    SoftKit b = soft_kit_create(gravity);
     assert_int_not_equal(rigid_add(b.rigid, body).generation, 0);
     /* Flat, 1.2 m wide, above the body. */
     f32 half = sqrtf(0.5f);
-    ClothDef cloth = {.columns = POINTS,
-                      .rows = POINTS,
-                      .size = {1.2f, 1.2f},
-                      .position = {-0.6f, height, 0.6f},
-                      .orientation = {half, -half, 0.0f, 0.0f},
-                      .area_density = 0.2f,
-                      .stretch_compliance = 1e-7f,
-                      .shear_compliance = 1e-5f,
-                      .bend_compliance = 1e-2f,
-                      .damping = gravity.y < 0.0f ? 0.5f : 0.0f,
-                      .thickness = thickness_m,
-                      .friction = 0.8f};
-    assert_int_equal(soft_add_cloth(b.soft, b.rigid, &cloth, &b.cloth), 0);
-    assert_int_equal(soft_build(b.soft), 0);
+    SoftDef cloth = soft_kit_cloth_def();
+    cloth.position = vec3(-0.6f, height, 0.6f);
+    cloth.orientation = (Quat){half, -half, 0.0f, 0.0f};
+    cloth.damping = gravity.y < 0.0f ? 0.5f : 0.0f;
+    cloth.thickness = thickness_m;
+    cloth.friction = 0.8f;
+    soft_kit_add_cloth(&b, &cloth, POINTS, POINTS, 1.2f, 1.2f);
     return b;
 }
 
-static void bench_destroy(Bench *b)
-{
-    rigid_destroy(b->rigid);
-    soft_destroy(b->soft);
-}
-
-static void bench_tick(Bench *b)
-{
-    rigid_collide(b->rigid, NULL);
-    soft_begin(b->soft, b->rigid, tick_s);
-    rigid_prepare(b->rigid);
-    for (u32 s = 0; s < SUBSTEPS; s++) {
-        rigid_substep(b->rigid);
-        soft_substep(b->soft, b->rigid, tick_s / SUBSTEPS);
-    }
-    rigid_finish(b->rigid);
-}
-
 /* Depth of the deepest particle in the body, m. */
-static f32 deepest(const Bench *b)
+static f32 deepest(const SoftKit *b)
 {
     ShapePose pose = {rigid_shape(b->rigid, 0), rigid_position(b->rigid, 0),
                       rigid_orientation(b->rigid, 0)};
     f32 depth = -INFINITY;
     Vec3 normal;
-    for (u32 i = 0; i < b->cloth.count; i++) {
-        f32 d = couple_distance(&pose, soft_positions(b->soft)[i], 1.0f, &normal);
+    for (u32 i = 0; i < soft_particles(b->soft); i++) {
+        f32 d = couple_distance(&pose, soft_position(b->soft, i), 1.0f, &normal);
         depth = f32_max(depth, -d);
     }
     return depth;
@@ -92,11 +54,11 @@ static f32 deepest(const Bench *b)
  * cloth's thickness away. */
 static void assert_lies_on(const BodyDef *body, const char *name)
 {
-    Bench b = bench_create(vec3(0.0f, -9.81f, 0.0f), body, 1.6f);
+    SoftKit b = bench_create(vec3(0.0f, -9.81f, 0.0f), body, 1.6f);
     f32 depth = -INFINITY;
     bool touched = false;
     for (u32 t = 0; t < 180; t++) {
-        bench_tick(&b);
+        soft_kit_ticks(&b, 1);
         f32 now = deepest(&b);
         depth = f32_max(depth, now);
         touched = touched || now > -1.2f * thickness_m;
@@ -104,7 +66,7 @@ static void assert_lies_on(const BodyDef *body, const char *name)
     print_message("%s: deepest particle %.1f mm\n", name, 1000.0 * (double)depth);
     assert_true(touched);
     assert_true(depth < 0.25f * thickness_m);
-    bench_destroy(&b);
+    soft_kit_destroy(&b);
 }
 
 static BodyDef fixed(Shape shape, Vec3 position)
@@ -181,12 +143,12 @@ static void a_cloth_lies_on_a_terrain_and_a_mesh(void **state)
         BodyDef ground =
             fixed((Shape){.kind = k ? SHAPE_MESH : SHAPE_TERRAIN, .geometry = k ? mesh : terrain},
                   vec3_zero());
-        Bench b = bench_create(vec3(0.0f, -9.81f, 0.0f), &ground, 1.0f);
+        SoftKit b = bench_create(vec3(0.0f, -9.81f, 0.0f), &ground, 1.0f);
         f32 lowest = INFINITY;
         for (u32 t = 0; t < 240; t++) {
-            bench_tick(&b);
-            for (u32 i = 0; i < b.cloth.count; i++) {
-                Vec3 p = soft_positions(b.soft)[i], normal;
+            soft_kit_ticks(&b, 1);
+            for (u32 i = 0; i < soft_particles(b.soft); i++) {
+                Vec3 p = soft_position(b.soft, i), normal;
                 f32 height;
                 assert_true(terrain_height(&terrain->terrain, p.x, p.z, &height, &normal));
                 lowest = f32_min(lowest, (p.y - height) * normal.y);
@@ -194,14 +156,14 @@ static void a_cloth_lies_on_a_terrain_and_a_mesh(void **state)
         }
         /* At rest on the heap: every point within its thickness or bridging a hollow. */
         f32 highest = -INFINITY;
-        for (u32 i = 0; i < b.cloth.count; i++) {
-            highest = f32_max(highest, soft_positions(b.soft)[i].y);
+        for (u32 i = 0; i < soft_particles(b.soft); i++) {
+            highest = f32_max(highest, soft_position(b.soft, i).y);
         }
         print_message("%s: lowest point %.1f mm over the ground\n", k ? "mesh" : "terrain",
                       1000.0 * (double)lowest);
         assert_true(lowest > 0.0f);
         assert_true(highest < 0.5f + 3.0f * thickness_m && highest > 0.45f);
-        bench_destroy(&b);
+        soft_kit_destroy(&b);
     }
     geometry_destroy(mesh);
     geometry_destroy(terrain);
@@ -224,14 +186,14 @@ static void momentum_is_kept_with_a_hull(void **state)
     body.mass_kg = 1.0f;
     body.velocity = vec3(0.3f, 3.0f, 0.1f);
     body.spin = vec3(1.0f, 2.0f, 0.0f);
-    Bench b = bench_create(vec3_zero(), &body, 0.8f);
+    SoftKit b = bench_create(vec3_zero(), &body, 0.8f);
     for (u32 t = 0; t < 60; t++) {
-        bench_tick(&b);
+        soft_kit_ticks(&b, 1);
     }
     f64 sum[3] = {0};
-    for (u32 i = 0; i < b.cloth.count; i++) {
-        f64 m = 1.0 / (f64)soft_inverse_masses(b.soft)[i];
-        Vec3 v = soft_velocities(b.soft)[i];
+    for (u32 i = 0; i < soft_particles(b.soft); i++) {
+        f64 m = 1.0 / (f64)soft_inverse_mass(b.soft, i);
+        Vec3 v = soft_velocity(b.soft, i);
         sum[0] += m * (f64)v.x;
         sum[1] += m * (f64)v.y;
         sum[2] += m * (f64)v.z;
@@ -241,7 +203,7 @@ static void momentum_is_kept_with_a_hull(void **state)
     assert_true(fabs(sum[0] + (f64)v.x - 0.3) < 1e-4);
     assert_true(fabs(sum[1] + (f64)v.y - 3.0) < 1e-4);
     assert_true(fabs(sum[2] + (f64)v.z - 0.1) < 1e-4);
-    bench_destroy(&b);
+    soft_kit_destroy(&b);
     geometry_destroy(hull);
 }
 

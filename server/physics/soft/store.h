@@ -1,5 +1,9 @@
 /*
- * store.h: the particle store from inside: soft.c moves it, cloth.c fills it.
+ * store.h: the particle store from inside. Each file of this folder is one idea about it:
+ *   soft.c    life, numbers, the recipe of a step      build.c  a definition -> particles,
+ * constraints packs.c   XPBD, eight constraints wide             method.c the other methods, body
+ * by body pressure.c, match.c  what acts on whole bodies      wind.c   air on triangles touch.c
+ * rigid bodies: contact and attachments     crowd.c  soft against soft and itself grip.c    hands
  * Layer: server/physics/soft (private).
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_STORE_H
@@ -7,25 +11,75 @@
 
 #include "server/physics/soft/soft.h"
 
-typedef enum EdgeKind {
-    EDGE_STRETCH,
-    EDGE_SHEAR,
-    EDGE_BEND,
-    EDGE_KINDS
-} EdgeKind;
+#define SOFT_NONE UINT32_MAX
 
-/* Distance constraint; those of one batch share no particle. */
-typedef struct SoftEdge {
-    u32 a, b;
-    f32 rest;       /* m, > 0 */
-    f32 compliance; /* m/N */
-    u16 kind;       /* EdgeKind */
-    u16 color;
-} SoftEdge;
+/* Two vectors of four: what a constraint gathers of a particle. Within a step `velocity` is that of
+ * the step, and the particle is at position + h velocity: so momentum is only ever passed on, never
+ * recovered from positions, whose last bit is worth more than what gravity adds in a step some
+ * 100 m from the origin. */
+typedef struct SoftPoint {
+    Vec3 position; /* m */
+    f32 inverse_mass;
+    Vec3 velocity; /* m/s */
+    f32 spare;     /* 0 */
+} __attribute__((aligned(32))) SoftPoint;
+
+/* What does not move. */
+typedef struct SoftMatter {
+    f32 radius; /* m, kept from others */
+    f32 friction, static_friction;
+    f32 damping;   /* 1/s */
+    f32 wind_area; /* m² of the triangles at rest, a third of each */
+    u32 body;
+} SoftMatter;
+
+typedef enum ConstraintKind {
+    CONSTRAINT_DISTANCE = 0,    /* 2 points; low, high: m */
+    CONSTRAINT_DIHEDRAL = 1,    /* 4: the edge first, then the wings; low: rest angle, rad */
+    CONSTRAINT_ISOMETRIC = 2,   /* 4: the same; shape: the four weights of the quadratic form */
+    CONSTRAINT_AREA = 3,        /* 3; low: m² */
+    CONSTRAINT_VOLUME = 4,      /* 4; low: m³ */
+    CONSTRAINT_NEO_HOOKEAN = 5, /* 4; shape: inverse of the rest edges; low: m³ */
+    CONSTRAINT_KINDS
+} ConstraintKind;
+
+/* What it is for: which factor of soft_set_compliance it takes, and what soft_strain looks at. */
+typedef enum ConstraintRole {
+    ROLE_STRETCH = 0,
+    ROLE_SHEAR = 1,
+    ROLE_BEND = 2,
+    ROLE_VOLUME = 3,
+    ROLE_LIMIT = 4, /* stretch limits and tethers: never scaled */
+    ROLE_COUNT
+} ConstraintRole;
+
+/* In the order they were made, those of a body together. */
+typedef struct SoftConstraint {
+    u32 point[4]; /* SOFT_NONE where the kind has fewer */
+    f32 low, high;
+    f32 compliance;
+    u32 shape; /* index in shapes, or SOFT_NONE */
+    u8 kind, role;
+    u16 spare;
+} SoftConstraint;
+
+typedef struct SoftShape {
+    f32 value[10];
+} SoftShape;
 
 typedef struct SoftTriangle {
     u32 point[3];
 } SoftTriangle;
+
+typedef struct SoftBody {
+    SoftDef def; /* its pointers are cleared */
+    u32 first, count;
+    u32 first_constraint, constraint_count;
+    u32 first_triangle, triangle_count;
+    bool closed;
+    f32 mass_kg;
+    f32 rest_volume; /* m³ */
+} SoftBody;
 
 typedef struct SoftAttachment {
     u32 particle;
@@ -39,18 +93,23 @@ typedef struct SoftTouch {
     Vec3 carried; /* m/s, of the body's point there in this substep */
 } SoftTouch;
 
+typedef struct Packs Packs;     /* packs.c */
+typedef struct Methods Methods; /* method.c */
+typedef struct Crowd Crowd;     /* crowd.c */
+typedef struct Wholes Wholes;   /* whole.c: pressure and matching */
+
 struct Soft {
-    /* [room] each, [count] used */
-    Vec3 *position, *velocity;
-    Vec3 *wind_velocity; /* m/s that the wind adds over the tick */
-    f32 *inverse_mass;   /* 1/kg */
-    f32 *radius;         /* m */
-    f32 *friction;
-    f32 *damping;   /* 1/s */
-    f32 *wind_area; /* m² of the triangles at rest, a third of each */
+    SoftPoint *points;   /* [count] of [room], 32-byte aligned */
+    Vec3 *rest;          /* m, where the particles were made, in the body's frame */
+    SoftMatter *matter;  /* [count] */
+    Vec3 *wind_velocity; /* [count] m/s that the wind adds over the tick */
     u32 count, room;
-    SoftEdge *edges; /* sorted by colour */
-    u32 edge_count, edge_room;
+    SoftBody *bodies; /* [body_count] */
+    u32 body_count, body_room;
+    SoftConstraint *constraints;
+    u32 constraint_count, constraint_room;
+    SoftShape *shapes;
+    u32 shape_count, shape_room;
     SoftTriangle *triangles;
     u32 triangle_count, triangle_room;
     SoftAttachment *attachments;
@@ -60,13 +119,67 @@ struct Soft {
     u32 touch_count, touch_room, near_count;
     SoftGrip grips[SOFT_GRIPS_MAX];
     u32 grip_end;
+    Packs *packs; /* made by soft_build, like the next three; NULL: nothing for them to do */
+    Methods *methods;
+    Crowd *crowd;
+    Wholes *wholes;
     Vec3 gravity, wind;
     f32 air_density;
-    f32 stretch_scale, bend_scale;
+    f32 stretch_scale, bend_scale, pressure_scale;
     f32 tick_s;
+    u32 steps;
+    u32 step;   /* of this tick so far */
+    Jobs *jobs; /* of this tick */
 };
 
-/* Room for so many touches in all; false without memory. */
-bool soft_reserve_touches(Soft *soft, u32 count);
+/* Makes room for `needed` items of `size` bytes; false without memory. */
+bool soft_grow(void **items, u32 *room, u32 needed, size_t size);
+
+/* Factor on the compliance of a constraint's role. */
+static inline f32 soft_role_scale(const Soft *soft, u32 role)
+{
+    return role == ROLE_BEND ? soft->bend_scale : role == ROLE_LIMIT ? 1.0f : soft->stretch_scale;
+}
+
+/* soft.c: gravity, damping, wind: what nothing else stops. */
+void soft_predict(Soft *soft, const SoftBody *body, f32 h);
+
+/* packs.c: the constraints of bodies of SOFT_XPBD, once, on velocities, with steps of h seconds. */
+int packs_create(Soft *soft);
+void packs_destroy(Packs *packs);
+void packs_solve(Soft *soft, f32 h);
+
+/* method.c: a step of the bodies that are not of SOFT_XPBD, from prediction to projection:
+ * velocities are those of the step afterwards. soft->step is 0 in the first step of a tick. */
+int methods_create(Soft *soft);
+void methods_destroy(Methods *methods);
+void methods_step(Soft *soft, f32 h);
+void methods_walk(Soft *soft, State *state);
+
+/* whole.c: pressure and shape matching of all bodies that have them, after their constraints. */
+int wholes_create(Soft *soft);
+void wholes_destroy(Wholes *wholes);
+void wholes_step(Soft *soft, f32 h);
+void wholes_walk(Soft *soft, State *state);
+
+/* crowd.c: what may touch within the tick, and contact in a step. */
+int crowd_create(Soft *soft);
+void crowd_destroy(Crowd *crowd);
+void crowd_begin(Soft *soft, f32 tick_s);
+void crowd_solve(Soft *soft, f32 h);
+
+/* wind.c */
+void wind_begin(Soft *soft, f32 tick_s);
+
+/* touch.c: contact with rigid bodies and attachments to them. `ahead` (s) is how far the bodies are
+ * ahead of the end of this step: they moved for the whole substep already. */
+int touch_create(Soft *soft);
+void touch_begin(Soft *soft, Rigid *rigid, f32 tick_s);
+void touch_carry(Soft *soft, const Rigid *rigid, f32 h);
+void touch_solve(Soft *soft, Rigid *rigid, f32 h, f32 ahead);
+
+/* grip.c */
+void grips_warm(Soft *soft, f32 h);
+void grips_solve(Soft *soft, f32 h);
 
 #endif

@@ -1,0 +1,168 @@
+/* touch.c: particles against rigid bodies: which pairs may meet in a tick, contact, attachments. */
+#include "server/physics/couple.h"
+#include "server/physics/soft/store.h"
+#include "shared/error.h"
+
+enum {
+    GROUP = 64, /* consecutive particles whose common bounds ask the broad phase once */
+    SLOTS_MAX = 256,
+    TOUCHES_EACH = 6,
+    GROUP_ROOM = 4096,
+};
+
+/* What would speed a sleeping body up like this wakes it. */
+static const f32 pull_wake_m_s2 = 2.0f;
+/* Faster than what constraints and gravity change a particle's speed by in a substep. */
+static const f32 near_m_s = 5.0f;
+/* Of the gap between a particle and the moving body that holds it, closed in each step. */
+static const f32 gap_part = 0.3f;
+
+static bool reserve(Soft *soft, u32 count)
+{
+    u32 room = soft->touch_room;
+    return soft_grow((void **)&soft->touches, &soft->touch_room, count, sizeof *soft->touches) &&
+           soft_grow((void **)&soft->near, &room, count, sizeof *soft->near);
+}
+
+/* Room for what a cloth in a crowd touches, so that ticks seldom ask for memory. */
+int touch_create(Soft *soft)
+{
+    return soft->count == 0 || reserve(soft, soft->count * TOUCHES_EACH + GROUP_ROOM)
+               ? ERROR_OK
+               : ERROR_MEMORY;
+}
+
+static bool point_in(Bounds bounds, Vec3 p, f32 margin)
+{
+    return p.x >= bounds.min.x - margin && p.x <= bounds.max.x + margin &&
+           p.y >= bounds.min.y - margin && p.y <= bounds.max.y + margin &&
+           p.z >= bounds.min.z - margin && p.z <= bounds.max.z + margin;
+}
+
+/* Pairs of particle and body that may meet within the tick, by particle, then slot. */
+void touch_begin(Soft *soft, Rigid *rigid, f32 tick_s)
+{
+    u32 slots[SLOTS_MAX];
+    soft->touch_count = 0;
+    for (u32 first = 0; first < soft->count; first += GROUP) {
+        u32 end = u32_min(first + GROUP, soft->count);
+        Bounds bounds = {soft->points[first].position, soft->points[first].position};
+        f32 fastest = 0.0f, radius = 0.0f;
+        for (u32 i = first; i < end; i++) {
+            bounds.min = vec3_min(bounds.min, soft->points[i].position);
+            bounds.max = vec3_max(bounds.max, soft->points[i].position);
+            fastest = f32_max(fastest, vec3_length_squared(soft->points[i].velocity));
+            radius = f32_max(radius, soft->matter[i].radius);
+        }
+        /* Gravity and solver may speed a particle up within the tick: 2 m/s of margin. */
+        f32 margin = radius + (sqrtf(fastest) + 2.0f) * tick_s;
+        Vec3 grow = vec3(margin, margin, margin);
+        bounds.min = vec3_sub(bounds.min, grow);
+        bounds.max = vec3_add(bounds.max, grow);
+        u32 count = rigid_overlaps(rigid, bounds, slots, SLOTS_MAX);
+        if (count == 0 || !reserve(soft, soft->touch_count + count * (end - first))) {
+            continue;
+        }
+        for (u32 i = first; i < end; i++) {
+            for (u32 s = 0; s < count; s++) {
+                if (point_in(rigid_bounds(rigid, slots[s]), soft->points[i].position, margin)) {
+                    SoftTouch touch = {i, slots[s], {0.0f, 0.0f, 0.0f}};
+                    soft->touches[soft->touch_count++] = touch;
+                }
+            }
+        }
+    }
+}
+
+/* A particle held by a body: placed there where the body cannot give way. Else both get the common
+ * speed, and a part of the gap is closed: the body moves only in its own substep, and a gap closed
+ * at once would be closed again by it. `ahead` (s) is how far the body is ahead of this step. */
+static void solve_attachment(Soft *soft, Rigid *rigid, const SoftAttachment *held, f32 h, f32 ahead)
+{
+    u32 slot = held->body.slot;
+    f32 w = soft->points[held->particle].inverse_mass;
+    Vec3 arm = quat_rotate(rigid_orientation(rigid, slot), held->local);
+    Vec3 *v = &soft->points[held->particle].velocity;
+    bool gives = rigid_mass(rigid, slot) > 0.0f && rigid_awake(rigid, slot);
+    Vec3 anchor_v = gives ? rigid_velocity_at(rigid, slot, arm) : held->carried;
+    Vec3 gap = vec3_sub(rigid_centre(rigid, slot), soft->points[held->particle].position);
+    gap = vec3_add_scaled(vec3_add(gap, arm), -(ahead + h), held->carried);
+    Vec3 wanted = vec3_add_scaled(anchor_v, (gives ? gap_part : 1.0f) / h, gap);
+    Vec3 change = vec3_sub(wanted, *v);
+    f32 speed = vec3_length(change);
+    if (speed < 1e-9f) {
+        return;
+    }
+    Vec3 n = vec3_scale(change, 1.0f / speed);
+    f32 wb = rigid_inverse_mass_at(rigid, slot, arm, n);
+    f32 impulse = speed / (w + wb);
+    *v = vec3_add_scaled(*v, impulse * w, n);
+    if (gives) {
+        rigid_impulse(rigid, slot, arm, vec3_scale(n, -impulse));
+    } else if (impulse > pull_wake_m_s2 * h * rigid_mass(rigid, slot)) {
+        rigid_wake(rigid, slot);
+    }
+}
+
+static void solve_attachments(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
+{
+    for (u32 i = 0; i < soft->attachment_count; i++) {
+        const SoftAttachment *held = &soft->attachments[i];
+        /* Its body may be gone: then the particle is free; or the world may hold it too. */
+        if (rigid_alive(rigid, held->body) && soft->points[held->particle].inverse_mass > 0.0f) {
+            solve_attachment(soft, rigid, held, h, ahead);
+        }
+    }
+}
+
+static void solve_touches(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
+{
+    for (u32 i = 0; i < soft->near_count; i++) {
+        const SoftTouch *touch = &soft->near[i];
+        u32 p = touch->particle;
+        CoupleParticle particle = {.position = soft->points[p].position,
+                                   .velocity = soft->points[p].velocity,
+                                   .carried = vec3_scale(touch->carried, ahead),
+                                   .inverse_mass = soft->points[p].inverse_mass,
+                                   .radius = soft->matter[p].radius,
+                                   .friction = soft->matter[p].friction};
+        if (couple_particle(rigid, touch->slot, &particle, h)) {
+            soft->points[p].velocity = particle.velocity;
+        }
+    }
+}
+
+/* The bodies moved for the whole substep already: how their points did, so that each step of the
+ * particles meets them where they were at its end. And which pairs may meet in this substep. */
+void touch_carry(Soft *soft, const Rigid *rigid, f32 h)
+{
+    for (u32 i = 0; i < soft->attachment_count; i++) {
+        SoftAttachment *attachment = &soft->attachments[i];
+        attachment->carried = vec3_zero();
+        if (rigid_alive(rigid, attachment->body)) {
+            u32 slot = attachment->body.slot;
+            Vec3 arm = quat_rotate(rigid_orientation(rigid, slot), attachment->local);
+            attachment->carried = rigid_velocity_at(rigid, slot, arm);
+        }
+    }
+    soft->near_count = 0;
+    for (u32 i = 0; i < soft->touch_count; i++) {
+        SoftTouch touch = soft->touches[i];
+        Vec3 at = soft->points[touch.particle].position, normal;
+        Vec3 arm = vec3_sub(at, rigid_centre(rigid, touch.slot));
+        touch.carried = rigid_velocity_at(rigid, touch.slot, arm);
+        f32 speed = vec3_distance(touch.carried, soft->points[touch.particle].velocity);
+        f32 reach = soft->matter[touch.particle].radius + (speed + near_m_s) * h;
+        ShapePose pose = {rigid_shape(rigid, touch.slot), rigid_position(rigid, touch.slot),
+                          rigid_orientation(rigid, touch.slot)};
+        if (couple_distance(&pose, at, reach, &normal) < reach) {
+            soft->near[soft->near_count++] = touch;
+        }
+    }
+}
+
+void touch_solve(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
+{
+    solve_attachments(soft, rigid, h, ahead);
+    solve_touches(soft, rigid, h, ahead);
+}

@@ -76,6 +76,8 @@ void bench_rigid_drop5000(Bench *bench);
 void bench_rigid_ragdoll200(Bench *bench);
 void bench_rigid_net50(Bench *bench);
 void bench_rigid_chain1000(Bench *bench);
+void bench_rigid_hulls500(Bench *bench);
+void bench_rigid_mesh300(Bench *bench);
 void bench_rigid_memory(Bench *bench);
 void bench_rigid_save(Bench *bench);
 void bench_rigid_ray(Bench *bench);

@@ -105,6 +105,14 @@ void bench_rigid_chain1000(Bench *bench)
 {
     measure_scene(bench, "chain1000");
 }
+void bench_rigid_hulls500(Bench *bench)
+{
+    measure_scene(bench, "hulls500");
+}
+void bench_rigid_mesh300(Bench *bench)
+{
+    measure_scene(bench, "mesh300");
+}
 
 /* The pile after it has fallen. */
 static Rigid *settled_pile(Bench *bench, const Setup *setup)

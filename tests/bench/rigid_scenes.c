@@ -1,6 +1,7 @@
 /* rigid_scenes.c: see rigid_scenes.h. Everything random comes from a fixed seed. */
 #include "tests/bench/rigid_scenes.h"
 
+#include "shared/geometry.h"
 #include "shared/random.h"
 #include "shared/trig.h"
 
@@ -115,9 +116,34 @@ static Shape random_shape(u32 kind, u64 counter)
                    random_range(SEED, counter + 1, 0.15f, 0.3f));
 }
 
-static void add_drop(Setup *s, u32 count, f32 side)
+static Shape kept(Setup *s, ShapeKind kind, Geometry *geometry)
 {
-    const f32 wall = 0.5f, height = 20.0f, pitch = 1.25f, jitter = 0.05f;
+    if (!geometry || s->geometry_count == sizeof(s->geometries) / sizeof(*s->geometries)) {
+        fprintf(stderr, "%s: a geometry is refused\n", s->name);
+        exit(1);
+    }
+    geometry->id = s->geometry_count;
+    s->geometries[s->geometry_count++] = geometry;
+    return (Shape){.kind = kind, .geometry = geometry};
+}
+
+/* Of points about evenly on a ball that is pressed in a little, so that no two faces are alike. */
+static Shape random_hull(Setup *s, u32 points, u64 counter)
+{
+    Vec3 cloud[HULL_VERTICES_MAX];
+    for (u32 i = 0; i < points; i++, counter += 4) {
+        f32 y = 1.0f - 2.0f * ((f32)i + 0.5f) / (f32)points, across = sqrtf(1.0f - y * y);
+        f32 turn = 2.3999632f * (f32)i + random_range(SEED, counter, -0.2f, 0.2f);
+        f32 radius = random_range(SEED, counter + 1, 0.28f, 0.4f);
+        cloud[i] = vec3(1.2f * radius * across * trig_cos_f32(turn), 0.8f * radius * y,
+                        radius * across * trig_sin_f32(turn));
+    }
+    return kept(s, SHAPE_HULL, geometry_hull(cloud, points, HULL_VERTICES_MAX, NULL));
+}
+
+static void add_bin(Setup *s, f32 side)
+{
+    const f32 wall = 0.5f, height = 20.0f;
     for (u32 i = 0; i < 4; i++) {
         f32 out = (0.5f * side + wall) * (i & 1 ? 1.0f : -1.0f);
         f32 along = 0.5f * side + 2.0f * wall;
@@ -125,16 +151,93 @@ static void add_drop(Setup *s, u32 count, f32 side)
         Vec3 at = i < 2 ? vec3(out, height, 0.0f) : vec3(0.0f, height, out);
         add_body(s, box(half), at, quat_identity(), 0.0f, 0);
     }
+}
+
+/* Place i of a lattice that fills a bin from below. */
+static Vec3 bin_place(u32 i, f32 side, f32 low, u64 counter)
+{
+    const f32 pitch = 1.25f, jitter = 0.05f;
     u32 n = (u32)(side / pitch) - 1;
+    Vec3 at = vec3(((f32)(i % n) - 0.5f * (f32)(n - 1)) * pitch, low + (f32)(i / (n * n)) * pitch,
+                   ((f32)(i / n % n) - 0.5f * (f32)(n - 1)) * pitch);
+    at.x += random_range(SEED, counter + 6, -jitter, jitter);
+    at.y += random_range(SEED, counter + 7, -jitter, jitter);
+    at.z += random_range(SEED, counter + 8, -jitter, jitter);
+    return at;
+}
+
+static void add_drop(Setup *s, u32 count, f32 side)
+{
+    add_bin(s, side);
     for (u32 i = 0; i < count; i++) {
         u64 counter = 16u * (u64)i;
-        Vec3 at =
-            vec3(((f32)(i % n) - 0.5f * (f32)(n - 1)) * pitch, 1.0f + (f32)(i / (n * n)) * pitch,
-                 ((f32)(i / n % n) - 0.5f * (f32)(n - 1)) * pitch);
-        at.x += random_range(SEED, counter + 6, -jitter, jitter);
-        at.y += random_range(SEED, counter + 7, -jitter, jitter);
-        at.z += random_range(SEED, counter + 8, -jitter, jitter);
-        add_body(s, random_shape(i % 3, counter), at, random_turn(counter + 3), SETUP_DENSITY, 0);
+        add_body(s, random_shape(i % 3, counter), bin_place(i, side, 1.0f, counter),
+                 random_turn(counter + 3), SETUP_DENSITY, 0);
+    }
+}
+
+static Shape round_shape(ShapeKind kind, u64 counter)
+{
+    return (Shape){.kind = kind,
+                   .radius = random_range(SEED, counter, 0.2f, 0.35f),
+                   .half_height = random_range(SEED, counter + 1, 0.15f, 0.35f)};
+}
+
+static void add_hulls(Setup *s, u32 count)
+{
+    const f32 side = 10.0f;
+    Shape hulls[4];
+    for (u32 i = 0; i < 4; i++) {
+        hulls[i] = random_hull(s, 8 + 6 * i, 1000000u + 1000u * i);
+    }
+    add_bin(s, side);
+    for (u32 i = 0; i < count; i++) {
+        u64 counter = 16u * (u64)i;
+        Shape shape = i % 4 == 1   ? round_shape(SHAPE_CYLINDER, counter)
+                      : i % 4 == 3 ? round_shape(SHAPE_CONE, counter)
+                                   : hulls[i / 4 % 4];
+        add_body(s, shape, bin_place(i, side, 1.0f, counter), random_turn(counter + 3),
+                 SETUP_DENSITY, 0);
+    }
+}
+
+/* Hills of 64 × 64 cells of half a metre, in a hollow, so that nothing rolls away. */
+static Shape hills(Setup *s)
+{
+    enum {
+        SIDE = 65
+    };
+    static Vec3 vertices[SIDE * SIDE];
+    static u32 triangles[6 * (SIDE - 1) * (SIDE - 1)];
+    u32 count = 0;
+    for (u32 i = 0; i < SIDE * SIDE; i++) {
+        f32 x = 0.5f * ((f32)(i % SIDE) - 32.0f), z = 0.5f * ((f32)(i / SIDE) - 32.0f);
+        vertices[i] = vec3(x,
+                           0.02f * (x * x + z * z) + 0.3f * trig_sin_f32(1.1f * x) +
+                               0.3f * trig_sin_f32(1.3f * z),
+                           z);
+        if (i % SIDE < SIDE - 1 && i / SIDE < SIDE - 1) {
+            u32 cell[6] = {i, i + SIDE, i + 1, i + 1, i + SIDE, i + SIDE + 1};
+            memcpy(&triangles[count], cell, sizeof(cell));
+            count += 6;
+        }
+    }
+    return kept(s, SHAPE_MESH,
+                geometry_mesh(vertices, SIDE * SIDE, triangles, count / 3, NULL, NULL));
+}
+
+static void add_hills(Setup *s, u32 count)
+{
+    Shape hulls[2] = {random_hull(s, 8, 1000000u), random_hull(s, 20, 1001000u)};
+    add_body(s, hills(s), vec3(0.0f, 1.0f, 0.0f), quat_identity(), 0.0f, 0);
+    for (u32 i = 0; i < count; i++) {
+        u64 counter = 16u * (u64)i;
+        Shape shape = i % 6 < 3    ? random_shape(i % 3, counter)
+                      : i % 6 == 3 ? round_shape(SHAPE_CYLINDER, counter)
+                      : i % 6 == 4 ? round_shape(SHAPE_CONE, counter)
+                                   : hulls[i / 6 % 2];
+        add_body(s, shape, bin_place(i, 20.0f, 5.0f, counter), random_turn(counter + 3),
+                 SETUP_DENSITY, 0);
     }
 }
 
@@ -286,6 +389,10 @@ Setup *setup_create(const char *name)
         add_pyramid(s, n);
     } else if (named(name, "drop", &n)) {
         add_drop(s, n, n > 1000 ? 20.0f : 10.0f);
+    } else if (named(name, "hulls", &n)) {
+        add_hulls(s, n);
+    } else if (named(name, "mesh", &n)) {
+        add_hills(s, n);
     } else if (named(name, "ragdoll", &n)) {
         add_figures(s, n);
     } else if (named(name, "net", &n)) {
@@ -321,6 +428,9 @@ void setup_destroy(Setup *setup)
     if (setup) {
         free(setup->bodies);
         free(setup->joints);
+        for (u32 i = 0; i < setup->geometry_count; i++) {
+            geometry_destroy(setup->geometries[i]);
+        }
         free(setup);
     }
 }

@@ -46,13 +46,17 @@ typedef struct Setup {
     SetupJoint *joints; /* [joint_count] */
     u32 body_count, joint_count, body_capacity, joint_capacity;
     u32 dynamic_count; /* bodies that move: what rows count */
+    struct Geometry *geometries[8];
+    u32 geometry_count;
 } Setup;
 
 PL_BEGIN_C
 /* "wall20", "wall100", "pyr15", "pyr22", "drop1000", "drop5000", "ragdoll200", "net50",
- * "chain1000"; "stack<n>" (unit boxes), "tower<n>" (four unit boxes, a fifth n times heavier on
- * top), "table" (125 times its four legs), "ball100" (20 links and a ball of 100 times their mass),
- * "incline<degrees>". Ends the program on a name it does not know: names are the program's own. */
+ * "chain1000"; "hulls<n>" (hulls, cylinders and cones in a bin) and "mesh<n>" (shapes of all kinds
+ * on hills of triangles), for which there is no peer; "stack<n>" (unit boxes), "tower<n>" (four
+ * unit boxes, a fifth n times heavier on top), "table" (125 times its four legs), "ball100" (20
+ * links and a ball of 100 times their mass), "incline<degrees>". Ends the program on a name it does
+ * not know: names are the program's own. */
 Setup *setup_create(const char *name);
 void setup_destroy(Setup *setup);
 PL_END_C

@@ -181,6 +181,21 @@ Vec3 solid_support(const Solid *solid, Vec3 n)
     }
 }
 
+Vec3 solid_middle(const Solid *solid, f32 *radius)
+{
+    *radius = 0.0f;
+    switch (solid->kind) {
+    case SOLID_POLYTOPE:
+        *radius = solid->hull->inner_radius;
+        return solid->triangle ? solid->hull->inside : to_working(solid, solid->hull->inside);
+    case SOLID_CYLINDER:
+        *radius = solid->extent;
+        return solid->centre;
+    default: /* of a cone and a capsule only the axis counts */
+        return solid->centre;
+    }
+}
+
 u32 solid_face_count(const Solid *solid)
 {
     switch (solid->kind) {

@@ -63,6 +63,9 @@ void solid_set_triangle(Solid *solid, const Vec3 corners[3]);
 
 /* The point of the core that is farthest along n. */
 Vec3 solid_support(const Solid *solid, Vec3 n);
+/* A point well inside the core, and the radius of a ball about it that lies in the core (0: none).
+ */
+Vec3 solid_middle(const Solid *solid, f32 *radius);
 /* Flat faces: their number, and the outward normal of one and a point on it. */
 u32 solid_face_count(const Solid *solid);
 Vec3 solid_face(const Solid *solid, u32 face, Vec3 *on);

@@ -22,26 +22,84 @@ typedef struct FaceAxis {
     Vec3 deepest;    /* the other core's support point against the normal */
 } FaceAxis;
 
-/* The face of a that separates best; false if it is more than the margin. `front` (may be NULL):
- * faces of a that look along it are left out. */
+/* What rounding may add to a distance between parts of solids so far from each other. */
+#define ROUNDING 1e-5f
+
+/* How far a point (working axes) lies above each face of a polytope. Returns what rounding may have
+ * done to them. */
+static f32 above_faces(const Solid *solid, Vec3 p, f32 heights[HULL_FACES_MAX])
+{
+    const Hull *hull = solid->hull;
+    Vec3 d = solid->triangle ? p : mat3_mul_transposed(solid->frame, vec3_sub(p, solid->centre));
+    u32 count = solid_face_count(solid);
+    f32 far = 0.0f;
+    for (u32 f = 0; f < count; f++) {
+        heights[f] = vec3_dot(hull->normals[f], d) - hull->offsets[f];
+        far = f32_max(far, fabsf(hull->offsets[f]));
+    }
+    return ROUNDING * (vec3_length(p) + vec3_length(d) + far);
+}
+
+/* False if b is farther from the face of a than the margin. */
+static bool try_face(const Solid *a, const Solid *b, u32 f, f32 margin, bool counts, FaceAxis *best)
+{
+    Vec3 on, n = solid_face(a, f, &on);
+    Vec3 p = solid_support(b, vec3_neg(n));
+    f32 separation = vec3_dot(n, vec3_sub(p, on)) - b->round;
+    if (separation > margin) {
+        return false;
+    }
+    if (counts &&
+        (separation > best->separation || (separation == best->separation && f < best->face))) {
+        *best = (FaceAxis){separation, f, n, on, p};
+    }
+    return true;
+}
+
+/*
+ * The face of a that separates best; false if it is more than the margin. `front` (may be NULL):
+ * faces of a that look along it are left out. No face separates by more than its height below any
+ * point of b, less the ball about it that lies in b: so the face that the middle of b is highest
+ * above goes first, and of the others most need no look at b's corners. The result is that of
+ * trying all.
+ */
 static bool best_face(const Solid *a, const Solid *b, f32 margin, const Vec3 *front, FaceAxis *best)
 {
     *best = (FaceAxis){.separation = -INFINITY};
-    u32 count = solid_face_count(a);
+    u32 count = solid_face_count(a), first = count;
+    if (a->kind != SOLID_POLYTOPE || count < 4) {
+        for (u32 f = 0; f < count; f++) {
+            Vec3 on;
+            bool counts = front == NULL || vec3_dot(solid_face(a, f, &on), *front) <= -FRONT_COSINE;
+            if (!try_face(a, b, f, margin, counts, best)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    f32 most[HULL_FACES_MAX], heights[HULL_FACES_MAX], ball;
+    Vec3 middle = solid_middle(b, &ball);
+    f32 rounding = above_faces(a, middle, most);
+    bool counts[HULL_FACES_MAX];
+    Vec3 ahead = front != NULL ? mat3_mul_transposed(a->frame, *front) : vec3_zero();
     for (u32 f = 0; f < count; f++) {
-        Vec3 on, n = solid_face(a, f, &on);
-        Vec3 p = solid_support(b, vec3_neg(n));
-        f32 separation = vec3_dot(n, vec3_sub(p, on)) - b->round;
-        if (separation > margin) {
+        most[f] += rounding - ball - b->round;
+        counts[f] = front == NULL || vec3_dot(a->hull->normals[f], ahead) <= -FRONT_COSINE;
+        first = counts[f] && (first == count || most[f] > most[first]) ? f : first;
+    }
+    if (first < count) {
+        if (!try_face(a, b, first, margin, true, best)) {
             return false;
         }
-        if (separation > best->separation &&
-            !(front != NULL && vec3_dot(n, *front) > -FRONT_COSINE)) {
-            best->separation = separation;
-            best->face = f;
-            best->normal = n;
-            best->on = on;
-            best->deepest = p;
+        rounding = above_faces(a, best->deepest, heights) - b->round;
+        for (u32 f = 0; f < count; f++) {
+            most[f] = f32_min(most[f], heights[f] + rounding);
+        }
+    }
+    for (u32 f = 0; f < count; f++) {
+        if (f != first && most[f] > (counts[f] ? f32_min(best->separation, margin) : margin) &&
+            !try_face(a, b, f, margin, counts[f], best)) {
+            return false;
         }
     }
     return true;
@@ -116,7 +174,7 @@ typedef struct EdgeAxis {
     Vec3 normal;
 } EdgeAxis;
 
-/* b's edges and normals in a's frame, each half-edge once. */
+/* Edges of a solid and the normals of their faces in working axes, each half-edge once. */
 typedef struct EdgeList {
     Vec3 from[HULL_EDGES_MAX / 2], along[HULL_EDGES_MAX / 2];
     Vec3 left[HULL_EDGES_MAX / 2], right[HULL_EDGES_MAX / 2];
@@ -124,17 +182,35 @@ typedef struct EdgeList {
     u32 count;
 } EdgeList;
 
-static void list_edges(const Solid *solid, EdgeList *list)
+/*
+ * Can a normal between l and r be so far below a point of the other solid that it separates by more
+ * than `least`, if the point is so high above the two faces? Between them n = (α l + β r)/|α l + β
+ * r|, so that its height is at most the greater of theirs where that is negative, else by the
+ * cosine of half their angle more.
+ */
+static bool arc_may_separate(Vec3 l, Vec3 r, f32 above_l, f32 above_r, f32 least)
+{
+    f32 above = f32_max(above_l, above_r);
+    if (above <= 0.0f || least < 0.0f) {
+        return above > least;
+    }
+    return above * above > least * least * (0.5f + 0.5f * vec3_dot(l, r));
+}
+
+/* Those edges that may separate the solid from the other one by more than `least`, of which one
+ * point and a ball in it (core only) are known. */
+static void list_edges(const Solid *solid, const Solid *other, Vec3 point, f32 least,
+                       EdgeList *list)
 {
     const Hull *hull = solid->hull;
-    Vec3 normals[HULL_FACES_MAX], vertices[HULL_VERTICES_MAX];
-    for (u32 f = 0; f < hull->face_count; f++) {
-        normals[f] = solid->triangle ? hull->normals[f] : mat3_mul(solid->frame, hull->normals[f]);
-    }
-    for (u32 v = 0; v < hull->vertex_count; v++) {
-        vertices[v] = solid->triangle
-                          ? hull->vertices[v]
-                          : vec3_add(solid->centre, mat3_mul(solid->frame, hull->vertices[v]));
+    f32 above_point[HULL_FACES_MAX], above_middle[HULL_FACES_MAX], ball;
+    Vec3 middle = solid_middle(other, &ball);
+    f32 rounding = 2.0f * (above_faces(solid, middle, above_middle) + ROUNDING * ball);
+    f32 least_middle = least + ball - rounding;
+    f32 least_point = least - 2.0f * above_faces(solid, point, above_point);
+    if (solid->triangle) { /* has but one face that counts */
+        above_point[1] = -above_point[0];
+        above_middle[1] = -above_middle[0];
     }
     list->count = 0;
     for (u32 e = 0; e < hull->edge_count; e++) {
@@ -142,11 +218,24 @@ static void list_edges(const Solid *solid, EdgeList *list)
         if (edge->twin < e) {
             continue;
         }
+        u32 f = edge->face, g = twin->face;
+        Vec3 left = hull->normals[f], right = hull->normals[g];
+        if (!arc_may_separate(left, right, above_point[f], above_point[g], least_point) ||
+            !arc_may_separate(left, right, above_middle[f], above_middle[g], least_middle)) {
+            continue;
+        }
+        Vec3 from = hull->vertices[edge->origin], to = hull->vertices[twin->origin];
+        if (!solid->triangle) {
+            left = mat3_mul(solid->frame, left);
+            right = mat3_mul(solid->frame, right);
+            from = vec3_add(solid->centre, mat3_mul(solid->frame, from));
+            to = vec3_add(solid->centre, mat3_mul(solid->frame, to));
+        }
         u32 at = list->count++;
-        list->from[at] = vertices[edge->origin];
-        list->along[at] = vec3_sub(vertices[twin->origin], vertices[edge->origin]);
-        list->left[at] = normals[edge->face];
-        list->right[at] = normals[twin->face];
+        list->from[at] = from;
+        list->along[at] = vec3_sub(to, from);
+        list->left[at] = left;
+        list->right[at] = right;
         list->half[at] = (u16)e;
     }
 }
@@ -164,13 +253,17 @@ static bool arcs_cross(const EdgeList *a, u32 i, const EdgeList *b, u32 j, f32 *
     return e * f < 0.0f && c * f > 0.0f;
 }
 
-/* False if an edge axis separates by more than the margin. */
-static bool best_edges(const Solid *a, const Solid *b, f32 margin, const Vec3 *front,
-                       EdgeAxis *best)
+/* The best pair of edges if it separates by more than `least`, else any; false if one separates by
+ * more than the margin. `faces` are the best axes of a's and b's faces. */
+static bool best_edges(const Solid *a, const Solid *b, const FaceAxis faces[2], f32 least,
+                       f32 margin, const Vec3 *front, EdgeAxis *best)
 {
     EdgeList ea, eb;
-    list_edges(a, &ea);
-    list_edges(b, &eb);
+    Vec3 of_b = faces[0].separation > -INFINITY ? faces[0].deepest : solid_support(b, vec3_zero());
+    Vec3 of_a = faces[1].separation > -INFINITY ? faces[1].deepest : solid_support(a, vec3_zero());
+    least = f32_min(least, margin);
+    list_edges(a, b, of_b, least, &ea);
+    list_edges(b, a, of_a, least, &eb);
     *best = (EdgeAxis){.separation = -INFINITY};
     for (u32 i = 0; i < ea.count; i++) {
         for (u32 j = 0; j < eb.count; j++) {
@@ -337,7 +430,7 @@ void manifold_solids(const Solid *a, const Solid *b, f32 margin, Manifold *manif
     manifold->count = 0;
     if (a->kind == SOLID_POLYTOPE && b->kind == SOLID_POLYTOPE && best->separation <= 0.0f) {
         EdgeAxis edges;
-        if (!best_edges(a, b, margin, front, &edges)) {
+        if (!best_edges(a, b, faces, best->separation + bias, margin, front, &edges)) {
             return;
         }
         bool edge = edges.separation > best->separation + bias;

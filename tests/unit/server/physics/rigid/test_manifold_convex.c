@@ -441,6 +441,51 @@ static void boxes_as_hulls_touch_as_boxes_do(void **unused)
     }
 }
 
+static Geometry *random_hull(u64 seed, u32 points)
+{
+    Vec3 cloud[HULL_VERTICES_MAX];
+    for (u32 i = 0; i < points; i++) {
+        cloud[i] =
+            vec3_scale(solid_direction(seed, 4 * i), random_range(seed, 999 + i, 0.3f, 0.4f));
+    }
+    return geometry_hull(cloud, points, HULL_VERTICES_MAX, NULL);
+}
+
+/* Most faces and edges are passed over because they cannot separate: none may be that does. */
+static void hulls_touch_where_they_overlap(void **state)
+{
+    (void)state;
+    Geometry *hulls[6];
+    for (u32 i = 0; i < 6; i++) {
+        hulls[i] = random_hull(i, 5 + 7 * i);
+        assert_non_null(hulls[i]);
+    }
+    for (u64 seed = 0; seed < 3000; seed++) {
+        Shape shape[2] = {{.kind = SHAPE_HULL, .geometry = hulls[seed % 6]},
+                          {.kind = SHAPE_HULL, .geometry = hulls[seed / 6 % 6]}};
+        ShapePose a = {&shape[0], vec3_zero(), solid_turn(seed, 1)};
+        ShapePose b = {&shape[1], vec3_scale(solid_direction(seed, 3), 0.7f), solid_turn(seed, 2)};
+        GjkResult r;
+        assert_true(gjk_separation(&a, &b, INFINITY, &r));
+        f32 margin = seed % 3 == 0 ? 0.0f : seed % 3 == 1 ? 0.001f : 0.02f;
+        f32 wanted = margin + random_range(seed, 55, -0.003f, 0.003f);
+        b.position = vec3_add_scaled(b.position, wanted - r.separation, r.normal);
+        assert_true(gjk_separation(&a, &b, INFINITY, &r));
+        if (fabsf(r.separation - margin) < 2e-6f) {
+            continue;
+        }
+        Manifold m;
+        u32 count = manifold_collide(&a, &b, margin, &m, 1);
+        if (count != (r.separation < margin ? 1 : 0)) {
+            fail_msg("pair %u: %u manifolds at %g m with margin %g", (u32)seed, count,
+                     (f64)r.separation, (f64)margin);
+        }
+    }
+    for (u32 i = 0; i < 6; i++) {
+        geometry_destroy(hulls[i]);
+    }
+}
+
 static void stacked_hulls_rest_on_faces(void **unused)
 {
     PL_UNUSED(unused);
@@ -479,6 +524,7 @@ int main(void)
         cmocka_unit_test(lying_cones_touch_along_their_side),
         cmocka_unit_test(leaning_cylinder_touches_with_its_lowest_point),
         cmocka_unit_test(boxes_as_hulls_touch_as_boxes_do),
+        cmocka_unit_test(hulls_touch_where_they_overlap),
         cmocka_unit_test(stacked_hulls_rest_on_faces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

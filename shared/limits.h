@@ -43,6 +43,13 @@ enum {
     CLIENT_MESSAGE_BYTES_MAX = 8 << 10,
     /* A scene file: larger things belong in mesh files. */
     SCENE_FILE_BYTES_MAX = 64 << 20,
+    /* A mesh file, and the triangles of a stranger: a reader's memory is bounded by them, and what
+     * is larger is no shape to simulate. */
+    MESH_FILE_BYTES_MAX = 64 << 20,
+    MESH_FILE_VERTICES_MAX = 1 << 19,
+    MESH_FILE_TRIANGLES_MAX = 1 << 20,
+    /* Tetrahedra of one body: about 5 for each of its points. */
+    TETRAHEDRA_MAX = 1 << 20,
 
     /* Sessions of one host: ENet scans all peers at each service call. */
     CLIENTS_MAX = 1024,

@@ -1,0 +1,32 @@
+/*
+ * tetrahedralize.h: fills a closed surface with tetrahedra: a body-centred cubic lattice, cut and
+ * snapped to the surface (isosurface stuffing: Labelle & Shewchuk 2007), which bounds all dihedral
+ * angles: between 10.7° and 164.8°, proven there for this lattice. What is thinner than a cell of
+ * the lattice is lost. Same surface, same tetrahedra. Layer: shared.
+ */
+#ifndef PLENUM_SHARED_TETRAHEDRALIZE_H
+#define PLENUM_SHARED_TETRAHEDRALIZE_H
+
+#include "shared/soft_mesh.h"
+
+enum {
+    TETRAHEDRALIZE_RESOLUTION_MIN = 2,
+    TETRAHEDRALIZE_RESOLUTION_MAX = 128
+};
+
+PL_BEGIN_C
+/*
+ * Fills `surface` (closed, as soft_mesh_triangles makes it) with cubes of the lattice, `resolution`
+ * of them along its longest side. Writes a whole mesh: points, tetrahedra, their boundary as
+ * triangles, dihedral_degrees, and the surface as its skin. The caller frees it.
+ * Errors: an open surface ("edge 3-8 has 1 triangle"), one that cuts itself ("triangles 4 and 17
+ * cross"), resolution out of range, nothing inside as thick as a cell, more tetrahedra than
+ * TETRAHEDRA_MAX, no memory.
+ */
+int tetrahedralize(SoftMesh *mesh, const SoftMesh *surface, u32 resolution, ErrorText *error);
+/* Smallest angle between two faces of any of the tetrahedra, in degrees; 0 if there are none or one
+ * is flat or inverted. points [..], tetrahedra [count × 4]. */
+f32 tetrahedra_dihedral_degrees(const Vec3 *points, const u32 *tetrahedra, u32 count);
+PL_END_C
+
+#endif

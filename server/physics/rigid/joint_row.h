@@ -138,7 +138,8 @@ void joint_ball_begin(const Rigid *rigid, BallWide *row);
 void joint_ball_lane(const Rigid *rigid, BallWide *row, u32 lane, u32 slot, f32 h);
 void joint_ball_prepare(const Rigid *rigid, BallWide *row);
 void joint_ball_warm_start(Rigid *rigid, BallWide *row);
-void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft);
+/* over: changes are taken so many times, 0 < over < 2 (successive over-relaxation). */
+void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft, f32 over);
 /* Follows the bodies' motion, then solves without bias. */
 void joint_ball_relax(Rigid *rigid, BallWide *row);
 void joint_ball_store(Rigid *rigid, const BallWide *row, f32 tick_s);

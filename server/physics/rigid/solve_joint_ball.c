@@ -88,7 +88,7 @@ void joint_ball_warm_start(Rigid *rigid, BallWide *row)
     side_scatter(rigid->states, row->b, &b);
 }
 
-void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft)
+void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft, f32 over)
 {
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
     Vec3x8 bias = vec3x8_scale(row->gap, f32x8_set(soft->bias_rate));
@@ -98,8 +98,8 @@ void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft)
     Vec3x8 change = symmetric3x8_mul(&row->mass, speed);
     Vec3x8 kept = vec3x8_scale(row->impulse, f32x8_set(1.0f - soft->impulse_scale));
     Vec3x8 sum = vec3x8_sub_scaled(kept, f32x8_set(soft->mass_scale), change);
-    change = vec3x8_sub(sum, row->impulse);
-    row->impulse = sum;
+    change = vec3x8_scale(vec3x8_sub(sum, row->impulse), f32x8_set(over));
+    row->impulse = vec3x8_add(row->impulse, change);
     apply(row, &a, &b, change);
     side_scatter(rigid->states, row->a, &a);
     side_scatter(rigid->states, row->b, &b);

@@ -14,9 +14,10 @@ void methods_destroy(Methods *methods)
     PL_UNUSED(methods);
 }
 
-void methods_step(Soft *soft, f32 h)
+void methods_body(Soft *soft, u32 body, f32 h)
 {
     PL_UNUSED(soft);
+    PL_UNUSED(body);
     PL_UNUSED(h);
 }
 

@@ -189,8 +189,12 @@ static void step(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
     }
     grips_warm(soft, h);
     packs_solve(soft, h);
-    methods_step(soft, h);
-    wholes_step(soft, h);
+    for (u32 i = 0; i < soft->body_count; i++) {
+        if (soft->bodies[i].def.method != SOFT_XPBD) {
+            methods_body(soft, i, h);
+        }
+        wholes_body(soft, i, h);
+    }
     grips_solve(soft, h);
     if (rigid != NULL) {
         touch_solve(soft, rigid, h, ahead);

@@ -149,17 +149,19 @@ int packs_create(Soft *soft);
 void packs_destroy(Packs *packs);
 void packs_solve(Soft *soft, f32 h);
 
-/* method.c: a step of the bodies that are not of SOFT_XPBD, from prediction to projection:
- * velocities are those of the step afterwards. soft->step is 0 in the first step of a tick. */
+/* method.c: a step of a body that is not of SOFT_XPBD, from prediction to projection: velocities
+ * are those of the step afterwards. soft->step is 0 in the first step of a tick. Bodies run in
+ * parallel: only what belongs to this body may be written. */
 int methods_create(Soft *soft);
 void methods_destroy(Methods *methods);
-void methods_step(Soft *soft, f32 h);
+void methods_body(Soft *soft, u32 body, f32 h);
 void methods_walk(Soft *soft, State *state);
 
-/* whole.c: pressure and shape matching of all bodies that have them, after their constraints. */
+/* whole.c: pressure and shape matching of a body, after its constraints; called for every body, of
+ * any method. Bodies run in parallel: only what belongs to this body may be written. */
 int wholes_create(Soft *soft);
 void wholes_destroy(Wholes *wholes);
-void wholes_step(Soft *soft, f32 h);
+void wholes_body(Soft *soft, u32 body, f32 h);
 void wholes_walk(Soft *soft, State *state);
 
 /* crowd.c: what may touch within the tick, and contact in a step. */

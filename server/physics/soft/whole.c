@@ -14,9 +14,10 @@ void wholes_destroy(Wholes *wholes)
     PL_UNUSED(wholes);
 }
 
-void wholes_step(Soft *soft, f32 h)
+void wholes_body(Soft *soft, u32 body, f32 h)
 {
     PL_UNUSED(soft);
+    PL_UNUSED(body);
     PL_UNUSED(h);
 }
 

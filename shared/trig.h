@@ -38,6 +38,23 @@ static inline f32 trig_atan2_f32(f32 y, f32 x)
 {
     return (f32)trig_atan2((f64)y, (f64)x);
 }
+/* The same in single precision throughout, without a branch and within 3e-7 rad: for code that runs
+ * on many angles at once, whose vector form does the same operations in the same order. The
+ * polynomial is a minimax fit of atan(u) / u for |u| ≤ tan(π/8) (Remez). */
+static inline f32 trig_atan2_quick(f32 y, f32 x)
+{
+    f32 a = x < 0.0f ? -x : x, b = y < 0.0f ? -y : y;
+    f32 small = f32_min(a, b), large = f32_max(f32_max(a, b), 1e-36f);
+    /* Above tan(π/8): atan t = π/4 + atan((t − 1) / (t + 1)). */
+    bool steep = small > 0.41421357f * large;
+    f32 u = (steep ? small - large : small) / (steep ? small + large : large);
+    f32 z = u * u;
+    f32 sum = ((0.08060309f * z - 0.1387985f) * z + 0.19977926f) * z - 0.33332956f;
+    f32 angle = u * z * sum + u + (steep ? 0.78539816f : 0.0f);
+    angle = b > a ? 1.5707964f - angle : angle;
+    angle = x < 0.0f ? 3.1415927f - angle : angle;
+    return y < 0.0f ? -angle : angle;
+}
 static inline f32 trig_acos_f32(f32 x)
 {
     return (f32)trig_acos((f64)x);

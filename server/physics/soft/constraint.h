@@ -1,0 +1,60 @@
+/*
+ * constraint.h: every kind of constraint, one at a time: its function C, its gradients, and the
+ * projections that use them. The wide batches of packs.c do the same eight times.
+ * A constraint is one row, stable Neo-Hookean matter two. Everything depends only on differences of
+ * positions: gradients sum to 0, and no projection changes linear momentum, or angular momentum
+ * about the predicted positions, but by rounding.
+ * Layer: server/physics/soft (private).
+ */
+#ifndef PLENUM_SERVER_PHYSICS_SOFT_CONSTRAINT_H
+#define PLENUM_SERVER_PHYSICS_SOFT_CONSTRAINT_H
+
+#include "server/physics/soft/store.h"
+
+enum {
+    CONSTRAINT_ROWS_MAX = 2
+};
+
+/* What C and its gradients are at some positions.
+ *   DISTANCE     length beyond [low, high], 0 within                      m
+ *   DIHEDRAL     signed angle between the normals − low, in (−π, π]       rad
+ *   ISOMETRIC    |Σ value[k] x[k]| − low (Bergou et al. 2006: the energy is quadratic in it; for
+ *                low 0 the gradient's direction does not matter, as C is a length)
+ *   AREA         area − low                                               m²
+ *   VOLUME       signed volume − low                                      m³
+ *   NEO_HOOKEAN  row 0: |F|, √(trace FᵀF); row 1: det F − 1 − value[9]. F = [x1−x0 x2−x0 x3−x0] B
+ *                with B[r][c] = value[3 r + c]; value[9] is μ / λ; low the rest volume. Their
+ *                compliances are α and α value[9] with α = 1 / (μ low). (Macklin & Müller 2021) */
+typedef struct ConstraintRows {
+    u32 points; /* of gradient: 2..4 */
+    u32 rows;   /* 0: without a gradient here, as at length 0: nothing to project */
+    f32 value[CONSTRAINT_ROWS_MAX];
+    f32 factor[CONSTRAINT_ROWS_MAX]; /* of the constraint's compliance */
+    Vec3 gradient[CONSTRAINT_ROWS_MAX][4];
+} ConstraintRows;
+
+/* 2..4 */
+u32 constraint_points(u32 kind);
+/* x: [constraint_points] m, relative to the first of them (x[0] is 0), which keeps the digits far
+ * from the origin. shape: of the kinds that have one, else NULL. */
+void constraint_evaluate(const SoftConstraint *constraint, const SoftShape *shape, const Vec3 x[4],
+                         ConstraintRows *rows);
+/* NULL for kinds without. */
+static inline const SoftShape *constraint_shape(const Soft *soft, const SoftConstraint *constraint)
+{
+    return constraint->shape == SOFT_NONE ? NULL : &soft->shapes[constraint->shape];
+}
+/* Positions at the end of a step of h seconds relative to the first point. */
+void constraint_gather(const Soft *soft, const SoftConstraint *constraint, f32 h, Vec3 x[4]);
+
+/* One XPBD iteration (Macklin, Müller, Chentanez 2016, eq. 18) on velocities, for a step of h
+ * seconds: Δλ = (−C − α/h² λ) / (Σ w |∇C|² + α/h²), v += w ∇C Δλ / h, with α times the role's
+ * factor. The rows of Neo-Hookean matter are solved together, so that at rest nothing moves.
+ * multiplier: [CONSTRAINT_ROWS_MAX], taken and returned; λ/h² is the force where |∇C| is 1. NULL:
+ * starts at 0 and is forgotten, as with one iteration in each step. */
+void constraint_project(Soft *soft, const SoftConstraint *constraint, f32 h, f32 *multiplier);
+/* One iteration of plain PBD (Müller et al. 2007): Δx = −stiffness w ∇C C / Σ w |∇C|². Compliance
+ * has no say, but negative never exists. Neo-Hookean matter: |F| goes to √3, then det F to 1. */
+void constraint_project_pbd(Soft *soft, const SoftConstraint *constraint, f32 h, f32 stiffness);
+
+#endif

@@ -41,8 +41,9 @@ if [ -n "$$missing" ]; then echo "installing:$$missing"; \
 endef
 
 # ---- flags ----------------------------------------------------------------------------------
-# Determinism: no contraction, no fast-math (architecture.md).
-OPT_release := -O3 -g
+# Determinism: no contraction, no fast-math (architecture.md). Functions start at cache lines: where the
+# hot ones happened to lie was worth 7 % from build to build.
+OPT_release := -O3 -g -falign-functions=64
 OPT_debug := -O1 -g -DPL_VALIDATE
 OPT_asan := -O1 -g -DPL_VALIDATE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT_tsan := -O1 -g -fsanitize=thread

@@ -332,6 +332,15 @@ void body_forget_tick(Rigid *rigid);
 bool color_reserve(Rigid *rigid, u32 rows);
 void color_contacts(Rigid *rigid);
 
+/* solve_body.c: of all awake bodies. What follows from their poses, for a tick that begins. */
+void bodies_begin(Rigid *rigid);
+/* Forces, damping and the gyroscopic term of a substep. */
+void bodies_accelerate(Rigid *rigid);
+/* Along their velocities for a substep. */
+void bodies_move(Rigid *rigid);
+/* No faster than the limits, no NaN. */
+void bodies_limit(Rigid *rigid);
+
 /* solve_prepare.c, solve_contact.c */
 void contact_prepare(Rigid *rigid);
 void contact_warm_start(Rigid *rigid);

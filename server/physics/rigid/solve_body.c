@@ -1,0 +1,304 @@
+/*
+ * solve_body.c: what bodies do by themselves in a substep, eight side by side: forces, damping and
+ * the gyroscopic term before the constraints, the way through space after them.
+ */
+#include "server/physics/rigid/wide.h"
+
+enum {
+    BODY_GRAIN = 64
+};
+PL_STATIC_ASSERT(BODY_GRAIN % SIMD_LANES == 0, "only the last eight of all may have empty lanes");
+PL_STATIC_ASSERT(offsetof(Body, orientation) == 12 && offsetof(Body, centre) == 28,
+                 "poses are gathered as one vector each");
+PL_STATIC_ASSERT(offsetof(Body, inverse_inertia) == offsetof(Body, inertia) + 24,
+                 "what a gather of an inertia reads too");
+
+typedef struct Quatx8 {
+    f32x8 w, x, y, z;
+} Quatx8;
+
+/* Eight awake bodies; what is past the last of them repeats the first and is not written. */
+typedef struct Eight {
+    u32 slots[SIMD_LANES];
+    u32 count;
+} Eight;
+
+static Eight eight_at(const Rigid *rigid, u32 first, u32 end)
+{
+    Eight eight = {.count = u32_min(SIMD_LANES, end - first)};
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        eight.slots[lane] = rigid->active[first + (lane < eight.count ? lane : 0)];
+    }
+    return eight;
+}
+
+/* ---- gathers ---- */
+
+/* The first or the second half of the states. */
+SIMD_INLINE void states_gather(const Rigid *rigid, const Eight *eight, u32 half, f32x8 m[8])
+{
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        m[i] = f32x8_load((const f32 *)&rigid->states[eight->slots[i]] + half * SIMD_LANES);
+    }
+    f32x8_transpose(m);
+}
+
+SIMD_INLINE void states_scatter(Rigid *rigid, const Eight *eight, u32 half, f32x8 m[8])
+{
+    f32x8_transpose(m);
+    for (u32 i = 0; i < eight->count; i++) {
+        f32x8_store((f32 *)&rigid->states[eight->slots[i]] + half * SIMD_LANES, m[i]);
+    }
+}
+
+/* Position, orientation and the x of the centre. */
+SIMD_INLINE void poses_gather(const Rigid *rigid, const Eight *eight, f32x8 m[8])
+{
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        memcpy(&m[i], &rigid->bodies[eight->slots[i]].position, sizeof(m[i]));
+    }
+    f32x8_transpose(m);
+}
+
+SIMD_INLINE void poses_scatter(Rigid *rigid, const Eight *eight, f32x8 m[8])
+{
+    f32x8_transpose(m);
+    for (u32 i = 0; i < eight->count; i++) {
+        memcpy(&rigid->bodies[eight->slots[i]].position, &m[i], sizeof(m[i]));
+    }
+}
+
+SIMD_INLINE Symmetric3x8 inertias_gather(const Rigid *rigid, const Eight *eight)
+{
+    f32x8 m[8];
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        memcpy(&m[i], &rigid->bodies[eight->slots[i]].inertia, sizeof(m[i]));
+    }
+    f32x8_transpose(m);
+    return (Symmetric3x8){m[0], m[1], m[2], m[3], m[4], m[5]};
+}
+
+/* ---- arithmetic ---- */
+
+SIMD_INLINE Vec3x8 quatx8_rotate(Quatx8 q, Vec3x8 v)
+{
+    Vec3x8 u = {q.x, q.y, q.z};
+    Vec3x8 t = vec3x8_scale(vec3x8_cross(u, v), f32x8_set(2.0f));
+    return vec3x8_add(vec3x8_add_scaled(v, q.w, t), vec3x8_cross(u, t));
+}
+
+/* As quat_integrate. */
+SIMD_INLINE Quatx8 quatx8_integrate(Quatx8 q, Vec3x8 spin, f32x8 h)
+{
+    f32x8 x = spin.x * h * 0.5f, y = spin.y * h * 0.5f, z = spin.z * h * 0.5f;
+    Quatx8 r = {q.w + (-x * q.x - y * q.y - z * q.z), q.x + (x * q.w + y * q.z - z * q.y),
+                q.y + (y * q.w + z * q.x - x * q.z), q.z + (x * q.y - y * q.x + z * q.w)};
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
+    f32x8 length = f32x8_sqrt(r.w * r.w + r.x * r.x + r.y * r.y + r.z * r.z);
+    i32x8 regular = length > 1e-20f;
+    f32x8 s = one / f32x8_select(regular, length, one);
+    return (Quatx8){f32x8_select(regular, r.w * s, one), f32x8_select(regular, r.x * s, zero),
+                    f32x8_select(regular, r.y * s, zero), f32x8_select(regular, r.z * s, zero)};
+}
+
+SIMD_INLINE Vec3x8 vec3x8_select(i32x8 mask, Vec3x8 a, Vec3x8 b)
+{
+    return (Vec3x8){f32x8_select(mask, a.x, b.x), f32x8_select(mask, a.y, b.y),
+                    f32x8_select(mask, a.z, b.z)};
+}
+
+/* Nothing is faster than the limits, and nothing is NaN: whatever the input, the world goes on. */
+SIMD_INLINE Vec3x8 speed_limited(Vec3x8 v, f32 limit)
+{
+    f32x8 speed2 = vec3x8_dot(v, v), most = f32x8_set(limit);
+    i32x8 within = speed2 <= most * most;
+    if (!i32x8_any(~within)) {
+        return v;
+    }
+    f32x8 s = most / f32x8_sqrt(speed2);
+    i32x8 finite = speed2 < f32x8_set(INFINITY); /* then all three are */
+    Vec3x8 limited = {f32x8_and(finite, v.x * s), f32x8_and(finite, v.y * s),
+                      f32x8_and(finite, v.z * s)};
+    return vec3x8_select(within, v, limited);
+}
+
+/* Solves m x = r for the 3×3 with these columns by Cramer's rule; zero where singular. */
+SIMD_INLINE Vec3x8 columns_solve(Vec3x8 x, Vec3x8 y, Vec3x8 z, Vec3x8 r)
+{
+    Vec3x8 yz = vec3x8_cross(y, z);
+    f32x8 determinant = vec3x8_dot(x, yz), one = f32x8_set(1.0f);
+    i32x8 regular = f32x8_abs(determinant) > 1e-30f;
+    f32x8 s = f32x8_and(regular, one / f32x8_select(regular, determinant, one));
+    return (Vec3x8){vec3x8_dot(r, yz) * s, vec3x8_dot(x, vec3x8_cross(r, z)) * s,
+                    vec3x8_dot(x, vec3x8_cross(y, r)) * s};
+}
+
+/* One Newton step on 2 I (m − w) + h m × I m = 0. */
+SIMD_INLINE Vec3x8 gyroscopic_step(const Symmetric3x8 *i, Vec3x8 w, Vec3x8 m, f32x8 h)
+{
+    f32x8 two = f32x8_set(2.0f), zero = f32x8_set(0.0f);
+    Vec3x8 im = symmetric3x8_mul(i, m);
+    Vec3x8 error = vec3x8_add_scaled(vec3x8_scale(symmetric3x8_mul(i, vec3x8_sub(m, w)), two), h,
+                                     vec3x8_cross(m, im));
+    /* Column k of the derivative: 2 I e + h (e × I m + m × I e). */
+    Vec3x8 ix = {i->xx, i->xy, i->xz}, iy = {i->xy, i->yy, i->yz}, iz = {i->xz, i->yz, i->zz};
+    Vec3x8 ex = {zero, -im.z, im.y}, ey = {im.z, zero, -im.x}, ez = {-im.y, im.x, zero};
+    Vec3x8 x = vec3x8_add_scaled(vec3x8_scale(ix, two), h, vec3x8_add(ex, vec3x8_cross(m, ix)));
+    Vec3x8 y = vec3x8_add_scaled(vec3x8_scale(iy, two), h, vec3x8_add(ey, vec3x8_cross(m, iy)));
+    Vec3x8 z = vec3x8_add_scaled(vec3x8_scale(iz, two), h, vec3x8_add(ez, vec3x8_cross(m, iz)));
+    return vec3x8_sub(m, columns_solve(x, y, z, error));
+}
+
+/*
+ * Spin after h without torque, by the implicit midpoint rule in the body's frame, which keeps both
+ * energy and |angular momentum|: Newton steps on 2 I (m − w) + h m × I m = 0, w' = 2 m − w.
+ */
+SIMD_INLINE Vec3x8 gyroscopic_spin(Quatx8 q, const Symmetric3x8 *inertia, Vec3x8 spin, f32x8 h)
+{
+    f32x8 one = f32x8_set(1.0f);
+    Quatx8 back = {q.w, -q.x, -q.y, -q.z};
+    Vec3x8 w = quatx8_rotate(back, spin), m = gyroscopic_step(inertia, w, w, h);
+    /* One step is enough where the turn of a substep is small. */
+    i32x8 far = vec3x8_dot(spin, spin) * h * h >= 1e-3f;
+    if (i32x8_any(far)) {
+        m = vec3x8_select(far, gyroscopic_step(inertia, w, m, h), m);
+    }
+    Vec3x8 after = vec3x8_sub(vec3x8_scale(m, f32x8_set(2.0f)), w);
+    /* Where Newton has not converged (absurd spins), energy must still not grow. */
+    f32x8 before_energy = vec3x8_dot(w, symmetric3x8_mul(inertia, w));
+    f32x8 after_energy = vec3x8_dot(after, symmetric3x8_mul(inertia, after));
+    i32x8 kept = after_energy <= before_energy * 1.0001f;
+    if (i32x8_any(~kept)) {
+        f32x8 ratio = before_energy / after_energy;
+        i32x8 usable = (ratio > 0.0f) & (ratio < f32x8_set(INFINITY));
+        f32x8 s = f32x8_sqrt(f32x8_select(usable, ratio, one));
+        after = vec3x8_select(kept, after, vec3x8_select(usable, vec3x8_scale(after, s), w));
+    }
+    return quatx8_rotate(q, after);
+}
+
+/* ---- stages ---- */
+
+static void velocity_eight(Rigid *rigid, const Eight *eight, f32 step)
+{
+    f32x8 m[8], n[8], one = f32x8_set(1.0f), h = f32x8_set(step);
+    i32x8 dynamic = {0}, turns = {0}; /* all others keep what they are given; no gyroscopic term */
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        const Body *body = &rigid->bodies[eight->slots[i]];
+        dynamic[i] = body->motion == BODY_DYNAMIC ? -1 : 0;
+        turns[i] = body->flags & BODY_ROUND ? 0 : -1;
+    }
+    states_gather(rigid, eight, 0, m);
+    states_gather(rigid, eight, 1, n);
+    Vec3x8 velocity = {m[0], m[1], m[2]}, spin = {m[4], m[5], m[6]};
+    Vec3x8 v = vec3x8_add_scaled(velocity, h * m[7], vec3x8_set(rigid->gravity)), w = spin;
+    v = vec3x8_scale(v, one / (one + h * n[3]));
+    turns &= dynamic & (vec3x8_dot(spin, spin) >= 1e-6f);
+    if (i32x8_any(turns)) {
+        f32x8 p[8];
+        poses_gather(rigid, eight, p);
+        Symmetric3x8 inertia = inertias_gather(rigid, eight);
+        Quatx8 q = {p[3], p[4], p[5], p[6]};
+        w = vec3x8_select(turns, gyroscopic_spin(q, &inertia, spin, h), spin);
+    }
+    w = vec3x8_scale(w, one / (one + h * n[7]));
+    velocity = speed_limited(vec3x8_select(dynamic, v, velocity), SPEED_MAX_M_S);
+    spin = speed_limited(vec3x8_select(dynamic, w, spin), SPIN_MAX_RAD_S);
+    f32x8 out[8] = {velocity.x, velocity.y, velocity.z, m[3], spin.x, spin.y, spin.z, m[7]};
+    states_scatter(rigid, eight, 0, out);
+}
+
+static void velocity_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    f32 h = rigid->def.tick_s / (f32)rigid->substeps;
+    for (u32 i = first; i < end; i += SIMD_LANES) {
+        Eight eight = eight_at(rigid, i, end);
+        velocity_eight(rigid, &eight, h);
+    }
+}
+
+static void position_eight(Rigid *rigid, const Eight *eight, f32 step)
+{
+    f32x8 m[8], n[8], p[8], h = f32x8_set(step);
+    states_gather(rigid, eight, 0, m);
+    states_gather(rigid, eight, 1, n);
+    poses_gather(rigid, eight, p);
+    Vec3x8 velocity = {m[0], m[1], m[2]}, spin = {m[4], m[5], m[6]};
+    velocity = speed_limited(velocity, SPEED_MAX_M_S);
+    spin = speed_limited(spin, SPIN_MAX_RAD_S);
+    Vec3x8 shift = vec3x8_scale(velocity, h);
+    Quatx8 q = quatx8_integrate((Quatx8){p[3], p[4], p[5], p[6]}, spin, h);
+    f32x8 edge = f32x8_set(WORLD_EXTENT_MAX_M);
+    f32x8 pose[8] = {f32x8_max(f32x8_min(p[0] + shift.x, edge), -edge),
+                     f32x8_max(f32x8_min(p[1] + shift.y, edge), -edge),
+                     f32x8_max(f32x8_min(p[2] + shift.z, edge), -edge),
+                     q.w,
+                     q.x,
+                     q.y,
+                     q.z,
+                     p[7]};
+    poses_scatter(rigid, eight, pose);
+    f32x8 speeds[8] = {velocity.x, velocity.y, velocity.z, m[3], spin.x, spin.y, spin.z, m[7]};
+    states_scatter(rigid, eight, 0, speeds);
+    f32x8 motion[8] = {n[0] + shift.x,    n[1] + shift.y,    n[2] + shift.z,    n[3],
+                       n[4] + h * spin.x, n[5] + h * spin.y, n[6] + h * spin.z, n[7]};
+    states_scatter(rigid, eight, 1, motion);
+}
+
+static void position_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    f32 h = rigid->def.tick_s / (f32)rigid->substeps;
+    for (u32 i = first; i < end; i += SIMD_LANES) {
+        Eight eight = eight_at(rigid, i, end);
+        position_eight(rigid, &eight, h);
+    }
+}
+
+static void limit_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i += SIMD_LANES) {
+        Eight eight = eight_at(rigid, i, end);
+        f32x8 m[8];
+        states_gather(rigid, &eight, 0, m);
+        Vec3x8 velocity = speed_limited((Vec3x8){m[0], m[1], m[2]}, SPEED_MAX_M_S);
+        Vec3x8 spin = speed_limited((Vec3x8){m[4], m[5], m[6]}, SPIN_MAX_RAD_S);
+        f32x8 out[8] = {velocity.x, velocity.y, velocity.z, m[3], spin.x, spin.y, spin.z, m[7]};
+        states_scatter(rigid, &eight, 0, out);
+    }
+}
+
+static void begin_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        u32 slot = rigid->active[i];
+        const Body *body = &rigid->bodies[slot];
+        rigid->states[slot].shift = vec3_zero();
+        rigid->states[slot].turn = vec3_zero();
+        rigid->inertias[slot] = symmetric_rotate(body->orientation, &body->inverse_inertia);
+    }
+}
+
+void bodies_begin(Rigid *rigid)
+{
+    jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, begin_range, rigid);
+}
+void bodies_accelerate(Rigid *rigid)
+{
+    jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, velocity_range, rigid);
+}
+void bodies_move(Rigid *rigid)
+{
+    jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, position_range, rigid);
+}
+void bodies_limit(Rigid *rigid)
+{
+    jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, limit_range, rigid);
+}

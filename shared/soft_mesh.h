@@ -76,7 +76,7 @@ int soft_mesh_box(SoftMesh *mesh, Vec3 size, const u32 cells[3], bool solid, Err
 /*
  * From a stranger's triangles: welds equal vertices, drops triangles without area and vertices
  * without triangles, turns triangles so that neighbours agree and closed parts face outwards (parts
- * inside others as well: of a hollow body, the inner wall is no inner wall), and sets `closed`.
+ * inside others into them: the wall of a cavity faces into it), and sets `closed`.
  * vertices [vertex_count], triangles [triangle_count × 3]; *repair (may be NULL) says what was
  * done. Refuses: nothing left, too much of it (limits.h), numbers that are not finite or too large,
  * indices out of range, an edge with more than two triangles ("edge 3-8 has 3 triangles", numbers

@@ -14,13 +14,13 @@ PL_BEGIN_C
 typedef enum AppearanceKind {
     APPEARANCE_NONE = 0,
     APPEARANCE_SHAPE = 1, /* POSES: one shape a pose */
-    APPEARANCE_CLOTH =
-        2, /* POINTS: two-sided surface with smooth normals over `triangles` or grid */
+    APPEARANCE_CLOTH = 2, /* POINTS: two-sided smooth surface of its soft mesh, or of its grid */
     APPEARANCE_SPRITES = 3,
     APPEARANCE_LIQUID = 4,
     APPEARANCE_WATER = 5, /* GRID2 */
     APPEARANCE_SMOKE = 6, /* GRID3 */
-    APPEARANCE_ROPE = 7,  /* POINTS: a tube through consecutive points of `radius` */
+    APPEARANCE_ROPE = 7,  /* POINTS: tubes of `radius` along the sticks of its soft mesh, or through
+                             consecutive points */
     APPEARANCE_KIND_COUNT
 } AppearanceKind;
 
@@ -36,6 +36,7 @@ typedef struct Appearance {
     Pattern pattern;
     Shape shape;   /* APPEARANCE_SHAPE; its geometry is NULL until resolved by scene_resolve */
     u32 geometry;  /* index in the scene's geometries + 1; 0: the shape needs none */
+    u32 soft;      /* index in the scene's soft_meshes + 1, of which the points are; 0: none */
     f32 color[4];  /* linear RGBA in [0, 1] */
     f32 color2[4]; /* of patterns and of a cloth's back */
     f32 roughness; /* [0, 1] */
@@ -44,7 +45,7 @@ typedef struct Appearance {
                       u fastest), both ≥ 2; 0 where the triangles are explicit */
 } Appearance;
 
-/* POD of fixed size; explicit triangle lists live in the scene, found by name. */
+/* POD of fixed size; triangles and sticks live in the scene's soft meshes. */
 typedef struct Entity {
     u32 id; /* unique in a session, never reused; 0 is none */
     char name[NAME_BYTES_MAX];

@@ -52,6 +52,11 @@ int entity_list_put(EntityList *list, const FieldSet *fields, const Entity *enti
     if (list->scene != NULL && !scene_resolve(list->scene, &look)) {
         return ERROR_RANGE;
     }
+    if (list->scene != NULL && look.soft != 0 &&
+        (field->kind != FIELD_POINTS ||
+         list->scene->soft_meshes[look.soft - 1].point_count != entity->count)) {
+        return ERROR_RANGE;
+    }
     u32 at = position_of(list, entity->id);
     bool known = at < list->count && list->items[at].id == entity->id;
     if (!known) {

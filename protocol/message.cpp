@@ -59,10 +59,11 @@ Offset<wire::Entity> to_wire(FlatBufferBuilder &b, const Entity &e)
     wire::Shape shape(static_cast<u32>(e.look.shape.kind), e.look.shape.radius,
                       e.look.shape.half_height, to_wire(e.look.shape.half));
     wire::Vec4 color = to_wire(e.look.color), color2 = to_wire(e.look.color2);
-    return wire::CreateEntity(
-        b, e.id, name, e.field, e.movable != 0, e.generation, e.first, e.count, e.mass_kg,
-        static_cast<u8>(e.look.kind), static_cast<u8>(e.look.pattern), &shape, &color, &color2,
-        e.look.roughness, e.look.radius, e.look.grid[0], e.look.grid[1], e.look.geometry);
+    return wire::CreateEntity(b, e.id, name, e.field, e.movable != 0, e.generation, e.first,
+                              e.count, e.mass_kg, static_cast<u8>(e.look.kind),
+                              static_cast<u8>(e.look.pattern), &shape, &color, &color2,
+                              e.look.roughness, e.look.radius, e.look.grid[0], e.look.grid[1],
+                              e.look.geometry, e.look.soft);
 }
 
 Offset<wire::Scalar> to_wire(FlatBufferBuilder &b, const ScalarInfo &s)
@@ -379,6 +380,7 @@ bool from_wire(Checker &c, const wire::Entity &w, Entity &e)
     e.look.grid[0] = w.columns();
     e.look.grid[1] = w.rows();
     e.look.geometry = w.geometry();
+    e.look.soft = w.soft();
     // Which one it is and whether there is one, only who has the scene can tell (scene_resolve).
     if ((e.look.shape.kind >= SHAPE_HULL) != (e.look.geometry != 0)) {
         return c.refuse(ERROR_RANGE, "entity geometry");

@@ -89,97 +89,6 @@ bool Builder::materials(const Place &at, const fb::Scene *in)
     return true;
 }
 
-// ---- cloths ------------------------------------------------------------------------------------
-
-bool Builder::pins(const Place &at, const fb::Cloth *in, SceneCloth *out)
-{
-    u32 total;
-    if (!count(at, "pins", in->pins(), PINS_MAX, &total) || !allocate(&out->pins, total)) {
-        return false;
-    }
-    for (u32 i = 0; i < total; i++) {
-        const fb::Pin *pin = in->pins()->Get(i);
-        Place here = {&at, "pins", i};
-        u32 point[2];
-        if (!uints(here, "point", pin->point(), 2, 0, CLOTH_EDGE_MAX, point)) {
-            return false;
-        }
-        if (point[0] >= out->columns || point[1] >= out->rows) {
-            return fail(here, "point", "[%u, %u] is not of this cloth; at most [%u, %u]", point[0],
-                        point[1], out->columns - 1, out->rows - 1);
-        }
-        out->pins[i].point = point[1] * out->columns + point[0];
-        if (!joint_body(here, "body", pin->body(), &out->pins[i].body)) {
-            return false;
-        }
-    }
-    out->pin_count = total;
-    return true;
-}
-
-bool Builder::cloth(const Place &at, const fb::Cloth *in, SceneCloth *out)
-{
-    u32 points[2];
-    default_look(&out->look, APPEARANCE_CLOTH);
-    if (!name(at, "name", in->name(), out->name) ||
-        !uints(at, "points", in->points(), 2, 2, CLOTH_EDGE_MAX, points) ||
-        !floats(at, "size", in->size(), 2, 2, 0.01f, SIZE_MAX_M, out->size) ||
-        !vector(at, "position", in->position(), vec3_zero(), WORLD_EXTENT_MAX_M, &out->position) ||
-        !orientation(at, in->orientation(), in->rotation(), &out->orientation) ||
-        !number(at, "area_density", in->area_density(), 0.001f, 1000.0f, &out->area_density) ||
-        !number(at, "stretch_compliance", in->stretch_compliance(), 0.0f, 1.0f,
-                &out->stretch_compliance) ||
-        !number(at, "shear_compliance", in->shear_compliance(), 0.0f, 1.0f,
-                &out->shear_compliance) ||
-        !number(at, "bend_compliance", in->bend_compliance(), 0.0f, 1e6f, &out->bend_compliance) ||
-        !number(at, "damping", in->damping(), 0.0f, 100.0f, &out->damping) ||
-        !number(at, "thickness", in->thickness(), 0.0f, 1.0f, &out->thickness) ||
-        !number(at, "friction", in->friction(), 0.0f, 10.0f, &out->friction) ||
-        !number(at, "roughness", in->roughness(), 0.0f, 1.0f, &out->look.roughness) ||
-        !color(at, "color", in->color(), out->look.color) ||
-        !color(at, "color2", in->color2(), out->look.color2)) {
-        return false;
-    }
-    if (in->pattern() > fb::Pattern::MAX) {
-        return fail(at, "pattern", "unknown pattern; one of plain, checker, stripes");
-    }
-    if (!inside(out_->bounds, out->position)) {
-        return fail(at, "position", "[%g, %g, %g] is outside the scene's bounds",
-                    (double)out->position.x, (double)out->position.y, (double)out->position.z);
-    }
-    finish_look(&out->look);
-    out->columns = points[0];
-    out->rows = points[1];
-    out->look.pattern = (Pattern)in->pattern();
-    out->look.radius = out->thickness;
-    out->look.grid[0] = points[0];
-    out->look.grid[1] = points[1];
-    return pins(at, in, out);
-}
-
-bool Builder::cloths(const Place &at, const fb::Scene *in)
-{
-    u32 total, points = 0;
-    if (!count(at, "cloths", in->cloths(), CLOTHS_MAX, &total) || !allocate(&out_->cloths, total)) {
-        return false;
-    }
-    out_->cloth_count = total;
-    for (u32 i = 0; i < total; i++) {
-        Place here = {&at, "cloths", i};
-        SceneCloth *made = &out_->cloths[i];
-        if (!cloth(here, in->cloths()->Get(i), made) ||
-            !unique(here, &entities_, made->name, -1 - (i32)i)) {
-            return false;
-        }
-        points += made->columns * made->rows; // at most CLOTHS_MAX · 2^20 < 2^32
-        if (points > PARTICLES_MAX) {
-            return fail(here, "points", "%u points with the cloths before; at most %d", points,
-                        PARTICLES_MAX);
-        }
-    }
-    return true;
-}
-
 // ---- prefabs, probes, what surrounds the world -----------------------------------------------
 
 bool Builder::prefabs(const Place &at, const fb::Scene *in)
@@ -211,9 +120,14 @@ bool Builder::prefabs(const Place &at, const fb::Scene *in)
     return true;
 }
 
+bool kind_needs_soft(ProbeKind kind)
+{
+    return kind == PROBE_STRETCH;
+}
+
 bool kind_needs_entity(ProbeKind kind)
 {
-    return kind == PROBE_HEIGHT || kind == PROBE_SPEED || kind == PROBE_STRETCH ||
+    return kind == PROBE_HEIGHT || kind == PROBE_SPEED || kind_needs_soft(kind) ||
            kind == PROBE_ANGULAR_MOMENTUM || kind == PROBE_SPIN || kind == PROBE_TILT;
 }
 
@@ -227,7 +141,7 @@ bool Builder::probe(const Place &at, const fb::Probe *in, SceneProbe *out)
     if (!name(at, "name", in->name(), out->name)) {
         return false;
     }
-    out->body = out->cloth = out->joint = -1;
+    out->body = out->soft = out->joint = -1;
     std::string kinds;
     for (int kind = 1; kind < PROBE_KIND_COUNT; kind++) {
         const char *text = probe_kind_name((ProbeKind)kind);
@@ -261,18 +175,21 @@ bool Builder::probe(const Place &at, const fb::Probe *in, SceneProbe *out)
     }
     auto found = entities_.find(out->of);
     if (found == entities_.end()) {
-        return fail(at, "of", "no entity \"%s\"; name a body or a cloth", out->of);
+        return fail(at, "of", "no entity \"%s\"; name a body, a soft body or a cloth", out->of);
     }
     out->body = found->second >= 0 ? found->second : -1;
-    out->cloth = found->second < 0 ? -1 - found->second : -1;
-    if (out->kind == PROBE_STRETCH && out->cloth < 0) {
-        return fail(at, "of", "\"%s\" is a body; stretch is of a cloth", out->of);
+    out->soft = found->second < 0 ? -1 - found->second : -1;
+    const char *kind = probe_kind_name(out->kind);
+    if (kind_needs_soft(out->kind)) {
+        if (out->soft < 0) {
+            return fail(at, "of", "\"%s\" is a body; %s is of a soft body", out->of, kind);
+        }
+        return out->kind == PROBE_STRETCH ||
+               out_->soft_meshes[out_->softs[out->soft].mesh].closed ||
+               fail(at, "of", "\"%s\" is not closed; %s is of a closed one", out->of, kind);
     }
-    bool either =
-        out->kind == PROBE_STRETCH || out->kind == PROBE_HEIGHT || out->kind == PROBE_SPEED;
-    return either || out->body >= 0 ||
-           fail(at, "of", "\"%s\" is a cloth; %s is of a body", out->of,
-                probe_kind_name(out->kind));
+    return out->kind == PROBE_HEIGHT || out->kind == PROBE_SPEED || out->body >= 0 ||
+           fail(at, "of", "\"%s\" is soft; %s is of a body", out->of, kind);
 }
 
 bool Builder::probes(const Place &at, const fb::Scene *in)
@@ -352,9 +269,9 @@ bool Builder::build(const fb::Scene *in)
 {
     Place root = {nullptr, nullptr, -1};
     return world(root, in) && solver(root, in) && materials(root, in) && bodies(root, in) &&
-           ragdolls(root, in) && joints(root, in) && cloths(root, in) && prefabs(root, in) &&
-           probes(root, in) && camera(root, in->camera()) && sky(root, in->sky()) &&
-           hands(root, in->hands()) && finish();
+           ragdolls(root, in) && joints(root, in) && cloths(root, in) && softs(root, in) &&
+           prefabs(root, in) && probes(root, in) && camera(root, in->camera()) &&
+           sky(root, in->sky()) && hands(root, in->hands()) && finish();
 }
 
 } // namespace plenum
@@ -474,6 +391,9 @@ extern "C" bool scene_resolve(const Scene *scene, Appearance *look)
 {
     Shape *shape = &look->shape;
     shape->geometry = nullptr;
+    if (look->soft > scene->soft_mesh_count) {
+        return false;
+    }
     GeometryKind kind = shape->kind == SHAPE_HULL       ? GEOMETRY_HULL
                         : shape->kind == SHAPE_MESH     ? GEOMETRY_MESH
                         : shape->kind == SHAPE_TERRAIN  ? GEOMETRY_TERRAIN
@@ -512,8 +432,8 @@ extern "C" void scene_destroy(Scene *scene)
     if (scene == nullptr) {
         return;
     }
-    for (u32 i = 0; i < scene->cloth_count; i++) {
-        free(scene->cloths[i].pins);
+    for (u32 i = 0; i < scene->soft_mesh_count; i++) {
+        soft_mesh_finish(&scene->soft_meshes[i]);
     }
     for (u32 i = 0; i < scene->path_count; i++) {
         free(scene->paths[i].points);
@@ -526,7 +446,9 @@ extern "C" void scene_destroy(Scene *scene)
     free(scene->paths);
     free(scene->joints);
     free(scene->bodies);
-    free(scene->cloths);
+    free(scene->soft_meshes);
+    free(scene->softs);
+    free(scene->pins);
     free(scene->prefabs);
     free(scene->probes);
     free(scene->bytes);

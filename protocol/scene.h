@@ -10,6 +10,7 @@
 #include "protocol/entity.h"
 #include "shared/error.h"
 #include "shared/geometry.h"
+#include "shared/soft_mesh.h"
 
 PL_BEGIN_C
 
@@ -22,6 +23,8 @@ typedef enum Motion {
 enum {
     /* Shapes made of more than numbers, over all bodies and prefabs. */
     GEOMETRIES_MAX = 4096,
+    SOFT_MESHES_MAX = 4096,
+    SOFTS_MAX = 4096,
     /* Waypoints of a kinematic body. */
     PATH_POINTS_MAX = 256,
     JOINTS_MAX = 65536,
@@ -89,26 +92,80 @@ typedef struct SceneJoint {
     f32 break_force, break_torque;   /* N, N m; 0: never */
 } SceneJoint;
 
+/* Numbered as the soft engine's are. */
+typedef enum SceneSoftMethod {
+    SCENE_SOFT_XPBD = 0,
+    SCENE_SOFT_XPBD_ITERATIONS = 1,
+    SCENE_SOFT_PBD = 2,
+    SCENE_SOFT_EULER = 3,
+    SCENE_SOFT_MIDPOINT = 4,
+    SCENE_SOFT_VERLET = 5,
+    SCENE_SOFT_RELAX = 6,
+    SCENE_SOFT_METHOD_COUNT
+} SceneSoftMethod;
+
+typedef enum SceneSoftBend {
+    SCENE_SOFT_BEND_NONE = 0,
+    SCENE_SOFT_BEND_DISTANCE = 1,
+    SCENE_SOFT_BEND_DIHEDRAL = 2,
+    SCENE_SOFT_BEND_ISOMETRIC = 3,
+    SCENE_SOFT_BEND_COUNT
+} SceneSoftBend;
+
+typedef enum SceneSoftVolume {
+    SCENE_SOFT_VOLUME_GAUSS = 0,
+    SCENE_SOFT_VOLUME_BOX = 1,
+    SCENE_SOFT_VOLUME_ELLIPSOID = 2,
+    SCENE_SOFT_VOLUME_COUNT
+} SceneSoftVolume;
+
+typedef enum SceneSoftMatch {
+    SCENE_SOFT_MATCH_NONE = 0,
+    SCENE_SOFT_MATCH_RIGID = 1,
+    SCENE_SOFT_MATCH_LINEAR = 2,
+    SCENE_SOFT_MATCH_QUADRATIC = 3,
+    SCENE_SOFT_MATCH_COUNT
+} SceneSoftMatch;
+
 typedef struct ScenePin {
-    u32 point; /* index of the cloth's point */
+    u32 point; /* index of the body's point */
     i32 body;  /* index in bodies, or −1: fixed in the world */
 } ScenePin;
 
-typedef struct SceneCloth {
+/* Cloth, rope, balloon, jelly: a soft mesh of the scene and how it behaves. Compliances are
+ * negative where there is no such constraint. */
+typedef struct SceneSoft {
     char name[NAME_BYTES_MAX];
-    u32 columns, rows; /* points, each ≥ 2 */
-    f32 size[2];       /* m along columns (local x) and rows (local y) */
-    Vec3 position;     /* m, of point (0, 0) */
-    Quat orientation;
-    f32 area_density;                                          /* kg/m² */
-    f32 stretch_compliance, shear_compliance, bend_compliance; /* m/N */
-    f32 damping;                                               /* 1/s */
-    f32 thickness;                                             /* m */
-    f32 friction;
-    ScenePin *pins; /* [pin_count] */
-    u32 pin_count;
+    u32 mesh;         /* index in soft_meshes */
+    Vec3 position;    /* m, of the mesh's origin */
+    Quat orientation; /* unit */
+    Vec3 velocity;    /* m/s */
+    Vec3 spin;        /* rad/s about its middle */
+    f32 mass_kg;      /* > 0 */
+    SceneSoftMethod method;
+    u32 iterations;
+    f32 stiffness;                            /* [0, 1] */
+    f32 stretch_compliance, shear_compliance; /* m/N */
+    SceneSoftBend bend;
+    f32 bend_compliance;                    /* m/N, or rad/(N m) */
+    f32 area_compliance, volume_compliance; /* m^4/J, m^6/J */
+    f32 stretch_min, stretch_max;           /* parts of the rest length, 0: none */
+    bool tethers, self_collision;
+    f32 young, poisson; /* Pa, 0: none */
+    f32 pressure;       /* Pa above the air's */
+    SceneSoftVolume volume;
+    f32 inflate_s;
+    SceneSoftMatch match;
+    f32 match_stiffness, match_beta;
+    f32 yield, creep, plastic_max; /* strain, 1/s, strain */
+    f32 damping;                   /* 1/s */
+    f32 thickness;                 /* m */
+    f32 friction, static_friction;
+    f32 contact_stiffness; /* N/m, 0: hard */
+    u32 group, mask;
+    u32 first_pin, pin_count; /* in pins */
     Appearance look;
-} SceneCloth;
+} SceneSoft;
 
 typedef struct ScenePrefab {
     char name[NAME_BYTES_MAX];
@@ -123,7 +180,7 @@ typedef enum ProbeKind {
     PROBE_SPEED = 5,             /* m/s of the entity */
     PROBE_PENETRATION = 6,       /* m, deepest contact */
     PROBE_AWAKE = 7,             /* bodies awake */
-    PROBE_STRETCH = 8,           /* largest edge strain of the cloth, 1 */
+    PROBE_STRETCH = 8,           /* largest edge strain of the soft body, 1 */
     PROBE_ENERGY = 9,            /* J, kinetic and potential of all */
     PROBE_ANGULAR_MOMENTUM = 10, /* kg m²/s, magnitude, of the body about its centre */
     PROBE_SPIN = 11,             /* rad/s of the body */
@@ -139,7 +196,7 @@ typedef struct SceneProbe {
     ProbeKind kind;
     char of[NAME_BYTES_MAX]; /* entity name, "" if none */
     i32 body;                /* index in bodies, or −1 */
-    i32 cloth;               /* index in cloths, or −1 */
+    i32 soft;                /* index in softs, or −1 */
     i32 joint;               /* index in joints, or −1 */
 } SceneProbe;
 
@@ -190,8 +247,14 @@ typedef struct Scene {
     u32 body_count;
     SceneJoint *joints;
     u32 joint_count;
-    SceneCloth *cloths;
-    u32 cloth_count;
+    /* Made once, shared by copies, named by entities like geometries. */
+    SoftMesh *soft_meshes;
+    u32 soft_mesh_count;
+    SceneSoft *softs; /* those of `cloths` first */
+    u32 soft_count;
+    ScenePin *pins; /* of all softs; copies share them */
+    u32 pin_count;
+    u32 soft_steps; /* of soft bodies in each substep */
     ScenePrefab *prefabs;
     u32 prefab_count;
     SceneProbe *probes;
@@ -209,7 +272,8 @@ Scene *scene_load(const char *path, ErrorText *error);
 /* The same from JSON text in memory; `name` stands for the path in errors. */
 Scene *scene_parse(const char *json, size_t bytes, const char *name, ErrorText *error);
 /* Points the shape of an appearance to the scene's geometry that its id names. False if it must
- * have one and that is not there or of another kind, or has one and must not. */
+ * have one and that is not there or of another kind, or has one and must not; or if it names a soft
+ * mesh that is not there. */
 bool scene_resolve(const Scene *scene, Appearance *look);
 /* From FlatBuffers bytes of a stranger (verified, then checked). The bytes are copied. */
 Scene *scene_from_bytes(const u8 *bytes, u32 byte_count, ErrorText *error);

@@ -1,7 +1,8 @@
 // scene_builder_cpp.h: the adapter between the bytes of a scene and the structs of scene.h, shared
 // by the files that implement it: scene_values.cpp (numbers, names, colours), scene_shape.cpp
-// (shapes and their geometries), scene_body.cpp (bodies, copies, figures), scene_joint.cpp, and
-// scene.cpp (the rest, and the functions of scene.h). Layer: protocol, private.
+// (shapes and their geometries), scene_soft_mesh.cpp and scene_soft.cpp (soft bodies),
+// scene_body.cpp (bodies, copies, figures), scene_joint.cpp, and scene.cpp (the rest, and the
+// functions of scene.h). Layer: protocol, private.
 #ifndef PLENUM_PROTOCOL_SCENE_BUILDER_CPP_H
 #define PLENUM_PROTOCOL_SCENE_BUILDER_CPP_H
 
@@ -30,9 +31,10 @@ enum {
     SCENE_BYTES_MAX = MESSAGE_BYTES_MAX / 2,
     SCENE_TABLES_MAX = 200000,
     SCENE_DEPTH_MAX = 16,
-    CLOTHS_MAX = FIELDS_MAX - 8, // a world may give each its field, and needs some for itself
     CLOTH_EDGE_MAX = 1024,
     PINS_MAX = 65536,
+    ROPE_POINTS_MAX = 65536,
+    STICKS_MAX = 1 << 18,
     // A hull is made point by point, and a client makes all of them when it joins.
     HULL_POINTS_MAX = 4096,
     HULL_POINTS_TOTAL_MAX = 65536,
@@ -68,6 +70,15 @@ struct Place {
 using Floats = flatbuffers::Vector<float>;
 using Uints = flatbuffers::Vector<u32>;
 using Points = flatbuffers::Vector<const fb::Point *>;
+using Triangles = flatbuffers::Vector<const fb::Triangle *>;
+using PinList = flatbuffers::Vector<flatbuffers::Offset<fb::Pin>>;
+
+// What a soft body and a cloth say of their look.
+struct SoftLook {
+    const Floats *color, *color2;
+    f32 roughness;
+    fb::Pattern pattern;
+};
 
 // The copies of a body with a repeat, for joints between them.
 struct Copies {
@@ -167,9 +178,35 @@ class Builder
     bool joints(const Place &at, const fb::Scene *in);
     // What was gathered in vectors becomes the scene's.
     bool finish();
-    bool pins(const Place &at, const fb::Cloth *in, SceneCloth *out);
-    bool cloth(const Place &at, const fb::Cloth *in, SceneCloth *out);
+    bool soft_fields(const Place &at, const fb::SoftShape *in);
+    bool soft_points(const Place &at, const char *field, u64 more);
+    bool scaled_points(const Place &at, const Points *in, u32 min, f32 scale,
+                       std::vector<Vec3> *out);
+    bool indices_of(const Place &at, const Triangles *in, std::vector<u32> *out);
+    bool soft_sticks(const Place &at, const fb::SoftShape *in, SoftMesh *out);
+    bool soft_grid(const Place &at, const Uints *points_in, const Floats *size_in, SoftMesh *out);
+    bool soft_shape(const Place &at, const fb::SoftShape *in, SoftMesh *out);
+    bool keep_soft_mesh(const Place &at, u32 *index, SoftMesh **out);
+    bool compliance(const Place &at, const char *field, f32 value, f32 *out);
+    bool add_pin(const Place &at, u32 point, i32 body);
+    bool pin_point(const Place &at, const fb::Pin *in, const SoftMesh &mesh, i32 body);
+    bool pin_near(const Place &at, const fb::Pin *in, const SceneSoft &soft, const SoftMesh &mesh,
+                  i32 body);
+    bool pin_box(const Place &at, const fb::Pin *in, const SceneSoft &soft, const SoftMesh &mesh,
+                 i32 body);
+    bool pins(const Place &at, const PinList *in, SceneSoft *out);
+    bool soft_look(const Place &at, const SoftLook &in, SceneSoft *out);
+    bool soft_mass(const Place &at, const char *field, f32 mass, f32 density, SceneSoft *out);
+    bool add_soft(const Place &at, const SceneSoft &soft);
+    bool cloth(const Place &at, const fb::Cloth *in);
     bool cloths(const Place &at, const fb::Scene *in);
+    bool soft_place(const Place &at, const fb::Soft *in, SceneSoft *out);
+    bool soft_method(const Place &at, const fb::Soft *in, SceneSoft *out);
+    bool soft_matter(const Place &at, const fb::Soft *in, SceneSoft *out);
+    bool soft_contact(const Place &at, const fb::Soft *in, SceneSoft *out);
+    bool soft_copies(const Place &at, const fb::Soft *in, const SceneSoft &first);
+    bool soft(const Place &at, const fb::Soft *in);
+    bool softs(const Place &at, const fb::Scene *in);
     bool prefabs(const Place &at, const fb::Scene *in);
     bool probe(const Place &at, const fb::Probe *in, SceneProbe *out);
     bool probes(const Place &at, const fb::Scene *in);
@@ -192,11 +229,14 @@ class Builder
     size_t json_bytes_;
     ErrorText *error_;
     std::unordered_map<std::string, const fb::Material *> materials_;
-    std::unordered_map<std::string, i32> entities_; // body index, or −1 − cloth index
+    std::unordered_map<std::string, i32> entities_; // body index, or −1 − soft index
     std::unordered_map<std::string, i32> joint_names_;
     std::unordered_map<std::string, Copies> copies_;
     std::vector<SceneBody> bodies_;
     std::vector<SceneJoint> joints_;
+    std::vector<SceneSoft> softs_;
+    std::vector<ScenePin> pins_;
+    u64 soft_made_ = 0, soft_points_ = 0;
     u32 hull_points_ = 0, triangles_ = 0, samples_ = 0, families_ = 0;
 };
 

@@ -186,6 +186,41 @@ bool Builder::track(const Place &at, const fb::Track *in, Shape *out)
     return good;
 }
 
+bool Builder::scaled_points(const Place &at, const Points *in, u32 min, f32 scale,
+                            std::vector<Vec3> *out)
+{
+    if (!points(at, "vertices", in, min, 3 * MESH_TRIANGLES_MAX, out) ||
+        !number(at, "scale", scale, 1e-6f, 1e6f, &scale)) {
+        return false;
+    }
+    for (size_t i = 0; i < out->size(); i++) {
+        Vec3 *v = &(*out)[i];
+        *v = vec3_scale(*v, scale);
+        f32 most = f32_max(f32_max(fabsf(v->x), fabsf(v->y)), fabsf(v->z));
+        if (!(most <= WORLD_EXTENT_MAX_M)) {
+            return fail(at, "scale", "puts vertex %zu %g m away; at most %g", i, (double)most,
+                        (double)WORLD_EXTENT_MAX_M);
+        }
+    }
+    return true;
+}
+
+bool Builder::indices_of(const Place &at, const Triangles *in, std::vector<u32> *out)
+{
+    u32 total;
+    if (!count(at, "triangles", in, MESH_TRIANGLES_MAX, &total)) {
+        return false;
+    }
+    out->reserve((size_t)total * 3);
+    for (u32 i = 0; i < total; i++) {
+        const fb::Triangle *t = in->Get(i);
+        out->push_back(t->a());
+        out->push_back(t->b());
+        out->push_back(t->c());
+    }
+    return true;
+}
+
 bool Builder::mesh(const Place &at, const fb::Shape *in, Shape *out)
 {
     if (in->track() != nullptr) {
@@ -197,20 +232,10 @@ bool Builder::mesh(const Place &at, const fb::Shape *in, Shape *out)
     }
     std::vector<Vec3> vertices;
     std::vector<u32> triangles;
-    u32 total;
-    if (!points(at, "vertices", in->vertices(), 3, 3 * MESH_TRIANGLES_MAX, &vertices) ||
-        !count(at, "triangles", in->triangles(), MESH_TRIANGLES_MAX, &total)) {
-        return false;
-    }
-    triangles.reserve((size_t)total * 3);
-    for (u32 i = 0; i < total; i++) {
-        const fb::Triangle *t = in->triangles()->Get(i);
-        triangles.push_back(t->a());
-        triangles.push_back(t->b());
-        triangles.push_back(t->c());
-    }
-    return add_mesh(at, "triangles", vertices.data(), (u32)vertices.size(), triangles.data(), total,
-                    out);
+    return scaled_points(at, in->vertices(), 3, 1.0f, &vertices) &&
+           indices_of(at, in->triangles(), &triangles) &&
+           add_mesh(at, "triangles", vertices.data(), (u32)vertices.size(), triangles.data(),
+                    (u32)triangles.size() / 3, out);
 }
 
 bool Builder::noise(const Place &at, const fb::Noise *in, u32 columns, u32 rows, f32 spacing,

@@ -67,6 +67,33 @@ static void print_geometry(const Geometry *geometry)
     }
 }
 
+static void print_soft(const Scene *scene, const SceneSoft *soft)
+{
+    static const char *const methods[SCENE_SOFT_METHOD_COUNT] = {
+        "xpbd", "xpbd_iterations", "pbd", "euler", "midpoint", "verlet", "relax"};
+    const SoftMesh *mesh = &scene->soft_meshes[soft->mesh];
+    printf("soft        %s: ", soft->name);
+    if (mesh->grid[0] != 0) {
+        printf("%u x %u points", mesh->grid[0], mesh->grid[1]);
+    } else {
+        printf("%u points", mesh->point_count);
+    }
+    if (mesh->triangle_count != 0 && mesh->grid[0] == 0) {
+        printf(", %u triangles, %s", mesh->triangle_count, mesh->closed ? "closed" : "open");
+    }
+    if (mesh->stick_count != 0) {
+        printf(", %u sticks", mesh->stick_count);
+    }
+    if (mesh->tetrahedron_count != 0) {
+        printf(", %u tetrahedra of at least %.1f degrees", mesh->tetrahedron_count,
+               (f64)mesh->dihedral_degrees);
+    }
+    if (mesh->skin_count != 0) {
+        printf(", skin of %u triangles", mesh->skin_triangle_count);
+    }
+    printf(", %u pins, %.4g kg, %s\n", soft->pin_count, (f64)soft->mass_kg, methods[soft->method]);
+}
+
 static u32 count_motion(const Scene *scene, Motion motion)
 {
     u32 count = 0;
@@ -106,10 +133,8 @@ static int check_scene(int argc, char **argv, ErrorText *error)
         printf("method      impulses: %u iterations, friction pyramid of %u sides, Baumgarte %g\n",
                scene->iterations, scene->pyramid_sides, (f64)scene->baumgarte);
     }
-    for (u32 i = 0; i < scene->cloth_count; i++) {
-        const SceneCloth *cloth = &scene->cloths[i];
-        printf("cloth       %s: %u x %u points, %u pins\n", cloth->name, cloth->columns,
-               cloth->rows, cloth->pin_count);
+    for (u32 i = 0; i < scene->soft_count; i++) {
+        print_soft(scene, &scene->softs[i]);
     }
     for (u32 i = 0; i < scene->prefab_count; i++) {
         printf("prefab      %s\n", scene->prefabs[i].name);

@@ -16,8 +16,8 @@ static FieldSet *build_fields(const World *world)
 {
     const Scene *scene = world->scene;
     u32 points = 0, scalars = 0;
-    for (u32 i = 0; i < scene->cloth_count; i++) {
-        points += scene->cloths[i].columns * scene->cloths[i].rows;
+    for (u32 i = 0; i < scene->soft_count; i++) {
+        points += scene->soft_meshes[scene->softs[i].mesh].point_count;
     }
     for (u32 i = 0; i < PARAMETER_COUNT; i++) {
         scalars += world->parameters[i].components;
@@ -123,70 +123,14 @@ static int add_bodies(World *world)
     return ERROR_OK;
 }
 
-static int add_cloth(World *world, u32 index)
-{
-    const SceneCloth *cloth = &world->scene->cloths[index];
-    SoftPin *pins = calloc(u32_max(cloth->pin_count, 1), sizeof *pins);
-    if (pins == NULL) {
-        return ERROR_MEMORY;
-    }
-    for (u32 i = 0; i < cloth->pin_count; i++) {
-        pins[i].point = cloth->pins[i].point;
-        if (cloth->pins[i].body >= 0) {
-            pins[i].body = rigid_at(world->rigid, world->body_slots[cloth->pins[i].body]);
-        }
-    }
-    SoftDef def = soft_def_default();
-    def.position = cloth->position;
-    def.orientation = cloth->orientation;
-    def.mass_kg = cloth->area_density * cloth->size[0] * cloth->size[1];
-    def.stretch_compliance = cloth->stretch_compliance;
-    def.shear_compliance = cloth->shear_compliance;
-    def.bend_compliance = cloth->bend_compliance;
-    def.damping = cloth->damping;
-    def.thickness = cloth->thickness;
-    def.friction = cloth->friction;
-    def.pins = pins;
-    def.pin_count = cloth->pin_count;
-    SoftMesh mesh;
-    ErrorText error;
-    int result =
-        soft_mesh_grid(&mesh, cloth->columns, cloth->rows, cloth->size[0], cloth->size[1], &error);
-    if (result == ERROR_OK) {
-        def.mesh = &mesh;
-        result = soft_add(world->soft, world->rigid, &def, &world->cloths[index], &error);
-        soft_mesh_finish(&mesh);
-    }
-    free(pins);
-    if (result != 0) {
-        return result;
-    }
-    Entity entity = {.id = world->next_entity++,
-                     .field = FIELD_POINTS_ALL,
-                     .movable = 1,
-                     .generation = world->points_generation,
-                     .first = world->cloths[index].first,
-                     .count = world->cloths[index].count,
-                     .mass_kg = world->cloths[index].mass_kg,
-                     .look = cloth->look};
-    entity.look.grid[0] = cloth->columns;
-    entity.look.grid[1] = cloth->rows;
-    snprintf(entity.name, sizeof entity.name, "%s", cloth->name);
-    world->cloth_entities[index] = entity.id;
-    return entity_list_put(&world->entities, world->fields, &entity);
-}
-
 static int fill(World *world)
 {
     int result = add_bodies(world);
     if (result == ERROR_OK) {
         result = world_add_joints(world);
     }
-    for (u32 i = 0; result == ERROR_OK && i < world->scene->cloth_count; i++) {
-        result = add_cloth(world, i);
-    }
     if (result == ERROR_OK) {
-        result = soft_build(world->soft);
+        result = world_add_softs(world);
     }
     tune_apply(world);
     return result;
@@ -251,23 +195,25 @@ int world_build(World *world, ErrorText *error)
                     .baumgarte = scene->baumgarte};
     world->rigid = rigid_create(&def);
     world->slots = calloc(world->body_capacity, sizeof *world->slots);
-    world->cloths = calloc(u32_max(scene->cloth_count, 1), sizeof *world->cloths);
-    world->cloth_entities = calloc(u32_max(scene->cloth_count, 1), sizeof *world->cloth_entities);
+    world->softs = calloc(u32_max(scene->soft_count, 1), sizeof *world->softs);
+    world->soft_entities = calloc(u32_max(scene->soft_count, 1), sizeof *world->soft_entities);
     world->body_slots = calloc(u32_max(scene->body_count, 1), sizeof *world->body_slots);
     world->joints = calloc(u32_max(scene->joint_count, 1), sizeof *world->joints);
     world->probes = calloc(u32_max(scene->probe_count, 1), sizeof *world->probes);
     world->order = malloc(INPUTS_PER_TICK_MAX * sizeof *world->order);
-    if (world->rigid == NULL || world->slots == NULL || world->cloths == NULL ||
-        world->cloth_entities == NULL || world->body_slots == NULL || world->joints == NULL ||
+    if (world->rigid == NULL || world->slots == NULL || world->softs == NULL ||
+        world->soft_entities == NULL || world->body_slots == NULL || world->joints == NULL ||
         world->probes == NULL || world->order == NULL) {
         return error_set(error, ERROR_MEMORY, "%s: no memory for the world", scene->name);
     }
     tune_describe(world);
     world->fields = build_fields(world);
+    world->trouble.text[0] = 0;
     int result = world->fields != NULL ? world_rebuild(world, false) : ERROR_MEMORY;
     if (result != 0) {
+        bool told = world->trouble.text[0] != 0;
         return error_set(error, result, "%s: cannot build the world: %s", scene->name,
-                         error_name(result));
+                         told ? world->trouble.text : error_name(result));
     }
     return ERROR_OK;
 }

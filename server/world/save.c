@@ -9,7 +9,7 @@
 
 enum {
     IMAGE_MAGIC = 0x47494c50,
-    IMAGE_VERSION = 3
+    IMAGE_VERSION = 4
 }; /* "PLIG" */
 
 typedef struct ImageHead {
@@ -69,8 +69,8 @@ static void walk(World *world, State *state)
     state_bytes(state, world->body_slots, world->scene->body_count * sizeof *world->body_slots);
     state_bytes(state, world->joints, world->scene->joint_count * sizeof *world->joints);
     state_bytes(state, &world->built_tick, sizeof world->built_tick);
-    state_bytes(state, world->cloth_entities,
-                world->scene->cloth_count * sizeof *world->cloth_entities);
+    state_bytes(state, world->soft_entities,
+                world->scene->soft_count * sizeof *world->soft_entities);
     state_count(state, &world->hold_end, HOLDS_MAX);
     state_bytes(state, world->holds, world->hold_end * sizeof *world->holds);
     if (state->mode != STATE_HASH) {
@@ -138,11 +138,11 @@ static bool holds_are_consistent(World *world)
     return true;
 }
 
-/* Each entity of a body names its slot, each live slot its entity; a cloth is where it was built.
- */
+/* Each entity of a body names its slot, each live slot its entity; a soft body is where it
+ * was built. */
 static bool entities_are_consistent(World *world)
 {
-    u32 bodies = 0, cloths = 0;
+    u32 bodies = 0, softs = 0;
     for (u32 i = 0; i < world->entities.count; i++) {
         const Entity *entity = &world->entities.items[i];
         if (entity->id >= world->next_entity) {
@@ -157,13 +157,13 @@ static bool entities_are_consistent(World *world)
             bodies++;
             continue;
         }
-        if (cloths >= world->scene->cloth_count || entity->field != FIELD_POINTS_ALL ||
-            entity->id != world->cloth_entities[cloths] ||
-            entity->first != world->cloths[cloths].first ||
-            entity->count != world->cloths[cloths].count) {
+        if (softs >= world->scene->soft_count || entity->field != FIELD_POINTS_ALL ||
+            entity->id != world->soft_entities[softs] ||
+            entity->first != world->softs[softs].first ||
+            entity->count != world->softs[softs].count) {
             return false;
         }
-        cloths++;
+        softs++;
     }
     u32 live = 0;
     for (u32 i = 0; i < world->body_capacity; i++) {
@@ -173,7 +173,7 @@ static bool entities_are_consistent(World *world)
         }
         live += alive;
     }
-    return live == bodies && cloths == world->scene->cloth_count;
+    return live == bodies && softs == world->scene->soft_count;
 }
 
 static bool values_are_consistent(const World *world)

@@ -33,8 +33,8 @@ void world_destroy(World *world)
     field_set_release(world->fields);
     entity_list_finish(&world->entities);
     free(world->slots);
-    free(world->cloths);
-    free(world->cloth_entities);
+    free(world->softs);
+    free(world->soft_entities);
     free(world->body_slots);
     free(world->joints);
     free(world->probes);

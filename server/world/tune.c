@@ -56,6 +56,7 @@ void tune_describe(World *world)
     declare(world, PARAMETER_STRETCH, "cloth stretch", "x", 1, 0.0f, 10000.0f,
             vec3(1.0f, 0.0f, 0.0f));
     declare(world, PARAMETER_BEND, "cloth bending", "x", 1, 0.0f, 10000.0f, vec3(1.0f, 0.0f, 0.0f));
+    declare(world, PARAMETER_PRESSURE, "pressure", "x", 1, 0.0f, 10.0f, vec3(1.0f, 0.0f, 0.0f));
     for (u32 i = 0; i < scene->probe_count; i++) {
         ScalarInfo *info = &world->probes[i];
         memset(info, 0, sizeof *info);
@@ -83,6 +84,7 @@ void tune_apply(World *world)
     soft_set_wind(world->soft, value3(world, PARAMETER_WIND), world->values[PARAMETER_AIR][0]);
     soft_set_compliance(world->soft, world->values[PARAMETER_STRETCH][0],
                         world->values[PARAMETER_BEND][0]);
+    soft_set_pressure(world->soft, world->values[PARAMETER_PRESSURE][0]);
 }
 
 int tune_set(World *world, u32 parameter, const f32 values[4])
@@ -152,9 +154,9 @@ static f64 root(f64 x)
     return (f64)sqrt(x);
 }
 
-static f64 cloth_mean(const World *world, u32 cloth, bool speed)
+static f64 soft_mean(const World *world, u32 soft, bool speed)
 {
-    SoftRange range = world->cloths[cloth];
+    SoftRange range = world->softs[soft];
     f64 sum = 0.0;
     for (u32 i = range.first; i < range.first + range.count; i++) {
         sum += speed ? (f64)vec3_length(soft_velocity(world->soft, i))
@@ -200,8 +202,8 @@ static f64 of_joint(const World *world, const SceneProbe *probe)
 
 static f64 of_entity(const World *world, const SceneProbe *probe, bool speed)
 {
-    if (probe->cloth >= 0) {
-        return cloth_mean(world, (u32)probe->cloth, speed);
+    if (probe->soft >= 0) {
+        return soft_mean(world, (u32)probe->soft, speed);
     }
     if (probe->body < 0) {
         return 0.0;
@@ -270,8 +272,8 @@ static f64 measure(const World *world, const SceneProbe *probe, Totals *totals)
     case PROBE_AWAKE:
         return (f64)stats_of(world, totals)->awake;
     case PROBE_STRETCH:
-        return probe->cloth >= 0 ? (f64)soft_strain(world->soft, world->cloths[probe->cloth].body)
-                                 : 0.0;
+        return probe->soft >= 0 ? (f64)soft_strain(world->soft, world->softs[probe->soft].body)
+                                : 0.0;
     default:
         return 0.0;
     }

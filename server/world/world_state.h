@@ -2,10 +2,9 @@
  * world_state.h: a world from inside. Each file of this folder is one idea about it:
  *   build.c   scene -> solvers, fields, entities      tick.c    the recipe of a tick
  *   joints.c  joints of a scene, and what breaks      path.c    bodies that follow a path
- *   look.c    the inside of the simulation, to see
- *   inputs.c  what hands do                           fields.c  solvers -> frame
- *   tune.c    parameters and probes                   save.c    hash, save, load
- * Layer: server/world (private).
+ *   softs.c   soft bodies of a scene                  look.c    the inside of the simulation, to
+ * see inputs.c  what hands do                           fields.c  solvers -> frame tune.c
+ * parameters and probes                   save.c    hash, save, load Layer: server/world (private).
  */
 #ifndef PLENUM_SERVER_WORLD_WORLD_STATE_H
 #define PLENUM_SERVER_WORLD_WORLD_STATE_H
@@ -44,6 +43,7 @@ typedef enum ParameterId {
     PARAMETER_BOUNCE,
     PARAMETER_STRETCH,
     PARAMETER_BEND,
+    PARAMETER_PRESSURE,
     PARAMETER_COUNT
 } ParameterId;
 
@@ -63,13 +63,13 @@ struct World {
     Rigid *rigid;
     Soft *soft; /* rebuilt by a reset */
     u32 body_capacity;
-    SlotInfo *slots;   /* [body_capacity] */
-    SoftRange *cloths; /* [scene->cloth_count] */
+    SlotInfo *slots;  /* [body_capacity] */
+    SoftRange *softs; /* [scene->soft_count] */
     EntityList entities;
-    u32 *cloth_entities; /* [scene->cloth_count] ids */
-    u32 *body_slots;     /* [scene->body_count] slot of a scene's body */
-    JointId *joints;     /* [scene->joint_count] */
-    u64 built_tick;      /* when the scene was last built: paths begin there */
+    u32 *soft_entities; /* [scene->soft_count] ids */
+    u32 *body_slots;    /* [scene->body_count] slot of a scene's body */
+    JointId *joints;    /* [scene->joint_count] */
+    u64 built_tick;     /* when the scene was last built: paths begin there */
     u32 next_entity;
     u16 points_generation; /* changes when points jump */
     u16 reserved;
@@ -77,6 +77,7 @@ struct World {
     f32 values[PARAMETER_COUNT][4];
     ScalarInfo parameters[PARAMETER_COUNT];
     ScalarInfo *probes; /* [scene->probe_count] */
+    ErrorText trouble;  /* why the last build failed, where there is more to say than a code */
     Hold holds[HOLDS_MAX];
     u32 hold_end;
     void *debug;   /* lines and islands, from when somebody first asks */
@@ -105,6 +106,9 @@ void tune_apply(World *world);
 int tune_set(World *world, u32 parameter, const f32 values[4]);
 /* All probes of the moment: values[scene->probe_count]. */
 void tune_probes(const World *world, f32 *values);
+
+/* softs.c: the soft bodies of the scene with their entities; world->trouble says what is wrong. */
+int world_add_softs(World *world);
 
 /* joints.c */
 int world_add_joints(World *world);

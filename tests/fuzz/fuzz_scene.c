@@ -7,6 +7,25 @@
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes);
 
+static void look_soft(const Scene *scene, const SceneSoft *soft)
+{
+    CHECK(soft->mesh < scene->soft_mesh_count && soft->look.soft == soft->mesh + 1);
+    const SoftMesh *mesh = &scene->soft_meshes[soft->mesh];
+    CHECK(soft->mass_kg > 0.0f && vec3_is_finite(soft->position) && mesh->point_count > 0);
+    CHECK(soft->first_pin + soft->pin_count <= scene->pin_count);
+    for (u32 p = 0; p < soft->pin_count; p++) {
+        CHECK(scene->pins[soft->first_pin + p].point < mesh->point_count);
+        CHECK(scene->pins[soft->first_pin + p].body < (i32)scene->body_count);
+    }
+    for (u32 i = 0; i < 3 * mesh->triangle_count; i++) {
+        CHECK(mesh->triangles[i] < mesh->point_count);
+    }
+    for (u32 i = 0; i < mesh->stick_count; i++) {
+        CHECK(mesh->sticks[i].a < mesh->point_count && mesh->sticks[i].b < mesh->point_count);
+        CHECK(mesh->sticks[i].low <= mesh->sticks[i].high);
+    }
+}
+
 static void look(const Scene *scene, const ErrorText *error)
 {
     if (scene == NULL) {
@@ -26,12 +45,8 @@ static void look(const Scene *scene, const ErrorText *error)
     for (u32 i = 0; i < scene->geometry_count; i++) {
         CHECK(scene->geometries[i]->id == i && vec3_is_finite(scene->geometries[i]->bounds.max));
     }
-    for (u32 i = 0; i < scene->cloth_count; i++) {
-        const SceneCloth *cloth = &scene->cloths[i];
-        for (u32 p = 0; p < cloth->pin_count; p++) {
-            CHECK(cloth->pins[p].point < cloth->columns * cloth->rows);
-            CHECK(cloth->pins[p].body < (i32)scene->body_count);
-        }
+    for (u32 i = 0; i < scene->soft_count; i++) {
+        look_soft(scene, &scene->softs[i]);
     }
 }
 

@@ -84,10 +84,11 @@ static void test_playground_is_what_the_demo_needs(void **state)
     assert_int_equal(find_body(scene, "brick-101"), -1);
     assert_true(find_body(scene, "crate-30") >= 0); /* 16 + 9 + 4 + 1 */
     assert_int_equal(find_body(scene, "crate-31"), -1);
-    assert_true(scene->cloth_count >= 2 && scene->prefab_count >= 4);
-    u32 columns = scene->cloths[0].columns;
-    assert_int_equal(scene->cloths[0].pins[scene->cloths[0].pin_count - 1].point, columns - 1);
-    assert_int_equal(scene->cloths[0].pins[0].body, -1);
+    assert_true(scene->soft_count >= 2 && scene->prefab_count >= 4);
+    u32 columns = scene->soft_meshes[scene->softs[0].mesh].grid[0];
+    assert_int_equal(scene->pins[scene->softs[0].first_pin + scene->softs[0].pin_count - 1].point,
+                     columns - 1);
+    assert_int_equal(scene->pins[0].body, -1);
     scene_destroy(scene);
 }
 
@@ -121,8 +122,8 @@ static void test_values_arrive(void **state)
     assert_float_equal(scene->bodies[4].position.x, 2.5f, 1e-6);
     assert_float_equal(scene->bodies[4].position.y, 8.0f, 1e-6);
     assert_float_equal(scene->bodies[1].mass_kg, 3.0f, 0);
-    assert_int_equal(scene->cloths[0].pins[0].body, 2);
-    assert_int_equal(scene->cloths[0].pins[0].point, 11);
+    assert_int_equal(scene->pins[0].body, 2);
+    assert_int_equal(scene->pins[0].point, 11);
     scene_destroy(scene);
 }
 

@@ -340,6 +340,24 @@ static bool add_triangles(Soft *soft, const SoftMesh *mesh, u32 first)
     return true;
 }
 
+/* Sticks of one length: limits of joints are no matter that could be touched. */
+static bool add_segments(Soft *soft, const SoftMesh *mesh, SoftBody *body)
+{
+    if (!soft_grow((void **)&soft->segments, &soft->segment_room,
+                   soft->segment_count + mesh->stick_count, sizeof *soft->segments)) {
+        return false;
+    }
+    for (u32 i = 0; i < mesh->stick_count; i++) {
+        const SoftStick *stick = &mesh->sticks[i];
+        if (stick->low == stick->high) {
+            SoftSegment segment = {{body->first + stick->a, body->first + stick->b}};
+            soft->segments[soft->segment_count++] = segment;
+            body->segment_count++;
+        }
+    }
+    return true;
+}
+
 static int check(const Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorText *error)
 {
     const SoftMesh *mesh = def->mesh;
@@ -387,6 +405,7 @@ int soft_add(Soft *soft, const Rigid *rigid, const SoftDef *def, SoftRange *rang
                        .first_constraint = soft->constraint_count,
                        .first_triangle = soft->triangle_count,
                        .triangle_count = mesh->triangle_count,
+                       .first_segment = soft->segment_count,
                        .closed = mesh->closed,
                        .mass_kg = def->mass_kg};
     body->def.mesh = NULL;
@@ -398,7 +417,7 @@ int soft_add(Soft *soft, const Rigid *rigid, const SoftDef *def, SoftRange *rang
         add_mesh_edges(&maker, def);
     }
     add_sticks(&maker, def);
-    if (maker.full || !add_triangles(soft, mesh, body->first) ||
+    if (maker.full || !add_triangles(soft, mesh, body->first) || !add_segments(soft, mesh, body) ||
         !add_pins(soft, rigid, def, body->first)) {
         return error_set(error, ERROR_MEMORY, "no memory for the constraints of %u points",
                          mesh->point_count);

@@ -40,6 +40,7 @@ void soft_destroy(Soft *soft)
     free(soft->constraints);
     free(soft->shapes);
     free(soft->triangles);
+    free(soft->segments);
     free(soft->attachments);
     free(soft->touches);
     free(soft->near);
@@ -84,7 +85,8 @@ u64 soft_memory(const Soft *soft)
            (u64)soft->constraint_room * sizeof *soft->constraints +
            (u64)soft->shape_room * sizeof *soft->shapes +
            (u64)soft->triangle_room * sizeof *soft->triangles +
-           (u64)soft->body_room * sizeof *soft->bodies +
+           (u64)soft->segment_room * sizeof *soft->segments +
+           (u64)soft->body_room * sizeof *soft->bodies + crowd_memory(soft->crowd) +
            2 * (u64)soft->touch_room * sizeof *soft->touches;
 }
 
@@ -259,6 +261,7 @@ void soft_walk(Soft *soft, State *state)
     state_bytes(state, &soft->steps, sizeof soft->steps);
     methods_walk(soft, state);
     wholes_walk(soft, state);
+    crowd_walk(soft, state);
     state_count(state, &soft->grip_end, SOFT_GRIPS_MAX);
     state_bytes(state, soft->grips, soft->grip_end * sizeof *soft->grips);
     if (state->mode == STATE_LOAD && !state->failed) {

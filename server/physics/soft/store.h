@@ -71,11 +71,17 @@ typedef struct SoftTriangle {
     u32 point[3];
 } SoftTriangle;
 
+/* A stick of fixed length: a piece of a rope, a limb. */
+typedef struct SoftSegment {
+    u32 point[2];
+} SoftSegment;
+
 typedef struct SoftBody {
     SoftDef def; /* its pointers are cleared */
     u32 first, count;
     u32 first_constraint, constraint_count;
     u32 first_triangle, triangle_count;
+    u32 first_segment, segment_count;
     bool closed;
     f32 mass_kg;
     f32 rest_volume; /* m³ */
@@ -112,6 +118,8 @@ struct Soft {
     u32 shape_count, shape_room;
     SoftTriangle *triangles;
     u32 triangle_count, triangle_room;
+    SoftSegment *segments;
+    u32 segment_count, segment_room;
     SoftAttachment *attachments;
     u32 attachment_count, attachment_room;
     SoftTouch *touches; /* of this tick */
@@ -169,6 +177,8 @@ int crowd_create(Soft *soft);
 void crowd_destroy(Crowd *crowd);
 void crowd_begin(Soft *soft, f32 tick_s);
 void crowd_solve(Soft *soft, f32 h);
+void crowd_walk(Soft *soft, State *state);
+u64 crowd_memory(const Crowd *crowd);
 
 /* wind.c */
 void wind_begin(Soft *soft, f32 tick_s);

@@ -1,0 +1,516 @@
+/* crowd_find.c: which points and triangles, and which edges, may touch until the next search. */
+#include "server/physics/soft/crowd.h"
+#include "server/physics/soft/crowd_near.h"
+
+#include <stdlib.h>
+
+enum {
+    CANDIDATES_MAX = 48, /* triangles near one point */
+};
+
+/* Nearer than this there is no direction in a distance. */
+static const f32 tiny_m = 1e-7f;
+/* Where the sheet keeps less than this part of its cells from the other, points and triangles alone
+ * would let edges through between them. */
+static const f32 edges_below = 0.6f;
+/* Parts of one surface that are near by the surface itself keep at most this part of how far apart
+ * they are at rest. */
+static const f32 rest_part = 0.9f;
+
+typedef struct Candidate {
+    u32 triangle;
+    u32 corners; /* bits: that have a part in the nearest place */
+    f32 weight[3];
+    Vec3 away; /* m, from the nearest place */
+    f32 distance, keep;
+    f32 height; /* m, above the triangle's plane */
+} Candidate;
+
+typedef struct Search {
+    const Soft *soft;
+    const Crowd *crowd;
+    CrowdChunk *chunk;
+    u32 leaf;
+    u32 other; /* body */
+    CrowdPair pair;
+    u32 near[CROWD_NEAR_LEAVES];
+    u32 near_count;
+} Search;
+
+const CrowdCrossing *crowd_crossing(const Crowd *crowd, u32 kind, u32 a, u32 b)
+{
+    u32 low = 0, high = crowd->crossing_count;
+    while (low < high) {
+        u32 middle = low + (high - low) / 2;
+        const CrowdCrossing *at = &crowd->crossings[middle];
+        if (at->kind < kind || (at->kind == kind && at->a < a)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < crowd->crossing_count; low++) {
+        const CrowdCrossing *at = &crowd->crossings[low];
+        if (at->kind != kind || at->a != a) {
+            return NULL;
+        }
+        if (at->b == b) {
+            return at;
+        }
+        if (kind == CROWD_POINT_TRIANGLE) {
+            const u32 *p = crowd->triangles[at->b].point, *q = crowd->triangles[b].point;
+            for (u32 k = 0; k < 9; k++) {
+                if (p[k / 3] == q[k % 3]) {
+                    return at;
+                }
+            }
+        }
+    }
+    return NULL;
+}
+
+/* ---- contacts ---- */
+
+static void emit(Search *search, CrowdContact *contact)
+{
+    const Soft *soft = search->soft;
+    CrowdChunk *chunk = search->chunk;
+    f32 w = 0.0f;
+    for (u32 k = 0; k < 4; k++) {
+        w += contact->weight[k] * contact->weight[k] * soft->points[contact->point[k]].inverse_mass;
+    }
+    if (w <= 0.0f || !soft_grow((void **)&chunk->contacts, &chunk->room, chunk->count + 1,
+                                sizeof *chunk->contacts)) {
+        return;
+    }
+    contact->mass = 1.0f / w;
+    contact->friction = search->pair.friction;
+    contact->static_friction = search->pair.static_friction;
+    contact->compliance = search->pair.compliance;
+    chunk->contacts[chunk->count++] = *contact;
+}
+
+static Vec3 point_at(const Search *search, u32 particle)
+{
+    return search->soft->points[particle].position;
+}
+
+static Vec3 rest_at(const Search *search, u32 particle)
+{
+    return search->soft->rest[particle];
+}
+
+/* ---- points and triangles ---- */
+
+/* Are p and the triangle near by the surface that both are of? Then they meet only where it is
+ * folded between them, and keep no more than they do at rest. */
+static bool same_place(const Search *search, u32 p, u32 t, f32 reach, f32 *keep)
+{
+    const Crowd *crowd = search->crowd;
+    const u32 *q = crowd->triangles[t].point;
+    f32 local = reach + 2.0f * crowd->bodies[search->other].cell;
+    Vec3 rest = rest_at(search, p);
+    Vec3 away = vec3_sub(rest, rest_at(search, q[0]));
+    if (vec3_length_squared(away) > local * local) {
+        return false;
+    }
+    u32 own = crowd->point_triangle[p];
+    if (own == SOFT_NONE || vec3_dot(crowd->normals[own], crowd->normals[t]) > 0.0f) {
+        return true;
+    }
+    f32 w[3];
+    nearest_weights(rest, rest_at(search, q[0]), rest_at(search, q[1]), rest_at(search, q[2]), w);
+    for (u32 k = 0; k < 3; k++) {
+        rest = vec3_add_scaled(rest, -w[k], rest_at(search, q[k]));
+    }
+    *keep = f32_min(*keep, rest_part * vec3_length(rest));
+    return false;
+}
+
+static bool weigh(const Search *search, u32 p, u32 t, f32 reach, Candidate *made)
+{
+    const Crowd *crowd = search->crowd;
+    const u32 *q = crowd->triangles[t].point;
+    Vec3 at = point_at(search, p), a = point_at(search, q[0]);
+    made->height = vec3_dot(crowd->normals[t], vec3_sub(at, a));
+    if (fabsf(made->height) > reach || q[0] == p || q[1] == p || q[2] == p) {
+        return false;
+    }
+    made->keep = search->pair.keep;
+    if (search->pair.self && same_place(search, p, t, reach, &made->keep)) {
+        return false;
+    }
+    Vec3 b = point_at(search, q[1]), c = point_at(search, q[2]);
+    made->corners = nearest_weights(at, a, b, c, made->weight);
+    Vec3 nearest = vec3_scale(a, made->weight[0]);
+    nearest = vec3_add_scaled(nearest, made->weight[1], b);
+    nearest = vec3_add_scaled(nearest, made->weight[2], c);
+    made->away = vec3_sub(at, nearest);
+    made->distance = vec3_length(made->away);
+    made->triangle = t;
+    return made->distance <= reach;
+}
+
+/* Is the nearest place on an edge or corner that `other` has too, and is nearer to p elsewhere? Of
+ * two that are as near, the one that p is more squarely above counts: it tells the side. */
+static bool outdone(const Search *search, const Candidate *by, const Candidate *other, bool later)
+{
+    const u32 *p = search->crowd->triangles[by->triangle].point;
+    const u32 *q = search->crowd->triangles[other->triangle].point;
+    for (u32 k = 0; k < 3; k++) {
+        if ((by->corners >> k & 1) != 0 && p[k] != q[0] && p[k] != q[1] && p[k] != q[2]) {
+            return false;
+        }
+    }
+    f32 difference = by->distance - other->distance, slack = 1e-4f * by->distance;
+    if (fabsf(difference) > slack) {
+        return difference > 0.0f;
+    }
+    f32 more = fabsf(by->height) - fabsf(other->height);
+    return fabsf(more) > slack ? more < 0.0f : later;
+}
+
+static void emit_point(Search *search, u32 p, const Candidate *from, bool inside)
+{
+    const Crowd *crowd = search->crowd;
+    const u32 *q = crowd->triangles[from->triangle].point;
+    const CrowdCrossing *crossing =
+        crowd->crossing_count != 0 ? crowd_crossing(crowd, CROWD_POINT_TRIANGLE, p, from->triangle)
+                                   : NULL;
+    CrowdContact contact = {.point = {p, q[0], q[1], q[2]},
+                            .weight = {1.0f, -from->weight[0], -from->weight[1], -from->weight[2]},
+                            .keep = from->keep,
+                            .a = p,
+                            .b = from->triangle,
+                            .kind = CROWD_POINT_TRIANGLE};
+    if (from->corners == 7) {
+        contact.side = inside || from->height >= 0.0f ? 1.0f : -1.0f;
+        if (crossing != NULL && crossing->side != 0.0f) {
+            contact.side = crossing->side;
+        }
+        contact.normal = vec3_scale(crowd->normals[from->triangle], contact.side);
+    } else if (from->distance > tiny_m) {
+        contact.normal = vec3_scale(from->away, (inside ? -1.0f : 1.0f) / from->distance);
+    } else {
+        return;
+    }
+    emit(search, &contact);
+}
+
+/* Of the triangles near a point, those that are nearest to it: one on each sheet of a cloth. What
+ * is closed has its outside as its side, and only the nearest triangle knows whether p is inside:
+ * those behind it are seen from the back. */
+static void choose(Search *search, u32 p, const Candidate *candidates, u32 count)
+{
+    bool closed = search->soft->bodies[search->other].closed;
+    u32 nearest = 0;
+    bool kept[CANDIDATES_MAX];
+    for (u32 i = 0; i < count; i++) {
+        kept[i] = true;
+        for (u32 j = 0; j < count && kept[i] && candidates[i].corners != 7; j++) {
+            kept[i] = i == j || !outdone(search, &candidates[i], &candidates[j], i > j);
+        }
+        if (kept[i] && (!kept[nearest] || candidates[i].distance < candidates[nearest].distance)) {
+            nearest = i;
+        }
+    }
+    bool inside = closed && !search->pair.self && candidates[nearest].height < 0.0f;
+    if (inside) {
+        emit_point(search, p, &candidates[nearest], true);
+        return;
+    }
+    for (u32 i = 0; i < count; i++) {
+        if (kept[i] && (!closed || candidates[i].height > 0.0f)) {
+            emit_point(search, p, &candidates[i], false);
+        }
+    }
+}
+
+/* Lanes whose boxes are within `reach` of the box low..high. */
+static u32 meet(const CrowdBoxes *boxes, Vec3 low, Vec3 high, f32 reach)
+{
+    f32x8 r = f32x8_set(reach);
+    i32x8 hit = (f32x8_load(boxes->min[0]) - r <= f32x8_set(high.x)) &
+                (f32x8_load(boxes->max[0]) + r >= f32x8_set(low.x)) &
+                (f32x8_load(boxes->min[1]) - r <= f32x8_set(high.y)) &
+                (f32x8_load(boxes->max[1]) + r >= f32x8_set(low.y)) &
+                (f32x8_load(boxes->min[2]) - r <= f32x8_set(high.z)) &
+                (f32x8_load(boxes->max[2]) + r >= f32x8_set(low.z));
+    u32 bits = 0;
+    if (i32x8_any(hit)) {
+        for (u32 i = 0; i < SIMD_LANES; i++) {
+            bits |= hit[i] != 0 ? 1u << i : 0;
+        }
+    }
+    return bits;
+}
+
+static bool bounds_near(const Bounds *bounds, Vec3 low, Vec3 high, f32 reach)
+{
+    return bounds->min.x - reach <= high.x && bounds->max.x + reach >= low.x &&
+           bounds->min.y - reach <= high.y && bounds->max.y + reach >= low.y &&
+           bounds->min.z - reach <= high.z && bounds->max.z + reach >= low.z;
+}
+
+static void search_point(Search *search, u32 p)
+{
+    const Crowd *crowd = search->crowd;
+    Candidate candidates[CANDIDATES_MAX];
+    u32 count = 0;
+    Vec3 at = point_at(search, p);
+    f32 reach_p = search->pair.keep + search->pair.drift + crowd->slack[p];
+    for (u32 i = 0; i < search->near_count; i++) {
+        u32 l = search->near[i];
+        f32 reach = reach_p + crowd->leaf_boxes[l].slack;
+        if (!bounds_near(&crowd->leaf_boxes[l].bounds, at, at, reach)) {
+            continue;
+        }
+        u32 first = crowd->leaves[l].first_triangle;
+        for (u32 bits = meet(&crowd->triangle_boxes[l], at, at, reach); bits != 0;
+             bits &= bits - 1) {
+            u32 t = first + (u32)__builtin_ctz(bits);
+            if (count < CANDIDATES_MAX && weigh(search, p, t, reach, &candidates[count])) {
+                count++;
+            }
+        }
+    }
+    if (count != 0) {
+        choose(search, p, candidates, count);
+    }
+}
+
+/* ---- edges ---- */
+
+static Vec3 edge_normal(const Crowd *crowd, const CrowdEdge *edge)
+{
+    Vec3 n = vec3_zero();
+    for (u32 k = 0; k < 2; k++) {
+        n = edge->side[k] != SOFT_NONE ? vec3_add(n, crowd->normals[edge->side[k]]) : n;
+    }
+    return vec3_normalize_or(n, vec3_zero());
+}
+
+static bool same_place_edges(const Search *search, const CrowdEdge *a, const CrowdEdge *b,
+                             f32 reach, f32 *keep)
+{
+    const Crowd *crowd = search->crowd;
+    f32 local = reach + 2.0f * crowd->bodies[search->other].cell, s, t;
+    Vec3 p[2] = {rest_at(search, a->point[0]), rest_at(search, a->point[1])};
+    Vec3 q[2] = {rest_at(search, b->point[0]), rest_at(search, b->point[1])};
+    Vec3 away = vec3_sub(p[0], q[0]);
+    if (vec3_length_squared(away) > local * local) {
+        return false;
+    }
+    bool strings = a->side[0] == SOFT_NONE || b->side[0] == SOFT_NONE;
+    if (!strings && vec3_dot(edge_normal(crowd, a), edge_normal(crowd, b)) > 0.0f) {
+        return true;
+    }
+    nearest_parts(p[0], p[1], q[0], q[1], &s, &t);
+    away = vec3_sub(vec3_lerp(p[0], p[1], s), vec3_lerp(q[0], q[1], t));
+    *keep = f32_min(*keep, rest_part * vec3_length(away));
+    return *keep < tiny_m;
+}
+
+/* Edges of surfaces count only where they cross; what ends they touch with is a point's to find. A
+ * string is all edges: its ends count, once for each point. */
+static bool places_count(const CrowdEdge *a, const CrowdEdge *b, f32 s, f32 t, bool crossed)
+{
+    bool strings = a->side[0] == SOFT_NONE || b->side[0] == SOFT_NONE;
+    bool inner = s > 0.0f && s < 1.0f && t > 0.0f && t < 1.0f;
+    if (!strings) {
+        return crossed && inner;
+    }
+    bool own_s = s > 0.0f ? s < 1.0f || (a->owns & 2) != 0 : (a->owns & 1) != 0;
+    bool own_t = t > 0.0f ? t < 1.0f || (b->owns & 2) != 0 : (b->owns & 1) != 0;
+    return own_s && own_t;
+}
+
+static void search_edges(Search *search, u32 ea, u32 eb, f32 reach)
+{
+    const Soft *soft = search->soft;
+    const Crowd *crowd = search->crowd;
+    const CrowdEdge *a = &crowd->edges[ea], *b = &crowd->edges[eb];
+    const u32 *p = a->point, *q = b->point;
+    if (p[0] == q[0] || p[0] == q[1] || p[1] == q[0] || p[1] == q[1]) {
+        return;
+    }
+    Vec3 a0 = point_at(search, p[0]), a1 = point_at(search, p[1]);
+    Vec3 b0 = point_at(search, q[0]), b1 = point_at(search, q[1]);
+    f32 s, t, keep = search->pair.keep;
+    bool crossed = nearest_parts(a0, a1, b0, b1, &s, &t);
+    Vec3 away = vec3_sub(vec3_lerp(a0, a1, s), vec3_lerp(b0, b1, t));
+    if (vec3_length_squared(away) > reach * reach || !places_count(a, b, s, t, crossed) ||
+        (search->pair.self && same_place_edges(search, a, b, reach, &keep))) {
+        return;
+    }
+    Vec3 across = vec3_cross(vec3_sub(a1, a0), vec3_sub(b1, b0));
+    Vec3 normal = vec3_normalize_or(across, vec3_zero());
+    f32 distance = vec3_length(away);
+    const CrowdCrossing *crossing =
+        crowd->crossing_count != 0 ? crowd_crossing(crowd, CROWD_EDGE_EDGE, ea, eb) : NULL;
+    if (crossing != NULL && crossing->side != 0.0f && crossed) {
+        normal = vec3_scale(normal, crossing->side);
+    } else if (distance > tiny_m) {
+        normal = vec3_scale(away, 1.0f / distance);
+        /* Seen from inside what is closed: points find the way out. */
+        f32 in_a = vec3_dot(normal, edge_normal(crowd, a));
+        f32 in_b = vec3_dot(normal, edge_normal(crowd, b));
+        if ((in_a > 0.3f && soft->bodies[crowd->leaves[search->leaf].body].closed) ||
+            (in_b < -0.3f && soft->bodies[search->other].closed)) {
+            return;
+        }
+    }
+    bool inner = crossed && s > 0.0f && s < 1.0f && t > 0.0f && t < 1.0f;
+    CrowdContact contact = {.point = {p[0], p[1], q[0], q[1]},
+                            .weight = {1.0f - s, s, t - 1.0f, -t},
+                            .normal = normal,
+                            .keep = keep,
+                            .a = ea,
+                            .b = eb,
+                            .kind = CROWD_EDGE_EDGE,
+                            .side = !inner                            ? 0.0f
+                                    : vec3_dot(normal, across) < 0.0f ? -1.0f
+                                                                      : 1.0f};
+    emit(search, &contact);
+}
+
+static void search_edge(Search *search, u32 ea)
+{
+    const Soft *soft = search->soft;
+    const Crowd *crowd = search->crowd;
+    const CrowdEdge *edge = &crowd->edges[ea];
+    Vec3 a = soft->points[edge->point[0]].position, b = soft->points[edge->point[1]].position;
+    Vec3 low = vec3_min(a, b), high = vec3_max(a, b);
+    f32 slack = f32_max(crowd->slack[edge->point[0]], crowd->slack[edge->point[1]]);
+    bool string = edge->side[0] == SOFT_NONE;
+    for (u32 i = 0; i < search->near_count; i++) {
+        u32 l = search->near[i];
+        if (search->pair.self && l < search->leaf) {
+            continue;
+        }
+        const CrowdLeaf *leaf = &crowd->leaves[l];
+        f32 reach = search->pair.keep + search->pair.drift + slack + crowd->leaf_boxes[l].slack;
+        if (!bounds_near(&crowd->leaf_boxes[l].bounds, low, high, reach)) {
+            continue;
+        }
+        /* Without edges of surfaces, only strings count. */
+        u32 count = string || search->pair.edges ? leaf->edge_count : leaf->segment_count;
+        for (u32 first = 0; first < count; first += SIMD_LANES) {
+            u32 bits =
+                meet(&crowd->edge_boxes[leaf->first_box + first / SIMD_LANES], low, high, reach);
+            for (; bits != 0; bits &= bits - 1) {
+                u32 lane = first + (u32)__builtin_ctz(bits), eb = leaf->first_edge + lane;
+                if (lane < count && (!search->pair.self || eb > ea)) {
+                    search_edges(search, ea, eb, reach);
+                }
+            }
+        }
+    }
+}
+
+/* ---- leaves ---- */
+
+/* Leaves of the other body that may meet this one. */
+static void collect(Search *search)
+{
+    const Crowd *crowd = search->crowd;
+    const CrowdBody *other = &crowd->bodies[search->other];
+    const CrowdNode *box = &crowd->leaf_boxes[search->leaf];
+    f32 reach = search->pair.keep + search->pair.drift + box->slack;
+    search->near_count = 0;
+    for (u32 i = other->first_node; i < other->end_node;) {
+        const CrowdNode *node = &crowd->nodes[i];
+        bool own = search->leaf >= node->first_leaf && search->leaf < node->end_leaf;
+        if ((own && node->flat != 0) ||
+            !bounds_near(&node->bounds, box->bounds.min, box->bounds.max, reach + node->slack)) {
+            i = node->skip;
+            continue;
+        }
+        if (node->end_leaf - node->first_leaf == 1 && search->near_count < CROWD_NEAR_LEAVES) {
+            search->near[search->near_count++] = node->first_leaf;
+        }
+        i++;
+    }
+}
+
+static CrowdPair pair_of(const Soft *soft, u32 a, u32 b)
+{
+    const Crowd *crowd = soft->crowd;
+    const SoftDef *p = &soft->bodies[a].def, *q = &soft->bodies[b].def;
+    const CrowdBody *s = &crowd->bodies[a], *t = &crowd->bodies[b];
+    f32 cell = f32_max(s->cell, t->cell), compliance = 0.0f;
+    f32 keep = a == b ? s->keep : p->thickness + q->thickness;
+    compliance += p->contact_stiffness > 0.0f ? 1.0f / p->contact_stiffness : 0.0f;
+    compliance += q->contact_stiffness > 0.0f ? 1.0f / q->contact_stiffness : 0.0f;
+    f32 mu = sqrtf(p->friction * q->friction);
+    f32 mu_p = f32_max(p->friction, p->static_friction);
+    f32 mu_q = f32_max(q->friction, q->static_friction);
+    return (CrowdPair){.keep = keep,
+                       .drift = vec3_distance(s->velocity, t->velocity) *
+                                (crowd->tick_s - crowd->seen_s),
+                       .friction = mu,
+                       .static_friction = sqrtf(mu_p * mu_q),
+                       .compliance = compliance,
+                       .self = a == b,
+                       .edges = keep < edges_below * cell};
+}
+
+static void search_body(Search *search, u32 b)
+{
+    const Crowd *crowd = search->crowd;
+    const CrowdLeaf *leaf = &crowd->leaves[search->leaf];
+    search->other = b;
+    search->pair = pair_of(search->soft, leaf->body, b);
+    collect(search);
+    if (search->near_count == 0) {
+        return;
+    }
+    for (u32 i = leaf->first_point; i < leaf->first_point + leaf->point_count; i++) {
+        search_point(search, crowd->points[i]);
+    }
+    bool strings = crowd->bodies[b].has_edges;
+    if (b >= leaf->body && (search->pair.edges || strings || leaf->segment_count != 0)) {
+        u32 count = search->pair.edges || strings ? leaf->edge_count : leaf->segment_count;
+        for (u32 e = leaf->first_edge; e < leaf->first_edge + count; e++) {
+            search_edge(search, e);
+        }
+    }
+}
+
+static void search_chunks(void *context, u32 first, u32 end, u32 worker)
+{
+    const Soft *soft = context;
+    const Crowd *crowd = soft->crowd;
+    Search search;
+    PL_UNUSED(worker);
+    search.soft = soft;
+    search.crowd = crowd;
+    for (u32 c = first; c < end; c++) {
+        search.chunk = &crowd->chunks[c];
+        search.chunk->count = 0;
+        u32 last = u32_min((c + 1) * CROWD_CHUNK, crowd->leaf_count);
+        for (u32 l = c * CROWD_CHUNK; l < last; l++) {
+            const CrowdBody *body = &crowd->bodies[crowd->leaves[l].body];
+            search.leaf = l;
+            if (!body->fitted) {
+                continue;
+            }
+            if (soft->bodies[crowd->leaves[l].body].def.self_collision) {
+                search_body(&search, crowd->leaves[l].body);
+            }
+            for (u32 i = 0; i < body->partner_count; i++) {
+                search_body(&search, crowd->partners[body->first_partner + i]);
+            }
+        }
+    }
+}
+
+void crowd_find(Soft *soft)
+{
+    Crowd *crowd = soft->crowd;
+    jobs_run(soft->jobs, crowd->chunk_count, 1, search_chunks, soft);
+    crowd->contact_count = 0;
+    for (u32 c = 0; c < crowd->chunk_count; c++) {
+        crowd->contact_count += crowd->chunks[c].count;
+    }
+}

@@ -1,0 +1,514 @@
+/* crowd_tree.c: the parts of soft bodies that can be touched: leaves of a tree, their neighbours,
+ * and boxes about where they are. */
+#include "server/physics/soft/crowd.h"
+
+#include "shared/error.h"
+
+#include <stdlib.h>
+
+enum {
+    DIRECTIONS = 26,
+    FIT_GRAIN = 64
+};
+
+/* Parts of a surface whose normals are all within some 70° of one direction cannot meet. */
+static const f32 flat_cosine = 0.35f;
+/* Of the size of a triangle: what a cloth keeps from itself at most, so that the corners of a flat
+ * one, 0.707 of a cell from the nearest triangle that is not theirs, do not touch it. */
+static const f32 keep_cells = 0.7f;
+
+/* ---- leaves, once ---- */
+
+typedef struct Part {
+    Vec3 centre; /* m, at rest */
+    u32 id;      /* of the body's triangles, then of its segments */
+} Part;
+
+static f32 axis_of(Vec3 v, u32 axis)
+{
+    return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
+}
+
+static bool part_before(const Part *a, const Part *b, u32 axis)
+{
+    f32 p = axis_of(a->centre, axis), q = axis_of(b->centre, axis);
+    return p < q || (p == q && a->id < b->id);
+}
+
+/* Hoare's selection: afterwards the first `middle` parts are those before the rest along the axis.
+ */
+static void divide(Part *parts, u32 count, u32 middle, u32 axis)
+{
+    u32 low = 0, high = count;
+    while (low < middle && high > middle) {
+        Part pivot = parts[low + (high - low - 1) / 2]; /* never the last: both sides get some */
+        u32 i = low, j = high - 1;
+        for (;;) {
+            while (part_before(&parts[i], &pivot, axis)) {
+                i++;
+            }
+            while (part_before(&pivot, &parts[j], axis)) {
+                j--;
+            }
+            if (i >= j) {
+                break;
+            }
+            Part swap = parts[i];
+            parts[i++] = parts[j];
+            parts[j--] = swap;
+        }
+        if (middle <= j) {
+            high = j + 1;
+        } else {
+            low = j + 1;
+        }
+    }
+}
+
+typedef struct TreeMaker {
+    Soft *soft;
+    Crowd *crowd;
+    u32 body;
+    u32 *part_order; /* [count] ids of parts by leaf */
+    u32 part_count;
+} TreeMaker;
+
+static u32 make_nodes(TreeMaker *maker, Part *parts, u32 count)
+{
+    Crowd *crowd = maker->crowd;
+    u32 index = crowd->node_count++;
+    CrowdNode *node = &crowd->nodes[index];
+    node->first_leaf = crowd->leaf_count;
+    if (count <= CROWD_LEAF) {
+        CrowdLeaf *leaf = &crowd->leaves[crowd->leaf_count++];
+        leaf->body = maker->body;
+        leaf->first_triangle = maker->part_count; /* of part_order, for now */
+        leaf->triangle_count = count;
+        for (u32 i = 0; i < count; i++) {
+            maker->part_order[maker->part_count++] = parts[i].id;
+        }
+    } else {
+        Vec3 low = parts[0].centre, high = low;
+        for (u32 i = 1; i < count; i++) {
+            low = vec3_min(low, parts[i].centre);
+            high = vec3_max(high, parts[i].centre);
+        }
+        Vec3 size = vec3_sub(high, low);
+        u32 axis = size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
+        u32 leaves = (count + CROWD_LEAF - 1) / CROWD_LEAF;
+        u32 middle = (leaves + 1) / 2 * CROWD_LEAF;
+        divide(parts, count, middle, axis);
+        make_nodes(maker, parts, middle);
+        make_nodes(maker, parts + middle, count - middle);
+    }
+    node->end_leaf = crowd->leaf_count;
+    node->skip = crowd->node_count;
+    return index;
+}
+
+static Vec3 centre_of(const Soft *soft, const u32 *points, u32 count)
+{
+    Vec3 sum = vec3_zero();
+    for (u32 k = 0; k < count; k++) {
+        sum = vec3_add_scaled(sum, 1.0f / (f32)count, soft->rest[points[k]]);
+    }
+    return sum;
+}
+
+static void make_body(TreeMaker *maker, u32 b, Part *parts)
+{
+    Soft *soft = maker->soft;
+    const SoftBody *from = &soft->bodies[b];
+    CrowdBody *body = &maker->crowd->bodies[b];
+    u32 count = from->triangle_count + from->segment_count;
+    f64 area = 0.0, length = 0.0;
+    for (u32 i = 0; i < from->triangle_count; i++) {
+        const u32 *p = soft->triangles[from->first_triangle + i].point;
+        Vec3 side = vec3_sub(soft->rest[p[1]], soft->rest[p[0]]);
+        Vec3 other = vec3_sub(soft->rest[p[2]], soft->rest[p[0]]);
+        area += (f64)vec3_length(vec3_cross(side, other));
+        parts[i] = (Part){centre_of(soft, p, 3), i};
+    }
+    for (u32 i = 0; i < from->segment_count; i++) {
+        const u32 *p = soft->segments[from->first_segment + i].point;
+        length += (f64)vec3_distance(soft->rest[p[0]], soft->rest[p[1]]);
+        parts[from->triangle_count + i] = (Part){centre_of(soft, p, 2), from->triangle_count + i};
+    }
+    body->first_node = maker->crowd->node_count;
+    body->first_leaf = maker->crowd->leaf_count;
+    maker->body = b;
+    if (count != 0) {
+        make_nodes(maker, parts, count);
+    }
+    body->end_node = maker->crowd->node_count;
+    body->end_leaf = maker->crowd->leaf_count;
+    body->has_edges = from->segment_count != 0;
+    body->cell = from->triangle_count != 0 ? sqrtf((f32)(area / from->triangle_count))
+                 : count != 0              ? (f32)(length / count)
+                                           : 0.0f;
+    body->keep = f32_min(2.0f * from->def.thickness, keep_cells * body->cell);
+}
+
+/* Parts of part_order become triangles in the order of the leaves; what are segments stays there
+ * until edges are made. */
+static void place_triangles(TreeMaker *maker)
+{
+    Soft *soft = maker->soft;
+    Crowd *crowd = maker->crowd;
+    for (u32 l = 0; l < crowd->leaf_count; l++) {
+        CrowdLeaf *leaf = &crowd->leaves[l];
+        const SoftBody *body = &soft->bodies[leaf->body];
+        u32 first = leaf->first_triangle, count = leaf->triangle_count;
+        leaf->first_triangle = crowd->triangle_count;
+        leaf->first_segment = first;
+        leaf->segment_count = 0;
+        for (u32 i = first; i < first + count; i++) {
+            u32 id = maker->part_order[i];
+            if (id < body->triangle_count) {
+                CrowdTriangle *made = &crowd->triangles[crowd->triangle_count++];
+                memcpy(made->point, soft->triangles[body->first_triangle + id].point,
+                       sizeof made->point);
+                made->across[0] = made->across[1] = made->across[2] = SOFT_NONE;
+            } else {
+                maker->part_order[first + leaf->segment_count++] =
+                    body->first_segment + id - body->triangle_count;
+            }
+        }
+        leaf->triangle_count = crowd->triangle_count - leaf->first_triangle;
+    }
+}
+
+/* ---- edges ---- */
+
+typedef struct EdgeUse {
+    u32 a, b;             /* a < b */
+    u32 triangle, corner; /* SOFT_NONE: a segment */
+    u32 leaf;
+    u32 order;
+} EdgeUse;
+
+static int use_order(const void *left, const void *right)
+{
+    const EdgeUse *p = left, *q = right;
+    u64 k = (u64)p->a << 32 | p->b, l = (u64)q->a << 32 | q->b;
+    if (k != l) {
+        return k < l ? -1 : 1;
+    }
+    return p->order < q->order ? -1 : p->order > q->order;
+}
+
+/* By leaf, segments first. */
+static int leaf_order(const void *left, const void *right)
+{
+    const EdgeUse *p = left, *q = right;
+    if (p->leaf != q->leaf) {
+        return p->leaf < q->leaf ? -1 : 1;
+    }
+    bool s = p->triangle == SOFT_NONE, t = q->triangle == SOFT_NONE;
+    if (s != t) {
+        return s ? -1 : 1;
+    }
+    return p->order < q->order ? -1 : p->order > q->order;
+}
+
+static u32 list_uses(const TreeMaker *maker, EdgeUse *uses)
+{
+    const Crowd *crowd = maker->crowd;
+    u32 count = 0;
+    for (u32 l = 0; l < crowd->leaf_count; l++) {
+        const CrowdLeaf *leaf = &crowd->leaves[l];
+        for (u32 t = leaf->first_triangle; t < leaf->first_triangle + leaf->triangle_count; t++) {
+            for (u32 k = 0; k < 3; k++) {
+                u32 a = crowd->triangles[t].point[k], b = crowd->triangles[t].point[(k + 1) % 3];
+                uses[count] = (EdgeUse){u32_min(a, b), u32_max(a, b), t, k, l, count};
+                count++;
+            }
+        }
+    }
+    for (u32 l = 0; l < crowd->leaf_count; l++) {
+        const CrowdLeaf *leaf = &crowd->leaves[l];
+        for (u32 i = 0; i < leaf->segment_count; i++) {
+            u32 segment = maker->part_order[leaf->first_segment + i];
+            const u32 *p = maker->soft->segments[segment].point;
+            uses[count] =
+                (EdgeUse){u32_min(p[0], p[1]), u32_max(p[0], p[1]), SOFT_NONE, 0, l, count};
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Two triangles at an edge are neighbours; where there are more, none are. */
+static void join(Crowd *crowd, const EdgeUse *p, const EdgeUse *q)
+{
+    CrowdTriangle *s = &crowd->triangles[p->triangle], *t = &crowd->triangles[q->triangle];
+    u32 flipped = s->point[p->corner] == t->point[q->corner] ? CROWD_FLIPPED : 0;
+    s->across[p->corner] = q->triangle | flipped;
+    t->across[q->corner] = p->triangle | flipped;
+}
+
+/* Leaves the first use of each edge in front, and returns their count. */
+static u32 unique_uses(Crowd *crowd, EdgeUse *uses, u32 count, u32 *other)
+{
+    u32 made = 0;
+    qsort(uses, count, sizeof *uses, use_order);
+    for (u32 i = 0, end; i < count; i = end) {
+        u32 faces = 0;
+        for (end = i; end < count && uses[end].a == uses[i].a && uses[end].b == uses[i].b; end++) {
+            faces += uses[end].triangle != SOFT_NONE;
+        }
+        other[uses[i].order] = SOFT_NONE;
+        if (faces >= 2) {
+            other[uses[i].order] = uses[i + 1].triangle;
+        }
+        if (faces == 2) {
+            join(crowd, &uses[i], &uses[i + 1]);
+        }
+        uses[made++] = uses[i];
+    }
+    return made;
+}
+
+static int make_edges(TreeMaker *maker, u32 most)
+{
+    Crowd *crowd = maker->crowd;
+    EdgeUse *uses = malloc((most + 1) * sizeof *uses);
+    u32 *other = malloc((most + 1) * sizeof *other);
+    u8 *owned = calloc(u32_max(maker->soft->count, 1), 1);
+    if (uses == NULL || other == NULL || owned == NULL) {
+        free(uses);
+        free(other);
+        free(owned);
+        return ERROR_MEMORY;
+    }
+    u32 count = unique_uses(crowd, uses, list_uses(maker, uses), other);
+    qsort(uses, count, sizeof *uses, leaf_order);
+    for (u32 l = 0; l < crowd->leaf_count; l++) {
+        crowd->leaves[l].segment_count = 0;
+    }
+    for (u32 i = 0; i < count; i++) {
+        CrowdLeaf *leaf = &crowd->leaves[uses[i].leaf];
+        CrowdEdge edge = {{uses[i].a, uses[i].b}, {uses[i].triangle, other[uses[i].order]}, 0};
+        for (u32 k = 0; k < 2; k++) {
+            edge.owns |= owned[edge.point[k]] ? 0 : 1u << k;
+            owned[edge.point[k]] = 1;
+        }
+        leaf->first_edge = leaf->edge_count++ == 0 ? i : leaf->first_edge;
+        leaf->segment_count += uses[i].triangle == SOFT_NONE;
+        crowd->edges[i] = edge;
+    }
+    crowd->edge_count = count;
+    for (u32 l = 0; l < crowd->leaf_count; l++) {
+        CrowdLeaf *leaf = &crowd->leaves[l];
+        leaf->first_segment = leaf->first_edge;
+        leaf->first_box = crowd->edge_box_count;
+        crowd->edge_box_count += (leaf->edge_count + SIMD_LANES - 1) / SIMD_LANES;
+    }
+    free(uses);
+    free(other);
+    free(owned);
+    return ERROR_OK;
+}
+
+/* Each particle belongs to the first leaf that has it. */
+static void own_points(Soft *soft, Crowd *crowd)
+{
+    for (u32 i = 0; i < soft->count; i++) {
+        crowd->point_triangle[i] = SOFT_NONE;
+        crowd->slack[i] = -1.0f;
+    }
+    for (u32 l = 0; l < crowd->leaf_count; l++) {
+        CrowdLeaf *leaf = &crowd->leaves[l];
+        leaf->first_point = crowd->point_count;
+        for (u32 i = 0; i < 3 * leaf->triangle_count + 2 * leaf->segment_count; i++) {
+            bool face = i < 3 * leaf->triangle_count;
+            u32 j = i - 3 * leaf->triangle_count, triangle = leaf->first_triangle + i / 3;
+            u32 p = face ? crowd->triangles[triangle].point[i % 3]
+                         : crowd->edges[leaf->first_segment + j / 2].point[j % 2];
+            if (face && crowd->point_triangle[p] == SOFT_NONE) {
+                crowd->point_triangle[p] = triangle;
+            }
+            if (crowd->slack[p] < 0.0f) {
+                crowd->slack[p] = 0.0f;
+                crowd->points[crowd->point_count++] = p;
+            }
+        }
+        leaf->point_count = crowd->point_count - leaf->first_point;
+    }
+}
+
+static bool allocate(Soft *soft, Crowd *crowd, size_t parts)
+{
+    size_t points = u32_max(soft->count, 1), leaves = parts + 1;
+    crowd->triangles = calloc(soft->triangle_count + 1, sizeof *crowd->triangles);
+    crowd->normals = calloc(soft->triangle_count + 1, sizeof *crowd->normals);
+    crowd->edges =
+        calloc((size_t)3 * soft->triangle_count + soft->segment_count + 1, sizeof *crowd->edges);
+    crowd->points = calloc(points, sizeof *crowd->points);
+    crowd->point_triangle = calloc(points, sizeof *crowd->point_triangle);
+    crowd->slack = calloc(points, sizeof *crowd->slack);
+    crowd->seen = calloc(points, sizeof *crowd->seen);
+    crowd->leaves = calloc(leaves, sizeof *crowd->leaves);
+    crowd->nodes = calloc(2 * leaves, sizeof *crowd->nodes);
+    return crowd->triangles != NULL && crowd->normals != NULL && crowd->edges != NULL &&
+           crowd->points != NULL && crowd->point_triangle != NULL && crowd->slack != NULL &&
+           crowd->seen != NULL && crowd->leaves != NULL && crowd->nodes != NULL;
+}
+
+static bool allocate_boxes(Crowd *crowd)
+{
+    size_t box = sizeof(CrowdBoxes);
+    crowd->leaf_boxes = calloc(crowd->leaf_count + 1, sizeof *crowd->leaf_boxes);
+    crowd->triangle_boxes = aligned_alloc(32, (crowd->leaf_count + 1) * box);
+    crowd->edge_boxes = aligned_alloc(32, (crowd->edge_box_count + 1) * box);
+    return crowd->leaf_boxes != NULL && crowd->triangle_boxes != NULL && crowd->edge_boxes != NULL;
+}
+
+int crowd_tree_create(Soft *soft, Crowd *crowd)
+{
+    size_t count = (size_t)soft->triangle_count + soft->segment_count;
+    TreeMaker maker = {.soft = soft, .crowd = crowd};
+    Part *parts = malloc((count + 1) * sizeof *parts);
+    maker.part_order = malloc((count + 1) * sizeof *maker.part_order);
+    int result = ERROR_MEMORY;
+    if (parts != NULL && maker.part_order != NULL && allocate(soft, crowd, count)) {
+        for (u32 b = 0; b < soft->body_count; b++) {
+            make_body(&maker, b, parts);
+        }
+        place_triangles(&maker);
+        result = make_edges(&maker, 3 * soft->triangle_count + soft->segment_count);
+    }
+    if (result == ERROR_OK) {
+        own_points(soft, crowd);
+        result = allocate_boxes(crowd) ? ERROR_OK : ERROR_MEMORY;
+    }
+    free(parts);
+    free(maker.part_order);
+    return result;
+}
+
+/* ---- boxes, at each search ---- */
+
+/* Bit d: n is near direction d, one of the 26 neighbours of a cell. */
+static u32 flat_bits(Vec3 n)
+{
+    u32 bits = 0, d = 0;
+    for (i32 x = -1; x <= 1; x++) {
+        for (i32 y = -1; y <= 1; y++) {
+            for (i32 z = -1; z <= 1; z++) {
+                static const f32 lengths[4] = {1.0f, 1.0f, 1.41421356f, 1.73205081f};
+                i32 ones = x * x + y * y + z * z;
+                if (ones != 0) {
+                    f32 dot = (f32)x * n.x + (f32)y * n.y + (f32)z * n.z;
+                    bits |= dot > flat_cosine * lengths[ones] ? 1u << d : 0;
+                    d++;
+                }
+            }
+        }
+    }
+    return bits;
+}
+
+static void boxes_set(CrowdBoxes *boxes, u32 lane, Vec3 low, Vec3 high)
+{
+    boxes->min[0][lane] = low.x;
+    boxes->min[1][lane] = low.y;
+    boxes->min[2][lane] = low.z;
+    boxes->max[0][lane] = high.x;
+    boxes->max[1][lane] = high.y;
+    boxes->max[2][lane] = high.z;
+}
+
+/* Lanes that hold nothing meet nothing. */
+static void boxes_clear(CrowdBoxes *boxes)
+{
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        boxes_set(boxes, i, vec3(INFINITY, INFINITY, INFINITY),
+                  vec3(-INFINITY, -INFINITY, -INFINITY));
+    }
+}
+
+static void widen(CrowdNode *box, Vec3 low, Vec3 high)
+{
+    box->bounds.min = vec3_min(box->bounds.min, low);
+    box->bounds.max = vec3_max(box->bounds.max, high);
+}
+
+static void fit_edges(const Soft *soft, const CrowdLeaf *leaf, CrowdNode *box)
+{
+    Crowd *crowd = soft->crowd;
+    bool only_string = leaf->triangle_count == 0 && !soft->bodies[leaf->body].triangle_count;
+    for (u32 i = 0; i < leaf->edge_count; i++) {
+        const CrowdEdge *edge = &crowd->edges[leaf->first_edge + i];
+        CrowdBoxes *boxes = &crowd->edge_boxes[leaf->first_box + i / SIMD_LANES];
+        Vec3 a = soft->points[edge->point[0]].position, b = soft->points[edge->point[1]].position;
+        if (i % SIMD_LANES == 0) {
+            boxes_clear(boxes);
+        }
+        boxes_set(boxes, i % SIMD_LANES, vec3_min(a, b), vec3_max(a, b));
+        if (i < leaf->segment_count) {
+            f32 slack = f32_max(crowd->slack[edge->point[0]], crowd->slack[edge->point[1]]);
+            widen(box, vec3_min(a, b), vec3_max(a, b));
+            box->slack = f32_max(box->slack, slack);
+            /* A string that always goes on in one direction cannot meet itself either, if its
+             * segments are counted from one end. */
+            Vec3 along = vec3_normalize_or(vec3_sub(b, a), vec3_zero());
+            box->flat &= only_string ? flat_bits(along) : 0;
+        }
+    }
+}
+
+static void fit_leaf(const Soft *soft, u32 l)
+{
+    Crowd *crowd = soft->crowd;
+    const CrowdLeaf *leaf = &crowd->leaves[l];
+    CrowdBoxes *boxes = &crowd->triangle_boxes[l];
+    CrowdNode box = {.bounds = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}},
+                     .flat = UINT32_MAX};
+    boxes_clear(boxes);
+    for (u32 i = 0; i < leaf->triangle_count; i++) {
+        const u32 *p = crowd->triangles[leaf->first_triangle + i].point;
+        Vec3 a = soft->points[p[0]].position, b = soft->points[p[1]].position;
+        Vec3 c = soft->points[p[2]].position;
+        Vec3 low = vec3_min(vec3_min(a, b), c), high = vec3_max(vec3_max(a, b), c);
+        Vec3 n = vec3_normalize_or(vec3_cross(vec3_sub(b, a), vec3_sub(c, a)), vec3_zero());
+        f32 slack = f32_max(f32_max(crowd->slack[p[0]], crowd->slack[p[1]]), crowd->slack[p[2]]);
+        crowd->normals[leaf->first_triangle + i] = n;
+        boxes_set(boxes, i, low, high);
+        widen(&box, low, high);
+        box.slack = f32_max(box.slack, slack);
+        box.flat &= flat_bits(n);
+    }
+    fit_edges(soft, leaf, &box);
+    crowd->leaf_boxes[l] = box;
+}
+
+static void fit_leaves(void *context, u32 first, u32 end, u32 worker)
+{
+    const Soft *soft = context;
+    PL_UNUSED(worker);
+    for (u32 l = first; l < end; l++) {
+        if (soft->crowd->bodies[soft->crowd->leaves[l].body].fitted) {
+            fit_leaf(soft, l);
+        }
+    }
+}
+
+void crowd_fit(Soft *soft)
+{
+    Crowd *crowd = soft->crowd;
+    jobs_run(soft->jobs, crowd->leaf_count, FIT_GRAIN, fit_leaves, soft);
+    for (u32 i = crowd->node_count; i-- > 0;) {
+        CrowdNode *node = &crowd->nodes[i];
+        if (!crowd->bodies[crowd->leaves[node->first_leaf].body].fitted) {
+            continue;
+        }
+        bool leaf = node->end_leaf - node->first_leaf == 1;
+        const CrowdNode *left = leaf ? &crowd->leaf_boxes[node->first_leaf] : node + 1;
+        const CrowdNode *right = leaf ? left : &crowd->nodes[left->skip];
+        node->bounds.min = vec3_min(left->bounds.min, right->bounds.min);
+        node->bounds.max = vec3_max(left->bounds.max, right->bounds.max);
+        node->slack = f32_max(left->slack, right->slack);
+        node->flat = left->flat & right->flat;
+    }
+}

@@ -19,6 +19,7 @@ SoftDef soft_def_default(void)
                    .volume_compliance = -1.0f,
                    .match_stiffness = 1.0f,
                    .damping = 0.1f,
+                   .spring_damping = -1.0f,
                    .thickness = 0.02f,
                    .friction = 0.4f};
     return def;
@@ -320,7 +321,8 @@ static bool add_pins(Soft *soft, const Rigid *rigid, const SoftDef *def, u32 fir
         SoftAttachment attachment = {particle,
                                      pin->body,
                                      quat_rotate_inverse(rigid_orientation(rigid, slot), arm),
-                                     {0.0f, 0.0f, 0.0f}};
+                                     {0.0f, 0.0f, 0.0f},
+                                     soft->points[particle].inverse_mass};
         soft->attachments[soft->attachment_count++] = attachment;
     }
     return true;

@@ -31,7 +31,7 @@ void grips_warm(Soft *soft, f32 h)
 {
     for (u32 i = 0; i < soft->grip_end; i++) {
         const SoftGrip *grip = &soft->grips[i];
-        if (grip->live) {
+        if (grip->live && !soft_solves_ticks(soft, grip->particle)) {
             f32 w = soft->points[grip->particle].inverse_mass;
             Vec3 *v = &soft->points[grip->particle].velocity;
             *v = vec3_add_scaled(*v, w * h, grip->force);
@@ -45,7 +45,7 @@ void grips_solve(Soft *soft, f32 h)
     for (u32 i = 0; i < soft->grip_end; i++) {
         SoftGrip *grip = &soft->grips[i];
         f32 w = grip->live ? soft->points[grip->particle].inverse_mass : 0.0f;
-        if (w <= 0.0f || grip->stiffness <= 0.0f) {
+        if (w <= 0.0f || grip->stiffness <= 0.0f || soft_solves_ticks(soft, grip->particle)) {
             continue;
         }
         Vec3 *v = &soft->points[grip->particle].velocity;

@@ -191,10 +191,11 @@ static void step(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
     }
     grips_warm(soft, h);
     packs_solve(soft, h);
+    if (soft->step == 0) {
+        methods_begin(soft);
+    }
     for (u32 i = 0; i < soft->body_count; i++) {
-        if (soft->bodies[i].def.method != SOFT_XPBD) {
-            methods_body(soft, i, h);
-        }
+        methods_body(soft, i, h);
         wholes_body(soft, i, h);
     }
     grips_solve(soft, h);
@@ -203,6 +204,7 @@ static void step(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
     }
     crowd_solve(soft, h);
     move(soft, h);
+    methods_move(soft);
     soft->step++;
 }
 
@@ -259,7 +261,6 @@ void soft_walk(Soft *soft, State *state)
     state_bytes(state, &soft->bend_scale, sizeof soft->bend_scale);
     state_bytes(state, &soft->pressure_scale, sizeof soft->pressure_scale);
     state_bytes(state, &soft->steps, sizeof soft->steps);
-    methods_walk(soft, state);
     wholes_walk(soft, state);
     crowd_walk(soft, state);
     state_count(state, &soft->grip_end, SOFT_GRIPS_MAX);

@@ -88,9 +88,13 @@ typedef struct SoftDef {
     f32 yield, creep;    /* plastic flow: strain it begins at (0: none), rate 1/s */
     f32 plastic_max;     /* largest plastic strain */
     f32 damping;         /* 1/s, of velocity */
-    f32 thickness;       /* m, kept from bodies and from other cloth */
-    f32 friction;        /* of both kinds, kinetic; static is static_friction */
-    f32 static_friction; /* 0: as friction */
+    f32 smoothing;       /* 1/s, of differences of velocity along edges (Laplacian); 0: none */
+    /* s, of the springs of explicit methods: their damping over their stiffness. Negative: just
+     * what keeps the method from gaining energy, none for Verlet. */
+    f32 spring_damping;
+    f32 thickness;         /* m, kept from bodies and from other cloth */
+    f32 friction;          /* of both kinds, kinetic; static is static_friction */
+    f32 static_friction;   /* 0: as friction */
     f32 contact_stiffness; /* N/m of a spring at each touching particle; 0: contacts are hard */
     bool self_collision;   /* with itself; with other soft bodies it always collides */
     u32 group, mask;       /* as of rigid bodies; 0: 1 and all */
@@ -119,6 +123,7 @@ typedef struct SoftGrip {
 enum {
     SOFT_GRIPS_MAX = 1024,
     SOFT_STEPS_MAX = 16,
+    SOFT_ITERATIONS_MAX = 1000,
 };
 
 SoftDef soft_def_default(void); /* cloth of 0 kg without a mesh */

@@ -92,6 +92,7 @@ typedef struct SoftAttachment {
     BodyId body;
     Vec3 local;   /* m, in the body's frame */
     Vec3 carried; /* m/s, of that point of the body in this substep */
+    f32 coupled;  /* 1/kg, of the particle with that point of the body; its own once that is gone */
 } SoftAttachment;
 
 typedef struct SoftTouch {
@@ -149,6 +150,13 @@ static inline f32 soft_role_scale(const Soft *soft, u32 role)
     return role == ROLE_BEND ? soft->bend_scale : role == ROLE_LIMIT ? 1.0f : soft->stretch_scale;
 }
 
+/* Whether a particle belongs to a body that is solved once a tick, hands included. */
+static inline bool soft_solves_ticks(const Soft *soft, u32 particle)
+{
+    SoftMethod method = soft->bodies[soft->matter[particle].body].def.method;
+    return method == SOFT_XPBD_ITERATIONS || method == SOFT_PBD || method == SOFT_RELAX;
+}
+
 /* soft.c: gravity, damping, wind: what nothing else stops. */
 void soft_predict(Soft *soft, const SoftBody *body, f32 h);
 
@@ -157,13 +165,17 @@ int packs_create(Soft *soft);
 void packs_destroy(Packs *packs);
 void packs_solve(Soft *soft, f32 h);
 
-/* method.c: a step of a body that is not of SOFT_XPBD, from prediction to projection: velocities
- * are those of the step afterwards. soft->step is 0 in the first step of a tick. Bodies run in
- * parallel: only what belongs to this body may be written. */
+/* method.c: a step of a body: for other methods than SOFT_XPBD from prediction to projection, so
+ * that velocities are those of the step afterwards; and smoothing for all. soft->step is 0 in the
+ * first step of a tick. Bodies run in parallel: only what belongs to this body may be written. */
 int methods_create(Soft *soft);
 void methods_destroy(Methods *methods);
+/* Before the bodies, in the first step of a tick. */
+void methods_begin(Soft *soft);
 void methods_body(Soft *soft, u32 body, f32 h);
-void methods_walk(Soft *soft, State *state);
+/* After the particles moved: those of explicit methods go elsewhere than their velocity says, where
+ * nothing else has changed it. */
+void methods_move(Soft *soft);
 
 /* whole.c: pressure and shape matching of a body, after its constraints; called for every body, of
  * any method. Bodies run in parallel: only what belongs to this body may be written. */

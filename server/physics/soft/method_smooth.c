@@ -1,0 +1,89 @@
+/* method_smooth.c: differences of velocity along edges fade, as air and fibres would take them. */
+#include "server/physics/soft/method.h"
+
+#include "shared/symmetric.h"
+
+/* Of the trace of the inertia, added to its axes: a straight rope has none about itself. */
+static const f32 inertia_least = 1e-5f;
+
+typedef struct Turning {
+    Vec3 centre; /* m */
+    Vec3 velocity;
+    Vec3 momentum; /* kg m²/s about the centre */
+    Symmetric3 inverse_inertia;
+    bool free; /* nothing of it is pinned */
+} Turning;
+
+static Turning turning_of(const Soft *soft, const SoftBody *body)
+{
+    Turning t = {.free = true};
+    f32 mass = 0.0f;
+    const SoftPoint *points = soft->points + body->first;
+    for (u32 i = 0; i < body->count; i++) {
+        if (points[i].inverse_mass <= 0.0f) {
+            t.free = false;
+            return t;
+        }
+        f32 m = 1.0f / points[i].inverse_mass;
+        /* From the first point: sums of coordinates far from the origin would lose digits. */
+        t.centre = vec3_add_scaled(t.centre, m, vec3_sub(points[i].position, points[0].position));
+        t.velocity = vec3_add_scaled(t.velocity, m, points[i].velocity);
+        mass += m;
+    }
+    t.centre = vec3_add_scaled(points[0].position, 1.0f / mass, t.centre);
+    t.velocity = vec3_scale(t.velocity, 1.0f / mass);
+    Symmetric3 inertia = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+    for (u32 i = 0; i < body->count; i++) {
+        f32 m = 1.0f / points[i].inverse_mass;
+        Vec3 r = vec3_sub(points[i].position, t.centre);
+        Vec3 v = vec3_sub(points[i].velocity, t.velocity);
+        t.momentum = vec3_add_scaled(t.momentum, m, vec3_cross(r, v));
+        Symmetric3 of = {r.y * r.y + r.z * r.z,
+                         r.x * r.x + r.z * r.z,
+                         r.x * r.x + r.y * r.y,
+                         -r.x * r.y,
+                         -r.x * r.z,
+                         -r.y * r.z};
+        inertia = symmetric_add(inertia, symmetric_scale(of, m));
+    }
+    f32 least = inertia_least * (inertia.xx + inertia.yy + inertia.zz);
+    inertia = symmetric_add(inertia, symmetric_diagonal(vec3(least, least, least)));
+    t.inverse_inertia = symmetric_inverse(&inertia);
+    return t;
+}
+
+/* Pairs exchange a part of what their velocities differ by, beyond the turning of the body as a
+ * whole (Müller et al. 2007, §3.5); what that took of the angular momentum is given back. */
+void smooth_step(Soft *soft, const SoftBody *body, f32 h)
+{
+    f32 rate = body->def.smoothing * h;
+    f32 part = 0.5f * rate / (1.0f + rate);
+    Turning before = turning_of(soft, body);
+    Vec3 spin = symmetric_mul(&before.inverse_inertia, before.momentum);
+    for (u32 i = 0; i < body->constraint_count; i++) {
+        const SoftConstraint *edge = &soft->constraints[body->first_constraint + i];
+        if (edge->kind != CONSTRAINT_DISTANCE || edge->role != ROLE_STRETCH) {
+            continue;
+        }
+        SoftPoint *a = &soft->points[edge->point[0]], *b = &soft->points[edge->point[1]];
+        f32 w = a->inverse_mass + b->inverse_mass;
+        if (w <= 0.0f) {
+            continue;
+        }
+        Vec3 apart = vec3_sub(b->velocity, a->velocity);
+        apart = vec3_sub(apart, vec3_cross(spin, vec3_sub(b->position, a->position)));
+        Vec3 impulse = vec3_scale(apart, part / w);
+        a->velocity = vec3_add_scaled(a->velocity, a->inverse_mass, impulse);
+        b->velocity = vec3_add_scaled(b->velocity, -b->inverse_mass, impulse);
+    }
+    if (!before.free) {
+        return;
+    }
+    Turning after = turning_of(soft, body);
+    Vec3 lost = vec3_sub(before.momentum, after.momentum);
+    Vec3 back = symmetric_mul(&after.inverse_inertia, lost);
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        Vec3 arm = vec3_sub(soft->points[i].position, after.centre);
+        soft->points[i].velocity = vec3_add(soft->points[i].velocity, vec3_cross(back, arm));
+    }
+}

@@ -1,0 +1,223 @@
+/*
+ * springs.c: masses and springs, integrated explicitly: Euler, midpoint, Störmer–Verlet. A
+ * constraint of compliance α is a spring of energy C² / 2α with a damping β / α along its gradient.
+ * Explicit methods are stable only for soft springs, so each spring is as stiff as its body may
+ * have it: with D = Σ w |∇C|² / p, where p is the share of a particle's motion that the spring may
+ * count on (those of a particle sum to 1), no mode is faster than max k D by Cauchy's inequality,
+ * so k = min(1 / α, reach / (h² D)),  reach = 2 keeps (ωh)² ≤ 2 in every mode. Euler gains energy
+ * below β = h, the midpoint rule below about (ωh)² h / 8: unless the definition says otherwise
+ * springs damp with what is just enough (SoftDef.spring_damping). Last, nothing is stretched beyond
+ * three times its length.
+ */
+#include "server/physics/soft/method.h"
+
+static const f32 reach = 2.0f;
+static const f32 nominal_step_s = 1.0f / 1440.0f; /* shares are good for it, and safe for others */
+static const f32 stretch_max = 3.0f;
+static const f32 change_max_m_s = 100.0f; /* of velocity in a step */
+
+/* ---- shares ---- */
+
+/* What a spring may be at most on one particle alone. */
+static f32 stiffness_on(const SoftConstraint *of, f32 inverse_mass)
+{
+    f32 most = reach / (2.0f * nominal_step_s * nominal_step_s * f32_max(inverse_mass, 1e-9f));
+    return of->compliance * most > 1.0f ? 1.0f / of->compliance : most;
+}
+
+static void add_sums(const Soft *soft, Methods *methods, const SoftConstraint *of)
+{
+    for (u32 k = 0; k < 4 && of->point[k] != SOFT_NONE; k++) {
+        u32 p = of->point[k];
+        methods->change[p].x += stiffness_on(of, soft->points[p].inverse_mass);
+        methods->change[p].y += 1.0f;
+    }
+}
+
+/* Half of a particle is shared by stiffness and half equally: bending then takes little from
+ * stretch, and keeps enough for itself. */
+void springs_create(Soft *soft, Methods *methods, const SoftBody *body)
+{
+    u32 end = body->first_constraint + body->constraint_count;
+    for (u32 i = body->first_constraint; i < end; i++) {
+        add_sums(soft, methods, &soft->constraints[i]);
+    }
+    for (u32 i = body->first_constraint; i < end; i++) {
+        const SoftConstraint *of = &soft->constraints[i];
+        for (u32 k = 0; k < 4 && of->point[k] != SOFT_NONE; k++) {
+            u32 p = of->point[k];
+            f32 share =
+                0.5f / methods->change[p].y +
+                0.5f * stiffness_on(of, soft->points[p].inverse_mass) / methods->change[p].x;
+            methods->spread[i][k] = 1.0f / share;
+        }
+    }
+}
+
+/* ---- forces ---- */
+
+/* β / h from (ωh)²: what the definition asks for, or just enough; at most what stays stable. */
+static f32 damping_of(const SoftBody *body, f32 z2, f32 h)
+{
+    f32 asked = body->def.spring_damping / h;
+    if (!(asked >= 0.0f)) {
+        asked = body->def.method == SOFT_EULER      ? 1.0f
+                : body->def.method == SOFT_MIDPOINT ? 0.25f * z2
+                                                    : 0.0f;
+    }
+    return f32_min(asked, 0.25f + 1.5f / f32_max(z2, 1e-6f));
+}
+
+static void add_spring(const Soft *soft, Methods *methods, const SoftBody *body, u32 index, f32 h)
+{
+    const SoftConstraint *of = &soft->constraints[index];
+    u32 parts = method_parts(of);
+    for (u32 part = 0; part < parts; part++) {
+        Measure measure;
+        if (!method_measure(soft, of, methods->moved, part, &measure)) {
+            continue;
+        }
+        f32 spread = 0.0f, rate = 0.0f;
+        for (u32 k = 0; k < measure.points; k++) {
+            u32 p = of->point[k];
+            Vec3 n = measure.gradient[k];
+            spread +=
+                methods->spread[index][k] * soft->points[p].inverse_mass * vec3_length_squared(n);
+            rate += vec3_dot(n, methods->speed[p]);
+        }
+        f32 alpha = of->compliance * soft_role_scale(soft, of->role);
+        f32 least = h * h * spread * (f32)parts / reach;
+        if (!(spread > 1e-20f)) {
+            continue;
+        }
+        f32 k = 1.0f / f32_max(alpha, least);
+        f32 beta = damping_of(body, reach * least * k, h) * h;
+        f32 force = -k * (measure.value + beta * rate);
+        method_project(of, &measure, methods->change, methods->weight, force);
+    }
+}
+
+/* Accelerations for the state moved, speed. */
+static void find_changes(Soft *soft, Methods *methods, const SoftBody *body, f32 h)
+{
+    f32 per_tick = 1.0f / soft->tick_s;
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        f32 damping = f32_min(soft->matter[i].damping, 0.5f / h);
+        Vec3 a = vec3_add_scaled(soft->gravity, per_tick, soft->wind_velocity[i]);
+        a = vec3_add_scaled(a, -damping, methods->speed[i]);
+        methods->weight[i] = soft->points[i].inverse_mass;
+        methods->change[i] = methods->weight[i] > 0.0f ? a : vec3_zero();
+    }
+    u32 end = body->first_constraint + body->constraint_count;
+    for (u32 i = body->first_constraint; i < end; i++) {
+        if (soft->constraints[i].role != ROLE_LIMIT) {
+            add_spring(soft, methods, body, i, h);
+        }
+    }
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        f32 size = vec3_length(methods->change[i]) * h;
+        if (!(size <= change_max_m_s)) {
+            methods->change[i] =
+                size < 1e30f ? vec3_scale(methods->change[i], change_max_m_s / size) : vec3_zero();
+        }
+    }
+}
+
+/* ---- steps: each leaves the displacement in moved and the velocity in speed ---- */
+
+static void begin(const Soft *soft, Methods *methods, const SoftBody *body)
+{
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        methods->moved[i] = vec3_zero();
+        methods->speed[i] =
+            soft->points[i].inverse_mass > 0.0f ? soft->points[i].velocity : vec3_zero();
+    }
+}
+
+static void euler(Soft *soft, Methods *methods, const SoftBody *body, f32 h)
+{
+    find_changes(soft, methods, body, h);
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        methods->moved[i] = vec3_scale(methods->speed[i], h);
+        methods->speed[i] = vec3_add_scaled(methods->speed[i], h, methods->change[i]);
+    }
+}
+
+static void midpoint(Soft *soft, Methods *methods, const SoftBody *body, f32 h)
+{
+    find_changes(soft, methods, body, h);
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        methods->expected[i] = methods->speed[i];
+        methods->moved[i] = vec3_scale(methods->speed[i], 0.5f * h);
+        methods->speed[i] = vec3_add_scaled(methods->speed[i], 0.5f * h, methods->change[i]);
+    }
+    find_changes(soft, methods, body, h);
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        methods->moved[i] = vec3_scale(methods->speed[i], h);
+        methods->speed[i] = vec3_add_scaled(methods->expected[i], h, methods->change[i]);
+    }
+}
+
+/* With velocities at full steps (Swope et al. 1982): positions are those of Störmer. */
+static void verlet(Soft *soft, Methods *methods, const SoftBody *body, f32 h)
+{
+    for (u32 half = 0; half < 2; half++) {
+        find_changes(soft, methods, body, h);
+        for (u32 i = body->first; i < body->first + body->count; i++) {
+            methods->speed[i] = vec3_add_scaled(methods->speed[i], 0.5f * h, methods->change[i]);
+            if (half == 0) {
+                methods->moved[i] = vec3_scale(methods->speed[i], h);
+            }
+        }
+    }
+}
+
+/* What would be stretched beyond all measure loses the speed that would do it, as Provot 1995 does
+ * for cloth; so do limits of the definition. */
+static void limit(Soft *soft, const SoftBody *body, f32 h)
+{
+    u32 end = body->first_constraint + body->constraint_count;
+    for (u32 i = body->first_constraint; i < end; i++) {
+        const SoftConstraint *of = &soft->constraints[i];
+        bool hard = of->role == ROLE_LIMIT;
+        if (of->kind != CONSTRAINT_DISTANCE || (of->role != ROLE_STRETCH && !hard)) {
+            continue;
+        }
+        SoftPoint *a = &soft->points[of->point[0]], *b = &soft->points[of->point[1]];
+        f32 w = a->inverse_mass + b->inverse_mass;
+        Vec3 d = vec3_sub(b->position, a->position);
+        d = vec3_add_scaled(d, h, vec3_sub(b->velocity, a->velocity));
+        f32 most = (hard ? 1.0f : stretch_max) * of->high, least = hard ? of->low : 0.0f;
+        f32 d2 = vec3_length_squared(d);
+        if (d2 < 1e-18f || w <= 0.0f || (d2 <= most * most && d2 >= least * least)) {
+            continue;
+        }
+        f32 length = sqrtf(d2);
+        f32 off = length - f32_clamp(length, least, most);
+        Vec3 step = vec3_scale(d, off / (h * length * w));
+        a->velocity = vec3_add_scaled(a->velocity, a->inverse_mass, step);
+        b->velocity = vec3_add_scaled(b->velocity, -b->inverse_mass, step);
+    }
+}
+
+void springs_step(Soft *soft, Methods *methods, const SoftBody *body, f32 h)
+{
+    begin(soft, methods, body);
+    switch (body->def.method) {
+    case SOFT_EULER:
+        euler(soft, methods, body, h);
+        break;
+    case SOFT_MIDPOINT:
+        midpoint(soft, methods, body, h);
+        break;
+    default:
+        verlet(soft, methods, body, h);
+        break;
+    }
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        soft->points[i].velocity = methods->speed[i];
+        methods->expected[i] = methods->speed[i];
+        methods->drift[i] = vec3_add_scaled(methods->moved[i], -h, methods->speed[i]);
+    }
+    limit(soft, body, h);
+}

@@ -213,31 +213,35 @@ bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
     store->hinge_order = calloc((size_t)wide * SIMD_LANES, sizeof(*store->hinge_order));
     store->color_of = calloc(capacity, sizeof(*store->color_of));
     store->tree_joints = calloc(capacity, joint_tree_bytes());
-    store->tree_blocks = calloc(capacity, TREE_COUPLED * sizeof(*store->tree_blocks));
     store->trees = calloc(capacity, sizeof(*store->trees));
+    store->tree_groups = calloc(capacity, sizeof(*store->tree_groups));
+    store->tree_bodies = calloc((size_t)body_capacity + capacity, sizeof(*store->tree_bodies));
     store->tree_places = calloc(capacity, sizeof(*store->tree_places));
     store->links = calloc(capacity, 2 * sizeof(*store->links));
+    store->sides = calloc(capacity, 2 * sizeof(*store->sides));
     store->body_heads = calloc(body_capacity, sizeof(*store->body_heads));
     store->body_parents = calloc(body_capacity, sizeof(*store->body_parents));
-    store->tree_bodies = calloc(body_capacity, sizeof(*store->tree_bodies));
+    store->body_places = calloc(body_capacity, sizeof(*store->body_places));
     store->body_seen = calloc(body_capacity, sizeof(*store->body_seen));
     store->stiffness = calloc(body_capacity, sizeof(*store->stiffness));
     if (!store->joints || !store->pairs || !store->breaks || !store->rows || !store->balls ||
         !store->row_order || !store->ball_order || !store->hinges || !store->hinge_order ||
-        !store->color_of || !store->tree_joints || !store->tree_blocks || !store->trees ||
-        !store->tree_places || !store->links || !store->body_heads || !store->body_parents ||
-        !store->tree_bodies || !store->body_seen || !store->stiffness) {
+        !store->color_of || !store->tree_joints || !store->trees || !store->tree_groups ||
+        !store->tree_places || !store->links || !store->sides || !store->body_heads ||
+        !store->body_parents || !store->tree_bodies || !store->body_places || !store->body_seen ||
+        !store->stiffness) {
         joint_store_finish(store);
         return false;
     }
     store->capacity = capacity;
     store->pair_capacity = pairs;
     store->wide_capacity = wide;
-    store->memory = (u64)capacity * (sizeof(Joint) + sizeof(JointBreak) + joint_row_bytes() +
-                                     joint_tree_bytes() + TREE_COUPLED * sizeof(Mat3) + 25) +
-                    (u64)pairs * sizeof(JointPair) +
-                    (u64)wide * (joint_ball_bytes() + joint_hinge_bytes() + 8 * SIMD_LANES) +
-                    (u64)body_capacity * (13 + sizeof(Symmetric3));
+    store->memory =
+        (u64)capacity * (sizeof(Joint) + sizeof(JointBreak) + joint_row_bytes() +
+                         joint_tree_bytes() + sizeof(JointTree) + sizeof(TreeGroup) + 29) +
+        (u64)pairs * sizeof(JointPair) +
+        (u64)wide * (joint_ball_bytes() + joint_hinge_bytes() + 8 * SIMD_LANES) +
+        (u64)body_capacity * (17 + sizeof(Symmetric3));
     return true;
 }
 
@@ -254,7 +258,12 @@ void joint_store_finish(JointStore *store)
     free(store->ball_order);
     free(store->color_of);
     free(store->tree_joints);
+    free(store->tree_groups);
+    free(store->tree_rows);
+    free(store->tree_sides);
     free(store->tree_blocks);
+    free(store->sides);
+    free(store->body_places);
     free(store->trees);
     free(store->tree_places);
     free(store->links);
@@ -280,7 +289,7 @@ void joint_clear(Rigid *rigid)
     store->live = 0;
     store->first_free = 0;
     store->row_count = store->ball_count = store->hinge_count = 0;
-    store->color_count = store->tree_count = 0;
+    store->color_count = store->tree_group_count = 0;
     store->break_count = 0;
 }
 
@@ -527,7 +536,7 @@ void joint_walk(Rigid *rigid, State *state)
     store->live = 0;
     store->first_free = 0;
     store->row_count = store->ball_count = store->hinge_count = 0;
-    store->color_count = store->tree_count = 0;
+    store->color_count = store->tree_group_count = 0;
     store->break_count = 0;
     if (store->pairs) {
         memset(store->pairs, 0, (size_t)store->pair_capacity * sizeof(*store->pairs));

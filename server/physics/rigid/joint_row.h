@@ -49,18 +49,19 @@ enum {
 /* Hz times the substep: of the joints of a tree. */
 #define TREE_STIFFNESS 1.0f
 
+/* How a ball joint hangs in its tree: the same in all trees of a shape. Places count from the
+ * tree's first body and joint. */
+typedef struct TreeLinks {
+    u32 body_a, body_b;       /* places */
+    u32 upper;                /* of the body shared with the joints that are coupled to it */
+    u32 coupled, block;       /* block: first of its coupling blocks, each D⁻¹ B */
+    u32 others[TREE_COUPLED]; /* places of those, ascending */
+} TreeLinks;
+
 /* A ball joint of a tree, in the order of elimination. */
 struct TreeJoint {
-    u32 a, b, joint;                  /* slots; the world: the spare slot */
-    u32 upper;                        /* the body shared with the joints that are coupled to it */
-    u32 coupled, block;               /* block: first of its coupling blocks, each D⁻¹ B */
-    u32 others[TREE_COUPLED];         /* places of those, ascending */
-    Vec3 start_a, start_b, start_gap; /* as the tick begins */
-    Vec3 arm_a, arm_b, gap;           /* after the last move */
-    Vec3 impulse, sum, change;
-    Vec3 below;      /* of the right-hand side: what the joints below take */
-    Symmetric3 give; /* softness: speed for each unit of impulse */
-    Symmetric3 mass; /* D⁻¹ of LDLᵀ */
+    u32 joint; /* slot */
+    TreeLinks links;
 };
 
 static const Softness rigid_softness = {0.0f, 1.0f, 0.0f};
@@ -77,14 +78,18 @@ static inline Quat quat_from_turn(Vec3 turn)
 /* solve_joint_load.c: heavier inertias for this tick where loads would shake a body apart. */
 void joint_take_load(Rigid *rigid, f32 h);
 
-/* solve_joint_tree.c: tree joints of this tick; store->tree_places tells which joints they are. */
+/* solve_joint_tree.c: trees of this tick, their joints in the order of elimination, and the groups
+ * in which they are solved; store->tree_places tells which joints they are. */
 void joint_trees_find(Rigid *rigid);
-void joint_tree_prepare(Rigid *rigid, const JointTree *tree, f32 h);
-void joint_tree_warm_start(Rigid *rigid, const JointTree *tree);
-void joint_tree_solve(Rigid *rigid, const JointTree *tree, f32 h);
+
+/* solve_joint_trees.c: up to eight trees side by side. Room for what joint_trees_find counted. */
+bool joint_trees_reserve(Rigid *rigid);
+void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h);
+void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group);
+void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h);
 /* Follows the bodies' motion, then solves without bias. */
-void joint_tree_relax(Rigid *rigid, const JointTree *tree, f32 h);
-void joint_tree_store(Rigid *rigid, const JointTree *tree, f32 tick_s);
+void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h);
+void joint_trees_store(Rigid *rigid, const TreeGroup *group, f32 tick_s);
 
 /* A row about an axis of eight hinges that leaves the speed of their points (block elimination): a
  * unit impulse about the axis comes with the impulse `base` at the point. */

@@ -39,6 +39,9 @@ typedef struct JointRow JointRow;
 typedef struct BallWide BallWide;
 typedef struct HingeWide HingeWide;
 typedef struct TreeJoint TreeJoint;
+typedef struct TreeRow TreeRow;
+typedef struct TreeSides TreeSides;
+typedef struct TreeBlock TreeBlock;
 
 /* Rows that share no moving body. */
 typedef struct JointColor {
@@ -53,8 +56,18 @@ typedef struct JointPair {
 
 /* A tree of ball joints that is solved at once. */
 typedef struct JointTree {
-    u32 first, count;
+    u32 first, count;     /* in tree_joints */
+    u32 body, body_count; /* in tree_bodies: its own, then what holds it */
+    u32 block_count;
 } JointTree;
+
+/* Up to eight trees of one shape, one a lane. */
+typedef struct TreeGroup {
+    u32 tree, lanes;      /* trees [tree, tree + lanes) */
+    u32 row, count;       /* in tree_rows */
+    u32 side, side_count; /* in tree_sides */
+    u32 block;            /* in tree_blocks */
+} TreeGroup;
 
 typedef struct JointStore {
     u32 capacity, slots, first_free; /* no free slot is below first_free */
@@ -77,13 +90,20 @@ typedef struct JointStore {
     u32 color_count;
     TreeJoint *tree_joints; /* [capacity] tree by tree */
     JointTree *trees;       /* [capacity] */
-    Mat3 *tree_blocks;      /* [capacity][TREE_COUPLED] */
-    u32 tree_joint_count, tree_block_count, tree_count;
+    TreeGroup *tree_groups; /* [capacity] */
+    u32 *tree_bodies;       /* [body_capacity + capacity] tree by tree */
+    u32 tree_joint_count, tree_count, tree_group_count, tree_body_count;
+    TreeRow *tree_rows;     /* [tree_row_capacity] group by group */
+    TreeSides *tree_sides;  /* [tree_side_capacity] */
+    TreeBlock *tree_blocks; /* [tree_block_capacity] couplings */
+    u32 tree_row_count, tree_row_capacity, tree_side_count, tree_side_capacity;
+    u32 tree_block_count, tree_block_capacity;
     u32 *tree_places; /* [capacity] of a joint in tree_joints, JOINT_NO_SLOT: in none */
     u32 *links;       /* [capacity][2] next joint in the lists of its bodies */
-    /* [body_capacity] first joint of a body, joint by which a walk reached it, the walk's bodies,
-     * and whether a walk was there. */
-    u32 *body_heads, *body_parents, *tree_bodies;
+    u32 *sides;       /* [capacity][2] bodies of ball joints, JOINT_WORLD: the world */
+    /* [body_capacity] first joint of a body, joint by which a walk reached it, its place in the
+     * walk, and whether a walk was there. */
+    u32 *body_heads, *body_parents, *body_places;
     u8 *body_seen;
     Symmetric3 *stiffness; /* [body_capacity] N m/rad, of the loads on a body */
     u64 memory;

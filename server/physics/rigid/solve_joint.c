@@ -208,7 +208,7 @@ static void prepare_trees(void *context, u32 first, u32 end, u32 worker)
     PL_UNUSED(worker);
     const Preparing *run = context;
     for (u32 i = first; i < end; i++) {
-        joint_tree_prepare(run->rigid, &run->rigid->joints.trees[i], run->h);
+        joint_trees_prepare(run->rigid, &run->rigid->joints.tree_groups[i], run->h);
     }
 }
 
@@ -216,7 +216,7 @@ void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
 {
     JointStore *store = &rigid->joints;
     store->row_count = store->ball_count = store->hinge_count = 0;
-    store->color_count = store->tree_count = store->break_count = 0;
+    store->color_count = store->tree_group_count = store->break_count = 0;
     if (store->live == 0) {
         return;
     }
@@ -224,7 +224,7 @@ void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
     joint_trees_find(rigid);
     arrange(rigid);
     Preparing run = {rigid, h};
-    jobs_run(jobs, store->tree_count, 1, prepare_trees, &run);
+    jobs_run(jobs, store->tree_group_count, 1, prepare_trees, &run);
     jobs_run(jobs, store->row_count, ROW_GRAIN, prepare_rows, &run);
     jobs_run(jobs, store->hinge_count, HINGE_GRAIN, prepare_hinges, &run);
     jobs_run(jobs, store->ball_count, BALL_GRAIN, prepare_balls, &run);
@@ -312,17 +312,17 @@ static void run_trees(void *context, u32 first, u32 end, u32 worker)
     PL_UNUSED(worker);
     const StageRun *run = context;
     for (u32 i = first; i < end; i++) {
-        const JointTree *tree = &run->rigid->joints.trees[i];
+        const TreeGroup *group = &run->rigid->joints.tree_groups[i];
         switch (run->stage) {
         case STAGE_WARM_START:
-            joint_tree_warm_start(run->rigid, tree);
+            joint_trees_warm_start(run->rigid, group);
             break;
         case STAGE_SOLVE:
-            joint_tree_solve(run->rigid, tree, run->h);
+            joint_trees_solve(run->rigid, group, run->h);
             break;
         case STAGE_RELAX:
         case STAGE_RELAX_MORE:
-            joint_tree_relax(run->rigid, tree, run->h);
+            joint_trees_relax(run->rigid, group, run->h);
             break;
         }
     }
@@ -340,7 +340,7 @@ static void run_stage(Rigid *rigid, Jobs *jobs, Stage stage, bool rows, f32 h)
                     softness(JOINT_STIFFNESS / h, JOINT_DAMPING, h)};
     if (rows) {
         /* Trees share no moving body. */
-        jobs_run(jobs, store->tree_count, 1, run_trees, &run);
+        jobs_run(jobs, store->tree_group_count, 1, run_trees, &run);
     }
     for (u32 i = 0; i < store->color_count; i++) {
         const JointColor *color = &store->colors[i];
@@ -411,8 +411,8 @@ void joint_finish(Rigid *rigid, f32 tick_s)
     if (store->live == 0) {
         return;
     }
-    for (u32 i = 0; i < store->tree_count; i++) {
-        joint_tree_store(rigid, &store->trees[i], tick_s);
+    for (u32 i = 0; i < store->tree_group_count; i++) {
+        joint_trees_store(rigid, &store->tree_groups[i], tick_s);
     }
     for (u32 i = 0; i < store->row_count; i++) {
         joint_row_store(rigid, &store->rows[i], tick_s);
@@ -442,5 +442,5 @@ void joint_finish(Rigid *rigid, f32 tick_s)
         }
     }
     store->row_count = store->ball_count = store->hinge_count = 0;
-    store->color_count = store->tree_count = 0;
+    store->color_count = store->tree_group_count = 0;
 }

@@ -460,7 +460,7 @@ static void hulls_touch_where_they_overlap(void **state)
         hulls[i] = random_hull(i, 5 + 7 * i);
         assert_non_null(hulls[i]);
     }
-    for (u64 seed = 0; seed < 3000; seed++) {
+    for (u64 seed = 0; seed < 30000; seed++) {
         Shape shape[2] = {{.kind = SHAPE_HULL, .geometry = hulls[seed % 6]},
                           {.kind = SHAPE_HULL, .geometry = hulls[seed / 6 % 6]}};
         ShapePose a = {&shape[0], vec3_zero(), solid_turn(seed, 1)};

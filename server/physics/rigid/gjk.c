@@ -138,139 +138,154 @@ Vec3 gjk_support(const ShapePose *pose, Vec3 direction)
 
 /* ---- the simplex ---- */
 
-static void keep_one(Simplex *s, u32 i)
+/* Which corners of a simplex hold its point nearest to the origin, with their weights. */
+typedef struct Nearest {
+    u32 count;
+    u8 at[3];
+    f64 weights[3];
+    D3 point;
+} Nearest;
+
+static void nearest_one(const Simplex *s, u32 i, Nearest *n)
 {
-    s->corners[0] = s->corners[i];
-    s->weights[0] = 1.0;
-    s->count = 1;
+    n->count = 1;
+    n->at[0] = (u8)i;
+    n->weights[0] = 1.0;
+    n->point = s->corners[i].w;
 }
 
-static void keep_two(Simplex *s, u32 i, u32 j, f64 share)
+static void nearest_two(const Simplex *s, u32 i, u32 j, f64 share, Nearest *n)
 {
-    Corner c = s->corners[j];
-    s->corners[0] = s->corners[i];
-    s->corners[1] = c;
-    s->weights[0] = 1.0 - share;
-    s->weights[1] = share;
-    s->count = 2;
+    n->count = 2;
+    n->at[0] = (u8)i;
+    n->at[1] = (u8)j;
+    n->weights[0] = 1.0 - share;
+    n->weights[1] = share;
+    n->point = d3_along(d3_scale(s->corners[i].w, 1.0 - share), share, s->corners[j].w);
 }
 
-static void solve_segment(Simplex *s)
+static void nearest_of_segment(const Simplex *s, Nearest *n)
 {
     D3 a = s->corners[0].w, ab = d3_sub(s->corners[1].w, a);
     f64 length2 = d3_dot(ab, ab), along = -d3_dot(a, ab);
     if (!(along > 0.0) || !(length2 > 0.0)) {
-        keep_one(s, 0);
+        nearest_one(s, 0, n);
     } else if (along >= length2) {
-        keep_one(s, 1);
+        nearest_one(s, 1, n);
     } else {
-        keep_two(s, 0, 1, along / length2);
+        nearest_two(s, 0, 1, along / length2, n);
     }
 }
 
-/* Nearest to the origin by Voronoi regions (Ericson, Real-Time Collision Detection, 5.1.5). */
-void simplex_solve_triangle(Simplex *s)
+/* By Voronoi regions (Ericson, Real-Time Collision Detection, 5.1.5). */
+static void nearest_of_triangle(const Simplex *s, u32 i, u32 j, u32 k, Nearest *n)
 {
-    D3 a = s->corners[0].w, b = s->corners[1].w, c = s->corners[2].w;
+    D3 a = s->corners[i].w, b = s->corners[j].w, c = s->corners[k].w;
     D3 ab = d3_sub(b, a), ac = d3_sub(c, a);
     f64 d1 = -d3_dot(ab, a), d2 = -d3_dot(ac, a);
     if (d1 <= 0.0 && d2 <= 0.0) {
-        keep_one(s, 0);
+        nearest_one(s, i, n);
         return;
     }
     f64 d3b = -d3_dot(ab, b), d4 = -d3_dot(ac, b);
     if (d3b >= 0.0 && d4 <= d3b) {
-        keep_one(s, 1);
+        nearest_one(s, j, n);
         return;
     }
     f64 vc = d1 * d4 - d3b * d2;
     if (vc <= 0.0 && d1 >= 0.0 && d3b <= 0.0) {
-        keep_two(s, 0, 1, d1 > d3b ? d1 / (d1 - d3b) : 0.0);
+        nearest_two(s, i, j, d1 > d3b ? d1 / (d1 - d3b) : 0.0, n);
         return;
     }
     f64 d5 = -d3_dot(ab, c), d6 = -d3_dot(ac, c);
     if (d6 >= 0.0 && d5 <= d6) {
-        keep_one(s, 2);
+        nearest_one(s, k, n);
         return;
     }
     f64 vb = d5 * d2 - d1 * d6;
     if (vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0) {
-        keep_two(s, 0, 2, d2 > d6 ? d2 / (d2 - d6) : 0.0);
+        nearest_two(s, i, k, d2 > d6 ? d2 / (d2 - d6) : 0.0, n);
         return;
     }
     f64 va = d3b * d6 - d5 * d4;
     if (va <= 0.0 && d4 - d3b >= 0.0 && d5 - d6 >= 0.0) {
         f64 whole = (d4 - d3b) + (d5 - d6);
-        keep_two(s, 1, 2, whole > 0.0 ? (d4 - d3b) / whole : 0.0);
+        nearest_two(s, j, k, whole > 0.0 ? (d4 - d3b) / whole : 0.0, n);
         return;
     }
-    f64 sum = va + vb + vc;
-    s->weights[0] = va / sum;
-    s->weights[1] = vb / sum;
-    s->weights[2] = vc / sum;
+    f64 scale = 1.0 / (va + vb + vc);
+    *n = (Nearest){3, {(u8)i, (u8)j, (u8)k}, {va * scale, vb * scale, vc * scale}, {0, 0, 0}};
+    n->point = d3_along(d3_along(d3_scale(a, n->weights[0]), n->weights[1], b), n->weights[2], c);
 }
 
-D3 simplex_point(const Simplex *s)
-{
-    D3 v = d3_scale(s->corners[0].w, s->weights[0]);
-    for (u32 i = 1; i < s->count; i++) {
-        v = d3_along(v, s->weights[i], s->corners[i].w);
-    }
-    return v;
-}
-
-/* Returns true if the tetrahedron holds the origin; else the nearest face's solution is left. If
- * the shapes are known to be `apart`, it cannot hold it, whatever a thin one's rounded signs say.
+/*
+ * Returns true if the tetrahedron holds the origin, else the nearest point of its faces. The last
+ * corner is the new one: the face without it is the simplex of before, and the origin is on its
+ * inner side. If the shapes are known to be `apart` the tetrahedron cannot hold the origin,
+ * whatever a thin one's rounded signs say.
  */
-static bool solve_tetrahedron(Simplex *s, bool apart)
+static bool nearest_of_tetrahedron(const Simplex *s, bool apart, Nearest *nearest)
 {
-    static const u8 faces[4][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2}, {1, 3, 2, 0}};
-    Simplex best = {.count = 0};
-    f64 nearest = INFINITY;
-    for (u32 f = 0; f < 4; f++) {
+    static const u8 faces[3][4] = {{0, 2, 3, 1}, {0, 3, 1, 2}, {1, 3, 2, 0}};
+    f64 least = INFINITY;
+    for (u32 f = 0; f < 3; f++) {
         D3 a = s->corners[faces[f][0]].w, b = s->corners[faces[f][1]].w;
         D3 c = s->corners[faces[f][2]].w, opposite = s->corners[faces[f][3]].w;
-        D3 n = d3_cross(d3_sub(b, a), d3_sub(c, a));
-        f64 inside = d3_dot(d3_sub(opposite, a), n), origin = -d3_dot(a, n);
+        D3 n = d3_cross(d3_sub(b, a), d3_sub(c, a)), across = d3_sub(opposite, a);
+        f64 inside = d3_dot(across, n), origin = -d3_dot(a, n);
         /* A flat tetrahedron holds nothing. */
-        f64 scale = d3_dot(n, n) * d3_dot(d3_sub(opposite, a), d3_sub(opposite, a));
-        bool flat = inside * inside <= 1e-26 * scale;
+        bool flat = inside * inside <= 1e-26 * (d3_dot(n, n) * d3_dot(across, across));
         if (!apart && !flat && inside * origin >= 0.0) {
             continue;
         }
-        Simplex t = {.count = 3};
-        for (u32 i = 0; i < 3; i++) {
-            t.corners[i] = s->corners[faces[f][i]];
-        }
-        simplex_solve_triangle(&t);
-        D3 v = simplex_point(&t);
-        if (d3_dot(v, v) < nearest) {
-            nearest = d3_dot(v, v);
-            best = t;
+        Nearest found;
+        nearest_of_triangle(s, faces[f][0], faces[f][1], faces[f][2], &found);
+        f64 length2 = d3_dot(found.point, found.point);
+        if (length2 < least) {
+            least = length2;
+            *nearest = found;
         }
     }
-    if (best.count == 0) {
-        return true;
-    }
-    *s = best;
-    return false;
+    return !(least < INFINITY);
 }
 
-static bool simplex_solve(Simplex *s, bool apart)
+static bool nearest_of_simplex(const Simplex *s, bool apart, Nearest *nearest)
 {
     switch (s->count) {
     case 1:
-        s->weights[0] = 1.0;
+        nearest_one(s, 0, nearest);
         return false;
     case 2:
-        solve_segment(s);
+        nearest_of_segment(s, nearest);
         return false;
     case 3:
-        simplex_solve_triangle(s);
+        nearest_of_triangle(s, 0, 1, 2, nearest);
         return false;
     default:
-        return solve_tetrahedron(s, apart);
+        return nearest_of_tetrahedron(s, apart, nearest);
     }
+}
+
+/* Only the corners that hold the point stay, in the order given. */
+static void simplex_keep(Simplex *s, const Nearest *nearest)
+{
+    Corner kept[3];
+    for (u32 i = 0; i < nearest->count; i++) {
+        kept[i] = s->corners[nearest->at[i]];
+    }
+    for (u32 i = 0; i < nearest->count; i++) {
+        s->corners[i] = kept[i];
+        s->weights[i] = nearest->weights[i];
+    }
+    s->count = nearest->count;
+}
+
+D3 simplex_solve_triangle(Simplex *s)
+{
+    Nearest nearest;
+    nearest_of_triangle(s, 0, 1, 2, &nearest);
+    simplex_keep(s, &nearest);
+    return nearest.point;
 }
 
 void simplex_points(const Simplex *s, D3 *on_a, D3 *on_b)
@@ -324,7 +339,6 @@ static Walk walk(const Convex *a, const Convex *b, f64 limit, f64 enough, D3 *v,
         if (low > 0.5 * length && length - low <= 1e-9 * (length + size)) {
             break;
         }
-        Simplex before = *s;
         bool known = false;
         for (u32 i = 0; i < s->count; i++) {
             D3 d = d3_sub(s->corners[i].w, c.w);
@@ -333,20 +347,21 @@ static Walk walk(const Convex *a, const Convex *b, f64 limit, f64 enough, D3 *v,
         if (known) {
             break;
         }
+        Nearest next;
         s->corners[s->count++] = c;
-        if (simplex_solve(s, low > touch)) {
+        if (nearest_of_simplex(s, low > touch, &next)) {
             return WALK_OVERLAP;
         }
-        D3 next = simplex_point(s);
-        f64 now = d3_length(next);
+        f64 now = d3_length(next.point);
+        if (now > touch && !(now < length)) { /* rounding: no nearer than before */
+            s->count--;
+            break;
+        }
+        simplex_keep(s, &next);
         if (now <= touch) {
             return WALK_OVERLAP;
         }
-        if (!(now < length)) { /* rounding: no nearer than before */
-            *s = before;
-            break;
-        }
-        *v = next;
+        *v = next.point;
         length = now;
         if (length <= enough) {
             return WALK_NEAR;

@@ -205,8 +205,7 @@ static void epa_points(const Epa *epa, const EpaFace *face, f64 tolerance, Depth
         for (u32 i = 0; i < 3; i++) {
             s.corners[i] = epa->corners[other->corner[i]];
         }
-        simplex_solve_triangle(&s);
-        D3 v = simplex_point(&s);
+        D3 v = simplex_solve_triangle(&s);
         if (d3_dot(v, v) < nearest) {
             nearest = d3_dot(v, v);
             simplex_points(&s, &depth->on_a, &depth->on_b);

@@ -108,8 +108,7 @@ static inline Corner corner_along(const Convex *a, const Convex *b, D3 d)
 }
 
 /* Nearest to the origin of three corners; those without weight go. */
-void simplex_solve_triangle(Simplex *s);
-D3 simplex_point(const Simplex *s);
+D3 simplex_solve_triangle(Simplex *s);
 void simplex_points(const Simplex *s, D3 *on_a, D3 *on_b);
 
 typedef struct Depth {

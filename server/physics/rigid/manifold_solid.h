@@ -124,6 +124,15 @@ u32 manifold_triangles(const ShapePose *ground, const ShapePose *convex, f32 mar
 u32 manifold_compound(const ShapePose *compound, const ShapePose *other, f32 margin,
                       Manifold *manifolds, u32 capacity);
 
+typedef enum CurveTouch {
+    CURVES_UNKNOWN, /* ask gjk.h */
+    CURVES_APART,   /* farther apart than the margin */
+    CURVES_PROVED   /* the result is their separation */
+} CurveTouch;
+/* Where two solids touch with a rim, a side, an edge or a corner, near an axis that is about right
+ * (unit, from a to b). Overlaps of more than `shallow` (m) are never proved. */
+CurveTouch manifold_curves(const Solid *a, const Solid *b, Vec3 hint, f32 shallow, f32 margin,
+                           GjkResult *result);
 /* Contacts of two solids in working axes, normal from a to b; nothing is written if they are
  * farther apart than margin. A triangle must be a, and then only its front counts. */
 void manifold_solids(const Solid *a, const Solid *b, f32 margin, Manifold *manifold);

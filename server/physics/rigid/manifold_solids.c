@@ -12,6 +12,8 @@
 #define AXIS_BIAS_SIZE 0.02f
 /* How far beside a face contacts may lie, in sizes. */
 #define CLIP_SLACK     0.005f
+/* Overlaps up to this share of the least half size are looked for from the axis at hand. */
+#define SHALLOW_SIZE   0.1f
 /* A triangle is not pushed away from by its edges towards its back, to this cosine. */
 #define FRONT_COSINE   0.0f
 
@@ -394,19 +396,57 @@ static bool line_contact(const Solid *a, const Solid *b, const GjkResult *r, f32
     return manifold->count > 0;
 }
 
-static bool solids_gjk(const Solid *a, const Solid *b, f32 margin, GjkResult *r)
+/* The point of the solid's axis (of a polytope: its middle) that is nearest to p. */
+static Vec3 nearest_on_axis(const Solid *solid, Vec3 p)
 {
-    if (a->triangle) {
-        if (!gjk_separation_triangle(&b->pose, a->hull->vertices, margin, r)) {
-            return false;
-        }
-        Vec3 on = r->on_a;
-        r->on_a = r->on_b;
-        r->on_b = on;
-        r->normal = vec3_neg(r->normal);
-        return true;
+    f32 radius;
+    if (solid->kind == SOLID_POLYTOPE || solid->kind == SOLID_POINT) {
+        return solid_middle(solid, &radius);
     }
-    return gjk_separation(&a->pose, &b->pose, margin, r);
+    f32 h = solid->half_height;
+    f32 along = vec3_dot(solid->frame.y, vec3_sub(p, solid->centre));
+    return vec3_add_scaled(solid->centre, f32_clamp(along, -h, h), solid->frame.y);
+}
+
+/* The best of the faces' axes and the way from axis to axis. */
+static Vec3 likely_axis(const Solid *a, const Solid *b, const FaceAxis faces[2])
+{
+    f32 radius;
+    Vec3 on_b = nearest_on_axis(b, solid_middle(a, &radius)), on_a = nearest_on_axis(a, on_b);
+    on_b = nearest_on_axis(b, on_a);
+    Vec3 n = vec3_normalize_or(vec3_sub(on_b, on_a), vec3(0.0f, 1.0f, 0.0f));
+    Vec3 low = solid_support(b, vec3_neg(n)), high = solid_support(a, n);
+    f32 most = vec3_dot(n, vec3_sub(low, high)) - a->round - b->round;
+    for (u32 i = 0; i < 2; i++) {
+        if (faces[i].separation > most) {
+            most = faces[i].separation;
+            n = i == 0 ? faces[i].normal : vec3_neg(faces[i].normal);
+        }
+    }
+    return n;
+}
+
+/* The separation and its axis; false: more than the margin. */
+static bool solids_separation(const Solid *a, const Solid *b, const FaceAxis faces[2], f32 margin,
+                              GjkResult *r)
+{
+    Vec3 hint = likely_axis(a, b, faces);
+    CurveTouch touch =
+        manifold_curves(a, b, hint, SHALLOW_SIZE * f32_min(a->extent, b->extent), margin, r);
+    if (touch != CURVES_UNKNOWN) {
+        return touch == CURVES_PROVED;
+    }
+    if (!a->triangle) {
+        return gjk_separation(&a->pose, &b->pose, margin, r);
+    }
+    if (!gjk_separation_triangle(&b->pose, a->hull->vertices, margin, r)) {
+        return false;
+    }
+    Vec3 on = r->on_a;
+    r->on_a = r->on_b;
+    r->on_b = on;
+    r->normal = vec3_neg(r->normal);
+    return true;
 }
 
 void manifold_solids(const Solid *a, const Solid *b, f32 margin, Manifold *manifold)
@@ -440,7 +480,7 @@ void manifold_solids(const Solid *a, const Solid *b, f32 margin, Manifold *manif
         }
     }
     GjkResult r;
-    if (!solids_gjk(a, b, margin, &r)) {
+    if (!solids_separation(a, b, faces, margin, &r)) {
         return;
     }
     if (front != NULL && vec3_dot(r.normal, *front) < FRONT_COSINE) {

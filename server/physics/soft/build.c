@@ -1,8 +1,5 @@
 /* build.c: a definition becomes particles, constraints, triangles and attachments. */
-#include "server/physics/soft/store.h"
-
-#include "shared/error.h"
-#include "shared/limits.h"
+#include "server/physics/soft/build.h"
 
 #include <stdlib.h>
 
@@ -63,163 +60,15 @@ static bool grow_points(Soft *soft, u32 needed)
     return true;
 }
 
-/* ---- constraints ---- */
-
-typedef struct Maker {
-    Soft *soft;
-    SoftBody *body;
-    bool full; /* no memory for one */
-} Maker;
-
-static void add_constraint(Maker *maker, SoftConstraint made)
-{
-    Soft *soft = maker->soft;
-    if (!soft_grow((void **)&soft->constraints, &soft->constraint_room, soft->constraint_count + 1,
-                   sizeof *soft->constraints)) {
-        maker->full = true;
-        return;
-    }
-    soft->constraints[soft->constraint_count++] = made;
-    maker->body->constraint_count++;
-}
-
-static void add_distance(Maker *maker, u32 a, u32 b, f32 low, f32 high, f32 compliance,
-                         ConstraintRole role)
-{
-    SoftConstraint made = {.point = {a, b, SOFT_NONE, SOFT_NONE},
-                           .low = low,
-                           .high = high,
-                           .compliance = compliance,
-                           .shape = SOFT_NONE,
-                           .kind = CONSTRAINT_DISTANCE,
-                           .role = (u8)role};
-    if (compliance >= 0.0f) {
-        add_constraint(maker, made);
-    }
-}
-
-static void add_edge(Maker *maker, u32 a, u32 b, f32 compliance, ConstraintRole role)
-{
-    f32 rest = vec3_distance(maker->soft->rest[a], maker->soft->rest[b]);
-    add_distance(maker, a, b, rest, rest, compliance, role);
-}
-
-static void add_grid_edges(Maker *maker, const SoftDef *def)
-{
-    u32 w = def->mesh->grid[0], rows = def->mesh->grid[1];
-    for (u32 r = 0; r < rows; r++) {
-        for (u32 c = 0; c < w; c++) {
-            u32 i = maker->body->first + r * w + c;
-            bool right = c + 1 < w, down = r + 1 < rows;
-            if (right) {
-                add_edge(maker, i, i + 1, def->stretch_compliance, ROLE_STRETCH);
-            }
-            if (down) {
-                add_edge(maker, i, i + w, def->stretch_compliance, ROLE_STRETCH);
-            }
-            if (right && down) {
-                add_edge(maker, i, i + w + 1, def->shear_compliance, ROLE_SHEAR);
-                add_edge(maker, i + 1, i + w, def->shear_compliance, ROLE_SHEAR);
-            }
-            if (c + 2 < w && def->bend == SOFT_BEND_DISTANCE) {
-                add_edge(maker, i, i + 2, def->bend_compliance, ROLE_BEND);
-            }
-            if (r + 2 < rows && def->bend == SOFT_BEND_DISTANCE) {
-                add_edge(maker, i, i + 2 * w, def->bend_compliance, ROLE_BEND);
-            }
-        }
-    }
-}
-
-/* An edge of a triangle or a tetrahedron and the point opposite to it. */
-typedef struct Edge {
-    u32 a, b; /* a < b */
-    u32 across;
-    u32 order;
-} Edge;
-
-static int edge_order(const void *left, const void *right)
-{
-    const Edge *p = left, *q = right;
-    u64 k = (u64)p->a << 32 | p->b, l = (u64)q->a << 32 | q->b;
-    if (k != l) {
-        return k < l ? -1 : 1;
-    }
-    return p->order < q->order ? -1 : p->order > q->order;
-}
-
-static void put_edge(Edge *edges, u32 *count, u32 a, u32 b, u32 across)
-{
-    Edge edge = {u32_min(a, b), u32_max(a, b), across, *count};
-    edges[(*count)++] = edge;
-}
-
-/* Edges of triangles and tetrahedra once each, and bending across those between two triangles. */
-static void add_mesh_edges(Maker *maker, const SoftDef *def)
-{
-    const SoftMesh *mesh = def->mesh;
-    size_t most = 3 * (size_t)mesh->triangle_count + 6 * (size_t)mesh->tetrahedron_count;
-    Edge *edges = malloc((most + 1) * sizeof *edges);
-    if (edges == NULL) {
-        maker->full = true;
-        return;
-    }
-    u32 count = 0;
-    for (u32 t = 0; t < mesh->triangle_count; t++) {
-        const u32 *p = mesh->triangles + (size_t)3 * t;
-        for (u32 k = 0; k < 3; k++) {
-            put_edge(edges, &count, p[k], p[(k + 1) % 3], p[(k + 2) % 3]);
-        }
-    }
-    for (u32 t = 0; t < mesh->tetrahedron_count; t++) {
-        const u32 *p = mesh->tetrahedra + (size_t)4 * t;
-        for (u32 k = 0; k < 6; k++) {
-            static const u8 pairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
-            put_edge(edges, &count, p[pairs[k][0]], p[pairs[k][1]], SOFT_NONE);
-        }
-    }
-    qsort(edges, count, sizeof *edges, edge_order);
-    u32 first = maker->body->first;
-    for (u32 i = 0, end; i < count; i = end) {
-        for (end = i + 1; end < count && edges[end].a == edges[i].a && edges[end].b == edges[i].b;
-             end++) {
-        }
-        add_edge(maker, first + edges[i].a, first + edges[i].b, def->stretch_compliance,
-                 ROLE_STRETCH);
-        bool two = end - i >= 2 && edges[i + 1].across != SOFT_NONE;
-        if (two && def->bend == SOFT_BEND_DISTANCE) {
-            add_edge(maker, first + edges[i].across, first + edges[i + 1].across,
-                     def->bend_compliance, ROLE_BEND);
-        }
-    }
-    free(edges);
-}
-
-static void add_sticks(Maker *maker, const SoftDef *def)
-{
-    const SoftMesh *mesh = def->mesh;
-    u32 first = maker->body->first;
-    for (u32 i = 0; i < mesh->stick_count; i++) {
-        const SoftStick *stick = &mesh->sticks[i];
-        add_distance(maker, first + stick->a, first + stick->b, stick->low, stick->high,
-                     def->stretch_compliance, ROLE_STRETCH);
-        /* A chain of sticks bends. */
-        if (i > 0 && mesh->sticks[i - 1].b == stick->a && def->bend == SOFT_BEND_DISTANCE) {
-            add_edge(maker, first + mesh->sticks[i - 1].a, first + stick->b, def->bend_compliance,
-                     ROLE_BEND);
-        }
-    }
-}
-
 /* ---- particles ---- */
 
-static f32 triangle_area(const Vec3 *points, const u32 *p)
+f32 soft_triangle_area(const Vec3 *points, const u32 p[3])
 {
     Vec3 side = vec3_sub(points[p[1]], points[p[0]]);
     return 0.5f * vec3_length(vec3_cross(side, vec3_sub(points[p[2]], points[p[0]])));
 }
 
-static f32 tetrahedron_volume(const Vec3 *points, const u32 *p)
+f32 soft_tetrahedron_volume(const Vec3 *points, const u32 p[4])
 {
     Vec3 a = vec3_sub(points[p[1]], points[p[0]]), b = vec3_sub(points[p[2]], points[p[0]]);
     return vec3_dot(vec3_cross(a, b), vec3_sub(points[p[3]], points[p[0]])) / 6.0f;
@@ -232,14 +81,14 @@ static f32 share_matter(Soft *soft, const SoftMesh *mesh, u32 first)
     SoftPoint *points = soft->points + first;
     for (u32 t = 0; t < mesh->tetrahedron_count; t++) {
         const u32 *p = mesh->tetrahedra + (size_t)4 * t;
-        f32 part = tetrahedron_volume(mesh->points, p) / 4.0f;
+        f32 part = soft_tetrahedron_volume(mesh->points, p) / 4.0f;
         for (u32 k = 0; k < 4; k++) {
             points[p[k]].inverse_mass += part;
         }
     }
     for (u32 t = 0; t < mesh->triangle_count; t++) {
         const u32 *p = mesh->triangles + (size_t)3 * t;
-        f32 part = triangle_area(mesh->points, p) / 3.0f;
+        f32 part = soft_triangle_area(mesh->points, p) / 3.0f;
         for (u32 k = 0; k < 3; k++) {
             soft->matter[first + p[k]].wind_area += part;
             points[p[k]].inverse_mass +=
@@ -360,43 +209,31 @@ static bool add_segments(Soft *soft, const SoftMesh *mesh, SoftBody *body)
     return true;
 }
 
-static int check(const Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorText *error)
+u32 soft_ring(const SoftMesh *mesh)
 {
-    const SoftMesh *mesh = def->mesh;
-    if (mesh->point_count == 0 || mesh->point_count > PARTICLES_MAX - soft->count) {
-        return error_set(error, ERROR_LIMIT, "%u points: a world has 1 to %d in all",
-                         mesh->point_count, PARTICLES_MAX);
+    if (mesh->triangle_count != 0 || mesh->tetrahedron_count != 0) {
+        return 0;
     }
-    if (!(def->mass_kg > 0.0f) || !(def->mass_kg <= 1e9f)) {
-        return error_set(error, ERROR_RANGE, "mass %g kg: more than 0, at most 1e9",
-                         (double)def->mass_kg);
-    }
-    for (u32 i = 0; i < def->pin_count; i++) {
-        const SoftPin *pin = &def->pins[i];
-        if (pin->point >= mesh->point_count) {
-            return error_set(error, ERROR_RANGE, "pin %u: point %u of %u", i, pin->point,
-                             mesh->point_count);
+    for (u32 i = 0; i < mesh->stick_count; i++) {
+        if (i > 0 && mesh->sticks[i].a != mesh->sticks[i - 1].b) {
+            return 0;
         }
-        if (pin->body.generation != 0 && (rigid == NULL || !rigid_alive(rigid, pin->body))) {
-            return error_set(error, ERROR_RANGE, "pin %u: its body does not live", i);
+        if (mesh->sticks[i].b == mesh->sticks[0].a) {
+            return i >= 2 ? i + 1 : 0;
         }
     }
-    return ERROR_OK;
+    return 0;
 }
 
-int soft_add(Soft *soft, const Rigid *rigid, const SoftDef *def, SoftRange *range, ErrorText *error)
+static int add_body(Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorText *error)
 {
-    int result = check(soft, rigid, def, error);
-    if (result != ERROR_OK) {
-        return result;
-    }
     const SoftMesh *mesh = def->mesh;
     if (!grow_points(soft, soft->count + mesh->point_count) ||
         !soft_grow((void **)&soft->bodies, &soft->body_room, soft->body_count + 1,
                    sizeof *soft->bodies)) {
         return error_set(error, ERROR_MEMORY, "no memory for %u points", mesh->point_count);
     }
-    result = add_points(soft, def, error);
+    int result = add_points(soft, def, error);
     if (result != ERROR_OK) {
         return result;
     }
@@ -412,20 +249,35 @@ int soft_add(Soft *soft, const Rigid *rigid, const SoftDef *def, SoftRange *rang
                        .mass_kg = def->mass_kg};
     body->def.mesh = NULL;
     body->def.pins = NULL;
-    Maker maker = {soft, body, false};
-    if (mesh->grid[0] != 0) {
-        add_grid_edges(&maker, def);
-    } else {
-        add_mesh_edges(&maker, def);
-    }
-    add_sticks(&maker, def);
-    if (maker.full || !add_triangles(soft, mesh, body->first) || !add_segments(soft, mesh, body) ||
+    if (!add_triangles(soft, mesh, body->first) || !add_segments(soft, mesh, body) ||
         !add_pins(soft, rigid, def, body->first)) {
-        return error_set(error, ERROR_MEMORY, "no memory for the constraints of %u points",
+        return error_set(error, ERROR_MEMORY, "no memory for the triangles and pins of %u points",
                          mesh->point_count);
     }
+    Maker maker = {soft, body, def, error, ERROR_OK};
+    build_links(&maker);
+    build_tethers(&maker);
+    return maker.result;
+}
+
+int soft_add(Soft *soft, const Rigid *rigid, const SoftDef *def, SoftRange *range, ErrorText *error)
+{
+    u32 constraints = soft->constraint_count, shapes = soft->shape_count;
+    u32 triangles = soft->triangle_count, attachments = soft->attachment_count;
+    u32 segments = soft->segment_count;
+    int result = build_check(soft, rigid, def, error);
+    result = result != ERROR_OK ? result : add_body(soft, rigid, def, error);
+    if (result != ERROR_OK) {
+        soft->constraint_count = constraints;
+        soft->shape_count = shapes;
+        soft->triangle_count = triangles;
+        soft->attachment_count = attachments;
+        soft->segment_count = segments;
+        return result;
+    }
+    const SoftBody *body = &soft->bodies[soft->body_count];
     *range = (SoftRange){body->first, body->count, soft->body_count, body->mass_kg};
-    soft->count += mesh->point_count;
+    soft->count += body->count;
     soft->body_count++;
     return ERROR_OK;
 }

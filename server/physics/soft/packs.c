@@ -1,5 +1,5 @@
-/* packs.c: XPBD of distance constraints, in colours that share no particle. */
-#include "server/physics/soft/store.h"
+/* packs.c: XPBD of all constraints, in colours that share no particle. */
+#include "server/physics/soft/constraint.h"
 
 #include "shared/error.h"
 
@@ -32,14 +32,19 @@ int packs_create(Soft *soft)
     int result = used == NULL || color == NULL || soft->packs == NULL ? ERROR_MEMORY : ERROR_OK;
     for (u32 i = 0; result == ERROR_OK && i < soft->constraint_count; i++) {
         const u32 *p = soft->constraints[i].point;
-        u64 taken = used[p[0]] | used[p[1]];
+        u32 points = constraint_points(soft->constraints[i].kind);
+        u64 taken = 0;
+        for (u32 k = 0; k < points; k++) {
+            taken |= soft->points[p[k]].inverse_mass > 0.0f ? used[p[k]] : 0;
+        }
         if (~taken == 0) {
             result = ERROR_LIMIT;
             break;
         }
         color[i] = (u8)__builtin_ctzll(~taken);
-        used[p[0]] |= 1ull << color[i];
-        used[p[1]] |= 1ull << color[i];
+        for (u32 k = 0; k < points; k++) {
+            used[p[k]] |= 1ull << color[i];
+        }
         start[color[i] + 1]++;
     }
     if (result == ERROR_OK) {
@@ -61,23 +66,13 @@ int packs_create(Soft *soft)
     return result;
 }
 
-/* XPBD with the multiplier starting at 0 in each step: Δλ = −C / (wa + wb + α/h²). */
 void packs_solve(Soft *soft, f32 h)
 {
-    f32 per_h = 1.0f / h, per_h2 = per_h * per_h;
     for (u32 i = 0; i < soft->packs->count; i++) {
-        const SoftConstraint *edge = &soft->constraints[soft->packs->order[i]];
-        SoftPoint *a = &soft->points[edge->point[0]], *b = &soft->points[edge->point[1]];
-        Vec3 d = vec3_sub(b->position, a->position);
-        d = vec3_add_scaled(d, h, vec3_sub(b->velocity, a->velocity));
-        f32 length = vec3_length(d), w = a->inverse_mass + b->inverse_mass;
-        f32 off = length - f32_clamp(length, edge->low, edge->high);
-        f32 alpha = edge->compliance * soft_role_scale(soft, edge->role) * per_h2;
-        if (length < 1e-9f || w <= 0.0f) {
-            continue;
+        const SoftConstraint *c = &soft->constraints[soft->packs->order[i]];
+        u32 body = soft->matter[c->point[0]].body;
+        if (soft->bodies[body].def.method == SOFT_XPBD) {
+            constraint_project(soft, c, h, NULL);
         }
-        Vec3 step = vec3_scale(d, per_h * off / (length * (w + alpha)));
-        a->velocity = vec3_add_scaled(a->velocity, a->inverse_mass, step);
-        b->velocity = vec3_add_scaled(b->velocity, -b->inverse_mass, step);
     }
 }

@@ -31,8 +31,8 @@ typedef enum SoftMethod {
 typedef enum SoftBend {
     SOFT_BEND_NONE = 0,
     SOFT_BEND_DISTANCE = 1, /* springs across an edge, or to the next but one of a grid */
-    SOFT_BEND_DIHEDRAL = 2, /* angle between triangles (Müller et al. 2007, §4.1) */
-    SOFT_BEND_ISOMETRIC = 3 /* Bergou et al. 2006 */
+    SOFT_BEND_DIHEDRAL = 2, /* angle between triangles, θ² |e|² / A (Grinspun et al. 2003) */
+    SOFT_BEND_ISOMETRIC = 3 /* Bergou et al. 2006; sticks bend as with DISTANCE in either case */
 } SoftBend;
 
 /* How the volume inside a surface is found: by the divergence theorem, or from simple bodies about
@@ -65,8 +65,9 @@ typedef struct SoftDef {
     SoftMethod method;
     u32 iterations; /* of the methods that have them, 1..1000 */
     f32 stiffness;  /* SOFT_PBD: [0, 1] of each iteration */
-    /* Compliances in m/N (distance), rad/(N m) (angles), m²·m²/J (area), m³·m³/J (volume);
-     * negative: no such constraint. */
+    /* Compliances in m/N (distance), m²·m²/J (area), m³·m³/J (volume), and of the dihedral and
+     * isometric bending in 1/(N m): one over the bending stiffness of the sheet, E t³ / 12 of a
+     * thin strip. Negative: no such constraint. */
     f32 stretch_compliance; /* of edges and sticks */
     f32 shear_compliance;   /* of a grid's diagonals */
     SoftBend bend;

@@ -59,7 +59,7 @@ static int read_face(MeshReader *reader)
     MeshWord word;
     u32 corners = 0, first = 0, last = 0;
     while (mesh_next_word(reader, &word)) {
-        u32 vertex;
+        u32 vertex = 0;
         int code = read_corner(reader, word, &vertex);
         if (code == ERROR_OK && corners >= 2) {
             code = mesh_add_triangle(reader, first, last, vertex);

@@ -16,7 +16,8 @@ typedef struct Pick {
     Vec3 normal;  /* unit */
 } Pick;
 
-/* Nearest hit of the ray with what is shown now (shapes exactly; cloth by triangle of its grid). */
+/* Nearest hit of the ray with what is shown now (shapes exactly; soft bodies by triangle and
+ * stick). */
 bool pick_ray(Connection *connection, Ray ray, f32 max_m, Pick *pick);
 
 typedef struct Hand {

@@ -1,16 +1,16 @@
 /*
- * pick.c: the nearest hit of a ray with what is shown: bodies by their shapes, cloth by the
- * triangles of its grid (two-sided; Möller and Trumbore 1997).
+ * pick.c: the nearest hit of a ray with what is shown: bodies by their shapes, soft bodies by their
+ * triangles (two-sided; Möller and Trumbore 1997) and sticks, point by point.
  */
 #include "client/hand/hand.h"
 
 #include "client/link/timeline.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum {
-    COLUMNS_MAX = 1024 /* wider cloths are not picked */
-};
+/* A thin rope is caught this far from its middle for each metre away. */
+static const f32 rope_aim = 0.008f;
 
 typedef struct Triangle {
     Vec3 a, b, c;
@@ -55,32 +55,95 @@ static void pick_triangle(const Entity *entity, const Triangle *triangle, const 
     pick->local = vec3_zero();
 }
 
-static void pick_cloth(const Timeline *timeline, const Entity *entity, Ray ray, Pick *pick)
+static void pick_corners(const Entity *entity, const ShownPoint *points, const u32 element[3],
+                         Ray ray, Pick *pick)
+{
+    const ShownPoint *a = &points[element[0]], *b = &points[element[1]], *c = &points[element[2]];
+    if (a->generation != 0 && b->generation != 0 && c->generation != 0) {
+        Triangle triangle = {a->position, b->position, c->position};
+        pick_triangle(entity, &triangle, element, ray, pick);
+    }
+}
+
+static void pick_grid(const Entity *entity, const ShownPoint *points, Ray ray, Pick *pick)
 {
     u32 columns = entity->look.grid[0], rows = entity->look.grid[1];
-    if (columns < 2 || rows < 2 || columns > COLUMNS_MAX || (u64)columns * rows > entity->count) {
+    if (columns < 2 || rows < 2 || (u64)columns * rows > entity->count) {
         return;
     }
-    ShownPoint lines[2][COLUMNS_MAX];
-    timeline_point_range(timeline, entity->field, entity->first, columns, lines[0]);
     for (u32 row = 1; row < rows; row++) {
-        const ShownPoint *above = lines[(row - 1) & 1], *below = lines[row & 1];
-        timeline_point_range(timeline, entity->field, entity->first + row * columns, columns,
-                             lines[row & 1]);
         for (u32 column = 1; column < columns; column++) {
             u32 i = row * columns + column;
-            const ShownPoint *corner[4] = {&above[column - 1], &above[column], &below[column - 1],
-                                           &below[column]};
-            if (corner[0]->generation == 0 || corner[1]->generation == 0 ||
-                corner[2]->generation == 0 || corner[3]->generation == 0) {
-                continue;
-            }
-            Triangle upper = {corner[0]->position, corner[1]->position, corner[2]->position};
-            Triangle lower = {corner[3]->position, corner[2]->position, corner[1]->position};
-            pick_triangle(entity, &upper, (u32[]){i - columns - 1, i - columns, i - 1}, ray, pick);
-            pick_triangle(entity, &lower, (u32[]){i, i - 1, i - columns}, ray, pick);
+            u32 upper[3] = {i - columns - 1, i - columns, i - 1},
+                lower[3] = {i, i - 1, i - columns};
+            pick_corners(entity, points, upper, ray, pick);
+            pick_corners(entity, points, lower, ray, pick);
         }
     }
+}
+
+/* Where the ray comes nearest to the stick: the end that is nearer to there is what is picked. */
+static void pick_stick(const Entity *entity, const ShownPoint *points, u32 a, u32 b, Ray ray,
+                       Pick *pick)
+{
+    if (points[a].generation == 0 || points[b].generation == 0) {
+        return;
+    }
+    Vec3 along = vec3_sub(points[b].position, points[a].position);
+    Vec3 from = vec3_sub(points[a].position, ray.origin);
+    f32 dd = vec3_dot(along, along), dr = vec3_dot(along, ray.direction);
+    f32 fr = vec3_dot(from, ray.direction), fd = vec3_dot(from, along);
+    f32 across = dd - dr * dr; /* the ray's direction is a unit vector */
+    f32 s = across > 1e-9f ? f32_clamp((fr * dr - fd) / across, 0.0f, 1.0f) : 0.0f;
+    f32 t = fr + s * dr;
+    Vec3 apart = vec3_sub(vec3_add_scaled(from, s, along), vec3_scale(ray.direction, t));
+    f32 radius = f32_max(entity->look.radius, rope_aim * t);
+    f32 off = vec3_length(apart);
+    if (t < 0.0f || off > radius || t - radius > pick->distance) {
+        return;
+    }
+    pick->entity = entity->id;
+    pick->element = s <= 0.5f ? a : b;
+    pick->distance = f32_max(t - f32_min(radius, entity->look.radius), 0.0f);
+    pick->normal = off > 1e-6f ? vec3_scale(apart, -1.0f / off) : vec3_neg(ray.direction);
+    pick->local = vec3_zero();
+}
+
+static void pick_mesh(const Entity *entity, const SoftMesh *mesh, const ShownPoint *points, Ray ray,
+                      Pick *pick)
+{
+    for (u32 i = 0; i < mesh->triangle_count; i++) {
+        pick_corners(entity, points, mesh->triangles + (size_t)3 * i, ray, pick);
+    }
+    for (u32 i = 0; i < mesh->stick_count; i++) {
+        if (mesh->sticks[i].low == mesh->sticks[i].high) {
+            pick_stick(entity, points, mesh->sticks[i].a, mesh->sticks[i].b, ray, pick);
+        }
+    }
+}
+
+static void pick_soft(const Timeline *timeline, const Scene *scene, const Entity *entity, Ray ray,
+                      Pick *pick)
+{
+    ShownPoint *points = malloc((entity->count + 1) * sizeof *points);
+    if (points == NULL) {
+        return; /* nothing is picked where there is no memory to look */
+    }
+    timeline_point_range(timeline, entity->field, entity->first, entity->count, points);
+    u32 soft = entity->look.soft;
+    const SoftMesh *mesh = scene != NULL && soft != 0 && soft <= scene->soft_mesh_count
+                               ? &scene->soft_meshes[soft - 1]
+                               : NULL;
+    if (mesh != NULL && mesh->point_count == entity->count) {
+        pick_mesh(entity, mesh, points, ray, pick);
+    } else if (entity->look.kind == APPEARANCE_ROPE) {
+        for (u32 i = 1; i < entity->count; i++) {
+            pick_stick(entity, points, i - 1, i, ray, pick);
+        }
+    } else {
+        pick_grid(entity, points, ray, pick);
+    }
+    free(points);
 }
 
 static void pick_body(const Timeline *timeline, const Entity *entity, Ray ray, Pick *pick)
@@ -115,6 +178,7 @@ bool pick_ray(Connection *connection, Ray ray, f32 max_m, Pick *pick)
         return false;
     }
     const FieldSet *fields = connection_fields(connection);
+    const Scene *scene = connection_scene(connection);
     u32 count;
     const Entity *entities = connection_entities(connection, &count, NULL);
     for (u32 i = 0; i < count; i++) {
@@ -122,8 +186,9 @@ bool pick_ray(Connection *connection, Ray ray, f32 max_m, Pick *pick)
         u8 kind = fields->fields[entity->field].kind;
         if (kind == FIELD_POSES && entity->look.kind == APPEARANCE_SHAPE) {
             pick_body(timeline, entity, ray, pick);
-        } else if (kind == FIELD_POINTS && entity->look.kind == APPEARANCE_CLOTH) {
-            pick_cloth(timeline, entity, ray, pick);
+        } else if (kind == FIELD_POINTS && (entity->look.kind == APPEARANCE_CLOTH ||
+                                            entity->look.kind == APPEARANCE_ROPE)) {
+            pick_soft(timeline, scene, entity, ray, pick);
         }
     }
     pick->point = vec3_add_scaled(ray.origin, pick->distance, ray.direction);

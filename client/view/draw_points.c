@@ -108,8 +108,8 @@ static bool points_reserve(DrawPoints *draw, u32 more)
 static bool points_are_balls(const Entity *entity)
 {
     AppearanceKind kind = entity->look.kind;
-    return kind == APPEARANCE_SPRITES || kind == APPEARANCE_LIQUID || kind == APPEARANCE_ROPE ||
-           (kind == APPEARANCE_CLOTH && entity->look.grid[0] == 0);
+    bool bare = kind == APPEARANCE_CLOTH && entity->look.grid[0] == 0 && entity->look.soft == 0;
+    return kind == APPEARANCE_SPRITES || kind == APPEARANCE_LIQUID || bare;
 }
 
 static void points_gather_entity(DrawPoints *draw, const Picture *picture, const Entity *entity)

@@ -1,11 +1,11 @@
 /*
  * view.c: one picture: gather, the two depth maps, things, sky, marks, resolve.
  */
-#include "client/view/draw_cloth.h"
 #include "client/view/draw_marks.h"
 #include "client/view/draw_points.h"
 #include "client/view/draw_rigid.h"
 #include "client/view/draw_sky.h"
+#include "client/view/draw_soft.h"
 #include "client/view/projection.h"
 #include "client/view/shadow.h"
 
@@ -23,7 +23,7 @@ struct View {
     Surface surface;
     DepthMap sun, zenith;
     DrawRigid *rigid;
-    DrawCloth *cloth;
+    DrawSoft *soft;
     DrawPoints *points;
     DrawMarks *marks;
     DrawSky sky;
@@ -49,8 +49,8 @@ View *view_create(const ViewOptions *options, ErrorText *error)
     glBindBuffer(GL_UNIFORM_BUFFER, view->frame);
     glBufferData(GL_UNIFORM_BUFFER, sizeof(FrameUniforms), NULL, GL_DYNAMIC_DRAW);
     view->rigid = draw_rigid_create(chunks, error);
-    view->cloth = view->rigid ? draw_cloth_create(chunks, error) : NULL;
-    view->points = view->cloth ? draw_points_create(chunks, error) : NULL;
+    view->soft = view->rigid ? draw_soft_create(chunks, error) : NULL;
+    view->points = view->soft ? draw_points_create(chunks, error) : NULL;
     view->marks = view->points ? draw_marks_create(error) : NULL;
     if (!view->marks || draw_sky_init(&view->sky, chunks, error) != 0) {
         view_destroy(view);
@@ -65,7 +65,7 @@ void view_destroy(View *view)
         return;
     }
     draw_rigid_destroy(view->rigid);
-    draw_cloth_destroy(view->cloth);
+    draw_soft_destroy(view->soft);
     draw_points_destroy(view->points);
     draw_marks_destroy(view->marks);
     draw_sky_finish(&view->sky);
@@ -126,7 +126,7 @@ static void view_draw_map(View *view, const DepthMap *map)
 {
     depth_map_begin(map);
     draw_rigid_cast(view->rigid, &map->to_clip);
-    draw_cloth_cast(view->cloth, &map->to_clip);
+    draw_soft_cast(view->soft, &map->to_clip);
     glDisable(GL_POLYGON_OFFSET_FILL);
 }
 
@@ -141,7 +141,7 @@ void view_draw(View *view, const Picture *picture)
     glBufferSubData(GL_UNIFORM_BUFFER, 0, sizeof frame, &frame);
     glBindBufferBase(GL_UNIFORM_BUFFER, FRAME_BINDING, view->frame);
     draw_rigid_gather(view->rigid, picture, frame.forward[3]);
-    draw_cloth_gather(view->cloth, picture);
+    draw_soft_gather(view->soft, picture);
     draw_points_gather(view->points, picture);
 
     glDisable(GL_BLEND);
@@ -159,7 +159,7 @@ void view_draw(View *view, const Picture *picture)
     glActiveTexture(GL_TEXTURE0 + SUN_UNIT);
     glBindTexture(GL_TEXTURE_2D, view->sun.texture);
     draw_rigid_show(view->rigid, &frame.view_proj);
-    draw_cloth_show(view->cloth);
+    draw_soft_show(view->soft);
     draw_points_show(view->points);
     draw_sky_show(&view->sky);
     draw_marks_show(view->marks, picture, &frame.view_proj, surface->width, surface->height);

@@ -5,6 +5,7 @@
 #include "client/hand/hand.h"
 
 #include "client/link/timeline.h"
+#include "protocol/scene.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +20,7 @@ enum {
 
 struct Connection {
     FieldSet fields;
+    const Scene *scene;
     Entity entities[3];
     Input inputs[16];
     u32 input_count;
@@ -34,6 +36,10 @@ struct Timeline *connection_timeline(Connection *connection)
 {
     (void)connection;
     return &shown;
+}
+const Scene *connection_scene(const Connection *connection)
+{
+    return connection->scene;
 }
 const FieldSet *connection_fields(const Connection *connection)
 {
@@ -147,6 +153,49 @@ static void test_nearest(void **state)
     assert_false(pick_ray(&world, (Ray){{0, 1, 5}, {0, 0, -1}}, 4, &pick));
 }
 
+/* The cloth's points as a soft mesh of one triangle and one stick: nothing else is there. */
+static void test_soft_mesh(void **state)
+{
+    (void)state;
+    Connection world;
+    world_make(&world);
+    Vec3 places[COLUMNS * ROWS];
+    memset(places, 0, sizeof places);
+    u32 triangles[3] = {0, 1, COLUMNS};                        /* (−2, 0), (−1, 0), (−2, 1) */
+    SoftStick sticks[2] = {{18, 19, 1, 1}, {10, 12, 0.5f, 9}}; /* (1, 3) to (2, 3); a limit */
+    SoftMesh mesh = {.points = places,
+                     .triangles = triangles,
+                     .sticks = sticks,
+                     .point_count = COLUMNS * ROWS,
+                     .triangle_count = 1,
+                     .stick_count = 2};
+    Scene scene;
+    memset(&scene, 0, sizeof scene);
+    scene.soft_meshes = &mesh;
+    scene.soft_mesh_count = 1;
+    world.scene = &scene;
+    Appearance *look = &world.entities[2].look;
+    look->grid[0] = look->grid[1] = 0;
+    look->soft = 1;
+    look->radius = 0.02f;
+    Pick pick;
+    assert_true(pick_ray(&world, (Ray){{-1.9f, 0.7f, 5}, {0, 0, -1}}, 100, &pick));
+    assert_int_equal(pick.entity, 3);
+    assert_int_equal(pick.element, COLUMNS);
+    assert_true(fabsf(pick.distance - 8.0f) < 1e-3f);
+    /* Beside the triangle, where the grid was. */
+    assert_false(pick_ray(&world, (Ray){{-1.2f, 1.7f, 5}, {0, 0, -1}}, 100, &pick));
+    /* On the stick, near its second end; then farther off than it is thick and an aim forgives. */
+    assert_true(pick_ray(&world, (Ray){{1.8f, 3.01f, 5}, {0, 0, -1}}, 100, &pick));
+    assert_int_equal(pick.element, 19);
+    assert_true(fabsf(pick.distance - 7.98f) < 1e-2f);
+    assert_true(pick_ray(&world, (Ray){{1.2f, 2.95f, 5}, {0, 0, -1}}, 100, &pick));
+    assert_int_equal(pick.element, 18);
+    assert_false(pick_ray(&world, (Ray){{1.5f, 3.2f, 5}, {0, 0, -1}}, 100, &pick));
+    /* A limit is nothing to hold on to. */
+    assert_false(pick_ray(&world, (Ray){{-1.0f, 2.0f, 5}, {0, 0, -1}}, 100, &pick));
+}
+
 static void test_hand(void **state)
 {
     (void)state;
@@ -185,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_soft_mesh),
         cmocka_unit_test(test_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

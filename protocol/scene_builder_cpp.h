@@ -183,8 +183,14 @@ class Builder
     bool scaled_points(const Place &at, const Points *in, u32 min, f32 scale,
                        std::vector<Vec3> *out);
     bool indices_of(const Place &at, const Triangles *in, std::vector<u32> *out);
+    // Bytes have no files: those of a scene file are in it by now.
+    bool no_file(const Place &at);
+    bool soft_surface(const Place &at, const Points *points_in, const Triangles *triangles_in,
+                      f32 scale_in, SoftMesh *out);
     bool soft_sticks(const Place &at, const fb::SoftShape *in, SoftMesh *out);
     bool soft_grid(const Place &at, const Uints *points_in, const Floats *size_in, SoftMesh *out);
+    bool soft_round(const Place &at, const fb::SoftShape *in, SoftMesh *out);
+    bool soft_box(const Place &at, const fb::SoftShape *in, SoftMesh *out);
     bool soft_shape(const Place &at, const fb::SoftShape *in, SoftMesh *out);
     bool keep_soft_mesh(const Place &at, u32 *index, SoftMesh **out);
     bool compliance(const Place &at, const char *field, f32 value, f32 *out);

@@ -42,6 +42,8 @@ bool Builder::shape_fields(const Place &at, const fb::Shape *in, ShapeKind kind)
         {"spacing", bit(SHAPE_TERRAIN), in->spacing() != 0.0f},
         {"heights", bit(SHAPE_TERRAIN), in->heights() != nullptr},
         {"noise", bit(SHAPE_TERRAIN), in->noise() != nullptr},
+        {"file", bit(SHAPE_MESH), in->file() != nullptr},
+        {"scale", bit(SHAPE_MESH), in->scale() != 1.0f},
         {"children", bit(SHAPE_COMPOUND), in->children() != nullptr},
     };
     for (const auto &field : fields) {
@@ -221,6 +223,11 @@ bool Builder::indices_of(const Place &at, const Triangles *in, std::vector<u32> 
     return true;
 }
 
+bool Builder::no_file(const Place &at)
+{
+    return fail(at, "file", "only a scene that is read from a file can name one; give vertices");
+}
+
 bool Builder::mesh(const Place &at, const fb::Shape *in, Shape *out)
 {
     if (in->track() != nullptr) {
@@ -230,9 +237,12 @@ bool Builder::mesh(const Place &at, const fb::Shape *in, Shape *out)
         Place here = {&at, "track", -1};
         return track(here, in->track(), out);
     }
+    if (in->file() != nullptr) {
+        return no_file(at);
+    }
     std::vector<Vec3> vertices;
     std::vector<u32> triangles;
-    return scaled_points(at, in->vertices(), 3, 1.0f, &vertices) &&
+    return scaled_points(at, in->vertices(), 3, in->scale(), &vertices) &&
            indices_of(at, in->triangles(), &triangles) &&
            add_mesh(at, "triangles", vertices.data(), (u32)vertices.size(), triangles.data(),
                     (u32)triangles.size() / 3, out);

@@ -14,7 +14,9 @@ constexpr u32 bit(fb::SoftKind kind)
 }
 
 constexpr u32 GRID = bit(fb::SoftKind::grid), ROPE = bit(fb::SoftKind::rope),
-              STICKS = bit(fb::SoftKind::sticks);
+              SPHERE = bit(fb::SoftKind::sphere), TORUS = bit(fb::SoftKind::torus),
+              TUBE = bit(fb::SoftKind::tube), BOX = bit(fb::SoftKind::box),
+              MESH = bit(fb::SoftKind::mesh), STICKS = bit(fb::SoftKind::sticks);
 
 } // namespace
 
@@ -27,11 +29,20 @@ bool Builder::soft_fields(const Place &at, const fb::SoftShape *in)
         bool given;
     } fields[] = {
         {"points", GRID | ROPE, in->points() != nullptr},
-        {"size", GRID, in->size() != nullptr},
-        {"length", ROPE, in->length() != 0.0f},
-        {"vertices", STICKS, in->vertices() != nullptr},
+        {"size", GRID | BOX, in->size() != nullptr},
+        {"length", ROPE | TUBE, in->length() != 0.0f},
+        {"radius", SPHERE | TORUS | TUBE, in->radius() != 0.0f},
+        {"tube_radius", TORUS, in->tube_radius() != 0.0f},
+        {"level", SPHERE, in->level() != 3},
+        {"segments", TORUS | TUBE, in->segments() != nullptr},
+        {"open", TUBE, in->open()},
+        {"cells", BOX, in->cells() != nullptr},
+        {"solid", BOX, in->solid()},
+        {"vertices", MESH | STICKS, in->vertices() != nullptr},
+        {"triangles", MESH, in->triangles() != nullptr},
         {"sticks", STICKS, in->sticks() != nullptr},
-        {"scale", STICKS, in->scale() != 1.0f},
+        {"file", MESH, in->file() != nullptr},
+        {"scale", MESH | STICKS, in->scale() != 1.0f},
     };
     for (const auto &field : fields) {
         if (field.given && (field.kinds & bit(in->kind())) == 0) {
@@ -49,6 +60,24 @@ bool Builder::soft_points(const Place &at, const char *field, u64 more)
     return soft_made_ <= PARTICLES_MAX ||
            fail(at, field, "makes it %llu points in all soft shapes; at most %d",
                 (unsigned long long)soft_made_, PARTICLES_MAX);
+}
+
+bool Builder::soft_surface(const Place &at, const Points *points_in, const Triangles *triangles_in,
+                           f32 scale_in, SoftMesh *out)
+{
+    std::vector<Vec3> vertices;
+    std::vector<u32> indices;
+    f32 scale;
+    if (!scaled_points(at, points_in, 3, scale_in, &vertices) ||
+        !indices_of(at, triangles_in, &indices) ||
+        !number(at, "scale", scale_in, 1e-6f, 1e6f, &scale) ||
+        !soft_points(at, "vertices", vertices.size())) {
+        return false;
+    }
+    ErrorText why = {};
+    return soft_mesh_triangles(out, vertices.data(), (u32)vertices.size(), indices.data(),
+                               (u32)indices.size() / 3, nullptr, &why) == ERROR_OK ||
+           fail(at, "triangles", "%s", why.text);
 }
 
 bool Builder::soft_sticks(const Place &at, const fb::SoftShape *in, SoftMesh *out)
@@ -119,6 +148,52 @@ bool Builder::soft_grid(const Place &at, const Uints *points_in, const Floats *s
            fail(at, "points", "%s", why.text);
 }
 
+bool Builder::soft_round(const Place &at, const fb::SoftShape *in, SoftMesh *out)
+{
+    f32 radius, tube_radius, length;
+    u32 segments[2], level;
+    ErrorText why = {};
+    if (!number(at, "radius", in->radius(), SIZE_MIN_M, SIZE_MAX_M, &radius)) {
+        return false;
+    }
+    if (in->kind() == fb::SoftKind::sphere) {
+        return integer(at, "level", in->level(), 0, SOFT_SPHERE_LEVEL_MAX, &level) &&
+               soft_points(at, "level", (10ull << (2 * level)) + 2) &&
+               (soft_mesh_sphere(out, radius, level, &why) == ERROR_OK ||
+                fail(at, "level", "%s", why.text));
+    }
+    if (in->kind() == fb::SoftKind::torus) {
+        return number(at, "tube_radius", in->tube_radius(), SIZE_MIN_M, 0.999f * radius,
+                      &tube_radius) &&
+               uints(at, "segments", in->segments(), 2, 3, SOFT_SEGMENTS_MAX, segments) &&
+               soft_points(at, "segments", (u64)segments[0] * segments[1]) &&
+               (soft_mesh_torus(out, radius, tube_radius, segments[0], segments[1], &why) ==
+                    ERROR_OK ||
+                fail(at, "segments", "%s", why.text));
+    }
+    return number(at, "length", in->length(), SIZE_MIN_M, SIZE_MAX_M, &length) &&
+           uints(at, "segments", in->segments(), 2, 1, SOFT_SEGMENTS_MAX, segments) &&
+           soft_points(at, "segments", (u64)segments[0] * (segments[1] + 1) + 2) &&
+           (soft_mesh_tube(out, radius, length, segments[0], segments[1], !in->open(), &why) ==
+                ERROR_OK ||
+            fail(at, "segments", "%s", why.text));
+}
+
+bool Builder::soft_box(const Place &at, const fb::SoftShape *in, SoftMesh *out)
+{
+    f32 size[3];
+    u32 cells[3];
+    if (!floats(at, "size", in->size(), 3, 3, SIZE_MIN_M, SIZE_MAX_M, size) ||
+        !uints(at, "cells", in->cells(), 3, 1, SOFT_SEGMENTS_MAX, cells) ||
+        !soft_points(at, "cells", (cells[0] + 1ull) * (cells[1] + 1ull) * (cells[2] + 1ull))) {
+        return false;
+    }
+    ErrorText why = {};
+    return soft_mesh_box(out, vec3(size[0], size[1], size[2]), cells, in->solid(), &why) ==
+               ERROR_OK ||
+           fail(at, "cells", "%s", why.text);
+}
+
 bool Builder::soft_shape(const Place &at, const fb::SoftShape *in, SoftMesh *out)
 {
     ErrorText why = {};
@@ -127,7 +202,7 @@ bool Builder::soft_shape(const Place &at, const fb::SoftShape *in, SoftMesh *out
     bool good = false;
     if (in->kind() > fb::SoftKind::MAX || in->kind() == fb::SoftKind::none) {
         return fail(at, "kind",
-                    "missing or unknown; one of grid, rope, "
+                    "missing or unknown; one of grid, rope, sphere, torus, tube, box, "
                     "mesh, sticks");
     }
     if (!soft_fields(at, in)) {
@@ -144,10 +219,19 @@ bool Builder::soft_shape(const Place &at, const fb::SoftShape *in, SoftMesh *out
                (soft_mesh_rope(out, points, length, &why) == ERROR_OK ||
                 fail(at, "points", "%s", why.text));
         break;
+    case fb::SoftKind::box:
+        good = soft_box(at, in, out);
+        break;
+    case fb::SoftKind::mesh:
+        good = in->file() != nullptr
+                   ? no_file(at)
+                   : soft_surface(at, in->vertices(), in->triangles(), in->scale(), out);
+        break;
     case fb::SoftKind::sticks:
         good = soft_sticks(at, in, out);
         break;
     default:
+        good = soft_round(at, in, out);
         break;
     }
     return good;

@@ -106,6 +106,9 @@ PEER_OBJECTS := $(call objects,$(wildcard tests/bench/peers/*.c tests/bench/peer
 $(B)/obj/tests/bench/peers/%.o: CPPFLAGS += -isystem /usr/include/bullet
 $(B)/plenum-bench-peers: $(PEER_OBJECTS) $(call lib,physics shared)
 	$(CC) $(LDFLAGS) -o $@ $^ -lBulletDynamics -lBulletCollision -lLinearMath -lode $(LIBS)
+# Trains what the pose codec starts from; a new version of the protocol.
+codec-tables: all
+	$(B)/plenum-bench codec --train protocol/pose_tables.bin
 bench-peers: deps
 	$(call install_packages,$(PEER_PACKAGES))
 	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/plenum-bench-peers
@@ -120,6 +123,11 @@ $(GEN)/%_generated.h: protocol/%.fbs
 $(GEN)/%_schema.h: protocol/%.fbs
 	@mkdir -p $(@D)
 	@{ echo 'static const unsigned char $*_schema[] = {'; od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g'; echo '0};'; } > $@
+
+$(GEN)/%_bin.h: protocol/%.bin
+	@mkdir -p $(@D)
+	@{ echo 'static const unsigned char $*_bin[] = {'; od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g'; echo '0};'; } > $@
+$(B)/obj/protocol/pose_tables.c.o: $(GEN)/pose_tables_bin.h
 
 $(B)/obj/%.c.o: %.c
 	@mkdir -p $(@D)
@@ -195,4 +203,4 @@ install: all
 	install -m 644 deploy/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 clean:
 	rm -rf build
-.PHONY: all tests test deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean
+.PHONY: all tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean

@@ -55,6 +55,9 @@ World *bench_world(Bench *bench, const Scene *scene);
 Frame **bench_frames(Bench *bench, const Scene *scene, u32 count);
 void bench_frames_free(Frame **frames, u32 count);
 
+/* `plenum-bench codec ...`: returns the exit code. */
+int bench_codec_command(int argc, char **argv);
+
 /* The rows, by file. */
 f64 bench_fma_gflops(void);
 void bench_calibrate_fma(Bench *bench);

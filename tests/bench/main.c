@@ -91,6 +91,9 @@ static int run_suites(Bench *bench, char **prefixes, u32 count)
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "codec") == 0) {
+        return bench_codec_command(argc - 1, argv + 1);
+    }
     Bench bench = {.threads = 1, .seconds = 1.0, .runs = BENCH_RUNS};
     bool list = false;
     const Option rows[] = {

@@ -1,0 +1,952 @@
+/*
+ * pose_code.c: see pose_code.h. One walk over the poses serves coding and decoding: each symbol is
+ * `code(…, value)`, which returns the value that the other end sees.
+ */
+#include "protocol/pose_code.h"
+
+#include "shared/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ONE = 1 << 15, /* of components of quaternions */
+    NEIGHBOURS = 4,
+    /* Farther neighbours tell nothing, and their arms do not fit. */
+    NEIGHBOUR_REACH = 1 << 13,
+    BIT_LENGTHS = 31,
+    CELL_SHIFT = 11,
+    CELLS = 4096,    /* of a hash of places */
+    QUIET_FROM = 27, /* nearness: 1 << CELL_SHIFT units and more */
+};
+
+/* Kinds of symbols; each has MIX_INPUTS contexts of its own. */
+enum {
+    KIND_QUIET, /* does anything change among what rests far from all motion? */
+    KIND_CHANGED,
+    KIND_FLAGS,
+    KIND_MOVED,
+    KIND_FLAG,
+    KIND_POSITION,
+    KIND_LARGEST,
+    KIND_ROTATION,
+    KINDS
+};
+
+/* Contexts of each input. One-bit kinds pack 32 (KIND_LARGEST: 8) of them into a row. */
+static const u16 contexts[KINDS][MIX_INPUTS] = {
+    [KIND_QUIET] = {1, 32, 2, 32, 1, 64, 1},
+    [KIND_CHANGED] = {8, 96, 128, 128, 128, 2048, 384},
+    [KIND_FLAGS] = {4, 64, 128, 192, 64, 8, 256},
+    [KIND_MOVED] = {4, 64, 128, 192, 64, 8, 256},
+    [KIND_FLAG] = {8, 512, 512, 8, 8, 8, 8},
+    [KIND_POSITION] = {80, 300, 400, 1040, 800, 1352, 2080},
+    [KIND_LARGEST] = {10, 80, 100, 1, 2, 320, 40},
+    [KIND_ROTATION] = {32, 300, 320, 1000, 256, 416, 800},
+};
+static const u8 context_slots[KINDS] = {1, 1, 1, 1, 1, MIX_ROW, 4, MIX_ROW};
+/* Weight sets: by what the mix depends on. */
+static const u16 kind_sets[KINDS] = {1, 8, 4, 4, 8, 3 * MIX_ROW, 4, 3 * MIX_ROW};
+
+/* Slots of a signed number in a row: is its bit length more than i (0..13), the sign, the first bit
+ * below the top one by length, the second by length and the first. */
+enum {
+    SLOT_LONGER = 0,
+    LONGER_MAX = 13,
+    SLOT_SIGN = 14,
+    SLOT_FIRST = 15,
+    SLOT_SECOND = 28,
+};
+
+typedef struct Turn {
+    i32 w, x, y, z; /* 1 = ONE */
+} Turn;
+
+typedef struct Place {
+    i32 at[3];
+    Turn turn;
+} Place;
+
+/* Where a pose that moved came from, and how it moved: what it tells its neighbours. */
+typedef struct Mover {
+    u32 index;
+    Place now, was[POSE_STATES];
+    Turn step; /* rotation from was[1] to was[0] */
+    Turn go;   /* from was[0] to now */
+} Mover;
+
+struct PoseCodec {
+    Mix mix;
+    MixTables start;  /* of a codec that starts from nothing, or learns */
+    bool own, learns; /* start is ours */
+    u32 row[KINDS][MIX_INPUTS], set[KINDS];
+    u32 slots[MIX_INPUTS]; /* of the coming symbol */
+    i32 component[1024];   /* of a rotation code, by rotation_bits */
+    u32 rotation_bits;
+    i32 rotation_middle; /* twice the code of 0 */
+    Mover movers[POSE_SPAN_MAX];
+    u32 mover_count;
+    /* Structure of arrays for the searches of the nearest. */
+    i32 moving[3][POSE_SPAN_MAX]; /* where what moved in the step before is in state 0 */
+    u32 moving_count, moving_next;
+    u64 near_cells[CELLS / 64];  /* a bit a cell that may be near to motion */
+    bool quiet;                  /* nothing that rests far from all motion changes */
+    i32 coded[3][POSE_SPAN_MAX]; /* where the movers are now */
+    i32 coded_was[3][POSE_SPAN_MAX];
+};
+
+/* ---- tables ---- */
+
+static u32 kind_rows(u32 kind, u32 input)
+{
+    return (contexts[kind][input] * context_slots[kind] + MIX_ROW - 1) / MIX_ROW;
+}
+
+void pose_codec_sizes(u32 *rows, u32 *sets)
+{
+    *rows = *sets = 0;
+    for (u32 kind = 0; kind < KINDS; kind++) {
+        *sets += kind_sets[kind];
+        for (u32 i = 0; i < MIX_INPUTS; i++) {
+            *rows += kind_rows(kind, i);
+        }
+    }
+}
+
+PoseCodec *pose_codec_create(const MixTables *start)
+{
+    PoseCodec *codec = calloc(1, sizeof *codec);
+    u32 rows, sets;
+    if (codec == NULL) {
+        return NULL;
+    }
+    pose_codec_sizes(&rows, &sets);
+    CHECK(start == NULL || (start->rows == rows && start->sets == sets));
+    codec->own = start == NULL;
+    if ((codec->own && !mix_tables_create(&codec->start, rows, sets)) ||
+        !mix_create(&codec->mix, codec->own ? &codec->start : start)) {
+        pose_codec_destroy(codec);
+        return NULL;
+    }
+    u32 row = 0, set = 0;
+    for (u32 kind = 0; kind < KINDS; kind++) {
+        codec->set[kind] = set;
+        set += kind_sets[kind];
+        for (u32 i = 0; i < MIX_INPUTS; i++) {
+            codec->row[kind][i] = row;
+            row += kind_rows(kind, i);
+        }
+    }
+    return codec;
+}
+
+void pose_codec_destroy(PoseCodec *codec)
+{
+    if (codec != NULL) {
+        mix_destroy(&codec->mix);
+        mix_tables_destroy(&codec->start);
+        free(codec);
+    }
+}
+
+void pose_codec_learn(PoseCodec *codec, bool learn)
+{
+    codec->learns = learn;
+}
+
+const MixTables *pose_codec_tables(const PoseCodec *codec)
+{
+    return &codec->mix.now;
+}
+
+/* ---- symbols ---- */
+
+static void take(PoseCodec *codec, u32 kind, const u32 context[MIX_INPUTS])
+{
+    for (u32 i = 0; i < MIX_INPUTS; i++) {
+        VALIDATE(context[i] < contexts[kind][i]);
+        u32 slot = context[i] * context_slots[kind];
+        codec->slots[i] = codec->row[kind][i] * MIX_ROW + slot;
+        mix_take_row(&codec->mix, codec->slots[i] / MIX_ROW);
+    }
+}
+
+static u32 code_bit(PoseCodec *codec, u32 kind, u32 slot, u32 set, u32 bit)
+{
+    u32 slots[MIX_INPUTS];
+    for (u32 i = 0; i < MIX_INPUTS; i++) {
+        slots[i] = codec->slots[i] + slot;
+    }
+    return mix_bit(&codec->mix, slots, codec->set[kind] + set, bit);
+}
+
+static u32 bit_length(u32 v)
+{
+    return v == 0 ? 0 : 32 - (u32)__builtin_clz(v);
+}
+
+static u32 size_of(i32 v)
+{
+    return v < 0 ? 0u - (u32)v : (u32)v;
+}
+
+/* A number of up to 31 bits and its sign; `lane` (0..2) has weights of its own. */
+static i32 code_signed(PoseCodec *codec, u32 kind, u32 lane, i32 value)
+{
+    u32 set = lane * MIX_ROW, size = size_of(value), length = bit_length(size), n = 0;
+    for (; n < BIT_LENGTHS; n++) {
+        u32 slot = SLOT_LONGER + u32_min(n, LONGER_MAX);
+        if (code_bit(codec, kind, slot, set + slot, n < length) == 0) {
+            break;
+        }
+    }
+    if (n == 0) {
+        return 0;
+    }
+    u32 negative = code_bit(codec, kind, SLOT_SIGN, set + SLOT_SIGN, value < 0);
+    u32 made = 1, left = n - 1;
+    if (left > 0) {
+        u32 slot = SLOT_FIRST + u32_min(n - 2, SLOT_SECOND - SLOT_FIRST - 1);
+        left--;
+        made = made << 1 | code_bit(codec, kind, slot, set + slot, size >> left & 1);
+    }
+    if (left > 0) {
+        u32 slot = SLOT_SECOND + (made & 1) + 2 * (n > 4);
+        left--;
+        made = made << 1 | code_bit(codec, kind, slot, set + slot, size >> left & 1);
+    }
+    if (left > 0) {
+        u32 rest = range_bits(&codec->mix.coder, size & ((1u << left) - 1), left);
+        made = made << left | rest;
+    }
+    return negative != 0 ? (i32)(0u - made) : (i32)made;
+}
+
+/* ---- rotations ---- */
+
+static u32 root(u32 v)
+{
+    u32 r = 0;
+    for (u32 bit = 1u << 15; bit != 0; bit >>= 1) {
+        if ((r | bit) * (r | bit) <= v) {
+            r |= bit;
+        }
+    }
+    return r;
+}
+
+/* √½ in 2^-24ths, to scale codes of components to ONE. */
+static void prepare_rotations(PoseCodec *codec, u32 bits)
+{
+    if (codec->rotation_bits == bits) {
+        return;
+    }
+    codec->rotation_bits = bits;
+    /* 10 bits: 512 ± 511 steps of √½ / 511; 9 bits: 0 to 511 from −√½ to √½. */
+    codec->rotation_middle = bits == 10 ? 1024 : (1 << bits) - 1;
+    i32 steps = bits == 10 ? 1022 : (1 << bits) - 1;
+    for (i32 i = 0; i < 1 << bits; i++) {
+        i64 twice = 2 * (i64)i - codec->rotation_middle;
+        codec->component[i] = (i32)(twice * 23170 / steps);
+    }
+}
+
+static Turn turn_of(const PoseCodec *codec, u32 code)
+{
+    u32 mask = (1u << codec->rotation_bits) - 1, shift = 20, largest = code >> 30;
+    i32 c[4];
+    i32 rest = ONE * ONE;
+    for (u32 i = 0; i < 4; i++) {
+        if (i != largest) {
+            c[i] = codec->component[code >> shift & mask];
+            rest -= c[i] * c[i];
+            shift -= 10;
+        }
+    }
+    c[largest] = (i32)root(rest > 0 ? (u32)rest : 0);
+    return (Turn){c[0], c[1], c[2], c[3]};
+}
+
+static i32 scale_down(i64 v)
+{
+    return (i32)((v + (ONE >> 1)) >> 15);
+}
+
+/* Back to length 1 from nearby, by one step of Newton's method. */
+static Turn turn_unit(Turn t)
+{
+    i64 n = (i64)t.w * t.w + (i64)t.x * t.x + (i64)t.y * t.y + (i64)t.z * t.z;
+    i64 f = (3ll * ONE - (n >> 15)) / 2;
+    return (Turn){scale_down(t.w * f), scale_down(t.x * f), scale_down(t.y * f),
+                  scale_down(t.z * f)};
+}
+
+static Turn turn_mul(Turn a, Turn b)
+{
+    i64 aw = a.w, ax = a.x, ay = a.y, az = a.z;
+    Turn t = {scale_down(aw * b.w - ax * b.x - ay * b.y - az * b.z),
+              scale_down(aw * b.x + ax * b.w + ay * b.z - az * b.y),
+              scale_down(aw * b.y - ax * b.z + ay * b.w + az * b.x),
+              scale_down(aw * b.z + ax * b.y - ay * b.x + az * b.w)};
+    return turn_unit(t);
+}
+
+/* The rotation that leads from a to b, the short way round. */
+static Turn turn_between(Turn a, Turn b)
+{
+    Turn back = {a.w, -a.x, -a.y, -a.z};
+    Turn t = turn_mul(b, back);
+    return t.w < 0 ? (Turn){-t.w, -t.x, -t.y, -t.z} : t;
+}
+
+/* `part` / `whole` of a rotation: its vector scaled, which is right for small ones. */
+static Turn turn_part(Turn t, u32 part, u32 whole)
+{
+    if (part == whole) {
+        return t;
+    }
+    i64 v[3] = {(i64)t.x * part / whole, (i64)t.y * part / whole, (i64)t.z * part / whole};
+    i64 rest = (i64)ONE * ONE - v[0] * v[0] - v[1] * v[1] - v[2] * v[2];
+    if (rest <= 0) {
+        return t;
+    }
+    return (Turn){(i32)root((u32)rest), (i32)v[0], (i32)v[1], (i32)v[2]};
+}
+
+static void rotate(Turn t, const i32 v[3], i32 out[3])
+{
+    i64 x = 2 * ((i64)t.y * v[2] - (i64)t.z * v[1]) >> 15;
+    i64 y = 2 * ((i64)t.z * v[0] - (i64)t.x * v[2]) >> 15;
+    i64 z = 2 * ((i64)t.x * v[1] - (i64)t.y * v[0]) >> 15;
+    out[0] = v[0] + scale_down(t.w * x + t.y * z - t.z * y);
+    out[1] = v[1] + scale_down(t.w * y + t.z * x - t.x * z);
+    out[2] = v[2] + scale_down(t.w * z + t.x * y - t.y * x);
+}
+
+/* About the length, in units of 64: a step of a component of 9 bits is 90. */
+static u32 turn_distance(Turn a, Turn b)
+{
+    i32 same = 0, other = 0;
+    const i32 d[4] = {a.w - b.w, a.x - b.x, a.y - b.y, a.z - b.z};
+    const i32 s[4] = {a.w + b.w, a.x + b.x, a.y + b.y, a.z + b.z};
+    for (u32 i = 0; i < 4; i++) {
+        same += (i32)size_of(d[i]);
+        other += (i32)size_of(s[i]);
+    }
+    return (u32)(same < other ? same : other) / 96;
+}
+
+/* ---- places ---- */
+
+/* About the length of a difference. */
+static u32 distance(const i32 a[3], const i32 b[3])
+{
+    u32 d[3] = {size_of(a[0] - b[0]), size_of(a[1] - b[1]), size_of(a[2] - b[2])};
+    u32 most = u32_max(d[0], u32_max(d[1], d[2]));
+    u64 sum = (u64)d[0] + d[1] + d[2] - most;
+    u64 length = most + sum * 3 / 8;
+    return length < (1u << 30) ? (u32)length : 1u << 30;
+}
+
+static i32 clamp_position(i64 v)
+{
+    return (i32)(v > POSITION_CODE_MAX    ? POSITION_CODE_MAX
+                 : v < -POSITION_CODE_MAX ? -POSITION_CODE_MAX
+                                          : v);
+}
+
+/* Goes on as from `from` to `to`, for `part` / `whole` as long. */
+static Place go_on(const Place *from, const Place *to, u32 part, u32 whole)
+{
+    Place place;
+    for (u32 i = 0; i < 3; i++) {
+        i64 step = (i64)to->at[i] - from->at[i];
+        place.at[i] = clamp_position(to->at[i] + (part == whole ? step : step * part / whole));
+    }
+    Turn step = turn_part(turn_between(from->turn, to->turn), part, whole);
+    place.turn = turn_mul(step, to->turn);
+    return place;
+}
+
+/* Where `place` goes as a part of a body that went from `from` to `to` and turned by `turn`. */
+static Place carried(const i32 from[3], const i32 to[3], Turn turn, const Place *place)
+{
+    i32 arm[3], turned[3];
+    Place out;
+    for (u32 i = 0; i < 3; i++) {
+        arm[i] = place->at[i] - from[i];
+    }
+    rotate(turn, arm, turned);
+    for (u32 i = 0; i < 3; i++) {
+        out.at[i] = clamp_position((i64)to[i] + turned[i]);
+    }
+    out.turn = turn_mul(turn, place->turn);
+    return out;
+}
+
+static u32 logarithm(u32 v, u32 most)
+{
+    return u32_min(bit_length(v), most);
+}
+
+/* 0..12: sign and bit length. */
+static u32 signed_logarithm(i32 v)
+{
+    u32 n = u32_min(bit_length(size_of(v)), 6);
+    return v < 0 ? 6 - n : 6 + n;
+}
+
+/* Quarters of octaves from 32 to 8192: 0..31. */
+static u32 nearness(u32 d)
+{
+    if (d < 32) {
+        return 0;
+    }
+    u32 n = bit_length(d);
+    u32 quarter = 4 * (n - 6) + (d >> (n - 3) & 3);
+    return u32_min(quarter + 1, 31);
+}
+
+/* Largest component of the difference, over a list; UINT32_MAX if the list is empty. */
+static u32 nearest(i32 list[3][POSE_SPAN_MAX], u32 first, u32 end, const i32 at[3])
+{
+    i32 best = INT32_MAX;
+    for (u32 i = first; i < end; i++) {
+        i32 x = list[0][i] - at[0], y = list[1][i] - at[1], z = list[2][i] - at[2];
+        x = x < 0 ? -x : x;
+        y = y < 0 ? -y : y;
+        z = z < 0 ? -z : z;
+        i32 d = x > y ? x : y;
+        d = d > z ? d : z;
+        best = d < best ? d : best;
+    }
+    return (u32)best;
+}
+
+static u32 cell_of(i32 x, i32 y, i32 z)
+{
+    u32 h = (u32)x * 0x9E3779B1u ^ (u32)y * 0x85EBCA6Bu ^ (u32)z * 0xC2B2AE35u;
+    return (h ^ h >> 15) * 0x2C1B3C6Du >> 20;
+}
+
+/* What is in no cell next to one with motion in it is far from it. */
+static void mark_cells(PoseCodec *codec, const i32 at[3])
+{
+    i32 c[3] = {at[0] >> CELL_SHIFT, at[1] >> CELL_SHIFT, at[2] >> CELL_SHIFT};
+    for (i32 i = 0; i < 27; i++) {
+        u32 cell = cell_of(c[0] + i % 3 - 1, c[1] + i / 3 % 3 - 1, c[2] + i / 9 - 1);
+        codec->near_cells[cell / 64] |= 1ull << cell % 64;
+    }
+}
+
+static bool may_be_near(const PoseCodec *codec, const i32 at[3])
+{
+    u32 cell = cell_of(at[0] >> CELL_SHIFT, at[1] >> CELL_SHIFT, at[2] >> CELL_SHIFT);
+    return (codec->near_cells[cell / 64] >> cell % 64 & 1) != 0;
+}
+
+/* ---- one pose ---- */
+
+/* What is known of a slot before it is coded. */
+typedef struct Known {
+    const QPose *pose[POSE_STATES]; /* NULL: no such state */
+    bool moved[2];                  /* in the step before, and in the one before that */
+    u32 awake;
+    u32 speed;       /* of the step before, units */
+    u32 spin;        /* about, in codes of components */
+    u32 near_moving; /* nearness of what moved in the step before */
+    u32 near_coded;  /* of what is coded already and moved */
+    bool quiet;      /* it rests far from all motion */
+} Known;
+
+static bool same_pose(const QPose *a, const QPose *b)
+{
+    return a->position[0] == b->position[0] && a->position[1] == b->position[1] &&
+           a->position[2] == b->position[2] && a->rotation == b->rotation;
+}
+
+static u32 rough_spin(u32 a, u32 b)
+{
+    if (a == b) {
+        return 0;
+    }
+    if (a >> 30 != b >> 30) {
+        return 64;
+    }
+    u32 sum = 0;
+    for (u32 shift = 0; shift <= 20; shift += 10) {
+        sum += size_of((i32)(a >> shift & 1023) - (i32)(b >> shift & 1023));
+    }
+    return sum;
+}
+
+static Known known_of(PoseCodec *codec, const PoseSpan *span, u32 i)
+{
+    Known k = {.near_moving = 31, .near_coded = 31};
+    for (u32 s = 0; s < POSE_STATES && span->state[s] != NULL; s++) {
+        k.pose[s] = &span->state[s][i];
+    }
+    if (k.pose[0] == NULL) {
+        return k;
+    }
+    k.awake = (k.pose[0]->flags & POSE_AWAKE) != 0;
+    if (k.pose[1] != NULL) {
+        k.moved[0] = !same_pose(k.pose[0], k.pose[1]);
+        k.speed = distance(k.pose[0]->position, k.pose[1]->position);
+        k.spin = rough_spin(k.pose[0]->rotation, k.pose[1]->rotation);
+    }
+    if (k.pose[2] != NULL) {
+        k.moved[1] = !same_pose(k.pose[1], k.pose[2]);
+    }
+    /* Itself may be among what moves: the next of them in the order of slots. */
+    u32 self = codec->moving_next, after = self + k.moved[0];
+    const i32 *at = k.pose[0]->position;
+    if (may_be_near(codec, at)) {
+        k.near_moving = nearness(u32_min(nearest(codec->moving, 0, self, at),
+                                         nearest(codec->moving, after, codec->moving_count, at)));
+    }
+    codec->moving_next = after;
+    k.quiet = !k.moved[0] && !k.moved[1] && k.near_moving >= QUIET_FROM;
+    return k;
+}
+
+static void take_flag_contexts(PoseCodec *codec, u32 kind, const Known *k, u32 history)
+{
+    u32 motion = (u32)k->moved[0] * 4 + (u32)k->moved[1] * 2 + k->awake;
+    u32 pace = logarithm(k->speed, 11) * 4 + logarithm(k->spin, 3);
+    u32 both = (u32)k->moved[0] * 2 + k->awake;
+    if (kind == KIND_CHANGED) {
+        const u32 c[MIX_INPUTS] = {motion,
+                                   pace * 2 + k->awake,
+                                   k->near_moving * 4 + both,
+                                   k->near_coded * 4 + both,
+                                   (history & 15) * 8 + motion,
+                                   (k->near_moving / 2 * 16 + k->near_coded / 2) * 8 + motion,
+                                   pace * 8 + k->near_coded / 4};
+        take(codec, kind, c);
+        return;
+    }
+    const u32 c[MIX_INPUTS] = {both,
+                               k->near_moving * 2 + k->awake,
+                               k->near_coded * 4 + both,
+                               pace * 4 + both,
+                               (history & 15) * 4 + both,
+                               motion,
+                               pace / 4 * 16 + (k->near_coded / 8) * 4 + both};
+    take(codec, kind, c);
+}
+
+/* A prediction and how far it would have been off a step before. */
+typedef enum Way {
+    WAY_REST,
+    WAY_GO_ON,
+    WAY_CARRIED,
+    WAY_NEW
+} Way;
+
+typedef struct Guess {
+    Way way;
+    Place place;
+    u32 off, off_turn;
+} Guess;
+
+static Place place_of(const PoseCodec *codec, const QPose *pose)
+{
+    Place place = {{pose->position[0], pose->position[1], pose->position[2]},
+                   turn_of(codec, pose->rotation)};
+    return place;
+}
+
+/* The nearest movers, the first one (often the thing that all the others hang on), best first by
+ * distance. */
+static u32 near_movers(const PoseCodec *codec, const i32 at[3], u32 out[NEIGHBOURS + 1])
+{
+    u32 best[NEIGHBOURS], count = 0;
+    for (u32 i = 0; i < codec->mover_count; i++) {
+        i32 x = codec->coded_was[0][i] - at[0], y = codec->coded_was[1][i] - at[1];
+        i32 z = codec->coded_was[2][i] - at[2];
+        u32 d = u32_max(size_of(x), u32_max(size_of(y), size_of(z)));
+        if (d > NEIGHBOUR_REACH || (count == NEIGHBOURS && d >= best[NEIGHBOURS - 1])) {
+            continue;
+        }
+        u32 at_rank = count < NEIGHBOURS ? count++ : NEIGHBOURS - 1;
+        for (; at_rank > 0 && best[at_rank - 1] > d; at_rank--) {
+            best[at_rank] = best[at_rank - 1];
+            out[at_rank] = out[at_rank - 1];
+        }
+        best[at_rank] = d;
+        out[at_rank] = i;
+    }
+    return count;
+}
+
+static void try_neighbours(const PoseCodec *codec, const Mover *self, bool judged, u32 last,
+                           u32 score, Guess *guess, u32 *used)
+{
+    u32 list[NEIGHBOURS + 1];
+    u32 count = near_movers(codec, self->was[0].at, list);
+    if (last < codec->mover_count &&
+        distance(codec->movers[last].was[0].at, self->was[0].at) < NEIGHBOUR_REACH) {
+        list[count++] = last;
+    }
+    u32 best = UINT32_MAX;
+    for (u32 k = 0; k < count; k++) {
+        const Mover *m = &codec->movers[list[k]];
+        u32 far = distance(m->was[0].at, self->was[0].at), off = far / 8, off_turn = far / 8;
+        if (judged) {
+            Place was = carried(m->was[1].at, m->was[0].at, m->step, &self->was[1]);
+            off = distance(was.at, self->was[0].at);
+            off_turn = turn_distance(was.turn, self->was[0].turn);
+        }
+        u32 sum = off + off_turn + far / 128;
+        if (sum < score) {
+            score = sum;
+            best = list[k];
+            guess->off = off;
+            guess->off_turn = off_turn;
+        }
+    }
+    if (best != UINT32_MAX) {
+        const Mover *m = &codec->movers[best];
+        guess->way = WAY_CARRIED;
+        guess->place = carried(m->was[0].at, m->now.at, m->go, &self->was[0]);
+        *used = best;
+    }
+}
+
+/* The best of the predictions, and the other one that its error is seen against. */
+static Guess guess_of(const PoseCodec *codec, const PoseSpan *span, const Known *k,
+                      const Mover *self, u32 *last, Place *other)
+{
+    u32 spin = k->pose[1] != NULL ? turn_distance(self->was[0].turn, self->was[1].turn) : 0;
+    Guess guess = {WAY_REST, self->was[0], k->speed, spin};
+    u32 score = k->speed + spin + 2;
+    *other = self->was[0];
+    if (k->pose[1] != NULL) {
+        u32 step = span->back[1] - span->back[0];
+        Place on = go_on(&self->was[1], &self->was[0], span->back[0], step);
+        u32 off = k->speed / 4, off_turn = spin / 4;
+        if (k->pose[2] != NULL) {
+            Place was = go_on(&self->was[2], &self->was[1], step, span->back[2] - span->back[1]);
+            off = distance(was.at, self->was[0].at);
+            off_turn = turn_distance(was.turn, self->was[0].turn);
+        }
+        if (off + off_turn + 1 < score) {
+            score = off + off_turn + 1;
+            guess = (Guess){WAY_GO_ON, on, off, off_turn};
+        } else {
+            *other = on;
+        }
+        Way before = guess.way;
+        try_neighbours(codec, self, k->pose[1] != NULL, *last, score, &guess, last);
+        if (guess.way != before && before == WAY_GO_ON) {
+            *other = on;
+        }
+    } else {
+        try_neighbours(codec, self, false, *last, score + NEIGHBOUR_REACH, &guess, last);
+    }
+    return guess;
+}
+
+static u32 code_position(PoseCodec *codec, const Known *k, const Guess *guess, const Place *other,
+                         i32 position[3])
+{
+    static const u8 axes[3] = {1, 2, 0}; /* up first: what falls or rests shows there */
+    u32 off = logarithm(guess->off, 9), turned = logarithm(guess->off_turn, 7);
+    u32 pace = logarithm(k->speed, 9), sizes[3] = {0, 0, 0}, sum = 0;
+    for (u32 n = 0; n < 3; n++) {
+        u32 axis = axes[n], up = axis == 1;
+        i32 speed = 0, change = 0;
+        if (k->pose[1] != NULL) {
+            speed = k->pose[0]->position[axis] - k->pose[1]->position[axis];
+        }
+        if (k->pose[2] != NULL) {
+            change = speed - (k->pose[1]->position[axis] - k->pose[2]->position[axis]);
+        }
+        u32 e0 = sizes[0], e1 = sizes[1], mean = n > 1 ? (e0 + e1) / 2 : e0;
+        u32 against = signed_logarithm(other->at[axis] - guess->place.at[axis]);
+        u32 changing = signed_logarithm(change);
+        const u32 c[MIX_INPUTS] = {
+            (guess->way * 10 + off) * 2 + up,
+            (e0 * 10 + e1) * 3 + n,
+            (pace * 10 + off) * 4 + guess->way,
+            ((against * 10 + off) * 4 + guess->way) * 2 + up,
+            (turned * 10 + off) * 10 + mean,
+            ((changing * 13 + signed_logarithm(speed)) * 4 + guess->way) * 2 + up,
+            ((changing * 10 + off) * 4 + guess->way) * 4 + mean / 3};
+        take(codec, KIND_POSITION, c);
+        i32 residual = code_signed(codec, KIND_POSITION, n, position[axis] - guess->place.at[axis]);
+        position[axis] = clamp_position((i64)guess->place.at[axis] + residual);
+        sizes[n] = logarithm(size_of(residual), 9);
+        sum += u32_min(size_of(residual), 1u << 20);
+    }
+    return logarithm(sum, 9);
+}
+
+/* Components in the order of their codes, largest left out, made for a positive largest. */
+static void components(const PoseCodec *codec, Turn t, u32 largest, i32 out[3])
+{
+    i32 c[4] = {t.w, t.x, t.y, t.z};
+    i32 steps = codec->rotation_bits == 10 ? 1022 : (1 << codec->rotation_bits) - 1;
+    i32 sign = c[largest] < 0 ? -1 : 1;
+    u32 n = 0;
+    for (u32 i = 0; i < 4; i++) {
+        if (i != largest) {
+            i32 twice = (i32)((i64)sign * c[i] * steps / 23170) + codec->rotation_middle;
+            out[n++] = (twice + 1) >> 1;
+        }
+    }
+}
+
+static u32 code_largest(PoseCodec *codec, const Guess *guess, u32 old, u32 position_off,
+                        u32 largest)
+{
+    i32 c[4] = {guess->place.turn.w, guess->place.turn.x, guess->place.turn.y, guess->place.turn.z};
+    u32 order[4] = {0, 1, 2, 3};
+    for (u32 a = 0; a < 4; a++) {
+        for (u32 b = a + 1; b < 4; b++) {
+            if (size_of(c[order[b]]) > size_of(c[order[a]])) {
+                u32 swapped = order[a];
+                order[a] = order[b];
+                order[b] = swapped;
+            }
+        }
+    }
+    u32 lead = logarithm((size_of(c[order[0]]) - size_of(c[order[1]])) / 64, 9);
+    u32 turned = logarithm(guess->off_turn, 7);
+    const u32 context[MIX_INPUTS] = {lead,
+                                     lead * 8 + turned,
+                                     lead * 10 + position_off,
+                                     0,
+                                     old == order[0],
+                                     (lead * 8 + turned) * 4 + guess->way,
+                                     lead * 4 + guess->way};
+    take(codec, KIND_LARGEST, context);
+    for (u32 k = 0; k < 3; k++) {
+        if (code_bit(codec, KIND_LARGEST, k, k, largest == order[k]) != 0) {
+            return order[k];
+        }
+    }
+    return order[3];
+}
+
+static void code_rotation(PoseCodec *codec, const Guess *guess, const Place *other, u32 spin,
+                          u32 old, u32 position_off, u32 *rotation)
+{
+    u32 mask = (1u << codec->rotation_bits) - 1;
+    u32 largest = code_largest(codec, guess, old >> 30, position_off, *rotation >> 30);
+    u32 made = largest << 30, off = logarithm(guess->off, 9),
+        turned = logarithm(guess->off_turn, 7);
+    i32 expected[3], against[3];
+    u32 sizes[3] = {0, 0, 0};
+    components(codec, guess->place.turn, largest, expected);
+    components(codec, other->turn, largest, against);
+    for (u32 n = 0; n < 3; n++) {
+        u32 shift = 20 - 10 * n, e0 = sizes[0], e1 = sizes[1];
+        const u32 c[MIX_INPUTS] = {guess->way * 8 + turned,
+                                   (e0 * 10 + e1) * 3 + n,
+                                   (position_off * 8 + turned) * 4 + guess->way,
+                                   (position_off * 10 + e0) * 10 + e1,
+                                   (logarithm(spin, 7) * 8 + turned) * 4 + guess->way,
+                                   (signed_logarithm(against[n] - expected[n]) * 8 + turned) * 4 +
+                                       guess->way,
+                                   (off * 8 + turned) * 10 + position_off};
+        take(codec, KIND_ROTATION, c);
+        i32 value = (i32)(*rotation >> shift & mask);
+        i32 residual = code_signed(codec, KIND_ROTATION, n, value - expected[n]);
+        i64 sum = (i64)expected[n] + residual;
+        made |= (sum < 0 ? 0 : sum > mask ? mask : (u32)sum) << shift;
+        sizes[n] = logarithm(size_of(residual), 9);
+    }
+    *rotation = made;
+}
+
+static void code_flags(PoseCodec *codec, QPose *now, const QPose *old)
+{
+    u32 changed = (u32)(now->flags ^ old->flags), made = 0;
+    for (u32 bit = 0; bit < 6; bit++) {
+        const u32 c[MIX_INPUTS] = {
+            bit, bit * 64 + (old->flags & 63), bit * 64 + made, bit, bit, bit, bit};
+        take(codec, KIND_FLAG, c);
+        made |= code_bit(codec, KIND_FLAG, 0, bit, changed >> bit & 1) << bit;
+    }
+    const u32 c[MIX_INPUTS] = {6, 6 * 64 + made, 6 * 64 + (old->flags & 63), 6, 6, 6, 6};
+    take(codec, KIND_FLAG, c);
+    u32 other = code_bit(codec, KIND_FLAG, 0, 6, now->generation != old->generation);
+    u32 generation = old->generation;
+    if (other != 0) {
+        generation = range_bits(&codec->mix.coder, now->generation, 16);
+    }
+    now->flags = (u16)(old->flags ^ made);
+    now->generation = (u16)generation;
+}
+
+static void remember(PoseCodec *codec, const Mover *self)
+{
+    u32 n = codec->mover_count++;
+    codec->movers[n] = *self;
+    for (u32 axis = 0; axis < 3; axis++) {
+        codec->coded[axis][n] = self->now.at[axis];
+        codec->coded_was[axis][n] = self->was[0].at[axis];
+    }
+}
+
+/* Codes what now says of slot i, or writes it. Returns whether anything changed. */
+static bool code_pose(PoseCodec *codec, const PoseSpan *span, u32 i, u32 history, u32 *last,
+                      QPose *now, const QPose *before)
+{
+    static const QPose none;
+    Known k = known_of(codec, span, i);
+    const QPose *old = k.pose[0] != NULL ? k.pose[0] : &none;
+    if (k.quiet && codec->quiet) {
+        *now = *old;
+        return false;
+    }
+    if (k.pose[0] != NULL) {
+        u32 found = nearest(codec->coded, 0, codec->mover_count, k.pose[0]->position);
+        k.near_coded = nearness(found);
+    }
+    take_flag_contexts(codec, KIND_CHANGED, &k, history);
+    u32 motion = (u32)k.moved[0] * 4 + (u32)k.moved[1] * 2 + k.awake;
+    bool moved = !same_pose(now, old);
+    bool flags = now->flags != old->flags || now->generation != old->generation;
+    if (code_bit(codec, KIND_CHANGED, 0, motion, moved || flags) == 0) {
+        *now = *old;
+        return false;
+    }
+    u32 both = (u32)k.moved[0] * 2 + k.awake;
+    take_flag_contexts(codec, KIND_FLAGS, &k, history);
+    flags = code_bit(codec, KIND_FLAGS, 0, both, flags) != 0;
+    if (flags) {
+        code_flags(codec, now, old);
+        take_flag_contexts(codec, KIND_MOVED, &k, history);
+        moved = code_bit(codec, KIND_MOVED, 0, both, moved) != 0;
+    } else {
+        now->flags = old->flags;
+        now->generation = old->generation;
+        moved = true;
+    }
+    if ((now->flags & POSE_LIVE) == 0) { /* free slots are all zero */
+        now->rotation = 0;
+        memset(now->position, 0, sizeof now->position);
+        return true;
+    }
+    if (!moved) {
+        memcpy(now->position, old->position, sizeof now->position);
+        now->rotation = old->rotation;
+        return true;
+    }
+    bool fresh = (old->flags & POSE_LIVE) == 0;
+    Mover self = {.index = i};
+    Guess guess;
+    Place other;
+    u32 spin = 0;
+    if (fresh) { /* near to what was coded before it */
+        guess = (Guess){WAY_NEW, place_of(codec, before != NULL ? before : &none), 511, 127};
+        other = guess.place;
+    } else {
+        for (u32 s = 0; s < POSE_STATES && k.pose[s] != NULL; s++) {
+            self.was[s] = place_of(codec, k.pose[s]);
+        }
+        if (k.pose[1] != NULL) {
+            self.step = turn_between(self.was[1].turn, self.was[0].turn);
+            spin = turn_distance(self.was[0].turn, self.was[1].turn);
+        }
+        guess = guess_of(codec, span, &k, &self, last, &other);
+    }
+    u32 position_off = code_position(codec, &k, &guess, &other, now->position);
+    code_rotation(codec, &guess, &other, spin, old->rotation, position_off, &now->rotation);
+    if (!fresh) {
+        self.now = place_of(codec, now);
+        self.go = turn_between(self.was[0].turn, self.now.turn);
+        remember(codec, &self);
+    }
+    return true;
+}
+
+static void find_moving(PoseCodec *codec, const PoseSpan *span)
+{
+    codec->moving_count = codec->moving_next = 0;
+    memset(codec->near_cells, 0, sizeof codec->near_cells);
+    if (span->state[0] == NULL || span->state[1] == NULL) {
+        return;
+    }
+    for (u32 i = 0; i < span->count; i++) {
+        if (!same_pose(&span->state[0][i], &span->state[1][i])) {
+            for (u32 axis = 0; axis < 3; axis++) {
+                codec->moving[axis][codec->moving_count] = span->state[0][i].position[axis];
+            }
+            codec->moving_count++;
+            mark_cells(codec, span->state[0][i].position);
+        }
+    }
+}
+
+static bool same(const QPose *a, const QPose *b)
+{
+    return same_pose(a, b) && a->flags == b->flags && a->generation == b->generation;
+}
+
+static void code_quiet(PoseCodec *codec, const PoseSpan *span, const QPose *now)
+{
+    codec->quiet = true;
+    for (u32 i = 0; !codec->mix.coder.decoding && i < span->count; i++) {
+        if (span->state[0] == NULL || !same(&now[i], &span->state[0][i])) {
+            codec->quiet = codec->quiet && !known_of(codec, span, i).quiet;
+        } else if (span->state[1] != NULL && !same_pose(&span->state[0][i], &span->state[1][i])) {
+            codec->moving_next++;
+        }
+    }
+    codec->moving_next = 0;
+    u32 moving = logarithm(codec->moving_count, 10), size = logarithm(span->count, 11);
+    const u32 c[MIX_INPUTS] = {0, moving, moving == 0, size, 0, moving * 2, 0};
+    take(codec, KIND_QUIET, c);
+    codec->quiet = code_bit(codec, KIND_QUIET, 0, 0, codec->quiet) != 0;
+}
+
+static void walk(PoseCodec *codec, const PoseSpan *span, QPose *now)
+{
+    u32 history = 0, last = UINT32_MAX;
+    const QPose *before = NULL;
+    prepare_rotations(codec, span->rotation_bits);
+    if (!codec->learns) {
+        mix_reset(&codec->mix);
+    }
+    codec->mover_count = 0;
+    find_moving(codec, span);
+    code_quiet(codec, span, now);
+    for (u32 i = 0; i < span->count; i++) {
+        history = history << 1 | code_pose(codec, span, i, history, &last, &now[i], before);
+        before = (now[i].flags & POSE_LIVE) != 0 ? &now[i] : before;
+    }
+}
+
+static bool span_is_sane(const PoseSpan *span)
+{
+    bool sane =
+        span->count <= POSE_SPAN_MAX && (span->rotation_bits == 9 || span->rotation_bits == 10);
+    u32 before = 0;
+    for (u32 s = 0; s < POSE_STATES && span->state[s] != NULL; s++) {
+        sane = sane && span->back[s] > before && span->back[s] < 1u << 24;
+        before = span->back[s];
+    }
+    return sane;
+}
+
+u32 pose_encode(PoseCodec *codec, const PoseSpan *span, const QPose *now, u8 *out, u32 room)
+{
+    CHECK(span_is_sane(span));
+    QPose copy[POSE_SPAN_MAX];
+    memcpy(copy, now, span->count * sizeof *now);
+    range_encode_begin(&codec->mix.coder, out, room);
+    walk(codec, span, copy);
+    return range_encode_end(&codec->mix.coder);
+}
+
+void pose_decode(PoseCodec *codec, const PoseSpan *span, const u8 *code, u32 bytes, QPose *now)
+{
+    CHECK(span_is_sane(span));
+    memset(now, 0, span->count * sizeof *now);
+    range_decode_begin(&codec->mix.coder, code, bytes);
+    walk(codec, span, now);
+}

@@ -1,0 +1,111 @@
+/*
+ * range_coder.h: a binary arithmetic coder (Martin 1979; carry-less as in Mahoney's lpaq, 2007):
+ * one bit at a probability of 16 bits, integers only, the same bytes on every machine. One struct
+ * codes and decodes, so that a model is written once for both. A decoder that runs out of bytes
+ * reads zeros, and the encoder leaves trailing zeros out. Layer: protocol.
+ */
+#ifndef PLENUM_PROTOCOL_RANGE_CODER_H
+#define PLENUM_PROTOCOL_RANGE_CODER_H
+
+#include "shared/base.h"
+
+typedef struct RangeCoder {
+    u32 low, high;
+    u32 code;     /* decoding: the bytes ahead */
+    u8 *out;      /* encoding: [room] */
+    const u8 *in; /* decoding: [room] */
+    u32 room, used;
+    bool decoding;
+    bool failed; /* encoding: the room is too small */
+} RangeCoder;
+
+static inline void range_encode_begin(RangeCoder *coder, u8 *out, u32 room)
+{
+    *coder = (RangeCoder){.high = UINT32_MAX, .out = out, .room = room};
+}
+
+static inline u32 range_next_byte(RangeCoder *coder)
+{
+    u32 byte = coder->used < coder->room ? coder->in[coder->used] : 0;
+    coder->used++;
+    return byte;
+}
+
+static inline void range_decode_begin(RangeCoder *coder, const u8 *in, u32 bytes)
+{
+    *coder = (RangeCoder){.high = UINT32_MAX, .in = in, .room = bytes, .decoding = true};
+    for (u32 i = 0; i < 4; i++) {
+        coder->code = coder->code << 8 | range_next_byte(coder);
+    }
+}
+
+static inline void range_put_byte(RangeCoder *coder, u8 byte)
+{
+    if (coder->used < coder->room) {
+        coder->out[coder->used] = byte;
+    } else {
+        coder->failed = true;
+    }
+    coder->used++;
+}
+
+/* Codes `bit`, or decodes one and ignores the argument. p: probability of 1 in 65536ths, 1..65535.
+ */
+static inline u32 range_bit(RangeCoder *coder, u32 bit, u32 p)
+{
+    u32 middle = coder->low + (u32)(((u64)(coder->high - coder->low) * p) >> 16);
+    if (coder->decoding) {
+        bit = coder->code <= middle;
+    }
+    /* Without a branch: what is worth coding cannot be foreseen. */
+    u32 ones = 0u - bit;
+    coder->high = (middle & ones) | (coder->high & ~ones);
+    coder->low = (coder->low & ones) | ((middle + 1) & ~ones);
+    while (((coder->low ^ coder->high) & 0xFF000000u) == 0) {
+        if (coder->decoding) {
+            coder->code = coder->code << 8 | range_next_byte(coder);
+        } else {
+            range_put_byte(coder, (u8)(coder->high >> 24));
+        }
+        coder->low <<= 8;
+        coder->high = coder->high << 8 | 0xFF;
+    }
+    return bit;
+}
+
+/* `count` (≤ 32) bits that nothing is known about. */
+static inline u32 range_bits(RangeCoder *coder, u32 value, u32 count)
+{
+    u32 result = 0;
+    for (u32 i = count; i-- > 0;) {
+        result = result << 1 | range_bit(coder, value >> i & 1, 32768);
+    }
+    return result;
+}
+
+/* Returns the bytes of the code, 0: it did not fit (an empty code takes one byte). */
+static inline u32 range_encode_end(RangeCoder *coder)
+{
+    /* The shortest number in [low, high] that zeros may follow. */
+    for (u32 bits = 0; bits <= 32 && coder->low != 0; bits += 8) {
+        u64 step = 1ull << (32 - bits), value = (coder->low + step - 1) & ~(step - 1);
+        if (value <= coder->high) {
+            for (u32 i = 0; i < bits; i += 8) {
+                range_put_byte(coder, (u8)(value >> (24 - i)));
+            }
+            break;
+        }
+    }
+    if (coder->failed) {
+        return 0;
+    }
+    while (coder->used > 1 && coder->out[coder->used - 1] == 0) {
+        coder->used--;
+    }
+    if (coder->used == 0) {
+        range_put_byte(coder, 0);
+    }
+    return coder->failed ? 0 : coder->used;
+}
+
+#endif

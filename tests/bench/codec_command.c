@@ -1,0 +1,184 @@
+/*
+ * codec_command.c: `plenum-bench codec`: what a trace costs on the wire, and the training of the
+ * tables that the codec starts from.
+ */
+#include "protocol/pose_code.h"
+#include "protocol/pose_tables.h"
+#include "shared/clock.h"
+#include "shared/options.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/codec_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CODE_BYTES_MAX = POSE_SPAN_MAX * 32,
+    REPEATED = 6, /* frames at the start of a trace that are the same */
+    TRAINING_FRAMES = 700,
+    TRAINING_WORLDS = 14,
+    DELAYS = 5,
+};
+
+static const u32 delays[DELAYS] = {1, 3, 6, 12, 18};
+
+/* Frame f and what the other end has of it: states of a chain of acknowledgements. */
+static PoseSpan span_of(const PoseTrace *trace, u32 frame, u32 delay)
+{
+    PoseSpan span = {.count = trace->count, .rotation_bits = trace->rotation_bits};
+    for (u32 s = 0; s < POSE_STATES; s++) {
+        u32 back = delay * (s + 1), from = frame > back ? frame - back : 0;
+        span.state[s] = trace->poses + (size_t)from * trace->count;
+        span.back[s] = back;
+    }
+    return span;
+}
+
+static int out_of_memory(void)
+{
+    fprintf(stderr, "plenum-bench: out of memory\n");
+    return EXIT_CHECK_FAILED;
+}
+
+/* Every frame is coded and decoded by two codecs that share nothing but the tables. */
+static int measure(const PoseTrace *trace, const char *name, u32 delay, bool inherit)
+{
+    MixTables tables;
+    if (!pose_tables_load(&tables)) {
+        return out_of_memory();
+    }
+    PoseCodec *coder = pose_codec_create(&tables), *decoder = pose_codec_create(&tables);
+    u8 *code = malloc(CODE_BYTES_MAX);
+    QPose *made = malloc(trace->count * sizeof *made);
+    if (coder == NULL || decoder == NULL || code == NULL || made == NULL) {
+        return out_of_memory();
+    }
+    pose_codec_learn(coder, inherit);
+    pose_codec_learn(decoder, inherit);
+    u64 bytes = 0, encode_ns = 0, decode_ns = 0;
+    u32 most = 0, frames = 0, wrong = 0;
+    for (u32 f = REPEATED; f < trace->frames; f++) {
+        const QPose *now = trace->poses + (size_t)f * trace->count;
+        PoseSpan span = span_of(trace, f, delay);
+        u64 began = clock_now_ns();
+        u32 size = pose_encode(coder, &span, now, code, CODE_BYTES_MAX);
+        u64 coded = clock_now_ns();
+        pose_decode(decoder, &span, code, size, made);
+        decode_ns += clock_now_ns() - coded;
+        encode_ns += coded - began;
+        wrong += size == 0 || memcmp(made, now, trace->count * sizeof *made) != 0;
+        bytes += size;
+        most = u32_max(most, size);
+        frames++;
+    }
+    f64 n = frames != 0 ? frames : 1, mean = (f64)bytes / n;
+    printf(
+        "{\"name\":\"codec/trace\",\"trace\":\"%s\",\"ack_delay\":%u,\"inherit\":%s,\"frames\":%u,"
+        "\"bytes_per_frame\":%.2f,\"kbit_s\":%.2f,\"max_bytes\":%u,\"encode_us\":%.1f,"
+        "\"decode_us\":%.1f,\"wrong_frames\":%u}\n",
+        name, delay, inherit ? "true" : "false", frames, mean, mean * 0.48, most,
+        (f64)encode_ns / n * 1e-3, (f64)decode_ns / n * 1e-3, wrong);
+    pose_codec_destroy(coder);
+    pose_codec_destroy(decoder);
+    mix_tables_destroy(&tables);
+    free(code);
+    free(made);
+    return wrong == 0 ? EXIT_OK : EXIT_CHECK_FAILED;
+}
+
+/* One pass over all worlds and delays in turn, so that none of them is what was heard last. */
+static int train(const char *path)
+{
+    PoseTrace traces[TRAINING_WORLDS];
+    for (u32 i = 0; i < PL_COUNT(traces); i++) {
+        static const u8 kinds[7] = {0, 1, 0, 2, 0, 1, 0};
+        traces[i] = codec_world((CodecWorld)kinds[i % PL_COUNT(kinds)], 11 + i, TRAINING_FRAMES);
+        fprintf(stderr, "world %u of %zu\n", i + 1, PL_COUNT(traces));
+    }
+    PoseCodec *codec = pose_codec_create(NULL);
+    u8 *code = malloc(CODE_BYTES_MAX), *packed = NULL;
+    if (codec == NULL || code == NULL) {
+        return out_of_memory();
+    }
+    pose_codec_learn(codec, true);
+    u64 bytes = 0;
+    for (u32 f = REPEATED; f < TRAINING_FRAMES; f++) {
+        for (u32 i = 0; i < PL_COUNT(traces) * DELAYS; i++) {
+            const PoseTrace *trace = &traces[i / DELAYS];
+            PoseSpan span = span_of(trace, f, delays[i % DELAYS]);
+            bytes += pose_encode(codec, &span, trace->poses + (size_t)f * trace->count, code,
+                                 CODE_BYTES_MAX);
+        }
+        if (f % 100 == 0) {
+            fprintf(stderr, "frame %u of %d, %.1f bytes a code\n", f, TRAINING_FRAMES,
+                    (f64)bytes / ((f - REPEATED + 1.0) * PL_COUNT(traces) * DELAYS));
+        }
+    }
+    size_t size = pose_tables_pack(pose_codec_tables(codec), &packed);
+    FILE *file = size != 0 ? fopen(path, "wb") : NULL;
+    bool good = file != NULL && fwrite(packed, size, 1, file) == 1;
+    good = file != NULL && fclose(file) == 0 && good;
+    if (!good) {
+        fprintf(stderr, "plenum-bench: %s: cannot be written\n", path);
+    }
+    free(packed);
+    free(code);
+    pose_codec_destroy(codec);
+    for (u32 i = 0; i < PL_COUNT(traces); i++) {
+        codec_trace_free(&traces[i]);
+    }
+    return good ? EXIT_OK : EXIT_CHECK_FAILED;
+}
+
+int bench_codec_command(int argc, char **argv)
+{
+    const char *trace_path = NULL, *train_path = NULL;
+    u32 delay = 6;
+    bool inherit = false;
+    const Option rows[] = {
+        {"trace", 0, OPTION_STRING, &trace_path, 0, 0, "FILE.bin",
+         "frames of 901 x 8 numbers; without it worlds of our own"},
+        {"ack-delay", 0, OPTION_U32, &delay, 1, 600, "K", "frames between a state and its base"},
+        {"inherit", 0, OPTION_FLAG, &inherit, 0, 0, NULL,
+         "let what was learned from a frame go on in the next"},
+        {"train", 0, OPTION_STRING, &train_path, 0, 0, "OUT",
+         "train the tables on worlds of our own and write them"},
+    };
+    const OptionTable table = {
+        .program = "plenum-bench codec",
+        .synopsis = "[options]",
+        .about = "Codes every frame of a trace against frames K, 2K and 3K before it, decodes it, "
+                 "compares it\nand prints one line of JSON.",
+        .rows = rows,
+        .count = PL_COUNT(rows),
+    };
+    ErrorText error = {0};
+    char **operands = NULL;
+    u32 count = 0;
+    int result = options_parse(&table, argc, argv, &operands, &count, &error);
+    if (result != 0) {
+        if (result < 0) {
+            fprintf(stderr, "plenum-bench codec: %s\n", error.text);
+        }
+        return result < 0 ? EXIT_USAGE : EXIT_OK;
+    }
+    if (train_path != NULL) {
+        return train(train_path);
+    }
+    if (trace_path != NULL) {
+        PoseTrace trace = codec_trace_load(trace_path);
+        int code = measure(&trace, trace_path, delay, inherit);
+        codec_trace_free(&trace);
+        return code;
+    }
+    static const char *const names[CODEC_WORLDS] = {"own push", "own roll", "own drop"};
+    int code = EXIT_OK;
+    for (u32 i = 0; i < CODEC_WORLDS; i++) { /* seeds that the training did not see */
+        PoseTrace trace = codec_world((CodecWorld)i, 101 + i, TRAINING_FRAMES / 2);
+        int one = measure(&trace, names[i], delay, inherit);
+        code = one != EXIT_OK ? one : code;
+        codec_trace_free(&trace);
+    }
+    return code;
+}

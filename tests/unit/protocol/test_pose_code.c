@@ -1,0 +1,235 @@
+/* test_pose_code.c: the range coder against Shannon's bound, and poses through the pose codec. */
+#include "protocol/pose_code.h"
+#include "protocol/pose_tables.h"
+#include "tests/support/any.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    BITS = 20000,
+    COUNT = 300,
+    ROOM = POSE_SPAN_MAX * 32
+};
+
+static void codes_are_as_short_as_their_entropy(void **unused)
+{
+    PL_UNUSED(unused);
+    /* Shares of ones, and −p log2 p − (1 − p) log2(1 − p) of each. */
+    static const f64 table[][2] = {{0.5, 1.0}, {0.25, 0.811278}, {0.0625, 0.337290}};
+    u8 out[BITS / 8 + 16];
+    for (u32 k = 0; k < PL_COUNT(table); k++) {
+        RangeCoder coder;
+        u32 p = (u32)(table[k][0] * 65536.0), period = (u32)(1.0 / table[k][0] + 0.5);
+        range_encode_begin(&coder, out, sizeof out);
+        for (u32 i = 0; i < BITS; i++) {
+            range_bit(&coder, i % period == 0, p);
+        }
+        u32 bytes = range_encode_end(&coder);
+        f64 bound = table[k][1] * BITS / 8.0;
+        printf("share %.4f: %u bytes, bound %.1f\n", table[k][0], bytes, bound);
+        assert_true(bytes > 0 && bytes >= (u32)bound && bytes < (u32)(bound * 1.001) + 4);
+        range_decode_begin(&coder, out, bytes);
+        for (u32 i = 0; i < BITS; i++) {
+            assert_int_equal(range_bit(&coder, 0, p), i % period == 0);
+        }
+    }
+}
+
+static void too_little_room_is_told(void **unused)
+{
+    PL_UNUSED(unused);
+    u8 out[16];
+    RangeCoder coder;
+    range_encode_begin(&coder, out, sizeof out);
+    for (u32 i = 0; i < 32; i++) {
+        range_bits(&coder, 0x12345678u * i + 1, 32);
+    }
+    assert_int_equal(range_encode_end(&coder), 0);
+}
+
+typedef struct Codecs {
+    MixTables tables;
+    PoseCodec *coder, *decoder;
+    u8 *code;
+} Codecs;
+
+/* The codecs point to the tables. */
+static void codecs_create(Codecs *c)
+{
+    assert_true(pose_tables_load(&c->tables));
+    c->coder = pose_codec_create(&c->tables);
+    c->decoder = pose_codec_create(&c->tables);
+    c->code = malloc(ROOM);
+    assert_true(c->coder != NULL && c->decoder != NULL && c->code != NULL);
+}
+
+static void codecs_destroy(Codecs *c)
+{
+    pose_codec_destroy(c->coder);
+    pose_codec_destroy(c->decoder);
+    mix_tables_destroy(&c->tables);
+    free(c->code);
+}
+
+static u32 round_trip(Codecs *c, const PoseSpan *span, const QPose *now)
+{
+    static QPose made[POSE_SPAN_MAX];
+    u32 bytes = pose_encode(c->coder, span, now, c->code, ROOM);
+    assert_true(bytes > 0);
+    memset(made, 0xFF, sizeof made);
+    pose_decode(c->decoder, span, c->code, bytes, made);
+    assert_memory_equal(made, now, span->count * sizeof *now);
+    return bytes;
+}
+
+/* Everything that a field may hold, near and far. */
+static void any_pose(Any *any, u32 bits, QPose *pose)
+{
+    memset(pose, 0, sizeof *pose);
+    pose->generation = (u16)any_below(any, 65536);
+    if (any_below(any, 8) == 0) {
+        return; /* a free slot */
+    }
+    u32 mask = (1u << bits) - 1;
+    for (u32 axis = 0; axis < 3; axis++) {
+        i32 reach = any_below(any, 4) == 0 ? POSITION_CODE_MAX : 2000;
+        pose->position[axis] = (i32)any_below(any, (u32)reach * 2 + 1) - reach;
+    }
+    pose->rotation = any_below(any, 4) << 30 | (any_below(any, 1024) & mask) << 20 |
+                     (any_below(any, 1024) & mask) << 10 | (any_below(any, 1024) & mask);
+    pose->flags = (u16)(POSE_LIVE | any_below(any, POSE_FLAGS_MASK + 1));
+}
+
+static void anything_goes_through(void **unused)
+{
+    PL_UNUSED(unused);
+    Codecs c;
+    codecs_create(&c);
+    static QPose states[4][COUNT];
+    Any any = {7, 0};
+    for (u32 round = 0; round < 40; round++) {
+        u32 known = round % 4, bits = 9 + round / 4 % 2;
+        for (u32 s = 0; s < 4; s++) {
+            for (u32 i = 0; i < COUNT; i++) {
+                states[s][i] = states[s > 0 ? s - 1 : 0][i];
+                if (s == 0 || any_below(&any, 3) == 0) {
+                    any_pose(&any, bits, &states[s][i]);
+                }
+            }
+        }
+        PoseSpan span = {.count = round == 5 ? 0 : COUNT, .rotation_bits = bits};
+        for (u32 s = 0; s < known; s++) {
+            span.state[s] = states[2 - s];
+            span.back[s] = 1 + s * (1 + round % 5) + round;
+        }
+        round_trip(&c, &span, states[3]);
+    }
+    codecs_destroy(&c);
+}
+
+/* Bodies that fly along and turn evenly cost next to nothing: the noise of their rounding. */
+static void even_motion_is_foreseen(void **unused)
+{
+    PL_UNUSED(unused);
+    Codecs c;
+    codecs_create(&c);
+    static QPose states[4][COUNT];
+    Any any = {3, 0};
+    u32 bytes[2];
+    for (u32 kind = 0; kind < 2; kind++) {
+        for (u32 i = 0; i < COUNT; i++) {
+            QPose pose = {.flags = POSE_LIVE | POSE_AWAKE, .generation = 1};
+            i32 at[3], step[3];
+            for (u32 axis = 0; axis < 3; axis++) {
+                at[axis] = (i32)any_below(&any, 40000);
+                step[axis] = (i32)any_below(&any, 200) - 100;
+            }
+            pose.rotation = 512u << 20 | 512u << 10 | 512u;
+            for (u32 s = 0; s < 4; s++) {
+                for (u32 axis = 0; axis < 3; axis++) {
+                    i32 off = kind == 0 ? step[axis] * (i32)s : (i32)any_below(&any, 40000);
+                    pose.position[axis] = at[axis] + off;
+                }
+                states[s][i] = pose;
+            }
+        }
+        PoseSpan span = {.count = COUNT, .rotation_bits = 10};
+        for (u32 s = 0; s < 3; s++) {
+            span.state[s] = states[2 - s];
+            span.back[s] = 6 * (s + 1);
+        }
+        bytes[kind] = round_trip(&c, &span, states[3]);
+    }
+    /* 3 × log2(40000) bits each is what places say that nothing foretells. */
+    printf("%d bodies: even motion %u bytes, at random %u (bound %.0f)\n", COUNT, bytes[0],
+           bytes[1], COUNT * 3 * 15.29 / 8);
+    assert_true(bytes[0] < COUNT);
+    assert_true(bytes[1] > COUNT * 3 * 15 / 8);
+    codecs_destroy(&c);
+}
+
+static void rest_is_free(void **unused)
+{
+    PL_UNUSED(unused);
+    Codecs c;
+    codecs_create(&c);
+    static QPose states[COUNT];
+    Any any = {5, 0};
+    for (u32 i = 0; i < COUNT; i++) {
+        any_pose(&any, 10, &states[i]);
+    }
+    PoseSpan span = {.count = COUNT,
+                     .rotation_bits = 10,
+                     .state = {states, states, states},
+                     .back = {6, 12, 18}};
+    assert_true(round_trip(&c, &span, states) <= 2);
+    codecs_destroy(&c);
+}
+
+static void garbage_gives_poses_within_limits(void **unused)
+{
+    PL_UNUSED(unused);
+    Codecs c;
+    codecs_create(&c);
+    static QPose states[COUNT], made[COUNT];
+    Any any = {11, 0};
+    for (u32 i = 0; i < COUNT; i++) {
+        any_pose(&any, 9, &states[i]);
+    }
+    for (u32 round = 0; round < 50; round++) {
+        u32 bytes = 1 + any_below(&any, 2000);
+        for (u32 i = 0; i < bytes; i++) {
+            c.code[i] = (u8)any_below(&any, 256);
+        }
+        PoseSpan span = {.count = COUNT, .rotation_bits = 9, .state = {states}, .back = {3}};
+        pose_decode(c.decoder, &span, c.code, bytes, made);
+        for (u32 i = 0; i < COUNT; i++) {
+            assert_int_equal(made[i].flags & ~POSE_FLAGS_MASK, 0);
+            for (u32 axis = 0; axis < 3; axis++) {
+                assert_in_range(made[i].position[axis] + POSITION_CODE_MAX, 0,
+                                2 * POSITION_CODE_MAX);
+            }
+        }
+        round_trip(&c, &span, made); /* and what it made can be coded */
+    }
+    codecs_destroy(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(codes_are_as_short_as_their_entropy),
+        cmocka_unit_test(too_little_room_is_told),
+        cmocka_unit_test(anything_goes_through),
+        cmocka_unit_test(even_motion_is_foreseen),
+        cmocka_unit_test(rest_is_free),
+        cmocka_unit_test(garbage_gives_poses_within_limits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

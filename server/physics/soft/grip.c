@@ -40,28 +40,34 @@ void grips_warm(Soft *soft, f32 h)
 }
 
 /* The spring as an XPBD constraint with damping (Macklin 2016, eq. 26), its force bounded. */
+void grip_solve(Soft *soft, SoftGrip *grip, f32 h)
+{
+    f32 w = soft->points[grip->particle].inverse_mass;
+    if (w <= 0.0f || grip->stiffness <= 0.0f) {
+        return;
+    }
+    Vec3 *v = &soft->points[grip->particle].velocity;
+    Vec3 moved = vec3_scale(*v, h);
+    Vec3 away = vec3_add(vec3_sub(soft->points[grip->particle].position, grip->target), moved);
+    f32 alpha = 1.0f / (grip->stiffness * h * h);
+    f32 gamma = grip->damping / (grip->stiffness * h);
+    Vec3 lambda = vec3_scale(grip->force, h * h);
+    Vec3 wrong = vec3_add_scaled(vec3_add_scaled(away, gamma, moved), alpha, lambda);
+    Vec3 force = vec3_add_scaled(lambda, -1.0f / ((1.0f + gamma) * w + alpha), wrong);
+    force = vec3_scale(force, 1.0f / (h * h));
+    f32 size = vec3_length(force);
+    if (size > grip->force_max) {
+        force = vec3_scale(force, grip->force_max / size);
+    }
+    *v = vec3_add_scaled(*v, w * h, vec3_sub(force, grip->force));
+    grip->force = force;
+}
+
 void grips_solve(Soft *soft, f32 h)
 {
     for (u32 i = 0; i < soft->grip_end; i++) {
-        SoftGrip *grip = &soft->grips[i];
-        f32 w = grip->live ? soft->points[grip->particle].inverse_mass : 0.0f;
-        if (w <= 0.0f || grip->stiffness <= 0.0f || soft_solves_ticks(soft, grip->particle)) {
-            continue;
+        if (soft->grips[i].live && !soft_solves_ticks(soft, soft->grips[i].particle)) {
+            grip_solve(soft, &soft->grips[i], h);
         }
-        Vec3 *v = &soft->points[grip->particle].velocity;
-        Vec3 moved = vec3_scale(*v, h);
-        Vec3 away = vec3_add(vec3_sub(soft->points[grip->particle].position, grip->target), moved);
-        f32 alpha = 1.0f / (grip->stiffness * h * h);
-        f32 gamma = grip->damping / (grip->stiffness * h);
-        Vec3 lambda = vec3_scale(grip->force, h * h);
-        Vec3 wrong = vec3_add_scaled(vec3_add_scaled(away, gamma, moved), alpha, lambda);
-        Vec3 force = vec3_add_scaled(lambda, -1.0f / ((1.0f + gamma) * w + alpha), wrong);
-        force = vec3_scale(force, 1.0f / (h * h));
-        f32 size = vec3_length(force);
-        if (size > grip->force_max) {
-            force = vec3_scale(force, grip->force_max / size);
-        }
-        *v = vec3_add_scaled(*v, w * h, vec3_sub(force, grip->force));
-        grip->force = force;
     }
 }

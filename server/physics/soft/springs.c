@@ -36,7 +36,7 @@ static void add_sums(const Soft *soft, Methods *methods, const SoftConstraint *o
 
 /* Half of a particle is shared by stiffness and half equally: bending then takes little from
  * stretch, and keeps enough for itself. */
-void springs_create(Soft *soft, Methods *methods, const SoftBody *body)
+void springs_create(const Soft *soft, Methods *methods, const SoftBody *body)
 {
     u32 end = body->first_constraint + body->constraint_count;
     for (u32 i = body->first_constraint; i < end; i++) {
@@ -68,32 +68,60 @@ static f32 damping_of(const SoftBody *body, f32 z2, f32 h)
     return f32_min(asked, 0.25f + 1.5f / f32_max(z2, 1e-6f));
 }
 
+/* Σ w |∇C|² / share: no mode is faster than k times this. */
+static f32 speed_bound(const Soft *soft, const Methods *methods, u32 index, u32 row,
+                       const ConstraintRows *rows)
+{
+    f32 sum = 0.0f;
+    for (u32 k = 0; k < rows->points; k++) {
+        f32 w = soft->points[soft->constraints[index].point[k]].inverse_mass;
+        sum += methods->spread[index][k] * w * vec3_length_squared(rows->gradient[row][k]);
+    }
+    return sum * (f32)rows->rows;
+}
+
+static void add_force(const Soft *soft, Methods *methods, const SoftConstraint *of,
+                      const Vec3 *gradient, u32 points, f32 force)
+{
+    for (u32 k = 0; k < points; k++) {
+        u32 p = of->point[k];
+        methods->change[p] =
+            vec3_add_scaled(methods->change[p], soft->points[p].inverse_mass * force, gradient[k]);
+    }
+}
+
 static void add_spring(const Soft *soft, Methods *methods, const SoftBody *body, u32 index, f32 h)
 {
     const SoftConstraint *of = &soft->constraints[index];
-    u32 parts = method_parts(of);
-    for (u32 part = 0; part < parts; part++) {
-        Measure measure;
-        if (!method_measure(soft, of, methods->moved, part, &measure)) {
-            continue;
+    const Vec3 *moved = methods->moved;
+    ConstraintRows rows;
+    Vec3 x[4] = {{0.0f, 0.0f, 0.0f}};
+    u32 a = of->point[0], points = constraint_points(of->kind);
+    for (u32 k = 1; k < points; k++) {
+        u32 b = of->point[k];
+        x[k] = vec3_add(vec3_sub(soft->points[b].position, soft->points[a].position),
+                        vec3_sub(moved[b], moved[a]));
+    }
+    constraint_evaluate(of, constraint_shape(soft, of), x, &rows);
+    /* All rows are softened alike, or they would not balance each other at rest. */
+    f32 alpha = of->compliance * soft_role_scale(soft, of->role), least = 0.0f;
+    for (u32 row = 0; row < rows.rows; row++) {
+        f32 bound = h * h * speed_bound(soft, methods, index, row, &rows) / reach;
+        least = f32_max(least, bound / rows.factor[row]);
+    }
+    f32 k = 1.0f / f32_max(alpha, least);
+    if (rows.rows == 0 || !(least > 1e-20f)) {
+        return;
+    }
+    f32 beta = damping_of(body, reach * least * k, h) * h;
+    for (u32 row = 0; row < rows.rows; row++) {
+        f32 rate = 0.0f;
+        for (u32 i = 0; i < points; i++) {
+            rate += vec3_dot(rows.gradient[row][i], methods->speed[of->point[i]]);
         }
-        f32 spread = 0.0f, rate = 0.0f;
-        for (u32 k = 0; k < measure.points; k++) {
-            u32 p = of->point[k];
-            Vec3 n = measure.gradient[k];
-            spread +=
-                methods->spread[index][k] * soft->points[p].inverse_mass * vec3_length_squared(n);
-            rate += vec3_dot(n, methods->speed[p]);
-        }
-        f32 alpha = of->compliance * soft_role_scale(soft, of->role);
-        f32 least = h * h * spread * (f32)parts / reach;
-        if (!(spread > 1e-20f)) {
-            continue;
-        }
-        f32 k = 1.0f / f32_max(alpha, least);
-        f32 beta = damping_of(body, reach * least * k, h) * h;
-        f32 force = -k * (measure.value + beta * rate);
-        method_project(of, &measure, methods->change, methods->weight, force);
+        bool slack = of->low < of->high && rows.value[row] == 0.0f;
+        f32 value = slack ? 0.0f : rows.value[row] + beta * rate;
+        add_force(soft, methods, of, rows.gradient[row], points, -k / rows.factor[row] * value);
     }
 }
 
@@ -105,8 +133,7 @@ static void find_changes(Soft *soft, Methods *methods, const SoftBody *body, f32
         f32 damping = f32_min(soft->matter[i].damping, 0.5f / h);
         Vec3 a = vec3_add_scaled(soft->gravity, per_tick, soft->wind_velocity[i]);
         a = vec3_add_scaled(a, -damping, methods->speed[i]);
-        methods->weight[i] = soft->points[i].inverse_mass;
-        methods->change[i] = methods->weight[i] > 0.0f ? a : vec3_zero();
+        methods->change[i] = soft->points[i].inverse_mass > 0.0f ? a : vec3_zero();
     }
     u32 end = body->first_constraint + body->constraint_count;
     for (u32 i = body->first_constraint; i < end; i++) {

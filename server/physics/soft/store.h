@@ -202,7 +202,8 @@ void touch_begin(Soft *soft, Rigid *rigid, f32 tick_s);
 void touch_carry(Soft *soft, const Rigid *rigid, f32 h);
 void touch_solve(Soft *soft, Rigid *rigid, f32 h, f32 ahead);
 
-/* grip.c */
+/* grip.c: all hands but those on bodies that are solved once a tick, which hold within it. */
+void grip_solve(Soft *soft, SoftGrip *grip, f32 h);
 void grips_warm(Soft *soft, f32 h);
 void grips_solve(Soft *soft, f32 h);
 

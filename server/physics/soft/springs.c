@@ -90,6 +90,18 @@ static void add_force(const Soft *soft, Methods *methods, const SoftConstraint *
     }
 }
 
+/* A stretched spring holds sideways too, with C k / length, and there explicit methods gain energy
+ * as well. Taking it out by the same rule keeps the angular momentum that Euler would add. */
+static void rub_sideways(const Soft *soft, Methods *methods, const SoftConstraint *of, Vec3 n,
+                         f32 stiffness, f32 beta)
+{
+    u32 a = of->point[0], b = of->point[1];
+    Vec3 along = vec3_sub(methods->speed[b], methods->speed[a]);
+    Vec3 across = vec3_add_scaled(along, -vec3_dot(along, n), n);
+    Vec3 pair[2] = {across, vec3_neg(across)};
+    add_force(soft, methods, of, pair, 2, stiffness * beta);
+}
+
 static void add_spring(const Soft *soft, Methods *methods, const SoftBody *body, u32 index, f32 h)
 {
     const SoftConstraint *of = &soft->constraints[index];
@@ -122,6 +134,11 @@ static void add_spring(const Soft *soft, Methods *methods, const SoftBody *body,
         bool slack = of->low < of->high && rows.value[row] == 0.0f;
         f32 value = slack ? 0.0f : rows.value[row] + beta * rate;
         add_force(soft, methods, of, rows.gradient[row], points, -k / rows.factor[row] * value);
+    }
+    if (of->kind == CONSTRAINT_DISTANCE && !(body->def.spring_damping >= 0.0f) &&
+        rows.value[0] > 0.0f) {
+        f32 sideways = k * f32_min(rows.value[0] / vec3_length(x[1]), 1.0f);
+        rub_sideways(soft, methods, of, rows.gradient[0][1], sideways, beta);
     }
 }
 

@@ -1,14 +1,8 @@
 /* tree.c: see tree.h. */
-#include "server/physics/tree.h"
-
+#include "server/physics/tree_inner.h"
 #include "shared/check.h"
 
 #include <stdlib.h>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
-#define LEAF_BIT 0x80000000u
 
 PL_STATIC_ASSERT(sizeof(TreePair) == 64, "a cache line");
 
@@ -18,12 +12,18 @@ static f32 half_area(Bounds b)
     return d.x * d.y + d.y * d.z + d.z * d.x;
 }
 
-void tree_clear(Tree *tree)
+/* All nodes from this one on are free. */
+static void free_from(Tree *tree, u32 node)
 {
-    for (u32 i = 0; i < tree->capacity; i++) {
+    for (u32 i = node; i < tree->capacity; i++) {
         tree->nodes[i].parent = i + 1 < tree->capacity ? i + 1 : TREE_NONE;
     }
-    tree->free = tree->capacity > 0 ? 0 : TREE_NONE;
+    tree->free = node < tree->capacity ? node : TREE_NONE;
+}
+
+void tree_clear(Tree *tree)
+{
+    free_from(tree, 0);
     tree->root = TREE_NONE;
     tree->leaf_count = 0;
 }
@@ -214,6 +214,14 @@ void tree_remove(Tree *tree, u32 leaf)
 
 /* ---- all at once ---- */
 
+typedef struct TreeBuild {
+    Tree *tree;
+    const Bounds *bounds;
+    size_t stride;
+    const u32 *data;
+    u32 *leaves;
+} TreeBuild;
+
 static f32 axis_of(Vec3 v, u32 axis)
 {
     return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
@@ -245,154 +253,48 @@ static u32 build_split(Tree *tree, u32 begin, u32 end)
     return at - begin <= least || end - at <= least ? begin + (end - begin) / 2 : at;
 }
 
-typedef struct BuildTask {
-    u32 begin, end, parent, side;
-} BuildTask;
+/* The subtree of order[begin, end) takes the nodes from `node` on, each parent before its left and
+ * then its right part: 2 × leaves − 1 of them. Each part is at least an eighth of what it was split
+ * from, so that recursion stays far below TREE_STACK. */
+static void build_part(const TreeBuild *build, u32 begin, u32 end, u32 node, u32 parent)
+{
+    Tree *tree = build->tree;
+    TreeNode *at = &tree->nodes[node];
+    if (end - begin == 1) {
+        u32 item = build->data[tree->order[begin]];
+        const Bounds *b = (const Bounds *)((const char *)build->bounds + item * build->stride);
+        *at = (TreeNode){*b, parent, {TREE_NONE, TREE_NONE}, item, 1};
+        build->leaves[item] = node;
+        return;
+    }
+    u32 middle = build_split(tree, begin, end);
+    u32 left = node + 1, right = node + 2 * (middle - begin);
+    build_part(build, begin, middle, left, node);
+    build_part(build, middle, end, right, node);
+    *at = (TreeNode){.bounds = bounds_union(tree->nodes[left].bounds, tree->nodes[right].bounds),
+                     .parent = parent,
+                     .child = {left, right}};
+    pair_update(tree, node);
+}
 
 void tree_build(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data, u32 count,
                 u32 *leaves)
 {
-    TreeNode *nodes = tree->nodes;
-    tree_clear(tree);
-    tree->leaf_count = count;
     for (u32 i = 0; i < count; i++) {
         const Bounds *b = (const Bounds *)((const char *)bounds + data[i] * stride);
         tree->order[i] = i;
         tree->centres[i] = vec3_add(b->min, b->max);
     }
-    /* Each part is at least an eighth of what it was split from: far below TREE_STACK. */
-    BuildTask stack[TREE_STACK];
-    u32 depth = 0, made = 0;
+    TreeBuild build = {tree, bounds, stride, data, leaves};
     if (count > 0) {
-        stack[depth++] = (BuildTask){0, count, TREE_NONE, 0};
+        build_part(&build, 0, count, 0, TREE_NONE);
     }
-    while (depth > 0) {
-        BuildTask task = stack[--depth];
-        u32 node = node_take(tree);
-        made = u32_max(made, node + 1);
-        if (task.parent == TREE_NONE) {
-            tree->root = node;
-        } else {
-            nodes[task.parent].child[task.side] = node;
-        }
-        nodes[node] = (TreeNode){.parent = task.parent, .child = {TREE_NONE, TREE_NONE}};
-        if (task.end - task.begin == 1) {
-            u32 item = data[tree->order[task.begin]];
-            nodes[node].bounds = *(const Bounds *)((const char *)bounds + item * stride);
-            nodes[node].data = item;
-            nodes[node].leaf = 1;
-            leaves[item] = node;
-            continue;
-        }
-        u32 at = build_split(tree, task.begin, task.end);
-        CHECK(depth + 2 <= TREE_STACK);
-        stack[depth++] = (BuildTask){at, task.end, node, 1};
-        stack[depth++] = (BuildTask){task.begin, at, node, 0};
-    }
-    /* Children were made after their parents. */
-    for (u32 node = made; node-- > 0;) {
-        if (!nodes[node].leaf) {
-            nodes[node].bounds = bounds_union(nodes[nodes[node].child[0]].bounds,
-                                              nodes[nodes[node].child[1]].bounds);
-            pair_update(tree, node);
-        }
-    }
-}
-
-/* ---- two trees together ---- */
-
-typedef struct NodePair {
-    u32 a, b;
-} NodePair;
-
-void tree_overlaps(const Tree *a, const Tree *b, TreePairVisit *visit, void *context)
-{
-    NodePair stack[2 * TREE_STACK];
-    u32 depth = 0;
-    if (a->root != TREE_NONE && b->root != TREE_NONE) {
-        stack[depth++] = (NodePair){a->root, b->root};
-    }
-    while (depth > 0) {
-        NodePair at = stack[--depth];
-        const TreeNode *x = &a->nodes[at.a], *y = &b->nodes[at.b];
-        CHECK(depth + 3 <= PL_COUNT(stack));
-        if (a == b && at.a == at.b) {
-            if (!x->leaf) {
-                stack[depth++] = (NodePair){x->child[0], x->child[1]};
-                stack[depth++] = (NodePair){x->child[0], x->child[0]};
-                stack[depth++] = (NodePair){x->child[1], x->child[1]};
-            }
-            continue;
-        }
-        if (!bounds_overlap(&x->bounds, &y->bounds)) {
-            continue;
-        }
-        if (x->leaf && y->leaf) {
-            visit(context, x->data, y->data);
-        } else if (y->leaf || (!x->leaf && half_area(x->bounds) >= half_area(y->bounds))) {
-            stack[depth++] = (NodePair){x->child[0], at.b};
-            stack[depth++] = (NodePair){x->child[1], at.b};
-        } else {
-            stack[depth++] = (NodePair){at.a, y->child[0]};
-            stack[depth++] = (NodePair){at.a, y->child[1]};
-        }
-    }
+    tree->root = count > 0 ? 0 : TREE_NONE;
+    tree->leaf_count = count;
+    free_from(tree, count > 0 ? 2 * count - 1 : 0);
 }
 
 /* ---- walks: both children are looked at side by side, at their parent ---- */
-
-typedef f32 f32x4 __attribute__((vector_size(16)));
-typedef i32 i32x4 __attribute__((vector_size(16)));
-
-static inline f32x4 f32x4_min(f32x4 a, f32x4 b)
-{
-#if defined(__SSE2__)
-    return (f32x4)_mm_min_ps((__m128)a, (__m128)b);
-#else
-    i32x4 mask = a < b;
-    return (f32x4)((mask & (i32x4)a) | (~mask & (i32x4)b));
-#endif
-}
-static inline f32x4 f32x4_max(f32x4 a, f32x4 b)
-{
-#if defined(__SSE2__)
-    return (f32x4)_mm_max_ps((__m128)a, (__m128)b);
-#else
-    i32x4 mask = a > b;
-    return (f32x4)((mask & (i32x4)a) | (~mask & (i32x4)b));
-#endif
-}
-static inline f32x4 pair_axis(const TreePair *pair, u32 axis)
-{
-    return *(const f32x4 *)(const void *)pair->axis[axis];
-}
-/* The maxima where the minima are, and the other way round. */
-static inline f32x4 swapped(f32x4 v)
-{
-    return __builtin_shufflevector(v, v, 2, 3, 0, 1);
-}
-
-/* The bounds of a query, turned round: the farther side against each side of the children. */
-typedef struct QueryBox {
-    f32x4 side[3];
-} QueryBox;
-
-static inline f32x4 across(f32 min, f32 max)
-{
-    return (f32x4){max, max, min, min};
-}
-
-/* Bit i: child i overlaps the box. */
-static inline u32 pair_overlaps(const TreePair *pair, const QueryBox *box)
-{
-    const f32x4 sign = {1.0f, 1.0f, -1.0f, -1.0f};
-    f32x4 x = (pair_axis(pair, 0) - box->side[0]) * sign;
-    f32x4 y = (pair_axis(pair, 1) - box->side[1]) * sign;
-    f32x4 z = (pair_axis(pair, 2) - box->side[2]) * sign;
-    f32x4 apart = f32x4_max(f32x4_max(x, y), z);
-    apart = f32x4_max(apart, swapped(apart));
-    return (apart[0] <= 0.0f ? 1u : 0u) | (apart[1] <= 0.0f ? 2u : 0u);
-}
 
 void tree_query(const Tree *tree, Bounds bounds, TreeVisit *visit, void *context)
 {

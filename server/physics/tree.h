@@ -55,11 +55,30 @@ void tree_build(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data
 typedef void TreeVisit(void *context, u32 data);
 void tree_query(const Tree *tree, Bounds bounds, TreeVisit *visit, void *context);
 
-/* Calls visit(context, one, other) for each two leaves that overlap: one of each tree, or, where
- * both are the same tree, each two of its leaves once. Both trees are walked together, which is
- * cheaper than a query for every leaf. */
+/*
+ * Each two leaves that overlap: one of each tree, or, where both are the same tree, each two of its
+ * leaves once. Both trees are walked together, which is cheaper than a query for every leaf. The
+ * walk comes in parts that may go to different threads.
+ */
+enum {
+    TREE_PARTS = 192 /* at most */
+};
+typedef struct TreePart {
+    u8 kind; /* TreePartKind */
+    u8 side_a, side_b;
+    u32 a, b; /* nodes; TREE_CROSS: their children on these sides */
+} TreePart;
+typedef enum TreePartKind {
+    TREE_SELF,
+    TREE_CROSS,
+    TREE_ROOTS
+} TreePartKind;
+/* Fills parts and returns their number. */
+u32 tree_overlap_parts(const Tree *a, const Tree *b, TreePart parts[TREE_PARTS]);
+/* Calls visit(context, one, other) for the overlaps in a part. */
 typedef void TreePairVisit(void *context, u32 one, u32 other);
-void tree_overlaps(const Tree *a, const Tree *b, TreePairVisit *visit, void *context);
+void tree_overlaps(const Tree *a, const Tree *b, const TreePart *part, TreePairVisit *visit,
+                   void *context);
 
 /*
  * A box with half size `extent` (zero: a point) moves from `origin` by t × direction, t in

@@ -17,6 +17,10 @@ enum {
     /* Moving more leaves than this part of a tree one by one costs more than building it anew. */
     REBUILD_PART = 24,
     SEARCH_GRAIN = 16,
+    /* Where more than this part of the bodies moved, walking the trees together is cheaper than
+     * asking them for each. */
+    WALK_PART = 4,
+    PART_GRAIN = 4,
     VISIT_ROOM = 128 /* pairs that a search collects before it takes room for them */
 };
 
@@ -62,20 +66,22 @@ void broad_remove(Rigid *rigid, u32 slot)
 
 /* ---- following what moved ---- */
 
-/* Bounds that cover the shape now and after `ticks` more at its present velocity. */
-static Bounds swept_bounds(const Rigid *rigid, u32 slot, f32 ticks)
+static Bounds bounds_now(const Body *body)
 {
-    const Body *body = &rigid->bodies[slot];
-    Bounds bounds = shape_bounds(&body->shape, body_origin(body), body->orientation);
-    Vec3 step = vec3_scale(rigid->states[slot].velocity, rigid->def.tick_s * ticks);
-    bounds.min = vec3_add(bounds.min, vec3_min(step, vec3_zero()));
-    bounds.max = vec3_add(bounds.max, vec3_max(step, vec3_zero()));
+    return shape_bounds(&body->shape, body_origin(body), body->orientation);
+}
+
+/* Bounds that cover a shape now and on its way. */
+static Bounds swept(Bounds bounds, Vec3 way)
+{
+    bounds.min = vec3_add(bounds.min, vec3_min(way, vec3_zero()));
+    bounds.max = vec3_add(bounds.max, vec3_max(way, vec3_zero()));
     return bounds;
 }
 
 void broad_rest(Rigid *rigid, u32 slot)
 {
-    rigid->ways[slot] = bounds_grow(swept_bounds(rigid, slot, 0.0f), RIGID_MARGIN_M * 0.5f);
+    rigid->ways[slot] = bounds_grow(bounds_now(&rigid->bodies[slot]), RIGID_MARGIN_M * 0.5f);
 }
 
 static void refresh_range(void *context, u32 first, u32 end, u32 worker)
@@ -85,11 +91,13 @@ static void refresh_range(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         u32 slot = rigid->active[i];
         Body *body = &rigid->bodies[slot];
-        Bounds need = bounds_grow(swept_bounds(rigid, slot, 1.0f), RIGID_MARGIN_M * 0.5f);
+        Bounds now = bounds_now(body);
+        Vec3 way = vec3_scale(rigid->states[slot].velocity, rigid->def.tick_s);
+        Bounds need = bounds_grow(swept(now, way), RIGID_MARGIN_M * 0.5f);
         rigid->ways[slot] = need;
         /* What flies gets room ahead, so that it stays within for a few ticks; bounds that a flight
          * of before left far too large shrink. */
-        Bounds ahead = bounds_grow(swept_bounds(rigid, slot, 3.0f), RIGID_FAT_M);
+        Bounds ahead = bounds_grow(swept(now, vec3_scale(way, 3.0f)), RIGID_FAT_M);
         Bounds loose = bounds_grow(ahead, 8.0f * RIGID_FAT_M);
         if (bounds_contain(&body->fat, &need) && bounds_contain(&loose, &body->fat)) {
             continue;
@@ -171,6 +179,10 @@ static bool pair_is_near(const Body *a, const Body *b)
 typedef struct PairSearch {
     Rigid *rigid;
     _Atomic u32 taken; /* room taken in `found`; beyond the capacity: too little room */
+    bool everything;   /* whoever moved */
+    /* Of search_overlaps: the moving tree against this one. */
+    const Tree *tree;
+    TreePart parts[TREE_PARTS];
 } PairSearch;
 
 /* One thread's share of a search. */
@@ -256,35 +268,64 @@ static void search_range(void *context, u32 first, u32 end, u32 worker)
     visit_flush(&visit);
 }
 
-/* All pairs, whoever moved: both trees are walked together. */
-static void search_all(PairSearch *search)
+/* Of what hangs in the trees: those of which one moved, or all. */
+static void visit_overlap(void *context, u32 one, u32 other)
+{
+    PairVisit *visit = context;
+    const Rigid *rigid = visit->search->rigid;
+    if (visit->search->everything ||
+        ((rigid->bodies[one].flags | rigid->bodies[other].flags) & BODY_MOVED)) {
+        visit_pair(visit, one, other);
+    }
+}
+
+static void overlap_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    PairVisit visit;
+    visit.search = context;
+    visit.count = 0;
+    const Rigid *rigid = visit.search->rigid;
+    for (u32 i = first; i < end; i++) {
+        tree_overlaps(&rigid->moving, visit.search->tree, &visit.search->parts[i], visit_overlap,
+                      &visit);
+    }
+    visit_flush(&visit);
+}
+
+/* Both trees are walked together. */
+static void search_overlaps(PairSearch *search)
 {
     Rigid *rigid = search->rigid;
+    const Tree *const trees[] = {&rigid->moving, &rigid->fixed};
+    for (u32 t = 0; t < PL_COUNT(trees); t++) {
+        search->tree = trees[t];
+        u32 parts = tree_overlap_parts(&rigid->moving, search->tree, search->parts);
+        jobs_run(rigid->jobs, parts, PART_GRAIN, overlap_range, search);
+    }
     PairVisit visit;
     visit.search = search;
     visit.count = 0;
-    tree_overlaps(&rigid->moving, &rigid->moving, visit_pair, &visit);
-    tree_overlaps(&rigid->moving, &rigid->fixed, visit_pair, &visit);
     for (u32 p = 0; p < rigid->plane_count; p++) {
         const Body *plane = &rigid->bodies[rigid->planes[p]];
         for (u32 i = 0; i < rigid->slots; i++) {
             const Body *body = &rigid->bodies[i];
             if ((body->flags & BODY_LIVE) && !is_plane(body) &&
                 bounds_meet_plane(plane, &body->fat)) {
-                visit_pair(&visit, rigid->planes[p], i);
+                visit_overlap(&visit, rigid->planes[p], i);
             }
         }
     }
     visit_flush(&visit);
 }
 
-/* Fills `found`; false: no memory for all of them. */
-static bool search_pairs(Rigid *rigid, bool everything)
+/* Fills `found` with the pairs of the bodies that moved, or of all; false: no memory for them. */
+static bool search_pairs(Rigid *rigid, u32 moved, bool everything)
 {
     for (u32 attempt = 0; attempt < 2; attempt++) {
-        PairSearch search = {.rigid = rigid};
-        if (everything) {
-            search_all(&search);
+        PairSearch search = {.rigid = rigid, .everything = everything};
+        if (everything || moved > rigid->moving.leaf_count / WALK_PART) {
+            search_overlaps(&search);
         } else {
             jobs_run(rigid->jobs, rigid->slots, SEARCH_GRAIN, search_range, &search);
         }
@@ -412,7 +453,7 @@ void broad_update(Rigid *rigid)
         return;
     }
     /* Without memory the marks stay, and the next tick looks again. */
-    if (!search_pairs(rigid, false)) {
+    if (!search_pairs(rigid, moved, false)) {
         return;
     }
     pairs_sort(rigid->found, rigid->found + rigid->found_capacity, rigid->found_count);
@@ -440,7 +481,7 @@ bool broad_rebuild(Rigid *rigid)
     build_tree(rigid, &rigid->moving);
     build_tree(rigid, &rigid->fixed);
     rigid->pair_count = 0;
-    if (!search_pairs(rigid, true)) {
+    if (!search_pairs(rigid, 0, true)) {
         return false;
     }
     pairs_sort(rigid->found, rigid->found + rigid->found_capacity, rigid->found_count);

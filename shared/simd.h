@@ -115,6 +115,20 @@ SIMD_INLINE bool i32x8_any(i32x8 mask)
 #endif
 }
 
+/* Bit i: lane i of the mask is set. */
+SIMD_INLINE u32 i32x8_bits(i32x8 mask)
+{
+#if defined(__AVX__)
+    return (u32)_mm256_movemask_ps((__m256)mask);
+#else
+    u32 bits = 0;
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        bits |= mask[i] < 0 ? 1u << i : 0;
+    }
+    return bits;
+#endif
+}
+
 /* Rows become columns: eight structs of eight numbers become eight vectors of one number each. */
 SIMD_INLINE void f32x8_transpose(f32x8 m[8])
 {

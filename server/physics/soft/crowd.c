@@ -9,7 +9,7 @@
  * searched for again: its speed now with some more for what speeds it up, but not so far that the
  * places found would mean nothing. */
 static const f32 slack_speed_part = 1.2f;
-static const f32 slack_keep_part = 0.1f;
+static const f32 slack_keep_part = 0.15f;
 static const f32 slack_m_s2 = 10.0f;
 
 void crowd_destroy(Crowd *crowd)
@@ -20,12 +20,11 @@ void crowd_destroy(Crowd *crowd)
     for (u32 i = 0; i < crowd->chunk_count; i++) {
         free(crowd->chunks[i].contacts);
     }
-    void *const parts[] = {crowd->triangles,  crowd->normals,        crowd->edges,
-                           crowd->points,     crowd->point_triangle, crowd->leaves,
-                           crowd->leaf_boxes, crowd->triangle_boxes, crowd->edge_boxes,
-                           crowd->nodes,      crowd->bodies,         crowd->seen,
-                           crowd->slack,      crowd->chunks,         crowd->order,
-                           crowd->partners,   crowd->crossings};
+    void *const parts[] = {
+        crowd->triangles, crowd->normals,    crowd->edges,  crowd->points, crowd->point_triangle,
+        crowd->leaves,    crowd->leaf_boxes, crowd->prisms, crowd->sticks, crowd->nodes,
+        crowd->bodies,    crowd->seen,       crowd->slack,  crowd->chunks, crowd->order,
+        crowd->partners,  crowd->crossings};
     for (u32 i = 0; i < PL_COUNT(parts); i++) {
         free(parts[i]);
     }
@@ -78,8 +77,8 @@ u64 crowd_memory(const Crowd *crowd)
                 (u64)crowd->triangle_count * (sizeof *crowd->triangles + sizeof *crowd->normals);
     bytes += (u64)crowd->edge_count * sizeof *crowd->edges;
     bytes += (u64)crowd->leaf_count * (sizeof *crowd->leaves + sizeof *crowd->leaf_boxes +
-                                       sizeof *crowd->triangle_boxes + 2 * sizeof *crowd->nodes);
-    bytes += (u64)crowd->edge_box_count * sizeof *crowd->edge_boxes;
+                                       sizeof *crowd->prisms + 2 * sizeof *crowd->nodes);
+    bytes += (u64)crowd->stick_count * sizeof *crowd->sticks;
     bytes += (u64)crowd->crossing_room * sizeof *crowd->crossings;
     for (u32 c = 0; c < crowd->chunk_count; c++) {
         bytes += (u64)crowd->chunks[c].room * sizeof *crowd->chunks[c].contacts;

@@ -43,7 +43,7 @@ typedef struct CrowdLeaf {
     u32 first_segment, segment_count;   /* edges that are segments, first among its edges */
     u32 first_edge, edge_count;         /* that no earlier leaf has */
     u32 first_point, point_count;       /* the same */
-    u32 first_box;                      /* of its edges, eight each */
+    u32 first_stick;                    /* of its edges, eight each */
 } CrowdLeaf;
 
 /* In depth-first order: the children of node i are i + 1 and what the first one skips to. */
@@ -58,6 +58,18 @@ typedef struct CrowdNode {
 typedef struct CrowdBoxes {
     f32 min[3][SIMD_LANES], max[3][SIMD_LANES];
 } __attribute__((aligned(32))) CrowdBoxes;
+
+/* Eight edges from a to a + d; not a number where there is none. */
+typedef struct CrowdSticks {
+    f32 a[3][SIMD_LANES], d[3][SIMD_LANES];
+} __attribute__((aligned(32))) CrowdSticks;
+
+/* Eight triangles: the place of x in one is base + s u* + t v* + height n, with s = u · (x − base),
+ * t = v · (x − base), height = normal · (x − base). */
+typedef struct CrowdPrisms {
+    f32 base[3][SIMD_LANES], normal[3][SIMD_LANES];
+    f32 u[3][SIMD_LANES], v[3][SIMD_LANES];
+} __attribute__((aligned(32))) CrowdPrisms;
 
 typedef struct CrowdBody {
     u32 first_node, end_node;
@@ -110,9 +122,9 @@ struct Crowd {
     u32 *points;         /* [point_count] particles */
     u32 *point_triangle; /* [soft->count] a triangle of the particle or SOFT_NONE */
     CrowdLeaf *leaves;
-    CrowdNode *leaf_boxes;      /* [leaf_count] fitted in parallel */
-    CrowdBoxes *triangle_boxes; /* [leaf_count] */
-    CrowdBoxes *edge_boxes;     /* [edge_box_count] */
+    CrowdNode *leaf_boxes; /* [leaf_count] fitted in parallel */
+    CrowdPrisms *prisms;   /* [leaf_count] */
+    CrowdSticks *sticks;   /* [stick_count] of the edges */
     CrowdNode *nodes;
     CrowdBody *bodies; /* [soft->body_count] */
     Vec3 *seen;        /* [soft->count] m, where the particle was at the search */
@@ -121,7 +133,7 @@ struct Crowd {
     u32 *order, *partners;
     u32 partner_room;
     CrowdCrossing *crossings; /* sorted by kind, a, b */
-    u32 triangle_count, edge_count, point_count, leaf_count, node_count, edge_box_count;
+    u32 triangle_count, edge_count, point_count, leaf_count, node_count, stick_count;
     u32 chunk_count, crossing_count, crossing_room;
     u32 contact_count;
     f32 seen_s, now_s, tick_s; /* times of the tick */
@@ -135,6 +147,25 @@ typedef struct CrowdPair {
     f32 friction, static_friction, compliance;
     bool self, edges;
 } CrowdPair;
+
+static inline void boxes_set(CrowdBoxes *boxes, u32 lane, Vec3 low, Vec3 high)
+{
+    boxes->min[0][lane] = low.x;
+    boxes->min[1][lane] = low.y;
+    boxes->min[2][lane] = low.z;
+    boxes->max[0][lane] = high.x;
+    boxes->max[1][lane] = high.y;
+    boxes->max[2][lane] = high.z;
+}
+
+/* Lanes that hold nothing meet nothing. */
+static inline void boxes_clear(CrowdBoxes *boxes)
+{
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        boxes_set(boxes, i, vec3(INFINITY, INFINITY, INFINITY),
+                  vec3(-INFINITY, -INFINITY, -INFINITY));
+    }
+}
 
 /* crowd_tree.c */
 int crowd_tree_create(Soft *soft, Crowd *crowd);

@@ -5,24 +5,26 @@
 #include <stdlib.h>
 
 enum {
-    CANDIDATES_MAX = 48, /* triangles near one point */
+    CANDIDATES_MAX = 48 /* triangles near one point */
 };
 
 /* Nearer than this there is no direction in a distance. */
 static const f32 tiny_m = 1e-7f;
 /* Where the sheet keeps less than this part of its cells from the other, points and triangles alone
  * would let edges through between them. */
-static const f32 edges_below = 0.6f;
+static const f32 edges_below = 0.75f;
+/* Triangles reach so much beyond their edges that no point falls between two. */
+static const f32 rim_part = 0.01f;
 /* Parts of one surface that are near by the surface itself keep at most this part of how far apart
  * they are at rest. */
 static const f32 rest_part = 0.9f;
 
+/* A point above a triangle: points meet faces, edges meet edges, and nothing else is needed to keep
+ * surfaces from going through each other. */
 typedef struct Candidate {
     u32 triangle;
-    u32 corners; /* bits: that have a part in the nearest place */
     f32 weight[3];
-    Vec3 away; /* m, from the nearest place */
-    f32 distance, keep;
+    f32 keep;
     f32 height; /* m, above the triangle's plane */
 } Candidate;
 
@@ -33,8 +35,9 @@ typedef struct Search {
     u32 leaf;
     u32 other; /* body */
     CrowdPair pair;
-    u32 near[CROWD_NEAR_LEAVES];
     u32 near_count;
+    u32 near[CROWD_NEAR_LEAVES];
+    CrowdBoxes near_boxes[CROWD_NEAR_LEAVES / SIMD_LANES]; /* of these, with their slack */
 } Search;
 
 const CrowdCrossing *crowd_crossing(const Crowd *crowd, u32 kind, u32 a, u32 b)
@@ -100,6 +103,11 @@ static Vec3 rest_at(const Search *search, u32 particle)
     return search->soft->rest[particle];
 }
 
+static Vec3 lane_get(const f32 rows[3][SIMD_LANES], u32 lane)
+{
+    return vec3(rows[0][lane], rows[1][lane], rows[2][lane]);
+}
+
 /* ---- points and triangles ---- */
 
 /* Are p and the triangle near by the surface that both are of? Then they meet only where it is
@@ -127,47 +135,26 @@ static bool same_place(const Search *search, u32 p, u32 t, f32 reach, f32 *keep)
     return false;
 }
 
-static bool weigh(const Search *search, u32 p, u32 t, f32 reach, Candidate *made)
+/* The triangle's lane `lane` of the leaf, which the point is above or below. */
+static bool weigh(const Search *search, u32 p, u32 l, u32 lane, f32 reach, Candidate *made)
 {
     const Crowd *crowd = search->crowd;
+    const CrowdPrisms *prisms = &crowd->prisms[l];
+    u32 t = crowd->leaves[l].first_triangle + lane;
     const u32 *q = crowd->triangles[t].point;
-    Vec3 at = point_at(search, p), a = point_at(search, q[0]);
-    made->height = vec3_dot(crowd->normals[t], vec3_sub(at, a));
-    if (fabsf(made->height) > reach || q[0] == p || q[1] == p || q[2] == p) {
-        return false;
-    }
     made->keep = search->pair.keep;
-    if (search->pair.self && same_place(search, p, t, reach, &made->keep)) {
+    if (q[0] == p || q[1] == p || q[2] == p ||
+        (search->pair.self && same_place(search, p, t, reach, &made->keep))) {
         return false;
     }
-    Vec3 b = point_at(search, q[1]), c = point_at(search, q[2]);
-    made->corners = nearest_weights(at, a, b, c, made->weight);
-    Vec3 nearest = vec3_scale(a, made->weight[0]);
-    nearest = vec3_add_scaled(nearest, made->weight[1], b);
-    nearest = vec3_add_scaled(nearest, made->weight[2], c);
-    made->away = vec3_sub(at, nearest);
-    made->distance = vec3_length(made->away);
+    Vec3 at = point_at(search, p);
+    Vec3 d = vec3_sub(at, lane_get(prisms->base, lane));
     made->triangle = t;
-    return made->distance <= reach;
-}
-
-/* Is the nearest place on an edge or corner that `other` has too, and is nearer to p elsewhere? Of
- * two that are as near, the one that p is more squarely above counts: it tells the side. */
-static bool outdone(const Search *search, const Candidate *by, const Candidate *other, bool later)
-{
-    const u32 *p = search->crowd->triangles[by->triangle].point;
-    const u32 *q = search->crowd->triangles[other->triangle].point;
-    for (u32 k = 0; k < 3; k++) {
-        if ((by->corners >> k & 1) != 0 && p[k] != q[0] && p[k] != q[1] && p[k] != q[2]) {
-            return false;
-        }
-    }
-    f32 difference = by->distance - other->distance, slack = 1e-4f * by->distance;
-    if (fabsf(difference) > slack) {
-        return difference > 0.0f;
-    }
-    f32 more = fabsf(by->height) - fabsf(other->height);
-    return fabsf(more) > slack ? more < 0.0f : later;
+    made->height = vec3_dot(d, lane_get(prisms->normal, lane));
+    made->weight[1] = vec3_dot(d, lane_get(prisms->u, lane));
+    made->weight[2] = vec3_dot(d, lane_get(prisms->v, lane));
+    made->weight[0] = 1.0f - made->weight[1] - made->weight[2];
+    return true;
 }
 
 static void emit_point(Search *search, u32 p, const Candidate *from, bool inside)
@@ -177,50 +164,34 @@ static void emit_point(Search *search, u32 p, const Candidate *from, bool inside
     const CrowdCrossing *crossing =
         crowd->crossing_count != 0 ? crowd_crossing(crowd, CROWD_POINT_TRIANGLE, p, from->triangle)
                                    : NULL;
+    f32 side = inside || from->height >= 0.0f ? 1.0f : -1.0f;
+    side = crossing != NULL ? crossing->side : side;
     CrowdContact contact = {.point = {p, q[0], q[1], q[2]},
                             .weight = {1.0f, -from->weight[0], -from->weight[1], -from->weight[2]},
+                            .normal = vec3_scale(crowd->normals[from->triangle], side),
                             .keep = from->keep,
                             .a = p,
                             .b = from->triangle,
-                            .kind = CROWD_POINT_TRIANGLE};
-    if (from->corners == 7) {
-        contact.side = inside || from->height >= 0.0f ? 1.0f : -1.0f;
-        if (crossing != NULL && crossing->side != 0.0f) {
-            contact.side = crossing->side;
-        }
-        contact.normal = vec3_scale(crowd->normals[from->triangle], contact.side);
-    } else if (from->distance > tiny_m) {
-        contact.normal = vec3_scale(from->away, (inside ? -1.0f : 1.0f) / from->distance);
-    } else {
-        return;
-    }
+                            .kind = CROWD_POINT_TRIANGLE,
+                            .side = side};
     emit(search, &contact);
 }
 
-/* Of the triangles near a point, those that are nearest to it: one on each sheet of a cloth. What
- * is closed has its outside as its side, and only the nearest triangle knows whether p is inside:
+/* What is closed has its outside as its side, and the nearest triangle knows whether p is inside:
  * those behind it are seen from the back. */
 static void choose(Search *search, u32 p, const Candidate *candidates, u32 count)
 {
     bool closed = search->soft->bodies[search->other].closed;
     u32 nearest = 0;
-    bool kept[CANDIDATES_MAX];
-    for (u32 i = 0; i < count; i++) {
-        kept[i] = true;
-        for (u32 j = 0; j < count && kept[i] && candidates[i].corners != 7; j++) {
-            kept[i] = i == j || !outdone(search, &candidates[i], &candidates[j], i > j);
-        }
-        if (kept[i] && (!kept[nearest] || candidates[i].distance < candidates[nearest].distance)) {
-            nearest = i;
-        }
+    for (u32 i = 1; closed && i < count; i++) {
+        nearest = fabsf(candidates[i].height) < fabsf(candidates[nearest].height) ? i : nearest;
     }
-    bool inside = closed && !search->pair.self && candidates[nearest].height < 0.0f;
-    if (inside) {
+    if (closed && candidates[nearest].height < 0.0f && !search->pair.self) {
         emit_point(search, p, &candidates[nearest], true);
         return;
     }
     for (u32 i = 0; i < count; i++) {
-        if (kept[i] && (!closed || candidates[i].height > 0.0f)) {
+        if (!closed || candidates[i].height > 0.0f) {
             emit_point(search, p, &candidates[i], false);
         }
     }
@@ -236,13 +207,24 @@ static u32 meet(const CrowdBoxes *boxes, Vec3 low, Vec3 high, f32 reach)
                 (f32x8_load(boxes->max[1]) + r >= f32x8_set(low.y)) &
                 (f32x8_load(boxes->min[2]) - r <= f32x8_set(high.z)) &
                 (f32x8_load(boxes->max[2]) + r >= f32x8_set(low.z));
-    u32 bits = 0;
-    if (i32x8_any(hit)) {
-        for (u32 i = 0; i < SIMD_LANES; i++) {
-            bits |= hit[i] != 0 ? 1u << i : 0;
-        }
-    }
-    return bits;
+    return i32x8_bits(hit);
+}
+
+static Vec3x8 rows_load(const f32 rows[3][SIMD_LANES])
+{
+    return (Vec3x8){f32x8_load(rows[0]), f32x8_load(rows[1]), f32x8_load(rows[2])};
+}
+
+/* Lanes of the triangles that have p above or below them, within `reach`. */
+static u32 above(const CrowdPrisms *prisms, Vec3 p, f32 reach)
+{
+    Vec3x8 d = vec3x8_sub(vec3x8_set(p), rows_load(prisms->base));
+    f32x8 height = f32x8_abs(vec3x8_dot(d, rows_load(prisms->normal)));
+    f32x8 u = vec3x8_dot(d, rows_load(prisms->u)), v = vec3x8_dot(d, rows_load(prisms->v));
+    f32x8 least = f32x8_set(-rim_part);
+    i32x8 hit = (height <= f32x8_set(reach)) & (u >= least) & (v >= least) &
+                (u + v <= f32x8_set(1.0f + rim_part));
+    return i32x8_bits(hit);
 }
 
 static bool bounds_near(const Bounds *bounds, Vec3 low, Vec3 high, f32 reach)
@@ -258,19 +240,18 @@ static void search_point(Search *search, u32 p)
     Candidate candidates[CANDIDATES_MAX];
     u32 count = 0;
     Vec3 at = point_at(search, p);
-    f32 reach_p = search->pair.keep + search->pair.drift + crowd->slack[p];
-    for (u32 i = 0; i < search->near_count; i++) {
-        u32 l = search->near[i];
-        f32 reach = reach_p + crowd->leaf_boxes[l].slack;
-        if (!bounds_near(&crowd->leaf_boxes[l].bounds, at, at, reach)) {
-            continue;
-        }
-        u32 first = crowd->leaves[l].first_triangle;
-        for (u32 bits = meet(&crowd->triangle_boxes[l], at, at, reach); bits != 0;
-             bits &= bits - 1) {
-            u32 t = first + (u32)__builtin_ctz(bits);
-            if (count < CANDIDATES_MAX && weigh(search, p, t, reach, &candidates[count])) {
-                count++;
+    f32 base = search->pair.keep + search->pair.drift + crowd->slack[p];
+    for (u32 i = 0; i < search->near_count; i += SIMD_LANES) {
+        u32 leaves = meet(&search->near_boxes[i / SIMD_LANES], at, at, base);
+        for (; leaves != 0; leaves &= leaves - 1) {
+            u32 l = search->near[i + (u32)__builtin_ctz(leaves)];
+            f32 reach = base + crowd->leaf_boxes[l].slack;
+            for (u32 bits = above(&crowd->prisms[l], at, reach); bits != 0; bits &= bits - 1) {
+                u32 lane = (u32)__builtin_ctz(bits);
+                if (count < CANDIDATES_MAX &&
+                    weigh(search, p, l, lane, reach, &candidates[count])) {
+                    count++;
+                }
             }
         }
     }
@@ -283,11 +264,13 @@ static void search_point(Search *search, u32 p)
 
 static Vec3 edge_normal(const Crowd *crowd, const CrowdEdge *edge)
 {
-    Vec3 n = vec3_zero();
-    for (u32 k = 0; k < 2; k++) {
-        n = edge->side[k] != SOFT_NONE ? vec3_add(n, crowd->normals[edge->side[k]]) : n;
+    if (edge->side[0] == SOFT_NONE) {
+        return vec3_zero();
     }
-    return vec3_normalize_or(n, vec3_zero());
+    Vec3 n = crowd->normals[edge->side[0]];
+    return edge->side[1] == SOFT_NONE
+               ? n
+               : vec3_scale(vec3_add(n, crowd->normals[edge->side[1]]), 0.5f);
 }
 
 static bool same_place_edges(const Search *search, const CrowdEdge *a, const CrowdEdge *b,
@@ -374,35 +357,69 @@ static void search_edges(Search *search, u32 ea, u32 eb, f32 reach)
     emit(search, &contact);
 }
 
+/* Lanes of the edges that a–b comes within `reach` of, as nearest_parts has it; `inner`: inside of
+ * both only. */
+static u32 beside(const CrowdSticks *sticks, Vec3 a, Vec3 ab, f32 reach, bool inner)
+{
+    const f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
+    Vec3x8 v = rows_load(sticks->d), u = vec3x8_set(ab);
+    Vec3x8 w = vec3x8_sub(vec3x8_set(a), rows_load(sticks->a));
+    f32x8 uu = f32x8_set(vec3_dot(ab, ab) + 1e-20f), vv = vec3x8_dot(v, v) + f32x8_set(1e-20f);
+    f32x8 uv = vec3x8_dot(u, v), uw = vec3x8_dot(u, w), vw = vec3x8_dot(v, w);
+    f32x8 sine2 = uu * vv - uv * uv;
+    i32x8 crossed = sine2 > f32x8_set(1e-3f) * uu * vv;
+    f32x8 s = (uv * vw - vv * uw) / f32x8_select(crossed, sine2, one);
+    i32x8 hit = w.x == w.x;
+    if (inner) {
+        f32x8 t = (uv * s + vw) / vv;
+        hit &= crossed & (s > zero) & (s < one) & (t > zero) & (t < one);
+        if (!i32x8_any(hit)) {
+            return 0;
+        }
+    }
+    s = f32x8_select(crossed, f32x8_min(f32x8_max(s, zero), one), f32x8_set(0.5f));
+    f32x8 t = f32x8_min(f32x8_max((uv * s + vw) / vv, zero), one);
+    s = f32x8_min(f32x8_max((uv * t - uw) / uu, zero), one);
+    Vec3x8 away = vec3x8_sub_scaled(vec3x8_add_scaled(w, s, u), t, v);
+    hit &= vec3x8_dot(away, away) <= f32x8_set(reach * reach);
+    return i32x8_bits(hit);
+}
+
+static void search_edge_leaf(Search *search, u32 ea, u32 l, Vec3 a, Vec3 ab, f32 reach)
+{
+    const Crowd *crowd = search->crowd;
+    const CrowdLeaf *leaf = &crowd->leaves[l];
+    bool string = crowd->edges[ea].side[0] == SOFT_NONE;
+    /* Without edges of surfaces, only strings count. */
+    u32 count = string || search->pair.edges ? leaf->edge_count : leaf->segment_count;
+    for (u32 first = 0; first < count; first += SIMD_LANES) {
+        bool inner = !string && first >= leaf->segment_count;
+        u32 bits = beside(&crowd->sticks[leaf->first_stick + first / SIMD_LANES], a, ab,
+                          reach * 1.001f, inner);
+        for (; bits != 0; bits &= bits - 1) {
+            u32 lane = first + (u32)__builtin_ctz(bits), eb = leaf->first_edge + lane;
+            if (lane < count && (!search->pair.self || eb > ea)) {
+                search_edges(search, ea, eb, reach);
+            }
+        }
+    }
+}
+
 static void search_edge(Search *search, u32 ea)
 {
     const Soft *soft = search->soft;
     const Crowd *crowd = search->crowd;
     const CrowdEdge *edge = &crowd->edges[ea];
     Vec3 a = soft->points[edge->point[0]].position, b = soft->points[edge->point[1]].position;
-    Vec3 low = vec3_min(a, b), high = vec3_max(a, b);
+    Vec3 low = vec3_min(a, b), high = vec3_max(a, b), ab = vec3_sub(b, a);
     f32 slack = f32_max(crowd->slack[edge->point[0]], crowd->slack[edge->point[1]]);
-    bool string = edge->side[0] == SOFT_NONE;
-    for (u32 i = 0; i < search->near_count; i++) {
-        u32 l = search->near[i];
-        if (search->pair.self && l < search->leaf) {
-            continue;
-        }
-        const CrowdLeaf *leaf = &crowd->leaves[l];
-        f32 reach = search->pair.keep + search->pair.drift + slack + crowd->leaf_boxes[l].slack;
-        if (!bounds_near(&crowd->leaf_boxes[l].bounds, low, high, reach)) {
-            continue;
-        }
-        /* Without edges of surfaces, only strings count. */
-        u32 count = string || search->pair.edges ? leaf->edge_count : leaf->segment_count;
-        for (u32 first = 0; first < count; first += SIMD_LANES) {
-            u32 bits =
-                meet(&crowd->edge_boxes[leaf->first_box + first / SIMD_LANES], low, high, reach);
-            for (; bits != 0; bits &= bits - 1) {
-                u32 lane = first + (u32)__builtin_ctz(bits), eb = leaf->first_edge + lane;
-                if (lane < count && (!search->pair.self || eb > ea)) {
-                    search_edges(search, ea, eb, reach);
-                }
+    f32 base = search->pair.keep + search->pair.drift + slack;
+    for (u32 i = 0; i < search->near_count; i += SIMD_LANES) {
+        u32 leaves = meet(&search->near_boxes[i / SIMD_LANES], low, high, base);
+        for (; leaves != 0; leaves &= leaves - 1) {
+            u32 l = search->near[i + (u32)__builtin_ctz(leaves)];
+            if (!search->pair.self || l >= search->leaf) {
+                search_edge_leaf(search, ea, l, a, ab, base + crowd->leaf_boxes[l].slack);
             }
         }
     }
@@ -417,7 +434,7 @@ static void collect(Search *search)
     const CrowdBody *other = &crowd->bodies[search->other];
     const CrowdNode *box = &crowd->leaf_boxes[search->leaf];
     f32 reach = search->pair.keep + search->pair.drift + box->slack;
-    search->near_count = 0;
+    u32 count = 0;
     for (u32 i = other->first_node; i < other->end_node;) {
         const CrowdNode *node = &crowd->nodes[i];
         bool own = search->leaf >= node->first_leaf && search->leaf < node->end_leaf;
@@ -426,11 +443,19 @@ static void collect(Search *search)
             i = node->skip;
             continue;
         }
-        if (node->end_leaf - node->first_leaf == 1 && search->near_count < CROWD_NEAR_LEAVES) {
-            search->near[search->near_count++] = node->first_leaf;
+        if (node->end_leaf - node->first_leaf == 1 && count < CROWD_NEAR_LEAVES) {
+            CrowdBoxes *boxes = &search->near_boxes[count / SIMD_LANES];
+            Vec3 grow = vec3(node->slack, node->slack, node->slack);
+            Vec3 low = vec3_sub(node->bounds.min, grow), high = vec3_add(node->bounds.max, grow);
+            if (count % SIMD_LANES == 0) {
+                boxes_clear(boxes);
+            }
+            boxes_set(boxes, count % SIMD_LANES, low, high);
+            search->near[count++] = node->first_leaf;
         }
         i++;
     }
+    search->near_count = count;
 }
 
 static CrowdPair pair_of(const Soft *soft, u32 a, u32 b)

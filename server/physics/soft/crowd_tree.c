@@ -301,8 +301,8 @@ static int make_edges(TreeMaker *maker, u32 most)
     for (u32 l = 0; l < crowd->leaf_count; l++) {
         CrowdLeaf *leaf = &crowd->leaves[l];
         leaf->first_segment = leaf->first_edge;
-        leaf->first_box = crowd->edge_box_count;
-        crowd->edge_box_count += (leaf->edge_count + SIMD_LANES - 1) / SIMD_LANES;
+        leaf->first_stick = crowd->stick_count;
+        crowd->stick_count += (leaf->edge_count + SIMD_LANES - 1) / SIMD_LANES;
     }
     free(uses);
     free(other);
@@ -357,11 +357,10 @@ static bool allocate(Soft *soft, Crowd *crowd, size_t parts)
 
 static bool allocate_boxes(Crowd *crowd)
 {
-    size_t box = sizeof(CrowdBoxes);
     crowd->leaf_boxes = calloc(crowd->leaf_count + 1, sizeof *crowd->leaf_boxes);
-    crowd->triangle_boxes = aligned_alloc(32, (crowd->leaf_count + 1) * box);
-    crowd->edge_boxes = aligned_alloc(32, (crowd->edge_box_count + 1) * box);
-    return crowd->leaf_boxes != NULL && crowd->triangle_boxes != NULL && crowd->edge_boxes != NULL;
+    crowd->prisms = aligned_alloc(32, (crowd->leaf_count + 1) * sizeof *crowd->prisms);
+    crowd->sticks = aligned_alloc(32, (crowd->stick_count + 1) * sizeof *crowd->sticks);
+    return crowd->leaf_boxes != NULL && crowd->prisms != NULL && crowd->sticks != NULL;
 }
 
 int crowd_tree_create(Soft *soft, Crowd *crowd)
@@ -409,23 +408,23 @@ static u32 flat_bits(Vec3 n)
     return bits;
 }
 
-static void boxes_set(CrowdBoxes *boxes, u32 lane, Vec3 low, Vec3 high)
+static void lane_set(f32 rows[3][SIMD_LANES], u32 lane, Vec3 v)
 {
-    boxes->min[0][lane] = low.x;
-    boxes->min[1][lane] = low.y;
-    boxes->min[2][lane] = low.z;
-    boxes->max[0][lane] = high.x;
-    boxes->max[1][lane] = high.y;
-    boxes->max[2][lane] = high.z;
+    rows[0][lane] = v.x;
+    rows[1][lane] = v.y;
+    rows[2][lane] = v.z;
 }
 
-/* Lanes that hold nothing meet nothing. */
-static void boxes_clear(CrowdBoxes *boxes)
+/* A triangle without an area is nowhere: nothing compares with what is not a number. */
+static void prism_set(CrowdPrisms *prisms, u32 lane, Vec3 a, Vec3 ab, Vec3 ac, Vec3 n)
 {
-    for (u32 i = 0; i < SIMD_LANES; i++) {
-        boxes_set(boxes, i, vec3(INFINITY, INFINITY, INFINITY),
-                  vec3(-INFINITY, -INFINITY, -INFINITY));
-    }
+    Vec3 u = vec3_cross(ac, n), v = vec3_cross(n, ab);
+    f32 area_u = vec3_dot(u, ab), area_v = vec3_dot(v, ac);
+    bool none = !(area_u > 0.0f) || !(area_v > 0.0f);
+    lane_set(prisms->base, lane, none ? vec3(INFINITY, INFINITY, INFINITY) : a);
+    lane_set(prisms->normal, lane, none ? vec3_zero() : n);
+    lane_set(prisms->u, lane, none ? vec3_zero() : vec3_scale(u, 1.0f / area_u));
+    lane_set(prisms->v, lane, none ? vec3_zero() : vec3_scale(v, 1.0f / area_v));
 }
 
 static void widen(CrowdNode *box, Vec3 low, Vec3 high)
@@ -440,12 +439,14 @@ static void fit_edges(const Soft *soft, const CrowdLeaf *leaf, CrowdNode *box)
     bool only_string = leaf->triangle_count == 0 && !soft->bodies[leaf->body].triangle_count;
     for (u32 i = 0; i < leaf->edge_count; i++) {
         const CrowdEdge *edge = &crowd->edges[leaf->first_edge + i];
-        CrowdBoxes *boxes = &crowd->edge_boxes[leaf->first_box + i / SIMD_LANES];
+        CrowdSticks *sticks = &crowd->sticks[leaf->first_stick + i / SIMD_LANES];
         Vec3 a = soft->points[edge->point[0]].position, b = soft->points[edge->point[1]].position;
-        if (i % SIMD_LANES == 0) {
-            boxes_clear(boxes);
+        for (u32 k = 0; i % SIMD_LANES == 0 && k < SIMD_LANES; k++) {
+            lane_set(sticks->a, k, vec3(NAN, NAN, NAN));
+            lane_set(sticks->d, k, vec3_zero());
         }
-        boxes_set(boxes, i % SIMD_LANES, vec3_min(a, b), vec3_max(a, b));
+        lane_set(sticks->a, i % SIMD_LANES, a);
+        lane_set(sticks->d, i % SIMD_LANES, vec3_sub(b, a));
         if (i < leaf->segment_count) {
             f32 slack = f32_max(crowd->slack[edge->point[0]], crowd->slack[edge->point[1]]);
             widen(box, vec3_min(a, b), vec3_max(a, b));
@@ -462,10 +463,12 @@ static void fit_leaf(const Soft *soft, u32 l)
 {
     Crowd *crowd = soft->crowd;
     const CrowdLeaf *leaf = &crowd->leaves[l];
-    CrowdBoxes *boxes = &crowd->triangle_boxes[l];
+    CrowdPrisms *prisms = &crowd->prisms[l];
     CrowdNode box = {.bounds = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}},
                      .flat = UINT32_MAX};
-    boxes_clear(boxes);
+    for (u32 i = leaf->triangle_count; i < CROWD_LEAF; i++) {
+        prism_set(prisms, i, vec3_zero(), vec3_zero(), vec3_zero(), vec3_zero());
+    }
     for (u32 i = 0; i < leaf->triangle_count; i++) {
         const u32 *p = crowd->triangles[leaf->first_triangle + i].point;
         Vec3 a = soft->points[p[0]].position, b = soft->points[p[1]].position;
@@ -474,7 +477,7 @@ static void fit_leaf(const Soft *soft, u32 l)
         Vec3 n = vec3_normalize_or(vec3_cross(vec3_sub(b, a), vec3_sub(c, a)), vec3_zero());
         f32 slack = f32_max(f32_max(crowd->slack[p[0]], crowd->slack[p[1]]), crowd->slack[p[2]]);
         crowd->normals[leaf->first_triangle + i] = n;
-        boxes_set(boxes, i, low, high);
+        prism_set(prisms, i, a, vec3_sub(b, a), vec3_sub(c, a), n);
         widen(&box, low, high);
         box.slack = f32_max(box.slack, slack);
         box.flat &= flat_bits(n);

@@ -53,8 +53,10 @@ typedef struct Hull {
 
 /* Flags of a triangle's three edges (bit i: from vertex i to vertex i + 1). */
 enum {
-    TRIANGLE_EDGE_ACTIVE = 1 /* << i: convex or open edge: contacts may push across it; inactive
-                                edges are flat or concave, where only the face's normal counts */
+    TRIANGLE_EDGE_ACTIVE = 1, /* << i: convex or open edge: contacts may push across it; inactive
+                                 edges are flat or concave, where only the face's normal counts */
+    TRIANGLE_EDGE_FLAT = 8    /* << i: the triangle across the edge lies in the same plane (noted in
+                                 meshes only) */
 };
 
 /* Bounding-volume tree over triangles: binary, depth first. */

@@ -15,6 +15,8 @@
 #define SLIVER_TOLERANCE 1e-6
 /* cos 1°: edges that turn less are flat. */
 #define FLAT_COSINE      0.99984769515639124
+/* Of triangles in one plane: cosines differ from 1 by no more (about 1e-5 rad). */
+#define PLANE_TOLERANCE  1e-10
 
 /* One side of a triangle, to be brought beside the others between the same two vertices. */
 typedef struct MeshEdge {
@@ -161,6 +163,24 @@ static bool edge_is_active(const MeshMaker *maker, u32 side, u32 other)
     return !(dot(n, d) > 0.0);
 }
 
+/* Do the two triangles lie in one plane? */
+static bool edge_is_flat(const MeshMaker *maker, u32 side, u32 other)
+{
+    u32 t = side / 3, u = other / 3;
+    f64 n[3], m[3];
+    if ((maker->flags[t] | maker->flags[u]) & TRIANGLE_SLIVER) {
+        return false;
+    }
+    triangle_normal(maker, t, n);
+    triangle_normal(maker, u, m);
+    return dot(n, m) > (1.0 - PLANE_TOLERANCE) * sqrt(dot(n, n) * dot(m, m));
+}
+
+static void flag_edge(MeshMaker *maker, u32 side, u32 flag)
+{
+    maker->flags[side / 3] |= (u8)(flag << side % 3);
+}
+
 static void connect(MeshMaker *maker)
 {
     maker->closed = maker->edge_count > 0;
@@ -170,16 +190,17 @@ static void connect(MeshMaker *maker)
             end++;
         }
         u32 side = maker->edges[first].side;
-        bool active = true;
+        bool active = true, flat = false;
         if (end - first == 2 &&
             welded_corner(maker, side) != welded_corner(maker, maker->edges[first + 1].side)) {
             active = edge_is_active(maker, side, maker->edges[first + 1].side);
+            flat = !active && edge_is_flat(maker, side, maker->edges[first + 1].side);
         } else {
             maker->closed = false;
         }
-        for (u32 i = first; i < end && active; i++) {
-            side = maker->edges[i].side;
-            maker->flags[side / 3] |= (u8)(TRIANGLE_EDGE_ACTIVE << side % 3);
+        for (u32 i = first; i < end && (active || flat); i++) {
+            flag_edge(maker, maker->edges[i].side,
+                      active ? TRIANGLE_EDGE_ACTIVE : TRIANGLE_EDGE_FLAT);
         }
     }
 }

@@ -6,6 +6,8 @@
  */
 #include "server/physics/rigid/manifold_solid.h"
 
+#include "server/physics/tree.h"
+
 /* Contact normals this near to a face's (cosine) are the face's: 1.1°. */
 #define FACE_COSINE 0.9998f
 /* Behind an open mesh nothing tells flat edges from convex ones: its faces go first within 11°. */
@@ -30,10 +32,14 @@ typedef struct TriangleSearch {
     Side side;
     u32 near_count;
     u32 near[NEAR_MAX];
+    bool wants_side;
     f32 nearest, height; /* m² to the nearest triangle, m above its plane */
     Vec3 origin;         /* of the working axes, in the mesh's frame */
     Solid convex;
-    Vec3 inside; /* a point inside the convex, working axes */
+    Vec3 inside;        /* a point inside the convex, working axes */
+    Bounds own;         /* of the convex in its own axes, with the margin */
+    Vec3 below;         /* normal of the last triangle that is_covered asked about, and */
+    Polygon side_below; /* the side of the convex that looks against it */
     f32 margin;
     Gather gather;
 } TriangleSearch;
@@ -195,9 +201,42 @@ static void touch_triangle(const TriangleSearch *search, const Solid *triangle, 
     manifold_solids(triangle, &search->convex, search->margin, found);
 }
 
-static void collide_triangle(TriangleSearch *search, u32 index, const Vec3 corners[3], u8 active)
+/*
+ * Is the triangle one within a plane of triangles and wholly below the side of the convex that
+ * rests on it? Then it adds nothing: what is outermost of their common part is a corner of that
+ * side, or lies on the rim of either, where other triangles have it. All but a few of those below a
+ * slab on a floor of small triangles are such.
+ */
+static bool is_covered(TriangleSearch *search, const Vec3 corners[3], u8 flags)
+{
+    Polygon *side = &search->side_below;
+    if (flags != 7u * TRIANGLE_EDGE_FLAT || search->convex.kind == SOLID_POINT) {
+        return false;
+    }
+    Vec3 n = vec3_cross(vec3_sub(corners[1], corners[0]), vec3_sub(corners[2], corners[0]));
+    if (!(vec3_dot(n, search->below) > 0.999999f * vec3_length(n))) {
+        search->below = vec3_normalize_or(n, vec3_zero());
+        solid_feature(&search->convex, vec3_neg(search->below), side);
+    }
+    for (u32 e = 0; e < side->count && side->count > 2; e++) {
+        Vec3 from = side->corners[e], to = side->corners[e + 1 < side->count ? e + 1 : 0];
+        Vec3 outward = vec3_cross(n, vec3_sub(to, from)); /* the side runs clockwise about n */
+        for (u32 i = 0; i < 3; i++) {
+            if (!(vec3_dot(outward, vec3_sub(corners[i], from)) < 0.0f)) {
+                return false;
+            }
+        }
+    }
+    return side->count > 2;
+}
+
+static void collide_triangle(TriangleSearch *search, u32 index, const Vec3 corners[3], u8 flags)
 {
     Solid triangle;
+    u8 active = flags & (7u * TRIANGLE_EDGE_ACTIVE);
+    if (search->side == SIDE_FRONT && is_covered(search, corners, flags)) {
+        return;
+    }
     solid_set_triangle(&triangle, corners);
     if (!(triangle.extent > 0.0f)) {
         return;
@@ -265,28 +304,60 @@ static bool visit(void *context, u32 index)
     return true;
 }
 
-/*
- * The first pass: which triangles are near, and which is nearest: it knows on which side of an open
- * mesh the convex is. Of several that share the nearest point (an edge, a corner) the one whose
- * plane is farthest away is asked.
- */
-static bool visit_near(void *context, u32 index)
+/* Are all corners beyond one side of the convex's own bounds? A wide body that leans a little, or
+ * lies on bumps, is near most triangles below it and touches few. */
+static bool is_beside(const TriangleSearch *search, const Vec3 v[3])
 {
-    TriangleSearch *search = context;
-    Vec3 v[3], n, p = search->inside;
-    triangle_of(search, index, v);
-    Vec3 on = nearest_on_triangle(p, v);
-    f32 distance = vec3_length_squared(vec3_sub(p, on));
-    f32 slack = 1e-5f * search->nearest;
+    const Mat3 *frame = &search->convex.frame;
+    Vec3 p = mat3_mul_transposed(*frame, v[0]), low = p, high = p;
+    for (u32 i = 1; i < 3; i++) {
+        p = mat3_mul_transposed(*frame, v[i]);
+        low = vec3_min(low, p);
+        high = vec3_max(high, p);
+    }
+    Bounds of_triangle = {low, high};
+    return !bounds_overlap(&of_triangle, &search->own);
+}
+
+/* May the triangle be the nearest one so far? By its bounds. */
+static bool may_be_nearest(const TriangleSearch *search, const Vec3 v[3])
+{
+    Vec3 low = vec3_min(v[0], vec3_min(v[1], v[2])), high = vec3_max(v[0], vec3_max(v[1], v[2]));
+    Vec3 p = search->inside, on = vec3_max(low, vec3_min(p, high));
+    return search->wants_side &&
+           !(vec3_length_squared(vec3_sub(p, on)) > 1.0001f * search->nearest);
+}
+
+/* Of several triangles that share the nearest point (an edge, a corner) the one whose plane is
+ * farthest away is asked on which side of an open mesh the convex is. */
+static void note_nearest(TriangleSearch *search, const Vec3 v[3], Vec3 on)
+{
+    Vec3 p = search->inside;
+    f32 distance = vec3_length_squared(vec3_sub(p, on)), slack = 1e-5f * search->nearest;
     if (distance < search->nearest + slack || search->nearest == INFINITY) {
-        n = vec3_cross(vec3_sub(v[1], v[0]), vec3_sub(v[2], v[0]));
+        Vec3 n = vec3_cross(vec3_sub(v[1], v[0]), vec3_sub(v[2], v[0]));
         f32 height = vec3_dot(vec3_normalize_or(n, vec3_zero()), vec3_sub(p, v[0]));
         if (distance < search->nearest - slack || fabsf(height) > fabsf(search->height)) {
             search->nearest = f32_min(search->nearest, distance);
             search->height = height;
         }
     }
-    if (nearest_axis(search, on, &n) < search->margin && search->near_count <= NEAR_MAX) {
+}
+
+/* The first pass: which triangles are near, and which is nearest. */
+static bool visit_near(void *context, u32 index)
+{
+    TriangleSearch *search = context;
+    Vec3 v[3], n;
+    u8 flags = triangle_of(search, index, v);
+    bool nearest = may_be_nearest(search, v), beside = is_beside(search, v);
+    bool near = !beside, flat = flags == 7u * TRIANGLE_EDGE_FLAT; /* is_covered knows better */
+    if (nearest || (near && !flat)) {
+        Vec3 on = nearest_on_triangle(search->inside, v);
+        note_nearest(search, v, on);
+        near = near && (flat || nearest_axis(search, on, &n) < search->margin);
+    }
+    if (near && search->near_count <= NEAR_MAX) {
         if (search->near_count < NEAR_MAX) {
             search->near[search->near_count] = index;
         }
@@ -326,9 +397,9 @@ static void search_ground(TriangleSearch *search, Bounds box)
         query(search, box, visit);
         return;
     }
+    search->wants_side = search->geometry->kind == GEOMETRY_MESH && !search->geometry->mesh.closed;
     query(search, box, visit_near);
-    if (search->geometry->kind == GEOMETRY_MESH && !search->geometry->mesh.closed &&
-        search->height < 0.0f) {
+    if (search->wants_side && search->height < 0.0f) {
         search->side = SIDE_BACK;
     }
     if (search->near_count > NEAR_MAX) {
@@ -359,6 +430,7 @@ u32 manifold_triangles(const ShapePose *ground, const ShapePose *convex, f32 mar
     TriangleSearch search;
     Quat back = quat_conjugate(ground->orientation);
     search.geometry = ground->shape->geometry;
+    search.below = vec3_zero();
     search.origin =
         quat_rotate_inverse(ground->orientation, vec3_sub(convex->position, ground->position));
     solid_set(&search.convex, convex->shape, vec3_zero(), quat_mul(back, convex->orientation));
@@ -366,6 +438,7 @@ u32 manifold_triangles(const ShapePose *ground, const ShapePose *convex, f32 mar
                         ? mat3_mul(search.convex.frame, search.convex.hull->inside)
                         : vec3_zero();
     search.margin = margin;
+    search.own = bounds_grow(shape_bounds(convex->shape, vec3_zero(), quat_identity()), margin);
     gather_begin(&search.gather, 0.01f * search.convex.extent);
     Bounds box = solid_bounds(&search.convex, margin);
     box.min = vec3_add(box.min, search.origin);

@@ -1,5 +1,6 @@
 /* build.c: a definition becomes particles, constraints, triangles and attachments. */
 #include "server/physics/soft/build.h"
+#include "server/physics/soft/whole.h"
 
 #include <stdlib.h>
 
@@ -215,10 +216,11 @@ u32 soft_ring(const SoftMesh *mesh)
         return 0;
     }
     for (u32 i = 0; i < mesh->stick_count; i++) {
-        if (i > 0 && mesh->sticks[i].a != mesh->sticks[i - 1].b) {
+        const SoftStick *stick = &mesh->sticks[i];
+        if (stick->low != stick->high || (i > 0 && stick->a != stick[-1].b)) {
             return 0;
         }
-        if (mesh->sticks[i].b == mesh->sticks[0].a) {
+        if (stick->b == mesh->sticks[0].a) {
             return i >= 2 ? i + 1 : 0;
         }
     }
@@ -246,6 +248,7 @@ static int add_body(Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorTex
                        .triangle_count = mesh->triangle_count,
                        .first_segment = soft->segment_count,
                        .closed = mesh->closed,
+                       .ring = soft_ring(mesh),
                        .mass_kg = def->mass_kg};
     body->def.mesh = NULL;
     body->def.pins = NULL;
@@ -253,6 +256,13 @@ static int add_body(Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorTex
         !add_pins(soft, rigid, def, body->first)) {
         return error_set(error, ERROR_MEMORY, "no memory for the triangles and pins of %u points",
                          mesh->point_count);
+    }
+    if (body->closed || body->ring != 0) {
+        body->rest_volume = (f32)pressure_volume(soft, body, def->volume);
+        if (def->pressure > 0.0f && !(body->rest_volume > 0.0f)) {
+            return error_set(error, ERROR_RANGE, "pressure %g Pa: the mesh has a volume of %g m³",
+                             (double)def->pressure, (double)body->rest_volume);
+        }
     }
     Maker maker = {soft, body, def, error, ERROR_OK};
     build_links(&maker);

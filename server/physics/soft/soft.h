@@ -79,7 +79,8 @@ typedef struct SoftDef {
     /* Tetrahedra of stable Neo-Hookean matter (Macklin, Müller 2021); young 0: none. */
     f32 young;   /* Pa */
     f32 poisson; /* [0, 0.5) */
-    /* A gas inside a closed surface, P V = n R T: pressure above the air's at the rest volume. */
+    /* A gas inside a closed surface, P V = n R T: pressure above the air's at the rest volume. A
+     * ring of sticks that closes, in order, is a ball in two dimensions of 1 m depth. */
     f32 pressure; /* Pa, 0: none */
     SoftVolume volume;
     f32 inflate_s; /* the pressure grows from 0 in this time */
@@ -146,9 +147,12 @@ Vec3 soft_velocity(const Soft *soft, u32 particle); /* m/s */
 f32 soft_inverse_mass(const Soft *soft, u32 particle);
 /* Largest |length / rest − 1| over the edges of a body. */
 f32 soft_strain(const Soft *soft, u32 body);
-/* m³ inside a body with a closed surface, by the divergence theorem; 0 for others. */
+/* m³ inside a body with a closed surface, by the divergence theorem, or m² inside a ring of sticks;
+ * 0 for others. */
 f32 soft_volume(const Soft *soft, u32 body);
-/* Pa above the air's inside a body with pressure. */
+/* The same, found in another way. */
+f32 soft_volume_by(const Soft *soft, u32 body, SoftVolume way);
+/* Pa above the air's, with which the gas of a body pushed in the last step. */
 f32 soft_pressure(const Soft *soft, u32 body);
 u64 soft_memory(const Soft *soft);
 

@@ -84,7 +84,8 @@ typedef struct SoftBody {
     u32 first_segment, segment_count;
     bool closed;
     f32 mass_kg;
-    f32 rest_volume; /* m³ */
+    u32 ring;        /* its first segments, round the gas of a ball in two dimensions; else 0 */
+    f32 rest_volume; /* m³ inside, as soft_volume_by finds it; of a ring m² */
 } SoftBody;
 
 typedef struct SoftAttachment {
@@ -181,6 +182,8 @@ void methods_move(Soft *soft);
  * any method. Bodies run in parallel: only what belongs to this body may be written. */
 int wholes_create(Soft *soft);
 void wholes_destroy(Wholes *wholes);
+/* After the wind of a tick: the gas pushes as it did, until wholes_body knows better. */
+void wholes_begin(Soft *soft);
 void wholes_body(Soft *soft, u32 body, f32 h);
 void wholes_walk(Soft *soft, State *state);
 

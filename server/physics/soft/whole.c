@@ -1,28 +1,143 @@
-/* whole.c: no pressure, no matching yet. */
-#include "server/physics/soft/store.h"
+/* whole.c: the life of what acts on whole bodies. */
+#include "server/physics/soft/whole.h"
 
 #include "shared/error.h"
 
-int wholes_create(Soft *soft)
-{
-    PL_UNUSED(soft);
-    return ERROR_OK;
-}
+#include <stdlib.h>
 
 void wholes_destroy(Wholes *wholes)
 {
-    PL_UNUSED(wholes);
+    if (wholes == NULL) {
+        return;
+    }
+    for (u32 i = 0; i < wholes->body_count; i++) {
+        match_finish(&wholes->matches[i]);
+    }
+    free(wholes->states);
+    free(wholes->matches);
+    free(wholes->warm);
+    free(wholes->gradient);
+    free(wholes);
+}
+
+static bool is_needed(const Soft *soft)
+{
+    for (u32 i = 0; i < soft->body_count; i++) {
+        const SoftDef *def = &soft->bodies[i].def;
+        if (def->pressure > 0.0f || def->match != SOFT_MATCH_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static WholeState first_state(const SoftDef *def)
+{
+    WholeState state = {.pressure = def->inflate_s > 0.0f ? 0.0f : def->pressure,
+                        .turn = def->orientation,
+                        .plastic = {{1.0f, 0.0f, 0.0f}, {0.0f, 1.0f, 0.0f}, {0.0f, 0.0f, 1.0f}}};
+    return state;
+}
+
+static int fill(const Soft *soft, Wholes *wholes)
+{
+    wholes->states = calloc(soft->body_count, sizeof *wholes->states);
+    wholes->matches = calloc(soft->body_count, sizeof *wholes->matches);
+    wholes->warm = calloc(soft->body_count, sizeof *wholes->warm);
+    wholes->gradient = calloc(soft->count, sizeof *wholes->gradient);
+    if (wholes->states == NULL || wholes->matches == NULL || wholes->warm == NULL ||
+        wholes->gradient == NULL) {
+        return ERROR_MEMORY;
+    }
+    wholes->body_count = soft->body_count;
+    for (u32 i = 0; i < soft->body_count; i++) {
+        const SoftBody *body = &soft->bodies[i];
+        wholes->states[i] = first_state(&body->def);
+        if (soft->wholes != NULL && i < soft->wholes->body_count) {
+            wholes->states[i] = soft->wholes->states[i]; /* it was there before */
+        }
+        if (body->def.match != SOFT_MATCH_NONE) {
+            int result = match_create(soft, body, &wholes->matches[i]);
+            if (result != ERROR_OK) {
+                return result;
+            }
+        }
+    }
+    return ERROR_OK;
+}
+
+int wholes_create(Soft *soft)
+{
+    if (!is_needed(soft)) {
+        return ERROR_OK;
+    }
+    Wholes *wholes = calloc(1, sizeof *wholes);
+    int result = wholes == NULL ? ERROR_MEMORY : fill(soft, wholes);
+    if (result != ERROR_OK) {
+        wholes_destroy(wholes);
+        return result;
+    }
+    wholes_destroy(soft->wholes);
+    soft->wholes = wholes;
+    return ERROR_OK;
+}
+
+void wholes_begin(Soft *soft)
+{
+    for (u32 i = 0; soft->wholes != NULL && i < soft->wholes->body_count; i++) {
+        soft->wholes->warm[i] = 0.0f;
+        if (soft->bodies[i].def.pressure > 0.0f) {
+            pressure_begin(soft, i);
+        }
+    }
 }
 
 void wholes_body(Soft *soft, u32 body, f32 h)
 {
-    PL_UNUSED(soft);
-    PL_UNUSED(body);
-    PL_UNUSED(h);
+    if (soft->wholes == NULL || body >= soft->wholes->body_count) {
+        return;
+    }
+    if (soft->wholes->matches[body].terms != 0) {
+        match_solve(soft, body, h);
+    }
+    if (soft->bodies[body].def.pressure > 0.0f) {
+        pressure_solve(soft, body, h);
+    }
+}
+
+f32 soft_volume(const Soft *soft, u32 body)
+{
+    return soft_volume_by(soft, body, SOFT_VOLUME_GAUSS);
+}
+
+f32 soft_volume_by(const Soft *soft, u32 body, SoftVolume way)
+{
+    const SoftBody *of = &soft->bodies[body];
+    return of->closed || of->ring != 0 ? (f32)pressure_volume(soft, of, way) : 0.0f;
+}
+
+f32 soft_pressure(const Soft *soft, u32 body)
+{
+    return soft->wholes != NULL && body < soft->wholes->body_count
+               ? soft->wholes->states[body].pressure
+               : 0.0f;
+}
+
+static bool is_sane(const WholeState *state)
+{
+    return isfinite(state->pressure) && isfinite(state->age_s) && state->age_s >= 0.0f &&
+           quat_is_finite(state->turn) && vec3_is_finite(state->plastic.x) &&
+           vec3_is_finite(state->plastic.y) && vec3_is_finite(state->plastic.z);
 }
 
 void wholes_walk(Soft *soft, State *state)
 {
-    PL_UNUSED(soft);
-    PL_UNUSED(state);
+    Wholes *wholes = soft->wholes;
+    if (wholes == NULL) {
+        return;
+    }
+    state_bytes(state, wholes->states, wholes->body_count * sizeof *wholes->states);
+    for (u32 i = 0; state->mode == STATE_LOAD && i < wholes->body_count; i++) {
+        state->failed = state->failed || !is_sane(&wholes->states[i]);
+    }
 }

@@ -1,0 +1,192 @@
+/*
+ * pressure.c: gases in closed surfaces, P V = n R T with P against the air outside.
+ * A push of p for a step moves the particles by h² p w ∇V and so changes the volume by h² p Σ w
+ * |∇V|²; the pressure of a step is the one that the gas has at the volume at its end, the root of a
+ * quadratic equation, which is stable however small and stiff the volume is. The forces p A n of
+ * all triangles, shared by their points, are p ∇V, and sum to 0 over a closed surface.
+ */
+#include "server/physics/soft/whole.h"
+
+/* Pa, of the air at sea level: what a balloon without gas would be crushed by. */
+static const f64 air_pressure = 101325.0;
+
+/* The surface of a body, as it is in h seconds. */
+typedef struct Surface {
+    const SoftBody *body;
+    const SoftPoint *points;       /* of the body */
+    const SoftTriangle *triangles; /* [body->triangle_count] */
+    const SoftSegment *ring;       /* [body->ring] */
+    f32 h;
+} Surface;
+
+static Surface surface_of(const Soft *soft, const SoftBody *body, f32 h)
+{
+    Surface s = {.body = body,
+                 .points = soft->points + body->first,
+                 .triangles = soft->triangles + body->first_triangle,
+                 .ring = soft->segments + body->first_segment,
+                 .h = h};
+    return s;
+}
+
+/* From the body's first particle: far from the origin digits are worth more. */
+static inline Vec3 place(const Surface *s, u32 point)
+{
+    const SoftPoint *p = &s->points[point];
+    return vec3_add_scaled(vec3_sub(p->position, s->points[0].position), s->h, p->velocity);
+}
+
+/* ---- volumes ---- */
+
+/* ⅓ Σ x̄·n A: the mean of the divergence theorem along the three axes, a sixth of determinants. */
+static f64 volume_gauss(const Surface *s)
+{
+    f64 sum = 0.0;
+    u32 first = s->body->first;
+    for (u32 t = 0; t < s->body->triangle_count; t++) {
+        const u32 *p = s->triangles[t].point;
+        Vec3 a = place(s, p[0] - first), b = place(s, p[1] - first), c = place(s, p[2] - first);
+        sum += (f64)vec3_dot(a, vec3_cross(b, c));
+    }
+    return sum / 6.0;
+}
+
+static Vec3 ring_area(const Surface *s)
+{
+    Vec3 sum = vec3_zero();
+    u32 first = s->body->first;
+    for (u32 i = 0; i < s->body->ring; i++) {
+        const u32 *p = s->ring[i].point;
+        sum = vec3_add(sum, vec3_cross(place(s, p[0] - first), place(s, p[1] - first)));
+    }
+    return vec3_scale(sum, 0.5f);
+}
+
+/* Of a box around the points, or the ellipsoid in it; of a ring its largest face and ellipse. */
+static f64 volume_around(const Surface *s, bool ellipsoid)
+{
+    Vec3 low = place(s, 0), high = low;
+    for (u32 i = 1; i < s->body->count; i++) {
+        Vec3 at = place(s, i);
+        low = vec3_min(low, at);
+        high = vec3_max(high, at);
+    }
+    const f64 pi = 3.14159265358979;
+    f64 x = (f64)(high.x - low.x), y = (f64)(high.y - low.y), z = (f64)(high.z - low.z);
+    if (s->body->ring == 0) {
+        return x * y * z * (ellipsoid ? pi / 6.0 : 1.0);
+    }
+    f64 area = x * y > y * z ? x * y : y * z;
+    area = area > z * x ? area : z * x;
+    return area * (ellipsoid ? pi / 4.0 : 1.0);
+}
+
+static f64 volume_of(const Surface *s, SoftVolume way)
+{
+    if (way != SOFT_VOLUME_GAUSS) {
+        return volume_around(s, way == SOFT_VOLUME_ELLIPSOID);
+    }
+    return s->body->ring != 0 ? (f64)vec3_length(ring_area(s)) : volume_gauss(s);
+}
+
+f64 pressure_volume(const Soft *soft, const SoftBody *body, SoftVolume way)
+{
+    Surface s = surface_of(soft, body, 0.0f);
+    return volume_of(&s, way);
+}
+
+/* ---- what the gas does ---- */
+
+/* ∇V by particle: a third of the area vectors of its triangles, whose sum over a closed surface is
+ * 0; of a ring half the normal of what is between its neighbours. */
+static void find_gradient(const Surface *s, Vec3 *gradient)
+{
+    u32 first = s->body->first;
+    for (u32 i = 0; i < s->body->count; i++) {
+        gradient[i] = vec3_zero();
+    }
+    for (u32 t = 0; t < s->body->triangle_count; t++) {
+        const u32 *p = s->triangles[t].point;
+        Vec3 a = place(s, p[0] - first);
+        Vec3 b = vec3_sub(place(s, p[1] - first), a), c = vec3_sub(place(s, p[2] - first), a);
+        Vec3 part = vec3_scale(vec3_cross(b, c), 1.0f / 6.0f);
+        for (u32 k = 0; k < 3; k++) {
+            gradient[p[k] - first] = vec3_add(gradient[p[k] - first], part);
+        }
+    }
+    if (s->body->ring != 0) {
+        Vec3 n = vec3_normalize_or(ring_area(s), vec3_zero());
+        for (u32 i = 0; i < s->body->ring; i++) {
+            const u32 *p = s->ring[i].point;
+            Vec3 side = vec3_sub(place(s, p[1] - first), place(s, p[0] - first));
+            Vec3 part = vec3_scale(vec3_cross(side, n), 0.5f);
+            gradient[p[0] - first] = vec3_add(gradient[p[0] - first], part);
+            gradient[p[1] - first] = vec3_add(gradient[p[1] - first], part);
+        }
+    }
+}
+
+/* n R T: P V of the gas, J. */
+static f64 amount(const Soft *soft, u32 body)
+{
+    const SoftDef *def = &soft->bodies[body].def;
+    f64 share = 1.0, age = (f64)soft->wholes->states[body].age_s;
+    if (def->inflate_s > 0.0f && age < (f64)def->inflate_s) {
+        share = age / (f64)def->inflate_s;
+    }
+    f64 above = share * (f64)def->pressure * (f64)soft->pressure_scale;
+    return (above + air_pressure) * (f64)soft->bodies[body].rest_volume;
+}
+
+void pressure_begin(Soft *soft, u32 index)
+{
+    const SoftBody *body = &soft->bodies[index];
+    Wholes *wholes = soft->wholes;
+    f32 age = wholes->states[index].age_s + soft->tick_s;
+    wholes->states[index].age_s = f32_min(age, body->def.inflate_s);
+    if (body->def.method != SOFT_XPBD) {
+        return; /* their predictions are not of steps */
+    }
+    Surface s = surface_of(soft, body, 0.0f);
+    Vec3 *gradient = wholes->gradient + body->first;
+    find_gradient(&s, gradient);
+    f32 impulse = wholes->states[index].pressure * soft->tick_s;
+    wholes->warm[index] = wholes->states[index].pressure;
+    for (u32 i = 0; i < body->count; i++) {
+        Vec3 *push = &soft->wind_velocity[body->first + i];
+        *push = vec3_add_scaled(*push, impulse * s.points[i].inverse_mass, gradient[i]);
+    }
+}
+
+void pressure_solve(Soft *soft, u32 index, f32 h)
+{
+    const SoftBody *body = &soft->bodies[index];
+    Wholes *wholes = soft->wholes;
+    Surface s = surface_of(soft, body, h);
+    Vec3 *gradient = wholes->gradient + body->first;
+    find_gradient(&s, gradient);
+    f64 give = 0.0; /* m³ for each Pa */
+    for (u32 i = 0; i < body->count; i++) {
+        give += (f64)(s.points[i].inverse_mass * vec3_length_squared(gradient[i]));
+    }
+    give *= (f64)h * (f64)h;
+    if (!(give > 0.0)) {
+        return; /* flat, or all of it pinned */
+    }
+    f64 volume = volume_of(&s, body->def.volume);
+    if (body->def.volume != SOFT_VOLUME_GAUSS) { /* which grows in its own way */
+        f64 true_volume = volume_of(&s, SOFT_VOLUME_GAUSS);
+        give *= true_volume > 1e-3 * volume ? volume / true_volume : 1.0;
+    }
+    /* (p + air) (V + (p − warm) give) = n R T; the volume at the end is its positive root. */
+    f64 warm = (f64)wholes->warm[index];
+    f64 bare = volume - (warm + air_pressure) * give; /* at P = 0 */
+    f64 end = 0.5 * (bare + sqrt(bare * bare + 4.0 * give * amount(soft, index)));
+    f64 pressure = warm + (end - volume) / give;
+    f32 impulse = (f32)(pressure - warm) * h;
+    for (u32 i = 0; i < body->count; i++) {
+        SoftPoint *p = &soft->points[body->first + i];
+        p->velocity = vec3_add_scaled(p->velocity, impulse * p->inverse_mass, gradient[i]);
+    }
+    wholes->states[index].pressure = (f32)pressure;
+}

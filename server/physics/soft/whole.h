@@ -1,0 +1,61 @@
+/*
+ * whole.h: what acts on a body as a whole: the gas in it, and the shape it goes back to.
+ * Layer: server/physics/soft (private).
+ */
+#ifndef PLENUM_SERVER_PHYSICS_SOFT_WHOLE_H
+#define PLENUM_SERVER_PHYSICS_SOFT_WHOLE_H
+
+#include "server/physics/soft/store.h"
+
+#include "shared/symmetric.h"
+
+enum {
+    MATCH_TERMS_MAX = 9
+};
+
+/* What changes. Walked and hashed: numbers of four bytes only, no padding. */
+typedef struct WholeState {
+    f32 pressure; /* Pa above the air's: what pushed in the last step */
+    f32 age_s;    /* of the inflation */
+    Quat turn;    /* of the matched shape, where the next search starts */
+    Mat3 plastic; /* what has become of the rest shape, of determinant 1 */
+} WholeState;
+
+/* The rest shape of a matched body: functions of the rest position, each of mean 0 over the mass,
+ * in units of `size`: x, y, z, and for quadratic matching x², y², z², xy, yz, zx. */
+typedef struct Match {
+    u32 terms;          /* 3 or 9; 0: this body is not matched */
+    f32 size;           /* m */
+    f32 *basis;         /* [terms][padded], 32-byte aligned */
+    f32 *mass;          /* [padded] kg; 0 in the padding. What is pinned weighs as all the rest */
+    u32 padded;         /* a multiple of 8 */
+    f32 mass_kg;        /* their sum */
+    f32 inverse[9 * 9]; /* [terms][terms] pseudo-inverse of Σ mass basis basisᵀ */
+    Symmetric3 inverse_linear; /* the same of x, y, z alone */
+    Symmetric3 flat;           /* projection onto the directions that the points do not fill */
+} Match;
+
+struct Wholes {
+    WholeState *states; /* [body_count] */
+    Match *matches;     /* [body_count] */
+    f32 *warm;          /* [body_count] Pa that the prediction of this tick contains already */
+    Vec3 *gradient;     /* [particles] m², of the volume */
+    u32 body_count;
+};
+
+/* ---- pressure.c ---- */
+
+/* Volume (m³; m² of a ring, whose depth is 1 m) at the current positions. */
+f64 pressure_volume(const Soft *soft, const SoftBody *body, SoftVolume way);
+/* The push of the last step becomes part of the predictions of this tick. */
+void pressure_begin(Soft *soft, u32 body);
+void pressure_solve(Soft *soft, u32 body, f32 h);
+
+/* ---- match.c ---- */
+
+/* 0 or ERROR_MEMORY. */
+int match_create(const Soft *soft, const SoftBody *body, Match *match);
+void match_finish(Match *match);
+void match_solve(Soft *soft, u32 body, f32 h);
+
+#endif

@@ -37,7 +37,7 @@ static Scene *load(const char *path)
     assert_non_null(scene->probes);
     scene->probe_count = 2;
     for (u32 i = 0; i < 2; i++) {
-        scene->probes[i].body = scene->probes[i].cloth = scene->probes[i].joint = -1;
+        scene->probes[i].body = scene->probes[i].soft = scene->probes[i].joint = -1;
     }
     strcpy(scene->probes[0].name, "energy");
     scene->probes[0].kind = PROBE_ENERGY;
@@ -49,7 +49,7 @@ static Scene *load(const char *path)
 /* Wind, belts, motors, springs and moving platforms do work. */
 static bool is_driven(const Scene *scene)
 {
-    bool driven = vec3_length(scene->wind) > 0.0f || scene->cloth_count > 0;
+    bool driven = vec3_length(scene->wind) > 0.0f || scene->soft_count > 0;
     for (u32 i = 0; i < scene->body_count; i++) {
         const SceneBody *body = &scene->bodies[i];
         driven = driven || body->motion == MOTION_KINEMATIC ||

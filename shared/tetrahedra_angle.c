@@ -1,4 +1,6 @@
 /* tetrahedra_angle.c: the smallest angle between two faces of tetrahedra. */
+#include "shared/tetrahedra_angle.h"
+
 #include "shared/tetrahedralize.h"
 #include "shared/trig.h"
 
@@ -23,8 +25,7 @@ static f64 dot(Vec3d a, Vec3d b)
     return a.x * b.x + a.y * b.y + a.z * b.z;
 }
 
-/* Largest cosine of the angles between two of the outward normals' opposites; 2: no volume. */
-static f64 sharpest_cosine(const Vec3 *points, const u32 corner[4])
+f64 tetrahedron_sharpest_cosine(const Vec3 *points, const u32 corner[4])
 {
     Vec3 a = points[corner[0]];
     Vec3d b = from(a, points[corner[1]]), c = from(a, points[corner[2]]);
@@ -52,7 +53,7 @@ f32 tetrahedra_dihedral_degrees(const Vec3 *points, const u32 *tetrahedra, u32 c
 {
     f64 largest = -1.0;
     for (u32 t = 0; t < count; t++) {
-        f64 cosine = sharpest_cosine(points, &tetrahedra[4 * (size_t)t]);
+        f64 cosine = tetrahedron_sharpest_cosine(points, &tetrahedra[4 * (size_t)t]);
         if (!(cosine <= 1.0 + 1e-9)) {
             return 0.0f;
         }

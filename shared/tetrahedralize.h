@@ -1,8 +1,9 @@
 /*
  * tetrahedralize.h: fills a closed surface with tetrahedra: a body-centred cubic lattice, cut and
  * snapped to the surface (isosurface stuffing: Labelle & Shewchuk 2007), which bounds all dihedral
- * angles: between 10.7° and 164.8°, proven there for this lattice. What is thinner than a cell of
- * the lattice is lost. Same surface, same tetrahedra. Layer: shared.
+ * angles: none is smaller than 10.5°, whatever the surface. Edges and corners of the surface are
+ * blunted within a cell, and what is thinner than a cell is lost; the skin keeps both. The same
+ * surface gives the same tetrahedra. Layer: shared.
  */
 #ifndef PLENUM_SHARED_TETRAHEDRALIZE_H
 #define PLENUM_SHARED_TETRAHEDRALIZE_H

@@ -21,6 +21,7 @@ enum {
     SIMD_LANES = 8
 };
 
+typedef f32 f32x4 __attribute__((vector_size(16)));
 typedef f32 f32x8 __attribute__((vector_size(32)));
 typedef i32 i32x8 __attribute__((vector_size(32)));
 
@@ -127,6 +128,32 @@ SIMD_INLINE u32 i32x8_bits(i32x8 mask)
     }
     return bits;
 #endif
+}
+
+/* Two quarters of a cache line, each 16-byte aligned, as one vector: what is scattered in fours
+ * must be gathered in fours, or the loads wait for the stores. */
+SIMD_INLINE f32x8 f32x8_load_halves(const f32 *low, const f32 *high)
+{
+    f32x4 a = *(const f32x4 *)(const void *)low, b = *(const f32x4 *)(const void *)high;
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+SIMD_INLINE void f32x8_store_halves(f32 *low, f32 *high, f32x8 v)
+{
+    *(f32x4 *)(void *)low = __builtin_shufflevector(v, v, 0, 1, 2, 3);
+    *(f32x4 *)(void *)high = __builtin_shufflevector(v, v, 4, 5, 6, 7);
+}
+/* Vector i holds the fours i and i + 4 of eight; afterwards vector i holds number i of each. Its
+ * own inverse. */
+SIMD_INLINE void f32x8_transpose_halves(f32x8 m[4])
+{
+    f32x8 t0 = __builtin_shufflevector(m[0], m[1], 0, 8, 1, 9, 4, 12, 5, 13);
+    f32x8 t1 = __builtin_shufflevector(m[0], m[1], 2, 10, 3, 11, 6, 14, 7, 15);
+    f32x8 t2 = __builtin_shufflevector(m[2], m[3], 0, 8, 1, 9, 4, 12, 5, 13);
+    f32x8 t3 = __builtin_shufflevector(m[2], m[3], 2, 10, 3, 11, 6, 14, 7, 15);
+    m[0] = __builtin_shufflevector(t0, t2, 0, 1, 8, 9, 4, 5, 12, 13);
+    m[1] = __builtin_shufflevector(t0, t2, 2, 3, 10, 11, 6, 7, 14, 15);
+    m[2] = __builtin_shufflevector(t1, t3, 0, 1, 8, 9, 4, 5, 12, 13);
+    m[3] = __builtin_shufflevector(t1, t3, 2, 3, 10, 11, 6, 7, 14, 15);
 }
 
 /* Rows become columns: eight structs of eight numbers become eight vectors of one number each. */

@@ -86,5 +86,10 @@ void bench_rigid_save(Bench *bench);
 void bench_rigid_ray(Bench *bench);
 void bench_rigid_sleeping(Bench *bench);
 void bench_rigid_quality(Bench *bench);
+void bench_soft_cloth50(Bench *bench);
+void bench_soft_cloth100(Bench *bench);
+void bench_soft_tets5k(Bench *bench);
+void bench_soft_bodies16(Bench *bench);
+void bench_soft_rope(Bench *bench);
 
 #endif

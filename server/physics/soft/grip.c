@@ -1,5 +1,5 @@
 /* grip.c: hands that drag particles. */
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/packs.h"
 
 i32 soft_grip_add(Soft *soft, const SoftGrip *grip)
 {
@@ -27,11 +27,12 @@ SoftGrip *soft_grip(Soft *soft, u32 grip)
 
 /* What the hands pulled with in the last step, before the cloth answers: solved only after it, a
  * hand would feel one particle and not what hangs on it. */
-void grips_warm(Soft *soft, f32 h)
+void grips_warm(Soft *soft, u32 group, f32 h)
 {
     for (u32 i = 0; i < soft->grip_end; i++) {
         const SoftGrip *grip = &soft->grips[i];
-        if (grip->live && !soft_solves_ticks(soft, grip->particle)) {
+        if (grip->live && soft->packs->group_of[grip->particle] == group &&
+            !soft_solves_ticks(soft, grip->particle)) {
             f32 w = soft->points[grip->particle].inverse_mass;
             Vec3 *v = &soft->points[grip->particle].velocity;
             *v = vec3_add_scaled(*v, w * h, grip->force);

@@ -232,17 +232,15 @@ void methods_body(Soft *soft, u32 index, f32 h)
 }
 
 /* What a contact, a hand or the limit of speed has changed goes as its velocity says. */
-void methods_move(Soft *soft)
+void methods_move(Soft *soft, u32 index)
 {
-    Methods *methods = soft->methods;
-    for (u32 k = 0; methods != NULL && k < soft->body_count; k++) {
-        const SoftBody *body = &soft->bodies[k];
-        for (u32 i = body->first; integrates(body) && i < body->first + body->count; i++) {
-            SoftPoint *p = &soft->points[i];
-            Vec3 off = vec3_sub(p->velocity, methods->expected[i]);
-            if (vec3_length_squared(off) == 0.0f) {
-                p->position = vec3_add(p->position, methods->drift[i]);
-            }
+    const Methods *methods = soft->methods;
+    const SoftBody *body = &soft->bodies[index];
+    for (u32 i = body->first; integrates(body) && i < body->first + body->count; i++) {
+        SoftPoint *p = &soft->points[i];
+        Vec3 off = vec3_sub(p->velocity, methods->expected[i]);
+        if (vec3_length_squared(off) == 0.0f) {
+            p->position = vec3_add(p->position, methods->drift[i]);
         }
     }
 }

@@ -6,9 +6,6 @@
 
 #include <stdlib.h>
 
-/* A hand pulls a particle, not the whole cloth: beyond this strain nothing may be predicted. */
-static const f32 speed_max_m_s = 100.0f;
-
 Soft *soft_create(void)
 {
     Soft *soft = calloc(1, sizeof *soft);
@@ -87,7 +84,7 @@ u64 soft_memory(const Soft *soft)
            (u64)soft->triangle_room * sizeof *soft->triangles +
            (u64)soft->segment_room * sizeof *soft->segments +
            (u64)soft->body_room * sizeof *soft->bodies + crowd_memory(soft->crowd) +
-           2 * (u64)soft->touch_room * sizeof *soft->touches;
+           2 * (u64)soft->touch_room * sizeof *soft->touches + packs_memory(soft->packs);
 }
 
 f32 soft_strain(const Soft *soft, u32 body)
@@ -153,59 +150,17 @@ void soft_begin(Soft *soft, Rigid *rigid, Jobs *jobs, f32 tick_s)
     crowd_begin(soft, tick_s);
 }
 
-void soft_predict(Soft *soft, const SoftBody *body, f32 h)
+static void step(Soft *soft, Rigid *rigid, f32 h, f32 ahead, bool moves)
 {
-    f32 wind_share = h / soft->tick_s;
-    for (u32 i = body->first; i < body->first + body->count; i++) {
-        SoftPoint *p = &soft->points[i];
-        if (p->inverse_mass <= 0.0f) {
-            p->velocity = vec3_zero();
-            continue;
-        }
-        /* Damping before gravity: after it, a resting cloth would sag too little. */
-        Vec3 v = vec3_scale(p->velocity, 1.0f / (1.0f + soft->matter[i].damping * h));
-        v = vec3_add_scaled(v, h, soft->gravity);
-        p->velocity = vec3_add_scaled(v, wind_share, soft->wind_velocity[i]);
-    }
-}
-
-static void move(Soft *soft, f32 h)
-{
-    for (u32 i = 0; i < soft->count; i++) {
-        SoftPoint *p = &soft->points[i];
-        Vec3 v = p->velocity;
-        f32 speed = vec3_length(v);
-        if (!(speed <= speed_max_m_s)) {
-            v = speed < 1e30f ? vec3_scale(v, speed_max_m_s / speed) : vec3_zero();
-            p->velocity = v;
-        }
-        p->position = vec3_add_scaled(p->position, h, v);
-    }
-}
-
-static void step(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
-{
-    for (u32 i = 0; i < soft->body_count; i++) {
-        if (soft->bodies[i].def.method == SOFT_XPBD) {
-            soft_predict(soft, &soft->bodies[i], h);
-        }
-    }
-    grips_warm(soft, h);
-    packs_solve(soft, h);
     if (soft->step == 0) {
         methods_begin(soft);
     }
-    for (u32 i = 0; i < soft->body_count; i++) {
-        methods_body(soft, i, h);
-        wholes_body(soft, i, h);
-    }
+    groups_step(soft, h, moves);
     grips_solve(soft, h);
     if (rigid != NULL) {
         touch_solve(soft, rigid, h, ahead);
     }
     crowd_solve(soft, h);
-    move(soft, h);
-    methods_move(soft);
     soft->step++;
 }
 
@@ -216,8 +171,9 @@ void soft_substep(Soft *soft, Rigid *rigid, f32 h)
     }
     f32 part = h / (f32)soft->steps;
     for (u32 i = 0; i < soft->steps; i++) {
-        step(soft, rigid, part, part * (f32)(soft->steps - 1 - i));
+        step(soft, rigid, part, part * (f32)(soft->steps - 1 - i), i > 0);
     }
+    groups_move(soft, part);
 }
 
 /* ---- state ---- */

@@ -1,9 +1,6 @@
 /*
- * store.h: the particle store from inside. Each file of this folder is one idea about it:
- *   soft.c    life, numbers, the recipe of a step      build.c  a definition -> particles,
- * constraints packs.c   XPBD, eight constraints wide             method.c the other methods, body
- * by body pressure.c, match.c  what acts on whole bodies      wind.c   air on triangles touch.c
- * rigid bodies: contact and attachments     crowd.c  soft against soft and itself grip.c    hands
+ * store.h: the particle store from inside. Each file of this folder is one idea about it; README.md
+ * says which.
  * Layer: server/physics/soft (private).
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_STORE_H
@@ -161,10 +158,16 @@ static inline bool soft_solves_ticks(const Soft *soft, u32 particle)
 /* soft.c: gravity, damping, wind: what nothing else stops. */
 void soft_predict(Soft *soft, const SoftBody *body, f32 h);
 
-/* packs.c: the constraints of bodies of SOFT_XPBD, once, on velocities, with steps of h seconds. */
+/* packs_build.c: the constraints of bodies of SOFT_XPBD, and the pieces a step runs in parallel. */
 int packs_create(Soft *soft);
 void packs_destroy(Packs *packs);
-void packs_solve(Soft *soft, f32 h);
+u64 packs_memory(const Packs *packs);
+/* groups.c: a step of all bodies by themselves: moves them by the step before if there was one in
+ * this substep, predicts, lets hands pull, solves constraints (packs, methods), then whole bodies.
+ */
+void groups_step(Soft *soft, f32 h, bool moves);
+/* Moves the particles by h and bounds their speed. */
+void groups_move(Soft *soft, f32 h);
 
 /* method.c: a step of a body: for other methods than SOFT_XPBD from prediction to projection, so
  * that velocities are those of the step afterwards; and smoothing for all. soft->step is 0 in the
@@ -174,9 +177,9 @@ void methods_destroy(Methods *methods);
 /* Before the bodies, in the first step of a tick. */
 void methods_begin(Soft *soft);
 void methods_body(Soft *soft, u32 body, f32 h);
-/* After the particles moved: those of explicit methods go elsewhere than their velocity says, where
- * nothing else has changed it. */
-void methods_move(Soft *soft);
+/* After the particles of the body moved: those of explicit methods go elsewhere than their velocity
+ * says, where nothing else has changed it. */
+void methods_move(Soft *soft, u32 body);
 
 /* whole.c: pressure and shape matching of a body, after its constraints; called for every body, of
  * any method. Bodies run in parallel: only what belongs to this body may be written. */
@@ -207,7 +210,8 @@ void touch_solve(Soft *soft, Rigid *rigid, f32 h, f32 ahead);
 
 /* grip.c: all hands but those on bodies that are solved once a tick, which hold within it. */
 void grip_solve(Soft *soft, SoftGrip *grip, f32 h);
-void grips_warm(Soft *soft, f32 h);
+/* Of the particles of a group (packs.h). */
+void grips_warm(Soft *soft, u32 group, f32 h);
 void grips_solve(Soft *soft, f32 h);
 
 #endif

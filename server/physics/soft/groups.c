@@ -1,0 +1,158 @@
+/*
+ * groups.c: the part of a step that bodies do by themselves, in parallel: groups of particles, then
+ * seams, then what concerns cut bodies as a whole. A particle moves at the start of the next step,
+ * while its group is at hand anyway, and once more at the end of the substep.
+ */
+#include "server/physics/soft/packs.h"
+
+enum {
+    /* Below this, threads cost more than they save. */
+    PARALLEL_WEIGHT = 2500,
+    MOVE_GRAIN = 2, /* groups */
+};
+
+/* A hand pulls a particle, not the whole cloth: beyond this strain nothing may be predicted. */
+static const f32 speed_max_m_s = 100.0f;
+
+typedef struct Step {
+    Soft *soft;
+    f32 h;
+    bool moves;
+} Step;
+
+static void predict(Soft *soft, u32 particle, f32 h, f32 wind_share)
+{
+    SoftPoint *p = &soft->points[particle];
+    if (p->inverse_mass > 0.0f) {
+        /* Damping before gravity: after it, a resting cloth would sag too little. */
+        Vec3 v = vec3_scale(p->velocity, 1.0f / (1.0f + soft->matter[particle].damping * h));
+        v = vec3_add_scaled(v, h, soft->gravity);
+        p->velocity = vec3_add_scaled(v, wind_share, soft->wind_velocity[particle]);
+    }
+}
+
+static void move(SoftPoint *p, f32 h)
+{
+    Vec3 v = p->velocity;
+    f32 speed = vec3_length(v);
+    if (!(speed <= speed_max_m_s)) {
+        v = speed < 1e30f ? vec3_scale(v, speed_max_m_s / speed) : vec3_zero();
+        p->velocity = v;
+    }
+    p->position = vec3_add_scaled(p->position, h, v);
+}
+
+void soft_predict(Soft *soft, const SoftBody *body, f32 h)
+{
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        predict(soft, i, h, h / soft->tick_s);
+    }
+}
+
+/* ---- phases ---- */
+
+static void move_group(Soft *soft, const PackGroup *group, f32 h)
+{
+    const u32 *order = soft->packs->order + group->particles.first;
+    for (u32 i = 0; i < group->particles.count; i++) {
+        move(&soft->points[order[i]], h);
+    }
+    for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
+        methods_move(soft, b);
+    }
+}
+
+static void predict_group(Soft *soft, const PackGroup *group, f32 h)
+{
+    const u32 *order = soft->packs->order + group->particles.first;
+    f32 wind_share = h / soft->tick_s;
+    for (u32 i = 0; i < group->particles.count && group->bodies.count == 0; i++) {
+        predict(soft, order[i], h, wind_share);
+    }
+    for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
+        if (soft->bodies[b].def.method == SOFT_XPBD) {
+            soft_predict(soft, &soft->bodies[b], h);
+        }
+    }
+}
+
+/* What concerns a body as a whole. */
+static void finish_body(Soft *soft, u32 body, f32 h)
+{
+    methods_body(soft, body, h);
+    wholes_body(soft, body, h);
+}
+
+static void groups_loop(void *context, u32 first, u32 end, u32 worker)
+{
+    const Step *step = context;
+    Soft *soft = step->soft;
+    PL_UNUSED(worker);
+    for (u32 g = first; g < end; g++) {
+        const PackGroup *group = &soft->packs->groups[g];
+        if (step->moves) {
+            move_group(soft, group, step->h);
+        }
+        predict_group(soft, group, step->h);
+        grips_warm(soft, g, step->h);
+        packs_run(soft, group->runs, step->h);
+        for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
+            finish_body(soft, b, step->h);
+        }
+    }
+}
+
+static void seams_loop(void *context, u32 first, u32 end, u32 worker)
+{
+    const Step *step = context;
+    PL_UNUSED(worker);
+    for (u32 s = first; s < end; s++) {
+        packs_run(step->soft, step->soft->packs->seams[s], step->h);
+    }
+}
+
+static void cut_loop(void *context, u32 first, u32 end, u32 worker)
+{
+    const Step *step = context;
+    PL_UNUSED(worker);
+    for (u32 c = first; c < end; c++) {
+        const PackBody *cut = &step->soft->packs->cut[c];
+        packs_run(step->soft, cut->runs, step->h);
+        finish_body(step->soft, cut->body, step->h);
+    }
+}
+
+/* Small worlds run on one thread. */
+static Jobs *jobs_for(const Soft *soft)
+{
+    return soft->packs->weight >= PARALLEL_WEIGHT ? soft->jobs : NULL;
+}
+
+void groups_step(Soft *soft, f32 h, bool moves)
+{
+    Packs *packs = soft->packs;
+    if (packs == NULL) {
+        return;
+    }
+    Step step = {soft, h, moves};
+    jobs_run(jobs_for(soft), packs->group_count, 1, groups_loop, &step);
+    jobs_run(jobs_for(soft), packs->seam_count, 1, seams_loop, &step);
+    jobs_run(jobs_for(soft), packs->cut_count, 1, cut_loop, &step);
+}
+
+static void move_loop(void *context, u32 first, u32 end, u32 worker)
+{
+    const Step *step = context;
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        move_group(step->soft, &step->soft->packs->groups[i], step->h);
+    }
+}
+
+void groups_move(Soft *soft, f32 h)
+{
+    Step step = {soft, h, true};
+    if (soft->packs != NULL) {
+        jobs_run(jobs_for(soft), soft->packs->group_count, MOVE_GRAIN, move_loop, &step);
+    }
+}

@@ -1,0 +1,77 @@
+/*
+ * packs.h: constraints eight wide, and how they are cut into pieces that run in parallel.
+ * A piece is a group of particles that nothing outside it is written by: some small bodies, or a
+ * slab of a large one. Groups run first, then the seams between neighbouring slabs, then what is
+ * left of a body (normally nothing): so threads meet two or three times a step and not once a
+ * colour. The pieces depend on the bodies alone, never on the number of threads: same pieces, same
+ * order within each, same bits. Layer: server/physics/soft (private).
+ */
+#ifndef PLENUM_SERVER_PHYSICS_SOFT_PACKS_H
+#define PLENUM_SERVER_PHYSICS_SOFT_PACKS_H
+
+#include "server/physics/soft/store.h"
+#include "shared/simd.h"
+
+/* Eight constraints that share no particle. Points are indices from the run's base; a lane too many
+ * repeats lane 0 with all its numbers, so both store the same. */
+typedef struct PackDistance {
+    u16 point[2][SIMD_LANES];
+    f32 low[SIMD_LANES]; /* m */
+} __attribute__((aligned(32))) PackDistance;
+
+typedef struct PackLimits {
+    u16 point[2][SIMD_LANES];
+    f32 low[SIMD_LANES], high[SIMD_LANES]; /* m */
+} __attribute__((aligned(32))) PackLimits;
+
+/* Packs of one sort, in the order of their colours. */
+typedef struct PackRun {
+    u32 at;    /* in the stream, in units of 32 bytes */
+    u32 count; /* packs or constraints */
+    u32 base;  /* particle */
+    f32 compliance;
+    u8 kind, role;
+    u8 loose; /* not packs but indices of constraints, each solved alone */
+    u8 exact; /* low equals high */
+    u8 fixed; /* distances: the second points are pinned, and shared with others; other kinds: some
+                 points are */
+} PackRun;
+
+typedef struct PackSpan {
+    u32 first, count;
+} PackSpan;
+
+typedef struct PackGroup {
+    PackSpan particles; /* consecutive, or entries of `order` */
+    PackSpan bodies;    /* whole ones; none in a slab */
+    PackSpan runs;
+    bool ordered; /* particles are entries of `order` */
+} PackGroup;
+
+/* A body that was cut. */
+typedef struct PackBody {
+    u32 body;
+    u32 first_group, first_seam;
+    PackSpan runs; /* what is in no slab and no seam */
+} PackBody;
+
+struct Packs {
+    PackGroup *groups; /* [group_count] */
+    PackSpan *seams;   /* [seam_count] of runs */
+    PackBody *cut;     /* [cut_count] */
+    u32 group_count, seam_count, cut_count;
+    u32 group_room, seam_room, cut_room;
+    PackRun *runs; /* [run_count] */
+    u32 run_count, run_room;
+    f32x8 *stream; /* packs, one run after the other */
+    u32 stream_used, stream_room;
+    u32 particles; /* when it was built */
+    u32 *order;    /* [particles] particles of slabs along an axis */
+    u32 *group_of; /* [particles] */
+    u64 weight;    /* of all constraints, as multiples of a distance */
+};
+
+/* Solves runs one after the other. */
+void packs_run(Soft *soft, PackSpan runs, f32 h);
+
+#endif

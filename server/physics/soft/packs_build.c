@@ -1,0 +1,385 @@
+/*
+ * packs_build.c: constraints become packs: sorted by piece and by what they have in common,
+ * coloured so that the eight of a pack share no particle, and written out.
+ */
+#include "server/physics/soft/constraint.h"
+#include "server/physics/soft/packs_cut.h"
+#include "shared/error.h"
+
+#include <stdlib.h>
+
+enum {
+    COLORS = 64
+};
+
+/* Where a constraint goes. Those with all but the index alike make one run. */
+typedef struct Place {
+    u32 piece;
+    u32 sort;       /* role, kind, loose, exact, fixed */
+    u32 compliance; /* its bits; 0 where each lane has its own */
+    u32 base;
+    u32 constraint;
+} Place;
+
+typedef struct Builder {
+    Soft *soft;
+    Packs *packs;
+    Place *places; /* [count] */
+    u32 count;
+    u32 *seam_of; /* [soft->count] */
+    u64 *taken;   /* [soft->count] colours */
+    u32 *waiting; /* [count] constraints of a run that have no colour yet */
+    u32 *colored; /* [count] those that have one, and */
+    u8 *color;    /* [count] which */
+    u32 *sorted;  /* [count] by colour */
+} Builder;
+
+void packs_destroy(Packs *packs)
+{
+    if (packs != NULL) {
+        free(packs->groups);
+        free(packs->seams);
+        free(packs->cut);
+        free(packs->runs);
+        free(packs->stream);
+        free(packs->order);
+        free(packs->group_of);
+        free(packs);
+    }
+}
+
+u64 packs_memory(const Packs *packs)
+{
+    return packs == NULL
+               ? 0
+               : sizeof *packs + packs->group_room * sizeof *packs->groups +
+                     packs->seam_room * sizeof *packs->seams +
+                     packs->cut_room * sizeof *packs->cut + packs->run_room * sizeof *packs->runs +
+                     (u64)packs->stream_room * sizeof *packs->stream +
+                     (u64)packs->particles * (sizeof *packs->order + sizeof *packs->group_of);
+}
+
+/* ---- the stream ---- */
+
+static f32x8 *reserve(Packs *packs, u32 count)
+{
+    if (count > packs->stream_room - packs->stream_used) {
+        u32 room = u32_max(packs->stream_used + count, 2 * packs->stream_room);
+        f32x8 *stream = aligned_alloc(64, ((size_t)room * sizeof *stream + 63) / 64 * 64);
+        if (stream == NULL) {
+            return NULL;
+        }
+        if (packs->stream_used != 0) {
+            memcpy(stream, packs->stream, packs->stream_used * sizeof *stream);
+        }
+        free(packs->stream);
+        packs->stream = stream;
+        packs->stream_room = room;
+    }
+    f32x8 *at = packs->stream + packs->stream_used;
+    packs->stream_used += count;
+    return at;
+}
+
+/* The pinned point of a distance comes last. */
+static void distance_points(const Soft *soft, const SoftConstraint *c, u32 point[2])
+{
+    bool turn = soft->points[c->point[0]].inverse_mass <= 0.0f;
+    point[0] = c->point[turn ? 1 : 0];
+    point[1] = c->point[turn ? 0 : 1];
+}
+
+static bool write_pack(Builder *builder, const PackRun *run, const u32 *constraints, u32 count)
+{
+    u32 size = (u32)(run->exact ? sizeof(PackDistance) : sizeof(PackLimits));
+    void *at = reserve(builder->packs, size / sizeof(f32x8));
+    if (at == NULL) {
+        return false;
+    }
+    PackLimits pack;
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        const SoftConstraint *c = &builder->soft->constraints[constraints[i < count ? i : 0]];
+        u32 point[2];
+        distance_points(builder->soft, c, point);
+        pack.point[0][i] = (u16)(point[0] - run->base);
+        pack.point[1][i] = (u16)(point[1] - run->base);
+        pack.low[i] = c->low;
+        pack.high[i] = c->high;
+    }
+    memcpy(at, &pack, size);
+    return true;
+}
+
+/* ---- colours ---- */
+
+/* Points that two constraints of a pack may not share. */
+static u32 written_points(const Builder *builder, const PackRun *run, u32 constraint, u32 point[4])
+{
+    const SoftConstraint *c = &builder->soft->constraints[constraint];
+    if (c->kind == CONSTRAINT_DISTANCE) {
+        distance_points(builder->soft, c, point);
+        return run->fixed ? 1 : 2;
+    }
+    memcpy(point, c->point, sizeof c->point);
+    return constraint_points(c->kind);
+}
+
+/* Gives colours to those waiting as far as they go; returns how many wait on. */
+static u32 color_waiting(Builder *builder, const PackRun *run, u32 count, u32 start[COLORS + 1])
+{
+    u32 waiting = 0, colored = 0;
+    u32 *list = builder->waiting;
+    memset(start, 0, (COLORS + 1) * sizeof *start);
+    for (u32 i = 0; i < count; i++) {
+        u32 point[4], points = written_points(builder, run, list[i], point);
+        for (u32 k = 0; k < points; k++) {
+            builder->taken[point[k]] = 0;
+        }
+    }
+    for (u32 i = 0; i < count; i++) {
+        u32 point[4], points = written_points(builder, run, list[i], point);
+        u64 taken = 0;
+        for (u32 k = 0; k < points; k++) {
+            taken |= builder->taken[point[k]];
+        }
+        if (~taken == 0) {
+            list[waiting++] = list[i];
+            continue;
+        }
+        u32 color = (u32)__builtin_ctzll(~taken);
+        for (u32 k = 0; k < points; k++) {
+            builder->taken[point[k]] |= 1ull << color;
+        }
+        start[color + 1]++;
+        builder->color[colored] = (u8)color;
+        builder->colored[colored++] = list[i];
+    }
+    for (u32 c = 0; c < COLORS; c++) {
+        start[c + 1] += start[c];
+    }
+    u32 next[COLORS];
+    memcpy(next, start, sizeof next);
+    for (u32 i = 0; i < colored; i++) {
+        builder->sorted[next[builder->color[i]]++] = builder->colored[i];
+    }
+    return waiting;
+}
+
+static bool write_loose(Builder *builder, PackRun *run, u32 count)
+{
+    u32 each = sizeof(f32x8) / sizeof(u32);
+    void *at = reserve(builder->packs, (count + each - 1) / each);
+    if (at != NULL) {
+        memcpy(at, builder->waiting, count * sizeof *builder->waiting);
+        run->count = count;
+    }
+    return at != NULL;
+}
+
+/* One run of the constraints in `waiting`. */
+static bool write_run(Builder *builder, PackRun run, u32 count)
+{
+    Packs *packs = builder->packs;
+    run.at = packs->stream_used;
+    if (run.loose) {
+        if (!write_loose(builder, &run, count)) {
+            return false;
+        }
+        count = 0;
+    }
+    while (count > 0) {
+        u32 start[COLORS + 1];
+        count = color_waiting(builder, &run, count, start);
+        for (u32 c = 0; c < COLORS; c++) {
+            for (u32 i = start[c]; i < start[c + 1]; i += SIMD_LANES) {
+                u32 lanes = u32_min(start[c + 1] - i, SIMD_LANES);
+                if (!write_pack(builder, &run, builder->sorted + i, lanes)) {
+                    return false;
+                }
+                run.count++;
+            }
+        }
+    }
+    if (!soft_grow((void **)&packs->runs, &packs->run_room, packs->run_count + 1,
+                   sizeof *packs->runs)) {
+        return false;
+    }
+    packs->runs[packs->run_count++] = run;
+    return true;
+}
+
+/* ---- places ---- */
+
+/* Of the orders tried, this leaves the least strain in hanging strips and flags. */
+static u32 role_rank(u32 role)
+{
+    static const u8 ranks[ROLE_COUNT] = {
+        [ROLE_BEND] = 3, [ROLE_VOLUME] = 0, [ROLE_SHEAR] = 2, [ROLE_STRETCH] = 1, [ROLE_LIMIT] = 4};
+    return ranks[role];
+}
+
+static bool has_pinned_point(const Soft *soft, const SoftConstraint *c)
+{
+    for (u32 k = 0; k < constraint_points(c->kind); k++) {
+        if (soft->points[c->point[k]].inverse_mass <= 0.0f) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Indices of 16 bits reach from the base to all its points, or it is none of a pack. */
+static bool find_base(const SoftConstraint *c, u32 first, u32 *base)
+{
+    u32 low = UINT32_MAX, high = 0;
+    for (u32 k = 0; k < constraint_points(c->kind); k++) {
+        low = u32_min(low, c->point[k]);
+        high = u32_max(high, c->point[k]);
+    }
+    *base = first + ((low - first) >> 15 << 15);
+    return high - *base <= UINT16_MAX;
+}
+
+static int place_order(const void *left, const void *right)
+{
+    const Place *a = left, *b = right;
+    if (a->piece != b->piece) {
+        return a->piece < b->piece ? -1 : 1;
+    }
+    if (a->sort != b->sort) {
+        return a->sort < b->sort ? -1 : 1;
+    }
+    if (a->compliance != b->compliance) {
+        return a->compliance < b->compliance ? -1 : 1;
+    }
+    if (a->base != b->base) {
+        return a->base < b->base ? -1 : 1;
+    }
+    return a->constraint < b->constraint ? -1 : a->constraint > b->constraint;
+}
+
+static void place_body(Builder *builder, u32 index, u32 cut)
+{
+    const Soft *soft = builder->soft;
+    const SoftBody *body = &soft->bodies[index];
+    u32 end = body->first_constraint + body->constraint_count;
+    for (u32 i = body->first_constraint; i < end && body->def.method == SOFT_XPBD; i++) {
+        const SoftConstraint *c = &soft->constraints[i];
+        Place place = {.piece = packs_place(soft, i, cut, builder->seam_of), .constraint = i};
+        if (place.piece == SOFT_NONE) {
+            continue;
+        }
+        /* The small bodies of a group share packs. */
+        const PackGroup *whole = place.piece < builder->packs->group_count &&
+                                         builder->packs->groups[place.piece].bodies.count > 0
+                                     ? &builder->packs->groups[place.piece]
+                                     : NULL;
+        u32 first = whole != NULL ? whole->particles.first : body->first;
+        u32 loose = !find_base(c, first, &place.base) || c->kind != CONSTRAINT_DISTANCE;
+        u32 exact = c->low == c->high, fixed = has_pinned_point(soft, c);
+        place.sort =
+            role_rank(c->role) << 24 | (u32)c->kind << 16 | loose << 2 | exact << 1 | fixed;
+        memcpy(&place.compliance, &c->compliance, sizeof place.compliance);
+        if (loose) {
+            place.compliance = place.base = 0;
+            place.sort &= ~3u;
+        }
+        builder->places[builder->count++] = place;
+    }
+}
+
+static void place_all(Builder *builder)
+{
+    const Packs *packs = builder->packs;
+    u32 cut = 0;
+    for (u32 i = 0; i < builder->soft->body_count; i++) {
+        while (cut < packs->cut_count && packs->cut[cut].body < i) {
+            cut++;
+        }
+        place_body(builder, i, cut);
+    }
+    qsort(builder->places, builder->count, sizeof *builder->places, place_order);
+}
+
+static PackSpan *runs_of(Packs *packs, u32 piece)
+{
+    if (piece < packs->group_count) {
+        return &packs->groups[piece].runs;
+    }
+    piece -= packs->group_count;
+    return piece < packs->seam_count ? &packs->seams[piece]
+                                     : &packs->cut[piece - packs->seam_count].runs;
+}
+
+static int write_all(Builder *builder)
+{
+    for (u32 i = 0, end; i < builder->count; i = end) {
+        Place place = builder->places[i];
+        const SoftConstraint *c = &builder->soft->constraints[place.constraint];
+        u32 count = 0;
+        for (end = i; end < builder->count; end++) {
+            Place next = builder->places[end];
+            builder->waiting[count++] = next.constraint;
+            next.constraint = place.constraint;
+            if (memcmp(&next, &place, sizeof next) != 0) {
+                count--;
+                break;
+            }
+        }
+        PackSpan *span = runs_of(builder->packs, place.piece);
+        span->first = span->count == 0 ? builder->packs->run_count : span->first;
+        span->count++;
+        PackRun run = {.base = place.base,
+                       .compliance = c->compliance,
+                       .kind = c->kind,
+                       .role = c->role,
+                       .loose = place.sort >> 2 & 1,
+                       .exact = place.sort >> 1 & 1,
+                       .fixed = place.sort & 1};
+        if (!write_run(builder, run, count)) {
+            return ERROR_MEMORY;
+        }
+    }
+    return ERROR_OK;
+}
+
+int packs_create(Soft *soft)
+{
+    packs_destroy(soft->packs);
+    soft->packs = calloc(1, sizeof *soft->packs);
+    if (soft->packs == NULL) {
+        return ERROR_MEMORY;
+    }
+    Packs *packs = soft->packs;
+    size_t points = u32_max(soft->count, 1), count = u32_max(soft->constraint_count, 1);
+    packs->particles = soft->count;
+    packs->order = malloc(points * sizeof *packs->order);
+    packs->group_of = malloc(points * sizeof *packs->group_of);
+    Builder builder = {.soft = soft,
+                       .packs = packs,
+                       .places = malloc(count * sizeof *builder.places),
+                       .seam_of = malloc(points * sizeof *builder.seam_of),
+                       .taken = malloc(points * sizeof *builder.taken),
+                       .waiting = malloc(count * sizeof *builder.waiting),
+                       .colored = malloc(count * sizeof *builder.colored),
+                       .sorted = malloc(count * sizeof *builder.sorted),
+                       .color = malloc(count)};
+    int result = ERROR_MEMORY;
+    if (packs->order && packs->group_of && builder.places && builder.seam_of && builder.taken &&
+        builder.waiting && builder.colored && builder.sorted && builder.color) {
+        memset(builder.seam_of, 0xff, points * sizeof *builder.seam_of);
+        result = packs_cut(soft);
+    }
+    if (result == ERROR_OK) {
+        place_all(&builder);
+        result = write_all(&builder);
+    }
+    free(builder.places);
+    free(builder.seam_of);
+    free(builder.taken);
+    free(builder.waiting);
+    free(builder.colored);
+    free(builder.sorted);
+    free(builder.color);
+    return result;
+}

@@ -1,0 +1,271 @@
+/*
+ * packs_cut.c: which constraints may run beside which: bodies become groups, large ones slabs with
+ * seams between them. Slabs are ranges of the particles as they are numbered (a grid's rows), or
+ * along the longest axis of the rest shape, whichever keeps the points of a constraint closer
+ * together: a slab is at least twice as thick as constraints are long, so that two seams do not
+ * meet.
+ */
+#include "server/physics/soft/packs_cut.h"
+
+#include "server/physics/soft/constraint.h"
+#include "shared/error.h"
+
+#include <stdlib.h>
+
+enum {
+    /* In distances: what a thread may well do alone, a slab, and the least that is worth handing to
+     * another thread. */
+    CUT_WEIGHT = 6000,
+    SLAB_WEIGHT = 3000,
+    GROUP_WEIGHT = 600,
+};
+
+/* Share of the constraints that may be longer than half a slab is thick. */
+static const f64 long_share = 0.02;
+
+static u32 weight_of(const SoftConstraint *constraint)
+{
+    static const u8 weights[CONSTRAINT_KINDS] = {
+        [CONSTRAINT_DISTANCE] = 1, [CONSTRAINT_DIHEDRAL] = 6, [CONSTRAINT_ISOMETRIC] = 4,
+        [CONSTRAINT_AREA] = 3,     [CONSTRAINT_VOLUME] = 4,   [CONSTRAINT_NEO_HOOKEAN] = 6};
+    return weights[constraint->kind];
+}
+
+static u64 body_weight(const Soft *soft, const SoftBody *body)
+{
+    u64 weight = 0;
+    for (u32 i = 0; i < body->constraint_count; i++) {
+        weight += weight_of(&soft->constraints[body->first_constraint + i]);
+    }
+    return weight + body->count / 4;
+}
+
+/* ---- the order of the particles of a body ---- */
+
+typedef struct Rank {
+    f32 at;
+    u32 particle;
+} Rank;
+
+static int rank_order(const void *left, const void *right)
+{
+    const Rank *a = left, *b = right;
+    if (a->at != b->at) {
+        return a->at < b->at ? -1 : 1;
+    }
+    return a->particle < b->particle ? -1 : a->particle > b->particle;
+}
+
+static f32 axis_of(Vec3 v, u32 axis)
+{
+    return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
+}
+
+static void rank_along_axis(const Soft *soft, const SoftBody *body, Rank *ranks, u32 *rank_of)
+{
+    const Vec3 *rest = soft->rest + body->first;
+    Vec3 low = rest[0], high = rest[0];
+    for (u32 i = 1; i < body->count; i++) {
+        low = vec3_min(low, rest[i]);
+        high = vec3_max(high, rest[i]);
+    }
+    Vec3 size = vec3_sub(high, low);
+    u32 axis = size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
+    for (u32 i = 0; i < body->count; i++) {
+        ranks[i] = (Rank){axis_of(rest[i], axis), i};
+    }
+    qsort(ranks, body->count, sizeof *ranks, rank_order);
+    for (u32 i = 0; i < body->count; i++) {
+        rank_of[ranks[i].particle] = i;
+    }
+}
+
+static int u32_order(const void *left, const void *right)
+{
+    u32 a = *(const u32 *)left, b = *(const u32 *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* How far apart the points of most constraints are in the order of rank_of (NULL: as numbered). */
+static u32 spread_of(const Soft *soft, const SoftBody *body, const u32 *rank_of, u32 *spreads)
+{
+    u32 count = 0;
+    for (u32 i = 0; i < body->constraint_count; i++) {
+        const SoftConstraint *c = &soft->constraints[body->first_constraint + i];
+        u32 low = UINT32_MAX, high = 0;
+        for (u32 k = 0; k < constraint_points(c->kind); k++) {
+            if (soft->points[c->point[k]].inverse_mass > 0.0f) {
+                u32 at = c->point[k] - body->first;
+                at = rank_of != NULL ? rank_of[at] : at;
+                low = u32_min(low, at);
+                high = u32_max(high, at);
+            }
+        }
+        if (low < high) {
+            spreads[count++] = high - low;
+        }
+    }
+    if (count == 0) {
+        return 1;
+    }
+    qsort(spreads, count, sizeof *spreads, u32_order);
+    return spreads[(u32)((f64)(count - 1) * (1.0 - long_share))];
+}
+
+/* ---- cutting ---- */
+
+static bool add_group(Packs *packs, PackGroup group)
+{
+    if (!soft_grow((void **)&packs->groups, &packs->group_room, packs->group_count + 1,
+                   sizeof *packs->groups)) {
+        return false;
+    }
+    packs->groups[packs->group_count++] = group;
+    return true;
+}
+
+/* Slabs of a body with particles in the order of ranks (NULL: as numbered). */
+static bool add_slabs(Soft *soft, u32 index, u32 slabs, const Rank *ranks)
+{
+    Packs *packs = soft->packs;
+    const SoftBody *body = &soft->bodies[index];
+    if (!soft_grow((void **)&packs->cut, &packs->cut_room, packs->cut_count + 1,
+                   sizeof *packs->cut) ||
+        !soft_grow((void **)&packs->seams, &packs->seam_room, packs->seam_count + slabs - 1,
+                   sizeof *packs->seams)) {
+        return false;
+    }
+    packs->cut[packs->cut_count++] = (PackBody){
+        .body = index, .first_group = packs->group_count, .first_seam = packs->seam_count};
+    for (u32 s = 0; s + 1 < slabs; s++) {
+        packs->seams[packs->seam_count++] = (PackSpan){0, 0};
+    }
+    for (u32 s = 0; s < slabs; s++) {
+        u32 first = (u32)((u64)body->count * s / slabs);
+        u32 end = (u32)((u64)body->count * (s + 1) / slabs);
+        for (u32 i = first; i < end; i++) {
+            u32 particle = body->first + (ranks != NULL ? ranks[i].particle : i);
+            packs->order[body->first + i] = particle;
+            packs->group_of[particle] = packs->group_count;
+        }
+        PackGroup group = {.particles = {body->first + first, end - first},
+                           .ordered = ranks != NULL};
+        if (!add_group(packs, group)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Cuts a large body if that can be: 1; 0 if it stays whole; or an error. */
+static int cut_body(Soft *soft, u32 index, u64 weight)
+{
+    const SoftBody *body = &soft->bodies[index];
+    Rank *ranks = malloc(body->count * sizeof *ranks);
+    u32 *rank_of = malloc(body->count * sizeof *rank_of);
+    u32 *spreads = malloc(u32_max(body->constraint_count, 1) * sizeof *spreads);
+    int result = ERROR_MEMORY;
+    if (ranks != NULL && rank_of != NULL && spreads != NULL) {
+        u32 numbered = spread_of(soft, body, NULL, spreads);
+        rank_along_axis(soft, body, ranks, rank_of);
+        u32 along = spread_of(soft, body, rank_of, spreads);
+        bool sorted = along + along / 4 < numbered; /* neighbours in memory are worth something */
+        u64 most = body->count / (2 * (u64)(sorted ? along : numbered));
+        u32 slabs = (u32)u64_min(weight / SLAB_WEIGHT, most) & ~1u;
+        result = slabs < 2                                              ? 0
+                 : add_slabs(soft, index, slabs, sorted ? ranks : NULL) ? 1
+                                                                        : ERROR_MEMORY;
+    }
+    free(ranks);
+    free(rank_of);
+    free(spreads);
+    return result;
+}
+
+int packs_cut(Soft *soft)
+{
+    Packs *packs = soft->packs;
+    u64 open_weight = GROUP_WEIGHT; /* of the last group, while more bodies may join it */
+    for (u32 i = 0; i < soft->body_count; i++) {
+        const SoftBody *body = &soft->bodies[i];
+        u64 weight = body_weight(soft, body);
+        packs->weight += weight;
+        int cut =
+            weight >= CUT_WEIGHT && body->def.method == SOFT_XPBD ? cut_body(soft, i, weight) : 0;
+        if (cut < 0) {
+            return cut;
+        }
+        if (cut > 0) {
+            open_weight = GROUP_WEIGHT;
+            continue;
+        }
+        if (open_weight >= GROUP_WEIGHT) {
+            PackGroup group = {.particles = {body->first, 0}, .bodies = {i, 0}};
+            if (!add_group(packs, group)) {
+                return ERROR_MEMORY;
+            }
+            open_weight = 0;
+        }
+        PackGroup *group = &packs->groups[packs->group_count - 1];
+        group->particles.count += body->count;
+        group->bodies.count++;
+        open_weight += weight;
+        for (u32 p = body->first; p < body->first + body->count; p++) {
+            packs->order[p] = p;
+            packs->group_of[p] = packs->group_count - 1;
+        }
+    }
+    return ERROR_OK;
+}
+
+/* ---- where a constraint belongs ---- */
+
+/* The first and last group whose particles it writes; false if it writes none. */
+static bool groups_of(const Soft *soft, const SoftConstraint *c, u32 *first, u32 *last)
+{
+    *first = UINT32_MAX;
+    *last = 0;
+    bool shares_pins = c->kind == CONSTRAINT_DISTANCE, moves = false;
+    for (u32 k = 0; k < constraint_points(c->kind); k++) {
+        bool free_point = soft->points[c->point[k]].inverse_mass > 0.0f;
+        moves = moves || free_point;
+        if (free_point || !shares_pins) {
+            u32 group = soft->packs->group_of[c->point[k]];
+            *first = u32_min(*first, group);
+            *last = u32_max(*last, group);
+        }
+    }
+    return moves;
+}
+
+/* Takes the constraint's particles for a seam, unless another seam has one of them. */
+static bool claim(const SoftConstraint *c, u32 seam, u32 *seam_of)
+{
+    for (u32 k = 0; k < constraint_points(c->kind); k++) {
+        if (seam_of[c->point[k]] != SOFT_NONE && seam_of[c->point[k]] != seam) {
+            return false;
+        }
+    }
+    for (u32 k = 0; k < constraint_points(c->kind); k++) {
+        seam_of[c->point[k]] = seam;
+    }
+    return true;
+}
+
+u32 packs_place(const Soft *soft, u32 constraint, u32 cut, u32 *seam_of)
+{
+    const Packs *packs = soft->packs;
+    const SoftConstraint *c = &soft->constraints[constraint];
+    u32 first, last;
+    if (!groups_of(soft, c, &first, &last)) {
+        return SOFT_NONE;
+    }
+    if (first == last) {
+        return first;
+    }
+    u32 seam = packs->cut[cut].first_seam + first - packs->cut[cut].first_group;
+    if (last == first + 1 && claim(c, seam, seam_of)) {
+        return packs->group_count + seam;
+    }
+    return packs->group_count + packs->seam_count + cut;
+}

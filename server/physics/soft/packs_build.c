@@ -210,11 +210,11 @@ static bool write_run(Builder *builder, PackRun run, u32 count)
 
 /* ---- places ---- */
 
-/* Of the orders tried, this leaves the least strain in hanging strips and flags. */
+/* Bending last: of the orders tried, such leave the least strain in hanging strips and flags. */
 static u32 role_rank(u32 role)
 {
     static const u8 ranks[ROLE_COUNT] = {
-        [ROLE_BEND] = 3, [ROLE_VOLUME] = 0, [ROLE_SHEAR] = 2, [ROLE_STRETCH] = 1, [ROLE_LIMIT] = 4};
+        [ROLE_BEND] = 3, [ROLE_VOLUME] = 0, [ROLE_SHEAR] = 1, [ROLE_STRETCH] = 2, [ROLE_LIMIT] = 4};
     return ranks[role];
 }
 

@@ -10,30 +10,27 @@
 /* Pa, of the air at sea level: what a balloon without gas would be crushed by. */
 static const f64 air_pressure = 101325.0;
 
-/* The surface of a body, as it is in h seconds. */
+/* The surface of a body. */
 typedef struct Surface {
     const SoftBody *body;
     const SoftPoint *points;       /* of the body */
     const SoftTriangle *triangles; /* [body->triangle_count] */
     const SoftSegment *ring;       /* [body->ring] */
-    f32 h;
 } Surface;
 
-static Surface surface_of(const Soft *soft, const SoftBody *body, f32 h)
+static Surface surface_of(const Soft *soft, const SoftBody *body)
 {
     Surface s = {.body = body,
                  .points = soft->points + body->first,
                  .triangles = soft->triangles + body->first_triangle,
-                 .ring = soft->segments + body->first_segment,
-                 .h = h};
+                 .ring = soft->segments + body->first_segment};
     return s;
 }
 
 /* From the body's first particle: far from the origin digits are worth more. */
 static inline Vec3 place(const Surface *s, u32 point)
 {
-    const SoftPoint *p = &s->points[point];
-    return vec3_add_scaled(vec3_sub(p->position, s->points[0].position), s->h, p->velocity);
+    return vec3_sub(s->points[point].position, s->points[0].position);
 }
 
 /* ---- volumes ---- */
@@ -91,7 +88,7 @@ static f64 volume_of(const Surface *s, SoftVolume way)
 
 f64 pressure_volume(const Soft *soft, const SoftBody *body, SoftVolume way)
 {
-    Surface s = surface_of(soft, body, 0.0f);
+    Surface s = surface_of(soft, body);
     return volume_of(&s, way);
 }
 
@@ -138,23 +135,14 @@ static f64 amount(const Soft *soft, u32 body)
     return (above + air_pressure) * (f64)soft->bodies[body].rest_volume;
 }
 
-void pressure_begin(Soft *soft, u32 index)
+/* Σ over particles of ∇V · v, m³/s, and of w |∇V|², in fixed order. */
+static void sum_motion(const Surface *s, const Vec3 *gradient, f64 *rate, f64 *give)
 {
-    const SoftBody *body = &soft->bodies[index];
-    Wholes *wholes = soft->wholes;
-    f32 age = wholes->states[index].age_s + soft->tick_s;
-    wholes->states[index].age_s = f32_min(age, body->def.inflate_s);
-    if (body->def.method != SOFT_XPBD) {
-        return; /* their predictions are not of steps */
-    }
-    Surface s = surface_of(soft, body, 0.0f);
-    Vec3 *gradient = wholes->gradient + body->first;
-    find_gradient(&s, gradient);
-    f32 impulse = wholes->states[index].pressure * soft->tick_s;
-    wholes->warm[index] = wholes->states[index].pressure;
-    for (u32 i = 0; i < body->count; i++) {
-        Vec3 *push = &soft->wind_velocity[body->first + i];
-        *push = vec3_add_scaled(*push, impulse * s.points[i].inverse_mass, gradient[i]);
+    *rate = 0.0;
+    *give = 0.0;
+    for (u32 i = 0; i < s->body->count; i++) {
+        *rate += (f64)vec3_dot(gradient[i], s->points[i].velocity);
+        *give += (f64)(s->points[i].inverse_mass * vec3_length_squared(gradient[i]));
     }
 }
 
@@ -162,31 +150,37 @@ void pressure_solve(Soft *soft, u32 index, f32 h)
 {
     const SoftBody *body = &soft->bodies[index];
     Wholes *wholes = soft->wholes;
-    Surface s = surface_of(soft, body, h);
+    WholeState *state = &wholes->states[index];
+    if (soft->step == 0) {
+        state->age_s = f32_min(state->age_s + soft->tick_s, body->def.inflate_s);
+    }
+    Surface s = surface_of(soft, body);
     Vec3 *gradient = wholes->gradient + body->first;
     find_gradient(&s, gradient);
-    f64 give = 0.0; /* m³ for each Pa */
-    for (u32 i = 0; i < body->count; i++) {
-        give += (f64)(s.points[i].inverse_mass * vec3_length_squared(gradient[i]));
-    }
-    give *= (f64)h * (f64)h;
+    f64 rate, give, volume = volume_of(&s, body->def.volume);
+    sum_motion(&s, gradient, &rate, &give);
     if (!(give > 0.0)) {
         return; /* flat, or all of it pinned */
     }
-    f64 volume = volume_of(&s, body->def.volume);
     if (body->def.volume != SOFT_VOLUME_GAUSS) { /* which grows in its own way */
-        f64 true_volume = volume_of(&s, SOFT_VOLUME_GAUSS);
-        give *= true_volume > 1e-3 * volume ? volume / true_volume : 1.0;
+        f64 of_gauss = volume_of(&s, SOFT_VOLUME_GAUSS);
+        f64 ratio = of_gauss > 1e-3 * volume ? volume / of_gauss : 1.0;
+        rate *= ratio;
+        give *= ratio;
     }
-    /* (p + air) (V + (p − warm) give) = n R T; the volume at the end is its positive root. */
-    f64 warm = (f64)wholes->warm[index];
-    f64 bare = volume - (warm + air_pressure) * give; /* at P = 0 */
+    give *= (f64)h * (f64)h; /* m³ for each Pa */
+    /* What comes after the gas in a step, contact above all, takes about as much as last time. */
+    f64 taken = state->expected > 0.0f ? volume - (f64)state->expected : 0.0;
+    f64 before = volume + rate * (f64)h + taken;
+    /* (p + air) (V + p give) = n R T; the volume at the end is its positive root. */
+    f64 bare = before - air_pressure * give; /* at P = 0 */
     f64 end = 0.5 * (bare + sqrt(bare * bare + 4.0 * give * amount(soft, index)));
-    f64 pressure = warm + (end - volume) / give;
-    f32 impulse = (f32)(pressure - warm) * h;
+    f64 pressure = (end - before) / give;
+    f32 impulse = (f32)pressure * h;
     for (u32 i = 0; i < body->count; i++) {
         SoftPoint *p = &soft->points[body->first + i];
         p->velocity = vec3_add_scaled(p->velocity, impulse * p->inverse_mass, gradient[i]);
     }
-    wholes->states[index].pressure = (f32)pressure;
+    state->pressure = (f32)pressure;
+    state->expected = (f32)(end - taken);
 }

@@ -143,7 +143,6 @@ void soft_begin(Soft *soft, Rigid *rigid, Jobs *jobs, f32 tick_s)
     soft->jobs = jobs;
     soft->step = 0;
     wind_begin(soft, tick_s);
-    wholes_begin(soft);
     if (rigid != NULL) {
         touch_begin(soft, rigid, tick_s);
     }

@@ -185,8 +185,6 @@ void methods_move(Soft *soft, u32 body);
  * any method. Bodies run in parallel: only what belongs to this body may be written. */
 int wholes_create(Soft *soft);
 void wholes_destroy(Wholes *wholes);
-/* After the wind of a tick: the gas pushes as it did, until wholes_body knows better. */
-void wholes_begin(Soft *soft);
 void wholes_body(Soft *soft, u32 body, f32 h);
 void wholes_walk(Soft *soft, State *state);
 

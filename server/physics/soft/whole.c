@@ -15,7 +15,6 @@ void wholes_destroy(Wholes *wholes)
     }
     free(wholes->states);
     free(wholes->matches);
-    free(wholes->warm);
     free(wholes->gradient);
     free(wholes);
 }
@@ -43,10 +42,8 @@ static int fill(const Soft *soft, Wholes *wholes)
 {
     wholes->states = calloc(soft->body_count, sizeof *wholes->states);
     wholes->matches = calloc(soft->body_count, sizeof *wholes->matches);
-    wholes->warm = calloc(soft->body_count, sizeof *wholes->warm);
     wholes->gradient = calloc(soft->count, sizeof *wholes->gradient);
-    if (wholes->states == NULL || wholes->matches == NULL || wholes->warm == NULL ||
-        wholes->gradient == NULL) {
+    if (wholes->states == NULL || wholes->matches == NULL || wholes->gradient == NULL) {
         return ERROR_MEMORY;
     }
     wholes->body_count = soft->body_count;
@@ -82,16 +79,6 @@ int wholes_create(Soft *soft)
     return ERROR_OK;
 }
 
-void wholes_begin(Soft *soft)
-{
-    for (u32 i = 0; soft->wholes != NULL && i < soft->wholes->body_count; i++) {
-        soft->wholes->warm[i] = 0.0f;
-        if (soft->bodies[i].def.pressure > 0.0f) {
-            pressure_begin(soft, i);
-        }
-    }
-}
-
 void wholes_body(Soft *soft, u32 body, f32 h)
 {
     if (soft->wholes == NULL || body >= soft->wholes->body_count) {
@@ -125,9 +112,10 @@ f32 soft_pressure(const Soft *soft, u32 body)
 
 static bool is_sane(const WholeState *state)
 {
-    return isfinite(state->pressure) && isfinite(state->age_s) && state->age_s >= 0.0f &&
-           quat_is_finite(state->turn) && vec3_is_finite(state->plastic.x) &&
-           vec3_is_finite(state->plastic.y) && vec3_is_finite(state->plastic.z);
+    return isfinite(state->pressure) && isfinite(state->expected) && isfinite(state->age_s) &&
+           state->age_s >= 0.0f && quat_is_finite(state->turn) &&
+           vec3_is_finite(state->plastic.x) && vec3_is_finite(state->plastic.y) &&
+           vec3_is_finite(state->plastic.z);
 }
 
 void wholes_walk(Soft *soft, State *state)

@@ -16,6 +16,8 @@ enum {
 /* What changes. Walked and hashed: numbers of four bytes only, no padding. */
 typedef struct WholeState {
     f32 pressure; /* Pa above the air's: what pushed in the last step */
+    f32 expected; /* m³ at the end of that step if nothing but the gas had acted after it; 0: none
+                   */
     f32 age_s;    /* of the inflation */
     Quat turn;    /* of the matched shape, where the next search starts */
     Mat3 plastic; /* what has become of the rest shape, of determinant 1 */
@@ -38,7 +40,6 @@ typedef struct Match {
 struct Wholes {
     WholeState *states; /* [body_count] */
     Match *matches;     /* [body_count] */
-    f32 *warm;          /* [body_count] Pa that the prediction of this tick contains already */
     Vec3 *gradient;     /* [particles] m², of the volume */
     u32 body_count;
 };
@@ -47,8 +48,6 @@ struct Wholes {
 
 /* Volume (m³; m² of a ring, whose depth is 1 m) at the current positions. */
 f64 pressure_volume(const Soft *soft, const SoftBody *body, SoftVolume way);
-/* The push of the last step becomes part of the predictions of this tick. */
-void pressure_begin(Soft *soft, u32 body);
 void pressure_solve(Soft *soft, u32 body, f32 h);
 
 /* ---- match.c ---- */

@@ -116,10 +116,12 @@ bench-peers: deps
 
 # ---- generated: FlatBuffers code, and the schemas as text for the JSON parser -----------------
 FBS := $(wildcard protocol/*.fbs)
+# Scenes of files are changed before they are packed for good.
+FLATC_scene := --gen-object-api
 GENERATED := $(patsubst protocol/%.fbs,$(GEN)/%_generated.h,$(FBS)) $(patsubst protocol/%.fbs,$(GEN)/%_schema.h,$(FBS))
 $(GEN)/%_generated.h: protocol/%.fbs
 	@mkdir -p $(@D)
-	flatc --cpp --scoped-enums --gen-all -o $(@D) $<
+	flatc --cpp --scoped-enums --gen-all $(FLATC_$*) -o $(@D) $<
 $(GEN)/%_schema.h: protocol/%.fbs
 	@mkdir -p $(@D)
 	@{ echo 'static const unsigned char $*_schema[] = {'; od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g'; echo '0};'; } > $@

@@ -1,6 +1,7 @@
 // scene.cpp: FlatBuffers scene -> checked C structs. Everything here treats the buffer as data of a
 // stranger: the verifier has seen its structure, these files see every number, name and reference.
 #include "protocol/scene_builder_cpp.h"
+#include "protocol/scene_files.h"
 
 namespace plenum
 {
@@ -120,9 +121,11 @@ bool Builder::prefabs(const Place &at, const fb::Scene *in)
     return true;
 }
 
+// Only of a soft body; the last three need a closed one.
 bool kind_needs_soft(ProbeKind kind)
 {
-    return kind == PROBE_STRETCH;
+    return kind == PROBE_STRETCH || kind == PROBE_VOLUME || kind == PROBE_PRESSURE ||
+           kind == PROBE_PRESSURE_VOLUME;
 }
 
 bool kind_needs_entity(ProbeKind kind)
@@ -321,58 +324,9 @@ Scene *build_scene(u8 *bytes, u32 byte_count, const char *name, const char *json
     return scene;
 }
 
-// The whole file, or nullptr with an error.
-char *read_file(const char *path, size_t *bytes, ErrorText *error)
-{
-    FILE *file = fopen(path, "rb");
-    if (file == nullptr) {
-        error_set(error, ERROR_NOT_FOUND, "%s: cannot open: %m", path);
-        return nullptr;
-    }
-    size_t room = 1 << 16, used = 0;
-    char *text = (char *)malloc(room);
-    while (text != nullptr) {
-        used += fread(text + used, 1, room - used, file);
-        if (used < room || used > SCENE_FILE_BYTES_MAX) {
-            break;
-        }
-        room *= 2;
-        char *bigger = (char *)realloc(text, room);
-        if (bigger == nullptr) {
-            free(text);
-        }
-        text = bigger;
-    }
-    bool failed = ferror(file) != 0;
-    fclose(file);
-    if (text == nullptr) {
-        error_set(error, ERROR_MEMORY, "%s: out of memory", path);
-    } else if (failed || used > SCENE_FILE_BYTES_MAX) {
-        free(text);
-        text = nullptr;
-        error_set(error, failed ? ERROR_IO : ERROR_LIMIT,
-                  failed ? "%s: cannot read: %m" : "%s: too big; a scene file has at most %d bytes",
-                  path, SCENE_FILE_BYTES_MAX);
-    }
-    *bytes = used;
-    return text;
-}
-
-} // namespace
-
-extern "C" Scene *scene_load(const char *path, ErrorText *error)
-{
-    size_t bytes = 0;
-    char *text = read_file(path, &bytes, error);
-    if (text == nullptr) {
-        return nullptr;
-    }
-    Scene *scene = scene_parse(text, bytes, path, error);
-    free(text);
-    return scene;
-}
-
-extern "C" Scene *scene_parse(const char *json, size_t bytes, const char *name, ErrorText *error)
+// `path`: of the file that the text is from, whose meshes are read; nullptr: it is from elsewhere.
+Scene *parse_scene(const char *json, size_t bytes, const char *name, const char *path,
+                   ErrorText *error)
 {
     if (bytes > SCENE_FILE_BYTES_MAX) {
         error_set(error, ERROR_LIMIT, "%s: too big; a scene has at most %d bytes", name,
@@ -384,7 +338,31 @@ extern "C" Scene *scene_parse(const char *json, size_t bytes, const char *name, 
     if (encoded == nullptr) {
         return nullptr;
     }
+    if (path != nullptr &&
+        scene_files_inline(&encoded, &encoded_bytes, path, json, bytes, error) != ERROR_OK) {
+        free(encoded);
+        return nullptr;
+    }
     return build_scene(encoded, encoded_bytes, name, json, bytes, error);
+}
+
+} // namespace
+
+extern "C" Scene *scene_load(const char *path, ErrorText *error)
+{
+    size_t bytes = 0;
+    char *text = scene_file_read(path, SCENE_FILE_BYTES_MAX, &bytes, error);
+    if (text == nullptr) {
+        return nullptr;
+    }
+    Scene *scene = parse_scene(text, bytes, path, path, error);
+    free(text);
+    return scene;
+}
+
+extern "C" Scene *scene_parse(const char *json, size_t bytes, const char *name, ErrorText *error)
+{
+    return parse_scene(json, bytes, name, nullptr, error);
 }
 
 extern "C" bool scene_resolve(const Scene *scene, Appearance *look)
@@ -475,6 +453,9 @@ static const ProbeName probe_names[PROBE_KIND_COUNT] = {
     {"contacts", ""},
     {"joint_value", "deg, m"},
     {"joint_force", "N"},
+    {"volume", "m^3"},
+    {"pressure", "kPa"},
+    {"pressure_volume", "J"},
 };
 
 extern "C" const char *probe_kind_name(ProbeKind kind)

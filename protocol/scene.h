@@ -188,6 +188,9 @@ typedef enum ProbeKind {
     PROBE_CONTACTS = 13,         /* pairs that touch */
     PROBE_JOINT_VALUE = 14,      /* degrees or m of the joint; 0 once broken */
     PROBE_JOINT_FORCE = 15,      /* N on b in the last tick */
+    PROBE_VOLUME = 16,           /* m³ inside a closed soft body */
+    PROBE_PRESSURE = 17,         /* kPa above the air's inside it */
+    PROBE_PRESSURE_VOLUME = 18,  /* J, whole pressure times volume */
     PROBE_KIND_COUNT
 } ProbeKind;
 
@@ -266,10 +269,12 @@ typedef struct Scene {
     u32 byte_count;
 } Scene;
 
-/* Reads and checks a JSON scene file. NULL on error with "path:line: field: what; what is right".
+/* Reads and checks a JSON scene file and the mesh files that it names, which become part of its
+ * bytes. NULL on error with "path:line: field: what; what is right".
  */
 Scene *scene_load(const char *path, ErrorText *error);
-/* The same from JSON text in memory; `name` stands for the path in errors. */
+/* The same from JSON text in memory, which cannot name files; `name` stands for the path in errors.
+ */
 Scene *scene_parse(const char *json, size_t bytes, const char *name, ErrorText *error);
 /* Points the shape of an appearance to the scene's geometry that its id names. False if it must
  * have one and that is not there or of another kind, or has one and must not; or if it names a soft

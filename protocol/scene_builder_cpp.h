@@ -35,6 +35,8 @@ enum {
     PINS_MAX = 65536,
     ROPE_POINTS_MAX = 65536,
     STICKS_MAX = 1 << 18,
+    // Of the lattices that closed shapes are filled by, in all of a scene.
+    LATTICE_CELLS_MAX = 1 << 22,
     // A hull is made point by point, and a client makes all of them when it joins.
     HULL_POINTS_MAX = 4096,
     HULL_POINTS_TOTAL_MAX = 65536,
@@ -191,6 +193,8 @@ class Builder
     bool soft_grid(const Place &at, const Uints *points_in, const Floats *size_in, SoftMesh *out);
     bool soft_round(const Place &at, const fb::SoftShape *in, SoftMesh *out);
     bool soft_box(const Place &at, const fb::SoftShape *in, SoftMesh *out);
+    bool soft_fill(const Place &at, const fb::SoftShape *in, SoftMesh *mesh);
+    bool soft_skin(const Place &up, const fb::SoftSkin *in, SoftMesh *mesh);
     bool soft_shape(const Place &at, const fb::SoftShape *in, SoftMesh *out);
     bool keep_soft_mesh(const Place &at, u32 *index, SoftMesh **out);
     bool compliance(const Place &at, const char *field, f32 value, f32 *out);
@@ -242,7 +246,7 @@ class Builder
     std::vector<SceneJoint> joints_;
     std::vector<SceneSoft> softs_;
     std::vector<ScenePin> pins_;
-    u64 soft_made_ = 0, soft_points_ = 0;
+    u64 soft_made_ = 0, soft_points_ = 0, lattice_cells_ = 0;
     u32 hull_points_ = 0, triangles_ = 0, samples_ = 0, families_ = 0;
 };
 

@@ -42,8 +42,9 @@ bool Builder::shape_fields(const Place &at, const fb::Shape *in, ShapeKind kind)
         {"spacing", bit(SHAPE_TERRAIN), in->spacing() != 0.0f},
         {"heights", bit(SHAPE_TERRAIN), in->heights() != nullptr},
         {"noise", bit(SHAPE_TERRAIN), in->noise() != nullptr},
-        {"file", bit(SHAPE_MESH), in->file() != nullptr},
-        {"scale", bit(SHAPE_MESH), in->scale() != 1.0f},
+        {"file", bit(SHAPE_MESH) | bit(SHAPE_COMPOUND), in->file() != nullptr},
+        {"scale", bit(SHAPE_MESH) | bit(SHAPE_COMPOUND), in->scale() != 1.0f},
+        {"parts", bit(SHAPE_COMPOUND), in->parts() != 0},
         {"children", bit(SHAPE_COMPOUND), in->children() != nullptr},
     };
     for (const auto &field : fields) {
@@ -308,6 +309,12 @@ bool Builder::terrain(const Place &at, const fb::Shape *in, Shape *out)
 
 bool Builder::compound(const Place &at, const fb::Shape *in, Shape *out)
 {
+    if (in->file() != nullptr) {
+        return no_file(at);
+    }
+    if (in->scale() != 1.0f || in->parts() != 0) {
+        return fail(at, in->parts() != 0 ? "parts" : "scale", "only of a file; leave it out");
+    }
     u32 total;
     if (!count(at, "children", in->children(), COMPOUND_CHILDREN_MAX, &total)) {
         return false;

@@ -2,6 +2,8 @@
 // server and on every client: so points, triangles and sticks have the same order everywhere.
 #include "protocol/scene_builder_cpp.h"
 
+#include "shared/tetrahedralize.h"
+
 namespace plenum
 {
 
@@ -43,6 +45,8 @@ bool Builder::soft_fields(const Place &at, const fb::SoftShape *in)
         {"sticks", STICKS, in->sticks() != nullptr},
         {"file", MESH, in->file() != nullptr},
         {"scale", MESH | STICKS, in->scale() != 1.0f},
+        {"resolution", SPHERE | TORUS | TUBE | BOX | MESH, in->resolution() != 0},
+        {"skin", SPHERE | TORUS | TUBE | BOX | MESH | GRID, in->skin() != nullptr},
     };
     for (const auto &field : fields) {
         if (field.given && (field.kinds & bit(in->kind())) == 0) {
@@ -194,6 +198,48 @@ bool Builder::soft_box(const Place &at, const fb::SoftShape *in, SoftMesh *out)
            fail(at, "cells", "%s", why.text);
 }
 
+bool Builder::soft_fill(const Place &at, const fb::SoftShape *in, SoftMesh *mesh)
+{
+    u32 resolution;
+    if (!integer(at, "resolution", in->resolution(), TETRAHEDRALIZE_RESOLUTION_MIN,
+                 TETRAHEDRALIZE_RESOLUTION_MAX, &resolution)) {
+        return false;
+    }
+    if (mesh->tetrahedron_count > 0) {
+        return fail(at, "resolution", "the box is solid already; leave one of them out");
+    }
+    lattice_cells_ += (u64)resolution * resolution * resolution;
+    if (lattice_cells_ > LATTICE_CELLS_MAX) {
+        return fail(at, "resolution", "too fine with the shapes before; at most %d cells in all",
+                    LATTICE_CELLS_MAX);
+    }
+    SoftMesh filled = {};
+    ErrorText why = {};
+    if (tetrahedralize(&filled, mesh, resolution, &why) != ERROR_OK) {
+        return fail(at, "resolution", "%s", why.text);
+    }
+    soft_mesh_finish(mesh);
+    *mesh = filled;
+    return soft_points(at, "resolution", mesh->point_count);
+}
+
+bool Builder::soft_skin(const Place &up, const fb::SoftSkin *in, SoftMesh *mesh)
+{
+    Place at = {&up, "skin", -1};
+    SoftMesh display = {};
+    if (in->file() != nullptr) {
+        return no_file(at);
+    }
+    if (!soft_surface(at, in->vertices(), in->triangles(), in->scale(), &display)) {
+        soft_mesh_finish(&display);
+        return false;
+    }
+    ErrorText why = {};
+    int result = soft_mesh_skin(mesh, &display, &why);
+    soft_mesh_finish(&display);
+    return result == ERROR_OK || fail(up, "skin", "%s", why.text);
+}
+
 bool Builder::soft_shape(const Place &at, const fb::SoftShape *in, SoftMesh *out)
 {
     ErrorText why = {};
@@ -234,7 +280,8 @@ bool Builder::soft_shape(const Place &at, const fb::SoftShape *in, SoftMesh *out
         good = soft_round(at, in, out);
         break;
     }
-    return good;
+    return good && (in->resolution() == 0 || soft_fill(at, in, out)) &&
+           (in->skin() == nullptr || soft_skin(at, in->skin(), out));
 }
 
 bool Builder::keep_soft_mesh(const Place &at, u32 *index, SoftMesh **out)

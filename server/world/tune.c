@@ -216,6 +216,28 @@ static f64 of_entity(const World *world, const SceneProbe *probe, bool speed)
                  : (f64)rigid_position(world->rigid, slot).y;
 }
 
+/* Of the air around everything: what a gas has even where it presses no more than that. */
+static const f64 air_pa = 101325.0;
+
+static f64 of_soft(const World *world, const SceneProbe *probe)
+{
+    if (probe->soft < 0) {
+        return 0.0;
+    }
+    u32 body = world->softs[probe->soft].body;
+    switch (probe->kind) {
+    case PROBE_STRETCH:
+        return (f64)soft_strain(world->soft, body);
+    case PROBE_VOLUME:
+        return (f64)soft_volume(world->soft, body);
+    case PROBE_PRESSURE:
+        return (f64)soft_pressure(world->soft, body) / 1000.0;
+    default:
+        return (air_pa + (f64)soft_pressure(world->soft, body)) *
+               (f64)soft_volume(world->soft, body);
+    }
+}
+
 /* What several probes of one moment are taken from, walked over the world at most once each. */
 typedef struct Totals {
     Sums sums;
@@ -272,8 +294,10 @@ static f64 measure(const World *world, const SceneProbe *probe, Totals *totals)
     case PROBE_AWAKE:
         return (f64)stats_of(world, totals)->awake;
     case PROBE_STRETCH:
-        return probe->soft >= 0 ? (f64)soft_strain(world->soft, world->softs[probe->soft].body)
-                                : 0.0;
+    case PROBE_VOLUME:
+    case PROBE_PRESSURE:
+    case PROBE_PRESSURE_VOLUME:
+        return of_soft(world, probe);
     default:
         return 0.0;
     }

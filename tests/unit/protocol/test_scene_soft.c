@@ -201,6 +201,121 @@ static void test_bytes_give_the_same_meshes(void **state)
     scene_destroy(scene);
 }
 
+static const f64 pi = 3.14159265358979323846;
+
+/* Points, volume and mass of every shape against their formulas. */
+static void test_shapes_are_what_they_are_called(void **state)
+{
+    (void)state;
+    Scene *scene = must_parse(
+        HEAD
+        "\"softs\":[{\"name\":\"a\",\"shape\":{\"kind\":\"sphere\",\"radius\":0.5,\"level\":4}},"
+        "{\"name\":\"b\",\"shape\":{\"kind\":\"torus\",\"radius\":1,\"tube_radius\":0.25,"
+        "\"segments\":[64,32]}},{\"name\":\"c\",\"shape\":{\"kind\":\"tube\",\"radius\":0.5,"
+        "\"length\":2,\"segments\":[48,8]}},{\"name\":\"d\",\"density\":250,\"shape\":{\"kind\":"
+        "\"box\",\"size\":[1,2,3],\"cells\":[2,2,2],\"solid\":true}},{\"name\":\"e\",\"shape\":{"
+        "\"kind\":\"sphere\",\"radius\":0.5,\"resolution\":10},\"young\":1000}]}");
+    const f64 volumes[] = {4.0 / 3.0 * pi * 0.125, 2.0 * pi * pi * 0.0625, pi * 0.25 * 2.0, 6.0};
+    for (u32 i = 0; i < 4; i++) {
+        const SoftMesh *mesh = &scene->soft_meshes[i];
+        assert_true(mesh->closed);
+        f64 volume = soft_mesh_volume(mesh);
+        assert_true(volume > 0.97 * volumes[i] && volume < 1.0001 * volumes[i]);
+    }
+    assert_int_equal(scene->soft_meshes[0].point_count, 2562);
+    assert_float_equal(scene->softs[0].mass_kg, 0.2 * pi, 0.005); /* of 0.2 kg/m² */
+    assert_int_equal(scene->soft_meshes[3].tetrahedron_count, 40);
+    assert_float_equal(scene->softs[3].mass_kg, 1500.0f, 0.01f);
+    const SoftMesh *filled = &scene->soft_meshes[4];
+    assert_true(filled->tetrahedron_count > 100 && filled->dihedral_degrees > 10.0f);
+    assert_int_equal(filled->skin_count, 642); /* the surface is drawn over them */
+    assert_float_equal(scene->softs[4].mass_kg, 1000.0 * pi / 6.0, 30.0);
+    scene_destroy(scene);
+}
+
+/* ---- files ---- */
+
+static const char cube[] =
+    "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n"
+    "f 1 4 3 2\nf 5 6 7 8\nf 1 2 6 5\nf 3 4 8 7\nf 2 3 7 6\nf 1 5 8 4\n";
+
+static void put_file(const char *folder, const char *name, const char *text)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static Scene *load_with(const char *folder, const char *json, ErrorText *error)
+{
+    char path[200];
+    put_file(folder, "s.json", json);
+    snprintf(path, sizeof path, "%s/s.json", folder);
+    memset(error, 0, sizeof *error);
+    return scene_load(path, error);
+}
+
+static void test_meshes_come_from_files(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/plenum-test-soft-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    put_file(folder, "cube.obj", cube);
+    ErrorText error;
+    Scene *scene = load_with(
+        folder,
+        HEAD "\"bodies\":[{\"name\":\"m\",\"motion\":\"static\",\"shape\":{\"kind\":\"mesh\","
+             "\"file\":\"cube.obj\",\"scale\":3}},{\"name\":\"p\",\"shape\":{\"kind\":\"compound\","
+             "\"file\":\"cube.obj\",\"scale\":2}}],\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":"
+             "\"mesh\",\"file\":\"cube.obj\",\"scale\":0.5}},{\"name\":\"k\",\"shape\":{\"kind\":"
+             "\"box\",\"size\":[2,2,2],\"cells\":[2,2,2],\"solid\":true,\"skin\":{\"file\":"
+             "\"cube.obj\"}}}]}",
+        &error);
+    if (scene == NULL) {
+        fail_msg("%s", error.text);
+    }
+    assert_int_equal(scene->softs[0].mesh, 0);
+    assert_int_equal(scene->soft_meshes[0].point_count, 8);
+    assert_int_equal(scene->soft_meshes[0].triangle_count, 12);
+    assert_float_equal(soft_mesh_volume(&scene->soft_meshes[0]), 0.125, 1e-6);
+    assert_int_equal(scene->soft_meshes[1].skin_count, 8);
+    assert_int_equal(scene->bodies[0].shape.geometry->mesh.triangle_count, 12);
+    assert_float_equal(scene->bodies[0].shape.geometry->bounds.max.x, 3.0f, 1e-6);
+    assert_float_equal(scene->bodies[1].mass_kg, 8000.0f, 8.0f); /* convex: one part of 2 m */
+    /* Who has the bytes alone has the meshes. */
+    put_file(folder, "cube.obj", "");
+    Scene *again = scene_from_bytes(scene->bytes, scene->byte_count, &error);
+    assert_non_null(again);
+    assert_int_equal(again->soft_meshes[0].triangle_count, 12);
+    assert_memory_equal(again->soft_meshes[0].points, scene->soft_meshes[0].points,
+                        8 * sizeof(Vec3));
+    scene_destroy(again);
+    scene_destroy(scene);
+
+    static const char *const says[][2] = {
+        {HEAD "\"softs\":[{\"name\":\"s\",\n\"shape\":{\"kind\":\"mesh\",\n\"file\":\"no.obj\"}}]}",
+         "s.json:4: softs[0].shape.file: "},
+        {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"mesh\",\"file\":\"cube.obj\"}}]}",
+         "softs[0].shape.file: cube.obj"},
+        {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"rope\",\"file\":\"cube.obj\"}}]}",
+         "softs[0].shape.file: only a mesh has one"},
+        {HEAD "\"bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"hull\",\"file\":\"cube.obj\"}}]}",
+         "bodies[0].shape.file: only a mesh and a compound have one"},
+    };
+    for (u32 i = 0; i < PL_COUNT(says); i++) {
+        assert_null(load_with(folder, says[i][0], &error));
+        if (strstr(error.text, says[i][1]) == NULL) {
+            fail_msg("expected: ...%s...\n  got:      %s", says[i][1], error.text);
+        }
+    }
+    char command[200];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 typedef struct Wrong {
     const char *json, *says;
 } Wrong;
@@ -250,6 +365,23 @@ static const Wrong wrongs[] = {
     {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"grid\",\"points\":[1000,1000],"
           "\"size\":[1,1]},\"repeat\":{\"count\":[2,1,1],\"spacing\":[1,1,1]}}]}",
      "2000000 points with the soft bodies before"},
+    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"mesh\",\"file\":\"/etc/passwd\"}}]}",
+     "softs[0].shape.file: only a scene that is read from a file"},
+    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"mesh\",\"vertices\":[[0,0,0],[1,0,0],"
+          "[0,1,0]],\"triangles\":[[0,1,2]],\"resolution\":8}}]}",
+     "softs[0].shape.resolution: "},
+    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"mesh\",\"vertices\":[[0,0,0],[1,0,0],"
+          "[0,1,0],[0,0,1],[0,0,-1]],\"triangles\":[[0,1,2],[0,1,3],[0,1,4]]}}]}",
+     "softs[0].shape.triangles: surface: edge 0-1 has 3 triangles"},
+    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"torus\",\"radius\":1,\"tube_radius\":2,"
+          "\"segments\":[9,9]}}]}",
+     "softs[0].shape.tube_radius: 2 is out of range"},
+    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"sphere\",\"radius\":1,\"level\":9}}]}",
+     "softs[0].shape.level: 9 is out of range"},
+    {HEAD
+     "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"box\",\"size\":[1,1,1],\"cells\":[4000,4000,"
+     "4000]}}]}",
+     "softs[0].shape.cells: makes it "},
     {HEAD "\"soft_steps\":0}", "soft_steps: 0 is out of range"},
     {HEAD BALL "\"probes\":[{\"name\":\"p\",\"kind\":\"stretch\",\"of\":\"b\"}]}",
      "probes[0].of: \"b\" is a body; stretch is of a soft body"},
@@ -283,6 +415,8 @@ int main(void)
         cmocka_unit_test(test_pins_find_their_points),
         cmocka_unit_test(test_copies_share_a_mesh),
         cmocka_unit_test(test_sticks_are_given_by_hand),
+        cmocka_unit_test(test_shapes_are_what_they_are_called),
+        cmocka_unit_test(test_meshes_come_from_files),
         cmocka_unit_test(test_bytes_give_the_same_meshes),
         cmocka_unit_test(test_wrong_softs_say_where_what_and_what_is_right),
     };

@@ -1,0 +1,293 @@
+// scene_files.cpp: reads the meshes that a scene names and packs them into it. A compound of a file
+// is cut into convex parts here, so that clients need not.
+#include "protocol/scene_files.h"
+
+#include "protocol/scene_json.h"
+#include "scene_generated.h"
+#include "shared/convex_parts.h"
+#include "shared/limits.h"
+#include "shared/mesh_file.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+
+namespace
+{
+
+namespace fb = plenum::scene;
+
+enum {
+    PARTS_DEFAULT = 24,
+    PART_VERTICES = 32
+};
+
+class Inliner
+{
+  public:
+    Inliner(const char *path, const char *json, size_t json_bytes, ErrorText *error)
+        : path_(path), json_(json), json_bytes_(json_bytes), error_(error)
+    {
+        const char *slash = strrchr(path, '/');
+        folder_ = slash != nullptr ? std::string(path, (size_t)(slash - path) + 1) : std::string();
+    }
+    bool scene(fb::SceneT *scene);
+
+  private:
+    bool fail(const std::string &at, const char *what)
+    {
+        u32 line = scene_json_line(json_, json_bytes_, at.c_str());
+        error_set(error_, ERROR_RANGE, "%s:%u: %s: %s", path_, line, at.c_str(), what);
+        return false;
+    }
+    bool read(const std::string &at, const std::string &file, MeshFile *mesh);
+    bool triangles(const std::string &at, std::string *file, std::vector<fb::Point> *vertices,
+                   std::vector<fb::Triangle> *triangles);
+    bool parts(const std::string &at, fb::ShapeT *shape);
+    bool shape(const std::string &at, fb::ShapeT *shape);
+
+    const char *path_, *json_;
+    size_t json_bytes_;
+    ErrorText *error_;
+    std::string folder_;
+};
+
+bool Inliner::read(const std::string &at, const std::string &file, MeshFile *mesh)
+{
+    std::string place = file[0] == '/' ? file : folder_ + file;
+    ErrorText why = {};
+    size_t bytes = 0;
+    char *text = scene_file_read(place.c_str(), MESH_FILE_BYTES_MAX, &bytes, &why);
+    if (text == nullptr) {
+        return fail(at, why.text);
+    }
+    int result = mesh_file_read(mesh, text, bytes, file.c_str(), &why);
+    free(text);
+    return result == ERROR_OK || fail(at, why.text);
+}
+
+bool Inliner::triangles(const std::string &at, std::string *file, std::vector<fb::Point> *vertices,
+                        std::vector<fb::Triangle> *out)
+{
+    if (file->empty()) {
+        return true;
+    }
+    if (!vertices->empty() || !out->empty()) {
+        return fail(at + ".file", "given besides vertices; give one of them");
+    }
+    MeshFile mesh = {};
+    if (!read(at + ".file", *file, &mesh)) {
+        return false;
+    }
+    for (u32 i = 0; i < mesh.vertex_count; i++) {
+        vertices->emplace_back(mesh.vertices[i].x, mesh.vertices[i].y, mesh.vertices[i].z);
+    }
+    for (u32 i = 0; i < mesh.triangle_count; i++) {
+        const u32 *t = mesh.triangles + (size_t)3 * i;
+        out->emplace_back(t[0], t[1], t[2]);
+    }
+    mesh_file_finish(&mesh);
+    file->clear();
+    return true;
+}
+
+fb::ShapeT *hull_of(const Geometry *hull, f32 scale)
+{
+    fb::ShapeT *made = new fb::ShapeT();
+    made->kind = fb::ShapeKind::hull;
+    for (u32 i = 0; i < hull->hull.vertex_count; i++) {
+        Vec3 v = vec3_scale(hull->hull.vertices[i], scale);
+        made->points.emplace_back(v.x, v.y, v.z);
+    }
+    return made;
+}
+
+bool Inliner::parts(const std::string &at, fb::ShapeT *shape)
+{
+    if (!shape->children.empty()) {
+        return fail(at + ".file", "given besides children; give one of them");
+    }
+    if (shape->parts > COMPOUND_CHILDREN_MAX) {
+        return fail(at + ".parts", "too many; a compound has 1 to 64");
+    }
+    MeshFile mesh = {};
+    if (!read(at + ".file", shape->file, &mesh)) {
+        return false;
+    }
+    ErrorText why = {};
+    Geometry *surface = geometry_mesh(mesh.vertices, mesh.vertex_count, mesh.triangles,
+                                      mesh.triangle_count, nullptr, &why);
+    mesh_file_finish(&mesh);
+    if (surface == nullptr) {
+        return fail(at + ".file", why.text);
+    }
+    ConvexPartsOptions options = convex_parts_default();
+    options.parts_max = shape->parts != 0 ? shape->parts : (u32)PARTS_DEFAULT;
+    options.vertex_limit = PART_VERTICES;
+    Geometry *hulls[COMPOUND_CHILDREN_MAX];
+    u32 count = convex_parts(surface, &options, hulls, &why);
+    geometry_destroy(surface);
+    for (u32 i = 0; i < count; i++) {
+        shape->children.emplace_back(new fb::ChildT());
+        shape->children.back()->shape.reset(hull_of(hulls[i], shape->scale));
+        geometry_destroy(hulls[i]);
+    }
+    shape->file.clear();
+    shape->scale = 1.0f;
+    shape->parts = 0;
+    return count > 0 || fail(at + ".file", why.text);
+}
+
+bool Inliner::shape(const std::string &at, fb::ShapeT *shape)
+{
+    if (shape == nullptr || shape->file.empty()) {
+        return true;
+    }
+    if (shape->kind == fb::ShapeKind::compound) {
+        return parts(at, shape);
+    }
+    if (shape->kind != fb::ShapeKind::mesh) {
+        return fail(at + ".file", "only a mesh and a compound have one; leave it out");
+    }
+    return triangles(at, &shape->file, &shape->vertices, &shape->triangles);
+}
+
+std::string element(const char *list, size_t index, const char *rest)
+{
+    return std::string(list) + "[" + std::to_string(index) + "]." + rest;
+}
+
+bool Inliner::scene(fb::SceneT *scene)
+{
+    for (size_t i = 0; i < scene->bodies.size(); i++) {
+        if (!shape(element("bodies", i, "shape"), scene->bodies[i]->shape.get())) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < scene->prefabs.size(); i++) {
+        fb::BodyT *body = scene->prefabs[i]->body.get();
+        if (body != nullptr && !shape(element("prefabs", i, "body.shape"), body->shape.get())) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < scene->softs.size(); i++) {
+        fb::SoftShapeT *soft = scene->softs[i]->shape.get();
+        std::string at = element("softs", i, "shape");
+        if (soft == nullptr) {
+            continue;
+        }
+        if (!soft->file.empty() && soft->kind != fb::SoftKind::mesh) {
+            return fail(at + ".file", "only a mesh has one; leave it out");
+        }
+        if (!triangles(at, &soft->file, &soft->vertices, &soft->triangles)) {
+            return false;
+        }
+        fb::SoftSkinT *skin = soft->skin.get();
+        if (skin != nullptr &&
+            !triangles(at + ".skin", &skin->file, &skin->vertices, &skin->triangles)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool names_file(const fb::Shape *shape)
+{
+    return shape != nullptr && shape->file() != nullptr;
+}
+
+// Most scenes name none, and are left as they are.
+bool names_files(const fb::Scene *scene)
+{
+    bool found = false;
+    for (u32 i = 0; scene->bodies() != nullptr && i < scene->bodies()->size(); i++) {
+        found = found || names_file(scene->bodies()->Get(i)->shape());
+    }
+    for (u32 i = 0; scene->prefabs() != nullptr && i < scene->prefabs()->size(); i++) {
+        found = found || names_file(scene->prefabs()->Get(i)->body()->shape());
+    }
+    for (u32 i = 0; scene->softs() != nullptr && i < scene->softs()->size(); i++) {
+        const fb::SoftShape *shape = scene->softs()->Get(i)->shape();
+        bool skin = shape->skin() != nullptr && shape->skin()->file() != nullptr;
+        found = found || shape->file() != nullptr || skin;
+    }
+    return found;
+}
+
+int inline_files(u8 **bytes, u32 *byte_count, Inliner *inliner, const char *path, ErrorText *error)
+{
+    const fb::Scene *packed = fb::GetScene(*bytes);
+    if (!names_files(packed)) {
+        return ERROR_OK;
+    }
+    fb::SceneT scene;
+    packed->UnPackTo(&scene);
+    if (!inliner->scene(&scene)) {
+        return error->code;
+    }
+    flatbuffers::FlatBufferBuilder builder(1 << 16);
+    fb::FinishSceneBuffer(builder, fb::Scene::Pack(builder, &scene));
+    u8 *copy = (u8 *)malloc(builder.GetSize());
+    if (copy == nullptr) {
+        return error_set(error, ERROR_MEMORY, "%s: out of memory", path);
+    }
+    memcpy(copy, builder.GetBufferPointer(), builder.GetSize());
+    free(*bytes);
+    *bytes = copy;
+    *byte_count = builder.GetSize();
+    return ERROR_OK;
+}
+
+} // namespace
+
+extern "C" char *scene_file_read(const char *path, size_t most, size_t *bytes, ErrorText *error)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == nullptr) {
+        error_set(error, ERROR_NOT_FOUND, "%s: cannot open: %m", path);
+        return nullptr;
+    }
+    size_t room = 1 << 16, used = 0;
+    char *text = (char *)malloc(room);
+    while (text != nullptr) {
+        used += fread(text + used, 1, room - used, file);
+        if (used < room || used > most) {
+            break;
+        }
+        room *= 2;
+        char *bigger = (char *)realloc(text, room);
+        if (bigger == nullptr) {
+            free(text);
+        }
+        text = bigger;
+    }
+    bool failed = ferror(file) != 0;
+    fclose(file);
+    if (text == nullptr) {
+        error_set(error, ERROR_MEMORY, "%s: out of memory", path);
+    } else if (failed || used > most) {
+        free(text);
+        text = nullptr;
+        if (failed) {
+            error_set(error, ERROR_IO, "%s: cannot read: %m", path);
+        } else {
+            error_set(error, ERROR_LIMIT, "%s: too big; such a file has at most %zu bytes", path,
+                      most);
+        }
+    }
+    *bytes = used;
+    return text;
+}
+
+extern "C" int scene_files_inline(u8 **bytes, u32 *byte_count, const char *path, const char *json,
+                                  size_t json_bytes, ErrorText *error)
+{
+    try {
+        Inliner inliner(path, json, json_bytes, error);
+        return inline_files(bytes, byte_count, &inliner, path, error);
+    } catch (const std::bad_alloc &) {
+        return error_set(error, ERROR_MEMORY, "%s: out of memory", path);
+    }
+}

@@ -1,0 +1,23 @@
+/*
+ * scene_files.h: what a scene file names becomes part of the scene: meshes of .obj, .ply and .asc
+ * files are read once, where the scene is loaded, and travel in its bytes.
+ * Layer: protocol; used by scene.cpp alone. Implemented by scene_files.cpp (FlatBuffers).
+ */
+#ifndef PLENUM_PROTOCOL_SCENE_FILES_H
+#define PLENUM_PROTOCOL_SCENE_FILES_H
+
+#include "shared/error.h"
+
+PL_BEGIN_C
+/* The whole file of at most `most` bytes (free()), or NULL with an error. */
+char *scene_file_read(const char *path, size_t most, size_t *bytes, ErrorText *error);
+/*
+ * Replaces *bytes (malloc), trusted bytes of the scene whose JSON is at `path`, by others in which
+ * no shape names a file any more; paths of files begin in the scene file's folder. 0, or a negative
+ * Error with "path:line: field: what".
+ */
+int scene_files_inline(u8 **bytes, u32 *byte_count, const char *path, const char *json,
+                       size_t json_bytes, ErrorText *error);
+PL_END_C
+
+#endif

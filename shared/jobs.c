@@ -4,6 +4,9 @@
  * A loop is published by storing the number of unclaimed ranges in `unclaimed`; whoever lowers that
  * number by one owns a range, and only then reads the loop's description, which stays put until all
  * ranges are done. So a worker that comes late to one loop can only help with the next.
+ * Ranges are claimed in their order, also across the phases of a chain of loops; who has one of a
+ * later phase waits until enough ranges are done. All earlier ones are claimed by then, so whoever
+ * has the earliest never waits, and the chain goes on.
  * Waiting is a short spin, then a futex: sleeping at once costs ~50 µs a loop, spinning for ever
  * starves machines with fewer cores than threads.
  */
@@ -32,16 +35,19 @@ typedef struct Worker {
 
 struct Jobs {
     /* The loop: written by the owner while nothing is unclaimed. */
-    JobsLoop *loop;
+    JobsLoop *loop; /* NULL: a chain of phases */
+    JobsPhaseLoop *phase_loop;
     void *context;
-    u32 count, grain, ranges;
+    const JobsPhase *phases;
+    u32 phase_count, ranges;
+    u32 serial; /* of the loop: a worker may go on from one to the next without knowing */
 
     /* Each on a cache line of its own: all workers write them. */
     _Alignas(64) _Atomic u32 unclaimed; /* ranges of the loop that nobody has taken yet */
     _Alignas(64) _Atomic u32 done;      /* ranges finished */
     _Alignas(64) _Atomic u32 epoch;     /* changes with each loop; workers sleep on it */
     _Atomic u32 sleepers;               /* workers that sleep or are about to */
-    _Atomic u32 owner_sleeps;           /* the owner sleeps on `done`, or is about to */
+    _Atomic u32 waiters;                /* threads that sleep on `done` or are about to */
     _Atomic u32 stop;
 
     u32 threads;
@@ -77,18 +83,63 @@ static u32 claim(Jobs *jobs)
     return unclaimed;
 }
 
+/* Spins, then sleeps, until so many ranges are done. */
+static void wait_for_done(Jobs *jobs, u32 ranges)
+{
+    for (u32 i = 0; i <= jobs->spin_pauses; i++) {
+        if (atomic_load_explicit(&jobs->done, memory_order_acquire) >= ranges) {
+            return;
+        }
+        cpu_pause();
+    }
+    /* Who ends a range raises `done` and then looks at the waiters; here it is the other way round,
+     * so one of the two sees the other. */
+    atomic_fetch_add(&jobs->waiters, 1);
+    for (u32 done = atomic_load(&jobs->done); done < ranges; done = atomic_load(&jobs->done)) {
+        futex_wait(&jobs->done, done);
+    }
+    atomic_fetch_sub(&jobs->waiters, 1);
+}
+
+static void run_range(const Jobs *jobs, u32 phase, u32 range, u32 worker)
+{
+    const JobsPhase *p = &jobs->phases[phase];
+    if (p->count == 0) {
+        return;
+    }
+    u32 first = range * p->grain;
+    u32 end = range + 1 >= p->ranges ? p->count : first + p->grain;
+    if (jobs->loop) {
+        jobs->loop(jobs->context, first, end, worker);
+    } else {
+        jobs->phase_loop(jobs->context, phase, first, end, worker);
+    }
+}
+
 /* Takes ranges until none is left. Which worker gets which range is open; the ranges are not. */
 static void work(Jobs *jobs, u32 worker)
 {
+    u32 phase = 0, serial = 0;
     for (u32 left = claim(jobs); left != 0; left = claim(jobs)) {
-        u32 ranges = jobs->ranges;
-        u32 first = (ranges - left) * jobs->grain;
-        u32 end = left == 1 ? jobs->count : first + jobs->grain;
-        jobs->loop(jobs->context, first, end, worker);
+        u32 range = jobs->ranges - left;
+        phase = serial == jobs->serial ? phase : 0;
+        serial = jobs->serial;
+        while (range >= jobs->phases[phase].first_range + jobs->phases[phase].ranges) {
+            phase++;
+        }
+        const JobsPhase *p = &jobs->phases[phase];
+        if (p->first_range > 0) {
+            wait_for_done(jobs, p->first_range);
+        }
+        run_range(jobs, phase, range - p->first_range, worker);
+        /* What is joined to it. */
+        for (u32 i = phase + 1; i < jobs->phase_count && jobs->phases[i].ranges == 0; i++) {
+            run_range(jobs, i, 0, worker);
+        }
         /* After this the owner may return and publish another loop: read nothing of this one. */
-        u32 done = atomic_fetch_add(&jobs->done, 1) + 1;
-        if (done == ranges && atomic_load(&jobs->owner_sleeps) != 0) {
-            futex_wake(&jobs->done, 1);
+        atomic_fetch_add(&jobs->done, 1);
+        if (atomic_load(&jobs->waiters) != 0) {
+            futex_wake(&jobs->done, THREADS_MAX);
         }
     }
 }
@@ -124,20 +175,22 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-static void wait_for_ranges(Jobs *jobs)
+/* Hands out what jobs->phases describes, and helps until all is done. */
+static void publish(Jobs *jobs, const JobsPhase *phases, u32 phase_count, u32 ranges)
 {
-    u32 ranges = jobs->ranges;
-    for (u32 i = 0; i < jobs->spin_pauses; i++) {
-        if (atomic_load_explicit(&jobs->done, memory_order_acquire) == ranges) {
-            return;
-        }
-        cpu_pause();
+    jobs->phases = phases;
+    jobs->phase_count = phase_count;
+    jobs->ranges = ranges;
+    jobs->serial++;
+    atomic_store_explicit(&jobs->done, 0, memory_order_relaxed);
+    atomic_store_explicit(&jobs->unclaimed, ranges, memory_order_release);
+    atomic_fetch_add(&jobs->epoch, 1);
+    u32 sleepers = atomic_load(&jobs->sleepers);
+    if (sleepers != 0) {
+        futex_wake(&jobs->epoch, u32_min(sleepers, ranges - 1));
     }
-    atomic_store(&jobs->owner_sleeps, 1);
-    for (u32 done = atomic_load(&jobs->done); done != ranges; done = atomic_load(&jobs->done)) {
-        futex_wait(&jobs->done, done);
-    }
-    atomic_store(&jobs->owner_sleeps, 0);
+    work(jobs, 0);
+    wait_for_done(jobs, ranges);
 }
 
 void jobs_run(Jobs *jobs, u32 count, u32 grain, JobsLoop *loop, void *context)
@@ -154,20 +207,41 @@ void jobs_run(Jobs *jobs, u32 count, u32 grain, JobsLoop *loop, void *context)
         return;
     }
     CHECK(atomic_load_explicit(&jobs->unclaimed, memory_order_relaxed) == 0); /* not nested */
+    JobsPhase phase = {count, grain, 0, ranges};
     jobs->loop = loop;
     jobs->context = context;
-    jobs->count = count;
-    jobs->grain = grain;
-    jobs->ranges = ranges;
-    atomic_store_explicit(&jobs->done, 0, memory_order_relaxed);
-    atomic_store_explicit(&jobs->unclaimed, ranges, memory_order_release);
-    atomic_fetch_add(&jobs->epoch, 1);
-    u32 sleepers = atomic_load(&jobs->sleepers);
-    if (sleepers != 0) {
-        futex_wake(&jobs->epoch, u32_min(sleepers, ranges - 1));
+    publish(jobs, &phase, 1, ranges);
+}
+
+void jobs_run_phases(Jobs *jobs, JobsPhase *phases, u32 phase_count, JobsPhaseLoop *loop,
+                     void *context)
+{
+    u32 ranges = 0, widest = 0, single = 0; /* single: the phase before has one range at most */
+    for (u32 i = 0; i < phase_count; i++) {
+        JobsPhase *p = &phases[i];
+        p->grain = u32_max(p->grain, 1);
+        p->first_range = ranges;
+        p->ranges = p->count / p->grain + (p->count % p->grain != 0);
+        widest = u32_max(widest, p->ranges);
+        bool joins = p->ranges <= 1 && single;
+        single = p->ranges <= 1;
+        p->ranges = joins ? 0 : u32_max(p->ranges, 1);
+        ranges += p->ranges;
     }
-    work(jobs, 0);
-    wait_for_ranges(jobs);
+    if (jobs == NULL || jobs->threads == 1 || widest <= 1) {
+        for (u32 i = 0; i < phase_count; i++) {
+            for (u32 first = 0; first < phases[i].count; first += phases[i].grain) {
+                u32 end = u32_min(phases[i].count - first, phases[i].grain) + first;
+                loop(context, i, first, end, 0);
+            }
+        }
+        return;
+    }
+    CHECK(atomic_load_explicit(&jobs->unclaimed, memory_order_relaxed) == 0); /* not nested */
+    jobs->loop = NULL;
+    jobs->phase_loop = loop;
+    jobs->context = context;
+    publish(jobs, phases, phase_count, ranges);
 }
 
 Jobs *jobs_create(u32 threads)
@@ -205,6 +279,12 @@ void jobs_destroy(Jobs *jobs)
         pthread_join(jobs->workers[i].thread, NULL);
     }
     free(jobs);
+}
+
+u32 jobs_grain(const Jobs *jobs, u32 count, u32 least)
+{
+    u32 ranges = 3 * jobs_threads(jobs);
+    return u32_max(least, count / ranges + (count % ranges != 0));
 }
 
 u32 jobs_threads(const Jobs *jobs)

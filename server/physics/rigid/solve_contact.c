@@ -362,19 +362,18 @@ typedef enum Stage {
 
 typedef struct StageRun {
     Rigid *rigid;
-    u32 first; /* row of the colour */
     Stage stage;
     f32 h;
     _Atomic bool struck; /* STAGE_BOUNCE: some row did */
 } StageRun;
 
-static void stage_range(void *context, u32 first, u32 end, u32 worker)
+static void stage_range(void *context, u32 color, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
     StageRun *run = context;
     Rigid *rigid = run->rigid;
-    first += run->first;
-    end += run->first;
+    first += rigid->colors[color].first;
+    end += rigid->colors[color].first;
     switch (run->stage) {
     case STAGE_WARM_START:
         for (u32 i = first; i < end; i++) {
@@ -399,19 +398,16 @@ static void stage_range(void *context, u32 first, u32 end, u32 worker)
 
 static bool run_stage(Rigid *rigid, Stage stage)
 {
-    bool struck = false;
+    StageRun run = {.rigid = rigid, .stage = stage, .h = rigid->def.tick_s / (f32)rigid->substeps};
+    JobsPhase phases[COLORS_MAX + 1];
     for (u32 color = 0; color < rigid->color_count; color++) {
-        StageRun run = {.rigid = rigid,
-                        .first = rigid->colors[color].first,
-                        .stage = stage,
-                        .h = rigid->def.tick_s / (f32)rigid->substeps};
         u32 count = rigid->colors[color].count;
         /* What found no colour may share bodies: one row after the other. */
-        u32 grain = color == COLORS_MAX ? count : ROW_GRAIN;
-        jobs_run(rigid->jobs, count, grain, stage_range, &run);
-        struck = atomic_load(&run.struck) || struck;
+        u32 grain = color == COLORS_MAX ? count : jobs_grain(rigid->jobs, count, ROW_GRAIN);
+        phases[color] = (JobsPhase){.count = count, .grain = grain};
     }
-    return struck;
+    jobs_run_phases(rigid->jobs, phases, rigid->color_count, stage_range, &run);
+    return atomic_load(&run.struck);
 }
 
 void contact_bounce(Rigid *rigid)

@@ -239,20 +239,23 @@ typedef enum Stage {
     STAGE_RELAX_MORE /* ball joints only */
 } Stage;
 
+/* Loops of a stage, in this order: trees, then for each colour its balls, hinges and rows. */
+enum {
+    PHASES_OF_COLOR = 3,
+    PHASES_MAX = 1 + PHASES_OF_COLOR * (JOINT_COLORS + 1)
+};
+
 typedef struct StageRun {
     Rigid *rigid;
-    u32 first; /* row of the colour */
     Stage stage;
     f32 h;
     f32 over; /* of ball joints in STAGE_SOLVE */
     Softness soft_ball, soft_row;
 } StageRun;
 
-static void run_balls(void *context, u32 first, u32 end, u32 worker)
+static void run_balls(const StageRun *run, u32 first, u32 end)
 {
-    PL_UNUSED(worker);
-    const StageRun *run = context;
-    BallWide *balls = run->rigid->joints.balls + run->first;
+    BallWide *balls = run->rigid->joints.balls;
     for (u32 i = first; i < end; i++) {
         switch (run->stage) {
         case STAGE_WARM_START:
@@ -271,11 +274,9 @@ static void run_balls(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-static void run_hinges(void *context, u32 first, u32 end, u32 worker)
+static void run_hinges(const StageRun *run, u32 first, u32 end)
 {
-    PL_UNUSED(worker);
-    const StageRun *run = context;
-    HingeWide *hinges = run->rigid->joints.hinges + run->first;
+    HingeWide *hinges = run->rigid->joints.hinges;
     for (u32 i = first; i < end; i++) {
         switch (run->stage) {
         case STAGE_WARM_START:
@@ -292,11 +293,9 @@ static void run_hinges(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-static void run_rows(void *context, u32 first, u32 end, u32 worker)
+static void run_rows(const StageRun *run, u32 first, u32 end)
 {
-    PL_UNUSED(worker);
-    const StageRun *run = context;
-    JointRow *rows = run->rigid->joints.rows + run->first;
+    JointRow *rows = run->rigid->joints.rows;
     for (u32 i = first; i < end; i++) {
         if (run->stage == STAGE_WARM_START) {
             joint_row_warm_start(run->rigid, &rows[i]);
@@ -307,10 +306,8 @@ static void run_rows(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-static void run_trees(void *context, u32 first, u32 end, u32 worker)
+static void run_trees(const StageRun *run, u32 first, u32 end)
 {
-    PL_UNUSED(worker);
-    const StageRun *run = context;
     for (u32 i = first; i < end; i++) {
         const TreeGroup *group = &run->rigid->joints.tree_groups[i];
         switch (run->stage) {
@@ -328,33 +325,53 @@ static void run_trees(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+static void run_phase(void *context, u32 phase, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const StageRun *run = context;
+    if (phase == 0) {
+        run_trees(run, first, end);
+        return;
+    }
+    const JointColor *color = &run->rigid->joints.colors[(phase - 1) / PHASES_OF_COLOR];
+    switch ((phase - 1) % PHASES_OF_COLOR) {
+    case 0:
+        run_balls(run, color->ball + first, color->ball + end);
+        break;
+    case 1:
+        run_hinges(run, color->hinge + first, color->hinge + end);
+        break;
+    default:
+        run_rows(run, color->row + first, color->row + end);
+        break;
+    }
+}
+
 static void run_stage(Rigid *rigid, Jobs *jobs, Stage stage, bool rows, f32 h)
 {
     JointStore *store = &rigid->joints;
     StageRun run = {rigid,
-                    0,
                     stage,
                     h,
                     rows ? 1.0f : BALL_OVER, /* the last pass is exact for a lone joint */
                     softness(BALL_STIFFNESS / h, JOINT_DAMPING, h),
                     softness(JOINT_STIFFNESS / h, JOINT_DAMPING, h)};
-    if (rows) {
-        /* Trees share no moving body. */
-        jobs_run(jobs, store->tree_group_count, 1, run_trees, &run);
-    }
+    JobsPhase phases[PHASES_MAX];
+    u32 count = 0;
+    /* Trees share no moving body. */
+    phases[count++] = (JobsPhase){.count = rows ? store->tree_group_count : 0, .grain = 1};
     for (u32 i = 0; i < store->color_count; i++) {
         const JointColor *color = &store->colors[i];
-        run.first = color->ball;
-        jobs_run(jobs, color->ball_count, BALL_GRAIN, run_balls, &run);
-        if (rows) {
-            run.first = color->hinge;
-            jobs_run(jobs, color->hinge_count, HINGE_GRAIN, run_hinges, &run);
-            run.first = color->row;
-            /* What found no colour may share bodies: one row after the other. */
-            u32 grain = i == JOINT_COLORS ? u32_max(color->row_count, 1) : ROW_GRAIN;
-            jobs_run(jobs, color->row_count, grain, run_rows, &run);
-        }
+        u32 hinges = rows ? color->hinge_count : 0, others = rows ? color->row_count : 0;
+        /* What found no colour may share bodies: one row after the other. */
+        u32 grain = i == JOINT_COLORS ? others : jobs_grain(jobs, others, ROW_GRAIN);
+        phases[count++] = (JobsPhase){.count = color->ball_count,
+                                      .grain = jobs_grain(jobs, color->ball_count, BALL_GRAIN)};
+        phases[count++] =
+            (JobsPhase){.count = hinges, .grain = jobs_grain(jobs, hinges, HINGE_GRAIN)};
+        phases[count++] = (JobsPhase){.count = others, .grain = grain};
     }
+    jobs_run_phases(jobs, phases, count, run_phase, &run);
 }
 
 void joint_warm_start(Rigid *rigid, Jobs *jobs)

@@ -87,6 +87,50 @@ static void loops_in_a_row(void **state)
     }
 }
 
+/* Each phase doubles what the one before left, in other cells: any overlap of two phases shows. */
+typedef struct Chain {
+    u32 cells[2][64];
+} Chain;
+
+static void chain_link(void *context, u32 phase, u32 first, u32 end, u32 worker)
+{
+    Chain *chain = context;
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        const u32 *from = chain->cells[phase % 2];
+        chain->cells[(phase + 1) % 2][i] = from[i] + from[63 - i];
+    }
+}
+
+static void phases_in_order(void **state)
+{
+    (void)state;
+    enum {
+        PHASES = 12
+    };
+    /* Grain 64: a single range; where those follow each other they are joined. Count 0: nothing. */
+    static const u32 grains[PHASES] = {8, 64, 64, 3, 64, 5, 5, 64, 64, 64, 1, 7};
+    for (u32 threads = 0; threads <= 4; threads++) {
+        Jobs *jobs = threads ? jobs_create(threads) : NULL;
+        for (u32 round = 0; round < 500; round++) {
+            Chain chain;
+            JobsPhase phases[PHASES + 1];
+            for (u32 i = 0; i < 64; i++) {
+                chain.cells[0][i] = 1;
+            }
+            for (u32 i = 0; i < PHASES; i++) {
+                phases[i] = (JobsPhase){.count = 64, .grain = grains[(i + round) % PHASES]};
+            }
+            phases[PHASES] = (JobsPhase){.count = 0, .grain = 1};
+            jobs_run_phases(jobs, phases, PHASES + round % 2, chain_link, &chain);
+            for (u32 i = 0; i < 64; i++) {
+                assert_int_equal(chain.cells[PHASES % 2][i], 1u << PHASES);
+            }
+        }
+        jobs_destroy(jobs);
+    }
+}
+
 static void bad_arguments(void **state)
 {
     (void)state;
@@ -101,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_item_once),
         cmocka_unit_test(loops_in_a_row),
+        cmocka_unit_test(phases_in_order),
         cmocka_unit_test(bad_arguments),
     };
     return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);

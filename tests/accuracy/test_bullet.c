@@ -397,6 +397,101 @@ static void threads_do_not_matter(void **state)
     }
 }
 
+typedef struct Seen {
+    u32 began, ended;
+} Seen;
+
+static void count_events(const Rigid *rigid, u32 sensor, Seen *seen)
+{
+    u32 count;
+    const RigidOverlap *events = rigid_sensor_events(rigid, &count);
+    for (u32 i = 0; i < count; i++) {
+        if (events[i].a == sensor || events[i].b == sensor) {
+            *(events[i].began ? &seen->began : &seen->ended) += 1;
+        }
+    }
+}
+
+static u32 add_sensor(Rigid *rigid, Vec3 position, Vec3 half, BodyMotion motion, Vec3 velocity)
+{
+    BodyDef def = body_def_default();
+    def.shape.kind = SHAPE_BOX;
+    def.shape.half = half;
+    def.position = position;
+    def.motion = motion;
+    def.velocity = velocity;
+    def.sensor = true;
+    BodyId id = rigid_add(rigid, &def);
+    assert_int_not_equal(id.generation, 0);
+    return id.slot;
+}
+
+/* A bullet flies 6.7 m in a tick. It passes a gate of 5 cm and one of 30 m, and then a wall keeps
+ * it from a third, through which it would fly within that same tick. */
+static void sensors_see_what_flies_through(void **state)
+{
+    (void)state;
+    for (u32 i = 0; i < 20; i++) {
+        f32 start = -20.0f - 0.31f * (f32)i;
+        Rigid *rigid = world(8, vec3_zero());
+        u32 thin = add_sensor(rigid, vec3(0, 0, -10), vec3(1, 1, 0.025f), BODY_STATIC, vec3_zero());
+        u32 deep = add_sensor(rigid, vec3(0, 0, 10), vec3(1, 1, 15), BODY_STATIC, vec3_zero());
+        add_box(rigid, vec3(0, 0, 30), vec3(1, 1, 0.025f), BODY_STATIC, 0.0f);
+        u32 behind =
+            add_sensor(rigid, vec3(0, 0, 31), vec3(1, 1, 0.025f), BODY_STATIC, vec3_zero());
+        u32 beside =
+            add_sensor(rigid, vec3(2, 0, -10), vec3(0.9f, 1, 0.1f), BODY_STATIC, vec3_zero());
+        BodyDef def = body_def_default();
+        def.shape = (Shape){.kind = SHAPE_SPHERE, .radius = 0.02f};
+        def.position = vec3(0.3f, 0.1f, start);
+        def.velocity = vec3(0, 0, 400);
+        def.mass_kg = 0.01f;
+        assert_int_not_equal(rigid_add(rigid, &def).generation, 0);
+        Seen of_thin = {0}, of_deep = {0}, of_behind = {0}, of_beside = {0};
+        for (u32 t = 0; t < 10; t++) {
+            tick(rigid);
+            count_events(rigid, thin, &of_thin);
+            count_events(rigid, deep, &of_deep);
+            count_events(rigid, behind, &of_behind);
+            count_events(rigid, beside, &of_beside);
+        }
+        assert_int_equal(of_thin.began, 1);
+        assert_int_equal(of_thin.ended, 1);
+        assert_int_equal(of_deep.began, 1);
+        assert_int_equal(of_deep.ended, 1);
+        assert_int_equal(of_behind.began + of_behind.ended, 0);
+        assert_int_equal(of_beside.began + of_beside.ended, 0);
+        rigid_destroy(rigid);
+    }
+}
+
+/* The same the other way around: the gate flies, and two of both fly towards each other. */
+static void fast_sensors_see_what_they_pass(void **state)
+{
+    (void)state;
+    for (u32 i = 0; i < 20; i++) {
+        Rigid *rigid = world(8, vec3_zero());
+        u32 gate = add_sensor(rigid, vec3(0, 0, -20.0f - 0.31f * (f32)i), vec3(1, 1, 0.025f),
+                              BODY_KINEMATIC, vec3(0, 0, 300));
+        BodyDef def = body_def_default();
+        def.shape = (Shape){.kind = SHAPE_SPHERE, .radius = 0.02f};
+        def.mass_kg = 0.01f;
+        def.position = vec3(0, 0, -8); /* rests, as far as gravity lets it */
+        assert_int_not_equal(rigid_add(rigid, &def).generation, 0);
+        def.position = vec3(0.5f, 0, 15);
+        def.velocity = vec3(0, 0, -200);
+        assert_int_not_equal(rigid_add(rigid, &def).generation, 0);
+        Seen seen = {0};
+        for (u32 t = 0; t < 10; t++) {
+            tick(rigid);
+            count_events(rigid, gate, &seen);
+        }
+        assert_int_equal(seen.began, 2);
+        assert_int_equal(seen.ended, 2);
+        rigid_destroy(rigid);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +505,8 @@ int main(void)
         cmocka_unit_test(swept_balls_bounce_as_high_as_they_should),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(a_spinning_rod_does_not_reach_through),
+        cmocka_unit_test(sensors_see_what_flies_through),
+        cmocka_unit_test(fast_sensors_see_what_they_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -280,7 +280,8 @@ static Part seed_part(const Part *whole, Shape *point)
 
 /* ---- one body against another ---- */
 
-typedef struct Flight {
+typedef struct Flight Flight;
+struct Flight {
     const Rigid *rigid;
     u32 slot;
     Mover mover;
@@ -288,11 +289,13 @@ typedef struct Flight {
     Bounds bounds; /* of its whole way */
     Part whole, thin, seed;
     f32 time; /* until which it may move */
+    /* What is done with each part of another body. */
+    void (*meet)(Flight *flight, const Part *part);
     /* Of the body that it is held against: */
     Mover other;
     Vec3 other_origin;
     const Geometry *geometry;
-} Flight;
+};
 
 /* Is a point that is at a surface, and not yet below it, about to go in? */
 static bool goes_in(const Mover *a, const Part *point, const Mover *b, const Part *part)
@@ -350,7 +353,7 @@ static bool flight_triangle(void *context, u32 triangle)
         part.corners[i] = vec3_add(part.corners[i], flight->other_origin);
         part.reach = f32_max(part.reach, vec3_length(part.corners[i]));
     }
-    flight_meet(flight, &part);
+    flight->meet(flight, &part);
     return true;
 }
 
@@ -380,14 +383,14 @@ static void flight_against(Flight *flight, u32 slot)
     bool moves = body_is_active(body);
     if (shape->kind == SHAPE_PLANE) {
         Part part = {.kind = PART_PLANE, .corners = {flight->other_origin, {0.0f, 1.0f, 0.0f}}};
-        flight_meet(flight, &part);
+        flight->meet(flight, &part);
     } else if (shape->kind == SHAPE_COMPOUND) {
         const Compound *compound = &shape->geometry->compound;
         for (u32 i = 0; i < compound->child_count; i++) {
             const CompoundChild *child = &compound->children[i];
             Part part = part_convex(&child->shape, vec3_add(flight->other_origin, child->position),
                                     child->orientation);
-            flight_meet(flight, &part);
+            flight->meet(flight, &part);
         }
     } else if (shape->kind == SHAPE_MESH) {
         mesh_query(&shape->geometry->mesh, local_bounds(flight, body, moves), flight_triangle,
@@ -397,7 +400,7 @@ static void flight_against(Flight *flight, u32 slot)
                       flight);
     } else if (shape_is_convex(shape)) {
         Part part = part_convex(shape, flight->other_origin, quat_identity());
-        flight_meet(flight, &part);
+        flight->meet(flight, &part);
     }
 }
 
@@ -430,15 +433,10 @@ static bool parts_slowly(const Flight *flight, u32 slot)
     return motion <= fast_share * inner_radius(&rigid->bodies[flight->slot].shape);
 }
 
-static void flight_visit(void *context, u32 slot)
+/* The whole body against another. */
+static void flight_body(Flight *flight, u32 slot)
 {
-    Flight *flight = context;
-    const Rigid *rigid = flight->rigid;
-    if (slot == flight->slot || rigid->bodies[slot].sensor ||
-        !body_filter(rigid, flight->slot, slot) || parts_slowly(flight, slot)) {
-        return;
-    }
-    const Shape *shape = &rigid->bodies[flight->slot].shape;
+    const Shape *shape = &flight->rigid->bodies[flight->slot].shape;
     if (shape->kind != SHAPE_COMPOUND) {
         flight_part(flight, shape, vec3_zero(), quat_identity(), slot);
         return;
@@ -447,6 +445,16 @@ static void flight_visit(void *context, u32 slot)
     for (u32 i = 0; i < compound->child_count; i++) {
         const CompoundChild *child = &compound->children[i];
         flight_part(flight, &child->shape, child->position, child->orientation, slot);
+    }
+}
+
+static void flight_visit(void *context, u32 slot)
+{
+    Flight *flight = context;
+    const Rigid *rigid = flight->rigid;
+    if (slot != flight->slot && !rigid->bodies[slot].sensor &&
+        body_filter(rigid, flight->slot, slot) && !parts_slowly(flight, slot)) {
+        flight_body(flight, slot);
     }
 }
 
@@ -510,22 +518,34 @@ static void follow_range(void *context, u32 first, u32 end, u32 worker)
             body->flags |= BODY_MOVED;
             rigid->flights[slot] = FLIGHT_LEFT;
         }
-        if (fast && body->motion == BODY_DYNAMIC && !body->sensor && !rigid->def.no_ccd) {
+        bool solid = shape_is_convex(&body->shape) || body->shape.kind == SHAPE_COMPOUND;
+        if (fast && solid && !rigid->def.no_ccd) {
             rigid->flights[slot] *= FLIGHT_FAST;
         }
     }
 }
 
-static f32 flight_time(const Rigid *rigid, u32 slot)
+/* The way of a body through this tick, as it is now. */
+static Flight flight_of(const Rigid *rigid, u32 slot)
 {
     const Body *body = &rigid->bodies[slot];
     f32 reach = vec3_length(local_origin(body)) + outer_radius(&body->shape);
-    Flight flight = {.rigid = rigid,
-                     .slot = slot,
-                     .mover = mover_of(rigid, slot),
-                     .reach = reach,
-                     .bounds = way_bounds(rigid, slot, reach),
-                     .time = 1.0f};
+    return (Flight){.rigid = rigid,
+                    .slot = slot,
+                    .mover = mover_of(rigid, slot),
+                    .reach = reach,
+                    .bounds = way_bounds(rigid, slot, reach),
+                    .time = 1.0f,
+                    .meet = flight_meet};
+}
+
+static f32 flight_time(const Rigid *rigid, u32 slot)
+{
+    const Body *body = &rigid->bodies[slot];
+    if (body->motion != BODY_DYNAMIC || body->sensor) {
+        return FLIGHT_WHOLE; /* nothing stops it, but it may pass through sensors */
+    }
+    Flight flight = flight_of(rigid, slot);
     for (u32 i = 0; i < rigid->plane_count; i++) {
         flight_visit(&flight, rigid->planes[i]);
     }
@@ -546,37 +566,111 @@ static void flight_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+/* ---- sensors that are passed within the tick ---- */
+
+typedef struct Passage {
+    Rigid *rigid;
+    Flight flight; /* of the fast body, along the way that it kept */
+    bool before, between,
+        after; /* is it in the sensor as the tick begins, on the way, at its end? */
+} Passage;
+
+static void passage_meet(Flight *flight, const Part *part)
+{
+    Passage *passage = (Passage *)((char *)flight - offsetof(Passage, flight));
+    GjkResult result;
+    f32 time;
+    if (balls_part(&flight->mover, &flight->whole, &flight->other, part)) {
+        return;
+    }
+    part_separation(&flight->mover, &flight->whole, &flight->other, part, 0.0f, &result);
+    passage->before = passage->before || result.separation <= 0.0f;
+    part_separation(&flight->mover, &flight->whole, &flight->other, part, 1.0f, &result);
+    passage->after = passage->after || result.separation <= 0.0f;
+    passage->between = passage->between || sweep(&flight->mover, &flight->whole, &flight->other,
+                                                 part, 0.0f, 1.0f, &time) != SWEEP_MISS;
+}
+
+/* What is in a sensor at the end of a tick is found as the next one begins; what came and went
+ * before is told here. */
+static void passage_visit(void *context, u32 slot)
+{
+    Passage *passage = context;
+    Rigid *rigid = passage->rigid;
+    u32 fast = passage->flight.slot;
+    bool one = rigid->bodies[fast].sensor != 0, other = rigid->bodies[slot].sensor != 0;
+    /* Of two fast bodies the one with the lower slot looks at the other. */
+    if (slot == fast || one == other || !body_filter(rigid, fast, slot) ||
+        (slot < fast && body_is_active(&rigid->bodies[slot]) && rigid->flights[slot] < 0.0f)) {
+        return;
+    }
+    passage->before = passage->between = passage->after = false;
+    flight_body(&passage->flight, slot);
+    u32 a = u32_min(fast, slot), b = u32_max(fast, slot);
+    if (passage->between && !passage->before && !passage->after &&
+        rigid->overlap_count + 2 <= RIGID_OVERLAPS_MAX) {
+        rigid->overlaps[rigid->overlap_count++] = (RigidOverlap){a, b, true};
+        rigid->overlaps[rigid->overlap_count++] = (RigidOverlap){a, b, false};
+    }
+}
+
+static void pass_sensors(Rigid *rigid, u32 slot)
+{
+    Passage passage = {.rigid = rigid, .flight = flight_of(rigid, slot)};
+    passage.flight.meet = passage_meet;
+    for (u32 i = 0; i < rigid->plane_count; i++) {
+        passage_visit(&passage, rigid->planes[i]);
+    }
+    tree_query(&rigid->fixed, passage.flight.bounds, passage_visit, &passage);
+    tree_query(&rigid->moving, passage.flight.bounds, passage_visit, &passage);
+}
+
+/* Takes a body back to the moment that its flight keeps. */
+static void flight_end(Rigid *rigid, u32 slot, f32 time)
+{
+    if (!(time < 1.0f)) {
+        return;
+    }
+    Body *body = &rigid->bodies[slot];
+    BodyState *state = &rigid->states[slot];
+    Mover mover = mover_of(rigid, slot);
+    mover_at(&mover, time, &body->position, &body->orientation);
+    /* What gravity gave it on the way that it has not gone: it would bounce too high. */
+    f32 lost_s = (1.0f - time) * rigid->def.tick_s;
+    state->velocity =
+        vec3_add_scaled(state->velocity, -lost_s * state->gravity_scale, rigid->gravity);
+    state->shift = vec3_scale(state->shift, time);
+    state->turn = vec3_scale(state->turn, time);
+}
+
 void ccd_finish(Rigid *rigid)
 {
     jobs_run(rigid->jobs, rigid->active_count, FOLLOW_GRAIN, follow_range, rigid);
-    u32 fast = 0, left = 0;
+    u32 left = 0, count = 0;
     for (u32 i = 0; i < rigid->active_count; i++) {
         u32 slot = rigid->active[i];
-        f32 flight = rigid->flights[slot];
-        fast += flight < 0.0f;
-        if (fabsf(flight) == FLIGHT_LEFT) {
+        if (fabsf(rigid->flights[slot]) == FLIGHT_LEFT) {
             rigid->parents[left++] = slot;
         }
     }
     broad_follow(rigid, rigid->parents, left);
-    if (fast == 0) {
+    for (u32 i = 0; i < rigid->active_count; i++) {
+        u32 slot = rigid->active[i];
+        if (rigid->flights[slot] < 0.0f) {
+            rigid->parents[count++] = slot;
+        }
+    }
+    if (count == 0) {
         return;
     }
     jobs_run(rigid->jobs, rigid->active_count, FLIGHT_GRAIN, flight_range, rigid);
-    for (u32 i = 0; i < rigid->active_count; i++) {
-        u32 slot = rigid->active[i];
-        f32 time = rigid->flights[slot];
-        if (time < 1.0f) {
-            Body *body = &rigid->bodies[slot];
-            BodyState *state = &rigid->states[slot];
-            Mover mover = mover_of(rigid, slot);
-            mover_at(&mover, time, &body->position, &body->orientation);
-            /* What gravity gave it on the way that it has not gone: it would bounce too high. */
-            f32 lost_s = (1.0f - time) * rigid->def.tick_s;
-            state->velocity =
-                vec3_add_scaled(state->velocity, -lost_s * state->gravity_scale, rigid->gravity);
-            state->shift = vec3_scale(state->shift, time);
-            state->turn = vec3_scale(state->turn, time);
-        }
+    for (u32 i = 0; i < count; i++) {
+        flight_end(rigid, rigid->parents[i], rigid->flights[rigid->parents[i]]);
+    }
+    for (u32 i = 0; i < count; i++) {
+        rigid->flights[rigid->parents[i]] = FLIGHT_FAST;
+    }
+    for (u32 i = 0; i < count; i++) {
+        pass_sensors(rigid, rigid->parents[i]);
     }
 }

@@ -12,17 +12,35 @@ enum {
 
 /* ---- narrow phase ---- */
 
+static void overlap_event(Rigid *rigid, u32 a, u32 b, bool began)
+{
+    if (rigid->overlap_count < RIGID_OVERLAPS_MAX) {
+        rigid->overlaps[rigid->overlap_count++] = (RigidOverlap){a, b, began};
+    }
+}
+
+/* What flew out of a sensor so fast that the two are no pair any more has left it, too. */
+static void contact_lost(Rigid *rigid, u32 index)
+{
+    const Contact *c = &rigid->contacts[index];
+    bool another = index > 0 && c[-1].a == c->a && c[-1].b == c->b;
+    if ((c->flags & CONTACT_SENSOR) && !another) {
+        overlap_event(rigid, c->a, c->b, false);
+    }
+}
+
 /* Pairs and contacts are both sorted: each pair finds its contacts of the last tick, and room for
  * its manifolds. */
 static bool link_pairs(Rigid *rigid)
 {
     u32 c = 0, room = 0;
+    rigid->overlap_count = 0;
     for (u32 i = 0; i < rigid->pair_count; i++) {
         Pair *pair = &rigid->pairs[i];
         while (c < rigid->contact_count &&
                (rigid->contacts[c].a < pair->a ||
                 (rigid->contacts[c].a == pair->a && rigid->contacts[c].b < pair->b))) {
-            c++;
+            contact_lost(rigid, c++);
         }
         u32 first = c;
         while (c < rigid->contact_count && rigid->contacts[c].a == pair->a &&
@@ -34,6 +52,9 @@ static bool link_pairs(Rigid *rigid)
         pair->fresh = PAIR_STALE;
         pair->output = room;
         room += pair->kind & PAIR_MANY ? MANIFOLDS_MAX : 1;
+    }
+    while (c < rigid->contact_count) {
+        contact_lost(rigid, c++);
     }
     return rigid_reserve(rigid, &rigid->manifolds, &rigid->manifold_capacity, room,
                          sizeof(Manifold));
@@ -184,25 +205,17 @@ static void fill_range(void *context, u32 first, u32 end, u32 worker)
     atomic_fetch_add(&fill->touching, touching);
 }
 
-static void overlap_event(Rigid *rigid, const Pair *pair, bool began)
-{
-    if (rigid->overlap_count < RIGID_OVERLAPS_MAX) {
-        rigid->overlaps[rigid->overlap_count++] = (RigidOverlap){pair->a, pair->b, began};
-    }
-}
-
 /* Where each pair's contacts go; sensors that something entered or left. */
 static u32 place_contacts(Rigid *rigid)
 {
     u32 total = 0;
-    rigid->overlap_count = 0;
     for (u32 i = 0; i < rigid->pair_count; i++) {
         const Pair *pair = &rigid->pairs[i];
         rigid->pair_contacts[i] = total;
         total += pair->fresh == PAIR_STALE ? pair->count : pair->fresh;
         if ((pair->kind & PAIR_SENSOR) && pair->fresh != PAIR_STALE &&
             (pair->count > 0) != (pair->fresh > 0)) {
-            overlap_event(rigid, pair, pair->fresh > 0);
+            overlap_event(rigid, pair->a, pair->b, pair->fresh > 0);
         }
     }
     return total;

@@ -180,7 +180,9 @@ void rigid_finish(Rigid *rigid);
 
 /* Strongest impacts of the last tick, ≤ RIGID_IMPACTS_MAX, in slot order. */
 const RigidImpact *rigid_impacts(const Rigid *rigid, u32 *count);
-/* Sensors entered and left in the last tick, in the order of (a, b); at most RIGID_OVERLAPS_MAX. */
+/* Sensors entered and left in the last tick, at most RIGID_OVERLAPS_MAX: first those that were left
+ * far behind, then the others in the order of (a, b), last those that something fast entered and
+ * left within the tick (both at once). */
 const RigidOverlap *rigid_sensor_events(const Rigid *rigid, u32 *count);
 /* Slots of live, not static, bodies whose bounds overlap, ascending, and static ones (planes
  * always), all in one list; returns how many were written. */

@@ -103,12 +103,14 @@ static f32 share_matter(Soft *soft, const SoftMesh *mesh, u32 first)
                                      (r == 0 || r + 1 == mesh->grid[1] ? 0.5f : 1.0f);
         }
     }
-    if (mesh->tetrahedron_count == 0 && mesh->triangle_count == 0) {
-        for (u32 i = 0; i < mesh->stick_count; i++) {
-            const SoftStick *stick = &mesh->sticks[i];
-            f32 part = 0.5f * vec3_distance(mesh->points[stick->a], mesh->points[stick->b]);
-            points[stick->a].inverse_mass += part;
-            points[stick->b].inverse_mass += part;
+    /* Beside triangles a stick weighs as a band of its thickness; limits of joints are nothing. */
+    f32 wide = mesh->triangle_count == 0 ? 1.0f : 2.0f * soft->matter[first].radius;
+    for (u32 i = 0; mesh->tetrahedron_count == 0 && i < mesh->stick_count; i++) {
+        const SoftStick *stick = &mesh->sticks[i];
+        if (stick->low == stick->high) {
+            f32 part = vec3_distance(mesh->points[stick->a], mesh->points[stick->b]);
+            points[stick->a].inverse_mass += 0.5f * wide * part;
+            points[stick->b].inverse_mass += 0.5f * wide * part;
         }
     }
     f32 sum = 0.0f;

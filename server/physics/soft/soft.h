@@ -61,7 +61,7 @@ typedef struct SoftDef {
     Quat orientation;     /* unit */
     Vec3 velocity;        /* m/s */
     Vec3 spin;            /* rad/s about the middle of its points */
-    f32 mass_kg;          /* of all: by volume of tetrahedra, else area of triangles, else sticks */
+    f32 mass_kg;          /* of all: by volume of tetrahedra, else area of triangles and sticks */
     SoftMethod method;
     u32 iterations; /* of the methods that have them, 1..1000 */
     f32 stiffness;  /* SOFT_PBD: [0, 1] of each iteration */

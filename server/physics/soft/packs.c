@@ -6,6 +6,7 @@
 #include "server/physics/soft/packs.h"
 
 #include "server/physics/soft/constraint.h"
+#include "server/physics/soft/packs_wide.h"
 
 /* What a run's constraints have in common in this step. */
 typedef struct Pace {
@@ -122,6 +123,11 @@ void packs_run(Soft *soft, PackSpan runs, f32 h)
             continue;
         }
         f32 scale = soft_role_scale(soft, run->role);
+        if (run->kind != CONSTRAINT_DISTANCE) {
+            wide_run(soft->points + run->base, run, packs->stream + run->at, h,
+                     scale * per_h * per_h);
+            continue;
+        }
         Pace pace = {h, per_h, run->compliance * scale * per_h * per_h};
         run_distance(soft->points + run->base, run, packs->stream + run->at, pace);
     }

@@ -4,6 +4,7 @@
  */
 #include "server/physics/soft/constraint.h"
 #include "server/physics/soft/packs_cut.h"
+#include "server/physics/soft/packs_wide.h"
 #include "shared/error.h"
 
 #include <stdlib.h>
@@ -89,8 +90,36 @@ static void distance_points(const Soft *soft, const SoftConstraint *c, u32 point
     point[1] = c->point[turn ? 0 : 1];
 }
 
+static bool write_wide(Builder *builder, const PackRun *run, const u32 *constraints, u32 count)
+{
+    u32 rows = wide_rows(run->kind);
+    u32 size = (u32)(sizeof(u16[4][SIMD_LANES]) + rows * sizeof(f32x8));
+    void *at = reserve(builder->packs, size / sizeof(f32x8));
+    if (at == NULL) {
+        return false;
+    }
+    PackWide pack;
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        const SoftConstraint *c = &builder->soft->constraints[constraints[i < count ? i : 0]];
+        for (u32 k = 0; k < 4; k++) {
+            u32 point = c->point[k < constraint_points(c->kind) ? k : 0];
+            pack.point[k][i] = (u16)(point - run->base);
+        }
+        pack.compliance[i] = c->compliance;
+        pack.low[i] = c->kind == CONSTRAINT_NEO_HOOKEAN ? 1.0f / (6.0f * c->low) : c->low;
+        for (u32 k = 2; k < rows; k++) {
+            pack.value[k - 2][i] = builder->soft->shapes[c->shape].value[k - 2];
+        }
+    }
+    memcpy(at, &pack, size);
+    return true;
+}
+
 static bool write_pack(Builder *builder, const PackRun *run, const u32 *constraints, u32 count)
 {
+    if (run->kind != CONSTRAINT_DISTANCE) {
+        return write_wide(builder, run, constraints, count);
+    }
     u32 size = (u32)(run->exact ? sizeof(PackDistance) : sizeof(PackLimits));
     void *at = reserve(builder->packs, size / sizeof(f32x8));
     if (at == NULL) {
@@ -275,11 +304,14 @@ static void place_body(Builder *builder, u32 index, u32 cut)
                                      ? &builder->packs->groups[place.piece]
                                      : NULL;
         u32 first = whole != NULL ? whole->particles.first : body->first;
-        u32 loose = !find_base(c, first, &place.base) || c->kind != CONSTRAINT_DISTANCE;
-        u32 exact = c->low == c->high, fixed = has_pinned_point(soft, c);
+        u32 loose = !find_base(c, first, &place.base);
+        bool distance = c->kind == CONSTRAINT_DISTANCE;
+        u32 exact = distance && c->low == c->high, fixed = has_pinned_point(soft, c);
         place.sort =
             role_rank(c->role) << 24 | (u32)c->kind << 16 | loose << 2 | exact << 1 | fixed;
-        memcpy(&place.compliance, &c->compliance, sizeof place.compliance);
+        if (distance) {
+            memcpy(&place.compliance, &c->compliance, sizeof place.compliance);
+        }
         if (loose) {
             place.compliance = place.base = 0;
             place.sort &= ~3u;

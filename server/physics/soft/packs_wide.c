@@ -1,0 +1,298 @@
+/* packs_wide.c: see packs_wide.h. The projections are those of constraint.c, lane by lane. */
+#include "server/physics/soft/packs_wide.h"
+
+static const f32 length_min = 1e-9f, cross_min = 1e-18f;
+
+/* The points of eight constraints at the end of the step. */
+typedef struct Gathered {
+    Vec3x8 x1, x2, x3; /* m, from the first point */
+    f32x8 w[4];        /* 1/kg */
+} Gathered;
+
+/* A constraint's gradient at its points but the first, which gets what the others leave. */
+typedef struct Gradient {
+    Vec3x8 at[4];
+} Gradient;
+
+/* ---- gather and scatter ---- */
+
+/* The fourth numbers of eight fours, two in each vector as f32x8_transpose_halves has them. */
+SIMD_INLINE f32x8 fourths(const f32x8 m[4])
+{
+    f32x8 a = __builtin_shufflevector(m[0], m[1], 3, 11, 3, 11, 7, 15, 7, 15);
+    f32x8 b = __builtin_shufflevector(m[2], m[3], 3, 11, 3, 11, 7, 15, 7, 15);
+    return __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+}
+
+SIMD_INLINE Vec3x8 gather_edge(const SoftPoint *points, const u16 point[SIMD_LANES], f32 h,
+                               const f32x8 p0[4], const f32x8 v0[4], f32x8 *w)
+{
+    f32x8 row[4];
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        const SoftPoint *a = points + point[k], *b = points + point[k + 4];
+        f32x8 p = f32x8_load_halves(&a->position.x, &b->position.x);
+        f32x8 v = f32x8_load_halves(&a->velocity.x, &b->velocity.x);
+        f32x8 d = (p - p0[k]) + h * (v - v0[k]);
+        row[k] = __builtin_shufflevector(d, p, 0, 1, 2, 11, 4, 5, 6, 15);
+    }
+    f32x8_transpose_halves(row);
+    *w = row[3];
+    return (Vec3x8){row[0], row[1], row[2]};
+}
+
+SIMD_INLINE Gathered gather(const SoftPoint *points, const PackWide *pack, f32 h)
+{
+    Gathered of;
+    f32x8 p0[4], v0[4];
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        const SoftPoint *a = points + pack->point[0][k], *b = points + pack->point[0][k + 4];
+        p0[k] = f32x8_load_halves(&a->position.x, &b->position.x);
+        v0[k] = f32x8_load_halves(&a->velocity.x, &b->velocity.x);
+    }
+    of.w[0] = fourths(p0);
+    of.x1 = gather_edge(points, pack->point[1], h, p0, v0, &of.w[1]);
+    of.x2 = gather_edge(points, pack->point[2], h, p0, v0, &of.w[2]);
+    of.x3 = gather_edge(points, pack->point[3], h, p0, v0, &of.w[3]);
+    return of;
+}
+
+/* Adds to the velocities of one point of each constraint: all are read before any is written, as
+ * lanes may repeat. Pinned points are not written where `fixed`: other threads read them. */
+SIMD_INLINE void scatter(SoftPoint *points, const u16 point[SIMD_LANES], Vec3x8 change, bool fixed)
+{
+    f32x8 row[4] = {change.x, change.y, change.z, f32x8_set(0.0f)};
+    f32x8_transpose_halves(row);
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        const SoftPoint *a = points + point[k], *b = points + point[k + 4];
+        row[k] += f32x8_load_halves(&a->velocity.x, &b->velocity.x);
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        SoftPoint *a = points + point[k], *b = points + point[k + 4];
+        if (!fixed) {
+            f32x8_store_halves(&a->velocity.x, &b->velocity.x, row[k]);
+            continue;
+        }
+        if (a->inverse_mass > 0.0f) {
+            a->velocity = vec3(row[k][0], row[k][1], row[k][2]);
+        }
+        if (b->inverse_mass > 0.0f) {
+            b->velocity = vec3(row[k][4], row[k][5], row[k][6]);
+        }
+    }
+}
+
+/* ---- rows ---- */
+
+SIMD_INLINE void balance(Gradient *g, u32 points)
+{
+    Vec3x8 sum = vec3x8_add(g->at[1], g->at[2]);
+    sum = points == 4 ? vec3x8_add(sum, g->at[3]) : sum;
+    g->at[0] = (Vec3x8){-sum.x, -sum.y, -sum.z};
+}
+
+SIMD_INLINE f32x8 weight(const Gathered *of, const Gradient *a, const Gradient *b, u32 points)
+{
+    f32x8 sum = of->w[0] * vec3x8_dot(a->at[0], b->at[0]);
+    sum += of->w[1] * vec3x8_dot(a->at[1], b->at[1]);
+    sum += of->w[2] * vec3x8_dot(a->at[2], b->at[2]);
+    return points == 4 ? sum + of->w[3] * vec3x8_dot(a->at[3], b->at[3]) : sum;
+}
+
+/* Δλ = −C / (Σ w |∇C|² + α/h²) where `valid`. */
+SIMD_INLINE void project_row(SoftPoint *points, const PackWide *pack, const Gathered *of,
+                             Gradient *g, f32x8 value, i32x8 valid, u32 count, bool fixed, f32 h,
+                             f32 scale)
+{
+    balance(g, count);
+    f32x8 sum = weight(of, g, g, count) + f32x8_load(pack->compliance) * scale;
+    f32x8 step = f32x8_and(valid & (i32x8)(sum > 0.0f), -value / sum) / h;
+#pragma GCC unroll 4
+    for (u32 i = 0; i < count; i++) {
+        scatter(points, pack->point[i], vec3x8_scale(g->at[i], of->w[i] * step), fixed);
+    }
+}
+
+/* ---- kinds ---- */
+
+SIMD_INLINE f32x8 atan2_quick(f32x8 y, f32x8 x) /* as trig_atan2_quick */
+{
+    f32x8 a = f32x8_abs(x), b = f32x8_abs(y);
+    f32x8 small = f32x8_min(a, b), large = f32x8_max(f32x8_max(a, b), f32x8_set(1e-36f));
+    i32x8 steep = (i32x8)(small > 0.41421357f * large);
+    f32x8 u = f32x8_select(steep, small - large, small) / f32x8_select(steep, small + large, large);
+    f32x8 z = u * u;
+    f32x8 sum = ((0.08060309f * z - 0.1387985f) * z + 0.19977926f) * z - 0.33332956f;
+    f32x8 angle = u * z * sum + u + f32x8_and(steep, f32x8_set(0.78539816f));
+    angle = f32x8_select((i32x8)(b > a), 1.5707964f - angle, angle);
+    angle = f32x8_select((i32x8)(x < 0.0f), 3.1415927f - angle, angle);
+    return f32x8_select((i32x8)(y < 0.0f), -angle, angle);
+}
+
+SIMD_INLINE void solve_dihedral(SoftPoint *points, const PackWide *pack, bool fixed, f32 h,
+                                f32 scale)
+{
+    Gathered of = gather(points, pack, h);
+    Vec3x8 e = of.x1;
+    Vec3x8 n = vec3x8_cross(e, of.x2), m = vec3x8_cross(of.x3, e);
+    f32x8 ee = vec3x8_dot(e, e), nn = vec3x8_dot(n, n), mm = vec3x8_dot(m, m);
+    i32x8 valid = (i32x8)(ee >= length_min * length_min) & (i32x8)(nn >= cross_min * cross_min) &
+                  (i32x8)(mm >= cross_min * cross_min);
+    f32x8 length = f32x8_sqrt(ee);
+    f32x8 angle = atan2_quick(vec3x8_dot(vec3x8_cross(n, m), e) / length, vec3x8_dot(n, m)) -
+                  f32x8_load(pack->low);
+    angle = f32x8_select((i32x8)(angle > 3.1415927f), angle - 6.2831855f, angle);
+    angle = f32x8_select((i32x8)(angle < -3.1415927f), angle + 6.2831855f, angle);
+    Vec3x8 p = vec3x8_scale(n, -length / nn), q = vec3x8_scale(m, -length / mm);
+    f32x8 s = vec3x8_dot(of.x2, e) / ee, t = vec3x8_dot(of.x3, e) / ee;
+    Vec3x8 both = vec3x8_add_scaled(vec3x8_scale(p, s), t, q);
+    Gradient g = {{both, {-both.x, -both.y, -both.z}, p, q}};
+    /* Without a direction nothing divides by it. */
+    for (int i = 1; i < 4; i++) {
+        g.at[i] = (Vec3x8){f32x8_and(valid, g.at[i].x), f32x8_and(valid, g.at[i].y),
+                           f32x8_and(valid, g.at[i].z)};
+    }
+    project_row(points, pack, &of, &g, angle, valid, 4, fixed, h, scale);
+}
+
+SIMD_INLINE void solve_isometric(SoftPoint *points, const PackWide *pack, bool fixed, f32 h,
+                                 f32 scale)
+{
+    Gathered of = gather(points, pack, h);
+    f32x8 k1 = f32x8_load(pack->value[1]), k2 = f32x8_load(pack->value[2]);
+    f32x8 k3 = f32x8_load(pack->value[3]);
+    Vec3x8 bend =
+        vec3x8_add_scaled(vec3x8_add_scaled(vec3x8_scale(of.x1, k1), k2, of.x2), k3, of.x3);
+    f32x8 size = f32x8_sqrt(vec3x8_dot(bend, bend));
+    i32x8 valid = (i32x8)(size > 1e-20f);
+    Vec3x8 along = vec3x8_scale(bend, f32x8_and(valid, 1.0f / size));
+    Gradient g = {
+        {along, vec3x8_scale(along, k1), vec3x8_scale(along, k2), vec3x8_scale(along, k3)}};
+    project_row(points, pack, &of, &g, size - f32x8_load(pack->low), valid, 4, fixed, h, scale);
+}
+
+SIMD_INLINE void solve_area(SoftPoint *points, const PackWide *pack, bool fixed, f32 h, f32 scale)
+{
+    Gathered of = gather(points, pack, h);
+    Vec3x8 n = vec3x8_cross(of.x1, of.x2);
+    f32x8 twice = f32x8_sqrt(vec3x8_dot(n, n));
+    i32x8 valid = (i32x8)(twice >= cross_min);
+    Vec3x8 half = vec3x8_scale(n, f32x8_and(valid, 0.5f / twice));
+    Gradient g = {{n, vec3x8_cross(of.x2, half), vec3x8_cross(half, of.x1), n}};
+    f32x8 value = 0.5f * twice - f32x8_load(pack->low);
+    project_row(points, pack, &of, &g, value, valid, 3, fixed, h, scale);
+}
+
+SIMD_INLINE void solve_volume(SoftPoint *points, const PackWide *pack, bool fixed, f32 h, f32 scale)
+{
+    Gathered of = gather(points, pack, h);
+    f32x8 sixth = f32x8_set(1.0f / 6.0f);
+    Vec3x8 g1 = vec3x8_cross(of.x2, of.x3), g2 = vec3x8_cross(of.x3, of.x1);
+    Vec3x8 g3 = vec3x8_cross(of.x1, of.x2);
+    f32x8 value = vec3x8_dot(of.x1, g1) / 6.0f - f32x8_load(pack->low);
+    Gradient g = {{g1, vec3x8_scale(g1, sixth), vec3x8_scale(g2, sixth), vec3x8_scale(g3, sixth)}};
+    project_row(points, pack, &of, &g, value, (i32x8)(sixth > 0.0f), 4, fixed, h, scale);
+}
+
+/* |F| and det F of F = [x1 x2 x3] B. */
+SIMD_INLINE void neo_hookean_rows(const PackWide *pack, const Gathered *of, Gradient *a,
+                                  Gradient *b, f32x8 *size, f32x8 *det)
+{
+    Vec3x8 f[3];
+#pragma GCC unroll 3
+    for (int j = 0; j < 3; j++) {
+        f[j] = vec3x8_scale(of->x1, f32x8_load(pack->value[j]));
+        f[j] = vec3x8_add_scaled(f[j], f32x8_load(pack->value[3 + j]), of->x2);
+        f[j] = vec3x8_add_scaled(f[j], f32x8_load(pack->value[6 + j]), of->x3);
+    }
+    *size = f32x8_sqrt(vec3x8_dot(f[0], f[0]) + vec3x8_dot(f[1], f[1]) + vec3x8_dot(f[2], f[2]));
+    f32x8 per_size = f32x8_and((i32x8)(*size >= 1e-9f), 1.0f / *size);
+    f32x8 per_rest = f32x8_load(pack->low);
+#pragma GCC unroll 3
+    for (int i = 1; i < 4; i++) {
+        Vec3x8 sum = vec3x8_scale(f[0], f32x8_load(pack->value[3 * i - 3]));
+        sum = vec3x8_add_scaled(sum, f32x8_load(pack->value[3 * i - 2]), f[1]);
+        sum = vec3x8_add_scaled(sum, f32x8_load(pack->value[3 * i - 1]), f[2]);
+        a->at[i] = vec3x8_scale(sum, per_size);
+    }
+    b->at[1] = vec3x8_cross(of->x2, of->x3);
+    *det = vec3x8_dot(of->x1, b->at[1]) * per_rest;
+    b->at[1] = vec3x8_scale(b->at[1], per_rest);
+    b->at[2] = vec3x8_scale(vec3x8_cross(of->x3, of->x1), per_rest);
+    b->at[3] = vec3x8_scale(vec3x8_cross(of->x1, of->x2), per_rest);
+    balance(a, 4);
+    balance(b, 4);
+}
+
+/* Both rows together by Cramer's rule (constraint.c says why). */
+SIMD_INLINE void solve_neo_hookean(SoftPoint *points, const PackWide *pack, bool fixed, f32 h,
+                                   f32 scale)
+{
+    Gathered of = gather(points, pack, h);
+    Gradient g, k;
+    f32x8 size, det;
+    neo_hookean_rows(pack, &of, &g, &k, &size, &det);
+    f32x8 ratio = f32x8_load(pack->value[9]);
+    f32x8 alpha = f32x8_load(pack->compliance) * scale, beta = alpha * ratio;
+    f32x8 ww = weight(&of, &g, &g, 4), aa = ww + alpha;
+    f32x8 bb = weight(&of, &k, &k, 4), ab = weight(&of, &g, &k, 4);
+    f32x8 a = -size, b = -(det - 1.0f - ratio);
+    f32x8 gram = ww * bb - ab * ab;
+    f32x8 determinant = f32x8_max(gram, f32x8_set(0.0f)) + alpha * bb + beta * aa;
+    i32x8 valid = (i32x8)(determinant > 0.0f) & (i32x8)(size >= 1e-9f);
+    f32x8 per = f32x8_and(valid, 1.0f / determinant) / h;
+    f32x8 first = (a * (bb + beta) - b * ab) * per, second = (b * aa - a * ab) * per;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        Vec3x8 sum = vec3x8_add_scaled(vec3x8_scale(g.at[i], first), second, k.at[i]);
+        scatter(points, pack->point[i], vec3x8_scale(sum, of.w[i]), fixed);
+    }
+}
+
+u32 wide_rows(u32 kind)
+{
+    static const u8 rows[CONSTRAINT_KINDS] = {[CONSTRAINT_DIHEDRAL] = 2,
+                                              [CONSTRAINT_ISOMETRIC] = 6,
+                                              [CONSTRAINT_AREA] = 2,
+                                              [CONSTRAINT_VOLUME] = 2,
+                                              [CONSTRAINT_NEO_HOOKEAN] = 12};
+    return rows[kind];
+}
+
+/* clang-format off */
+#define RUN(name)                                                                                  \
+    static void run_##name(SoftPoint *points, const PackRun *run, const u8 *packs, u32 bytes,      \
+                           f32 h, f32 scale)                                                       \
+    {                                                                                              \
+        for (u32 i = 0; i < run->count && !run->fixed; i++) {                                      \
+            solve_##name(points, (const PackWide *)(const void *)(packs + (size_t)i * bytes),      \
+                         false, h, scale);                                                         \
+        }                                                                                          \
+        for (u32 i = 0; i < run->count && run->fixed; i++) {                                       \
+            solve_##name(points, (const PackWide *)(const void *)(packs + (size_t)i * bytes),      \
+                         true, h, scale);                                                          \
+        }                                                                                          \
+    }
+/* clang-format on */
+RUN(dihedral)
+RUN(isometric)
+RUN(area)
+RUN(volume)
+RUN(neo_hookean)
+#undef RUN
+
+void wide_run(SoftPoint *points, const PackRun *run, const void *packs, f32 h, f32 scale)
+{
+    static void (*const kinds[CONSTRAINT_KINDS])(SoftPoint *, const PackRun *, const u8 *, u32, f32,
+                                                 f32) = {[CONSTRAINT_DIHEDRAL] = run_dihedral,
+                                                         [CONSTRAINT_ISOMETRIC] = run_isometric,
+                                                         [CONSTRAINT_AREA] = run_area,
+                                                         [CONSTRAINT_VOLUME] = run_volume,
+                                                         [CONSTRAINT_NEO_HOOKEAN] =
+                                                             run_neo_hookean};
+    u32 bytes = (u32)(sizeof(u16[4][SIMD_LANES]) + wide_rows(run->kind) * sizeof(f32x8));
+    kinds[run->kind](points, run, packs, bytes, h, scale);
+}

@@ -343,15 +343,21 @@ bool couple_particle(Rigid *rigid, u32 slot, CoupleParticle *particle, f32 h)
     /* What this step's motion brought in is taken back whole; what was inside before leaves at a
      * bounded speed. */
     f32 push = f32_min(depth / h, f32_max(approach, 0.0f) + push_out_m_s);
+    if (particle->stiffness > 0.0f) { /* XPBD of a spring k d² / 2 (Macklin 2016, eq. 18) */
+        f32 w = particle->inverse_mass + rigid_inverse_mass_at(rigid, slot, arm, normal);
+        push = depth * w / (h * (w + 1.0f / (particle->stiffness * h * h)));
+    }
     exchange(rigid, slot, particle, arm, normal, push);
 
     Vec3 slip = vec3_add_scaled(against, approach, normal);
     f32 slipped = vec3_length(slip);
     if (slipped > 1e-6f) {
         /* Static friction stops all of it, kinetic friction what the normal push allows. */
-        f32 mu = sqrtf(particle->friction * rigid_friction(rigid, slot));
+        f32 mu = rigid_friction(rigid, slot);
+        f32 holds = sqrtf(f32_max(particle->friction, particle->static_friction) * mu) * push;
+        f32 rubs = sqrtf(particle->friction * mu) * push;
         exchange(rigid, slot, particle, arm, vec3_scale(slip, -1.0f / slipped),
-                 f32_min(slipped, mu * push));
+                 slipped <= holds ? slipped : f32_min(slipped, rubs));
     }
     return true;
 }

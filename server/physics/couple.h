@@ -22,6 +22,8 @@ typedef struct CoupleParticle {
     f32 inverse_mass; /* 1/kg */
     f32 radius;       /* m, distance kept */
     f32 friction;
+    f32 static_friction; /* used where it is more than friction */
+    f32 stiffness;       /* N/m of the contact's spring; 0: hard */
 } CoupleParticle;
 
 /* Pushes the particle out of the body, off a mesh to the side that it came from, and rubs, and

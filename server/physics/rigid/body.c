@@ -351,6 +351,13 @@ const Shape *rigid_shape(const Rigid *rigid, u32 slot)
 {
     return &rigid->bodies[slot].shape;
 }
+bool rigid_meets(const Rigid *rigid, u32 slot, u32 group, u32 mask)
+{
+    const Body *body = &rigid->bodies[slot];
+    return body->sensor == 0 && (body->group & (mask != 0 ? mask : ~0u)) != 0 &&
+           ((group != 0 ? group : 1u) & body->mask) != 0;
+}
+
 BodyMotion rigid_motion(const Rigid *rigid, u32 slot)
 {
     return (BodyMotion)rigid->bodies[slot].motion;

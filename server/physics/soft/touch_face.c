@@ -1,0 +1,336 @@
+/* touch_face.c: whole triangles and segments against bodies that could slip through between
+ * particles: bodies smaller than a cell, and those that are fast for their size. A triangle keeps
+ * the side on which the body was at the start of the tick, so that what passes within is caught. */
+#include "server/physics/rigid/gjk.h"
+#include "server/physics/soft/crowd_near.h"
+#include "server/physics/soft/store.h"
+
+#include "shared/geometry.h"
+
+enum {
+    GROUP = 32, /* consecutive triangles whose common bounds ask the broad phase once */
+    SLOTS_MAX = 256,
+    MEASURE_GRAIN = 16
+};
+
+static const f32 push_out_m_s = 6.0f;
+static const f32 wake_m_s = 0.4f;
+/* What gravity and the solver may add to the speed of a particle within a tick. */
+static const f32 margin_m_s = 2.0f;
+/* A body that moves by this part of its half thickness in a substep is fast. */
+static const f32 fast_part = 0.5f;
+
+/* Half the thickness of a convex shape, INFINITY for what particles alone can meet. */
+static f32 thinness(const Shape *shape)
+{
+    switch (shape->kind) {
+    case SHAPE_SPHERE:
+    case SHAPE_CAPSULE:
+        return shape->radius;
+    case SHAPE_BOX:
+        return f32_min(f32_min(shape->half.x, shape->half.y), shape->half.z);
+    case SHAPE_CYLINDER:
+        return f32_min(shape->radius, shape->half_height);
+    case SHAPE_CONE:
+        return 0.5f * f32_min(shape->radius, shape->half_height);
+    case SHAPE_HULL:
+        return shape->geometry->hull.inner_radius;
+    case SHAPE_COMPOUND: {
+        f32 least = INFINITY;
+        for (u32 i = 0; i < shape->geometry->compound.child_count; i++) {
+            least = f32_min(least, thinness(&shape->geometry->compound.children[i].shape));
+        }
+        return least;
+    }
+    default:
+        return INFINITY;
+    }
+}
+
+bool touch_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot)
+{
+    f32 thin = thinness(rigid_shape(rigid, slot));
+    f32 speed = vec3_length(rigid_velocity(rigid, slot));
+    f32 moved = speed * soft->tick_s / (f32)rigid_substeps(rigid);
+    return body->triangle_count + body->segment_count != 0 && thin < INFINITY &&
+           (thin < body->cell || moved > fast_part * thin);
+}
+
+/* ---- the tick ---- */
+
+static u32 face_count(const SoftBody *body)
+{
+    return body->triangle_count + body->segment_count;
+}
+
+/* The i-th triangle or segment of a body; a segment is a triangle with two equal corners. */
+static void face_points(const Soft *soft, const SoftBody *body, u32 i, u32 point[3])
+{
+    if (i < body->triangle_count) {
+        memcpy(point, soft->triangles[body->first_triangle + i].point, 3 * sizeof *point);
+    } else {
+        const u32 *p = soft->segments[body->first_segment + i - body->triangle_count].point;
+        point[0] = p[0];
+        point[1] = point[2] = p[1];
+    }
+}
+
+static Bounds face_bounds(const Soft *soft, const u32 point[3], f32 thickness)
+{
+    Bounds bounds = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+    f32 fastest = 0.0f;
+    for (u32 k = 0; k < 3; k++) {
+        const SoftPoint *p = &soft->points[point[k]];
+        bounds.min = vec3_min(bounds.min, p->position);
+        bounds.max = vec3_max(bounds.max, p->position);
+        fastest = f32_max(fastest, vec3_length_squared(p->velocity));
+    }
+    f32 margin = thickness + (sqrtf(fastest) + margin_m_s) * soft->tick_s;
+    Vec3 grow = vec3(margin, margin, margin);
+    return (Bounds){vec3_sub(bounds.min, grow), vec3_add(bounds.max, grow)};
+}
+
+static bool overlap(const Bounds *a, const Bounds *b)
+{
+    return a->min.x <= b->max.x && b->min.x <= a->max.x && a->min.y <= b->max.y &&
+           b->min.y <= a->max.y && a->min.z <= b->max.z && b->min.z <= a->max.z;
+}
+
+static ShapePose pose_of(const Rigid *rigid, const SoftFace *face)
+{
+    const Shape *shape = rigid_shape(rigid, face->slot);
+    Vec3 at = rigid_position(rigid, face->slot);
+    Quat turn = rigid_orientation(rigid, face->slot);
+    if (shape->kind != SHAPE_COMPOUND) {
+        return (ShapePose){shape, at, turn};
+    }
+    const CompoundChild *child = &shape->geometry->compound.children[face->child];
+    return (ShapePose){&child->shape, vec3_add(at, quat_rotate(turn, child->position)),
+                       quat_mul(turn, child->orientation)};
+}
+
+static Vec3 inside_of(const ShapePose *pose)
+{
+    Vec3 local = pose->shape->kind == SHAPE_HULL ? pose->shape->geometry->hull.inside : vec3_zero();
+    return vec3_add(pose->position, quat_rotate(pose->orientation, local));
+}
+
+static Vec3 plane_of(const Soft *soft, const u32 point[3])
+{
+    Vec3 a = soft->points[point[0]].position;
+    Vec3 ab = vec3_sub(soft->points[point[1]].position, a);
+    Vec3 ac = vec3_sub(soft->points[point[2]].position, a);
+    return vec3_normalize_or(vec3_cross(ab, ac), vec3_zero());
+}
+
+static void add_face(Soft *soft, const Rigid *rigid, const SoftBody *body, const u32 point[3],
+                     u32 slot)
+{
+    const Shape *shape = rigid_shape(rigid, slot);
+    u32 parts = shape->kind == SHAPE_COMPOUND ? shape->geometry->compound.child_count : 1;
+    if (!soft_grow((void **)&soft->faces, &soft->face_room, soft->face_count + parts,
+                   sizeof *soft->faces)) {
+        return;
+    }
+    for (u32 child = 0; child < parts; child++) {
+        SoftFace face = {.point = {point[0], point[1], point[2]},
+                         .slot = slot,
+                         .child = child,
+                         .body = (u32)(body - soft->bodies)};
+        ShapePose pose = pose_of(rigid, &face);
+        Vec3 off = vec3_sub(inside_of(&pose), soft->points[point[0]].position);
+        f32 height = vec3_dot(plane_of(soft, point), off);
+        face.side = height > 0.0f ? 1.0f : height < 0.0f ? -1.0f : 0.0f;
+        soft->faces[soft->face_count++] = face;
+    }
+}
+
+static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 first, u32 end)
+{
+    u32 slots[SLOTS_MAX], point[3];
+    Bounds all = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+    for (u32 i = first; i < end; i++) {
+        face_points(soft, body, i, point);
+        Bounds bounds = face_bounds(soft, point, body->def.thickness);
+        all = (Bounds){vec3_min(all.min, bounds.min), vec3_max(all.max, bounds.max)};
+    }
+    u32 count = rigid_overlaps(rigid, all, slots, SLOTS_MAX), kept = 0;
+    for (u32 s = 0; s < count; s++) {
+        if (rigid_meets(rigid, slots[s], body->def.group, body->def.mask) &&
+            touch_by_faces(soft, rigid, body, slots[s])) {
+            slots[kept++] = slots[s];
+        }
+    }
+    for (u32 i = first; i < end && kept != 0; i++) {
+        face_points(soft, body, i, point);
+        Bounds bounds = face_bounds(soft, point, body->def.thickness);
+        for (u32 s = 0; s < kept; s++) {
+            Bounds of = rigid_bounds(rigid, slots[s]);
+            if (overlap(&bounds, &of)) {
+                add_face(soft, rigid, body, point, slots[s]);
+            }
+        }
+    }
+}
+
+/* Pairs of triangle and body that may meet within the tick, by body and triangle, then slot. */
+void touch_face_begin(Soft *soft, Rigid *rigid)
+{
+    soft->face_count = 0;
+    for (u32 b = 0; b < soft->body_count; b++) {
+        const SoftBody *body = &soft->bodies[b];
+        for (u32 first = 0; first < face_count(body); first += GROUP) {
+            begin_group(soft, rigid, body, first, u32_min(first + GROUP, face_count(body)));
+        }
+    }
+}
+
+/* ---- the substep ---- */
+
+typedef struct Measure {
+    const Soft *soft;
+    const Rigid *rigid;
+    f32 h; /* s, the whole substep */
+} Measure;
+
+static void face_corners(const Soft *soft, const SoftFace *face, Vec3 c[3])
+{
+    for (u32 k = 0; k < 3; k++) {
+        c[k] = soft->points[face->point[k]].position;
+    }
+}
+
+/* The body has passed the plane of the triangle, or is so deep in it that the shortest way out may
+ * be the wrong one: out on the side it came from. */
+static bool measure_plane(const Soft *soft, SoftFace *face, const ShapePose *pose, const Vec3 c[3])
+{
+    Vec3 n = vec3_scale(plane_of(soft, face->point), face->side), inside = inside_of(pose);
+    f32 w[3];
+    u32 corners = nearest_weights(inside, c[0], c[1], c[2], w);
+    if (corners != 7 || vec3_length_squared(n) < 0.5f) {
+        return false;
+    }
+    f32 height = vec3_dot(n, vec3_sub(inside, c[0]));
+    if (height > 0.3f * thinness(pose->shape)) {
+        return false;
+    }
+    face->normal = vec3_neg(n);
+    face->at = gjk_support(pose, face->normal);
+    memcpy(face->weight, w, sizeof w);
+    return true;
+}
+
+/* Both as they are at the start of the substep: the body has moved for it already. */
+static void measure(const Measure *with, SoftFace *face)
+{
+    const Soft *soft = with->soft;
+    const Rigid *rigid = with->rigid;
+    ShapePose pose = pose_of(rigid, face);
+    f32 thickness = soft->bodies[face->body].def.thickness;
+    Vec3 c[3], on_b;
+    GjkResult result;
+    face_corners(soft, face, c);
+    Vec3 velocity = rigid_velocity(rigid, face->slot);
+    pose.position = vec3_add_scaled(pose.position, -with->h, velocity);
+    f32 speed = 0.0f;
+    for (u32 k = 0; k < 3; k++) {
+        f32 v = vec3_distance(soft->points[face->point[k]].velocity, velocity);
+        speed = f32_max(speed, v);
+    }
+    f32 spin = vec3_length(rigid_spin(rigid, face->slot)) * shape_reach(pose.shape);
+    f32 reach = thickness + (speed + spin + margin_m_s) * with->h;
+    face->near = 0;
+    if (face->side != 0.0f && measure_plane(soft, face, &pose, c)) {
+        face->near = 1;
+    } else if (gjk_separation_triangle(&pose, c, reach, &result) && result.separation < reach) {
+        on_b = result.on_b;
+        face->near = 1;
+        face->normal = result.normal;
+        face->at = result.on_a;
+        nearest_weights(on_b, c[0], c[1], c[2], face->weight);
+    }
+    if (face->near != 0) {
+        Vec3 arm =
+            vec3_sub(vec3_add_scaled(face->at, with->h, velocity), rigid_centre(rigid, face->slot));
+        face->carried = rigid_velocity_at(rigid, face->slot, arm);
+    }
+}
+
+static void measure_faces(void *context, u32 first, u32 end, u32 worker)
+{
+    const Measure *with = context;
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        measure(with, &with->soft->faces[i]);
+    }
+}
+
+void touch_face_carry(Soft *soft, const Rigid *rigid, f32 h)
+{
+    Measure with = {soft, rigid, h};
+    jobs_run(soft->jobs, soft->face_count, MEASURE_GRAIN, measure_faces, &with);
+}
+
+/* ---- the step ---- */
+
+static void exchange(Soft *soft, Rigid *rigid, const SoftFace *face, Vec3 arm, Vec3 direction,
+                     f32 inverse_mass, f32 speed)
+{
+    f32 wb = rigid_inverse_mass_at(rigid, face->slot, arm, direction);
+    f32 impulse = speed / (inverse_mass + wb);
+    for (u32 k = 0; k < 3; k++) {
+        SoftPoint *p = &soft->points[face->point[k]];
+        f32 part = face->weight[k] * p->inverse_mass * impulse;
+        p->velocity = vec3_add_scaled(p->velocity, part, direction);
+    }
+    if (wb > 0.0f) {
+        rigid_impulse(rigid, face->slot, arm, vec3_scale(direction, -impulse));
+    }
+}
+
+static void solve(Soft *soft, Rigid *rigid, const SoftFace *face, f32 h, f32 ahead)
+{
+    const SoftDef *def = &soft->bodies[face->body].def;
+    Vec3 at = vec3_zero(), v = vec3_zero();
+    f32 w = 0.0f, whole = soft->substep_s;
+    for (u32 k = 0; k < 3; k++) {
+        const SoftPoint *p = &soft->points[face->point[k]];
+        at = vec3_add_scaled(at, face->weight[k], p->position);
+        v = vec3_add_scaled(v, face->weight[k], p->velocity);
+        w += face->weight[k] * face->weight[k] * p->inverse_mass;
+    }
+    /* At the end of this step; the body as it moved. */
+    Vec3 there = vec3_add_scaled(face->at, whole - ahead, face->carried);
+    Vec3 off = vec3_sub(vec3_add_scaled(at, h, v), there);
+    f32 depth = def->thickness - vec3_dot(off, face->normal);
+    if (!(depth > 0.0f) || w <= 0.0f) {
+        return;
+    }
+    Vec3 arm =
+        vec3_sub(vec3_add_scaled(there, ahead, face->carried), rigid_centre(rigid, face->slot));
+    Vec3 against = vec3_sub(v, rigid_velocity_at(rigid, face->slot, arm));
+    f32 approach = -vec3_dot(against, face->normal);
+    if (approach > wake_m_s && rigid_motion(rigid, face->slot) == BODY_DYNAMIC) {
+        rigid_wake(rigid, face->slot);
+    }
+    f32 push = f32_min(depth / h, f32_max(approach, 0.0f) + push_out_m_s);
+    exchange(soft, rigid, face, arm, face->normal, w, push);
+    Vec3 slip = vec3_add_scaled(against, approach, face->normal);
+    f32 slipped = vec3_length(slip);
+    if (slipped > 1e-6f) {
+        f32 mu = rigid_friction(rigid, face->slot);
+        f32 holds = sqrtf(f32_max(def->friction, def->static_friction) * mu);
+        f32 rubs = sqrtf(def->friction * mu) * push;
+        exchange(soft, rigid, face, arm, vec3_scale(slip, -1.0f / slipped), w,
+                 slipped <= holds * push ? slipped : f32_min(slipped, rubs));
+    }
+}
+
+void touch_face_solve(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
+{
+    for (u32 i = 0; i < soft->face_count; i++) {
+        if (soft->faces[i].near != 0) {
+            solve(soft, rigid, &soft->faces[i], h, ahead);
+        }
+    }
+}

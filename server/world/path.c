@@ -2,6 +2,10 @@
  * a function of the tick alone, so that no error adds up and nothing needs to be saved. */
 #include "server/world/world_state.h"
 
+#include "shared/trig.h"
+
+#define TWO_PI 6.283185307179586
+
 Vec3 path_position(const World *world, u32 body, u64 tick)
 {
     const SceneBody *from = &world->scene->bodies[body];
@@ -20,6 +24,19 @@ Vec3 path_position(const World *world, u32 body, u64 tick)
     return vec3_add(from->position, offset);
 }
 
+/* Turned evenly from how it stood at first. */
+static Quat path_orientation(const World *world, const SceneBody *body, u64 tick)
+{
+    f32 rate = vec3_length(body->spin);
+    if (!(rate > 0.0f)) {
+        return body->orientation;
+    }
+    f64 turns = (f64)rate * (f64)tick / ((f64)world->scene->tick_rate * TWO_PI), sine, cosine;
+    trig_sincos((turns - floor(turns)) * 0.5 * TWO_PI, &sine, &cosine);
+    Vec3 axis = vec3_scale(body->spin, (f32)sine / rate);
+    return quat_mul((Quat){(f32)cosine, axis.x, axis.y, axis.z}, body->orientation);
+}
+
 void path_steer(World *world)
 {
     if (world->scene->path_count == 0) {
@@ -33,8 +50,7 @@ void path_steer(World *world)
             rigid_motion(world->rigid, slot) != BODY_KINEMATIC) {
             continue;
         }
-        Vec3 way = vec3_sub(path_position(world, i, tick), rigid_position(world->rigid, slot));
-        rigid_set_velocity(world->rigid, slot, vec3_scale(way, (f32)world->scene->tick_rate),
-                           body->spin);
+        rigid_move_kinematic(world->rigid, slot, path_position(world, i, tick),
+                             path_orientation(world, body, tick));
     }
 }

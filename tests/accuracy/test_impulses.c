@@ -130,12 +130,42 @@ static void collisions_keep_momentum_and_obey_e(void **unused)
     rigid_destroy(rigid);
 }
 
+/* A ball that rolls is slowed by ρ g / (1.4 R): the moment ρ N against (I + m R²) / R. */
+static void rolling_friction_slows_a_ball(void **state)
+{
+    (void)state;
+    const f32 radius = 0.3f, lever = 0.01f, speed = 2.0f;
+    Rigid *rigid = world(4, 4, vec3(0.0f, -G, 0.0f));
+    add_floor(rigid);
+    BodyDef ball = body_def_default();
+    ball.shape = (Shape){.kind = SHAPE_SPHERE, .radius = radius};
+    ball.position = vec3(0.0f, radius, 0.0f);
+    ball.velocity = vec3(speed, 0.0f, 0.0f);
+    ball.spin = vec3(0.0f, 0.0f, -speed / radius);
+    ball.friction = 0.8f;
+    ball.rolling = lever;
+    ball.mass_kg = 5.0f;
+    u32 slot = rigid_add(rigid, &ball).slot;
+    for (u32 i = 0; i < 480; i++) {
+        tick(rigid);
+    }
+    f32 expected = speed - 2.0f * lever * G / (1.4f * radius);
+    assert_float_equal(rigid_velocity(rigid, slot).x, expected, 0.01f);
+    assert_float_equal(rigid_spin(rigid, slot).z, -expected / radius, 0.05f);
+    for (u32 i = 0; i < 2400; i++) {
+        tick(rigid);
+    }
+    assert_float_equal(rigid_velocity(rigid, slot).x, 0.0f, 1e-3f); /* and then it stands */
+    rigid_destroy(rigid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(more_sides_are_a_rounder_cone),
         cmocka_unit_test(short_stacks_stand),
         cmocka_unit_test(collisions_keep_momentum_and_obey_e),
+        cmocka_unit_test(rolling_friction_slows_a_ball),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,8 @@
  * warm started along the normal; overlap is taken back through the velocities (Baumgarte), and
  * friction is a pyramid of k sides. It shows what the soft steps of solve_contact.c are for:
  * Baumgarte's speed stays in the bodies as energy, high stacks need many iterations, and a pyramid
- * lets things slide towards its edges. Rolling friction is not part of it. Method: Catto,
+ * lets things slide towards its edges. Rolling friction is a moment of at most its lever arm times
+ * the normal impulse. Method: Catto,
  * "Iterative dynamics with temporal coherence", 2005; Baumgarte 1972; the polyhedral cone of
  * Stewart and Trinkle 1996.
  */
@@ -25,6 +26,9 @@ struct ImpulsePoint {
     f32 approach; /* m/s, as the tick began */
     Vec3 run;     /* m/s, of b's surface against a's */
     f32 tangent_masses[2], tangent_impulses[2];
+    f32 rolling;             /* m, lever arm of rolling friction */
+    Symmetric3 rolling_mass; /* kg m² */
+    Vec3 rolling_impulse;    /* N m s, on b */
 };
 
 static Vec3 slip_of(const Rigid *rigid, const ImpulsePoint *p)
@@ -85,6 +89,11 @@ static void point_prepare(Rigid *rigid, u32 contact, u32 index, ImpulsePoint *p)
     if (p->approach < -RIGID_BOUNCE_M_S && p->approach < p->target) {
         p->target = f32_max(p->target, -restitution * p->approach);
     }
+    p->rolling = f32_max(a->rolling, b->rolling);
+    if (p->rolling > 0.0f) {
+        Symmetric3 sum = symmetric_add(rigid->inertias[p->a], rigid->inertias[p->b]);
+        p->rolling_mass = symmetric_inverse(&sum);
+    }
     p->tangent_masses[0] = mass_along(rigid, p, p->tangent1);
     p->tangent_masses[1] = mass_along(rigid, p, p->tangent2);
 }
@@ -140,6 +149,20 @@ static void solve_friction(Rigid *rigid, ImpulsePoint *p)
     apply(rigid, p, change);
 }
 
+/* The moment that would stop one body's turning against the other's, as far as it reaches. */
+static void solve_rolling(Rigid *rigid, ImpulsePoint *p)
+{
+    BodyState *a = &rigid->states[p->a], *b = &rigid->states[p->b];
+    Vec3 moment =
+        vec3_sub(p->rolling_impulse, symmetric_mul(&p->rolling_mass, vec3_sub(b->spin, a->spin)));
+    f32 length = vec3_length(moment), limit = p->rolling * p->impulse;
+    moment = length > limit ? vec3_scale(moment, limit / length) : moment;
+    Vec3 change = vec3_sub(moment, p->rolling_impulse);
+    p->rolling_impulse = moment;
+    a->spin = vec3_sub(a->spin, symmetric_mul(&rigid->inertias[p->a], change));
+    b->spin = vec3_add(b->spin, symmetric_mul(&rigid->inertias[p->b], change));
+}
+
 void impulses_warm_start(Rigid *rigid)
 {
     for (u32 i = 0; i < rigid->impulse_point_count; i++) {
@@ -153,6 +176,9 @@ void impulses_solve(Rigid *rigid)
     for (u32 i = 0; i < rigid->impulse_point_count; i++) {
         ImpulsePoint *p = &rigid->impulse_points[i];
         solve_friction(rigid, p);
+        if (p->rolling > 0.0f) {
+            solve_rolling(rigid, p);
+        }
         f32 speed = vec3_dot(p->normal, slip_of(rigid, p));
         f32 impulse = f32_max(p->impulse - p->mass * (speed - p->target), 0.0f);
         apply(rigid, p, vec3_scale(p->normal, impulse - p->impulse));

@@ -124,12 +124,14 @@ int match_create(const Soft *soft, const SoftBody *body, Match *match)
     for (u32 i = 0; i < body->count; i++) {
         f32 w = soft->points[body->first + i].inverse_mass;
         match->mass[i] = w > 0.0f ? 1.0f / w : body->mass_kg;
+        match->pinned = match->pinned || !(w > 0.0f);
         sum += (f64)match->mass[i];
     }
     match->mass_kg = (f32)sum;
     fill_basis(soft->rest + body->first, body->count, match);
     f64 moments[EIGEN_MAX * EIGEN_MAX], inverse[EIGEN_MAX * EIGEN_MAX], flat[9];
     find_moments(match, 3, moments);
+    match->moments = symmetric_scale(symmetric_of(moments), match->size * match->size);
     pseudo_inverse(moments, 3, inverse, flat);
     match->inverse_linear = symmetric_of(inverse);
     match->flat = symmetric_of(flat);
@@ -224,14 +226,21 @@ SIMD_INLINE void sum_terms(const SoftPoint *points, u32 count, const Match *matc
     }
 }
 
+/* What the changes of velocity add up to, and the middle before the step.
+ * Sums over the mass: m Δv, m (x − middle) × Δv, m (x − middle). */
+typedef struct Drift {
+    Vec3 momentum, spin, moment;
+} Drift;
+
 /* Column k of the map is what the k-th function is multiplied with. */
-SIMD_INLINE void go(SoftPoint *points, u32 count, const Match *match, u32 terms, Vec3 middle,
-                    const Vec3 map[MATCH_TERMS_MAX], f32 share, f32 h)
+SIMD_INLINE Drift go(SoftPoint *points, u32 count, const Match *match, u32 terms, Vec3 middle,
+                     const Vec3 map[MATCH_TERMS_MAX], f32 share, f32 h)
 {
     f32x8 per = f32x8_set(share / h), none = f32x8_set(0.0f);
+    Vec3x8 sum = {none, none, none}, turn = sum, moment = sum;
     Vec3 origin = points[0].position;
     for (u32 i = 0; i < match->padded; i += SIMD_LANES) {
-        f32x8 rows[8];
+        f32x8 rows[8], m = f32x8_load(match->mass + i);
         gather(points, i, count, rows);
         Vec3x8 x = predicted(rows, origin, h);
         f32x8 gx = f32x8_set(middle.x), gy = f32x8_set(middle.y), gz = f32x8_set(middle.z);
@@ -242,11 +251,31 @@ SIMD_INLINE void go(SoftPoint *points, u32 count, const Match *match, u32 terms,
             gz += f32x8_set(map[k].z) * b;
         }
         i32x8 loose = rows[3] > none;
-        rows[4] += f32x8_and(loose, (gx - x.x) * per);
-        rows[5] += f32x8_and(loose, (gy - x.y) * per);
-        rows[6] += f32x8_and(loose, (gz - x.z) * per);
+        gx = f32x8_and(loose, (gx - x.x) * per);
+        gy = f32x8_and(loose, (gy - x.y) * per);
+        gz = f32x8_and(loose, (gz - x.z) * per);
+        Vec3x8 part = {m * gx, m * gy, m * gz};
+        x.x = rows[0] - f32x8_set(origin.x + middle.x);
+        x.y = rows[1] - f32x8_set(origin.y + middle.y);
+        x.z = rows[2] - f32x8_set(origin.z + middle.z);
+        moment.x += m * x.x;
+        moment.y += m * x.y;
+        moment.z += m * x.z;
+        sum.x += part.x;
+        sum.y += part.y;
+        sum.z += part.z;
+        turn.x += x.y * part.z - x.z * part.y;
+        turn.y += x.z * part.x - x.x * part.z;
+        turn.z += x.x * part.y - x.y * part.x;
+        rows[4] += gx;
+        rows[5] += gy;
+        rows[6] += gz;
         scatter(points, i, count, rows);
     }
+    Drift drift = {vec3(sum_lanes(sum.x), sum_lanes(sum.y), sum_lanes(sum.z)),
+                   vec3(sum_lanes(turn.x), sum_lanes(turn.y), sum_lanes(turn.z)),
+                   vec3(sum_lanes(moment.x), sum_lanes(moment.y), sum_lanes(moment.z))};
+    return drift;
 }
 
 /* ---- maps ---- */
@@ -366,6 +395,32 @@ static void find_map(const SoftDef *def, const Match *match, const Sums *sums, M
     map[2] = vec3_add_scaled(map[2], rest, rigid.z);
 }
 
+/* Goals change no momentum but by rounding, which a short step makes large; and angular momentum
+ * about where the particles will be, not where they are: a turning body would lose a part (ω h)² /
+ * 2 of it in each step. Both are given back as a rigid motion, which changes no shape. */
+static void take_back(SoftPoint *points, u32 count, const Match *match, const Sums *sums,
+                      Mat3 linear, Drift drift)
+{
+    Mat3 spread = mat3_product(linear, mat3_of(&match->moments));
+    spread = mat3_product(spread, mat3_transposed(linear));
+    f32 sum = spread.x.x + spread.y.y + spread.z.z, least = 1e-3f * sum; /* threads do not roll */
+    Symmetric3 inertia = {sum - spread.x.x + least,
+                          sum - spread.y.y + least,
+                          sum - spread.z.z + least,
+                          -spread.y.x,
+                          -spread.z.x,
+                          -spread.z.y};
+    Symmetric3 inverse = symmetric_inverse(&inertia);
+    Vec3 turn = symmetric_mul(&inverse, drift.spin);
+    Vec3 shift = vec3_scale(drift.momentum, 1.0f / match->mass_kg);
+    Vec3 middle = vec3_add_scaled(sums->centre, 1.0f / match->mass_kg, drift.moment);
+    middle = vec3_add(points[0].position, middle);
+    for (u32 i = 0; i < count; i++) {
+        Vec3 back = vec3_add(shift, vec3_cross(turn, vec3_sub(points[i].position, middle)));
+        points[i].velocity = vec3_sub(points[i].velocity, back);
+    }
+}
+
 void match_solve(Soft *soft, u32 index, f32 h)
 {
     const SoftBody *body = &soft->bodies[index];
@@ -392,9 +447,10 @@ void match_solve(Soft *soft, u32 index, f32 h)
     }
     find_map(&body->def, match, &sums, linear, rigid, map);
     f32 share = body->def.match_stiffness;
-    if (body->def.match == SOFT_MATCH_QUADRATIC && body->def.match_beta > 0.0f) {
-        go(points, body->count, match, 9, sums.centre, map, share, h);
-    } else {
-        go(points, body->count, match, 3, sums.centre, map, share, h);
+    bool curved = body->def.match == SOFT_MATCH_QUADRATIC && body->def.match_beta > 0.0f;
+    Drift drift = curved ? go(points, body->count, match, 9, sums.centre, map, share, h)
+                         : go(points, body->count, match, 3, sums.centre, map, share, h);
+    if (!match->pinned) {
+        take_back(points, body->count, match, &sums, linear, drift);
     }
 }

@@ -31,6 +31,8 @@ typedef struct Match {
     f32 *basis;         /* [terms][padded], 32-byte aligned */
     f32 *mass;          /* [padded] kg; 0 in the padding. What is pinned weighs as all the rest */
     u32 padded;         /* a multiple of 8 */
+    bool pinned;        /* some of it is */
+    Symmetric3 moments; /* kg m², Σ mass x xᵀ at rest */
     f32 mass_kg;        /* their sum */
     f32 inverse[9 * 9]; /* [terms][terms] pseudo-inverse of Σ mass basis basisᵀ */
     Symmetric3 inverse_linear; /* the same of x, y, z alone */

@@ -1,7 +1,13 @@
 /*
  * manifold.h: where two shapes at given poses touch or nearly touch. Pure functions of the shapes
  * and poses: no state is kept from tick to tick, so a restored world goes on bit for bit.
- * Layer: server/physics/rigid.
+ * Cached separating axes would not pay for their memory: of the time of all pairs, those that are
+ * apart take 13 % in a pile of 500 hulls, cylinders and cones, 3 % on a mesh and 25 % among boxes
+ * and balls, most of it not in finding the axis. What touches is made cheap by proofs instead:
+ * faces and edges that cannot separate are passed over (manifold_solids.c), touches of rims and
+ * edges are solved for (manifold_curves.c), triangles within a covered plane are left out
+ * (manifold_mesh.c). Manifolds that go on with a relative pose of an earlier tick would be part of
+ * the image. Layer: server/physics/rigid.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_MANIFOLD_H
 #define PLENUM_SERVER_PHYSICS_RIGID_MANIFOLD_H

@@ -1,6 +1,8 @@
 /* grip.c: hands that drag particles. */
 #include "server/physics/soft/packs.h"
 
+#include "shared/limits.h"
+
 i32 soft_grip_add(Soft *soft, const SoftGrip *grip)
 {
     for (u32 i = 0; i < SOFT_GRIPS_MAX; i++) {
@@ -25,13 +27,23 @@ SoftGrip *soft_grip(Soft *soft, u32 grip)
     return &soft->grips[grip];
 }
 
+/* A hand comes from outside: what is no number, or out of all bounds, does not pull. */
+static bool is_sane(const SoftGrip *grip)
+{
+    return vec3_is_finite(grip->target) && vec3_is_finite(grip->force) && grip->stiffness > 0.0f &&
+           grip->stiffness < 1e12f && grip->damping >= 0.0f && grip->damping < 1e12f &&
+           grip->force_max >= 0.0f && grip->force_max < 1e12f &&
+           vec3_length(grip->target) <= 4.0f * WORLD_EXTENT_MAX_M &&
+           vec3_length(grip->force) <= 1.01f * grip->force_max;
+}
+
 /* What the hands pulled with in the last step, before the cloth answers: solved only after it, a
  * hand would feel one particle and not what hangs on it. */
 void grips_warm(Soft *soft, u32 group, f32 h)
 {
     for (u32 i = 0; i < soft->grip_end; i++) {
         const SoftGrip *grip = &soft->grips[i];
-        if (grip->live && soft->packs->group_of[grip->particle] == group &&
+        if (grip->live && is_sane(grip) && soft->packs->group_of[grip->particle] == group &&
             !soft_solves_ticks(soft, grip->particle)) {
             f32 w = soft->points[grip->particle].inverse_mass;
             Vec3 *v = &soft->points[grip->particle].velocity;
@@ -44,7 +56,11 @@ void grips_warm(Soft *soft, u32 group, f32 h)
 void grip_solve(Soft *soft, SoftGrip *grip, f32 h)
 {
     f32 w = soft->points[grip->particle].inverse_mass;
-    if (w <= 0.0f || grip->stiffness <= 0.0f) {
+    if (!is_sane(grip)) {
+        grip->force = vec3_zero();
+        return;
+    }
+    if (w <= 0.0f) {
         return;
     }
     Vec3 *v = &soft->points[grip->particle].velocity;

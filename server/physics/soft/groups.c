@@ -5,6 +5,8 @@
  */
 #include "server/physics/soft/packs.h"
 
+#include "shared/limits.h"
+
 enum {
     /* Below this, threads cost more than they save. */
     PARALLEL_WEIGHT = 2500,
@@ -13,6 +15,8 @@ enum {
 
 /* A hand pulls a particle, not the whole cloth: beyond this strain nothing may be predicted. */
 static const f32 speed_max_m_s = 100.0f;
+/* Beyond it a particle is slow, and beyond it along an axis no particle is. */
+static const f32 world_m = WORLD_EXTENT_MAX_M;
 
 typedef struct Step {
     Soft *soft;
@@ -40,6 +44,12 @@ static void move(SoftPoint *p, f32 h)
         p->velocity = v;
     }
     p->position = vec3_add_scaled(p->position, h, v);
+    /* What leaves the world stops at its end. */
+    if (!(vec3_length_squared(p->position) < world_m * world_m)) {
+        Vec3 end = vec3(world_m, world_m, world_m);
+        p->position = vec3_max(vec3_min(p->position, end), vec3_neg(end));
+        p->velocity = vec3_length_squared(v) > 1.0f ? vec3_normalize_or(v, vec3_zero()) : v;
+    }
 }
 
 void soft_predict(Soft *soft, const SoftBody *body, f32 h)

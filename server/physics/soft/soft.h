@@ -111,7 +111,9 @@ typedef struct SoftRange {
     f32 mass_kg;
 } SoftRange;
 
-/* A hand on a particle: a damped spring with a bounded force. */
+/* A hand on a particle: a damped spring with a bounded force. Numbers that make no sense (not
+ * finite, beyond the world) do not pull. No particle goes faster than 100 m/s or leaves the cube of
+ * ±WORLD_EXTENT_MAX_M: what would stays at its end, slow. */
 typedef struct SoftGrip {
     u32 particle;
     u32 live;

@@ -85,12 +85,37 @@ static bool is_hard(const SoftConstraint *of)
     return of->role == ROLE_STRETCH || of->role == ROLE_LIMIT;
 }
 
+/* constraint_project for the most common kind: what iterations spend their
+ * time on.
+ */
+static void iterate_distance(Soft *soft, const SoftConstraint *of, f32 h, f32 *multiplier)
+{
+    SoftPoint *a = &soft->points[of->point[0]], *b = &soft->points[of->point[1]];
+    f32 alpha = of->compliance * soft_role_scale(soft, of->role) / (h * h);
+    f32 w = a->inverse_mass + b->inverse_mass + alpha;
+    Vec3 d = vec3_sub(b->position, a->position);
+    d = vec3_add_scaled(d, h, vec3_sub(b->velocity, a->velocity));
+    f32 length = vec3_length(d);
+    if (length < 1e-9f || w <= 0.0f) {
+        return;
+    }
+    f32 value = length - f32_clamp(length, of->low, of->high);
+    f32 lambda = (-value - alpha * *multiplier) / w;
+    *multiplier += lambda;
+    Vec3 step = vec3_scale(d, lambda / (h * length));
+    a->velocity = vec3_add_scaled(a->velocity, -a->inverse_mass, step);
+    b->velocity = vec3_add_scaled(b->velocity, b->inverse_mass, step);
+}
+
 /* Plain PBD and relaxation know stiffness only. What is meant to give way, such as bending, goes as
  * far as an iteration of XPBD would; edges and limits go all the way that the stiffness says. */
 static void solve_stiff(Soft *soft, const SoftConstraint *of, f32 stiffness, f32 h)
 {
+    f32 none = 0.0f;
     if (is_hard(of)) {
         constraint_project_pbd(soft, of, h, stiffness);
+    } else if (of->kind == CONSTRAINT_DISTANCE) {
+        iterate_distance(soft, of, h, &none);
     } else {
         constraint_project(soft, of, h, NULL);
     }
@@ -123,7 +148,11 @@ static void solve_pass(Soft *soft, Methods *methods, const SoftBody *body, f32 h
         const SoftConstraint *of = &soft->constraints[i];
         switch (body->def.method) {
         case SOFT_XPBD_ITERATIONS:
-            constraint_project(soft, of, h, methods->multiplier[i]);
+            if (of->kind == CONSTRAINT_DISTANCE) {
+                iterate_distance(soft, of, h, methods->multiplier[i]);
+            } else {
+                constraint_project(soft, of, h, methods->multiplier[i]);
+            }
             break;
         case SOFT_RELAX:
             if (of->kind == CONSTRAINT_DISTANCE && is_hard(of)) {

@@ -59,12 +59,12 @@ void springs_create(const Soft *soft, Methods *methods, const SoftBody *body)
 /* β / h from (ωh)²: what the definition asks for, or just enough; at most what stays stable. */
 static f32 damping_of(const SoftBody *body, f32 z2, f32 h)
 {
-    f32 asked = body->def.spring_damping / h;
-    if (!(asked >= 0.0f)) {
-        asked = body->def.method == SOFT_EULER      ? 1.0f
-                : body->def.method == SOFT_MIDPOINT ? 0.25f * z2
-                                                    : 0.0f;
+    if (!(body->def.spring_damping >= 0.0f)) {
+        return body->def.method == SOFT_EULER      ? 1.0f
+               : body->def.method == SOFT_MIDPOINT ? 0.25f * z2
+                                                   : 0.0f;
     }
+    f32 asked = body->def.spring_damping / h;
     return f32_min(asked, 0.25f + 1.5f / f32_max(z2, 1e-6f));
 }
 
@@ -90,16 +90,34 @@ static void add_force(const Soft *soft, Methods *methods, const SoftConstraint *
     }
 }
 
-/* A stretched spring holds sideways too, with C k / length, and there explicit methods gain energy
- * as well. Taking it out by the same rule keeps the angular momentum that Euler would add. */
-static void rub_sideways(const Soft *soft, Methods *methods, const SoftConstraint *of, Vec3 n,
-                         f32 stiffness, f32 beta)
+/* A spring between two points. Stretched it holds sideways too, with C k / length, and there
+ * explicit methods gain energy as well: taking it out by the same rule keeps the angular momentum
+ * that Euler would add. */
+static void add_distance(const Soft *soft, Methods *methods, const SoftBody *body, u32 index, f32 h)
 {
+    const SoftConstraint *of = &soft->constraints[index];
     u32 a = of->point[0], b = of->point[1];
-    Vec3 along = vec3_sub(methods->speed[b], methods->speed[a]);
-    Vec3 across = vec3_add_scaled(along, -vec3_dot(along, n), n);
-    Vec3 pair[2] = {across, vec3_neg(across)};
-    add_force(soft, methods, of, pair, 2, stiffness * beta);
+    f32 wa = soft->points[a].inverse_mass, wb = soft->points[b].inverse_mass;
+    f32 bound = methods->spread[index][0] * wa + methods->spread[index][1] * wb;
+    Vec3 d = vec3_add(vec3_sub(soft->points[b].position, soft->points[a].position),
+                      vec3_sub(methods->moved[b], methods->moved[a]));
+    f32 length = vec3_length(d), value = length - f32_clamp(length, of->low, of->high);
+    bool slack = of->low < of->high && value == 0.0f;
+    if (slack || length < 1e-9f || bound <= 0.0f) {
+        return;
+    }
+    f32 least = h * h * bound / reach;
+    f32 k = 1.0f / f32_max(of->compliance * soft_role_scale(soft, of->role), least);
+    f32 beta = damping_of(body, reach * least * k, h) * h, per_length = 1.0f / length;
+    Vec3 n = vec3_scale(d, per_length), v = vec3_sub(methods->speed[b], methods->speed[a]);
+    f32 rate = vec3_dot(v, n);
+    Vec3 force = vec3_scale(n, k * (value + beta * rate));
+    if (value > 0.0f && !(body->def.spring_damping >= 0.0f)) {
+        f32 sideways = k * beta * f32_min(value * per_length, 1.0f);
+        force = vec3_add_scaled(force, sideways, vec3_add_scaled(v, -rate, n));
+    }
+    methods->change[a] = vec3_add_scaled(methods->change[a], wa, force);
+    methods->change[b] = vec3_add_scaled(methods->change[b], -wb, force);
 }
 
 static void add_spring(const Soft *soft, Methods *methods, const SoftBody *body, u32 index, f32 h)
@@ -131,14 +149,8 @@ static void add_spring(const Soft *soft, Methods *methods, const SoftBody *body,
         for (u32 i = 0; i < points; i++) {
             rate += vec3_dot(rows.gradient[row][i], methods->speed[of->point[i]]);
         }
-        bool slack = of->low < of->high && rows.value[row] == 0.0f;
-        f32 value = slack ? 0.0f : rows.value[row] + beta * rate;
-        add_force(soft, methods, of, rows.gradient[row], points, -k / rows.factor[row] * value);
-    }
-    if (of->kind == CONSTRAINT_DISTANCE && !(body->def.spring_damping >= 0.0f) &&
-        rows.value[0] > 0.0f) {
-        f32 sideways = k * f32_min(rows.value[0] / vec3_length(x[1]), 1.0f);
-        rub_sideways(soft, methods, of, rows.gradient[0][1], sideways, beta);
+        f32 force = -k / rows.factor[row] * (rows.value[row] + beta * rate);
+        add_force(soft, methods, of, rows.gradient[row], points, force);
     }
 }
 
@@ -154,8 +166,11 @@ static void find_changes(Soft *soft, Methods *methods, const SoftBody *body, f32
     }
     u32 end = body->first_constraint + body->constraint_count;
     for (u32 i = body->first_constraint; i < end; i++) {
-        if (soft->constraints[i].role != ROLE_LIMIT) {
+        const SoftConstraint *of = &soft->constraints[i];
+        if (of->kind != CONSTRAINT_DISTANCE) {
             add_spring(soft, methods, body, i, h);
+        } else if (of->role != ROLE_LIMIT) {
+            add_distance(soft, methods, body, i, h);
         }
     }
     for (u32 i = body->first; i < body->first + body->count; i++) {

@@ -166,6 +166,11 @@ check-tsan:
 demo: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@tests/demo.sh $(B)
+# Writes shared/assets anew; what ships is what it wrote.
+$(B)/make-models: $(B)/obj/tests/assets/make_models.c.o $(call lib,shared)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+models: $(B)/make-models
+	@$(B)/make-models shared/assets
 bench: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(B)/plenum-bench
@@ -199,10 +204,11 @@ format:
 
 # ---- install --------------------------------------------------------------------------------
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/plenum/scenes $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/plenum/scenes $(DESTDIR)$(PREFIX)/share/plenum/assets $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(addprefix $(B)/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 shared/scenes/*.json $(DESTDIR)$(PREFIX)/share/plenum/scenes
+	install -m 644 $(wildcard shared/assets/*.obj shared/assets/*.ply shared/assets/*.asc) $(DESTDIR)$(PREFIX)/share/plenum/assets
 	install -m 644 deploy/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 clean:
 	rm -rf build
-.PHONY: all tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean
+.PHONY: all models tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean

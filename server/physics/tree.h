@@ -63,16 +63,15 @@ void tree_query(const Tree *tree, Bounds bounds, TreeVisit *visit, void *context
 enum {
     TREE_PARTS = 192 /* at most */
 };
-typedef struct TreePart {
-    u8 kind; /* TreePartKind */
-    u8 side_a, side_b;
-    u32 a, b; /* nodes; TREE_CROSS: their children on these sides */
-} TreePart;
 typedef enum TreePartKind {
     TREE_SELF,
     TREE_CROSS,
     TREE_ROOTS
 } TreePartKind;
+typedef struct TreePart {
+    TreePartKind kind;
+    u32 a, b; /* a node; TREE_CROSS: two children, each as 2 × parent + side */
+} TreePart;
 /* Fills parts and returns their number. */
 u32 tree_overlap_parts(const Tree *a, const Tree *b, TreePart parts[TREE_PARTS]);
 /* Calls visit(context, one, other) for the overlaps in a part. */

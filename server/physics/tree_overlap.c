@@ -12,91 +12,91 @@ typedef struct Walk {
     void *context;
 } Walk;
 
-/* A child is named by its parent and its side there. */
-static inline QueryBox child_box(const Tree *tree, u32 parent, u32 side)
+/* A child is named by its parent and its side there, as 2 × parent + side. */
+static inline u32 reference(const Tree *tree, u32 child)
 {
-    const TreePair *pair = &tree->pairs[parent];
-    return (QueryBox){{across(pair->axis[0][side], pair->axis[0][2 + side]),
-                       across(pair->axis[1][side], pair->axis[1][2 + side]),
-                       across(pair->axis[2][side], pair->axis[2][2 + side])}};
+    return tree->pairs[child >> 1].child[child & 1u];
 }
 
-static inline f32 child_size(const Tree *tree, u32 parent, u32 side)
+static inline QueryBox child_box(const Tree *tree, u32 child)
 {
-    const TreePair *pair = &tree->pairs[parent];
+    const TreePair *pair = &tree->pairs[child >> 1];
+    f32x4 x = pair_axis(pair, 0), y = pair_axis(pair, 1), z = pair_axis(pair, 2);
+    if (child & 1u) {
+        return (QueryBox){{__builtin_shufflevector(x, x, 3, 3, 1, 1),
+                           __builtin_shufflevector(y, y, 3, 3, 1, 1),
+                           __builtin_shufflevector(z, z, 3, 3, 1, 1)}};
+    }
+    return (QueryBox){{__builtin_shufflevector(x, x, 2, 2, 0, 0),
+                       __builtin_shufflevector(y, y, 2, 2, 0, 0),
+                       __builtin_shufflevector(z, z, 2, 2, 0, 0)}};
+}
+
+static inline f32 child_size(const Tree *tree, u32 child)
+{
+    const TreePair *pair = &tree->pairs[child >> 1];
+    u32 side = child & 1u;
     f32 x = pair->axis[0][2 + side] - pair->axis[0][side];
     f32 y = pair->axis[1][2 + side] - pair->axis[1][side];
     f32 z = pair->axis[2][2 + side] - pair->axis[2][side];
     return x * y + y * z + z * x;
 }
 
-/* Bit 0, 1: the left, the right child of what is opened overlaps the other part. Of two nodes the
- * larger is opened; *opens_a says which. Not for two leaves. */
-static inline u32 cross_open(const Tree *a, const Tree *b, const TreePart *part, bool *opens_a)
+/* Of two children, not both leaves, the larger is opened. */
+typedef struct Opened {
+    u32 overlaps; /* bit 0, 1: its left, its right child overlaps the other one */
+    u32 children; /* the left one */
+    bool is_a;    /* it is the one of the first tree */
+} Opened;
+
+static inline Opened open_larger(const Tree *a, const Tree *b, u32 one, u32 other)
 {
-    u32 one = a->pairs[part->a].child[part->side_a], other = b->pairs[part->b].child[part->side_b];
-    *opens_a = (other & LEAF_BIT) ||
-               (!(one & LEAF_BIT) &&
-                child_size(a, part->a, part->side_a) >= child_size(b, part->b, part->side_b));
-    QueryBox box =
-        *opens_a ? child_box(b, part->b, part->side_b) : child_box(a, part->a, part->side_a);
-    return pair_overlaps(*opens_a ? &a->pairs[one] : &b->pairs[other], &box);
+    u32 x = reference(a, one), y = reference(b, other);
+    bool is_a = (y & LEAF_BIT) || (!(x & LEAF_BIT) && child_size(a, one) >= child_size(b, other));
+    QueryBox box = is_a ? child_box(b, other) : child_box(a, one);
+    const TreePair *pair = is_a ? &a->pairs[x] : &b->pairs[y];
+    return (Opened){pair_overlaps(pair, &box), 2 * (is_a ? x : y), is_a};
 }
 
-static bool is_leaf(const Tree *tree, u32 parent, u32 side)
+static inline bool is_leaf(const Tree *tree, u32 child)
 {
-    return (tree->pairs[parent].child[side] & LEAF_BIT) != 0;
+    return (reference(tree, child) & LEAF_BIT) != 0;
 }
 
-static TreePart cross_child(const Tree *a, const Tree *b, const TreePart *part, bool opens_a,
-                            u32 side)
-{
-    TreePart child = *part;
-    if (opens_a) {
-        child.a = a->pairs[part->a].child[part->side_a];
-        child.side_a = (u8)side;
-    } else {
-        child.b = b->pairs[part->b].child[part->side_b];
-        child.side_b = (u8)side;
-    }
-    return child;
-}
-
-/* Two parts that overlap. */
-static void walk_cross(const Walk *walk, const TreePart *part)
+/* Two children that overlap. */
+static void walk_cross(const Walk *walk, u32 one, u32 other)
 {
     const Tree *a = walk->a, *b = walk->b;
-    if (is_leaf(a, part->a, part->side_a) && is_leaf(b, part->b, part->side_b)) {
-        walk->visit(walk->context, a->pairs[part->a].child[part->side_a] & ~LEAF_BIT,
-                    b->pairs[part->b].child[part->side_b] & ~LEAF_BIT);
+    u32 x = reference(a, one), y = reference(b, other);
+    if (x & y & LEAF_BIT) {
+        walk->visit(walk->context, x & ~LEAF_BIT, y & ~LEAF_BIT);
         return;
     }
-    bool opens_a;
-    u32 overlaps = cross_open(a, b, part, &opens_a);
+    Opened opened = open_larger(a, b, one, other);
     for (u32 side = 0; side < 2; side++) {
-        if (overlaps & 1u << side) {
-            TreePart child = cross_child(a, b, part, opens_a, side);
-            walk_cross(walk, &child);
+        if (opened.overlaps & 1u << side) {
+            u32 child = opened.children + side;
+            walk_cross(walk, opened.is_a ? child : one, opened.is_a ? other : child);
         }
     }
 }
 
 static bool children_overlap(const Tree *tree, u32 node)
 {
-    QueryBox left = child_box(tree, node, 0);
+    QueryBox left = child_box(tree, 2 * node);
     return (pair_overlaps(&tree->pairs[node], &left) & 2u) != 0;
 }
 
 static void walk_self(const Walk *walk, u32 node)
 {
     for (u32 side = 0; side < 2; side++) {
-        if (!is_leaf(walk->a, node, side)) {
-            walk_self(walk, walk->a->pairs[node].child[side]);
+        u32 child = reference(walk->a, 2 * node + side);
+        if (!(child & LEAF_BIT)) {
+            walk_self(walk, child);
         }
     }
     if (children_overlap(walk->a, node)) {
-        TreePart part = {TREE_CROSS, 0, 1, node, node};
-        walk_cross(walk, &part);
+        walk_cross(walk, 2 * node, 2 * node + 1);
     }
 }
 
@@ -130,7 +130,7 @@ void tree_overlaps(const Tree *a, const Tree *b, const TreePart *part, TreePairV
         walk_self(&walk, part->a);
         break;
     case TREE_CROSS:
-        walk_cross(&walk, part);
+        walk_cross(&walk, part->a, part->b);
         break;
     case TREE_ROOTS:
         walk_roots(&walk);
@@ -146,25 +146,26 @@ static u32 divide(const Tree *a, const Tree *b, const TreePart *part, TreePart o
     u32 count = 0;
     if (part->kind == TREE_SELF) {
         for (u32 side = 0; side < 2; side++) {
-            if (!is_leaf(a, part->a, side)) {
-                out[count++] = (TreePart){TREE_SELF, 0, 0, a->pairs[part->a].child[side], 0};
+            u32 child = reference(a, 2 * part->a + side);
+            if (!(child & LEAF_BIT)) {
+                out[count++] = (TreePart){TREE_SELF, child, 0};
             }
         }
         if (children_overlap(a, part->a)) {
-            out[count++] = (TreePart){TREE_CROSS, 0, 1, part->a, part->a};
+            out[count++] = (TreePart){TREE_CROSS, 2 * part->a, 2 * part->a + 1};
         }
         return count;
     }
-    if (part->kind == TREE_ROOTS ||
-        (is_leaf(a, part->a, part->side_a) && is_leaf(b, part->b, part->side_b))) {
+    if (part->kind == TREE_ROOTS || (is_leaf(a, part->a) && is_leaf(b, part->b))) {
         out[0] = *part;
         return 1;
     }
-    bool opens_a;
-    u32 overlaps = cross_open(a, b, part, &opens_a);
+    Opened opened = open_larger(a, b, part->a, part->b);
     for (u32 side = 0; side < 2; side++) {
-        if (overlaps & 1u << side) {
-            out[count++] = cross_child(a, b, part, opens_a, side);
+        if (opened.overlaps & 1u << side) {
+            u32 child = opened.children + side;
+            out[count++] = (TreePart){TREE_CROSS, opened.is_a ? child : part->a,
+                                      opened.is_a ? part->b : child};
         }
     }
     return count;
@@ -178,20 +179,20 @@ static u32 first_parts(const Tree *a, const Tree *b, TreePart *parts)
     }
     bool leaves = a->nodes[a->root].leaf || b->nodes[b->root].leaf;
     if (a == b) {
-        parts[0] = (TreePart){TREE_SELF, 0, 0, a->root, 0};
+        parts[0] = (TreePart){TREE_SELF, a->root, 0};
         return leaves ? 0 : 1;
     }
     if (leaves) {
-        parts[0] = (TreePart){TREE_ROOTS, 0, 0, 0, 0};
+        parts[0] = (TreePart){TREE_ROOTS, 0, 0};
         return 1;
     }
     u32 count = 0;
-    for (u8 side = 0; side < 2; side++) {
-        QueryBox box = child_box(a, a->root, side);
+    for (u32 side = 0; side < 2; side++) {
+        QueryBox box = child_box(a, 2 * a->root + side);
         u32 overlaps = pair_overlaps(&b->pairs[b->root], &box);
-        for (u8 other = 0; other < 2; other++) {
+        for (u32 other = 0; other < 2; other++) {
             if (overlaps & 1u << other) {
-                parts[count++] = (TreePart){TREE_CROSS, side, other, a->root, b->root};
+                parts[count++] = (TreePart){TREE_CROSS, 2 * a->root + side, 2 * b->root + other};
             }
         }
     }

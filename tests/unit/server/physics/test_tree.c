@@ -180,11 +180,76 @@ static void an_empty_tree_and_a_single_leaf(void **state)
     tree_finish(&tree);
 }
 
+static u8 met[LEAVES][LEAVES];
+
+static void meet(void *context, u32 one, u32 other)
+{
+    (void)context;
+    met[one][other]++;
+}
+
+/* Walks all parts of two trees together, and compares with all pairs of their first leaves. */
+static void check_overlaps(const Forest *a, u32 count_a, const Forest *b, u32 count_b)
+{
+    TreePart parts[TREE_PARTS];
+    u32 count = tree_overlap_parts(&a->tree, &b->tree, parts);
+    assert_true(count <= TREE_PARTS);
+    memset(met, 0, sizeof(met));
+    for (u32 i = 0; i < count; i++) {
+        tree_overlaps(&a->tree, &b->tree, &parts[i], meet, NULL);
+    }
+    for (u32 i = 0; i < count_a; i++) {
+        for (u32 j = 0; j < count_b; j++) {
+            bool overlap = bounds_overlap(&a->bounds[i], &b->bounds[j]);
+            if (a != b) {
+                assert_int_equal(met[i][j], overlap);
+            } else if (i < j) {
+                assert_int_equal(met[i][j] + met[j][i], overlap);
+            }
+        }
+    }
+}
+
+static void overlaps_are_all_seen_once(void **state)
+{
+    (void)state;
+    static const u32 counts[] = {0, 1, 2, 3, 40, LEAVES};
+    static Forest forests[2];
+    u32 data[LEAVES];
+    for (u32 f = 0; f < 2; f++) {
+        assert_true(tree_init(&forests[f].tree, LEAVES));
+    }
+    for (u32 round = 0; round < 200; round++) {
+        u32 count[2];
+        for (u32 f = 0; f < 2; f++) {
+            count[f] = counts[any_below(&any, PL_COUNT(counts))];
+            tree_clear(&forests[f].tree);
+            for (u32 i = 0; i < count[f]; i++) {
+                forests[f].bounds[i] = bounds_any();
+                data[i] = i;
+                if (round % 2 == 0) {
+                    tree_insert(&forests[f].tree, forests[f].bounds[i], i);
+                }
+            }
+            if (round % 2 == 1) {
+                tree_build(&forests[f].tree, forests[f].bounds, sizeof(Bounds), data, count[f],
+                           forests[f].nodes);
+            }
+        }
+        check_overlaps(&forests[0], count[0], &forests[1], count[1]);
+        check_overlaps(&forests[0], count[0], &forests[0], count[0]);
+    }
+    for (u32 f = 0; f < 2; f++) {
+        tree_finish(&forests[f].tree);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walks_see_what_looking_at_every_leaf_sees),
         cmocka_unit_test(an_empty_tree_and_a_single_leaf),
+        cmocka_unit_test(overlaps_are_all_seen_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

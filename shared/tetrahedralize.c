@@ -10,6 +10,7 @@
 #include "shared/soft_mesh_make.h"
 #include "shared/surface_crossing.h"
 #include "shared/tetrahedra_angle.h"
+#include "shared/tetrahedra_pieces.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -431,9 +432,13 @@ static int fill_mesh(Filler *filler, const SoftMesh *surface)
         return error_set(filler->error, ERROR_RANGE,
                          "nothing is as thick as a cell: a higher resolution is needed");
     }
+    int code = tetrahedra_keep_pieces(mesh, surface, filler->error);
+    if (code != ERROR_OK) {
+        return code;
+    }
     mesh->dihedral_degrees =
         tetrahedra_dihedral_degrees(mesh->points, mesh->tetrahedra, mesh->tetrahedron_count);
-    int code = add_boundary(mesh, filler->error);
+    code = add_boundary(mesh, filler->error);
     return code == ERROR_OK ? soft_mesh_skin(mesh, surface, filler->error) : code;
 }
 

@@ -223,6 +223,27 @@ static void test_cavity(void **state)
     soft_mesh_finish(&both);
 }
 
+static void expect_skin(const SoftMesh *mesh, const SoftMesh *display, f64 tolerance)
+{
+    Vec3 *points = malloc(mesh->point_count * sizeof *points);
+    Vec3 *skin = malloc(mesh->skin_count * sizeof *skin);
+    assert_true(points != NULL && skin != NULL);
+    Quat turn = quat_normalize((Quat){0.48f, 0.6f, 0.64f, 0.9f});
+    for (u32 i = 0; i < mesh->point_count; i++) {
+        points[i] = vec3_add(quat_rotate(turn, mesh->points[i]), vec3(3.0f, -2.0f, 1.0f));
+    }
+    for (u32 moved = 0; moved < 2; moved++) {
+        soft_mesh_skin_points(mesh, moved ? points : mesh->points, skin);
+        for (u32 i = 0; i < mesh->skin_count; i++) {
+            Vec3 want = display->points[i];
+            want = moved ? vec3_add(quat_rotate(turn, want), vec3(3.0f, -2.0f, 1.0f)) : want;
+            expect_near("skin", (f64)vec3_distance(skin[i], want), 0.0, tolerance);
+        }
+    }
+    free(points);
+    free(skin);
+}
+
 static void test_refused(void **state)
 {
     PL_UNUSED(state);
@@ -251,6 +272,40 @@ static void test_refused(void **state)
     expect_error(tetrahedralize(&mesh, &surface, 5, &error), ERROR_RANGE, &error,
                  "nothing is as thick as a cell");
     soft_mesh_finish(&surface);
+}
+
+/* Two balls on a string thinner than a cell: an error; a ball with a thin tip: the tip is dropped.
+ */
+static void test_pieces(void **state)
+{
+    PL_UNUSED(state);
+    SoftMesh ball, mesh;
+    ErrorText error = {0};
+    for (u32 tip = 0; tip < 2; tip++) {
+        expect_ok(soft_mesh_sphere(&ball, 0.5f, 4, &error), &error);
+        for (u32 i = 0; i < ball.point_count; i++) {
+            /* A waist of 1 % in the middle, or a tail of a narrow cone with a knob. */
+            Vec3 *p = &ball.points[i];
+            f32 thin = tip ? (p->x > 0.35f && p->x < 0.44f ? 0.02f : 1.0f)
+                           : f32_clamp(8.0f * fabsf(p->x) - 1.5f, 0.01f, 1.0f);
+            p->y *= thin;
+            p->z *= thin;
+            p->x *= tip ? 1.0f : 2.0f;
+        }
+        int code = tetrahedralize(&mesh, &ball, tip ? 20 : 10, &error);
+        if (tip == 0) {
+            expect_error(code, ERROR_RANGE, &error, "falls into 2 pieces, the surface has 1");
+        } else {
+            expect_ok(code, &error);
+            expect_sound(&mesh);
+            for (u32 i = 0; i < mesh.point_count; i++) {
+                assert_true(mesh.points[i].x < 0.42f);
+            }
+            expect_skin(&mesh, &ball, 2e-5);
+        }
+        soft_mesh_finish(&mesh);
+        soft_mesh_finish(&ball);
+    }
 }
 
 /* Two tetrahedra given by their corners: do they cross? */
@@ -306,27 +361,6 @@ static void test_crossing(void **state)
 
 /* ---- skin --------------------------------------------------------------------------------- */
 
-static void expect_skin(const SoftMesh *mesh, const SoftMesh *display, f64 tolerance)
-{
-    Vec3 *points = malloc(mesh->point_count * sizeof *points);
-    Vec3 *skin = malloc(mesh->skin_count * sizeof *skin);
-    assert_true(points != NULL && skin != NULL);
-    Quat turn = quat_normalize((Quat){0.48f, 0.6f, 0.64f, 0.9f});
-    for (u32 i = 0; i < mesh->point_count; i++) {
-        points[i] = vec3_add(quat_rotate(turn, mesh->points[i]), vec3(3.0f, -2.0f, 1.0f));
-    }
-    for (u32 moved = 0; moved < 2; moved++) {
-        soft_mesh_skin_points(mesh, moved ? points : mesh->points, skin);
-        for (u32 i = 0; i < mesh->skin_count; i++) {
-            Vec3 want = display->points[i];
-            want = moved ? vec3_add(quat_rotate(turn, want), vec3(3.0f, -2.0f, 1.0f)) : want;
-            expect_near("skin", (f64)vec3_distance(skin[i], want), 0.0, tolerance);
-        }
-    }
-    free(points);
-    free(skin);
-}
-
 static void test_skin(void **state)
 {
     PL_UNUSED(state);
@@ -376,7 +410,7 @@ int main(void)
         cmocka_unit_test(test_volume),  cmocka_unit_test(test_angles),
         cmocka_unit_test(test_cavity),  cmocka_unit_test(test_same_again),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_crossing),
-        cmocka_unit_test(test_skin),
+        cmocka_unit_test(test_skin),    cmocka_unit_test(test_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

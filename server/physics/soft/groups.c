@@ -24,14 +24,26 @@ typedef struct Step {
     bool moves;
 } Step;
 
-static void predict(Soft *soft, u32 particle, f32 h, f32 wind_share)
+/* What is the same for the particles of a body. */
+typedef struct Air {
+    f32 kept; /* of the velocity, by damping */
+    f32 wind_share;
+    Vec3 fall; /* m/s */
+} Air;
+
+static Air air_of(const Soft *soft, const SoftBody *body, f32 h)
+{
+    return (Air){1.0f / (1.0f + body->def.damping * h), h / soft->tick_s,
+                 vec3_scale(soft->gravity, h)};
+}
+
+/* Damping before gravity: after it, a resting cloth would sag too little. */
+static void predict(Soft *soft, u32 particle, const Air *air)
 {
     SoftPoint *p = &soft->points[particle];
     if (p->inverse_mass > 0.0f) {
-        /* Damping before gravity: after it, a resting cloth would sag too little. */
-        Vec3 v = vec3_scale(p->velocity, 1.0f / (1.0f + soft->matter[particle].damping * h));
-        v = vec3_add_scaled(v, h, soft->gravity);
-        p->velocity = vec3_add_scaled(v, wind_share, soft->wind_velocity[particle]);
+        Vec3 v = vec3_add(vec3_scale(p->velocity, air->kept), air->fall);
+        p->velocity = vec3_add_scaled(v, air->wind_share, soft->wind_velocity[particle]);
     }
 }
 
@@ -54,8 +66,9 @@ static void move(SoftPoint *p, f32 h)
 
 void soft_predict(Soft *soft, const SoftBody *body, f32 h)
 {
+    Air air = air_of(soft, body, h);
     for (u32 i = body->first; i < body->first + body->count; i++) {
-        predict(soft, i, h, h / soft->tick_s);
+        predict(soft, i, &air);
     }
 }
 
@@ -75,9 +88,11 @@ static void move_group(Soft *soft, const PackGroup *group, f32 h)
 static void predict_group(Soft *soft, const PackGroup *group, f32 h)
 {
     const u32 *order = soft->packs->order + group->particles.first;
-    f32 wind_share = h / soft->tick_s;
-    for (u32 i = 0; i < group->particles.count && group->bodies.count == 0; i++) {
-        predict(soft, order[i], h, wind_share);
+    if (group->bodies.count == 0) {
+        Air air = air_of(soft, &soft->bodies[soft->matter[order[0]].body], h);
+        for (u32 i = 0; i < group->particles.count; i++) {
+            predict(soft, order[i], &air);
+        }
     }
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         if (soft->bodies[b].def.method == SOFT_XPBD) {
@@ -93,42 +108,36 @@ static void finish_body(Soft *soft, u32 body, f32 h)
     wholes_body(soft, body, h);
 }
 
-static void groups_loop(void *context, u32 first, u32 end, u32 worker)
+static void run_group(const Step *step, u32 index)
 {
-    const Step *step = context;
     Soft *soft = step->soft;
-    PL_UNUSED(worker);
-    for (u32 g = first; g < end; g++) {
-        const PackGroup *group = &soft->packs->groups[g];
-        if (step->moves) {
-            move_group(soft, group, step->h);
-        }
-        predict_group(soft, group, step->h);
-        grips_warm(soft, g, step->h);
-        packs_run(soft, group->runs, step->h);
-        for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
-            finish_body(soft, b, step->h);
-        }
+    const PackGroup *group = &soft->packs->groups[index];
+    if (step->moves) {
+        move_group(soft, group, step->h);
+    }
+    predict_group(soft, group, step->h);
+    grips_warm(soft, index, step->h);
+    packs_run(soft, group->runs, step->h);
+    for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
+        finish_body(soft, b, step->h);
     }
 }
 
-static void seams_loop(void *context, u32 first, u32 end, u32 worker)
+/* Groups, then seams, then cut bodies. */
+static void phase_loop(void *context, u32 phase, u32 first, u32 end, u32 worker)
 {
     const Step *step = context;
+    const Packs *packs = step->soft->packs;
     PL_UNUSED(worker);
-    for (u32 s = first; s < end; s++) {
-        packs_run(step->soft, step->soft->packs->seams[s], step->h);
-    }
-}
-
-static void cut_loop(void *context, u32 first, u32 end, u32 worker)
-{
-    const Step *step = context;
-    PL_UNUSED(worker);
-    for (u32 c = first; c < end; c++) {
-        const PackBody *cut = &step->soft->packs->cut[c];
-        packs_run(step->soft, cut->runs, step->h);
-        finish_body(step->soft, cut->body, step->h);
+    for (u32 i = first; i < end; i++) {
+        if (phase == 0) {
+            run_group(step, i);
+        } else if (phase == 1) {
+            packs_run(step->soft, packs->seams[i], step->h);
+        } else {
+            packs_run(step->soft, packs->cut[i].runs, step->h);
+            finish_body(step->soft, packs->cut[i].body, step->h);
+        }
     }
 }
 
@@ -145,9 +154,10 @@ void groups_step(Soft *soft, f32 h, bool moves)
         return;
     }
     Step step = {soft, h, moves};
-    jobs_run(jobs_for(soft), packs->group_count, 1, groups_loop, &step);
-    jobs_run(jobs_for(soft), packs->seam_count, 1, seams_loop, &step);
-    jobs_run(jobs_for(soft), packs->cut_count, 1, cut_loop, &step);
+    JobsPhase phases[3] = {{.count = packs->group_count, .grain = 1},
+                           {.count = packs->seam_count, .grain = 1},
+                           {.count = packs->cut_count, .grain = 1}};
+    jobs_run_phases(jobs_for(soft), phases, packs->cut_count > 0 ? 3 : 1, phase_loop, &step);
 }
 
 static void move_loop(void *context, u32 first, u32 end, u32 worker)

@@ -14,8 +14,9 @@
 
 enum {
     /* In distances: what a thread may well do alone, a slab, and the least that is worth handing to
-     * another thread. */
+     * another thread. Bodies of which there are this many of a size stay whole too. */
     CUT_WEIGHT = 6000,
+    CUT_SHARE = 8,
     SLAB_WEIGHT = 3000,
     GROUP_WEIGHT = 600,
 };

@@ -1,0 +1,148 @@
+/* test_soft.c: soft bodies of every kind go the same way, bit for bit, with any number of threads,
+ * from an image taken in mid-run, and compiled by gcc and clang with SSE2 and AVX2. */
+#include "tests/determinism/soft_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+enum {
+    TICKS = SANITIZED ? 20 : 60,
+    SAVED_AT = 12
+};
+
+static void run(SoftWorld *world, u32 first, Jobs *jobs, u64 hashes[TICKS])
+{
+    for (u32 i = first; i < TICKS; i++) {
+        soft_world_tick(world, i, jobs);
+        hashes[i] = soft_world_hash(world);
+    }
+}
+
+static void expect_same(const u64 a[TICKS], const u64 b[TICKS], u32 first)
+{
+    for (u32 i = first; i < TICKS; i++) {
+        if (a[i] != b[i]) {
+            fail_msg("other bits from tick %u on", i);
+        }
+    }
+}
+
+static void threads_do_not_matter(void **unused)
+{
+    PL_UNUSED(unused);
+    static const u32 threads[] = {1, 2, 4, 8};
+    u64 first[TICKS], hashes[TICKS];
+    for (u32 i = 0; i < PL_COUNT(threads); i++) {
+        Jobs *jobs = jobs_create(threads[i]);
+        SoftWorld world = soft_world_create();
+        run(&world, 0, jobs, i == 0 ? first : hashes);
+        if (i > 0) {
+            expect_same(first, hashes, 0);
+        }
+        for (u32 p = 0; p < soft_particles(world.soft); p++) {
+            assert_true(vec3_is_finite(soft_position(world.soft, p)));
+            assert_true(fabsf(soft_position(world.soft, p).x) < 20.0f);
+        }
+        soft_world_destroy(&world);
+        jobs_destroy(jobs);
+    }
+}
+
+static void image_goes_on_bit_for_bit(void **unused)
+{
+    PL_UNUSED(unused);
+    u64 whole[TICKS], rest[TICKS];
+    SoftWorld world = soft_world_create();
+    for (u32 i = 0; i < SAVED_AT; i++) {
+        soft_world_tick(&world, i, NULL);
+    }
+    State count = {.mode = STATE_COUNT};
+    soft_world_walk(&world, &count);
+    u8 *image = calloc(1, count.used);
+    assert_non_null(image);
+    State save = {.mode = STATE_SAVE, .data = image, .bytes = count.used};
+    soft_world_walk(&world, &save);
+    assert_false(save.failed);
+    run(&world, SAVED_AT, NULL, whole);
+    /* Into a fresh world, and back in time in the first. */
+    SoftWorld other = soft_world_create();
+    SoftWorld *const worlds[] = {&other, &world};
+    for (u32 i = 0; i < PL_COUNT(worlds); i++) {
+        State load = {.mode = STATE_LOAD, .data = image, .bytes = count.used};
+        soft_world_walk(worlds[i], &load);
+        assert_false(load.failed);
+        run(worlds[i], SAVED_AT, NULL, rest);
+        expect_same(whole, rest, SAVED_AT);
+    }
+    free(image);
+    soft_world_destroy(&other);
+    soft_world_destroy(&world);
+}
+
+static void build_and_run(const char *folder, const char *compiler, const char *flags,
+                          char hash[32])
+{
+    char command[1024];
+    snprintf(command, sizeof command,
+             "%s -std=c17 -I. -D_GNU_SOURCE %s -ffp-contract=off -fno-math-errno "
+             "-fno-trapping-math -Wno-psabi -pthread -o %s/harness "
+             "tests/determinism/soft_harness.c server/physics/*.c server/physics/*/*.c "
+             "$(ls shared/*.c | grep -v options) -lxxhash -lm && %s/harness",
+             compiler, flags, folder, folder);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    hash[0] = 0;
+    char *line = fgets(hash, 32, pipe);
+    int status = pclose(pipe);
+    printf("%s %s: %s", compiler, flags, line ? line : "nothing\n");
+    fflush(stdout);
+    assert_int_equal(status, 0);
+    assert_int_equal(strlen(hash), 17);
+}
+
+static void builds_agree(void **unused)
+{
+    PL_UNUSED(unused);
+    if (SANITIZED) {
+        skip(); /* it would test other builds than this one, once more */
+    }
+    static const char *const builds[][2] = {{"gcc", "-O1 -march=x86-64"},
+                                            {"gcc", "-O3 -march=x86-64-v3 -mno-fma"},
+                                            {"clang", "-O1 -march=x86-64"},
+                                            {"clang", "-O3 -march=x86-64-v3 -mno-fma"}};
+    char folder[] = "/tmp/plenum-builds-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    char first[32] = "", hash[32];
+    for (u32 i = 0; i < PL_COUNT(builds); i++) {
+        if (strstr(builds[i][1], "v3") && !__builtin_cpu_supports("avx2")) {
+            continue;
+        }
+        build_and_run(folder, builds[i][0], builds[i][1], hash);
+        if (!first[0]) {
+            memcpy(first, hash, sizeof first);
+        }
+        assert_string_equal(hash, first);
+    }
+    char program[64];
+    snprintf(program, sizeof program, "%s/harness", folder);
+    unlink(program);
+    rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_do_not_matter),
+                                       cmocka_unit_test(image_goes_on_bit_for_bit),
+                                       cmocka_unit_test(builds_agree)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

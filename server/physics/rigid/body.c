@@ -94,6 +94,7 @@ Rigid *rigid_create(const RigidDef *def)
     rigid->active = take(rigid, n, sizeof(*rigid->active), &failed);
     rigid->colors_used = take(rigid, n, sizeof(*rigid->colors_used), &failed);
     rigid->flights = take(rigid, n, sizeof(*rigid->flights), &failed);
+    rigid->stuck = take(rigid, n, sizeof(*rigid->stuck), &failed);
     rigid->parents = take(rigid, n, sizeof(*rigid->parents), &failed);
     rigid->island_awake = take(rigid, n, 1, &failed);
     rigid->island_restless = take(rigid, n, 1, &failed);
@@ -124,6 +125,7 @@ void rigid_destroy(Rigid *rigid)
                             rigid->active,
                             rigid->colors_used,
                             rigid->flights,
+                            rigid->stuck,
                             rigid->parents,
                             rigid->island_awake,
                             rigid->island_restless,

@@ -221,6 +221,8 @@ struct Rigid {
     bool bounces; /* some row has restitution */
 
     f32 *flights; /* [capacity] share of its way in this tick that a body keeps (ccd.c) */
+    u32 *stuck;   /* [capacity] slots of bodies that are stuck deep in several others (stuck.c) */
+    u32 stuck_count;
     /* RIGID_IMPULSES */
     struct ImpulsePoint *impulse_points; /* [impulse_point_capacity] */
     u32 impulse_point_count, impulse_point_capacity;
@@ -309,6 +311,14 @@ f32 ccd_margin(const Rigid *rigid, u32 a, u32 b);
 /* At the end of a tick: trees follow what moved, and fast bodies are stopped where they first
  * touched. */
 void ccd_finish(Rigid *rigid);
+
+/* Radius of the largest ball in a shape; 0 for surfaces. */
+f32 shape_inner_radius(const Shape *shape);
+
+/* stuck.c */
+/* Who is stuck in a crowd in this tick, and what the solver gave them more than they may have. */
+void stuck_find(Rigid *rigid);
+void stuck_slow(Rigid *rigid);
 
 /* island.c */
 /* Wakes islands that something awake touches, by the contacts of the last tick and the manifolds of

@@ -33,8 +33,7 @@ enum {
 
 /* ---- how thick a shape is ---- */
 
-/* Radius of the largest ball in it; 0 for surfaces. */
-static f32 inner_radius(const Shape *shape)
+f32 shape_inner_radius(const Shape *shape)
 {
     switch (shape->kind) {
     case SHAPE_SPHERE:
@@ -54,7 +53,7 @@ static f32 inner_radius(const Shape *shape)
         const Compound *compound = &shape->geometry->compound;
         f32 least = INFINITY;
         for (u32 i = 0; i < compound->child_count; i++) {
-            least = f32_min(least, inner_radius(&compound->children[i].shape));
+            least = f32_min(least, shape_inner_radius(&compound->children[i].shape));
         }
         return least;
     }
@@ -232,7 +231,7 @@ typedef struct Thin {
  * inside, which takes off at least half as much. */
 static const Shape *thin_shape(const Shape *shape, Thin *thin)
 {
-    f32 off = thin_share * inner_radius(shape);
+    f32 off = thin_share * shape_inner_radius(shape);
     thin->shape = *shape;
     switch (shape->kind) {
     case SHAPE_BOX:
@@ -271,7 +270,7 @@ static Part seed_part(const Part *whole, Shape *point)
     if (shape->kind == SHAPE_HULL) {
         middle = shape->geometry->hull.inside;
     } else if (shape->kind == SHAPE_CONE) {
-        middle.y = inner_radius(shape) - shape->half_height;
+        middle.y = shape_inner_radius(shape) - shape->half_height;
     }
     *point = (Shape){.kind = SHAPE_SPHERE};
     middle = vec3_add(whole->position, quat_rotate(whole->orientation, middle));
@@ -430,7 +429,7 @@ static bool parts_slowly(const Flight *flight, u32 slot)
     f32 reach = vec3_length(local_origin(body)) + outer_radius(&body->shape);
     f32 motion = vec3_distance(a->shift, b->shift) + vec3_length(a->turn) * flight->reach +
                  vec3_length(b->turn) * reach;
-    return motion <= fast_share * inner_radius(&rigid->bodies[flight->slot].shape);
+    return motion <= fast_share * shape_inner_radius(&rigid->bodies[flight->slot].shape);
 }
 
 /* The whole body against another. */
@@ -466,8 +465,8 @@ f32 ccd_margin(const Rigid *rigid, u32 slot_a, u32 slot_b)
     Vec3 v = vec3_sub(rigid->states[slot_b].velocity, rigid->states[slot_a].velocity);
     f32 ahead = vec3_length(v) * rigid->def.tick_s;
     if (ahead > RIGID_MARGIN_M && a->motion != BODY_KINEMATIC && b->motion != BODY_KINEMATIC) {
-        f32 thick_a = a->motion == BODY_DYNAMIC ? inner_radius(&a->shape) : INFINITY;
-        f32 thick_b = b->motion == BODY_DYNAMIC ? inner_radius(&b->shape) : INFINITY;
+        f32 thick_a = a->motion == BODY_DYNAMIC ? shape_inner_radius(&a->shape) : INFINITY;
+        f32 thick_b = b->motion == BODY_DYNAMIC ? shape_inner_radius(&b->shape) : INFINITY;
         ahead = f32_min(ahead, fast_share * f32_min(thick_a, thick_b));
     }
     return RIGID_MARGIN_M + ahead;
@@ -509,7 +508,7 @@ static void follow_range(void *context, u32 first, u32 end, u32 worker)
         if (motion <= still_m) {
             continue;
         }
-        bool fast = motion > fast_share * inner_radius(&body->shape);
+        bool fast = motion > fast_share * shape_inner_radius(&body->shape);
         ShapePose pose = body_pose(body);
         Bounds need = shape_bounds(&body->shape, pose.position, pose.orientation);
         need = fast ? bounds_union(need, way_bounds(rigid, slot, reach)) : need;

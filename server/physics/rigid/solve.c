@@ -39,6 +39,7 @@ void rigid_prepare(Rigid *rigid)
     }
     list_active(rigid); /* contacts may have woken some */
     bodies_begin(rigid);
+    stuck_find(rigid);
     joint_prepare(rigid, rigid->jobs, rigid->def.tick_s / (f32)rigid->substeps);
     if (rigid->def.method == RIGID_IMPULSES) {
         impulses_prepare(rigid);
@@ -105,6 +106,7 @@ static void impulses_step(Rigid *rigid, f32 h)
         joint_solve(rigid, rigid->jobs, true, h);
         impulses_solve(rigid);
     }
+    stuck_slow(rigid);
     bodies_move(rigid);
 }
 
@@ -125,11 +127,13 @@ void rigid_substep(Rigid *rigid)
     /* Joints first: contacts have the last word, so that nothing passes through. */
     joint_solve(rigid, rigid->jobs, true, h);
     contact_solve(rigid, true);
+    stuck_slow(rigid);
     bodies_move(rigid);
     /* Before the contacts look ahead again and stop what should bounce. */
     contact_bounce(rigid);
     joint_solve(rigid, rigid->jobs, false, h);
     contact_solve(rigid, false);
+    stuck_slow(rigid);
 }
 
 void rigid_finish(Rigid *rigid)

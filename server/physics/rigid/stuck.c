@@ -1,0 +1,76 @@
+/*
+ * stuck.c: bodies that are stuck deep in several others, as when hundreds are made in one place.
+ * Each contact pushes no faster than RIGID_PUSH_M_S, but the pushes of a crowd add up: what comes
+ * out of it keeps to a speed at which it still comes apart within a second. What is not so deep in
+ * others is left alone.
+ */
+#include "server/physics/rigid/body.h"
+
+/* Speeds of what is stuck. */
+#define CROWD_SPEED_M_S  8.0f
+#define CROWD_SPIN_RAD_S 20.0f
+/* Deep is this share of the largest ball in the smaller body, and no less than this. */
+#define DEEP_SHARE       0.5f
+#define DEEP_M           0.02f
+
+enum {
+    CROWD_CONTACTS = 8 /* deep ones that make a crowd */
+};
+
+static bool is_deep(const Rigid *rigid, const Contact *c, const Manifold *manifold)
+{
+    const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];
+    f32 deepest = 0.0f, least = INFINITY;
+    for (u32 p = 0; p < manifold->count; p++) {
+        deepest = f32_max(deepest, -manifold->points[p].separation);
+    }
+    if (deepest < DEEP_M) {
+        return false;
+    }
+    if (a->motion == BODY_DYNAMIC) {
+        least = shape_inner_radius(&a->shape);
+    }
+    if (b->motion == BODY_DYNAMIC) {
+        least = f32_min(least, shape_inner_radius(&b->shape));
+    }
+    return deepest > DEEP_SHARE * least;
+}
+
+void stuck_find(Rigid *rigid)
+{
+    u32 *deep = rigid->parents; /* scratch: deep contacts of a body */
+    rigid->stuck_count = 0;
+    if (rigid->penetration_max < DEEP_M) {
+        return;
+    }
+    memset(deep, 0, rigid->slots * sizeof(*deep));
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        const Contact *c = &rigid->contacts[i];
+        if (contact_is_solved(rigid, i) &&
+            is_deep(rigid, c, &rigid->manifolds[rigid->contact_manifolds[i]])) {
+            deep[c->a]++;
+            deep[c->b]++;
+        }
+    }
+    for (u32 i = 0; i < rigid->active_count; i++) {
+        u32 slot = rigid->active[i];
+        if (deep[slot] >= CROWD_CONTACTS && rigid->bodies[slot].motion == BODY_DYNAMIC) {
+            rigid->stuck[rigid->stuck_count++] = slot;
+        }
+    }
+}
+
+static Vec3 slowed(Vec3 v, f32 limit)
+{
+    f32 speed2 = vec3_length_squared(v);
+    return speed2 > limit * limit ? vec3_scale(v, limit / sqrtf(speed2)) : v;
+}
+
+void stuck_slow(Rigid *rigid)
+{
+    for (u32 i = 0; i < rigid->stuck_count; i++) {
+        BodyState *state = &rigid->states[rigid->stuck[i]];
+        state->velocity = slowed(state->velocity, CROWD_SPEED_M_S);
+        state->spin = slowed(state->spin, CROWD_SPIN_RAD_S);
+    }
+}

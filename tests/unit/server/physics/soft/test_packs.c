@@ -60,11 +60,13 @@ static SoftMesh random_mesh(u64 *counter, bool solid, bool faces)
         memcpy(mesh.triangles, two, sizeof two);
     }
     if (!solid && !faces) {
-        mesh.stick_count = 2;
-        mesh.sticks = calloc(2, sizeof *mesh.sticks);
-        for (u32 i = 0; i < 2; i++) {
+        static const u8 ends[3][2] = {{0, 1}, {0, 2}, {1, 3}}; /* the first has limits */
+        mesh.stick_count = 3;
+        mesh.sticks = calloc(3, sizeof *mesh.sticks);
+        for (u32 i = 0; i < 3; i++) {
             f32 rest = any(counter, 0.3f, 1.5f);
-            mesh.sticks[i] = (SoftStick){2 * i, 2 * i + 1, rest, rest + (f32)i * 0.3f};
+            mesh.sticks[i] =
+                (SoftStick){ends[i][0], ends[i][1], rest, rest + (i == 0 ? 0.3f : 0.0f)};
         }
     }
     return mesh;

@@ -60,13 +60,13 @@ static SoftMesh random_mesh(u64 *counter, bool solid, bool faces)
         memcpy(mesh.triangles, two, sizeof two);
     }
     if (!solid && !faces) {
-        static const u8 ends[3][2] = {{0, 1}, {0, 2}, {1, 3}}; /* the first has limits */
+        static const u8 ends[3][2] = {{0, 1}, {2, 3}, {0, 2}}; /* the last has limits */
         mesh.stick_count = 3;
         mesh.sticks = calloc(3, sizeof *mesh.sticks);
         for (u32 i = 0; i < 3; i++) {
             f32 rest = any(counter, 0.3f, 1.5f);
             mesh.sticks[i] =
-                (SoftStick){ends[i][0], ends[i][1], rest, rest + (i == 0 ? 0.3f : 0.0f)};
+                (SoftStick){ends[i][0], ends[i][1], rest, rest + (i == 2 ? 0.3f : 0.0f)};
         }
     }
     return mesh;

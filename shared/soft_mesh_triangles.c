@@ -18,7 +18,9 @@
 enum {
     NONE = UINT32_MAX,
     /* Closed parts of one surface: which lie inside which is found one by one. */
-    PARTS_MAX = 4096
+    PARTS_MAX = 4096,
+    /* Triangles tried for that: a second or two. */
+    VISITS_MAX = 1 << 26
 };
 
 typedef struct Part {
@@ -315,6 +317,7 @@ typedef struct Walls {
     const Cleaner *cleaner;
     Vec3 from;
     u32 part, count;
+    u32 visits; /* of all rays */
 } Walls;
 
 static bool count_wall(void *context, u32 triangle)
@@ -322,6 +325,9 @@ static bool count_wall(void *context, u32 triangle)
     Walls *walls = context;
     const Cleaner *cleaner = walls->cleaner;
     u32 part = cleaner->part_of[triangle];
+    if (++walls->visits > VISITS_MAX) {
+        return false;
+    }
     if (cleaner->dropped[triangle] || part == walls->part || !cleaner->parts[part].closed) {
         return true;
     }
@@ -352,11 +358,14 @@ static int turn_cavities(Cleaner *cleaner, ErrorText *error)
         free(mesh.nodes);
         return error_set(error, ERROR_MEMORY, "no memory for a surface");
     }
-    for (u32 i = 0; i < cleaner->part_count; i++) {
+    Walls walls = {.cleaner = cleaner};
+    for (u32 i = 0; i < cleaner->part_count && walls.visits <= VISITS_MAX; i++) {
         const Part *part = &cleaner->parts[i];
         if (part->closed) {
             u32 corner = cleaner->triangles[3 * (size_t)cleaner->queue[part->first]];
-            Walls walls = {cleaner, cleaner->vertices[corner], i, 0};
+            walls.from = cleaner->vertices[corner];
+            walls.part = i;
+            walls.count = 0;
             Bounds box = {walls.from, walls.from};
             box.max.x = WORLD_EXTENT_MAX_M;
             mesh_query(&mesh, box, count_wall, &walls);
@@ -367,7 +376,10 @@ static int turn_cavities(Cleaner *cleaner, ErrorText *error)
     }
     free(mesh.order);
     free(mesh.nodes);
-    return ERROR_OK;
+    return walls.visits <= VISITS_MAX
+               ? ERROR_OK
+               : error_set(error, ERROR_LIMIT, "surface: too many of its %u parts lie in line",
+                           cleaner->part_count);
 }
 
 static int orient(Cleaner *cleaner, ErrorText *error)

@@ -4,7 +4,7 @@
 #   make test    install what is missing, build and run all tests
 #   make check-asan, check-tsan    the same tests under the sanitizers
 #   make bench   plenum-bench        make fuzz   60 s of each fuzz target
-#   make bench-peers               the rigid scenes beside Bullet and ODE
+#   make bench-peers               the rigid and soft scenes beside Bullet and ODE
 #   make lint    formatting, static analysis, include directions
 #   make install PREFIX=/usr/local DESTDIR=
 CONFIG ?= release
@@ -102,10 +102,10 @@ $(B)/plenum-bench: $(BENCH_OBJECTS) $(ALL_LIBS)
 # Not a part of `all`: needs the engines to compare with.
 PEER_PACKAGES := libbullet-dev libode-dev
 PEER_OBJECTS := $(call objects,$(wildcard tests/bench/peers/*.c tests/bench/peers/*.cpp) \
-	tests/bench/engine_plenum.c tests/bench/rigid_quality.c tests/bench/rigid_scenes.c tests/bench/rigid_world.c)
+	tests/bench/engine_plenum.c tests/bench/rigid_quality.c tests/bench/rigid_scenes.c tests/bench/rigid_world.c tests/bench/soft_scenes.c)
 $(B)/obj/tests/bench/peers/%.o: CPPFLAGS += -isystem /usr/include/bullet
 $(B)/plenum-bench-peers: $(PEER_OBJECTS) $(call lib,physics shared)
-	$(CC) $(LDFLAGS) -o $@ $^ -lBulletDynamics -lBulletCollision -lLinearMath -lode $(LIBS)
+	$(CC) $(LDFLAGS) -o $@ $^ -lBulletSoftBody -lBulletDynamics -lBulletCollision -lLinearMath -lode $(LIBS)
 # Trains what the pose codec starts from; a new version of the protocol.
 codec-tables: all
 	$(B)/plenum-bench codec --train protocol/pose_tables.bin

@@ -2,13 +2,15 @@
  * main.c: plenum-bench-peers: Plenum and the engines that Debian has (Bullet, ODE) on the same
  * scenes in the same process, a block of steps of each in turn, so that noise of the machine meets
  * all alike. Each scene is one line of JSON per peer: ratios are of medians (and of 10th
- * percentiles, "low") over the steps, and the median of the runs.
- * usage: plenum-bench-peers [--runs N] [--threads N] [--steps N] [--no-ode] [SCENE...]
+ * percentiles, "low") over the steps, and the median of the runs. Soft scenes are beside Bullet
+ * alone. usage: plenum-bench-peers [--runs N] [--threads N] [--steps N] [--no-ode]
+ * [SCENE|soft/SCENE...]
  */
 #include "shared/clock.h"
 #include "shared/options.h"
 #include "shared/stats.h"
 #include "tests/bench/engine.h"
+#include "tests/bench/peers/soft_bullet.h"
 #include "tests/bench/rigid_quality.h"
 
 #include <stdio.h>
@@ -19,7 +21,8 @@ enum {
     BLOCK = 20, /* steps of one engine before the next */
     RUNS_MAX = 99,
     STEPS_MAX = 6000,
-    ENGINES = 3
+    ENGINES = 3,
+    SOFT_TICKS = 300, /* at most, of a run */
 };
 
 static const Engine *const engines[ENGINES] = {&engine_plenum, &engine_bullet, &engine_ode};
@@ -106,12 +109,59 @@ static void measure(Peers *peers, const char *name)
     setup_destroy(setup);
 }
 
+/* Ticks of a soft scene, ours and Bullet's in turn. */
+static void measure_soft(Peers *peers, const char *name)
+{
+    SoftSetup *setup = soft_setup_create(name);
+    u32 links = 0, ticks = u32_min(peers->steps, SOFT_TICKS);
+    for (u32 run = 0; run < peers->runs; run++) {
+        Soft *soft = soft_setup_store(setup);
+        Jobs *jobs = jobs_create(peers->threads);
+        void *bullet = soft_bullet_create(setup, soft);
+        links = soft_bullet_links(bullet);
+        for (u32 i = 0; i < ticks; i++) {
+            u64 began_ns = clock_now_ns();
+            soft_setup_tick(soft, jobs);
+            u64 half_ns = clock_now_ns();
+            soft_bullet_tick(bullet);
+            peers->samples[0][i] = (f64)(half_ns - began_ns) * 1e-6;
+            peers->samples[1][i] = (f64)(clock_now_ns() - half_ns) * 1e-6;
+        }
+        for (u32 e = 0; e < 2; e++) {
+            peers->medians[e][run] = stats_quantile(peers->samples[e], ticks, 0.5);
+            peers->lows[e][run] = stats_quantile(peers->samples[e], ticks, 0.1);
+        }
+        soft_bullet_destroy(bullet);
+        jobs_destroy(jobs);
+        soft_destroy(soft);
+    }
+    printf("{\"name\":\"peer/bullet/soft/%s\",\"n\":%u,\"threads\":%u,\"median\":%.4g,"
+           "\"unit\":\"ms\",\"plenum\":%.4g,\"ratio\":%.3f,\"low\":%.4g,"
+           "\"plenum_low\":%.4g,\"ratio_low\":%.3f}\n",
+           name, links, peers->threads, middle(peers->medians[1], peers->runs),
+           middle(peers->medians[0], peers->runs),
+           ratio(peers->medians[0], peers->medians[1], peers->runs),
+           middle(peers->lows[1], peers->runs), middle(peers->lows[0], peers->runs),
+           ratio(peers->lows[0], peers->lows[1], peers->runs));
+    fflush(stdout);
+    soft_setup_destroy(setup);
+}
+
 static void measure_scenes(Peers *peers, char **names, u32 count)
 {
     static const char *const all[] = {"wall20",   "wall100",    "pyr15", "pyr22",    "drop1000",
                                       "drop5000", "ragdoll200", "net50", "chain1000"};
+    static const char *const soft[] = {"cloth50", "cloth100", "rope"};
     for (u32 i = 0; i < (count ? count : PL_COUNT(all)); i++) {
-        measure(peers, count ? names[i] : all[i]);
+        const char *name = count ? names[i] : all[i];
+        if (strncmp(name, "soft/", 5) == 0) {
+            measure_soft(peers, name + 5);
+        } else {
+            measure(peers, name);
+        }
+    }
+    for (u32 i = 0; i < PL_COUNT(soft) && count == 0; i++) {
+        measure_soft(peers, soft[i]);
     }
 }
 
@@ -136,7 +186,8 @@ int main(int argc, char **argv)
         .program = "plenum-bench-peers",
         .synopsis = "[options] [SCENE...]",
         .about = "Measures Plenum beside Bullet (10 iterations a step of 60 Hz) and ODE (quick "
-                 "step, 20 iterations)\non the rigid scenes of plenum-bench, in turn in one run.",
+                 "step, 20 iterations)\non the rigid scenes of plenum-bench, and Bullet's soft "
+                 "bodies on soft/ ones, in turn in one run.",
         .rows = rows,
         .count = PL_COUNT(rows),
         .operands_max = 64,

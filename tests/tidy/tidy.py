@@ -58,12 +58,12 @@ ONLY_IN = {
     "zstd.h": ["protocol/*"],
     "microhttpd.h": ["server/host/http.c"],
     "ode/*": ["tests/bench/peers/engine_ode.c"],
-    "bt*": ["tests/bench/peers/engine_bullet.cpp"],
-    "Bullet*": ["tests/bench/peers/engine_bullet.cpp"],
+    "bt*": ["tests/bench/peers/*_bullet.cpp"],
+    "Bullet*": ["tests/bench/peers/soft_bullet.cpp"],
 }
 # The part of client/hand that runs without a window (--headless, --bots) never sees SDL.
 NO_SDL = re.compile(r"client/hand/(hand|pick|script|report|bots)(_\w+)?\.[ch]$")
-CPP_FILES = ["protocol/*.cpp", "client/hand/panels.cpp", "tests/bench/peers/engine_bullet.cpp"]
+CPP_FILES = ["protocol/*.cpp", "client/hand/panels.cpp", "tests/bench/peers/*_bullet.cpp"]
 CLOCK = re.compile(r"\b(clock_gettime|gettimeofday|timespec_get|time|clock|ftime)\s*\(")
 NOTES = re.compile(r"\b(TODO|FIXME|XXX)\b")
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)[>"]')

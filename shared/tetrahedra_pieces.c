@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece of less than one in so many of all tetrahedra is a crumb. */
+/* Crumbs are all in all less than one in so many of the tetrahedra. */
 enum {
     CRUMB = 16
 };
@@ -119,15 +119,15 @@ static int keep_largest(SoftMesh *mesh, u32 bodies, u32 *parent, u32 *number, Pi
         pieces[number[parent[mesh->tetrahedra[4 * (size_t)t]]]].count++;
     }
     qsort(pieces, count, sizeof *pieces, compare_pieces);
-    u32 large = 0;
+    u32 crumbs = 0;
     for (u32 i = 0; i < count; i++) {
         keep[pieces[i].root] = i < bodies;
-        large += pieces[i].count > mesh->tetrahedron_count / CRUMB;
+        crumbs += i < bodies ? 0 : pieces[i].count;
     }
-    if (large > bodies) {
+    if (crumbs > mesh->tetrahedron_count / CRUMB) {
         return error_set(error, ERROR_RANGE,
                          "falls into %u pieces, the surface has %u: a higher resolution is needed",
-                         large, bodies);
+                         count, bodies);
     }
     compact(mesh, parent, keep, number);
     return ERROR_OK;

@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the surface's volume: with less, what is left is no longer its shape. */
+#define VOLUME_MIN (1.0 / 3.0)
+
 typedef struct Filler {
     Lattice lattice;
     SoftMesh *mesh;
@@ -439,6 +442,10 @@ static int fill_mesh(Filler *filler, const SoftMesh *surface)
     mesh->dihedral_degrees =
         tetrahedra_dihedral_degrees(mesh->points, mesh->tetrahedra, mesh->tetrahedron_count);
     code = add_boundary(mesh, filler->error);
+    if (code == ERROR_OK && soft_mesh_volume(mesh) < VOLUME_MIN * soft_mesh_volume(surface)) {
+        code = error_set(filler->error, ERROR_RANGE,
+                         "most of it is thinner than a cell: a higher resolution is needed");
+    }
     return code == ERROR_OK ? soft_mesh_skin(mesh, surface, filler->error) : code;
 }
 

@@ -21,8 +21,9 @@ PL_BEGIN_C
  * of them along its longest side. Writes a whole mesh: points, tetrahedra, their boundary as
  * triangles, dihedral_degrees, and the surface as its skin. The caller frees it.
  * Errors: an open surface ("edge 3-8 has 1 triangle"), one that cuts itself ("triangles 4 and 17
- * cross"), resolution out of range, nothing inside as thick as a cell, a body that falls into
- * pieces (crumbs at thin tips are dropped), more tetrahedra than TETRAHEDRA_MAX, no memory.
+ * cross"), resolution out of range, nothing or little of it as thick as a cell, a body that
+ * falls into pieces (crumbs at thin tips are dropped), more tetrahedra than TETRAHEDRA_MAX, no
+ * memory.
  */
 int tetrahedralize(SoftMesh *mesh, const SoftMesh *surface, u32 resolution, ErrorText *error);
 /* Smallest angle between two faces of any of the tetrahedra, in degrees; 0 if there are none or one

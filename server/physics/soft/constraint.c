@@ -219,11 +219,17 @@ void constraint_project(Soft *soft, const SoftConstraint *constraint, f32 h, f32
         return;
     }
     /* Two rows by Cramer's rule. The part of the determinant that has no compliance is a Gram
-     * determinant: 0 at rest, where the gradients are parallel, and below it by rounding only. */
+     * determinant: 0 at rest, where the gradients are parallel, and below it by rounding only.
+     * Near rest both rows only know volume: what they do to shear is explicit, and stable as long
+     * as the compliance is not below the weight; so matter is never stiffer than that in one step.
+     */
     f32 beta = alpha * rows.factor[1];
+    f32 b = -rows.value[1] - beta * lambda[1];
+    alpha = f32_max(alpha, 2.0f * ww);
+    beta = alpha * rows.factor[1];
+    aa = ww + alpha;
     f32 bb = weight(soft, constraint, &rows, 1, 1);
     f32 ab = weight(soft, constraint, &rows, 0, 1);
-    f32 b = -rows.value[1] - beta * lambda[1];
     f32 gram = ww * bb - ab * ab;
     f32 determinant = f32_max(gram, 0.0f) + alpha * bb + beta * aa;
     if (determinant > 0.0f) {

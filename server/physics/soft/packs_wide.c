@@ -236,8 +236,9 @@ SIMD_INLINE void solve_neo_hookean(SoftPoint *points, const PackWide *pack, bool
     f32x8 size, det;
     neo_hookean_rows(pack, &of, &g, &k, &size, &det);
     f32x8 ratio = f32x8_load(pack->value[9]);
-    f32x8 alpha = f32x8_load(pack->compliance) * scale, beta = alpha * ratio;
-    f32x8 ww = weight(&of, &g, &g, 4), aa = ww + alpha;
+    f32x8 ww = weight(&of, &g, &g, 4);
+    f32x8 alpha = f32x8_max(f32x8_load(pack->compliance) * scale, 2.0f * ww);
+    f32x8 aa = ww + alpha, beta = alpha * ratio;
     f32x8 bb = weight(&of, &k, &k, 4), ab = weight(&of, &g, &k, 4);
     f32x8 a = -size, b = -(det - 1.0f - ratio);
     f32x8 gram = ww * bb - ab * ab;

@@ -33,11 +33,17 @@ static Scene *load(const char *path)
         fail_msg("%s", error.text);
     }
     free(scene->probes);
-    scene->probes = calloc(2, sizeof *scene->probes);
+    scene->probe_count = 2 + scene->soft_count;
+    scene->probes = calloc(scene->probe_count, sizeof *scene->probes);
     assert_non_null(scene->probes);
-    scene->probe_count = 2;
-    for (u32 i = 0; i < 2; i++) {
+    for (u32 i = 0; i < scene->probe_count; i++) {
         scene->probes[i].body = scene->probes[i].soft = scene->probes[i].joint = -1;
+    }
+    for (u32 i = 0; i < scene->soft_count; i++) {
+        SceneProbe *stretch = &scene->probes[2 + i];
+        strcpy(stretch->name, scene->softs[i].name);
+        stretch->kind = PROBE_STRETCH;
+        stretch->soft = (i32)i;
     }
     strcpy(scene->probes[0].name, "energy");
     scene->probes[0].kind = PROBE_ENERGY;
@@ -79,7 +85,7 @@ static void run(const char *path)
     WorldStats before, after;
     world_stats(world, &before);
     f64 begun = probe(world, "energy"), most = begun, deepest = 0.0, largest = 0.0;
-    u32 wanted = WORK / u32_max(scene->body_count, 1);
+    u32 wanted = WORK / u32_max(scene->body_count + before.particles / 4, 1);
     u32 count = u32_max(TICKS_MIN, u32_min(wanted, TICKS_MAX));
     for (u32 i = 0; i < count; i++) {
         world_tick(world, NULL, 0);
@@ -99,6 +105,12 @@ static void run(const char *path)
     if (!is_driven(scene) && most > begun + 0.03 * fabs(largest) + 1.0) {
         fail_msg("%s: energy grew from %g J to %g J", path, begun, most);
     }
+    for (u32 i = 0; i < scene->soft_count; i++) {
+        f64 stretch = probe(world, scene->softs[i].name);
+        if (!(stretch < 1.0)) {
+            fail_msg("%s: %s is stretched by %g", path, scene->softs[i].name, stretch);
+        }
+    }
     /* A fast thing may be in for a tick; nothing may stay. */
     f64 last = probe(world, "overlap");
     if (deepest > 0.3 || last > 0.05) {
@@ -113,7 +125,7 @@ static void test_every_scene_runs(void **state)
     (void)state;
     glob_t found;
     assert_int_equal(glob("shared/scenes/*.json", 0, NULL, &found), 0);
-    assert_true(found.gl_pathc >= 24);
+    assert_true(found.gl_pathc >= 30);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         run(found.gl_pathv[i]);
     }

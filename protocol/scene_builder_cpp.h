@@ -193,6 +193,9 @@ class Builder
     bool soft_grid(const Place &at, const Uints *points_in, const Floats *size_in, SoftMesh *out);
     bool soft_round(const Place &at, const fb::SoftShape *in, SoftMesh *out);
     bool soft_box(const Place &at, const fb::SoftShape *in, SoftMesh *out);
+    bool soft_plant(const Place &at, const fb::SoftShape *in, SoftMesh *out);
+    bool soft_bridge(const Place &at, const fb::SoftShape *in, SoftMesh *out);
+    bool soft_figure(const Place &at, const fb::SoftShape *in, SoftMesh *out);
     bool soft_fill(const Place &at, const fb::SoftShape *in, SoftMesh *mesh);
     bool soft_skin(const Place &up, const fb::SoftSkin *in, SoftMesh *mesh);
     bool soft_shape(const Place &at, const fb::SoftShape *in, SoftMesh *out);

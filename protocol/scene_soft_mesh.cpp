@@ -2,6 +2,7 @@
 // server and on every client: so points, triangles and sticks have the same order everywhere.
 #include "protocol/scene_builder_cpp.h"
 
+#include "shared/soft_figures.h"
 #include "shared/tetrahedralize.h"
 
 namespace plenum
@@ -18,7 +19,9 @@ constexpr u32 bit(fb::SoftKind kind)
 constexpr u32 GRID = bit(fb::SoftKind::grid), ROPE = bit(fb::SoftKind::rope),
               SPHERE = bit(fb::SoftKind::sphere), TORUS = bit(fb::SoftKind::torus),
               TUBE = bit(fb::SoftKind::tube), BOX = bit(fb::SoftKind::box),
-              MESH = bit(fb::SoftKind::mesh), STICKS = bit(fb::SoftKind::sticks);
+              MESH = bit(fb::SoftKind::mesh), STICKS = bit(fb::SoftKind::sticks),
+              PLANT = bit(fb::SoftKind::plant), FIGURE = bit(fb::SoftKind::figure),
+              BRIDGE = bit(fb::SoftKind::bridge), CIRCLE = bit(fb::SoftKind::ring);
 
 } // namespace
 
@@ -30,13 +33,13 @@ bool Builder::soft_fields(const Place &at, const fb::SoftShape *in)
         u32 kinds;
         bool given;
     } fields[] = {
-        {"points", GRID | ROPE, in->points() != nullptr},
+        {"points", GRID | ROPE | BRIDGE | CIRCLE, in->points() != nullptr},
         {"size", GRID | BOX, in->size() != nullptr},
-        {"length", ROPE | TUBE, in->length() != 0.0f},
-        {"radius", SPHERE | TORUS | TUBE, in->radius() != 0.0f},
+        {"length", ROPE | TUBE | BRIDGE, in->length() != 0.0f},
+        {"radius", SPHERE | TORUS | TUBE | PLANT | CIRCLE, in->radius() != 0.0f},
         {"tube_radius", TORUS, in->tube_radius() != 0.0f},
         {"level", SPHERE, in->level() != 3},
-        {"segments", TORUS | TUBE, in->segments() != nullptr},
+        {"segments", TORUS | TUBE | PLANT, in->segments() != nullptr},
         {"open", TUBE, in->open()},
         {"cells", BOX, in->cells() != nullptr},
         {"solid", BOX, in->solid()},
@@ -47,6 +50,16 @@ bool Builder::soft_fields(const Place &at, const fb::SoftShape *in)
         {"scale", MESH | STICKS, in->scale() != 1.0f},
         {"resolution", SPHERE | TORUS | TUBE | BOX | MESH, in->resolution() != 0},
         {"skin", SPHERE | TORUS | TUBE | BOX | MESH | GRID, in->skin() != nullptr},
+        {"height", PLANT | FIGURE, in->height() != 0.0f},
+        {"seed", PLANT, in->seed() != 0},
+        {"forks", PLANT, in->forks() != 3},
+        {"branches", PLANT, in->branches() != 2},
+        {"spread", PLANT, in->spread() != 35.0f},
+        {"shrink", PLANT, in->shrink() != 0.7f},
+        {"leaf", PLANT, in->leaf() != 0.0f},
+        {"width", BRIDGE, in->width() != 0.0f},
+        {"rail", BRIDGE, in->rail() != 1.0f},
+        {"slack", BRIDGE, in->slack() != 0.02f},
     };
     for (const auto &field : fields) {
         if (field.given && (field.kinds & bit(in->kind())) == 0) {
@@ -198,6 +211,70 @@ bool Builder::soft_box(const Place &at, const fb::SoftShape *in, SoftMesh *out)
            fail(at, "cells", "%s", why.text);
 }
 
+bool Builder::soft_plant(const Place &at, const fb::SoftShape *in, SoftMesh *out)
+{
+    SoftPlant plant = {};
+    f32 degrees;
+    plant.seed = (u32)(out_->seed * 0x9E3779B9u) + in->seed();
+    if (!number(at, "height", in->height(), 0.01f, 100.0f, &plant.height) ||
+        !number(at, "radius", in->radius(), SIZE_MIN_M, 0.5f * plant.height, &plant.radius) ||
+        !uints(at, "segments", in->segments(), 1, 1, 16, &plant.segments) ||
+        !integer(at, "forks", in->forks(), 0, 5, &plant.forks) ||
+        !integer(at, "branches", in->branches(), 1, 5, &plant.branches) ||
+        !number(at, "spread", in->spread(), 0.0f, 85.0f, &degrees) ||
+        !number(at, "shrink", in->shrink(), 0.2f, 1.0f, &plant.shrink) ||
+        !number(at, "leaf", in->leaf(), 0.0f, 10.0f, &plant.leaf)) {
+        return false;
+    }
+    plant.spread = degrees * (3.14159265f / 180.0f);
+    ErrorText why = {};
+    return (soft_mesh_plant(out, &plant, &why) == ERROR_OK || fail(at, "forks", "%s", why.text)) &&
+           soft_points(at, "forks", out->point_count);
+}
+
+bool Builder::soft_bridge(const Place &at, const fb::SoftShape *in, SoftMesh *out)
+{
+    SoftBridge bridge = {};
+    u32 points[2];
+    if (!number(at, "length", in->length(), 0.1f, SIZE_MAX_M, &bridge.length) ||
+        !number(at, "width", in->width(), 0.05f, SIZE_MAX_M, &bridge.width) ||
+        !number(at, "rail", in->rail(), 0.01f, 100.0f, &bridge.rail) ||
+        !number(at, "slack", in->slack(), 0.0f, 0.5f, &bridge.slack) ||
+        !uints(at, "points", in->points(), 2, 2, 1000, points) ||
+        !integer(at, "points", points[1], 2, 64, &bridge.across) ||
+        !soft_points(at, "points", (u64)points[0] * (points[1] + 2))) {
+        return false;
+    }
+    bridge.stations = points[0];
+    ErrorText why = {};
+    return soft_mesh_bridge(out, &bridge, &why) == ERROR_OK || fail(at, "points", "%s", why.text);
+}
+
+// Figures that stand or hang by their sticks.
+bool Builder::soft_figure(const Place &at, const fb::SoftShape *in, SoftMesh *out)
+{
+    f32 length;
+    u32 points;
+    ErrorText why = {};
+    switch (in->kind()) {
+    case fb::SoftKind::plant:
+        return soft_plant(at, in, out);
+    case fb::SoftKind::bridge:
+        return soft_bridge(at, in, out);
+    case fb::SoftKind::ring:
+        return number(at, "radius", in->radius(), SIZE_MIN_M, SIZE_MAX_M, &length) &&
+               uints(at, "points", in->points(), 1, 3, 4096, &points) &&
+               soft_points(at, "points", points) &&
+               (soft_mesh_ring(out, length, points, &why) == ERROR_OK ||
+                fail(at, "points", "%s", why.text));
+    default:
+        return number(at, "height", in->height(), 0.05f, 100.0f, &length) &&
+               soft_points(at, "height", FIGURE_POINTS) &&
+               (soft_mesh_figure(out, length, &why) == ERROR_OK ||
+                fail(at, "height", "%s", why.text));
+    }
+}
+
 bool Builder::soft_fill(const Place &at, const fb::SoftShape *in, SoftMesh *mesh)
 {
     u32 resolution;
@@ -247,9 +324,10 @@ bool Builder::soft_shape(const Place &at, const fb::SoftShape *in, SoftMesh *out
     f32 length;
     bool good = false;
     if (in->kind() > fb::SoftKind::MAX || in->kind() == fb::SoftKind::none) {
-        return fail(at, "kind",
-                    "missing or unknown; one of grid, rope, sphere, torus, tube, box, "
-                    "mesh, sticks");
+        return fail(
+            at, "kind",
+            "missing or unknown; one of grid, rope, sphere, torus, tube, box, mesh, sticks, plant, "
+            "figure, bridge, ring");
     }
     if (!soft_fields(at, in)) {
         return false;
@@ -275,6 +353,12 @@ bool Builder::soft_shape(const Place &at, const fb::SoftShape *in, SoftMesh *out
         break;
     case fb::SoftKind::sticks:
         good = soft_sticks(at, in, out);
+        break;
+    case fb::SoftKind::plant:
+    case fb::SoftKind::figure:
+    case fb::SoftKind::bridge:
+    case fb::SoftKind::ring:
+        good = soft_figure(at, in, out);
         break;
     default:
         good = soft_round(at, in, out);

@@ -356,9 +356,10 @@ bool Builder::soft_matter(const Place &at, const fb::Soft *in, SceneSoft *out)
 bool Builder::soft_contact(const Place &at, const fb::Soft *in, SceneSoft *out)
 {
     out->self_collision = in->self_collision();
-    out->group = in->group();
-    out->mask = in->mask();
-    return number(at, "damping", in->damping(), 0.0f, 100.0f, &out->damping) &&
+    // 0 is the engine's word for what is usual.
+    return integer(at, "group", in->group(), 1, UINT32_MAX, &out->group) &&
+           integer(at, "mask", in->mask(), 1, UINT32_MAX, &out->mask) &&
+           number(at, "damping", in->damping(), 0.0f, 100.0f, &out->damping) &&
            number(at, "thickness", in->thickness(), 0.0f, 1.0f, &out->thickness) &&
            number(at, "friction", in->friction(), 0.0f, 10.0f, &out->friction) &&
            number(at, "static_friction", in->static_friction(), 0.0f, 10.0f,

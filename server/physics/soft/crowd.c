@@ -28,6 +28,7 @@ void crowd_destroy(Crowd *crowd)
     for (u32 i = 0; i < PL_COUNT(parts); i++) {
         free(parts[i]);
     }
+    free((void *)crowd->active);
     free(crowd);
 }
 
@@ -226,6 +227,8 @@ static void search(Soft *soft)
         SORT(crowd->crossings, crowd->crossing_count, CrowdCrossing, crossing_before);
         crowd_fit(soft);
         crowd_find(soft);
+        soft_grow((void **)&crowd->active, &crowd->active_room, crowd->contact_count + 1,
+                  sizeof *crowd->active);
     } else {
         crowd->crossing_count = 0;
     }
@@ -261,21 +264,20 @@ void crowd_begin(Soft *soft, f32 tick_s)
     }
 }
 
-/* Once in each substep of the bodies, with the whole of it ahead: contacts need no smaller steps
- * than those of the rigid bodies, and cost as much as constraints do. */
 void crowd_solve(Soft *soft, f32 h)
 {
     Crowd *crowd = soft->crowd;
-    if (crowd == NULL || !crowd->any || soft->step % soft->steps != 0) {
+    if (crowd == NULL || !crowd->any) {
         return;
     }
-    f32 ahead = h * (f32)soft->steps;
+    u32 step = soft->step % soft->steps;
+    f32 ahead = h * (f32)(soft->steps - step);
     crowd->now_s = h * (f32)soft->step;
-    if (soft->step != 0 && outrun(soft, ahead)) {
+    if (step == 0 && soft->step != 0 && outrun(soft, ahead)) {
         search(soft);
     }
-    crowd->crossing_count = 0;
-    crowd_pass(soft, ahead);
+    crowd->crossing_count = step == 0 ? 0 : crowd->crossing_count;
+    crowd_pass(soft, h, ahead, step == 0);
 }
 
 /* ---- state ---- */

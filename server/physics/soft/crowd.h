@@ -96,7 +96,8 @@ typedef struct CrowdContact {
     f32 compliance; /* m/N */
     u32 a, b;       /* particle and triangle, or two edges */
     u32 kind;
-    f32 side; /* of the triangle, or of the cross product of the edges: 1, −1; 0: either */
+    u32 gentle; /* 1: gives way to constraints, within a body and where it is stretched */
+    f32 side;   /* of the triangle, or of the cross product of the edges: 1, −1; 0: either */
 } CrowdContact;
 
 enum {
@@ -130,6 +131,8 @@ struct Crowd {
     Vec3 *seen;        /* [soft->count] m, where the particle was at the search */
     f32 *slack;        /* [soft->count] m, how far it may go on its own until the next */
     CrowdChunk *chunks;
+    CrowdContact **active; /* [active_count] of this substep */
+    u32 active_count, active_room;
     u32 *order, *partners;
     u32 partner_room;
     CrowdCrossing *crossings; /* sorted by kind, a, b */
@@ -178,6 +181,6 @@ void crowd_find(Soft *soft);
 const CrowdCrossing *crowd_crossing(const Crowd *crowd, u32 kind, u32 a, u32 b);
 
 /* crowd_solve.c */
-void crowd_pass(Soft *soft, f32 h);
+void crowd_pass(Soft *soft, f32 h, f32 ahead, bool first);
 
 #endif

@@ -13,6 +13,8 @@ static const f32 tiny_m = 1e-7f;
 /* Where the sheet keeps less than this part of its cells from the other, points and triangles alone
  * would let edges through between them. */
 static const f32 edges_below = 0.75f;
+/* Beyond this length of an edge, as a part of that at rest, its contacts give way to it. */
+static const f32 stretch_max = 1.3f;
 /* Triangles reach so much beyond their edges that no point falls between two. */
 static const f32 rim_part = 0.01f;
 /* Parts of one surface that are near by the surface itself keep at most this part of how far apart
@@ -74,6 +76,22 @@ const CrowdCrossing *crowd_crossing(const Crowd *crowd, u32 kind, u32 a, u32 b)
 
 /* ---- contacts ---- */
 
+/* Is one of the parts pulled far out of its shape? */
+static bool stretched(const Soft *soft, const CrowdContact *contact)
+{
+    static const u8 pairs[2][3][2] = {{{1, 2}, {2, 3}, {3, 1}}, {{0, 1}, {2, 3}, {0, 1}}};
+    for (u32 k = 0; k < 3; k++) {
+        u32 a = contact->point[pairs[contact->kind][k][0]];
+        u32 b = contact->point[pairs[contact->kind][k][1]];
+        f32 rest = vec3_distance(soft->rest[a], soft->rest[b]);
+        if (vec3_distance(soft->points[a].position, soft->points[b].position) >
+            stretch_max * rest) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void emit(Search *search, CrowdContact *contact)
 {
     const Soft *soft = search->soft;
@@ -90,6 +108,7 @@ static void emit(Search *search, CrowdContact *contact)
     contact->friction = search->pair.friction;
     contact->static_friction = search->pair.static_friction;
     contact->compliance = search->pair.compliance;
+    contact->gentle = search->pair.self || stretched(soft, contact);
     chunk->contacts[chunk->count++] = *contact;
 }
 

@@ -10,6 +10,8 @@ enum {
 /* What is too near goes apart by this part of it in a pass, and no faster than this. */
 static const f32 push_part = 0.3f;
 static const f32 push_m_s = 1.0f;
+/* Faster than what constraints change the speed of a contact by within a substep. */
+static const f32 near_m_s = 1.0f;
 /* A place that slid by more than this part of what is kept apart is looked for again. */
 static const f32 slid_part = 0.3f;
 /* Deeper than this many distances on the wrong side is no contact any more. */
@@ -140,7 +142,8 @@ static f32 wanted_speed(f32 gap, f32 h)
     return gap >= 0.0f ? -gap / h : f32_min(-gap * push_part / h, push_m_s);
 }
 
-static void solve(Soft *soft, CrowdContact *contact, f32 h)
+/* False: it is not near in this substep, of which `ahead` seconds are left. */
+static bool solve(Soft *soft, CrowdContact *contact, f32 h, f32 ahead)
 {
     Vec3 apart = vec3_zero(), against = vec3_zero();
     for (u32 k = 0; k < 4; k++) {
@@ -150,7 +153,7 @@ static void solve(Soft *soft, CrowdContact *contact, f32 h)
     }
     f32 distance = vec3_dot(apart, contact->normal), speed = vec3_dot(against, contact->normal);
     if (distance + h * speed >= contact->keep) {
-        return;
+        return distance + ahead * (speed - near_m_s) < contact->keep;
     }
     Vec3 slid = vec3_add_scaled(apart, -distance, contact->normal);
     f32 slack = slid_part * contact->keep;
@@ -165,19 +168,21 @@ static void solve(Soft *soft, CrowdContact *contact, f32 h)
         distance = vec3_dot(apart, contact->normal);
         speed = vec3_dot(against, contact->normal);
         if (distance + h * speed >= contact->keep) {
-            return;
+            return true;
         }
         /* Slid off past an end or a rim. */
         slid = vec3_add_scaled(apart, -distance, contact->normal);
         if (vec3_length_squared(slid) > contact->keep * contact->keep) {
-            return;
+            return true;
         }
     }
     if (distance < 0.0f) {
-        if (distance < -lost_keeps * contact->keep) {
-            return;
+        /* On the wrong side: back slowly, and only once in a substep. */
+        if (distance < -lost_keeps * contact->keep || soft->step % soft->steps != 0) {
+            return true;
         }
         remember(soft->crowd, contact);
+        h = ahead;
     }
     f32 change = wanted_speed(distance - contact->keep, h) - speed;
     if (contact->compliance > 0.0f) { /* a spring between them, not a wall */
@@ -185,7 +190,7 @@ static void solve(Soft *soft, CrowdContact *contact, f32 h)
         change = over / (h * (1.0f + contact->compliance * contact->mass / (h * h)));
     }
     if (!(change > 0.0f)) {
-        return;
+        return true;
     }
     Vec3 impulse = vec3_scale(contact->normal, change * contact->mass);
     /* Macklin et al. 2014, eq. 24: what static friction holds does not slip at all. */
@@ -198,15 +203,32 @@ static void solve(Soft *soft, CrowdContact *contact, f32 h)
         impulse = vec3_add_scaled(impulse, -stopped * contact->mass / slipped, slip);
     }
     share(soft, contact, impulse);
+    return true;
 }
 
-void crowd_pass(Soft *soft, f32 h)
+/* The first pass of a substep looks at all contacts, the others at those between bodies that it
+ * found near: what is light and held, as a cloth under a jelly, would else lose against its own
+ * constraints. Within a body, contacts must not win against them: where it is tangled, they
+ * would tear it.
+ */
+void crowd_pass(Soft *soft, f32 h, f32 ahead, bool first)
 {
     Crowd *crowd = soft->crowd;
+    if (!first) {
+        for (u32 i = 0; i < crowd->active_count; i++) {
+            solve(soft, crowd->active[i], h, ahead);
+        }
+        return;
+    }
+    crowd->active_count = 0;
     for (u32 c = 0; c < crowd->chunk_count; c++) {
         CrowdChunk *chunk = &crowd->chunks[c];
         for (u32 i = 0; i < chunk->count; i++) {
-            solve(soft, &chunk->contacts[i], h);
+            CrowdContact *contact = &chunk->contacts[i];
+            bool near = solve(soft, contact, contact->gentle != 0 ? ahead : h, ahead);
+            if (near && contact->gentle == 0 && crowd->active_count < crowd->active_room) {
+                crowd->active[crowd->active_count++] = contact;
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
  * `code(…, value)`, which returns the value that the other end sees.
  */
 #include "protocol/pose_code.h"
+#include "protocol/turn.h"
 
 #include "shared/check.h"
 
@@ -10,7 +11,6 @@
 #include <string.h>
 
 enum {
-    ONE = 1 << 15, /* of components of quaternions */
     NEIGHBOURS = 4,
     /* Farther neighbours tell nothing, and their arms do not fit. */
     NEIGHBOUR_REACH = 1 << 13,
@@ -57,10 +57,6 @@ enum {
     SLOT_FIRST = 15,
     SLOT_SECOND = 28,
 };
-
-typedef struct Turn {
-    i32 w, x, y, z; /* 1 = ONE */
-} Turn;
 
 typedef struct Place {
     i32 at[3];
@@ -185,15 +181,10 @@ static u32 bit_length(u32 v)
     return v == 0 ? 0 : 32 - (u32)__builtin_clz(v);
 }
 
-static u32 size_of(i32 v)
-{
-    return v < 0 ? 0u - (u32)v : (u32)v;
-}
-
 /* A number of up to 31 bits and its sign; `lane` (0..2) has weights of its own. */
 static i32 code_signed(PoseCodec *codec, u32 kind, u32 lane, i32 value)
 {
-    u32 set = lane * MIX_ROW, size = size_of(value), length = bit_length(size), n = 0;
+    u32 set = lane * MIX_ROW, size = turn_size(value), length = bit_length(size), n = 0;
     for (; n < BIT_LENGTHS; n++) {
         u32 slot = SLOT_LONGER + u32_min(n, LONGER_MAX);
         if (code_bit(codec, kind, slot, set + slot, n < length) == 0) {
@@ -224,18 +215,7 @@ static i32 code_signed(PoseCodec *codec, u32 kind, u32 lane, i32 value)
 
 /* ---- rotations ---- */
 
-static u32 root(u32 v)
-{
-    u32 r = 0;
-    for (u32 bit = 1u << 15; bit != 0; bit >>= 1) {
-        if ((r | bit) * (r | bit) <= v) {
-            r |= bit;
-        }
-    }
-    return r;
-}
-
-/* √½ in 2^-24ths, to scale codes of components to ONE. */
+/* √½ in 2^-24ths, to scale codes of components to TURN_ONE. */
 static void prepare_rotations(PoseCodec *codec, u32 bits)
 {
     if (codec->rotation_bits == bits) {
@@ -255,7 +235,7 @@ static Turn turn_of(const PoseCodec *codec, u32 code)
 {
     u32 mask = (1u << codec->rotation_bits) - 1, shift = 20, largest = code >> 30;
     i32 c[4];
-    i32 rest = ONE * ONE;
+    i32 rest = TURN_ONE * TURN_ONE;
     for (u32 i = 0; i < 4; i++) {
         if (i != largest) {
             c[i] = codec->component[code >> shift & mask];
@@ -263,77 +243,8 @@ static Turn turn_of(const PoseCodec *codec, u32 code)
             shift -= 10;
         }
     }
-    c[largest] = (i32)root(rest > 0 ? (u32)rest : 0);
+    c[largest] = (i32)turn_root(rest > 0 ? (u32)rest : 0);
     return (Turn){c[0], c[1], c[2], c[3]};
-}
-
-static i32 scale_down(i64 v)
-{
-    return (i32)((v + (ONE >> 1)) >> 15);
-}
-
-/* Back to length 1 from nearby, by one step of Newton's method. */
-static Turn turn_unit(Turn t)
-{
-    i64 n = (i64)t.w * t.w + (i64)t.x * t.x + (i64)t.y * t.y + (i64)t.z * t.z;
-    i64 f = (3ll * ONE - (n >> 15)) / 2;
-    return (Turn){scale_down(t.w * f), scale_down(t.x * f), scale_down(t.y * f),
-                  scale_down(t.z * f)};
-}
-
-static Turn turn_mul(Turn a, Turn b)
-{
-    i64 aw = a.w, ax = a.x, ay = a.y, az = a.z;
-    Turn t = {scale_down(aw * b.w - ax * b.x - ay * b.y - az * b.z),
-              scale_down(aw * b.x + ax * b.w + ay * b.z - az * b.y),
-              scale_down(aw * b.y - ax * b.z + ay * b.w + az * b.x),
-              scale_down(aw * b.z + ax * b.y - ay * b.x + az * b.w)};
-    return turn_unit(t);
-}
-
-/* The rotation that leads from a to b, the short way round. */
-static Turn turn_between(Turn a, Turn b)
-{
-    Turn back = {a.w, -a.x, -a.y, -a.z};
-    Turn t = turn_mul(b, back);
-    return t.w < 0 ? (Turn){-t.w, -t.x, -t.y, -t.z} : t;
-}
-
-/* `part` / `whole` of a rotation: its vector scaled, which is right for small ones. */
-static Turn turn_part(Turn t, u32 part, u32 whole)
-{
-    if (part == whole) {
-        return t;
-    }
-    i64 v[3] = {(i64)t.x * part / whole, (i64)t.y * part / whole, (i64)t.z * part / whole};
-    i64 rest = (i64)ONE * ONE - v[0] * v[0] - v[1] * v[1] - v[2] * v[2];
-    if (rest <= 0) {
-        return t;
-    }
-    return (Turn){(i32)root((u32)rest), (i32)v[0], (i32)v[1], (i32)v[2]};
-}
-
-static void rotate(Turn t, const i32 v[3], i32 out[3])
-{
-    i64 x = 2 * ((i64)t.y * v[2] - (i64)t.z * v[1]) >> 15;
-    i64 y = 2 * ((i64)t.z * v[0] - (i64)t.x * v[2]) >> 15;
-    i64 z = 2 * ((i64)t.x * v[1] - (i64)t.y * v[0]) >> 15;
-    out[0] = v[0] + scale_down(t.w * x + t.y * z - t.z * y);
-    out[1] = v[1] + scale_down(t.w * y + t.z * x - t.x * z);
-    out[2] = v[2] + scale_down(t.w * z + t.x * y - t.y * x);
-}
-
-/* About the length, in units of 64: a step of a component of 9 bits is 90. */
-static u32 turn_distance(Turn a, Turn b)
-{
-    i32 same = 0, other = 0;
-    const i32 d[4] = {a.w - b.w, a.x - b.x, a.y - b.y, a.z - b.z};
-    const i32 s[4] = {a.w + b.w, a.x + b.x, a.y + b.y, a.z + b.z};
-    for (u32 i = 0; i < 4; i++) {
-        same += (i32)size_of(d[i]);
-        other += (i32)size_of(s[i]);
-    }
-    return (u32)(same < other ? same : other) / 96;
 }
 
 /* ---- places ---- */
@@ -341,7 +252,7 @@ static u32 turn_distance(Turn a, Turn b)
 /* About the length of a difference. */
 static u32 distance(const i32 a[3], const i32 b[3])
 {
-    u32 d[3] = {size_of(a[0] - b[0]), size_of(a[1] - b[1]), size_of(a[2] - b[2])};
+    u32 d[3] = {turn_size(a[0] - b[0]), turn_size(a[1] - b[1]), turn_size(a[2] - b[2])};
     u32 most = u32_max(d[0], u32_max(d[1], d[2]));
     u64 sum = (u64)d[0] + d[1] + d[2] - most;
     u64 length = most + sum * 3 / 8;
@@ -376,7 +287,7 @@ static Place carried(const i32 from[3], const i32 to[3], Turn turn, const Place 
     for (u32 i = 0; i < 3; i++) {
         arm[i] = place->at[i] - from[i];
     }
-    rotate(turn, arm, turned);
+    turn_rotate(turn, arm, turned);
     for (u32 i = 0; i < 3; i++) {
         out.at[i] = clamp_position((i64)to[i] + turned[i]);
     }
@@ -392,7 +303,7 @@ static u32 logarithm(u32 v, u32 most)
 /* 0..12: sign and bit length. */
 static u32 signed_logarithm(i32 v)
 {
-    u32 n = u32_min(bit_length(size_of(v)), 6);
+    u32 n = u32_min(bit_length(turn_size(v)), 6);
     return v < 0 ? 6 - n : 6 + n;
 }
 
@@ -475,7 +386,7 @@ static u32 rough_spin(u32 a, u32 b)
     }
     u32 sum = 0;
     for (u32 shift = 0; shift <= 20; shift += 10) {
-        sum += size_of((i32)(a >> shift & 1023) - (i32)(b >> shift & 1023));
+        sum += turn_size((i32)(a >> shift & 1023) - (i32)(b >> shift & 1023));
     }
     return sum;
 }
@@ -565,7 +476,7 @@ static u32 near_movers(const PoseCodec *codec, const i32 at[3], u32 out[NEIGHBOU
     for (u32 i = 0; i < codec->mover_count; i++) {
         i32 x = codec->coded_was[0][i] - at[0], y = codec->coded_was[1][i] - at[1];
         i32 z = codec->coded_was[2][i] - at[2];
-        u32 d = u32_max(size_of(x), u32_max(size_of(y), size_of(z)));
+        u32 d = u32_max(turn_size(x), u32_max(turn_size(y), turn_size(z)));
         if (d > NEIGHBOUR_REACH || (count == NEIGHBOURS && d >= best[NEIGHBOURS - 1])) {
             continue;
         }
@@ -677,8 +588,8 @@ static u32 code_position(PoseCodec *codec, const Known *k, const Guess *guess, c
         take(codec, KIND_POSITION, c);
         i32 residual = code_signed(codec, KIND_POSITION, n, position[axis] - guess->place.at[axis]);
         position[axis] = clamp_position((i64)guess->place.at[axis] + residual);
-        sizes[n] = logarithm(size_of(residual), 9);
-        sum += u32_min(size_of(residual), 1u << 20);
+        sizes[n] = logarithm(turn_size(residual), 9);
+        sum += u32_min(turn_size(residual), 1u << 20);
     }
     return logarithm(sum, 9);
 }
@@ -705,14 +616,14 @@ static u32 code_largest(PoseCodec *codec, const Guess *guess, u32 old, u32 posit
     u32 order[4] = {0, 1, 2, 3};
     for (u32 a = 0; a < 4; a++) {
         for (u32 b = a + 1; b < 4; b++) {
-            if (size_of(c[order[b]]) > size_of(c[order[a]])) {
+            if (turn_size(c[order[b]]) > turn_size(c[order[a]])) {
                 u32 swapped = order[a];
                 order[a] = order[b];
                 order[b] = swapped;
             }
         }
     }
-    u32 lead = logarithm((size_of(c[order[0]]) - size_of(c[order[1]])) / 64, 9);
+    u32 lead = logarithm((turn_size(c[order[0]]) - turn_size(c[order[1]])) / 64, 9);
     u32 turned = logarithm(guess->off_turn, 7);
     const u32 context[MIX_INPUTS] = {lead,
                                      lead * 8 + turned,
@@ -756,7 +667,7 @@ static void code_rotation(PoseCodec *codec, const Guess *guess, const Place *oth
         i32 residual = code_signed(codec, KIND_ROTATION, n, value - expected[n]);
         i64 sum = (i64)expected[n] + residual;
         made |= (sum < 0 ? 0 : sum > mask ? mask : (u32)sum) << shift;
-        sizes[n] = logarithm(size_of(residual), 9);
+        sizes[n] = logarithm(turn_size(residual), 9);
     }
     *rotation = made;
 }

@@ -47,8 +47,12 @@ static void predict(Soft *soft, u32 particle, const Air *air)
     }
 }
 
+/* Pinned particles are only read: constraints of other groups look at them. */
 static void move(SoftPoint *p, f32 h)
 {
+    if (p->inverse_mass <= 0.0f) {
+        return;
+    }
     Vec3 v = p->velocity;
     f32 speed = vec3_length(v);
     if (!(speed <= speed_max_m_s)) {

@@ -204,6 +204,7 @@ static void solve_tick(Soft *soft, Methods *methods, u32 index, f32 h)
             grip_solve(soft, &soft->grips[i], h);
         }
     }
+    limit_step(soft, body, h);
     for (u32 i = body->first; i < end; i++) {
         SoftPoint *p = &soft->points[i];
         if (p->inverse_mass < methods->own[i]) {

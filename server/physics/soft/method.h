@@ -30,5 +30,8 @@ void springs_step(Soft *soft, Methods *methods, const SoftBody *body, f32 h);
 /* method_smooth.c: takes a part of the differences of velocity along edges out, without touching
  * momentum, and without touching angular momentum where nothing is pinned. */
 void smooth_step(Soft *soft, const SoftBody *body, f32 h);
+/* Takes the speed from edges that would stretch them beyond three times their length within h, and
+ * from those with limits what would break these. */
+void limit_step(Soft *soft, const SoftBody *body, f32 h);
 
 #endif

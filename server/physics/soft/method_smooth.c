@@ -1,10 +1,12 @@
-/* method_smooth.c: differences of velocity along edges fade, as air and fibres would take them. */
+/* method_smooth.c: differences of velocity along edges fade, as air and fibres would take them;
+ * what would be torn apart is held. */
 #include "server/physics/soft/method.h"
 
 #include "shared/symmetric.h"
 
 /* Of the trace of the inertia, added to its axes: a straight rope has none about itself. */
 static const f32 inertia_least = 1e-5f;
+static const f32 stretch_max = 3.0f; /* of the length of edges */
 
 typedef struct Turning {
     Vec3 centre; /* m */
@@ -85,5 +87,33 @@ void smooth_step(Soft *soft, const SoftBody *body, f32 h)
     for (u32 i = body->first; i < body->first + body->count; i++) {
         Vec3 arm = vec3_sub(soft->points[i].position, after.centre);
         soft->points[i].velocity = vec3_add(soft->points[i].velocity, vec3_cross(back, arm));
+    }
+}
+
+/* What would be stretched beyond all measure loses the speed that would do it, as Provot 1995 does
+ * for cloth; so do limits of the definition. */
+void limit_step(Soft *soft, const SoftBody *body, f32 h)
+{
+    u32 end = body->first_constraint + body->constraint_count;
+    for (u32 i = body->first_constraint; i < end; i++) {
+        const SoftConstraint *of = &soft->constraints[i];
+        bool hard = of->role == ROLE_LIMIT;
+        if (of->kind != CONSTRAINT_DISTANCE || (of->role != ROLE_STRETCH && !hard)) {
+            continue;
+        }
+        SoftPoint *a = &soft->points[of->point[0]], *b = &soft->points[of->point[1]];
+        f32 w = a->inverse_mass + b->inverse_mass;
+        Vec3 d = vec3_sub(b->position, a->position);
+        d = vec3_add_scaled(d, h, vec3_sub(b->velocity, a->velocity));
+        f32 most = (hard ? 1.0f : stretch_max) * of->high, least = hard ? of->low : 0.0f;
+        f32 d2 = vec3_length_squared(d);
+        if (d2 < 1e-18f || w <= 0.0f || (d2 <= most * most && d2 >= least * least)) {
+            continue;
+        }
+        f32 length = sqrtf(d2);
+        f32 off = length - f32_clamp(length, least, most);
+        Vec3 step = vec3_scale(d, off / (h * length * w));
+        a->velocity = vec3_add_scaled(a->velocity, a->inverse_mass, step);
+        b->velocity = vec3_add_scaled(b->velocity, -b->inverse_mass, step);
     }
 }

@@ -13,8 +13,7 @@
 
 static const f32 reach = 2.0f;
 static const f32 nominal_step_s = 1.0f / 1440.0f; /* shares are good for it, and safe for others */
-static const f32 stretch_max = 3.0f;
-static const f32 change_max_m_s = 100.0f; /* of velocity in a step */
+static const f32 change_max_m_s = 100.0f;         /* of velocity in a step */
 
 /* ---- shares ---- */
 
@@ -231,34 +230,6 @@ static void verlet(Soft *soft, Methods *methods, const SoftBody *body, f32 h)
     }
 }
 
-/* What would be stretched beyond all measure loses the speed that would do it, as Provot 1995 does
- * for cloth; so do limits of the definition. */
-static void limit(Soft *soft, const SoftBody *body, f32 h)
-{
-    u32 end = body->first_constraint + body->constraint_count;
-    for (u32 i = body->first_constraint; i < end; i++) {
-        const SoftConstraint *of = &soft->constraints[i];
-        bool hard = of->role == ROLE_LIMIT;
-        if (of->kind != CONSTRAINT_DISTANCE || (of->role != ROLE_STRETCH && !hard)) {
-            continue;
-        }
-        SoftPoint *a = &soft->points[of->point[0]], *b = &soft->points[of->point[1]];
-        f32 w = a->inverse_mass + b->inverse_mass;
-        Vec3 d = vec3_sub(b->position, a->position);
-        d = vec3_add_scaled(d, h, vec3_sub(b->velocity, a->velocity));
-        f32 most = (hard ? 1.0f : stretch_max) * of->high, least = hard ? of->low : 0.0f;
-        f32 d2 = vec3_length_squared(d);
-        if (d2 < 1e-18f || w <= 0.0f || (d2 <= most * most && d2 >= least * least)) {
-            continue;
-        }
-        f32 length = sqrtf(d2);
-        f32 off = length - f32_clamp(length, least, most);
-        Vec3 step = vec3_scale(d, off / (h * length * w));
-        a->velocity = vec3_add_scaled(a->velocity, a->inverse_mass, step);
-        b->velocity = vec3_add_scaled(b->velocity, -b->inverse_mass, step);
-    }
-}
-
 void springs_step(Soft *soft, Methods *methods, const SoftBody *body, f32 h)
 {
     begin(soft, methods, body);
@@ -278,5 +249,5 @@ void springs_step(Soft *soft, Methods *methods, const SoftBody *body, f32 h)
         methods->expected[i] = methods->speed[i];
         methods->drift[i] = vec3_add_scaled(methods->moved[i], -h, methods->speed[i]);
     }
-    limit(soft, body, h);
+    limit_step(soft, body, h);
 }

@@ -225,6 +225,19 @@ static void carry_touches(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+/* 1/kg of a particle and the body that holds it, the mean over all directions. */
+static f32 coupled_mass(const Rigid *rigid, u32 slot, Vec3 arm, f32 w)
+{
+    if (!(rigid_mass(rigid, slot) > 0.0f) || w <= 0.0f) {
+        return 0.0f;
+    }
+    f32 wb = (rigid_inverse_mass_at(rigid, slot, arm, vec3(1.0f, 0.0f, 0.0f)) +
+              rigid_inverse_mass_at(rigid, slot, arm, vec3(0.0f, 1.0f, 0.0f)) +
+              rigid_inverse_mass_at(rigid, slot, arm, vec3(0.0f, 0.0f, 1.0f))) /
+             3.0f;
+    return w * wb / (w + wb);
+}
+
 /* The bodies moved for the whole substep already: how their points did, so that each step of the
  * particles meets them where they were at its end. And which pairs may meet in this substep. */
 void touch_carry(Soft *soft, const Rigid *rigid, f32 h)
@@ -232,10 +245,12 @@ void touch_carry(Soft *soft, const Rigid *rigid, f32 h)
     for (u32 i = 0; i < soft->attachment_count; i++) {
         SoftAttachment *attachment = &soft->attachments[i];
         attachment->carried = vec3_zero();
+        attachment->coupled = soft->points[attachment->particle].inverse_mass;
         if (rigid_alive(rigid, attachment->body)) {
             u32 slot = attachment->body.slot;
             Vec3 arm = quat_rotate(rigid_orientation(rigid, slot), attachment->local);
             attachment->carried = rigid_velocity_at(rigid, slot, arm);
+            attachment->coupled = coupled_mass(rigid, slot, arm, attachment->coupled);
         }
     }
     TouchPass pass = {soft, (Rigid *)rigid, h, 0.0f};

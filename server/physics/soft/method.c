@@ -107,6 +107,35 @@ static void iterate_distance(Soft *soft, const SoftConstraint *of, f32 h, f32 *m
     b->velocity = vec3_add_scaled(b->velocity, b->inverse_mass, step);
 }
 
+/* An angle turns by no more than this in an iteration: its gradient is a tangent, and along it a
+ * wing that is turned far would be torn away, with an energy that nothing has had. */
+static const f32 turn_max = 0.3f; /* rad */
+
+static void iterate_dihedral(Soft *soft, const SoftConstraint *of, f32 h, f32 *multiplier)
+{
+    ConstraintRows rows;
+    Vec3 x[4];
+    constraint_gather(soft, of, h, x);
+    constraint_evaluate(of, NULL, x, &rows);
+    f32 mobility = 0.0f;
+    for (u32 i = 0; rows.rows != 0 && i < 4; i++) {
+        f32 w = soft->points[of->point[i]].inverse_mass;
+        mobility += w * vec3_length_squared(rows.gradient[0][i]);
+    }
+    if (!(mobility > 1e-20f)) {
+        return;
+    }
+    f32 alpha = of->compliance * soft_role_scale(soft, of->role) / (h * h);
+    f32 lambda = (-rows.value[0] - alpha * *multiplier) / (mobility + alpha);
+    lambda = f32_clamp(lambda, -turn_max / mobility, turn_max / mobility);
+    *multiplier += lambda;
+    for (u32 i = 0; i < 4; i++) {
+        SoftPoint *p = &soft->points[of->point[i]];
+        p->velocity =
+            vec3_add_scaled(p->velocity, p->inverse_mass * lambda / h, rows.gradient[0][i]);
+    }
+}
+
 /* Plain PBD and relaxation know stiffness only. What is meant to give way, such as bending, goes as
  * far as an iteration of XPBD would; edges and limits go all the way that the stiffness says. */
 static void solve_stiff(Soft *soft, const SoftConstraint *of, f32 stiffness, f32 h)
@@ -116,6 +145,8 @@ static void solve_stiff(Soft *soft, const SoftConstraint *of, f32 stiffness, f32
         constraint_project_pbd(soft, of, h, stiffness);
     } else if (of->kind == CONSTRAINT_DISTANCE) {
         iterate_distance(soft, of, h, &none);
+    } else if (of->kind == CONSTRAINT_DIHEDRAL) {
+        iterate_dihedral(soft, of, h, &none);
     } else {
         constraint_project(soft, of, h, NULL);
     }
@@ -150,6 +181,8 @@ static void solve_pass(Soft *soft, Methods *methods, const SoftBody *body, f32 h
         case SOFT_XPBD_ITERATIONS:
             if (of->kind == CONSTRAINT_DISTANCE) {
                 iterate_distance(soft, of, h, methods->multiplier[i]);
+            } else if (of->kind == CONSTRAINT_DIHEDRAL) {
+                iterate_dihedral(soft, of, h, methods->multiplier[i]);
             } else {
                 constraint_project(soft, of, h, methods->multiplier[i]);
             }

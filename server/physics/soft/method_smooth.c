@@ -90,30 +90,41 @@ void smooth_step(Soft *soft, const SoftBody *body, f32 h)
     }
 }
 
+/* Takes the speed that would bring two points out of [least, most] m within h. */
+static void limit_pair(Soft *soft, u32 p, u32 q, f32 least, f32 most, f32 h)
+{
+    SoftPoint *a = &soft->points[p], *b = &soft->points[q];
+    f32 w = a->inverse_mass + b->inverse_mass;
+    Vec3 d = vec3_sub(b->position, a->position);
+    d = vec3_add_scaled(d, h, vec3_sub(b->velocity, a->velocity));
+    f32 d2 = vec3_length_squared(d);
+    if (d2 < 1e-18f || w <= 0.0f || (d2 <= most * most && d2 >= least * least)) {
+        return;
+    }
+    f32 length = sqrtf(d2), off = length - f32_clamp(length, least, most);
+    Vec3 step = vec3_scale(d, off / (h * length * w));
+    a->velocity = vec3_add_scaled(a->velocity, a->inverse_mass, step);
+    b->velocity = vec3_add_scaled(b->velocity, -b->inverse_mass, step);
+}
+
 /* What would be stretched beyond all measure loses the speed that would do it, as Provot 1995 does
- * for cloth; so do limits of the definition. */
+ * for cloth; so do limits of the definition. Tetrahedra count with their sides. */
 void limit_step(Soft *soft, const SoftBody *body, f32 h)
 {
     u32 end = body->first_constraint + body->constraint_count;
     for (u32 i = body->first_constraint; i < end; i++) {
         const SoftConstraint *of = &soft->constraints[i];
-        bool hard = of->role == ROLE_LIMIT;
-        if (of->kind != CONSTRAINT_DISTANCE || (of->role != ROLE_STRETCH && !hard)) {
-            continue;
+        u32 points = constraint_points(of->kind);
+        if (of->kind == CONSTRAINT_DISTANCE && of->role == ROLE_LIMIT) {
+            limit_pair(soft, of->point[0], of->point[1], of->low, of->high, h);
+        } else if (of->kind == CONSTRAINT_DISTANCE && of->role == ROLE_STRETCH) {
+            limit_pair(soft, of->point[0], of->point[1], 0.0f, stretch_max * of->high, h);
         }
-        SoftPoint *a = &soft->points[of->point[0]], *b = &soft->points[of->point[1]];
-        f32 w = a->inverse_mass + b->inverse_mass;
-        Vec3 d = vec3_sub(b->position, a->position);
-        d = vec3_add_scaled(d, h, vec3_sub(b->velocity, a->velocity));
-        f32 most = (hard ? 1.0f : stretch_max) * of->high, least = hard ? of->low : 0.0f;
-        f32 d2 = vec3_length_squared(d);
-        if (d2 < 1e-18f || w <= 0.0f || (d2 <= most * most && d2 >= least * least)) {
-            continue;
+        bool solid = of->kind == CONSTRAINT_VOLUME || of->kind == CONSTRAINT_NEO_HOOKEAN;
+        for (u32 k = 0; solid && k < points; k++) {
+            u32 p = of->point[k], q = of->point[(k + 1) % points];
+            f32 rest = vec3_distance(soft->rest[p], soft->rest[q]);
+            limit_pair(soft, p, q, 0.0f, stretch_max * rest, h);
         }
-        f32 length = sqrtf(d2);
-        f32 off = length - f32_clamp(length, least, most);
-        Vec3 step = vec3_scale(d, off / (h * length * w));
-        a->velocity = vec3_add_scaled(a->velocity, a->inverse_mass, step);
-        b->velocity = vec3_add_scaled(b->velocity, -b->inverse_mass, step);
     }
 }

@@ -6,12 +6,15 @@
  * count on (those of a particle sum to 1), no mode is faster than max k D by Cauchy's inequality,
  * so k = min(1 / α, reach / (h² D)),  reach = 2 keeps (ωh)² ≤ 2 in every mode. Euler gains energy
  * below β = h, the midpoint rule below about (ωh)² h / 8: unless the definition says otherwise
- * springs damp with what is just enough (SoftDef.spring_damping). Last, nothing is stretched beyond
- * three times its length.
+ * springs damp with what is just enough (SoftDef.spring_damping). Other kinds than
+ * lengths reach less far: their gradients turn. Last, nothing is stretched beyond three times its
+ * length (limit_step).
  */
 #include "server/physics/soft/method.h"
 
 static const f32 reach = 2.0f;
+static const f32 curved_reach = 0.125f; /* of all but lengths: their gradients turn as they move */
+static const f32 turn_max = 0.3f; /* rad by which the force on an angle may turn it in a step */
 static const f32 nominal_step_s = 1.0f / 1440.0f; /* shares are good for it, and safe for others */
 static const f32 change_max_m_s = 100.0f;         /* of velocity in a step */
 
@@ -135,20 +138,24 @@ static void add_spring(const Soft *soft, Methods *methods, const SoftBody *body,
     /* All rows are softened alike, or they would not balance each other at rest. */
     f32 alpha = of->compliance * soft_role_scale(soft, of->role), least = 0.0f;
     for (u32 row = 0; row < rows.rows; row++) {
-        f32 bound = h * h * speed_bound(soft, methods, index, row, &rows) / reach;
+        f32 bound = h * h * speed_bound(soft, methods, index, row, &rows) / curved_reach;
         least = f32_max(least, bound / rows.factor[row]);
     }
     f32 k = 1.0f / f32_max(alpha, least);
     if (rows.rows == 0 || !(least > 1e-20f)) {
         return;
     }
-    f32 beta = damping_of(body, reach * least * k, h) * h;
+    f32 beta = damping_of(body, curved_reach * least * k, h) * h;
     for (u32 row = 0; row < rows.rows; row++) {
         f32 rate = 0.0f;
         for (u32 i = 0; i < points; i++) {
             rate += vec3_dot(rows.gradient[row][i], methods->speed[of->point[i]]);
         }
-        f32 force = -k / rows.factor[row] * (rows.value[row] + beta * rate);
+        f32 value = rows.value[row];
+        if (of->kind == CONSTRAINT_DIHEDRAL) {
+            value = f32_clamp(value, -turn_max / (k * least), turn_max / (k * least));
+        }
+        f32 force = -k / rows.factor[row] * (value + beta * rate);
         add_force(soft, methods, of, rows.gradient[row], points, force);
     }
 }

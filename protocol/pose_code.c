@@ -503,7 +503,7 @@ static void try_neighbours(const PoseCodec *codec, const Mover *self, bool judge
     u32 best = UINT32_MAX;
     for (u32 k = 0; k < count; k++) {
         const Mover *m = &codec->movers[list[k]];
-        u32 far = distance(m->was[0].at, self->was[0].at), off = far / 8, off_turn = far / 8;
+        u32 far = distance(m->was[0].at, self->was[0].at), off = far / 8, off_turn = off;
         if (judged) {
             Place was = carried(m->was[1].at, m->was[0].at, m->step, &self->was[1]);
             off = distance(was.at, self->was[0].at);

@@ -125,7 +125,7 @@ static CrossingPoint seen_along(const f64 p[3], u32 direction, u32 id)
     if (direction < 3) {
         return (CrossingPoint){p[(direction + 1) % 3], p[(direction + 2) % 3], p[direction], id};
     }
-    const i8 *s = steps[direction];
+    const i8 *s = steps[direction]; /* cppcheck-suppress arrayIndexOutOfBoundsCond */
     return (CrossingPoint){p[0] - s[0] * p[2], p[1] - s[1] * p[2], p[2], id};
 }
 
@@ -135,7 +135,7 @@ static LatticePoint point_below(u32 direction, i32 u, i32 v, f64 w, f64 *at)
     i32 low = (i32)floor(w), out[3];
     if (direction >= 3) {
         *at = w - low;
-        const i8 *s = steps[direction];
+        const i8 *s = steps[direction]; /* cppcheck-suppress arrayIndexOutOfBoundsCond */
         return (LatticePoint){u + s[0] * low, v + s[1] * low, low};
     }
     low -= (low ^ u) & 1;

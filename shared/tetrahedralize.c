@@ -451,7 +451,7 @@ static int fill_mesh(Filler *filler, const SoftMesh *surface)
 
 int tetrahedralize(SoftMesh *mesh, const SoftMesh *surface, u32 resolution, ErrorText *error)
 {
-    ErrorText own;
+    ErrorText own = {0};
     Filler filler = {.mesh = mesh, .error = error != NULL ? error : &own};
     memset(mesh, 0, sizeof *mesh);
     int code = check_surface(surface, resolution, filler.error);

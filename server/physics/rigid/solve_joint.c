@@ -359,17 +359,19 @@ static void run_stage(Rigid *rigid, Jobs *jobs, Stage stage, bool rows, f32 h)
     JobsPhase phases[PHASES_MAX];
     u32 count = 0;
     /* Trees share no moving body. */
-    phases[count++] = (JobsPhase){.count = rows ? store->tree_group_count : 0, .grain = 1};
+    phases[count] = (JobsPhase){.count = rows ? store->tree_group_count : 0, .grain = 1};
+    count++;
     for (u32 i = 0; i < store->color_count; i++) {
         const JointColor *color = &store->colors[i];
         u32 hinges = rows ? color->hinge_count : 0, others = rows ? color->row_count : 0;
         /* What found no colour may share bodies: one row after the other. */
         u32 grain = i == JOINT_COLORS ? others : jobs_grain(jobs, others, ROW_GRAIN);
-        phases[count++] = (JobsPhase){.count = color->ball_count,
-                                      .grain = jobs_grain(jobs, color->ball_count, BALL_GRAIN)};
-        phases[count++] =
+        phases[count + 0] = (JobsPhase){.count = color->ball_count,
+                                        .grain = jobs_grain(jobs, color->ball_count, BALL_GRAIN)};
+        phases[count + 1] =
             (JobsPhase){.count = hinges, .grain = jobs_grain(jobs, hinges, HINGE_GRAIN)};
-        phases[count++] = (JobsPhase){.count = others, .grain = grain};
+        phases[count + 2] = (JobsPhase){.count = others, .grain = grain};
+        count += 3;
     }
     jobs_run_phases(jobs, phases, count, run_phase, &run);
 }

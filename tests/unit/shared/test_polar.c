@@ -20,7 +20,7 @@ static Quat random_turn(u32 seed)
 /* U diag(s) Vᵀ */
 static Mat3 matrix_of(Quat u, Vec3 s, Quat v)
 {
-    Mat3 a = mat3_from_quat(u), b = mat3_from_quat(v), m;
+    Mat3 a = mat3_from_quat(u), b = mat3_from_quat(v), m = {0};
     Vec3 *column = &m.x;
     const Vec3 rows[3] = {{b.x.x, b.y.x, b.z.x}, {b.x.y, b.y.y, b.z.y}, {b.x.z, b.y.z, b.z.z}};
     for (u32 k = 0; k < 3; k++) {

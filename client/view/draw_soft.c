@@ -215,7 +215,7 @@ static bool soft_upload(DrawSoft *draw)
         }
     }
     bool good = indices && cells && draw->vertex_count <= draw->vertex_capacity;
-    if (good) {
+    if (good && draw->vertex_count > 0) {
         memset(draw->vertices, 0, draw->vertex_count * sizeof *draw->vertices);
     }
     for (u32 i = 0; good && i < draw->soft_count; i++) {

@@ -180,16 +180,37 @@ void soft_substep(Soft *soft, Rigid *rigid, f32 h)
 
 /* ---- state ---- */
 
-static bool state_is_sane(const Soft *soft)
+static bool points_are_sane(const Soft *soft)
 {
     for (u32 i = 0; i < soft->count; i++) {
-        if (!vec3_is_finite(soft->points[i].position) ||
-            !vec3_is_finite(soft->points[i].velocity)) {
+        const SoftPoint *p = &soft->points[i];
+        if (!vec3_is_finite(p->position) || !vec3_is_finite(p->velocity) ||
+            !(p->inverse_mass >= 0.0f && p->inverse_mass < INFINITY)) {
             return false;
         }
     }
+    return true;
+}
+
+/* Numbers that the world sets: what is not finite would spread over everything. */
+static bool settings_are_sane(const Soft *soft)
+{
+    const f32 numbers[] = {soft->air_density, soft->stretch_scale, soft->bend_scale,
+                           soft->pressure_scale};
+    for (u32 i = 0; i < PL_COUNT(numbers); i++) {
+        if (!(numbers[i] >= 0.0f && numbers[i] < INFINITY)) {
+            return false;
+        }
+    }
+    return vec3_is_finite(soft->gravity) && vec3_is_finite(soft->wind) && soft->steps != 0 &&
+           soft->steps <= SOFT_STEPS_MAX;
+}
+
+static bool state_is_sane(const Soft *soft)
+{
     for (u32 i = 0; i < soft->attachment_count; i++) {
-        if (soft->attachments[i].particle >= soft->count) {
+        const SoftAttachment *held = &soft->attachments[i];
+        if (held->particle >= soft->count || !vec3_is_finite(held->local)) {
             return false;
         }
     }
@@ -200,7 +221,7 @@ static bool state_is_sane(const Soft *soft)
             return false;
         }
     }
-    return true;
+    return points_are_sane(soft) && settings_are_sane(soft);
 }
 
 void soft_walk(Soft *soft, State *state)
@@ -228,6 +249,6 @@ void soft_walk(Soft *soft, State *state)
         for (u32 i = soft->grip_end; i < SOFT_GRIPS_MAX; i++) {
             memset(&soft->grips[i], 0, sizeof soft->grips[i]);
         }
-        state->failed = !state_is_sane(soft) || soft->steps == 0 || soft->steps > SOFT_STEPS_MAX;
+        state->failed = !state_is_sane(soft);
     }
 }

@@ -91,5 +91,6 @@ void bench_soft_cloth100(Bench *bench);
 void bench_soft_tets5k(Bench *bench);
 void bench_soft_bodies16(Bench *bench);
 void bench_soft_rope(Bench *bench);
+void bench_soft_heap100(Bench *bench);
 
 #endif

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 enum {
-    TICKS = 120, /* of a run */
+    TICKS = 120,     /* of a run */
+    HEAP_TICKS = 30, /* of a run of the heap */
 };
 
 /* One run of a scene from its start; samples are ms a tick. */
@@ -71,4 +72,31 @@ void bench_soft_bodies16(Bench *bench)
 void bench_soft_rope(Bench *bench)
 {
     measure_scene(bench, "rope");
+}
+
+/* 10 000 points in folds upon themselves: what it costs to keep them apart. */
+void bench_soft_heap100(Bench *bench)
+{
+    SoftHeap heap = soft_heap_create(100);
+    u32 points = soft_particles(heap.soft);
+    for (u32 pass = 0; pass < (bench->threads > 1 ? 2 : 1); pass++) {
+        Jobs *jobs = pass ? bench->jobs : NULL;
+        bench_begin(bench);
+        while (bench_again(bench)) {
+            soft_heap_restart(&heap);
+            for (u32 i = 0; i < HEAP_TICKS; i++) {
+                u64 began_ns = clock_now_ns();
+                soft_heap_tick(&heap, jobs);
+                bench_sample(bench, (f64)(clock_now_ns() - began_ns) * 1e-6);
+            }
+        }
+        BenchRow row = {"soft/heap100",
+                        points,
+                        jobs_threads(jobs),
+                        "ms",
+                        1e3 * (f64)points / bench_median(bench),
+                        "points/s"};
+        bench_print(bench, &row);
+    }
+    soft_heap_destroy(&heap);
 }

@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    HEAP_SUBSTEPS = 4,
+    HEAP_STEPS = 3,
+    HEAP_FALL = 150, /* ticks */
+};
+
 static void stop(const char *name, const char *text)
 {
     fprintf(stderr, "%s: %s\n", name, text);
@@ -176,4 +182,84 @@ u32 soft_setup_size(const SoftSetup *setup, const Soft *soft)
         tetrahedra += setup->meshes[i].tetrahedron_count;
     }
     return tetrahedra > 0 ? tetrahedra : soft_constraints(soft);
+}
+
+/* ---- the heap ---- */
+
+static Soft *heap_cloth(const Rigid *rigid, u32 side)
+{
+    Soft *soft = need(soft_create());
+    SoftMesh mesh;
+    SoftRange range;
+    ErrorText error;
+    if (soft_mesh_grid(&mesh, side, side, 2.0f, 2.0f, &error) != 0) {
+        stop("heap", error.text);
+    }
+    SoftDef def = soft_def_default();
+    def.mesh = &mesh;
+    def.mass_kg = 0.8f;
+    def.position = vec3(0.0f, 0.05f, 0.0f);
+    def.orientation = (Quat){0.9990482f, 0.0436194f, 0.0f, 0.0f};
+    def.thickness = 0.005f;
+    def.friction = 0.5f;
+    def.damping = 0.5f;
+    def.self_collision = true;
+    if (soft_add(soft, rigid, &def, &range, &error) != 0 || soft_build(soft) != 0) {
+        stop("heap", error.text);
+    }
+    soft_mesh_finish(&mesh);
+    soft_set_steps(soft, HEAP_STEPS);
+    return soft;
+}
+
+SoftHeap soft_heap_create(u32 side)
+{
+    RigidDef def = {.body_capacity = 4,
+                    .tick_s = SOFT_SETUP_TICK_S,
+                    .substeps = HEAP_SUBSTEPS,
+                    .gravity = {0.0f, -9.81f, 0.0f}};
+    SoftHeap heap = {.rigid = need(rigid_create(&def))};
+    BodyDef floor = body_def_default();
+    floor.shape.kind = SHAPE_PLANE;
+    floor.motion = BODY_STATIC;
+    rigid_add(heap.rigid, &floor);
+    heap.soft = heap_cloth(heap.rigid, side);
+    for (u32 i = 0; i < HEAP_FALL; i++) {
+        soft_heap_tick(&heap, NULL);
+    }
+    State state = {.mode = STATE_COUNT};
+    soft_walk(heap.soft, &state);
+    heap.bytes = state.used;
+    heap.image = need(malloc(heap.bytes));
+    state = (State){.mode = STATE_SAVE, .data = heap.image, .bytes = heap.bytes};
+    soft_walk(heap.soft, &state);
+    return heap;
+}
+
+void soft_heap_destroy(SoftHeap *heap)
+{
+    soft_destroy(heap->soft);
+    rigid_destroy(heap->rigid);
+    free(heap->image);
+}
+
+void soft_heap_restart(SoftHeap *heap)
+{
+    State state = {.mode = STATE_LOAD, .data = heap->image, .bytes = heap->bytes};
+    soft_walk(heap->soft, &state);
+    if (state.failed) {
+        stop("heap", "cannot be loaded");
+    }
+}
+
+void soft_heap_tick(SoftHeap *heap, Jobs *jobs)
+{
+    rigid_collide(heap->rigid, jobs);
+    soft_begin(heap->soft, heap->rigid, jobs, SOFT_SETUP_TICK_S);
+    rigid_prepare(heap->rigid);
+    for (u32 i = 0; i < HEAP_SUBSTEPS; i++) {
+        rigid_substep(heap->rigid);
+        soft_substep(heap->soft, heap->rigid, SOFT_SETUP_TICK_S / HEAP_SUBSTEPS);
+    }
+    rigid_finish(heap->rigid);
 }

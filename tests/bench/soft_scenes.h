@@ -1,6 +1,7 @@
 /*
  * soft_scenes.h: the soft scenes of the targets, as meshes and definitions that any engine can be
- * given: 60 ticks a second, 10 steps a tick, gravity, no air, nothing to collide with.
+ * given: 60 ticks a second, 10 steps a tick, gravity, no air, nothing to collide with. And a heap,
+ * for this engine alone.
  * Layer: tests. C and C++.
  */
 #ifndef PLENUM_TESTS_BENCH_SOFT_SCENES_H
@@ -35,6 +36,21 @@ Soft *soft_setup_store(SoftSetup *setup);
 void soft_setup_tick(Soft *soft, Jobs *jobs);
 /* What the rate counts: tetrahedra, or constraints where there are none. */
 u32 soft_setup_size(const SoftSetup *setup, const Soft *soft);
+
+/* A cloth of side × side points, 2 m wide and 1 cm thick, that was dropped on its edge and has come
+ * down on the floor in folds upon itself, with 4 substeps of 3 steps as a scene has them. */
+typedef struct SoftHeap {
+    Rigid *rigid;
+    Soft *soft;
+    u8 *image; /* [bytes] the state at its start */
+    size_t bytes;
+} SoftHeap;
+
+SoftHeap soft_heap_create(u32 side);
+void soft_heap_destroy(SoftHeap *heap);
+/* Back to its start. */
+void soft_heap_restart(SoftHeap *heap);
+void soft_heap_tick(SoftHeap *heap, Jobs *jobs);
 PL_END_C
 
 #endif

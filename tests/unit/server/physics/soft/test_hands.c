@@ -17,7 +17,7 @@ static const Vec3 gravity = {0.0f, -9.81f, 0.0f};
 
 enum {
     HANDS = 12,
-    PULLED = 300,
+    PULLED = 120,
     AFTER = 120,
     BODIES = 4
 };
@@ -149,7 +149,7 @@ static void pull(SoftKit *kit, u64 seed, u32 ticks)
 static void fuzzed_hands_break_nothing(void **unused)
 {
     PL_UNUSED(unused);
-    for (u64 seed = 1; seed <= 3; seed++) {
+    for (u64 seed = 1; seed <= 2; seed++) {
         SoftKit kit = soft_kit_create(gravity);
         SoftRange ranges[BODIES];
         add_bodies(&kit, ranges);

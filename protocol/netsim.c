@@ -20,6 +20,7 @@ struct Netsim {
     u64 order;
     u64 dice;         /* counter of random numbers drawn */
     u64 line_free_us; /* when the capped line has sent what it has */
+    u64 last_us;      /* latest arrival so far */
     u32 burst_left;
     u64 sent, dropped, duplicated;
 };
@@ -160,7 +161,12 @@ void netsim_send(Netsim *netsim, const void *data, u32 bytes, u64 now_us)
     netsim->duplicated += twice;
     for (u32 copy = 0; copy < (twice ? 2u : 1u); copy++) {
         f64 delay_ms = netsim->options.delay_ms + jitter[copy] * netsim->options.jitter_ms;
-        if (!push(netsim, data, bytes, leave + (u64)(delay_ms * 1000.0))) {
+        u64 due_us = leave + (u64)(delay_ms * 1000.0);
+        if (netsim->options.ordered) {
+            due_us = u64_max(due_us, netsim->last_us);
+        }
+        netsim->last_us = u64_max(netsim->last_us, due_us);
+        if (!push(netsim, data, bytes, due_us)) {
             netsim->dropped++;
         }
     }
@@ -180,6 +186,11 @@ u32 netsim_receive(Netsim *netsim, u64 now_us, u8 *out)
 u64 netsim_next_us(const Netsim *netsim)
 {
     return netsim->count != 0 ? netsim->heap[0].due_us : UINT64_MAX;
+}
+
+u64 netsim_queue_us(const Netsim *netsim, u64 now_us)
+{
+    return netsim->line_free_us > now_us ? netsim->line_free_us - now_us : 0;
 }
 
 void netsim_stats(const Netsim *netsim, u64 *sent, u64 *dropped, u64 *duplicated)

@@ -1,9 +1,8 @@
 /*
  * netsim.h: a seeded bad network for one direction: loss (independent and in bursts), delay,
- * jitter, reordering, duplication and a rate cap with a bounded queue. Pure: time is an argument,
- * the same seed and the same sends give the same deliveries. Used in memory and inside a UDP proxy.
- * Loss bursts follow the two-state model of Gilbert 1960.
- * Layer: protocol.
+ * jitter, reordering, duplication and a rate cap with a bounded queue (tail drop). Pure: time is an
+ * argument, the same seed and the same sends give the same deliveries. Used in memory and inside a
+ * UDP proxy. Loss bursts follow the two-state model of Gilbert 1960. Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_NETSIM_H
 #define PLENUM_PROTOCOL_NETSIM_H
@@ -24,6 +23,7 @@ typedef struct NetsimOptions {
     f64 duplicate;     /* chance that a packet arrives twice, each with its own jitter */
     f64 delay_ms;      /* one way */
     f64 jitter_ms;     /* further delay, uniform in [0, jitter]: packets overtake each other */
+    bool ordered;      /* but not here: who would overtake arrives with the one in front */
     u32 rate_bytes_s;  /* 0: no cap */
     u32 queue_ms;      /* of the rate cap: what would wait longer is dropped; 0: 200 ms */
 } NetsimOptions;
@@ -42,6 +42,8 @@ void netsim_send(Netsim *netsim, const void *data, u32 bytes, u64 now_us);
 u32 netsim_receive(Netsim *netsim, u64 now_us, u8 *out);
 /* When the next packet is due; UINT64_MAX when nothing is under way. */
 u64 netsim_next_us(const Netsim *netsim);
+/* How long a packet sent now would wait in the queue of the rate cap. */
+u64 netsim_queue_us(const Netsim *netsim, u64 now_us);
 /* Packets taken, dropped and duplicated since creation. */
 void netsim_stats(const Netsim *netsim, u64 *sent, u64 *dropped, u64 *duplicated);
 

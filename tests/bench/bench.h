@@ -57,6 +57,8 @@ void bench_frames_free(Frame **frames, u32 count);
 
 /* `plenum-bench codec ...`: returns the exit code. */
 int bench_codec_command(int argc, char **argv);
+/* `plenum-bench net-matrix ...`: the same. */
+int bench_net_matrix_command(int argc, char **argv);
 
 /* The rows, by file. */
 f64 bench_fma_gflops(void);

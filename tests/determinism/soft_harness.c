@@ -1,5 +1,5 @@
-/* soft_harness.c: prints the hash of the world of soft_world.h after 60 ticks. test_soft.c compiles
- * it, with the physics, in several ways. */
+/* soft_harness.c: prints the hash of the world of soft_world.h after 60 ticks. test_builds.c
+ * compiles it, with the physics, in several ways. */
 #include "tests/determinism/soft_world.h"
 
 #include <inttypes.h>

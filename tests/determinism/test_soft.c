@@ -1,5 +1,5 @@
 /* test_soft.c: soft bodies of every kind go the same way, bit for bit, with any number of threads,
- * from an image taken in mid-run, and compiled by gcc and clang with SSE2 and AVX2. */
+ * and from an image taken in mid-run. */
 #include "tests/determinism/soft_world.h"
 
 #include <setjmp.h>
@@ -89,60 +89,9 @@ static void image_goes_on_bit_for_bit(void **unused)
     soft_world_destroy(&world);
 }
 
-static void build_and_run(const char *folder, const char *compiler, const char *flags,
-                          char hash[32])
-{
-    char command[1024];
-    snprintf(command, sizeof command,
-             "%s -std=c17 -I. -D_GNU_SOURCE %s -ffp-contract=off -fno-math-errno "
-             "-fno-trapping-math -Wno-psabi -pthread -o %s/harness "
-             "tests/determinism/soft_harness.c server/physics/*.c server/physics/*/*.c "
-             "$(ls shared/*.c | grep -v options) -lxxhash -lm && %s/harness",
-             compiler, flags, folder, folder);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    hash[0] = 0;
-    char *line = fgets(hash, 32, pipe);
-    int status = pclose(pipe);
-    printf("%s %s: %s", compiler, flags, line ? line : "nothing\n");
-    fflush(stdout);
-    assert_int_equal(status, 0);
-    assert_int_equal(strlen(hash), 17);
-}
-
-static void builds_agree(void **unused)
-{
-    PL_UNUSED(unused);
-    if (SANITIZED) {
-        skip(); /* it would test other builds than this one, once more */
-    }
-    static const char *const builds[][2] = {{"gcc", "-O1 -march=x86-64"},
-                                            {"gcc", "-O3 -march=x86-64-v3 -mno-fma"},
-                                            {"clang", "-O1 -march=x86-64"},
-                                            {"clang", "-O3 -march=x86-64-v3 -mno-fma"}};
-    char folder[] = "/tmp/plenum-builds-XXXXXX";
-    assert_non_null(mkdtemp(folder));
-    char first[32] = "", hash[32];
-    for (u32 i = 0; i < PL_COUNT(builds); i++) {
-        if (strstr(builds[i][1], "v3") && !__builtin_cpu_supports("avx2")) {
-            continue;
-        }
-        build_and_run(folder, builds[i][0], builds[i][1], hash);
-        if (!first[0]) {
-            memcpy(first, hash, sizeof first);
-        }
-        assert_string_equal(hash, first);
-    }
-    char program[64];
-    snprintf(program, sizeof program, "%s/harness", folder);
-    unlink(program);
-    rmdir(folder);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads_do_not_matter),
-                                       cmocka_unit_test(image_goes_on_bit_for_bit),
-                                       cmocka_unit_test(builds_agree)};
+                                       cmocka_unit_test(image_goes_on_bit_for_bit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

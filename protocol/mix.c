@@ -4,22 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* 65536 / (1 + exp(−x)) for x = −8, −7.5, ..., 8. */
+static const u16 logistic[33] = {22,    36,    60,    98,    162,   267,   439,   720,   1179,
+                                 1921,  3108,  4971,  7812,  11955, 17625, 24743, 32768, 40793,
+                                 47911, 53581, 57724, 60565, 62428, 63615, 64357, 64816, 65097,
+                                 65269, 65374, 65438, 65476, 65500, 65514};
+
 bool mix_tables_create(MixTables *tables, u32 rows, u32 sets)
 {
-    u32 slots = rows * MIX_ROW;
+    size_t slots = (size_t)rows * MIX_ROW, weights = (size_t)sets * MIX_LANES;
     *tables = (MixTables){.rows = rows,
                           .sets = sets,
-                          .slots = malloc(slots * sizeof *tables->slots),
-                          .weights = aligned_alloc(32, sets * MIX_LANES * sizeof(i32))};
+                          .slots = aligned_alloc(64, slots * sizeof *tables->slots),
+                          .weights = aligned_alloc(16, weights * sizeof *tables->weights)};
     if (tables->slots == NULL || tables->weights == NULL) {
         mix_tables_destroy(tables);
         return false;
     }
-    for (u32 i = 0; i < slots; i++) {
-        tables->slots[i] = (MixSlot){32768, 0};
+    for (size_t i = 0; i < slots; i++) {
+        tables->slots[i] = (MixSlot){32768, MIX_RATE_FIRST};
     }
-    for (u32 i = 0; i < sets * MIX_LANES; i++) {
-        tables->weights[i] = i % MIX_LANES == MIX_INPUTS ? 0 : 65536 * 3 / 10;
+    for (size_t i = 0; i < weights; i++) {
+        tables->weights[i] = i % MIX_LANES == MIX_INPUTS ? 0 : MIX_WEIGHT_ONE * 3 / 10;
     }
     return true;
 }
@@ -29,12 +35,6 @@ void mix_tables_destroy(MixTables *tables)
     free(tables->slots);
     free(tables->weights);
     *tables = (MixTables){.rows = 0};
-}
-
-void mix_tables_copy(MixTables *to, const MixTables *from)
-{
-    memcpy(to->slots, from->slots, from->rows * MIX_ROW * sizeof *to->slots);
-    memcpy(to->weights, from->weights, from->sets * MIX_LANES * sizeof *to->weights);
 }
 
 bool mix_create(Mix *mix, const MixTables *start)
@@ -47,15 +47,9 @@ bool mix_create(Mix *mix, const MixTables *start)
         mix_destroy(mix);
         return false;
     }
-    i32 x = -MIX_STRETCH_MAX;
-    for (u32 p = 0; p < 4096; p++) {
-        while (x < MIX_STRETCH_MAX && mix_squash(x) < p * 16 + 8) {
-            x++;
-        }
-        mix->stretch[p] = (i16)x;
-    }
-    for (u32 n = 0; n <= MIX_COUNT_MAX; n++) {
-        mix->rate[n] = 65536 * 2 / (2 * n + 3);
+    for (u32 x = 0; x < MIX_SQUASH; x++) {
+        u32 i = x >> 7, part = x & 127;
+        mix->squash[x] = (u16)((logistic[i] * (128 - part) + logistic[i + 1] * part) >> 7);
     }
     return true;
 }

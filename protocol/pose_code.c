@@ -33,7 +33,7 @@ enum {
     KINDS
 };
 
-/* Contexts of each input. One-bit kinds pack 32 (KIND_LARGEST: 8) of them into a row. */
+/* Contexts of each input. One-bit kinds pack 16 (KIND_LARGEST: 4) of them into a row. */
 static const u16 contexts[KINDS][MIX_INPUTS] = {
     [KIND_QUIET] = {1, 32, 2, 32, 1, 64, 1},
     [KIND_CHANGED] = {8, 96, 128, 128, 128, 2048, 384},
@@ -52,10 +52,10 @@ static const u16 kind_sets[KINDS] = {1, 8, 4, 4, 8, 3 * MIX_ROW, 4, 3 * MIX_ROW}
  * below the top one by length, the second by length and the first. */
 enum {
     SLOT_LONGER = 0,
-    LONGER_MAX = 13,
-    SLOT_SIGN = 14,
-    SLOT_FIRST = 15,
-    SLOT_SECOND = 28,
+    LONGER_MAX = 7,
+    SLOT_SIGN = 8,
+    SLOT_FIRST = 9,
+    SLOT_SECOND = 13,
 };
 
 typedef struct Place {
@@ -76,8 +76,8 @@ struct PoseCodec {
     MixTables start;  /* of a codec that starts from nothing, or learns */
     bool own, learns; /* start is ours */
     u32 row[KINDS][MIX_INPUTS], set[KINDS];
-    u32 slots[MIX_INPUTS]; /* of the coming symbol */
-    i32 component[1024];   /* of a rotation code, by rotation_bits */
+    MixSlot *slots[MIX_INPUTS]; /* of the coming symbol */
+    i32 component[1024];        /* of a rotation code, by rotation_bits */
     u32 rotation_bits;
     i32 rotation_middle; /* twice the code of 0 */
     Mover movers[POSE_SPAN_MAX];
@@ -162,18 +162,18 @@ static void take(PoseCodec *codec, u32 kind, const u32 context[MIX_INPUTS])
     for (u32 i = 0; i < MIX_INPUTS; i++) {
         VALIDATE(context[i] < contexts[kind][i]);
         u32 slot = context[i] * context_slots[kind];
-        codec->slots[i] = codec->row[kind][i] * MIX_ROW + slot;
-        mix_take_row(&codec->mix, codec->slots[i] / MIX_ROW);
+        codec->slots[i] =
+            mix_take_row(&codec->mix, codec->row[kind][i] + slot / MIX_ROW) + slot % MIX_ROW;
     }
 }
 
 static u32 code_bit(PoseCodec *codec, u32 kind, u32 slot, u32 set, u32 bit)
 {
-    u32 slots[MIX_INPUTS];
+    MixSlot *slots[MIX_INPUTS];
     for (u32 i = 0; i < MIX_INPUTS; i++) {
         slots[i] = codec->slots[i] + slot;
     }
-    return mix_bit(&codec->mix, slots, codec->set[kind] + set, bit);
+    return mix_slots(&codec->mix, slots, codec->set[kind] + set, bit);
 }
 
 static u32 bit_length(u32 v)
@@ -202,7 +202,7 @@ static i32 code_signed(PoseCodec *codec, u32 kind, u32 lane, i32 value)
         made = made << 1 | code_bit(codec, kind, slot, set + slot, size >> left & 1);
     }
     if (left > 0) {
-        u32 slot = SLOT_SECOND + (made & 1) + 2 * (n > 4);
+        u32 slot = SLOT_SECOND + (made & 1) + (n > 4);
         left--;
         made = made << 1 | code_bit(codec, kind, slot, set + slot, size >> left & 1);
     }

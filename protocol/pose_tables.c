@@ -13,23 +13,26 @@
 #include "pose_tables_bin.h"
 
 enum {
-    COUNT_MAX = 63, /* of a start: what a packet says must still matter */
-    KEPT_BITS = 6,  /* of a chance that are left out */
+    KEPT_BITS = 6, /* of a chance that are left out */
     LEVEL = 19,
 };
 
 static size_t raw_bytes(u32 rows, u32 sets)
 {
-    return (size_t)rows * MIX_ROW * 3 + (size_t)sets * MIX_LANES * sizeof(i32);
+    return (size_t)rows * MIX_ROW * 3 + (size_t)sets * MIX_LANES * sizeof(i16);
 }
 
-static u8 keep_count(u32 count)
+/* Rates that a start may have: after 0, 1, 3, 7, 15, 31 and 63 uses. */
+static const u16 rates[] = {MIX_RATE_FIRST, 65536 * 2 / 5,  65536 * 2 / 9,  65536 * 2 / 17,
+                            65536 * 2 / 33, 65536 * 2 / 65, 65536 * 2 / 129};
+
+static u8 keep_rate(u32 rate)
 {
     u32 kept = 0;
-    while (kept < count && kept < COUNT_MAX) {
-        kept = 2 * kept + 1;
+    while (kept + 1 < PL_COUNT(rates) && rate <= rates[kept + 1]) {
+        kept++;
     }
-    return (u8)(kept > count ? kept / 2 : kept);
+    return (u8)kept;
 }
 
 size_t pose_tables_pack(const MixTables *tables, u8 **bytes)
@@ -45,7 +48,7 @@ size_t pose_tables_pack(const MixTables *tables, u8 **bytes)
             u32 chance = slot.chance >> KEPT_BITS;
             planes[i] = (u8)(chance >> 8);
             planes[slots + i] = (u8)chance;
-            planes[2 * slots + i] = keep_count(slot.count);
+            planes[2 * slots + i] = keep_rate(slot.rate);
         }
         memcpy(planes + 3 * slots, tables->weights,
                (size_t)tables->sets * MIX_LANES * sizeof *tables->weights);
@@ -60,24 +63,30 @@ size_t pose_tables_pack(const MixTables *tables, u8 **bytes)
     return packed;
 }
 
+static void unpack_planes(const u8 *planes, MixTables *tables)
+{
+    size_t slots = (size_t)tables->rows * MIX_ROW;
+    for (size_t i = 0; i < slots; i++) {
+        u32 chance = (u32)planes[i] << 8 | planes[slots + i];
+        tables->slots[i].chance = (u16)(chance << KEPT_BITS | 1u << (KEPT_BITS - 1));
+        tables->slots[i].rate = rates[planes[2 * slots + i] % PL_COUNT(rates)];
+    }
+    memcpy(tables->weights, planes + 3 * slots, (size_t)tables->sets * MIX_LANES * sizeof(i16));
+}
+
 bool pose_tables_load(MixTables *tables)
 {
     u32 rows, sets;
     pose_codec_sizes(&rows, &sets);
-    size_t raw = raw_bytes(rows, sets), slots = (size_t)rows * MIX_ROW;
+    size_t raw = raw_bytes(rows, sets);
     u8 *planes = malloc(raw);
     if (planes == NULL || !mix_tables_create(tables, rows, sets)) {
         free(planes);
         return false;
     }
     bool good = ZSTD_decompress(planes, raw, pose_tables_bin, sizeof pose_tables_bin - 1) == raw;
-    for (size_t i = 0; good && i < slots; i++) {
-        u32 chance = (u32)planes[i] << 8 | planes[slots + i];
-        tables->slots[i].chance = (u16)(chance << KEPT_BITS | 1u << (KEPT_BITS - 1));
-        tables->slots[i].count = planes[2 * slots + i];
-    }
     if (good) {
-        memcpy(tables->weights, planes + 3 * slots, (size_t)sets * MIX_LANES * sizeof(i32));
+        unpack_planes(planes, tables);
     } else {
         mix_tables_destroy(tables);
     }

@@ -3,6 +3,7 @@
 #include "protocol/pose_tables.h"
 #include "tests/support/any.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,6 +53,63 @@ static void too_little_room_is_told(void **unused)
     }
     assert_int_equal(range_encode_end(&coder), 0);
 }
+
+#if defined(__SSE2__)
+/* Vectors and plain integers give the same bits, for all chances and at the ends of all ranges. */
+static void vectors_mix_as_plain_integers_do(void **unused)
+{
+    PL_UNUSED(unused);
+    static const u16 ends[] = {1, 2, 300, 32767, 32768, 65533, 65534};
+    Any any = {13, 0};
+    for (u32 round = 0; round < 200000; round++) {
+        MixSlot slots[2][MIX_INPUTS], *at[2][MIX_INPUTS];
+        _Alignas(16) i16 weights[2][MIX_LANES];
+        for (u32 k = 0; k < MIX_INPUTS; k++) {
+            u32 chance = any_below(&any, 8) == 0 ? ends[any_below(&any, PL_COUNT(ends))]
+                                                 : 1 + any_below(&any, 65534);
+            u32 rate = MIX_RATE_LAST + any_below(&any, MIX_RATE_FIRST - MIX_RATE_LAST + 1);
+            slots[0][k] = slots[1][k] = (MixSlot){(u16)chance, (u16)rate};
+            at[0][k] = &slots[0][k];
+            at[1][k] = &slots[1][k];
+        }
+        for (u32 k = 0; k < MIX_LANES; k++) {
+            i32 reach = any_below(&any, 4) == 0 ? 32767 : 9000;
+            weights[0][k] = weights[1][k] = (i16)((i32)any_below(&any, 2 * (u32)reach + 1) - reach);
+        }
+        MixPlain plain;
+        MixVector vector;
+        i32 dot = mix_guess_plain(&plain, at[0], weights[0]);
+        assert_int_equal(dot, mix_guess_vector(&vector, at[1], weights[1]));
+        u32 bit = any_below(&any, 2);
+        i32 error = (i32)any_below(&any, 1536) * (bit != 0 ? 1 : -1);
+        mix_learn_plain(&plain, at[0], weights[0], bit, error);
+        mix_learn_vector(&vector, at[1], weights[1], bit, error);
+        assert_memory_equal(slots[0], slots[1], sizeof slots[0]);
+        assert_memory_equal(weights[0], weights[1], sizeof weights[0]);
+        for (u32 k = 0; k < MIX_INPUTS; k++) { /* and stay where logarithms are */
+            assert_in_range(slots[0][k].chance, 1, 65534);
+        }
+    }
+}
+
+/* The inputs are ln(p / (1 − p)): against the mathematical library. */
+static void inputs_are_logits(void **unused)
+{
+    PL_UNUSED(unused);
+    f64 worst = 0.0;
+    for (u32 p = 1; p < 65535; p++) {
+        MixSlot slot = {(u16)p, 300};
+        MixSlot *const at[MIX_INPUTS] = {&slot, &slot, &slot, &slot, &slot, &slot, &slot};
+        const i16 weights[MIX_LANES] = {0};
+        MixPlain lanes;
+        mix_guess_plain(&lanes, at, weights);
+        f64 logit = log((f64)p / (65535.0 - (f64)p));
+        worst = fmax(worst, fabs(lanes.in[0] / 256.0 - logit));
+    }
+    printf("logits: worst error %.4f\n", worst);
+    assert_true(worst < 0.02);
+}
+#endif
 
 typedef struct Codecs {
     MixTables tables;
@@ -226,6 +284,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codes_are_as_short_as_their_entropy),
         cmocka_unit_test(too_little_room_is_told),
+#if defined(__SSE2__)
+        cmocka_unit_test(vectors_mix_as_plain_integers_do),
+        cmocka_unit_test(inputs_are_logits),
+#endif
         cmocka_unit_test(anything_goes_through),
         cmocka_unit_test(even_motion_is_foreseen),
         cmocka_unit_test(rest_is_free),

@@ -469,8 +469,7 @@ void connection_header(Connection *connection, const SnapshotHeader *header)
     }
     inputs_acknowledged(connection, header->input_ack);
     tick_count(connection, header->tick);
-    timeline_arrival(connection->timeline, header->tick, (f64)header->speed / 1024.0,
-                     connection->now_ns);
+    timeline_arrival(connection->timeline, header, connection->now_ns);
     if (connection->state == CONNECTION_JOINING) {
         connection->state = CONNECTION_LIVE;
         connection->retry_gap_ms = 0;

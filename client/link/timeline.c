@@ -1,69 +1,46 @@
 /*
- * timeline.c: what to show now.
- *
- * Clock. Packets that brought a new newest tick are kept for some seconds as (local time, tick).
- * The one with the least delay fixes the line tick = line + rate · time; the others lie below it by
- * their lateness (the minimum filter of NTP).
- * Delay. Just before each of those packets arrived, the newest known tick was some time old: one
- * snapshot interval on a perfect network, more with jitter and with loss. A high quantile of that
- * age is the playout delay, so that a later state is nearly always there to interpolate to.
- * Motion of the shown tick. It follows line − delay by running a few percent faster or slower.
- * State. Per chunk the two states around the shown tick; positions by monotone cubic Hermite
- * (Fritsch and Carlson 1980: tangents limited so that a component never leaves the interval between
- * its two states, hence a box that lands never sinks into the ground), orientations by slerp.
+ * timeline.c: the shown state of every chunk: its curve at the shown tick and the offsets that are
+ * left of what was shown before.
  */
 #include "client/link/timeline.h"
 
+#include "client/link/curve.h"
+#include "client/link/playout.h"
 #include "shared/check.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ARRIVALS_MAX = 128
-};
+#define REST_GAP_S     0.25  /* states farther apart: the chunk rested in between */
+#define OFFSET_MIN_M   5e-5f /* and radians: smaller offsets are none */
+#define OFFSET_MIN_M_S 5e-4f
+#define HIT_M_S        0.3f
+#define HIT_RAD_S      3.0f
 
-#define WINDOW_S          3.0  /* of arrivals that fix clock and delay */
-#define QUANTILE          0.96 /* of the ages that the delay covers */
-#define DELAY_MAX_S       1.0
-#define STRETCH_MAX       0.05 /* of normal play */
-#define JUMP_S            0.5  /* farther behind than this the shown tick jumps ahead */
-#define EXTRAPOLATION_S   0.25
-#define REST_GAP_S        0.25 /* states farther apart: the chunk rested in between */
-#define DELAY_RISE_TAU_S  0.3
-#define DELAY_FALL_TAU_S  4.0
-#define TURN_MAX_RADIANS  1.2f /* between two states; faster spins are not extrapolated */
-#define RATE_TOLERANCE    0.04 /* measured rates nearer to the announced speed are noise */
-#define RATE_WINDOW_MIN_S 0.8
+/* What is left of something shown before; rotation vectors in radians. */
+typedef struct Offset {
+    Vec3 position, velocity, rotation, spin;
+} Offset;
 
-typedef struct Arrival {
-    f64 time_s; /* local, since the first */
-    f64 tick;
-} Arrival;
+/* A chunk of poses or points as it was last shown. */
+typedef struct ShownChunk {
+    Curve curve;
+    Offset *offsets; /* [chunk_elements], NULL until the first are needed */
+    bool offset;     /* some are not zero */
+} ShownChunk;
 
 struct Timeline {
     const SnapshotReceiver *receiver; /* borrowed */
     const FieldSet *fields;           /* borrowed from the receiver */
-    f64 tick_rate;
-    f64 interval_s; /* between snapshots, as announced */
+    Playout playout;
+    ShownChunk *chunks[FIELDS_MAX]; /* [chunk_count] of poses and points, else NULL */
+    bool news;                      /* packets came since the last advance */
 
-    bool begun; /* something arrived */
-    u64 base_ns;
-    Arrival arrivals[ARRIVALS_MAX]; /* ring, oldest at `first` */
-    u32 first, count;
-    u64 newest;       /* tick */
-    f64 speed;        /* as announced by the newest packet */
-    f64 speed_moving; /* the last that was not 0 */
-    f64 rate;         /* ticks a local second */
-    f64 line;         /* tick at local time 0 on the line of least delay */
-    f64 delay_wanted_s, delay_s;
-    f64 jitter_s;
-
-    bool showing;
-    bool settling; /* after a change of speed: bring the shown tick to its place quickly */
-    f64 shown;     /* tick */
-    f64 advanced_s;
-    u64 advances, starved;
+    bool counted; /* a packet came */
+    u16 sequence; /* of the newest packet */
+    u64 newest;   /* its tick */
+    u64 silent_from, silent_sure;
 };
 
 Timeline *timeline_create(const SnapshotReceiver *receiver, u32 tick_rate, u32 snapshot_rate)
@@ -74,506 +51,340 @@ Timeline *timeline_create(const SnapshotReceiver *receiver, u32 tick_rate, u32 s
     }
     timeline->receiver = receiver;
     timeline->fields = snapshot_receiver_fields(receiver);
-    timeline->tick_rate = tick_rate > 0 ? (f64)tick_rate : 60.0;
-    timeline->interval_s = 1.0 / (snapshot_rate > 0 ? (f64)snapshot_rate : 30.0);
-    timeline->delay_wanted_s = timeline->delay_s = 1.5 * timeline->interval_s;
+    playout_init(&timeline->playout, tick_rate, snapshot_rate);
+    for (u32 f = 0; f < timeline->fields->count; f++) {
+        const FieldDesc *desc = &timeline->fields->fields[f];
+        u32 chunks = chunk_count(desc);
+        if ((desc->kind != FIELD_POSES && desc->kind != FIELD_POINTS) || chunks == 0) {
+            continue;
+        }
+        timeline->chunks[f] = calloc(chunks, sizeof *timeline->chunks[f]);
+        if (timeline->chunks[f] == NULL) {
+            timeline_destroy(timeline);
+            return NULL;
+        }
+    }
     return timeline;
 }
 
 void timeline_destroy(Timeline *timeline)
 {
+    if (timeline == NULL) {
+        return;
+    }
+    for (u32 f = 0; f < timeline->fields->count; f++) {
+        u32 chunks = timeline->chunks[f] != NULL ? chunk_count(&timeline->fields->fields[f]) : 0;
+        for (u32 c = 0; c < chunks; c++) {
+            free(timeline->chunks[f][c].offsets);
+        }
+        free(timeline->chunks[f]);
+    }
     free(timeline);
 }
 
 void timeline_reset(Timeline *timeline)
 {
-    timeline->begun = false;
-    timeline->showing = false;
-    timeline->count = 0;
-    timeline->newest = 0;
-}
-
-/* ---- clock ---- */
-
-static Arrival *arrival_at(Timeline *timeline, u32 i)
-{
-    return &timeline->arrivals[(timeline->first + i) % ARRIVALS_MAX];
-}
-
-static void arrival_push(Timeline *timeline, f64 time_s, f64 tick)
-{
-    while (timeline->count > 0 && (timeline->count == ARRIVALS_MAX ||
-                                   arrival_at(timeline, 0)->time_s < time_s - WINDOW_S)) {
-        timeline->first = (timeline->first + 1) % ARRIVALS_MAX;
-        timeline->count--;
-    }
-    *arrival_at(timeline, timeline->count) = (Arrival){time_s, tick};
-    timeline->count++;
-}
-
-/* The rate that the server really keeps: the announced one unless the arrivals clearly say
- * otherwise (a server that cannot keep up, or one that does not wait for the clock). */
-static f64 rate_measure(Timeline *timeline)
-{
-    f64 nominal = timeline->tick_rate * timeline->speed;
-    u32 n = timeline->count;
-    if (n < 8) {
-        return nominal;
-    }
-    f64 span_s = arrival_at(timeline, n - 1)->time_s - arrival_at(timeline, 0)->time_s;
-    if (span_s < RATE_WINDOW_MIN_S) {
-        return nominal;
-    }
-    f64 mean_time = 0, mean_tick = 0;
-    for (u32 i = 0; i < n; i++) {
-        mean_time += arrival_at(timeline, i)->time_s / n;
-        mean_tick += arrival_at(timeline, i)->tick / n;
-    }
-    f64 tt = 0, tk = 0;
-    for (u32 i = 0; i < n; i++) {
-        f64 dt = arrival_at(timeline, i)->time_s - mean_time;
-        tt += dt * dt;
-        tk += dt * (arrival_at(timeline, i)->tick - mean_tick);
-    }
-    f64 measured = tt > 0 ? tk / tt : nominal;
-    bool differs = fabs(measured - nominal) > RATE_TOLERANCE * nominal;
-    return differs && measured > 0.01 * nominal ? measured : nominal;
-}
-
-static int f64_compare(const void *a, const void *b)
-{
-    f64 x = *(const f64 *)a, y = *(const f64 *)b;
-    return (x > y) - (x < y);
-}
-
-static f64 quantile(f64 *values, u32 count, f64 q)
-{
-    qsort(values, count, sizeof *values, f64_compare);
-    u32 i = (u32)(q * (f64)count);
-    return values[i < count ? i : count - 1];
-}
-
-static void clock_fit(Timeline *timeline)
-{
-    timeline->rate = rate_measure(timeline);
-    f64 rate = timeline->rate;
-    timeline->line = -HUGE_VAL;
-    for (u32 i = 0; i < timeline->count; i++) {
-        const Arrival *arrival = arrival_at(timeline, i);
-        timeline->line = fmax(timeline->line, arrival->tick - rate * arrival->time_s);
-    }
-    if (timeline->speed <= 0 || timeline->count < 2) {
-        return;
-    }
-    f64 ages[ARRIVALS_MAX] = {0}, lateness[ARRIVALS_MAX] = {0};
-    for (u32 i = 0; i < timeline->count; i++) {
-        const Arrival *arrival = arrival_at(timeline, i);
-        f64 due = (arrival->tick - timeline->line) / rate;
-        lateness[i] = arrival->time_s - due;
-        if (i + 1 < timeline->count) {
-            ages[i] = arrival_at(timeline, i + 1)->time_s - due;
+    playout_reset(&timeline->playout);
+    timeline->news = timeline->counted = false;
+    timeline->newest = timeline->silent_from = timeline->silent_sure = 0;
+    for (u32 f = 0; f < timeline->fields->count; f++) {
+        u32 chunks = timeline->chunks[f] != NULL ? chunk_count(&timeline->fields->fields[f]) : 0;
+        for (u32 c = 0; c < chunks; c++) {
+            timeline->chunks[f][c].curve.mode = CURVE_NONE;
+            timeline->chunks[f][c].offset = false;
         }
     }
-    timeline->jitter_s = quantile(lateness, timeline->count, QUANTILE);
-    f64 age_s = fmax(quantile(ages, timeline->count - 1, QUANTILE), timeline->interval_s);
-    /* A little more, so that a client's own frame times do not starve a perfect network. */
-    timeline->delay_wanted_s = fmin(age_s + 0.15 * timeline->interval_s, DELAY_MAX_S);
 }
 
-void timeline_arrival(Timeline *timeline, u64 tick, f64 speed, u64 now_ns)
+/* ---- what is known ---- */
+
+/* Of a chunk that is not in a snapshot it is known that it did not change, if all packets since its
+ * newest state came and none says that it is not complete. */
+static void silence_track(Timeline *timeline, const SnapshotHeader *header)
 {
-    if (!timeline->begun) {
-        timeline->begun = true;
-        timeline->base_ns = now_ns;
-        timeline->first = timeline->count = 0;
-        timeline->speed = timeline->speed_moving = speed;
-        timeline->settling = false;
-    } else if (tick < timeline->newest || (tick == timeline->newest && speed == timeline->speed)) {
-        return; /* came late: it fills a gap but says nothing new of the clock */
+    u16 step = (u16)(header->sequence - timeline->sequence);
+    if (timeline->counted && (step == 0 || step >= 0x8000)) {
+        return; /* late: what it fills is not worth tracking */
     }
-    f64 time_s = (f64)(now_ns - timeline->base_ns) * 1e-9;
-    /* A recording that was sought forwards, or a speed that changed: the old arrivals lie on
-     * another line. */
-    f64 ahead = (f64)tick - (timeline->line + timeline->rate * time_s);
-    bool sought = timeline->count > 0 && ahead > 1.5 * timeline->tick_rate * fmax(1.0, speed) &&
-                  tick > timeline->newest + (u64)timeline->tick_rate;
-    if (sought || speed != timeline->speed) {
-        timeline->count = 0;
-        timeline->settling = true;
+    if (!timeline->counted || step > 1) {
+        timeline->silent_from = header->tick;
     }
-    timeline->speed = speed;
-    if (speed > 0) {
-        timeline->speed_moving = speed;
+    if (!timeline->counted || header->tick > timeline->newest) {
+        timeline->silent_sure = timeline->newest;
+        timeline->newest = header->tick;
     }
-    timeline->newest = tick;
-    arrival_push(timeline, time_s, (f64)tick);
-    clock_fit(timeline);
+    if ((header->flags & SNAPSHOT_LIMITED) != 0) {
+        timeline->silent_from = header->tick;
+    }
+    timeline->counted = true;
+    timeline->sequence = header->sequence;
 }
 
-/* Paused: on to the newest tick at the pace of before, and rest there. */
-static void advance_paused(Timeline *timeline, f64 dt)
+void timeline_arrival(Timeline *timeline, const SnapshotHeader *header, u64 now_ns)
 {
-    f64 target = (f64)timeline->newest;
-    f64 missing = target - timeline->shown;
-    if (missing > timeline->tick_rate) {
-        timeline->shown = target;
-    } else if (missing > 0) {
-        f64 pace = timeline->tick_rate * fmin(fmax(timeline->speed_moving, 0.25), 4.0);
-        timeline->shown = fmin(target, timeline->shown + pace * dt);
+    playout_arrival(&timeline->playout, header->tick, (f64)header->speed / 1024.0, now_ns);
+    silence_track(timeline, header);
+    timeline->news = true;
+}
+
+static CurveStream stream_of(const Timeline *timeline)
+{
+    const Playout *playout = &timeline->playout;
+    f64 rate = playout->speed > 0 ? playout->rate : playout->tick_rate;
+    CurveStream stream = {.newest = playout->newest,
+                          .silent_from = timeline->silent_from,
+                          .silent_to = timeline->newest,
+                          .silent_sure = timeline->silent_sure,
+                          .tick_rate = playout->tick_rate,
+                          .rest_gap = REST_GAP_S * playout->tick_rate,
+                          .interval = playout->interval_s * playout->tick_rate,
+                          .ahead_max = PLAYOUT_EXTRAPOLATION_S * rate,
+                          .running = playout->speed > 0};
+    return stream;
+}
+
+/* The curve now shown; false if nothing of the chunk arrived. */
+static bool curve_now(const Timeline *timeline, const CurveStream *stream, u32 field, u32 chunk,
+                      Curve *curve)
+{
+    ChunkState states[CHUNK_STATES_KEPT];
+    u32 count = snapshot_receiver_states(timeline->receiver, field, chunk, states);
+    curve_find(states, count, stream, timeline->playout.shown, curve);
+    return curve->mode != CURVE_NONE;
+}
+
+/* ---- offsets ---- */
+
+static Vec3 spring(Vec3 offset, Vec3 *speed, f32 dt, f32 fade)
+{
+    Vec3 k = vec3_add_scaled(*speed, TIMELINE_BLEND, offset);
+    *speed = vec3_scale(vec3_add_scaled(*speed, -TIMELINE_BLEND * dt, k), fade);
+    return vec3_scale(vec3_add_scaled(offset, dt, k), fade);
+}
+
+static f32 largest(Vec3 v)
+{
+    return f32_max(f32_max(fabsf(v.x), fabsf(v.y)), fabsf(v.z));
+}
+
+static bool offset_matters(const Offset *offset)
+{
+    return largest(offset->position) > OFFSET_MIN_M || largest(offset->velocity) > OFFSET_MIN_M_S ||
+           largest(offset->rotation) > OFFSET_MIN_M || largest(offset->spin) > OFFSET_MIN_M_S;
+}
+
+/* Critically damped springs, exactly for any dt. */
+static void offsets_fade(ShownChunk *chunk, u32 elements, f32 dt)
+{
+    static const Offset none;
+    f32 fade = expf(-TIMELINE_BLEND * dt);
+    chunk->offset = false;
+    for (u32 i = 0; i < elements; i++) {
+        Offset *offset = &chunk->offsets[i];
+        offset->position = spring(offset->position, &offset->velocity, dt, fade);
+        offset->rotation = spring(offset->rotation, &offset->spin, dt, fade);
+        if (offset_matters(offset)) {
+            chunk->offset = true;
+        } else {
+            *offset = none;
+        }
     }
 }
 
-static void advance_running(Timeline *timeline, f64 now_s, f64 dt)
+/* A moment of an element on a curve; pace in ticks a local second. */
+typedef struct Moment {
+    const Curve *curve;
+    f64 tick, pace;
+} Moment;
+
+/* A speed that turned out so different was changed by a hit: what kept it would go through walls.
+ */
+static Vec3 unless_hit(Vec3 change, f32 most)
 {
-    f64 rate = timeline->rate;
-    f64 target = timeline->line + rate * (now_s - timeline->delay_s);
-    f64 behind_s = (target - timeline->shown) / rate - dt;
-    if (behind_s > JUMP_S) {
-        timeline->shown = target;
-        timeline->settling = false;
+    return vec3_scale(change, f32_clamp(2.0f - vec3_length(change) / most, 0.0f, 1.0f));
+}
+
+/* What must be added at `to` so that it looks as at `from`, on top of an offset of `from`. */
+static void offset_change(const CurveStream *stream, const FieldDesc *desc, Moment from, Moment to,
+                          u32 i, Offset *offset)
+{
+    static const Offset none;
+    CurveSpeed was, is;
+    bool same;
+    if (desc->kind == FIELD_POSES) {
+        ShownPose a = curve_pose(from.curve, stream, desc, i, from.tick, &was);
+        ShownPose b = curve_pose(to.curve, stream, desc, i, to.tick, &is);
+        same = a.generation == b.generation && (a.flags & b.flags & POSE_LIVE) != 0;
+        offset->position = vec3_add(offset->position, vec3_sub(a.position, b.position));
+        Quat turn = quat_mul(a.orientation, quat_conjugate(b.orientation));
+        offset->rotation = quat_to_vector(quat_mul(quat_from_vector(offset->rotation), turn));
+    } else {
+        ShownPoint a = curve_point(from.curve, stream, desc, i, from.tick, &was);
+        ShownPoint b = curve_point(to.curve, stream, desc, i, to.tick, &is);
+        same = a.generation == b.generation && a.generation != 0;
+        offset->position = vec3_add(offset->position, vec3_sub(a.position, b.position));
+    }
+    Vec3 velocity =
+        vec3_sub(vec3_scale(was.velocity, (f32)from.pace), vec3_scale(is.velocity, (f32)to.pace));
+    Vec3 spin = vec3_sub(vec3_scale(was.spin, (f32)from.pace), vec3_scale(is.spin, (f32)to.pace));
+    if (from.tick == to.tick) { /* something was learnt, the tick did not jump */
+        velocity = unless_hit(velocity, HIT_M_S);
+        spin = unless_hit(spin, HIT_RAD_S);
+    }
+    offset->velocity = vec3_add(offset->velocity, velocity);
+    offset->spin = vec3_add(offset->spin, spin);
+    if (!same) {
+        *offset = none;
+    }
+}
+
+static void offsets_change(const CurveStream *stream, const FieldDesc *desc, u32 index,
+                           ShownChunk *chunk, Moment from, Moment to)
+{
+    u32 elements = chunk_elements(desc, index);
+    if (from.curve->mode == CURVE_NONE || to.curve->mode == CURVE_NONE) {
         return;
     }
-    if (behind_s < -JUMP_S) {
-        timeline->settling = true;
-    } else if (fabs(behind_s) < 0.01) {
-        timeline->settling = false;
+    for (u32 i = 0; i < elements; i++) {
+        Offset offset = {0};
+        if (chunk->offset) {
+            offset = chunk->offsets[i];
+        }
+        offset_change(stream, desc, from, to, i, &offset);
+        if (!chunk->offset && offset_matters(&offset)) {
+            if (chunk->offsets == NULL) {
+                chunk->offsets = malloc(elements * sizeof *chunk->offsets);
+            }
+            if (chunk->offsets == NULL) {
+                return; /* then it jumps */
+            }
+            memset(chunk->offsets, 0, elements * sizeof *chunk->offsets);
+            chunk->offset = true;
+        }
+        if (chunk->offset) {
+            chunk->offsets[i] = offset;
+        }
     }
-    f64 stretch = timeline->settling ? fmin(fmax(behind_s / 0.1, -1.0), 1.0)
-                                     : fmin(fmax(behind_s / 0.5, -STRETCH_MAX), STRETCH_MAX);
-    f64 next = timeline->shown + rate * (1.0 + stretch) * dt;
-    /* Nothing is extrapolated farther than this; waiting there is the hold. */
-    f64 end = (f64)timeline->newest + rate * EXTRAPOLATION_S;
-    timeline->shown = fmax(timeline->shown, fmin(next, end));
+}
+
+/* From what the chunk showed at `before` to what it shows now. */
+static void chunk_advance(Timeline *timeline, const CurveStream *stream, u32 field, u32 index,
+                          f64 before, const PlayoutStep *step)
+{
+    const FieldDesc *desc = &timeline->fields->fields[field];
+    ShownChunk *chunk = &timeline->chunks[field][index];
+    const Playout *playout = &timeline->playout;
+    f64 pace = playout->speed > 0 ? playout->pace : 0.0; /* paused, nothing swings */
+    ChunkState states[CHUNK_STATES_KEPT];
+    u32 count = snapshot_receiver_states(timeline->receiver, field, index, states);
+    Curve *old = &chunk->curve, then, now;
+    if (old->mode != CURVE_NONE && timeline->news) {
+        curve_find(states, count, stream, before, &then);
+        if (!curve_same(old, &then) && curve_resolve(old, states, count)) {
+            offsets_change(stream, desc, index, chunk, (Moment){old, before, pace},
+                           (Moment){&then, before, pace});
+        }
+        *old = then;
+    }
+    if (chunk->offset) {
+        offsets_fade(chunk, chunk_elements(desc, index), (f32)step->elapsed_s);
+    }
+    curve_find(states, count, stream, playout->shown, &now);
+    if (old->mode != CURVE_NONE && step->jumped) {
+        curve_find(states, count, stream, step->from, &then);
+        offsets_change(stream, desc, index, chunk, (Moment){&then, step->from, step->pace_from},
+                       (Moment){&now, step->to, playout->pace});
+    } else if (old->mode == CURVE_AHEAD && now.mode == CURVE_HOLD) {
+        /* Long not heard of while others were: it rests where it was last seen. */
+        offsets_change(stream, desc, index, chunk, (Moment){old, playout->shown, pace},
+                       (Moment){&now, playout->shown, pace});
+    }
+    *old = now;
 }
 
 void timeline_advance(Timeline *timeline, u64 now_ns)
 {
-    if (!timeline->begun || now_ns < timeline->base_ns) {
-        return;
+    bool showing = timeline->playout.showing;
+    f64 before = timeline->playout.shown;
+    PlayoutStep step = playout_advance(&timeline->playout, now_ns);
+    CurveStream stream = stream_of(timeline);
+    for (u32 f = 0; f < timeline->fields->count; f++) {
+        u32 chunks = timeline->chunks[f] != NULL ? chunk_count(&timeline->fields->fields[f]) : 0;
+        for (u32 c = 0; c < chunks && timeline->playout.showing; c++) {
+            if (!showing) {
+                timeline->chunks[f][c].curve.mode = CURVE_NONE;
+            }
+            chunk_advance(timeline, &stream, f, c, before, &step);
+        }
     }
-    f64 now_s = (f64)(now_ns - timeline->base_ns) * 1e-9;
-    if (!timeline->showing) {
-        timeline->showing = true;
-        timeline->delay_s = timeline->delay_wanted_s;
-        timeline->shown =
-            timeline->speed > 0
-                ? fmax(0.0, timeline->line + timeline->rate * (now_s - timeline->delay_s))
-                : (f64)timeline->newest;
-        timeline->advanced_s = now_s;
-    }
-    f64 dt = fmax(0.0, now_s - timeline->advanced_s);
-    timeline->advanced_s = now_s;
-    f64 change = timeline->delay_wanted_s - timeline->delay_s;
-    f64 tau = change > 0 ? DELAY_RISE_TAU_S : DELAY_FALL_TAU_S;
-    timeline->delay_s += change * fmin(1.0, dt / tau);
-    timeline->advances++;
-    if (timeline->speed > 0) {
-        advance_running(timeline, now_s, dt);
-        timeline->starved += timeline->shown > (f64)timeline->newest;
-    } else {
-        advance_paused(timeline, dt);
-    }
+    timeline->news = false;
 }
 
 f64 timeline_tick(const Timeline *timeline)
 {
-    return timeline->shown;
+    return timeline->playout.shown;
 }
 
 f64 timeline_delay_s(const Timeline *timeline)
 {
-    return timeline->delay_s;
+    return playout_delay_s(&timeline->playout);
 }
 
 f64 timeline_starved(const Timeline *timeline)
 {
-    return timeline->advances > 0 ? (f64)timeline->starved / (f64)timeline->advances : 0.0;
+    const Playout *playout = &timeline->playout;
+    return playout->advances > 0 ? (f64)playout->starved / (f64)playout->advances : 0.0;
 }
 
 f64 timeline_jitter_s(const Timeline *timeline)
 {
-    return timeline->jitter_s;
+    return timeline->playout.jitter_s;
 }
 
-/* ---- the states around the shown tick ---- */
-
-/* Shown is `from` at u = 0 and `to` at u = 1; u > 1 extrapolates. before and after give the
- * tangents. Slopes are per tick: a gap of 0 means that there is no such state, so the tangent is
- * the chord's; a rest on that side makes it zero. */
-typedef struct Bracket {
-    const u8 *from, *to, *before, *after;
-    f32 u;
-    f32 gap, gap_before, gap_after; /* ticks */
-    bool rest_before, rest_after;
-} Bracket;
-
-static bool chunk_rested(const Timeline *timeline, const ChunkState *older, const ChunkState *newer)
+bool timeline_holding(const Timeline *timeline)
 {
-    f64 gap = (f64)(newer->tick - older->tick);
-    return newer->still > 0 || gap > REST_GAP_S * timeline->tick_rate;
+    return timeline->playout.holding;
 }
 
-/* Tick at which the chunk left `older`'s state on its way to `newer`'s. */
-static f64 chunk_departure(const Timeline *timeline, const ChunkState *older,
-                           const ChunkState *newer)
-{
-    f64 from = (f64)older->tick;
-    if (newer->still > 0) {
-        return fmax(from, (f64)newer->tick - 1.0);
-    }
-    if (chunk_rested(timeline, older, newer)) {
-        f64 interval = fmax(1.0, timeline->interval_s * timeline->tick_rate);
-        return fmax(from, (f64)newer->tick - interval);
-    }
-    return from;
-}
+/* ---- elements ---- */
 
-static void bracket_extrapolate(const Timeline *timeline, const ChunkState *states, u32 count,
-                                f64 tick, Bracket *bracket)
+static void pose_shift(const ShownChunk *chunk, u32 i, ShownPose *pose)
 {
-    /* A chunk that newer snapshots did not mention did not change: only one that was in the newest
-     * snapshot is known to move on. */
-    bool moving = timeline->speed > 0 && count > 1 && states[0].tick >= timeline->newest &&
-                  tick > (f64)states[0].tick;
-    if (!moving) {
+    if (!chunk->offset || !(pose->flags & POSE_LIVE)) {
         return;
     }
-    f64 departure = chunk_departure(timeline, &states[1], &states[0]);
-    f64 gap = (f64)states[0].tick - departure;
-    f64 ahead = fmin(tick - (f64)states[0].tick, EXTRAPOLATION_S * timeline->rate);
-    bracket->from = states[1].state;
-    bracket->to = states[0].state;
-    bracket->gap = (f32)gap;
-    bracket->u = (f32)(1.0 + ahead / gap);
+    const Offset *offset = &chunk->offsets[i];
+    pose->position = vec3_add(pose->position, offset->position);
+    if (vec3_length_squared(offset->rotation) > 0.0f) {
+        pose->orientation =
+            quat_normalize(quat_mul(quat_from_vector(offset->rotation), pose->orientation));
+    }
 }
 
-/* False if the chunk never arrived. */
-static bool bracket_find(const Timeline *timeline, u32 field, u32 chunk, Bracket *bracket)
+static void point_shift(const ShownChunk *chunk, u32 i, ShownPoint *point)
 {
-    ChunkState states[CHUNK_STATES_KEPT];
-    u32 count = snapshot_receiver_states(timeline->receiver, field, chunk, states);
-    memset(bracket, 0, sizeof *bracket);
-    if (count == 0) {
-        return false;
+    if (chunk->offset && point->generation != 0) {
+        point->position = vec3_add(point->position, chunk->offsets[i].position);
     }
-    f64 tick = timeline->shown;
-    if (timeline->speed <= 0) {
-        tick = fmin(tick, (f64)timeline->newest);
-    }
-    u32 i = 0; /* the newest state that is not after the shown tick */
-    while (i < count && (f64)states[i].tick > tick) {
-        i++;
-    }
-    const ChunkState *from = &states[i < count ? i : count - 1];
-    bracket->from = bracket->to = from->state;
-    if (i == count) {
-        return true;
-    }
-    if (i == 0) {
-        bracket_extrapolate(timeline, states, count, tick, bracket);
-        return true;
-    }
-    const ChunkState *to = &states[i - 1];
-    f64 departure = chunk_departure(timeline, from, to);
-    if (tick <= departure) {
-        return true;
-    }
-    bracket->to = to->state;
-    bracket->gap = (f32)((f64)to->tick - departure);
-    bracket->u = (f32)((tick - departure) / ((f64)to->tick - departure));
-    bracket->rest_before = chunk_rested(timeline, from, to);
-    if (!bracket->rest_before && i + 1 < count) {
-        const ChunkState *before = &states[i + 1];
-        bracket->before = before->state;
-        bracket->gap_before = (f32)((f64)from->tick - chunk_departure(timeline, before, from));
-    }
-    if (i >= 2) {
-        const ChunkState *after = &states[i - 2];
-        bracket->rest_after = chunk_rested(timeline, to, after);
-        bracket->after = after->state;
-        bracket->gap_after = (f32)(after->tick - to->tick);
-    }
-    return true;
 }
-
-/* Tangent between two chords a and b of gaps ga and gb, limited so that the cubic stays monotone.
- */
-static f32 tangent(f32 a, f32 ga, f32 b, f32 gb)
-{
-    if (a * b <= 0.0f) {
-        return 0.0f;
-    }
-    f32 mean = (a * gb + b * ga) / (ga + gb);
-    f32 limit = 3.0f * f32_min(fabsf(a), fabsf(b));
-    return f32_clamp(mean, -limit, limit);
-}
-
-static Vec3 chord(Vec3 from, Vec3 to, f32 gap)
-{
-    return vec3_scale(vec3_sub(to, from), 1.0f / gap);
-}
-
-static Vec3 tangents(Vec3 a, f32 ga, Vec3 b, f32 gb)
-{
-    return vec3(tangent(a.x, ga, b.x, gb), tangent(a.y, ga, b.y, gb), tangent(a.z, ga, b.z, gb));
-}
-
-/* before and after are NULL where the element has no state there that continues this one. */
-static Vec3 position_between(const Bracket *bracket, Vec3 from, Vec3 to, const Vec3 *before,
-                             const Vec3 *after)
-{
-    Vec3 span = vec3_sub(to, from);
-    f32 u = bracket->u;
-    if (u > 1.0f) {
-        return vec3_add_scaled(to, u - 1.0f, span);
-    }
-    Vec3 slope = vec3_scale(span, 1.0f / bracket->gap);
-    Vec3 v0 = slope, v1 = slope;
-    if (bracket->rest_before) {
-        v0 = vec3_zero();
-    } else if (before != NULL) {
-        v0 = tangents(chord(*before, from, bracket->gap_before), bracket->gap_before, slope,
-                      bracket->gap);
-    }
-    if (bracket->rest_after) {
-        v1 = vec3_zero();
-    } else if (after != NULL) {
-        v1 = tangents(slope, bracket->gap, chord(to, *after, bracket->gap_after),
-                      bracket->gap_after);
-    }
-    f32 w = 1.0f - u;
-    Vec3 p = vec3_add_scaled(from, u * u * (3.0f - 2.0f * u), span);
-    p = vec3_add_scaled(p, u * w * w * bracket->gap, v0);
-    return vec3_add_scaled(p, -u * u * w * bracket->gap, v1);
-}
-
-/* Spherical interpolation along the shorter arc; u > 1 goes on with the same turn. */
-static Quat quat_between(Quat a, Quat b, f32 u)
-{
-    f32 cosine = quat_dot(a, b);
-    if (cosine < 0.0f) {
-        b = (Quat){-b.w, -b.x, -b.y, -b.z};
-        cosine = -cosine;
-    }
-    if (cosine > 0.9995f && u <= 1.0f) {
-        return quat_nlerp(a, b, u);
-    }
-    f32 half_turn = acosf(f32_min(cosine, 1.0f));
-    f32 sine = sinf(half_turn);
-    if (sine < 1e-4f || (u > 1.0f && 2.0f * half_turn > TURN_MAX_RADIANS)) {
-        return u > 1.0f ? b : quat_nlerp(a, b, u);
-    }
-    f32 s = sinf((1.0f - u) * half_turn) / sine, t = sinf(u * half_turn) / sine;
-    return quat_normalize(
-        (Quat){a.w * s + b.w * t, a.x * s + b.x * t, a.y * s + b.y * t, a.z * s + b.z * t});
-}
-
-static QPose qpose_at(const u8 *state, u32 i)
-{
-    QPose pose;
-    memcpy(&pose, state + (size_t)i * sizeof pose, sizeof pose);
-    return pose;
-}
-
-static QPoint qpoint_at(const u8 *state, u32 i)
-{
-    QPoint point;
-    memcpy(&point, state + (size_t)i * sizeof point, sizeof point);
-    return point;
-}
-
-static bool pose_continues(const QPose *a, const QPose *b)
-{
-    return a->generation == b->generation && (a->flags & POSE_LIVE) != 0 &&
-           (b->flags & POSE_LIVE) != 0;
-}
-
-static ShownPose pose_exact(const FieldDesc *field, const QPose *pose)
-{
-    ShownPose shown = {dequantize_position(field, pose->position),
-                       dequantize_rotation(pose->rotation), pose->flags, pose->generation};
-    return shown;
-}
-
-static ShownPose pose_between(const FieldDesc *field, const Bracket *bracket, u32 i)
-{
-    QPose from = qpose_at(bracket->from, i), to = qpose_at(bracket->to, i);
-    bool ended = bracket->u >= 1.0f;
-    if (bracket->u <= 0.0f || !pose_continues(&from, &to) ||
-        (bracket->u > 1.0f && !(to.flags & POSE_AWAKE))) {
-        return pose_exact(field, ended ? &to : &from);
-    }
-    ShownPose a = pose_exact(field, &from), b = pose_exact(field, &to);
-    Vec3 before, after;
-    const Vec3 *has_before = NULL, *has_after = NULL;
-    if (bracket->before != NULL) {
-        QPose pose = qpose_at(bracket->before, i);
-        before = dequantize_position(field, pose.position);
-        has_before = pose_continues(&pose, &from) ? &before : NULL;
-    }
-    if (bracket->after != NULL) {
-        QPose pose = qpose_at(bracket->after, i);
-        after = dequantize_position(field, pose.position);
-        has_after = pose_continues(&pose, &to) ? &after : NULL;
-    }
-    ShownPose shown = ended ? b : a;
-    shown.position = position_between(bracket, a.position, b.position, has_before, has_after);
-    shown.orientation = from.rotation == to.rotation
-                            ? a.orientation
-                            : quat_between(a.orientation, b.orientation, bracket->u);
-    return shown;
-}
-
-static ShownPoint point_exact(const FieldDesc *field, const QPoint *point)
-{
-    ShownPoint shown = {dequantize_position(field, point->position),
-                        (f32)point->scalar * (1.0f / 65535.0f), point->generation};
-    return shown;
-}
-
-static ShownPoint point_between(const FieldDesc *field, const Bracket *bracket, u32 i)
-{
-    QPoint from = qpoint_at(bracket->from, i), to = qpoint_at(bracket->to, i);
-    bool ended = bracket->u >= 1.0f;
-    if (bracket->u <= 0.0f || from.generation != to.generation || from.generation == 0) {
-        return point_exact(field, ended ? &to : &from);
-    }
-    ShownPoint a = point_exact(field, &from), b = point_exact(field, &to);
-    Vec3 before, after;
-    const Vec3 *has_before = NULL, *has_after = NULL;
-    if (bracket->before != NULL) {
-        QPoint point = qpoint_at(bracket->before, i);
-        before = dequantize_position(field, point.position);
-        has_before = point.generation == from.generation ? &before : NULL;
-    }
-    if (bracket->after != NULL) {
-        QPoint point = qpoint_at(bracket->after, i);
-        after = dequantize_position(field, point.position);
-        has_after = point.generation == to.generation ? &after : NULL;
-    }
-    ShownPoint shown = a;
-    shown.position = position_between(bracket, a.position, b.position, has_before, has_after);
-    shown.scalar = a.scalar + (b.scalar - a.scalar) * f32_min(bracket->u, 1.0f);
-    return shown;
-}
-
-/* ---- whole fields ---- */
 
 void timeline_poses(const Timeline *timeline, u32 field, ShownPose *poses)
 {
     const FieldDesc *desc = &timeline->fields->fields[field];
     CHECK(field < timeline->fields->count && desc->kind == FIELD_POSES);
+    CurveStream stream = stream_of(timeline);
     u32 chunks = chunk_count(desc);
     for (u32 chunk = 0; chunk < chunks; chunk++) {
         ShownPose *out = poses + (size_t)chunk * CHUNK_POSES;
         u32 elements = chunk_elements(desc, chunk);
-        Bracket bracket;
-        if (!bracket_find(timeline, field, chunk, &bracket)) {
+        Curve curve;
+        if (!curve_now(timeline, &stream, field, chunk, &curve)) {
             memset(out, 0, elements * sizeof *out);
             continue;
         }
         for (u32 i = 0; i < elements; i++) {
-            out[i] = pose_between(desc, &bracket, i);
+            out[i] = curve_pose(&curve, &stream, desc, i, timeline->playout.shown, NULL);
+            pose_shift(&timeline->chunks[field][chunk], i, &out[i]);
         }
     }
 }
@@ -584,20 +395,23 @@ void timeline_point_range(const Timeline *timeline, u32 field, u32 first, u32 co
     const FieldDesc *desc = &timeline->fields->fields[field];
     CHECK(field < timeline->fields->count && desc->kind == FIELD_POINTS);
     CHECK(first <= desc->capacity && count <= desc->capacity - first);
+    CurveStream stream = stream_of(timeline);
     u32 done = 0;
     while (done < count) {
         u32 chunk = (first + done) / CHUNK_POINTS;
         u32 begin = (first + done) % CHUNK_POINTS;
         u32 n = u32_min(count - done, CHUNK_POINTS - begin);
-        Bracket bracket;
-        if (bracket_find(timeline, field, chunk, &bracket)) {
-            for (u32 i = 0; i < n; i++) {
-                points[done + i] = point_between(desc, &bracket, begin + i);
-            }
-        } else {
-            memset(points + done, 0, n * sizeof *points);
-        }
+        ShownPoint *out = points + done;
+        Curve curve;
         done += n;
+        if (!curve_now(timeline, &stream, field, chunk, &curve)) {
+            memset(out, 0, n * sizeof *out);
+            continue;
+        }
+        for (u32 i = 0; i < n; i++) {
+            out[i] = curve_point(&curve, &stream, desc, begin + i, timeline->playout.shown, NULL);
+            point_shift(&timeline->chunks[field][chunk], begin + i, &out[i]);
+        }
     }
 }
 
@@ -606,46 +420,92 @@ void timeline_points(const Timeline *timeline, u32 field, ShownPoint *points)
     timeline_point_range(timeline, field, 0, timeline->fields->fields[field].capacity, points);
 }
 
-void timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars)
-{
-    const FieldDesc *desc = &timeline->fields->fields[field];
-    CHECK(field < timeline->fields->count && desc->kind == FIELD_SCALARS);
-    u32 chunks = chunk_count(desc);
-    for (u32 chunk = 0; chunk < chunks; chunk++) {
-        f32 *out = scalars + (size_t)chunk * CHUNK_SCALARS;
-        u32 elements = chunk_elements(desc, chunk);
-        Bracket bracket;
-        if (bracket_find(timeline, field, chunk, &bracket)) {
-            const u8 *state = bracket.u >= 1.0f ? bracket.to : bracket.from;
-            memcpy(out, state, elements * sizeof *out);
-        } else {
-            memset(out, 0, elements * sizeof *out);
-        }
-    }
-}
-
 bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *pose)
 {
     const FieldDesc *desc = &timeline->fields->fields[field];
-    Bracket bracket;
+    CurveStream stream = stream_of(timeline);
+    Curve curve;
     if (field >= timeline->fields->count || desc->kind != FIELD_POSES ||
         element >= desc->capacity ||
-        !bracket_find(timeline, field, element / CHUNK_POSES, &bracket)) {
+        !curve_now(timeline, &stream, field, element / CHUNK_POSES, &curve)) {
         return false;
     }
-    *pose = pose_between(desc, &bracket, element % CHUNK_POSES);
+    u32 i = element % CHUNK_POSES;
+    *pose = curve_pose(&curve, &stream, desc, i, timeline->playout.shown, NULL);
+    pose_shift(&timeline->chunks[field][element / CHUNK_POSES], i, pose);
     return true;
 }
 
 bool timeline_point(const Timeline *timeline, u32 field, u32 element, ShownPoint *point)
 {
     const FieldDesc *desc = &timeline->fields->fields[field];
-    Bracket bracket;
+    CurveStream stream = stream_of(timeline);
+    Curve curve;
     if (field >= timeline->fields->count || desc->kind != FIELD_POINTS ||
         element >= desc->capacity ||
-        !bracket_find(timeline, field, element / CHUNK_POINTS, &bracket)) {
+        !curve_now(timeline, &stream, field, element / CHUNK_POINTS, &curve)) {
         return false;
     }
-    *point = point_between(desc, &bracket, element % CHUNK_POINTS);
+    u32 i = element % CHUNK_POINTS;
+    *point = curve_point(&curve, &stream, desc, i, timeline->playout.shown, NULL);
+    point_shift(&timeline->chunks[field][element / CHUNK_POINTS], i, point);
     return true;
+}
+
+/* ---- scalars and grids ---- */
+
+void timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars)
+{
+    const FieldDesc *desc = &timeline->fields->fields[field];
+    CHECK(field < timeline->fields->count && desc->kind == FIELD_SCALARS);
+    CurveStream stream = stream_of(timeline);
+    u32 chunks = chunk_count(desc);
+    for (u32 chunk = 0; chunk < chunks; chunk++) {
+        f32 *out = scalars + (size_t)chunk * CHUNK_SCALARS;
+        u32 elements = chunk_elements(desc, chunk);
+        Curve curve;
+        if (curve_now(timeline, &stream, field, chunk, &curve)) {
+            bool ended = curve_share(&curve, timeline->playout.shown) >= 1.0f;
+            memcpy(out, ended ? curve.to : curve.from, elements * sizeof *out);
+        } else {
+            memset(out, 0, elements * sizeof *out);
+        }
+    }
+}
+
+/* Code of element i of a dense grid chunk. */
+static u32 grid_code(const FieldDesc *desc, const u8 *state, u32 i, u32 channel)
+{
+    size_t at = (size_t)i * desc->channels + channel;
+    u16 code;
+    if (desc->kind == FIELD_GRID3) {
+        return state[at];
+    }
+    memcpy(&code, state + at * sizeof code, sizeof code);
+    return code;
+}
+
+void timeline_grid(const Timeline *timeline, u32 field, u32 channel, f32 *values)
+{
+    const FieldDesc *desc = &timeline->fields->fields[field];
+    CHECK(field < timeline->fields->count && channel < desc->channels &&
+          (desc->kind == FIELD_GRID2 || desc->kind == FIELD_GRID3));
+    CurveStream stream = stream_of(timeline);
+    f32 scale = desc->quantum, low = desc->value_min;
+    if (channel > 0) {
+        scale = desc->kind == FIELD_GRID2 ? 1.0f / 65535.0f : 1.0f / 255.0f;
+        low = 0.0f;
+    }
+    u32 chunks = chunk_count(desc);
+    for (u32 chunk = 0; chunk < chunks; chunk++) {
+        Curve curve;
+        bool known = curve_now(timeline, &stream, field, chunk, &curve);
+        f32 share = known ? curve_share(&curve, timeline->playout.shown) : 0.0f;
+        u32 elements = chunk_elements(desc, chunk);
+        for (u32 i = 0; i < elements; i++) {
+            f32 a = known ? (f32)grid_code(desc, curve.from, i, channel) : 0.0f;
+            f32 b = known ? (f32)grid_code(desc, curve.to, i, channel) : 0.0f;
+            values[chunk_element_index(desc, chunk, i)] = low + (a + (b - a) * share) * scale;
+        }
+    }
 }

@@ -1,7 +1,14 @@
 /*
- * timeline.h: chunk states over time, and the state to show now: adaptive playout delay, clock,
- * cubic Hermite positions and slerp orientations between bracketing states, extrapolation of at
- * most 250 ms when starved, then hold. Layer: client/link.
+ * timeline.h: chunk states over time, and the state to show now: the tick from playout.h, the
+ * curves between states from curve.h.
+ *
+ * Nothing that is learnt makes a thing jump: where the curve through the newest states is not the
+ * one that was shown (a state came late, an extrapolation was wrong, the picture stood still and
+ * the stream is back), the difference in position and speed becomes an offset that a critically
+ * damped spring takes to zero (TIMELINE_BLEND). An offset o with speed v adds at most
+ * TIMELINE_BLEND² · o + 2 · TIMELINE_BLEND · v of acceleration. What rests has no offset and is
+ * shown bit for bit. Another generation in a slot is another thing and is not blended.
+ * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_TIMELINE_H
 #define PLENUM_CLIENT_LINK_TIMELINE_H
@@ -22,28 +29,39 @@ typedef struct ShownPoint {
     u32 generation; /* 0: free */
 } ShownPoint;
 
+#define TIMELINE_BLEND 12.0f /* 1/s */
+
 typedef struct Timeline Timeline;
 
+/* `receiver` is borrowed. NULL without memory. */
 Timeline *timeline_create(const SnapshotReceiver *receiver, u32 tick_rate, u32 snapshot_rate);
 void timeline_destroy(Timeline *timeline);
 /* A new stream epoch (seek, reset, another world of the same fields): forgets clock and shown tick;
  * the delay and its statistics stay. The caller has made the receiver forget. */
 void timeline_reset(Timeline *timeline);
-/* A state packet of `tick` arrived at now_ns (any order); speed as in its header. */
-void timeline_arrival(Timeline *timeline, u64 tick, f64 speed, u64 now_ns);
-/* Moves the shown tick to what it must be at now_ns; never backwards except after a seek. */
+/* A state packet with this header arrived at now_ns (any order) and was given to the receiver. */
+void timeline_arrival(Timeline *timeline, const SnapshotHeader *header, u64 now_ns);
+/* Moves the shown tick to what it must be at now_ns; never backwards except after a reset. Call
+ * after the packets of now were given to the receiver and before anything is asked. */
 void timeline_advance(Timeline *timeline, u64 now_ns);
 /* The interpolated tick now shown (what a pick refers to). */
 f64 timeline_tick(const Timeline *timeline);
-/* Playout delay (s), and the share of advances that had to extrapolate. */
+/* How far the shown tick lies behind the newest that could be known without jitter (s), and the
+ * share of advances that had to extrapolate. */
 f64 timeline_delay_s(const Timeline *timeline);
 f64 timeline_starved(const Timeline *timeline);
+/* True while the picture stands because nothing came for longer than is extrapolated. */
+bool timeline_holding(const Timeline *timeline);
 f64 timeline_jitter_s(const Timeline *timeline);
 
 /* Fills the state shown at the tick of the last advance: arrays of field capacity. */
 void timeline_poses(const Timeline *timeline, u32 field, ShownPose *poses);
 void timeline_points(const Timeline *timeline, u32 field, ShownPoint *points);
 void timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars);
+/* A channel of a GRID2 or GRID3 field, values[capacity] with x fastest, linear in time; beyond the
+ * newest state that state. Channel 0 in the field's unit (value_min + code · quantum), others as
+ * [0, 1] of the code's range. What has not arrived is value_min (channel 0) or 0. */
+void timeline_grid(const Timeline *timeline, u32 field, u32 channel, f32 *values);
 /* One pose or point only (for picking by name, --report). False if nothing arrived yet. */
 bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *pose);
 bool timeline_point(const Timeline *timeline, u32 field, u32 element, ShownPoint *point);

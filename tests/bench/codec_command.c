@@ -6,6 +6,7 @@
 #include "protocol/pose_tables.h"
 #include "shared/clock.h"
 #include "shared/options.h"
+#include "shared/random.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/codec_world.h"
 
@@ -19,16 +20,23 @@ enum {
     TRAINING_FRAMES = 700,
     TRAINING_WORLDS = 14,
     DELAYS = 5,
+    LOSS_SEED = 5,
 };
 
 static const u32 delays[DELAYS] = {1, 3, 6, 12, 18};
 
-/* Frame f and what the other end has of it: states of a chain of acknowledgements. */
-static PoseSpan span_of(const PoseTrace *trace, u32 frame, u32 delay)
+/* Frame f and what the other end has of it: states of a chain of acknowledgements, of which `loss`
+ * in a hundred never arrived (the same ones in each run; what was before the start did). */
+static PoseSpan span_of(const PoseTrace *trace, u32 frame, u32 delay, u32 loss)
 {
     PoseSpan span = {.count = trace->count, .rotation_bits = trace->rotation_bits};
+    u32 back = 0;
     for (u32 s = 0; s < POSE_STATES; s++) {
-        u32 back = delay * (s + 1), from = frame > back ? frame - back : 0;
+        back += delay;
+        while (back < frame && random_f32(LOSS_SEED, frame - back) * 100.0f < (f32)loss) {
+            back++;
+        }
+        u32 from = frame > back ? frame - back : 0;
         span.state[s] = trace->poses + (size_t)from * trace->count;
         span.back[s] = back;
     }
@@ -42,7 +50,7 @@ static int out_of_memory(void)
 }
 
 /* Every frame is coded and decoded by two codecs that share nothing but the tables. */
-static int measure(const PoseTrace *trace, const char *name, u32 delay, bool inherit)
+static int measure(const PoseTrace *trace, const char *name, u32 delay, u32 loss, bool inherit)
 {
     MixTables tables;
     if (!pose_tables_load(&tables)) {
@@ -60,7 +68,7 @@ static int measure(const PoseTrace *trace, const char *name, u32 delay, bool inh
     u32 most = 0, frames = 0, wrong = 0;
     for (u32 f = REPEATED; f < trace->frames; f++) {
         const QPose *now = trace->poses + (size_t)f * trace->count;
-        PoseSpan span = span_of(trace, f, delay);
+        PoseSpan span = span_of(trace, f, delay, loss);
         u64 began = clock_now_ns();
         u32 size = pose_encode(coder, &span, now, code, CODE_BYTES_MAX);
         u64 coded = clock_now_ns();
@@ -73,12 +81,12 @@ static int measure(const PoseTrace *trace, const char *name, u32 delay, bool inh
         frames++;
     }
     f64 n = frames != 0 ? frames : 1, mean = (f64)bytes / n;
-    printf(
-        "{\"name\":\"codec/trace\",\"trace\":\"%s\",\"ack_delay\":%u,\"inherit\":%s,\"frames\":%u,"
-        "\"bytes_per_frame\":%.2f,\"kbit_s\":%.2f,\"max_bytes\":%u,\"encode_us\":%.1f,"
-        "\"decode_us\":%.1f,\"wrong_frames\":%u}\n",
-        name, delay, inherit ? "true" : "false", frames, mean, mean * 0.48, most,
-        (f64)encode_ns / n * 1e-3, (f64)decode_ns / n * 1e-3, wrong);
+    printf("{\"name\":\"codec/"
+           "trace\",\"trace\":\"%s\",\"ack_delay\":%u,\"loss\":%u,\"inherit\":%s,\"frames\":%u,"
+           "\"bytes_per_frame\":%.2f,\"kbit_s\":%.2f,\"max_bytes\":%u,\"encode_us\":%.1f,"
+           "\"decode_us\":%.1f,\"wrong_frames\":%u}\n",
+           name, delay, loss, inherit ? "true" : "false", frames, mean, mean * 0.48, most,
+           (f64)encode_ns / n * 1e-3, (f64)decode_ns / n * 1e-3, wrong);
     pose_codec_destroy(coder);
     pose_codec_destroy(decoder);
     mix_tables_destroy(&tables);
@@ -106,7 +114,7 @@ static int train(const char *path)
     for (u32 f = REPEATED; f < TRAINING_FRAMES; f++) {
         for (u32 i = 0; i < PL_COUNT(traces) * DELAYS; i++) {
             const PoseTrace *trace = &traces[i / DELAYS];
-            PoseSpan span = span_of(trace, f, delays[i % DELAYS]);
+            PoseSpan span = span_of(trace, f, delays[i % DELAYS], 0);
             bytes += pose_encode(codec, &span, trace->poses + (size_t)f * trace->count, code,
                                  CODE_BYTES_MAX);
         }
@@ -134,12 +142,14 @@ static int train(const char *path)
 int bench_codec_command(int argc, char **argv)
 {
     const char *trace_path = NULL, *train_path = NULL;
-    u32 delay = 6;
+    u32 delay = 6, loss = 0;
     bool inherit = false;
     const Option rows[] = {
         {"trace", 0, OPTION_STRING, &trace_path, 0, 0, "FILE.bin",
          "frames of 901 x 8 numbers; without it worlds of our own"},
         {"ack-delay", 0, OPTION_U32, &delay, 1, 600, "K", "frames between a state and its base"},
+        {"loss", 0, OPTION_U32, &loss, 0, 90, "PERCENT",
+         "frames that never arrive: the base is the newest that did"},
         {"inherit", 0, OPTION_FLAG, &inherit, 0, 0, NULL,
          "let what was learned from a frame go on in the next"},
         {"train", 0, OPTION_STRING, &train_path, 0, 0, "OUT",
@@ -168,7 +178,7 @@ int bench_codec_command(int argc, char **argv)
     }
     if (trace_path != NULL) {
         PoseTrace trace = codec_trace_load(trace_path);
-        int code = measure(&trace, trace_path, delay, inherit);
+        int code = measure(&trace, trace_path, delay, loss, inherit);
         codec_trace_free(&trace);
         return code;
     }
@@ -176,7 +186,7 @@ int bench_codec_command(int argc, char **argv)
     int code = EXIT_OK;
     for (u32 i = 0; i < CODEC_WORLDS; i++) { /* seeds that the training did not see */
         PoseTrace trace = codec_world((CodecWorld)i, 101 + i, TRAINING_FRAMES / 2);
-        int one = measure(&trace, names[i], delay, inherit);
+        int one = measure(&trace, names[i], delay, loss, inherit);
         code = one != EXIT_OK ? one : code;
         codec_trace_free(&trace);
     }

@@ -53,10 +53,7 @@ BulkContent *bulk_content_create(const void *plain, u32 bytes)
     content->bytes = BULK_BODY_HEAD_BYTES + (packed > 0 ? packed : bytes);
     u64 hash = hash_bytes(body + HASHED_FROM, content->bytes - HASHED_FROM, 0);
     memcpy(body, &hash, sizeof hash);
-    content->body = realloc(body, content->bytes);
-    if (content->body == NULL) {
-        content->body = body; /* larger than it need be */
-    }
+    content->body = body; /* what is behind its end was never touched */
     return content;
 }
 

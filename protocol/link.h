@@ -16,7 +16,8 @@ typedef enum Channel {
     CHANNEL_CONTROL = 0, /* reliable messages */
     CHANNEL_STATE = 1,   /* server -> client state packets, unsequenced, unreliable */
     CHANNEL_INPUT = 2,   /* client -> server inputs; server -> client presence; unreliable */
-    CHANNEL_BULK = 3,    /* reliable: scene, assets */
+    CHANNEL_BULK = 3,    /* reliable: events, and the places of transfers (bulk.h) in their order */
+    CHANNEL_BLOCKS = 4,  /* blocks of transfers, and back their acknowledgements; unreliable */
     CHANNEL_COUNT
 } Channel;
 
@@ -48,7 +49,7 @@ typedef struct LinkOps {
     void (*destroy)(Link *link);
     /* Next event; false when there is none. now_ms is monotonic. */
     bool (*poll)(Link *link, u64 now_ms, LinkEvent *event);
-    /* 0 or a negative Error. Channels 0 and 3 are reliable and ordered, 1 and 2 are neither. */
+    /* 0 or a negative Error. Channels 0 and 3 are reliable and ordered, the others neither. */
     int (*send)(Link *link, u32 peer, u32 channel, const void *data, u32 bytes);
     /* Gentle: what was sent reliably before still goes out; LINK_DISCONNECTED follows. */
     void (*disconnect)(Link *link, u32 peer, u32 reason);

@@ -208,6 +208,8 @@ Offset<void> body_to_wire(FlatBufferBuilder &b, const Message &m, wire::Body &ty
         return wire::CreateWatch(b, m.watch.mask).Union();
     case MESSAGE_DEBUG:
         return debug_to_wire(b, m.debug);
+    case MESSAGE_BULK:
+        return wire::CreateBulk(b, m.bulk.transfer, m.bulk.first).Union();
     default:
         return Offset<void>();
     }
@@ -738,6 +740,10 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
         return c.whole(m.watch.mask, 0, DEBUG_ALL, "watch mask");
     case MESSAGE_DEBUG:
         return debug_from_wire(c, *w.body_as_Debug(), m.debug, storage);
+    case MESSAGE_BULK:
+        m.bulk.transfer = w.body_as_Bulk()->transfer();
+        m.bulk.first = w.body_as_Bulk()->first();
+        return true;
     default:
         return c.refuse(ERROR_FORMAT, "unknown kind");
     }
@@ -821,9 +827,9 @@ void message_free(u8 *memory)
 
 const char *message_kind_name(MessageKind kind)
 {
-    static const char *const names[] = {"none",     "hello",   "welcome", "refuse", "world",
-                                        "events",   "control", "chat",    "notice", "roster",
-                                        "presence", "status",  "goodbye", "watch",  "debug"};
+    static const char *const names[] = {
+        "none",   "hello",  "welcome",  "refuse", "world",   "events", "control", "chat",
+        "notice", "roster", "presence", "status", "goodbye", "watch",  "debug",   "bulk"};
     static_assert(PL_COUNT(names) == MESSAGE_KIND_COUNT, "a name for each kind");
     return static_cast<u32>(kind) < MESSAGE_KIND_COUNT ? names[kind] : "unknown";
 }

@@ -15,7 +15,9 @@ PL_BEGIN_C
 
 enum {
     PROTOCOL_MAJOR = 1,
-    PROTOCOL_MINOR = 1,
+    PROTOCOL_MINOR = 2,
+    /* From this minor version on a peer takes bulk transfers. */
+    PROTOCOL_MINOR_BULK = 2,
     TOKEN_BYTES_MAX = 1024
 };
 
@@ -82,6 +84,7 @@ typedef enum MessageKind {
     MESSAGE_GOODBYE,  /* both */
     MESSAGE_WATCH,    /* client: what it wants MESSAGE_DEBUG to show */
     MESSAGE_DEBUG,    /* server: to those who asked, at most every DEBUG_INTERVAL_MS */
+    MESSAGE_BULK,     /* server: the place of a transfer (bulk.h) in the order of the channel */
     MESSAGE_KIND_COUNT
 } MessageKind;
 
@@ -187,6 +190,10 @@ typedef struct Message {
             u32 mask;
         } watch;
         DebugPicture debug;
+        struct {
+            u32 transfer;
+            u32 first; /* transfers before it are void */
+        } bulk;
     };
 } Message;
 

@@ -15,7 +15,7 @@ PL_BEGIN_C
 enum {
     SEAL_KEY_BYTES = 32,
     SEAL_WINDOW = 1024,
-    CHANNEL_STREAMS = 4, /* one for each channel of link.h */
+    CHANNEL_STREAMS = 5, /* one for each channel of link.h */
     SEAL_HASH_KEY_BYTES = 16
 };
 

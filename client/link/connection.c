@@ -62,6 +62,7 @@ static void early_keep(Connection *connection, const LinkEvent *event)
         memcpy(copy, event->data, event->bytes);
         connection->early[connection->early_count].data = copy;
         connection->early[connection->early_count].bytes = event->bytes;
+        connection->early[connection->early_count].channel = event->channel;
         connection->early_count++;
         connection->early_bytes += event->bytes;
     }
@@ -84,6 +85,7 @@ static void link_drop(Connection *connection)
     }
     seal_finish(&connection->seal);
     early_drop(connection);
+    connection_bulk_end(connection);
     connection->seal.ready = false;
     connection->welcomed = false;
 }
@@ -257,6 +259,16 @@ static void input_packet_send(Connection *connection)
     }
 }
 
+static void bulk_ack_send(Connection *connection)
+{
+    u8 plain[BULK_ACK_BYTES_MAX], sealed[BULK_ACK_BYTES_MAX + SEAL_OVERHEAD_BYTES];
+    u32 bytes = connection_bulk_ack(connection, plain);
+    if (bytes > 0) {
+        u32 size = seal_encrypt(&connection->seal, CHANNEL_BLOCKS, plain, bytes, sealed);
+        (void)send_bytes(connection, CHANNEL_BLOCKS, sealed, size);
+    }
+}
+
 static void inputs_flush(Connection *connection)
 {
     if (connection->move_waits && connection->inputs_count < MOVES_UNACKED_MAX) {
@@ -274,8 +286,15 @@ static void inputs_flush(Connection *connection)
 
 static void state_receive(Connection *connection, const u8 *data, u32 bytes)
 {
+    if (!connection_state_packet(connection, data, bytes, connection->now_ns)) {
+        connection_ahead_keep(connection, data, bytes);
+    }
+}
+
+bool connection_state_packet(Connection *connection, const u8 *data, u32 bytes, u64 arrived_ns)
+{
     if (connection->receiver == NULL) {
-        return;
+        return false;
     }
     /* The header alone says which stream this belongs to: 16 + 32 + 32 + 16 + 16 + 16 bits before
      * the flags. Packets of another epoch must not touch the states. */
@@ -286,25 +305,25 @@ static void state_receive(Connection *connection, const u8 *data, u32 bytes)
     u32 flags = (u32)bits_get(&reader, 8);
     if (reader.failed) {
         connection->stats.malformed++;
-        return;
+        return true;
     }
     if (flags >> 4 != connection->epoch) {
         connection->other_epoch++;
-        return;
+        return false;
     }
     SnapshotHeader header;
     int result = snapshot_receiver_push(connection->receiver, data, bytes, &header);
-    if (result != ERROR_OK) {
-        return; /* counted by the receiver; nothing was stored or acknowledged */
+    if (result == ERROR_OK) { /* else counted by the receiver: nothing was stored */
+        connection_header(connection, &header, arrived_ns);
     }
-    connection_header(connection, &header);
+    return true;
 }
 
 static void sealed_receive(Connection *connection, const LinkEvent *event);
 
 static void clear_receive(Connection *connection, const LinkEvent *event)
 {
-    if (event->channel == CHANNEL_BULK) {
+    if (event->channel == CHANNEL_BULK || event->channel == CHANNEL_BLOCKS) {
         early_keep(connection, event);
     } else if (event->channel == CHANNEL_CONTROL) {
         connection_message(connection, event->data, event->bytes);
@@ -315,7 +334,7 @@ static void clear_receive(Connection *connection, const LinkEvent *event)
     for (u32 i = 0; i < connection->early_count; i++) {
         LinkEvent early = {.kind = LINK_RECEIVED,
                            .peer = event->peer,
-                           .channel = CHANNEL_BULK,
+                           .channel = connection->early[i].channel,
                            .data = connection->early[i].data,
                            .bytes = connection->early[i].bytes};
         sealed_receive(connection, &early);
@@ -350,6 +369,10 @@ static void sealed_receive(Connection *connection, const LinkEvent *event)
     connection->heard_ns = connection->now_ns;
     if (event->channel == CHANNEL_STATE) {
         state_receive(connection, connection->scratch, (u32)bytes);
+    } else if (event->channel == CHANNEL_BULK) {
+        connection_bulk_message(connection, connection->scratch, (u32)bytes);
+    } else if (event->channel == CHANNEL_BLOCKS) {
+        connection_bulk_block(connection, connection->scratch, (u32)bytes);
     } else {
         connection_message(connection, connection->scratch, (u32)bytes);
     }
@@ -383,7 +406,8 @@ static void time_outs(Connection *connection)
         if (now - connection->heard_ns > SILENCE_TIMEOUT_MS * MS) {
             connection_fail(connection, ERROR_NETWORK, "nothing heard of the server for 10 s");
         }
-    } else if (now - connection->begun_ns > JOIN_TIMEOUT_MS * MS) {
+    } else if (now - connection->begun_ns > JOIN_TIMEOUT_MS * MS &&
+               !connection_bulk_alive(connection, connection->begun_ns, JOIN_TIMEOUT_MS * MS)) {
         connection_fail(connection, ERROR_NETWORK,
                         connection->welcomed
                             ? "the world did not arrive within 20 s"
@@ -424,6 +448,7 @@ void connection_poll(Connection *connection, u64 now_ns)
     }
     if (connection->link != NULL && connection->seal.ready &&
         connection->state >= CONNECTION_JOINING) {
+        bulk_ack_send(connection);
         inputs_flush(connection);
     }
     if (connection->state == CONNECTION_LIVE && connection->watch != connection->watch_told) {

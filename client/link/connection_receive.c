@@ -62,6 +62,10 @@ static void welcome_receive(Connection *connection, const MessageWelcome *welcom
         connection_fail(connection, ERROR_CRYPTO, "the server's welcome is not valid");
         return;
     }
+    if (!connection_bulk_begin(connection)) {
+        connection_fail(connection, ERROR_MEMORY, "no memory for the connection");
+        return;
+    }
     connection->welcomed = true;
     connection->watch_told = 0;
     connection->user = welcome->user;
@@ -234,6 +238,7 @@ static void world_receive(Connection *connection, const MessageWorld *world)
     connection->epoch = world->epoch;
     connection->ticks_seen = 0;
     connection->stats.tick_last = 0;
+    connection_ahead_push(connection);
 }
 
 /* ---- events, users, status ---- */
@@ -454,22 +459,22 @@ static void tick_count(Connection *connection, u64 tick)
     }
 }
 
-void connection_header(Connection *connection, const SnapshotHeader *header)
+void connection_header(Connection *connection, const SnapshotHeader *header, u64 arrived_ns)
 {
     connection->packet_due = true;
     u16 newer = (u16)(header->send_ms - connection->echo_ms);
     if (connection->echo_at_ns == 0 || newer < 0x8000) {
         connection->echo_ms = header->send_ms;
-        connection->echo_at_ns = connection->now_ns;
+        connection->echo_at_ns = arrived_ns;
     }
-    u16 sample_ms = (u16)((u16)(connection->now_ns / 1000000) - header->echo_ms);
+    u16 sample_ms = (u16)((u16)(arrived_ns / 1000000) - header->echo_ms);
     if (header->echo_ms != 0 && sample_ms < 5000 && connection->stats.snapshots > 5) {
         f64 weight = connection->rtt_ms > 0 ? 0.1 : 1.0;
         connection->rtt_ms += weight * ((f64)sample_ms - connection->rtt_ms);
     }
     inputs_acknowledged(connection, header->input_ack);
     tick_count(connection, header->tick);
-    timeline_arrival(connection->timeline, header, connection->now_ns);
+    timeline_arrival(connection->timeline, header, arrived_ns);
     if (connection->state == CONNECTION_JOINING) {
         connection->state = CONNECTION_LIVE;
         connection->retry_gap_ms = 0;

@@ -8,6 +8,7 @@
 
 #include "client/link/connection.h"
 #include "client/link/timeline.h"
+#include "protocol/bulk.h"
 #include "protocol/entity_list.h"
 
 enum {
@@ -15,8 +16,27 @@ enum {
     NEWS_MAX = 256,   /* events and texts that nobody asked for yet; the oldest are dropped */
     USERS_MAX = 4096, /* of a roster, and presences */
     LOSS_SECONDS = 5,
-    EARLY_MAX = 8,
+    EARLY_MAX = 64,
+    /* Of the bulk channel while a transfer before them is under way: minutes of events. */
+    HELD_MAX = 16384,
+    HELD_BYTES_MAX = 8 << 20,
+    /* State packets that came before the world that they belong to. */
+    AHEAD_MAX = 128,
+    AHEAD_MS_MAX = 2000,
 };
+
+/* What waits for its turn on the bulk channel: a message, or the place of a transfer. */
+typedef struct Held {
+    u8 *data; /* NULL: a place */
+    u32 bytes;
+    u32 transfer;
+} Held;
+
+typedef struct Ahead {
+    u64 arrived_ns;
+    u32 bytes; /* 0: free */
+    u8 data[STATE_PAYLOAD_BYTES_MAX];
+} Ahead;
 
 struct Connection {
     Link *link; /* owned; NULL between attempts */
@@ -33,13 +53,25 @@ struct Connection {
     u8 *scratch; /* [scratch_bytes] plain or sealed payload */
     u32 scratch_bytes;
 
-    /* Payloads of the bulk channel that overtook the WELCOME, in order; see payload_receive. */
+    /* Payloads of the bulk channels that overtook the WELCOME, in order; see payload_receive. */
     struct {
         u8 *data;
         u32 bytes;
+        u32 channel;
     } early[EARLY_MAX];
     u32 early_count;
     u32 early_bytes;
+
+    /* connection_bulk.c */
+    BulkReceiver *bulk; /* NULL before the WELCOME */
+    Held *held;         /* ring of held_room, in the order of the channel */
+    u32 held_first, held_count, held_room;
+    u64 held_bytes;
+    u64 bulk_known;     /* blocks that came, and when the last of them did */
+    u64 bulk_announced; /* most bytes that transfers announced together */
+    u64 bulk_progress_ns;
+    Ahead *ahead; /* ring of AHEAD_MAX; NULL: none */
+    u32 ahead_next;
 
     SealKeyPair keys;
     Seal seal;
@@ -105,9 +137,28 @@ int connection_send(Connection *connection, const Message *message);
 /* Closes, or waits for the next attempt where that may help. */
 void connection_fail(Connection *connection, Error code, const char *text);
 
+/* Pushes a state packet of the stream that is known; true if it belongs to it. */
+bool connection_state_packet(Connection *connection, const u8 *data, u32 bytes, u64 arrived_ns);
+
+/* connection_bulk.c */
+bool connection_bulk_begin(Connection *connection);
+void connection_bulk_end(Connection *connection);
+/* A payload of CHANNEL_BULK, which is kept while a transfer before it is under way. */
+void connection_bulk_message(Connection *connection, const u8 *data, u32 bytes);
+/* A payload of CHANNEL_BLOCKS. */
+void connection_bulk_block(Connection *connection, const u8 *data, u32 bytes);
+/* The acknowledgement that is due, out[BULK_ACK_BYTES_MAX]; 0: none. */
+u32 connection_bulk_ack(Connection *connection, u8 *out);
+/* False: nothing of a transfer came for too long, or it takes longer than its size allows. */
+bool connection_bulk_alive(const Connection *connection, u64 begun_ns, u64 quiet_ns);
+/* A state packet before its world: kept for a while. */
+void connection_ahead_keep(Connection *connection, const u8 *data, u32 bytes);
+/* A world begins: what came before it and belongs to it. */
+void connection_ahead_push(Connection *connection);
+
 /* connection_receive.c */
 void connection_message(Connection *connection, const u8 *data, u32 bytes);
-void connection_header(Connection *connection, const SnapshotHeader *header);
+void connection_header(Connection *connection, const SnapshotHeader *header, u64 arrived_ns);
 void connection_world_drop(Connection *connection);
 void connection_debug_drop(Connection *connection);
 /* Rates of the second that ends. */

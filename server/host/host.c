@@ -92,13 +92,15 @@ static bool drain_done(const Host *host)
     return true;
 }
 
-static void turn(Host *host)
+void host_turn(Host *host, u64 now_ns)
 {
-    clock_read(host);
+    host->now_ns = now_ns;
+    host->now_ms = now_ns / 1000000;
     link_service(host);
     if (!host->draining) {
         replicate_frames(host);
         replicate_clock(host);
+        transfers_pump(host);
         sessions_check(host);
         if (host->status.finished) {
             bool bad = host->status.error != ERROR_OK;
@@ -114,6 +116,11 @@ static void turn(Host *host)
     if (host->draining && drain_done(host)) {
         uv_stop(&host->loop->loop);
     }
+}
+
+static void turn(Host *host)
+{
+    host_turn(host, clock_now_ns());
 }
 
 static void on_socket(uv_poll_t *handle, int status, int events)
@@ -210,6 +217,7 @@ static size_t metrics_write(void *context, char *text, size_t bytes)
     metric(&page, "flooded_total", "counter", "", "Clients cut off for flooding.", (f64)s->flooded);
     metric(&page, "bytes_out_total", "counter", "", "Sealed bytes sent.", (f64)s->bytes_out);
     metric(&page, "snapshots_total", "counter", "", "Snapshots sent.", (f64)s->snapshots);
+    metric(&page, "blocks_total", "counter", "", "Blocks of bulk transfers sent.", (f64)s->blocks);
     metric(&page, "events_total", "counter", "", "Events told.", (f64)s->events);
     metric(&page, "inputs_total", "counter", "", "Inputs passed to the world.", (f64)s->inputs);
     metric(&page, "inputs_refused_total", "counter", "", "Inputs refused.", (f64)s->inputs_refused);
@@ -363,6 +371,7 @@ void host_destroy(Host *host)
     }
     for (u32 i = 0; i < host->session_room && host->sessions != NULL; i++) {
         snapshot_sender_destroy(host->sessions[i].sender);
+        transfer_end(&host->sessions[i]);
         seal_finish(&host->sessions[i].seal);
     }
     host->link->ops->destroy(host->link);
@@ -370,6 +379,7 @@ void host_destroy(Host *host)
     history_finish(&host->history);
     entity_list_finish(&host->entities);
     scene_destroy(host->scene);
+    bulk_content_release(host->world);
     free(host->sessions);
     free(host->roster);
     free(host->scratch);

@@ -28,7 +28,7 @@ typedef struct HostOptions {
 typedef struct HostStats {
     u32 clients;
     u64 joined, refused, timed_out, flooded;
-    u64 bytes_out, snapshots, events, inputs, inputs_refused, malformed, forged;
+    u64 bytes_out, snapshots, blocks, events, inputs, inputs_refused, malformed, forged;
 } HostStats;
 
 typedef struct Host Host;
@@ -38,6 +38,9 @@ Host *host_create(const HostOptions *options, Link *link, Source *source, ErrorT
 /* Runs until SIGINT, SIGTERM, host_stop or the source's end; says goodbye to all. Returns an exit
  * code. */
 int host_run(Host *host);
+/* One turn of the loop at a time of the caller's, for tests that make their own time; now_ns does
+ * not go back and is not before the host's creation (clock_now_ns). Not together with host_run. */
+void host_turn(Host *host, u64 now_ns);
 /* From any thread: drain and return from host_run. */
 void host_stop(Host *host);
 /* Ends the source (which closes its recording) and the link. NULL is fine. */

@@ -129,7 +129,7 @@ static void world_send(Host *host, Session *session)
     message.world.epoch = host->epoch;
     message.world.tick = host->history.newest->tick;
     session->sender = snapshot_sender_create(host->history.newest->fields);
-    if (session->sender == NULL || session_message(host, session, CHANNEL_BULK, &message) != 0) {
+    if (session->sender == NULL || transfer_world(host, session, &message) != 0) {
         session_close(host, session, REFUSE_KICKED, "the world cannot be sent");
         return;
     }
@@ -216,7 +216,7 @@ static void snapshots_send(Host *host)
     }
     for (u32 i = 0; i < host->session_room; i++) {
         Session *session = &host->sessions[i];
-        if (session->state == SESSION_LIVE && session->world_sent) {
+        if (session->state == SESSION_LIVE && session->world_sent && transfer_world_out(session)) {
             snapshot_send(host, session);
         }
     }

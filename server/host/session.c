@@ -56,9 +56,17 @@ int session_message(Host *host, Session *session, u32 channel, const Message *me
     if (plain == NULL) {
         return ERROR_LIMIT;
     }
-    int result = session->seal.ready
+    int result = ERROR_LIMIT;
+    if (transfer_fits(session, channel, bytes)) {
+        BulkContent *content = bulk_content_create(plain, bytes);
+        result = content != NULL ? transfer_send(host, session, content) : ERROR_MEMORY;
+        bulk_content_release(content);
+    }
+    if (result != 0) {
+        result = session->seal.ready
                      ? session_send(host, session, channel, plain, bytes)
                      : host->link->ops->send(host->link, session->peer, channel, plain, bytes);
+    }
     message_free(plain);
     return result;
 }
@@ -72,12 +80,22 @@ void sessions_message(Host *host, u32 channel, const Message *message)
                   message_kind_name(message->kind));
         return;
     }
+    BulkContent *content = NULL; /* packed once, if anybody takes it so */
     for (u32 i = 0; i < host->session_room; i++) {
         Session *session = &host->sessions[i];
-        if (session->state == SESSION_LIVE && session->world_sent) {
+        if (session->state != SESSION_LIVE || !session->world_sent) {
+            continue;
+        }
+        bool fits = transfer_fits(session, channel, bytes);
+        if (fits && content == NULL) {
+            content = bulk_content_create(plain, bytes);
+        }
+        /* The place on the reliable channel is the same for both ways. */
+        if (!fits || content == NULL || transfer_send(host, session, content) != 0) {
             session_send(host, session, channel, plain, bytes);
         }
     }
+    bulk_content_release(content);
     message_free(plain);
 }
 
@@ -131,6 +149,7 @@ static void session_end(Host *host, Session *session)
     }
     snapshot_sender_destroy(session->sender);
     session->sender = NULL;
+    transfer_end(session);
     seal_finish(&session->seal);
 }
 
@@ -328,6 +347,7 @@ static void welcome(Host *host, Session *session, const MessageHello *hello)
     message.welcome.resume = session->resume;
     session_message(host, session, CHANNEL_CONTROL, &message);
     session->seal = seal;
+    session->minor = hello->minor;
     seal_finish(&seal);
     session->state = SESSION_LIVE;
     session->heard_ms = host->now_ms;
@@ -530,6 +550,10 @@ static bool sealed_receive(Host *host, Session *session, const LinkEvent *event)
     session->heard_ms = host->now_ms;
     if (event->channel == CHANNEL_INPUT) {
         return input_packet_receive(host, session, plain, (u32)bytes);
+    }
+    if (event->channel == CHANNEL_BLOCKS) {
+        return session->bulk != NULL &&
+               bulk_sender_ack(session->bulk, plain, (u32)bytes, host->now_ns / 1000) == 0;
     }
     return event->channel == CHANNEL_CONTROL && message_receive(host, session, plain, (u32)bytes);
 }

@@ -6,6 +6,7 @@
 #ifndef PLENUM_SERVER_HOST_SESSION_H
 #define PLENUM_SERVER_HOST_SESSION_H
 
+#include "protocol/bulk.h"
 #include "protocol/entity_list.h"
 #include "protocol/scene.h"
 #include "protocol/snapshot.h"
@@ -40,7 +41,11 @@ typedef struct Session {
     char name[NAME_BYTES_MAX];
     u32 color;
     u64 resume;
+    u16 minor; /* of its protocol version */
     bool world_sent;
+    BulkSender *bulk;   /* NULL until it is sent something large */
+    u32 bulk_first;     /* transfers before it are void */
+    u32 world_transfer; /* that brings the world */
     Seal seal;
     Permit permit;
     TokenBucket refusals; /* answers to refused inputs */
@@ -92,6 +97,9 @@ struct Host {
     u32 watched;  /* what clients want to see of the inside, together */
     Scene *scene; /* own copy, for the shapes of entities */
     u8 epoch;
+    BulkContent *world; /* the description of `world_epoch` with the entities of `world_version`, */
+    u8 world_epoch;     /* packed for all who join; NULL: none yet */
+    u64 world_version;
     u32 tick_rate;
     SourceStatus status;
     MessageStatus status_sent;
@@ -118,12 +126,30 @@ void sessions_check(Host *host);
 Session *session_of_user(Host *host, u32 user);
 /* Seals and sends one encoded payload. */
 int session_send(Host *host, Session *session, u32 channel, const void *plain, u32 bytes);
+/* On the bulk channel: what does not fit a packet goes as a transfer. */
 int session_message(Host *host, Session *session, u32 channel, const Message *message);
 /* One encoding for all who know the world. */
 void sessions_message(Host *host, u32 channel, const Message *message);
 /* Tells one client that its input was refused. */
 void session_notice(Host *host, Session *session, const char *text);
 void session_refused(Host *host, Session *session, u32 sequence, int code);
+
+/* ---- transfer.c ---- */
+
+/* True: an encoded message of this size goes to this client as a transfer. */
+bool transfer_fits(const Session *session, u32 channel, u32 bytes);
+/* Transfers that the client did not take yet. */
+u32 transfers_waiting(const Session *session);
+/* Queues a transfer and tells its place on the bulk channel. ERROR_LIMIT: too many wait. */
+int transfer_send(Host *host, Session *session, BulkContent *content);
+/* The world of this epoch, packed once for all who join while its entities stay the same. What
+ * was under way of a former epoch is void. */
+int transfer_world(Host *host, Session *session, const Message *message);
+/* Blocks that may go out now, to all. */
+void transfers_pump(Host *host);
+/* False while blocks of the world wait to go out: states would only come before it. */
+bool transfer_world_out(const Session *session);
+void transfer_end(Session *session);
 
 /* ---- watch.c ---- */
 

@@ -26,6 +26,11 @@ void watch_receive(Host *host, Session *session, u32 mask)
     watch_update(host);
 }
 
+enum {
+    /* Beyond it a new picture would only be late too. */
+    PICTURES_WAITING_MAX = 2
+};
+
 static u32 bit_of_line(u32 kind)
 {
     return kind == DEBUG_LINE_CONTACT ? DEBUG_CONTACTS
@@ -109,6 +114,7 @@ void watch_send(Host *host)
         /* What states already fill the line, pictures do not make worse. */
         u64 gap_ms = session->limited ? 10 * DEBUG_INTERVAL_MS : DEBUG_INTERVAL_MS / 2;
         if (session->state == SESSION_LIVE && session->world_sent && session->watch != 0 &&
+            transfers_waiting(session) < PICTURES_WAITING_MAX &&
             host->now_ms >= session->watched_ms + gap_ms) {
             watch_send_one(host, session, picture);
         }

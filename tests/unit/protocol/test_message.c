@@ -256,6 +256,13 @@ static void test_the_inside(void **state)
     message_free(storage);
     watch.watch.mask = DEBUG_ALL + 1;
     refuse(&watch);
+    Message bulk = {.kind = MESSAGE_BULK};
+    bulk.bulk.transfer = UINT32_MAX;
+    bulk.bulk.first = 17;
+    round_trip(&bulk, &out, &storage);
+    assert_int_equal(out.bulk.transfer, UINT32_MAX);
+    assert_int_equal(out.bulk.first, 17);
+    assert_null(storage);
 
     DebugLine lines[3] = {{{1, 2, 3}, {4, 5, 6}, DEBUG_LINE_BOX},
                           {{0, 1, 0}, {0, 2, 0}, DEBUG_LINE_CONTACT},

@@ -1,0 +1,102 @@
+/* transfer.c: what does not fit one packet goes to clients as bulk transfers (bulk.h). */
+#include "server/host/session.h"
+
+#include <string.h>
+
+enum {
+    /* Of a sender's queue; the rest is for worlds, which cannot go another way while transfers
+     * before them wait. */
+    WAITING_MAX = BULK_QUEUE_MAX / 2
+};
+
+u32 transfers_waiting(const Session *session)
+{
+    BulkSenderStats stats = {0};
+    if (session->bulk != NULL) {
+        bulk_sender_stats(session->bulk, &stats);
+    }
+    return stats.transfers;
+}
+
+bool transfer_fits(const Session *session, u32 channel, u32 bytes)
+{
+    return channel == CHANNEL_BULK && bytes > STATE_PAYLOAD_BYTES_MAX && session->seal.ready &&
+           session->minor >= PROTOCOL_MINOR_BULK && transfers_waiting(session) < WAITING_MAX;
+}
+
+int transfer_send(Host *host, Session *session, BulkContent *content)
+{
+    if (session->bulk == NULL) {
+        session->bulk = bulk_sender_create(host->options.client_bytes_s, host->now_ns / 1000);
+    }
+    Message place = {.kind = MESSAGE_BULK};
+    int result = session->bulk != NULL
+                     ? bulk_sender_add(session->bulk, content, &place.bulk.transfer)
+                     : ERROR_MEMORY;
+    if (result != 0) {
+        return result;
+    }
+    place.bulk.first = session->bulk_first;
+    return session_message(host, session, CHANNEL_BULK, &place);
+}
+
+static BulkContent *world_content(Host *host, const Message *message)
+{
+    if (host->world != NULL && host->world_epoch == host->epoch &&
+        host->world_version == host->entities.version) {
+        return host->world;
+    }
+    u32 bytes = 0;
+    u8 *plain = message_encode(message, &bytes);
+    bulk_content_release(host->world);
+    host->world = plain != NULL ? bulk_content_create(plain, bytes) : NULL;
+    host->world_epoch = host->epoch;
+    host->world_version = host->entities.version;
+    message_free(plain);
+    return host->world;
+}
+
+int transfer_world(Host *host, Session *session, const Message *message)
+{
+    if (session->minor < PROTOCOL_MINOR_BULK) {
+        return session_message(host, session, CHANNEL_BULK, message);
+    }
+    BulkContent *content = world_content(host, message);
+    if (content == NULL) {
+        return ERROR_LIMIT;
+    }
+    if (session->bulk != NULL) {
+        session->bulk_first = bulk_sender_void(session->bulk);
+    }
+    session->world_transfer = session->bulk_first;
+    return transfer_send(host, session, content);
+}
+
+bool transfer_world_out(const Session *session)
+{
+    return session->bulk == NULL || bulk_sender_went_out(session->bulk, session->world_transfer);
+}
+
+void transfer_end(Session *session)
+{
+    bulk_sender_destroy(session->bulk);
+    session->bulk = NULL;
+}
+
+/* After the states of the same turn, so that they are first in the line. */
+void transfers_pump(Host *host)
+{
+    u8 packet[BULK_PACKET_BYTES_MAX];
+    for (u32 i = 0; i < host->session_room; i++) {
+        Session *session = &host->sessions[i];
+        if (session->state != SESSION_LIVE || session->bulk == NULL ||
+            bulk_sender_done(session->bulk)) {
+            continue;
+        }
+        u32 bytes;
+        while ((bytes = bulk_sender_next(session->bulk, host->now_ns / 1000, packet)) > 0) {
+            session_send(host, session, CHANNEL_BLOCKS, packet, bytes);
+            host->stats.blocks++;
+        }
+    }
+}

@@ -170,7 +170,7 @@ static void client_packet(Run *run, const u8 *raw, u32 bytes)
         run->newest = header.tick;
         run->newest_at_ms = run->now_ms;
     }
-    timeline_arrival(run->timeline, header.tick, (f64)header.speed / 1024.0, client_ns(run));
+    timeline_arrival(run->timeline, &header, client_ns(run));
 }
 
 static void client_input(Run *run)

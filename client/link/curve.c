@@ -390,7 +390,7 @@ static Quat turned(const Path *path, Quat from, Quat to, f64 tick, Vec3 *spin)
 ShownPose curve_pose(const Curve *curve, const CurveStream *stream, const FieldDesc *field, u32 i,
                      f64 tick, CurveSpeed *speed)
 {
-    CurveSpeed unwanted;
+    CurveSpeed unwanted = {0};
     speed = speed != NULL ? speed : &unwanted;
     speed->velocity = speed->spin = vec3_zero();
     QPose from = qpose_at(curve->from, i), to = qpose_at(curve->to, i);
@@ -455,7 +455,7 @@ static bool point_other(const FieldDesc *field, const u8 *state, u32 i, u16 gene
 ShownPoint curve_point(const Curve *curve, const CurveStream *stream, const FieldDesc *field, u32 i,
                        f64 tick, CurveSpeed *speed)
 {
-    CurveSpeed unwanted;
+    CurveSpeed unwanted = {0};
     speed = speed != NULL ? speed : &unwanted;
     speed->velocity = speed->spin = vec3_zero();
     QPoint from = qpoint_at(curve->from, i), to = qpoint_at(curve->to, i);

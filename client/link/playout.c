@@ -6,9 +6,9 @@
 #include <string.h>
 
 #define WINDOW_S        6.0  /* of arrivals that fix clock and delay */
-#define QUANTILE        0.04 /* of the arrivals may come too late for the delay */
+#define QUANTILE        0.08 /* of the arrivals may come too late for the delay */
 #define LATE_QUANTILE   0.96 /* of the lateness that is reported as jitter */
-#define MARGIN          0.1  /* of an interval: packets of one tick come one after another */
+#define MARGIN          0.05 /* of an interval: packets of one tick come one after another */
 #define DELAY_MAX_S     1.0
 #define GAPS_MIN        8 /* with fewer the former delay stays */
 #define FIT_EVERY_S     0.05

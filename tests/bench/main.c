@@ -49,6 +49,8 @@ static const Suite suites[] = {
     {"net/encode_playground", "a snapshot for 1 and 64 clients; also net/bytes_, net/encoded_once_",
      bench_encode_playground},
     {"net/encode_boxes1000", "the same with 1000 awake boxes", bench_encode_boxes1000},
+    {"client/judder", "evenness and delay of the shown motion over bad networks; other columns",
+     bench_client_judder},
     {"record/write", "recording one tick of playground", bench_record_write},
     {"record/seek", "a jump in a minute of playground", bench_record_seek},
 };

@@ -81,10 +81,10 @@ enum {
 /* Builds the packets of one snapshot of the cache's newest frame: chunks in order of accumulated
  * priority until `byte_budget` or SNAPSHOT_PACKETS_MAX is spent (at least one packet, perhaps
  * without records, is always emitted: it carries clock and acks). The last record may overshoot the
- * budget; the next builds pay that back. `header` gives all but tick, sequence and record count.
- * Frames with other fields than the sender's go without records. Chunks that the client is known to
- * have cost nothing. now_ms is any monotonic millisecond clock, used to resend what was not
- * acknowledged for about rtt_ms. Allocates nothing. Returns bytes emitted. */
+ * budget; who gives it takes that off the next. `header` gives all but tick, sequence and record
+ * count. Frames with other fields than the sender's go without records. Chunks that the client is
+ * known to have cost nothing. now_ms is any monotonic millisecond clock, used to resend what was
+ * not acknowledged for about rtt_ms. Allocates nothing. Returns bytes emitted. */
 u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const SnapshotView *view,
                           const SnapshotHeader *header, u32 byte_budget, u64 now_ms, u32 rtt_ms,
                           SnapshotEmit *emit, void *context);
@@ -92,6 +92,8 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
 typedef struct SnapshotSenderStats {
     u64 packets, bytes, records, keys;
     u64 acked, lost;
+    u64 acked_bytes;    /* of the acked packets */
+    bool limited;       /* the last build left something out */
     u32 chunks_pending; /* chunks whose newest state the client is not known to have */
 } SnapshotSenderStats;
 void snapshot_sender_stats(const SnapshotSender *sender, SnapshotSenderStats *stats);

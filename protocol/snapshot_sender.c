@@ -21,6 +21,11 @@ enum {
     ACK_REACH = 64,
     /* Beyond the round trip before an unacknowledged state is sent again. */
     RESEND_MARGIN_MS = 40,
+    /* Beyond the round trip before an acknowledgement may be here. */
+    ACK_MARGIN_MS = 40,
+    /* States of a chunk that are under way at most while acknowledgements come: what is sent later
+     * would find its baseline too old and had to be a key. */
+    STATES_UNDER_WAY = CHUNK_STATES_KEPT - 4,
     /* Every so many sends of a chunk one carries its hash. */
     HASH_PERIOD = 8,
 };
@@ -64,6 +69,7 @@ typedef struct SentPacket {
     u64 sent_ms;
     u64 first; /* running index of its records */
     u16 count;
+    u16 bytes;
     u16 sequence;
     u8 state; /* SentState */
 } SentPacket;
@@ -84,7 +90,6 @@ struct SnapshotSender {
     u16 oldest_pending; /* no packet before it is pending */
     u32 given_up;       /* lost, not yet reported */
     u32 reorder_ms;
-    i64 debt; /* bytes that former builds overshot */
     SnapshotSenderStats stats;
 };
 
@@ -168,6 +173,7 @@ static void packet_confirm(SnapshotSender *sender, SentPacket *packet)
 {
     packet->state = SENT_ACKED;
     sender->stats.acked++;
+    sender->stats.acked_bytes += packet->bytes;
     for (u32 i = 0; i < packet->count; i++) {
         const SentRecord *record = sent_record(sender, packet, i);
         if (record == NULL) {
@@ -284,6 +290,21 @@ static void candidate_push(SnapshotSender *sender, u32 flat, f32 priority)
     sender->heap[sender->heap_count++] = (u64)bits << 32 | flat;
 }
 
+/* On a long path fewer snapshots carry a chunk than there are, so that the states under way stay
+ * within those that the receiver keeps; if acknowledgements fail to come, a key is due in the end.
+ */
+static bool must_wait(const SenderChunk *chunk, u64 now_ms, u32 rtt_ms)
+{
+    u32 under_way = chunk->sends - chunk->acked_number;
+    u64 since_ms = now_ms - chunk->sent_ms;
+    if (chunk->acked == 0 || chunk->resend || under_way < STATES_UNDER_WAY / 2) {
+        return false;
+    }
+    return under_way >= STATES_UNDER_WAY
+               ? since_ms < (u64)rtt_ms + rtt_ms / 4 + RESEND_MARGIN_MS
+               : since_ms * STATES_UNDER_WAY < (u64)rtt_ms + ACK_MARGIN_MS;
+}
+
 /* Finds the chunks worth sending now and lets their priorities grow. */
 static void collect_candidates(SnapshotSender *sender, const ChunkCache *cache,
                                const SnapshotView *view, u64 now_ms, u32 rtt_ms)
@@ -305,6 +326,9 @@ static void collect_candidates(SnapshotSender *sender, const ChunkCache *cache,
             sender->stats.chunks_pending++;
             if (chunk->sent > info->changed && !chunk->resend &&
                 now_ms - chunk->sent_ms < wait_ms) {
+                continue;
+            }
+            if (must_wait(chunk, now_ms, rtt_ms)) {
                 continue;
             }
             f32 pixels = PIXELS_MAX;
@@ -350,6 +374,7 @@ static u32 packet_finish(SnapshotSender *sender, Packet *packet, u64 tick, u64 n
         sender->oldest_pending = (u16)(sequence - PACKETS_KEPT + 1);
     }
     u32 bytes = bit_writer_bytes(&packet->writer);
+    sent->bytes = (u16)bytes;
     BitWriter again;
     bit_writer_init(&again, packet->data, SNAPSHOT_HEADER_BYTES);
     packet->header.sequence = sequence;
@@ -451,7 +476,6 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
     if (sender->stats.packets == 0) {
         sequence_start(sender, tick, now_ms);
     }
-    i64 available = (i64)byte_budget - sender->debt;
     u32 spent = 0, packets = 1;
     bool limited = false;
     sender->heap_count = 0;
@@ -464,7 +488,7 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
     packet.header.tick = (u32)tick;
     packet_begin(sender, &packet);
     while (sender->heap_count > 0 && !limited) {
-        if (spent + bit_writer_bytes(&packet.writer) >= available) {
+        if (spent + bit_writer_bytes(&packet.writer) >= byte_budget) {
             limited = true;
             break;
         }
@@ -489,10 +513,6 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
     }
     packet.header.flags |= limited ? SNAPSHOT_LIMITED : 0;
     spent += packet_finish(sender, &packet, tick, now_ms, emit, context);
-    sender->debt = (i64)spent > available ? (i64)spent - available : 0;
-    /* A budget below the bare headers must not grow a debt without end. */
-    if (sender->debt > 2 * STATE_PAYLOAD_BYTES_MAX) {
-        sender->debt = 2 * STATE_PAYLOAD_BYTES_MAX;
-    }
+    sender->stats.limited = limited;
     return spent;
 }

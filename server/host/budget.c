@@ -1,104 +1,336 @@
 /* budget.c: see budget.h. */
 #include "server/host/budget.h"
 
+#include <math.h>
+
 enum {
-    RTT_WINDOW_MS = 30000
+    BASE_WINDOW_MS = 20000, /* a minute of minima: clocks drift some ms, routes change */
+    SILENCE_MS = 1000,
+    LOSS_WINDOW_MS = 1000,
+    LOSS_PACKETS_MIN = 30, /* fewer say nothing */
+    RIVALS_AFTER_MS = 3000,
 };
 
 /* A tenth of a second of bytes may go out in one burst, but always one full packet. */
 static const f64 burst_s = 0.1;
 static const f64 packet_bytes = 1200.0;
-static const f64 rise_bytes_s2 = 40000.0; /* at most 0.32 Mbit/s more each second, ... */
-static const f64 rise_share_s = 0.3;      /* ... on narrow lines this share of what it is */
-static const f64 loss_tolerated = 0.25;   /* random loss of bad radio is no congestion ... */
-static const f64 loss_with_queue = 0.02;  /* ... loss with a growing queue is */
+/* A packet is not longer for the line than this, unless a record is: at 64 kbit/s 400 bytes, of
+ * which the head is a fifth. */
+static const f64 packet_s = 0.05;
+static const f64 packet_bytes_min = 350.0;
+
+static const f64 rise_far_s = 1.0;    /* share a second: doubles, as slow start in spirit */
+static const f64 rise_near_s = 0.05;  /* near the knee */
+static const f64 rise_least = 1000.0; /* bytes/s² */
+static const f64 knee_near = 0.9, knee_past = 1.2;
+static const f64 drained_ms = 15.0;
+static const f64 drain_most = 0.85; /* of what arrives: GCC's */
+static const f64 drain_least = 0.25;
+static const f64 cruise = 0.95; /* of the knee, after draining */
+static const f64 arrived_weight = 0.4;
+static const f64 limit_weight = 0.1;
+static const f64 limit_most_ms = 500.0;
+static const f64 limit_above_ms = 100.0;
+static const f64 rivals_ms = 5.0, shorter_ms = 5.0;
+static const f64 test_share = 0.7;
+static const f64 loss_margin = 0.03;
+static const f64 loss_known_most = 0.35; /* no radio loses more and is of use */
+static const f64 loss_beyond_doubt = 0.5;
+static const f64 limited_most = 0.8;
+
+static f64 f64_between(f64 x, f64 low, f64 high)
+{
+    return x < low ? low : x > high ? high : x;
+}
 
 void budget_init(Budget *budget, u64 now_ms, u32 max_bytes_s)
 {
     Budget fresh = {0};
     *budget = fresh;
     budget->max_bytes_s = (f64)u32_max(max_bytes_s, BUDGET_MIN_BYTES_S);
-    budget->bytes_s =
-        BUDGET_START_BYTES_S < budget->max_bytes_s ? BUDGET_START_BYTES_S : budget->max_bytes_s;
-    budget->last_ms = now_ms;
-    budget->epoch_ms = now_ms;
-    budget->rtt_window_ms = now_ms;
-    budget->rtt_min_ms[0] = 1e9;
-    budget->rtt_min_ms[1] = 1e9;
+    budget->bytes_s = fmin((f64)BUDGET_START_BYTES_S, budget->max_bytes_s);
+    budget->last_ms = budget->heard_ms = budget->epoch_ms = now_ms;
+    budget->base_window_ms = budget->loss_window_ms = now_ms;
+    budget->delay_min_ms = INT64_MAX;
+    budget->queue_limit_ms = BUDGET_QUEUE_MS;
+    for (u32 i = 0; i < BUDGET_DELAYS; i++) {
+        budget->base_ms[i] = INT64_MAX;
+    }
 }
 
-static f64 rtt_minimum(const Budget *budget)
+static void budget_set(Budget *budget, f64 bytes_s)
 {
-    return budget->rtt_min_ms[0] < budget->rtt_min_ms[1] ? budget->rtt_min_ms[0]
-                                                         : budget->rtt_min_ms[1];
+    budget->bytes_s = f64_between(bytes_s, BUDGET_MIN_BYTES_S, budget->max_bytes_s);
 }
 
-static void decide(Budget *budget, f64 seconds)
+/* ---- delay ---- */
+
+static void delay_sample(Budget *budget, u16 raw, u64 now_ms)
+{
+    /* Unwrapped: successive samples are nearer to each other than half a minute. */
+    i64 delay = budget->delay_known ? budget->delay_ms + (i16)(raw - (u16)budget->delay_ms) : raw;
+    budget->delay_known = true;
+    budget->delay_ms = delay;
+    budget->delay_min_ms = delay < budget->delay_min_ms ? delay : budget->delay_min_ms;
+    if (now_ms - budget->base_window_ms >= BASE_WINDOW_MS) {
+        budget->base_window_ms = now_ms;
+        for (u32 i = BUDGET_DELAYS - 1; i > 0; i--) {
+            budget->base_ms[i] = budget->base_ms[i - 1];
+        }
+        budget->base_ms[0] = delay;
+    }
+    budget->base_ms[0] = delay < budget->base_ms[0] ? delay : budget->base_ms[0];
+}
+
+static f64 queue_of(const Budget *budget)
+{
+    i64 base = budget->base_ms[0];
+    for (u32 i = 1; i < BUDGET_DELAYS; i++) {
+        base = budget->base_ms[i] < base ? budget->base_ms[i] : base;
+    }
+    return (f64)(budget->delay_min_ms - base);
+}
+
+static bool has_rivals(const Budget *budget)
+{
+    return budget->queue_limit_ms > BUDGET_QUEUE_MS + rivals_ms;
+}
+
+/* The queue does not get shorter for seconds though we send less than arrives: others fill it, and
+ * giving way to them for ever would be starving (the adaptive threshold of Carlucci 2016). */
+static void rivals_watch(Budget *budget, u64 now_ms)
+{
+    if (!budget->draining || budget->queue_ms < budget->lowest_ms - shorter_ms) {
+        budget->lowest_ms = budget->queue_ms;
+        budget->lowest_at_ms = now_ms;
+    } else if (now_ms - budget->lowest_at_ms > RIVALS_AFTER_MS) {
+        f64 wanted = fmin(budget->queue_ms + limit_above_ms, limit_most_ms);
+        budget->queue_limit_ms += limit_weight * fmax(0.0, wanted - budget->queue_limit_ms);
+    }
+}
+
+/* There is a queue: down to less than what arrives, so that it drains within about a second. */
+static void congestion(Budget *budget, u64 now_ms)
+{
+    rivals_watch(budget, now_ms);
+    f64 share = f64_between(1.0 - budget->queue_ms / 1000.0, drain_least, drain_most);
+    share = has_rivals(budget) ? drain_most : share;
+    if (budget->used && budget->arrived_bytes_s > 0.0) {
+        if (!budget->draining || budget->arrived_bytes_s > budget->knee_bytes_s) {
+            budget->knee_bytes_s = budget->arrived_bytes_s;
+        }
+        budget_set(budget, fmin(budget->bytes_s, share * budget->arrived_bytes_s));
+    } else {
+        /* What we do not send does not stand in the queue: someone else's, or the budget is far
+         * above what is sent. */
+        budget_set(budget, budget->bytes_s * 0.95);
+    }
+    budget->draining = true;
+}
+
+/* Bytes/s that a used budget rises each second. */
+static f64 rise_of(const Budget *budget)
+{
+    if (has_rivals(budget)) {
+        /* As TCP does: a packet more each round trip. */
+        f64 rtt_s = fmax(budget->rtt_ms, 50.0) / 1000.0;
+        return packet_bytes / (rtt_s * rtt_s);
+    }
+    bool near = budget->knee_bytes_s > 0.0 && budget->bytes_s > knee_near * budget->knee_bytes_s;
+    f64 share = near || budget->queue_ms > 0.5 * BUDGET_QUEUE_MS ? rise_near_s : rise_far_s;
+    return fmax(budget->bytes_s * share, rise_least);
+}
+
+static void calm(Budget *budget, f64 seconds)
+{
+    if (budget->draining && budget->queue_ms > drained_ms && !has_rivals(budget)) {
+        return;
+    }
+    if (budget->draining && !has_rivals(budget)) {
+        budget_set(budget, fmax(budget->bytes_s, cruise * budget->knee_bytes_s));
+    }
+    budget->draining = false;
+    if (budget->queue_ms < 0.3 * budget->queue_limit_ms) {
+        budget->queue_limit_ms += limit_weight * ((f64)BUDGET_QUEUE_MS - budget->queue_limit_ms);
+    }
+    if (!budget->used || budget->test_ms != 0) {
+        return;
+    }
+    if (budget->bytes_s > knee_past * budget->knee_bytes_s) {
+        budget->knee_bytes_s = 0.0;
+    }
+    budget_set(budget, budget->bytes_s + rise_of(budget) * seconds);
+}
+
+/* ---- loss ---- */
+
+static bool window_limited(const Budget *budget)
+{
+    return (f64)budget->limited >= limited_most * (f64)budget->snapshots;
+}
+
+/* The experiment's end. Were losses the queue's, there are far fewer now, or as much arrives. */
+static void test_judge(Budget *budget, f64 arrived_bytes_s)
+{
+    bool fewer = budget->loss < 0.35 * budget->test_loss;
+    /* What arrives says something of the line only if the budget set it. */
+    bool as_much = budget->test_limited && window_limited(budget) &&
+                   arrived_bytes_s > (0.5 + 0.5 * test_share) * budget->test_arrived_bytes_s;
+    if (fewer) {
+        /* Or a burst that is over: back soon, but carefully from there. */
+        budget->knee_bytes_s = budget->test_bytes_s;
+    } else if (as_much) {
+        budget->knee_bytes_s = arrived_bytes_s / (1.0 - budget->loss_known);
+        budget_set(budget, fmin(budget->bytes_s, budget->knee_bytes_s));
+    } else {
+        budget->loss_known = fmin(budget->loss, loss_known_most);
+        budget_set(budget, fmax(budget->bytes_s, budget->test_bytes_s));
+    }
+    budget->test_ms = 0;
+}
+
+static void test_begin(Budget *budget, f64 arrived_bytes_s, u64 now_ms)
+{
+    budget->test_bytes_s = budget->bytes_s;
+    budget->test_loss = budget->loss;
+    budget->test_arrived_bytes_s = arrived_bytes_s;
+    budget->test_limited = window_limited(budget);
+    budget_set(budget, budget->bytes_s * test_share);
+    /* What was sent before must have come in: a round trip, and until it is given up. */
+    budget->test_ms = now_ms + (u64)(2.0 * budget->rtt_ms) + 100;
+}
+
+static void window_begin(Budget *budget, u64 from_ms)
+{
+    budget->loss_window_ms = from_ms;
+    budget->acked = budget->lost = 0;
+    budget->snapshots = budget->limited = 0;
+    budget->window_bytes = 0.0;
+}
+
+/* The end of a window of loss. */
+static void loss_decide(Budget *budget, u64 now_ms)
 {
     f64 total = (f64)budget->acked + (f64)budget->lost;
-    f64 loss = total > 0.0 ? (f64)budget->lost / total : 0.0;
-    f64 queue_ms =
-        budget->rtt_count > 0 ? budget->rtt_sum_ms / budget->rtt_count - rtt_minimum(budget) : 0.0;
-    bool queueing = queue_ms > BUDGET_QUEUE_MS;
-    if (loss > loss_tolerated || (queueing && loss > loss_with_queue)) {
-        budget->bytes_s *= 0.7;
-    } else if (queueing) {
-        budget->bytes_s *= 0.85;
-    } else if (budget->used) {
-        f64 rise = budget->bytes_s * rise_share_s;
-        budget->bytes_s += (rise < rise_bytes_s2 ? rise : rise_bytes_s2) * seconds;
+    f64 seconds = (f64)(now_ms - budget->loss_window_ms) / 1000.0;
+    f64 arrived_bytes_s = budget->window_bytes / seconds;
+    budget->loss = (f64)budget->lost / total;
+    f64 noise = 2.5 * sqrt(fmax(budget->loss * (1.0 - budget->loss), 0.01) / total);
+    f64 excess = budget->loss - budget->loss_known;
+    if (budget->test_ms != 0) {
+        test_judge(budget, arrived_bytes_s);
+    } else if (budget->loss > loss_beyond_doubt) {
+        budget_set(budget, fmin(arrived_bytes_s, test_share * budget->bytes_s));
+        budget->knee_bytes_s = arrived_bytes_s;
+    } else if (excess > fmax(loss_margin, noise) && budget->limited > 0 && !budget->draining) {
+        test_begin(budget, arrived_bytes_s, now_ms);
+    } else if (excess < 0.0) {
+        budget->loss_known += 0.1 * excess;
     }
-    if (budget->bytes_s < BUDGET_MIN_BYTES_S) {
-        budget->bytes_s = BUDGET_MIN_BYTES_S;
+    window_begin(budget, now_ms);
+}
+
+static void loss_update(Budget *budget, const BudgetReport *report, u64 now_ms)
+{
+    if (budget->test_ms > now_ms) {
+        window_begin(budget, now_ms);
+        return;
     }
-    if (budget->bytes_s > budget->max_bytes_s) {
-        budget->bytes_s = budget->max_bytes_s;
+    budget->acked += report->acked;
+    budget->lost += report->lost;
+    budget->window_bytes += (f64)report->acked_bytes + (f64)report->acked * BUDGET_HEAD_BYTES;
+    if (now_ms - budget->loss_window_ms >= LOSS_WINDOW_MS &&
+        budget->acked + budget->lost >= LOSS_PACKETS_MIN) {
+        loss_decide(budget, now_ms);
     }
 }
 
-void budget_feedback(Budget *budget, u32 acked, u32 lost, f64 rtt_ms, u64 now_ms)
+/* ---- reports ---- */
+
+static void epoch_end(Budget *budget, u64 now_ms)
 {
-    budget->acked += acked;
-    budget->lost += lost;
-    if (rtt_ms > 0.0) {
-        budget->rtt_sum_ms += rtt_ms;
-        budget->rtt_count++;
-        if (now_ms - budget->rtt_window_ms > RTT_WINDOW_MS) {
-            budget->rtt_window_ms = now_ms;
-            budget->rtt_min_ms[1] = budget->rtt_min_ms[0];
-            budget->rtt_min_ms[0] = rtt_ms;
-        }
-        if (rtt_ms < budget->rtt_min_ms[0]) {
-            budget->rtt_min_ms[0] = rtt_ms;
-        }
+    f64 seconds = (f64)(now_ms - budget->epoch_ms) / 1000.0;
+    f64 arrived = (f64)budget->acked_bytes / seconds;
+    budget->arrived_bytes_s += (budget->arrived_bytes_s > 0.0 ? arrived_weight : 1.0) *
+                               (arrived - budget->arrived_bytes_s);
+    if (budget->delay_min_ms != INT64_MAX) {
+        budget->queue_ms = queue_of(budget);
+    }
+    if (budget->queue_ms > budget->queue_limit_ms) {
+        congestion(budget, now_ms);
+    } else {
+        calm(budget, fmin(seconds, 1.0));
+    }
+    budget->epoch_ms = now_ms;
+    budget->acked_bytes = 0;
+    budget->delay_min_ms = INT64_MAX;
+    budget->used = false;
+}
+
+/* Heard again: what was lost meanwhile and how long things lay around says nothing of the line. */
+static void silence_end(Budget *budget, u64 now_ms)
+{
+    budget->silent = false;
+    budget->epoch_ms = now_ms;
+    budget->acked_bytes = 0;
+    budget->delay_min_ms = INT64_MAX;
+    budget->queue_ms = 0.0;
+    budget->arrived_bytes_s = 0.0;
+    budget->test_ms = 0;
+    budget->draining = false;
+    /* Half of what was good before, as after a pause in RFC 2861, and twice as much each second. */
+    budget_set(budget, 0.5 * budget->bytes_s);
+    /* The losses are told during the next round trip. */
+    window_begin(budget, now_ms + (u64)budget->rtt_ms + BUDGET_EPOCH_MS);
+}
+
+void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
+{
+    budget->heard_ms = now_ms;
+    if (budget->silent) {
+        silence_end(budget, now_ms);
+    }
+    if (report->rtt_ms > 0.0) {
+        budget->rtt_ms += (budget->rtt_ms > 0.0 ? 0.1 : 1.0) * (report->rtt_ms - budget->rtt_ms);
+    }
+    /* For a round trip after a silence: what lay around meanwhile. */
+    if (report->acked > 0 && now_ms >= budget->loss_window_ms) {
+        delay_sample(budget, (u16)(report->send_ms - report->echo_ms), now_ms);
+    }
+    budget->acked_bytes += report->acked_bytes + (u64)report->acked * BUDGET_HEAD_BYTES;
+    if (now_ms >= budget->loss_window_ms) {
+        loss_update(budget, report, now_ms);
     }
     if (now_ms - budget->epoch_ms >= BUDGET_EPOCH_MS) {
-        decide(budget, (f64)u64_min(now_ms - budget->epoch_ms, 1000) / 1000.0);
-        budget->epoch_ms = now_ms;
-        budget->acked = 0;
-        budget->lost = 0;
-        budget->rtt_sum_ms = 0.0;
-        budget->rtt_count = 0;
-        budget->used = false;
+        epoch_end(budget, now_ms);
     }
 }
+
+/* ---- spending ---- */
 
 u32 budget_take(Budget *budget, u64 now_ms)
 {
-    budget->tokens += (f64)(now_ms - budget->last_ms) / 1000.0 * budget->bytes_s;
+    u64 patience_ms = SILENCE_MS + (u64)(2.0 * budget->rtt_ms);
+    budget->silent = budget->silent || now_ms - budget->heard_ms > patience_ms;
+    f64 bytes_s = budget->silent ? (f64)BUDGET_MIN_BYTES_S : budget->bytes_s;
+    budget->tokens += (f64)(now_ms - budget->last_ms) / 1000.0 * bytes_s;
     budget->last_ms = now_ms;
-    f64 most = budget->bytes_s * burst_s;
-    if (most < packet_bytes) {
-        most = packet_bytes;
+    budget->tokens = fmin(budget->tokens, fmax(bytes_s * burst_s, packet_bytes));
+    f64 worth = f64_between(bytes_s * packet_s, packet_bytes_min, packet_bytes);
+    if (budget->tokens < worth) {
+        return 0;
     }
-    if (budget->tokens > most) {
-        budget->tokens = most;
-    }
-    return budget->tokens > 0.0 ? (u32)budget->tokens : 0;
+    budget->snapshots++;
+    return (u32)budget->tokens - BUDGET_HEAD_BYTES;
 }
 
-void budget_spend(Budget *budget, u32 bytes, bool limited)
+void budget_sent(Budget *budget, u32 bytes)
 {
-    budget->tokens -= bytes;
-    budget->used = budget->used || limited;
+    budget->tokens -= (f64)bytes + BUDGET_HEAD_BYTES;
+}
+
+void budget_limited(Budget *budget)
+{
+    budget->used = true;
+    budget->limited++;
 }

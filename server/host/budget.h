@@ -1,42 +1,96 @@
 /*
- * budget.h: how many bytes per second a client gets. Rises slowly while the path is quiet, falls
- * fast when packets are lost or queue up (round trip above its minimum): additive increase,
- * multiplicative decrease, with the queueing delay as the early sign (as LEDBAT, RFC 6817, uses
- * it). Pure: time is an argument. Layer: server/host.
+ * budget.h: how many bytes per second a client gets: what its line carries, found without filling
+ * the line's queue.
+ *
+ * Delay is the first sign. A client's packets say when the newest state packet arrived on its clock
+ * and when that was sent on ours: the difference, less its minimum, is how long packets queue on
+ * the way down, whatever the way back does (LEDBAT, RFC 6817: one-way delay, minimum filter against
+ * jitter). A standing queue sets the budget below the rate that arrived, until it has drained
+ * (Carlucci 2016, GCC: a share of the received rate; BBR, Cardwell 2016: drain, then cruise).
+ * Loss is the second. It may be the air's or a short queue's: when there is more than is known of
+ * this path, the budget is lowered for a second to see whether less is lost or as much arrives all
+ * the same (experiments as in PCC, Dong 2015). If so it was the queue; if not, that share of loss
+ * is taken for granted from then on and the budget returns.
+ * Otherwise a budget that is used rises: it doubles each second while far from where it last met a
+ * limit, and creeps near it.
+ * Pure: time is an argument. Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_BUDGET_H
 #define PLENUM_SERVER_HOST_BUDGET_H
 
-#include "shared/base.h"
+#include "shared/limits.h"
 
 enum {
     BUDGET_START_BYTES_S = 1000000 / 8, /* 1 Mbit/s */
-    BUDGET_MIN_BYTES_S = 64000 / 8,     /* 64 kbit/s: below it a world cannot be followed */
-    BUDGET_MAX_BYTES_S = 20000000 / 8,  /* 20 Mbit/s, the default server maximum */
-    BUDGET_EPOCH_MS = 200,              /* decisions are taken this often */
-    BUDGET_QUEUE_MS = 60,               /* a standing queue beyond this means: too fast */
+    /* 32 kbit/s: the narrowest line worth it is 64 kbit/s, and its queue must be able to drain. */
+    BUDGET_MIN_BYTES_S = 32000 / 8,
+    BUDGET_MAX_BYTES_S = 20000000 / 8,            /* 20 Mbit/s, the default server maximum */
+    BUDGET_HEAD_BYTES = 40 + SEAL_OVERHEAD_BYTES, /* IP, UDP, ENet and seal of a packet */
+    BUDGET_EPOCH_MS = 200,                        /* decisions are taken this often */
+    /* A standing queue beyond this means: too fast. Two snapshots at 30 Hz in a row are 67 ms. */
+    BUDGET_QUEUE_MS = 60,
+    BUDGET_DELAYS = 3, /* windows of the delay's minimum */
 };
+
+/* What an input packet told. */
+typedef struct BudgetReport {
+    u32 acked, lost; /* packets newly confirmed, and given up */
+    u32 acked_bytes; /* payload of the confirmed */
+    u16 send_ms;     /* InputPacket.send_ms and .echo_ms: their difference is the delay of the */
+    u16 echo_ms;     /* newest state packet plus a constant, the clocks' offset */
+    f64 rtt_ms;      /* 0: unknown */
+} BudgetReport;
 
 typedef struct Budget {
     f64 bytes_s; /* what the client may get now */
     f64 max_bytes_s;
-    f64 tokens;      /* bytes that may be sent at once */
-    u64 last_ms;     /* of budget_take */
-    u64 epoch_ms;    /* start of the current epoch */
-    u32 acked, lost; /* packets in this epoch */
-    f64 rtt_sum_ms;
-    u32 rtt_count;
-    f64 rtt_min_ms[2]; /* minimum of this and of the former 30 s window */
-    u64 rtt_window_ms;
-    bool used; /* the budget was the limit in this epoch: only then may it rise */
+    f64 tokens;  /* bytes that may be sent at once; negative: sent ahead */
+    u64 last_ms; /* of budget_take */
+    u64 heard_ms;
+    f64 rtt_ms; /* smoothed */
+
+    /* the epoch */
+    u64 epoch_ms; /* its start */
+    u64 acked_bytes;
+    i64 delay_min_ms; /* INT64_MAX: no sample */
+    bool used;        /* the budget was the limit: only then may it rise */
+    bool silent;      /* nothing was heard for long: only the least goes out */
+
+    /* delay */
+    i64 delay_ms; /* unwrapped, of the last sample */
+    bool delay_known;
+    i64 base_ms[BUDGET_DELAYS]; /* minima of this window and those before */
+    u64 base_window_ms;
+    f64 queue_ms;       /* of the last epoch that had a sample */
+    f64 queue_limit_ms; /* above BUDGET_QUEUE_MS while others keep the queue full */
+    bool draining;
+    u64 lowest_at_ms;    /* when the standing queue was last shorter than ever: */
+    f64 lowest_ms;       /* so long */
+    f64 arrived_bytes_s; /* rate that was confirmed, over some epochs */
+    f64 knee_bytes_s;    /* rate that arrived when the line was last full; 0: unknown */
+
+    /* loss */
+    u32 acked, lost;        /* packets in this window */
+    u64 loss_window_ms;     /* its start */
+    f64 loss_known;         /* share that is the path's own */
+    f64 loss;               /* of the last window */
+    f64 window_bytes;       /* confirmed in this window */
+    u32 snapshots, limited; /* in this window; those that the budget cut short */
+    u64 test_ms;            /* when the window of the experiment begins, 0: there is none */
+    f64 test_bytes_s;       /* the budget before it ... */
+    f64 test_loss;          /* ... and what was lost and arrived */
+    f64 test_arrived_bytes_s;
+    bool test_limited; /* the budget was the limit all the while */
 } Budget;
 
 void budget_init(Budget *budget, u64 now_ms, u32 max_bytes_s);
-/* What an acknowledgement told: packets confirmed, packets given up, and a round trip (0: none). */
-void budget_feedback(Budget *budget, u32 acked, u32 lost, f64 rtt_ms, u64 now_ms);
-/* Bytes that may go out now; call once a snapshot. */
+void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms);
+/* Payload bytes that a snapshot may have now, 0: send none. Call once a snapshot. Where the budget
+ * is small it waits until a packet is worth its head, and none is long for the line. */
 u32 budget_take(Budget *budget, u64 now_ms);
-/* Says what really went out and whether more would have been sent. */
-void budget_spend(Budget *budget, u32 bytes, bool limited);
+/* A packet with so many bytes of payload went out. */
+void budget_sent(Budget *budget, u32 bytes);
+/* The snapshot had more to say than the budget allowed. */
+void budget_limited(Budget *budget);
 
 #endif

@@ -161,17 +161,14 @@ static void packet_emit(void *context, const u8 *packet, u32 bytes)
 {
     Emit *emit = context;
     (void)session_send(emit->host, emit->session, CHANNEL_STATE, packet, bytes);
+    budget_sent(&emit->session->budget, bytes);
 }
 
 static void snapshot_send(Host *host, Session *session)
 {
-    enum {
-        /* IP, UDP, ENet and seal of one packet: the line carries them too. */
-        PACKET_HEAD_BYTES = 40 + SEAL_OVERHEAD_BYTES
-    };
     const MessageStatus *status = &host->status.status;
     u32 allowed = budget_take(&session->budget, host->now_ms);
-    if (allowed < PACKET_HEAD_BYTES) {
+    if (allowed == 0) {
         return;
     }
     f32 speed = status->paused ? 0.0f : f32_clamp(status->speed, 0.0f, 60.0f);
@@ -190,12 +187,14 @@ static void snapshot_send(Host *host, Session *session)
     }
     Emit emit = {host, session};
     u32 rtt_ms = session->rtt_ms > 0.0 ? (u32)session->rtt_ms : 100;
-    u32 bytes = snapshot_sender_build(session->sender, host->cache, &session->view, &header,
-                                      allowed - PACKET_HEAD_BYTES, host->now_ms, rtt_ms,
-                                      packet_emit, &emit);
-    u32 packets = bytes / STATE_PAYLOAD_BYTES_MAX + 1;
-    session->limited = bytes + STATE_PACKET_BYTES_MAX > allowed;
-    budget_spend(&session->budget, bytes + packets * PACKET_HEAD_BYTES, session->limited);
+    snapshot_sender_build(session->sender, host->cache, &session->view, &header, allowed,
+                          host->now_ms, rtt_ms, packet_emit, &emit);
+    SnapshotSenderStats stats;
+    snapshot_sender_stats(session->sender, &stats);
+    session->limited = stats.limited;
+    if (stats.limited) {
+        budget_limited(&session->budget);
+    }
     host->stats.snapshots++;
 }
 

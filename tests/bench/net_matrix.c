@@ -87,16 +87,16 @@ static void add_product(Matrix *matrix)
 
 static void add_queues(Matrix *matrix)
 {
-    static const u32 queues_ms[] = {20, 2000};
+    static const u32 queues_ms[] = {20, 2000}; /* but room for three packets */
     for (u32 i = 0; i < 2 * PL_COUNT(rates_kbit); i++) {
         u32 kbit = rates_kbit[i / 2];
         NetsimOptions down = path(matrix, kbit, 50);
-        down.queue_ms = queues_ms[i % 2];
+        down.queue_ms = u32_max(queues_ms[i % 2], 3 * 8 * STATE_PACKET_BYTES_MAX / kbit);
         char name[NAME_MAX_BYTES];
-        snprintf(name, sizeof name, "%uk/rtt50/%s", kbit, i % 2 == 0 ? "taildrop20ms" : "bloat2s");
+        snprintf(name, sizeof name, "%uk/rtt50/%s", kbit, i % 2 == 0 ? "taildrop" : "bloat2s");
         add(matrix, name, &down);
         snprintf(name, sizeof name, "%uk/rtt50/%s/loss5", kbit,
-                 i % 2 == 0 ? "taildrop20ms" : "bloat2s");
+                 i % 2 == 0 ? "taildrop" : "bloat2s");
         down.loss = 0.05;
         add(matrix, name, &down);
     }

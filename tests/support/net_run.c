@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    HEAD_BYTES = 40 + SEAL_OVERHEAD_BYTES, /* IP, UDP, ENet, seal */
+    HEAD_BYTES = BUDGET_HEAD_BYTES,
     INPUT_GAP_MS = 16,
     IDLE_GAP_MS = 100,
     FRAME_US = 16667,   /* of the client's screen */
@@ -46,7 +46,6 @@ typedef struct Run {
     f64 rtt_ms;
     u16 echo_ms;
     u64 echo_at_ms;
-    bool limited;
     /* client */
     SnapshotReceiver *receiver;
     Timeline *timeline;
@@ -76,6 +75,7 @@ static void emit_down(void *context, const u8 *packet, u32 bytes)
     memcpy(padded, packet, bytes);
     u32 size = bytes + HEAD_BYTES;
     netsim_send(run->down, padded, size, run->now_ms * 1000);
+    budget_sent(&run->budget, bytes);
     run->second_bytes += size;
     run->sent_bytes += run->now_ms >= run->net_case->measure_ms ? size : 0;
 }
@@ -83,7 +83,7 @@ static void emit_down(void *context, const u8 *packet, u32 bytes)
 static void server_snapshot(Run *run)
 {
     u32 allowed = budget_take(&run->budget, run->now_ms);
-    if (allowed < HEAD_BYTES) {
+    if (allowed == 0) {
         return;
     }
     SnapshotHeader header = {
@@ -92,11 +92,13 @@ static void server_snapshot(Run *run)
         header.echo_ms = (u16)(run->echo_ms + u64_min(run->now_ms - run->echo_at_ms, 30000));
     }
     u32 rtt_ms = run->rtt_ms > 0.0 ? (u32)run->rtt_ms : 100;
-    u32 bytes = snapshot_sender_build(run->sender, run->cache, &run->view, &header,
-                                      allowed - HEAD_BYTES, run->now_ms, rtt_ms, emit_down, run);
-    u32 packets = bytes / STATE_PAYLOAD_BYTES_MAX + 1;
-    run->limited = bytes + STATE_PACKET_BYTES_MAX > allowed;
-    budget_spend(&run->budget, bytes + packets * HEAD_BYTES, run->limited);
+    snapshot_sender_build(run->sender, run->cache, &run->view, &header, allowed, run->now_ms,
+                          rtt_ms, emit_down, run);
+    SnapshotSenderStats stats;
+    snapshot_sender_stats(run->sender, &stats);
+    if (stats.limited) {
+        budget_limited(&run->budget);
+    }
 }
 
 static void server_input(Run *run, const InputPacket *packet)
@@ -110,13 +112,22 @@ static void server_input(Run *run, const InputPacket *packet)
         return;
     }
     u32 lost = 0;
+    SnapshotSenderStats before, after;
+    snapshot_sender_stats(run->sender, &before);
     u32 acked = snapshot_sender_ack(run->sender, packet->ack, &lost);
+    snapshot_sender_stats(run->sender, &after);
     u16 sample_ms = (u16)((u16)run->now_ms - packet->echo_ms);
     f64 rtt_ms = sample_ms < 5000 ? (f64)u32_max(sample_ms, 1) : 0.0;
     if (rtt_ms > 0.0) {
         run->rtt_ms += (run->rtt_ms > 0.0 ? 0.1 : 1.0) * (rtt_ms - run->rtt_ms);
     }
-    budget_feedback(&run->budget, acked, lost, rtt_ms, run->now_ms);
+    BudgetReport report = {.acked = acked,
+                           .lost = lost,
+                           .acked_bytes = (u32)(after.acked_bytes - before.acked_bytes),
+                           .send_ms = packet->send_ms,
+                           .echo_ms = packet->echo_ms,
+                           .rtt_ms = rtt_ms};
+    budget_feedback(&run->budget, &report, run->now_ms);
 }
 
 static void server_step(Run *run, u64 *tick, u64 *snapshot_at_ms)

@@ -1,72 +1,314 @@
 /* test_budget.c: the budget against a simulated bottleneck, and roles and rates of permits. */
 #include "server/host/budget.h"
 #include "server/host/permit.h"
+#include "shared/random.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-/* A line of `line` bytes/s with a 300 ms queue behind a 40 ms path; the sender always has more to
- * send. Returns the mean goodput of the last half and the worst queue of the last half in ms. */
-static f64 bottleneck(Budget *budget, f64 line, f64 random_loss, u64 *worst_queue_ms)
+enum {
+    STEP_MS = 33,
+    PACKET = 1200,
+    FLOWS_MAX = 3,
+    PIPE = 64,         /* steps */
+    CLOCKS_MS = 61234, /* the client's clock is ahead: samples wrap */
+};
+
+/* What became of one flow's packets of one step. */
+typedef struct Shipment {
+    u32 acked, lost;
+    f64 delay_ms; /* on the way down */
+} Shipment;
+
+/* A flow with a budget of ours, or one like TCP Reno (Jacobson 1988): a window that halves on loss
+ * and grows by a packet each round trip. */
+typedef struct Flow {
+    Budget budget;
+    f64 wants; /* bytes/s; 0: all it may */
+    bool reno;
+    f64 window, under_way; /* packets of Reno's */
+    u64 window_cut_ms;
+    u64 from_ms;
+    f64 delivered, sent, unsent;
+    Shipment pipe[PIPE];
+} Flow;
+
+typedef struct Line {
+    f64 bytes_s, queue_s; /* what would wait longer is dropped */
+    f64 random_loss;
+    u32 path_ms; /* each way, without the queue */
+    f64 jitter_up_ms;
+    f64 queue; /* bytes */
+    Flow flows[FLOWS_MAX];
+    u32 count;
+    u64 now_ms;
+    f64 worst_queue_ms;
+    u64 dice;
+} Line;
+
+static f64 line_roll(Line *line)
 {
-    f64 queue = 0.0, delivered = 0.0;
-    u32 packets_lost_carry = 0;
-    *worst_queue_ms = 0;
-    const u64 end = 60000;
-    for (u64 now = 0; now < end; now += 33) {
-        u32 budget_bytes = budget_take(budget, now);
-        f64 drained = line * 0.033;
-        f64 out = queue < drained ? queue : drained;
-        queue -= out;
-        f64 room = line * 0.3 - queue;
-        u32 packets = budget_bytes / 1200, lost = 0;
-        for (u32 i = 0; i < packets; i++) {
-            packets_lost_carry += (u32)(random_loss * 1000.0);
-            bool random = packets_lost_carry >= 1000;
-            packets_lost_carry -= random ? 1000 : 0;
-            if (random || room < 1200.0) {
-                lost++;
-            } else {
-                queue += 1200.0;
-                room -= 1200.0;
-            }
-        }
-        u64 queue_ms = (u64)(queue / line * 1000.0);
-        if (now > end / 2) {
-            delivered += out;
-            *worst_queue_ms = u64_max(*worst_queue_ms, queue_ms);
-        }
-        budget_spend(budget, packets * 1200, true);
-        budget_feedback(budget, packets - lost, lost, 40.0 + (f64)queue_ms, now);
-    }
-    return delivered / 30.0;
+    return (f64)random_f32(5, line->dice++);
 }
 
+static void line_init(Line *line, f64 bytes_s, f64 queue_s, u32 flows)
+{
+    memset(line, 0, sizeof *line);
+    line->bytes_s = bytes_s;
+    line->queue_s = queue_s;
+    line->path_ms = 20;
+    line->count = flows;
+    for (u32 i = 0; i < flows; i++) {
+        budget_init(&line->flows[i].budget, 0, BUDGET_MAX_BYTES_S);
+        line->flows[i].window = 10.0;
+    }
+}
+
+static void flow_hears(Line *line, Flow *flow, const Shipment *shipment)
+{
+    f64 rtt_ms = shipment->delay_ms + line->path_ms;
+    if (flow->reno) {
+        bool cut = shipment->lost > 0 && (f64)(line->now_ms - flow->window_cut_ms) > rtt_ms;
+        flow->under_way -= (f64)shipment->acked + (f64)shipment->lost;
+        flow->window = fmax(2.0, flow->window + (f64)shipment->acked / flow->window);
+        flow->window *= cut ? 0.5 : 1.0;
+        flow->window_cut_ms = cut ? line->now_ms : flow->window_cut_ms;
+        return;
+    }
+    if (shipment->acked + shipment->lost == 0) {
+        return;
+    }
+    u16 sent_ms = (u16)((f64)line->now_ms - rtt_ms);
+    u16 arrived_ms = (u16)((f64)sent_ms + shipment->delay_ms + CLOCKS_MS);
+    u16 held_ms = 7;
+    BudgetReport report = {.acked = shipment->acked,
+                           .lost = shipment->lost,
+                           .acked_bytes = shipment->acked * (PACKET - BUDGET_HEAD_BYTES),
+                           .send_ms = (u16)(arrived_ms + held_ms),
+                           .echo_ms = (u16)(sent_ms + held_ms),
+                           .rtt_ms = rtt_ms + line->jitter_up_ms * line_roll(line)};
+    budget_feedback(&flow->budget, &report, line->now_ms);
+}
+
+static void flow_sends(Line *line, Flow *flow, u32 step)
+{
+    f64 may = flow->reno ? (flow->window - flow->under_way) * PACKET
+                         : (f64)budget_take(&flow->budget, line->now_ms) + BUDGET_HEAD_BYTES;
+    flow->unsent += flow->wants * STEP_MS * 0.001;
+    f64 wants = flow->wants > 0.0 ? flow->unsent : 1e9;
+    Shipment shipment = {0};
+    while (may >= PACKET && wants >= PACKET) {
+        bool full = line->queue + PACKET > line->bytes_s * line->queue_s;
+        bool lost = full || line_roll(line) < line->random_loss;
+        line->queue += lost ? 0.0 : PACKET;
+        shipment.lost += lost;
+        shipment.acked += !lost;
+        may -= PACKET;
+        flow->under_way++;
+        wants -= PACKET;
+        flow->unsent -= flow->wants > 0.0 ? PACKET : 0.0;
+        flow->sent += PACKET;
+        flow->delivered += lost ? 0.0 : PACKET;
+        if (!flow->reno) {
+            budget_sent(&flow->budget, PACKET - BUDGET_HEAD_BYTES);
+        }
+    }
+    if (!flow->reno && wants >= PACKET) {
+        budget_limited(&flow->budget);
+    }
+    shipment.delay_ms = line->path_ms + line->queue / line->bytes_s * 1000.0;
+    u32 later = (u32)((shipment.delay_ms + line->path_ms) / STEP_MS) + 1;
+    Shipment *slot = &flow->pipe[(step + u32_min(later, PIPE - 1)) % PIPE];
+    slot->acked += shipment.acked;
+    slot->lost += shipment.lost;
+    slot->delay_ms = shipment.delay_ms;
+}
+
+/* Plays until a time; counters begin anew. */
+static void line_play(Line *line, u64 until_ms)
+{
+    line->worst_queue_ms = 0.0;
+    for (u32 i = 0; i < line->count; i++) {
+        line->flows[i].delivered = line->flows[i].sent = 0.0;
+    }
+    for (; line->now_ms < until_ms; line->now_ms += STEP_MS) {
+        u32 step = (u32)(line->now_ms / STEP_MS);
+        line->queue -= fmin(line->queue, line->bytes_s * STEP_MS * 0.001);
+        for (u32 i = 0; i < line->count; i++) {
+            Flow *flow = &line->flows[(i + step) % line->count];
+            Shipment shipment = flow->pipe[step % PIPE];
+            flow->pipe[step % PIPE] = (Shipment){0};
+            flow_hears(line, flow, &shipment);
+            if (line->now_ms >= flow->from_ms) {
+                flow_sends(line, flow, step);
+            }
+        }
+        f64 queue_ms = line->queue / line->bytes_s * 1000.0;
+        line->worst_queue_ms = fmax(line->worst_queue_ms, queue_ms);
+    }
+}
+
+/* Alone on a line with a deep queue: most of it is used, and the queue stays short. */
 static void test_finds_the_line(void **state)
 {
     PL_UNUSED(state);
-    static const f64 lines[] = {16000.0, 60000.0, 400000.0, 1500000.0};
+    static const f64 lines[] = {8000.0, 16000.0, 60000.0, 400000.0, 1500000.0};
     for (u32 i = 0; i < PL_COUNT(lines); i++) {
-        Budget budget;
-        u64 queue_ms;
-        budget_init(&budget, 0, BUDGET_MAX_BYTES_S);
-        f64 goodput = bottleneck(&budget, lines[i], 0.0, &queue_ms);
-        if (goodput < 0.6 * lines[i] || queue_ms > 250) {
-            fail_msg("line %.0f: goodput %.0f, queue %u ms", lines[i], goodput, (u32)queue_ms);
+        Line line;
+        line_init(&line, lines[i], 1.0, 1);
+        line_play(&line, 20000);
+        line_play(&line, 50000);
+        f64 share = line.flows[0].delivered / 30.0 / lines[i];
+        /* One packet of 1200 bytes alone is 150 ms on the narrowest line. */
+        f64 queue_most = 130.0 + 2.0 * PACKET / lines[i] * 1000.0;
+        if (share < 0.75 || line.worst_queue_ms > queue_most) {
+            fail_msg("line %.0f: %.0f %% used, queue %.0f ms", lines[i], 100.0 * share,
+                     line.worst_queue_ms);
         }
     }
 }
 
+/* From what was good for a fast line to a narrow one with two seconds of queue, and back. */
+static void test_standing_queue_drains_and_budget_returns(void **state)
+{
+    PL_UNUSED(state);
+    Line line;
+    line_init(&line, 1250000.0, 2.0, 1);
+    line_play(&line, 15000);
+    line.bytes_s = 32000.0;
+    line.queue = fmin(line.queue, 64000.0);
+    line_play(&line, 21000);
+    line_play(&line, 25000);
+    if (line.worst_queue_ms > 200.0 || line.flows[0].delivered / 4.0 < 0.7 * 32000.0) {
+        fail_msg("narrow: %.0f bytes/s, queue %.0f ms", line.flows[0].delivered / 4.0,
+                 line.worst_queue_ms);
+    }
+    line.bytes_s = 1250000.0;
+    line.queue = 0.0;
+    line_play(&line, 32000);
+    line_play(&line, 34000);
+    if (line.flows[0].delivered / 2.0 < 0.5 * 1250000.0) {
+        fail_msg("wide again: %.0f bytes/s after 7 s", line.flows[0].delivered / 2.0);
+    }
+}
+
+/* The air's losses are not the line's: the budget stays at what the world wants. */
 static void test_random_loss_is_no_congestion(void **state)
 {
     PL_UNUSED(state);
-    Budget budget;
-    u64 queue_ms;
-    budget_init(&budget, 0, 250000);
-    f64 goodput = bottleneck(&budget, 1e7, 0.1, &queue_ms);
-    assert_true(goodput > 0.8 * 250000.0);
+    static const f64 losses[] = {0.01, 0.05, 0.15, 0.3};
+    for (u32 i = 0; i < PL_COUNT(losses); i++) {
+        Line line;
+        line_init(&line, 1e7, 0.3, 1);
+        line.random_loss = losses[i];
+        line_play(&line, 15000);
+        line_play(&line, 45000);
+        f64 sent = line.flows[0].sent / 30.0;
+        if (sent < 0.8 * BUDGET_MAX_BYTES_S) {
+            fail_msg("loss %.2f: %.0f bytes/s", losses[i], sent);
+        }
+    }
+}
+
+/* A short queue that never delays: only losses tell. Not more than this may be lost on the whole.
+ */
+static void test_short_queue(void **state)
+{
+    PL_UNUSED(state);
+    Line line;
+    line_init(&line, 100000.0, 0.05, 1);
+    line_play(&line, 15000);
+    line_play(&line, 60000);
+    f64 share = line.flows[0].delivered / 45.0 / 100000.0;
+    f64 lost = 1.0 - line.flows[0].delivered / line.flows[0].sent;
+    if (share < 0.7 || lost > 0.12) {
+        fail_msg("%.0f %% used, %.1f %% lost", 100.0 * share, 100.0 * lost);
+    }
+}
+
+/* A way back that jitters by more than any queue says nothing of the way down. */
+static void test_way_back_does_not_matter(void **state)
+{
+    PL_UNUSED(state);
+    Line line;
+    line_init(&line, 1e7, 0.3, 1);
+    line.jitter_up_ms = 400.0;
+    line_play(&line, 15000);
+    line_play(&line, 30000);
+    assert_true(line.flows[0].sent / 15.0 > 0.8 * BUDGET_MAX_BYTES_S);
+}
+
+/* Two of us share a line, the second comes later; and one of us beside a TCP that fills the queue.
+ */
+static void test_shares_the_line(void **state)
+{
+    PL_UNUSED(state);
+    Line line;
+    line_init(&line, 250000.0, 0.3, 2);
+    line.flows[1].from_ms = 10000;
+    line_play(&line, 30000);
+    line_play(&line, 90000);
+    f64 first = line.flows[0].delivered, second = line.flows[1].delivered;
+    f64 least = fmin(first, second) / (first + second);
+    if (least < 0.2 || first + second < 0.75 * 250000.0 * 60.0) {
+        fail_msg("shares: %.0f and %.0f bytes/s", first / 60.0, second / 60.0);
+    }
+    line_init(&line, 250000.0, 0.3, 2);
+    line.flows[1].reno = true;
+    line.flows[1].from_ms = 5000;
+    line_play(&line, 30000);
+    line_play(&line, 90000);
+    first = line.flows[0].delivered;
+    second = line.flows[1].delivered;
+    if (first / (first + second) < 0.1 || second / (first + second) < 0.1) {
+        fail_msg("beside TCP: %.0f and %.0f bytes/s", first / 60.0, second / 60.0);
+    }
+}
+
+/* A world that rests sends next to nothing: the budget neither rises nor falls by it. */
+static void test_rest_changes_nothing(void **state)
+{
+    PL_UNUSED(state);
+    Line line;
+    line_init(&line, 1e6, 0.3, 1);
+    line.flows[0].wants = 3000.0;
+    f64 before = line.flows[0].budget.bytes_s;
+    line_play(&line, 30000);
+    assert_true(line.flows[0].budget.bytes_s == before);
+}
+
+/* While nothing is heard only the least goes out; after it half of what was good, at once. */
+static void test_silence(void **state)
+{
+    PL_UNUSED(state);
+    Line line;
+    line_init(&line, 1e6, 0.3, 1);
+    line_play(&line, 10000);
+    Budget *budget = &line.flows[0].budget;
+    f64 before = budget->bytes_s, sent = 0.0;
+    for (; line.now_ms < 15000; line.now_ms += STEP_MS) {
+        u32 bytes = budget_take(budget, line.now_ms);
+        if (bytes > 0) {
+            budget_sent(budget, bytes);
+            sent += line.now_ms >= 11500 ? (f64)bytes : 0.0;
+        }
+    }
+    assert_true(sent <= BUDGET_MIN_BYTES_S * 3.5 + 2.0 * PACKET);
+    BudgetReport report = {.acked = 1,
+                           .lost = 500,
+                           .acked_bytes = 1000,
+                           .send_ms = (u16)(CLOCKS_MS + 4900),
+                           .rtt_ms = 4900.0};
+    budget_feedback(budget, &report, line.now_ms);
+    assert_true(budget->bytes_s >= 0.5 * before);
+    report.lost = 0;
+    report.send_ms = (u16)(CLOCKS_MS + 20);
+    budget_feedback(budget, &report, line.now_ms + 300);
+    assert_true(budget->bytes_s >= 0.4 * before);
 }
 
 static void test_bounds(void **state)
@@ -75,16 +317,44 @@ static void test_bounds(void **state)
     Budget budget;
     budget_init(&budget, 0, BUDGET_MAX_BYTES_S);
     for (u64 now = 0; now < 60000; now += 100) {
-        budget_feedback(&budget, 0, 100, 2000.0, now);
+        BudgetReport report = {.acked = 1, .lost = 100, .acked_bytes = 100, .rtt_ms = 2000.0};
+        report.send_ms = now > 200 ? 2000 : 0;
+        budget_take(&budget, now);
+        budget_limited(&budget);
+        budget_feedback(&budget, &report, now);
     }
     assert_true(budget.bytes_s == (f64)BUDGET_MIN_BYTES_S);
-    for (u64 now = 60000; now < 400000; now += 100) {
-        budget_spend(&budget, 0, true);
-        budget_feedback(&budget, 100, 0, 10.0, now);
+    budget_init(&budget, 0, BUDGET_MAX_BYTES_S);
+    for (u64 now = 0; now < 60000; now += 100) {
+        BudgetReport report = {.acked = 100, .acked_bytes = 100000, .rtt_ms = 10.0};
+        budget_take(&budget, now);
+        budget_limited(&budget);
+        budget_feedback(&budget, &report, now);
     }
     assert_true(budget.bytes_s == (f64)BUDGET_MAX_BYTES_S);
     /* Whatever the pause, one burst only. */
     assert_true(budget_take(&budget, 100000000) <= BUDGET_MAX_BYTES_S / 10);
+}
+
+/* On a narrow line no packet may be long, and none is hardly more than its head. */
+static void test_narrow_packets(void **state)
+{
+    PL_UNUSED(state);
+    Budget budget;
+    budget_init(&budget, 0, BUDGET_MIN_BYTES_S);
+    u32 packets = 0;
+    for (u64 now = 0; now < 10000; now += 17) {
+        u32 bytes = budget_take(&budget, now);
+        if (bytes == 0) {
+            continue;
+        }
+        assert_in_range(bytes + BUDGET_HEAD_BYTES, 300, 500);
+        budget_sent(&budget, bytes);
+        packets++;
+        BudgetReport report = {.acked = 1, .acked_bytes = bytes, .rtt_ms = 50.0};
+        budget_feedback(&budget, &report, now);
+    }
+    assert_in_range(packets, 90, 140);
 }
 
 static void test_roles(void **state)
@@ -132,8 +402,17 @@ static void test_rates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_finds_the_line), cmocka_unit_test(test_random_loss_is_no_congestion),
-        cmocka_unit_test(test_bounds),         cmocka_unit_test(test_roles),
+        cmocka_unit_test(test_finds_the_line),
+        cmocka_unit_test(test_standing_queue_drains_and_budget_returns),
+        cmocka_unit_test(test_random_loss_is_no_congestion),
+        cmocka_unit_test(test_short_queue),
+        cmocka_unit_test(test_way_back_does_not_matter),
+        cmocka_unit_test(test_shares_the_line),
+        cmocka_unit_test(test_rest_changes_nothing),
+        cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_narrow_packets),
+        cmocka_unit_test(test_roles),
         cmocka_unit_test(test_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

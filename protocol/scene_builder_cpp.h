@@ -27,8 +27,8 @@ namespace plenum
 namespace fb = plenum::scene;
 
 enum {
-    // A scene travels in one MESSAGE_WORLD with its entities: half of the message each.
-    SCENE_BYTES_MAX = MESSAGE_BYTES_MAX / 2,
+    // A scene travels in one MESSAGE_WORLD with its entities, which have the rest.
+    SCENE_BYTES_MAX = MESSAGE_BYTES_MAX / 4 * 3,
     SCENE_TABLES_MAX = 200000,
     SCENE_DEPTH_MAX = 16,
     CLOTH_EDGE_MAX = 1024,

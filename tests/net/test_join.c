@@ -1,0 +1,456 @@
+/*
+ * test_join.c: joining in virtual time, host and connection whole: a scene of 10 MB over 100 ms and
+ * 50 Mbit/s, first pictures of ordinary scenes, events and new epochs while a world is under way.
+ */
+#include "protocol/bulk.h"
+#include "protocol/link_memory.h"
+#include "tests/support/join_rig.h"
+#include "tests/support/process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    LARGE_BYTES = 10000000
+};
+
+typedef struct Joining {
+    f64 welcome_ms, world_ms, picture_ms;
+} Joining;
+
+static Scene *scene_of(const char *name)
+{
+    char path[256];
+    ErrorText error = {0};
+    snprintf(path, sizeof path, "shared/scenes/%s.json", name);
+    Scene *scene = scene_load(source_path(path), &error);
+    assert_non_null(scene);
+    return scene;
+}
+
+/* Runs until the client's picture is whole; times from now on. */
+static Joining join(JoinRig *rig, Connection *client, f64 most_ms)
+{
+    Joining joining = {0};
+    f64 begun_ms = join_rig_ms(rig);
+    while (joining.picture_ms == 0.0 && join_rig_ms(rig) - begun_ms < most_ms) {
+        join_rig_step(rig, &client, 1);
+        f64 now_ms = join_rig_ms(rig) - begun_ms;
+        if (joining.welcome_ms == 0.0 && connection_state(client) >= CONNECTION_JOINING) {
+            joining.welcome_ms = now_ms;
+        }
+        if (joining.world_ms == 0.0 && connection_fields(client) != NULL) {
+            joining.world_ms = now_ms;
+        }
+        if (join_picture_whole(client)) {
+            joining.picture_ms = now_ms;
+        }
+    }
+    assert_true(joining.picture_ms > 0.0);
+    return joining;
+}
+
+static void steps(JoinRig *rig, Connection *client, u32 ms)
+{
+    for (u32 i = 0; i < ms; i++) {
+        join_rig_step(rig, &client, 1);
+    }
+}
+
+static void test_large(void **state)
+{
+    PL_UNUSED(state);
+    static const f64 losses[] = {0.0, 0.01, 0.05};
+    Scene *scene = scene_of("dominoes");
+    u32 bytes = 0;
+    u8 *large = join_large_scene(LARGE_BYTES, &bytes);
+    JoinRig rig;
+    join_rig_start(&rig, scene, large, bytes);
+    for (u32 i = 0; i < PL_COUNT(losses); i++) {
+        NetsimOptions down = {
+            .seed = 1 + i, .delay_ms = 50.0, .rate_bytes_s = 50000000 / 8, .loss = losses[i]};
+        NetsimOptions up = {.seed = 11 + i, .delay_ms = 50.0, .loss = losses[i]};
+        Connection *client = join_rig_connect(&rig, &up, &down);
+        Joining joining = join(&rig, client, 10000.0);
+        ConnectionStats stats;
+        connection_stats(client, &stats);
+        print_message("%u bytes at 50 Mbit/s and 100 ms, loss %.0f %%: world after %.2f s, picture "
+                      "after %.2f s\n",
+                      bytes, 100.0 * losses[i], joining.world_ms * 1e-3, joining.picture_ms * 1e-3);
+        assert_true(joining.picture_ms < (losses[i] > 0.02 ? 3400.0 : 3000.0));
+        /* The states are there when the world is. */
+        assert_true(joining.picture_ms - joining.world_ms < 80.0);
+        assert_int_equal(connection_scene(client)->byte_count, bytes);
+        assert_memory_equal(connection_scene(client)->bytes, large, bytes);
+        assert_int_equal(stats.desyncs + stats.malformed, 0);
+        connection_destroy(client);
+    }
+    join_rig_stop(&rig);
+    scene_destroy(scene);
+    free(large);
+}
+
+/* A client of an ordinary scene sees all of it two round trips after the server's WELCOME, which is
+ * one and a half after the client has it; its own pictures and the snapshots' beat come on top. */
+static void test_first_picture(void **state)
+{
+    PL_UNUSED(state);
+    static const char *const names[] = {"playground", "boxes1000", "ragdolls",
+                                        "cloth",      "terrain",   "rabbits"};
+    static const f64 rtts_ms[] = {50.0, 100.0, 200.0};
+    for (u32 n = 0; n < PL_COUNT(names); n++) {
+        Scene *scene = scene_of(names[n]);
+        for (u32 r = 0; r < PL_COUNT(rtts_ms); r++) {
+            NetsimOptions line = {
+                .seed = 1, .delay_ms = rtts_ms[r] / 2.0, .rate_bytes_s = 20000000 / 8};
+            JoinRig rig;
+            join_rig_start(&rig, scene, NULL, 0);
+            Connection *client = join_rig_connect(&rig, &line, &line);
+            Joining joining = join(&rig, client, 5000.0);
+            f64 trips = (joining.picture_ms - joining.welcome_ms) / rtts_ms[r] + 0.5;
+            print_message("%-10s %3.0f ms: world after %3.0f ms, picture after %3.0f ms, %.2f "
+                          "round trips after WELCOME\n",
+                          names[n], rtts_ms[r], joining.world_ms, joining.picture_ms, trips);
+            assert_true(trips <= 2.0);
+            connection_destroy(client);
+            join_rig_stop(&rig);
+        }
+        scene_destroy(scene);
+    }
+}
+
+/* ---- while a world is under way ---- */
+
+static void entities_same(JoinRig *rig, Connection *client)
+{
+    MessageWorld world;
+    u32 count = 0;
+    const Entity *entities = connection_entities(client, &count, NULL);
+    rig->source->ops->describe(rig->source, &world);
+    assert_int_equal(count, world.entity_count);
+    for (u32 i = 0; i < count; i++) {
+        u32 k = 0;
+        while (k < world.entity_count && world.entities[k].id != entities[i].id) {
+            k++;
+        }
+        assert_true(k < world.entity_count);
+    }
+}
+
+typedef struct Slow {
+    JoinRig rig;
+    Scene *scene;
+    u8 *large;
+    u32 large_bytes;
+    Connection *client;
+} Slow;
+
+/* 1.5 MB over 4 Mbit/s and 80 ms: some 3.5 s. */
+static void slow_start(Slow *slow, f64 loss)
+{
+    NetsimOptions down = {
+        .seed = 5, .delay_ms = 40.0, .rate_bytes_s = 4000000 / 8, .loss = loss, .jitter_ms = 5.0};
+    NetsimOptions up = {.seed = 6, .delay_ms = 40.0, .loss = loss, .jitter_ms = 5.0};
+    slow->scene = scene_of("dominoes");
+    slow->large = join_large_scene(1500000, &slow->large_bytes);
+    join_rig_start(&slow->rig, slow->scene, slow->large, slow->large_bytes);
+    slow->client = join_rig_connect(&slow->rig, &up, &down);
+}
+
+static void slow_stop(Slow *slow)
+{
+    ConnectionStats stats;
+    connection_stats(slow->client, &stats);
+    assert_int_equal(connection_state(slow->client), CONNECTION_LIVE);
+    assert_int_equal(stats.desyncs + stats.malformed, 0);
+    connection_destroy(slow->client);
+    join_rig_stop(&slow->rig);
+    scene_destroy(slow->scene);
+    free(slow->large);
+}
+
+/* Things disappear while their world is transferred: the client knows, in the end, what the server
+ * does. */
+static void test_events_wait(void **state)
+{
+    PL_UNUSED(state);
+    for (u32 i = 0; i < 2; i++) {
+        Slow slow;
+        MessageWorld world;
+        u32 removed = 0, before;
+        slow_start(&slow, i == 0 ? 0.0 : 0.05);
+        slow.rig.source->ops->describe(slow.rig.source, &world);
+        before = world.entity_count;
+        steps(&slow.rig, slow.client, 600);
+        for (; removed < 15; removed++) {
+            Input input = {.kind = INPUT_REMOVE, .user = 9, .sequence = removed + 1};
+            slow.rig.source->ops->describe(slow.rig.source, &world);
+            input.entity = world.entities[world.entity_count / 2].id;
+            input.rotation = quat_identity();
+            join_rig_input(&slow.rig, &input);
+            steps(&slow.rig, slow.client, 100);
+        }
+        assert_null(connection_fields(slow.client)); /* still under way */
+        Joining joining = join(&slow.rig, slow.client, 10000.0);
+        print_message("1.5 MB at 4 Mbit/s, %u removed meanwhile: picture %.0f ms later\n", removed,
+                      joining.picture_ms);
+        steps(&slow.rig, slow.client, 300);
+        slow.rig.source->ops->describe(slow.rig.source, &world);
+        assert_int_equal(world.entity_count, before - removed);
+        entities_same(&slow.rig, slow.client);
+        slow_stop(&slow);
+    }
+}
+
+/* The world begins anew while it is transferred, and once more when it is there: what is under way
+ * is given up for the newest. */
+static void test_epochs(void **state)
+{
+    PL_UNUSED(state);
+    Slow slow;
+    Input reset = {.kind = INPUT_RESET, .user = 9, .rotation = quat_identity()};
+    slow_start(&slow, 0.02);
+    for (u32 i = 0; i < 3; i++) {
+        steps(&slow.rig, slow.client, 1000);
+        reset.sequence++;
+        join_rig_input(&slow.rig, &reset);
+    }
+    assert_null(connection_fields(slow.client));
+    Joining joining = join(&slow.rig, slow.client, 20000.0);
+    print_message("three resets, then a picture after %.0f ms\n", joining.picture_ms);
+    assert_true(joining.picture_ms < 4500.0); /* as one that begins then */
+    assert_int_equal(connection_epoch(slow.client), 4);
+    entities_same(&slow.rig, slow.client);
+    reset.sequence++;
+    join_rig_input(&slow.rig, &reset);
+    steps(&slow.rig, slow.client, 5500);
+    assert_int_equal(connection_epoch(slow.client), 5);
+    assert_true(join_picture_whole(slow.client));
+    assert_int_equal(connection_worlds(slow.client), 1); /* the scene is the same */
+    slow_stop(&slow);
+}
+
+/* Eight at once on lines of their own: nobody waits for the others. */
+static void test_crowd(void **state)
+{
+    PL_UNUSED(state);
+    enum {
+        CROWD = 8
+    };
+    Slow slow;
+    Connection *clients[CROWD];
+    slow_start(&slow, 0.0);
+    clients[0] = slow.client;
+    for (u32 i = 1; i < CROWD; i++) {
+        NetsimOptions down = {
+            .seed = 20 + i, .delay_ms = 10.0 * i, .rate_bytes_s = 8000000 / 8, .loss = 0.01};
+        NetsimOptions up = {.seed = 40 + i, .delay_ms = 10.0 * i};
+        clients[i] = join_rig_connect(&slow.rig, &up, &down);
+    }
+    f64 done_ms[CROWD] = {0};
+    for (u32 ms = 0; ms < 6000; ms++) {
+        join_rig_step(&slow.rig, clients, CROWD);
+        for (u32 i = 0; i < CROWD; i++) {
+            if (done_ms[i] == 0.0 && connection_fields(clients[i]) != NULL) {
+                done_ms[i] = join_rig_ms(&slow.rig);
+            }
+        }
+    }
+    for (u32 i = 0; i < CROWD; i++) {
+        print_message("client %u: world after %.0f ms\n", i, done_ms[i]);
+        assert_true(done_ms[i] > 0.0 && done_ms[i] < (i == 0 ? 4200.0 : 3000.0));
+        assert_true(join_picture_whole(clients[i]));
+    }
+    for (u32 i = 1; i < CROWD; i++) {
+        connection_destroy(clients[i]);
+    }
+    slow_stop(&slow);
+}
+
+/* ---- a hostile server ---- */
+
+typedef struct Villain {
+    Link *link;
+    Connection *client;
+    SealKeyPair keys;
+    Seal seal;
+    u64 now_ms;
+    bool welcomed;
+} Villain;
+
+static void villain_say(Villain *villain, u32 channel, const void *plain, u32 bytes)
+{
+    u8 *sealed = malloc(bytes + SEAL_OVERHEAD_BYTES);
+    u32 size = seal_encrypt(&villain->seal, channel, plain, bytes, sealed);
+    villain->link->ops->send(villain->link, 0, channel, sealed, size);
+    free(sealed);
+}
+
+static void villain_message(Villain *villain, const Message *message)
+{
+    u32 bytes = 0;
+    u8 *plain = message_encode(message, &bytes);
+    assert_non_null(plain);
+    if (villain->seal.ready) {
+        villain_say(villain, CHANNEL_BULK, plain, bytes);
+    } else {
+        villain->link->ops->send(villain->link, 0, CHANNEL_CONTROL, plain, bytes);
+    }
+    message_free(plain);
+}
+
+static void villain_welcome(Villain *villain, const LinkEvent *event)
+{
+    Message message, welcome = {.kind = MESSAGE_WELCOME};
+    u8 *storage = NULL;
+    assert_int_equal(message_decode(event->data, event->bytes, &message, &storage, NULL), 0);
+    assert_int_equal(message.kind, MESSAGE_HELLO);
+    seal_key_pair(&villain->keys);
+    welcome.welcome = (MessageWelcome){.major = PROTOCOL_MAJOR,
+                                       .minor = PROTOCOL_MINOR,
+                                       .user = 1,
+                                       .tick_rate = 60,
+                                       .snapshot_rate = 30,
+                                       .resume = 1};
+    memcpy(welcome.welcome.public_key, villain->keys.public_key, SEAL_KEY_BYTES);
+    villain_message(villain, &welcome);
+    assert_int_equal(seal_init_server(&villain->seal, &villain->keys, message.hello.public_key), 0);
+    villain->welcomed = true;
+    message_free(storage);
+}
+
+static void villain_run(Villain *villain, u32 ms)
+{
+    for (u32 i = 0; i < ms; i++) {
+        LinkEvent event;
+        villain->now_ms++;
+        while (villain->link->ops->poll(villain->link, villain->now_ms, &event)) {
+            if (event.kind == LINK_RECEIVED && !villain->welcomed) {
+                villain_welcome(villain, &event);
+            }
+        }
+        connection_poll(villain->client, villain->now_ms * 1000000);
+    }
+}
+
+static void villain_start(Villain *villain)
+{
+    ConnectionOptions options = {.name = "victim"};
+    ErrorText error = {0};
+    *villain = (Villain){.link = link_memory_listen(1)};
+    villain->client =
+        connection_create(link_memory_connect(villain->link, NULL, NULL), &options, &error);
+    villain_run(villain, 20);
+    assert_int_equal(connection_state(villain->client), CONNECTION_JOINING);
+}
+
+static void villain_stop(Villain *villain)
+{
+    connection_destroy(villain->client);
+    villain->link->ops->destroy(villain->link);
+}
+
+static void villain_place(Villain *villain, u32 transfer, u32 first)
+{
+    Message place = {.kind = MESSAGE_BULK};
+    place.bulk.transfer = transfer;
+    place.bulk.first = first;
+    villain_message(villain, &place);
+}
+
+static void villain_block(Villain *villain, u32 number, u32 transfer, u32 size, u32 block)
+{
+    u8 packet[BULK_PACKET_BYTES_MAX] = {0};
+    u16 index = (u16)block;
+    memcpy(packet, &number, 4);
+    memcpy(packet + 4, &transfer, 4);
+    memcpy(packet + 8, &size, 4);
+    memcpy(packet + 12, &index, 2);
+    u32 bytes = u32_min(size - block * BULK_BLOCK_BYTES, BULK_BLOCK_BYTES);
+    villain_say(villain, CHANNEL_BLOCKS, packet, BULK_BLOCK_HEAD_BYTES + bytes);
+}
+
+/* A transfer that never ends: a block every ten seconds, then none. */
+static void test_endless(void **state)
+{
+    PL_UNUSED(state);
+    Villain villain;
+    villain_start(&villain);
+    villain_place(&villain, 0, 0);
+    villain_block(&villain, 1, 0, 20000, 0);
+    villain_run(&villain, 10000);
+    villain_block(&villain, 2, 0, 20000, 1);
+    villain_run(&villain, 9000);
+    assert_int_equal(connection_state(villain.client), CONNECTION_JOINING);
+    villain_run(&villain, 7000); /* 20 kB may take 25 s */
+    assert_int_equal(connection_state(villain.client), CONNECTION_CLOSED);
+    villain_stop(&villain);
+    /* A large announcement does not help who says nothing. */
+    villain_start(&villain);
+    villain_place(&villain, 0, 0);
+    villain_block(&villain, 1, 0, 16000000, 0);
+    villain_run(&villain, 21000);
+    assert_int_equal(connection_state(villain.client), CONNECTION_CLOSED);
+    villain_stop(&villain);
+}
+
+/* More behind a transfer than anybody keeps; places that cannot be; contents that are none. */
+static void test_refused(void **state)
+{
+    PL_UNUSED(state);
+    Villain villain;
+    Message chat = {.kind = MESSAGE_CHAT};
+    memset(chat.chat.text, 'x', TEXT_BYTES_MAX - 1);
+    villain_start(&villain);
+    villain_place(&villain, 0, 0);
+    for (u32 i = 0; i < 40000 && connection_state(villain.client) != CONNECTION_CLOSED; i++) {
+        villain_message(&villain, &chat);
+        if (i % 100 == 0) {
+            villain_run(&villain, 10);
+        }
+    }
+    assert_int_equal(connection_state(villain.client), CONNECTION_CLOSED);
+    assert_int_equal(connection_error(villain.client)->code, ERROR_LIMIT);
+    villain_stop(&villain);
+
+    villain_start(&villain);
+    villain_place(&villain, 0, 1000000);
+    villain_run(&villain, 20);
+    assert_int_equal(connection_state(villain.client), CONNECTION_CLOSED);
+    villain_stop(&villain);
+
+    villain_start(&villain);
+    villain_place(&villain, 5, 0); /* not the next */
+    villain_run(&villain, 20);
+    assert_int_equal(connection_state(villain.client), CONNECTION_CLOSED);
+    villain_stop(&villain);
+
+    villain_start(&villain);
+    villain_place(&villain, 0, 0);
+    villain_block(&villain, 1, 0, 3000, 0);
+    villain_block(&villain, 2, 0, 3000, 2);
+    villain_block(&villain, 3, 0, 2999, 1); /* announces another size: ignored */
+    villain_run(&villain, 20);
+    assert_int_equal(connection_state(villain.client), CONNECTION_JOINING);
+    villain_block(&villain, 4, 0, 3000, 1); /* complete, and its hash is wrong */
+    villain_run(&villain, 20);
+    assert_int_equal(connection_state(villain.client), CONNECTION_CLOSED);
+    assert_int_equal(connection_error(villain.client)->code, ERROR_FORMAT);
+    villain_stop(&villain);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_large),       cmocka_unit_test(test_first_picture),
+        cmocka_unit_test(test_events_wait), cmocka_unit_test(test_epochs),
+        cmocka_unit_test(test_crowd),       cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

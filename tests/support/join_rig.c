@@ -1,0 +1,235 @@
+/* join_rig.c: see join_rig.h. */
+#include "tests/support/join_rig.h"
+
+#include "client/link/timeline.h"
+#include "protocol/link_memory.h"
+#include "server/world/world.h"
+#include "shared/check.h"
+#include "shared/clock.h"
+#include "shared/log.h"
+#include "shared/random.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TICK_RATE = 60,
+    INPUTS_MAX = 256,
+    CLIENTS = 64,
+};
+
+#define MS 1000000ull
+
+typedef struct JoinSource {
+    Source base;
+    World *world;
+    const u8 *scene_bytes;
+    u32 scene_byte_count;
+    const JoinRig *rig; /* its clock */
+    u64 ticks;          /* frames given */
+    Input inputs[INPUTS_MAX];
+    u32 input_count;
+} JoinSource;
+
+static int join_start(Source *source, void (*wake)(void *), void *context, ErrorText *error)
+{
+    PL_UNUSED(source);
+    PL_UNUSED(wake);
+    PL_UNUSED(context);
+    PL_UNUSED(error);
+    return 0;
+}
+
+static Frame *join_take(Source *source)
+{
+    JoinSource *s = (JoinSource *)source;
+    u64 due = (s->rig->now_ns - s->rig->start_ns) * TICK_RATE / (1000 * MS) + 1;
+    if (s->rig->now_ns == 0 || s->ticks >= due) {
+        return NULL;
+    }
+    if (s->ticks++ > 0) {
+        world_tick(s->world, s->inputs, s->input_count);
+        s->input_count = 0;
+    }
+    return world_frame(s->world);
+}
+
+static void join_describe(Source *source, MessageWorld *out)
+{
+    JoinSource *s = (JoinSource *)source;
+    world_describe(s->world, out);
+    if (s->scene_bytes != NULL) {
+        out->scene = s->scene_bytes;
+        out->scene_bytes = s->scene_byte_count;
+    }
+}
+
+static u32 join_input(Source *source, const Input *inputs, u32 count)
+{
+    JoinSource *s = (JoinSource *)source;
+    count = u32_min(count, INPUTS_MAX - s->input_count);
+    memcpy(&s->inputs[s->input_count], inputs, count * sizeof *inputs);
+    s->input_count += count;
+    return count;
+}
+
+static int join_control(Source *source, u32 user, u32 kind, f64 value)
+{
+    PL_UNUSED(source);
+    PL_UNUSED(user);
+    PL_UNUSED(kind);
+    PL_UNUSED(value);
+    return ERROR_UNSUPPORTED;
+}
+
+static void join_status(Source *source, SourceStatus *out)
+{
+    JoinSource *s = (JoinSource *)source;
+    memset(out, 0, sizeof *out);
+    out->tick = world_tick_number(s->world);
+    out->status.speed = 1.0f;
+}
+
+static void join_destroy(Source *source)
+{
+    JoinSource *s = (JoinSource *)source;
+    world_destroy(s->world);
+    free(s);
+}
+
+void join_rig_start(JoinRig *rig, const Scene *scene, const u8 *scene_bytes, u32 scene_byte_count)
+{
+    static const SourceOps ops = {join_destroy, join_start,  join_take, join_describe, join_input,
+                                  join_control, join_status, NULL,      NULL};
+    HostOptions options = {.clients_max = CLIENTS, .snapshot_rate = 30, .open_role = ROLE_OPERATOR};
+    ErrorText error = {0};
+    JoinSource *s = calloc(1, sizeof *s);
+    CHECK(s != NULL);
+    memset(rig, 0, sizeof *rig);
+    log_set_level(LOG_ERROR);
+    s->base.ops = &ops;
+    s->world = world_create(scene, NULL, &error);
+    CHECK(s->world != NULL);
+    s->scene_bytes = scene_bytes;
+    s->scene_byte_count = scene_byte_count;
+    s->rig = rig;
+    rig->poll_ms = 16;
+    rig->source = &s->base;
+    rig->link = link_memory_listen(CLIENTS);
+    CHECK(rig->link != NULL);
+    rig->host = host_create(&options, rig->link, rig->source, &error);
+    CHECK(rig->host != NULL);
+    /* Whole milliseconds, so that rounding is the same in every run. */
+    rig->start_ns = rig->now_ns = (clock_now_ns() / MS + 1) * MS;
+    host_turn(rig->host, rig->now_ns);
+}
+
+void join_rig_stop(JoinRig *rig)
+{
+    host_destroy(rig->host);
+}
+
+Connection *join_rig_connect(JoinRig *rig, const NetsimOptions *up, const NetsimOptions *down)
+{
+    ConnectionOptions options = {.name = "joiner"};
+    ErrorText error = {0};
+    Link *link = link_memory_connect(rig->link, up, down);
+    CHECK(link != NULL);
+    Connection *connection = connection_create(link, &options, &error);
+    CHECK(connection != NULL);
+    return connection;
+}
+
+f64 join_rig_ms(const JoinRig *rig)
+{
+    return (f64)(rig->now_ns - rig->start_ns) * 1e-6;
+}
+
+void join_rig_step(JoinRig *rig, Connection **clients, u32 count)
+{
+    rig->now_ns += MS;
+    host_turn(rig->host, rig->now_ns);
+    for (u32 i = 0; i < count; i++) {
+        if (((rig->now_ns - rig->start_ns) / MS + i) % rig->poll_ms == 0) {
+            connection_poll(clients[i], rig->now_ns);
+        }
+    }
+}
+
+void join_rig_input(JoinRig *rig, const Input *input)
+{
+    CHECK(rig->source->ops->input(rig->source, input, 1) == 1);
+}
+
+static bool element_known(Connection *client, u32 kind, u32 field, u32 element)
+{
+    ShownPose pose;
+    ShownPoint point;
+    return (kind != FIELD_POSES ||
+            timeline_pose(connection_timeline(client), field, element, &pose)) &&
+           (kind != FIELD_POINTS ||
+            timeline_point(connection_timeline(client), field, element, &point));
+}
+
+bool join_picture_whole(Connection *client)
+{
+    u32 count = 0;
+    if (connection_state(client) != CONNECTION_LIVE) {
+        return false;
+    }
+    const Entity *entities = connection_entities(client, &count, NULL);
+    const FieldSet *fields = connection_fields(client);
+    for (u32 i = 0; i < count; i++) {
+        u32 field = entities[i].field, first = entities[i].first;
+        for (u32 k = 0; k < entities[i].count; k++) {
+            if (!element_known(client, fields->fields[field].kind, field, first + k)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The JSON has zeros; the packed bytes then get the heights: quicker than to print and parse them.
+ */
+u8 *join_large_scene(u32 byte_count, u32 *bytes)
+{
+    static const char head[] =
+        "{\"name\": \"large\", \"bodies\": [{\"name\": \"ground\", \"motion\": \"static\", "
+        "\"shape\": {\"kind\": \"terrain\", \"columns\": %u, \"rows\": %u, \"spacing\": 1, "
+        "\"heights\": [";
+    u32 side = (u32)ceil(sqrt(byte_count / 4.0));
+    size_t room = sizeof head + 64 + 2 * (size_t)side * side, used;
+    ErrorText error = {0};
+    char *json = malloc(room);
+    if (json == NULL) {
+        return NULL;
+    }
+    used = (size_t)snprintf(json, room, head, side, side);
+    for (u32 i = 0; i < side * side; i++) {
+        json[used++] = '7';
+        json[used++] = ',';
+    }
+    used += (size_t)snprintf(json + used - 1, room - used + 1, "]}}]}") - 1;
+    Scene *scene = scene_parse(json, used, "large", &error);
+    free(json);
+    CHECK(scene != NULL);
+    u8 *copy = malloc(scene->byte_count);
+    CHECK(copy != NULL);
+    memcpy(copy, scene->bytes, scene->byte_count);
+    *bytes = scene->byte_count;
+    scene_destroy(scene);
+    u64 counter = 0;
+    for (u32 i = 0; i + 4 <= *bytes; i += 4) {
+        f32 value;
+        memcpy(&value, copy + i, 4);
+        if (value == 7.0f) {
+            value = random_range(1, counter++, -1.0f, 1.0f);
+            memcpy(copy + i, &value, 4);
+        }
+    }
+    CHECK(counter >= (u64)side * side);
+    return copy;
+}

@@ -1,10 +1,11 @@
 /*
- * chunk_cache.c: encode once, send to many. Codes of the newest frame live in an arena that the
- * next begin empties; each chunk has a short list of them, by baseline. What changed since the
- * frame begun before is found once here instead of once per client.
+ * chunk_cache.c: see chunk_cache.h. Codes of the newest frame live in an arena that the next begin
+ * empties; each chunk has a short list of those that begin with it. What changed since the frame
+ * begun before is found once here instead of once per client.
  */
-#include "protocol/chunk.h"
+#include "protocol/chunk_cache.h"
 #include "protocol/quantize.h"
+#include "shared/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,15 @@
 enum {
     ARENA_BLOCK_BYTES = 128 << 10,
     ARENA_ALIGN = 16,
-    STILL_MAX = 15,
+    /* Of what fits, so much is tried at first. */
+    FILL_PERCENT = 94,
+    FRAMES = 1 + SPAN_STATES,
+    WORDS = CHUNK_CACHE_STEPS / 64,
 };
+/* Bytes a chunk before anything was coded. */
+#define COST_KEY   500.0f
+#define COST_DELTA 100.0f
+#define COST_RATE  0.25f
 
 typedef struct ArenaBlock {
     struct ArenaBlock *next;
@@ -24,17 +32,18 @@ typedef struct ArenaBlock {
 
 typedef struct CacheEntry {
     struct CacheEntry *next;
-    u64 baseline; /* tick + 1 of the frame coded against, 0 for a key */
-    ChunkCode code;
+    u64 ticks[SPAN_STATES];
+    u32 room;
+    bool full; /* more chunks would not have fitted */
+    const u16 *chunks;
+    SpanCode code;
 } CacheEntry;
 
 typedef struct CacheChunk {
     ChunkInfo info;
-    /* A former version, seen at the begun ticks of [was, until]: the first to end since `until`
-     * left History. So it is the one that reaches back beyond History, if any does. */
-    u64 was, until;
-    bool has_former;
-    u64 stamp; /* `codes` are of this begin */
+    u64 changes[WORDS]; /* bit i: its state is not that of the begun frame before, i steps ago */
+    u64 older;          /* tick of its newest change that `changes` no longer tells of, 0: none */
+    u64 stamp;          /* `codes` are of this begin */
     CacheEntry *codes;
 } CacheChunk;
 
@@ -42,16 +51,39 @@ struct ChunkCache {
     const History *history;
     Frame *frame; /* owned reference */
     u64 stamp;
-    u32 first[FIELDS_MAX]; /* of the field's chunks in chunks[] */
+    u64 steps[CHUNK_CACHE_STEPS]; /* ticks begun, slot step % CHUNK_CACHE_STEPS */
+    u64 step;                     /* number of the newest, from 1 since the stream began */
+    u32 first[FIELDS_MAX];        /* of the field's chunks in chunks[] */
     u32 chunk_total;
     CacheChunk *chunks;
     ArenaBlock *blocks, *block; /* all, and the one being filled */
+    SpanCoder *coder;
+    f32 cost[FIELDS_MAX][2]; /* bytes a chunk: out of states, as a key */
+    u8 *states[FRAMES];      /* dense, of a span being coded */
     u64 encoded, served;
 };
 
 ChunkCache *chunk_cache_create(void)
 {
-    return calloc(1, sizeof(ChunkCache));
+    ChunkCache *cache = calloc(1, sizeof *cache);
+    if (cache == NULL) {
+        return NULL;
+    }
+    cache->coder = span_coder_create();
+    bool good = cache->coder != NULL;
+    for (u32 i = 0; i < FRAMES; i++) {
+        cache->states[i] = malloc(SPAN_CHUNKS_MAX * CHUNK_STATE_BYTES_MAX);
+        good = good && cache->states[i] != NULL;
+    }
+    for (u32 f = 0; f < FIELDS_MAX; f++) {
+        cache->cost[f][0] = COST_DELTA;
+        cache->cost[f][1] = COST_KEY;
+    }
+    if (!good) {
+        chunk_cache_destroy(cache);
+        return NULL;
+    }
+    return cache;
 }
 
 void chunk_cache_destroy(ChunkCache *cache)
@@ -64,6 +96,10 @@ void chunk_cache_destroy(ChunkCache *cache)
         free(cache->blocks);
         cache->blocks = next;
     }
+    for (u32 i = 0; i < FRAMES; i++) {
+        free(cache->states[i]);
+    }
+    span_coder_destroy(cache->coder);
     frame_release(cache->frame);
     free(cache->chunks);
     free(cache);
@@ -149,7 +185,20 @@ static void chunk_start(const FieldDesc *field, u32 chunk, const Frame *frame, C
     chunk_gather(field, chunk, frame_field(frame, field->id), state);
     chunk_place(field, chunk, state, &c->info);
     c->info.changed = frame->tick;
-    c->has_former = false;
+    memset(c->changes, 0, sizeof c->changes);
+    c->older = frame->tick;
+}
+
+/* The steps of all chunks move on by one. */
+static void chunk_step(const ChunkCache *cache, CacheChunk *c)
+{
+    if (c->changes[WORDS - 1] >> 63 != 0) {
+        c->older = cache->steps[cache->step % CHUNK_CACHE_STEPS]; /* about to be overwritten */
+    }
+    for (u32 w = WORDS - 1; w > 0; w--) {
+        c->changes[w] = c->changes[w] << 1 | c->changes[w - 1] >> 63;
+    }
+    c->changes[0] <<= 1;
 }
 
 static void chunk_compare(const ChunkCache *cache, const FieldDesc *field, u32 chunk,
@@ -163,11 +212,7 @@ static void chunk_compare(const ChunkCache *cache, const FieldDesc *field, u32 c
     if (memcmp(before, now, chunk_state_bytes(field, chunk)) == 0) {
         return;
     }
-    if (!c->has_former || history_get(cache->history, c->until) == NULL) {
-        c->has_former = true;
-        c->was = c->info.changed;
-        c->until = old->tick;
-    }
+    c->changes[0] |= 1;
     c->info.changed = frame->tick;
     c->info.travelled += chunk_state_error(field, chunk, before, now);
     chunk_place(field, chunk, now, &c->info);
@@ -211,6 +256,14 @@ bool chunk_cache_begin(ChunkCache *cache, const History *history)
     if (cache->block != NULL) {
         cache->block->used = 0;
     }
+    if (!onward) {
+        cache->step = 0;
+    }
+    cache->step++;
+    for (u32 i = 0; onward && i < cache->chunk_total; i++) {
+        chunk_step(cache, &cache->chunks[i]);
+    }
+    cache->steps[cache->step % CHUNK_CACHE_STEPS] = frame->tick;
     for (u32 f = 0; f < fields->count; f++) {
         const FieldDesc *field = &fields->fields[f];
         u32 count = chunk_count(field);
@@ -243,6 +296,58 @@ const ChunkInfo *chunk_cache_info(const ChunkCache *cache, u32 field, u32 chunk)
     return &cache->chunks[cache->first[field] + chunk].info;
 }
 
+bool chunk_cache_has(const ChunkCache *cache, u64 tick)
+{
+    return tick < cache->frame->tick && history_get(cache->history, tick) != NULL;
+}
+
+/* How many steps ago the newest begun tick at or before this one was; CHUNK_CACHE_STEPS if that is
+ * farther back than is known. */
+static u32 steps_since(const ChunkCache *cache, u64 tick)
+{
+    u32 low = 0, high = (u32)u64_min(cache->step, CHUNK_CACHE_STEPS);
+    if (high > 0 && cache->steps[(cache->step - (high - 1)) % CHUNK_CACHE_STEPS] > tick) {
+        return CHUNK_CACHE_STEPS;
+    }
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (cache->steps[(cache->step - middle) % CHUNK_CACHE_STEPS] <= tick) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/* The bits below `count` of word w of a row of WORDS. */
+static u64 bits_below(u32 count, u32 w)
+{
+    u32 first = w * 64;
+    return count <= first ? 0 : count >= first + 64 ? ~0ull : (1ull << (count - first)) - 1;
+}
+
+bool chunk_cache_constant(const ChunkCache *cache, u32 field, u32 chunk, u64 from, u64 to)
+{
+    const CacheChunk *c = &cache->chunks[cache->first[field] + chunk];
+    if (from == to) {
+        return true;
+    }
+    u32 until = steps_since(cache, to), since = steps_since(cache, from);
+    if (from > to || until == CHUNK_CACHE_STEPS) {
+        return false;
+    }
+    if (since == CHUNK_CACHE_STEPS && c->older > from) {
+        return false;
+    }
+    for (u32 w = 0; w < WORDS; w++) {
+        if ((c->changes[w] & bits_below(since, w) & ~bits_below(until, w)) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ---- codes ---- */
 
 static bool frames_same(const FieldDesc *field, u32 chunk, const Frame *a, const Frame *b)
@@ -256,108 +361,139 @@ static bool frames_same(const FieldDesc *field, u32 chunk, const Frame *a, const
     return memcmp(x, y, chunk_state_bytes(field, chunk)) == 0;
 }
 
-bool chunk_cache_same(const ChunkCache *cache, u32 field, u32 chunk, u64 tick_a, u64 tick_b)
+/* How many ticks ago the chunk left its state in the baseline, 0 if at once. */
+static u8 count_rest(const ChunkCache *cache, const FieldDesc *field, u32 chunk,
+                     const Frame *baseline)
 {
-    const Frame *a = history_get(cache->history, tick_a);
-    const Frame *b = history_get(cache->history, tick_b);
-    return a != NULL && b != NULL && frames_same(&a->fields->fields[field], chunk, a, b);
-}
-
-/* The frame to code against for a client that has the chunk at `tick`: where possible one that all
- * clients with that state share. NULL if nothing in History has that state. */
-static const Frame *baseline_frame(const ChunkCache *cache, const FieldDesc *field, u32 chunk,
-                                   const CacheChunk *c, u64 tick)
-{
-    const Frame *exact = history_get(cache->history, tick);
-    const Frame *shared = NULL;
-    if (tick >= c->info.changed) {
-        shared = cache->frame;
-    } else if (c->has_former && tick >= c->was && tick <= c->until) {
-        shared = history_get(cache->history, c->until);
-    }
-    if (exact == NULL || shared == NULL) {
-        return exact != NULL ? exact : shared;
-    }
-    /* Between begun ticks it may have moved and come back: only equal bytes are shared. */
-    return frames_same(field, chunk, exact, shared) ? shared : exact;
-}
-
-static u8 count_still(const ChunkCache *cache, const FieldDesc *field, u32 chunk,
-                      const Frame *baseline)
-{
-    u32 still = 0;
-    while (still < STILL_MAX && still < cache->frame->tick) {
-        const Frame *frame = history_get(cache->history, cache->frame->tick - 1 - still);
+    u64 tick = baseline->tick;
+    while (tick + 1 < cache->frame->tick) {
+        const Frame *frame = history_get(cache->history, tick + 1);
         if (frame == NULL || !frames_same(field, chunk, frame, baseline)) {
             break;
         }
-        still++;
+        tick++;
     }
-    return (u8)still;
+    u64 ago = cache->frame->tick - tick;
+    return tick > baseline->tick && ago <= CHUNK_REST_MAX ? (u8)ago : 0;
 }
 
-static CacheEntry *entry_encode(ChunkCache *cache, const FieldDesc *field, u32 chunk,
-                                const Frame *baseline)
+static void states_gather(const FieldDesc *field, const u16 *chunks, u32 count, const Frame *frame,
+                          u8 *states)
 {
-    u8 state[CHUNK_STATE_BYTES_MAX] __attribute__((aligned(16)));
-    u8 base[CHUNK_STATE_BYTES_MAX] __attribute__((aligned(16)));
-    u8 code[CHUNK_CODE_BYTES_MAX];
-    chunk_gather(field, chunk, frame_field(cache->frame, field->id), state);
-    if (baseline != NULL) {
-        chunk_gather(field, chunk, frame_field(baseline, field->id), base);
+    const void *elements = frame_field(frame, field->id);
+    for (u32 i = 0; i < count; i++) {
+        chunk_gather(field, chunks[i], elements, states);
+        states += chunk_state_bytes(field, chunks[i]);
     }
-    u32 size = chunk_encode(field, chunk, state, baseline != NULL ? base : NULL, code);
-    CacheEntry *entry = arena_push(cache, (u32)sizeof *entry + size);
+}
+
+/* Codes as many of the chunks as fit; span->count is how many were gathered. Returns the bytes. */
+static u32 span_fill(ChunkCache *cache, Span *span, f32 *cost, u8 *out, u32 room, bool *plain)
+{
+    u32 fits = (u32)((f32)(room * FILL_PERCENT / 100) / f32_max(*cost, 0.5f));
+    span->count = u32_min(span->count, u32_max(fits, 1));
+    u32 size;
+    while ((size = span_encode(cache->coder, span, cache->states[0], out, room, plain)) == 0 &&
+           span->count > 1) {
+        span->count = u32_max(span->count * 3 / 4, 1);
+    }
+    f32 each = (f32)size / (f32)span->count;
+    /* What grows is believed at once: a code that does not fit costs the most. */
+    *cost = each > *cost ? each : *cost + COST_RATE * (each - *cost);
+    return size;
+}
+
+static CacheEntry *entry_encode(ChunkCache *cache, const FieldDesc *field, const u16 *chunks,
+                                u32 count, const u64 ticks[SPAN_STATES], u32 room)
+{
+    u32 wanted = u32_min(count, span_chunks_max(field));
+    Span span = {.field = field, .count = wanted, .chunks = chunks};
+    const Frame *baseline = NULL;
+    states_gather(field, chunks, wanted, cache->frame, cache->states[0]);
+    for (u32 s = 0; s < SPAN_STATES && ticks[s] != 0; s++) {
+        const Frame *frame = history_get(cache->history, ticks[s]);
+        if (frame == NULL || ticks[s] >= cache->frame->tick) {
+            return NULL;
+        }
+        baseline = s == 0 ? frame : baseline;
+        states_gather(field, chunks, wanted, frame, cache->states[1 + s]);
+        span.state[s] = cache->states[1 + s];
+        span.back[s] = (u32)(cache->frame->tick - ticks[s]);
+    }
+    u8 code[STATE_PAYLOAD_BYTES_MAX];
+    bool plain;
+    u32 size = span_fill(cache, &span, &cache->cost[field->id][baseline == NULL], code,
+                         u32_min(room, sizeof code), &plain);
+    u32 list_bytes = span.count * (u32)sizeof *chunks;
+    CacheEntry *entry =
+        size == 0 ? NULL : arena_push(cache, (u32)sizeof *entry + list_bytes + span.count + size);
     if (entry == NULL) {
         return NULL;
     }
-    u8 *bytes = (u8 *)(entry + 1);
+    u16 *list = (u16 *)(entry + 1);
+    u8 *rest = (u8 *)(list + span.count), *bytes = rest + span.count;
+    memcpy(list, chunks, list_bytes);
     memcpy(bytes, code, size);
-    entry->baseline = baseline != NULL ? baseline->tick + 1 : 0;
-    entry->code = (ChunkCode){
+    bool any_rest = false;
+    for (u32 i = 0; i < span.count; i++) {
+        rest[i] = baseline != NULL ? count_rest(cache, field, chunks[i], baseline) : 0;
+        any_rest = any_rest || rest[i] != 0;
+    }
+    *entry = (CacheEntry){.room = room, .full = span.count < count, .chunks = list};
+    memcpy(entry->ticks, ticks, sizeof entry->ticks);
+    entry->code = (SpanCode){
         .bytes = bytes,
         .size = (u16)size,
-        .still = baseline != NULL ? count_still(cache, field, chunk, baseline) : 0,
-        .hash = chunk_state_hash(field, chunk, state),
-        .error = baseline != NULL ? chunk_state_error(field, chunk, base, state) : CHUNK_ERROR_KEY,
+        .plain = plain,
+        .any_rest = any_rest,
+        .count = (u16)span.count,
+        .rest = rest,
+        .hash = span_state_hash(field, chunks, span.count, cache->states[0]),
     };
-    cache->encoded++;
+    cache->encoded += span.count;
     return entry;
 }
 
-const ChunkCode *chunk_cache_get(ChunkCache *cache, u32 field, u32 chunk, u64 baseline_tick)
+static bool entry_serves(const CacheEntry *entry, const u16 *chunks, u32 count,
+                         const u64 ticks[SPAN_STATES], u32 room)
 {
-    if (cache->frame == NULL || baseline_tick > cache->frame->tick) {
+    return entry->room == room &&
+           (entry->code.count == count || (entry->full && entry->code.count < count)) &&
+           memcmp(entry->ticks, ticks, sizeof entry->ticks) == 0 &&
+           memcmp(entry->chunks, chunks, entry->code.count * sizeof *chunks) == 0;
+}
+
+const SpanCode *chunk_cache_span(ChunkCache *cache, u32 field, const u16 *chunks, u32 count,
+                                 const u64 ticks[SPAN_STATES], u32 room)
+{
+    if (cache->frame == NULL || count == 0) {
         return NULL;
     }
-    const FieldDesc *desc = &cache->frame->fields->fields[field];
-    CacheChunk *c = &cache->chunks[cache->first[field] + chunk];
-    const Frame *baseline = NULL;
-    if (baseline_tick != 0) {
-        baseline = baseline_frame(cache, desc, chunk, c, baseline_tick);
-        if (baseline == NULL) {
-            return NULL;
-        }
-    }
+    CacheChunk *c = &cache->chunks[cache->first[field] + chunks[0]];
     if (c->stamp != cache->stamp) {
         c->stamp = cache->stamp;
         c->codes = NULL;
     }
-    u64 key = baseline != NULL ? baseline->tick + 1 : 0;
     CacheEntry *entry = c->codes;
-    while (entry != NULL && entry->baseline != key) {
+    while (entry != NULL && !entry_serves(entry, chunks, count, ticks, room)) {
         entry = entry->next;
     }
     if (entry == NULL) {
-        entry = entry_encode(cache, desc, chunk, baseline);
+        entry =
+            entry_encode(cache, &cache->frame->fields->fields[field], chunks, count, ticks, room);
         if (entry == NULL) {
             return NULL;
         }
         entry->next = c->codes;
         c->codes = entry;
     }
-    cache->served++;
+    cache->served += entry->code.count;
     return &entry->code;
+}
+
+f32 chunk_cache_cost(const ChunkCache *cache, u32 field, bool key)
+{
+    return cache->cost[field][key];
 }
 
 void chunk_cache_stats(const ChunkCache *cache, u64 *encoded, u64 *served)

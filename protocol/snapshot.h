@@ -2,23 +2,27 @@
  * snapshot.h: the delta-snapshot stream: state packets out of History for one client, and chunk
  * states out of state packets. Knows no sockets, clocks or crypto; time is an argument.
  *
- * A packet of at most STATE_PAYLOAD_BYTES_MAX bytes is a header and whole chunks, each a key or a
- * delta against a state that the client acknowledged; it decodes alone. PROTOCOL.md, "State
- * packets", has every bit. Acknowledgements (newest sequence and the 64 before it) travel in input
- * packets.
+ * A packet of at most STATE_PAYLOAD_BYTES_MAX bytes is a header and whole spans of chunks (span.h),
+ * each a key or coded out of states that the client acknowledged; it decodes alone. PROTOCOL.md,
+ * "State packets", has every bit. Acknowledgements (newest sequence and the 64 before it) travel in
+ * input packets.
  *
  * Baseline rule. A receiver keeps the CHUNK_STATES_KEPT newest states of each chunk and
- * acknowledges a packet only if it stored all its chunks. The sender's baseline for a chunk is the
- * newest acknowledged tick, provided that fewer than CHUNK_STATES_KEPT newer states were sent and
- * that History still has that state; otherwise it sends a key. So a packet that arrives before its
- * successors pushed its baseline out finds it, whatever is lost, duplicated or reordered; one that
- * arrives later than that is too late to matter, is dropped, and is not acknowledged.
- * Layer: protocol.
+ * acknowledges a packet only if it stored all its chunks. A record names up to three ticks; the
+ * receiver's state of a chunk at a tick is its newest at or before it. The sender names a tick for
+ * a chunk only if it knows an acknowledged state at or before it, if the chunk did not change
+ * between the two (so it does not matter what the receiver has of the time between), if fewer than
+ * CHUNK_STATES_KEPT newer states were sent and if History has the tick; otherwise it sends a key.
+ * So a packet that arrives before its successors pushed a baseline out finds it, whatever is lost,
+ * duplicated or reordered; one that arrives later than that is too late to matter, is dropped, and
+ * is not acknowledged. Ticks are the same for all chunks where that is possible, also for those
+ * that rested long, and for all clients that acknowledged the same: they share the codes. Layer:
+ * protocol.
  */
 #ifndef PLENUM_PROTOCOL_SNAPSHOT_H
 #define PLENUM_PROTOCOL_SNAPSHOT_H
 
-#include "protocol/chunk.h"
+#include "protocol/chunk_cache.h"
 
 PL_BEGIN_C
 
@@ -90,7 +94,7 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
                           SnapshotEmit *emit, void *context);
 
 typedef struct SnapshotSenderStats {
-    u64 packets, bytes, records, keys;
+    u64 packets, bytes, records, keys; /* records and keys: chunks */
     u64 acked, lost;
     u64 acked_bytes;    /* of the acked packets */
     bool limited;       /* the last build left something out */
@@ -102,9 +106,9 @@ void snapshot_sender_stats(const SnapshotSender *sender, SnapshotSenderStats *st
 
 typedef struct ChunkState {
     u64 tick;
-    u8 still; /* the chunk had its baseline's state at each tick from tick − still to tick − 1, all
-                 of them later than the baseline: it rested there; 0: nothing is known */
-    bool live;       /* false: empty slot of the ring */
+    u64 left;  /* newest tick before it at which the chunk is known to have had the state that this
+                  one was coded out of, and all the time since that came; 0: none (a key) */
+    bool live; /* false: empty slot of the ring */
     const u8 *state; /* dense, chunk_state_bytes */
 } ChunkState;
 

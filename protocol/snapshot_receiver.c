@@ -11,13 +11,17 @@
 typedef struct ReceiverChunk {
     u64 tick[CHUNK_STATES_KEPT];
     u8 *state[CHUNK_STATES_KEPT]; /* allocated when first used; slots below `count` are in use */
-    u8 still[CHUNK_STATES_KEPT];
+    u64 left[CHUNK_STATES_KEPT];
     u8 order[CHUNK_STATES_KEPT]; /* slots, newest first */
     u8 count;
 } ReceiverChunk;
 
+/* One chunk of a packet. */
 typedef struct Decoded {
-    SnapshotRecord record;
+    u8 field;
+    bool key;
+    u16 chunk;
+    u64 left;
     u32 at; /* of its state in scratch */
 } Decoded;
 
@@ -32,7 +36,10 @@ struct SnapshotReceiver {
     SnapshotAck ack;
     u32 reach; /* packets since the first, at most 64: bits of the acknowledgement that mean
                   something */
-    Decoded decoded[SNAPSHOT_RECORDS_MAX];
+    SpanCoder *coder;
+    Decoded decoded[SNAPSHOT_CHUNKS_MAX];
+    u32 decoded_count;
+    u8 *states[SPAN_STATES]; /* dense, of the span being decoded; as large as the largest */
     u8 *scratch;
     u32 scratch_bytes;
     SnapshotReceiverStats stats;
@@ -49,12 +56,18 @@ SnapshotReceiver *snapshot_receiver_create(FieldSet *fields)
         receiver->counts[f] = chunk_count(&fields->fields[f]);
         receiver->chunk_total += receiver->counts[f];
     }
+    receiver->fields = field_set_acquire(fields);
     receiver->chunks = calloc(receiver->chunk_total + 1u, sizeof(ReceiverChunk *));
-    if (receiver->chunks == NULL) {
-        free(receiver);
+    receiver->coder = span_coder_create();
+    bool good = receiver->chunks != NULL && receiver->coder != NULL;
+    for (u32 s = 0; s < SPAN_STATES; s++) {
+        receiver->states[s] = malloc(SPAN_CHUNKS_MAX * CHUNK_STATE_BYTES_MAX);
+        good = good && receiver->states[s] != NULL;
+    }
+    if (!good) {
+        snapshot_receiver_destroy(receiver);
         return NULL;
     }
-    receiver->fields = field_set_acquire(fields);
     return receiver;
 }
 
@@ -63,13 +76,17 @@ void snapshot_receiver_destroy(SnapshotReceiver *receiver)
     if (receiver == NULL) {
         return;
     }
-    for (u32 i = 0; i < receiver->chunk_total; i++) {
+    for (u32 i = 0; receiver->chunks != NULL && i < receiver->chunk_total; i++) {
         ReceiverChunk *chunk = receiver->chunks[i];
         for (u32 slot = 0; chunk != NULL && slot < CHUNK_STATES_KEPT; slot++) {
             free(chunk->state[slot]);
         }
         free(chunk);
     }
+    for (u32 s = 0; s < SPAN_STATES; s++) {
+        free(receiver->states[s]);
+    }
+    span_coder_destroy(receiver->coder);
     free(receiver->chunks);
     free(receiver->scratch);
     field_set_release(receiver->fields);
@@ -117,7 +134,7 @@ u32 snapshot_receiver_states(const SnapshotReceiver *receiver, u32 field, u32 ch
     u32 count = c != NULL ? c->count : 0;
     for (u32 i = 0; i < count; i++) {
         u32 slot = c->order[i];
-        out[i] = (ChunkState){c->tick[slot], c->still[slot], true, c->state[slot]};
+        out[i] = (ChunkState){c->tick[slot], c->left[slot], true, c->state[slot]};
     }
     return count;
 }
@@ -178,15 +195,26 @@ static u64 tick_of(const SnapshotReceiver *receiver, u32 low)
 
 /* ---- states ---- */
 
-static const u8 *state_at(const ReceiverChunk *chunk, u64 tick)
+/* The newest state at or before the tick, or NULL. */
+static const u8 *state_before(const ReceiverChunk *chunk, u64 tick)
 {
     for (u32 i = 0; chunk != NULL && i < chunk->count; i++) {
         u32 slot = chunk->order[i];
-        if (chunk->tick[slot] == tick) {
+        if (chunk->tick[slot] <= tick) {
             return chunk->state[slot];
         }
     }
     return NULL;
+}
+
+static bool has_tick(const ReceiverChunk *chunk, u64 tick)
+{
+    for (u32 i = 0; i < chunk->count; i++) {
+        if (chunk->tick[chunk->order[i]] == tick) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* True if the states kept are all newer than the tick, and no more are kept. */
@@ -196,6 +224,7 @@ static bool is_past(const ReceiverChunk *chunk, u64 tick)
            chunk->tick[chunk->order[CHUNK_STATES_KEPT - 1]] > tick;
 }
 
+/* Never shrinks; what was in it stays. Aligned as malloc aligns. */
 static u8 *scratch_reserve(SnapshotReceiver *receiver, u32 bytes)
 {
     if (bytes > receiver->scratch_bytes) {
@@ -231,9 +260,9 @@ static bool chunk_reserve(SnapshotReceiver *receiver, u32 flat, u32 bytes)
     return true;
 }
 
-static void chunk_store(ReceiverChunk *chunk, u64 tick, u8 still, const u8 *state, u32 bytes)
+static void chunk_store(ReceiverChunk *chunk, u64 tick, u64 left, const u8 *state, u32 bytes)
 {
-    if (state_at(chunk, tick) != NULL) {
+    if (has_tick(chunk, tick)) {
         return;
     }
     u32 slot = chunk->count;
@@ -242,7 +271,7 @@ static void chunk_store(ReceiverChunk *chunk, u64 tick, u8 still, const u8 *stat
     }
     memcpy(chunk->state[slot], state, bytes);
     chunk->tick[slot] = tick;
-    chunk->still[slot] = still;
+    chunk->left[slot] = left;
     u32 at = chunk->count++;
     for (; at > 0 && chunk->tick[chunk->order[at - 1]] < tick; at--) {
         chunk->order[at] = chunk->order[at - 1];
@@ -257,63 +286,121 @@ typedef enum Verdict {
     VERDICT_LATE,
 } Verdict;
 
-/* Decodes one record into scratch at *used. 0, or a negative Error. */
-static int record_decode(SnapshotReceiver *receiver, BitReader *reader, u64 tick, Decoded *decoded,
-                         u32 *used, Verdict *verdict)
+/* The record's chunks are there, and few enough. */
+static bool record_fits(const SnapshotReceiver *receiver, const SnapshotRecord *record)
 {
-    SnapshotRecord *record = &decoded->record;
-    if (!snapshot_get_record(reader, record)) {
-        return ERROR_TRUNCATED;
+    if (record->field >= receiver->fields->count || record->size == 0) {
+        return false;
     }
-    u32 code_at = reader->bit / 8;
-    if (record->field >= receiver->fields->count ||
-        record->chunk >= receiver->counts[record->field] || record->size == 0 ||
-        record->size > reader->bytes - code_at) {
-        return ERROR_FORMAT;
-    }
-    reader->bit += 8u * record->size;
     const FieldDesc *field = &receiver->fields->fields[record->field];
-    const ReceiverChunk *chunk = receiver->chunks[receiver->first[record->field] + record->chunk];
-    const u8 *baseline = NULL;
-    if (is_past(chunk, tick)) {
-        *verdict = VERDICT_LATE;
-        return ERROR_OK;
-    }
-    if (record->back != 0) {
-        baseline = record->back <= tick ? state_at(chunk, tick - record->back) : NULL;
-        if (baseline == NULL && record->back <= tick && is_past(chunk, tick - record->back)) {
+    return record->count <= span_chunks_max(field) &&
+           receiver->decoded_count + record->count <= SNAPSHOT_CHUNKS_MAX &&
+           record->chunks[record->count - 1] < receiver->counts[record->field];
+}
+
+/* Older state s of all chunks of the span, one after the other. */
+static int states_collect(SnapshotReceiver *receiver, const SnapshotRecord *record, u64 tick, u32 s,
+                          Verdict *verdict)
+{
+    const FieldDesc *field = &receiver->fields->fields[record->field];
+    u32 at = 0;
+    for (u32 i = 0; i < record->count; i++) {
+        const ReceiverChunk *chunk =
+            receiver->chunks[receiver->first[record->field] + record->chunks[i]];
+        u32 bytes = chunk_state_bytes(field, record->chunks[i]);
+        bool sane = record->back[s] <= tick;
+        const u8 *state = sane ? state_before(chunk, tick - record->back[s]) : NULL;
+        if (state == NULL && sane && is_past(chunk, tick - record->back[s])) {
             *verdict = VERDICT_LATE;
             return ERROR_OK;
         }
-        if (baseline == NULL) {
+        if (state == NULL) {
             receiver->stats.missing_baselines++;
             return ERROR_BASELINE;
         }
+        memcpy(receiver->states[s] + at, state, bytes);
+        at += bytes;
     }
-    decoded->at = *used;
-    *used += CHUNK_STATE_BYTES_MAX;
+    return ERROR_OK;
+}
+
+static u64 record_left(const SnapshotRecord *record, u64 tick, u32 i)
+{
+    u32 ago = record->states == 0    ? (u32)u64_min(tick, UINT32_MAX)
+              : record->rest[i] != 0 ? u32_min(record->rest[i], record->back[0])
+                                     : record->back[0];
+    return tick - ago;
+}
+
+/* Notes where the states of the record's chunks will be in scratch; *used grows by them. */
+static void record_place(SnapshotReceiver *receiver, const SnapshotRecord *record, u64 tick,
+                         u32 *used)
+{
+    const FieldDesc *field = &receiver->fields->fields[record->field];
+    *used = (*used + 15) & ~15u;
+    for (u32 i = 0; i < record->count; i++) {
+        receiver->decoded[receiver->decoded_count++] =
+            (Decoded){.field = record->field,
+                      .left = record_left(record, tick, i),
+                      .key = record->states == 0,
+                      .chunk = record->chunks[i],
+                      .at = *used};
+        *used += chunk_state_bytes(field, record->chunks[i]);
+    }
+}
+
+/* Decodes one record into scratch at *used. 0, or a negative Error. */
+static int record_decode(SnapshotReceiver *receiver, BitReader *reader, u64 tick, u32 *used,
+                         Verdict *verdict)
+{
+    SnapshotRecord record;
+    if (!snapshot_get_record(reader, &record)) {
+        return ERROR_TRUNCATED;
+    }
+    u32 code_at = reader->bit / 8;
+    if (!record_fits(receiver, &record) || record.size > reader->bytes - code_at) {
+        return ERROR_FORMAT;
+    }
+    reader->bit += 8u * record.size;
+    for (u32 i = 0; i < record.count; i++) {
+        if (is_past(receiver->chunks[receiver->first[record.field] + record.chunks[i]], tick)) {
+            *verdict = VERDICT_LATE;
+            return ERROR_OK;
+        }
+    }
+    Span span = {.field = &receiver->fields->fields[record.field],
+                 .count = record.count,
+                 .chunks = record.chunks};
+    for (u32 s = 0; s < record.states; s++) {
+        int error = states_collect(receiver, &record, tick, s, verdict);
+        if (error != ERROR_OK || *verdict == VERDICT_LATE) {
+            return error;
+        }
+        span.state[s] = receiver->states[s];
+        span.back[s] = record.back[s];
+    }
+    record_place(receiver, &record, tick, used);
     if (scratch_reserve(receiver, *used) == NULL) {
         return ERROR_MEMORY;
     }
-    u8 *state = receiver->scratch + decoded->at;
-    int size =
-        chunk_decode(field, record->chunk, reader->data + code_at, record->size, baseline, state);
-    if (size != (int)record->size) {
-        return size < 0 ? size : ERROR_FORMAT;
-    }
-    if (record->has_hash && (u16)chunk_state_hash(field, record->chunk, state) != record->hash) {
+    u8 *now = receiver->scratch + receiver->decoded[receiver->decoded_count - record.count].at;
+    int error =
+        span_decode(receiver->coder, &span, record.plain, reader->data + code_at, record.size, now);
+    if (error == ERROR_OK && record.has_hash &&
+        span_state_hash(span.field, span.chunks, span.count, now) != record.hash) {
         receiver->stats.desyncs++;
-        return ERROR_MISMATCH;
+        error = ERROR_MISMATCH;
     }
-    return ERROR_OK;
+    return error;
 }
 
 static int packet_decode(SnapshotReceiver *receiver, BitReader *reader, u32 records, u64 tick,
                          Verdict *verdict)
 {
     u32 used = 0;
+    receiver->decoded_count = 0;
     for (u32 i = 0; i < records; i++) {
-        int error = record_decode(receiver, reader, tick, &receiver->decoded[i], &used, verdict);
+        int error = record_decode(receiver, reader, tick, &used, verdict);
         if (error != ERROR_OK || *verdict == VERDICT_LATE) {
             return error;
         }
@@ -321,27 +408,26 @@ static int packet_decode(SnapshotReceiver *receiver, BitReader *reader, u32 reco
     if (reader->bit != reader->bytes * 8) {
         return ERROR_FORMAT;
     }
-    for (u32 i = 0; i < records; i++) {
-        const SnapshotRecord *record = &receiver->decoded[i].record;
-        u32 bytes = chunk_state_bytes(&receiver->fields->fields[record->field], record->chunk);
-        if (!chunk_reserve(receiver, receiver->first[record->field] + record->chunk, bytes)) {
+    for (u32 i = 0; i < receiver->decoded_count; i++) {
+        const Decoded *decoded = &receiver->decoded[i];
+        u32 bytes = chunk_state_bytes(&receiver->fields->fields[decoded->field], decoded->chunk);
+        if (!chunk_reserve(receiver, receiver->first[decoded->field] + decoded->chunk, bytes)) {
             return ERROR_MEMORY;
         }
     }
     return ERROR_OK;
 }
 
-static void packet_store(SnapshotReceiver *receiver, u32 records, u64 tick)
+static void packet_store(SnapshotReceiver *receiver, u64 tick)
 {
-    for (u32 i = 0; i < records; i++) {
+    for (u32 i = 0; i < receiver->decoded_count; i++) {
         const Decoded *decoded = &receiver->decoded[i];
-        const SnapshotRecord *record = &decoded->record;
-        u32 bytes = chunk_state_bytes(&receiver->fields->fields[record->field], record->chunk);
-        chunk_store(receiver->chunks[receiver->first[record->field] + record->chunk], tick,
-                    record->still, receiver->scratch + decoded->at, bytes);
-        receiver->stats.keys += record->back == 0;
+        u32 bytes = chunk_state_bytes(&receiver->fields->fields[decoded->field], decoded->chunk);
+        chunk_store(receiver->chunks[receiver->first[decoded->field] + decoded->chunk], tick,
+                    decoded->left, receiver->scratch + decoded->at, bytes);
+        receiver->stats.keys += decoded->key;
     }
-    receiver->stats.records += records;
+    receiver->stats.records += receiver->decoded_count;
 }
 
 int snapshot_receiver_push(SnapshotReceiver *receiver, const u8 *packet, u32 bytes,
@@ -376,7 +462,7 @@ int snapshot_receiver_push(SnapshotReceiver *receiver, const u8 *packet, u32 byt
         receiver->stats.late++;
         return ERROR_OK;
     }
-    packet_store(receiver, read.records, tick);
+    packet_store(receiver, tick);
     acknowledge(receiver, read.sequence);
     if (!receiver->has_tick || tick > receiver->tick) {
         receiver->tick = tick;

@@ -26,8 +26,16 @@ enum {
     /* States of a chunk that are under way at most while acknowledgements come: what is sent later
      * would find its baseline too old and had to be a key. */
     STATES_UNDER_WAY = CHUNK_STATES_KEPT - 4,
-    /* Every so many sends of a chunk one carries its hash. */
+    /* Every so many packets one carries hashes. */
     HASH_PERIOD = 8,
+    /* Acknowledged ticks remembered, to build upon. */
+    TICKS_KEPT = 96,
+    /* Sets of ticks of one snapshot; what needs yet another waits for the next. */
+    CLASSES_MAX = 64,
+    /* What is chosen by estimated costs is coded; then again what still fits. */
+    ROUNDS = 3,
+    /* States of a chunk that may be on their way beyond the oldest that is built upon. */
+    REACH = CHUNK_STATES_KEPT - 1,
 };
 /* A pending chunk's priority grows by its error in pixels, at most so many, and by a floor for each
  * snapshot that it has waited, so that the smallest error overtakes the largest within seconds. */
@@ -45,11 +53,21 @@ typedef struct SenderChunk {
     u64 sent_ms;         /* when */
     f64 acked_travelled; /* ChunkInfo.travelled of the acknowledged state */
     f32 priority;
-    u32 waited;       /* snapshots since it was last sent */
-    u32 sends;        /* states sent since the last forget */
-    u32 acked_number; /* number (1 ..) of the acknowledged one */
-    bool resend;      /* the packet with the newest was lost */
+    u32 waited;                   /* snapshots since it was last sent */
+    u32 sends;                    /* states sent since the last forget */
+    u32 acked_number;             /* number (1 ..) of the acknowledged one */
+    u32 ticks[CHUNK_STATES_KEPT]; /* low bits, of state number % CHUNK_STATES_KEPT */
+    u32 acks;                     /* bit number % CHUNK_STATES_KEPT: it was acknowledged */
+    u8 chosen;                    /* class + 1 in this build, 0: not chosen */
+    bool resend;                  /* the packet with the newest was lost */
 } SenderChunk;
+
+PL_STATIC_ASSERT(CHUNK_STATES_KEPT == 32, "SenderChunk.acks has a bit for each");
+
+/* Chunks that are coded out of states at the same ticks. */
+typedef struct TickClass {
+    u64 ticks[SPAN_STATES]; /* newest first, 0: none */
+} TickClass;
 
 typedef struct SentRecord {
     u32 chunk;  /* flat */
@@ -85,10 +103,14 @@ struct SnapshotSender {
     SentPacket packets[PACKETS_KEPT]; /* slot sequence % PACKETS_KEPT */
     SentRecord *records;              /* ring of records_kept, a power of two */
     u32 records_kept;
-    u64 record_next;    /* running index */
-    u16 sequence;       /* of the last packet sent */
-    u16 oldest_pending; /* no packet before it is pending */
-    u32 given_up;       /* lost, not yet reported */
+    u64 record_next;       /* running index */
+    u16 sequence;          /* of the last packet sent */
+    u16 oldest_pending;    /* no packet before it is pending */
+    u64 ticks[TICKS_KEPT]; /* newest acknowledged ones, newest first */
+    u32 tick_count;
+    TickClass classes[CLASSES_MAX];
+    u32 class_count;
+    u32 given_up; /* lost, not yet reported */
     u32 reorder_ms;
     SnapshotSenderStats stats;
 };
@@ -98,6 +120,7 @@ typedef struct Packet {
     BitWriter writer;
     SnapshotHeader header;
     u64 first_record;
+    u32 chunks;
     u8 data[STATE_PAYLOAD_BYTES_MAX];
 } Packet;
 
@@ -144,6 +167,7 @@ void snapshot_sender_forget(SnapshotSender *sender)
 {
     memset(sender->chunks, 0, sender->chunk_total * sizeof *sender->chunks);
     memset(sender->packets, 0, sizeof sender->packets);
+    sender->tick_count = 0;
     sender->oldest_pending = (u16)(sender->sequence + 1);
 }
 
@@ -169,17 +193,36 @@ static const SentRecord *sent_record(const SnapshotSender *sender, const SentPac
                : NULL;
 }
 
+static void tick_confirm(SnapshotSender *sender, u64 tick)
+{
+    u32 at = 0;
+    while (at < sender->tick_count && sender->ticks[at] > tick) {
+        at++;
+    }
+    if (tick == 0 || at == TICKS_KEPT || (at < sender->tick_count && sender->ticks[at] == tick)) {
+        return;
+    }
+    sender->tick_count = u32_min(sender->tick_count + 1, TICKS_KEPT);
+    memmove(sender->ticks + at + 1, sender->ticks + at,
+            (sender->tick_count - 1 - at) * sizeof sender->ticks[0]);
+    sender->ticks[at] = tick;
+}
+
 static void packet_confirm(SnapshotSender *sender, SentPacket *packet)
 {
     packet->state = SENT_ACKED;
     sender->stats.acked++;
     sender->stats.acked_bytes += packet->bytes;
+    tick_confirm(sender, packet->tick); /* also of an idle one: what rested has a state there */
     for (u32 i = 0; i < packet->count; i++) {
         const SentRecord *record = sent_record(sender, packet, i);
         if (record == NULL) {
             continue;
         }
         SenderChunk *chunk = &sender->chunks[record->chunk];
+        if (chunk->sends - record->number < REACH) {
+            chunk->acks |= 1u << record->number % CHUNK_STATES_KEPT;
+        }
         if (record->number > chunk->acked_number) {
             chunk->acked = packet->tick + 1;
             chunk->acked_number = record->number;
@@ -318,6 +361,7 @@ static void collect_candidates(SnapshotSender *sender, const ChunkCache *cache,
         for (u32 flat = first; flat < end; flat++) {
             SenderChunk *chunk = &sender->chunks[flat];
             const ChunkInfo *info = chunk_cache_info(cache, f, flat - first);
+            chunk->chosen = 0;
             if (chunk->acked > info->changed) {
                 chunk->priority = 0.0f;
                 chunk->waited = 0;
@@ -352,6 +396,7 @@ static void packet_begin(const SnapshotSender *sender, Packet *packet)
 {
     packet->first_record = sender->record_next;
     packet->header.records = 0;
+    packet->chunks = 0;
     bit_writer_init(&packet->writer, packet->data, sizeof packet->data);
     snapshot_put_header(&packet->writer, &packet->header);
 }
@@ -367,7 +412,7 @@ static u32 packet_finish(SnapshotSender *sender, Packet *packet, u64 tick, u64 n
     *sent = (SentPacket){.tick = tick,
                          .sent_ms = now_ms,
                          .first = packet->first_record,
-                         .count = packet->header.records,
+                         .count = (u16)packet->chunks,
                          .sequence = sequence,
                          .state = SENT_PENDING};
     if ((u16)(sequence - sender->oldest_pending) >= PACKETS_KEPT) {
@@ -385,70 +430,177 @@ static u32 packet_finish(SnapshotSender *sender, Packet *packet, u64 tick, u64 n
     return bytes;
 }
 
-/* The code for a chunk and its record header; false only without memory. */
-static bool choose_code(const SnapshotSender *sender, ChunkCache *cache, u32 field, u32 flat,
-                        SnapshotRecord *record, const ChunkCode **code)
-{
-    const SenderChunk *chunk = &sender->chunks[flat];
-    u64 tick = chunk_cache_frame(cache)->tick;
-    u32 index = flat - sender->first[field];
-    *code = NULL;
-    record->back = 0;
-    u32 newer = chunk->sends - chunk->acked_number;
-    if (chunk->acked > 1 && newer < CHUNK_STATES_KEPT && tick - (chunk->acked - 1) > 0 &&
-        tick - (chunk->acked - 1) <= SNAPSHOT_BACK_MAX) {
-        *code = chunk_cache_get(cache, field, index, chunk->acked - 1);
-        record->back = (u32)(tick - (chunk->acked - 1));
-    }
-    if (*code == NULL) {
-        *code = chunk_cache_get(cache, field, index, 0);
-        record->back = 0;
-    }
-    if (*code == NULL) {
-        return false;
-    }
-    record->field = (u8)field;
-    record->chunk = (u16)index;
-    /* Only ticks after the baseline's own say anything: a body may have moved in each. */
-    record->still = record->back != 0 ? (u8)u32_min((*code)->still, record->back - 1) : 0;
-    record->has_hash = chunk->sends % HASH_PERIOD == 0;
-    record->hash = (u16)(*code)->hash;
-    record->size = (*code)->size;
-    return true;
-}
-
-static bool packet_put(Packet *packet, const SnapshotRecord *record, const ChunkCode *code)
+static bool packet_put(Packet *packet, const SnapshotRecord *record, const SpanCode *code)
 {
     u32 before = packet->writer.bit;
     snapshot_put_record(&packet->writer, record);
     u32 at = bit_writer_bytes(&packet->writer);
     if (packet->writer.failed || at + code->size > sizeof packet->data ||
-        packet->header.records == SNAPSHOT_RECORDS_MAX) {
+        packet->header.records == SNAPSHOT_RECORDS_MAX ||
+        packet->chunks + record->count > SNAPSHOT_CHUNKS_MAX) {
         bit_writer_rewind(&packet->writer, before);
         return false;
     }
     memcpy(packet->data + at, code->bytes, code->size);
     packet->writer.bit += 8u * code->size;
     packet->header.records++;
+    packet->chunks += record->count;
     return true;
 }
 
 static void remember(SnapshotSender *sender, const ChunkCache *cache, const SnapshotRecord *record,
-                     u32 flat, u64 now_ms)
+                     u64 now_ms)
 {
-    SenderChunk *chunk = &sender->chunks[flat];
-    const ChunkInfo *info = chunk_cache_info(cache, record->field, record->chunk);
-    chunk->sent = chunk_cache_frame(cache)->tick + 1;
-    chunk->sent_ms = now_ms;
-    chunk->sends++;
-    chunk->priority = 0.0f;
-    chunk->waited = 0;
-    chunk->resend = false;
-    sender->records[sender->record_next++ & (sender->records_kept - 1)] =
-        (SentRecord){flat, chunk->sends, info->travelled};
-    sender->stats.records++;
-    sender->stats.keys += record->back == 0;
+    u64 tick = chunk_cache_frame(cache)->tick;
+    for (u32 i = 0; i < record->count; i++) {
+        u32 flat = sender->first[record->field] + record->chunks[i];
+        SenderChunk *chunk = &sender->chunks[flat];
+        u32 slot = ++chunk->sends % CHUNK_STATES_KEPT;
+        chunk->sent = tick + 1;
+        chunk->sent_ms = now_ms;
+        chunk->ticks[slot] = (u32)tick;
+        chunk->acks &= ~(1u << slot);
+        chunk->priority = 0.0f;
+        chunk->waited = 0;
+        chunk->resend = false;
+        sender->records[sender->record_next++ & (sender->records_kept - 1)] =
+            (SentRecord){flat, chunk->sends,
+                         chunk_cache_info(cache, record->field, record->chunks[i])->travelled};
+    }
+    sender->stats.records += record->count;
+    sender->stats.keys += record->states == 0 ? record->count : 0;
 }
+
+/* ---- what to build upon ---- */
+
+/* Ages of baselines, in ticks, that clients of like round trips share; beyond the last any. */
+static bool age_is_shared(u64 age)
+{
+    static const u8 ages[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64};
+    for (u32 i = 0; i < PL_COUNT(ages); i++) {
+        if (ages[i] == age) {
+            return true;
+        }
+    }
+    return age > ages[PL_COUNT(ages) - 1];
+}
+
+/* The remembered tick nearest to this one of those older than `below`; 0: none. */
+static u64 tick_near(const SnapshotSender *sender, u64 wanted, u64 below)
+{
+    u64 best = 0;
+    for (u32 i = 0; i < sender->tick_count; i++) {
+        u64 tick = sender->ticks[i];
+        u64 off = tick > wanted ? tick - wanted : wanted - tick;
+        u64 best_off = best > wanted ? best - wanted : wanted - best;
+        if (tick < below && (best == 0 || off < best_off)) {
+            best = tick;
+        }
+    }
+    return best;
+}
+
+/* The ticks that this client's snapshot builds upon where it can: the newest acknowledged one, and
+ * two as far apart from it and each other as it is from now, or as far as the client still has
+ * them. */
+static TickClass class_common(const SnapshotSender *sender, const ChunkCache *cache)
+{
+    TickClass common = {{0}};
+    u64 now = chunk_cache_frame(cache)->tick;
+    u32 first = 0;
+    while (first < sender->tick_count && !chunk_cache_has(cache, sender->ticks[first])) {
+        first++;
+    }
+    if (first == sender->tick_count) {
+        return common;
+    }
+    u64 newest = sender->ticks[first], age = now - newest;
+    common.ticks[0] = newest;
+    for (u32 i = first; i < sender->tick_count && now - sender->ticks[i] <= age + age / 4; i++) {
+        if (age_is_shared(now - sender->ticks[i])) {
+            common.ticks[0] = sender->ticks[i];
+            break;
+        }
+    }
+    /* Of states sent in each snapshot, so many lie between now and what the receiver forgets. */
+    u64 interval = sender->tick_count > first + 1 ? newest - sender->ticks[first + 1] : 1;
+    u64 reach = (REACH - 4) * u64_max(interval, 1);
+    age = now - common.ticks[0];
+    u64 apart = age >= reach ? 0 : u64_min(age, (reach - age) / 2);
+    for (u32 s = 1; s < SPAN_STATES && apart > 0 && common.ticks[s - 1] > apart; s++) {
+        u64 tick = tick_near(sender, common.ticks[s - 1] - apart, common.ticks[s - 1]);
+        if (tick == 0 || !chunk_cache_has(cache, tick)) {
+            break;
+        }
+        common.ticks[s] = tick;
+    }
+    return common;
+}
+
+/* The newest acknowledged tick at or before `tick` (low bits) at which the client has the chunk;
+ * false: none. */
+static bool tick_held(const SenderChunk *chunk, u64 tick, u64 *held)
+{
+    u32 oldest = chunk->sends >= REACH ? chunk->sends - REACH + 1 : 1;
+    for (u32 number = chunk->acked_number; number >= oldest && number > 0; number--) {
+        u32 slot = number % CHUNK_STATES_KEPT;
+        i32 behind = (i32)((u32)tick - chunk->ticks[slot]);
+        if ((chunk->acks >> slot & 1) != 0 && behind >= 0) {
+            *held = tick - (u32)behind;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool tick_usable(const SenderChunk *chunk, const ChunkCache *cache, u32 field, u32 index,
+                        u64 tick)
+{
+    u64 held;
+    return tick_held(chunk, tick, &held) && chunk_cache_constant(cache, field, index, held, tick);
+}
+
+/* What one chunk is coded out of. */
+static TickClass class_of(const SenderChunk *chunk, const ChunkCache *cache, u32 field, u32 index,
+                          const TickClass *common)
+{
+    TickClass class = {{0}};
+    u32 count = 0;
+    u64 now = chunk_cache_frame(cache)->tick, held;
+    if (chunk->acked == 0) {
+        return class;
+    }
+    if (common->ticks[0] == 0 || !tick_usable(chunk, cache, field, index, common->ticks[0])) {
+        if (!tick_held(chunk, now - 1, &held) || !chunk_cache_has(cache, held) || held == 0) {
+            return class;
+        }
+        class.ticks[count++] = held;
+    }
+    for (u32 s = 0; s < SPAN_STATES && common->ticks[s] != 0 && count < SPAN_STATES; s++) {
+        bool older = count == 0 || common->ticks[s] < class.ticks[count - 1];
+        if (older && tick_usable(chunk, cache, field, index, common->ticks[s])) {
+            class.ticks[count++] = common->ticks[s];
+        }
+    }
+    return class;
+}
+
+/* Its number + 1; 0: there are too many. */
+static u8 class_number(SnapshotSender *sender, const TickClass *class)
+{
+    for (u32 i = 0; i < sender->class_count; i++) {
+        if (memcmp(&sender->classes[i], class, sizeof *class) == 0) {
+            return (u8)(i + 1);
+        }
+    }
+    if (sender->class_count == CLASSES_MAX) {
+        return 0;
+    }
+    sender->classes[sender->class_count++] = *class;
+    return (u8)sender->class_count;
+}
+
+/* ---- a snapshot ---- */
 
 static u32 field_of(const SnapshotSender *sender, u32 flat)
 {
@@ -467,52 +619,161 @@ static void sequence_start(SnapshotSender *sender, u64 tick, u64 now_ms)
     sender->oldest_pending = (u16)(sender->sequence + 1);
 }
 
+typedef struct Build {
+    ChunkCache *cache;
+    Packet packet;
+    u64 tick, now_ms;
+    i64 available; /* bytes */
+    u32 spent, packets;
+    bool limited;
+    SnapshotEmit *emit;
+    void *context;
+} Build;
+
+static i64 build_left(const Build *build)
+{
+    return build->available - (i64)build->spent - (i64)bit_writer_bytes(&build->packet.writer);
+}
+
+/* Takes candidates by priority until their estimated cost fills what is left. Returns how many. */
+static u32 build_choose(SnapshotSender *sender, Build *build, const TickClass *common)
+{
+    f32 left = (f32)build_left(build);
+    u32 count = 0;
+    while (sender->heap_count > 0 && left > 0.0f) {
+        u32 flat = heap_pop(sender), field = field_of(sender, flat);
+        SenderChunk *chunk = &sender->chunks[flat];
+        TickClass class = class_of(chunk, build->cache, field, flat - sender->first[field], common);
+        chunk->chosen = class_number(sender, &class);
+        if (chunk->chosen != 0) {
+            count++;
+            left -= chunk_cache_cost(build->cache, field, class.ticks[0] == 0);
+        }
+    }
+    return count;
+}
+
+static void record_fill(SnapshotRecord *record, const SnapshotSender *sender, u64 tick, u32 field,
+                        const TickClass *class, const u16 *chunks, const SpanCode *code)
+{
+    *record = (SnapshotRecord){
+        .field = (u8)field,
+        .plain = code->plain,
+        .has_hash = sender->sequence % HASH_PERIOD == 0,
+        .any_rest = code->any_rest,
+        .size = code->size,
+        .hash = code->hash,
+        .count = code->count,
+    };
+    for (u32 s = 0; s < SPAN_STATES && class->ticks[s] != 0; s++) {
+        record->back[s] = (u32)(tick - class->ticks[s]);
+        record->states = (u8)(s + 1);
+    }
+    memcpy(record->chunks, chunks, code->count * sizeof *chunks);
+    memcpy(record->rest, code->rest, code->count);
+}
+
+/* Sends chunks of one field and class; what does not go out waits for the next snapshot. */
+static void build_send(SnapshotSender *sender, Build *build, u32 field, const TickClass *class,
+                       const u16 *chunks, u32 count)
+{
+    enum {
+        ROOM = STATE_PAYLOAD_BYTES_MAX - SNAPSHOT_HEADER_BYTES - SNAPSHOT_RECORD_BYTES_MIN
+    };
+    u32 sent = 0;
+    while (sent < count) {
+        SnapshotRecord record;
+        const SpanCode *code =
+            chunk_cache_span(build->cache, field, chunks + sent, count - sent, class->ticks, ROOM);
+        if (code == NULL) {
+            break;
+        }
+        record_fill(&record, sender, build->tick, field, class, chunks + sent, code);
+        bool put = packet_put(&build->packet, &record, code);
+        bool fresh = build->packet.header.records == 0;
+        if (!put && fresh && code->count > 1) {
+            /* The list of the chunks did not fit beside their code. */
+            count = sent + code->count / 2;
+            continue;
+        }
+        if (!put && build->packets < SNAPSHOT_PACKETS_MAX) {
+            build->spent += packet_finish(sender, &build->packet, build->tick, build->now_ms,
+                                          build->emit, build->context);
+            build->packets++;
+            packet_begin(sender, &build->packet);
+            continue;
+        }
+        if (!put) {
+            build->limited = true;
+            break;
+        }
+        remember(sender, build->cache, &record, build->now_ms);
+        sent += code->count;
+    }
+}
+
+/* Sends what was chosen, class by class, in the order of the chunks. */
+static void build_chosen(SnapshotSender *sender, Build *build)
+{
+    for (u32 k = 0; k < sender->class_count; k++) {
+        for (u32 f = 0; f < sender->fields->count; f++) {
+            u32 first = sender->first[f];
+            u32 end = f + 1 < sender->fields->count ? sender->first[f + 1] : sender->chunk_total;
+            u32 flat = first;
+            while (flat < end && !build->limited) {
+                u16 chunks[SPAN_CHUNKS_MAX];
+                u32 count = 0;
+                for (; flat < end && count < SPAN_CHUNKS_MAX; flat++) {
+                    if (sender->chunks[flat].chosen == k + 1) {
+                        chunks[count++] = (u16)(flat - first);
+                    }
+                }
+                if (count > 0) {
+                    build_send(sender, build, f, &sender->classes[k], chunks, count);
+                }
+                for (u32 i = 0; i < count; i++) {
+                    sender->chunks[first + chunks[i]].chosen = 0;
+                }
+            }
+        }
+    }
+}
+
 u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const SnapshotView *view,
                           const SnapshotHeader *header, u32 byte_budget, u64 now_ms, u32 rtt_ms,
                           SnapshotEmit *emit, void *context)
 {
     const Frame *frame = chunk_cache_frame(cache);
-    u64 tick = frame != NULL ? frame->tick : 0;
+    Build build = {.cache = cache,
+                   .tick = frame != NULL ? frame->tick : 0,
+                   .now_ms = now_ms,
+                   .available = byte_budget,
+                   .packets = 1,
+                   .emit = emit,
+                   .context = context};
     if (sender->stats.packets == 0) {
-        sequence_start(sender, tick, now_ms);
+        sequence_start(sender, build.tick, now_ms);
     }
-    u32 spent = 0, packets = 1;
-    bool limited = false;
     sender->heap_count = 0;
     sender->reorder_ms = REORDER_MS + rtt_ms / 2;
+    TickClass common = {{0}};
     if (frame != NULL && field_set_equal(frame->fields, sender->fields)) {
         collect_candidates(sender, cache, view, now_ms, rtt_ms);
+        common = class_common(sender, cache);
     }
-    Packet packet;
-    packet.header = *header;
-    packet.header.tick = (u32)tick;
-    packet_begin(sender, &packet);
-    while (sender->heap_count > 0 && !limited) {
-        if (spent + bit_writer_bytes(&packet.writer) >= byte_budget) {
-            limited = true;
+    build.packet.header = *header;
+    build.packet.header.tick = (u32)build.tick;
+    packet_begin(sender, &build.packet);
+    for (u32 round = 0; round < ROUNDS && sender->heap_count > 0 && !build.limited; round++) {
+        sender->class_count = 0;
+        if (build_choose(sender, &build, &common) == 0) {
             break;
         }
-        u32 flat = heap_pop(sender);
-        SnapshotRecord record;
-        const ChunkCode *code;
-        if (!choose_code(sender, cache, field_of(sender, flat), flat, &record, &code)) {
-            continue;
-        }
-        bool put = packet_put(&packet, &record, code);
-        if (!put && packets < SNAPSHOT_PACKETS_MAX) {
-            spent += packet_finish(sender, &packet, tick, now_ms, emit, context);
-            packets++;
-            packet_begin(sender, &packet);
-            put = packet_put(&packet, &record, code);
-        }
-        if (put) {
-            remember(sender, cache, &record, flat, now_ms);
-        } else {
-            limited = true;
-        }
+        build_chosen(sender, &build);
     }
-    packet.header.flags |= limited ? SNAPSHOT_LIMITED : 0;
-    spent += packet_finish(sender, &packet, tick, now_ms, emit, context);
-    sender->stats.limited = limited;
-    return spent;
+    build.limited = build.limited || sender->heap_count > 0;
+    build.packet.header.flags |= build.limited ? SNAPSHOT_LIMITED : 0;
+    build.spent += packet_finish(sender, &build.packet, build.tick, now_ms, emit, context);
+    sender->stats.limited = build.limited;
+    return build.spent;
 }

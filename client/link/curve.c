@@ -13,7 +13,7 @@
 static bool chunk_rested(const CurveStream *stream, const ChunkState *older,
                          const ChunkState *newer)
 {
-    return newer->still > 0 || (f64)(newer->tick - older->tick) > stream->rest_gap;
+    return newer->left > older->tick || (f64)(newer->tick - older->tick) > stream->rest_gap;
 }
 
 /* Tick at which the chunk left `older`'s state on its way to `newer`'s. */
@@ -21,8 +21,8 @@ static f64 chunk_departure(const CurveStream *stream, const ChunkState *older,
                            const ChunkState *newer)
 {
     f64 from = (f64)older->tick;
-    if (newer->still > 0) {
-        return fmax(from, (f64)newer->tick - 1.0);
+    if (newer->left > older->tick) {
+        return (f64)newer->left;
     }
     if (chunk_rested(stream, older, newer)) {
         return fmax(from, (f64)newer->tick - fmax(1.0, stream->interval));

@@ -61,7 +61,8 @@ static void receiver_put(SnapshotReceiver *receiver, u64 tick, u8 still, const Q
         receiver->states[i] = receiver->states[i - 1];
         memcpy(receiver->poses[i], receiver->poses[i - 1], sizeof receiver->poses[i]);
     }
-    receiver->states[at] = (ChunkState){.tick = tick, .still = still, .live = true};
+    receiver->states[at] =
+        (ChunkState){.tick = tick, .left = still > 0 ? tick - 1 : 0, .live = true};
     memcpy(receiver->poses[at], poses, sizeof receiver->poses[at]);
 }
 

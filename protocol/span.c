@@ -1,0 +1,157 @@
+/*
+ * span.c: which codec codes which kind of field, and the plain code that always fits.
+ */
+#include "protocol/span.h"
+#include "protocol/pose_code.h"
+#include "protocol/pose_tables.h"
+#include "shared/error.h"
+#include "shared/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROTATION_BITS = 10, /* as quantize_rotation has them */
+};
+
+PL_STATIC_ASSERT((int)SPAN_STATES == (int)POSE_STATES, "the codecs see what a span has");
+
+struct SpanCoder {
+    MixTables pose_tables;
+    PoseCodec *poses;
+};
+
+SpanCoder *span_coder_create(void)
+{
+    return calloc(1, sizeof(SpanCoder));
+}
+
+void span_coder_destroy(SpanCoder *coder)
+{
+    if (coder == NULL) {
+        return;
+    }
+    if (coder->poses != NULL) {
+        pose_codec_destroy(coder->poses);
+        mix_tables_destroy(&coder->pose_tables);
+    }
+    free(coder);
+}
+
+u32 span_chunks_max(const FieldDesc *field)
+{
+    return field->kind == FIELD_POSES ? POSE_SPAN_MAX / CHUNK_POSES : SPAN_CHUNKS_MAX;
+}
+
+u32 span_state_bytes(const FieldDesc *field, const u16 *chunks, u32 count)
+{
+    u32 bytes = 0;
+    for (u32 i = 0; i < count; i++) {
+        bytes += chunk_state_bytes(field, chunks[i]);
+    }
+    return bytes;
+}
+
+u16 span_state_hash(const FieldDesc *field, const u16 *chunks, u32 count, const void *states)
+{
+    return (u16)hash_bytes(states, span_state_bytes(field, chunks, count), 0);
+}
+
+/* ---- plain ---- */
+
+static u32 plain_encode(const Span *span, const u8 *now, u8 *out, u32 room)
+{
+    const u8 *base = span->state[0];
+    u8 code[CHUNK_CODE_BYTES_MAX];
+    u32 used = 0, at = 0;
+    for (u32 i = 0; i < span->count; i++) {
+        u32 size = chunk_encode(span->field, span->chunks[i], now + at,
+                                base != NULL ? base + at : NULL, code);
+        if (used + size > room) {
+            return 0;
+        }
+        memcpy(out + used, code, size);
+        used += size;
+        at += chunk_state_bytes(span->field, span->chunks[i]);
+    }
+    return used;
+}
+
+static int plain_decode(const Span *span, const u8 *code, u32 bytes, u8 *now)
+{
+    const u8 *base = span->state[0];
+    u32 used = 0, at = 0;
+    for (u32 i = 0; i < span->count; i++) {
+        int size = chunk_decode(span->field, span->chunks[i], code + used, bytes - used,
+                                base != NULL ? base + at : NULL, now + at);
+        if (size < 0) {
+            return size;
+        }
+        used += (u32)size;
+        at += chunk_state_bytes(span->field, span->chunks[i]);
+    }
+    return used == bytes ? ERROR_OK : ERROR_FORMAT;
+}
+
+/* ---- poses ---- */
+
+static bool poses_ready(SpanCoder *coder)
+{
+    if (coder->poses != NULL) {
+        return true;
+    }
+    if (!pose_tables_load(&coder->pose_tables)) {
+        return false;
+    }
+    coder->poses = pose_codec_create(&coder->pose_tables);
+    if (coder->poses == NULL) {
+        mix_tables_destroy(&coder->pose_tables);
+    }
+    return coder->poses != NULL;
+}
+
+static PoseSpan poses_of(const Span *span)
+{
+    PoseSpan poses = {.rotation_bits = ROTATION_BITS};
+    poses.count = span_state_bytes(span->field, span->chunks, span->count) / (u32)sizeof(QPose);
+    for (u32 s = 0; s < SPAN_STATES && span->state[s] != NULL; s++) {
+        poses.state[s] = span->state[s];
+        poses.back[s] = span->back[s];
+    }
+    return poses;
+}
+
+/* ---- any kind ---- */
+
+u32 span_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room, bool *plain)
+{
+    u32 size = 0;
+    *plain = false;
+    if (span->field->kind == FIELD_POSES && poses_ready(coder)) {
+        PoseSpan poses = poses_of(span);
+        size = pose_encode(coder->poses, &poses, now, out, room);
+    }
+    /* What is nothing but noise takes less room plain; one chunk of it must fit. */
+    if (size == 0 && (span->count == 1 || span->field->kind != FIELD_POSES)) {
+        size = plain_encode(span, now, out, room);
+        *plain = true;
+    }
+    return size;
+}
+
+int span_decode(SpanCoder *coder, const Span *span, bool plain, const u8 *code, u32 bytes,
+                void *now)
+{
+    if (plain) {
+        return plain_decode(span, code, bytes, now);
+    }
+    if (span->field->kind != FIELD_POSES) {
+        return ERROR_FORMAT;
+    }
+    if (!poses_ready(coder)) {
+        return ERROR_MEMORY;
+    }
+    PoseSpan poses = poses_of(span);
+    pose_decode(coder->poses, &poses, code, bytes, now);
+    return ERROR_OK;
+}

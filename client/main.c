@@ -40,7 +40,8 @@ typedef struct Client {
     u32 show; /* of the inside: bits */
     Connection *connection;
     ReportStart start;
-    u64 live_ns; /* when the world arrived */
+    HandStats hand; /* of the window's hand, or of the script's */
+    u64 live_ns;    /* when the world arrived */
 } Client;
 
 /* Set by SIGINT and SIGTERM; a signal handler can reach nothing but a global. */
@@ -226,6 +227,9 @@ static int run_headless(Client *client, ErrorText *error)
             }
         }
         poll_once(client);
+        if (connection_state(client->connection) == CONNECTION_LIVE) {
+            hand_step(&hand, clock_now_ns());
+        }
         ConnectionNews news;
         while (connection_news(client->connection, &news)) {
             if (news.event.kind == EVENT_NONE) {
@@ -235,6 +239,9 @@ static int run_headless(Client *client, ErrorText *error)
         if (connection_state(client->connection) == CONNECTION_CLOSED) {
             break;
         }
+    }
+    if (hand.stats.held_s > 0) {
+        client->hand = hand.stats;
     }
     if (connection_state(client->connection) != CONNECTION_LIVE && stop_signal == 0) {
         error_set(error, ERROR_NETWORK, "%s: %s", client->address,
@@ -259,6 +266,7 @@ static int run_app(Client *client, ErrorText *error)
         .duration_s = options->duration_s,
         .script = client->script,
         .show = client->show,
+        .hand = &client->hand,
         .hud = !options->no_hud && !options->headless,
     };
     signals_leave();
@@ -283,8 +291,8 @@ static int run_one(Client *client, ErrorText *error)
     }
     if (client->options.report != NULL && client->live_ns != 0) {
         ErrorText why = {0};
-        if (report_write(client->options.report, client->connection, &client->start, live_s(client),
-                         &why) != ERROR_OK) {
+        if (report_write(client->options.report, client->connection, &client->start, &client->hand,
+                         live_s(client), &why) != ERROR_OK) {
             log_error("%s", why.text);
             code = code == EXIT_OK ? EXIT_INPUT : code;
         }

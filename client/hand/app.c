@@ -393,6 +393,7 @@ static void app_poll(App *app)
             app->script_target = target;
         }
     }
+    hand_step(&app->tools->hand, now_ns);
 }
 
 /* Tells the server what is in sight, and where the cursor points. */
@@ -437,9 +438,11 @@ static bool app_fetch_fields(App *app, const FieldSet *fields)
         }
         if (kind == FIELD_POSES) {
             timeline_poses(timeline, f, app->shown[f]);
+            hand_show_poses(&app->tools->hand, f, app->shown[f]);
             app->poses[f] = app->shown[f];
         } else {
             timeline_points(timeline, f, app->shown[f]);
+            hand_show_points(&app->tools->hand, f, app->shown[f]);
             app->points[f] = app->shown[f];
         }
     }
@@ -478,6 +481,8 @@ static void app_draw_world(App *app)
             tools_hover(tools, app_ray(app));
         }
     }
+    /* The cursor moved since the last poll, and what is held answers at once. */
+    hand_step(&tools->hand, clock_now_ns());
     const FieldSet *fields = connection_fields(app->connection);
     if (!app_fetch_fields(app, fields)) {
         return;
@@ -724,6 +729,9 @@ int app_run(Connection *connection, const AppOptions *wanted, ErrorText *error)
     SceneCamera nowhere = {{0, 2, 8}, {0, 1, 0}, 50.0f};
     rig_init(&app->rig, &nowhere);
     int code = app_open(app, error) != 0 ? EXIT_CHECK_FAILED : app_loop(app, error);
+    if (options->hand && app->tools) {
+        *options->hand = app->tools->hand.stats;
+    }
     app_close(app);
     free(app);
     return code;

@@ -19,6 +19,7 @@ typedef struct AppOptions {
     Script *script;         /* or NULL */
     u32 show;               /* what of the inside to show from the start: see inside.h */
     bool hud;               /* panels drawn (off for golden pictures) */
+    HandStats *hand;        /* filled in at the end, or NULL */
 } AppOptions;
 
 /* Runs until the window is closed, the duration is over, the screenshot is written (offscreen), or

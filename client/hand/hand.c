@@ -1,12 +1,14 @@
 /* hand.c: grabs, targets, pushes: inputs made from what is shown. */
 #include "client/hand/hand.h"
 
-#include "client/link/timeline.h"
+#include "protocol/scene.h"
 
 #include <math.h>
 #include <string.h>
 
 #define REACH_MAX_M 1000.0f
+#define MOVED_M     0.01f
+#define CONFIRM_S   1.0 /* for the server's word that it is held */
 
 void hand_init(Hand *hand, Connection *connection)
 {
@@ -60,6 +62,7 @@ static bool grab(Hand *hand, const Entity *entity, u32 element, Vec3 local, Vec3
     hand->local = local;
     hand->target = point;
     hand->distance = vec3_distance(ray.origin, point);
+    hand->answers = 0; /* begins at the next step, which knows the time */
     return true;
 }
 
@@ -117,10 +120,163 @@ void hand_push(Hand *hand, const Pick *pick, Vec3 impulse)
     }
 }
 
+/* ---- the local answer ---- */
+
+/* What the server says of this hand, if it said anything yet. */
+static bool server_holds(Connection *connection, u32 entity)
+{
+    u32 count, own = connection_user(connection);
+    const Presence *presences = connection_presences(connection, &count);
+    for (u32 i = 0; i < count; i++) {
+        if (presences[i].user == own) {
+            return presences[i].holds == entity;
+        }
+    }
+    return false;
+}
+
+static HeldSpring spring_of(const Hand *hand, const Entity *entity)
+{
+    const SceneHands *hands = &connection_scene(hand->connection)->hands;
+    HeldSpring spring = {hands->frequency, hands->damping,
+                         hands->force_max / f32_max(entity->mass_kg, 0.01f)};
+    return spring;
+}
+
+static f64 lag_of(Connection *connection)
+{
+    ConnectionStats stats;
+    connection_stats(connection, &stats);
+    f64 tick_s = 1.0 / u32_max(connection_tick_rate(connection), 1);
+    f64 lag_s = 1e-3 * stats.rtt_ms + timeline_delay_s(connection_timeline(connection)) + tick_s;
+    return fmin(fmax(lag_s, 0.0), 1.5);
+}
+
+static void answer_begin(Hand *hand, Vec3 server, f64 now_s)
+{
+    hand->answers = hand->holds;
+    hand->answers_element = hand->element;
+    hand->answers_local = hand->local;
+    hand->confirmed = false;
+    hand->grabbed_s = now_s;
+    hand->grabbed_at = server;
+    hand->away_s = 0.0;
+    hand->shown_first = hand->server_first = false;
+    held_drop(&hand->held);
+    held_begin(&hand->held, server, now_s);
+}
+
+static void stats_step(Hand *hand, Vec3 server, f64 dt, f64 now_s)
+{
+    HandStats *stats = &hand->stats;
+    Vec3 shown = vec3_add(server, hand->held.offset);
+    stats->held_s += dt;
+    stats->shown_m_s += dt * (f64)vec3_distance(shown, hand->target);
+    stats->server_m_s += dt * (f64)vec3_distance(server, hand->target);
+    if (hand->away_s == 0.0 && vec3_distance(hand->target, hand->grabbed_at) > MOVED_M) {
+        hand->away_s = now_s;
+        stats->drags++;
+    }
+    if (hand->away_s == 0.0) {
+        return;
+    }
+    if (!hand->shown_first && vec3_distance(shown, hand->grabbed_at) > MOVED_M) {
+        hand->shown_first = true;
+        stats->shown_first_s += now_s - hand->away_s;
+    }
+    if (!hand->server_first && vec3_distance(server, hand->grabbed_at) > MOVED_M) {
+        hand->server_first = true;
+        stats->server_first_s += now_s - hand->away_s;
+    }
+}
+
+/* Holds no longer by the server's word, or never did. */
+static bool is_refused(Hand *hand, f64 lag_s, f64 now_s)
+{
+    bool held = server_holds(hand->connection, hand->answers);
+    bool was = hand->confirmed;
+    hand->confirmed |= held;
+    return !held && (was || now_s - hand->grabbed_s > lag_s + CONFIRM_S);
+}
+
+void hand_step(Hand *hand, u64 now_ns)
+{
+    f64 now_s = (f64)now_ns * 1e-9;
+    bool fresh = hand->holds != 0 && hand->answers == 0;
+    u32 id = fresh ? hand->holds : hand->answers;
+    const Entity *entity = id != 0 ? connection_entity(hand->connection, id) : NULL;
+    Vec3 server;
+    if (entity == NULL || connection_scene(hand->connection) == NULL ||
+        !entity_point(hand->connection, entity, fresh ? hand->element : hand->answers_element,
+                      fresh ? hand->local : hand->answers_local, &server)) {
+        held_drop(&hand->held);
+        hand->answers = 0;
+        return;
+    }
+    f64 lag_s = lag_of(hand->connection);
+    hand->stats.lag_s = lag_s;
+    if (fresh) {
+        answer_begin(hand, server, now_s);
+    }
+    if (hand->held.holding && (hand->holds != hand->answers || is_refused(hand, lag_s, now_s))) {
+        held_release(&hand->held, lag_s);
+    }
+    f64 dt = now_s - hand->held.now_s;
+    held_step(&hand->held, spring_of(hand, entity), hand->target, server, lag_s, now_s);
+    if (hand->held.holding && dt > 0) {
+        stats_step(hand, server, dt, now_s);
+    } else if (!hand->held.holding && hand->holds == 0 &&
+               vec3_length_squared(hand->held.offset) == 0.0f) {
+        hand->answers = 0;
+    }
+}
+
+/* The entity with an answer, if it lies in the field. */
+static const Entity *answering(const Hand *hand, u32 field, u8 kind)
+{
+    const FieldSet *fields = connection_fields(hand->connection);
+    const Entity *entity = hand->answers != 0 && vec3_length_squared(hand->held.offset) > 0.0f
+                               ? connection_entity(hand->connection, hand->answers)
+                               : NULL;
+    bool here = entity != NULL && entity->field == field && field < fields->count &&
+                fields->fields[field].kind == kind && hand->answers_element < entity->count &&
+                (u64)entity->first + entity->count <= fields->fields[field].capacity;
+    return here ? entity : NULL;
+}
+
+void hand_show_poses(const Hand *hand, u32 field, ShownPose *poses)
+{
+    const Entity *entity = answering(hand, field, FIELD_POSES);
+    if (entity != NULL) {
+        ShownPose *pose = &poses[entity->first + hand->answers_element];
+        pose->position = vec3_add(pose->position, hand->held.offset);
+    }
+}
+
+void hand_show_points(const Hand *hand, u32 field, ShownPoint *points)
+{
+    const Entity *entity = answering(hand, field, FIELD_POINTS);
+    if (entity == NULL) {
+        return;
+    }
+    Vec3 at = points[entity->first + hand->answers_element].position;
+    for (u32 i = 0; i < entity->count; i++) {
+        Vec3 *p = &points[entity->first + i].position;
+        f32 share = held_share(hand->held.offset, vec3_distance(*p, at));
+        *p = vec3_add_scaled(*p, share, hand->held.offset);
+    }
+}
+
 bool hand_point(const Hand *hand, Vec3 *point)
 {
     const Entity *entity =
         hand->holds != 0 ? connection_entity(hand->connection, hand->holds) : NULL;
-    return entity != NULL &&
-           entity_point(hand->connection, entity, hand->element, hand->local, point);
+    if (entity == NULL ||
+        !entity_point(hand->connection, entity, hand->element, hand->local, point)) {
+        return false;
+    }
+    if (hand->answers == hand->holds) {
+        *point = vec3_add(*point, hand->held.offset);
+    }
+    return true;
 }

@@ -5,7 +5,9 @@
 #ifndef PLENUM_CLIENT_HAND_HAND_H
 #define PLENUM_CLIENT_HAND_HAND_H
 
+#include "client/hand/held.h"
 #include "client/link/connection.h"
+#include "client/link/timeline.h"
 
 typedef struct Pick {
     u32 entity;   /* 0: nothing */
@@ -20,6 +22,17 @@ typedef struct Pick {
  * stick). */
 bool pick_ray(Connection *connection, Ray ray, f32 max_m, Pick *pick);
 
+/* How drags felt, over all of a hand's life. */
+typedef struct HandStats {
+    f64 held_s;         /* time that something was held */
+    f64 shown_m_s;      /* distance of the held point as shown from the target, over that time */
+    f64 server_m_s;     /* of the held point as the server answered */
+    f64 lag_s;          /* newest: how late the server's answer is shown */
+    u32 drags;          /* whose target moved */
+    f64 shown_first_s;  /* sum over drags: from the first target away to 1 cm of motion shown */
+    f64 server_first_s; /* the same of the server's answer */
+} HandStats;
+
 typedef struct Hand {
     Connection *connection; /* borrowed */
     u32 holds;              /* entity id, 0 none */
@@ -27,6 +40,18 @@ typedef struct Hand {
     Vec3 local;   /* m, held point in the body's frame */
     Vec3 target;  /* m, where the held point shall be */
     f32 distance; /* m from the eye along the view ray, changed by the wheel */
+
+    /* The local answer, also of what was just let go. */
+    Held held;
+    u32 answers; /* entity id, 0 none */
+    u32 answers_element;
+    Vec3 answers_local;
+    bool confirmed; /* the server said that it is held */
+    f64 grabbed_s;
+    Vec3 grabbed_at; /* as the server showed it then, m */
+    f64 away_s;      /* when the target first left there, 0: not yet */
+    bool shown_first, server_first;
+    HandStats stats;
 } Hand;
 
 void hand_init(Hand *hand, Connection *connection);
@@ -38,6 +63,11 @@ bool hand_grab_entity(Hand *hand, u32 entity);
 void hand_move(Hand *hand, Vec3 target);
 void hand_release(Hand *hand);
 void hand_push(Hand *hand, const Pick *pick, Vec3 impulse);
+/* Brings the local answer of what is held up to date; call after each poll of the connection. */
+void hand_step(Hand *hand, u64 now_ns);
+/* Puts the local answer into the fetched states of a field, [capacity]. */
+void hand_show_poses(const Hand *hand, u32 field, ShownPose *poses);
+void hand_show_points(const Hand *hand, u32 field, ShownPoint *points);
 /* Where the held point is drawn now; false when nothing is held. */
 bool hand_point(const Hand *hand, Vec3 *point);
 

@@ -233,7 +233,21 @@ static void put_users(FILE *file, Connection *connection)
     fputs("\n  ]\n", file);
 }
 
-static void put_report(FILE *file, Connection *connection, const ReportStart *start, f64 duration_s)
+/* How far the held point was from the target, as shown and as the server answered, and how long
+ * after the target it first moved. */
+static void put_hand(FILE *file, const HandStats *hand)
+{
+    f64 held_s = fmax(hand->held_s, 1e-9), drags = u32_max(hand->drags, 1);
+    fprintf(file, "  \"hand\": {\"held_s\": %.3f, \"drags\": %u, \"lag_ms\": %.1f,\n", hand->held_s,
+            hand->drags, hand->lag_s * 1e3);
+    fprintf(file, "    \"shown_from_target_m\": %.4f, \"server_from_target_m\": %.4f,\n",
+            hand->shown_m_s / held_s, hand->server_m_s / held_s);
+    fprintf(file, "    \"shown_moves_ms\": %.1f, \"server_moves_ms\": %.1f},\n",
+            hand->shown_first_s / drags * 1e3, hand->server_first_s / drags * 1e3);
+}
+
+static void put_report(FILE *file, Connection *connection, const ReportStart *start,
+                       const HandStats *hand, f64 duration_s)
 {
     ConnectionStats stats;
     connection_stats(connection, &stats);
@@ -256,24 +270,27 @@ static void put_report(FILE *file, Connection *connection, const ReportStart *st
             (unsigned long long)stats.desyncs, (unsigned long long)stats.refused,
             (unsigned long long)stats.malformed);
     fprintf(file, "  \"moved\": %u,\n", report_moved(start, connection));
+    if (hand != NULL) {
+        put_hand(file, hand);
+    }
     put_entities(file, connection);
     put_probes(file, connection);
     put_users(file, connection);
     fputs("}\n", file);
 }
 
-int report_write(const char *path, Connection *connection, const ReportStart *start, f64 duration_s,
-                 ErrorText *error)
+int report_write(const char *path, Connection *connection, const ReportStart *start,
+                 const HandStats *hand, f64 duration_s, ErrorText *error)
 {
     if (strcmp(path, "-") == 0) {
-        put_report(stdout, connection, start, duration_s);
+        put_report(stdout, connection, start, hand, duration_s);
         return fflush(stdout) == 0 ? ERROR_OK : error_set(error, ERROR_IO, "cannot print");
     }
     FILE *file = fopen(path, "w");
     if (file == NULL) {
         return error_set(error, ERROR_IO, "%s: %s", path, strerror(errno));
     }
-    put_report(file, connection, start, duration_s);
+    put_report(file, connection, start, hand, duration_s);
     bool bad = ferror(file) != 0;
     bad |= fclose(file) != 0;
     return bad ? error_set(error, ERROR_IO, "%s: cannot be written", path) : ERROR_OK;

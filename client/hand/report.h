@@ -5,6 +5,7 @@
 #ifndef PLENUM_CLIENT_HAND_REPORT_H
 #define PLENUM_CLIENT_HAND_REPORT_H
 
+#include "client/hand/hand.h"
 #include "client/link/connection.h"
 
 #include <stdio.h>
@@ -22,9 +23,10 @@ void report_finish(ReportStart *start);
 /* Movable bodies that are now farther than 5 cm from where they were noted. */
 u32 report_moved(const ReportStart *start, Connection *connection);
 
-/* Writes the object to `path` ("-": standard output). 0 or a negative Error with a text. */
-int report_write(const char *path, Connection *connection, const ReportStart *start, f64 duration_s,
-                 ErrorText *error);
+/* Writes the object to `path` ("-": standard output); hand: how its drags felt, or NULL. 0 or a
+ * negative Error with a text. */
+int report_write(const char *path, Connection *connection, const ReportStart *start,
+                 const HandStats *hand, f64 duration_s, ErrorText *error);
 /* "text" with quotes and escapes, for JSON. */
 void report_text(FILE *file, const char *text);
 

@@ -13,6 +13,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* What is held moves with the cursor, not when the server's answer is shown. */
+static void check_hand(const char *report)
+{
+    f64 shown_ms = json_number(report, "\"hand\"", "shown_moves_ms", 0);
+    f64 server_ms = json_number(report, "\"hand\"", "server_moves_ms", 0);
+    f64 shown_m = json_number(report, "\"hand\"", "shown_from_target_m", 0);
+    f64 server_m = json_number(report, "\"hand\"", "server_from_target_m", 0);
+    printf("held thing moves after %.0f ms (server's answer %.0f), %.3f m from the target (%.3f)\n",
+           shown_ms, server_ms, shown_m, server_m);
+    assert_true(server_ms > 80.0 && shown_ms < 60.0);
+    assert_true(shown_m < server_m);
+}
+
 static void play(const NetsimOptions *options, f64 drag_s, f64 loss_min)
 {
     Process server, hand, eyes, direct;
@@ -47,6 +60,9 @@ static void play(const NetsimOptions *options, f64 drag_s, f64 loss_min)
     for (u32 r = 0; r < 2; r++) {
         char *report = file_text(reports[r]);
         assert_non_null(report);
+        if (r == 0) {
+            check_hand(report);
+        }
         if (json_number(report, NULL, "desyncs", 0) != 0.0 ||
             json_number(report, NULL, "snapshots", 0) < 60.0) {
             fail_msg("report %u: %.500s", r, report);

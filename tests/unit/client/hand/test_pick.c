@@ -24,7 +24,8 @@ struct Connection {
     Entity entities[3];
     Input inputs[16];
     u32 input_count;
-    bool full; /* takes no inputs */
+    bool full;         /* takes no inputs */
+    Presence presence; /* of user 1 */
 };
 struct Timeline {
     int unused;
@@ -65,6 +66,32 @@ u32 connection_input(Connection *connection, const Input *input)
     assert_int_equal(input_check(&checked), 0);
     connection->inputs[connection->input_count++] = checked;
     return connection->input_count;
+}
+u32 connection_user(const Connection *connection)
+{
+    (void)connection;
+    return 1;
+}
+u32 connection_tick_rate(const Connection *connection)
+{
+    (void)connection;
+    return 60;
+}
+const Presence *connection_presences(const Connection *connection, u32 *count)
+{
+    *count = 1;
+    return &connection->presence;
+}
+void connection_stats(const Connection *connection, ConnectionStats *stats)
+{
+    (void)connection;
+    memset(stats, 0, sizeof *stats);
+    stats->rtt_ms = 150.0;
+}
+f64 timeline_delay_s(const Timeline *timeline)
+{
+    (void)timeline;
+    return 0.05;
 }
 f64 timeline_tick(const Timeline *timeline)
 {

@@ -70,6 +70,8 @@ void bench_world_boxes1000(Bench *bench);
 void bench_world_cloth(Bench *bench);
 void bench_encode_playground(Bench *bench);
 void bench_encode_boxes1000(Bench *bench);
+void bench_encode64x901(Bench *bench);
+void bench_join10M(Bench *bench);
 void bench_client_judder(Bench *bench);
 void bench_record_write(Bench *bench);
 void bench_record_seek(Bench *bench);

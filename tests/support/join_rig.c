@@ -150,7 +150,9 @@ f64 join_rig_ms(const JoinRig *rig)
 void join_rig_step(JoinRig *rig, Connection **clients, u32 count)
 {
     rig->now_ns += MS;
+    u64 began_ns = clock_now_ns();
     host_turn(rig->host, rig->now_ns);
+    rig->host_ns += clock_now_ns() - began_ns;
     for (u32 i = 0; i < count; i++) {
         if (((rig->now_ns - rig->start_ns) / MS + i) % rig->poll_ms == 0) {
             connection_poll(clients[i], rig->now_ns);

@@ -17,6 +17,7 @@ typedef struct JoinRig {
     Source *source; /* the host's */
     u64 start_ns, now_ns;
     u64 poll_ms; /* of clients; 16: one a picture */
+    u64 host_ns; /* real time that the host took, its world's ticks included */
 } JoinRig;
 
 /* A world of `scene` (borrowed), 60 ticks a second of virtual time, 30 snapshots a second. The

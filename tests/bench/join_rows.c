@@ -1,0 +1,251 @@
+/*
+ * join_rows.c: what many clients and new ones cost: snapshots of 901 cubes for 64 clients with
+ * sealing, as a share of one core, and a join with a scene of 10 MB over 100 ms and 50 Mbit/s, in
+ * virtual seconds and in time of one core.
+ */
+#include "protocol/seal.h"
+#include "protocol/snapshot.h"
+#include "shared/clock.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/codec_world.h"
+#include "tests/support/join_rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CLIENTS = 64,
+    FRAMES = 180,
+    FRAMES_BEFORE = 60, /* keys, and acknowledgements that are not there yet */
+    ACKS_KEPT = 16,
+    ACK_FRAMES_LATE = 6,
+    BUDGET_BYTES = 1 << 20,
+    JOIN_BYTES = 10000000,
+};
+
+static void *must(void *memory)
+{
+    if (memory == NULL) {
+        fprintf(stderr, "plenum-bench: out of memory\n");
+        exit(EXIT_CHECK_FAILED);
+    }
+    return memory;
+}
+
+/* ---- 64 clients ---- */
+
+typedef struct Client {
+    SnapshotSender *sender;
+    SnapshotReceiver *receiver; /* of the first one: what is measured works */
+    Seal seal;
+    u32 late;            /* frames until its acknowledgements are here */
+    u16 sent[ACKS_KEPT]; /* newest sequence after each of the last snapshots */
+    u16 newest;
+    u64 bytes;
+    u8 sealed[STATE_PACKET_BYTES_MAX];
+    bool refused;
+} Client;
+
+static void emit_sealed(void *context, const u8 *packet, u32 bytes)
+{
+    Client *client = context;
+    client->newest = (u16)(packet[0] | packet[1] << 8); /* the header begins with it */
+    client->bytes += seal_encrypt(&client->seal, 1, packet, bytes, client->sealed);
+    if (client->receiver != NULL) {
+        client->refused =
+            snapshot_receiver_push(client->receiver, packet, bytes, NULL) != 0 || client->refused;
+    }
+}
+
+static void client_begin(Client *client, FieldSet *fields, u32 late)
+{
+    SealKeyPair own, other;
+    memset(client, 0, sizeof *client);
+    client->sender = must(snapshot_sender_create(fields));
+    client->late = late;
+    seal_key_pair(&own);
+    seal_key_pair(&other);
+    if (seal_init_server(&client->seal, &own, other.public_key) != 0) {
+        fprintf(stderr, "plenum-bench: no keys\n");
+        exit(EXIT_CHECK_FAILED);
+    }
+}
+
+/* Everything that a tick of the stream costs a host but the system's own sending: acknowledgements,
+ * encoding, sealing. Nanoseconds. */
+static u64 tick_all(Client *clients, ChunkCache *cache, const History *history, u32 number)
+{
+    SnapshotView view = {
+        .eye = {0.0f, 8.0f, 20.0f}, .forward = {0.0f, 0.0f, -1.0f}, .pixels_per_radian = 1000.0f};
+    u64 tick = history->newest->tick, began_ns = clock_now_ns();
+    chunk_cache_begin(cache, history);
+    for (u32 c = 0; c < CLIENTS; c++) {
+        Client *client = &clients[c];
+        SnapshotHeader header = {.tick = (u32)tick, .speed = 1024};
+        if (number >= client->late) {
+            SnapshotAck ack = {.newest = client->sent[(number - client->late) % ACKS_KEPT],
+                               .valid = 1,
+                               .bits = UINT64_MAX};
+            snapshot_sender_ack(client->sender, ack, NULL);
+        }
+        (void)snapshot_sender_build(client->sender, cache, &view, &header, BUDGET_BYTES,
+                                    tick * 1000u / 60u, 1000, emit_sealed, client);
+        client->sent[number % ACKS_KEPT] = client->newest;
+    }
+    return clock_now_ns() - began_ns;
+}
+
+static void run_64(Bench *bench, Frame **frames, bool mixed, u64 *bytes, u32 *snapshots)
+{
+    Client *clients = must(calloc(CLIENTS, sizeof *clients));
+    ChunkCache *cache = must(chunk_cache_create());
+    History history;
+    history_init(&history);
+    for (u32 c = 0; c < CLIENTS; c++) {
+        client_begin(&clients[c], frames[0]->fields, mixed ? 2 + c % 12 : ACK_FRAMES_LATE);
+    }
+    for (u32 i = 0; i < FRAMES; i++) {
+        history_push(&history, frames[i]);
+        u64 took_ns = tick_all(clients, cache, &history, i);
+        if (i >= FRAMES_BEFORE) {
+            bench_sample(bench, (f64)took_ns * 60.0 * 1e-9 * 100.0);
+            *snapshots += CLIENTS;
+        }
+        for (u32 c = 0; c < CLIENTS; c++) {
+            *bytes += i >= FRAMES_BEFORE ? clients[c].bytes : 0;
+            clients[c].bytes = 0;
+        }
+    }
+    for (u32 c = 0; c < CLIENTS; c++) {
+        snapshot_sender_destroy(clients[c].sender);
+    }
+    chunk_cache_destroy(cache);
+    history_finish(&history);
+    free(clients);
+}
+
+/* The same packets again to a receiver that acknowledges, outside the measured time. */
+static void check_decodes(Frame **frames)
+{
+    Client *client = must(calloc(1, sizeof *client));
+    ChunkCache *cache = must(chunk_cache_create());
+    SnapshotView view = {.forward = {0.0f, 0.0f, -1.0f}, .pixels_per_radian = 1000.0f};
+    History history;
+    history_init(&history);
+    client_begin(client, frames[0]->fields, 0);
+    client->receiver = must(snapshot_receiver_create(frames[0]->fields));
+    for (u32 i = 0; i < ACKS_KEPT; i++) {
+        SnapshotHeader header = {.tick = (u32)frames[i]->tick, .speed = 1024};
+        history_push(&history, frames[i]);
+        chunk_cache_begin(cache, &history);
+        (void)snapshot_sender_build(client->sender, cache, &view, &header, BUDGET_BYTES,
+                                    frames[i]->tick * 1000u / 60u, 1000, emit_sealed, client);
+        snapshot_sender_ack(client->sender, snapshot_receiver_ack(client->receiver), NULL);
+    }
+    if (client->refused) {
+        fprintf(stderr, "plenum-bench: a packet could not be decoded\n");
+        exit(EXIT_CHECK_FAILED);
+    }
+    snapshot_receiver_destroy(client->receiver);
+    snapshot_sender_destroy(client->sender);
+    chunk_cache_destroy(cache);
+    history_finish(&history);
+    free(client);
+}
+
+static Frame **cube_frames(void)
+{
+    FieldDesc field = {
+        .kind = FIELD_POSES, .channels = 1, .name = "cubes", .quantum = 1.0f / 512.0f};
+    PoseTrace trace = codec_world(CODEC_WORLD_PUSH, 11, FRAMES);
+    Frame **frames = must(calloc(FRAMES, sizeof(Frame *)));
+    field.capacity = trace.count;
+    FieldSet *fields = must(field_set_create(&field, 1));
+    for (u32 i = 0; i < FRAMES; i++) {
+        frames[i] = must(frame_create(fields, i + 1, 0));
+        memcpy(frame_poses(frames[i], 0), trace.poses + (size_t)i * trace.count,
+               trace.count * sizeof(QPose));
+    }
+    field_set_release(fields);
+    codec_trace_free(&trace);
+    return frames;
+}
+
+void bench_encode64x901(Bench *bench)
+{
+    static const char *const names[] = {"net/encode64x901", "net/encode64x901_mixed"};
+    if (seal_start() != 0) {
+        exit(EXIT_CHECK_FAILED);
+    }
+    Frame **frames = cube_frames();
+    check_decodes(frames);
+    for (u32 mixed = 0; mixed < 2; mixed++) {
+        u64 bytes = 0;
+        u32 snapshots = 0;
+        bench_begin(bench);
+        while (bench_again(bench)) {
+            run_64(bench, frames, mixed != 0, &bytes, &snapshots);
+        }
+        f64 kbit_s = (f64)bytes / u32_max(snapshots, 1) * 8.0 * 60.0 / 1000.0;
+        BenchRow row = {names[mixed], CLIENTS, 1, "% of a core", kbit_s, "kbit/s a client"};
+        bench_print(bench, &row);
+    }
+    bench_frames_free(frames, FRAMES);
+}
+
+/* ---- a join ---- */
+
+static f64 join_once(const Scene *scene, const u8 *large, u32 bytes, f64 loss, u64 seed, f64 *cpu)
+{
+    NetsimOptions down = {
+        .seed = seed, .delay_ms = 50.0, .rate_bytes_s = 50000000 / 8, .loss = loss};
+    NetsimOptions up = {.seed = seed + 1, .delay_ms = 50.0, .loss = loss};
+    JoinRig rig;
+    join_rig_start(&rig, scene, large, bytes);
+    Connection *client = join_rig_connect(&rig, &up, &down);
+    while (!join_picture_whole(client) && join_rig_ms(&rig) < 60000.0) {
+        join_rig_step(&rig, &client, 1);
+    }
+    f64 took_s = join_rig_ms(&rig) * 1e-3;
+    *cpu = (f64)rig.host_ns * 1e-6;
+    connection_destroy(client);
+    join_rig_stop(&rig);
+    return took_s;
+}
+
+void bench_join10M(Bench *bench)
+{
+    static const f64 losses[] = {0.0, 0.01, 0.05};
+    Scene *scene = bench_scene("dominoes");
+    u32 bytes = 0;
+    u8 *large = must(join_large_scene(JOIN_BYTES, &bytes));
+    f64 cpu_ms[BENCH_RUNS], sum_s;
+    for (u32 l = 0; l < PL_COUNT(losses); l++) {
+        char name[32];
+        snprintf(name, sizeof name, losses[l] > 0.0 ? "net/join10M_loss%.0f" : "net/join10M",
+                 100.0 * losses[l]);
+        bench_begin(bench);
+        sum_s = 0.0;
+        for (u32 i = 0; i < BENCH_RUNS; i++) {
+            f64 took_s = join_once(scene, large, bytes, losses[l], 1 + 2 * i, &cpu_ms[i]);
+            bench_sample(bench, took_s);
+            sum_s += took_s;
+        }
+        BenchRow row = {name,
+                        bytes,
+                        1,
+                        "virtual s",
+                        bytes * 8e-6 * BENCH_RUNS / sum_s,
+                        "Mbit/s with handshake"};
+        bench_print(bench, &row);
+    }
+    bench_begin(bench);
+    for (u32 i = 0; i < BENCH_RUNS; i++) {
+        bench_sample(bench, cpu_ms[i]);
+    }
+    BenchRow row = {"net/join10M_cpu", bytes, 1, "ms of the host", 0.0, ""};
+    bench_print(bench, &row);
+    scene_destroy(scene);
+    free(large);
+}

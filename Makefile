@@ -106,9 +106,10 @@ PEER_OBJECTS := $(call objects,$(wildcard tests/bench/peers/*.c tests/bench/peer
 $(B)/obj/tests/bench/peers/%.o: CPPFLAGS += -isystem /usr/include/bullet
 $(B)/plenum-bench-peers: $(PEER_OBJECTS) $(call lib,physics shared)
 	$(CC) $(LDFLAGS) -o $@ $^ -lBulletSoftBody -lBulletDynamics -lBulletCollision -lLinearMath -lode $(LIBS)
-# Trains what the pose codec starts from; a new version of the protocol.
+# Trains what the codecs start from; a new version of the protocol.
 codec-tables: all
 	$(B)/plenum-bench codec --train protocol/pose_tables.bin
+	$(B)/plenum-bench codec --field points --train protocol/point_tables.bin
 bench-peers: deps
 	$(call install_packages,$(PEER_PACKAGES))
 	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/plenum-bench-peers
@@ -130,6 +131,7 @@ $(GEN)/%_bin.h: protocol/%.bin
 	@mkdir -p $(@D)
 	@{ echo 'static const unsigned char $*_bin[] = {'; od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g'; echo '0};'; } > $@
 $(B)/obj/protocol/pose_tables.c.o: $(GEN)/pose_tables_bin.h
+$(B)/obj/protocol/point_tables.c.o: $(GEN)/point_tables_bin.h
 
 $(B)/obj/%.c.o: %.c
 	@mkdir -p $(@D)

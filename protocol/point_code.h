@@ -1,0 +1,61 @@
+/*
+ * point_code.h: many points in few bytes: motion predicted from states that both ends have and from
+ * what neighbours do that are coded already, neighbours in space (a grid over where they were, as
+ * particles and grids exchange velocities in Harlow's PIC, 1964) and by index; weights of the
+ * prediction fitted by the encoder and sent; the rest coded bit by bit with adaptive probabilities
+ * of two contexts. Each code decodes alone, given those states. Integers only. PROTOCOL.md, "Code
+ * of points", has every bit.
+ * Layer: protocol.
+ */
+#ifndef PLENUM_PROTOCOL_POINT_CODE_H
+#define PLENUM_PROTOCOL_POINT_CODE_H
+
+#include "protocol/field.h"
+
+PL_BEGIN_C
+
+enum {
+    POINT_SPAN_MAX = 32768,
+    POINT_STATES = 3,
+    POINT_ROWS = 1024, /* of the tables */
+    POINT_ROW = 32,    /* probabilities that belong to one context */
+};
+
+/* What both ends know. */
+typedef struct PointSpan {
+    u32 count; /* points, ≤ POINT_SPAN_MAX */
+    /* Older states of the same slots, newest first, NULL from the first that is not there, and how
+     * many ticks ago each was (ascending, ≥ 1, < 2^24). */
+    const QPoint *state[POINT_STATES];
+    u32 back[POINT_STATES];
+} PointSpan;
+
+/* An adaptive probability. */
+typedef struct PointChance {
+    u16 chance; /* of 1, in 65536ths */
+    u16 count;  /* times used, saturating */
+} PointChance;
+
+/* What the probabilities are at the start of a code. */
+typedef struct PointTables {
+    PointChance chances[POINT_ROWS * POINT_ROW];
+} PointTables;
+
+typedef struct PointCodec PointCodec;
+/* The tables are borrowed; NULL: from nothing (for training). NULL: no memory. */
+PointCodec *point_codec_create(const PointTables *start);
+void point_codec_destroy(PointCodec *codec); /* NULL is fine */
+/* While it learns, what was learned from one code goes on in the next; the tables of the moment. */
+void point_codec_learn(PointCodec *codec, bool learn);
+void point_codec_tables(const PointCodec *codec, PointTables *tables);
+
+/* Codes now[span->count]; returns bytes written to out[room], 0 if the room is too small (it stops
+ * early then). Positions must lie within ±POSITION_CODE_MAX; a free slot is coded as all zero. */
+u32 point_encode(PointCodec *codec, const PointSpan *span, const QPoint *now, u8 *out, u32 room);
+/* Decodes what point_encode wrote. Any bytes give some points, each within the field's limits (free
+ * slots all zero), in bounded time. */
+void point_decode(PointCodec *codec, const PointSpan *span, const u8 *code, u32 bytes, QPoint *now);
+
+PL_END_C
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * point_plan.h: what the encoder of points decides before it codes: least squares for the weights,
+ * the edge of the cells, the stride. A decoder needs none of it. Inside point_code.c.
+ * Layer: protocol.
+ */
+#ifndef PLENUM_PROTOCOL_POINT_PLAN_H
+#define PLENUM_PROTOCOL_POINT_PLAN_H
+
+#include "protocol/point_model.h"
+
+/* What holds of the weights where a code says nothing. */
+extern const Plan point_plan_default;
+/* Fills the plan, and near and going of all points. */
+void point_plan_make(PointModel *model, const PointSpan *span, const QPoint *now);
+
+#endif

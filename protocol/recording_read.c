@@ -30,9 +30,10 @@ struct RecordingReader {
     size_t content_room;
     u8 *raw; /* unpacked key frame */
     size_t raw_room;
-    Frame *current; /* decoded last: the baseline of the next delta */
-    bool pending;   /* current was decoded by a seek and not handed out yet */
-    Input *inputs;  /* of current */
+    Frame *current; /* decoded last */
+    RecordingTrail trail;
+    bool pending;  /* current was decoded by a seek and not handed out yet */
+    Input *inputs; /* of current */
     u32 input_count, input_room;
     Message events; /* of the tick being read; storage below */
     u8 *events_storage;
@@ -148,37 +149,17 @@ static int decode_events(RecordingReader *reader, const RecordingBlock *block)
     return result;
 }
 
-/* Decodes chunk codes into the frame: all as keys, or those of the bit map on top of `previous`. */
-static int decode_chunks(Frame *frame, const Frame *previous, const u8 *code, size_t bytes)
+/* Decodes the codes of all chunks, as keys, into the frame. */
+static int decode_key(Frame *frame, const u8 *code, size_t bytes)
 {
     const FieldSet *fields = frame->fields;
-    u8 state[CHUNK_STATE_BYTES_MAX], base[CHUNK_STATE_BYTES_MAX];
-    const u8 *map = code;
+    u8 state[CHUNK_STATE_BYTES_MAX];
     size_t used = 0;
-    if (previous != NULL) {
-        u32 chunks = 0;
-        for (u32 f = 0; f < fields->count; f++) {
-            chunks += chunk_count(&fields->fields[f]);
-        }
-        used = (chunks + 7) / 8;
-        if (used > bytes) {
-            return ERROR_TRUNCATED;
-        }
-        memcpy(frame->data, previous->data, fields->frame_bytes);
-    }
-    u32 number = 0;
     for (u32 f = 0; f < fields->count; f++) {
         const FieldDesc *field = &fields->fields[f];
         u32 chunks = chunk_count(field);
-        for (u32 c = 0; c < chunks; c++, number++) {
-            if (previous != NULL && !(map[number / 8] >> (number % 8) & 1)) {
-                continue;
-            }
-            if (previous != NULL) {
-                chunk_gather(field, c, frame_field(previous, f), base);
-            }
-            int got = chunk_decode(field, c, code + used, (u32)(bytes - used),
-                                   previous != NULL ? base : NULL, state);
+        for (u32 c = 0; c < chunks; c++) {
+            int got = chunk_decode(field, c, code + used, (u32)(bytes - used), NULL, state);
             if (got <= 0) {
                 return got < 0 ? got : ERROR_FORMAT;
             }
@@ -234,15 +215,15 @@ static int decode_frame(RecordingReader *reader, const RecordingBlock *block)
     int result = 0;
     if (key) {
         result = unpack_key(reader, block, &bytes);
-        code = reader->raw;
-    }
-    if (result == 0) {
-        result = decode_chunks(frame, key ? NULL : reader->current, code, bytes);
+        result = result == 0 ? decode_key(frame, reader->raw, bytes) : result;
+    } else {
+        result = recording_delta_decode(&reader->trail, frame, code, bytes);
     }
     if (result != 0) {
         frame_release(frame);
         return result;
     }
+    recording_trail_push(&reader->trail, frame, key);
     frame_release(reader->current);
     reader->current = frame;
     return 0;
@@ -483,6 +464,12 @@ RecordingReader *recording_reader_create(const char *path, ErrorText *error)
         return NULL;
     }
     struct stat status;
+    reader->fd = -1;
+    if (!recording_trail_init(&reader->trail)) {
+        error_set(error, ERROR_MEMORY, "%s: out of memory", path);
+        recording_reader_destroy(reader);
+        return NULL;
+    }
     reader->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (reader->fd < 0 || fstat(reader->fd, &status) != 0 || !S_ISREG(status.st_mode)) {
         error_set(error, ERROR_IO, "%s: cannot read: %s", path,
@@ -519,6 +506,7 @@ void recording_reader_destroy(RecordingReader *reader)
     }
     drop_events(reader);
     frame_release(reader->current);
+    recording_trail_finish(&reader->trail);
     entity_list_finish(&reader->entities);
     field_set_release(reader->fields);
     message_free(reader->head_storage);

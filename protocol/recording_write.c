@@ -26,7 +26,7 @@ struct RecordingWriter {
     u64 offset;  /* in the file, of the buffer's start */
     u8 *scratch; /* content of the block being made */
     size_t scratch_room;
-    Frame *previous;
+    RecordingTrail trail;
     u64 key_ticks; /* ticks between key frames */
     u64 key_due;
     RecordingFileIndex index;
@@ -158,8 +158,11 @@ RecordingWriter *recording_writer_create(const char *path, const RecordingHead *
         free(writer);
         return NULL;
     }
+    if (!recording_trail_init(&writer->trail)) {
+        writer->failed = ERROR_MEMORY;
+    }
     writer->key_ticks = (u64)head->tick_rate * RECORDING_KEY_INTERVAL_S;
-    if (put_head(writer, head) != 0) {
+    if (writer->failed != 0 || put_head(writer, head) != 0) {
         error_set(error, writer->failed, "%s: cannot write the head: %s", path,
                   error_name(writer->failed));
         recording_writer_destroy(writer);
@@ -219,40 +222,18 @@ static int put_events(RecordingWriter *writer, const Frame *frame)
     return writer->failed;
 }
 
-static u32 frame_chunks(const FieldSet *fields)
-{
-    u32 count = 0;
-    for (u32 f = 0; f < fields->count; f++) {
-        count += chunk_count(&fields->fields[f]);
-    }
-    return count;
-}
-
-/* Codes all chunks of the frame, or only those that differ from `previous`, behind the bit map.
- * Returns the bytes written at `out`, which has room for every chunk's worst case. */
-static size_t code_frame(const Frame *frame, const Frame *previous, u8 *out)
+/* All chunks of the frame as keys into `out`, which has room for the worst; returns the bytes. */
+static size_t code_key(const Frame *frame, u8 *out)
 {
     const FieldSet *fields = frame->fields;
-    u8 state[CHUNK_STATE_BYTES_MAX], base[CHUNK_STATE_BYTES_MAX];
+    u8 state[CHUNK_STATE_BYTES_MAX];
     size_t used = 0;
-    if (previous != NULL) {
-        used = (frame_chunks(fields) + 7) / 8;
-        memset(out, 0, used);
-    }
-    u32 chunk_number = 0;
     for (u32 f = 0; f < fields->count; f++) {
         const FieldDesc *field = &fields->fields[f];
         u32 chunks = chunk_count(field);
-        for (u32 c = 0; c < chunks; c++, chunk_number++) {
+        for (u32 c = 0; c < chunks; c++) {
             chunk_gather(field, c, frame_field(frame, f), state);
-            if (previous != NULL) {
-                chunk_gather(field, c, frame_field(previous, f), base);
-                if (memcmp(state, base, chunk_state_bytes(field, c)) == 0) {
-                    continue;
-                }
-                out[chunk_number / 8] |= (u8)(1u << (chunk_number % 8));
-            }
-            used += chunk_encode(field, c, state, previous != NULL ? base : NULL, out + used);
+            used += chunk_encode(field, c, state, NULL, out + used);
         }
     }
     return used;
@@ -260,8 +241,7 @@ static size_t code_frame(const Frame *frame, const Frame *previous, u8 *out)
 
 static int put_frame(RecordingWriter *writer, const Frame *frame, bool key)
 {
-    u32 chunks = frame_chunks(frame->fields);
-    size_t most = (size_t)chunks * CHUNK_CODE_BYTES_MAX + chunks / 8 + 1;
+    size_t most = recording_delta_bytes_max(frame->fields); /* a key takes less */
     size_t packed_most = ZSTD_compressBound(most);
     const size_t head = 12;
     if (!reserve(&writer->scratch, &writer->scratch_room, head + packed_most + most)) {
@@ -269,11 +249,11 @@ static int put_frame(RecordingWriter *writer, const Frame *frame, bool key)
     }
     memcpy(writer->scratch, &frame->world_hash, 8);
     if (!key) {
-        size_t used = code_frame(frame, writer->previous, writer->scratch + 8);
+        size_t used = recording_delta_encode(&writer->trail, frame, writer->scratch + 8);
         return put_block(writer, BLOCK_DLTA, frame->tick, writer->scratch, 8 + used);
     }
     u8 *raw = writer->scratch + head + packed_most;
-    u32 raw_bytes = (u32)code_frame(frame, NULL, raw);
+    u32 raw_bytes = (u32)code_key(frame, raw);
     memcpy(writer->scratch + 8, &raw_bytes, 4);
     size_t packed = ZSTD_compress(writer->scratch + head, packed_most, raw, raw_bytes, ZSTD_LEVEL);
     if (ZSTD_isError(packed)) {
@@ -292,7 +272,8 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
     if (!first && frame->tick <= writer->index.last_tick) {
         return ERROR_STATE;
     }
-    bool key = first || frame->tick >= writer->key_due || writer->previous->fields != frame->fields;
+    bool key =
+        first || frame->tick >= writer->key_due || writer->trail.frames[0]->fields != frame->fields;
     if (key) {
         writer->key_due = frame->tick + writer->key_ticks;
         if (!recording_marks_push(&writer->keys, frame->tick, position(writer))) {
@@ -303,9 +284,8 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
         put_events(writer, frame) != 0 || put_frame(writer, frame, key) != 0) {
         return writer->failed;
     }
-    frame_release(writer->previous);
     /* The caller's frame is const to us; taking a reference does not change what it says. */
-    writer->previous = frame_acquire((Frame *)(uintptr_t)frame);
+    recording_trail_push(&writer->trail, (Frame *)(uintptr_t)frame, key);
     writer->index.first_tick = first ? frame->tick : writer->index.first_tick;
     writer->index.last_tick = frame->tick;
     writer->index.ticks++;
@@ -360,7 +340,7 @@ int recording_writer_destroy(RecordingWriter *writer)
         writer->failed = ERROR_IO;
     }
     int failed = writer->failed;
-    frame_release(writer->previous);
+    recording_trail_finish(&writer->trail);
     free(writer->keys.items);
     free(writer->entity_events.items);
     free(writer->buffer);

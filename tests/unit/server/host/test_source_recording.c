@@ -45,6 +45,7 @@ static int record(void **state)
     assert_non_null(writer);
     for (u64 tick = 1; tick <= TICKS; tick++) {
         Frame *frame = frame_create(fields, tick, tick == SPAWN_TICK);
+        frame_poses(frame, 0)[0].flags = POSE_LIVE;
         frame_poses(frame, 0)[0].position[0] = (i32)tick;
         if (tick == SPAWN_TICK) {
             Entity *entity = &frame->events[0].entity;

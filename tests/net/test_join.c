@@ -4,8 +4,11 @@
  */
 #include "protocol/bulk.h"
 #include "protocol/link_memory.h"
+#include "shared/clock.h"
 #include "tests/support/join_rig.h"
 #include "tests/support/process.h"
+#include "tests/support/rig.h"
+#include "tests/support/udp_proxy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -272,6 +275,38 @@ static void test_crowd(void **state)
     slow_stop(&slow);
 }
 
+/* The same through ENet, real sockets and real time: it comes through, and how long that took. */
+static void test_sockets(void **state)
+{
+    PL_UNUSED(state);
+    NetsimOptions line = {.seed = 3, .delay_ms = 25.0, .rate_bytes_s = 50000000 / 8, .loss = 0.01};
+    Rig rig;
+    UdpProxy proxy;
+    ErrorText error = {0};
+    ConnectionOptions options = {.name = "far"};
+    u32 bytes = 0;
+    char address[32];
+    u8 *large = join_large_scene(4000000, &bytes);
+    rig_start(&rig, NULL);
+    fake_source_scene(rig.source, large, bytes);
+    assert_true(udp_proxy_start(&proxy, rig.port, &line));
+    snprintf(address, sizeof address, "127.0.0.1:%u", proxy.port);
+    Connection *client = connection_create(link_enet_connect(address, &error), &options, &error);
+    u64 begun_ns = clock_now_ns();
+    assert_true(rig_until(&client, 1, CONNECTION_LIVE));
+    print_message("%u bytes over sockets, 50 Mbit/s, 50 ms, loss 1 %%: %.2f s\n", bytes,
+                  (f64)(clock_now_ns() - begun_ns) * 1e-9);
+    assert_int_equal(connection_scene(client)->byte_count, bytes);
+    assert_memory_equal(connection_scene(client)->bytes, large, bytes);
+    ConnectionStats stats;
+    connection_stats(client, &stats);
+    assert_int_equal(stats.desyncs + stats.malformed, 0);
+    connection_destroy(client);
+    rig_stop(&rig);
+    udp_proxy_stop(&proxy);
+    free(large);
+}
+
 /* ---- a hostile server ---- */
 
 typedef struct Villain {
@@ -449,8 +484,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_large),       cmocka_unit_test(test_first_picture),
         cmocka_unit_test(test_events_wait), cmocka_unit_test(test_epochs),
-        cmocka_unit_test(test_crowd),       cmocka_unit_test(test_endless),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_crowd),       cmocka_unit_test(test_sockets),
+        cmocka_unit_test(test_endless),     cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,6 +26,8 @@ typedef struct FakeSource {
     bool started, stop, rewind, ended, paused;
     Input inputs[FAKE_INPUTS_MAX];
     u32 input_count, hold_count;
+    const u8 *scene_bytes; /* NULL: the scene's own */
+    u32 scene_byte_count;
     Input holds[64]; /* grabs and releases to announce with the next frame */
     void (*wake)(void *context);
     void *wake_context;
@@ -109,8 +111,10 @@ static void fake_describe(Source *source, MessageWorld *out)
     FakeSource *s = (FakeSource *)source;
     memset(out, 0, sizeof *out);
     out->tick = s->tick;
-    out->scene = s->scene->bytes;
-    out->scene_bytes = s->scene->byte_count;
+    pthread_mutex_lock(&s->mutex);
+    out->scene = s->scene_bytes != NULL ? s->scene_bytes : s->scene->bytes;
+    out->scene_bytes = s->scene_bytes != NULL ? s->scene_byte_count : s->scene->byte_count;
+    pthread_mutex_unlock(&s->mutex);
     out->fields = s->fields->fields;
     out->field_count = s->fields->count;
     out->entities = s->entities;
@@ -204,6 +208,15 @@ Source *fake_source_create(void)
     }
     pthread_mutex_init(&s->mutex, NULL);
     return &s->base;
+}
+
+void fake_source_scene(Source *source, const u8 *bytes, u32 byte_count)
+{
+    FakeSource *s = (FakeSource *)source;
+    pthread_mutex_lock(&s->mutex);
+    s->scene_bytes = bytes;
+    s->scene_byte_count = byte_count;
+    pthread_mutex_unlock(&s->mutex);
 }
 
 u32 fake_source_inputs(Source *source, Input *inputs, u32 max)

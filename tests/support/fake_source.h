@@ -14,6 +14,8 @@ enum {
 
 /* Scene bytes are those of shared/scenes/empty.json. */
 Source *fake_source_create(void);
+/* The description has these bytes (borrowed) as its scene from now on. From any thread. */
+void fake_source_scene(Source *source, const u8 *bytes, u32 byte_count);
 /* Copies the inputs taken so far, at most max. From any thread. */
 u32 fake_source_inputs(Source *source, Input *inputs, u32 max);
 /* The world begins again at tick 0. From any thread. */

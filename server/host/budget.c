@@ -20,9 +20,17 @@ static const f64 packet_s = 0.05;
 static const f64 packet_bytes_min = 350.0;
 
 static const f64 rise_far_s = 1.0;    /* share a second: doubles, as slow start in spirit */
-static const f64 rise_near_s = 0.05;  /* near the knee */
+static const f64 rise_near_s = 0.15;  /* near the knee: past it within a second (BBR probes 1.25) */
+static const f64 rise_queue_s = 0.03; /* while there is some queue */
+static const f64 rise_loss_s = 0.08;  /* loss is seen later than queues are */
 static const f64 rise_least = 1000.0; /* bytes/s² */
-static const f64 knee_near = 0.9, knee_past = 1.2;
+static const f64 knee_near = 0.9, knee_past = 1.1, knee_past_loss = 1.25;
+enum {
+    /* Lines change: after so long without meeting it again the knee is forgotten. Loss is dearer.
+     */
+    KNEE_MS = 3000,
+    KNEE_LOSS_MS = 6000,
+};
 static const f64 drained_ms = 15.0;
 static const f64 drain_most = 0.85; /* of what arrives: GCC's */
 static const f64 drain_least = 0.25;
@@ -33,10 +41,10 @@ static const f64 limit_most_ms = 500.0;
 static const f64 limit_above_ms = 100.0;
 static const f64 rivals_ms = 5.0, shorter_ms = 5.0;
 static const f64 test_share = 0.7;
-static const f64 loss_margin = 0.03;
+static const f64 loss_margin = 0.03, loss_step = 0.05;
 static const f64 loss_known_most = 0.35; /* no radio loses more and is of use */
 static const f64 loss_beyond_doubt = 0.5;
-static const f64 limited_most = 0.8;
+static const f64 limited_most = 0.8, steady_most = 1.1;
 
 static f64 f64_between(f64 x, f64 low, f64 high)
 {
@@ -61,6 +69,25 @@ void budget_init(Budget *budget, u64 now_ms, u32 max_bytes_s)
 static void budget_set(Budget *budget, f64 bytes_s)
 {
     budget->bytes_s = f64_between(bytes_s, BUDGET_MIN_BYTES_S, budget->max_bytes_s);
+}
+
+/* Bytes that must have gathered before a packet is worth sending. */
+static f64 packet_worth(f64 bytes_s)
+{
+    return f64_between(bytes_s * packet_s, packet_bytes_min, packet_bytes);
+}
+
+/* How long the line takes for it: no queue, but the delay of each. */
+static f64 packet_ms(const Budget *budget)
+{
+    return 1000.0 * packet_worth(budget->bytes_s) / budget->bytes_s;
+}
+
+static void knee_set(Budget *budget, f64 bytes_s, bool of_loss, u64 now_ms)
+{
+    budget->knee_bytes_s = bytes_s;
+    budget->knee_of_loss = of_loss;
+    budget->knee_ms = now_ms;
 }
 
 /* ---- delay ---- */
@@ -116,9 +143,7 @@ static void congestion(Budget *budget, u64 now_ms)
     f64 share = f64_between(1.0 - budget->queue_ms / 1000.0, drain_least, drain_most);
     share = has_rivals(budget) ? drain_most : share;
     if (budget->used && budget->arrived_bytes_s > 0.0) {
-        if (!budget->draining || budget->arrived_bytes_s > budget->knee_bytes_s) {
-            budget->knee_bytes_s = budget->arrived_bytes_s;
-        }
+        knee_set(budget, budget->arrived_bytes_s, false, now_ms);
         budget_set(budget, fmin(budget->bytes_s, share * budget->arrived_bytes_s));
     } else {
         /* What we do not send does not stand in the queue: someone else's, or the budget is far
@@ -137,13 +162,16 @@ static f64 rise_of(const Budget *budget)
         return packet_bytes / (rtt_s * rtt_s);
     }
     bool near = budget->knee_bytes_s > 0.0 && budget->bytes_s > knee_near * budget->knee_bytes_s;
-    f64 share = near || budget->queue_ms > 0.5 * BUDGET_QUEUE_MS ? rise_near_s : rise_far_s;
+    bool queue = budget->queue_ms > 0.5 * BUDGET_QUEUE_MS;
+    f64 near_s = budget->knee_of_loss ? rise_loss_s : rise_near_s;
+    f64 share = queue ? rise_queue_s : near ? near_s : rise_far_s;
     return fmax(budget->bytes_s * share, rise_least);
 }
 
-static void calm(Budget *budget, f64 seconds)
+static void calm(Budget *budget, f64 seconds, u64 now_ms)
 {
-    if (budget->draining && budget->queue_ms > drained_ms && !has_rivals(budget)) {
+    if (budget->draining && budget->queue_ms > drained_ms + 0.5 * packet_ms(budget) &&
+        !has_rivals(budget)) {
         return;
     }
     if (budget->draining && !has_rivals(budget)) {
@@ -153,10 +181,12 @@ static void calm(Budget *budget, f64 seconds)
     if (budget->queue_ms < 0.3 * budget->queue_limit_ms) {
         budget->queue_limit_ms += limit_weight * ((f64)BUDGET_QUEUE_MS - budget->queue_limit_ms);
     }
-    if (!budget->used || budget->test_ms != 0) {
+    if (!budget->used || budget->hold) {
         return;
     }
-    if (budget->bytes_s > knee_past * budget->knee_bytes_s) {
+    f64 past = budget->knee_of_loss ? knee_past_loss : knee_past;
+    u64 kept_ms = budget->knee_of_loss ? KNEE_LOSS_MS : KNEE_MS;
+    if (budget->bytes_s > past * budget->knee_bytes_s || now_ms - budget->knee_ms > kept_ms) {
         budget->knee_bytes_s = 0.0;
     }
     budget_set(budget, budget->bytes_s + rise_of(budget) * seconds);
@@ -170,23 +200,27 @@ static bool window_limited(const Budget *budget)
 }
 
 /* The experiment's end. Were losses the queue's, there are far fewer now, or as much arrives. */
-static void test_judge(Budget *budget, f64 arrived_bytes_s)
+static void test_judge(Budget *budget, f64 arrived_bytes_s, u64 now_ms)
 {
     bool fewer = budget->loss < 0.35 * budget->test_loss;
     /* What arrives says something of the line only if the budget set it. */
     bool as_much = budget->test_limited && window_limited(budget) &&
                    arrived_bytes_s > (0.5 + 0.5 * test_share) * budget->test_arrived_bytes_s;
     if (fewer) {
-        /* Or a burst that is over: back soon, but carefully from there. */
-        budget->knee_bytes_s = budget->test_bytes_s;
+        /* Or a burst is over: the rise will tell. */
+        knee_set(budget, budget->test_arrived_bytes_s / (1.0 - budget->loss_known), true, now_ms);
     } else if (as_much) {
-        budget->knee_bytes_s = arrived_bytes_s / (1.0 - budget->loss_known);
+        knee_set(budget, arrived_bytes_s / (1.0 - budget->loss_known), true, now_ms);
         budget_set(budget, fmin(budget->bytes_s, budget->knee_bytes_s));
     } else {
-        budget->loss_known = fmin(budget->loss, loss_known_most);
+        /* Where the world had not enough to say all the time, that is a hint only. */
+        bool sure = budget->test_limited && window_limited(budget);
+        f64 known = sure ? budget->loss : fmin(budget->loss, budget->loss_known + loss_step);
+        budget->loss_known = fmin(known, loss_known_most);
         budget_set(budget, fmax(budget->bytes_s, budget->test_bytes_s));
     }
     budget->test_ms = 0;
+    budget->hold = false;
 }
 
 static void test_begin(Budget *budget, f64 arrived_bytes_s, u64 now_ms)
@@ -206,6 +240,7 @@ static void window_begin(Budget *budget, u64 from_ms)
     budget->acked = budget->lost = 0;
     budget->snapshots = budget->limited = 0;
     budget->window_bytes = 0.0;
+    budget->window_bytes_s = budget->bytes_s;
 }
 
 /* The end of a window of loss. */
@@ -218,14 +253,24 @@ static void loss_decide(Budget *budget, u64 now_ms)
     f64 noise = 2.5 * sqrt(fmax(budget->loss * (1.0 - budget->loss), 0.01) / total);
     f64 excess = budget->loss - budget->loss_known;
     if (budget->test_ms != 0) {
-        test_judge(budget, arrived_bytes_s);
+        test_judge(budget, arrived_bytes_s, now_ms);
     } else if (budget->loss > loss_beyond_doubt) {
         budget_set(budget, fmin(arrived_bytes_s, test_share * budget->bytes_s));
-        budget->knee_bytes_s = arrived_bytes_s;
+        if (!budget->draining) {
+            knee_set(budget, arrived_bytes_s, true, now_ms);
+        }
     } else if (excess > fmax(loss_margin, noise) && budget->limited > 0 && !budget->draining) {
+        /* What arrived while it rose cannot be compared: hold it for a window first. */
+        bool steady = budget->bytes_s <= steady_most * budget->window_bytes_s;
+        budget->hold = true;
+        if (!steady) {
+            window_begin(budget, now_ms + (u64)budget->rtt_ms);
+            return;
+        }
         test_begin(budget, arrived_bytes_s, now_ms);
-    } else if (excess < 0.0) {
-        budget->loss_known += 0.1 * excess;
+    } else {
+        budget->hold = false;
+        budget->loss_known += 0.1 * fmin(excess, 0.0);
     }
     window_begin(budget, now_ms);
 }
@@ -259,7 +304,7 @@ static void epoch_end(Budget *budget, u64 now_ms)
     if (budget->queue_ms > budget->queue_limit_ms) {
         congestion(budget, now_ms);
     } else {
-        calm(budget, fmin(seconds, 1.0));
+        calm(budget, fmin(seconds, 1.0), now_ms);
     }
     budget->epoch_ms = now_ms;
     budget->acked_bytes = 0;
@@ -277,11 +322,13 @@ static void silence_end(Budget *budget, u64 now_ms)
     budget->queue_ms = 0.0;
     budget->arrived_bytes_s = 0.0;
     budget->test_ms = 0;
+    budget->hold = false;
     budget->draining = false;
-    /* Half of what was good before, as after a pause in RFC 2861, and twice as much each second. */
-    budget_set(budget, 0.5 * budget->bytes_s);
+    /* The line may be another one by now: as at the start, or half of what was good (RFC 2861). */
+    budget_set(budget, fmin(0.5 * budget->bytes_s, (f64)BUDGET_START_BYTES_S));
     /* The losses are told during the next round trip. */
-    window_begin(budget, now_ms + (u64)budget->rtt_ms + BUDGET_EPOCH_MS);
+    budget->fresh_ms = now_ms + (u64)budget->rtt_ms + BUDGET_EPOCH_MS;
+    window_begin(budget, budget->fresh_ms);
 }
 
 void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
@@ -293,8 +340,7 @@ void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
     if (report->rtt_ms > 0.0) {
         budget->rtt_ms += (budget->rtt_ms > 0.0 ? 0.1 : 1.0) * (report->rtt_ms - budget->rtt_ms);
     }
-    /* For a round trip after a silence: what lay around meanwhile. */
-    if (report->acked > 0 && now_ms >= budget->loss_window_ms) {
+    if (report->acked > 0 && now_ms >= budget->fresh_ms) {
         delay_sample(budget, (u16)(report->send_ms - report->echo_ms), now_ms);
     }
     budget->acked_bytes += report->acked_bytes + (u64)report->acked * BUDGET_HEAD_BYTES;
@@ -316,8 +362,8 @@ u32 budget_take(Budget *budget, u64 now_ms)
     budget->tokens += (f64)(now_ms - budget->last_ms) / 1000.0 * bytes_s;
     budget->last_ms = now_ms;
     budget->tokens = fmin(budget->tokens, fmax(bytes_s * burst_s, packet_bytes));
-    f64 worth = f64_between(bytes_s * packet_s, packet_bytes_min, packet_bytes);
-    if (budget->tokens < worth) {
+    if (budget->tokens < packet_worth(bytes_s)) {
+        budget->used = budget->used || budget->tokens < 0.0;
         return 0;
     }
     budget->snapshots++;

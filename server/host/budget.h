@@ -47,7 +47,8 @@ typedef struct Budget {
     f64 tokens;  /* bytes that may be sent at once; negative: sent ahead */
     u64 last_ms; /* of budget_take */
     u64 heard_ms;
-    f64 rtt_ms; /* smoothed */
+    u64 fresh_ms; /* what lay around during a silence came before this */
+    f64 rtt_ms;   /* smoothed */
 
     /* the epoch */
     u64 epoch_ms; /* its start */
@@ -68,6 +69,8 @@ typedef struct Budget {
     f64 lowest_ms;       /* so long */
     f64 arrived_bytes_s; /* rate that was confirmed, over some epochs */
     f64 knee_bytes_s;    /* rate that arrived when the line was last full; 0: unknown */
+    bool knee_of_loss;   /* it was met by loss: more would be lost beyond it, not only queue */
+    u64 knee_ms;         /* when it was met */
 
     /* loss */
     u32 acked, lost;        /* packets in this window */
@@ -75,12 +78,14 @@ typedef struct Budget {
     f64 loss_known;         /* share that is the path's own */
     f64 loss;               /* of the last window */
     f64 window_bytes;       /* confirmed in this window */
+    f64 window_bytes_s;     /* the budget at its start */
     u32 snapshots, limited; /* in this window; those that the budget cut short */
     u64 test_ms;            /* when the window of the experiment begins, 0: there is none */
     f64 test_bytes_s;       /* the budget before it ... */
     f64 test_loss;          /* ... and what was lost and arrived */
     f64 test_arrived_bytes_s;
     bool test_limited; /* the budget was the limit all the while */
+    bool hold;         /* more was lost than is known: no rise until an experiment tells */
 } Budget;
 
 void budget_init(Budget *budget, u64 now_ms, u32 max_bytes_s);

@@ -1,6 +1,7 @@
 /* rigid_kit.c: see rigid_kit.h. */
 #include "tests/support/rigid_kit.h"
 
+#include "shared/geometry.h"
 #include "shared/trig.h"
 
 #include <stdio.h>
@@ -85,6 +86,63 @@ u32 kit_add(Rigid *rigid, const BodyDef *def)
         exit(1);
     }
     return id.slot;
+}
+
+u64 kit_hash(Rigid *rigid)
+{
+    State state = {.mode = STATE_HASH};
+    rigid_walk(rigid, &state);
+    return state.hash;
+}
+
+u8 *kit_save(Rigid *rigid, size_t *bytes)
+{
+    State count = {.mode = STATE_COUNT};
+    rigid_walk(rigid, &count);
+    u8 *image = calloc(1, count.used);
+    State save = {.mode = STATE_SAVE, .data = image, .bytes = count.used};
+    if (image != NULL) {
+        rigid_walk(rigid, &save);
+    }
+    if (image == NULL || save.failed || save.used != count.used) {
+        fprintf(stderr, "the world cannot be saved\n");
+        exit(1);
+    }
+    *bytes = count.used;
+    return image;
+}
+
+bool kit_load(Rigid *rigid, u8 *image, size_t bytes)
+{
+    State load = {.mode = STATE_LOAD, .data = image, .bytes = bytes};
+    rigid_walk(rigid, &load);
+    return !load.failed;
+}
+
+Geometry *kit_field(u32 cells, f32 size_m)
+{
+    u32 side = cells + 1, n = 0;
+    Vec3 *v = malloc(sizeof(Vec3) * side * side);
+    u32 *t = malloc(sizeof(u32) * 6 * cells * cells);
+    f32 half = 0.5f * size_m * (f32)cells;
+    for (u32 i = 0; v != NULL && t != NULL && i < side * side; i++) {
+        u32 x = i % side, z = i / side;
+        v[i] = vec3(size_m * (f32)x - half, 0.0f, size_m * (f32)z - half);
+        if (x < cells && z < cells) {
+            const u32 corners[6] = {i, i + side + 1, i + 1, i, i + side, i + side + 1};
+            memcpy(&t[n], corners, sizeof corners);
+            n += 6;
+        }
+    }
+    ErrorText error;
+    Geometry *field = n > 0 ? geometry_mesh(v, side * side, t, n / 3, NULL, &error) : NULL;
+    if (field == NULL) {
+        fprintf(stderr, "no field\n");
+        exit(1);
+    }
+    free(v);
+    free(t);
+    return field;
 }
 
 KitMotion kit_motion(const Rigid *rigid)

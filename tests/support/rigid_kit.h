@@ -28,6 +28,17 @@ BodyDef kit_ground(void);
 /* Adds it and returns its slot; ends the test if it is refused. */
 u32 kit_add(Rigid *rigid, const BodyDef *def);
 
+/* Hash of the dynamic state. */
+u64 kit_hash(Rigid *rigid);
+/* The state as an image (free) of *bytes. */
+u8 *kit_save(Rigid *rigid, size_t *bytes);
+/* false: refused. */
+bool kit_load(Rigid *rigid, u8 *image, size_t bytes);
+
+/* A flat field of cells × cells squares of the size (m), two triangles each, about the origin at
+ * y = 0 (geometry_destroy). Ends the test where there is no memory. */
+struct Geometry *kit_field(u32 cells, f32 size_m);
+
 /* Kinetic energy (J) and momentum about the origin (kg m²/s) of all bodies, in f64. */
 typedef struct KitMotion {
     f64 energy, momentum[3], angular[3];

@@ -139,6 +139,12 @@ void rigid_destroy(Rigid *rigid)
                             rigid->contact_colors,
                             rigid->color_order,
                             rigid->manifolds,
+                            rigid->recycled,
+                            rigid->recycled_before,
+                            rigid->recyclings,
+                            rigid->recyclings_before,
+                            rigid->recycled_manifolds,
+                            rigid->recycled_manifolds_before,
                             rigid->rows,
                             rigid->impulse_points,
                             rigid->points,
@@ -154,7 +160,7 @@ void rigid_destroy(Rigid *rigid)
 
 void body_forget_tick(Rigid *rigid)
 {
-    rigid->contact_count = 0;
+    rigid->contact_count = rigid->recycled_count = 0;
     rigid->row_count = rigid->point_count = rigid->color_count = 0;
     rigid->impact_count = rigid->overlap_count = 0;
     rigid->active_count = 0;
@@ -282,6 +288,7 @@ void rigid_remove(Rigid *rigid, BodyId id)
     rigid->stirred = true;
     joint_remove_body(rigid, id.slot);
     contact_remove_body(rigid, id.slot);
+    recycle_remove_body(rigid, id.slot);
     broad_remove_pairs(rigid, id.slot);
     broad_remove(rigid, id.slot);
     Body *body = &rigid->bodies[id.slot];

@@ -1,8 +1,9 @@
 /*
  * body.h: the inside of the rigid world, shared by the files of this folder only.
  * Hot state (what the solver touches each substep) is apart from cold data; everything is indexed
- * by slot. What is saved and hashed is the bodies, their velocities and the impulses of touching
- * contacts; pairs, manifolds, colours and rows are made anew from them in each tick.
+ * by slot. What is saved and hashed is the bodies, their velocities, the impulses of touching
+ * contacts and the relative poses at which kept manifolds were made; pairs, manifolds, colours and
+ * rows are made anew from them in each tick.
  * Layer: server/physics/rigid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_BODY_H
@@ -97,22 +98,46 @@ typedef struct Contact {
 } Contact;
 
 enum {
-    PAIR_MANY = 1,    /* may have several manifolds */
-    PAIR_SENSOR = 2,  /* one of the two is a sensor */
-    PAIR_ENDLESS = 4, /* one of the two is a plane */
+    PAIR_MANY = 1,     /* may have several manifolds */
+    PAIR_SENSOR = 2,   /* one of the two is a sensor */
+    PAIR_ENDLESS = 4,  /* one of the two is a plane */
+    PAIR_RECYCLED = 8, /* its manifolds go on while it is still (recycle.c) */
     PAIR_STALE = 0xff
 };
 
-/* Two bodies whose fat bounds overlap and that may collide, a < b. 20 bytes. */
+/* Two bodies whose fat bounds overlap and that may collide, a < b. 24 bytes. */
 typedef struct Pair {
     u32 a, b;
-    u32 first;  /* its contacts of the last tick: [first, first + count) */
-    u32 output; /* its manifolds of this tick: [output, output + fresh) */
+    u32 first;    /* its contacts of the last tick: [first, first + count) */
+    u32 output;   /* its manifolds of this tick: [output, output + fresh) */
+    u32 recycled; /* PAIR_RECYCLED: its RecycledPose of this tick */
     u8 count;
     u8 fresh; /* PAIR_STALE: both sleep, the contacts stay as they are */
     u8 kind;
     u8 unused;
 } Pair;
+
+/* Where a pair was when its manifolds were made: the pose of one in the frame of the other, which
+ * is b if b is static, else a. Saved, 48 bytes. */
+typedef struct RecycledPose {
+    u32 a, b;
+    Vec3 position; /* m */
+    Quat orientation;
+    f32 margin;                  /* m, within which contacts were made */
+    f32 root_reach, other_reach; /* m, of the two about their origins */
+} RecycledPose;
+
+/* What a tick knows of a RecycledPose. */
+typedef struct Recycling {
+    u32 before; /* the one of the last tick */
+    u32 first;  /* of its manifolds */
+    u8 count;   /* RECYCLED_UNKNOWN: to be made again at the pose */
+    bool kept;  /* there is a pose */
+} Recycling;
+
+enum {
+    RECYCLED_UNKNOWN = 0xff
+};
 
 typedef struct PairKey {
     u32 a, b;
@@ -209,6 +234,13 @@ struct Rigid {
     Manifold *manifolds;    /* [manifold_capacity] */
     u32 manifold_count, manifold_capacity;
 
+    /* Sorted by (a, b): of this tick and the last one. Manifolds are in the frame of the pose. */
+    RecycledPose *recycled, *recycled_before; /* [recycled_capacity] */
+    Recycling *recyclings, *recyclings_before;
+    u32 recycled_count, recycled_capacity;
+    Manifold *recycled_manifolds, *recycled_manifolds_before; /* [recycled_room] */
+    u32 recycled_room;
+
     ContactWide *rows; /* [row_capacity] */
     PointWide *points; /* [point_capacity] */
     ExtraWide *extras; /* [extra_capacity] */
@@ -303,6 +335,19 @@ bool contact_reserve(Rigid *rigid, u32 count);
 void contact_remove_body(Rigid *rigid, u32 slot);
 /* Keeps the impulses for the next tick, and reports impacts. */
 void contact_store(Rigid *rigid);
+
+/* recycle.c */
+/* Is it costly enough that manifolds with it are kept? */
+bool shape_is_recycled(const Shape *shape);
+/* Finds what is kept of this tick's pairs: `count` with PAIR_RECYCLED, numbered in their order, and
+ * at most `room` manifolds in all. */
+bool recycle_link(Rigid *rigid, u32 count, u32 room);
+/* manifold_collide for a pair that is kept. */
+u32 recycle_collide(Rigid *rigid, const Pair *pair, f32 margin, u32 capacity, Manifold *manifolds);
+/* Drops what is no longer kept. */
+void recycle_finish(Rigid *rigid);
+void recycle_remove_body(Rigid *rigid, u32 slot);
+void recycle_walk(Rigid *rigid, State *state);
 
 /* ccd.c */
 /* Distance (m) within which a pair's contacts are made: a tick ahead, but no more than bodies are

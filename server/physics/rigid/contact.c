@@ -33,7 +33,7 @@ static void contact_lost(Rigid *rigid, u32 index)
  * its manifolds. */
 static bool link_pairs(Rigid *rigid)
 {
-    u32 c = 0, room = 0;
+    u32 c = 0, room = 0, recycled = 0, recycled_room = 0;
     rigid->overlap_count = 0;
     for (u32 i = 0; i < rigid->pair_count; i++) {
         Pair *pair = &rigid->pairs[i];
@@ -51,12 +51,19 @@ static bool link_pairs(Rigid *rigid)
         pair->count = (u8)(c - first);
         pair->fresh = PAIR_STALE;
         pair->output = room;
-        room += pair->kind & PAIR_MANY ? MANIFOLDS_MAX : 1;
+        u32 most = pair->kind & PAIR_MANY ? MANIFOLDS_MAX : 1;
+        room += most;
+        pair->recycled = recycled;
+        if (pair->kind & PAIR_RECYCLED) {
+            recycled++;
+            recycled_room += most;
+        }
     }
     while (c < rigid->contact_count) {
         contact_lost(rigid, c++);
     }
-    return rigid_reserve(rigid, &rigid->manifolds, &rigid->manifold_capacity, room,
+    return recycle_link(rigid, recycled, recycled_room) &&
+           rigid_reserve(rigid, &rigid->manifolds, &rigid->manifold_capacity, room,
                          sizeof(Manifold));
 }
 
@@ -74,13 +81,20 @@ static void narrow_range(void *context, u32 first, u32 end, u32 worker)
         if (!(pair->kind & PAIR_ENDLESS) &&
             !bounds_overlap(&rigid->ways[pair->a], &rigid->ways[pair->b])) {
             pair->fresh = 0;
+            if (pair->kind & PAIR_RECYCLED) {
+                rigid->recyclings[pair->recycled].kept = false;
+            }
             continue;
         }
-        ShapePose pose_a = body_pose(a), pose_b = body_pose(b);
+        Manifold *manifolds = &rigid->manifolds[pair->output];
+        u32 most = pair->kind & PAIR_MANY ? MANIFOLDS_MAX : 1;
         f32 margin = pair->kind & PAIR_SENSOR ? 0.0f : ccd_margin(rigid, pair->a, pair->b);
-        pair->fresh =
-            (u8)manifold_collide(&pose_a, &pose_b, margin, &rigid->manifolds[pair->output],
-                                 pair->kind & PAIR_MANY ? MANIFOLDS_MAX : 1);
+        if (pair->kind & PAIR_RECYCLED) {
+            pair->fresh = (u8)recycle_collide(rigid, pair, margin, most, manifolds);
+        } else {
+            ShapePose pose_a = body_pose(a), pose_b = body_pose(b);
+            pair->fresh = (u8)manifold_collide(&pose_a, &pose_b, margin, manifolds, most);
+        }
     }
 }
 
@@ -259,13 +273,14 @@ void contact_update(Rigid *rigid)
 {
     if (!link_pairs(rigid)) {
         rigid->contact_count = 0; /* no memory: bodies fall through each other, but go on */
-        rigid->pair_count = 0;
+        rigid->pair_count = rigid->recycled_count = 0;
         return;
     }
     jobs_run(rigid->jobs, rigid->pair_count, PAIR_GRAIN, narrow_range, rigid);
     if (island_wake(rigid)) {
         jobs_run(rigid->jobs, rigid->pair_count, PAIR_GRAIN, narrow_range, rigid);
     }
+    recycle_finish(rigid);
     contacts_build(rigid);
 }
 

@@ -6,8 +6,8 @@
  * and balls, most of it not in finding the axis. What touches is made cheap by proofs instead:
  * faces and edges that cannot separate are passed over (manifold_solids.c), touches of rims and
  * edges are solved for (manifold_curves.c), triangles within a covered plane are left out
- * (manifold_mesh.c). Manifolds that go on with a relative pose of an earlier tick would be part of
- * the image. Layer: server/physics/rigid.
+ * (manifold_mesh.c). Manifolds of bodies that lie still against each other go on in recycle.c,
+ * apart pairs with them. Layer: server/physics/rigid.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_MANIFOLD_H
 #define PLENUM_SERVER_PHYSICS_RIGID_MANIFOLD_H

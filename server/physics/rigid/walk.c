@@ -231,6 +231,7 @@ void rigid_walk(Rigid *rigid, State *state)
     state_count(state, &rigid->slots, rigid->def.body_capacity);
     walk_bodies(rigid, state);
     walk_contacts(rigid, state);
+    recycle_walk(rigid, state);
     state_count(state, &rigid->grip_count, RIGID_GRIPS_MAX);
     state_bytes(state, rigid->grips, (size_t)rigid->grip_count * sizeof(*rigid->grips));
     joint_walk(rigid, state);

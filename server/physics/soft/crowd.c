@@ -9,8 +9,11 @@
  * searched for again: its speed now with some more for what speeds it up, but not so far that the
  * places found would mean nothing. */
 static const f32 slack_speed_part = 1.2f;
-static const f32 slack_keep_part = 0.15f;
+static const f32 slack_keep_part = 0.05f;
 static const f32 slack_m_s2 = 10.0f;
+/* Both sides may go on by this part of what is kept between them before a search is due: a contact
+ * that is found so late pushes them apart, but nothing has gone through yet. */
+static const f32 outrun_part = 0.3f;
 
 void crowd_destroy(Crowd *crowd)
 {
@@ -19,12 +22,14 @@ void crowd_destroy(Crowd *crowd)
     }
     for (u32 i = 0; i < crowd->chunk_count; i++) {
         free(crowd->chunks[i].contacts);
+        free(crowd->chunks[i].tangles);
     }
     void *const parts[] = {
-        crowd->triangles, crowd->normals,    crowd->edges,  crowd->points, crowd->point_triangle,
-        crowd->leaves,    crowd->leaf_boxes, crowd->prisms, crowd->sticks, crowd->nodes,
-        crowd->bodies,    crowd->seen,       crowd->slack,  crowd->chunks, crowd->order,
-        crowd->partners,  crowd->crossings};
+        crowd->triangles,      crowd->normals,       crowd->edges,      crowd->points,
+        crowd->point_triangle, crowd->leaves,        crowd->leaf_boxes, crowd->prisms,
+        crowd->sticks,         crowd->nodes,         crowd->bodies,     crowd->seen,
+        crowd->slack,          crowd->chunks,        crowd->order,      crowd->partners,
+        crowd->crossings,      crowd->normals_ahead, crowd->tangled};
     for (u32 i = 0; i < PL_COUNT(parts); i++) {
         free(parts[i]);
     }
@@ -74,8 +79,8 @@ u64 crowd_memory(const Crowd *crowd)
     if (crowd == NULL) {
         return 0;
     }
-    u64 bytes = sizeof *crowd +
-                (u64)crowd->triangle_count * (sizeof *crowd->triangles + sizeof *crowd->normals);
+    u64 bytes = sizeof *crowd + (u64)crowd->triangle_count *
+                                    (sizeof *crowd->triangles + 2 * sizeof *crowd->normals);
     bytes += (u64)crowd->edge_count * sizeof *crowd->edges;
     bytes += (u64)crowd->leaf_count * (sizeof *crowd->leaves + sizeof *crowd->leaf_boxes +
                                        sizeof *crowd->prisms + 2 * sizeof *crowd->nodes);
@@ -83,6 +88,7 @@ u64 crowd_memory(const Crowd *crowd)
     bytes += (u64)crowd->crossing_room * sizeof *crowd->crossings;
     for (u32 c = 0; c < crowd->chunk_count; c++) {
         bytes += (u64)crowd->chunks[c].room * sizeof *crowd->chunks[c].contacts;
+        bytes += (u64)crowd->chunks[c].tangle_room * sizeof *crowd->chunks[c].tangles;
     }
     return bytes;
 }
@@ -234,7 +240,7 @@ static void search(Soft *soft)
     }
 }
 
-/* Did a particle go farther than what the search allowed for, or will it in this pass? */
+/* Did a particle go farther than what the search allowed for, or will it in this substep? */
 static bool outrun(const Soft *soft, f32 h)
 {
     const Crowd *crowd = soft->crowd;
@@ -243,10 +249,12 @@ static bool outrun(const Soft *soft, f32 h)
         const CrowdBody *body = &crowd->bodies[b];
         const SoftBody *from = &soft->bodies[b];
         Vec3 drift = vec3_scale(body->velocity, time);
+        f32 late = outrun_part * body->keep;
         for (u32 i = from->first; body->fitted && i < from->first + from->count; i++) {
             Vec3 ahead = vec3_add_scaled(soft->points[i].position, h, soft->points[i].velocity);
             Vec3 own = vec3_sub(vec3_sub(ahead, crowd->seen[i]), drift);
-            if (vec3_length_squared(own) > crowd->slack[i] * crowd->slack[i]) {
+            f32 most = crowd->slack[i] + late;
+            if (vec3_length_squared(own) > most * most) {
                 return true;
             }
         }
@@ -264,6 +272,18 @@ void crowd_begin(Soft *soft, f32 tick_s)
     }
 }
 
+/* Before the steps, when velocities are those that contacts have left: predicted ones are not. */
+void crowd_substep(Soft *soft, f32 h)
+{
+    Crowd *crowd = soft->crowd;
+    if (crowd != NULL && crowd->any && soft->step != 0) {
+        crowd->now_s = h * (f32)(soft->step / soft->steps);
+        if (outrun(soft, h)) {
+            search(soft);
+        }
+    }
+}
+
 void crowd_solve(Soft *soft, f32 h)
 {
     Crowd *crowd = soft->crowd;
@@ -271,13 +291,8 @@ void crowd_solve(Soft *soft, f32 h)
         return;
     }
     u32 step = soft->step % soft->steps;
-    f32 ahead = h * (f32)(soft->steps - step);
-    crowd->now_s = h * (f32)soft->step;
-    if (step == 0 && soft->step != 0 && outrun(soft, ahead)) {
-        search(soft);
-    }
     crowd->crossing_count = step == 0 ? 0 : crowd->crossing_count;
-    crowd_pass(soft, h, ahead, step == 0);
+    crowd_pass(soft, h, h * (f32)(soft->steps - step), step == 0);
 }
 
 /* ---- state ---- */

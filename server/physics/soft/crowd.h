@@ -5,7 +5,8 @@
  * the pairs of point and triangle and of edge and edge that can come to touch before the next one,
  * and which side each is on; a contact is then solved by its normal, so that what crosses a surface
  * is pulled back. Flat parts of a cloth are never searched: they cannot meet themselves (Volino,
- * Magnenat-Thalmann 1994).
+ * Magnenat-Thalmann 1994). Where an edge goes through a triangle already, contacts between the two
+ * give way, so that constraints draw them out again.
  *   crowd.c       life, when to search, what is remembered
  *   crowd_tree.c  leaves, neighbours, boxes
  *   crowd_find.c  the search
@@ -22,6 +23,7 @@ enum {
     CROWD_LEAF = 8,          /* triangles or segments: one vector of boxes */
     CROWD_CHUNK = 16,        /* leaves that are searched as one job */
     CROWD_NEAR_LEAVES = 512, /* that one leaf may meet; what is beyond is not seen */
+    CROWD_RUN_LEAVES = 1024, /* that a run of leaves may meet; it is halved if there are more */
     CROWD_FLIPPED = 1u << 31 /* in `across`: the neighbour is wound the other way */
 };
 
@@ -43,10 +45,11 @@ typedef struct CrowdLeaf {
     u32 first_segment, segment_count;   /* edges that are segments, first among its edges */
     u32 first_edge, edge_count;         /* that no earlier leaf has */
     u32 first_point, point_count;       /* the same */
-    u32 first_stick;                    /* of its edges, eight each */
+    u32 first_stick, stick_edges;       /* of its edges that count, eight each */
 } CrowdLeaf;
 
-/* In depth-first order: the children of node i are i + 1 and what the first one skips to. */
+/* In depth-first order: the children of node i are i + 1 and what the first one skips to. In the
+ * box of a leaf, first_leaf and end_leaf are those of the largest node about it that is flat. */
 typedef struct CrowdNode {
     Bounds bounds;
     f32 slack; /* m, largest of its points */
@@ -59,9 +62,11 @@ typedef struct CrowdBoxes {
     f32 min[3][SIMD_LANES], max[3][SIMD_LANES];
 } __attribute__((aligned(32))) CrowdBoxes;
 
-/* Eight edges from a to a + d; not a number where there is none. */
+/* Eight edges from a to a + d; not a number where there is none. Those of a surface count only
+ * where it is bent: where it is flat, points and triangles meet first. */
 typedef struct CrowdSticks {
     f32 a[3][SIMD_LANES], d[3][SIMD_LANES];
+    u32 edge[SIMD_LANES];
 } __attribute__((aligned(32))) CrowdSticks;
 
 /* Eight triangles: the place of x in one is base + s u* + t v* + height n, with s = u · (x − base),
@@ -74,10 +79,11 @@ typedef struct CrowdPrisms {
 typedef struct CrowdBody {
     u32 first_node, end_node;
     u32 first_leaf, end_leaf;
-    f32 keep;       /* m, distance kept by parts of itself */
-    f32 cell;       /* m, size of its triangles or length of its segments */
-    bool has_edges; /* strings: edges meet everything */
-    bool fitted;    /* in this search: it may touch something */
+    f32 keep;         /* m, distance kept by parts of itself */
+    f32 cell;         /* m, size of its triangles or length of its segments */
+    bool has_edges;   /* strings: edges meet everything */
+    f32 sharp_cosine; /* edges with a smaller one of the normals beside them count */
+    bool fitted;      /* in this search: it may touch something */
     Bounds bounds;
     f32 slack;
     Vec3 velocity; /* m/s, mean at the search */
@@ -96,7 +102,7 @@ typedef struct CrowdContact {
     f32 compliance; /* m/N */
     u32 a, b;       /* particle and triangle, or two edges */
     u32 kind;
-    u32 gentle; /* 1: gives way to constraints, within a body and where it is stretched */
+    u32 gentle; /* 1: gives way to constraints, where they are tangled or stretched */
     f32 side;   /* of the triangle, or of the cross product of the edges: 1, −1; 0: either */
 } CrowdContact;
 
@@ -111,14 +117,22 @@ typedef struct CrowdCrossing {
     f32 side;
 } CrowdCrossing;
 
+/* An edge that goes through a triangle. */
+typedef struct CrowdTangle {
+    u32 edge, triangle;
+} CrowdTangle;
+
 typedef struct CrowdChunk {
     CrowdContact *contacts; /* [count] */
     u32 count, room;
+    CrowdTangle *tangles; /* [tangle_count] */
+    u32 tangle_count, tangle_room;
 } CrowdChunk;
 
 struct Crowd {
     CrowdTriangle *triangles; /* in the order of the leaves, like all that follows */
     Vec3 *normals;            /* [triangle_count] unit */
+    Vec3 *normals_ahead;      /* [triangle_count] at the end of the tick, as they move now */
     CrowdEdge *edges;
     u32 *points;         /* [point_count] particles */
     u32 *point_triangle; /* [soft->count] a triangle of the particle or SOFT_NONE */
@@ -130,6 +144,7 @@ struct Crowd {
     CrowdBody *bodies; /* [soft->body_count] */
     Vec3 *seen;        /* [soft->count] m, where the particle was at the search */
     f32 *slack;        /* [soft->count] m, how far it may go on its own until the next */
+    u8 *tangled;       /* [soft->count] 1: something goes through the surface here */
     CrowdChunk *chunks;
     CrowdContact **active; /* [active_count] of this substep */
     u32 active_count, active_room;
@@ -138,7 +153,7 @@ struct Crowd {
     CrowdCrossing *crossings; /* sorted by kind, a, b */
     u32 triangle_count, edge_count, point_count, leaf_count, node_count, stick_count;
     u32 chunk_count, crossing_count, crossing_room;
-    u32 contact_count;
+    u32 contact_count, tangle_count;
     f32 seen_s, now_s, tick_s; /* times of the tick */
     bool any;                  /* something may touch */
 };

@@ -20,6 +20,8 @@ static const f32 rim_part = 0.01f;
 /* Parts of one surface that are near by the surface itself keep at most this part of how far apart
  * they are at rest. */
 static const f32 rest_part = 0.9f;
+/* Leaves that are nearer than this at rest, in cells, belong to one part of the surface. */
+static const f32 beside_cells = 6.0f;
 
 /* A point above a triangle: points meet faces, edges meet edges, and nothing else is needed to keep
  * surfaces from going through each other. */
@@ -30,6 +32,12 @@ typedef struct Candidate {
     f32 height; /* m, above the triangle's plane */
 } Candidate;
 
+typedef struct CrowdNear {
+    u32 count;
+    u32 leaf[CROWD_RUN_LEAVES];
+    CrowdBoxes boxes[CROWD_RUN_LEAVES / SIMD_LANES]; /* with their slack */
+} CrowdNear;
+
 typedef struct Search {
     const Soft *soft;
     const Crowd *crowd;
@@ -37,9 +45,9 @@ typedef struct Search {
     u32 leaf;
     u32 other; /* body */
     CrowdPair pair;
-    u32 near_count;
-    u32 near[CROWD_NEAR_LEAVES];
-    CrowdBoxes near_boxes[CROWD_NEAR_LEAVES / SIMD_LANES]; /* of these, with their slack */
+    CrowdNear run;    /* leaves of the other body that a run of leaves may meet */
+    CrowdNear near;   /* those of them that this leaf may meet */
+    CrowdNear tangle; /* those that may go through this leaf */
 } Search;
 
 const CrowdCrossing *crowd_crossing(const Crowd *crowd, u32 kind, u32 a, u32 b)
@@ -108,7 +116,7 @@ static void emit(Search *search, CrowdContact *contact)
     contact->friction = search->pair.friction;
     contact->static_friction = search->pair.static_friction;
     contact->compliance = search->pair.compliance;
-    contact->gentle = search->pair.self || stretched(soft, contact);
+    contact->gentle = stretched(soft, contact);
     chunk->contacts[chunk->count++] = *contact;
 }
 
@@ -125,6 +133,16 @@ static Vec3 rest_at(const Search *search, u32 particle)
 static Vec3 lane_get(const f32 rows[3][SIMD_LANES], u32 lane)
 {
     return vec3(rows[0][lane], rows[1][lane], rows[2][lane]);
+}
+
+static void push_near(CrowdNear *near, u32 leaf, Vec3 low, Vec3 high)
+{
+    CrowdBoxes *boxes = &near->boxes[near->count / SIMD_LANES];
+    if (near->count % SIMD_LANES == 0) {
+        boxes_clear(boxes);
+    }
+    boxes_set(boxes, near->count % SIMD_LANES, low, high);
+    near->leaf[near->count++] = leaf;
 }
 
 /* ---- points and triangles ---- */
@@ -260,10 +278,10 @@ static void search_point(Search *search, u32 p)
     u32 count = 0;
     Vec3 at = point_at(search, p);
     f32 base = search->pair.keep + search->pair.drift + crowd->slack[p];
-    for (u32 i = 0; i < search->near_count; i += SIMD_LANES) {
-        u32 leaves = meet(&search->near_boxes[i / SIMD_LANES], at, at, base);
+    for (u32 i = 0; i < search->near.count; i += SIMD_LANES) {
+        u32 leaves = meet(&search->near.boxes[i / SIMD_LANES], at, at, base);
         for (; leaves != 0; leaves &= leaves - 1) {
-            u32 l = search->near[i + (u32)__builtin_ctz(leaves)];
+            u32 l = search->near.leaf[i + (u32)__builtin_ctz(leaves)];
             f32 reach = base + crowd->leaf_boxes[l].slack;
             for (u32 bits = above(&crowd->prisms[l], at, reach); bits != 0; bits &= bits - 1) {
                 u32 lane = (u32)__builtin_ctz(bits);
@@ -410,14 +428,14 @@ static void search_edge_leaf(Search *search, u32 ea, u32 l, Vec3 a, Vec3 ab, f32
     const CrowdLeaf *leaf = &crowd->leaves[l];
     bool string = crowd->edges[ea].side[0] == SOFT_NONE;
     /* Without edges of surfaces, only strings count. */
-    u32 count = string || search->pair.edges ? leaf->edge_count : leaf->segment_count;
+    u32 count = string || search->pair.edges ? leaf->stick_edges : leaf->segment_count;
     for (u32 first = 0; first < count; first += SIMD_LANES) {
+        const CrowdSticks *sticks = &crowd->sticks[leaf->first_stick + first / SIMD_LANES];
         bool inner = !string && first >= leaf->segment_count;
-        u32 bits = beside(&crowd->sticks[leaf->first_stick + first / SIMD_LANES], a, ab,
-                          reach * 1.001f, inner);
+        u32 bits = beside(sticks, a, ab, reach * 1.001f, inner);
         for (; bits != 0; bits &= bits - 1) {
-            u32 lane = first + (u32)__builtin_ctz(bits), eb = leaf->first_edge + lane;
-            if (lane < count && (!search->pair.self || eb > ea)) {
+            u32 lane = (u32)__builtin_ctz(bits), eb = sticks->edge[lane];
+            if (first + lane < count && (!search->pair.self || eb > ea)) {
                 search_edges(search, ea, eb, reach);
             }
         }
@@ -433,10 +451,10 @@ static void search_edge(Search *search, u32 ea)
     Vec3 low = vec3_min(a, b), high = vec3_max(a, b), ab = vec3_sub(b, a);
     f32 slack = f32_max(crowd->slack[edge->point[0]], crowd->slack[edge->point[1]]);
     f32 base = search->pair.keep + search->pair.drift + slack;
-    for (u32 i = 0; i < search->near_count; i += SIMD_LANES) {
-        u32 leaves = meet(&search->near_boxes[i / SIMD_LANES], low, high, base);
+    for (u32 i = 0; i < search->near.count; i += SIMD_LANES) {
+        u32 leaves = meet(&search->near.boxes[i / SIMD_LANES], low, high, base);
         for (; leaves != 0; leaves &= leaves - 1) {
-            u32 l = search->near[i + (u32)__builtin_ctz(leaves)];
+            u32 l = search->near.leaf[i + (u32)__builtin_ctz(leaves)];
             if (!search->pair.self || l >= search->leaf) {
                 search_edge_leaf(search, ea, l, a, ab, base + crowd->leaf_boxes[l].slack);
             }
@@ -444,37 +462,147 @@ static void search_edge(Search *search, u32 ea)
     }
 }
 
+/* ---- tangles ---- */
+
+/* Lanes of the triangles that the open segment a–b goes through. */
+static u32 pierced(const CrowdPrisms *prisms, Vec3 a, Vec3 b)
+{
+    const f32x8 zero = f32x8_set(0.0f);
+    Vec3x8 base = rows_load(prisms->base), n = rows_load(prisms->normal);
+    Vec3x8 p = vec3x8_sub(vec3x8_set(a), base);
+    f32x8 above_a = vec3x8_dot(p, n), above_b = vec3x8_dot(vec3x8_sub(vec3x8_set(b), base), n);
+    i32x8 hit = ((above_a > zero) & (above_b < zero)) | ((above_a < zero) & (above_b > zero));
+    if (!i32x8_any(hit)) {
+        return 0;
+    }
+    f32x8 t = above_a / f32x8_select(hit, above_a - above_b, f32x8_set(1.0f));
+    Vec3x8 x = vec3x8_add_scaled(p, t, vec3x8_set(vec3_sub(b, a)));
+    f32x8 u = vec3x8_dot(x, rows_load(prisms->u)), v = vec3x8_dot(x, rows_load(prisms->v));
+    return i32x8_bits(hit & (u > zero) & (v > zero) & (u + v < f32x8_set(1.0f)));
+}
+
+static void note_tangle(Search *search, u32 e, u32 t)
+{
+    const Crowd *crowd = search->crowd;
+    CrowdChunk *chunk = search->chunk;
+    const u32 *p = crowd->edges[e].point, *q = crowd->triangles[t].point;
+    for (u32 k = 0; k < 6; k++) {
+        if (p[k / 3] == q[k % 3]) {
+            return;
+        }
+    }
+    if (soft_grow((void **)&chunk->tangles, &chunk->tangle_room, chunk->tangle_count + 1,
+                  sizeof *chunk->tangles)) {
+        chunk->tangles[chunk->tangle_count++] = (CrowdTangle){e, t};
+    }
+}
+
+/* Can parts of these leaves of one body go through each other? Not where they are near by the
+ * surface and it is flat. */
+static bool may_tangle(const Search *search, u32 l)
+{
+    const Crowd *crowd = search->crowd;
+    const CrowdNode *box = &crowd->leaf_boxes[search->leaf], *other = &crowd->leaf_boxes[l];
+    if (l == search->leaf || !bounds_near(&other->bounds, box->bounds.min, box->bounds.max, 0.0f)) {
+        return false;
+    }
+    f32 local = beside_cells * crowd->bodies[search->other].cell;
+    u32 p = crowd->leaves[search->leaf].first_triangle, q = crowd->leaves[l].first_triangle;
+    Vec3 away = vec3_sub(rest_at(search, crowd->triangles[p].point[0]),
+                         rest_at(search, crowd->triangles[q].point[0]));
+    return (box->flat & other->flat) == 0 || vec3_length_squared(away) > local * local;
+}
+
+/* Triangles of the same body that edges of this leaf go through. */
+static void search_tangles(Search *search)
+{
+    const Crowd *crowd = search->crowd;
+    const CrowdLeaf *leaf = &crowd->leaves[search->leaf];
+    CrowdNear *run = &search->tangle;
+    run->count = 0;
+    for (u32 i = 0; i < search->near.count; i++) {
+        u32 l = search->near.leaf[i];
+        if (may_tangle(search, l)) {
+            push_near(run, l, crowd->leaf_boxes[l].bounds.min, crowd->leaf_boxes[l].bounds.max);
+        }
+    }
+    for (u32 e = leaf->first_edge; run->count != 0 && e < leaf->first_edge + leaf->edge_count;
+         e++) {
+        const u32 *p = crowd->edges[e].point;
+        Vec3 a = point_at(search, p[0]), b = point_at(search, p[1]);
+        Vec3 low = vec3_min(a, b), high = vec3_max(a, b);
+        for (u32 i = 0; i < run->count; i += SIMD_LANES) {
+            u32 leaves = meet(&run->boxes[i / SIMD_LANES], low, high, 0.0f);
+            for (; leaves != 0; leaves &= leaves - 1) {
+                u32 l = run->leaf[i + (u32)__builtin_ctz(leaves)];
+                u32 bits = pierced(&crowd->prisms[l], a, b);
+                for (; bits != 0; bits &= bits - 1) {
+                    note_tangle(search, e,
+                                crowd->leaves[l].first_triangle + (u32)__builtin_ctz(bits));
+                }
+            }
+        }
+    }
+}
+
 /* ---- leaves ---- */
 
-/* Leaves of the other body that may meet this one. */
-static void collect(Search *search)
+/* Leaves of the other body that may meet one of first..end; false if there are too many. */
+static bool collect_run(Search *search, u32 first, u32 end)
 {
     const Crowd *crowd = search->crowd;
     const CrowdBody *other = &crowd->bodies[search->other];
-    const CrowdNode *box = &crowd->leaf_boxes[search->leaf];
-    f32 reach = search->pair.keep + search->pair.drift + box->slack;
-    u32 count = 0;
+    Bounds bounds = crowd->leaf_boxes[first].bounds;
+    f32 slack = 0.0f;
+    for (u32 l = first; l < end; l++) {
+        const CrowdNode *box = &crowd->leaf_boxes[l];
+        bounds.min = vec3_min(bounds.min, box->bounds.min);
+        bounds.max = vec3_max(bounds.max, box->bounds.max);
+        slack = f32_max(slack, box->slack);
+    }
+    f32 reach = search->pair.keep + search->pair.drift + slack;
+    search->run.count = 0;
     for (u32 i = other->first_node; i < other->end_node;) {
         const CrowdNode *node = &crowd->nodes[i];
-        bool own = search->leaf >= node->first_leaf && search->leaf < node->end_leaf;
+        bool own = first >= node->first_leaf && end <= node->end_leaf;
         if ((own && node->flat != 0) ||
-            !bounds_near(&node->bounds, box->bounds.min, box->bounds.max, reach + node->slack)) {
+            !bounds_near(&node->bounds, bounds.min, bounds.max, reach + node->slack)) {
             i = node->skip;
             continue;
         }
-        if (node->end_leaf - node->first_leaf == 1 && count < CROWD_NEAR_LEAVES) {
-            CrowdBoxes *boxes = &search->near_boxes[count / SIMD_LANES];
-            Vec3 grow = vec3(node->slack, node->slack, node->slack);
-            Vec3 low = vec3_sub(node->bounds.min, grow), high = vec3_add(node->bounds.max, grow);
-            if (count % SIMD_LANES == 0) {
-                boxes_clear(boxes);
+        if (node->end_leaf - node->first_leaf == 1) {
+            if (search->run.count == CROWD_RUN_LEAVES) {
+                return false;
             }
-            boxes_set(boxes, count % SIMD_LANES, low, high);
-            search->near[count++] = node->first_leaf;
+            Vec3 grow = vec3(node->slack, node->slack, node->slack);
+            push_near(&search->run, node->first_leaf, vec3_sub(node->bounds.min, grow),
+                      vec3_add(node->bounds.max, grow));
         }
         i++;
     }
-    search->near_count = count;
+    return true;
+}
+
+/* Those of the run's leaves that may meet this one. */
+static void collect(Search *search)
+{
+    const Crowd *crowd = search->crowd;
+    const CrowdNode *box = &crowd->leaf_boxes[search->leaf];
+    const CrowdNear *run = &search->run;
+    bool self = search->pair.self;
+    f32 reach = search->pair.keep + search->pair.drift + box->slack;
+    search->near.count = 0;
+    for (u32 i = 0; i < run->count; i += SIMD_LANES) {
+        const CrowdBoxes *boxes = &run->boxes[i / SIMD_LANES];
+        u32 bits = meet(boxes, box->bounds.min, box->bounds.max, reach);
+        for (; bits != 0; bits &= bits - 1) {
+            u32 lane = (u32)__builtin_ctz(bits), l = run->leaf[i + lane];
+            bool flat = self && box->flat != 0 && l >= box->first_leaf && l < box->end_leaf;
+            if (search->near.count < CROWD_NEAR_LEAVES && !flat) {
+                push_near(&search->near, l, lane_get(boxes->min, lane), lane_get(boxes->max, lane));
+            }
+        }
+    }
 }
 
 static CrowdPair pair_of(const Soft *soft, u32 a, u32 b)
@@ -499,26 +627,51 @@ static CrowdPair pair_of(const Soft *soft, u32 a, u32 b)
                        .edges = keep < edges_below * cell};
 }
 
-static void search_body(Search *search, u32 b)
+static void search_leaf(Search *search, u32 l)
 {
     const Crowd *crowd = search->crowd;
-    const CrowdLeaf *leaf = &crowd->leaves[search->leaf];
-    search->other = b;
-    search->pair = pair_of(search->soft, leaf->body, b);
+    const CrowdLeaf *leaf = &crowd->leaves[l];
+    search->leaf = l;
     collect(search);
-    if (search->near_count == 0) {
+    if (search->near.count == 0) {
         return;
     }
     for (u32 i = leaf->first_point; i < leaf->first_point + leaf->point_count; i++) {
         search_point(search, crowd->points[i]);
     }
-    bool strings = crowd->bodies[b].has_edges;
-    if (b >= leaf->body && (search->pair.edges || strings || leaf->segment_count != 0)) {
-        u32 count = search->pair.edges || strings ? leaf->edge_count : leaf->segment_count;
-        for (u32 e = leaf->first_edge; e < leaf->first_edge + count; e++) {
-            search_edge(search, e);
+    bool strings = crowd->bodies[search->other].has_edges;
+    if (search->other >= leaf->body &&
+        (search->pair.edges || strings || leaf->segment_count != 0)) {
+        u32 count = search->pair.edges || strings ? leaf->stick_edges : leaf->segment_count;
+        for (u32 i = 0; i < count; i++) {
+            const CrowdSticks *sticks = &crowd->sticks[leaf->first_stick + i / SIMD_LANES];
+            search_edge(search, sticks->edge[i % SIMD_LANES]);
         }
     }
+    if (search->pair.self) {
+        search_tangles(search);
+    }
+}
+
+/* Leaves of one body against another. */
+static void search_run(Search *search, u32 first, u32 end)
+{
+    if (!collect_run(search, first, end) && end - first > 1) {
+        u32 middle = first + (end - first) / 2;
+        search_run(search, first, middle);
+        search_run(search, middle, end);
+        return;
+    }
+    for (u32 l = first; search->run.count != 0 && l < end; l++) {
+        search_leaf(search, l);
+    }
+}
+
+static void search_body(Search *search, u32 first, u32 end, u32 other)
+{
+    search->other = other;
+    search->pair = pair_of(search->soft, search->crowd->leaves[first].body, other);
+    search_run(search, first, end);
 }
 
 static void search_chunks(void *context, u32 first, u32 end, u32 worker)
@@ -531,20 +684,46 @@ static void search_chunks(void *context, u32 first, u32 end, u32 worker)
     search.crowd = crowd;
     for (u32 c = first; c < end; c++) {
         search.chunk = &crowd->chunks[c];
-        search.chunk->count = 0;
+        search.chunk->count = search.chunk->tangle_count = 0;
         u32 last = u32_min((c + 1) * CROWD_CHUNK, crowd->leaf_count);
-        for (u32 l = c * CROWD_CHUNK; l < last; l++) {
-            const CrowdBody *body = &crowd->bodies[crowd->leaves[l].body];
-            search.leaf = l;
-            if (!body->fitted) {
-                continue;
+        for (u32 l = c * CROWD_CHUNK, run; l < last; l = run) {
+            u32 b = crowd->leaves[l].body;
+            const CrowdBody *body = &crowd->bodies[b];
+            run = u32_min(last, body->end_leaf);
+            if (body->fitted && soft->bodies[b].def.self_collision) {
+                search_body(&search, l, run, b);
             }
-            if (soft->bodies[crowd->leaves[l].body].def.self_collision) {
-                search_body(&search, crowd->leaves[l].body);
+            for (u32 i = 0; body->fitted && i < body->partner_count; i++) {
+                search_body(&search, l, run, crowd->partners[body->first_partner + i]);
             }
-            for (u32 i = 0; i < body->partner_count; i++) {
-                search_body(&search, crowd->partners[body->first_partner + i]);
-            }
+        }
+    }
+}
+
+/* A contact of two parts that are tangled must not hold them so. */
+static void mark_tangles(Soft *soft)
+{
+    Crowd *crowd = soft->crowd;
+    crowd->tangle_count = 0;
+    memset(crowd->tangled, 0, soft->count);
+    for (u32 c = 0; c < crowd->chunk_count; c++) {
+        const CrowdChunk *chunk = &crowd->chunks[c];
+        crowd->tangle_count += chunk->tangle_count;
+        for (u32 i = 0; i < chunk->tangle_count; i++) {
+            const u32 *p = crowd->edges[chunk->tangles[i].edge].point;
+            const u32 *q = crowd->triangles[chunk->tangles[i].triangle].point;
+            crowd->tangled[p[0]] = crowd->tangled[p[1]] = 1;
+            crowd->tangled[q[0]] = crowd->tangled[q[1]] = crowd->tangled[q[2]] = 1;
+        }
+    }
+    for (u32 c = 0; crowd->tangle_count != 0 && c < crowd->chunk_count; c++) {
+        for (u32 i = 0; i < crowd->chunks[c].count; i++) {
+            CrowdContact *contact = &crowd->chunks[c].contacts[i];
+            const u32 *p = contact->point;
+            const u8 *t = crowd->tangled;
+            contact->gentle |= contact->kind == CROWD_EDGE_EDGE
+                                   ? (t[p[0]] | t[p[1]]) & (t[p[2]] | t[p[3]])
+                                   : t[p[0]] & (t[p[1]] | t[p[2]] | t[p[3]]);
         }
     }
 }
@@ -557,4 +736,5 @@ void crowd_find(Soft *soft)
     for (u32 c = 0; c < crowd->chunk_count; c++) {
         crowd->contact_count += crowd->chunks[c].count;
     }
+    mark_tangles(soft);
 }

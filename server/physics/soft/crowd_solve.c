@@ -206,11 +206,10 @@ static bool solve(Soft *soft, CrowdContact *contact, f32 h, f32 ahead)
     return true;
 }
 
-/* The first pass of a substep looks at all contacts, the others at those between bodies that it
- * found near: what is light and held, as a cloth under a jelly, would else lose against its own
- * constraints. Within a body, contacts must not win against them: where it is tangled, they
- * would tear it.
- */
+/* The first pass of a substep looks at all contacts, the others at those that it found near: what
+ * constraints do in each step would else push one layer through the next. Those that are gentle
+ * come once a substep only: where a body is tangled or torn out of shape, contacts must not win
+ * against its constraints. */
 void crowd_pass(Soft *soft, f32 h, f32 ahead, bool first)
 {
     Crowd *crowd = soft->crowd;

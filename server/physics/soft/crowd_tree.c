@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 enum {
-    DIRECTIONS = 26,
     FIT_GRAIN = 64
 };
 
@@ -16,6 +15,9 @@ static const f32 flat_cosine = 0.35f;
 /* Of the size of a triangle: what a cloth keeps from itself at most, so that the corners of a flat
  * one, 0.707 of a cell from the nearest triangle that is not theirs, do not touch it. */
 static const f32 keep_cells = 0.7f;
+/* A surface that bends by less than this (rad) at an edge, or by less than the part of a cell that
+ * it keeps, leaves its triangles so little of a ridge that points on them are enough. */
+static const f32 sharp_angle = 0.06f;
 
 /* ---- leaves, once ---- */
 
@@ -140,6 +142,8 @@ static void make_body(TreeMaker *maker, u32 b, Part *parts)
     body->has_edges = from->segment_count != 0;
     body->cell = from->cell;
     body->keep = f32_min(2.0f * from->def.thickness, keep_cells * body->cell);
+    f32 angle = body->cell > 0.0f ? f32_min(sharp_angle, body->keep / body->cell) : 0.0f;
+    body->sharp_cosine = 1.0f - 0.5f * angle * angle;
 }
 
 /* Parts of part_order become triangles in the order of the leaves; what are segments stays there
@@ -335,17 +339,20 @@ static bool allocate(Soft *soft, Crowd *crowd, size_t parts)
     size_t points = u32_max(soft->count, 1), leaves = parts + 1;
     crowd->triangles = calloc(soft->triangle_count + 1, sizeof *crowd->triangles);
     crowd->normals = calloc(soft->triangle_count + 1, sizeof *crowd->normals);
+    crowd->normals_ahead = calloc(soft->triangle_count + 1, sizeof *crowd->normals_ahead);
     crowd->edges =
         calloc((size_t)3 * soft->triangle_count + soft->segment_count + 1, sizeof *crowd->edges);
     crowd->points = calloc(points, sizeof *crowd->points);
     crowd->point_triangle = calloc(points, sizeof *crowd->point_triangle);
     crowd->slack = calloc(points, sizeof *crowd->slack);
     crowd->seen = calloc(points, sizeof *crowd->seen);
+    crowd->tangled = calloc(points, sizeof *crowd->tangled);
     crowd->leaves = calloc(leaves, sizeof *crowd->leaves);
     crowd->nodes = calloc(2 * leaves, sizeof *crowd->nodes);
-    return crowd->triangles != NULL && crowd->normals != NULL && crowd->edges != NULL &&
-           crowd->points != NULL && crowd->point_triangle != NULL && crowd->slack != NULL &&
-           crowd->seen != NULL && crowd->leaves != NULL && crowd->nodes != NULL;
+    return crowd->triangles != NULL && crowd->normals != NULL && crowd->normals_ahead != NULL &&
+           crowd->edges != NULL && crowd->points != NULL && crowd->point_triangle != NULL &&
+           crowd->slack != NULL && crowd->seen != NULL && crowd->tangled != NULL &&
+           crowd->leaves != NULL && crowd->nodes != NULL;
 }
 
 static bool allocate_boxes(Crowd *crowd)
@@ -426,30 +433,65 @@ static void widen(CrowdNode *box, Vec3 low, Vec3 high)
     box->bounds.max = vec3_max(box->bounds.max, high);
 }
 
-static void fit_edges(const Soft *soft, const CrowdLeaf *leaf, CrowdNode *box)
+/* A string that always goes on in one direction cannot meet itself either, if its segments are
+ * counted from one end. */
+static void fit_segments(const Soft *soft, const CrowdLeaf *leaf, CrowdNode *box)
+{
+    const Crowd *crowd = soft->crowd;
+    bool only_string = leaf->triangle_count == 0 && !soft->bodies[leaf->body].triangle_count;
+    for (u32 i = 0; i < leaf->segment_count; i++) {
+        const u32 *p = crowd->edges[leaf->first_edge + i].point;
+        Vec3 a = soft->points[p[0]].position, b = soft->points[p[1]].position;
+        widen(box, vec3_min(a, b), vec3_max(a, b));
+        box->slack = f32_max(box->slack, f32_max(crowd->slack[p[0]], crowd->slack[p[1]]));
+        box->flat &= only_string ? flat_bits(vec3_normalize_or(vec3_sub(b, a), vec3_zero())) : 0;
+    }
+}
+
+/* Rims, strings, and edges at which the surface is bent, or will be before the next search. */
+static bool edge_counts(const Crowd *crowd, const CrowdEdge *edge, f32 sharp_cosine)
+{
+    u32 p = edge->side[0], q = edge->side[1];
+    return q == SOFT_NONE || !(vec3_dot(crowd->normals[p], crowd->normals[q]) > sharp_cosine) ||
+           !(vec3_dot(crowd->normals_ahead[p], crowd->normals_ahead[q]) > sharp_cosine);
+}
+
+static void fit_sticks(const Soft *soft, u32 l)
 {
     Crowd *crowd = soft->crowd;
-    bool only_string = leaf->triangle_count == 0 && !soft->bodies[leaf->body].triangle_count;
-    for (u32 i = 0; i < leaf->edge_count; i++) {
-        const CrowdEdge *edge = &crowd->edges[leaf->first_edge + i];
-        CrowdSticks *sticks = &crowd->sticks[leaf->first_stick + i / SIMD_LANES];
+    CrowdLeaf *leaf = &crowd->leaves[l];
+    f32 sharp_cosine = crowd->bodies[leaf->body].sharp_cosine;
+    u32 count = 0;
+    for (u32 e = leaf->first_edge; e < leaf->first_edge + leaf->edge_count; e++) {
+        const CrowdEdge *edge = &crowd->edges[e];
+        CrowdSticks *sticks = &crowd->sticks[leaf->first_stick + count / SIMD_LANES];
+        u32 lane = count % SIMD_LANES;
+        if (!edge_counts(crowd, edge, sharp_cosine)) {
+            continue;
+        }
         Vec3 a = soft->points[edge->point[0]].position, b = soft->points[edge->point[1]].position;
-        for (u32 k = 0; i % SIMD_LANES == 0 && k < SIMD_LANES; k++) {
+        for (u32 k = 0; lane == 0 && k < SIMD_LANES; k++) {
             lane_set(sticks->a, k, vec3(NAN, NAN, NAN));
             lane_set(sticks->d, k, vec3_zero());
         }
-        lane_set(sticks->a, i % SIMD_LANES, a);
-        lane_set(sticks->d, i % SIMD_LANES, vec3_sub(b, a));
-        if (i < leaf->segment_count) {
-            f32 slack = f32_max(crowd->slack[edge->point[0]], crowd->slack[edge->point[1]]);
-            widen(box, vec3_min(a, b), vec3_max(a, b));
-            box->slack = f32_max(box->slack, slack);
-            /* A string that always goes on in one direction cannot meet itself either, if its
-             * segments are counted from one end. */
-            Vec3 along = vec3_normalize_or(vec3_sub(b, a), vec3_zero());
-            box->flat &= only_string ? flat_bits(along) : 0;
-        }
+        lane_set(sticks->a, lane, a);
+        lane_set(sticks->d, lane, vec3_sub(b, a));
+        sticks->edge[lane] = e;
+        count++;
     }
+    leaf->stick_edges = count;
+}
+
+/* Where the triangle will look at the end of the tick, as it moves now. */
+static Vec3 normal_ahead(const Soft *soft, const u32 *p)
+{
+    f32 left = soft->crowd->tick_s - soft->crowd->seen_s;
+    Vec3 c[3];
+    for (u32 k = 0; k < 3; k++) {
+        c[k] = vec3_add_scaled(soft->points[p[k]].position, left, soft->points[p[k]].velocity);
+    }
+    Vec3 n = vec3_cross(vec3_sub(c[1], c[0]), vec3_sub(c[2], c[0]));
+    return vec3_normalize_or(n, vec3_zero());
 }
 
 static void fit_leaf(const Soft *soft, u32 l)
@@ -470,13 +512,21 @@ static void fit_leaf(const Soft *soft, u32 l)
         Vec3 n = vec3_normalize_or(vec3_cross(vec3_sub(b, a), vec3_sub(c, a)), vec3_zero());
         f32 slack = f32_max(f32_max(crowd->slack[p[0]], crowd->slack[p[1]]), crowd->slack[p[2]]);
         crowd->normals[leaf->first_triangle + i] = n;
+        crowd->normals_ahead[leaf->first_triangle + i] = normal_ahead(soft, p);
         prism_set(prisms, i, a, vec3_sub(b, a), vec3_sub(c, a), n);
         widen(&box, low, high);
         box.slack = f32_max(box.slack, slack);
         box.flat &= flat_bits(n);
     }
-    fit_edges(soft, leaf, &box);
+    fit_segments(soft, leaf, &box);
+    box.first_leaf = l;
+    box.end_leaf = l + 1;
     crowd->leaf_boxes[l] = box;
+}
+
+static bool is_fitted(const Crowd *crowd, u32 leaf)
+{
+    return crowd->bodies[crowd->leaves[leaf].body].fitted;
 }
 
 static void fit_leaves(void *context, u32 first, u32 end, u32 worker)
@@ -484,19 +534,29 @@ static void fit_leaves(void *context, u32 first, u32 end, u32 worker)
     const Soft *soft = context;
     PL_UNUSED(worker);
     for (u32 l = first; l < end; l++) {
-        if (soft->crowd->bodies[soft->crowd->leaves[l].body].fitted) {
+        if (is_fitted(soft->crowd, l)) {
             fit_leaf(soft, l);
         }
     }
 }
 
-void crowd_fit(Soft *soft)
+/* Once all normals are known. */
+static void fit_edges(void *context, u32 first, u32 end, u32 worker)
 {
-    Crowd *crowd = soft->crowd;
-    jobs_run(soft->jobs, crowd->leaf_count, FIT_GRAIN, fit_leaves, soft);
+    const Soft *soft = context;
+    PL_UNUSED(worker);
+    for (u32 l = first; l < end; l++) {
+        if (is_fitted(soft->crowd, l)) {
+            fit_sticks(soft, l);
+        }
+    }
+}
+
+static void fit_nodes(Crowd *crowd)
+{
     for (u32 i = crowd->node_count; i-- > 0;) {
         CrowdNode *node = &crowd->nodes[i];
-        if (!crowd->bodies[crowd->leaves[node->first_leaf].body].fitted) {
+        if (!is_fitted(crowd, node->first_leaf)) {
             continue;
         }
         bool leaf = node->end_leaf - node->first_leaf == 1;
@@ -507,4 +567,30 @@ void crowd_fit(Soft *soft)
         node->slack = f32_max(left->slack, right->slack);
         node->flat = left->flat & right->flat;
     }
+}
+
+/* Leaves learn of the largest flat node about them. */
+static void fit_flats(Crowd *crowd)
+{
+    for (u32 i = 0; i < crowd->node_count;) {
+        const CrowdNode *node = &crowd->nodes[i];
+        if (!is_fitted(crowd, node->first_leaf) || node->flat == 0) {
+            i++;
+            continue;
+        }
+        for (u32 l = node->first_leaf; l < node->end_leaf; l++) {
+            crowd->leaf_boxes[l].first_leaf = node->first_leaf;
+            crowd->leaf_boxes[l].end_leaf = node->end_leaf;
+        }
+        i = node->skip;
+    }
+}
+
+void crowd_fit(Soft *soft)
+{
+    Crowd *crowd = soft->crowd;
+    jobs_run(soft->jobs, crowd->leaf_count, FIT_GRAIN, fit_leaves, soft);
+    jobs_run(soft->jobs, crowd->leaf_count, FIT_GRAIN, fit_edges, soft);
+    fit_nodes(crowd);
+    fit_flats(crowd);
 }

@@ -171,6 +171,7 @@ void soft_substep(Soft *soft, Rigid *rigid, f32 h)
     if (rigid != NULL) {
         touch_carry(soft, rigid, h);
     }
+    crowd_substep(soft, h);
     f32 part = h / (f32)soft->steps;
     for (u32 i = 0; i < soft->steps; i++) {
         step(soft, rigid, part, part * (f32)(soft->steps - 1 - i), i > 0);

@@ -211,6 +211,8 @@ void wholes_walk(Soft *soft, State *state);
 int crowd_create(Soft *soft);
 void crowd_destroy(Crowd *crowd);
 void crowd_begin(Soft *soft, f32 tick_s);
+/* Before the steps of a substep of h s: searches again if something went farther than expected. */
+void crowd_substep(Soft *soft, f32 h);
 void crowd_solve(Soft *soft, f32 h);
 void crowd_walk(Soft *soft, State *state);
 u64 crowd_memory(const Crowd *crowd);

@@ -49,7 +49,7 @@ typedef struct FieldDesc {
     f32 value_min; /* grids: value of code 0 */
 } FieldDesc;
 
-/* A quantized pose. Free slots are all zero. */
+/* A quantized pose. Free slots (not POSE_LIVE) are all zero: codes of spans count on it. */
 typedef struct QPose {
     i32 position[3];
     u32 rotation;   /* smallest three: bits 31..30 index of the largest, then 3 × 10 bits */
@@ -64,7 +64,7 @@ enum {
     POSE_STATIC = 8
 };
 
-/* A quantized point. */
+/* A quantized point. Free slots are all zero. */
 typedef struct QPoint {
     i32 position[3];
     u16 scalar;     /* age, temperature, ... over the field's own range */

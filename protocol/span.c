@@ -2,6 +2,8 @@
  * span.c: which codec codes which kind of field, and the plain code that always fits.
  */
 #include "protocol/span.h"
+#include "protocol/point_code.h"
+#include "protocol/point_tables.h"
 #include "protocol/pose_code.h"
 #include "protocol/pose_tables.h"
 #include "shared/error.h"
@@ -15,10 +17,14 @@ enum {
 };
 
 PL_STATIC_ASSERT((int)SPAN_STATES == (int)POSE_STATES, "the codecs see what a span has");
+PL_STATIC_ASSERT((int)SPAN_STATES == (int)POINT_STATES, "the codecs see what a span has");
+PL_STATIC_ASSERT(SPAN_CHUNKS_MAX *CHUNK_POINTS <= POINT_SPAN_MAX, "any span of points fits");
 
 struct SpanCoder {
     MixTables pose_tables;
     PoseCodec *poses;
+    PointTables point_tables;
+    PointCodec *points;
 };
 
 SpanCoder *span_coder_create(void)
@@ -35,6 +41,7 @@ void span_coder_destroy(SpanCoder *coder)
         pose_codec_destroy(coder->poses);
         mix_tables_destroy(&coder->pose_tables);
     }
+    point_codec_destroy(coder->points);
     free(coder);
 }
 
@@ -121,20 +128,54 @@ static PoseSpan poses_of(const Span *span)
     return poses;
 }
 
+/* ---- points ---- */
+
+static bool points_ready(SpanCoder *coder)
+{
+    if (coder->points == NULL && point_tables_load(&coder->point_tables)) {
+        coder->points = point_codec_create(&coder->point_tables);
+    }
+    return coder->points != NULL;
+}
+
+static PointSpan points_of(const Span *span)
+{
+    PointSpan points = {0};
+    points.count = span_state_bytes(span->field, span->chunks, span->count) / (u32)sizeof(QPoint);
+    for (u32 s = 0; s < SPAN_STATES && span->state[s] != NULL; s++) {
+        points.state[s] = span->state[s];
+        points.back[s] = span->back[s];
+    }
+    return points;
+}
+
 /* ---- any kind ---- */
+
+static bool has_codec(const FieldDesc *field)
+{
+    return field->kind == FIELD_POSES || field->kind == FIELD_POINTS;
+}
+
+static u32 kind_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room)
+{
+    if (span->field->kind == FIELD_POSES && poses_ready(coder)) {
+        PoseSpan poses = poses_of(span);
+        return pose_encode(coder->poses, &poses, now, out, room);
+    }
+    if (span->field->kind == FIELD_POINTS && points_ready(coder)) {
+        PointSpan points = points_of(span);
+        return point_encode(coder->points, &points, now, out, room);
+    }
+    return 0;
+}
 
 u32 span_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room, bool *plain)
 {
-    u32 size = 0;
-    *plain = false;
-    if (span->field->kind == FIELD_POSES && poses_ready(coder)) {
-        PoseSpan poses = poses_of(span);
-        size = pose_encode(coder->poses, &poses, now, out, room);
-    }
+    u32 size = kind_encode(coder, span, now, out, room);
+    *plain = size == 0;
     /* What is nothing but noise takes less room plain; one chunk of it must fit. */
-    if (size == 0 && (span->count == 1 || span->field->kind != FIELD_POSES)) {
+    if (size == 0 && (span->count == 1 || !has_codec(span->field))) {
         size = plain_encode(span, now, out, room);
-        *plain = true;
     }
     return size;
 }
@@ -145,13 +186,21 @@ int span_decode(SpanCoder *coder, const Span *span, bool plain, const u8 *code, 
     if (plain) {
         return plain_decode(span, code, bytes, now);
     }
-    if (span->field->kind != FIELD_POSES) {
-        return ERROR_FORMAT;
+    if (span->field->kind == FIELD_POSES) {
+        if (!poses_ready(coder)) {
+            return ERROR_MEMORY;
+        }
+        PoseSpan poses = poses_of(span);
+        pose_decode(coder->poses, &poses, code, bytes, now);
+        return ERROR_OK;
     }
-    if (!poses_ready(coder)) {
-        return ERROR_MEMORY;
+    if (span->field->kind == FIELD_POINTS) {
+        if (!points_ready(coder)) {
+            return ERROR_MEMORY;
+        }
+        PointSpan points = points_of(span);
+        point_decode(coder->points, &points, code, bytes, now);
+        return ERROR_OK;
     }
-    PoseSpan poses = poses_of(span);
-    pose_decode(coder->poses, &poses, code, bytes, now);
-    return ERROR_OK;
+    return ERROR_FORMAT;
 }

@@ -114,6 +114,9 @@ static inline void move_point(Dice *dice, const FieldDesc *field, QPoint *q)
         q->position[axis] += (i32)dice_below(dice, 9) - 4;
     }
     q->scalar = (u16)(q->scalar + dice_below(dice, 3));
+    if (q->generation == 0) {
+        memset(q, 0, sizeof *q);
+    }
 }
 
 /* Changes about `share` of the elements of field f. */

@@ -15,7 +15,6 @@
 #define TOAST_S       4.0
 #define CHAT_S        20.0
 #define PROBE_EVERY_S 0.1
-#define STARVED_SHARE 0.25
 #define COLOR_CALM    0xD8DEE6u
 #define COLOR_WARN    0xFFC857u
 #define COLOR_BAD     0xFF6B5Eu
@@ -221,7 +220,7 @@ static void hud_trouble(Hud *hud, Connection *connection)
     } else if (hud->status.paused) {
         snprintf(hud->trouble, sizeof hud->trouble, "paused");
         hud->trouble_color = COLOR_CALM;
-    } else if (timeline_starved(connection_timeline(connection)) > STARVED_SHARE) {
+    } else if (timeline_holding(connection_timeline(connection))) {
         snprintf(hud->trouble, sizeof hud->trouble, "waiting for the network");
         hud->trouble_color = COLOR_BAD;
     } else if (hud->status.slowed) {

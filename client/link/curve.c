@@ -13,7 +13,11 @@
 static bool chunk_rested(const CurveStream *stream, const ChunkState *older,
                          const ChunkState *newer)
 {
-    return newer->left > older->tick || (f64)(newer->tick - older->tick) > stream->rest_gap;
+    if (newer->left >= older->tick) {
+        return newer->left > older->tick;
+    }
+    bool outage = older->tick <= stream->outage_from && newer->tick >= stream->outage_to;
+    return !outage && (f64)(newer->tick - older->tick) > stream->rest_gap;
 }
 
 /* Tick at which the chunk left `older`'s state on its way to `newer`'s. */

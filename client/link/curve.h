@@ -47,10 +47,11 @@ typedef struct CurveStream {
      * rests. Before silent_sure all packets have come, before silent_to perhaps not yet all. */
     u64 silent_from, silent_to, silent_sure;
     f64 tick_rate; /* ticks a world second */
-    f64 rest_gap;  /* ticks: states farther apart, and the chunk rested in between */
-    f64 interval;  /* ticks between snapshots */
-    f64 ahead_max; /* ticks that anything is extrapolated */
-    bool running;  /* not paused */
+    f64 rest_gap;  /* ticks: states farther apart of which nothing is known: it rested, ... */
+    u64 outage_from, outage_to; /* ... unless no packet of these ticks came; 0, 0: always some */
+    f64 interval;               /* ticks between snapshots */
+    f64 ahead_max;              /* ticks that anything is extrapolated */
+    bool running;               /* not paused */
 } CurveStream;
 
 /* The curve at a tick through the newest first states. */

@@ -12,7 +12,8 @@
 #define DELAY_MAX_S     1.0
 #define GAPS_MIN        8 /* with fewer the former delay stays */
 #define FIT_EVERY_S     0.05
-#define GAIN            2.0   /* 1/s: an error of 1 ms is answered by 0.2 % of pace */
+#define GAIN            2.0 /* 1/s: an error of 1 ms is answered by 0.2 % of pace */
+#define HURRY_GAIN      4.0
 #define DEAD_S          0.002 /* errors that are not answered */
 #define SETTLE_S        0.1
 #define SETTLED_S       0.01
@@ -52,6 +53,10 @@ static void arrival_push(Playout *playout, f64 time_s, f64 tick)
     while (playout->count > 0 && (playout->count == PLAYOUT_ARRIVALS_MAX ||
                                   arrival_at(playout, 0)->time_s < time_s - WINDOW_S)) {
         playout->first = (playout->first + 1) % PLAYOUT_ARRIVALS_MAX;
+        playout->count--;
+    }
+    /* Of packets that were found waiting together only the newest was ever the newest known. */
+    if (playout->count > 0 && arrival_at(playout, playout->count - 1)->time_s == time_s) {
         playout->count--;
     }
     u32 at = (playout->first + playout->count) % PLAYOUT_ARRIVALS_MAX;
@@ -230,7 +235,8 @@ static f64 pace_wanted(const Playout *playout, f64 error_s)
 {
     f64 limit = playout->settling ? PLAYOUT_HURRY : PLAYOUT_WARP_MAX;
     f64 answered = fmax(fabs(error_s) - DEAD_S, 0.0) * (error_s < 0 ? -1.0 : 1.0);
-    return playout->rate * (1.0 + fmin(fmax(GAIN * answered, -limit), limit));
+    f64 gain = playout->settling ? HURRY_GAIN : GAIN;
+    return playout->rate * (1.0 + fmin(fmax(gain * answered, -limit), limit));
 }
 
 static void advance_running(Playout *playout, f64 now_s, PlayoutStep *step)

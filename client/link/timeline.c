@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REST_GAP_S     0.25  /* states farther apart: the chunk rested in between */
+#define REST_GAP_S     1.0   /* states farther apart of which nothing is known: it rested */
 #define OFFSET_MIN_M   5e-5f /* and radians: smaller offsets are none */
 #define OFFSET_MIN_M_S 5e-4f
 #define HIT_M_S        0.3f
@@ -41,6 +41,7 @@ struct Timeline {
     u16 sequence; /* of the newest packet */
     u64 newest;   /* its tick */
     u64 silent_from, silent_sure;
+    u64 outage_from, outage_to; /* the last time that nothing came for long */
 };
 
 Timeline *timeline_create(const SnapshotReceiver *receiver, u32 tick_rate, u32 snapshot_rate)
@@ -87,6 +88,7 @@ void timeline_reset(Timeline *timeline)
     playout_reset(&timeline->playout);
     timeline->news = timeline->counted = false;
     timeline->newest = timeline->silent_from = timeline->silent_sure = 0;
+    timeline->outage_from = timeline->outage_to = 0;
     for (u32 f = 0; f < timeline->fields->count; f++) {
         u32 chunks = timeline->chunks[f] != NULL ? chunk_count(&timeline->fields->fields[f]) : 0;
         for (u32 c = 0; c < chunks; c++) {
@@ -110,6 +112,11 @@ static void silence_track(Timeline *timeline, const SnapshotHeader *header)
         timeline->silent_from = header->tick;
     }
     if (!timeline->counted || header->tick > timeline->newest) {
+        if (timeline->counted &&
+            (f64)(header->tick - timeline->newest) > REST_GAP_S * timeline->playout.tick_rate) {
+            timeline->outage_from = timeline->newest;
+            timeline->outage_to = header->tick;
+        }
         timeline->silent_sure = timeline->newest;
         timeline->newest = header->tick;
     }
@@ -135,6 +142,8 @@ static CurveStream stream_of(const Timeline *timeline)
                           .silent_from = timeline->silent_from,
                           .silent_to = timeline->newest,
                           .silent_sure = timeline->silent_sure,
+                          .outage_from = timeline->outage_from,
+                          .outage_to = timeline->outage_to,
                           .tick_rate = playout->tick_rate,
                           .rest_gap = REST_GAP_S * playout->tick_rate,
                           .interval = playout->interval_s * playout->tick_rate,

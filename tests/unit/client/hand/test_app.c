@@ -237,6 +237,11 @@ f64 timeline_starved(const Timeline *timeline)
     PL_UNUSED(timeline);
     return 0.0;
 }
+bool timeline_holding(const Timeline *timeline)
+{
+    PL_UNUSED(timeline);
+    return false;
+}
 void timeline_poses(const Timeline *timeline, u32 field, ShownPose *poses)
 {
     PL_UNUSED(timeline);

@@ -1,0 +1,343 @@
+/*
+ * test_timeline_fields.c: grids, points and chunks that are not in every snapshot, against motion
+ * that is known. The receiver is replaced by lists of states.
+ */
+#include "client/link/timeline.h"
+
+#include "protocol/chunk.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    CHUNKS_MAX = 8
+};
+
+typedef struct FakeState {
+    u64 tick;
+    u8 bytes[CHUNK_STATE_BYTES_MAX];
+} FakeState;
+
+struct SnapshotReceiver {
+    FieldSet *fields; /* one field */
+    u32 count[CHUNKS_MAX];
+    FakeState states[CHUNKS_MAX][CHUNK_STATES_KEPT]; /* newest first */
+};
+
+const FieldSet *snapshot_receiver_fields(const SnapshotReceiver *receiver)
+{
+    return receiver->fields;
+}
+
+u32 snapshot_receiver_states(const SnapshotReceiver *receiver, u32 field, u32 chunk,
+                             ChunkState out[CHUNK_STATES_KEPT])
+{
+    assert_int_equal(field, 0);
+    assert_true(chunk < CHUNKS_MAX);
+    for (u32 i = 0; i < receiver->count[chunk]; i++) {
+        const FakeState *state = &receiver->states[chunk][i];
+        out[i] = (ChunkState){.tick = state->tick, .live = true, .state = state->bytes};
+    }
+    return receiver->count[chunk];
+}
+
+/* All chunks of `elements` as the newest states. */
+static void put_chunk(SnapshotReceiver *receiver, u64 tick, u32 chunk, const void *elements)
+{
+    u32 *count = &receiver->count[chunk];
+    FakeState *states = receiver->states[chunk];
+    *count = u32_min(*count + 1, CHUNK_STATES_KEPT);
+    memmove(states + 1, states, (*count - 1) * sizeof *states);
+    states[0].tick = tick;
+    chunk_gather(&receiver->fields->fields[0], chunk, elements, states[0].bytes);
+}
+
+static void put(SnapshotReceiver *receiver, u64 tick, const void *elements)
+{
+    for (u32 c = 0; c < chunk_count(&receiver->fields->fields[0]); c++) {
+        put_chunk(receiver, tick, c, elements);
+    }
+}
+
+typedef struct Fixture {
+    SnapshotReceiver receiver;
+    Timeline *timeline;
+    u16 sequence;
+    f64 now_s;
+} Fixture;
+
+static Fixture *fixture_create(const FieldDesc *field)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    f->receiver.fields = field_set_create(field, 1);
+    assert_non_null(f->receiver.fields);
+    f->timeline = timeline_create(&f->receiver, 60, 30);
+    assert_non_null(f->timeline);
+    f->now_s = 1.0;
+    return f;
+}
+
+static void fixture_destroy(Fixture *f)
+{
+    timeline_destroy(f->timeline);
+    field_set_release(f->receiver.fields);
+    free(f);
+}
+
+static void arrive(Fixture *f, u64 tick, u8 flags)
+{
+    SnapshotHeader header = {
+        .sequence = ++f->sequence, .tick = (u32)tick, .speed = 1024, .flags = flags};
+    timeline_arrival(f->timeline, &header, (u64)(f->now_s * 1e9));
+}
+
+static void picture(Fixture *f)
+{
+    timeline_advance(f->timeline, (u64)(f->now_s * 1e9));
+    f->now_s += 1.0 / 60.0;
+}
+
+/* ---- grids ---- */
+
+static const FieldDesc height_field = {.kind = FIELD_GRID2,
+                                       .channels = 2,
+                                       .name = "water",
+                                       .capacity = 20 * 18,
+                                       .dims = {20, 18, 1},
+                                       .quantum = 0.01f,
+                                       .spacing = {1, 1, 1},
+                                       .value_min = -1.0f};
+static const FieldDesc density_field = {.kind = FIELD_GRID3,
+                                        .channels = 1,
+                                        .name = "smoke",
+                                        .capacity = 10 * 9 * 8,
+                                        .dims = {10, 9, 8},
+                                        .quantum = 0.02f,
+                                        .spacing = {1, 1, 1}};
+
+/* Cell i rises by (i % 7 + 1) codes a tick; a second channel falls. Four chunks with clipped edges.
+ */
+static void test_grid2(void **state)
+{
+    (void)state;
+    Fixture *f = fixture_create(&height_field);
+    f32 values[20 * 18], second[20 * 18];
+    timeline_grid(f->timeline, 0, 0, values);
+    assert_true(values[0] == -1.0f); /* nothing has come */
+    for (u64 tick = 2; tick <= 60; tick += 2) {
+        u16 cells[20 * 18][2];
+        for (u32 i = 0; i < 20 * 18; i++) {
+            cells[i][0] = (u16)(100 + tick * (i % 7 + 1));
+            cells[i][1] = (u16)(60000 - 100 * tick);
+        }
+        put(&f->receiver, tick, cells);
+        arrive(f, tick, 0);
+        picture(f);
+        picture(f);
+        f64 shown = timeline_tick(f->timeline);
+        if (tick < 20) {
+            continue;
+        }
+        timeline_grid(f->timeline, 0, 0, values);
+        timeline_grid(f->timeline, 0, 1, second);
+        for (u32 i = 0; i < 20 * 18; i++) {
+            f64 want = -1.0 + 0.01 * (100.0 + shown * (i % 7 + 1));
+            assert_true(fabs((f64)values[i] - want) < 1e-4);
+            assert_true(fabs((f64)second[i] - (60000.0 - 100.0 * shown) / 65535.0) < 1e-5);
+        }
+    }
+    /* Beyond the newest state the grid stays as it is. */
+    for (u32 i = 0; i < 60; i++) {
+        picture(f);
+    }
+    timeline_grid(f->timeline, 0, 0, values);
+    assert_true(fabsf(values[6] - (-1.0f + 0.01f * (100.0f + 60.0f * 7.0f))) < 1e-4f);
+    fixture_destroy(f);
+}
+
+static void test_grid3(void **state)
+{
+    (void)state;
+    Fixture *f = fixture_create(&density_field);
+    f32 values[10 * 9 * 8];
+    for (u64 tick = 2; tick <= 60; tick += 2) {
+        u8 voxels[10 * 9 * 8];
+        for (u32 i = 0; i < 10 * 9 * 8; i++) {
+            voxels[i] = (u8)(i % 3 * tick);
+        }
+        put(&f->receiver, tick, voxels);
+        arrive(f, tick, 0);
+        picture(f);
+        picture(f);
+        timeline_grid(f->timeline, 0, 0, values);
+        for (u32 i = 0; i < 10 * 9 * 8 && tick >= 20; i++) {
+            f64 want = 0.02 * (i % 3) * timeline_tick(f->timeline);
+            assert_true(fabs((f64)values[i] - want) < 1e-4);
+        }
+    }
+    fixture_destroy(f);
+}
+
+/* ---- points that miss snapshots ---- */
+
+static const FieldDesc point_field = {.kind = FIELD_POINTS,
+                                      .channels = 1,
+                                      .name = "cloth",
+                                      .capacity = 100,
+                                      .quantum = 1.0f / 512.0f,
+                                      .spacing = {1, 1, 1}};
+
+static void points_at(QPoint points[100], f64 x)
+{
+    for (u32 i = 0; i < 100; i++) {
+        quantize_position(&point_field, vec3((f32)x, (f32)i, 0), points[i].position);
+        points[i].scalar = 0;
+        points[i].generation = 1;
+    }
+}
+
+static f64 shown_x(const Fixture *f, u32 i)
+{
+    ShownPoint point;
+    assert_true(timeline_point(f->timeline, 0, i, &point));
+    assert_int_equal(point.generation, 1);
+    return (f64)point.position.x;
+}
+
+typedef struct Trip {
+    f64 step_max, acceleration_max, last, end;
+} Trip;
+
+/* Chunk 1 moves at 2 m/s and is in every `every`-th snapshot; `limited`: those without it say so.
+ * From tick 120 on it stands, of which nothing more is told if `silent`. */
+static Trip trip(u32 every, u8 flags, u64 stop, u64 last_tick)
+{
+    Fixture *f = fixture_create(&point_field);
+    Trip result = {0};
+    f64 x1 = 0, x2 = 0;
+    u32 seen = 0;
+    for (u64 tick = 2; tick <= last_tick; tick += 2) {
+        QPoint points[100];
+        points_at(points, 2.0 / 60.0 * (f64)u64_min(tick, stop));
+        put_chunk(&f->receiver, tick, 0, points);
+        bool told = tick <= stop && tick / 2 % every == 0;
+        if (told) {
+            put_chunk(&f->receiver, tick, 1, points);
+        }
+        arrive(f, tick, told ? 0 : flags);
+        for (u32 i = 0; i < 2; i++) {
+            picture(f);
+            f64 x = tick > 30 ? shown_x(f, 70) : 0.0;
+            if (seen >= 1 && tick > 34) {
+                result.step_max = fmax(result.step_max, fabs(x - x1));
+            }
+            if (seen >= 2 && tick > 34) {
+                result.acceleration_max =
+                    fmax(result.acceleration_max, fabs(x - 2 * x1 + x2) * 3600.0);
+            }
+            seen += tick > 30;
+            x2 = x1;
+            x1 = x;
+            result.last = fmax(result.last, x);
+        }
+    }
+    result.end = x1;
+    fixture_destroy(f);
+    return result;
+}
+
+/* Under a small budget a chunk comes in every third snapshot: it moves on all the same. */
+static void test_limited(void **state)
+{
+    (void)state;
+    Trip t = trip(3, SNAPSHOT_LIMITED, 1000, 400);
+    print_message("every third: largest step %.4f m, acceleration %.2f m/s^2\n", t.step_max,
+                  t.acceleration_max);
+    /* 2 m/s is 0.0333 m a picture. */
+    assert_true(t.step_max < 0.037);
+    assert_true(t.acceleration_max < 4.0);
+}
+
+/* In complete snapshots silence means rest: it stops where it was last seen, at once. */
+static void test_silent(void **state)
+{
+    (void)state;
+    Trip t = trip(1, 0, 120, 240);
+    f64 place = 2.0 / 60.0 * 120.0;
+    assert_true(t.last < place + 0.002);
+    assert_true(fabs(t.end - place) < 0.001);
+}
+
+/* In cut snapshots it may be moving on: after a quarter of a second of silence it is where it was
+ * last seen, without a jump. */
+static void test_silent_limited(void **state)
+{
+    (void)state;
+    Trip t = trip(1, SNAPSHOT_LIMITED, 120, 360);
+    f64 place = 2.0 / 60.0 * 120.0;
+    assert_true(t.last > place + 0.1 && t.last < place + 0.6);
+    assert_true(t.step_max < 0.07);
+    assert_true(fabs(t.end - place) < 0.001);
+}
+
+/* Nothing comes for a while: the picture goes on, holds, says so, and comes back without a snap. */
+static void test_outage(void **state)
+{
+    (void)state;
+    static const f64 outages_s[] = {0.1, 0.2, 0.4, 1.0, 3.0};
+    for (u32 k = 0; k < PL_COUNT(outages_s); k++) {
+        Fixture *f = fixture_create(&point_field);
+        f64 x1 = 0, x2 = 0, t0 = f->now_s, step_max = 0, acceleration_max = 0, back_s = 0;
+        u32 told = 0;
+        bool held = false;
+        for (u32 i = 0; i < 600; i++) {
+            f64 t = f->now_s - t0;
+            bool out = t > 3.0 && t < 3.0 + outages_s[k];
+            for (; !out && told < (u32)(t * 30.0); told++) {
+                if (t >= 3.0 && told < (u32)(30.0 * (3.0 + outages_s[k])) && told > 90) {
+                    continue; /* lost */
+                }
+                QPoint points[100];
+                points_at(points, 2.0 / 60.0 * (2.0 * told + 2.0));
+                put(&f->receiver, 2 * told + 2, points);
+                arrive(f, 2 * told + 2, 0);
+            }
+            picture(f);
+            f64 x = i > 10 ? shown_x(f, 70) : 0.0;
+            held |= timeline_holding(f->timeline);
+            if (i > 60) {
+                assert_true(x >= x1 - 1e-4);
+                step_max = fmax(step_max, x - x1);
+                acceleration_max = fmax(acceleration_max, fabs(x - 2 * x1 + x2) * 3600.0);
+                /* Behind by more than the delay of before. */
+                back_s = fabs(x - 2.0 * (t - 0.04)) > 0.1 ? t - 3.0 - outages_s[k] : back_s;
+            }
+            x2 = x1;
+            x1 = x;
+        }
+        print_message("outage %.1f s: largest step %.3f m, acceleration %.1f m/s^2, back %.2f s "
+                      "after%s\n",
+                      outages_s[k], step_max, acceleration_max, back_s, held ? ", held" : "");
+        assert_true(held == (outages_s[k] >= 0.4));
+        assert_true(back_s < 1.0);
+        f64 jump_m = 2.0 * outages_s[k];
+        assert_true(step_max < 0.06 + 0.12 * jump_m);
+        assert_true(acceleration_max < 40.0 + 150.0 * jump_m);
+        fixture_destroy(f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_grid2),          cmocka_unit_test(test_grid3),
+        cmocka_unit_test(test_limited),        cmocka_unit_test(test_silent),
+        cmocka_unit_test(test_silent_limited), cmocka_unit_test(test_outage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

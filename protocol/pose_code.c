@@ -3,6 +3,7 @@
  * `code(…, value)`, which returns the value that the other end sees.
  */
 #include "protocol/pose_code.h"
+#include "protocol/mix_three.h"
 #include "protocol/turn.h"
 
 #include "shared/check.h"
@@ -11,18 +12,20 @@
 #include <string.h>
 
 enum {
-    NEIGHBOURS = 4,
     /* Farther neighbours tell nothing, and their arms do not fit. */
     NEIGHBOUR_REACH = 1 << 13,
     BIT_LENGTHS = 31,
-    CELL_SHIFT = 11,
-    CELLS = 4096,    /* of a hash of places */
-    QUIET_FROM = 27, /* nearness: 1 << CELL_SHIFT units and more */
+    LIST_STEP = 8,      /* of a list, at once */
+    LIST_FAR = 1 << 30, /* in its empty places: farther than anything is */
+    CELL_SHIFT = 10,
+    CELLS = 4096, /* of a hash of places */
+    BLOCK = 32,   /* slots whose calm ones are coded together */
+    PICKED = 8,   /* which of them tells how far motion is: there may be fewer */
 };
 
-/* Kinds of symbols; each has MIX_INPUTS contexts of its own. */
+/* Kinds of symbols; each has MIX_THREE contexts of its own. */
 enum {
-    KIND_QUIET, /* does anything change among what rests far from all motion? */
+    KIND_CALM, /* does anything change among the calm ones of a block? */
     KIND_CHANGED,
     KIND_FLAGS,
     KIND_MOVED,
@@ -34,21 +37,17 @@ enum {
 };
 
 /* Contexts of each input. One-bit kinds pack 16 (KIND_LARGEST: 4) of them into a row. */
-static const u16 contexts[KINDS][MIX_INPUTS] = {
-    [KIND_QUIET] = {1, 32, 2, 32, 1, 64, 1},
-    [KIND_CHANGED] = {8, 96, 128, 128, 128, 2048, 384},
-    [KIND_FLAGS] = {4, 64, 128, 192, 64, 8, 256},
-    [KIND_MOVED] = {4, 64, 128, 192, 64, 8, 256},
-    [KIND_FLAG] = {8, 512, 512, 8, 8, 8, 8},
-    [KIND_POSITION] = {80, 300, 400, 1040, 800, 1352, 2080},
-    [KIND_LARGEST] = {10, 80, 100, 1, 2, 320, 40},
-    [KIND_ROTATION] = {32, 300, 320, 1000, 256, 416, 800},
+static const u16 contexts[KINDS][MIX_THREE] = {
+    [KIND_CALM] = {264, 352, 1024},  [KIND_CHANGED] = {128, 2048, 384},
+    [KIND_FLAGS] = {64, 128, 256},   [KIND_MOVED] = {64, 128, 256},
+    [KIND_FLAG] = {8, 512, 512},     [KIND_POSITION] = {300, 1040, 1352},
+    [KIND_LARGEST] = {100, 40, 320}, [KIND_ROTATION] = {1000, 256, 416},
 };
 static const u8 context_slots[KINDS] = {1, 1, 1, 1, 1, MIX_ROW, 4, MIX_ROW};
 /* Weight sets: by what the mix depends on. */
 static const u16 kind_sets[KINDS] = {1, 8, 4, 4, 8, 3 * MIX_ROW, 4, 3 * MIX_ROW};
 
-/* Slots of a signed number in a row: is its bit length more than i (0..13), the sign, the first bit
+/* Slots of a signed number in a row: is its bit length more than i (0..7), the sign, the first bit
  * below the top one by length, the second by length and the first. */
 enum {
     SLOT_LONGER = 0,
@@ -63,9 +62,17 @@ typedef struct Place {
     Turn turn;
 } Place;
 
+/* What is known of a slot's motion from the older states. */
+enum {
+    MOTION_AWAKE = 1,
+    MOTION_EARLIER = 2, /* it moved from state 2 to state 1 */
+    MOTION_JUST = 4,    /* from state 1 to state 0 */
+    MOTION_ALL = 7,
+    MOTION_CALM = 8, /* none of these, and far from what moves */
+};
+
 /* Where a pose that moved came from, and how it moved: what it tells its neighbours. */
 typedef struct Mover {
-    u32 index;
     Place now, was[POSE_STATES];
     Turn step; /* rotation from was[1] to was[0] */
     Turn go;   /* from was[0] to now */
@@ -75,20 +82,23 @@ struct PoseCodec {
     Mix mix;
     MixTables start;  /* of a codec that starts from nothing, or learns */
     bool own, learns; /* start is ours */
-    u32 row[KINDS][MIX_INPUTS], set[KINDS];
-    MixSlot *slots[MIX_INPUTS]; /* of the coming symbol */
-    i32 component[1024];        /* of a rotation code, by rotation_bits */
+    u32 row[KINDS][MIX_THREE], set[KINDS];
+    MixSlot *slots[MIX_THREE]; /* of the coming symbol */
+    i32 component[1024];       /* of a rotation code, by rotation_bits */
     u32 rotation_bits;
     i32 rotation_middle; /* twice the code of 0 */
     Mover movers[POSE_SPAN_MAX];
     u32 mover_count;
     /* Structure of arrays for the searches of the nearest. */
     i32 moving[3][POSE_SPAN_MAX]; /* where what moved in the step before is in state 0 */
-    u32 moving_count, moving_next;
-    u64 near_cells[CELLS / 64];  /* a bit a cell that may be near to motion */
-    bool quiet;                  /* nothing that rests far from all motion changes */
-    i32 coded[3][POSE_SPAN_MAX]; /* where the movers are now */
-    i32 coded_was[3][POSE_SPAN_MAX];
+    u32 moving_count;
+    u16 moving_before[POSE_SPAN_MAX]; /* how many of these have smaller slots */
+    u8 motion[POSE_SPAN_MAX];         /* MOTION_* of each slot */
+    u64 moving_cells[CELLS / 64];     /* a bit a cell with motion in it */
+    u64 near_cells[CELLS / 64];       /* a bit a cell that may be near to motion */
+    i32 coded_was[3][POSE_SPAN_MAX];  /* where the movers were */
+    i32 moving_far[POSE_SPAN_MAX];
+    i32 coded_far[POSE_SPAN_MAX]; /* how far that is from the slot that is coded */
 };
 
 /* ---- tables ---- */
@@ -103,7 +113,7 @@ void pose_codec_sizes(u32 *rows, u32 *sets)
     *rows = *sets = 0;
     for (u32 kind = 0; kind < KINDS; kind++) {
         *sets += kind_sets[kind];
-        for (u32 i = 0; i < MIX_INPUTS; i++) {
+        for (u32 i = 0; i < MIX_THREE; i++) {
             *rows += kind_rows(kind, i);
         }
     }
@@ -124,11 +134,15 @@ PoseCodec *pose_codec_create(const MixTables *start)
         pose_codec_destroy(codec);
         return NULL;
     }
+    mix_three_reset(&codec->mix);
+    for (u32 i = 0; codec->own && i < sets; i++) { /* the constant */
+        codec->start.weights[i * MIX_LANES + MIX_THREE] = 0;
+    }
     u32 row = 0, set = 0;
     for (u32 kind = 0; kind < KINDS; kind++) {
         codec->set[kind] = set;
         set += kind_sets[kind];
-        for (u32 i = 0; i < MIX_INPUTS; i++) {
+        for (u32 i = 0; i < MIX_THREE; i++) {
             codec->row[kind][i] = row;
             row += kind_rows(kind, i);
         }
@@ -157,9 +171,9 @@ const MixTables *pose_codec_tables(const PoseCodec *codec)
 
 /* ---- symbols ---- */
 
-static void take(PoseCodec *codec, u32 kind, const u32 context[MIX_INPUTS])
+static void take(PoseCodec *codec, u32 kind, const u32 context[MIX_THREE])
 {
-    for (u32 i = 0; i < MIX_INPUTS; i++) {
+    for (u32 i = 0; i < MIX_THREE; i++) {
         VALIDATE(context[i] < contexts[kind][i]);
         u32 slot = context[i] * context_slots[kind];
         codec->slots[i] =
@@ -169,11 +183,7 @@ static void take(PoseCodec *codec, u32 kind, const u32 context[MIX_INPUTS])
 
 static u32 code_bit(PoseCodec *codec, u32 kind, u32 slot, u32 set, u32 bit)
 {
-    MixSlot *slots[MIX_INPUTS];
-    for (u32 i = 0; i < MIX_INPUTS; i++) {
-        slots[i] = codec->slots[i] + slot;
-    }
-    return mix_slots(&codec->mix, slots, codec->set[kind] + set, bit);
+    return mix_three_bit(&codec->mix, codec->slots, slot, codec->set[kind] + set, bit);
 }
 
 static u32 bit_length(u32 v)
@@ -266,16 +276,15 @@ static i32 clamp_position(i64 v)
                                           : v);
 }
 
-/* Goes on as from `from` to `to`, for `part` / `whole` as long. */
-static Place go_on(const Place *from, const Place *to, u32 part, u32 whole)
+/* Goes on as from `from` to `to`, which turned it by `step`, for `part` / `whole` as long. */
+static Place go_on(const Place *from, const Place *to, Turn step, u32 part, u32 whole)
 {
     Place place;
     for (u32 i = 0; i < 3; i++) {
-        i64 step = (i64)to->at[i] - from->at[i];
-        place.at[i] = clamp_position(to->at[i] + (part == whole ? step : step * part / whole));
+        i64 way = (i64)to->at[i] - from->at[i];
+        place.at[i] = clamp_position(to->at[i] + (part == whole ? way : way * part / whole));
     }
-    Turn step = turn_part(turn_between(from->turn, to->turn), part, whole);
-    place.turn = turn_mul(step, to->turn);
+    place.turn = turn_mul(turn_part(step, part, whole), to->turn);
     return place;
 }
 
@@ -318,20 +327,33 @@ static u32 nearness(u32 d)
     return u32_min(quarter + 1, 31);
 }
 
-/* Largest component of the difference, over a list; UINT32_MAX if the list is empty. */
-static u32 nearest(i32 list[3][POSE_SPAN_MAX], u32 first, u32 end, const i32 at[3])
+/* Largest component of the difference, over a list; `far` gets all of them. A list is filled up
+ * with what is far from everything, so that its end needs no care. */
+static u32 nearest(i32 list[3][POSE_SPAN_MAX], u32 count, const i32 at[3], i32 *restrict far)
 {
-    i32 best = INT32_MAX;
-    for (u32 i = first; i < end; i++) {
-        i32 x = list[0][i] - at[0], y = list[1][i] - at[1], z = list[2][i] - at[2];
+    const i32 *restrict xs = list[0], *restrict ys = list[1], *restrict zs = list[2];
+    i32 best = INT32_MAX, x0 = at[0], y0 = at[1], z0 = at[2];
+    for (u32 i = 0, end = (count + LIST_STEP - 1) & ~(LIST_STEP - 1u); i < end; i++) {
+        i32 x = xs[i] - x0, y = ys[i] - y0, z = zs[i] - z0;
         x = x < 0 ? -x : x;
         y = y < 0 ? -y : y;
         z = z < 0 ? -z : z;
         i32 d = x > y ? x : y;
         d = d > z ? d : z;
+        far[i] = d;
         best = d < best ? d : best;
     }
     return (u32)best;
+}
+
+static void add_to_list(i32 list[3][POSE_SPAN_MAX], u32 count, const i32 at[3])
+{
+    for (u32 i = 0; count % LIST_STEP == 0 && i < LIST_STEP; i++) {
+        list[0][count + i] = LIST_FAR;
+    }
+    for (u32 axis = 0; axis < 3; axis++) {
+        list[axis][count] = at[axis];
+    }
 }
 
 static u32 cell_of(i32 x, i32 y, i32 z)
@@ -344,6 +366,11 @@ static u32 cell_of(i32 x, i32 y, i32 z)
 static void mark_cells(PoseCodec *codec, const i32 at[3])
 {
     i32 c[3] = {at[0] >> CELL_SHIFT, at[1] >> CELL_SHIFT, at[2] >> CELL_SHIFT};
+    u32 middle = cell_of(c[0], c[1], c[2]);
+    if ((codec->moving_cells[middle / 64] >> middle % 64 & 1) != 0) {
+        return;
+    }
+    codec->moving_cells[middle / 64] |= 1ull << middle % 64;
     for (i32 i = 0; i < 27; i++) {
         u32 cell = cell_of(c[0] + i % 3 - 1, c[1] + i / 3 % 3 - 1, c[2] + i / 9 - 1);
         codec->near_cells[cell / 64] |= 1ull << cell % 64;
@@ -361,19 +388,24 @@ static bool may_be_near(const PoseCodec *codec, const i32 at[3])
 /* What is known of a slot before it is coded. */
 typedef struct Known {
     const QPose *pose[POSE_STATES]; /* NULL: no such state */
-    bool moved[2];                  /* in the step before, and in the one before that */
-    u32 awake;
-    u32 speed;       /* of the step before, units */
-    u32 spin;        /* about, in codes of components */
-    u32 near_moving; /* nearness of what moved in the step before */
-    u32 near_coded;  /* of what is coded already and moved */
-    bool quiet;      /* it rests far from all motion */
+    u32 motion;                     /* MOTION_* */
+    u32 speed;                      /* of the step before, units */
+    u32 spin;                       /* about, in codes of components */
+    u32 near_moving;                /* nearness of what moved in the step before */
+    u32 nearest, near_coded;        /* of what is coded already and moved; its nearness */
 } Known;
 
 static bool same_pose(const QPose *a, const QPose *b)
 {
-    return a->position[0] == b->position[0] && a->position[1] == b->position[1] &&
-           a->position[2] == b->position[2] && a->rotation == b->rotation;
+    u64 x[2], y[2];
+    memcpy(x, a, sizeof x); /* position and rotation */
+    memcpy(y, b, sizeof y);
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+}
+
+static bool same(const QPose *a, const QPose *b)
+{
+    return same_pose(a, b) && a->flags == b->flags && a->generation == b->generation;
 }
 
 static u32 rough_spin(u32 a, u32 b)
@@ -393,57 +425,54 @@ static u32 rough_spin(u32 a, u32 b)
 
 static Known known_of(PoseCodec *codec, const PoseSpan *span, u32 i)
 {
-    Known k = {.near_moving = 31, .near_coded = 31};
+    Known k = {.near_moving = 31, .nearest = INT32_MAX, .near_coded = 31};
     for (u32 s = 0; s < POSE_STATES && span->state[s] != NULL; s++) {
         k.pose[s] = &span->state[s][i];
     }
     if (k.pose[0] == NULL) {
         return k;
     }
-    k.awake = (k.pose[0]->flags & POSE_AWAKE) != 0;
-    if (k.pose[1] != NULL) {
-        k.moved[0] = !same_pose(k.pose[0], k.pose[1]);
-        k.speed = distance(k.pose[0]->position, k.pose[1]->position);
+    const i32 *at = k.pose[0]->position;
+    k.motion = codec->motion[i] & MOTION_ALL;
+    if ((k.motion & MOTION_JUST) != 0) {
+        k.speed = distance(at, k.pose[1]->position);
         k.spin = rough_spin(k.pose[0]->rotation, k.pose[1]->rotation);
     }
-    if (k.pose[2] != NULL) {
-        k.moved[1] = !same_pose(k.pose[1], k.pose[2]);
-    }
-    /* Itself may be among what moves: the next of them in the order of slots. */
-    u32 self = codec->moving_next, after = self + k.moved[0];
-    const i32 *at = k.pose[0]->position;
-    if (may_be_near(codec, at)) {
-        k.near_moving = nearness(u32_min(nearest(codec->moving, 0, self, at),
-                                         nearest(codec->moving, after, codec->moving_count, at)));
-    }
-    codec->moving_next = after;
-    k.quiet = !k.moved[0] && !k.moved[1] && k.near_moving >= QUIET_FROM;
+    /* Itself may be among what moves. */
+    bool moves = (k.motion & MOTION_JUST) != 0;
+    i32 *self = &codec->moving[0][codec->moving_before[i]], x = *self;
+    *self = moves ? LIST_FAR : x;
+    k.near_moving = nearness(nearest(codec->moving, codec->moving_count, at, codec->moving_far));
+    *self = x;
+    k.nearest = nearest(codec->coded_was, codec->mover_count, at, codec->coded_far);
+    k.near_coded = nearness(k.nearest);
     return k;
+}
+
+/* Of the two steps before, only the last. */
+static u32 last_motion(u32 motion)
+{
+    return (motion & MOTION_JUST) / 2 + (motion & MOTION_AWAKE);
 }
 
 static void take_flag_contexts(PoseCodec *codec, u32 kind, const Known *k, u32 history)
 {
-    u32 motion = (u32)k->moved[0] * 4 + (u32)k->moved[1] * 2 + k->awake;
+    u32 motion = k->motion, both = last_motion(motion);
     u32 pace = logarithm(k->speed, 11) * 4 + logarithm(k->spin, 3);
-    u32 both = (u32)k->moved[0] * 2 + k->awake;
     if (kind == KIND_CHANGED) {
-        const u32 c[MIX_INPUTS] = {motion,
-                                   pace * 2 + k->awake,
-                                   k->near_moving * 4 + both,
-                                   k->near_coded * 4 + both,
-                                   (history & 15) * 8 + motion,
-                                   (k->near_moving / 2 * 16 + k->near_coded / 2) * 8 + motion,
-                                   pace * 8 + k->near_coded / 4};
+        const u32 c[MIX_THREE] = {
+            (history & 15) * 8 + motion,
+            (k->near_moving / 2 * 16 + k->near_coded / 2) * 8 + motion,
+            pace * 8 + k->near_coded / 4,
+        };
         take(codec, kind, c);
         return;
     }
-    const u32 c[MIX_INPUTS] = {both,
-                               k->near_moving * 2 + k->awake,
-                               k->near_coded * 4 + both,
-                               pace * 4 + both,
-                               (history & 15) * 4 + both,
-                               motion,
-                               pace / 4 * 16 + (k->near_coded / 8) * 4 + both};
+    const u32 c[MIX_THREE] = {
+        (history & 15) * 4 + both,
+        k->near_coded * 4 + both,
+        pace / 4 * 16 + (k->near_coded / 8) * 4 + both,
+    };
     take(codec, kind, c);
 }
 
@@ -468,43 +497,26 @@ static Place place_of(const PoseCodec *codec, const QPose *pose)
     return place;
 }
 
-/* The nearest movers, the first one (often the thing that all the others hang on), best first by
- * distance. */
-static u32 near_movers(const PoseCodec *codec, const i32 at[3], u32 out[NEIGHBOURS + 1])
+/* Carried by the nearest mover, or by the one that carried the pose before (often the thing that
+ * all the others hang on)? Each is judged by how it would have done in the step before. */
+static void try_neighbours(const PoseCodec *codec, const Known *k, const Mover *self, u32 score,
+                           Guess *guess, u32 *last)
 {
-    u32 best[NEIGHBOURS], count = 0;
-    for (u32 i = 0; i < codec->mover_count; i++) {
-        i32 x = codec->coded_was[0][i] - at[0], y = codec->coded_was[1][i] - at[1];
-        i32 z = codec->coded_was[2][i] - at[2];
-        u32 d = u32_max(turn_size(x), u32_max(turn_size(y), turn_size(z)));
-        if (d > NEIGHBOUR_REACH || (count == NEIGHBOURS && d >= best[NEIGHBOURS - 1])) {
-            continue;
+    u32 list[2] = {0, 0}, count = 0, best = UINT32_MAX;
+    if (k->nearest < NEIGHBOUR_REACH) {
+        while (codec->coded_far[list[0]] != (i32)k->nearest) {
+            list[0]++;
         }
-        u32 at_rank = count < NEIGHBOURS ? count++ : NEIGHBOURS - 1;
-        for (; at_rank > 0 && best[at_rank - 1] > d; at_rank--) {
-            best[at_rank] = best[at_rank - 1];
-            out[at_rank] = out[at_rank - 1];
-        }
-        best[at_rank] = d;
-        out[at_rank] = i;
+        count = 1;
     }
-    return count;
-}
-
-static void try_neighbours(const PoseCodec *codec, const Mover *self, bool judged, u32 last,
-                           u32 score, Guess *guess, u32 *used)
-{
-    u32 list[NEIGHBOURS + 1];
-    u32 count = near_movers(codec, self->was[0].at, list);
-    if (last < codec->mover_count &&
-        distance(codec->movers[last].was[0].at, self->was[0].at) < NEIGHBOUR_REACH) {
-        list[count++] = last;
+    if (*last < codec->mover_count && (count == 0 || list[0] != *last) &&
+        codec->coded_far[*last] < NEIGHBOUR_REACH) {
+        list[count++] = *last;
     }
-    u32 best = UINT32_MAX;
-    for (u32 k = 0; k < count; k++) {
-        const Mover *m = &codec->movers[list[k]];
+    for (u32 n = 0; n < count; n++) {
+        const Mover *m = &codec->movers[list[n]];
         u32 far = distance(m->was[0].at, self->was[0].at), off = far / 8, off_turn = off;
-        if (judged) {
+        if (k->pose[1] != NULL) {
             Place was = carried(m->was[1].at, m->was[0].at, m->step, &self->was[1]);
             off = distance(was.at, self->was[0].at);
             off_turn = turn_distance(was.turn, self->was[0].turn);
@@ -512,7 +524,7 @@ static void try_neighbours(const PoseCodec *codec, const Mover *self, bool judge
         u32 sum = off + off_turn + far / 128;
         if (sum < score) {
             score = sum;
-            best = list[k];
+            best = list[n];
             guess->off = off;
             guess->off_turn = off_turn;
         }
@@ -521,24 +533,25 @@ static void try_neighbours(const PoseCodec *codec, const Mover *self, bool judge
         const Mover *m = &codec->movers[best];
         guess->way = WAY_CARRIED;
         guess->place = carried(m->was[0].at, m->now.at, m->go, &self->was[0]);
-        *used = best;
+        *last = best;
     }
 }
 
 /* The best of the predictions, and the other one that its error is seen against. */
 static Guess guess_of(const PoseCodec *codec, const PoseSpan *span, const Known *k,
-                      const Mover *self, u32 *last, Place *other)
+                      const Mover *self, u32 spin, u32 *last, Place *other)
 {
-    u32 spin = k->pose[1] != NULL ? turn_distance(self->was[0].turn, self->was[1].turn) : 0;
     Guess guess = {WAY_REST, self->was[0], k->speed, spin};
     u32 score = k->speed + spin + 2;
     *other = self->was[0];
     if (k->pose[1] != NULL) {
         u32 step = span->back[1] - span->back[0];
-        Place on = go_on(&self->was[1], &self->was[0], span->back[0], step);
+        Place on = go_on(&self->was[1], &self->was[0], self->step, span->back[0], step);
         u32 off = k->speed / 4, off_turn = spin / 4;
         if (k->pose[2] != NULL) {
-            Place was = go_on(&self->was[2], &self->was[1], step, span->back[2] - span->back[1]);
+            Turn turn = turn_between(self->was[2].turn, self->was[1].turn);
+            Place was =
+                go_on(&self->was[2], &self->was[1], turn, step, span->back[2] - span->back[1]);
             off = distance(was.at, self->was[0].at);
             off_turn = turn_distance(was.turn, self->was[0].turn);
         }
@@ -549,12 +562,12 @@ static Guess guess_of(const PoseCodec *codec, const PoseSpan *span, const Known 
             *other = on;
         }
         Way before = guess.way;
-        try_neighbours(codec, self, k->pose[1] != NULL, *last, score, &guess, last);
+        try_neighbours(codec, k, self, score, &guess, last);
         if (guess.way != before && before == WAY_GO_ON) {
             *other = on;
         }
     } else {
-        try_neighbours(codec, self, false, *last, score + NEIGHBOUR_REACH, &guess, last);
+        try_neighbours(codec, k, self, score + NEIGHBOUR_REACH, &guess, last);
     }
     return guess;
 }
@@ -563,8 +576,7 @@ static u32 code_position(PoseCodec *codec, const Known *k, const Guess *guess, c
                          i32 position[3])
 {
     static const u8 axes[3] = {1, 2, 0}; /* up first: what falls or rests shows there */
-    u32 off = logarithm(guess->off, 9), turned = logarithm(guess->off_turn, 7);
-    u32 pace = logarithm(k->speed, 9), sizes[3] = {0, 0, 0}, sum = 0;
+    u32 off = logarithm(guess->off, 9), sizes[3] = {0, 0, 0}, sum = 0;
     for (u32 n = 0; n < 3; n++) {
         u32 axis = axes[n], up = axis == 1;
         i32 speed = 0, change = 0;
@@ -574,17 +586,14 @@ static u32 code_position(PoseCodec *codec, const Known *k, const Guess *guess, c
         if (k->pose[2] != NULL) {
             change = speed - (k->pose[1]->position[axis] - k->pose[2]->position[axis]);
         }
-        u32 e0 = sizes[0], e1 = sizes[1], mean = n > 1 ? (e0 + e1) / 2 : e0;
+        u32 e0 = sizes[0], e1 = sizes[1];
         u32 against = signed_logarithm(other->at[axis] - guess->place.at[axis]);
         u32 changing = signed_logarithm(change);
-        const u32 c[MIX_INPUTS] = {
-            (guess->way * 10 + off) * 2 + up,
+        const u32 c[MIX_THREE] = {
             (e0 * 10 + e1) * 3 + n,
-            (pace * 10 + off) * 4 + guess->way,
             ((against * 10 + off) * 4 + guess->way) * 2 + up,
-            (turned * 10 + off) * 10 + mean,
             ((changing * 13 + signed_logarithm(speed)) * 4 + guess->way) * 2 + up,
-            ((changing * 10 + off) * 4 + guess->way) * 4 + mean / 3};
+        };
         take(codec, KIND_POSITION, c);
         i32 residual = code_signed(codec, KIND_POSITION, n, position[axis] - guess->place.at[axis]);
         position[axis] = clamp_position((i64)guess->place.at[axis] + residual);
@@ -609,8 +618,7 @@ static void components(const PoseCodec *codec, Turn t, u32 largest, i32 out[3])
     }
 }
 
-static u32 code_largest(PoseCodec *codec, const Guess *guess, u32 old, u32 position_off,
-                        u32 largest)
+static u32 code_largest(PoseCodec *codec, const Guess *guess, u32 position_off, u32 largest)
 {
     i32 c[4] = {guess->place.turn.w, guess->place.turn.x, guess->place.turn.y, guess->place.turn.z};
     u32 order[4] = {0, 1, 2, 3};
@@ -625,13 +633,11 @@ static u32 code_largest(PoseCodec *codec, const Guess *guess, u32 old, u32 posit
     }
     u32 lead = logarithm((turn_size(c[order[0]]) - turn_size(c[order[1]])) / 64, 9);
     u32 turned = logarithm(guess->off_turn, 7);
-    const u32 context[MIX_INPUTS] = {lead,
-                                     lead * 8 + turned,
-                                     lead * 10 + position_off,
-                                     0,
-                                     old == order[0],
-                                     (lead * 8 + turned) * 4 + guess->way,
-                                     lead * 4 + guess->way};
+    const u32 context[MIX_THREE] = {
+        lead * 10 + position_off,
+        lead * 4 + guess->way,
+        (lead * 8 + turned) * 4 + guess->way,
+    };
     take(codec, KIND_LARGEST, context);
     for (u32 k = 0; k < 3; k++) {
         if (code_bit(codec, KIND_LARGEST, k, k, largest == order[k]) != 0) {
@@ -642,26 +648,23 @@ static u32 code_largest(PoseCodec *codec, const Guess *guess, u32 old, u32 posit
 }
 
 static void code_rotation(PoseCodec *codec, const Guess *guess, const Place *other, u32 spin,
-                          u32 old, u32 position_off, u32 *rotation)
+                          u32 position_off, u32 *rotation)
 {
     u32 mask = (1u << codec->rotation_bits) - 1;
-    u32 largest = code_largest(codec, guess, old >> 30, position_off, *rotation >> 30);
-    u32 made = largest << 30, off = logarithm(guess->off, 9),
-        turned = logarithm(guess->off_turn, 7);
+    u32 largest = code_largest(codec, guess, position_off, *rotation >> 30);
+    u32 made = largest << 30, turned = logarithm(guess->off_turn, 7), spinning = logarithm(spin, 7);
     i32 expected[3], against[3];
     u32 sizes[3] = {0, 0, 0};
     components(codec, guess->place.turn, largest, expected);
     components(codec, other->turn, largest, against);
     for (u32 n = 0; n < 3; n++) {
         u32 shift = 20 - 10 * n, e0 = sizes[0], e1 = sizes[1];
-        const u32 c[MIX_INPUTS] = {guess->way * 8 + turned,
-                                   (e0 * 10 + e1) * 3 + n,
-                                   (position_off * 8 + turned) * 4 + guess->way,
-                                   (position_off * 10 + e0) * 10 + e1,
-                                   (logarithm(spin, 7) * 8 + turned) * 4 + guess->way,
-                                   (signed_logarithm(against[n] - expected[n]) * 8 + turned) * 4 +
-                                       guess->way,
-                                   (off * 8 + turned) * 10 + position_off};
+        u32 bend = signed_logarithm(against[n] - expected[n]);
+        const u32 c[MIX_THREE] = {
+            (position_off * 10 + e0) * 10 + e1,
+            (spinning * 8 + turned) * 4 + guess->way,
+            (bend * 8 + turned) * 4 + guess->way,
+        };
         take(codec, KIND_ROTATION, c);
         i32 value = (i32)(*rotation >> shift & mask);
         i32 residual = code_signed(codec, KIND_ROTATION, n, value - expected[n]);
@@ -676,12 +679,11 @@ static void code_flags(PoseCodec *codec, QPose *now, const QPose *old)
 {
     u32 changed = (u32)(now->flags ^ old->flags), made = 0;
     for (u32 bit = 0; bit < 6; bit++) {
-        const u32 c[MIX_INPUTS] = {
-            bit, bit * 64 + (old->flags & 63), bit * 64 + made, bit, bit, bit, bit};
+        const u32 c[MIX_THREE] = {bit, bit * 64 + (old->flags & 63), bit * 64 + made};
         take(codec, KIND_FLAG, c);
         made |= code_bit(codec, KIND_FLAG, 0, bit, changed >> bit & 1) << bit;
     }
-    const u32 c[MIX_INPUTS] = {6, 6 * 64 + made, 6 * 64 + (old->flags & 63), 6, 6, 6, 6};
+    const u32 c[MIX_THREE] = {6, 6 * 64 + made, 6 * 64 + (old->flags & 63)};
     take(codec, KIND_FLAG, c);
     u32 other = code_bit(codec, KIND_FLAG, 0, 6, now->generation != old->generation);
     u32 generation = old->generation;
@@ -696,36 +698,36 @@ static void remember(PoseCodec *codec, const Mover *self)
 {
     u32 n = codec->mover_count++;
     codec->movers[n] = *self;
-    for (u32 axis = 0; axis < 3; axis++) {
-        codec->coded[axis][n] = self->now.at[axis];
-        codec->coded_was[axis][n] = self->was[0].at[axis];
-    }
+    add_to_list(codec->coded_was, n, self->was[0].at);
 }
 
-/* Codes what now says of slot i, or writes it. Returns whether anything changed. */
+/* The newest live pose in the slots before. */
+static QPose pose_before(const QPose *now, u32 i)
+{
+    while (i-- > 0) {
+        if ((now[i].flags & POSE_LIVE) != 0) {
+            return now[i];
+        }
+    }
+    return (QPose){.flags = 0};
+}
+
+/* Codes slot i, or writes it. Returns whether anything changed. */
 static bool code_pose(PoseCodec *codec, const PoseSpan *span, u32 i, u32 history, u32 *last,
-                      QPose *now, const QPose *before)
+                      QPose *all)
 {
     static const QPose none;
+    QPose *now = &all[i];
     Known k = known_of(codec, span, i);
     const QPose *old = k.pose[0] != NULL ? k.pose[0] : &none;
-    if (k.quiet && codec->quiet) {
-        *now = *old;
-        return false;
-    }
-    if (k.pose[0] != NULL) {
-        u32 found = nearest(codec->coded, 0, codec->mover_count, k.pose[0]->position);
-        k.near_coded = nearness(found);
-    }
     take_flag_contexts(codec, KIND_CHANGED, &k, history);
-    u32 motion = (u32)k.moved[0] * 4 + (u32)k.moved[1] * 2 + k.awake;
     bool moved = !same_pose(now, old);
     bool flags = now->flags != old->flags || now->generation != old->generation;
-    if (code_bit(codec, KIND_CHANGED, 0, motion, moved || flags) == 0) {
+    if (code_bit(codec, KIND_CHANGED, 0, k.motion, moved || flags) == 0) {
         *now = *old;
         return false;
     }
-    u32 both = (u32)k.moved[0] * 2 + k.awake;
+    u32 both = last_motion(k.motion);
     take_flag_contexts(codec, KIND_FLAGS, &k, history);
     flags = code_bit(codec, KIND_FLAGS, 0, both, flags) != 0;
     if (flags) {
@@ -748,12 +750,13 @@ static bool code_pose(PoseCodec *codec, const PoseSpan *span, u32 i, u32 history
         return true;
     }
     bool fresh = (old->flags & POSE_LIVE) == 0;
-    Mover self = {.index = i};
+    Mover self = {0};
     Guess guess;
     Place other;
     u32 spin = 0;
     if (fresh) { /* near to what was coded before it */
-        guess = (Guess){WAY_NEW, place_of(codec, before != NULL ? before : &none), 511, 127};
+        QPose before = pose_before(all, i);
+        guess = (Guess){WAY_NEW, place_of(codec, &before), 511, 127};
         other = guess.place;
     } else {
         for (u32 s = 0; s < POSE_STATES && k.pose[s] != NULL; s++) {
@@ -763,10 +766,10 @@ static bool code_pose(PoseCodec *codec, const PoseSpan *span, u32 i, u32 history
             self.step = turn_between(self.was[1].turn, self.was[0].turn);
             spin = turn_distance(self.was[0].turn, self.was[1].turn);
         }
-        guess = guess_of(codec, span, &k, &self, last, &other);
+        guess = guess_of(codec, span, &k, &self, spin, last, &other);
     }
     u32 position_off = code_position(codec, &k, &guess, &other, now->position);
-    code_rotation(codec, &guess, &other, spin, old->rotation, position_off, &now->rotation);
+    code_rotation(codec, &guess, &other, spin, position_off, &now->rotation);
     if (!fresh) {
         self.now = place_of(codec, now);
         self.go = turn_between(self.was[0].turn, self.now.turn);
@@ -775,60 +778,82 @@ static bool code_pose(PoseCodec *codec, const PoseSpan *span, u32 i, u32 history
     return true;
 }
 
+/* What moves, and which slots are calm. */
 static void find_moving(PoseCodec *codec, const PoseSpan *span)
 {
-    codec->moving_count = codec->moving_next = 0;
+    const QPose *const *state = span->state;
+    codec->moving_count = 0;
+    memset(codec->moving_cells, 0, sizeof codec->moving_cells);
     memset(codec->near_cells, 0, sizeof codec->near_cells);
-    if (span->state[0] == NULL || span->state[1] == NULL) {
-        return;
+    for (u32 i = 0; state[0] != NULL && i < span->count; i++) {
+        u32 motion = (state[0][i].flags & POSE_AWAKE) != 0 ? MOTION_AWAKE : 0;
+        codec->moving_before[i] = (u16)codec->moving_count;
+        if (state[1] != NULL && !same_pose(&state[0][i], &state[1][i])) {
+            motion |= MOTION_JUST;
+            add_to_list(codec->moving, codec->moving_count++, state[0][i].position);
+            mark_cells(codec, state[0][i].position);
+        }
+        if (state[1] != NULL && state[2] != NULL && !same_pose(&state[1][i], &state[2][i])) {
+            motion |= MOTION_EARLIER;
+        }
+        codec->motion[i] = (u8)motion;
     }
-    for (u32 i = 0; i < span->count; i++) {
-        if (!same_pose(&span->state[0][i], &span->state[1][i])) {
-            for (u32 axis = 0; axis < 3; axis++) {
-                codec->moving[axis][codec->moving_count] = span->state[0][i].position[axis];
-            }
-            codec->moving_count++;
-            mark_cells(codec, span->state[0][i].position);
+    for (u32 i = 0; state[0] != NULL && i < span->count; i++) {
+        if (codec->motion[i] == 0 && !may_be_near(codec, state[0][i].position)) {
+            codec->motion[i] = MOTION_CALM;
         }
     }
 }
 
-static bool same(const QPose *a, const QPose *b)
+/* Whether anything changes among the calm ones of a block. */
+static bool code_calm(PoseCodec *codec, const i32 at[3], u32 calm, u32 history, bool changed)
 {
-    return same_pose(a, b) && a->flags == b->flags && a->generation == b->generation;
+    u32 moving = logarithm(codec->moving_count, 10);
+    u32 near = nearness(nearest(codec->moving, codec->moving_count, at, codec->moving_far));
+    u32 recent = (u32)__builtin_popcount(history & 0xFF);
+    const u32 c[MIX_THREE] = {
+        calm * 8 + (history & 7),
+        moving * 32 + near,
+        (recent < 7 ? recent : 7) * 128 + near * 4 + (history & 3),
+    };
+    take(codec, KIND_CALM, c);
+    return code_bit(codec, KIND_CALM, 0, 0, changed) != 0;
 }
 
-static void code_quiet(PoseCodec *codec, const PoseSpan *span, const QPose *now)
-{
-    codec->quiet = true;
-    for (u32 i = 0; !codec->mix.coder.decoding && i < span->count; i++) {
-        if (span->state[0] == NULL || !same(&now[i], &span->state[0][i])) {
-            codec->quiet = codec->quiet && !known_of(codec, span, i).quiet;
-        } else if (span->state[1] != NULL && !same_pose(&span->state[0][i], &span->state[1][i])) {
-            codec->moving_next++;
-        }
-    }
-    codec->moving_next = 0;
-    u32 moving = logarithm(codec->moving_count, 10), size = logarithm(span->count, 11);
-    const u32 c[MIX_INPUTS] = {0, moving, moving == 0, size, 0, moving * 2, 0};
-    take(codec, KIND_QUIET, c);
-    codec->quiet = code_bit(codec, KIND_QUIET, 0, 0, codec->quiet) != 0;
-}
-
+/* Codes now, or writes it: block after block, the calm ones of which may be done with one bit. */
 static void walk(PoseCodec *codec, const PoseSpan *span, QPose *now)
 {
-    u32 history = 0, last = UINT32_MAX;
-    const QPose *before = NULL;
+    u32 history = 0, blocks = 0, last = UINT32_MAX;
+    const QPose *old = span->state[0];
+    bool decoding = codec->mix.coder.decoding;
     prepare_rotations(codec, span->rotation_bits);
     if (!codec->learns) {
         mix_reset(&codec->mix);
+        mix_three_reset(&codec->mix);
     }
     codec->mover_count = 0;
     find_moving(codec, span);
-    code_quiet(codec, span, now);
-    for (u32 i = 0; i < span->count; i++) {
-        history = history << 1 | code_pose(codec, span, i, history, &last, &now[i], before);
-        before = (now[i].flags & POSE_LIVE) != 0 ? &now[i] : before;
+    for (u32 first = 0; first < span->count; first += BLOCK) {
+        u32 end = u32_min(first + BLOCK, span->count), calm = 0, some = 0;
+        bool changed = false;
+        for (u32 i = first; old != NULL && i < end; i++) {
+            if (codec->motion[i] == MOTION_CALM) {
+                calm++;
+                some = calm <= PICKED ? i : some;
+                changed = changed || (!decoding && !same(&now[i], &old[i]));
+            }
+        }
+        if (calm != 0) {
+            changed = code_calm(codec, old[some].position, calm, blocks, changed);
+            blocks = blocks << 1 | changed;
+        }
+        for (u32 i = first; i < end; i++) {
+            if (calm != 0 && !changed && codec->motion[i] == MOTION_CALM) {
+                now[i] = old[i];
+                continue;
+            }
+            history = history << 1 | code_pose(codec, span, i, history, &last, now);
+        }
     }
 }
 

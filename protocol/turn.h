@@ -20,15 +20,18 @@ static inline u32 turn_size(i32 v)
     return v < 0 ? 0u - (u32)v : (u32)v;
 }
 
+/* The root, rounded down: Newton's method from a power of two above it. */
 static inline u32 turn_root(u32 v)
 {
-    u32 r = 0;
-    for (u32 bit = 1u << 15; bit != 0; bit >>= 1) {
-        if ((r | bit) * (r | bit) <= v) {
-            r |= bit;
-        }
+    if (v == 0) {
+        return 0;
     }
-    return r;
+    u32 k = (33 - (u32)__builtin_clz(v)) / 2;
+    u32 r = (u32)(((1ull << k) + (v >> k)) >> 1) + 1;
+    r = (r + v / r) >> 1;
+    r = (r + v / r) >> 1;
+    r = (r + v / r) >> 1;
+    return r - ((u64)r * r > v);
 }
 
 static inline i32 turn_scale(i64 v)
@@ -70,6 +73,11 @@ static inline Turn turn_part(Turn t, u32 part, u32 whole)
         return t;
     }
     i64 v[3] = {(i64)t.x * part / whole, (i64)t.y * part / whole, (i64)t.z * part / whole};
+    for (u32 i = 0; i < 3; i++) {
+        if (v[i] > TURN_ONE || v[i] < -TURN_ONE) {
+            return t; /* more than a turn, as below; its square may not fit */
+        }
+    }
     i64 rest = (i64)TURN_ONE * TURN_ONE - v[0] * v[0] - v[1] * v[1] - v[2] * v[2];
     if (rest <= 0) {
         return t;

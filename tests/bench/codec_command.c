@@ -19,6 +19,7 @@ enum {
     CODE_BYTES_MAX = POSE_SPAN_MAX * 32,
     REPEATED = 6, /* frames at the start of a trace that are the same */
     TRAINING_FRAMES = 700,
+    TRAINING_STEP = 4, /* frames side by side say the same */
     TRAINING_WORLDS = 14,
     DELAYS = 5,
     LOSS_SEED = 5,
@@ -112,16 +113,17 @@ static int train(const char *path)
     }
     pose_codec_learn(codec, true);
     u64 bytes = 0;
-    for (u32 f = REPEATED; f < TRAINING_FRAMES; f++) {
+    for (u32 f = REPEATED; f < TRAINING_FRAMES; f += TRAINING_STEP) {
         for (u32 i = 0; i < PL_COUNT(traces) * DELAYS; i++) {
             const PoseTrace *trace = &traces[i / DELAYS];
             PoseSpan span = span_of(trace, f, delays[i % DELAYS], 0);
             bytes += pose_encode(codec, &span, trace->poses + (size_t)f * trace->count, code,
                                  CODE_BYTES_MAX);
         }
-        if (f % 100 == 0) {
+        if ((f - REPEATED) % 100 == 0) {
             fprintf(stderr, "frame %u of %d, %.1f bytes a code\n", f, TRAINING_FRAMES,
-                    (f64)bytes / ((f - REPEATED + 1.0) * PL_COUNT(traces) * DELAYS));
+                    (f64)bytes /
+                        (((f - REPEATED) / TRAINING_STEP + 1.0) * PL_COUNT(traces) * DELAYS));
         }
     }
     size_t size = pose_tables_pack(pose_codec_tables(codec), &packed);

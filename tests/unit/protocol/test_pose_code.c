@@ -1,6 +1,8 @@
 /* test_pose_code.c: the range coder against Shannon's bound, and poses through the pose codec. */
+#include "protocol/mix_three.h"
 #include "protocol/pose_code.h"
 #include "protocol/pose_tables.h"
+#include "protocol/turn.h"
 #include "tests/support/any.h"
 
 #include <math.h>
@@ -89,6 +91,14 @@ static void vectors_mix_as_plain_integers_do(void **unused)
         for (u32 k = 0; k < MIX_INPUTS; k++) { /* and stay where logarithms are */
             assert_in_range(slots[0][k].chance, 1, 65534);
         }
+        MixThreePlain plain3;
+        MixThreeVector vector3;
+        dot = mix_three_guess_plain(&plain3, at[0], 0, weights[0]);
+        assert_int_equal(dot, mix_three_guess_vector(&vector3, at[1], 0, weights[1]));
+        mix_three_learn_plain(&plain3, at[0], 0, weights[0], bit, error);
+        mix_three_learn_vector(&vector3, at[1], 0, weights[1], bit, error);
+        assert_memory_equal(slots[0], slots[1], sizeof slots[0]);
+        assert_memory_equal(weights[0], weights[1], sizeof weights[0]);
     }
 }
 
@@ -110,6 +120,19 @@ static void inputs_are_logits(void **unused)
     assert_true(worst < 0.02);
 }
 #endif
+
+/* Against the definition: r² ≤ v < (r + 1)². */
+static void roots_are_rounded_down(void **unused)
+{
+    PL_UNUSED(unused);
+    for (u64 r = 0; r < 65536; r++) {
+        for (u64 v = r * r > 2 ? r * r - 2 : 0; v <= r * r + 2 && v <= UINT32_MAX; v++) {
+            u64 root = turn_root((u32)v);
+            assert_true(root * root <= v && v < (root + 1) * (root + 1));
+        }
+    }
+    assert_int_equal(turn_root(UINT32_MAX), 65535);
+}
 
 typedef struct Codecs {
     MixTables tables;
@@ -288,6 +311,7 @@ int main(void)
         cmocka_unit_test(vectors_mix_as_plain_integers_do),
         cmocka_unit_test(inputs_are_logits),
 #endif
+        cmocka_unit_test(roots_are_rounded_down),
         cmocka_unit_test(anything_goes_through),
         cmocka_unit_test(even_motion_is_foreseen),
         cmocka_unit_test(rest_is_free),

@@ -30,23 +30,18 @@ typedef struct PointSpan {
     u32 back[POINT_STATES];
 } PointSpan;
 
-/* An adaptive probability. */
-typedef struct PointChance {
-    u16 chance; /* of 1, in 65536ths */
-    u16 count;  /* times used, saturating */
-} PointChance;
-
-/* What the probabilities are at the start of a code. */
+/* What the probabilities (of 1, in 65536ths) are at the start of a code. */
 typedef struct PointTables {
-    PointChance chances[POINT_ROWS * POINT_ROW];
+    u16 chances[POINT_ROWS * POINT_ROW];
 } PointTables;
 
 typedef struct PointCodec PointCodec;
 /* The tables are borrowed; NULL: from nothing (for training). NULL: no memory. */
 PointCodec *point_codec_create(const PointTables *start);
 void point_codec_destroy(PointCodec *codec); /* NULL is fine */
-/* While it learns, what was learned from one code goes on in the next; the tables of the moment. */
-void point_codec_learn(PointCodec *codec, bool learn);
+/* From now on what is learned from one code goes on in the next. False: no memory. */
+bool point_codec_learn(PointCodec *codec);
+/* What it has learned. */
 void point_codec_tables(const PointCodec *codec, PointTables *tables);
 
 /* Codes now[span->count]; returns bytes written to out[room], 0 if the room is too small (it stops

@@ -11,7 +11,8 @@
 #include "protocol/point_grid.h"
 
 enum {
-    PART_BITS = 4, /* motion is in sixteenths of a code */
+    PART_BITS = 4,      /* motion is in sixteenths of a code */
+    STEP_MAX = 1 << 18, /* of codes between two states */
     MOTION_MAX = 1 << 20,
     OFF_MAX = 1 << 14,
     RATIO_MAX = 1 << 12,
@@ -61,12 +62,23 @@ typedef struct Plan {
     i32 sizes[SIZES];
 } Plan;
 
+/* Three numbers; the fourth lane is not looked at. */
+typedef PointOff i32x4;
+
 /* What the span says of a point that goes on. */
 typedef struct Motion {
-    i32 go_on[3], bend[3]; /* 16ths */
-    i32 speed, change;     /* sums of their sizes */
+    i32x4 go_on, bend; /* 16ths */
+    i32 speed, change; /* sums of their sizes */
     bool rested;
 } Motion;
+
+/* What the encoder finds out about a point before it codes. */
+typedef struct PointFound {
+    i32x4 own;      /* 16ths, where its own motion takes it; then the residual, in codes */
+    i32 near, last; /* terms of sizes */
+    i32 up, change, speed;
+    bool rested;
+} PointFound;
 
 /* What a code says of itself, and what is known of its points so far. */
 typedef struct PointModel {
@@ -77,10 +89,9 @@ typedef struct PointModel {
     PointOff *off; /* [POINT_SPAN_MAX] size: of the residual */
     /* Of the encoder, [POINT_SPAN_MAX]. */
     PointOff *near;
+    PointFound *found;
     QPoint *points;
 } PointModel;
-
-/* ---- numbers ---- */
 
 /* ---- numbers ---- */
 
@@ -99,9 +110,24 @@ static inline u32 bit_length(u32 x)
     return x == 0 ? 0 : 32 - (u32)__builtin_clz(x);
 }
 
-static inline u32 sum_of_sizes(const i32 v[3])
+static inline i32x4 clamp3(i32x4 v, i32 limit)
 {
-    return size_of(v[0]) + size_of(v[1]) + size_of(v[2]);
+    i32x4 above = v > limit, below = v < -limit;
+    return (v & ~(above | below)) | (above & limit) | (below & -limit);
+}
+
+/* Sum of the sizes of three components, each within ±2^29. */
+static inline u32 sum_of_sizes(i32x4 v)
+{
+    i32x4 sign = v < 0, size = (v ^ sign) - sign;
+    return (u32)(size[0] + size[1] + size[2]);
+}
+
+static inline i32x4 position_of(const QPoint *point)
+{
+    i32x4 v;
+    memcpy(&v, point, sizeof v);
+    return v & (i32x4){-1, -1, -1, 0};
 }
 
 /* ---- motion ---- */
@@ -114,52 +140,39 @@ static inline Motion motion_of(const PointModel *model, const PointSpan *span, u
     if (q == NULL || q->generation != p->generation) {
         return motion;
     }
+    i32x4 was = position_of(q), step = clamp3(position_of(p) - was, STEP_MAX), moved = step;
+    motion.go_on = clamp3(step * model->ratio[0] >> (8 - PART_BITS), MOTION_MAX);
     const QPoint *r = span->state[2] != NULL ? &span->state[2][i] : NULL;
-    if (r != NULL && r->generation != p->generation) {
-        r = NULL;
-    }
-    u32 moved = 0;
-    for (u32 a = 0; a < 3; a++) {
-        i64 step = clamp(p->position[a] - (i64)q->position[a], MOTION_MAX);
-        motion.go_on[a] = clamp(step * model->ratio[0] >> (8 - PART_BITS), MOTION_MAX);
-        moved |= (u32)step;
-        if (r != NULL) {
-            i64 before = clamp(q->position[a] - (i64)r->position[a], MOTION_MAX);
-            motion.bend[a] =
-                clamp(motion.go_on[a] - (before * model->ratio[1] >> (8 - PART_BITS)), MOTION_MAX);
-            moved |= (u32)before;
-        }
+    if (r != NULL && r->generation == p->generation) {
+        i32x4 before = clamp3(was - position_of(r), STEP_MAX);
+        i32x4 bend = motion.go_on - (before * model->ratio[1] >> (8 - PART_BITS));
+        motion.bend = clamp3(bend, MOTION_MAX);
+        moved |= before;
     }
     motion.speed = (i32)sum_of_sizes(motion.go_on);
     motion.change = (i32)sum_of_sizes(motion.bend);
-    motion.rested = moved == 0;
+    motion.rested = (moved[0] | moved[1] | moved[2]) == 0;
     return motion;
 }
 
 /* Where its own motion takes a point, from state 0, in 16ths. */
-static inline i32 own_motion(const Plan *plan, const Motion *motion, u32 axis)
+static inline i32x4 own_motion(const Plan *plan, const Motion *motion)
 {
-    return clamp(((i64)plan->weights[WEIGHT_GO_ON] * motion->go_on[axis] +
-                  (i64)plan->weights[WEIGHT_BEND] * motion->bend[axis]) >>
-                     8,
-                 2 * MOTION_MAX);
+    i32x4 own =
+        plan->weights[WEIGHT_GO_ON] * motion->go_on + plan->weights[WEIGHT_BEND] * motion->bend;
+    return clamp3(own >> 8, 2 * MOTION_MAX);
 }
 
-static inline i32 moved_by(const QPoint *now, const QPoint *old, u32 axis)
+/* How far it really moved, in 16ths. */
+static inline i32x4 moved_by(const QPoint *now, const QPoint *old)
 {
-    return clamp((i64)now->position[axis] - old->position[axis], MOTION_MAX >> PART_BITS) *
-           (1 << PART_BITS);
+    return clamp3(position_of(now) - position_of(old), MOTION_MAX >> PART_BITS) * (1 << PART_BITS);
 }
 
-/* What the motion of a point was off, and what its neighbours tell their neighbours about size. */
-static inline i32 set_off(PointModel *model, u32 i, const i32 off[3], const PointOff *near)
+/* What a point tells its neighbours in space of size: how far they were off it. */
+static inline i32 size_against(PointOff off, PointOff near)
 {
-    i64 size = 0;
-    for (u32 a = 0; a < 3; a++) {
-        model->off[i].off[a] = clamp(off[a], OFF_MAX);
-        size += size_of(model->off[i].off[a] - near->off[a]);
-    }
-    return clamp(size, OFF_MAX);
+    return clamp(sum_of_sizes(off - near), OFF_MAX);
 }
 
 /* Whether the point `back` before it in the order goes on and was near. */
@@ -168,47 +181,47 @@ static inline bool is_near(const PointModel *model, const QPoint *olds, u32 i, u
     if (back == 0 || back > i || !model->going[i - back]) {
         return false;
     }
-    const i32 *a = olds[i].position, *b = olds[i - back].position;
-    u32 far = 0;
-    for (u32 axis = 0; axis < 3; axis++) {
-        far += u32_min(size_of(a[axis] - b[axis]), 1u << 24);
-    }
+    u32 far = sum_of_sizes(position_of(&olds[i]) - position_of(&olds[i - back]));
     return far >> model->plan.shift < NEAR_CELLS;
 }
 
 /* Neighbours by index: the one before, and around the one a stride before. Others stand in for
  * those that are not near. */
-static inline void neighbours_of(const PointModel *model, const QPoint *olds, u32 i,
-                                 const PointOff *near, const PointOff *by[4])
+static inline void neighbours_of(const PointModel *model, const QPoint *olds, u32 i, PointOff near,
+                                 PointOff by[4])
 {
     u32 stride = model->plan.stride;
     const PointOff *off = model->off + i;
     bool last = is_near(model, olds, i, 1), up = is_near(model, olds, i, stride);
-    by[0] = last ? off - 1 : up ? off - stride : near;
-    by[1] = up ? off - stride : by[0];
-    by[2] = up && is_near(model, olds, i, stride + 1) ? off - stride - 1 : by[1];
-    by[3] = up && is_near(model, olds, i, stride - 1) ? off - stride + 1 : by[1];
+    by[0] = last ? off[-1] : up ? off[-(i32)stride] : near;
+    by[1] = by[2] = by[3] = by[0];
+    if (up) {
+        by[1] = by[2] = by[3] = off[-(i32)stride];
+        if (is_near(model, olds, i, stride + 1)) {
+            by[2] = off[-(i32)stride - 1];
+        }
+        if (is_near(model, olds, i, stride - 1)) {
+            by[3] = off[-(i32)stride + 1];
+        }
+    }
 }
 
 /* Expected sum of the sizes of the residuals, in 16ths. */
-static inline u32 expected_size(const Plan *plan, const i32 terms[SIZES])
+static inline u32 expected_size(const Plan *plan, const PointFound *found)
 {
-    i64 sum = 0;
-    for (u32 k = 0; k < SIZES; k++) {
-        sum += (i64)plan->sizes[k] * terms[k];
-    }
+    const i32 *weights = plan->sizes;
+    i64 sum = (i64)weights[SIZE_NEAR] * found->near + (i64)weights[SIZE_LAST] * found->last +
+              (i64)weights[SIZE_UP] * found->up + (i64)weights[SIZE_BEND] * found->change +
+              (i64)weights[SIZE_SPEED] * found->speed + (i64)weights[SIZE_ONE] * 16;
     return (u32)clamp(sum >> 6, 1 << 22);
 }
 
-static inline void size_terms(const PointOff *near, const PointOff *const by[4],
-                              const Motion *motion, i32 terms[SIZES])
+/* Sizes that neighbours tell; up has no weight without a stride. */
+static inline void find_sizes(PointFound *found, PointOff near, const PointOff by[4])
 {
-    terms[SIZE_NEAR] = near->size;
-    terms[SIZE_LAST] = by[0]->size;
-    terms[SIZE_UP] = by[1]->size; /* no weight without a stride */
-    terms[SIZE_BEND] = motion->change;
-    terms[SIZE_SPEED] = motion->speed;
-    terms[SIZE_ONE] = 16;
+    found->near = near[3];
+    found->last = by[0][3];
+    found->up = by[1][3];
 }
 
 static inline bool goes_on(const PointSpan *span, const QPoint *now, u32 i)
@@ -218,33 +231,36 @@ static inline bool goes_on(const PointSpan *span, const QPoint *now, u32 i)
 }
 
 /* What the weights of neighbours apply to: differences, so that small weights are exact enough. */
-static inline void off_terms(u32 axis, const PointOff *near, const PointOff *const by[4],
-                             i32 terms[OFF_TERMS])
+static inline void off_terms(PointOff near, const PointOff by[4], i32x4 terms[OFF_TERMS])
 {
-    terms[0] = by[0]->off[axis];
-    terms[1] = near->off[axis] - by[0]->off[axis];
-    terms[2] = by[1]->off[axis] - by[0]->off[axis];
-    terms[3] = by[2]->off[axis] - by[1]->off[axis];
-    terms[4] = by[3]->off[axis] - by[1]->off[axis];
+    terms[0] = by[0];
+    terms[1] = near - by[0];
+    terms[2] = by[1] - by[0];
+    terms[3] = by[2] - by[1];
+    terms[4] = by[3] - by[1];
 }
 
 /* What neighbours say that the motion is off. */
-static inline i32 sum_off(const PointModel *model, u32 axis, const PointOff *near,
-                          const PointOff *const by[4])
+static inline i32x4 sum_off(const Plan *plan, PointOff near, const PointOff by[4])
 {
-    i32 terms[OFF_TERMS], sum = 0;
-    off_terms(axis, near, by, terms);
+    i32x4 terms[OFF_TERMS], sum = {0};
+    off_terms(near, by, terms);
     for (u32 k = 0; k < OFF_TERMS; k++) {
-        sum += model->plan.weights[WEIGHT_OFF + k] * terms[k];
+        sum += plan->weights[WEIGHT_OFF + k] * terms[k];
     }
     return sum >> 4;
 }
 
-static inline void expect_fresh(const PointSpan *span, const QPoint *now, u32 i, const Plan *plan,
-                                i32 expected[3])
+/* Where a point is expected, in codes. */
+static inline i32x4 expect_moved(const QPoint *old, i32x4 own, i32x4 off)
+{
+    i32x4 step = (own + off + (1 << (PART_BITS - 1))) >> PART_BITS;
+    return clamp3(position_of(old) + step, POSITION_CODE_MAX);
+}
+
+static inline void expect_fresh(const QPoint *now, u32 i, const Plan *plan, i32 expected[3])
 {
     static const QPoint none;
-    PL_UNUSED(span);
     const QPoint *last = i >= 1 ? &now[i - 1] : &none, *before = i >= 2 ? &now[i - 2] : last;
     const QPoint *up = i >= plan->stride ? &now[i - plan->stride] : last;
     const QPoint *up_last = i > plan->stride ? &now[i - plan->stride - 1] : up;

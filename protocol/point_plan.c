@@ -6,7 +6,7 @@
 enum {
     FIT_PASSES = 3,
     FIT_POINTS_MIN = 12,
-    FIT_SAMPLES = 4096, /* about so many points of a span say what the weights are */
+    FIT_SAMPLES = 1024, /* about so many points of a span say what the weights are */
 };
 
 const Plan point_plan_default = {
@@ -32,12 +32,8 @@ static void fit_motion(PointModel *model, const PointSpan *span, const QPoint *n
             continue;
         }
         Motion m = motion_of(model, span, i);
-        i32 goal[3], size = 0;
-        for (u32 a = 0; a < 3; a++) {
-            goal[a] = moved_by(&now[i], &span->state[0][i], a);
-            size += (i32)size_of(goal[a] - m.go_on[a]);
-        }
-        u32 shift = evening((u32)size);
+        i32x4 goal = moved_by(&now[i], &span->state[0][i]);
+        u32 shift = evening(sum_of_sizes(goal - m.go_on));
         for (u32 a = 0; a < 3; a++) {
             const i32 terms[MOTION_WEIGHTS] = {m.go_on[a], m.bend[a]};
             point_fit_add(&fit, terms, goal[a], shift);
@@ -58,17 +54,18 @@ static void fit_neighbours_once(PointModel *model, const PointSpan *span, bool f
         if (!model->going[i]) {
             continue;
         }
-        const PointOff *by[4], *near = &model->near[i], *self = &model->off[i];
+        PointOff by[4], near = model->near[i], self = model->off[i];
+        i32x4 terms[OFF_TERMS];
         neighbours_of(model, span->state[0], i, near, by);
-        u32 size = first ? (u32)self->size : 0;
-        for (u32 a = 0; a < 3 && !first; a++) {
-            size += size_of(self->off[a] - sum_off(model, a, near, by));
-        }
+        off_terms(near, by, terms);
+        u32 size = first ? (u32)self[3] : sum_of_sizes(self - sum_off(&model->plan, near, by));
         u32 shift = evening(size);
         for (u32 a = 0; a < 3; a++) {
-            i32 terms[OFF_TERMS];
-            off_terms(a, near, by, terms);
-            point_fit_add(&fit, terms, self->off[a], shift);
+            i32 of_axis[OFF_TERMS];
+            for (u32 k = 0; k < fit.count; k++) {
+                of_axis[k] = terms[k][a];
+            }
+            point_fit_add(&fit, of_axis, self[a], shift);
         }
     }
     i32 weights[FIT_MAX] = {0};
@@ -85,32 +82,35 @@ static void fit_neighbours(PointModel *model, const PointSpan *span)
     }
 }
 
-static void fit_sizes(PointModel *model, const PointSpan *span)
+/* The residuals, now that the weights are known, and the weights of their sizes. */
+static void fit_sizes(PointModel *model, const PointSpan *span, const QPoint *now)
 {
     PointFit fit = {.count = SIZES};
     for (u32 i = 0; i < span->count; i++) {
         if (!model->going[i]) {
             continue;
         }
-        const PointOff *by[4];
-        neighbours_of(model, span->state[0], i, &model->near[i], by);
-        u32 size = 0;
-        for (u32 a = 0; a < 3; a++) {
-            size += size_of(model->off[i].off[a] - sum_off(model, a, &model->near[i], by));
-        }
-        model->off[i].size = clamp(size, OFF_MAX);
-        Motion m = motion_of(model, span, i);
-        if (i % fit_step(span) == 0 && !m.rested) {
-            i32 terms[SIZES];
-            size_terms(&model->near[i], by, &m, terms);
-            terms[SIZE_UP] = model->plan.stride > 0 ? terms[SIZE_UP] : 0;
-            u32 shift = evening(size + (u32)model->near[i].size);
-            /* Fine numbers: the shift must not eat small ones. */
+        PointFound *found = &model->found[i];
+        PointOff by[4], near = model->near[i];
+        neighbours_of(model, span->state[0], i, near, by);
+        i32x4 off = sum_off(&model->plan, near, by);
+        i32x4 expected = expect_moved(&span->state[0][i], found->own, off);
+        found->own = position_of(&now[i]) - expected;
+        find_sizes(found, near, by);
+        i32 size = clamp(16 * (i64)sum_of_sizes(found->own), OFF_MAX);
+        model->off[i][3] = size;
+        if (i % fit_step(span) == 0 && !found->rested) {
+            i32 terms[SIZES] = {near[3],       by[0][3],     model->plan.stride > 0 ? by[1][3] : 0,
+                                found->change, found->speed, 16};
+            u32 shift = evening((u32)(size + near[3]));
             for (u32 k = 0; k < SIZES; k++) {
                 terms[k] = clamp(terms[k], OFF_MAX) * 16;
             }
-            point_fit_add(&fit, terms, model->off[i].size * 16, shift);
+            point_fit_add(&fit, terms, size * 16, shift);
         }
+    }
+    if (!model->plan.fitted) {
+        return;
     }
     i32 weights[SIZES];
     point_fit_solve(&fit, true, weights);
@@ -130,14 +130,14 @@ static void plan_neighbours(PointModel *model, const PointSpan *span, const QPoi
         }
         const QPoint *old = &span->state[0][i];
         Motion m = motion_of(model, span, i);
-        i32 off[3];
-        for (u32 a = 0; a < 3; a++) {
-            off[a] = moved_by(&now[i], old, a) - own_motion(&model->plan, &m, a);
-        }
-        model->near[i] = point_grid_near(&model->grid, old->position);
-        i32 size = set_off(model, i, off, &model->near[i]);
-        model->off[i].size = size;
-        point_grid_add(&model->grid, old->position, model->off[i].off, size);
+        PointFound *found = &model->found[i];
+        *found = (PointFound){own_motion(&model->plan, &m), 0, 0, 0, m.change, m.speed, m.rested};
+        PointOff near = point_grid_near(&model->grid, old->position);
+        PointOff off = clamp3(moved_by(&now[i], old) - found->own, OFF_MAX);
+        off[3] = size_against(off, near);
+        point_grid_add(&model->grid, old->position, off, off[3]);
+        model->near[i] = near;
+        model->off[i] = off;
     }
 }
 
@@ -159,7 +159,7 @@ static u32 choose_shift(PointModel *model, const PointSpan *span)
             cells += (u32)(~seen[cell / 64] >> (cell % 64) & 1);
             seen[cell / 64] |= 1ull << (cell % 64);
         }
-        if (cells * 2 <= span->count) {
+        if (cells * 3 <= span->count) {
             high = shift;
         } else {
             low = shift + 1;
@@ -224,7 +224,7 @@ static void plan_fresh(PointModel *model, const PointSpan *span, const QPoint *n
         for (u32 i = 0; i < span->count; i += fit_step(span)) {
             if (now[i].generation != 0 && !goes_on(span, &now[i], i)) {
                 i32 expected[3];
-                expect_fresh(span, now, i, plan, expected);
+                expect_fresh(now, i, plan, expected);
                 for (u32 a = 0; a < 3; a++) {
                     sum += bit_length(size_of(now[i].position[a] - expected[a]));
                 }
@@ -265,6 +265,6 @@ void point_plan_make(PointModel *model, const PointSpan *span, const QPoint *now
     plan_neighbours(model, span, now);
     if (plan->fitted) {
         fit_neighbours(model, span);
-        fit_sizes(model, span);
     }
+    fit_sizes(model, span, now);
 }

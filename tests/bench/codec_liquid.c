@@ -207,9 +207,10 @@ static void step(Liquid *l)
             find_move(l, i);
         }
         for (u32 i = 0; i < l->count; i++) {
-            f32 *p = l->at + (size_t)i * 3;
-            for (u32 a = 0; a < 3; a++) {
-                p[a] += l->move[(size_t)i * 3 + a];
+            f32 *p = l->at + (size_t)i * 3, most = 0.05f * l->spacing;
+            for (u32 a = 0; a < 3; a++) { /* what leaps overlaps more than before */
+                f32 move = l->move[(size_t)i * 3 + a];
+                p[a] += move > most ? most : move < -most ? -most : move;
             }
             keep_inside(l, p);
         }
@@ -243,7 +244,7 @@ static void fill(Liquid *l, u64 seed, const u32 block[3])
 
 static void prepare(Liquid *l, u64 seed, u32 particles)
 {
-    l->spacing = random_range(seed, 1u << 30, 0.035f, 0.055f);
+    l->spacing = random_range(seed, 1u << 30, 0.02f, 0.055f);
     f32 slim = random_range(seed, 2u << 30, 0.6f, 1.0f);
     f32 tall = random_range(seed, 3u << 30, 0.9f, 1.6f);
     f32 side = cbrtf((f32)particles / (slim * tall));

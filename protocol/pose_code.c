@@ -4,7 +4,7 @@
  */
 #include "protocol/pose_code.h"
 #include "protocol/mix_three.h"
-#include "protocol/turn.h"
+#include "protocol/pose_place.h"
 
 #include "shared/check.h"
 
@@ -56,11 +56,6 @@ enum {
     SLOT_FIRST = 9,
     SLOT_SECOND = 13,
 };
-
-typedef struct Place {
-    i32 at[3];
-    Turn turn;
-} Place;
 
 /* What is known of a slot's motion from the older states. */
 enum {
@@ -257,52 +252,7 @@ static Turn turn_of(const PoseCodec *codec, u32 code)
     return (Turn){c[0], c[1], c[2], c[3]};
 }
 
-/* ---- places ---- */
-
-/* About the length of a difference. */
-static u32 distance(const i32 a[3], const i32 b[3])
-{
-    u32 d[3] = {turn_size(a[0] - b[0]), turn_size(a[1] - b[1]), turn_size(a[2] - b[2])};
-    u32 most = u32_max(d[0], u32_max(d[1], d[2]));
-    u64 sum = (u64)d[0] + d[1] + d[2] - most;
-    u64 length = most + sum * 3 / 8;
-    return length < (1u << 30) ? (u32)length : 1u << 30;
-}
-
-static i32 clamp_position(i64 v)
-{
-    return (i32)(v > POSITION_CODE_MAX    ? POSITION_CODE_MAX
-                 : v < -POSITION_CODE_MAX ? -POSITION_CODE_MAX
-                                          : v);
-}
-
-/* Goes on as from `from` to `to`, which turned it by `step`, for `part` / `whole` as long. */
-static Place go_on(const Place *from, const Place *to, Turn step, u32 part, u32 whole)
-{
-    Place place;
-    for (u32 i = 0; i < 3; i++) {
-        i64 way = (i64)to->at[i] - from->at[i];
-        place.at[i] = clamp_position(to->at[i] + (part == whole ? way : way * part / whole));
-    }
-    place.turn = turn_mul(turn_part(step, part, whole), to->turn);
-    return place;
-}
-
-/* Where `place` goes as a part of a body that went from `from` to `to` and turned by `turn`. */
-static Place carried(const i32 from[3], const i32 to[3], Turn turn, const Place *place)
-{
-    i32 arm[3], turned[3];
-    Place out;
-    for (u32 i = 0; i < 3; i++) {
-        arm[i] = place->at[i] - from[i];
-    }
-    turn_rotate(turn, arm, turned);
-    for (u32 i = 0; i < 3; i++) {
-        out.at[i] = clamp_position((i64)to[i] + turned[i]);
-    }
-    out.turn = turn_mul(turn, place->turn);
-    return out;
-}
+/* ---- contexts ---- */
 
 static u32 logarithm(u32 v, u32 most)
 {
@@ -435,7 +385,7 @@ static Known known_of(PoseCodec *codec, const PoseSpan *span, u32 i)
     const i32 *at = k.pose[0]->position;
     k.motion = codec->motion[i] & MOTION_ALL;
     if ((k.motion & MOTION_JUST) != 0) {
-        k.speed = distance(at, k.pose[1]->position);
+        k.speed = place_distance(at, k.pose[1]->position);
         k.spin = rough_spin(k.pose[0]->rotation, k.pose[1]->rotation);
     }
     /* Itself may be among what moves. */
@@ -515,10 +465,10 @@ static void try_neighbours(const PoseCodec *codec, const Known *k, const Mover *
     }
     for (u32 n = 0; n < count; n++) {
         const Mover *m = &codec->movers[list[n]];
-        u32 far = distance(m->was[0].at, self->was[0].at), off = far / 8, off_turn = off;
+        u32 far = place_distance(m->was[0].at, self->was[0].at), off = far / 8, off_turn = off;
         if (k->pose[1] != NULL) {
-            Place was = carried(m->was[1].at, m->was[0].at, m->step, &self->was[1]);
-            off = distance(was.at, self->was[0].at);
+            Place was = place_carried(m->was[1].at, m->was[0].at, m->step, &self->was[1]);
+            off = place_distance(was.at, self->was[0].at);
             off_turn = turn_distance(was.turn, self->was[0].turn);
         }
         u32 sum = off + off_turn + far / 128;
@@ -532,7 +482,7 @@ static void try_neighbours(const PoseCodec *codec, const Known *k, const Mover *
     if (best != UINT32_MAX) {
         const Mover *m = &codec->movers[best];
         guess->way = WAY_CARRIED;
-        guess->place = carried(m->was[0].at, m->now.at, m->go, &self->was[0]);
+        guess->place = place_carried(m->was[0].at, m->now.at, m->go, &self->was[0]);
         *last = best;
     }
 }
@@ -546,13 +496,13 @@ static Guess guess_of(const PoseCodec *codec, const PoseSpan *span, const Known 
     *other = self->was[0];
     if (k->pose[1] != NULL) {
         u32 step = span->back[1] - span->back[0];
-        Place on = go_on(&self->was[1], &self->was[0], self->step, span->back[0], step);
+        Place on = place_go_on(&self->was[1], &self->was[0], self->step, span->back[0], step);
         u32 off = k->speed / 4, off_turn = spin / 4;
         if (k->pose[2] != NULL) {
             Turn turn = turn_between(self->was[2].turn, self->was[1].turn);
-            Place was =
-                go_on(&self->was[2], &self->was[1], turn, step, span->back[2] - span->back[1]);
-            off = distance(was.at, self->was[0].at);
+            Place was = place_go_on(&self->was[2], &self->was[1], turn, step,
+                                    span->back[2] - span->back[1]);
+            off = place_distance(was.at, self->was[0].at);
             off_turn = turn_distance(was.turn, self->was[0].turn);
         }
         if (off + off_turn + 1 < score) {
@@ -596,7 +546,7 @@ static u32 code_position(PoseCodec *codec, const Known *k, const Guess *guess, c
         };
         take(codec, KIND_POSITION, c);
         i32 residual = code_signed(codec, KIND_POSITION, n, position[axis] - guess->place.at[axis]);
-        position[axis] = clamp_position((i64)guess->place.at[axis] + residual);
+        position[axis] = place_clamp((i64)guess->place.at[axis] + residual);
         sizes[n] = logarithm(turn_size(residual), 9);
         sum += u32_min(turn_size(residual), 1u << 20);
     }

@@ -1,10 +1,10 @@
 /*
  * pose_code.h: many poses in few bytes: motion predicted from states that both ends have and from
- * the motion of neighbours that are coded already, the rest coded by mixed context models (mix.h).
- * Each code decodes alone, given those states. Integers only.
+ * the motion of neighbours that are coded already, the rest coded by mixed context models
+ * (mix_three.h). Each code decodes alone, given those states. Integers only.
  * Method: Fiedler's snapshot compression challenge (2015) and Giesen's entry to it for the idea of
  * adaptive binary models; rigid motion of neighbours and judging predictors by how they would have
- * done a step before are ours.
+ * done a step before are ours. Byte by byte: PROTOCOL.md, "Code of poses".
  * Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_POSE_CODE_H

@@ -1,6 +1,6 @@
 /*
  * pose_tables.c: planes of bytes under zstd: the probabilities with 8 bits in the logistic domain
- * would be as good; 10 bits are kept. Counts become powers of two: how far a slot still bends.
+ * would be as good; 10 bits are kept. Of rates there are seven: how far a slot still bends.
  */
 #include "protocol/pose_tables.h"
 

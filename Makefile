@@ -110,6 +110,7 @@ $(B)/plenum-bench-peers: $(PEER_OBJECTS) $(call lib,physics shared)
 codec-tables: all
 	$(B)/plenum-bench codec --train protocol/pose_tables.bin
 	$(B)/plenum-bench codec --field points --train protocol/point_tables.bin
+	$(B)/plenum-bench codec --field grid2 --train protocol/grid_tables.bin
 bench-peers: deps
 	$(call install_packages,$(PEER_PACKAGES))
 	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/plenum-bench-peers
@@ -132,6 +133,7 @@ $(GEN)/%_bin.h: protocol/%.bin
 	@{ echo 'static const unsigned char $*_bin[] = {'; od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g'; echo '0};'; } > $@
 $(B)/obj/protocol/pose_tables.c.o: $(GEN)/pose_tables_bin.h
 $(B)/obj/protocol/point_tables.c.o: $(GEN)/point_tables_bin.h
+$(B)/obj/protocol/grid_tables.c.o: $(GEN)/grid_tables_bin.h
 
 $(B)/obj/%.c.o: %.c
 	@mkdir -p $(@D)

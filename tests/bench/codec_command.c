@@ -8,6 +8,7 @@
 #include "shared/options.h"
 #include "shared/random.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/codec_grids.h"
 #include "tests/bench/codec_points.h"
 #include "tests/bench/codec_world.h"
 
@@ -145,18 +146,21 @@ static int train(const char *path)
 int bench_codec_command(int argc, char **argv)
 {
     const char *trace_path = NULL, *train_path = NULL, *field = "poses", *bounds = NULL;
+    const char *dims = NULL;
     u32 delay = 6, loss = 0, points = 0;
     f64 quantum_m = 0.001;
     bool inherit = false;
     const Option rows[] = {
-        {"field", 0, OPTION_STRING, &field, 0, 0, "KIND", "poses (as without it) or points"},
+        {"field", 0, OPTION_STRING, &field, 0, 0, "KIND",
+         "poses (as without it), points, grid2 or grid3"},
         {"trace", 0, OPTION_STRING, &trace_path, 0, 0, "FILE.bin",
          "poses: frames of 901 x 8 numbers; others: frames of float32; without it worlds of our "
          "own"},
         {"points", 0, OPTION_U32, &points, 1, 1 << 24, "N", "x, y, z of so many in a frame"},
         {"quantum", 0, OPTION_F64, &quantum_m, 1e-6, 1e6, "M", "step of the numbers of a trace"},
+        {"dims", 0, OPTION_STRING, &dims, 0, 0, "WxH[xD]", "of the grids of a trace"},
         {"bounds", 0, OPTION_STRING, &bounds, 0, 0, "X0,Y0,Z0,X1,Y1,Z1",
-         "of the points of a trace; what is outside is put on them"},
+         "of the points of a trace; what is outside is put on them; of grids: LOW,HIGH"},
         {"ack-delay", 0, OPTION_U32, &delay, 1, 600, "K", "frames between a state and its base"},
         {"loss", 0, OPTION_U32, &loss, 0, 90, "PERCENT",
          "frames that never arrive: the base is the newest that did"},
@@ -186,6 +190,11 @@ int bench_codec_command(int argc, char **argv)
     if (strcmp(field, "points") == 0) {
         CodecPointsJob job = {trace_path, points, quantum_m, bounds, delay};
         return train_path != NULL ? codec_points_train(train_path) : codec_points_measure(&job);
+    }
+    if (strcmp(field, "grid2") == 0 || strcmp(field, "grid3") == 0) {
+        bool deep = strcmp(field, "grid3") == 0;
+        CodecGridsJob job = {trace_path, dims, bounds, quantum_m, delay, deep};
+        return train_path != NULL ? codec_grids_train(train_path) : codec_grids_measure(&job);
     }
     if (strcmp(field, "poses") != 0) {
         fprintf(stderr, "plenum-bench codec: --field %s: no such kind\n", field);

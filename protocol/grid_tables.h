@@ -1,0 +1,19 @@
+/*
+ * grid_tables.h: the trained start of the grid codec. The tables are a part of the protocol: both
+ * ends must have the same. `make codec-tables` trains them anew on worlds of our own and writes
+ * grid_tables.bin, which the build turns into an array.
+ * Layer: protocol.
+ */
+#ifndef PLENUM_PROTOCOL_GRID_TABLES_H
+#define PLENUM_PROTOCOL_GRID_TABLES_H
+
+#include "protocol/mix.h"
+
+/* Unpacks the built-in tables; the caller destroys them. False: no memory, or the tables are of
+ * another version of the codec (a build that was put together wrongly). */
+bool grid_tables_load(MixTables *tables);
+/* What grid_tables.bin has to hold for these tables: *bytes from malloc; their number, 0 without
+ * memory. */
+size_t grid_tables_pack(const MixTables *tables, u8 **bytes);
+
+#endif

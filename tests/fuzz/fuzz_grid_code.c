@@ -1,0 +1,66 @@
+/*
+ * fuzz_grid_code.c: hostile codes of grids and scalars. The first bytes tell the field, the chunks
+ * and how many states are known, which are made by decoding the same bytes; what decodes must
+ * survive coding and decoding again.
+ */
+#include "protocol/chunk.h"
+#include "protocol/grid_code.h"
+#include "protocol/grid_tables.h"
+#include "shared/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STATE_BYTES = 1 << 14,
+    ROOM = 1 << 17,
+    HEAD = 6
+};
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+    static MixTables tables;
+    static GridCodec *codec;
+    if (codec == NULL) {
+        CHECK(grid_tables_load(&tables));
+        codec = grid_codec_create(&tables);
+        CHECK(codec != NULL);
+    }
+    if (size <= HEAD || size > 4096) {
+        return 0;
+    }
+    static const u8 kinds[3] = {FIELD_GRID2, FIELD_GRID3, FIELD_SCALARS};
+    FieldDesc field = {.kind = kinds[data[0] % 3],
+                       .channels = (u8)(data[0] % 3 == 2 ? 1 : 1 + data[0] / 3 % 2),
+                       .dims = {(u16)(1 + data[1] % 40), (u16)(1 + data[2] % 40), 1}};
+    if (field.kind == FIELD_GRID3) {
+        field.dims[0] = (u16)(1 + data[1] % 18);
+        field.dims[1] = (u16)(1 + data[2] % 18);
+        field.dims[2] = (u16)(1 + data[3] % 18);
+    }
+    field.capacity = (u32)field.dims[0] * field.dims[1] * field.dims[2];
+    u16 chunks[64];
+    GridSpan span = {.field = &field, .chunks = chunks};
+    for (u32 i = 0; i < chunk_count(&field); i++) {
+        if (data[4] == 0 || (data[4] >> i % 8 & 1) != 0) {
+            chunks[span.count++] = (u16)i;
+        }
+    }
+    static u32 states[GRID_STATES][STATE_BYTES / 4], made[STATE_BYTES / 4], again[STATE_BYTES / 4];
+    static u8 code[ROOM];
+    size_t bytes = grid_span_bytes(&span);
+    CHECK(bytes <= STATE_BYTES);
+    u32 known = data[5] % (GRID_STATES + 1), part = (u32)(size - HEAD) / (known + 1);
+    for (u32 s = 0; s < known; s++) {
+        CHECK(grid_decode(codec, &span, data + HEAD + (size_t)s * part, part, states[s]));
+        span.state[s] = states[s];
+        span.back[s] = 1 + s;
+    }
+    CHECK(grid_decode(codec, &span, data + HEAD + (size_t)known * part, part, made));
+    u32 length = grid_encode(codec, &span, made, code, sizeof code);
+    CHECK(length > 0);
+    CHECK(grid_decode(codec, &span, code, length, again));
+    CHECK(memcmp(made, again, bytes) == 0);
+    return 0;
+}

@@ -256,7 +256,7 @@ static void prepare(Liquid *l, u64 seed, u32 particles)
     l->tank[0] = longer * (f32)block[0] * l->spacing;
     l->tank[1] = 3.0f * (f32)block[1] * l->spacing;
     l->tank[2] = (f32)block[2] * l->spacing;
-    l->viscosity = random_range(seed, 5ull << 30, 0.02f, 0.1f);
+    l->viscosity = random_range(seed, 5ull << 30, 0.02f, 0.4f);
     for (i32 x = -2; x <= 2; x++) {
         for (i32 y = -2; y <= 2; y++) {
             for (i32 z = -2; z <= 2; z++) {

@@ -317,6 +317,26 @@ static void exchange(Rigid *rigid, u32 slot, CoupleParticle *particle, Vec3 arm,
     }
 }
 
+/* The nearest way out of a convex body may be the one on its far side: what came in fast leaves
+ * where it came in, over the plane of the place that was nearest to `from`. */
+static f32 distance_by_entry(const ShapePose *pose, Vec3 point, Vec3 from, f32 distance,
+                             Vec3 *normal)
+{
+    ShapeKind kind = pose->shape->kind;
+    Vec3 n, way = vec3_sub(point, from);
+    if (kind == SHAPE_MESH || kind == SHAPE_TERRAIN || kind == SHAPE_PLANE ||
+        vec3_length_squared(way) < distance * distance) {
+        return distance;
+    }
+    f32 before = distance_from(pose, from, from, vec3_length(way), &n);
+    f32 now = before + vec3_dot(way, n);
+    if (!(now < 0.0f) || vec3_dot(n, *normal) > 0.5f) {
+        return distance;
+    }
+    *normal = n;
+    return now;
+}
+
 bool couple_particle(Rigid *rigid, u32 slot, CoupleParticle *particle, f32 h)
 {
     Vec3 normal;
@@ -330,6 +350,9 @@ bool couple_particle(Rigid *rigid, u32 slot, CoupleParticle *particle, f32 h)
     ShapePose pose = {rigid_shape(rigid, slot), rigid_position(rigid, slot),
                       rigid_orientation(rigid, slot)};
     f32 distance = distance_from(&pose, point, from, particle->radius, &normal);
+    if (distance < 0.0f) {
+        distance = distance_by_entry(&pose, point, from, distance, &normal);
+    }
     f32 depth = particle->radius - distance;
     if (!(depth > 0.0f) || particle->inverse_mass <= 0.0f) {
         return false;

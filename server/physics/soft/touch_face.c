@@ -19,6 +19,10 @@ static const f32 wake_m_s = 0.4f;
 static const f32 margin_m_s = 2.0f;
 /* A body that moves by this part of its half thickness in a substep is fast. */
 static const f32 fast_part = 0.5f;
+/* A body of less than this many cells of half thickness may get through one that it stretches while
+ * it goes on. */
+static const f32 thin_cells = 5.0f;
+static const f32 moving_m_s = 0.1f;
 
 /* Half the thickness of a convex shape, INFINITY for what particles alone can meet. */
 static f32 thinness(const Shape *shape)
@@ -52,8 +56,9 @@ bool touch_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, 
     f32 thin = thinness(rigid_shape(rigid, slot));
     f32 speed = vec3_length(rigid_velocity(rigid, slot));
     f32 moved = speed * soft->tick_s / (f32)rigid_substeps(rigid);
+    bool moves = moved > fast_part * thin || (speed > moving_m_s && thin < thin_cells * body->cell);
     return body->triangle_count + body->segment_count != 0 && thin < INFINITY &&
-           (thin < body->cell || moved > fast_part * thin);
+           (thin < body->cell || moves);
 }
 
 /* ---- the tick ---- */
@@ -288,6 +293,30 @@ static void exchange(Soft *soft, Rigid *rigid, const SoftFace *face, Vec3 arm, V
     }
 }
 
+/* The plane between the two holds the whole triangle: a corner that is pulled through the body in
+ * one step would else take it along on the other side. */
+static void hold_corners(Soft *soft, Rigid *rigid, const SoftFace *face, Vec3 there, Vec3 arm,
+                         f32 h)
+{
+    for (u32 k = 0; k < 3; k++) {
+        const SoftPoint *p = &soft->points[face->point[k]];
+        f32 gap =
+            vec3_dot(vec3_sub(vec3_add_scaled(p->position, h, p->velocity), there), face->normal);
+        if (!(gap < 0.0f) || p->inverse_mass <= 0.0f ||
+            (k == 2 && face->point[1] == face->point[2])) {
+            continue;
+        }
+        Vec3 against = vec3_sub(p->velocity, rigid_velocity_at(rigid, face->slot, arm));
+        f32 approach = f32_max(-vec3_dot(against, face->normal), 0.0f);
+        SoftFace corner = *face;
+        for (u32 i = 0; i < 3; i++) {
+            corner.weight[i] = i == k ? 1.0f : 0.0f;
+        }
+        exchange(soft, rigid, &corner, arm, face->normal, p->inverse_mass,
+                 f32_min(-gap / h, approach + push_out_m_s));
+    }
+}
+
 static void solve(Soft *soft, Rigid *rigid, const SoftFace *face, f32 h, f32 ahead)
 {
     const SoftDef *def = &soft->bodies[face->body].def;
@@ -303,11 +332,12 @@ static void solve(Soft *soft, Rigid *rigid, const SoftFace *face, f32 h, f32 ahe
     Vec3 there = vec3_add_scaled(face->at, whole - ahead, face->carried);
     Vec3 off = vec3_sub(vec3_add_scaled(at, h, v), there);
     f32 depth = def->thickness - vec3_dot(off, face->normal);
-    if (!(depth > 0.0f) || w <= 0.0f) {
-        return;
-    }
     Vec3 arm =
         vec3_sub(vec3_add_scaled(there, ahead, face->carried), rigid_centre(rigid, face->slot));
+    if (!(depth > 0.0f) || w <= 0.0f) {
+        hold_corners(soft, rigid, face, there, arm, h);
+        return;
+    }
     Vec3 against = vec3_sub(v, rigid_velocity_at(rigid, face->slot, arm));
     f32 approach = -vec3_dot(against, face->normal);
     if (approach > wake_m_s && rigid_motion(rigid, face->slot) == BODY_DYNAMIC) {
@@ -324,6 +354,7 @@ static void solve(Soft *soft, Rigid *rigid, const SoftFace *face, f32 h, f32 ahe
         exchange(soft, rigid, face, arm, vec3_scale(slip, -1.0f / slipped), w,
                  slipped <= holds * push ? slipped : f32_min(slipped, rubs));
     }
+    hold_corners(soft, rigid, face, there, arm, h);
 }
 
 void touch_face_solve(Soft *soft, Rigid *rigid, f32 h, f32 ahead)

@@ -1,5 +1,6 @@
 /* test_cradle.c: a row of equal balls hands momentum on: as many leave as arrive, as fast. The
  * balls hang apart by a hair (or touch) and move in a line without gravity. */
+#include "server/world/world_state.h"
 #include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>
@@ -97,12 +98,48 @@ static void unequal_balls_share_speed(void **unused)
     }
 }
 
+/* The scene at its own rate: for twelve seconds what swings is the first ball or the last, as high
+ * as the first was lifted, and the three between them stay. */
+static void the_scene_hands_on(void **unused)
+{
+    PL_UNUSED(unused);
+    ErrorText error;
+    Scene *scene = scene_load("shared/scenes/cradle.json", &error);
+    World *world = scene != NULL ? world_create(scene, NULL, &error) : NULL;
+    if (world == NULL) {
+        fail_msg("%s", error.text);
+    }
+    const u32 first = 1, last = 5; /* after the ground */
+    const Rigid *rigid = world->rigid;
+    const f32 low = rigid_position(rigid, last).y, lifted = rigid_position(rigid, first).y - low;
+    f32 highest[6] = {0}, late[6] = {0}; /* in all, and in the last two blows */
+    for (u32 i = 0; i < 720; i++) {
+        world_tick(world, NULL, 0);
+        for (u32 ball = first; ball <= last; ball++) {
+            f32 high = rigid_position(rigid, ball).y - low;
+            highest[ball] = f32_max(highest[ball], high);
+            late[ball] = i >= 540 ? f32_max(late[ball], high) : late[ball];
+        }
+    }
+    printf("lifted %.3f m; highest", (double)lifted);
+    for (u32 ball = first; ball <= last; ball++) {
+        printf(" %.3f", (double)highest[ball]);
+        assert_true(highest[ball] < 1.01f * lifted);
+        assert_true(ball == first || ball == last ? late[ball] > 0.97f * lifted
+                                                  : highest[ball] < 0.02f * lifted);
+    }
+    printf(" m\n");
+    world_destroy(world);
+    scene_destroy(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(apart_by_a_hair_as_many_leave_as_arrive),
         cmocka_unit_test(touching_as_many_leave_as_arrive),
         cmocka_unit_test(unequal_balls_share_speed),
+        cmocka_unit_test(the_scene_hands_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

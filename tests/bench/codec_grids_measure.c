@@ -201,14 +201,15 @@ static int print_figures(const Figures *f, const char *kind, const char *name, u
            "\"bits_per_element\":%.4f,\"bytes_per_frame\":%.1f,\"max_bytes\":%llu,"
            "\"encode_us\":%.1f,\"decode_us\":%.1f,\"packet_bits_per_element\":%.4f,"
            "\"packets_per_frame\":%.2f,\"packets_encode_us\":%.1f,\"packets_decode_us\":%.1f,"
-           "\"zstd3_bits\":%.4f,\"zstd19_bits\":%.4f,\"times_zstd19\":%.3f,"
+           "\"zstd3_bits\":%.4f,\"zstd19_bits\":%.4f,\"zstd19_frame_difference_bits\":%.4f,"
+           "\"times_zstd19\":%.3f,"
            "\"packet_times_zstd19\":%.3f,\"wrong_frames\":%llu}\n",
            kind, name, delay, (unsigned long long)f->frames, bits, (f64)f->bytes / frames,
            (unsigned long long)f->most, (f64)f->encode_ns / frames * 1e-3,
            (f64)f->decode_ns / frames * 1e-3, packets, (f64)f->packets / frames,
            (f64)f->packets_encode_ns / frames * 1e-3, (f64)f->packets_decode_ns / frames * 1e-3,
-           low, high, bits > 0.0 ? high / bits : 0.0, packets > 0.0 ? high / packets : 0.0,
-           (unsigned long long)f->wrong);
+           low, high, (f64)f->zstd.bytes[0][1] * 8.0 / elements, bits > 0.0 ? high / bits : 0.0,
+           packets > 0.0 ? high / packets : 0.0, (unsigned long long)f->wrong);
     fflush(stdout);
     return f->wrong == 0 ? EXIT_OK : EXIT_CHECK_FAILED;
 }

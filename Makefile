@@ -28,7 +28,7 @@ VERSION := 0.1.0
 PACKAGES := gcc g++ make pkg-config libuv1-dev libenet-dev flatbuffers-compiler libflatbuffers-dev \
 	libsdl2-dev libepoxy-dev libcmocka-dev libsodium-dev libzstd-dev libxxhash-dev libinih-dev \
 	libmicrohttpd-dev libimgui-dev libpng-dev libgl1-mesa-dri libegl1 libgl1
-TEST_PACKAGES := xvfb xauth python3 clang libclang-rt-14-dev curl
+TEST_PACKAGES := xvfb xauth python3 python3-xxhash python3-zstandard clang libclang-rt-14-dev curl
 LINT_PACKAGES := clang-format cppcheck python3
 APT := $(if $(filter 0,$(shell id -u)),,sudo )apt-get
 # Asks dpkg first, so that nothing is fetched (and no sudo asked) where all is there.

@@ -1,0 +1,96 @@
+#!/usr/bin/python3
+"""plenum_check.py: decodes state packets and recordings knowing only protocol/PROTOCOL.md (and the
+tables and the schema that it names), and compares them with what the server had.
+
+usage: plenum_check.py packets FIELDS PACKETS FRAMES
+       plenum_check.py recording FILE FRAMES
+
+FIELDS   a line a field: kind capacity channels x y z
+PACKETS  u32 length and bytes of each packet, in the order of arrival
+FRAMES   u64 tick, u32 length and the elements of all fields, one after the other, of each tick
+Exit status: 0 all agree, 1 something does not.
+"""
+
+import struct
+import sys
+
+from bits import Malformed
+from chunks import Field
+from packets import Receiver
+from recording import play
+
+
+def read_fields(path):
+    with open(path) as file:
+        numbers = [[int(x) for x in line.split()] for line in file if line.strip()]
+    return [Field(kind, capacity, channels, (x, y, z)) for kind, capacity, channels, x, y, z in numbers]
+
+
+def read_frames(path):
+    frames = {}
+    with open(path, "rb") as file:
+        data = file.read()
+    at = 0
+    while at < len(data):
+        tick, length = struct.unpack_from("<QI", data, at)
+        frames[tick] = data[at + 12:at + 12 + length]
+        at += 12 + length
+    return frames
+
+
+def chunk_truth(fields, frame, f, chunk):
+    """The bytes of a chunk in a frame."""
+    first = sum(field.capacity * field.element_bytes() for field in fields[:f])
+    size = fields[f].element_bytes()
+    return b"".join(frame[first + i * size:first + (i + 1) * size] for i in fields[f].chunks[chunk])
+
+
+def check_packets(fields_path, packets_path, frames_path):
+    fields, frames = read_fields(fields_path), read_frames(frames_path)
+    receiver, count, at = Receiver(fields), 0, 0
+    with open(packets_path, "rb") as file:
+        data = file.read()
+    while at < len(data):
+        length, = struct.unpack_from("<I", data, at)
+        result = receiver.push(data[at + 4:at + 4 + length])
+        at += 4 + length
+        count += 1
+        if result is None:
+            continue
+        tick, new = result
+        for f, chunk, state in new:
+            if fields[f].state_bytes(state) != chunk_truth(fields, frames[tick], f, chunk):
+                raise Malformed("tick %d: chunk %d of field %d differs" % (tick, chunk, f))
+    print("%d packets, %d spans, %d chunks, %d hashes agree" % (count, receiver.spans, receiver.chunks,
+                                                               receiver.hashes))
+
+
+def check_recording(path, frames_path):
+    frames, count, player = read_frames(frames_path), 0, None
+    with open(path, "rb") as file:
+        data = file.read()
+    for tick, player in play(data):
+        if player.frame_bytes() != frames[tick]:
+            raise Malformed("tick %d differs" % tick)
+        count += 1
+    if count != len(frames):
+        raise Malformed("%d frames of %d" % (count, len(frames)))
+    print("%d frames, %d keys, %d spans agree" % (count, player.keys, player.spans))
+
+
+def main():
+    arguments = sys.argv[1:]
+    try:
+        if len(arguments) == 4 and arguments[0] == "packets":
+            check_packets(*arguments[1:])
+        elif len(arguments) == 3 and arguments[0] == "recording":
+            check_recording(*arguments[1:])
+        else:
+            sys.exit(__doc__)
+    except (Malformed, OSError, struct.error, KeyError) as error:
+        print("plenum_check: %s: %s" % (type(error).__name__, error), file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

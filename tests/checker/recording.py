@@ -1,0 +1,139 @@
+"""Recordings: blocks, and the frames in them."""
+
+import json
+import os
+import struct
+import subprocess
+import tempfile
+
+import xxhash
+import zstandard
+
+from bits import BitReader, Malformed
+from chunks import Field, read_chunk
+from spans import read_span
+
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protocol/message.fbs")
+
+
+def blocks(data):
+    """(type, tick, content) of each block, all of them checked."""
+    at = 0
+    while at < len(data):
+        if len(data) - at < 24:
+            raise Malformed("torn block at byte %d" % at)
+        kind = data[at:at + 4]
+        type_number, length, tick, check = struct.unpack_from("<IIQQ", data, at)
+        content = data[at + 24:at + 24 + length]
+        seed = tick ^ (type_number << 32) ^ length
+        if len(content) < length or xxhash.xxh3_64_intdigest(content, seed=seed) != check:
+            raise Malformed("damaged block at byte %d" % at)
+        yield kind.decode(), tick, content
+        at += 24 + length
+
+
+def world_of(message):
+    """The World message as JSON, by the schema."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "world.bin")
+        with open(path, "wb") as file:
+            file.write(message)
+        subprocess.run(["flatc", "--json", "--raw-binary", "--strict-json", "--defaults-json", "-o", folder,
+                        SCHEMA, "--", path], check=True, stdout=subprocess.DEVNULL)
+        with open(os.path.join(folder, "world.json")) as file:
+            return json.load(file)
+
+
+def read_head(content):
+    if content[:8] != bytes.fromhex("504C5245430D0A1A"):
+        raise Malformed("no recording")
+    version, tick_rate = struct.unpack_from("<II", content, 8)
+    if version != 2:
+        raise Malformed("version %d" % version)
+    return tick_rate, world_of(content[88:])
+
+
+def fields_of(world):
+    return [Field(f["kind"], f["capacity"], f["channels"], tuple(f.get("dims") or (0, 0, 0)))
+            for f in world["body"]["fields"]]
+
+
+class Player:
+    """Frames one after the other; a frame is a list of chunk states for each field."""
+
+    def __init__(self, fields):
+        self.fields = fields
+        self.trail = []  # (tick, frame) since the last key, newest first
+        self.keys = self.deltas = self.spans = 0
+
+    def key(self, tick, content):
+        raw_bytes, = struct.unpack_from("<I", content, 8)
+        raw = zstandard.ZstdDecompressor().decompress(content[12:], max_output_size=raw_bytes)
+        if len(raw) != raw_bytes:
+            raise Malformed("size of a key")
+        bits = BitReader(raw)
+        frame = [[read_chunk(field, c, bits, None) for c in range(len(field.chunks))]
+                 for field in self.fields]
+        if bits.byte() != len(raw):
+            raise Malformed("bytes behind a key")
+        self.trail = [(tick, frame)]
+        self.keys += 1
+
+    def delta(self, tick, content):
+        if not self.trail:
+            raise Malformed("a delta before the first key")
+        total = sum(len(field.chunks) for field in self.fields)
+        bits = BitReader(content, 8)
+        changed = [bits.get(1) for _ in range(total)]
+        at, first = 8 + (total + 7) // 8, 0
+        frame = [list(states) for states in self.trail[0][1]]
+        for f, field in enumerate(self.fields):
+            waiting = [c for c in range(len(field.chunks)) if changed[first + c]]
+            first += len(field.chunks)
+            while waiting:
+                head, = struct.unpack_from("<I", content, at)
+                size, plain, count = head >> 7, head >> 6 & 1, (head & 63) + 1
+                chunks, waiting = waiting[:count], waiting[count:]
+                at += 4
+                if len(chunks) < count or size == 0 or at + size > len(content):
+                    raise Malformed("span")
+                older = [[past[f][c] for c in chunks] for _, past in self.trail]
+                back = [tick - t for t, _ in self.trail]
+                made = read_span(field, chunks, plain, content, at, at + size, older, back)
+                for c, state in zip(chunks, made):
+                    frame[f][c] = state
+                at += size
+                self.spans += 1
+        if at != len(content):
+            raise Malformed("bytes behind a delta")
+        self.trail = [(tick, frame)] + self.trail[:2]
+        self.deltas += 1
+
+    def frame_bytes(self):
+        """The newest frame's elements, field after field."""
+        data = b""
+        for field, states in zip(self.fields, self.trail[0][1]):
+            elements = [None] * field.capacity
+            for indices, state in zip(field.chunks, states):
+                for i, element in zip(indices, state):
+                    elements[i] = field.pack(element)
+            data += b"".join(elements)
+        return data
+
+
+def play(data):
+    """Yields (tick, player) after each frame."""
+    player = None
+    for kind, tick, content in blocks(data):
+        if player is None:
+            if kind != "HEAD":
+                raise Malformed("no HEAD")
+            player = Player(fields_of(read_head(content)[1]))
+        elif kind == "KEYF":
+            player.key(tick, content)
+            yield tick, player
+        elif kind == "DLTA":
+            player.delta(tick, content)
+            yield tick, player
+        elif kind == "INDX":
+            return

@@ -1,0 +1,32 @@
+"""Spans: several chunks of one field coded together."""
+
+from bits import Malformed
+from chunks import POINTS, POSES, read_plain
+from points import PointDecoder
+from poses import PoseDecoder
+
+
+def join(states):
+    return [element for state in states for element in state]
+
+
+def split(field, chunks, elements):
+    states, at = [], 0
+    for c in chunks:
+        n = len(field.chunks[c])
+        states.append(elements[at:at + n])
+        at += n
+    return states
+
+
+def read_span(field, chunks, plain, data, start, end, older, back):
+    """States of the chunks; older: for each older state, newest first, those of the chunks."""
+    if plain:
+        return read_plain(field, chunks, data, start, end, older[0] if older else None)
+    n = sum(len(field.chunks[c]) for c in chunks)
+    flat = [join(states) for states in older]
+    if field.kind == POINTS:
+        return split(field, chunks, PointDecoder(n, flat, back).read(data[start:end]))
+    if field.kind == POSES:
+        return split(field, chunks, PoseDecoder(n, flat, back).read(data[start:end]))
+    raise Malformed("kind %d has only the plain code" % field.kind)

@@ -110,7 +110,8 @@ struct SnapshotSender {
     u32 tick_count;
     TickClass classes[CLASSES_MAX];
     u32 class_count;
-    u32 given_up; /* lost, not yet reported */
+    bool withheld; /* something that changed is not sent in this build */
+    u32 given_up;  /* lost, not yet reported */
     u32 reorder_ms;
     SnapshotSenderStats stats;
 };
@@ -373,6 +374,7 @@ static void collect_candidates(SnapshotSender *sender, const ChunkCache *cache,
                 continue;
             }
             if (must_wait(chunk, now_ms, rtt_ms)) {
+                sender->withheld = true;
                 continue;
             }
             f32 pixels = PIXELS_MAX;
@@ -645,6 +647,7 @@ static u32 build_choose(SnapshotSender *sender, Build *build, const TickClass *c
         SenderChunk *chunk = &sender->chunks[flat];
         TickClass class = class_of(chunk, build->cache, field, flat - sender->first[field], common);
         chunk->chosen = class_number(sender, &class);
+        sender->withheld = sender->withheld || chunk->chosen == 0;
         if (chunk->chosen != 0) {
             count++;
             left -= chunk_cache_cost(build->cache, field, class.ticks[0] == 0);
@@ -686,6 +689,7 @@ static void build_send(SnapshotSender *sender, Build *build, u32 field, const Ti
         const SpanCode *code =
             chunk_cache_span(build->cache, field, chunks + sent, count - sent, class->ticks, ROOM);
         if (code == NULL) {
+            sender->withheld = true;
             break;
         }
         record_fill(&record, sender, build->tick, field, class, chunks + sent, code);
@@ -755,6 +759,7 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
         sequence_start(sender, build.tick, now_ms);
     }
     sender->heap_count = 0;
+    sender->withheld = false;
     sender->reorder_ms = REORDER_MS + rtt_ms / 2;
     TickClass common = {{0}};
     if (frame != NULL && field_set_equal(frame->fields, sender->fields)) {
@@ -772,7 +777,8 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
         build_chosen(sender, &build);
     }
     build.limited = build.limited || sender->heap_count > 0;
-    build.packet.header.flags |= build.limited ? SNAPSHOT_LIMITED : 0;
+    bool left_out = build.limited || sender->withheld;
+    build.packet.header.flags |= left_out ? SNAPSHOT_LIMITED : 0;
     build.spent += packet_finish(sender, &build.packet, build.tick, now_ms, emit, context);
     sender->stats.limited = build.limited;
     return build.spent;

@@ -34,6 +34,8 @@ enum {
 static const f64 drained_ms = 15.0;
 static const f64 drain_most = 0.85; /* of what arrives: GCC's */
 static const f64 drain_least = 0.25;
+static const f64 drain_other = 0.95;
+static const f64 ours_least = 1.1;
 static const f64 cruise = 0.95; /* of the knee, after draining */
 static const f64 arrived_weight = 0.4;
 static const f64 limit_weight = 0.1;
@@ -142,13 +144,14 @@ static void congestion(Budget *budget, u64 now_ms)
     rivals_watch(budget, now_ms);
     f64 share = f64_between(1.0 - budget->queue_ms / 1000.0, drain_least, drain_most);
     share = has_rivals(budget) ? drain_most : share;
-    if (budget->used && budget->arrived_bytes_s > 0.0) {
+    /* Ours, if the budget is the limit or more is sent than gets through. */
+    bool ours = budget->used || budget->sent_bytes_s > ours_least * budget->arrived_bytes_s;
+    if (ours && budget->arrived_bytes_s > 0.0) {
         knee_set(budget, budget->arrived_bytes_s, false, now_ms);
         budget_set(budget, fmin(budget->bytes_s, share * budget->arrived_bytes_s));
     } else {
-        /* What we do not send does not stand in the queue: someone else's, or the budget is far
-         * above what is sent. */
-        budget_set(budget, budget->bytes_s * 0.95);
+        /* Someone else's, or the budget is far above what is sent. */
+        budget_set(budget, budget->bytes_s * drain_other);
     }
     budget->draining = true;
 }
@@ -292,12 +295,16 @@ static void loss_update(Budget *budget, const BudgetReport *report, u64 now_ms)
 
 /* ---- reports ---- */
 
+static void rate_follow(f64 *rate, f64 sample)
+{
+    *rate += (*rate > 0.0 ? arrived_weight : 1.0) * (sample - *rate);
+}
+
 static void epoch_end(Budget *budget, u64 now_ms)
 {
     f64 seconds = (f64)(now_ms - budget->epoch_ms) / 1000.0;
-    f64 arrived = (f64)budget->acked_bytes / seconds;
-    budget->arrived_bytes_s += (budget->arrived_bytes_s > 0.0 ? arrived_weight : 1.0) *
-                               (arrived - budget->arrived_bytes_s);
+    rate_follow(&budget->arrived_bytes_s, (f64)budget->acked_bytes / seconds);
+    rate_follow(&budget->sent_bytes_s, (f64)budget->sent_bytes / seconds);
     if (budget->delay_min_ms != INT64_MAX) {
         budget->queue_ms = queue_of(budget);
     }
@@ -307,7 +314,7 @@ static void epoch_end(Budget *budget, u64 now_ms)
         calm(budget, fmin(seconds, 1.0), now_ms);
     }
     budget->epoch_ms = now_ms;
-    budget->acked_bytes = 0;
+    budget->acked_bytes = budget->sent_bytes = 0;
     budget->delay_min_ms = INT64_MAX;
     budget->used = false;
 }
@@ -317,10 +324,10 @@ static void silence_end(Budget *budget, u64 now_ms)
 {
     budget->silent = false;
     budget->epoch_ms = now_ms;
-    budget->acked_bytes = 0;
+    budget->acked_bytes = budget->sent_bytes = 0;
     budget->delay_min_ms = INT64_MAX;
     budget->queue_ms = 0.0;
-    budget->arrived_bytes_s = 0.0;
+    budget->arrived_bytes_s = budget->sent_bytes_s = 0.0;
     budget->test_ms = 0;
     budget->hold = false;
     budget->draining = false;
@@ -373,6 +380,7 @@ u32 budget_take(Budget *budget, u64 now_ms)
 void budget_sent(Budget *budget, u32 bytes)
 {
     budget->tokens -= (f64)bytes + BUDGET_HEAD_BYTES;
+    budget->sent_bytes += bytes + BUDGET_HEAD_BYTES;
 }
 
 void budget_limited(Budget *budget)

@@ -52,7 +52,7 @@ typedef struct Budget {
 
     /* the epoch */
     u64 epoch_ms; /* its start */
-    u64 acked_bytes;
+    u64 acked_bytes, sent_bytes;
     i64 delay_min_ms; /* INT64_MAX: no sample */
     bool used;        /* the budget was the limit: only then may it rise */
     bool silent;      /* nothing was heard for long: only the least goes out */
@@ -68,6 +68,7 @@ typedef struct Budget {
     u64 lowest_at_ms;    /* when the standing queue was last shorter than ever: */
     f64 lowest_ms;       /* so long */
     f64 arrived_bytes_s; /* rate that was confirmed, over some epochs */
+    f64 sent_bytes_s;    /* rate that was sent */
     f64 knee_bytes_s;    /* rate that arrived when the line was last full; 0: unknown */
     bool knee_of_loss;   /* it was met by loss: more would be lost beyond it, not only queue */
     u64 knee_ms;         /* when it was met */

@@ -17,7 +17,7 @@ enum {
     INPUT_GAP_MS = 16,
     IDLE_GAP_MS = 100,
     FRAME_US = 16667,   /* of the client's screen */
-    PICTURE_FRAMES = 3, /* every so many the picture is compared */
+    PICTURE_FRAMES = 4, /* every so many the picture is compared */
     /* What the system keeps for a socket that nobody reads (Linux: net.core.rmem_default). */
     SOCKET_BYTES = 212992,
     CLIENT_CLOCK_MS = 40321, /* ahead of the server's */

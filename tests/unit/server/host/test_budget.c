@@ -82,8 +82,8 @@ static void flow_hears(Line *line, Flow *flow, const Shipment *shipment)
     if (shipment->acked + shipment->lost == 0) {
         return;
     }
-    u16 sent_ms = (u16)((f64)line->now_ms - rtt_ms);
-    u16 arrived_ms = (u16)((f64)sent_ms + shipment->delay_ms + CLOCKS_MS);
+    u16 sent_ms = (u16)(i64)((f64)line->now_ms - rtt_ms);
+    u16 arrived_ms = (u16)(i64)((f64)sent_ms + shipment->delay_ms + CLOCKS_MS);
     u16 held_ms = 7;
     BudgetReport report = {.acked = shipment->acked,
                            .lost = shipment->lost,

@@ -19,8 +19,8 @@ static const f32 wake_m_s = 0.4f;
 static const f32 margin_m_s = 2.0f;
 /* A body that moves by this part of its half thickness in a substep is fast. */
 static const f32 fast_part = 0.5f;
-/* A body of less than this many cells of half thickness may get through one that it stretches while
- * it goes on. */
+/* A body of less than this many cells of half thickness may get through a cell of a sheet that it
+ * stretches while it goes on; what is closed has an inside that stops it. */
 static const f32 thin_cells = 5.0f;
 static const f32 moving_m_s = 0.1f;
 
@@ -56,7 +56,8 @@ bool touch_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, 
     f32 thin = thinness(rigid_shape(rigid, slot));
     f32 speed = vec3_length(rigid_velocity(rigid, slot));
     f32 moved = speed * soft->tick_s / (f32)rigid_substeps(rigid);
-    bool moves = moved > fast_part * thin || (speed > moving_m_s && thin < thin_cells * body->cell);
+    bool stretches = !body->closed && speed > moving_m_s && thin < thin_cells * body->cell;
+    bool moves = moved > fast_part * thin || stretches;
     return body->triangle_count + body->segment_count != 0 && thin < INFINITY &&
            (thin < body->cell || moves);
 }

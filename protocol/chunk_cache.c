@@ -226,7 +226,8 @@ static bool cache_shape(ChunkCache *cache, const FieldSet *fields)
         total += chunk_count(&fields->fields[f]);
     }
     CacheChunk *chunks = calloc(total + 1, sizeof *chunks);
-    if (chunks == NULL) {
+    if (chunks == NULL || !span_coder_reserve(cache->coder, fields)) {
+        free(chunks);
         return false;
     }
     free(cache->chunks);

@@ -59,7 +59,8 @@ SnapshotReceiver *snapshot_receiver_create(FieldSet *fields)
     receiver->fields = field_set_acquire(fields);
     receiver->chunks = calloc(receiver->chunk_total + 1u, sizeof(ReceiverChunk *));
     receiver->coder = span_coder_create();
-    bool good = receiver->chunks != NULL && receiver->coder != NULL;
+    bool good = receiver->chunks != NULL && receiver->coder != NULL &&
+                span_coder_reserve(receiver->coder, fields);
     for (u32 s = 0; s < SPAN_STATES; s++) {
         receiver->states[s] = malloc(SPAN_CHUNKS_MAX * CHUNK_STATE_BYTES_MAX);
         good = good && receiver->states[s] != NULL;

@@ -2,6 +2,8 @@
  * span.c: which codec codes which kind of field, and the plain code that always fits.
  */
 #include "protocol/span.h"
+#include "protocol/grid_code.h"
+#include "protocol/grid_tables.h"
 #include "protocol/point_code.h"
 #include "protocol/point_tables.h"
 #include "protocol/pose_code.h"
@@ -18,6 +20,7 @@ enum {
 
 PL_STATIC_ASSERT((int)SPAN_STATES == (int)POSE_STATES, "the codecs see what a span has");
 PL_STATIC_ASSERT((int)SPAN_STATES == (int)POINT_STATES, "the codecs see what a span has");
+PL_STATIC_ASSERT((int)SPAN_STATES == (int)GRID_STATES, "the codecs see what a span has");
 PL_STATIC_ASSERT(SPAN_CHUNKS_MAX *CHUNK_POINTS <= POINT_SPAN_MAX, "any span of points fits");
 
 struct SpanCoder {
@@ -25,6 +28,8 @@ struct SpanCoder {
     PoseCodec *poses;
     PointTables point_tables;
     PointCodec *points;
+    MixTables grid_tables;
+    GridCodec *grids;
 };
 
 SpanCoder *span_coder_create(void)
@@ -42,6 +47,10 @@ void span_coder_destroy(SpanCoder *coder)
         mix_tables_destroy(&coder->pose_tables);
     }
     point_codec_destroy(coder->points);
+    if (coder->grids != NULL) {
+        grid_codec_destroy(coder->grids);
+        mix_tables_destroy(&coder->grid_tables);
+    }
     free(coder);
 }
 
@@ -149,24 +158,64 @@ static PointSpan points_of(const Span *span)
     return points;
 }
 
-/* ---- any kind ---- */
+/* ---- grids and scalars ---- */
 
-static bool has_codec(const FieldDesc *field)
+static bool grids_ready(SpanCoder *coder)
 {
-    return field->kind == FIELD_POSES || field->kind == FIELD_POINTS;
+    if (coder->grids != NULL) {
+        return true;
+    }
+    if (!grid_tables_load(&coder->grid_tables)) {
+        return false;
+    }
+    coder->grids = grid_codec_create(&coder->grid_tables);
+    if (coder->grids == NULL) {
+        mix_tables_destroy(&coder->grid_tables);
+    }
+    return coder->grids != NULL;
 }
 
+static GridSpan grids_of(const Span *span)
+{
+    GridSpan grids = {.field = span->field, .count = span->count, .chunks = span->chunks};
+    for (u32 s = 0; s < SPAN_STATES && span->state[s] != NULL; s++) {
+        grids.state[s] = span->state[s];
+        grids.back[s] = span->back[s];
+    }
+    return grids;
+}
+
+/* ---- any kind ---- */
+
+bool span_coder_reserve(SpanCoder *coder, const FieldSet *fields)
+{
+    bool good = true;
+    for (u32 f = 0; f < fields->count && good; f++) {
+        const FieldDesc *field = &fields->fields[f];
+        if (field->kind == FIELD_POSES) {
+            good = poses_ready(coder);
+        } else if (field->kind == FIELD_POINTS) {
+            good = points_ready(coder);
+        } else {
+            good = grids_ready(coder) && grid_codec_reserve(coder->grids, field);
+        }
+    }
+    return good;
+}
+
+/* 0: it does not fit, or there is no memory for the codec. */
 static u32 kind_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room)
 {
-    if (span->field->kind == FIELD_POSES && poses_ready(coder)) {
+    if (span->field->kind == FIELD_POSES) {
         PoseSpan poses = poses_of(span);
-        return pose_encode(coder->poses, &poses, now, out, room);
+        return poses_ready(coder) ? pose_encode(coder->poses, &poses, now, out, room) : 0;
     }
-    if (span->field->kind == FIELD_POINTS && points_ready(coder)) {
+    if (span->field->kind == FIELD_POINTS) {
         PointSpan points = points_of(span);
-        return point_encode(coder->points, &points, now, out, room);
+        return points_ready(coder) ? point_encode(coder->points, &points, now, out, room) : 0;
     }
-    return 0;
+    GridSpan grids = grids_of(span);
+    return grids_ready(coder) ? grid_encode(coder->grids, &grids, now, out, room) : 0;
 }
 
 u32 span_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room, bool *plain)
@@ -174,7 +223,7 @@ u32 span_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u3
     u32 size = kind_encode(coder, span, now, out, room);
     *plain = size == 0;
     /* What is nothing but noise takes less room plain; one chunk of it must fit. */
-    if (size == 0 && (span->count == 1 || !has_codec(span->field))) {
+    if (size == 0 && span->count == 1) {
         size = plain_encode(span, now, out, room);
     }
     return size;
@@ -202,5 +251,7 @@ int span_decode(SpanCoder *coder, const Span *span, bool plain, const u8 *code, 
         point_decode(coder->points, &points, code, bytes, now);
         return ERROR_OK;
     }
-    return ERROR_FORMAT;
+    GridSpan grids = grids_of(span);
+    bool good = grids_ready(coder) && grid_decode(coder->grids, &grids, code, bytes, now);
+    return good ? ERROR_OK : ERROR_MEMORY;
 }

@@ -41,6 +41,9 @@ u16 span_state_hash(const FieldDesc *field, const u16 *chunks, u32 count, const 
 typedef struct SpanCoder SpanCoder;
 SpanCoder *span_coder_create(void);        /* NULL: no memory */
 void span_coder_destroy(SpanCoder *coder); /* NULL is fine */
+/* Makes the codecs of these fields and room for their largest spans, so that coding them allocates
+ * nothing. False: no memory. */
+bool span_coder_reserve(SpanCoder *coder, const FieldSet *fields);
 
 /* Codes the dense states `now` into out[room]; *plain says which code it is. Returns its bytes, or
  * 0 if it does not fit. One chunk fits whenever room ≥ CHUNK_CODE_BYTES_MAX. */

@@ -14,7 +14,7 @@
 PL_BEGIN_C
 
 enum {
-    PROTOCOL_MAJOR = 1,
+    PROTOCOL_MAJOR = 2, /* 2: state packets hold spans */
     PROTOCOL_MINOR = 2,
     /* From this minor version on a peer takes bulk transfers. */
     PROTOCOL_MINOR_BULK = 2,

@@ -3,6 +3,8 @@
 // they stand at the start.
 #include "protocol/scene_builder_cpp.h"
 
+#include <algorithm>
+
 namespace plenum
 {
 
@@ -530,7 +532,7 @@ bool Builder::ragdoll(const Place &at, const fb::Ragdoll *in)
     part.mask = 0xFFFFFFFFu;
     part.gravity_scale = 1.0f;
     // Muscles and joints of a limp body still take some of its motion.
-    part.angular_damping = 1.0f;
+    part.angular_damping = 4.0f;
     const fb::Material *look = nullptr;
     f32 checked;
     if (!name(at, "name", in->name(), part.name) || !material(at, in->material(), &look) ||
@@ -544,7 +546,8 @@ bool Builder::ragdoll(const Place &at, const fb::Ragdoll *in)
     }
     part.friction = look != nullptr ? look->friction() : 0.6f;
     part.restitution = look != nullptr ? look->restitution() : 0.0f;
-    part.rolling = look != nullptr ? look->rolling() : 0.0f;
+    // Flesh gives: without it a head rolls to and fro for ten seconds.
+    part.rolling = std::max(look != nullptr ? look->rolling() : 0.0f, 0.005f * in->size());
     if (!appearance(at, in->color(), look, &part.look)) {
         return false;
     }

@@ -168,16 +168,20 @@ bool curve_resolve(Curve *curve, const ChunkState *states, u32 count)
 
 /* ---- the cubic of one component ---- */
 
-/* One component around a tick: chords, each per tick, and how long they are. */
+/* What the chords of all components share. */
 typedef struct Chords {
-    f32 here, before, after, far; /* a tick */
-    f32 gap, gap_before, gap_after, gap_far;
+    f32 gap, gap_before, gap_after, gap_far; /* ticks */
     bool has_before, has_after, has_far, rest_before, rest_after;
     f32 free;    /* acceleration (a tick²) that is no hit */
     f32 quantum; /* of the values */
 } Chords;
 
-static f32 freedom(f32 acceleration, f32 free)
+/* Those of one component, a tick. */
+typedef struct Slopes {
+    f32 here, before, after, far;
+} Slopes;
+
+static inline f32 freedom(f32 acceleration, f32 free)
 {
     return f32_clamp(2.0f - fabsf(acceleration) / free, 0.0f, 1.0f);
 }
@@ -185,59 +189,59 @@ static f32 freedom(f32 acceleration, f32 free)
 /* The tangent between two chords of gaps ga and gb if the motion is free there, else `own`: a hit
  * changes the speed at once, so the cubics before and after it have nothing to do with each other.
  */
-static f32 tangent(f32 a, f32 ga, f32 b, f32 gb, f32 free, f32 own)
+static inline f32 tangent(f32 a, f32 ga, f32 b, f32 gb, f32 free, f32 own)
 {
     f32 mean = (a * gb + b * ga) / (ga + gb);
     return own + freedom(2.0f * (b - a) / (ga + gb), free) * (mean - own);
 }
 
-static f32 tangent_begin(const Chords *c)
+static inline f32 tangent_begin(const Chords *c, const Slopes *s)
 {
     if (c->rest_before) {
         return 0.0f;
     }
-    return c->has_before ? tangent(c->before, c->gap_before, c->here, c->gap, c->free, c->here)
-                         : c->here;
+    return c->has_before ? tangent(s->before, c->gap_before, s->here, c->gap, c->free, s->here)
+                         : s->here;
 }
 
 /* Acceleration at `to` by the states before it; 0 where they do not agree on one, or on one that
  * rounding could not make. */
-static f32 acceleration_end(const Chords *c)
+static inline f32 acceleration_end(const Chords *c, const Slopes *s)
 {
     if (!c->has_before || !c->has_far || c->rest_before) {
         return 0.0f;
     }
-    f32 near = 2.0f * (c->here - c->before) / (c->gap + c->gap_before);
-    f32 wide = 2.0f * (c->here - c->far) / (c->gap + c->gap_far);
+    f32 near = 2.0f * (s->here - s->before) / (c->gap + c->gap_before);
+    f32 wide = 2.0f * (s->here - s->far) / (c->gap + c->gap_far);
     f32 noise = 2.0f * c->quantum / (c->gap * (c->gap + c->gap_far));
     f32 sure = f32_clamp(fabsf(wide) / noise - 1.0f, 0.0f, 1.0f);
     return wide * sure * f32_min(freedom(near, c->free), freedom(wide, c->free));
 }
 
-static f32 tangent_end(const Chords *c)
+static inline f32 tangent_end(const Chords *c, const Slopes *s)
 {
-    f32 own = c->here + 0.5f * c->gap * acceleration_end(c);
+    f32 own = s->here + 0.5f * c->gap * acceleration_end(c, s);
     if (c->rest_after) {
-        return tangent(c->here, c->gap, 0.0f, c->gap, c->free, own);
+        return tangent(s->here, c->gap, 0.0f, c->gap, c->free, own);
     }
-    return c->has_after ? tangent(c->here, c->gap, c->after, c->gap_after, c->free, own) : own;
+    return c->has_after ? tangent(s->here, c->gap, s->after, c->gap_after, c->free, own) : own;
 }
 
 /* How far from `from`'s value at u in [0, 1], and the slope there a tick. */
-static f32 cubic(const Chords *c, f32 u, f32 *slope)
+static inline f32 cubic(const Chords *c, const Slopes *s, f32 u, f32 *slope)
 {
-    f32 v0 = tangent_begin(c), v1 = tangent_end(c);
+    f32 v0 = tangent_begin(c, s), v1 = tangent_end(c, s);
     f32 w = 1.0f - u;
-    *slope = 6.0f * u * w * c->here + w * (1.0f - 3.0f * u) * v0 + u * (3.0f * u - 2.0f) * v1;
-    return c->gap * (u * u * (3.0f - 2.0f * u) * c->here + u * w * w * v0 - u * u * w * v1);
+    *slope = 6.0f * u * w * s->here + w * (1.0f - 3.0f * u) * v0 + u * (3.0f * u - 2.0f) * v1;
+    return c->gap * (u * u * (3.0f - 2.0f * u) * s->here + u * w * w * v0 - u * u * w * v1);
 }
 
 /* How far from `to`'s value, `ahead` ticks later. */
-static f32 onward(const Chords *c, f32 ahead, f32 *slope)
+static inline f32 onward(const Chords *c, const Slopes *s, f32 ahead, f32 *slope)
 {
-    f32 a = acceleration_end(c);
-    *slope = tangent_end(c) + a * ahead;
-    return ahead * (tangent_end(c) + 0.5f * a * ahead);
+    f32 v = tangent_end(c, s), a = acceleration_end(c, s);
+    *slope = v + a * ahead;
+    return ahead * (v + 0.5f * a * ahead);
 }
 
 /* ---- vectors ---- */
@@ -270,30 +274,23 @@ static void path_chord(Vec3 from, Vec3 to, f32 gap, Vec3 *chord, bool *has)
     *has = true;
 }
 
-static f32 path_component(const Path *path, f32 here, f32 before, f32 after, f32 far, f64 tick,
-                          f32 *slope)
+static inline f32 path_component(const Path *path, Slopes s, f32 along, f32 *slope)
 {
-    Chords c = path->chords;
-    c.here = here;
-    c.before = before;
-    c.after = after;
-    c.far = far;
-    if (path->curve->mode == CURVE_AHEAD) {
-        return onward(&c, (f32)(tick - (f64)path->curve->to_tick), slope);
-    }
-    return cubic(&c, (f32)((tick - path->curve->departure) / (f64)c.gap), slope);
+    return path->curve->mode == CURVE_AHEAD ? onward(&path->chords, &s, along, slope)
+                                            : cubic(&path->chords, &s, along, slope);
 }
 
 /* From `from` (between) or from `to` (ahead) to where the element is at the tick. */
 static Vec3 path_at(const Path *path, f64 tick, Vec3 *slope)
 {
+    const Vec3 *h = &path->here, *b = &path->before, *a = &path->after, *f = &path->far;
+    f32 along = path->curve->mode == CURVE_AHEAD
+                    ? (f32)(tick - (f64)path->curve->to_tick)
+                    : (f32)((tick - path->curve->departure) / (f64)path->chords.gap);
     Vec3 p;
-    p.x = path_component(path, path->here.x, path->before.x, path->after.x, path->far.x, tick,
-                         &slope->x);
-    p.y = path_component(path, path->here.y, path->before.y, path->after.y, path->far.y, tick,
-                         &slope->y);
-    p.z = path_component(path, path->here.z, path->before.z, path->after.z, path->far.z, tick,
-                         &slope->z);
+    p.x = path_component(path, (Slopes){h->x, b->x, a->x, f->x}, along, &slope->x);
+    p.y = path_component(path, (Slopes){h->y, b->y, a->y, f->y}, along, &slope->y);
+    p.z = path_component(path, (Slopes){h->z, b->z, a->z, f->z}, along, &slope->z);
     return p;
 }
 

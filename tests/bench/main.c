@@ -54,6 +54,7 @@ static const Suite suites[] = {
      bench_encode64x901},
     {"net/join10M", "a join with 10 MB at 50 Mbit/s, 100 ms, loss 0, 1, 5 %; also _cpu",
      bench_join10M},
+    {"client/show20k", "one picture of 20 000 points on their way", bench_client_show},
     {"client/judder", "evenness and delay of the shown motion over bad networks; other columns",
      bench_client_judder},
     {"record/write", "recording one tick of playground", bench_record_write},

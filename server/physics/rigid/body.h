@@ -23,6 +23,7 @@
 /* Bodies slower than this for the time below sleep. */
 #define RIGID_SLEEP_SPEED_M_S  0.05f
 #define RIGID_SLEEP_SPIN_RAD_S 0.08f
+#define RIGID_SLEEP_TURN_M_S   0.02f
 #define RIGID_SLEEP_S          0.5f
 /* Slower impacts do not bounce. */
 #define RIGID_BOUNCE_M_S       0.25f

@@ -142,18 +142,31 @@ bool island_wake(Rigid *rigid)
     return woke;
 }
 
-/* Counts how long each body has been slow; true: some could sleep. */
-static bool count_slow(Rigid *rigid)
+/* Small bodies may turn faster, as long as none of their points moves fast by it: a hand that
+ * creeps about its own axis kept a whole figure awake. */
+static bool is_slow(const Body *body, const BodyState *state)
 {
     const f32 speed2 = RIGID_SLEEP_SPEED_M_S * RIGID_SLEEP_SPEED_M_S;
     const f32 spin2 = RIGID_SLEEP_SPIN_RAD_S * RIGID_SLEEP_SPIN_RAD_S;
+    if (!(vec3_length_squared(state->velocity) < speed2)) {
+        return false;
+    }
+    f32 turning2 = vec3_length_squared(state->spin);
+    if (turning2 < spin2 || body->motion != BODY_DYNAMIC) {
+        return turning2 < spin2;
+    }
+    f32 reach = shape_reach(&body->shape);
+    return turning2 * reach * reach < RIGID_SLEEP_TURN_M_S * RIGID_SLEEP_TURN_M_S;
+}
+
+/* Counts how long each body has been slow; true: some could sleep. */
+static bool count_slow(Rigid *rigid)
+{
     bool tired = false;
     for (u32 i = 0; i < rigid->active_count; i++) {
         u32 slot = rigid->active[i];
         Body *body = &rigid->bodies[slot];
-        const BodyState *state = &rigid->states[slot];
-        bool slow = vec3_length_squared(state->velocity) < speed2 &&
-                    vec3_length_squared(state->spin) < spin2;
+        bool slow = is_slow(body, &rigid->states[slot]);
         body->sleep_s = slow ? body->sleep_s + rigid->def.tick_s : 0.0f;
         tired = tired || (body->motion == BODY_DYNAMIC && body->sleep_s >= RIGID_SLEEP_S);
     }

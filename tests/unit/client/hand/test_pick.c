@@ -257,12 +257,101 @@ static void test_hand(void **state)
     assert_int_equal(hand.holds, 0);
 }
 
+static u64 steps(Hand *hand, u64 now_ns, f64 seconds)
+{
+    u64 end_ns = now_ns + (u64)(seconds * 1e9);
+    for (; now_ns < end_ns; now_ns += 16666667) {
+        hand_step(hand, now_ns);
+    }
+    return now_ns;
+}
+
+/* A scene with hands as scenes have them by default. */
+static Scene scene_of_hands(void)
+{
+    Scene scene;
+    memset(&scene, 0, sizeof scene);
+    scene.hands.frequency = 4.0f;
+    scene.hands.damping = 1.0f;
+    scene.hands.force_max = 1000.0f;
+    return scene;
+}
+
+/* The server's answer never comes here: the box answers by itself, and when the server does not say
+ * that it is held, or says that it no longer is, it goes back to where the server has it. */
+static void test_answer(void **state)
+{
+    (void)state;
+    for (u32 lost = 0; lost < 2; lost++) {
+        Connection world;
+        world_make(&world);
+        Scene scene = scene_of_hands();
+        world.scene = &scene;
+        world.entities[0].mass_kg = 5.0f;
+        Hand hand;
+        hand_init(&hand, &world);
+        assert_true(hand_grab_entity(&hand, 1));
+        u64 now_ns = steps(&hand, 1000000000, 0.1);
+        hand_move(&hand, vec3(1, 1, 0));
+        now_ns = steps(&hand, now_ns, 0.15);
+        ShownPose poses[2];
+        timeline_pose(NULL, 0, 0, &poses[0]);
+        timeline_pose(NULL, 0, 1, &poses[1]);
+        hand_show_poses(&hand, 0, poses);
+        assert_true(poses[0].position.x > 0.5f && poses[0].position.x < 1.0f);
+        assert_true(poses[1].position.x == 0.0f); /* what nobody holds stays */
+        Vec3 point;
+        assert_true(hand_point(&hand, &point) && point.x == poses[0].position.x);
+        assert_true(hand.stats.drags == 1 && hand.stats.shown_first_s < 0.1);
+        world.presence.user = 1;
+        world.presence.holds = lost != 0 ? 1 : 0;
+        now_ns = steps(&hand, now_ns, 0.05);
+        world.presence.holds = 0;
+        now_ns = steps(&hand, now_ns, lost != 0 ? 0.02 : 2.0);
+        assert_false(hand.held.holding);
+        steps(&hand, now_ns, 3.0);
+        timeline_pose(NULL, 0, 0, &poses[0]);
+        hand_show_poses(&hand, 0, poses);
+        assert_true(poses[0].position.x == 0.0f);
+    }
+}
+
+/* Of a cloth the held point goes with the hand, its neighbours less, the far ones not at all. */
+static void test_answer_soft(void **state)
+{
+    (void)state;
+    Connection world;
+    world_make(&world);
+    Scene scene = scene_of_hands();
+    world.scene = &scene;
+    world.entities[2].mass_kg = 1.0f;
+    Hand hand;
+    hand_init(&hand, &world);
+    assert_true(hand_grab_entity(&hand, 3));
+    u64 now_ns = steps(&hand, 1000000000, 0.1);
+    hand_move(&hand, vec3(-2, 0, -2.4f));
+    now_ns = steps(&hand, now_ns, 0.15);
+    ShownPoint points[COLUMNS * ROWS];
+    timeline_point_range(NULL, 1, 0, COLUMNS * ROWS, points);
+    hand_show_points(&hand, 1, points);
+    f32 held = points[0].position.z + 3.0f, next = points[1].position.z + 3.0f;
+    assert_true(held > 0.3f && held < 0.6f);
+    assert_true(next > 0.05f * held && next < 0.8f * held);
+    assert_true(points[COLUMNS * ROWS - 1].position.z == -3.0f);
+    hand_release(&hand);
+    steps(&hand, now_ns, 3.0);
+    assert_int_equal(hand.answers, 0);
+    timeline_point_range(NULL, 1, 0, COLUMNS * ROWS, points);
+    hand_show_points(&hand, 1, points);
+    assert_true(points[0].position.z == -3.0f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_soft_mesh),
-        cmocka_unit_test(test_hand),
+        cmocka_unit_test(test_nearest),     cmocka_unit_test(test_soft_mesh),
+        cmocka_unit_test(test_hand),        cmocka_unit_test(test_answer),
+        cmocka_unit_test(test_answer_soft),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static SoftMesh shell(void)
     assert_int_equal(soft_mesh_sphere(&mesh, inner_m, 3, &error), 0);
     u32 n = mesh.point_count, (*tetrahedra)[4];
     mesh.points = realloc(mesh.points, 2 * n * sizeof *mesh.points);
-    tetrahedra = malloc(3 * mesh.triangle_count * sizeof *tetrahedra);
+    tetrahedra = calloc(3 * mesh.triangle_count, sizeof *tetrahedra);
     for (u32 i = 0; i < n; i++) {
         mesh.points[n + i] = vec3_scale(mesh.points[i], 1.0f + wall_m / inner_m);
     }

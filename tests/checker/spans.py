@@ -1,7 +1,7 @@
 """Spans: several chunks of one field coded together."""
 
-from bits import Malformed
-from chunks import POINTS, POSES, read_plain
+from chunks import POINTS, POSES, SCALARS, read_plain
+from grids import GridDecoder, read_scalars
 from points import PointDecoder
 from poses import PoseDecoder
 
@@ -29,4 +29,6 @@ def read_span(field, chunks, plain, data, start, end, older, back):
         return split(field, chunks, PointDecoder(n, flat, back).read(data[start:end]))
     if field.kind == POSES:
         return split(field, chunks, PoseDecoder(n, flat, back).read(data[start:end]))
-    raise Malformed("kind %d has only the plain code" % field.kind)
+    if field.kind == SCALARS:
+        return split(field, chunks, read_scalars(data[start:end], n, flat))
+    return GridDecoder(field, chunks, older).read(data[start:end])

@@ -244,7 +244,7 @@ static void expect_clean(const Pair *pair)
 static void test_random_worlds_and_networks(void **context)
 {
     PL_UNUSED(context);
-    for (u32 world = 0; world < 24; world++) {
+    for (u32 world = 0; world < 14; world++) {
         Dice dice = {100 + world, 0};
         NetsimOptions net = random_network(&dice);
         Pair *pair = malloc(sizeof *pair);

@@ -121,7 +121,7 @@ bool Builder::prefabs(const Place &at, const fb::Scene *in)
     return true;
 }
 
-// Only of a soft body; the last three need a closed one.
+// Only of a soft body; the last three need one that holds a gas.
 bool kind_needs_soft(ProbeKind kind)
 {
     return kind == PROBE_STRETCH || kind == PROBE_VOLUME || kind == PROBE_PRESSURE ||
@@ -188,8 +188,9 @@ bool Builder::probe(const Place &at, const fb::Probe *in, SceneProbe *out)
             return fail(at, "of", "\"%s\" is a body; %s is of a soft body", out->of, kind);
         }
         return out->kind == PROBE_STRETCH ||
-               out_->soft_meshes[out_->softs[out->soft].mesh].closed ||
-               fail(at, "of", "\"%s\" is not closed; %s is of a closed one", out->of, kind);
+               holds_gas(out_->soft_meshes[out_->softs[out->soft].mesh]) ||
+               fail(at, "of", "\"%s\" is not closed; %s is of a closed one, or of a ring", out->of,
+                    kind);
     }
     return out->kind == PROBE_HEIGHT || out->kind == PROBE_SPEED || out->body >= 0 ||
            fail(at, "of", "\"%s\" is soft; %s is of a body", out->of, kind);

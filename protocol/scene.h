@@ -159,6 +159,8 @@ typedef struct SceneSoft {
     f32 match_stiffness, match_beta;
     f32 yield, creep, plastic_max; /* strain, 1/s, strain */
     f32 damping;                   /* 1/s */
+    f32 smoothing;                 /* 1/s, of differences of velocity along edges */
+    f32 spring_damping;            /* s, of explicit springs; −1: what keeps them stable */
     f32 thickness;                 /* m */
     f32 friction, static_friction;
     f32 contact_stiffness; /* N/m, 0: hard */

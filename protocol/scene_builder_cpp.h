@@ -263,6 +263,8 @@ inline bool inside(const Bounds &bounds, Vec3 p)
            p.x <= bounds.max.x && p.y <= bounds.max.y && p.z <= bounds.max.z;
 }
 
+// A closed surface or a ring of sticks, which is a ball in two dimensions.
+bool holds_gas(const SoftMesh &mesh);
 // A look before anything of it was said.
 void default_look(Appearance *out, AppearanceKind kind);
 // A second colour that nobody chose is a darker tone of the first.

@@ -50,6 +50,11 @@ Vec3 place_of(const SceneSoft &soft, const SoftMesh &mesh, u32 point)
 
 } // namespace
 
+bool holds_gas(const SoftMesh &mesh)
+{
+    return mesh.closed || soft_mesh_ring_length(&mesh) > 0;
+}
+
 // -1 or within [0, max].
 bool Builder::compliance(const Place &at, const char *field, f32 value, f32 *out)
 {
@@ -219,6 +224,7 @@ static SceneSoft soft_default()
     SceneSoft soft = {};
     soft.orientation = quat_identity();
     soft.iterations = 10;
+    soft.spring_damping = -1.0f;
     soft.stiffness = 1.0f;
     soft.bend = SCENE_SOFT_BEND_DISTANCE;
     soft.area_compliance = soft.volume_compliance = -1.0f;
@@ -295,6 +301,11 @@ bool Builder::soft_method(const Place &at, const fb::Soft *in, SceneSoft *out)
     if (in->bend() > fb::SoftBend::MAX) {
         return fail(at, "bend", "unknown; one of none, distance, dihedral, isometric");
     }
+    out->spring_damping = -1.0f;
+    if (in->spring_damping() != -1.0f &&
+        !number(at, "spring_damping", in->spring_damping(), 0.0f, 100.0f, &out->spring_damping)) {
+        return false;
+    }
     out->method = (SceneSoftMethod)in->method();
     out->bend = (SceneSoftBend)in->bend();
     out->tethers = in->tethers();
@@ -347,8 +358,13 @@ bool Builder::soft_matter(const Place &at, const fb::Soft *in, SceneSoft *out)
     if (mesh.triangle_count == 0 && out->area_compliance >= 0.0f) {
         return fail(at, "area_compliance", "the shape has no triangles; leave it out");
     }
-    if (!mesh.closed && out->pressure > 0.0f) {
-        return fail(at, "pressure", "the shape is not closed; only closed surfaces hold a gas");
+    if (out->pressure > 0.0f && !holds_gas(mesh)) {
+        return fail(at, "pressure",
+                    "the shape is not closed; only closed surfaces and rings hold a gas");
+    }
+    if (out->yield > 0.0f && out->match == SCENE_SOFT_MATCH_NONE) {
+        return fail(at, "yield",
+                    "only what is pulled back to its shape can keep dents; give match");
     }
     return true;
 }
@@ -360,6 +376,7 @@ bool Builder::soft_contact(const Place &at, const fb::Soft *in, SceneSoft *out)
     return integer(at, "group", in->group(), 1, UINT32_MAX, &out->group) &&
            integer(at, "mask", in->mask(), 1, UINT32_MAX, &out->mask) &&
            number(at, "damping", in->damping(), 0.0f, 100.0f, &out->damping) &&
+           number(at, "smoothing", in->smoothing(), 0.0f, 1000.0f, &out->smoothing) &&
            number(at, "thickness", in->thickness(), 0.0f, 1.0f, &out->thickness) &&
            number(at, "friction", in->friction(), 0.0f, 10.0f, &out->friction) &&
            number(at, "static_friction", in->static_friction(), 0.0f, 10.0f,

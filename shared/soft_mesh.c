@@ -23,6 +23,23 @@ int soft_mesh_no_memory(SoftMesh *mesh, ErrorText *error)
     return error_set(error, ERROR_MEMORY, "no memory for a soft mesh");
 }
 
+u32 soft_mesh_ring_length(const SoftMesh *mesh)
+{
+    if (mesh->triangle_count != 0 || mesh->tetrahedron_count != 0) {
+        return 0;
+    }
+    for (u32 i = 0; i < mesh->stick_count; i++) {
+        const SoftStick *stick = &mesh->sticks[i];
+        if (stick->low != stick->high || (i > 0 && stick->a != stick[-1].b)) {
+            return 0;
+        }
+        if (stick->b == mesh->sticks[0].a) {
+            return i >= 2 ? i + 1 : 0;
+        }
+    }
+    return 0;
+}
+
 bool soft_mesh_is_length(f32 x)
 {
     return x > 0.0f && x <= WORLD_EXTENT_MAX_M;

@@ -95,6 +95,10 @@ int soft_mesh_skin(SoftMesh *mesh, const SoftMesh *display, ErrorText *error);
 void soft_mesh_skin_points(const SoftMesh *mesh, const Vec3 *points, Vec3 *out);
 /* m³ inside a closed surface, by the divergence theorem; 0 for an open one. */
 f64 soft_mesh_volume(const SoftMesh *mesh);
+/* Sticks of the ring that they make from the first on: stick i leads from the end of stick i − 1,
+ * the last back to the start, and there are no triangles; 0: they make none. A ring in a plane is a
+ * ball in two dimensions, and may hold a gas. */
+u32 soft_mesh_ring_length(const SoftMesh *mesh);
 void soft_mesh_finish(SoftMesh *mesh);
 PL_END_C
 

@@ -59,6 +59,8 @@ static SoftDef soft_def(const Scene *scene, const SceneSoft *soft)
     def.creep = soft->creep;
     def.plastic_max = soft->plastic_max;
     def.damping = soft->damping;
+    def.smoothing = soft->smoothing;
+    def.spring_damping = soft->spring_damping;
     def.thickness = soft->thickness;
     def.friction = soft->friction;
     def.static_friction = soft->static_friction;

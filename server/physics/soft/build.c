@@ -212,23 +212,6 @@ static bool add_segments(Soft *soft, const SoftMesh *mesh, SoftBody *body)
     return true;
 }
 
-u32 soft_ring(const SoftMesh *mesh)
-{
-    if (mesh->triangle_count != 0 || mesh->tetrahedron_count != 0) {
-        return 0;
-    }
-    for (u32 i = 0; i < mesh->stick_count; i++) {
-        const SoftStick *stick = &mesh->sticks[i];
-        if (stick->low != stick->high || (i > 0 && stick->a != stick[-1].b)) {
-            return 0;
-        }
-        if (stick->b == mesh->sticks[0].a) {
-            return i >= 2 ? i + 1 : 0;
-        }
-    }
-    return 0;
-}
-
 static int add_body(Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorText *error)
 {
     const SoftMesh *mesh = def->mesh;
@@ -250,7 +233,7 @@ static int add_body(Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorTex
                        .triangle_count = mesh->triangle_count,
                        .first_segment = soft->segment_count,
                        .closed = mesh->closed,
-                       .ring = soft_ring(mesh),
+                       .ring = soft_mesh_ring_length(mesh),
                        .mass_kg = def->mass_kg};
     body->def.mesh = NULL;
     body->def.pins = NULL;

@@ -21,10 +21,6 @@ typedef struct Maker {
 /* Geometry of a mesh by the indices of its points. */
 f32 soft_triangle_area(const Vec3 *points, const u32 p[3]);
 f32 soft_tetrahedron_volume(const Vec3 *points, const u32 p[4]); /* signed */
-/* Length of the ring that the sticks from the first on make: stick i leads from the end of stick
- * i − 1, the last back to the start, and there are no triangles; 0: they make none. A ring in a
- * plane is a ball in two dimensions, and may have gas in it. */
-u32 soft_ring(const SoftMesh *mesh);
 
 /* build_check.c: 0 or an error that names the field, or the part of the mesh. */
 int build_check(const Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorText *error);

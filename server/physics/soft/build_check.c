@@ -189,8 +189,9 @@ static int check_together(const SoftDef *def, ErrorText *error)
         return error_set(error, ERROR_RANGE, "young %g Pa: the mesh has no tetrahedra",
                          (double)def->young);
     }
-    if (def->pressure > 0.0f && !mesh->closed && soft_ring(mesh) == 0) {
-        return error_set(error, ERROR_RANGE, "pressure %g Pa: the mesh is not closed",
+    if (def->pressure > 0.0f && !mesh->closed && soft_mesh_ring_length(mesh) == 0) {
+        return error_set(error, ERROR_RANGE,
+                         "pressure %g Pa: the mesh is neither a closed surface nor a ring",
                          (double)def->pressure);
     }
     if (def->yield > 0.0f && def->match == SOFT_MATCH_NONE) {

@@ -46,7 +46,8 @@ static void test_every_field_arrives(void **state)
              "\"bend_compliance\":3,\"area_compliance\":0.25,\"stretch_min\":0.5,\"stretch_max\":"
              "1.5,\"tethers\":true,\"inflate\":4,\"volume\":\"ellipsoid\",\"match\":\"quadratic\","
              "\"match_stiffness\":0.125,\"match_beta\":0.375,\"yield\":0.1,\"creep\":2,"
-             "\"plastic_max\":0.7,\"damping\":0.3,\"thickness\":0.04,\"friction\":0.6,"
+             "\"plastic_max\":0.7,\"smoothing\":4,\"spring_damping\":0.002,\"damping\":0.3,"
+             "\"thickness\":0.04,\"friction\":0.6,"
              "\"static_friction\":0.9,\"contact_stiffness\":5000,\"self_collision\":true,"
              "\"group\":2,\"mask\":5,\"pins\":[{\"point\":[0,0]}],\"color\":[1,0,0],"
              "\"roughness\":0.5,\"pattern\":\"stripes\"}]}");
@@ -79,6 +80,8 @@ static void test_every_field_arrives(void **state)
     assert_float_equal(s->creep, 2.0f, 0);
     assert_float_equal(s->plastic_max, 0.7f, 0);
     assert_float_equal(s->damping, 0.3f, 0);
+    assert_float_equal(s->smoothing, 4.0f, 0);
+    assert_float_equal(s->spring_damping, 0.002f, 0);
     assert_float_equal(s->thickness, 0.04f, 0);
     assert_float_equal(s->friction, 0.6f, 0);
     assert_float_equal(s->static_friction, 0.9f, 0);
@@ -116,6 +119,8 @@ static void test_a_cloth_is_the_short_form(void **state)
     assert_int_equal(a.bend, b.bend);
     assert_float_equal(a.area_compliance, b.area_compliance, 0);
     assert_float_equal(a.damping, b.damping, 0);
+    assert_float_equal(a.smoothing, b.smoothing, 0);
+    assert_float_equal(a.spring_damping, b.spring_damping, 0);
     assert_float_equal(a.thickness, b.thickness, 0);
     assert_float_equal(a.friction, b.friction, 0);
     assert_float_equal(a.match_beta, b.match_beta, 0);
@@ -178,6 +183,20 @@ static void test_sticks_are_given_by_hand(void **state)
     assert_float_equal(mesh->sticks[0].high, 10.0f, 1e-6);
     assert_float_equal(mesh->sticks[1].low, 1.0f, 0);
     assert_float_equal(mesh->sticks[1].high, 20.0f, 0);
+    scene_destroy(scene);
+}
+
+/* A ring is a ball in two dimensions. */
+static void test_rings_hold_a_gas(void **state)
+{
+    (void)state;
+    Scene *scene =
+        must_parse(HEAD "\"softs\":[{\"name\":\"r\",\"shape\":{\"kind\":\"ring\",\"radius\":1,"
+                        "\"points\":[12]},\"pressure\":2,\"volume\":\"box\"}],\"probes\":[{"
+                        "\"name\":\"v\",\"kind\":\"volume\",\"of\":\"r\"}]}");
+    assert_float_equal(scene->softs[0].pressure, 2000.0f, 0);
+    assert_int_equal(scene->softs[0].volume, SCENE_SOFT_VOLUME_BOX);
+    assert_int_equal(scene->probes[0].soft, 0);
     scene_destroy(scene);
 }
 
@@ -350,6 +369,13 @@ static const Wrong wrongs[] = {
     {HEAD "\"softs\":[{" GRID ",\"young\":1000}]}", "softs[0].young: the shape has no tetrahedra"},
     {HEAD "\"softs\":[{" GRID ",\"poisson\":0.5}]}", "softs[0].poisson: 0.5 is out of range"},
     {HEAD "\"softs\":[{" GRID ",\"pressure\":1}]}", "softs[0].pressure: the shape is not closed"},
+    {HEAD "\"softs\":[{" ROPE ",\"pressure\":1}]}", "softs[0].pressure: the shape is not closed"},
+    {HEAD "\"softs\":[{" ROPE
+          "}],\"probes\":[{\"name\":\"p\",\"kind\":\"pressure\",\"of\":\"r\"}]}",
+     "probes[0].of: \"r\" is not closed"},
+    {HEAD "\"softs\":[{" GRID ",\"yield\":0.1}]}", "softs[0].yield: only what is pulled back"},
+    {HEAD "\"softs\":[{" GRID ",\"smoothing\":-1}]}", "softs[0].smoothing: -1 is out of range"},
+    {HEAD "\"softs\":[{" GRID ",\"spring_damping\":-2}]}", "spring_damping: -2 is out of range"},
     {HEAD "\"softs\":[{" ROPE ",\"area_compliance\":0}]}", "area_compliance: the shape has no tri"},
     {HEAD "\"softs\":[{" GRID ",\"tethers\":true}]}", "softs[0].tethers: nothing is pinned"},
     {HEAD "\"softs\":[{" GRID ",\"mass\":1,\"density\":1}]}", "softs[0].density: given besides"},
@@ -415,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_pins_find_their_points),
         cmocka_unit_test(test_copies_share_a_mesh),
         cmocka_unit_test(test_sticks_are_given_by_hand),
+        cmocka_unit_test(test_rings_hold_a_gas),
         cmocka_unit_test(test_shapes_are_what_they_are_called),
         cmocka_unit_test(test_meshes_come_from_files),
         cmocka_unit_test(test_bytes_give_the_same_meshes),

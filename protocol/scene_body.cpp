@@ -121,6 +121,10 @@ bool Builder::body(const Place &at, const fb::Body *in, SceneBody *out)
     out->mask = in->mask();
     out->family = in->family();
     const fb::Material *material = nullptr;
+    if (in->method() > fb::Method::MAX) {
+        return fail(at, "method", "unknown; one of soft_step, impulses");
+    }
+    out->plain = in->method() == fb::Method::impulses;
     Place shape_at = {&at, "shape", -1};
     if (!name(at, "name", in->name(), out->name) ||
         !this->material(at, in->material(), &material) ||

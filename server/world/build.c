@@ -50,6 +50,7 @@ static BodyDef body_def(const SceneBody *body)
     def.gravity_scale = body->gravity_scale;
     def.asleep = body->asleep;
     def.sensor = body->sensor;
+    def.plain = body->plain;
     def.group = body->group;
     def.mask = body->mask;
     def.family = body->family;

@@ -1,12 +1,15 @@
 /* The plain method (sequential impulses, Baumgarte, friction pyramid) against what is known of it:
  * it stacks a little, conserves momentum, and its friction depends on the direction as a polygon
  * does on the angle. */
+#include "server/physics/rigid/joint.h"
 #include "server/physics/rigid/rigid.h"
+#include "tests/support/rigid_kit.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -159,6 +162,181 @@ static void rolling_friction_slows_a_ball(void **state)
     rigid_destroy(rigid);
 }
 
+/* ---- both methods in one world ---- */
+
+static Rigid *mixed_world(RigidMethod method)
+{
+    RigidDef def = {.body_capacity = 64,
+                    .tick_s = KIT_TICK_S,
+                    .substeps = 4,
+                    .gravity = {0.0f, -G, 0.0f},
+                    .joint_capacity = 16,
+                    .method = method,
+                    .iterations = 20,
+                    .baumgarte = 0.2f};
+    Rigid *rigid = rigid_create(&def);
+    assert_non_null(rigid);
+    add_floor(rigid);
+    return rigid;
+}
+
+static JointId hang(Rigid *rigid, u32 a, u32 b, Vec3 anchor)
+{
+    JointDef def = joint_def_default(JOINT_BALL);
+    def.a = a != 0 ? rigid_at(rigid, a) : (BodyId){0, 0};
+    def.b = rigid_at(rigid, b);
+    def.anchor_a = a != 0 ? vec3_sub(anchor, rigid_position(rigid, a)) : anchor;
+    def.anchor_b = vec3_sub(anchor, rigid_position(rigid, b));
+    JointId id = rigid_joint_add(rigid, &def);
+    assert_int_not_equal(id.generation, 0);
+    return id;
+}
+
+enum {
+    GROUP = 9 /* bodies of a group */
+};
+
+/* A tower that a ball hits, and a chain of three; the slots of all in slots[GROUP]. */
+static void add_group(Rigid *rigid, f32 x, bool plain, u32 slots[GROUP])
+{
+    u32 n = 0;
+    for (u32 i = 0; i < 5; i++) {
+        BodyDef def = box(vec3(x, 0.5f + 1.0f * (f32)i, 0.0f));
+        def.plain = plain;
+        slots[n++] = kit_add(rigid, &def);
+    }
+    BodyDef ball = kit_ball(vec3(x, 4.0f, 8.0f), 0.3f);
+    ball.velocity = vec3(0.5f, 2.0f, -9.0f);
+    ball.plain = plain;
+    slots[n++] = kit_add(rigid, &ball);
+    for (u32 i = 0; i < 3; i++) {
+        BodyDef link = kit_ball(vec3(x + 0.5f + (f32)i, 6.0f, -6.0f), 0.2f);
+        link.plain = plain;
+        slots[n] = kit_add(rigid, &link);
+        hang(rigid, i > 0 ? slots[n - 1] : 0, slots[n], vec3(x + (f32)i, 6.0f, -6.0f));
+        n++;
+    }
+}
+
+static void assert_same_poses(const Rigid *one, const u32 *a, const Rigid *other, const u32 *b)
+{
+    for (u32 i = 0; i < GROUP; i++) {
+        Vec3 p = rigid_position(one, a[i]), q = rigid_position(other, b[i]);
+        Quat r = rigid_orientation(one, a[i]), s = rigid_orientation(other, b[i]);
+        assert_memory_equal(&p, &q, sizeof(p));
+        assert_memory_equal(&r, &s, sizeof(r));
+    }
+}
+
+/* Plain bodies beside others go exactly as in a world of their method, and so do the others. */
+static void methods_go_side_by_side(void **unused)
+{
+    PL_UNUSED(unused);
+    u32 soft[GROUP], plain[GROUP], soft_alone[GROUP], plain_alone[GROUP];
+    Rigid *both = mixed_world(RIGID_SOFT_STEP), *impulses = mixed_world(RIGID_IMPULSES);
+    Rigid *steps = mixed_world(RIGID_SOFT_STEP);
+    add_group(both, 0.0f, true, plain);
+    add_group(both, 20.0f, false, soft);
+    add_group(impulses, 0.0f, false, plain_alone); /* the world's method says it */
+    add_group(steps, 20.0f, false, soft_alone);
+    for (u32 i = 0; i < 180; i++) {
+        kit_tick(both);
+        kit_tick(impulses);
+        kit_tick(steps);
+        assert_same_poses(both, plain, impulses, plain_alone);
+        assert_same_poses(both, soft, steps, soft_alone);
+    }
+    assert_true(rigid_position(both, plain[4]).z < -0.2f); /* the ball did hit the tower */
+    assert_true(vec3_distance(rigid_position(both, plain[8]),
+                              vec3_sub(rigid_position(both, soft[8]), vec3(20, 0, 0))) > 1e-3f);
+    rigid_destroy(both);
+    rigid_destroy(impulses);
+    rigid_destroy(steps);
+}
+
+/* An image of such a world goes on alike. */
+static void images_know_the_method(void **unused)
+{
+    PL_UNUSED(unused);
+    u32 soft[GROUP], plain[GROUP];
+    Rigid *one = mixed_world(RIGID_SOFT_STEP), *other = mixed_world(RIGID_SOFT_STEP);
+    add_group(one, 0.0f, true, plain);
+    add_group(one, 1.2f, false, soft);
+    kit_run(one, 1.0f);
+    size_t bytes;
+    u8 *image = kit_save(one, &bytes);
+    assert_true(kit_load(other, image, bytes));
+    free(image);
+    for (u32 i = 0; i < 60; i++) {
+        kit_tick(one);
+        kit_tick(other);
+        assert_int_equal(kit_hash(one), kit_hash(other));
+    }
+    rigid_destroy(one);
+    rigid_destroy(other);
+}
+
+/* Where the two meet, Newton's laws hold for both. */
+static void methods_push_each_other(void **unused)
+{
+    PL_UNUSED(unused);
+    Rigid *rigid = mixed_world(RIGID_SOFT_STEP);
+    BodyDef a = kit_ball(vec3(0.0f, 50.0f, 0.0f), 0.5f), b = a;
+    a.gravity_scale = b.gravity_scale = 0.0f;
+    a.mass_kg = 2.0f;
+    b.mass_kg = 1.0f;
+    a.restitution = b.restitution = 0.5f;
+    a.velocity = vec3(3.0f, 0.0f, 0.0f);
+    b.position.x = 2.0f;
+    b.plain = true;
+    u32 i = kit_add(rigid, &a), j = kit_add(rigid, &b);
+    /* A plain box between soft ones: a column of three, which rests, some 2 cm lower at each
+     * contact (gravity comes after the plain step, and Baumgarte takes it back by and by). */
+    u32 top = 0;
+    for (u32 k = 0; k < 3; k++) {
+        BodyDef def = box(vec3(10.0f, 0.5f + (f32)k, 0.0f));
+        def.plain = k == 1;
+        top = kit_add(rigid, &def);
+    }
+    kit_run(rigid, 4.0f);
+    assert_float_equal(rigid_velocity(rigid, i).x, 1.5f, 0.01f);
+    assert_float_equal(rigid_velocity(rigid, j).x, 3.0f, 0.01f);
+    Vec3 p = rigid_position(rigid, top);
+    printf("top of the column at %.4f %.4f %.4f\n", (double)p.x, (double)p.y, (double)p.z);
+    assert_float_equal(p.y, 2.5f, 0.06f);
+    assert_float_equal(p.x, 10.0f, 0.02f);
+    rigid_destroy(rigid);
+}
+
+/* A joint of the plain method knows its force, and breaks by it. */
+static void plain_joints_bear_and_break(void **unused)
+{
+    PL_UNUSED(unused);
+    Rigid *rigid = mixed_world(RIGID_IMPULSES);
+    u32 slots[3];
+    JointId top = {0, 0};
+    for (u32 i = 0; i < 3; i++) {
+        BodyDef link = kit_ball(vec3(0.0f, 9.0f - (f32)i, 0.0f), 0.2f);
+        link.mass_kg = 4.0f;
+        slots[i] = kit_add(rigid, &link);
+        JointId id =
+            hang(rigid, i > 0 ? slots[i - 1] : 0, slots[i], vec3(0.0f, 9.5f - (f32)i, 0.0f));
+        top = i == 0 ? id : top;
+    }
+    kit_run(rigid, 2.0f);
+    f32 pull = vec3_length(rigid_joint_force(rigid, top.slot));
+    printf("three links of 4 kg pull with %.2f N (%.2f)\n", (double)pull, (double)(12.0f * G));
+    assert_float_equal(pull, 12.0f * G, 0.01f * 12.0f * G);
+    assert_float_equal(rigid_position(rigid, slots[2]).y, 7.0f, 0.02f);
+    JointDef weak = *rigid_joint_def(rigid, top.slot);
+    rigid_joint_remove(rigid, top);
+    weak.break_force = 10.0f * G;
+    rigid_joint_add(rigid, &weak);
+    kit_run(rigid, 3.0f);
+    assert_true(rigid_position(rigid, slots[0]).y < 3.0f);
+    rigid_destroy(rigid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +344,10 @@ int main(void)
         cmocka_unit_test(short_stacks_stand),
         cmocka_unit_test(collisions_keep_momentum_and_obey_e),
         cmocka_unit_test(rolling_friction_slows_a_ball),
+        cmocka_unit_test(methods_go_side_by_side),
+        cmocka_unit_test(images_know_the_method),
+        cmocka_unit_test(methods_push_each_other),
+        cmocka_unit_test(plain_joints_bear_and_break),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

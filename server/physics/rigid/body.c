@@ -200,7 +200,7 @@ static bool is_round(const Symmetric3 *i)
     return f32_max(spread, tilt) <= 1e-4f * i->xx;
 }
 
-void body_derive(Body *body)
+void body_derive(const Rigid *rigid, Body *body)
 {
     MassProperties mass = shape_mass(&body->shape, body->mass);
     body->centre = mass.centre;
@@ -211,6 +211,11 @@ void body_derive(Body *body)
         body->flags |= is_round(&mass.inertia) ? BODY_ROUND : 0u;
     }
     body->flags |= vec3_length_squared(mass.centre) > 0.0f ? BODY_OFFSET : 0u;
+    if (body->motion != BODY_DYNAMIC) {
+        body->flags &= ~(u32)BODY_PLAIN;
+    } else if (rigid->def.method == RIGID_IMPULSES) {
+        body->flags |= BODY_PLAIN;
+    }
 }
 
 static u32 slot_take(Rigid *rigid)
@@ -238,7 +243,7 @@ BodyId rigid_add(Rigid *rigid, const BodyDef *def)
     memset(body, 0, sizeof(*body));
     memset(state, 0, sizeof(*state));
     *body = (Body){.orientation = quat_normalize(def->orientation),
-                   .flags = BODY_LIVE | BODY_MOVED,
+                   .flags = BODY_LIVE | BODY_MOVED | (def->plain ? BODY_PLAIN : 0u),
                    .motion = def->motion,
                    .shape = def->shape,
                    .mass = def->motion == BODY_DYNAMIC ? def->mass_kg : 0.0f,
@@ -251,7 +256,7 @@ BodyId rigid_add(Rigid *rigid, const BodyDef *def)
                    .family = def->family,
                    .sensor = def->sensor ? 1u : 0u,
                    .generation = generation};
-    body_derive(body);
+    body_derive(rigid, body);
     body->position = vec3_add(def->position, quat_rotate(body->orientation, body->centre));
     state->inverse_mass = body->mass > 0.0f ? 1.0f / body->mass : 0.0f;
     if (def->motion != BODY_STATIC) {

@@ -57,7 +57,8 @@ enum {
     BODY_ASLEEP = 2,
     BODY_MOVED = 4,  /* its fat bounds or filters changed: look for new pairs */
     BODY_OFFSET = 8, /* its centre of mass is not the origin of its shape */
-    BODY_ROUND = 16  /* its inertia is the same about all axes: no gyroscopic term */
+    BODY_ROUND = 16, /* its inertia is the same about all axes: no gyroscopic term */
+    BODY_PLAIN = 32  /* dynamic, and solved as RIGID_IMPULSES says */
 };
 
 typedef struct Body {
@@ -215,8 +216,9 @@ struct Rigid {
     Tree moving, fixed;
     u32 *planes; /* [capacity] slots, ascending */
     u32 plane_count;
-    u32 *active; /* [capacity] slots of awake bodies, ascending, of this tick */
-    u32 active_count;
+    u32 *active; /* [capacity] slots of awake bodies of this tick, ascending, the plain ones last */
+    u32 active_count, plain_count;
+    u32 substep;  /* substeps done in this tick */
     bool stirred; /* something woke, came or went since the last tick listed who is awake */
     bool idle;    /* nothing is awake: the tick has nothing to do */
     u32 asleep_count;
@@ -256,7 +258,7 @@ struct Rigid {
     f32 *flights; /* [capacity] share of its way in this tick that a body keeps (ccd.c) */
     u32 *stuck;   /* [capacity] slots of bodies that are stuck deep in several others (stuck.c) */
     u32 stuck_count;
-    /* RIGID_IMPULSES */
+    /* Of plain bodies. */
     struct ImpulsePoint *impulse_points; /* [impulse_point_capacity] */
     u32 impulse_point_count, impulse_point_capacity;
     /* Normals of the sides of the friction pyramid, and their distance for a circle of 1. */
@@ -305,6 +307,10 @@ static inline bool body_stirs(const Rigid *rigid, u32 slot)
 {
     const Body *body = &rigid->bodies[slot];
     return body_is_active(body) && (body->motion == BODY_DYNAMIC || kinematic_moves(rigid, slot));
+}
+static inline bool body_is_plain(const Rigid *rigid, u32 slot)
+{
+    return (rigid->bodies[slot].flags & BODY_PLAIN) != 0;
 }
 /* May the two collide (or, for a sensor, overlap) at all? */
 bool body_filter(const Rigid *rigid, u32 a, u32 b);
@@ -377,8 +383,9 @@ void island_build(Rigid *rigid);
 u32 island_root(Rigid *rigid, u32 slot);
 
 /* body.c */
-/* What follows from a body's shape, mass and motion: centre, inertia, flags. */
-void body_derive(Body *body);
+/* What follows from a body's shape, mass and motion, and from the world's method: centre, inertia,
+ * flags. */
+void body_derive(const Rigid *rigid, Body *body);
 bool body_has_extra(const Body *body);
 /* What was worked out in a tick no longer holds. */
 void body_forget_tick(Rigid *rigid);
@@ -390,11 +397,12 @@ void color_contacts(Rigid *rigid);
 
 /* solve_body.c: of all awake bodies. What follows from their poses, for a tick that begins. */
 void bodies_begin(Rigid *rigid);
-/* Forces, damping and the gyroscopic term of a substep. */
-void bodies_accelerate(Rigid *rigid);
-/* Along their velocities for a substep. */
-void bodies_move(Rigid *rigid);
-/* No faster than the limits, no NaN. */
+/* Of those that are plain, or of the others: forces, damping and the gyroscopic term of h seconds.
+ */
+void bodies_accelerate(Rigid *rigid, bool plain, f32 h);
+/* Of the same: along their velocities for h seconds. */
+void bodies_move(Rigid *rigid, bool plain, f32 h);
+/* Of all: no faster than the limits, no NaN. */
 void bodies_limit(Rigid *rigid);
 
 /* solve_prepare.c, solve_contact.c */
@@ -407,10 +415,16 @@ static inline bool contact_is_solved(const Rigid *rigid, u32 contact)
     return rigid->contact_manifolds[contact] != NO_MANIFOLD &&
            !(rigid->contacts[contact].flags & CONTACT_SENSOR);
 }
+/* By which method: plain where one of the two is. */
+static inline bool contact_is_plain(const Rigid *rigid, u32 contact)
+{
+    const Contact *c = &rigid->contacts[contact];
+    return body_is_plain(rigid, c->a) || body_is_plain(rigid, c->b);
+}
 /* Keeps the strongest in a full list. */
 void impact_add(Rigid *rigid, const RigidImpact *impact);
 
-/* solve_impulses.c: the plain method. */
+/* solve_impulses.c: the plain method, for contacts of plain bodies. */
 void impulses_prepare(Rigid *rigid);
 void impulses_warm_start(Rigid *rigid);
 void impulses_solve(Rigid *rigid);

@@ -25,6 +25,11 @@ static inline u32 contact_points(const Contact *contact)
     return contact->flags >> CONTACT_COUNT_SHIFT;
 }
 
+static inline bool is_soft(const Rigid *rigid, u32 contact)
+{
+    return contact_is_solved(rigid, contact) && !contact_is_plain(rigid, contact);
+}
+
 /* Colours from 0 up for pairs of moving bodies, from `first` up for the rest. */
 static void assign(Rigid *rigid)
 {
@@ -35,7 +40,7 @@ static void assign(Rigid *rigid)
         bool moves_a = rigid->states[c->a].inverse_mass > 0.0f;
         bool moves_b = rigid->states[c->b].inverse_mass > 0.0f;
         rigid->contact_colors[i] = NOT_SOLVED;
-        if (!moves_a || !moves_b || !contact_is_solved(rigid, i)) {
+        if (!moves_a || !moves_b || !is_soft(rigid, i)) {
             continue;
         }
         u32 color = lowest_free(rigid->colors_used[c->a] | rigid->colors_used[c->b]);
@@ -53,7 +58,7 @@ static void assign(Rigid *rigid)
         const Contact *c = &rigid->contacts[i];
         bool moves_a = rigid->states[c->a].inverse_mass > 0.0f;
         bool moves_b = rigid->states[c->b].inverse_mass > 0.0f;
-        if (moves_a == moves_b || !contact_is_solved(rigid, i)) {
+        if (moves_a == moves_b || !is_soft(rigid, i)) {
             continue;
         }
         u32 body = moves_a ? c->a : c->b;

@@ -380,7 +380,6 @@ static void impact_collect(Rigid *rigid, const ContactWide *row, u32 lane)
 void contact_store(Rigid *rigid)
 {
     jobs_run(rigid->jobs, rigid->row_count, 16, store_range, rigid);
-    rigid->impact_count = 0;
     for (u32 i = 0; i < rigid->row_count; i++) {
         const ContactWide *row = &rigid->rows[i];
         for (u32 lane = 0; lane < SIMD_LANES; lane++) {

@@ -75,6 +75,13 @@ static inline Quat quat_from_turn(Vec3 turn)
     return quat_normalize((Quat){w, k * turn.x, k * turn.y, k * turn.z});
 }
 
+/* Is a joint of the two solved by the plain method? */
+static inline bool joint_is_plain(const Rigid *rigid, u32 a, u32 b)
+{
+    return (a != JOINT_WORLD && body_is_plain(rigid, a)) ||
+           (b != JOINT_WORLD && body_is_plain(rigid, b));
+}
+
 /* solve_joint_load.c: heavier inertias for this tick where loads would shake a body apart. */
 void joint_take_load(Rigid *rigid, f32 h);
 
@@ -132,8 +139,10 @@ void joint_hinge_store(Rigid *rigid, const HingeWide *row, f32 tick_s);
 /* solve_joint_row.c */
 void joint_row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h);
 void joint_row_warm_start(Rigid *rigid, const JointRow *row);
-/* soft NULL: relax. */
+/* soft NULL: relax, after which what was given counts. */
 void joint_row_solve(Rigid *rigid, JointRow *row, const Softness *soft, f32 h);
+/* What it gives counts: for the force of the tick. */
+void joint_row_count(Rigid *rigid, JointRow *row);
 /* Load, force, torque and error of the tick to its joint. */
 void joint_row_store(Rigid *rigid, const JointRow *row, f32 tick_s);
 

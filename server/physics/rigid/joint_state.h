@@ -13,8 +13,9 @@
 #define JOINT_NO_SLOT 0xffffffffu
 
 enum {
-    JOINT_COLORS = 64, /* what finds none of them is solved one after the other */
-    TREE_COUPLED = 6   /* joints at one body but one: more do not go into a tree */
+    JOINT_COLORS = 64,              /* what finds none of them is solved one after the other */
+    JOINT_PLAIN = JOINT_COLORS + 1, /* joints of plain bodies: by the plain method, in slot order */
+    TREE_COUPLED = 6                /* joints at one body but one: more do not go into a tree */
 };
 
 /* What a joint gives, each over one substep as force (N, N m): independent of the substep. Shares
@@ -86,8 +87,8 @@ typedef struct JointStore {
     u32 *row_order;                /* [capacity] joint of a row */
     u32 *ball_order, *hinge_order; /* [wide_capacity][SIMD_LANES], JOINT_NO_SLOT: empty lane */
     u8 *color_of;                  /* [capacity] */
-    JointColor colors[JOINT_COLORS + 1];
-    u32 color_count;
+    JointColor colors[JOINT_PLAIN + 1];
+    u32 color_count;        /* those of plain bodies apart */
     TreeJoint *tree_joints; /* [capacity] tree by tree */
     JointTree *trees;       /* [capacity] */
     TreeGroup *tree_groups; /* [capacity] */
@@ -140,6 +141,10 @@ void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h);
  * solve again without. */
 void joint_warm_start(Rigid *rigid, Jobs *jobs);
 void joint_solve(Rigid *rigid, Jobs *jobs, bool use_bias, f32 h);
+/* For the joints of plain bodies: once a tick; then once an iteration; and when they are done. */
+void joint_plain_warm_start(Rigid *rigid);
+void joint_plain_solve(Rigid *rigid, f32 tick_s);
+void joint_plain_count(Rigid *rigid);
 /* Loads for the next tick, force, torque and error of this one; joints that break end. */
 void joint_finish(Rigid *rigid, f32 tick_s);
 

@@ -44,6 +44,9 @@ typedef struct BodyDef {
     u32 family;  /* not 0: never collides with the same family (parts of a ragdoll) */
     bool sensor; /* reports overlaps, pushes nothing */
     bool asleep;
+    bool plain; /* solved as RIGID_IMPULSES says, also where the world is not: one step a tick for
+                   its motion, its contacts and its joints. Those with other bodies, too: they push
+                   each other, but stacks of both kinds give way by centimetres */
 } BodyDef;
 
 typedef enum RigidMethod {
@@ -61,10 +64,10 @@ typedef struct RigidDef {
     /* What shapes of a saved state may point to, by Geometry.id. Not owned; may be NULL. */
     const struct Geometry *const *geometries;
     u32 geometry_count;
-    RigidMethod method;
-    u32 iterations;    /* RIGID_IMPULSES, default 10 */
-    u32 pyramid_sides; /* RIGID_IMPULSES: 3..16, default 4 */
-    f32 baumgarte;     /* RIGID_IMPULSES: share of the overlap taken back a tick, [0, 1] */
+    RigidMethod method; /* RIGID_IMPULSES: of all bodies; else of those that are not plain */
+    u32 iterations;     /* RIGID_IMPULSES, default 10 */
+    u32 pyramid_sides;  /* RIGID_IMPULSES: 3..16, default 4 */
+    f32 baumgarte;      /* RIGID_IMPULSES: share of an error taken back a tick, [0, 1] */
     bool no_sleep;
     bool no_ccd; /* fast bodies are not swept: a bullet may pass a thin wall */
 } RigidDef;

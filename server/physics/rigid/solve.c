@@ -4,18 +4,28 @@
  */
 #include "server/physics/rigid/body.h"
 
-/* Who is awake, and the inertia of each. */
+/* Who is awake. */
 static void list_active(Rigid *rigid)
 {
-    rigid->active_count = rigid->asleep_count = 0;
+    u32 count = 0, plain = 0, asleep = 0;
     for (u32 i = 0; i < rigid->slots; i++) {
         const Body *body = &rigid->bodies[i];
-        if (body_is_active(body)) {
-            rigid->active[rigid->active_count++] = i;
-        } else if (body->flags & BODY_ASLEEP) {
-            rigid->asleep_count++;
+        if (!body_is_active(body)) {
+            asleep += (body->flags & BODY_ASLEEP) != 0;
+        } else if (body->flags & BODY_PLAIN) {
+            plain++;
+        } else {
+            rigid->active[count++] = i;
         }
     }
+    for (u32 i = 0; i < rigid->slots && plain > 0; i++) {
+        if (body_is_active(&rigid->bodies[i]) && body_is_plain(rigid, i)) {
+            rigid->active[count++] = i;
+        }
+    }
+    rigid->active_count = count;
+    rigid->plain_count = plain;
+    rigid->asleep_count = asleep;
 }
 
 void rigid_collide(Rigid *rigid, Jobs *jobs)
@@ -40,11 +50,9 @@ void rigid_prepare(Rigid *rigid)
     list_active(rigid); /* contacts may have woken some */
     bodies_begin(rigid);
     stuck_find(rigid);
+    rigid->substep = 0;
     joint_prepare(rigid, rigid->jobs, rigid->def.tick_s / (f32)rigid->substeps);
-    if (rigid->def.method == RIGID_IMPULSES) {
-        impulses_prepare(rigid);
-        return;
-    }
+    impulses_prepare(rigid);
     contact_prepare(rigid);
     contact_bounce(rigid);
 }
@@ -69,12 +77,13 @@ static Vec3 bounded(Vec3 v, f32 limit)
     return isfinite(length2) ? vec3_scale(v, limit / sqrtf(length2)) : vec3_zero();
 }
 
-/* A hand: a soft ball joint to its target, of bounded force. */
-static void solve_grips(Rigid *rigid, f32 h)
+/* A hand: a soft ball joint to its target, of bounded force. Of plain bodies, or of the others. */
+static void solve_grips(Rigid *rigid, bool plain, f32 h)
 {
     for (u32 g = 0; g < rigid->grip_count; g++) {
         Grip *grip = &rigid->grips[g];
-        if (!grip->live || rigid_mass(rigid, grip->body.slot) <= 0.0f) {
+        if (!grip->live || rigid_mass(rigid, grip->body.slot) <= 0.0f ||
+            body_is_plain(rigid, grip->body.slot) != plain) {
             continue;
         }
         u32 slot = grip->body.slot;
@@ -98,16 +107,21 @@ static void solve_grips(Rigid *rigid, f32 h)
     }
 }
 
-/* The plain method: velocities until they fit, then positions, and no second look. */
-static void impulses_step(Rigid *rigid, f32 h)
+/* The plain method: velocities until they fit, then positions, and no second look; a whole tick. */
+static void impulses_step(Rigid *rigid)
 {
+    f32 tick_s = rigid->def.tick_s;
+    bodies_accelerate(rigid, true, tick_s);
+    solve_grips(rigid, true, tick_s);
+    joint_plain_warm_start(rigid);
     impulses_warm_start(rigid);
     for (u32 i = 0; i < rigid->def.iterations; i++) {
-        joint_solve(rigid, rigid->jobs, true, h);
+        joint_plain_solve(rigid, tick_s);
         impulses_solve(rigid);
     }
+    joint_plain_count(rigid);
     stuck_slow(rigid);
-    bodies_move(rigid);
+    bodies_move(rigid, true, tick_s);
 }
 
 void rigid_substep(Rigid *rigid)
@@ -115,20 +129,22 @@ void rigid_substep(Rigid *rigid)
     if (rigid->idle) {
         return;
     }
-    f32 h = rigid->def.tick_s / (f32)rigid->substeps;
-    bodies_accelerate(rigid);
-    solve_grips(rigid, h);
-    joint_warm_start(rigid, rigid->jobs);
-    if (rigid->def.method == RIGID_IMPULSES) {
-        impulses_step(rigid, h);
+    if (rigid->substep++ == 0 && rigid->plain_count > 0) {
+        impulses_step(rigid);
+    }
+    if (rigid->plain_count == rigid->active_count) {
         return;
     }
+    f32 h = rigid->def.tick_s / (f32)rigid->substeps;
+    bodies_accelerate(rigid, false, h);
+    solve_grips(rigid, false, h);
+    joint_warm_start(rigid, rigid->jobs);
     contact_warm_start(rigid);
     /* Joints first: contacts have the last word, so that nothing passes through. */
     joint_solve(rigid, rigid->jobs, true, h);
     contact_solve(rigid, true);
     stuck_slow(rigid);
-    bodies_move(rigid);
+    bodies_move(rigid, false, h);
     /* Before the contacts look ahead again and stop what should bounce. */
     contact_bounce(rigid);
     joint_solve(rigid, rigid->jobs, false, h);
@@ -141,11 +157,9 @@ void rigid_finish(Rigid *rigid)
     if (rigid->idle) {
         return;
     }
-    if (rigid->def.method == RIGID_IMPULSES) {
-        impulses_store(rigid);
-    } else {
-        contact_store(rigid);
-    }
+    rigid->impact_count = 0;
+    impulses_store(rigid);
+    contact_store(rigid);
     joint_finish(rigid, rigid->def.tick_s);
     /* What others see between ticks is as bounded as what the substeps start from. */
     bodies_limit(rigid);

@@ -208,14 +208,20 @@ static void velocity_eight(Rigid *rigid, const Eight *eight, f32 step)
     states_scatter(rigid, eight, 0, out);
 }
 
+/* A stage of the awake bodies from `first` on, for h seconds. */
+typedef struct StageRun {
+    Rigid *rigid;
+    u32 first;
+    f32 h;
+} StageRun;
+
 static void velocity_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
-    Rigid *rigid = context;
-    f32 h = rigid->def.tick_s / (f32)rigid->substeps;
+    const StageRun *run = context;
     for (u32 i = first; i < end; i += SIMD_LANES) {
-        Eight eight = eight_at(rigid, i, end);
-        velocity_eight(rigid, &eight, h);
+        Eight eight = eight_at(run->rigid, run->first + i, run->first + end);
+        velocity_eight(run->rigid, &eight, run->h);
     }
 }
 
@@ -250,11 +256,10 @@ static void position_eight(Rigid *rigid, const Eight *eight, f32 step)
 static void position_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
-    Rigid *rigid = context;
-    f32 h = rigid->def.tick_s / (f32)rigid->substeps;
+    const StageRun *run = context;
     for (u32 i = first; i < end; i += SIMD_LANES) {
-        Eight eight = eight_at(rigid, i, end);
-        position_eight(rigid, &eight, h);
+        Eight eight = eight_at(run->rigid, run->first + i, run->first + end);
+        position_eight(run->rigid, &eight, run->h);
     }
 }
 
@@ -290,13 +295,19 @@ void bodies_begin(Rigid *rigid)
 {
     jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, begin_range, rigid);
 }
-void bodies_accelerate(Rigid *rigid)
+static void run_stage(Rigid *rigid, bool plain, f32 h, JobsLoop *loop)
 {
-    jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, velocity_range, rigid);
+    u32 others = rigid->active_count - rigid->plain_count;
+    StageRun run = {rigid, plain ? others : 0, h};
+    jobs_run(rigid->jobs, plain ? rigid->plain_count : others, BODY_GRAIN, loop, &run);
 }
-void bodies_move(Rigid *rigid)
+void bodies_accelerate(Rigid *rigid, bool plain, f32 h)
 {
-    jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, position_range, rigid);
+    run_stage(rigid, plain, h, velocity_range);
+}
+void bodies_move(Rigid *rigid, bool plain, f32 h)
+{
+    run_stage(rigid, plain, h, position_range);
 }
 void bodies_limit(Rigid *rigid)
 {

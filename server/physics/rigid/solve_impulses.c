@@ -1,13 +1,13 @@
 /*
- * solve_impulses.c: the plain method, for teaching and comparison (RIGID_IMPULSES): one step a
- * tick, sequential impulses point by point in the order of the contacts, accumulated and clamped,
- * warm started along the normal; overlap is taken back through the velocities (Baumgarte), and
- * friction is a pyramid of k sides. It shows what the soft steps of solve_contact.c are for:
- * Baumgarte's speed stays in the bodies as energy, high stacks need many iterations, and a pyramid
- * lets things slide towards its edges. Rolling friction is a moment of at most its lever arm times
- * the normal impulse. Method: Catto,
- * "Iterative dynamics with temporal coherence", 2005; Baumgarte 1972; the polyhedral cone of
- * Stewart and Trinkle 1996.
+ * solve_impulses.c: the plain method, for teaching and comparison (RIGID_IMPULSES, and plain bodies
+ * of other worlds, so that both methods are seen side by side): one step a tick, sequential
+ * impulses point by point in the order of the contacts, accumulated and clamped, warm started along
+ * the normal; overlap is taken back through the velocities (Baumgarte), and friction is a pyramid
+ * of k sides. It shows what the soft steps of solve_contact.c are for: Baumgarte's speed stays in
+ * the bodies as energy, high stacks need many iterations, and a pyramid lets things slide towards
+ * its edges. Rolling friction is a moment of at most its lever arm times the normal impulse.
+ * Method: Catto, "Iterative dynamics with temporal coherence", 2005; Baumgarte 1972; the polyhedral
+ * cone of Stewart and Trinkle 1996.
  */
 #include "server/physics/rigid/body.h"
 #include "shared/trig.h"
@@ -98,11 +98,20 @@ static void point_prepare(Rigid *rigid, u32 contact, u32 index, ImpulsePoint *p)
     p->tangent_masses[1] = mass_along(rigid, p, p->tangent2);
 }
 
+/* Points of a contact that is solved here. */
+static u32 plain_points(const Rigid *rigid, u32 contact)
+{
+    bool here = contact_is_solved(rigid, contact) && contact_is_plain(rigid, contact);
+    return here ? rigid->contacts[contact].flags >> CONTACT_COUNT_SHIFT : 0;
+}
+
 void impulses_prepare(Rigid *rigid)
 {
     u32 count = 0;
-    rigid->row_count = rigid->color_count = 0;
-    rigid->bounces = false;
+    rigid->impulse_point_count = 0;
+    if (rigid->plain_count == 0) {
+        return;
+    }
     for (u32 i = 0; i < rigid->def.pyramid_sides; i++) {
         f32 turn = 6.2831853f * ((f32)i + 0.5f) / (f32)rigid->def.pyramid_sides;
         rigid->side_sin[i] = trig_sin_f32(turn);
@@ -110,16 +119,14 @@ void impulses_prepare(Rigid *rigid)
     }
     rigid->side_distance = trig_cos_f32(3.14159265f / (f32)rigid->def.pyramid_sides);
     for (u32 i = 0; i < rigid->contact_count; i++) {
-        count += contact_is_solved(rigid, i) ? rigid->contacts[i].flags >> CONTACT_COUNT_SHIFT : 0;
+        count += plain_points(rigid, i);
     }
-    rigid->impulse_point_count = 0;
     if (!rigid_reserve(rigid, &rigid->impulse_points, &rigid->impulse_point_capacity, count,
                        sizeof(ImpulsePoint))) {
         return;
     }
     for (u32 i = 0; i < rigid->contact_count; i++) {
-        u32 points =
-            contact_is_solved(rigid, i) ? rigid->contacts[i].flags >> CONTACT_COUNT_SHIFT : 0;
+        u32 points = plain_points(rigid, i);
         for (u32 k = 0; k < points; k++) {
             point_prepare(rigid, i, k, &rigid->impulse_points[rigid->impulse_point_count++]);
         }
@@ -188,7 +195,6 @@ void impulses_solve(Rigid *rigid)
 
 void impulses_store(Rigid *rigid)
 {
-    rigid->impact_count = 0;
     for (u32 i = 0; i < rigid->impulse_point_count; i++) {
         const ImpulsePoint *p = &rigid->impulse_points[i];
         Contact *c = &rigid->contacts[p->contact];

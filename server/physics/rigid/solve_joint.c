@@ -79,13 +79,13 @@ typedef enum Class {
 
 /* Joints of each class in each colour. */
 typedef struct Counts {
-    u32 of[CLASS_COUNT][JOINT_COLORS + 1];
+    u32 of[CLASS_COUNT][JOINT_PLAIN + 1];
 } Counts;
 
 static Class class_of(const Rigid *rigid, u32 slot, u32 color)
 {
     JointKind kind = rigid->joints.joints[slot].def.kind;
-    if (color == JOINT_COLORS) {
+    if (color >= JOINT_COLORS) {
         return CLASS_ROW;
     }
     return kind == JOINT_BALL ? CLASS_BALL : (kind == JOINT_HINGE ? CLASS_HINGE : CLASS_ROW);
@@ -102,7 +102,7 @@ static void assign(Rigid *rigid, Counts *counts)
         store->color_of[i] = NOT_SOLVED;
         if (store->tree_places[i] == JOINT_NO_SLOT && joint_bodies(rigid, i, &a, &b) &&
             (is_moved(rigid, a) || is_moved(rigid, b))) {
-            u32 color = color_of(rigid, a, b);
+            u32 color = joint_is_plain(rigid, a, b) ? JOINT_PLAIN : color_of(rigid, a, b);
             store->color_of[i] = (u8)color;
             counts->of[class_of(rigid, i, color)][color]++;
         }
@@ -120,12 +120,12 @@ static void arrange(Rigid *rigid)
     JointStore *store = &rigid->joints;
     Counts counts;
     assign(rigid, &counts);
-    for (u32 i = 0; i <= JOINT_COLORS; i++) {
+    for (u32 i = 0; i <= JOINT_PLAIN; i++) {
         JointColor color = {store->ball_count,  wide_rows(counts.of[CLASS_BALL][i]),
                             store->hinge_count, wide_rows(counts.of[CLASS_HINGE][i]),
                             store->row_count,   counts.of[CLASS_ROW][i]};
         store->colors[i] = color;
-        if (color.ball_count + color.hinge_count + color.row_count > 0) {
+        if (i != JOINT_PLAIN && color.ball_count + color.hinge_count + color.row_count > 0) {
             store->color_count = i + 1;
         }
         store->ball_count += color.ball_count;
@@ -163,7 +163,9 @@ static void prepare_rows(void *context, u32 first, u32 end, u32 worker)
     const Preparing *run = context;
     JointStore *store = &run->rigid->joints;
     for (u32 i = first; i < end; i++) {
-        joint_row_prepare(run->rigid, &store->rows[i], store->row_order[i], run->h);
+        bool plain = i >= store->colors[JOINT_PLAIN].row;
+        joint_row_prepare(run->rigid, &store->rows[i], store->row_order[i],
+                          plain ? run->rigid->def.tick_s : run->h);
     }
 }
 
@@ -392,6 +394,40 @@ void joint_solve(Rigid *rigid, Jobs *jobs, bool use_bias, f32 h)
     run_stage(rigid, jobs, STAGE_RELAX, true, h);
     for (u32 round = 1; round < BALL_RELAX_ROUNDS; round++) {
         run_stage(rigid, jobs, STAGE_RELAX_MORE, false, h);
+    }
+}
+
+/* ---- plain bodies ---- */
+
+/* None of these in a tick without any. */
+static JointColor plain_rows(const Rigid *rigid)
+{
+    const JointStore *store = &rigid->joints;
+    return store->row_count > 0 ? store->colors[JOINT_PLAIN] : (JointColor){0};
+}
+
+void joint_plain_warm_start(Rigid *rigid)
+{
+    JointColor rows = plain_rows(rigid);
+    for (u32 i = 0; i < rows.row_count; i++) {
+        joint_row_warm_start(rigid, &rigid->joints.rows[rows.row + i]);
+    }
+}
+
+void joint_plain_count(Rigid *rigid)
+{
+    JointColor rows = plain_rows(rigid);
+    for (u32 i = 0; i < rows.row_count; i++) {
+        joint_row_count(rigid, &rigid->joints.rows[rows.row + i]);
+    }
+}
+
+void joint_plain_solve(Rigid *rigid, f32 tick_s)
+{
+    JointColor rows = plain_rows(rigid);
+    Softness hard = {rigid->def.baumgarte / tick_s, 1.0f, 0.0f}; /* Baumgarte 1972 */
+    for (u32 i = 0; i < rows.row_count; i++) {
+        joint_row_solve(rigid, &rigid->joints.rows[rows.row + i], &hard, tick_s);
     }
 }
 

@@ -66,10 +66,11 @@ void joint_take_load(Rigid *rigid, f32 h)
         u32 slot = rigid->active[i];
         const Symmetric3 *stiffness = &store->stiffness[slot];
         /* The mean of (ω h)² about the two axes across the arm. */
-        f32 swing = 0.5f * h * h * product_trace(stiffness, &rigid->inertias[slot]);
+        f32 step = body_is_plain(rigid, slot) ? rigid->def.tick_s : h;
+        f32 swing = 0.5f * step * step * product_trace(stiffness, &rigid->inertias[slot]);
         if (swing > FREE_SWING) {
             Symmetric3 inertia = symmetric_inverse(&rigid->inertias[slot]);
-            f32 share = h * h * (1.0f - FREE_SWING / swing) / FREE_SWING;
+            f32 share = step * step * (1.0f - FREE_SWING / swing) / FREE_SWING;
             inertia = symmetric_add(inertia, symmetric_scale(*stiffness, share));
             rigid->inertias[slot] = symmetric_inverse(&inertia);
         }

@@ -654,6 +654,14 @@ void joint_row_warm_start(Rigid *rigid, const JointRow *row)
     sides_write(rigid, row, &sides);
 }
 
+static void count_impulse(JointRow *row, const Sides *sides, const Pose *pose)
+{
+    Vec3 force, moment;
+    row_impulse(row, sides, pose, &force, &moment);
+    row->sum_force = vec3_add(row->sum_force, force);
+    row->sum_moment = vec3_add(row->sum_moment, moment);
+}
+
 void joint_row_solve(Rigid *rigid, JointRow *row, const Softness *soft, f32 h)
 {
     Sides sides = sides_read(rigid, row);
@@ -661,11 +669,15 @@ void joint_row_solve(Rigid *rigid, JointRow *row, const Softness *soft, f32 h)
     row_solve(row, &sides, &pose, soft, h);
     sides_write(rigid, row, &sides);
     if (!soft) {
-        Vec3 force, moment;
-        row_impulse(row, &sides, &pose, &force, &moment);
-        row->sum_force = vec3_add(row->sum_force, force);
-        row->sum_moment = vec3_add(row->sum_moment, moment);
+        count_impulse(row, &sides, &pose);
     }
+}
+
+void joint_row_count(Rigid *rigid, JointRow *row)
+{
+    Sides sides = sides_read(rigid, row);
+    Pose pose = pose_now(rigid, row);
+    count_impulse(row, &sides, &pose);
 }
 
 /* ---- once a tick ---- */
@@ -775,7 +787,8 @@ void joint_row_store(Rigid *rigid, const JointRow *row, f32 tick_s)
 {
     Joint *joint = &rigid->joints.joints[row->joint];
     Pose pose = pose_now(rigid, row);
-    joint->load = load_scale(&row->impulse, (f32)rigid->substeps / tick_s);
+    bool plain = joint_is_plain(rigid, row->a, row->b);
+    joint->load = load_scale(&row->impulse, plain ? 1.0f / tick_s : (f32)rigid->substeps / tick_s);
     joint->force = vec3_scale(row->sum_force, 1.0f / tick_s);
     joint->torque = vec3_scale(row->sum_moment, 1.0f / tick_s);
     joint->error = row_error(row, &pose);

@@ -30,7 +30,8 @@ static void list_joints(Rigid *rigid)
     JointStore *store = &rigid->joints;
     for (u32 i = 0; i < rigid->slots; i++) {
         const Body *body = &rigid->bodies[i];
-        bool is_free = body->motion == BODY_DYNAMIC && body_is_active(body);
+        bool is_free =
+            body->motion == BODY_DYNAMIC && body_is_active(body) && !(body->flags & BODY_PLAIN);
         store->body_seen[i] = is_free ? BODY_FREE : BODY_HELD;
         store->body_heads[i] = JOINT_NO_SLOT;
     }
@@ -38,7 +39,8 @@ static void list_joints(Rigid *rigid)
         u32 *sides = &store->sides[2 * i];
         store->tree_places[i] = JOINT_NO_SLOT;
         if (store->joints[i].def.kind != JOINT_BALL ||
-            !joint_bodies(rigid, i, &sides[0], &sides[1])) {
+            !joint_bodies(rigid, i, &sides[0], &sides[1]) ||
+            joint_is_plain(rigid, sides[0], sides[1])) {
             continue;
         }
         for (u32 n = 0; n < 2; n++) {

@@ -27,7 +27,7 @@ typedef struct BodyImage {
 PL_STATIC_ASSERT(sizeof(BodyImage) == 44 * 4, "no padding: it is hashed");
 
 enum {
-    FLAGS_SAVED = BODY_LIVE | BODY_ASLEEP | BODY_MOVED,
+    FLAGS_SAVED = BODY_LIVE | BODY_ASLEEP | BODY_MOVED | BODY_PLAIN,
     BATCH = 32 /* images that are written at once */
 };
 
@@ -127,7 +127,7 @@ static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
                    .family = image->family,
                    .sensor = image->sensor,
                    .generation = image->generation};
-    body_derive(body);
+    body_derive(rigid, body);
     *state = (BodyState){.velocity = image->velocity,
                          .inverse_mass = image->mass > 0.0f ? 1.0f / image->mass : 0.0f,
                          .spin = image->spin,

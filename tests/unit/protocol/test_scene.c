@@ -455,6 +455,7 @@ static const Wrong wrongs[] = {
      "joints[0].axis: has no direction"},
     {HEAD "\"ragdolls\":[{\"name\":\"r\",\"size\":0}]}", "ragdolls[0].size: 0 is out of range"},
     {HEAD "\"method\":\"magic\"}", "one of \"soft_step\", \"impulses\""},
+    {HEAD "\"bodies\":[{" BALL ",\"method\":\"magic\"}]}", "one of \"soft_step\", \"impulses\""},
     {HEAD "\"pyramid_sides\":2}", "pyramid_sides: 2 is out of range"},
     {HEAD "\"probes\":[{\"name\":\"p\",\"kind\":\"joint_force\",\"of\":\"j\"}]}", "no joint \"j\""},
 };

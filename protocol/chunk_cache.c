@@ -236,13 +236,14 @@ static bool cache_shape(ChunkCache *cache, const FieldSet *fields)
     return true;
 }
 
-bool chunk_cache_begin(ChunkCache *cache, const History *history)
+bool chunk_cache_begin(ChunkCache *cache, History *history)
 {
     Frame *frame = history->newest, *old = cache->frame;
     cache->history = history;
     if (frame == NULL) {
         return false;
     }
+    history_mark(history);
     if (frame == old) {
         return true;
     }
@@ -341,7 +342,7 @@ bool chunk_cache_constant(const ChunkCache *cache, u32 field, u32 chunk, u64 fro
     if (since == CHUNK_CACHE_STEPS && c->older > from) {
         return false;
     }
-    for (u32 w = 0; w < WORDS; w++) {
+    for (u32 w = until / 64; w < WORDS && w * 64 < since; w++) {
         if ((c->changes[w] & bits_below(since, w) & ~bits_below(until, w)) != 0) {
             return false;
         }
@@ -362,19 +363,25 @@ static bool frames_same(const FieldDesc *field, u32 chunk, const Frame *a, const
     return memcmp(x, y, chunk_state_bytes(field, chunk)) == 0;
 }
 
-/* How many ticks ago the chunk left its state in the baseline, 0 if at once. */
+/* How many ticks ago the chunk left its state in the baseline, 0 if at once or long ago. */
 static u8 count_rest(const ChunkCache *cache, const FieldDesc *field, u32 chunk,
                      const Frame *baseline)
 {
-    u64 tick = baseline->tick;
-    while (tick + 1 < cache->frame->tick) {
+    u64 tick = baseline->tick, now = cache->frame->tick;
+    u64 late = u64_max(now - u64_min(now, CHUNK_REST_MAX), tick + 1);
+    /* Before that only the frames that were begun are looked at. */
+    if (late > tick + 1 && chunk_cache_constant(cache, field->id, chunk, tick, late)) {
+        const Frame *frame = history_get(cache->history, late);
+        tick = frame != NULL && frames_same(field, chunk, frame, baseline) ? late : tick;
+    }
+    while (tick + 1 < now) {
         const Frame *frame = history_get(cache->history, tick + 1);
         if (frame == NULL || !frames_same(field, chunk, frame, baseline)) {
             break;
         }
         tick++;
     }
-    u64 ago = cache->frame->tick - tick;
+    u64 ago = now - tick;
     return tick > baseline->tick && ago <= CHUNK_REST_MAX ? (u8)ago : 0;
 }
 

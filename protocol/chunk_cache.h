@@ -13,7 +13,7 @@ PL_BEGIN_C
 
 enum {
     /* Begun frames of which it is known what changed in them. */
-    CHUNK_CACHE_STEPS = 128,
+    CHUNK_CACHE_STEPS = HISTORY_KEPT + HISTORY_FRAMES,
     CHUNK_REST_MAX = 15,
 };
 
@@ -41,9 +41,10 @@ typedef struct ChunkCache ChunkCache;
 ChunkCache *chunk_cache_create(void); /* NULL: no memory */
 void chunk_cache_destroy(ChunkCache *cache);
 /* Starts serving codes of history->newest; forgets the former tick's (unless the frame is the
- * same). History is borrowed until the next begin. Compares the frame with the one begun before; a
- * tick that is not newer or other fields start anew. false: no frame or no memory. */
-bool chunk_cache_begin(ChunkCache *cache, const History *history);
+ * same), and marks it in History, which is borrowed until the next begin. Compares the frame with
+ * the one begun before; a tick that is not newer or other fields start anew. false: no frame or no
+ * memory. */
+bool chunk_cache_begin(ChunkCache *cache, History *history);
 /* The frame being served, or NULL. Borrowed until the next begin. */
 const Frame *chunk_cache_frame(const ChunkCache *cache);
 /* Borrowed until the next begin; valid after a begin that returned true. */

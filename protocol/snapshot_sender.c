@@ -38,9 +38,13 @@ enum {
     REACH = CHUNK_STATES_KEPT - 1,
 };
 /* A pending chunk's priority grows by its error in pixels, at most so many, and by a floor for each
- * snapshot that it has waited, so that the smallest error overtakes the largest within seconds. */
+ * snapshot that it has waited, so that the smallest error overtakes the largest in time. */
 #define PIXELS_MAX    64.0f
 #define PIXELS_FLOOR  0.25f
+/* In a round all candidates go once. What has waited for so many goes before everything else, so
+ * that nothing starves however much moves faster or nearer. */
+#define DUE_ROUNDS    2.0f
+#define ROUND_RATE    0.1f
 #define PRIORITY_MAX  1e30f
 /* Of things that are nowhere, or for clients without a camera: as seen from 10 m. */
 #define PIXELS_PER_M  100.0f
@@ -99,6 +103,8 @@ struct SnapshotSender {
     SenderChunk *chunks;
     u64 *heap; /* candidates: priority bits << 32 | flat chunk */
     u32 heap_count;
+    f32 chunks_sent; /* of a snapshot, smoothed */
+    f32 round;       /* snapshots; falls slowly */
 
     SentPacket packets[PACKETS_KEPT]; /* slot sequence % PACKETS_KEPT */
     SentRecord *records;              /* ring of records_kept, a power of two */
@@ -349,6 +355,16 @@ static bool must_wait(const SenderChunk *chunk, u64 now_ms, u32 rtt_ms)
                : since_ms * STATES_UNDER_WAY < (u64)rtt_ms + ACK_MARGIN_MS;
 }
 
+/* A key was sent and may still arrive: another one would cost as much again. Where bytes are short
+ * it is waited for; else something is shown meanwhile. */
+static bool key_under_way(const SnapshotSender *sender, const SenderChunk *chunk, u64 now_ms,
+                          u32 rtt_ms)
+{
+    u64 wait_ms = sender->stats.limited ? rtt_ms + rtt_ms / 4u : rtt_ms / 2u;
+    return chunk->acked == 0 && chunk->sends > 0 && !chunk->resend &&
+           now_ms - chunk->sent_ms < wait_ms + RESEND_MARGIN_MS;
+}
+
 /* Finds the chunks worth sending now and lets their priorities grow. */
 static void collect_candidates(SnapshotSender *sender, const ChunkCache *cache,
                                const SnapshotView *view, u64 now_ms, u32 rtt_ms)
@@ -373,7 +389,7 @@ static void collect_candidates(SnapshotSender *sender, const ChunkCache *cache,
                 now_ms - chunk->sent_ms < wait_ms) {
                 continue;
             }
-            if (must_wait(chunk, now_ms, rtt_ms)) {
+            if (key_under_way(sender, chunk, now_ms, rtt_ms) || must_wait(chunk, now_ms, rtt_ms)) {
                 sender->withheld = true;
                 continue;
             }
@@ -384,9 +400,12 @@ static void collect_candidates(SnapshotSender *sender, const ChunkCache *cache,
             }
             pixels += PIXELS_FLOOR * (f32)++chunk->waited;
             chunk->priority = f32_min(chunk->priority + pixels, PRIORITY_MAX);
-            candidate_push(sender, flat, chunk->priority);
+            bool due = (f32)chunk->waited > DUE_ROUNDS * sender->round;
+            candidate_push(sender, flat, due ? PRIORITY_MAX * (f32)chunk->waited : chunk->priority);
         }
     }
+    f32 round = (f32)sender->heap_count / f32_max(sender->chunks_sent, ROUND_RATE);
+    sender->round += (round > sender->round ? 1.0f : ROUND_RATE) * (round - sender->round);
     for (u32 i = sender->heap_count / 2; i-- > 0;) {
         heap_sink(sender->heap, sender->heap_count, i);
     }
@@ -758,6 +777,7 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
     if (sender->stats.packets == 0) {
         sequence_start(sender, build.tick, now_ms);
     }
+    u64 records_before = sender->stats.records;
     sender->heap_count = 0;
     sender->withheld = false;
     sender->reorder_ms = REORDER_MS + rtt_ms / 2;
@@ -781,5 +801,7 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
     build.packet.header.flags |= left_out ? SNAPSHOT_LIMITED : 0;
     build.spent += packet_finish(sender, &build.packet, build.tick, now_ms, emit, context);
     sender->stats.limited = build.limited;
+    f32 chunks = (f32)(sender->stats.records - records_before);
+    sender->chunks_sent += ROUND_RATE * (chunks - sender->chunks_sent);
     return build.spent;
 }

@@ -74,7 +74,7 @@ static void client_begin(Client *client, FieldSet *fields, u32 late)
 
 /* Everything that a tick of the stream costs a host but the system's own sending: acknowledgements,
  * encoding, sealing. Nanoseconds. */
-static u64 tick_all(Client *clients, ChunkCache *cache, const History *history, u32 number)
+static u64 tick_all(Client *clients, ChunkCache *cache, History *history, u32 number)
 {
     SnapshotView view = {
         .eye = {0.0f, 8.0f, 20.0f}, .forward = {0.0f, 0.0f, -1.0f}, .pixels_per_radian = 1000.0f};

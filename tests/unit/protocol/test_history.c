@@ -43,6 +43,67 @@ static void test_ring(void **context)
     field_set_release(fields);
 }
 
+/* Marked frames stay, those between them go; the oldest go when there are too many. */
+static void test_marked_frames_stay(void **context)
+{
+    PL_UNUSED(context);
+    FieldSet *fields = random_fields(10);
+    History history;
+    history_init(&history);
+    u64 end = 4 * HISTORY_KEPT;
+    for (u64 tick = 0; tick < end; tick++) {
+        push(&history, fields, tick);
+        if (tick % 3 == 0) {
+            history_mark(&history);
+        }
+    }
+    u64 ring = end - HISTORY_FRAMES, kept = 0;
+    for (u64 tick = 0; tick < end; tick++) {
+        Frame *frame = history_get(&history, tick);
+        assert_true(frame == NULL || frame->tick == tick);
+        assert_true(tick < ring || frame != NULL);
+        assert_true(tick >= ring || tick % 3 == 0 || frame == NULL);
+        kept += tick < ring && frame != NULL;
+    }
+    u64 most = HISTORY_KEPT_BYTES / (fields->frame_bytes + 2 * sizeof(Event));
+    assert_int_equal(kept, most < HISTORY_KEPT ? most : HISTORY_KEPT);
+    assert_non_null(history_get(&history, (ring - 1) / 3 * 3));
+    /* Over a gap everything leaves the ring, in order. */
+    push(&history, fields, end + 10000);
+    assert_non_null(history_get(&history, (end - 1) / 3 * 3));
+    assert_null(history_get(&history, (end - 1) / 3 * 3 - 1));
+    history_finish(&history);
+    assert_int_equal(fields->references, 1);
+    field_set_release(fields);
+}
+
+/* Of a large world fewer frames stay: memory is bounded. */
+static void test_memory_is_bounded(void **context)
+{
+    PL_UNUSED(context);
+    FieldDesc desc = {.kind = FIELD_POINTS,
+                      .name = "points",
+                      .channels = 1,
+                      .capacity = 1 << 18,
+                      .quantum = 0.01f};
+    FieldSet *fields = field_set_create(&desc, 1);
+    History history;
+    history_init(&history);
+    u64 step = HISTORY_FRAMES, each = fields->frame_bytes + 2 * sizeof(Event);
+    u64 count = 2 * HISTORY_KEPT_BYTES / each;
+    for (u64 i = 0; i < count; i++) {
+        push(&history, fields, i * step);
+        history_mark(&history);
+        assert_true(history.kept_bytes <= HISTORY_KEPT_BYTES);
+    }
+    assert_int_equal(history.kept_count, HISTORY_KEPT_BYTES / each);
+    assert_non_null(history_get(&history, (count - 2) * step));
+    assert_null(history_get(&history, 0));
+    history_finish(&history);
+    assert_int_equal(fields->references, 1);
+    field_set_release(fields);
+}
+
 static void test_other_fields_start_anew(void **context)
 {
     PL_UNUSED(context);
@@ -84,6 +145,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_marked_frames_stay),
+        cmocka_unit_test(test_memory_is_bounded),
         cmocka_unit_test(test_other_fields_start_anew),
         cmocka_unit_test(test_frame_memory),
     };

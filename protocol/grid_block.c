@@ -3,6 +3,7 @@
 
 #include "protocol/chunk.h"
 #include "shared/check.h"
+#include "shared/simd.h"
 
 #include <string.h>
 
@@ -74,44 +75,37 @@ static void along_axis(const GridPlan *plan, const GridBox *box, u32 axis, u32 r
     }
 }
 
-static i32 element(const GridPicture *p, size_t i)
+/* An element, with the source as a constant. */
+SIMD_INLINE i32 element(const void *elements, GridSource source, size_t i)
 {
-    switch (p->source) {
+    switch (source) {
     case GRID_FROM_U8:
-        return ((const u8 *)p->elements)[i];
+        return ((const u8 *)elements)[i];
     case GRID_FROM_U16:
-        return ((const u16 *)p->elements)[i];
+        return ((const u16 *)elements)[i];
     case GRID_FROM_I32:
-        return ((const i32 *)p->elements)[i];
+        return ((const i32 *)elements)[i];
     default:
-        return ((const i16 *)p->elements)[i];
+        return ((const i16 *)elements)[i];
     }
 }
 
 /* n elements from element `from` on. */
-static void copy_row(const GridPicture *p, size_t from, u32 n, i32 *out)
+SIMD_INLINE void copy_row(const void *restrict elements, GridSource source, size_t from, u32 step,
+                          u32 n, i32 *restrict out)
 {
-    size_t step = p->channels;
-    from = from * step + p->channel;
-    switch (p->source) {
-    case GRID_FROM_U8:
-        for (u32 i = 0; i < n; i++) {
-            out[i] = ((const u8 *)p->elements)[from + i * step];
+    if (step == 1 && n == CHUNK_CELLS_EDGE) { /* unrolled: most rows are such */
+        for (u32 i = 0; i < CHUNK_CELLS_EDGE; i++) {
+            out[i] = element(elements, source, from + i);
         }
-        break;
-    case GRID_FROM_U16:
-        for (u32 i = 0; i < n; i++) {
-            out[i] = ((const u16 *)p->elements)[from + i * step];
+    } else if (step == 1 && n == CHUNK_VOXELS_EDGE) {
+        for (u32 i = 0; i < CHUNK_VOXELS_EDGE; i++) {
+            out[i] = element(elements, source, from + i);
         }
-        break;
-    case GRID_FROM_I32:
-        memcpy(out, (const i32 *)p->elements + from, n * sizeof *out);
-        break;
-    default:
+    } else {
         for (u32 i = 0; i < n; i++) {
-            out[i] = ((const i16 *)p->elements)[from + i * step];
+            out[i] = element(elements, source, from + (size_t)i * step);
         }
-        break;
     }
 }
 
@@ -120,50 +114,82 @@ static size_t row_of(const GridBox *box, u32 y, u32 z)
     return box->offset + ((size_t)z * box->size[1] + y) * box->size[0];
 }
 
-/* The span's chunk beside this one, or NULL. */
-static const GridBox *beside(const GridPlan *plan, const GridBox *box, i32 x, i32 y, i32 z)
+/* The span's chunks about this one and itself, NULL where there is none: [z][y][x]. */
+static void find_beside(const GridPlan *plan, const GridBox *box, bool deep,
+                        const GridBox *near[3][3][3])
 {
-    u32 chunk = (u32)(box->at[0] + x) +
-                plan->across[0] * ((u32)(box->at[1] + y) + plan->across[1] * (u32)(box->at[2] + z));
-    u32 k = plan->where[chunk];
-    return k != UINT32_MAX ? &plan->boxes[k] : NULL;
+    for (i32 n = deep ? 0 : 9; n < (deep ? 27 : 18); n++) {
+        i32 by[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
+        u32 chunk = 0, inside = 1;
+        for (u32 axis = 3; axis-- > 0;) {
+            i32 at = box->at[axis] + by[axis];
+            inside &= at >= 0 && at < (i32)plan->across[axis];
+            chunk = chunk * plan->across[axis] + (u32)at;
+        }
+        u32 k = inside != 0 ? plan->where[chunk] : UINT32_MAX;
+        near[n / 9][n / 3 % 3][n % 3] = k != UINT32_MAX ? &plan->boxes[k] : NULL;
+    }
+}
+
+/* A row of a block, from the chunks `near` on its left, of its own and on its right. All places of
+ * the rim on one side lie in the same chunk. */
+SIMD_INLINE void fill_row(const GridPicture *picture, GridSource source, const GridBox *box,
+                          const GridBox *const near[3], const Along *along[3], u32 rim, u32 width,
+                          i32 *out)
+{
+    const Along *ax = along[0], *ay = along[1], *az = along[2];
+    size_t own = row_of(box, ay->own, az->own);
+    u32 step = picture->channels;
+    size_t from = near[1] != NULL ? row_of(near[1], ay->inside, az->inside) : own;
+    copy_row(picture->elements, source, from * step + picture->channel, step, box->size[0],
+             out + rim);
+    for (u32 side = 0; side < 2; side++) {
+        u32 x = side == 0 ? 0 : rim + box->size[0], end = side == 0 ? rim : width;
+        const GridBox *there = near[ax[x].chunk + 1];
+        size_t row = there != NULL ? row_of(there, ay->inside, az->inside) : own;
+        for (; x < end; x++) {
+            size_t at = row + (there != NULL ? ax[x].inside : ax[x].own);
+            out[x] = element(picture->elements, source, at * step + picture->channel);
+        }
+    }
+}
+
+SIMD_INLINE void fill_from(const GridPlan *plan, u32 k, const GridPicture *picture,
+                           GridSource source, u32 rim, GridBlock *block)
+{
+    const GridBox *box = &plan->boxes[k], *near[3][3][3];
+    Along along[3][WIDE + 2 * RIM_CELLS];
+    u32 rims[3] = {rim, rim, u32_min(rim, plan->rim_z)}, width = plan->edge[0] + 2 * rim;
+    for (u32 axis = 0; axis < 3; axis++) {
+        along_axis(plan, box, axis, rims[axis], along[axis]);
+    }
+    find_beside(plan, box, rims[2] > 0, near);
+    u32 first = plan->origin - rim - rim * plan->row - rims[2] * plan->layer;
+    for (u32 z = 0; z < plan->edge[2] + 2 * rims[2]; z++) {
+        for (u32 y = 0; y < plan->edge[1] + 2 * rim; y++) {
+            const Along *at[3] = {along[0], &along[1][y], &along[2][z]};
+            fill_row(picture, source, box, near[at[2]->chunk + 1][at[1]->chunk + 1], at, rim, width,
+                     block->at + first + y * plan->row + z * plan->layer);
+        }
+    }
 }
 
 void grid_block_fill(const GridPlan *plan, u32 k, const GridPicture *picture, u32 rim,
                      GridBlock *block)
 {
-    const GridBox *box = &plan->boxes[k];
-    Along along[3][WIDE + 2 * RIM_CELLS];
-    u32 rims[3] = {rim, rim, u32_min(rim, plan->rim_z)};
-    for (u32 axis = 0; axis < 3; axis++) {
-        along_axis(plan, box, axis, rims[axis], along[axis]);
-    }
-    u32 step = picture->channels, width = plan->edge[0] + 2 * rim;
-    for (u32 z = 0; z < plan->edge[2] + 2 * rims[2]; z++) {
-        const Along *az = &along[2][z];
-        for (u32 y = 0; y < plan->edge[1] + 2 * rim; y++) {
-            const Along *ay = &along[1][y];
-            u32 before = rim + rim * plan->row + rims[2] * plan->layer;
-            i32 *out = block->at + (plan->origin + y * plan->row + z * plan->layer - before);
-            const GridBox *middle = beside(plan, box, 0, ay->chunk, az->chunk);
-            size_t own = row_of(box, ay->own, az->own), from = own;
-            if (middle != NULL) {
-                from = row_of(middle, ay->inside, az->inside);
-            }
-            copy_row(picture, from, box->size[0], out + rim);
-            for (u32 x = 0; x < width; x++) {
-                if (x == rim) {
-                    x += box->size[0];
-                }
-                const Along *ax = &along[0][x];
-                const GridBox *there = beside(plan, box, ax->chunk, ay->chunk, az->chunk);
-                size_t at = own + ax->own;
-                if (there != NULL) {
-                    at = row_of(there, ay->inside, az->inside) + ax->inside;
-                }
-                out[x] = element(picture, at * step + picture->channel);
-            }
-        }
+    switch (picture->source) {
+    case GRID_FROM_U8:
+        fill_from(plan, k, picture, GRID_FROM_U8, rim, block);
+        break;
+    case GRID_FROM_U16:
+        fill_from(plan, k, picture, GRID_FROM_U16, rim, block);
+        break;
+    case GRID_FROM_I32:
+        fill_from(plan, k, picture, GRID_FROM_I32, rim, block);
+        break;
+    default:
+        fill_from(plan, k, picture, GRID_FROM_I16, rim, block);
+        break;
     }
 }
 

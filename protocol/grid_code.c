@@ -10,6 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    FIT_CELLS = 4096, /* of a span: above it rows are left out of the fits */
+    FIT_STEP_MAX = 4,
+};
+
 /* ---- tables ---- */
 
 #define CONTEXTS_OF_CELLS                                                                          \
@@ -360,20 +365,31 @@ static void fill_states(GridCodec *codec, const GridSpan *span, u32 k, u32 chann
     }
 }
 
+/* Of rows: some thousand cells say as well what the weights are. Most voxels are empty. */
+static u32 fit_step(const GridCodec *codec)
+{
+    u32 cells = 0;
+    for (u32 k = 0; k < codec->plan.count && codec->plan.kind == FIELD_GRID2; k++) {
+        cells += codec->same[k] == 0 ? box_elements(&codec->plan.boxes[k]) : 0;
+    }
+    return u32_min(1 + cells / FIT_CELLS, FIT_STEP_MAX);
+}
+
 static bool fit_time(GridCodec *codec, const GridSpan *span, const u8 *now, u32 channel)
 {
     const GridPlan *plan = &codec->plan;
     GridFit *fit = &codec->fit;
     u32 count = grid_time_count(plan, codec->known), wide = plan->edge[0];
-    grid_fit_begin(fit, count, wide);
+    u32 step = fit_step(codec);
+    grid_fit_begin(fit, count, wide, step);
     for (u32 k = 0; k < plan->count; k++) {
         const GridBox *box = &plan->boxes[k];
         if (codec->same[k] != 0) {
             continue;
         }
         fill_states(codec, span, k, channel);
-        size_t i = box->offset;
-        for (u32 row = 0; row < (u32)box->size[1] * box->size[2]; row++) {
+        for (u32 row = k % step; row < (u32)box->size[1] * box->size[2]; row += step) {
+            size_t i = box->offset + row * box->size[0];
             u32 y = row % box->size[1], z = row / box->size[1];
             i32 features[GRID_TIME_MAX][16];
             grid_time_row(plan, codec->states, codec->known, y, z, features);
@@ -437,7 +453,8 @@ static bool fit_space(GridCodec *codec, const u8 *now, u32 channel)
     u32 count = before + beside + channel, wide = plan->edge[0];
     GridPicture picture = {codec->foretold + (size_t)channel * plan->elements, GRID_FROM_I32, 1, 0};
     GridPicture values = picture_of(plan, now, channel);
-    grid_fit_begin(fit, count, wide);
+    u32 step = fit_step(codec);
+    grid_fit_begin(fit, count, wide, step);
     for (u32 k = 0; k < plan->count; k++) {
         const GridBox *box = &plan->boxes[k];
         if (codec->same[k] != 0) {
@@ -445,8 +462,8 @@ static bool fit_space(GridCodec *codec, const u8 *now, u32 channel)
         }
         grid_block_fill(plan, k, &picture, space_rim(plan), &codec->picture);
         grid_block_fill(plan, k, &values, space_rim(plan), &codec->coded);
-        size_t i = box->offset;
-        for (u32 row = 0; row < (u32)box->size[1] * box->size[2]; row++) {
+        for (u32 row = k % step; row < (u32)box->size[1] * box->size[2]; row += step) {
+            size_t i = box->offset + row * box->size[0];
             u32 at =
                 plan->origin + row % box->size[1] * plan->row + row / box->size[1] * plan->layer;
             const i32 *t = codec->picture.at + at, *v = codec->coded.at + at;
@@ -473,7 +490,6 @@ static bool fit_space(GridCodec *codec, const u8 *now, u32 channel)
                         value_of(plan, now, (i + x) * plan->channels) * 16 - codec->foretold[i + x];
                 }
             }
-            i += box->size[0];
             grid_fit_push(fit, box->size[0]);
         }
     }

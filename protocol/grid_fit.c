@@ -14,8 +14,9 @@ enum {
 
 typedef __int128 i128;
 
-void grid_fit_begin(GridFit *fit, u32 count, u32 wide)
+void grid_fit_begin(GridFit *fit, u32 count, u32 wide, u32 step)
 {
+    fit->step = step;
     fit->count = count;
     fit->rows = 0;
     fit->wide = wide;
@@ -79,7 +80,7 @@ void grid_fit_push(GridFit *fit, u32 n)
     for (u32 k = 0; k <= fit->count && n < fit->wide; k++) {
         memset(grid_fit_row(fit, k) + n, 0, (fit->wide - n) * sizeof(i32));
     }
-    fit->cells += n;
+    fit->cells += (u64)n * fit->step;
     fit->rows++;
     if (fit->rows == GRID_FIT_ROWS) {
         sum_up(fit);

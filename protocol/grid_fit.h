@@ -15,15 +15,15 @@ enum {
 
 typedef struct GridFit {
     u32 count; /* features */
-    u32 rows, wide;
+    u32 rows, wide, step;
     u64 cells;
     i64 sums[GRID_FIT_MAX][GRID_FIT_MAX]; /* of products, j ≥ i; the target is the last */
     i32 gathered[GRID_FIT_MAX][GRID_FIT_ROWS * 16];
     i16 narrowed[GRID_FIT_MAX][GRID_FIT_ROWS * 16];
 } GridFit;
 
-/* `wide` (8 or 16): cells of a row. */
-void grid_fit_begin(GridFit *fit, u32 count, u32 wide);
+/* `wide` (8 or 16): cells of a row; `step`: rows that each row stands for. */
+void grid_fit_begin(GridFit *fit, u32 count, u32 wide, u32 step);
 /* Room for the coming row of a feature, or of the target (feature `count`): [wide]. */
 i32 *grid_fit_row(GridFit *fit, u32 feature);
 /* The row at grid_fit_row has `n` ≤ wide cells. */

@@ -430,6 +430,7 @@ extern "C" void scene_destroy(Scene *scene)
     free(scene->pins);
     free(scene->prefabs);
     free(scene->probes);
+    free(scene->warnings);
     free(scene->bytes);
     free(scene);
 }

@@ -231,6 +231,10 @@ typedef enum SceneMethod {
     SCENE_IMPULSES = 1
 } SceneMethod;
 
+enum {
+    SCENE_WARNINGS_MAX = 32
+};
+
 typedef struct Scene {
     char name[NAME_BYTES_MAX];
     char description[TEXT_BYTES_MAX];
@@ -268,7 +272,9 @@ typedef struct Scene {
     SceneCamera camera;
     SceneSky sky;
     SceneHands hands;
-    u8 *bytes; /* the FlatBuffers image it came from: what clients and recordings get */
+    ErrorText *warnings; /* [warning_count] what had to be repaired, with its place */
+    u32 warning_count;   /* at most SCENE_WARNINGS_MAX are kept */
+    u8 *bytes;           /* the FlatBuffers image it came from: what clients and recordings get */
     u32 byte_count;
 } Scene;
 

@@ -105,6 +105,9 @@ class Builder
 
   private:
     bool fail(const Place &at, const char *field, const char *format, ...) PL_PRINTF(4, 5);
+    // Keeps what had to be repaired.
+    void warn(const Place &at, const char *field, const char *format, ...) PL_PRINTF(4, 5);
+    void place_text(const Place &at, const char *field, const char *what, ErrorText *out);
 
     // ---- values: each checks and writes, or fails ----
     bool number(const Place &at, const char *field, f32 value, f32 min, f32 max, f32 *out);
@@ -249,6 +252,7 @@ class Builder
     std::vector<SceneJoint> joints_;
     std::vector<SceneSoft> softs_;
     std::vector<ScenePin> pins_;
+    std::vector<ErrorText> warnings_;
     u64 soft_made_ = 0, soft_points_ = 0, lattice_cells_ = 0;
     u32 hull_points_ = 0, triangles_ = 0, samples_ = 0, families_ = 0;
 };

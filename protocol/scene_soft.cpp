@@ -449,8 +449,13 @@ bool Builder::softs(const Place &at, const fb::Scene *in)
             return false;
         }
     }
-    if (!allocate(&out_->softs, (u32)softs_.size()) || !allocate(&out_->pins, (u32)pins_.size())) {
+    if (!allocate(&out_->softs, (u32)softs_.size()) || !allocate(&out_->pins, (u32)pins_.size()) ||
+        !allocate(&out_->warnings, (u32)warnings_.size())) {
         return false;
+    }
+    out_->warning_count = (u32)warnings_.size();
+    for (u32 i = 0; i < out_->warning_count; i++) {
+        out_->warnings[i] = warnings_[i];
     }
     out_->soft_count = (u32)softs_.size();
     out_->pin_count = (u32)pins_.size();

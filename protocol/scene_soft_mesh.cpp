@@ -92,9 +92,19 @@ bool Builder::soft_surface(const Place &at, const Points *points_in, const Trian
         return false;
     }
     ErrorText why = {};
-    return soft_mesh_triangles(out, vertices.data(), (u32)vertices.size(), indices.data(),
-                               (u32)indices.size() / 3, nullptr, &why) == ERROR_OK ||
-           fail(at, "triangles", "%s", why.text);
+    SoftRepair repair = {};
+    if (soft_mesh_triangles(out, vertices.data(), (u32)vertices.size(), indices.data(),
+                            (u32)indices.size() / 3, &repair, &why) != ERROR_OK) {
+        return fail(at, "triangles", "%s", why.text);
+    }
+    // A seam of equal vertices or a vertex of no triangle is how files are; the rest is damage.
+    if (repair.zero > 0 || repair.reversed > 0) {
+        warn(at, "triangles",
+             "repaired: %u triangles without area left out, %u turned over, %u vertices welded, "
+             "%u without triangles left out",
+             repair.zero, repair.reversed, repair.welded, repair.unused);
+    }
+    return true;
 }
 
 bool Builder::soft_sticks(const Place &at, const fb::SoftShape *in, SoftMesh *out)

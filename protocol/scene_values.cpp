@@ -7,6 +7,17 @@
 namespace plenum
 {
 
+void Builder::place_text(const Place &at, const char *field, const char *what, ErrorText *out)
+{
+    std::string path = field != nullptr ? Place{&at, field, -1}.path() : at.path();
+    if (json_ != nullptr) {
+        u32 line = scene_json_line(json_, json_bytes_, path.c_str());
+        error_set(out, ERROR_RANGE, "%s:%u: %s: %s", name_, line, path.c_str(), what);
+    } else {
+        error_set(out, ERROR_RANGE, "%s: %s: %s", name_, path.c_str(), what);
+    }
+}
+
 bool Builder::fail(const Place &at, const char *field, const char *format, ...)
 {
     char what[320];
@@ -14,14 +25,23 @@ bool Builder::fail(const Place &at, const char *field, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    std::string path = field != nullptr ? Place{&at, field, -1}.path() : at.path();
-    if (json_ != nullptr) {
-        u32 line = scene_json_line(json_, json_bytes_, path.c_str());
-        error_set(error_, ERROR_RANGE, "%s:%u: %s: %s", name_, line, path.c_str(), what);
-    } else {
-        error_set(error_, ERROR_RANGE, "%s: %s: %s", name_, path.c_str(), what);
-    }
+    place_text(at, field, what, error_);
     return false;
+}
+
+void Builder::warn(const Place &at, const char *field, const char *format, ...)
+{
+    if (warnings_.size() >= SCENE_WARNINGS_MAX) {
+        return;
+    }
+    char what[320];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    ErrorText text = {};
+    place_text(at, field, what, &text);
+    warnings_.push_back(text);
 }
 
 bool Builder::number(const Place &at, const char *field, f32 value, f32 min, f32 max, f32 *out)

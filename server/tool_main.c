@@ -145,6 +145,9 @@ static int check_scene(int argc, char **argv, ErrorText *error)
         printf("probe       %s: %s%s%s%s%s\n", probe->name, probe_kind_name(probe->kind),
                probe->of[0] != 0 ? " of " : "", probe->of, unit[0] != 0 ? ", " : "", unit);
     }
+    for (u32 i = 0; i < scene->warning_count; i++) {
+        printf("warning     %s\n", scene->warnings[i].text);
+    }
     printf("sent as     %u bytes\n", scene->byte_count);
     scene_destroy(scene);
     return EXIT_OK;

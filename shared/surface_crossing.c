@@ -29,6 +29,7 @@ typedef struct Search {
     const u8 *flat;           /* [triangle_count] */
     Corners own;
     u32 triangle, found; /* found: UINT32_MAX for none */
+    u32 edge;            /* of `triangle` from this corner on, or 3 + the corner of `found` */
     u64 pairs;
 } Search;
 
@@ -158,7 +159,15 @@ static bool folded(const Corners *a, const Corners *b, u32 a_free, u32 b_free)
     return turn(from, to, flatten(a, a->p[a_free])) == turn(from, to, flatten(a, b->p[b_free]));
 }
 
-static bool triangles_cross(const Corners *a, const Corners *b)
+/* Does the edge of a from this corner on, or that of b from the corner + 3, meet the other? */
+static bool edge_meets(const Corners *a, const Corners *b, u32 edge)
+{
+    const Corners *of = edge < 3 ? a : b, *other = edge < 3 ? b : a;
+    return segment_meets(other, of->p[edge % 3], of->p[(edge + 1) % 3]);
+}
+
+/* *edge says which one goes through the other triangle, as edge_meets counts them. */
+static bool triangles_cross(const Corners *a, const Corners *b, u32 *edge)
 {
     if (all_on_one_side(a, b) || all_on_one_side(b, a)) {
         return false;
@@ -178,16 +187,21 @@ static bool triangles_cross(const Corners *a, const Corners *b)
         a_free = a_shared[i] == (shared == 1) ? i : a_free;
         b_free = b_shared[i] == (shared == 1) ? i : b_free;
     }
+    *edge = (a_free + 1) % 3; /* opposite to that corner: what is not shared, or all that is */
     if (shared == 1) {
-        return segment_meets(b, a->p[(a_free + 1) % 3], a->p[(a_free + 2) % 3]) ||
-               segment_meets(a, b->p[(b_free + 1) % 3], b->p[(b_free + 2) % 3]);
+        u32 of_b = 3 + (b_free + 1) % 3;
+        if (edge_meets(a, b, *edge)) {
+            return true;
+        }
+        *edge = of_b;
+        return edge_meets(a, b, of_b);
     }
     if (shared == 2) {
         return folded(a, b, a_free, b_free);
     }
-    for (u32 i = 0; i < 3 && shared == 0; i++) {
-        if (segment_meets(b, a->p[i], a->p[(i + 1) % 3]) ||
-            segment_meets(a, b->p[i], b->p[(i + 1) % 3])) {
+    for (u32 i = 0; i < 6 && shared == 0; i++) {
+        *edge = i;
+        if (edge_meets(a, b, i)) {
             return true;
         }
     }
@@ -200,8 +214,10 @@ static bool try_pair(void *context, u32 triangle)
     search->pairs++;
     if (triangle > search->triangle && !search->flat[triangle]) {
         Corners other = corners_of(search->mesh, triangle);
-        if (triangles_cross(&search->own, &other)) {
-            search->found = u32_min(search->found, triangle);
+        u32 edge;
+        if (triangle < search->found && triangles_cross(&search->own, &other, &edge)) {
+            search->found = triangle;
+            search->edge = edge;
         }
     }
     return search->pairs <= PAIRS_MAX;
@@ -225,7 +241,11 @@ static int search_all(const TriangleMesh *mesh, u8 *flat, ErrorText *error)
         search.triangle = t;
         mesh_query(mesh, box, try_pair, &search);
         if (search.found != UINT32_MAX) {
-            return error_set(error, ERROR_FORMAT, "triangles %u and %u cross", t, search.found);
+            u32 of = search.edge < 3 ? t : search.found;
+            const u32 *corner = &mesh->triangles[3 * (size_t)of];
+            return error_set(error, ERROR_FORMAT, "edge %u-%u of triangle %u crosses triangle %u",
+                             corner[search.edge % 3], corner[(search.edge + 1) % 3], of,
+                             of == t ? search.found : t);
         }
         if (search.pairs > PAIRS_MAX) {
             return error_set(error, ERROR_LIMIT,

@@ -689,6 +689,9 @@ static int build(WorldSource *s, const char *scene_path, ErrorText *error)
     if (s->scene == NULL) {
         return ERROR_FORMAT;
     }
+    for (u32 i = 0; i < s->scene->warning_count; i++) {
+        log_warn("%s", s->scene->warnings[i].text);
+    }
     s->jobs = jobs_create(u32_max(s->options.threads, 1));
     if (s->jobs == NULL) {
         return error_set(error, ERROR_STATE, "cannot start %u threads", s->options.threads);

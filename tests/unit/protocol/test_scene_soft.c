@@ -312,6 +312,25 @@ static void test_meshes_come_from_files(void **state)
     assert_memory_equal(again->soft_meshes[0].points, scene->soft_meshes[0].points,
                         8 * sizeof(Vec3));
     scene_destroy(again);
+    assert_int_equal(scene->warning_count, 0);
+    scene_destroy(scene);
+
+    /* What was repaired is said, with its place; a clean file has nothing to say. */
+    put_file(folder, "bad.obj",
+             "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0 0 0\nf 1 3 2\nf 5 2 4\n"
+             "f 1 3 4\nf 2 3 4\nf 1 1 2\nf 1 2 5\n");
+    scene = load_with(folder,
+                      HEAD "\"softs\":[{\"name\":\"s\",\n\"shape\":{\"kind\":\"mesh\","
+                           "\"file\":\"bad.obj\"}}]}",
+                      &error);
+    assert_non_null(scene);
+    assert_int_equal(scene->warning_count, 1);
+    const char *warning = scene->warnings[0].text;
+    if (strstr(warning, "softs[0].shape.triangles: repaired: 2 triangles without area left out, 1 "
+                        "turned over, 1 vertices welded") == NULL) {
+        fail_msg("%s", warning);
+    }
+    assert_true(scene->soft_meshes[0].closed);
     scene_destroy(scene);
 
     static const char *const says[][2] = {

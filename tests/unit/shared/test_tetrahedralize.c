@@ -13,6 +13,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 // cmocka wants the first three above first
@@ -258,7 +259,10 @@ static void test_refused(void **state)
     expect_ok(soft_mesh_sphere(&surface, 0.5f, 2, &error), &error);
     expect_ok(surface_crossing(&surface, &error), &error);
     surface.points[0] = vec3_scale(surface.points[0], -1.5f);
-    expect_error(tetrahedralize(&mesh, &surface, 8, &error), ERROR_FORMAT, &error, " cross");
+    expect_error(tetrahedralize(&mesh, &surface, 8, &error), ERROR_FORMAT, &error,
+                 " crosses triangle ");
+    /* The edge that is named has the point. */
+    assert_true(strstr(error.text, "edge 0-") != NULL || strstr(error.text, "-0 of ") != NULL);
     assert_null(mesh.points);
     surface.points[0] = vec3_scale(surface.points[0], -1.0f / 1.5f);
     expect_error(tetrahedralize(&mesh, &surface, 1, &error), ERROR_LIMIT, &error,
@@ -328,6 +332,30 @@ static int cross(const Vec3 a[4], const Vec3 b[4], ErrorText *error)
     return surface_crossing(&mesh, error);
 }
 
+/* The edge and the triangle that are named do meet: the ends lie on either side of its plane. */
+static void expect_edge_meets(const ErrorText *error, int code, const Vec3 a[4], const Vec3 b[4])
+{
+    static const u32 faces[12] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3};
+    u32 ends[2], triangle, other, c[3];
+    if (code == ERROR_OK) {
+        return;
+    }
+    assert_int_equal(sscanf(error->text, "edge %u-%u of triangle %u crosses triangle %u", &ends[0],
+                            &ends[1], &triangle, &other),
+                     4);
+    assert_true(triangle < 8 && other < 8 && triangle / 4 != other / 4);
+    Vec3 all[8], n;
+    memcpy(all, a, 4 * sizeof *all);
+    memcpy(all + 4, b, 4 * sizeof *all);
+    for (u32 k = 0; k < 3; k++) {
+        c[k] = faces[3 * (other % 4) + k] + 4 * (other / 4);
+    }
+    n = vec3_cross(vec3_sub(all[c[1]], all[c[0]]), vec3_sub(all[c[2]], all[c[0]]));
+    f32 from = vec3_dot(n, vec3_sub(all[ends[0]], all[c[0]]));
+    f32 to = vec3_dot(n, vec3_sub(all[ends[1]], all[c[0]]));
+    assert_true(ends[0] / 4 == triangle / 4 && from * to <= 1e-6f);
+}
+
 static void test_crossing(void **state)
 {
     PL_UNUSED(state);
@@ -355,6 +383,7 @@ static void test_crossing(void **state)
         if ((code == ERROR_FORMAT) != rows[i].crosses) {
             fail_msg("row %u: got %d, expected %s", i, code, rows[i].crosses ? "a cross" : "none");
         }
+        expect_edge_meets(&error, code, a, b);
         assert_int_equal(cross(b, a, &error), code);
     }
 }

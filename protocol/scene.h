@@ -51,7 +51,7 @@ typedef struct SceneBody {
     f32 rolling;      /* m, ≥ 0 */
     f32 gravity_scale;
     bool asleep, sensor;
-    bool plain; /* by impulses in a scene of soft steps */
+    bool plain;                          /* by impulses in a scene of soft steps */
     u32 group, mask, family;             /* as in server/physics: groups, what collides, kin */
     f32 linear_damping, angular_damping; /* 1/s */
     Vec3 surface_velocity;               /* m/s, in the body's frame */

@@ -11,8 +11,8 @@ PL_BEGIN_C
 /*
  * Looks for two triangles that cross or touch elsewhere than at corners and edges that they share
  * (triangles flat on the grid count for nothing). 0, or ERROR_FORMAT and "edge 3-8 of
- * triangle 4 crosses triangle 17", ERROR_LIMIT where too many triangles lie in each other's way to try them all,
- * ERROR_MEMORY.
+ * triangle 4 crosses triangle 17", ERROR_LIMIT where too many triangles lie in each other's way to
+ * try them all, ERROR_MEMORY.
  */
 int surface_crossing(const SoftMesh *surface, ErrorText *error);
 PL_END_C

@@ -42,7 +42,7 @@ const u16 grid_contexts[KINDS][INPUTS] = {
 void grid_codec_sizes(u32 *rows, u32 *sets)
 {
     *rows = 0;
-    *sets = FILTERS * PLANE_WEIGHTS / MIX_LANES;
+    *sets = FILTER_SETS + GRID_CHANNELS * VOXEL_SETS * MIX_ROW;
     for (u32 kind = 0; kind < KINDS; kind++) {
         for (u32 i = 0; i < INPUTS; i++) {
             *rows += grid_contexts[kind][i];
@@ -54,6 +54,9 @@ static void begin_tables(MixTables *tables)
 {
     i16 *filters = tables->weights;
     memset(filters, 0, FILTERS * PLANE_WEIGHTS * sizeof *filters);
+    for (u32 i = FILTER_SETS; i < tables->sets; i++) {
+        tables->weights[i * MIX_LANES + MIX_THREE] = 0;
+    }
     for (u32 k = 0; k < FILTERS; k++) {
         i16 *space = filters + (size_t)k * PLANE_WEIGHTS + SPACE_AT;
         bool deep = k >= FILTERS / 2;
@@ -80,6 +83,7 @@ GridCodec *grid_codec_create(const MixTables *start)
         grid_codec_destroy(codec);
         return NULL;
     }
+    mix_three_reset(&codec->mix);
     u32 row = 0;
     for (u32 kind = 0; kind < KINDS; kind++) {
         for (u32 i = 0; i < INPUTS; i++) {
@@ -598,6 +602,7 @@ static inline void take_cell(GridCodec *codec, u32 kind, const Row *row, u32 x, 
                                    phase,
                                signs * PHASES + phase};
         take(codec, kind, c);
+        codec->set = FILTER_SETS + ((kind - KIND_CELL - 2) * VOXEL_SETS + coarse) * MIX_ROW;
         return;
     }
     const u32 c[INPUTS] = {
@@ -841,6 +846,7 @@ static bool walk(GridCodec *codec, const GridSpan *span, void *now)
     CHECK(span_is_sane(span));
     if (!codec->learns) {
         mix_reset(&codec->mix);
+        mix_three_reset(&codec->mix);
     }
     if (span->count == 0) {
         return true;

@@ -8,6 +8,7 @@
 
 #include "protocol/grid_block.h"
 #include "protocol/grid_fit.h"
+#include "protocol/mix_three.h"
 #include "shared/check.h"
 
 enum {
@@ -22,6 +23,7 @@ enum {
     RATE_LAST = 300,   /* slower a context does not learn, 65536ths */
     /* Of both kinds, channels and all numbers of states. */
     FILTERS = 2 * GRID_CHANNELS * (GRID_STATES + 1),
+    FILTER_SETS = FILTERS * PLANE_WEIGHTS / MIX_LANES,
 };
 
 /* Kinds of symbols; each has INPUTS contexts of its own. */
@@ -46,6 +48,7 @@ enum {
     LEVELS = 4,
     SIGNED2 = 9,
     SIGNED3 = 5,
+    VOXEL_SETS = 8, /* of weights for each slot: by the expected size of the error */
 };
 
 /* How many contexts each input of each kind has. */
@@ -66,6 +69,7 @@ struct GridCodec {
     bool own, learns; /* start is ours */
     u32 row[KINDS][INPUTS];
     MixSlot *rows[INPUTS]; /* of the coming symbol */
+    u32 set;               /* weights of its first slot; 0: it is not mixed by weights */
     GridPlan plan;
     u32 known; /* states */
     /* Of the span; [chunks] or [elements × channels], a channel after the other. */
@@ -91,11 +95,16 @@ static inline void take(GridCodec *codec, u32 kind, const u32 context[INPUTS])
         VALIDATE(context[i] < grid_contexts[kind][i]);
         codec->rows[i] = mix_take_row(&codec->mix, codec->row[kind][i] + context[i]);
     }
+    codec->set = 0;
 }
 
-/* The first context counts for two. */
+/* Voxels are mixed by learned weights (mix_three.h); of all else, of which there is more or less,
+ * the first context counts for two. */
 static inline u32 code_bit(GridCodec *codec, u32 slot, u32 bit)
 {
+    if (codec->set != 0) {
+        return mix_three_bit(&codec->mix, codec->rows, slot, codec->set + slot, bit);
+    }
     MixSlot *at[INPUTS] = {codec->rows[0] + slot, codec->rows[1] + slot, codec->rows[2] + slot};
     u32 p = (2u * at[0]->chance + at[1]->chance + at[2]->chance) >> 2;
     bit = range_bit(&codec->mix.coder, bit, p);

@@ -22,7 +22,7 @@ enum {
     SMOKE_FRAMES = 90,
     TRAINING_FRAMES = 90,
     TRAINING_WATERS = 16,
-    TRAINING_SMOKES = 6,
+    TRAINING_SMOKES = 14,
     TRAINING_WORLDS = TRAINING_WATERS + TRAINING_SMOKES + 2,
     TRAINING_STEP = 2,
     FIRST_SEED = 101, /* of the measured worlds; training starts at 11 */

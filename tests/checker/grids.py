@@ -5,11 +5,11 @@ import os
 import zstandard
 
 from chunks import GRID2, GRID3
+from mixing import RATES, mixed_bit
 from rangecoder import RangeDecoder
 
 TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protocol/grid_tables.bin")
-ROWS, SLOTS, FILTERS, WEIGHTS = 7297, 16, 16, 32
-RATES = [43690, 26214, 14563, 7710, 3971, 2016, 1016]
+ROWS, SLOTS, FILTERS, WEIGHTS, SETS = 7297, 16, 16, 32, 256
 PAIRS = 1 << 32
 KINDS = {
     "SAME": (16, 64, 64),
@@ -39,11 +39,13 @@ def load_tables():
     with open(TABLES, "rb") as file:
         raw = zstandard.ZstdDecompressor().decompress(file.read(), max_output_size=1 << 22)
     n = ROWS * SLOTS
-    assert len(raw) == 3 * n + FILTERS * WEIGHTS * 2
+    assert len(raw) == 3 * n + FILTERS * WEIGHTS * 2 + SETS * 16
     chances = [(raw[i] * 256 + raw[n + i]) * 64 + 32 for i in range(n)]
     rates = [RATES[raw[2 * n + i]] for i in range(n)]
     weights = [int.from_bytes(raw[at:at + 2], "little", signed=True) for at in range(3 * n, len(raw), 2)]
-    return chances, rates, [weights[WEIGHTS * i:WEIGHTS * (i + 1)] for i in range(FILTERS)]
+    filters, sets = weights[:FILTERS * WEIGHTS], weights[FILTERS * WEIGHTS:]
+    return (chances, rates, [filters[WEIGHTS * i:WEIGHTS * (i + 1)] for i in range(FILTERS)],
+            [sets[8 * i:8 * i + 4] for i in range(SETS)])
 
 
 def first_slots():
@@ -92,8 +94,12 @@ class Coder(RangeDecoder):
     def __init__(self, code):
         super().__init__(code)
         self.chances, self.rates = list(START[0]), list(START[1])
+        self.weights = [list(w) for w in START[3]]
+        self.sets = None  # of a number of a voxel: those of its slots
 
     def bit_at(self, s0, s1, s2):
+        if self.sets:
+            return mixed_bit(self, self.chances, self.rates, (s0, s1, s2), self.sets[s0 % SLOTS])
         chances, rates = self.chances, self.rates
         b = self.bit((2 * chances[s0] + chances[s1] + chances[s2]) >> 2)
         for s in (s0, s1, s2):
@@ -360,9 +366,12 @@ class GridDecoder:
         j = 2 * int(n[row - 1 - wide] != 0) + int(n[row - 1 - layer] != 0)
         return self.coder.flag("EMPTY", (4 * g + j, g, self.states))
 
-    def value(self, name, x, contexts):
+    def value(self, name, x, contexts, at_set=None):
         b = (x + 8) >> 4
+        if at_set is not None:
+            self.coder.sets = self.coder.weights[16 * at_set:16 * at_set + 16]
         number = self.coder.number(name, contexts)
+        self.coder.sets = None
         return limit(b - number if x - 16 * b < 0 else b + number, 0, self.most)
 
     def read_cell(self, name, shape, at, x, t, e, around):
@@ -385,4 +394,5 @@ class GridDecoder:
         m, level = min((z + 1) // 3, 7), min((x + 8) >> 4, 3)
         return self.value(name, x, (
             9 * (24 * level + z) + abs(f), 4 * (8 * (4 * (rho // 2) + level) + m) + phase,
-            4 * (5 * (5 * sg(sign * ew, 2, 1) + sg(sign * en, 2, 1)) + sg(sign * eu, 2, 1)) + phase))
+            4 * (5 * (5 * sg(sign * ew, 2, 1) + sg(sign * en, 2, 1)) + sg(sign * eu, 2, 1)) + phase),
+            8 * int(name[-1]) + m)

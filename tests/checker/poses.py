@@ -6,14 +6,12 @@ from math import isqrt
 import zstandard
 
 from chunks import MIDDLE
+from mixing import RATES, mixed_bit
 from rangecoder import RangeDecoder
 
 TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protocol/pose_tables.bin")
 LIMIT = (1 << 28) - 1
 ROWS, SETS, SLOTS = 4863, 125, 16
-RATES = [43690, 26214, 14563, 7710, 3971, 2016, 1016]
-LOGISTIC = [22, 36, 60, 98, 162, 267, 439, 720, 1179, 1921, 3108, 4971, 7812, 11955, 17625, 24743, 32768, 40793,
-            47911, 53581, 57724, 60565, 62428, 63615, 64357, 64816, 65097, 65269, 65374, 65438, 65476, 65500, 65514]
 # contexts of the inputs, slots a context, sets
 KINDS = {
     "CALM": ((264, 352, 1024), 1, 1),
@@ -38,22 +36,6 @@ def clip(v):
 def quotient(a, b):
     """Rounds towards zero."""
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-
-
-def logarithm(v):
-    t = bits(v) - 1
-    m = (v * 1024 >> t) - 1024
-    return 1024 * t + m + (22 * m * (1024 - m) >> 16)
-
-
-STRETCH = {}
-
-
-def stretch(chance):
-    x = STRETCH.get(chance)
-    if x is None:
-        x = STRETCH[chance] = (logarithm(chance) - logarithm(65535 - chance)) * 11357 >> 16
-    return x
 
 
 def load_tables():
@@ -92,21 +74,7 @@ class Mixer:
     def bit(self, kind, contexts, slot, at_set):
         each = KINDS[kind][1]
         slots = [self.row[kind][i] * SLOTS + contexts[i] * each + slot for i in range(3)]
-        x = [stretch(self.chances[s]) for s in slots] + [256]
-        weights = self.weights[self.set[kind] + at_set]
-        dot = max(-2047, min(2047, sum(a * w for a, w in zip(x, weights)) >> 13))
-        y = dot + 2048
-        i, f = y >> 7, y & 127
-        p = (LOGISTIC[i] * (128 - f) + LOGISTIC[i + 1] * f) >> 7
-        bit = self.range.bit(p)
-        e = (65536 * bit - p) * 3 >> 7
-        for k in range(4):
-            weights[k] = max(-32768, min(32767, weights[k] + (((8 * x[k] * e >> 16) + 1) >> 1)))
-        for s in slots:
-            rate, chance = self.rates[s], self.chances[s]
-            self.chances[s] = chance + ((65535 - chance) * rate >> 16) if bit else chance - (chance * rate >> 16)
-            self.rates[s] = max(300, rate - (rate * rate >> 16))
-        return bit
+        return mixed_bit(self.range, self.chances, self.rates, slots, self.weights[self.set[kind] + at_set])
 
     def signed(self, kind, contexts, lane):
         def ask(slot):

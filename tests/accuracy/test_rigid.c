@@ -335,9 +335,9 @@ static void save_and_load_continue_alike(void **unused)
 static void absurd_inputs_stay_bounded(void **unused)
 {
     PL_UNUSED(unused);
-    Rigid *rigid = world(320, 8, earth);
+    Rigid *rigid = world(140, 8, earth);
     add_plane(rigid, quat_identity());
-    for (u32 i = 0; i < 300; i++) {
+    for (u32 i = 0; i < 120; i++) {
         add_box(rigid, vec3(0.0f, 1.0f, 0.0f), vec3(0.3f, 0.3f, 0.3f), 10.0f);
     }
     rigid_impulse(rigid, 1, vec3(0.3f, 0.0f, 0.1f), vec3(1e9f, -1e9f, 1e9f));
@@ -345,7 +345,7 @@ static void absurd_inputs_stay_bounded(void **unused)
     for (u32 i = 0; i < 120; i++) {
         tick(rigid, NULL);
     }
-    for (u32 i = 1; i <= 300; i++) {
+    for (u32 i = 1; i <= 120; i++) {
         assert_true(vec3_is_finite(rigid_position(rigid, i)));
         assert_true(quat_is_finite(rigid_orientation(rigid, i)));
         assert_true(vec3_length(rigid_velocity(rigid, i)) < 2001.0f);

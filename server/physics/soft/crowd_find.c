@@ -405,15 +405,14 @@ static u32 beside(const CrowdSticks *sticks, Vec3 a, Vec3 ab, f32 reach, bool in
     f32x8 uv = vec3x8_dot(u, v), uw = vec3x8_dot(u, w), vw = vec3x8_dot(v, w);
     f32x8 sine2 = uu * vv - uv * uv;
     i32x8 crossed = sine2 > f32x8_set(1e-3f) * uu * vv;
-    f32x8 s = (uv * vw - vv * uw) / f32x8_select(crossed, sine2, one);
+    f32x8 s = uv * vw - vv * uw; /* times sine2 */
     i32x8 hit = w.x == w.x;
-    if (inner) {
-        f32x8 t = (uv * s + vw) / vv;
-        hit &= crossed & (s > zero) & (s < one) & (t > zero) & (t < one);
-        if (!i32x8_any(hit)) {
-            return 0;
-        }
+    if (inner) { /* the distance is that of the lines, and nothing needs to be divided */
+        f32x8 t = uu * vw - uv * uw, away = vec3x8_dot(w, vec3x8_cross(u, v));
+        hit &= crossed & (s > zero) & (s < sine2) & (t > zero) & (t < sine2);
+        return i32x8_bits(hit & (away * away <= f32x8_set(reach * reach) * sine2));
     }
+    s = s / f32x8_select(crossed, sine2, one);
     s = f32x8_select(crossed, f32x8_min(f32x8_max(s, zero), one), f32x8_set(0.5f));
     f32x8 t = f32x8_min(f32x8_max((uv * s + vw) / vv, zero), one);
     s = f32x8_min(f32x8_max((uv * t - uw) / uu, zero), one);

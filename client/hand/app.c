@@ -524,7 +524,7 @@ static void app_draw_nothing(App *app)
     Picture picture;
     memset(&picture, 0, sizeof picture);
     picture.scene = &scene;
-    Camera camera = {vec3(0, 2, 8), vec3(0, 1.5f, 0), vec3(0, 1, 0), 0.8f, 0.1f, 100.0f};
+    Camera camera = {vec3(0, 2, 8), vec3(0, 1.5f, 0), vec3(0, 1, 0), 0.8f, 0.1f, 100.0f, 0.0f};
     picture.camera = camera;
     picture.fields = &none;
     picture.poses = app->poses;
@@ -635,6 +635,7 @@ static int app_frame(App *app, u64 now_ns, ErrorText *error)
     if (!options->offscreen) {
         app_fly(app, (f32)frame_s);
     }
+    rig_side(&app->rig, app->hud->side, app->frames < WARM_UP_FRAMES);
     rig_step(&app->rig, (f32)frame_s);
     /* Frames drawn for a picture alone say nothing about a rate. */
     app_draw(app, now_s, options->offscreen ? 0.0 : frame_s);

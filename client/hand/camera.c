@@ -36,6 +36,7 @@ void rig_init(CameraRig *rig, const SceneCamera *camera)
 {
     RigPlace none = {{0, 0, 0}, 0, 0, 1};
     rig->now = rig->goal = none;
+    rig->side = rig->side_goal = 0.0f;
     rig->fov_y = f32_clamp(camera->fov_degrees, 10.0f, 120.0f) * 0.01745329252f;
     rig_look(rig, camera->eye, camera->target, true);
 }
@@ -79,6 +80,14 @@ void rig_focus(CameraRig *rig, Vec3 point, f32 radius_m)
     rig->goal.distance = f32_clamp(4.0f * radius_m / tanf(0.5f * rig->fov_y), 2.0f, DISTANCE_MAX_M);
 }
 
+void rig_side(CameraRig *rig, f32 share, bool jump)
+{
+    rig->side_goal = f32_clamp(share, 0.0f, 0.5f);
+    if (jump) {
+        rig->side = rig->side_goal;
+    }
+}
+
 void rig_step(CameraRig *rig, f32 dt_s)
 {
     f32 t = 1.0f - expf(-GLIDE_RATE * f32_clamp(dt_s, 0.0f, 1.0f));
@@ -86,6 +95,7 @@ void rig_step(CameraRig *rig, f32 dt_s)
     rig->now.yaw += (rig->goal.yaw - rig->now.yaw) * t;
     rig->now.pitch += (rig->goal.pitch - rig->now.pitch) * t;
     rig->now.distance += (rig->goal.distance - rig->now.distance) * t;
+    rig->side += (rig->side_goal - rig->side) * t;
 }
 
 Camera rig_camera(const CameraRig *rig)
@@ -96,6 +106,7 @@ Camera rig_camera(const CameraRig *rig)
     camera.up = vec3(0.0f, 1.0f, 0.0f);
     camera.fov_y = rig->fov_y;
     camera.near_m = f32_clamp(rig->now.distance * 0.02f, 0.02f, 0.5f);
+    camera.side = rig->side;
     camera.far_m = f32_clamp(rig->now.distance * 50.0f, 800.0f, 8000.0f);
     return camera;
 }

@@ -16,7 +16,8 @@ typedef struct RigPlace {
 
 typedef struct CameraRig {
     RigPlace now, goal;
-    f32 fov_y; /* rad */
+    f32 fov_y;           /* rad */
+    f32 side, side_goal; /* as in Camera */
 } CameraRig;
 
 /* Stands where the scene says, at once. */
@@ -33,6 +34,8 @@ void rig_zoom(CameraRig *rig, f32 clicks);
 void rig_fly(CameraRig *rig, Vec3 direction, f32 dt_s, bool fast);
 /* Keeps the direction, looks at a point from so near that `radius_m` fills a good part. */
 void rig_focus(CameraRig *rig, Vec3 point, f32 radius_m);
+/* Looks past what covers this share of the picture's width at its right; glides, or jumps. */
+void rig_side(CameraRig *rig, f32 share, bool jump);
 /* Glides on for dt_s. */
 void rig_step(CameraRig *rig, f32 dt_s);
 Camera rig_camera(const CameraRig *rig);

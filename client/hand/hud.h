@@ -72,6 +72,7 @@ typedef struct Hud {
     u32 prefab;
 
     bool show_help, show_panels, chatting;
+    f32 side; /* share of the picture's width that the side panel covers */
 } Hud;
 
 /* A line that fades after some seconds. */

@@ -218,11 +218,23 @@ static void draw_numbers(const Hud *hud)
     ImGui::End();
 }
 
+static bool has_side(const Hud *hud)
+{
+    bool something = hud->parameter_count + hud->probe_count > 0 || hud->role >= ROLE_OPERATOR;
+    return hud->show_panels && hud->scene && something;
+}
+
+/* Of what the side panel leaves. */
+static f32 middle(const Hud *hud, ImVec2 size)
+{
+    return 0.5f * (1.0f - hud->side) * size.x;
+}
+
 static void draw_banner(const Hud *hud, ImVec2 size)
 {
     f32 y = 12.0f;
     if (hud->trouble[0]) {
-        ImGui::SetNextWindowPos(ImVec2(0.5f * size.x, y), 0, ImVec2(0.5f, 0.0f));
+        ImGui::SetNextWindowPos(ImVec2(middle(hud, size), y), 0, ImVec2(0.5f, 0.0f));
         ImGui::Begin("banner", nullptr, plain_flags);
         ImGui::SetWindowFontScale(hud->live ? 1.0f : 1.35f);
         ImGui::TextColored(color_of(hud->trouble_color), "%s", hud->trouble);
@@ -235,7 +247,7 @@ static void draw_banner(const Hud *hud, ImVec2 size)
         snprintf(name, sizeof name, "toast %u", i);
         f32 alpha = f32(fmin(1.0, (toast->until_s - hud->now_s) * 2.0));
         ImGui::PushStyleVar(ImGuiStyleVar_Alpha, f32_clamp(alpha, 0.05f, 1.0f));
-        ImGui::SetNextWindowPos(ImVec2(0.5f * size.x, y), 0, ImVec2(0.5f, 0.0f));
+        ImGui::SetNextWindowPos(ImVec2(middle(hud, size), y), 0, ImVec2(0.5f, 0.0f));
         ImGui::Begin(name, nullptr, plain_flags);
         ImGui::TextColored(color_of(toast->color), "%s", toast->text);
         ImGui::End();
@@ -483,8 +495,7 @@ static void draw_probes(const Hud *hud)
 
 static void draw_side(Panels *panels, Hud *hud, PanelsActions *actions, ImVec2 size)
 {
-    bool something = hud->parameter_count + hud->probe_count > 0 || hud->role >= ROLE_OPERATOR;
-    if (!hud->show_panels || hud->show_help || !hud->scene || !something) {
+    if (!has_side(hud) || hud->show_help) {
         return;
     }
     ImGui::SetNextWindowPos(ImVec2(size.x - 10.0f, 10.0f), 0, ImVec2(1.0f, 0.0f));
@@ -507,7 +518,7 @@ static void draw_foot(const Hud *hud, ImVec2 size)
     if (!hud->scene || size.x < 500.0f) {
         return;
     }
-    ImGui::SetNextWindowPos(ImVec2(0.5f * size.x, size.y - 10.0f), 0, ImVec2(0.5f, 1.0f));
+    ImGui::SetNextWindowPos(ImVec2(middle(hud, size), size.y - 10.0f), 0, ImVec2(0.5f, 1.0f));
     ImGui::Begin("foot", nullptr, plain_flags);
     if (hud->hovered && hud->hovered[0]) {
         ImGui::Text("%s", hud->hovered);
@@ -576,6 +587,7 @@ void panels_draw(Panels *panels, Hud *hud, PanelsActions *actions)
     panels->areas[0] = panels->areas[1] = ImVec4(0.0f, 0.0f, 0.0f, 0.0f);
     ImGui::NewFrame();
     ImVec2 size = ImGui::GetIO().DisplaySize;
+    hud->side = has_side(hud) ? fminf((SIDE_PX + 20.0f) / fmaxf(size.x, 1.0f), 0.5f) : 0.0f;
     draw_labels(hud);
     if (hud->live) {
         draw_numbers(hud);

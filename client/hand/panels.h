@@ -31,7 +31,7 @@ bool panels_event(Panels *panels, const void *event);
 bool panels_want_mouse(const Panels *panels);
 bool panels_want_keys(const Panels *panels);
 /* Builds and draws all panels into the bound framebuffer. hud->show_help, show_panels and chatting
- * may be changed by what the user does. */
+ * may be changed by what the user does; hud->side is set. */
 void panels_draw(Panels *panels, Hud *hud, PanelsActions *actions);
 
 PL_END_C

@@ -7,7 +7,7 @@ static const char sky_vertex[] =
     "out vec3 v_direction;\n"
     "void main() {\n"
     "    vec2 p = vec2(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0);\n"
-    "    v_direction = forward.xyz + right.xyz * p.x + up.xyz * p.y;\n"
+    "    v_direction = forward.xyz + right.xyz * (p.x + right.w) + up.xyz * p.y;\n"
     "    gl_Position = vec4(p, 1.0, 1.0);\n"
     "}\n";
 

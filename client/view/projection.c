@@ -20,14 +20,16 @@ Mat4 camera_matrix(const Camera *camera, u32 width, u32 height)
     CameraAxes axes = camera_axes(camera);
     f32 aspect = (f32)u32_max(width, 1) / (f32)u32_max(height, 1);
     Mat4 view = mat4_view(camera->eye, axes.right, axes.up, vec3_neg(axes.forward));
-    return mat4_mul(mat4_perspective(axes.tan_half, aspect, camera->near_m, camera->far_m), view);
+    Mat4 lens = mat4_perspective(axes.tan_half, aspect, camera->near_m, camera->far_m);
+    lens.m[8] = camera->side; /* a lens that is shifted, not a camera that is turned */
+    return mat4_mul(lens, view);
 }
 
 Ray camera_ray(const Camera *camera, u32 width, u32 height, f32 x, f32 y)
 {
     CameraAxes axes = camera_axes(camera);
     f32 h = (f32)u32_max(height, 1);
-    f32 sx = (2.0f * x - (f32)width) / h * axes.tan_half;
+    f32 sx = (2.0f * x - (1.0f - camera->side) * (f32)width) / h * axes.tan_half;
     f32 sy = (h - 2.0f * y) / h * axes.tan_half;
     Vec3 d = vec3_add_scaled(vec3_add_scaled(axes.forward, sx, axes.right), sy, axes.up);
     Ray ray = {camera->eye, vec3_normalize_or(d, axes.forward)};
@@ -44,7 +46,7 @@ bool camera_project(const Camera *camera, u32 width, u32 height, Vec3 point, f32
     }
     f32 h = (f32)u32_max(height, 1);
     f32 scale = 0.5f * h / (depth * axes.tan_half);
-    *x = 0.5f * (f32)width + vec3_dot(d, axes.right) * scale;
+    *x = 0.5f * (1.0f - camera->side) * (f32)width + vec3_dot(d, axes.right) * scale;
     *y = 0.5f * h - vec3_dot(d, axes.up) * scale;
     return true;
 }

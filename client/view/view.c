@@ -117,7 +117,7 @@ static FrameUniforms view_frame(const View *view, const Picture *picture, Vec3 s
     put3(frame.sky_horizon, vec3(sky->horizon[0], sky->horizon[1], sky->horizon[2]),
          f32_clamp(picture->camera.far_m, 50.0f, 260.0f));
     put3(frame.forward, axes.forward, 2.0f * axes.tan_half / (f32)surface->height);
-    put3(frame.right, vec3_scale(axes.right, axes.tan_half * aspect), 0.0f);
+    put3(frame.right, vec3_scale(axes.right, axes.tan_half * aspect), picture->camera.side);
     put3(frame.up, vec3_scale(axes.up, axes.tan_half), 0.0f);
     return frame;
 }

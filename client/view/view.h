@@ -24,6 +24,8 @@ typedef struct Camera {
     Vec3 eye, target, up;
     f32 fov_y; /* radians */
     f32 near_m, far_m;
+    f32 side; /* share of the picture's width that something covers at its right: the target is
+                 drawn in the middle of the rest */
 } Camera;
 
 /* One line or mark drawn over the world (cursors, hands, springs). */

@@ -111,7 +111,7 @@ static World *world_create(void)
     memcpy(world->scene.sky.top, top, sizeof world->scene.sky.top);
     memcpy(world->scene.sky.horizon, horizon, sizeof world->scene.sky.horizon);
     world->scene.sky.sun = vec3_normalize_or(vec3(0.45f, 0.75f, 0.35f), vec3(0, 1, 0));
-    Camera camera = {vec3(7, 4.6f, 9), vec3(0, 1.1f, 0), vec3(0, 1, 0), 0.8f, 0.1f, 600.0f};
+    Camera camera = {vec3(7, 4.6f, 9), vec3(0, 1.1f, 0), vec3(0, 1, 0), 0.8f, 0.1f, 600.0f, 0.0f};
     world->picture.camera = camera;
     Shape plane = {.kind = SHAPE_PLANE};
     put(world, plane, vec3_zero(), quat_identity(), 0x9A9FA6, PATTERN_CHECKER);
@@ -335,10 +335,14 @@ static void must_match(View *view, Shape shape, const u8 *scene, u32 scene_bytes
     color(world->entities[1].look.color2, 0xD02020);
     static u64 version = 100; /* as a connection counts: each world has others */
     world->picture.entity_version = version += 10;
-    f32 error = silhouette_error(view, world);
-    if (!(error < 0.08f)) {
-        fail_msg("%s: picture and rays differ in %.1f %% of its pixels",
-                 shape_kind_name(shape.kind), (f64)(100.0f * error));
+    for (u32 i = 0; i < 2; i++) {
+        world->picture.camera.side = i ? 0.3f : 0.0f; /* a panel at the right shifts the lens */
+        f32 error = silhouette_error(view, world);
+        if (!(error < 0.08f)) {
+            fail_msg("%s: picture and rays differ in %.1f %% of its pixels (side %g)",
+                     shape_kind_name(shape.kind), (f64)(100.0f * error),
+                     (f64)world->picture.camera.side);
+        }
     }
     free(bytes);
     free(world);
@@ -478,7 +482,7 @@ static void test_marks_are_drawn(void **state)
 static void test_ray_and_project_agree(void **state)
 {
     (void)state;
-    Camera camera = {vec3(3, 2, 5), vec3(-1, 0.5f, 0), vec3(0, 1, 0), 0.9f, 0.1f, 100.0f};
+    Camera camera = {vec3(3, 2, 5), vec3(-1, 0.5f, 0), vec3(0, 1, 0), 0.9f, 0.1f, 100.0f, 0.25f};
     for (u32 i = 0; i < 200; i++) {
         f32 x = random_range(1, i, 0, WIDTH), y = random_range(2, i, 0, HEIGHT);
         Ray ray = camera_ray(&camera, WIDTH, HEIGHT, x, y);
@@ -489,7 +493,8 @@ static void test_ray_and_project_agree(void **state)
         assert_float_equal(px, x, 0.05f);
         assert_float_equal(py, y, 0.05f);
     }
-    Ray middle = camera_ray(&camera, WIDTH, HEIGHT, WIDTH / 2.0f, HEIGHT / 2.0f);
+    /* What covers a quarter at the right leaves three: their middle looks at the target. */
+    Ray middle = camera_ray(&camera, WIDTH, HEIGHT, WIDTH * 0.375f, HEIGHT / 2.0f);
     Vec3 towards = vec3_normalize_or(vec3_sub(camera.target, camera.eye), vec3_zero());
     assert_true(vec3_distance(middle.direction, towards) < 1e-5f);
     f32 px, py;

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 /*
- * What is held moves with the cursor, not when the server's answer is shown. How much earlier, and how
- * near it stays to the target, is measured in simulated time by the unit test of client/hand/held.h:
+ * What is held moves with the cursor, not when the server's answer is shown. How much earlier, and
+ * how near it stays to the target, the unit test of client/hand/held.h measures in simulated time:
  * here a loaded machine has its say.
  */
 static void check_hand(const char *report)

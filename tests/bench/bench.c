@@ -13,6 +13,7 @@ void bench_begin(Bench *bench)
 {
     bench->sample_count = 0;
     bench->row_runs = 0;
+    bench->best = 0.0;
     bench->row_began_ns = clock_now_ns();
 }
 
@@ -43,9 +44,13 @@ void bench_print(Bench *bench, const BenchRow *row)
     f64 median = bench_median(bench);
     f64 p99 = stats_quantile(bench->samples, bench->sample_count, 0.99);
     printf("{\"name\":\"%s\",\"n\":%" PRIu64 ",\"threads\":%u,\"median\":%.6g,\"p99\":%.6g,"
-           "\"unit\":\"%s\",\"rate\":%.6g,\"rate_unit\":\"%s\",\"per_fma\":%.6g}\n",
+           "\"unit\":\"%s\",\"rate\":%.6g,\"rate_unit\":\"%s\",\"per_fma\":%.6g",
            row->name, row->n, row->threads, median, p99, row->unit, row->rate, row->rate_unit,
            bench->fma_gflops > 0.0 ? row->rate / bench->fma_gflops : 0.0);
+    if (bench->best > 0.0) {
+        printf(",\"best\":%.6g", bench->best);
+    }
+    printf("}\n");
     fflush(stdout);
 }
 

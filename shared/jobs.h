@@ -17,7 +17,7 @@ typedef void JobsPhaseLoop(void *context, u32 phase, u32 first, u32 end, u32 wor
 /* One of a chain of loops. */
 typedef struct JobsPhase {
     u32 count, grain;
-    u32 first_range, ranges; /* of jobs_run_phases: it fills them in */
+    u32 ranges; /* of jobs_run_phases: it fills it in */
 } JobsPhase;
 
 PL_BEGIN_C

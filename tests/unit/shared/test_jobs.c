@@ -108,7 +108,7 @@ static void phases_in_order(void **state)
     enum {
         PHASES = 12
     };
-    /* Grain 64: a single range; where those follow each other they are joined. Count 0: nothing. */
+    /* Grain 64: a single range; where those follow each other they are joined. */
     static const u32 grains[PHASES] = {8, 64, 64, 3, 64, 5, 5, 64, 64, 64, 1, 7};
     for (u32 threads = 0; threads <= 4; threads++) {
         Jobs *jobs = threads ? jobs_create(threads) : NULL;
@@ -131,6 +131,81 @@ static void phases_in_order(void **state)
     }
 }
 
+static void count_visits(void *context, u32 phase, u32 first, u32 end, u32 worker)
+{
+    u32 *visits = context; /* of each phase, all of which come after each other */
+    PL_UNUSED(worker);
+    if (first == 0 && phase > 0 && visits[phase - 1] == 0) {
+        abort(); /* the last one that did something (two before, or one) is not done */
+    }
+    if (first == 0) {
+        visits[phase] = end;
+    }
+}
+
+/* Chains that are longer than any table, and phases with nothing to do among others. */
+static void long_chains(void **state)
+{
+    (void)state;
+    enum {
+        PHASES = 700
+    };
+    static JobsPhase phases[PHASES];
+    static u32 visits[PHASES];
+    for (u32 threads = 1; threads <= 3; threads++) {
+        Jobs *jobs = jobs_create(threads);
+        memset(visits, 0, sizeof visits);
+        for (u32 i = 0; i < PHASES; i++) {
+            phases[i] = (JobsPhase){.count = 4, .grain = i % 3 == 0 ? 4 : 1};
+        }
+        jobs_run_phases(jobs, phases, PHASES, count_visits, visits);
+        for (u32 i = 0; i < PHASES; i++) {
+            assert_int_equal(visits[i], i % 3 == 0 ? 4 : 1);
+        }
+        Chain chain;
+        for (u32 i = 0; i < 64; i++) {
+            chain.cells[1][i] = 1;
+        }
+        for (u32 i = 0; i < PHASES; i++) { /* of three only the middle one has work */
+            phases[i] = (JobsPhase){.count = i % 3 == 1 && i < 36 ? 64 : 0, .grain = 5};
+        }
+        jobs_run_phases(jobs, phases, PHASES, chain_link, &chain);
+        for (u32 i = 0; i < 64; i++) {
+            assert_int_equal(chain.cells[1][i], 1u << 12);
+        }
+        jobs_destroy(jobs);
+    }
+}
+
+typedef struct Hold {
+    _Atomic u32 done;
+    u32 ranges;
+} Hold;
+
+/* Whatever the second worker gets, it keeps until all else is done. */
+static void hold_up(void *context, u32 first, u32 end, u32 worker)
+{
+    Hold *hold = context;
+    PL_UNUSED(first);
+    PL_UNUSED(end);
+    while (worker == 1 && hold->done < hold->ranges - 1) {
+    }
+    hold->done++;
+}
+
+/* What a worker that is held up has not begun is done by the others. */
+static void nobody_waits_for_a_portion(void **state)
+{
+    (void)state;
+    Jobs *jobs = jobs_create(2);
+    for (u32 round = 0; round < 200; round++) {
+        Hold hold = {.ranges = 8};
+        jobs_run(jobs, hold.ranges, 1, hold_up, &hold);
+        assert_int_equal(hold.done, hold.ranges);
+    }
+    jobs_destroy(jobs);
+}
+
 static void bad_arguments(void **state)
 {
     (void)state;
@@ -146,6 +221,8 @@ int main(void)
         cmocka_unit_test(each_item_once),
         cmocka_unit_test(loops_in_a_row),
         cmocka_unit_test(phases_in_order),
+        cmocka_unit_test(long_chains),
+        cmocka_unit_test(nobody_waits_for_a_portion),
         cmocka_unit_test(bad_arguments),
     };
     return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);

@@ -126,6 +126,8 @@ bool Inliner::parts(const std::string &at, fb::ShapeT *shape)
     ConvexPartsOptions options = convex_parts_default();
     options.parts_max = shape->parts != 0 ? shape->parts : (u32)PARTS_DEFAULT;
     options.vertex_limit = PART_VERTICES;
+    /* Who asks for more parts wants finer ones: between two ears too. */
+    options.tolerance = 0.16f / (f32)options.parts_max;
     Geometry *hulls[COMPOUND_CHILDREN_MAX];
     u32 count = convex_parts(surface, &options, hulls, &why);
     geometry_destroy(surface);

@@ -165,6 +165,7 @@ void body_forget_tick(Rigid *rigid)
     rigid->impact_count = rigid->overlap_count = 0;
     rigid->active_count = 0;
     rigid->stirred = true;
+    rigid->joints.laid_out = false;
     rigid->touching = 0;
     rigid->penetration_max = 0.0f;
 }
@@ -277,6 +278,7 @@ BodyId rigid_add(Rigid *rigid, const BodyDef *def)
     broad_insert(rigid, slot);
     broad_rest(rigid, slot);
     rigid->stirred = true;
+    rigid->joints.laid_out = false;
     return (BodyId){slot, generation};
 }
 
@@ -291,6 +293,7 @@ void rigid_remove(Rigid *rigid, BodyId id)
         }
     }
     rigid->stirred = true;
+    rigid->joints.laid_out = false;
     joint_remove_body(rigid, id.slot);
     contact_remove_body(rigid, id.slot);
     recycle_remove_body(rigid, id.slot);

@@ -106,7 +106,8 @@ static Mover mover_of(const Rigid *rigid, u32 slot)
         mover.shift = state->shift;
         mover.turn = state->turn;
         /* An explicit substep turns by 2 atan(θ/2), not by θ. */
-        f32 angle = vec3_length(state->turn), half = 0.5f * angle / (f32)rigid->substeps;
+        f32 steps = body_is_plain(rigid, slot) ? 1.0f : (f32)rigid->substeps;
+        f32 angle = vec3_length(state->turn), half = 0.5f * angle / steps;
         if (half > 0.05f) {
             mover.turn = vec3_scale(mover.turn, trig_atan2_f32(half, 1.0f) / half);
         }

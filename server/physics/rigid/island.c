@@ -16,6 +16,7 @@ void body_wake(Rigid *rigid, u32 slot)
     if (body->flags & BODY_ASLEEP) {
         /* Particles may push it before the next tick lists it. */
         body->flags &= ~(u32)BODY_ASLEEP;
+        rigid->joints.laid_out = false;
         rigid->states[slot].shift = vec3_zero();
         rigid->states[slot].turn = vec3_zero();
         rigid->inertias[slot] = symmetric_rotate(body->orientation, &body->inverse_inertia);
@@ -198,6 +199,7 @@ void island_sleep(Rigid *rigid)
         if (body->motion == BODY_DYNAMIC &&
             !rigid->island_restless[root_of(rigid->parents, slot)]) {
             body->flags |= BODY_ASLEEP;
+            rigid->joints.laid_out = false;
             rigid->states[slot].velocity = vec3_zero();
             rigid->states[slot].spin = vec3_zero();
             broad_rest(rigid, slot);

@@ -224,12 +224,13 @@ bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
     store->body_places = calloc(body_capacity, sizeof(*store->body_places));
     store->body_seen = calloc(body_capacity, sizeof(*store->body_seen));
     store->stiffness = calloc(body_capacity, sizeof(*store->stiffness));
+    store->loads = calloc(body_capacity, sizeof(*store->loads));
     if (!store->joints || !store->pairs || !store->breaks || !store->rows || !store->balls ||
         !store->row_order || !store->ball_order || !store->hinges || !store->hinge_order ||
         !store->color_of || !store->tree_joints || !store->trees || !store->tree_groups ||
         !store->tree_places || !store->links || !store->sides || !store->body_heads ||
         !store->body_parents || !store->tree_bodies || !store->body_places || !store->body_seen ||
-        !store->stiffness) {
+        !store->stiffness || !store->loads) {
         joint_store_finish(store);
         return false;
     }
@@ -241,7 +242,7 @@ bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
                          joint_tree_bytes() + sizeof(JointTree) + sizeof(TreeGroup) + 29) +
         (u64)pairs * sizeof(JointPair) +
         (u64)wide * (joint_ball_bytes() + joint_hinge_bytes() + 8 * SIMD_LANES) +
-        (u64)body_capacity * (17 + sizeof(Symmetric3));
+        (u64)body_capacity * (21 + sizeof(Symmetric3));
     return true;
 }
 
@@ -272,6 +273,7 @@ void joint_store_finish(JointStore *store)
     free(store->tree_bodies);
     free(store->body_seen);
     free(store->stiffness);
+    free(store->loads);
     memset(store, 0, sizeof(*store));
 }
 
@@ -288,8 +290,7 @@ void joint_clear(Rigid *rigid)
     }
     store->live = 0;
     store->first_free = 0;
-    store->row_count = store->ball_count = store->hinge_count = 0;
-    store->color_count = store->tree_group_count = 0;
+    store->laid_out = false;
     store->break_count = 0;
 }
 
@@ -297,6 +298,7 @@ void joint_clear(Rigid *rigid)
 static void stir(Rigid *rigid, const JointDef *def)
 {
     const BodyId sides[2] = {def->a, def->b};
+    rigid->joints.laid_out = false;
     for (u32 i = 0; i < 2; i++) {
         if (rigid_alive(rigid, sides[i])) {
             rigid->bodies[sides[i].slot].flags |= BODY_MOVED;
@@ -535,8 +537,7 @@ void joint_walk(Rigid *rigid, State *state)
     }
     store->live = 0;
     store->first_free = 0;
-    store->row_count = store->ball_count = store->hinge_count = 0;
-    store->color_count = store->tree_group_count = 0;
+    store->laid_out = false;
     store->break_count = 0;
     if (store->pairs) {
         memset(store->pairs, 0, (size_t)store->pair_capacity * sizeof(*store->pairs));

@@ -78,7 +78,9 @@ typedef struct JointStore {
     u32 pair_capacity;  /* 0 without joints */
     JointBreak *breaks; /* [capacity] of the last tick */
     u32 break_count;
-    /* Of this tick. */
+    /* Which joints are solved, by what rows and in which order: kept until joints come, go or
+     * change or bodies do or sleep or wake. */
+    bool laid_out;
     JointRow *rows; /* [capacity] by colour */
     /* [wide_capacity] by colour */
     BallWide *balls;
@@ -107,6 +109,7 @@ typedef struct JointStore {
     u32 *body_heads, *body_parents, *body_places;
     u8 *body_seen;
     Symmetric3 *stiffness; /* [body_capacity] N m/rad, of the loads on a body */
+    f32 *loads;            /* [body_capacity] N m, pulls times arms */
     u64 memory;
 } JointStore;
 

@@ -214,17 +214,30 @@ static void prepare_trees(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
+/* Trees and colours follow from which joints there are and who is awake. */
+static void lay_out(Rigid *rigid)
 {
     JointStore *store = &rigid->joints;
     store->row_count = store->ball_count = store->hinge_count = 0;
-    store->color_count = store->tree_group_count = store->break_count = 0;
+    store->color_count = store->tree_group_count = 0;
+    if (store->live > 0) {
+        joint_trees_find(rigid);
+        arrange(rigid);
+    }
+    store->laid_out = true;
+}
+
+void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
+{
+    JointStore *store = &rigid->joints;
+    store->break_count = 0;
+    if (!store->laid_out) {
+        lay_out(rigid);
+    }
     if (store->live == 0) {
         return;
     }
     joint_take_load(rigid, h);
-    joint_trees_find(rigid);
-    arrange(rigid);
     Preparing run = {rigid, h};
     jobs_run(jobs, store->tree_group_count, 1, prepare_trees, &run);
     jobs_run(jobs, store->row_count, ROW_GRAIN, prepare_rows, &run);
@@ -496,6 +509,4 @@ void joint_finish(Rigid *rigid, f32 tick_s)
             keep_awake(rigid, i);
         }
     }
-    store->row_count = store->ball_count = store->hinge_count = 0;
-    store->color_count = store->tree_group_count = 0;
 }

@@ -45,25 +45,72 @@ static f32 product_trace(const Symmetric3 *a, const Symmetric3 *b)
            2.0f * (a->xy * b->xy + a->xz * b->xz + a->yz * b->yz);
 }
 
-void joint_take_load(Rigid *rigid, f32 h)
+/* What a joint does to the swing of one of its bodies, at most: ½ h² T |r| times the trace of its
+ * inverse inertia. */
+static void add_bound(Rigid *rigid, u32 slot, Vec3 anchor, f32 pull)
+{
+    const Body *body = &rigid->bodies[slot];
+    if (body->motion == BODY_DYNAMIC) {
+        rigid->joints.loads[slot] += pull * vec3_distance(anchor, body->centre);
+    }
+}
+
+static bool may_shake(const Rigid *rigid, u32 slot, f32 h)
+{
+    const Symmetric3 *i = &rigid->inertias[slot];
+    f32 step = body_is_plain(rigid, slot) ? rigid->def.tick_s : h;
+    /* 1 % for what rounding adds. */
+    return 0.505f * step * step * rigid->joints.loads[slot] * (i->xx + i->yy + i->zz) > FREE_SWING;
+}
+
+/* The loads of all joints ; `bound`: only how large they are at most. */
+static void each_load(Rigid *rigid, bool bound)
 {
     JointStore *store = &rigid->joints;
-    memset(store->stiffness, 0, rigid->slots * sizeof(*store->stiffness));
     for (u32 i = 0; i < store->slots; i++) {
-        u32 a, b;
-        if (joint_bodies(rigid, i, &a, &b)) {
-            const Joint *joint = &store->joints[i];
-            f32 pull = pull_of(joint);
-            if (a != JOINT_WORLD && pull > 0.0f) {
-                add_stiffness(rigid, a, joint->def.anchor_a, pull);
+        const Joint *joint = &store->joints[i];
+        u32 sides[2];
+        f32 pull = joint->live ? pull_of(joint) : 0.0f;
+        if (!(pull > 0.0f) || !joint_bodies(rigid, i, &sides[0], &sides[1])) {
+            continue;
+        }
+        for (u32 n = 0; n < 2; n++) {
+            Vec3 anchor = n == 0 ? joint->def.anchor_a : joint->def.anchor_b;
+            if (sides[n] == JOINT_WORLD) {
+                continue;
             }
-            if (b != JOINT_WORLD && pull > 0.0f) {
-                add_stiffness(rigid, b, joint->def.anchor_b, pull);
+            if (bound) {
+                add_bound(rigid, sides[n], anchor, pull);
+            } else if (rigid->joints.loads[sides[n]] > 0.0f) {
+                add_stiffness(rigid, sides[n], anchor, pull);
             }
         }
     }
+}
+
+/* Few bodies are loaded so much that it matters: only of those the tensors are made. */
+void joint_take_load(Rigid *rigid, f32 h)
+{
+    JointStore *store = &rigid->joints;
+    memset(store->loads, 0, rigid->slots * sizeof(*store->loads));
+    each_load(rigid, true);
+    u32 *shaken = rigid->parents; /* scratch */
+    u32 count = 0;
     for (u32 i = 0; i < rigid->active_count; i++) {
         u32 slot = rigid->active[i];
+        if (store->loads[slot] > 0.0f && may_shake(rigid, slot, h)) {
+            store->stiffness[slot] = (Symmetric3){0};
+            shaken[count++] = slot;
+        } else {
+            store->loads[slot] = 0.0f;
+        }
+    }
+    if (count == 0) {
+        return;
+    }
+    each_load(rigid, false);
+    for (u32 i = 0; i < count; i++) {
+        u32 slot = shaken[i];
         const Symmetric3 *stiffness = &store->stiffness[slot];
         /* The mean of (ω h)² about the two axes across the arm. */
         f32 step = body_is_plain(rigid, slot) ? rigid->def.tick_s : h;

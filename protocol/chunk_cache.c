@@ -32,7 +32,7 @@ typedef struct ArenaBlock {
 
 typedef struct CacheEntry {
     struct CacheEntry *next;
-    u64 ticks[SPAN_STATES];
+    SpanBase base;
     u32 room;
     bool full; /* more chunks would not have fitted */
     const u16 *chunks;
@@ -58,8 +58,9 @@ struct ChunkCache {
     CacheChunk *chunks;
     ArenaBlock *blocks, *block; /* all, and the one being filled */
     SpanCoder *coder;
-    f32 cost[FIELDS_MAX][2]; /* bytes a chunk: out of states, as a key */
-    u8 *states[FRAMES];      /* dense, of a span being coded */
+    /* Bytes a chunk: out of states, as a key; by shift. */
+    f32 cost[FIELDS_MAX][2][DETAIL_SHIFT_MAX + 1];
+    u8 *states[FRAMES]; /* dense, of a span being coded */
     u64 encoded, served;
 };
 
@@ -76,8 +77,10 @@ ChunkCache *chunk_cache_create(void)
         good = good && cache->states[i] != NULL;
     }
     for (u32 f = 0; f < FIELDS_MAX; f++) {
-        cache->cost[f][0] = COST_DELTA;
-        cache->cost[f][1] = COST_KEY;
+        for (u32 shift = 0; shift <= DETAIL_SHIFT_MAX; shift++) {
+            cache->cost[f][0][shift] = COST_DELTA;
+            cache->cost[f][1][shift] = COST_KEY;
+        }
     }
     if (!good) {
         chunk_cache_destroy(cache);
@@ -411,26 +414,35 @@ static u32 span_fill(ChunkCache *cache, Span *span, f32 *cost, u8 *out, u32 room
     return size;
 }
 
+static f32 *cost_of(ChunkCache *cache, u32 field, const SpanBase *base)
+{
+    return &cache->cost[field][base->ticks[0] == 0][detail_shift(base->detail)];
+}
+
 static CacheEntry *entry_encode(ChunkCache *cache, const FieldDesc *field, const u16 *chunks,
-                                u32 count, const u64 ticks[SPAN_STATES], u32 room)
+                                u32 count, const SpanBase *base, u32 room)
 {
     u32 wanted = u32_min(count, span_chunks_max(field));
-    Span span = {.field = field, .count = wanted, .chunks = chunks};
+    u32 elements = span_state_bytes(field, chunks, wanted) / field_element_bytes(field);
+    Span span = {.field = field, .count = wanted, .chunks = chunks, .detail = base->detail};
     const Frame *baseline = NULL;
     states_gather(field, chunks, wanted, cache->frame, cache->states[0]);
-    for (u32 s = 0; s < SPAN_STATES && ticks[s] != 0; s++) {
-        const Frame *frame = history_get(cache->history, ticks[s]);
-        if (frame == NULL || ticks[s] >= cache->frame->tick) {
+    detail_reduce(field, base->detail, cache->states[0], elements);
+    for (u32 s = 0; s < SPAN_STATES && base->ticks[s] != 0; s++) {
+        const Frame *frame = history_get(cache->history, base->ticks[s]);
+        if (frame == NULL || base->ticks[s] >= cache->frame->tick) {
             return NULL;
         }
         baseline = s == 0 ? frame : baseline;
         states_gather(field, chunks, wanted, frame, cache->states[1 + s]);
+        detail_store(field, base->states[s], cache->states[1 + s], elements);
+        detail_reduce(field, base->detail, cache->states[1 + s], elements);
         span.state[s] = cache->states[1 + s];
-        span.back[s] = (u32)(cache->frame->tick - ticks[s]);
+        span.back[s] = (u32)(cache->frame->tick - base->ticks[s]);
     }
     u8 code[STATE_PAYLOAD_BYTES_MAX];
     bool plain;
-    u32 size = span_fill(cache, &span, &cache->cost[field->id][baseline == NULL], code,
+    u32 size = span_fill(cache, &span, cost_of(cache, field->id, base), code,
                          u32_min(room, sizeof code), &plain);
     u32 list_bytes = span.count * (u32)sizeof *chunks;
     CacheEntry *entry =
@@ -442,13 +454,15 @@ static CacheEntry *entry_encode(ChunkCache *cache, const FieldDesc *field, const
     u8 *rest = (u8 *)(list + span.count), *bytes = rest + span.count;
     memcpy(list, chunks, list_bytes);
     memcpy(bytes, code, size);
-    bool any_rest = false;
+    /* What is only refined has no moment at which it left. */
+    bool any_rest = false, same = base->states[0] == base->detail;
     for (u32 i = 0; i < span.count; i++) {
-        rest[i] = baseline != NULL ? count_rest(cache, field, chunks[i], baseline) : 0;
+        rest[i] = baseline != NULL && same ? count_rest(cache, field, chunks[i], baseline) : 0;
         any_rest = any_rest || rest[i] != 0;
     }
-    *entry = (CacheEntry){.room = room, .full = span.count < count, .chunks = list};
-    memcpy(entry->ticks, ticks, sizeof entry->ticks);
+    *entry = (CacheEntry){.base = *base, .room = room, .full = span.count < count, .chunks = list};
+    detail_restore(field, base->detail, cache->states[0],
+                   span_state_bytes(field, chunks, span.count) / field_element_bytes(field));
     entry->code = (SpanCode){
         .bytes = bytes,
         .size = (u16)size,
@@ -463,16 +477,16 @@ static CacheEntry *entry_encode(ChunkCache *cache, const FieldDesc *field, const
 }
 
 static bool entry_serves(const CacheEntry *entry, const u16 *chunks, u32 count,
-                         const u64 ticks[SPAN_STATES], u32 room)
+                         const SpanBase *base, u32 room)
 {
     return entry->room == room &&
            (entry->code.count == count || (entry->full && entry->code.count < count)) &&
-           memcmp(entry->ticks, ticks, sizeof entry->ticks) == 0 &&
+           memcmp(&entry->base, base, sizeof entry->base) == 0 &&
            memcmp(entry->chunks, chunks, entry->code.count * sizeof *chunks) == 0;
 }
 
 const SpanCode *chunk_cache_span(ChunkCache *cache, u32 field, const u16 *chunks, u32 count,
-                                 const u64 ticks[SPAN_STATES], u32 room)
+                                 const SpanBase *base, u32 room)
 {
     if (cache->frame == NULL || count == 0) {
         return NULL;
@@ -483,12 +497,12 @@ const SpanCode *chunk_cache_span(ChunkCache *cache, u32 field, const u16 *chunks
         c->codes = NULL;
     }
     CacheEntry *entry = c->codes;
-    while (entry != NULL && !entry_serves(entry, chunks, count, ticks, room)) {
+    while (entry != NULL && !entry_serves(entry, chunks, count, base, room)) {
         entry = entry->next;
     }
     if (entry == NULL) {
         entry =
-            entry_encode(cache, &cache->frame->fields->fields[field], chunks, count, ticks, room);
+            entry_encode(cache, &cache->frame->fields->fields[field], chunks, count, base, room);
         if (entry == NULL) {
             return NULL;
         }
@@ -499,9 +513,30 @@ const SpanCode *chunk_cache_span(ChunkCache *cache, u32 field, const u16 *chunks
     return &entry->code;
 }
 
-f32 chunk_cache_cost(const ChunkCache *cache, u32 field, bool key)
+f32 chunk_cache_cost(const ChunkCache *cache, u32 field, const SpanBase *base)
 {
-    return cache->cost[field][key];
+    return cache->cost[field][base->ticks[0] == 0][detail_shift(base->detail)];
+}
+
+void chunk_cache_thin_none(ChunkCache *cache)
+{
+    for (u32 i = 0; i < cache->chunk_total; i++) {
+        cache->chunks[i].info.thin = false;
+    }
+}
+
+void chunk_cache_thin(ChunkCache *cache, u32 field, u32 first, u32 count)
+{
+    const FieldSet *fields = cache->frame != NULL ? cache->frame->fields : NULL;
+    if (fields == NULL || field >= fields->count || fields->fields[field].kind != FIELD_POINTS ||
+        first > fields->fields[field].capacity || count > fields->fields[field].capacity - first) {
+        return;
+    }
+    u32 end = first + count;
+    u32 chunk = (first + CHUNK_POINTS - 1) / CHUNK_POINTS;
+    for (; (chunk + 1) * CHUNK_POINTS <= end; chunk++) {
+        cache->chunks[cache->first[field] + chunk].info.thin = true;
+    }
 }
 
 void chunk_cache_stats(const ChunkCache *cache, u64 *encoded, u64 *served)

@@ -29,12 +29,24 @@ typedef struct SpanCode {
     u16 hash;       /* span_state_hash of the coded states */
 } SpanCode;
 
+/* What a code is made of: ticks newest first, 0 and all after it: none, ticks[0] = 0: a key; what
+ * the clients have of them, and what they get. */
+typedef struct SpanBase {
+    u64 ticks[SPAN_STATES];
+    Detail states[SPAN_STATES]; /* 0 where there is no tick */
+    Detail detail;
+    u8 reserved[4]; /* 0 */
+} SpanBase;
+
+PL_STATIC_ASSERT(sizeof(SpanBase) == 32, "no padding: it is compared as memory");
+
 /* What all clients share about a chunk of the newest frame. */
 typedef struct ChunkInfo {
     u64 changed;   /* tick of the first begun frame since which the state is what it now is */
     f64 travelled; /* sum of chunk_state_error between begun frames, ever growing */
     Vec3 centre;   /* m, of the live elements or cells */
     f32 radius;    /* m; < 0: the chunk is nowhere (scalars, or nothing is live) */
+    bool thin;     /* as chunk_cache_thin says */
 } ChunkInfo;
 
 typedef struct ChunkCache ChunkCache;
@@ -55,15 +67,21 @@ bool chunk_cache_constant(const ChunkCache *cache, u32 field, u32 chunk, u64 fro
 /* True if the frame of that tick can be built upon. */
 bool chunk_cache_has(const ChunkCache *cache, u64 tick);
 
-/* Code of the newest states of chunks[count], ascending, out of their states at up to SPAN_STATES
- * older ticks, newest first (0 and all after it: none; ticks[0] = 0: a key); of as many of them,
- * from the first on, as fit into `room` bytes (≥ CHUNK_CODE_BYTES_MAX). The same question is
- * answered without work; one about more chunks is too where a code is full. NULL: a tick has left
- * History, or no memory. */
+/* Chunks of POINTS that may lose points at a coarse detail: elements first .. first + count belong
+ * to a liquid or a cloud. A chunk with others too may not. After a begin with other fields none
+ * may.
+ */
+void chunk_cache_thin(ChunkCache *cache, u32 field, u32 first, u32 count);
+void chunk_cache_thin_none(ChunkCache *cache);
+
+/* Code of the newest states of chunks[count], ascending, out of `base`; of as many of them, from
+ * the first on, as fit into `room` bytes (≥ CHUNK_CODE_BYTES_MAX). The same question is answered
+ * without work; one about more chunks is too where a code is full. NULL: a tick has left History,
+ * or no memory. */
 const SpanCode *chunk_cache_span(ChunkCache *cache, u32 field, const u16 *chunks, u32 count,
-                                 const u64 ticks[SPAN_STATES], u32 room);
+                                 const SpanBase *base, u32 room);
 /* Bytes that a chunk of the field lately took, as a key or out of older states. */
-f32 chunk_cache_cost(const ChunkCache *cache, u32 field, bool key);
+f32 chunk_cache_cost(const ChunkCache *cache, u32 field, const SpanBase *base);
 /* Chunks encoded and served since creation (for metrics and tests). */
 void chunk_cache_stats(const ChunkCache *cache, u64 *encoded, u64 *served);
 

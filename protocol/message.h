@@ -15,9 +15,11 @@ PL_BEGIN_C
 
 enum {
     PROTOCOL_MAJOR = 2, /* 2: state packets hold spans */
-    PROTOCOL_MINOR = 2,
+    PROTOCOL_MINOR = 3,
     /* From this minor version on a peer takes bulk transfers. */
     PROTOCOL_MINOR_BULK = 2,
+    /* From this one on a client reads records of less than full detail. */
+    PROTOCOL_MINOR_DETAIL = 3,
     TOKEN_BYTES_MAX = 1024
 };
 

@@ -81,6 +81,7 @@ struct PoseCodec {
     MixSlot *slots[MIX_THREE]; /* of the coming symbol */
     i32 component[1024];       /* of a rotation code, by rotation_bits */
     u32 rotation_bits;
+    u32 turn_shift;      /* of the span */
     i32 rotation_middle; /* twice the code of 0 */
     Mover movers[POSE_SPAN_MAX];
     u32 mover_count;
@@ -603,23 +604,25 @@ static void code_rotation(PoseCodec *codec, const Guess *guess, const Place *oth
     u32 mask = (1u << codec->rotation_bits) - 1;
     u32 largest = code_largest(codec, guess, position_off, *rotation >> 30);
     u32 made = largest << 30, turned = logarithm(guess->off_turn, 7), spinning = logarithm(spin, 7);
+    u32 low = codec->turn_shift, half = low > 0 ? 1u << (low - 1) : 0;
     i32 expected[3], against[3];
     u32 sizes[3] = {0, 0, 0};
     components(codec, guess->place.turn, largest, expected);
     components(codec, other->turn, largest, against);
     for (u32 n = 0; n < 3; n++) {
         u32 shift = 20 - 10 * n, e0 = sizes[0], e1 = sizes[1];
-        u32 bend = signed_logarithm(against[n] - expected[n]);
+        i32 guessed = expected[n] >> low;
+        u32 bend = signed_logarithm((against[n] >> low) - guessed);
         const u32 c[MIX_THREE] = {
             (position_off * 10 + e0) * 10 + e1,
             (spinning * 8 + turned) * 4 + guess->way,
             (bend * 8 + turned) * 4 + guess->way,
         };
         take(codec, KIND_ROTATION, c);
-        i32 value = (i32)(*rotation >> shift & mask);
-        i32 residual = code_signed(codec, KIND_ROTATION, n, value - expected[n]);
-        i64 sum = (i64)expected[n] + residual;
-        made |= (sum < 0 ? 0 : sum > mask ? mask : (u32)sum) << shift;
+        i32 value = (i32)((*rotation >> shift & mask) >> low);
+        i32 residual = code_signed(codec, KIND_ROTATION, n, value - guessed);
+        i64 sum = (i64)guessed + residual, most = mask >> low;
+        made |= ((sum < 0 ? 0 : sum > most ? (u32)most : (u32)sum) << low | half) << shift;
         sizes[n] = logarithm(turn_size(residual), 9);
     }
     *rotation = made;
@@ -777,6 +780,7 @@ static void walk(PoseCodec *codec, const PoseSpan *span, QPose *now)
     const QPose *old = span->state[0];
     bool decoding = codec->mix.coder.decoding;
     prepare_rotations(codec, span->rotation_bits);
+    codec->turn_shift = span->turn_shift;
     if (!codec->learns) {
         mix_reset(&codec->mix);
         mix_three_reset(&codec->mix);
@@ -809,8 +813,9 @@ static void walk(PoseCodec *codec, const PoseSpan *span, QPose *now)
 
 static bool span_is_sane(const PoseSpan *span)
 {
-    bool sane =
-        span->count <= POSE_SPAN_MAX && (span->rotation_bits == 9 || span->rotation_bits == 10);
+    bool sane = span->count <= POSE_SPAN_MAX &&
+                (span->rotation_bits == 9 || span->rotation_bits == 10) &&
+                span->turn_shift < span->rotation_bits;
     u32 before = 0;
     for (u32 s = 0; s < POSE_STATES && span->state[s] != NULL; s++) {
         sane = sane && span->back[s] > before && span->back[s] < 1u << 24;

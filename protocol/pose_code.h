@@ -24,6 +24,7 @@ enum {
 typedef struct PoseSpan {
     u32 count;         /* poses, ≤ POSE_SPAN_MAX */
     u32 rotation_bits; /* of a component: 10 as quantize_rotation has them; 9: 0..511 for ±√½ */
+    u32 turn_shift; /* all states have these low bits of each component at their half: not coded */
     /* Older states of the same slots, newest first, NULL from the first that is not there, and how
      * many ticks ago each was (ascending, ≥ 1). */
     const QPose *state[POSE_STATES];

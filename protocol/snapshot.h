@@ -69,6 +69,8 @@ void snapshot_sender_destroy(SnapshotSender *sender);
 /* The client's baselines are all forgotten (seek backwards, reset of the stream), and what was sent
  * before is no longer confirmed by acknowledgements. */
 void snapshot_sender_forget(SnapshotSender *sender);
+/* The client knows coarse records (PROTOCOL_MINOR_DETAIL); without it none are sent. */
+void snapshot_sender_allow_coarse(SnapshotSender *sender, bool allow);
 /* Applies an acknowledgement; returns how many sent packets it newly confirmed, and in *lost (may
  * be NULL) how many it newly gives up as lost (either may matter to the budget). A packet is given
  * up when one sent well after it was acknowledged; if it is acknowledged after all it still counts.
@@ -93,12 +95,17 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
                           const SnapshotHeader *header, u32 byte_budget, u64 now_ms, u32 rtt_ms,
                           SnapshotEmit *emit, void *context);
 
+enum {
+    SNAPSHOT_COARSENESS_MAX = 5
+};
+
 typedef struct SnapshotSenderStats {
     u64 packets, bytes, records, keys; /* records and keys: chunks */
     u64 acked, lost;
     u64 acked_bytes;    /* of the acked packets */
     bool limited;       /* the last build left something out */
-    u32 chunks_pending; /* chunks whose newest state the client is not known to have */
+    u32 chunks_pending; /* chunks whose newest state the client is not known to have in full */
+    u32 coarseness;     /* 0: everything goes in full detail, at most SNAPSHOT_COARSENESS_MAX */
 } SnapshotSenderStats;
 void snapshot_sender_stats(const SnapshotSender *sender, SnapshotSenderStats *stats);
 
@@ -110,6 +117,7 @@ typedef struct ChunkState {
                   one was coded out of, and all the time since that came; 0: none (a key) */
     bool live; /* false: empty slot of the ring */
     const u8 *state; /* dense, chunk_state_bytes */
+    Detail detail;   /* coarse: what a client knows of it, in fine units */
 } ChunkState;
 
 typedef struct SnapshotReceiver SnapshotReceiver;
@@ -125,8 +133,8 @@ int snapshot_receiver_push(SnapshotReceiver *receiver, const u8 *packet, u32 byt
 /* Forgets every state (the server announced a new stream epoch). */
 void snapshot_receiver_forget(SnapshotReceiver *receiver);
 SnapshotAck snapshot_receiver_ack(const SnapshotReceiver *receiver);
-/* States of a chunk, newest first: out[CHUNK_STATES_KEPT]; returns the count. Borrowed until the
- * next push. */
+/* States of a chunk, newest first, of a tick the finest: out[CHUNK_STATES_KEPT]; returns the count.
+ * Borrowed until the next push. */
 u32 snapshot_receiver_states(const SnapshotReceiver *receiver, u32 field, u32 chunk,
                              ChunkState out[CHUNK_STATES_KEPT]);
 /* Newest tick of any well-formed packet; 0 before the first. The wire has the low 32 bits, the

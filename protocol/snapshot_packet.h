@@ -9,6 +9,8 @@
 #include "protocol/bits.h"
 #include "protocol/snapshot.h"
 
+#include <string.h>
+
 PL_BEGIN_C
 
 enum {
@@ -17,7 +19,7 @@ enum {
     /* Chunks of all records of a packet: bounds what a packet can cost its receiver. */
     SNAPSHOT_CHUNKS_MAX = 512,
     /* A record before its code, with one chunk. */
-    SNAPSHOT_RECORD_BYTES_MIN = 20,
+    SNAPSHOT_RECORD_BYTES_MIN = 22,
     /* Oldest baseline that a record can name, in ticks. */
     SNAPSHOT_BACK_MAX = (1 << 21) - 1,
 };
@@ -28,7 +30,9 @@ PL_STATIC_ASSERT(SNAPSHOT_HEADER_BYTES + SNAPSHOT_RECORD_BYTES_MIN + CHUNK_CODE_
 
 typedef struct SnapshotRecord {
     u8 field;
-    u8 states; /* older states that the code builds upon; 0: key */
+    u8 states;                        /* older states that the code builds upon; 0: key */
+    Detail detail;                    /* of the new states */
+    Detail state_detail[SPAN_STATES]; /* of the older ones */
     bool plain;
     bool has_hash, any_rest;
     u16 size;              /* of the code that follows */
@@ -85,6 +89,39 @@ static inline bool snapshot_get_back(BitReader *reader, u32 *back)
     return false;
 }
 
+static inline bool snapshot_is_coarse(const SnapshotRecord *record)
+{
+    u32 any = record->detail;
+    for (u32 s = 0; s < record->states; s++) {
+        any |= record->state_detail[s];
+    }
+    return any != DETAIL_FULL;
+}
+
+static inline void snapshot_put_details(BitWriter *writer, const SnapshotRecord *record)
+{
+    bool mixed = false;
+    for (u32 s = 0; s < record->states; s++) {
+        mixed = mixed || record->state_detail[s] != record->detail;
+    }
+    bits_put(writer, record->detail, DETAIL_BITS);
+    bits_put(writer, mixed, 1);
+    for (u32 s = 0; mixed && s < record->states; s++) {
+        bits_put(writer, record->state_detail[s], DETAIL_BITS);
+    }
+}
+
+static inline bool snapshot_get_details(BitReader *reader, SnapshotRecord *record)
+{
+    record->detail = (Detail)bits_get(reader, DETAIL_BITS);
+    bool mixed = bits_get(reader, 1) != 0, valid = detail_valid(record->detail);
+    for (u32 s = 0; s < record->states; s++) {
+        record->state_detail[s] = mixed ? (Detail)bits_get(reader, DETAIL_BITS) : record->detail;
+        valid = valid && detail_valid(record->state_detail[s]);
+    }
+    return valid;
+}
+
 /* All of a record but its code, a whole number of bytes. */
 static inline void snapshot_put_record(BitWriter *writer, const SnapshotRecord *record)
 {
@@ -100,9 +137,14 @@ static inline void snapshot_put_record(BitWriter *writer, const SnapshotRecord *
     bits_put(writer, record->states, 2);
     bits_put(writer, record->any_rest, 1);
     bits_put(writer, record->has_hash, 1);
-    bits_put(writer, record->size, 12);
+    bits_put(writer, record->size, 11);
+    bool coarse = snapshot_is_coarse(record);
+    bits_put(writer, coarse, 1);
     if (record->has_hash) {
         bits_put(writer, record->hash, 16);
+    }
+    if (coarse) {
+        snapshot_put_details(writer, record);
     }
     for (u32 s = 0; s < record->states; s++) {
         snapshot_put_back(writer, record->back[s] - (s > 0 ? record->back[s - 1] : 0));
@@ -126,8 +168,14 @@ static inline bool snapshot_get_record(BitReader *reader, SnapshotRecord *record
     record->states = (u8)bits_get(reader, 2);
     record->any_rest = bits_get(reader, 1) != 0;
     record->has_hash = bits_get(reader, 1) != 0;
-    record->size = (u16)bits_get(reader, 12);
+    record->size = (u16)bits_get(reader, 11);
+    bool coarse = bits_get(reader, 1) != 0;
     record->hash = record->has_hash ? (u16)bits_get(reader, 16) : 0;
+    record->detail = DETAIL_FULL;
+    memset(record->state_detail, DETAIL_FULL, sizeof record->state_detail);
+    if (coarse && !snapshot_get_details(reader, record)) {
+        return false;
+    }
     u32 sum = 0;
     for (u32 s = 0; s < record->states; s++) {
         u32 more;

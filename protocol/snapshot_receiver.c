@@ -12,7 +12,8 @@ typedef struct ReceiverChunk {
     u64 tick[CHUNK_STATES_KEPT];
     u8 *state[CHUNK_STATES_KEPT]; /* allocated when first used; slots below `count` are in use */
     u64 left[CHUNK_STATES_KEPT];
-    u8 order[CHUNK_STATES_KEPT]; /* slots, newest first */
+    Detail detail[CHUNK_STATES_KEPT];
+    u8 order[CHUNK_STATES_KEPT]; /* slots, newest first, of a tick the finest first */
     u8 count;
 } ReceiverChunk;
 
@@ -20,6 +21,7 @@ typedef struct ReceiverChunk {
 typedef struct Decoded {
     u8 field;
     bool key;
+    Detail detail;
     u16 chunk;
     u64 left;
     u32 at; /* of its state in scratch */
@@ -132,10 +134,16 @@ u32 snapshot_receiver_states(const SnapshotReceiver *receiver, u32 field, u32 ch
         return 0;
     }
     const ReceiverChunk *c = receiver->chunks[receiver->first[field] + chunk];
-    u32 count = c != NULL ? c->count : 0;
-    for (u32 i = 0; i < count; i++) {
+    u32 kept = c != NULL ? c->count : 0, count = 0;
+    for (u32 i = 0; i < kept; i++) {
         u32 slot = c->order[i];
-        out[i] = (ChunkState){c->tick[slot], c->left[slot], true, c->state[slot]};
+        if (count == 0 || out[count - 1].tick != c->tick[slot]) {
+            out[count++] = (ChunkState){.tick = c->tick[slot],
+                                        .left = c->left[slot],
+                                        .live = true,
+                                        .state = c->state[slot],
+                                        .detail = c->detail[slot]};
+        }
     }
     return count;
 }
@@ -196,33 +204,33 @@ static u64 tick_of(const SnapshotReceiver *receiver, u32 low)
 
 /* ---- states ---- */
 
-/* The newest state at or before the tick, or NULL. */
-static const u8 *state_before(const ReceiverChunk *chunk, u64 tick)
+/* The newest state of this detail at or before the tick, or NULL. */
+static const u8 *state_before(const ReceiverChunk *chunk, u64 tick, Detail detail)
 {
     for (u32 i = 0; chunk != NULL && i < chunk->count; i++) {
         u32 slot = chunk->order[i];
-        if (chunk->tick[slot] <= tick) {
+        if (chunk->tick[slot] <= tick && chunk->detail[slot] == detail) {
             return chunk->state[slot];
         }
     }
     return NULL;
 }
 
-static bool has_tick(const ReceiverChunk *chunk, u64 tick)
+static bool has_state(const ReceiverChunk *chunk, u64 tick, Detail detail)
 {
     for (u32 i = 0; i < chunk->count; i++) {
-        if (chunk->tick[chunk->order[i]] == tick) {
+        u32 slot = chunk->order[i];
+        if (chunk->tick[slot] == tick && chunk->detail[slot] == detail) {
             return true;
         }
     }
     return false;
 }
 
-/* True if the states kept are all newer than the tick, and no more are kept. */
-static bool is_past(const ReceiverChunk *chunk, u64 tick)
+/* A state before the tick that is not there may have been: so many are kept that it had to go. */
+static bool is_full(const ReceiverChunk *chunk)
 {
-    return chunk != NULL && chunk->count == CHUNK_STATES_KEPT &&
-           chunk->tick[chunk->order[CHUNK_STATES_KEPT - 1]] > tick;
+    return chunk != NULL && chunk->count == CHUNK_STATES_KEPT;
 }
 
 /* Never shrinks; what was in it stays. Aligned as malloc aligns. */
@@ -261,9 +269,26 @@ static bool chunk_reserve(SnapshotReceiver *receiver, u32 flat, u32 bytes)
     return true;
 }
 
-static void chunk_store(ReceiverChunk *chunk, u64 tick, u64 left, const u8 *state, u32 bytes)
+/* True if it comes after the state in the slot. */
+static bool is_after(const ReceiverChunk *chunk, u32 slot, u64 tick, Detail detail)
 {
-    if (has_tick(chunk, tick)) {
+    return chunk->tick[slot] < tick || (chunk->tick[slot] == tick && chunk->detail[slot] > detail);
+}
+
+/* True if the states kept all come after this one, and no more are kept. */
+static bool is_past(const ReceiverChunk *chunk, u64 tick, Detail detail)
+{
+    if (!is_full(chunk)) {
+        return false;
+    }
+    u32 oldest = chunk->order[CHUNK_STATES_KEPT - 1];
+    return !has_state(chunk, tick, detail) && !is_after(chunk, oldest, tick, detail);
+}
+
+static void chunk_store(ReceiverChunk *chunk, u64 tick, const Decoded *decoded, const u8 *state,
+                        u32 bytes)
+{
+    if (has_state(chunk, tick, decoded->detail)) {
         return;
     }
     u32 slot = chunk->count;
@@ -272,9 +297,10 @@ static void chunk_store(ReceiverChunk *chunk, u64 tick, u64 left, const u8 *stat
     }
     memcpy(chunk->state[slot], state, bytes);
     chunk->tick[slot] = tick;
-    chunk->left[slot] = left;
+    chunk->left[slot] = decoded->left;
+    chunk->detail[slot] = decoded->detail;
     u32 at = chunk->count++;
-    for (; at > 0 && chunk->tick[chunk->order[at - 1]] < tick; at--) {
+    for (; at > 0 && is_after(chunk, chunk->order[at - 1], tick, decoded->detail); at--) {
         chunk->order[at] = chunk->order[at - 1];
     }
     chunk->order[at] = (u8)slot;
@@ -310,8 +336,9 @@ static int states_collect(SnapshotReceiver *receiver, const SnapshotRecord *reco
             receiver->chunks[receiver->first[record->field] + record->chunks[i]];
         u32 bytes = chunk_state_bytes(field, record->chunks[i]);
         bool sane = record->back[s] <= tick;
-        const u8 *state = sane ? state_before(chunk, tick - record->back[s]) : NULL;
-        if (state == NULL && sane && is_past(chunk, tick - record->back[s])) {
+        Detail detail = record->state_detail[s];
+        const u8 *state = sane ? state_before(chunk, tick - record->back[s], detail) : NULL;
+        if (state == NULL && sane && is_full(chunk)) {
             *verdict = VERDICT_LATE;
             return ERROR_OK;
         }
@@ -322,6 +349,7 @@ static int states_collect(SnapshotReceiver *receiver, const SnapshotRecord *reco
         memcpy(receiver->states[s] + at, state, bytes);
         at += bytes;
     }
+    detail_reduce(field, record->detail, receiver->states[s], at / field_element_bytes(field));
     return ERROR_OK;
 }
 
@@ -344,6 +372,7 @@ static void record_place(SnapshotReceiver *receiver, const SnapshotRecord *recor
             (Decoded){.field = record->field,
                       .left = record_left(record, tick, i),
                       .key = record->states == 0,
+                      .detail = record->detail,
                       .chunk = record->chunks[i],
                       .at = *used};
         *used += chunk_state_bytes(field, record->chunks[i]);
@@ -364,14 +393,16 @@ static int record_decode(SnapshotReceiver *receiver, BitReader *reader, u64 tick
     }
     reader->bit += 8u * record.size;
     for (u32 i = 0; i < record.count; i++) {
-        if (is_past(receiver->chunks[receiver->first[record.field] + record.chunks[i]], tick)) {
+        if (is_past(receiver->chunks[receiver->first[record.field] + record.chunks[i]], tick,
+                    record.detail)) {
             *verdict = VERDICT_LATE;
             return ERROR_OK;
         }
     }
     Span span = {.field = &receiver->fields->fields[record.field],
                  .count = record.count,
-                 .chunks = record.chunks};
+                 .chunks = record.chunks,
+                 .detail = record.detail};
     for (u32 s = 0; s < record.states; s++) {
         int error = states_collect(receiver, &record, tick, s, verdict);
         if (error != ERROR_OK || *verdict == VERDICT_LATE) {
@@ -387,6 +418,10 @@ static int record_decode(SnapshotReceiver *receiver, BitReader *reader, u64 tick
     u8 *now = receiver->scratch + receiver->decoded[receiver->decoded_count - record.count].at;
     int error =
         span_decode(receiver->coder, &span, record.plain, reader->data + code_at, record.size, now);
+    if (error == ERROR_OK) {
+        u32 bytes = span_state_bytes(span.field, span.chunks, span.count);
+        detail_restore(span.field, record.detail, now, bytes / field_element_bytes(span.field));
+    }
     if (error == ERROR_OK && record.has_hash &&
         span_state_hash(span.field, span.chunks, span.count, now) != record.hash) {
         receiver->stats.desyncs++;
@@ -425,7 +460,7 @@ static void packet_store(SnapshotReceiver *receiver, u64 tick)
         const Decoded *decoded = &receiver->decoded[i];
         u32 bytes = chunk_state_bytes(&receiver->fields->fields[decoded->field], decoded->chunk);
         chunk_store(receiver->chunks[receiver->first[decoded->field] + decoded->chunk], tick,
-                    decoded->left, receiver->scratch + decoded->at, bytes);
+                    decoded, receiver->scratch + decoded->at, bytes);
         receiver->stats.keys += decoded->key;
     }
     receiver->stats.records += receiver->decoded_count;

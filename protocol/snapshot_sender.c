@@ -1,8 +1,8 @@
 /*
- * snapshot_sender.c: which chunks one client gets next. A chunk's state here is a few numbers: the
- * newest tick that the client acknowledged, the newest sent, and a priority that grows until it is
- * sent. Sent packets are remembered in a ring with what they carried, for acknowledgements.
+ * snapshot_sender.c: packets for one client: what snapshot_choice.h says goes next, until the bytes
+ * are spent. Sent packets are remembered in a ring with what they carried, for acknowledgements.
  */
+#include "protocol/snapshot_choice.h"
 #include "protocol/snapshot_packet.h"
 #include "shared/random.h"
 
@@ -10,8 +10,6 @@
 #include <string.h>
 
 enum {
-    /* Sent packets remembered: 65 can be acknowledged, the rest is room for late ones. */
-    PACKETS_KEPT = 256,
     RECORDS_KEPT_MIN = 1024,
     RECORDS_KEPT_MAX = 1 << 16,
     /* A packet is given up when one sent this much later was acknowledged ... */
@@ -19,107 +17,10 @@ enum {
     REORDER_PACKETS = 3,
     /* ... or when no acknowledgement can name it any more. */
     ACK_REACH = 64,
-    /* Beyond the round trip before an unacknowledged state is sent again. */
-    RESEND_MARGIN_MS = 40,
-    /* Beyond the round trip before an acknowledgement may be here. */
-    ACK_MARGIN_MS = 40,
-    /* States of a chunk that are under way at most while acknowledgements come: what is sent later
-     * would find its baseline too old and had to be a key. */
-    STATES_UNDER_WAY = CHUNK_STATES_KEPT - 4,
     /* Every so many packets one carries hashes. */
     HASH_PERIOD = 8,
-    /* Acknowledged ticks remembered, to build upon. */
-    TICKS_KEPT = 96,
-    /* Sets of ticks of one snapshot; what needs yet another waits for the next. */
-    CLASSES_MAX = 64,
     /* What is chosen by estimated costs is coded; then again what still fits. */
     ROUNDS = 3,
-    /* States of a chunk that may be on their way beyond the oldest that is built upon. */
-    REACH = CHUNK_STATES_KEPT - 1,
-};
-/* A pending chunk's priority grows by its error in pixels, at most so many, and by a floor for each
- * snapshot that it has waited, so that the smallest error overtakes the largest in time. */
-#define PIXELS_MAX    64.0f
-#define PIXELS_FLOOR  0.25f
-/* In a round all candidates go once. What has waited for so many goes before everything else, so
- * that nothing starves however much moves faster or nearer. */
-#define DUE_ROUNDS    2.0f
-#define ROUND_RATE    0.1f
-#define PRIORITY_MAX  1e30f
-/* Of things that are nowhere, or for clients without a camera: as seen from 10 m. */
-#define PIXELS_PER_M  100.0f
-#define NEAREST_M     0.5f
-#define BEHIND_FACTOR 0.1f
-
-typedef struct SenderChunk {
-    u64 acked;           /* newest acknowledged tick + 1, 0 none */
-    u64 sent;            /* newest sent tick + 1, 0 none */
-    u64 sent_ms;         /* when */
-    f64 acked_travelled; /* ChunkInfo.travelled of the acknowledged state */
-    f32 priority;
-    u32 waited;                   /* snapshots since it was last sent */
-    u32 sends;                    /* states sent since the last forget */
-    u32 acked_number;             /* number (1 ..) of the acknowledged one */
-    u32 ticks[CHUNK_STATES_KEPT]; /* low bits, of state number % CHUNK_STATES_KEPT */
-    u32 acks;                     /* bit number % CHUNK_STATES_KEPT: it was acknowledged */
-    u8 chosen;                    /* class + 1 in this build, 0: not chosen */
-    bool resend;                  /* the packet with the newest was lost */
-} SenderChunk;
-
-PL_STATIC_ASSERT(CHUNK_STATES_KEPT == 32, "SenderChunk.acks has a bit for each");
-
-/* Chunks that are coded out of states at the same ticks. */
-typedef struct TickClass {
-    u64 ticks[SPAN_STATES]; /* newest first, 0: none */
-} TickClass;
-
-typedef struct SentRecord {
-    u32 chunk;  /* flat */
-    u32 number; /* SenderChunk.sends after it was sent */
-    f64 travelled;
-} SentRecord;
-
-typedef enum SentState {
-    SENT_NONE, /* empty, or of a stream that was forgotten */
-    SENT_PENDING,
-    SENT_LOST,
-    SENT_ACKED
-} SentState;
-
-typedef struct SentPacket {
-    u64 tick;
-    u64 sent_ms;
-    u64 first; /* running index of its records */
-    u16 count;
-    u16 bytes;
-    u16 sequence;
-    u8 state; /* SentState */
-} SentPacket;
-
-struct SnapshotSender {
-    FieldSet *fields;
-    u32 first[FIELDS_MAX]; /* flat index of each field's chunk 0 */
-    u32 chunk_total;
-    SenderChunk *chunks;
-    u64 *heap; /* candidates: priority bits << 32 | flat chunk */
-    u32 heap_count;
-    f32 chunks_sent; /* of a snapshot, smoothed */
-    f32 round;       /* snapshots; falls slowly */
-
-    SentPacket packets[PACKETS_KEPT]; /* slot sequence % PACKETS_KEPT */
-    SentRecord *records;              /* ring of records_kept, a power of two */
-    u32 records_kept;
-    u64 record_next;       /* running index */
-    u16 sequence;          /* of the last packet sent */
-    u16 oldest_pending;    /* no packet before it is pending */
-    u64 ticks[TICKS_KEPT]; /* newest acknowledged ones, newest first */
-    u32 tick_count;
-    TickClass classes[CLASSES_MAX];
-    u32 class_count;
-    bool withheld; /* something that changed is not sent in this build */
-    u32 given_up;  /* lost, not yet reported */
-    u32 reorder_ms;
-    SnapshotSenderStats stats;
 };
 
 /* The packet being filled. */
@@ -178,6 +79,12 @@ void snapshot_sender_forget(SnapshotSender *sender)
     sender->oldest_pending = (u16)(sender->sequence + 1);
 }
 
+void snapshot_sender_allow_coarse(SnapshotSender *sender, bool allow)
+{
+    sender->coarse_allowed = allow;
+    sender->coarseness = allow ? sender->coarseness : 0;
+}
+
 void snapshot_sender_stats(const SnapshotSender *sender, SnapshotSenderStats *stats)
 {
     *stats = sender->stats;
@@ -218,6 +125,7 @@ static void tick_confirm(SnapshotSender *sender, u64 tick)
 static void packet_confirm(SnapshotSender *sender, SentPacket *packet)
 {
     packet->state = SENT_ACKED;
+    sender->heard_ms = u64_max(sender->heard_ms, packet->sent_ms);
     sender->stats.acked++;
     sender->stats.acked_bytes += packet->bytes;
     tick_confirm(sender, packet->tick); /* also of an idle one: what rested has a state there */
@@ -294,123 +202,6 @@ u32 snapshot_sender_ack(SnapshotSender *sender, SnapshotAck ack, u32 *lost)
     return confirmed;
 }
 
-/* ---- priorities ---- */
-
-/* Pixels on the client's screen for a metre at the chunk. */
-static f32 pixels_per_metre(const SnapshotView *view, const ChunkInfo *info)
-{
-    if (view == NULL || !(view->pixels_per_radian > 0.0f) || info->radius < 0.0f) {
-        return PIXELS_PER_M;
-    }
-    Vec3 towards = vec3_sub(info->centre, view->eye);
-    f32 pixels = view->pixels_per_radian / f32_max(vec3_length(towards) - info->radius, NEAREST_M);
-    return vec3_dot(towards, view->forward) < -info->radius ? pixels * BEHIND_FACTOR : pixels;
-}
-
-static void heap_sink(u64 *heap, u32 count, u32 at)
-{
-    u64 value = heap[at];
-    for (;;) {
-        u32 child = 2 * at + 1;
-        if (child >= count) {
-            break;
-        }
-        child += child + 1 < count && heap[child + 1] > heap[child];
-        if (heap[child] <= value) {
-            break;
-        }
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = value;
-}
-
-static u32 heap_pop(SnapshotSender *sender)
-{
-    u64 top = sender->heap[0];
-    sender->heap[0] = sender->heap[--sender->heap_count];
-    heap_sink(sender->heap, sender->heap_count, 0);
-    return (u32)top;
-}
-
-static void candidate_push(SnapshotSender *sender, u32 flat, f32 priority)
-{
-    u32 bits;
-    memcpy(&bits, &priority, sizeof bits); /* positive floats order as their bits do */
-    sender->heap[sender->heap_count++] = (u64)bits << 32 | flat;
-}
-
-/* On a long path fewer snapshots carry a chunk than there are, so that the states under way stay
- * within those that the receiver keeps; if acknowledgements fail to come, a key is due in the end.
- */
-static bool must_wait(const SenderChunk *chunk, u64 now_ms, u32 rtt_ms)
-{
-    u32 under_way = chunk->sends - chunk->acked_number;
-    u64 since_ms = now_ms - chunk->sent_ms;
-    if (chunk->acked == 0 || chunk->resend || under_way < STATES_UNDER_WAY / 2) {
-        return false;
-    }
-    return under_way >= STATES_UNDER_WAY
-               ? since_ms < (u64)rtt_ms + rtt_ms / 4 + RESEND_MARGIN_MS
-               : since_ms * STATES_UNDER_WAY < (u64)rtt_ms + ACK_MARGIN_MS;
-}
-
-/* A key was sent and may still arrive: another one would cost as much again. Where bytes are short
- * it is waited for; else something is shown meanwhile. */
-static bool key_under_way(const SnapshotSender *sender, const SenderChunk *chunk, u64 now_ms,
-                          u32 rtt_ms)
-{
-    u64 wait_ms = sender->stats.limited ? rtt_ms + rtt_ms / 4u : rtt_ms / 2u;
-    return chunk->acked == 0 && chunk->sends > 0 && !chunk->resend &&
-           now_ms - chunk->sent_ms < wait_ms + RESEND_MARGIN_MS;
-}
-
-/* Finds the chunks worth sending now and lets their priorities grow. */
-static void collect_candidates(SnapshotSender *sender, const ChunkCache *cache,
-                               const SnapshotView *view, u64 now_ms, u32 rtt_ms)
-{
-    sender->heap_count = 0;
-    sender->stats.chunks_pending = 0;
-    u64 wait_ms = (u64)rtt_ms + rtt_ms / 4 + RESEND_MARGIN_MS;
-    for (u32 f = 0; f < sender->fields->count; f++) {
-        u32 first = sender->first[f];
-        u32 end = f + 1 < sender->fields->count ? sender->first[f + 1] : sender->chunk_total;
-        for (u32 flat = first; flat < end; flat++) {
-            SenderChunk *chunk = &sender->chunks[flat];
-            const ChunkInfo *info = chunk_cache_info(cache, f, flat - first);
-            chunk->chosen = 0;
-            if (chunk->acked > info->changed) {
-                chunk->priority = 0.0f;
-                chunk->waited = 0;
-                continue;
-            }
-            sender->stats.chunks_pending++;
-            if (chunk->sent > info->changed && !chunk->resend &&
-                now_ms - chunk->sent_ms < wait_ms) {
-                continue;
-            }
-            if (key_under_way(sender, chunk, now_ms, rtt_ms) || must_wait(chunk, now_ms, rtt_ms)) {
-                sender->withheld = true;
-                continue;
-            }
-            f32 pixels = PIXELS_MAX;
-            if (chunk->acked != 0) {
-                f32 error = (f32)(info->travelled - chunk->acked_travelled);
-                pixels = f32_min(error * pixels_per_metre(view, info), PIXELS_MAX);
-            }
-            pixels += PIXELS_FLOOR * (f32)++chunk->waited;
-            chunk->priority = f32_min(chunk->priority + pixels, PRIORITY_MAX);
-            bool due = (f32)chunk->waited > DUE_ROUNDS * sender->round;
-            candidate_push(sender, flat, due ? PRIORITY_MAX * (f32)chunk->waited : chunk->priority);
-        }
-    }
-    f32 round = (f32)sender->heap_count / f32_max(sender->chunks_sent, ROUND_RATE);
-    sender->round += (round > sender->round ? 1.0f : ROUND_RATE) * (round - sender->round);
-    for (u32 i = sender->heap_count / 2; i-- > 0;) {
-        heap_sink(sender->heap, sender->heap_count, i);
-    }
-}
-
 /* ---- packets ---- */
 
 static void packet_begin(const SnapshotSender *sender, Packet *packet)
@@ -477,137 +268,27 @@ static void remember(SnapshotSender *sender, const ChunkCache *cache, const Snap
         u32 flat = sender->first[record->field] + record->chunks[i];
         SenderChunk *chunk = &sender->chunks[flat];
         u32 slot = ++chunk->sends % CHUNK_STATES_KEPT;
+        const ChunkInfo *info = chunk_cache_info(cache, record->field, record->chunks[i]);
         chunk->sent = tick + 1;
         chunk->sent_ms = now_ms;
         chunk->ticks[slot] = (u32)tick;
+        chunk->details[slot] = record->detail;
+        sender->movers_sent += !chunk_is_known(chunk, info);
         chunk->acks &= ~(1u << slot);
         chunk->priority = 0.0f;
         chunk->waited = 0;
         chunk->resend = false;
         sender->records[sender->record_next++ & (sender->records_kept - 1)] =
-            (SentRecord){flat, chunk->sends,
-                         chunk_cache_info(cache, record->field, record->chunks[i])->travelled};
+            (SentRecord){flat, chunk->sends, info->travelled};
     }
     sender->stats.records += record->count;
     sender->stats.keys += record->states == 0 ? record->count : 0;
 }
 
-/* ---- what to build upon ---- */
-
-/* Ages of baselines, in ticks, that clients of like round trips share; beyond the last any. */
-static bool age_is_shared(u64 age)
-{
-    static const u8 ages[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64};
-    for (u32 i = 0; i < PL_COUNT(ages); i++) {
-        if (ages[i] == age) {
-            return true;
-        }
-    }
-    return age > ages[PL_COUNT(ages) - 1];
-}
-
-/* The remembered tick nearest to this one of those older than `below`; 0: none. */
-static u64 tick_near(const SnapshotSender *sender, u64 wanted, u64 below)
-{
-    u64 best = 0;
-    for (u32 i = 0; i < sender->tick_count; i++) {
-        u64 tick = sender->ticks[i];
-        u64 off = tick > wanted ? tick - wanted : wanted - tick;
-        u64 best_off = best > wanted ? best - wanted : wanted - best;
-        if (tick < below && (best == 0 || off < best_off)) {
-            best = tick;
-        }
-    }
-    return best;
-}
-
-/* The ticks that this client's snapshot builds upon where it can: the newest acknowledged one, and
- * two as far apart from it and each other as it is from now, or as far as the client still has
- * them. */
-static TickClass class_common(const SnapshotSender *sender, const ChunkCache *cache)
-{
-    TickClass common = {{0}};
-    u64 now = chunk_cache_frame(cache)->tick;
-    u32 first = 0;
-    while (first < sender->tick_count && !chunk_cache_has(cache, sender->ticks[first])) {
-        first++;
-    }
-    if (first == sender->tick_count) {
-        return common;
-    }
-    u64 newest = sender->ticks[first], age = now - newest;
-    common.ticks[0] = newest;
-    for (u32 i = first; i < sender->tick_count && now - sender->ticks[i] <= age + age / 4; i++) {
-        if (age_is_shared(now - sender->ticks[i])) {
-            common.ticks[0] = sender->ticks[i];
-            break;
-        }
-    }
-    /* Of states sent in each snapshot, so many lie between now and what the receiver forgets. */
-    u64 interval = sender->tick_count > first + 1 ? newest - sender->ticks[first + 1] : 1;
-    u64 reach = (REACH - 4) * u64_max(interval, 1);
-    age = now - common.ticks[0];
-    u64 apart = age >= reach ? 0 : u64_min(age, (reach - age) / 2);
-    for (u32 s = 1; s < SPAN_STATES && apart > 0 && common.ticks[s - 1] > apart; s++) {
-        u64 tick = tick_near(sender, common.ticks[s - 1] - apart, common.ticks[s - 1]);
-        if (tick == 0 || !chunk_cache_has(cache, tick)) {
-            break;
-        }
-        common.ticks[s] = tick;
-    }
-    return common;
-}
-
-/* The newest acknowledged tick at or before `tick` (low bits) at which the client has the chunk;
- * false: none. */
-static bool tick_held(const SenderChunk *chunk, u64 tick, u64 *held)
-{
-    u32 oldest = chunk->sends >= REACH ? chunk->sends - REACH + 1 : 1;
-    for (u32 number = chunk->acked_number; number >= oldest && number > 0; number--) {
-        u32 slot = number % CHUNK_STATES_KEPT;
-        i32 behind = (i32)((u32)tick - chunk->ticks[slot]);
-        if ((chunk->acks >> slot & 1) != 0 && behind >= 0) {
-            *held = tick - (u32)behind;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool tick_usable(const SenderChunk *chunk, const ChunkCache *cache, u32 field, u32 index,
-                        u64 tick)
-{
-    u64 held;
-    return tick_held(chunk, tick, &held) && chunk_cache_constant(cache, field, index, held, tick);
-}
-
-/* What one chunk is coded out of. */
-static TickClass class_of(const SenderChunk *chunk, const ChunkCache *cache, u32 field, u32 index,
-                          const TickClass *common)
-{
-    TickClass class = {{0}};
-    u32 count = 0;
-    u64 now = chunk_cache_frame(cache)->tick, held;
-    if (chunk->acked == 0) {
-        return class;
-    }
-    if (common->ticks[0] == 0 || !tick_usable(chunk, cache, field, index, common->ticks[0])) {
-        if (!tick_held(chunk, now - 1, &held) || !chunk_cache_has(cache, held) || held == 0) {
-            return class;
-        }
-        class.ticks[count++] = held;
-    }
-    for (u32 s = 0; s < SPAN_STATES && common->ticks[s] != 0 && count < SPAN_STATES; s++) {
-        bool older = count == 0 || common->ticks[s] < class.ticks[count - 1];
-        if (older && tick_usable(chunk, cache, field, index, common->ticks[s])) {
-            class.ticks[count++] = common->ticks[s];
-        }
-    }
-    return class;
-}
+/* ---- a snapshot ---- */
 
 /* Its number + 1; 0: there are too many. */
-static u8 class_number(SnapshotSender *sender, const TickClass *class)
+static u8 class_number(SnapshotSender *sender, const SpanBase *class)
 {
     for (u32 i = 0; i < sender->class_count; i++) {
         if (memcmp(&sender->classes[i], class, sizeof *class) == 0) {
@@ -620,8 +301,6 @@ static u8 class_number(SnapshotSender *sender, const TickClass *class)
     sender->classes[sender->class_count++] = *class;
     return (u8)sender->class_count;
 }
-
-/* ---- a snapshot ---- */
 
 static u32 field_of(const SnapshotSender *sender, u32 flat)
 {
@@ -642,6 +321,7 @@ static void sequence_start(SnapshotSender *sender, u64 tick, u64 now_ms)
 
 typedef struct Build {
     ChunkCache *cache;
+    const SnapshotView *view;
     Packet packet;
     u64 tick, now_ms;
     i64 available; /* bytes */
@@ -657,38 +337,44 @@ static i64 build_left(const Build *build)
 }
 
 /* Takes candidates by priority until their estimated cost fills what is left. Returns how many. */
-static u32 build_choose(SnapshotSender *sender, Build *build, const TickClass *common)
+static u32 build_choose(SnapshotSender *sender, Build *build, const SpanBase *common)
 {
+    const Frame *frame = chunk_cache_frame(build->cache);
     f32 left = (f32)build_left(build);
     u32 count = 0;
     while (sender->heap_count > 0 && left > 0.0f) {
-        u32 flat = heap_pop(sender), field = field_of(sender, flat);
+        u32 flat = choice_pop(sender), field = field_of(sender, flat);
         SenderChunk *chunk = &sender->chunks[flat];
-        TickClass class = class_of(chunk, build->cache, field, flat - sender->first[field], common);
+        u32 index = flat - sender->first[field];
+        const ChunkInfo *info = chunk_cache_info(build->cache, field, index);
+        Detail detail = choice_detail(sender, build->view, frame, field, chunk, info);
+        SpanBase class = choice_base(chunk, build->cache, field, index, common, detail);
         chunk->chosen = class_number(sender, &class);
         sender->withheld = sender->withheld || chunk->chosen == 0;
         if (chunk->chosen != 0) {
             count++;
-            left -= chunk_cache_cost(build->cache, field, class.ticks[0] == 0);
+            left -= chunk_cache_cost(build->cache, field, &class);
         }
     }
     return count;
 }
 
 static void record_fill(SnapshotRecord *record, const SnapshotSender *sender, u64 tick, u32 field,
-                        const TickClass *class, const u16 *chunks, const SpanCode *code)
+                        const SpanBase *class, const u16 *chunks, const SpanCode *code)
 {
     *record = (SnapshotRecord){
         .field = (u8)field,
         .plain = code->plain,
         .has_hash = sender->sequence % HASH_PERIOD == 0,
         .any_rest = code->any_rest,
+        .detail = class->detail,
         .size = code->size,
         .hash = code->hash,
         .count = code->count,
     };
     for (u32 s = 0; s < SPAN_STATES && class->ticks[s] != 0; s++) {
         record->back[s] = (u32)(tick - class->ticks[s]);
+        record->state_detail[s] = class->states[s];
         record->states = (u8)(s + 1);
     }
     memcpy(record->chunks, chunks, code->count * sizeof *chunks);
@@ -696,7 +382,7 @@ static void record_fill(SnapshotRecord *record, const SnapshotSender *sender, u6
 }
 
 /* Sends chunks of one field and class; what does not go out waits for the next snapshot. */
-static void build_send(SnapshotSender *sender, Build *build, u32 field, const TickClass *class,
+static void build_send(SnapshotSender *sender, Build *build, u32 field, const SpanBase *class,
                        const u16 *chunks, u32 count)
 {
     enum {
@@ -706,7 +392,7 @@ static void build_send(SnapshotSender *sender, Build *build, u32 field, const Ti
     while (sent < count) {
         SnapshotRecord record;
         const SpanCode *code =
-            chunk_cache_span(build->cache, field, chunks + sent, count - sent, class->ticks, ROOM);
+            chunk_cache_span(build->cache, field, chunks + sent, count - sent, class, ROOM);
         if (code == NULL) {
             sender->withheld = true;
             break;
@@ -768,6 +454,7 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
 {
     const Frame *frame = chunk_cache_frame(cache);
     Build build = {.cache = cache,
+                   .view = view,
                    .tick = frame != NULL ? frame->tick : 0,
                    .now_ms = now_ms,
                    .available = byte_budget,
@@ -777,14 +464,14 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
     if (sender->stats.packets == 0) {
         sequence_start(sender, build.tick, now_ms);
     }
-    u64 records_before = sender->stats.records;
     sender->heap_count = 0;
+    sender->movers = sender->movers_sent = 0;
     sender->withheld = false;
     sender->reorder_ms = REORDER_MS + rtt_ms / 2;
-    TickClass common = {{0}};
+    SpanBase common = {.detail = DETAIL_FULL};
     if (frame != NULL && field_set_equal(frame->fields, sender->fields)) {
-        collect_candidates(sender, cache, view, now_ms, rtt_ms);
-        common = class_common(sender, cache);
+        choice_collect(sender, cache, view, now_ms, rtt_ms);
+        common = choice_common(sender, cache);
     }
     build.packet.header = *header;
     build.packet.header.tick = (u32)build.tick;
@@ -797,11 +484,12 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
         build_chosen(sender, &build);
     }
     build.limited = build.limited || sender->heap_count > 0;
-    bool left_out = build.limited || sender->withheld;
+    /* What is only to be refined is known well enough. */
+    bool left_out = sender->movers_sent < sender->movers || sender->withheld;
     build.packet.header.flags |= left_out ? SNAPSHOT_LIMITED : 0;
     build.spent += packet_finish(sender, &build.packet, build.tick, now_ms, emit, context);
     sender->stats.limited = build.limited;
-    f32 chunks = (f32)(sender->stats.records - records_before);
-    sender->chunks_sent += ROUND_RATE * (chunks - sender->chunks_sent);
+    sender->stats.coarseness = sender->coarseness;
+    choice_adapt(sender, now_ms, rtt_ms);
     return build.spent;
 }

@@ -128,7 +128,8 @@ static bool poses_ready(SpanCoder *coder)
 
 static PoseSpan poses_of(const Span *span)
 {
-    PoseSpan poses = {.rotation_bits = ROTATION_BITS};
+    PoseSpan poses = {.rotation_bits = ROTATION_BITS,
+                      .turn_shift = detail_turn_shift(span->detail)};
     poses.count = span_state_bytes(span->field, span->chunks, span->count) / (u32)sizeof(QPose);
     for (u32 s = 0; s < SPAN_STATES && span->state[s] != NULL; s++) {
         poses.state[s] = span->state[s];

@@ -11,6 +11,7 @@
 #define PLENUM_PROTOCOL_SPAN_H
 
 #include "protocol/chunk.h"
+#include "protocol/detail.h"
 
 PL_BEGIN_C
 
@@ -23,6 +24,7 @@ typedef struct Span {
     const FieldDesc *field;
     u32 count;         /* chunks, 1 .. span_chunks_max */
     const u16 *chunks; /* [count], ascending */
+    Detail detail;     /* to which all states were reduced (detail_reduce) */
     /* Older dense states of all the chunks, one after the other, newest first, 16-byte aligned;
      * NULL from the first that is not there (none: a key); and how many ticks ago each was,
      * ascending, ≥ 1. */

@@ -42,7 +42,7 @@ static const f64 limit_weight = 0.1;
 static const f64 limit_most_ms = 500.0;
 static const f64 limit_above_ms = 100.0;
 static const f64 rivals_ms = 5.0, shorter_ms = 5.0;
-static const f64 test_share = 0.7;
+static const f64 test_share = 0.7, test_visible = 0.9;
 static const f64 loss_margin = 0.03, loss_step = 0.05;
 static const f64 loss_known_most = 0.35; /* no radio loses more and is of use */
 static const f64 loss_beyond_doubt = 0.5;
@@ -207,7 +207,7 @@ static void test_judge(Budget *budget, f64 arrived_bytes_s, u64 now_ms)
 {
     bool fewer = budget->loss < 0.35 * budget->test_loss;
     /* What arrives says something of the line only if the budget set it. */
-    bool as_much = budget->test_limited && window_limited(budget) &&
+    bool as_much = budget->test_limited && !budget->test_void && window_limited(budget) &&
                    arrived_bytes_s > (0.5 + 0.5 * test_share) * budget->test_arrived_bytes_s;
     if (fewer) {
         /* Or a burst is over: the rise will tell. */
@@ -233,6 +233,7 @@ static void test_begin(Budget *budget, f64 arrived_bytes_s, u64 now_ms)
     budget->test_arrived_bytes_s = arrived_bytes_s;
     budget->test_limited = window_limited(budget);
     budget_set(budget, budget->bytes_s * test_share);
+    budget->test_void = budget->bytes_s > test_visible * budget->test_bytes_s;
     /* What was sent before must have come in: a round trip, and until it is given up. */
     budget->test_ms = now_ms + (u64)(2.0 * budget->rtt_ms) + 100;
 }
@@ -350,6 +351,7 @@ void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
     if (report->acked > 0 && now_ms >= budget->fresh_ms) {
         delay_sample(budget, (u16)(report->send_ms - report->echo_ms), now_ms);
     }
+    budget->heard = budget->heard || report->acked > 0;
     budget->acked_bytes += report->acked_bytes + (u64)report->acked * BUDGET_HEAD_BYTES;
     if (now_ms >= budget->loss_window_ms) {
         loss_update(budget, report, now_ms);
@@ -369,6 +371,9 @@ u32 budget_take(Budget *budget, u64 now_ms)
     budget->tokens += (f64)(now_ms - budget->last_ms) / 1000.0 * bytes_s;
     budget->last_ms = now_ms;
     budget->tokens = fmin(budget->tokens, fmax(bytes_s * burst_s, packet_bytes));
+    if (!budget->heard && !budget->silent && budget->unheard_bytes >= BUDGET_FIRST_BYTES) {
+        return 0;
+    }
     if (budget->tokens < packet_worth(bytes_s)) {
         budget->used = budget->used || budget->tokens < 0.0;
         return 0;
@@ -381,6 +386,7 @@ void budget_sent(Budget *budget, u32 bytes)
 {
     budget->tokens -= (f64)bytes + BUDGET_HEAD_BYTES;
     budget->sent_bytes += bytes + BUDGET_HEAD_BYTES;
+    budget->unheard_bytes += budget->heard ? 0 : bytes + BUDGET_HEAD_BYTES;
 }
 
 void budget_limited(Budget *budget)

@@ -26,7 +26,8 @@ enum {
     BUDGET_MIN_BYTES_S = 32000 / 8,
     BUDGET_MAX_BYTES_S = 20000000 / 8,            /* 20 Mbit/s, the default server maximum */
     BUDGET_HEAD_BYTES = 40 + SEAL_OVERHEAD_BYTES, /* IP, UDP, ENet and seal of a packet */
-    BUDGET_EPOCH_MS = 200,                        /* decisions are taken this often */
+    BUDGET_FIRST_BYTES = 16000, /* before anything was confirmed: little for any line (RFC 6928) */
+    BUDGET_EPOCH_MS = 200,      /* decisions are taken this often */
     /* A standing queue beyond this means: too fast. Two snapshots at 30 Hz in a row are 67 ms. */
     BUDGET_QUEUE_MS = 60,
     BUDGET_DELAYS = 3, /* windows of the delay's minimum */
@@ -53,9 +54,11 @@ typedef struct Budget {
     /* the epoch */
     u64 epoch_ms; /* its start */
     u64 acked_bytes, sent_bytes;
-    i64 delay_min_ms; /* INT64_MAX: no sample */
-    bool used;        /* the budget was the limit: only then may it rise */
-    bool silent;      /* nothing was heard for long: only the least goes out */
+    i64 delay_min_ms;  /* INT64_MAX: no sample */
+    bool used;         /* the budget was the limit: only then may it rise */
+    u64 unheard_bytes; /* sent before anything was confirmed */
+    bool heard;        /* something was confirmed */
+    bool silent;       /* nothing was heard for long: only the least goes out */
 
     /* delay */
     i64 delay_ms; /* unwrapped, of the last sample */
@@ -86,6 +89,7 @@ typedef struct Budget {
     f64 test_loss;          /* ... and what was lost and arrived */
     f64 test_arrived_bytes_s;
     bool test_limited; /* the budget was the limit all the while */
+    bool test_void;    /* it could not be lowered enough to see anything */
     bool hold;         /* more was lost than is known: no rise until an experiment tells */
 } Budget;
 

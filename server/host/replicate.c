@@ -133,6 +133,7 @@ static void world_send(Host *host, Session *session)
         session_close(host, session, REFUSE_KICKED, "the world cannot be sent");
         return;
     }
+    snapshot_sender_allow_coarse(session->sender, session->minor >= PROTOCOL_MINOR_DETAIL);
     session->world_sent = true;
     message.kind = MESSAGE_STATUS;
     message.status = host->status.status;
@@ -198,6 +199,19 @@ static void snapshot_send(Host *host, Session *session)
     host->stats.snapshots++;
 }
 
+/* Of liquids and clouds points may be left out; cloth, ropes and soft bodies keep theirs. */
+static void points_thin(Host *host)
+{
+    chunk_cache_thin_none(host->cache);
+    for (u32 i = 0; i < host->entities.count; i++) {
+        const Entity *entity = &host->entities.items[i];
+        AppearanceKind look = entity->look.kind;
+        if (look == APPEARANCE_LIQUID || look == APPEARANCE_SPRITES) {
+            chunk_cache_thin(host->cache, entity->field, entity->first, entity->count);
+        }
+    }
+}
+
 static void snapshots_send(Host *host)
 {
     u64 interval_ns = 1000000000ull / host->options.snapshot_rate;
@@ -209,7 +223,11 @@ static void snapshots_send(Host *host)
         return;
     }
     if (!host->cache_begun || host->cache_tick != host->history.newest->tick) {
-        chunk_cache_begin(host->cache, &host->history);
+        bool anew = !host->cache_begun || host->thin_version != host->entities.version;
+        if (chunk_cache_begin(host->cache, &host->history) && anew) {
+            points_thin(host);
+            host->thin_version = host->entities.version;
+        }
         host->cache_tick = host->history.newest->tick;
         host->cache_begun = true;
     }

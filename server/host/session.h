@@ -93,6 +93,7 @@ struct Host {
     ChunkCache *cache;
     u64 cache_tick;
     bool cache_begun;
+    u64 thin_version; /* of the entities whose points the cache knows */
     EntityList entities;
     u32 watched;  /* what clients want to see of the inside, together */
     Scene *scene; /* own copy, for the shapes of entities */

@@ -30,6 +30,7 @@ typedef struct Matrix {
     u32 count;
     u32 snapshot_hz;
     u64 seed;
+    bool full_detail;
 } Matrix;
 
 static const u32 rates_kbit[] = {64, 256, 1000, 10000, 100000};
@@ -61,6 +62,7 @@ static MatrixCase *add(Matrix *matrix, const char *name, const NetsimOptions *do
     c->net.up.rate_bytes_s = u32_max(down->rate_bytes_s, 32000);
     c->net.measure_ms = MEASURE_MS;
     c->net.snapshot_hz = matrix->snapshot_hz;
+    c->net.full_detail = matrix->full_detail;
     return c;
 }
 
@@ -163,10 +165,10 @@ static void run_case(void *context, u32 first, u32 end, u32 worker)
 static void print_text(const MatrixCase *c, bool seconds)
 {
     const NetResult *r = &c->result;
-    printf("%-28s %3llu %7.2f %8.2f %6.0f %6.1f %6.0f %6.2f %6.0f %8.0f %5.1f %6llu\n", c->name,
-           (unsigned long long)r->desyncs, r->px_median, r->px_p99, r->delay_ms, 100 * r->starved,
-           r->gap_ms, r->stale_s, r->queue_ms, r->kbit_s, 100 * r->goodput,
-           (unsigned long long)r->keys);
+    printf("%-28s %3llu %7.2f %8.2f %6.0f %6.1f %6.0f %6.2f %6.0f %8.0f %5.1f %6llu %6.1f\n",
+           c->name, (unsigned long long)r->desyncs, r->px_median, r->px_p99, r->delay_ms,
+           100 * r->starved, r->gap_ms, r->stale_s, r->queue_ms, r->kbit_s, 100 * r->goodput,
+           (unsigned long long)r->keys, r->coarseness);
     for (u32 s = 0; s < r->seconds && seconds; s++) {
         printf("    second %2u: error %8.2f px, %7.0f kbit/s\n", s, r->second_px[s],
                r->second_kbit[s]);
@@ -178,10 +180,11 @@ static void print_json(const MatrixCase *c)
     const NetResult *r = &c->result;
     printf("{\"name\":\"net-matrix/%s\",\"desyncs\":%llu,\"px_median\":%.2f,\"px_p99\":%.2f,"
            "\"delay_ms\":%.0f,\"starved_pct\":%.1f,\"gap_ms\":%.0f,\"stale_s\":%.2f,"
-           "\"queue_ms\":%.0f,\"kbit_s\":%.0f,\"arrived_pct\":%.1f,\"keys\":%llu}\n",
+           "\"queue_ms\":%.0f,\"kbit_s\":%.0f,\"arrived_pct\":%.1f,\"keys\":%llu,\"coarseness\":%."
+           "2f}\n",
            c->name, (unsigned long long)r->desyncs, r->px_median, r->px_p99, r->delay_ms,
            100 * r->starved, r->gap_ms, r->stale_s, r->queue_ms, r->kbit_s, 100 * r->goodput,
-           (unsigned long long)r->keys);
+           (unsigned long long)r->keys, r->coarseness);
 }
 
 static void keep_wanted(Matrix *matrix, char **wanted, u32 count)
@@ -204,8 +207,9 @@ static int run_matrix(Matrix *matrix, u32 threads, bool json, bool seconds)
     Jobs *jobs = jobs_create(threads);
     u32 desyncs = 0;
     if (!json) {
-        printf("%-28s %3s %7s %8s %6s %6s %6s %6s %6s %8s %5s %6s\n", "case", "bad", "px50", "px99",
-               "delay", "starv%", "gap ms", "stale", "queue", "kbit/s", "arr%", "keys");
+        printf("%-28s %3s %7s %8s %6s %6s %6s %6s %6s %8s %5s %6s %6s\n", "case", "bad", "px50",
+               "px99", "delay", "starv%", "gap ms", "stale", "queue", "kbit/s", "arr%", "keys",
+               "coarse");
     }
     for (u32 at = 0; at < matrix->count; at += threads) {
         u32 count = u32_min(threads, matrix->count - at);
@@ -229,7 +233,7 @@ int bench_net_matrix_command(int argc, char **argv)
 {
     u32 threads = 1, ticks_s = 16, bodies = 901, side = 64, snapshot_hz = 30;
     u64 seed = 1;
-    bool json = false, seconds = false;
+    bool json = false, seconds = false, full_detail = false;
     const Option rows[] = {
         {"threads", 't', OPTION_U32, &threads, 1, THREADS_MAX, "N", "combinations at a time"},
         {"seconds", 's', OPTION_U32, &ticks_s, 8, NET_SECONDS_MAX, "S", "of each"},
@@ -238,6 +242,7 @@ int bench_net_matrix_command(int argc, char **argv)
         {"snapshot-rate", 0, OPTION_U32, &snapshot_hz, 1, 60, "HZ", "snapshots a second"},
         {"seed", 0, OPTION_U64, &seed, 0, 0, "N", "of world and network"},
         {"json", 0, OPTION_FLAG, &json, 0, 0, NULL, "a line of JSON for each"},
+        {"full-detail", 0, OPTION_FLAG, &full_detail, 0, 0, NULL, "never coarser, only rarer"},
         {"by-second", 0, OPTION_FLAG, &seconds, 0, 0, NULL, "error and rate of every second too"},
     };
     const OptionTable table = {
@@ -249,7 +254,7 @@ int bench_net_matrix_command(int argc, char **argv)
                  "error on the screen (px: median, 99 %), how old\nwhat is shown is (ms), share of "
                  "frames without a later state, longest wait for a snapshot (ms),\nlongest that "
                  "a change of a chunk was unknown (s), wait in the line (ms, 95 %), kbit/s sent,\n"
-                 "share that arrived, key chunks.",
+                 "share that arrived, key chunks, how coarse (0: full detail, at most 5).",
         .rows = rows,
         .count = PL_COUNT(rows),
         .operands_max = 64,
@@ -273,6 +278,7 @@ int bench_net_matrix_command(int argc, char **argv)
     matrix->world = world;
     matrix->seed = seed;
     matrix->snapshot_hz = snapshot_hz;
+    matrix->full_detail = full_detail;
     add_product(matrix);
     add_queues(matrix);
     add_bursts(matrix);

@@ -2,6 +2,7 @@
 
 import xxhash
 
+import details
 from bits import BitReader, Malformed
 from spans import read_span
 
@@ -16,13 +17,13 @@ def span_hash(field, states):
 class Receiver:
     def __init__(self, fields):
         self.fields = fields
-        self.states = {}  # (field, chunk) -> {tick: state}
+        self.states = {}  # (field, chunk) -> {(tick, -detail): state}
         self.seen = set()
-        self.chunks = self.spans = self.hashes = 0
+        self.chunks = self.spans = self.hashes = self.coarse = 0
 
-    def at(self, field, chunk, tick):
+    def at(self, field, chunk, tick, detail):
         kept = self.states.get((field, chunk), {})
-        older = [t for t in kept if t <= tick]
+        older = [t for t in kept if t[0] <= tick and t[1] == -detail]
         if not older:
             raise Malformed("no state of chunk %d of field %d at tick %d" % (chunk, field, tick))
         return kept[max(older)]
@@ -30,8 +31,12 @@ class Receiver:
     def read_record(self, packet, bits, tick):
         f, first, count = bits.get(8), bits.get(16), bits.get(6) + 1
         gaps, plain, states, any_rest, has_hash = (bits.get(n) for n in (1, 1, 2, 1, 1))
-        size = bits.get(12)
+        size, coarse = bits.get(11), bits.get(1)
         check = bits.get(16) if has_hash else None
+        detail, older_details = details.FULL, [details.FULL] * states
+        if coarse:
+            detail, mixed = details.read_detail(bits), bits.get(1)
+            older_details = [details.read_detail(bits) if mixed else detail for _ in range(states)]
         back = []
         for _ in range(states):
             more = bits.leb()
@@ -48,18 +53,22 @@ class Receiver:
         if f >= len(self.fields) or chunks[-1] >= len(self.fields[f].chunks) or size == 0:
             raise Malformed("record")
         field, start = self.fields[f], bits.byte()
-        older = [[self.at(f, c, tick - b) for c in chunks] for b in back]
-        made = read_span(field, chunks, plain, packet, start, start + size, older, back)
+        older = [[details.reduce(field, detail, self.at(f, c, tick - b, d)) for c in chunks]
+                 for b, d in zip(back, older_details)]
+        made = read_span(field, chunks, plain, packet, start, start + size, older, back,
+                         details.turn_shift(detail))
+        made = [details.restore(field, detail, state) for state in made]
         bits.bit += 8 * size
         self.spans += 1
         if check is not None:
             self.hashes += 1
             if span_hash(field, made) != check:
                 raise Malformed("hash of a span of field %d" % f)
-        return [(f, c, state) for c, state in zip(chunks, made)]
+        self.coarse += coarse
+        return [(f, c, detail, state) for c, state in zip(chunks, made)]
 
     def push(self, packet):
-        """Returns (tick, [(field, chunk, state)]), or None for one that was there before."""
+        """Returns (tick, [(field, chunk, detail, state)]), or None for one that was there before."""
         if len(packet) > 1176:
             raise Malformed("packet of %d bytes" % len(packet))
         bits = BitReader(packet)
@@ -76,9 +85,9 @@ class Receiver:
         if len(new) > 512:
             raise Malformed("%d chunks" % len(new))
         self.seen.add(sequence)
-        for f, c, state in new:
+        for f, c, detail, state in new:
             kept = self.states.setdefault((f, c), {})
-            kept.setdefault(tick, state)
+            kept.setdefault((tick, -detail), state)
             if len(kept) > KEPT:
                 del kept[min(kept)]
         self.chunks += len(new)

@@ -14,6 +14,7 @@ Exit status: 0 all agree, 1 something does not.
 import struct
 import sys
 
+import details
 from bits import Malformed
 from chunks import Field
 from packets import Receiver
@@ -45,6 +46,14 @@ def chunk_truth(fields, frame, f, chunk):
     return b"".join(frame[first + i * size:first + (i + 1) * size] for i in fields[f].chunks[chunk])
 
 
+def coarse_truth(field, detail, truth):
+    """What a client has of it at a detail."""
+    size = field.element_bytes()
+    state = [field.unpack(truth[i:i + size]) for i in range(0, len(truth), size)]
+    reduced = details.reduce(field, detail, state)
+    return field.state_bytes(details.restore(field, detail, reduced))
+
+
 def check_packets(fields_path, packets_path, frames_path):
     fields, frames = read_fields(fields_path), read_frames(frames_path)
     receiver, count, at = Receiver(fields), 0, 0
@@ -58,11 +67,12 @@ def check_packets(fields_path, packets_path, frames_path):
         if result is None:
             continue
         tick, new = result
-        for f, chunk, state in new:
-            if fields[f].state_bytes(state) != chunk_truth(fields, frames[tick], f, chunk):
+        for f, chunk, detail, state in new:
+            truth = chunk_truth(fields, frames[tick], f, chunk)
+            if fields[f].state_bytes(state) != coarse_truth(fields[f], detail, truth):
                 raise Malformed("tick %d: chunk %d of field %d differs" % (tick, chunk, f))
-    print("%d packets, %d spans, %d chunks, %d hashes agree" % (count, receiver.spans, receiver.chunks,
-                                                               receiver.hashes))
+    print("%d packets, %d spans, %d chunks, %d hashes, %d coarse agree" %
+          (count, receiver.spans, receiver.chunks, receiver.hashes, receiver.coarse))
 
 
 def check_recording(path, frames_path):

@@ -208,8 +208,8 @@ class Mover:
 
 
 class PoseDecoder:
-    def __init__(self, n, older, back):
-        self.n = n
+    def __init__(self, n, older, back, turn_shift=0):
+        self.n, self.turn_shift = n, turn_shift
         self.older = [[Pose(e) for e in state] for state in older]
         self.b = list(back)
 
@@ -398,13 +398,15 @@ class PoseDecoder:
             if mix.bit("LARGEST", (10 * h + z, 4 * h + way, 4 * (8 * h + t) + way), k, k):
                 largest = order[k]
                 break
-        expected, against = codes_of(turn, largest), codes_of(other[1], largest)
+        r = self.turn_shift
+        expected, against = ([c >> r for c in codes_of(t, largest)] for t in (turn, other[1]))
         made, sizes = [], [0, 0, 0]
         for n in range(3):
             s0, s1 = (sizes[0] if n > 0 else 0), (sizes[1] if n > 1 else 0)
             residual = mix.signed("ROTATION", (
                 10 * (10 * z + s0) + s1, 4 * (8 * lg(spin, 7) + t) + way,
                 4 * (8 * slg(against[n] - expected[n]) + t) + way), n)
-            made.append(max(0, min(1023, expected[n] + residual)))
+            code = max(0, min(1023 >> r, expected[n] + residual))
+            made.append((code << r) + (1 << r >> 1))
             sizes[n] = lg(abs(residual), 9)
         return [largest] + made

@@ -19,7 +19,7 @@ def split(field, chunks, elements):
     return states
 
 
-def read_span(field, chunks, plain, data, start, end, older, back):
+def read_span(field, chunks, plain, data, start, end, older, back, turn_shift=0):
     """States of the chunks; older: for each older state, newest first, those of the chunks."""
     if plain:
         return read_plain(field, chunks, data, start, end, older[0] if older else None)
@@ -28,7 +28,7 @@ def read_span(field, chunks, plain, data, start, end, older, back):
     if field.kind == POINTS:
         return split(field, chunks, PointDecoder(n, flat, back).read(data[start:end]))
     if field.kind == POSES:
-        return split(field, chunks, PoseDecoder(n, flat, back).read(data[start:end]))
+        return split(field, chunks, PoseDecoder(n, flat, back, turn_shift).read(data[start:end]))
     if field.kind == SCALARS:
         return split(field, chunks, read_scalars(data[start:end], n, flat))
     return GridDecoder(field, chunks, older).read(data[start:end])

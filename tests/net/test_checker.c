@@ -264,7 +264,17 @@ static Frame *next_frame(Dice *dice, FieldSet *fields, const Frame *before, u64 
     return frame;
 }
 
-static void make_packets(Material *material, FieldSet *fields, u64 seed, bool waves)
+static void thin_all(ChunkCache *cache, const FieldSet *fields)
+{
+    for (u32 f = 0; f < fields->count; f++) {
+        if (fields->fields[f].kind == FIELD_POINTS) {
+            chunk_cache_thin(cache, f, 0, fields->fields[f].capacity);
+        }
+    }
+}
+
+/* narrow: so few bytes that what moves comes coarse. */
+static void make_packets(Material *material, FieldSet *fields, u64 seed, bool waves, bool narrow)
 {
     Dice dice = {seed, 0};
     NetsimOptions net = {
@@ -277,7 +287,8 @@ static void make_packets(Material *material, FieldSet *fields, u64 seed, bool wa
     SnapshotReceiver *receiver = snapshot_receiver_create(fields);
     SnapshotHeader header = {.speed = 1024};
     put_fields(material, fields);
-    u64 ticks = waves ? WAVE_TICKS : TICKS;
+    u64 ticks = waves ? WAVE_TICKS : narrow ? 2 * TICKS : TICKS;
+    snapshot_sender_allow_coarse(sender, narrow);
     for (u64 tick = 1; tick <= ticks; tick++, stream.now_ms += STEP_MS) {
         Frame *frame = next_frame(&dice, fields, history.newest, tick, waves);
         history_push(&history, frame);
@@ -285,8 +296,9 @@ static void make_packets(Material *material, FieldSet *fields, u64 seed, bool wa
         frame_release(frame);
         if (tick % 2 == 0) {
             chunk_cache_begin(cache, &history);
-            snapshot_sender_build(sender, cache, NULL, &header, 1 << 16, stream.now_ms, 100, emit,
-                                  &stream);
+            thin_all(cache, fields);
+            snapshot_sender_build(sender, cache, NULL, &header, narrow ? 200 : 1 << 16,
+                                  stream.now_ms, 100, emit, &stream);
         }
         receive(&stream, receiver, sender, material);
     }
@@ -300,7 +312,7 @@ static void make_packets(Material *material, FieldSet *fields, u64 seed, bool wa
 
 /* What the checker counted in packets. */
 typedef struct Counts {
-    u32 packets, spans, chunks, hashes;
+    u32 packets, spans, chunks, hashes, coarse;
 } Counts;
 
 static Counts expect_packets(const Material *material)
@@ -310,9 +322,10 @@ static Counts expect_packets(const Material *material)
     int status = check(material, "packets", "fields packets frames", said);
     printf("%s", said);
     assert_int_equal(status, 0);
-    assert_int_equal(sscanf(said, "%u packets, %u spans, %u chunks, %u hashes agree",
-                            &counts.packets, &counts.spans, &counts.chunks, &counts.hashes),
-                     4);
+    assert_int_equal(sscanf(said, "%u packets, %u spans, %u chunks, %u hashes, %u coarse agree",
+                            &counts.packets, &counts.spans, &counts.chunks, &counts.hashes,
+                            &counts.coarse),
+                     5);
     return counts;
 }
 
@@ -325,7 +338,7 @@ static void test_packets_of_a_random_world(void **context)
     Material material;
     material_begin(&material);
     FieldSet *fields = small_fields();
-    make_packets(&material, fields, 5, false);
+    make_packets(&material, fields, 5, false, false);
     material_close(&material);
     Counts counts = expect_packets(&material);
     assert_true(counts.packets > 40 && counts.spans > 60 && counts.chunks > 120);
@@ -333,6 +346,24 @@ static void test_packets_of_a_random_world(void **context)
     char said[256];
     flip_bit(&material, "packets", material.within);
     assert_int_not_equal(check(&material, "packets", "fields packets frames", said), 0);
+    material_remove(&material);
+    field_set_release(fields);
+}
+
+static void test_packets_of_a_narrow_line(void **context)
+{
+    PL_UNUSED(context);
+    if (SANITIZED) {
+        skip();
+    }
+    Material material;
+    material_begin(&material);
+    FieldSet *fields = small_fields();
+    make_packets(&material, fields, 6, false, true);
+    material_close(&material);
+    Counts counts = expect_packets(&material);
+    assert_true(counts.packets > 20 && counts.coarse > 12);
+    assert_true(counts.hashes > 2);
     material_remove(&material);
     field_set_release(fields);
 }
@@ -346,7 +377,7 @@ static void test_packets_of_waves(void **context)
     Material material;
     material_begin(&material);
     FieldSet *fields = wave_fields();
-    make_packets(&material, fields, 7, true);
+    make_packets(&material, fields, 7, true, false);
     material_close(&material);
     Counts counts = expect_packets(&material);
     assert_true(counts.packets > 8 && counts.spans > 20 && counts.chunks > 50);
@@ -445,6 +476,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_packets_of_a_random_world),
+        cmocka_unit_test(test_packets_of_a_narrow_line),
         cmocka_unit_test(test_packets_of_waves),
         cmocka_unit_test(test_recording_of_a_random_world),
         cmocka_unit_test(test_recording_of_a_scene),

@@ -60,7 +60,7 @@ typedef struct Run {
     /* by chunk: tick since which the client is behind, 0: it is not */
     u64 *behind_since;
     u32 chunks[2];
-    u64 frames, starved;
+    u64 frames, starved, snapshots, coarseness_sum;
     f64 delay_sum;
     Histogram pixels, second, queue;
     u64 sent_bytes, second_bytes, arrived_bytes;
@@ -98,6 +98,10 @@ static void server_snapshot(Run *run)
     snapshot_sender_stats(run->sender, &stats);
     if (stats.limited) {
         budget_limited(&run->budget);
+    }
+    if (run->now_ms >= run->net_case->measure_ms) {
+        run->snapshots++;
+        run->coarseness_sum += stats.coarseness;
     }
 }
 
@@ -297,6 +301,7 @@ static void chunk_check(Run *run, u32 f, u32 chunk, u64 *since)
     } else {
         u8 is[CHUNK_STATE_BYTES_MAX];
         chunk_gather(field, chunk, frame_field(frame_at(run, states[0].tick), f), is);
+        detail_store(field, states[0].detail, is, chunk_elements(field, chunk));
         run->result->desyncs += memcmp(is, states[0].state, chunk_state_bytes(field, chunk)) != 0;
         u64 from = u64_max(*since, states[0].tick);
         *since = 0;
@@ -407,6 +412,7 @@ static void run_result(Run *run)
     result->keys = sent.keys;
     result->records = sent.records;
     result->late = received.late;
+    result->coarseness = run->snapshots > 0 ? (f64)run->coarseness_sum / (f64)run->snapshots : 0.0;
 }
 
 static bool run_init(Run *run)
@@ -423,6 +429,9 @@ static bool run_init(Run *run)
     run->up = netsim_create(&run->net_case->up);
     run->cache = chunk_cache_create();
     run->sender = snapshot_sender_create(fields);
+    if (run->sender != NULL) {
+        snapshot_sender_allow_coarse(run->sender, !run->net_case->full_detail);
+    }
     run->receiver = snapshot_receiver_create(fields);
     u32 hz = run->net_case->snapshot_hz != 0 ? run->net_case->snapshot_hz : 30;
     run->timeline = run->receiver != NULL ? timeline_create(run->receiver, NET_WORLD_HZ, hz) : NULL;

@@ -21,6 +21,7 @@ typedef struct NetCase {
     u32 stall_ms[2];  /* from .. to: the client neither reads nor sends */
     u32 change_ms[2]; /* from .. to: the path down is `changed` */
     NetsimOptions changed;
+    bool full_detail; /* never coarser */
 } NetCase;
 
 typedef struct NetResult {
@@ -28,13 +29,14 @@ typedef struct NetResult {
                       server's bit for bit */
     f64 px_median; /* error on the screen of what moves or is wrong, in pixels */
     f64 px_p99;
-    f64 delay_ms; /* playout delay: how old what is shown is, mean, the network's included */
-    f64 starved;  /* share of frames that had no later state to go to */
-    f64 gap_ms;   /* longest time without a newer snapshot */
-    f64 stale_s;  /* longest time that a chunk's change was not known to the client */
-    f64 queue_ms; /* 95 % quantile of the wait in the capped line */
-    f64 kbit_s;   /* state packets with IP, UDP, ENet and seal, sent */
-    f64 goodput;  /* of them the share that arrived */
+    f64 delay_ms;   /* playout delay: how old what is shown is, mean, the network's included */
+    f64 starved;    /* share of frames that had no later state to go to */
+    f64 gap_ms;     /* longest time without a newer snapshot */
+    f64 stale_s;    /* longest time that a chunk's change was not known to the client */
+    f64 queue_ms;   /* 95 % quantile of the wait in the capped line */
+    f64 kbit_s;     /* state packets with IP, UDP, ENet and seal, sent */
+    f64 goodput;    /* of them the share that arrived */
+    f64 coarseness; /* mean, 0 (full detail) .. SNAPSHOT_COARSENESS_MAX */
     u64 packets, keys, records, late;
     /* By second of the run: */
     f64 second_px[NET_SECONDS_MAX]; /* 95 % quantile */

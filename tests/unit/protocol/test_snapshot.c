@@ -35,6 +35,7 @@ typedef struct Pair {
     u32 snapshot_every; /* ticks */
     u32 confirmed, lost;
     bool verify_all;
+    bool thin; /* points are a liquid's */
 } Pair;
 
 static void emit_down(void *context, const u8 *packet, u32 bytes)
@@ -96,6 +97,11 @@ static void pair_snapshot(Pair *pair)
     SnapshotHeader header = {.send_ms = (u16)pair->now_ms, .speed = 1024};
     SnapshotView view = {.eye = {0, 2, 10}, .forward = {0, 0, -1}, .pixels_per_radian = 800};
     assert_true(chunk_cache_begin(pair->cache, &pair->history));
+    for (u32 f = 0; f < pair->fields->count && pair->thin; f++) {
+        if (pair->fields->fields[f].kind == FIELD_POINTS) {
+            chunk_cache_thin(pair->cache, f, 0, pair->fields->fields[f].capacity);
+        }
+    }
     u32 before = pair->emitted;
     u32 allowed = pair->budget - u32_min(pair->budget, pair->overshot);
     u32 bytes = snapshot_sender_build(pair->sender, pair->cache, &view, &header, allowed,
@@ -113,6 +119,7 @@ static void check_state(const Pair *pair, u32 f, u32 c, const ChunkState *state)
     assert_true(frame->tick == state->tick);
     u8 expected[CHUNK_STATE_BYTES_MAX];
     chunk_gather(field, c, frame_field(frame, f), expected);
+    detail_store(field, state->detail, expected, chunk_elements(field, c));
     assert_memory_equal(state->state, expected, chunk_state_bytes(field, c));
 }
 
@@ -149,6 +156,7 @@ static void check_left(const Pair *pair)
                 if (states[i].left != 0 && before < count) {
                     assert_non_null(frame);
                     chunk_gather(field, c, frame_field(frame, f), expected);
+                    detail_store(field, states[before].detail, expected, chunk_elements(field, c));
                     assert_memory_equal(states[before].state, expected,
                                         chunk_state_bytes(field, c));
                 }
@@ -251,6 +259,8 @@ static void test_random_worlds_and_networks(void **context)
         pair_init(pair, 20 + dice_below(&dice, 250), &net, dice_below(&dice, 3));
         pair->budget = dice_chance(&dice, 0.4) ? 600 + dice_below(&dice, 4000) : 1 << 20;
         pair->snapshot_every = 1 + dice_below(&dice, 3);
+        snapshot_sender_allow_coarse(pair->sender, world % 4 != 3);
+        pair->thin = world % 2 == 0;
         u32 step = 0;
         f64 activity = dice_range(&dice, 0.0f, 1.0f);
         for (; step < 350; step++) {
@@ -287,6 +297,54 @@ static void test_random_worlds_and_networks(void **context)
         assert_int_equal(after.records, before.records);
         assert_int_equal(after.bytes - bytes, (after.packets - before.packets) * 18);
         assert_true(pair->confirmed > 0 && after.acked == pair->confirmed);
+        pair_finish(pair);
+        free(pair);
+    }
+}
+
+/* A budget that is much too small: what moves comes coarser, points of a liquid are left out; when
+ * it is enough again all comes in full, and so does what rests meanwhile, paused or not. */
+static void test_coarse_and_back(void **context)
+{
+    PL_UNUSED(context);
+    for (u32 kind = 0; kind < 2; kind++) {
+        Dice dice = {20 + kind, 0};
+        NetsimOptions net = {.seed = 1, .delay_ms = 30, .loss = 0.1};
+        Pair *pair = malloc(sizeof *pair);
+        pair_init(pair, 500, &net, 1);
+        snapshot_sender_allow_coarse(pair->sender, true);
+        pair->thin = true;
+        pair->budget = 300;
+        SnapshotSenderStats sent;
+        u32 step = 0, coarse = 0, thin = 0;
+        for (; step < 400; step++) {
+            pair_step(pair, &dice, step, 0.7, false);
+            check_states(pair, step % 64 == 0);
+        }
+        snapshot_sender_stats(pair->sender, &sent);
+        assert_int_equal(sent.coarseness, SNAPSHOT_COARSENESS_MAX);
+        for (u32 f = 0; f < pair->fields->count; f++) {
+            for (u32 c = 0; c < chunk_count(&pair->fields->fields[f]); c++) {
+                ChunkState states[CHUNK_STATES_KEPT];
+                if (snapshot_receiver_states(pair->receiver, f, c, states) > 0) {
+                    coarse += detail_shift(states[0].detail) > 0;
+                    thin += detail_thin(states[0].detail) > 0;
+                }
+            }
+        }
+        assert_true(coarse > 0 && thin > 0);
+        pair->budget = 4000;
+        for (u32 more = 0; !is_complete(pair); more++, step++) {
+            assert_true(more < 1000);
+            pair_step(pair, &dice, step, 0.0, kind == 1 && more > 0);
+        }
+        check_states(pair, true);
+        for (u32 more = 0; more < 300; more++, step++) {
+            pair_step(pair, &dice, step, 0.05, false);
+        }
+        snapshot_sender_stats(pair->sender, &sent);
+        assert_int_equal(sent.coarseness, 0);
+        expect_clean(pair);
         pair_finish(pair);
         free(pair);
     }
@@ -730,6 +788,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_worlds_and_networks),
+        cmocka_unit_test(test_coarse_and_back),
         cmocka_unit_test(test_rest_then_move_sends_deltas),
         cmocka_unit_test(test_left),
         cmocka_unit_test(test_blackout),

@@ -215,35 +215,35 @@ static void test_cache_codes_once(void **context)
         stream_tick(&stream, &dice, true, true);
     }
     u64 encoded, served;
-    const u64 ticks[SPAN_STATES] = {8, 6, 4}, key[SPAN_STATES] = {0};
+    const SpanBase ticks = {{8, 6, 4}, {0}, 0, {0}}, key = {{0}, {0}, 0, {0}};
     u16 chunks[11];
     for (u32 i = 0; i < PL_COUNT(chunks); i++) {
         chunks[i] = (u16)i;
     }
     assert_true(chunk_count(&stream.fields->fields[0]) >= PL_COUNT(chunks));
-    const SpanCode *code = chunk_cache_span(stream.cache, 0, chunks, 3, ticks, ROOM);
+    const SpanCode *code = chunk_cache_span(stream.cache, 0, chunks, 3, &ticks, ROOM);
     assert_non_null(code);
     assert_in_range(code->count, 1, 3);
     for (u32 client = 1; client < 64; client++) {
-        assert_ptr_equal(chunk_cache_span(stream.cache, 0, chunks, 3, ticks, ROOM), code);
+        assert_ptr_equal(chunk_cache_span(stream.cache, 0, chunks, 3, &ticks, ROOM), code);
     }
     chunk_cache_stats(stream.cache, &encoded, &served);
     assert_int_equal(encoded, code->count);
     assert_int_equal(served, 64 * code->count);
     /* Other states, other chunks, other codes. */
-    assert_ptr_not_equal(chunk_cache_span(stream.cache, 0, chunks, 3, key, ROOM), code);
-    assert_ptr_not_equal(chunk_cache_span(stream.cache, 0, chunks + 1, 2, ticks, ROOM), code);
+    assert_ptr_not_equal(chunk_cache_span(stream.cache, 0, chunks, 3, &key, ROOM), code);
+    assert_ptr_not_equal(chunk_cache_span(stream.cache, 0, chunks + 1, 2, &ticks, ROOM), code);
     /* A code that more chunks did not fit into serves those who ask for yet more. */
-    const SpanCode *full = chunk_cache_span(stream.cache, 0, chunks, 11, key, ROOM);
+    const SpanCode *full = chunk_cache_span(stream.cache, 0, chunks, 11, &key, ROOM);
     assert_true(full != NULL && full->count < 10);
-    assert_ptr_equal(chunk_cache_span(stream.cache, 0, chunks, 10, key, ROOM), full);
+    assert_ptr_equal(chunk_cache_span(stream.cache, 0, chunks, 10, &key, ROOM), full);
     /* What left History cannot be built upon, nor what is yet to come. */
-    const u64 future[SPAN_STATES] = {77}, now[SPAN_STATES] = {10};
-    assert_null(chunk_cache_span(stream.cache, 0, chunks, 3, future, ROOM));
-    assert_null(chunk_cache_span(stream.cache, 0, chunks, 3, now, ROOM));
+    const SpanBase future = {.ticks = {77}}, now = {.ticks = {10}};
+    assert_null(chunk_cache_span(stream.cache, 0, chunks, 3, &future, ROOM));
+    assert_null(chunk_cache_span(stream.cache, 0, chunks, 3, &now, ROOM));
     /* The same frame again keeps its codes. */
     assert_true(chunk_cache_begin(stream.cache, &stream.history));
-    assert_ptr_equal(chunk_cache_span(stream.cache, 0, chunks, 3, ticks, ROOM), code);
+    assert_ptr_equal(chunk_cache_span(stream.cache, 0, chunks, 3, &ticks, ROOM), code);
     stream_finish(&stream);
 }
 
@@ -305,9 +305,9 @@ static void test_cache_tells_when_it_left(void **context)
     }
     const u16 chunk = 0;
     for (u64 base = 1; base <= 11; base++) {
-        const u64 ticks[SPAN_STATES] = {base};
+        const SpanBase ticks = {.ticks = {base}};
         const SpanCode *code =
-            chunk_cache_span(stream.cache, 0, &chunk, 1, ticks, CHUNK_CODE_BYTES_MAX);
+            chunk_cache_span(stream.cache, 0, &chunk, 1, &ticks, CHUNK_CODE_BYTES_MAX);
         assert_non_null(code);
         assert_int_equal(code->rest[0], base >= 4 && base < 9 ? 3 : 0);
         assert_int_equal(code->any_rest, code->rest[0] != 0);

@@ -203,6 +203,62 @@ static void blocks_stretch_like_neo_hookean_matter(void **unused)
     }
 }
 
+/* Drop of the free end of a beam of 1 m × 0.2 m × 0.2 m under its own weight, `across` cells wide,
+ * of a matter without Poisson's ratio; over that of Timoshenko's beam. */
+static f64 cantilever(u32 across)
+{
+    const u32 cells[3] = {5 * across, across, across};
+    const f64 young = 1e6, gravity = 0.2, side = 0.2;
+    f64 load = 1000.0 * side * side * gravity, inertia = side * side * side * side / 12.0;
+    f64 exact =
+        load / (8.0 * young * inertia) + load / (2.0 * 5.0 / 6.0 * 0.5 * young * side * side);
+    SoftKit kit = soft_kit_create(vec3(0.0f, -(f32)gravity, 0.0f));
+    SoftDef def = soft_kit_cloth_def();
+    SoftPin pins[36];
+    SoftMesh mesh;
+    ErrorText error;
+    Vec3 size = vec3(1.0f, (f32)side, (f32)side);
+    memset(pins, 0, sizeof pins);
+    assert_int_equal(soft_mesh_box(&mesh, size, cells, true, &error), 0);
+    def.mass_kg = 40.0f;
+    def.stretch_compliance = -1.0f;
+    def.bend = SOFT_BEND_NONE;
+    def.young = (f32)young;
+    def.poisson = 0.0f;
+    def.damping = 13.0f; /* of the slowest swing, 6.4 / s */
+    def.pins = pins;
+    for (u32 i = 0; i < mesh.point_count; i++) {
+        if (mesh.points[i].x < -0.499f) {
+            pins[def.pin_count++].point = i;
+        }
+    }
+    SoftRange range = soft_kit_add(&kit, &def, &mesh);
+    soft_set_steps(kit.soft, 4); /* 32 a tick */
+    soft_kit_ticks(&kit, 75);
+    f64 drop = 0.0;
+    u32 tips = 0;
+    for (u32 i = 0; i < range.count; i++) {
+        Vec3 at = soft_position(kit.soft, range.first + i);
+        drop -= at.x > 0.49f ? (f64)at.y : 0.0;
+        tips += at.x > 0.49f;
+    }
+    soft_kit_destroy(&kit);
+    return drop / tips / exact;
+}
+
+/* Linear tetrahedra are stiffer than what they stand for, by the square of their size: what is left
+ * when that is taken off is Timoshenko's beam. */
+static void cantilevers_tend_to_the_beam(void **unused)
+{
+    PL_UNUSED(unused);
+    f64 coarse = cantilever(3), fine = cantilever(5);
+    f64 limit = fine + (fine - coarse) / (25.0 / 9.0 - 1.0);
+    printf("cantilever: %.4f of the beam with 3 cells across, %.4f with 5, tends to %.4f\n", coarse,
+           fine, limit);
+    assert_true(coarse > 0.75 && fine > 0.9 && fine < 1.0);
+    assert_float_equal(limit, 1.0, 0.03);
+}
+
 /* Sag of a rope of a length between nails 1 m apart. */
 static f64 sag_of(f32 length)
 {
@@ -319,6 +375,7 @@ int main(void)
         cmocka_unit_test(strip_has_the_energy_of_a_beam),
         cmocka_unit_test(strips_bend_like_the_elastica),
         cmocka_unit_test(blocks_stretch_like_neo_hookean_matter),
+        cmocka_unit_test(cantilevers_tend_to_the_beam),
         cmocka_unit_test(ropes_hang_in_catenaries),
         cmocka_unit_test(tethers_hold_long_ropes),
         cmocka_unit_test(limits_hold),

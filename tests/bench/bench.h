@@ -99,5 +99,6 @@ void bench_soft_tets5k(Bench *bench);
 void bench_soft_bodies16(Bench *bench);
 void bench_soft_rope(Bench *bench);
 void bench_soft_heap100(Bench *bench);
+void bench_soft_quality(Bench *bench);
 
 #endif

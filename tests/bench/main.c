@@ -46,6 +46,8 @@ static const Suite suites[] = {
     {"soft/bodies16", "of 16 blocks of 1080", bench_soft_bodies16},
     {"soft/rope", "of 10 ropes of 1000 points", bench_soft_rope},
     {"soft/heap100", "of a cloth of 100 x 100 points in folds upon itself", bench_soft_heap100},
+    {"soft/quality", "drop of a cantilever by stiffness and steps a tick; other columns",
+     bench_soft_quality},
     {"net/encode_playground", "a snapshot for 1 and 64 clients; also net/bytes_, net/encoded_once_",
      bench_encode_playground},
     {"net/encode_boxes1000", "the same with 1000 awake boxes", bench_encode_boxes1000},

@@ -220,6 +220,7 @@ typedef struct TreeBuild {
     size_t stride;
     const u32 *data;
     u32 *leaves;
+    const struct BuildPart *parts;
 } TreeBuild;
 
 static f32 axis_of(Vec3 v, u32 axis)
@@ -256,38 +257,113 @@ static u32 build_split(Tree *tree, u32 begin, u32 end)
 /* The subtree of order[begin, end) takes the nodes from `node` on, each parent before its left and
  * then its right part: 2 × leaves − 1 of them. Each part is at least an eighth of what it was split
  * from, so that recursion stays far below TREE_STACK. */
-static void build_part(const TreeBuild *build, u32 begin, u32 end, u32 node, u32 parent)
+typedef struct BuildPart {
+    u32 begin, end, node, parent;
+} BuildPart;
+
+static void build_leaf(const TreeBuild *build, const BuildPart *part)
 {
-    Tree *tree = build->tree;
-    TreeNode *at = &tree->nodes[node];
-    if (end - begin == 1) {
-        u32 item = build->data[tree->order[begin]];
-        const Bounds *b = (const Bounds *)((const char *)build->bounds + item * build->stride);
-        *at = (TreeNode){*b, parent, {TREE_NONE, TREE_NONE}, item, 1};
-        build->leaves[item] = node;
+    u32 item = build->data[build->tree->order[part->begin]];
+    const Bounds *b = (const Bounds *)((const char *)build->bounds + item * build->stride);
+    build->tree->nodes[part->node] = (TreeNode){*b, part->parent, {TREE_NONE, TREE_NONE}, item, 1};
+    build->leaves[item] = part->node;
+}
+
+/* The two below a part, which has more than one leaf. */
+static void build_halves(const TreeBuild *build, const BuildPart *part, BuildPart halves[2])
+{
+    u32 middle = build_split(build->tree, part->begin, part->end);
+    halves[0] = (BuildPart){part->begin, middle, part->node + 1, part->node};
+    halves[1] = (BuildPart){middle, part->end, part->node + 2 * (middle - part->begin), part->node};
+}
+
+/* The node above two parts that are built. */
+static void build_node(const TreeBuild *build, const BuildPart *part, u32 left, u32 right)
+{
+    TreeNode *nodes = build->tree->nodes;
+    nodes[part->node] = (TreeNode){.bounds = bounds_union(nodes[left].bounds, nodes[right].bounds),
+                                   .parent = part->parent,
+                                   .child = {left, right}};
+    pair_update(build->tree, part->node);
+}
+
+static void build_part(const TreeBuild *build, const BuildPart *part)
+{
+    if (part->end - part->begin == 1) {
+        build_leaf(build, part);
         return;
     }
-    u32 middle = build_split(tree, begin, end);
-    u32 left = node + 1, right = node + 2 * (middle - begin);
-    build_part(build, begin, middle, left, node);
-    build_part(build, middle, end, right, node);
-    *at = (TreeNode){.bounds = bounds_union(tree->nodes[left].bounds, tree->nodes[right].bounds),
-                     .parent = parent,
-                     .child = {left, right}};
-    pair_update(tree, node);
+    BuildPart halves[2];
+    build_halves(build, part, halves);
+    build_part(build, &halves[0]);
+    build_part(build, &halves[1]);
+    build_node(build, part, halves[0].node, halves[1].node);
+}
+
+enum {
+    PARTS_MAX = 12,   /* subtrees for threads */
+    PART_LEAVES = 64, /* smaller ones are not split any more for that */
+    CENTRES_GRAIN = 512
+};
+
+static void build_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const TreeBuild *build = context;
+    for (u32 i = first; i < end; i++) {
+        build_part(build, &build->parts[i]);
+    }
+}
+
+static void centres_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const TreeBuild *build = context;
+    for (u32 i = first; i < end; i++) {
+        const Bounds *b =
+            (const Bounds *)((const char *)build->bounds + build->data[i] * build->stride);
+        build->tree->order[i] = i;
+        build->tree->centres[i] = vec3_add(b->min, b->max);
+    }
+}
+
+/* The top of the tree by one thread, subtrees by all, and then the nodes of the top, which need the
+ * bounds of what is below. */
+static void build_all(TreeBuild *build, u32 count, Jobs *jobs)
+{
+    BuildPart parts[PARTS_MAX], tops[PARTS_MAX], halves[PARTS_MAX][2];
+    u32 part_count = 1, top_count = 0;
+    parts[0] = (BuildPart){0, count, 0, TREE_NONE};
+    for (;;) {
+        u32 widest = 0;
+        for (u32 i = 1; i < part_count; i++) {
+            if (parts[i].end - parts[i].begin > parts[widest].end - parts[widest].begin) {
+                widest = i;
+            }
+        }
+        if (part_count == PARTS_MAX || parts[widest].end - parts[widest].begin < 2 * PART_LEAVES) {
+            break;
+        }
+        tops[top_count] = parts[widest];
+        build_halves(build, &tops[top_count], halves[top_count]);
+        parts[widest] = halves[top_count][0];
+        parts[part_count++] = halves[top_count][1];
+        top_count++;
+    }
+    build->parts = parts;
+    jobs_run(jobs, part_count, 1, build_range, build);
+    while (top_count-- > 0) { /* those below were split later */
+        build_node(build, &tops[top_count], halves[top_count][0].node, halves[top_count][1].node);
+    }
 }
 
 void tree_build(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data, u32 count,
-                u32 *leaves)
+                u32 *leaves, Jobs *jobs)
 {
-    for (u32 i = 0; i < count; i++) {
-        const Bounds *b = (const Bounds *)((const char *)bounds + data[i] * stride);
-        tree->order[i] = i;
-        tree->centres[i] = vec3_add(b->min, b->max);
-    }
-    TreeBuild build = {tree, bounds, stride, data, leaves};
+    TreeBuild build = {tree, bounds, stride, data, leaves, NULL};
+    jobs_run(jobs, count, CENTRES_GRAIN, centres_range, &build);
     if (count > 0) {
-        build_part(&build, 0, count, 0, TREE_NONE);
+        build_all(&build, count, jobs);
     }
     tree->root = count > 0 ? 0 : TREE_NONE;
     tree->leaf_count = count;

@@ -9,6 +9,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_TREE_H
 #define PLENUM_SERVER_PHYSICS_TREE_H
 
+#include "shared/jobs.h"
 #include "shared/shape.h"
 
 #define TREE_NONE  0xffffffffu
@@ -48,9 +49,10 @@ u32 tree_insert(Tree *tree, Bounds bounds, u32 data);
 void tree_remove(Tree *tree, u32 node);
 /* All leaves at once, in place of what was there: leaf i has bounds[data[i]] and data[i] (each
  * once), and its node goes to leaves[data[i]]. Far cheaper than as many insertions; the tree is
- * split at the middle of its centres along the longest side. */
+ * split at the middle of its centres along the longest side. The same tree for any pool; jobs may
+ * be NULL. */
 void tree_build(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data, u32 count,
-                u32 *leaves);
+                u32 *leaves, Jobs *jobs);
 /* Calls visit(context, data) for each leaf whose bounds overlap. */
 typedef void TreeVisit(void *context, u32 data);
 void tree_query(const Tree *tree, Bounds bounds, TreeVisit *visit, void *context);

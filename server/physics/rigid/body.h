@@ -58,7 +58,8 @@ enum {
     BODY_MOVED = 4,  /* its fat bounds or filters changed: look for new pairs */
     BODY_OFFSET = 8, /* its centre of mass is not the origin of its shape */
     BODY_ROUND = 16, /* its inertia is the same about all axes: no gyroscopic term */
-    BODY_PLAIN = 32  /* dynamic, and solved as RIGID_IMPULSES says */
+    BODY_PLAIN = 32, /* dynamic, and solved as RIGID_IMPULSES says */
+    BODY_LEFT = 64   /* its fat bounds are not yet those in the tree */
 };
 
 typedef struct Body {
@@ -323,6 +324,9 @@ bool rigid_reserve(Rigid *rigid, void *array, u32 *capacity, u32 count, size_t b
 Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h);
 
 /* broad.c */
+/* Fat bounds for a body with these bounds: what flies gets room ahead, so that it stays within for a
+ * few ticks. */
+Bounds broad_ahead(const Rigid *rigid, u32 slot, const Bounds *now);
 /* Moves the leaves of these moving bodies to their fat bounds. */
 void broad_follow(Rigid *rigid, const u32 *slots, u32 count);
 /* Bounds of a body that rests. */

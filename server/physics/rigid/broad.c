@@ -84,6 +84,12 @@ void broad_rest(Rigid *rigid, u32 slot)
     rigid->ways[slot] = bounds_grow(bounds_now(&rigid->bodies[slot]), RIGID_MARGIN_M * 0.5f);
 }
 
+Bounds broad_ahead(const Rigid *rigid, u32 slot, const Bounds *now)
+{
+    Vec3 way = vec3_scale(rigid->states[slot].velocity, 3.0f * rigid->def.tick_s);
+    return bounds_grow(swept(*now, way), RIGID_FAT_M);
+}
+
 static void refresh_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
@@ -95,15 +101,14 @@ static void refresh_range(void *context, u32 first, u32 end, u32 worker)
         Vec3 way = vec3_scale(rigid->states[slot].velocity, rigid->def.tick_s);
         Bounds need = bounds_grow(swept(now, way), RIGID_MARGIN_M * 0.5f);
         rigid->ways[slot] = need;
-        /* What flies gets room ahead, so that it stays within for a few ticks; bounds that a flight
-         * of before left far too large shrink. */
-        Bounds ahead = bounds_grow(swept(now, vec3_scale(way, 3.0f)), RIGID_FAT_M);
+        /* Bounds that a flight of before left far too large shrink. */
+        Bounds ahead = broad_ahead(rigid, slot, &now);
         Bounds loose = bounds_grow(ahead, 8.0f * RIGID_FAT_M);
         if (bounds_contain(&body->fat, &need) && bounds_contain(&loose, &body->fat)) {
             continue;
         }
         body->fat = ahead;
-        body->flags |= BODY_MOVED;
+        body->flags |= BODY_MOVED | BODY_LEFT;
     }
 }
 
@@ -117,7 +122,8 @@ static void build_tree(Rigid *rigid, Tree *tree)
             rigid->parents[count++] = i; /* scratch outside of islands */
         }
     }
-    tree_build(tree, &rigid->bodies[0].fat, sizeof(Body), rigid->parents, count, rigid->leaves);
+    tree_build(tree, &rigid->bodies[0].fat, sizeof(Body), rigid->parents, count, rigid->leaves,
+               rigid->jobs);
 }
 
 void broad_follow(Rigid *rigid, const u32 *slots, u32 count)
@@ -138,7 +144,9 @@ static void refresh(Rigid *rigid)
     jobs_run(rigid->jobs, rigid->active_count, REFRESH_GRAIN, refresh_range, rigid);
     u32 moved = 0;
     for (u32 i = 0; i < rigid->active_count; i++) {
-        if (rigid->bodies[rigid->active[i]].flags & BODY_MOVED) {
+        Body *body = &rigid->bodies[rigid->active[i]];
+        if (body->flags & BODY_LEFT) {
+            body->flags &= ~(u32)BODY_LEFT;
             rigid->parents[moved++] = rigid->active[i];
         }
     }

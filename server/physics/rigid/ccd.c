@@ -514,7 +514,10 @@ static void follow_range(void *context, u32 first, u32 end, u32 worker)
         Bounds need = shape_bounds(&body->shape, pose.position, pose.orientation);
         need = fast ? bounds_union(need, way_bounds(rigid, slot, reach)) : need;
         if (!bounds_contain(&body->fat, &need)) {
-            body->fat = bounds_union(body->fat, need);
+            /* From where it was, and on as the next tick will have it: it need not move then. */
+            need = bounds_union(need, rigid->ways[slot]);
+            Bounds here = shape_bounds(&body->shape, pose.position, pose.orientation);
+            body->fat = bounds_union(need, broad_ahead(rigid, slot, &here));
             body->flags |= BODY_MOVED;
             rigid->flights[slot] = FLIGHT_LEFT;
         }

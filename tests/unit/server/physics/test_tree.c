@@ -233,7 +233,7 @@ static void overlaps_are_all_seen_once(void **state)
             }
             if (round % 2 == 1) {
                 tree_build(&forests[f].tree, forests[f].bounds, sizeof(Bounds), data, count[f],
-                           forests[f].nodes);
+                           forests[f].nodes, NULL);
             }
         }
         check_overlaps(&forests[0], count[0], &forests[1], count[1]);
@@ -244,9 +244,52 @@ static void overlaps_are_all_seen_once(void **state)
     }
 }
 
+/* Trees of many leaves are built on all threads: the same ones. */
+static void threads_build_the_same_tree(void **state)
+{
+    (void)state;
+    enum {
+        MANY = 5000
+    };
+    static Bounds bounds[MANY];
+    static u32 data[MANY], leaves[2][MANY];
+    Jobs *jobs = jobs_create(4);
+    Tree trees[2];
+    for (u32 t = 0; t < 2; t++) {
+        assert_true(tree_init(&trees[t], MANY));
+    }
+    static const u32 counts[] = {MANY, 63, 129, 1000, 2};
+    for (u32 c = 0; c < PL_COUNT(counts); c++) {
+        for (u32 i = 0; i < counts[c]; i++) {
+            bounds[i] = bounds_any();
+            data[i] = i;
+        }
+        for (u32 t = 0; t < 2; t++) {
+            tree_build(&trees[t], bounds, sizeof(Bounds), data, counts[c], leaves[t],
+                       t == 0 ? NULL : jobs);
+        }
+        u32 nodes = 2 * counts[c] - 1;
+        assert_memory_equal(leaves[0], leaves[1], counts[c] * sizeof(u32));
+        assert_memory_equal(trees[0].nodes, trees[1].nodes, nodes * sizeof(TreeNode));
+        for (u32 i = 0; i < nodes; i++) { /* and each node holds what is below it */
+            const TreeNode *node = &trees[0].nodes[i];
+            for (u32 k = 0; k < 2 && !node->leaf; k++) {
+                assert_int_equal(trees[0].nodes[node->child[k]].parent, i);
+                assert_true(bounds_contain(&node->bounds, &trees[0].nodes[node->child[k]].bounds));
+            }
+            assert_true(!node->leaf || leaves[0][node->data] == i);
+        }
+    }
+    for (u32 t = 0; t < 2; t++) {
+        tree_finish(&trees[t]);
+    }
+    jobs_destroy(jobs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_build_the_same_tree),
         cmocka_unit_test(walks_see_what_looking_at_every_leaf_sees),
         cmocka_unit_test(an_empty_tree_and_a_single_leaf),
         cmocka_unit_test(overlaps_are_all_seen_once),

@@ -153,7 +153,13 @@ $(TEST_PROGRAMS): $(B)/%: $(B)/obj/%.c.o $(ALL_LIBS)
 	@mkdir -p $(@D)
 	@echo "  LD  $@"
 	@$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(VIEW_LIBS) $(LIBS)
-tests: all $(TEST_PROGRAMS)
+# Each fuzz target runs over its corpus as a test, without libFuzzer and with any compiler.
+REPLAYS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
+$(REPLAYS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/%.c.o $(B)/obj/tests/fuzz/replay.c.o $(ALL_LIBS)
+	@mkdir -p $(@D)
+	@echo "  LD  $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+tests: all $(TEST_PROGRAMS) $(REPLAYS)
 deps:
 	$(call install_packages,$(PACKAGES))
 test-deps: deps

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the built test programs below BUILD/tests and adds up what cmocka says.
+# Runs the built test programs below BUILD/tests, and fuzz targets over their corpora, and adds up
+# what they say.
 # usage: tests/run.sh BUILD [NAME]     NAME: only programs whose path holds it
 # Programs without a source file (left from a former build) are not run. Unit, accuracy and
 # determinism tests run side by side; net and end-to-end tests one after the other, as they own ports
@@ -34,7 +35,7 @@ has_threads() {
 
 # Paths such as tests/unit/shared/test_trig, one a line.
 list_programs() {
-    find "$@" -name 'test_*.c' 2>/dev/null | sort | while read -r source; do
+    find "$@" -name 'test_*.c' -o -name 'fuzz_*.c' 2>/dev/null | sort | while read -r source; do
         if has_threads "$source"; then
             echo "${source%.c}"
         fi
@@ -84,7 +85,7 @@ keep_built() { # prints those of its arguments that are built
         fi
     done
 }
-quick=$(list_programs tests/unit tests/accuracy tests/determinism)
+quick=$(list_programs tests/unit tests/accuracy tests/determinism tests/fuzz)
 net=$(list_programs tests/net)
 slow=$(list_programs tests/e2e)
 for program in $quick $net $slow; do

@@ -139,7 +139,7 @@ static bool visit(void *context, u32 triangle)
     u8 flags = visits->geometry->kind == GEOMETRY_MESH
                    ? mesh_triangle(&visits->geometry->mesh, triangle, corners)
                    : terrain_triangle(&visits->geometry->terrain, triangle, corners);
-    demand(flags < 8 && vec3_is_finite(corners[2]));
+    demand(flags < 64 && vec3_is_finite(corners[2]));
     return ++visits->count < 100000;
 }
 

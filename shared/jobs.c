@@ -31,7 +31,7 @@ enum {
     /* Pauses before sleeping, some 50 µs: longer than the gaps between the loops of one tick. */
     SPIN_PAUSES = 2500,
     /* And before helping another worker with its portion, which takes it out of its cache. */
-    STEAL_PAUSES = 30,
+    STEAL_PAUSES = 100,
     PHASES_MAX = 256 /* of one chain; longer ones go in pieces */
 };
 

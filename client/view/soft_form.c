@@ -4,6 +4,8 @@
  */
 #include "client/view/soft_form.h"
 
+#include "client/view/soft_crease.h"
+
 #include "protocol/entity.h"
 
 #include <stdlib.h>
@@ -183,6 +185,31 @@ static bool one_chain(SoftForm *form)
     return true;
 }
 
+/* Closed bodies only: what is open is cloth, or a leaf, or a branch of few sides. */
+static bool find_creases(SoftForm *form)
+{
+    const SoftMesh *mesh = form->mesh;
+    SoftCrease crease;
+    Vec3 *rest = mesh->points, *skin = NULL;
+    u32 count = mesh->skin_count > 0 ? mesh->skin_count : mesh->point_count;
+    if (mesh->skin_count > 0) {
+        rest = skin = malloc(count * sizeof *skin);
+        if (skin == NULL) {
+            return false;
+        }
+        soft_mesh_skin_points(mesh, mesh->points, skin);
+    }
+    bool good = soft_crease_find(&crease, rest, count, form->triangles, form->triangle_count);
+    free(skin);
+    if (crease.twin_count > 0) {
+        form->own_triangles = crease.triangles;
+        form->triangles = crease.triangles;
+        form->twin_of = crease.twin_of;
+        form->twin_count = crease.twin_count;
+    }
+    return good;
+}
+
 static bool form_parts(SoftForm *form, const Appearance *look)
 {
     const SoftMesh *mesh = form->mesh;
@@ -204,6 +231,9 @@ static bool form_parts(SoftForm *form, const Appearance *look)
         form->triangles = mesh->triangles;
         form->triangle_count = mesh->triangle_count;
     }
+    if (mesh->closed && !grid && !find_creases(form)) {
+        return false;
+    }
     return mesh->stick_count == 0 || stick_chains(form);
 }
 
@@ -222,7 +252,7 @@ bool soft_form_init(SoftForm *form, const SoftMesh *mesh, const Appearance *look
         return false;
     }
     if (form->triangle_count > 0) {
-        form->surface_count = skin > 0 ? skin : point_count;
+        form->surface_count = (skin > 0 ? skin : point_count) + form->twin_count;
     }
     form->vertex_count = form->surface_count;
     form->index_count = 3 * form->triangle_count;
@@ -241,6 +271,7 @@ bool soft_form_init(SoftForm *form, const SoftMesh *mesh, const Appearance *look
 void soft_form_finish(SoftForm *form)
 {
     free(form->own_triangles);
+    free(form->twin_of);
     free(form->chains);
     free(form->chain_points);
     free(form->scratch);
@@ -289,10 +320,14 @@ void soft_form_indices(const SoftForm *form, u32 first_vertex, u32 *out)
 static void round_cells(const SoftForm *form, Vec3 *cells)
 {
     const SoftMesh *mesh = form->mesh;
+    u32 plain = form->surface_count - form->twin_count;
     if (mesh->skin_count > 0) {
         soft_mesh_skin_points(mesh, mesh->points, cells);
     } else {
-        memcpy(cells, mesh->points, form->surface_count * sizeof *cells);
+        memcpy(cells, mesh->points, plain * sizeof *cells);
+    }
+    for (u32 i = 0; i < form->twin_count; i++) {
+        cells[plain + i] = cells[form->twin_of[i]];
     }
     Vec3 low = cells[0], high = cells[0];
     for (u32 i = 0; i < form->surface_count; i++) {
@@ -347,24 +382,54 @@ void soft_form_cells(const SoftForm *form, Vec3 *cells)
 
 /* ---- every frame ---- */
 
-static void fill_surface(SoftForm *form, const ShownPoint *points, SoftVertex *out)
+static void place_surface(SoftForm *form, const ShownPoint *points, SoftVertex *out)
 {
     const SoftMesh *mesh = form->mesh;
+    u32 plain = form->surface_count - form->twin_count;
     if (mesh != NULL && mesh->skin_count > 0) {
         for (u32 i = 0; i < form->point_count; i++) {
             form->scratch[i] = points[i].position;
         }
         Vec3 *places = form->scratch + form->point_count;
         soft_mesh_skin_points(mesh, form->scratch, places);
-        for (u32 i = 0; i < form->surface_count; i++) {
+        for (u32 i = 0; i < plain; i++) {
             out[i].position = places[i];
-            out[i].normal = vec3_zero();
         }
     } else {
-        for (u32 i = 0; i < form->surface_count; i++) {
+        for (u32 i = 0; i < plain; i++) {
             out[i].position = points[i].position;
-            out[i].normal = vec3_zero();
         }
+    }
+    for (u32 i = 0; i < form->twin_count; i++) {
+        out[plain + i].position = out[form->twin_of[i]].position;
+    }
+}
+
+/* Twins go outwards together, or the edge between them would open. */
+static void swell(SoftForm *form, SoftVertex *out, f32 by)
+{
+    u32 plain = form->surface_count - form->twin_count;
+    Vec3 *whole = form->scratch + (form->mesh->skin_count > 0 ? form->point_count : 0);
+    for (u32 i = 0; i < plain; i++) {
+        whole[i] = out[i].normal;
+    }
+    for (u32 i = 0; i < form->twin_count; i++) {
+        Vec3 *sum = &whole[form->twin_of[i]];
+        *sum = vec3_add(*sum, out[plain + i].normal);
+    }
+    for (u32 i = 0; i < form->surface_count; i++) {
+        Vec3 way = whole[i < plain ? i : form->twin_of[i - plain]];
+        way = vec3_normalize_or(way, vec3(0.0f, 1.0f, 0.0f));
+        out[i].position = vec3_add_scaled(out[i].position, by, way);
+    }
+}
+
+static void fill_surface(SoftForm *form, const ShownPoint *points, SoftVertex *out)
+{
+    const SoftMesh *mesh = form->mesh;
+    place_surface(form, points, out);
+    for (u32 i = 0; i < form->surface_count; i++) {
+        out[i].normal = vec3_zero();
     }
     for (u32 i = 0; i < form->triangle_count; i++) {
         const u32 *p = form->triangles + (size_t)3 * i;
@@ -375,10 +440,11 @@ static void fill_surface(SoftForm *form, const ShownPoint *points, SoftVertex *o
         b->normal = vec3_add(b->normal, normal);
         c->normal = vec3_add(c->normal, normal);
     }
-    f32 swell = mesh != NULL && mesh->closed ? form->radius : 0.0f;
+    if (mesh != NULL && mesh->closed) {
+        swell(form, out, form->radius);
+    }
     for (u32 i = 0; i < form->surface_count; i++) {
         out[i].normal = vec3_normalize_or(out[i].normal, vec3(0.0f, 1.0f, 0.0f));
-        out[i].position = vec3_add_scaled(out[i].position, swell, out[i].normal);
     }
 }
 

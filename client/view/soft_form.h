@@ -28,9 +28,11 @@ typedef struct SoftForm {
     u32 grid[2];
     f32 radius;           /* m: tubes are as thick, closed surfaces swell by it */
     const u32 *triangles; /* [triangle_count × 3] */
-    u32 *own_triangles;   /* of a grid */
+    u32 *own_triangles;   /* of a grid, or with twins */
     u32 triangle_count;
-    u32 surface_count; /* vertices of the surface, before those of the tubes */
+    u32 surface_count; /* vertices of the surface, before those of the tubes; the last of them: */
+    u32 *twin_of;      /* [twin_count] that are drawn a second time, where it has an edge */
+    u32 twin_count;
     SoftChain *chains; /* [chain_count] */
     u32 chain_count;
     u32 *chain_points;

@@ -91,6 +91,36 @@ static void test_a_sphere_is_smooth_and_swells_by_its_thickness(void **state)
     soft_mesh_finish(&mesh);
 }
 
+/* A box has six flat faces: each vertex at an edge is drawn once for each of them, and all of it
+ * goes outwards without a gap. */
+static void test_a_box_keeps_its_edges(void **state)
+{
+    (void)state;
+    SoftMesh mesh;
+    ErrorText error;
+    const u32 cells[3] = {3, 3, 3};
+    assert_int_equal(soft_mesh_box(&mesh, vec3(0.6f, 0.6f, 0.6f), cells, true, &error), 0);
+    Appearance look = {.kind = APPEARANCE_CLOTH, .radius = 0.01f};
+    ShownPoint *points = shown(&mesh, vec3_zero());
+    Drawn drawn;
+    draw(&drawn, &mesh, &look, points, mesh.point_count);
+    /* Of its 64 points 8 are corners with three sides, 24 on edges with two. */
+    assert_int_equal(drawn.form.twin_count, 8 * 2 + 24);
+    assert_int_equal(drawn.form.vertex_count, 64 + 40);
+    for (u32 i = 0; i < drawn.form.index_count; i++) {
+        const SoftVertex *v = &drawn.vertices[drawn.indices[i]];
+        Vec3 n = v->normal;
+        f32 most = f32_max(fabsf(n.x), f32_max(fabsf(n.y), fabsf(n.z)));
+        assert_float_equal(most, 1.0f, 1e-5);
+        assert_true(vec3_dot(n, v->position) > 0.299f);
+    }
+    f64 volume = enclosed(&drawn, vec3_zero()) / 6.0;
+    assert_true(volume > 0.6 * 0.6 * 0.6 * 1.03 && volume < 0.62 * 0.62 * 0.62);
+    free(points);
+    drop(&drawn);
+    soft_mesh_finish(&mesh);
+}
+
 /* A quarter of a circle of 1 m: each vertex lies 3 cm from it, and the volume is that of the tube
  * with half a sphere at each end. */
 static void test_a_bent_rope_is_a_tube(void **state)
@@ -193,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_sphere_is_smooth_and_swells_by_its_thickness),
+        cmocka_unit_test(test_a_box_keeps_its_edges),
         cmocka_unit_test(test_a_bent_rope_is_a_tube),
         cmocka_unit_test(test_limbs_end_where_they_branch_and_limits_are_not_seen),
         cmocka_unit_test(test_a_skin_follows),

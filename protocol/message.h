@@ -14,7 +14,7 @@
 PL_BEGIN_C
 
 enum {
-    PROTOCOL_MAJOR = 2, /* 2: state packets hold spans */
+    PROTOCOL_MAJOR = 3, /* 3: codes of points are symbols, voxels are mixed by weights */
     PROTOCOL_MINOR = 3,
     /* From this minor version on a peer takes bulk transfers. */
     PROTOCOL_MINOR_BULK = 2,

@@ -6,61 +6,78 @@
 #include "protocol/point_code.h"
 
 #include "protocol/point_plan.h"
-#include "protocol/range_coder.h"
+#include "protocol/symbol_coder.h"
 #include "shared/check.h"
 
 #include <stdlib.h>
 
 enum {
-    COUNT_MAX = 1023,
     CHANCE_MIN = 32,
-    LENGTHS = 30, /* of a number: 0..29 and more */
-};
-
-/* Rows of the tables. */
-enum {
+    COUNT_MAX = 1023, /* of a flag, in training */
     SIZE_CLASSES = 80,
-    ROW_MOVED = 0,                            /* [2 up or not][SIZE_CLASSES] */
-    ROW_MOVED_AXES = ROW_MOVED + 160,         /* [11 axes before][SIZE_CLASSES / 2] */
-    ROW_FRESH = ROW_MOVED_AXES + 440,         /* [2][SIZE_CLASSES / 2] */
-    ROW_FRESH_AXES = ROW_FRESH + 80,          /* [11][SIZE_CLASSES / 4] */
-    ROW_SCALAR = ROW_FRESH_AXES + 220,        /* [1] */
-    ROW_RESTS = ROW_SCALAR + 1,               /* slots by class */
-    ROW_FLAGS = ROW_RESTS + SIZE_CLASSES / 8, /* one row */
-    ROWS = ROW_FLAGS + 1,
-    FLAG_CHANGES = 0, /* [4] */
-    FLAG_FREE = 4,
-    FLAG_SAME = 5,
-    FLAG_SCALAR = 6, /* [2] */
+    ESCAPE = SYMBOLS - 1, /* a symbol: larger than the others say */
+    ESCAPE_BITS = 5,
+    ESCAPE_MAX = 29,       /* bits below the top one of any number */
+    SIZE_MAX_48 = 1 << 16, /* of a number that tells what to expect */
+    FRESH_START = 1 << 14,
+    RATIO_ONE = 64,
+    AXIS_POINTS = 16, /* that tell together what an axis is of the expected size */
+    FRESH_WINDOW = 32,
 };
-PL_STATIC_ASSERT(ROWS <= (int)POINT_ROWS, "the tables have room");
 
-/* Slots of a number's row. */
+/* Rows of the tables: by the class of the expected size, and by what the axes before were. */
 enum {
-    SLOT_LONGER = 0, /* is the bit length more than n */
-    LONGER_MAX = 19,
-    SLOT_FIRST = 20, /* the bit below the top one, by length */
-    FIRST_MAX = 6,
+    FRESH_LOWS = 4,
+    FRESH_PACES = 6 * 5 * FRESH_LOWS,
+    AXES_CLASSES = 11,
+    ROW_MOVED = 0,                                                /* [2 up or not][SIZE_CLASSES] */
+    ROW_MOVED_AXES = ROW_MOVED + 2 * SIZE_CLASSES,                /* [][SIZE_CLASSES / 2] */
+    ROW_FRESH = ROW_MOVED_AXES + AXES_CLASSES * SIZE_CLASSES / 2, /* [2][SIZE_CLASSES / 2] */
+    ROW_FRESH_PACE = ROW_FRESH + SIZE_CLASSES, /* [6 axis before][5 paces][4 lows] */
+    ROW_SCALAR = ROW_FRESH_PACE + FRESH_PACES, /* [SIZE_CLASSES / 2] */
+    ROW_SCALARS = ROW_SCALAR + SIZE_CLASSES / 2,
+    ROWS,
 };
+PL_STATIC_ASSERT(ROWS == (int)POINT_ROWS, "the tables have just the rows");
+PL_STATIC_ASSERT((int)SYMBOLS == (int)POINT_ROW, "a row holds all symbols");
+
+enum {
+    FLAG_RESTS = 0,                           /* [SIZE_CLASSES] */
+    FLAG_CHANGES = FLAG_RESTS + SIZE_CLASSES, /* [4] */
+    FLAG_FREE = FLAG_CHANGES + 4,
+    FLAG_SAME,
+    FLAG_SCALAR, /* [2] */
+    FLAGS = FLAG_SCALAR + 2,
+};
+PL_STATIC_ASSERT(FLAGS <= (int)POINT_FLAGS, "the tables have room");
+
+/* What a codec in training has seen. */
+typedef struct Counts {
+    u32 symbols[POINT_ROWS][SYMBOLS];
+    u16 flags[POINT_FLAGS];
+} Counts;
 
 struct PointCodec {
-    RangeCoder coder;
-    PointTables now;
+    SymbolCoder coder;
+    SymbolEnds ends[POINT_ROWS];
     const PointTables *start;
     PointTables *own; /* of one that starts from nothing */
-    bool learns;
-    u16 *counts; /* of one that learns: how often a chance was used */
-    u32 epoch, row_epoch[POINT_ROWS];
+    Counts *counts;   /* of one that learns */
+    u16 flags[POINT_FLAGS];
     PointModel model;
     u64 raw; /* bits that are not yet a byte, or not yet asked for */
     u32 raw_bits, raw_at;
-    i32 fresh_size;
+    u32 scalar_size;                  /* 48ths */
+    u32 fresh_slow[3], fresh_fast[3]; /* sizes of the axes of fresh points, 48ths */
+    u32 fresh_count;
+    u32 axis_sum[3], axis_expected; /* 48ths, of moved points */
+    u32 axis_ratio[3], axis_count;  /* 64ths */
     u16 last_generation;
     bool last_changed, last_scalar;
 };
 
 /* Four classes an octave. */
-static u32 class_of(u32 size)
+static inline u32 class_of(u32 size)
 {
     u32 length = bit_length(size);
     u32 class = size < 4 ? size : 4 * (length - 2) + (size >> (length - 3) & 3);
@@ -69,58 +86,19 @@ static u32 class_of(u32 size)
 
 /* ---- bits ---- */
 
-static inline u16 *take_row(PointCodec *codec, u32 row)
+/* A chance moves a 32nd of the way to the bit. Training counts instead: the mean of all. */
+static u32 code_flag(PointCodec *codec, u32 flag, u32 bit)
 {
-    u16 *chances = codec->now.chances + (size_t)row * POINT_ROW;
-    if (codec->row_epoch[row] != codec->epoch) {
-        codec->row_epoch[row] = codec->epoch;
-        memcpy(chances, codec->start->chances + (size_t)row * POINT_ROW,
-               POINT_ROW * sizeof *chances);
-    }
-    return chances;
-}
-
-/* A probability moves a 32nd of the way to the bit. Training counts instead: the mean of all. */
-static inline void learn(PointCodec *codec, u16 *chance, u32 bit)
-{
+    u16 *chance = &codec->flags[flag];
+    bit = symbol_bit(&codec->coder, bit, *chance);
     i32 p = *chance, goal = bit != 0 ? 65535 - CHANCE_MIN : CHANCE_MIN;
     if (PL_LIKELY(codec->counts == NULL)) {
         *chance = (u16)(p + ((goal - p) >> 5));
-        return;
+        return bit;
     }
-    u16 *count = codec->counts + (chance - codec->now.chances);
+    u16 *count = &codec->counts->flags[flag];
     *chance = (u16)(p + (goal - p) * 2 / (2 * *count + 3));
     *count = (u16)(*count + (*count < COUNT_MAX));
-}
-
-/* A bit of two contexts, which count alike. `decoding` is what the coder says, as a constant. */
-SIMD_INLINE u32 code_bit(PointCodec *codec, bool decoding, u16 *a, u16 *b, u32 bit)
-{
-    if (codec->coder.decoding != decoding) {
-        __builtin_unreachable();
-    }
-    bit = range_bit(&codec->coder, bit, ((u32)*a + *b) >> 1);
-    learn(codec, a, bit);
-    learn(codec, b, bit);
-    return bit;
-}
-
-/* A bit of one context. */
-SIMD_INLINE u32 code_one(PointCodec *codec, bool decoding, u16 *chance, u32 bit)
-{
-    if (codec->coder.decoding != decoding) {
-        __builtin_unreachable();
-    }
-    bit = range_bit(&codec->coder, bit, *chance);
-    learn(codec, chance, bit);
-    return bit;
-}
-
-static u32 code_flag(PointCodec *codec, u32 row, u32 slot, u32 bit)
-{
-    u16 *chance = take_row(codec, row) + slot;
-    bit = range_bit(&codec->coder, bit, *chance);
-    learn(codec, chance, bit);
     return bit;
 }
 
@@ -128,7 +106,7 @@ static u32 code_flag(PointCodec *codec, u32 row, u32 slot, u32 bit)
  * past the range coder (Valin, Terriberry, Maxwell: Opus, 2012). */
 SIMD_INLINE u32 code_raw(PointCodec *codec, bool decoding, u32 value, u32 count)
 {
-    RangeCoder *coder = &codec->coder;
+    SymbolCoder *coder = &codec->coder;
     if (!decoding) {
         codec->raw |= (u64)value << codec->raw_bits;
         codec->raw_bits += count;
@@ -141,6 +119,12 @@ SIMD_INLINE u32 code_raw(PointCodec *codec, bool decoding, u32 value, u32 count)
             coder->out[--coder->room] = (u8)codec->raw;
         }
         return value;
+    }
+    if (codec->raw_bits < count && codec->raw_at >= 4) {
+        const u8 *from = coder->in + (codec->raw_at -= 4);
+        u32 more = (u32)from[0] << 24 | (u32)from[1] << 16 | (u32)from[2] << 8 | from[3];
+        codec->raw |= (u64)more << codec->raw_bits;
+        codec->raw_bits += 32;
     }
     for (; codec->raw_bits < count; codec->raw_bits += 8) {
         codec->raw |= (u64)(codec->raw_at > 0 ? coder->in[--codec->raw_at] : 0) << codec->raw_bits;
@@ -156,96 +140,116 @@ static u32 code_raw_bits(PointCodec *codec, u32 value, u32 count)
     return code_raw(codec, codec->coder.decoding, value, count);
 }
 
-/* The bit length of a number, asked for from the expected one on. */
-SIMD_INLINE u32 code_length(PointCodec *codec, bool decoding, u16 *a, u16 *b, u32 expected,
-                            u32 length)
+/* A number of two rows. Symbol 0: its size is below 2^low; 1 + 2 k + h: the half h of 2^(low + k)
+ * .. 2^(low + k + 1) − 1; the last: it is larger. Its lower bits and its sign are raw. If low > 0
+ * the size of what is negative is one less, as there would be two zeros otherwise. */
+SIMD_INLINE i32 encode_number(PointCodec *codec, u32 a, u32 b, u32 low, i32 value)
 {
-    u32 n = expected, slot = SLOT_LONGER + u32_min(n, LONGER_MAX);
-    if (code_bit(codec, decoding, a + slot, b + slot, length > n) != 0) {
-        for (n++; n < LENGTHS; n++) {
-            slot = SLOT_LONGER + u32_min(n, LONGER_MAX);
-            if (code_bit(codec, decoding, a + slot, b + slot, length > n) == 0) {
-                break;
-            }
-        }
-        return n;
+    u32 negative = value < 0, size = size_of(value) - (negative & (low > 0));
+    u32 symbol, bits = low, rest = size, length = bit_length(size);
+    if (length > low) {
+        u32 octave = length - 1 - low, half = length > 1 ? size >> (length - 2) & 1 : 0;
+        symbol = u32_min(1 + 2 * octave + half, ESCAPE);
+        bits = length > 1 ? length - 2 : 0;
+        rest = size & ((1u << bits) - 1);
+    } else {
+        symbol = 0;
     }
-    for (; n > 0; n--) {
-        slot = SLOT_LONGER + u32_min(n - 1, LONGER_MAX);
-        if (code_bit(codec, decoding, a + slot, b + slot, length > n - 1) != 0) {
-            break;
-        }
+    symbol_code(&codec->coder, false, &codec->ends[a], &codec->ends[b], symbol);
+    if (codec->counts != NULL) {
+        codec->counts->symbols[a][symbol]++;
+        codec->counts->symbols[b][symbol]++;
     }
-    return n;
+    if (symbol == ESCAPE) {
+        bits = length - 1;
+        rest = size & ((1u << bits) - 1);
+        code_raw(codec, false, bits, ESCAPE_BITS);
+    }
+    if (symbol + low > 0) {
+        code_raw(codec, false, rest << 1 | negative, bits + 1);
+    }
+    return value;
 }
 
-SIMD_INLINE i32 code_number_as(PointCodec *codec, bool decoding, u32 row_a, u32 row_b, u32 expected,
-                               i32 value)
+SIMD_INLINE i32 decode_number(PointCodec *codec, u32 a, u32 b, u32 low)
 {
-    u16 *a = take_row(codec, row_a), *b = take_row(codec, row_b);
-    u32 size = size_of(value);
-    u32 length = code_length(codec, decoding, a, b, expected, bit_length(size));
-    if (length == 0) {
+    u32 symbol = symbol_code(&codec->coder, true, &codec->ends[a], &codec->ends[b], 0);
+    if (symbol + low == 0) {
         return 0;
     }
-    u32 made = 1, left = length - 1;
-    if (left > 0) {
-        u32 slot = SLOT_FIRST + u32_min(length - 2, FIRST_MAX);
-        left--;
-        made = made << 1 | code_one(codec, decoding, a + slot, size >> left & 1);
+    u32 length = low + (symbol + 1) / 2; /* of the size; at most, of symbol 0 */
+    u32 bits = length > 1 ? length - 2 : 0, top = length > 1 ? 2 | (~symbol & 1) : 1;
+    if (symbol == 0) {
+        bits = low;
+        top = 0;
+    } else if (symbol == ESCAPE) {
+        bits = u32_min(code_raw(codec, true, 0, ESCAPE_BITS), ESCAPE_MAX);
+        top = 1;
     }
-    u32 rest = (size & ((1u << left) - 1)) << 1 | (value < 0);
-    rest = code_raw(codec, decoding, rest, left + 1);
-    made = made << left | rest >> 1;
-    return (rest & 1) != 0 ? -(i32)made : (i32)made;
+    u32 rest = code_raw(codec, true, 0, bits + 1);
+    i32 size = (i32)(top << bits | rest >> 1), sign = -(i32)(rest & 1);
+    return (size ^ sign) - (low > 0 ? 0 : sign);
 }
 
-static i32 encode_number(PointCodec *codec, u32 row_a, u32 row_b, u32 expected, i32 value)
+/* Sizes below a quarter of the mean are one symbol. `size`: expected, of three numbers, 16ths. */
+static inline u32 low_of(u32 size)
 {
-    return code_number_as(codec, false, row_a, row_b, expected, value);
-}
-
-static i32 decode_number(PointCodec *codec, u32 row_a, u32 row_b, u32 expected)
-{
-    return code_number_as(codec, true, row_a, row_b, expected, 0);
-}
-
-static i32 code_number(PointCodec *codec, u32 row_a, u32 row_b, u32 expected, i32 value)
-{
-    return codec->coder.decoding ? decode_number(codec, row_a, row_b, expected)
-                                 : encode_number(codec, row_a, row_b, expected, value);
+    u32 length = u32_min(bit_length(size), 21); /* as far as classes go */
+    return length > 9 ? length - 9 : 0;
 }
 
 /* ---- the three numbers of a point ---- */
 
-/* How much the axes before were, against what was expected: 0 (first), 1..5, 6..10. */
-static u32 axes_class(u32 n, u32 sum, u32 expected)
+/* How much something is against what was expected: 0..4. */
+static inline u32 pace_of(u32 size, u32 expected)
 {
-    if (n == 0) {
-        return 0;
-    }
-    u32 size = n == 1 ? 48 * sum : 24 * sum;
-    u32 class =
-        (4 * size > expected) + (2 * size > expected) + (size > expected) + (size > 2 * expected);
-    return 1 + 5 * (n - 1) + class;
+    return (4 * size > expected) + (2 * size > expected) + (size > expected) +
+           (size > 2 * expected);
 }
 
-/* Codes value − expected of each axis into *residual; `size` is the sum of their sizes that is
- * expected, in 16ths. */
-static void code_axes(PointCodec *codec, u32 rows, u32 rows_axes, u32 coarse, u32 size,
-                      i32x4 *residual)
+/* Every few points: how much of what is expected each axis really is. */
+static void learn_axes(PointCodec *codec)
+{
+    for (u32 a = 0; a < 3; a++) {
+        u64 ratio = (u64)codec->axis_sum[a] * RATIO_ONE / (codec->axis_expected + 1);
+        codec->axis_ratio[a] = ratio < 1 ? 1 : ratio > 3 * RATIO_ONE ? 3 * RATIO_ONE : (u32)ratio;
+        codec->axis_sum[a] = codec->axis_sum[a] / 4 * 3;
+    }
+    codec->axis_expected = codec->axis_expected / 4 * 3;
+}
+
+/* Codes *residual of each axis; `size` is the sum of their sizes that is expected, in 16ths. */
+SIMD_INLINE void code_axes(PointCodec *codec, bool decoding, u32 size, i32x4 *residual)
 {
     static const u8 axes[3] = {1, 0, 2};
-    u32 class = class_of(size) / coarse, length = u32_min(bit_length(size >> 6), LONGER_MAX);
-    u32 sum = 0;
+    u32 made = 0, expected = 0;
     for (u32 n = 0; n < 3; n++) {
-        u32 axis = axes[n];
-        u32 a = rows + (axis == 1) * (SIZE_CLASSES / coarse) + class;
-        u32 b = rows_axes + axes_class(n, sum, size) * (SIZE_CLASSES / coarse / 2) + class / 2;
-        i32 value = code_number(codec, a, b, length, (*residual)[axis]);
+        u32 axis = axes[n], own = size * codec->axis_ratio[axis] / RATIO_ONE;
+        u32 before = n == 0 ? 0 : 5 * n - 4 + pace_of(made, expected);
+        u32 class = class_of(own), low = low_of(own);
+        u32 a = ROW_MOVED + (n == 0) * SIZE_CLASSES + class;
+        u32 b = ROW_MOVED_AXES + before * (SIZE_CLASSES / 2) + class / 2;
+        i32 value = decoding ? decode_number(codec, a, b, low)
+                             : encode_number(codec, a, b, low, (*residual)[axis]);
+        u32 told = 48 * u32_min(size_of(value), SIZE_MAX_48);
         (*residual)[axis] = value;
-        sum += u32_min(size_of(value), 1u << 20);
+        codec->axis_sum[axis] += told;
+        made += told;
+        expected += own;
     }
+    codec->axis_expected += size;
+    if (++codec->axis_count % AXIS_POINTS == 0) {
+        learn_axes(codec);
+    }
+}
+
+static i32 code_scalar_step(PointCodec *codec, i32 step)
+{
+    u32 size = codec->scalar_size, row = ROW_SCALAR + class_of(size) / 2, low = low_of(size);
+    step = codec->coder.decoding ? decode_number(codec, row, ROW_SCALARS, low)
+                                 : encode_number(codec, row, ROW_SCALARS, low, step);
+    codec->scalar_size = (3 * size + 48 * u32_min(size_of(step), SIZE_MAX_48)) / 4;
+    return step;
 }
 
 static i32 code_weight(PointCodec *codec, i32 weight, u32 bits, i32 unit)
@@ -291,19 +295,19 @@ static bool code_life(PointCodec *codec, const QPoint *old, QPoint *now)
         now->generation = old->generation;
         return now->generation != 0;
     }
-    u32 slot = FLAG_CHANGES + 2 * (old->generation == 0) + codec->last_changed;
-    bool changed = code_flag(codec, ROW_FLAGS, slot, now->generation != old->generation) != 0;
+    u32 flag = FLAG_CHANGES + 2 * (old->generation == 0) + codec->last_changed;
+    bool changed = code_flag(codec, flag, now->generation != old->generation) != 0;
     codec->last_changed = changed;
     if (!changed) {
         now->generation = old->generation;
         return now->generation != 0;
     }
-    if (old->generation != 0 && code_flag(codec, ROW_FLAGS, FLAG_FREE, now->generation == 0) != 0) {
+    if (old->generation != 0 && code_flag(codec, FLAG_FREE, now->generation == 0) != 0) {
         now->generation = 0;
         return false;
     }
     u32 same = now->generation == codec->last_generation;
-    if (code_flag(codec, ROW_FLAGS, FLAG_SAME, same) != 0) {
+    if (code_flag(codec, FLAG_SAME, same) != 0) {
         now->generation = codec->last_generation;
     } else {
         now->generation = (u16)code_raw_bits(codec, now->generation, 16);
@@ -319,13 +323,35 @@ static void code_scalar(PointCodec *codec, const QPoint *old, QPoint *now)
         return;
     }
     bool changed = now->scalar != old->scalar;
-    changed = code_flag(codec, ROW_FLAGS, FLAG_SCALAR + codec->last_scalar, changed) != 0;
+    changed = code_flag(codec, FLAG_SCALAR + codec->last_scalar, changed) != 0;
     codec->last_scalar = changed;
     i32 by = 0;
     if (changed) {
-        by = code_number(codec, ROW_SCALAR, ROW_SCALAR, 0, (i16)(now->scalar - old->scalar));
+        by = code_scalar_step(codec, (i16)(now->scalar - old->scalar));
     }
     now->scalar = (u16)(old->scalar + by);
+}
+
+/* The numbers of a fresh point: each axis by how large it was of late (slow) and just now (fast).
+ */
+static void code_fresh_axes(PointCodec *codec, i32x4 *residual)
+{
+    static const u8 axes[3] = {1, 0, 2};
+    u32 before = 0, window = u32_min(codec->fresh_count + 2, FRESH_WINDOW);
+    codec->fresh_count = window - 1;
+    for (u32 n = 0; n < 3; n++) {
+        u32 axis = axes[n], slow = codec->fresh_slow[axis], fast = codec->fresh_fast[axis];
+        u32 low = low_of(slow), pace = before * 5 + pace_of(fast, slow);
+        u32 a = ROW_FRESH + (n == 0) * (SIZE_CLASSES / 2) + class_of(slow) / 2;
+        u32 b = ROW_FRESH_PACE + pace * FRESH_LOWS + u32_min(low, FRESH_LOWS - 1);
+        i32 value = codec->coder.decoding ? decode_number(codec, a, b, low)
+                                          : encode_number(codec, a, b, low, (*residual)[axis]);
+        u32 size = 48 * u32_min(size_of(value), SIZE_MAX_48);
+        (*residual)[axis] = value;
+        codec->fresh_slow[axis] = (slow * (window - 1) + size) / window;
+        codec->fresh_fast[axis] = (3 * fast + size) / 4;
+        before = 1 + pace_of(size, slow);
+    }
 }
 
 static void code_fresh(PointCodec *codec, QPoint *now, u32 i)
@@ -336,36 +362,30 @@ static void code_fresh(PointCodec *codec, QPoint *now, u32 i)
     for (u32 a = 0; a < 3; a++) {
         residual[a] = now[i].position[a] - expected[a];
     }
-    code_axes(codec, ROW_FRESH, ROW_FRESH_AXES, 2, (u32)codec->fresh_size, &residual);
-    i64 size = 0;
+    code_fresh_axes(codec, &residual);
     for (u32 a = 0; a < 3; a++) {
         now[i].position[a] = clamp((i64)expected[a] + residual[a], POSITION_CODE_MAX);
-        size += size_of(now[i].position[a] - expected[a]);
     }
-    codec->fresh_size = clamp((3 * (i64)codec->fresh_size + 16 * size) / 4, 1 << 22);
 }
 
 /* Codes the residual of a point that goes on, unless it rests where it was; returns whether it
  * does. */
-static bool code_residual(PointCodec *codec, const PointFound *found, bool rests, i32x4 *residual)
+SIMD_INLINE bool code_residual(PointCodec *codec, bool decoding, const PointFound *found,
+                               bool rests, i32x4 *residual)
 {
     u32 size = expected_size(&codec->model.plan, found);
-    if (found->rested) {
-        u32 class = class_of(size);
-        rests = code_flag(codec, ROW_RESTS + class / 8, class % 8, rests) != 0;
+    if (found->rested && code_flag(codec, FLAG_RESTS + class_of(size), rests) != 0) {
+        return true;
     }
-    if (!found->rested || !rests) {
-        code_axes(codec, ROW_MOVED, ROW_MOVED_AXES, 1, size, residual);
-        rests = false;
-    }
-    return rests;
+    code_axes(codec, decoding, size, residual);
+    return false;
 }
 
 static void encode_moved(PointCodec *codec, const QPoint *old, u32 i, const QPoint *now)
 {
     const PointFound *found = &codec->model.found[i];
     i32x4 residual = found->own, moved = position_of(now) - position_of(old);
-    code_residual(codec, found, sum_of_sizes(moved) == 0, &residual);
+    code_residual(codec, false, found, sum_of_sizes(moved) == 0, &residual);
 }
 
 static void decode_moved(PointCodec *codec, const PointSpan *span, u32 i, QPoint *now)
@@ -379,7 +399,7 @@ static void decode_moved(PointCodec *codec, const PointSpan *span, u32 i, QPoint
     find_sizes(&found, near, by);
     i32x4 expected = expect_moved(old, found.own, sum_off(&model->plan, near, by));
     i32x4 residual = {0};
-    if (code_residual(codec, &found, false, &residual)) {
+    if (code_residual(codec, true, &found, false, &residual)) {
         memcpy(now->position, old->position, sizeof now->position);
     } else {
         i32x4 position = clamp3(expected + residual, POSITION_CODE_MAX);
@@ -393,18 +413,22 @@ static void decode_moved(PointCodec *codec, const PointSpan *span, u32 i, QPoint
 
 static void prepare(PointCodec *codec, const PointSpan *span)
 {
-    if (!codec->learns) {
-        codec->epoch++;
-        if (codec->epoch == 0) {
-            memset(codec->row_epoch, 0, sizeof codec->row_epoch);
-            codec->epoch = 1;
-        }
+    if (codec->counts == NULL) {
+        memcpy(codec->flags, codec->start->flags, sizeof codec->flags);
+        memcpy(codec->ends, codec->start->ends, sizeof codec->ends);
     }
     codec->raw = 0;
     codec->raw_bits = codec->raw_at = 0;
     codec->last_generation = 1;
     codec->last_changed = codec->last_scalar = false;
-    codec->fresh_size = 1 << 14;
+    codec->fresh_count = codec->axis_count = 0;
+    codec->axis_expected = 0;
+    for (u32 a = 0; a < 3; a++) {
+        codec->fresh_slow[a] = codec->fresh_fast[a] = FRESH_START;
+        codec->axis_sum[a] = 0;
+        codec->axis_ratio[a] = RATIO_ONE;
+    }
+    codec->scalar_size = 48;
     for (u32 s = 0; s < 2; s++) {
         codec->model.ratio[s] = 0;
         if (span->state[0] != NULL && span->state[1] != NULL &&
@@ -459,16 +483,19 @@ static bool span_is_sane(const PointSpan *span)
 
 PointCodec *point_codec_create(const PointTables *start)
 {
-    PointCodec *codec = calloc(1, sizeof *codec);
+    PointCodec *codec = aligned_alloc(32, (sizeof *codec + 31) / 32 * 32);
     if (codec == NULL) {
         return NULL;
     }
-    codec->epoch = 1;
+    memset(codec, 0, sizeof *codec);
     codec->start = start;
     if (start == NULL) {
         codec->start = codec->own = malloc(sizeof *codec->own);
         for (u32 i = 0; codec->own != NULL && i < POINT_ROWS * POINT_ROW; i++) {
-            codec->own->chances[i] = 32768;
+            codec->own->ends[i] = (u16)((i % POINT_ROW + 1) * (SYMBOL_ONE / SYMBOLS));
+        }
+        for (u32 i = 0; codec->own != NULL && i < POINT_FLAGS; i++) {
+            codec->own->flags[i] = 32768;
         }
     }
     size_t cells = GRID_CELLS_MAX * sizeof *codec->model.grid.fine;
@@ -506,39 +533,89 @@ void point_codec_destroy(PointCodec *codec)
 
 bool point_codec_learn(PointCodec *codec)
 {
-    codec->learns = true;
-    codec->counts = calloc(POINT_ROWS * POINT_ROW, sizeof *codec->counts);
+    memcpy(codec->flags, codec->start->flags, sizeof codec->flags);
+    memcpy(codec->ends, codec->start->ends, sizeof codec->ends);
+    codec->counts = calloc(1, sizeof *codec->counts);
     return codec->counts != NULL;
+}
+
+/* ---- training ---- */
+
+/* Of a class of `count` in the rows at `rows`: its own counts, those of its neighbours less, and a
+ * little of all with the same place in their octave. */
+static void blend(const Counts *counts, u32 rows, u32 count, u32 class, u32 octave,
+                  u64 weights[SYMBOLS])
+{
+    static const u16 shares[5] = {4, 16, 256, 16, 4};
+    u64 all[SYMBOLS] = {0}, sum = 1;
+    for (u32 k = class % octave; k < count; k += octave) {
+        for (u32 s = 0; s < SYMBOLS; s++) {
+            all[s] += counts->symbols[rows + k][s];
+            sum += counts->symbols[rows + k][s];
+        }
+    }
+    for (u32 s = 0; s < SYMBOLS; s++) {
+        weights[s] = (all[s] * 64 + 4) * 256 / sum + 1;
+        for (u32 k = 0; k < PL_COUNT(shares); k++) {
+            u32 at = class + k - 2;
+            /* Of another octave the symbols mean something else. */
+            if (at < count && at / octave == class / octave) {
+                weights[s] += (u64)shares[k] * counts->symbols[rows + at][s];
+            }
+        }
+    }
+}
+
+static void ends_of(const u64 weights[SYMBOLS], u16 *ends)
+{
+    u64 sum = 0;
+    for (u32 s = 0; s < SYMBOLS; s++) {
+        sum += weights[s];
+    }
+    u32 end = 0, largest = 0, parts[SYMBOLS];
+    for (u32 s = 0; s < SYMBOLS; s++) {
+        parts[s] = 1 + (u32)(weights[s] * (SYMBOL_ONE - SYMBOLS) / sum);
+        largest = parts[s] > parts[largest] ? s : largest;
+        end += parts[s];
+    }
+    parts[largest] += SYMBOL_ONE - end; /* what rounding left */
+    end = 0;
+    for (u32 s = 0; s < SYMBOLS; s++) {
+        end += parts[s];
+        ends[s] = (u16)end;
+    }
 }
 
 void point_codec_tables(const PointCodec *codec, PointTables *tables)
 {
-    *tables = *codec->start;
+    /* Rows of a kind, classes of it and how many of them are an octave. */
+    static const u16 kinds[][3] = {
+        {ROW_MOVED, SIZE_CLASSES, 4},      {ROW_MOVED_AXES, SIZE_CLASSES / 2, 2},
+        {ROW_FRESH, SIZE_CLASSES / 2, 2},  {ROW_FRESH_PACE, FRESH_PACES, 1},
+        {ROW_SCALAR, SIZE_CLASSES / 2, 2}, {ROW_SCALARS, 1, 1},
+    };
+    u32 kind = 0;
+    memcpy(tables->flags, codec->flags, sizeof tables->flags);
     for (u32 row = 0; row < POINT_ROWS; row++) {
-        if (codec->row_epoch[row] != 0) {
-            size_t at = (size_t)row * POINT_ROW;
-            memcpy(tables->chances + at, codec->now.chances + at, POINT_ROW * sizeof(u16));
-        }
+        kind += kind + 1 < PL_COUNT(kinds) && row == kinds[kind + 1][0];
+        u32 count = kinds[kind][1], class = (row - kinds[kind][0]) % count;
+        u64 weights[SYMBOLS];
+        blend(codec->counts, row - class, count, class, kinds[kind][2], weights);
+        ends_of(weights, tables->ends + (size_t)row * POINT_ROW);
     }
 }
 
-/* Ends the range coder's part so that whatever follows does not matter, and brings the raw bits
- * behind it. Returns the bytes of both, 0: they did not fit. */
+/* ---- both ends ---- */
+
+/* Ends the range coder's part, and brings the raw bits behind it. Returns the bytes of both, 0:
+ * they did not fit. */
 static u32 end(PointCodec *codec, u32 room)
 {
-    RangeCoder *coder = &codec->coder;
+    SymbolCoder *coder = &codec->coder;
     if (codec->raw_bits > 0) {
         code_raw(codec, false, 0, 8 - codec->raw_bits % 8);
     }
-    for (u32 bits = 0; bits <= 32; bits += 8) {
-        u64 step = 1ull << (32 - bits), value = (coder->low + step - 1) & ~(step - 1);
-        if (value + step - 1 <= coder->high) {
-            for (u32 i = 0; i < bits; i += 8) {
-                range_put_byte(coder, (u8)(value >> (24 - i)));
-            }
-            break;
-        }
-    }
+    symbol_encode_end(coder);
     if (coder->failed) {
         return 0;
     }
@@ -555,7 +632,7 @@ u32 point_encode(PointCodec *codec, const PointSpan *span, const QPoint *now, u8
     }
     prepare(codec, span);
     point_plan_make(&codec->model, span, codec->model.points);
-    range_encode_begin(&codec->coder, out, room);
+    symbol_encode_begin(&codec->coder, out, room);
     walk(codec, span, codec->model.points);
     return end(codec, room);
 }
@@ -565,7 +642,7 @@ void point_decode(PointCodec *codec, const PointSpan *span, const u8 *code, u32 
     CHECK(span_is_sane(span));
     memset(now, 0, span->count * sizeof *now);
     prepare(codec, span);
-    range_decode_begin(&codec->coder, code, bytes);
+    symbol_decode_begin(&codec->coder, code, bytes);
     codec->raw_at = bytes;
     walk(codec, span, now);
 }

@@ -2,10 +2,10 @@
  * point_code.h: many points in few bytes: motion predicted from states that both ends have and from
  * what neighbours do that are coded already, neighbours in space (a grid over where they were, as
  * particles and grids exchange velocities in Harlow's PIC, 1964) and by index; weights of the
- * prediction fitted by the encoder and sent; the rest coded bit by bit with adaptive probabilities
- * of two contexts. Each code decodes alone, given those states. Integers only. PROTOCOL.md, "Code
- * of points", has every bit.
- * Layer: protocol.
+ * prediction fitted by the encoder and sent; of the rest its size is a symbol of two adaptive
+ * contexts that the expected size chooses, and its lower bits are as they are. Each code decodes
+ * alone, given those states. Integers only. PROTOCOL.md, "Code of points", has every bit. Layer:
+ * protocol.
  */
 #ifndef PLENUM_PROTOCOL_POINT_CODE_H
 #define PLENUM_PROTOCOL_POINT_CODE_H
@@ -17,8 +17,9 @@ PL_BEGIN_C
 enum {
     POINT_SPAN_MAX = 32768,
     POINT_STATES = 3,
-    POINT_ROWS = 1024, /* of the tables */
-    POINT_ROW = 32,    /* probabilities that belong to one context */
+    POINT_ROWS = 841, /* of the tables: contexts of symbols */
+    POINT_ROW = 16,   /* symbols */
+    POINT_FLAGS = 96,
 };
 
 /* What both ends know. */
@@ -30,18 +31,19 @@ typedef struct PointSpan {
     u32 back[POINT_STATES];
 } PointSpan;
 
-/* What the probabilities (of 1, in 65536ths) are at the start of a code. */
+/* The start of a code. */
 typedef struct PointTables {
-    u16 chances[POINT_ROWS * POINT_ROW];
+    u16 ends[POINT_ROWS * POINT_ROW]; /* of the symbols' parts, in 32768ths, ascending in a row */
+    u16 flags[POINT_FLAGS];           /* chances of 1, in 65536ths */
 } PointTables;
 
 typedef struct PointCodec PointCodec;
-/* The tables are borrowed; NULL: from nothing (for training). NULL: no memory. */
+/* The tables are borrowed; NULL: all symbols are alike (for training). NULL: no memory. */
 PointCodec *point_codec_create(const PointTables *start);
 void point_codec_destroy(PointCodec *codec); /* NULL is fine */
-/* From now on what is learned from one code goes on in the next. False: no memory. */
+/* From now on it counts what it codes. False: no memory. */
 bool point_codec_learn(PointCodec *codec);
-/* What it has learned. */
+/* Tables of what it has counted. */
 void point_codec_tables(const PointCodec *codec, PointTables *tables);
 
 /* Codes now[span->count]; returns bytes written to out[room], 0 if the room is too small (it stops

@@ -1,5 +1,5 @@
 /*
- * point_tables.c: planes of bytes under zstd: 10 bits of each chance.
+ * point_tables.c: planes of bytes under zstd.
  */
 #include "protocol/point_tables.h"
 
@@ -9,23 +9,23 @@
 #include "point_tables_bin.h"
 
 enum {
-    CHANCES = POINT_ROWS * POINT_ROW,
-    KEPT_BITS = 6, /* of a chance that are left out */
+    NUMBERS = POINT_ROWS * POINT_ROW + POINT_FLAGS,
     LEVEL = 19,
 };
 
 size_t point_tables_pack(const PointTables *tables, u8 **bytes)
 {
-    size_t bound = ZSTD_compressBound(2 * CHANCES), packed = 0;
-    u8 *planes = malloc(2 * CHANCES);
+    size_t bound = ZSTD_compressBound(2 * NUMBERS), packed = 0;
+    u8 *planes = malloc(2 * NUMBERS);
     *bytes = malloc(bound);
     if (planes != NULL && *bytes != NULL) {
-        for (u32 i = 0; i < CHANCES; i++) {
-            u32 chance = (u32)tables->chances[i] >> KEPT_BITS;
-            planes[i] = (u8)(chance >> 8);
-            planes[CHANCES + i] = (u8)chance;
+        for (u32 i = 0; i < NUMBERS; i++) {
+            u32 symbols = POINT_ROWS * POINT_ROW;
+            u32 number = i < symbols ? tables->ends[i] : tables->flags[i - symbols];
+            planes[i] = (u8)(number >> 8);
+            planes[NUMBERS + i] = (u8)number;
         }
-        packed = ZSTD_compress(*bytes, bound, planes, 2 * CHANCES, LEVEL);
+        packed = ZSTD_compress(*bytes, bound, planes, 2 * NUMBERS, LEVEL);
     }
     free(planes);
     if (packed == 0 || ZSTD_isError(packed)) {
@@ -36,15 +36,30 @@ size_t point_tables_pack(const PointTables *tables, u8 **bytes)
     return packed;
 }
 
+/* The parts of all symbols must be there. */
+static bool is_sane(const PointTables *tables)
+{
+    bool sane = true;
+    for (u32 i = 0; i < POINT_ROWS * POINT_ROW; i++) {
+        u32 before = i % POINT_ROW > 0 ? tables->ends[i - 1] : 0;
+        sane = sane && tables->ends[i] > before;
+        sane = sane && (i % POINT_ROW + 1 < POINT_ROW || tables->ends[i] == 32768);
+    }
+    for (u32 i = 0; i < POINT_FLAGS; i++) {
+        sane = sane && tables->flags[i] > 0;
+    }
+    return sane;
+}
+
 bool point_tables_load(PointTables *tables)
 {
-    u8 *planes = malloc(2 * CHANCES);
-    bool good = planes != NULL && ZSTD_decompress(planes, 2 * CHANCES, point_tables_bin,
-                                                  sizeof point_tables_bin - 1) == 2 * CHANCES;
-    for (u32 i = 0; good && i < CHANCES; i++) {
-        u32 chance = ((u32)planes[i] << 8 | planes[CHANCES + i]) << KEPT_BITS;
-        tables->chances[i] = (u16)(chance | 1u << (KEPT_BITS - 1));
+    u8 *planes = malloc(2 * NUMBERS);
+    bool good = planes != NULL && ZSTD_decompress(planes, 2 * NUMBERS, point_tables_bin,
+                                                  sizeof point_tables_bin - 1) == 2 * NUMBERS;
+    for (u32 i = 0; good && i < NUMBERS; i++) {
+        u32 number = (u32)planes[i] << 8 | planes[NUMBERS + i], symbols = POINT_ROWS * POINT_ROW;
+        *(i < symbols ? &tables->ends[i] : &tables->flags[i - symbols]) = (u16)number;
     }
     free(planes);
-    return good;
+    return good && is_sane(tables);
 }

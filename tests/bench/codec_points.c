@@ -231,7 +231,8 @@ static bool measure(const Run *run)
                       &whole);
         }
         code_packets(&c, run, f, &packets);
-        if (whole.frames % SAMPLED == 0) {
+        bool key = run->back[0] == 0; /* few of them, and each another picture */
+        if (key || whole.frames % SAMPLED == 0) {
             code_zstd(&zstd, run, f, differences);
         }
         whole.frames++;

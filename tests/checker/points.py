@@ -5,21 +5,25 @@ import os
 import zstandard
 
 from chunks import MIDDLE
-from rangecoder import RangeDecoder
 
 TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protocol/point_tables.bin")
 LIMIT = (1 << 28) - 1
 PAIRS = 1 << 32
 
 
-def load_chances():
+ROWS, SYMBOLS, FLAGS = 841, 16, 96
+
+
+def load_tables():
+    n = ROWS * SYMBOLS + FLAGS
     with open(TABLES, "rb") as file:
-        raw = zstandard.ZstdDecompressor().decompress(file.read(), max_output_size=65536)
-    assert len(raw) == 65536
-    return [(raw[i] << 8 | raw[32768 + i]) << 6 | 32 for i in range(32768)]
+        raw = zstandard.ZstdDecompressor().decompress(file.read(), max_output_size=2 * n)
+    assert len(raw) == 2 * n
+    numbers = [raw[i] << 8 | raw[n + i] for i in range(n)]
+    return [numbers[SYMBOLS * i:SYMBOLS * (i + 1)] for i in range(ROWS)], numbers[ROWS * SYMBOLS:]
 
 
-START = load_chances()
+START = load_tables()
 
 
 def clamp(x, m):
@@ -46,28 +50,52 @@ def magnitude(u):
     return min(79, 4 * (n - 2) + (u >> (n - 3) & 3))
 
 
-class Coder(RangeDecoder):
+def low_of(u):
+    return max(0, min(u.bit_length(), 21) - 9)
+
+
+def pace(a, u):
+    return (4 * a > u) + (2 * a > u) + (a > u) + (a > 2 * u)
+
+
+class Coder:
     """The range decoder from the front, raw bits from the end, the chances."""
 
     def __init__(self, code):
-        super().__init__(code)
-        self.raw_at = 0
-        self.chances = list(START)
+        self.code, self.at, self.raw_at = code, 4, 0
+        self.range, self.value = PAIRS - 1, int.from_bytes((bytes(code) + bytes(4))[:4], "big")
+        self.ends = [list(row) for row in START[0]]
+        self.flags = list(START[1])
+        self.ratio, self.sums, self.total, self.points = [64] * 3, [0] * 3, 0, 0
 
-    def move(self, i, bit):
-        goal = 65503 if bit else 32
-        self.chances[i] += (goal - self.chances[i]) >> 5
+    def take(self, first, share, k):
+        unit = self.range >> k
+        self.value = (self.value - unit * first) % PAIRS
+        self.range = unit * share
+        while self.range < 1 << 24:
+            byte = self.code[self.at] if self.at < len(self.code) else 0
+            self.at += 1
+            self.value = (self.value << 8 | byte) % PAIRS
+            self.range <<= 8
 
-    def flag(self, row, slot):
-        bit = self.bit(self.chances[row * 32 + slot])
-        self.move(row * 32 + slot, bit)
+    def flag(self, number):
+        chance = self.flags[number]
+        bit = int(self.value < (self.range >> 16) * chance)
+        self.take(*((0, chance) if bit else (chance, 65536 - chance)), 16)
+        self.flags[number] += ((65503 if bit else 32) - chance) >> 5
         return bit
 
-    def bit_of_two(self, a, b, slot):
-        bit = self.bit((self.chances[a * 32 + slot] + self.chances[b * 32 + slot]) >> 1)
-        self.move(a * 32 + slot, bit)
-        self.move(b * 32 + slot, bit)
-        return bit
+    def symbol(self, a, b):
+        a, b = self.ends[a], self.ends[b]
+        ends = [(x + y) >> 1 for x, y in zip(a, b)]
+        v = min(self.value // (self.range >> 15), 32767)
+        s = next(i for i, end in enumerate(ends) if end > v)
+        first = ends[s - 1] if s > 0 else 0
+        self.take(first, ends[s] - first, 15)
+        for row in (a, b):
+            for i in range(SYMBOLS):
+                row[i] += (i + (1 if i < s else 32753) - row[i]) >> 6
+        return s
 
     def raw(self, count):
         """From the end, the lowest bit first."""
@@ -79,43 +107,43 @@ class Coder(RangeDecoder):
             self.raw_at += 1
         return value
 
-    def number(self, a, b, expected):
-        def longer(n):
-            return self.bit_of_two(a, b, min(n, 19))
-        n = expected
-        if longer(n):
-            n += 1
-            while n < 30 and longer(n):
-                n += 1
+    def number(self, a, b, low):
+        s = self.symbol(a, b)
+        if s == 0:
+            if low == 0:
+                return 0
+            raw = self.raw(low + 1)
+            value = raw >> 1
+        elif s < 15:
+            n = low + ((s + 1) >> 1)
+            more = n - 2 if n > 1 else 0
+            raw = self.raw(more + 1)
+            value = 1 if n == 1 else (2 | (s + 1) & 1) << more | raw >> 1
         else:
-            while n > 0 and not longer(n - 1):
-                n -= 1
-        if n == 0:
-            return 0
-        first, low, negative = 0, 0, 0
-        if n > 1:
-            first = self.flag(a, 20 + min(n - 2, 6))
-            raw = self.raw(n - 1)
-            negative, low = raw & 1, raw >> 1
-        else:
-            negative = self.raw(1)
-        value = 1 if n == 1 else 1 << (n - 1) | first << (n - 2) | low
-        return -value if negative else value
+            n = min(self.raw(5), 29)
+            raw = self.raw(n + 1)
+            value = 1 << n | raw >> 1
+        if raw & 1:
+            return -value if low == 0 else -value - 1
+        return value
 
-    def three(self, u, a, b, coarse):
-        kind = magnitude(u) // coarse
-        step = 80 // coarse
-        expected = min(19, (u >> 6).bit_length())
-        made, sizes = [0, 0, 0], []
-        for axis in (1, 0, 2):
-            axes = 0
-            if sizes:
-                v = (48, 24)[len(sizes) - 1] * sum(min(x, 1 << 20) for x in sizes)
-                axes = (1, 6)[len(sizes) - 1] + (4 * v > u) + (2 * v > u) + (v > u) + (v > 2 * u)
-            row_a = a + (step if axis == 1 else 0) + kind
-            row_b = b + step // 2 * axes + (kind >> 1)
-            made[axis] = self.number(row_a, row_b, expected)
-            sizes.append(abs(made[axis]))
+    def three(self, u):
+        made, before, seen, expected = [0, 0, 0], 0, 0, 0
+        for n, axis in enumerate((1, 0, 2)):
+            own = u * self.ratio[axis] // 64
+            if n > 0:
+                before = (1, 6)[n - 1] + pace(seen, expected)
+            kind = magnitude(own)
+            made[axis] = self.number((80 if n == 0 else 0) + kind, 160 + 40 * before + (kind >> 1), low_of(own))
+            d = 48 * min(abs(made[axis]), 1 << 16)
+            self.sums[axis] += d
+            seen, expected = seen + d, expected + own
+        self.total += u
+        self.points += 1
+        if self.points % 16 == 0:
+            self.ratio = [max(1, min(192, 64 * t // (self.total + 1))) for t in self.sums]
+            self.sums = [t // 4 * 3 for t in self.sums]
+            self.total = self.total // 4 * 3
         return made
 
 
@@ -165,7 +193,8 @@ class PointDecoder:
         while bits < 15 and 1 << bits < n:
             bits += 1
         self.fine, self.coarse = Cells(1 << bits), Cells(1 << (bits - 2))
-        self.usual, self.fresh_size = 64, 16384
+        self.usual, self.scalar_size, self.window = 64, 48, 2
+        self.slow, self.fast = [16384] * 3, [16384] * 3
         self.given, self.changes_before, self.scalar_before = 1, 0, 0
         self.at, self.gen, self.scalar = [], [], []
         self.off, self.error, self.went = [], [], []
@@ -179,13 +208,13 @@ class PointDecoder:
         was = self.older[0][i][2] if self.older else 0
         if not self.lives:
             return was, 0
-        changes = c.flag(911, 2 * (was == 0) + self.changes_before)
+        changes = c.flag(80 + 2 * (was == 0) + self.changes_before)
         self.changes_before = changes
         if not changes:
             return was, 0
-        if was != 0 and c.flag(911, 4):
+        if was != 0 and c.flag(84):
             return 0, 1
-        if not c.flag(911, 5):
+        if not c.flag(85):
             self.given = c.raw(16)
         return self.given, 1
 
@@ -198,9 +227,12 @@ class PointDecoder:
         if generation != 0:
             scalar = was[1]
             if self.scalars:
-                self.scalar_before = c.flag(911, 6 + self.scalar_before)
+                self.scalar_before = c.flag(86 + self.scalar_before)
                 if self.scalar_before:
-                    scalar = (scalar + c.number(900, 900, 0)) % 65536
+                    t = self.scalar_size
+                    step = c.number(800 + (magnitude(t) >> 1), 840, low_of(t))
+                    scalar = (scalar + step) % 65536
+                    self.scalar_size = (3 * t + 48 * min(abs(step), 1 << 16)) // 4
         self.scalar.append(scalar)
         goes_on = generation != 0 and generation == was[2] and not changes
         self.went.append(goes_on)
@@ -221,10 +253,17 @@ class PointDecoder:
         up2 = at[i - s - 1] if i >= s + 1 else up
         rules = ([(1, last)], [(2, last), (-1, last2)], [(1, up)], [(1, last), (1, up), (-1, up2)])
         expected = [clamp(sum(k * v[axis] for k, v in rules[self.fresh_by]), LIMIT) for axis in range(3)]
-        step = self.coder.three(self.fresh_size, 600, 680, 2)
+        step, before, m = [0, 0, 0], 0, self.window
+        self.window = min(m + 1, 32)
+        for axis in (1, 0, 2):
+            slow, fast = self.slow[axis], self.fast[axis]
+            a = 600 + (40 if axis == 1 else 0) + (magnitude(slow) >> 1)
+            b = 680 + 4 * (5 * before + pace(fast, slow)) + min(low_of(slow), 3)
+            step[axis] = self.coder.number(a, b, low_of(slow))
+            d = 48 * min(abs(step[axis]), 1 << 16)
+            self.slow[axis], self.fast[axis] = (slow * (m - 1) + d) // m, (3 * fast + d) // 4
+            before = 1 + pace(d, slow)
         position = [clamp(e + d, LIMIT) for e, d in zip(expected, step)]
-        error = size(sub(position, expected))
-        self.fresh_size = min(1 << 22, (3 * self.fresh_size + 16 * error) // 4)
         at.append(position)
 
     def motion(self, i, p, generation):
@@ -299,11 +338,10 @@ class PointDecoder:
         expected = [clamp(p[k] + ((own[k] + off[k] + 8) >> 4), LIMIT) for k in range(3)]
         u = clamp((z[0] * near_size + z[1] * size0 + z[2] * size1 + z[3] * size(h) + z[4] * size(g) +
                    z[5] * 16) >> 6, 1 << 22)
-        kind = magnitude(u)
-        if rested and c.flag(901 + (kind >> 3), kind & 7):
+        if rested and c.flag(magnitude(u)):
             position = list(p)
         else:
-            step = c.three(u, 0, 160, 1)
+            step = c.three(u)
             position = [clamp(e + d, LIMIT) for e, d in zip(expected, step)]
         self.at.append(position)
         moved = [16 * x for x in clamp3(sub(position, p), 1 << 16)]

@@ -103,6 +103,7 @@ void snapshot_receiver_forget(SnapshotReceiver *receiver)
             receiver->chunks[i]->count = 0;
         }
     }
+    receiver->stats.chunks = receiver->stats.coarse = 0;
     receiver->has_tick = false;
     receiver->tick = 0;
 }
@@ -273,6 +274,11 @@ static bool chunk_reserve(SnapshotReceiver *receiver, u32 flat, u32 bytes)
 static bool is_after(const ReceiverChunk *chunk, u32 slot, u64 tick, Detail detail)
 {
     return chunk->tick[slot] < tick || (chunk->tick[slot] == tick && chunk->detail[slot] > detail);
+}
+
+static bool is_coarse(const ReceiverChunk *chunk)
+{
+    return chunk->count > 0 && chunk->detail[chunk->order[0]] != DETAIL_FULL;
 }
 
 /* True if the states kept all come after this one, and no more are kept. */
@@ -459,8 +465,11 @@ static void packet_store(SnapshotReceiver *receiver, u64 tick)
     for (u32 i = 0; i < receiver->decoded_count; i++) {
         const Decoded *decoded = &receiver->decoded[i];
         u32 bytes = chunk_state_bytes(&receiver->fields->fields[decoded->field], decoded->chunk);
-        chunk_store(receiver->chunks[receiver->first[decoded->field] + decoded->chunk], tick,
-                    decoded, receiver->scratch + decoded->at, bytes);
+        ReceiverChunk *chunk = receiver->chunks[receiver->first[decoded->field] + decoded->chunk];
+        receiver->stats.chunks += chunk->count == 0;
+        receiver->stats.coarse -= is_coarse(chunk);
+        chunk_store(chunk, tick, decoded, receiver->scratch + decoded->at, bytes);
+        receiver->stats.coarse += is_coarse(chunk);
         receiver->stats.keys += decoded->key;
     }
     receiver->stats.records += receiver->decoded_count;

@@ -134,15 +134,15 @@ static void put_quantiles(FILE *file, const char *name, f64 *values, u32 count)
 typedef struct Summary {
     u32 connected;
     u64 sums[9];
-    f64 *values[5]; /* [count] each */
+    f64 *values[6]; /* [count] each */
     u32 count;
 } Summary;
 
 static const char *const sum_names[9] = {"snapshots",  "bytes_in",     "bytes_out",
                                          "packets_in", "packets_lost", "desyncs",
                                          "refused",    "malformed",    "ticks"};
-static const char *const value_names[5] = {"rtt_ms", "jitter_ms", "delay_ms", "bytes_in_per_s",
-                                           "snapshots_per_s"};
+static const char *const value_names[6] = {"rtt_ms",         "jitter_ms",       "delay_ms",
+                                           "bytes_in_per_s", "snapshots_per_s", "coarse"};
 
 static void summary_add(Summary *summary, Bot *bot, u64 now_ns)
 {
@@ -157,9 +157,12 @@ static void summary_add(Summary *summary, Bot *bot, u64 now_ns)
     u64 sums[9] = {stats.snapshots,  stats.bytes_in,     stats.bytes_out,
                    stats.packets_in, stats.packets_lost, stats.desyncs,
                    stats.refused,    stats.malformed,    stats.tick_last - stats.tick_first};
-    f64 values[5] = {stats.rtt_ms, stats.jitter_ms,
+    f64 values[6] = {stats.rtt_ms,
+                     stats.jitter_ms,
                      timeline != NULL ? timeline_delay_s(timeline) * 1e3 : 0.0,
-                     (f64)stats.bytes_in / seconds, (f64)stats.snapshots / seconds};
+                     (f64)stats.bytes_in / seconds,
+                     (f64)stats.snapshots / seconds,
+                     stats.coarse};
     for (u32 i = 0; i < PL_COUNT(sums); i++) {
         summary->sums[i] += sums[i];
     }

@@ -261,6 +261,7 @@ void hud_collect(Hud *hud, Connection *connection, f64 now_s, f64 frame_s)
     hud->rtt_ms = stats.rtt_ms;
     hud->loss = stats.loss;
     hud->bytes_in_per_s = stats.bytes_in_per_s;
+    hud->coarse = stats.coarse;
     hud->parameter_count = hud->probe_count = 0;
     if (hud->live) {
         const MessageStatus *status = connection_status(connection);

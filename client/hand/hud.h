@@ -39,6 +39,7 @@ typedef struct Hud {
     f64 now_s;
     f64 fps;
     f64 rtt_ms, loss, bytes_in_per_s, delay_ms; /* loss: share in [0, 1] */
+    f64 coarse; /* share of the world that is known in less than full detail */
     f64 tick;
     u32 tick_rate;
     bool live, was_live;

@@ -266,6 +266,7 @@ static void put_report(FILE *file, Connection *connection, const ReportStart *st
             stats.rtt_ms, stats.jitter_ms,
             timeline != NULL ? timeline_delay_s(timeline) * 1e3 : 0.0);
     fprintf(file, "  \"starved\": %.4f,\n", timeline != NULL ? timeline_starved(timeline) : 0.0);
+    fprintf(file, "  \"coarse\": %.4f,\n", stats.coarse);
     fprintf(file, "  \"desyncs\": %llu,\n  \"refused\": %llu,\n  \"malformed\": %llu,\n",
             (unsigned long long)stats.desyncs, (unsigned long long)stats.refused,
             (unsigned long long)stats.malformed);

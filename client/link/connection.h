@@ -96,6 +96,7 @@ typedef struct ConnectionStats {
     u64 tick_first, tick_last;
     f64 rtt_ms, jitter_ms, loss; /* loss: share of the last seconds, [0, 1] */
     f64 bytes_in_per_s;          /* over the last second */
+    f64 coarse; /* share of what is shown that came in less than full detail, [0, 1] */
 } ConnectionStats;
 void connection_stats(const Connection *connection, ConnectionStats *stats);
 

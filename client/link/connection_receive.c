@@ -521,6 +521,7 @@ void connection_stats(const Connection *connection, ConnectionStats *stats)
         stats->packets_lost += received.lost;
         stats->desyncs += received.desyncs;
         stats->malformed += received.malformed + received.missing_baselines;
+        stats->coarse = (f64)received.coarse / (f64)u32_max(received.chunks, 1);
     }
     stats->rtt_ms = connection->rtt_ms;
     if (connection->timeline != NULL) {

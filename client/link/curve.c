@@ -88,8 +88,8 @@ static void curve_find_ahead(const ChunkState *states, u32 count, const CurveStr
     curve_past(states, count, stream, 1, curve);
 }
 
-void curve_find(const ChunkState *states, u32 count, const CurveStream *stream, f64 tick,
-                Curve *curve)
+static void curve_choose(const ChunkState *states, u32 count, const CurveStream *stream, f64 tick,
+                         Curve *curve)
 {
     memset(curve, 0, sizeof *curve);
     if (count == 0) {
@@ -131,6 +131,27 @@ void curve_find(const ChunkState *states, u32 count, const CurveStream *stream, 
     } else {
         curve->rest_after = to->tick >= stream->silent_from && to->tick < stream->silent_sure;
     }
+}
+
+/* What is coarse must not be taken for an acceleration. */
+static void curve_coarse(const ChunkState *states, u32 count, Curve *curve)
+{
+    for (u32 i = 0; i < count; i++) {
+        u32 shift = detail_shift(states[i].detail);
+        u64 tick = states[i].tick;
+        if (shift > curve->shift &&
+            (tick == curve->from_tick || tick == curve->to_tick || tick == curve->before_tick ||
+             tick == curve->after_tick || tick == curve->far_tick)) {
+            curve->shift = shift;
+        }
+    }
+}
+
+void curve_find(const ChunkState *states, u32 count, const CurveStream *stream, f64 tick,
+                Curve *curve)
+{
+    curve_choose(states, count, stream, tick, curve);
+    curve_coarse(states, count, curve);
 }
 
 bool curve_same(const Curve *a, const Curve *b)
@@ -254,6 +275,7 @@ typedef struct Path {
 
 static Path path_begin(const Curve *curve, f32 free, f32 quantum)
 {
+    quantum *= (f32)(1u << curve->shift);
     Path path;
     memset(&path, 0, sizeof path);
     path.curve = curve;

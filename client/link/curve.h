@@ -34,6 +34,7 @@ typedef struct Curve {
     bool rest_before, rest_after; /* it stands still on that side */
     u64 from_tick, to_tick, before_tick, after_tick, far_tick;
     const u8 *from, *to, *before, *after;
+    u32 shift;     /* low bits of positions that the coarsest of them leaves out */
     const u8 *far; /* some states before `from`: for accelerations */
     f64 departure; /* tick at which the elements leave `from`'s state, ≥ from_tick */
     f32 gap;       /* ticks from there to `to` */

@@ -311,16 +311,21 @@ static void test_coarse_and_back(void **context)
         Dice dice = {20 + kind, 0};
         NetsimOptions net = {.seed = 1, .delay_ms = 30, .loss = 0.1};
         Pair *pair = malloc(sizeof *pair);
-        pair_init(pair, 500, &net, 1);
+        pair_init(pair, 250, &net, 1);
         snapshot_sender_allow_coarse(pair->sender, true);
         pair->thin = true;
-        pair->budget = 300;
+        pair->budget = 200;
         SnapshotSenderStats sent;
+        SnapshotReceiverStats received;
         u32 step = 0, coarse = 0, thin = 0;
-        for (; step < 400; step++) {
+        for (; step < 160; step++) {
             pair_step(pair, &dice, step, 0.7, false);
-            check_states(pair, step % 64 == 0);
+            if (step % 8 == 0) {
+                check_states(pair, step % 32 == 0);
+            }
         }
+        snapshot_receiver_stats(pair->receiver, &received);
+        assert_in_range(received.coarse, 1, received.chunks);
         snapshot_sender_stats(pair->sender, &sent);
         assert_int_equal(sent.coarseness, SNAPSHOT_COARSENESS_MAX);
         for (u32 f = 0; f < pair->fields->count; f++) {
@@ -339,11 +344,13 @@ static void test_coarse_and_back(void **context)
             pair_step(pair, &dice, step, 0.0, kind == 1 && more > 0);
         }
         check_states(pair, true);
-        for (u32 more = 0; more < 300; more++, step++) {
-            pair_step(pair, &dice, step, 0.05, false);
+        for (u32 more = 0; more < 260; more++, step++) {
+            pair_step(pair, &dice, step, 0.0, false);
         }
         snapshot_sender_stats(pair->sender, &sent);
         assert_int_equal(sent.coarseness, 0);
+        snapshot_receiver_stats(pair->receiver, &received);
+        assert_int_equal(received.coarse, 0);
         expect_clean(pair);
         pair_finish(pair);
         free(pair);

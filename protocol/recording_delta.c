@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum {
-    SPAN_HEAD_BYTES = 4
+    SPAN_HEAD_BYTES = 4,
+    TICKS_APART_MAX = 1 << 24 /* what codes of spans can tell */
 };
 
 bool recording_trail_init(RecordingTrail *trail)
@@ -208,6 +209,9 @@ int recording_delta_decode(RecordingTrail *trail, Frame *frame, const u8 *code, 
     u32 map_bytes = (chunks_of(fields) + 7) / 8, first = 0;
     if (map_bytes > bytes || trail->count == 0 || trail->frames[0]->fields != fields) {
         return ERROR_TRUNCATED;
+    }
+    if (frame->tick - trail->frames[trail->count - 1]->tick >= TICKS_APART_MAX) {
+        return ERROR_FORMAT;
     }
     Rest rest = {code + map_bytes, bytes - map_bytes};
     memcpy(frame->data, trail->frames[0]->data, fields->frame_bytes);

@@ -112,14 +112,23 @@ static inline u32 bit_length(u32 x)
 
 static inline i32x4 clamp3(i32x4 v, i32 limit)
 {
+#if defined(__AVX__)
+    __m128i low = _mm_max_epi32((__m128i)v, _mm_set1_epi32(-limit));
+    return (i32x4)_mm_min_epi32(low, _mm_set1_epi32(limit));
+#else
     i32x4 above = v > limit, below = v < -limit;
     return (v & ~(above | below)) | (above & limit) | (below & -limit);
+#endif
 }
 
 /* Sum of the sizes of three components, each within ±2^29. */
 static inline u32 sum_of_sizes(i32x4 v)
 {
+#if defined(__AVX__)
+    i32x4 size = (i32x4)_mm_abs_epi32((__m128i)v);
+#else
     i32x4 sign = v < 0, size = (v ^ sign) - sign;
+#endif
     return (u32)(size[0] + size[1] + size[2]);
 }
 

@@ -168,15 +168,6 @@ static u32 choose_shift(PointModel *model, const PointSpan *span)
     return low;
 }
 
-static u64 distance(const QPoint *a, const QPoint *b)
-{
-    u64 sum = 0;
-    for (u32 axis = 0; axis < 3; axis++) {
-        sum += size_of(a->position[axis] - b->position[axis]);
-    }
-    return sum;
-}
-
 /* How far back in the order the nearest point lies besides the one just before, if a few points
  * agree; else 0. */
 static u32 find_stride(const QPoint *points, u32 count)
@@ -187,9 +178,10 @@ static u32 find_stride(const QPoint *points, u32 count)
     u32 votes[ASKED], most = 0, agreed = 0;
     for (u32 k = 0; k < ASKED; k++) {
         u32 i = (u32)((u64)count * (k + ASKED) / (2 * ASKED)), best = 0;
-        u64 least = UINT64_MAX;
+        u32 least = UINT32_MAX;
+        i32x4 at = position_of(&points[i]);
         for (u32 back = 2; back <= i && back <= STRIDE_MAX; back++) {
-            u64 far = distance(&points[i], &points[i - back]);
+            u32 far = sum_of_sizes(at - position_of(&points[i - back]));
             if (far < least && points[i - back].generation != 0) {
                 least = far;
                 best = back;

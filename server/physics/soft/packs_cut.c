@@ -188,11 +188,13 @@ int packs_cut(Soft *soft)
     Packs *packs = soft->packs;
     u64 open_weight = GROUP_WEIGHT; /* of the last group, while more bodies may join it */
     for (u32 i = 0; i < soft->body_count; i++) {
+        packs->weight += body_weight(soft, &soft->bodies[i]);
+    }
+    u64 least = u64_max(CUT_WEIGHT, packs->weight / CUT_SHARE);
+    for (u32 i = 0; i < soft->body_count; i++) {
         const SoftBody *body = &soft->bodies[i];
         u64 weight = body_weight(soft, body);
-        packs->weight += weight;
-        int cut =
-            weight >= CUT_WEIGHT && body->def.method == SOFT_XPBD ? cut_body(soft, i, weight) : 0;
+        int cut = weight >= least && body->def.method == SOFT_XPBD ? cut_body(soft, i, weight) : 0;
         if (cut < 0) {
             return cut;
         }

@@ -263,6 +263,34 @@ static void pieces_share_nothing(void **unused)
     check_pieces(def, 200, 20, 1); /* wider than long: slabs along its length */
 }
 
+/* Bodies of which there are enough for all threads are not cut: seams would only cost. */
+static void many_bodies_stay_whole(void **unused)
+{
+    PL_UNUSED(unused);
+    for (u32 count = 1; count <= 16; count += 15) {
+        SoftKit kit = soft_kit_create(vec3_zero());
+        for (u32 i = 0; i < count; i++) {
+            SoftDef def = soft_kit_cloth_def();
+            SoftMesh mesh;
+            SoftRange range;
+            ErrorText error;
+            def.position.z = (f32)i;
+            assert_int_equal(soft_mesh_grid(&mesh, 40, 40, 1.0f, 1.0f, &error), 0);
+            def.mesh = &mesh;
+            def.mass_kg = 0.2f;
+            assert_int_equal(soft_add(kit.soft, NULL, &def, &range, &error), 0);
+            soft_mesh_finish(&mesh);
+        }
+        assert_int_equal(soft_build(kit.soft), 0);
+        const Packs *packs = kit.soft->packs;
+        printf("%u bodies: %u groups, %u of them cut\n", count, packs->group_count,
+               packs->cut_count);
+        assert_int_equal(packs->cut_count, count == 1);
+        assert_true(count == 1 ? packs->group_count > 1 : packs->group_count == count);
+        soft_kit_destroy(&kit);
+    }
+}
+
 static void ticks_ask_for_no_memory(void **unused)
 {
     PL_UNUSED(unused);
@@ -287,6 +315,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(packs_agree_with_single_constraints),
                                        cmocka_unit_test(pieces_share_nothing),
+                                       cmocka_unit_test(many_bodies_stay_whole),
                                        cmocka_unit_test(ticks_ask_for_no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

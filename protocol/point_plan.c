@@ -6,7 +6,7 @@
 enum {
     FIT_PASSES = 3,
     FIT_POINTS_MIN = 12,
-    FIT_SAMPLES = 256, /* about so many points of a span say what the weights are */
+    FIT_SAMPLES = 384, /* about so many points of a span say what the weights are */
 };
 
 const Plan point_plan_default = {

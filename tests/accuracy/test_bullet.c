@@ -492,9 +492,52 @@ static void fast_sensors_see_what_they_pass(void **state)
     }
 }
 
+/* A thin kinematic paddle meets a ball that rests: at no speed is it passed, and the ball is as
+ * fast as the paddle. Driven or turned. */
+static void paddles_push_what_they_meet(void **state)
+{
+    (void)state;
+    static const f32 speeds[] = {5.0f, 20.0f, 60.0f, 120.0f};
+    for (u32 i = 0; i < PL_COUNT(speeds); i++) {
+        /* Turned by two radians a tick it is anywhere. */
+        for (u32 turned = 0; turned < (speeds[i] > 60.0f ? 1 : 2); turned++) {
+            Rigid *rigid = world(4, vec3_zero());
+            f32 speed = speeds[i];
+            u32 paddle = add_box(rigid, vec3(0, 0, turned ? 0.0f : -0.7f), vec3(1.5f, 1, 0.02f),
+                                 BODY_KINEMATIC, 0.0f);
+            f32 at_x = turned ? 1.0f : 0.2f;
+            BodyDef def = body_def_default();
+            def.shape = (Shape){.kind = SHAPE_SPHERE, .radius = 0.05f};
+            def.mass_kg = 0.2f;
+            def.position = vec3(at_x, 0, turned ? 0.3f : 0.0f);
+            u32 ball = rigid_add(rigid, &def).slot;
+            if (turned) { /* its end at x > 0 goes towards z > 0 */
+                rigid_set_velocity(rigid, paddle, vec3_zero(), vec3(0, -speed / at_x, 0));
+            } else {
+                rigid_set_velocity(rigid, paddle, vec3(0, 0, speed), vec3_zero());
+            }
+            u32 ticks = (u32)(0.9f * 60.0f / speed) + 2; /* a turn of 0.9 rad, or as many m */
+            for (u32 t = 0; t < ticks; t++) {
+                tick(rigid);
+            }
+            Vec3 p = rigid_position(rigid, ball);
+            f32 fast = vec3_length(rigid_velocity(rigid, ball));
+            Vec3 local = quat_rotate_inverse(rigid_orientation(rigid, paddle),
+                                             vec3_sub(p, rigid_position(rigid, paddle)));
+            printf("%s paddle of %3.0f m/s: ball at z %.2f (paddle's frame %.2f), %.1f m/s\n",
+                   turned ? "turned" : "driven", (double)speed, (double)p.z, (double)local.z,
+                   (double)fast);
+            assert_true(fast > (turned ? 0.6f : 0.9f) * speed);
+            assert_true(turned || local.z > 0.0f);
+            rigid_destroy(rigid);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paddles_push_what_they_meet),
         cmocka_unit_test(none_passes_a_wall_of_5_cm),
         cmocka_unit_test(none_passes_a_wall_of_dynamic_boxes),
         cmocka_unit_test(none_passes_a_mesh),

@@ -87,7 +87,7 @@ void broad_rest(Rigid *rigid, u32 slot)
 Bounds broad_ahead(const Rigid *rigid, u32 slot, const Bounds *now)
 {
     Vec3 way = vec3_scale(rigid->states[slot].velocity, 3.0f * rigid->def.tick_s);
-    return bounds_grow(swept(*now, way), RIGID_FAT_M);
+    return bounds_grow(swept(*now, way), RIGID_FAT_M + ccd_turning(rigid, slot));
 }
 
 static void refresh_range(void *context, u32 first, u32 end, u32 worker)
@@ -99,7 +99,8 @@ static void refresh_range(void *context, u32 first, u32 end, u32 worker)
         Body *body = &rigid->bodies[slot];
         Bounds now = bounds_now(body);
         Vec3 way = vec3_scale(rigid->states[slot].velocity, rigid->def.tick_s);
-        Bounds need = bounds_grow(swept(now, way), RIGID_MARGIN_M * 0.5f);
+        Bounds need =
+            bounds_grow(swept(now, way), RIGID_MARGIN_M * 0.5f + ccd_turning(rigid, slot));
         rigid->ways[slot] = need;
         /* Bounds that a flight of before left far too large shrink. */
         Bounds ahead = broad_ahead(rigid, slot, &now);

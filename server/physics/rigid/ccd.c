@@ -460,6 +460,17 @@ static void flight_visit(void *context, u32 slot)
 
 /* ---- all bodies ---- */
 
+f32 ccd_turning(const Rigid *rigid, u32 slot)
+{
+    const Body *body = &rigid->bodies[slot];
+    f32 spin = vec3_length(rigid->states[slot].spin);
+    if (body->motion != BODY_KINEMATIC || !(spin > 0.0f)) {
+        return 0.0f;
+    }
+    f32 reach = vec3_length(local_origin(body)) + outer_radius(&body->shape);
+    return f32_min(spin * rigid->def.tick_s, 2.0f) * reach;
+}
+
 f32 ccd_margin(const Rigid *rigid, u32 slot_a, u32 slot_b)
 {
     const Body *a = &rigid->bodies[slot_a], *b = &rigid->bodies[slot_b];
@@ -470,6 +481,7 @@ f32 ccd_margin(const Rigid *rigid, u32 slot_a, u32 slot_b)
         f32 thick_b = b->motion == BODY_DYNAMIC ? shape_inner_radius(&b->shape) : INFINITY;
         ahead = f32_min(ahead, fast_share * f32_min(thick_a, thick_b));
     }
+    ahead += f32_max(ccd_turning(rigid, slot_a), ccd_turning(rigid, slot_b));
     return RIGID_MARGIN_M + ahead;
 }
 

@@ -11,6 +11,7 @@
 #include "tests/bench/codec_grids.h"
 #include "tests/bench/codec_points.h"
 #include "tests/bench/codec_world.h"
+#include "tests/bench/codec_zstd.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,12 +73,18 @@ static int measure(const PoseTrace *trace, const char *name, u32 delay, u32 loss
     for (u32 f = REPEATED; f < trace->frames; f++) {
         const QPose *now = trace->poses + (size_t)f * trace->count;
         PoseSpan span = span_of(trace, f, delay, loss);
-        u64 began = clock_now_ns();
-        u32 size = pose_encode(coder, &span, now, code, CODE_BYTES_MAX);
-        u64 coded = clock_now_ns();
-        pose_decode(decoder, &span, code, size, made);
-        decode_ns += clock_now_ns() - coded;
-        encode_ns += coded - began;
+        u64 least[2] = {UINT64_MAX, UINT64_MAX};
+        u32 size = 0;
+        for (u32 turn = 0; turn < (inherit ? 1 : CODEC_TURNS); turn++) {
+            u64 began = clock_now_ns();
+            size = pose_encode(coder, &span, now, code, CODE_BYTES_MAX);
+            u64 coded = clock_now_ns();
+            pose_decode(decoder, &span, code, size, made);
+            least[1] = u64_min(least[1], clock_now_ns() - coded);
+            least[0] = u64_min(least[0], coded - began);
+        }
+        encode_ns += least[0];
+        decode_ns += least[1];
         wrong += size == 0 || memcmp(made, now, trace->count * sizeof *made) != 0;
         bytes += size;
         most = u32_max(most, size);
@@ -173,7 +180,8 @@ int bench_codec_command(int argc, char **argv)
         .program = "plenum-bench codec",
         .synopsis = "[options]",
         .about = "Codes every frame of a trace against frames K, 2K and 3K before it, decodes it, "
-                 "compares it\nand prints one line of JSON.",
+                 "compares it\nand prints one line of JSON. Times are means over the frames of "
+                 "the shortest of three turns.",
         .rows = rows,
         .count = PL_COUNT(rows),
     };

@@ -109,17 +109,27 @@ typedef struct Figures {
 
 static u32 code(Spans *b, const GridSpan *span, u32 room, u64 *encode_ns)
 {
-    u64 began = clock_now_ns();
-    u32 size = grid_encode(b->coder, span, b->now, b->code, room);
-    *encode_ns += clock_now_ns() - began;
+    u64 least = UINT64_MAX;
+    u32 size = 0;
+    for (u32 turn = 0; turn < CODEC_TURNS; turn++) {
+        u64 began = clock_now_ns();
+        size = grid_encode(b->coder, span, b->now, b->code, room);
+        least = u64_min(least, clock_now_ns() - began);
+    }
+    *encode_ns += least;
     return size;
 }
 
 static void check(Spans *b, const GridSpan *span, u32 size, Figures *figures, u64 *decode_ns)
 {
-    u64 began = clock_now_ns();
-    bool made = size != 0 && grid_decode(b->decoder, span, b->code, size, b->made);
-    *decode_ns += clock_now_ns() - began;
+    u64 least = UINT64_MAX;
+    bool made = size != 0;
+    for (u32 turn = 0; turn < CODEC_TURNS && made; turn++) {
+        u64 began = clock_now_ns();
+        made = grid_decode(b->decoder, span, b->code, size, b->made);
+        least = u64_min(least, clock_now_ns() - began);
+    }
+    *decode_ns += made ? least : 0;
     figures->wrong += !made || memcmp(b->made, b->now, grid_span_bytes(span)) != 0;
 }
 

@@ -9,6 +9,10 @@
 #include "shared/base.h"
 
 enum {
+    CODEC_TURNS = 3, /* what is timed is done so often; the shortest turn counts */
+};
+
+enum {
     CODEC_ZSTD_WAYS = 4,
     CODEC_ZSTD_LEVELS = 2,
 };

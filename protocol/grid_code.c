@@ -413,6 +413,29 @@ static bool fit_time(GridCodec *codec, const GridSpan *span, const u8 *now, u32 
     return grid_fit_solve(fit, start, codec->filters[channel] + TIME_AT);
 }
 
+/* A chunk that stays, or of which no state is known. */
+static void flat_chunk(const GridCodec *codec, const u8 *now, u32 k, u32 channel, const i32 *bases,
+                       i32 *restrict to)
+{
+    const GridPlan *plan = &codec->plan;
+    u32 n = box_elements(&plan->boxes[k]), step = plan->channels;
+    size_t from = (size_t)plan->boxes[k].offset * step + channel;
+    if (codec->same[k] == 0) {
+        for (u32 i = 0; i < n; i++) {
+            to[i] = bases[k] << GRID_FRACTION;
+        }
+    } else if (plan->kind == FIELD_GRID3) {
+        for (u32 i = 0; i < n; i++) {
+            to[i] = now[from + (size_t)i * step] << GRID_FRACTION;
+        }
+    } else {
+        const u16 *values = (const u16 *)(const void *)now;
+        for (u32 i = 0; i < n; i++) {
+            to[i] = values[from + (size_t)i * step] << GRID_FRACTION;
+        }
+    }
+}
+
 /* The picture that is foretold from the states: of chunks that stay it is what they are. */
 static void foretell(GridCodec *codec, const GridSpan *span, const u8 *now, const i32 *bases,
                      u32 channel)
@@ -424,12 +447,7 @@ static void foretell(GridCodec *codec, const GridSpan *span, const u8 *now, cons
         u32 rows = (u32)box->size[1] * box->size[2];
         i32 *to = out + box->offset;
         if (codec->same[k] != 0 || codec->known == 0) {
-            for (u32 i = 0; i < rows * box->size[0]; i++) {
-                i32 value = codec->same[k] == 0
-                                ? bases[k]
-                                : value_of(plan, now, (box->offset + i) * plan->channels + channel);
-                to[i] = value << GRID_FRACTION;
-            }
+            flat_chunk(codec, now, k, channel, bases, to);
             continue;
         }
         fill_states(codec, span, k, channel);
@@ -446,6 +464,20 @@ static void foretell(GridCodec *codec, const GridSpan *span, const u8 *now, cons
 static u32 space_rim(const GridPlan *plan)
 {
     return plan->kind == FIELD_GRID3 ? 1 : 2;
+}
+
+/* times × v − t of a row of 8 or 16. */
+static void less(const i32 *v, i32 times, const i32 *t, u32 wide, i32 *restrict out)
+{
+    if (wide == CHUNK_CELLS_EDGE) {
+        for (u32 x = 0; x < CHUNK_CELLS_EDGE; x++) {
+            out[x] = v[x] * times - t[x];
+        }
+    } else {
+        for (u32 x = 0; x < CHUNK_VOXELS_EDGE; x++) {
+            out[x] = v[x] * times - t[x];
+        }
+    }
 }
 
 static bool fit_space(GridCodec *codec, const u8 *now, u32 channel)
@@ -473,20 +505,14 @@ static bool fit_space(GridCodec *codec, const u8 *now, u32 channel)
             const i32 *t = codec->picture.at + at, *v = codec->coded.at + at;
             for (u32 f = 0; f < before; f++) {
                 i32 *out = grid_fit_row(fit, f);
-                for (u32 x = 0; x < wide; x++) {
-                    out[x] = v[(i32)x + coded[f]] * 16 - t[x];
-                }
+                less(v + coded[f], 16, t, wide, out);
             }
             for (u32 f = 0; f < beside; f++) {
                 i32 *out = grid_fit_row(fit, before + f);
-                for (u32 x = 0; x < wide; x++) {
-                    out[x] = t[(i32)x + around[f]] - t[x];
-                }
+                less(t + around[f], 1, t, wide, out);
             }
             i32 *target = grid_fit_row(fit, count);
-            for (u32 x = 0; x < wide; x++) {
-                target[x] = v[x] * 16 - t[x];
-            }
+            less(v, 16, t, wide, target);
             if (channel > 0) {
                 i32 *out = grid_fit_row(fit, count - 1);
                 for (u32 x = 0; x < box->size[0]; x++) {

@@ -39,6 +39,7 @@ void soft_destroy(Soft *soft)
     free(soft->triangles);
     free(soft->segments);
     free(soft->attachments);
+    free(soft->pinned);
     free(soft->touches);
     free(soft->near);
     free(soft->faces);

@@ -84,6 +84,7 @@ typedef struct SoftBody {
     f32 mass_kg;
     u32 ring;        /* its first segments, round the gas of a ball in two dimensions; else 0 */
     f32 rest_volume; /* m³ inside, as soft_volume_by finds it; of a ring m² */
+    u32 first_pin, pin_count; /* in pinned */
 } SoftBody;
 
 typedef struct SoftAttachment {
@@ -137,6 +138,8 @@ struct Soft {
     u32 segment_count, segment_room;
     SoftAttachment *attachments;
     u32 attachment_count, attachment_room;
+    u32 *pinned; /* [pin_count] particles that the world or a body holds, by body */
+    u32 pin_count;
     SoftTouch *touches; /* of this tick */
     SoftTouch *near;    /* of this substep, with the same room: those with static bodies first */
     u32 touch_count, touch_room, near_count, near_fixed;
@@ -226,6 +229,20 @@ int touch_create(Soft *soft);
 void touch_begin(Soft *soft, Rigid *rigid, f32 tick_s);
 void touch_carry(Soft *soft, const Rigid *rigid, f32 h);
 void touch_solve(Soft *soft, Rigid *rigid, f32 h, f32 ahead);
+
+/* What is pinned inside a rigid body grows out of it: within, only what holds it knows where it is,
+ * and contact would pull against the pins for ever. */
+typedef struct TouchRoots {
+    u32 count;
+    u32 slot[32], root[32];
+} TouchRoots;
+/* A pinned particle of the body that lies inside of the rigid one, or SOFT_NONE; remembers what it
+ * found, for one body and tick. */
+u32 touch_root(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
+               TouchRoots *roots);
+/* Is the particle inside of the rigid body, and near enough to the root by the rest shape that it
+ * may grow out of it? Or so near to a pin within that it cannot get a thickness away? */
+bool touch_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u32 particle);
 
 /* touch_face.c: triangles and segments against bodies that particles might miss: is this one? */
 bool touch_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot);

@@ -3,6 +3,8 @@
 #include "server/physics/soft/store.h"
 #include "shared/error.h"
 
+#include <stdlib.h>
+
 enum {
     GROUP = 64, /* consecutive particles whose common bounds ask the broad phase once */
     SLOTS_MAX = 256,
@@ -43,13 +45,39 @@ static f32 cell_of(const Soft *soft, const SoftBody *body)
                                       : 0.0f;
 }
 
+/* Attachments come in the order of their bodies, though not of their particles. */
+static bool list_pins(Soft *soft)
+{
+    free(soft->pinned);
+    soft->pin_count = 0;
+    soft->pinned = malloc(((size_t)soft->count + soft->attachment_count + 1) * sizeof(u32));
+    u32 attachment = 0;
+    for (u32 b = 0; soft->pinned != NULL && b < soft->body_count; b++) {
+        SoftBody *body = &soft->bodies[b];
+        body->first_pin = soft->pin_count;
+        for (u32 i = body->first; i < body->first + body->count; i++) {
+            if (soft->points[i].inverse_mass <= 0.0f) {
+                soft->pinned[soft->pin_count++] = i;
+            }
+        }
+        for (; attachment < soft->attachment_count &&
+               soft->matter[soft->attachments[attachment].particle].body == b;
+             attachment++) {
+            soft->pinned[soft->pin_count++] = soft->attachments[attachment].particle;
+        }
+        body->pin_count = soft->pin_count - body->first_pin;
+    }
+    return soft->pinned != NULL;
+}
+
 /* Room for what a cloth in a crowd touches, so that ticks seldom ask for memory. */
 int touch_create(Soft *soft)
 {
     for (u32 b = 0; b < soft->body_count; b++) {
         soft->bodies[b].cell = cell_of(soft, &soft->bodies[b]);
     }
-    return soft->count == 0 || reserve(soft, soft->count * TOUCHES_EACH + GROUP_ROOM)
+    return list_pins(soft) &&
+                   (soft->count == 0 || reserve(soft, soft->count * TOUCHES_EACH + GROUP_ROOM))
                ? ERROR_OK
                : ERROR_MEMORY;
 }
@@ -61,7 +89,68 @@ static bool point_in(Bounds bounds, Vec3 p, f32 margin)
            p.z >= bounds.min.z - margin && p.z <= bounds.max.z + margin;
 }
 
-static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 first, u32 end)
+/* m, negative inside; what is farther than `reach` is anything farther. */
+static f32 distance_to(const Rigid *rigid, u32 slot, Vec3 point, f32 reach)
+{
+    ShapePose pose = {rigid_shape(rigid, slot), rigid_position(rigid, slot),
+                      rigid_orientation(rigid, slot)};
+    Vec3 normal;
+    return point_in(rigid_bounds(rigid, slot), point, reach)
+               ? couple_distance(&pose, point, reach, &normal)
+               : INFINITY;
+}
+
+u32 touch_root(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
+               TouchRoots *roots)
+{
+    for (u32 i = 0; i < roots->count; i++) {
+        if (roots->slot[i] == slot) {
+            return roots->root[i];
+        }
+    }
+    u32 root = SOFT_NONE;
+    for (u32 i = 0; i < body->pin_count && root == SOFT_NONE; i++) {
+        u32 particle = soft->pinned[body->first_pin + i];
+        f32 distance = distance_to(rigid, slot, soft->points[particle].position, 0.0f);
+        root = distance < 0.0f ? particle : SOFT_NONE;
+    }
+    if (roots->count < PL_COUNT(roots->slot)) {
+        roots->slot[roots->count] = slot;
+        roots->root[roots->count++] = root;
+    }
+    return root;
+}
+
+/* Can a particle not be farther out than this from where it is pinned within? */
+static bool is_held_near(const Soft *soft, const Rigid *rigid, u32 slot, u32 particle, f32 across)
+{
+    const SoftBody *body = &soft->bodies[soft->matter[particle].body];
+    f32 radius = soft->matter[particle].radius;
+    for (u32 i = 0; i < body->pin_count; i++) {
+        u32 pin = soft->pinned[body->first_pin + i];
+        f32 away = vec3_distance(soft->rest[particle], soft->rest[pin]);
+        if (!(away > 0.5f * across + radius) &&
+            away <= radius - distance_to(rigid, slot, soft->points[pin].position, 0.0f)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool touch_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u32 particle)
+{
+    Bounds bounds = rigid_bounds(rigid, slot);
+    f32 across = vec3_length(vec3_sub(bounds.max, bounds.min));
+    f32 radius = soft->matter[particle].radius;
+    f32 distance = distance_to(rigid, slot, soft->points[particle].position, radius);
+    if (distance < 0.0f) {
+        return !(vec3_distance(soft->rest[particle], soft->rest[root]) > across);
+    }
+    return distance < radius && is_held_near(soft, rigid, slot, particle, across);
+}
+
+static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 first, u32 end,
+                        TouchRoots *roots)
 {
     u32 slots[SLOTS_MAX], kept = 0;
     Bounds bounds = {soft->points[first].position, soft->points[first].position};
@@ -86,9 +175,14 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
     if (kept == 0 || !reserve(soft, soft->touch_count + kept * (end - first))) {
         return;
     }
+    u32 root[SLOTS_MAX];
+    for (u32 s = 0; s < kept; s++) {
+        root[s] = touch_root(soft, rigid, body, slots[s], roots);
+    }
     for (u32 i = first; i < end; i++) {
         for (u32 s = 0; s < kept; s++) {
-            if (point_in(rigid_bounds(rigid, slots[s]), soft->points[i].position, margin)) {
+            if (point_in(rigid_bounds(rigid, slots[s]), soft->points[i].position, margin) &&
+                (root[s] == SOFT_NONE || !touch_is_rooted(soft, rigid, slots[s], root[s], i))) {
                 SoftTouch touch = {.particle = i,
                                    .slot = slots[s],
                                    .fixed = rigid_motion(rigid, slots[s]) == BODY_STATIC};
@@ -106,8 +200,9 @@ void touch_begin(Soft *soft, Rigid *rigid, f32 tick_s)
     for (u32 b = 0; b < soft->body_count; b++) {
         const SoftBody *body = &soft->bodies[b];
         u32 last = body->first + body->count;
+        TouchRoots roots = {.count = 0};
         for (u32 first = body->first; first < last; first += GROUP) {
-            begin_group(soft, rigid, body, first, u32_min(first + GROUP, last));
+            begin_group(soft, rigid, body, first, u32_min(first + GROUP, last), &roots);
         }
     }
     touch_face_begin(soft, rigid);

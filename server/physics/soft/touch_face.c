@@ -151,7 +151,15 @@ static void add_face(Soft *soft, const Rigid *rigid, const SoftBody *body, const
     }
 }
 
-static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 first, u32 end)
+static bool is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, const u32 point[3])
+{
+    return root != SOFT_NONE && (touch_is_rooted(soft, rigid, slot, root, point[0]) ||
+                                 touch_is_rooted(soft, rigid, slot, root, point[1]) ||
+                                 touch_is_rooted(soft, rigid, slot, root, point[2]));
+}
+
+static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 first, u32 end,
+                        TouchRoots *roots)
 {
     u32 slots[SLOTS_MAX], point[3];
     Bounds all = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
@@ -172,7 +180,8 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
         Bounds bounds = face_bounds(soft, point, body->def.thickness);
         for (u32 s = 0; s < kept; s++) {
             Bounds of = rigid_bounds(rigid, slots[s]);
-            if (overlap(&bounds, &of)) {
+            u32 root = touch_root(soft, rigid, body, slots[s], roots);
+            if (overlap(&bounds, &of) && !is_rooted(soft, rigid, slots[s], root, point)) {
                 add_face(soft, rigid, body, point, slots[s]);
             }
         }
@@ -185,8 +194,9 @@ void touch_face_begin(Soft *soft, Rigid *rigid)
     soft->face_count = 0;
     for (u32 b = 0; b < soft->body_count; b++) {
         const SoftBody *body = &soft->bodies[b];
+        TouchRoots roots = {.count = 0};
         for (u32 first = 0; first < face_count(body); first += GROUP) {
-            begin_group(soft, rigid, body, first, u32_min(first + GROUP, face_count(body)));
+            begin_group(soft, rigid, body, first, u32_min(first + GROUP, face_count(body)), &roots);
         }
     }
 }

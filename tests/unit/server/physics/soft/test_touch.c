@@ -219,6 +219,76 @@ static void cloth_lets_bodies_sleep(void **unused)
     soft_kit_destroy(&kit);
 }
 
+static f32 fastest(const SoftKit *kit, SoftRange range)
+{
+    f32 most = 0.0f;
+    for (u32 i = range.first; i < range.first + range.count; i++) {
+        most = f32_max(most, vec3_length(soft_velocity(kit->soft, i)));
+    }
+    return most;
+}
+
+/* A cloth whose pins lie on the axis of its rail, and a ball on a rope that begins in its middle:
+ * contact does not pull against what holds them, but the rest of the cloth cannot get in. */
+static void what_grows_out_of_a_body_rests(void **unused)
+{
+    PL_UNUSED(unused);
+    SoftKit kit = soft_kit_create(vec3(0.0f, -9.81f, 0.0f));
+    BodyDef rail = body_def_default();
+    rail.shape = (Shape){.kind = SHAPE_CAPSULE, .radius = 0.1f, .half_height = 0.7f};
+    rail.motion = BODY_STATIC;
+    rail.orientation = (Quat){0.70710678f, 0.0f, 0.0f, 0.70710678f}; /* along x */
+    assert_int_not_equal(rigid_add(kit.rigid, &rail).generation, 0);
+    SoftDef def = soft_kit_cloth_def();
+    SoftPin pins[11];
+    memset(pins, 0, sizeof pins);
+    for (u32 i = 0; i < 11; i++) {
+        pins[i].point = 110 + i; /* the top row */
+    }
+    def.position = vec3(-0.5f, -1.0f, 0.0f);
+    def.damping = 1.0f;
+    def.pins = pins;
+    def.pin_count = 11;
+    SoftRange cloth = soft_kit_add_cloth(&kit, &def, 11, 11, 1.0f, 1.0f);
+    Shape ball = {.kind = SHAPE_SPHERE, .radius = 0.15f};
+    BodyId id =
+        soft_kit_add_body(&kit, ball, BODY_DYNAMIC, 2.0f, vec3(3.0f, -1.0f, 0.0f), vec3_zero());
+    SoftPin ends[2] = {{.point = 0}, {.point = 20, .body = id}};
+    SoftMesh mesh;
+    ErrorText error;
+    assert_int_equal(soft_mesh_rope(&mesh, 21, 1.0f, &error), 0);
+    def = soft_kit_cloth_def();
+    def.position = vec3(3.0f, 0.0f, 0.0f);
+    def.orientation = (Quat){0.70710678f, 0.0f, 0.0f, -0.70710678f}; /* down */
+    def.mass_kg = 0.1f;
+    def.damping = 1.0f;
+    def.pins = ends;
+    def.pin_count = 2;
+    SoftRange rope = soft_kit_add(&kit, &def, &mesh);
+    soft_kit_ticks(&kit, 240);
+    f32 speed = fastest(&kit, cloth);
+    f32 strains[2] = {soft_strain(kit.soft, cloth.body), soft_strain(kit.soft, rope.body)};
+    f32 hangs = rigid_position(kit.rigid, id.slot).y;
+    printf("pinned inside: cloth at %.5f m/s, its strain %.4f, of the rope %.4f, ball at "
+           "%.4f m\n",
+           (double)speed, (double)strains[0], (double)strains[1], (double)hangs);
+    assert_true(speed < 0.01f);
+    assert_true(strains[0] < 0.05f && strains[1] < 0.05f);
+    assert_float_equal(hangs, -1.0f, 0.03f);
+    /* A blow from the front pushes the cloth against the rail, and no further. */
+    for (u32 i = 0; i < 60; i++) {
+        soft_impulse(kit.soft, cloth.first + 5, vec3(0.0f, 0.01f, -0.02f));
+        soft_kit_ticks(&kit, 1);
+    }
+    f32 deepest = INFINITY;
+    for (u32 i = cloth.first; i < cloth.first + 77; i++) { /* what hangs 0.4 m below and more */
+        Vec3 at = soft_position(kit.soft, i);
+        deepest = f32_min(deepest, sqrtf(at.y * at.y + at.z * at.z));
+    }
+    assert_true(deepest > 0.1f);
+    soft_kit_destroy(&kit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +299,7 @@ int main(void)
         cmocka_unit_test(soft_contacts_sink_as_springs_do),
         cmocka_unit_test(groups_and_sensors_do_not_touch),
         cmocka_unit_test(cloth_lets_bodies_sleep),
+        cmocka_unit_test(what_grows_out_of_a_body_rests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -324,8 +324,8 @@ bool rigid_reserve(Rigid *rigid, void *array, u32 *capacity, u32 count, size_t b
 Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h);
 
 /* broad.c */
-/* Fat bounds for a body with these bounds: what flies gets room ahead, so that it stays within for a
- * few ticks. */
+/* Fat bounds for a body with these bounds: what flies gets room ahead, so that it stays within
+ * for a few ticks. */
 Bounds broad_ahead(const Rigid *rigid, u32 slot, const Bounds *now);
 /* Moves the leaves of these moving bodies to their fat bounds. */
 void broad_follow(Rigid *rigid, const u32 *slots, u32 count);

@@ -24,6 +24,7 @@ typedef struct State {
     u8 *data; /* [bytes] STATE_SAVE writes, STATE_LOAD reads */
     size_t bytes, used;
     u64 hash;
+    struct Jobs *jobs; /* STATE_LOAD: who may help with what follows from the state; may be NULL */
 } State;
 
 static inline void state_bytes(State *state, void *at, size_t bytes)

@@ -203,7 +203,8 @@ static bool values_are_consistent(const World *world)
 static bool load_body(World *world, const u8 *body, size_t bytes)
 {
     /* Loading never writes to the image. */
-    State state = {.mode = STATE_LOAD, .data = (u8 *)(uintptr_t)body, .bytes = bytes};
+    State state = {
+        .mode = STATE_LOAD, .data = (u8 *)(uintptr_t)body, .bytes = bytes, .jobs = world->jobs};
     walk(world, &state);
     return !state.failed && state.used == bytes && entities_are_consistent(world) &&
            holds_are_consistent(world) && values_are_consistent(world);

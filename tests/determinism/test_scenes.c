@@ -76,8 +76,9 @@ static void images_go_on(void **unused)
     for (u32 s = 0; s < PL_COUNT(scenes); s++) {
         Scene *scene = load(scenes[s]);
         ErrorText error;
+        Jobs *jobs = jobs_create(2); /* loads and goes on with two threads */
         World *world = world_create(scene, NULL, &error),
-              *other = world_create(scene, NULL, &error);
+              *other = world_create(scene, jobs, &error);
         assert_non_null(world);
         assert_non_null(other);
         for (u32 i = 0; i < SAVED_AT; i++) {
@@ -99,6 +100,7 @@ static void images_go_on(void **unused)
         free(image);
         world_destroy(world);
         world_destroy(other);
+        jobs_destroy(jobs);
         scene_destroy(scene);
     }
 }

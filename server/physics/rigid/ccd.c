@@ -463,10 +463,10 @@ static void flight_visit(void *context, u32 slot)
 f32 ccd_turning(const Rigid *rigid, u32 slot)
 {
     const Body *body = &rigid->bodies[slot];
-    f32 spin = vec3_length(rigid->states[slot].spin);
-    if (body->motion != BODY_KINEMATIC || !(spin > 0.0f)) {
+    if (body->motion != BODY_KINEMATIC) {
         return 0.0f;
     }
+    f32 spin = vec3_length(rigid->states[slot].spin);
     f32 reach = vec3_length(local_origin(body)) + outer_radius(&body->shape);
     return f32_min(spin * rigid->def.tick_s, 2.0f) * reach;
 }

@@ -210,10 +210,12 @@ static void finish_load(Rigid *rigid, State *state, u32 slots_before)
     for (u32 i = 0; i < rigid->contact_count; i++) {
         rigid->contact_manifolds[i] = NO_MANIFOLD;
     }
+    rigid->jobs = state->jobs;
     if (state->failed || !contacts_are_sane(rigid) || !grips_are_sane(rigid) ||
         !broad_rebuild(rigid)) {
         state->failed = true;
     }
+    rigid->jobs = NULL;
 }
 
 void rigid_walk(Rigid *rigid, State *state)

@@ -174,4 +174,7 @@ static inline u32 signed_class(i32 v, u32 half, u32 shift)
     return v < 0 ? half - n : half + n;
 }
 
+/* Codes `count` scalars, or writes them. */
+void grid_code_scalars(GridCodec *codec, const GridSpan *span, u32 *now, u32 count);
+
 #endif

@@ -144,8 +144,8 @@ const FieldSet *snapshot_receiver_fields(const SnapshotReceiver *receiver);
 
 typedef struct SnapshotReceiverStats {
     u64 packets, bytes, records, keys, duplicates, malformed, missing_baselines, desyncs;
-    u64 late; /* too late to matter */
-    u64 lost; /* gaps in the sequence that were never filled within 64 packets */
+    u64 late;           /* too late to matter */
+    u64 lost;           /* gaps in the sequence that were never filled within 64 packets */
     u32 chunks, coarse; /* of which something is known; and less than full detail of the newest */
 } SnapshotReceiverStats;
 void snapshot_receiver_stats(const SnapshotReceiver *receiver, SnapshotReceiverStats *stats);

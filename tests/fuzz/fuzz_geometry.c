@@ -1,8 +1,11 @@
 /*
- * fuzz_geometry.c: the makers of hulls, meshes, terrains and compounds, and boxes and rays through
- * what they make, on hostile numbers: raw bits, or coarse numbers that meet often in one place, one
- * line, one plane.
+ * fuzz_geometry.c: the makers of hulls, meshes, terrains and compounds, boxes and rays through what
+ * they make, and what touches it, on hostile numbers: raw bits, or coarse numbers that meet often
+ * in one place, one line, one plane.
  */
+#include "server/physics/rigid/gjk.h"
+#include "server/physics/rigid/pair_test.h"
+#include "server/physics/rigid/rigid.h"
 #include "shared/convex_parts.h"
 #include "shared/mesh_shapes.h"
 
@@ -186,6 +189,108 @@ static void use(const Geometry *geometry, Reader *reader)
     surface_mesh_finish(&surface);
 }
 
+/* ---- what touches it ---- */
+
+static void check_manifolds(const ShapePose *a, const ShapePose *b, f32 margin)
+{
+    Manifold manifolds[MANIFOLDS_MAX];
+    u32 count = manifold_collide(a, b, margin, manifolds, MANIFOLDS_MAX);
+    demand(count <= MANIFOLDS_MAX);
+    for (u32 m = 0; m < count; m++) {
+        const Manifold *manifold = &manifolds[m];
+        demand(manifold->count >= 1 && manifold->count <= MANIFOLD_POINTS);
+        demand(fabsf(vec3_length(manifold->normal) - 1.0f) < 1e-3f);
+        for (u32 i = 0; i < manifold->count; i++) {
+            demand(vec3_is_finite(manifold->points[i].position));
+            demand(isfinite(manifold->points[i].separation));
+        }
+    }
+}
+
+static void check_meeting(const ShapePose *pose, Vec3 from, Vec3 to)
+{
+    Line line = {LINE_SEGMENT, from, to};
+    if (!(vec3_distance(from, to) > 1e-3f)) {
+        return;
+    }
+    for (u32 kind = LINE_SEGMENT; kind <= LINE_WHOLE; kind++) {
+        PairMeeting meeting;
+        line.kind = (LineKind)kind;
+        if (line_shape_meet(&line, pose, &meeting)) {
+            demand(isfinite(meeting.time) && vec3_is_finite(meeting.point));
+            demand(kind != LINE_SEGMENT || (meeting.time >= 0.0f && meeting.time <= 1.0f));
+        }
+    }
+}
+
+static void check_convex(const ShapePose *a, const ShapePose *b, Vec3 motion)
+{
+    GjkResult result;
+    if (gjk_separation(a, b, 1e3f, &result)) {
+        demand(isfinite(result.separation) && vec3_is_finite(result.on_a));
+        demand(fabsf(vec3_length(result.normal) - 1.0f) < 1e-3f);
+    }
+    gjk_overlap(a, b, 0.01f);
+    f32 fraction;
+    Vec3 normal, point;
+    if (gjk_cast(a, b, motion, &fraction, &normal, &point)) {
+        demand(fraction >= 0.0f && fraction <= 1.0f && vec3_is_finite(point));
+    }
+}
+
+/* A number of the input as one between low and high. */
+static f32 read_between(Reader *reader, f32 low, f32 high)
+{
+    u32 bits = read_byte(reader);
+    bits |= read_byte(reader) << 8;
+    return low + (high - low) * (f32)bits / 65535.0f;
+}
+
+/* Only what a world takes comes to the narrow phase: solids of all kinds, in, on and by it. */
+static void touch(const Geometry *geometry, Reader *reader)
+{
+    static const ShapeKind kinds[] = {SHAPE_NONE, SHAPE_HULL, SHAPE_MESH, SHAPE_TERRAIN,
+                                      SHAPE_COMPOUND};
+    static const ShapeKind solids[] = {SHAPE_SPHERE, SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER,
+                                       SHAPE_CONE};
+    Shape shape = {.kind = kinds[geometry->kind], .geometry = geometry};
+    BodyDef def = body_def_default();
+    def.shape = shape;
+    def.motion = BODY_STATIC;
+    if (!body_def_is_sane(&def)) {
+        return;
+    }
+    ShapePose ground = {&shape, vec3_zero(), quat_identity()};
+    for (u32 i = 0; i < 4 && reader->left > 0; i++) {
+        f32 size = read_between(reader, 1e-4f, 1.0f) * f32_max(geometry->reach, 1e-3f);
+        Shape solid = {.kind = solids[read_byte(reader) % PL_COUNT(solids)],
+                       .radius = size,
+                       .half_height = read_between(reader, 1e-3f, 1.0f) * size,
+                       .half = {size, 0.3f * size, read_between(reader, 0.01f, 1.0f) * size}};
+        def.shape = solid;
+        Bounds b = geometry->bounds;
+        f32 reach = 2.0f * size;
+        def.position = vec3(read_between(reader, b.min.x - reach, b.max.x + reach),
+                            read_between(reader, b.min.y - reach, b.max.y + reach),
+                            read_between(reader, b.min.z - reach, b.max.z + reach));
+        def.orientation = quat_normalize(
+            (Quat){read_between(reader, -1.0f, 1.0f), read_between(reader, -1.0f, 1.0f),
+                   read_between(reader, -1.0f, 1.0f), read_between(reader, 0.01f, 1.0f)});
+        if (!body_def_is_sane(&def)) {
+            continue;
+        }
+        ShapePose pose = {&solid, def.position, def.orientation};
+        check_manifolds(&ground, &pose, 0.02f);
+        check_manifolds(&pose, &ground, 0.02f);
+        check_manifolds(&pose, &pose, 0.0f);
+        check_meeting(&ground, def.position, vec3(b.min.x, b.max.y, b.min.z));
+        if (shape_is_convex(&shape)) {
+            check_convex(&ground, &pose, vec3(0.0f, -reach, size));
+            check_manifolds(&ground, &ground, 0.02f);
+        }
+    }
+}
+
 /* Closed meshes, whatever they look like, are split into sound hulls or refused. */
 static void split(const Geometry *mesh)
 {
@@ -254,6 +359,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
     }
     if (geometry != NULL) {
         use(geometry, &reader);
+        touch(geometry, &reader);
         if (geometry->kind == GEOMETRY_MESH) {
             split(geometry);
         }

@@ -122,7 +122,7 @@ static bool edge_axes(const BoxPair *pair, f32 margin, AxisFound *found)
         for (u32 j = 0; j < 3; j++) {
             f32 along = t[i2] * r1[j] - t[i1] * r2[j];
             f32 reach = a[i1] * q2[j] + a[i2] * q1[j] + cross[j];
-            f32 length2 = 1.0f - q[j] * q[j];
+            f32 length2 = r1[j] * r1[j] + r2[j] * r2[j]; /* 1 − r² would be rounding alone */
             alongs[3 * i + j] = along;
             /* Parallel edges: a face axis says the same. */
             separations[3 * i + j] =

@@ -511,12 +511,39 @@ static void stacked_hulls_rest_on_faces(void **unused)
     }
 }
 
+/* A box exactly where another is has a way out, through its nearest faces, however it is turned:
+ * edges that are parallel make no axis of what rounding leaves of their cross product. */
+static void a_box_in_itself_has_a_way_out(void **state)
+{
+    (void)state;
+    u64 counter = 0;
+    for (u32 i = 0; i < 20000; i++, counter += 10) {
+        f32 size = random_range(7, counter, 0.1f, 40.0f);
+        Shape box = {.kind = SHAPE_BOX,
+                     .half = {size, size * random_range(7, counter + 1, 0.01f, 1.0f),
+                              size * random_range(7, counter + 2, 0.01f, 1.0f)}};
+        Quat q = {random_range(7, counter + 3, -1, 1), random_range(7, counter + 4, -1, 1),
+                  random_range(7, counter + 5, -1, 1), random_range(7, counter + 6, 0.01f, 1)};
+        Vec3 at = vec3(random_range(7, counter + 7, -90, 90), random_range(7, counter + 8, -90, 90),
+                       random_range(7, counter + 9, -90, 90));
+        ShapePose pose = {&box, at, quat_normalize(q)};
+        Manifold m;
+        assert_int_equal(manifold_collide(&pose, &pose, 0.02f, &m, 1), 1);
+        assert_float_equal(vec3_length(m.normal), 1.0f, 1e-3f);
+        f32 least = f32_min(box.half.x, f32_min(box.half.y, box.half.z));
+        for (u32 p = 0; p < m.count; p++) {
+            assert_float_equal(m.points[p].separation, -2.0f * least, 1e-4f * size);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contacts_fit_the_shapes),
         cmocka_unit_test(swapped_and_moved_pairs_touch_the_same),
         cmocka_unit_test(extreme_pairs_stay_finite),
+        cmocka_unit_test(a_box_in_itself_has_a_way_out),
         cmocka_unit_test(absurd_poses_come_back),
         cmocka_unit_test(slow_motion_keeps_the_names),
         cmocka_unit_test(standing_cylinders_and_cones_have_four_points),

@@ -9,6 +9,8 @@ enum {
     LOSS_WINDOW_MS = 1000,
     LOSS_PACKETS_MIN = 30, /* fewer say nothing */
     RIVALS_AFTER_MS = 3000,
+    DELAYS_MIN = 6,
+    EPOCHS_MOST = 4,
 };
 
 /* A tenth of a second of bytes may go out in one burst, but always one full packet. */
@@ -45,6 +47,7 @@ static const f64 rivals_ms = 5.0, shorter_ms = 5.0;
 static const f64 test_share = 0.7, test_visible = 0.9;
 static const f64 loss_margin = 0.03, loss_step = 0.05;
 static const f64 loss_known_most = 0.35; /* no radio loses more and is of use */
+static const f64 loss_few = 0.1;
 static const f64 loss_beyond_doubt = 0.5;
 static const f64 limited_most = 0.8, steady_most = 1.1;
 
@@ -99,6 +102,7 @@ static void delay_sample(Budget *budget, u16 raw, u64 now_ms)
     /* Unwrapped: successive samples are nearer to each other than half a minute. */
     i64 delay = budget->delay_known ? budget->delay_ms + (i16)(raw - (u16)budget->delay_ms) : raw;
     budget->delay_known = true;
+    budget->delays++;
     budget->delay_ms = delay;
     budget->delay_min_ms = delay < budget->delay_min_ms ? delay : budget->delay_min_ms;
     if (now_ms - budget->base_window_ms >= BASE_WINDOW_MS) {
@@ -317,7 +321,17 @@ static void epoch_end(Budget *budget, u64 now_ms)
     budget->epoch_ms = now_ms;
     budget->acked_bytes = budget->sent_bytes = 0;
     budget->delay_min_ms = INT64_MAX;
+    budget->delays = 0;
     budget->used = false;
+}
+
+/* The least of a few delays is jitter: where many packets are lost it takes longer to judge, lest
+ * few packets make a queue that is none, that a narrower budget, and that still fewer packets. */
+static bool epoch_is_over(const Budget *budget, u64 now_ms)
+{
+    u64 long_ms = now_ms - budget->epoch_ms;
+    return long_ms >= BUDGET_EPOCH_MS && (budget->loss < loss_few || budget->delays >= DELAYS_MIN ||
+                                          long_ms >= EPOCHS_MOST * BUDGET_EPOCH_MS);
 }
 
 /* Heard again: what was lost meanwhile and how long things lay around says nothing of the line. */
@@ -327,6 +341,7 @@ static void silence_end(Budget *budget, u64 now_ms)
     budget->epoch_ms = now_ms;
     budget->acked_bytes = budget->sent_bytes = 0;
     budget->delay_min_ms = INT64_MAX;
+    budget->delays = 0;
     budget->queue_ms = 0.0;
     budget->arrived_bytes_s = budget->sent_bytes_s = 0.0;
     budget->test_ms = 0;
@@ -356,7 +371,7 @@ void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
     if (now_ms >= budget->loss_window_ms) {
         loss_update(budget, report, now_ms);
     }
-    if (now_ms - budget->epoch_ms >= BUDGET_EPOCH_MS) {
+    if (epoch_is_over(budget, now_ms)) {
         epoch_end(budget, now_ms);
     }
 }

@@ -55,6 +55,7 @@ typedef struct Budget {
     u64 epoch_ms; /* its start */
     u64 acked_bytes, sent_bytes;
     i64 delay_min_ms;  /* INT64_MAX: no sample */
+    u32 delays;        /* samples */
     bool used;         /* the budget was the limit: only then may it rise */
     u64 unheard_bytes; /* sent before anything was confirmed */
     bool heard;        /* something was confirmed */

@@ -170,11 +170,11 @@ static bool add_pins(Soft *soft, const Rigid *rigid, const SoftDef *def, u32 fir
         }
         u32 slot = pin->body.slot;
         Vec3 arm = vec3_sub(soft->points[particle].position, rigid_centre(rigid, slot));
-        SoftAttachment attachment = {particle,
-                                     pin->body,
-                                     quat_rotate_inverse(rigid_orientation(rigid, slot), arm),
-                                     {0.0f, 0.0f, 0.0f},
-                                     soft->points[particle].inverse_mass};
+        SoftAttachment attachment = {.particle = particle,
+                                     .body = pin->body,
+                                     .local =
+                                         quat_rotate_inverse(rigid_orientation(rigid, slot), arm),
+                                     .coupled = soft->points[particle].inverse_mass};
         soft->attachments[soft->attachment_count++] = attachment;
     }
     return true;

@@ -92,6 +92,7 @@ typedef struct SoftAttachment {
     BodyId body;
     Vec3 local;   /* m, in the body's frame */
     Vec3 carried; /* m/s, of that point of the body in this substep */
+    Vec3 lead;    /* m, how far it is met ahead of where it is */
     f32 coupled;  /* 1/kg, of the particle with that point of the body; its own once that is gone */
 } SoftAttachment;
 

@@ -19,6 +19,12 @@ static const f32 pull_wake_m_s2 = 2.0f;
 static const f32 near_m_s = 5.0f;
 /* Of the gap between a particle and the moving body that holds it, closed in each step. */
 static const f32 gap_part = 0.3f;
+/* The body moves before its particles in a substep, by the speed that it had, and they follow it
+ * from there to where it is: on the mean half a substep late. A force that is late takes the
+ * damping out of what swings by it, so moving bodies are met ahead by this part of a substep of
+ * how they move against the mean of the particles (half of it, where the others are held). The
+ * other methods are damped enough by themselves. */
+static const f32 lead_part = 1.2f;
 
 static bool reserve(Soft *soft, u32 count)
 {
@@ -221,6 +227,7 @@ static void solve_attachment(Soft *soft, Rigid *rigid, const SoftAttachment *hel
     Vec3 anchor_v = gives ? rigid_velocity_at(rigid, slot, arm) : held->carried;
     Vec3 gap = vec3_sub(rigid_centre(rigid, slot), soft->points[held->particle].position);
     gap = vec3_add_scaled(vec3_add(gap, arm), -(ahead + h), held->carried);
+    gap = gives ? vec3_add(gap, held->lead) : gap;
     Vec3 wanted = vec3_add_scaled(anchor_v, (gives ? gap_part : 1.0f) / h, gap);
     Vec3 change = vec3_sub(wanted, *v);
     f32 speed = vec3_length(change);
@@ -333,18 +340,35 @@ static f32 coupled_mass(const Rigid *rigid, u32 slot, Vec3 arm, f32 w)
     return w * wb / (w + wb);
 }
 
+static Vec3 mean_velocity(const Soft *soft, const SoftBody *body)
+{
+    Vec3 sum = vec3_zero();
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        sum = vec3_add(sum, soft->points[i].velocity);
+    }
+    return vec3_scale(sum, 1.0f / (f32)body->count);
+}
+
 /* The bodies moved for the whole substep already: how their points did, so that each step of the
  * particles meets them where they were at its end. And which pairs may meet in this substep. */
 void touch_carry(Soft *soft, const Rigid *rigid, f32 h)
 {
+    u32 body = SOFT_NONE;
+    Vec3 mean = vec3_zero();
     for (u32 i = 0; i < soft->attachment_count; i++) {
         SoftAttachment *attachment = &soft->attachments[i];
-        attachment->carried = vec3_zero();
+        if (soft->matter[attachment->particle].body != body) {
+            body = soft->matter[attachment->particle].body;
+            mean = mean_velocity(soft, &soft->bodies[body]);
+        }
+        attachment->carried = attachment->lead = vec3_zero();
         attachment->coupled = soft->points[attachment->particle].inverse_mass;
         if (rigid_alive(rigid, attachment->body)) {
             u32 slot = attachment->body.slot;
             Vec3 arm = quat_rotate(rigid_orientation(rigid, slot), attachment->local);
             attachment->carried = rigid_velocity_at(rigid, slot, arm);
+            f32 ahead = soft->bodies[body].def.method == SOFT_XPBD ? lead_part * h : 0.0f;
+            attachment->lead = vec3_scale(vec3_sub(attachment->carried, mean), ahead);
             attachment->coupled = coupled_mass(rigid, slot, arm, attachment->coupled);
         }
     }

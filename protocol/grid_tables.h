@@ -12,8 +12,5 @@
 /* Unpacks the built-in tables; the caller destroys them. False: no memory, or the tables are of
  * another version of the codec (a build that was put together wrongly). */
 bool grid_tables_load(MixTables *tables);
-/* What grid_tables.bin has to hold for these tables: *bytes from malloc; their number, 0 without
- * memory. */
-size_t grid_tables_pack(const MixTables *tables, u8 **bytes);
 
 #endif

@@ -2,6 +2,7 @@
  * codec_command.c: `plenum-bench codec`: what a trace costs on the wire, and the training of the
  * tables that the codec starts from.
  */
+#include "protocol/mix_tables.h"
 #include "protocol/pose_code.h"
 #include "protocol/pose_tables.h"
 #include "shared/clock.h"
@@ -134,7 +135,7 @@ static int train(const char *path)
                         (((f - REPEATED) / TRAINING_STEP + 1.0) * PL_COUNT(traces) * DELAYS));
         }
     }
-    size_t size = pose_tables_pack(pose_codec_tables(codec), &packed);
+    size_t size = mix_tables_pack(pose_codec_tables(codec), &packed);
     FILE *file = size != 0 ? fopen(path, "wb") : NULL;
     bool good = file != NULL && fwrite(packed, size, 1, file) == 1;
     good = file != NULL && fclose(file) == 0 && good;

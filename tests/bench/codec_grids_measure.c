@@ -5,6 +5,7 @@
 #include "protocol/chunk.h"
 #include "protocol/grid_code.h"
 #include "protocol/grid_tables.h"
+#include "protocol/mix_tables.h"
 #include "shared/clock.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/codec_grids.h"
@@ -357,7 +358,7 @@ int codec_grids_train(const char *path)
         }
     }
     u8 *packed;
-    size_t size = grid_tables_pack(grid_codec_tables(codec), &packed);
+    size_t size = mix_tables_pack(grid_codec_tables(codec), &packed);
     FILE *file = size != 0 ? fopen(path, "wb") : NULL;
     bool good = file != NULL && fwrite(packed, size, 1, file) == 1;
     good = file != NULL && fclose(file) == 0 && good;

@@ -66,6 +66,7 @@ f64 bench_fma_gflops(void);
 void bench_calibrate_fma(Bench *bench);
 void bench_calibrate_l2(Bench *bench);
 void bench_calibrate_dram(Bench *bench);
+void bench_calibrate_line(Bench *bench);
 void bench_world_playground(Bench *bench);
 void bench_world_boxes1000(Bench *bench);
 void bench_world_cloth(Bench *bench);

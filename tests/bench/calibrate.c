@@ -1,10 +1,13 @@
 /*
  * calibrate.c: what the machine can do at most, so that every other row can be read as a share of
- * it: multiply-adds out of registers, and a triad a = b + s c out of L2 and out of memory.
+ * it: multiply-adds out of registers, a triad a = b + s c out of L2 and out of memory, and the way
+ * of a cache line from core to core, on which it hangs what a second thread is worth for short
+ * loops.
  */
 #include "shared/clock.h"
 #include "tests/bench/bench.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,6 +21,7 @@ enum {
     L2_FLOATS = 3 << 13,    /* an array of the triad: 3 × 96 KiB stay in L2 */
     L2_ROUNDS = 400,        /* about 2 ms */
     DRAM_FLOATS = 12 << 20, /* 3 × 48 MiB: beyond every L3 */
+    LINE_ROUNDS = 20000,    /* there and back */
     THREADS_MEASURED = 2,
 };
 
@@ -202,4 +206,41 @@ void bench_calibrate_l2(Bench *bench)
 void bench_calibrate_dram(Bench *bench)
 {
     measure_triad(bench, "calibrate/dram", DRAM_FLOATS, 1);
+}
+
+/* ---- from core to core ---- */
+
+typedef struct Line {
+    _Alignas(64) _Atomic u32 turn;
+} Line;
+
+/* Two threads that give each other the turn. */
+static void line_loop(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    PL_UNUSED(end);
+    Line *line = context;
+    for (u32 i = 0; i < LINE_ROUNDS; i++) {
+        while (atomic_load_explicit(&line->turn, memory_order_acquire) != 2 * i + first) {
+        }
+        atomic_store_explicit(&line->turn, 2 * i + first + 1, memory_order_release);
+    }
+}
+
+void bench_calibrate_line(Bench *bench)
+{
+    if (threads_to_measure() < 2) {
+        return;
+    }
+    Jobs *jobs = jobs_create(2);
+    bench_begin(bench);
+    while (bench_again(bench)) {
+        Line line = {0};
+        u64 began_ns = clock_now_ns();
+        jobs_run(jobs, 2, 1, line_loop, &line);
+        bench_sample(bench, (f64)(clock_now_ns() - began_ns) / (2.0 * LINE_ROUNDS));
+    }
+    BenchRow row = {"calibrate/line", 1, 2, "ns", 0.0, ""};
+    bench_print(bench, &row);
+    jobs_destroy(jobs);
 }

@@ -19,6 +19,7 @@ static const Suite suites[] = {
     {"calibrate/fma", "multiply-adds out of registers, 1 and 2 threads", bench_calibrate_fma},
     {"calibrate/l2", "triad out of L2, 1 and 2 threads", bench_calibrate_l2},
     {"calibrate/dram", "triad out of memory, 1 and 2 threads", bench_calibrate_dram},
+    {"calibrate/line", "a cache line from one core to another, one way", bench_calibrate_line},
     {"world/playground", "one tick with its frame", bench_world_playground},
     {"world/boxes1000", "one tick of 1000 awake boxes", bench_world_boxes1000},
     {"world/cloth", "one tick of a cloth", bench_world_cloth},

@@ -358,6 +358,28 @@ static void test_narrow_packets(void **state)
     assert_in_range(packets, 90, 140);
 }
 
+/* Before anything is confirmed little goes out, however large the budget; then it goes on. */
+static void test_first_bytes(void **state)
+{
+    PL_UNUSED(state);
+    Budget budget;
+    budget_init(&budget, 0, BUDGET_MAX_BYTES_S);
+    u32 sent = 0;
+    u64 now_ms = 0;
+    for (; now_ms < 900; now_ms += STEP_MS) {
+        u32 allowed = budget_take(&budget, now_ms);
+        if (allowed > 0) {
+            budget_sent(&budget, allowed);
+            sent += allowed;
+        }
+    }
+    /* A burst more than that at most. */
+    assert_in_range(sent, BUDGET_FIRST_BYTES / 2, BUDGET_FIRST_BYTES + BUDGET_START_BYTES_S / 10);
+    BudgetReport report = {.acked = 1, .acked_bytes = 1000, .rtt_ms = 400.0};
+    budget_feedback(&budget, &report, now_ms);
+    assert_true(budget_take(&budget, now_ms + STEP_MS) > 0);
+}
+
 static void test_roles(void **state)
 {
     PL_UNUSED(state);
@@ -413,6 +435,7 @@ int main(void)
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_narrow_packets),
+        cmocka_unit_test(test_first_bytes),
         cmocka_unit_test(test_roles),
         cmocka_unit_test(test_rates),
     };

@@ -57,8 +57,7 @@ enum {
     INPUTS_UNACKED_MAX = 32,
     /* Inputs of one tick over all clients; the surplus is refused. */
     INPUTS_PER_TICK_MAX = 4096,
-    /* Frames of History: 2 s at 60 Hz, more than the oldest pick (500 ms) and any usable baseline.
-     */
+    /* Ticks that History keeps whole: 2 s at 60 Hz, more than the oldest pick (500 ms). */
     HISTORY_FRAMES = 128,
     /* Decoded states that a receiver keeps for each chunk, so that a baseline is never gone
      * while the sender may still use it (snapshot.h states the rule). */

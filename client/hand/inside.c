@@ -31,6 +31,7 @@ void inside_finish(Inside *inside)
     free(inside->marks);
     free(inside->tints);
     free(inside->ends);
+    free(inside->whole);
     memset(inside, 0, sizeof *inside);
 }
 
@@ -164,9 +165,13 @@ static bool find_ends(Inside *inside, const Scene *scene)
         return true;
     }
     free(inside->ends);
+    free(inside->whole);
     inside->end_count = 0;
     inside->ends = malloc((scene->joint_count > 0 ? scene->joint_count : 1) * sizeof *inside->ends);
-    if (!inside->ends) {
+    inside->whole = malloc((scene->joint_count + 1) * sizeof *inside->whole);
+    if (!inside->ends || !inside->whole) {
+        free(inside->ends);
+        inside->ends = NULL;
         return false;
     }
     u32 searches = SEARCHES_MAX;
@@ -241,23 +246,35 @@ static void add_sensors(Inside *inside, const Scene *scene)
     }
 }
 
+/* Which joints of the scene hold at the time that is shown: values[joint_count]. */
+static void find_whole(const Inside *inside, const Scene *scene, f32 *values)
+{
+    const FieldSet *fields = connection_fields(inside->connection);
+    for (u32 i = 0; i < scene->joint_count; i++) {
+        values[i] = 1.0f;
+    }
+    for (u32 f = 0; f < fields->count; f++) {
+        const FieldDesc *field = &fields->fields[f];
+        if (field->kind == FIELD_SCALARS && field->capacity == scene->joint_count &&
+            strcmp(field->name, "joints") == 0) {
+            timeline_scalars(connection_timeline(inside->connection), f, values);
+        }
+    }
+}
+
 static void add_rods(Inside *inside, const Scene *scene)
 {
     if (scene->joint_count == 0 || !find_ends(inside, scene)) {
         return;
     }
+    find_whole(inside, scene, inside->whole);
     for (u32 i = 0; i < inside->end_count; i++) {
         const SceneJoint *joint = &scene->joints[i];
         bool rod = joint->kind == SCENE_JOINT_DISTANCE;
         Vec3 a, b;
-        if ((!rod && joint->kind != SCENE_JOINT_SPRING) ||
+        if ((!rod && joint->kind != SCENE_JOINT_SPRING) || inside->whole[i] < 0.5f ||
             !end_of(inside, inside->ends[i][0], joint->a, joint->anchor_a, &a) ||
             !end_of(inside, inside->ends[i][1], joint->b, joint->anchor_b, &b)) {
-            continue;
-        }
-        /* What is so much longer than it may be is broken. */
-        f32 length = vec3_distance(a, b);
-        if (length > (rod ? 1.2f * joint->upper + 0.2f : 4.0f * joint->rest + 4.0f)) {
             continue;
         }
         if (rod) {

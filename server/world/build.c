@@ -12,7 +12,7 @@ static FieldDesc field_desc(const char *name, FieldKind kind, u32 capacity, f32 
     return field;
 }
 
-static FieldSet *build_fields(const World *world)
+static FieldSet *build_fields(World *world)
 {
     const Scene *scene = world->scene;
     u32 points = 0, scalars = 0;
@@ -29,7 +29,13 @@ static FieldSet *build_fields(const World *world)
         field_desc("probes", FIELD_SCALARS, u32_max(scene->probe_count, 1), 1.0f);
     /* Cloth is seen from near: half the step of bodies. */
     fields[FIELD_POINTS_ALL] = field_desc("points", FIELD_POINTS, points, 0.5f * scene->quantum);
-    return field_set_create(fields, points != 0 ? FIELD_SETS_MAX : FIELD_POINTS_ALL);
+    u32 count = points != 0 ? FIELD_POINTS_ALL + 1 : FIELD_POINTS_ALL;
+    world->joints_field = 0;
+    if (scene->joint_count != 0) {
+        world->joints_field = count;
+        fields[count++] = field_desc("joints", FIELD_SCALARS, scene->joint_count, 1.0f);
+    }
+    return field_set_create(fields, count);
 }
 
 static BodyDef body_def(const SceneBody *body)

@@ -50,6 +50,17 @@ static void write_scalars(const World *world, Frame *frame)
     tune_probes(world, frame_field(frame, FIELD_PROBES));
 }
 
+static void write_joints(const World *world, Frame *frame)
+{
+    if (world->joints_field == 0) {
+        return;
+    }
+    f32 *values = frame_field(frame, world->joints_field);
+    for (u32 i = 0; i < world->scene->joint_count; i++) {
+        values[i] = rigid_joint_alive(world->rigid, world->joints[i]) ? 1.0f : 0.0f;
+    }
+}
+
 Frame *world_frame(World *world)
 {
     Frame *frame = frame_create(world->fields, world->tick, world->event_count);
@@ -64,5 +75,6 @@ Frame *world_frame(World *world)
     write_poses(world, frame);
     write_points(world, frame);
     write_scalars(world, frame);
+    write_joints(world, frame);
     return frame;
 }

@@ -47,19 +47,21 @@ typedef enum ParameterId {
     PARAMETER_COUNT
 } ParameterId;
 
-/* Fields of every world, in this order. */
+/* Fields of every world, in this order; what a world has none of, has no field. "joints" comes last:
+ * 1 where a joint of the scene holds, 0 where it broke. */
 enum {
     FIELD_BODIES,
     FIELD_PARAMETERS,
     FIELD_PROBES,
     FIELD_POINTS_ALL,
-    FIELD_SETS_MAX
+    FIELD_SETS_MAX = FIELD_POINTS_ALL + 2
 };
 
 struct World {
     const Scene *scene;
     Jobs *jobs;
     FieldSet *fields;
+    u32 joints_field; /* 0: no joints */
     Rigid *rigid;
     Soft *soft; /* rebuilt by a reset */
     u32 body_capacity;

@@ -90,18 +90,34 @@ static void test_a_limit_in_degrees(void **state)
     end(f);
 }
 
+/* What late joiners and recordings say of the joints. */
+static void check_whole(const Fixture *f, f32 first, f32 second)
+{
+    Frame *frame = world_frame(f->world);
+    assert_non_null(frame);
+    u32 last = frame->fields->count - 1;
+    assert_string_equal(frame->fields->fields[last].name, "joints");
+    assert_int_equal(frame->fields->fields[last].capacity, 2);
+    const f32 *values = frame_field(frame, last);
+    assert_true(values[0] == first && values[1] == second);
+    frame_release(frame);
+}
+
 static void test_a_break_is_told_once(void **state)
 {
     (void)state;
-    Fixture *f = begin("{\"name\":\"t\",\"bodies\":[" BALL(
-        "b", "[0,5,0]",
+    Fixture *f = begin("{\"name\":\"t\",\"bodies\":[" BALL("b", "[0,5,0]", ",\"mass\":10") "," BALL(
+        "c", "[3,5,0]",
         ",\"mass\":10") "],"
                         "\"joints\":[{\"name\":\"j\",\"kind\":\"ball\",\"b\":\"b\",\"anchor\":[0,5,"
                         "0],"
-                        "\"break_force\":50}],\"probes\":[{\"name\":\"y\",\"kind\":\"height\","
-                        "\"of\":\"b\"},"
+                        "\"break_force\":50},{\"name\":\"k\",\"kind\":\"ball\",\"b\":\"c\","
+                        "\"anchor\":[3,5,0]}],"
+                        "\"probes\":[{\"name\":\"y\",\"kind\":\"height\",\"of\":\"b\"},"
                         "{\"name\":\"force\",\"kind\":\"joint_force\",\"of\":\"j\"}]}");
+    check_whole(f, 1.0f, 1.0f);
     ticks(f, 60);
+    check_whole(f, 0.0f, 1.0f);
     assert_int_equal(f->events[EVENT_BREAK], 1);
     assert_int_equal(f->last[EVENT_BREAK].a, 0); /* the world */
     assert_int_equal(f->last[EVENT_BREAK].b, 1);

@@ -47,8 +47,8 @@ typedef enum ParameterId {
     PARAMETER_COUNT
 } ParameterId;
 
-/* Fields of every world, in this order; what a world has none of, has no field. "joints" comes last:
- * 1 where a joint of the scene holds, 0 where it broke. */
+/* Fields of every world, in this order; what a world has none of, has no field. "joints" comes
+ * last: 1 where a joint of the scene holds, 0 where it broke. */
 enum {
     FIELD_BODIES,
     FIELD_PARAMETERS,

@@ -198,7 +198,8 @@ Offset<void> body_to_wire(FlatBufferBuilder &b, const Message &m, wire::Body &ty
             .Union();
     case MESSAGE_PRESENCE:
         return wire::CreatePresence(
-                   b, list_to_wire<wire::Hand>(b, m.presence.presences, m.presence.count))
+                   b, list_to_wire<wire::Hand>(b, m.presence.presences, m.presence.count),
+                   m.presence.serial)
             .Union();
     case MESSAGE_STATUS:
         return status_to_wire(b, m.status);
@@ -725,6 +726,7 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
     }
     case MESSAGE_PRESENCE: {
         auto hands = w.body_as_Presence()->hands();
+        m.presence.serial = w.body_as_Presence()->serial();
         return (storage.allocate(Storage::room_for<Presence>(size_of(hands))) ||
                 c.refuse(ERROR_MEMORY, "no memory")) &&
                list_from_wire(c, hands, CLIENTS_MAX, storage, m.presence.presences,

@@ -183,6 +183,7 @@ typedef struct Message {
         struct {
             const Presence *presences;
             u32 count;
+            u32 serial; /* counts up: one that a later one overtook is old */
         } presence;
         MessageStatus status;
         struct {

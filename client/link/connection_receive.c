@@ -68,6 +68,7 @@ static void welcome_receive(Connection *connection, const MessageWelcome *welcom
     }
     connection->welcomed = true;
     connection->watch_told = 0;
+    connection->presence_serial = 0;
     connection->user = welcome->user;
     connection->role = welcome->role;
     connection->tick_rate = welcome->tick_rate;
@@ -292,8 +293,13 @@ static void roster_receive(Connection *connection, const UserInfo *users, u32 co
     }
 }
 
-static void presence_receive(Connection *connection, const Presence *presences, u32 count)
+/* On a bad path they overtake each other: an old one would let go of what is held. */
+static void presence_receive(Connection *connection, const Presence *presences, u32 count,
+                             u32 serial)
 {
+    if (serial <= connection->presence_serial) {
+        return;
+    }
     if (count > USERS_MAX) {
         connection->stats.malformed++;
         return;
@@ -311,6 +317,7 @@ static void presence_receive(Connection *connection, const Presence *presences, 
         memcpy(connection->presences, presences, count * sizeof *presences);
     }
     connection->presence_count = count;
+    connection->presence_serial = serial;
 }
 
 static void goodbye_receive(Connection *connection, u32 reason)
@@ -387,7 +394,8 @@ static bool message_apply(Connection *connection, const Message *message, u8 *st
         roster_receive(connection, message->roster.users, message->roster.count);
         break;
     case MESSAGE_PRESENCE:
-        presence_receive(connection, message->presence.presences, message->presence.count);
+        presence_receive(connection, message->presence.presences, message->presence.count,
+                         message->presence.serial);
         break;
     case MESSAGE_STATUS:
         connection->status = message->status;

@@ -94,7 +94,7 @@ struct Connection {
     UserInfo *users;
     u32 user_count;
     Presence *presences;
-    u32 presence_count, presence_room;
+    u32 presence_count, presence_room, presence_serial;
     MessageStatus status;
     u32 watch;      /* wanted */
     u32 watch_told; /* and what the server knows of it */

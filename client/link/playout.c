@@ -18,6 +18,7 @@
 #define SETTLE_S        0.1
 #define SETTLED_S       0.01
 #define COAST_S         0.1 /* extrapolated at full pace */
+#define STOOD_S         0.2 /* a picture later than this: the viewer stood, nobody sees a step */
 #define DRIFT_MAX       0.001
 #define DRIFT_SPAN_S    2.0  /* shorter windows say nothing of drift */
 #define RATE_TOLERANCE  0.04 /* measured rates nearer to the announced speed are noise */
@@ -246,6 +247,14 @@ static void advance_running(Playout *playout, f64 now_s, PlayoutStep *step)
     f64 end = (f64)playout->newest + rate * PLAYOUT_EXTRAPOLATION_S;
     f64 target = fmin(end, playout->line + rate * (now_s - playout->delay_wanted_s));
     f64 error_s = (target - playout->shown) / rate - dt;
+    if (dt > STOOD_S && error_s <= PLAYOUT_JUMP_S) {
+        /* A pace that is a little off would be far off after so long. */
+        playout->shown = fmax(playout->shown, target);
+        playout->pace = rate;
+        playout->settling = playout->holding = false;
+        playout->starved += playout->shown > (f64)playout->newest;
+        return;
+    }
     if (error_s > PLAYOUT_JUMP_S) {
         step->jumped = true;
         step->from = playout->shown;

@@ -301,6 +301,7 @@ static void presence_send(Host *host)
     Message message = {.kind = MESSAGE_PRESENCE};
     message.presence.presences = presences;
     message.presence.count = count;
+    message.presence.serial = ++host->presence_serial;
     sessions_message(host, CHANNEL_INPUT, &message);
 }
 

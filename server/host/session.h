@@ -106,6 +106,7 @@ struct Host {
     MessageStatus status_sent;
 
     u64 now_ns, now_ms;
+    u32 presence_serial;                                /* of the last */
     u64 snapshot_ns, presence_ms, status_ms, roster_ms; /* when the next is due */
     u8 *scratch;                                        /* sealed or opened payloads */
     u32 scratch_bytes;

@@ -208,7 +208,9 @@ static void test_small_kinds(void **state)
     in.kind = MESSAGE_PRESENCE;
     in.presence.presences = &hand;
     in.presence.count = 1;
+    in.presence.serial = 77;
     round_trip(&in, &out, &storage);
+    assert_int_equal(out.presence.serial, 77);
     assert_int_equal(out.presence.presences[0].holds, 5);
     assert_true(out.presence.presences[0].target.z == 3.0f);
     message_free(storage);

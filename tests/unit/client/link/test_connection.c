@@ -550,6 +550,32 @@ static void test_hostile(void **state)
 }
 
 /* The server falls silent: the client dials again and is the same user. */
+/* Presences come by a channel that may reorder: an old one does not undo a newer one. */
+static void test_presences_that_overtake(void **state)
+{
+    (void)state;
+    Server *server = server_create(perfect);
+    Connection *connection = client_create(server);
+    run(server, connection, 1000);
+    static const u32 serials[] = {1, 3, 2, 3, 4}, holds[] = {0, 7, 0, 0, 9},
+                     seen[] = {0, 7, 7, 7, 9};
+    for (u32 i = 0; i < PL_COUNT(serials); i++) {
+        Presence presence = {.user = 1, .holds = holds[i]};
+        Message message = {.kind = MESSAGE_PRESENCE};
+        message.presence.presences = &presence;
+        message.presence.count = 1;
+        message.presence.serial = serials[i];
+        server_say(server, &message);
+        run(server, connection, 50);
+        u32 count;
+        const Presence *now = connection_presences(connection, &count);
+        assert_int_equal(count, 1);
+        assert_int_equal(now[0].holds, seen[i]);
+    }
+    connection_destroy(connection);
+    server_destroy(server);
+}
+
 static void test_reconnect(void **state)
 {
     (void)state;
@@ -642,10 +668,15 @@ static void test_pictures_wait_for_their_tick(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_join),    cmocka_unit_test(test_bad_network),
-        cmocka_unit_test(test_moves),   cmocka_unit_test(test_spawn_and_epoch),
-        cmocka_unit_test(test_hostile), cmocka_unit_test(test_reconnect),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_pictures_wait_for_their_tick),
+        cmocka_unit_test(test_join),
+        cmocka_unit_test(test_bad_network),
+        cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_spawn_and_epoch),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_reconnect),
+        cmocka_unit_test(test_presences_that_overtake),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_pictures_wait_for_their_tick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

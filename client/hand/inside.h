@@ -23,7 +23,7 @@ typedef struct Inside {
     u32 *tints; /* [tint_count] by index of the entity, owned; see Picture */
     u32 tint_count, tint_room;
     u32 (*ends)[2]; /* [end_count] ids of the entities that a joint of the scene joins; owned */
-    f32 *whole; /* [end_count] 1 where it holds, 0 where it broke; owned */
+    f32 *whole;     /* [end_count] 1 where it holds, 0 where it broke; owned */
     u32 end_count;
     u64 ends_version;
     u32 ends_world;

@@ -116,3 +116,28 @@ void bench_frames_free(Frame **frames, u32 count)
     }
     free(frames);
 }
+
+void *bench_must(void *memory)
+{
+    if (memory == NULL) {
+        fprintf(stderr, "plenum-bench: out of memory\n");
+        exit(EXIT_CHECK_FAILED);
+    }
+    return memory;
+}
+
+void *bench_get(size_t count, size_t bytes)
+{
+    return bench_must(calloc(count, bytes));
+}
+
+bool bench_write(const char *path, const u8 *content, size_t size)
+{
+    FILE *file = size != 0 ? fopen(path, "wb") : NULL;
+    bool good = file != NULL && fwrite(content, size, 1, file) == 1;
+    good = file != NULL && fclose(file) == 0 && good;
+    if (!good) {
+        fprintf(stderr, "plenum-bench: %s: cannot be written\n", path);
+    }
+    return good;
+}

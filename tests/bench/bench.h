@@ -55,6 +55,12 @@ World *bench_world(Bench *bench, const Scene *scene);
 /* Ticks of a fresh world, recorded as frames [count]; the caller releases each and frees. */
 Frame **bench_frames(Bench *bench, const Scene *scene, u32 count);
 void bench_frames_free(Frame **frames, u32 count);
+/* The memory; out of it, the program ends. */
+void *bench_must(void *memory);
+/* Zeros from calloc; out of memory, the program ends. */
+void *bench_get(size_t count, size_t bytes);
+/* Writes a file; false, having said so, if it cannot or size is 0. */
+bool bench_write(const char *path, const u8 *content, size_t size);
 
 /* `plenum-bench codec ...`: returns the exit code. */
 int bench_codec_command(int argc, char **argv);

@@ -26,15 +26,6 @@ static const FieldDesc liquid_field = {.kind = FIELD_POINTS,
                                        .quantum = 1.0f / 512.0f,
                                        .spacing = {1, 1, 1}};
 
-static void *must(void *memory)
-{
-    if (memory == NULL) {
-        fprintf(stderr, "plenum-bench: out of memory\n");
-        exit(EXIT_CHECK_FAILED);
-    }
-    return memory;
-}
-
 /* Every point on a throw of its own. */
 static void liquid_fill(Frame *frame)
 {
@@ -70,13 +61,14 @@ static void run_shown(Bench *bench, FieldSet *fields, ShownPoint *points)
 {
     History history;
     history_init(&history);
-    ChunkCache *cache = must(chunk_cache_create());
-    Shower shower = {.receiver = must(snapshot_receiver_create(fields)), .now_ns = 1000000000};
-    SnapshotSender *sender = must(snapshot_sender_create(fields));
-    shower.timeline = must(timeline_create(shower.receiver, 60, 30));
+    ChunkCache *cache = bench_must(chunk_cache_create());
+    Shower shower = {.receiver = bench_must(snapshot_receiver_create(fields)),
+                     .now_ns = 1000000000};
+    SnapshotSender *sender = bench_must(snapshot_sender_create(fields));
+    shower.timeline = bench_must(timeline_create(shower.receiver, 60, 30));
     SnapshotView view = {.forward = {0.0f, 0.0f, -1.0f}};
     for (u32 i = 0; i < SNAPSHOTS; i++) {
-        Frame *frame = must(frame_create(fields, 1 + 2 * i, 0));
+        Frame *frame = bench_must(frame_create(fields, 1 + 2 * i, 0));
         liquid_fill(frame);
         history_push(&history, frame);
         frame_release(frame);
@@ -105,8 +97,8 @@ static void run_shown(Bench *bench, FieldSet *fields, ShownPoint *points)
 
 void bench_client_show(Bench *bench)
 {
-    FieldSet *fields = must(field_set_create(&liquid_field, 1));
-    ShownPoint *points = must(malloc(POINTS * sizeof *points));
+    FieldSet *fields = bench_must(field_set_create(&liquid_field, 1));
+    ShownPoint *points = bench_must(malloc(POINTS * sizeof *points));
     bench_begin(bench);
     while (bench_again(bench)) {
         run_shown(bench, fields, points);

@@ -136,12 +136,7 @@ static int train(const char *path)
         }
     }
     size_t size = mix_tables_pack(pose_codec_tables(codec), &packed);
-    FILE *file = size != 0 ? fopen(path, "wb") : NULL;
-    bool good = file != NULL && fwrite(packed, size, 1, file) == 1;
-    good = file != NULL && fclose(file) == 0 && good;
-    if (!good) {
-        fprintf(stderr, "plenum-bench: %s: cannot be written\n", path);
-    }
+    bool good = bench_write(path, packed, size);
     free(packed);
     free(code);
     pose_codec_destroy(codec);

@@ -1,5 +1,6 @@
 /* codec_grids.c: see codec_grids.h. */
 #include "tests/bench/codec_grids.h"
+#include "tests/bench/bench.h"
 
 #include "shared/random.h"
 #include "shared/trig.h"
@@ -19,20 +20,10 @@ enum {
     SWEEPS = 10,
 };
 
-static void *get(size_t count, size_t bytes)
-{
-    void *memory = calloc(count, bytes);
-    if (memory == NULL) {
-        fprintf(stderr, "plenum-bench: out of memory\n");
-        exit(1);
-    }
-    return memory;
-}
-
 static GridTrace make(FieldDesc field, u32 frames)
 {
     size_t count = (size_t)field.capacity * frames;
-    return (GridTrace){field, frames, get(count, field_element_bytes(&field))};
+    return (GridTrace){field, frames, bench_get(count, field_element_bytes(&field))};
 }
 
 void codec_grid_free(GridTrace *trace)
@@ -158,7 +149,7 @@ GridTrace codec_grid_water(u64 seed, u32 frames, u32 hertz, f32 quantum_m, u32 c
                        .quantum = quantum_m,
                        .spacing = {1.0f, 1.0f, 1.0f}};
     GridTrace trace = make(field, frames);
-    Water *w = get(1, sizeof *w);
+    Water *w = bench_get(1, sizeof *w);
     water_begin(w, seed);
     for (u32 s = 0; s < WARM_S * SUBSTEPS; s++) {
         water_step(w);
@@ -353,7 +344,7 @@ GridTrace codec_grid_smoke(u64 seed, u32 frames, u32 channels)
                        .quantum = 1.0f / 255.0f,
                        .spacing = {1.0f, 1.0f, 1.0f}};
     GridTrace trace = make(field, frames);
-    Smoke *s = get(1, sizeof *s);
+    Smoke *s = bench_get(1, sizeof *s);
     smoke_begin(s, seed);
     for (u32 i = 0; i < 60; i++) {
         smoke_step(s);

@@ -29,15 +29,6 @@ enum {
     FIRST_SEED = 101, /* of the measured worlds; training starts at 11 */
 };
 
-static void *need(void *memory)
-{
-    if (memory == NULL) {
-        fprintf(stderr, "plenum-bench: out of memory\n");
-        exit(EXIT_CHECK_FAILED);
-    }
-    return memory;
-}
-
 /* Memory for spans of one trace, and two codecs that share nothing but the tables. */
 typedef struct Spans {
     GridCodec *coder, *decoder;
@@ -49,16 +40,16 @@ typedef struct Spans {
 static void spans_begin(Spans *b, const MixTables *tables, const FieldDesc *field)
 {
     size_t bytes = (size_t)field->capacity * field_element_bytes(field);
-    *b = (Spans){.coder = need(grid_codec_create(tables)),
-                 .decoder = tables != NULL ? need(grid_codec_create(tables)) : NULL,
-                 .chunks = need(malloc(chunk_count(field) * sizeof(u16))),
+    *b = (Spans){.coder = bench_must(grid_codec_create(tables)),
+                 .decoder = tables != NULL ? bench_must(grid_codec_create(tables)) : NULL,
+                 .chunks = bench_must(malloc(chunk_count(field) * sizeof(u16))),
                  .room = bytes * 3 + 4096};
     for (u32 s = 0; s < GRID_STATES; s++) {
-        b->state[s] = need(malloc(bytes));
+        b->state[s] = bench_must(malloc(bytes));
     }
-    b->now = need(malloc(bytes));
-    b->made = need(malloc(bytes));
-    b->code = need(malloc(b->room));
+    b->now = bench_must(malloc(bytes));
+    b->made = bench_must(malloc(bytes));
+    b->code = bench_must(malloc(b->room));
 }
 
 static void spans_end(Spans *b)
@@ -167,7 +158,7 @@ static i32 value_of(const GridTrace *trace, u32 frame, size_t i)
 static void measure_zstd(const GridTrace *trace, u32 frame, u32 delay, CodecZstd *zstd)
 {
     size_t n = (size_t)trace->field.capacity * trace->field.channels;
-    i32 *differences = need(malloc(n * sizeof *differences));
+    i32 *differences = bench_must(malloc(n * sizeof *differences));
     u32 before = frame - delay, first = frame - 2 * delay;
     for (u32 way = 0; way < 4; way++) {
         i32 last = 0;
@@ -339,7 +330,7 @@ int codec_grids_train(const char *path)
 {
     GridTrace traces[TRAINING_WORLDS];
     Spans benches[TRAINING_WORLDS];
-    GridCodec *codec = need(grid_codec_create(NULL));
+    GridCodec *codec = bench_must(grid_codec_create(NULL));
     grid_codec_learn(codec, true);
     for (u32 i = 0; i < TRAINING_WORLDS; i++) {
         traces[i] = training_world(i);
@@ -359,12 +350,7 @@ int codec_grids_train(const char *path)
     }
     u8 *packed;
     size_t size = mix_tables_pack(grid_codec_tables(codec), &packed);
-    FILE *file = size != 0 ? fopen(path, "wb") : NULL;
-    bool good = file != NULL && fwrite(packed, size, 1, file) == 1;
-    good = file != NULL && fclose(file) == 0 && good;
-    if (!good) {
-        fprintf(stderr, "plenum-bench: %s: cannot be written\n", path);
-    }
+    bool good = bench_write(path, packed, size);
     free(packed);
     for (u32 i = 0; i < TRAINING_WORLDS; i++) {
         benches[i].coder = i == 0 ? codec : NULL;

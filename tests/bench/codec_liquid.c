@@ -4,6 +4,7 @@
  * the paper, in a closed tank. Same seed, same bits.
  */
 #include "shared/random.h"
+#include "tests/bench/bench.h"
 #include "tests/bench/codec_points_world.h"
 
 #include <math.h>
@@ -28,16 +29,6 @@ typedef struct Liquid {
     u32 *neighbour_count;
     void *scratch; /* [count][3] of 4 bytes */
 } Liquid;
-
-static void *need(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-    if (memory == NULL) {
-        fprintf(stderr, "plenum-bench: out of memory\n");
-        exit(EXIT_FAILURE);
-    }
-    return memory;
-}
 
 static f32 poly6(f32 r2, f32 h)
 {
@@ -271,17 +262,17 @@ static void prepare(Liquid *l, u64 seed, u32 particles)
         l->cells[a] = (u32)(l->tank[a] / l->h) + 1;
     }
     u32 n = l->count;
-    l->at = need(n, 3 * sizeof(f32));
-    l->was = need(n, 3 * sizeof(f32));
-    l->velocity = need(n, 3 * sizeof(f32));
-    l->move = need(n, 3 * sizeof(f32));
-    l->lambda = need(n, sizeof(f32));
-    l->id = need(n, sizeof(u32));
-    l->cell = need(n, sizeof(u32));
-    l->first = need(l->cells[0] * l->cells[1] * l->cells[2] + 2, sizeof(u32));
-    l->neighbours = need(n, NEIGHBOURS_MAX * sizeof(u32));
-    l->neighbour_count = need(n, sizeof(u32));
-    l->scratch = need(n, 3 * sizeof(f32));
+    l->at = bench_get(n, 3 * sizeof(f32));
+    l->was = bench_get(n, 3 * sizeof(f32));
+    l->velocity = bench_get(n, 3 * sizeof(f32));
+    l->move = bench_get(n, 3 * sizeof(f32));
+    l->lambda = bench_get(n, sizeof(f32));
+    l->id = bench_get(n, sizeof(u32));
+    l->cell = bench_get(n, sizeof(u32));
+    l->first = bench_get(l->cells[0] * l->cells[1] * l->cells[2] + 2, sizeof(u32));
+    l->neighbours = bench_get(n, NEIGHBOURS_MAX * sizeof(u32));
+    l->neighbour_count = bench_get(n, sizeof(u32));
+    l->scratch = bench_get(n, 3 * sizeof(f32));
     fill(l, seed, block);
 }
 
@@ -289,7 +280,7 @@ PointTrace codec_liquid(u64 seed, u32 particles, u32 frames)
 {
     Liquid l = {0};
     prepare(&l, seed, particles);
-    PointTrace trace = {need((size_t)frames * l.count, 3 * sizeof(f32)), frames, l.count};
+    PointTrace trace = {bench_get((size_t)frames * l.count, 3 * sizeof(f32)), frames, l.count};
     for (u32 f = 0; f < frames; f++) {
         f32 *out = trace.at + (size_t)f * l.count * 3;
         for (u32 i = 0; i < l.count; i++) {

@@ -37,15 +37,6 @@ typedef struct Result {
     u64 bytes, points, frames, codes, wrong, encode_ns, decode_ns, most;
 } Result;
 
-static void *need(void *memory)
-{
-    if (memory == NULL) {
-        fprintf(stderr, "plenum-bench: out of memory\n");
-        exit(EXIT_FAILURE);
-    }
-    return memory;
-}
-
 static Region region_of(const PointTrace *trace)
 {
     Region b = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
@@ -68,7 +59,7 @@ static bool region_parse(const char *text, Region *b)
 static QPoint *quantized(const PointTrace *trace, const Region *bounds, f64 quantum)
 {
     size_t n = (size_t)trace->frames * trace->count;
-    QPoint *points = need(calloc(n, sizeof *points));
+    QPoint *points = bench_must(calloc(n, sizeof *points));
     for (size_t i = 0; i < n; i++) {
         for (u32 a = 0; a < 3; a++) {
             f64 x = (f64)trace->at[i * 3 + a];
@@ -100,15 +91,15 @@ typedef struct Codecs {
 
 static Codecs codecs_create(u32 count)
 {
-    Codecs c = {.tables = need(malloc(sizeof *c.tables)), .room = 256 + count * 32};
+    Codecs c = {.tables = bench_must(malloc(sizeof *c.tables)), .room = 256 + count * 32};
     if (!point_tables_load(c.tables)) {
         fprintf(stderr, "plenum-bench: the tables of points cannot be read\n");
         exit(EXIT_FAILURE);
     }
-    c.coder = need(point_codec_create(c.tables));
-    c.decoder = need(point_codec_create(c.tables));
-    c.code = need(malloc(c.room));
-    c.made = need(calloc(count, sizeof *c.made));
+    c.coder = bench_must(point_codec_create(c.tables));
+    c.decoder = bench_must(point_codec_create(c.tables));
+    c.code = bench_must(malloc(c.room));
+    c.made = bench_must(calloc(count, sizeof *c.made));
     return c;
 }
 
@@ -229,7 +220,7 @@ static bool measure(const Run *run)
     Codecs c = codecs_create(run->count);
     CodecZstd zstd = {0};
     Result whole = {0}, packets = {0};
-    i32 *differences = need(malloc((size_t)run->count * 3 * sizeof *differences));
+    i32 *differences = bench_must(malloc((size_t)run->count * 3 * sizeof *differences));
     for (u32 f = run->first; f < run->frames; f += run->step) {
         for (u32 from = 0; from < run->count; from += POINT_SPAN_MAX) {
             u32 left = run->count - from;
@@ -384,26 +375,21 @@ int codec_points_train(const char *path)
         most = traces[i].count > most ? traces[i].count : most;
         fprintf(stderr, "world %u of %d\n", i + 1, TRAINING_WORLDS);
     }
-    PointCodec *codec = need(point_codec_create(NULL));
+    PointCodec *codec = bench_must(point_codec_create(NULL));
     u32 room = 256 + most * 32;
-    u8 *code = need(malloc(room)), *packed = NULL;
+    u8 *code = bench_must(malloc(room)), *packed = NULL;
     if (!point_codec_learn(codec)) {
-        need(NULL);
+        bench_must(NULL);
     }
     for (u32 f = 1; f < TRAINING_FRAMES; f += 2) {
         for (u32 i = 0; i < TRAINING_WORLDS; i++) {
             train_frame(codec, &traces[i], points[i], f + i % 2, code, room);
         }
     }
-    PointTables *tables = need(malloc(sizeof *tables));
+    PointTables *tables = bench_must(malloc(sizeof *tables));
     point_codec_tables(codec, tables);
     size_t size = point_tables_pack(tables, &packed);
-    FILE *file = size != 0 ? fopen(path, "wb") : NULL;
-    bool good = file != NULL && fwrite(packed, size, 1, file) == 1;
-    good = file != NULL && fclose(file) == 0 && good;
-    if (!good) {
-        fprintf(stderr, "plenum-bench: %s: cannot be written\n", path);
-    }
+    bool good = bench_write(path, packed, size);
     point_codec_destroy(codec);
     free(packed);
     free(tables);

@@ -1,5 +1,6 @@
 /* codec_world.c: see codec_world.h. */
 #include "tests/bench/codec_world.h"
+#include "tests/bench/bench.h"
 
 #include "protocol/quantize.h"
 #include "server/physics/rigid/rigid.h"
@@ -20,16 +21,6 @@ enum {
 
 static const f32 tick_s = 1.0f / 60.0f;
 static const f32 quantum_m = 1.0f / 512.0f;
-
-static void *get(size_t count, size_t bytes)
-{
-    void *memory = calloc(count, bytes);
-    if (memory == NULL) {
-        fprintf(stderr, "plenum-bench: out of memory\n");
-        exit(1);
-    }
-    return memory;
-}
 
 static void add(Rigid *rigid, Shape shape, f32 mass, Vec3 at, Quat orientation)
 {
@@ -184,7 +175,8 @@ PoseTrace codec_world(CodecWorld kind, u64 seed, u32 frames)
 {
     bool drop = kind == CODEC_WORLD_DROP;
     u32 count = drop ? DROPPED : CUBES;
-    PoseTrace trace = {get((size_t)frames * count, sizeof(QPose)), frames, count, drop ? 10 : 9};
+    PoseTrace trace = {bench_get((size_t)frames * count, sizeof(QPose)), frames, count,
+                       drop ? 10 : 9};
     Rigid *rigid = drop ? make_drop(seed) : make_cubes(seed);
     FieldDesc field = {.kind = FIELD_POSES, .capacity = count, .quantum = quantum_m};
     for (u32 f = 0; f < frames; f++) {
@@ -264,7 +256,8 @@ PoseTrace codec_trace_load(const char *path)
                 path, size, frame_bytes);
         exit(1);
     }
-    PoseTrace trace = {get((size_t)frames * TRACE_CUBES, sizeof(QPose)), frames, TRACE_CUBES, 9};
+    PoseTrace trace = {bench_get((size_t)frames * TRACE_CUBES, sizeof(QPose)), frames, TRACE_CUBES,
+                       9};
     for (size_t i = 0; i < (size_t)frames * TRACE_CUBES; i++) {
         u8 bytes[sizeof(i32) * TRACE_NUMBERS];
         i32 numbers[TRACE_NUMBERS];

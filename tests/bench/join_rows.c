@@ -24,15 +24,6 @@ enum {
     JOIN_BYTES = 10000000,
 };
 
-static void *must(void *memory)
-{
-    if (memory == NULL) {
-        fprintf(stderr, "plenum-bench: out of memory\n");
-        exit(EXIT_CHECK_FAILED);
-    }
-    return memory;
-}
-
 /* ---- 64 clients ---- */
 
 typedef struct Client {
@@ -62,7 +53,7 @@ static void client_begin(Client *client, FieldSet *fields, u32 late)
 {
     SealKeyPair own, other;
     memset(client, 0, sizeof *client);
-    client->sender = must(snapshot_sender_create(fields));
+    client->sender = bench_must(snapshot_sender_create(fields));
     client->late = late;
     seal_key_pair(&own);
     seal_key_pair(&other);
@@ -98,8 +89,8 @@ static u64 tick_all(Client *clients, ChunkCache *cache, History *history, u32 nu
 
 static void run_64(Bench *bench, Frame **frames, bool mixed, u64 *bytes, u32 *snapshots)
 {
-    Client *clients = must(calloc(CLIENTS, sizeof *clients));
-    ChunkCache *cache = must(chunk_cache_create());
+    Client *clients = bench_must(calloc(CLIENTS, sizeof *clients));
+    ChunkCache *cache = bench_must(chunk_cache_create());
     History history;
     history_init(&history);
     for (u32 c = 0; c < CLIENTS; c++) {
@@ -128,13 +119,13 @@ static void run_64(Bench *bench, Frame **frames, bool mixed, u64 *bytes, u32 *sn
 /* The same packets again to a receiver that acknowledges, outside the measured time. */
 static void check_decodes(Frame **frames)
 {
-    Client *client = must(calloc(1, sizeof *client));
-    ChunkCache *cache = must(chunk_cache_create());
+    Client *client = bench_must(calloc(1, sizeof *client));
+    ChunkCache *cache = bench_must(chunk_cache_create());
     SnapshotView view = {.forward = {0.0f, 0.0f, -1.0f}, .pixels_per_radian = 1000.0f};
     History history;
     history_init(&history);
     client_begin(client, frames[0]->fields, 0);
-    client->receiver = must(snapshot_receiver_create(frames[0]->fields));
+    client->receiver = bench_must(snapshot_receiver_create(frames[0]->fields));
     for (u32 i = 0; i < ACKS_KEPT; i++) {
         SnapshotHeader header = {.tick = (u32)frames[i]->tick, .speed = 1024};
         history_push(&history, frames[i]);
@@ -159,11 +150,11 @@ static Frame **cube_frames(void)
     FieldDesc field = {
         .kind = FIELD_POSES, .channels = 1, .name = "cubes", .quantum = 1.0f / 512.0f};
     PoseTrace trace = codec_world(CODEC_WORLD_PUSH, 11, FRAMES);
-    Frame **frames = must(calloc(FRAMES, sizeof(Frame *)));
+    Frame **frames = bench_must(calloc(FRAMES, sizeof(Frame *)));
     field.capacity = trace.count;
-    FieldSet *fields = must(field_set_create(&field, 1));
+    FieldSet *fields = bench_must(field_set_create(&field, 1));
     for (u32 i = 0; i < FRAMES; i++) {
-        frames[i] = must(frame_create(fields, i + 1, 0));
+        frames[i] = bench_must(frame_create(fields, i + 1, 0));
         memcpy(frame_poses(frames[i], 0), trace.poses + (size_t)i * trace.count,
                trace.count * sizeof(QPose));
     }
@@ -219,7 +210,7 @@ void bench_join10M(Bench *bench)
     static const f64 losses[] = {0.0, 0.01, 0.05};
     Scene *scene = bench_scene("dominoes");
     u32 bytes = 0;
-    u8 *large = must(join_large_scene(JOIN_BYTES, &bytes));
+    u8 *large = bench_must(join_large_scene(JOIN_BYTES, &bytes));
     f64 cpu_ms[BENCH_RUNS], sum_s;
     for (u32 l = 0; l < PL_COUNT(losses); l++) {
         char name[32];

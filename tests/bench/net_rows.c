@@ -36,23 +36,14 @@ typedef struct Encoding {
     u32 count;
 } Encoding;
 
-static void *must(void *memory)
-{
-    if (memory == NULL) {
-        fprintf(stderr, "plenum-bench: out of memory\n");
-        exit(EXIT_CHECK_FAILED);
-    }
-    return memory;
-}
-
 static void encoding_begin(Encoding *e, FieldSet *fields, u32 clients, struct Packets *packets)
 {
     *e = (Encoding){.count = clients};
     history_init(&e->history);
-    e->cache = must(chunk_cache_create());
-    e->receiver = must(snapshot_receiver_create(fields));
+    e->cache = bench_must(chunk_cache_create());
+    e->receiver = bench_must(snapshot_receiver_create(fields));
     for (u32 c = 0; c < clients; c++) {
-        e->clients[c].sender = must(snapshot_sender_create(fields));
+        e->clients[c].sender = bench_must(snapshot_sender_create(fields));
     }
     e->clients[0].packets = packets;
 }
@@ -198,12 +189,12 @@ static void measure_encoding(Bench *bench, const char *scene_name)
 {
     Scene *scene = bench_scene(scene_name);
     Frame **frames = bench_frames(bench, scene, FRAMES);
-    Packets packets = {.bytes = must(malloc(BUDGET_BYTES))};
+    Packets packets = {.bytes = bench_must(malloc(BUDGET_BYTES))};
     char name[64];
     snprintf(name, sizeof name, "net/encode_%s", scene_name);
     for (u32 clients = 1; clients <= CLIENTS_MANY; clients *= CLIENTS_MANY) {
         EncodeResult result = {.room = 1 << 16};
-        result.bytes = must(malloc(result.room * sizeof *result.bytes));
+        result.bytes = bench_must(malloc(result.room * sizeof *result.bytes));
         bench_begin(bench);
         while (bench_again(bench)) {
             run_encoding(bench, frames, clients, &packets, &result);

@@ -60,15 +60,12 @@ typedef struct SnapshotView {
     f32 pixels_per_radian; /* 0: no camera, everything counts alike */
 } SnapshotView;
 
-/* ---- sender: one per client, host thread ---- */
+/* ---- sender: one per client and stream epoch, host thread ---- */
 
 typedef struct SnapshotSender SnapshotSender;
 /* `fields` is acquired. */
 SnapshotSender *snapshot_sender_create(FieldSet *fields);
 void snapshot_sender_destroy(SnapshotSender *sender);
-/* The client's baselines are all forgotten (seek backwards, reset of the stream), and what was sent
- * before is no longer confirmed by acknowledgements. */
-void snapshot_sender_forget(SnapshotSender *sender);
 /* The client knows coarse records (PROTOCOL_MINOR_DETAIL); without it none are sent. */
 void snapshot_sender_allow_coarse(SnapshotSender *sender, bool allow);
 /* Applies an acknowledgement; returns how many sent packets it newly confirmed, and in *lost (may
@@ -109,7 +106,7 @@ typedef struct SnapshotSenderStats {
 } SnapshotSenderStats;
 void snapshot_sender_stats(const SnapshotSender *sender, SnapshotSenderStats *stats);
 
-/* ---- receiver ---- */
+/* ---- receiver: one per stream epoch ---- */
 
 typedef struct ChunkState {
     u64 tick;
@@ -130,8 +127,6 @@ void snapshot_receiver_destroy(SnapshotReceiver *receiver);
  * whenever it could be read (may be NULL). */
 int snapshot_receiver_push(SnapshotReceiver *receiver, const u8 *packet, u32 bytes,
                            SnapshotHeader *header);
-/* Forgets every state (the server announced a new stream epoch). */
-void snapshot_receiver_forget(SnapshotReceiver *receiver);
 SnapshotAck snapshot_receiver_ack(const SnapshotReceiver *receiver);
 /* States of a chunk, newest first, of a tick the finest: out[CHUNK_STATES_KEPT]; returns the count.
  * Borrowed until the next push. */

@@ -96,18 +96,6 @@ void snapshot_receiver_destroy(SnapshotReceiver *receiver)
     free(receiver);
 }
 
-void snapshot_receiver_forget(SnapshotReceiver *receiver)
-{
-    for (u32 i = 0; i < receiver->chunk_total; i++) {
-        if (receiver->chunks[i] != NULL) {
-            receiver->chunks[i]->count = 0;
-        }
-    }
-    receiver->stats.chunks = receiver->stats.coarse = 0;
-    receiver->has_tick = false;
-    receiver->tick = 0;
-}
-
 SnapshotAck snapshot_receiver_ack(const SnapshotReceiver *receiver)
 {
     return receiver->ack;

@@ -71,14 +71,6 @@ void snapshot_sender_destroy(SnapshotSender *sender)
     free(sender);
 }
 
-void snapshot_sender_forget(SnapshotSender *sender)
-{
-    memset(sender->chunks, 0, sender->chunk_total * sizeof *sender->chunks);
-    memset(sender->packets, 0, sizeof sender->packets);
-    sender->tick_count = 0;
-    sender->oldest_pending = (u16)(sender->sequence + 1);
-}
-
 void snapshot_sender_allow_coarse(SnapshotSender *sender, bool allow)
 {
     sender->coarse_allowed = allow;

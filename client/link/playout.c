@@ -33,15 +33,6 @@ void playout_init(Playout *playout, u32 tick_rate, u32 snapshot_rate)
     playout->speed_moving = 1.0;
 }
 
-void playout_reset(Playout *playout)
-{
-    playout->begun = false;
-    playout->showing = false;
-    playout->holding = false;
-    playout->count = 0;
-    playout->newest = 0;
-}
-
 /* ---- clock ---- */
 
 static const PlayoutArrival *arrival_at(const Playout *playout, u32 i)

@@ -74,8 +74,6 @@ typedef struct PlayoutStep {
 } PlayoutStep;
 
 void playout_init(Playout *playout, u32 tick_rate, u32 snapshot_rate);
-/* A new stream: forgets clock and shown tick; the delay and its statistics stay. */
-void playout_reset(Playout *playout);
 /* A packet of `tick` arrived (any order); speed: world seconds a real second, 0 paused. */
 void playout_arrival(Playout *playout, u64 tick, f64 speed, u64 now_ns);
 /* Moves the shown tick to what it must be at now_ns. */

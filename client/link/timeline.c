@@ -83,21 +83,6 @@ void timeline_destroy(Timeline *timeline)
     free(timeline);
 }
 
-void timeline_reset(Timeline *timeline)
-{
-    playout_reset(&timeline->playout);
-    timeline->news = timeline->counted = false;
-    timeline->newest = timeline->silent_from = timeline->silent_sure = 0;
-    timeline->outage_from = timeline->outage_to = 0;
-    for (u32 f = 0; f < timeline->fields->count; f++) {
-        u32 chunks = timeline->chunks[f] != NULL ? chunk_count(&timeline->fields->fields[f]) : 0;
-        for (u32 c = 0; c < chunks; c++) {
-            timeline->chunks[f][c].curve.mode = CURVE_NONE;
-            timeline->chunks[f][c].offset = false;
-        }
-    }
-}
-
 /* ---- what is known ---- */
 
 /* Of a chunk that is not in a snapshot it is known that it did not change, if all packets since its

@@ -33,16 +33,14 @@ typedef struct ShownPoint {
 
 typedef struct Timeline Timeline;
 
-/* `receiver` is borrowed. NULL without memory. */
+/* Of one stream epoch: a seek, a reset or another world gets a new one. `receiver` is borrowed.
+ * NULL without memory. */
 Timeline *timeline_create(const SnapshotReceiver *receiver, u32 tick_rate, u32 snapshot_rate);
 void timeline_destroy(Timeline *timeline);
-/* A new stream epoch (seek, reset, another world of the same fields): forgets clock and shown tick;
- * the delay and its statistics stay. The caller has made the receiver forget. */
-void timeline_reset(Timeline *timeline);
 /* A state packet with this header arrived at now_ns (any order) and was given to the receiver. */
 void timeline_arrival(Timeline *timeline, const SnapshotHeader *header, u64 now_ns);
-/* Moves the shown tick to what it must be at now_ns; never backwards except after a reset. Call
- * after the packets of now were given to the receiver and before anything is asked. */
+/* Moves the shown tick to what it must be at now_ns; never backwards. Call after the
+ * packets of now were given to the receiver and before anything is asked. */
 void timeline_advance(Timeline *timeline, u64 now_ns);
 /* The interpolated tick now shown (what a pick refers to). */
 f64 timeline_tick(const Timeline *timeline);

@@ -503,39 +503,6 @@ static void test_wraps(void **context)
     free(pair);
 }
 
-/* A seek backwards: both ends forget; acknowledgements of the old stream confirm nothing. */
-static void test_forget(void **context)
-{
-    PL_UNUSED(context);
-    Dice dice = {4, 0};
-    NetsimOptions net = {.seed = 1, .delay_ms = 50, .jitter_ms = 30};
-    Pair *pair = malloc(sizeof *pair);
-    pair_init(pair, 100, &net, 500);
-    for (u32 round = 0; round < 6; round++) {
-        for (u32 step = 0; step < 150; step++) {
-            pair_step(pair, &dice, step, 0.5, false);
-            check_states(pair, false);
-        }
-        for (u32 i = 0; i < FRAMES_MAX; i++) {
-            frame_release(pair->frames[i]);
-            pair->frames[i] = NULL;
-        }
-        pair->tick = 100 + 50 * round;
-        frame_release(pair->frames[pair->tick]);
-        Frame *frame = random_next(&dice, pair->fields, NULL, pair->tick, 1.0);
-        pair->frames[pair->tick] = frame;
-        history_push(&pair->history, frame);
-        snapshot_sender_forget(pair->sender);
-        snapshot_receiver_forget(pair->receiver);
-        /* The epoch keeps packets of the old stream out. */
-        netsim_destroy(pair->down);
-        pair->down = netsim_create(&net);
-    }
-    expect_clean(pair);
-    pair_finish(pair);
-    free(pair);
-}
-
 static void test_budget_is_kept_and_nothing_starves(void **context)
 {
     PL_UNUSED(context);
@@ -801,7 +768,6 @@ int main(void)
         cmocka_unit_test(test_blackout),
         cmocka_unit_test(test_acknowledgements_lost),
         cmocka_unit_test(test_wraps),
-        cmocka_unit_test(test_forget),
         cmocka_unit_test(test_budget_is_kept_and_nothing_starves),
         cmocka_unit_test(test_hostile_packets),
         cmocka_unit_test(test_missing_baseline_is_refused),

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #define WINDOW_S        6.0  /* of arrivals that fix clock and delay */
-#define QUANTILE        0.08 /* of the arrivals may come too late for the delay */
+#define STARVED_SHARE   0.02 /* of the time the delay may be too short */
 #define LATE_QUANTILE   0.96 /* of the lateness that is reported as jitter */
+#define LATE_ALLOWED    2.0  /* packets that may come late by whatever: outages are not bridged */
+#define DELAY_HALVINGS  10
 #define MARGIN          0.05 /* of an interval: packets of one tick come one after another */
 #define DELAY_MAX_S     1.0
 #define GAPS_MIN        8 /* with fewer the former delay stays */
@@ -146,6 +148,32 @@ static f64 quantile(f64 *values, u32 count, f64 q)
     return values[i < count ? i : count - 1];
 }
 
+/* Seconds for which a delay leaves nothing to go to. A late packet counts for so much at most: an
+ * outage is not to be bridged. */
+static f64 starved_s(const f64 *ages_s, u32 count, f64 delay_s, f64 each_most_s)
+{
+    f64 sum_s = 0.0;
+    for (u32 i = 0; i < count; i++) {
+        sum_s += fmin(fmax(ages_s[i] - delay_s, 0.0), each_most_s);
+    }
+    return sum_s;
+}
+
+/* The least delay, to a thousandth, that leaves nothing to go to for most_s at most. */
+static f64 delay_enough(const f64 *ages_s, u32 count, f64 most_s, f64 each_most_s)
+{
+    f64 low_s = 0.0, high_s = DELAY_MAX_S;
+    for (u32 i = 0; i < DELAY_HALVINGS; i++) {
+        f64 middle_s = 0.5 * (low_s + high_s);
+        if (starved_s(ages_s, count, middle_s, each_most_s) > most_s) {
+            low_s = middle_s;
+        } else {
+            high_s = middle_s;
+        }
+    }
+    return high_s;
+}
+
 static void clock_fit(Playout *playout)
 {
     playout->rate = rate_measure(playout);
@@ -166,10 +194,13 @@ static void clock_fit(Playout *playout)
     playout->jitter_s = quantile(values, playout->count, LATE_QUANTILE);
     for (u32 i = 0; i + 1 < playout->count; i++) {
         f64 due_s = (arrival_at(playout, i)->tick - playout->line) / rate;
-        values[i] = due_s - arrival_at(playout, i + 1)->time_s;
+        values[i] = arrival_at(playout, i + 1)->time_s - due_s;
     }
-    f64 age_s = -quantile(values, playout->count - 1, QUANTILE) + MARGIN * playout->interval_s;
-    playout->delay_wanted_s = fmin(fmax(age_s, 0.0), DELAY_MAX_S);
+    u32 gaps = playout->count - 1;
+    f64 span_s = arrival_at(playout, gaps)->time_s - arrival_at(playout, 0)->time_s;
+    f64 delay_s =
+        delay_enough(values, gaps, STARVED_SHARE * span_s, STARVED_SHARE * span_s / LATE_ALLOWED);
+    playout->delay_wanted_s = fmin(delay_s + MARGIN * playout->interval_s, DELAY_MAX_S);
 }
 
 void playout_arrival(Playout *playout, u64 tick, f64 speed, u64 now_ns)

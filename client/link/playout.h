@@ -8,8 +8,10 @@
  * believed up to 0.1 %; a server that keeps another speed than it announces shows it in both halves
  * of the window.
  * Delay. Just before each arrival the newest known tick was some time old: one snapshot interval on
- * a perfect network, more with jitter and with loss. The delay is a high quantile of that age: rare
- * bursts are bridged by extrapolation instead of by a delay that all the rest would have to bear.
+ * a perfect network, more with jitter and with loss. The delay is the least for which the picture
+ * would have had nothing to go to for a fiftieth of the last seconds, of which one packet counts for
+ * half at most: rare bursts are bridged by extrapolation instead of by a delay that all the rest
+ * would have to bear.
  * Motion. The shown tick follows line − delay by running a few percent faster or slower
  * (PLAYOUT_WARP_MAX), and its pace changes no faster than PLAYOUT_SLEW_MAX a second: a body that
  * moves at v is shown with an acceleration of at most v · PLAYOUT_SLEW_MAX that is not its own.

@@ -26,13 +26,10 @@ static const f64 rise_near_s = 0.15;  /* near the knee: past it within a second 
 static const f64 rise_queue_s = 0.03; /* while there is some queue */
 static const f64 rise_loss_s = 0.08;  /* loss is seen later than queues are */
 static const f64 rise_least = 1000.0; /* bytes/s² */
-static const f64 knee_near = 0.9, knee_past = 1.1, knee_past_loss = 1.25;
-enum {
-    /* Lines change: after so long without meeting it again the knee is forgotten. Loss is dearer.
-     */
-    KNEE_MS = 3000,
-    KNEE_LOSS_MS = 6000,
-};
+static const f64 knee_near = 0.9, knee_past = 1.0, knee_past_loss = 1.25;
+/* Of what arrives and what the path loses: beyond it nothing is known of the line (GCC: 1.5). */
+static const f64 rise_known = 1.5;
+static const f64 recent_weight = 1.0 / 16.0;
 static const f64 drained_ms = 15.0;
 static const f64 drain_most = 0.85; /* of what arrives: GCC's */
 static const f64 drain_least = 0.25;
@@ -88,11 +85,10 @@ static f64 packet_ms(const Budget *budget)
     return 1000.0 * packet_worth(budget->bytes_s) / budget->bytes_s;
 }
 
-static void knee_set(Budget *budget, f64 bytes_s, bool of_loss, u64 now_ms)
+static void knee_set(Budget *budget, f64 bytes_s, bool of_loss)
 {
     budget->knee_bytes_s = bytes_s;
     budget->knee_of_loss = of_loss;
-    budget->knee_ms = now_ms;
 }
 
 /* ---- delay ---- */
@@ -151,7 +147,7 @@ static void congestion(Budget *budget, u64 now_ms)
     /* Ours, if the budget is the limit or more is sent than gets through. */
     bool ours = budget->used || budget->sent_bytes_s > ours_least * budget->arrived_bytes_s;
     if (ours && budget->arrived_bytes_s > 0.0) {
-        knee_set(budget, budget->arrived_bytes_s, false, now_ms);
+        knee_set(budget, budget->arrived_bytes_s, false);
         budget_set(budget, fmin(budget->bytes_s, share * budget->arrived_bytes_s));
     } else {
         /* Someone else's, or the budget is far above what is sent. */
@@ -168,14 +164,18 @@ static f64 rise_of(const Budget *budget)
         f64 rtt_s = fmax(budget->rtt_ms, 50.0) / 1000.0;
         return packet_bytes / (rtt_s * rtt_s);
     }
-    bool near = budget->knee_bytes_s > 0.0 && budget->bytes_s > knee_near * budget->knee_bytes_s;
-    bool queue = budget->queue_ms > 0.5 * BUDGET_QUEUE_MS;
-    f64 near_s = budget->knee_of_loss ? rise_loss_s : rise_near_s;
-    f64 share = queue ? rise_queue_s : near ? near_s : rise_far_s;
+    f64 share = rise_far_s;
+    if (budget->knee_bytes_s > 0.0 && budget->bytes_s > knee_near * budget->knee_bytes_s) {
+        f64 past = budget->knee_of_loss ? knee_past_loss : knee_past;
+        f64 near_s = budget->knee_of_loss ? rise_loss_s : rise_near_s;
+        f64 beyond = f64_between(budget->bytes_s / budget->knee_bytes_s - past, 0.0, 1.0);
+        share = near_s + (rise_far_s - near_s) * beyond;
+    }
+    share = budget->queue_ms > 0.5 * BUDGET_QUEUE_MS ? rise_queue_s : share;
     return fmax(budget->bytes_s * share, rise_least);
 }
 
-static void calm(Budget *budget, f64 seconds, u64 now_ms)
+static void calm(Budget *budget, f64 seconds)
 {
     if (budget->draining && budget->queue_ms > drained_ms + 0.5 * packet_ms(budget) &&
         !has_rivals(budget)) {
@@ -191,12 +191,9 @@ static void calm(Budget *budget, f64 seconds, u64 now_ms)
     if (!budget->used || budget->hold) {
         return;
     }
-    f64 past = budget->knee_of_loss ? knee_past_loss : knee_past;
-    u64 kept_ms = budget->knee_of_loss ? KNEE_LOSS_MS : KNEE_MS;
-    if (budget->bytes_s > past * budget->knee_bytes_s || now_ms - budget->knee_ms > kept_ms) {
-        budget->knee_bytes_s = 0.0;
-    }
-    budget_set(budget, budget->bytes_s + rise_of(budget) * seconds);
+    f64 risen = budget->bytes_s + rise_of(budget) * seconds;
+    f64 most = rise_known * budget->arrived_bytes_s / (1.0 - budget->loss_known);
+    budget_set(budget, fmax(budget->bytes_s, fmin(risen, most)));
 }
 
 /* ---- loss ---- */
@@ -207,7 +204,7 @@ static bool window_limited(const Budget *budget)
 }
 
 /* The experiment's end. Were losses the queue's, there are far fewer now, or as much arrives. */
-static void test_judge(Budget *budget, f64 arrived_bytes_s, u64 now_ms)
+static void test_judge(Budget *budget, f64 arrived_bytes_s)
 {
     bool fewer = budget->loss < 0.35 * budget->test_loss;
     /* What arrives says something of the line only if the budget set it. */
@@ -215,9 +212,9 @@ static void test_judge(Budget *budget, f64 arrived_bytes_s, u64 now_ms)
                    arrived_bytes_s > (0.5 + 0.5 * test_share) * budget->test_arrived_bytes_s;
     if (fewer) {
         /* Or a burst is over: the rise will tell. */
-        knee_set(budget, budget->test_arrived_bytes_s / (1.0 - budget->loss_known), true, now_ms);
+        knee_set(budget, budget->test_arrived_bytes_s / (1.0 - budget->loss_known), true);
     } else if (as_much) {
-        knee_set(budget, arrived_bytes_s / (1.0 - budget->loss_known), true, now_ms);
+        knee_set(budget, arrived_bytes_s / (1.0 - budget->loss_known), true);
         budget_set(budget, fmin(budget->bytes_s, budget->knee_bytes_s));
     } else {
         /* Where the world had not enough to say all the time, that is a hint only. */
@@ -261,11 +258,11 @@ static void loss_decide(Budget *budget, u64 now_ms)
     f64 noise = 2.5 * sqrt(fmax(budget->loss * (1.0 - budget->loss), 0.01) / total);
     f64 excess = budget->loss - budget->loss_known;
     if (budget->test_ms != 0) {
-        test_judge(budget, arrived_bytes_s, now_ms);
+        test_judge(budget, arrived_bytes_s);
     } else if (budget->loss > loss_beyond_doubt) {
         budget_set(budget, fmin(arrived_bytes_s, test_share * budget->bytes_s));
         if (!budget->draining) {
-            knee_set(budget, arrived_bytes_s, true, now_ms);
+            knee_set(budget, arrived_bytes_s, true);
         }
     } else if (excess > fmax(loss_margin, noise) && budget->limited > 0 && !budget->draining) {
         /* What arrived while it rose cannot be compared: hold it for a window first. */
@@ -316,7 +313,7 @@ static void epoch_end(Budget *budget, u64 now_ms)
     if (budget->queue_ms > budget->queue_limit_ms) {
         congestion(budget, now_ms);
     } else {
-        calm(budget, fmin(seconds, 1.0), now_ms);
+        calm(budget, fmin(seconds, 1.0));
     }
     budget->epoch_ms = now_ms;
     budget->acked_bytes = budget->sent_bytes = 0;
@@ -330,8 +327,8 @@ static void epoch_end(Budget *budget, u64 now_ms)
 static bool epoch_is_over(const Budget *budget, u64 now_ms)
 {
     u64 long_ms = now_ms - budget->epoch_ms;
-    return long_ms >= BUDGET_EPOCH_MS && (budget->loss < loss_few || budget->delays >= DELAYS_MIN ||
-                                          long_ms >= EPOCHS_MOST * BUDGET_EPOCH_MS);
+    bool sure = budget->loss_recent < loss_few || budget->delays >= DELAYS_MIN;
+    return long_ms >= BUDGET_EPOCH_MS && (sure || long_ms >= EPOCHS_MOST * BUDGET_EPOCH_MS);
 }
 
 /* Heard again: what was lost meanwhile and how long things lay around says nothing of the line. */
@@ -354,6 +351,17 @@ static void silence_end(Budget *budget, u64 now_ms)
     window_begin(budget, budget->fresh_ms);
 }
 
+/* Of the last dozens of packets, to know how far few of them can be trusted. */
+static void recent_follow(Budget *budget, const BudgetReport *report, u64 now_ms)
+{
+    u32 total = report->acked + report->lost;
+    if (total == 0 || now_ms < budget->fresh_ms) {
+        return;
+    }
+    f64 weight = fmin(recent_weight * (f64)total, 1.0);
+    budget->loss_recent += weight * ((f64)report->lost / (f64)total - budget->loss_recent);
+}
+
 void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
 {
     budget->heard_ms = now_ms;
@@ -367,6 +375,7 @@ void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
         delay_sample(budget, (u16)(report->send_ms - report->echo_ms), now_ms);
     }
     budget->heard = budget->heard || report->acked > 0;
+    recent_follow(budget, report, now_ms);
     budget->acked_bytes += report->acked_bytes + (u64)report->acked * BUDGET_HEAD_BYTES;
     if (now_ms >= budget->loss_window_ms) {
         loss_update(budget, report, now_ms);

@@ -12,7 +12,8 @@
  * the same (experiments as in PCC, Dong 2015). If so it was the queue; if not, that share of loss
  * is taken for granted from then on and the budget returns.
  * Otherwise a budget that is used rises: it doubles each second while far from where it last met a
- * limit, and creeps near it.
+ * limit, creeps near it and hurries again beyond it, but never over half as much again as arrives
+ * (GCC): delays of few packets tell of a queue late.
  * Pure: time is an argument. Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_BUDGET_H
@@ -75,13 +76,13 @@ typedef struct Budget {
     f64 sent_bytes_s;    /* rate that was sent */
     f64 knee_bytes_s;    /* rate that arrived when the line was last full; 0: unknown */
     bool knee_of_loss;   /* it was met by loss: more would be lost beyond it, not only queue */
-    u64 knee_ms;         /* when it was met */
 
     /* loss */
     u32 acked, lost;        /* packets in this window */
     u64 loss_window_ms;     /* its start */
     f64 loss_known;         /* share that is the path's own */
     f64 loss;               /* of the last window */
+    f64 loss_recent;        /* smoothed over some sixteen packets */
     f64 window_bytes;       /* confirmed in this window */
     f64 window_bytes_s;     /* the budget at its start */
     u32 snapshots, limited; /* in this window; those that the budget cut short */

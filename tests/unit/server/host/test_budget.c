@@ -312,6 +312,48 @@ static void test_silence(void **state)
     assert_true(budget->bytes_s >= 0.8 * again);
 }
 
+/* At the least budget an experiment cannot go lower: that as much arrives in it says nothing, and
+ * the air's losses must not be taken for a full queue, or the budget would stay there for ever. */
+static void test_void_experiment(void **state)
+{
+    PL_UNUSED(state);
+    Line line;
+    line_init(&line, 60000.0, 0.5, 1);
+    line.random_loss = 0.25;
+    Budget *budget = &line.flows[0].budget;
+    u64 ms = 0;
+    /* As after a jam: kept at the least until the loss of a window is judged. */
+    for (; budget->test_ms == 0 && ms < 60000; ms += 33) {
+        budget->bytes_s = BUDGET_MIN_BYTES_S;
+        line_play(&line, ms);
+    }
+    assert_true(budget->test_ms != 0 && budget->bytes_s == BUDGET_MIN_BYTES_S);
+    line_play(&line, ms + 40000);
+    line_play(&line, ms + 50000);
+    if (line.flows[0].sent / 10.0 < 0.6 * 60000.0) {
+        fail_msg("%.0f bytes/s on a line of 60000, %.2f taken for the air's",
+                 line.flows[0].sent / 10.0, budget->loss_known);
+    }
+}
+
+/* What is sent but does not get through is no ground to send more: far from the knee, on a line
+ * whose queue tells nothing yet, the budget stays within half as much again as what arrives. */
+static void test_rises_with_what_arrives(void **state)
+{
+    PL_UNUSED(state);
+    Budget budget;
+    budget_init(&budget, 0, BUDGET_MAX_BYTES_S);
+    budget.bytes_s = 10000.0;
+    for (u64 now = 100; now < 5000; now += 100) {
+        BudgetReport report = {.acked = 2, .acked_bytes = 800, .rtt_ms = 50.0};
+        budget_take(&budget, now);
+        budget_limited(&budget);
+        budget_feedback(&budget, &report, now);
+    }
+    f64 arrives = 10.0 * (800.0 + 2.0 * BUDGET_HEAD_BYTES);
+    assert_true(budget.bytes_s > 10000.0 && budget.bytes_s <= 1.5 * arrives);
+}
+
 static void test_bounds(void **state)
 {
     PL_UNUSED(state);
@@ -327,7 +369,8 @@ static void test_bounds(void **state)
     assert_true(budget.bytes_s == (f64)BUDGET_MIN_BYTES_S);
     budget_init(&budget, 0, BUDGET_MAX_BYTES_S);
     for (u64 now = 0; now < 60000; now += 100) {
-        BudgetReport report = {.acked = 100, .acked_bytes = 100000, .rtt_ms = 10.0};
+        BudgetReport report = {
+            .acked = 100, .acked_bytes = (u32)(0.1 * budget.bytes_s), .rtt_ms = 10.0};
         budget_take(&budget, now);
         budget_limited(&budget);
         budget_feedback(&budget, &report, now);
@@ -433,6 +476,8 @@ int main(void)
         cmocka_unit_test(test_shares_the_line),
         cmocka_unit_test(test_rest_changes_nothing),
         cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_void_experiment),
+        cmocka_unit_test(test_rises_with_what_arrives),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_narrow_packets),
         cmocka_unit_test(test_first_bytes),

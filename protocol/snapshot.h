@@ -118,7 +118,11 @@ typedef struct ChunkState {
 } ChunkState;
 
 typedef struct SnapshotReceiver SnapshotReceiver;
+/* `fields` is acquired. */
 SnapshotReceiver *snapshot_receiver_create(FieldSet *fields);
+/* With a borrowed coder, which receivers of one thread can share: tables take milliseconds to load,
+ * which are saved at each new epoch. */
+SnapshotReceiver *snapshot_receiver_create_sharing(FieldSet *fields, SpanCoder *coder);
 void snapshot_receiver_destroy(SnapshotReceiver *receiver);
 /* Decodes one packet, all of it or nothing. 0: stored and acknowledged, or a duplicate, or too late
  * to matter (neither changes anything). ERROR_BASELINE: a baseline is missing (cannot happen with

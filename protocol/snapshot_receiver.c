@@ -39,6 +39,7 @@ struct SnapshotReceiver {
     u32 reach; /* packets since the first, at most 64: bits of the acknowledgement that mean
                   something */
     SpanCoder *coder;
+    bool coder_borrowed;
     Decoded decoded[SNAPSHOT_CHUNKS_MAX];
     u32 decoded_count;
     u8 *states[SPAN_STATES]; /* dense, of the span being decoded; as large as the largest */
@@ -48,6 +49,11 @@ struct SnapshotReceiver {
 };
 
 SnapshotReceiver *snapshot_receiver_create(FieldSet *fields)
+{
+    return snapshot_receiver_create_sharing(fields, NULL);
+}
+
+SnapshotReceiver *snapshot_receiver_create_sharing(FieldSet *fields, SpanCoder *coder)
 {
     SnapshotReceiver *receiver = calloc(1, sizeof *receiver);
     if (receiver == NULL) {
@@ -60,7 +66,8 @@ SnapshotReceiver *snapshot_receiver_create(FieldSet *fields)
     }
     receiver->fields = field_set_acquire(fields);
     receiver->chunks = calloc(receiver->chunk_total + 1u, sizeof(ReceiverChunk *));
-    receiver->coder = span_coder_create();
+    receiver->coder_borrowed = coder != NULL;
+    receiver->coder = coder != NULL ? coder : span_coder_create();
     bool good = receiver->chunks != NULL && receiver->coder != NULL &&
                 span_coder_reserve(receiver->coder, fields);
     for (u32 s = 0; s < SPAN_STATES; s++) {
@@ -89,7 +96,9 @@ void snapshot_receiver_destroy(SnapshotReceiver *receiver)
     for (u32 s = 0; s < SPAN_STATES; s++) {
         free(receiver->states[s]);
     }
-    span_coder_destroy(receiver->coder);
+    if (!receiver->coder_borrowed) {
+        span_coder_destroy(receiver->coder);
+    }
     free(receiver->chunks);
     free(receiver->scratch);
     field_set_release(receiver->fields);

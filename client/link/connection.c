@@ -106,6 +106,7 @@ void connection_destroy(Connection *connection)
     }
     link_drop(connection);
     connection_world_drop(connection);
+    span_coder_destroy(connection->coder);
     entity_list_finish(&connection->entities);
     free(connection->users);
     free(connection->presences);

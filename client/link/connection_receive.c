@@ -112,7 +112,13 @@ static void stream_drop(Connection *connection)
 
 static bool stream_begin(Connection *connection)
 {
-    connection->receiver = snapshot_receiver_create(connection->fields);
+    if (connection->coder == NULL) {
+        connection->coder = span_coder_create();
+    }
+    if (connection->coder != NULL) {
+        connection->receiver =
+            snapshot_receiver_create_sharing(connection->fields, connection->coder);
+    }
     if (connection->receiver == NULL) {
         return false;
     }

@@ -85,6 +85,7 @@ struct Connection {
     u8 epoch;
     Scene *scene;
     FieldSet *fields;
+    SpanCoder *coder; /* of all receivers, with the first; NULL before */
     SnapshotReceiver *receiver;
     Timeline *timeline;
     EntityList entities;

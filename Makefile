@@ -57,6 +57,12 @@ NO_FMA := $(if $(filter x86_64,$(shell uname -m)),-mno-fma)
 COMMON := $(OPT) -march=$(ARCH) $(NO_FMA) -ffp-contract=off -fno-math-errno -fno-trapping-math -Wno-psabi -pthread -MMD -MP
 CFLAGS := -std=c17 $(WARN) -Wstrict-prototypes $(COMMON)
 CXXFLAGS := -std=c++17 -Wall -Wextra -Werror $(COMMON)
+# What adaptive models compare tells a fuzzer nothing and took most of its time.
+CODECS := $(addprefix $(B)/obj/protocol/,pose_code.c.o point_code.c.o point_plan.c.o grid_code.c.o grid_block.c.o \
+	grid_scalars.c.o mix.c.o mix_tables.c.o)
+ifeq ($(CONFIG),fuzz)
+$(CODECS): CFLAGS += -O2 -fno-sanitize-coverage=trace-cmp
+endif
 LDFLAGS := $(OPT) -pthread -Wl,--as-needed
 LIBS := -luv -lenet -lsodium -lzstd -lxxhash -linih -lmicrohttpd -lflatbuffers -lpng -lm -lstdc++
 VIEW_LIBS := -limgui -lstb -lSDL2 -lepoxy

@@ -32,12 +32,13 @@ static void play(const char *path)
         return;
     }
     const u64 last = recording_reader_info(reader)->last_tick;
-    const u64 seeks[3] = {0, last / 2, last};
+    const u64 seeks[3] = {0, last / 4, last};
+    static const u32 plays[3] = {20, 4, 4}; /* ticks; a seek has played those since its key */
     for (u32 i = 0; i < PL_COUNT(seeks); i++) {
         if (i != 0 && recording_reader_seek(reader, seeks[i]) != 0) {
             continue;
         }
-        for (u32 n = 0; n < 50; n++) {
+        for (u32 n = 0; n < plays[i]; n++) {
             Frame *frame;
             const Input *inputs;
             u32 count;

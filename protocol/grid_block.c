@@ -10,15 +10,15 @@
 enum {
     RIM_CELLS = 3,
     RIM_VOXELS = 1,
-    VOXEL_ROW = 16,
     WIDE = 16 /* of a row of features */
 };
 
 PL_STATIC_ASSERT((CHUNK_CELLS_EDGE + 2 * RIM_CELLS) * GRID_BLOCK_ROW <= GRID_BLOCK_MAX,
                  "cells fit the block");
-PL_STATIC_ASSERT((CHUNK_VOXELS_EDGE + 2) * (CHUNK_VOXELS_EDGE + 2) * VOXEL_ROW + VOXEL_ROW <=
-                     GRID_BLOCK_MAX,
+PL_STATIC_ASSERT((CHUNK_VOXELS_EDGE + 2) * GRID_VOXEL_LAYER + GRID_VOXEL_ROW <= GRID_BLOCK_MAX,
                  "voxels fit the block");
+PL_STATIC_ASSERT(GRID_VOXEL_LAYER == (CHUNK_VOXELS_EDGE + 2 * RIM_VOXELS) * GRID_VOXEL_ROW,
+                 "a layer of voxels has so many rows");
 
 void grid_plan_begin(GridPlan *plan, const FieldDesc *field)
 {
@@ -30,7 +30,7 @@ void grid_plan_begin(GridPlan *plan, const FieldDesc *field)
                        .dims = {field->dims[0], field->dims[1], deep ? field->dims[2] : 1},
                        .rim = deep ? RIM_VOXELS : RIM_CELLS,
                        .rim_z = deep ? RIM_VOXELS : 0,
-                       .row = deep ? VOXEL_ROW : GRID_BLOCK_ROW,
+                       .row = deep ? GRID_VOXEL_ROW : GRID_BLOCK_ROW,
                        .most = deep ? 255 : 65535};
     plan->layer = (edge + 2 * plan->rim) * plan->row;
     plan->origin = plan->rim_z * plan->layer + plan->rim * plan->row + plan->rim;

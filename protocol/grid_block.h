@@ -13,6 +13,8 @@ enum {
     GRID_CHANNELS = 2,
     /* A block: the largest chunk with its rim on all sides, rows from a multiple of 8. */
     GRID_BLOCK_ROW = 24,
+    GRID_VOXEL_ROW = 16,
+    GRID_VOXEL_LAYER = 160,
     GRID_BLOCK_MAX = 2112,
     GRID_TIME_MAX = 11,  /* features of the filter in time */
     GRID_SPACE_MAX = 16, /* and in space */

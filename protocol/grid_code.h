@@ -40,7 +40,7 @@ void grid_codec_destroy(GridCodec *codec); /* NULL is fine */
 void grid_codec_sizes(u32 *rows, u32 *sets);
 /* While it learns, what was learned from one code goes on in the next; the tables of the moment. */
 void grid_codec_learn(GridCodec *codec, bool learn);
-const MixTables *grid_codec_tables(const GridCodec *codec);
+const MixTables *grid_codec_tables(GridCodec *codec);
 /* Makes room for spans of the field, so that nothing is allocated later. False: no memory. */
 bool grid_codec_reserve(GridCodec *codec, const FieldDesc *field);
 /* Bytes of the dense states of the span's chunks: of `now` and of each state. */

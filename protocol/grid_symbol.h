@@ -8,7 +8,7 @@
 
 #include "protocol/grid_block.h"
 #include "protocol/grid_fit.h"
-#include "protocol/mix_three.h"
+#include "protocol/mix_row.h"
 #include "shared/check.h"
 
 enum {
@@ -20,10 +20,9 @@ enum {
     ERROR_MAX = 32767,
     START_ONE = 2048,  /* of the starting filters in the tables */
     LEARNED_SHIFT = 4, /* how fast they follow in training */
-    RATE_LAST = 300,   /* slower a context does not learn, 65536ths */
     /* Of both kinds, channels and all numbers of states. */
     FILTERS = 2 * GRID_CHANNELS * (GRID_STATES + 1),
-    FILTER_SETS = FILTERS * PLANE_WEIGHTS / MIX_LANES,
+    FILTER_SETS = FILTERS * PLANE_WEIGHTS / MIX_SET,
 };
 
 /* Kinds of symbols; each has INPUTS contexts of its own. */
@@ -83,9 +82,49 @@ struct GridCodec {
     i32 *seen;     /* the same, and 16 × the value of what is coded */
     i16 *errors;   /* 16ths */
     i32 filters[GRID_CHANNELS][PLANE_WEIGHTS];
+    /* Features of the filter in space: where they lie in a block. */
+    i32 coded_at[GRID_SPACE_MAX], around_at[GRID_SPACE_MAX];
+    u32 before, beside;
     GridBlock states[GRID_STATES], picture, coded, missed;
     GridFit fit;
 };
+
+/* ---- the span ---- */
+
+static inline u32 grid_box_elements(const GridBox *box)
+{
+    return (u32)box->size[0] * box->size[1] * box->size[2];
+}
+
+static inline GridPicture grid_picture(const GridPlan *plan, const void *state, u32 channel)
+{
+    return (GridPicture){state, plan->kind == FIELD_GRID3 ? GRID_FROM_U8 : GRID_FROM_U16,
+                         plan->channels, channel};
+}
+
+static inline i32 grid_value(const GridPlan *plan, const void *state, size_t i)
+{
+    return plan->kind == FIELD_GRID3 ? ((const u8 *)state)[i] : ((const u16 *)state)[i];
+}
+
+/* What of the rim of a chunk the filter in space sees. */
+static inline u32 grid_space_rim(const GridPlan *plan)
+{
+    return plan->kind == FIELD_GRID3 ? 1 : 2;
+}
+
+/* Is the chunk that lies so many chunks beside the box in the span? */
+static inline bool grid_in_span(const GridPlan *plan, const GridBox *box, i32 x, i32 y, i32 z)
+{
+    i32 at[3] = {box->at[0] + x, box->at[1] + y, box->at[2] + z};
+    for (u32 axis = 0; axis < 3; axis++) {
+        if (at[axis] < 0 || at[axis] >= (i32)plan->across[axis]) {
+            return false;
+        }
+    }
+    u32 chunk = (u32)at[0] + plan->across[0] * ((u32)at[1] + plan->across[1] * (u32)at[2]);
+    return plan->where[chunk] != UINT32_MAX;
+}
 
 /* ---- symbols ---- */
 
@@ -98,22 +137,22 @@ static inline void take(GridCodec *codec, u32 kind, const u32 context[INPUTS])
     codec->set = 0;
 }
 
-/* Voxels are mixed by learned weights (mix_three.h); of all else, of which there is more or less,
+/* Voxels are mixed by learned weights (mix.h); of all else, of which there is more or less,
  * the first context counts for two. */
 static inline u32 code_bit(GridCodec *codec, u32 slot, u32 bit)
 {
     if (codec->set != 0) {
-        return mix_three_bit(&codec->mix, codec->rows, slot, codec->set + slot, bit);
+        return mix_bit(&codec->mix, codec->rows, slot, codec->set + slot, bit);
     }
-    MixSlot *at[INPUTS] = {codec->rows[0] + slot, codec->rows[1] + slot, codec->rows[2] + slot};
-    u32 p = (2u * at[0]->chance + at[1]->chance + at[2]->chance) >> 2;
+    u32 chance[MIX_INPUTS];
+    for (u32 i = 0; i < MIX_INPUTS; i++) {
+        chance[i] = codec->rows[i][slot];
+    }
+    u32 p = (2 * chance[0] + chance[1] + chance[2]) >> 2;
     bit = range_bit(&codec->mix.coder, bit, p);
-    u32 turned = (0u - bit) & 65535u; /* towards 1 as towards 0, with all bits turned round */
-    for (u32 i = 0; i < INPUTS; i++) {
-        u32 chance = at[i]->chance ^ turned, rate = at[i]->rate;
-        at[i]->chance = (u16)((chance - (chance * rate >> 16)) ^ turned);
-        u32 next = rate - (rate * rate >> 16);
-        at[i]->rate = (u16)(next < RATE_LAST ? RATE_LAST : next);
+    for (u32 i = 0; i < MIX_INPUTS; i++) {
+        MixSlot *at = codec->rows[i] + slot;
+        mix_learn_slot(at, chance[i], at[MIX_ROW], bit);
     }
     return bit;
 }
@@ -128,28 +167,97 @@ static inline u32 size_of(i32 v)
     return v < 0 ? 0u - (u32)v : (u32)v;
 }
 
-/* Any i32 by the contexts that were taken. */
-static inline i32 code_signed(GridCodec *codec, i32 value)
+/* Any i32 by the contexts that were taken, bit after bit. Of its length `n` bits are known to be
+ * there. */
+i32 grid_code_bits(GridCodec *codec, i32 value, u32 n);
+
+#if defined(MIX_WIDE)
+/* The same with the chances of all its bits at once, by a coder that is the caller's copy of the
+ * codec's. */
+SIMD_INLINE i32 code_signed_as(GridCodec *codec, RangeCoder *coder, bool decoding, bool mixed,
+                               i32 value)
 {
-    u32 size = size_of(value), length = bit_length(size), n = 0;
-    for (; n < BIT_LENGTHS; n++) {
-        if (code_bit(codec, SLOT_LONGER + u32_min(n, LONGER_MAX), n < length) == 0) {
-            break;
-        }
+    enum {
+        KNOWN = 8 /* of the bits of the length */
+    };
+    Mix *mix = &codec->mix;
+    u32 size = size_of(value), length = bit_length(size), n = 0, set = codec->set;
+    union {
+        u16 mean[MIX_ROW];
+        u32 mixed[MIX_ROW];
+    } p;
+    MixSixteen all;
+    __m256i chances = _mm256_setzero_si256();
+    mix_load_rows(&all, codec->rows);
+    if (mixed) {
+        mix_guess_rows(mix, &all, set);
+        chances = mix_squash_half(&all, 0);
+        mix_store(p.mixed, chances);
+    } else {
+        mix_mean_rows(&all, p.mean);
+    }
+    while (n < KNOWN &&
+           range_branch_as(coder, decoding, n < length, mixed ? p.mixed[n] : p.mean[n])) {
+        n++;
+    }
+    u32 bits = (1u << n) - 1, used = (bits << 1 | 1) & 0xFF;
+    if (mixed) {
+        mix_learn_weights(mix, &all, 0, set, chances, used, bits);
     }
     if (n == 0) {
+        mix_learn_rows(&all, codec->rows, used, bits);
         return 0;
     }
-    u32 negative = code_bit(codec, SLOT_SIGN + u32_min(n - 1, 2), value < 0);
-    u32 made = 1, left = n - 1;
-    if (left > 0) {
-        left--;
-        made = made << 1 | code_bit(codec, SLOT_FIRST + u32_min(n - 2, 2), size >> left & 1);
+    if (n == KNOWN) {
+        mix_learn_rows(&all, codec->rows, used, bits);
+        mix->coder = *coder;
+        value = grid_code_bits(codec, value, n);
+        *coder = mix->coder;
+        return value;
     }
+    if (mixed) {
+        chances = mix_squash_half(&all, 1);
+        mix_store(p.mixed + MIX_ROW / 2, chances);
+    }
+    u32 sign = SLOT_SIGN + u32_min(n - 1, 2), left = n - 1, made = 1;
+    u32 negative = range_bit_as(coder, decoding, value < 0, mixed ? p.mixed[sign] : p.mean[sign]);
+    used |= 1u << sign;
+    bits |= negative << sign;
     if (left > 0) {
-        made = made << left | range_bits(&codec->mix.coder, size & ((1u << left) - 1), left);
+        u32 first = SLOT_FIRST + u32_min(n - 2, 2);
+        left--;
+        u32 bit =
+            range_bit_as(coder, decoding, size >> left & 1, mixed ? p.mixed[first] : p.mean[first]);
+        made = made << 1 | bit;
+        used |= 1u << first;
+        bits |= bit << first;
+    }
+    if (mixed) {
+        mix_learn_weights(mix, &all, 1, set, chances, used >> 8, bits >> 8);
+    }
+    mix_learn_rows(&all, codec->rows, used, bits);
+    while (left > 0) {
+        left--;
+        made = made << 1 | range_bit_as(coder, decoding, size >> left & 1, 32768);
     }
     return (i32)(negative != 0 ? 0u - made : made);
+}
+#else
+SIMD_INLINE i32 code_signed_as(GridCodec *codec, RangeCoder *coder, bool decoding, bool mixed,
+                               i32 value)
+{
+    PL_UNUSED(decoding);
+    PL_UNUSED(mixed);
+    codec->mix.coder = *coder;
+    value = grid_code_bits(codec, value, 0);
+    *coder = codec->mix.coder;
+    return value;
+}
+#endif
+
+static inline i32 code_signed(GridCodec *codec, i32 value)
+{
+    return grid_code_bits(codec, value, 0);
 }
 
 static inline u32 logarithm(u32 v, u32 most)

@@ -15,7 +15,7 @@ enum {
 
 static size_t raw_bytes(u32 rows, u32 sets)
 {
-    return (size_t)rows * MIX_ROW * 3 + (size_t)sets * MIX_LANES * sizeof(i16);
+    return (size_t)rows * MIX_ROW * 3 + (size_t)sets * MIX_SET * sizeof(i16);
 }
 
 /* Rates that a start may have: after 0, 1, 3, 7, 15, 31 and 63 uses. */
@@ -31,6 +31,12 @@ static u8 keep_rate(u32 rate)
     return (u8)kept;
 }
 
+/* Where slot i of all rows is. */
+static size_t slot_at(size_t i)
+{
+    return i / MIX_ROW * 2 * MIX_ROW + i % MIX_ROW;
+}
+
 size_t mix_tables_pack(const MixTables *tables, u8 **bytes)
 {
     size_t raw = raw_bytes(tables->rows, tables->sets), bound = ZSTD_compressBound(raw);
@@ -40,14 +46,14 @@ size_t mix_tables_pack(const MixTables *tables, u8 **bytes)
     size_t packed = 0;
     if (planes != NULL && *bytes != NULL) {
         for (size_t i = 0; i < slots; i++) {
-            MixSlot slot = tables->slots[i];
-            u32 chance = slot.chance >> KEPT_BITS;
+            const MixSlot *slot = tables->slots + slot_at(i);
+            u32 chance = (u32)*slot >> KEPT_BITS;
             planes[i] = (u8)(chance >> 8);
             planes[slots + i] = (u8)chance;
-            planes[2 * slots + i] = keep_rate(slot.rate);
+            planes[2 * slots + i] = keep_rate(slot[MIX_ROW]);
         }
         memcpy(planes + 3 * slots, tables->weights,
-               (size_t)tables->sets * MIX_LANES * sizeof *tables->weights);
+               (size_t)tables->sets * MIX_SET * sizeof *tables->weights);
         packed = ZSTD_compress(*bytes, bound, planes, raw, LEVEL);
     }
     free(planes);
@@ -64,10 +70,11 @@ static void unpack_planes(const u8 *planes, MixTables *tables)
     size_t slots = (size_t)tables->rows * MIX_ROW;
     for (size_t i = 0; i < slots; i++) {
         u32 chance = (u32)planes[i] << 8 | planes[slots + i];
-        tables->slots[i].chance = (u16)(chance << KEPT_BITS | 1u << (KEPT_BITS - 1));
-        tables->slots[i].rate = rates[planes[2 * slots + i] % PL_COUNT(rates)];
+        MixSlot *slot = tables->slots + slot_at(i);
+        *slot = (u16)(chance << KEPT_BITS | 1u << (KEPT_BITS - 1));
+        slot[MIX_ROW] = rates[planes[2 * slots + i] % PL_COUNT(rates)];
     }
-    memcpy(tables->weights, planes + 3 * slots, (size_t)tables->sets * MIX_LANES * sizeof(i16));
+    memcpy(tables->weights, planes + 3 * slots, (size_t)tables->sets * MIX_SET * sizeof(i16));
 }
 
 bool mix_tables_unpack(MixTables *tables, u32 rows, u32 sets, const u8 *packed, size_t packed_bytes)

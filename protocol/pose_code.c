@@ -3,7 +3,7 @@
  * `code(…, value)`, which returns the value that the other end sees.
  */
 #include "protocol/pose_code.h"
-#include "protocol/mix_three.h"
+#include "protocol/pose_model.h"
 #include "protocol/pose_place.h"
 
 #include "shared/check.h"
@@ -14,47 +14,12 @@
 enum {
     /* Farther neighbours tell nothing, and their arms do not fit. */
     NEIGHBOUR_REACH = 1 << 13,
-    BIT_LENGTHS = 31,
     LIST_STEP = 8,      /* of a list, at once */
     LIST_FAR = 1 << 30, /* in its empty places: farther than anything is */
     CELL_SHIFT = 10,
     CELLS = 4096, /* of a hash of places */
     BLOCK = 32,   /* slots whose calm ones are coded together */
     PICKED = 8,   /* which of them tells how far motion is: there may be fewer */
-};
-
-/* Kinds of symbols; each has MIX_THREE contexts of its own. */
-enum {
-    KIND_CALM, /* does anything change among the calm ones of a block? */
-    KIND_CHANGED,
-    KIND_FLAGS,
-    KIND_MOVED,
-    KIND_FLAG,
-    KIND_POSITION,
-    KIND_LARGEST,
-    KIND_ROTATION,
-    KINDS
-};
-
-/* Contexts of each input. One-bit kinds pack 16 (KIND_LARGEST: 4) of them into a row. */
-static const u16 contexts[KINDS][MIX_THREE] = {
-    [KIND_CALM] = {264, 352, 1024},  [KIND_CHANGED] = {128, 2048, 384},
-    [KIND_FLAGS] = {64, 128, 256},   [KIND_MOVED] = {64, 128, 256},
-    [KIND_FLAG] = {8, 512, 512},     [KIND_POSITION] = {300, 1040, 1352},
-    [KIND_LARGEST] = {100, 40, 320}, [KIND_ROTATION] = {1000, 256, 416},
-};
-static const u8 context_slots[KINDS] = {1, 1, 1, 1, 1, MIX_ROW, 4, MIX_ROW};
-/* Weight sets: by what the mix depends on. */
-static const u16 kind_sets[KINDS] = {1, 8, 4, 4, 8, 3 * MIX_ROW, 4, 3 * MIX_ROW};
-
-/* Slots of a signed number in a row: is its bit length more than i (0..7), the sign, the first bit
- * below the top one by length, the second by length and the first. */
-enum {
-    SLOT_LONGER = 0,
-    LONGER_MAX = 7,
-    SLOT_SIGN = 8,
-    SLOT_FIRST = 9,
-    SLOT_SECOND = 13,
 };
 
 /* What is known of a slot's motion from the older states. */
@@ -74,12 +39,8 @@ typedef struct Mover {
 } Mover;
 
 struct PoseCodec {
-    Mix mix;
-    MixTables start;  /* of a codec that starts from nothing, or learns */
-    bool own, learns; /* start is ours */
-    u32 row[KINDS][MIX_THREE], set[KINDS];
-    MixSlot *slots[MIX_THREE]; /* of the coming symbol */
-    i32 component[1024];       /* of a rotation code, by rotation_bits */
+    PoseModel model;
+    i32 component[1024]; /* of a rotation code, by rotation_bits */
     u32 rotation_bits;
     u32 turn_shift;      /* of the span */
     i32 rotation_middle; /* twice the code of 0 */
@@ -97,51 +58,12 @@ struct PoseCodec {
     i32 coded_far[POSE_SPAN_MAX]; /* how far that is from the slot that is coded */
 };
 
-/* ---- tables ---- */
-
-static u32 kind_rows(u32 kind, u32 input)
-{
-    return (contexts[kind][input] * context_slots[kind] + MIX_ROW - 1) / MIX_ROW;
-}
-
-void pose_codec_sizes(u32 *rows, u32 *sets)
-{
-    *rows = *sets = 0;
-    for (u32 kind = 0; kind < KINDS; kind++) {
-        *sets += kind_sets[kind];
-        for (u32 i = 0; i < MIX_THREE; i++) {
-            *rows += kind_rows(kind, i);
-        }
-    }
-}
-
 PoseCodec *pose_codec_create(const MixTables *start)
 {
     PoseCodec *codec = calloc(1, sizeof *codec);
-    u32 rows, sets;
-    if (codec == NULL) {
-        return NULL;
-    }
-    pose_codec_sizes(&rows, &sets);
-    CHECK(start == NULL || (start->rows == rows && start->sets == sets));
-    codec->own = start == NULL;
-    if ((codec->own && !mix_tables_create(&codec->start, rows, sets)) ||
-        !mix_create(&codec->mix, codec->own ? &codec->start : start)) {
-        pose_codec_destroy(codec);
-        return NULL;
-    }
-    mix_three_reset(&codec->mix);
-    for (u32 i = 0; codec->own && i < sets; i++) { /* the constant */
-        codec->start.weights[i * MIX_LANES + MIX_THREE] = 0;
-    }
-    u32 row = 0, set = 0;
-    for (u32 kind = 0; kind < KINDS; kind++) {
-        codec->set[kind] = set;
-        set += kind_sets[kind];
-        for (u32 i = 0; i < MIX_THREE; i++) {
-            codec->row[kind][i] = row;
-            row += kind_rows(kind, i);
-        }
+    if (codec != NULL && !pose_model_create(&codec->model, start)) {
+        free(codec);
+        codec = NULL;
     }
     return codec;
 }
@@ -149,74 +71,20 @@ PoseCodec *pose_codec_create(const MixTables *start)
 void pose_codec_destroy(PoseCodec *codec)
 {
     if (codec != NULL) {
-        mix_destroy(&codec->mix);
-        mix_tables_destroy(&codec->start);
+        pose_model_destroy(&codec->model);
         free(codec);
     }
 }
 
 void pose_codec_learn(PoseCodec *codec, bool learn)
 {
-    codec->learns = learn;
+    codec->model.learns = learn;
 }
 
-const MixTables *pose_codec_tables(const PoseCodec *codec)
+const MixTables *pose_codec_tables(PoseCodec *codec)
 {
-    return &codec->mix.now;
-}
-
-/* ---- symbols ---- */
-
-static void take(PoseCodec *codec, u32 kind, const u32 context[MIX_THREE])
-{
-    for (u32 i = 0; i < MIX_THREE; i++) {
-        VALIDATE(context[i] < contexts[kind][i]);
-        u32 slot = context[i] * context_slots[kind];
-        codec->slots[i] =
-            mix_take_row(&codec->mix, codec->row[kind][i] + slot / MIX_ROW) + slot % MIX_ROW;
-    }
-}
-
-static u32 code_bit(PoseCodec *codec, u32 kind, u32 slot, u32 set, u32 bit)
-{
-    return mix_three_bit(&codec->mix, codec->slots, slot, codec->set[kind] + set, bit);
-}
-
-static u32 bit_length(u32 v)
-{
-    return v == 0 ? 0 : 32 - (u32)__builtin_clz(v);
-}
-
-/* A number of up to 31 bits and its sign; `lane` (0..2) has weights of its own. */
-static i32 code_signed(PoseCodec *codec, u32 kind, u32 lane, i32 value)
-{
-    u32 set = lane * MIX_ROW, size = turn_size(value), length = bit_length(size), n = 0;
-    for (; n < BIT_LENGTHS; n++) {
-        u32 slot = SLOT_LONGER + u32_min(n, LONGER_MAX);
-        if (code_bit(codec, kind, slot, set + slot, n < length) == 0) {
-            break;
-        }
-    }
-    if (n == 0) {
-        return 0;
-    }
-    u32 negative = code_bit(codec, kind, SLOT_SIGN, set + SLOT_SIGN, value < 0);
-    u32 made = 1, left = n - 1;
-    if (left > 0) {
-        u32 slot = SLOT_FIRST + u32_min(n - 2, SLOT_SECOND - SLOT_FIRST - 1);
-        left--;
-        made = made << 1 | code_bit(codec, kind, slot, set + slot, size >> left & 1);
-    }
-    if (left > 0) {
-        u32 slot = SLOT_SECOND + (made & 1) + (n > 4);
-        left--;
-        made = made << 1 | code_bit(codec, kind, slot, set + slot, size >> left & 1);
-    }
-    if (left > 0) {
-        u32 rest = range_bits(&codec->mix.coder, size & ((1u << left) - 1), left);
-        made = made << left | rest;
-    }
-    return negative != 0 ? (i32)(0u - made) : (i32)made;
+    mix_keep_weights(&codec->model.mix, 0);
+    return &codec->model.mix.now;
 }
 
 /* ---- rotations ---- */
@@ -411,20 +279,20 @@ static void take_flag_contexts(PoseCodec *codec, u32 kind, const Known *k, u32 h
     u32 motion = k->motion, both = last_motion(motion);
     u32 pace = logarithm(k->speed, 11) * 4 + logarithm(k->spin, 3);
     if (kind == KIND_CHANGED) {
-        const u32 c[MIX_THREE] = {
+        const u32 c[MIX_INPUTS] = {
             (history & 15) * 8 + motion,
             (k->near_moving / 2 * 16 + k->near_coded / 2) * 8 + motion,
             pace * 8 + k->near_coded / 4,
         };
-        take(codec, kind, c);
+        take(&codec->model, kind, c);
         return;
     }
-    const u32 c[MIX_THREE] = {
+    const u32 c[MIX_INPUTS] = {
         (history & 15) * 4 + both,
         k->near_coded * 4 + both,
         pace / 4 * 16 + (k->near_coded / 8) * 4 + both,
     };
-    take(codec, kind, c);
+    take(&codec->model, kind, c);
 }
 
 /* A prediction and how far it would have been off a step before. */
@@ -540,13 +408,14 @@ static u32 code_position(PoseCodec *codec, const Known *k, const Guess *guess, c
         u32 e0 = sizes[0], e1 = sizes[1];
         u32 against = signed_logarithm(other->at[axis] - guess->place.at[axis]);
         u32 changing = signed_logarithm(change);
-        const u32 c[MIX_THREE] = {
+        const u32 c[MIX_INPUTS] = {
             (e0 * 10 + e1) * 3 + n,
             ((against * 10 + off) * 4 + guess->way) * 2 + up,
             ((changing * 13 + signed_logarithm(speed)) * 4 + guess->way) * 2 + up,
         };
-        take(codec, KIND_POSITION, c);
-        i32 residual = code_signed(codec, KIND_POSITION, n, position[axis] - guess->place.at[axis]);
+        take(&codec->model, KIND_POSITION, c);
+        i32 residual = pose_code_number(&codec->model, KIND_POSITION, n,
+                                        position[axis] - guess->place.at[axis]);
         position[axis] = place_clamp((i64)guess->place.at[axis] + residual);
         sizes[n] = logarithm(turn_size(residual), 9);
         sum += u32_min(turn_size(residual), 1u << 20);
@@ -584,14 +453,14 @@ static u32 code_largest(PoseCodec *codec, const Guess *guess, u32 position_off, 
     }
     u32 lead = logarithm((turn_size(c[order[0]]) - turn_size(c[order[1]])) / 64, 9);
     u32 turned = logarithm(guess->off_turn, 7);
-    const u32 context[MIX_THREE] = {
+    const u32 context[MIX_INPUTS] = {
         lead * 10 + position_off,
         lead * 4 + guess->way,
         (lead * 8 + turned) * 4 + guess->way,
     };
-    take(codec, KIND_LARGEST, context);
+    take(&codec->model, KIND_LARGEST, context);
     for (u32 k = 0; k < 3; k++) {
-        if (code_bit(codec, KIND_LARGEST, k, k, largest == order[k]) != 0) {
+        if (code_bit(&codec->model, KIND_LARGEST, k, k, largest == order[k]) != 0) {
             return order[k];
         }
     }
@@ -613,14 +482,14 @@ static void code_rotation(PoseCodec *codec, const Guess *guess, const Place *oth
         u32 shift = 20 - 10 * n, e0 = sizes[0], e1 = sizes[1];
         i32 guessed = expected[n] >> low;
         u32 bend = signed_logarithm((against[n] >> low) - guessed);
-        const u32 c[MIX_THREE] = {
+        const u32 c[MIX_INPUTS] = {
             (position_off * 10 + e0) * 10 + e1,
             (spinning * 8 + turned) * 4 + guess->way,
             (bend * 8 + turned) * 4 + guess->way,
         };
-        take(codec, KIND_ROTATION, c);
+        take(&codec->model, KIND_ROTATION, c);
         i32 value = (i32)((*rotation >> shift & mask) >> low);
-        i32 residual = code_signed(codec, KIND_ROTATION, n, value - guessed);
+        i32 residual = pose_code_number(&codec->model, KIND_ROTATION, n, value - guessed);
         i64 sum = (i64)guessed + residual, most = mask >> low;
         made |= ((sum < 0 ? 0 : sum > most ? (u32)most : (u32)sum) << low | half) << shift;
         sizes[n] = logarithm(turn_size(residual), 9);
@@ -632,16 +501,16 @@ static void code_flags(PoseCodec *codec, QPose *now, const QPose *old)
 {
     u32 changed = (u32)(now->flags ^ old->flags), made = 0;
     for (u32 bit = 0; bit < 6; bit++) {
-        const u32 c[MIX_THREE] = {bit, bit * 64 + (old->flags & 63), bit * 64 + made};
-        take(codec, KIND_FLAG, c);
-        made |= code_bit(codec, KIND_FLAG, 0, bit, changed >> bit & 1) << bit;
+        const u32 c[MIX_INPUTS] = {bit, bit * 64 + (old->flags & 63), bit * 64 + made};
+        take(&codec->model, KIND_FLAG, c);
+        made |= code_bit(&codec->model, KIND_FLAG, 0, bit, changed >> bit & 1) << bit;
     }
-    const u32 c[MIX_THREE] = {6, 6 * 64 + made, 6 * 64 + (old->flags & 63)};
-    take(codec, KIND_FLAG, c);
-    u32 other = code_bit(codec, KIND_FLAG, 0, 6, now->generation != old->generation);
+    const u32 c[MIX_INPUTS] = {6, 6 * 64 + made, 6 * 64 + (old->flags & 63)};
+    take(&codec->model, KIND_FLAG, c);
+    u32 other = code_bit(&codec->model, KIND_FLAG, 0, 6, now->generation != old->generation);
     u32 generation = old->generation;
     if (other != 0) {
-        generation = range_bits(&codec->mix.coder, now->generation, 16);
+        generation = range_bits(&codec->model.mix.coder, now->generation, 16);
     }
     now->flags = (u16)(old->flags ^ made);
     now->generation = (u16)generation;
@@ -676,17 +545,17 @@ static bool code_pose(PoseCodec *codec, const PoseSpan *span, u32 i, u32 history
     take_flag_contexts(codec, KIND_CHANGED, &k, history);
     bool moved = !same_pose(now, old);
     bool flags = now->flags != old->flags || now->generation != old->generation;
-    if (code_bit(codec, KIND_CHANGED, 0, k.motion, moved || flags) == 0) {
+    if (code_bit(&codec->model, KIND_CHANGED, 0, k.motion, moved || flags) == 0) {
         *now = *old;
         return false;
     }
     u32 both = last_motion(k.motion);
     take_flag_contexts(codec, KIND_FLAGS, &k, history);
-    flags = code_bit(codec, KIND_FLAGS, 0, both, flags) != 0;
+    flags = code_bit(&codec->model, KIND_FLAGS, 0, both, flags) != 0;
     if (flags) {
         code_flags(codec, now, old);
         take_flag_contexts(codec, KIND_MOVED, &k, history);
-        moved = code_bit(codec, KIND_MOVED, 0, both, moved) != 0;
+        moved = code_bit(&codec->model, KIND_MOVED, 0, both, moved) != 0;
     } else {
         now->flags = old->flags;
         now->generation = old->generation;
@@ -764,13 +633,13 @@ static bool code_calm(PoseCodec *codec, const i32 at[3], u32 calm, u32 history, 
     u32 moving = logarithm(codec->moving_count, 10);
     u32 near = nearness(nearest(codec->moving, codec->moving_count, at, codec->moving_far));
     u32 recent = (u32)__builtin_popcount(history & 0xFF);
-    const u32 c[MIX_THREE] = {
+    const u32 c[MIX_INPUTS] = {
         calm * 8 + (history & 7),
         moving * 32 + near,
         (recent < 7 ? recent : 7) * 128 + near * 4 + (history & 3),
     };
-    take(codec, KIND_CALM, c);
-    return code_bit(codec, KIND_CALM, 0, 0, changed) != 0;
+    take(&codec->model, KIND_CALM, c);
+    return code_bit(&codec->model, KIND_CALM, 0, 0, changed) != 0;
 }
 
 /* Codes now, or writes it: block after block, the calm ones of which may be done with one bit. */
@@ -778,12 +647,11 @@ static void walk(PoseCodec *codec, const PoseSpan *span, QPose *now)
 {
     u32 history = 0, blocks = 0, last = UINT32_MAX;
     const QPose *old = span->state[0];
-    bool decoding = codec->mix.coder.decoding;
+    bool decoding = codec->model.mix.coder.decoding;
     prepare_rotations(codec, span->rotation_bits);
     codec->turn_shift = span->turn_shift;
-    if (!codec->learns) {
-        mix_reset(&codec->mix);
-        mix_three_reset(&codec->mix);
+    if (!codec->model.learns) {
+        mix_reset(&codec->model.mix);
     }
     codec->mover_count = 0;
     find_moving(codec, span);
@@ -829,15 +697,15 @@ u32 pose_encode(PoseCodec *codec, const PoseSpan *span, const QPose *now, u8 *ou
     CHECK(span_is_sane(span));
     QPose copy[POSE_SPAN_MAX];
     memcpy(copy, now, span->count * sizeof *now);
-    range_encode_begin(&codec->mix.coder, out, room);
+    range_encode_begin(&codec->model.mix.coder, out, room);
     walk(codec, span, copy);
-    return range_encode_end(&codec->mix.coder);
+    return range_encode_end(&codec->model.mix.coder);
 }
 
 void pose_decode(PoseCodec *codec, const PoseSpan *span, const u8 *code, u32 bytes, QPose *now)
 {
     CHECK(span_is_sane(span));
     memset(now, 0, span->count * sizeof *now);
-    range_decode_begin(&codec->mix.coder, code, bytes);
+    range_decode_begin(&codec->model.mix.coder, code, bytes);
     walk(codec, span, now);
 }

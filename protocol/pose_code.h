@@ -1,7 +1,7 @@
 /*
  * pose_code.h: many poses in few bytes: motion predicted from states that both ends have and from
  * the motion of neighbours that are coded already, the rest coded by mixed context models
- * (mix_three.h). Each code decodes alone, given those states. Integers only.
+ * (mix.h). Each code decodes alone, given those states. Integers only.
  * Method: Fiedler's snapshot compression challenge (2015) and Giesen's entry to it for the idea of
  * adaptive binary models; rigid motion of neighbours and judging predictors by how they would have
  * done a step before are ours. Byte by byte: PROTOCOL.md, "Code of poses".
@@ -40,7 +40,7 @@ void pose_codec_destroy(PoseCodec *codec); /* NULL is fine */
 void pose_codec_sizes(u32 *rows, u32 *sets);
 /* While it learns, what was learned from one code goes on in the next; the tables of the moment. */
 void pose_codec_learn(PoseCodec *codec, bool learn);
-const MixTables *pose_codec_tables(const PoseCodec *codec);
+const MixTables *pose_codec_tables(PoseCodec *codec);
 
 /* Codes now[span->count]; returns bytes written to out[room], 0 if the room is too small. */
 u32 pose_encode(PoseCodec *codec, const PoseSpan *span, const QPose *now, u8 *out, u32 room);

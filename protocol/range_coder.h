@@ -7,7 +7,7 @@
 #ifndef PLENUM_PROTOCOL_RANGE_CODER_H
 #define PLENUM_PROTOCOL_RANGE_CODER_H
 
-#include "shared/base.h"
+#include "shared/simd.h"
 
 typedef struct RangeCoder {
     u32 low, high;
@@ -49,20 +49,11 @@ static inline void range_put_byte(RangeCoder *coder, u8 byte)
     coder->used++;
 }
 
-/* Codes `bit`, or decodes one and ignores the argument. p: probability of 1 in 65536ths, 1..65535.
- */
-static inline u32 range_bit(RangeCoder *coder, u32 bit, u32 p)
+/* Bytes that are settled go out, or come in. */
+SIMD_INLINE void range_settle(RangeCoder *coder, bool decoding)
 {
-    u32 middle = coder->low + (u32)(((u64)(coder->high - coder->low) * p) >> 16);
-    if (coder->decoding) {
-        bit = coder->code <= middle;
-    }
-    /* Without a branch: what is worth coding cannot be foreseen. */
-    u32 ones = 0u - bit;
-    coder->high = (middle & ones) | (coder->high & ~ones);
-    coder->low = (coder->low & ones) | ((middle + 1) & ~ones);
     while (((coder->low ^ coder->high) & 0xFF000000u) == 0) {
-        if (coder->decoding) {
+        if (decoding) {
             coder->code = coder->code << 8 | range_next_byte(coder);
         } else {
             range_put_byte(coder, (u8)(coder->high >> 24));
@@ -70,7 +61,42 @@ static inline u32 range_bit(RangeCoder *coder, u32 bit, u32 p)
         coder->low <<= 8;
         coder->high = coder->high << 8 | 0xFF;
     }
+}
+
+/* range_bit of a coder of which the compiler knows whether it decodes. */
+SIMD_INLINE u32 range_bit_as(RangeCoder *coder, bool decoding, u32 bit, u32 p)
+{
+    u32 middle = coder->low + (u32)(((u64)(coder->high - coder->low) * p) >> 16);
+    if (decoding) {
+        bit = coder->code <= middle;
+    }
+    /* Without a branch: what is worth coding cannot be foreseen. */
+    u32 ones = 0u - bit;
+    coder->high = (middle & ones) | (coder->high & ~ones);
+    coder->low = (coder->low & ones) | ((middle + 1) & ~ones);
+    range_settle(coder, decoding);
     return bit;
+}
+
+/* The same for a bit that the caller branches on. */
+SIMD_INLINE bool range_branch_as(RangeCoder *coder, bool decoding, bool bit, u32 p)
+{
+    u32 middle = coder->low + (u32)(((u64)(coder->high - coder->low) * p) >> 16);
+    bit = decoding ? coder->code <= middle : bit;
+    if (bit) {
+        coder->high = middle;
+    } else {
+        coder->low = middle + 1;
+    }
+    range_settle(coder, decoding);
+    return bit;
+}
+
+/* Codes `bit`, or decodes one and ignores the argument. p: probability of 1 in 65536ths, 1..65535.
+ */
+static inline u32 range_bit(RangeCoder *coder, u32 bit, u32 p)
+{
+    return range_bit_as(coder, coder->decoding, bit, p);
 }
 
 /* `count` (≤ 32) bits that nothing is known about. */

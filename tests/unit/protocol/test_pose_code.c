@@ -1,5 +1,5 @@
 /* test_pose_code.c: the range coder against Shannon's bound, and poses through the pose codec. */
-#include "protocol/mix_three.h"
+#include "protocol/mix_row.h"
 #include "protocol/pose_code.h"
 #include "protocol/pose_tables.h"
 #include "protocol/turn.h"
@@ -56,51 +56,122 @@ static void too_little_room_is_told(void **unused)
     assert_int_equal(range_encode_end(&coder), 0);
 }
 
+/* A row of slots somewhere in the ranges they may have, at their ends more often. */
+static void any_row(Any *any, MixSlot row[2 * MIX_ROW])
+{
+    static const u16 ends[] = {1, 2, 300, 32767, 32768, 65533, 65534};
+    for (u32 i = 0; i < MIX_ROW; i++) {
+        row[i] = any_below(any, 8) == 0 ? ends[any_below(any, PL_COUNT(ends))]
+                                        : (u16)(1 + any_below(any, 65534));
+        row[MIX_ROW + i] =
+            (u16)(MIX_RATE_LAST + any_below(any, MIX_RATE_FIRST - MIX_RATE_LAST + 1));
+    }
+}
+
+static void any_pairs(Any *any, u32 *pairs, u32 count)
+{
+    for (u32 i = 0; i < 2 * count; i++) {
+        i32 reach = any_below(any, 4) == 0 ? 32767 : 9000;
+        u32 w = any_below(any, 2 * (u32)reach + 1) - (u32)reach;
+        pairs[i / 2] = i % 2 == 0 ? w & 0xFFFF : pairs[i / 2] | w << 16;
+    }
+}
+
 #if defined(__SSE2__)
 /* Vectors and plain integers give the same bits, for all chances and at the ends of all ranges. */
 static void vectors_mix_as_plain_integers_do(void **unused)
 {
     PL_UNUSED(unused);
-    static const u16 ends[] = {1, 2, 300, 32767, 32768, 65533, 65534};
     Any any = {13, 0};
-    for (u32 round = 0; round < 200000; round++) {
-        MixSlot slots[2][MIX_INPUTS], *at[2][MIX_INPUTS];
-        _Alignas(16) i16 weights[2][MIX_LANES];
+    for (u32 round = 0; round < 100000; round++) {
+        MixSlot rows[2][MIX_INPUTS][2 * MIX_ROW], *at[2][MIX_INPUTS];
+        u32 pairs[2][2], slot = any_below(&any, MIX_ROW);
         for (u32 k = 0; k < MIX_INPUTS; k++) {
-            u32 chance = any_below(&any, 8) == 0 ? ends[any_below(&any, PL_COUNT(ends))]
-                                                 : 1 + any_below(&any, 65534);
-            u32 rate = MIX_RATE_LAST + any_below(&any, MIX_RATE_FIRST - MIX_RATE_LAST + 1);
-            slots[0][k] = slots[1][k] = (MixSlot){(u16)chance, (u16)rate};
-            at[0][k] = &slots[0][k];
-            at[1][k] = &slots[1][k];
+            any_row(&any, rows[0][k]);
+            memcpy(rows[1][k], rows[0][k], sizeof rows[1][k]);
+            at[0][k] = rows[0][k];
+            at[1][k] = rows[1][k];
         }
-        for (u32 k = 0; k < MIX_LANES; k++) {
-            i32 reach = any_below(&any, 4) == 0 ? 32767 : 9000;
-            weights[0][k] = weights[1][k] = (i16)((i32)any_below(&any, 2 * (u32)reach + 1) - reach);
-        }
+        any_pairs(&any, pairs[0], 2);
+        memcpy(pairs[1], pairs[0], sizeof pairs[1]);
         MixPlain plain;
         MixVector vector;
-        i32 dot = mix_guess_plain(&plain, at[0], weights[0]);
-        assert_int_equal(dot, mix_guess_vector(&vector, at[1], weights[1]));
+        i32 dot = mix_guess_plain(&plain, at[0], slot, pairs[0]);
+        assert_int_equal(dot, mix_guess_vector(&vector, at[1], slot, pairs[1]));
         u32 bit = any_below(&any, 2);
         i32 error = (i32)any_below(&any, 1536) * (bit != 0 ? 1 : -1);
-        mix_learn_plain(&plain, at[0], weights[0], bit, error);
-        mix_learn_vector(&vector, at[1], weights[1], bit, error);
-        assert_memory_equal(slots[0], slots[1], sizeof slots[0]);
-        assert_memory_equal(weights[0], weights[1], sizeof weights[0]);
+        mix_learn_plain(&plain, at[0], slot, pairs[0], bit, error);
+        mix_learn_vector(&vector, at[1], slot, pairs[1], bit, error);
+        assert_memory_equal(rows[0], rows[1], sizeof rows[0]);
+        assert_memory_equal(pairs[0], pairs[1], sizeof pairs[0]);
         for (u32 k = 0; k < MIX_INPUTS; k++) { /* and stay where logarithms are */
-            assert_in_range(slots[0][k].chance, 1, 65534);
+            assert_in_range(rows[0][k][slot], 1, 65534);
         }
-        MixThreePlain plain3;
-        MixThreeVector vector3;
-        dot = mix_three_guess_plain(&plain3, at[0], 0, weights[0]);
-        assert_int_equal(dot, mix_three_guess_vector(&vector3, at[1], 0, weights[1]));
-        mix_three_learn_plain(&plain3, at[0], 0, weights[0], bit, error);
-        mix_three_learn_vector(&vector3, at[1], 0, weights[1], bit, error);
-        assert_memory_equal(slots[0], slots[1], sizeof slots[0]);
-        assert_memory_equal(weights[0], weights[1], sizeof weights[0]);
     }
 }
+#endif
+
+#if defined(MIX_WIDE)
+/* All slots at once are as each of them alone. */
+static void rows_mix_as_bits_do(void **unused)
+{
+    PL_UNUSED(unused);
+    enum {
+        SETS = 19
+    };
+    Any any = {17, 0};
+    MixTables tables;
+    Mix mix;
+    assert_true(mix_tables_create(&tables, 2, SETS) && mix_create(&mix, &tables));
+    for (u32 round = 0; round < 20000; round++) {
+        MixSlot rows[2][MIX_INPUTS][2 * MIX_ROW], *at[2][MIX_INPUTS];
+        u32 before[2 * SETS], set = any_below(&any, SETS - MIX_ROW + 1);
+        u32 used = any_below(&any, 65536), bits = used & any_below(&any, 65536);
+        for (u32 k = 0; k < MIX_INPUTS; k++) {
+            any_row(&any, rows[0][k]);
+            memcpy(rows[1][k], rows[0][k], sizeof rows[1][k]);
+            at[0][k] = rows[0][k];
+            at[1][k] = rows[1][k];
+        }
+        any_pairs(&any, before, 2 * SETS);
+        memcpy(mix.pairs, before, sizeof before);
+        MixSixteen all;
+        u16 means[MIX_ROW];
+        u32 p[MIX_ROW];
+        mix_load_rows(&all, at[1]);
+        mix_mean_rows(&all, means);
+        mix_guess_rows(&mix, &all, set);
+        for (u32 half = 0; half < 2; half++) {
+            __m256i chances = mix_squash_half(&all, half);
+            mix_store(p + 8 * half, chances);
+            mix_learn_weights(&mix, &all, half, set, chances, used >> 8 * half & 255,
+                              bits >> 8 * half & 255);
+        }
+        mix_learn_rows(&all, at[1], used, bits);
+        for (u32 slot = 0; slot < MIX_ROW; slot++) {
+            MixPlain plain;
+            u32 *low = before + set + slot, pairs[2] = {low[0], low[SETS]};
+            u32 mean = (2u * at[0][0][slot] + at[0][1][slot] + at[0][2][slot]) / 4;
+            i32 dot = mix_guess_plain(&plain, at[0], slot, pairs) >> 13;
+            dot = dot > MIX_STRETCH_MAX ? MIX_STRETCH_MAX : dot;
+            dot = dot < -MIX_STRETCH_MAX ? -MIX_STRETCH_MAX : dot;
+            assert_int_equal(means[slot], mean);
+            assert_int_equal(p[slot], mix.squash[dot + MIX_STRETCH_MAX + 1]);
+            if ((used >> slot & 1) != 0) {
+                u32 bit = bits >> slot & 1;
+                i32 error = ((i32)(bit << 16) - (i32)p[slot]) * 3 >> 7;
+                mix_learn_plain(&plain, at[0], slot, pairs, bit, error);
+                low[0] = pairs[0];
+                low[SETS] = pairs[1];
+            }
+        }
+        assert_memory_equal(rows[0], rows[1], sizeof rows[0]);
+        assert_memory_equal(before, mix.pairs, sizeof before);
+    }
+    mix_destroy(&mix);
+    mix_tables_destroy(&tables);
+}
+#endif
 
 /* The inputs are ln(p / (1 − p)): against the mathematical library. */
 static void inputs_are_logits(void **unused)
@@ -108,18 +179,17 @@ static void inputs_are_logits(void **unused)
     PL_UNUSED(unused);
     f64 worst = 0.0;
     for (u32 p = 1; p < 65535; p++) {
-        MixSlot slot = {(u16)p, 300};
-        MixSlot *const at[MIX_INPUTS] = {&slot, &slot, &slot, &slot, &slot, &slot, &slot};
-        const i16 weights[MIX_LANES] = {0};
+        MixSlot row[2 * MIX_ROW] = {[0] = (u16)p, [MIX_ROW] = 300};
+        MixSlot *const at[MIX_INPUTS] = {row, row, row};
+        const u32 pairs[2] = {0, 0};
         MixPlain lanes;
-        mix_guess_plain(&lanes, at, weights);
+        mix_guess_plain(&lanes, at, 0, pairs);
         f64 logit = log((f64)p / (65535.0 - (f64)p));
         worst = fmax(worst, fabs(lanes.in[0] / 256.0 - logit));
     }
     printf("logits: worst error %.4f\n", worst);
     assert_true(worst < 0.02);
 }
-#endif
 
 /* Against the definition: r² ≤ v < (r + 1)². */
 static void roots_are_rounded_down(void **unused)
@@ -309,8 +379,11 @@ int main(void)
         cmocka_unit_test(too_little_room_is_told),
 #if defined(__SSE2__)
         cmocka_unit_test(vectors_mix_as_plain_integers_do),
-        cmocka_unit_test(inputs_are_logits),
 #endif
+#if defined(MIX_WIDE)
+        cmocka_unit_test(rows_mix_as_bits_do),
+#endif
+        cmocka_unit_test(inputs_are_logits),
         cmocka_unit_test(roots_are_rounded_down),
         cmocka_unit_test(anything_goes_through),
         cmocka_unit_test(even_motion_is_foreseen),

@@ -81,6 +81,8 @@ u32 bulk_sender_void(BulkSender *sender);
 u32 bulk_sender_next(BulkSender *sender, u64 now_us, u8 *out);
 /* True once every block of this and of all transfers before it went out (arrived or not). */
 bool bulk_sender_went_out(const BulkSender *sender, u32 id);
+/* True once every block of this and of all transfers before it was acknowledged, or is void. */
+bool bulk_sender_arrived(const BulkSender *sender, u32 id);
 /* False while anything is not acknowledged yet: call bulk_sender_next again soon. */
 bool bulk_sender_done(const BulkSender *sender);
 /* An acknowledgement from the wire. ERROR_FORMAT, ERROR_RANGE: it is not one of what was sent. */

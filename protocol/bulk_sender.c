@@ -20,6 +20,13 @@ enum {
     PROBE_MAX_US = 2000000,
     PROBE_DOUBLINGS_MAX = 6,
     RTT_MAX_US = 10000000,
+    /* While the line would rest and something is not acknowledged, blocks go once more, oldest
+     * first, at this pace or half of the path's: what they cost a narrow line is less than waiting
+     * for the news of each loss. Only for the last blocks of what is under way. */
+    ECHO_BYTES_S = 6000,
+    ECHO_WAIT_US = 300000, /* while the round trip is not known */
+    ECHO_MARGIN_US = 50000,
+    ECHO_BLOCKS_MAX = 32,
 };
 
 typedef struct Outgoing {
@@ -56,6 +63,7 @@ struct BulkSender {
     u64 heard_us;       /* last acknowledgement of anything new, or first packet after rest */
     u32 probes;         /* since then */
     u32 probe_packets;  /* may go out whatever the window says */
+    u64 echo_us;        /* when the next block may go once more */
     u64 late_us[2];     /* how much later than a round trip packets were confirmed, at most: */
     u64 late_second_us; /* in this second and in the one before */
     BulkRate rate;
@@ -137,6 +145,16 @@ bool bulk_sender_went_out(const BulkSender *sender, u32 id)
     for (u32 i = sender->first; i != sender->end && bulk_ahead(i, id) <= 0; i++) {
         const Outgoing *o = &sender->queue[i % BULK_QUEUE_MAX];
         if (o->next < o->blocks) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool bulk_sender_arrived(const BulkSender *sender, u32 id)
+{
+    for (u32 i = sender->first; i != sender->end && bulk_ahead(i, id) <= 0; i++) {
+        if (sender->queue[i % BULK_QUEUE_MAX].content != NULL) {
             return false;
         }
     }
@@ -286,6 +304,58 @@ static void silence_check(BulkSender *sender, u64 now_us)
     }
 }
 
+/* ---- once more ---- */
+
+/* Its block is not known to have arrived. */
+static bool packet_open(BulkSender *sender, const Packet *packet)
+{
+    const Outgoing *o = outgoing_of(sender, packet->transfer);
+    return packet->state == PACKET_FLYING && bulk_ahead(packet->transfer, sender->first) >= 0 &&
+           o->content != NULL && !bulk_bit(o->bits, packet->block);
+}
+
+/* True if another packet with this block is under way that was sent later. */
+static bool packet_followed(BulkSender *sender, u32 number)
+{
+    const Packet *packet = packet_of(sender, number);
+    for (u32 n = number + 1; n != sender->number; n++) {
+        const Packet *later = packet_of(sender, n);
+        if (later->transfer == packet->transfer && later->block == packet->block) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The block whose last packet is the oldest that could have been acknowledged by now. */
+static bool echo_choose(BulkSender *sender, u64 now_us, u32 *id, u32 *block)
+{
+    u64 wait_us =
+        sender->rate.rtt_us > 0 ? sender->rate.rtt_us + ECHO_MARGIN_US : (u64)ECHO_WAIT_US;
+    if (now_us < sender->echo_us || sender->number - sender->oldest > ECHO_BLOCKS_MAX) {
+        return false;
+    }
+    for (u32 n = sender->oldest; n != sender->number; n++) {
+        const Packet *packet = packet_of(sender, n);
+        if (packet->stamp.sent_us + wait_us > now_us) {
+            return false; /* those after it were sent later */
+        }
+        if (packet_open(sender, packet) && !packet_followed(sender, n)) {
+            *id = packet->transfer;
+            *block = packet->block;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void echo_sent(BulkSender *sender, u32 bytes, u64 now_us)
+{
+    f64 path = 0.5 * bulk_rate_path_bytes_s(&sender->rate);
+    f64 bytes_s = path > ECHO_BYTES_S ? path : (f64)ECHO_BYTES_S;
+    sender->echo_us = now_us + (u64)(bytes * 1e6 / bytes_s);
+}
+
 /* ---- sending ---- */
 
 static u32 packet_write(BulkSender *sender, u32 id, u32 block, u64 now_us, u8 *out)
@@ -303,10 +373,12 @@ static u32 packet_write(BulkSender *sender, u32 id, u32 block, u64 now_us, u8 *o
     if (block == o->next) {
         o->next++;
     } else {
+        sender->stats.repeated++;
+    }
+    if (bulk_bit(o->bits + words_of(o), block)) {
         bulk_bit_clear(o->bits + words_of(o), block);
         o->lost--;
         o->lost_from = block;
-        sender->stats.repeated++;
     }
     if (sender->oldest == sender->number) {
         sender->heard_us = now_us; /* silence counts from here */
@@ -336,7 +408,12 @@ u32 bulk_sender_next(BulkSender *sender, u64 now_us, u8 *out)
         if (room > 0) {
             bulk_rate_idle(&sender->rate);
         }
-        return 0;
+        if (!echo_choose(sender, now_us, &id, &block) || !packets_reserve(sender)) {
+            return 0;
+        }
+        u32 bytes = packet_write(sender, id, block, now_us, out);
+        echo_sent(sender, bytes, now_us);
+        return bytes;
     }
     if (room <= 0) {
         if (sender->probe_packets == 0) {

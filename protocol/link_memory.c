@@ -15,12 +15,15 @@ enum {
     FRAGMENT_BYTES = 1200,
     STREAMS = 2,
     WINDOW = 256, /* fragments under way in a stream */
+    TRIES_KEPT = 8,
     PEER_NONE = 0xFFFFFFFF,
     TIMEOUT_MS = 5000,
     PING_MS = 500,
     CLOSE_MS = 3000, /* a polite end waits this long for its answer */
     RTO_MIN_MS = 30,
     RTT_START_MS = 150,
+    /* Pauses double with each try, up to a round trip and this: as of the sockets' link. */
+    RETRY_MS_MAX = 500,
 };
 
 typedef enum DatagramType {
@@ -38,7 +41,7 @@ typedef struct Datagram {
     u8 type;
     u8 lane; /* stream or channel */
     u8 last; /* fragment of its message */
-    u8 reserved;
+    u8 copy; /* which try a fragment is, low bits; its acknowledgement says it back */
     u32 number;
 } Datagram;
 
@@ -48,6 +51,7 @@ PL_STATIC_ASSERT(HEADER_BYTES + FRAGMENT_BYTES <= NETSIM_PACKET_BYTES_MAX, "frag
 typedef struct Fragment {
     struct Fragment *next;
     u64 sent_ms; /* last time */
+    u64 tries_ms[TRIES_KEPT];
     u32 number;
     u32 bytes;
     u32 tries;
@@ -83,7 +87,7 @@ typedef struct End {
     Stream streams[STREAMS];
     u64 heard_ms, sent_ms, closing_ms;
     u32 reason;
-    u32 rtt_ms;
+    u32 rtt_ms, rtt_var_ms;
     LinkStats stats;
 } End;
 
@@ -154,11 +158,9 @@ static void end_event(End *end, LinkEventKind kind, u32 channel, const u8 *data,
 
 /* ---- datagrams ---- */
 
-static void end_send(End *end, DatagramType type, u32 lane, u32 last, u32 number, const void *data,
-                     u32 bytes)
+static void end_send_copy(End *end, Datagram datagram, const void *data, u32 bytes)
 {
     u8 raw[HEADER_BYTES + NETSIM_PACKET_BYTES_MAX];
-    Datagram datagram = {(u8)type, (u8)lane, (u8)last, 0, number};
     memcpy(raw, &datagram, sizeof datagram);
     if (bytes > 0) {
         memcpy(raw + HEADER_BYTES, data, bytes);
@@ -167,6 +169,11 @@ static void end_send(End *end, DatagramType type, u32 lane, u32 last, u32 number
     end->stats.packets_out++;
     end->stats.bytes_out += HEADER_BYTES + bytes;
     netsim_send(end->wire->sims[end->side], raw, HEADER_BYTES + bytes, end->link->now_ms * 1000);
+}
+
+static void end_send(End *end, DatagramType type, u32 lane, u32 number, const void *data, u32 bytes)
+{
+    end_send_copy(end, (Datagram){(u8)type, (u8)lane, 0, 0, number}, data, bytes);
 }
 
 static void stream_clear(Stream *stream)
@@ -241,7 +248,19 @@ static void receive_fragment(End *end, const Datagram *datagram, const u8 *data,
         free(fragment);
         stream->expected++;
     }
-    end_send(end, DATAGRAM_ACK, lane, 0, datagram->number, &stream->expected, sizeof(u32));
+    Datagram ack = {DATAGRAM_ACK, (u8)lane, 0, datagram->copy, datagram->number};
+    end_send_copy(end, ack, &stream->expected, sizeof stream->expected);
+}
+
+static void rtt_learn(End *end, const Fragment *fragment, u32 copy)
+{
+    if (fragment->tries > TRIES_KEPT) {
+        return; /* may be of an older try with the same low bits */
+    }
+    u32 sample = (u32)(end->link->now_ms - fragment->tries_ms[copy % TRIES_KEPT]);
+    u32 off = sample > end->rtt_ms ? sample - end->rtt_ms : end->rtt_ms - sample;
+    end->rtt_var_ms = (3 * end->rtt_var_ms + off) / 4;
+    end->rtt_ms = (7 * end->rtt_ms + sample) / 8;
 }
 
 static void receive_ack(End *end, const Datagram *datagram, const u8 *data, u32 bytes)
@@ -258,9 +277,8 @@ static void receive_ack(End *end, const Datagram *datagram, const u8 *data, u32 
             at = &fragment->next;
             continue;
         }
-        if (fragment->tries == 1) {
-            u32 sample = (u32)(end->link->now_ms - fragment->sent_ms);
-            end->rtt_ms = (7 * end->rtt_ms + sample) / 8;
+        if (fragment->number == datagram->number) {
+            rtt_learn(end, fragment, datagram->copy);
         }
         *at = fragment->next;
         free(fragment);
@@ -303,7 +321,7 @@ static void end_receive(End *end, const u8 *raw, u32 size)
     switch ((DatagramType)datagram.type) {
     case DATAGRAM_CONNECT:
         if (live || (end->state == END_IDLE && end_admit(end))) {
-            end_send(end, DATAGRAM_ACCEPT, 0, 0, 0, NULL, 0);
+            end_send(end, DATAGRAM_ACCEPT, 0, 0, NULL, 0);
         }
         break;
     case DATAGRAM_ACCEPT:
@@ -326,7 +344,7 @@ static void end_receive(End *end, const u8 *raw, u32 size)
         }
         break;
     case DATAGRAM_CLOSE:
-        end_send(end, DATAGRAM_CLOSED, 0, 0, 0, NULL, 0);
+        end_send(end, DATAGRAM_CLOSED, 0, 0, NULL, 0);
         if (end->state != END_CLOSED && end->state != END_IDLE) {
             end->reason = datagram.number;
             end_close(end);
@@ -344,9 +362,12 @@ static void end_receive(End *end, const u8 *raw, u32 size)
 
 /* ---- time ---- */
 
-static u64 end_rto_ms(const End *end)
+/* Before the try after so many. */
+static u64 end_rto_ms(const End *end, u32 tries)
 {
-    return u32_max(RTO_MIN_MS, 2 * end->rtt_ms);
+    u32 first_ms = u32_max(RTO_MIN_MS, end->rtt_ms + 4 * end->rtt_var_ms);
+    u32 most_ms = u32_max(first_ms, end->rtt_ms + RETRY_MS_MAX);
+    return u32_min(first_ms << u32_min(u32_max(tries, 1) - 1, 8), most_ms);
 }
 
 static void stream_send(End *end, u32 lane)
@@ -355,10 +376,11 @@ static void stream_send(End *end, u32 lane)
     u64 now = end->link->now_ms;
     for (Fragment *f = stream->first; f != NULL && f->number - stream->first->number < WINDOW;
          f = f->next) {
-        if (f->tries == 0 || now - f->sent_ms >= end_rto_ms(end)) {
-            f->sent_ms = now;
-            f->tries++;
-            end_send(end, DATAGRAM_FRAGMENT, lane, f->last, f->number, f->data, f->bytes);
+        if (f->tries == 0 || now - f->sent_ms >= end_rto_ms(end, f->tries)) {
+            u8 copy = (u8)(f->tries++ % TRIES_KEPT);
+            f->sent_ms = f->tries_ms[copy] = now;
+            Datagram datagram = {DATAGRAM_FRAGMENT, (u8)lane, f->last, copy, f->number};
+            end_send_copy(end, datagram, f->data, f->bytes);
         }
     }
 }
@@ -375,8 +397,8 @@ static void end_work(End *end)
         return;
     }
     if (end->state == END_CONNECTING) {
-        if (end->sent_ms == 0 || now - end->sent_ms >= end_rto_ms(end)) {
-            end_send(end, DATAGRAM_CONNECT, 0, 0, 0, NULL, 0);
+        if (end->sent_ms == 0 || now - end->sent_ms >= end_rto_ms(end, 1)) {
+            end_send(end, DATAGRAM_CONNECT, 0, 0, NULL, 0);
         }
         return;
     }
@@ -387,15 +409,15 @@ static void end_work(End *end)
     if (end->state == END_CLOSING && drained) {
         if (end->closing_ms == 0) {
             end->closing_ms = now + 1;
-            end_send(end, DATAGRAM_CLOSE, 0, 0, end->reason, NULL, 0);
-        } else if (now - end->sent_ms >= end_rto_ms(end)) {
-            end_send(end, DATAGRAM_CLOSE, 0, 0, end->reason, NULL, 0);
+            end_send(end, DATAGRAM_CLOSE, 0, end->reason, NULL, 0);
+        } else if (now - end->sent_ms >= end_rto_ms(end, 1)) {
+            end_send(end, DATAGRAM_CLOSE, 0, end->reason, NULL, 0);
         }
         if (now >= end->closing_ms + CLOSE_MS) {
             end_close(end);
         }
     } else if (now - end->sent_ms >= PING_MS) {
-        end_send(end, DATAGRAM_PING, 0, 0, 0, NULL, 0);
+        end_send(end, DATAGRAM_PING, 0, 0, NULL, 0);
     }
 }
 
@@ -507,7 +529,7 @@ static int memory_send(Link *base, u32 peer, u32 channel, const void *data, u32 
     if (reliable) {
         return send_reliable(end, channel == CHANNEL_CONTROL ? 0 : 1, data, bytes);
     }
-    end_send(end, DATAGRAM_PLAIN, channel, 0, 0, data, bytes);
+    end_send(end, DATAGRAM_PLAIN, channel, 0, data, bytes);
     return ERROR_OK;
 }
 
@@ -596,6 +618,7 @@ static bool link_add(MemoryLink *link, Wire *wire, u32 side, EndState state)
     end->state = state;
     end->heard_ms = link->now_ms;
     end->rtt_ms = RTT_START_MS;
+    end->rtt_var_ms = RTT_START_MS / 4;
     for (u32 s = 0; s < STREAMS; s++) {
         end->streams[s].end = &end->streams[s].first;
     }

@@ -199,7 +199,7 @@ Offset<void> body_to_wire(FlatBufferBuilder &b, const Message &m, wire::Body &ty
     case MESSAGE_PRESENCE:
         return wire::CreatePresence(
                    b, list_to_wire<wire::Hand>(b, m.presence.presences, m.presence.count),
-                   m.presence.serial)
+                   m.presence.serial, m.presence.from, m.presence.to)
             .Union();
     case MESSAGE_STATUS:
         return status_to_wire(b, m.status);
@@ -727,6 +727,8 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
     case MESSAGE_PRESENCE: {
         auto hands = w.body_as_Presence()->hands();
         m.presence.serial = w.body_as_Presence()->serial();
+        m.presence.from = w.body_as_Presence()->from();
+        m.presence.to = w.body_as_Presence()->to();
         return (storage.allocate(Storage::room_for<Presence>(size_of(hands))) ||
                 c.refuse(ERROR_MEMORY, "no memory")) &&
                list_from_wire(c, hands, CLIENTS_MAX, storage, m.presence.presences,

@@ -15,11 +15,13 @@ PL_BEGIN_C
 
 enum {
     PROTOCOL_MAJOR = 3, /* 3: codes of points are symbols, voxels are mixed by weights */
-    PROTOCOL_MINOR = 3,
+    PROTOCOL_MINOR = 4,
     /* From this minor version on a peer takes bulk transfers. */
     PROTOCOL_MINOR_BULK = 2,
     /* From this one on a client reads records of less than full detail. */
     PROTOCOL_MINOR_DETAIL = 3,
+    /* From this one on a client takes presences a range of users at a time. */
+    PROTOCOL_MINOR_HANDS = 4,
     TOKEN_BYTES_MAX = 1024
 };
 
@@ -183,7 +185,8 @@ typedef struct Message {
         struct {
             const Presence *presences;
             u32 count;
-            u32 serial; /* counts up: one that a later one overtook is old */
+            u32 serial;   /* counts up: one that a later one overtook is old */
+            u32 from, to; /* users with ids in [from, to] that are not listed have no hand */
         } presence;
         MessageStatus status;
         struct {

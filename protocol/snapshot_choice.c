@@ -21,26 +21,28 @@ enum {
 };
 /* A pending chunk's priority grows by its error in pixels, at most so many, and by a floor for each
  * snapshot that it has waited, so that the smallest error overtakes the largest in time. */
-#define PIXELS_MAX    64.0f
-#define PIXELS_FLOOR  0.25f
+#define PIXELS_MAX     64.0f
+#define PIXELS_FLOOR   0.25f
+/* Of what is not shown at all. */
+#define PIXELS_UNKNOWN 1000.0f
 /* In a round all candidates go once. What has waited for so many goes before everything else, and
  * so does what went and was lost: nothing starves however much moves faster or nearer. */
-#define DUE_ROUNDS    2.0f
-#define ROUND_RATE    0.1f
-#define ROUND_MAX     100.0f
+#define DUE_ROUNDS     2.0f
+#define ROUND_RATE     0.1f
+#define ROUND_MAX      100.0f
 /* More than so many snapshots a round: coarser; fewer: finer. */
-#define ROUND_COARSER 2.0f
-#define ROUND_FAR     8.0f
-#define ROUND_FINER   1.2f
+#define ROUND_COARSER  2.0f
+#define ROUND_FAR      8.0f
+#define ROUND_FINER    1.2f
 /* What rests and is known, if not in full, is refined with what is left over. */
-#define REFINE_SHARE  0.02f
+#define REFINE_SHARE   0.02f
 /* What a point that is not there counts. */
-#define THIN_ERROR_M  0.05f
-#define PRIORITY_MAX  1e30f
+#define THIN_ERROR_M   0.05f
+#define PRIORITY_MAX   1e30f
 /* Of things that are nowhere, or for clients without a camera: as seen from 10 m. */
-#define PIXELS_PER_M  100.0f
-#define NEAREST_M     0.5f
-#define BEHIND_FACTOR 0.1f
+#define PIXELS_PER_M   100.0f
+#define NEAREST_M      0.5f
+#define BEHIND_FACTOR  0.1f
 
 /* ---- priorities ---- */
 
@@ -183,7 +185,7 @@ static f32 pixels_off(const SenderChunk *chunk, const FieldDesc *field, const Sn
                       const ChunkInfo *info)
 {
     if (chunk->acked == 0) {
-        return PIXELS_MAX;
+        return PIXELS_UNKNOWN;
     }
     Detail has = acked_detail(chunk);
     f32 off = (f32)(info->travelled - chunk->acked_travelled);

@@ -21,7 +21,10 @@ enum {
     HASH_PERIOD = 8,
     /* What is chosen by estimated costs is coded; then again what still fits. */
     ROUNDS = 3,
+    /* About what the key of a chunk costs in full detail. */
+    KEY_BYTES = 400,
 };
+static const f64 first_picture_s = 0.5;
 
 /* The packet being filled. */
 typedef struct Packet {
@@ -75,6 +78,14 @@ void snapshot_sender_allow_coarse(SnapshotSender *sender, bool allow)
 {
     sender->coarse_allowed = allow;
     sender->coarseness = allow ? sender->coarseness : 0;
+}
+
+void snapshot_sender_expect(SnapshotSender *sender, f64 bytes_s)
+{
+    if (sender->coarse_allowed &&
+        (f64)sender->chunk_total * KEY_BYTES > first_picture_s * bytes_s) {
+        sender->coarseness = SNAPSHOT_COARSENESS_MAX;
+    }
 }
 
 void snapshot_sender_stats(const SnapshotSender *sender, SnapshotSenderStats *stats)

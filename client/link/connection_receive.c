@@ -68,7 +68,7 @@ static void welcome_receive(Connection *connection, const MessageWelcome *welcom
     }
     connection->welcomed = true;
     connection->watch_told = 0;
-    connection->presence_serial = 0;
+    connection->presence_serial = connection->presence_count = 0;
     connection->user = welcome->user;
     connection->role = welcome->role;
     connection->tick_rate = welcome->tick_rate;
@@ -299,31 +299,57 @@ static void roster_receive(Connection *connection, const UserInfo *users, u32 co
     }
 }
 
-/* On a bad path they overtake each other: an old one would let go of what is held. */
-static void presence_receive(Connection *connection, const Presence *presences, u32 count,
-                             u32 serial)
+static bool presence_reserve(Connection *connection, u32 count)
 {
-    if (serial <= connection->presence_serial) {
-        return;
-    }
-    if (count > USERS_MAX) {
-        connection->stats.malformed++;
-        return;
-    }
     if (count > connection->presence_room) {
         u32 room = u32_max(2 * connection->presence_room, u32_max(count, 16));
         Presence *grown = realloc(connection->presences, room * sizeof *grown);
         if (grown == NULL) {
-            return;
+            return false;
         }
         connection->presences = grown;
         connection->presence_room = room;
     }
-    if (count > 0) {
-        memcpy(connection->presences, presences, count * sizeof *presences);
+    return true;
+}
+
+static bool presence_named(const Message *message, u32 user)
+{
+    for (u32 i = 0; i < message->presence.count; i++) {
+        if (message->presence.presences[i].user == user) {
+            return true;
+        }
     }
-    connection->presence_count = count;
-    connection->presence_serial = serial;
+    return false;
+}
+
+/* On a bad path they overtake each other: an old one would let go of what is held. */
+static void presence_receive(Connection *connection, const Message *message)
+{
+    u32 listed = message->presence.count, kept = 0;
+    if (message->presence.serial <= connection->presence_serial) {
+        return;
+    }
+    if (listed > PRESENCES_MESSAGE_MAX || listed > USERS_MAX - connection->presence_count) {
+        connection->stats.malformed++;
+        return;
+    }
+    if (!presence_reserve(connection, connection->presence_count + listed)) {
+        return;
+    }
+    for (u32 i = 0; i < connection->presence_count; i++) {
+        u32 user = connection->presences[i].user;
+        bool told = user >= message->presence.from && user <= message->presence.to;
+        if (!told && !presence_named(message, user)) {
+            connection->presences[kept++] = connection->presences[i];
+        }
+    }
+    if (listed > 0) {
+        memcpy(connection->presences + kept, message->presence.presences,
+               listed * sizeof *connection->presences);
+    }
+    connection->presence_count = kept + listed;
+    connection->presence_serial = message->presence.serial;
 }
 
 static void goodbye_receive(Connection *connection, u32 reason)
@@ -400,8 +426,7 @@ static bool message_apply(Connection *connection, const Message *message, u8 *st
         roster_receive(connection, message->roster.users, message->roster.count);
         break;
     case MESSAGE_PRESENCE:
-        presence_receive(connection, message->presence.presences, message->presence.count,
-                         message->presence.serial);
+        presence_receive(connection, message);
         break;
     case MESSAGE_STATUS:
         connection->status = message->status;

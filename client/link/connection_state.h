@@ -15,6 +15,7 @@ enum {
     DEBUG_KEPT = 16,  /* pictures of the inside: more than a second of them */
     NEWS_MAX = 256,   /* events and texts that nobody asked for yet; the oldest are dropped */
     USERS_MAX = 4096, /* of a roster, and presences */
+    PRESENCES_MESSAGE_MAX = 64,
     LOSS_SECONDS = 5,
     EARLY_MAX = 64,
     /* Of the bulk channel while a transfer before them is under way: minutes of events. */

@@ -7,7 +7,9 @@ enum {
     BASE_WINDOW_MS = 20000, /* a minute of minima: clocks drift some ms, routes change */
     SILENCE_MS = 1000,
     LOSS_WINDOW_MS = 1000,
-    LOSS_PACKETS_MIN = 30, /* fewer say nothing */
+    LOSS_PACKETS_MIN = 30, /* fewer say nothing, */
+    FLOOD_PACKETS = 16,    /* but for a first flight that a line has no room for */
+    FIRST_MS_MAX = 1000,
     RIVALS_AFTER_MS = 3000,
     DELAYS_MIN = 6,
     EPOCHS_MOST = 4,
@@ -45,7 +47,7 @@ static const f64 test_share = 0.7, test_visible = 0.9;
 static const f64 loss_margin = 0.03, loss_step = 0.05;
 static const f64 loss_known_most = 0.35; /* no radio loses more and is of use */
 static const f64 loss_few = 0.1;
-static const f64 loss_beyond_doubt = 0.5;
+static const f64 loss_beyond_doubt = 0.5, loss_flood = 0.6;
 static const f64 limited_most = 0.8, steady_most = 1.1;
 
 static f64 f64_between(f64 x, f64 low, f64 high)
@@ -142,6 +144,7 @@ static void rivals_watch(Budget *budget, u64 now_ms)
 static void congestion(Budget *budget, u64 now_ms)
 {
     rivals_watch(budget, now_ms);
+    budget->heard = true;
     f64 share = f64_between(1.0 - budget->queue_ms / 1000.0, drain_least, drain_most);
     share = has_rivals(budget) ? drain_most : share;
     /* Ours, if the budget is the limit or more is sent than gets through. */
@@ -251,6 +254,7 @@ static void window_begin(Budget *budget, u64 from_ms)
 /* The end of a window of loss. */
 static void loss_decide(Budget *budget, u64 now_ms)
 {
+    budget->heard = true;
     f64 total = (f64)budget->acked + (f64)budget->lost;
     f64 seconds = (f64)(now_ms - budget->loss_window_ms) / 1000.0;
     f64 arrived_bytes_s = budget->window_bytes / seconds;
@@ -289,8 +293,11 @@ static void loss_update(Budget *budget, const BudgetReport *report, u64 now_ms)
     budget->acked += report->acked;
     budget->lost += report->lost;
     budget->window_bytes += (f64)report->acked_bytes + (f64)report->acked * BUDGET_HEAD_BYTES;
-    if (now_ms - budget->loss_window_ms >= LOSS_WINDOW_MS &&
-        budget->acked + budget->lost >= LOSS_PACKETS_MIN) {
+    u64 long_ms = now_ms - budget->loss_window_ms;
+    u32 total = budget->acked + budget->lost;
+    bool flood = total >= FLOOD_PACKETS && (f64)budget->lost > loss_flood * (f64)total;
+    if ((long_ms >= LOSS_WINDOW_MS && total >= LOSS_PACKETS_MIN) ||
+        (long_ms >= BUDGET_EPOCH_MS && flood)) {
         loss_decide(budget, now_ms);
     }
 }
@@ -374,7 +381,10 @@ void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
     if (report->acked > 0 && now_ms >= budget->fresh_ms) {
         delay_sample(budget, (u16)(report->send_ms - report->echo_ms), now_ms);
     }
-    budget->heard = budget->heard || report->acked > 0;
+    budget->first_acked += report->acked_bytes + (u64)report->acked * BUDGET_HEAD_BYTES;
+    budget->first_ms = budget->first_ms == 0 && report->acked > 0 ? now_ms : budget->first_ms;
+    bool waited = budget->first_ms != 0 && now_ms - budget->first_ms > FIRST_MS_MAX;
+    budget->heard = budget->heard || waited || budget->first_acked >= BUDGET_FIRST_BYTES;
     recent_follow(budget, report, now_ms);
     budget->acked_bytes += report->acked_bytes + (u64)report->acked * BUDGET_HEAD_BYTES;
     if (now_ms >= budget->loss_window_ms) {
@@ -395,7 +405,9 @@ u32 budget_take(Budget *budget, u64 now_ms)
     budget->tokens += (f64)(now_ms - budget->last_ms) / 1000.0 * bytes_s;
     budget->last_ms = now_ms;
     budget->tokens = fmin(budget->tokens, fmax(bytes_s * burst_s, packet_bytes));
-    if (!budget->heard && !budget->silent && budget->unheard_bytes >= BUDGET_FIRST_BYTES) {
+    /* What follows the first flight doubles as it is confirmed (slow start, RFC 5681). */
+    if (!budget->heard && !budget->silent &&
+        budget->first_bytes >= BUDGET_FIRST_BYTES + 2 * budget->first_acked) {
         return 0;
     }
     if (budget->tokens < packet_worth(bytes_s)) {
@@ -406,11 +418,32 @@ u32 budget_take(Budget *budget, u64 now_ms)
     return (u32)budget->tokens - BUDGET_HEAD_BYTES;
 }
 
+void budget_other(Budget *budget, u32 bytes)
+{
+    f64 most = burst_s * budget->bytes_s;
+    budget->tokens =
+        fmax(budget->tokens - (f64)bytes - BUDGET_HEAD_BYTES, fmin(budget->tokens, -most));
+}
+
+void budget_begin(Budget *budget, f64 bytes_s, f64 rtt_ms, u64 now_ms)
+{
+    budget->rtt_ms = budget->rtt_ms > 0.0 ? budget->rtt_ms : rtt_ms;
+    if (bytes_s > 0.0) {
+        budget_set(budget, fmin(budget->bytes_s, fmax(bytes_s, (f64)BUDGET_BEGIN_BYTES_S)));
+    }
+    budget->heard_ms = budget->last_ms = now_ms;
+    budget->silent = false;
+    budget->first_bytes = budget->first_acked = 0;
+    /* What was lost of the first flight says that it was too much, and that is known. */
+    budget->fresh_ms = now_ms + (u64)budget->rtt_ms + BUDGET_EPOCH_MS;
+    window_begin(budget, budget->fresh_ms);
+}
+
 void budget_sent(Budget *budget, u32 bytes)
 {
     budget->tokens -= (f64)bytes + BUDGET_HEAD_BYTES;
     budget->sent_bytes += bytes + BUDGET_HEAD_BYTES;
-    budget->unheard_bytes += budget->heard ? 0 : bytes + BUDGET_HEAD_BYTES;
+    budget->first_bytes += budget->heard ? 0 : bytes + BUDGET_HEAD_BYTES;
 }
 
 void budget_limited(Budget *budget)

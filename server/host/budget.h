@@ -28,7 +28,9 @@ enum {
     BUDGET_MAX_BYTES_S = 20000000 / 8,            /* 20 Mbit/s, the default server maximum */
     BUDGET_HEAD_BYTES = 40 + SEAL_OVERHEAD_BYTES, /* IP, UDP, ENet and seal of a packet */
     BUDGET_FIRST_BYTES = 16000, /* before anything was confirmed: little for any line (RFC 6928) */
-    BUDGET_EPOCH_MS = 200,      /* decisions are taken this often */
+    BUDGET_BEGIN_BYTES_S =
+        64000 / 8,         /* what a line is taken to carry, however bad its first trips */
+    BUDGET_EPOCH_MS = 200, /* decisions are taken this often */
     /* A standing queue beyond this means: too fast. Two snapshots at 30 Hz in a row are 67 ms. */
     BUDGET_QUEUE_MS = 60,
     BUDGET_DELAYS = 3, /* windows of the delay's minimum */
@@ -55,12 +57,14 @@ typedef struct Budget {
     /* the epoch */
     u64 epoch_ms; /* its start */
     u64 acked_bytes, sent_bytes;
-    i64 delay_min_ms;  /* INT64_MAX: no sample */
-    u32 delays;        /* samples */
-    bool used;         /* the budget was the limit: only then may it rise */
-    u64 unheard_bytes; /* sent before anything was confirmed */
-    bool heard;        /* something was confirmed */
-    bool silent;       /* nothing was heard for long: only the least goes out */
+    i64 delay_min_ms; /* INT64_MAX: no sample */
+    u32 delays;       /* samples */
+    bool used;        /* the budget was the limit: only then may it rise */
+    u64 first_bytes;  /* sent while the first flight is not confirmed, */
+    u64 first_acked;  /* and confirmed of it */
+    u64 first_ms;     /* when any of it was first, 0: not yet */
+    bool heard;       /* as much as it had was, or the line showed what it carries */
+    bool silent;      /* nothing was heard for long: only the least goes out */
 
     /* delay */
     i64 delay_ms; /* unwrapped, of the last sample */
@@ -102,6 +106,11 @@ void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms);
 u32 budget_take(Budget *budget, u64 now_ms);
 /* A packet with so many bytes of payload went out. */
 void budget_sent(Budget *budget, u32 bytes);
+/* So did one of another kind, on the same line: states have that much less. */
+void budget_other(Budget *budget, u32 bytes);
+/* The client could tell nothing until now, because it knew no world. What brought the world found
+ * the line to carry bytes_s; 0: it found no limit. rtt_ms 0: unknown. */
+void budget_begin(Budget *budget, f64 bytes_s, f64 rtt_ms, u64 now_ms);
 /* The snapshot had more to say than the budget allowed. */
 void budget_limited(Budget *budget);
 

@@ -252,11 +252,12 @@ static bool state_create(Host *host, ErrorText *error)
     host->roster_room = host->session_room;
     host->sessions = calloc(host->session_room, sizeof *host->sessions);
     host->roster = calloc(host->roster_room, sizeof *host->roster);
+    host->hands = calloc(host->session_room, sizeof *host->hands);
     host->cache = chunk_cache_create();
     host->loop = calloc(1, sizeof *host->loop);
     history_init(&host->history);
-    if (host->sessions == NULL || host->roster == NULL || host->cache == NULL ||
-        host->loop == NULL || !scratch_reserve(host, 64 << 10)) {
+    if (host->sessions == NULL || host->roster == NULL || host->hands == NULL ||
+        host->cache == NULL || host->loop == NULL || !scratch_reserve(host, 64 << 10)) {
         error_set(error, ERROR_MEMORY, "no memory for %u clients", host->options.clients_max);
         return false;
     }
@@ -382,6 +383,7 @@ void host_destroy(Host *host)
     bulk_content_release(host->world);
     free(host->sessions);
     free(host->roster);
+    free(host->hands);
     free(host->scratch);
     free(host->loop);
     free(host);

@@ -1,6 +1,6 @@
 /*
  * replicate.c: what clients are told: the world when they join or when it begins anew, the events
- * of each tick, snapshots within their budgets, each other's hands, the state of world time.
+ * of each tick, snapshots within their budgets, the state of world time.
  * Frames are encoded once for all clients on the same baseline.
  */
 #include "server/host/session.h"
@@ -10,11 +10,9 @@
 #include <string.h>
 
 enum {
-    PRESENCE_MS = 50,
     STATUS_MS = 1000,
-    ROSTER_MS = 5000, /* round trips in it age */
-    /* Presences of one unreliable message: some 90 bytes each. */
-    PRESENCES_MAX = 11
+    IMPACTS_SHARE = 8, /* of a client's budget: one in so many bytes */
+    ROSTER_MS = 5000,  /* round trips in it age */
 };
 
 /* ---- frames ---- */
@@ -79,6 +77,29 @@ static void hold_apply(Host *host, const Event *event)
     }
 }
 
+/* Impacts are heard and leave marks, and change nothing: a client gets of them what its line has
+ * room for, and none before it has the world. */
+static bool impacts_wanted(Host *host, Session *session, u32 bytes)
+{
+    if (!session->world_here || host->now_ms < session->impacts_ms) {
+        return false;
+    }
+    f64 cost = bytes + SEAL_OVERHEAD_BYTES + BUDGET_HEAD_BYTES;
+    session->impacts_ms =
+        host->now_ms + (u64)(1000.0 * IMPACTS_SHARE * cost / session->budget.bytes_s);
+    return true;
+}
+
+static bool only_impacts(const MessageEvents *events)
+{
+    for (u32 i = 0; i < events->count; i++) {
+        if (events->events[i].kind != EVENT_IMPACT) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Events for all in one encoding; a refusal is told to its user alone. */
 static void events_tell(Host *host, const Frame *frame, bool epoch)
 {
@@ -97,7 +118,8 @@ static void events_tell(Host *host, const Frame *frame, bool epoch)
         message.events.events = &frame->events[first];
         message.events.count = i - first;
         if (message.events.count > 0 && !epoch && host->stats.clients > 0) {
-            sessions_message(host, CHANNEL_BULK, &message);
+            sessions_message(host, CHANNEL_BULK, &message,
+                             only_impacts(&message.events) ? impacts_wanted : NULL);
             host->stats.events += message.events.count;
         }
         first = i + 1;
@@ -135,6 +157,8 @@ static void world_send(Host *host, Session *session)
     }
     snapshot_sender_allow_coarse(session->sender, session->minor >= PROTOCOL_MINOR_DETAIL);
     session->world_sent = true;
+    session->world_here = false;
+    session->early_bytes = 0;
     message.kind = MESSAGE_STATUS;
     message.status = host->status.status;
     session_message(host, session, CHANNEL_CONTROL, &message);
@@ -163,6 +187,7 @@ static void packet_emit(void *context, const u8 *packet, u32 bytes)
     Emit *emit = context;
     (void)session_send(emit->host, emit->session, CHANNEL_STATE, packet, bytes);
     budget_sent(&emit->session->budget, bytes);
+    emit->session->early_bytes += emit->session->world_here ? 0 : bytes + BUDGET_HEAD_BYTES;
 }
 
 static void snapshot_send(Host *host, Session *session)
@@ -199,6 +224,27 @@ static void snapshot_send(Host *host, Session *session)
     host->stats.snapshots++;
 }
 
+/* A client without a world cannot say what it has. Its first states go right after the blocks of
+ * the world, so that on most lines the picture is there with it; more would only keep the blocks
+ * that were lost from a narrow line. */
+static bool states_wanted(Host *host, Session *session)
+{
+    if (session->state != SESSION_LIVE || !session->world_sent) {
+        return false;
+    }
+    if (!session->world_here && transfer_world_arrived(session)) {
+        f64 rtt_ms, bytes_s = transfer_bytes_s(session, &rtt_ms);
+        session->world_here = true;
+        session->rtt_ms = session->rtt_ms > 0.0 ? session->rtt_ms : rtt_ms;
+        if (session->early_bytes > 0) {
+            budget_begin(&session->budget, bytes_s, rtt_ms, host->now_ms);
+            snapshot_sender_expect(session->sender, session->budget.bytes_s);
+        }
+    }
+    return session->world_here ||
+           (transfer_world_out(session) && session->early_bytes < BUDGET_FIRST_BYTES);
+}
+
 /* Of liquids and clouds points may be left out; cloth, ropes and soft bodies keep theirs. */
 static void points_thin(Host *host)
 {
@@ -233,7 +279,7 @@ static void snapshots_send(Host *host)
     }
     for (u32 i = 0; i < host->session_room; i++) {
         Session *session = &host->sessions[i];
-        if (session->state == SESSION_LIVE && session->world_sent && transfer_world_out(session)) {
+        if (states_wanted(host, session)) {
             snapshot_send(host, session);
         }
     }
@@ -264,47 +310,6 @@ void replicate_frames(Host *host)
 
 /* ---- by the clock ---- */
 
-static bool presence_active(const Session *session)
-{
-    return session->state == SESSION_LIVE && session->world_sent &&
-           (session->cursor_visible || session->holds != 0);
-}
-
-static Presence presence_of(const Session *session)
-{
-    Presence presence = {.user = session->user,
-                         .cursor_visible = session->cursor_visible,
-                         .eye = session->view.eye,
-                         .holds = session->holds,
-                         .element = session->element,
-                         .local = session->local,
-                         .target = session->target};
-    /* Where the cursor's ray meets things is a matter of the viewer's picture; a few metres along
-     * it shows the direction. */
-    presence.cursor = vec3_add_scaled(session->cursor.origin, 5.0f, session->cursor.direction);
-    return presence;
-}
-
-/* All hands in one message; where there are more than fit, those that hold something come first. */
-static void presence_send(Host *host)
-{
-    Presence presences[PRESENCES_MAX];
-    u32 count = 0;
-    for (u32 pass = 0; pass < 2; pass++) {
-        for (u32 i = 0; i < host->session_room && count < PRESENCES_MAX; i++) {
-            const Session *session = &host->sessions[i];
-            if (presence_active(session) && (session->holds != 0) == (pass == 0)) {
-                presences[count++] = presence_of(session);
-            }
-        }
-    }
-    Message message = {.kind = MESSAGE_PRESENCE};
-    message.presence.presences = presences;
-    message.presence.count = count;
-    message.presence.serial = ++host->presence_serial;
-    sessions_message(host, CHANNEL_INPUT, &message);
-}
-
 static void roster_send(Host *host)
 {
     u32 count = 0;
@@ -323,7 +328,7 @@ static void roster_send(Host *host)
     Message message = {.kind = MESSAGE_ROSTER};
     message.roster.users = host->roster;
     message.roster.count = count;
-    sessions_message(host, CHANNEL_CONTROL, &message);
+    sessions_message(host, CHANNEL_CONTROL, &message, NULL);
     host->roster_dirty = false;
     host->roster_ms = host->now_ms + ROSTER_MS;
 }
@@ -339,7 +344,7 @@ static void status_send(Host *host)
     }
     Message message = {.kind = MESSAGE_STATUS};
     message.status = *now;
-    sessions_message(host, CHANNEL_CONTROL, &message);
+    sessions_message(host, CHANNEL_CONTROL, &message, NULL);
     host->status_sent = *now;
     host->status_ms = host->now_ms + STATUS_MS;
 }
@@ -358,8 +363,5 @@ void replicate_clock(Host *host)
     if (host->roster_dirty || host->now_ms >= host->roster_ms) {
         roster_send(host);
     }
-    if (host->now_ms >= host->presence_ms) {
-        host->presence_ms = host->now_ms + PRESENCE_MS;
-        presence_send(host);
-    }
+    presence_send(host);
 }

@@ -46,6 +46,9 @@ int session_send(Host *host, Session *session, u32 channel, const void *plain, u
     }
     u32 sealed = seal_encrypt(&session->seal, channel, plain, bytes, host->scratch);
     host->stats.bytes_out += sealed;
+    if (channel != CHANNEL_STATE && channel != CHANNEL_BLOCKS) {
+        budget_other(&session->budget, sealed - SEAL_OVERHEAD_BYTES);
+    }
     return host->link->ops->send(host->link, session->peer, channel, host->scratch, sealed);
 }
 
@@ -71,7 +74,7 @@ int session_message(Host *host, Session *session, u32 channel, const Message *me
     return result;
 }
 
-void sessions_message(Host *host, u32 channel, const Message *message)
+void sessions_message(Host *host, u32 channel, const Message *message, SessionFilter *wants)
 {
     u32 bytes = 0;
     u8 *plain = message_encode(message, &bytes);
@@ -83,7 +86,8 @@ void sessions_message(Host *host, u32 channel, const Message *message)
     BulkContent *content = NULL; /* packed once, if anybody takes it so */
     for (u32 i = 0; i < host->session_room; i++) {
         Session *session = &host->sessions[i];
-        if (session->state != SESSION_LIVE || !session->world_sent) {
+        if (session->state != SESSION_LIVE || !session->world_sent ||
+            (wants != NULL && !wants(host, session, bytes))) {
             continue;
         }
         bool fits = transfer_fits(session, channel, bytes);
@@ -496,7 +500,7 @@ static void chat_receive(Host *host, Session *session, Message *message)
         session_notice(host, session, "too many lines: wait a little");
     } else {
         message->chat.user = session->user;
-        sessions_message(host, CHANNEL_CONTROL, message);
+        sessions_message(host, CHANNEL_CONTROL, message, NULL);
     }
 }
 

@@ -46,6 +46,8 @@ typedef struct Session {
     BulkSender *bulk;   /* NULL until it is sent something large */
     u32 bulk_first;     /* transfers before it are void */
     u32 world_transfer; /* that brings the world */
+    bool world_here;    /* all of it arrived */
+    u32 early_bytes;    /* of states that went before */
     Seal seal;
     Permit permit;
     TokenBucket refusals; /* answers to refused inputs */
@@ -65,6 +67,11 @@ typedef struct Session {
     bool cursor_visible;
     u32 holds, element; /* entity held, 0 none */
     Vec3 local, target;
+    u64 impacts_ms;    /* when it may be told of impacts again */
+    u64 presence_ms;   /* when it may get the next */
+    u64 presence_hash; /* of the hands that it got last, */
+    u32 presence_same; /* unchanged for so many messages */
+    u32 presence_from; /* the user from whom its next one goes on */
 } Session;
 
 /* A user who left and may come back. */
@@ -106,9 +113,10 @@ struct Host {
     MessageStatus status_sent;
 
     u64 now_ns, now_ms;
-    u32 presence_serial;                                /* of the last */
-    u64 snapshot_ns, presence_ms, status_ms, roster_ms; /* when the next is due */
-    u8 *scratch;                                        /* sealed or opened payloads */
+    u32 presence_serial;                   /* of the last */
+    u64 snapshot_ns, status_ms, roster_ms; /* when the next is due */
+    Presence *hands;                       /* [session_room], to gather them in */
+    u8 *scratch;                           /* sealed or opened payloads */
     u32 scratch_bytes;
     HostStats stats;
     Histogram tick_us; /* cost of ticks as the source tells it */
@@ -130,8 +138,10 @@ Session *session_of_user(Host *host, u32 user);
 int session_send(Host *host, Session *session, u32 channel, const void *plain, u32 bytes);
 /* On the bulk channel: what does not fit a packet goes as a transfer. */
 int session_message(Host *host, Session *session, u32 channel, const Message *message);
-/* One encoding for all who know the world. */
-void sessions_message(Host *host, u32 channel, const Message *message);
+/* False: this client goes without a message of so many bytes. */
+typedef bool SessionFilter(Host *host, Session *session, u32 bytes);
+/* One encoding for all who know the world; wants NULL: each of them gets it. */
+void sessions_message(Host *host, u32 channel, const Message *message, SessionFilter *wants);
 /* Tells one client that its input was refused. */
 void session_notice(Host *host, Session *session, const char *text);
 void session_refused(Host *host, Session *session, u32 sequence, int code);
@@ -151,6 +161,11 @@ int transfer_world(Host *host, Session *session, const Message *message);
 void transfers_pump(Host *host);
 /* False while blocks of the world wait to go out: states would only come before it. */
 bool transfer_world_out(const Session *session);
+/* True once all of them arrived. */
+bool transfer_world_arrived(const Session *session);
+/* What the transfers found their path to carry; 0: no limit was met. Also the round trip, 0
+ * unknown. */
+f64 transfer_bytes_s(const Session *session, f64 *rtt_ms);
 void transfer_end(Session *session);
 
 /* ---- watch.c ---- */
@@ -161,6 +176,11 @@ void watch_receive(Host *host, Session *session, u32 mask);
 void watch_send(Host *host);
 /* Tells the source what all clients together want. */
 void watch_update(Host *host);
+
+/* ---- presence.c ---- */
+
+/* Everybody's hands, to those for whom a message is due. */
+void presence_send(Host *host);
 
 /* ---- replicate.c ---- */
 

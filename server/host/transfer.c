@@ -77,6 +77,21 @@ bool transfer_world_out(const Session *session)
     return session->bulk == NULL || bulk_sender_went_out(session->bulk, session->world_transfer);
 }
 
+bool transfer_world_arrived(const Session *session)
+{
+    return session->bulk == NULL || bulk_sender_arrived(session->bulk, session->world_transfer);
+}
+
+f64 transfer_bytes_s(const Session *session, f64 *rtt_ms)
+{
+    BulkSenderStats stats = {0};
+    if (session->bulk != NULL) {
+        bulk_sender_stats(session->bulk, &stats);
+    }
+    *rtt_ms = (f64)stats.rtt_us / 1000.0;
+    return stats.repeated > 0 ? stats.bytes_s : 0.0;
+}
+
 void transfer_end(Session *session)
 {
     bulk_sender_destroy(session->bulk);

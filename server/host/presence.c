@@ -1,0 +1,174 @@
+/*
+ * presence.c: who points where and holds what, told to all: each client its own hand first, since
+ * its own picture waits for the answer, then the others' in the order of their ids, as many as fit
+ * a packet and the client's line; the rest has its turn in the messages after. A message says for
+ * which ids it is complete, so nothing needs to be told to be gone and a lost one costs one turn.
+ */
+#include "server/host/session.h"
+
+#include <stddef.h>
+#include <xxhash.h>
+
+enum {
+    PRESENCE_MS = 50,
+    /* What did not change goes at this pace, after so many repeats against loss. */
+    PRESENCE_REST_MS = 500,
+    PRESENCE_REPEATS = 3,
+    /* Of one unreliable message: some 90 bytes each. */
+    PRESENCES_MAX = 11,
+    PRESENCE_BYTES = 90,
+    PRESENCE_HEAD_BYTES = 150, /* of the message, the seal and the packet */
+    PRESENCE_SHARE = 10,       /* of a client's budget: one in so many bytes */
+    /* On a narrow line a message may take as long as this, lest each is all head. */
+    PRESENCE_GAP_MS = 250,
+};
+
+PL_STATIC_ASSERT(PRESENCES_MAX *PRESENCE_BYTES + PRESENCE_HEAD_BYTES <= STATE_PAYLOAD_BYTES_MAX,
+                 "a message is one packet");
+
+static bool presence_active(const Session *session)
+{
+    return session->state == SESSION_LIVE && session->world_sent &&
+           (session->cursor_visible || session->holds != 0);
+}
+
+static Presence presence_of(const Session *session)
+{
+    Presence presence = {.user = session->user,
+                         .cursor_visible = session->cursor_visible,
+                         .eye = session->view.eye,
+                         .holds = session->holds,
+                         .element = session->element,
+                         .local = session->local,
+                         .target = session->target};
+    /* Where the cursor's ray meets things is a matter of the viewer's picture; a few metres along
+     * it shows the direction. */
+    presence.cursor = vec3_add_scaled(session->cursor.origin, 5.0f, session->cursor.direction);
+    return presence;
+}
+
+/* All hands by user id, in host->hands; returns how many. */
+static u32 hands_gather(Host *host)
+{
+    u32 count = 0;
+    for (u32 i = 0; i < host->session_room; i++) {
+        if (!presence_active(&host->sessions[i])) {
+            continue;
+        }
+        Presence hand = presence_of(&host->sessions[i]);
+        u32 at = count++;
+        for (; at > 0 && host->hands[at - 1].user > hand.user; at--) {
+            host->hands[at] = host->hands[at - 1];
+        }
+        host->hands[at] = hand;
+    }
+    return count;
+}
+
+/* Bytes of presence that a client gets in a second. */
+static f64 presence_bytes_s(const Session *session)
+{
+    return session->budget.bytes_s / PRESENCE_SHARE;
+}
+
+/* Hands in one message to this client. */
+static u32 presence_room(const Session *session)
+{
+    f64 bytes = presence_bytes_s(session) * PRESENCE_GAP_MS / 1000.0 - PRESENCE_HEAD_BYTES;
+    return bytes > PRESENCES_MAX * PRESENCE_BYTES ? PRESENCES_MAX
+           : bytes > 2 * PRESENCE_BYTES           ? (u32)(bytes / PRESENCE_BYTES)
+                                                  : 2;
+}
+
+/* What one client gets now: its own hand, also where it is idle, and those whose turn it is. Older
+ * clients take each message for all there is. */
+static void presence_fill(Host *host, Session *session, u32 count, Presence *out, Message *message)
+{
+    u32 room = presence_room(session), used = 0, at = 0;
+    bool ranges = session->minor >= PROTOCOL_MINOR_HANDS;
+    while (ranges && at < count && host->hands[at].user < session->presence_from) {
+        at++;
+    }
+    message->presence.from = ranges ? session->presence_from : 0;
+    out[used++] = presence_of(session);
+    for (; at < count && (used < room || host->hands[at].user == session->user); at++) {
+        if (host->hands[at].user != session->user) {
+            out[used++] = host->hands[at];
+        }
+    }
+    bool rest = ranges && at < count;
+    message->presence.to = rest ? host->hands[at].user - 1 : UINT32_MAX;
+    session->presence_from = rest ? host->hands[at].user : 0;
+    message->presence.presences = out;
+    message->presence.count = used;
+}
+
+static u64 hands_hash(const Presence *hands, u32 count)
+{
+    u64 hash = count;
+    for (u32 i = 0; i < count; i++) {
+        const Presence *hand = &hands[i];
+        u64 seed = hash * 31 + 2ull * hand->user + hand->cursor_visible;
+        hash = XXH3_64bits_withSeed(&hand->eye, sizeof *hand - offsetof(Presence, eye), seed);
+    }
+    return hash;
+}
+
+/* Sends one message to a client, encoded or to be encoded, and says when the next may go. */
+static void presence_tell(Host *host, Session *session, const u8 *plain, u32 bytes)
+{
+    session_send(host, session, CHANNEL_INPUT, plain, bytes);
+    f64 cost = bytes + SEAL_OVERHEAD_BYTES + BUDGET_HEAD_BYTES;
+    u64 gap_ms = (u64)(1000.0 * cost / presence_bytes_s(session));
+    bool rests = session->presence_same >= PRESENCE_REPEATS;
+    u64 least_ms = rests ? PRESENCE_REST_MS : PRESENCE_MS;
+    session->presence_ms = host->now_ms + u64_max(gap_ms, least_ms);
+}
+
+static bool presence_due(const Host *host, const Session *session, bool changed)
+{
+    bool waits = host->now_ms < session->presence_ms;
+    /* What rested and changes goes at once. */
+    return session->state == SESSION_LIVE && session->world_here &&
+           (!waits || (changed && session->presence_same >= PRESENCE_REPEATS));
+}
+
+void presence_send(Host *host)
+{
+    Presence own[PRESENCES_MAX + 1];
+    Message message = {.kind = MESSAGE_PRESENCE};
+    u32 count = hands_gather(host), bytes = 0;
+    u64 hash = hands_hash(host->hands, count);
+    u8 *shared = NULL; /* all hands, for all whom they fit */
+    for (u32 i = 0; i < host->session_room; i++) {
+        Session *session = &host->sessions[i];
+        bool changed = session->presence_hash != hash;
+        if (!presence_due(host, session, changed)) {
+            continue;
+        }
+        bool all = count <= presence_room(session);
+        session->presence_same = changed || !all ? 0 : session->presence_same + 1;
+        session->presence_hash = hash;
+        if (all && shared == NULL) {
+            message.presence.presences = host->hands;
+            message.presence.count = count;
+            message.presence.from = 0;
+            message.presence.to = UINT32_MAX;
+            message.presence.serial = ++host->presence_serial;
+            shared = message_encode(&message, &bytes);
+        }
+        if (all && shared != NULL) {
+            presence_tell(host, session, shared, bytes);
+            continue;
+        }
+        u32 own_bytes = 0;
+        presence_fill(host, session, count, own, &message);
+        message.presence.serial = ++host->presence_serial;
+        u8 *plain = message_encode(&message, &own_bytes);
+        if (plain != NULL) {
+            presence_tell(host, session, plain, own_bytes);
+        }
+        message_free(plain);
+    }
+    message_free(shared);
+}

@@ -14,7 +14,7 @@
 PL_BEGIN_C
 
 enum {
-    PROTOCOL_MAJOR = 3, /* 3: codes of points are symbols, voxels are mixed by weights */
+    PROTOCOL_MAJOR = 4, /* 4: points foretold by all they are near to, in one fit */
     PROTOCOL_MINOR = 4,
     /* From this minor version on a peer takes bulk transfers. */
     PROTOCOL_MINOR_BULK = 2,

@@ -267,17 +267,16 @@ static void code_plan(PointCodec *codec)
     plan->lives = code_raw_bits(codec, plan->lives, 1) != 0;
     plan->scalars = code_raw_bits(codec, plan->scalars, 1) != 0;
     plan->fitted = code_raw_bits(codec, plan->fitted, 1) != 0;
-    plan->shift = code_raw_bits(codec, plan->shift, 4);
+    plan->edge = code_raw_bits(codec, plan->edge, GRID_EDGE_BITS);
     bool strided = code_raw_bits(codec, plan->stride > 0, 1) != 0;
     plan->stride = strided ? code_raw_bits(codec, plan->stride, 12) : 0;
     plan->fresh = plan->lives ? code_raw_bits(codec, plan->fresh, 2) : 0;
     if (!plan->fitted) {
         return;
     }
-    plan->weights[WEIGHT_GO_ON] = code_weight(codec, plan->weights[WEIGHT_GO_ON], 9, 2);
-    plan->weights[WEIGHT_BEND] = code_weight(codec, plan->weights[WEIGHT_BEND], 7, 8);
-    for (u32 k = WEIGHT_OFF; k < (strided ? WEIGHTS : WEIGHT_UP); k++) {
-        plan->weights[k] = code_weight(codec, plan->weights[k], 6, 1);
+    for (u32 k = 0; k < (strided ? WEIGHTS : LOOSE_WEIGHTS); k++) {
+        WeightCode code = point_weight_codes[k];
+        plan->weights[k] = code_weight(codec, plan->weights[k], code.bits, code.unit);
     }
     for (u32 k = 0; k < SIZES; k++) {
         if (k != SIZE_UP || strided) {
@@ -368,13 +367,12 @@ static void code_fresh(PointCodec *codec, QPoint *now, u32 i)
     }
 }
 
-/* Codes the residual of a point that goes on, unless it rests where it was; returns whether it
- * does. */
-SIMD_INLINE bool code_residual(PointCodec *codec, bool decoding, const PointFound *found,
-                               bool rests, i32x4 *residual)
+/* Codes the residual of a point that goes on, of an expected size, unless it rests where it was;
+ * returns whether it does. */
+SIMD_INLINE bool code_residual(PointCodec *codec, bool decoding, u32 size, bool rested, bool rests,
+                               i32x4 *residual)
 {
-    u32 size = expected_size(&codec->model.plan, found);
-    if (found->rested && code_flag(codec, FLAG_RESTS + class_of(size), rests) != 0) {
+    if (rested && code_flag(codec, FLAG_RESTS + class_of(size), rests) != 0) {
         return true;
     }
     code_axes(codec, decoding, size, residual);
@@ -384,31 +382,32 @@ SIMD_INLINE bool code_residual(PointCodec *codec, bool decoding, const PointFoun
 static void encode_moved(PointCodec *codec, const QPoint *old, u32 i, const QPoint *now)
 {
     const PointFound *found = &codec->model.found[i];
-    i32x4 residual = found->own, moved = position_of(now) - position_of(old);
-    code_residual(codec, false, found, sum_of_sizes(moved) == 0, &residual);
+    i32x4 residual = found->residual, moved = position_of(now) - position_of(old);
+    bool rests = sum_of_sizes(moved) == 0;
+    u32 size = expected_size(&codec->model.plan, found->sizes);
+    code_residual(codec, false, size, found->rested, rests, &residual);
 }
 
 static void decode_moved(PointCodec *codec, const PointSpan *span, u32 i, QPoint *now)
 {
     PointModel *model = &codec->model;
     const QPoint *old = &span->state[0][i];
-    Motion m = motion_of(model, span, i);
-    PointFound found = {own_motion(&model->plan, &m), 0, 0, 0, m.change, m.speed, m.rested};
-    PointOff by[4], near = point_grid_near(&model->grid, old->position);
-    neighbours_of(model, span->state[0], i, near, by);
-    find_sizes(&found, near, by);
-    i32x4 expected = expect_moved(old, found.own, sum_off(&model->plan, near, by));
-    i32x4 residual = {0};
-    if (code_residual(codec, true, &found, false, &residual)) {
-        memcpy(now->position, old->position, sizeof now->position);
-    } else {
-        i32x4 position = clamp3(expected + residual, POSITION_CODE_MAX);
-        memcpy(now->position, &position, sizeof now->position);
+    PointKnown known;
+    Motion motion = motion_of(model, span, i);
+    i32x4 place = point_grid_place(&model->grid, position_of(old));
+    i32x8 near = ask_neighbours(model, place, &motion);
+    know_point(model, span->state[0], i, near, &motion, &known);
+    i32x4 at = position_of(old), expected = expect_moved(&model->plan, &known, at), residual = {0};
+    u32 size = expected_size(&model->plan, known.sizes);
+    i32x4 position = at;
+    if (!code_residual(codec, true, size, motion.rested, false, &residual)) {
+        position = clamp3(expected + residual, POSITION_CODE_MAX);
     }
-    PointOff off = clamp3(moved_by(now, old) - found.own, OFF_MAX);
-    point_grid_add(&model->grid, old->position, off, size_against(off, near));
-    off[3] = clamp(16 * (i64)sum_of_sizes(position_of(now) - expected), OFF_MAX);
-    model->off[i] = off;
+    memcpy(now->position, &position, sizeof now->position);
+    i32x4 moved = moved_by(now, old);
+    tell_neighbours(model, i, place, &motion, near, moved);
+    moved[3] = clamp(16 * (i64)sum_of_sizes(position - expected), OFF_MAX);
+    model->moved[i] = moved;
 }
 
 static void prepare(PointCodec *codec, const PointSpan *span)
@@ -445,7 +444,7 @@ static void walk(PointCodec *codec, const PointSpan *span, QPoint *now)
     bool decoding = codec->coder.decoding;
     code_plan(codec);
     if (decoding) {
-        point_grid_begin(&codec->model.grid, span->count, codec->model.plan.shift);
+        point_grid_begin(&codec->model.grid, span->count, codec->model.plan.edge);
     }
     for (u32 i = 0; i < span->count && !codec->coder.failed; i++) {
         const QPoint *old = span->state[0] != NULL ? &span->state[0][i] : &none;
@@ -498,17 +497,18 @@ PointCodec *point_codec_create(const PointTables *start)
             codec->own->flags[i] = 32768;
         }
     }
-    size_t cells = GRID_CELLS_MAX * sizeof *codec->model.grid.fine;
-    codec->model.off = calloc(POINT_SPAN_MAX, sizeof *codec->model.off);
+    codec->model.moved = calloc(POINT_SPAN_MAX, sizeof *codec->model.moved);
     codec->model.going = calloc(POINT_SPAN_MAX, sizeof *codec->model.going);
     codec->model.found = aligned_alloc(32, POINT_SPAN_MAX * sizeof *codec->model.found);
-    codec->model.near = calloc(POINT_SPAN_MAX, sizeof *codec->model.near);
+    codec->model.equations = aligned_alloc(32, FIT_EQUATIONS_MAX * sizeof *codec->model.equations);
     codec->model.points = calloc(POINT_SPAN_MAX, sizeof *codec->model.points);
-    codec->model.grid.fine = aligned_alloc(32, cells);
-    codec->model.grid.coarse = aligned_alloc(32, cells);
-    if (codec->start == NULL || codec->model.off == NULL || codec->model.going == NULL ||
-        codec->model.near == NULL || codec->model.found == NULL || codec->model.points == NULL ||
-        codec->model.grid.fine == NULL || codec->model.grid.coarse == NULL) {
+    codec->model.grid.cells = calloc(GRID_CELLS_MAX + 1, sizeof *codec->model.grid.cells);
+    codec->model.grid.told = aligned_alloc(32, POINT_SPAN_MAX * sizeof *codec->model.grid.told);
+    point_grid_weights(codec->model.weights);
+    if (codec->start == NULL || codec->model.moved == NULL || codec->model.going == NULL ||
+        codec->model.equations == NULL || codec->model.found == NULL ||
+        codec->model.points == NULL || codec->model.grid.cells == NULL ||
+        codec->model.grid.told == NULL) {
         point_codec_destroy(codec);
         return NULL;
     }
@@ -520,13 +520,13 @@ void point_codec_destroy(PointCodec *codec)
     if (codec != NULL) {
         free(codec->own);
         free(codec->counts);
-        free(codec->model.off);
+        free(codec->model.moved);
         free(codec->model.going);
         free(codec->model.found);
-        free(codec->model.near);
+        free(codec->model.equations);
         free(codec->model.points);
-        free(codec->model.grid.fine);
-        free(codec->model.grid.coarse);
+        free(codec->model.grid.cells);
+        free(codec->model.grid.told);
         free(codec);
     }
 }

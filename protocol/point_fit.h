@@ -1,35 +1,39 @@
 /*
- * point_fit.h: least squares in integers: the weights that the encoder of points sends. Inside
- * point_code.c. Layer: protocol.
+ * point_fit.h: weighted least squares: the weights that the encoder of points sends. Decoders read
+ * them and never fit, so this may be in floating point; + − × ÷ only, the same bits everywhere.
+ * Inside point_code.c. Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_POINT_FIT_H
 #define PLENUM_PROTOCOL_POINT_FIT_H
 
-#include "shared/base.h"
+#include "shared/simd.h"
 
 enum {
-    FIT_MAX = 7
+    FIT_MAX = 16
 };
 
-/* Normal equations. */
+typedef f64 FitLanes __attribute__((vector_size(32)));
+
+/* Normal equations; four of them at once, a lane each. */
 typedef struct PointFit {
     u32 count;
-    i64 square[FIT_MAX][FIT_MAX], right[FIT_MAX];
+    FitLanes square[FIT_MAX][FIT_MAX], right[FIT_MAX];
 } PointFit;
 
-/* One more equation Σ wₖ termₖ = goal, all within ±2^22, that counts 2^(−2 shift). */
-static inline void point_fit_add(PointFit *fit, const i32 *terms, i32 goal, u32 shift)
+/* One more equation in each lane, Σ wₖ termₖ = goal, that counts `share`. */
+SIMD_INLINE void point_fit_add(PointFit *fit, const FitLanes *terms, FitLanes goal, f64 share)
 {
     for (u32 k = 0; k < fit->count; k++) {
-        fit->right[k] += (i64)terms[k] * goal >> (2 * shift);
+        FitLanes term = terms[k] * share;
+        fit->right[k] += term * goal;
         for (u32 j = 0; j <= k; j++) {
-            fit->square[k][j] += (i64)terms[k] * terms[j] >> (2 * shift);
+            fit->square[k][j] += term * terms[j];
         }
     }
 }
 
-/* weights[count] in 65536ths, each within ±8; a weight that nothing is known about is 0. With
- * `positive` none is negative. */
-void point_fit_solve(PointFit *fit, bool positive, i32 *weights);
+/* weights[count], each within ±limit; a weight that nothing is known about is 0. With `positive`
+ * none is negative. */
+void point_fit_solve(const PointFit *fit, bool positive, f64 limit, f64 *weights);
 
 #endif

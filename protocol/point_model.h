@@ -8,31 +8,43 @@
 #define PLENUM_PROTOCOL_POINT_MODEL_H
 
 #include "protocol/point_code.h"
+#include "protocol/point_fit.h"
 #include "protocol/point_grid.h"
 
 enum {
     PART_BITS = 4,      /* motion is in sixteenths of a code */
     STEP_MAX = 1 << 18, /* of codes between two states */
     MOTION_MAX = 1 << 20,
+    TERM_MAX = 1 << 17,
     OFF_MAX = 1 << 14,
     RATIO_MAX = 1 << 12,
     STRIDE_MAX = 4095,
-    SHIFT_MAX = 15,
     NEAR_CELLS = 4,
+    WEIGHT_BITS = 8,
+    INDEX_NEIGHBOURS = 6,
+    FIT_EQUATIONS_MAX = 768, /* of the encoder */
 };
 
-/* Weights of what is known about a point, in the order of the header. */
+/* Weights of what is known about a point (256ths), in the order of the header. Those of neighbours
+ * by index are of differences, so that small weights are exact enough: LAST is against the point's
+ * own motion (or, of places, against where it was), UP and LAST_2 against LAST, the others against
+ * UP. */
 enum {
-    WEIGHT_GO_ON, /* 256ths; the others 16ths: velocity goes on */
-    WEIGHT_BEND,  /* and so does its change */
-    WEIGHT_OFF,   /* what the point before was off; the next are of differences to it: */
-    WEIGHT_NEAR,  /* neighbours in space, */
-    WEIGHT_UP,    /* the point a stride before; and of differences to that: */
-    WEIGHT_UP_LAST,
-    WEIGHT_UP_NEXT,
-    WEIGHTS,
-    OFF_TERMS = WEIGHTS - WEIGHT_OFF,
-    MOTION_WEIGHTS = 2,
+    WEIGHT_GO_ON,     /* velocity goes on */
+    WEIGHT_BEND,      /* and so does its change */
+    WEIGHT_NEAR_OFF,  /* neighbours in space: what their motion was off, */
+    WEIGHT_NEAR_MORE, /* and how much more they moved */
+    WEIGHT_MOVED,     /* [INDEX_NEIGHBOURS] how neighbours by index moved */
+    WEIGHT_PLACE = WEIGHT_MOVED + INDEX_NEIGHBOURS, /* [INDEX_NEIGHBOURS] where they were */
+    WEIGHTS = WEIGHT_PLACE + INDEX_NEIGHBOURS,
+    LOOSE_WEIGHTS = WEIGHT_MOVED + 1, /* of points without a stride */
+    /* Neighbours by index. */
+    INDEX_LAST = 0, /* the point before */
+    INDEX_UP,       /* the point a stride before */
+    INDEX_UP_LAST,
+    INDEX_UP_NEXT,
+    INDEX_LAST_2, /* two before */
+    INDEX_UP_2,   /* two strides before */
     /* Of the expected size, 64ths. */
     SIZE_NEAR = 0,
     SIZE_LAST,
@@ -57,13 +69,11 @@ typedef struct Plan {
     bool lives;   /* generations change */
     bool scalars; /* so do scalars */
     bool fitted;  /* weights follow */
-    u32 shift, stride, fresh;
+    u32 edge;     /* of the grid's cells */
+    u32 stride, fresh;
     i32 weights[WEIGHTS];
     i32 sizes[SIZES];
 } Plan;
-
-/* Three numbers; the fourth lane is not looked at. */
-typedef PointOff i32x4;
 
 /* What the span says of a point that goes on. */
 typedef struct Motion {
@@ -72,25 +82,41 @@ typedef struct Motion {
     bool rested;
 } Motion;
 
+/* What both ends know of a point that goes on before it is coded. */
+typedef struct PointKnown {
+    Motion motion;
+    i32x8 near; /* NEAR_… */
+    /* How neighbours by index moved, 16ths, and where they were. Others stand in for those that are
+     * not near. */
+    i32x4 moved[INDEX_NEIGHBOURS], place[INDEX_NEIGHBOURS];
+    i32 sizes[SIZES]; /* what tells how large the residual may be, 16ths */
+} PointKnown;
+
 /* What the encoder finds out about a point before it codes. */
 typedef struct PointFound {
-    i32x4 own;      /* 16ths, where its own motion takes it; then the residual, in codes */
-    i32 near, last; /* terms of sizes */
-    i32 up, change, speed;
+    i32x8 near;
+    i32x4 residual; /* codes */
+    i32 sizes[SIZES];
     bool rested;
 } PointFound;
+
+/* One equation of a fit: what is known of a point, and how it really moved. */
+typedef struct PointEquation {
+    FitLanes terms[WEIGHTS], goal;
+} PointEquation;
 
 /* What a code says of itself, and what is known of its points so far. */
 typedef struct PointModel {
     Plan plan;
     i32 ratio[2]; /* 256ths: back[0] over the steps between the states */
     PointGrid grid;
-    bool *going;   /* [POINT_SPAN_MAX] the point has an off */
-    PointOff *off; /* [POINT_SPAN_MAX] size: of the residual */
+    u16 weights[GRID_WEIGHTS]; /* of neighbours in space */
+    bool *going;               /* [POINT_SPAN_MAX] the point goes on */
+    i32x4 *moved; /* [POINT_SPAN_MAX] by how much, 16ths; last lane: size of the residual, 16ths */
     /* Of the encoder, [POINT_SPAN_MAX]. */
-    PointOff *near;
     PointFound *found;
     QPoint *points;
+    PointEquation *equations; /* [FIT_EQUATIONS_MAX] */
 } PointModel;
 
 /* ---- numbers ---- */
@@ -164,24 +190,41 @@ static inline Motion motion_of(const PointModel *model, const PointSpan *span, u
     return motion;
 }
 
-/* Where its own motion takes a point, from state 0, in 16ths. */
-static inline i32x4 own_motion(const Plan *plan, const Motion *motion)
-{
-    i32x4 own =
-        plan->weights[WEIGHT_GO_ON] * motion->go_on + plan->weights[WEIGHT_BEND] * motion->bend;
-    return clamp3(own >> 8, 2 * MOTION_MAX);
-}
-
 /* How far it really moved, in 16ths. */
 static inline i32x4 moved_by(const QPoint *now, const QPoint *old)
 {
     return clamp3(position_of(now) - position_of(old), MOTION_MAX >> PART_BITS) * (1 << PART_BITS);
 }
 
-/* What a point tells its neighbours in space of size: how far they were off it. */
-static inline i32 size_against(PointOff off, PointOff near)
+/* Own motion as the grids have it. */
+static inline i32x4 motion_for_grid(const Motion *motion)
 {
-    return clamp(sum_of_sizes(off - near), OFF_MAX);
+    return clamp3(motion->go_on, OFF_MAX);
+}
+
+static inline i32x4 near_off(i32x8 near)
+{
+    return (i32x4){near[NEAR_OFF], near[NEAR_OFF + 1], near[NEAR_OFF + 2], 0};
+}
+
+static inline i32x4 near_more(i32x8 near)
+{
+    return (i32x4){near[NEAR_MOTION], near[NEAR_MOTION + 1], near[NEAR_MOTION + 2], 0};
+}
+
+/* What neighbours in space tell of a point. */
+static inline i32x8 ask_neighbours(const PointModel *model, i32x4 place, const Motion *motion)
+{
+    return point_grid_near(&model->grid, model->weights, place, motion_for_grid(motion));
+}
+
+/* Tells the neighbours in space of point i that it moved so. */
+static inline void tell_neighbours(PointModel *model, u32 i, i32x4 place, const Motion *motion,
+                                   i32x8 near, i32x4 moved)
+{
+    i32x4 off = clamp3(moved - motion->go_on, OFF_MAX);
+    i32 size = clamp(sum_of_sizes(off - near_off(near) - near_more(near)), OFF_MAX);
+    point_grid_add(&model->grid, i, place, off, size, motion_for_grid(motion));
 }
 
 /* Whether the point `back` before it in the order goes on and was near. */
@@ -191,46 +234,63 @@ static inline bool is_near(const PointModel *model, const QPoint *olds, u32 i, u
         return false;
     }
     u32 far = sum_of_sizes(position_of(&olds[i]) - position_of(&olds[i - back]));
-    return far >> model->plan.shift < NEAR_CELLS;
+    return (u64)far * (u32)model->grid.parts >> model->grid.shift < NEAR_CELLS;
 }
 
-/* Neighbours by index: the one before, and around the one a stride before. Others stand in for
- * those that are not near. */
-static inline void neighbours_of(const PointModel *model, const QPoint *olds, u32 i, PointOff near,
-                                 PointOff by[4])
+/* Takes the neighbour `back` before point i for k, or else what `other` is. */
+static inline bool take_neighbour(const PointModel *model, const QPoint *olds, u32 i, u32 back,
+                                  PointKnown *known, u32 k, u32 other)
+{
+    bool near = is_near(model, olds, i, back);
+    known->moved[k] = near ? model->moved[i - back] : known->moved[other];
+    known->place[k] = near ? position_of(&olds[i - back]) : known->place[other];
+    return near;
+}
+
+static inline void know_index(const PointModel *model, const QPoint *olds, u32 i, PointKnown *known)
 {
     u32 stride = model->plan.stride;
-    const PointOff *off = model->off + i;
-    bool last = is_near(model, olds, i, 1), up = is_near(model, olds, i, stride);
-    by[0] = last ? off[-1] : up ? off[-(i32)stride] : near;
-    by[1] = by[2] = by[3] = by[0];
-    if (up) {
-        by[1] = by[2] = by[3] = off[-(i32)stride];
-        if (is_near(model, olds, i, stride + 1)) {
-            by[2] = off[-(i32)stride - 1];
-        }
-        if (is_near(model, olds, i, stride - 1)) {
-            by[3] = off[-(i32)stride + 1];
-        }
+    i32x4 *moved = known->moved, *place = known->place;
+    moved[0] = known->motion.go_on + near_off(known->near) + near_more(known->near);
+    moved[0][3] = known->near[NEAR_SIZE];
+    place[0] = position_of(&olds[i]);
+    if (!take_neighbour(model, olds, i, 1, known, INDEX_LAST, INDEX_LAST) && stride > 0) {
+        take_neighbour(model, olds, i, stride, known, INDEX_LAST, INDEX_LAST);
+    }
+    known->sizes[SIZE_LAST] = moved[INDEX_LAST][3];
+    known->sizes[SIZE_UP] = 0;
+    if (stride > 0) {
+        bool up = take_neighbour(model, olds, i, stride, known, INDEX_UP, INDEX_LAST);
+        u32 far = up ? 0 : POINT_SPAN_MAX;
+        take_neighbour(model, olds, i, stride + 1 + far, known, INDEX_UP_LAST, INDEX_UP);
+        take_neighbour(model, olds, i, stride - 1 + far, known, INDEX_UP_NEXT, INDEX_UP);
+        take_neighbour(model, olds, i, 2, known, INDEX_LAST_2, INDEX_LAST);
+        take_neighbour(model, olds, i, 2 * stride, known, INDEX_UP_2, INDEX_UP);
+        known->sizes[SIZE_UP] = moved[INDEX_UP][3];
     }
 }
 
-/* Expected sum of the sizes of the residuals, in 16ths. */
-static inline u32 expected_size(const Plan *plan, const PointFound *found)
+/* All that is known of point i, which goes on, but for `near`. */
+static inline void know_point(const PointModel *model, const QPoint *olds, u32 i, i32x8 near,
+                              const Motion *motion, PointKnown *known)
 {
-    const i32 *weights = plan->sizes;
-    i64 sum = (i64)weights[SIZE_NEAR] * found->near + (i64)weights[SIZE_LAST] * found->last +
-              (i64)weights[SIZE_UP] * found->up + (i64)weights[SIZE_BEND] * found->change +
-              (i64)weights[SIZE_SPEED] * found->speed + (i64)weights[SIZE_ONE] * 16;
-    return (u32)clamp(sum >> 6, 1 << 22);
+    known->motion = *motion;
+    known->near = near;
+    know_index(model, olds, i, known);
+    known->sizes[SIZE_NEAR] = near[NEAR_SIZE];
+    known->sizes[SIZE_BEND] = motion->change;
+    known->sizes[SIZE_SPEED] = motion->speed;
+    known->sizes[SIZE_ONE] = 1 << PART_BITS;
 }
 
-/* Sizes that neighbours tell; up has no weight without a stride. */
-static inline void find_sizes(PointFound *found, PointOff near, const PointOff by[4])
+/* Expected sum of the sizes of the residuals, in 16ths. */
+static inline u32 expected_size(const Plan *plan, const i32 sizes[SIZES])
 {
-    found->near = near[3];
-    found->last = by[0][3];
-    found->up = by[1][3];
+    i64 sum = 0;
+    for (u32 k = 0; k < SIZES; k++) {
+        sum += (i64)plan->sizes[k] * sizes[k];
+    }
+    return (u32)clamp(sum >> 6, 1 << 22);
 }
 
 static inline bool goes_on(const PointSpan *span, const QPoint *now, u32 i)
@@ -239,32 +299,44 @@ static inline bool goes_on(const PointSpan *span, const QPoint *now, u32 i)
            span->state[0][i].generation == now->generation;
 }
 
-/* What the weights of neighbours apply to: differences, so that small weights are exact enough. */
-static inline void off_terms(PointOff near, const PointOff by[4], i32x4 terms[OFF_TERMS])
-{
-    terms[0] = by[0];
-    terms[1] = near - by[0];
-    terms[2] = by[1] - by[0];
-    terms[3] = by[2] - by[1];
-    terms[4] = by[3] - by[1];
-}
+/* What each neighbour by index is taken against. */
+static const u8 index_against[INDEX_NEIGHBOURS] = {0,        INDEX_LAST, INDEX_UP,
+                                                   INDEX_UP, INDEX_LAST, INDEX_UP};
 
-/* What neighbours say that the motion is off. */
-static inline i32x4 sum_off(const Plan *plan, PointOff near, const PointOff by[4])
+/* What the weights apply to; returns how many there are. 16ths. */
+SIMD_INLINE u32 terms_of(const Plan *plan, const PointKnown *known, i32x4 at, i32x4 terms[WEIGHTS])
 {
-    i32x4 terms[OFF_TERMS], sum = {0};
-    off_terms(near, by, terms);
-    for (u32 k = 0; k < OFF_TERMS; k++) {
-        sum += plan->weights[WEIGHT_OFF + k] * terms[k];
+    terms[WEIGHT_GO_ON] = known->motion.go_on;
+    terms[WEIGHT_BEND] = known->motion.bend;
+    terms[WEIGHT_NEAR_OFF] = near_off(known->near);
+    terms[WEIGHT_NEAR_MORE] = near_more(known->near);
+    terms[WEIGHT_MOVED] = clamp3(known->moved[0] - known->motion.go_on, TERM_MAX);
+    if (plan->stride == 0) {
+        return LOOSE_WEIGHTS;
     }
-    return sum >> 4;
+    i32x4 place = clamp3(known->place[0] - at, TERM_MAX >> PART_BITS);
+    terms[WEIGHT_PLACE] = place * (1 << PART_BITS);
+    for (u32 k = 1; k < INDEX_NEIGHBOURS; k++) {
+        u32 against = index_against[k];
+        place = clamp3(known->place[k] - known->place[against], TERM_MAX >> PART_BITS);
+        terms[WEIGHT_MOVED + k] = clamp3(known->moved[k] - known->moved[against], TERM_MAX);
+        terms[WEIGHT_PLACE + k] = place * (1 << PART_BITS);
+    }
+    return WEIGHTS;
 }
 
-/* Where a point is expected, in codes. */
-static inline i32x4 expect_moved(const QPoint *old, i32x4 own, i32x4 off)
+/* Where a point is expected that was `at`, in codes. */
+SIMD_INLINE i32x4 expect_moved(const Plan *plan, const PointKnown *known, i32x4 at)
 {
-    i32x4 step = (own + off + (1 << (PART_BITS - 1))) >> PART_BITS;
-    return clamp3(position_of(old) + step, POSITION_CODE_MAX);
+    i32x4 terms[WEIGHTS];
+    u32 count = terms_of(plan, known, at, terms);
+    i32x4 own = terms[0] * plan->weights[0] + terms[1] * plan->weights[1];
+    i32x4 others = terms[2] * plan->weights[2] + terms[3] * plan->weights[3];
+    for (u32 k = WEIGHT_MOVED; k < count; k++) {
+        others += terms[k] * plan->weights[k];
+    }
+    i32x4 moved = (own >> WEIGHT_BITS) + (others >> WEIGHT_BITS);
+    return clamp3(at + ((moved + (1 << (PART_BITS - 1))) >> PART_BITS), POSITION_CODE_MAX);
 }
 
 static inline void expect_fresh(const QPoint *now, u32 i, const Plan *plan, i32 expected[3])

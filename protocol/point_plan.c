@@ -1,168 +1,174 @@
 /* point_plan.c: see point_plan.h. */
 #include "protocol/point_plan.h"
 
-#include "protocol/point_fit.h"
-
 enum {
     FIT_PASSES = 3,
     FIT_POINTS_MIN = 12,
-    FIT_SAMPLES = 384, /* about so many points of a span say what the weights are */
+    FIT_SAMPLES = FIT_EQUATIONS_MAX / 2, /* about so many points say what the weights are */
+    CELL_POINTS = 9,                     /* quarters of points that share a cell */
+    EVEN_PARTS = 32,                     /* 16ths: smaller residuals count alike */
 };
 
 const Plan point_plan_default = {
-    .shift = 6, .weights = {256, 64, 12, 8, 8, 0, 0}, .sizes = {32, 24, 0, 4, 0, 48}};
+    .edge = 20, .weights = {256, 64, 192, 64, 64}, .sizes = {32, 24, 0, 4, 0, 48}};
 
-/* A shift that makes squares count alike whatever their size. */
-static u32 evening(u32 size)
-{
-    u32 length = bit_length(size);
-    return length > 6 ? length - 6 : 0;
-}
+/* Weights as a header has them: within ±2^(bits − 1) units of so many 256ths. */
+const WeightCode point_weight_codes[WEIGHTS] = {
+    {9, 2}, {7, 8}, {7, 8},  {7, 8},  {8, 4},  {8, 4},  {8, 4},  {8, 4},
+    {8, 4}, {8, 4}, {10, 1}, {10, 1}, {10, 1}, {10, 1}, {10, 1}, {10, 1},
+};
 
 static u32 fit_step(const PointSpan *span)
 {
     return 1 + span->count / FIT_SAMPLES;
 }
 
-static void fit_motion(PointModel *model, const PointSpan *span, const QPoint *now)
+static FitLanes lanes_of(i32x4 v)
 {
-    PointFit fit = {.count = MOTION_WEIGHTS};
-    for (u32 i = 0; i < span->count; i += fit_step(span)) {
-        if (!goes_on(span, &now[i], i)) {
-            continue;
-        }
-        Motion m = motion_of(model, span, i);
-        i32x4 goal = moved_by(&now[i], &span->state[0][i]);
-        u32 shift = evening(sum_of_sizes(goal - m.go_on));
-        for (u32 a = 0; a < 3; a++) {
-            const i32 terms[MOTION_WEIGHTS] = {m.go_on[a], m.bend[a]};
-            point_fit_add(&fit, terms, goal[a], shift);
-        }
-    }
-    i32 weights[MOTION_WEIGHTS];
-    point_fit_solve(&fit, false, weights);
-    model->plan.weights[WEIGHT_GO_ON] = clamp((weights[0] + 256) >> 9, 255) * 2;
-    model->plan.weights[WEIGHT_BEND] = clamp((weights[1] + 1024) >> 11, 63) * 8;
+    return __builtin_convertvector(v & (i32x4){-1, -1, -1, 0}, FitLanes);
 }
 
-/* One pass for the weights of neighbours, in 16ths: equations count by what they were off with the
- * weights so far. */
-static void fit_neighbours_once(PointModel *model, const PointSpan *span, bool first)
+/* What the encoder found out about a point that goes on, and what follows from the plan. */
+static void know_found(const PointModel *model, const PointSpan *span, u32 i, PointKnown *known)
 {
-    PointFit fit = {.count = model->plan.stride > 0 ? 5 : 2};
+    Motion motion = motion_of(model, span, i);
+    know_point(model, span->state[0], i, model->found[i].near, &motion, known);
+}
+
+/* Equations that were off a lot count less, so that what is found is near the median. */
+static f64 share_of(FitLanes off)
+{
+    f64 size = 0.0;
+    for (u32 a = 0; a < 3; a++) {
+        size += off[a] < 0.0 ? -off[a] : off[a];
+    }
+    return 1.0 / (size + EVEN_PARTS);
+}
+
+/* The equations of some points; returns their number. */
+static u32 equations_of(PointModel *model, const PointSpan *span, PointEquation *equations)
+{
+    u32 count = 0;
     for (u32 i = 0; i < span->count; i += fit_step(span)) {
         if (!model->going[i]) {
             continue;
         }
-        PointOff by[4], near = model->near[i], self = model->off[i];
-        i32x4 terms[OFF_TERMS];
-        neighbours_of(model, span->state[0], i, near, by);
-        off_terms(near, by, terms);
-        u32 size = first ? (u32)self[3] : sum_of_sizes(self - sum_off(&model->plan, near, by));
-        u32 shift = evening(size);
-        for (u32 a = 0; a < 3; a++) {
-            i32 of_axis[OFF_TERMS];
-            for (u32 k = 0; k < fit.count; k++) {
-                of_axis[k] = terms[k][a];
-            }
-            point_fit_add(&fit, of_axis, self[a], shift);
+        PointKnown known;
+        i32x4 terms[WEIGHTS];
+        know_found(model, span, i, &known);
+        u32 terms_count = terms_of(&model->plan, &known, position_of(&span->state[0][i]), terms);
+        PointEquation *equation = &equations[count++];
+        for (u32 k = 0; k < terms_count; k++) {
+            equation->terms[k] = lanes_of(terms[k]);
         }
+        equation->goal = lanes_of(model->moved[i]);
     }
-    i32 weights[FIT_MAX] = {0};
-    point_fit_solve(&fit, false, weights);
-    for (u32 k = 0; k < OFF_TERMS; k++) {
-        model->plan.weights[WEIGHT_OFF + k] = clamp((weights[k] + 2048) >> 12, 31);
-    }
+    return count;
 }
 
-static void fit_neighbours(PointModel *model, const PointSpan *span)
+static void fit_weights(PointModel *model, const PointSpan *span)
 {
+    u32 count = equations_of(model, span, model->equations);
+    f64 weights[WEIGHTS] = {1.0};
     for (u32 pass = 0; pass < FIT_PASSES; pass++) {
-        fit_neighbours_once(model, span, pass == 0);
+        PointFit fit = {.count = model->plan.stride > 0 ? WEIGHTS : LOOSE_WEIGHTS};
+        for (u32 i = 0; i < count; i++) {
+            const PointEquation *equation = &model->equations[i];
+            FitLanes off = equation->goal;
+            for (u32 k = 0; k < fit.count; k++) {
+                off -= equation->terms[k] * weights[k];
+            }
+            point_fit_add(&fit, equation->terms, equation->goal, share_of(off));
+        }
+        point_fit_solve(&fit, false, 2.0, weights);
+    }
+    for (u32 k = 0; k < WEIGHTS; k++) {
+        WeightCode code = point_weight_codes[k];
+        i32 most = (1 << (code.bits - 1)) - 1;
+        f64 units = weights[k] * (1 << WEIGHT_BITS) / code.unit;
+        model->plan.weights[k] = clamp((i64)(units + 1024.5) - 1024, most) * code.unit;
     }
 }
 
 /* The residuals, now that the weights are known, and the weights of their sizes. */
-static void fit_sizes(PointModel *model, const PointSpan *span, const QPoint *now)
+static void find_residuals(PointModel *model, const PointSpan *span, const QPoint *now)
 {
     PointFit fit = {.count = SIZES};
     for (u32 i = 0; i < span->count; i++) {
         if (!model->going[i]) {
             continue;
         }
+        PointKnown known;
         PointFound *found = &model->found[i];
-        PointOff by[4], near = model->near[i];
-        neighbours_of(model, span->state[0], i, near, by);
-        i32x4 off = sum_off(&model->plan, near, by);
-        i32x4 expected = expect_moved(&span->state[0][i], found->own, off);
-        found->own = position_of(&now[i]) - expected;
-        find_sizes(found, near, by);
-        i32 size = clamp(16 * (i64)sum_of_sizes(found->own), OFF_MAX);
-        model->off[i][3] = size;
+        know_found(model, span, i, &known);
+        i32x4 at = position_of(&span->state[0][i]);
+        found->residual = position_of(&now[i]) - expect_moved(&model->plan, &known, at);
+        f64 size = 16.0 * sum_of_sizes(found->residual);
+        model->moved[i][3] = (i32)(size < OFF_MAX ? size : OFF_MAX);
+        found->rested = known.motion.rested;
+        memcpy(found->sizes, known.sizes, sizeof found->sizes);
         if (i % fit_step(span) == 0 && !found->rested) {
-            i32 terms[SIZES] = {near[3],       by[0][3],     model->plan.stride > 0 ? by[1][3] : 0,
-                                found->change, found->speed, 16};
-            u32 shift = evening((u32)(size + near[3]));
+            FitLanes terms[SIZES];
             for (u32 k = 0; k < SIZES; k++) {
-                terms[k] = clamp(terms[k], OFF_MAX) * 16;
+                terms[k] = (FitLanes){known.sizes[k]};
             }
-            point_fit_add(&fit, terms, size * 16, shift);
+            f64 usual = size + known.sizes[SIZE_NEAR] + EVEN_PARTS;
+            point_fit_add(&fit, terms, (FitLanes){size}, 1.0 / (usual * usual));
         }
     }
     if (!model->plan.fitted) {
         return;
     }
-    i32 weights[SIZES];
-    point_fit_solve(&fit, true, weights);
+    f64 weights[SIZES];
+    point_fit_solve(&fit, true, 8.0, weights);
     for (u32 k = 0; k < SIZES; k++) {
-        model->plan.sizes[k] = size_weight(size_weight_code((weights[k] + 512) >> 10));
+        model->plan.sizes[k] = size_weight(size_weight_code((i32)(weights[k] * 64.0 + 0.5)));
     }
 }
 
-/* What each point's motion was off, and what the neighbours coded before it did. */
+/* How each point moved, and what the neighbours coded before it did. */
 static void plan_neighbours(PointModel *model, const PointSpan *span, const QPoint *now)
 {
-    point_grid_begin(&model->grid, span->count, model->plan.shift);
+    point_grid_begin(&model->grid, span->count, model->plan.edge);
     for (u32 i = 0; i < span->count; i++) {
         model->going[i] = goes_on(span, &now[i], i);
         if (!model->going[i]) {
             continue;
         }
         const QPoint *old = &span->state[0][i];
-        Motion m = motion_of(model, span, i);
-        PointFound *found = &model->found[i];
-        *found = (PointFound){own_motion(&model->plan, &m), 0, 0, 0, m.change, m.speed, m.rested};
-        PointOff near = point_grid_near(&model->grid, old->position);
-        PointOff off = clamp3(moved_by(&now[i], old) - found->own, OFF_MAX);
-        off[3] = size_against(off, near);
-        point_grid_add(&model->grid, old->position, off, off[3]);
-        model->near[i] = near;
-        model->off[i] = off;
+        Motion motion = motion_of(model, span, i);
+        i32x4 place = point_grid_place(&model->grid, position_of(old));
+        i32x8 near = ask_neighbours(model, place, &motion);
+        i32x4 moved = moved_by(&now[i], old);
+        tell_neighbours(model, i, place, &motion, near, moved);
+        model->found[i].near = near;
+        model->moved[i] = moved;
     }
 }
 
 /* The edge of cells such that some three points share one. */
-static u32 choose_shift(PointModel *model, const PointSpan *span)
+static u32 choose_edge(PointModel *model, const PointSpan *span)
 {
-    u32 low = 2, high = SHIFT_MAX, bits = 12;
-    u64 *seen = (u64 *)(void *)model->grid.fine;
+    u32 low = 0, high = (1 << GRID_EDGE_BITS) - 1, bits = 12;
+    u64 *seen = (u64 *)(void *)model->grid.told;
     while (bits < GRID_BITS_MAX + 1 && 1u << bits < 4 * span->count) {
         bits++;
     }
     while (low < high) {
-        u32 shift = (low + high) / 2, cells = 0;
+        u32 edge = (low + high) / 2, cells = 0;
+        PointGrid grid = {.bits = bits};
+        point_grid_edge(&grid, edge);
         memset(seen, 0, 1u << (bits - 3));
         for (u32 i = 0; i < span->count; i++) {
-            const i32 *at = span->state[0][i].position;
-            u32 row = point_grid_row(at[1] >> shift, at[2] >> shift);
-            u32 cell = (row + (u32)(at[0] >> shift)) & ((1u << bits) - 1);
+            u32 cell =
+                point_grid_cell(&grid, point_grid_place(&grid, position_of(&span->state[0][i])));
             cells += (u32)(~seen[cell / 64] >> (cell % 64) & 1);
             seen[cell / 64] |= 1ull << (cell % 64);
         }
-        if (cells * 3 <= span->count) {
-            high = shift;
+        if (cells * CELL_POINTS <= span->count * 4) {
+            high = edge;
         } else {
-            low = shift + 1;
+            low = edge + 1;
         }
     }
     return low;
@@ -244,19 +250,18 @@ void point_plan_make(PointModel *model, const PointSpan *span, const QPoint *now
         fresh += now[i].generation != 0 && now[i].generation != old->generation;
     }
     if (going > 0) {
-        plan->shift = choose_shift(model, span);
+        plan->edge = choose_edge(model, span);
     }
     if (going >= FIT_POINTS_MIN) {
         plan->fitted = true;
         plan->stride = find_stride(span->state[0], span->count);
-        fit_motion(model, span, now);
     }
     if (fresh > 0) {
         plan_fresh(model, span, now, fresh);
     }
     plan_neighbours(model, span, now);
     if (plan->fitted) {
-        fit_neighbours(model, span);
+        fit_weights(model, span);
     }
-    fit_sizes(model, span, now);
+    find_residuals(model, span, now);
 }

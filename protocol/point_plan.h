@@ -10,7 +10,12 @@
 
 /* What holds of the weights where a code says nothing. */
 extern const Plan point_plan_default;
-/* Fills the plan, and near and going of all points. */
+/* How a header has each weight: within ±2^(bits − 1) units. */
+typedef struct WeightCode {
+    u8 bits, unit; /* of 256ths */
+} WeightCode;
+extern const WeightCode point_weight_codes[];
+/* Fills the plan, and found, moved and going of all points. */
 void point_plan_make(PointModel *model, const PointSpan *span, const QPoint *now);
 
 #endif

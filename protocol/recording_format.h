@@ -23,7 +23,7 @@
 #define BLOCK_TYPE(a, b, c, d) ((u32)(a) | (u32)(b) << 8 | (u32)(c) << 16 | (u32)(d) << 24)
 
 enum {
-    RECORDING_VERSION = 3,
+    RECORDING_VERSION = 4,
     RECORDING_BLOCK_HEADER_BYTES = 24,
     /* Key frames this often: a seek decodes at most that much, and they cost little of the file. */
     RECORDING_KEY_INTERVAL_S = 2,

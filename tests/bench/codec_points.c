@@ -249,10 +249,10 @@ typedef struct Setting {
 } Setting;
 
 static const Setting settings[] = {
-    {0.001, 1, {6, 12, 18}},                          /* 60 a second, 0.1 s ago */
-    {0.001, 1, {6, 7, 12}},  {0.004, 3, {6, 12, 18}}, /* 20 a second */
-    {0.001, 1, {1, 2, 3}},                            /* a recording */
-    {0.001, 1, {0, 0, 0}},                            /* keys */
+    {0.001, 1, {6, 7, 12}},                          /* 60 a second, 0.1 s ago */
+    {0.001, 1, {6, 12, 18}}, {0.004, 3, {6, 9, 12}}, /* 20 a second */
+    {0.001, 1, {1, 2, 3}},                           /* a recording */
+    {0.001, 1, {0, 0, 0}},                           /* keys */
 };
 
 enum {
@@ -323,7 +323,7 @@ int codec_points_measure(const CodecPointsJob *job)
         codec_points_free(&trace);
         return EXIT_USAGE;
     }
-    Setting setting = {job->quantum_m, 1, {job->delay, 2 * job->delay, 3 * job->delay}};
+    Setting setting = {job->quantum_m, 1, {job->delay, job->delay + 1, 2 * job->delay}};
     bool small = true;
     for (u32 a = 0; a < 3; a++) {
         small = small && (bounds.high[a] - bounds.low[a]) / job->quantum_m < POSITION_CODE_MAX;

@@ -148,21 +148,46 @@ class Coder:
 
 
 class Cells:
-    def __init__(self, count):
-        self.mask = count - 1
-        self.cells = {}
+    """What the newest two points of each cell told."""
+
+    def __init__(self, n, edge):
+        self.shift, self.parts = 3 + (edge >> 2), 7 - (edge & 3)
+        bits = 6
+        while bits < 15 and 1 << bits < n:
+            bits += 1
+        self.mask = (1 << bits) - 1
+        self.cells, self.usual = {}, 64
+
+    def place(self, p):
+        return [x * self.parts >> (self.shift - 3) for x in p]
 
     def number(self, i, j, k):
         return (((j * 0x9E3779B1 + k * 0x85EBCA77) % PAIRS >> 12) + i) & self.mask
 
-    def get(self, i, j, k):
-        return self.cells.get(self.number(i, j, k), ((0, 0, 0), 0, 0))
+    def ask(self, place, g):
+        """near, near size, more"""
+        i, j, k = (x - 4 >> 3 for x in place)
+        all_weight, sums = 0, [0, 0, 0, 6 * self.usual, 0, 0, 0]
+        for dj in (0, 1):
+            for dk in (0, 1):
+                first = self.number(i, j + dj, k + dk)
+                for told_at, told in self.cells.get(first, []) + self.cells.get(first + 1, []):
+                    x, y, z = ((a - b + 32768) % 65536 - 32768 for a, b in zip(place, told_at))
+                    d = min(256, x * x + y * y) + min(256, z * z)
+                    weight = 0 if d >= 256 else min(2047, 65536 // (d + 4) ** 2)
+                    all_weight += weight
+                    sums = [t + weight * v for t, v in zip(sums, told)]
+        sums[4:] = [t - all_weight * v for t, v in zip(sums[4:], g)]
+        v = all_weight + 6
+        n = v.bit_length()
+        inverse = 65536 // ((v << 8) >> n)
+        sums = [(x >> n - 6 if n >= 6 else x << 6 - n) * inverse >> 14 for x in sums]
+        return sums[:3], sums[3], sums[4:]
 
-    def add(self, i, j, k, off, error):
-        at = self.number(i, j, k)
-        o, s, m = self.cells.get(at, ((0, 0, 0), 0, 0))
-        if m < 64:
-            self.cells[at] = (tuple(x + y for x, y in zip(o, off)), s + error, m + 1)
+    def tell(self, place, off, error, g):
+        at = self.number(*(x >> 3 for x in place))
+        self.cells[at] = [(place, off + [error] + g)] + self.cells.get(at, [])[:1]
+        self.usual += (error - self.usual) >> 5
 
 
 class PointDecoder:
@@ -173,15 +198,14 @@ class PointDecoder:
 
     def header(self):
         c = self.coder
-        self.lives, self.scalars, fitted, self.shift, strided = (c.raw(k) for k in (1, 1, 1, 4, 1))
+        self.lives, self.scalars, fitted, self.edge, strided = (c.raw(k) for k in (1, 1, 1, 6, 1))
         self.stride = c.raw(12) if strided else 0
         self.fresh_by = c.raw(2) if self.lives else 0
-        self.w, self.z = [256, 64, 12, 8, 8, 0, 0], [32, 24, 0, 4, 0, 48]
+        self.w, self.z = [256, 64, 192, 64, 64] + [0] * 11, [32, 24, 0, 4, 0, 48]
         if fitted:
-            self.w[0] = (c.raw(9) - 256) * 2
-            self.w[1] = (c.raw(7) - 64) * 8
-            for k in (2, 3, 4, 5, 6) if strided else (2, 3):
-                self.w[k] = c.raw(6) - 32
+            codes = [(9, 2)] + [(7, 8)] * 3 + [(8, 4)] * 6 + [(10, 1)] * 6
+            for k, (bits, unit) in enumerate(codes if strided else codes[:5]):
+                self.w[k] = (c.raw(bits) - (1 << bits - 1)) * unit
             for k in (0, 1, 2, 3, 4, 5) if strided else (0, 1, 3, 4, 5):
                 code = c.raw(6)
                 self.z[k] = code if code < 8 else (8 + (code & 7)) << ((code >> 3) - 1)
@@ -189,15 +213,13 @@ class PointDecoder:
     def read(self, code):
         self.coder = Coder(code)
         self.header()
-        n, bits = self.n, 6
-        while bits < 15 and 1 << bits < n:
-            bits += 1
-        self.fine, self.coarse = Cells(1 << bits), Cells(1 << (bits - 2))
-        self.usual, self.scalar_size, self.window = 64, 48, 2
+        n = self.n
+        self.cells = Cells(n, self.edge)
+        self.scalar_size, self.window = 48, 2
         self.slow, self.fast = [16384] * 3, [16384] * 3
         self.given, self.changes_before, self.scalar_before = 1, 0, 0
         self.at, self.gen, self.scalar = [], [], []
-        self.off, self.error, self.went = [], [], []
+        self.moved, self.error, self.went = [], [], []
         for i in range(n):
             self.point(i)
         return [[x + MIDDLE for x in self.at[i]] + [self.scalar[i], self.gen[i]] for i in range(n)]
@@ -236,7 +258,7 @@ class PointDecoder:
         self.scalar.append(scalar)
         goes_on = generation != 0 and generation == was[2] and not changes
         self.went.append(goes_on)
-        self.off.append([0, 0, 0])
+        self.moved.append([0, 0, 0])
         self.error.append(0)
         if generation == 0:
             self.at.append([0, 0, 0])
@@ -267,7 +289,7 @@ class PointDecoder:
         at.append(position)
 
     def motion(self, i, p, generation):
-        """own, g, h and whether it rested"""
+        """g, h and whether it rested"""
         g, h = [0, 0, 0], [0, 0, 0]
         b, rested = self.b, False
 
@@ -282,73 +304,66 @@ class PointDecoder:
                 rested = rested and q == r
                 before = [x * rate(1) >> 4 for x in clamp3(sub(q, r), 1 << 18)]
                 h = clamp3(sub(g, before), 1 << 20)
-        own = clamp3([(self.w[0] * x + self.w[1] * y) >> 8 for x, y in zip(g, h)], 1 << 21)
-        return own, g, h, rested
-
-    def near(self, p):
-        d = 1 << (self.shift - 1) if self.shift else 0
-        c = [x - d for x in p]
-        i, j, k = (x >> self.shift for x in c)
-        part = [(x & ((1 << self.shift) - 1)) * 8 >> self.shift for x in c]
-        total, sizes, count = [0, 0, 0], 0, 0
-        for dx in (0, 1):
-            for dy in (0, 1):
-                for dz in (0, 1):
-                    weight = 1
-                    for plus, pi in zip((dx, dy, dz), part):
-                        weight *= pi if plus else 8 - pi
-                    o, s, m = self.fine.get(i + dx, j + dy, k + dz)
-                    total = [t + weight * x for t, x in zip(total, o)]
-                    sizes += weight * s
-                    count += weight * m
-        o, s, m = self.coarse.get(*(x >> (self.shift + 2) for x in p))
-        v = (1 << 20) // (m + 1)
-        mean = [x * v >> 20 for x in o]
-        mean_size = (s + self.usual) * v >> 20
-        y = (1 << 30) // (count + 128)
-        return ([(t + 128 * x) * y >> 30 for t, x in zip(total, mean)],
-                (sizes + 128 * mean_size) * y >> 30)
+        return g, h, rested
 
     def counts(self, i, p, a):
+        cells = self.cells
         return (a >= 1 and i - a >= 0 and self.went[i - a] and
-                size(sub(p, self.older[0][i - a][0])) >> self.shift < 4)
+                size(sub(p, self.older[0][i - a][0])) * cells.parts >> cells.shift < 4)
 
-    def by_index(self, i, p, near, near_size):
+    def by_index(self, i, p, stand_in):
+        """moved, old position and size of six"""
         s = self.stride
-        if self.counts(i, p, 1):
-            by0 = (self.off[i - 1], self.error[i - 1])
-        elif self.counts(i, p, s):
-            by0 = (self.off[i - s], self.error[i - s])
-        else:
-            by0 = (near, near_size)
-        if not self.counts(i, p, s):
-            return by0, by0, by0, by0
-        by1 = (self.off[i - s], self.error[i - s])
-        by2 = (self.off[i - s - 1], self.error[i - s - 1]) if self.counts(i, p, s + 1) else by1
-        by3 = (self.off[i - s + 1], self.error[i - s + 1]) if self.counts(i, p, s - 1) else by1
-        return by0, by1, by2, by3
+
+        def take(a, other, may=True):
+            if may and self.counts(i, p, a):
+                return self.moved[i - a], self.older[0][i - a][0], self.error[i - a]
+            return other
+        by = [stand_in] * 6
+        by[0] = take(1, take(s, stand_in))
+        if s:
+            up = self.counts(i, p, s)
+            by[1] = take(s, by[0])
+            by[2] = take(s + 1, by[1], up)
+            by[3] = take(s - 1, by[1], up)
+            by[4] = take(2, by[0])
+            by[5] = take(2 * s, by[1])
+        return by
+
+    def terms(self, p, g, h, near, more, by):
+        def differences(a, b, m):
+            return clamp3(sub(a, b), m)
+        terms = [g, h, near, more, differences(by[0][0], g, 1 << 17)]
+        if self.stride:
+            others = (None, 0, 1, 1, 0, 1)
+            for k in range(1, 6):
+                terms.append(differences(by[k][0], by[others[k]][0], 1 << 17))
+            for k in range(6):
+                other = p if k == 0 else by[others[k]][1]
+                terms.append([16 * x for x in differences(by[k][1], other, 1 << 13)])
+        return terms
 
     def go_on(self, i, p):
-        c, w, z = self.coder, self.w, self.z
-        own, g, h, rested = self.motion(i, p, self.gen[i])
-        near, near_size = self.near(p)
-        (by0, size0), (by1, size1), (by2, _), (by3, _) = self.by_index(i, p, near, near_size)
-        off = [(w[2] * by0[k] + w[3] * (near[k] - by0[k]) + w[4] * (by1[k] - by0[k]) +
-                w[5] * (by2[k] - by1[k]) + w[6] * (by3[k] - by1[k])) >> 4 for k in range(3)]
-        expected = [clamp(p[k] + ((own[k] + off[k] + 8) >> 4), LIMIT) for k in range(3)]
-        u = clamp((z[0] * near_size + z[1] * size0 + z[2] * size1 + z[3] * size(h) + z[4] * size(g) +
-                   z[5] * 16) >> 6, 1 << 22)
+        c, w, z, cells = self.coder, self.w, self.z, self.cells
+        g, h, rested = self.motion(i, p, self.gen[i])
+        place, told_g = cells.place(p), clamp3(g, 1 << 14)
+        near, near_size, more = cells.ask(place, told_g)
+        by = self.by_index(i, p, ([a + b + d for a, b, d in zip(g, near, more)], p, near_size))
+        t = self.terms(p, g, h, near, more, by)
+        step = [(w[0] * t[0][a] + w[1] * t[1][a] >> 8) +
+                (sum(w[k] * t[k][a] for k in range(2, len(t))) >> 8) for a in range(3)]
+        expected = [clamp(x + (d + 8 >> 4), LIMIT) for x, d in zip(p, step)]
+        up_size = by[1][2] if self.stride else 0
+        u = clamp((z[0] * near_size + z[1] * by[0][2] + z[2] * up_size + z[3] * size(h) +
+                   z[4] * size(g) + z[5] * 16) >> 6, 1 << 22)
         if rested and c.flag(magnitude(u)):
             position = list(p)
         else:
-            step = c.three(u)
-            position = [clamp(e + d, LIMIT) for e, d in zip(expected, step)]
+            position = [clamp(e + d, LIMIT) for e, d in zip(expected, c.three(u))]
         self.at.append(position)
         moved = [16 * x for x in clamp3(sub(position, p), 1 << 16)]
-        told = clamp3(sub(moved, own), 1 << 14)
-        error = min(1 << 14, size(sub(told, near)))
-        self.fine.add(*(x >> self.shift for x in p), told, error)
-        self.coarse.add(*(x >> (self.shift + 2) for x in p), told, error)
-        self.usual += (error - self.usual) >> 5
-        self.off[i] = told
+        off = clamp3(sub(moved, g), 1 << 14)
+        error = min(1 << 14, size([a - b - d for a, b, d in zip(off, near, more)]))
+        cells.tell(place, off, error, told_g)
+        self.moved[i] = moved
         self.error[i] = min(1 << 14, 16 * size(sub(position, expected)))

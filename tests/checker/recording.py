@@ -48,7 +48,7 @@ def read_head(content):
     if content[:8] != bytes.fromhex("504C5245430D0A1A"):
         raise Malformed("no recording")
     version, tick_rate = struct.unpack_from("<II", content, 8)
-    if version != 3:
+    if version != 4:
         raise Malformed("version %d" % version)
     return tick_rate, world_of(content[88:])
 

@@ -236,6 +236,40 @@ static void a_sheet_foretells_its_points(void **unused)
     codecs_destroy(c);
 }
 
+/* A sheet that is bent otherwise in each state, and its points shaken a little: what it did before
+ * tells nothing, where its neighbours are tells all but the shaking. */
+static void places_of_neighbours_count(void **unused)
+{
+    PL_UNUSED(unused);
+    enum {
+        SHAKEN = 8, /* codes; 3 bits an axis */
+        BEND = 1000,
+    };
+    Codecs *c = codecs_create();
+    static QPoint states[4][SIDE * SIDE];
+    Any any = {11, 0};
+    for (u32 s = 0; s < 4; s++) {
+        i32 along = (i32)any_below(&any, BEND), across = (i32)any_below(&any, BEND);
+        for (i32 i = 0; i < SIDE * SIDE; i++) {
+            i32 x = i % SIDE - SIDE / 2, z = i / SIDE - SIDE / 2;
+            i32 rise = (along - BEND / 2) * x + (across - BEND / 2) * z;
+            states[s][i] = (QPoint){{x * 30, rise / 8, z * 30}, 0, 1};
+            for (u32 axis = 0; axis < 3; axis++) {
+                states[s][i].position[axis] += (i32)any_below(&any, SHAKEN);
+            }
+        }
+    }
+    PointSpan span = {
+        .count = SIDE * SIDE, .state = {states[2], states[1], states[0]}, .back = {6, 12, 18}};
+    u32 bytes = round_trip(c, &span, states[3]);
+    /* A mean of neighbours that are shaken alike leaves up to twice of what it is; so one bit more
+     * an axis than shaking has, and one for what a fit is not. */
+    f64 bound = SIDE * SIDE * 3 * (3 + 2) / 8.0;
+    printf("a shaken sheet: %u bytes (bound %.0f)\n", bytes, bound);
+    assert_true(bytes < bound);
+    codecs_destroy(c);
+}
+
 static void too_little_room_is_told(void **unused)
 {
     PL_UNUSED(unused);
@@ -296,6 +330,7 @@ int main(void)
         cmocka_unit_test(rest_is_nearly_free),
         cmocka_unit_test(even_motion_is_foreseen),
         cmocka_unit_test(a_sheet_foretells_its_points),
+        cmocka_unit_test(places_of_neighbours_count),
         cmocka_unit_test(too_little_room_is_told),
         cmocka_unit_test(garbage_gives_points_within_limits),
     };

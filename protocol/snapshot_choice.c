@@ -274,10 +274,9 @@ static u64 tick_near(const SnapshotSender *sender, u64 wanted, u64 below)
     return best;
 }
 
-/* The ticks that this client's snapshot builds upon where it can: the newest acknowledged one, and
- * two as far apart from it and each other as it is from now, or as far as the client still has
- * them. */
-SpanBase choice_common(const SnapshotSender *sender, const ChunkCache *cache)
+/* The newest acknowledged tick, and two as far apart from it and each other as it is from now, or
+ * as far as the client still has them; `close`: the one before it and one so far away. */
+static SpanBase common_ticks(const SnapshotSender *sender, const ChunkCache *cache, bool close)
 {
     SpanBase common = {.detail = DETAIL_FULL};
     u64 now = chunk_cache_frame(cache)->tick;
@@ -301,14 +300,27 @@ SpanBase choice_common(const SnapshotSender *sender, const ChunkCache *cache)
     u64 reach = (REACH - 4) * u64_max(interval, 1);
     age = now - common.ticks[0];
     u64 apart = age >= reach ? 0 : u64_min(age, (reach - age) / 2);
-    for (u32 s = 1; s < SPAN_STATES && apart > 0 && common.ticks[s - 1] > apart; s++) {
-        u64 tick = tick_near(sender, common.ticks[s - 1] - apart, common.ticks[s - 1]);
+    for (u32 s = 1; s < SPAN_STATES && apart > 0 && common.ticks[0] > s * apart; s++) {
+        u64 before = close ? (s == 1 ? 1 : (s - 1) * apart) : s * apart;
+        u64 tick = tick_near(sender, common.ticks[0] - before, common.ticks[s - 1]);
         if (tick == 0 || !chunk_cache_has(cache, tick)) {
             break;
         }
         common.ticks[s] = tick;
     }
     return common;
+}
+
+/* Bodies fly and turn: their bend counts. Points are pushed about all the time: of them the newest
+ * velocity tells most. */
+void choice_common(const SnapshotSender *sender, const ChunkCache *cache,
+                   SpanBase common[FIELD_KIND_COUNT])
+{
+    SpanBase far = common_ticks(sender, cache, false);
+    for (u32 kind = 0; kind < FIELD_KIND_COUNT; kind++) {
+        common[kind] = far;
+    }
+    common[FIELD_POINTS] = common_ticks(sender, cache, true);
 }
 
 /* The newest acknowledged tick at or before `tick` (low bits) at which the client has the chunk;

@@ -109,8 +109,9 @@ Detail choice_detail(const SnapshotSender *sender, const SnapshotView *view, con
                      u32 field, const SenderChunk *chunk, const ChunkInfo *info);
 /* After a snapshot: coarser or finer from now on? */
 void choice_adapt(SnapshotSender *sender, u64 now_ms, u32 rtt_ms);
-/* The ticks that this client's snapshot builds upon where it can. */
-SpanBase choice_common(const SnapshotSender *sender, const ChunkCache *cache);
+/* The ticks that this client's snapshot builds upon where it can, by kind of field. */
+void choice_common(const SnapshotSender *sender, const ChunkCache *cache,
+                   SpanBase common[FIELD_KIND_COUNT]);
 /* What one chunk is coded out of. */
 SpanBase choice_base(const SenderChunk *chunk, const ChunkCache *cache, u32 field, u32 index,
                      const SpanBase *common, Detail detail);

@@ -351,7 +351,8 @@ static u32 build_choose(SnapshotSender *sender, Build *build, const SpanBase *co
         u32 index = flat - sender->first[field];
         const ChunkInfo *info = chunk_cache_info(build->cache, field, index);
         Detail detail = choice_detail(sender, build->view, frame, field, chunk, info);
-        SpanBase class = choice_base(chunk, build->cache, field, index, common, detail);
+        const SpanBase *of_kind = &common[sender->fields->fields[field].kind];
+        SpanBase class = choice_base(chunk, build->cache, field, index, of_kind, detail);
         chunk->chosen = class_number(sender, &class);
         sender->withheld = sender->withheld || chunk->chosen == 0;
         if (chunk->chosen != 0) {
@@ -471,17 +472,18 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
     sender->movers = sender->movers_sent = 0;
     sender->withheld = false;
     sender->reorder_ms = REORDER_MS + rtt_ms / 2;
-    SpanBase common = {.detail = DETAIL_FULL};
+    SpanBase common[FIELD_KIND_COUNT];
+    memset(common, 0, sizeof common);
     if (frame != NULL && field_set_equal(frame->fields, sender->fields)) {
         choice_collect(sender, cache, view, now_ms, rtt_ms);
-        common = choice_common(sender, cache);
+        choice_common(sender, cache, common);
     }
     build.packet.header = *header;
     build.packet.header.tick = (u32)build.tick;
     packet_begin(sender, &build.packet);
     for (u32 round = 0; round < ROUNDS && sender->heap_count > 0 && !build.limited; round++) {
         sender->class_count = 0;
-        if (build_choose(sender, &build, &common) == 0) {
+        if (build_choose(sender, &build, common) == 0) {
             break;
         }
         build_chosen(sender, &build);

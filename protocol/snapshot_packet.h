@@ -194,8 +194,8 @@ static inline bool snapshot_get_record(BitReader *reader, SnapshotRecord *record
     for (u32 i = 0; i < record->count; i++) {
         record->rest[i] = record->any_rest ? (u8)bits_get(reader, 4) : 0;
     }
-    (void)bits_get(reader, (8 - reader->bit % 8) % 8);
-    return !reader->failed;
+    bool padded = bits_get(reader, (8 - reader->bit % 8) % 8) == 0;
+    return padded && !reader->failed;
 }
 
 PL_END_C

@@ -7,6 +7,16 @@ from bits import BitReader, Malformed
 from spans import read_span
 
 KEPT = 32
+WINDOW = 64
+
+
+class Late(Exception):
+    """Nothing is wrong with the packet, but it came too late to matter."""
+
+
+def signed(number, bits):
+    number &= (1 << bits) - 1
+    return number - (1 << bits) if number >> (bits - 1) else number
 
 
 def span_hash(field, states):
@@ -18,12 +28,39 @@ class Receiver:
     def __init__(self, fields):
         self.fields = fields
         self.states = {}  # (field, chunk) -> {(tick, -detail): state}
-        self.seen = set()
+        self.newest = None  # sequence
+        self.seen = set()  # sequences stored, of the window behind the newest
+        self.tick = None  # the newest
         self.chunks = self.spans = self.hashes = self.coarse = 0
+
+    def is_old(self, sequence):
+        """True if it was stored before, or is too far behind for that to be known."""
+        if self.newest is None:
+            return False
+        behind = signed(self.newest - sequence, 16)
+        return behind == 0 or behind > WINDOW or sequence in self.seen
+
+    def acknowledge(self, sequence):
+        self.seen.add(sequence)
+        if self.newest is None or signed(self.newest - sequence, 16) < 0:
+            self.newest = sequence
+        self.seen = {s for s in self.seen if 0 <= signed(self.newest - s, 16) <= WINDOW}
+
+    def whole_tick(self, low):
+        """Of all ticks with these low bits the one nearest to the newest."""
+        tick = low if self.tick is None else self.tick + signed(low - self.tick, 32)
+        return tick if tick >= 0 else low
+
+    def check_past(self, field, chunk, tick, detail):
+        kept = self.states.get((field, chunk), {})
+        if len(kept) == KEPT and (tick, -detail) < min(kept):
+            raise Late
 
     def at(self, field, chunk, tick, detail):
         kept = self.states.get((field, chunk), {})
         older = [t for t in kept if t[0] <= tick and t[1] == -detail]
+        if not older and len(kept) == KEPT and tick >= 0:
+            raise Late
         if not older:
             raise Malformed("no state of chunk %d of field %d at tick %d" % (chunk, field, tick))
         return kept[max(older)]
@@ -53,6 +90,10 @@ class Receiver:
         if f >= len(self.fields) or chunks[-1] >= len(self.fields[f].chunks) or size == 0:
             raise Malformed("record")
         field, start = self.fields[f], bits.byte()
+        if start + size > len(packet):
+            raise Malformed("a code beyond the packet")
+        for c in chunks:
+            self.check_past(f, c, tick, detail)
         older = [[details.reduce(field, detail, self.at(f, c, tick - b, d)) for c in chunks]
                  for b, d in zip(back, older_details)]
         made = read_span(field, chunks, plain, packet, start, start + size, older, back,
@@ -68,14 +109,21 @@ class Receiver:
         return [(f, c, detail, state) for c, state in zip(chunks, made)]
 
     def push(self, packet):
-        """Returns (tick, [(field, chunk, detail, state)]), or None for one that was there before."""
+        """Returns (tick, [(field, chunk, detail, state)]), or None for one that was there before or
+        came too late to matter."""
+        try:
+            return self.store(packet)
+        except Late:
+            return None
+
+    def store(self, packet):
         if len(packet) > 1176:
             raise Malformed("packet of %d bytes" % len(packet))
         bits = BitReader(packet)
-        sequence, tick = bits.get(16), bits.get(32)
+        sequence, tick = bits.get(16), self.whole_tick(bits.get(32))
         bits.get(32 + 16 + 16 + 16 + 8)
         records = bits.get(8)
-        if sequence in self.seen:
+        if self.is_old(sequence):
             return None
         new = []
         for _ in range(records):
@@ -84,7 +132,8 @@ class Receiver:
             raise Malformed("bytes behind the last record")
         if len(new) > 512:
             raise Malformed("%d chunks" % len(new))
-        self.seen.add(sequence)
+        self.acknowledge(sequence)
+        self.tick = tick if self.tick is None else max(self.tick, tick)
         for f, c, detail, state in new:
             kept = self.states.setdefault((f, c), {})
             kept.setdefault((tick, -detail), state)

@@ -3,16 +3,22 @@
 tables and the schema that it names), and compares them with what the server had.
 
 usage: plenum_check.py packets FIELDS PACKETS FRAMES
+       plenum_check.py verdicts FIELDS PACKETS VERDICTS
        plenum_check.py recording FILE FRAMES
 
 FIELDS   a line a field: kind capacity channels x y z
 PACKETS  u32 length and bytes of each packet, in the order of arrival
+VERDICTS for each packet u8 1 if it is stored, and XXH3-64 (seed 0) of what is known of its tick's low
+         32 bits then: u32 field, u32 chunk, u32 detail and elements of each chunk's finest state of that
+         tick, in order; 0, and 0: it is dropped
 FRAMES   u64 tick, u32 length and the elements of all fields, one after the other, of each tick
 Exit status: 0 all agree, 1 something does not.
 """
 
 import struct
 import sys
+
+import xxhash
 
 import details
 from bits import Malformed
@@ -56,13 +62,9 @@ def coarse_truth(field, detail, truth):
 
 def check_packets(fields_path, packets_path, frames_path):
     fields, frames = read_fields(fields_path), read_frames(frames_path)
-    receiver, count, at = Receiver(fields), 0, 0
-    with open(packets_path, "rb") as file:
-        data = file.read()
-    while at < len(data):
-        length, = struct.unpack_from("<I", data, at)
-        result = receiver.push(data[at + 4:at + 4 + length])
-        at += 4 + length
+    receiver, count = Receiver(fields), 0
+    for packet in read_packets(packets_path):
+        result = receiver.push(packet)
         count += 1
         if result is None:
             continue
@@ -73,6 +75,48 @@ def check_packets(fields_path, packets_path, frames_path):
                 raise Malformed("tick %d: chunk %d of field %d differs" % (tick, chunk, f))
     print("%d packets, %d spans, %d chunks, %d hashes, %d coarse agree" %
           (count, receiver.spans, receiver.chunks, receiver.hashes, receiver.coarse))
+
+
+def read_packets(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    at = 0
+    while at < len(data):
+        length, = struct.unpack_from("<I", data, at)
+        yield data[at + 4:at + 4 + length]
+        at += 4 + length
+
+
+def hash_of_tick(receiver, tick):
+    known = b""
+    for f, chunk in sorted(receiver.states):
+        kept = receiver.states[f, chunk]
+        finest = max((key for key in kept if (key[0] ^ tick) & 0xFFFFFFFF == 0), default=None)
+        if finest is not None:
+            known += struct.pack("<III", f, chunk, -finest[1]) + receiver.fields[f].state_bytes(kept[finest])
+    return xxhash.xxh3_64_intdigest(known, seed=0)
+
+
+def check_verdicts(fields_path, packets_path, verdicts_path):
+    receiver, stored, malformed = Receiver(read_fields(fields_path)), 0, 0
+    with open(verdicts_path, "rb") as file:
+        verdicts = list(struct.iter_unpack("<BQ", file.read()))
+    packets = list(read_packets(packets_path))
+    if len(packets) != len(verdicts):
+        raise Malformed("%d packets, %d verdicts" % (len(packets), len(verdicts)))
+    for i, (packet, expected) in enumerate(zip(packets, verdicts)):
+        verdict, why = (0, 0), ""
+        try:
+            result = receiver.push(packet)
+            if result is not None:
+                verdict = 1, hash_of_tick(receiver, result[0])
+                stored += 1
+        except Malformed as error:
+            malformed += 1
+            why = error
+        if verdict != expected:
+            raise Malformed("packet %d: expected %s, got %s %s" % (i, expected, verdict, why))
+    print("%d packets, %d stored, %d malformed agree" % (len(packets), stored, malformed))
 
 
 def check_recording(path, frames_path):
@@ -93,6 +137,8 @@ def main():
     try:
         if len(arguments) == 4 and arguments[0] == "packets":
             check_packets(*arguments[1:])
+        elif len(arguments) == 4 and arguments[0] == "verdicts":
+            check_verdicts(*arguments[1:])
         elif len(arguments) == 3 and arguments[0] == "recording":
             check_recording(*arguments[1:])
         else:

@@ -1,12 +1,14 @@
 /*
  * test_checker.c: what the server sends and records is what PROTOCOL.md says: a decoder in another
  * language that knows only the document (tests/checker) gets the same from a lossy stream of state
- * packets and from recordings. And it is no yes-man: one changed bit makes it refuse.
+ * packets and from recordings. And it is no yes-man: one changed bit makes it refuse, and of
+ * damaged packets and recordings it takes and refuses what our own readers do.
  */
 #include "protocol/netsim.h"
 #include "protocol/recording.h"
 #include "protocol/snapshot.h"
 #include "server/world/world.h"
+#include "shared/hash.h"
 #include "tests/unit/protocol/random_world.h"
 
 #include <setjmp.h>
@@ -26,13 +28,15 @@ enum {
     TICKS = 36,
     WAVE_TICKS = 40,
     SCENE_TICKS = 16,
+    HEADS_DAMAGED = 4, /* copies of a packet */
+    HEAD_BYTES = 26,   /* the header, and the first record's without its hash */
     STEP_MS = 16,
     PATH_BYTES = 128
 };
 
 typedef struct Material {
     char folder[PATH_BYTES / 2];
-    FILE *packets, *frames;
+    FILE *packets, *frames, *verdicts;
     long within; /* where in the file the middle of the last packet with a code is */
 } Material;
 
@@ -56,17 +60,20 @@ static void material_begin(Material *material)
     assert_non_null(mkdtemp(material->folder));
     material->packets = open_new(material, "packets");
     material->frames = open_new(material, "frames");
+    material->verdicts = open_new(material, "verdicts");
 }
 
 static void material_close(Material *material)
 {
     assert_int_equal(fclose(material->packets), 0);
     assert_int_equal(fclose(material->frames), 0);
+    assert_int_equal(fclose(material->verdicts), 0);
 }
 
 static void material_remove(const Material *material)
 {
-    static const char *const names[] = {"packets", "frames", "fields", "recording", "said"};
+    static const char *const names[] = {"packets", "frames",    "verdicts",
+                                        "fields",  "recording", "said"};
     char path[PATH_BYTES];
     for (u32 i = 0; i < PL_COUNT(names); i++) {
         path_of(material, names[i], path);
@@ -223,12 +230,89 @@ static void make_waves(Frame *frame)
 typedef struct Stream {
     Netsim *down, *up;
     u64 now_ms;
+    Dice *damage; /* one packet in three arrives damaged; NULL: none */
 } Stream;
 
 static void emit(void *context, const u8 *packet, u32 bytes)
 {
     Stream *stream = context;
     netsim_send(stream->down, packet, bytes, stream->now_ms * 1000);
+}
+
+/* Some bits turned in the first `within` bytes, or the end gone, or more behind it. A sequence is
+ * turned by 31 at most: after a longer jump all that is honest would be late. */
+static u32 damage(Dice *dice, u8 *data, u32 bytes, u32 within)
+{
+    u32 how = dice_below(dice, 8), count = 1 + dice_below(dice, 3);
+    if (how == 0) {
+        return dice_below(dice, bytes);
+    }
+    for (u32 i = 0; i < count; i++) {
+        if (how == 1) {
+            data[bytes++] = (u8)dice_u64(dice);
+        } else {
+            u32 at = dice_below(dice, u32_min(within, bytes));
+            data[at == 1 ? 2 : at] ^= (u8)(1u << dice_below(dice, at == 0 ? 5 : 8));
+        }
+    }
+    return bytes;
+}
+
+/* XXH3 of what the receiver knows of the tick, as plenum_check.py says. */
+static u64 hash_of_tick(const SnapshotReceiver *receiver, u32 tick)
+{
+    static u8 known[1 << 18];
+    const FieldSet *fields = snapshot_receiver_fields(receiver);
+    u32 at = 0;
+    for (u32 f = 0; f < fields->count; f++) {
+        for (u32 c = 0; c < chunk_count(&fields->fields[f]); c++) {
+            ChunkState states[CHUNK_STATES_KEPT];
+            u32 count = snapshot_receiver_states(receiver, f, c, states), i = 0;
+            u32 bytes = chunk_state_bytes(&fields->fields[f], c);
+            while (i < count && (u32)states[i].tick != tick) {
+                i++;
+            }
+            if (i < count) {
+                u32 head[3] = {f, c, states[i].detail};
+                assert_true(at + sizeof head + bytes <= sizeof known);
+                memcpy(known + at, head, sizeof head);
+                memcpy(known + at + sizeof head, states[i].state, bytes);
+                at += (u32)sizeof head + bytes;
+            }
+        }
+    }
+    return hash_bytes(known, at, 0);
+}
+
+/* Whether our own receiver stores the packet, and what it knows then. */
+static void put_verdict(Material *material, SnapshotReceiver *receiver, const u8 *data, u32 bytes)
+{
+    SnapshotReceiverStats before, after;
+    SnapshotHeader header;
+    snapshot_receiver_stats(receiver, &before);
+    int result = snapshot_receiver_push(receiver, data, bytes, &header);
+    snapshot_receiver_stats(receiver, &after);
+    u8 stored = result == 0 && after.late == before.late && after.duplicates == before.duplicates;
+    u64 hash = stored ? hash_of_tick(receiver, header.tick) : 0;
+    put_packet(material, data, bytes);
+    put(material->verdicts, &stored, sizeof stored);
+    put(material->verdicts, &hash, sizeof hash);
+}
+
+/* A packet comes damaged in one of three cases, and before it copies that are damaged where the
+ * header and the first record's head are. */
+static void receive_damaged(Dice *dice, SnapshotReceiver *receiver, Material *material, u8 *data,
+                            u32 bytes)
+{
+    u8 copy[NETSIM_PACKET_BYTES_MAX];
+    for (u32 i = 0; i < HEADS_DAMAGED; i++) {
+        memcpy(copy, data, bytes);
+        put_verdict(material, receiver, copy, damage(dice, copy, bytes, HEAD_BYTES));
+    }
+    if (dice_below(dice, 3) == 0) {
+        bytes = damage(dice, data, bytes, bytes);
+    }
+    put_verdict(material, receiver, data, bytes);
 }
 
 /* What arrives is noted for the checker if our own receiver takes it, and acknowledged. */
@@ -239,6 +323,10 @@ static void receive(Stream *stream, SnapshotReceiver *receiver, SnapshotSender *
     u32 bytes;
     while ((bytes = netsim_receive(stream->down, stream->now_ms * 1000, data)) > 0) {
         SnapshotReceiverStats before, after;
+        if (stream->damage != NULL) {
+            receive_damaged(stream->damage, receiver, material, data, bytes);
+            continue;
+        }
         snapshot_receiver_stats(receiver, &before);
         assert_int_equal(snapshot_receiver_push(receiver, data, bytes, NULL), 0);
         snapshot_receiver_stats(receiver, &after);
@@ -273,13 +361,21 @@ static void thin_all(ChunkCache *cache, const FieldSet *fields)
     }
 }
 
-/* narrow: so few bytes that what moves comes coarse. */
-static void make_packets(Material *material, FieldSet *fields, u64 seed, bool waves, bool narrow)
+typedef struct Flow {
+    u64 seed, ticks;
+    bool waves;  /* what moves is make_waves, else random_next */
+    bool narrow; /* so few bytes that what moves comes coarse */
+    bool damaged;
+} Flow;
+
+static void make_packets(Material *material, FieldSet *fields, Flow flow)
 {
-    Dice dice = {seed, 0};
+    Dice dice = {flow.seed, 0}, damage_dice = {flow.seed + 1, 0};
     NetsimOptions net = {
-        .seed = seed, .delay_ms = 50, .jitter_ms = 40, .loss = 0.1, .duplicate = 0.05};
-    Stream stream = {.down = netsim_create(&net), .up = netsim_create(&net)};
+        .seed = flow.seed, .delay_ms = 50, .jitter_ms = 40, .loss = 0.1, .duplicate = 0.05};
+    Stream stream = {.down = netsim_create(&net),
+                     .up = netsim_create(&net),
+                     .damage = flow.damaged ? &damage_dice : NULL};
     History history;
     history_init(&history);
     ChunkCache *cache = chunk_cache_create();
@@ -287,17 +383,16 @@ static void make_packets(Material *material, FieldSet *fields, u64 seed, bool wa
     SnapshotReceiver *receiver = snapshot_receiver_create(fields);
     SnapshotHeader header = {.speed = 1024};
     put_fields(material, fields);
-    u64 ticks = waves ? WAVE_TICKS : narrow ? 2 * TICKS : TICKS;
-    snapshot_sender_allow_coarse(sender, narrow);
-    for (u64 tick = 1; tick <= ticks; tick++, stream.now_ms += STEP_MS) {
-        Frame *frame = next_frame(&dice, fields, history.newest, tick, waves);
+    snapshot_sender_allow_coarse(sender, flow.narrow);
+    for (u64 tick = 1; tick <= flow.ticks; tick++, stream.now_ms += STEP_MS) {
+        Frame *frame = next_frame(&dice, fields, history.newest, tick, flow.waves);
         history_push(&history, frame);
         put_frame(material, frame);
         frame_release(frame);
         if (tick % 2 == 0) {
             chunk_cache_begin(cache, &history);
             thin_all(cache, fields);
-            snapshot_sender_build(sender, cache, NULL, &header, narrow ? 200 : 1 << 16,
+            snapshot_sender_build(sender, cache, NULL, &header, flow.narrow ? 200 : 1 << 16,
                                   stream.now_ms, 100, emit, &stream);
         }
         receive(&stream, receiver, sender, material);
@@ -338,7 +433,7 @@ static void test_packets_of_a_random_world(void **context)
     Material material;
     material_begin(&material);
     FieldSet *fields = small_fields();
-    make_packets(&material, fields, 5, false, false);
+    make_packets(&material, fields, (Flow){.seed = 5, .ticks = TICKS});
     material_close(&material);
     Counts counts = expect_packets(&material);
     assert_true(counts.packets > 40 && counts.spans > 60 && counts.chunks > 120);
@@ -359,7 +454,7 @@ static void test_packets_of_a_narrow_line(void **context)
     Material material;
     material_begin(&material);
     FieldSet *fields = small_fields();
-    make_packets(&material, fields, 6, false, true);
+    make_packets(&material, fields, (Flow){.seed = 6, .ticks = 2 * TICKS, .narrow = true});
     material_close(&material);
     Counts counts = expect_packets(&material);
     assert_true(counts.packets > 20 && counts.coarse > 12);
@@ -377,12 +472,46 @@ static void test_packets_of_waves(void **context)
     Material material;
     material_begin(&material);
     FieldSet *fields = wave_fields();
-    make_packets(&material, fields, 7, true, false);
+    make_packets(&material, fields, (Flow){.seed = 7, .ticks = WAVE_TICKS, .waves = true});
     material_close(&material);
     Counts counts = expect_packets(&material);
     assert_true(counts.packets > 8 && counts.spans > 20 && counts.chunks > 50);
     material_remove(&material);
     field_set_release(fields);
+}
+
+/* Whatever arrives, both store the same packets, drop the same and know the same afterwards. */
+static void expect_verdicts(FieldSet *fields, Flow flow, u32 malformed_min)
+{
+    Material material;
+    material_begin(&material);
+    flow.damaged = true;
+    make_packets(&material, fields, flow);
+    material_close(&material);
+    char said[256];
+    int status = check(&material, "verdicts", "fields packets verdicts", said);
+    printf("%s", said);
+    assert_int_equal(status, 0);
+    u32 packets = 0, stored = 0, malformed = 0;
+    assert_int_equal(
+        sscanf(said, "%u packets, %u stored, %u malformed agree", &packets, &stored, &malformed),
+        3);
+    assert_true(stored > packets / 16 && malformed >= malformed_min);
+    flip_bit(&material, "verdicts", 9 * 3);
+    assert_int_not_equal(check(&material, "verdicts", "fields packets verdicts", said), 0);
+    material_remove(&material);
+    field_set_release(fields);
+}
+
+static void test_damaged_packets(void **context)
+{
+    PL_UNUSED(context);
+    if (SANITIZED) {
+        skip();
+    }
+    expect_verdicts(small_fields(), (Flow){.seed = 8, .ticks = TICKS}, 3);
+    expect_verdicts(small_fields(), (Flow){.seed = 9, .ticks = 2 * TICKS, .narrow = true}, 3);
+    expect_verdicts(wave_fields(), (Flow){.seed = 10, .ticks = WAVE_TICKS, .waves = true}, 3);
 }
 
 /* ---- recordings ---- */
@@ -478,6 +607,7 @@ int main(void)
         cmocka_unit_test(test_packets_of_a_random_world),
         cmocka_unit_test(test_packets_of_a_narrow_line),
         cmocka_unit_test(test_packets_of_waves),
+        cmocka_unit_test(test_damaged_packets),
         cmocka_unit_test(test_recording_of_a_random_world),
         cmocka_unit_test(test_recording_of_a_scene),
     };

@@ -109,6 +109,10 @@ FieldSet *field_set_create(const FieldDesc *fields, u32 count)
         set->offset[i] = set->frame_bytes;
         u32 bytes = field->capacity * field_element_bytes(field);
         set->frame_bytes += (bytes + FIELD_ALIGN - 1) / FIELD_ALIGN * FIELD_ALIGN;
+        if (set->frame_bytes > FRAME_BYTES_MAX) {
+            free(set);
+            return NULL;
+        }
     }
     return set;
 }

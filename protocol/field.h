@@ -92,7 +92,7 @@ const char *field_kind_name(FieldKind kind);
 int field_check(const FieldDesc *field);
 
 /* Copies the descriptions, checks each, assigns ids and offsets; references = 1. `channels` may be
- * 0 for 1. NULL on a bad description or no memory. */
+ * 0 for 1. NULL on a bad description, a frame of more than FRAME_BYTES_MAX, or no memory. */
 FieldSet *field_set_create(const FieldDesc *fields, u32 count);
 FieldSet *field_set_acquire(FieldSet *set);
 void field_set_release(FieldSet *set); /* NULL is fine */

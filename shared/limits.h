@@ -19,6 +19,8 @@ enum {
     FIELDS_MAX = 64,
     /* Elements of one field: 2^20 keeps the chunk index in 16 bits at 64 elements a chunk. */
     FIELD_ELEMENTS_MAX = 1 << 20,
+    /* Elements of all fields of a frame: four times the largest world; readers keep four frames. */
+    FRAME_BYTES_MAX = 64 << 20,
     /* Rigid bodies of one world, spawned ones included. */
     BODIES_MAX = 65536,
     /* Particles of one scene. */

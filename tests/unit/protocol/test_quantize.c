@@ -143,6 +143,23 @@ static void test_field_check(void **context)
     assert_null(field_set_create(&bad, 1));
 }
 
+/* What a stranger announces makes a client or a reader of recordings take so much memory. */
+static void test_frame_bytes(void **context)
+{
+    PL_UNUSED(context);
+    FieldDesc fields[5];
+    for (u32 i = 0; i < PL_COUNT(fields); i++) {
+        fields[i] = field_desc(FIELD_POINTS, FIELD_ELEMENTS_MAX);
+    }
+    FieldSet *most = field_set_create(fields, 4);
+    assert_non_null(most);
+    assert_int_equal(most->frame_bytes, FRAME_BYTES_MAX);
+    assert_null(field_set_create(fields, 5));
+    fields[4].capacity = 1;
+    assert_null(field_set_create(fields, 5));
+    field_set_release(most);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +169,7 @@ int main(void)
         cmocka_unit_test(test_rotation_codes),
         cmocka_unit_test(test_grids),
         cmocka_unit_test(test_field_check),
+        cmocka_unit_test(test_frame_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,7 +161,7 @@ $(TEST_PROGRAMS): $(B)/%: $(B)/obj/%.c.o $(ALL_LIBS)
 	@$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(VIEW_LIBS) $(LIBS)
 # Each fuzz target runs over its corpus as a test, without libFuzzer and with any compiler.
 REPLAYS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
-$(REPLAYS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/%.c.o $(B)/obj/tests/fuzz/replay.c.o $(ALL_LIBS)
+$(REPLAYS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/%.c.o $(B)/obj/tests/fuzz/replay.c.o $(B)/obj/tests/fuzz/target.c.o $(ALL_LIBS)
 	@mkdir -p $(@D)
 	@echo "  LD  $@"
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -198,11 +198,11 @@ fuzz: test-deps
 	@$(MAKE) --no-print-directory -j$(JOBS) CC=clang CONFIG=fuzz fuzz-programs
 	@for t in $(FUZZ_TARGETS); do mkdir -p build/fuzz/corpus/$$t tests/fuzz/corpus/$$t; \
 		echo "fuzz $$t: $(FUZZ_SECONDS) s"; \
-		build/fuzz/fuzz_$$t -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096 -timeout=10 -print_final_stats=0 \
+		build/fuzz/fuzz_$$t -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 -print_final_stats=0 \
 			-verbosity=0 build/fuzz/corpus/$$t tests/fuzz/corpus/$$t || exit 1; done
 .SECONDARY: $(patsubst %,$(B)/obj/tests/fuzz/fuzz_%.c.o,$(FUZZ_TARGETS))
 fuzz-programs: $(patsubst %,$(B)/fuzz_%,$(FUZZ_TARGETS))
-$(B)/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.c.o $(call lib,support hand link host world physics protocol shared)
+$(B)/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.c.o $(B)/obj/tests/fuzz/target.c.o $(call lib,support hand link host world physics protocol shared)
 	@echo "  LD  $@"
 	@$(CC) $(subst fuzzer-no-link,fuzzer,$(LDFLAGS)) -o $@ $^ $(LIBS)
 

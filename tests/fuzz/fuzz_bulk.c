@@ -3,12 +3,12 @@
  * to a sender, bodies whose hash is right. The input is a list of [kind u8][size u8 or u16][bytes].
  */
 #include "protocol/bulk.h"
+#include "shared/check.h"
 #include "shared/hash.h"
+#include "tests/fuzz/target.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes);
 
 typedef struct Ends {
     BulkSender *sender;
@@ -80,16 +80,22 @@ static void step(Ends *ends, u32 kind, const u8 *data, u32 bytes)
     taken_check(ends);
 }
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
+static BulkContent *content;
+
+static void prepare(void)
 {
     static u8 plain[20000];
-    static BulkContent *content; /* one for all runs */
-    Ends ends = {.sender = bulk_sender_create(0, 0), .receiver = bulk_receiver_create()};
-    u32 id;
-    for (u32 i = 0; i < sizeof plain && content == NULL; i++) {
+    for (u32 i = 0; i < sizeof plain; i++) {
         plain[i] = (u8)(i * i >> 3); /* some of it packs */
     }
-    content = content != NULL ? content : bulk_content_create(plain, sizeof plain);
+    content = bulk_content_create(plain, sizeof plain);
+    CHECK(content != NULL);
+}
+
+static void run(const u8 *data, size_t bytes)
+{
+    Ends ends = {.sender = bulk_sender_create(0, 0), .receiver = bulk_receiver_create()};
+    u32 id;
     for (u32 i = 0; i < 3; i++) {
         (void)bulk_sender_add(ends.sender, content, &id);
     }
@@ -103,5 +109,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
     }
     bulk_sender_destroy(ends.sender);
     bulk_receiver_destroy(ends.receiver);
-    return 0;
 }
+
+const FuzzTarget fuzz_target = {.prepare = prepare,
+                                .run = run,
+                                .size_max = 1 << 20,
+                                .memory_fixed =
+                                    BULK_OPEN_BYTES_MAX + MESSAGE_BYTES_MAX + (1 << 20)};

@@ -8,10 +8,9 @@
 #include "server/physics/rigid/rigid.h"
 #include "shared/convex_parts.h"
 #include "shared/mesh_shapes.h"
+#include "tests/fuzz/target.h"
 
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes);
 
 typedef struct Reader {
     const u8 *data;
@@ -322,7 +321,7 @@ static void track(Reader *reader, Vec3 *points)
     surface_mesh_finish(&surface);
 }
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
+static void run(const u8 *data, size_t bytes)
 {
     static Vec3 points[POINTS_MAX];
     Reader reader = {data, bytes, false};
@@ -355,7 +354,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
     }
     default:
         track(&reader, points);
-        return 0;
+        return;
     }
     if (geometry != NULL) {
         use(geometry, &reader);
@@ -368,5 +367,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
     }
     geometry_destroy(geometry);
     geometry_destroy(hull);
-    return 0;
 }
+
+const FuzzTarget fuzz_target = {
+    .run = run, .size_max = 1 << 16, .memory_fixed = 1 << 20, .memory_each = 1 << 10};

@@ -1,16 +1,16 @@
 /* fuzz_input.c: hostile input packets; what is accepted must encode and decode to the same. */
 #include "protocol/input.h"
 #include "shared/check.h"
+#include "tests/fuzz/target.h"
 
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+static void run(const u8 *data, size_t size)
 {
     static InputPacket packet, again;
     u8 out[STATE_PAYLOAD_BYTES_MAX];
-    if (size > 4096 || input_packet_decode(&packet, data, (u32)size) != 0) {
-        return 0;
+    if (input_packet_decode(&packet, data, (u32)size) != 0) {
+        return;
     }
     for (u32 i = 0; i < packet.count; i++) {
         CHECK(input_check(&packet.inputs[i]) == 0);
@@ -19,5 +19,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
     CHECK(input_packet_decode(&again, out, bytes) == 0);
     CHECK(again.count <= packet.count);
     CHECK(memcmp(packet.inputs, again.inputs, again.count * sizeof(Input)) == 0);
-    return 0;
 }
+
+const FuzzTarget fuzz_target = {.run = run, .size_max = 1 << 12};

@@ -5,10 +5,9 @@
 #include "shared/limits.h"
 #include "shared/mesh_file.h"
 #include "shared/tetrahedralize.h"
+#include "tests/fuzz/target.h"
 
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes);
 
 enum {
     FILLED_TRIANGLES_MAX = 400
@@ -53,7 +52,7 @@ static void check_filled(const SoftMesh *mesh, const SoftMesh *surface)
     free(skin);
 }
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
+static void run(const u8 *data, size_t bytes)
 {
     static const char *const names[] = {"any", "a.obj", "a.ply", "a.asc"};
     MeshFile file;
@@ -61,13 +60,13 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
     SoftRepair repair;
     ErrorText error = {0};
     if (bytes == 0) {
-        return 0;
+        return;
     }
     const char *name = names[data[0] % PL_COUNT(names)];
     u32 resolution = 2 + (data[0] >> 2) % 8;
     if (mesh_file_read(&file, data + 1, bytes - 1, name, &error) != ERROR_OK) {
         demand(error.code < 0 && error.text[0] != 0 && file.vertices == NULL);
-        return 0;
+        return;
     }
     demand(file.vertex_count <= MESH_FILE_VERTICES_MAX && file.triangle_count > 0);
     for (u32 i = 0; i < file.vertex_count; i++) {
@@ -96,5 +95,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
         demand(error.code < 0 && error.text[0] != 0 && surface.points == NULL);
     }
     mesh_file_finish(&file);
-    return 0;
 }
+
+const FuzzTarget fuzz_target = {
+    .run = run, .size_max = 1 << 20, .memory_fixed = 32 << 20, .memory_each = 1 << 10};

@@ -6,6 +6,7 @@
 #include "protocol/point_code.h"
 #include "protocol/point_tables.h"
 #include "shared/check.h"
+#include "tests/fuzz/target.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +16,20 @@ enum {
     ROOM = 1 << 14
 };
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+static PointCodec *codec;
+
+static void prepare(void)
 {
     static PointTables tables;
-    static PointCodec *codec;
-    if (codec == NULL) {
-        CHECK(point_tables_load(&tables));
-        codec = point_codec_create(&tables);
-        CHECK(codec != NULL);
-    }
-    if (size < 2 || size > 4096) {
-        return 0;
+    CHECK(point_tables_load(&tables));
+    codec = point_codec_create(&tables);
+    CHECK(codec != NULL);
+}
+
+static void run(const u8 *data, size_t size)
+{
+    if (size < 2) {
+        return;
     }
     QPoint states[POINT_STATES][POINTS], made[POINTS], again[POINTS];
     u8 code[ROOM];
@@ -53,5 +56,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
     CHECK(bytes > 0);
     point_decode(codec, &span, code, bytes, again);
     CHECK(memcmp(made, again, span.count * sizeof *made) == 0);
-    return 0;
 }
+
+const FuzzTarget fuzz_target = {.prepare = prepare, .run = run, .size_max = 1 << 12};

@@ -6,6 +6,7 @@
 #include "protocol/pose_code.h"
 #include "protocol/pose_tables.h"
 #include "shared/check.h"
+#include "tests/fuzz/target.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +16,20 @@ enum {
     ROOM = 1 << 14
 };
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+static PoseCodec *codec;
+
+static void prepare(void)
 {
     static MixTables tables;
-    static PoseCodec *codec;
-    if (codec == NULL) {
-        CHECK(pose_tables_load(&tables));
-        codec = pose_codec_create(&tables);
-        CHECK(codec != NULL);
-    }
-    if (size < 2 || size > 4096) {
-        return 0;
+    CHECK(pose_tables_load(&tables));
+    codec = pose_codec_create(&tables);
+    CHECK(codec != NULL);
+}
+
+static void run(const u8 *data, size_t size)
+{
+    if (size < 2) {
+        return;
     }
     QPose states[POSE_STATES][POSES], made[POSES], again[POSES];
     u8 code[ROOM];
@@ -48,5 +51,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
     CHECK(bytes > 0);
     pose_decode(codec, &span, code, bytes, again);
     CHECK(memcmp(made, again, span.count * sizeof *made) == 0);
-    return 0;
 }
+
+const FuzzTarget fuzz_target = {.prepare = prepare, .run = run, .size_max = 1 << 12};

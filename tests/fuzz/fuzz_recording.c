@@ -1,14 +1,13 @@
 /* fuzz_recording.c: a file of a stranger is refused, or read to its end or its first damage. Checks
  * are made right before, block by block, so that the fuzzer gets behind them. */
 #include "protocol/recording_format.h"
+#include "tests/fuzz/target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes);
 
 static void repair_checks(u8 *file, size_t bytes)
 {
@@ -53,14 +52,14 @@ static void play(const char *path)
     recording_reader_destroy(reader);
 }
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
+static void run(const u8 *data, size_t bytes)
 {
-    if (bytes == 0 || bytes > 256 << 10) {
-        return 0;
+    if (bytes == 0) {
+        return;
     }
     u8 *file = malloc(bytes);
     if (file == NULL) {
-        return 0;
+        return;
     }
     memcpy(file, data, bytes);
     repair_checks(file, bytes);
@@ -74,5 +73,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
         close(fd);
     }
     free(file);
-    return 0;
 }
+
+const FuzzTarget fuzz_target = {.run = run,
+                                .size_max = 256 << 10,
+                                .memory_fixed = 4 * FRAME_BYTES_MAX +
+                                                2 * RECORDING_BLOCK_BYTES_MAX + (16 << 20)};

@@ -2,10 +2,9 @@
 #include "protocol/scene.h"
 #include "shared/check.h"
 #include "shared/geometry.h"
+#include "tests/fuzz/target.h"
 
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes);
 
 static void look_soft(const Scene *scene, const SceneSoft *soft)
 {
@@ -50,12 +49,9 @@ static void look(const Scene *scene, const ErrorText *error)
     }
 }
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
+static void run(const u8 *data, size_t bytes)
 {
     ErrorText error = {0};
-    if (bytes > 1 << 20) {
-        return 0;
-    }
     Scene *parsed = scene_parse((const char *)data, bytes, "fuzz.json", &error);
     look(parsed, &error);
     memset(&error, 0, sizeof error);
@@ -68,5 +64,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
     }
     scene_destroy(parsed);
     scene_destroy(packed);
-    return 0;
 }
+
+const FuzzTarget fuzz_target = {
+    .run = run, .size_max = 1 << 20, .memory_fixed = 256 << 20, .memory_each = 1 << 10};

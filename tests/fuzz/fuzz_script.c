@@ -1,14 +1,15 @@
 /* fuzz_script.c: --do files of strangers. */
 #include "client/hand/script.h"
+#include "tests/fuzz/target.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run(const u8 *data, size_t size)
 {
     ErrorText error = {0};
     Script *script = script_parse((const char *)data, size, "fuzz", &error);
     Script *copy = script != NULL ? script_copy(script) : NULL;
     script_destroy(script);
     script_destroy(copy);
-    return 0;
 }
+
+const FuzzTarget fuzz_target = {
+    .run = run, .size_max = 1 << 16, .memory_fixed = 32 << 10, .memory_each = 256};

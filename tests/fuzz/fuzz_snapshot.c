@@ -4,6 +4,7 @@
  */
 #include "protocol/snapshot.h"
 #include "shared/check.h"
+#include "tests/fuzz/target.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +13,32 @@ enum {
     PACKETS_MAX = 12 /* of an input: what more do, these do too */
 };
 
+static FieldSet *fields;
+static SpanCoder *coder;
+
 static FieldSet *make_fields(void)
 {
-    FieldDesc fields[3] = {
+    static const FieldDesc descs[] = {
         {.kind = FIELD_POSES, .channels = 1, .capacity = 150, .quantum = 1.0f / 512.0f},
         {.kind = FIELD_POINTS, .channels = 1, .capacity = 70, .quantum = 1.0f / 512.0f},
         {.kind = FIELD_SCALARS, .channels = 1, .capacity = 70},
+        {.kind = FIELD_GRID2,
+         .channels = 2,
+         .capacity = 20 * 17,
+         .dims = {20, 17, 1},
+         .quantum = 1,
+         .spacing = {1, 1, 1}},
+        {.kind = FIELD_GRID3,
+         .channels = 1,
+         .capacity = 9 * 8 * 2,
+         .dims = {9, 8, 2},
+         .quantum = 1,
+         .spacing = {1, 1, 1}},
     };
-    return field_set_create(fields, 3);
+    return field_set_create(descs, PL_COUNT(descs));
 }
 
-static void check_order(const SnapshotReceiver *receiver, const FieldSet *fields)
+static void check_order(const SnapshotReceiver *receiver)
 {
     ChunkState states[CHUNK_STATES_KEPT];
     for (u32 f = 0; f < fields->count; f++) {
@@ -35,16 +51,26 @@ static void check_order(const SnapshotReceiver *receiver, const FieldSet *fields
     }
 }
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+/* Its tables take longer to load than most inputs to decode. */
+static void prepare(void)
 {
-    static FieldSet *fields;
-    static SpanCoder *coder; /* its tables take longer to load than most inputs to decode */
-    if (coder == NULL) {
-        fields = make_fields();
-        coder = span_coder_create();
-        CHECK(fields != NULL && coder != NULL);
-    }
+    fields = make_fields();
+    coder = span_coder_create();
+    CHECK(fields != NULL && coder != NULL && span_coder_reserve(coder, fields));
+}
+
+/* A copy of the exact size lets the sanitizer see one byte too many. */
+static void push(SnapshotReceiver *receiver, const u8 *data, size_t bytes)
+{
+    u8 *packet = malloc(bytes > 0 ? bytes : 1);
+    memcpy(packet, data, bytes);
+    SnapshotHeader header;
+    CHECK(snapshot_receiver_push(receiver, packet, (u32)bytes, &header) <= 0);
+    free(packet);
+}
+
+static void run(const u8 *data, size_t size)
+{
     SnapshotReceiver *receiver = snapshot_receiver_create_sharing(fields, coder);
     CHECK(receiver != NULL);
     for (u32 n = 0; n < PACKETS_MAX && size >= 2; n++) {
@@ -52,16 +78,13 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
         data += 2;
         size -= 2;
         bytes = bytes < size ? bytes : size;
-        /* A copy of the exact size lets the sanitizer see one byte too many. */
-        u8 *packet = malloc(bytes > 0 ? bytes : 1);
-        memcpy(packet, data, bytes);
-        SnapshotHeader header;
-        CHECK(snapshot_receiver_push(receiver, packet, (u32)bytes, &header) <= 0);
-        free(packet);
+        push(receiver, data, bytes);
         data += bytes;
         size -= bytes;
     }
-    check_order(receiver, fields);
+    check_order(receiver);
     snapshot_receiver_destroy(receiver);
-    return 0;
 }
+
+const FuzzTarget fuzz_target = {
+    .prepare = prepare, .run = run, .size_max = 1 << 20, .memory_fixed = 2 << 20};

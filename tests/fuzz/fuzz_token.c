@@ -3,25 +3,24 @@
  * that the checks behind the signature are reached too.
  */
 #include "protocol/token.h"
+#include "shared/check.h"
+#include "tests/fuzz/target.h"
 
 #include <sodium.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes);
+static u8 public_key[TOKEN_PUBLIC_BYTES], secret_key[TOKEN_SECRET_BYTES];
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
+static void prepare(void)
 {
-    static u8 public_key[TOKEN_PUBLIC_BYTES], secret_key[TOKEN_SECRET_BYTES];
-    static bool started;
+    static const u8 seed[crypto_sign_SEEDBYTES] = {7};
+    CHECK(sodium_init() >= 0);
+    crypto_sign_seed_keypair(public_key, secret_key, seed);
+}
+
+static void run(const u8 *data, size_t bytes)
+{
     Token token;
-    if (!started) {
-        static const u8 seed[crypto_sign_SEEDBYTES] = {7};
-        started = sodium_init() >= 0;
-        crypto_sign_seed_keypair(public_key, secret_key, seed);
-    }
-    if (bytes > TOKEN_BYTES_MAX) {
-        return 0;
-    }
     token_verify(data, (u32)bytes, public_key, 1, 1000, &token, NULL);
     u8 signed_token[TOKEN_SIGNED_BYTES] = {0};
     const size_t body = TOKEN_SIGNED_BYTES - crypto_sign_BYTES;
@@ -31,5 +30,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t bytes)
         (token.role >= ROLE_COUNT || memchr(token.name, 0, sizeof token.name) == NULL)) {
         __builtin_trap();
     }
-    return 0;
 }
+
+const FuzzTarget fuzz_target = {.prepare = prepare, .run = run, .size_max = TOKEN_BYTES_MAX};

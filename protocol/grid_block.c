@@ -8,7 +8,8 @@
 #include <string.h>
 
 enum {
-    RIM_CELLS = 3,
+    RIM_CELLS = GRID_RIM_MAX,
+    RIM_SPACE = 2, /* of cells for the filter in space */
     RIM_VOXELS = 1,
     WIDE = 16 /* of a row of features */
 };
@@ -53,25 +54,19 @@ GridBox grid_plan_box(const GridPlan *plan, u32 chunk)
 
 /* ---- blocks ---- */
 
-/* Where along an axis the place i of a block lies: in the chunk before, this or the one after. */
-typedef struct Along {
-    i8 chunk;  /* −1, 0, 1 */
-    u8 inside; /* of that chunk */
-    u8 own;    /* nearest place in this chunk */
-} Along;
-
-static void along_axis(const GridPlan *plan, const GridBox *box, u32 axis, u32 rim, Along *along)
+static void along_axis(const GridPlan *plan, const GridBox *box, u32 axis, u32 rim,
+                       GridAlong *along)
 {
     i32 edge = (i32)plan->edge[axis], first = box->at[axis] * edge, size = box->size[axis];
     for (i32 i = -(i32)rim; i < edge + (i32)rim; i++) {
         i32 at = first + i, last = (i32)plan->dims[axis] - 1;
         at = at < 0 ? 0 : at > last ? last : at;
         i32 chunk = at / edge;
-        along[i + (i32)rim] = (Along){.chunk = (i8)(chunk - box->at[axis]),
-                                      .inside = (u8)(at - chunk * edge),
-                                      .own = (u8)(i < 0       ? 0
-                                                  : i >= size ? size - 1
-                                                              : i)};
+        along[i + (i32)rim] = (GridAlong){.chunk = (i8)(chunk - box->at[axis]),
+                                          .inside = (u8)(at - chunk * edge),
+                                          .own = (u8)(i < 0       ? 0
+                                                      : i >= size ? size - 1
+                                                                  : i)};
     }
 }
 
@@ -90,22 +85,25 @@ SIMD_INLINE i32 element(const void *elements, GridSource source, size_t i)
     }
 }
 
-/* n elements from element `from` on. */
+/* n elements, `step` apart, from element `from` on. */
 SIMD_INLINE void copy_row(const void *restrict elements, GridSource source, size_t from, u32 step,
                           u32 n, i32 *restrict out)
 {
-    if (step == 1 && n == CHUNK_CELLS_EDGE) { /* unrolled: most rows are such */
-        for (u32 i = 0; i < CHUNK_CELLS_EDGE; i++) {
-            out[i] = element(elements, source, from + i);
-        }
-    } else if (step == 1 && n == CHUNK_VOXELS_EDGE) {
-        for (u32 i = 0; i < CHUNK_VOXELS_EDGE; i++) {
-            out[i] = element(elements, source, from + i);
-        }
+    for (u32 i = 0; i < n; i++) {
+        out[i] = element(elements, source, from + (size_t)i * step);
+    }
+}
+
+/* The elements of a whole row of a chunk: most rows are such. */
+SIMD_INLINE void copy_whole(const void *restrict elements, GridSource source, size_t from, u32 n,
+                            i32 *restrict out)
+{
+    if (n == CHUNK_CELLS_EDGE) {
+        copy_row(elements, source, from, 1, CHUNK_CELLS_EDGE, out);
+    } else if (n == CHUNK_VOXELS_EDGE) {
+        copy_row(elements, source, from, 1, CHUNK_VOXELS_EDGE, out);
     } else {
-        for (u32 i = 0; i < n; i++) {
-            out[i] = element(elements, source, from + (size_t)i * step);
-        }
+        copy_row(elements, source, from, 1, n, out);
     }
 }
 
@@ -134,61 +132,98 @@ static void find_beside(const GridPlan *plan, const GridBox *box, bool deep,
 /* A row of a block, from the chunks `near` on its left, of its own and on its right. All places of
  * the rim on one side lie in the same chunk. */
 SIMD_INLINE void fill_row(const GridPicture *picture, GridSource source, const GridBox *box,
-                          const GridBox *const near[3], const Along *along[3], u32 rim, u32 width,
-                          i32 *out)
+                          const GridBox *const near[3], const GridAlong *along[3], u32 rim,
+                          u32 width, i32 *out)
 {
-    const Along *ax = along[0], *ay = along[1], *az = along[2];
-    size_t own = row_of(box, ay->own, az->own);
-    u32 step = picture->channels;
+    const GridAlong *ax = along[0], *ay = along[1], *az = along[2];
+    const void *elements = picture->elements;
+    u32 step = picture->channels, size = box->size[0], end = rim + size;
+    size_t own = row_of(box, ay->own, az->own), channel = picture->channel;
     size_t from = near[1] != NULL ? row_of(near[1], ay->inside, az->inside) : own;
-    copy_row(picture->elements, source, from * step + picture->channel, step, box->size[0],
-             out + rim);
-    for (u32 side = 0; side < 2; side++) {
-        u32 x = side == 0 ? 0 : rim + box->size[0], end = side == 0 ? rim : width;
-        const GridBox *there = near[ax[x].chunk + 1];
-        size_t row = there != NULL ? row_of(there, ay->inside, az->inside) : own;
-        for (; x < end; x++) {
-            size_t at = row + (there != NULL ? ax[x].inside : ax[x].own);
-            out[x] = element(picture->elements, source, at * step + picture->channel);
+    if (step == 1) {
+        copy_whole(elements, source, from, size, out + rim);
+    } else {
+        copy_row(elements, source, from * step + channel, step, size, out + rim);
+    }
+    if (ax[0].chunk < 0 && near[0] != NULL) {
+        size_t row = row_of(near[0], ay->inside, az->inside) + ax[0].inside;
+        copy_row(elements, source, row * step + channel, step, rim, out);
+    } else {
+        size_t at = ax[0].chunk < 0 ? own : from;
+        i32 edge = element(elements, source, at * step + channel);
+        for (u32 x = 0; x < rim; x++) {
+            out[x] = edge;
         }
+    }
+    const GridBox *right = ax[end].chunk > 0 ? near[2] : NULL;
+    if (right != NULL && right->size[0] >= rim) { /* which is the whole rim */
+        size_t row = row_of(right, ay->inside, az->inside);
+        copy_row(elements, source, row * step + channel, step, rim, out + end);
+        return;
+    }
+    size_t row = right != NULL       ? row_of(right, ay->inside, az->inside)
+                 : ax[end].chunk > 0 ? own
+                                     : from;
+    for (u32 x = end; x < width; x++) {
+        size_t at = row + (right != NULL || ax[end].chunk == 0 ? ax[x].inside : ax[x].own);
+        out[x] = element(elements, source, at * step + channel);
     }
 }
 
-SIMD_INLINE void fill_from(const GridPlan *plan, u32 k, const GridPicture *picture,
-                           GridSource source, u32 rim, GridBlock *block)
+SIMD_INLINE void fill_from(const GridPlan *plan, const GridAround *around,
+                           const GridPicture *picture, GridSource source, u32 rim, GridBlock *block)
 {
-    const GridBox *box = &plan->boxes[k], *near[3][3][3];
-    Along along[3][WIDE + 2 * RIM_CELLS];
-    u32 rims[3] = {rim, rim, u32_min(rim, plan->rim_z)}, width = plan->edge[0] + 2 * rim;
-    for (u32 axis = 0; axis < 3; axis++) {
-        along_axis(plan, box, axis, rims[axis], along[axis]);
-    }
-    find_beside(plan, box, rims[2] > 0, near);
-    u32 first = plan->origin - rim - rim * plan->row - rims[2] * plan->layer;
-    for (u32 z = 0; z < plan->edge[2] + 2 * rims[2]; z++) {
+    u32 rim_z = u32_min(rim, plan->rim_z), width = plan->edge[0] + 2 * rim;
+    u32 first = plan->origin - rim - rim * plan->row - rim_z * plan->layer, left = plan->rim - rim;
+    for (u32 z = 0; z < plan->edge[2] + 2 * rim_z; z++) {
+        const GridAlong *az = around->along[2] + plan->rim_z - rim_z + z;
         for (u32 y = 0; y < plan->edge[1] + 2 * rim; y++) {
-            const Along *at[3] = {along[0], &along[1][y], &along[2][z]};
-            fill_row(picture, source, box, near[at[2]->chunk + 1][at[1]->chunk + 1], at, rim, width,
-                     block->at + first + y * plan->row + z * plan->layer);
+            const GridAlong *ay = around->along[1] + left + y;
+            const GridAlong *at[3] = {around->along[0] + left, ay, az};
+            fill_row(picture, source, around->box, around->near[az->chunk + 1][ay->chunk + 1], at,
+                     rim, width, block->at + first + y * plan->row + z * plan->layer);
         }
     }
 }
 
-void grid_block_fill(const GridPlan *plan, u32 k, const GridPicture *picture, u32 rim,
-                     GridBlock *block)
+/* With the rim as a constant. */
+SIMD_INLINE void fill_rim(const GridPlan *plan, const GridAround *around,
+                          const GridPicture *picture, GridSource source, u32 rim, GridBlock *block)
+{
+    if (rim == RIM_CELLS) {
+        fill_from(plan, around, picture, source, RIM_CELLS, block);
+    } else if (rim == RIM_VOXELS) {
+        fill_from(plan, around, picture, source, RIM_VOXELS, block);
+    } else {
+        fill_from(plan, around, picture, source, RIM_SPACE, block);
+    }
+}
+
+void grid_around_begin(const GridPlan *plan, u32 k, GridAround *around)
+{
+    const GridBox *box = around->box = &plan->boxes[k];
+    const u32 rims[3] = {plan->rim, plan->rim, plan->rim_z};
+    for (u32 axis = 0; axis < 3; axis++) {
+        along_axis(plan, box, axis, rims[axis], around->along[axis]);
+    }
+    find_beside(plan, box, plan->rim_z > 0, around->near);
+}
+
+void grid_block_fill(const GridPlan *plan, const GridAround *around, const GridPicture *picture,
+                     u32 rim, GridBlock *block)
 {
     switch (picture->source) {
     case GRID_FROM_U8:
-        fill_from(plan, k, picture, GRID_FROM_U8, rim, block);
+        fill_from(plan, around, picture, GRID_FROM_U8, RIM_VOXELS, block);
         break;
     case GRID_FROM_U16:
-        fill_from(plan, k, picture, GRID_FROM_U16, rim, block);
+        fill_rim(plan, around, picture, GRID_FROM_U16, rim, block);
         break;
     case GRID_FROM_I32:
-        fill_from(plan, k, picture, GRID_FROM_I32, rim, block);
+        fill_rim(plan, around, picture, GRID_FROM_I32, rim, block);
         break;
     default:
-        fill_from(plan, k, picture, GRID_FROM_I16, rim, block);
+        fill_rim(plan, around, picture, GRID_FROM_I16, rim, block);
         break;
     }
 }
@@ -201,21 +236,35 @@ u32 grid_time_count(const GridPlan *plan, u32 states)
     return counts[plan->kind == FIELD_GRID3][states];
 }
 
-/* Sum over the cells at distance (±i, ±j) and (±j, ±i), less the middle for each. */
-static void ring(const i32 *at, i32 row, i32 i, i32 j, i32 out[WIDE])
+/* Eight cells of a row. */
+typedef i32 Cells __attribute__((vector_size(32)));
+typedef u32 Sums __attribute__((vector_size(32)));
+
+SIMD_INLINE Cells cells_at(const i32 *at)
 {
-    i32 a = i + j * row, b = i - j * row, c = j + i * row, d = j - i * row;
-    if (j == 0 || i == j) { /* four of them */
-        i32 e = j == 0 ? i * row : b;
-        for (u32 x = 0; x < WIDE; x++) {
-            out[x] = at[(i32)x + a] + at[(i32)x - a] + at[(i32)x + e] + at[(i32)x - e] - 4 * at[x];
+    Cells v;
+    memcpy(&v, at, sizeof v);
+    return v;
+}
+
+/* Sum over the cells at distance (±i, ±j) and (±j, ±i), less the middle for each, of a row. */
+SIMD_INLINE void ring(const i32 *row, i32 i, i32 j, i32 out[WIDE])
+{
+    const i32 wide = GRID_BLOCK_ROW;
+    i32 a = i + j * wide, b = i - j * wide, c = j + i * wide, d = j - i * wide;
+    for (u32 x = 0; x < WIDE; x += 8) {
+        const i32 *at = row + x;
+        Cells sum;
+        if (j == 0 || i == j) { /* four of them */
+            i32 e = j == 0 ? i * wide : b;
+            sum = cells_at(at + a) + cells_at(at - a) + cells_at(at + e) + cells_at(at - e) -
+                  4 * cells_at(at);
+        } else {
+            sum = cells_at(at + a) + cells_at(at - a) + cells_at(at + b) + cells_at(at - b) +
+                  cells_at(at + c) + cells_at(at - c) + cells_at(at + d) + cells_at(at - d) -
+                  8 * cells_at(at);
         }
-        return;
-    }
-    for (u32 x = 0; x < WIDE; x++) {
-        i32 s = (i32)x;
-        out[x] = at[s + a] + at[s - a] + at[s + b] + at[s - b] + at[s + c] + at[s - c] + at[s + d] +
-                 at[s - d] - 8 * at[x];
+        memcpy(out + x, &sum, sizeof sum);
     }
 }
 
@@ -249,40 +298,56 @@ void grid_time_row(const GridPlan *plan, const GridBlock *states, u32 known, u32
         }
         return;
     }
-    static const u8 rings[7][2] = {{1, 0}, {1, 1}, {2, 0}, {2, 1}, {2, 2}, {3, 0}, {3, 1}};
-    for (u32 k = 0; k < PL_COUNT(rings); k++) {
-        ring(a, row, rings[k][0], rings[k][1], features[k]);
-    }
+    ring(a, 1, 0, features[0]);
+    ring(a, 1, 1, features[1]);
+    ring(a, 2, 0, features[2]);
+    ring(a, 2, 1, features[3]);
+    ring(a, 2, 2, features[4]);
+    ring(a, 3, 0, features[5]);
+    ring(a, 3, 1, features[6]);
     if (known > 1) {
         difference(b, a, WIDE, features[7]);
-        ring(b, row, 1, 0, features[8]);
-        ring(b, row, 1, 1, features[9]);
+        ring(b, 1, 0, features[8]);
+        ring(b, 1, 1, features[9]);
     }
     if (known > 2) {
         difference(c, a, WIDE, features[10]);
     }
 }
 
-void grid_time_foretell(const GridPlan *plan, const GridBlock *states, u32 known, u32 y, u32 z,
-                        const i32 *weights, i32 out[16])
+/* The row foretold in time, `wide` cells of it. */
+SIMD_INLINE void foretell_row(const i32 *a, i32 features[GRID_TIME_MAX][16], const i32 *weights,
+                              u32 count, i32 most, u32 wide, i32 out[16])
 {
-    i32 features[GRID_TIME_MAX][16];
-    u32 sums[16] = {0}, count = grid_time_count(plan, known), wide = plan->edge[0];
-    const i32 *a = states[0].at + plan->origin + y * plan->row + z * plan->layer;
-    grid_time_row(plan, states, known, y, z, features);
-    for (u32 k = 0; k < count; k++) {
-        u32 weight = (u32)weights[k];
-        for (u32 x = 0; x < wide; x++) {
-            sums[x] += (u32)features[k][x] * weight;
-        }
-    }
     enum {
         SHIFT = GRID_COARSE - GRID_FRACTION
     };
-    i32 most = plan->most << GRID_FRACTION;
-    for (u32 x = 0; x < wide; x++) {
-        i32 t = a[x] * (1 << GRID_FRACTION) + ((i32)(sums[x] + (1 << (SHIFT - 1))) >> SHIFT);
-        out[x] = t < 0 ? 0 : t > most ? most : t;
+    for (u32 x = 0; x < wide; x += 8) {
+        Sums sum = {0};
+        for (u32 k = 0; k < count; k++) {
+            sum += (Sums)cells_at(features[k] + x) * (u32)weights[k];
+        }
+        sum += 1 << (SHIFT - 1);
+        Cells t = (Cells)((Sums)cells_at(a + x) << GRID_FRACTION);
+        t = (Cells)((Sums)t + (Sums)((Cells)sum >> SHIFT));
+        t &= ~(t >> 31);
+        Cells over = t > most;
+        t = (over & most) | (t & ~over);
+        memcpy(out + x, &t, sizeof t);
+    }
+}
+
+void grid_time_foretell(const GridPlan *plan, const GridBlock *states, u32 known, u32 y, u32 z,
+                        const i32 *weights, i32 out[16])
+{
+    i32 features[GRID_TIME_MAX][16], most = plan->most << GRID_FRACTION;
+    u32 count = grid_time_count(plan, known);
+    const i32 *a = states[0].at + plan->origin + y * plan->row + z * plan->layer;
+    grid_time_row(plan, states, known, y, z, features);
+    if (plan->kind == FIELD_GRID3) {
+        foretell_row(a, features, weights, count, most, CHUNK_VOXELS_EDGE, out);
+    } else {
+        foretell_row(a, features, weights, count, most, CHUNK_CELLS_EDGE, out);
     }
 }
 

@@ -15,6 +15,8 @@ enum {
     GRID_BLOCK_ROW = 24,
     GRID_VOXEL_ROW = 16,
     GRID_VOXEL_LAYER = 160,
+    GRID_RIM_MAX = 3,
+    GRID_EDGE_MAX = 16,
     GRID_BLOCK_MAX = 2112,
     GRID_TIME_MAX = 11,  /* features of the filter in time */
     GRID_SPACE_MAX = 16, /* and in space */
@@ -45,6 +47,20 @@ typedef struct GridPlan {
     const u32 *where; /* [chunks of the field] place in span, or UINT32_MAX */
 } GridPlan;
 
+/* Where along an axis a place of a block lies: in the chunk before, this or the one after. */
+typedef struct GridAlong {
+    i8 chunk;  /* −1, 0, 1 */
+    u8 inside; /* of that chunk */
+    u8 own;    /* nearest place in this chunk */
+} GridAlong;
+
+/* A chunk among its neighbours. */
+typedef struct GridAround {
+    const GridBox *box;
+    const GridBox *near[3][3][3]; /* [z][y][x]: itself in the middle; NULL: not in the span */
+    GridAlong along[3][GRID_EDGE_MAX + 2 * GRID_RIM_MAX]; /* from plan->rim before the chunk on */
+} GridAround;
+
 /* What rows a block is filled from. */
 typedef enum GridSource {
     GRID_FROM_U8,
@@ -62,11 +78,13 @@ typedef struct GridPicture {
 /* Sets kind, sizes and the geometry of blocks; boxes and where are the caller's. */
 void grid_plan_begin(GridPlan *plan, const FieldDesc *field);
 GridBox grid_plan_box(const GridPlan *plan, u32 chunk);
-/* Fills the block of chunk `k` of the span and `rim` around it (≤ plan->rim). What lies outside of
- * the field is what lies nearest to it in the field; what lies in no chunk of the span is what lies
- * nearest to it in the chunk. */
-void grid_block_fill(const GridPlan *plan, u32 k, const GridPicture *picture, u32 rim,
-                     GridBlock *block);
+/* What lies around chunk `k` of the span. */
+void grid_around_begin(const GridPlan *plan, u32 k, GridAround *around);
+/* Fills the block of that chunk and `rim` around it (≤ plan->rim). What lies outside of the field
+ * is what lies nearest to it in the field; what lies in no chunk of the span is what lies nearest
+ * to it in the chunk. */
+void grid_block_fill(const GridPlan *plan, const GridAround *around, const GridPicture *picture,
+                     u32 rim, GridBlock *block);
 
 /* Features of the filter in time for `states` known states. */
 u32 grid_time_count(const GridPlan *plan, u32 states);

@@ -247,9 +247,11 @@ void grid_code_cells(GridCodec *codec, u32 k, u32 channel, u8 *now)
     GridPicture picture = {codec->foretold + plane, GRID_FROM_I32, 1, 0};
     GridPicture seen = {codec->seen + plane, GRID_FROM_I32, 1, 0};
     GridPicture missed = {codec->errors + plane, GRID_FROM_I16, 1, 0};
-    grid_block_fill(plan, k, &picture, rim, &codec->picture);
-    grid_block_fill(plan, k, &seen, rim, &codec->coded);
-    grid_block_fill(plan, k, &missed, rim, &codec->missed);
+    GridAround around;
+    grid_around_begin(plan, k, &around);
+    grid_block_fill(plan, &around, &picture, rim, &codec->picture);
+    grid_block_fill(plan, &around, &seen, rim, &codec->coded);
+    grid_block_fill(plan, &around, &missed, rim, &codec->missed);
     bool west = grid_in_span(plan, box, -1, 0, 0), deep = plan->kind == FIELD_GRID3;
     size_t i = box->offset;
     for (u32 n = 0; n < (u32)box->size[1] * box->size[2]; n++, i += nx) {

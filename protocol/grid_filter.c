@@ -62,9 +62,11 @@ void grid_code_filter(GridCodec *codec, u32 channel, u32 at, u32 count, bool own
 static void fill_states(GridCodec *codec, const GridSpan *span, u32 k, u32 channel)
 {
     const GridPlan *plan = &codec->plan;
+    GridAround around;
+    grid_around_begin(plan, k, &around);
     for (u32 s = 0; s < codec->known; s++) {
         GridPicture picture = grid_picture(plan, span->state[s], channel);
-        grid_block_fill(plan, k, &picture, plan->rim, &codec->states[s]);
+        grid_block_fill(plan, &around, &picture, plan->rim, &codec->states[s]);
     }
 }
 
@@ -190,8 +192,10 @@ bool grid_fit_space(GridCodec *codec, const u8 *now, u32 channel)
         if (codec->same[k] != 0) {
             continue;
         }
-        grid_block_fill(plan, k, &picture, grid_space_rim(plan), &codec->picture);
-        grid_block_fill(plan, k, &values, grid_space_rim(plan), &codec->coded);
+        GridAround round;
+        grid_around_begin(plan, k, &round);
+        grid_block_fill(plan, &round, &picture, grid_space_rim(plan), &codec->picture);
+        grid_block_fill(plan, &round, &values, grid_space_rim(plan), &codec->coded);
         for (u32 row = k % step; row < (u32)box->size[1] * box->size[2]; row += step) {
             size_t i = box->offset + row * box->size[0];
             u32 at =

@@ -265,14 +265,12 @@ static inline u32 logarithm(u32 v, u32 most)
     return u32_min(bit_length(v), most);
 }
 
-/* Half octaves: 0, 1, 2, 3, 4..5, 6..7, 8..11, ... */
+/* Half octaves: 0, 1, 2, 3, 4..5, 6..7, 8..11, ... Without a branch, as most are hard to foresee.
+ */
 static inline u32 half_octaves(u32 v, u32 most)
 {
-    if (v < 4) {
-        return v;
-    }
-    u32 n = bit_length(v);
-    return u32_min(2 * n - 2 + (v >> (n - 2) & 1), most);
+    u32 less = v < 2 ? 2 : 0, n = 32 - (u32)__builtin_clz(v + less);
+    return u32_min(2 * n - 2 + ((v + less) >> (n - 2) & 1) - less, most);
 }
 
 /* 0..2 × half: sign and size. */

@@ -54,8 +54,7 @@ struct PoseCodec {
     u64 moving_cells[CELLS / 64];     /* a bit a cell with motion in it */
     u64 near_cells[CELLS / 64];       /* a bit a cell that may be near to motion */
     i32 coded_was[3][POSE_SPAN_MAX];  /* where the movers were */
-    i32 moving_far[POSE_SPAN_MAX];
-    i32 coded_far[POSE_SPAN_MAX]; /* how far that is from the slot that is coded */
+    i32 coded_far[POSE_SPAN_MAX];     /* how far that is from the slot that is coded */
 };
 
 PoseCodec *pose_codec_create(const MixTables *start)
@@ -146,9 +145,10 @@ static u32 nearness(u32 d)
     return u32_min(quarter + 1, 31);
 }
 
-/* Largest component of the difference, over a list; `far` gets all of them. A list is filled up
- * with what is far from everything, so that its end needs no care. */
-static u32 nearest(i32 list[3][POSE_SPAN_MAX], u32 count, const i32 at[3], i32 *restrict far)
+/* Largest component of the difference, over a list; `far`, if any, gets all of them. A list is
+ * filled up with what is far from everything, so that its end needs no care. */
+SIMD_INLINE u32 nearest_as(i32 list[3][POSE_SPAN_MAX], u32 count, const i32 at[3],
+                           i32 *restrict far)
 {
     const i32 *restrict xs = list[0], *restrict ys = list[1], *restrict zs = list[2];
     i32 best = INT32_MAX, x0 = at[0], y0 = at[1], z0 = at[2];
@@ -159,10 +159,41 @@ static u32 nearest(i32 list[3][POSE_SPAN_MAX], u32 count, const i32 at[3], i32 *
         z = z < 0 ? -z : z;
         i32 d = x > y ? x : y;
         d = d > z ? d : z;
-        far[i] = d;
+        if (far != NULL) {
+            far[i] = d;
+        }
         best = d < best ? d : best;
     }
     return (u32)best;
+}
+
+static u32 nearest_moving(PoseCodec *codec, const i32 at[3])
+{
+    return nearest_as(codec->moving, codec->moving_count, at, NULL);
+}
+
+static u32 nearest_coded(PoseCodec *codec, const i32 at[3])
+{
+    return nearest_as(codec->coded_was, codec->mover_count, at, codec->coded_far);
+}
+
+/* The first that is so far; there is one. */
+static u32 first_so_far(const i32 *far, i32 distance)
+{
+    u32 i = 0;
+    for (;; i += LIST_STEP) {
+        i32 found = 0;
+        for (u32 k = 0; k < LIST_STEP; k++) {
+            found |= far[i + k] == distance;
+        }
+        if (found != 0) {
+            break;
+        }
+    }
+    while (far[i] != distance) {
+        i++;
+    }
+    return i;
 }
 
 static void add_to_list(i32 list[3][POSE_SPAN_MAX], u32 count, const i32 at[3])
@@ -261,9 +292,9 @@ static Known known_of(PoseCodec *codec, const PoseSpan *span, u32 i)
     bool moves = (k.motion & MOTION_JUST) != 0;
     i32 *self = &codec->moving[0][codec->moving_before[i]], x = *self;
     *self = moves ? LIST_FAR : x;
-    k.near_moving = nearness(nearest(codec->moving, codec->moving_count, at, codec->moving_far));
+    k.near_moving = nearness(nearest_moving(codec, at));
     *self = x;
-    k.nearest = nearest(codec->coded_was, codec->mover_count, at, codec->coded_far);
+    k.nearest = nearest_coded(codec, at);
     k.near_coded = nearness(k.nearest);
     return k;
 }
@@ -323,10 +354,7 @@ static void try_neighbours(const PoseCodec *codec, const Known *k, const Mover *
 {
     u32 list[2] = {0, 0}, count = 0, best = UINT32_MAX;
     if (k->nearest < NEIGHBOUR_REACH) {
-        while (codec->coded_far[list[0]] != (i32)k->nearest) {
-            list[0]++;
-        }
-        count = 1;
+        list[count++] = first_so_far(codec->coded_far, (i32)k->nearest);
     }
     if (*last < codec->mover_count && (count == 0 || list[0] != *last) &&
         codec->coded_far[*last] < NEIGHBOUR_REACH) {
@@ -631,7 +659,7 @@ static void find_moving(PoseCodec *codec, const PoseSpan *span)
 static bool code_calm(PoseCodec *codec, const i32 at[3], u32 calm, u32 history, bool changed)
 {
     u32 moving = logarithm(codec->moving_count, 10);
-    u32 near = nearness(nearest(codec->moving, codec->moving_count, at, codec->moving_far));
+    u32 near = nearness(nearest_moving(codec, at));
     u32 recent = (u32)__builtin_popcount(history & 0xFF);
     const u32 c[MIX_INPUTS] = {
         calm * 8 + (history & 7),

@@ -14,6 +14,7 @@ enum {
     /* States of a chunk that are under way at most while acknowledgements come: what is sent later
      * would find its baseline too old and had to be a key. */
     STATES_UNDER_WAY = CHUNK_STATES_KEPT - 4,
+    KEY_TRIES = 4,
     COARSENESS_MAX = SNAPSHOT_COARSENESS_MAX,
     COARSER_MS = 200,
     FINER_MS = 400,
@@ -106,13 +107,15 @@ static bool must_wait(const SenderChunk *chunk, u64 now_ms, u32 rtt_ms)
 }
 
 /* A key was sent and may still arrive: another one would cost as much again. Where bytes are short
- * it is waited for; else something is shown meanwhile. */
+ * it is waited for; else something is shown meanwhile. After each that was in vain the wait is
+ * shorter: on a path that loses much the last chunk would keep the picture from being whole. */
 static bool key_under_way(const SnapshotSender *sender, const SenderChunk *chunk, u64 now_ms,
                           u32 rtt_ms)
 {
     u64 wait_ms = sender->stats.limited ? rtt_ms + rtt_ms / 4u : rtt_ms / 2u;
+    u32 tries = u32_min(u32_max(chunk->sends, 1), KEY_TRIES);
     return chunk->acked == 0 && chunk->sends > 0 && !chunk->resend &&
-           now_ms - chunk->sent_ms < wait_ms + RESEND_MARGIN_MS;
+           now_ms - chunk->sent_ms < wait_ms / tries + RESEND_MARGIN_MS;
 }
 
 /* ---- details ---- */

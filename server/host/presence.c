@@ -6,8 +6,9 @@
  */
 #include "server/host/session.h"
 
+#include "shared/hash.h"
+
 #include <stddef.h>
-#include <xxhash.h>
 
 enum {
     PRESENCE_MS = 50,
@@ -20,7 +21,7 @@ enum {
     PRESENCE_HEAD_BYTES = 150, /* of the message, the seal and the packet */
     PRESENCE_SHARE = 10,       /* of a client's budget: one in so many bytes */
     /* On a narrow line a message may take as long as this, lest each is all head. */
-    PRESENCE_GAP_MS = 250,
+    PRESENCE_GAP_MS = 500,
 };
 
 PL_STATIC_ASSERT(PRESENCES_MAX *PRESENCE_BYTES + PRESENCE_HEAD_BYTES <= STATE_PAYLOAD_BYTES_MAX,
@@ -109,7 +110,7 @@ static u64 hands_hash(const Presence *hands, u32 count)
     for (u32 i = 0; i < count; i++) {
         const Presence *hand = &hands[i];
         u64 seed = hash * 31 + 2ull * hand->user + hand->cursor_visible;
-        hash = XXH3_64bits_withSeed(&hand->eye, sizeof *hand - offsetof(Presence, eye), seed);
+        hash = hash_bytes(&hand->eye, sizeof *hand - offsetof(Presence, eye), seed);
     }
     return hash;
 }
@@ -123,14 +124,16 @@ static void presence_tell(Host *host, Session *session, const u8 *plain, u32 byt
     bool rests = session->presence_same >= PRESENCE_REPEATS;
     u64 least_ms = rests ? PRESENCE_REST_MS : PRESENCE_MS;
     session->presence_ms = host->now_ms + u64_max(gap_ms, least_ms);
+    session->presence_holds = session->holds;
 }
 
 static bool presence_due(const Host *host, const Session *session, bool changed)
 {
     bool waits = host->now_ms < session->presence_ms;
-    /* What rested and changes goes at once. */
-    return session->state == SESSION_LIVE && session->world_here &&
-           (!waits || (changed && session->presence_same >= PRESENCE_REPEATS));
+    /* What rested and changes goes at once, and so does what his own hand took or let go. */
+    bool hurry = (changed && session->presence_same >= PRESENCE_REPEATS) ||
+                 session->presence_holds != session->holds;
+    return session->state == SESSION_LIVE && session->world_here && (!waits || hurry);
 }
 
 void presence_send(Host *host)

@@ -67,11 +67,12 @@ typedef struct Session {
     bool cursor_visible;
     u32 holds, element; /* entity held, 0 none */
     Vec3 local, target;
-    u64 impacts_ms;    /* when it may be told of impacts again */
-    u64 presence_ms;   /* when it may get the next */
-    u64 presence_hash; /* of the hands that it got last, */
-    u32 presence_same; /* unchanged for so many messages */
-    u32 presence_from; /* the user from whom its next one goes on */
+    u64 impacts_ms;     /* when it may be told of impacts again */
+    u64 presence_ms;    /* when it may get the next */
+    u32 presence_holds; /* what it was last told that it holds */
+    u64 presence_hash;  /* of the hands that it got last, */
+    u32 presence_same;  /* unchanged for so many messages */
+    u32 presence_from;  /* the user from whom its next one goes on */
 } Session;
 
 /* A user who left and may come back. */

@@ -6,7 +6,10 @@
 enum {
     /* Of a sender's queue; the rest is for worlds, which cannot go another way while transfers
      * before them wait. */
-    WAITING_MAX = BULK_QUEUE_MAX / 2
+    WAITING_MAX = BULK_QUEUE_MAX / 2,
+    /* A line that loses so many packets, and one in so many, carries no more than what came. */
+    REPEATS_MIN = 3,
+    REPEATS_SHARE = 4,
 };
 
 u32 transfers_waiting(const Session *session)
@@ -89,7 +92,8 @@ f64 transfer_bytes_s(const Session *session, f64 *rtt_ms)
         bulk_sender_stats(session->bulk, &stats);
     }
     *rtt_ms = (f64)stats.rtt_us / 1000.0;
-    return stats.repeated > 0 ? stats.bytes_s : 0.0;
+    bool limited = stats.repeated >= REPEATS_MIN && REPEATS_SHARE * stats.repeated >= stats.packets;
+    return limited ? stats.bytes_s : 0.0;
 }
 
 void transfer_end(Session *session)

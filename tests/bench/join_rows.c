@@ -1,8 +1,9 @@
 /*
  * join_rows.c: what many clients and new ones cost: snapshots of 901 cubes for 64 clients with
- * sealing, as a share of one core, and a join with a scene of 10 MB over 100 ms and 50 Mbit/s, in
- * virtual seconds and in time of one core.
+ * sealing, as a share of one core, a join with a scene of 10 MB over 100 ms and 50 Mbit/s, in
+ * virtual seconds and in time of one core, and joins through 64 kbit/s.
  */
+#include "protocol/bulk.h"
 #include "protocol/seal.h"
 #include "protocol/snapshot.h"
 #include "shared/clock.h"
@@ -22,7 +23,16 @@ enum {
     ACK_FRAMES_LATE = 6,
     BUDGET_BYTES = 1 << 20,
     JOIN_BYTES = 10000000,
+    NARROW_KBIT = 64,
+    NARROW_SEEDS = 8,
 };
+
+/* How the 64 clients differ. */
+typedef enum Mix {
+    MIX_NONE,
+    MIX_DELAYS, /* acknowledgements come 2 to 13 frames late */
+    MIX_LINES,  /* a quarter each gets all, and what 300, 150 and 64 kbit/s carry: coarser */
+} Mix;
 
 /* ---- 64 clients ---- */
 
@@ -31,6 +41,7 @@ typedef struct Client {
     SnapshotReceiver *receiver; /* of the first one: what is measured works */
     Seal seal;
     u32 late;            /* frames until its acknowledgements are here */
+    u32 every, budget;   /* one frame in so many goes, with so many bytes */
     u16 sent[ACKS_KEPT]; /* newest sequence after each of the last snapshots */
     u16 newest;
     u64 bytes;
@@ -49,12 +60,16 @@ static void emit_sealed(void *context, const u8 *packet, u32 bytes)
     }
 }
 
-static void client_begin(Client *client, FieldSet *fields, u32 late)
+static void client_begin(Client *client, FieldSet *fields, u32 number, Mix mix)
 {
+    static const u32 lines[4][2] = {{1, BUDGET_BYTES}, {1, 600}, {2, 600}, {3, 400}};
     SealKeyPair own, other;
     memset(client, 0, sizeof *client);
     client->sender = bench_must(snapshot_sender_create(fields));
-    client->late = late;
+    client->late = mix == MIX_DELAYS ? 2 + number % 12 : ACK_FRAMES_LATE;
+    client->every = lines[mix == MIX_LINES ? number % 4 : 0][0];
+    client->budget = lines[mix == MIX_LINES ? number % 4 : 0][1];
+    snapshot_sender_allow_coarse(client->sender, true);
     seal_key_pair(&own);
     seal_key_pair(&other);
     if (seal_init_server(&client->seal, &own, other.public_key) != 0) {
@@ -80,21 +95,34 @@ static u64 tick_all(Client *clients, ChunkCache *cache, History *history, u32 nu
                                .bits = UINT64_MAX};
             snapshot_sender_ack(client->sender, ack, NULL);
         }
-        (void)snapshot_sender_build(client->sender, cache, &view, &header, BUDGET_BYTES,
-                                    tick * 1000u / 60u, 1000, emit_sealed, client);
+        if (number % client->every == 0) {
+            (void)snapshot_sender_build(client->sender, cache, &view, &header, client->budget,
+                                        tick * 1000u / 60u, 1000, emit_sealed, client);
+        }
         client->sent[number % ACKS_KEPT] = client->newest;
     }
     return clock_now_ns() - began_ns;
 }
 
-static void run_64(Bench *bench, Frame **frames, bool mixed, u64 *bytes, u32 *snapshots)
+/* What it is to measure happens: those of narrow lines go coarse. */
+static void check_coarse(const Client *client, Mix mix)
+{
+    SnapshotSenderStats stats;
+    snapshot_sender_stats(client->sender, &stats);
+    if (mix == MIX_LINES && client->every == 3 && stats.coarseness == 0) {
+        fprintf(stderr, "plenum-bench: a narrow line gets full detail\n");
+        exit(EXIT_CHECK_FAILED);
+    }
+}
+
+static void run_64(Bench *bench, Frame **frames, Mix mix, u64 *bytes, u32 *snapshots)
 {
     Client *clients = bench_must(calloc(CLIENTS, sizeof *clients));
     ChunkCache *cache = bench_must(chunk_cache_create());
     History history;
     history_init(&history);
     for (u32 c = 0; c < CLIENTS; c++) {
-        client_begin(&clients[c], frames[0]->fields, mixed ? 2 + c % 12 : ACK_FRAMES_LATE);
+        client_begin(&clients[c], frames[0]->fields, c, mix);
     }
     for (u32 i = 0; i < FRAMES; i++) {
         history_push(&history, frames[i]);
@@ -109,6 +137,7 @@ static void run_64(Bench *bench, Frame **frames, bool mixed, u64 *bytes, u32 *sn
         }
     }
     for (u32 c = 0; c < CLIENTS; c++) {
+        check_coarse(&clients[c], mix);
         snapshot_sender_destroy(clients[c].sender);
     }
     chunk_cache_destroy(cache);
@@ -124,7 +153,7 @@ static void check_decodes(Frame **frames)
     SnapshotView view = {.forward = {0.0f, 0.0f, -1.0f}, .pixels_per_radian = 1000.0f};
     History history;
     history_init(&history);
-    client_begin(client, frames[0]->fields, 0);
+    client_begin(client, frames[0]->fields, 0, MIX_NONE);
     client->receiver = bench_must(snapshot_receiver_create(frames[0]->fields));
     for (u32 i = 0; i < ACKS_KEPT; i++) {
         SnapshotHeader header = {.tick = (u32)frames[i]->tick, .speed = 1024};
@@ -165,21 +194,22 @@ static Frame **cube_frames(void)
 
 void bench_encode64x901(Bench *bench)
 {
-    static const char *const names[] = {"net/encode64x901", "net/encode64x901_mixed"};
+    static const char *const names[] = {"net/encode64x901", "net/encode64x901_mixed",
+                                        "net/encode64x901_details"};
     if (seal_start() != 0) {
         exit(EXIT_CHECK_FAILED);
     }
     Frame **frames = cube_frames();
     check_decodes(frames);
-    for (u32 mixed = 0; mixed < 2; mixed++) {
+    for (u32 mix = 0; mix < PL_COUNT(names); mix++) {
         u64 bytes = 0;
         u32 snapshots = 0;
         bench_begin(bench);
         while (bench_again(bench)) {
-            run_64(bench, frames, mixed != 0, &bytes, &snapshots);
+            run_64(bench, frames, (Mix)mix, &bytes, &snapshots);
         }
         f64 kbit_s = (f64)bytes / u32_max(snapshots, 1) * 8.0 * 60.0 / 1000.0;
-        BenchRow row = {names[mixed], CLIENTS, 1, "% of a core", kbit_s, "kbit/s a client"};
+        BenchRow row = {names[mix], CLIENTS, 1, "% of a core", kbit_s, "kbit/s a client"};
         bench_print(bench, &row);
     }
     bench_frames_free(frames, FRAMES);
@@ -187,14 +217,30 @@ void bench_encode64x901(Bench *bench)
 
 /* ---- a join ---- */
 
-static f64 join_once(const Scene *scene, const u8 *large, u32 bytes, f64 loss, u64 seed, f64 *cpu)
+/* Bytes of the blocks that bring the world. */
+static u32 world_bytes(JoinRig *rig)
 {
-    NetsimOptions down = {
-        .seed = seed, .delay_ms = 50.0, .rate_bytes_s = 50000000 / 8, .loss = loss};
-    NetsimOptions up = {.seed = seed + 1, .delay_ms = 50.0, .loss = loss};
+    Message message = {.kind = MESSAGE_WORLD};
+    u32 bytes = 0;
+    rig->source->ops->describe(rig->source, &message.world);
+    u8 *plain = bench_must(message_encode(&message, &bytes));
+    BulkContent *content = bench_must(bulk_content_create(plain, bytes));
+    bytes = bulk_content_bytes(content);
+    bulk_content_release(content);
+    message_free(plain);
+    return bytes;
+}
+
+static f64 join_once(const Scene *scene, const u8 *large, u32 bytes, const NetsimOptions *down,
+                     f64 *cpu, u32 *body)
+{
+    NetsimOptions up = *down;
+    up.seed++;
+    up.rate_bytes_s = 0;
     JoinRig rig;
     join_rig_start(&rig, scene, large, bytes);
-    Connection *client = join_rig_connect(&rig, &up, &down);
+    *body = world_bytes(&rig);
+    Connection *client = join_rig_connect(&rig, &up, down);
     while (!join_picture_whole(client) && join_rig_ms(&rig) < 60000.0) {
         join_rig_step(&rig, &client, 1);
     }
@@ -219,7 +265,12 @@ void bench_join10M(Bench *bench)
         bench_begin(bench);
         sum_s = 0.0;
         for (u32 i = 0; i < BENCH_RUNS; i++) {
-            f64 took_s = join_once(scene, large, bytes, losses[l], 1 + 2 * i, &cpu_ms[i]);
+            NetsimOptions down = {.seed = 1 + 2 * i,
+                                  .delay_ms = 50.0,
+                                  .rate_bytes_s = 50000000 / 8,
+                                  .loss = losses[l]};
+            u32 body;
+            f64 took_s = join_once(scene, large, bytes, &down, &cpu_ms[i], &body);
             bench_sample(bench, took_s);
             sum_s += took_s;
         }
@@ -239,4 +290,37 @@ void bench_join10M(Bench *bench)
     bench_print(bench, &row);
     scene_destroy(scene);
     free(large);
+}
+
+/* A join through 64 kbit/s with 300 ms of queue, until every element has a state; beside it what
+ * the line needs for the bytes of the world alone, and two round trips to ask for them. */
+static void join_narrow(Bench *bench, const char *scene_name, f64 loss, u32 rtt_ms)
+{
+    Scene *scene = bench_scene(scene_name);
+    char name[64];
+    f64 cpu_ms;
+    u32 body = 0;
+    snprintf(name, sizeof name, "net/join%uk_%s_rtt%u_loss%.0f", NARROW_KBIT, scene_name, rtt_ms,
+             100.0 * loss);
+    bench_begin(bench);
+    for (u32 i = 0; i < NARROW_SEEDS; i++) {
+        NetsimOptions down = {.seed = 100 + 2 * i,
+                              .delay_ms = 0.5 * rtt_ms,
+                              .rate_bytes_s = NARROW_KBIT * 125,
+                              .queue_ms = 300,
+                              .loss = loss};
+        bench_sample(bench, join_once(scene, NULL, 0, &down, &cpu_ms, &body));
+    }
+    f64 least_s = body / (NARROW_KBIT * 125.0 * (1.0 - loss)) + 2e-3 * rtt_ms;
+    BenchRow row = {name, body, 1, "virtual s", least_s, "s of world and two round trips"};
+    bench_print(bench, &row);
+    scene_destroy(scene);
+}
+
+void bench_join_narrow(Bench *bench)
+{
+    join_narrow(bench, "playground", 0.0, 50);
+    join_narrow(bench, "playground", 0.3, 400);
+    join_narrow(bench, "boxes1000", 0.0, 50);
+    join_narrow(bench, "boxes1000", 0.3, 400);
 }

@@ -165,10 +165,10 @@ static void run_case(void *context, u32 first, u32 end, u32 worker)
 static void print_text(const MatrixCase *c, bool seconds)
 {
     const NetResult *r = &c->result;
-    printf("%-28s %3llu %7.2f %8.2f %6.0f %6.1f %6.0f %6.2f %6.0f %8.0f %5.1f %6llu %6.1f\n",
+    printf("%-28s %3llu %7.2f %8.2f %6.0f %6.1f %6.0f %6.2f %6.0f %8.0f %5.1f %6llu %6.1f %6.2f\n",
            c->name, (unsigned long long)r->desyncs, r->px_median, r->px_p99, r->delay_ms,
            100 * r->starved, r->gap_ms, r->stale_s, r->queue_ms, r->kbit_s, 100 * r->goodput,
-           (unsigned long long)r->keys, r->coarseness);
+           (unsigned long long)r->keys, r->coarseness, r->whole_s);
     for (u32 s = 0; s < r->seconds && seconds; s++) {
         printf("    second %2u: error %8.2f px, %7.0f kbit/s\n", s, r->second_px[s],
                r->second_kbit[s]);
@@ -181,10 +181,10 @@ static void print_json(const MatrixCase *c)
     printf("{\"name\":\"net-matrix/%s\",\"desyncs\":%llu,\"px_median\":%.2f,\"px_p99\":%.2f,"
            "\"delay_ms\":%.0f,\"starved_pct\":%.1f,\"gap_ms\":%.0f,\"stale_s\":%.2f,"
            "\"queue_ms\":%.0f,\"kbit_s\":%.0f,\"arrived_pct\":%.1f,\"keys\":%llu,\"coarseness\":%."
-           "2f}\n",
+           "2f,\"whole_s\":%.2f}\n",
            c->name, (unsigned long long)r->desyncs, r->px_median, r->px_p99, r->delay_ms,
            100 * r->starved, r->gap_ms, r->stale_s, r->queue_ms, r->kbit_s, 100 * r->goodput,
-           (unsigned long long)r->keys, r->coarseness);
+           (unsigned long long)r->keys, r->coarseness, r->whole_s);
 }
 
 static void keep_wanted(Matrix *matrix, char **wanted, u32 count)
@@ -207,9 +207,9 @@ static int run_matrix(Matrix *matrix, u32 threads, bool json, bool seconds)
     Jobs *jobs = jobs_create(threads);
     u32 desyncs = 0;
     if (!json) {
-        printf("%-28s %3s %7s %8s %6s %6s %6s %6s %6s %8s %5s %6s %6s\n", "case", "bad", "px50",
+        printf("%-28s %3s %7s %8s %6s %6s %6s %6s %6s %8s %5s %6s %6s %6s\n", "case", "bad", "px50",
                "px99", "delay", "starv%", "gap ms", "stale", "queue", "kbit/s", "arr%", "keys",
-               "coarse");
+               "coarse", "whole");
     }
     for (u32 at = 0; at < matrix->count; at += threads) {
         u32 count = u32_min(threads, matrix->count - at);
@@ -254,7 +254,8 @@ int bench_net_matrix_command(int argc, char **argv)
                  "error on the screen (px: median, 99 %), how old\nwhat is shown is (ms), share of "
                  "frames without a later state, longest wait for a snapshot (ms),\nlongest that "
                  "a change of a chunk was unknown (s), wait in the line (ms, 95 %), kbit/s sent,\n"
-                 "share that arrived, key chunks, how coarse (0: full detail, at most 5).",
+                 "share that arrived, key chunks, how coarse (0: full detail, at most 5), when the "
+                 "picture was first\nwhole (s).",
         .rows = rows,
         .count = PL_COUNT(rows),
         .operands_max = 64,

@@ -140,6 +140,40 @@ static void test_first_picture(void **state)
     }
 }
 
+/* A narrow line with 300 ms of queue, and the same with loss and a long way. The world's blocks and
+ * the states of 1000 boxes need at least 2.6 s of it, 3.7 s with the loss. */
+static void test_narrow(void **state)
+{
+    PL_UNUSED(state);
+    static const struct {
+        f64 loss, delay_ms, world_ms, picture_ms;
+    } rows[] = {{0.0, 25.0, 2500.0, 4500.0}, {0.3, 200.0, 8000.0, 12000.0}};
+    Scene *scene = scene_of("boxes1000");
+    for (u32 i = 0; i < 4; i++) {
+        NetsimOptions down = {.seed = 100 + i,
+                              .loss = rows[i > 0].loss,
+                              .delay_ms = rows[i > 0].delay_ms,
+                              .rate_bytes_s = 8000,
+                              .queue_ms = 300};
+        NetsimOptions up = down;
+        up.seed += 10;
+        up.rate_bytes_s = 0;
+        JoinRig rig;
+        join_rig_start(&rig, scene, NULL, 0);
+        Connection *client = join_rig_connect(&rig, &up, &down);
+        Joining joining = join(&rig, client, 20000.0);
+        print_message(
+            "64 kbit/s, loss %.0f %%, %.0f ms: world after %.1f s, picture after %.1f s\n",
+            100.0 * down.loss, 2.0 * down.delay_ms, joining.world_ms * 1e-3,
+            joining.picture_ms * 1e-3);
+        assert_true(joining.world_ms <= rows[i > 0].world_ms);
+        assert_true(joining.picture_ms <= rows[i > 0].picture_ms);
+        connection_destroy(client);
+        join_rig_stop(&rig);
+    }
+    scene_destroy(scene);
+}
+
 /* ---- while a world is under way ---- */
 
 static void entities_same(JoinRig *rig, Connection *client)
@@ -498,10 +532,11 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_large),       cmocka_unit_test(test_first_picture),
-        cmocka_unit_test(test_events_wait), cmocka_unit_test(test_epochs),
-        cmocka_unit_test(test_crowd),       cmocka_unit_test(test_sockets),
-        cmocka_unit_test(test_endless),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_large),   cmocka_unit_test(test_first_picture),
+        cmocka_unit_test(test_narrow),  cmocka_unit_test(test_events_wait),
+        cmocka_unit_test(test_epochs),  cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_sockets), cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static const Row rows[] = {
      .px_median = 0.5,
      .px_p99 = 6,
      .delay_ms = 110,
-     .starved = 0.12,
+     .starved = 0.06,
      .stale_s = 0.4,
      .queue_most_ms = 10},
     {.name = "loss 30 %",
@@ -81,7 +81,7 @@ static const Row rows[] = {
      .px_median = 0.6,
      .px_p99 = 10,
      .delay_ms = 230,
-     .starved = 0.12,
+     .starved = 0.08,
      .stale_s = 1.0,
      .queue_most_ms = 10},
     {.name = "far",
@@ -92,7 +92,7 @@ static const Row rows[] = {
      .px_median = 0.4,
      .px_p99 = 5,
      .delay_ms = 450,
-     .starved = 0.06,
+     .starved = 0.05,
      .stale_s = 0.7,
      .queue_most_ms = 10},
     {.name = "jitter",
@@ -113,7 +113,7 @@ static const Row rows[] = {
      .px_median = 0.5,
      .px_p99 = 40,
      .delay_ms = 160,
-     .starved = 0.25,
+     .starved = 0.2,
      .stale_s = 1.0,
      .queue_most_ms = 10,
      .coarse = 1},
@@ -123,7 +123,7 @@ static const Row rows[] = {
      .px_median = 1,
      .px_p99 = 8,
      .delay_ms = 400,
-     .starved = 0.12,
+     .starved = 0.06,
      .stale_s = 0.9,
      .queue_most_ms = 200,
      .coarse = 4},
@@ -135,7 +135,7 @@ static const Row rows[] = {
      .px_median = 1,
      .px_p99 = 12,
      .delay_ms = 600,
-     .starved = 0.15,
+     .starved = 0.06,
      .stale_s = 0.9,
      .queue_most_ms = 250,
      .coarse = 4},
@@ -147,7 +147,7 @@ static const Row rows[] = {
      .px_median = 1,
      .px_p99 = 12,
      .delay_ms = 400,
-     .starved = 0.15,
+     .starved = 0.06,
      .stale_s = 0.9,
      .queue_most_ms = 220,
      .coarse = 4},
@@ -157,7 +157,7 @@ static const Row rows[] = {
      .px_median = 1.5,
      .px_p99 = 30,
      .delay_ms = 500,
-     .starved = 0.06,
+     .starved = 0.05,
      .stale_s = 1.2,
      .queue_most_ms = 220,
      .coarse = 5},
@@ -169,7 +169,7 @@ static const Row rows[] = {
      .px_median = 1.5,
      .px_p99 = 40,
      .delay_ms = 900,
-     .starved = 0.3,
+     .starved = 0.08,
      .stale_s = 2.5,
      .queue_most_ms = 450,
      .coarse = 5},
@@ -296,30 +296,39 @@ static void test_large_world_on_narrow_lines(void **state)
 {
     PL_UNUSED(state);
     static const Row lines[] = {
-        {.name = "64k", .kbit = 64, .rtt_ms = 50, .px_median = 2, .px_p99 = 40, .stale_s = 3},
+        {.name = "64k",
+         .kbit = 64,
+         .rtt_ms = 50,
+         .px_median = 2,
+         .px_p99 = 40,
+         .starved = 0.08,
+         .stale_s = 3},
         {.name = "64k worst",
          .kbit = 64,
          .rtt_ms = 400,
          .loss = 0.3,
          .px_median = 3,
-         .px_p99 = 120,
+         .px_p99 = 80,
+         .starved = 0.15,
          .stale_s = 8},
     };
-    NetWorld *world = net_world_create(901, 64, 14 * NET_WORLD_HZ, 1);
+    static const f64 whole_s[] = {4.0, 7.0}; /* until the first whole picture */
+    NetWorld *world = net_world_create(901, 64, 12 * NET_WORLD_HZ, 1);
     assert_non_null(world);
     for (u32 i = 0; i < PL_COUNT(lines); i++) {
         const Row *row = &lines[i];
-        /* The first picture takes some 9 s on the worst. */
-        NetCase net = {.down = path_of(row, 7), .up = path_of(row, 8), .measure_ms = 9000};
+        NetCase net = {.down = path_of(row, 7), .up = path_of(row, 8), .measure_ms = 7000};
         NetResult r;
         assert_true(net_run(world, &net, &r));
         print_message(
-            "large, %-10s: %.2f px median, %.1f px 99 %%, stale %.2f s, %.0f kbit/s, coarse "
-            "%.1f\n",
-            row->name, r.px_median, r.px_p99, r.stale_s, r.kbit_s, r.coarseness);
+            "large, %-10s: %.2f px median, %.1f px 99 %%, %.1f %% starved, stale %.2f s, %.0f "
+            "kbit/s, coarse %.1f, whole after %.1f s\n",
+            row->name, r.px_median, r.px_p99, 100 * r.starved, r.stale_s, r.kbit_s, r.coarseness,
+            r.whole_s);
         assert_int_equal(r.desyncs, 0);
         assert_true(r.px_median <= row->px_median && r.px_p99 <= row->px_p99);
-        assert_true(r.stale_s <= row->stale_s);
+        assert_true(r.stale_s <= row->stale_s && r.starved <= row->starved);
+        assert_true(r.whole_s > 0.0 && r.whole_s <= whole_s[i]);
         /* Rarer alone would be worse. */
         NetResult full;
         net.full_detail = true;

@@ -289,8 +289,9 @@ static bool chunk_differs(const FieldDesc *field, u32 chunk, const Frame *a, con
     return memcmp(x, y, chunk_state_bytes(field, chunk)) != 0;
 }
 
-/* The newest state kept of a chunk is the server's, and how long the client is behind in it. */
-static void chunk_check(Run *run, u32 f, u32 chunk, u64 *since)
+/* The newest state kept of a chunk is the server's, and how long the client is behind in it. False:
+ * there is none. */
+static bool chunk_check(Run *run, u32 f, u32 chunk, u64 *since)
 {
     const FieldDesc *field = &run->world->fields->fields[f];
     ChunkState states[CHUNK_STATES_KEPT];
@@ -315,15 +316,20 @@ static void chunk_check(Run *run, u32 f, u32 chunk, u64 *since)
     if (run->now_ms >= run->net_case->measure_ms && stale_s > run->result->stale_s) {
         run->result->stale_s = stale_s;
     }
+    return count > 0;
 }
 
 static void chunks_check(Run *run)
 {
     u64 *since = run->behind_since;
+    bool whole = true;
     for (u32 f = 0; f < 2; f++) {
         for (u32 chunk = 0; chunk < run->chunks[f]; chunk++) {
-            chunk_check(run, f, chunk, since++);
+            whole = chunk_check(run, f, chunk, since++) && whole;
         }
+    }
+    if (whole && run->result->whole_s == 0.0) {
+        run->result->whole_s = (f64)run->now_ms / 1000.0;
     }
 }
 

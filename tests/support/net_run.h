@@ -33,6 +33,7 @@ typedef struct NetResult {
     f64 starved;    /* share of frames that had no later state to go to */
     f64 gap_ms;     /* longest time without a newer snapshot */
     f64 stale_s;    /* longest time that a chunk's change was not known to the client */
+    f64 whole_s;    /* when the client first had a state of every chunk; 0: never */
     f64 queue_ms;   /* 95 % quantile of the wait in the capped line */
     f64 kbit_s;     /* state packets with IP, UDP, ENet and seal, sent */
     f64 goodput;    /* of them the share that arrived */

@@ -187,6 +187,11 @@ $(B)/make-models: $(B)/obj/tests/assets/make_models.c.o $(call lib,shared)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 models: $(B)/make-models
 	@$(B)/make-models shared/assets
+# When packets came, in real time, through bad networks: never twice the same.
+$(B)/make-arrivals: $(B)/obj/tests/assets/make_arrivals.c.o $(call lib,support protocol shared)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+arrivals: $(B)/make-arrivals
+	@$(B)/make-arrivals tests/assets
 bench: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(B)/plenum-bench
@@ -227,4 +232,4 @@ install: all
 	install -m 644 deploy/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 clean:
 	rm -rf build
-.PHONY: all models tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean
+.PHONY: all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean

@@ -1,9 +1,10 @@
 /*
- * test_judder.c: how evenly motion is shown over networks of stated parameters, and how much delay
- * that takes. A body at an even 2 m/s, a ball that bounces and a body that spins at 6 rad/s are
- * shown 60 times a second and differentiated twice. Rounding alone, 1/512 m and ten bits of a
- * rotation at 30 states a second, gives 2.7 m/s² and 17 rad/s². Playing the newest state, or with a
- * fixed delay of one interval, breaks the same limits. Prints the table.
+ * test_judder.c: how evenly motion is shown over networks of stated parameters and over recorded
+ * arrival times, and how much delay that takes. A body at an even 2 m/s, a ball that bounces and a
+ * body that spins at 6 rad/s are shown 60 times a second and differentiated twice. Rounding alone,
+ * 1/512 m and ten bits of a rotation at 30 states a second, gives 2.7 m/s² and 17 rad/s². Playing
+ * the newest state, or with a fixed delay of one interval, breaks the same limits. Prints the
+ * table.
  */
 #include "tests/support/judder.h"
 
@@ -26,18 +27,21 @@ typedef struct Limits {
 static const Limits limits[] = {
     {"perfect", 3.5, 6.0, 22.0, 1.5, 43.0, 0.0, true, false},
     {"jitter20", 4.5, 6.5, 25.0, 2.5, 60.0, 0.01, true, true},
-    {"wifi", 4.5, 6.5, 25.0, 6.0, 60.0, 0.03, true, true},
-    {"lte", 4.5, 7.0, 25.0, 6.5, 80.0, 0.05, true, true},
+    {"wifi", 4.5, 6.5, 25.0, 6.0, 65.0, 0.02, true, true},
+    {"lte", 4.5, 7.0, 25.0, 6.5, 95.0, 0.02, true, true},
     {"lossy", 4.5, 11.0, 28.0, 5.0, 160.0, 0.03, true, true},
     {"drift", 4.5, 6.5, 25.0, 2.5, 62.0, 0.01, true, false},
+    {"recorded_wifi", 4.5, 6.5, 25.0, 6.0, 80.0, 0.03, true, true},
     {"rates", 9.5, 12.0, 55.0, 3.0, 70.0, 0.03, true, false},
+    /* Several packets in a row were lost behind a queue of 160 ms: it brakes there. */
+    {"recorded_mobile", 20.0, 25.0, 60.0, 6.0, 140.0, 0.04, true, true},
     /* Time itself stands here: what is limited is how hard it brakes and comes back. */
     {"stalls", 28.0, 90.0, 85.0, 4.0, 70.0, 0.4, true, true},
 };
 
 static void print_row(const char *network, const char *player, const Judder *j)
 {
-    print_message("%-9s %-7s %8.2f %8.2f %8.2f %8.2f %8.2f %7.1f %7.1f %8.1f %7.1f %7.2f %%%s\n",
+    print_message("%-15s %-7s %8.2f %8.2f %8.2f %8.2f %8.2f %7.1f %7.1f %8.1f %7.1f %7.2f %%%s\n",
                   network, player, j->uniform_m_s2, j->uniform_p99_m_s2, j->throw_m_s2,
                   j->throw_p99_m_s2, j->spin_rad_s2, j->depth_mm, j->error_mm, j->delay_ms,
                   j->delay_p95_ms, j->starved * 100, j->went_back ? " went back" : "");
@@ -52,7 +56,7 @@ static bool keeps(const Limits *limit, const Judder *j)
 static void test_networks(void **state)
 {
     (void)state;
-    print_message("%-9s %-7s %8s %8s %8s %8s %8s %7s %7s %8s %7s %9s\n", "network", "player",
+    print_message("%-15s %-7s %8s %8s %8s %8s %8s %7s %7s %8s %7s %9s\n", "network", "player",
                   "even", "p99 m/s2", "throw", "p99 m/s2", "rad/s2", "deep mm", "err mm",
                   "delay ms", "p95", "starved");
     for (u32 i = 0; i < PL_COUNT(limits); i++) {

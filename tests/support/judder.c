@@ -7,6 +7,7 @@
 #include "shared/random.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ enum {
     BODY_SPIN = 2,
     BODIES = 3,
     STALLS_MAX = 256,
+    RECORDED_MAX = 4096,
 };
 
 #define EVEN_M_S      2.0
@@ -84,6 +86,14 @@ const JudderNetwork judder_networks[] = {
      .server_stall_gap_s = 5.0,
      .server_stall_ms_min = 100,
      .server_stall_ms_max = 400},
+    {.name = "recorded_wifi",
+     .about = "recorded: wireless with other traffic in its queue",
+     .seed = 9,
+     .recorded = "tests/assets/arrivals_wifi.txt"},
+    {.name = "recorded_mobile",
+     .about = "recorded: a phone on the move, with other traffic in its queue",
+     .seed = 10,
+     .recorded = "tests/assets/arrivals_mobile.txt"},
 };
 const u32 judder_network_count = PL_COUNT(judder_networks);
 
@@ -190,6 +200,9 @@ typedef struct Play {
     SnapshotReceiver *receiver;
     Flying *flying; /* [PACKETS_MAX], at_s < 0: free */
     u64 packets;
+    f64 *recorded_s; /* [recorded_count], < 0: lost; from a file, else none */
+    u32 recorded_count;
+    f64 fastest_s;              /* no packet takes less */
     SnapshotAck acks[PICTURES]; /* by picture */
     f64 server_s;               /* server's own time of the next tick */
     u64 tick, next_snapshot;
@@ -220,13 +233,39 @@ static f64 uniform(const Play *play, u64 salt)
     return (f64)random_f32(play->network->seed + 100 * salt, play->packets);
 }
 
+static void recorded_read(Play *play, const char *path)
+{
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL);
+    play->fastest_s = HUGE_VAL;
+    play->recorded_s = must(malloc(RECORDED_MAX * sizeof *play->recorded_s));
+    long long sent_us, took_us;
+    while (play->recorded_count < RECORDED_MAX &&
+           fscanf(file, "%lld %lld", &sent_us, &took_us) == 2) {
+        f64 took_s = 1e-6 * (f64)took_us;
+        play->recorded_s[play->recorded_count++] = took_s;
+        play->fastest_s = took_s >= 0 ? fmin(play->fastest_s, took_s) : play->fastest_s;
+    }
+    CHECK(play->recorded_count > 0 && fclose(file) == 0);
+}
+
+/* How long the next packet takes; < 0: it is lost. */
+static f64 flight_s(const Play *play)
+{
+    const JudderNetwork *network = play->network;
+    if (play->recorded_count > 0) {
+        return play->recorded_s[play->packets % play->recorded_count];
+    }
+    f64 tail = -log(1.0 - uniform(play, 2)) * network->tail_ms;
+    f64 delay_s = 1e-3 * (network->delay_ms + network->jitter_ms * uniform(play, 1) + tail);
+    return uniform(play, 3) < network->loss ? -1.0 : delay_s;
+}
+
 static void fly(void *context, const u8 *packet, u32 bytes)
 {
     Play *play = context;
-    const JudderNetwork *network = play->network;
-    f64 tail = -log(1.0 - uniform(play, 2)) * network->tail_ms;
-    f64 delay_s = 1e-3 * (network->delay_ms + network->jitter_ms * uniform(play, 1) + tail);
-    bool lost = uniform(play, 3) < network->loss;
+    f64 delay_s = flight_s(play);
+    bool lost = delay_s < 0;
     play->packets++;
     for (u32 i = 0; !lost && i < PACKETS_MAX; i++) {
         Flying *flying = &play->flying[i];
@@ -286,7 +325,7 @@ static void server_run(Play *play, f64 now_s)
 /* Tick that the fastest packet could have brought by now. */
 static f64 tick_known(const Play *play, f64 now_s)
 {
-    f64 running_s = stalls_running(&play->server_stalls, now_s - 1e-3 * play->network->delay_ms);
+    f64 running_s = stalls_running(&play->server_stalls, now_s - play->fastest_s);
     return SERVER_FIRST + running_s * TICK_RATE * (1.0 + play->network->drift);
 }
 
@@ -492,6 +531,7 @@ static void play_begin(Play *play, const JudderNetwork *network, f64 seconds)
 {
     memset(play, 0, sizeof *play);
     play->network = network;
+    play->fastest_s = 1e-3 * network->delay_ms;
     stalls_make(&play->net_stalls, network->seed + 1000, network->stall_gap_s,
                 network->stall_ms_min, network->stall_ms_max, seconds);
     stalls_make(&play->server_stalls, network->seed + 2000, network->server_stall_gap_s,
@@ -507,11 +547,15 @@ static void play_begin(Play *play, const JudderNetwork *network, f64 seconds)
         play->flying[i].at_s = -1.0;
     }
     play->tick = play->next_snapshot = SERVER_FIRST;
+    if (network->recorded != NULL) {
+        recorded_read(play, network->recorded);
+    }
 }
 
 static void play_end(Play *play)
 {
     free(play->flying);
+    free(play->recorded_s);
     timeline_destroy(play->timeline);
     snapshot_receiver_destroy(play->receiver);
     snapshot_sender_destroy(play->sender);

@@ -22,6 +22,9 @@ typedef struct JudderNetwork {
     f64 server_stall_gap_s, server_stall_ms_min, server_stall_ms_max; /* the server stands */
     f64 drift;  /* the server's clock runs faster by this share */
     f64 rate_s; /* > 0: snapshots a second change every rate_s: 60, 20, 30, ... */
+    /* Instead of all of these: each packet takes as long as the next of a file of
+     * tests/assets/make_arrivals.c, from the top folder. */
+    const char *recorded;
 } JudderNetwork;
 
 typedef enum JudderPlayer {

@@ -463,6 +463,7 @@ void connection_poll(Connection *connection, u64 now_ns)
         connection->link->ops->flush(connection->link);
     }
     if (connection->timeline != NULL) {
+        ground_update(connection->ground, &connection->entities, connection->timeline);
         timeline_advance(connection->timeline, connection->now_ns);
     }
 }

@@ -104,8 +104,10 @@ static void stream_drop(Connection *connection)
         connection->ended_malformed += stats.malformed + stats.missing_baselines;
         connection->former_packets = connection->former_lost = 0;
     }
+    ground_destroy(connection->ground);
     timeline_destroy(connection->timeline);
     snapshot_receiver_destroy(connection->receiver);
+    connection->ground = NULL;
     connection->timeline = NULL;
     connection->receiver = NULL;
 }
@@ -124,7 +126,12 @@ static bool stream_begin(Connection *connection)
     }
     connection->timeline =
         timeline_create(connection->receiver, connection->tick_rate, connection->snapshot_rate);
-    return connection->timeline != NULL;
+    connection->ground = ground_create(connection->fields);
+    if (connection->timeline == NULL || connection->ground == NULL) {
+        return false;
+    }
+    timeline_stand(connection->timeline, connection->ground);
+    return true;
 }
 
 void connection_world_drop(Connection *connection)

@@ -7,7 +7,7 @@
 #define PLENUM_CLIENT_LINK_CONNECTION_STATE_H
 
 #include "client/link/connection.h"
-#include "client/link/timeline.h"
+#include "client/link/ground.h"
 #include "protocol/bulk.h"
 #include "protocol/entity_list.h"
 
@@ -89,6 +89,7 @@ struct Connection {
     SpanCoder *coder; /* of all receivers, with the first; NULL before */
     SnapshotReceiver *receiver;
     Timeline *timeline;
+    Ground *ground;
     EntityList entities;
     ScalarInfo *parameters, *probes;
     u32 parameter_count, probe_count;

@@ -5,6 +5,7 @@
 #include "client/link/timeline.h"
 
 #include "client/link/curve.h"
+#include "client/link/ground.h"
 #include "client/link/playout.h"
 #include "shared/check.h"
 
@@ -33,6 +34,7 @@ typedef struct ShownChunk {
 struct Timeline {
     const SnapshotReceiver *receiver; /* borrowed */
     const FieldSet *fields;           /* borrowed from the receiver */
+    const Ground *ground;             /* borrowed; NULL: nothing stands */
     Playout playout;
     ShownChunk *chunks[FIELDS_MAX]; /* [chunk_count] of poses and points, else NULL */
     bool news;                      /* packets came since the last advance */
@@ -81,6 +83,11 @@ void timeline_destroy(Timeline *timeline)
         free(timeline->chunks[f]);
     }
     free(timeline);
+}
+
+void timeline_stand(Timeline *timeline, const Ground *ground)
+{
+    timeline->ground = ground;
 }
 
 /* ---- what is known ---- */
@@ -147,6 +154,20 @@ static bool curve_now(const Timeline *timeline, const CurveStream *stream, u32 f
     return curve->mode != CURVE_NONE;
 }
 
+/* Element i of the chunk on the curve; beyond the newest state it stays out of what stands. */
+static ShownPose pose_on(const Timeline *timeline, const CurveStream *stream, u32 field, u32 chunk,
+                         u32 i, const Curve *curve, f64 tick, CurveSpeed *speed)
+{
+    const FieldDesc *desc = &timeline->fields->fields[field];
+    ShownPose pose = curve_pose(curve, stream, desc, i, tick, speed);
+    if (curve->mode == CURVE_AHEAD && timeline->ground != NULL && (pose.flags & POSE_LIVE) != 0) {
+        Vec3 known = curve_pose(curve, stream, desc, i, (f64)curve->to_tick, NULL).position;
+        ground_hold(timeline->ground, field, chunk * CHUNK_POSES + i, pose.orientation, known,
+                    &pose.position, &speed->velocity);
+    }
+    return pose;
+}
+
 /* ---- offsets ---- */
 
 static Vec3 spring(Vec3 offset, Vec3 *speed, f32 dt, f32 fade)
@@ -199,15 +220,16 @@ static Vec3 unless_hit(Vec3 change, f32 most)
 }
 
 /* What must be added at `to` so that it looks as at `from`, on top of an offset of `from`. */
-static void offset_change(const CurveStream *stream, const FieldDesc *desc, Moment from, Moment to,
-                          u32 i, Offset *offset)
+static void offset_change(const Timeline *timeline, const CurveStream *stream, u32 field, u32 chunk,
+                          Moment from, Moment to, u32 i, Offset *offset)
 {
     static const Offset none;
+    const FieldDesc *desc = &timeline->fields->fields[field];
     CurveSpeed was, is;
     bool same;
     if (desc->kind == FIELD_POSES) {
-        ShownPose a = curve_pose(from.curve, stream, desc, i, from.tick, &was);
-        ShownPose b = curve_pose(to.curve, stream, desc, i, to.tick, &is);
+        ShownPose a = pose_on(timeline, stream, field, chunk, i, from.curve, from.tick, &was);
+        ShownPose b = pose_on(timeline, stream, field, chunk, i, to.curve, to.tick, &is);
         same = a.generation == b.generation && (a.flags & b.flags & POSE_LIVE) != 0;
         offset->position = vec3_add(offset->position, vec3_sub(a.position, b.position));
         Quat turn = quat_mul(a.orientation, quat_conjugate(b.orientation));
@@ -232,10 +254,11 @@ static void offset_change(const CurveStream *stream, const FieldDesc *desc, Mome
     }
 }
 
-static void offsets_change(const CurveStream *stream, const FieldDesc *desc, u32 index,
-                           ShownChunk *chunk, Moment from, Moment to)
+static void offsets_change(Timeline *timeline, const CurveStream *stream, u32 field, u32 index,
+                           Moment from, Moment to)
 {
-    u32 elements = chunk_elements(desc, index);
+    ShownChunk *chunk = &timeline->chunks[field][index];
+    u32 elements = chunk_elements(&timeline->fields->fields[field], index);
     if (from.curve->mode == CURVE_NONE || to.curve->mode == CURVE_NONE) {
         return;
     }
@@ -244,7 +267,7 @@ static void offsets_change(const CurveStream *stream, const FieldDesc *desc, u32
         if (chunk->offset) {
             offset = chunk->offsets[i];
         }
-        offset_change(stream, desc, from, to, i, &offset);
+        offset_change(timeline, stream, field, index, from, to, i, &offset);
         if (!chunk->offset && offset_matters(&offset)) {
             if (chunk->offsets == NULL) {
                 chunk->offsets = malloc(elements * sizeof *chunk->offsets);
@@ -275,7 +298,7 @@ static void chunk_advance(Timeline *timeline, const CurveStream *stream, u32 fie
     if (old->mode != CURVE_NONE && timeline->news) {
         curve_find(states, count, stream, before, &then);
         if (!curve_same(old, &then) && curve_resolve(old, states, count)) {
-            offsets_change(stream, desc, index, chunk, (Moment){old, before, pace},
+            offsets_change(timeline, stream, field, index, (Moment){old, before, pace},
                            (Moment){&then, before, pace});
         }
         *old = then;
@@ -286,11 +309,11 @@ static void chunk_advance(Timeline *timeline, const CurveStream *stream, u32 fie
     curve_find(states, count, stream, playout->shown, &now);
     if (old->mode != CURVE_NONE && step->jumped) {
         curve_find(states, count, stream, step->from, &then);
-        offsets_change(stream, desc, index, chunk, (Moment){&then, step->from, step->pace_from},
+        offsets_change(timeline, stream, field, index, (Moment){&then, step->from, step->pace_from},
                        (Moment){&now, step->to, playout->pace});
     } else if (old->mode == CURVE_AHEAD && now.mode == CURVE_HOLD) {
         /* Long not heard of while others were: it rests where it was last seen. */
-        offsets_change(stream, desc, index, chunk, (Moment){old, playout->shown, pace},
+        offsets_change(timeline, stream, field, index, (Moment){old, playout->shown, pace},
                        (Moment){&now, playout->shown, pace});
     }
     *old = now;
@@ -377,7 +400,9 @@ void timeline_poses(const Timeline *timeline, u32 field, ShownPose *poses)
             continue;
         }
         for (u32 i = 0; i < elements; i++) {
-            out[i] = curve_pose(&curve, &stream, desc, i, timeline->playout.shown, NULL);
+            CurveSpeed unwanted;
+            out[i] = pose_on(timeline, &stream, field, chunk, i, &curve, timeline->playout.shown,
+                             &unwanted);
             pose_shift(&timeline->chunks[field][chunk], i, &out[i]);
         }
     }
@@ -425,7 +450,9 @@ bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *
         return false;
     }
     u32 i = element % CHUNK_POSES;
-    *pose = curve_pose(&curve, &stream, desc, i, timeline->playout.shown, NULL);
+    CurveSpeed unwanted;
+    *pose = pose_on(timeline, &stream, field, element / CHUNK_POSES, i, &curve,
+                    timeline->playout.shown, &unwanted);
     pose_shift(&timeline->chunks[field][element / CHUNK_POSES], i, pose);
     return true;
 }

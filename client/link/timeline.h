@@ -32,11 +32,14 @@ typedef struct ShownPoint {
 #define TIMELINE_BLEND 12.0f /* 1/s */
 
 typedef struct Timeline Timeline;
+typedef struct Ground Ground; /* ground.h */
 
 /* Of one stream epoch: a seek, a reset or another world gets a new one. `receiver` is borrowed.
  * NULL without memory. */
 Timeline *timeline_create(const SnapshotReceiver *receiver, u32 tick_rate, u32 snapshot_rate);
 void timeline_destroy(Timeline *timeline);
+/* What is shown ahead of what is known does not sink into it; borrowed, NULL: nothing stands. */
+void timeline_stand(Timeline *timeline, const Ground *ground);
 /* A state packet with this header arrived at now_ns (any order) and was given to the receiver. */
 void timeline_arrival(Timeline *timeline, const SnapshotHeader *header, u64 now_ns);
 /* Moves the shown tick to what it must be at now_ns; never backwards. Call after the

@@ -1,7 +1,7 @@
 /* judder.c: server, network, players and the differentiation. */
 #include "tests/support/judder.h"
 
-#include "client/link/timeline.h"
+#include "client/link/ground.h"
 #include "protocol/history.h"
 #include "shared/check.h"
 #include "shared/random.h"
@@ -18,7 +18,8 @@ enum {
     BODY_EVEN = 0,
     BODY_BALL = 1,
     BODY_SPIN = 2,
-    BODIES = 3,
+    BODY_GROUND = 3,
+    BODIES = 4,
     STALLS_MAX = 256,
     RECORDED_MAX = 4096,
 };
@@ -27,6 +28,7 @@ enum {
 #define SPIN_RAD_S    6.0
 #define GRAVITY       9.81
 #define BOUNCE_M_S    6.0
+#define BALL_RADIUS_M 0.1 /* its ground is so far below y = 0 */
 #define WARM_UP_S     3.0
 #define SERVER_FIRST  1000 /* tick at time 0 */
 #define UP_S          0.02 /* acknowledgements take this long */
@@ -207,6 +209,9 @@ typedef struct Play {
     f64 server_s;               /* server's own time of the next tick */
     u64 tick, next_snapshot;
     Timeline *timeline;
+    Entity entities[2];
+    EntityList entity_list; /* of those, for the ground */
+    Ground *ground;
     /* of the fixed player */
     bool begun;
     f64 first_s;
@@ -291,11 +296,14 @@ static void server_tick(Play *play)
     Frame *frame = must(frame_create(play->fields, play->tick, 0));
     QPose *poses = frame_poses(frame, 0);
     f64 tick = (f64)play->tick;
+    const Vec3 places[BODIES] = {[BODY_EVEN] = even_at(tick),
+                                 [BODY_BALL] = ball_at(tick),
+                                 [BODY_SPIN] = vec3(0, 3, 0),
+                                 [BODY_GROUND] = vec3(0, (f32)-BALL_RADIUS_M, 0)};
     for (u32 i = 0; i < BODIES; i++) {
-        Vec3 p = i == BODY_EVEN ? even_at(tick) : i == BODY_BALL ? ball_at(tick) : vec3(0, 3, 0);
-        quantize_position(&play->fields->fields[0], p, poses[i].position);
+        quantize_position(&play->fields->fields[0], places[i], poses[i].position);
         poses[i].rotation = quantize_rotation(i == BODY_SPIN ? spin_at(tick) : quat_identity());
-        poses[i].flags = POSE_LIVE | POSE_AWAKE;
+        poses[i].flags = POSE_LIVE | (i == BODY_GROUND ? POSE_STATIC : POSE_AWAKE);
         poses[i].generation = 1;
     }
     history_push(&play->history, frame);
@@ -366,6 +374,7 @@ typedef struct Shown {
 
 static bool show_ours(Play *play, f64 now_s, Shown *shown)
 {
+    ground_update(play->ground, &play->entity_list, play->timeline);
     timeline_advance(play->timeline, (u64)(now_s * 1e9));
     ShownPose poses[BODIES];
     for (u32 i = 0; i < BODIES; i++) {
@@ -527,6 +536,14 @@ static void measure_finish(Measure *m)
     free(m->delay.values);
 }
 
+static Entity entity_of(u32 body, Shape shape)
+{
+    Entity entity = {.id = body + 1, .first = body, .count = 1};
+    entity.look.kind = APPEARANCE_SHAPE;
+    entity.look.shape = shape;
+    return entity;
+}
+
 static void play_begin(Play *play, const JudderNetwork *network, f64 seconds)
 {
     memset(play, 0, sizeof *play);
@@ -542,6 +559,12 @@ static void play_begin(Play *play, const JudderNetwork *network, f64 seconds)
     play->sender = must(snapshot_sender_create(play->fields));
     play->receiver = must(snapshot_receiver_create(play->fields));
     play->timeline = must(timeline_create(play->receiver, TICK_RATE, 30));
+    play->ground = must(ground_create(play->fields));
+    play->entities[0] =
+        entity_of(BODY_BALL, (Shape){.kind = SHAPE_SPHERE, .radius = (f32)BALL_RADIUS_M});
+    play->entities[1] = entity_of(BODY_GROUND, (Shape){.kind = SHAPE_PLANE});
+    play->entity_list = (EntityList){.items = play->entities, .count = 2, .version = 1};
+    timeline_stand(play->timeline, play->ground);
     play->flying = must(malloc(PACKETS_MAX * sizeof *play->flying));
     for (u32 i = 0; i < PACKETS_MAX; i++) {
         play->flying[i].at_s = -1.0;
@@ -556,6 +579,7 @@ static void play_end(Play *play)
 {
     free(play->flying);
     free(play->recorded_s);
+    ground_destroy(play->ground);
     timeline_destroy(play->timeline);
     snapshot_receiver_destroy(play->receiver);
     snapshot_sender_destroy(play->sender);

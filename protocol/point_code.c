@@ -65,8 +65,9 @@ struct PointCodec {
     Counts *counts;   /* of one that learns */
     u16 flags[POINT_FLAGS];
     PointModel model;
-    u64 raw; /* bits that are not yet a byte, or not yet asked for */
-    u32 raw_bits, raw_at;
+    u64 raw; /* encoding: bits that are not yet a byte */
+    u32 raw_bits;
+    u32 raw_at;                       /* decoding: bits asked for so far */
     u32 scalar_size;                  /* 48ths */
     u32 fresh_slow[3], fresh_fast[3]; /* sizes of the axes of fresh points, 48ths */
     u32 fresh_count;
@@ -120,19 +121,18 @@ SIMD_INLINE u32 code_raw(PointCodec *codec, bool decoding, u32 value, u32 count)
         }
         return value;
     }
-    if (codec->raw_bits < count && codec->raw_at >= 4) {
-        const u8 *from = coder->in + (codec->raw_at -= 4);
-        u32 more = (u32)from[0] << 24 | (u32)from[1] << 16 | (u32)from[2] << 8 | from[3];
-        codec->raw |= (u64)more << codec->raw_bits;
-        codec->raw_bits += 32;
+    u32 at = codec->raw_at, whole = at >> 3;
+    codec->raw_at += count;
+    if (PL_LIKELY(whole + sizeof(u64) <= coder->room)) {
+        u64 bits;
+        memcpy(&bits, coder->in + coder->room - whole - sizeof bits, sizeof bits);
+        return (u32)(__builtin_bswap64(bits) >> (at & 7) & ((1ull << count) - 1));
     }
-    for (; codec->raw_bits < count; codec->raw_bits += 8) {
-        codec->raw |= (u64)(codec->raw_at > 0 ? coder->in[--codec->raw_at] : 0) << codec->raw_bits;
+    u64 bits = 0;
+    for (u32 k = 0; k < sizeof bits && whole + k < coder->room; k++) {
+        bits |= (u64)coder->in[coder->room - 1 - whole - k] << (8 * k);
     }
-    value = (u32)(codec->raw & ((1ull << count) - 1));
-    codec->raw >>= count;
-    codec->raw_bits -= count;
-    return value;
+    return (u32)(bits >> (at & 7) & ((1ull << count) - 1));
 }
 
 static u32 code_raw_bits(PointCodec *codec, u32 value, u32 count)
@@ -171,23 +171,58 @@ SIMD_INLINE i32 encode_number(PointCodec *codec, u32 a, u32 b, u32 low, i32 valu
     return value;
 }
 
+/* Raw bits and top bits of the size that a symbol means, where there is no low, and where there is
+ * (then low more raw bits). The last is an escape; of 0 without a low nothing follows. */
+typedef struct SymbolSize {
+    i8 bits;
+    u8 top;
+} SymbolSize;
+static const SymbolSize symbol_sizes[2][SYMBOLS] = {
+    {{-1, 0},
+     {0, 1},
+     {0, 1},
+     {0, 2},
+     {0, 3},
+     {1, 2},
+     {1, 3},
+     {2, 2},
+     {2, 3},
+     {3, 2},
+     {3, 3},
+     {4, 2},
+     {4, 3},
+     {5, 2},
+     {5, 3},
+     {0, 0}},
+    {{0, 0},
+     {-1, 2},
+     {-1, 3},
+     {0, 2},
+     {0, 3},
+     {1, 2},
+     {1, 3},
+     {2, 2},
+     {2, 3},
+     {3, 2},
+     {3, 3},
+     {4, 2},
+     {4, 3},
+     {5, 2},
+     {5, 3},
+     {0, 0}},
+};
+
 SIMD_INLINE i32 decode_number(PointCodec *codec, u32 a, u32 b, u32 low)
 {
     u32 symbol = symbol_code(&codec->coder, true, &codec->ends[a], &codec->ends[b], 0);
-    if (symbol + low == 0) {
-        return 0;
-    }
-    u32 length = low + (symbol + 1) / 2; /* of the size; at most, of symbol 0 */
-    u32 bits = length > 1 ? length - 2 : 0, top = length > 1 ? 2 | (~symbol & 1) : 1;
-    if (symbol == 0) {
-        bits = low;
-        top = 0;
-    } else if (symbol == ESCAPE) {
+    SymbolSize size_of_symbol = symbol_sizes[low > 0][symbol];
+    u32 bits = (u32)size_of_symbol.bits + low, top = size_of_symbol.top;
+    if (PL_UNLIKELY(symbol == ESCAPE)) {
         bits = u32_min(code_raw(codec, true, 0, ESCAPE_BITS), ESCAPE_MAX);
         top = 1;
     }
     u32 rest = code_raw(codec, true, 0, bits + 1);
-    i32 size = (i32)(top << bits | rest >> 1), sign = -(i32)(rest & 1);
+    i32 size = (i32)(top << (bits & 31) | rest >> 1), sign = -(i32)(rest & 1);
     return (size ^ sign) - (low > 0 ? 0 : sign);
 }
 
@@ -218,25 +253,36 @@ static void learn_axes(PointCodec *codec)
     codec->axis_expected = codec->axis_expected / 4 * 3;
 }
 
-/* Codes *residual of each axis; `size` is the sum of their sizes that is expected, in 16ths. */
+/* What was coded of a point so far: sums, 48ths. */
+typedef struct Axes {
+    u32 made, expected;
+} Axes;
+
+/* The n-th axis to be coded; `size` is the sum of the sizes of all that is expected, in 16ths. */
+SIMD_INLINE i32 code_axis(PointCodec *codec, bool decoding, u32 n, u32 axis, u32 size, Axes *axes,
+                          i32 value)
+{
+    u32 own = size * codec->axis_ratio[axis] / RATIO_ONE;
+    u32 before = n == 0 ? 0 : 5 * n - 4 + pace_of(axes->made, axes->expected);
+    u32 class = class_of(own), low = low_of(own);
+    u32 a = ROW_MOVED + (n == 0) * SIZE_CLASSES + class;
+    u32 b = ROW_MOVED_AXES + before * (SIZE_CLASSES / 2) + class / 2;
+    value = decoding ? decode_number(codec, a, b, low) : encode_number(codec, a, b, low, value);
+    u32 told = 48 * u32_min(size_of(value), SIZE_MAX_48);
+    codec->axis_sum[axis] += told;
+    axes->made += told;
+    axes->expected += own;
+    return value;
+}
+
+/* Codes *residual of each axis. */
 SIMD_INLINE void code_axes(PointCodec *codec, bool decoding, u32 size, i32x4 *residual)
 {
-    static const u8 axes[3] = {1, 0, 2};
-    u32 made = 0, expected = 0;
-    for (u32 n = 0; n < 3; n++) {
-        u32 axis = axes[n], own = size * codec->axis_ratio[axis] / RATIO_ONE;
-        u32 before = n == 0 ? 0 : 5 * n - 4 + pace_of(made, expected);
-        u32 class = class_of(own), low = low_of(own);
-        u32 a = ROW_MOVED + (n == 0) * SIZE_CLASSES + class;
-        u32 b = ROW_MOVED_AXES + before * (SIZE_CLASSES / 2) + class / 2;
-        i32 value = decoding ? decode_number(codec, a, b, low)
-                             : encode_number(codec, a, b, low, (*residual)[axis]);
-        u32 told = 48 * u32_min(size_of(value), SIZE_MAX_48);
-        (*residual)[axis] = value;
-        codec->axis_sum[axis] += told;
-        made += told;
-        expected += own;
-    }
+    Axes axes = {0};
+    i32 y = code_axis(codec, decoding, 0, 1, size, &axes, (*residual)[1]);
+    i32 x = code_axis(codec, decoding, 1, 0, size, &axes, (*residual)[0]);
+    i32 z = code_axis(codec, decoding, 2, 2, size, &axes, (*residual)[2]);
+    *residual = (i32x4){x, y, z};
     codec->axis_expected += size;
     if (++codec->axis_count % AXIS_POINTS == 0) {
         learn_axes(codec);
@@ -393,19 +439,19 @@ static void decode_moved(PointCodec *codec, const PointSpan *span, u32 i, QPoint
     PointModel *model = &codec->model;
     const QPoint *old = &span->state[0][i];
     PointKnown known;
-    Motion motion = motion_of(model, span, i);
+    known.motion = motion_of(model, span, i);
     i32x4 place = point_grid_place(&model->grid, position_of(old));
-    i32x8 near = ask_neighbours(model, place, &motion);
-    know_point(model, span->state[0], i, near, &motion, &known);
+    known.near = ask_neighbours(model, place, &known.motion);
+    know_point(model, span->state[0], i, &known);
     i32x4 at = position_of(old), expected = expect_moved(&model->plan, &known, at), residual = {0};
     u32 size = expected_size(&model->plan, known.sizes);
     i32x4 position = at;
-    if (!code_residual(codec, true, size, motion.rested, false, &residual)) {
+    if (!code_residual(codec, true, size, known.motion.rested, false, &residual)) {
         position = clamp3(expected + residual, POSITION_CODE_MAX);
     }
     memcpy(now->position, &position, sizeof now->position);
     i32x4 moved = moved_by(now, old);
-    tell_neighbours(model, i, place, &motion, near, moved);
+    tell_neighbours(model, i, place, &known.motion, known.near, moved);
     moved[3] = clamp(16 * (i64)sum_of_sizes(position - expected), OFF_MAX);
     model->moved[i] = moved;
 }
@@ -643,6 +689,5 @@ void point_decode(PointCodec *codec, const PointSpan *span, const u8 *code, u32 
     memset(now, 0, span->count * sizeof *now);
     prepare(codec, span);
     symbol_decode_begin(&codec->coder, code, bytes);
-    codec->raw_at = bytes;
     walk(codec, span, now);
 }

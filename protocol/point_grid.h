@@ -95,7 +95,33 @@ static inline u32 point_grid_cell(const PointGrid *grid, i32x4 place)
 /* Low bits of a place. What is 2^13 cells farther looks near, at little harm. */
 SIMD_INLINE u16x8 point_grid_low(i32x4 place)
 {
+#if defined(__AVX__)
+    const __m128i low = _mm_setr_epi8(0, 1, 4, 5, 8, 9, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+    return (u16x8)_mm_shuffle_epi8((__m128i)place, low);
+#else
     return (u16x8){(u16)place[0], (u16)place[1], (u16)place[2]};
+#endif
+}
+
+/* Lanes as NEAR_… has them, of numbers within 16 bits. */
+SIMD_INLINE i16x8 point_grid_lanes(i32x4 off, i32 size, i32x4 motion)
+{
+    off[3] = size;
+#if defined(__SSE2__)
+    __m128i turned = _mm_shuffle_epi32((__m128i)motion, _MM_SHUFFLE(2, 1, 0, 3));
+    i32x4 high = (i32x4)turned;
+    high[0] = 1;
+    return (i16x8)_mm_packs_epi32((__m128i)off, (__m128i)high);
+#else
+    return (i16x8){(i16)off[0], (i16)off[1],    (i16)off[2],    (i16)off[3],
+                   1,           (i16)motion[0], (i16)motion[1], (i16)motion[2]};
+#endif
+}
+
+/* Own motion in its lanes. */
+SIMD_INLINE i32x8 point_grid_motion(i32x4 motion)
+{
+    return (i32x8){0, 0, 0, 0, 0, motion[0], motion[1], motion[2]};
 }
 
 /* Says what point i did that was at this place. off and motion within ±2^14, size 0..2^14. */
@@ -103,8 +129,7 @@ SIMD_INLINE void point_grid_add(PointGrid *grid, u32 i, i32x4 place, i32x4 off, 
                                 i32x4 motion)
 {
     grid->told[i].at = point_grid_low(place);
-    grid->told[i].told = (i16x8){(i16)off[0], (i16)off[1],    (i16)off[2],    (i16)size,
-                                 1,           (i16)motion[0], (i16)motion[1], (i16)motion[2]};
+    grid->told[i].told = point_grid_lanes(off, size, motion);
     u32 *cell = &grid->cells[point_grid_cell(grid, place)];
     *cell = *cell << 16 | (i + 1);
     grid->usual += (size - grid->usual) >> 5;
@@ -114,21 +139,26 @@ SIMD_INLINE void point_grid_add(PointGrid *grid, u32 i, i32x4 place, i32x4 off, 
  */
 SIMD_INLINE u32 point_grid_about(const PointGrid *grid, i32x4 place, u16 found[16])
 {
-    u32 mask = (1u << grid->bits) - 1;
+    const u32 mask = (1u << grid->bits) - 1, *rows[4];
     i32x4 from = (place - (1 << (GRID_PART_BITS - 1))) >> GRID_PART_BITS;
     for (i32 k = 0; k < 4; k++) {
         u32 row = point_grid_row(from[1] + (k & 1), from[2] + (k >> 1));
-        memcpy(found + (size_t)k * 4, &grid->cells[(row + (u32)from[0]) & mask], 2 * sizeof(u32));
+        rows[k] = &grid->cells[(row + (u32)from[0]) & mask];
     }
 #if defined(__SSE2__)
-    __m128i low, high, none = _mm_setzero_si128();
-    memcpy(&low, found, sizeof low);
-    memcpy(&high, found + 8, sizeof high);
+    __m128i row[4], none = _mm_setzero_si128();
+    for (u32 k = 0; k < 4; k++) {
+        row[k] = _mm_loadl_epi64((const __m128i *)(const void *)rows[k]);
+    }
+    __m128i low = _mm_unpacklo_epi64(row[0], row[1]), high = _mm_unpacklo_epi64(row[2], row[3]);
+    memcpy(found, &low, sizeof low);
+    memcpy(found + 8, &high, sizeof high);
     none = _mm_packs_epi16(_mm_cmpeq_epi16(low, none), _mm_cmpeq_epi16(high, none));
     return ~(u32)_mm_movemask_epi8(none) & 0xFFFF;
 #else
     u32 there = 0;
     for (u32 k = 0; k < 16; k++) {
+        found[k] = (u16)(rows[k / 4][k / 2 & 1] >> (16 * (k & 1)));
         there |= (u32)(found[k] != 0) << k;
     }
     return there;
@@ -165,7 +195,7 @@ static const u16 point_grid_inverse[128] = {GRID_INVERSE_64(128), GRID_INVERSE_6
 
 /* What neighbours tell a point at a place that moves so by itself (within ±2^14): weighted means,
  * with a little of one that moves as it does. Lane NEAR_WEIGHT has no meaning. */
-SIMD_INLINE i32x8 point_grid_near(const PointGrid *grid, const u16 *weights, i32x4 place,
+SIMD_INLINE i32x8 point_grid_near(const PointGrid *grid, const i32 *weights, i32x4 place,
                                   i32x4 motion)
 {
     u16 found[16];
@@ -177,7 +207,7 @@ SIMD_INLINE i32x8 point_grid_near(const PointGrid *grid, const u16 *weights, i32
         sum += __builtin_convertvector(told->told, i32x8) * weight;
     }
     i32 weight = sum[NEAR_WEIGHT];
-    sum -= (i32x8){0, 0, 0, 0, 0, motion[0], motion[1], motion[2]} * weight;
+    sum -= point_grid_motion(motion) * weight;
     u32 all = (u32)weight + GRID_PRIOR, length = 32 - (u32)__builtin_clz(all);
     i32 inverse = point_grid_inverse[(all << 8 >> length) - 128];
     sum = length >= 6 ? sum >> (i32)(length - 6) : sum * (1 << (6 - length));
@@ -185,13 +215,12 @@ SIMD_INLINE i32x8 point_grid_near(const PointGrid *grid, const u16 *weights, i32
 }
 
 /* weights[GRID_WEIGHTS] by the square of the distance. */
-static inline void point_grid_weights(u16 *weights)
+static inline void point_grid_weights(i32 *weights)
 {
     for (u32 s = 0; s < GRID_WEIGHTS; s++) {
         u32 by = s + GRID_NEAR_SQUARE, weight = 65536 / (by * by);
-        weights[s] = (u16)(s >= GRID_SQUARE_MAX       ? 0
-                           : weight < GRID_WEIGHT_MAX ? weight
-                                                      : GRID_WEIGHT_MAX);
+        weights[s] =
+            s >= GRID_SQUARE_MAX ? 0 : (i32)(weight < GRID_WEIGHT_MAX ? weight : GRID_WEIGHT_MAX);
     }
 }
 

@@ -110,7 +110,7 @@ typedef struct PointModel {
     Plan plan;
     i32 ratio[2]; /* 256ths: back[0] over the steps between the states */
     PointGrid grid;
-    u16 weights[GRID_WEIGHTS]; /* of neighbours in space */
+    i32 weights[GRID_WEIGHTS]; /* of neighbours in space */
     bool *going;               /* [POINT_SPAN_MAX] the point goes on */
     i32x4 *moved; /* [POINT_SPAN_MAX] by how much, 16ths; last lane: size of the residual, 16ths */
     /* Of the encoder, [POINT_SPAN_MAX]. */
@@ -167,7 +167,7 @@ static inline i32x4 position_of(const QPoint *point)
 
 /* ---- motion ---- */
 
-static inline Motion motion_of(const PointModel *model, const PointSpan *span, u32 i)
+SIMD_INLINE Motion motion_of(const PointModel *model, const PointSpan *span, u32 i)
 {
     Motion motion = {.rested = false};
     const QPoint *p = &span->state[0][i];
@@ -238,8 +238,8 @@ static inline bool is_near(const PointModel *model, const QPoint *olds, u32 i, u
 }
 
 /* Takes the neighbour `back` before point i for k, or else what `other` is. */
-static inline bool take_neighbour(const PointModel *model, const QPoint *olds, u32 i, u32 back,
-                                  PointKnown *known, u32 k, u32 other)
+SIMD_INLINE bool take_neighbour(const PointModel *model, const QPoint *olds, u32 i, u32 back,
+                                PointKnown *known, u32 k, u32 other)
 {
     bool near = is_near(model, olds, i, back);
     known->moved[k] = near ? model->moved[i - back] : known->moved[other];
@@ -247,7 +247,7 @@ static inline bool take_neighbour(const PointModel *model, const QPoint *olds, u
     return near;
 }
 
-static inline void know_index(const PointModel *model, const QPoint *olds, u32 i, PointKnown *known)
+SIMD_INLINE void know_index(const PointModel *model, const QPoint *olds, u32 i, PointKnown *known)
 {
     u32 stride = model->plan.stride;
     i32x4 *moved = known->moved, *place = known->place;
@@ -270,16 +270,13 @@ static inline void know_index(const PointModel *model, const QPoint *olds, u32 i
     }
 }
 
-/* All that is known of point i, which goes on, but for `near`. */
-static inline void know_point(const PointModel *model, const QPoint *olds, u32 i, i32x8 near,
-                              const Motion *motion, PointKnown *known)
+/* Completes what is known of point i, which goes on, from its motion and what is near. */
+SIMD_INLINE void know_point(const PointModel *model, const QPoint *olds, u32 i, PointKnown *known)
 {
-    known->motion = *motion;
-    known->near = near;
     know_index(model, olds, i, known);
-    known->sizes[SIZE_NEAR] = near[NEAR_SIZE];
-    known->sizes[SIZE_BEND] = motion->change;
-    known->sizes[SIZE_SPEED] = motion->speed;
+    known->sizes[SIZE_NEAR] = known->near[NEAR_SIZE];
+    known->sizes[SIZE_BEND] = known->motion.change;
+    known->sizes[SIZE_SPEED] = known->motion.speed;
     known->sizes[SIZE_ONE] = 1 << PART_BITS;
 }
 

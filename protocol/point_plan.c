@@ -31,8 +31,9 @@ static FitLanes lanes_of(i32x4 v)
 /* What the encoder found out about a point that goes on, and what follows from the plan. */
 static void know_found(const PointModel *model, const PointSpan *span, u32 i, PointKnown *known)
 {
-    Motion motion = motion_of(model, span, i);
-    know_point(model, span->state[0], i, model->found[i].near, &motion, known);
+    known->motion = motion_of(model, span, i);
+    known->near = model->found[i].near;
+    know_point(model, span->state[0], i, known);
 }
 
 /* Equations that were off a lot count less, so that what is found is near the median. */
@@ -187,6 +188,9 @@ static u32 find_stride(const QPoint *points, u32 count)
         u32 least = UINT32_MAX;
         i32x4 at = position_of(&points[i]);
         for (u32 back = 2; back <= i && back <= STRIDE_MAX; back++) {
+            if (size_of(at[0] - points[i - back].position[0]) >= least) {
+                continue; /* quick: most are */
+            }
             u32 far = sum_of_sizes(at - position_of(&points[i - back]));
             if (far < least && points[i - back].generation != 0) {
                 least = far;

@@ -90,6 +90,15 @@ SIMD_INLINE void symbol_decode_part(SymbolCoder *coder, u32 unit, u32 from, u32 
 {
     coder->code -= unit * from;
     coder->range = unit * share;
+    if (PL_LIKELY(coder->used + 4 <= coder->room)) { /* how many bytes is anybody's guess */
+        u32 bits = (u32)__builtin_clz(coder->range) & 24, next;
+        memcpy(&next, coder->in + coder->used, sizeof next);
+        next = __builtin_bswap32(next);
+        coder->code = coder->code << bits | (u32)((u64)next >> (32 - bits));
+        coder->range <<= bits;
+        coder->used += bits >> 3;
+        return;
+    }
     while (coder->range < SYMBOL_RANGE_MIN) {
         coder->code = coder->code << 8 | symbol_next_byte(coder);
         coder->range <<= 8;
@@ -118,11 +127,18 @@ SIMD_INLINE u32 symbol_find(const u16 *ends, u32 v)
 /* The contexts learn that `symbol` came: a 32nd of the way. */
 SIMD_INLINE void symbol_learn(SymbolEnds *a, SymbolEnds *b, u32 symbol)
 {
-    static const u16 lanes[SYMBOLS] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    SymbolEnds lane, at = (SymbolEnds){0} + (u16)symbol;
-    memcpy(&lane, lanes, sizeof lane);
-    /* Every part keeps 1 at least; the differences fit i16, that of the last end is 0. */
-    SymbolEnds goal = lane + 1 + ((SymbolEnds)(lane >= at) & (u16)(SYMBOL_ONE - SYMBOLS));
+    enum {
+        MOST = SYMBOL_ONE - SYMBOLS
+    };
+    static const u16 least[SYMBOLS] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+    static const u16 most[2 * SYMBOLS] = {
+        0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
+        0,    0,    0,    0,    0,    MOST, MOST, MOST, MOST, MOST, MOST,
+        MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST}; /* a window slides over it */
+    SymbolEnds goal, above;
+    memcpy(&goal, least, sizeof goal);
+    memcpy(&above, most + SYMBOLS - symbol, sizeof above);
+    goal += above; /* every part keeps 1 at least; differences fit i16, that of the last end is 0 */
     *a += (SymbolEnds)((SymbolSteps)(goal - *a) >> SYMBOL_RATE);
     *b += (SymbolEnds)((SymbolSteps)(goal - *b) >> SYMBOL_RATE);
 }
@@ -131,7 +147,11 @@ SIMD_INLINE void symbol_learn(SymbolEnds *a, SymbolEnds *b, u32 symbol)
 SIMD_INLINE u32 symbol_code(SymbolCoder *coder, bool decoding, SymbolEnds *a, SymbolEnds *b,
                             u32 symbol)
 {
-    SymbolEnds mean = (*a & *b) + ((*a ^ *b) >> 1);
+#if defined(__AVX2__)
+    SymbolEnds mean = (SymbolEnds)_mm256_avg_epu16((__m256i)*a, (__m256i)*b);
+#else
+    SymbolEnds mean = (*a | *b) - ((*a ^ *b) >> 1);
+#endif
     u16 ends[SYMBOLS + 1];
     ends[0] = 0;
     memcpy(ends + 1, &mean, sizeof mean);

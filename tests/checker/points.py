@@ -87,7 +87,7 @@ class Coder:
 
     def symbol(self, a, b):
         a, b = self.ends[a], self.ends[b]
-        ends = [(x + y) >> 1 for x, y in zip(a, b)]
+        ends = [(x + y + 1) >> 1 for x, y in zip(a, b)]
         v = min(self.value // (self.range >> 15), 32767)
         s = next(i for i, end in enumerate(ends) if end > v)
         first = ends[s - 1] if s > 0 else 0

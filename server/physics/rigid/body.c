@@ -239,7 +239,7 @@ BodyId rigid_add(Rigid *rigid, const BodyDef *def)
     }
     Body *body = &rigid->bodies[slot];
     BodyState *state = &rigid->states[slot];
-    /* Snapshots carry 16 bits of it, and 0 means none. */
+    /* 16 bits of it, as far as others count; 0 means none. */
     u32 generation = body->generation % 0xffffu + 1;
     memset(body, 0, sizeof(*body));
     memset(state, 0, sizeof(*state));

@@ -1,8 +1,9 @@
 /*
- * range_coder.h: a binary arithmetic coder (Martin 1979; carry-less as in Mahoney's lpaq, 2007):
- * one bit at a probability of 16 bits, integers only, the same bytes on every machine. One struct
- * codes and decodes, so that a model is written once for both. A decoder that runs out of bytes
- * reads zeros, and the encoder leaves trailing zeros out. Layer: protocol.
+ * range_coder.h: a binary arithmetic coder (Martin 1979; carry-less as in Mahoney's lpaq, 2007, but
+ * in 64 bits, so that bytes go out or come in by fours and seldom): one bit at a probability of 16
+ * bits, integers only, the same bytes on every machine. One struct codes and decodes, so that a
+ * model is written once for both. A decoder that runs out of bytes reads zeros, and the encoder
+ * leaves trailing zeros out. Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_RANGE_CODER_H
 #define PLENUM_PROTOCOL_RANGE_CODER_H
@@ -10,8 +11,8 @@
 #include "shared/simd.h"
 
 typedef struct RangeCoder {
-    u32 low, high;
-    u32 code;     /* decoding: the bytes ahead */
+    u64 low, high;
+    u64 code;     /* decoding: the bytes ahead */
     u8 *out;      /* encoding: [room] */
     const u8 *in; /* decoding: [room] */
     u32 room, used;
@@ -19,31 +20,38 @@ typedef struct RangeCoder {
     bool failed; /* encoding: the room is too small */
 } RangeCoder;
 
+enum {
+    RANGE_WORD = 4 /* bytes that go out or come in at once */
+};
+
 static inline void range_encode_begin(RangeCoder *coder, u8 *out, u32 room)
 {
-    *coder = (RangeCoder){.high = UINT32_MAX, .out = out, .room = room};
+    *coder = (RangeCoder){.high = UINT64_MAX, .out = out, .room = room};
 }
 
-static inline u32 range_next_byte(RangeCoder *coder)
+static inline u32 range_next_word(RangeCoder *coder)
 {
-    u32 byte = coder->used < coder->room ? coder->in[coder->used] : 0;
-    coder->used++;
-    return byte;
+    u32 word = 0;
+    for (u32 i = 0; i < RANGE_WORD; i++, coder->used++) {
+        word = word << 8 | (coder->used < coder->room ? coder->in[coder->used] : 0);
+    }
+    return word;
 }
 
 static inline void range_decode_begin(RangeCoder *coder, const u8 *in, u32 bytes)
 {
-    *coder = (RangeCoder){.high = UINT32_MAX, .in = in, .room = bytes, .decoding = true};
-    for (u32 i = 0; i < 4; i++) {
-        coder->code = coder->code << 8 | range_next_byte(coder);
+    *coder = (RangeCoder){.high = UINT64_MAX, .in = in, .room = bytes, .decoding = true};
+    for (u32 i = 0; i < 2; i++) {
+        coder->code = coder->code << 32 | range_next_word(coder);
     }
 }
 
+/* A zero that does not fit may be one of those that are left out. */
 static inline void range_put_byte(RangeCoder *coder, u8 byte)
 {
     if (coder->used < coder->room) {
         coder->out[coder->used] = byte;
-    } else {
+    } else if (byte != 0) {
         coder->failed = true;
     }
     coder->used++;
@@ -52,26 +60,28 @@ static inline void range_put_byte(RangeCoder *coder, u8 byte)
 /* Bytes that are settled go out, or come in. */
 SIMD_INLINE void range_settle(RangeCoder *coder, bool decoding)
 {
-    while (((coder->low ^ coder->high) & 0xFF000000u) == 0) {
+    while (__builtin_expect((coder->low ^ coder->high) >> 32 == 0, 0)) {
         if (decoding) {
-            coder->code = coder->code << 8 | range_next_byte(coder);
+            coder->code = coder->code << 32 | range_next_word(coder);
         } else {
-            range_put_byte(coder, (u8)(coder->high >> 24));
+            for (u32 i = 0; i < RANGE_WORD; i++) {
+                range_put_byte(coder, (u8)(coder->high >> (56 - 8 * i)));
+            }
         }
-        coder->low <<= 8;
-        coder->high = coder->high << 8 | 0xFF;
+        coder->low <<= 32;
+        coder->high = coder->high << 32 | UINT32_MAX;
     }
 }
 
 /* range_bit of a coder of which the compiler knows whether it decodes. */
 SIMD_INLINE u32 range_bit_as(RangeCoder *coder, bool decoding, u32 bit, u32 p)
 {
-    u32 middle = coder->low + (u32)(((u64)(coder->high - coder->low) * p) >> 16);
+    u64 middle = coder->low + ((coder->high - coder->low) >> 16) * p;
     if (decoding) {
         bit = coder->code <= middle;
     }
     /* Without a branch: what is worth coding cannot be foreseen. */
-    u32 ones = 0u - bit;
+    u64 ones = 0 - (u64)bit;
     coder->high = (middle & ones) | (coder->high & ~ones);
     coder->low = (coder->low & ones) | ((middle + 1) & ~ones);
     range_settle(coder, decoding);
@@ -81,7 +91,7 @@ SIMD_INLINE u32 range_bit_as(RangeCoder *coder, bool decoding, u32 bit, u32 p)
 /* The same for a bit that the caller branches on. */
 SIMD_INLINE bool range_branch_as(RangeCoder *coder, bool decoding, bool bit, u32 p)
 {
-    u32 middle = coder->low + (u32)(((u64)(coder->high - coder->low) * p) >> 16);
+    u64 middle = coder->low + ((coder->high - coder->low) >> 16) * p;
     bit = decoding ? coder->code <= middle : bit;
     if (bit) {
         coder->high = middle;
@@ -113,25 +123,28 @@ static inline u32 range_bits(RangeCoder *coder, u32 value, u32 count)
 static inline u32 range_encode_end(RangeCoder *coder)
 {
     /* The shortest number in [low, high] that zeros may follow. */
-    for (u32 bits = 0; bits <= 32 && coder->low != 0; bits += 8) {
-        u64 step = 1ull << (32 - bits), value = (coder->low + step - 1) & ~(step - 1);
-        if (value <= coder->high) {
-            for (u32 i = 0; i < bits; i += 8) {
-                range_put_byte(coder, (u8)(value >> (24 - i)));
+    for (u32 bytes = 1; bytes <= 8 && coder->low != 0; bytes++) {
+        u64 rest = UINT64_MAX >> (8 * bytes - 1) >> 1, value = coder->low & ~rest;
+        value = value == coder->low ? value : value + rest + 1;
+        if (value >= coder->low && value <= coder->high) {
+            for (u32 i = 0; i < bytes; i++) {
+                range_put_byte(coder, (u8)(value >> (56 - 8 * i)));
             }
             break;
         }
     }
+    if (coder->used == 0) {
+        range_put_byte(coder, 0);
+        coder->failed = coder->room == 0;
+    }
     if (coder->failed) {
         return 0;
     }
+    coder->used = coder->used < coder->room ? coder->used : coder->room;
     while (coder->used > 1 && coder->out[coder->used - 1] == 0) {
         coder->used--;
     }
-    if (coder->used == 0) {
-        range_put_byte(coder, 0);
-    }
-    return coder->failed ? 0 : coder->used;
+    return coder->used;
 }
 
 #endif

@@ -346,6 +346,8 @@ void grid_time_foretell(const GridPlan *plan, const GridBlock *states, u32 known
     grid_time_row(plan, states, known, y, z, features);
     if (plan->kind == FIELD_GRID3) {
         foretell_row(a, features, weights, count, most, CHUNK_VOXELS_EDGE, out);
+    } else if (count == GRID_TIME_MAX) { /* unrolled */
+        foretell_row(a, features, weights, GRID_TIME_MAX, most, CHUNK_CELLS_EDGE, out);
     } else {
         foretell_row(a, features, weights, count, most, CHUNK_CELLS_EDGE, out);
     }
@@ -363,20 +365,21 @@ static u32 offsets_of(const GridPlan *plan, const i8 (*places)[3], u32 count, i3
 
 u32 grid_space_coded(const GridPlan *plan, i32 offsets[GRID_SPACE_MAX])
 {
-    static const i8 cells[6][3] = {{-1, 0, 0}, {0, -1, 0}, {-1, -1, 0},
-                                   {1, -1, 0}, {-2, 0, 0}, {0, -2, 0}};
-    static const i8 voxels[9][3] = {{-1, 0, 0},  {0, -1, 0}, {0, 0, -1}, {-1, -1, 0}, {-1, 0, -1},
-                                    {0, -1, -1}, {1, -1, 0}, {1, 0, -1}, {0, 1, -1}};
-    return plan->kind == FIELD_GRID3 ? offsets_of(plan, voxels, 9, offsets)
-                                     : offsets_of(plan, cells, 6, offsets);
+    static const i8 cells[GRID_CODED_CELLS][3] = {{-1, 0, 0}, {0, -1, 0}, {-1, -1, 0},
+                                                  {1, -1, 0}, {-2, 0, 0}, {0, -2, 0}};
+    static const i8 voxels[GRID_CODED_VOXELS][3] = {{-1, 0, 0},  {0, -1, 0},  {0, 0, -1},
+                                                    {-1, -1, 0}, {-1, 0, -1}, {0, -1, -1},
+                                                    {1, -1, 0},  {1, 0, -1},  {0, 1, -1}};
+    return plan->kind == FIELD_GRID3 ? offsets_of(plan, voxels, GRID_CODED_VOXELS, offsets)
+                                     : offsets_of(plan, cells, GRID_CODED_CELLS, offsets);
 }
 
 u32 grid_space_around(const GridPlan *plan, i32 offsets[GRID_SPACE_MAX])
 {
-    static const i8 cells[8][3] = {{-1, 0, 0}, {0, -1, 0}, {-1, -1, 0}, {1, -1, 0},
-                                   {1, 0, 0},  {0, 1, 0},  {1, 1, 0},   {-1, 1, 0}};
-    static const i8 voxels[6][3] = {{-1, 0, 0}, {0, -1, 0}, {0, 0, -1},
-                                    {1, 0, 0},  {0, 1, 0},  {0, 0, 1}};
-    return plan->kind == FIELD_GRID3 ? offsets_of(plan, voxels, 6, offsets)
-                                     : offsets_of(plan, cells, 8, offsets);
+    static const i8 cells[GRID_AROUND_CELLS][3] = {{-1, 0, 0}, {0, -1, 0}, {-1, -1, 0}, {1, -1, 0},
+                                                   {1, 0, 0},  {0, 1, 0},  {1, 1, 0},   {-1, 1, 0}};
+    static const i8 voxels[GRID_AROUND_VOXELS][3] = {{-1, 0, 0}, {0, -1, 0}, {0, 0, -1},
+                                                     {1, 0, 0},  {0, 1, 0},  {0, 0, 1}};
+    return plan->kind == FIELD_GRID3 ? offsets_of(plan, voxels, GRID_AROUND_VOXELS, offsets)
+                                     : offsets_of(plan, cells, GRID_AROUND_CELLS, offsets);
 }

@@ -18,9 +18,13 @@ enum {
     GRID_RIM_MAX = 3,
     GRID_EDGE_MAX = 16,
     GRID_BLOCK_MAX = 2112,
-    GRID_TIME_MAX = 11,  /* features of the filter in time */
-    GRID_SPACE_MAX = 16, /* and in space */
-    GRID_COARSE = 8,     /* weights are in 256ths */
+    GRID_TIME_MAX = 11,   /* features of the filter in time */
+    GRID_SPACE_MAX = 16,  /* and in space */
+    GRID_CODED_CELLS = 6, /* of these what is coded before, and what lies around in the picture */
+    GRID_AROUND_CELLS = 8,
+    GRID_CODED_VOXELS = 9,
+    GRID_AROUND_VOXELS = 6,
+    GRID_COARSE = 8, /* weights are in 256ths */
     GRID_WEIGHT_MAX = 4095,
     GRID_FRACTION = 4, /* foretold values in 16ths */
 };

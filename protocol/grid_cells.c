@@ -81,7 +81,9 @@ SIMD_INLINE Cells roughness(const i32 *t, bool deep)
 SIMD_INLINE void begin_row(const GridCodec *codec, bool deep, Row *row, u32 channel)
 {
     const i32 *w = codec->filters[channel] + SPACE_AT, *missed = row->missed;
-    u32 wide = deep ? CHUNK_VOXELS_EDGE : CHUNK_CELLS_EDGE, before = codec->before;
+    u32 wide = deep ? CHUNK_VOXELS_EDGE : CHUNK_CELLS_EDGE;
+    const u32 before = deep ? GRID_CODED_VOXELS : GRID_CODED_CELLS;
+    const u32 beside = deep ? GRID_AROUND_VOXELS : GRID_AROUND_CELLS;
     for (u32 x = 0; x < wide; x += 8) {
         const i32 *t = row->picture + x, *v = row->seen + x;
         Cells sum = {0}, here = cells_at(t);
@@ -90,7 +92,7 @@ SIMD_INLINE void begin_row(const GridCodec *codec, bool deep, Row *row, u32 chan
                 sum += (u32)w[f] * (cells_at(v + codec->coded_at[f]) - here);
             }
         }
-        for (u32 f = 0; f < codec->beside; f++) {
+        for (u32 f = 0; f < beside; f++) {
             sum += (u32)w[before + f] * (cells_at(t + codec->around_at[f]) - here);
         }
         memcpy(row->sums + x, &sum, sizeof sum);
@@ -107,19 +109,25 @@ SIMD_INLINE void begin_row(const GridCodec *codec, bool deep, Row *row, u32 chan
     }
 }
 
-SIMD_INLINE void take_cell(GridCodec *codec, bool deep, u32 kind, const Row *row, u32 x,
+/* v, or −v where `turn` is −1. */
+static inline i32 turned(i32 v, i32 turn)
+{
+    return (v ^ turn) - turn;
+}
+
+/* The contexts of cell x, of which `missed` is by how much the cell before it was missed, and `off`
+ * how far the foretold value is from the whole number next to it. */
+SIMD_INLINE void take_cell(GridCodec *codec, bool deep, u32 kind, const Row *row, u32 x, i32 missed,
                            i32 foretold, i32 off)
 {
-    u32 distance = absolute(off), phase = u32_min(distance / 2, PHASES - 1);
-    i32 s = (i32)x, west = row->missed[s - 1], north = row->missed[s + (deep ? UP3 : UP)];
-    u32 size = half_octaves(row->errors[x] + 2 * absolute(west), SIZES - 1);
+    i32 turn = off >> 31; /* −1: the same, seen in a mirror */
+    u32 distance = (u32)turned(off, turn), phase = u32_min(distance / 2, PHASES - 1);
+    u32 size = half_octaves(row->errors[x] + 2 * absolute(missed), SIZES - 1);
     u32 coarse = u32_min((size + 1) / 3, COARSE - 1);
-    if (off < 0) { /* the same, seen in a mirror */
-        west = -west;
-        north = -north;
-    }
+    i32 s = (i32)x, west = turned(missed, turn);
+    i32 north = turned(row->missed[s + (deep ? UP3 : UP)], turn);
     if (deep) {
-        i32 below = off < 0 ? -row->missed[s + UNDER] : row->missed[s + UNDER];
+        i32 below = turned(row->missed[s + UNDER], turn);
         u32 level = u32_min((u32)(foretold + 8) >> GRID_FRACTION, LEVELS - 1);
         u32 signs = (signed_class(west, 2, 1) * SIGNED3 + signed_class(north, 2, 1)) * SIGNED3 +
                     signed_class(below, 2, 1);
@@ -155,27 +163,30 @@ SIMD_INLINE void code_row_as(GridCodec *codec, bool decoding, bool deep, Row *ro
     for (u32 x = 0; x < nx && channel > 0; x++) {
         row->sums[x] += over * (u32)(other[x] - other_foretold[x]);
     }
+    i32 last = row->seen[-1], last_but_one = deep ? 0 : row->seen[-2], missed = row->missed[-1];
     for (u32 x = 0; x < nx; x++) {
-        i32 s = (i32)x;
-        u32 sum = row->sums[x] + west * (u32)(row->seen[s - 1] - t[x]);
+        u32 sum = row->sums[x] + west * (u32)(last - t[x]);
         if (!deep) {
-            sum += farther * (u32)(row->seen[s - 2] - t[x]);
+            sum += farther * (u32)(last_but_one - t[x]);
         }
         i32 foretold = t[x] + ((i32)(sum + 128) >> GRID_COARSE);
         foretold = foretold < 0 ? 0 : foretold > highest ? highest : foretold;
         i32 base = (foretold + 8) >> GRID_FRACTION, phase = foretold - base * 16;
         i32 turn = phase >> 31; /* −1: seen in a mirror */
-        take_cell(codec, deep, kind, row, x, foretold, phase);
+        take_cell(codec, deep, kind, row, x, missed, foretold, phase);
         i32 off = 0;
         if (!decoding) {
             off = (deep ? voxels[x * step] : cells[x * step]) - base;
         }
-        off = code_signed_as(codec, &coder, decoding, deep, (off ^ turn) - turn);
+        off = code_signed_as(codec, &coder, decoding, deep, turned(off, turn));
         i64 value = base + (((i64)off ^ turn) - turn);
         value = value < 0 ? 0 : value > most ? most : value;
-        row->seen[x] = (i32)value * 16;
-        i32 missed = row->seen[x] - foretold;
-        row->missed[x] = missed > ERROR_MAX ? ERROR_MAX : missed < -ERROR_MAX ? -ERROR_MAX : missed;
+        last_but_one = last;
+        last = (i32)value * 16;
+        missed = last - foretold;
+        missed = missed > ERROR_MAX ? ERROR_MAX : missed < -ERROR_MAX ? -ERROR_MAX : missed;
+        row->seen[x] = last;
+        row->missed[x] = missed;
         if (decoding && deep) {
             voxels[x * step] = (u8)value;
         } else if (decoding) {

@@ -159,7 +159,7 @@ static inline u32 code_bit(GridCodec *codec, u32 slot, u32 bit)
 
 static inline u32 bit_length(u32 v)
 {
-    return v == 0 ? 0 : 32 - (u32)__builtin_clz(v);
+    return 63 - (u32)__builtin_clzll((u64)v << 1 | 1); /* 0 without a branch */
 }
 
 static inline u32 size_of(i32 v)
@@ -276,8 +276,8 @@ static inline u32 half_octaves(u32 v, u32 most)
 /* 0..2 × half: sign and size. */
 static inline u32 signed_class(i32 v, u32 half, u32 shift)
 {
-    u32 n = u32_min((bit_length(size_of(v) >> shift) + 1) / 2, half);
-    return v < 0 ? half - n : half + n;
+    u32 n = u32_min((bit_length(size_of(v) >> shift) + 1) / 2, half), sign = (u32)(v >> 31);
+    return half + ((n ^ sign) - sign);
 }
 
 /* Codes `count` scalars, or writes them. */

@@ -59,7 +59,7 @@ i32 pose_code_number(PoseModel *model, u32 kind, u32 lane, i32 value);
 
 static inline u32 bit_length(u32 v)
 {
-    return v == 0 ? 0 : 32 - (u32)__builtin_clz(v);
+    return 63 - (u32)__builtin_clzll((u64)v << 1 | 1); /* 0 without a branch */
 }
 
 #endif

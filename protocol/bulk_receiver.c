@@ -12,6 +12,8 @@ enum {
     ACKS_REPEATED = 4,
     /* The first packets are acknowledged at once: the sender learns the path from them. */
     PACKETS_EAGER = 16,
+    /* That a transfer is complete is said so often more: nothing comes after it to say it again. */
+    COMPLETE_REPEATS = 2,
     WAITED_MS_MAX = 60000,
 };
 
@@ -34,6 +36,7 @@ struct BulkReceiver {
     u32 lowest[ACKS_REPEATED];  /* oldest packet number that came before each of the last acks */
     bool lowest_any[ACKS_REPEATED];
     bool due, at_once;
+    u32 repeats; /* acknowledgements still due without news */
     u64 acked_us;
     BulkReceiverStats stats;
 };
@@ -138,7 +141,10 @@ static int block_put(BulkReceiver *receiver, u32 id, u32 size, u32 block, const 
     bulk_bit_set(incoming->got, block);
     incoming->here++;
     receiver->stats.blocks++;
-    receiver->at_once = receiver->at_once || incoming->here == bulk_block_count(size);
+    if (incoming->here == bulk_block_count(size)) {
+        receiver->at_once = true;
+        receiver->repeats = COMPLETE_REPEATS;
+    }
     return 0;
 }
 
@@ -196,7 +202,10 @@ static u32 ack_reach(const BulkReceiver *receiver)
 
 u32 bulk_receiver_ack(BulkReceiver *receiver, u64 now_us, u8 *out)
 {
-    u64 gap_us = receiver->at_once ? 0 : receiver->due ? BULK_ACK_GAP_US : BULK_ACK_REST_US;
+    bool repeat = !receiver->due && receiver->repeats > 0;
+    u64 gap_us = receiver->at_once         ? 0
+                 : receiver->due || repeat ? BULK_ACK_GAP_US
+                                           : BULK_ACK_REST_US;
     if (!receiver->any || now_us - receiver->acked_us < gap_us) {
         return 0;
     }
@@ -219,6 +228,7 @@ u32 bulk_receiver_ack(BulkReceiver *receiver, u64 now_us, u8 *out)
     }
     receiver->lowest_any[0] = false;
     receiver->due = receiver->at_once = false;
+    receiver->repeats -= repeat;
     receiver->acked_us = now_us;
     return BULK_ACK_HEAD_BYTES + bytes;
 }

@@ -5,6 +5,8 @@
  */
 #include "client/link/connection_state.h"
 
+#include "shared/hash.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,11 +324,33 @@ bool connection_state_packet(Connection *connection, const u8 *data, u32 bytes, 
 
 static void sealed_receive(Connection *connection, const LinkEvent *event);
 
+/* The server repeats the WELCOME on the unreliable channel until it is answered. */
+static bool is_welcome(const LinkEvent *event)
+{
+    Message message = {0};
+    u8 *storage = NULL;
+    bool is = event->bytes <= STATE_PAYLOAD_BYTES_MAX &&
+              message_decode(event->data, event->bytes, &message, &storage, NULL) == 0 &&
+              message.kind == MESSAGE_WELCOME;
+    message_free(storage);
+    return is;
+}
+
+static bool is_welcome_again(const Connection *connection, const LinkEvent *event)
+{
+    return (event->channel == CHANNEL_CONTROL || event->channel == CHANNEL_INPUT) &&
+           event->bytes == connection->welcome_bytes &&
+           hash_bytes(event->data, event->bytes, 0) == connection->welcome_hash;
+}
+
 static void clear_receive(Connection *connection, const LinkEvent *event)
 {
     if (event->channel == CHANNEL_BULK || event->channel == CHANNEL_BLOCKS) {
         early_keep(connection, event);
-    } else if (event->channel == CHANNEL_CONTROL) {
+    } else if (event->channel == CHANNEL_CONTROL ||
+               (event->channel == CHANNEL_INPUT && is_welcome(event))) {
+        connection->welcome_hash = hash_bytes(event->data, event->bytes, 0);
+        connection->welcome_bytes = event->bytes;
         connection_message(connection, event->data, event->bytes);
     }
     if (!connection->seal.ready) {
@@ -347,10 +371,10 @@ static void payload_receive(Connection *connection, const LinkEvent *event)
 {
     connection->stats.bytes_in += event->bytes;
     connection->stats.packets_in++;
-    if (connection->seal.ready) {
-        sealed_receive(connection, event);
-    } else {
+    if (!connection->seal.ready) {
         clear_receive(connection, event);
+    } else if (!is_welcome_again(connection, event)) {
+        sealed_receive(connection, event);
     }
 }
 

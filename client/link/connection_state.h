@@ -40,7 +40,9 @@ typedef struct Ahead {
 } Ahead;
 
 struct Connection {
-    Link *link; /* owned; NULL between attempts */
+    Link *link;       /* owned; NULL between attempts */
+    u64 welcome_hash; /* of the WELCOME that was taken: the others are repeats of it */
+    u32 welcome_bytes;
     u32 peer;
     ConnectionOptions options;
     u8 token[TOKEN_BYTES_MAX];

@@ -13,6 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    WELCOME_GAP_MS = 120,
+    WELCOME_COPIES = 20,
+};
+
 static const f32 reach_participant_m = 200.0f;
 static const f32 reach_operator_m = 2000.0f;
 
@@ -195,10 +200,26 @@ void session_gone(Host *host, u32 peer, u32 reason)
     session->state = SESSION_FREE;
 }
 
+/* Everything waits for the WELCOME, and a reliable channel repeats it late: until something sealed
+ * comes it goes again on the unreliable one. */
+static void welcome_repeat(Host *host, Session *session)
+{
+    if (session->answered || session->welcome_copies == 0 || host->now_ms < session->welcome_ms) {
+        return;
+    }
+    session->welcome_copies--;
+    session->welcome_ms = host->now_ms + WELCOME_GAP_MS;
+    (void)host->link->ops->send(host->link, session->peer, CHANNEL_INPUT, session->welcome,
+                                session->welcome_bytes);
+}
+
 void sessions_check(Host *host)
 {
     for (u32 i = 0; i < host->session_room; i++) {
         Session *session = &host->sessions[i];
+        if (session->state == SESSION_LIVE) {
+            welcome_repeat(host, session);
+        }
         if (session->state == SESSION_HELLO && host->now_ms - session->opened_ms > HELLO_MS_MAX) {
             session_close(host, session, REFUSE_TIMEOUT, "no hello came");
         } else if (session->state == SESSION_LIVE &&
@@ -329,6 +350,24 @@ static bool role_choose(Host *host, Session *session, MessageHello *hello)
     return true;
 }
 
+/* Sends it, and keeps it for those who know repeats. */
+static void welcome_send(Host *host, Session *session, const Message *message, u32 minor)
+{
+    u32 bytes = 0;
+    u8 *plain = message_encode(message, &bytes);
+    if (plain == NULL) {
+        return; /* the client will time out */
+    }
+    (void)host->link->ops->send(host->link, session->peer, CHANNEL_CONTROL, plain, bytes);
+    if (bytes <= sizeof session->welcome && minor >= PROTOCOL_MINOR_HANDS) {
+        memcpy(session->welcome, plain, bytes);
+        session->welcome_bytes = bytes;
+        session->welcome_copies = WELCOME_COPIES;
+        session->welcome_ms = host->now_ms + WELCOME_GAP_MS;
+    }
+    message_free(plain);
+}
+
 static void welcome(Host *host, Session *session, const MessageHello *hello)
 {
     SealKeyPair keys;
@@ -349,7 +388,7 @@ static void welcome(Host *host, Session *session, const MessageHello *hello)
     message.welcome.tick_rate = host->tick_rate;
     message.welcome.snapshot_rate = host->options.snapshot_rate;
     message.welcome.resume = session->resume;
-    session_message(host, session, CHANNEL_CONTROL, &message);
+    welcome_send(host, session, &message, hello->minor);
     session->seal = seal;
     session->minor = hello->minor;
     seal_finish(&seal);
@@ -561,6 +600,7 @@ static bool sealed_receive(Host *host, Session *session, const LinkEvent *event)
         return true;
     }
     session->heard_ms = host->now_ms;
+    session->answered = true;
     if (event->channel == CHANNEL_INPUT) {
         return input_packet_receive(host, session, plain, (u32)bytes);
     }

@@ -27,6 +27,10 @@ enum {
     SPAWNS_PER_SESSION_MAX = 500
 };
 
+enum {
+    WELCOME_BYTES_MAX = 256,
+};
+
 typedef enum SessionState {
     SESSION_FREE,
     SESSION_HELLO,  /* connected, said nothing yet */
@@ -43,6 +47,10 @@ typedef struct Session {
     u64 resume;
     u16 minor; /* of its protocol version */
     bool world_sent;
+    bool answered;                 /* something sealed came: it has the WELCOME */
+    u8 welcome[WELCOME_BYTES_MAX]; /* as it went out, to be repeated until then */
+    u32 welcome_bytes, welcome_copies;
+    u64 welcome_ms;     /* when it goes next */
     BulkSender *bulk;   /* NULL until it is sent something large */
     u32 bulk_first;     /* transfers before it are void */
     u32 world_transfer; /* that brings the world */

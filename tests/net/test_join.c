@@ -366,6 +366,7 @@ typedef struct Villain {
     Seal seal;
     u64 now_ms;
     bool welcomed;
+    bool repeats; /* its WELCOME comes on the unreliable channel, before and after */
 } Villain;
 
 static void villain_say(Villain *villain, u32 channel, const void *plain, u32 bytes)
@@ -384,7 +385,10 @@ static void villain_message(Villain *villain, const Message *message)
     if (villain->seal.ready) {
         villain_say(villain, CHANNEL_BULK, plain, bytes);
     } else {
-        villain->link->ops->send(villain->link, 0, CHANNEL_CONTROL, plain, bytes);
+        static const u32 ways[] = {CHANNEL_INPUT, CHANNEL_CONTROL, CHANNEL_INPUT};
+        for (u32 i = villain->repeats ? 0 : 1; i < (villain->repeats ? 3u : 2u); i++) {
+            villain->link->ops->send(villain->link, 0, ways[i], plain, bytes);
+        }
     }
     message_free(plain);
 }
@@ -423,15 +427,20 @@ static void villain_run(Villain *villain, u32 ms)
     }
 }
 
-static void villain_start(Villain *villain)
+static void villain_start_as(Villain *villain, bool repeats)
 {
     ConnectionOptions options = {.name = "victim"};
     ErrorText error = {0};
-    *villain = (Villain){.link = link_memory_listen(1)};
+    *villain = (Villain){.link = link_memory_listen(1), .repeats = repeats};
     villain->client =
         connection_create(link_memory_connect(villain->link, NULL, NULL), &options, &error);
     villain_run(villain, 20);
     assert_int_equal(connection_state(villain->client), CONNECTION_JOINING);
+}
+
+static void villain_start(Villain *villain)
+{
+    villain_start_as(villain, false);
 }
 
 static void villain_stop(Villain *villain)
@@ -529,6 +538,34 @@ static void test_refused(void **state)
     villain_stop(&villain);
 }
 
+/* The first WELCOME that comes counts, on whichever channel; its repeats are no errors, and nothing
+ * else may be said in clear there. */
+static void test_welcome_repeated(void **state)
+{
+    PL_UNUSED(state);
+    Villain villain;
+    Message notice = {.kind = MESSAGE_NOTICE};
+    ConnectionStats stats;
+    snprintf(notice.notice.text, sizeof notice.notice.text, "well");
+    villain_start_as(&villain, true);
+    assert_int_equal(connection_user(villain.client), 1);
+    connection_stats(villain.client, &stats);
+    assert_int_equal(stats.malformed, 0);
+    villain_message(&villain, &notice); /* sealed: the keys are the first WELCOME's */
+    villain_run(&villain, 50);
+    assert_int_equal(connection_state(villain.client), CONNECTION_JOINING);
+    connection_stats(villain.client, &stats);
+    assert_int_equal(stats.malformed, 0);
+    u32 bytes = 0;
+    u8 *plain = message_encode(&notice, &bytes);
+    villain.link->ops->send(villain.link, 0, CHANNEL_INPUT, plain, bytes);
+    villain_run(&villain, 50);
+    connection_stats(villain.client, &stats);
+    assert_int_equal(stats.malformed, 1);
+    message_free(plain);
+    villain_stop(&villain);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -536,7 +573,7 @@ int main(void)
         cmocka_unit_test(test_narrow),  cmocka_unit_test(test_events_wait),
         cmocka_unit_test(test_epochs),  cmocka_unit_test(test_crowd),
         cmocka_unit_test(test_sockets), cmocka_unit_test(test_endless),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_welcome_repeated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -633,11 +633,12 @@ int chunk_decode(const FieldDesc *field, u32 chunk, const u8 *code, u32 code_byt
     } else {
         return ERROR_FORMAT;
     }
-    if (reader.failed) {
-        return ERROR_TRUNCATED;
+    bool padded = bits_get(&reader, (8 - reader.bit % 8) % 8) == 0;
+    if (reader.failed || !padded) {
+        return reader.failed ? ERROR_TRUNCATED : ERROR_FORMAT;
     }
     store_columns(field, n, state, values);
-    return (int)((reader.bit + 7) / 8);
+    return (int)(reader.bit / 8);
 }
 
 u32 chunk_state_hash(const FieldDesc *field, u32 chunk, const void *state)

@@ -5,6 +5,7 @@ tables and the schema that it names), and compares them with what the server had
 usage: plenum_check.py packets FIELDS PACKETS FRAMES
        plenum_check.py verdicts FIELDS PACKETS VERDICTS
        plenum_check.py recording FILE FRAMES
+       plenum_check.py damaged READ FILE...
 
 FIELDS   a line a field: kind capacity channels x y z
 PACKETS  u32 length and bytes of each packet, in the order of arrival
@@ -12,6 +13,8 @@ VERDICTS for each packet u8 1 if it is stored, and XXH3-64 (seed 0) of what is k
          32 bits then: u32 field, u32 chunk, u32 detail and elements of each chunk's finest state of that
          tick, in order; 0, and 0: it is dropped
 FRAMES   u64 tick, u32 length and the elements of all fields, one after the other, of each tick
+READ     for each file u64 frames that can be read of it, and u64 tick and XXH3-64 of each: of the
+         elements of each field, with the hash of the field before as seed, 0 first
 Exit status: 0 all agree, 1 something does not.
 """
 
@@ -132,6 +135,37 @@ def check_recording(path, frames_path):
     print("%d frames, %d keys, %d spans agree" % (count, player.keys, player.spans))
 
 
+def hash_of_frame(player):
+    data, at, value = player.frame_bytes(), 0, 0
+    for field in player.fields:
+        size = field.capacity * field.element_bytes()
+        value = xxhash.xxh3_64_intdigest(data[at:at + size], seed=value)
+        at += size
+    return value
+
+
+def check_damaged(read_path, *paths):
+    with open(read_path, "rb") as file:
+        expected, count, ends = file.read(), 0, 0
+    for path in paths:
+        with open(path, "rb") as file:
+            data = file.read()
+        read, why = [], "its end"
+        try:
+            for tick, player in play(data):
+                read.append((tick, hash_of_frame(player)))
+        except (Malformed, struct.error) as error:
+            ends += 1
+            why = error
+        made = struct.pack("<Q", len(read)) + b"".join(struct.pack("<QQ", *frame) for frame in read)
+        if not expected.startswith(made):
+            raise Malformed("%s: got %d frames up to %s, expected %d or others" %
+                            (path, len(read), why, struct.unpack_from("<Q", expected)[0]))
+        expected = expected[len(made):]
+        count += len(read)
+    print("%d frames, %d ends agree" % (count, ends))
+
+
 def main():
     arguments = sys.argv[1:]
     try:
@@ -141,6 +175,8 @@ def main():
             check_verdicts(*arguments[1:])
         elif len(arguments) == 3 and arguments[0] == "recording":
             check_recording(*arguments[1:])
+        elif len(arguments) > 2 and arguments[0] == "damaged":
+            check_damaged(*arguments[1:])
         else:
             sys.exit(__doc__)
     except (Malformed, OSError, struct.error, KeyError) as error:

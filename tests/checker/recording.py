@@ -68,7 +68,10 @@ class Player:
 
     def key(self, tick, content):
         raw_bytes, = struct.unpack_from("<I", content, 8)
-        raw = zstandard.ZstdDecompressor().decompress(content[12:], max_output_size=raw_bytes)
+        try:
+            raw = zstandard.ZstdDecompressor().decompress(content[12:], max_output_size=raw_bytes)
+        except zstandard.ZstdError as error:
+            raise Malformed("key: %s" % error)
         if len(raw) != raw_bytes:
             raise Malformed("size of a key")
         bits = BitReader(raw)
@@ -82,6 +85,8 @@ class Player:
     def delta(self, tick, content):
         if not self.trail:
             raise Malformed("a delta before the first key")
+        if tick - self.trail[-1][0] >= 1 << 24:
+            raise Malformed("a delta too far from what it is out of")
         total = sum(len(field.chunks) for field in self.fields)
         bits = BitReader(content, 8)
         changed = [bits.get(1) for _ in range(total)]
@@ -129,7 +134,9 @@ def play(data):
             if kind != "HEAD":
                 raise Malformed("no HEAD")
             player = Player(fields_of(read_head(content)[1]))
-        elif kind == "KEYF":
+        if kind in ("KEYF", "DLTA") and player.trail and tick <= player.trail[0][0]:
+            raise Malformed("tick %d after %d" % (tick, player.trail[0][0]))
+        if kind == "KEYF":
             player.key(tick, content)
             yield tick, player
         elif kind == "DLTA":

@@ -68,6 +68,8 @@ PL_STATIC_ASSERT(sizeof(RecordingBlock) == RECORDING_BLOCK_HEADER_BYTES, "no pad
 PL_STATIC_ASSERT(sizeof(RecordingFileHead) == 88, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingFileIndex) == 48, "no padding on disk");
 
+PL_STATIC_ASSERT(FRAME_BYTES_MAX <= (int)RECORDING_BLOCK_BYTES_MAX, "a key holds a whole frame");
+
 #define RECORDING_MAGIC "PLREC\r\n\x1a"
 
 /* A growing array of marks; false without memory. */

@@ -443,10 +443,6 @@ static int read_head(RecordingReader *reader, const char *path, ErrorText *error
     reader->head.build[sizeof file.build - 1] = 0;
     reader->head.world = message.world;
     reader->fields = field_set_create(message.world.fields, message.world.field_count);
-    if (reader->fields != NULL && reader->fields->frame_bytes > RECORDING_BLOCK_BYTES_MAX) {
-        return error_set(error, ERROR_LIMIT, "%s: HEAD: frames of %u bytes; at most %d", path,
-                         reader->fields->frame_bytes, RECORDING_BLOCK_BYTES_MAX);
-    }
     if (reader->fields == NULL ||
         entity_list_set(&reader->entities, reader->fields, message.world.entities,
                         message.world.entity_count) != 0) {

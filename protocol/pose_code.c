@@ -106,18 +106,19 @@ static void prepare_rotations(PoseCodec *codec, u32 bits)
 
 static Turn turn_of(const PoseCodec *codec, u32 code)
 {
-    u32 mask = (1u << codec->rotation_bits) - 1, shift = 20, largest = code >> 30;
-    i32 c[4];
-    i32 rest = TURN_ONE * TURN_ONE;
-    for (u32 i = 0; i < 4; i++) {
-        if (i != largest) {
-            c[i] = codec->component[code >> shift & mask];
-            rest -= c[i] * c[i];
-            shift -= 10;
-        }
-    }
-    c[largest] = (i32)turn_root(rest > 0 ? (u32)rest : 0);
-    return (Turn){c[0], c[1], c[2], c[3]};
+    u32 mask = (1u << codec->rotation_bits) - 1, largest = code >> 30;
+    i32 a = codec->component[code >> 20 & mask], b = codec->component[code >> 10 & mask];
+    i32 c = codec->component[code & mask];
+    i32 rest = TURN_ONE * TURN_ONE - a * a - b * b - c * c;
+    i32 root = (i32)turn_root(rest > 0 ? (u32)rest : 0);
+    return (Turn){.w = largest == 0 ? root : a,
+                  .x = largest == 1  ? root
+                       : largest < 1 ? a
+                                     : b,
+                  .y = largest == 2  ? root
+                       : largest < 2 ? b
+                                     : c,
+                  .z = largest == 3 ? root : c};
 }
 
 /* ---- contexts ---- */
@@ -457,29 +458,27 @@ static void components(const PoseCodec *codec, Turn t, u32 largest, i32 out[3])
     i32 c[4] = {t.w, t.x, t.y, t.z};
     i32 steps = codec->rotation_bits == 10 ? 1022 : (1 << codec->rotation_bits) - 1;
     i32 sign = c[largest] < 0 ? -1 : 1;
-    u32 n = 0;
-    for (u32 i = 0; i < 4; i++) {
-        if (i != largest) {
-            i32 twice = (i32)((i64)sign * c[i] * steps / 23170) + codec->rotation_middle;
-            out[n++] = (twice + 1) >> 1;
-        }
+    for (u32 n = 0; n < 3; n++) {
+        u32 i = n + (n >= largest);
+        i32 twice = (i32)((i64)sign * c[i] * steps / 23170) + codec->rotation_middle;
+        out[n] = (twice + 1) >> 1;
     }
 }
 
 static u32 code_largest(PoseCodec *codec, const Guess *guess, u32 position_off, u32 largest)
 {
-    i32 c[4] = {guess->place.turn.w, guess->place.turn.x, guess->place.turn.y, guess->place.turn.z};
-    u32 order[4] = {0, 1, 2, 3};
+    const Turn *t = &guess->place.turn;
+    /* Sizes and which components they are of, the largest first. */
+    u32 order[4] = {turn_size(t->w) << 2, turn_size(t->x) << 2 | 1, turn_size(t->y) << 2 | 2,
+                    turn_size(t->z) << 2 | 3};
     for (u32 a = 0; a < 4; a++) {
         for (u32 b = a + 1; b < 4; b++) {
-            if (turn_size(c[order[b]]) > turn_size(c[order[a]])) {
-                u32 swapped = order[a];
-                order[a] = order[b];
-                order[b] = swapped;
-            }
+            u32 swap = order[b] >> 2 > order[a] >> 2 ? order[a] ^ order[b] : 0;
+            order[a] ^= swap;
+            order[b] ^= swap;
         }
     }
-    u32 lead = logarithm((turn_size(c[order[0]]) - turn_size(c[order[1]])) / 64, 9);
+    u32 lead = logarithm(((order[0] >> 2) - (order[1] >> 2)) / 64, 9);
     u32 turned = logarithm(guess->off_turn, 7);
     const u32 context[MIX_INPUTS] = {
         lead * 10 + position_off,
@@ -488,11 +487,11 @@ static u32 code_largest(PoseCodec *codec, const Guess *guess, u32 position_off, 
     };
     take(&codec->model, KIND_LARGEST, context);
     for (u32 k = 0; k < 3; k++) {
-        if (code_bit(&codec->model, KIND_LARGEST, k, k, largest == order[k]) != 0) {
-            return order[k];
+        if (code_bit(&codec->model, KIND_LARGEST, k, k, largest == (order[k] & 3)) != 0) {
+            return order[k] & 3;
         }
     }
-    return order[3];
+    return order[3] & 3;
 }
 
 static void code_rotation(PoseCodec *codec, const Guess *guess, const Place *other, u32 spin,

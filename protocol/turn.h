@@ -17,7 +17,8 @@ typedef struct Turn {
 
 static inline u32 turn_size(i32 v)
 {
-    return v < 0 ? 0u - (u32)v : (u32)v;
+    u32 sign = 0u - ((u32)v >> 31); /* without a branch: signs cannot be foreseen */
+    return ((u32)v ^ sign) - sign;
 }
 
 /* The root, rounded down: Newton's method from a power of two above it. */

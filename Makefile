@@ -58,8 +58,7 @@ COMMON := $(OPT) -march=$(ARCH) $(NO_FMA) -ffp-contract=off -fno-math-errno -fno
 CFLAGS := -std=c17 $(WARN) -Wstrict-prototypes $(COMMON)
 CXXFLAGS := -std=c++17 -Wall -Wextra -Werror $(COMMON)
 # What adaptive models compare tells a fuzzer nothing and took most of its time.
-CODECS := $(addprefix $(B)/obj/protocol/,pose_code.c.o point_code.c.o point_plan.c.o grid_code.c.o grid_block.c.o \
-	grid_scalars.c.o mix.c.o mix_tables.c.o)
+CODECS := $(patsubst %,$(B)/obj/%.o,$(foreach k,pose point grid mix,$(wildcard protocol/$(k)_*.c)) protocol/mix.c)
 ifeq ($(CONFIG),fuzz)
 $(CODECS): CFLAGS += -O2 -fno-sanitize-coverage=trace-cmp
 endif

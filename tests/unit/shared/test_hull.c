@@ -13,16 +13,11 @@
 // cmocka wants the first three above first
 #include <cmocka.h>
 
+#include "tests/support/near.h"
+
 enum {
     POINTS_MAX = 4096
 };
-
-static void expect_near(const char *what, f64 got, f64 expected, f64 tolerance)
-{
-    if (!(fabs(got - expected) <= tolerance)) {
-        fail_msg("%s: got %.9g, expected %.9g ± %g", what, got, expected, tolerance);
-    }
-}
 
 static Vec3 random_in_cube(u64 seed, u64 i)
 {

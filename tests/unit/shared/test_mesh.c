@@ -13,6 +13,8 @@
 // cmocka wants the first three above first
 #include <cmocka.h>
 
+#include "tests/support/near.h"
+
 enum {
     VERTICES_MAX = 20000,
     TRIANGLES_MAX = 40000
@@ -25,13 +27,6 @@ typedef struct Soup {
 } Soup;
 
 static Soup soup;
-
-static void expect_near(const char *what, f64 got, f64 expected, f64 tolerance)
-{
-    if (!(fabs(got - expected) <= tolerance)) {
-        fail_msg("%s: got %.9g, expected %.9g ± %g", what, got, expected, tolerance);
-    }
-}
 
 static void soup_clear(void)
 {

@@ -12,12 +12,7 @@
 // cmocka wants the first three above first
 #include <cmocka.h>
 
-static void expect_near(const char *what, f64 got, f64 expected, f64 tolerance)
-{
-    if (!(fabs(got - expected) <= tolerance)) {
-        fail_msg("%s: got %.9g, expected %.9g ± %g", what, got, expected, tolerance);
-    }
-}
+#include "tests/support/near.h"
 
 /* Indices in range, unit normals within `degrees` of those of their triangles. */
 static void check_surface(const SurfaceMesh *surface, f64 degrees)

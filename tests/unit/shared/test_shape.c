@@ -13,6 +13,8 @@
 // cmocka wants the first three above first
 #include <cmocka.h>
 
+#include "tests/support/near.h"
+
 static const Shape sphere = {.kind = SHAPE_SPHERE, .radius = 0.7f};
 static const Shape box = {.kind = SHAPE_BOX, .half = {0.5f, 0.8f, 0.3f}};
 static const Shape capsule = {.kind = SHAPE_CAPSULE, .radius = 0.4f, .half_height = 0.6f};
@@ -51,13 +53,6 @@ static int destroy_geometries(void **state)
     geometry_destroy((Geometry *)hull.geometry);
     geometry_destroy((Geometry *)compound.geometry);
     return 0;
-}
-
-static void expect_near(const char *what, f64 got, f64 expected, f64 tolerance)
-{
-    if (!(fabs(got - expected) <= tolerance)) {
-        fail_msg("%s: got %.7g, expected %.7g", what, got, expected);
-    }
 }
 
 static bool solid(const Shape *shape, f64 x, f64 y, f64 z);

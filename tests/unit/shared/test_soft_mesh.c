@@ -14,14 +14,9 @@
 // cmocka wants the first three above first
 #include <cmocka.h>
 
-#define PI 3.14159265358979323846
+#include "tests/support/near.h"
 
-static void expect_near(const char *what, f64 got, f64 expected, f64 tolerance)
-{
-    if (!(fabs(got - expected) <= tolerance)) {
-        fail_msg("%s: got %.9g, expected %.9g ± %g", what, got, expected, tolerance);
-    }
-}
+#define PI 3.14159265358979323846
 
 static void expect_ok(int code, const ErrorText *error)
 {

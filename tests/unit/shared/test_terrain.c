@@ -13,6 +13,8 @@
 // cmocka wants the first three above first
 #include <cmocka.h>
 
+#include "tests/support/near.h"
+
 typedef struct Field {
     u32 columns, rows;
     f32 spacing;
@@ -20,13 +22,6 @@ typedef struct Field {
     Geometry *geometry;
     Shape shape;
 } Field;
-
-static void expect_near(const char *what, f64 got, f64 expected, f64 tolerance)
-{
-    if (!(fabs(got - expected) <= tolerance)) {
-        fail_msg("%s: got %.9g, expected %.9g ± %g", what, got, expected, tolerance);
-    }
-}
 
 static void field_finish(Field *field)
 {

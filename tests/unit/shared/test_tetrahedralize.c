@@ -19,15 +19,10 @@
 // cmocka wants the first three above first
 #include <cmocka.h>
 
+#include "tests/support/near.h"
+
 /* What tetrahedralize.h promises. */
 #define DIHEDRAL_MIN 10.5
-
-static void expect_near(const char *what, f64 got, f64 expected, f64 tolerance)
-{
-    if (!(fabs(got - expected) <= tolerance)) {
-        fail_msg("%s: got %.9g, expected %.9g ± %g", what, got, expected, tolerance);
-    }
-}
 
 static void expect_ok(int code, const ErrorText *error)
 {

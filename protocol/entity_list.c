@@ -108,6 +108,16 @@ int entity_list_event(EntityList *list, const FieldSet *fields, const Event *eve
     }
 }
 
+int entity_list_frame(EntityList *list, const Frame *frame)
+{
+    int first = ERROR_OK;
+    for (u32 i = 0; i < frame->event_count; i++) {
+        int result = entity_list_event(list, frame->fields, &frame->events[i]);
+        first = first == ERROR_OK ? result : first;
+    }
+    return first;
+}
+
 void entity_list_remove(EntityList *list, u32 id)
 {
     u32 at = position_of(list, id);

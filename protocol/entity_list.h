@@ -26,6 +26,8 @@ int entity_list_put(EntityList *list, const FieldSet *fields, const Entity *enti
 int entity_list_set(EntityList *list, const FieldSet *fields, const Entity *entities, u32 count);
 /* Takes over a spawn, despawn or reset; other events change nothing. 0 or a negative Error. */
 int entity_list_event(EntityList *list, const FieldSet *fields, const Event *event);
+/* All events of a frame, in order; 0, or the error of the first that could not be taken over. */
+int entity_list_frame(EntityList *list, const Frame *frame);
 void entity_list_remove(EntityList *list, u32 id);
 const Entity *entity_list_find(const EntityList *list, u32 id); /* or NULL */
 const Entity *entity_list_named(const EntityList *list, const char *name);

@@ -260,9 +260,7 @@ static int advance(RecordingReader *reader)
         }
         reader->offset += sizeof block + block.length;
         if (frame) {
-            for (u32 i = 0; i < reader->current->event_count; i++) {
-                entity_list_event(&reader->entities, reader->fields, &reader->current->events[i]);
-            }
+            entity_list_frame(&reader->entities, reader->current);
             reader->entities_tick = tick;
             return 0;
         }

@@ -9,6 +9,8 @@
 #include "protocol/frame.h"
 #include "shared/check.h"
 
+#include <pthread.h>
+
 /* Half a second at 60 Hz: a host that is further behind has other worries. */
 enum {
     FRAME_QUEUE_MAX = 32
@@ -38,6 +40,18 @@ static inline Frame *frame_queue_pop(FrameQueue *queue)
     Frame *frame = queue->frames[queue->first];
     queue->first = (queue->first + 1) % FRAME_QUEUE_MAX;
     queue->count--;
+    return frame;
+}
+/* The same under the source's lock; tells the maker, who waits for room on `changed`. */
+static inline Frame *frame_queue_take(FrameQueue *queue, pthread_mutex_t *mutex,
+                                      pthread_cond_t *changed)
+{
+    pthread_mutex_lock(mutex);
+    Frame *frame = frame_queue_pop(queue);
+    if (frame != NULL) {
+        pthread_cond_signal(changed);
+    }
+    pthread_mutex_unlock(mutex);
     return frame;
 }
 /* The newest, now the caller's, or NULL. */

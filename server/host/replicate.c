@@ -136,9 +136,7 @@ static void frame_apply(Host *host, Frame *frame)
     if (epoch) {
         epoch_begin(host, frame);
     } else {
-        for (u32 i = 0; i < frame->event_count; i++) {
-            (void)entity_list_event(&host->entities, frame->fields, &frame->events[i]);
-        }
+        (void)entity_list_frame(&host->entities, frame);
     }
     history_push(&host->history, frame);
     events_tell(host, frame, epoch);

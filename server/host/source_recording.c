@@ -237,17 +237,10 @@ static int source_start(Source *source, void (*wake)(void *context), void *conte
 static Frame *source_take(Source *source)
 {
     RecordingSource *s = from(source);
-    pthread_mutex_lock(&s->mutex);
-    Frame *frame = frame_queue_pop(&s->made);
-    if (frame != NULL) {
-        pthread_cond_signal(&s->changed);
-    }
-    pthread_mutex_unlock(&s->mutex);
+    Frame *frame = frame_queue_take(&s->made, &s->mutex, &s->changed);
     if (frame != NULL) {
         s->taken_tick = frame->tick;
-        for (u32 i = 0; i < frame->event_count; i++) {
-            entity_list_event(&s->entities, s->fields, &frame->events[i]);
-        }
+        (void)entity_list_frame(&s->entities, frame);
     }
     return frame;
 }

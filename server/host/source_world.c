@@ -450,20 +450,10 @@ static int source_start(Source *source, void (*wake)(void *context), void *conte
 static Frame *source_take(Source *source)
 {
     WorldSource *s = from(source);
-    pthread_mutex_lock(&s->mutex);
-    Frame *frame = frame_queue_pop(&s->made);
-    if (frame != NULL) {
-        pthread_cond_signal(&s->changed);
-    }
-    pthread_mutex_unlock(&s->mutex);
+    Frame *frame = frame_queue_take(&s->made, &s->mutex, &s->changed);
     if (frame != NULL) {
         s->described.tick = frame->tick;
-        int kept = 0;
-        for (u32 i = 0; i < frame->event_count; i++) {
-            int result = entity_list_event(&s->entities, s->fields, &frame->events[i]);
-            kept = kept == 0 ? result : kept;
-        }
-        if (kept != 0) {
+        if (entity_list_frame(&s->entities, frame) != ERROR_OK) {
             log_error("more than %d entities: some are not told to joiners", ENTITIES_MAX);
         }
     }

@@ -1,6 +1,6 @@
 /* test_joint.c: joints against numbers that books give. */
-#include "server/physics/rigid/joint.h"
 #include "shared/trig.h"
+#include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,32 +12,6 @@
 #define PI 3.14159265358979
 
 static const Vec3 earth = {0.0f, -9.81f, 0.0f};
-
-static Rigid *world(Vec3 gravity, u32 substeps, u32 capacity)
-{
-    RigidDef def = {.body_capacity = capacity,
-                    .tick_s = 1.0f / 60.0f,
-                    .substeps = substeps,
-                    .gravity = gravity,
-                    .joint_capacity = capacity,
-                    .no_sleep = true};
-    Rigid *rigid = rigid_create(&def);
-    assert_non_null(rigid);
-    return rigid;
-}
-
-static void tick(Rigid *rigid)
-{
-    rigid_collide(rigid, NULL);
-    rigid_prepare(rigid);
-    for (u32 i = 0; i < rigid_substeps(rigid); i++) {
-        rigid_substep(rigid);
-    }
-    rigid_finish(rigid);
-    for (u32 i = 0; i < rigid_slots(rigid); i++) {
-        rigid_keep_awake(rigid, i);
-    }
-}
 
 static BodyId add(Rigid *rigid, Shape shape, Vec3 position, f32 mass)
 {
@@ -54,26 +28,11 @@ static Shape box(f32 x, f32 y, f32 z)
 {
     return (Shape){.kind = SHAPE_BOX, .half = {x, y, z}};
 }
-static Shape ball(f32 radius)
-{
-    return (Shape){.kind = SHAPE_SPHERE, .radius = radius};
-}
-static u32 join(Rigid *rigid, const JointDef *def)
-{
-    assert_null(joint_def_fault(def));
-    JointId id = rigid_joint_add(rigid, def);
-    assert_int_not_equal(id.generation, 0);
-    return id.slot;
-}
 /* The rotation that takes x to the unit vector. */
 static Quat frame_along(Vec3 to)
 {
     Vec3 x = vec3(1.0f, 0.0f, 0.0f), c = vec3_cross(x, to);
     return quat_normalize((Quat){1.0f + vec3_dot(x, to), c.x, c.y, c.z});
-}
-static Quat turn_about_z(f32 angle)
-{
-    return (Quat){trig_cos_f32(0.5f * angle), 0.0f, 0.0f, trig_sin_f32(0.5f * angle)};
 }
 /* A hinge about z between the world at the origin and a point of b. */
 static JointDef hinge_at_origin(BodyId b, Vec3 anchor_b)
@@ -116,19 +75,19 @@ static f64 mean_of_agm(f64 a, f64 b)
  * lowest point. */
 static f64 rod_period(f32 amplitude, u32 substeps)
 {
-    Rigid *rigid = world(earth, substeps, 2);
+    Rigid *rigid = kit_joint_world(earth, substeps, 2);
     BodyDef def = body_def_default();
     def.shape = box(0.05f, 0.5f, 0.05f);
-    def.orientation = turn_about_z(amplitude);
+    def.orientation = kit_turn_z(amplitude);
     def.position = vec3(0.5f * trig_sin_f32(amplitude), -0.5f * trig_cos_f32(amplitude), 0.0f);
     def.mass_kg = 2.0f;
     BodyId rod = rigid_add(rigid, &def);
     JointDef hinge = hinge_at_origin(rod, vec3(0.0f, 0.5f, 0.0f));
-    u32 joint = join(rigid, &hinge);
+    u32 joint = kit_join(rigid, &hinge);
     f64 first = 0.0, last = 0.0, before = (f64)amplitude;
     u32 crossings = 0;
     for (u32 i = 1; i < 900; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         f64 angle = (f64)rigid_joint_value(rigid, joint);
         if (before * angle <= 0.0 && before != 0.0) {
             last = ((f64)(i - 1) + before / (before - angle)) / 60.0;
@@ -170,14 +129,14 @@ static void test_pendulum_energy(void **state)
 {
     (void)state;
     for (u32 kind = 0; kind < 2; kind++) {
-        Rigid *rigid = world(earth, 4, 2);
-        BodyId bob = add(rigid, ball(0.1f), vec3(1.0f, 0.0f, 0.0f), 1.0f);
+        Rigid *rigid = kit_joint_world(earth, 4, 2);
+        BodyId bob = add(rigid, kit_ball_shape(0.1f), vec3(1.0f, 0.0f, 0.0f), 1.0f);
         JointDef def = hinge_at_origin(bob, vec3(-1.0f, 0.0f, 0.0f));
         def.kind = kind ? JOINT_HINGE : JOINT_BALL;
-        u32 joint = join(rigid, &def);
+        u32 joint = kit_join(rigid, &def);
         f64 swing = 9.81, first = -1e9, last = -1e9, error = 0.0;
         for (u32 i = 0; i < 600; i++) {
-            tick(rigid);
+            kit_tick_awake(rigid);
             f64 now = energy(rigid, bob.slot, 9.81);
             first = i < 150 ? fmax(first, now) : first;
             last = i >= 450 ? fmax(last, now) : last;
@@ -197,15 +156,15 @@ static void test_pendulum_energy(void **state)
 static void test_hinge_limit_holds_load(void **state)
 {
     (void)state;
-    Rigid *rigid = world(earth, 4, 2);
+    Rigid *rigid = kit_joint_world(earth, 4, 2);
     BodyId arm = add(rigid, box(0.5f, 0.05f, 0.05f), vec3(0.5f, 0.0f, 0.0f), 10.0f);
     JointDef def = hinge_at_origin(arm, vec3(-0.5f, 0.0f, 0.0f));
     def.flags |= JOINT_LIMITS;
     def.lower = -0.5f;
     def.upper = 0.25f;
-    u32 joint = join(rigid, &def);
+    u32 joint = kit_join(rigid, &def);
     for (u32 i = 0; i < 300; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         f32 angle = rigid_joint_value(rigid, joint);
         assert_true(angle > -0.5f - 0.03f && angle < 0.28f);
     }
@@ -222,16 +181,16 @@ static void test_hinge_limit_holds_load(void **state)
 static void test_hinge_motor(void **state)
 {
     (void)state;
-    Rigid *rigid = world(vec3_zero(), 4, 2);
+    Rigid *rigid = kit_joint_world(vec3_zero(), 4, 2);
     BodyId wheel = add(rigid, box(0.5f, 0.5f, 0.1f), vec3_zero(), 6.0f);
     JointDef def = hinge_at_origin(wheel, vec3_zero());
     def.flags |= JOINT_DRIVE;
     def.speed = 10.0f;
     def.force_max = 4.0f;
-    u32 joint = join(rigid, &def);
+    u32 joint = kit_join(rigid, &def);
     /* I = 6 (1 + 1)/12 = 1 kg m², so 4 rad/s² until 10 rad/s at 2.5 s. */
     for (u32 i = 1; i <= 240; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         f32 expected = f32_min(4.0f * (f32)i / 60.0f, 10.0f),
             spin = rigid_spin(rigid, wheel.slot).z;
         assert_true(fabsf(spin - expected) < 0.02f);
@@ -243,7 +202,7 @@ static void test_hinge_motor(void **state)
 static void test_slider_motor_and_limit(void **state)
 {
     (void)state;
-    Rigid *rigid = world(earth, 4, 2);
+    Rigid *rigid = kit_joint_world(earth, 4, 2);
     BodyId cart = add(rigid, box(0.2f, 0.2f, 0.2f), vec3_zero(), 2.0f);
     JointDef def = joint_def_default(JOINT_SLIDER);
     def.b = cart;
@@ -252,14 +211,14 @@ static void test_slider_motor_and_limit(void **state)
     def.upper = 1.0f;
     def.speed = 2.0f;
     def.force_max = 8.0f;
-    u32 joint = join(rigid, &def);
+    u32 joint = kit_join(rigid, &def);
     for (u32 i = 1; i <= 30; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         f32 expected = f32_min(4.0f * (f32)i / 60.0f, 2.0f);
         assert_true(fabsf(rigid_velocity(rigid, cart.slot).x - expected) < 0.01f);
     }
     for (u32 i = 0; i < 120; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         assert_true(rigid_joint_value(rigid, joint) < 1.01f);
     }
     assert_true(fabsf(rigid_joint_value(rigid, joint) - 1.0f) < 0.005f);
@@ -283,7 +242,7 @@ static Wave measure(Rigid *rigid, u32 joint, f64 middle, u32 ticks)
     f64 peak_first = 0.0, peak_last = 0.0;
     u32 crossings = 0, peaks = 0;
     for (u32 i = 1; i < ticks; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         f64 x = (f64)rigid_joint_value(rigid, joint) - middle;
         if (before * x <= 0.0 && before != 0.0) {
             last = ((f64)(i - 1) + before / (before - x)) / 60.0;
@@ -325,7 +284,7 @@ static void test_slider_spring(void **state)
     static const f32 damping[] = {0.0f, 0.1f};
     for (u32 i = 0; i < PL_COUNT(damping); i++) {
         /* Between two bodies, so that the reduced mass counts; anchors off the centres. */
-        Rigid *rigid = world(vec3_zero(), 4, 2);
+        Rigid *rigid = kit_joint_world(vec3_zero(), 4, 2);
         BodyId a = add(rigid, box(0.1f, 0.1f, 0.1f), vec3_zero(), 3.0f);
         BodyId b = add(rigid, box(0.1f, 0.1f, 0.1f), vec3(1.5f, 0.0f, 0.0f), 1.0f);
         JointDef def = joint_def_default(JOINT_SLIDER);
@@ -335,7 +294,7 @@ static void test_slider_spring(void **state)
         def.frequency = 1.5f;
         def.damping = damping[i];
         def.rest = 1.0f;
-        check_spring("slider", rigid, join(rigid, &def), 1.0, 1.5, (f64)damping[i]);
+        check_spring("slider", rigid, kit_join(rigid, &def), 1.0, 1.5, (f64)damping[i]);
     }
 }
 
@@ -343,45 +302,45 @@ static void test_slider_spring(void **state)
 static void test_hinge_spring(void **state)
 {
     (void)state;
-    Rigid *rigid = world(vec3_zero(), 4, 2);
+    Rigid *rigid = kit_joint_world(vec3_zero(), 4, 2);
     BodyId arm = add(rigid, box(0.5f, 0.05f, 0.05f), vec3(0.5f, 0.0f, 0.0f), 2.0f);
     JointDef def = hinge_at_origin(arm, vec3(-0.5f, 0.0f, 0.0f));
     def.flags |= JOINT_SPRUNG;
     def.frequency = 2.0f;
     def.damping = 0.05f;
     def.rest = 0.3f;
-    check_spring("hinge", rigid, join(rigid, &def), 0.3, 2.0, 0.05);
+    check_spring("hinge", rigid, kit_join(rigid, &def), 0.3, 2.0, 0.05);
 }
 
 static void test_line_spring(void **state)
 {
     (void)state;
-    Rigid *rigid = world(vec3_zero(), 4, 2);
-    BodyId a = add(rigid, ball(0.1f), vec3_zero(), 1.0f);
-    BodyId b = add(rigid, ball(0.1f), vec3(0.0f, 2.3f, 0.0f), 1.0f);
+    Rigid *rigid = kit_joint_world(vec3_zero(), 4, 2);
+    BodyId a = add(rigid, kit_ball_shape(0.1f), vec3_zero(), 1.0f);
+    BodyId b = add(rigid, kit_ball_shape(0.1f), vec3(0.0f, 2.3f, 0.0f), 1.0f);
     JointDef def = joint_def_default(JOINT_SPRING);
     def.a = a;
     def.b = b;
     def.frequency = 1.0f;
     def.damping = 0.02f;
     def.rest = 2.0f;
-    check_spring("spring", rigid, join(rigid, &def), 2.0, 1.0, 0.02);
+    check_spring("spring", rigid, kit_join(rigid, &def), 2.0, 1.0, 0.02);
 }
 
 /* A spring far stiffer than the substeps resolve must stay calm. */
 static void test_stiff_spring_is_stable(void **state)
 {
     (void)state;
-    Rigid *rigid = world(earth, 4, 2);
-    BodyId b = add(rigid, ball(0.1f), vec3(0.0f, -1.2f, 0.0f), 1.0f);
+    Rigid *rigid = kit_joint_world(earth, 4, 2);
+    BodyId b = add(rigid, kit_ball_shape(0.1f), vec3(0.0f, -1.2f, 0.0f), 1.0f);
     JointDef def = joint_def_default(JOINT_SPRING);
     def.b = b;
     def.frequency = 5000.0f;
     def.damping = 0.0f;
     def.rest = 1.0f;
-    u32 joint = join(rigid, &def);
+    u32 joint = kit_join(rigid, &def);
     for (u32 i = 0; i < 300; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         assert_true(fabsf(rigid_joint_value(rigid, joint) - 1.0f) < 0.25f);
     }
     assert_true(fabsf(rigid_joint_value(rigid, joint) - 1.0f) < 0.001f);
@@ -393,30 +352,30 @@ static void test_stiff_spring_is_stable(void **state)
 static void test_rope_and_rod(void **state)
 {
     (void)state;
-    Rigid *rigid = world(earth, 4, 4);
-    BodyId bob = add(rigid, ball(0.1f), vec3(0.0f, -0.5f, 0.0f), 2.0f);
+    Rigid *rigid = kit_joint_world(earth, 4, 4);
+    BodyId bob = add(rigid, kit_ball_shape(0.1f), vec3(0.0f, -0.5f, 0.0f), 2.0f);
     JointDef rope = joint_def_default(JOINT_DISTANCE);
     rope.b = bob;
     rope.upper = 2.0f;
-    u32 joint = join(rigid, &rope);
-    BodyId other = add(rigid, ball(0.1f), vec3(5.0f, 1.0f, 0.0f), 2.0f);
+    u32 joint = kit_join(rigid, &rope);
+    BodyId other = add(rigid, kit_ball_shape(0.1f), vec3(5.0f, 1.0f, 0.0f), 2.0f);
     JointDef rod = joint_def_default(JOINT_DISTANCE);
     rod.anchor_a = vec3(5.0f, 0.0f, 0.0f);
     rod.b = other;
     rod.lower = 1.0f;
     rod.upper = 1.0f;
-    u32 stiff = join(rigid, &rod);
+    u32 stiff = kit_join(rigid, &rod);
     rigid_set_velocity(rigid, other.slot, vec3(0.1f, 0.0f, 0.0f), vec3_zero());
     /* Slack for √(2·1.5/9.81) = 0.553 s: a free fall. */
     for (u32 i = 1; i <= 30; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         f32 t = (f32)i / 60.0f;
         assert_true(fabsf(rigid_position(rigid, bob.slot).y + 0.5f + 4.905f * t * t) < 0.02f);
         assert_true(vec3_length(rigid_joint_force(rigid, joint)) < 1e-6f);
     }
     f32 longest = 0.0f;
     for (u32 i = 0; i < 300; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         longest = f32_max(longest, rigid_joint_value(rigid, joint));
         f32 length = rigid_joint_value(rigid, stiff);
         assert_true(length > 0.99f && length < 1.01f);
@@ -431,7 +390,7 @@ static void test_rope_and_rod(void **state)
 static void test_cone_limit(void **state)
 {
     (void)state;
-    Rigid *rigid = world(earth, 4, 2);
+    Rigid *rigid = kit_joint_world(earth, 4, 2);
     /* An arm held along x by a cone of 0.6 rad: it sinks onto the cone and stays there. */
     BodyId arm = add(rigid, box(0.5f, 0.05f, 0.05f), vec3(0.5f, 0.0f, 0.0f), 5.0f);
     JointDef def = joint_def_default(JOINT_CONE_TWIST);
@@ -441,11 +400,11 @@ static void test_cone_limit(void **state)
     def.swing = 0.6f;
     def.lower = -0.2f;
     def.upper = 0.4f;
-    u32 joint = join(rigid, &def);
+    u32 joint = kit_join(rigid, &def);
     rigid_set_velocity(rigid, arm.slot, vec3_zero(), vec3(8.0f, 1.0f, 0.0f));
     f64 widest = 0.0, most = 0.0;
     for (u32 i = 0; i < 600; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         Vec3 x = quat_rotate(rigid_orientation(rigid, arm.slot), vec3(1.0f, 0.0f, 0.0f));
         widest = fmax(widest, acos((f64)x.x));
         most = fmax(most, fabs((f64)rigid_joint_value(rigid, joint) - 0.1));
@@ -467,7 +426,7 @@ static void test_universal_ratio(void **state)
 {
     (void)state;
     const f32 bend = 0.5f;
-    Rigid *rigid = world(vec3_zero(), 8, 4);
+    Rigid *rigid = kit_joint_world(vec3_zero(), 8, 4);
     Vec3 along = vec3(sinf(bend), 0.0f, cosf(bend));
     /* The shafts lie along their local z. */
     BodyId a = add(rigid, box(0.05f, 0.05f, 0.5f), vec3(0.0f, 0.0f, -0.5f), 1.0f);
@@ -483,24 +442,24 @@ static void test_universal_ratio(void **state)
     bearing.b = a;
     bearing.flags |= JOINT_DRIVE;
     bearing.speed = 2.0f;
-    join(rigid, &bearing);
+    kit_join(rigid, &bearing);
     bearing.flags &= ~(u32)JOINT_DRIVE;
     bearing.anchor_a = def.position;
     bearing.b = b;
     bearing.frame_a = frame_along(along);
-    join(rigid, &bearing);
+    kit_join(rigid, &bearing);
     JointDef cardan = joint_def_default(JOINT_UNIVERSAL);
     cardan.a = a;
     cardan.anchor_a = vec3(0.0f, 0.0f, 0.5f);
     cardan.b = b;
     cardan.anchor_b = vec3(0.0f, 0.0f, -0.5f);
-    join(rigid, &cardan);
+    kit_join(rigid, &cardan);
     for (u32 i = 0; i < 120; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
     }
     f64 worst = 0.0;
     for (u32 i = 0; i < 240; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         /* θ: of a's arm of the cross (x) from the normal of the plane of both shafts (y). */
         Vec3 x = quat_rotate(rigid_orientation(rigid, a.slot), vec3(1.0f, 0.0f, 0.0f));
         f64 c = (f64)x.y, s = sin((f64)bend);
@@ -518,7 +477,7 @@ static void test_universal_ratio(void **state)
 static void test_motor_joint(void **state)
 {
     (void)state;
-    Rigid *rigid = world(vec3_zero(), 4, 2);
+    Rigid *rigid = kit_joint_world(vec3_zero(), 4, 2);
     BodyId b = add(rigid, box(0.5f, 0.5f, 0.5f), vec3_zero(), 6.0f);
     JointDef def = joint_def_default(JOINT_MOTOR);
     def.b = b;
@@ -526,9 +485,9 @@ static void test_motor_joint(void **state)
     def.motor_spin = vec3(0.0f, 2.0f, 0.0f);
     def.force_max = 12.0f;
     def.torque_max = 1.0f; /* I = 1 kg m² */
-    join(rigid, &def);
+    kit_join(rigid, &def);
     for (u32 i = 1; i <= 150; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         f32 t = (f32)i / 60.0f;
         assert_true(fabsf(rigid_velocity(rigid, b.slot).x - f32_min(2.0f * t, 3.0f)) < 0.1f ||
                     t > 0.5f);
@@ -536,15 +495,15 @@ static void test_motor_joint(void **state)
     }
     rigid_destroy(rigid);
     /* With a frequency it holds the pose against gravity, sagging by g / ω². */
-    rigid = world(earth, 4, 2);
+    rigid = kit_joint_world(earth, 4, 2);
     b = add(rigid, box(0.5f, 0.5f, 0.5f), vec3_zero(), 6.0f);
     def = joint_def_default(JOINT_MOTOR);
     def.b = b;
     def.frequency = 2.0f;
     def.damping = 1.0f;
-    join(rigid, &def);
+    kit_join(rigid, &def);
     for (u32 i = 0; i < 300; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
     }
     f32 sag = 9.81f / (4.0f * (f32)(PI * PI) * 4.0f);
     assert_true(fabsf(rigid_position(rigid, b.slot).y + sag) < 0.02f * sag);
@@ -560,8 +519,8 @@ static void test_breaks_at_its_force(void **state)
     static const JointKind kinds[] = {JOINT_BALL, JOINT_FIXED, JOINT_DISTANCE, JOINT_SLIDER};
     for (u32 k = 0; k < PL_COUNT(kinds) * 2; k++) {
         f32 mass = k % 2 ? 11.0f : 9.0f;
-        Rigid *rigid = world(earth, 4, 2);
-        BodyId b = add(rigid, ball(0.2f), vec3(0.0f, -1.0f, 0.0f), mass);
+        Rigid *rigid = kit_joint_world(earth, 4, 2);
+        BodyId b = add(rigid, kit_ball_shape(0.2f), vec3(0.0f, -1.0f, 0.0f), mass);
         JointDef def = joint_def_default(kinds[k / 2]);
         def.b = b;
         if (kinds[k / 2] == JOINT_DISTANCE) {
@@ -570,9 +529,9 @@ static void test_breaks_at_its_force(void **state)
             def.anchor_a = vec3(0.0f, -1.0f, 0.0f);
         }
         def.break_force = 100.0f;
-        u32 joint = join(rigid, &def), count = 0, broken = 0;
+        u32 joint = kit_join(rigid, &def), count = 0, broken = 0;
         for (u32 i = 0; i < 60; i++) {
-            tick(rigid);
+            kit_tick_awake(rigid);
             const JointBreak *breaks = rigid_joint_breaks(rigid, &count);
             if (count > 0) {
                 broken++;
@@ -592,7 +551,7 @@ static void test_breaks_at_its_torque(void **state)
 {
     (void)state;
     for (u32 k = 0; k < 2; k++) {
-        Rigid *rigid = world(earth, 4, 2);
+        Rigid *rigid = kit_joint_world(earth, 4, 2);
         BodyId b = add(rigid, box(0.5f, 0.05f, 0.05f), vec3(0.5f, 0.0f, 0.0f), 5.0f);
         JointDef def = joint_def_default(JOINT_FIXED);
         def.b = b;
@@ -600,7 +559,7 @@ static void test_breaks_at_its_torque(void **state)
         def.break_torque = k ? 23.0f : 27.0f;
         JointId id = rigid_joint_add(rigid, &def);
         for (u32 i = 0; i < 120; i++) {
-            tick(rigid);
+            kit_tick_awake(rigid);
         }
         assert_int_equal(rigid_joint_alive(rigid, id), !k);
         if (!k) {
@@ -618,7 +577,7 @@ static void test_momentum_is_kept(void **state)
 {
     (void)state;
     for (u32 kind = JOINT_BALL; kind < JOINT_KIND_COUNT; kind++) {
-        Rigid *rigid = world(vec3_zero(), 4, 2);
+        Rigid *rigid = kit_joint_world(vec3_zero(), 4, 2);
         BodyId ids[2] = {add(rigid, box(0.3f, 0.4f, 0.5f), vec3(-0.6f, 0.1f, 0.0f), 2.0f),
                          add(rigid, box(0.4f, 0.2f, 0.3f), vec3(0.6f, 0.0f, 0.2f), 3.0f)};
         rigid_set_velocity(rigid, ids[0].slot, vec3(0.5f, 0.2f, -0.3f), vec3(1.0f, 2.0f, -1.0f));
@@ -635,7 +594,7 @@ static void test_momentum_is_kept(void **state)
         def.swing = 0.3f;
         def.frequency = 1.0f;
         def.damping = 0.3f;
-        join(rigid, &def);
+        kit_join(rigid, &def);
         f64 start[6] = {0}, now[6] = {0}, worst_linear = 0.0, worst_angular = 0.0;
         for (u32 i = 0; i <= 300; i++) {
             for (u32 n = 0; n < 6; n++) {
@@ -665,7 +624,7 @@ static void test_momentum_is_kept(void **state)
                     worst_angular = fmax(worst_angular, off);
                 }
             }
-            tick(rigid);
+            kit_tick_awake(rigid);
         }
         f64 size = sqrt(start[3] * start[3] + start[4] * start[4] + start[5] * start[5]);
         printf("kind %u: momentum off by %.1e N s, angular by %.2f %%\n", kind, worst_linear,

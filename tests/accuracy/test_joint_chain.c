@@ -1,6 +1,6 @@
 /* test_joint_chain.c: many joints at once: chains, nets, heavy ends, threads. */
-#include "server/physics/rigid/joint.h"
 #include "shared/trig.h"
+#include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,47 +13,6 @@
 
 static const Vec3 earth = {0.0f, -9.81f, 0.0f};
 
-static Rigid *world(Vec3 gravity, u32 substeps, u32 capacity)
-{
-    RigidDef def = {.body_capacity = capacity,
-                    .tick_s = 1.0f / 60.0f,
-                    .substeps = substeps,
-                    .gravity = gravity,
-                    .joint_capacity = capacity,
-                    .no_sleep = true};
-    Rigid *rigid = rigid_create(&def);
-    assert_non_null(rigid);
-    return rigid;
-}
-
-static void tick(Rigid *rigid)
-{
-    rigid_collide(rigid, NULL);
-    rigid_prepare(rigid);
-    for (u32 i = 0; i < rigid_substeps(rigid); i++) {
-        rigid_substep(rigid);
-    }
-    rigid_finish(rigid);
-    for (u32 i = 0; i < rigid_slots(rigid); i++) {
-        rigid_keep_awake(rigid, i);
-    }
-}
-
-static Shape ball(f32 radius)
-{
-    return (Shape){.kind = SHAPE_SPHERE, .radius = radius};
-}
-static u32 join(Rigid *rigid, const JointDef *def)
-{
-    assert_null(joint_def_fault(def));
-    JointId id = rigid_joint_add(rigid, def);
-    assert_int_not_equal(id.generation, 0);
-    return id.slot;
-}
-static Quat turn_about_z(f32 angle)
-{
-    return (Quat){trig_cos_f32(0.5f * angle), 0.0f, 0.0f, trig_sin_f32(0.5f * angle)};
-}
 /* `links` capsules along x from the world at (0, 0, 0); the last body. */
 static BodyId chain(Rigid *rigid, u32 links, f32 pitch, Quat turn, Vec3 along)
 {
@@ -71,7 +30,7 @@ static BodyId chain(Rigid *rigid, u32 links, f32 pitch, Quat turn, Vec3 along)
         joint.anchor_a = vec3(0.0f, i > 0 ? -0.5f * pitch : 0.0f, 0.0f);
         joint.b = body;
         joint.anchor_b = vec3(0.0f, 0.5f * pitch, 0.0f);
-        join(rigid, &joint);
+        kit_join(rigid, &joint);
         before = body;
     }
     return before;
@@ -79,7 +38,7 @@ static BodyId chain(Rigid *rigid, u32 links, f32 pitch, Quat turn, Vec3 along)
 /* Turns −y to x. */
 static Quat along_x(void)
 {
-    return turn_about_z((f32)(0.5 * PI));
+    return kit_turn_z((f32)(0.5 * PI));
 }
 static f32 worst_error(const Rigid *rigid)
 {
@@ -98,21 +57,21 @@ static void test_catenary(void **state)
         LINKS = 40
     };
     const f32 pitch = 0.25f, length = LINKS * 0.25f, span = 6.0f;
-    Rigid *rigid = world(earth, 4, LINKS + 1);
+    Rigid *rigid = kit_joint_world(earth, 4, LINKS + 1);
     BodyId last = chain(rigid, LINKS, pitch, along_x(), vec3(1.0f, 0.0f, 0.0f));
     JointDef end = joint_def_default(JOINT_BALL);
     end.b = last;
     end.anchor_b = vec3(0.0f, -0.5f * pitch, 0.0f);
     end.anchor_a = vec3(length, 0.0f, 0.0f);
-    u32 slot = join(rigid, &end);
+    u32 slot = kit_join(rigid, &end);
     /* The far end comes in slowly, then all settles under drag. */
     for (u32 i = 0; i < 900; i++) {
         if (i <= 300) {
             rigid_joint_remove(rigid, rigid_joint_at(rigid, slot));
             end.anchor_a.x = length + (span - length) * (f32)i / 300.0f;
-            slot = join(rigid, &end);
+            slot = kit_join(rigid, &end);
         }
-        tick(rigid);
+        kit_tick_awake(rigid);
         for (u32 j = 0; j < LINKS; j++) {
             rigid_set_velocity(rigid, j, vec3_scale(rigid_velocity(rigid, j), 0.97f),
                                vec3_scale(rigid_spin(rigid, j), 0.97f));
@@ -144,10 +103,10 @@ static void test_catenary(void **state)
 /* 20 links let go level with a ball at the end that is so many times heavier. */
 static void check_heavy_ball(f32 ratio, f32 worst_max, f32 end_max)
 {
-    Rigid *rigid = world(earth, 4, 32);
+    Rigid *rigid = kit_joint_world(earth, 4, 32);
     BodyId last = chain(rigid, 20, 0.5f, along_x(), vec3(1.0f, 0.0f, 0.0f));
     BodyDef def = body_def_default();
-    def.shape = ball(0.5f);
+    def.shape = kit_ball_shape(0.5f);
     def.position = vec3(10.5f, 0.0f, 0.0f);
     def.mass_kg = ratio;
     def.family = 1;
@@ -156,10 +115,10 @@ static void check_heavy_ball(f32 ratio, f32 worst_max, f32 end_max)
     joint.anchor_a = vec3(0.0f, -0.25f, 0.0f);
     joint.b = rigid_add(rigid, &def);
     joint.anchor_b = vec3(-0.5f, 0.0f, 0.0f);
-    join(rigid, &joint);
+    kit_join(rigid, &joint);
     f32 worst = 0.0f;
     for (u32 i = 0; i < 600; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         worst = f32_max(worst, worst_error(rigid));
     }
     printf("%g times heavier: worst error %.1f mm, in the end %.1f mm\n", (f64)ratio,
@@ -178,10 +137,10 @@ static void test_heavy_ball_on_chain(void **state)
 static void test_long_hanging_chain(void **state)
 {
     (void)state;
-    Rigid *rigid = world(earth, 4, 100);
+    Rigid *rigid = kit_joint_world(earth, 4, 100);
     chain(rigid, 100, 0.5f, quat_identity(), vec3(0.0f, -1.0f, 0.0f));
     for (u32 i = 0; i < 300; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
     }
     printf("100 links hanging: error %.2f mm, force %.1f N\n", (f64)worst_error(rigid) * 1e3,
            (f64)rigid_joint_force(rigid, 0).y);
@@ -195,16 +154,16 @@ static void test_long_hanging_chain(void **state)
 static void test_chain_too_short(void **state)
 {
     (void)state;
-    Rigid *rigid = world(earth, 4, 32);
+    Rigid *rigid = kit_joint_world(earth, 4, 32);
     BodyId last = chain(rigid, 20, 0.1f, along_x(), vec3(1.0f, 0.0f, 0.0f));
     JointDef end = joint_def_default(JOINT_BALL);
     end.b = last;
     end.anchor_b = vec3(0.0f, -0.05f, 0.0f);
     end.anchor_a = vec3(2.2f, 0.0f, 0.0f);
-    join(rigid, &end);
+    kit_join(rigid, &end);
     f32 fastest = 0.0f;
     for (u32 i = 0; i < 300; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         for (u32 j = 0; j < 20 && i > 120; j++) {
             fastest = f32_max(fastest, vec3_length(rigid_velocity(rigid, j)));
         }
@@ -223,10 +182,10 @@ static void test_hanging_net(void **state)
     enum {
         SIDE = 40
     };
-    Rigid *rigid = world(earth, 4, SIDE * SIDE * 2);
+    Rigid *rigid = kit_joint_world(earth, 4, SIDE * SIDE * 2);
     for (u32 i = 0; i < SIDE * SIDE; i++) {
         BodyDef def = body_def_default();
-        def.shape = ball(0.4f);
+        def.shape = kit_ball_shape(0.4f);
         def.position = vec3((f32)(i % SIDE), -(f32)(i / SIDE), 0.0f);
         def.motion = i < SIDE ? BODY_STATIC : BODY_DYNAMIC;
         def.family = 1;
@@ -237,18 +196,18 @@ static void test_hanging_net(void **state)
             joint.a = rigid_at(rigid, i - 1);
             joint.anchor_a = vec3(0.5f, 0.0f, 0.0f);
             joint.anchor_b = vec3(-0.5f, 0.0f, 0.0f);
-            join(rigid, &joint);
+            kit_join(rigid, &joint);
         }
         if (i >= SIDE) {
             joint.a = rigid_at(rigid, i - SIDE);
             joint.anchor_a = vec3(0.0f, -0.5f, 0.0f);
             joint.anchor_b = vec3(0.0f, 0.5f, 0.0f);
-            join(rigid, &joint);
+            kit_join(rigid, &joint);
         }
     }
     f32 worst = 0.0f;
     for (u32 i = 0; i < 120; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         worst = f32_max(worst, worst_error(rigid));
     }
     printf("net: worst error %.2f mm, in the end %.2f mm\n", (f64)worst * 1e3,
@@ -265,14 +224,14 @@ static void test_hub(void **state)
     enum {
         SPOKES = 80
     };
-    Rigid *rigid = world(vec3_zero(), 4, SPOKES + 1);
+    Rigid *rigid = kit_joint_world(vec3_zero(), 4, SPOKES + 1);
     BodyDef def = body_def_default();
-    def.shape = ball(1.0f);
+    def.shape = kit_ball_shape(1.0f);
     def.mass_kg = 400.0f;
     def.spin = vec3(0.0f, 0.0f, 1.0f);
     def.family = 1;
     BodyId hub = rigid_add(rigid, &def);
-    def.shape = ball(0.02f);
+    def.shape = kit_ball_shape(0.02f);
     def.mass_kg = 1.0f;
     for (u32 i = 0; i < SPOKES; i++) {
         f32 angle = (f32)i * (f32)(2.0 * PI / SPOKES);
@@ -285,10 +244,10 @@ static void test_hub(void **state)
         joint.anchor_a = vec3_scale(out, 1.5f);
         joint.b = rigid_add(rigid, &def);
         joint.anchor_b = vec3_scale(out, -0.5f);
-        join(rigid, &joint);
+        kit_join(rigid, &joint);
     }
     for (u32 i = 0; i < 240; i++) {
-        tick(rigid);
+        kit_tick_awake(rigid);
         assert_true(worst_error(rigid) < 0.001f);
     }
     /* Turning evenly, each joint pulls with m ω² r = 2 N. */
@@ -315,13 +274,13 @@ static void test_threads_leave_no_trace(void **state)
     u64 hashes[2] = {0, 0};
     for (u32 run = 0; run < 2; run++) {
         Jobs *jobs = jobs_create(run ? 4 : 1);
-        Rigid *rigid = world(earth, 4, 400);
+        Rigid *rigid = kit_joint_world(earth, 4, 400);
         BodyDef def = body_def_default();
         def.shape.kind = SHAPE_PLANE;
         def.motion = BODY_STATIC;
         rigid_add(rigid, &def);
         def = body_def_default();
-        def.shape = ball(0.25f);
+        def.shape = kit_ball_shape(0.25f);
         for (u32 i = 0; i < 300; i++) {
             def.position =
                 vec3(0.6f * (f32)(i % 20), 0.5f + 0.6f * (f32)(i / 20), 0.01f * (f32)(i * 7 % 13));
@@ -339,13 +298,13 @@ static void test_threads_leave_no_trace(void **state)
             joint.anchor_b = vec3(-0.3f, 0.0f, 0.0f);
             joint.a = left;
             if (i % 20 > 0) {
-                join(rigid, &joint);
+                kit_join(rigid, &joint);
             }
             if (i >= 20 && i < 100) {
                 joint.a = below;
                 joint.anchor_a = vec3(0.0f, 0.3f, 0.0f);
                 joint.anchor_b = vec3(0.0f, -0.3f, 0.0f);
-                join(rigid, &joint);
+                kit_join(rigid, &joint);
             }
         }
         for (u32 i = 0; i < 90; i++) {

@@ -7,19 +7,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-Rigid *kit_world(u32 bodies, u32 substeps, f32 gravity_m_s2)
+static Rigid *world_of(const RigidDef *def)
 {
-    RigidDef def = {.body_capacity = bodies,
-                    .tick_s = KIT_TICK_S,
-                    .substeps = substeps,
-                    .gravity = {0.0f, -gravity_m_s2, 0.0f},
-                    .no_sleep = true};
-    Rigid *rigid = rigid_create(&def);
+    Rigid *rigid = rigid_create(def);
     if (!rigid) {
         fprintf(stderr, "out of memory\n");
         exit(1);
     }
     return rigid;
+}
+
+Rigid *kit_world(u32 bodies, u32 substeps, f32 gravity_m_s2)
+{
+    return world_of(&(RigidDef){.body_capacity = bodies,
+                                .tick_s = KIT_TICK_S,
+                                .substeps = substeps,
+                                .gravity = {0.0f, -gravity_m_s2, 0.0f},
+                                .no_sleep = true});
+}
+
+Rigid *kit_joint_world(Vec3 gravity, u32 substeps, u32 capacity)
+{
+    return world_of(&(RigidDef){.body_capacity = capacity,
+                                .tick_s = KIT_TICK_S,
+                                .substeps = substeps,
+                                .gravity = gravity,
+                                .joint_capacity = capacity,
+                                .no_sleep = true});
 }
 
 void kit_tick(Rigid *rigid)
@@ -32,11 +46,39 @@ void kit_tick(Rigid *rigid)
     rigid_finish(rigid);
 }
 
+void kit_tick_awake(Rigid *rigid)
+{
+    kit_tick(rigid);
+    for (u32 i = 0; i < rigid_slots(rigid); i++) {
+        rigid_keep_awake(rigid, i);
+    }
+}
+
 void kit_run(Rigid *rigid, f32 seconds)
 {
     for (u32 i = 0; i < (u32)(seconds * 60.0f + 0.5f); i++) {
         kit_tick(rigid);
     }
+}
+
+u32 kit_join(Rigid *rigid, const JointDef *def)
+{
+    JointId id = joint_def_fault(def) == NULL ? rigid_joint_add(rigid, def) : (JointId){0, 0};
+    if (id.generation == 0) {
+        fprintf(stderr, "a joint was refused\n");
+        exit(1);
+    }
+    return id.slot;
+}
+
+Shape kit_ball_shape(f32 radius)
+{
+    return (Shape){.kind = SHAPE_SPHERE, .radius = radius};
+}
+
+Quat kit_turn_z(f32 angle)
+{
+    return (Quat){trig_cos_f32(0.5f * angle), 0.0f, 0.0f, trig_sin_f32(0.5f * angle)};
 }
 
 Quat kit_turn(Vec3 axis, f64 degrees)

@@ -5,6 +5,7 @@
 #ifndef PLENUM_TESTS_SUPPORT_RIGID_KIT_H
 #define PLENUM_TESTS_SUPPORT_RIGID_KIT_H
 
+#include "server/physics/rigid/joint.h"
 #include "server/physics/rigid/rigid.h"
 
 #define KIT_GRAVITY_M_S2 9.81f
@@ -14,6 +15,15 @@
 Rigid *kit_world(u32 bodies, u32 substeps, f32 gravity_m_s2);
 void kit_tick(Rigid *rigid);
 void kit_run(Rigid *rigid, f32 seconds);
+/* The same with room for as many joints as bodies, and gravity as it is given. */
+Rigid *kit_joint_world(Vec3 gravity, u32 substeps, u32 capacity);
+/* kit_tick, and no body comes nearer to sleep. */
+void kit_tick_awake(Rigid *rigid);
+/* Adds it and returns its slot; ends the test if it is refused. */
+u32 kit_join(Rigid *rigid, const JointDef *def);
+Shape kit_ball_shape(f32 radius);
+/* A rotation about z, radians. */
+Quat kit_turn_z(f32 angle);
 
 /* A rotation about the unit axis by the angle in degrees. */
 Quat kit_turn(Vec3 axis, f64 degrees);

@@ -1,6 +1,7 @@
 /* test_joint.c: the table of joints: slots, bad definitions, bodies that go, waking, saving. */
 #include "server/physics/rigid/joint_state.h"
 #include "shared/random.h"
+#include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,16 +19,6 @@ static Rigid *world(u32 bodies, u32 joints)
     Rigid *rigid = rigid_create(&def);
     assert_non_null(rigid);
     return rigid;
-}
-
-static void tick(Rigid *rigid)
-{
-    rigid_collide(rigid, NULL);
-    rigid_prepare(rigid);
-    for (u32 i = 0; i < rigid_substeps(rigid); i++) {
-        rigid_substep(rigid);
-    }
-    rigid_finish(rigid);
 }
 
 static BodyId add_ball(Rigid *rigid, Vec3 position, BodyMotion motion)
@@ -48,13 +39,6 @@ static JointDef between(JointKind kind, BodyId a, BodyId b)
     def.anchor_a = vec3(0.5f, 0.0f, 0.0f);
     def.anchor_b = vec3(-0.5f, 0.0f, 0.0f);
     return def;
-}
-
-static u64 hash_of(Rigid *rigid)
-{
-    State state = {.mode = STATE_HASH};
-    rigid_walk(rigid, &state);
-    return state.hash;
 }
 
 static void test_slots_and_generations(void **unused)
@@ -244,21 +228,21 @@ static void test_joined_bodies_do_not_touch(void **unused)
     def.upper = 10.0f;
     JointId id = rigid_joint_add(rigid, &def);
     RigidStats stats;
-    tick(rigid);
+    kit_tick(rigid);
     rigid_stats(rigid, &stats);
     assert_int_equal(stats.touching, 0);
     assert_true(rigid_position(rigid, b.slot).x == 0.5f);
     rigid_joint_remove(rigid, id);
-    tick(rigid);
+    kit_tick(rigid);
     rigid_stats(rigid, &stats);
     assert_int_equal(stats.touching, 1);
     id = rigid_joint_add(rigid, &def);
-    tick(rigid);
+    kit_tick(rigid);
     rigid_stats(rigid, &stats);
     assert_int_equal(stats.touching, 0);
     def.flags |= JOINT_COLLIDES;
     assert_true(rigid_joint_tune(rigid, id.slot, &def));
-    tick(rigid);
+    kit_tick(rigid);
     rigid_stats(rigid, &stats);
     assert_int_equal(stats.touching, 1);
     rigid_destroy(rigid);
@@ -283,22 +267,22 @@ static void test_islands(void **unused)
     rigid_joint_add(rigid, &top);
     u32 joint = rigid_joint_add(rigid, &middle).slot;
     for (u32 i = 0; i < 120; i++) {
-        tick(rigid);
+        kit_tick(rigid);
     }
     assert_false(rigid_awake(rigid, a.slot));
     assert_false(rigid_awake(rigid, b.slot));
     rigid_wake(rigid, b.slot);
-    tick(rigid);
+    kit_tick(rigid);
     assert_true(rigid_awake(rigid, a.slot));
     for (u32 i = 0; i < 120; i++) {
-        tick(rigid);
+        kit_tick(rigid);
     }
     assert_false(rigid_awake(rigid, a.slot));
     JointDef off = middle;
     off.flags = 0;
     assert_true(rigid_joint_tune(rigid, joint, &off));
-    tick(rigid);
-    tick(rigid);
+    kit_tick(rigid);
+    kit_tick(rigid);
     assert_true(rigid_awake(rigid, b.slot));
     assert_true(rigid_position(rigid, b.slot).y < -1.501f);
     rigid_destroy(rigid);
@@ -310,7 +294,7 @@ static void test_islands(void **unused)
     motor.speed = 0.01f;
     rigid_joint_add(rigid, &motor);
     for (u32 i = 0; i < 120; i++) {
-        tick(rigid);
+        kit_tick(rigid);
     }
     assert_true(rigid_awake(rigid, wheel.slot));
     assert_true(fabsf(rigid_spin(rigid, wheel.slot).x - 0.01f) < 1e-4f);
@@ -348,7 +332,7 @@ static void test_save_and_load_go_on_alike(void **unused)
     (void)unused;
     Rigid *one = crowd(), *two = world(32, 64);
     for (u32 i = 0; i < 20; i++) {
-        tick(one);
+        kit_tick(one);
     }
     State count = {.mode = STATE_COUNT};
     rigid_walk(one, &count);
@@ -371,9 +355,9 @@ static void test_save_and_load_go_on_alike(void **unused)
         }
     }
     for (u32 i = 0; i < 30; i++) {
-        assert_true(hash_of(one) == hash_of(two));
-        tick(one);
-        tick(two);
+        assert_true(kit_hash(one) == kit_hash(two));
+        kit_tick(one);
+        kit_tick(two);
     }
     free(image);
     rigid_destroy(one);
@@ -404,7 +388,7 @@ static void test_damaged_images(void **unused)
             refused++;
             rigid_clear(target);
         } else {
-            tick(target);
+            kit_tick(target);
         }
         image[i] ^= 0xff;
     }
@@ -425,7 +409,7 @@ static void test_tangle_recovers(void **unused)
     rigid_set_velocity(rigid, 3, vec3(1500.0f, 0.0f, 0.0f), vec3(0.0f, 400.0f, 0.0f));
     rigid_set_velocity(rigid, 9, vec3(0.0f, -1500.0f, 3.0f), vec3_zero());
     for (u32 i = 0; i < 300; i++) {
-        tick(rigid);
+        kit_tick(rigid);
         for (u32 j = 0; j < 24; j++) {
             assert_true(vec3_is_finite(rigid_position(rigid, j)));
             assert_true(vec3_length(rigid_velocity(rigid, j)) <= 2001.0f);

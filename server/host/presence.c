@@ -1,8 +1,9 @@
 /*
- * presence.c: who points where and holds what, told to all: each client its own hand first, since
- * its own picture waits for the answer, then the others' in the order of their ids, as many as fit
- * a packet and the client's line; the rest has its turn in the messages after. A message says for
- * which ids it is complete, so nothing needs to be told to be gone and a lost one costs one turn.
+ * presence.c: who points where and holds what, told to all: each client of its own hand first where
+ * that took or let go, since its own picture waits for the answer, then of all hands in the order
+ * of their ids, as many as fit a packet and the client's line; the rest has its turn in the
+ * messages after. A message says for which ids it is complete, so nothing needs to be told to be
+ * gone and a lost one costs one turn.
  */
 #include "server/host/session.h"
 
@@ -21,7 +22,7 @@ enum {
     PRESENCE_HEAD_BYTES = 150, /* of the message, the seal and the packet */
     PRESENCE_SHARE = 10,       /* of a client's budget: one in so many bytes */
     /* On a narrow line a message may take as long as this, lest each is all head. */
-    PRESENCE_GAP_MS = 500,
+    PRESENCE_GAP_MS = 1000,
 };
 
 PL_STATIC_ASSERT(PRESENCES_MAX *PRESENCE_BYTES + PRESENCE_HEAD_BYTES <= STATE_PAYLOAD_BYTES_MAX,
@@ -81,7 +82,7 @@ static u32 presence_room(const Session *session)
                                                   : 2;
 }
 
-/* What one client gets now: its own hand, also where it is idle, and those whose turn it is. Older
+/* What one client gets now: its own hand where that changed, and those whose turn it is. Older
  * clients take each message for all there is. */
 static void presence_fill(Host *host, Session *session, u32 count, Presence *out, Message *message)
 {
@@ -91,9 +92,13 @@ static void presence_fill(Host *host, Session *session, u32 count, Presence *out
         at++;
     }
     message->presence.from = ranges ? session->presence_from : 0;
-    out[used++] = presence_of(session);
-    for (; at < count && (used < room || host->hands[at].user == session->user); at++) {
-        if (host->hands[at].user != session->user) {
+    bool own = !ranges || session->presence_own > 0;
+    if (own) {
+        out[used++] = presence_of(session); /* idle too: it let go */
+        session->presence_own -= session->presence_own > 0;
+    }
+    for (; at < count && used < room; at++) {
+        if (!own || host->hands[at].user != session->user) {
             out[used++] = host->hands[at];
         }
     }
@@ -150,6 +155,8 @@ void presence_send(Host *host)
             continue;
         }
         bool all = count <= presence_room(session);
+        bool hold = session->presence_holds != session->holds;
+        session->presence_own = hold ? PRESENCE_REPEATS : session->presence_own;
         session->presence_same = changed || !all ? 0 : session->presence_same + 1;
         session->presence_hash = hash;
         if (all && shared == NULL) {

@@ -77,7 +77,8 @@ typedef struct Session {
     Vec3 local, target;
     u64 impacts_ms;     /* when it may be told of impacts again */
     u64 presence_ms;    /* when it may get the next */
-    u32 presence_holds; /* what it was last told that it holds */
+    u32 presence_holds; /* what it was last told that it holds, */
+    u32 presence_own;   /* and in so many messages more */
     u64 presence_hash;  /* of the hands that it got last, */
     u32 presence_same;  /* unchanged for so many messages */
     u32 presence_from;  /* the user from whom its next one goes on */

@@ -2,6 +2,7 @@
  * stumbles over seams, cylinders roll without corners, and stacks of any solids stand. */
 #include "server/physics/rigid/rigid.h"
 #include "shared/geometry.h"
+#include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,28 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static Rigid *world(void)
-{
-    RigidDef def = {.body_capacity = 64,
-                    .tick_s = 1.0f / 60.0f,
-                    .substeps = 4,
-                    .gravity = {0.0f, -9.81f, 0.0f},
-                    .no_sleep = true};
-    Rigid *rigid = rigid_create(&def);
-    assert_non_null(rigid);
-    return rigid;
-}
-
-static void tick(Rigid *rigid)
-{
-    rigid_collide(rigid, NULL);
-    rigid_prepare(rigid);
-    for (u32 i = 0; i < rigid_substeps(rigid); i++) {
-        rigid_substep(rigid);
-    }
-    rigid_finish(rigid);
-}
 
 /* A flat field of 80 × 80 cells of 0.25 m. */
 static Geometry *flat_mesh(void)
@@ -124,7 +103,7 @@ static void nothing_stumbles(void **unused)
             static const char *const names[] = {"rolling ball",     "rolling cylinder",
                                                 "rolling capsule",  "sliding box",
                                                 "sliding cylinder", "sliding prism"};
-            Rigid *rigid = world();
+            Rigid *rigid = kit_world(64, 4, KIT_GRAVITY_M_S2);
             bool rolls = s < 3;
             Geometry *ground = add_ground(rigid, g, rolls ? 0.8f : 0.0f);
             BodyDef def = body_def_default();
@@ -147,12 +126,12 @@ static void nothing_stumbles(void **unused)
             def.orientation = s == 1 || s == 2 ? quarter_x : quat_identity();
             BodyId body = rigid_add(rigid, &def);
             for (u32 i = 0; i < 30; i++) {
-                tick(rigid);
+                kit_tick(rigid);
             }
             Vec3 v0 = rigid_velocity(rigid, body.slot);
             f32 low = INFINITY, high = -INFINITY, bump = 0.0f, turn = 0.0f;
             for (u32 i = 0; i < 180; i++) {
-                tick(rigid);
+                kit_tick(rigid);
                 Vec3 p = rigid_position(rigid, body.slot), v = rigid_velocity(rigid, body.slot);
                 low = f32_min(low, p.y);
                 high = f32_max(high, p.y);
@@ -182,7 +161,7 @@ static void stacks_of_any_solids_stand(void **unused)
     for (u32 g = 0; g < GROUNDS; g++) {
         for (u32 s = 0; s < 3; s++) {
             static const char *const names[] = {"cylinders", "prisms", "mixed"};
-            Rigid *rigid = world();
+            Rigid *rigid = kit_world(64, 4, KIT_GRAVITY_M_S2);
             Geometry *ground = add_ground(rigid, g, 0.6f);
             BodyId bodies[10];
             for (u32 i = 0; i < 10; i++) {
@@ -198,7 +177,7 @@ static void stacks_of_any_solids_stand(void **unused)
                 bodies[i] = rigid_add(rigid, &def);
             }
             for (u32 i = 0; i < 600; i++) {
-                tick(rigid);
+                kit_tick(rigid);
             }
             Vec3 top = rigid_position(rigid, bodies[9].slot);
             printf("%-9s on %-8s: top at %.4f %.4f %.4f\n", names[s], ground_names[g], (f64)top.x,

@@ -2,6 +2,7 @@
 #include "server/physics/rigid/gjk.h"
 #include "server/physics/rigid/query.h"
 #include "tests/support/any.h"
+#include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,16 +18,6 @@ enum {
 };
 
 static Any any;
-
-static void tick(Rigid *rigid)
-{
-    rigid_collide(rigid, NULL);
-    rigid_prepare(rigid);
-    for (u32 i = 0; i < rigid_substeps(rigid); i++) {
-        rigid_substep(rigid);
-    }
-    rigid_finish(rigid);
-}
 
 static Rigid *world_empty(void)
 {
@@ -73,7 +64,7 @@ static Rigid *world_any(u64 seed)
         rigid_remove(rigid, rigid_at(rigid, i));
     }
     for (u32 i = 0; i < 8; i++) {
-        tick(rigid);
+        kit_tick(rigid);
     }
     return rigid;
 }

@@ -1,7 +1,8 @@
 /* test_builds.c: the simulation compiled by gcc and clang, at -O1 and -O3, with SSE2 and AVX2,
  * gives the same bits: rigid bodies alone, soft bodies beside them, whole worlds with scenes and
- * hands. Every file is compiled once for each build, on all cores, and three harnesses are linked
- * to it; the release build that this program is a part of is one of them, as it lies there. */
+ * hands; and what the codecs write. Every file is compiled once for each build, on all cores, and
+ * four harnesses are linked to it; the release build that this program is a part of is one of them,
+ * as it lies there. */
 #include "shared/base.h"
 #include "tests/support/process.h"
 
@@ -96,6 +97,13 @@ static void list_sources(FILE *list)
                                            "server/physics/*.c",
                                            "server/world/*.c",
                                            "shared/*.c",
+                                           "protocol/chunk.c",
+                                           "protocol/detail.c",
+                                           "protocol/grid_*.c",
+                                           "protocol/mix*.c",
+                                           "protocol/point_*.c",
+                                           "protocol/pose_*.c",
+                                           "protocol/span.c",
                                            "protocol/entity_list.c",
                                            "protocol/field.c",
                                            "protocol/frame.c",
@@ -153,10 +161,11 @@ static void link_and_run(const Build *build, const char *harness, char hash[32])
         snprintf(own, sizeof own, "$b/libworld.a $b/libphysics.a $b/libshared.a");
     }
     const char *program = test_path("harness");
-    snprintf(command, sizeof command,
-             "b=%s; %s -std=c17 %s " RULES " -o %s tests/determinism/%s.c -Wl,--start-group %s "
-             "$b/libprotocol.a -Wl,--end-group -lflatbuffers -linih -lxxhash -lm -lstdc++ && %s",
-             libraries_folder(), build->compiler, build->flags, program, harness, own, program);
+    snprintf(
+        command, sizeof command,
+        "b=%s; %s -std=c17 %s " RULES " -o %s tests/determinism/%s.c -Wl,--start-group %s "
+        "$b/libprotocol.a -Wl,--end-group -lflatbuffers -linih -lxxhash -lzstd -lm -lstdc++ && %s",
+        libraries_folder(), build->compiler, build->flags, program, harness, own, program);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     hash[0] = 0;
@@ -204,10 +213,17 @@ static void builds_agree_on_worlds(void **unused)
     expect_one_hash("world_harness");
 }
 
+static void builds_agree_on_codes(void **unused)
+{
+    PL_UNUSED(unused);
+    expect_one_hash("codec_harness");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(builds_agree_on_rigid_bodies),
                                        cmocka_unit_test(builds_agree_on_soft_bodies),
-                                       cmocka_unit_test(builds_agree_on_worlds)};
+                                       cmocka_unit_test(builds_agree_on_worlds),
+                                       cmocka_unit_test(builds_agree_on_codes)};
     return cmocka_run_group_tests(tests, compile_all, NULL);
 }

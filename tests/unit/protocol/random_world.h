@@ -35,9 +35,11 @@ static inline f32 dice_range(Dice *dice, f32 low, f32 high)
 }
 static inline Quat dice_rotation(Dice *dice)
 {
-    Quat q = {dice_range(dice, -1, 1), dice_range(dice, -1, 1), dice_range(dice, -1, 1),
-              dice_range(dice, -1, 1)};
-    return quat_normalize(q);
+    f32 q[4]; /* one after the other: compilers evaluate arguments in orders of their own */
+    for (u32 i = 0; i < 4; i++) {
+        q[i] = dice_range(dice, -1, 1);
+    }
+    return quat_normalize((Quat){q[0], q[1], q[2], q[3]});
 }
 
 static inline FieldDesc field_desc(FieldKind kind, u32 capacity)
@@ -73,10 +75,15 @@ static inline FieldSet *random_fields(u32 size)
     return field_set_create(fields, PL_COUNT(fields));
 }
 
+static inline Vec3 random_place(Dice *dice)
+{
+    f32 x = dice_range(dice, -8, 8), y = dice_range(dice, 0, 4), z = dice_range(dice, -8, 8);
+    return vec3(x, y, z);
+}
+
 static inline void random_pose(Dice *dice, const FieldDesc *field, QPose *q)
 {
-    Vec3 p = vec3(dice_range(dice, -8, 8), dice_range(dice, 0, 4), dice_range(dice, -8, 8));
-    quantize_position(field, p, q->position);
+    quantize_position(field, random_place(dice), q->position);
     q->rotation = quantize_rotation(dice_rotation(dice));
     q->flags = POSE_LIVE | POSE_AWAKE;
     q->generation = (u16)(q->generation + 1);
@@ -97,7 +104,8 @@ static inline void move_pose(Dice *dice, const FieldDesc *field, QPose *q)
     for (u32 axis = 0; axis < 3; axis++) {
         q->position[axis] += (i32)dice_below(dice, 31) - 15;
     }
-    Quat turn = {1.0f, dice_range(dice, -0.1f, 0.1f), dice_range(dice, -0.1f, 0.1f), 0.0f};
+    f32 b = dice_range(dice, -0.1f, 0.1f), c = dice_range(dice, -0.1f, 0.1f);
+    Quat turn = {1.0f, b, c, 0.0f};
     q->rotation =
         quantize_rotation(quat_normalize(quat_mul(turn, dequantize_rotation(q->rotation))));
     q->flags ^= dice_chance(dice, 0.05) ? POSE_AWAKE : 0;
@@ -106,7 +114,7 @@ static inline void move_pose(Dice *dice, const FieldDesc *field, QPose *q)
 static inline void move_point(Dice *dice, const FieldDesc *field, QPoint *q)
 {
     if (q->generation == 0 || dice_chance(dice, 0.01)) {
-        Vec3 p = vec3(dice_range(dice, -8, 8), dice_range(dice, 0, 4), dice_range(dice, -8, 8));
+        Vec3 p = random_place(dice);
         quantize_position(field, p, q->position);
         q->generation = (u16)dice_below(dice, 3);
     }

@@ -22,7 +22,7 @@ typedef struct Harness {
     u64 hash;
 } Harness;
 
-static void stop(const char *text)
+static _Noreturn void stop(const char *text)
 {
     fprintf(stderr, "%s\n", text);
     exit(1);
@@ -131,12 +131,12 @@ int main(void)
 {
     Harness *h = calloc(1, sizeof *h);
     if (h == NULL) {
-        return 1;
+        stop("out of memory");
     }
     h->coder = span_coder_create();
     h->decoder = span_coder_create();
     if (h->coder == NULL || h->decoder == NULL) {
-        return 1;
+        stop("no codecs");
     }
     for (u32 i = 0; i < WORLDS; i++) {
         code_random_world(h, 500 + i);

@@ -1,11 +1,12 @@
 /*
- * point_code.h: many points in few bytes: motion predicted from states that both ends have and from
- * what neighbours do that are coded already, neighbours in space (a grid over where they were, as
- * particles and grids exchange velocities in Harlow's PIC, 1964) and by index; weights of the
- * prediction fitted by the encoder and sent; of the rest its size is a symbol of two adaptive
- * contexts that the expected size chooses, and its lower bits are as they are. Each code decodes
- * alone, given those states. Integers only. PROTOCOL.md, "Code of points", has every bit. Layer:
- * protocol.
+ * point_code.h: many points in few bytes. Where a point goes is foretold from states that both ends
+ * have (its velocity, and how that changed) and from points that are coded already: those that were
+ * near in space (Shepard's interpolation, 1968) and those near in the order, of which a sheet has
+ * rows: how they moved, and where they were beside it. The weights of all that are fitted together
+ * by the encoder, once a code, and sent. Of the rest its size is a symbol of two adaptive contexts
+ * that the expected size chooses, and its lower bits are as they are. Each code decodes alone,
+ * given those states. Decoding is in integers only. PROTOCOL.md, "Code of points", has every bit.
+ * Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_POINT_CODE_H
 #define PLENUM_PROTOCOL_POINT_CODE_H

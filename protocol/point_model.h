@@ -22,7 +22,7 @@ enum {
     NEAR_CELLS = 4,
     WEIGHT_BITS = 8,
     INDEX_NEIGHBOURS = 6,
-    FIT_EQUATIONS_MAX = 768, /* of the encoder */
+    FIT_EQUATIONS_MAX = 384, /* of the encoder */
 };
 
 /* Weights of what is known about a point (256ths), in the order of the header. Those of neighbours

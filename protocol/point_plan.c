@@ -4,9 +4,9 @@
 enum {
     FIT_PASSES = 3,
     FIT_POINTS_MIN = 12,
-    FIT_SAMPLES = FIT_EQUATIONS_MAX / 2, /* about so many points say what the weights are */
-    CELL_POINTS = 9,                     /* quarters of points that share a cell */
-    EVEN_PARTS = 32,                     /* 16ths: smaller residuals count alike */
+    FIT_SAMPLES = FIT_EQUATIONS_MAX, /* at most so many points say what the weights are */
+    CELL_POINTS = 9,                 /* quarters of points that share a cell */
+    EVEN_PARTS = 32,                 /* 16ths: smaller residuals count alike */
 };
 
 const Plan point_plan_default = {

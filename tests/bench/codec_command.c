@@ -175,9 +175,10 @@ int bench_codec_command(int argc, char **argv)
     const OptionTable table = {
         .program = "plenum-bench codec",
         .synopsis = "[options]",
-        .about = "Codes every frame of a trace against frames K, 2K and 3K before it, decodes it, "
-                 "compares it\nand prints one line of JSON. Times are means over the frames of "
-                 "the shortest of three turns.",
+        .about =
+            "Codes every frame of a trace against frames K, 2K and 3K before it (points: K, K + 1 "
+            "and 2K),\ndecodes it, compares it and prints one line of JSON. Times are means "
+            "over the frames of the\nshortest of three turns.",
         .rows = rows,
         .count = PL_COUNT(rows),
     };

@@ -292,8 +292,8 @@ static void test_torn_at_every_byte_of_its_tail(void **state)
         assert_int_equal(info->clean, cut == bytes);
         assert_int_equal(info->ticks, expected);
         /* To read on from the last key takes long: not at every byte. */
-        bool reads = cut % 7 == 0;
-        assert_int_equal(recording_reader_seek(reader, info->last_tick - 1), 0);
+        bool reads = cut % 13 == 0;
+        assert_true(!reads || recording_reader_seek(reader, info->last_tick - 1) == 0);
         for (int i = 0; reads && i < 2; i++) {
             Frame *frame;
             const Input *inputs;

@@ -16,7 +16,12 @@
 #include <cmocka.h>
 
 enum {
-    FRAMES_MAX = 4096
+    FRAMES_MAX = 4096,
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    WORLDS = 6, /* touch all memory that more would */
+#else
+    WORLDS = 14,
+#endif
 };
 
 /* One server with one client and the network between them. */
@@ -252,7 +257,7 @@ static void expect_clean(const Pair *pair)
 static void test_random_worlds_and_networks(void **context)
 {
     PL_UNUSED(context);
-    for (u32 world = 0; world < 14; world++) {
+    for (u32 world = 0; world < WORLDS; world++) {
         Dice dice = {100 + world, 0};
         NetsimOptions net = random_network(&dice);
         Pair *pair = malloc(sizeof *pair);

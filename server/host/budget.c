@@ -31,6 +31,7 @@ static const f64 rise_least = 1000.0; /* bytes/s² */
 static const f64 knee_near = 0.9, knee_past = 1.0, knee_past_loss = 1.25;
 /* Of what arrives and what the path loses: beyond it nothing is known of the line (GCC: 1.5). */
 static const f64 rise_known = 1.5;
+static const f64 untried_bytes_s = 32000.0;
 static const f64 recent_weight = 1.0 / 16.0;
 static const f64 drained_ms = 15.0;
 static const f64 drain_most = 0.85; /* of what arrives: GCC's */
@@ -416,6 +417,11 @@ u32 budget_take(Budget *budget, u64 now_ms)
     }
     budget->snapshots++;
     return (u32)budget->tokens - BUDGET_HEAD_BYTES;
+}
+
+f64 budget_trusted(const Budget *budget)
+{
+    return fmin(budget->bytes_s, fmax(untried_bytes_s, 2.0 * budget->arrived_bytes_s));
 }
 
 void budget_other(Budget *budget, u32 bytes)

@@ -106,6 +106,9 @@ void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms);
 u32 budget_take(Budget *budget, u64 now_ms);
 /* A packet with so many bytes of payload went out. */
 void budget_sent(Budget *budget, u32 bytes);
+/* What other things than states may count on: little more of the budget than was tried, for what is
+ * lost of them and the queue that they make is not seen. Bytes/s. */
+f64 budget_trusted(const Budget *budget);
 /* So did one of another kind, on the same line: states have that much less. */
 void budget_other(Budget *budget, u32 bytes);
 /* The client could tell nothing until now, because it knew no world. What brought the world found

@@ -21,6 +21,7 @@ enum {
     PRESENCE_BYTES = 90,
     PRESENCE_HEAD_BYTES = 150, /* of the message, the seal and the packet */
     PRESENCE_SHARE = 10,       /* of a client's budget: one in so many bytes */
+    PRESENCE_LEFT_BYTES_S = 6000,
     /* On a narrow line a message may take as long as this, lest each is all head. */
     PRESENCE_GAP_MS = 1000,
 };
@@ -67,10 +68,13 @@ static u32 hands_gather(Host *host)
     return count;
 }
 
-/* Bytes of presence that a client gets in a second. */
+/* Bytes of presence that a client gets in a second: its share, or half of what states leave. */
 static f64 presence_bytes_s(const Session *session)
 {
-    return session->budget.bytes_s / PRESENCE_SHARE;
+    f64 trusted = budget_trusted(&session->budget);
+    f64 left = 0.5 * (trusted - session->budget.sent_bytes_s);
+    left = left < PRESENCE_LEFT_BYTES_S ? left : PRESENCE_LEFT_BYTES_S;
+    return left > trusted / PRESENCE_SHARE ? left : trusted / PRESENCE_SHARE;
 }
 
 /* Hands in one message to this client. */

@@ -86,7 +86,7 @@ static bool impacts_wanted(Host *host, Session *session, u32 bytes)
     }
     f64 cost = bytes + SEAL_OVERHEAD_BYTES + BUDGET_HEAD_BYTES;
     session->impacts_ms =
-        host->now_ms + (u64)(1000.0 * IMPACTS_SHARE * cost / session->budget.bytes_s);
+        host->now_ms + (u64)(1000.0 * IMPACTS_SHARE * cost / budget_trusted(&session->budget));
     return true;
 }
 

@@ -15,13 +15,7 @@ PL_BEGIN_C
 
 enum {
     PROTOCOL_MAJOR = 4, /* 4: points foretold by all they are near to, in one fit */
-    PROTOCOL_MINOR = 4,
-    /* From this minor version on a peer takes bulk transfers. */
-    PROTOCOL_MINOR_BULK = 2,
-    /* From this one on a client reads records of less than full detail. */
-    PROTOCOL_MINOR_DETAIL = 3,
-    /* From this one on a client takes presences a range of users at a time. */
-    PROTOCOL_MINOR_HANDS = 4,
+    PROTOCOL_MINOR = 0,
     TOKEN_BYTES_MAX = 1024
 };
 

@@ -66,7 +66,7 @@ typedef struct SnapshotSender SnapshotSender;
 /* `fields` is acquired. */
 SnapshotSender *snapshot_sender_create(FieldSet *fields);
 void snapshot_sender_destroy(SnapshotSender *sender);
-/* The client knows coarse records (PROTOCOL_MINOR_DETAIL); without it none are sent. */
+/* Whether coarse records may be sent; at first not. */
 void snapshot_sender_allow_coarse(SnapshotSender *sender, bool allow);
 /* The line is known to be a narrow one before anything went over it: where the first picture would
  * take long at so many bytes a second it goes coarse. */

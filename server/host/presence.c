@@ -86,27 +86,25 @@ static u32 presence_room(const Session *session)
                                                   : 2;
 }
 
-/* What one client gets now: its own hand where that changed, and those whose turn it is. Older
- * clients take each message for all there is. */
+/* What one client gets now: its own hand where that changed, and those whose turn it is. */
 static void presence_fill(Host *host, Session *session, u32 count, Presence *out, Message *message)
 {
     u32 room = presence_room(session), used = 0, at = 0;
-    bool ranges = session->minor >= PROTOCOL_MINOR_HANDS;
-    while (ranges && at < count && host->hands[at].user < session->presence_from) {
+    while (at < count && host->hands[at].user < session->presence_from) {
         at++;
     }
-    message->presence.from = ranges ? session->presence_from : 0;
-    bool own = !ranges || session->presence_own > 0;
+    message->presence.from = session->presence_from;
+    bool own = session->presence_own > 0;
     if (own) {
         out[used++] = presence_of(session); /* idle too: it let go */
-        session->presence_own -= session->presence_own > 0;
+        session->presence_own--;
     }
     for (; at < count && used < room; at++) {
         if (!own || host->hands[at].user != session->user) {
             out[used++] = host->hands[at];
         }
     }
-    bool rest = ranges && at < count;
+    bool rest = at < count;
     message->presence.to = rest ? host->hands[at].user - 1 : UINT32_MAX;
     session->presence_from = rest ? host->hands[at].user : 0;
     message->presence.presences = out;

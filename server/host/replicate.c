@@ -153,7 +153,7 @@ static void world_send(Host *host, Session *session)
         session_close(host, session, REFUSE_KICKED, "the world cannot be sent");
         return;
     }
-    snapshot_sender_allow_coarse(session->sender, session->minor >= PROTOCOL_MINOR_DETAIL);
+    snapshot_sender_allow_coarse(session->sender, true);
     session->world_sent = true;
     session->world_here = false;
     session->early_bytes = 0;

@@ -350,8 +350,8 @@ static bool role_choose(Host *host, Session *session, MessageHello *hello)
     return true;
 }
 
-/* Sends it, and keeps it for those who know repeats. */
-static void welcome_send(Host *host, Session *session, const Message *message, u32 minor)
+/* Sends it, and keeps it to be repeated. */
+static void welcome_send(Host *host, Session *session, const Message *message)
 {
     u32 bytes = 0;
     u8 *plain = message_encode(message, &bytes);
@@ -359,7 +359,7 @@ static void welcome_send(Host *host, Session *session, const Message *message, u
         return; /* the client will time out */
     }
     (void)host->link->ops->send(host->link, session->peer, CHANNEL_CONTROL, plain, bytes);
-    if (bytes <= sizeof session->welcome && minor >= PROTOCOL_MINOR_HANDS) {
+    if (bytes <= sizeof session->welcome) {
         memcpy(session->welcome, plain, bytes);
         session->welcome_bytes = bytes;
         session->welcome_copies = WELCOME_COPIES;
@@ -388,9 +388,8 @@ static void welcome(Host *host, Session *session, const MessageHello *hello)
     message.welcome.tick_rate = host->tick_rate;
     message.welcome.snapshot_rate = host->options.snapshot_rate;
     message.welcome.resume = session->resume;
-    welcome_send(host, session, &message, hello->minor);
+    welcome_send(host, session, &message);
     session->seal = seal;
-    session->minor = hello->minor;
     seal_finish(&seal);
     session->state = SESSION_LIVE;
     session->heard_ms = host->now_ms;

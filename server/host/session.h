@@ -45,7 +45,6 @@ typedef struct Session {
     char name[NAME_BYTES_MAX];
     u32 color;
     u64 resume;
-    u16 minor; /* of its protocol version */
     bool world_sent;
     bool answered;                 /* something sealed came: it has the WELCOME */
     u8 welcome[WELCOME_BYTES_MAX]; /* as it went out, to be repeated until then */

@@ -24,7 +24,7 @@ u32 transfers_waiting(const Session *session)
 bool transfer_fits(const Session *session, u32 channel, u32 bytes)
 {
     return channel == CHANNEL_BULK && bytes > STATE_PAYLOAD_BYTES_MAX && session->seal.ready &&
-           session->minor >= PROTOCOL_MINOR_BULK && transfers_waiting(session) < WAITING_MAX;
+           transfers_waiting(session) < WAITING_MAX;
 }
 
 int transfer_send(Host *host, Session *session, BulkContent *content)
@@ -61,9 +61,6 @@ static BulkContent *world_content(Host *host, const Message *message)
 
 int transfer_world(Host *host, Session *session, const Message *message)
 {
-    if (session->minor < PROTOCOL_MINOR_BULK) {
-        return session_message(host, session, CHANNEL_BULK, message);
-    }
     BulkContent *content = world_content(host, message);
     if (content == NULL) {
         return ERROR_LIMIT;

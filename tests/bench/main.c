@@ -56,6 +56,8 @@ static const Suite suites[] = {
      "a tick of 901 cubes for 64 clients: acks, encoding, sealing; _mixed: acks of 12 ages, "
      "_details: four lines",
      bench_encode64x901},
+    {"net/bots64", "a server and 64 clients that play, a process each; also _client, _rtt",
+     bench_bots64},
     {"net/join10M", "a join with 10 MB at 50 Mbit/s, 100 ms, loss 0, 1, 5 %; also _cpu",
      bench_join10M},
     {"net/join64k", "until the picture is whole, at 64 kbit/s: 50 ms; 400 ms and 30 % loss",

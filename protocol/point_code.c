@@ -173,50 +173,15 @@ SIMD_INLINE i32 encode_number(PointCodec *codec, u32 a, u32 b, u32 low, i32 valu
 
 /* Raw bits and top bits of the size that a symbol means, where there is no low, and where there is
  * (then low more raw bits). The last is an escape; of 0 without a low nothing follows. */
-typedef struct SymbolSize {
-    i8 bits;
-    u8 top;
-} SymbolSize;
-static const SymbolSize symbol_sizes[2][SYMBOLS] = {
-    {{-1, 0},
-     {0, 1},
-     {0, 1},
-     {0, 2},
-     {0, 3},
-     {1, 2},
-     {1, 3},
-     {2, 2},
-     {2, 3},
-     {3, 2},
-     {3, 3},
-     {4, 2},
-     {4, 3},
-     {5, 2},
-     {5, 3},
-     {0, 0}},
-    {{0, 0},
-     {-1, 2},
-     {-1, 3},
-     {0, 2},
-     {0, 3},
-     {1, 2},
-     {1, 3},
-     {2, 2},
-     {2, 3},
-     {3, 2},
-     {3, 3},
-     {4, 2},
-     {4, 3},
-     {5, 2},
-     {5, 3},
-     {0, 0}},
-};
+static const i8 symbol_raw_bits[2][SYMBOLS] = {{-1, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0},
+                                               {0, -1, -1, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0}};
+static const u8 symbol_tops[2][SYMBOLS] = {{0, 1, 1, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 0},
+                                           {0, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 0}};
 
 SIMD_INLINE i32 decode_number(PointCodec *codec, u32 a, u32 b, u32 low)
 {
     u32 symbol = symbol_code(&codec->coder, true, &codec->ends[a], &codec->ends[b], 0);
-    SymbolSize size_of_symbol = symbol_sizes[low > 0][symbol];
-    u32 bits = (u32)size_of_symbol.bits + low, top = size_of_symbol.top;
+    u32 bits = (u32)symbol_raw_bits[low > 0][symbol] + low, top = symbol_tops[low > 0][symbol];
     if (PL_UNLIKELY(symbol == ESCAPE)) {
         bits = u32_min(code_raw(codec, true, 0, ESCAPE_BITS), ESCAPE_MAX);
         top = 1;

@@ -124,7 +124,7 @@ SIMD_INLINE u32 symbol_find(const u16 *ends, u32 v)
 #endif
 }
 
-/* The contexts learn that `symbol` came: a 32nd of the way. */
+/* The contexts learn that `symbol` came: a 64th of the way. */
 SIMD_INLINE void symbol_learn(SymbolEnds *a, SymbolEnds *b, u32 symbol)
 {
     enum {

@@ -72,13 +72,13 @@ static Child start(char *const *arguments)
 }
 
 /* Seconds of a core that it took, once it has ended; fails unless it ended well. */
-static f64 end(Child *child)
+static f64 end(Child *child, const char *otherwise)
 {
     struct rusage usage;
     int status = 0;
     fclose(child->output);
     if (wait4(child->process, &status, 0, &usage) != child->process || status != 0) {
-        fail("not all clients could join and stay");
+        fail(otherwise);
     }
     return seconds_of(&usage);
 }
@@ -118,9 +118,10 @@ static BotsRun play(void)
     if (fgets(summary, sizeof summary, clients.output) == NULL) {
         fail("the clients have nothing to tell");
     }
-    f64 of_clients = end(&clients), wall_s = (f64)(clock_now_ns() - began_ns) * 1e-9;
+    f64 of_clients = end(&clients, "not all clients could join and stay"),
+        wall_s = (f64)(clock_now_ns() - began_ns) * 1e-9;
     kill(server.process, SIGINT);
-    f64 of_server = end(&server);
+    f64 of_server = end(&server, "the server did not end well");
     return (BotsRun){.server = 100.0 * of_server / wall_s,
                      .client = 100.0 * of_clients / wall_s / BOTS,
                      .rtt_ms = number_after(summary, "\"rtt_ms_p50\": "),

@@ -388,16 +388,6 @@ static u8 count_rest(const ChunkCache *cache, const FieldDesc *field, u32 chunk,
     return tick > baseline->tick && ago <= CHUNK_REST_MAX ? (u8)ago : 0;
 }
 
-static void states_gather(const FieldDesc *field, const u16 *chunks, u32 count, const Frame *frame,
-                          u8 *states)
-{
-    const void *elements = frame_field(frame, field->id);
-    for (u32 i = 0; i < count; i++) {
-        chunk_gather(field, chunks[i], elements, states);
-        states += chunk_state_bytes(field, chunks[i]);
-    }
-}
-
 /* Codes as many of the chunks as fit; span->count is how many were gathered. Returns the bytes. */
 static u32 span_fill(ChunkCache *cache, Span *span, f32 *cost, u8 *out, u32 room, bool *plain)
 {
@@ -426,7 +416,7 @@ static CacheEntry *entry_encode(ChunkCache *cache, const FieldDesc *field, const
     u32 elements = span_state_bytes(field, chunks, wanted) / field_element_bytes(field);
     Span span = {.field = field, .count = wanted, .chunks = chunks, .detail = base->detail};
     const Frame *baseline = NULL;
-    states_gather(field, chunks, wanted, cache->frame, cache->states[0]);
+    span_gather(field, chunks, wanted, frame_field(cache->frame, field->id), cache->states[0]);
     detail_reduce(field, base->detail, cache->states[0], elements);
     for (u32 s = 0; s < SPAN_STATES && base->ticks[s] != 0; s++) {
         const Frame *frame = history_get(cache->history, base->ticks[s]);
@@ -434,7 +424,7 @@ static CacheEntry *entry_encode(ChunkCache *cache, const FieldDesc *field, const
             return NULL;
         }
         baseline = s == 0 ? frame : baseline;
-        states_gather(field, chunks, wanted, frame, cache->states[1 + s]);
+        span_gather(field, chunks, wanted, frame_field(frame, field->id), cache->states[1 + s]);
         detail_store(field, base->states[s], cache->states[1 + s], elements);
         detail_reduce(field, base->detail, cache->states[1 + s], elements);
         span.state[s] = cache->states[1 + s];

@@ -73,22 +73,14 @@ size_t recording_delta_bytes_max(const FieldSet *fields)
     return chunks * (CHUNK_CODE_BYTES_MAX + SPAN_HEAD_BYTES) + chunks / 8 + 1;
 }
 
-static void gather(const FieldDesc *field, const u16 *chunks, u32 count, const Frame *frame, u8 *to)
-{
-    const void *elements = frame_field(frame, field->id);
-    for (u32 i = 0; i < count; i++) {
-        chunk_gather(field, chunks[i], elements, to);
-        to += chunk_state_bytes(field, chunks[i]);
-    }
-}
-
 /* The span of these chunks at `tick`, out of the trail. */
 static Span span_of(RecordingTrail *trail, const FieldDesc *field, const u16 *chunks, u32 count,
                     u64 tick)
 {
     Span span = {.field = field, .count = count, .chunks = chunks};
     for (u32 s = 0; s < trail->count; s++) {
-        gather(field, chunks, count, trail->frames[s], trail->states[1 + s]);
+        span_gather(field, chunks, count, frame_field(trail->frames[s], field->id),
+                    trail->states[1 + s]);
         span.state[s] = trail->states[1 + s];
         span.back[s] = (u32)u64_min(tick - trail->frames[s]->tick, UINT32_MAX);
     }
@@ -103,7 +95,7 @@ static u32 put_span(RecordingTrail *trail, const FieldDesc *field, const u16 *ch
     u32 size = 0;
     for (;; *count = (*count + 1) / 2) {
         Span span = span_of(trail, field, chunks, *count, frame->tick);
-        gather(field, chunks, *count, frame, trail->states[0]);
+        span_gather(field, chunks, *count, frame_field(frame, field->id), trail->states[0]);
         size = span_encode(trail->coder, &span, trail->states[0], out + SPAN_HEAD_BYTES,
                            *count * CHUNK_CODE_BYTES_MAX, &plain);
         if (size != 0 || *count == 1) {
@@ -128,8 +120,9 @@ size_t recording_delta_encode(RecordingTrail *trail, const Frame *frame, u8 *out
         for (u32 c = 0; c < total || count > 0;) {
             if (c < total && count < most) {
                 u16 chunk = (u16)c;
-                gather(field, &chunk, 1, frame, trail->states[0]);
-                gather(field, &chunk, 1, trail->frames[0], trail->states[1]);
+                span_gather(field, &chunk, 1, frame_field(frame, field->id), trail->states[0]);
+                span_gather(field, &chunk, 1, frame_field(trail->frames[0], field->id),
+                            trail->states[1]);
                 if (memcmp(trail->states[0], trail->states[1], chunk_state_bytes(field, c)) != 0) {
                     out[(number + c) / 8] |= (u8)(1u << ((number + c) % 8));
                     chunks[count++] = chunk;

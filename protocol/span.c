@@ -68,6 +68,15 @@ u32 span_state_bytes(const FieldDesc *field, const u16 *chunks, u32 count)
     return bytes;
 }
 
+void span_gather(const FieldDesc *field, const u16 *chunks, u32 count, const void *elements,
+                 u8 *states)
+{
+    for (u32 i = 0; i < count; i++) {
+        chunk_gather(field, chunks[i], elements, states);
+        states += chunk_state_bytes(field, chunks[i]);
+    }
+}
+
 u16 span_state_hash(const FieldDesc *field, const u16 *chunks, u32 count, const void *states)
 {
     return (u16)hash_bytes(states, span_state_bytes(field, chunks, count), 0);

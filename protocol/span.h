@@ -36,6 +36,10 @@ typedef struct Span {
 u32 span_chunks_max(const FieldDesc *field);
 /* Bytes of the dense states of these chunks, one after the other. */
 u32 span_state_bytes(const FieldDesc *field, const u16 *chunks, u32 count);
+/* Writes the dense states of these chunks of a field's elements one after the other to
+ * states[span_state_bytes]. */
+void span_gather(const FieldDesc *field, const u16 *chunks, u32 count, const void *elements,
+                 u8 *states);
 /* 16-bit check of them, against desyncs: low bits of XXH3-64, seed 0. */
 u16 span_state_hash(const FieldDesc *field, const u16 *chunks, u32 count, const void *states);
 

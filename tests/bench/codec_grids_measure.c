@@ -2,10 +2,10 @@
  * codec_grids_measure.c: what grids cost on the wire, and the training of the tables that their
  * codec starts from.
  */
-#include "protocol/chunk.h"
 #include "protocol/grid_code.h"
 #include "protocol/grid_tables.h"
 #include "protocol/mix_tables.h"
+#include "protocol/span.h"
 #include "shared/clock.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/codec_grids.h"
@@ -65,14 +65,6 @@ static void spans_end(Spans *b)
     free(b->code);
 }
 
-static void gather(const GridTrace *trace, u32 frame, const GridSpan *span, u8 *out)
-{
-    for (u32 i = 0; i < span->count; i++) {
-        chunk_gather(&trace->field, span->chunks[i], codec_grid_frame(trace, frame), out);
-        out += chunk_state_bytes(&trace->field, span->chunks[i]);
-    }
-}
-
 /* Chunks first .. first + count − 1 of a frame, and up to `known` states of them. */
 static GridSpan span_of(Spans *b, const GridTrace *trace, u32 frame, u32 delay, u32 first,
                         u32 count, u32 known)
@@ -82,11 +74,12 @@ static GridSpan span_of(Spans *b, const GridTrace *trace, u32 frame, u32 delay, 
         b->chunks[i] = (u16)(first + i);
     }
     for (u32 s = 0; s < known && delay * (s + 1) <= frame; s++) {
-        gather(trace, frame - delay * (s + 1), &span, b->state[s]);
+        const u8 *older = codec_grid_frame(trace, frame - delay * (s + 1));
+        span_gather(&trace->field, span.chunks, span.count, older, b->state[s]);
         span.state[s] = b->state[s];
         span.back[s] = delay * (s + 1);
     }
-    gather(trace, frame, &span, b->now);
+    span_gather(&trace->field, span.chunks, span.count, codec_grid_frame(trace, frame), b->now);
     return span;
 }
 

@@ -28,14 +28,6 @@ static _Noreturn void stop(const char *text)
     exit(1);
 }
 
-static void gather(const FieldDesc *field, const u16 *chunks, u32 count, const Frame *frame, u8 *to)
-{
-    for (u32 i = 0; i < count; i++) {
-        chunk_gather(field, chunks[i], frame_field(frame, field->id), to);
-        to += chunk_state_bytes(field, chunks[i]);
-    }
-}
-
 /* One field of the newest frame, in spans, out of `known` frames before it. */
 static void code_field(Harness *h, const FieldDesc *field, Frame *const *frames, u32 known)
 {
@@ -51,9 +43,10 @@ static void code_field(Harness *h, const FieldDesc *field, Frame *const *frames,
         if (bytes > STATE_BYTES) {
             stop("a span is too large");
         }
-        gather(field, chunks, count, frames[FRAMES - 1], h->states[0]);
+        span_gather(field, chunks, count, frame_field(frames[FRAMES - 1], field->id), h->states[0]);
         for (u32 s = 0; s < known; s++) {
-            gather(field, chunks, count, frames[FRAMES - 2 - s], h->states[1 + s]);
+            span_gather(field, chunks, count, frame_field(frames[FRAMES - 2 - s], field->id),
+                        h->states[1 + s]);
             span.state[s] = h->states[1 + s];
             span.back[s] = 3 * (s + 1);
         }

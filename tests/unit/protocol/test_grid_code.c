@@ -5,6 +5,7 @@
 #include "protocol/chunk.h"
 #include "protocol/grid_code.h"
 #include "protocol/grid_tables.h"
+#include "protocol/span.h"
 #include "shared/random.h"
 
 #include <setjmp.h>
@@ -86,11 +87,7 @@ static void set_span(World *w, u32 keep, u32 known)
         }
     }
     for (u32 m = 0; m < 4; m++) {
-        u8 *out = (u8 *)w->dense[m];
-        for (u32 i = 0; i < w->span.count; i++) {
-            chunk_gather(&w->field, w->chunks[i], w->whole[m], out);
-            out += chunk_state_bytes(&w->field, w->chunks[i]);
-        }
+        span_gather(&w->field, w->chunks, w->span.count, w->whole[m], (u8 *)w->dense[m]);
         if (m > 0 && m <= known) {
             w->span.state[m - 1] = w->dense[m];
             w->span.back[m - 1] = 6 * m;

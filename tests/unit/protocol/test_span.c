@@ -47,23 +47,15 @@ static void bench_destroy(Bench *bench)
     free(bench);
 }
 
-static void gather(const FieldDesc *field, const u16 *chunks, u32 count, const Frame *frame,
-                   u8 *states)
-{
-    for (u32 i = 0; i < count; i++) {
-        chunk_gather(field, chunks[i], frame_field(frame, field->id), states);
-        states += chunk_state_bytes(field, chunks[i]);
-    }
-}
-
 /* Codes the span out of the newest frames, decodes it, compares. Returns the bytes. */
 static u32 round_trip(Bench *bench, const FieldDesc *field, const u16 *chunks, u32 count,
                       Frame *const *frames, u32 newest, u32 states, u32 room, bool *plain)
 {
     Span span = {.field = field, .count = count, .chunks = chunks};
-    gather(field, chunks, count, frames[newest], bench->now);
+    span_gather(field, chunks, count, frame_field(frames[newest], field->id), bench->now);
     for (u32 s = 0; s < states; s++) {
-        gather(field, chunks, count, frames[newest - 2 * (s + 1)], bench->older[s]);
+        span_gather(field, chunks, count, frame_field(frames[newest - 2 * (s + 1)], field->id),
+                    bench->older[s]);
         span.state[s] = bench->older[s];
         span.back[s] = 2 * (s + 1);
     }

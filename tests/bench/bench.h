@@ -66,6 +66,8 @@ bool bench_write(const char *path, const u8 *content, size_t size);
 int bench_codec_command(int argc, char **argv);
 /* `plenum-bench net-matrix ...`: the same. */
 int bench_net_matrix_command(int argc, char **argv);
+/* `plenum-bench truth ...`: the same. */
+int bench_truth_command(int argc, char **argv);
 
 /* The rows, by file. */
 f64 bench_fma_gflops(void);

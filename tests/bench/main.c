@@ -119,6 +119,9 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "net-matrix") == 0) {
         return bench_net_matrix_command(argc - 1, argv + 1);
     }
+    if (argc > 1 && strcmp(argv[1], "truth") == 0) {
+        return bench_truth_command(argc - 1, argv + 1);
+    }
     Bench bench = {.threads = 1, .seconds = 1.0, .runs = BENCH_RUNS};
     bool list = false;
     const Option rows[] = {

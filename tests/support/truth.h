@@ -1,0 +1,62 @@
+/*
+ * truth.h: laws of physics held over random cases. A law is a function that draws the parameters of
+ * one case (sizes, speeds, masses, rates), simulates it and says how far the law was missed; the
+ * largest value counts. `make test` tries a few cases of each law, `plenum-bench truth` many, and
+ * prints the worst of each. A case is a pure function of (law, number), so that a finding can be
+ * tried again: `plenum-bench truth --case N NAME`.
+ * Layer: tests.
+ */
+#ifndef PLENUM_TESTS_SUPPORT_TRUTH_H
+#define PLENUM_TESTS_SUPPORT_TRUTH_H
+
+#include "shared/base.h"
+#include "shared/quat.h"
+
+/* One case of a law: numbers are drawn from it in order. */
+typedef struct TruthCase {
+    u64 seed, counter;
+    char about[200]; /* what was drawn, for the table; written by the law */
+} TruthCase;
+
+f32 truth_range(TruthCase *c, f32 low, f32 high);
+/* Uniform in the logarithm: sizes and masses over decades. 0 < low < high. */
+f32 truth_log_range(TruthCase *c, f32 low, f32 high);
+/* 0 .. count − 1. */
+u32 truth_pick(TruthCase *c, u32 count);
+Vec3 truth_direction(TruthCase *c); /* unit, uniform on the sphere */
+Quat truth_rotation(TruthCase *c);  /* uniform */
+/* Adds to `about`, as printf does. */
+void truth_say(TruthCase *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+typedef struct TruthLaw {
+    const char *name;  /* "contact/energy": area and law; NULL ends a table */
+    const char *about; /* what is measured, as one line of the table */
+    const char *unit;
+    f64 bound;                    /* no case may give more */
+    u32 few, many;                /* cases of `make test` and of plenum-bench truth */
+    f64 (*measure)(TruthCase *c); /* NaN breaks the law as well */
+} TruthLaw;
+
+typedef struct TruthWorst {
+    f64 value;
+    u32 number; /* of the case */
+    u32 cases, broken;
+    char about[200];
+} TruthWorst;
+
+/* Tries the cases [first, first + count) of a law. */
+TruthWorst truth_sweep(const TruthLaw *law, u32 first, u32 count);
+/* Tries `few` cases of each law of a table and prints them; returns how many laws are broken. */
+u32 truth_check(const TruthLaw *table);
+
+/* The tables, by area; each ends with a law without name. */
+extern const TruthLaw truth_contact[]; /* truth_contact.c: bodies upon bodies */
+extern const TruthLaw truth_motion[];  /* truth_motion.c: free flight, joints */
+extern const TruthLaw truth_wall[];    /* truth_wall.c: nothing passes */
+extern const TruthLaw truth_rest[];    /* truth_rest.c: rest and sleep */
+extern const TruthLaw truth_soft[];    /* truth_soft.c: soft bodies in contact */
+extern const TruthLaw truth_stiff[];   /* truth_stiff.c: stiffness, drag, dents */
+/* All of them; NULL ends the list. */
+extern const TruthLaw *const truth_tables[];
+
+#endif

@@ -1,6 +1,411 @@
 /* truth_contact.c: laws of rigid bodies upon each other; see truth.h. */
+#include "tests/support/rigid_kit.h"
 #include "tests/support/truth.h"
 
+#include "shared/geometry.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A world of the case's own tick rate and substeps, without sleep. */
+typedef struct Trial {
+    Rigid *rigid;
+    f32 hz;
+    f32 gravity; /* m/s², downwards */
+} Trial;
+
+static Trial trial_at(TruthCase *c, u32 bodies, f32 hz, u32 substeps, f32 gravity)
+{
+    truth_say(c, "%g Hz x %u", (double)hz, substeps);
+    Trial trial = {.hz = hz, .gravity = gravity};
+    trial.rigid = rigid_create(&(RigidDef){.body_capacity = bodies,
+                                           .tick_s = 1.0f / hz,
+                                           .substeps = substeps,
+                                           .gravity = {0.0f, -gravity, 0.0f},
+                                           .no_sleep = true});
+    if (trial.rigid == NULL) {
+        fprintf(stderr, "out of memory\n");
+        exit(1);
+    }
+    return trial;
+}
+
+static Trial trial_of(TruthCase *c, u32 bodies, f32 gravity)
+{
+    static const f32 rates[] = {30.0f, 60.0f, 60.0f, 60.0f, 120.0f, 240.0f};
+    f32 hz = rates[truth_pick(c, PL_COUNT(rates))];
+    return trial_at(c, bodies, hz, 1u << (1 + truth_pick(c, 4)), gravity);
+}
+
+static u32 ticks_in(const Trial *trial, f32 seconds)
+{
+    return (u32)(seconds * trial->hz + 0.5f);
+}
+
+/* Kinetic energy and m g y of all bodies, J. */
+static f64 energy_of(const Trial *trial)
+{
+    f64 energy = kit_motion(trial->rigid).energy;
+    for (u32 i = 0; i < rigid_slots(trial->rigid); i++) {
+        energy += (f64)rigid_mass(trial->rigid, i) * (f64)trial->gravity *
+                  (f64)rigid_centre(trial->rigid, i).y;
+    }
+    return energy;
+}
+
+/* ---- energy ---- */
+
+/* A body of any kind that can tumble, of the size (m, about half its length). */
+static BodyDef tumbler(TruthCase *c, f32 size)
+{
+    BodyDef def = kit_box(vec3_zero(), vec3(size, size, size));
+    f32 a = truth_range(c, 0.2f, 1.0f), b = truth_range(c, 0.2f, 1.0f);
+    const char *name = "cube";
+    switch (truth_pick(c, 6)) {
+    case 0:
+        break;
+    case 1:
+        def.shape.half = vec3(size, size * a, size * b);
+        name = "box";
+        break;
+    case 2:
+        def.shape = (Shape){.kind = SHAPE_CAPSULE, .radius = size * a, .half_height = size * b};
+        name = "capsule";
+        break;
+    case 3:
+        def.shape = (Shape){.kind = SHAPE_CYLINDER, .radius = size * a, .half_height = size * b};
+        name = "cylinder";
+        break;
+    case 4:
+        def.shape = (Shape){.kind = SHAPE_CONE, .radius = size * a, .half_height = size * b};
+        name = "cone";
+        break;
+    default:
+        def.shape = kit_ball_shape(size);
+        name = "ball";
+        break;
+    }
+    def.mass_kg = 1000.0f * shape_volume(&def.shape);
+    truth_say(c, " %s %.3g m", name, (double)size);
+    return def;
+}
+
+/* Ground of the case's kind: a plane, a box, a mesh, a terrain. NULL or its geometry. */
+static Geometry *add_ground(TruthCase *c, Rigid *rigid, f32 cell)
+{
+    BodyDef def = kit_plane(quat_identity());
+    Geometry *geometry = NULL;
+    static const char *const names[] = {"plane", "box", "mesh", "terrain"};
+    u32 kind = truth_pick(c, 4);
+    truth_say(c, " on %s", names[kind]);
+    if (kind == 1) {
+        def = kit_ground();
+    } else if (kind == 2) {
+        geometry = kit_field(64, cell);
+        def.shape = (Shape){.kind = SHAPE_MESH, .geometry = geometry};
+    } else if (kind == 3) {
+        f32 *heights = calloc(65 * 65, sizeof *heights);
+        ErrorText error;
+        geometry = heights == NULL ? NULL : geometry_terrain(heights, 65, 65, cell, &error);
+        free(heights);
+        if (geometry == NULL) {
+            fprintf(stderr, "no terrain\n");
+            exit(1);
+        }
+        def.shape = (Shape){.kind = SHAPE_TERRAIN, .geometry = geometry};
+    }
+    kit_add(rigid, &def);
+    return geometry;
+}
+
+/*
+ * The largest rise of the energy above what it has been before, as a share of what there was at
+ * first. What a contact gives way and takes back (up to 5 mm and 1 % of the size) is its spring.
+ */
+static f64 energy_of_a_throw(TruthCase *c)
+{
+    Trial trial = trial_of(c, 2, KIT_GRAVITY_M_S2);
+    f32 size = truth_log_range(c, 0.02f, 2.0f);
+    Geometry *ground = add_ground(c, trial.rigid, 4.0f);
+    BodyDef def = tumbler(c, size);
+    f32 speed = truth_range(c, 0.0f, 20.0f), spin = truth_range(c, 0.0f, 30.0f);
+    def.position = vec3(0.0f, 2.0f * size + truth_range(c, 0.0f, 2.0f), 0.0f);
+    def.orientation = truth_rotation(c);
+    def.velocity = vec3_scale(truth_direction(c), speed);
+    def.velocity.y = -fabsf(def.velocity.y);
+    def.spin = vec3_scale(truth_direction(c), spin);
+    def.friction = truth_range(c, 0.0f, 1.0f);
+    def.restitution = truth_pick(c, 2) == 0 ? 0.0f : truth_range(c, 0.0f, 1.0f);
+    u32 slot = kit_add(trial.rigid, &def);
+    truth_say(c, " %.3g m/s %.3g rad/s mu %.2g e %.2g", (double)speed, (double)spin,
+              (double)def.friction, (double)def.restitution);
+    f64 first = energy_of(&trial), least = first, rise = 0.0;
+    f64 spring = (f64)rigid_mass(trial.rigid, slot) * (f64)trial.gravity *
+                 (0.005 + 0.01 * (f64)size);
+    u32 ticks = ticks_in(&trial, 4.0f);
+    for (u32 i = 0; i < ticks; i++) {
+        kit_tick(trial.rigid);
+        f64 now = energy_of(&trial);
+        rise = fmax(rise, now - least - spring);
+        least = fmin(least, now);
+    }
+    rigid_destroy(trial.rigid);
+    geometry_destroy(ground);
+    return rise / first;
+}
+
+/* ---- independence ---- */
+
+enum {
+    CROWD = 60
+};
+
+/* Bodies of one family, which never touch each other, each like any other thrown at the ground. */
+static void add_crowd(TruthCase *c, Rigid *rigid, u32 only)
+{
+    BodyDef ground = kit_ground();
+    kit_add(rigid, &ground);
+    for (u32 i = 0; i < CROWD; i++) {
+        f32 size = truth_log_range(c, 0.05f, 1.0f);
+        TruthCase silent = *c;
+        BodyDef def = tumbler(&silent, size);
+        c->counter = silent.counter;
+        def.position = vec3(truth_range(c, -2.0f, 2.0f), truth_range(c, 0.5f, 3.0f),
+                            truth_range(c, -2.0f, 2.0f));
+        def.orientation = truth_rotation(c);
+        def.velocity = vec3_scale(truth_direction(c), 5.0f);
+        def.spin = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 20.0f));
+        def.restitution = truth_pick(c, 2) == 0 ? 0.0f : 0.5f;
+        def.family = 1;
+        if (only == CROWD || only == i) {
+            kit_add(rigid, &def);
+        }
+    }
+}
+
+/* How many of the crowd end up elsewhere than they do alone, bit for bit. */
+static f64 strangers_matter(TruthCase *c)
+{
+    Trial together = trial_of(c, CROWD + 1, KIT_GRAVITY_M_S2);
+    u32 ticks = ticks_in(&together, 2.0f), substeps = rigid_substeps(together.rigid), moved = 0;
+    TruthCase draws = *c;
+    add_crowd(&draws, together.rigid, CROWD);
+    for (u32 i = 0; i < ticks; i++) {
+        kit_tick(together.rigid);
+    }
+    for (u32 only = 0; only < CROWD; only++) {
+        TruthCase again = *c;
+        Trial alone = trial_at(&again, 2, together.hz, substeps, KIT_GRAVITY_M_S2);
+        add_crowd(&again, alone.rigid, only);
+        for (u32 i = 0; i < ticks; i++) {
+            kit_tick(alone.rigid);
+        }
+        Vec3 at = rigid_position(alone.rigid, 1), there = rigid_position(together.rigid, 1 + only);
+        Quat q = rigid_orientation(alone.rigid, 1);
+        Quat p = rigid_orientation(together.rigid, 1 + only);
+        moved += memcmp(&at, &there, sizeof at) != 0 || memcmp(&q, &p, sizeof q) != 0;
+        rigid_destroy(alone.rigid);
+    }
+    rigid_destroy(together.rigid);
+    return moved;
+}
+
+/* ---- blows ---- */
+
+/* A ball with spin strikes the ground at a slant: what Coulomb's law at impact leaves it. */
+static f64 slanting_blow(TruthCase *c)
+{
+    Trial trial = trial_of(c, 2, 0.0f);
+    BodyDef ground = truth_pick(c, 2) == 0 ? kit_ground() : kit_plane(quat_identity());
+    f32 r = truth_log_range(c, 0.03f, 0.5f), e = truth_range(c, 0.0f, 1.0f);
+    f32 mu = truth_range(c, 0.0f, 1.0f);
+    e = truth_pick(c, 4) == 0 ? 0.0f : e;
+    BodyDef def = kit_ball(vec3(0.0f, r + truth_range(c, 0.1f, 0.4f), 0.0f), r);
+    f32 vx = truth_range(c, -10.0f, 10.0f), vy = truth_range(c, -10.0f, -1.0f);
+    f32 wz = truth_range(c, -30.0f, 30.0f);
+    truth_say(c, " r %.3g m e %.2g mu %.2g v %.3g %.3g m/s w %.3g rad/s", (double)r, (double)e,
+              (double)mu, (double)vx, (double)vy, (double)wz);
+    def.velocity = vec3(vx, vy, 0.0f);
+    def.spin = vec3(0.0f, 0.0f, wz);
+    def.friction = ground.friction = mu;
+    def.restitution = e;
+    def.gravity_scale = 0.0f;
+    kit_add(trial.rigid, &ground);
+    u32 ball = kit_add(trial.rigid, &def);
+    f32 slip = vx + wz * r, grip = -slip * (2.0f / 7.0f), most = mu * (1.0f + e) * -vy;
+    f32 push = f32_clamp(grip, -most, most);
+    Vec3 v = vec3(vx + push, -e * vy, 0.0f);
+    f32 w = wz + push * r / (0.4f * r * r);
+    u32 ticks = ticks_in(&trial, 0.6f);
+    for (u32 i = 0; i < ticks; i++) {
+        kit_tick(trial.rigid);
+    }
+    Vec3 after = rigid_velocity(trial.rigid, ball), spin = rigid_spin(trial.rigid, ball);
+    f32 scale = sqrtf(vx * vx + vy * vy) + fabsf(wz) * r;
+    f64 error = (f64)(vec3_distance(after, v) + r * fabsf(spin.z - w)) / (f64)scale;
+    rigid_destroy(trial.rigid);
+    return error;
+}
+
+/* A level box that is dropped bounces to e² of each height, and stays level: the worst of five. */
+static f64 level_bounces(TruthCase *c)
+{
+    Trial trial = trial_of(c, 2, KIT_GRAVITY_M_S2);
+    BodyDef ground = kit_ground();
+    f32 size = truth_log_range(c, 0.1f, 1.0f), e = truth_range(c, 0.5f, 1.0f);
+    f32 high = truth_range(c, 1.0f, 4.0f);
+    Vec3 half = vec3(size * truth_range(c, 0.5f, 1.0f), size * truth_range(c, 0.5f, 1.0f), size);
+    truth_say(c, " half %.3g m e %.2g h %.3g m", (double)size, (double)e, (double)high);
+    kit_add(trial.rigid, &ground);
+    BodyDef def = kit_box(vec3(0.0f, half.y + high, 0.0f), half);
+    def.restitution = e;
+    u32 box = kit_add(trial.rigid, &def), bounces = 0;
+    f64 worst = 0.0, expected = (f64)high, top = 0.0;
+    bool rises = false;
+    u32 ticks = ticks_in(&trial, 12.0f);
+    for (u32 i = 0; i < ticks && bounces < 5 && expected > 0.05; i++) {
+        kit_tick(trial.rigid);
+        f64 y = (f64)rigid_position(trial.rigid, box).y - (f64)half.y;
+        f64 vy = (f64)rigid_velocity(trial.rigid, box).y;
+        if (rises && vy <= 0.0) { /* the summit between two ticks */
+            expected *= (f64)e * (f64)e;
+            f64 summit = fmax(top, y + 0.5 * vy * vy / (f64)trial.gravity);
+            worst = fmax(worst, fabs(summit - expected) / expected);
+            bounces++;
+        }
+        rises = vy > 0.0;
+        top = rises ? y + 0.5 * vy * vy / (f64)trial.gravity : 0.0;
+        Vec3 up = quat_rotate(rigid_orientation(trial.rigid, box), vec3(0.0f, 1.0f, 0.0f));
+        worst = fmax(worst, 10.0 * (1.0 - (f64)up.y));
+    }
+    rigid_destroy(trial.rigid);
+    return worst;
+}
+
+/* Six walls about the origin. */
+static void add_chamber(Rigid *rigid, f32 half)
+{
+    for (u32 i = 0; i < 6; i++) {
+        f32 side = i % 2 == 0 ? 1.0f : -1.0f, at = side * (half + 0.5f);
+        Vec3 wide = vec3(half + 1.0f, half + 1.0f, half + 1.0f), centre = vec3_zero();
+        if (i / 2 == 0) {
+            wide.x = 0.5f;
+            centre.x = at;
+        } else if (i / 2 == 1) {
+            wide.y = 0.5f;
+            centre.y = at;
+        } else {
+            wide.z = 0.5f;
+            centre.z = at;
+        }
+        BodyDef wall = kit_box(centre, wide);
+        wall.motion = BODY_STATIC;
+        wall.friction = 0.0f;
+        wall.restitution = 1.0f;
+        kit_add(rigid, &wall);
+    }
+}
+
+/* A gas of elastic bodies keeps its energy. */
+static f64 elastic_gas(TruthCase *c)
+{
+    Trial trial = trial_of(c, 40, 0.0f);
+    f32 half = 2.0f;
+    add_chamber(trial.rigid, half);
+    u32 kind = truth_pick(c, 3);
+    static const char *const names[] = {"cubes", "capsules", "balls"};
+    truth_say(c, " %s", names[kind]);
+    for (u32 i = 0; i < 27; i++) {
+        Vec3 at = vec3(((f32)(i % 3) - 1.0f) * 1.2f, ((f32)(i / 3 % 3) - 1.0f) * 1.2f,
+                       ((f32)(i / 9) - 1.0f) * 1.2f);
+        f32 size = truth_range(c, 0.1f, 0.25f);
+        BodyDef def = kit_box(at, vec3(size, size, size));
+        if (kind != 0) {
+            def.shape = (Shape){.kind = kind == 1 ? SHAPE_CAPSULE : SHAPE_SPHERE,
+                                .radius = size,
+                                .half_height = kind == 1 ? size : 0.0f};
+            def.mass_kg = 1000.0f * shape_volume(&def.shape);
+        }
+        def.orientation = truth_rotation(c);
+        def.velocity = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 6.0f));
+        def.spin = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 6.0f));
+        def.friction = 0.0f;
+        def.restitution = 1.0f;
+        kit_add(trial.rigid, &def);
+    }
+    f64 first = energy_of(&trial), worst = 0.0;
+    u32 ticks = ticks_in(&trial, 30.0f);
+    for (u32 i = 0; i < ticks; i++) {
+        kit_tick(trial.rigid);
+        worst = fmax(worst, fabs(energy_of(&trial) / first - 1.0));
+    }
+    rigid_destroy(trial.rigid);
+    return worst;
+}
+
+/* ---- standing ---- */
+
+/* How far any body is from where it began, across, in parts of the size, after the time. */
+static f64 lean_after(const Trial *trial, f32 seconds, f32 size, const Vec3 *began)
+{
+    u32 ticks = ticks_in(trial, seconds);
+    for (u32 i = 0; i < ticks; i++) {
+        kit_tick(trial->rigid);
+    }
+    f64 worst = 0.0;
+    for (u32 i = 0; i < rigid_slots(trial->rigid); i++) {
+        Vec3 off = vec3_sub(rigid_position(trial->rigid, i), began[i]);
+        worst = fmax(worst, (f64)sqrtf(off.x * off.x + off.z * off.z) / (f64)size);
+    }
+    return worst;
+}
+
+/* A column of boxes at 4 substeps; the uppermost may be heavier. */
+static f64 column_leans(TruthCase *c, u32 boxes, f32 heavier, f32 seconds)
+{
+    Vec3 began[40];
+    Trial trial = trial_at(c, 40, 60.0f, 4, KIT_GRAVITY_M_S2);
+    f32 size = truth_log_range(c, 0.1f, 2.0f), at = 0.0f;
+    truth_say(c, " %u boxes of %.4g m, the top %.3g times", boxes, (double)size, (double)heavier);
+    BodyDef ground = kit_ground();
+    began[kit_add(trial.rigid, &ground)] = vec3(0.0f, -1.0f, 0.0f);
+    for (u32 i = 0; i < boxes; i++) {
+        BodyDef def = kit_box(vec3_zero(), vec3(0.5f * size, 0.5f * size, 0.5f * size));
+        def.position.y = at + 0.5f * size;
+        at += size;
+        def.mass_kg *= i + 1 == boxes ? heavier : 1.0f;
+        began[kit_add(trial.rigid, &def)] = def.position;
+    }
+    f64 worst = lean_after(&trial, seconds, size, began);
+    rigid_destroy(trial.rigid);
+    return worst;
+}
+
+static f64 stack_stands(TruthCase *c)
+{
+    return column_leans(c, 10 + truth_pick(c, 21), 1.0f, 60.0f);
+}
+
+static f64 tower_stands(TruthCase *c)
+{
+    u32 boxes = 2 + truth_pick(c, 7);
+    return column_leans(c, boxes, truth_log_range(c, 10.0f, boxes > 6 ? 40.0f : 100.0f), 60.0f);
+}
+
 const TruthLaw truth_contact[] = {
+    {"contact/energy", "rise of the energy of a thrown body above what it had been, share", "",
+     0.002, 60, 2000, energy_of_a_throw},
+    {"contact/independence", "of 60 bodies that ignore each other, how many move otherwise alone",
+     "", 0.0, 2, 40, strangers_matter},
+    {"contact/blow", "slanting blow of a ball against Coulomb's law, share of its speed", "", 0.02,
+     100, 4000, slanting_blow},
+    {"contact/bounce", "level box: heights of five bounces against e^2, share", "", 0.03, 20, 400,
+     level_bounces},
+    {"contact/gas", "energy of an elastic gas over 30 s, share", "", 0.01, 2, 30, elastic_gas},
+    {"contact/stack", "lean of 10 to 30 boxes after 60 s awake at 4 substeps, share of a box", "",
+     0.05, 3, 60, stack_stands},
+    {"contact/tower", "the same, the top up to 100 times heavier", "", 0.05, 3, 60, tower_stands},
     {.name = NULL},
 };

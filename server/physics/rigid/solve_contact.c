@@ -227,6 +227,8 @@ SIMD_INLINE void solve_normals(const Rigid *rigid, const ContactWide *row, Point
             f32x8 speed = coupled_speed(row, target[p], changes, p, count);
             /* Its own change so far counts as mass × (speed per impulse) = 1. */
             f32x8 change = -gain[p] * (points[p].mass * speed + changes[p]) - leak[p] * impulses[p];
+            /* A single point is solved at once: a lane must not depend on its neighbours'. */
+            change = sweep == 0 ? change : f32x8_and(row->share > zero, change);
             f32x8 impulse = f32x8_max(impulses[p] + change, zero);
             changes[p] += impulse - impulses[p];
             impulses[p] = impulse;

@@ -113,7 +113,8 @@ static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, Lanes
     lane_symmetric(&row->inertia_b, lane, &rigid->inertias[c->b]);
     lanes->mass[lane] = mass_a + mass_b;
     lane_vec3(&lanes->friction_impulse, lane, c->friction_impulse);
-    row->twist_impulse[lane] = c->twist_impulse;
+    /* A single point holds no twist: what four points held must not go on turning it. */
+    row->twist_impulse[lane] = lanes->many[lane] > 0.0f ? c->twist_impulse : 0.0f;
     row->friction[lane] = sqrtf(a->friction * b->friction) * rigid->friction_scale;
     f32 restitution = f32_max(rigid->restitution_min, f32_max(a->restitution, b->restitution));
     row->restitution[lane] = restitution;

@@ -11,6 +11,7 @@ typedef struct TruthRun {
     u32 cases;  /* 0: as many as each law says */
     u32 number; /* the only case, if `single` */
     bool single;
+    bool each; /* every broken case has a line */
     char **prefixes;
     u32 prefix_count;
 } TruthRun;
@@ -25,6 +26,16 @@ static bool wanted(const TruthRun *run, const char *name)
     return run->prefix_count == 0;
 }
 
+static void print_broken(const TruthLaw *law, u32 count)
+{
+    for (u32 i = 0; i < count; i++) {
+        TruthWorst one = truth_sweep(law, i, 1);
+        if (one.broken != 0) {
+            printf("  case %5u %11.4g  %s\n", i, one.value, one.about);
+        }
+    }
+}
+
 static bool run_law(const TruthRun *run, const TruthLaw *law)
 {
     u32 count = run->single ? 1 : run->cases > 0 ? run->cases : law->many;
@@ -32,6 +43,9 @@ static bool run_law(const TruthRun *run, const TruthLaw *law)
     printf("%-6s %-28s %11.4g %11.4g %-6s %4u/%-4u %5u  %s\n",
            worst.broken == 0 ? "holds" : "BROKEN", law->name, worst.value, law->bound, law->unit,
            worst.broken, worst.cases, worst.number, worst.about);
+    if (run->each && worst.broken != 0) {
+        print_broken(law, count);
+    }
     fflush(stdout);
     return worst.broken == 0;
 }
@@ -72,6 +86,7 @@ int bench_truth_command(int argc, char **argv)
         {"cases", 'n', OPTION_U32, &run.cases, 0, 1000000, "N",
          "of each law; 0, as many as it asks for"},
         {"case", 'c', OPTION_U32, &number, 0, 0, "N", "only this one"},
+        {"each", 'e', OPTION_FLAG, &run.each, 0, 0, NULL, "a line for every broken case"},
         {"list", 'l', OPTION_FLAG, &list, 0, 0, NULL, "list the laws"},
     };
     const OptionTable table = {

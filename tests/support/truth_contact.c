@@ -142,8 +142,8 @@ static f64 energy_of_a_throw(TruthCase *c)
     truth_say(c, " %.3g m/s %.3g rad/s mu %.2g e %.2g", (double)speed, (double)spin,
               (double)def.friction, (double)def.restitution);
     f64 first = energy_of(&trial), least = first, rise = 0.0;
-    f64 spring = (f64)rigid_mass(trial.rigid, slot) * (f64)trial.gravity *
-                 (0.005 + 0.01 * (f64)size);
+    f64 spring =
+        (f64)rigid_mass(trial.rigid, slot) * (f64)trial.gravity * (0.005 + 0.01 * (f64)size);
     u32 ticks = ticks_in(&trial, 4.0f);
     for (u32 i = 0; i < ticks; i++) {
         kit_tick(trial.rigid);
@@ -154,6 +154,35 @@ static f64 energy_of_a_throw(TruthCase *c)
     rigid_destroy(trial.rigid);
     geometry_destroy(ground);
     return rise / first;
+}
+
+/* A cylinder or a capsule that rolls without slip goes on as fast as it went. */
+static f64 rolling_goes_on(TruthCase *c)
+{
+    Trial trial = trial_of(c, 2, KIT_GRAVITY_M_S2);
+    f32 radius = truth_log_range(c, 0.02f, 1.0f), speed = truth_log_range(c, 0.005f, 3.0f);
+    bool capsule = truth_pick(c, 2) == 1;
+    truth_say(c, " %s r %.3g m %.3g m/s", capsule ? "capsule" : "cylinder", (double)radius,
+              (double)speed);
+    Geometry *ground = add_ground(c, trial.rigid, 4.0f);
+    BodyDef def = kit_ball(vec3(0.0f, radius, 0.0f), radius);
+    def.shape = (Shape){.kind = capsule ? SHAPE_CAPSULE : SHAPE_CYLINDER,
+                        .radius = radius,
+                        .half_height = radius * truth_range(c, 0.5f, 2.0f)};
+    def.mass_kg = 1000.0f * shape_volume(&def.shape);
+    def.orientation = kit_turn(vec3(1.0f, 0.0f, 0.0f), 90.0);
+    def.velocity = vec3(speed, 0.0f, 0.0f);
+    def.spin = vec3(0.0f, 0.0f, -speed / radius);
+    u32 slot = kit_add(trial.rigid, &def);
+    f64 worst = 0.0;
+    u32 ticks = ticks_in(&trial, 5.0f);
+    for (u32 i = 0; i < ticks; i++) {
+        kit_tick(trial.rigid);
+        worst = fmax(worst, fabs((f64)(rigid_velocity(trial.rigid, slot).x / speed) - 1.0));
+    }
+    rigid_destroy(trial.rigid);
+    geometry_destroy(ground);
+    return worst;
 }
 
 /* ---- independence ---- */
@@ -394,9 +423,82 @@ static f64 tower_stands(TruthCase *c)
     return column_leans(c, boxes, truth_log_range(c, 10.0f, boxes > 6 ? 40.0f : 100.0f), 60.0f);
 }
 
+/* A wall (rows shift by half a box) or a square pyramid of boxes: the share that has fallen. */
+static f64 pile_falls(TruthCase *c, bool wall, u32 rows, f32 seconds)
+{
+    u32 most = wall ? rows * (rows + 1) / 2 : rows * (rows + 1) * (2 * rows + 1) / 6;
+    Trial trial = trial_at(c, most + 1, 60.0f, 4, KIT_GRAVITY_M_S2);
+    f32 size = truth_log_range(c, 0.3f, 2.0f), step = wall ? 1.0f : 1.05f;
+    truth_say(c, " %s of %u rows, boxes of %.4g m", wall ? "wall" : "pyramid", rows, (double)size);
+    Vec3 *began = malloc((most + 1) * sizeof *began);
+    BodyDef ground = kit_ground();
+    kit_add(trial.rigid, &ground);
+    for (u32 i = 0; i < rows; i++) {
+        u32 across = rows - i, deep = wall ? 1 : across;
+        for (u32 j = 0; j < across * deep; j++) {
+            Vec3 at = vec3(step * ((f32)(j % across) - 0.5f * (f32)(across - 1)), (f32)i + 0.5f,
+                           step * ((f32)(j / across) - 0.5f * (f32)(deep - 1)));
+            BodyDef def =
+                kit_box(vec3_scale(at, size), vec3(0.5f * size, 0.5f * size, 0.5f * size));
+            u32 slot = kit_add(trial.rigid, &def);
+            if (began != NULL) {
+                began[slot] = def.position;
+            }
+        }
+    }
+    u32 ticks = ticks_in(&trial, seconds), fallen = 0;
+    for (u32 i = 0; i < ticks; i++) {
+        kit_tick(trial.rigid);
+    }
+    for (u32 i = 1; i <= most && began != NULL; i++) {
+        fallen += !(vec3_distance(rigid_position(trial.rigid, i), began[i]) < 0.5f * size);
+    }
+    free(began);
+    rigid_destroy(trial.rigid);
+    return (f64)fallen / most;
+}
+
+static f64 wall_falls(TruthCase *c)
+{
+    return pile_falls(c, true, 20 + truth_pick(c, 41), 60.0f);
+}
+
+static f64 high_wall_falls(TruthCase *c)
+{
+    return pile_falls(c, true, 100, 60.0f);
+}
+
+static f64 pyramid_falls(TruthCase *c)
+{
+    return pile_falls(c, false, 8 + truth_pick(c, 8), 60.0f);
+}
+
+/* Sinking of a column under a top of 100 to 1000 times the mass of a box, after 20 s. */
+static f64 top_crushes(TruthCase *c)
+{
+    Trial trial = trial_at(c, 40, 60.0f, 4, KIT_GRAVITY_M_S2);
+    f32 size = truth_log_range(c, 0.1f, 2.0f), heavier = truth_log_range(c, 100.0f, 1000.0f);
+    u32 boxes = 2 + truth_pick(c, 4);
+    truth_say(c, " %u boxes of %.4g m, the top %.3g times", boxes, (double)size, (double)heavier);
+    BodyDef ground = kit_ground();
+    kit_add(trial.rigid, &ground);
+    for (u32 i = 0; i < boxes; i++) {
+        BodyDef def = kit_box(vec3_zero(), vec3(0.5f * size, 0.5f * size, 0.5f * size));
+        def.position.y = ((f32)i + 0.5f) * size;
+        def.mass_kg *= i + 1 == boxes ? heavier : 1.0f;
+        kit_add(trial.rigid, &def);
+    }
+    f32 from = rigid_position(trial.rigid, boxes).y;
+    kit_run(trial.rigid, 20.0f);
+    f64 sunk = (f64)(from - rigid_position(trial.rigid, boxes).y) / (f64)size;
+    rigid_destroy(trial.rigid);
+    return sunk;
+}
+
 const TruthLaw truth_contact[] = {
     {"contact/energy", "rise of the energy of a thrown body above what it had been, share", "",
      0.002, 60, 2000, energy_of_a_throw},
+    {"contact/roll", "speed of what rolls, over 5 s, share", "", 0.02, 40, 1000, rolling_goes_on},
     {"contact/independence", "of 60 bodies that ignore each other, how many move otherwise alone",
      "", 0.0, 2, 40, strangers_matter},
     {"contact/blow", "slanting blow of a ball against Coulomb's law, share of its speed", "", 0.02,
@@ -407,5 +509,13 @@ const TruthLaw truth_contact[] = {
     {"contact/stack", "lean of 10 to 30 boxes after 60 s awake at 4 substeps, share of a box", "",
      0.05, 3, 60, stack_stands},
     {"contact/tower", "the same, the top up to 100 times heavier", "", 0.05, 3, 60, tower_stands},
+    {"contact/wall", "share of a wall of 20 to 60 rows that falls in 60 s", "", 0.0, 0, 12,
+     wall_falls},
+    {"contact/wall100", "share of a wall of 100 rows that falls in 60 s", "", 0.1, 0, 2,
+     high_wall_falls},
+    {"contact/pyramid", "share of a pyramid of 8 to 15 rows that falls in 60 s", "", 0.0, 0, 8,
+     pyramid_falls},
+    {"contact/crush", "sinking of a column under a top 100 to 1000 times as heavy, share of a box",
+     "", 0.1, 3, 60, top_crushes},
     {.name = NULL},
 };

@@ -120,12 +120,13 @@ typedef struct Pair {
     u8 unused;
 } Pair;
 
-/* Where a pair was when its manifolds were made: the pose of one in the frame of the other, which
- * is b if b is static, else a. Saved, 48 bytes. */
+/* Where a pair was when its manifolds were made: the pose of one in the frame of the other (the
+ * root), which is b if b is static, else a. Saved, 64 bytes. */
 typedef struct RecycledPose {
     u32 a, b;
     Vec3 position; /* m */
     Quat orientation;
+    Quat root_orientation;       /* world */
     f32 margin;                  /* m, within which contacts were made */
     f32 root_reach, other_reach; /* m, of the two about their origins */
 } RecycledPose;

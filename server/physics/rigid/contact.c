@@ -94,6 +94,9 @@ static void narrow_range(void *context, u32 first, u32 end, u32 worker)
         } else {
             ShapePose pose_a = body_pose(a), pose_b = body_pose(b);
             pair->fresh = (u8)manifold_collide(&pose_a, &pose_b, margin, manifolds, most);
+            for (u32 m = 0; m < pair->fresh; m++) {
+                manifolds[m].apart = vec3_sub(b->position, a->position);
+            }
         }
     }
 }

@@ -37,6 +37,7 @@ typedef struct ManifoldPoint {
 typedef struct Manifold {
     Vec3 normal; /* unit, from a to b */
     u32 count;
+    Vec3 apart; /* m, from a's centre of mass to b's, as arms see it; left to the caller */
     ManifoldPoint points[MANIFOLD_POINTS];
 } Manifold;
 

@@ -1,32 +1,21 @@
 /*
- * recycle.c: manifolds of costly shapes (hulls, cylinders, cones, meshes, terrains, compounds) go
- * on while two bodies lie still against each other: until one has moved by more than a small
- * tolerance they are those of an earlier tick, with each point put where its two anchors are now.
- * Box3D and Jolt's cache of body pairs do so, too. Made in the frame of one of the two, manifolds
- * are a pure function of the pose of the other: of what is kept only that pose is saved, and a
- * restored world makes the same ones again. Pairs of spheres, capsules and boxes take less time
- * than what is kept would take in memory.
+ * recycle.c: manifolds go on while two bodies lie still against each other: until one has moved by
+ * more than a small tolerance they are those of an earlier tick, with separations of now. It saves
+ * the narrow phase of costly shapes, and lets piles stand (see place). Box3D and Jolt's cache of
+ * body pairs do so, too. Made in the frame of one of the two, manifolds are a pure function of the
+ * pose of the other: of what is kept only that pose is saved, and a restored world makes the same
+ * ones again. A ball has one point, straight below its centre: it needs nothing of it.
  */
 #include "server/physics/rigid/body.h"
 
 /* How far the smaller body may move against the other (m), also as a share of its size. */
-static const f32 still_m = 0.001f, still_share = 0.005f;
+static const f32 still_m = 0.005f, still_share = 0.02f;
 /* How much farther ahead contacts may have to look than when they were made (m). */
 static const f32 margin_slack_m = 0.002f;
 
 bool shape_is_recycled(const Shape *shape)
 {
-    switch (shape->kind) {
-    case SHAPE_CYLINDER:
-    case SHAPE_CONE:
-    case SHAPE_HULL:
-    case SHAPE_MESH:
-    case SHAPE_TERRAIN:
-    case SHAPE_COMPOUND:
-        return true;
-    default:
-        return false;
-    }
+    return shape->kind != SHAPE_SPHERE;
 }
 
 /* ---- lists, sorted as pairs are ---- */
@@ -121,8 +110,9 @@ void recycle_remove_body(Rigid *rigid, u32 slot)
 /* The two bodies of a pair: manifolds are kept in the frame of the root, where the other moves. */
 typedef struct Couple {
     ShapePose root, other; /* in the world */
-    bool turned;           /* the root is b */
-    Vec3 position;         /* of the other in the root's frame */
+    const Body *root_body, *other_body;
+    bool turned;   /* the root is b */
+    Vec3 position; /* of the other in the root's frame */
     Quat orientation;
 } Couple;
 
@@ -131,8 +121,11 @@ static Couple couple_of(const Rigid *rigid, const Pair *pair)
 {
     const Body *a = &rigid->bodies[pair->a], *b = &rigid->bodies[pair->b];
     bool turned = b->motion == BODY_STATIC;
-    Couple couple = {
-        .root = body_pose(turned ? b : a), .other = body_pose(turned ? a : b), .turned = turned};
+    Couple couple = {.root = body_pose(turned ? b : a),
+                     .other = body_pose(turned ? a : b),
+                     .root_body = turned ? b : a,
+                     .other_body = turned ? a : b,
+                     .turned = turned};
     couple.position = quat_rotate_inverse(couple.root.orientation,
                                           vec3_sub(couple.other.position, couple.root.position));
     couple.orientation =
@@ -146,13 +139,41 @@ static f32 reach_of(const Shape *shape)
     return ground ? INFINITY : shape_reach(shape);
 }
 
-/* The manifolds at a kept pose. */
+/* From a's centre of mass, in the root's frame at the kept pose: `to` b's, `origin` the other's
+ * shape. */
+typedef struct Arms {
+    Vec3 from, to, origin;
+} Arms;
+
+static Arms arms_of(const Couple *couple, const RecycledPose *kept)
+{
+    Vec3 root = couple->root_body->centre, other = kept->position;
+    if (couple->other_body->flags & BODY_OFFSET) {
+        other = vec3_add(other, quat_rotate(kept->orientation, couple->other_body->centre));
+    }
+    Vec3 from = couple->turned ? other : root, to = couple->turned ? root : other;
+    return (Arms){from, vec3_sub(to, from), vec3_sub(kept->position, from)};
+}
+
+/* The manifolds at a kept pose, along world axes as they were then, from a's centre of mass. */
 static u32 make(const Couple *couple, const RecycledPose *kept, u32 capacity, Manifold *manifolds)
 {
     ShapePose root = {couple->root.shape, vec3_zero(), quat_identity()};
     ShapePose other = {couple->other.shape, kept->position, kept->orientation};
-    return couple->turned ? manifold_collide(&other, &root, kept->margin, manifolds, capacity)
-                          : manifold_collide(&root, &other, kept->margin, manifolds, capacity);
+    u32 count = couple->turned ? manifold_collide(&other, &root, kept->margin, manifolds, capacity)
+                               : manifold_collide(&root, &other, kept->margin, manifolds, capacity);
+    Arms arms = arms_of(couple, kept);
+    for (u32 m = 0; m < count; m++) {
+        Manifold *manifold = &manifolds[m];
+        manifold->normal = quat_rotate(kept->root_orientation, manifold->normal);
+        manifold->apart = quat_rotate(kept->root_orientation, arms.to);
+        for (u32 i = 0; i < manifold->count; i++) {
+            ManifoldPoint *point = &manifold->points[i];
+            point->position =
+                quat_rotate(kept->root_orientation, vec3_sub(point->position, arms.from));
+        }
+    }
+    return count;
 }
 
 /* The smaller body moved by less than the tolerance: at its own origin, and by its turning. */
@@ -166,28 +187,55 @@ static bool is_still(const Couple *couple, const RecycledPose *kept, Quat turn)
         to = kept->position;
     }
     f32 turned = 2.0f * vec3_length(vec3(turn.x, turn.y, turn.z));
-    return vec3_distance(from, to) + turned * small <= most;
+    if (!(vec3_distance(from, to) + turned * small <= most)) {
+        return false;
+    }
+    if (couple->root_body->motion == BODY_STATIC) {
+        return true;
+    }
+    /* Arms are kept in the world: both turning together counts as well. */
+    Quat both = quat_mul(couple->root.orientation, quat_conjugate(kept->root_orientation));
+    f32 large = isfinite(kept->other_reach) ? f32_max(kept->root_reach, kept->other_reach)
+                                            : kept->root_reach;
+    return 2.0f * vec3_length(vec3(both.x, both.y, both.z)) * large <= most;
 }
 
-/* A kept manifold in the world: each point lies between its anchors on the two bodies. */
-static void place(const Couple *couple, const RecycledPose *kept, Quat turn, const Manifold *local,
-                  Manifold *manifold)
+/* How a pair has moved since its manifolds were made, along the axes of then. */
+typedef struct Drift {
+    Vec3 shift, origin; /* m: of the other's origin, and where it was from a's centre of mass */
+    Quat turn;          /* of the other about its origin */
+    f32 side;           /* 1: normals point from the root to the other, −1: back */
+} Drift;
+
+static Drift drift_of(const Couple *couple, const RecycledPose *kept, Quat turn)
 {
-    Vec3 n = couple->turned ? vec3_neg(local->normal) : local->normal; /* root to other */
-    manifold->count = local->count;
-    manifold->normal = quat_rotate(couple->root.orientation, local->normal);
-    for (u32 i = 0; i < local->count; i++) {
-        const ManifoldPoint *point = &local->points[i];
-        Vec3 on_root = vec3_add_scaled(point->position, -0.5f * point->separation, n);
-        Vec3 on_other = vec3_add_scaled(point->position, 0.5f * point->separation, n);
-        on_other =
-            vec3_add(quat_rotate(turn, vec3_sub(on_other, kept->position)), couple->position);
-        Vec3 middle = vec3_scale(vec3_add(on_root, on_other), 0.5f);
-        manifold->points[i] =
-            (ManifoldPoint){.position = vec3_add(couple->root.position,
-                                                 quat_rotate(couple->root.orientation, middle)),
-                            .separation = vec3_dot(n, vec3_sub(on_other, on_root)),
-                            .feature = point->feature};
+    Quat q = kept->root_orientation;
+    Vec3 axis = quat_rotate(q, vec3(turn.x, turn.y, turn.z));
+    return (Drift){.shift = quat_rotate(q, vec3_sub(couple->position, kept->position)),
+                   .origin = quat_rotate(q, arms_of(couple, kept).origin),
+                   .turn = {turn.w, axis.x, axis.y, axis.z},
+                   .side = couple->turned ? -1.0f : 1.0f};
+}
+
+/*
+ * Arms and normal stay what they were in the world when the manifold was made; only separations
+ * follow the bodies. So the load upon a body that leans a little does not lean with it: soft
+ * contacts would else let columns buckle, as elastic ones do beyond their critical height
+ * (Greenhill 1881). Box3D keeps anchors so, over a longer way.
+ */
+static void place(const Drift *drift, Vec3 centre, const Manifold *made, Manifold *manifold)
+{
+    Vec3 n = vec3_scale(made->normal, drift->side);
+    f32 apart = vec3_dot(n, drift->shift);
+    /* By its turning a point at r from the other's origin moves along n by r · (turn⁻¹ n − n). */
+    Vec3 turned = vec3_sub(quat_rotate_inverse(drift->turn, n), n);
+    *manifold = *made;
+    for (u32 i = 0; i < made->count; i++) {
+        ManifoldPoint *point = &manifold->points[i];
+        Vec3 arm = vec3_sub(point->position, drift->origin);
+        Vec3 on_other = vec3_add_scaled(arm, 0.5f * point->separation, n);
+        point->position = vec3_add(centre, point->position);
+        point->separation += apart + vec3_dot(on_other, turned);
     }
 }
 
@@ -195,30 +243,33 @@ u32 recycle_collide(Rigid *rigid, const Pair *pair, f32 margin, u32 capacity, Ma
 {
     Recycling *now = &rigid->recyclings[pair->recycled];
     RecycledPose *kept = &rigid->recycled[pair->recycled];
-    Manifold *local = &rigid->recycled_manifolds[now->first];
+    Manifold *made = &rigid->recycled_manifolds[now->first];
     Couple couple = couple_of(rigid, pair);
     Quat turn = quat_mul(couple.orientation, quat_conjugate(kept->orientation));
     if (!now->kept || margin > kept->margin + margin_slack_m || !is_still(&couple, kept, turn)) {
         *kept = (RecycledPose){.a = pair->a,
                                .b = pair->b,
                                .position = couple.position,
-                               .orientation = couple.orientation,
+                               .orientation = quat_normalize(couple.orientation),
+                               .root_orientation = quat_normalize(couple.root.orientation),
                                .margin = margin,
                                .root_reach = reach_of(couple.root.shape),
                                .other_reach = reach_of(couple.other.shape)};
-        now->count = (u8)make(&couple, kept, capacity, local);
+        now->count = (u8)make(&couple, kept, capacity, made);
         now->kept = true;
         turn = quat_mul(couple.orientation, quat_conjugate(kept->orientation));
     } else if (rigid->recyclings_before[now->before].count == RECYCLED_UNKNOWN) {
-        now->count = (u8)make(&couple, kept, capacity, local);
+        now->count = (u8)make(&couple, kept, capacity, made);
     } else {
         const Recycling *before = &rigid->recyclings_before[now->before];
         now->count = before->count;
-        memcpy(local, &rigid->recycled_manifolds_before[before->first],
+        memcpy(made, &rigid->recycled_manifolds_before[before->first],
                now->count * sizeof(Manifold));
     }
+    Drift drift = drift_of(&couple, kept, turn);
+    Vec3 centre = rigid->bodies[pair->a].position;
     for (u32 i = 0; i < now->count; i++) {
-        place(&couple, kept, turn, &local[i], &manifolds[i]);
+        place(&drift, centre, &made[i], &manifolds[i]);
     }
     return now->count;
 }
@@ -229,14 +280,15 @@ static bool recycled_is_sane(const Rigid *rigid, u32 index)
 {
     const RecycledPose *pose = &rigid->recycled[index];
     f32 length = quat_dot(pose->orientation, pose->orientation);
+    f32 root_length = quat_dot(pose->root_orientation, pose->root_orientation);
     bool sorted =
         index == 0 || pose[-1].a < pose->a || (pose[-1].a == pose->a && pose[-1].b < pose->b);
     return sorted && pose->a < pose->b && pose->b < rigid->slots &&
            (rigid->bodies[pose->a].flags & BODY_LIVE) &&
            (rigid->bodies[pose->b].flags & BODY_LIVE) && vec3_is_finite(pose->position) &&
            vec3_length(pose->position) <= 4.0f * WORLD_EXTENT_MAX_M &&
-           fabsf(length - 1.0f) < 1e-3f && pose->margin >= 0.0f &&
-           pose->margin <= WORLD_EXTENT_MAX_M && pose->root_reach >= 0.0f &&
+           fabsf(length - 1.0f) < 1e-3f && fabsf(root_length - 1.0f) < 1e-3f &&
+           pose->margin >= 0.0f && pose->margin <= WORLD_EXTENT_MAX_M && pose->root_reach >= 0.0f &&
            pose->other_reach >= 0.0f;
 }
 

@@ -44,8 +44,9 @@ static void fill_points(Rigid *rigid, ContactWide *row, u32 lane, Lanes *lanes)
         centre = vec3_add(centre, manifold->points[p].position);
     }
     centre = vec3_scale(centre, 1.0f / (f32)manifold->count);
-    lane_vec3(&row->arm_a, lane, vec3_sub(centre, rigid->bodies[c->a].position));
-    lane_vec3(&row->arm_b, lane, vec3_sub(centre, rigid->bodies[c->b].position));
+    Vec3 arm = vec3_sub(centre, rigid->bodies[c->a].position);
+    lane_vec3(&row->arm_a, lane, arm);
+    lane_vec3(&row->arm_b, lane, vec3_sub(arm, manifold->apart));
     lane_vec3(&row->normal, lane, manifold->normal);
     for (u32 p = 0; p < manifold->count; p++) {
         const ManifoldPoint *point = &manifold->points[p];

@@ -243,7 +243,7 @@ static void far_away_a_floor_still_holds(void **unused)
                                                      (f32)(i / 5 % 3) - 1.0f)));
             kit_add(rigid, &def);
         }
-        kit_run(rigid, 5.0f);
+        kit_run(rigid, 8.0f);
         Look end = look_at(rigid, 1, 31);
         printf("%.0f m away: lowest %.3f m over the floor, fastest %.3f m/s\n",
                (double)vec3_length(places[k]), (double)(end.lowest - places[k].y),

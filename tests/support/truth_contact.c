@@ -260,7 +260,7 @@ static f64 slanting_blow(TruthCase *c)
     def.spin = vec3(0.0f, 0.0f, wz);
     def.friction = ground.friction = mu;
     def.restitution = e;
-    def.gravity_scale = 0.0f;
+    def.linear_damping = def.angular_damping = 0.0f;
     kit_add(trial.rigid, &ground);
     u32 ball = kit_add(trial.rigid, &def);
     f32 slip = vx + wz * r, grip = -slip * (2.0f / 7.0f), most = mu * (1.0f + e) * -vy;
@@ -360,6 +360,7 @@ static f64 elastic_gas(TruthCase *c)
         def.orientation = truth_rotation(c);
         def.velocity = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 6.0f));
         def.spin = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 6.0f));
+        def.linear_damping = def.angular_damping = 0.0f;
         def.friction = 0.0f;
         def.restitution = 1.0f;
         kit_add(trial.rigid, &def);

@@ -14,6 +14,7 @@
 enum {
     ROW_GRAIN = 8,
     BOUNCE_ROUNDS = 16,
+    BLOW_ROUNDS = 4, /* of normals and friction within a blow */
     NORMAL_SWEEPS = 4
 };
 
@@ -251,9 +252,15 @@ SIMD_INLINE void solve_row(Rigid *rigid, ContactWide *row, const u32 count, cons
     PointWide *points = &rigid->points[row->first];
     ExtraWide *extra = row->extra == ROW_NO_EXTRA ? NULL : &rigid->extras[row->extra];
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
-    /* Friction first: not passing through each other matters more, so it has the last word. */
-    solve_friction(row, extra, points, count, &a, &b);
+    /* Friction first where bodies are pushed apart: not passing through each other matters more.
+     * Last in the relaxing solve: a blow that lands there has its friction in the same substep. */
+    if (use_bias) {
+        solve_friction(row, extra, points, count, &a, &b);
+    }
     solve_normals(rigid, row, points, count, use_bias, &a, &b);
+    if (!use_bias) {
+        solve_friction(row, extra, points, count, &a, &b);
+    }
     side_scatter(rigid->states, row->a, &a);
     side_scatter(rigid->states, row->b, &b);
 }
@@ -295,59 +302,222 @@ SIMD_INLINE f32x8 leaving(f32x8 speed, f32x8 gap, f32x8 restitution, f32x8 fall,
     return f32x8_max(f32x8_sqrt(f32x8_max(square, zero)) + half, zero);
 }
 
+/* The impulses of a blow so far, lane by lane: along the normal at each point, friction where their
+ * sum acts, and what they add up to for the bodies. */
+typedef struct Blow {
+    f32x8 leave[MANIFOLD_POINTS];   /* m/s, speed to leave with */
+    i32x8 strikes[MANIFOLD_POINTS]; /* which points take part */
+    f32x8 changes[MANIFOLD_POINTS]; /* N s, ≥ 0 */
+    Vec3x8 friction;                /* N s, world, on b */
+    Vec3x8 impulse;                 /* N s, on b, of all */
+    Vec3x8 angular_a, angular_b;    /* N m s about the centres, of all */
+} Blow;
+
+SIMD_INLINE f32x8 point_speed(const ContactWide *row, const PointWide *point, const Side *a,
+                              const Side *b)
+{
+    f32x8 closing = vec3x8_dot(row->normal, vec3x8_sub(b->velocity, a->velocity));
+    return closing + vec3x8_dot(point->angular_b, b->spin) - vec3x8_dot(point->angular_a, a->spin);
+}
+
+SIMD_INLINE void blow_add(const ContactWide *row, Blow *blow, Side *a, Side *b, Vec3x8 impulse,
+                          Vec3x8 angular_a, Vec3x8 angular_b)
+{
+    apply(row, a, b, impulse, angular_a, angular_b);
+    blow->impulse = vec3x8_add(blow->impulse, impulse);
+    blow->angular_a = vec3x8_add(blow->angular_a, angular_a);
+    blow->angular_b = vec3x8_add(blow->angular_b, angular_b);
+}
+
+/*
+ * Which points of a row strike: those that close their gap in this substep, and fast enough to
+ * bounce; and with one of them what would follow at once: a level face strikes with all corners,
+ * whatever rounding says.
+ */
+static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, const Side *b, f32 h,
+                       Blow *blow)
+{
+    const f32 together = 1.1f;
+    PointWide *points = &rigid->points[row->first];
+    Motion motion_a = motion_gather(rigid->states, row->a);
+    Motion motion_b = motion_gather(rigid->states, row->b);
+    f32x8 drift = vec3x8_dot(row->normal, vec3x8_sub(motion_b.shift, motion_a.shift));
+    f32x8 zero = f32x8_set(0.0f), gaps[MANIFOLD_POINTS], speeds[MANIFOLD_POINTS];
+    f32x8 fall = vec3x8_dot(row->normal, vec3x8_set(rigid->gravity)) *
+                 (f32x8_and(a->mass > zero, a->rest) - f32x8_and(b->mass > zero, b->rest));
+    i32x8 struck = {0};
+    memset(blow, 0, sizeof(*blow));
+    for (u32 p = 0; p < row->points; p++) {
+        const PointWide *point = &points[p];
+        gaps[p] = point->separation + drift + vec3x8_dot(point->angular_b, motion_b.turn) -
+                  vec3x8_dot(point->angular_a, motion_a.turn);
+        speeds[p] = point_speed(row, point, a, b);
+        struck |= (speeds[p] < -RIGID_BOUNCE_M_S) & (gaps[p] + speeds[p] * h < zero) &
+                  (row->restitution > zero) & (point->mass > zero);
+    }
+    if (!i32x8_any(struck)) {
+        return false;
+    }
+    for (u32 p = 0; p < row->points; p++) {
+        blow->strikes[p] = struck & (speeds[p] < -RIGID_BOUNCE_M_S) &
+                           (gaps[p] + speeds[p] * (together * h) < zero) & (points[p].mass > zero);
+        points[p].approach = f32x8_select(
+            blow->strikes[p], f32x8_min(points[p].approach, speeds[p]), points[p].approach);
+        blow->leave[p] = leaving(speeds[p], gaps[p], row->restitution, fall, f32x8_set(h));
+    }
+    return true;
+}
+
+/* Normal impulses so that the points leave as they should. Where all points strike the same impulse
+ * comes first at each: what is level stays level. */
+static void blow_normals(const ContactWide *row, const PointWide *points, Blow *blow, Side *a,
+                         Side *b)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), ask = zero, target[MANIFOLD_POINTS];
+    f32x8 added[MANIFOLD_POINTS];
+    i32x8 all = row->share > zero;
+    for (u32 p = 0; p < row->points; p++) {
+        target[p] = point_speed(row, &points[p], a, b) - blow->leave[p];
+        ask += f32x8_and(blow->strikes[p], target[p]);
+        all &= blow->strikes[p] | (points[p].mass <= zero);
+    }
+    f32x8 mean = f32x8_and(all, f32x8_max(-row->share * row->patch_mass * ask, zero));
+    for (u32 p = 0; p < row->points; p++) {
+        added[p] = f32x8_and(blow->strikes[p], mean);
+    }
+    for (u32 sweep = 0; sweep < (row->points > 1 ? NORMAL_SWEEPS : 1); sweep++) {
+        for (u32 i = 0; i < row->points; i++) {
+            u32 p = sweep % 2 == 0 ? i : row->points - 1 - i;
+            f32x8 speed = coupled_speed(row, target[p], added, p, row->points);
+            f32x8 change = f32x8_max(-points[p].mass * speed, -blow->changes[p]);
+            /* A single point is exact at once, and must not depend on its neighbours'. */
+            i32x8 takes = blow->strikes[p] & ((sweep == 0 ? one : row->share) > zero);
+            added[p] = f32x8_select(takes, change, added[p]);
+        }
+    }
+    f32x8 sum = zero;
+    Vec3x8 angular_a = {zero, zero, zero}, angular_b = {zero, zero, zero};
+    for (u32 p = 0; p < row->points; p++) {
+        blow->changes[p] += added[p];
+        sum += added[p];
+        angular_a = vec3x8_add_scaled(angular_a, added[p], points[p].angular_a);
+        angular_b = vec3x8_add_scaled(angular_b, added[p], points[p].angular_b);
+    }
+    blow_add(row, blow, a, b, vec3x8_scale(row->normal, sum), angular_a, angular_b);
+}
+
+/* The arm to where the normal impulses act: `angular` is the mean of arm × normal over them. */
+SIMD_INLINE Vec3x8 acting_arm(const ContactWide *row, Vec3x8 patch_arm, Vec3x8 angular)
+{
+    f32x8 along = vec3x8_dot(row->normal, patch_arm);
+    return vec3x8_add_scaled(vec3x8_cross(row->normal, angular), along, row->normal);
+}
+
+/* Speed along v at the arms for an impulse along u there. */
+SIMD_INLINE f32x8 response(const ContactWide *row, f32x8 mass, Vec3x8 arm_a, Vec3x8 arm_b, Vec3x8 u,
+                           Vec3x8 v)
+{
+    Vec3x8 ua = vec3x8_cross(arm_a, u), va = vec3x8_cross(arm_a, v);
+    Vec3x8 ub = vec3x8_cross(arm_b, u), vb = vec3x8_cross(arm_b, v);
+    return mass * vec3x8_dot(u, v) + vec3x8_dot(va, symmetric3x8_mul(&row->inertia_a, ua)) +
+           vec3x8_dot(vb, symmetric3x8_mul(&row->inertia_b, ub));
+}
+
+/* Coulomb's law at impact: what stops the slip, as far as friction times the normal impulse goes.
+ */
+static void blow_friction(const ContactWide *row, const PointWide *points, Blow *blow, Side *a,
+                          Side *b)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), sum = zero;
+    Vec3x8 mean_a = {zero, zero, zero}, mean_b = mean_a;
+    for (u32 p = 0; p < row->points; p++) {
+        sum += blow->changes[p];
+        mean_a = vec3x8_add_scaled(mean_a, blow->changes[p], points[p].angular_a);
+        mean_b = vec3x8_add_scaled(mean_b, blow->changes[p], points[p].angular_b);
+    }
+    f32x8 part = f32x8_and(sum > zero, one / f32x8_select(sum > zero, sum, one));
+    Vec3x8 arm_a = acting_arm(row, row->arm_a, vec3x8_scale(mean_a, part));
+    Vec3x8 arm_b = acting_arm(row, row->arm_b, vec3x8_scale(mean_b, part));
+    Vec3x8 t1 = row->tangent, t2 = vec3x8_cross(row->normal, t1);
+    Vec3x8 slip = vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, arm_b)),
+                             vec3x8_add(a->velocity, vec3x8_cross(a->spin, arm_a)));
+    f32x8 mass = a->mass + b->mass;
+    f32x8 k11 = response(row, mass, arm_a, arm_b, t1, t1);
+    f32x8 k22 = response(row, mass, arm_a, arm_b, t2, t2);
+    f32x8 k12 = response(row, mass, arm_a, arm_b, t1, t2);
+    f32x8 determinant = k11 * k22 - k12 * k12;
+    i32x8 regular = (determinant > zero) & (sum > zero);
+    f32x8 s = f32x8_and(regular, one / f32x8_select(regular, determinant, one));
+    f32x8 s1 = vec3x8_dot(slip, t1), s2 = vec3x8_dot(slip, t2);
+    f32x8 x = vec3x8_dot(blow->friction, t1) - s * (k22 * s1 - k12 * s2);
+    f32x8 y = vec3x8_dot(blow->friction, t2) - s * (k11 * s2 - k12 * s1);
+    f32x8 length = f32x8_sqrt(x * x + y * y), limit = row->friction * sum;
+    i32x8 over = length > limit;
+    f32x8 scale = f32x8_select(over, limit / f32x8_select(over, length, one), one);
+    Vec3x8 friction = vec3x8_add_scaled(vec3x8_scale(t1, x * scale), y * scale, t2);
+    Vec3x8 change = vec3x8_sub(friction, blow->friction);
+    change = (Vec3x8){f32x8_and(regular, change.x), f32x8_and(regular, change.y),
+                      f32x8_and(regular, change.z)};
+    blow->friction = vec3x8_add(blow->friction, change);
+    blow_add(row, blow, a, b, change, vec3x8_cross(arm_a, change), vec3x8_cross(arm_b, change));
+}
+
+/* Twice the work of the blow if the bodies moved with these velocities. */
+SIMD_INLINE f32x8 blow_power(const Blow *blow, const Side *a, const Side *b)
+{
+    return vec3x8_dot(blow->impulse, vec3x8_sub(b->velocity, a->velocity)) +
+           vec3x8_dot(blow->angular_b, b->spin) - vec3x8_dot(blow->angular_a, a->spin);
+}
+
+/*
+ * Newton's restitution with friction or at several points at once may give more energy than it
+ * takes (Kane 1984): such a blow is made weaker, to the one that takes none. W(s) = s p₀ + s² (p₁ −
+ * p₀) / 2 for the share s; what gravity gives on the way to the touch (leaving) is not counted.
+ */
+static void blow_weaken(const ContactWide *row, Blow *blow, f32x8 allowed, const Side *before_a,
+                        const Side *before_b, Side *a, Side *b)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
+    f32x8 first = blow_power(blow, before_a, before_b), last = blow_power(blow, a, b);
+    i32x8 gains = first + last > 2.0f * allowed;
+    if (!i32x8_any(gains)) {
+        return;
+    }
+    f32x8 change = f32x8_select(gains & (last > first), last - first, one);
+    f32x8 share = f32x8_select(gains, 2.0f * (allowed - first) / change, one);
+    share = f32x8_max(f32x8_min(share, one), zero) - one;
+    apply(row, a, b, vec3x8_scale(blow->impulse, share), vec3x8_scale(blow->angular_a, share),
+          vec3x8_scale(blow->angular_b, share));
+}
+
 /*
  * Collisions come before contacts: what would close its gap in this substep, and fast enough to
  * bounce, gets its bounce at once, pair by pair, so that blows travel through rows of bodies as
  * they do in a cradle instead of being shared out (Guendelman, Bridson, Fedkiw, "Nonconvex rigid
  * bodies with stacking", 2003, section 5). Returns whether any lane struck.
  */
-static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
+static bool bounce_row(Rigid *rigid, const ContactWide *row, f32 h)
 {
     PointWide *points = &rigid->points[row->first];
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
-    Motion motion_a = motion_gather(rigid->states, row->a);
-    Motion motion_b = motion_gather(rigid->states, row->b);
-    f32x8 drift = vec3x8_dot(row->normal, vec3x8_sub(motion_b.shift, motion_a.shift));
-    f32x8 closing = vec3x8_dot(row->normal, vec3x8_sub(b.velocity, a.velocity));
-    f32x8 zero = f32x8_set(0.0f);
-    f32x8 fall = vec3x8_dot(row->normal, vec3x8_set(rigid->gravity)) *
-                 (f32x8_and(a.mass > zero, a.rest) - f32x8_and(b.mass > zero, b.rest));
-    f32x8 target[MANIFOLD_POINTS], changes[MANIFOLD_POINTS];
-    i32x8 struck = {0}, strikes[MANIFOLD_POINTS];
-    for (u32 p = 0; p < row->points; p++) {
-        PointWide *point = &points[p];
-        f32x8 separation = point->separation + drift + vec3x8_dot(point->angular_b, motion_b.turn) -
-                           vec3x8_dot(point->angular_a, motion_a.turn);
-        f32x8 speed =
-            closing + vec3x8_dot(point->angular_b, b.spin) - vec3x8_dot(point->angular_a, a.spin);
-        strikes[p] = (speed < -RIGID_BOUNCE_M_S) & (separation + speed * h < zero) &
-                     (row->restitution > zero) & (point->mass > zero);
-        struck |= strikes[p];
-        point->approach =
-            f32x8_select(strikes[p], f32x8_min(point->approach, speed), point->approach);
-        target[p] = speed - leaving(speed, separation, row->restitution, fall, f32x8_set(h));
-        changes[p] = zero;
-    }
-    if (!i32x8_any(struck)) {
+    Blow blow;
+    if (!blow_begin(rigid, row, &a, &b, h, &blow)) {
         return false;
     }
-    for (u32 sweep = 0; sweep < (row->points > 1 ? NORMAL_SWEEPS : 1); sweep++) {
-        for (u32 i = 0; i < row->points; i++) {
-            u32 p = sweep % 2 == 0 ? i : row->points - 1 - i;
-            f32x8 speed = coupled_speed(row, target[p], changes, p, row->points);
-            f32x8 change = f32x8_max(-points[p].mass * speed, zero);
-            changes[p] = f32x8_and(strikes[p], change);
-        }
+    const Side before_a = a, before_b = b;
+    for (u32 round = 0; round < BLOW_ROUNDS; round++) {
+        blow_normals(row, points, &blow, &a, &b);
+        blow_friction(row, points, &blow, &a, &b);
     }
-    f32x8 sum = zero;
-    Vec3x8 angular_a = {zero, zero, zero}, angular_b = {zero, zero, zero};
+    blow_normals(row, points, &blow, &a, &b);
+    f32x8 zero = f32x8_set(0.0f), sum = zero;
     for (u32 p = 0; p < row->points; p++) {
-        points[p].impulse_max += changes[p];
-        sum += changes[p];
-        angular_a = vec3x8_add_scaled(angular_a, changes[p], points[p].angular_a);
-        angular_b = vec3x8_add_scaled(angular_b, changes[p], points[p].angular_b);
+        points[p].impulse_max += blow.changes[p];
+        sum += blow.changes[p];
     }
-    apply(row, &a, &b, vec3x8_scale(row->normal, sum), angular_a, angular_b);
+    f32x8 fall = vec3x8_dot(row->normal, vec3x8_set(rigid->gravity)) *
+                 (f32x8_and(a.mass > zero, a.rest) - f32x8_and(b.mass > zero, b.rest));
+    blow_weaken(row, &blow, 0.5f * h * f32x8_max(fall, zero) * sum, &before_a, &before_b, &a, &b);
     side_scatter(rigid->states, row->a, &a);
     side_scatter(rigid->states, row->b, &b);
     return true;

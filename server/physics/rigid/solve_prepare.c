@@ -40,13 +40,19 @@ static void fill_points(Rigid *rigid, ContactWide *row, u32 lane, Lanes *lanes)
     const Contact *c = &rigid->contacts[row->contact[lane]];
     const Manifold *manifold = &rigid->manifolds[rigid->contact_manifolds[row->contact[lane]]];
     Vec3 centre = vec3_zero();
+    f32 gap = 0.0f, share = 1.0f / (f32)manifold->count;
     for (u32 p = 0; p < manifold->count; p++) {
         centre = vec3_add(centre, manifold->points[p].position);
+        gap += share * manifold->points[p].separation;
     }
-    centre = vec3_scale(centre, 1.0f / (f32)manifold->count);
+    /* What rests stays in balance to rounding; what strikes has come too far or not far enough. */
+    gap = c->flags & CONTACT_BEGAN ? gap : f32_max(gap, 0.0f);
+    centre = vec3_scale(centre, share);
     Vec3 arm = vec3_sub(centre, rigid->bodies[c->a].position);
-    lane_vec3(&row->arm_a, lane, arm);
-    lane_vec3(&row->arm_b, lane, vec3_sub(arm, manifold->apart));
+    /* Points lie midway, but when the two touch friction acts at the surface of each. */
+    lane_vec3(&row->arm_a, lane, vec3_add_scaled(arm, -0.5f * gap, manifold->normal));
+    lane_vec3(&row->arm_b, lane,
+              vec3_add_scaled(vec3_sub(arm, manifold->apart), 0.5f * gap, manifold->normal));
     lane_vec3(&row->normal, lane, manifold->normal);
     for (u32 p = 0; p < manifold->count; p++) {
         const ManifoldPoint *point = &manifold->points[p];

@@ -177,8 +177,9 @@ int bench_codec_command(int argc, char **argv)
         .synopsis = "[options]",
         .about =
             "Codes every frame of a trace against frames K, 2K and 3K before it (points: K, K + 1 "
-            "and 2K),\ndecodes it, compares it and prints one line of JSON. Times are means "
-            "over the frames of the\nshortest of three turns.",
+            "and 2K or\nK + 2), decodes it, compares it and prints one line of JSON. Times are "
+            "means "
+            "over the\nframes of the shortest of three turns.",
         .rows = rows,
         .count = PL_COUNT(rows),
     };

@@ -281,9 +281,18 @@ static bool measure_setting(const PointTrace *trace, const char *name, const Set
     return good;
 }
 
-static bool measure_own(void)
+/* Two states side by side tell the speed, an older one the acceleration: K, K + 1 and 2 K, which
+ * for K = 1 would be the second one twice. */
+static Setting setting_of(f64 quantum_m, u32 delay)
+{
+    Setting setting = {quantum_m, 1, {delay, delay + 1, u32_max(2 * delay, delay + 2)}};
+    return setting;
+}
+
+static bool measure_own(u32 delay)
 {
     bool good = true;
+    Setting asked = setting_of(settings[0].quantum_m, delay);
     static const struct {
         const char *name;
         bool liquid;
@@ -299,8 +308,8 @@ static bool measure_own(void)
         Region bounds = region_of(&trace);
         for (u32 k = 0; k < PL_COUNT(settings); k++) {
             u32 every = k + 1 == PL_COUNT(settings) ? 8 * EVERY : EVERY;
-            good =
-                measure_setting(&trace, worlds[world].name, &settings[k], &bounds, every) && good;
+            const Setting *setting = k == 0 ? &asked : &settings[k];
+            good = measure_setting(&trace, worlds[world].name, setting, &bounds, every) && good;
         }
         codec_points_free(&trace);
     }
@@ -310,7 +319,7 @@ static bool measure_own(void)
 int codec_points_measure(const CodecPointsJob *job)
 {
     if (job->trace == NULL) {
-        return measure_own() ? EXIT_OK : EXIT_CHECK_FAILED;
+        return measure_own(job->delay) ? EXIT_OK : EXIT_CHECK_FAILED;
     }
     if (job->points == 0) {
         fprintf(stderr, "plenum-bench codec: a trace of points needs --points\n");
@@ -323,7 +332,7 @@ int codec_points_measure(const CodecPointsJob *job)
         codec_points_free(&trace);
         return EXIT_USAGE;
     }
-    Setting setting = {job->quantum_m, 1, {job->delay, job->delay + 1, 2 * job->delay}};
+    Setting setting = setting_of(job->quantum_m, job->delay);
     bool small = true;
     for (u32 a = 0; a < 3; a++) {
         small = small && (bounds.high[a] - bounds.low[a]) / job->quantum_m < POSITION_CODE_MAX;

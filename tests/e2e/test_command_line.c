@@ -119,6 +119,36 @@ static void test_network_errors(void **state)
     assert_int_equal(process_wait(&client, 60.0), 4); /* nobody there any more */
 }
 
+/* The codec measures a trace of points at any delay of the acknowledgements: the newest states that
+ * the other end has may be one frame apart. */
+static void test_codec_delays(void **state)
+{
+    PL_UNUSED(state);
+    enum {
+        FRAMES = 40,
+        POINTS = 100
+    };
+    const char *path = test_path("points.bin");
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    for (u32 f = 0; f < FRAMES; f++) {
+        for (u32 i = 0; i < POINTS; i++) {
+            f32 at[3] = {0.03f * (f32)(i % 10), 0.001f * (f32)(f * f), 0.03f * (f32)(i / 10)};
+            assert_int_equal(fwrite(at, sizeof at, 1, file), 1);
+        }
+    }
+    fclose(file);
+    static const char *const delays[] = {"1", "2", "3", "10"};
+    for (u32 i = 0; i < PL_COUNT(delays); i++) {
+        Process bench;
+        process_start(&bench, "plenum-bench", "codec", "--field", "points", "--trace", path,
+                      "--points", "100", "--ack-delay", delays[i], NULL);
+        char *text = text_of(&bench, 0, false, 60.0);
+        assert_non_null(strstr(text, "\"wrong\":0"));
+        free(text);
+    }
+}
+
 /* A scene file as the client's source: a private server, gone afterwards. */
 static void test_private_server(void **state)
 {
@@ -157,6 +187,7 @@ int main(void)
         cmocka_unit_test(test_hash_and_probe), cmocka_unit_test(test_scene_errors),
         cmocka_unit_test(test_usage),          cmocka_unit_test(test_network_errors),
         cmocka_unit_test(test_private_server), cmocka_unit_test(test_bots),
+        cmocka_unit_test(test_codec_delays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -440,6 +440,49 @@ static void time_outs(Connection *connection)
     }
 }
 
+static int body_order(const void *a, const void *b)
+{
+    const TimelineBody *x = a, *y = b;
+    u64 p = (u64)x->field << 32 | x->first, q = (u64)y->field << 32 | y->first;
+    return p < q ? -1 : p > q;
+}
+
+/* Tells the timeline which points are one body. */
+static void bodies_update(Connection *connection)
+{
+    const EntityList *entities = &connection->entities;
+    if (connection->bodies_of == connection->timeline &&
+        connection->bodies_version == entities->version) {
+        return;
+    }
+    TimelineBody *bodies = malloc(u32_max(entities->count, 1) * sizeof *bodies);
+    if (bodies == NULL) {
+        return; /* the next poll tries again */
+    }
+    u32 found = 0, count = 0;
+    for (u32 i = 0; i < entities->count; i++) {
+        const Entity *entity = &entities->items[i];
+        bool soft = entity->look.kind == APPEARANCE_CLOTH || entity->look.kind == APPEARANCE_ROPE;
+        if (soft && entity->count > 0 &&
+            connection->fields->fields[entity->field].kind == FIELD_POINTS) {
+            bodies[found++] = (TimelineBody){entity->field, entity->first, entity->count};
+        }
+    }
+    qsort(bodies, found, sizeof *bodies, body_order);
+    for (u32 i = 0; i < found; i++) { /* one that lies within another is a part of that */
+        const TimelineBody *last = count > 0 ? &bodies[count - 1] : NULL;
+        if (last == NULL || last->field != bodies[i].field ||
+            last->first + last->count <= bodies[i].first) {
+            bodies[count++] = bodies[i];
+        }
+    }
+    if (timeline_bodies(connection->timeline, bodies, count)) {
+        connection->bodies_of = connection->timeline;
+        connection->bodies_version = entities->version;
+    }
+    free(bodies);
+}
+
 void connection_poll(Connection *connection, u64 now_ns)
 {
     if (connection->state == CONNECTION_CLOSED) {
@@ -487,6 +530,7 @@ void connection_poll(Connection *connection, u64 now_ns)
         connection->link->ops->flush(connection->link);
     }
     if (connection->timeline != NULL) {
+        bodies_update(connection);
         ground_update(connection->ground, &connection->entities, connection->timeline);
         timeline_advance(connection->timeline, connection->now_ns);
     }

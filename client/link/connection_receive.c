@@ -109,6 +109,7 @@ static void stream_drop(Connection *connection)
     snapshot_receiver_destroy(connection->receiver);
     connection->ground = NULL;
     connection->timeline = NULL;
+    connection->bodies_of = NULL;
     connection->receiver = NULL;
 }
 

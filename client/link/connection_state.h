@@ -93,6 +93,8 @@ struct Connection {
     Timeline *timeline;
     Ground *ground;
     EntityList entities;
+    const Timeline *bodies_of; /* the timeline that knows which points of them are one body, ... */
+    u64 bodies_version;        /* ... and of which version of them */
     ScalarInfo *parameters, *probes;
     u32 parameter_count, probe_count;
 

@@ -490,7 +490,13 @@ ShownPoint curve_point(const Curve *curve, const CurveStream *stream, const Fiel
         return share >= 1.0f ? last : first;
     }
     tick = curve_clamp(curve, stream, tick);
-    Path way = path_begin(curve, free_a_tick(stream, CURVE_FREE_M_S2), field->quantum);
+    f32 free = CURVE_FREE_M_S2;
+    if (curve->whole) {
+        f32 near = (f32)stream->tick_rate / (CURVE_WHOLE_HZ * f32_max(curve->gap, 1.0f));
+        near *= near;
+        free *= f32_min(near * near, 1.0f);
+    }
+    Path way = path_begin(curve, free_a_tick(stream, free), field->quantum);
     Vec3 other;
     bool unused;
     path_chord(a, b, curve->gap, &way.here, &unused);

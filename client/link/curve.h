@@ -8,6 +8,8 @@
  * Below that a cubic overshoots by at most 0.074 · a · h² (1.2 mm at 15 m/s² and 30 states a
  * second). Orientations do the same with the rotation vector from the first state on, which is
  * slerp where the spin is even.
+ * Points that hang together (`whole`) bend so only between states that are near to each other: an
+ * overshoot of each would stretch what lies between them, straight ways never do.
  * Beyond the newest state positions go on with its velocity and, where the last states agree on
  * one, its acceleration; orientations with their spin.
  * Layer: client/link.
@@ -19,6 +21,7 @@
 
 #define CURVE_FREE_M_S2   15.0f
 #define CURVE_FREE_RAD_S2 60.0f
+#define CURVE_WHOLE_HZ    30.0f /* states as near to each other as this bend as freely as all do */
 
 typedef enum CurveMode {
     CURVE_NONE, /* nothing of the chunk arrived yet */
@@ -39,6 +42,7 @@ typedef struct Curve {
     f64 departure; /* tick at which the elements leave `from`'s state, ≥ from_tick */
     f32 gap;       /* ticks from there to `to` */
     f32 gap_before, gap_after, gap_far;
+    bool whole; /* its elements hang together: none may swing out of the way of its neighbours */
 } Curve;
 
 /* What is known of the stream around the states. */

@@ -4,6 +4,7 @@
  */
 #include "client/link/timeline.h"
 
+#include "client/link/body_clock.h"
 #include "client/link/curve.h"
 #include "client/link/ground.h"
 #include "client/link/playout.h"
@@ -18,26 +19,50 @@
 #define OFFSET_MIN_M_S 5e-4f
 #define HIT_M_S        0.3f
 #define HIT_RAD_S      3.0f
+/* A chunk of a body is waited for, while others come, for so many of the gaps between its last two
+ * states, and so long at least. */
+#define BODY_LATE_GAPS 2.5
+#define BODY_LATE_S    0.15
+#define BODY_GAP_S     0.2 /* between the first state, which stands alone, and the next */
 
 /* What is left of something shown before; rotation vectors in radians. */
 typedef struct Offset {
     Vec3 position, velocity, rotation, spin;
 } Offset;
 
-/* A chunk of poses or points as it was last shown. */
-typedef struct ShownChunk {
+/* Elements of a chunk of poses or points, as they were last shown: all of them, or those of one
+ * body or of none. */
+typedef struct Piece {
+    u32 chunk, begin, count; /* elements of the chunk */
+    u32 body;                /* index + 1 of those with one tick for all their pieces; 0: none */
     Curve curve;
-    Offset *offsets; /* [chunk_elements], NULL until the first are needed */
+    Offset *offsets; /* [count], NULL until the first are needed */
     bool offset;     /* some are not zero */
-} ShownChunk;
+} Piece;
+
+typedef struct Body {
+    TimelineBody range;
+    BodyClock clock;
+    f64 before; /* its tick before the last advance */
+    bool jumped;
+} Body;
+
+/* How a field of poses or points is shown. */
+typedef struct Pieces {
+    Piece *items; /* [count], in order, without gaps */
+    u32 count;
+    u32 *of_chunk; /* [chunks + 1] the first piece of each */
+} Pieces;
 
 struct Timeline {
     const SnapshotReceiver *receiver; /* borrowed */
     const FieldSet *fields;           /* borrowed from the receiver */
     const Ground *ground;             /* borrowed; NULL: nothing stands */
     Playout playout;
-    ShownChunk *chunks[FIELDS_MAX]; /* [chunk_count] of poses and points, else NULL */
-    bool news;                      /* packets came since the last advance */
+    Pieces pieces[FIELDS_MAX]; /* of poses and points, else empty */
+    Body *bodies;              /* [body_count], by field and first element */
+    u32 body_count;
+    bool news; /* packets came since the last advance */
 
     bool counted; /* a packet came */
     u16 sequence; /* of the newest packet */
@@ -45,6 +70,53 @@ struct Timeline {
     u64 silent_from, silent_sure;
     u64 outage_from, outage_to; /* the last time that nothing came for long */
 };
+
+static void pieces_finish(Pieces *pieces)
+{
+    for (u32 i = 0; i < pieces->count; i++) {
+        free(pieces->items[i].offsets);
+    }
+    free(pieces->items);
+    free(pieces->of_chunk);
+    memset(pieces, 0, sizeof *pieces);
+}
+
+/* The pieces of a field, cut where bodies begin and end. False without memory. */
+static bool pieces_make(Pieces *pieces, const FieldDesc *field, u32 id, const Body *bodies,
+                        u32 body_count)
+{
+    u32 chunks = chunk_count(field), body = 0;
+    memset(pieces, 0, sizeof *pieces);
+    pieces->items = calloc(chunks + 2 * (size_t)body_count, sizeof *pieces->items);
+    pieces->of_chunk = calloc(chunks + 1, sizeof *pieces->of_chunk);
+    if (pieces->items == NULL || pieces->of_chunk == NULL) {
+        pieces_finish(pieces);
+        return false;
+    }
+    for (u32 chunk = 0, from = 0; chunk < chunks; chunk++) {
+        u32 first = from, end = from + chunk_elements(field, chunk);
+        pieces->of_chunk[chunk] = pieces->count;
+        while (from < end) {
+            while (body < body_count &&
+                   (bodies[body].range.field < id ||
+                    (bodies[body].range.field == id &&
+                     bodies[body].range.first + bodies[body].range.count <= from))) {
+                body++;
+            }
+            bool any = body < body_count && bodies[body].range.field == id;
+            u32 starts = any ? bodies[body].range.first : UINT32_MAX;
+            u32 until = starts <= from ? starts + bodies[body].range.count : starts;
+            until = u32_min(until, end);
+            pieces->items[pieces->count++] = (Piece){.chunk = chunk,
+                                                     .begin = from - first,
+                                                     .count = until - from,
+                                                     .body = starts <= from ? body + 1 : 0};
+            from = until;
+        }
+    }
+    pieces->of_chunk[chunks] = pieces->count;
+    return true;
+}
 
 Timeline *timeline_create(const SnapshotReceiver *receiver, u32 tick_rate, u32 snapshot_rate)
 {
@@ -57,12 +129,8 @@ Timeline *timeline_create(const SnapshotReceiver *receiver, u32 tick_rate, u32 s
     playout_init(&timeline->playout, tick_rate, snapshot_rate);
     for (u32 f = 0; f < timeline->fields->count; f++) {
         const FieldDesc *desc = &timeline->fields->fields[f];
-        u32 chunks = chunk_count(desc);
-        if ((desc->kind != FIELD_POSES && desc->kind != FIELD_POINTS) || chunks == 0) {
-            continue;
-        }
-        timeline->chunks[f] = calloc(chunks, sizeof *timeline->chunks[f]);
-        if (timeline->chunks[f] == NULL) {
+        if ((desc->kind == FIELD_POSES || desc->kind == FIELD_POINTS) && chunk_count(desc) > 0 &&
+            !pieces_make(&timeline->pieces[f], desc, f, NULL, 0)) {
             timeline_destroy(timeline);
             return NULL;
         }
@@ -76,18 +144,98 @@ void timeline_destroy(Timeline *timeline)
         return;
     }
     for (u32 f = 0; f < timeline->fields->count; f++) {
-        u32 chunks = timeline->chunks[f] != NULL ? chunk_count(&timeline->fields->fields[f]) : 0;
-        for (u32 c = 0; c < chunks; c++) {
-            free(timeline->chunks[f][c].offsets);
-        }
-        free(timeline->chunks[f]);
+        pieces_finish(&timeline->pieces[f]);
     }
+    free(timeline->bodies);
     free(timeline);
 }
 
 void timeline_stand(Timeline *timeline, const Ground *ground)
 {
     timeline->ground = ground;
+}
+
+/* ---- bodies ---- */
+
+static bool range_same(const TimelineBody *a, const TimelineBody *b)
+{
+    return a->field == b->field && a->first == b->first && a->count == b->count;
+}
+
+/* What was shown of pieces that are still cut the same goes on. */
+static void pieces_take_over(Pieces *pieces, Pieces *before)
+{
+    for (u32 i = 0, k = 0; i < pieces->count; i++) {
+        Piece *piece = &pieces->items[i];
+        while (k < before->count &&
+               (before->items[k].chunk < piece->chunk || (before->items[k].chunk == piece->chunk &&
+                                                          before->items[k].begin < piece->begin))) {
+            k++;
+        }
+        Piece *old = k < before->count ? &before->items[k] : NULL;
+        if (old != NULL && old->chunk == piece->chunk && old->begin == piece->begin &&
+            old->count == piece->count && (old->body == 0) == (piece->body == 0)) {
+            piece->curve = old->curve;
+            piece->offsets = old->offsets;
+            piece->offset = old->offset;
+            old->offsets = NULL;
+        }
+    }
+}
+
+static bool bodies_changed(const Timeline *timeline, const TimelineBody *bodies, u32 count)
+{
+    bool changed = timeline->body_count != count;
+    for (u32 i = 0; i < count && !changed; i++) {
+        changed = !range_same(&timeline->bodies[i].range, &bodies[i]);
+    }
+    return changed;
+}
+
+bool timeline_bodies(Timeline *timeline, const TimelineBody *bodies, u32 count)
+{
+    if (!bodies_changed(timeline, bodies, count)) {
+        return true;
+    }
+    Body *made = calloc(u32_max(count, 1), sizeof *made);
+    if (made == NULL) {
+        return false;
+    }
+    for (u32 i = 0, k = 0; i < count; i++) {
+        made[i].range = bodies[i];
+        while (k < timeline->body_count && (timeline->bodies[k].range.field < bodies[i].field ||
+                                            (timeline->bodies[k].range.field == bodies[i].field &&
+                                             timeline->bodies[k].range.first < bodies[i].first))) {
+            k++;
+        }
+        if (k < timeline->body_count && range_same(&timeline->bodies[k].range, &bodies[i])) {
+            made[i] = timeline->bodies[k];
+        }
+    }
+    Pieces pieces[FIELDS_MAX] = {0};
+    bool good = true;
+    for (u32 f = 0; f < timeline->fields->count && good; f++) {
+        if (timeline->fields->fields[f].kind == FIELD_POINTS && timeline->pieces[f].count > 0) {
+            good = pieces_make(&pieces[f], &timeline->fields->fields[f], f, made, count);
+        }
+    }
+    for (u32 f = 0; f < timeline->fields->count; f++) {
+        if (good && pieces[f].count > 0) {
+            Pieces before = timeline->pieces[f];
+            pieces_take_over(&pieces[f], &before);
+            timeline->pieces[f] = pieces[f];
+            pieces[f] = before;
+        }
+        pieces_finish(&pieces[f]);
+    }
+    if (!good) {
+        free(made);
+        return false;
+    }
+    free(timeline->bodies);
+    timeline->bodies = made;
+    timeline->body_count = count;
+    return true;
 }
 
 /* ---- what is known ---- */
@@ -144,14 +292,45 @@ static CurveStream stream_of(const Timeline *timeline)
     return stream;
 }
 
-/* The curve now shown; false if nothing of the chunk arrived. */
-static bool curve_now(const Timeline *timeline, const CurveStream *stream, u32 field, u32 chunk,
-                      Curve *curve)
+/* The curve of a piece at a tick. Bodies do not go on beyond what is known. */
+static void curve_at(const Piece *piece, const ChunkState *states, u32 count,
+                     const CurveStream *stream, f64 tick, Curve *curve)
 {
+    if (piece->body != 0 && count > 0) {
+        tick = fmin(tick, (f64)states[0].tick);
+    }
+    curve_find(states, count, stream, tick, curve);
+    curve->whole = piece->body != 0;
+}
+
+static f64 piece_tick(const Timeline *timeline, const Piece *piece)
+{
+    return piece->body != 0 ? timeline->bodies[piece->body - 1].clock.tick
+                            : timeline->playout.shown;
+}
+
+/* The curve now shown; false if nothing of the piece can be. */
+static bool curve_now(const Timeline *timeline, const CurveStream *stream, u32 field,
+                      const Piece *piece, Curve *curve)
+{
+    if (piece->body != 0 && !timeline->bodies[piece->body - 1].clock.showing) {
+        return false;
+    }
     ChunkState states[CHUNK_STATES_KEPT];
-    u32 count = snapshot_receiver_states(timeline->receiver, field, chunk, states);
-    curve_find(states, count, stream, timeline->playout.shown, curve);
+    u32 count = snapshot_receiver_states(timeline->receiver, field, piece->chunk, states);
+    curve_at(piece, states, count, stream, piece_tick(timeline, piece), curve);
     return curve->mode != CURVE_NONE;
+}
+
+/* The piece that an element of a field belongs to. */
+static const Piece *piece_of(const Timeline *timeline, u32 field, u32 chunk, u32 i)
+{
+    const Pieces *pieces = &timeline->pieces[field];
+    const Piece *piece = &pieces->items[pieces->of_chunk[chunk]];
+    while (i >= piece->begin + piece->count) {
+        piece++;
+    }
+    return piece;
 }
 
 /* Element i of the chunk on the curve; beyond the newest state it stays out of what stands. */
@@ -189,17 +368,17 @@ static bool offset_matters(const Offset *offset)
 }
 
 /* Critically damped springs, exactly for any dt. */
-static void offsets_fade(ShownChunk *chunk, u32 elements, f32 dt)
+static void offsets_fade(Piece *piece, f32 dt)
 {
     static const Offset none;
     f32 fade = expf(-TIMELINE_BLEND * dt);
-    chunk->offset = false;
-    for (u32 i = 0; i < elements; i++) {
-        Offset *offset = &chunk->offsets[i];
+    piece->offset = false;
+    for (u32 i = 0; i < piece->count; i++) {
+        Offset *offset = &piece->offsets[i];
         offset->position = spring(offset->position, &offset->velocity, dt, fade);
         offset->rotation = spring(offset->rotation, &offset->spin, dt, fade);
         if (offset_matters(offset)) {
-            chunk->offset = true;
+            piece->offset = true;
         } else {
             *offset = none;
         }
@@ -219,17 +398,20 @@ static Vec3 unless_hit(Vec3 change, f32 most)
     return vec3_scale(change, f32_clamp(2.0f - vec3_length(change) / most, 0.0f, 1.0f));
 }
 
-/* What must be added at `to` so that it looks as at `from`, on top of an offset of `from`. */
-static void offset_change(const Timeline *timeline, const CurveStream *stream, u32 field, u32 chunk,
-                          Moment from, Moment to, u32 i, Offset *offset)
+/* What must be added at `to` so that element i of the chunk looks as at `from`, on top of an offset
+ * of `from`. Of a body only the shape is taken over: it goes from the one to the other by shapes
+ * between them, which are no more stretched than these. */
+static void offset_change(const Timeline *timeline, const CurveStream *stream, u32 field,
+                          const Piece *piece, Moment from, Moment to, u32 i, Offset *offset)
 {
     static const Offset none;
     const FieldDesc *desc = &timeline->fields->fields[field];
     CurveSpeed was, is;
     bool same;
     if (desc->kind == FIELD_POSES) {
-        ShownPose a = pose_on(timeline, stream, field, chunk, i, from.curve, from.tick, &was);
-        ShownPose b = pose_on(timeline, stream, field, chunk, i, to.curve, to.tick, &is);
+        ShownPose a =
+            pose_on(timeline, stream, field, piece->chunk, i, from.curve, from.tick, &was);
+        ShownPose b = pose_on(timeline, stream, field, piece->chunk, i, to.curve, to.tick, &is);
         same = a.generation == b.generation && (a.flags & b.flags & POSE_LIVE) != 0;
         offset->position = vec3_add(offset->position, vec3_sub(a.position, b.position));
         Quat turn = quat_mul(a.orientation, quat_conjugate(b.orientation));
@@ -247,74 +429,131 @@ static void offset_change(const Timeline *timeline, const CurveStream *stream, u
         velocity = unless_hit(velocity, HIT_M_S);
         spin = unless_hit(spin, HIT_RAD_S);
     }
-    offset->velocity = vec3_add(offset->velocity, velocity);
-    offset->spin = vec3_add(offset->spin, spin);
+    if (piece->body == 0) {
+        offset->velocity = vec3_add(offset->velocity, velocity);
+        offset->spin = vec3_add(offset->spin, spin);
+    }
     if (!same) {
         *offset = none;
     }
 }
 
-static void offsets_change(Timeline *timeline, const CurveStream *stream, u32 field, u32 index,
+static void offsets_change(Timeline *timeline, const CurveStream *stream, u32 field, Piece *piece,
                            Moment from, Moment to)
 {
-    ShownChunk *chunk = &timeline->chunks[field][index];
-    u32 elements = chunk_elements(&timeline->fields->fields[field], index);
     if (from.curve->mode == CURVE_NONE || to.curve->mode == CURVE_NONE) {
         return;
     }
-    for (u32 i = 0; i < elements; i++) {
+    for (u32 i = 0; i < piece->count; i++) {
         Offset offset = {0};
-        if (chunk->offset) {
-            offset = chunk->offsets[i];
+        if (piece->offset) {
+            offset = piece->offsets[i];
         }
-        offset_change(timeline, stream, field, index, from, to, i, &offset);
-        if (!chunk->offset && offset_matters(&offset)) {
-            if (chunk->offsets == NULL) {
-                chunk->offsets = malloc(elements * sizeof *chunk->offsets);
+        offset_change(timeline, stream, field, piece, from, to, piece->begin + i, &offset);
+        if (!piece->offset && offset_matters(&offset)) {
+            if (piece->offsets == NULL) {
+                piece->offsets = malloc(piece->count * sizeof *piece->offsets);
             }
-            if (chunk->offsets == NULL) {
+            if (piece->offsets == NULL) {
                 return; /* then it jumps */
             }
-            memset(chunk->offsets, 0, elements * sizeof *chunk->offsets);
-            chunk->offset = true;
+            memset(piece->offsets, 0, piece->count * sizeof *piece->offsets);
+            piece->offset = true;
         }
-        if (chunk->offset) {
-            chunk->offsets[i] = offset;
+        if (piece->offset) {
+            piece->offsets[i] = offset;
         }
     }
 }
 
-/* From what the chunk showed at `before` to what it shows now. */
-static void chunk_advance(Timeline *timeline, const CurveStream *stream, u32 field, u32 index,
+/* ---- on with time ---- */
+
+/* What all chunks of a body are known at. One that others were heard of for long since rests. */
+static BodyKnown body_known(const Timeline *timeline, const Body *body)
+{
+    const FieldDesc *desc = &timeline->fields->fields[body->range.field];
+    f64 rate = timeline->playout.tick_rate;
+    BodyKnown known = {true, 0.0, INFINITY};
+    u32 first = body->range.first / CHUNK_POINTS;
+    u32 last = (body->range.first + body->range.count - 1) / CHUNK_POINTS;
+    for (u32 chunk = first; chunk <= last && chunk < chunk_count(desc); chunk++) {
+        ChunkState states[CHUNK_STATES_KEPT];
+        u32 count = snapshot_receiver_states(timeline->receiver, body->range.field, chunk, states);
+        if (count == 0) {
+            known.complete = false;
+            return known;
+        }
+        u64 tick = states[0].tick;
+        f64 gap = count > 1 ? (f64)(tick - states[1].tick) : BODY_GAP_S * rate;
+        gap = gap > REST_GAP_S * rate ? 0.0 : gap;
+        f64 patience = fmax(BODY_LATE_GAPS * gap, BODY_LATE_S * rate);
+        bool silent = tick >= timeline->silent_from && tick < timeline->silent_sure;
+        bool late = (f64)timeline->newest - (f64)tick > fmin(patience, REST_GAP_S * rate);
+        known.from = fmax(known.from, (f64)states[count - 1].tick);
+        known.to = fmin(known.to, silent || late ? INFINITY : (f64)tick);
+    }
+    return known;
+}
+
+static void bodies_advance(Timeline *timeline, f64 before, const PlayoutStep *step)
+{
+    const Playout *playout = &timeline->playout;
+    BodyPace pace = {.shown = playout->shown,
+                     .moved = (step->jumped ? step->from : playout->shown) - before,
+                     .newest = (f64)playout->newest,
+                     .rate = playout->tick_rate,
+                     .elapsed_s = step->elapsed_s};
+    for (u32 i = 0; i < timeline->body_count; i++) {
+        Body *body = &timeline->bodies[i];
+        body->before = body->clock.tick;
+        body->jumped = body_clock_step(&body->clock, body_known(timeline, body), &pace);
+    }
+}
+
+/* From what the piece showed at the last advance to what it shows now. */
+static void piece_advance(Timeline *timeline, const CurveStream *stream, u32 field, Piece *piece,
                           f64 before, const PlayoutStep *step)
 {
-    const FieldDesc *desc = &timeline->fields->fields[field];
-    ShownChunk *chunk = &timeline->chunks[field][index];
     const Playout *playout = &timeline->playout;
+    const Body *body = piece->body != 0 ? &timeline->bodies[piece->body - 1] : NULL;
     f64 pace = playout->speed > 0 ? playout->pace : 0.0; /* paused, nothing swings */
+    if (body != NULL && !body->clock.showing) {
+        piece->curve.mode = CURVE_NONE;
+        return;
+    }
+    f64 shown = piece_tick(timeline, piece);
+    Moment jump[2] = {{NULL, step->from, step->pace_from}, {NULL, step->to, playout->pace}};
+    bool jumped = step->jumped;
+    if (body != NULL) {
+        before = body->before;
+        jumped = body->jumped;
+        jump[0] = (Moment){NULL, before, 0.0};
+        jump[1] = (Moment){NULL, shown, 0.0};
+    }
     ChunkState states[CHUNK_STATES_KEPT];
-    u32 count = snapshot_receiver_states(timeline->receiver, field, index, states);
-    Curve *old = &chunk->curve, then, now;
+    u32 count = snapshot_receiver_states(timeline->receiver, field, piece->chunk, states);
+    Curve *old = &piece->curve, then, now;
     if (old->mode != CURVE_NONE && timeline->news) {
-        curve_find(states, count, stream, before, &then);
+        curve_at(piece, states, count, stream, before, &then);
         if (!curve_same(old, &then) && curve_resolve(old, states, count)) {
-            offsets_change(timeline, stream, field, index, (Moment){old, before, pace},
+            offsets_change(timeline, stream, field, piece, (Moment){old, before, pace},
                            (Moment){&then, before, pace});
         }
         *old = then;
     }
-    if (chunk->offset) {
-        offsets_fade(chunk, chunk_elements(desc, index), (f32)step->elapsed_s);
+    if (piece->offset) {
+        offsets_fade(piece, (f32)step->elapsed_s);
     }
-    curve_find(states, count, stream, playout->shown, &now);
-    if (old->mode != CURVE_NONE && step->jumped) {
-        curve_find(states, count, stream, step->from, &then);
-        offsets_change(timeline, stream, field, index, (Moment){&then, step->from, step->pace_from},
-                       (Moment){&now, step->to, playout->pace});
+    curve_at(piece, states, count, stream, shown, &now);
+    if (old->mode != CURVE_NONE && jumped) {
+        curve_at(piece, states, count, stream, jump[0].tick, &then);
+        jump[0].curve = &then;
+        jump[1].curve = &now;
+        offsets_change(timeline, stream, field, piece, jump[0], jump[1]);
     } else if (old->mode == CURVE_AHEAD && now.mode == CURVE_HOLD) {
         /* Long not heard of while others were: it rests where it was last seen. */
-        offsets_change(timeline, stream, field, index, (Moment){old, playout->shown, pace},
-                       (Moment){&now, playout->shown, pace});
+        offsets_change(timeline, stream, field, piece, (Moment){old, shown, pace},
+                       (Moment){&now, shown, pace});
     }
     *old = now;
 }
@@ -324,14 +563,18 @@ void timeline_advance(Timeline *timeline, u64 now_ns)
     bool showing = timeline->playout.showing;
     f64 before = timeline->playout.shown;
     PlayoutStep step = playout_advance(&timeline->playout, now_ns);
+    if (!timeline->playout.showing) {
+        return;
+    }
     CurveStream stream = stream_of(timeline);
+    bodies_advance(timeline, showing ? before : timeline->playout.shown, &step);
     for (u32 f = 0; f < timeline->fields->count; f++) {
-        u32 chunks = timeline->chunks[f] != NULL ? chunk_count(&timeline->fields->fields[f]) : 0;
-        for (u32 c = 0; c < chunks && timeline->playout.showing; c++) {
+        Pieces *pieces = &timeline->pieces[f];
+        for (u32 i = 0; i < pieces->count; i++) {
             if (!showing) {
-                timeline->chunks[f][c].curve.mode = CURVE_NONE;
+                pieces->items[i].curve.mode = CURVE_NONE;
             }
-            chunk_advance(timeline, &stream, f, c, before, &step);
+            piece_advance(timeline, &stream, f, &pieces->items[i], before, &step);
         }
     }
     timeline->news = false;
@@ -365,12 +608,12 @@ bool timeline_holding(const Timeline *timeline)
 
 /* ---- elements ---- */
 
-static void pose_shift(const ShownChunk *chunk, u32 i, ShownPose *pose)
+static void pose_shift(const Piece *piece, u32 i, ShownPose *pose)
 {
-    if (!chunk->offset || !(pose->flags & POSE_LIVE)) {
+    if (!piece->offset || !(pose->flags & POSE_LIVE)) {
         return;
     }
-    const Offset *offset = &chunk->offsets[i];
+    const Offset *offset = &piece->offsets[i];
     pose->position = vec3_add(pose->position, offset->position);
     if (vec3_length_squared(offset->rotation) > 0.0f) {
         pose->orientation =
@@ -378,10 +621,10 @@ static void pose_shift(const ShownChunk *chunk, u32 i, ShownPose *pose)
     }
 }
 
-static void point_shift(const ShownChunk *chunk, u32 i, ShownPoint *point)
+static void point_shift(const Piece *piece, u32 i, ShownPoint *point)
 {
-    if (chunk->offset && point->generation != 0) {
-        point->position = vec3_add(point->position, chunk->offsets[i].position);
+    if (piece->offset && point->generation != 0) {
+        point->position = vec3_add(point->position, piece->offsets[i - piece->begin].position);
     }
 }
 
@@ -393,17 +636,17 @@ void timeline_poses(const Timeline *timeline, u32 field, ShownPose *poses)
     u32 chunks = chunk_count(desc);
     for (u32 chunk = 0; chunk < chunks; chunk++) {
         ShownPose *out = poses + (size_t)chunk * CHUNK_POSES;
-        u32 elements = chunk_elements(desc, chunk);
+        const Piece *piece = piece_of(timeline, field, chunk, 0);
         Curve curve;
-        if (!curve_now(timeline, &stream, field, chunk, &curve)) {
-            memset(out, 0, elements * sizeof *out);
+        if (!curve_now(timeline, &stream, field, piece, &curve)) {
+            memset(out, 0, piece->count * sizeof *out);
             continue;
         }
-        for (u32 i = 0; i < elements; i++) {
+        for (u32 i = 0; i < piece->count; i++) {
             CurveSpeed unwanted;
             out[i] = pose_on(timeline, &stream, field, chunk, i, &curve, timeline->playout.shown,
                              &unwanted);
-            pose_shift(&timeline->chunks[field][chunk], i, &out[i]);
+            pose_shift(piece, i, &out[i]);
         }
     }
 }
@@ -419,17 +662,19 @@ void timeline_point_range(const Timeline *timeline, u32 field, u32 first, u32 co
     while (done < count) {
         u32 chunk = (first + done) / CHUNK_POINTS;
         u32 begin = (first + done) % CHUNK_POINTS;
-        u32 n = u32_min(count - done, CHUNK_POINTS - begin);
+        const Piece *piece = piece_of(timeline, field, chunk, begin);
+        u32 n = u32_min(count - done, piece->begin + piece->count - begin);
+        f64 tick = piece_tick(timeline, piece);
         ShownPoint *out = points + done;
         Curve curve;
         done += n;
-        if (!curve_now(timeline, &stream, field, chunk, &curve)) {
+        if (!curve_now(timeline, &stream, field, piece, &curve)) {
             memset(out, 0, n * sizeof *out);
             continue;
         }
         for (u32 i = 0; i < n; i++) {
-            out[i] = curve_point(&curve, &stream, desc, begin + i, timeline->playout.shown, NULL);
-            point_shift(&timeline->chunks[field][chunk], begin + i, &out[i]);
+            out[i] = curve_point(&curve, &stream, desc, begin + i, tick, NULL);
+            point_shift(piece, begin + i, &out[i]);
         }
     }
 }
@@ -441,35 +686,40 @@ void timeline_points(const Timeline *timeline, u32 field, ShownPoint *points)
 
 bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *pose)
 {
-    const FieldDesc *desc = &timeline->fields->fields[field];
-    CurveStream stream = stream_of(timeline);
-    Curve curve;
-    if (field >= timeline->fields->count || desc->kind != FIELD_POSES ||
-        element >= desc->capacity ||
-        !curve_now(timeline, &stream, field, element / CHUNK_POSES, &curve)) {
+    if (field >= timeline->fields->count || timeline->fields->fields[field].kind != FIELD_POSES ||
+        element >= timeline->fields->fields[field].capacity) {
         return false;
     }
+    CurveStream stream = stream_of(timeline);
     u32 i = element % CHUNK_POSES;
+    const Piece *piece = piece_of(timeline, field, element / CHUNK_POSES, i);
+    Curve curve;
+    if (!curve_now(timeline, &stream, field, piece, &curve)) {
+        return false;
+    }
     CurveSpeed unwanted;
     *pose = pose_on(timeline, &stream, field, element / CHUNK_POSES, i, &curve,
                     timeline->playout.shown, &unwanted);
-    pose_shift(&timeline->chunks[field][element / CHUNK_POSES], i, pose);
+    pose_shift(piece, i, pose);
     return true;
 }
 
 bool timeline_point(const Timeline *timeline, u32 field, u32 element, ShownPoint *point)
 {
-    const FieldDesc *desc = &timeline->fields->fields[field];
-    CurveStream stream = stream_of(timeline);
-    Curve curve;
-    if (field >= timeline->fields->count || desc->kind != FIELD_POINTS ||
-        element >= desc->capacity ||
-        !curve_now(timeline, &stream, field, element / CHUNK_POINTS, &curve)) {
+    if (field >= timeline->fields->count || timeline->fields->fields[field].kind != FIELD_POINTS ||
+        element >= timeline->fields->fields[field].capacity) {
         return false;
     }
+    CurveStream stream = stream_of(timeline);
     u32 i = element % CHUNK_POINTS;
-    *point = curve_point(&curve, &stream, desc, i, timeline->playout.shown, NULL);
-    point_shift(&timeline->chunks[field][element / CHUNK_POINTS], i, point);
+    const Piece *piece = piece_of(timeline, field, element / CHUNK_POINTS, i);
+    Curve curve;
+    if (!curve_now(timeline, &stream, field, piece, &curve)) {
+        return false;
+    }
+    *point = curve_point(&curve, &stream, &timeline->fields->fields[field], i,
+                         piece_tick(timeline, piece), NULL);
+    point_shift(piece, i, point);
     return true;
 }
 
@@ -484,8 +734,9 @@ void timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars)
     for (u32 chunk = 0; chunk < chunks; chunk++) {
         f32 *out = scalars + (size_t)chunk * CHUNK_SCALARS;
         u32 elements = chunk_elements(desc, chunk);
+        Piece all = {.chunk = chunk};
         Curve curve;
-        if (curve_now(timeline, &stream, field, chunk, &curve)) {
+        if (curve_now(timeline, &stream, field, &all, &curve)) {
             bool ended = curve_share(&curve, timeline->playout.shown) >= 1.0f;
             memcpy(out, ended ? curve.to : curve.from, elements * sizeof *out);
         } else {
@@ -519,8 +770,9 @@ void timeline_grid(const Timeline *timeline, u32 field, u32 channel, f32 *values
     }
     u32 chunks = chunk_count(desc);
     for (u32 chunk = 0; chunk < chunks; chunk++) {
+        Piece all = {.chunk = chunk};
         Curve curve;
-        bool known = curve_now(timeline, &stream, field, chunk, &curve);
+        bool known = curve_now(timeline, &stream, field, &all, &curve);
         f32 share = known ? curve_share(&curve, timeline->playout.shown) : 0.0f;
         u32 elements = chunk_elements(desc, chunk);
         for (u32 i = 0; i < elements; i++) {

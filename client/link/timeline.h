@@ -7,7 +7,8 @@
  * the stream is back), the difference in position and speed becomes an offset that a critically
  * damped spring takes to zero (TIMELINE_BLEND). An offset o with speed v adds at most
  * TIMELINE_BLEND² · o + 2 · TIMELINE_BLEND · v of acceleration. What rests has no offset and is
- * shown bit for bit. Another generation in a slot is another thing and is not blended.
+ * shown bit for bit. Another generation in a slot is another thing and is not blended. The points
+ * of a soft body are shown for one tick and never ahead of what is known (timeline_bodies).
  * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_TIMELINE_H
@@ -40,6 +41,14 @@ Timeline *timeline_create(const SnapshotReceiver *receiver, u32 tick_rate, u32 s
 void timeline_destroy(Timeline *timeline);
 /* What is shown ahead of what is known does not sink into it; borrowed, NULL: nothing stands. */
 void timeline_stand(Timeline *timeline, const Ground *ground);
+/* Points of one body: its chunks are shown for one tick (body_clock.h), nothing of it is
+ * extrapolated, and none of it is shown before all of it is known. */
+typedef struct TimelineBody {
+    u32 field, first, count; /* of a POINTS field; count ≥ 1, within the capacity */
+} TimelineBody;
+/* All bodies there are from now on, by field and first point, none overlapping. False without
+ * memory: then the former ones stay. */
+bool timeline_bodies(Timeline *timeline, const TimelineBody *bodies, u32 count);
 /* A state packet with this header arrived at now_ns (any order) and was given to the receiver. */
 void timeline_arrival(Timeline *timeline, const SnapshotHeader *header, u64 now_ns);
 /* Moves the shown tick to what it must be at now_ns; never backwards. Call after the

@@ -1,0 +1,50 @@
+/* body_clock.c: see body_clock.h. */
+#include "client/link/body_clock.h"
+
+#include "client/link/playout.h"
+
+#include <math.h>
+
+#define LAG_FORGET_S  1.0 /* a lag that is not needed fades in so long */
+#define LAG_STARVED_S 0.1 /* most of it for a stream that comes late as a whole */
+#define CATCH_UP_S    0.3
+
+static f64 f64_between(f64 x, f64 low, f64 high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+/* How far the body must stay behind so that it need not stand now and then. */
+static void lag_follow(BodyClock *clock, BodyKnown known, const BodyPace *pace)
+{
+    f64 of_body = fmin(pace->shown, pace->newest) - known.to;
+    f64 of_stream = fmin(pace->shown - known.to, LAG_STARVED_S * pace->rate);
+    f64 fade = exp(-pace->elapsed_s / LAG_FORGET_S);
+    clock->lag = fmax(clock->lag * fade, fmax(of_body, fmax(of_stream, 0.0)));
+}
+
+bool body_clock_step(BodyClock *clock, BodyKnown known, const BodyPace *pace)
+{
+    if (!known.complete) {
+        clock->showing = false;
+        return false;
+    }
+    if (!clock->showing) {
+        clock->tick = fmin(pace->shown, known.to);
+        clock->lag = 0.0;
+        clock->showing = clock->tick >= known.from;
+        return false;
+    }
+    lag_follow(clock, known, pace);
+    f64 wanted = fmin(pace->shown - clock->lag, known.to);
+    f64 behind = wanted - clock->tick;
+    if (behind > PLAYOUT_JUMP_S * pace->rate || clock->tick < known.from) {
+        clock->tick = fmax(fmax(wanted, clock->tick), fmin(known.from, known.to));
+        return true;
+    }
+    f64 most = PLAYOUT_HURRY * pace->rate * pace->elapsed_s;
+    f64 correction = f64_between(behind * pace->elapsed_s / CATCH_UP_S, -most, most);
+    f64 next = fmin(clock->tick + fmax(pace->moved + correction, 0.0), known.to);
+    clock->tick = fmax(clock->tick, fmin(next, pace->shown));
+    return false;
+}

@@ -1,0 +1,318 @@
+/*
+ * test_timeline_bodies.c: bodies of many points over streams that stand, that bring their chunks in
+ * turn and that begin piece by piece: however it comes, all that is shown of a body is of one time,
+ * and no edge of it is longer than the body's ever was. The receiver is replaced by lists of
+ * states.
+ */
+#include "client/link/timeline.h"
+
+#include "protocol/chunk.h"
+#include "shared/random.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    SIDE = 40,   /* points of a side of the cloth, which covers 26 chunks */
+    BEFORE = 37, /* free points before it in the field */
+    POINTS = BEFORE + SIDE * SIDE + 30,
+    CHUNKS_MAX = 32,
+    TICK_RATE = 60,
+    SNAPSHOT = 2, /* ticks from one to the next */
+};
+
+#define EDGE_M 0.03f
+
+typedef struct FakeState {
+    u64 tick;
+    u8 bytes[CHUNK_STATE_BYTES_MAX];
+} FakeState;
+
+struct SnapshotReceiver {
+    FieldSet *fields;
+    u32 count[CHUNKS_MAX];
+    FakeState states[CHUNKS_MAX][CHUNK_STATES_KEPT]; /* newest first */
+};
+
+const FieldSet *snapshot_receiver_fields(const SnapshotReceiver *receiver)
+{
+    return receiver->fields;
+}
+
+u32 snapshot_receiver_states(const SnapshotReceiver *receiver, u32 field, u32 chunk,
+                             ChunkState out[CHUNK_STATES_KEPT])
+{
+    assert_int_equal(field, 0);
+    for (u32 i = 0; i < receiver->count[chunk]; i++) {
+        const FakeState *state = &receiver->states[chunk][i];
+        out[i] = (ChunkState){.tick = state->tick, .live = true, .state = state->bytes};
+    }
+    return receiver->count[chunk];
+}
+
+static const FieldDesc point_field = {
+    .kind = FIELD_POINTS,
+    .channels = 1,
+    .name = "points",
+    .capacity = POINTS,
+    .quantum = 1.0f / 1024.0f,
+    .spacing = {1.0f, 1.0f, 1.0f},
+};
+
+static const TimelineBody cloth = {0, BEFORE, SIDE *SIDE};
+
+/* A cloth that keeps its edges while it waves wildly: each row is a chain of links of EDGE_M whose
+ * angles swing, with a haste of 1 so fast that points have 3 m/s; the rows stand EDGE_M apart. Its
+ * middle moves. */
+static void cloth_at(f64 tick, f64 haste, QPoint *points)
+{
+    f64 t = tick / TICK_RATE;
+    for (u32 row = 0; row < SIDE; row++) {
+        Vec3 at = vec3((f32)(1.5 * t), (f32)(1.0 - 0.3 * t * t), EDGE_M * (f32)row);
+        for (u32 column = 0; column < SIDE; column++) {
+            f64 angle = 1.2 * sin(9.0 * haste * t + 0.9 * column) +
+                        0.7 * sin(23.0 * haste * t + 1.7 * column);
+            QPoint *point = &points[BEFORE + row * SIDE + column];
+            quantize_position(&point_field, at, point->position);
+            point->generation = 1;
+            at.x += EDGE_M * (f32)cos(angle);
+            at.y += EDGE_M * (f32)sin(angle);
+        }
+    }
+}
+
+typedef struct Fixture {
+    SnapshotReceiver receiver;
+    Timeline *timeline;
+    u16 sequence;
+    f64 haste; /* of the cloth */
+    QPoint points[POINTS];
+    ShownPoint shown[POINTS];
+} Fixture;
+
+static int setup(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    assert_non_null(f);
+    f->receiver.fields = field_set_create(&point_field, 1);
+    f->timeline = timeline_create(&f->receiver, TICK_RATE, TICK_RATE / SNAPSHOT);
+    assert_non_null(f->timeline);
+    assert_true(timeline_bodies(f->timeline, &cloth, 1));
+    f->haste = 1.0;
+    for (u32 i = 0; i < POINTS; i++) {
+        f->points[i].generation = 1;
+    }
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    Fixture *f = *state;
+    timeline_destroy(f->timeline);
+    field_set_release(f->receiver.fields);
+    free(f);
+    return 0;
+}
+
+static u32 chunks(void)
+{
+    return chunk_count(&point_field);
+}
+
+static void put(Fixture *f, u64 tick, u32 chunk)
+{
+    u32 *count = &f->receiver.count[chunk];
+    FakeState *states = f->receiver.states[chunk];
+    *count = u32_min(*count + 1, CHUNK_STATES_KEPT);
+    memmove(states + 1, states, (*count - 1) * sizeof *states);
+    states[0].tick = tick;
+    cloth_at((f64)tick, f->haste, f->points);
+    chunk_gather(&point_field, chunk, f->points, states[0].bytes);
+}
+
+static void arrive(Fixture *f, u64 tick, u8 flags, f64 now_s)
+{
+    SnapshotHeader header = {
+        .sequence = ++f->sequence, .tick = (u32)tick, .speed = 1024, .flags = flags};
+    timeline_arrival(f->timeline, &header, (u64)(now_s * 1e9));
+}
+
+/* The longest edge of what is shown, as a share of EDGE_M; 0: it is not. */
+static f32 longest(Fixture *f)
+{
+    f32 most = 0.0f;
+    timeline_points(f->timeline, 0, f->shown);
+    u32 there = 0;
+    for (u32 i = 0; i < SIDE * SIDE; i++) {
+        there += f->shown[BEFORE + i].generation != 0;
+    }
+    assert_true(there == 0 || there == SIDE * SIDE);
+    for (u32 i = 0; there > 0 && i < SIDE * SIDE; i++) {
+        const ShownPoint *a = &f->shown[BEFORE + i];
+        if (i % SIDE + 1 < SIDE) {
+            most = f32_max(most, vec3_distance(a[0].position, a[1].position));
+        }
+        if (i + SIDE < SIDE * SIDE) {
+            most = f32_max(most, vec3_distance(a[0].position, a[SIDE].position));
+        }
+    }
+    return most / EDGE_M;
+}
+
+/* How far the shown middle is from where it is at the shown tick, ticks. */
+static f64 behind(Fixture *f)
+{
+    f64 x = (f64)f->shown[BEFORE].position.x;
+    return timeline_tick(f->timeline) - x / 1.5 * TICK_RATE;
+}
+
+typedef struct Seen {
+    f32 longest;
+    f64 behind_last, first_s, step_most; /* m between two pictures */
+} Seen;
+
+/* How a stream brings its chunks: those for which `wanted` says so. Nothing comes from..to. */
+typedef struct Stream {
+    u32 turn; /* one of so many chunks goes in a snapshot: 1: all */
+    f64 loss; /* of snapshots */
+    f64 jitter_s;
+    f64 stall_from, stall_to;
+    u32 rests; /* this chunk is never sent again after the first time, + 1; 0: none */
+    bool limited;
+} Stream;
+
+static Seen play(Fixture *f, Stream stream, f64 seconds)
+{
+    Seen seen = {.first_s = -1.0};
+    u64 sent = 0;
+    f64 base = 10.0, was = 0.0;
+    for (f64 now = 0.0; now < seconds; now += 1.0 / 60.0) {
+        bool stalled = now >= stream.stall_from && now < stream.stall_to;
+        while (!stalled &&
+               (f64)(sent * SNAPSHOT) / TICK_RATE + stream.jitter_s * (f64)random_f32(3, sent) <=
+                   now) {
+            u64 tick = 600 + sent * SNAPSHOT;
+            bool lost = random_f32(4, sent) < stream.loss;
+            for (u32 c = 0; c < chunks() && !lost; c++) {
+                bool rests = stream.rests == c + 1 && f->receiver.count[c] > 0;
+                if ((c + sent) % stream.turn == 0 && !rests) {
+                    put(f, tick, c);
+                }
+            }
+            if (!lost) {
+                arrive(f, tick, stream.limited ? SNAPSHOT_LIMITED : 0, base + now);
+            } else {
+                f->sequence++;
+            }
+            sent++;
+        }
+        timeline_advance(f->timeline, (u64)((base + now) * 1e9));
+        f32 now_longest = longest(f);
+        if (now_longest > 0.0f) {
+            f64 x = (f64)f->shown[BEFORE].position.x;
+            if (seen.first_s < 0.0) {
+                seen.first_s = now;
+            } else {
+                seen.step_most = fmax(seen.step_most, fabs(x - was));
+            }
+            was = x;
+            seen.longest = f32_max(seen.longest, now_longest);
+            seen.behind_last = behind(f);
+        }
+    }
+    print_message("longest edge %.3f, at last %.1f ticks behind, from %.2f s on, step %.1f mm\n",
+                  (double)seen.longest, seen.behind_last, seen.first_s, seen.step_most * 1e3);
+    return seen;
+}
+
+/* Of the true cloth and of what lies between two states of it, with the quantum. */
+#define EDGE_MOST 1.08f
+
+static void test_even(void **state)
+{
+    Seen seen = play(*state, (Stream){.turn = 1}, 4.0);
+    assert_true(seen.longest < EDGE_MOST);
+    assert_true(fabs(seen.behind_last) < 0.3);
+    assert_true(seen.first_s >= 0.0 && seen.first_s < 0.1);
+}
+
+/* The server stands for 0.6 s: the cloth stands, and comes back without a jump. */
+static void test_stall(void **state)
+{
+    Seen seen = play(*state, (Stream){.turn = 1, .stall_from = 2.0, .stall_to = 2.6}, 6.0);
+    assert_true(seen.longest < EDGE_MOST);
+    assert_true(fabs(seen.behind_last) < 0.5);
+}
+
+static void test_jitter_and_loss(void **state)
+{
+    Seen seen = play(*state, (Stream){.turn = 1, .loss = 0.15, .jitter_s = 0.06}, 12.0);
+    assert_true(seen.longest < EDGE_MOST);
+    /* 1.5 m/s at 1.5 times the pace is 37 mm a picture. */
+    assert_true(seen.step_most < 0.045);
+}
+
+/* A narrow line: chunks come in turn, each every 0.2 s. Between its states so far apart each is
+ * shown on straight ways, which differ little if the waves are slow. */
+static void test_in_turn(void **state)
+{
+    Fixture *f = *state;
+    f->haste = 0.15;
+    Seen seen = play(f, (Stream){.turn = 6, .limited = true}, 6.0);
+    assert_true(seen.longest < 1.15f);
+    assert_true(seen.first_s > 0.0 && seen.first_s < 0.6);
+    assert_true(seen.behind_last < 20.0);
+    assert_true(seen.step_most < 0.045);
+}
+
+/* One chunk is not heard of any more, on a line that says nothing of what rests: the others go on
+ * all the same. */
+static void test_one_rests(void **state)
+{
+    Fixture *f = *state;
+    play(f, (Stream){.turn = 1, .rests = chunks(), .limited = true}, 3.0);
+    assert_true(fabs(behind(f)) < 1.0);
+}
+
+/* What is not of a body goes on as ever, and bodies may come and go. */
+static void test_others(void **state)
+{
+    Fixture *f = *state;
+    play(f, (Stream){.turn = 1}, 1.0);
+    assert_int_equal(f->shown[0].generation, 1);
+    assert_int_equal(f->shown[POINTS - 1].generation, 1);
+    Vec3 was = f->shown[BEFORE + 7].position;
+    const TimelineBody halves[2] = {{0, BEFORE, SIDE * SIDE / 2},
+                                    {0, BEFORE + SIDE * SIDE / 2, SIDE * SIDE / 2}};
+    assert_true(timeline_bodies(f->timeline, halves, 2));
+    timeline_advance(f->timeline, (u64)(10.99 * 1e9));
+    longest(f);
+    print_message("%.3f m on\n", (double)vec3_distance(was, f->shown[BEFORE + 7].position));
+    assert_int_equal(f->shown[BEFORE + 7].generation, 1);
+    assert_true(vec3_distance(was, f->shown[BEFORE + 7].position) < 0.1f);
+    assert_true(timeline_bodies(f->timeline, NULL, 0));
+    timeline_advance(f->timeline, (u64)(11.01 * 1e9));
+    ShownPoint one;
+    assert_true(timeline_point(f->timeline, 0, BEFORE + 900, &one));
+    timeline_points(f->timeline, 0, f->shown);
+    assert_memory_equal(&one, &f->shown[BEFORE + 900], sizeof one);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_even, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stall, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_jitter_and_loss, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_in_turn, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_rests, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_others, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

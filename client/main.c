@@ -6,6 +6,7 @@
 #include "client/hand/bots.h"
 #include "client/hand/inside.h"
 #include "client/hand/report.h"
+#include "client/link/link_thread.h"
 #include "client/private_server.h"
 #include "shared/clock.h"
 #include "shared/log.h"
@@ -137,7 +138,8 @@ static bool token_read(Client *client, ErrorText *error)
 
 static Link *dial(void *context, ErrorText *error)
 {
-    return link_enet_connect(((Client *)context)->address, error);
+    Link *link = link_enet_connect(((Client *)context)->address, error);
+    return link_thread_create(link, clock_now_ns, error);
 }
 
 static bool connect_begin(Client *client, ErrorText *error)

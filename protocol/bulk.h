@@ -64,9 +64,10 @@ typedef struct BulkSender BulkSender;
 typedef struct BulkSenderStats {
     u64 packets, repeated; /* sent, and those of them that repeat a block */
     u64 bytes;
-    u64 rtt_us;    /* smoothed */
-    f64 bytes_s;   /* what the path is believed to give */
-    u32 transfers; /* not yet taken by the receiver */
+    u64 rtt_us;       /* smoothed */
+    u64 rtt_least_us; /* of the last seconds; 0: unknown */
+    f64 bytes_s;      /* what the path is believed to give */
+    u32 transfers;    /* not yet taken by the receiver */
 } BulkSenderStats;
 
 /* max_bytes_s: most that goes out in a second; 0: the default. NULL: no memory. */

@@ -531,6 +531,7 @@ void bulk_sender_stats(const BulkSender *sender, BulkSenderStats *stats)
 {
     *stats = sender->stats;
     stats->rtt_us = sender->rate.rtt_us;
+    stats->rtt_least_us = stats->rtt_us > 0 ? bulk_rate_rtt_least_us(&sender->rate) : 0;
     stats->bytes_s = bulk_rate_path_bytes_s(&sender->rate);
     stats->transfers = sender->end - sender->first;
 }

@@ -34,7 +34,8 @@ typedef struct LinkEvent {
     u32 channel;
     const u8 *data; /* borrowed until the next poll */
     u32 bytes;
-    u32 reason; /* DISCONNECTED: RefuseReason of message.h, or 0 for a time-out */
+    u32 reason;     /* DISCONNECTED: RefuseReason of message.h, or 0 for a time-out */
+    u64 arrived_ns; /* when it came, where that is known better than by the poll; 0: now */
 } LinkEvent;
 
 typedef struct LinkStats {

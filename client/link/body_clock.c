@@ -8,6 +8,7 @@
 #define LAG_FORGET_S  1.0 /* a lag that is not needed fades in so long */
 #define LAG_STARVED_S 0.1 /* most of it for a stream that comes late as a whole */
 #define CATCH_UP_S    0.3
+#define FRESH_S       0.1 /* first states so near to each other may pass for those of one time */
 
 static f64 f64_between(f64 x, f64 low, f64 high)
 {
@@ -32,7 +33,9 @@ bool body_clock_step(BodyClock *clock, BodyKnown known, const BodyPace *pace)
     if (!clock->showing) {
         clock->tick = fmin(pace->shown, known.to);
         clock->lag = 0.0;
-        clock->showing = clock->tick >= known.from;
+        /* What rests need not wait until it is known to. */
+        bool soon = known.fresh && known.from - clock->tick <= FRESH_S * pace->rate;
+        clock->showing = clock->tick >= known.from || soon;
         return false;
     }
     lag_follow(clock, known, pace);

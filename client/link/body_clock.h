@@ -18,6 +18,7 @@
 /* Of all chunks of a body: the ticks at which all are known; to may be infinite (it rests). */
 typedef struct BodyKnown {
     bool complete; /* something of each chunk is */
+    bool fresh;    /* of each just the first state: nothing is known to move */
     f64 from, to;
 } BodyKnown;
 

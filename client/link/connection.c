@@ -289,7 +289,7 @@ static void inputs_flush(Connection *connection)
 
 static void state_receive(Connection *connection, const u8 *data, u32 bytes)
 {
-    if (!connection_state_packet(connection, data, bytes, connection->now_ns)) {
+    if (!connection_state_packet(connection, data, bytes, connection->arrived_ns)) {
         connection_ahead_keep(connection, data, bytes);
     }
 }
@@ -371,6 +371,10 @@ static void payload_receive(Connection *connection, const LinkEvent *event)
 {
     connection->stats.bytes_in += event->bytes;
     connection->stats.packets_in++;
+    connection->arrived_ns = connection->now_ns;
+    if (event->arrived_ns != 0) {
+        connection->arrived_ns = u64_min(event->arrived_ns, connection->now_ns);
+    }
     if (!connection->seal.ready) {
         clear_receive(connection, event);
     } else if (!is_welcome_again(connection, event)) {
@@ -509,6 +513,11 @@ void connection_poll(Connection *connection, u64 now_ns)
         } else if (event.kind == LINK_DISCONNECTED) {
             disconnected(connection, event.reason);
         }
+    }
+    if (connection->link != NULL && connection->seal.ready && connection->held_count > 0) {
+        bulk_ack_send(connection);
+        connection->link->ops->flush(connection->link);
+        connection_bulk_apply(connection);
     }
     connection_second(connection);
     if (connection->link != NULL) {

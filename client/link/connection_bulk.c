@@ -88,8 +88,8 @@ static bool held_push(Connection *connection, const u8 *data, u32 bytes, u32 tra
     return true;
 }
 
-/* Everything whose turn it is. Any message may end the connection, and what is held with it. */
-static void held_apply(Connection *connection)
+/* Any message may end the connection, and what is held with it. */
+void connection_bulk_apply(Connection *connection)
 {
     while (connection->bulk != NULL && connection->held_count > 0) {
         Held held = connection->held[connection->held_first];
@@ -142,16 +142,14 @@ void connection_bulk_message(Connection *connection, const u8 *data, u32 bytes)
                       : held_push(connection, data, bytes, 0);
     if (!kept) {
         connection_fail(connection, ERROR_LIMIT, "the server sends more than can be kept");
-        return;
     }
-    held_apply(connection);
 }
 
 /* ---- blocks ---- */
 
 void connection_bulk_block(Connection *connection, const u8 *data, u32 bytes)
 {
-    if (bulk_receiver_push(connection->bulk, data, bytes, connection->now_ns / 1000) != 0) {
+    if (bulk_receiver_push(connection->bulk, data, bytes, connection->arrived_ns / 1000) != 0) {
         connection->stats.malformed++;
         return;
     }
@@ -161,7 +159,6 @@ void connection_bulk_block(Connection *connection, const u8 *data, u32 bytes)
         connection->bulk_known = stats.blocks;
         connection->bulk_announced = u64_max(connection->bulk_announced, stats.open_bytes);
         connection->bulk_progress_ns = connection->now_ns;
-        held_apply(connection);
     }
 }
 
@@ -191,7 +188,7 @@ void connection_ahead_keep(Connection *connection, const u8 *data, u32 bytes)
         return;
     }
     Ahead *ahead = &connection->ahead[connection->ahead_next++ % AHEAD_MAX];
-    ahead->arrived_ns = connection->now_ns;
+    ahead->arrived_ns = connection->arrived_ns;
     ahead->bytes = bytes;
     memcpy(ahead->data, data, bytes);
 }

@@ -52,6 +52,7 @@ struct Connection {
     char refused_text[TEXT_BYTES_MAX];
     bool polled;
     u64 now_ns, begun_ns, heard_ns, retry_at_ns;
+    u64 arrived_ns; /* when the payload in hand came, ≤ now_ns */
     u32 retry_gap_ms;
     u8 *scratch; /* [scratch_bytes] plain or sealed payload */
     u32 scratch_bytes;
@@ -152,6 +153,9 @@ bool connection_bulk_begin(Connection *connection);
 void connection_bulk_end(Connection *connection);
 /* A payload of CHANNEL_BULK, which is kept while a transfer before it is under way. */
 void connection_bulk_message(Connection *connection, const u8 *data, u32 bytes);
+/* Takes everything whose turn it is, which may be a world and take long: after the acknowledgement
+ * of what came. */
+void connection_bulk_apply(Connection *connection);
 /* A payload of CHANNEL_BLOCKS. */
 void connection_bulk_block(Connection *connection, const u8 *data, u32 bytes);
 /* The acknowledgement that is due, out[BULK_ACK_BYTES_MAX]; 0: none. */

@@ -473,7 +473,7 @@ static BodyKnown body_known(const Timeline *timeline, const Body *body)
 {
     const FieldDesc *desc = &timeline->fields->fields[body->range.field];
     f64 rate = timeline->playout.tick_rate;
-    BodyKnown known = {true, 0.0, INFINITY};
+    BodyKnown known = {true, true, 0.0, INFINITY};
     u32 first = body->range.first / CHUNK_POINTS;
     u32 last = (body->range.first + body->range.count - 1) / CHUNK_POINTS;
     for (u32 chunk = first; chunk <= last && chunk < chunk_count(desc); chunk++) {
@@ -483,6 +483,7 @@ static BodyKnown body_known(const Timeline *timeline, const Body *body)
             known.complete = false;
             return known;
         }
+        known.fresh = known.fresh && count == 1;
         u64 tick = states[0].tick;
         f64 gap = count > 1 ? (f64)(tick - states[1].tick) : BODY_GAP_S * rate;
         gap = gap > REST_GAP_S * rate ? 0.0 : gap;

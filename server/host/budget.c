@@ -351,7 +351,7 @@ static void silence_end(Budget *budget, u64 now_ms)
     budget->arrived_bytes_s = budget->sent_bytes_s = 0.0;
     budget->test_ms = 0;
     budget->hold = false;
-    budget->draining = false;
+    budget->draining = budget->near = false;
     /* The line may be another one by now: as at the start, or half of what was good (RFC 2861). */
     budget_set(budget, fmin(0.5 * budget->bytes_s, (f64)BUDGET_START_BYTES_S));
     /* The losses are told during the next round trip. */
@@ -381,6 +381,10 @@ void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
     }
     if (report->acked > 0 && now_ms >= budget->fresh_ms) {
         delay_sample(budget, (u16)(report->send_ms - report->echo_ms), now_ms);
+    }
+    bool untried = !budget->near && budget->knee_bytes_s == 0.0 && report->lost == 0;
+    if (untried && report->rtt_ms > 0.0 && report->rtt_ms * 1000.0 < (f64)BUDGET_NEAR_US) {
+        budget_near(budget);
     }
     budget->first_acked += report->acked_bytes + (u64)report->acked * BUDGET_HEAD_BYTES;
     budget->first_ms = budget->first_ms == 0 && report->acked > 0 ? now_ms : budget->first_ms;
@@ -443,6 +447,12 @@ void budget_begin(Budget *budget, f64 bytes_s, f64 rtt_ms, u64 now_ms)
     /* What was lost of the first flight says that it was too much, and that is known. */
     budget->fresh_ms = now_ms + (u64)budget->rtt_ms + BUDGET_EPOCH_MS;
     window_begin(budget, budget->fresh_ms);
+}
+
+void budget_near(Budget *budget)
+{
+    budget->heard = budget->near = true;
+    budget_set(budget, budget->max_bytes_s);
 }
 
 void budget_sent(Budget *budget, u32 bytes)

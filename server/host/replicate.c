@@ -231,11 +231,17 @@ static bool states_wanted(Host *host, Session *session)
         return false;
     }
     if (!session->world_here && transfer_world_arrived(session)) {
-        f64 rtt_ms, bytes_s = transfer_bytes_s(session, &rtt_ms);
+        bool near;
+        f64 rtt_ms, bytes_s = transfer_bytes_s(session, &rtt_ms, &near);
         session->world_here = true;
         session->rtt_ms = session->rtt_ms > 0.0 ? session->rtt_ms : rtt_ms;
         if (session->early_bytes > 0) {
             budget_begin(&session->budget, bytes_s, rtt_ms, host->now_ms);
+        }
+        if (near && bytes_s == 0.0) {
+            budget_near(&session->budget);
+        }
+        if (session->early_bytes > 0) {
             snapshot_sender_expect(session->sender, session->budget.bytes_s);
         }
     }

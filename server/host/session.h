@@ -173,8 +173,8 @@ bool transfer_world_out(const Session *session);
 /* True once all of them arrived. */
 bool transfer_world_arrived(const Session *session);
 /* What the transfers found their path to carry; 0: no limit was met. Also the round trip, 0
- * unknown. */
-f64 transfer_bytes_s(const Session *session, f64 *rtt_ms);
+ * unknown, and whether the shortest was that of a line of this house (BUDGET_NEAR_US). */
+f64 transfer_bytes_s(const Session *session, f64 *rtt_ms, bool *near);
 void transfer_end(Session *session);
 
 /* ---- watch.c ---- */

@@ -82,13 +82,14 @@ bool transfer_world_arrived(const Session *session)
     return session->bulk == NULL || bulk_sender_arrived(session->bulk, session->world_transfer);
 }
 
-f64 transfer_bytes_s(const Session *session, f64 *rtt_ms)
+f64 transfer_bytes_s(const Session *session, f64 *rtt_ms, bool *near)
 {
     BulkSenderStats stats = {0};
     if (session->bulk != NULL) {
         bulk_sender_stats(session->bulk, &stats);
     }
     *rtt_ms = (f64)stats.rtt_us / 1000.0;
+    *near = stats.rtt_least_us > 0 && stats.rtt_least_us < BUDGET_NEAR_US;
     bool limited = stats.repeated >= REPEATS_MIN && REPEATS_SHARE * stats.repeated >= stats.packets;
     return limited ? stats.bytes_s : 0.0;
 }

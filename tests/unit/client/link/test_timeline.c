@@ -243,6 +243,27 @@ static void test_uniform_jitter_and_loss(void **state)
     assert_true(judder.acceleration_error < 8.0);
 }
 
+/* Six pictures a second, each of which knows when the packets since the one before came: the clock
+ * of the stream does not suffer from it. */
+static void test_few_pictures(void **state)
+{
+    Fixture *f = *state;
+    u64 base_ns = 5000000000ull;
+    u32 sent = 0;
+    for (f64 now = 0; now < 20.0; now += 1.0 / 6.0) {
+        for (; (f64)sent / 30.0 + 0.03 <= now; sent++) {
+            f64 came = (f64)sent / 30.0 + 0.02 + 0.01 * (f64)random_f32(9, sent);
+            u64 tick = 1000 + 2 * (u64)sent;
+            QPose poses[2] = {pose_at(motion_uniform((f64)tick), POSE_AWAKE, 1)};
+            receiver_put(&f->receiver, tick, 0, poses);
+            arrive(f, tick, 1.0, base_ns + (u64)(came * 1e9));
+        }
+        timeline_advance(f->timeline, base_ns + (u64)(now * 1e9));
+    }
+    assert_true(timeline_delay_s(f->timeline) < 0.06);
+    assert_true(timeline_starved(f->timeline) < 0.03);
+}
+
 /* A curved motion: the cubic follows it over lost states too. */
 static void test_swing(void **state)
 {
@@ -488,6 +509,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_uniform_perfect, setup, teardown),
         cmocka_unit_test_setup_teardown(test_uniform_jitter, setup, teardown),
         cmocka_unit_test_setup_teardown(test_uniform_jitter_and_loss, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_few_pictures, setup, teardown),
         cmocka_unit_test_setup_teardown(test_swing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pause, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pause_same_tick, setup, teardown),

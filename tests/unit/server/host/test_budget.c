@@ -380,6 +380,28 @@ static void test_bounds(void **state)
     assert_true(budget_take(&budget, 100000000) <= BUDGET_MAX_BYTES_S / 10);
 }
 
+/* A round trip below 2 ms is that of a loopback or a LAN: all there is from the first report on,
+ * once. What the line then shows counts as ever. */
+static void test_near(void **state)
+{
+    PL_UNUSED(state);
+    Budget budget;
+    budget_init(&budget, 0, BUDGET_MAX_BYTES_S);
+    BudgetReport report = {.acked = 1, .acked_bytes = 1000, .rtt_ms = 2.0};
+    budget_feedback(&budget, &report, 20);
+    assert_true(budget.bytes_s == (f64)BUDGET_START_BYTES_S);
+    report.rtt_ms = 1.0;
+    budget_feedback(&budget, &report, 40);
+    assert_true(budget.bytes_s == (f64)BUDGET_MAX_BYTES_S);
+    for (u64 now = 100; now < 3000; now += 50) { /* far more is lost than arrives */
+        report = (BudgetReport){.acked = 5, .lost = 20, .acked_bytes = 6000, .rtt_ms = 1.0};
+        budget_take(&budget, now);
+        budget_limited(&budget);
+        budget_feedback(&budget, &report, now);
+    }
+    assert_true(budget.bytes_s < 0.2 * BUDGET_MAX_BYTES_S);
+}
+
 /* On a narrow line no packet may be long, and none is hardly more than its head. */
 static void test_narrow_packets(void **state)
 {
@@ -478,6 +500,7 @@ int main(void)
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_void_experiment),
         cmocka_unit_test(test_rises_with_what_arrives),
+        cmocka_unit_test(test_near),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_narrow_packets),
         cmocka_unit_test(test_first_bytes),

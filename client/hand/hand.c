@@ -162,6 +162,10 @@ static void answer_begin(Hand *hand, Vec3 server, f64 now_s)
     hand->grabbed_at = server;
     hand->away_s = 0.0;
     hand->shown_first = hand->server_first = false;
+    u32 count;
+    const Entity *entities = connection_entities(hand->connection, &count, NULL);
+    held_joints_find(&hand->joints, connection_scene(hand->connection), entities, count,
+                     hand->answers);
     held_drop(&hand->held);
     held_begin(&hand->held, server, now_s);
 }
@@ -223,6 +227,7 @@ void hand_step(Hand *hand, u64 now_ns)
     }
     f64 dt = now_s - hand->held.now_s;
     held_step(&hand->held, spring_of(hand, entity), hand->target, server, lag_s, now_s);
+    hand->drawn = hand->held.offset;
     if (hand->held.holding && dt > 0) {
         stats_step(hand, server, dt, now_s);
     } else if (!hand->held.holding && hand->holds == 0 &&
@@ -244,13 +249,23 @@ static const Entity *answering(const Hand *hand, u32 field, u8 kind)
     return here ? entity : NULL;
 }
 
-void hand_show_poses(const Hand *hand, u32 field, ShownPose *poses)
+void hand_show_poses(Hand *hand, u32 field, ShownPose *poses)
 {
     const Entity *entity = answering(hand, field, FIELD_POSES);
-    if (entity != NULL) {
-        ShownPose *pose = &poses[entity->first + hand->answers_element];
-        pose->position = vec3_add(pose->position, hand->held.offset);
+    if (entity == NULL) {
+        return;
     }
+    ShownPose *pose = &poses[entity->first + hand->answers_element];
+    if (hand->joints.entity != entity->id || hand->joints.joint_count == 0) {
+        pose->position = vec3_add(pose->position, hand->held.offset);
+        return;
+    }
+    u32 capacity = connection_fields(hand->connection)->fields[field].capacity;
+    Vec3 r = quat_rotate(pose->orientation, hand->answers_local);
+    Vec3 was = vec3_add(pose->position, r);
+    Vec3 is =
+        held_joints_show(&hand->joints, hand->answers_local, hand->held.offset, poses, capacity);
+    hand->drawn = vec3_sub(is, was);
 }
 
 void hand_show_points(const Hand *hand, u32 field, ShownPoint *points)
@@ -276,7 +291,7 @@ bool hand_point(const Hand *hand, Vec3 *point)
         return false;
     }
     if (hand->answers == hand->holds) {
-        *point = vec3_add(*point, hand->held.offset);
+        *point = vec3_add(*point, hand->drawn);
     }
     return true;
 }

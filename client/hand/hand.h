@@ -6,6 +6,7 @@
 #define PLENUM_CLIENT_HAND_HAND_H
 
 #include "client/hand/held.h"
+#include "client/hand/held_joints.h"
 #include "client/link/connection.h"
 #include "client/link/timeline.h"
 
@@ -46,7 +47,9 @@ typedef struct Hand {
     u32 answers; /* entity id, 0 none */
     u32 answers_element;
     Vec3 answers_local;
-    bool confirmed; /* the server said that it is held */
+    HeldJoints joints; /* what hangs on it */
+    Vec3 drawn;        /* m: the held point as drawn less as the server answers */
+    bool confirmed;    /* the server said that it is held */
     f64 grabbed_s;
     Vec3 grabbed_at; /* as the server showed it then, m */
     f64 away_s;      /* when the target first left there, 0: not yet */
@@ -66,7 +69,7 @@ void hand_push(Hand *hand, const Pick *pick, Vec3 impulse);
 /* Brings the local answer of what is held up to date; call after each poll of the connection. */
 void hand_step(Hand *hand, u64 now_ns);
 /* Puts the local answer into the fetched states of a field, [capacity]. */
-void hand_show_poses(const Hand *hand, u32 field, ShownPose *poses);
+void hand_show_poses(Hand *hand, u32 field, ShownPose *poses);
 void hand_show_points(const Hand *hand, u32 field, ShownPoint *points);
 /* Where the held point is drawn now; false when nothing is held. */
 bool hand_point(const Hand *hand, Vec3 *point);

@@ -625,6 +625,11 @@ static bool app_wants_frame(const App *app, u64 now_ns)
             app_world_s(app, now_ns) >= options->screenshot_at_s - WARM_UP_S);
 }
 
+static f32 app_floor(void *context, Vec3 at)
+{
+    return tools_floor(context, at);
+}
+
 /* One frame; 0, or an Error if the screenshot could not be written. */
 static int app_frame(App *app, u64 now_ns, ErrorText *error)
 {
@@ -637,6 +642,9 @@ static int app_frame(App *app, u64 now_ns, ErrorText *error)
     }
     rig_side(&app->rig, app->hud->side, app->frames < WARM_UP_FRAMES);
     rig_step(&app->rig, (f32)frame_s);
+    if (app_live(app) && !app->script_looked) { /* scripts may look from anywhere */
+        rig_keep(&app->rig, connection_scene(app->connection)->bounds, app_floor, app->tools);
+    }
     /* Frames drawn for a picture alone say nothing about a rate. */
     app_draw(app, now_s, options->offscreen ? 0.0 : frame_s);
     int code = 0;

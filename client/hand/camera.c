@@ -9,6 +9,8 @@
 #define ORBIT_RAD_PX   0.006f
 #define ZOOM_STEP      1.13f
 #define GLIDE_RATE     16.0f /* 1/s */
+#define FLOOR_ABOVE_M  0.1f
+#define FLOOR_TURNS    4
 
 static Vec3 place_back(const RigPlace *place)
 {
@@ -71,6 +73,7 @@ void rig_fly(CameraRig *rig, Vec3 direction, f32 dt_s, bool fast)
     f32 speed = f32_clamp(rig->now.distance * 0.9f, 2.0f, 60.0f) * (fast ? 3.0f : 1.0f);
     Vec3 way = vec3_add(vec3_scale(right, direction.x), vec3_scale(forward, direction.z));
     way.y += direction.y;
+    dt_s = f32_min(dt_s, CAMERA_FLY_S_MAX);
     rig->goal.target = vec3_add_scaled(rig->goal.target, speed * dt_s, way);
 }
 
@@ -98,11 +101,39 @@ void rig_step(CameraRig *rig, f32 dt_s)
     rig->side += (rig->side_goal - rig->side) * t;
 }
 
+static Vec3 place_eye(const RigPlace *place)
+{
+    return vec3_add_scaled(place->target, place->distance, place_back(place));
+}
+
+static void place_keep(RigPlace *place, Bounds bounds, RigFloor *floor, void *context)
+{
+    place->target = vec3_max(bounds.min, vec3_min(bounds.max, place->target));
+    place->target.y = f32_max(place->target.y, floor(context, place->target));
+    f32 above = f32_min(FLOOR_ABOVE_M, 0.5f * place->distance);
+    /* On a slope the eye comes over another floor as it is raised. */
+    for (u32 i = 0; i < FLOOR_TURNS; i++) {
+        Vec3 eye = place_eye(place);
+        f32 low = floor(context, eye) + above;
+        if (!(eye.y < low)) {
+            return;
+        }
+        f32 sine = (low - place->target.y) / place->distance;
+        place->pitch = f32_min(asinf(f32_clamp(sine, -1.0f, 1.0f)), PITCH_MAX);
+    }
+}
+
+void rig_keep(CameraRig *rig, Bounds bounds, RigFloor *floor, void *context)
+{
+    place_keep(&rig->goal, bounds, floor, context);
+    place_keep(&rig->now, bounds, floor, context);
+}
+
 Camera rig_camera(const CameraRig *rig)
 {
     Camera camera;
     camera.target = rig->now.target;
-    camera.eye = vec3_add_scaled(rig->now.target, rig->now.distance, place_back(&rig->now));
+    camera.eye = place_eye(&rig->now);
     camera.up = vec3(0.0f, 1.0f, 0.0f);
     camera.fov_y = rig->fov_y;
     camera.near_m = f32_clamp(rig->now.distance * 0.02f, 0.02f, 0.5f);

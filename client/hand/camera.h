@@ -8,6 +8,8 @@
 
 #include "client/view/view.h"
 
+#define CAMERA_FLY_S_MAX 0.05f
+
 typedef struct RigPlace {
     Vec3 target;    /* m */
     f32 yaw, pitch; /* rad; pitch > 0 looks down */
@@ -30,7 +32,8 @@ void rig_orbit(CameraRig *rig, f32 dx, f32 dy);
 void rig_pan(CameraRig *rig, f32 dx, f32 dy, u32 height);
 /* Wheel clicks: > 0 nearer. */
 void rig_zoom(CameraRig *rig, f32 clicks);
-/* Flies along (right, up, forward) in −1..1 for dt_s, faster when `fast`. */
+/* Flies along (right, up, forward) in −1..1 for dt_s, faster when `fast`. Of a long dt_s only
+ * CAMERA_FLY_S_MAX count: who sees three pictures a second must see where he goes. */
 void rig_fly(CameraRig *rig, Vec3 direction, f32 dt_s, bool fast);
 /* Keeps the direction, looks at a point from so near that `radius_m` fills a good part. */
 void rig_focus(CameraRig *rig, Vec3 point, f32 radius_m);
@@ -38,6 +41,11 @@ void rig_focus(CameraRig *rig, Vec3 point, f32 radius_m);
 void rig_side(CameraRig *rig, f32 share, bool jump);
 /* Glides on for dt_s. */
 void rig_step(CameraRig *rig, f32 dt_s);
+/* Height of the floor under or over a point, m; −INFINITY: none. */
+typedef f32 RigFloor(void *context, Vec3 at);
+/* Keeps the eye above the floor and the target on it, and the target within the bounds: moves what
+ * is not. Call after each step. */
+void rig_keep(CameraRig *rig, Bounds bounds, RigFloor *floor, void *context);
 Camera rig_camera(const CameraRig *rig);
 
 #endif

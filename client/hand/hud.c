@@ -148,33 +148,39 @@ static void hud_news(Hud *hud, Connection *connection)
     }
 }
 
-/* Values of named scalars as shown now. */
-static void hud_scalars(const Timeline *timeline, const FieldSet *fields, const ScalarInfo *info,
+/* Values of named scalars as shown now; what is not known stays. False: not all are of this stream.
+ */
+static bool hud_scalars(const Timeline *timeline, const FieldSet *fields, const ScalarInfo *info,
                         f32 out[4])
 {
     f32 small[256], *values = small;
     if (info->field >= fields->count || fields->fields[info->field].kind != FIELD_SCALARS) {
-        return;
+        return false;
     }
     u32 capacity = fields->fields[info->field].capacity;
     if (capacity > PL_COUNT(small) && !(values = malloc(capacity * sizeof *values))) {
-        return;
+        return false;
     }
     memset(values, 0, capacity * sizeof *values);
-    timeline_scalars(timeline, info->field, values);
+    for (u32 i = 0; i < info->components && i < 4 && info->first + i < capacity; i++) {
+        values[info->first + i] = out[i];
+    }
+    bool known = timeline_scalars(timeline, info->field, values);
     for (u32 i = 0; i < info->components && i < 4 && info->first + i < capacity; i++) {
         out[i] = values[info->first + i];
     }
     if (values != small) {
         free(values);
     }
+    return known;
 }
 
 static void hud_world(Hud *hud, Connection *connection)
 {
     const Timeline *timeline = connection_timeline(connection);
     const FieldSet *fields = connection_fields(connection);
-    hud->tick = timeline_tick(timeline);
+    f64 tick = timeline_tick(timeline);
+    hud->tick = tick > 0.0 ? tick : hud->tick; /* 0: nothing of the stream is shown yet */
     hud->delay_ms = 1e3 * timeline_delay_s(timeline);
     hud->tick_rate = connection_tick_rate(connection);
     hud->parameters = connection_parameters(connection, &hud->parameter_count);
@@ -183,19 +189,19 @@ static void hud_world(Hud *hud, Connection *connection)
         memcpy(hud->parameter_values[i], hud->parameters[i].initial, sizeof(f32[4]));
         hud_scalars(timeline, fields, &hud->parameters[i], hud->parameter_values[i]);
     }
-    bool due = hud->now_s >= hud->probe_due_s;
+    bool due = hud->now_s >= hud->probe_due_s, known = true;
     hud->probe_infos = connection_probes(connection, &hud->probe_count);
     hud->probe_count = u32_min(hud->probe_count, PROBES_MAX);
     for (u32 i = 0; i < hud->probe_count; i++) {
         f32 value[4] = {0};
-        hud_scalars(timeline, fields, &hud->probe_infos[i], value);
+        known = hud_scalars(timeline, fields, &hud->probe_infos[i], value) && known;
         hud->probes[i].value = value[0];
-        if (due) {
-            hud->probes[i].past[hud->probe_next] = value[0];
-            hud->probes[i].count = u32_min(hud->probes[i].count + 1, HUD_PLOT_POINTS);
-        }
     }
-    if (due) {
+    for (u32 i = 0; i < hud->probe_count && due && known; i++) {
+        hud->probes[i].past[hud->probe_next] = hud->probes[i].value;
+        hud->probes[i].count = u32_min(hud->probes[i].count + 1, HUD_PLOT_POINTS);
+    }
+    if (due && known) {
         hud->probe_next = (hud->probe_next + 1) % HUD_PLOT_POINTS;
         hud->probe_due_s = hud->now_s + PROBE_EVERY_S;
     }
@@ -207,6 +213,9 @@ static void hud_starts_anew(Hud *hud, Connection *connection)
     u32 epoch = hud->live ? connection_epoch(connection) : hud->epoch;
     if (hud->epoch != 0 && epoch != hud->epoch && !hud->status.replay) {
         hud_toast(hud, COLOR_CALM, "the world starts anew");
+    }
+    for (u32 i = 0; i < PROBES_MAX && epoch != hud->epoch; i++) {
+        hud->probes[i].count = 0; /* what was before a seek is not the past of what comes */
     }
     hud->epoch = epoch;
 }

@@ -12,6 +12,7 @@
 #define SPAWN_AWAY_M       6.0f /* where the cursor touches nothing */
 #define PUSH_SPEED_M_S     6.0f /* of the strongest push, before the server's limit */
 #define GROUND_CLEARANCE_M 0.02f
+#define FLOOR_NORMAL_Y     0.5f /* steeper ones are walls */
 
 static const f32 own_color[4] = {1.0f, 0.62f, 0.12f, 1.0f};
 
@@ -160,6 +161,30 @@ bool tools_entity_place(const Tools *tools, u32 id, Vec3 *centre, f32 *radius_m)
     }
     *radius_m = entity->look.kind == APPEARANCE_SHAPE ? shape_reach(&entity->look.shape) : 1.5f;
     return true;
+}
+
+f32 tools_floor(const Tools *tools, Vec3 at)
+{
+    f32 height = -INFINITY;
+    u32 count;
+    const Entity *entities = connection_entities(tools->connection, &count, NULL);
+    const Timeline *timeline = connection_timeline(tools->connection);
+    Ray down = {vec3(at.x, WORLD_EXTENT_MAX_M, at.z), vec3(0.0f, -1.0f, 0.0f)};
+    for (u32 i = 0; i < count; i++) {
+        const Shape *shape = &entities[i].look.shape;
+        ShownPose pose;
+        f32 distance;
+        Vec3 normal;
+        if (entities[i].look.kind == APPEARANCE_SHAPE &&
+            (shape->kind == SHAPE_PLANE || shape->kind == SHAPE_TERRAIN) &&
+            timeline_pose(timeline, entities[i].field, entities[i].first, &pose) &&
+            shape_ray(shape, pose.position, pose.orientation, down, 2.0f * WORLD_EXTENT_MAX_M,
+                      &distance, &normal) &&
+            normal.y > FLOOR_NORMAL_Y) {
+            height = f32_max(height, down.origin.y - distance);
+        }
+    }
+    return height;
 }
 
 static void tools_mark(Tools *tools, Vec3 from, Vec3 to, const f32 color[4], f32 radius_px)

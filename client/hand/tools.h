@@ -52,6 +52,9 @@ bool tools_spawn(Tools *tools, Ray ray);
 bool tools_remove(Tools *tools);
 /* Centre and size of an entity as shown; false if it is not. */
 bool tools_entity_place(const Tools *tools, u32 entity, Vec3 *centre, f32 *radius_m);
+/* Height of the highest ground (planes that one can stand on, terrains) at a point's place, m;
+ * −INFINITY: none. */
+f32 tools_floor(const Tools *tools, Vec3 at);
 /* Marks and labels of this frame: own hand at once, the others' cursors, hands and names. */
 void tools_draw(Tools *tools);
 

@@ -230,9 +230,15 @@ static bool world_again(Connection *connection, const MessageWorld *world)
         return false;
     }
     /* A new receiver, for the new epoch's sender numbers its packets anew. */
+    TimelineShown *shown = timeline_shown(connection->timeline);
     stream_drop(connection);
-    return stream_begin(connection) && entity_list_set(&connection->entities, connection->fields,
-                                                       world->entities, world->entity_count) == 0;
+    if (!stream_begin(connection)) {
+        timeline_shown_free(shown);
+        return false;
+    }
+    timeline_inherit(connection->timeline, shown);
+    return entity_list_set(&connection->entities, connection->fields, world->entities,
+                           world->entity_count) == 0;
 }
 
 static void world_receive(Connection *connection, const MessageWorld *world)

@@ -8,7 +8,7 @@
 #define STILL_M 1e-5f /* shorter ways are none */
 
 enum {
-    ASK_EVERY = 30 /* updates, while poses are missing */
+    ASK_EVERY = 4 /* updates, while poses are missing: some pictures */
 };
 
 typedef struct GroundBody {

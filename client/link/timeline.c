@@ -54,6 +54,11 @@ typedef struct Pieces {
     u32 *of_chunk; /* [chunks + 1] the first piece of each */
 } Pieces;
 
+struct TimelineShown {
+    u32 count;                /* fields */
+    void *fields[FIELDS_MAX]; /* [capacity] ShownPose, ShownPoint or f32; NULL for other kinds */
+};
+
 struct Timeline {
     const SnapshotReceiver *receiver; /* borrowed */
     const FieldSet *fields;           /* borrowed from the receiver */
@@ -62,7 +67,8 @@ struct Timeline {
     Pieces pieces[FIELDS_MAX]; /* of poses and points, else empty */
     Body *bodies;              /* [body_count], by field and first element */
     u32 body_count;
-    bool news; /* packets came since the last advance */
+    TimelineShown *former; /* of the stream before, or NULL */
+    bool news;             /* packets came since the last advance */
 
     bool counted; /* a packet came */
     u16 sequence; /* of the newest packet */
@@ -146,8 +152,62 @@ void timeline_destroy(Timeline *timeline)
     for (u32 f = 0; f < timeline->fields->count; f++) {
         pieces_finish(&timeline->pieces[f]);
     }
+    timeline_shown_free(timeline->former);
     free(timeline->bodies);
     free(timeline);
+}
+
+TimelineShown *timeline_shown(const Timeline *timeline)
+{
+    TimelineShown *shown = calloc(1, sizeof *shown);
+    if (shown == NULL) {
+        return NULL;
+    }
+    shown->count = timeline->fields->count;
+    for (u32 f = 0; f < shown->count; f++) {
+        const FieldDesc *desc = &timeline->fields->fields[f];
+        u32 bytes = desc->kind == FIELD_POSES     ? (u32)sizeof(ShownPose)
+                    : desc->kind == FIELD_POINTS  ? (u32)sizeof(ShownPoint)
+                    : desc->kind == FIELD_SCALARS ? (u32)sizeof(f32)
+                                                  : 0;
+        shown->fields[f] = bytes > 0 ? calloc(u32_max(desc->capacity, 1), bytes) : NULL;
+        if (shown->fields[f] == NULL) {
+            continue; /* without memory it is not there for a moment */
+        }
+        if (desc->kind == FIELD_POSES) {
+            timeline_poses(timeline, f, shown->fields[f]);
+        } else if (desc->kind == FIELD_POINTS) {
+            timeline_points(timeline, f, shown->fields[f]);
+        } else {
+            timeline_scalars(timeline, f, shown->fields[f]);
+        }
+    }
+    return shown;
+}
+
+void timeline_shown_free(TimelineShown *shown)
+{
+    for (u32 f = 0; shown != NULL && f < shown->count; f++) {
+        free(shown->fields[f]);
+    }
+    free(shown);
+}
+
+void timeline_inherit(Timeline *timeline, TimelineShown *shown)
+{
+    timeline_shown_free(timeline->former);
+    timeline->former = shown;
+}
+
+/* What the stream before showed of a field from an element on: [count] of `bytes`. */
+static bool former_get(const Timeline *timeline, u32 field, u32 first, u32 count, u32 bytes,
+                       void *out)
+{
+    const u8 *all = timeline->former != NULL ? timeline->former->fields[field] : NULL;
+    if (all != NULL) {
+        memcpy(out, all + (size_t)first * bytes, (size_t)count * bytes);
+    }
+    return all != NULL;
 }
 
 void timeline_stand(Timeline *timeline, const Ground *ground)
@@ -640,7 +700,9 @@ void timeline_poses(const Timeline *timeline, u32 field, ShownPose *poses)
         const Piece *piece = piece_of(timeline, field, chunk, 0);
         Curve curve;
         if (!curve_now(timeline, &stream, field, piece, &curve)) {
-            memset(out, 0, piece->count * sizeof *out);
+            if (!former_get(timeline, field, chunk * CHUNK_POSES, piece->count, sizeof *out, out)) {
+                memset(out, 0, piece->count * sizeof *out);
+            }
             continue;
         }
         for (u32 i = 0; i < piece->count; i++) {
@@ -670,7 +732,9 @@ void timeline_point_range(const Timeline *timeline, u32 field, u32 first, u32 co
         Curve curve;
         done += n;
         if (!curve_now(timeline, &stream, field, piece, &curve)) {
-            memset(out, 0, n * sizeof *out);
+            if (!former_get(timeline, field, first + done - n, n, sizeof *out, out)) {
+                memset(out, 0, n * sizeof *out);
+            }
             continue;
         }
         for (u32 i = 0; i < n; i++) {
@@ -726,12 +790,13 @@ bool timeline_point(const Timeline *timeline, u32 field, u32 element, ShownPoint
 
 /* ---- scalars and grids ---- */
 
-void timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars)
+bool timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars)
 {
     const FieldDesc *desc = &timeline->fields->fields[field];
     CHECK(field < timeline->fields->count && desc->kind == FIELD_SCALARS);
     CurveStream stream = stream_of(timeline);
     u32 chunks = chunk_count(desc);
+    bool known = true;
     for (u32 chunk = 0; chunk < chunks; chunk++) {
         f32 *out = scalars + (size_t)chunk * CHUNK_SCALARS;
         u32 elements = chunk_elements(desc, chunk);
@@ -741,9 +806,11 @@ void timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars)
             bool ended = curve_share(&curve, timeline->playout.shown) >= 1.0f;
             memcpy(out, ended ? curve.to : curve.from, elements * sizeof *out);
         } else {
-            memset(out, 0, elements * sizeof *out);
+            (void)former_get(timeline, field, chunk * CHUNK_SCALARS, elements, sizeof *out, out);
+            known = false;
         }
     }
+    return known;
 }
 
 /* Code of element i of a dense grid chunk. */

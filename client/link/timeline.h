@@ -39,6 +39,13 @@ typedef struct Ground Ground; /* ground.h */
  * NULL without memory. */
 Timeline *timeline_create(const SnapshotReceiver *receiver, u32 tick_rate, u32 snapshot_rate);
 void timeline_destroy(Timeline *timeline);
+/* All that a timeline shows, for the one that follows it: after a seek or a reset what nothing came
+ * of yet (the ground, values) is shown as it was. NULL without memory. */
+typedef struct TimelineShown TimelineShown;
+TimelineShown *timeline_shown(const Timeline *timeline);
+void timeline_shown_free(TimelineShown *shown);
+/* Takes it over; of the same fields. NULL: nothing. */
+void timeline_inherit(Timeline *timeline, TimelineShown *shown);
 /* What is shown ahead of what is known does not sink into it; borrowed, NULL: nothing stands. */
 void timeline_stand(Timeline *timeline, const Ground *ground);
 /* Points of one body: its chunks are shown for one tick (body_clock.h), nothing of it is
@@ -67,7 +74,8 @@ f64 timeline_jitter_s(const Timeline *timeline);
 /* Fills the state shown at the tick of the last advance: arrays of field capacity. */
 void timeline_poses(const Timeline *timeline, u32 field, ShownPose *poses);
 void timeline_points(const Timeline *timeline, u32 field, ShownPoint *points);
-void timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars);
+/* Leaves what nothing is known of as it is. False if anything is not of this stream yet. */
+bool timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars);
 /* A channel of a GRID2 or GRID3 field, values[capacity] with x fastest, linear in time; beyond the
  * newest state that state. Channel 0 in the field's unit (value_min + code · quantum), others as
  * [0, 1] of the code's range. What has not arrived is value_min (channel 0) or 0. */

@@ -262,11 +262,12 @@ void timeline_point_range(const Timeline *timeline, u32 field, u32 first, u32 co
     PL_UNUSED(first);
     memset(points, 0, count * sizeof *points);
 }
-void timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars)
+bool timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars)
 {
     PL_UNUSED(timeline);
     PL_UNUSED(field);
     PL_UNUSED(scalars);
+    return true;
 }
 bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *pose)
 {
@@ -393,6 +394,7 @@ static void fake_reset(Role role, void (*step)(u32))
     fake.scene.camera.eye = vec3(0, 2, 6);
     fake.scene.camera.target = vec3(0, 0.5f, 0);
     fake.scene.camera.fov_degrees = 50;
+    fake.scene.bounds = (Bounds){{-9, -9, -9}, {9, 9, 9}};
     fake.scene.sky.sun = vec3_normalize_or(vec3(0.3f, 0.8f, 0.6f), vec3(0, 1, 0));
     for (u32 i = 0; i < 3; i++) {
         fake.scene.sky.top[i] = 0.4f;

@@ -74,6 +74,57 @@ static void test_pan_follows_the_cursor(void **state)
     assert_float_equal(y, HEIGHT / 2.0f + 20.0f, 1.0f);
 }
 
+/* A floor that rises along x. */
+static f32 slope(void *context, Vec3 at)
+{
+    f32 *steep = context;
+    return *steep * at.x;
+}
+
+static const Bounds room = {{-50, -10, -50}, {50, 50, 50}};
+
+/* However it is turned, panned, zoomed and flown, the eye never comes under the floor. */
+static void test_stays_above_the_floor(void **state)
+{
+    (void)state;
+    static const f32 steeps[] = {0.0f, 0.3f, -0.5f};
+    for (u32 k = 0; k < PL_COUNT(steeps); k++) {
+        f32 steep = steeps[k];
+        CameraRig rig = rig_make();
+        for (u32 i = 0; i < 600; i++) {
+            rig_orbit(&rig, 7.0f * (f32)(i % 50), -11.0f * (f32)(i % 9));
+            rig_pan(&rig, 3.0f, i % 100 < 50 ? -20.0f : 20.0f, HEIGHT);
+            rig_zoom(&rig, i % 40 < 20 ? 1.0f : -1.0f);
+            rig_fly(&rig, vec3(0, -0.5f, 1), 0.3f, false);
+            rig_step(&rig, 1.0f / 60.0f);
+            rig_keep(&rig, room, slope, &steep);
+            Camera camera = rig_camera(&rig);
+            if (camera.eye.y < slope(&steep, camera.eye) + 0.05f) {
+                fail_msg("slope %g, step %u: eye %g m over the floor", (double)steep, i,
+                         (double)(camera.eye.y - slope(&steep, camera.eye)));
+            }
+            assert_true(fabsf(camera.target.x) <= 50.0f && fabsf(camera.target.z) <= 50.0f);
+        }
+    }
+}
+
+/* At three pictures a second a second of W is not a flight out of sight. */
+static void test_flies_slowly_in_few_pictures(void **state)
+{
+    (void)state;
+    CameraRig rig = rig_make(), even = rig_make();
+    f32 distance = rig.now.distance;
+    for (u32 i = 0; i < 3; i++) {
+        rig_fly(&rig, vec3(0, 0, 1), 1.0f / 3.0f, false);
+        rig_step(&rig, 1.0f / 3.0f);
+    }
+    assert_true(vec3_distance(rig.goal.target, vec3(1, 1, 0)) < 0.25f * distance);
+    for (u32 i = 0; i < 60; i++) {
+        rig_fly(&even, vec3(0, 0, 1), 1.0f / 60.0f, false);
+    }
+    assert_true(vec3_distance(even.goal.target, vec3(1, 1, 0)) > 0.8f * distance);
+}
+
 static void test_zoom_focus_and_home(void **state)
 {
     (void)state;
@@ -119,6 +170,8 @@ int main(void)
         cmocka_unit_test(test_starts_at_the_scene),
         cmocka_unit_test(test_orbit_keeps_the_distance),
         cmocka_unit_test(test_pan_follows_the_cursor),
+        cmocka_unit_test(test_stays_above_the_floor),
+        cmocka_unit_test(test_flies_slowly_in_few_pictures),
         cmocka_unit_test(test_zoom_focus_and_home),
         cmocka_unit_test(test_fly_goes_where_one_looks),
     };

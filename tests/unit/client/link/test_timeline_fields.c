@@ -332,12 +332,95 @@ static void test_outage(void **state)
     }
 }
 
+/* ---- a stream after another ---- */
+
+static const FieldDesc value_field = {
+    .kind = FIELD_SCALARS, .channels = 1, .name = "values", .capacity = 5};
+static const FieldDesc body_field = {.kind = FIELD_POSES,
+                                     .channels = 1,
+                                     .name = "bodies",
+                                     .capacity = CHUNK_POSES + 3,
+                                     .quantum = 0.001f};
+
+/* What `before` showed goes on in another fixture of the same field. */
+static Fixture *fixture_follow(Fixture *before, const FieldDesc *field)
+{
+    TimelineShown *shown = timeline_shown(before->timeline);
+    assert_non_null(shown);
+    fixture_destroy(before);
+    Fixture *f = fixture_create(field);
+    timeline_inherit(f->timeline, shown);
+    return f;
+}
+
+/* After a seek the ground is there before anything of it came again. */
+static void test_ground_after_seek(void **state)
+{
+    (void)state;
+    QPose poses[CHUNK_POSES + 3] = {0};
+    for (u32 i = 0; i < PL_COUNT(poses); i++) {
+        poses[i].rotation = quantize_rotation(quat_identity());
+        poses[i].position[0] = (i32)i * 1000;
+        poses[i].flags = POSE_LIVE;
+        poses[i].generation = 1;
+    }
+    Fixture *f = fixture_create(&body_field);
+    put(&f->receiver, 600, poses);
+    for (u32 i = 0; i < 30; i++) {
+        arrive(f, 600 + 2 * i, 0);
+        f->now_s += 1.0 / 60.0;
+        picture(f);
+    }
+    f = fixture_follow(f, &body_field);
+    ShownPose shown[CHUNK_POSES + 3];
+    timeline_poses(f->timeline, 0, shown);
+    assert_true(shown[CHUNK_POSES].flags == POSE_LIVE && fabsf(shown[5].position.x - 5.0f) < 1e-4f);
+    for (u32 i = 0; i < PL_COUNT(poses); i++) {
+        poses[i].position[0] += 500;
+    }
+    put_chunk(&f->receiver, 90, 0, poses); /* the other chunk comes later */
+    arrive(f, 90, 0);
+    for (u32 i = 0; i < 10; i++) {
+        picture(f);
+    }
+    timeline_poses(f->timeline, 0, shown);
+    assert_true(fabsf(shown[5].position.x - 5.5f) < 1e-4f);
+    assert_true(fabsf(shown[CHUNK_POSES].position.x - (f32)CHUNK_POSES) < 1e-4f);
+    fixture_destroy(f);
+}
+
+/* Values keep what they were until new ones come, and say so. */
+static void test_values_after_seek(void **state)
+{
+    (void)state;
+    f32 sent[5] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f}, shown[5] = {7.0f, 7.0f, 7.0f, 7.0f, 7.0f};
+    Fixture *f = fixture_create(&value_field);
+    assert_false(timeline_scalars(f->timeline, 0, shown));
+    assert_true(shown[3] == 7.0f); /* left as it is: whoever asks knows better than 0 */
+    put(&f->receiver, 600, sent);
+    arrive(f, 600, 0);
+    picture(f);
+    picture(f);
+    assert_true(timeline_scalars(f->timeline, 0, shown));
+    assert_memory_equal(shown, sent, sizeof sent);
+    f = fixture_follow(f, &value_field);
+    f32 again[5] = {0};
+    assert_false(timeline_scalars(f->timeline, 0, again));
+    assert_memory_equal(again, sent, sizeof sent);
+    fixture_destroy(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grid2),          cmocka_unit_test(test_grid3),
-        cmocka_unit_test(test_limited),        cmocka_unit_test(test_silent),
-        cmocka_unit_test(test_silent_limited), cmocka_unit_test(test_outage),
+        cmocka_unit_test(test_grid2),
+        cmocka_unit_test(test_grid3),
+        cmocka_unit_test(test_limited),
+        cmocka_unit_test(test_silent),
+        cmocka_unit_test(test_silent_limited),
+        cmocka_unit_test(test_outage),
+        cmocka_unit_test(test_ground_after_seek),
+        cmocka_unit_test(test_values_after_seek),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

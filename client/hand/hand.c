@@ -16,10 +16,10 @@ void hand_init(Hand *hand, Connection *connection)
     hand->connection = connection;
 }
 
-/* The tick on screen, which the server judges a pick by. */
-static void input_seen(Connection *connection, Input *input)
+/* The tick that the entity is on screen at, which the server judges a pick by. */
+static void input_seen(Connection *connection, const Entity *entity, Input *input)
 {
-    f64 tick = timeline_tick(connection_timeline(connection));
+    f64 tick = timeline_tick_of(connection_timeline(connection), entity->field, entity->first);
     f64 base = floor(fmin(fmax(tick, 0.0), 4294967295.0));
     input->seen_base = (u32)base;
     input->seen_tick = (f32)fmin(fmax(tick - base, 0.0), 1.0);
@@ -53,7 +53,7 @@ static bool grab(Hand *hand, const Entity *entity, u32 element, Vec3 local, Vec3
     }
     Input input = {.kind = INPUT_GRAB, .entity = entity->id, .element = element, .local = local};
     input.ray = ray;
-    input_seen(hand->connection, &input);
+    input_seen(hand->connection, entity, &input);
     if (connection_input(hand->connection, &input) == 0) {
         return false;
     }
@@ -114,8 +114,9 @@ void hand_push(Hand *hand, const Pick *pick, Vec3 impulse)
                    .element = pick->element,
                    .local = pick->local,
                    .vector = impulse};
-    if (connection_timeline(hand->connection) != NULL) {
-        input_seen(hand->connection, &input);
+    const Entity *entity = connection_entity(hand->connection, pick->entity);
+    if (connection_timeline(hand->connection) != NULL && entity != NULL) {
+        input_seen(hand->connection, entity, &input);
         connection_input(hand->connection, &input);
     }
 }

@@ -41,12 +41,14 @@ bool body_clock_step(BodyClock *clock, BodyKnown known, const BodyPace *pace)
     lag_follow(clock, known, pace);
     f64 wanted = fmin(pace->shown - clock->lag, known.to);
     f64 behind = wanted - clock->tick;
-    if (behind > PLAYOUT_JUMP_S * pace->rate || clock->tick < known.from) {
+    if (clock->tick < known.from) {
         clock->tick = fmax(fmax(wanted, clock->tick), fmin(known.from, known.to));
         return true;
     }
-    f64 most = PLAYOUT_HURRY * pace->rate * pace->elapsed_s;
-    f64 correction = f64_between(behind * pace->elapsed_s / CATCH_UP_S, -most, most);
+    bool far = behind > PLAYOUT_JUMP_S * pace->rate;
+    f64 hurry = PLAYOUT_HURRY * pace->rate * pace->elapsed_s;
+    f64 correction =
+        f64_between(behind * pace->elapsed_s / CATCH_UP_S, -hurry, far ? INFINITY : hurry);
     f64 next = fmin(clock->tick + fmax(pace->moved + correction, 0.0), known.to);
     clock->tick = fmax(clock->tick, fmin(next, pace->shown));
     return false;

@@ -6,9 +6,9 @@
  * different pictures. So a body has one tick for all its chunks: the shown tick, but none of which
  * one of them is not known yet. Nothing of it is ever extrapolated: its points would each go on
  * their own way, and what holds them together is not known here. Where nothing comes it stands,
- * and then hurries after the shown tick as that does (PLAYOUT_HURRY). Where its chunks always come
- * late it stays as far behind, so that it moves evenly.
- * Pure: time is an argument. Layer: client/link.
+ * and then hurries after the shown tick as that does (PLAYOUT_HURRY), or, where that jumped,
+ * through all that was missed within some tenths of a second. Where its chunks always come late it
+ * stays as far behind, so that it moves evenly. Pure: time is an argument. Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_BODY_CLOCK_H
 #define PLENUM_CLIENT_LINK_BODY_CLOCK_H
@@ -37,7 +37,7 @@ typedef struct BodyPace {
     f64 elapsed_s; /* since the last step */
 } BodyPace;
 
-/* Moves the clock on, never back; true if it jumped, from what it was to what it is. */
+/* Moves the clock on, never back; true if it jumped because the states of where it was are gone. */
 bool body_clock_step(BodyClock *clock, BodyKnown known, const BodyPace *pace);
 
 #endif

@@ -583,17 +583,17 @@ static void piece_advance(Timeline *timeline, const CurveStream *stream, u32 fie
         return;
     }
     f64 shown = piece_tick(timeline, piece);
-    Moment jump[2] = {{NULL, step->from, step->pace_from}, {NULL, step->to, playout->pace}};
-    bool jumped = step->jumped;
     if (body != NULL) {
         before = body->before;
-        jumped = body->jumped;
-        jump[0] = (Moment){NULL, before, 0.0};
-        jump[1] = (Moment){NULL, shown, 0.0};
+        piece->offset = piece->offset && !body->jumped;
     }
     ChunkState states[CHUNK_STATES_KEPT];
     u32 count = snapshot_receiver_states(timeline->receiver, field, piece->chunk, states);
     Curve *old = &piece->curve, then, now;
+    bool jumped = step->jumped && body == NULL;
+    if (body != NULL && body->jumped) {
+        old->mode = CURVE_NONE;
+    }
     if (old->mode != CURVE_NONE && timeline->news) {
         curve_at(piece, states, count, stream, before, &then);
         if (!curve_same(old, &then) && curve_resolve(old, states, count)) {
@@ -607,10 +607,9 @@ static void piece_advance(Timeline *timeline, const CurveStream *stream, u32 fie
     }
     curve_at(piece, states, count, stream, shown, &now);
     if (old->mode != CURVE_NONE && jumped) {
-        curve_at(piece, states, count, stream, jump[0].tick, &then);
-        jump[0].curve = &then;
-        jump[1].curve = &now;
-        offsets_change(timeline, stream, field, piece, jump[0], jump[1]);
+        curve_at(piece, states, count, stream, step->from, &then);
+        offsets_change(timeline, stream, field, piece, (Moment){&then, step->from, step->pace_from},
+                       (Moment){&now, step->to, playout->pace});
     } else if (old->mode == CURVE_AHEAD && now.mode == CURVE_HOLD) {
         /* Long not heard of while others were: it rests where it was last seen. */
         offsets_change(timeline, stream, field, piece, (Moment){old, shown, pace},
@@ -644,6 +643,16 @@ void timeline_advance(Timeline *timeline, u64 now_ns)
 f64 timeline_tick(const Timeline *timeline)
 {
     return timeline->playout.shown;
+}
+
+f64 timeline_tick_of(const Timeline *timeline, u32 field, u32 element)
+{
+    bool points = field < timeline->fields->count &&
+                  timeline->fields->fields[field].kind == FIELD_POINTS &&
+                  element < timeline->fields->fields[field].capacity;
+    return points ? piece_tick(timeline, piece_of(timeline, field, element / CHUNK_POINTS,
+                                                  element % CHUNK_POINTS))
+                  : timeline->playout.shown;
 }
 
 f64 timeline_delay_s(const Timeline *timeline)

@@ -61,8 +61,11 @@ void timeline_arrival(Timeline *timeline, const SnapshotHeader *header, u64 now_
 /* Moves the shown tick to what it must be at now_ns; never backwards. Call after the
  * packets of now were given to the receiver and before anything is asked. */
 void timeline_advance(Timeline *timeline, u64 now_ns);
-/* The interpolated tick now shown (what a pick refers to). */
+/* The interpolated tick now shown. */
 f64 timeline_tick(const Timeline *timeline);
+/* That of an element of a field (what a pick refers to), which may be of a body that is shown for
+ * an earlier one. */
+f64 timeline_tick_of(const Timeline *timeline, u32 field, u32 element);
 /* How far the shown tick lies behind the newest that could be known without jitter (s), and the
  * share of advances that had to extrapolate. */
 f64 timeline_delay_s(const Timeline *timeline);

@@ -227,6 +227,14 @@ f64 timeline_tick(const Timeline *timeline)
     PL_UNUSED(timeline);
     return 100.0;
 }
+
+f64 timeline_tick_of(const Timeline *timeline, u32 field, u32 element)
+{
+    PL_UNUSED(field);
+    PL_UNUSED(element);
+    PL_UNUSED(timeline);
+    return 100.0;
+}
 f64 timeline_delay_s(const Timeline *timeline)
 {
     PL_UNUSED(timeline);

@@ -98,6 +98,14 @@ f64 timeline_tick(const Timeline *timeline)
     (void)timeline;
     return 1234.25;
 }
+
+f64 timeline_tick_of(const Timeline *timeline, u32 field, u32 element)
+{
+    (void)field;
+    (void)element;
+    (void)timeline;
+    return 1234.25;
+}
 /* Slot 0: a box at (0, 1, 0), turned a quarter about y. Slot 1: the ground. */
 bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *pose)
 {

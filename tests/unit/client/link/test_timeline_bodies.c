@@ -183,6 +183,7 @@ typedef struct Stream {
     f64 loss; /* of snapshots */
     f64 jitter_s;
     f64 stall_from, stall_to;
+    bool lost; /* what was sent meanwhile */
     u32 rests; /* this chunk is never sent again after the first time, + 1; 0: none */
     bool limited;
 } Stream;
@@ -194,6 +195,9 @@ static Seen play(Fixture *f, Stream stream, f64 seconds)
     f64 base = 10.0, was = 0.0;
     for (f64 now = 0.0; now < seconds; now += 1.0 / 60.0) {
         bool stalled = now >= stream.stall_from && now < stream.stall_to;
+        if (stalled && stream.lost) {
+            sent = (u64)(now * TICK_RATE / SNAPSHOT) + 1;
+        }
         while (!stalled &&
                (f64)(sent * SNAPSHOT) / TICK_RATE + stream.jitter_s * (f64)random_f32(3, sent) <=
                    now) {
@@ -250,6 +254,25 @@ static void test_stall(void **state)
     assert_true(fabs(seen.behind_last) < 0.5);
 }
 
+/* For so long that time jumps: the cloth goes through what it missed within moments. */
+static void test_long_stall(void **state)
+{
+    Stream stream = {.turn = 1, .stall_from = 2.0, .stall_to = 3.0, .lost = true};
+    Seen seen = play(*state, stream, 8.0);
+    assert_true(seen.longest < EDGE_MOST);
+    assert_true(fabs(seen.behind_last) < 0.5);
+    assert_true(seen.step_most < 0.2); /* 1.5 m in all */
+}
+
+/* The states of where it stood are gone when the network brings all at once: it is elsewhere then,
+ * and whole. */
+static void test_flood(void **state)
+{
+    Seen seen = play(*state, (Stream){.turn = 1, .stall_from = 2.0, .stall_to = 4.0}, 8.0);
+    assert_true(seen.longest < EDGE_MOST);
+    assert_true(fabs(seen.behind_last) < 0.5);
+}
+
 static void test_jitter_and_loss(void **state)
 {
     Seen seen = play(*state, (Stream){.turn = 1, .loss = 0.15, .jitter_s = 0.06}, 12.0);
@@ -268,6 +291,9 @@ static void test_in_turn(void **state)
     assert_true(seen.longest < 1.15f);
     assert_true(seen.first_s > 0.0 && seen.first_s < 0.6);
     assert_true(seen.behind_last < 20.0);
+    f64 late = timeline_tick(f->timeline) - timeline_tick_of(f->timeline, 0, BEFORE + 5);
+    assert_true(fabs(late - seen.behind_last) < 0.5);
+    assert_true(timeline_tick_of(f->timeline, 0, 0) == timeline_tick(f->timeline));
     assert_true(seen.step_most < 0.045);
 }
 
@@ -309,6 +335,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_even, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stall, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_long_stall, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_flood, setup, teardown),
         cmocka_unit_test_setup_teardown(test_jitter_and_loss, setup, teardown),
         cmocka_unit_test_setup_teardown(test_in_turn, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_rests, setup, teardown),

@@ -760,12 +760,13 @@ void timeline_points(const Timeline *timeline, u32 field, ShownPoint *points)
 
 bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *pose)
 {
-    if (field >= timeline->fields->count || timeline->fields->fields[field].kind != FIELD_POSES ||
-        element >= timeline->fields->fields[field].capacity) {
-        return false;
-    }
+    const FieldDesc *desc = &timeline->fields->fields[field];
     CurveStream stream = stream_of(timeline);
     u32 i = element % CHUNK_POSES;
+    if (field >= timeline->fields->count || desc->kind != FIELD_POSES ||
+        element >= desc->capacity) {
+        return false;
+    }
     const Piece *piece = piece_of(timeline, field, element / CHUNK_POSES, i);
     Curve curve;
     if (!curve_now(timeline, &stream, field, piece, &curve)) {

@@ -77,7 +77,7 @@ static void test_arrivals(void **state)
     };
     Ends ends;
     ends_open(&ends);
-    u64 sent_ns[PACKETS], arrived_ns[PACKETS], poll_ns = clock_now_ns() + POLL_MS * MS;
+    u64 sent_ns[PACKETS] = {0}, arrived_ns[PACKETS] = {0}, poll_ns = clock_now_ns() + POLL_MS * MS;
     u32 sent = 0, got = 0;
     for (u64 end = now_ms() + 5000; got < PACKETS && now_ms() < end;) {
         LinkEvent event;

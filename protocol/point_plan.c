@@ -4,7 +4,8 @@
 enum {
     FIT_PASSES = 3,
     FIT_POINTS_MIN = 12,
-    FIT_SAMPLES = FIT_EQUATIONS_MAX, /* at most so many points say what the weights are */
+    FIT_SAMPLES = FIT_EQUATIONS_MAX, /* at most so many points say what the weights are, */
+    FIT_SMALL = 1024,                /* and half of them for a packet's points */
     CELL_POINTS = 9,                 /* quarters of points that share a cell */
     EVEN_PARTS = 32,                 /* 16ths: smaller residuals count alike */
 };
@@ -20,7 +21,8 @@ const WeightCode point_weight_codes[WEIGHTS] = {
 
 static u32 fit_step(const PointSpan *span)
 {
-    return 1 + span->count / FIT_SAMPLES;
+    u32 samples = span->count <= FIT_SMALL ? FIT_SAMPLES / 2 : FIT_SAMPLES;
+    return 1 + span->count / samples;
 }
 
 static FitLanes lanes_of(i32x4 v)
@@ -151,6 +153,7 @@ static void plan_neighbours(PointModel *model, const PointSpan *span, const QPoi
 static u32 choose_edge(PointModel *model, const PointSpan *span)
 {
     u32 low = 0, high = (1 << GRID_EDGE_BITS) - 1, bits = 12;
+    u32 most = span->count * 4 / CELL_POINTS;
     u64 *seen = (u64 *)(void *)model->grid.told;
     while (bits < GRID_BITS_MAX + 1 && 1u << bits < 4 * span->count) {
         bits++;
@@ -160,13 +163,14 @@ static u32 choose_edge(PointModel *model, const PointSpan *span)
         PointGrid grid = {.bits = bits};
         point_grid_edge(&grid, edge);
         memset(seen, 0, 1u << (bits - 3));
-        for (u32 i = 0; i < span->count; i++) {
+        /* Once there are too many of them the rest does not matter. */
+        for (u32 i = 0; i < span->count && cells <= most; i++) {
             u32 cell =
                 point_grid_cell(&grid, point_grid_place(&grid, position_of(&span->state[0][i])));
             cells += (u32)(~seen[cell / 64] >> (cell % 64) & 1);
             seen[cell / 64] |= 1ull << (cell % 64);
         }
-        if (cells * CELL_POINTS <= span->count * 4) {
+        if (cells <= most) {
             high = edge;
         } else {
             low = edge + 1;

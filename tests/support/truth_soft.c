@@ -1,6 +1,668 @@
 /* truth_soft.c: laws of soft bodies in contact; see truth.h. */
+#include "server/physics/soft/soft.h"
+#include "shared/soft_figures.h"
 #include "tests/support/truth.h"
 
+#include <math.h>
+
+enum {
+    BODIES_MAX = 4
+};
+
+static const f32 gravity_m_s2 = 9.81f;
+
+/* A closed world of a rigid solver and a particle store. */
+typedef struct Closed {
+    Rigid *rigid;
+    Soft *soft;
+    f32 tick_s, gravity;
+    u32 substeps;
+    BodyId bodies[BODIES_MAX];
+    u32 body_count;
+} Closed;
+
+/* Energy and momenta about the origin. */
+typedef struct Sums {
+    f64 kinetic, potential, momentum[3], angular[3];
+    f64 fastest; /* m/s */
+} Sums;
+
+static Closed closed_make(TruthCase *c, f32 gravity)
+{
+    static const f32 rates[] = {30.0f, 60.0f, 60.0f, 120.0f, 240.0f};
+    static const u32 substeps[] = {2, 4, 8, 8, 16};
+    f32 rate = rates[truth_pick(c, PL_COUNT(rates))];
+    Closed of = {.soft = soft_create(),
+                 .tick_s = 1.0f / rate,
+                 .gravity = gravity,
+                 .substeps = substeps[truth_pick(c, PL_COUNT(substeps))]};
+    RigidDef def = {.body_capacity = 16,
+                    .tick_s = of.tick_s,
+                    .substeps = of.substeps,
+                    .gravity = vec3(0.0f, -gravity, 0.0f),
+                    .joint_capacity = 4};
+    u32 steps = 1 + truth_pick(c, 6);
+    of.rigid = rigid_create(&def);
+    soft_set_gravity(of.soft, def.gravity);
+    soft_set_wind(of.soft, vec3_zero(), 0.0f);
+    soft_set_steps(of.soft, steps);
+    truth_say(c, "%g Hz %u×%u", (f64)rate, of.substeps, steps);
+    return of;
+}
+
+static void closed_finish(Closed *of)
+{
+    rigid_destroy(of->rigid);
+    soft_destroy(of->soft);
+}
+
+static void closed_tick(Closed *of)
+{
+    rigid_collide(of->rigid, NULL);
+    soft_begin(of->soft, of->rigid, NULL, of->tick_s);
+    rigid_prepare(of->rigid);
+    for (u32 s = 0; s < of->substeps; s++) {
+        rigid_substep(of->rigid);
+        soft_substep(of->soft, of->rigid, of->tick_s / (f32)of->substeps);
+    }
+    rigid_finish(of->rigid);
+}
+
+static void add_turning(f64 sum[3], f64 m, Vec3 x, Vec3 v)
+{
+    sum[0] += m * ((f64)x.y * (f64)v.z - (f64)x.z * (f64)v.y);
+    sum[1] += m * ((f64)x.z * (f64)v.x - (f64)x.x * (f64)v.z);
+    sum[2] += m * ((f64)x.x * (f64)v.y - (f64)x.y * (f64)v.x);
+}
+
+static void add_matter(const Closed *of, Sums *s, f64 m, Vec3 x, Vec3 v)
+{
+    s->kinetic += 0.5 * m * (f64)vec3_dot(v, v);
+    s->potential += m * (f64)of->gravity * (f64)x.y;
+    s->momentum[0] += m * (f64)v.x;
+    s->momentum[1] += m * (f64)v.y;
+    s->momentum[2] += m * (f64)v.z;
+    s->fastest = fmax(s->fastest, (f64)vec3_length(v));
+    add_turning(s->angular, m, x, v);
+}
+
+static Sums closed_sums(const Closed *of)
+{
+    Sums s = {0};
+    for (u32 i = 0; i < of->body_count; i++) {
+        u32 slot = of->bodies[i].slot;
+        add_matter(of, &s, (f64)rigid_mass(of->rigid, slot), rigid_centre(of->rigid, slot),
+                   rigid_velocity(of->rigid, slot));
+        Quat turn = rigid_orientation(of->rigid, slot);
+        Vec3 spin = quat_rotate_inverse(turn, rigid_spin(of->rigid, slot));
+        Symmetric3 inertia = rigid_inertia(of->rigid, slot);
+        Vec3 momentum = symmetric_mul(&inertia, spin);
+        s.kinetic += 0.5 * (f64)vec3_dot(momentum, spin);
+        momentum = quat_rotate(turn, momentum);
+        s.angular[0] += (f64)momentum.x;
+        s.angular[1] += (f64)momentum.y;
+        s.angular[2] += (f64)momentum.z;
+    }
+    for (u32 i = 0; i < soft_particles(of->soft); i++) {
+        f32 w = soft_inverse_mass(of->soft, i);
+        if (w > 0.0f) {
+            add_matter(of, &s, 1.0 / (f64)w, soft_position(of->soft, i),
+                       soft_velocity(of->soft, i));
+        }
+    }
+    return s;
+}
+
+static Shape random_shape(TruthCase *c, f32 size)
+{
+    switch (truth_pick(c, 3)) {
+    case 0:
+        truth_say(c, " ball %.2f", (f64)size);
+        return (Shape){.kind = SHAPE_SPHERE, .radius = size};
+    case 1: {
+        Vec3 half = vec3(size, size * truth_range(c, 0.3f, 1.0f), size);
+        truth_say(c, " box %.2f %.2f", (f64)half.x, (f64)half.y);
+        return (Shape){.kind = SHAPE_BOX, .half = half};
+    }
+    default:
+        truth_say(c, " capsule %.2f", (f64)size);
+        return (Shape){.kind = SHAPE_CAPSULE, .radius = 0.5f * size, .half_height = 0.5f * size};
+    }
+}
+
+static BodyId closed_add_body(Closed *of, Shape shape, f32 mass, Vec3 at, Quat turn, Vec3 velocity)
+{
+    BodyDef def = body_def_default();
+    def.shape = shape;
+    def.mass_kg = mass;
+    def.position = at;
+    def.orientation = turn;
+    def.velocity = velocity;
+    def.restitution = 0.0f;
+    of->bodies[of->body_count] = rigid_add(of->rigid, &def);
+    return of->bodies[of->body_count++];
+}
+
+static void add_floor(Closed *of)
+{
+    BodyDef def = body_def_default();
+    def.shape = (Shape){.kind = SHAPE_PLANE};
+    def.motion = BODY_STATIC;
+    def.friction = 0.6f;
+    rigid_add(of->rigid, &def);
+}
+
+static bool closed_add_soft(Closed *of, SoftDef *def, SoftMesh *mesh, SoftRange *range)
+{
+    ErrorText error;
+    def->mesh = mesh;
+    bool added = soft_add(of->soft, of->rigid, def, range, &error) == 0;
+    soft_mesh_finish(mesh);
+    return added;
+}
+
+/* ---- bodies on what is held ---- */
+
+/* A sheet of `cells` cells along its length, or a bridge, pinned where `held` says. */
+typedef enum Hold {
+    HOLD_SIDES = 0,
+    HOLD_CORNERS = 1,
+    HOLD_HANGING = 2,
+    HOLD_BRIDGE = 3
+} Hold;
+
+static bool is_held(Hold hold, Vec3 p, f32 size)
+{
+    f32 rim = 1e-3f * size;
+    bool x = p.x < rim || p.x > size - rim;
+    bool y = p.y < rim || p.y > size - rim;
+    return hold == HOLD_BRIDGE || hold == HOLD_SIDES ? x
+           : hold == HOLD_CORNERS                    ? x && y
+                                                     : p.y > size - rim;
+}
+
+static bool add_held(Closed *of, TruthCase *c, Hold hold, f32 size)
+{
+    SoftMesh mesh;
+    ErrorText error;
+    SoftPin pins[256];
+    SoftDef def = soft_def_default();
+    SoftRange range;
+    u32 points = 8 + truth_pick(c, 14), count = 0;
+    SoftBridge bridge = {size, 0.6f * size, 0.2f * size, truth_range(c, 0.0f, 0.1f), points, 5};
+    int made = hold == HOLD_BRIDGE ? soft_mesh_bridge(&mesh, &bridge, &error)
+                                   : soft_mesh_grid(&mesh, points, points, size, size, &error);
+    if (made != 0) {
+        return false;
+    }
+    for (u32 i = 0; i < mesh.point_count && count < PL_COUNT(pins); i++) {
+        if (is_held(hold, mesh.points[i], size)) {
+            pins[count++] = (SoftPin){.point = i};
+        }
+    }
+    def.pins = pins;
+    def.pin_count = count;
+    def.mass_kg = truth_log_range(c, 0.1f, 2.0f) * size * size;
+    def.damping = 0.0f;
+    def.friction = truth_range(c, 0.0f, 1.0f);
+    def.thickness = truth_range(c, 0.005f, 0.03f);
+    if (hold == HOLD_SIDES || hold == HOLD_CORNERS) { /* level */
+        def.orientation = (Quat){0.70710678f, -0.70710678f, 0.0f, 0.0f};
+        def.position = vec3(0.0f, 0.0f, 0.0f);
+    }
+    truth_say(c, " hold %u %u points %.2f kg", hold, points, (f64)def.mass_kg);
+    return closed_add_soft(of, &def, &mesh, &range) && soft_build(of->soft) == 0;
+}
+
+/* Lets it hang until it is nearly still. */
+static void settle(Closed *of, f32 seconds)
+{
+    for (f32 t = 0.0f; t < seconds; t += of->tick_s) {
+        closed_tick(of);
+        for (u32 i = 0; i < soft_particles(of->soft); i++) {
+            f32 w = soft_inverse_mass(of->soft, i);
+            if (w > 0.0f) {
+                f32 part = -f32_min(10.0f * of->tick_s, 1.0f) / w;
+                soft_impulse(of->soft, i, vec3_scale(soft_velocity(of->soft, i), part));
+            }
+        }
+    }
+}
+
+/* Of total energy above the start, as a part of what the body falls by. */
+static f64 held_energy(TruthCase *c)
+{
+    Closed of = closed_make(c, gravity_m_s2);
+    Hold hold = (Hold)truth_pick(c, 4);
+    f32 size = truth_range(c, 1.0f, 4.0f), h = truth_range(c, 0.2f, 2.0f);
+    f64 risen = NAN;
+    if (!add_held(&of, c, hold, size)) {
+        closed_finish(&of);
+        return risen;
+    }
+    settle(&of, 1.0f);
+    f32 radius = size * truth_range(c, 0.04f, 0.15f), mass = truth_log_range(c, 0.1f, 40.0f);
+    Shape shape = random_shape(c, radius);
+    Vec3 across = vec3(truth_range(c, 0.25f, 0.75f) * size, h, 0.0f), v = vec3_zero();
+    across.z = hold == HOLD_BRIDGE ? 0.0f : -truth_range(c, 0.25f, 0.75f) * size;
+    if (hold == HOLD_HANGING) {
+        v.z = sqrtf(2.0f * gravity_m_s2 * h);
+        across = vec3(across.x, truth_range(c, 0.3f, 0.8f) * size, -1.8f * radius);
+    } else {
+        across.y += 1.8f * radius;
+    }
+    truth_say(c, " %.2f kg h %.2f", (f64)mass, (f64)h);
+    closed_add_body(&of, shape, mass, across, truth_rotation(c), v);
+    Sums start = closed_sums(&of);
+    f64 e0 = start.kinetic + start.potential, scale = (f64)(mass * gravity_m_s2 * h);
+    risen = 0.0;
+    for (f32 t = 0.0f; t < 4.0f; t += of.tick_s) {
+        closed_tick(&of);
+        Sums s = closed_sums(&of);
+        risen = fmax(risen, (s.kinetic + s.potential - e0) / scale);
+        if (!isfinite(s.kinetic + s.potential)) {
+            risen = NAN;
+            break;
+        }
+    }
+    closed_finish(&of);
+    return risen;
+}
+
+/* ---- pinned to a rope ---- */
+
+typedef struct Pinned {
+    f64 risen;   /* of total energy, as a part of (masses) g L */
+    f64 fastest; /* m/s in the second half */
+} Pinned;
+
+static Pinned hang_on_rope(TruthCase *c, f32 ratio)
+{
+    Closed of = closed_make(c, gravity_m_s2);
+    f32 length = truth_range(c, 0.5f, 3.0f), rope = truth_log_range(c, 0.05f, 5.0f);
+    u32 points = 6 + truth_pick(c, 25);
+    SoftMesh mesh;
+    ErrorText error;
+    SoftDef def = soft_def_default();
+    SoftRange range;
+    Pinned result = {NAN, NAN};
+    Shape shape = random_shape(c, 0.1f);
+    f32 off = truth_range(c, 0.0f, 0.1f);
+    BodyId body = closed_add_body(&of, shape, ratio * rope, vec3(0.0f, -length - off, 0.0f),
+                                  quat_identity(), vec3_zero());
+    SoftPin pins[2] = {{.point = 0}, {.point = points - 1, .body = body}};
+    def.pins = pins;
+    def.pin_count = 2;
+    def.mass_kg = rope;
+    def.damping = 0.0f;
+    def.thickness = 0.005f;
+    def.stretch_compliance = truth_pick(c, 2) != 0 ? 1e-7f : 0.0f;
+    def.bend = truth_pick(c, 2) != 0 ? SOFT_BEND_DISTANCE : SOFT_BEND_NONE;
+    def.orientation = (Quat){0.70710678f, 0.0f, 0.0f, -0.70710678f};
+    truth_say(c, " rope %.2f kg %.2f m %u points, ratio %.3g", (f64)rope, (f64)length, points,
+              (f64)ratio);
+    if (soft_mesh_rope(&mesh, points, length, &error) == 0 &&
+        closed_add_soft(&of, &def, &mesh, &range) && soft_build(of.soft) == 0) {
+        Sums start = closed_sums(&of);
+        f64 scale = (f64)((1.0f + ratio) * rope * gravity_m_s2 * length);
+        result = (Pinned){0.0, 0.0};
+        for (f32 t = 0.0f; t < 8.0f; t += of.tick_s) {
+            closed_tick(&of);
+            Sums s = closed_sums(&of);
+            f64 rise = s.kinetic + s.potential - start.kinetic - start.potential;
+            result.risen = fmax(result.risen, rise / scale);
+            result.fastest = t > 4.0f ? fmax(result.fastest, s.fastest) : 0.0;
+            if (!isfinite(rise)) {
+                result.risen = result.fastest = NAN;
+                break;
+            }
+        }
+    }
+    closed_finish(&of);
+    return result;
+}
+
+static f64 light_still(TruthCase *c)
+{
+    return hang_on_rope(c, truth_log_range(c, 1e-4f, 1.0f)).fastest;
+}
+
+static f64 pinned_energy(TruthCase *c)
+{
+    return hang_on_rope(c, truth_log_range(c, 1e-4f, 1e4f)).risen;
+}
+
+/* ---- rest ---- */
+
+static bool add_jelly(Closed *of, TruthCase *c, Vec3 at, f32 size, SoftRange *range)
+{
+    SoftMesh mesh;
+    ErrorText error;
+    SoftDef def = soft_def_default();
+    u32 n = 2 + truth_pick(c, 3), cells[3] = {n, n, n};
+    def.young = truth_log_range(c, 2e4f, 2e5f);
+    def.poisson = truth_range(c, 0.2f, 0.45f);
+    def.mass_kg = truth_log_range(c, 100.0f, 1000.0f) * size * size * size;
+    def.stretch_compliance = -1.0f;
+    def.bend = SOFT_BEND_NONE;
+    def.damping = of->gravity > 0.0f ? 1.0f : 0.0f;
+    def.friction = 0.6f;
+    def.thickness = 0.01f;
+    def.position = at;
+    truth_say(c, " jelly %.2f m %u cells %.2f kg %.3g Pa", (f64)size, n, (f64)def.mass_kg,
+              (f64)def.young);
+    return soft_mesh_box(&mesh, vec3(size, size, size), cells, true, &error) == 0 &&
+           closed_add_soft(of, &def, &mesh, range);
+}
+
+static bool add_balloon(Closed *of, TruthCase *c, Vec3 at, f32 radius, SoftRange *range)
+{
+    SoftMesh mesh;
+    ErrorText error;
+    SoftDef def = soft_def_default();
+    u32 level = 1 + truth_pick(c, 2);
+    def.pressure = truth_log_range(c, 500.0f, 5000.0f);
+    def.mass_kg = truth_log_range(c, 0.5f, 4.0f) * radius * radius * 12.6f;
+    def.stretch_compliance = truth_log_range(c, 1e-5f, 1e-3f);
+    def.damping = 1.0f;
+    def.friction = 0.6f;
+    def.thickness = 0.01f;
+    def.position = at;
+    truth_say(c, " balloon %.2f m level %u %.2f kg %.3g Pa", (f64)radius, level, (f64)def.mass_kg,
+              (f64)def.pressure);
+    return soft_mesh_sphere(&mesh, radius, level, &error) == 0 &&
+           closed_add_soft(of, &def, &mesh, range);
+}
+
+/* The fastest thing in the last half of a second of ten, in mm/s. */
+static f64 speed_at_end(Closed *of)
+{
+    f64 fastest = 0.0;
+    for (f32 t = 0.0f; t < 10.0f; t += of->tick_s) {
+        closed_tick(of);
+        Sums s = closed_sums(of);
+        fastest = t > 9.5f ? fmax(fastest, s.fastest) : 0.0;
+        if (!isfinite(s.fastest) || !isfinite(s.kinetic)) {
+            return NAN;
+        }
+    }
+    return 1000.0 * fastest;
+}
+
+static f64 plate_rests(TruthCase *c)
+{
+    Closed of = closed_make(c, gravity_m_s2);
+    f32 size = truth_range(c, 0.3f, 0.6f);
+    bool balloon = truth_pick(c, 2) != 0;
+    SoftRange range;
+    add_floor(&of);
+    bool made =
+        balloon ? add_balloon(&of, c, vec3(0.0f, 0.5f * size + 0.02f, 0.0f), 0.5f * size, &range)
+                : add_jelly(&of, c, vec3(0.0f, 0.5f * size + 0.02f, 0.0f), size, &range);
+    f32 mass = range.mass_kg * truth_log_range(c, 0.02f, 0.4f);
+    Shape plate = {.kind = SHAPE_BOX,
+                   .half = vec3(truth_range(c, 0.8f, 1.2f) * size, truth_range(c, 0.02f, 0.06f),
+                                truth_range(c, 0.8f, 1.2f) * size)};
+    truth_say(c, " plate %.2f kg", (f64)mass);
+    closed_add_body(&of, plate, mass, vec3(0.0f, size + plate.half.y + 0.06f, 0.0f),
+                    quat_identity(), vec3_zero());
+    f64 speed = made && soft_build(of.soft) == 0 ? speed_at_end(&of) : NAN;
+    closed_finish(&of);
+    return speed;
+}
+
+static f64 heap_rests(TruthCase *c)
+{
+    Closed of = closed_make(c, gravity_m_s2);
+    bool made = true;
+    u32 count = 2 + truth_pick(c, 3);
+    add_floor(&of);
+    for (u32 i = 0; i < count; i++) {
+        f32 size = truth_range(c, 0.25f, 0.4f);
+        SoftRange range;
+        Vec3 at =
+            vec3(truth_range(c, -0.1f, 0.1f), 0.3f + 0.6f * (f32)i, truth_range(c, -0.1f, 0.1f));
+        made = made && (truth_pick(c, 2) != 0 ? add_balloon(&of, c, at, 0.5f * size, &range)
+                                              : add_jelly(&of, c, at, size, &range));
+    }
+    f64 speed = made && soft_build(of.soft) == 0 ? speed_at_end(&of) : NAN;
+    closed_finish(&of);
+    return speed;
+}
+
+/* ---- momentum, spin ---- */
+
+static f64 largest(const f64 a[3], const f64 b[3])
+{
+    return fmax(fabs(a[0] - b[0]), fmax(fabs(a[1] - b[1]), fabs(a[2] - b[2])));
+}
+
+/* A ball thrown at a free sheet, jelly or balloon in space, another pinned to it. */
+static void collide_free(TruthCase *c, f64 *linear, f64 *angular)
+{
+    Closed of = closed_make(c, 0.0f);
+    SoftRange range;
+    f32 v = truth_range(c, 1.0f, 8.0f), mass = truth_log_range(c, 0.1f, 20.0f);
+    Shape ball = {.kind = SHAPE_SPHERE, .radius = truth_range(c, 0.08f, 0.2f)};
+    bool made = false;
+    *linear = *angular = NAN;
+    if (truth_pick(c, 2) != 0) {
+        SoftMesh mesh;
+        ErrorText error;
+        SoftDef def = soft_def_default();
+        u32 points = 8 + truth_pick(c, 8);
+        BodyId held = closed_add_body(&of, ball, truth_log_range(c, 0.01f, 10.0f),
+                                      vec3(0.5f, 0.6f, 0.0f), quat_identity(), vec3_zero());
+        SoftPin pin = {.point = points * points - 1, .body = held};
+        def.pins = &pin;
+        def.pin_count = 1;
+        def.mass_kg = truth_log_range(c, 0.1f, 2.0f);
+        def.damping = 0.0f;
+        def.position = vec3(-0.5f, -0.5f, 0.0f);
+        truth_say(c, " sheet %.2f kg", (f64)def.mass_kg);
+        made = soft_mesh_grid(&mesh, points, points, 1.0f, 1.0f, &error) == 0 &&
+               closed_add_soft(&of, &def, &mesh, &range) && soft_build(of.soft) == 0;
+    } else {
+        made = add_jelly(&of, c, vec3_zero(), 0.4f, &range) && soft_build(of.soft) == 0;
+        v = 0.5f * v;
+    }
+    truth_say(c, " ball %.2f m %.2f kg %.1f m/s", (f64)ball.radius, (f64)mass, (f64)v);
+    closed_add_body(&of, ball, mass,
+                    vec3(truth_range(c, -0.2f, 0.2f), truth_range(c, -0.2f, 0.2f), -0.6f),
+                    quat_identity(), vec3(truth_range(c, -0.2f, 0.2f) * v, 0.0f, v));
+    Sums before = closed_sums(&of);
+    for (f32 t = 0.0f; made && t < 1.0f; t += of.tick_s) {
+        closed_tick(&of);
+    }
+    Sums after = closed_sums(&of);
+    f64 scale = (f64)(mass * v);
+    if (made) {
+        *linear = largest(before.momentum, after.momentum) / scale;
+        *angular = largest(before.angular, after.angular) / (0.2 * scale);
+    }
+    closed_finish(&of);
+}
+
+static f64 momentum_linear(TruthCase *c)
+{
+    f64 linear, angular;
+    collide_free(c, &linear, &angular);
+    return linear;
+}
+
+static f64 momentum_angular(TruthCase *c)
+{
+    f64 linear, angular;
+    collide_free(c, &linear, &angular);
+    return angular;
+}
+
+/* Of a free soft body without damping in 20 s: what it loses of its spin, 2 T / L. */
+static f64 spin_lost(TruthCase *c)
+{
+    Closed of = closed_make(c, 0.0f);
+    SoftMesh mesh;
+    ErrorText error;
+    SoftDef def = soft_def_default();
+    SoftRange range;
+    u32 kind = truth_pick(c, 4), cells[3] = {3, 3, 3};
+    f64 lost = NAN;
+    int made;
+    def.mass_kg = truth_range(c, 0.5f, 5.0f);
+    def.damping = 0.0f;
+    def.spin = vec3_scale(truth_direction(c), truth_range(c, 0.5f, 8.0f));
+    if (kind == 0) {
+        def.young = truth_log_range(c, 2e4f, 1e6f);
+        def.poisson = 0.3f;
+        def.stretch_compliance = -1.0f;
+        def.bend = SOFT_BEND_NONE;
+        made = soft_mesh_box(&mesh, vec3(0.4f, 0.4f, 0.4f), cells, true, &error);
+    } else if (kind == 1) {
+        def.pressure = truth_log_range(c, 500.0f, 5000.0f);
+        def.stretch_compliance = truth_log_range(c, 1e-6f, 1e-4f);
+        made = soft_mesh_sphere(&mesh, 0.3f, 2, &error);
+    } else if (kind == 2) {
+        def.match = SOFT_MATCH_RIGID;
+        def.stretch_compliance = -1.0f;
+        def.bend = SOFT_BEND_NONE;
+        made = soft_mesh_sphere(&mesh, 0.3f, 2, &error);
+    } else {
+        def.bend = SOFT_BEND_DIHEDRAL;
+        def.bend_compliance = 1e-3f;
+        def.spin = vec3(0.0f, 0.0f, vec3_length(def.spin));
+        made = soft_mesh_grid(&mesh, 9, 9, 1.0f, 1.0f, &error);
+    }
+    truth_say(c, " kind %u spin %.2f", kind, (f64)vec3_length(def.spin));
+    if (made == 0 && closed_add_soft(&of, &def, &mesh, &range) && soft_build(of.soft) == 0) {
+        f64 spins[2];
+        for (u32 i = 0; i < 2; i++) {
+            Sums s = closed_sums(&of);
+            f64 l = sqrt(s.angular[0] * s.angular[0] + s.angular[1] * s.angular[1] +
+                         s.angular[2] * s.angular[2]);
+            spins[i] = 2.0 * s.kinetic / l;
+            for (f32 t = 0.0f; i == 0 && t < 20.0f; t += of.tick_s) {
+                closed_tick(&of);
+            }
+        }
+        lost = fabs(1.0 - spins[1] / spins[0]);
+    }
+    closed_finish(&of);
+    return lost;
+}
+
+/* ---- thin walls ---- */
+
+/* A kinematic plate of 2 cm goes through the place of a hanging sheet, or of a jelly in space: how
+ * many points does it pass? What goes around its rim is not counted. */
+static f64 points_passed(TruthCase *c)
+{
+    Closed of = closed_make(c, 0.0f);
+    SoftRange range;
+    f32 v = truth_range(c, 1.0f, 20.0f);
+    bool made, sheet = truth_pick(c, 2) != 0;
+    if (sheet) {
+        SoftMesh mesh;
+        ErrorText error;
+        SoftDef def = soft_def_default();
+        u32 points = 6 + truth_pick(c, 12);
+        SoftPin pin = {.point = points - 1};
+        def.pins = &pin;
+        def.pin_count = truth_pick(c, 2);
+        def.mass_kg = 0.2f;
+        def.position = vec3(-0.5f, -0.5f, 0.0f);
+        truth_say(c, " sheet %u points %u pins", points, def.pin_count);
+        made = soft_mesh_grid(&mesh, points, points, 1.0f, 1.0f, &error) == 0 &&
+               closed_add_soft(&of, &def, &mesh, &range);
+    } else {
+        made = add_jelly(&of, c, vec3_zero(), truth_range(c, 0.2f, 0.5f), &range);
+    }
+    truth_say(c, " %.1f m/s", (f64)v);
+    BodyDef def = body_def_default();
+    def.shape = (Shape){.kind = SHAPE_BOX, .half = vec3(3.0f, 3.0f, 0.01f)};
+    def.motion = BODY_KINEMATIC;
+    def.position = vec3(0.0f, 0.0f, -1.0f);
+    def.velocity = vec3(0.0f, 0.0f, v);
+    BodyId plate = rigid_add(of.rigid, &def);
+    f64 passed = NAN;
+    if (made && soft_build(of.soft) == 0) {
+        passed = 0.0;
+        for (f32 t = 0.0f; t * v < 1.6f; t += of.tick_s) {
+            closed_tick(&of);
+        }
+        for (u32 i = 0; i < soft_particles(of.soft); i++) {
+            Vec3 p = soft_position(of.soft, i);
+            f32 ahead = p.z - rigid_position(of.rigid, plate.slot).z;
+            bool beside = fabsf(p.x) > 2.9f || fabsf(p.y) > 2.9f;
+            passed += soft_inverse_mass(of.soft, i) > 0.0f && !(ahead > 0.0f) && !beside;
+        }
+    }
+    closed_finish(&of);
+    return passed;
+}
+
 const TruthLaw truth_soft[] = {
+    {.name = "soft/held energy",
+     .about = "energy that bodies on held sheets and bridges gain, of their fall",
+     .unit = "",
+     .bound = 0.01,
+     .few = 6,
+     .many = 100,
+     .measure = held_energy},
+    {.name = "soft/pinned still",
+     .about = "speed of what hangs on a rope at rest, masses 1 : 10 000 to 1 : 1",
+     .unit = "m/s",
+     .bound = 0.05,
+     .few = 8,
+     .many = 200,
+     .measure = light_still},
+    {.name = "soft/pinned energy",
+     .about = "energy that a body on a rope gains, masses 1 : 10 000 to 10 000 : 1, of its m g L",
+     .unit = "",
+     .bound = 0.01,
+     .few = 8,
+     .many = 200,
+     .measure = pinned_energy},
+    {.name = "soft/plate rests",
+     .about = "fastest point of a plate on jelly or a balloon after 10 s",
+     .unit = "mm/s",
+     .bound = 1.0,
+     .few = 3,
+     .many = 40,
+     .measure = plate_rests},
+    {.name = "soft/heap rests",
+     .about = "fastest point of a heap of jellies and balloons after 10 s",
+     .unit = "mm/s",
+     .bound = 1.0,
+     .few = 2,
+     .many = 20,
+     .measure = heap_rests},
+    {.name = "soft/momentum",
+     .about = "momentum gained by ball, sheet and jelly in space, of the ball's",
+     .unit = "",
+     .bound = 2e-5,
+     .few = 4,
+     .many = 60,
+     .measure = momentum_linear},
+    {.name = "soft/angular",
+     .about = "the same for angular momentum, of the ball's at 0.2 m",
+     .unit = "",
+     .bound = 2e-4,
+     .few = 4,
+     .many = 60,
+     .measure = momentum_angular},
+    {.name = "soft/spin",
+     .about = "spin lost by a free soft body without damping in 20 s",
+     .unit = "",
+     .bound = 0.02,
+     .few = 3,
+     .many = 40,
+     .measure = spin_lost},
+    {.name = "soft/wall",
+     .about = "points that a thin moving wall passes",
+     .unit = "points",
+     .bound = 0.0,
+     .few = 4,
+     .many = 60,
+     .measure = points_passed},
     {.name = NULL},
 };

@@ -388,15 +388,64 @@ Vec3 rigid_velocity_at(const Rigid *rigid, u32 slot, Vec3 arm)
     const BodyState *state = &rigid->states[slot];
     return vec3_add(state->velocity, vec3_cross(state->spin, arm));
 }
+/* From the pose, as rigid_impulse: the tick's cache is of another moment. */
+Vec3 rigid_turned_by(const Rigid *rigid, u32 slot, Vec3 moment)
+{
+    const Body *body = &rigid->bodies[slot];
+    if (body->motion != BODY_DYNAMIC || !body_is_active(body)) {
+        return vec3_zero();
+    }
+    Vec3 local = quat_rotate_inverse(body->orientation, moment);
+    return quat_rotate(body->orientation, symmetric_mul(&body->inverse_inertia, local));
+}
 f32 rigid_inverse_mass_at(const Rigid *rigid, u32 slot, Vec3 arm, Vec3 direction)
 {
     const Body *body = &rigid->bodies[slot];
     if (body->motion != BODY_DYNAMIC || !body_is_active(body)) {
         return 0.0f;
     }
-    Vec3 moment = vec3_cross(arm, direction);
+    Vec3 moment = quat_rotate_inverse(body->orientation, vec3_cross(arm, direction));
     return rigid->states[slot].inverse_mass +
-           vec3_dot(moment, symmetric_mul(&rigid->inertias[slot], moment));
+           vec3_dot(moment, symmetric_mul(&body->inverse_inertia, moment));
+}
+Symmetric3 rigid_response_at(const Rigid *rigid, u32 slot, Vec3 arm)
+{
+    const Body *body = &rigid->bodies[slot];
+    if (body->motion != BODY_DYNAMIC || !body_is_active(body)) {
+        return (Symmetric3){0};
+    }
+    Vec3 x = rigid_turned_by(rigid, slot, vec3(0.0f, arm.z, -arm.y));
+    Vec3 y = rigid_turned_by(rigid, slot, vec3(-arm.z, 0.0f, arm.x));
+    Vec3 z = rigid_turned_by(rigid, slot, vec3(arm.y, -arm.x, 0.0f));
+    x = vec3_cross(x, arm);
+    y = vec3_cross(y, arm);
+    z = vec3_cross(z, arm);
+    f32 w = rigid->states[slot].inverse_mass;
+    return (Symmetric3){w + x.x, w + y.y, w + z.z, y.x, z.x, z.y};
+}
+RigidPose rigid_pose(const Rigid *rigid, u32 slot)
+{
+    const Body *body = &rigid->bodies[slot];
+    return (RigidPose){body->position, body->orientation};
+}
+void rigid_set_pose(Rigid *rigid, u32 slot, RigidPose pose)
+{
+    rigid->bodies[slot].position = pose.centre;
+    rigid->bodies[slot].orientation = pose.orientation;
+}
+void rigid_add_spin(Rigid *rigid, u32 slot, Vec3 spin)
+{
+    rigid->states[slot].spin = vec3_add(rigid->states[slot].spin, spin);
+}
+void rigid_add_motion(Rigid *rigid, u32 slot, Vec3 shift, Vec3 turn)
+{
+    BodyState *state = &rigid->states[slot];
+    state->shift = vec3_add(state->shift, shift);
+    state->turn = vec3_add(state->turn, turn);
+}
+bool rigid_moves_once(const Rigid *rigid, u32 slot)
+{
+    return body_is_plain(rigid, slot) || rigid->def.method == RIGID_IMPULSES;
 }
 Bounds rigid_bounds(const Rigid *rigid, u32 slot)
 {

@@ -147,10 +147,33 @@ bool rigid_awake(const Rigid *rigid, u32 slot);
 Vec3 rigid_velocity_at(const Rigid *rigid, u32 slot, Vec3 arm);
 /* 1/m + (r × n)ᵀ I⁻¹ (r × n) of a dynamic awake body, else 0. */
 f32 rigid_inverse_mass_at(const Rigid *rigid, u32 slot, Vec3 arm, Vec3 direction);
+/* By how much a unit impulse along each axis changes the velocity of the point at world arm r of a
+ * dynamic awake body (1/kg), else 0. */
+Symmetric3 rigid_response_at(const Rigid *rigid, u32 slot, Vec3 arm);
+/* I⁻¹ m in world axes of a dynamic awake body, else 0. */
+Vec3 rigid_turned_by(const Rigid *rigid, u32 slot, Vec3 moment);
 /* Bounds of the body, with the motion of a tick ahead. */
 Bounds rigid_bounds(const Rigid *rigid, u32 slot);
 
 void rigid_set_velocity(Rigid *rigid, u32 slot, Vec3 velocity, Vec3 spin);
+/* ---- for a solver that shares the substeps ---- */
+
+/* Where a body is: its centre of mass. */
+typedef struct RigidPose {
+    Vec3 centre; /* m, world */
+    Quat orientation;
+} RigidPose;
+RigidPose rigid_pose(const Rigid *rigid, u32 slot);
+/* Between substeps: where the body is looked at. Where it is left has to be where the substep has
+ * put it, moved by no more than what rigid_add_motion is told. */
+void rigid_set_pose(Rigid *rigid, u32 slot, RigidPose pose);
+/* Changes the spin (rad/s); wakes nothing. */
+void rigid_add_spin(Rigid *rigid, u32 slot, Vec3 spin);
+/* Motion (m, rad) of a body within the tick beyond that of its own substeps: contacts count it. */
+void rigid_add_motion(Rigid *rigid, u32 slot, Vec3 shift, Vec3 turn);
+/* Does it move once a tick, in the first substep, for all of it? */
+bool rigid_moves_once(const Rigid *rigid, u32 slot);
+
 /* Impulse (N s) at a world arm from the centre; wakes nothing. */
 void rigid_impulse(Rigid *rigid, u32 slot, Vec3 arm, Vec3 impulse);
 /* Force (N) at a world arm from the centre and torque (N m) over one tick; wakes the body. */

@@ -42,6 +42,8 @@ void soft_destroy(Soft *soft)
     free(soft->pinned);
     free(soft->touches);
     free(soft->near);
+    free(soft->movers);
+    free(soft->mover_of);
     free(soft->faces);
     free(soft);
 }
@@ -87,6 +89,8 @@ u64 soft_memory(const Soft *soft)
            (u64)soft->segment_room * sizeof *soft->segments +
            (u64)soft->body_room * sizeof *soft->bodies + crowd_memory(soft->crowd) +
            (u64)soft->face_room * sizeof *soft->faces +
+           (u64)soft->mover_room * sizeof *soft->movers +
+           (u64)soft->mover_slots * sizeof *soft->mover_of +
            2 * (u64)soft->touch_room * sizeof *soft->touches + packs_memory(soft->packs);
 }
 
@@ -147,12 +151,12 @@ void soft_begin(Soft *soft, Rigid *rigid, Jobs *jobs, f32 tick_s)
     soft->step = 0;
     wind_begin(soft, tick_s);
     if (rigid != NULL) {
-        touch_begin(soft, rigid, tick_s);
+        touch_begin(soft, rigid);
     }
     crowd_begin(soft, tick_s);
 }
 
-static void step(Soft *soft, Rigid *rigid, f32 h, f32 ahead, bool moves)
+static void step(Soft *soft, Rigid *rigid, f32 h, bool moves)
 {
     if (soft->step == 0) {
         methods_begin(soft);
@@ -160,7 +164,7 @@ static void step(Soft *soft, Rigid *rigid, f32 h, f32 ahead, bool moves)
     groups_step(soft, h, moves);
     grips_solve(soft, h);
     if (rigid != NULL) {
-        touch_solve(soft, rigid, h, ahead);
+        touch_solve(soft, rigid, h);
     }
     crowd_solve(soft, h);
     soft->step++;
@@ -170,14 +174,17 @@ void soft_substep(Soft *soft, Rigid *rigid, f32 h)
 {
     soft->substep_s = h;
     if (rigid != NULL) {
-        touch_carry(soft, rigid, h);
+        touch_substep(soft, rigid, h);
     }
     crowd_substep(soft, h);
     f32 part = h / (f32)soft->steps;
     for (u32 i = 0; i < soft->steps; i++) {
-        step(soft, rigid, part, part * (f32)(soft->steps - 1 - i), i > 0);
+        step(soft, rigid, part, i > 0);
     }
     groups_move(soft, part);
+    if (rigid != NULL) {
+        touch_end(soft, rigid);
+    }
 }
 
 /* ---- state ---- */

@@ -92,28 +92,45 @@ typedef struct SoftAttachment {
     BodyId body;
     Vec3 local;   /* m, in the body's frame */
     Vec3 carried; /* m/s, of that point of the body in this substep */
-    Vec3 lead;    /* m, how far it is met ahead of where it is */
     f32 coupled;  /* 1/kg, of the particle with that point of the body; its own once that is gone */
 } SoftAttachment;
 
+/* A rigid body that may touch or hold particles in this tick, and takes their steps with them
+ * (touch_mover.c). */
+typedef struct SoftMover {
+    u32 slot;
+    bool once;       /* it moves once a tick */
+    RigidPose from;  /* where its way begins: of the substep, or of the tick */
+    RigidPose to;    /* where its solver has put it */
+    Vec3 way;        /* m, between the two */
+    Vec3 velocity;   /* m/s, as its solver has left it */
+    Vec3 spin;       /* rad/s */
+    Vec3 bias;       /* m/s, rad/s: it goes that way faster than its velocity says, where its */
+    Vec3 bias_spin;  /* contacts push it out of each other */
+    Vec3 shift;      /* m, by what particles have changed of its velocity, */
+    Vec3 turn;       /* rad */
+    Vec3 told_shift; /* and what of it rigid_add_motion knows */
+    Vec3 told_turn;
+    f32 span, left; /* s, of the way */
+} SoftMover;
+
 typedef struct SoftTouch {
     u32 particle, slot;
-    Vec3 carried; /* m/s, of the body's point there in this substep */
-    u32 fixed;    /* the body is static: nothing passes on to it */
-    u32 near;     /* in this substep */
+    u32 mover; /* SOFT_NONE: the body is static, nothing passes on to it */
+    u32 near;  /* in this substep */
 } SoftTouch;
 
 /* A triangle (or a segment: two equal corners) against a body that particles might miss. */
 typedef struct SoftFace {
     u32 point[3];
     u32 slot, child; /* of a compound */
+    u32 mover;       /* or SOFT_NONE */
     u32 body;        /* soft */
     f32 side;        /* of the triangle, where the body was at the start of the tick; 0: none */
     u32 near;        /* in this substep; then: */
     f32 weight[3];   /* of the corners */
     Vec3 normal;     /* from the body */
-    Vec3 at;         /* m, the body's nearest point at the start of the substep */
-    Vec3 carried;    /* m/s, of that point */
+    Vec3 local;      /* m, the body's nearest point, in the frame of its mass */
 } SoftFace;
 
 typedef struct Packs Packs;     /* packs.c */
@@ -144,6 +161,9 @@ struct Soft {
     SoftTouch *touches; /* of this tick */
     SoftTouch *near;    /* of this substep, with the same room: those with static bodies first */
     u32 touch_count, touch_room, near_count, near_fixed;
+    SoftMover *movers; /* of this tick */
+    u32 *mover_of;     /* [mover_slots] one more than the index of the slot's mover; 0: none */
+    u32 mover_count, mover_room, mover_slots;
     SoftFace *faces; /* of this tick */
     u32 face_count, face_room;
     SoftGrip grips[SOFT_GRIPS_MAX];
@@ -224,12 +244,21 @@ u64 crowd_memory(const Crowd *crowd);
 /* wind.c */
 void wind_begin(Soft *soft, f32 tick_s);
 
-/* touch.c: contact with rigid bodies and attachments to them. `ahead` (s) is how far the bodies are
- * ahead of the end of this step: they moved for the whole substep already. */
+/* touch.c: contact with rigid bodies and attachments to them. */
 int touch_create(Soft *soft);
-void touch_begin(Soft *soft, Rigid *rigid, f32 tick_s);
-void touch_carry(Soft *soft, const Rigid *rigid, f32 h);
-void touch_solve(Soft *soft, Rigid *rigid, f32 h, f32 ahead);
+void touch_begin(Soft *soft, Rigid *rigid);
+/* Around the steps of a substep of h s. */
+void touch_substep(Soft *soft, Rigid *rigid, f32 h);
+void touch_end(Soft *soft, Rigid *rigid);
+/* A step: what particles and bodies do to each other; the bodies then move on. */
+void touch_solve(Soft *soft, Rigid *rigid, f32 h);
+
+/* touch_mover.c: the mover of a body, made if need be; SOFT_NONE of what is static. */
+u32 touch_mover(Soft *soft, const Rigid *rigid, u32 slot);
+void touch_movers_clear(Soft *soft);
+void touch_movers_begin(Soft *soft, Rigid *rigid, f32 h);
+void touch_movers_step(Soft *soft, Rigid *rigid, f32 h);
+void touch_movers_end(Soft *soft, Rigid *rigid);
 
 /* What is pinned inside a rigid body grows out of it: within, only what holds it knows where it is,
  * and contact would pull against the pins for ever. */
@@ -248,8 +277,8 @@ bool touch_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u
 /* touch_face.c: triangles and segments against bodies that particles might miss: is this one? */
 bool touch_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot);
 void touch_face_begin(Soft *soft, Rigid *rigid);
-void touch_face_carry(Soft *soft, const Rigid *rigid, f32 h);
-void touch_face_solve(Soft *soft, Rigid *rigid, f32 h, f32 ahead);
+void touch_face_substep(Soft *soft, const Rigid *rigid, f32 h);
+void touch_face_solve(Soft *soft, Rigid *rigid, f32 h);
 
 /* grip.c: all hands but those on bodies that are solved once a tick, which hold within it. */
 void grip_solve(Soft *soft, SoftGrip *grip, f32 h);

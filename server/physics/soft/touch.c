@@ -17,15 +17,6 @@ enum {
 static const f32 pull_wake_m_s2 = 2.0f;
 /* Faster than what constraints and gravity change a particle's speed by in a substep. */
 static const f32 near_m_s = 5.0f;
-/* Of the gap between a particle and the moving body that holds it, closed in each step. */
-static const f32 gap_part = 0.3f;
-/* The body moves before its particles in a substep, by the speed that it had, and they follow it
- * from there to where it is: on the mean half a substep late. A force that is late takes the
- * damping out of what swings by it, so moving bodies are met ahead by this part of a substep of
- * how they move against the mean of the particles (half of it, where the others are held). The
- * other methods are damped enough by themselves. */
-static const f32 lead_part = 1.2f;
-
 static bool reserve(Soft *soft, u32 count)
 {
     u32 room = soft->touch_room;
@@ -189,9 +180,8 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
         for (u32 s = 0; s < kept; s++) {
             if (point_in(rigid_bounds(rigid, slots[s]), soft->points[i].position, margin) &&
                 (root[s] == SOFT_NONE || !touch_is_rooted(soft, rigid, slots[s], root[s], i))) {
-                SoftTouch touch = {.particle = i,
-                                   .slot = slots[s],
-                                   .fixed = rigid_motion(rigid, slots[s]) == BODY_STATIC};
+                SoftTouch touch = {
+                    .particle = i, .slot = slots[s], .mover = touch_mover(soft, rigid, slots[s])};
                 soft->touches[soft->touch_count++] = touch;
             }
         }
@@ -199,10 +189,15 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
 }
 
 /* Pairs of particle and body that may meet within the tick, by particle, then slot. */
-void touch_begin(Soft *soft, Rigid *rigid, f32 tick_s)
+void touch_begin(Soft *soft, Rigid *rigid)
 {
-    PL_UNUSED(tick_s);
     soft->touch_count = 0;
+    touch_movers_clear(soft);
+    for (u32 i = 0; i < soft->attachment_count; i++) {
+        if (rigid_alive(rigid, soft->attachments[i].body)) {
+            touch_mover(soft, rigid, soft->attachments[i].body.slot);
+        }
+    }
     for (u32 b = 0; b < soft->body_count; b++) {
         const SoftBody *body = &soft->bodies[b];
         u32 last = body->first + body->count;
@@ -214,44 +209,46 @@ void touch_begin(Soft *soft, Rigid *rigid, f32 tick_s)
     touch_face_begin(soft, rigid);
 }
 
-/* A particle held by a body: placed there where the body cannot give way. Else both get the common
- * speed, and a part of the gap is closed: the body moves only in its own substep, and a gap closed
- * at once would be closed again by it. `ahead` (s) is how far the body is ahead of this step. */
-static void solve_attachment(Soft *soft, Rigid *rigid, const SoftAttachment *held, f32 h, f32 ahead)
+/* A particle held by a body: at the end of the step it is where the body holds it, both by their
+ * shares. */
+static void solve_attachment(Soft *soft, Rigid *rigid, const SoftAttachment *held, f32 h)
 {
-    u32 slot = held->body.slot;
-    f32 w = soft->points[held->particle].inverse_mass;
-    Vec3 arm = quat_rotate(rigid_orientation(rigid, slot), held->local);
-    Vec3 *v = &soft->points[held->particle].velocity;
-    bool gives = rigid_mass(rigid, slot) > 0.0f && rigid_awake(rigid, slot);
-    Vec3 anchor_v = gives ? rigid_velocity_at(rigid, slot, arm) : held->carried;
-    Vec3 gap = vec3_sub(rigid_centre(rigid, slot), soft->points[held->particle].position);
-    gap = vec3_add_scaled(vec3_add(gap, arm), -(ahead + h), held->carried);
-    gap = gives ? vec3_add(gap, held->lead) : gap;
-    Vec3 wanted = vec3_add_scaled(anchor_v, (gives ? gap_part : 1.0f) / h, gap);
-    Vec3 change = vec3_sub(wanted, *v);
-    f32 speed = vec3_length(change);
-    if (speed < 1e-9f) {
+    u32 slot = held->body.slot, index = touch_mover(soft, rigid, slot);
+    const SoftMover *mover = index != SOFT_NONE ? &soft->movers[index] : NULL;
+    SoftPoint *p = &soft->points[held->particle];
+    Vec3 hold = quat_rotate(rigid_orientation(rigid, slot), held->local);
+    /* The impulse goes through the particle: both have the same moment about any point. */
+    Vec3 arm = vec3_sub(p->position, rigid_centre(rigid, slot));
+    Vec3 moving = rigid_velocity_at(rigid, slot, hold);
+    if (mover != NULL) {
+        moving = vec3_add(moving, vec3_add(mover->bias, vec3_cross(mover->bias_spin, hold)));
+    }
+    Vec3 wanted = vec3_add_scaled(moving, 1.0f / h, vec3_sub(hold, arm));
+    Vec3 change = vec3_sub(wanted, p->velocity);
+    Symmetric3 response = rigid_response_at(rigid, slot, arm);
+    response.xx += p->inverse_mass;
+    response.yy += p->inverse_mass;
+    response.zz += p->inverse_mass;
+    Symmetric3 mass = symmetric_inverse(&response);
+    Vec3 impulse = symmetric_mul(&mass, change);
+    p->velocity = vec3_add_scaled(p->velocity, p->inverse_mass, impulse);
+    if (rigid_mass(rigid, slot) <= 0.0f) {
         return;
     }
-    Vec3 n = vec3_scale(change, 1.0f / speed);
-    f32 wb = rigid_inverse_mass_at(rigid, slot, arm, n);
-    f32 impulse = speed / (w + wb);
-    *v = vec3_add_scaled(*v, impulse * w, n);
-    if (gives) {
-        rigid_impulse(rigid, slot, arm, vec3_scale(n, -impulse));
-    } else if (impulse > pull_wake_m_s2 * h * rigid_mass(rigid, slot)) {
+    if (rigid_awake(rigid, slot)) {
+        rigid_impulse(rigid, slot, arm, vec3_neg(impulse));
+    } else if (vec3_length(impulse) > pull_wake_m_s2 * h * rigid_mass(rigid, slot)) {
         rigid_wake(rigid, slot);
     }
 }
 
-static void solve_attachments(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
+static void solve_attachments(Soft *soft, Rigid *rigid, f32 h)
 {
     for (u32 i = 0; i < soft->attachment_count; i++) {
         const SoftAttachment *held = &soft->attachments[i];
         /* Its body may be gone: then the particle is free; or the world may hold it too. */
         if (rigid_alive(rigid, held->body) && soft->points[held->particle].inverse_mass > 0.0f) {
-            solve_attachment(soft, rigid, held, h, ahead);
+            solve_attachment(soft, rigid, held, h);
         }
     }
 }
@@ -259,7 +256,7 @@ static void solve_attachments(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
 typedef struct TouchPass {
     Soft *soft;
     Rigid *rigid;
-    f32 h, ahead; /* s */
+    f32 h; /* s */
 } TouchPass;
 
 static void solve_touch(const TouchPass *pass, const SoftTouch *touch)
@@ -269,14 +266,24 @@ static void solve_touch(const TouchPass *pass, const SoftTouch *touch)
     const SoftMatter *matter = &soft->matter[p];
     CoupleParticle particle = {.position = soft->points[p].position,
                                .velocity = soft->points[p].velocity,
-                               .carried = vec3_scale(touch->carried, pass->ahead),
                                .inverse_mass = soft->points[p].inverse_mass,
                                .radius = matter->radius,
                                .friction = matter->friction,
                                .static_friction = matter->static_friction,
                                .stiffness = soft->bodies[matter->body].def.contact_stiffness};
-    if (couple_particle(pass->rigid, touch->slot, &particle, pass->h)) {
+    SoftMover *mover = touch->mover != SOFT_NONE ? &soft->movers[touch->mover] : NULL;
+    CoupleMotion motion = {.shift = vec3_zero()};
+    if (mover != NULL) {
+        motion = (CoupleMotion){mover->bias, mover->bias_spin, mover->shift, mover->turn};
+    }
+    if (couple_particle(pass->rigid, touch->slot, mover != NULL ? &motion : NULL, &particle,
+                        pass->h)) {
         soft->points[p].velocity = particle.velocity;
+        soft->points[p].position = particle.position;
+        if (mover != NULL) {
+            mover->shift = motion.shift;
+            mover->turn = motion.turn;
+        }
     }
 }
 
@@ -299,16 +306,16 @@ static void solve_fixed(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-static void solve_touches(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
+static void solve_touches(Soft *soft, Rigid *rigid, f32 h)
 {
-    TouchPass pass = {soft, rigid, h, ahead};
+    TouchPass pass = {soft, rigid, h};
     jobs_run(soft->jobs, soft->near_fixed, TOUCH_GRAIN, solve_fixed, &pass);
     for (u32 i = soft->near_fixed; i < soft->near_count; i++) {
         solve_touch(&pass, &soft->near[i]);
     }
 }
 
-static void carry_touches(void *context, u32 first, u32 end, u32 worker)
+static void measure_touches(void *context, u32 first, u32 end, u32 worker)
 {
     const TouchPass *pass = context;
     const Soft *soft = pass->soft;
@@ -317,9 +324,13 @@ static void carry_touches(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         SoftTouch *touch = &soft->touches[i];
         const SoftPoint *point = &soft->points[touch->particle];
-        Vec3 normal, arm = vec3_sub(point->position, rigid_centre(rigid, touch->slot));
-        touch->carried = touch->fixed ? vec3_zero() : rigid_velocity_at(rigid, touch->slot, arm);
-        f32 speed = vec3_distance(touch->carried, point->velocity);
+        Vec3 normal, moving = vec3_zero();
+        if (touch->mover != SOFT_NONE) {
+            const SoftMover *mover = &soft->movers[touch->mover];
+            Vec3 arm = vec3_sub(point->position, rigid_centre(rigid, touch->slot));
+            moving = vec3_add(rigid_velocity_at(rigid, touch->slot, arm), mover->bias);
+        }
+        f32 speed = vec3_distance(moving, point->velocity);
         f32 reach = soft->matter[touch->particle].radius + (speed + near_m_s) * pass->h;
         ShapePose pose = {rigid_shape(rigid, touch->slot), rigid_position(rigid, touch->slot),
                           rigid_orientation(rigid, touch->slot)};
@@ -340,55 +351,49 @@ static f32 coupled_mass(const Rigid *rigid, u32 slot, Vec3 arm, f32 w)
     return w * wb / (w + wb);
 }
 
-static Vec3 mean_velocity(const Soft *soft, const SoftBody *body)
+static void measure_attachments(Soft *soft, const Rigid *rigid)
 {
-    Vec3 sum = vec3_zero();
-    for (u32 i = body->first; i < body->first + body->count; i++) {
-        sum = vec3_add(sum, soft->points[i].velocity);
-    }
-    return vec3_scale(sum, 1.0f / (f32)body->count);
-}
-
-/* The bodies moved for the whole substep already: how their points did, so that each step of the
- * particles meets them where they were at its end. And which pairs may meet in this substep. */
-void touch_carry(Soft *soft, const Rigid *rigid, f32 h)
-{
-    u32 body = SOFT_NONE;
-    Vec3 mean = vec3_zero();
     for (u32 i = 0; i < soft->attachment_count; i++) {
         SoftAttachment *attachment = &soft->attachments[i];
-        if (soft->matter[attachment->particle].body != body) {
-            body = soft->matter[attachment->particle].body;
-            mean = mean_velocity(soft, &soft->bodies[body]);
-        }
-        attachment->carried = attachment->lead = vec3_zero();
+        attachment->carried = vec3_zero();
         attachment->coupled = soft->points[attachment->particle].inverse_mass;
         if (rigid_alive(rigid, attachment->body)) {
             u32 slot = attachment->body.slot;
             Vec3 arm = quat_rotate(rigid_orientation(rigid, slot), attachment->local);
             attachment->carried = rigid_velocity_at(rigid, slot, arm);
-            f32 ahead = soft->bodies[body].def.method == SOFT_XPBD ? lead_part * h : 0.0f;
-            attachment->lead = vec3_scale(vec3_sub(attachment->carried, mean), ahead);
             attachment->coupled = coupled_mass(rigid, slot, arm, attachment->coupled);
         }
     }
-    TouchPass pass = {soft, (Rigid *)rigid, h, 0.0f};
-    jobs_run(soft->jobs, soft->touch_count, TOUCH_GRAIN, carry_touches, &pass);
+}
+
+/* The bodies go back to where the substep began; which pairs may meet in it? */
+void touch_substep(Soft *soft, Rigid *rigid, f32 h)
+{
+    touch_movers_begin(soft, rigid, h);
+    measure_attachments(soft, rigid);
+    TouchPass pass = {soft, rigid, h};
+    jobs_run(soft->jobs, soft->touch_count, TOUCH_GRAIN, measure_touches, &pass);
     soft->near_count = 0;
-    for (u32 fixed = 2; fixed-- > 0;) {
+    for (u32 moves = 0; moves < 2; moves++) {
         for (u32 i = 0; i < soft->touch_count; i++) {
-            if (soft->touches[i].near != 0 && soft->touches[i].fixed == fixed) {
+            if (soft->touches[i].near != 0 && (soft->touches[i].mover != SOFT_NONE) == moves) {
                 soft->near[soft->near_count++] = soft->touches[i];
             }
         }
-        soft->near_fixed = fixed == 1 ? soft->near_count : soft->near_fixed;
+        soft->near_fixed = moves == 0 ? soft->near_count : soft->near_fixed;
     }
-    touch_face_carry(soft, rigid, h);
+    touch_face_substep(soft, rigid, h);
 }
 
-void touch_solve(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
+void touch_solve(Soft *soft, Rigid *rigid, f32 h)
 {
-    solve_attachments(soft, rigid, h, ahead);
-    solve_touches(soft, rigid, h, ahead);
-    touch_face_solve(soft, rigid, h, ahead);
+    solve_attachments(soft, rigid, h);
+    solve_touches(soft, rigid, h);
+    touch_face_solve(soft, rigid, h);
+    touch_movers_step(soft, rigid, h);
+}
+
+void touch_end(Soft *soft, Rigid *rigid)
+{
+    touch_movers_end(soft, rigid);
 }

@@ -1,6 +1,7 @@
 /* touch_face.c: whole triangles and segments against bodies that could slip through between
  * particles: bodies smaller than a cell, and those that are fast for their size. A triangle keeps
  * the side on which the body was at the start of the tick, so that what passes within is caught. */
+#include "server/physics/couple.h"
 #include "server/physics/rigid/gjk.h"
 #include "server/physics/soft/crowd_near.h"
 #include "server/physics/soft/store.h"
@@ -13,7 +14,6 @@ enum {
     MEASURE_GRAIN = 16
 };
 
-static const f32 push_out_m_s = 6.0f;
 static const f32 wake_m_s = 0.4f;
 /* What gravity and the solver may add to the speed of a particle within a tick. */
 static const f32 margin_m_s = 2.0f;
@@ -142,6 +142,7 @@ static void add_face(Soft *soft, const Rigid *rigid, const SoftBody *body, const
         SoftFace face = {.point = {point[0], point[1], point[2]},
                          .slot = slot,
                          .child = child,
+                         .mover = touch_mover(soft, rigid, slot),
                          .body = (u32)(body - soft->bodies)};
         ShapePose pose = pose_of(rigid, &face);
         Vec3 off = vec3_sub(inside_of(&pose), soft->points[point[0]].position);
@@ -218,7 +219,8 @@ static void face_corners(const Soft *soft, const SoftFace *face, Vec3 c[3])
 
 /* The body has passed the plane of the triangle, or is so deep in it that the shortest way out may
  * be the wrong one: out on the side it came from. */
-static bool measure_plane(const Soft *soft, SoftFace *face, const ShapePose *pose, const Vec3 c[3])
+static bool measure_plane(const Soft *soft, SoftFace *face, const ShapePose *pose, const Vec3 c[3],
+                          Vec3 *at)
 {
     Vec3 n = vec3_scale(plane_of(soft, face->point), face->side), inside = inside_of(pose);
     f32 w[3];
@@ -231,23 +233,28 @@ static bool measure_plane(const Soft *soft, SoftFace *face, const ShapePose *pos
         return false;
     }
     face->normal = vec3_neg(n);
-    face->at = gjk_support(pose, face->normal);
+    *at = gjk_support(pose, face->normal);
     memcpy(face->weight, w, sizeof w);
     return true;
 }
 
-/* Both as they are at the start of the substep: the body has moved for it already. */
+static Vec3 velocity_of(const Soft *soft, const Rigid *rigid, const SoftFace *face)
+{
+    Vec3 v = rigid_velocity(rigid, face->slot);
+    return face->mover != SOFT_NONE ? vec3_add(v, soft->movers[face->mover].bias) : v;
+}
+
+/* Both as they are at the start of the substep. */
 static void measure(const Measure *with, SoftFace *face)
 {
     const Soft *soft = with->soft;
     const Rigid *rigid = with->rigid;
     ShapePose pose = pose_of(rigid, face);
     f32 thickness = soft->bodies[face->body].def.thickness;
-    Vec3 c[3], on_b;
+    Vec3 c[3], at = vec3_zero();
     GjkResult result;
     face_corners(soft, face, c);
-    Vec3 velocity = rigid_velocity(rigid, face->slot);
-    pose.position = vec3_add_scaled(pose.position, -with->h, velocity);
+    Vec3 velocity = velocity_of(soft, rigid, face);
     f32 speed = 0.0f;
     for (u32 k = 0; k < 3; k++) {
         f32 v = vec3_distance(soft->points[face->point[k]].velocity, velocity);
@@ -256,19 +263,17 @@ static void measure(const Measure *with, SoftFace *face)
     f32 spin = vec3_length(rigid_spin(rigid, face->slot)) * shape_reach(pose.shape);
     f32 reach = thickness + (speed + spin + margin_m_s) * with->h;
     face->near = 0;
-    if (face->side != 0.0f && measure_plane(soft, face, &pose, c)) {
+    if (face->side != 0.0f && measure_plane(soft, face, &pose, c, &at)) {
         face->near = 1;
     } else if (gjk_separation_triangle(&pose, c, reach, &result) && result.separation < reach) {
-        on_b = result.on_b;
         face->near = 1;
         face->normal = result.normal;
-        face->at = result.on_a;
-        nearest_weights(on_b, c[0], c[1], c[2], face->weight);
+        at = result.on_a;
+        nearest_weights(result.on_b, c[0], c[1], c[2], face->weight);
     }
     if (face->near != 0) {
-        Vec3 arm =
-            vec3_sub(vec3_add_scaled(face->at, with->h, velocity), rigid_centre(rigid, face->slot));
-        face->carried = rigid_velocity_at(rigid, face->slot, arm);
+        Vec3 arm = vec3_sub(at, rigid_centre(rigid, face->slot));
+        face->local = quat_rotate_inverse(rigid_orientation(rigid, face->slot), arm);
     }
 }
 
@@ -281,7 +286,7 @@ static void measure_faces(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-void touch_face_carry(Soft *soft, const Rigid *rigid, f32 h)
+void touch_face_substep(Soft *soft, const Rigid *rigid, f32 h)
 {
     Measure with = {soft, rigid, h};
     jobs_run(soft->jobs, soft->face_count, MEASURE_GRAIN, measure_faces, &with);
@@ -289,14 +294,22 @@ void touch_face_carry(Soft *soft, const Rigid *rigid, f32 h)
 
 /* ---- the step ---- */
 
-static void exchange(Soft *soft, Rigid *rigid, const SoftFace *face, Vec3 arm, Vec3 direction,
-                     f32 inverse_mass, f32 speed)
+/* A place of a triangle against the body's plane there. */
+typedef struct FacePlace {
+    f32 weight[3];    /* of the corners */
+    f32 inverse_mass; /* 1/kg, of the place */
+    Vec3 at, velocity;
+    f32 keep; /* m, distance kept */
+} FacePlace;
+
+static void exchange(Soft *soft, Rigid *rigid, const SoftFace *face, const FacePlace *place,
+                     Vec3 arm, Vec3 direction, f32 speed)
 {
     f32 wb = rigid_inverse_mass_at(rigid, face->slot, arm, direction);
-    f32 impulse = speed / (inverse_mass + wb);
+    f32 impulse = speed / (place->inverse_mass + wb);
     for (u32 k = 0; k < 3; k++) {
         SoftPoint *p = &soft->points[face->point[k]];
-        f32 part = face->weight[k] * p->inverse_mass * impulse;
+        f32 part = place->weight[k] * p->inverse_mass * impulse;
         p->velocity = vec3_add_scaled(p->velocity, part, direction);
     }
     if (wb > 0.0f) {
@@ -304,75 +317,99 @@ static void exchange(Soft *soft, Rigid *rigid, const SoftFace *face, Vec3 arm, V
     }
 }
 
-/* The plane between the two holds the whole triangle: a corner that is pulled through the body in
- * one step would else take it along on the other side. */
-static void hold_corners(Soft *soft, Rigid *rigid, const SoftFace *face, Vec3 there, Vec3 arm,
-                         f32 h)
+static void push_apart(Soft *soft, Rigid *rigid, const SoftFace *face, const FacePlace *place,
+                       Vec3 arm, f32 apart)
 {
+    f32 wb = rigid_inverse_mass_at(rigid, face->slot, arm, face->normal);
+    f32 impulse_m = apart / (place->inverse_mass + wb);
     for (u32 k = 0; k < 3; k++) {
-        const SoftPoint *p = &soft->points[face->point[k]];
-        f32 gap =
-            vec3_dot(vec3_sub(vec3_add_scaled(p->position, h, p->velocity), there), face->normal);
-        if (!(gap < 0.0f) || p->inverse_mass <= 0.0f ||
-            (k == 2 && face->point[1] == face->point[2])) {
-            continue;
-        }
-        Vec3 against = vec3_sub(p->velocity, rigid_velocity_at(rigid, face->slot, arm));
-        f32 approach = f32_max(-vec3_dot(against, face->normal), 0.0f);
-        SoftFace corner = *face;
-        for (u32 i = 0; i < 3; i++) {
-            corner.weight[i] = i == k ? 1.0f : 0.0f;
-        }
-        exchange(soft, rigid, &corner, arm, face->normal, p->inverse_mass,
-                 f32_min(-gap / h, approach + push_out_m_s));
+        SoftPoint *p = &soft->points[face->point[k]];
+        f32 part = place->weight[k] * p->inverse_mass * impulse_m;
+        p->position = vec3_add_scaled(p->position, part, face->normal);
+    }
+    if (face->mover != SOFT_NONE) {
+        SoftMover *mover = &soft->movers[face->mover];
+        CoupleMotion motion = {mover->bias, mover->bias_spin, mover->shift, mover->turn};
+        Vec3 against = vec3_sub(place->velocity, rigid_velocity(rigid, face->slot));
+        couple_push_body(rigid, face->slot, &motion, arm, vec3_scale(face->normal, -impulse_m),
+                         against);
+        mover->shift = motion.shift;
+        mover->turn = motion.turn;
     }
 }
 
-static void solve(Soft *soft, Rigid *rigid, const SoftFace *face, f32 h, f32 ahead)
+/* `at`: the body's place, at the start of the step. */
+static void solve_place(Soft *soft, Rigid *rigid, const SoftFace *face, const FacePlace *place,
+                        Vec3 at, f32 h)
 {
     const SoftDef *def = &soft->bodies[face->body].def;
-    Vec3 at = vec3_zero(), v = vec3_zero();
-    f32 w = 0.0f, whole = soft->substep_s;
-    for (u32 k = 0; k < 3; k++) {
-        const SoftPoint *p = &soft->points[face->point[k]];
-        at = vec3_add_scaled(at, face->weight[k], p->position);
-        v = vec3_add_scaled(v, face->weight[k], p->velocity);
-        w += face->weight[k] * face->weight[k] * p->inverse_mass;
+    /* Impulses go through the place of the triangle: the same moment for both. */
+    Vec3 arm = vec3_sub(place->at, rigid_centre(rigid, face->slot));
+    Vec3 against = vec3_sub(place->velocity, rigid_velocity_at(rigid, face->slot, arm));
+    f32 gap = vec3_dot(vec3_sub(place->at, at), face->normal) - place->keep;
+    CoupleNormal of = {gap, -vec3_dot(against, face->normal), 0.0f};
+    if (face->mover != SOFT_NONE) {
+        const SoftMover *mover = &soft->movers[face->mover];
+        of.bias = vec3_dot(vec3_add(mover->bias, vec3_cross(mover->bias_spin, arm)), face->normal);
     }
-    /* At the end of this step; the body as it moved. */
-    Vec3 there = vec3_add_scaled(face->at, whole - ahead, face->carried);
-    Vec3 off = vec3_sub(vec3_add_scaled(at, h, v), there);
-    f32 depth = def->thickness - vec3_dot(off, face->normal);
-    Vec3 arm =
-        vec3_sub(vec3_add_scaled(there, ahead, face->carried), rigid_centre(rigid, face->slot));
-    if (!(depth > 0.0f) || w <= 0.0f) {
-        hold_corners(soft, rigid, face, there, arm, h);
+    if (!(gap - h * (of.approach + of.bias) < 0.0f)) {
         return;
     }
-    Vec3 against = vec3_sub(v, rigid_velocity_at(rigid, face->slot, arm));
-    f32 approach = -vec3_dot(against, face->normal);
-    if (approach > wake_m_s && rigid_motion(rigid, face->slot) == BODY_DYNAMIC) {
+    if (of.approach > wake_m_s && rigid_motion(rigid, face->slot) == BODY_DYNAMIC) {
         rigid_wake(rigid, face->slot);
     }
-    f32 push = f32_min(depth / h, f32_max(approach, 0.0f) + push_out_m_s);
-    exchange(soft, rigid, face, arm, face->normal, w, push);
-    Vec3 slip = vec3_add_scaled(against, approach, face->normal);
+    f32 push, apart;
+    couple_normal(&of, h, &push, &apart);
+    if (push > 0.0f) {
+        exchange(soft, rigid, face, place, arm, face->normal, push);
+    }
+    if (apart > 0.0f) {
+        push_apart(soft, rigid, face, place, arm, apart);
+    }
+    Vec3 slip = vec3_add_scaled(against, of.approach, face->normal);
     f32 slipped = vec3_length(slip);
-    if (slipped > 1e-6f) {
+    if (slipped > 1e-6f && push > 0.0f && place->keep > 0.0f) {
         f32 mu = rigid_friction(rigid, face->slot);
         f32 holds = sqrtf(f32_max(def->friction, def->static_friction) * mu);
         f32 rubs = sqrtf(def->friction * mu) * push;
-        exchange(soft, rigid, face, arm, vec3_scale(slip, -1.0f / slipped), w,
+        exchange(soft, rigid, face, place, arm, vec3_scale(slip, -1.0f / slipped),
                  slipped <= holds * push ? slipped : f32_min(slipped, rubs));
     }
-    hold_corners(soft, rigid, face, there, arm, h);
 }
 
-void touch_face_solve(Soft *soft, Rigid *rigid, f32 h, f32 ahead)
+static void solve(Soft *soft, Rigid *rigid, const SoftFace *face, f32 h)
+{
+    Vec3 at = quat_rotate(rigid_orientation(rigid, face->slot), face->local);
+    at = vec3_add(at, rigid_centre(rigid, face->slot));
+    FacePlace place = {.keep = soft->bodies[face->body].def.thickness};
+    memcpy(place.weight, face->weight, sizeof place.weight);
+    for (u32 k = 0; k < 3; k++) {
+        const SoftPoint *p = &soft->points[face->point[k]];
+        place.at = vec3_add_scaled(place.at, face->weight[k], p->position);
+        place.velocity = vec3_add_scaled(place.velocity, face->weight[k], p->velocity);
+        place.inverse_mass += face->weight[k] * face->weight[k] * p->inverse_mass;
+    }
+    if (place.inverse_mass > 0.0f) {
+        solve_place(soft, rigid, face, &place, at, h);
+    }
+    /* The plane between the two holds the whole triangle: a corner that is pulled through the body
+     * in one step would else take it along on the other side. */
+    for (u32 k = 0; k < 3; k++) {
+        const SoftPoint *p = &soft->points[face->point[k]];
+        if (p->inverse_mass > 0.0f && (k != 2 || face->point[1] != face->point[2])) {
+            FacePlace corner = {
+                .at = p->position, .velocity = p->velocity, .inverse_mass = p->inverse_mass};
+            corner.weight[k] = 1.0f;
+            solve_place(soft, rigid, face, &corner, at, h);
+        }
+    }
+}
+
+void touch_face_solve(Soft *soft, Rigid *rigid, f32 h)
 {
     for (u32 i = 0; i < soft->face_count; i++) {
         if (soft->faces[i].near != 0) {
-            solve(soft, rigid, &soft->faces[i], h, ahead);
+            solve(soft, rigid, &soft->faces[i], h);
         }
     }
 }

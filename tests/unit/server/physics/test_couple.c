@@ -236,7 +236,7 @@ static void particles_stay_on_their_side(void **state)
                                        quat_rotate(body.orientation, vec3_scale(way, 1 / h)),
                                    .inverse_mass = 100.0f,
                                    .radius = 0.01f};
-        assert_true(couple_particle(rigid, slot, &particle, h));
+        assert_true(couple_particle(rigid, slot, NULL, &particle, h));
         Vec3 there = vec3_add_scaled(particle.position, h, particle.velocity);
         there = quat_rotate_inverse(body.orientation, there);
         assert_true(terrain_height(&sheet.terrain->terrain, there.x, there.z, &after, NULL));
@@ -270,7 +270,7 @@ static void momentum_goes_both_ways(void **state)
                                    .radius = 0.02f,
                                    .friction = 0.5f};
         Vec3 before = vec3_add(vec3_scale(particle.velocity, 0.1f), vec3_scale(body.velocity, 2));
-        couple_particle(rigid, slot, &particle, h);
+        couple_particle(rigid, slot, NULL, &particle, h);
         Vec3 after = vec3_scale(particle.velocity, 0.1f);
         after = vec3_add(after, vec3_scale(rigid_velocity(rigid, slot), 2.0f));
         assert_true(vec3_distance(after, before) < 1e-5f);

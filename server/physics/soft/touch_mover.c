@@ -1,0 +1,124 @@
+/*
+ * touch_mover.c: rigid bodies that particles may touch take the steps of the particles. Their own
+ * substep has moved them all the way already; here they go back to where it began, and with each
+ * step of the particles on by their part of the way. What an impulse changes of their velocity
+ * moves them from that step on, as it moves a particle: so the two meet at one time, and what a
+ * contact or an attachment solves for is what then happens.
+ */
+#include "server/physics/soft/store.h"
+
+/* The turn of a unit quaternion as quat_integrate makes it: 2 tan(angle / 2) about the axis. */
+static Vec3 turn_between(Quat from, Quat to)
+{
+    Quat d = quat_mul(to, quat_conjugate(from));
+    f32 w = fabsf(d.w) > 1e-3f ? d.w : 1e-3f;
+    return vec3_scale(vec3(d.x, d.y, d.z), 2.0f / w);
+}
+
+u32 touch_mover(Soft *soft, const Rigid *rigid, u32 slot)
+{
+    if (rigid_motion(rigid, slot) == BODY_STATIC) {
+        return SOFT_NONE;
+    }
+    u32 room = soft->mover_slots;
+    if (slot >= room) {
+        if (!soft_grow((void **)&soft->mover_of, &soft->mover_slots, slot + 1,
+                       sizeof *soft->mover_of)) {
+            return SOFT_NONE;
+        }
+        memset(soft->mover_of + room, 0, (soft->mover_slots - room) * sizeof *soft->mover_of);
+    }
+    if (soft->mover_of[slot] == 0) {
+        if (!soft_grow((void **)&soft->movers, &soft->mover_room, soft->mover_count + 1,
+                       sizeof *soft->movers)) {
+            return SOFT_NONE;
+        }
+        soft->movers[soft->mover_count] = (SoftMover){
+            .slot = slot, .once = rigid_moves_once(rigid, slot), .from = rigid_pose(rigid, slot)};
+        soft->mover_of[slot] = ++soft->mover_count;
+    }
+    return soft->mover_of[slot] - 1;
+}
+
+void touch_movers_clear(Soft *soft)
+{
+    for (u32 i = 0; i < soft->mover_count; i++) {
+        soft->mover_of[soft->movers[i].slot] = 0;
+    }
+    soft->mover_count = 0;
+}
+
+/* Where it is when `left` seconds of its way are left. */
+static void place(const SoftMover *mover, Rigid *rigid)
+{
+    RigidPose pose = mover->to;
+    f32 left = mover->left / mover->span;
+    if (left > 0.0f) {
+        pose.centre = vec3_add_scaled(pose.centre, -left, mover->way);
+        pose.orientation = quat_nlerp(pose.orientation, mover->from.orientation, left);
+    }
+    pose.centre = vec3_add(pose.centre, mover->shift);
+    if (vec3_length_squared(mover->turn) > 0.0f) {
+        pose.orientation = quat_integrate(pose.orientation, mover->turn, 1.0f);
+    }
+    rigid_set_pose(rigid, mover->slot, pose);
+}
+
+static void begin(const Soft *soft, SoftMover *mover, Rigid *rigid, f32 h)
+{
+    u32 slot = mover->slot;
+    if (!(mover->left > 0.0f)) { /* its own substep has moved it */
+        mover->to = rigid_pose(rigid, slot);
+        mover->span = mover->left = mover->once ? soft->tick_s : h;
+        mover->way = vec3_sub(mover->to.centre, mover->from.centre);
+        mover->velocity = rigid_velocity(rigid, slot);
+        mover->spin = rigid_spin(rigid, slot);
+        f32 rate = 1.0f / mover->span;
+        Vec3 turned = turn_between(mover->from.orientation, mover->to.orientation);
+        mover->bias = vec3_sub(vec3_scale(mover->way, rate), mover->velocity);
+        mover->bias_spin = vec3_sub(vec3_scale(turned, rate), mover->spin);
+        mover->shift = mover->turn = mover->told_shift = mover->told_turn = vec3_zero();
+    }
+    place(mover, rigid);
+}
+
+void touch_movers_begin(Soft *soft, Rigid *rigid, f32 h)
+{
+    for (u32 i = 0; i < soft->mover_count; i++) {
+        begin(soft, &soft->movers[i], rigid, h);
+    }
+}
+
+void touch_movers_step(Soft *soft, Rigid *rigid, f32 h)
+{
+    for (u32 i = 0; i < soft->mover_count; i++) {
+        SoftMover *mover = &soft->movers[i];
+        Vec3 faster = vec3_sub(rigid_velocity(rigid, mover->slot), mover->velocity);
+        Vec3 turned = vec3_sub(rigid_spin(rigid, mover->slot), mover->spin);
+        mover->shift = vec3_add_scaled(mover->shift, h, faster);
+        mover->turn = vec3_add_scaled(mover->turn, h, turned);
+        mover->left = f32_max(mover->left - h, 0.0f);
+        place(mover, rigid);
+    }
+}
+
+/* At the end of the way, whose last bits are not left to sums. */
+void touch_movers_end(Soft *soft, Rigid *rigid)
+{
+    for (u32 i = 0; i < soft->mover_count; i++) {
+        SoftMover *mover = &soft->movers[i];
+        f32 left = mover->left;
+        bool ends = !(left > 0.25f * soft->substep_s);
+        mover->left = 0.0f;
+        place(mover, rigid);
+        rigid_add_motion(rigid, mover->slot, vec3_sub(mover->shift, mover->told_shift),
+                         vec3_sub(mover->turn, mover->told_turn));
+        mover->told_shift = mover->shift;
+        mover->told_turn = mover->turn;
+        if (ends) {
+            mover->from = rigid_pose(rigid, mover->slot);
+        } else {
+            mover->left = left;
+        }
+    }
+}

@@ -433,6 +433,10 @@ void rigid_set_pose(Rigid *rigid, u32 slot, RigidPose pose)
     rigid->bodies[slot].position = pose.centre;
     rigid->bodies[slot].orientation = pose.orientation;
 }
+void rigid_add_velocity(Rigid *rigid, u32 slot, Vec3 velocity)
+{
+    rigid->states[slot].velocity = vec3_add(rigid->states[slot].velocity, velocity);
+}
 void rigid_add_spin(Rigid *rigid, u32 slot, Vec3 spin)
 {
     rigid->states[slot].spin = vec3_add(rigid->states[slot].spin, spin);

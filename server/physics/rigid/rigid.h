@@ -167,7 +167,8 @@ RigidPose rigid_pose(const Rigid *rigid, u32 slot);
 /* Between substeps: where the body is looked at. Where it is left has to be where the substep has
  * put it, moved by no more than what rigid_add_motion is told. */
 void rigid_set_pose(Rigid *rigid, u32 slot, RigidPose pose);
-/* Changes the spin (rad/s); wakes nothing. */
+/* Changes the velocity (m/s), the spin (rad/s); wakes nothing. */
+void rigid_add_velocity(Rigid *rigid, u32 slot, Vec3 velocity);
 void rigid_add_spin(Rigid *rigid, u32 slot, Vec3 spin);
 /* Motion (m, rad) of a body within the tick beyond that of its own substeps: contacts count it. */
 void rigid_add_motion(Rigid *rigid, u32 slot, Vec3 shift, Vec3 turn);

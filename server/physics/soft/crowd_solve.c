@@ -7,9 +7,11 @@ enum {
     WALK_MAX = 6 /* triangles that a point crosses in one pass */
 };
 
-/* What is too near goes apart by this part of it in a pass, and no faster than this. */
+/* What is too near is moved apart by this part of it in a pass, and no faster than this. */
 static const f32 push_part = 0.3f;
 static const f32 push_m_s = 1.0f;
+/* Where a body is tangled: slower than its constraints can draw it out. */
+static const f32 draw_m_s = 0.1f;
 /* Faster than what constraints change the speed of a contact by within a substep. */
 static const f32 near_m_s = 1.0f;
 /* A place that slid by more than this part of what is kept apart is looked for again. */
@@ -136,10 +138,21 @@ static void share(Soft *soft, const CrowdContact *contact, Vec3 impulse)
     }
 }
 
-/* The speed along the normal that the contact wants to be at least. */
-static f32 wanted_speed(f32 gap, f32 h)
+/* Moves the two parts apart by up to `apart` along the normal, by mass. What slides past the other
+ * then does so at a larger distance, and slower by as much, so that its angular momentum stays. */
+static void move_apart(Soft *soft, const CrowdContact *contact, f32 distance, f32 apart)
 {
-    return gap >= 0.0f ? -gap / h : f32_min(-gap * push_part / h, push_m_s);
+    Vec3 against = vec3_zero();
+    for (u32 k = 0; k < 4; k++) {
+        SoftPoint *p = &soft->points[contact->point[k]];
+        f32 part = contact->weight[k] * p->inverse_mass * contact->mass * apart;
+        p->position = vec3_add_scaled(p->position, part, contact->normal);
+        against = vec3_add_scaled(against, contact->weight[k], p->velocity);
+    }
+    if (distance > 0.0f) {
+        Vec3 slip = vec3_add_scaled(against, -vec3_dot(against, contact->normal), contact->normal);
+        share(soft, contact, vec3_scale(slip, -contact->mass * apart / (distance + apart)));
+    }
 }
 
 /* False: it is not near in this substep, of which `ahead` seconds are left. */
@@ -184,25 +197,32 @@ static bool solve(Soft *soft, CrowdContact *contact, f32 h, f32 ahead)
         remember(soft->crowd, contact);
         h = ahead;
     }
-    f32 change = wanted_speed(distance - contact->keep, h) - speed;
-    if (contact->compliance > 0.0f) { /* a spring between them, not a wall */
+    f32 gap = distance - contact->keep;
+    f32 change = -f32_max(gap, 0.0f) / h - speed; /* of what would come in, all is stopped */
+    if (contact->compliance > 0.0f) {             /* a spring between them, not a wall */
         f32 over = contact->keep - distance - h * speed;
         change = over / (h * (1.0f + contact->compliance * contact->mass / (h * h)));
     }
-    if (!(change > 0.0f)) {
-        return true;
+    if (change > 0.0f) {
+        Vec3 impulse = vec3_scale(contact->normal, change * contact->mass);
+        /* Macklin et al. 2014, eq. 24: what static friction holds does not slip at all. */
+        Vec3 slip = vec3_add_scaled(against, -speed, contact->normal);
+        f32 slipped = vec3_length(slip);
+        if (slipped > 1e-9f) {
+            f32 stopped = slipped <= contact->static_friction * change
+                              ? slipped
+                              : f32_min(slipped, contact->friction * change);
+            impulse = vec3_add_scaled(impulse, -stopped * contact->mass / slipped, slip);
+        }
+        share(soft, contact, impulse);
     }
-    Vec3 impulse = vec3_scale(contact->normal, change * contact->mass);
-    /* Macklin et al. 2014, eq. 24: what static friction holds does not slip at all. */
-    Vec3 slip = vec3_add_scaled(against, -speed, contact->normal);
-    f32 slipped = vec3_length(slip);
-    if (slipped > 1e-9f) {
-        f32 stopped = slipped <= contact->static_friction * change
-                          ? slipped
-                          : f32_min(slipped, contact->friction * change);
-        impulse = vec3_add_scaled(impulse, -stopped * contact->mass / slipped, slip);
+    /* What leaves by itself is not moved as well. */
+    f32 left = -gap - h * f32_max(speed, 0.0f);
+    if (left > 0.0f && contact->compliance == 0.0f) {
+        bool tangled = distance < 0.0f || contact->gentle != 0;
+        f32 most = (tangled ? draw_m_s : push_m_s) * h;
+        move_apart(soft, contact, distance, f32_min(f32_min(-gap * push_part, most), left));
     }
-    share(soft, contact, impulse);
     return true;
 }
 

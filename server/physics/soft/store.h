@@ -85,6 +85,8 @@ typedef struct SoftBody {
     u32 ring;        /* its first segments, round the gas of a ball in two dimensions; else 0 */
     f32 rest_volume; /* m³ inside, as soft_volume_by finds it; of a ring m² */
     u32 first_pin, pin_count; /* in pinned */
+    bool turns;               /* in this step: nothing of it is pinned; then: */
+    Vec3 momentum;            /* kg m²/s about its centre, before its constraints */
 } SoftBody;
 
 typedef struct SoftAttachment {
@@ -101,6 +103,7 @@ typedef struct SoftMover {
     u32 slot;
     bool once;       /* it moves once a tick */
     RigidPose from;  /* where its way begins: of the substep, or of the tick */
+    Vec3 before;     /* m/s, its velocity there */
     RigidPose to;    /* where its solver has put it */
     Vec3 way;        /* m, between the two */
     Vec3 velocity;   /* m/s, as its solver has left it */
@@ -111,6 +114,7 @@ typedef struct SoftMover {
     Vec3 turn;       /* rad */
     Vec3 told_shift; /* and what of it rigid_add_motion knows */
     Vec3 told_turn;
+    Vec3 fall;      /* m/s², gravity that it gets step by step and not at once */
     f32 span, left; /* s, of the way */
 } SoftMover;
 
@@ -131,6 +135,7 @@ typedef struct SoftFace {
     f32 weight[3];   /* of the corners */
     Vec3 normal;     /* from the body */
     Vec3 local;      /* m, the body's nearest point, in the frame of its mass */
+    f32 keep[3];     /* m, that the corners keep from the plane there */
 } SoftFace;
 
 typedef struct Packs Packs;     /* packs.c */
@@ -241,6 +246,11 @@ void crowd_solve(Soft *soft, f32 h);
 void crowd_walk(Soft *soft, State *state);
 u64 crowd_memory(const Crowd *crowd);
 
+/* turn.c: around the constraints of a body in a step: what turns goes on turning. Bodies run in
+ * parallel. */
+void turn_begin(Soft *soft, SoftBody *body);
+void turn_end(Soft *soft, const SoftBody *body);
+
 /* wind.c */
 void wind_begin(Soft *soft, f32 tick_s);
 
@@ -257,6 +267,8 @@ void touch_solve(Soft *soft, Rigid *rigid, f32 h);
 u32 touch_mover(Soft *soft, const Rigid *rigid, u32 slot);
 void touch_movers_clear(Soft *soft);
 void touch_movers_begin(Soft *soft, Rigid *rigid, f32 h);
+/* Before a step, and after it. */
+void touch_movers_fall(Soft *soft, Rigid *rigid, f32 h);
 void touch_movers_step(Soft *soft, Rigid *rigid, f32 h);
 void touch_movers_end(Soft *soft, Rigid *rigid);
 

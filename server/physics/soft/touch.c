@@ -387,6 +387,7 @@ void touch_substep(Soft *soft, Rigid *rigid, f32 h)
 
 void touch_solve(Soft *soft, Rigid *rigid, f32 h)
 {
+    touch_movers_fall(soft, rigid, h);
     solve_attachments(soft, rigid, h);
     solve_touches(soft, rigid, h);
     touch_face_solve(soft, rigid, h);

@@ -23,6 +23,7 @@ static const f32 fast_part = 0.5f;
  * stretches while it goes on; what is closed has an inside that stops it. */
 static const f32 thin_cells = 5.0f;
 static const f32 moving_m_s = 0.1f;
+static const f32 flat_cosine = 0.995f;
 
 /* Half the thickness of a convex shape, INFINITY for what particles alone can meet. */
 static f32 thinness(const Shape *shape)
@@ -244,6 +245,19 @@ static Vec3 velocity_of(const Soft *soft, const Rigid *rigid, const SoftFace *fa
     return face->mover != SOFT_NONE ? vec3_add(v, soft->movers[face->mover].bias) : v;
 }
 
+/* Where the body is flat, all corners keep their distance, as they would one by one: held at one
+ * place only, a triangle that lies on a plate would rock about it. */
+static void measure_corners(SoftFace *face, const ShapePose *pose, const Vec3 c[3], f32 thickness,
+                            f32 reach)
+{
+    for (u32 k = 0; k < 3; k++) {
+        Vec3 n;
+        bool flat = couple_distance(pose, c[k], reach, &n) < reach &&
+                    vec3_dot(n, face->normal) > flat_cosine;
+        face->keep[k] = flat ? thickness : 0.0f;
+    }
+}
+
 /* Both as they are at the start of the substep. */
 static void measure(const Measure *with, SoftFace *face)
 {
@@ -272,6 +286,7 @@ static void measure(const Measure *with, SoftFace *face)
         nearest_weights(result.on_b, c[0], c[1], c[2], face->weight);
     }
     if (face->near != 0) {
+        measure_corners(face, &pose, c, thickness, reach);
         Vec3 arm = vec3_sub(at, rigid_centre(rigid, face->slot));
         face->local = quat_rotate_inverse(rigid_orientation(rigid, face->slot), arm);
     }
@@ -397,8 +412,10 @@ static void solve(Soft *soft, Rigid *rigid, const SoftFace *face, f32 h)
     for (u32 k = 0; k < 3; k++) {
         const SoftPoint *p = &soft->points[face->point[k]];
         if (p->inverse_mass > 0.0f && (k != 2 || face->point[1] != face->point[2])) {
-            FacePlace corner = {
-                .at = p->position, .velocity = p->velocity, .inverse_mass = p->inverse_mass};
+            FacePlace corner = {.at = p->position,
+                                .velocity = p->velocity,
+                                .inverse_mass = p->inverse_mass,
+                                .keep = face->keep[k]};
             corner.weight[k] = 1.0f;
             solve_place(soft, rigid, face, &corner, at, h);
         }

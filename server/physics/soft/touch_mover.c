@@ -3,9 +3,15 @@
  * substep has moved them all the way already; here they go back to where it began, and with each
  * step of the particles on by their part of the way. What an impulse changes of their velocity
  * moves them from that step on, as it moves a particle: so the two meet at one time, and what a
- * contact or an attachment solves for is what then happens.
+ * contact or an attachment solves for is what then happens. Gravity pulls a body in each step too:
+ * all of it at the start of a substep, given back by the end, would leave what rests on soft matter
+ * rising by half of that.
  */
 #include "server/physics/soft/store.h"
+
+/* A body is free in a substep if nothing but gravity changed its velocity by more than this part of
+ * what gravity did. */
+static const f32 free_part = 0.2f;
 
 /* The turn of a unit quaternion as quat_integrate makes it: 2 tan(angle / 2) about the axis. */
 static Vec3 turn_between(Quat from, Quat to)
@@ -33,8 +39,10 @@ u32 touch_mover(Soft *soft, const Rigid *rigid, u32 slot)
                        sizeof *soft->movers)) {
             return SOFT_NONE;
         }
-        soft->movers[soft->mover_count] = (SoftMover){
-            .slot = slot, .once = rigid_moves_once(rigid, slot), .from = rigid_pose(rigid, slot)};
+        soft->movers[soft->mover_count] = (SoftMover){.slot = slot,
+                                                      .once = rigid_moves_once(rigid, slot),
+                                                      .from = rigid_pose(rigid, slot),
+                                                      .before = rigid_velocity(rigid, slot)};
         soft->mover_of[slot] = ++soft->mover_count;
     }
     return soft->mover_of[slot] - 1;
@@ -64,6 +72,29 @@ static void place(const SoftMover *mover, Rigid *rigid)
     rigid_set_pose(rigid, mover->slot, pose);
 }
 
+/* What gravity did to a free body in its substep, to be given to it step by step instead. What its
+ * own contacts and joints hold keeps what these have made of gravity. */
+static void spread_fall(const Soft *soft, SoftMover *mover, Rigid *rigid)
+{
+    u32 slot = mover->slot;
+    Vec3 fall = vec3_scale(soft->gravity, rigid_gravity_scale(rigid, slot));
+    Vec3 fallen = vec3_scale(fall, mover->span);
+    Vec3 other = vec3_sub(vec3_sub(mover->velocity, mover->before), fallen);
+    f32 most = free_part * vec3_length(fallen);
+    mover->fall = vec3_zero();
+    if (rigid_mass(rigid, slot) <= 0.0f || vec3_length_squared(other) >= most * most) {
+        return;
+    }
+    mover->fall = fall;
+    mover->velocity = vec3_sub(mover->velocity, fallen);
+    rigid_add_velocity(rigid, slot, vec3_neg(fallen));
+    mover->way = vec3_scale(mover->velocity, mover->span);
+    mover->bias = vec3_zero();
+    Vec3 to = vec3_add(mover->from.centre, mover->way);
+    mover->told_shift = vec3_sub(mover->to.centre, to);
+    mover->to.centre = to;
+}
+
 static void begin(const Soft *soft, SoftMover *mover, Rigid *rigid, f32 h)
 {
     u32 slot = mover->slot;
@@ -78,6 +109,7 @@ static void begin(const Soft *soft, SoftMover *mover, Rigid *rigid, f32 h)
         mover->bias = vec3_sub(vec3_scale(mover->way, rate), mover->velocity);
         mover->bias_spin = vec3_sub(vec3_scale(turned, rate), mover->spin);
         mover->shift = mover->turn = mover->told_shift = mover->told_turn = vec3_zero();
+        spread_fall(soft, mover, rigid);
     }
     place(mover, rigid);
 }
@@ -86,6 +118,14 @@ void touch_movers_begin(Soft *soft, Rigid *rigid, f32 h)
 {
     for (u32 i = 0; i < soft->mover_count; i++) {
         begin(soft, &soft->movers[i], rigid, h);
+    }
+}
+
+void touch_movers_fall(Soft *soft, Rigid *rigid, f32 h)
+{
+    for (u32 i = 0; i < soft->mover_count; i++) {
+        const SoftMover *mover = &soft->movers[i];
+        rigid_add_velocity(rigid, mover->slot, vec3_scale(mover->fall, h));
     }
 }
 
@@ -117,6 +157,7 @@ void touch_movers_end(Soft *soft, Rigid *rigid)
         mover->told_turn = mover->turn;
         if (ends) {
             mover->from = rigid_pose(rigid, mover->slot);
+            mover->before = rigid_velocity(rigid, mover->slot);
         } else {
             mover->left = left;
         }

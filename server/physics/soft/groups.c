@@ -110,6 +110,19 @@ static void finish_body(Soft *soft, u32 body, f32 h)
 {
     methods_body(soft, body, h);
     wholes_body(soft, body, h);
+    if (soft->bodies[body].def.method == SOFT_XPBD) {
+        turn_end(soft, &soft->bodies[body]);
+    }
+}
+
+/* Other methods predict where they solve. */
+static void begin_turns(Soft *soft, const PackGroup *group)
+{
+    for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
+        if (soft->bodies[b].def.method == SOFT_XPBD) {
+            turn_begin(soft, &soft->bodies[b]);
+        }
+    }
 }
 
 static void run_group(const Step *step, u32 index)
@@ -121,6 +134,7 @@ static void run_group(const Step *step, u32 index)
     }
     predict_group(soft, group, step->h);
     grips_warm(soft, index, step->h);
+    begin_turns(soft, group);
     packs_run(soft, group->runs, step->h);
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         finish_body(soft, b, step->h);

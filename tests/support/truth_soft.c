@@ -280,7 +280,7 @@ typedef struct Pinned {
     f64 fastest; /* m/s in the second half */
 } Pinned;
 
-static Pinned hang_on_rope(TruthCase *c, f32 ratio)
+static Pinned hang_on_rope(TruthCase *c, f32 ratio, f32 damping)
 {
     Closed of = closed_make(c, gravity_m_s2, 1.0f);
     f32 length = truth_range(c, 0.5f, 3.0f), rope = truth_log_range(c, 0.05f, 5.0f);
@@ -298,7 +298,7 @@ static Pinned hang_on_rope(TruthCase *c, f32 ratio)
     def.pins = pins;
     def.pin_count = 2;
     def.mass_kg = rope;
-    def.damping = 0.0f;
+    def.damping = damping;
     def.thickness = 0.005f;
     def.stretch_compliance = truth_pick(c, 2) != 0 ? 1e-7f : 0.0f;
     def.bend = truth_pick(c, 2) != 0 ? SOFT_BEND_DISTANCE : SOFT_BEND_NONE;
@@ -328,12 +328,12 @@ static Pinned hang_on_rope(TruthCase *c, f32 ratio)
 
 static f64 light_still(TruthCase *c)
 {
-    return hang_on_rope(c, truth_log_range(c, 1e-4f, 1.0f)).fastest;
+    return hang_on_rope(c, truth_log_range(c, 1e-4f, 1.0f), 3.0f).fastest;
 }
 
 static f64 pinned_energy(TruthCase *c)
 {
-    return hang_on_rope(c, truth_log_range(c, 1e-4f, 1e4f)).risen;
+    return hang_on_rope(c, truth_log_range(c, 1e-4f, 1e4f), 0.0f).risen;
 }
 
 /* ---- rest ---- */

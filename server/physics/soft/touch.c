@@ -87,13 +87,13 @@ static bool point_in(Bounds bounds, Vec3 p, f32 margin)
 }
 
 /* m, negative inside; what is farther than `reach` is anything farther. */
-static f32 distance_to(const Rigid *rigid, u32 slot, Vec3 point, f32 reach)
+static f32 distance_to(const Rigid *rigid, u32 slot, Vec3 point, f32 reach, Vec3 *normal)
 {
     ShapePose pose = {rigid_shape(rigid, slot), rigid_position(rigid, slot),
                       rigid_orientation(rigid, slot)};
-    Vec3 normal;
+    *normal = vec3_zero();
     return point_in(rigid_bounds(rigid, slot), point, reach)
-               ? couple_distance(&pose, point, reach, &normal)
+               ? couple_distance(&pose, point, reach, normal)
                : INFINITY;
 }
 
@@ -108,7 +108,8 @@ u32 touch_root(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 s
     u32 root = SOFT_NONE;
     for (u32 i = 0; i < body->pin_count && root == SOFT_NONE; i++) {
         u32 particle = soft->pinned[body->first_pin + i];
-        f32 distance = distance_to(rigid, slot, soft->points[particle].position, 0.0f);
+        Vec3 n;
+        f32 distance = distance_to(rigid, slot, soft->points[particle].position, 0.0f, &n);
         root = distance < 0.0f ? particle : SOFT_NONE;
     }
     if (roots->count < PL_COUNT(roots->slot)) {
@@ -118,16 +119,17 @@ u32 touch_root(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 s
     return root;
 }
 
-/* Can a particle not be farther out than this from where it is pinned within? */
-static bool is_held_near(const Soft *soft, const Rigid *rigid, u32 slot, u32 particle, f32 across)
+/* Is a particle pinned within so near to where it comes out that it cannot get a radius away from
+ * the surface there, which is at `distance` from it along the normal? */
+static bool is_held_near(const Soft *soft, u32 particle, f32 across, f32 distance, Vec3 normal)
 {
     const SoftBody *body = &soft->bodies[soft->matter[particle].body];
     f32 radius = soft->matter[particle].radius;
     for (u32 i = 0; i < body->pin_count; i++) {
         u32 pin = soft->pinned[body->first_pin + i];
         f32 away = vec3_distance(soft->rest[particle], soft->rest[pin]);
-        if (!(away > 0.5f * across + radius) &&
-            away <= radius - distance_to(rigid, slot, soft->points[pin].position, 0.0f)) {
+        Vec3 out = vec3_sub(soft->points[particle].position, soft->points[pin].position);
+        if (!(away > 0.5f * across + radius) && away <= vec3_dot(out, normal) - distance + radius) {
             return true;
         }
     }
@@ -139,11 +141,12 @@ bool touch_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u
     Bounds bounds = rigid_bounds(rigid, slot);
     f32 across = vec3_length(vec3_sub(bounds.max, bounds.min));
     f32 radius = soft->matter[particle].radius;
-    f32 distance = distance_to(rigid, slot, soft->points[particle].position, radius);
+    Vec3 normal;
+    f32 distance = distance_to(rigid, slot, soft->points[particle].position, radius, &normal);
     if (distance < 0.0f) {
         return !(vec3_distance(soft->rest[particle], soft->rest[root]) > across);
     }
-    return distance < radius && is_held_near(soft, rigid, slot, particle, across);
+    return distance < radius && is_held_near(soft, particle, across, distance, normal);
 }
 
 static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 first, u32 end,

@@ -358,6 +358,9 @@ void couple_push_body(Rigid *rigid, u32 slot, CoupleMotion *motion, Vec3 arm, Ve
         return;
     }
     motion->shift = vec3_add_scaled(motion->shift, 1.0f / mass, impulse_m);
+    RigidPose pose = rigid_pose(rigid, slot); /* the next contact of the step finds it there */
+    pose.centre = vec3_add_scaled(pose.centre, 1.0f / mass, impulse_m);
+    rigid_set_pose(rigid, slot, pose);
     motion->turn = vec3_add(motion->turn, rigid_turned_by(rigid, slot, vec3_cross(arm, impulse_m)));
     rigid_add_spin(rigid, slot, rigid_turned_by(rigid, slot, vec3_cross(impulse_m, against)));
 }

@@ -282,7 +282,7 @@ typedef struct Pinned {
 
 static Pinned hang_on_rope(TruthCase *c, f32 ratio, f32 damping)
 {
-    Closed of = closed_make(c, gravity_m_s2, 1.0f);
+    Closed of = closed_make(c, gravity_m_s2, 5e-3f);
     f32 length = truth_range(c, 0.5f, 3.0f), rope = truth_log_range(c, 0.05f, 5.0f);
     u32 points = 6 + truth_pick(c, 25);
     SoftMesh mesh;

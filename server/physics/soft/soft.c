@@ -161,6 +161,9 @@ static void step(Soft *soft, Rigid *rigid, f32 h, bool moves)
     if (soft->step == 0) {
         methods_begin(soft);
     }
+    if (rigid != NULL) {
+        touch_movers_fall(soft, rigid, h);
+    }
     groups_step(soft, h, moves);
     grips_solve(soft, h);
     if (rigid != NULL) {
@@ -219,7 +222,8 @@ static bool state_is_sane(const Soft *soft)
 {
     for (u32 i = 0; i < soft->attachment_count; i++) {
         const SoftAttachment *held = &soft->attachments[i];
-        if (held->particle >= soft->count || !vec3_is_finite(held->local)) {
+        if (held->particle >= soft->count || !vec3_is_finite(held->local) ||
+            !vec3_is_finite(held->pull)) {
             return false;
         }
     }

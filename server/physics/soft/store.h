@@ -95,6 +95,7 @@ typedef struct SoftAttachment {
     Vec3 local;   /* m, in the body's frame */
     Vec3 carried; /* m/s, of that point of the body in this substep */
     f32 coupled;  /* 1/kg, of the particle with that point of the body; its own once that is gone */
+    Vec3 pull;    /* N, of the particle at the body, the mean of the last steps that it was awake */
 } SoftAttachment;
 
 /* A rigid body that may touch or hold particles in this tick, and takes their steps with them
@@ -260,7 +261,8 @@ void touch_begin(Soft *soft, Rigid *rigid);
 /* Around the steps of a substep of h s. */
 void touch_substep(Soft *soft, Rigid *rigid, f32 h);
 void touch_end(Soft *soft, Rigid *rigid);
-/* A step: what particles and bodies do to each other; the bodies then move on. */
+/* A step: first gravity on the bodies; after the particles by themselves, what they and the bodies
+ * do to each other; then the bodies move on. */
 void touch_solve(Soft *soft, Rigid *rigid, f32 h);
 
 /* touch_mover.c: the mover of a body, made if need be; SOFT_NONE of what is static. */

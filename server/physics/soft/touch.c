@@ -13,8 +13,11 @@ enum {
     TOUCH_GRAIN = 256,
 };
 
-/* What would speed a sleeping body up like this wakes it. */
+/* What would speed a sleeping body up like this wakes it, beyond what pulled at it as it fell
+ * asleep: that held it. */
 static const f32 pull_wake_m_s2 = 2.0f;
+/* Of the pull of this step in the mean. */
+static const f32 pull_part = 0.05f;
 /* Faster than what constraints and gravity change a particle's speed by in a substep. */
 static const f32 near_m_s = 5.0f;
 static bool reserve(Soft *soft, u32 count)
@@ -214,7 +217,7 @@ void touch_begin(Soft *soft, Rigid *rigid)
 
 /* A particle held by a body: at the end of the step it is where the body holds it, both by their
  * shares. */
-static void solve_attachment(Soft *soft, Rigid *rigid, const SoftAttachment *held, f32 h)
+static void solve_attachment(Soft *soft, Rigid *rigid, SoftAttachment *held, f32 h)
 {
     u32 slot = held->body.slot, index = touch_mover(soft, rigid, slot);
     const SoftMover *mover = index != SOFT_NONE ? &soft->movers[index] : NULL;
@@ -238,9 +241,11 @@ static void solve_attachment(Soft *soft, Rigid *rigid, const SoftAttachment *hel
     if (rigid_mass(rigid, slot) <= 0.0f) {
         return;
     }
+    Vec3 pull = vec3_scale(impulse, -1.0f / h);
     if (rigid_awake(rigid, slot)) {
         rigid_impulse(rigid, slot, arm, vec3_neg(impulse));
-    } else if (vec3_length(impulse) > pull_wake_m_s2 * h * rigid_mass(rigid, slot)) {
+        held->pull = vec3_lerp(held->pull, pull, pull_part);
+    } else if (vec3_distance(pull, held->pull) > pull_wake_m_s2 * rigid_mass(rigid, slot)) {
         rigid_wake(rigid, slot);
     }
 }
@@ -248,7 +253,7 @@ static void solve_attachment(Soft *soft, Rigid *rigid, const SoftAttachment *hel
 static void solve_attachments(Soft *soft, Rigid *rigid, f32 h)
 {
     for (u32 i = 0; i < soft->attachment_count; i++) {
-        const SoftAttachment *held = &soft->attachments[i];
+        SoftAttachment *held = &soft->attachments[i];
         /* Its body may be gone: then the particle is free; or the world may hold it too. */
         if (rigid_alive(rigid, held->body) && soft->points[held->particle].inverse_mass > 0.0f) {
             solve_attachment(soft, rigid, held, h);
@@ -390,7 +395,6 @@ void touch_substep(Soft *soft, Rigid *rigid, f32 h)
 
 void touch_solve(Soft *soft, Rigid *rigid, f32 h)
 {
-    touch_movers_fall(soft, rigid, h);
     solve_attachments(soft, rigid, h);
     solve_touches(soft, rigid, h);
     touch_face_solve(soft, rigid, h);

@@ -143,6 +143,7 @@ static BodyId closed_add_body(Closed *of, Shape shape, f32 mass, Vec3 at, Quat t
     def.orientation = turn;
     def.velocity = velocity;
     def.restitution = 0.0f;
+    def.family = 1; /* only with what is soft */
     of->bodies[of->body_count] = rigid_add(of->rigid, &def);
     return of->bodies[of->body_count++];
 }

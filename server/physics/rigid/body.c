@@ -86,8 +86,8 @@ Rigid *rigid_create(const RigidDef *def)
         def->pyramid_sides == 0 ? 4 : u32_min(u32_max(def->pyramid_sides, 3), 16);
     bool failed = n > BODIES_MAX;
     rigid->states = take(rigid, n + 1, sizeof(*rigid->states), &failed);
-    rigid->bodies = take(rigid, n, sizeof(*rigid->bodies), &failed);
-    rigid->inertias = take(rigid, n + 1, sizeof(*rigid->inertias), &failed);
+    rigid->bodies = take(rigid, n + 1, sizeof(*rigid->bodies), &failed);
+    rigid->inertias = take(rigid, n + 2, sizeof(*rigid->inertias), &failed);
     rigid->leaves = take(rigid, n, sizeof(*rigid->leaves), &failed);
     rigid->ways = take(rigid, n, sizeof(*rigid->ways), &failed);
     rigid->planes = take(rigid, n, sizeof(*rigid->planes), &failed);
@@ -106,6 +106,7 @@ Rigid *rigid_create(const RigidDef *def)
         rigid_destroy(rigid);
         return NULL;
     }
+    rigid->bodies[n].orientation = quat_identity();
     rigid->memory +=
         sizeof(*rigid) + (u64)n * 4 * (sizeof(TreeNode) + sizeof(TreePair)) + rigid->joints.memory;
     return rigid;

@@ -210,11 +210,12 @@ struct Rigid {
     u32 slots;  /* high-water mark */
     Jobs *jobs; /* of the tick that runs */
 
-    BodyState *states;    /* [capacity + 1]; the last one belongs to empty lanes */
-    Body *bodies;         /* [capacity] */
-    Symmetric3 *inertias; /* [capacity + 1] inverse, world, of this tick */
-    u32 *leaves;          /* [capacity] tree nodes */
-    Bounds *ways;         /* [capacity] of the shape on its way through this tick */
+    BodyState *states; /* [capacity + 1]; the last one belongs to empty lanes */
+    Body *bodies;      /* [capacity + 1]; of the last one only the pose: the world's */
+    Symmetric3
+        *inertias; /* [capacity + 2] inverse, world, of this substep; gathers read past one */
+    u32 *leaves;   /* [capacity] tree nodes */
+    Bounds *ways;  /* [capacity] of the shape on its way through this tick */
     Tree moving, fixed;
     u32 *planes; /* [capacity] slots, ascending */
     u32 plane_count;

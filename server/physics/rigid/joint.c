@@ -212,7 +212,7 @@ bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
     store->ball_order = calloc((size_t)wide * SIMD_LANES, sizeof(*store->ball_order));
     store->hinge_order = calloc((size_t)wide * SIMD_LANES, sizeof(*store->hinge_order));
     store->color_of = calloc(capacity, sizeof(*store->color_of));
-    store->tree_joints = calloc(capacity, joint_tree_bytes());
+    store->tree_joints = calloc(capacity, 2 * joint_tree_bytes());
     store->trees = calloc(capacity, sizeof(*store->trees));
     store->tree_groups = calloc(capacity, sizeof(*store->tree_groups));
     store->tree_bodies = calloc((size_t)body_capacity + capacity, sizeof(*store->tree_bodies));
@@ -239,7 +239,7 @@ bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
     store->wide_capacity = wide;
     store->memory =
         (u64)capacity * (sizeof(Joint) + sizeof(JointBreak) + joint_row_bytes() +
-                         joint_tree_bytes() + sizeof(JointTree) + sizeof(TreeGroup) + 29) +
+                         2 * joint_tree_bytes() + sizeof(JointTree) + sizeof(TreeGroup) + 29) +
         (u64)pairs * sizeof(JointPair) +
         (u64)wide * (joint_ball_bytes() + joint_hinge_bytes() + 8 * SIMD_LANES) +
         (u64)body_capacity * (21 + sizeof(Symmetric3));

@@ -13,15 +13,24 @@
 /* Springs slower than this (ω h) keep their energy; faster ones are made implicit to be stable. */
 #define SPRING_EXPLICIT_WH 0.5f
 
+/* Where a joint stands now. */
+typedef struct JointPose {
+    Vec3 arm_a, arm_b; /* m, world, from the centres of mass */
+    Vec3 gap;          /* m, from a's anchor to b's */
+    Quat frame_a, frame_b;
+    Vec3 turn; /* of b against a since the tick began */
+    f32 value; /* angle of the free motion */
+} JointPose;
+
 struct JointRow {
     u32 a, b, joint;
     JointKind kind;
     u32 flags;
-    Vec3 arm_a, arm_b; /* m, world, from the centres of mass, as the tick begins */
-    Vec3 gap;          /* m, from a's anchor to b's */
-    Quat frame_a, frame_b;
-    f32 value;              /* angle of the free motion as the tick begins */
-    f32 lower, upper, rest; /* rad or m */
+    Vec3 local_a, local_b; /* m, arms in the frames of the bodies */
+    Quat local_frame_a, local_frame_b;
+    Vec3 start_a, start_b, start_gap; /* as the tick begins */
+    JointPose pose;                   /* after the last move */
+    f32 lower, upper, rest;           /* rad or m */
     f32 cos_swing, sin_swing;
     f32 speed, impulse_max;       /* of the motor */
     f32 stiffness, damping, mass; /* of the spring, and the mass of the free motion */
@@ -32,10 +41,12 @@ struct JointRow {
     Vec3 sum_force, sum_moment; /* of all substeps so far, on b at the anchor */
 };
 
-/* Eight ball joints that share no moving body. Arms, gap and mass are those after the last move. */
+/* Eight ball joints that share no moving body. What follows from the poses (inertias, arms, gap and
+ * mass) is that after the last move. */
 struct BallWide {
     u32 a[SIMD_LANES], b[SIMD_LANES];   /* slots; the world and empty lanes: the spare slot */
     u32 joint[SIMD_LANES];              /* slot, JOINT_NO_SLOT: empty lane */
+    Vec3x8 local_a, local_b;            /* arms in the frames of the bodies */
     Vec3x8 start_a, start_b, start_gap; /* as the tick begins */
     Symmetric3x8 inertia_a, inertia_b;
     Vec3x8 arm_a, arm_b, gap;
@@ -44,36 +55,38 @@ struct BallWide {
 };
 
 enum {
-    TREE_JOINTS_MIN = 7 /* fewer are held well by sweeps */
+    TREE_JOINTS_MIN = 2 /* one alone is solved exactly as it is */
 };
 /* Hz times the substep: of the joints of a tree. */
-#define TREE_STIFFNESS 1.0f
+#define TREE_STIFFNESS 1.4f
 
-/* How a ball joint hangs in its tree: the same in all trees of a shape. Places count from the
- * tree's first body and joint. */
+/* Three rows of a joint of a tree. */
+typedef enum TreeKind {
+    TREE_POINT,     /* its points together */
+    TREE_TURN,      /* no turning (fixed) */
+    TREE_TURN_AXIS, /* none but about a's x (hinge): the third row is empty */
+    TREE_TURN_CROSS /* none about the normal of a's x and b's y (universal): two are empty */
+} TreeKind;
+
+/* How the rows of a joint hang in their tree: the same in all trees of a shape. Places count from
+ * the tree's first body and rows. */
 typedef struct TreeLinks {
+    u32 kind;                 /* TreeKind */
     u32 body_a, body_b;       /* places */
-    u32 upper;                /* of the body shared with the joints that are coupled to it */
+    u32 upper;                /* of the body shared with the rows that are coupled to these */
+    u32 filled;               /* elimination of those below adds to its coupling blocks */
     u32 coupled, block;       /* block: first of its coupling blocks, each D⁻¹ B */
-    u32 others[TREE_COUPLED]; /* places of those, ascending */
+    u32 others[TREE_COUPLED]; /* places of those, ascending; first those of the same joint, if any
+                               */
 } TreeLinks;
 
-/* A ball joint of a tree, in the order of elimination. */
+/* In the order of elimination: of a joint its point, then its turning. */
 struct TreeJoint {
     u32 joint; /* slot */
     TreeLinks links;
 };
 
 static const Softness rigid_softness = {0.0f, 1.0f, 0.0f};
-
-/* The rotation by the vector, to a relative 1e-6 for turns below 1.5 rad; normalized beyond. */
-static inline Quat quat_from_turn(Vec3 turn)
-{
-    f32 s = 0.25f * vec3_length_squared(turn);
-    f32 w = 1.0f - s * (0.5f - s * (0.0416666667f - s * (1.0f / 720.0f)));
-    f32 k = 0.5f * (1.0f - s * (0.166666667f - s * (0.00833333333f - s * (1.0f / 5040.0f))));
-    return quat_normalize((Quat){w, k * turn.x, k * turn.y, k * turn.z});
-}
 
 /* Is a joint of the two solved by the plain method? */
 static inline bool joint_is_plain(const Rigid *rigid, u32 a, u32 b)
@@ -85,7 +98,7 @@ static inline bool joint_is_plain(const Rigid *rigid, u32 a, u32 b)
 /* solve_joint_load.c: heavier inertias for this tick where loads would shake a body apart. */
 void joint_take_load(Rigid *rigid, f32 h);
 
-/* solve_joint_tree.c: trees of this tick, their joints in the order of elimination, and the groups
+/* solve_joint_tree.c: trees of this tick, their rows in the order of elimination, and the groups
  * in which they are solved; store->tree_places tells which joints they are. */
 void joint_trees_find(Rigid *rigid);
 
@@ -111,15 +124,18 @@ struct HingeWide {
     u32 joint[SIMD_LANES];            /* slot, JOINT_NO_SLOT: empty lane */
     u32 free;                         /* a lane has limits, a motor or a spring */
     i32x8 limited, locked, driven, sprung;
+    Vec3x8 local_a, local_b;              /* arms in the frames of the bodies */
+    Vec3x8 local_x, local_y, local_other; /* axes of a's frame, x axis of b's: likewise */
     Vec3x8 start_a, start_b, start_gap;   /* as the tick begins */
-    Vec3x8 start_x, start_y, start_other; /* axes of a's frame, x axis of b's */
-    f32x8 start_angle;
+    Vec3x8 turn;                          /* of b against a since the tick began */
     Symmetric3x8 inertia_a, inertia_b;
     Vec3x8 arm_a, arm_b, gap;
     Symmetric3x8 mass;                           /* of the points */
     TurnWide x, y, z;                            /* the free axis and the locked ones */
     f32x8 response_x, mass_yy, mass_zz, mass_yz; /* the locked ones: inverse of their 2×2 block */
     f32x8 error_y, error_z, angle;
+    Vec3x8 bend; /* m/s, rad/s: what the next step opens by turning */
+    f32x8 bend_y, bend_z;
     f32x8 lower, upper, rest, speed, motor_max; /* rad, rad/s, N m s */
     f32x8 stiffness, damping, free_mass;
     Vec3x8 linear;
@@ -152,8 +168,9 @@ void joint_ball_begin(const Rigid *rigid, BallWide *row);
 void joint_ball_lane(const Rigid *rigid, BallWide *row, u32 lane, u32 slot, f32 h);
 void joint_ball_prepare(const Rigid *rigid, BallWide *row);
 void joint_ball_warm_start(Rigid *rigid, BallWide *row);
-/* over: changes are taken so many times, 0 < over < 2 (successive over-relaxation). */
-void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft, f32 over);
+/* over: changes are taken so many times, 0 < over < 2 (successive over-relaxation); h: seconds of
+ * the step that follows, 0: none does. */
+void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft, f32 over, f32 h);
 /* Follows the bodies' motion, then solves without bias. */
 void joint_ball_relax(Rigid *rigid, BallWide *row);
 void joint_ball_store(Rigid *rigid, const BallWide *row, f32 tick_s);

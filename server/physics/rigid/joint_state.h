@@ -15,7 +15,7 @@
 enum {
     JOINT_COLORS = 64,              /* what finds none of them is solved one after the other */
     JOINT_PLAIN = JOINT_COLORS + 1, /* joints of plain bodies: by the plain method, in slot order */
-    TREE_COUPLED = 6                /* joints at one body but one: more do not go into a tree */
+    TREE_COUPLED = 11               /* blocks of rows at one body but one: more make no tree */
 };
 
 /* What a joint gives, each over one substep as force (N, N m): independent of the substep. Shares
@@ -55,9 +55,9 @@ typedef struct JointPair {
     u32 count;
 } JointPair;
 
-/* A tree of ball joints that is solved at once. */
+/* A tree of joints that is solved at once. */
 typedef struct JointTree {
-    u32 first, count;     /* in tree_joints */
+    u32 first, count;     /* in tree_joints: one or two of each joint */
     u32 body, body_count; /* in tree_bodies: its own, then what holds it */
     u32 block_count;
 } JointTree;
@@ -91,7 +91,7 @@ typedef struct JointStore {
     u8 *color_of;                  /* [capacity] */
     JointColor colors[JOINT_PLAIN + 1];
     u32 color_count;        /* those of plain bodies apart */
-    TreeJoint *tree_joints; /* [capacity] tree by tree */
+    TreeJoint *tree_joints; /* [2 capacity] tree by tree */
     JointTree *trees;       /* [capacity] */
     TreeGroup *tree_groups; /* [capacity] */
     u32 *tree_bodies;       /* [body_capacity + capacity] tree by tree */
@@ -101,9 +101,9 @@ typedef struct JointStore {
     TreeBlock *tree_blocks; /* [tree_block_capacity] couplings */
     u32 tree_row_count, tree_row_capacity, tree_side_count, tree_side_capacity;
     u32 tree_block_count, tree_block_capacity;
-    u32 *tree_places; /* [capacity] of a joint in tree_joints, JOINT_NO_SLOT: in none */
+    u32 *tree_places; /* [capacity] of a joint's first in tree_joints, JOINT_NO_SLOT: in none */
     u32 *links;       /* [capacity][2] next joint in the lists of its bodies */
-    u32 *sides;       /* [capacity][2] bodies of ball joints, JOINT_WORLD: the world */
+    u32 *sides;       /* [capacity][2] bodies of joints, JOINT_WORLD: the world */
     /* [body_capacity] first joint of a body, joint by which a walk reached it, its place in the
      * walk, and whether a walk was there. */
     u32 *body_heads, *body_parents, *body_places;

@@ -61,18 +61,36 @@ SIMD_INLINE Symmetric3x8 inverse(const Symmetric3x8 *m)
         c2 * s, (m->xy * m->xz - m->xx * m->yz) * s};
 }
 
-/* The arm turned by the rotation vector; see quat_from_turn. */
-SIMD_INLINE Vec3x8 turned(Vec3x8 arm, Vec3x8 turn)
+#ifndef BEND_TURN
+#define BEND_TURN 0.15f
+#endif
+/* What a step h moves the end of an arm by, per second and beyond ω × r: the turn is Cayley's map
+ * of h ω. */
+SIMD_INLINE Vec3x8 arm_bend(Vec3x8 spin, Vec3x8 arm, f32x8 half_h)
 {
-    f32x8 one = f32x8_set(1.0f);
-    f32x8 s = vec3x8_dot(turn, turn) * 0.25f;
-    f32x8 w = one - s * (0.5f - s * (0.0416666667f - s * (1.0f / 720.0f)));
-    f32x8 k = 0.5f * (one - s * (0.166666667f - s * (0.00833333333f - s * (1.0f / 5040.0f))));
-    Vec3x8 u = vec3x8_scale(turn, k);
-    f32x8 t = f32x8_set(2.0f) / (w * w + vec3x8_dot(u, u));
-    Vec3x8 cross = vec3x8_cross(u, arm);
-    Vec3x8 twice = vec3x8_add(vec3x8_scale(cross, w), vec3x8_cross(u, cross));
-    return vec3x8_add_scaled(arm, t, twice);
+    Vec3x8 u = vec3x8_scale(spin, half_h), across = vec3x8_cross(spin, arm);
+    f32x8 square = vec3x8_dot(u, u), one = f32x8_set(1.0f), s = one / (one + square);
+    f32x8 far = square * (4.0f / (BEND_TURN * BEND_TURN));
+    Vec3x8 bend = vec3x8_sub_scaled(vec3x8_cross(u, across), square, across);
+    return vec3x8_scale(bend, s / (one + far * far));
+}
+
+/*
+ * Speed at which a step opens the point of a joint by turning the arms, beyond what the speeds at
+ * its beginning say. Points that take it into account are together after the step and not only a
+ * step later, which keeps the energy of what swings.
+ */
+SIMD_INLINE Vec3x8 point_bend(Vec3x8 spin_a, Vec3x8 arm_a, Vec3x8 spin_b, Vec3x8 arm_b,
+                              f32x8 half_h)
+{
+    return vec3x8_sub(arm_bend(spin_b, arm_b, half_h), arm_bend(spin_a, arm_a, half_h));
+}
+
+/* How far an anchor has moved since the tick began: differences of what is small, so that nothing
+ * is lost far from the origin. */
+SIMD_INLINE Vec3x8 anchor_moved(const Place *place, Vec3x8 arm, Vec3x8 start)
+{
+    return vec3x8_add(place->shift, vec3x8_sub(arm, start));
 }
 
 #endif

@@ -8,14 +8,8 @@ enum {
     BODY_GRAIN = 64
 };
 PL_STATIC_ASSERT(BODY_GRAIN % SIMD_LANES == 0, "only the last eight of all may have empty lanes");
-PL_STATIC_ASSERT(offsetof(Body, orientation) == 12 && offsetof(Body, centre) == 28,
-                 "poses are gathered as one vector each");
 PL_STATIC_ASSERT(offsetof(Body, inverse_inertia) == offsetof(Body, inertia) + 24,
                  "what a gather of an inertia reads too");
-
-typedef struct Quatx8 {
-    f32x8 w, x, y, z;
-} Quatx8;
 
 /* Eight awake bodies; what is past the last of them repeats the first and is not written. */
 typedef struct Eight {
@@ -80,13 +74,6 @@ SIMD_INLINE Symmetric3x8 inertias_gather(const Rigid *rigid, const Eight *eight)
 
 /* ---- arithmetic ---- */
 
-SIMD_INLINE Vec3x8 quatx8_rotate(Quatx8 q, Vec3x8 v)
-{
-    Vec3x8 u = {q.x, q.y, q.z};
-    Vec3x8 t = vec3x8_scale(vec3x8_cross(u, v), f32x8_set(2.0f));
-    return vec3x8_add(vec3x8_add_scaled(v, q.w, t), vec3x8_cross(u, t));
-}
-
 /* As quat_integrate. */
 SIMD_INLINE Quatx8 quatx8_integrate(Quatx8 q, Vec3x8 spin, f32x8 h)
 {
@@ -150,21 +137,34 @@ SIMD_INLINE Vec3x8 gyroscopic_step(const Symmetric3x8 *i, Vec3x8 w, Vec3x8 m, f3
 }
 
 /*
- * Spin after h without torque, by the implicit midpoint rule in the body's frame, which keeps both
- * energy and |angular momentum|: Newton steps on 2 I (m − w) + h m × I m = 0, w' = 2 m − w.
+ * Mean spin, in the body's frame, of a step h without torque that begins with the spin w: the
+ * implicit midpoint rule, Newton steps on 2 I (m − w) + h m × I m = 0; after the step the spin is
+ * 2 m − w. With the turn of a step by Cayley's map of h m it keeps the energy and the vector of
+ * angular momentum (Moser and Veselov 1991).
  */
-SIMD_INLINE Vec3x8 gyroscopic_spin(Quatx8 q, const Symmetric3x8 *inertia, Vec3x8 spin, f32x8 h)
+SIMD_INLINE Vec3x8 mean_spin(const Symmetric3x8 *inertia, Vec3x8 w, f32x8 h)
 {
-    f32x8 one = f32x8_set(1.0f);
-    Quatx8 back = {q.w, -q.x, -q.y, -q.z};
-    Vec3x8 w = quatx8_rotate(back, spin), m = gyroscopic_step(inertia, w, w, h);
-    /* One step is enough where the turn of a substep is small. */
-    i32x8 far = vec3x8_dot(spin, spin) * h * h >= 1e-3f;
-    if (i32x8_any(far)) {
+    /* Turns (squared) of a step from which on one more step is needed to be exact to rounding: of
+     * the angle x the first one leaves x³/4 and the next ones the square of that. */
+    static const f32 turns[] = {1e-5f, 1e-2f, 0.3f};
+    f32x8 turn = vec3x8_dot(w, w) * h * h;
+    Vec3x8 m = gyroscopic_step(inertia, w, w, h);
+    for (u32 i = 0; i < PL_COUNT(turns); i++) {
+        i32x8 far = turn >= turns[i];
+        if (!i32x8_any(far)) {
+            break;
+        }
         m = vec3x8_select(far, gyroscopic_step(inertia, w, m, h), m);
     }
-    Vec3x8 after = vec3x8_sub(vec3x8_scale(m, f32x8_set(2.0f)), w);
-    /* Where Newton has not converged (absurd spins), energy must still not grow. */
+    return m;
+}
+
+/* What m changes a spin w by in a step: 2 (m − w). Where Newton has not converged (absurd spins),
+ * energy must still not grow. */
+SIMD_INLINE Vec3x8 spin_change(const Symmetric3x8 *inertia, Vec3x8 w, Vec3x8 m)
+{
+    f32x8 one = f32x8_set(1.0f);
+    Vec3x8 change = vec3x8_scale(vec3x8_sub(m, w), f32x8_set(2.0f)), after = vec3x8_add(w, change);
     f32x8 before_energy = vec3x8_dot(w, symmetric3x8_mul(inertia, w));
     f32x8 after_energy = vec3x8_dot(after, symmetric3x8_mul(inertia, after));
     i32x8 kept = after_energy <= before_energy * 1.0001f;
@@ -172,9 +172,50 @@ SIMD_INLINE Vec3x8 gyroscopic_spin(Quatx8 q, const Symmetric3x8 *inertia, Vec3x8
         f32x8 ratio = before_energy / after_energy;
         i32x8 usable = (ratio > 0.0f) & (ratio < f32x8_set(INFINITY));
         f32x8 s = f32x8_sqrt(f32x8_select(usable, ratio, one));
-        after = vec3x8_select(kept, after, vec3x8_select(usable, vec3x8_scale(after, s), w));
+        Vec3x8 limited = vec3x8_sub(vec3x8_scale(after, s), w);
+        Vec3x8 none = {f32x8_set(0.0f), f32x8_set(0.0f), f32x8_set(0.0f)};
+        change = vec3x8_select(kept, change, vec3x8_select(usable, limited, none));
     }
-    return quatx8_rotate(q, after);
+    return change;
+}
+
+/* What a body turns by in a step, and its spin after it; world axes, rad/s. */
+typedef struct Turning {
+    Vec3x8 mean, after;
+} Turning;
+
+/*
+ * The step turns m + d/2, the spin after it in the body's frame of before, about m: of d/2 alone
+ * it makes something else. So the spin changes by d/2 and by d/2 turned, which is little: rounding
+ * does not add up in what stays.
+ */
+SIMD_INLINE Turning turn_freely(Quatx8 q, const Symmetric3x8 *inertia, Vec3x8 spin, f32x8 h)
+{
+    Quatx8 back = {q.w, -q.x, -q.y, -q.z};
+    Vec3x8 w = quatx8_rotate(back, spin), m = mean_spin(inertia, w, h);
+    Vec3x8 d = spin_change(inertia, w, m), u = vec3x8_scale(m, h * 0.5f);
+    Vec3x8 across = vec3x8_cross(u, d);
+    f32x8 s = f32x8_set(1.0f) / (f32x8_set(1.0f) + vec3x8_dot(u, u));
+    Vec3x8 turned = vec3x8_add(across, vec3x8_cross(u, across));
+    Vec3x8 mean = vec3x8_add_scaled(spin, f32x8_set(0.5f), quatx8_rotate(q, d));
+    Vec3x8 after = vec3x8_add(spin, quatx8_rotate(q, vec3x8_add_scaled(d, s, turned)));
+    return (Turning){mean, after};
+}
+
+/* The tensor turned with the body, by Cayley's map of the rotation vector. */
+SIMD_INLINE Symmetric3x8 symmetric3x8_turn(const Symmetric3x8 *m, Vec3x8 turn)
+{
+    f32x8 one = f32x8_set(1.0f), two = f32x8_set(2.0f);
+    Vec3x8 u = vec3x8_scale(turn, f32x8_set(0.5f));
+    f32x8 s = two / (one + vec3x8_dot(u, u)), d = s - one;
+    Vec3x8 su = vec3x8_scale(u, s);
+    /* Rows of the rotation. */
+    Vec3x8 x = {su.x * u.x + d, su.x * u.y - su.z, su.x * u.z + su.y};
+    Vec3x8 y = {su.y * u.x + su.z, su.y * u.y + d, su.y * u.z - su.x};
+    Vec3x8 z = {su.z * u.x - su.y, su.z * u.y + su.x, su.z * u.z + d};
+    Vec3x8 mx = symmetric3x8_mul(m, x), my = symmetric3x8_mul(m, y), mz = symmetric3x8_mul(m, z);
+    return (Symmetric3x8){vec3x8_dot(x, mx), vec3x8_dot(y, my), vec3x8_dot(z, mz),
+                          vec3x8_dot(x, my), vec3x8_dot(x, mz), vec3x8_dot(y, mz)};
 }
 
 /* ---- stages ---- */
@@ -182,25 +223,15 @@ SIMD_INLINE Vec3x8 gyroscopic_spin(Quatx8 q, const Symmetric3x8 *inertia, Vec3x8
 static void velocity_eight(Rigid *rigid, const Eight *eight, f32 step)
 {
     f32x8 m[8], n[8], one = f32x8_set(1.0f), h = f32x8_set(step);
-    i32x8 dynamic = {0}, turns = {0}; /* all others keep what they are given; no gyroscopic term */
+    i32x8 dynamic = {0}; /* all others keep what they are given */
     for (u32 i = 0; i < SIMD_LANES; i++) {
-        const Body *body = &rigid->bodies[eight->slots[i]];
-        dynamic[i] = body->motion == BODY_DYNAMIC ? -1 : 0;
-        turns[i] = body->flags & BODY_ROUND ? 0 : -1;
+        dynamic[i] = rigid->bodies[eight->slots[i]].motion == BODY_DYNAMIC ? -1 : 0;
     }
     states_gather(rigid, eight, 0, m);
     states_gather(rigid, eight, 1, n);
     Vec3x8 velocity = {m[0], m[1], m[2]}, spin = {m[4], m[5], m[6]};
     Vec3x8 v = vec3x8_add_scaled(velocity, h * m[7], vec3x8_set(rigid->gravity)), w = spin;
     v = vec3x8_scale(v, one / (one + h * n[3]));
-    turns &= dynamic & (vec3x8_dot(spin, spin) >= 1e-6f);
-    if (i32x8_any(turns)) {
-        f32x8 p[8];
-        poses_gather(rigid, eight, p);
-        Symmetric3x8 inertia = inertias_gather(rigid, eight);
-        Quatx8 q = {p[3], p[4], p[5], p[6]};
-        w = vec3x8_select(turns, gyroscopic_spin(q, &inertia, spin, h), spin);
-    }
     w = vec3x8_scale(w, one / (one + h * n[7]));
     velocity = speed_limited(vec3x8_select(dynamic, v, velocity), SPEED_MAX_M_S);
     spin = speed_limited(vec3x8_select(dynamic, w, spin), SPIN_MAX_RAD_S);
@@ -225,6 +256,37 @@ static void velocity_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+/* Those whose inertia is not the same about all axes, and that turn so much that it shows. */
+SIMD_INLINE i32x8 who_turns(const Rigid *rigid, const Eight *eight, Vec3x8 spin)
+{
+    i32x8 turns;
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        const Body *body = &rigid->bodies[eight->slots[i]];
+        turns[i] = body->motion == BODY_DYNAMIC && !(body->flags & BODY_ROUND) ? -1 : 0;
+    }
+    return turns & (vec3x8_dot(spin, spin) >= 1e-6f);
+}
+
+/* World inertias follow the turn of the step: what joints, hands and other matter do in the next
+ * one finds them as they are. */
+SIMD_INLINE void inertias_follow(Rigid *rigid, const Eight *eight, i32x8 turns, Vec3x8 turn)
+{
+    f32x8 m[8];
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        memcpy(&m[i], &rigid->inertias[eight->slots[i]], sizeof(m[i]));
+    }
+    f32x8_transpose(m);
+    Symmetric3x8 world = {m[0], m[1], m[2], m[3], m[4], m[5]};
+    world = symmetric3x8_turn(&world, turn);
+    f32x8 out[8] = {world.xx, world.yy, world.zz, world.xy, world.xz, world.yz, m[6], m[7]};
+    f32x8_transpose(out);
+    for (u32 i = 0; i < eight->count; i++) {
+        if (turns[i]) {
+            memcpy(&rigid->inertias[eight->slots[i]], &out[i], sizeof(Symmetric3));
+        }
+    }
+}
+
 static void position_eight(Rigid *rigid, const Eight *eight, f32 step)
 {
     f32x8 m[8], n[8], p[8], h = f32x8_set(step);
@@ -234,8 +296,17 @@ static void position_eight(Rigid *rigid, const Eight *eight, f32 step)
     Vec3x8 velocity = {m[0], m[1], m[2]}, spin = {m[4], m[5], m[6]};
     velocity = speed_limited(velocity, SPEED_MAX_M_S);
     spin = speed_limited(spin, SPIN_MAX_RAD_S);
-    Vec3x8 shift = vec3x8_scale(velocity, h);
-    Quatx8 q = quatx8_integrate((Quatx8){p[3], p[4], p[5], p[6]}, spin, h);
+    Vec3x8 shift = vec3x8_scale(velocity, h), mean = spin;
+    Quatx8 q = {p[3], p[4], p[5], p[6]};
+    i32x8 turns = who_turns(rigid, eight, spin);
+    if (i32x8_any(turns)) {
+        Symmetric3x8 inertia = inertias_gather(rigid, eight);
+        Turning turning = turn_freely(q, &inertia, spin, h);
+        mean = vec3x8_select(turns, turning.mean, spin);
+        spin = vec3x8_select(turns, turning.after, spin);
+        inertias_follow(rigid, eight, turns, vec3x8_scale(mean, h));
+    }
+    q = quatx8_integrate(q, mean, h);
     f32x8 edge = f32x8_set(WORLD_EXTENT_MAX_M);
     f32x8 pose[8] = {f32x8_max(f32x8_min(p[0] + shift.x, edge), -edge),
                      f32x8_max(f32x8_min(p[1] + shift.y, edge), -edge),
@@ -249,7 +320,7 @@ static void position_eight(Rigid *rigid, const Eight *eight, f32 step)
     f32x8 speeds[8] = {velocity.x, velocity.y, velocity.z, m[3], spin.x, spin.y, spin.z, m[7]};
     states_scatter(rigid, eight, 0, speeds);
     f32x8 motion[8] = {n[0] + shift.x,    n[1] + shift.y,    n[2] + shift.z,    n[3],
-                       n[4] + h * spin.x, n[5] + h * spin.y, n[6] + h * spin.z, n[7]};
+                       n[4] + h * mean.x, n[5] + h * mean.y, n[6] + h * mean.z, n[7]};
     states_scatter(rigid, eight, 1, motion);
 }
 

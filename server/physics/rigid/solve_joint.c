@@ -277,13 +277,13 @@ static void run_balls(const StageRun *run, u32 first, u32 end)
             joint_ball_warm_start(run->rigid, &balls[i]);
             break;
         case STAGE_SOLVE:
-            joint_ball_solve(run->rigid, &balls[i], &run->soft_ball, run->over);
+            joint_ball_solve(run->rigid, &balls[i], &run->soft_ball, run->over, run->h);
             break;
         case STAGE_RELAX:
             joint_ball_relax(run->rigid, &balls[i]);
             break;
         case STAGE_RELAX_MORE:
-            joint_ball_solve(run->rigid, &balls[i], &rigid_softness, 1.0f);
+            joint_ball_solve(run->rigid, &balls[i], &rigid_softness, 1.0f, 0.0f);
             break;
         }
     }

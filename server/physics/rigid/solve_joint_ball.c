@@ -1,8 +1,8 @@
 /*
  * solve_joint_ball.c: eight ball joints side by side: a 3×3 block each that holds two points
- * together. What follows from the poses (arms, gap, mass) is worked out once a substep, after the
- * bodies have moved, and serves that relaxing pass and the next two.
- * Method: TGS-soft (Catto, Solver2D, 2024), as solve_joint_row.c.
+ * together. What follows from the poses (inertias, arms, gap, mass) is worked out once a substep,
+ * after the bodies have moved, and serves that relaxing pass and the next two. Method: TGS-soft
+ * (Catto, Solver2D, 2024), as solve_joint_row.c.
  */
 #include "server/physics/rigid/joint_wide.h"
 
@@ -30,18 +30,21 @@ void joint_ball_lane(const Rigid *rigid, BallWide *row, u32 lane, u32 slot, f32 
     lane_set_vec3(&row->impulse, lane, vec3_scale(joint->load.linear, h));
     if (a != JOINT_WORLD) {
         row->a[lane] = a;
-        lane_set_vec3(&row->start_a, lane, vec3_sub(anchors[0], rigid->bodies[a].position));
-        lane_set_symmetric(&row->inertia_a, lane, &rigid->inertias[a]);
+        lane_set_vec3(&row->local_a, lane, vec3_sub(joint->def.anchor_a, rigid->bodies[a].centre));
     }
     if (b != JOINT_WORLD) {
         row->b[lane] = b;
-        lane_set_vec3(&row->start_b, lane, vec3_sub(anchors[1], rigid->bodies[b].position));
-        lane_set_symmetric(&row->inertia_b, lane, &rigid->inertias[b]);
+        lane_set_vec3(&row->local_b, lane, vec3_sub(joint->def.anchor_b, rigid->bodies[b].centre));
     }
 }
 
-SIMD_INLINE void mass_from_arms(BallWide *row, f32x8 masses)
+/* What follows from where the bodies are. */
+SIMD_INLINE void follow(BallWide *row, const Place *a, const Place *b, f32x8 masses)
 {
+    row->inertia_a = a->inertia;
+    row->inertia_b = b->inertia;
+    row->arm_a = quatx8_rotate(a->orientation, row->local_a);
+    row->arm_b = quatx8_rotate(b->orientation, row->local_b);
     f32x8 zero = f32x8_set(0.0f);
     Symmetric3x8 k = {masses, masses, masses, zero, zero, zero};
     add_arm_response(&k, &row->inertia_a, row->arm_a);
@@ -52,10 +55,11 @@ SIMD_INLINE void mass_from_arms(BallWide *row, f32x8 masses)
 void joint_ball_prepare(const Rigid *rigid, BallWide *row)
 {
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
-    row->arm_a = row->start_a;
-    row->arm_b = row->start_b;
+    Place place_a = place_gather(rigid, row->a), place_b = place_gather(rigid, row->b);
+    follow(row, &place_a, &place_b, a.mass + b.mass);
+    row->start_a = row->arm_a;
+    row->start_b = row->arm_b;
     row->gap = row->start_gap;
-    mass_from_arms(row, a.mass + b.mass);
     /* The first warm start counts what the last tick has counted. */
     row->sum = (Vec3x8){-row->impulse.x, -row->impulse.y, -row->impulse.z};
 }
@@ -88,12 +92,14 @@ void joint_ball_warm_start(Rigid *rigid, BallWide *row)
     side_scatter(rigid->states, row->b, &b);
 }
 
-void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft, f32 over)
+void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft, f32 over, f32 h)
 {
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
     Vec3x8 bias = vec3x8_scale(row->gap, f32x8_set(soft->bias_rate));
     f32x8 length = f32x8_sqrt(vec3x8_dot(bias, bias)), most = f32x8_set(JOINT_PUSH_M_S);
     bias = vec3x8_scale(bias, most / f32x8_max(length, most));
+    bias =
+        vec3x8_add(bias, point_bend(a.spin, row->arm_a, b.spin, row->arm_b, f32x8_set(0.5f * h)));
     Vec3x8 speed = vec3x8_add(point_speed(row, &a, &b), bias);
     Vec3x8 change = symmetric3x8_mul(&row->mass, speed);
     Vec3x8 kept = vec3x8_scale(row->impulse, f32x8_set(1.0f - soft->impulse_scale));
@@ -108,14 +114,11 @@ void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft, f32 ove
 void joint_ball_relax(Rigid *rigid, BallWide *row)
 {
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
-    Motion motion_a = motion_gather(rigid->states, row->a);
-    Motion motion_b = motion_gather(rigid->states, row->b);
-    row->arm_a = turned(row->start_a, motion_a.turn);
-    row->arm_b = turned(row->start_b, motion_b.turn);
-    Vec3x8 moved_a = vec3x8_add(motion_a.shift, vec3x8_sub(row->arm_a, row->start_a));
-    Vec3x8 moved_b = vec3x8_add(motion_b.shift, vec3x8_sub(row->arm_b, row->start_b));
-    row->gap = vec3x8_add(row->start_gap, vec3x8_sub(moved_b, moved_a));
-    mass_from_arms(row, a.mass + b.mass);
+    Place place_a = place_gather(rigid, row->a), place_b = place_gather(rigid, row->b);
+    follow(row, &place_a, &place_b, a.mass + b.mass);
+    row->gap =
+        vec3x8_add(row->start_gap, vec3x8_sub(anchor_moved(&place_b, row->arm_b, row->start_b),
+                                              anchor_moved(&place_a, row->arm_a, row->start_a)));
     Vec3x8 change = symmetric3x8_mul(&row->mass, point_speed(row, &a, &b));
     change = (Vec3x8){-change.x, -change.y, -change.z};
     row->impulse = vec3x8_add(row->impulse, change);

@@ -17,7 +17,7 @@ void joint_hinge_begin(const Rigid *rigid, HingeWide *row)
         row->joint[lane] = JOINT_NO_SLOT;
     }
     /* Empty lanes keep numbers finite. */
-    row->start_x.x = row->start_y.y = row->start_other.x = f32x8_set(1.0f);
+    row->local_x.x = row->local_y.y = row->local_other.x = f32x8_set(1.0f);
 }
 
 static void lane_set_mask(i32x8 *mask, u32 lane, bool set)
@@ -69,21 +69,19 @@ void joint_hinge_lane(const Rigid *rigid, HingeWide *row, u32 lane, u32 slot, f3
     joint_frames(rigid, &joint->def, anchors, frames);
     row->joint[lane] = slot;
     lane_set_vec3(&row->start_gap, lane, vec3_sub(anchors[1], anchors[0]));
-    lane_set_vec3(&row->start_x, lane, quat_rotate(frames[0], vec3(1.0f, 0.0f, 0.0f)));
-    lane_set_vec3(&row->start_y, lane, quat_rotate(frames[0], vec3(0.0f, 1.0f, 0.0f)));
-    lane_set_vec3(&row->start_other, lane, quat_rotate(frames[1], vec3(1.0f, 0.0f, 0.0f)));
+    lane_set_vec3(&row->local_x, lane, quat_rotate(joint->def.frame_a, vec3(1.0f, 0.0f, 0.0f)));
+    lane_set_vec3(&row->local_y, lane, quat_rotate(joint->def.frame_a, vec3(0.0f, 1.0f, 0.0f)));
+    lane_set_vec3(&row->local_other, lane, quat_rotate(joint->def.frame_b, vec3(1.0f, 0.0f, 0.0f)));
     if (joint->def.flags & (JOINT_LIMITS | JOINT_SPRUNG)) {
-        lane_set(&row->start_angle, lane, joint_twist(frames[0], frames[1]));
+        lane_set(&row->angle, lane, joint_twist(frames[0], frames[1]));
     }
     if (a != JOINT_WORLD) {
         row->a[lane] = a;
-        lane_set_vec3(&row->start_a, lane, vec3_sub(anchors[0], rigid->bodies[a].position));
-        lane_set_symmetric(&row->inertia_a, lane, &rigid->inertias[a]);
+        lane_set_vec3(&row->local_a, lane, vec3_sub(joint->def.anchor_a, rigid->bodies[a].centre));
     }
     if (b != JOINT_WORLD) {
         row->b[lane] = b;
-        lane_set_vec3(&row->start_b, lane, vec3_sub(anchors[1], rigid->bodies[b].position));
-        lane_set_symmetric(&row->inertia_b, lane, &rigid->inertias[b]);
+        lane_set_vec3(&row->local_b, lane, vec3_sub(joint->def.anchor_b, rigid->bodies[b].centre));
     }
     lane_free_motion(row, lane, &joint->def, h);
     lane_loads(row, lane, joint, h);
@@ -115,15 +113,23 @@ SIMD_INLINE f32x8 inverse_or_zero(f32x8 x)
     return f32x8_and(some, one / f32x8_select(some, x, one));
 }
 
-/* Everything from arms, gap and axes x and y of a, x of b (`other`). */
-SIMD_INLINE void derive(HingeWide *row, f32x8 masses, Vec3x8 x, Vec3x8 y, Vec3x8 other)
+/* Everything from where the bodies are, but the gap and the angle. */
+SIMD_INLINE void derive(HingeWide *row, const Place *a, const Place *b, f32x8 masses)
 {
+    row->inertia_a = a->inertia;
+    row->inertia_b = b->inertia;
+    row->arm_a = quatx8_rotate(a->orientation, row->local_a);
+    row->arm_b = quatx8_rotate(b->orientation, row->local_b);
+    Vec3x8 x = quatx8_rotate(a->orientation, row->local_x);
+    Vec3x8 y = quatx8_rotate(a->orientation, row->local_y);
+    Vec3x8 other = quatx8_rotate(b->orientation, row->local_other);
     f32x8 zero = f32x8_set(0.0f);
     Symmetric3x8 k = {masses, masses, masses, zero, zero, zero};
     add_arm_response(&k, &row->inertia_a, row->arm_a);
     add_arm_response(&k, &row->inertia_b, row->arm_b);
     row->mass = inverse(&k);
     Vec3x8 z = vec3x8_cross(x, y);
+    row->x.axis = x;
     if (row->free) {
         Vec3x8 answer = turn_make(row, x, &row->x);
         f32x8 plain = vec3x8_dot(x, vec3x8_add(symmetric3x8_mul(&row->inertia_a, x),
@@ -146,32 +152,46 @@ SIMD_INLINE void derive(HingeWide *row, f32x8 masses, Vec3x8 x, Vec3x8 y, Vec3x8
     row->error_z = scale * vec3x8_dot(error, z);
 }
 
+/*
+ * What the next step opens by turning: the point by point_bend, and the axes, where the hinge turns
+ * and its axis does too, x of b by ½ h σ x × (ω × x), σ the rate of the angle.
+ */
+SIMD_INLINE void look_ahead(HingeWide *row, const Side *a, const Side *b, f32 h)
+{
+    f32x8 half_h = f32x8_set(0.5f * h);
+    row->bend = point_bend(a->spin, row->arm_a, b->spin, row->arm_b, half_h);
+    f32x8 bend = vec3x8_dot(row->x.axis, vec3x8_sub(b->spin, a->spin)) * half_h;
+    row->bend_y = -bend * vec3x8_dot(row->z.axis, a->spin);
+    row->bend_z = bend * vec3x8_dot(row->y.axis, a->spin);
+}
+
 void joint_hinge_prepare(const Rigid *rigid, HingeWide *row)
 {
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
-    row->arm_a = row->start_a;
-    row->arm_b = row->start_b;
+    Place place_a = place_gather(rigid, row->a), place_b = place_gather(rigid, row->b);
+    derive(row, &place_a, &place_b, a.mass + b.mass);
+    row->start_a = row->arm_a;
+    row->start_b = row->arm_b;
     row->gap = row->start_gap;
-    row->angle = row->start_angle;
-    derive(row, a.mass + b.mass, row->start_x, row->start_y, row->start_other);
     /* Of the two bodies as the hinge lets them move, so that a spring has the frequency asked for.
      */
     row->free_mass = inverse_or_zero(row->response_x);
     row->stiffness *= row->free_mass;
     row->damping *= row->free_mass;
+    look_ahead(row, &a, &b, rigid->def.tick_s / (f32)rigid->substeps);
 }
 
 SIMD_INLINE void follow(const Rigid *rigid, HingeWide *row, f32x8 masses)
 {
-    Motion a = motion_gather(rigid->states, row->a), b = motion_gather(rigid->states, row->b);
-    row->arm_a = turned(row->start_a, a.turn);
-    row->arm_b = turned(row->start_b, b.turn);
-    Vec3x8 moved_a = vec3x8_add(a.shift, vec3x8_sub(row->arm_a, row->start_a));
-    Vec3x8 moved_b = vec3x8_add(b.shift, vec3x8_sub(row->arm_b, row->start_b));
-    row->gap = vec3x8_add(row->start_gap, vec3x8_sub(moved_b, moved_a));
-    Vec3x8 x = turned(row->start_x, a.turn), y = turned(row->start_y, a.turn);
-    row->angle = row->start_angle + vec3x8_dot(x, vec3x8_sub(b.turn, a.turn));
-    derive(row, masses, x, y, turned(row->start_other, b.turn));
+    Place a = place_gather(rigid, row->a), b = place_gather(rigid, row->b);
+    Vec3x8 before = row->x.axis, turn = vec3x8_sub(b.turn, a.turn);
+    derive(row, &a, &b, masses);
+    row->gap = vec3x8_add(row->start_gap, vec3x8_sub(anchor_moved(&b, row->arm_b, row->start_b),
+                                                     anchor_moved(&a, row->arm_a, row->start_a)));
+    /* The axis may turn, too: what a step adds is about the one between. */
+    Vec3x8 between = vec3x8_scale(vec3x8_add(before, row->x.axis), f32x8_set(0.5f));
+    row->angle += vec3x8_dot(between, vec3x8_sub(turn, row->turn));
+    row->turn = turn;
 }
 
 /* ---- each substep ---- */
@@ -200,11 +220,12 @@ SIMD_INLINE f32x8 turn_speed(const TurnWide *turn, const Side *a, const Side *b)
     return vec3x8_dot(turn->axis, vec3x8_sub(b->spin, a->spin));
 }
 
-SIMD_INLINE void solve_point(HingeWide *row, Side *a, Side *b, const Softness *soft)
+SIMD_INLINE void solve_point(HingeWide *row, Side *a, Side *b, const Softness *soft, f32 ahead)
 {
     Vec3x8 bias = vec3x8_scale(row->gap, f32x8_set(soft->bias_rate));
     f32x8 length = f32x8_sqrt(vec3x8_dot(bias, bias)), most = f32x8_set(JOINT_PUSH_M_S);
     bias = vec3x8_scale(bias, most / f32x8_max(length, most));
+    bias = vec3x8_add_scaled(bias, f32x8_set(ahead), row->bend);
     Vec3x8 speed = vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, row->arm_b)),
                               vec3x8_add(a->velocity, vec3x8_cross(a->spin, row->arm_a)));
     Vec3x8 change = symmetric3x8_mul(&row->mass, vec3x8_add(speed, bias));
@@ -259,11 +280,11 @@ SIMD_INLINE void solve_limit(HingeWide *row, Side *a, Side *b, f32x8 mass, f32x8
     *impulse = sum;
 }
 
-SIMD_INLINE void solve_locked(HingeWide *row, Side *a, Side *b, const Softness *soft)
+SIMD_INLINE void solve_locked(HingeWide *row, Side *a, Side *b, const Softness *soft, f32 ahead)
 {
     f32x8 rate = f32x8_set(soft->bias_rate), kept = f32x8_set(1.0f - soft->impulse_scale);
-    f32x8 u = turn_speed(&row->y, a, b) + rate * row->error_y;
-    f32x8 v = turn_speed(&row->z, a, b) + rate * row->error_z;
+    f32x8 u = turn_speed(&row->y, a, b) + rate * row->error_y + ahead * row->bend_y;
+    f32x8 v = turn_speed(&row->z, a, b) + rate * row->error_z + ahead * row->bend_z;
     f32x8 y = kept * row->about_y - soft->mass_scale * (row->mass_yy * u + row->mass_yz * v);
     f32x8 z = kept * row->about_z - soft->mass_scale * (row->mass_yz * u + row->mass_zz * v);
     apply_turn(&row->y, a, b, y - row->about_y);
@@ -275,7 +296,8 @@ SIMD_INLINE void solve_locked(HingeWide *row, Side *a, Side *b, const Softness *
 SIMD_INLINE void solve(HingeWide *row, Side *a, Side *b, const Softness *soft, f32 h,
                        const bool use_bias)
 {
-    solve_point(row, a, b, soft);
+    f32 ahead = use_bias ? 1.0f : 0.0f;
+    solve_point(row, a, b, soft, ahead);
     if (row->free) {
         f32x8 mass = inverse_or_zero(row->response_x);
         if (use_bias && i32x8_any(row->sprung)) {
@@ -292,7 +314,7 @@ SIMD_INLINE void solve(HingeWide *row, Side *a, Side *b, const Softness *soft, f
                         row->locked, soft, 1.0f / h);
         }
     }
-    solve_locked(row, a, b, soft);
+    solve_locked(row, a, b, soft, ahead);
 }
 
 SIMD_INLINE Vec3x8 moment_of(const HingeWide *row)
@@ -342,6 +364,7 @@ void joint_hinge_relax(Rigid *rigid, HingeWide *row, f32 h)
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
     follow(rigid, row, a.mass + b.mass);
     solve(row, &a, &b, &rigid_softness, h, false);
+    look_ahead(row, &a, &b, h);
     row->sum_force = vec3x8_add(row->sum_force, force_of(row));
     row->sum_moment = vec3x8_add(row->sum_moment, moment_of(row));
     side_scatter(rigid->states, row->a, &a);

@@ -21,13 +21,6 @@ typedef struct Sides {
     const Symmetric3 *ia, *ib;
 } Sides;
 
-/* Where a joint stands now. */
-typedef struct Pose {
-    Vec3 arm_a, arm_b, gap;
-    Quat frame_a, frame_b;
-    Vec3 turn; /* of b against a since the tick began */
-} Pose;
-
 /*
  * One row: what it measures and what a unit impulse along it gives. Where the joint also has a
  * block (a ball's point, a slider's angles) the impulse carries a share of that block's, `base`,
@@ -78,19 +71,26 @@ static inline void sides_write(Rigid *rigid, const JointRow *row, const Sides *s
     }
 }
 
-static inline Pose pose_now(const Rigid *rigid, const JointRow *row)
+static inline Quat orientation_of(const Rigid *rigid, u32 slot)
+{
+    return slot == JOINT_WORLD ? quat_identity() : rigid->bodies[slot].orientation;
+}
+
+/* All but the angle. */
+static inline JointPose pose_now(const Rigid *rigid, const JointRow *row)
 {
     const BodyState *a = state_of(rigid, row->a), *b = state_of(rigid, row->b);
-    Quat qa = quat_from_turn(a->turn), qb = quat_from_turn(b->turn);
-    Pose pose;
-    pose.arm_a = quat_rotate(qa, row->arm_a);
-    pose.arm_b = quat_rotate(qb, row->arm_b);
-    Vec3 moved_a = vec3_add(a->shift, vec3_sub(pose.arm_a, row->arm_a));
-    Vec3 moved_b = vec3_add(b->shift, vec3_sub(pose.arm_b, row->arm_b));
-    pose.gap = vec3_add(row->gap, vec3_sub(moved_b, moved_a));
-    pose.frame_a = quat_mul(qa, row->frame_a);
-    pose.frame_b = quat_mul(qb, row->frame_b);
+    Quat qa = orientation_of(rigid, row->a), qb = orientation_of(rigid, row->b);
+    JointPose pose;
+    pose.arm_a = quat_rotate(qa, row->local_a);
+    pose.arm_b = quat_rotate(qb, row->local_b);
+    Vec3 moved_a = vec3_add(a->shift, vec3_sub(pose.arm_a, row->start_a));
+    Vec3 moved_b = vec3_add(b->shift, vec3_sub(pose.arm_b, row->start_b));
+    pose.gap = vec3_add(row->start_gap, vec3_sub(moved_b, moved_a));
+    pose.frame_a = quat_mul(qa, row->local_frame_a);
+    pose.frame_b = quat_mul(qb, row->local_frame_b);
     pose.turn = vec3_sub(b->turn, a->turn);
+    pose.value = row->pose.value;
     return pose;
 }
 
@@ -128,14 +128,14 @@ static Axis axis_make(const Sides *sides, Vec3 line, Vec3 lever_a, Vec3 lever_b)
     return axis;
 }
 /* Along `line` through both anchors; a's lever reaches to b's anchor, where the line ends. */
-static Axis axis_of_line(const Sides *sides, const Pose *pose, Vec3 line)
+static Axis axis_of_line(const Sides *sides, const JointPose *pose, Vec3 line)
 {
     return axis_make(sides, line, vec3_cross(vec3_add(pose->arm_a, pose->gap), line),
                      vec3_cross(pose->arm_b, line));
 }
 /* The impulse at the point that leaves its speed when the moment acts; `mass` is the inverse of the
  * point's response. */
-static Vec3 share_of_point(const Sides *sides, const Pose *pose, const Symmetric3 *mass,
+static Vec3 share_of_point(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
                            Vec3 moment)
 {
     Vec3 turn_a = symmetric_mul(sides->ia, moment), turn_b = symmetric_mul(sides->ib, moment);
@@ -144,7 +144,8 @@ static Vec3 share_of_point(const Sides *sides, const Pose *pose, const Symmetric
 }
 /* The moment that leaves the spin of b against a when the force acts at b's anchor; `mass` is the
  * inverse of the response to it. */
-static Vec3 share_of_turn(const Sides *sides, const Pose *pose, const Symmetric3 *mass, Vec3 force)
+static Vec3 share_of_turn(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
+                          Vec3 force)
 {
     Vec3 reach = vec3_add(pose->arm_a, pose->gap);
     Vec3 turn_a = symmetric_mul(sides->ia, vec3_cross(reach, force));
@@ -152,7 +153,7 @@ static Vec3 share_of_turn(const Sides *sides, const Pose *pose, const Symmetric3
     return vec3_neg(symmetric_mul(mass, vec3_add(turn_a, turn_b)));
 }
 /* About `about`, leaving the speed of the point. */
-static Axis axis_over_point(const Sides *sides, const Pose *pose, const Symmetric3 *mass,
+static Axis axis_over_point(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
                             Vec3 about)
 {
     Vec3 base = share_of_point(sides, pose, mass, about);
@@ -172,7 +173,8 @@ static Axis axis_over_point(const Sides *sides, const Pose *pose, const Symmetri
     return axis;
 }
 /* Along `line`, leaving the spin of b against a. */
-static Axis axis_over_turn(const Sides *sides, const Pose *pose, const Symmetric3 *mass, Vec3 line)
+static Axis axis_over_turn(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
+                           Vec3 line)
 {
     Axis axis = axis_of_line(sides, pose, line);
     Vec3 base = share_of_turn(sides, pose, mass, line);
@@ -312,21 +314,21 @@ static f32 free_impulse(const JointLoad *impulse)
 }
 
 /* The line between the anchors; along a's x where they coincide. */
-static Vec3 anchor_line(const Pose *pose)
+static Vec3 anchor_line(const JointPose *pose)
 {
     return vec3_normalize_or(pose->gap, axis_x(pose->frame_a));
 }
 
 /* About the mean of both x axes, scaled so that its row speed is the rate of the twist angle. */
-static Vec3 twist_axis(const Pose *pose)
+static Vec3 twist_axis(const JointPose *pose)
 {
     Vec3 a = axis_x(pose->frame_a), b = axis_x(pose->frame_b);
     return vec3_scale(vec3_add(a, b), 1.0f / f32_max(1.0f + vec3_dot(a, b), 0.1f));
 }
 
 /* The row of the free motion and its value; `block` is the inverse response of the locked block. */
-static bool free_axis(JointRow *row, const Sides *sides, const Pose *pose, const Symmetric3 *block,
-                      Axis *axis, f32 *value)
+static bool free_axis(JointRow *row, const Sides *sides, const JointPose *pose,
+                      const Symmetric3 *block, Axis *axis, f32 *value)
 {
     switch (row->kind) {
     case JOINT_HINGE:
@@ -347,7 +349,7 @@ static bool free_axis(JointRow *row, const Sides *sides, const Pose *pose, const
     default:
         return false;
     }
-    *value = row->value + vec3_dot(axis->lever_a, pose->turn);
+    *value = pose->value;
     return true;
 }
 
@@ -356,9 +358,24 @@ static bool is_angular(JointKind kind)
     return kind == JOINT_HINGE || kind == JOINT_CONE_TWIST;
 }
 
+/* After the bodies have moved. The axis of an angle may turn, too: what a step adds to the angle is
+ * about the one between. */
+static void row_follow(const Rigid *rigid, JointRow *row)
+{
+    JointPose pose = pose_now(rigid, row);
+    if (is_angular(row->kind)) {
+        bool hinge = row->kind == JOINT_HINGE;
+        Vec3 before = hinge ? axis_x(row->pose.frame_a) : twist_axis(&row->pose);
+        Vec3 after = hinge ? axis_x(pose.frame_a) : twist_axis(&pose);
+        Vec3 step = vec3_sub(pose.turn, row->pose.turn);
+        pose.value += 0.5f * vec3_dot(vec3_add(before, after), step);
+    }
+    row->pose = pose;
+}
+
 /* Where on a the force acts: where anchors may lie apart it reaches to b's, so that the two forces
  * lie on one line and angular momentum is kept. */
-static Vec3 reach_of_a(const JointRow *row, const Pose *pose)
+static Vec3 reach_of_a(const JointRow *row, const JointPose *pose)
 {
     bool apart = row->kind == JOINT_SLIDER || row->kind == JOINT_DISTANCE ||
                  row->kind == JOINT_SPRING || row->kind == JOINT_MOTOR;
@@ -368,7 +385,7 @@ static Vec3 reach_of_a(const JointRow *row, const Pose *pose)
 /* ---- locked angles ---- */
 
 /* The rotation vector (nearly: 2 sin(θ/2) n) that takes a's frame to b's. */
-static Vec3 frame_error(const Pose *pose)
+static Vec3 frame_error(const JointPose *pose)
 {
     Quat q = quat_mul(pose->frame_b, quat_conjugate(pose->frame_a));
     f32 s = q.w < 0.0f ? -2.0f : 2.0f;
@@ -376,7 +393,7 @@ static Vec3 frame_error(const Pose *pose)
 }
 
 /* Slider: all three. */
-static void solve_frames(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *mass,
+static void solve_frames(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *mass,
                          const Softness *s)
 {
     Vec3 bias = limited(vec3_scale(frame_error(pose), s->bias_rate), JOINT_PUSH_RAD_S);
@@ -388,7 +405,7 @@ static void solve_frames(JointRow *row, Sides *sides, const Pose *pose, const Sy
 }
 
 /* Fixed: all three, over the point. */
-static void solve_weld(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
+static void solve_weld(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *block,
                        const Softness *s)
 {
     Axis x = axis_over_point(sides, pose, block, vec3(1.0f, 0.0f, 0.0f));
@@ -426,7 +443,7 @@ static void solve_two(const Axis *one, const Axis *two, f32 coupling, Sides *sid
 }
 
 /* Hinge: x axes together, two rows about a's y and z, over the point. */
-static void solve_axes(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
+static void solve_axes(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *block,
                        const Softness *s)
 {
     Vec3 x = axis_x(pose->frame_a), y = axis_y(pose->frame_a), z = vec3_cross(x, y);
@@ -443,14 +460,14 @@ static void solve_axes(JointRow *row, Sides *sides, const Pose *pose, const Symm
               &row->impulse.angular.y, &row->impulse.angular.z, s);
 }
 
-static Vec3 cross_axis(const Pose *pose)
+static Vec3 cross_axis(const JointPose *pose)
 {
     return vec3_normalize_or(vec3_cross(axis_y(pose->frame_b), axis_x(pose->frame_a)),
                              axis_z(pose->frame_a));
 }
 
 /* Universal: a's x and b's y, the arms of the cross, stay perpendicular. */
-static void solve_cross(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
+static void solve_cross(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *block,
                         const Softness *soft)
 {
     Axis axis = axis_over_point(sides, pose, block, cross_axis(pose));
@@ -462,7 +479,7 @@ static void solve_cross(JointRow *row, Sides *sides, const Pose *pose, const Sym
 }
 
 /* Cone-twist: the angle between the x axes is at most the swing. */
-static void solve_swing(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
+static void solve_swing(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *block,
                         const Softness *soft, f32 h)
 {
     Vec3 a = axis_x(pose->frame_a), b = axis_x(pose->frame_b);
@@ -482,7 +499,7 @@ static void solve_swing(JointRow *row, Sides *sides, const Pose *pose, const Sym
 
 /* ---- locked points ---- */
 
-static void solve_point(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *mass,
+static void solve_point(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *mass,
                         const Softness *s)
 {
     Vec3 bias = limited(vec3_scale(pose->gap, s->bias_rate), JOINT_PUSH_M_S);
@@ -494,7 +511,7 @@ static void solve_point(JointRow *row, Sides *sides, const Pose *pose, const Sym
 }
 
 /* Slider: no shift along a's y and z, over the angles. */
-static void solve_track(JointRow *row, Sides *sides, const Pose *pose, const Symmetric3 *block,
+static void solve_track(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *block,
                         const Softness *s)
 {
     Vec3 y = axis_y(pose->frame_a), z = axis_z(pose->frame_a);
@@ -508,7 +525,7 @@ static void solve_track(JointRow *row, Sides *sides, const Pose *pose, const Sym
 }
 
 /* JOINT_MOTOR: a velocity, and with a frequency a pose, with bounded force and torque. */
-static void solve_drive(JointRow *row, Sides *sides, const Pose *pose, bool use_bias)
+static void solve_drive(JointRow *row, Sides *sides, const JointPose *pose, bool use_bias)
 {
     const Softness *s = &rigid_softness;
     if (row->soft.bias_rate > 0.0f) {
@@ -550,7 +567,7 @@ static bool is_over_point(JointKind kind)
 }
 
 /* Inverse response of the block that the joint solves first: a point, or a slider's angles. */
-static Symmetric3 block_mass(const JointRow *row, const Sides *sides, const Pose *pose)
+static Symmetric3 block_mass(const JointRow *row, const Sides *sides, const JointPose *pose)
 {
     Symmetric3 k = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
     if (row->kind == JOINT_SLIDER) {
@@ -562,7 +579,8 @@ static Symmetric3 block_mass(const JointRow *row, const Sides *sides, const Pose
 }
 
 /* The block first; then the free motion and the locked angles, which leave the block's speed. */
-static void row_solve(JointRow *row, Sides *sides, const Pose *pose, const Softness *soft, f32 h)
+static void row_solve(JointRow *row, Sides *sides, const JointPose *pose, const Softness *soft,
+                      f32 h)
 {
     const Softness *s = soft ? soft : &rigid_softness;
     if (row->kind == JOINT_MOTOR) {
@@ -605,7 +623,7 @@ static void row_solve(JointRow *row, Sides *sides, const Pose *pose, const Softn
 }
 
 /* All that the joint gives b: a force at the anchor and a moment, as impulses. */
-static void row_impulse(const JointRow *row, const Sides *sides, const Pose *pose, Vec3 *force,
+static void row_impulse(const JointRow *row, const Sides *sides, const JointPose *pose, Vec3 *force,
                         Vec3 *moment)
 {
     const JointLoad *i = &row->impulse;
@@ -646,15 +664,14 @@ static void row_impulse(const JointRow *row, const Sides *sides, const Pose *pos
 void joint_row_warm_start(Rigid *rigid, const JointRow *row)
 {
     Sides sides = sides_read(rigid, row);
-    Pose pose = pose_now(rigid, row);
     Vec3 force, moment;
-    row_impulse(row, &sides, &pose, &force, &moment);
-    apply_point(&sides, reach_of_a(row, &pose), pose.arm_b, force);
+    row_impulse(row, &sides, &row->pose, &force, &moment);
+    apply_point(&sides, reach_of_a(row, &row->pose), row->pose.arm_b, force);
     apply_moment(&sides, moment);
     sides_write(rigid, row, &sides);
 }
 
-static void count_impulse(JointRow *row, const Sides *sides, const Pose *pose)
+static void count_impulse(JointRow *row, const Sides *sides, const JointPose *pose)
 {
     Vec3 force, moment;
     row_impulse(row, sides, pose, &force, &moment);
@@ -664,20 +681,21 @@ static void count_impulse(JointRow *row, const Sides *sides, const Pose *pose)
 
 void joint_row_solve(Rigid *rigid, JointRow *row, const Softness *soft, f32 h)
 {
+    if (!soft) {
+        row_follow(rigid, row);
+    }
     Sides sides = sides_read(rigid, row);
-    Pose pose = pose_now(rigid, row);
-    row_solve(row, &sides, &pose, soft, h);
+    row_solve(row, &sides, &row->pose, soft, h);
     sides_write(rigid, row, &sides);
     if (!soft) {
-        count_impulse(row, &sides, &pose);
+        count_impulse(row, &sides, &row->pose);
     }
 }
 
 void joint_row_count(Rigid *rigid, JointRow *row)
 {
     Sides sides = sides_read(rigid, row);
-    Pose pose = pose_now(rigid, row);
-    count_impulse(row, &sides, &pose);
+    count_impulse(row, &sides, &row->pose);
 }
 
 /* ---- once a tick ---- */
@@ -696,14 +714,10 @@ static JointLoad load_scale(const JointLoad *load, f32 s)
 static void prepare_free_motion(const Rigid *rigid, JointRow *row, const JointDef *def)
 {
     Sides sides = sides_read(rigid, row);
-    Pose pose = {row->arm_a, row->arm_b, row->gap, row->frame_a, row->frame_b, vec3_zero()};
     Axis axis;
     f32 value;
-    if (is_angular(row->kind)) {
-        row->value = joint_twist(row->frame_a, row->frame_b);
-    }
-    Symmetric3 block = block_mass(row, &sides, &pose);
-    if (!free_axis(row, &sides, &pose, &block, &axis, &value)) {
+    Symmetric3 block = block_mass(row, &sides, &row->pose);
+    if (!free_axis(row, &sides, &row->pose, &block, &axis, &value)) {
         return;
     }
     /* Of the two bodies as the joint lets them move, so that a spring has the frequency asked for.
@@ -726,14 +740,20 @@ void joint_row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h)
     Vec3 anchors[2];
     Quat frames[2];
     joint_frames(rigid, def, anchors, frames);
-    row->gap = vec3_sub(anchors[1], anchors[0]);
-    row->frame_a = frames[0];
-    row->frame_b = frames[1];
+    row->start_gap = vec3_sub(anchors[1], anchors[0]);
+    row->local_frame_a = def->frame_a;
+    row->local_frame_b = def->frame_b;
     if (row->a != JOINT_WORLD) {
-        row->arm_a = vec3_sub(anchors[0], rigid->bodies[row->a].position);
+        row->local_a = vec3_sub(def->anchor_a, rigid->bodies[row->a].centre);
     }
     if (row->b != JOINT_WORLD) {
-        row->arm_b = vec3_sub(anchors[1], rigid->bodies[row->b].position);
+        row->local_b = vec3_sub(def->anchor_b, rigid->bodies[row->b].centre);
+    }
+    row->start_a = quat_rotate(orientation_of(rigid, row->a), row->local_a);
+    row->start_b = quat_rotate(orientation_of(rigid, row->b), row->local_b);
+    row->pose = pose_now(rigid, row);
+    if (is_angular(row->kind)) {
+        row->pose.value = joint_twist(frames[0], frames[1]);
     }
     row->lower = def->lower;
     row->upper = def->upper;
@@ -766,7 +786,7 @@ void joint_row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h)
 }
 
 /* How far apart what should be together is. */
-static f32 row_error(const JointRow *row, const Pose *pose)
+static f32 row_error(const JointRow *row, const JointPose *pose)
 {
     f32 length = vec3_length(pose->gap);
     Vec3 x = axis_x(pose->frame_a);
@@ -786,7 +806,7 @@ static f32 row_error(const JointRow *row, const Pose *pose)
 void joint_row_store(Rigid *rigid, const JointRow *row, f32 tick_s)
 {
     Joint *joint = &rigid->joints.joints[row->joint];
-    Pose pose = pose_now(rigid, row);
+    JointPose pose = pose_now(rigid, row);
     bool plain = joint_is_plain(rigid, row->a, row->b);
     joint->load = load_scale(&row->impulse, plain ? 1.0f / tick_s : (f32)rigid->substeps / tick_s);
     joint->force = vec3_scale(row->sum_force, 1.0f / tick_s);

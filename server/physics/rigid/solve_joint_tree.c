@@ -1,13 +1,14 @@
 /*
- * solve_joint_tree.c: long trees of ball joints (chains, ropes, branches) solved exactly. Sweeps
- * from joint to joint carry a load one link a pass, so that a long chain stretches for seconds and
- * a heavy end tears at it; a tree of joints has a matrix J M⁻¹ Jᵀ that is factored in linear time,
- * from the leaves to the root, without fill.
- * Joints that share a body are coupled. A body is done when all its children are: then the joints
- * that tie it to bodies that do not move, then the joint to its parent. What is coupled to a joint
- * when its turn comes are the joints at its upper body whose turn is still to come.
- * Method: block LDLᵀ in the order of the tree (Baraff, "Linear-time dynamics using Lagrange
- * multipliers", 1996), of soft constraints (Catto, GDC 2011).
+ * solve_joint_tree.c: trees of joints (chains, ropes, branches, linkages) solved exactly: of balls,
+ * hinges, universal and fixed joints whose free motion is left alone. Sweeps from joint to joint
+ * carry a load one link a pass, so that a long chain stretches for seconds and a heavy end tears at
+ * it; a tree of joints has a matrix J M⁻¹ Jᵀ that is factored in linear time, from the leaves to
+ * the root, without fill. Rows of joints that share a body are coupled. A body is done when all its
+ * children are: then the joints that tie it to bodies that do not move, then the joint to its
+ * parent; of a joint first the point, then the turning. What is coupled to rows when their turn
+ * comes are those at the upper body of the joint whose turn is still to come. Method: block LDLᵀ in
+ * the order of the tree (Baraff, "Linear-time dynamics using Lagrange multipliers", 1996), of soft
+ * constraints (Catto, GDC 2011).
  */
 #include "server/physics/rigid/joint_row.h"
 
@@ -23,8 +24,33 @@ static bool is_held(const JointStore *store, u32 slot)
     return slot == JOINT_WORLD || store->body_seen[slot] == BODY_HELD;
 }
 
-/* Lists of the ball joints at each body, ascending. links[2 j] and links[2 j + 1] follow joint j in
- * the lists of its bodies a and b, which are sides[2 j] and sides[2 j + 1]. */
+/* Blocks of three rows that hold a joint; 0: it goes into no tree. */
+static u32 blocks_of(const JointDef *def)
+{
+    bool left_alone = !(def->flags & (JOINT_LIMITS | JOINT_DRIVE | JOINT_SPRUNG));
+    switch (def->kind) {
+    case JOINT_BALL:
+        return 1;
+    case JOINT_CONE_TWIST:
+        return left_alone ? 1 : 0;
+    case JOINT_HINGE:
+        return left_alone ? 2 : 0;
+    case JOINT_FIXED:
+    case JOINT_UNIVERSAL:
+        return 2;
+    default:
+        return 0;
+    }
+}
+
+static TreeKind turn_of(JointKind kind)
+{
+    return kind == JOINT_FIXED ? TREE_TURN
+                               : (kind == JOINT_HINGE ? TREE_TURN_AXIS : TREE_TURN_CROSS);
+}
+
+/* Lists of the joints of trees at each body, ascending. links[2 j] and links[2 j + 1] follow joint
+ * j in the lists of its bodies a and b, which are sides[2 j] and sides[2 j + 1]. */
 static void list_joints(Rigid *rigid)
 {
     JointStore *store = &rigid->joints;
@@ -38,7 +64,7 @@ static void list_joints(Rigid *rigid)
     for (u32 i = store->slots; i-- > 0;) {
         u32 *sides = &store->sides[2 * i];
         store->tree_places[i] = JOINT_NO_SLOT;
-        if (store->joints[i].def.kind != JOINT_BALL ||
+        if (blocks_of(&store->joints[i].def) == 0 ||
             !joint_bodies(rigid, i, &sides[0], &sides[1]) ||
             joint_is_plain(rigid, sides[0], sides[1])) {
             continue;
@@ -79,7 +105,7 @@ static u32 walk_tree(JointStore *store, u32 root, u32 *bodies, u32 *joint_count)
         u32 body = bodies[i], degree = 0;
         for (u32 j = store->body_heads[body]; j != JOINT_NO_SLOT; j = next_joint(store, j, body)) {
             u32 other = other_side(store, j, body);
-            degree++;
+            degree += blocks_of(&store->joints[j].def);
             if (is_held(store, other)) {
                 joints++;
                 continue;
@@ -101,39 +127,49 @@ static u32 walk_tree(JointStore *store, u32 root, u32 *bodies, u32 *joint_count)
 /* The joint at `body` whose other side has the place `other`, coupled at the place `upper`. */
 static void tree_add(JointStore *store, u32 slot, u32 body, u32 other, u32 upper)
 {
-    TreeJoint *joint = &store->tree_joints[store->tree_joint_count];
-    store->tree_places[slot] = store->tree_joint_count++;
-    memset(joint, 0, sizeof(*joint));
+    const JointDef *def = &store->joints[slot].def;
     u32 place = store->body_places[body];
     bool is_a = store->sides[2 * slot] == body;
-    joint->joint = slot;
-    joint->links.body_a = is_a ? place : other;
-    joint->links.body_b = is_a ? other : place;
-    joint->links.upper = upper;
+    store->tree_places[slot] = store->tree_joint_count;
+    for (u32 i = 0; i < blocks_of(def); i++) {
+        TreeJoint *rows = &store->tree_joints[store->tree_joint_count++];
+        memset(rows, 0, sizeof(*rows));
+        rows->joint = slot;
+        rows->links.kind = i == 0 ? TREE_POINT : turn_of(def->kind);
+        rows->links.body_a = is_a ? place : other;
+        rows->links.body_b = is_a ? other : place;
+        rows->links.upper = upper;
+    }
 }
 
-/* Joints coupled to one of a tree: those at its upper body whose turn comes later. */
+static void links_add(TreeLinks *links, u32 other)
+{
+    u32 at = links->coupled++;
+    for (; at > 0 && links->others[at - 1] > other; at--) {
+        links->others[at] = links->others[at - 1];
+    }
+    links->others[at] = other;
+}
+
+/* Rows coupled to those at a place of a tree: at the upper body, and their turn comes later. */
 static void couple(JointStore *store, const JointTree *tree, u32 place, u32 *blocks)
 {
     TreeLinks *links = &store->tree_joints[tree->first + place].links;
     u32 body = store->tree_bodies[tree->body + links->upper];
     links->block = *blocks;
     for (u32 j = store->body_heads[body]; j != JOINT_NO_SLOT; j = next_joint(store, j, body)) {
-        u32 other = store->tree_places[j] - tree->first, at = links->coupled;
-        if (other <= place) {
-            continue;
+        u32 first = store->tree_places[j] - tree->first;
+        for (u32 i = 0; i < blocks_of(&store->joints[j].def); i++) {
+            if (first + i > place) {
+                links_add(links, first + i);
+            }
         }
-        for (; at > 0 && links->others[at - 1] > other; at--) {
-            links->others[at] = links->others[at - 1];
-        }
-        links->others[at] = other;
-        links->coupled++;
     }
     *blocks += links->coupled;
 }
 
-/* Joints in the order of elimination: the tree's bodies from the last found to the first. What
- * holds the tree gets a place behind its own bodies, once for each joint. */
+/* Rows in the order of elimination: the tree's bodies from the last found to the first. What holds
+ * the tree gets a place behind its own bodies, once for each joint. */
 static void order_tree(JointStore *store, u32 body_count)
 {
     JointTree *tree = &store->trees[store->tree_count++];
@@ -158,6 +194,12 @@ static void order_tree(JointStore *store, u32 body_count)
     store->tree_body_count += held;
     for (u32 i = 0; i < tree->count; i++) {
         couple(store, tree, i, &tree->block_count);
+    }
+    for (u32 i = 0; i < tree->count; i++) {
+        const TreeLinks *links = &store->tree_joints[tree->first + i].links;
+        for (u32 n = 0; n + 1 < links->coupled; n++) {
+            store->tree_joints[tree->first + links->others[n]].links.filled = 1;
+        }
     }
 }
 

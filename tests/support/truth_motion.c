@@ -1,6 +1,629 @@
 /* truth_motion.c: laws of free flight and joints; see truth.h. */
+#include "tests/support/rigid_kit.h"
 #include "tests/support/truth.h"
 
+#include <math.h>
+#include <stdlib.h>
+
+#define GRAVITY 9.81
+#define DEGREE  0.0174532925
+
+enum {
+    LINKS_MAX = 64
+};
+
+/* ---- worlds ---- */
+
+typedef struct World {
+    Rigid *rigid;
+    f64 rate;
+    u32 substeps;
+} World;
+
+/* A world of 30 to 240 Hz and 1 to 16 substeps. */
+static World draw_world(TruthCase *c, u32 bodies, f64 gravity_m_s2)
+{
+    static const f32 rates[] = {30.0f, 60.0f, 90.0f, 120.0f, 240.0f};
+    static const u32 substeps[] = {1, 2, 4, 8, 16};
+    f32 rate = rates[truth_pick(c, PL_COUNT(rates))];
+    u32 steps = substeps[truth_pick(c, PL_COUNT(substeps))];
+    truth_say(c, "%g Hz x %u, ", (f64)rate, steps);
+    Rigid *rigid = rigid_create(&(RigidDef){.body_capacity = bodies,
+                                            .tick_s = 1.0f / rate,
+                                            .substeps = steps,
+                                            .gravity = {0.0f, -(f32)gravity_m_s2, 0.0f},
+                                            .joint_capacity = bodies + 1,
+                                            .no_sleep = true});
+    if (rigid == NULL) {
+        abort();
+    }
+    return (World){rigid, (f64)rate, steps};
+}
+
+static u32 ticks_of(const World *world, f64 seconds)
+{
+    return (u32)(seconds * world->rate + 0.5);
+}
+
+/* Kinetic and potential, J. */
+static f64 energy_of(const World *world, f64 gravity_m_s2)
+{
+    f64 sum = kit_motion(world->rigid).energy;
+    for (u32 i = 0; i < rigid_slots(world->rigid); i++) {
+        sum +=
+            (f64)rigid_mass(world->rigid, i) * gravity_m_s2 * (f64)rigid_centre(world->rigid, i).y;
+    }
+    return sum;
+}
+
+static BodyDef body_of(Shape shape, f32 mass)
+{
+    BodyDef def = body_def_default();
+    def.shape = shape;
+    def.mass_kg = mass;
+    def.family = 1;
+    return def;
+}
+
+static Shape box_of(f32 x, f32 y, f32 z)
+{
+    return (Shape){.kind = SHAPE_BOX, .half = {x, y, z}};
+}
+
+/* Joins what is at the anchors of a and b (slots; a JOINT_WORLD-like −1: the world). */
+static u32 join(World *world, JointKind kind, i32 a, Vec3 anchor_a, u32 b, Vec3 anchor_b)
+{
+    JointDef def = joint_def_default(kind);
+    if (a >= 0) {
+        def.a = rigid_at(world->rigid, (u32)a);
+    }
+    def.b = rigid_at(world->rigid, b);
+    def.anchor_a = anchor_a;
+    def.anchor_b = anchor_b;
+    /* Hinges turn about z. */
+    def.frame_a = def.frame_b = kit_turn(vec3(0.0f, 1.0f, 0.0f), -90.0);
+    return kit_join(world->rigid, &def);
+}
+
+/* ---- free rotation ---- */
+
+/* Worst relative change of energy and of the vector of angular momentum. */
+static f64 spin_change(World *world, f64 seconds)
+{
+    KitMotion first = kit_motion(world->rigid);
+    f64 most = 0.0, length = 0.0;
+    for (u32 k = 0; k < 3; k++) {
+        length += first.angular[k] * first.angular[k];
+    }
+    for (u32 i = 0; i < ticks_of(world, seconds); i++) {
+        kit_tick(world->rigid);
+        KitMotion now = kit_motion(world->rigid);
+        f64 change = 0.0;
+        for (u32 k = 0; k < 3; k++) {
+            f64 d = now.angular[k] - first.angular[k];
+            change += d * d;
+        }
+        most = fmax(most, sqrt(change / length));
+    }
+    rigid_destroy(world->rigid);
+    return 100.0 * most;
+}
+
+static f64 free_spin(TruthCase *c)
+{
+    World world = draw_world(c, 1, 0.0);
+    f32 x = truth_log_range(c, 0.02f, 1.0f);
+    f32 y = x * truth_log_range(c, 0.2f, 1.0f), z = x * truth_log_range(c, 0.1f, 1.0f);
+    BodyDef def = body_of(box_of(x, y, z), 8000.0f * x * y * z);
+    def.orientation = truth_rotation(c);
+    f32 spin = truth_range(c, 1.0f, 30.0f);
+    def.spin = vec3_scale(truth_direction(c), spin);
+    kit_add(world.rigid, &def);
+    truth_say(c, "box of %.3f x %.3f x %.3f m, %.1f rad/s", (f64)x, (f64)y, (f64)z, (f64)spin);
+    return spin_change(&world, 20.0);
+}
+
+/* About the middle axis, as near to it as it begins: it flips again and again. */
+static f64 t_handle(TruthCase *c)
+{
+    World world = draw_world(c, 1, 0.0);
+    BodyDef def = body_of(box_of(0.3f, 0.1f, 0.02f), 2.0f);
+    f32 spin = truth_range(c, 2.0f, 20.0f);
+    def.spin = vec3(0.001f * spin, spin, 0.001f * spin);
+    kit_add(world.rigid, &def);
+    truth_say(c, "%.1f rad/s", (f64)spin);
+    return spin_change(&world, 600.0);
+}
+
+/* ---- free flight ---- */
+
+static f64 parabola(TruthCase *c)
+{
+    World world = draw_world(c, 1, GRAVITY);
+    BodyDef def = body_of(box_of(0.1f, 0.2f, 0.3f), 3.0f);
+    f32 place = truth_log_range(c, 0.1f, 20.0f), speed = truth_range(c, 0.0f, 20.0f);
+    def.position = vec3_scale(truth_direction(c), place);
+    def.velocity = vec3_scale(truth_direction(c), speed);
+    def.spin = vec3_scale(truth_direction(c), 5.0f);
+    u32 slot = kit_add(world.rigid, &def);
+    u32 ticks = ticks_of(&world, 2.0);
+    f64 worst = 0.0;
+    truth_say(c, "from %.1f m at %.1f m/s", (f64)place, (f64)speed);
+    for (u32 i = 1; i <= ticks; i++) {
+        kit_tick(world.rigid);
+        f64 t = (f64)i / world.rate;
+        Vec3 now = rigid_centre(world.rigid, slot);
+        f64 dx = (f64)now.x - (f64)def.position.x - t * (f64)def.velocity.x;
+        f64 dy = (f64)now.y - (f64)def.position.y - t * (f64)def.velocity.y + 0.5 * GRAVITY * t * t;
+        f64 dz = (f64)now.z - (f64)def.position.z - t * (f64)def.velocity.z;
+        worst = fmax(worst, sqrt(dx * dx + dy * dy + dz * dz));
+    }
+    rigid_destroy(world.rigid);
+    return worst * 1e6;
+}
+
+/* ---- tops ---- */
+
+typedef struct Top {
+    World world;
+    u32 slot;
+    f64 arm;           /* m, from the pivot to the centre */
+    f64 tilt, turning; /* rad, rad/s: what must stay */
+    f64 energy_unit;   /* J */
+    f64 first;         /* J */
+} Top;
+
+/*
+ * A body of revolution about y with its pivot at the origin, `arm` below its centre, in steady
+ * precession: Ω (I₃ ω₃ − I₁ Ω cos θ) = m g l about the vertical, the slow one of the two.
+ */
+static bool top_start(Top *top, Shape shape, f32 mass, f64 spin)
+{
+    Rigid *rigid = top->world.rigid;
+    BodyDef def = body_of(shape, mass);
+    f64 tilt = top->tilt, s = sin(tilt), k = cos(tilt);
+    def.position = vec3((f32)(top->arm * s), (f32)(top->arm * k), 0.0f);
+    def.orientation = kit_turn(vec3(0.0f, 0.0f, 1.0f), -tilt / DEGREE);
+    top->slot = kit_add(rigid, &def);
+    Symmetric3 inertia = rigid_inertia(rigid, top->slot);
+    f64 m = (f64)mass, along = (f64)inertia.yy, moment = m * GRAVITY * top->arm;
+    f64 across = (f64)inertia.xx + m * top->arm * top->arm;
+    /* across k Ω² − along spin Ω + moment = 0 */
+    f64 root = along * along * spin * spin - 4.0 * across * k * moment;
+    if (root < 0.0) {
+        return false;
+    }
+    f64 turning = 2.0 * moment / (along * spin + sqrt(root));
+    /* Spin: what is about the axis, and what of the turning is across it. */
+    f64 axis[2] = {s, k}, rest = spin - turning * k;
+    Vec3 w = vec3((f32)(rest * axis[0]), (f32)(turning + rest * axis[1]), 0.0f);
+    rigid_set_velocity(rigid, top->slot, vec3_cross(w, def.position), w);
+    join(&top->world, JOINT_BALL, -1, vec3_zero(), top->slot, vec3(0.0f, -(f32)top->arm, 0.0f));
+    top->turning = turning;
+    top->energy_unit = moment;
+    top->first = energy_of(&top->world, GRAVITY);
+    return true;
+}
+
+static f64 tilt_of(const Top *top)
+{
+    Vec3 p = rigid_centre(top->world.rigid, top->slot);
+    return acos((f64)p.y / sqrt((f64)vec3_length_squared(p)));
+}
+
+typedef struct TopWorst {
+    f64 energy, tilt, turned; /* share of m g l, degrees, share of the angle */
+} TopWorst;
+
+static TopWorst top_run(Top *top, f64 seconds)
+{
+    TopWorst worst = {0};
+    f64 angle = 0.0, before = 0.0;
+    u32 ticks = ticks_of(&top->world, seconds);
+    for (u32 i = 1; i <= ticks; i++) {
+        kit_tick(top->world.rigid);
+        Vec3 p = rigid_centre(top->world.rigid, top->slot);
+        f64 now = atan2(-(f64)p.z, (f64)p.x);
+        angle += remainder(now - before, 2.0 * 180.0 * DEGREE);
+        before = now;
+        worst.energy = fmax(worst.energy, fabs(energy_of(&top->world, GRAVITY) - top->first));
+        worst.tilt = fmax(worst.tilt, fabs(tilt_of(top) - top->tilt));
+    }
+    worst.energy *= 100.0 / top->energy_unit;
+    worst.tilt /= DEGREE;
+    worst.turned = 100.0 * fabs(angle / (top->turning * (f64)ticks / top->world.rate) - 1.0);
+    rigid_destroy(top->world.rigid);
+    return worst;
+}
+
+static TopWorst heavy_top(TruthCase *c)
+{
+    for (;;) {
+        char about[sizeof c->about];
+        memcpy(about, c->about, sizeof about);
+        Top top = {.world = draw_world(c, 1, GRAVITY)};
+        f32 radius = truth_log_range(c, 0.05f, 0.5f), thick = radius * truth_range(c, 0.1f, 0.5f);
+        top.arm = (f64)(radius * truth_range(c, 0.6f, 2.0f));
+        top.tilt = (f64)truth_range(c, 0.2f, 2.0f);
+        f64 spin = (f64)truth_range(c, 10.0f, 60.0f);
+        Shape shape = {.kind = SHAPE_CYLINDER, .radius = radius, .half_height = thick};
+        truth_say(c, "disc of %.2f m at %.2f m, %.0f deg, %.0f rad/s", (f64)radius, top.arm,
+                  top.tilt / DEGREE, spin);
+        if (top_start(&top, shape, truth_log_range(c, 0.1f, 100.0f), spin)) {
+            return top_run(&top, 10.0);
+        }
+        rigid_destroy(top.world.rigid);
+        memcpy(c->about, about, sizeof about);
+    }
+}
+
+static f64 top_energy(TruthCase *c)
+{
+    return heavy_top(c).energy;
+}
+static f64 top_tilt(TruthCase *c)
+{
+    return heavy_top(c).tilt;
+}
+static f64 top_turning(TruthCase *c)
+{
+    return heavy_top(c).turned;
+}
+
+/* A rod about one of its ends, turning about the vertical without spin of its own: Ω² =
+ * m g l / ((I₁ − I₃) cos θ). */
+static TopWorst conical_rod(TruthCase *c)
+{
+    Top top = {.world = draw_world(c, 1, GRAVITY)};
+    f32 half = truth_log_range(c, 0.1f, 1.0f), thick = half * truth_range(c, 0.005f, 0.1f);
+    f32 mass = truth_log_range(c, 0.1f, 100.0f);
+    top.arm = (f64)half;
+    top.tilt = (f64)truth_range(c, 1.9f, 2.9f); /* it hangs */
+    f64 s = sin(top.tilt), k = cos(top.tilt);
+    BodyDef def = body_of(box_of(thick, half, thick), mass);
+    def.position = vec3((f32)(top.arm * s), (f32)(top.arm * k), 0.0f);
+    def.orientation = kit_turn(vec3(0.0f, 0.0f, 1.0f), -top.tilt / DEGREE);
+    top.slot = kit_add(top.world.rigid, &def);
+    Symmetric3 inertia = rigid_inertia(top.world.rigid, top.slot);
+    f64 m = (f64)mass, across = (f64)inertia.xx + m * top.arm * top.arm - (f64)inertia.yy;
+    top.energy_unit = m * GRAVITY * top.arm;
+    top.turning = sqrt(top.energy_unit / (across * -k));
+    Vec3 w = vec3(0.0f, (f32)top.turning, 0.0f);
+    rigid_set_velocity(top.world.rigid, top.slot, vec3_cross(w, def.position), w);
+    join(&top.world, JOINT_BALL, -1, vec3_zero(), top.slot, vec3(0.0f, -half, 0.0f));
+    top.first = energy_of(&top.world, GRAVITY);
+    truth_say(c, "rod of %.2f m, %.0f deg, %.1f rad/s", 2.0 * (f64)half, 180.0 - top.tilt / DEGREE,
+              top.turning);
+    return top_run(&top, 20.0);
+}
+
+static f64 cone_energy(TruthCase *c)
+{
+    return conical_rod(c).energy;
+}
+static f64 cone_tilt(TruthCase *c)
+{
+    return conical_rod(c).tilt;
+}
+
+/* ---- pendulums ---- */
+
+/* Change of the mean energy from the first seconds to the last, in percent of m g l of all, as
+ * { loss, gain of the most that is seen }. With semi-implicit steps what is measured swings with
+ * the motion; the mean of some swings does not. */
+typedef struct Drift {
+    f64 loss, gain;
+} Drift;
+
+static Drift swing(World *world, f64 seconds, f64 unit)
+{
+    u32 ticks = ticks_of(world, seconds), window = ticks / 10;
+    f64 sum[2] = {0.0, 0.0}, most = -1e30, first = -1e30;
+    for (u32 i = 0; i < ticks; i++) {
+        kit_tick(world->rigid);
+        f64 now = energy_of(world, GRAVITY);
+        if (i < window) {
+            sum[0] += now;
+            first = fmax(first, now);
+        } else if (i >= ticks - window) {
+            sum[1] += now;
+        }
+        most = fmax(most, now);
+    }
+    rigid_destroy(world->rigid);
+    return (Drift){100.0 * (sum[0] - sum[1]) / ((f64)window * unit), 100.0 * (most - first) / unit};
+}
+
+/* One to three bars, one hung on the other, let go at 90 degrees. */
+static Drift bars(TruthCase *c, u32 count, f64 seconds)
+{
+    World world = draw_world(c, 3, GRAVITY);
+    JointKind kind = truth_pick(c, 2) == 0 ? JOINT_BALL : JOINT_HINGE;
+    f64 end = 0.0, unit = 0.0;
+    f32 half_before = 0.0f;
+    truth_say(c, "%u of %s:", count, kind == JOINT_BALL ? "ball" : "hinge");
+    for (u32 i = 0; i < count; i++) {
+        f32 half = truth_log_range(c, 0.1f, 1.0f), thick = half * truth_range(c, 0.03f, 0.3f);
+        BodyDef def = body_of(box_of(half, thick, thick), truth_log_range(c, 0.3f, 3.0f));
+        def.position = vec3((f32)end + half, 0.0f, 0.0f);
+        u32 slot = kit_add(world.rigid, &def);
+        join(&world, kind, (i32)i - 1, vec3(half_before, 0.0f, 0.0f), slot,
+             vec3(-half, 0.0f, 0.0f));
+        unit += (f64)def.mass_kg * GRAVITY * (end + (f64)half);
+        end += 2.0 * (f64)half;
+        half_before = half;
+        truth_say(c, " %.2f m", 2.0 * (f64)half);
+    }
+    return swing(&world, seconds, unit);
+}
+
+static f64 pendulum_loss(TruthCase *c)
+{
+    return bars(c, 1, 600.0).loss;
+}
+static f64 pendulum_gain(TruthCase *c)
+{
+    return bars(c, 1, 120.0).gain;
+}
+static f64 double_loss(TruthCase *c)
+{
+    return bars(c, 2, 600.0).loss;
+}
+static f64 double_gain(TruthCase *c)
+{
+    return bars(c, 2 + truth_pick(c, 2), 60.0).gain;
+}
+
+/* ---- mechanisms ---- */
+
+static u32 free_part(World *world, TruthCase *c, Vec3 at)
+{
+    f32 x = truth_log_range(c, 0.05f, 0.5f), y = x * truth_log_range(c, 0.2f, 1.0f);
+    f32 z = x * truth_log_range(c, 0.2f, 1.0f);
+    BodyDef def = body_of(box_of(x, y, z), 8000.0f * x * y * z);
+    def.orientation = truth_rotation(c);
+    def.position = at;
+    return kit_add(world->rigid, &def);
+}
+
+static void join_across(World *world, TruthCase *c, u32 a, u32 b)
+{
+    static const JointKind kinds[] = {JOINT_BALL,      JOINT_HINGE,  JOINT_FIXED,
+                                      JOINT_UNIVERSAL, JOINT_SLIDER, JOINT_DISTANCE,
+                                      JOINT_CONE_TWIST};
+    static const char *const names[] = {"ball",   "hinge", "fixed", "universal",
+                                        "slider", "rod",   "cone"};
+    u32 kind = truth_pick(c, PL_COUNT(kinds));
+    Rigid *rigid = world->rigid;
+    JointDef def = joint_def_default(kinds[kind]);
+    def.a = rigid_at(rigid, a);
+    def.b = rigid_at(rigid, b);
+    Vec3 pa = rigid_centre(rigid, a), pb = rigid_centre(rigid, b), middle = vec3_lerp(pa, pb, 0.5f);
+    Quat qa = rigid_orientation(rigid, a), qb = rigid_orientation(rigid, b);
+    Quat frame = truth_rotation(c);
+    def.frame_a = quat_mul(quat_conjugate(qa), frame);
+    def.frame_b = quat_mul(quat_conjugate(qb), frame);
+    if (kinds[kind] != JOINT_DISTANCE) {
+        def.anchor_a = quat_rotate_inverse(qa, vec3_sub(middle, pa));
+        def.anchor_b = quat_rotate_inverse(qb, vec3_sub(middle, pb));
+    } else {
+        def.lower = def.upper = vec3_distance(pa, pb);
+    }
+    if (kinds[kind] == JOINT_UNIVERSAL || kinds[kind] == JOINT_CONE_TWIST) {
+        def.flags &= ~(u32)JOINT_LIMITS;
+    }
+    kit_join(rigid, &def);
+    truth_say(c, " %s", names[kind]);
+}
+
+/* Bodies joined in a row fly without gravity, thrown by spins of the parts. The joints take what
+ * does not fit at first; then energy and momenta are kept. */
+static World thrown(TruthCase *c)
+{
+    World world = draw_world(c, 4, 0.0);
+    u32 count = 2 + truth_pick(c, 3);
+    Vec3 at = vec3_zero();
+    truth_say(c, "%u:", count);
+    for (u32 i = 0; i < count; i++) {
+        free_part(&world, c, at);
+        if (i > 0) {
+            join_across(&world, c, i - 1, i);
+        }
+        at = vec3_add_scaled(at, 0.5f, truth_direction(c));
+    }
+    f32 spin = truth_range(c, 1.0f, 10.0f);
+    truth_say(c, ", %.1f rad/s", (f64)spin);
+    for (u32 i = 0; i < count; i++) {
+        rigid_set_velocity(world.rigid, i, truth_direction(c),
+                           vec3_scale(truth_direction(c), spin));
+    }
+    for (u32 i = 0; i < ticks_of(&world, 0.5); i++) {
+        kit_tick(world.rigid);
+    }
+    return world;
+}
+
+static f64 thrown_energy(TruthCase *c)
+{
+    World world = thrown(c);
+    f64 first = kit_motion(world.rigid).energy, most = 0.0;
+    for (u32 i = 0; i < ticks_of(&world, 20.0); i++) {
+        kit_tick(world.rigid);
+        most = fmax(most, kit_motion(world.rigid).energy / first - 1.0);
+    }
+    rigid_destroy(world.rigid);
+    return 100.0 * most;
+}
+
+static f64 thrown_loss(TruthCase *c)
+{
+    World world = thrown(c);
+    f64 first = kit_motion(world.rigid).energy;
+    for (u32 i = 0; i < ticks_of(&world, 20.0); i++) {
+        kit_tick(world.rigid);
+    }
+    f64 last = kit_motion(world.rigid).energy;
+    rigid_destroy(world.rigid);
+    return 100.0 * (1.0 - last / first);
+}
+
+static f64 thrown_momentum(TruthCase *c)
+{
+    World world = thrown(c);
+    KitMotion first = kit_motion(world.rigid), last = first;
+    f64 most = 0.0, spin = 0.0, change = 0.0;
+    for (u32 i = 0; i < ticks_of(&world, 20.0); i++) {
+        kit_tick(world.rigid);
+        last = kit_motion(world.rigid);
+        change = spin = 0.0;
+        for (u32 k = 0; k < 3; k++) {
+            change += pow(last.angular[k] - first.angular[k], 2.0);
+            spin += pow(first.angular[k], 2.0);
+        }
+        most = fmax(most, sqrt(change / spin));
+    }
+    rigid_destroy(world.rigid);
+    return 100.0 * most;
+}
+
+/* ---- chains ---- */
+
+/* How much longer than it is a chain hangs after 4 s, percent. */
+static f64 chain_of(TruthCase *c, JointKind kind, const char *name, bool mixed)
+{
+    World world = draw_world(c, LINKS_MAX, GRAVITY);
+    static const JointKind kinds[] = {JOINT_BALL, JOINT_HINGE, JOINT_FIXED};
+    u32 count = 10 + truth_pick(c, LINKS_MAX - 9);
+    f32 half = truth_log_range(c, 0.03f, 0.2f), thick = half * truth_range(c, 0.1f, 0.4f);
+    f32 mass = truth_log_range(c, 0.1f, 10.0f);
+    truth_say(c, "%u links of %.2f m, %s", count, 2.0 * (f64)half, name);
+    for (u32 i = 0; i < count; i++) {
+        BodyDef def = body_of(box_of(thick, half, thick), mass);
+        def.position = vec3(0.0f, -(2.0f * (f32)i + 1.0f) * half, 0.0f);
+        u32 slot = kit_add(world.rigid, &def);
+        join(&world, mixed ? kinds[truth_pick(c, PL_COUNT(kinds))] : kind, (i32)i - 1,
+             i == 0 ? vec3_zero() : vec3(0.0f, -half, 0.0f), slot, vec3(0.0f, half, 0.0f));
+    }
+    for (u32 i = 0; i < ticks_of(&world, 4.0); i++) {
+        kit_tick(world.rigid);
+    }
+    f64 full = 2.0 * (f64)half * (f64)count;
+    f64 depth = (f64)half - (f64)rigid_centre(world.rigid, count - 1).y;
+    rigid_destroy(world.rigid);
+    return 100.0 * (depth / full - 1.0);
+}
+
+static f64 ball_chain(TruthCase *c)
+{
+    return chain_of(c, JOINT_BALL, "ball", false);
+}
+static f64 hinge_chain(TruthCase *c)
+{
+    return chain_of(c, JOINT_HINGE, "hinge", false);
+}
+static f64 fixed_chain(TruthCase *c)
+{
+    return chain_of(c, JOINT_FIXED, "fixed", false);
+}
+static f64 mixed_chain(TruthCase *c)
+{
+    return chain_of(c, JOINT_BALL, "mixed", true);
+}
+
+/* How far the tip of a beam of bodies welded together bends, percent of its length. */
+static f64 cantilever(TruthCase *c)
+{
+    World world = draw_world(c, 16, GRAVITY);
+    u32 count = 2 + truth_pick(c, 15);
+    f32 half = truth_log_range(c, 0.05f, 0.2f), thick = half * truth_range(c, 0.3f, 1.0f);
+    truth_say(c, "%u of %.2f m, %.2f m thick", count, 2.0 * (f64)half, 2.0 * (f64)thick);
+    for (u32 i = 0; i < count; i++) {
+        BodyDef def = body_of(box_of(half, thick, thick), 1.0f);
+        def.position = vec3((2.0f * (f32)i + 1.0f) * half, 0.0f, 0.0f);
+        u32 slot = kit_add(world.rigid, &def);
+        join(&world, JOINT_FIXED, (i32)i - 1, i == 0 ? vec3_zero() : vec3(half, 0.0f, 0.0f), slot,
+             vec3(-half, 0.0f, 0.0f));
+    }
+    f64 worst = 0.0;
+    for (u32 i = 0; i < ticks_of(&world, 4.0); i++) {
+        kit_tick(world.rigid);
+        worst = fmax(worst, fabs((f64)rigid_centre(world.rigid, count - 1).y));
+    }
+    rigid_destroy(world.rigid);
+    return 100.0 * worst / (2.0 * (f64)half * (f64)count);
+}
+
+/* ---- springs ---- */
+
+/* A body on an undamped spring, of a line, a slider or a hinge; the world turns no energy into its
+ * swing. Percent of the energy of the swing, of the means of the first and the last tenth. */
+static f64 spring_drift(TruthCase *c)
+{
+    static const JointKind kinds[] = {JOINT_SPRING, JOINT_SLIDER, JOINT_HINGE};
+    static const char *const names[] = {"line", "slider", "hinge"};
+    World world = draw_world(c, 1, 0.0);
+    u32 kind = truth_pick(c, PL_COUNT(kinds));
+    f64 h = 1.0 / (world.rate * (f64)world.substeps);
+    /* No faster than what is kept: ω h < 0.5. */
+    f32 frequency = truth_log_range(c, 0.3f, (f32)fmin(20.0, 0.07 / h));
+    f32 stretch = truth_range(c, 0.05f, 0.3f);
+    BodyDef def = body_of(box_of(0.1f, 0.1f, 0.1f), truth_log_range(c, 0.1f, 10.0f));
+    def.position = vec3(kinds[kind] == JOINT_HINGE ? 0.5f : 1.0f, 0.0f, 0.0f);
+    u32 slot = kit_add(world.rigid, &def);
+    JointDef joint = joint_def_default(kinds[kind]);
+    joint.b = rigid_at(world.rigid, slot);
+    joint.flags |= JOINT_SPRUNG;
+    joint.frequency = frequency;
+    joint.damping = 0.0f;
+    if (kinds[kind] == JOINT_HINGE) {
+        joint.frame_a = joint.frame_b = kit_turn(vec3(0.0f, 1.0f, 0.0f), -90.0);
+        joint.anchor_b = vec3(-0.5f, 0.0f, 0.0f);
+        joint.rest = stretch;
+    } else {
+        joint.rest = 1.0f - stretch;
+    }
+    kit_join(world.rigid, &joint);
+    truth_say(c, "%s of %.2f Hz", names[kind], (f64)frequency);
+    u32 ticks = ticks_of(&world, 60.0), window = ticks / 10;
+    f64 first = 0.0, last = 0.0;
+    for (u32 i = 0; i < ticks; i++) {
+        kit_tick(world.rigid);
+        f64 now = kit_motion(world.rigid).energy;
+        first += i < window ? now : 0.0;
+        last += i >= ticks - window ? now : 0.0;
+    }
+    rigid_destroy(world.rigid);
+    return 100.0 * fabs(last / first - 1.0);
+}
+
 const TruthLaw truth_motion[] = {
+    {"motion/free_spin", "energy and angular momentum of a body that turns freely, 20 s", "%", 0.1,
+     40, 1000, free_spin},
+    {"motion/t_handle", "the same of one that flips, 10 min", "%", 0.1, 2, 40, t_handle},
+    {"motion/parabola", "a projectile against its parabola, 2 s", "um", 10.0, 60, 3000, parabola},
+    {"motion/top_energy", "energy of a heavy top, 10 s, of m g l", "%", 1.0, 20, 1000, top_energy},
+    {"motion/top_tilt", "steady precession keeps its angle, 10 s", "deg", 1.0, 20, 1000, top_tilt},
+    {"motion/top_turning", "and its rate", "%", 1.0, 20, 1000, top_turning},
+    {"motion/cone_energy", "energy of a rod on a cone, 20 s, of m g l", "%", 1.0, 20, 1000,
+     cone_energy},
+    {"motion/cone_tilt", "the cone keeps its angle, 20 s", "deg", 1.0, 20, 1000, cone_tilt},
+    {"motion/pendulum_loss", "mean energy of a bar from 90 degrees, 10 min, of m g l", "%", 1.0, 2,
+     100, pendulum_loss},
+    {"motion/pendulum_gain", "the most over the most of the first swings, 2 min", "%", 0.1, 4, 200,
+     pendulum_gain},
+    {"motion/double_loss", "two bars, 10 min", "%", 3.0, 2, 60, double_loss},
+    {"motion/double_gain", "two or three bars, 1 min", "%", 0.1, 6, 200, double_gain},
+    {"motion/thrown_energy", "bodies joined in a row gain nothing, 20 s", "%", 0.1, 10, 300,
+     thrown_energy},
+    {"motion/thrown_loss", "and lose little", "%", 1.0, 10, 300, thrown_loss},
+    {"motion/thrown_momentum", "and keep their angular momentum", "%", 0.1, 10, 300,
+     thrown_momentum},
+    {"motion/ball_chain", "how much too long a chain hangs", "%", 0.1, 6, 200, ball_chain},
+    {"motion/hinge_chain", "the same of hinges", "%", 0.1, 6, 200, hinge_chain},
+    {"motion/fixed_chain", "the same of fixed joints", "%", 0.1, 6, 200, fixed_chain},
+    {"motion/mixed_chain", "the same of all three", "%", 0.1, 6, 200, mixed_chain},
+    {"motion/cantilever", "the tip of bodies welded in a row, of its length", "%", 0.5, 10, 300,
+     cantilever},
+    {"motion/spring", "energy of an undamped spring, 1 min", "%", 1.0, 20, 500, spring_drift},
     {.name = NULL},
 };

@@ -51,6 +51,7 @@ struct BallWide {
     Symmetric3x8 inertia_a, inertia_b;
     Vec3x8 arm_a, arm_b, gap;
     Symmetric3x8 mass;
+    Vec3x8 bend; /* m/s: see point_bend */
     Vec3x8 impulse, sum;
 };
 
@@ -168,11 +169,12 @@ void joint_ball_begin(const Rigid *rigid, BallWide *row);
 void joint_ball_lane(const Rigid *rigid, BallWide *row, u32 lane, u32 slot, f32 h);
 void joint_ball_prepare(const Rigid *rigid, BallWide *row);
 void joint_ball_warm_start(Rigid *rigid, BallWide *row);
-/* over: changes are taken so many times, 0 < over < 2 (successive over-relaxation); h: seconds of
- * the step that follows, 0: none does. */
+/* over: changes are taken so many times, 0 < over < 2 (successive over-relaxation); h: in the last
+ * round the seconds of the step that follows, for which arms are bent anew, 0 before. */
 void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft, f32 over, f32 h);
 /* Follows the bodies' motion, then solves without bias. */
 void joint_ball_relax(Rigid *rigid, BallWide *row);
+void joint_ball_relax_more(Rigid *rigid, BallWide *row);
 void joint_ball_store(Rigid *rigid, const BallWide *row, f32 tick_s);
 
 #endif

@@ -61,9 +61,9 @@ SIMD_INLINE Symmetric3x8 inverse(const Symmetric3x8 *m)
         c2 * s, (m->xy * m->xz - m->xx * m->yz) * s};
 }
 
-#ifndef BEND_TURN
+/* rad in a step. Beyond it, what is foreseen is no longer what happens, and would add energy. */
 #define BEND_TURN 0.15f
-#endif
+
 /* What a step h moves the end of an arm by, per second and beyond ω × r: the turn is Cayley's map
  * of h ω. */
 SIMD_INLINE Vec3x8 arm_bend(Vec3x8 spin, Vec3x8 arm, f32x8 half_h)

@@ -264,7 +264,8 @@ typedef struct StageRun {
     Rigid *rigid;
     Stage stage;
     f32 h;
-    f32 over; /* of ball joints in STAGE_SOLVE */
+    bool last; /* round of ball joints */
+    f32 over;  /* of ball joints in STAGE_SOLVE */
     Softness soft_ball, soft_row;
 } StageRun;
 
@@ -277,13 +278,14 @@ static void run_balls(const StageRun *run, u32 first, u32 end)
             joint_ball_warm_start(run->rigid, &balls[i]);
             break;
         case STAGE_SOLVE:
-            joint_ball_solve(run->rigid, &balls[i], &run->soft_ball, run->over, run->h);
+            joint_ball_solve(run->rigid, &balls[i], &run->soft_ball, run->over,
+                             run->last ? run->h : 0.0f);
             break;
         case STAGE_RELAX:
             joint_ball_relax(run->rigid, &balls[i]);
             break;
         case STAGE_RELAX_MORE:
-            joint_ball_solve(run->rigid, &balls[i], &rigid_softness, 1.0f, 0.0f);
+            joint_ball_relax_more(run->rigid, &balls[i]);
             break;
         }
     }
@@ -368,6 +370,7 @@ static void run_stage(Rigid *rigid, Jobs *jobs, Stage stage, bool rows, f32 h)
     StageRun run = {rigid,
                     stage,
                     h,
+                    rows,
                     rows ? 1.0f : BALL_OVER, /* the last pass is exact for a lone joint */
                     softness(BALL_STIFFNESS / h, JOINT_DAMPING, h),
                     softness(JOINT_STIFFNESS / h, JOINT_DAMPING, h)};

@@ -98,8 +98,11 @@ void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft, f32 ove
     Vec3x8 bias = vec3x8_scale(row->gap, f32x8_set(soft->bias_rate));
     f32x8 length = f32x8_sqrt(vec3x8_dot(bias, bias)), most = f32x8_set(JOINT_PUSH_M_S);
     bias = vec3x8_scale(bias, most / f32x8_max(length, most));
-    bias =
-        vec3x8_add(bias, point_bend(a.spin, row->arm_a, b.spin, row->arm_b, f32x8_set(0.5f * h)));
+    if (h > 0.0f) {
+        f32x8 half_h = f32x8_set(0.5f * h);
+        row->bend = point_bend(a.spin, row->arm_a, b.spin, row->arm_b, half_h);
+    }
+    bias = vec3x8_add(bias, row->bend);
     Vec3x8 speed = vec3x8_add(point_speed(row, &a, &b), bias);
     Vec3x8 change = symmetric3x8_mul(&row->mass, speed);
     Vec3x8 kept = vec3x8_scale(row->impulse, f32x8_set(1.0f - soft->impulse_scale));
@@ -111,6 +114,23 @@ void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft, f32 ove
     side_scatter(rigid->states, row->b, &b);
 }
 
+/* No speed of the points, and no bias. */
+SIMD_INLINE void stop(Rigid *rigid, BallWide *row, Side *a, Side *b)
+{
+    Vec3x8 change = symmetric3x8_mul(&row->mass, point_speed(row, a, b));
+    change = (Vec3x8){-change.x, -change.y, -change.z};
+    row->impulse = vec3x8_add(row->impulse, change);
+    apply(row, a, b, change);
+    side_scatter(rigid->states, row->a, a);
+    side_scatter(rigid->states, row->b, b);
+}
+
+void joint_ball_relax_more(Rigid *rigid, BallWide *row)
+{
+    Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
+    stop(rigid, row, &a, &b);
+}
+
 void joint_ball_relax(Rigid *rigid, BallWide *row)
 {
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
@@ -119,12 +139,7 @@ void joint_ball_relax(Rigid *rigid, BallWide *row)
     row->gap =
         vec3x8_add(row->start_gap, vec3x8_sub(anchor_moved(&place_b, row->arm_b, row->start_b),
                                               anchor_moved(&place_a, row->arm_a, row->start_a)));
-    Vec3x8 change = symmetric3x8_mul(&row->mass, point_speed(row, &a, &b));
-    change = (Vec3x8){-change.x, -change.y, -change.z};
-    row->impulse = vec3x8_add(row->impulse, change);
-    apply(row, &a, &b, change);
-    side_scatter(rigid->states, row->a, &a);
-    side_scatter(rigid->states, row->b, &b);
+    stop(rigid, row, &a, &b);
 }
 
 void joint_ball_store(Rigid *rigid, const BallWide *row, f32 tick_s)

@@ -5,12 +5,10 @@
  */
 #include "server/physics/rigid/joint_wide.h"
 
-#ifndef BEND_ROUND
-#define BEND_ROUND 1
-#endif
-#ifndef TREE_ROUNDS
-#define TREE_ROUNDS 2
-#endif
+/* rad in a step, squared. A tree whose bodies turn more is solved once more with the spins that the
+ * first round gave. */
+#define TURNS_MUCH 1e-4f
+
 /* A 3×3 matrix of each tree: of what couples two joints. */
 struct TreeBlock {
     Vec3x8 x, y, z; /* columns */
@@ -444,8 +442,9 @@ SIMD_INLINE Vec3x8 joint_bend(const Trees *t, u32 place, f32x8 half_h)
 
 /* ---- whole trees ---- */
 
-/* Back substitution from the root, which gives and applies the changes of the impulses. */
-static void trees_back(const Trees *t)
+/* Back substitution from the root, which gives and applies the changes of the impulses of these
+ * lanes. */
+static void trees_back(const Trees *t, i32x8 lanes)
 {
     for (u32 i = t->count; i-- > 0;) {
         const TreeLinks *links = &t->joints[i].links;
@@ -455,6 +454,7 @@ static void trees_back(const Trees *t)
             x = vec3x8_sub(
                 x, block_mul(&t->blocks[links->block + n], t->rows[links->others[n]].change));
         }
+        x = (Vec3x8){f32x8_and(lanes, x.x), f32x8_and(lanes, x.y), f32x8_and(lanes, x.z)};
         row->change = x;
         row->impulse = vec3x8_add(row->impulse, x);
         joint_apply(t, i, x);
@@ -637,26 +637,38 @@ void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group)
     sides_scatter(&t);
 }
 
+static i32x8 who_turns_much(const Trees *t, f32 h)
+{
+    i32x8 lanes = {0};
+    for (u32 i = 0; i < t->side_count; i++) {
+        const TreeSides *side = &t->sides[i];
+        lanes |= side->moves & (vec3x8_dot(side->spin, side->spin) * (h * h) > TURNS_MUCH);
+    }
+    return lanes;
+}
+
 void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
 {
     Trees t = trees_of(rigid, group);
     Softness soft = tree_softness(h);
     f32x8 rate = f32x8_set(soft.bias_rate), most = f32x8_set(JOINT_PUSH_M_S); /* or rad/s */
+    i32x8 lanes = ~(i32x8){0};
     sides_gather(&t);
-    for (u32 round = 0; round < TREE_ROUNDS; round++) {
+    for (u32 round = 0; round < 2 && i32x8_any(lanes); round++) {
         for (u32 i = 0; i < t.count; i++) {
             TreeRow *row = &t.rows[i];
             Vec3x8 bias = vec3x8_scale(row->gap, rate);
             f32x8 length = f32x8_sqrt(vec3x8_dot(bias, bias));
             bias = vec3x8_scale(bias, most / f32x8_max(length, most));
             bias = vec3x8_add(bias, symmetric3x8_mul(&row->give, row->impulse));
-            if (round >= BEND_ROUND) {
+            if (round > 0) {
                 row->bend = joint_bend(&t, i, f32x8_set(0.5f * h));
             }
             bias = vec3x8_add(bias, row->bend);
             joint_forward(&t, i, vec3x8_add(joint_speed(&t, i), bias));
         }
-        trees_back(&t);
+        trees_back(&t, lanes);
+        lanes = who_turns_much(&t, h);
     }
     sides_scatter(&t);
 }
@@ -675,7 +687,7 @@ void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
         joint_eliminate(&t, i);
         joint_forward(&t, i, joint_speed(&t, i));
     }
-    trees_back(&t);
+    trees_back(&t, ~(i32x8){0});
     for (u32 i = 0; i < t.count; i++) {
         t.rows[i].bend = joint_bend(&t, i, f32x8_set(0.5f * h));
         t.rows[i].sum = vec3x8_add(t.rows[i].sum, t.rows[i].impulse);

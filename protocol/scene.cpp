@@ -54,6 +54,7 @@ bool Builder::solver(const Place &at, const fb::Scene *in)
         return fail(at, "method", "unknown; one of soft_step, impulses");
     }
     out_->method = (SceneMethod)in->method();
+    out_->no_sleep = !in->sleep();
     return integer(at, "iterations", in->iterations(), 1, 1000, &out_->iterations) &&
            integer(at, "pyramid_sides", in->pyramid_sides(), 3, 16, &out_->pyramid_sides) &&
            number(at, "baumgarte", in->baumgarte(), 0.0f, 1.0f, &out_->baumgarte);

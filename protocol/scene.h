@@ -244,6 +244,7 @@ typedef struct Scene {
     Bounds bounds;
     f32 quantum; /* m */
     u32 spare_bodies;
+    bool no_sleep; /* what rests is simulated all the same */
     SceneMethod method;
     u32 iterations, pyramid_sides; /* of SCENE_IMPULSES */
     f32 baumgarte;

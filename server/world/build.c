@@ -199,7 +199,8 @@ int world_build(World *world, ErrorText *error)
                     .method = scene->method == SCENE_IMPULSES ? RIGID_IMPULSES : RIGID_SOFT_STEP,
                     .iterations = scene->iterations,
                     .pyramid_sides = scene->pyramid_sides,
-                    .baumgarte = scene->baumgarte};
+                    .baumgarte = scene->baumgarte,
+                    .no_sleep = scene->no_sleep};
     world->rigid = rigid_create(&def);
     world->slots = calloc(world->body_capacity, sizeof *world->slots);
     world->softs = calloc(u32_max(scene->soft_count, 1), sizeof *world->softs);

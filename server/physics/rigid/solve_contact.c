@@ -88,6 +88,13 @@ SIMD_INLINE void solve_friction(ContactWide *row, ExtraWide *extra, const PointW
         normal += points[p].impulse;
         lever += points[p].impulse * points[p].lever;
     }
+    if (extra != NULL) {
+        /* Before the others: rolling and twist would both stop a turn about the normal, and turn it
+         * round for ever. */
+        Vec3x8 rolling = solve_rolling(extra, vec3x8_sub(b->spin, a->spin), normal);
+        a->spin = vec3x8_sub(a->spin, symmetric3x8_mul(&row->inertia_a, rolling));
+        b->spin = vec3x8_add(b->spin, symmetric3x8_mul(&row->inertia_b, rolling));
+    }
     Vec3x8 spin = vec3x8_sub(b->spin, a->spin);
     Vec3x8 slip = vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, row->arm_b)),
                              vec3x8_add(a->velocity, vec3x8_cross(a->spin, row->arm_a)));
@@ -97,7 +104,6 @@ SIMD_INLINE void solve_friction(ContactWide *row, ExtraWide *extra, const PointW
     if (extra != NULL) {
         s1 += extra->drive.x;
         s2 += extra->drive.y;
-        moment = solve_rolling(extra, spin, normal);
     }
     f32x8 x = row->friction_impulse[0] - (row->friction_mass[0] * s1 + row->friction_mass[2] * s2);
     f32x8 y = row->friction_impulse[1] - (row->friction_mass[2] * s1 + row->friction_mass[1] * s2);

@@ -96,7 +96,9 @@ Rigid *rigid_create(const RigidDef *def)
     rigid->flights = take(rigid, n, sizeof(*rigid->flights), &failed);
     rigid->stuck = take(rigid, n, sizeof(*rigid->stuck), &failed);
     rigid->parents = take(rigid, n, sizeof(*rigid->parents), &failed);
+    rigid->supports = take(rigid, n, sizeof(*rigid->supports), &failed);
     rigid->island_awake = take(rigid, n, 1, &failed);
+    rigid->island_held = take(rigid, n, 1, &failed);
     rigid->island_restless = take(rigid, n, 1, &failed);
     failed = !tree_init(&rigid->moving, n) || failed;
     failed = !tree_init(&rigid->fixed, n) || failed;
@@ -128,7 +130,9 @@ void rigid_destroy(Rigid *rigid)
                             rigid->flights,
                             rigid->stuck,
                             rigid->parents,
+                            rigid->supports,
                             rigid->island_awake,
+                            rigid->island_held,
                             rigid->island_restless,
                             rigid->pairs,
                             rigid->pairs_merged,
@@ -260,6 +264,8 @@ BodyId rigid_add(Rigid *rigid, const BodyDef *def)
                    .generation = generation};
     body_derive(rigid, body);
     body->position = vec3_add(def->position, quat_rotate(body->orientation, body->centre));
+    body->rest_position = body->position;
+    body->rest_orientation = body->orientation;
     state->inverse_mass = body->mass > 0.0f ? 1.0f / body->mass : 0.0f;
     if (def->motion != BODY_STATIC) {
         state->velocity = def->velocity;

@@ -17,18 +17,16 @@
 #include "shared/simd.h"
 
 /* Distance at which contacts are made before shapes touch. */
-#define RIGID_MARGIN_M         0.02f
+#define RIGID_MARGIN_M   0.02f
 /* Slack of broad-phase bounds, so that small motions leave the tree alone. */
-#define RIGID_FAT_M            0.05f
-/* Bodies slower than this for the time below sleep. */
-#define RIGID_SLEEP_SPEED_M_S  0.05f
-#define RIGID_SLEEP_SPIN_RAD_S 0.08f
-#define RIGID_SLEEP_TURN_M_S   0.02f
-#define RIGID_SLEEP_S          0.5f
+#define RIGID_FAT_M      0.05f
+/* A body is at rest that none of its points leaves where it was by more than a tolerance, for two
+ * such times on end (s). */
+#define RIGID_SLEEP_S    0.35f
 /* Slower impacts do not bounce. */
-#define RIGID_BOUNCE_M_S       0.25f
+#define RIGID_BOUNCE_M_S 0.25f
 /* Overlap is pushed out no faster than this. */
-#define RIGID_PUSH_M_S         3.0f
+#define RIGID_PUSH_M_S   3.0f
 
 /* Of a contact that was not looked at in this tick. */
 #define NO_MANIFOLD  0xffffffffu
@@ -67,9 +65,11 @@ typedef struct Body {
     Quat orientation;
     Vec3 centre; /* of mass, in the shape's frame, m */
     u32 flags;
-    u32 motion;  /* BodyMotion */
-    f32 sleep_s; /* how long it has been slow */
-    Bounds fat;  /* in the tree */
+    u32 motion;         /* BodyMotion */
+    f32 sleep_s;        /* how long it has been at rest */
+    Vec3 rest_position; /* where it was at the start of that, or RIGID_SLEEP_S ago */
+    Quat rest_orientation;
+    Bounds fat; /* in the tree */
     Shape shape;
     Symmetric3 inertia, inverse_inertia; /* about the centre, in the shape's axes */
     f32 mass, friction, restitution, rolling;
@@ -267,8 +267,9 @@ struct Rigid {
     /* Normals of the sides of the friction pyramid, and their distance for a circle of 1. */
     f32 side_sin[16], side_cos[16], side_distance;
 
-    u32 *parents; /* [capacity] union-find of islands, else scratch for lists of slots */
-    u8 *island_awake, *island_restless;
+    u32 *parents;  /* [capacity] union-find of islands, else scratch for lists of slots */
+    u32 *supports; /* [capacity] union-find of what holds each other up */
+    u8 *island_awake, *island_restless, *island_held;
     u32 touching;
     f32 penetration_max;
 

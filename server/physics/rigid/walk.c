@@ -8,7 +8,7 @@
 
 #define NO_GEOMETRY 0xffffffffu
 
-/* 44 words, no padding. */
+/* 51 words, no padding. */
 typedef struct BodyImage {
     u32 flags, generation, motion;
     u32 shape, geometry;
@@ -19,12 +19,14 @@ typedef struct BodyImage {
     f32 linear_damping, angular_damping, gravity_scale;
     u32 group, mask, family, sensor;
     f32 sleep_s;
+    Vec3 rest_position;
+    Quat rest_orientation;
     Vec3 position; /* of the centre of mass */
     Quat orientation;
     Vec3 velocity, spin;
     Bounds fat;
 } BodyImage;
-PL_STATIC_ASSERT(sizeof(BodyImage) == 44 * 4, "no padding: it is hashed");
+PL_STATIC_ASSERT(sizeof(BodyImage) == 51 * 4, "no padding: it is hashed");
 
 enum {
     FLAGS_SAVED = BODY_LIVE | BODY_ASLEEP | BODY_MOVED | BODY_PLAIN,
@@ -57,6 +59,8 @@ static BodyImage image_of(const Rigid *rigid, u32 slot)
                        .family = body->family,
                        .sensor = body->sensor,
                        .sleep_s = body->sleep_s,
+                       .rest_position = body->rest_position,
+                       .rest_orientation = body->rest_orientation,
                        .position = body->position,
                        .orientation = body->orientation,
                        .velocity = state->velocity,
@@ -107,6 +111,7 @@ static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
                    .surface_velocity = image->surface_velocity};
     if (image->shape >= SHAPE_KIND_COUNT || image->motion > BODY_KINEMATIC ||
         !body_def_is_sane(&def) || !bounds_are_sane(&image->fat) || !(image->sleep_s >= 0.0f) ||
+        !vec3_is_finite(image->rest_position) || !quat_is_finite(image->rest_orientation) ||
         image->sensor > 1) {
         return false;
     }
@@ -115,6 +120,8 @@ static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
                    .flags = image->flags & FLAGS_SAVED,
                    .motion = image->motion,
                    .sleep_s = image->sleep_s,
+                   .rest_position = image->rest_position,
+                   .rest_orientation = image->rest_orientation,
                    .fat = image->fat,
                    .shape = shape,
                    .mass = image->mass,

@@ -105,6 +105,7 @@ void world_remove_entity(World *world, u32 id)
     }
     world_release_entity(world, id);
     u32 slot = entity->first;
+    soft_wake_near(world->soft, world->rigid, slot);
     rigid_remove(world->rigid, rigid_at(world->rigid, slot));
     SlotInfo none = {0, 0};
     world->slots[slot] = none;

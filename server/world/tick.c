@@ -121,6 +121,7 @@ void world_tick(World *world, const Input *inputs, u32 count)
     world_inputs(world, inputs, count);
     path_steer(world);
 
+    soft_stir(world->soft, world->rigid, tick_s);
     rigid_collide(world->rigid, world->jobs);
     soft_begin(world->soft, world->rigid, world->jobs, tick_s);
 
@@ -131,7 +132,9 @@ void world_tick(World *world, const Input *inputs, u32 count)
         rigid_substep(world->rigid);
         soft_substep(world->soft, world->rigid, h);
     }
+    soft_rest(world->soft, world->rigid);
     rigid_finish(world->rigid);
+    soft_sleep(world->soft, world->rigid);
 
     collect_impacts(world);
     world_tell_breaks(world);

@@ -101,6 +101,7 @@ int tune_set(World *world, u32 parameter, const f32 values[4])
     memcpy(world->values[parameter], values, info->components * sizeof values[0]);
     tune_apply(world);
     rigid_wake_all(world->rigid); /* what rested may not rest under the new rules */
+    soft_wake_all(world->soft);
     return ERROR_OK;
 }
 
@@ -263,6 +264,15 @@ static const RigidStats *stats_of(const World *world, Totals *totals)
     return &totals->stats;
 }
 
+static u32 softs_awake(const World *world)
+{
+    u32 count = 0;
+    for (u32 b = 0; b < soft_bodies(world->soft); b++) {
+        count += soft_awake(world->soft, b);
+    }
+    return count;
+}
+
 static f64 measure(const World *world, const SceneProbe *probe, Totals *totals)
 {
     switch (probe->kind) {
@@ -292,7 +302,7 @@ static f64 measure(const World *world, const SceneProbe *probe, Totals *totals)
     case PROBE_PENETRATION:
         return (f64)stats_of(world, totals)->penetration_max;
     case PROBE_AWAKE:
-        return (f64)stats_of(world, totals)->awake;
+        return (f64)(stats_of(world, totals)->awake + softs_awake(world));
     case PROBE_STRETCH:
     case PROBE_VOLUME:
     case PROBE_PRESSURE:

@@ -100,6 +100,7 @@ Rigid *rigid_create(const RigidDef *def)
     rigid->island_awake = take(rigid, n, 1, &failed);
     rigid->island_held = take(rigid, n, 1, &failed);
     rigid->island_restless = take(rigid, n, 1, &failed);
+    rigid->node_capacity = n;
     failed = !tree_init(&rigid->moving, n) || failed;
     failed = !tree_init(&rigid->fixed, n) || failed;
     failed = !joint_store_init(&rigid->joints, def->joint_capacity, n) || failed;

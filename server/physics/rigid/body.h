@@ -20,9 +20,6 @@
 #define RIGID_MARGIN_M   0.02f
 /* Slack of broad-phase bounds, so that small motions leave the tree alone. */
 #define RIGID_FAT_M      0.05f
-/* A body is at rest that none of its points leaves where it was by more than a tolerance, for two
- * such times on end (s). */
-#define RIGID_SLEEP_S    0.35f
 /* Slower impacts do not bounce. */
 #define RIGID_BOUNCE_M_S 0.25f
 /* Overlap is pushed out no faster than this. */
@@ -67,7 +64,7 @@ typedef struct Body {
     u32 flags;
     u32 motion;         /* BodyMotion */
     f32 sleep_s;        /* how long it has been at rest */
-    Vec3 rest_position; /* where it was at the start of that, or RIGID_SLEEP_S ago */
+    Vec3 rest_position; /* where it was at the start of that, or RIGID_REST_S ago */
     Quat rest_orientation;
     Bounds fat; /* in the tree */
     Shape shape;
@@ -267,9 +264,12 @@ struct Rigid {
     /* Normals of the sides of the friction pyramid, and their distance for a circle of 1. */
     f32 side_sin[16], side_cos[16], side_distance;
 
-    u32 *parents;  /* [capacity] union-find of islands, else scratch for lists of slots */
-    u32 *supports; /* [capacity] union-find of what holds each other up */
+    /* Of [node_capacity], at least the capacity: bodies by slot, behind them the guests. */
+    u32 *parents;  /* union-find of islands, else scratch for lists of slots */
+    u32 *supports; /* union-find of what holds each other up */
     u8 *island_awake, *island_restless, *island_held;
+    u32 node_capacity;
+    const RigidGuests *guests; /* of this tick, NULL: none */
     u32 touching;
     f32 penetration_max;
 

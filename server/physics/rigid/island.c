@@ -147,7 +147,7 @@ bool island_wake(Rigid *rigid)
     return woke;
 }
 
-/* ---- sleep ---- */
+/* ---- rest ---- */
 
 /*
  * Speed alone does not tell rest: what begins to slide, to fall or to tip is slow, and so is a
@@ -163,16 +163,20 @@ static const f32 rest_size_part = 0.02f;    /* of the body's size, at most */
 static const f32 rest_least_m = 2e-6f;
 static const f32 rest_ulps = 0x1p-21f; /* of its coordinates: rounding is no motion */
 
+f32 rigid_rest_way(f32 gravity_m_s2, bool held)
+{
+    f32 least = (held ? rest_share : swing_share) * f32_min(gravity_m_s2, rest_gravity_m_s2);
+    return f32_max(0.5f * least * RIGID_REST_S * RIGID_REST_S, rest_least_m);
+}
+
 /* How far any point may go (m). */
 static f32 tolerance(const Rigid *rigid, const Body *body, const BodyState *state, f32 reach,
                      bool held)
 {
     f32 gravity = vec3_length(rigid->gravity) * fabsf(state->gravity_scale);
-    f32 least = (held ? rest_share : swing_share) * f32_min(gravity, rest_gravity_m_s2);
-    f32 way = 0.5f * least * RIGID_SLEEP_S * RIGID_SLEEP_S;
+    f32 way = f32_min(rigid_rest_way(gravity, held), rest_size_part * reach);
     Vec3 at = vec3_abs(body->position);
-    f32 rounding = rest_ulps * f32_max(f32_max(at.x, at.y), at.z);
-    return f32_max(f32_min(way, rest_size_part * reach), rest_least_m + rounding);
+    return f32_max(way, rest_least_m) + rest_ulps * f32_max(f32_max(at.x, at.y), at.z);
 }
 
 /* How far a point of the body may be from where it was (m). */
@@ -203,8 +207,26 @@ static void find_held(Rigid *rigid)
     }
 }
 
-/* Counts how long each body has been at rest, up to three times RIGID_SLEEP_S; true: some could
- * sleep. At each full time its place is taken anew. */
+/* A body is looked at again: its time of rest goes on or begins anew, and at each RIGID_REST_S its
+ * place is taken anew, so that of three of them, the most that is counted, one is always ahead. */
+static void count_body(Body *body, bool rests, f32 tick_s)
+{
+    const f32 time = RIGID_REST_S;
+    f32 before = body->sleep_s, now = rests ? before + tick_s : 0.0f;
+    if (!rests || (before < time && now >= time) || (before < 2.0f * time && now >= 2.0f * time) ||
+        now >= 3.0f * time) {
+        body->rest_position = body->position;
+        body->rest_orientation = body->orientation;
+    }
+    body->sleep_s = now >= 3.0f * time ? now - time : now;
+}
+
+static bool is_tired(const Body *body)
+{
+    return body->sleep_s >= 2.0f * RIGID_REST_S;
+}
+
+/* Counts how long each body has been at rest; true: some could sleep. */
 static bool count_rest(Rigid *rigid)
 {
     bool tired = false, joined = rigid->joints.slots > 0;
@@ -218,109 +240,157 @@ static bool count_rest(Rigid *rigid)
             continue;
         }
         bool held = !joined || rigid->island_held[root_of(rigid->parents, slot)];
-        f32 reach = shape_reach(&body->shape), before = body->sleep_s;
+        f32 reach = shape_reach(&body->shape);
         f32 most = tolerance(rigid, body, &rigid->states[slot], reach, held);
-        bool rests = way_from_rest(body, reach) <= most;
-        body->sleep_s = rests ? before + rigid->def.tick_s : 0.0f;
-        if (!rests || (before < RIGID_SLEEP_S && body->sleep_s >= RIGID_SLEEP_S) ||
-            (before < 2.0f * RIGID_SLEEP_S && body->sleep_s >= 2.0f * RIGID_SLEEP_S) ||
-            body->sleep_s >= 3.0f * RIGID_SLEEP_S) {
-            body->rest_position = body->position;
-            body->rest_orientation = body->orientation;
-        }
-        if (body->sleep_s >= 3.0f * RIGID_SLEEP_S) {
-            body->sleep_s -= RIGID_SLEEP_S;
-        }
-        tired = tired || body->sleep_s >= 2.0f * RIGID_SLEEP_S;
+        count_body(body, way_from_rest(body, reach) <= most, rigid->def.tick_s);
+        tired = tired || is_tired(body);
     }
     return tired;
 }
 
-/* What is not yet at rest, or goes along with a body that moves by itself, keeps its island awake;
- * true: there is an island without such. */
-static bool find_restless(Rigid *rigid)
+/* ---- guests ---- */
+
+static u32 guest_node(const Rigid *rigid, u32 guest)
 {
-    island_build(rigid);
-    memset(rigid->island_restless, 0, rigid->slots);
-    for (u32 i = 0; i < rigid->contact_count; i++) {
-        const Contact *c = &rigid->contacts[i];
-        if (!(c->flags & CONTACT_SENSOR) &&
-            (kinematic_moves(rigid, c->a) || kinematic_moves(rigid, c->b))) {
-            rigid->island_restless[root_of(rigid->parents, c->a)] = 1;
-            rigid->island_restless[root_of(rigid->parents, c->b)] = 1;
-        }
-    }
-    bool calm = false;
-    for (u32 i = 0; i < rigid->active_count; i++) {
-        u32 slot = rigid->active[i], root = root_of(rigid->parents, slot);
-        const Body *body = &rigid->bodies[slot];
-        if (body->motion == BODY_DYNAMIC && body->sleep_s < 2.0f * RIGID_SLEEP_S) {
-            rigid->island_restless[root] = 1;
-        }
-    }
-    for (u32 i = 0; i < rigid->active_count && !calm; i++) {
-        u32 slot = rigid->active[i];
-        calm = rigid->bodies[slot].motion == BODY_DYNAMIC &&
-               !rigid->island_restless[root_of(rigid->parents, slot)];
-    }
-    return calm;
+    return rigid->def.body_capacity + guest;
 }
 
-/* One holds the other up; what does not move holds up for certain. */
+static u32 guest_count(const Rigid *rigid)
+{
+    return rigid->guests != NULL ? rigid->guests->count : 0;
+}
+
+void rigid_set_guests(Rigid *rigid, const RigidGuests *guests)
+{
+    u32 nodes = rigid->def.body_capacity + guests->count;
+    u32 c1 = rigid->node_capacity, c2 = c1, c3 = c1, c4 = c1;
+    bool room = rigid_reserve(rigid, &rigid->parents, &c1, nodes, sizeof(u32)) &&
+                rigid_reserve(rigid, &rigid->supports, &c2, nodes, sizeof(u32)) &&
+                rigid_reserve(rigid, &rigid->island_held, &c3, nodes, 1) &&
+                rigid_reserve(rigid, &rigid->island_restless, &c4, nodes, 1);
+    rigid->node_capacity = room ? c1 : rigid->node_capacity;
+    rigid->guests = room ? guests : NULL;
+}
+
+/* Two nodes of which one holds the other up. */
 static void support_link(Rigid *rigid, u32 a, u32 b)
 {
-    bool a_moves = a != JOINT_WORLD && rigid->bodies[a].motion == BODY_DYNAMIC;
-    bool b_moves = b != JOINT_WORLD && rigid->bodies[b].motion == BODY_DYNAMIC;
+    u32 one = root_of(rigid->supports, a), other = root_of(rigid->supports, b);
+    u8 held = rigid->island_held[one] | rigid->island_held[other];
+    sets_link(rigid->supports, one, other);
+    rigid->island_held[one] = rigid->island_held[other] = held;
+}
+
+void rigid_link_body(Rigid *rigid, u32 guest, u32 slot)
+{
+    u32 node = guest_node(rigid, guest);
+    if (rigid->bodies[slot].motion == BODY_DYNAMIC) {
+        sets_link(rigid->parents, node, slot);
+        support_link(rigid, node, slot);
+        return;
+    }
+    rigid->island_held[root_of(rigid->supports, node)] = 1;
+    if (kinematic_moves(rigid, slot)) {
+        rigid->guests->guests[guest].rests = false;
+    }
+}
+
+void rigid_link_guests(Rigid *rigid, u32 guest, u32 other)
+{
+    sets_link(rigid->parents, guest_node(rigid, guest), guest_node(rigid, other));
+    support_link(rigid, guest_node(rigid, guest), guest_node(rigid, other));
+}
+
+bool rigid_stirs(const Rigid *rigid, u32 slot)
+{
+    return body_stirs(rigid, slot);
+}
+
+/* ---- sleep ---- */
+
+/* What does not move holds up for certain, and is held by nobody. */
+static void hold_up(Rigid *rigid, u32 a, u32 b)
+{
+    bool a_moves = is_dynamic(&rigid->bodies[a]), b_moves = is_dynamic(&rigid->bodies[b]);
     if (a_moves && b_moves) {
-        u32 one = root_of(rigid->supports, a), other = root_of(rigid->supports, b);
-        sets_link(rigid->supports, one, other);
-        rigid->island_held[one] = rigid->island_held[other] |= rigid->island_held[one];
+        support_link(rigid, a, b);
     } else if (a_moves || b_moves) {
         rigid->island_held[root_of(rigid->supports, a_moves ? a : b)] = 1;
     }
 }
 
-/* What only falls slowly is not at rest: an island of which gravity pulls a body that nothing holds
- * up stays awake. */
-static void find_falling(Rigid *rigid)
+/* Sets of what touches, and of what holds each other up. */
+static void find_sets(Rigid *rigid)
 {
+    island_build(rigid);
     memset(rigid->island_held, 0, rigid->slots);
+    memset(rigid->island_restless, 0, rigid->slots);
     for (u32 i = 0; i < rigid->slots; i++) {
         rigid->supports[i] = i;
     }
+    for (u32 i = 0; i < guest_count(rigid); i++) {
+        u32 node = guest_node(rigid, i);
+        rigid->parents[node] = rigid->supports[node] = node;
+        rigid->island_held[node] = rigid->guests->guests[i].held;
+        rigid->island_restless[node] = 0;
+    }
     for (u32 i = 0; i < rigid->joints.slots; i++) {
         u32 a, b;
-        if (joint_bodies(rigid, i, &a, &b)) {
-            support_link(rigid, a, b);
+        if (!joint_bodies(rigid, i, &a, &b)) {
+            continue;
+        }
+        if (a != JOINT_WORLD && b != JOINT_WORLD) {
+            hold_up(rigid, a, b);
+        } else if (a != b) {
+            rigid->island_held[root_of(rigid->supports, a == JOINT_WORLD ? b : a)] = 1;
         }
     }
     for (u32 i = 0; i < rigid->contact_count; i++) {
         if (contact_pushes(&rigid->contacts[i])) {
-            support_link(rigid, rigid->contacts[i].a, rigid->contacts[i].b);
-        }
-    }
-    f32 gravity2 = vec3_length_squared(rigid->gravity);
-    for (u32 i = 0; i < rigid->active_count; i++) {
-        u32 slot = rigid->active[i];
-        if (rigid->bodies[slot].motion == BODY_DYNAMIC && gravity2 > 0.0f &&
-            rigid->states[slot].gravity_scale != 0.0f &&
-            !rigid->island_held[root_of(rigid->supports, slot)]) {
-            rigid->island_restless[root_of(rigid->parents, slot)] = 1;
+            hold_up(rigid, rigid->contacts[i].a, rigid->contacts[i].b);
         }
     }
 }
 
-void island_sleep(Rigid *rigid)
+static void keep_awake(Rigid *rigid, u32 node)
 {
-    for (u32 i = 0; i < rigid->grip_count; i++) {
-        if (rigid->grips[i].live) {
-            rigid->bodies[rigid->grips[i].body.slot].sleep_s = 0.0f;
+    rigid->island_restless[root_of(rigid->parents, node)] = 1;
+}
+
+/* What is not yet at rest, goes along with a body that moves by itself, or falls slowly because
+ * nothing holds it up, keeps its island awake. */
+static void find_restless(Rigid *rigid)
+{
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        const Contact *c = &rigid->contacts[i];
+        if (!(c->flags & CONTACT_SENSOR) &&
+            (kinematic_moves(rigid, c->a) || kinematic_moves(rigid, c->b))) {
+            keep_awake(rigid, c->a);
+            keep_awake(rigid, c->b);
         }
     }
-    if (rigid->def.no_sleep || !count_rest(rigid) || !find_restless(rigid)) {
-        return;
+    bool pulled = vec3_length_squared(rigid->gravity) > 0.0f;
+    for (u32 i = 0; i < rigid->active_count; i++) {
+        u32 slot = rigid->active[i];
+        const Body *body = &rigid->bodies[slot];
+        bool falls = pulled && rigid->states[slot].gravity_scale != 0.0f &&
+                     !rigid->island_held[root_of(rigid->supports, slot)];
+        if (body->motion == BODY_DYNAMIC && (falls || !is_tired(body))) {
+            keep_awake(rigid, slot);
+        }
     }
-    find_falling(rigid);
+    for (u32 i = 0; i < guest_count(rigid); i++) {
+        const RigidGuest *guest = &rigid->guests->guests[i];
+        u32 node = guest_node(rigid, i);
+        if (guest->awake &&
+            (!guest->rests || (pulled && !rigid->island_held[root_of(rigid->supports, node)]))) {
+            keep_awake(rigid, node);
+        }
+    }
+}
+
+static void fall_asleep(Rigid *rigid)
+{
     for (u32 i = 0; i < rigid->active_count; i++) {
         u32 slot = rigid->active[i];
         Body *body = &rigid->bodies[slot];
@@ -333,4 +403,34 @@ void island_sleep(Rigid *rigid)
             broad_rest(rigid, slot);
         }
     }
+    for (u32 i = 0; i < guest_count(rigid); i++) {
+        RigidGuest *guest = &rigid->guests->guests[i];
+        guest->sleeps =
+            guest->awake && !rigid->island_restless[root_of(rigid->parents, guest_node(rigid, i))];
+    }
+}
+
+void island_sleep(Rigid *rigid)
+{
+    for (u32 i = 0; i < rigid->grip_count; i++) {
+        if (rigid->grips[i].live) {
+            rigid->bodies[rigid->grips[i].body.slot].sleep_s = 0.0f;
+        }
+    }
+    if (rigid->def.no_sleep) {
+        return;
+    }
+    bool tired = count_rest(rigid);
+    for (u32 i = 0; i < guest_count(rigid); i++) {
+        tired = tired || (rigid->guests->guests[i].awake && rigid->guests->guests[i].rests);
+    }
+    if (!tired) {
+        return;
+    }
+    find_sets(rigid);
+    if (rigid->guests != NULL) {
+        rigid->guests->link(rigid->guests->context, rigid);
+    }
+    find_restless(rigid);
+    fall_asleep(rigid);
 }

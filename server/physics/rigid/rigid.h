@@ -186,6 +186,35 @@ void rigid_wake_all(Rigid *rigid);
 /* Restarts the time to sleep of an awake body. */
 void rigid_keep_awake(Rigid *rigid, u32 slot);
 
+/* ---- others that rest with bodies and sleep with them: soft bodies ---- */
+
+/* What stays within rigid_rest_way for this time, twice on end, is at rest (s). */
+#define RIGID_REST_S 0.35f
+/* m, of any of its points; held: it touches something, else it hangs. */
+f32 rigid_rest_way(f32 gravity_m_s2, bool held);
+
+typedef struct RigidGuest {
+    bool awake;  /* the others are not looked at */
+    bool rests;  /* long enough to sleep */
+    bool held;   /* the world holds it up, or nothing has to */
+    bool sleeps; /* written by rigid_finish: falls asleep now */
+} RigidGuest;
+
+typedef struct RigidGuests {
+    RigidGuest *guests; /* [count] */
+    u32 count;
+    /* Called where somebody is tired: names all that touch by the two below. */
+    void (*link)(void *context, Rigid *rigid);
+    void *context;
+} RigidGuests;
+
+/* Before rigid_finish, for this tick; borrowed until it has returned. */
+void rigid_set_guests(Rigid *rigid, const RigidGuests *guests);
+void rigid_link_body(Rigid *rigid, u32 guest, u32 slot);
+void rigid_link_guests(Rigid *rigid, u32 guest, u32 other);
+/* Is it awake and dynamic, or a kinematic body on its way? */
+bool rigid_stirs(const Rigid *rigid, u32 slot);
+
 void rigid_set_gravity(Rigid *rigid, Vec3 gravity);
 /* 1..SUBSTEPS_MAX; RIGID_IMPULSES always has one. */
 void rigid_set_substeps(Rigid *rigid, u32 substeps);

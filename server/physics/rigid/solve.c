@@ -155,6 +155,10 @@ void rigid_substep(Rigid *rigid)
 void rigid_finish(Rigid *rigid)
 {
     if (rigid->idle) {
+        if (rigid->guests != NULL) {
+            island_sleep(rigid);
+        }
+        rigid->guests = NULL;
         return;
     }
     rigid->impact_count = 0;
@@ -165,5 +169,6 @@ void rigid_finish(Rigid *rigid)
     bodies_limit(rigid);
     ccd_finish(rigid);
     island_sleep(rigid);
+    rigid->guests = NULL;
     rigid->jobs = NULL;
 }

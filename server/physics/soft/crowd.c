@@ -134,6 +134,11 @@ static void measure(Soft *soft, u32 b)
     CrowdBody *body = &crowd->bodies[b];
     const SoftBody *from = &soft->bodies[b];
     const SoftPoint *points = soft->points + from->first;
+    bool sleeps = soft_sleeps(soft, b), known = soft->rests[b].measured;
+    soft->rests[b].measured = sleeps;
+    if (sleeps && known) {
+        return;
+    }
     f32 left = crowd->tick_s - crowd->seen_s, share = 1.0f / (f32)from->count;
     Vec3 low = points[0].position, high = low, mean = vec3_zero();
     for (u32 i = 0; i < from->count; i++) {
@@ -177,7 +182,8 @@ static u32 sweep(Soft *soft, bool write)
                 break;
             }
             if (p->end_leaf == p->first_leaf || q->end_leaf == q->first_leaf ||
-                !overlap(&p->bounds, &q->bounds) || !can_touch(soft, a, b)) {
+                !overlap(&p->bounds, &q->bounds) || !can_touch(soft, a, b) ||
+                (soft_sleeps(soft, a) && soft_sleeps(soft, b))) {
                 continue;
             }
             if (write) {
@@ -225,7 +231,8 @@ static void search(Soft *soft)
     crowd->any = false;
     for (u32 b = 0; b < soft->body_count; b++) {
         CrowdBody *body = &crowd->bodies[b];
-        bool self = soft->bodies[b].def.self_collision && body->end_leaf != body->first_leaf;
+        bool self = soft->bodies[b].def.self_collision && body->end_leaf != body->first_leaf &&
+                    !soft_sleeps(soft, b);
         body->fitted = self || body->partner_count != 0;
         crowd->any = crowd->any || body->fitted;
     }
@@ -250,7 +257,8 @@ static bool outrun(const Soft *soft, f32 h)
         const SoftBody *from = &soft->bodies[b];
         Vec3 drift = vec3_scale(body->velocity, time);
         f32 late = outrun_part * body->keep;
-        for (u32 i = from->first; body->fitted && i < from->first + from->count; i++) {
+        bool moves = body->fitted && !soft_sleeps(soft, b);
+        for (u32 i = from->first; moves && i < from->first + from->count; i++) {
             Vec3 ahead = vec3_add_scaled(soft->points[i].position, h, soft->points[i].velocity);
             Vec3 own = vec3_sub(vec3_sub(ahead, crowd->seen[i]), drift);
             f32 most = crowd->slack[i] + late;

@@ -689,7 +689,7 @@ static void search_chunks(void *context, u32 first, u32 end, u32 worker)
             u32 b = crowd->leaves[l].body;
             const CrowdBody *body = &crowd->bodies[b];
             run = u32_min(last, body->end_leaf);
-            if (body->fitted && soft->bodies[b].def.self_collision) {
+            if (body->fitted && soft->bodies[b].def.self_collision && !soft_sleeps(soft, b)) {
                 search_body(&search, l, run, b);
             }
             for (u32 i = 0; body->fitted && i < body->partner_count; i++) {

@@ -7,6 +7,7 @@ i32 soft_grip_add(Soft *soft, const SoftGrip *grip)
 {
     for (u32 i = 0; i < SOFT_GRIPS_MAX; i++) {
         if (!soft->grips[i].live) {
+            soft_wake(soft, soft->matter[grip->particle].body);
             soft->grips[i] = *grip;
             soft->grips[i].live = 1;
             soft->grip_end = u32_max(soft->grip_end, i + 1);

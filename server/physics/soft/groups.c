@@ -78,6 +78,35 @@ void soft_predict(Soft *soft, const SoftBody *body, f32 h)
 
 /* ---- phases ---- */
 
+/* All of it does. */
+static bool group_sleeps(const Soft *soft, const PackGroup *group)
+{
+    if (soft->asleep_count == 0) {
+        return false;
+    }
+    if (group->bodies.count == 0) {
+        return soft_sleeps(soft, soft->matter[soft->packs->order[group->particles.first]].body);
+    }
+    bool sleeps = true;
+    for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
+        sleeps = sleeps && soft_sleeps(soft, b);
+    }
+    return sleeps;
+}
+
+static bool seam_sleeps(const Soft *soft, u32 seam)
+{
+    const Packs *packs = soft->packs;
+    u32 cut = 0;
+    if (soft->asleep_count == 0) {
+        return false;
+    }
+    while (cut + 1 < packs->cut_count && packs->cut[cut + 1].first_seam <= seam) {
+        cut++;
+    }
+    return soft_sleeps(soft, packs->cut[cut].body);
+}
+
 static void move_group(Soft *soft, const PackGroup *group, f32 h)
 {
     const u32 *order = soft->packs->order + group->particles.first;
@@ -85,7 +114,9 @@ static void move_group(Soft *soft, const PackGroup *group, f32 h)
         move(&soft->points[order[i]], h);
     }
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
-        methods_move(soft, b);
+        if (!soft_sleeps(soft, b)) {
+            methods_move(soft, b);
+        }
     }
 }
 
@@ -108,6 +139,9 @@ static void predict_group(Soft *soft, const PackGroup *group, f32 h)
 /* What concerns a body as a whole. */
 static void finish_body(Soft *soft, u32 body, f32 h)
 {
+    if (soft_sleeps(soft, body)) {
+        return;
+    }
     methods_body(soft, body, h);
     wholes_body(soft, body, h);
     if (soft->bodies[body].def.method == SOFT_XPBD) {
@@ -119,7 +153,7 @@ static void finish_body(Soft *soft, u32 body, f32 h)
 static void begin_turns(Soft *soft, const PackGroup *group)
 {
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
-        if (soft->bodies[b].def.method == SOFT_XPBD) {
+        if (soft->bodies[b].def.method == SOFT_XPBD && !soft_sleeps(soft, b)) {
             turn_begin(soft, &soft->bodies[b]);
         }
     }
@@ -129,6 +163,9 @@ static void run_group(const Step *step, u32 index)
 {
     Soft *soft = step->soft;
     const PackGroup *group = &soft->packs->groups[index];
+    if (group_sleeps(soft, group)) {
+        return;
+    }
     if (step->moves) {
         move_group(soft, group, step->h);
     }
@@ -151,8 +188,10 @@ static void phase_loop(void *context, u32 phase, u32 first, u32 end, u32 worker)
         if (phase == 0) {
             run_group(step, i);
         } else if (phase == 1) {
-            packs_run(step->soft, packs->seams[i], step->h);
-        } else {
+            if (!seam_sleeps(step->soft, i)) {
+                packs_run(step->soft, packs->seams[i], step->h);
+            }
+        } else if (!soft_sleeps(step->soft, packs->cut[i].body)) {
             packs_run(step->soft, packs->cut[i].runs, step->h);
             finish_body(step->soft, packs->cut[i].body, step->h);
         }
@@ -183,7 +222,10 @@ static void move_loop(void *context, u32 first, u32 end, u32 worker)
     const Step *step = context;
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i++) {
-        move_group(step->soft, &step->soft->packs->groups[i], step->h);
+        const PackGroup *group = &step->soft->packs->groups[i];
+        if (!group_sleeps(step->soft, group)) {
+            move_group(step->soft, group, step->h);
+        }
     }
 }
 

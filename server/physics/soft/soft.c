@@ -26,6 +26,7 @@ void soft_destroy(Soft *soft)
         return;
     }
     packs_destroy(soft->packs);
+    rest_destroy(soft);
     methods_destroy(soft->methods);
     wholes_destroy(soft->wholes);
     crowd_destroy(soft->crowd);
@@ -75,7 +76,8 @@ Vec3 soft_velocity(const Soft *soft, u32 particle)
 
 f32 soft_inverse_mass(const Soft *soft, u32 particle)
 {
-    return soft->points[particle].inverse_mass;
+    const SoftPoint *p = &soft->points[particle];
+    return p->inverse_mass + p->spare; /* of which one is 0 */
 }
 
 u64 soft_memory(const Soft *soft)
@@ -109,25 +111,42 @@ f32 soft_strain(const Soft *soft, u32 body)
     return worst;
 }
 
+static bool differs(Vec3 a, Vec3 b)
+{
+    return a.x != b.x || a.y != b.y || a.z != b.z;
+}
+
 void soft_set_gravity(Soft *soft, Vec3 gravity)
 {
+    if (differs(gravity, soft->gravity)) {
+        soft_wake_all(soft);
+    }
     soft->gravity = gravity;
 }
 
 void soft_set_wind(Soft *soft, Vec3 wind, f32 air_density)
 {
+    if (differs(wind, soft->wind) || air_density != soft->air_density) {
+        soft_wake_all(soft);
+    }
     soft->wind = wind;
     soft->air_density = air_density;
 }
 
 void soft_set_compliance(Soft *soft, f32 stretch_scale, f32 bend_scale)
 {
+    if (stretch_scale != soft->stretch_scale || bend_scale != soft->bend_scale) {
+        soft_wake_all(soft);
+    }
     soft->stretch_scale = stretch_scale;
     soft->bend_scale = bend_scale;
 }
 
 void soft_set_pressure(Soft *soft, f32 scale)
 {
+    if (scale != soft->pressure_scale) {
+        soft_wake_all(soft);
+    }
     soft->pressure_scale = scale;
 }
 
@@ -139,6 +158,7 @@ void soft_set_steps(Soft *soft, u32 steps)
 void soft_impulse(Soft *soft, u32 particle, Vec3 impulse)
 {
     SoftPoint *p = &soft->points[particle];
+    soft_wake(soft, soft->matter[particle].body);
     p->velocity = vec3_add_scaled(p->velocity, p->inverse_mass, impulse);
 }
 
@@ -149,6 +169,10 @@ void soft_begin(Soft *soft, Rigid *rigid, Jobs *jobs, f32 tick_s)
     soft->tick_s = tick_s;
     soft->jobs = jobs;
     soft->step = 0;
+    if (soft->asleep_count == soft->body_count) {
+        soft->touch_count = soft->near_count = soft->near_fixed = soft->face_count = 0;
+        return;
+    }
     wind_begin(soft, tick_s);
     if (rigid != NULL) {
         touch_begin(soft, rigid);
@@ -176,6 +200,9 @@ static void step(Soft *soft, Rigid *rigid, f32 h, bool moves)
 void soft_substep(Soft *soft, Rigid *rigid, f32 h)
 {
     soft->substep_s = h;
+    if (soft->asleep_count == soft->body_count) {
+        return;
+    }
     if (rigid != NULL) {
         touch_substep(soft, rigid, h);
     }
@@ -197,7 +224,8 @@ static bool points_are_sane(const Soft *soft)
     for (u32 i = 0; i < soft->count; i++) {
         const SoftPoint *p = &soft->points[i];
         if (!vec3_is_finite(p->position) || !vec3_is_finite(p->velocity) ||
-            !(p->inverse_mass >= 0.0f && p->inverse_mass < INFINITY)) {
+            !(p->inverse_mass >= 0.0f && p->inverse_mass < INFINITY) ||
+            !(p->spare >= 0.0f && p->spare < INFINITY)) {
             return false;
         }
     }
@@ -256,6 +284,7 @@ void soft_walk(Soft *soft, State *state)
     state_bytes(state, &soft->steps, sizeof soft->steps);
     wholes_walk(soft, state);
     crowd_walk(soft, state);
+    rest_walk(soft, state);
     state_count(state, &soft->grip_end, SOFT_GRIPS_MAX);
     state_bytes(state, soft->grips, soft->grip_end * sizeof *soft->grips);
     if (state->mode == STATE_LOAD && !state->failed) {

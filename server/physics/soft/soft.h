@@ -182,6 +182,22 @@ void soft_begin(Soft *soft, Rigid *rigid, Jobs *jobs, f32 tick_s);
 /* Predicts, solves, exchanges impulses with the bodies. h in s. */
 void soft_substep(Soft *soft, Rigid *rigid, f32 h);
 
+/* ---- sleep: what rests costs nothing ----
+ * soft_stir before rigid_collide; after the substeps soft_rest, rigid_finish, soft_sleep. Who calls
+ * none of them has bodies that never sleep. */
+
+/* Wakes what something that moves touches or holds. */
+void soft_stir(Soft *soft, Rigid *rigid, f32 tick_s);
+/* Tells the rigid world which soft bodies rest, and what they touch. */
+void soft_rest(Soft *soft, Rigid *rigid);
+/* Lets sleep what may, and wakes what it touches that is awake. */
+void soft_sleep(Soft *soft, Rigid *rigid);
+bool soft_awake(const Soft *soft, u32 body);
+void soft_wake(Soft *soft, u32 body);
+void soft_wake_all(Soft *soft);
+/* Whatever may lie on this rigid body or hang on it: before it goes. */
+void soft_wake_near(Soft *soft, const Rigid *rigid, u32 slot);
+
 /* Walks the dynamic state. */
 void soft_walk(Soft *soft, State *state);
 

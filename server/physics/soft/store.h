@@ -18,7 +18,7 @@ typedef struct SoftPoint {
     Vec3 position; /* m */
     f32 inverse_mass;
     Vec3 velocity; /* m/s */
-    f32 spare;     /* 0 */
+    f32 spare;     /* 0; of a body that sleeps: the inverse mass that it has awake */
 } __attribute__((aligned(32))) SoftPoint;
 
 /* What does not move. */
@@ -139,6 +139,22 @@ typedef struct SoftFace {
     f32 keep[3];     /* m, that the corners keep from the plane there */
 } SoftFace;
 
+/* What is walked of a SoftRest. */
+typedef struct SoftRestState {
+    u32 asleep;
+    f32 rest_s; /* how long it has been at rest */
+} SoftRestState;
+
+/* Of a body: see rest.c. */
+typedef struct SoftRest {
+    SoftRestState state;
+    u32 first_mark;
+    bool pinned;   /* some of it, to the world */
+    bool near;     /* something, in this tick */
+    bool measured; /* the crowd knows where it sleeps */
+    Bounds bounds; /* m, of the points of a body that sleeps */
+} SoftRest;
+
 typedef struct Packs Packs;     /* packs.c */
 typedef struct Methods Methods; /* method.c */
 typedef struct Crowd Crowd;     /* crowd.c */
@@ -174,6 +190,11 @@ struct Soft {
     u32 face_count, face_room;
     SoftGrip grips[SOFT_GRIPS_MAX];
     u32 grip_end;
+    SoftRest *rests; /* [rest_count], all bodies once soft_build is done */
+    Vec3 *marks;     /* [mark_count] m, where some points were, by body */
+    RigidGuest *guests;
+    RigidGuests company; /* of this tick */
+    u32 rest_count, mark_count, asleep_count;
     Packs *packs; /* made by soft_build, like the next three; NULL: nothing for them to do */
     Methods *methods;
     Crowd *crowd;
@@ -204,7 +225,17 @@ static inline bool soft_solves_ticks(const Soft *soft, u32 particle)
     return method == SOFT_XPBD_ITERATIONS || method == SOFT_PBD || method == SOFT_RELAX;
 }
 
-/* soft.c: gravity, damping, wind: what nothing else stops. */
+static inline bool soft_sleeps(const Soft *soft, u32 body)
+{
+    return soft->asleep_count != 0 && soft->rests[body].state.asleep != 0;
+}
+
+/* rest.c */
+int rest_create(Soft *soft);
+void rest_destroy(Soft *soft);
+void rest_walk(Soft *soft, State *state);
+
+/* groups.c: gravity, damping, wind: what nothing else stops. */
 void soft_predict(Soft *soft, const SoftBody *body, f32 h);
 
 /* packs_build.c: the constraints of bodies of SOFT_XPBD, and the pieces a step runs in parallel. */
@@ -236,6 +267,8 @@ int wholes_create(Soft *soft);
 void wholes_destroy(Wholes *wholes);
 void wholes_body(Soft *soft, u32 body, f32 h);
 void wholes_walk(Soft *soft, State *state);
+/* Is it still being inflated? */
+bool whole_grows(const Soft *soft, u32 body);
 
 /* crowd.c: what may touch within the tick, and contact in a step. */
 int crowd_create(Soft *soft);
@@ -290,6 +323,11 @@ bool touch_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u
 
 /* touch_face.c: triangles and segments against bodies that particles might miss: is this one? */
 bool touch_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot);
+/* Is a triangle or segment of the soft body within reach (m) of the rigid one? */
+bool touch_face_meets(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
+                      f32 reach);
+/* Is this one? */
+bool touch_face_touches(const Soft *soft, const Rigid *rigid, const SoftFace *face, f32 reach);
 void touch_face_begin(Soft *soft, Rigid *rigid);
 void touch_face_substep(Soft *soft, const Rigid *rigid, f32 h);
 void touch_face_solve(Soft *soft, Rigid *rigid, f32 h);

@@ -208,7 +208,7 @@ void touch_begin(Soft *soft, Rigid *rigid)
         const SoftBody *body = &soft->bodies[b];
         u32 last = body->first + body->count;
         TouchRoots roots = {.count = 0};
-        for (u32 first = body->first; first < last; first += GROUP) {
+        for (u32 first = soft_sleeps(soft, b) ? last : body->first; first < last; first += GROUP) {
             begin_group(soft, rigid, body, first, u32_min(first + GROUP, last), &roots);
         }
     }

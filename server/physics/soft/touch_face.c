@@ -5,6 +5,7 @@
 #include "server/physics/rigid/gjk.h"
 #include "server/physics/soft/crowd_near.h"
 #include "server/physics/soft/store.h"
+#include "server/physics/tree.h"
 
 #include "shared/geometry.h"
 
@@ -197,8 +198,9 @@ void touch_face_begin(Soft *soft, Rigid *rigid)
     for (u32 b = 0; b < soft->body_count; b++) {
         const SoftBody *body = &soft->bodies[b];
         TouchRoots roots = {.count = 0};
-        for (u32 first = 0; first < face_count(body); first += GROUP) {
-            begin_group(soft, rigid, body, first, u32_min(first + GROUP, face_count(body)), &roots);
+        u32 count = soft_sleeps(soft, b) ? 0 : face_count(body);
+        for (u32 first = 0; first < count; first += GROUP) {
+            begin_group(soft, rigid, body, first, u32_min(first + GROUP, count), &roots);
         }
     }
 }
@@ -429,4 +431,34 @@ void touch_face_solve(Soft *soft, Rigid *rigid, f32 h)
             solve(soft, rigid, &soft->faces[i], h);
         }
     }
+}
+
+/* ---- rest ---- */
+
+bool touch_face_touches(const Soft *soft, const Rigid *rigid, const SoftFace *face, f32 reach)
+{
+    ShapePose pose = pose_of(rigid, face);
+    GjkResult result;
+    Vec3 c[3];
+    face_corners(soft, face, c);
+    return gjk_separation_triangle(&pose, c, reach, &result) && result.separation < reach;
+}
+
+bool touch_face_meets(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
+                      f32 reach)
+{
+    const Shape *shape = rigid_shape(rigid, slot);
+    u32 parts = shape->kind == SHAPE_COMPOUND ? shape->geometry->compound.child_count : 1;
+    Bounds of = bounds_grow(rigid_bounds(rigid, slot), reach);
+    for (u32 i = 0; i < face_count(body); i++) {
+        SoftFace face = {.slot = slot};
+        face_points(soft, body, i, face.point);
+        Bounds bounds = face_bounds(soft, face.point, 0.0f);
+        for (; overlap(&bounds, &of) && face.child < parts; face.child++) {
+            if (touch_face_touches(soft, rigid, &face, reach)) {
+                return true;
+            }
+        }
+    }
+    return false;
 }

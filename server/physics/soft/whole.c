@@ -92,6 +92,13 @@ void wholes_body(Soft *soft, u32 body, f32 h)
     }
 }
 
+bool whole_grows(const Soft *soft, u32 body)
+{
+    const SoftDef *def = &soft->bodies[body].def;
+    return soft->wholes != NULL && body < soft->wholes->body_count && def->pressure > 0.0f &&
+           soft->wholes->states[body].age_s < def->inflate_s;
+}
+
 f32 soft_volume(const Soft *soft, u32 body)
 {
     return soft_volume_by(soft, body, SOFT_VOLUME_GAUSS);

@@ -58,7 +58,9 @@ static void wind_loop(void *context, u32 first, u32 end, u32 worker)
     const Wind *wind = context;
     PL_UNUSED(worker);
     for (u32 b = first; b < end; b++) {
-        blow_on_body(wind->soft, &wind->soft->bodies[b], wind->tick_s);
+        if (!soft_sleeps(wind->soft, b)) {
+            blow_on_body(wind->soft, &wind->soft->bodies[b], wind->tick_s);
+        }
     }
 }
 

@@ -1,0 +1,484 @@
+/*
+ * rest.c: soft bodies that have come to rest sleep, together with what they touch, and wake with
+ * it. What sleeps is not computed; its points are as if pinned, so that others meet it as they meet
+ * the ground.
+ */
+#include "server/physics/couple.h"
+#include "server/physics/soft/crowd.h"
+#include "server/physics/soft/whole.h"
+#include "server/physics/tree.h"
+
+#include "shared/error.h"
+
+#include <stdlib.h>
+
+enum {
+    MARKS_MAX = 64, /* points of a body whose places are remembered */
+    SLOTS_MAX = 256
+};
+
+/* No point may be faster than this: ripples between the marks are motion, too. */
+static const f32 rest_m_s = 0.005f;
+static const f32 rest_ulps = 0x1p-21f; /* of coordinates: rounding is no motion */
+/* What is so near touches: beyond the thickness, and as a part of it. */
+static const f32 touch_m = 0.0005f, touch_part = 0.1f;
+
+/* ---- life ---- */
+
+static u32 marks_of(const SoftBody *body)
+{
+    return u32_min(body->count, MARKS_MAX);
+}
+
+void rest_destroy(Soft *soft)
+{
+    free(soft->rests);
+    free(soft->marks);
+    free(soft->guests);
+    soft->rests = NULL;
+    soft->marks = NULL;
+    soft->guests = NULL;
+}
+
+/* Bodies that were there before rest as they did. */
+int rest_create(Soft *soft)
+{
+    u32 marks = 0, before = soft->mark_count;
+    for (u32 b = 0; b < soft->body_count; b++) {
+        marks += marks_of(&soft->bodies[b]);
+    }
+    SoftRest *rests = calloc((size_t)soft->body_count + 1, sizeof *rests);
+    Vec3 *places = calloc((size_t)marks + 1, sizeof *places);
+    RigidGuest *guests = calloc((size_t)soft->body_count + 1, sizeof *guests);
+    if (rests == NULL || places == NULL || guests == NULL) {
+        free(rests);
+        free(places);
+        free(guests);
+        return ERROR_MEMORY;
+    }
+    if (soft->rests != NULL) {
+        memcpy(rests, soft->rests, soft->rest_count * sizeof *rests);
+        memcpy(places, soft->marks, before * sizeof *places);
+    }
+    rest_destroy(soft);
+    soft->rests = rests;
+    soft->marks = places;
+    soft->guests = guests;
+    soft->rest_count = soft->body_count;
+    soft->mark_count = 0;
+    for (u32 b = 0; b < soft->body_count; b++) {
+        const SoftBody *body = &soft->bodies[b];
+        rests[b].first_mark = soft->mark_count;
+        soft->mark_count += marks_of(body);
+        for (u32 i = body->first; i < body->first + body->count; i++) {
+            const SoftPoint *p = &soft->points[i];
+            rests[b].pinned = rests[b].pinned || p->inverse_mass + p->spare <= 0.0f;
+        }
+    }
+    return ERROR_OK;
+}
+
+static void fall_asleep(Soft *soft, u32 b)
+{
+    const SoftBody *body = &soft->bodies[b];
+    SoftRest *rest = &soft->rests[b];
+    rest->bounds = (Bounds){soft->points[body->first].position, soft->points[body->first].position};
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        SoftPoint *p = &soft->points[i];
+        p->spare = p->inverse_mass;
+        p->inverse_mass = 0.0f;
+        p->velocity = vec3_zero();
+        rest->bounds.min = vec3_min(rest->bounds.min, p->position);
+        rest->bounds.max = vec3_max(rest->bounds.max, p->position);
+    }
+    rest->state.asleep = 1;
+    soft->asleep_count++;
+}
+
+void soft_wake(Soft *soft, u32 b)
+{
+    if (b >= soft->rest_count) {
+        return;
+    }
+    const SoftBody *body = &soft->bodies[b];
+    SoftRest *rest = &soft->rests[b];
+    rest->state.rest_s = 0.0f;
+    if (rest->state.asleep == 0) {
+        return;
+    }
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        soft->points[i].inverse_mass = soft->points[i].spare;
+        soft->points[i].spare = 0.0f;
+    }
+    rest->state.asleep = 0;
+    soft->asleep_count--;
+}
+
+void soft_wake_all(Soft *soft)
+{
+    for (u32 b = 0; b < soft->rest_count; b++) {
+        soft_wake(soft, b);
+    }
+}
+
+bool soft_awake(const Soft *soft, u32 body)
+{
+    return !soft_sleeps(soft, body);
+}
+
+/* ---- waking ---- */
+
+static ShapePose pose_of(const Rigid *rigid, u32 slot)
+{
+    return (ShapePose){rigid_shape(rigid, slot), rigid_position(rigid, slot),
+                       rigid_orientation(rigid, slot)};
+}
+
+static f32 touching(f32 thickness)
+{
+    return thickness + touch_m + touch_part * thickness;
+}
+
+static bool point_touches(const Soft *soft, const Rigid *rigid, u32 particle, u32 slot, f32 ahead)
+{
+    ShapePose pose = pose_of(rigid, slot);
+    f32 reach = touching(soft->matter[particle].radius) + ahead;
+    Vec3 normal;
+    return couple_distance(&pose, soft->points[particle].position, reach, &normal) < reach;
+}
+
+static bool overlap(const Bounds *a, const Bounds *b)
+{
+    return a->min.x <= b->max.x && b->min.x <= a->max.x && a->min.y <= b->max.y &&
+           b->min.y <= a->max.y && a->min.z <= b->max.z && b->min.z <= a->max.z;
+}
+
+/* Does what moves touch the body, or will it in this tick? */
+static bool is_met(const Soft *soft, const Rigid *rigid, u32 b, u32 slot, f32 tick_s)
+{
+    const SoftBody *body = &soft->bodies[b];
+    f32 turning = vec3_length(rigid_spin(rigid, slot)) * shape_reach(rigid_shape(rigid, slot));
+    f32 ahead = (vec3_length(rigid_velocity(rigid, slot)) + turning) * tick_s;
+    if (touch_by_faces(soft, rigid, body, slot)) {
+        return touch_face_meets(soft, rigid, body, slot, touching(body->def.thickness) + ahead);
+    }
+    Bounds of = bounds_grow(rigid_bounds(rigid, slot), touching(body->def.thickness) + ahead);
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        Bounds at = {soft->points[i].position, soft->points[i].position};
+        if (overlap(&at, &of) && point_touches(soft, rigid, i, slot, ahead)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is there a body that moves and touches what sleeps? */
+static bool is_stirred(const Soft *soft, Rigid *rigid, u32 b, f32 tick_s)
+{
+    u32 slots[SLOTS_MAX];
+    const SoftDef *def = &soft->bodies[b].def;
+    Bounds bounds = bounds_grow(soft->rests[b].bounds, touching(def->thickness));
+    u32 count = rigid_overlaps(rigid, bounds, slots, SLOTS_MAX);
+    for (u32 s = 0; s < count; s++) {
+        if (rigid_stirs(rigid, slots[s]) && rigid_meets(rigid, slots[s], def->group, def->mask) &&
+            is_met(soft, rigid, b, slots[s], tick_s)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void soft_stir(Soft *soft, Rigid *rigid, f32 tick_s)
+{
+    soft->tick_s = tick_s;
+    for (u32 i = 0; i < soft->grip_end; i++) {
+        if (soft->grips[i].live) {
+            soft_wake(soft, soft->matter[soft->grips[i].particle].body);
+        }
+    }
+    for (u32 i = 0; i < soft->attachment_count && soft->asleep_count > 0; i++) {
+        const SoftAttachment *held = &soft->attachments[i];
+        if (rigid_alive(rigid, held->body) && rigid_stirs(rigid, held->body.slot)) {
+            soft_wake(soft, soft->matter[held->particle].body);
+        }
+    }
+    for (u32 b = 0; b < soft->body_count && soft->asleep_count > 0; b++) {
+        if (soft_sleeps(soft, b) && is_stirred(soft, rigid, b, tick_s)) {
+            soft_wake(soft, b);
+        }
+    }
+}
+
+void soft_wake_near(Soft *soft, const Rigid *rigid, u32 slot)
+{
+    Bounds of = rigid_bounds(rigid, slot);
+    for (u32 b = 0; b < soft->body_count && soft->asleep_count > 0; b++) {
+        Bounds bounds = bounds_grow(soft->rests[b].bounds, touching(soft->bodies[b].def.thickness));
+        if (soft_sleeps(soft, b) && overlap(&of, &bounds)) {
+            soft_wake(soft, b);
+        }
+    }
+}
+
+/* ---- resting ---- */
+
+static Vec3 mark_place(const Soft *soft, u32 b, u32 k)
+{
+    const SoftBody *body = &soft->bodies[b];
+    return soft->points[body->first + (u32)((u64)k * body->count / marks_of(body))].position;
+}
+
+static void take_marks(Soft *soft, u32 b)
+{
+    for (u32 k = 0; k < marks_of(&soft->bodies[b]); k++) {
+        soft->marks[soft->rests[b].first_mark + k] = mark_place(soft, b, k);
+    }
+}
+
+/* Is each mark where it was, but for `way` m and rounding, and no point fast? */
+static bool is_in_place(const Soft *soft, u32 b, f32 way)
+{
+    const SoftBody *body = &soft->bodies[b];
+    for (u32 k = 0; k < marks_of(body); k++) {
+        Vec3 at = mark_place(soft, b, k), side = vec3_abs(at);
+        f32 most = way + rest_ulps * f32_max(f32_max(side.x, side.y), side.z);
+        if (!(vec3_distance(at, soft->marks[soft->rests[b].first_mark + k]) <= most)) {
+            return false;
+        }
+    }
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        if (!(vec3_length_squared(soft->points[i].velocity) < rest_m_s * rest_m_s)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* As bodies are counted (island.c): at each RIGID_REST_S the places are taken anew. */
+static void count_rest(Soft *soft, u32 b)
+{
+    const f32 time = RIGID_REST_S;
+    SoftRest *rest = &soft->rests[b];
+    bool rests = !whole_grows(soft, b) &&
+                 is_in_place(soft, b, rigid_rest_way(vec3_length(soft->gravity), rest->near));
+    f32 before = rest->state.rest_s, now = rests ? before + soft->tick_s : 0.0f;
+    if (!rests || (before < time && now >= time) || (before < 2.0f * time && now >= 2.0f * time) ||
+        now >= 3.0f * time) {
+        take_marks(soft, b);
+    }
+    rest->state.rest_s = now >= 3.0f * time ? now - time : now;
+}
+
+/* What is near something is held by it; what is not may swing. */
+static void find_near(Soft *soft)
+{
+    const Crowd *crowd = soft->crowd;
+    for (u32 b = 0; b < soft->body_count; b++) {
+        soft->rests[b].near = crowd != NULL && crowd->any && crowd->bodies[b].partner_count > 0;
+    }
+    for (u32 i = 0; i < soft->near_count; i++) {
+        soft->rests[soft->matter[soft->near[i].particle].body].near = true;
+    }
+    for (u32 i = 0; i < soft->face_count; i++) {
+        SoftRest *rest = &soft->rests[soft->faces[i].body];
+        rest->near = rest->near || soft->faces[i].near != 0;
+    }
+}
+
+/* ---- what touches ---- */
+
+typedef struct Links {
+    u32 body, slot; /* the last pair that was found to touch */
+} Links;
+
+static bool touch_counts(const Soft *soft, const Rigid *rigid, const SoftTouch *touch, Links *last)
+{
+    u32 body = soft->matter[touch->particle].body;
+    if ((body == last->body && touch->slot == last->slot) ||
+        !point_touches(soft, rigid, touch->particle, touch->slot, 0.0f)) {
+        return false;
+    }
+    *last = (Links){body, touch->slot};
+    return true;
+}
+
+static bool face_counts(const Soft *soft, const Rigid *rigid, const SoftFace *face, Links *last)
+{
+    if (face->near == 0 || (face->body == last->body && face->slot == last->slot) ||
+        !touch_face_touches(soft, rigid, face, touching(soft->bodies[face->body].def.thickness))) {
+        return false;
+    }
+    *last = (Links){face->body, face->slot};
+    return true;
+}
+
+/* The two bodies of a contact that touch: apart along the normal by no more than they keep. */
+static bool crowd_counts(const Soft *soft, const CrowdContact *contact, u32 *one, u32 *other)
+{
+    Vec3 apart = vec3_zero();
+    for (u32 k = 0; k < 4; k++) {
+        apart =
+            vec3_add_scaled(apart, contact->weight[k], soft->points[contact->point[k]].position);
+    }
+    *one = soft->matter[contact->point[0]].body;
+    *other = soft->matter[contact->point[3]].body;
+    return *one != *other && vec3_dot(apart, contact->normal) < touching(contact->keep);
+}
+
+static u32 crowd_contacts(const Soft *soft)
+{
+    return soft->crowd != NULL && soft->crowd->any ? soft->crowd->active_count : 0;
+}
+
+static void link_all(void *context, Rigid *rigid)
+{
+    Soft *soft = context;
+    Links last = {SOFT_NONE, SOFT_NONE};
+    for (u32 i = 0; i < soft->attachment_count; i++) {
+        const SoftAttachment *held = &soft->attachments[i];
+        u32 body = soft->matter[held->particle].body;
+        if (rigid_alive(rigid, held->body) && !soft_sleeps(soft, body)) {
+            rigid_link_body(rigid, body, held->body.slot);
+        }
+    }
+    for (u32 i = 0; i < soft->near_count; i++) {
+        if (touch_counts(soft, rigid, &soft->near[i], &last)) {
+            rigid_link_body(rigid, last.body, last.slot);
+        }
+    }
+    for (u32 i = 0; i < soft->face_count; i++) {
+        if (face_counts(soft, rigid, &soft->faces[i], &last)) {
+            rigid_link_body(rigid, last.body, last.slot);
+        }
+    }
+    for (u32 i = 0; i < crowd_contacts(soft); i++) {
+        u32 one, other;
+        if (crowd_counts(soft, soft->crowd->active[i], &one, &other)) {
+            rigid_link_guests(rigid, one, other);
+        }
+    }
+}
+
+void soft_rest(Soft *soft, Rigid *rigid)
+{
+    if (soft->rest_count == 0 || soft->asleep_count == soft->body_count) {
+        return;
+    }
+    find_near(soft);
+    for (u32 b = 0; b < soft->body_count; b++) {
+        bool awake = !soft_sleeps(soft, b);
+        if (awake) {
+            count_rest(soft, b);
+        }
+        const SoftRest *rest = &soft->rests[b];
+        soft->guests[b] = (RigidGuest){.awake = awake,
+                                       .rests = rest->state.rest_s >= 2.0f * RIGID_REST_S,
+                                       .held = rest->pinned};
+    }
+    soft->company = (RigidGuests){soft->guests, soft->body_count, link_all, soft};
+    rigid_set_guests(rigid, &soft->company);
+}
+
+/* ---- after it ---- */
+
+static void wake_body(const Soft *soft, Rigid *rigid, u32 body, u32 slot)
+{
+    if (!soft_sleeps(soft, body) && rigid_motion(rigid, slot) == BODY_DYNAMIC) {
+        rigid_wake(rigid, slot);
+    }
+}
+
+static bool may_wake(const Soft *soft, const Rigid *rigid, u32 body, u32 slot)
+{
+    return !soft_sleeps(soft, body) && rigid_motion(rigid, slot) == BODY_DYNAMIC &&
+           !rigid_awake(rigid, slot);
+}
+
+/* What is awake wakes what it touches. */
+static void wake_neighbours(Soft *soft, Rigid *rigid)
+{
+    Links last = {SOFT_NONE, SOFT_NONE};
+    for (u32 i = 0; i < soft->attachment_count; i++) {
+        const SoftAttachment *held = &soft->attachments[i];
+        u32 body = soft->matter[held->particle].body;
+        if (rigid_alive(rigid, held->body) && may_wake(soft, rigid, body, held->body.slot)) {
+            wake_body(soft, rigid, body, held->body.slot);
+        }
+    }
+    for (u32 i = 0; i < soft->near_count; i++) {
+        const SoftTouch *touch = &soft->near[i];
+        if (may_wake(soft, rigid, soft->matter[touch->particle].body, touch->slot) &&
+            touch_counts(soft, rigid, touch, &last)) {
+            wake_body(soft, rigid, last.body, last.slot);
+        }
+    }
+    for (u32 i = 0; i < soft->face_count; i++) {
+        const SoftFace *face = &soft->faces[i];
+        if (may_wake(soft, rigid, face->body, face->slot) &&
+            face_counts(soft, rigid, face, &last)) {
+            wake_body(soft, rigid, last.body, last.slot);
+        }
+    }
+    for (u32 i = 0; i < crowd_contacts(soft) && soft->asleep_count > 0; i++) {
+        u32 one, other;
+        if (crowd_counts(soft, soft->crowd->active[i], &one, &other) &&
+            soft_sleeps(soft, one) != soft_sleeps(soft, other)) {
+            soft_wake(soft, soft_sleeps(soft, one) ? one : other);
+        }
+    }
+}
+
+void soft_sleep(Soft *soft, Rigid *rigid)
+{
+    if (soft->rest_count == 0 || soft->asleep_count == soft->body_count) {
+        return;
+    }
+    for (u32 b = 0; b < soft->body_count; b++) {
+        if (soft->guests[b].sleeps) {
+            fall_asleep(soft, b);
+        }
+    }
+    wake_neighbours(soft, rigid);
+}
+
+/* ---- state ---- */
+
+static bool rest_is_sane(const Soft *soft)
+{
+    for (u32 b = 0; b < soft->rest_count; b++) {
+        const SoftRestState *state = &soft->rests[b].state;
+        if (state->asleep > 1 || !(state->rest_s >= 0.0f && state->rest_s < 1e3f)) {
+            return false;
+        }
+    }
+    for (u32 i = 0; i < soft->mark_count; i++) {
+        if (!vec3_is_finite(soft->marks[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void rest_walk(Soft *soft, State *state)
+{
+    for (u32 b = 0; b < soft->rest_count; b++) {
+        state_bytes(state, &soft->rests[b].state, sizeof soft->rests[b].state);
+    }
+    state_bytes(state, soft->marks, soft->mark_count * sizeof *soft->marks);
+    if (state->mode != STATE_LOAD) {
+        return;
+    }
+    soft->asleep_count = 0;
+    state->failed = state->failed || !rest_is_sane(soft);
+    for (u32 b = 0; b < soft->rest_count && !state->failed; b++) {
+        const SoftBody *body = &soft->bodies[b];
+        Bounds bounds = {soft->points[body->first].position, soft->points[body->first].position};
+        for (u32 i = body->first; i < body->first + body->count; i++) {
+            bounds.min = vec3_min(bounds.min, soft->points[i].position);
+            bounds.max = vec3_max(bounds.max, soft->points[i].position);
+        }
+        soft->rests[b].bounds = bounds;
+        soft->rests[b].measured = false;
+        soft->asleep_count += soft->rests[b].state.asleep;
+    }
+}

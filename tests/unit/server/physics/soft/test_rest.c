@@ -1,0 +1,224 @@
+/* test_rest.c: soft bodies sleep, alone and with rigid ones, wake by all that should wake them, and
+ * an image of a world that sleeps goes on alike. */
+#include "server/world/world_state.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define FLOOR "{\"name\":\"floor\",\"shape\":{\"kind\":\"plane\"},\"motion\":\"static\"}"
+/* A block of foam on a box that is kinematic, and a ball far above. */
+#define BODIES                                                                                     \
+    FLOOR ",{\"name\":\"table\",\"shape\":{\"kind\":\"box\",\"half\":[1,0.2,1]},"                  \
+          "\"position\":[0,0.2,0],\"motion\":\"%s\"},{\"name\":\"plate\",\"shape\":{\"kind\":"     \
+          "\"box\",\"half\":[0.3,0.05,0.3]},\"position\":[0,3,0]}"
+#define FOAM                                                                                       \
+    "{\"name\":\"foam\",\"shape\":{\"kind\":\"box\",\"size\":[0.6,0.4,0.6],\"cells\":[3,2,3],"     \
+    "\"solid\":true},\"position\":[0,0.64,0],\"mass\":20,\"young\":200000,\"poisson\":0.3,"        \
+    "\"damping\":2,\"thickness\":0.01,\"friction\":0.8}"
+
+typedef struct Stage {
+    Scene *scene;
+    World *world;
+} Stage;
+
+static Stage stage_of(const char *table)
+{
+    char text[2048];
+    ErrorText error;
+    snprintf(text, sizeof text, "{\"name\":\"rest\",\"bodies\":[" BODIES "],\"softs\":[" FOAM "]}",
+             table);
+    Stage stage = {.scene = scene_parse(text, strlen(text), "rest", &error)};
+    stage.world = stage.scene != NULL ? world_create(stage.scene, NULL, &error) : NULL;
+    if (stage.world == NULL) {
+        fail_msg("%s", error.text);
+    }
+    return stage;
+}
+
+static void stage_end(Stage *stage)
+{
+    world_destroy(stage->world);
+    scene_destroy(stage->scene);
+}
+
+static void ticks(Stage *stage, u32 count)
+{
+    for (u32 i = 0; i < count; i++) {
+        world_tick(stage->world, NULL, 0);
+    }
+}
+
+static bool soft_rests(const Stage *stage)
+{
+    return !soft_awake(stage->world->soft, 0);
+}
+
+/* Takes the plate away and lets the foam fall asleep. */
+static Stage asleep(const char *table)
+{
+    Stage stage = stage_of(table);
+    world_remove_entity(stage.world, stage.world->slots[stage.world->body_slots[2]].entity);
+    ticks(&stage, 600);
+    assert_true(soft_rests(&stage));
+    return stage;
+}
+
+static void test_foam_sleeps_and_stays(void **unused)
+{
+    (void)unused;
+    Stage stage = asleep("static");
+    u64 before = world_hash(stage.world);
+    Vec3 at = soft_position(stage.world->soft, 5);
+    f32 mass = soft_inverse_mass(stage.world->soft, 5);
+    assert_true(mass > 0.0f);
+    ticks(&stage, 60);
+    assert_int_not_equal(before, world_hash(stage.world)); /* the clock goes on */
+    assert_true(vec3_distance(at, soft_position(stage.world->soft, 5)) == 0.0f);
+    soft_wake(stage.world->soft, 0);
+    assert_true(soft_inverse_mass(stage.world->soft, 5) == mass);
+    ticks(&stage, 300);
+    assert_true(soft_rests(&stage));
+    assert_true(vec3_distance(at, soft_position(stage.world->soft, 5)) < 0.001f);
+    stage_end(&stage);
+}
+
+static void test_without_sleep(void **unused)
+{
+    (void)unused;
+    Stage stage = stage_of("static");
+    world_destroy(stage.world);
+    stage.scene->no_sleep = true;
+    ErrorText error;
+    stage.world = world_create(stage.scene, NULL, &error);
+    assert_non_null(stage.world);
+    ticks(&stage, 600);
+    assert_false(soft_rests(&stage));
+    assert_true(rigid_awake(stage.world->rigid, stage.world->body_slots[2]));
+    stage_end(&stage);
+}
+
+static void test_what_wakes(void **unused)
+{
+    (void)unused;
+    Stage stage = asleep("dynamic");
+    World *world = stage.world;
+    f32 wind[4] = {1.0f, 0.0f, 0.0f, 0.0f};
+    assert_int_equal(tune_set(world, PARAMETER_WIND, wind), ERROR_OK);
+    assert_false(soft_rests(&stage));
+    ticks(&stage, 600);
+    assert_true(soft_rests(&stage)); /* in steady wind, too */
+    soft_impulse(world->soft, 3, vec3(0.0f, 0.5f, 0.0f));
+    assert_false(soft_rests(&stage));
+    ticks(&stage, 600);
+    assert_true(soft_rests(&stage));
+    SoftGrip grip = {.particle = 3,
+                     .target = soft_position(world->soft, 3),
+                     .stiffness = 1000.0f,
+                     .damping = 10.0f,
+                     .force_max = 100.0f};
+    i32 hand = soft_grip_add(world->soft, &grip);
+    ticks(&stage, 300);
+    assert_false(soft_rests(&stage)); /* while it is held */
+    soft_grip_remove(world->soft, (u32)hand);
+    ticks(&stage, 600);
+    assert_true(soft_rests(&stage));
+    /* What it lies on is pushed, and goes. */
+    u32 table = world->body_slots[1];
+    rigid_set_velocity(world->rigid, table, vec3(0.5f, 0.0f, 0.0f), vec3_zero());
+    ticks(&stage, 2);
+    assert_false(soft_rests(&stage));
+    ticks(&stage, 900);
+    assert_true(soft_rests(&stage));
+    f32 height = soft_position(world->soft, 5).y;
+    world_remove_entity(world, world->slots[table].entity);
+    ticks(&stage, 60);
+    assert_true(soft_position(world->soft, 5).y < height - 0.3f);
+    stage_end(&stage);
+}
+
+/* A kinematic table that creeps takes along what slept on it. */
+static void test_a_table_that_moves_wakes(void **unused)
+{
+    (void)unused;
+    Stage stage = asleep("kinematic");
+    World *world = stage.world;
+    f32 from = soft_position(world->soft, 5).x;
+    rigid_set_velocity(world->rigid, world->body_slots[1], vec3(0.005f, 0.0f, 0.0f), vec3_zero());
+    ticks(&stage, 300);
+    assert_false(soft_rests(&stage));
+    f32 went = soft_position(world->soft, 5).x - from;
+    assert_true(fabsf(went - 0.025f) < 0.003f);
+    stage_end(&stage);
+}
+
+/* The plate falls on the sleeping foam: it wakes, and both sleep again. */
+static void test_a_plate_wakes_and_sleeps_with_it(void **unused)
+{
+    (void)unused;
+    Stage stage = asleep("static");
+    BodyDef def = body_def_default();
+    def.shape = (Shape){.kind = SHAPE_BOX, .half = {0.2f, 0.05f, 0.2f}};
+    def.mass_kg = 5.0f;
+    def.position = vec3(0.0f, 1.2f, 0.0f);
+    u32 plate = rigid_add(stage.world->rigid, &def).slot;
+    ticks(&stage, 10);
+    assert_true(soft_rests(&stage)); /* it is still above */
+    ticks(&stage, 30);
+    assert_false(soft_rests(&stage));
+    ticks(&stage, 600);
+    Vec3 at = rigid_position(stage.world->rigid, plate);
+    bool lies = fabsf(at.x) < 0.3f && fabsf(at.z) < 0.3f;
+    print_message("plate %s foam: %s, foam %s\n", lies ? "on" : "thrown off",
+                  rigid_awake(stage.world->rigid, plate) ? "awake" : "asleep",
+                  soft_rests(&stage) ? "asleep" : "awake");
+    if (lies) { /* as one */
+        assert_int_equal(rigid_awake(stage.world->rigid, plate), !soft_rests(&stage));
+    }
+    stage_end(&stage);
+}
+
+static void test_an_image_goes_on_alike(void **unused)
+{
+    (void)unused;
+    for (u32 k = 0; k < 2; k++) {
+        Stage one = k == 0 ? asleep("static") : stage_of("dynamic");
+        ticks(&one, 100); /* nearly at rest, in the other case */
+        u8 *image;
+        size_t bytes;
+        assert_int_equal(world_save(one.world, &image, &bytes), ERROR_OK);
+        ErrorText error;
+        World *other = world_create(one.scene, NULL, &error);
+        assert_non_null(other);
+        assert_int_equal(world_load(other, image, bytes, &error), ERROR_OK);
+        for (u32 i = 0; i < 200; i++) {
+            if (i == 30) {
+                soft_impulse(one.world->soft, 3, vec3(0.0f, 0.5f, 0.0f));
+                soft_impulse(other->soft, 3, vec3(0.0f, 0.5f, 0.0f));
+            }
+            assert_true(world_hash(one.world) == world_hash(other));
+            ticks(&one, 1);
+            world_tick(other, NULL, 0);
+        }
+        free(image);
+        world_destroy(other);
+        stage_end(&one);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_foam_sleeps_and_stays),
+        cmocka_unit_test(test_without_sleep),
+        cmocka_unit_test(test_what_wakes),
+        cmocka_unit_test(test_a_table_that_moves_wakes),
+        cmocka_unit_test(test_a_plate_wakes_and_sleeps_with_it),
+        cmocka_unit_test(test_an_image_goes_on_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -466,6 +466,152 @@ static f64 scene_stays(TruthCase *c)
     return 1e3 * (f64)most;
 }
 
+/* ---- soft bodies ---- */
+
+/* A soft body of a random kind, or a rope of one, by its name. */
+static const char *soft_draw(TruthCase *c, char *text, size_t bytes, f32 height)
+{
+    static const char *const names[] = {"cloth", "rope", "foam", "balloon"};
+    u32 kind = truth_pick(c, PL_COUNT(names));
+    f64 size = (f64)truth_range(c, 0.3f, 0.8f), mass = (f64)truth_log_range(c, 0.2f, 2.0f);
+    char shape[256];
+    switch (kind) {
+    case 0:
+        snprintf(shape, sizeof shape,
+                 "\"shape\":{\"kind\":\"grid\",\"points\":[9,9],\"size\":[%g,%g]},"
+                 "\"mass\":%g,\"rotation\":[-90,0,0]",
+                 size, size, mass);
+        break;
+    case 1:
+        snprintf(shape, sizeof shape,
+                 "\"shape\":{\"kind\":\"rope\",\"points\":[12],\"length\":%g},\"mass\":%g", size,
+                 mass);
+        break;
+    case 2:
+        snprintf(shape, sizeof shape,
+                 "\"shape\":{\"kind\":\"box\",\"size\":[%g,%g,%g],\"cells\":[2,2,2],"
+                 "\"solid\":true},\"mass\":%g,\"young\":100000,\"poisson\":0.3,"
+                 "\"stretch_compliance\":-1",
+                 size, 0.5 * size, size, 10.0 * mass);
+        break;
+    default:
+        snprintf(shape, sizeof shape,
+                 "\"shape\":{\"kind\":\"sphere\",\"radius\":%g,\"level\":1},\"mass\":%g,"
+                 "\"pressure\":2",
+                 0.5 * size, mass);
+        break;
+    }
+    snprintf(text, bytes,
+             "{\"name\":\"%s\",%s,\"position\":[0,%g,0],\"damping\":%g,\"friction\":0.6,"
+             "\"thickness\":0.01}",
+             names[kind], shape, (f64)height, height > 0.0f ? 1.0 : 0.0);
+    truth_say(c, "%s, %.2g m, %.2g kg", names[kind], size, mass);
+    return names[kind];
+}
+
+static Scene *soft_scene(const char *soft, f32 gravity, bool floor)
+{
+    char text[2048];
+    ErrorText error;
+    snprintf(text, sizeof text,
+             "{\"name\":\"soft\",\"gravity\":[0,%g,0],\"substeps\":4,\"bodies\":[%s],\"softs\":"
+             "[%s]}",
+             -(f64)gravity,
+             floor ? "{\"name\":\"floor\",\"shape\":{\"kind\":\"plane\"},\"motion\":\"static\"}"
+                   : "",
+             soft);
+    Scene *scene = scene_parse(text, strlen(text), "soft", &error);
+    if (scene == NULL) {
+        fprintf(stderr, "%s\n%s\n", error.text, text);
+        exit(1);
+    }
+    return scene;
+}
+
+static f64 mean_height(const World *world)
+{
+    f64 sum = 0.0;
+    u32 count = soft_particles(world->soft);
+    for (u32 i = 0; i < count; i++) {
+        sum += (f64)soft_position(world->soft, i).y / count;
+    }
+    return sum;
+}
+
+/* A soft body falls in weak gravity without air. */
+static f64 soft_falls(TruthCase *c)
+{
+    char soft[512];
+    f32 g = truth_log_range(c, 0.001f, 0.05f);
+    soft_draw(c, soft, sizeof soft, 0.0f);
+    truth_say(c, ", g %g m/s^2", (f64)g);
+    Scene *scene = soft_scene(soft, g, false);
+    ErrorText error;
+    World *world = world_of(scene, &error);
+    f32 air[4] = {0.0f};
+    tune_set(world, PARAMETER_AIR, air);
+    world_tick(world, NULL, 0); /* a balloon finds its size */
+    f64 from = mean_height(world), speed = (f64)g / 60.0;
+    for (u32 i = 0; i < 300; i++) {
+        world_tick(world, NULL, 0);
+    }
+    f64 fallen = from - mean_height(world);
+    world_destroy(world);
+    scene_destroy(scene);
+    return miss(fallen, 0.5 * (f64)g * 25.0 + 5.0 * speed);
+}
+
+/* s until a soft body that fell on the floor sleeps. */
+static f64 soft_sleeps_after(TruthCase *c)
+{
+    char soft[512];
+    soft_draw(c, soft, sizeof soft, truth_range(c, 0.5f, 1.0f));
+    Scene *scene = soft_scene(soft, KIT_GRAVITY_M_S2, true);
+    ErrorText error;
+    World *world = world_of(scene, &error);
+    u32 ticks = 0;
+    while (ticks < 1200 && soft_awake(world->soft, 0)) {
+        world_tick(world, NULL, 0);
+        ticks++;
+    }
+    world_destroy(world);
+    scene_destroy(scene);
+    return ticks / 60.0;
+}
+
+/* A rope swings by a small angle in its slowest mode (J0 of the root of the length): 1.2024 times
+ * as fast as a ball on a thread of the same length. */
+static f64 rope_swings(TruthCase *c)
+{
+    f32 length = truth_log_range(c, 0.3f, 3.0f), angle = truth_range(c, 0.1f, 0.5f);
+    truth_say(c, "%g m, %g deg", (f64)length, (f64)angle);
+    char soft[512];
+    snprintf(soft, sizeof soft,
+             "{\"name\":\"r\",\"shape\":{\"kind\":\"rope\",\"points\":[17],\"length\":%g},"
+             "\"position\":[0,0,0],\"rotation\":[0,0,%g],\"mass\":1,\"damping\":0,"
+             "\"stretch_compliance\":1e-8,\"bend\":\"none\",\"pins\":[{\"point\":[0]}]}",
+             (f64)length, -90.0 + (f64)angle);
+    Scene *scene = soft_scene(soft, KIT_GRAVITY_M_S2, false);
+    ErrorText error;
+    World *world = world_of(scene, &error);
+    f64 period = 2.0 * (f64)pi * sqrt((f64)length / (f64)KIT_GRAVITY_M_S2) / 1.2024;
+    f64 before = (f64)soft_position(world->soft, 16).x, first = 0.0, last = 0.0;
+    u32 passed = 0;
+    for (u32 i = 1; i < (u32)(180.0 * period) && passed < 5; i++) {
+        world_tick(world, NULL, 0);
+        f64 x = (f64)soft_position(world->soft, 16).x;
+        if ((x < 0.0) != (before < 0.0)) {
+            last = (i - before / (before - x)) / 60.0;
+            first = passed++ == 0 ? last : first;
+        }
+        before = x;
+    }
+    bool awake = soft_awake(world->soft, 0);
+    world_destroy(world);
+    scene_destroy(scene);
+    return passed == 5 && awake ? miss(last - first, 2.0 * period) : 1.0;
+}
+
 const TruthLaw truth_rest[] = {
     {.name = "rest/falls",
      .about = "a free fall of 5 s in 0.001 to 0.05 m/s^2 beside a wall misses g t^2 / 2 by",
@@ -551,5 +697,26 @@ const TruthLaw truth_rest[] = {
      .few = 2,
      .many = 40,
      .measure = scene_stays},
+    {.name = "rest/soft_falls",
+     .about = "a soft body that falls for 5 s in 0.001 to 0.05 m/s^2 misses g t^2 / 2 by",
+     .unit = "of it",
+     .bound = 0.02,
+     .few = 8,
+     .many = 200,
+     .measure = soft_falls},
+    {.name = "rest/soft_swings",
+     .about = "a rope of 0.3 to 3 m that swings by 0.1 to 0.5 deg: its period is off by",
+     .unit = "of it",
+     .bound = 0.1,
+     .few = 8,
+     .many = 100,
+     .measure = rope_swings},
+    {.name = "rest/soft_sleeps",
+     .about = "cloth, rope, foam or a balloon that fell on the floor sleeps after",
+     .unit = "s",
+     .bound = 10.0,
+     .few = 8,
+     .many = 100,
+     .measure = soft_sleeps_after},
     {.name = NULL},
 };

@@ -169,6 +169,7 @@ typedef struct ContactWide {
     u32 first;                                  /* of its PointWide */
     u32 extra;                                  /* of its ExtraWide, ROW_NO_EXTRA: none */
     u32 bounces;                                /* a lane has restitution */
+    u32 turns;                                  /* made again in each substep (contact_turns) */
     f32x8 bias_rate, mass_scale, impulse_scale; /* Softness of each lane */
     Vec3x8 normal, tangent;
     f32x8 friction, restitution;
@@ -254,6 +255,7 @@ struct Rigid {
     ColorRange colors[COLORS_MAX + 1];
     u32 color_count;
     bool bounces; /* some row has restitution */
+    bool turns;   /* some row is made again in each substep */
 
     f32 *flights; /* [capacity] share of its way in this tick that a body keeps (ccd.c) */
     u32 *stuck;   /* [capacity] slots of bodies that are stuck deep in several others (stuck.c) */
@@ -349,6 +351,10 @@ bool contact_reserve(Rigid *rigid, u32 count);
 void contact_remove_body(Rigid *rigid, u32 slot);
 /* Keeps the impulses for the next tick, and reports impacts. */
 void contact_store(Rigid *rigid);
+/* Does one of the two turn so fast that arms and normal of the contact change within the tick? */
+bool contact_turns(const Rigid *rigid, const Contact *contact);
+/* The contact of a lane at the poses of now, with the impulses of its row. */
+void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane);
 
 /* recycle.c */
 /* Is it costly enough that manifolds with it are kept? */
@@ -416,6 +422,8 @@ void bodies_limit(Rigid *rigid);
 
 /* solve_prepare.c, solve_contact.c */
 void contact_prepare(Rigid *rigid);
+/* Rows of what turns fast, at the poses of now. */
+void contact_follow(Rigid *rigid);
 void contact_warm_start(Rigid *rigid);
 void contact_solve(Rigid *rigid, bool use_bias);
 /* Is the contact part of this tick's solve (not asleep, not a sensor)? */

@@ -10,7 +10,7 @@
 #include "server/physics/rigid/body.h"
 
 enum {
-    CLASSES = MANIFOLD_POINTS, /* rows are filled with contacts of like point counts */
+    CLASSES = MANIFOLD_POINTS + 1, /* rows are filled with contacts of like point counts */
     OVERFLOW = COLORS_MAX,
     NOT_SOLVED = 0xff
 };
@@ -20,9 +20,10 @@ static inline u32 lowest_free(u64 used)
     return used == ~0ull ? COLORS_MAX : (u32)__builtin_ctzll(~used);
 }
 
-static inline u32 contact_points(const Contact *contact)
+/* The last of the classes is what turns: it may get any number of points in a substep. */
+static inline u32 contact_class(const Rigid *rigid, const Contact *contact)
 {
-    return contact->flags >> CONTACT_COUNT_SHIFT;
+    return contact_turns(rigid, contact) ? CLASSES : contact->flags >> CONTACT_COUNT_SHIFT;
 }
 
 static inline bool is_soft(const Rigid *rigid, u32 contact)
@@ -70,8 +71,16 @@ static void assign(Rigid *rigid)
     }
 }
 
-static ContactWide *row_begin(Rigid *rigid, u32 points)
+/* By colour; what turns first, then by points, falling. */
+static u32 contact_key(const Rigid *rigid, u32 index)
 {
+    return rigid->contact_colors[index] * CLASSES + CLASSES -
+           contact_class(rigid, &rigid->contacts[index]);
+}
+
+static ContactWide *row_begin(Rigid *rigid, u32 class)
+{
+    u32 points = u32_min(class, MANIFOLD_POINTS);
     ContactWide *row = &rigid->rows[rigid->row_count++];
     u32 spare = rigid->def.body_capacity;
     for (u32 lane = 0; lane < SIMD_LANES; lane++) {
@@ -79,6 +88,7 @@ static ContactWide *row_begin(Rigid *rigid, u32 points)
         row->contact[lane] = ROW_EMPTY;
     }
     row->points = points;
+    row->turns = class == CLASSES;
     row->first = rigid->point_count;
     rigid->point_count += points;
     row->extra = ROW_NO_EXTRA;
@@ -110,9 +120,7 @@ void color_contacts(Rigid *rigid)
     u32 starts[(COLORS_MAX + 1) * CLASSES + 1] = {0};
     for (u32 i = 0; i < rigid->contact_count; i++) {
         if (rigid->contact_colors[i] != NOT_SOLVED) {
-            u32 key =
-                rigid->contact_colors[i] * CLASSES + CLASSES - contact_points(&rigid->contacts[i]);
-            starts[key + 1]++;
+            starts[contact_key(rigid, i) + 1]++;
         }
     }
     u32 rows = 0;
@@ -121,7 +129,11 @@ void color_contacts(Rigid *rigid)
         for (u32 k = color * CLASSES; k < (color + 1) * CLASSES; k++) {
             count += starts[k + 1];
         }
-        rows += color == OVERFLOW ? count : (count + SIMD_LANES - 1) / SIMD_LANES;
+        /* What turns has rows of its own. */
+        u32 turning = starts[color * CLASSES + 1];
+        rows += color == OVERFLOW ? count
+                                  : (turning + SIMD_LANES - 1) / SIMD_LANES +
+                                        (count - turning + SIMD_LANES - 1) / SIMD_LANES;
     }
     if (!color_reserve(rigid, rows)) {
         return;
@@ -129,15 +141,14 @@ void color_contacts(Rigid *rigid)
     for (u32 k = 0; k < (COLORS_MAX + 1) * CLASSES; k++) {
         starts[k + 1] += starts[k];
     }
-    u32 ends[COLORS_MAX + 1];
+    u32 ends[COLORS_MAX + 1], turning_ends[COLORS_MAX + 1];
     for (u32 color = 0; color <= COLORS_MAX; color++) {
+        turning_ends[color] = starts[color * CLASSES + 1];
         ends[color] = starts[(color + 1) * CLASSES];
     }
     for (u32 i = 0; i < rigid->contact_count; i++) {
         if (rigid->contact_colors[i] != NOT_SOLVED) {
-            u32 key =
-                rigid->contact_colors[i] * CLASSES + CLASSES - contact_points(&rigid->contacts[i]);
-            rigid->color_order[starts[key]++] = i;
+            rigid->color_order[starts[contact_key(rigid, i)]++] = i;
         }
     }
     u32 at = 0;
@@ -146,9 +157,10 @@ void color_contacts(Rigid *rigid)
         rigid->colors[color].first = rigid->row_count;
         while (at < ends[color]) {
             /* The first of a row has the most points. */
-            ContactWide *row =
-                row_begin(rigid, contact_points(&rigid->contacts[rigid->color_order[at]]));
-            for (u32 lane = 0; lane < lanes && at < ends[color]; lane++) {
+            const Contact *first = &rigid->contacts[rigid->color_order[at]];
+            ContactWide *row = row_begin(rigid, contact_class(rigid, first));
+            u32 end = row->turns ? turning_ends[color] : ends[color];
+            for (u32 lane = 0; lane < lanes && at < end; lane++) {
                 row_lane(rigid, row, lane, rigid->color_order[at++]);
             }
         }

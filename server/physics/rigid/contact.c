@@ -356,6 +356,68 @@ static void store_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+/* ---- within the tick ---- */
+
+/* A ball turns under its contact without changing it. */
+static bool body_turns(const Rigid *rigid, u32 slot)
+{
+    const f32 most_rad = 0.04f;
+    const Body *body = &rigid->bodies[slot];
+    f32 turn2 =
+        vec3_length_squared(rigid->states[slot].spin) * rigid->def.tick_s * rigid->def.tick_s;
+    return turn2 > most_rad * most_rad &&
+           (body->shape.kind != SHAPE_SPHERE || (body->flags & BODY_OFFSET));
+}
+
+bool contact_turns(const Rigid *rigid, const Contact *contact)
+{
+    return body_turns(rigid, contact->a) || body_turns(rigid, contact->b);
+}
+
+/* How alike two manifolds are: by the points that both have, then by their normals. */
+static f32 likeness(const Manifold *one, const Manifold *other)
+{
+    f32 shared = vec3_dot(one->normal, other->normal);
+    for (u32 p = 0; p < one->count; p++) {
+        for (u32 q = 0; q < other->count; q++) {
+            shared += one->points[p].feature == other->points[q].feature ? 4.0f : 0.0f;
+        }
+    }
+    return shared;
+}
+
+/* What has come farther apart than contacts look goes on with what it was. */
+void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane)
+{
+    u32 index = row->contact[lane], best = 0;
+    Contact *contact = &rigid->contacts[index];
+    Manifold *manifold = &rigid->manifolds[rigid->contact_manifolds[index]];
+    const Body *a = &rigid->bodies[contact->a], *b = &rigid->bodies[contact->b];
+    ShapePose pose_a = body_pose(a), pose_b = body_pose(b);
+    Manifold found[MANIFOLDS_MAX];
+    store_lane(rigid, row, lane);
+    u32 count = manifold_collide(&pose_a, &pose_b, ccd_margin(rigid, contact->a, contact->b), found,
+                                 MANIFOLDS_MAX);
+    for (u32 m = 1; m < count; m++) {
+        best = likeness(&found[m], manifold) > likeness(&found[best], manifold) ? m : best;
+    }
+    if (count == 0) {
+        return;
+    }
+    *manifold = found[best];
+    manifold->apart = vec3_sub(b->position, a->position);
+    Contact before = *contact;
+    *contact = (Contact){.a = before.a, .b = before.b};
+    contact->flags = (before.flags & ((1u << CONTACT_COUNT_SHIFT) - 1u)) |
+                     manifold->count << CONTACT_COUNT_SHIFT;
+    for (u32 p = 0; p < manifold->count; p++) {
+        contact->features[p] = manifold->points[p].feature;
+    }
+    inherit(contact, manifold, &before, 1);
+}
+
+/* ---- impacts ---- */
+
 /* How hard the contact of a lane struck, if it began in this tick. */
 static void impact_collect(Rigid *rigid, const ContactWide *row, u32 lane)
 {

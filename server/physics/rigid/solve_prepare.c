@@ -2,7 +2,7 @@
  * solve_prepare.c: rows of eight contacts are filled from bodies and manifolds, lane by lane, and
  * their effective masses are computed eight at a time.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/wide.h"
 
 enum {
     PREPARE_GRAIN = 8
@@ -231,26 +231,31 @@ static void friction_finish(Rigid *rigid, ContactWide *row, const Lanes *lanes)
     }
 }
 
+static void fill_row(Rigid *rigid, u32 index)
+{
+    ContactWide *row = &rigid->rows[index];
+    Lanes lanes;
+    memset(&lanes, 0, sizeof(lanes));
+    memset(&row->bias_rate, 0, sizeof(*row) - offsetof(ContactWide, bias_rate));
+    memset(&rigid->points[row->first], 0, row->points * sizeof(PointWide));
+    row->bounces = 0;
+    row->extra = ROW_NO_EXTRA;
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        if (row->contact[lane] != ROW_EMPTY) {
+            fill_lane(rigid, row, index, lane, &lanes);
+        }
+    }
+    softness_finish(rigid, row, &lanes);
+    points_finish(rigid, row, &lanes);
+    friction_finish(rigid, row, &lanes);
+}
+
 static void prepare_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
     Rigid *rigid = context;
     for (u32 i = first; i < end; i++) {
-        ContactWide *row = &rigid->rows[i];
-        Lanes lanes;
-        memset(&lanes, 0, sizeof(lanes));
-        memset(&row->bias_rate, 0, sizeof(*row) - offsetof(ContactWide, bias_rate));
-        memset(&rigid->points[row->first], 0, row->points * sizeof(PointWide));
-        row->bounces = 0;
-        row->extra = ROW_NO_EXTRA;
-        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-            if (row->contact[lane] != ROW_EMPTY) {
-                fill_lane(rigid, row, i, lane, &lanes);
-            }
-        }
-        softness_finish(rigid, row, &lanes);
-        points_finish(rigid, row, &lanes);
-        friction_finish(rigid, row, &lanes);
+        fill_row(rigid, i);
     }
 }
 
@@ -258,8 +263,56 @@ void contact_prepare(Rigid *rigid)
 {
     color_contacts(rigid);
     jobs_run(rigid->jobs, rigid->row_count, PREPARE_GRAIN, prepare_range, rigid);
-    rigid->bounces = false;
-    for (u32 i = 0; i < rigid->row_count && !rigid->bounces; i++) {
-        rigid->bounces = rigid->rows[i].bounces != 0;
+    rigid->bounces = rigid->turns = false;
+    for (u32 i = 0; i < rigid->row_count && !(rigid->bounces && rigid->turns); i++) {
+        rigid->bounces = rigid->bounces || rigid->rows[i].bounces != 0;
+        rigid->turns = rigid->turns || rigid->rows[i].turns != 0;
+    }
+}
+
+/* ---- within the tick ---- */
+
+/* Separations are those of the tick's start plus what the bodies have moved since (solve_normals):
+ * from what is now the motion so far is taken off. What a tick reports of a blow goes on. */
+static void follow_row(Rigid *rigid, u32 index)
+{
+    ContactWide *row = &rigid->rows[index];
+    PointWide *points = &rigid->points[row->first];
+    f32x8 strongest[MANIFOLD_POINTS], approach[MANIFOLD_POINTS];
+    for (u32 p = 0; p < row->points; p++) {
+        strongest[p] = points[p].impulse_max;
+        approach[p] = points[p].approach;
+    }
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        if (row->contact[lane] != ROW_EMPTY) {
+            contact_renew(rigid, row, lane);
+        }
+    }
+    fill_row(rigid, index);
+    Motion a = motion_gather(rigid->states, row->a), b = motion_gather(rigid->states, row->b);
+    f32x8 drift = vec3x8_dot(row->normal, vec3x8_sub(b.shift, a.shift));
+    for (u32 p = 0; p < row->points; p++) {
+        points[p].separation -= drift + vec3x8_dot(points[p].angular_b, b.turn) -
+                                vec3x8_dot(points[p].angular_a, a.turn);
+        points[p].impulse_max = strongest[p];
+        points[p].approach = approach[p];
+    }
+}
+
+static void follow_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        if (rigid->rows[i].turns != 0) {
+            follow_row(rigid, i);
+        }
+    }
+}
+
+void contact_follow(Rigid *rigid)
+{
+    if (rigid->turns) {
+        jobs_run(rigid->jobs, rigid->row_count, PREPARE_GRAIN, follow_range, rigid);
     }
 }

@@ -96,17 +96,19 @@ static void fill_extra(Rigid *rigid, ContactWide *row, u32 index, u32 lane, cons
 
 /*
  * Contacts are as stiff as the substeps bear: a body is held by all its contacts at once, so where
- * it has many each of them is softer. Against what nothing moves they are twice as fast, since
- * ground that gives way is seen first.
+ * it has many each of them is softer; those of a body count by how far it gives way beside the
+ * other, so that a box is no softer for the many light things that lie in it. Against what nothing
+ * moves they are twice as fast, since ground that gives way is seen first.
  */
 static f32 contact_frequency(const Rigid *rigid, const Contact *c)
 {
     const f32 frequency = 0.17f, contacts = 6.0f;
-    u32 a = (u32)__builtin_popcountll(rigid->colors_used[c->a]);
-    u32 b = (u32)__builtin_popcountll(rigid->colors_used[c->b]);
-    bool fixed =
-        rigid->states[c->a].inverse_mass <= 0.0f || rigid->states[c->b].inverse_mass <= 0.0f;
-    f32 share = contacts / f32_max(contacts, (f32)u32_max(a, b));
+    f32 mass_a = rigid->states[c->a].inverse_mass, mass_b = rigid->states[c->b].inverse_mass;
+    f32 a = mass_a * (f32)__builtin_popcountll(rigid->colors_used[c->a]);
+    f32 b = mass_b * (f32)__builtin_popcountll(rigid->colors_used[c->b]);
+    bool fixed = mass_a <= 0.0f || mass_b <= 0.0f;
+    f32 number = f32_max(a, b) / f32_max(mass_a, mass_b);
+    f32 share = contacts / f32_max(contacts, number);
     return (fixed ? 2.0f : 1.0f) * frequency * share * sqrtf(share);
 }
 

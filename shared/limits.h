@@ -23,6 +23,9 @@ enum {
     FRAME_BYTES_MAX = 64 << 20,
     /* Rigid bodies of one world, spawned ones included. */
     BODIES_MAX = 65536,
+    /* Bodies of a scene that begin deep in the same place. Beyond a dozen a crowd's contacts are
+     * thinned, so that memory follows its number; but all pairs of it are counted in each tick. */
+    CROWD_BODIES_MAX = 4096,
     /* Particles of one scene. */
     PARTICLES_MAX = 1 << 20,
     /* Entities that a client keeps; one message each when a late joiner arrives. */

@@ -180,6 +180,21 @@ int world_rebuild(World *world, bool tell)
     return ERROR_OK;
 }
 
+/* A crowd in one place costs its square, so there is a limit to it. */
+static int check_crowd(World *world, ErrorText *error)
+{
+    const Scene *scene = world->scene;
+    u32 slot, count = rigid_crowd(world->rigid, CROWD_BODIES_MAX, &slot);
+    for (u32 i = 0; i < scene->body_count && count > 0; i++) {
+        if (world->body_slots[i] == slot) {
+            return error_set(error, ERROR_LIMIT,
+                             "%s: %u bodies are in the same place as bodies[%u] '%s': at most %d",
+                             scene->name, count, i, scene->bodies[i].name, CROWD_BODIES_MAX);
+        }
+    }
+    return ERROR_OK;
+}
+
 int world_build(World *world, ErrorText *error)
 {
     const Scene *scene = world->scene;
@@ -224,5 +239,5 @@ int world_build(World *world, ErrorText *error)
         return error_set(error, result, "%s: cannot build the world: %s", scene->name,
                          told ? world->trouble.text : error_name(result));
     }
-    return ERROR_OK;
+    return check_crowd(world, error);
 }

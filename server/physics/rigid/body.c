@@ -94,6 +94,7 @@ Rigid *rigid_create(const RigidDef *def)
     rigid->active = take(rigid, n, sizeof(*rigid->active), &failed);
     rigid->colors_used = take(rigid, n, sizeof(*rigid->colors_used), &failed);
     rigid->flights = take(rigid, n, sizeof(*rigid->flights), &failed);
+    rigid->mates = take(rigid, n, sizeof(*rigid->mates), &failed);
     rigid->stuck = take(rigid, n, sizeof(*rigid->stuck), &failed);
     rigid->parents = take(rigid, n, sizeof(*rigid->parents), &failed);
     rigid->supports = take(rigid, n, sizeof(*rigid->supports), &failed);
@@ -129,6 +130,10 @@ void rigid_destroy(Rigid *rigid)
                             rigid->active,
                             rigid->colors_used,
                             rigid->flights,
+                            rigid->jam,
+                            rigid->flyers,
+                            rigid->meetings,
+                            rigid->mates,
                             rigid->stuck,
                             rigid->parents,
                             rigid->supports,

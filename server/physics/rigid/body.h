@@ -144,6 +144,13 @@ typedef struct PairKey {
     u32 a, b;
 } PairKey;
 
+/* Of jam.c: where a body is, and how many others are in its place. */
+typedef struct JamBody {
+    Vec3 centre;
+    f32 inner; /* m, share of its inner radius; 0: it cannot crowd */
+    _Atomic u32 count;
+} JamBody;
+
 /* ---- solver rows: eight contacts that share no body side by side ---- */
 
 typedef struct PointWide {
@@ -195,6 +202,8 @@ enum {
 };
 
 typedef struct ImpulsePoint ImpulsePoint;
+struct Flyer;
+struct Meeting;
 
 typedef struct ColorRange {
     u32 first, count; /* in rows */
@@ -231,6 +240,9 @@ struct Rigid {
     u32 pair_contact_capacity;
     PairKey *found; /* [found_capacity] new pairs of this tick */
     u32 found_count, found_capacity;
+    bool jammed;  /* many bodies are in one place: pairs are made anew, and thinned, in each tick */
+    JamBody *jam; /* [jam_capacity] */
+    u32 jam_capacity;
 
     Contact *contacts, *contacts_before; /* [contact_capacity] */
     u32 contact_count, contact_capacity;
@@ -257,8 +269,15 @@ struct Rigid {
     bool bounces; /* some row has restitution */
     bool turns;   /* some row is made again in each substep */
 
-    f32 *flights; /* [capacity] share of its way in this tick that a body keeps (ccd.c) */
-    u32 *stuck;   /* [capacity] slots of bodies that are stuck deep in several others (stuck.c) */
+    /* Of ccd*.c: the number of a body's flight, 0 outside the end of a tick; flights, and when they
+     * meet; rings of bodies that fixed joints hold together. */
+    u32 *flights; /* [capacity] */
+    struct Flyer *flyers;
+    struct Meeting *meetings;
+    u32 flyer_count, flyer_capacity, meeting_count, meeting_capacity;
+    u32 *mates; /* [capacity] */
+    bool has_mates;
+    u32 *stuck; /* [capacity] slots of bodies that are stuck deep in several others (stuck.c) */
     u32 stuck_count;
     /* Of plain bodies. */
     struct ImpulsePoint *impulse_points; /* [impulse_point_capacity] */
@@ -343,6 +362,15 @@ void broad_update(Rigid *rigid);
 /* All pairs from the fat bounds alone, and the contacts they have: after a load. */
 bool broad_rebuild(Rigid *rigid);
 void broad_remove_pairs(Rigid *rigid, u32 slot);
+
+/* jam.c: begin, then count each pair of near bodies (any thread), then ask. */
+bool jam_begin(Rigid *rigid); /* false: no memory */
+void jam_count(Rigid *rigid, u32 a, u32 b);
+bool jam_is_there(const Rigid *rigid);
+/* Is the body in a crowd? */
+bool jam_has(const Rigid *rigid, u32 slot);
+/* Is the pair one of those that are not left out? */
+bool jam_keeps(const Rigid *rigid, u32 a, u32 b);
 
 /* contact.c */
 void contact_update(Rigid *rigid);

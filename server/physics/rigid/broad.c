@@ -189,6 +189,8 @@ typedef struct PairSearch {
     Rigid *rigid;
     _Atomic u32 taken; /* room taken in `found`; beyond the capacity: too little room */
     bool everything;   /* whoever moved */
+    bool counts;       /* who is in one place with whom, and no pairs */
+    bool thins;        /* leaves out what jam_keeps does not */
     /* Of search_overlaps: the moving tree against this one. */
     const Tree *tree;
     TreePart parts[TREE_PARTS];
@@ -205,7 +207,7 @@ static void visit_flush(PairVisit *visit)
 {
     Rigid *rigid = visit->search->rigid;
     u32 at = atomic_fetch_add(&visit->search->taken, visit->count);
-    if (visit->count > 0 && at <= rigid->found_capacity &&
+    if (visit->count > 0 && !visit->search->counts && at <= rigid->found_capacity &&
         visit->count <= rigid->found_capacity - at) {
         memcpy(&rigid->found[at], visit->keys, visit->count * sizeof(*visit->keys));
     }
@@ -215,8 +217,13 @@ static void visit_flush(PairVisit *visit)
 static void visit_pair(void *context, u32 one, u32 other)
 {
     PairVisit *visit = context;
-    if (one == other || !body_filter(visit->search->rigid, one, other)) {
+    Rigid *rigid = visit->search->rigid;
+    if (one == other || (visit->search->thins && !jam_keeps(rigid, one, other)) ||
+        !body_filter(rigid, one, other)) {
         return;
+    }
+    if (visit->search->counts) {
+        jam_count(rigid, one, other);
     }
     if (visit->count == VISIT_ROOM) {
         visit_flush(visit);
@@ -328,11 +335,19 @@ static void search_overlaps(PairSearch *search)
     visit_flush(&visit);
 }
 
-/* Fills `found` with the pairs of the bodies that moved, or of all; false: no memory for them. */
-static bool search_pairs(Rigid *rigid, u32 moved, bool everything)
+/* More new pairs than these are a crowd, which is thinned before room is taken for it. */
+static u32 found_most(const Rigid *rigid)
+{
+    return 65536 + 64 * rigid->slots;
+}
+
+/* Fills `found` with the pairs of the bodies that moved, or of all; false: no memory for them, or
+ * (`jammed` is set) so many that crowds should be thinned first, if they are not `thinned`. */
+static bool search_pairs(Rigid *rigid, u32 moved, bool everything, bool thinned)
 {
     for (u32 attempt = 0; attempt < 2; attempt++) {
-        PairSearch search = {.rigid = rigid, .everything = everything};
+        PairSearch search = {
+            .rigid = rigid, .everything = everything, .thins = thinned && rigid->jammed};
         if (everything || moved > rigid->moving.leaf_count / WALK_PART) {
             search_overlaps(&search);
         } else {
@@ -342,6 +357,10 @@ static bool search_pairs(Rigid *rigid, u32 moved, bool everything)
         if (wanted <= rigid->found_capacity) {
             rigid->found_count = wanted;
             return true;
+        }
+        if (wanted > found_most(rigid) && !thinned) {
+            rigid->jammed = true;
+            break;
         }
         u32 room = wanted + wanted / 2;
         /* The second half is scratch for sorting. */
@@ -455,26 +474,80 @@ static bool pairs_merge(Rigid *rigid)
     return true;
 }
 
-void broad_update(Rigid *rigid)
+/* ---- crowds ---- */
+
+/* With no more pairs than these nobody looks for crowds. */
+static u32 pairs_usual(const Rigid *rigid)
 {
-    refresh(rigid);
+    return 512 + 16 * rigid->slots;
+}
+
+/* All pairs anew, those of crowds thinned. */
+static bool jam_pairs(Rigid *rigid)
+{
+    PairSearch search = {.rigid = rigid, .everything = true, .counts = true};
+    if (!jam_begin(rigid)) {
+        return false;
+    }
+    search_overlaps(&search);
+    rigid->jammed = atomic_load(&search.taken) > pairs_usual(rigid) && jam_is_there(rigid);
+    rigid->pair_count = 0;
+    if (!search_pairs(rigid, 0, true, true)) {
+        return false;
+    }
+    pairs_sort(rigid->found, rigid->found + rigid->found_capacity, rigid->found_count);
+    return pairs_merge(rigid);
+}
+
+/* Where there are many pairs: is it because many bodies are in one place? */
+static bool pairs_are_jammed(Rigid *rigid)
+{
+    if (rigid->pair_count <= pairs_usual(rigid) || !jam_begin(rigid)) {
+        return false;
+    }
+    for (u32 i = 0; i < rigid->pair_count; i++) {
+        jam_count(rigid, rigid->pairs[i].a, rigid->pairs[i].b);
+    }
+    return jam_is_there(rigid);
+}
+
+static void moved_clear(Rigid *rigid)
+{
+    for (u32 i = 0; i < rigid->slots; i++) {
+        rigid->bodies[i].flags &= ~(u32)BODY_MOVED;
+    }
+}
+
+/* The pairs of what moved; false: no memory, or there are too many. */
+static bool pairs_follow(Rigid *rigid)
+{
     u32 moved = 0;
     for (u32 i = 0; i < rigid->slots; i++) {
         moved += (rigid->bodies[i].flags & BODY_MOVED) != 0;
     }
     if (moved == 0) {
-        return;
+        return true;
     }
-    /* Without memory the marks stay, and the next tick looks again. */
-    if (!search_pairs(rigid, moved, false)) {
-        return;
+    if (!search_pairs(rigid, moved, false, false)) {
+        return false;
     }
     pairs_sort(rigid->found, rigid->found + rigid->found_capacity, rigid->found_count);
-    if (!pairs_merge(rigid)) {
-        return;
+    return pairs_merge(rigid);
+}
+
+void broad_update(Rigid *rigid)
+{
+    refresh(rigid);
+    /* Without memory the marks stay, and the next tick looks again. */
+    bool done = !rigid->jammed && pairs_follow(rigid);
+    if (done && pairs_are_jammed(rigid)) {
+        rigid->jammed = true;
     }
-    for (u32 i = 0; i < rigid->slots; i++) {
-        rigid->bodies[i].flags &= ~(u32)BODY_MOVED;
+    if (rigid->jammed) {
+        done = jam_pairs(rigid);
+    }
+    if (done) {
+        moved_clear(rigid);
     }
 }
 
@@ -494,11 +567,16 @@ bool broad_rebuild(Rigid *rigid)
     build_tree(rigid, &rigid->moving);
     build_tree(rigid, &rigid->fixed);
     rigid->pair_count = 0;
-    if (!search_pairs(rigid, 0, true)) {
-        return false;
+    rigid->jammed = false;
+    if (!search_pairs(rigid, 0, true, false)) {
+        return rigid->jammed && jam_pairs(rigid);
     }
     pairs_sort(rigid->found, rigid->found + rigid->found_capacity, rigid->found_count);
-    return pairs_merge(rigid);
+    if (!pairs_merge(rigid)) {
+        return false;
+    }
+    rigid->jammed = pairs_are_jammed(rigid);
+    return !rigid->jammed || jam_pairs(rigid);
 }
 
 void broad_remove_pairs(Rigid *rigid, u32 slot)

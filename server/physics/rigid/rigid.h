@@ -246,6 +246,10 @@ const RigidOverlap *rigid_sensor_events(const Rigid *rigid, u32 *count);
  * always), all in one list; returns how many were written. */
 u32 rigid_overlaps(Rigid *rigid, Bounds bounds, u32 *slots, u32 capacity);
 
+/* How many other dynamic bodies are in the place of one: the number for the first body that has
+ * more than `most`, with its slot, else 0. */
+u32 rigid_crowd(Rigid *rigid, u32 most, u32 *slot);
+
 typedef struct RigidStats {
     u32 bodies, awake, contacts, touching, islands;
     f32 penetration_max; /* m, of the manifolds at the start of the tick */

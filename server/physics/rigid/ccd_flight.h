@@ -1,0 +1,32 @@
+/*
+ * ccd_flight.h: the ways of fast bodies through a tick, and where these end so that nothing is
+ * passed. Layer: server/physics/rigid, private to ccd*.c.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_RIGID_CCD_FLIGHT_H
+#define PLENUM_SERVER_PHYSICS_RIGID_CCD_FLIGHT_H
+
+#include "server/physics/rigid/body.h"
+
+/* Adds a body that is fast; false: no memory. */
+bool flight_add(Rigid *rigid, u32 slot);
+/* Adds two bodies of which one is pressed deep into the other, as slow as they may be. */
+void flight_press(Rigid *rigid, u32 a, u32 b);
+/* After all are added: where all of them, and what they meet, end. */
+void flight_solve(Rigid *rigid);
+
+typedef struct FlightEnd {
+    u32 slot;
+    bool fast;
+    f32 held; /* since when in the tick (0..1) it goes with what has a given motion; 1: never */
+    Vec3 position; /* of the centre of mass */
+    Quat orientation;
+} FlightEnd;
+
+/* Flights are numbered from 1 on. */
+u32 flight_count(const Rigid *rigid);
+/* How one ends; false: as it was solved (position and orientation are not written). */
+bool flight_end(Rigid *rigid, u32 index, FlightEnd *end);
+/* Forgets all. */
+void flight_clear(Rigid *rigid);
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * jam.c: bodies in one place, as when hundreds are made there. All of them touch all others, so
+ * that n of them would cost n² contacts; each pushes away a few others instead, which drawn by lot
+ * are enough for the crowd to come apart. The lot falls by the slots of two bodies: who is drawn is
+ * a pure function of places and slots, so that no order of threads and no restore changes it. What
+ * is not deep in many others keeps all its pairs.
+ */
+#include "server/physics/rigid/body.h"
+
+#include <stdatomic.h>
+
+/* Bodies whose middles are nearer than this share of their inner radii are in one place. */
+#define JAM_SHARE 0.75f
+
+enum {
+    /* A body has others in its place so often before its pairs are thinned, and keeps about as
+     * many of them. In piles it has none, in the worst of jams one or two. */
+    JAM_KEPT = 12
+};
+
+bool jam_begin(Rigid *rigid)
+{
+    u32 bodies = rigid->def.body_capacity;
+    if (!rigid_reserve(rigid, &rigid->jam, &rigid->jam_capacity, bodies, sizeof(JamBody))) {
+        return false;
+    }
+    for (u32 i = 0; i < rigid->slots; i++) {
+        const Body *body = &rigid->bodies[i];
+        bool crowds = (body->flags & BODY_LIVE) && body->motion == BODY_DYNAMIC && !body->sensor;
+        rigid->jam[i].centre = body->position;
+        rigid->jam[i].inner = crowds ? JAM_SHARE * shape_inner_radius(&body->shape) : 0.0f;
+        atomic_init(&rigid->jam[i].count, 0);
+    }
+    return true;
+}
+
+void jam_count(Rigid *rigid, u32 a, u32 b)
+{
+    JamBody *one = &rigid->jam[a], *other = &rigid->jam[b];
+    f32 near = one->inner + other->inner;
+    if (one->inner > 0.0f && other->inner > 0.0f &&
+        vec3_length_squared(vec3_sub(one->centre, other->centre)) < near * near) {
+        atomic_fetch_add_explicit(&one->count, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&other->count, 1, memory_order_relaxed);
+    }
+}
+
+bool jam_is_there(const Rigid *rigid)
+{
+    for (u32 i = 0; i < rigid->slots; i++) {
+        if (atomic_load_explicit(&rigid->jam[i].count, memory_order_relaxed) > JAM_KEPT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool jam_has(const Rigid *rigid, u32 slot)
+{
+    return rigid->jammed &&
+           atomic_load_explicit(&rigid->jam[slot].count, memory_order_relaxed) > JAM_KEPT;
+}
+
+static u32 lot(u32 a, u32 b)
+{
+    u32 x = (a << 16 | b) * 0x9E3779B1u;
+    x = (x ^ x >> 16) * 0x85EBCA6Bu;
+    x = (x ^ x >> 13) * 0xC2B2AE35u;
+    return x ^ x >> 16;
+}
+
+bool jam_keeps(const Rigid *rigid, u32 a, u32 b)
+{
+    u32 one = atomic_load_explicit(&rigid->jam[a].count, memory_order_relaxed);
+    u32 other = atomic_load_explicit(&rigid->jam[b].count, memory_order_relaxed);
+    u32 least = u32_min(one, other);
+    return least <= JAM_KEPT || (u64)lot(u32_min(a, b), u32_max(a, b)) * least >> 32 < JAM_KEPT;
+}
+
+typedef struct PlaceSearch {
+    Rigid *rigid;
+    u32 slot;
+} PlaceSearch;
+
+static void place_visit(void *context, u32 slot)
+{
+    PlaceSearch *search = context;
+    if (slot != search->slot && body_filter(search->rigid, slot, search->slot)) {
+        jam_count(search->rigid, slot, search->slot);
+    }
+}
+
+u32 rigid_crowd(Rigid *rigid, u32 most, u32 *slot)
+{
+    if (!jam_begin(rigid)) {
+        return 0;
+    }
+    for (u32 i = 0; i < rigid->slots; i++) {
+        if (rigid->jam[i].inner <= 0.0f) {
+            continue;
+        }
+        PlaceSearch search = {rigid, i};
+        atomic_init(&rigid->jam[i].count, 0);
+        tree_query(&rigid->moving, rigid->bodies[i].fat, place_visit, &search);
+        u32 count = atomic_load_explicit(&rigid->jam[i].count, memory_order_relaxed);
+        if (count > most) {
+            *slot = i;
+            return count;
+        }
+    }
+    return 0;
+}

@@ -2,6 +2,7 @@
 #include "server/physics/rigid/rigid.h"
 #include "shared/geometry.h"
 #include "tests/support/any.h"
+#include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -534,9 +535,94 @@ static void paddles_push_what_they_meet(void **state)
     }
 }
 
+/* A closed box with walls of 2 cm, as one compound. */
+static Geometry *closed_box(f32 half)
+{
+    CompoundChild children[6];
+    for (u32 i = 0; i < 6; i++) {
+        f32 out = (i % 2 ? 1.0f : -1.0f) * (half + 0.01f), wide = half + 0.02f;
+        bool x = i / 2 == 0, y = i / 2 == 1, z = i / 2 == 2;
+        Vec3 size = vec3(x ? 0.01f : wide, y ? 0.01f : wide, z ? 0.01f : wide);
+        children[i] = (CompoundChild){.shape = {.kind = SHAPE_BOX, .half = size},
+                                      .position = vec3(x ? out : 0, y ? out : 0, z ? out : 0),
+                                      .orientation = quat_identity()};
+    }
+    ErrorText error;
+    Geometry *box = geometry_compound(children, 6, &error);
+    assert_non_null(box);
+    return box;
+}
+
+/* A box with 27 balls falls 3 m, a kinematic one turns at 10 rad/s and a crowd is made beside. */
+static Rigid *moving_walls(const Geometry *const *geometries, f32 half)
+{
+    RigidDef world_def = {.body_capacity = 256,
+                          .tick_s = 1.0f / 60.0f,
+                          .substeps = 4,
+                          .gravity = {0.0f, -9.81f, 0.0f},
+                          .geometries = geometries,
+                          .geometry_count = 1};
+    Rigid *rigid = rigid_create(&world_def);
+    assert_non_null(rigid);
+    BodyDef def = kit_ground();
+    kit_add(rigid, &def);
+    for (u32 b = 0; b < 2; b++) {
+        def = body_def_default();
+        def.shape = (Shape){.kind = SHAPE_COMPOUND, .geometry = geometries[0]};
+        def.position = vec3(b ? 8.0f : 0.0f, 3.0f + 1.7f * half, 0.0f);
+        def.orientation = kit_turn_z(0.4f);
+        def.mass_kg = 20.0f;
+        def.motion = b ? BODY_KINEMATIC : BODY_DYNAMIC;
+        def.spin = b ? vec3(6.0f, 0.0f, 8.0f) : vec3_zero();
+        kit_add(rigid, &def);
+        for (u32 i = 0; i < 27; i++) {
+            Vec3 p = vec3((f32)(i % 3) - 1.0f, (f32)(i / 3 % 3) - 1.0f, (f32)(i / 9) - 1.0f);
+            BodyDef ball = kit_ball(vec3_add_scaled(def.position, 0.3f * half, p), 0.03f);
+            kit_add(rigid, &ball);
+        }
+    }
+    for (u32 i = 0; i < 150; i++) {
+        BodyDef ball = kit_ball(vec3(-8.0f, 1.0f, 0.0f), 0.1f);
+        kit_add(rigid, &ball);
+    }
+    return rigid;
+}
+
+/* None leaves, and neither threads nor a restore on the way change a bit. */
+static void moving_walls_keep_what_is_in_them(void **state)
+{
+    PL_UNUSED(state);
+    const f32 half = 0.5f;
+    Geometry *geometry = closed_box(half);
+    const Geometry *const geometries[] = {geometry};
+    Rigid *one = moving_walls(geometries, half), *other = moving_walls(geometries, half);
+    Jobs *jobs = jobs_create(3);
+    assert_non_null(jobs);
+    for (u32 t = 0; t < 180; t++) {
+        tick(one);
+        tick_with(other, jobs);
+        assert_true(kit_hash(one) == kit_hash(other));
+        if (t % 20 == 3) {
+            size_t bytes;
+            u8 *image = kit_save(one, &bytes);
+            assert_true(kit_load(other, image, bytes));
+            free(image);
+        }
+        for (u32 i = 0; i < 54; i++) {
+            Vec3 p = vec3_abs(seen_from(one, i < 27 ? 1 : 29, (i < 27 ? 2 : 3) + i));
+            assert_true(f32_max(p.x, f32_max(p.y, p.z)) < half + 0.02f);
+        }
+    }
+    rigid_destroy(one);
+    rigid_destroy(other);
+    jobs_destroy(jobs);
+    geometry_destroy(geometry);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(moving_walls_keep_what_is_in_them),
         cmocka_unit_test(paddles_push_what_they_meet),
         cmocka_unit_test(none_passes_a_wall_of_5_cm),
         cmocka_unit_test(none_passes_a_wall_of_dynamic_boxes),

@@ -77,7 +77,7 @@ typedef struct Body {
 } Body;
 
 enum {
-    CONTACT_TOUCHING = 1,   /* nearer than RIGID_MARGIN_M: it joins islands */
+    CONTACT_TOUCHING = 1,   /* nearer than RIGID_MARGIN_M */
     CONTACT_BEGAN = 2,      /* there since this tick */
     CONTACT_SENSOR = 4,     /* an overlap that pushes nothing */
     CONTACT_COUNT_SHIFT = 8 /* number of points above it */

@@ -68,7 +68,8 @@ void island_build(Rigid *rigid)
     islands_begin(rigid);
     for (u32 i = 0; i < rigid->contact_count; i++) {
         const Contact *c = &rigid->contacts[i];
-        if ((c->flags & (CONTACT_TOUCHING | CONTACT_SENSOR)) == CONTACT_TOUCHING) {
+        /* All that would wake each other, near or not: else two go to sleep and wake in turns. */
+        if (!(c->flags & CONTACT_SENSOR)) {
             islands_link(rigid, c->a, c->b);
         }
     }
@@ -94,20 +95,12 @@ static void wake_by_kinematic(Rigid *rigid, u32 a, u32 b)
 }
 
 /* Do the two push each other, by the manifolds of this tick or, asleep, by the last contacts? */
-static bool pair_touches(const Rigid *rigid, const Pair *pair)
+static bool pair_touches(const Pair *pair)
 {
     if (pair->kind & PAIR_SENSOR) {
         return false;
     }
-    if (pair->fresh != PAIR_STALE) {
-        return pair->fresh > 0;
-    }
-    for (u32 i = 0; i < pair->count; i++) {
-        if (rigid->contacts[pair->first + i].flags & CONTACT_TOUCHING) {
-            return true;
-        }
-    }
-    return false;
+    return pair->fresh != PAIR_STALE ? pair->fresh > 0 : pair->count > 0;
 }
 
 bool island_wake(Rigid *rigid)
@@ -124,7 +117,7 @@ bool island_wake(Rigid *rigid)
     islands_begin(rigid);
     for (u32 i = 0; i < rigid->pair_count; i++) {
         const Pair *pair = &rigid->pairs[i];
-        if (pair_touches(rigid, pair)) {
+        if (pair_touches(pair)) {
             wake_by_kinematic(rigid, pair->a, pair->b);
             islands_link(rigid, pair->a, pair->b);
         }

@@ -26,12 +26,12 @@ typedef struct Stage {
     World *world;
 } Stage;
 
-static Stage stage_of(const char *table)
+static Stage stage_of(const char *table, const char *sleep)
 {
     char text[2048];
     ErrorText error;
-    snprintf(text, sizeof text, "{\"name\":\"rest\",\"bodies\":[" BODIES "],\"softs\":[" FOAM "]}",
-             table);
+    snprintf(text, sizeof text,
+             "{\"name\":\"rest\",%s\"bodies\":[" BODIES "],\"softs\":[" FOAM "]}", sleep, table);
     Stage stage = {.scene = scene_parse(text, strlen(text), "rest", &error)};
     stage.world = stage.scene != NULL ? world_create(stage.scene, NULL, &error) : NULL;
     if (stage.world == NULL) {
@@ -61,7 +61,7 @@ static bool soft_rests(const Stage *stage)
 /* Takes the plate away and lets the foam fall asleep. */
 static Stage asleep(const char *table)
 {
-    Stage stage = stage_of(table);
+    Stage stage = stage_of(table, "");
     world_remove_entity(stage.world, stage.world->slots[stage.world->body_slots[2]].entity);
     ticks(&stage, 600);
     assert_true(soft_rests(&stage));
@@ -90,12 +90,7 @@ static void test_foam_sleeps_and_stays(void **unused)
 static void test_without_sleep(void **unused)
 {
     (void)unused;
-    Stage stage = stage_of("static");
-    world_destroy(stage.world);
-    stage.scene->no_sleep = true;
-    ErrorText error;
-    stage.world = world_create(stage.scene, NULL, &error);
-    assert_non_null(stage.world);
+    Stage stage = stage_of("static", "\"sleep\":false,");
     ticks(&stage, 600);
     assert_false(soft_rests(&stage));
     assert_true(rigid_awake(stage.world->rigid, stage.world->body_slots[2]));
@@ -186,7 +181,7 @@ static void test_an_image_goes_on_alike(void **unused)
 {
     (void)unused;
     for (u32 k = 0; k < 2; k++) {
-        Stage one = k == 0 ? asleep("static") : stage_of("dynamic");
+        Stage one = k == 0 ? asleep("static") : stage_of("dynamic", "\"sleep\":true,");
         ticks(&one, 100); /* nearly at rest, in the other case */
         u8 *image;
         size_t bytes;

@@ -300,7 +300,7 @@ void touch_solve(Soft *soft, Rigid *rigid, f32 h);
 
 /* touch_mover.c: the mover of a body, made if need be; SOFT_NONE of what is static. */
 u32 touch_mover(Soft *soft, const Rigid *rigid, u32 slot);
-void touch_movers_clear(Soft *soft);
+void touch_movers_clear(Soft *soft, const Rigid *rigid);
 void touch_movers_begin(Soft *soft, Rigid *rigid, f32 h);
 /* Before a step, and after it. */
 void touch_movers_fall(Soft *soft, Rigid *rigid, f32 h);

@@ -198,7 +198,7 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
 void touch_begin(Soft *soft, Rigid *rigid)
 {
     soft->touch_count = 0;
-    touch_movers_clear(soft);
+    touch_movers_clear(soft, rigid);
     for (u32 i = 0; i < soft->attachment_count; i++) {
         if (rigid_alive(rigid, soft->attachments[i].body)) {
             touch_mover(soft, rigid, soft->attachments[i].body.slot);

@@ -21,24 +21,27 @@ static Vec3 turn_between(Quat from, Quat to)
     return vec3_scale(vec3(d.x, d.y, d.z), 2.0f / w);
 }
 
-u32 touch_mover(Soft *soft, const Rigid *rigid, u32 slot)
+/* Forgets those of the last tick; room for all bodies, so that ticks seldom ask for memory. */
+void touch_movers_clear(Soft *soft, const Rigid *rigid)
 {
-    if (rigid_motion(rigid, slot) == BODY_STATIC) {
-        return SOFT_NONE;
+    for (u32 i = 0; i < soft->mover_count; i++) {
+        soft->mover_of[soft->movers[i].slot] = 0;
     }
-    u32 room = soft->mover_slots;
-    if (slot >= room) {
-        if (!soft_grow((void **)&soft->mover_of, &soft->mover_slots, slot + 1,
-                       sizeof *soft->mover_of)) {
-            return SOFT_NONE;
-        }
+    soft->mover_count = 0;
+    u32 slots = soft->count != 0 ? rigid_slots(rigid) : 0, room = soft->mover_slots;
+    if (slots > room &&
+        soft_grow((void **)&soft->movers, &soft->mover_room, slots, sizeof *soft->movers) &&
+        soft_grow((void **)&soft->mover_of, &soft->mover_slots, slots, sizeof *soft->mover_of)) {
         memset(soft->mover_of + room, 0, (soft->mover_slots - room) * sizeof *soft->mover_of);
     }
+}
+
+u32 touch_mover(Soft *soft, const Rigid *rigid, u32 slot)
+{
+    if (rigid_motion(rigid, slot) == BODY_STATIC || slot >= soft->mover_slots) {
+        return SOFT_NONE;
+    }
     if (soft->mover_of[slot] == 0) {
-        if (!soft_grow((void **)&soft->movers, &soft->mover_room, soft->mover_count + 1,
-                       sizeof *soft->movers)) {
-            return SOFT_NONE;
-        }
         soft->movers[soft->mover_count] = (SoftMover){.slot = slot,
                                                       .once = rigid_moves_once(rigid, slot),
                                                       .from = rigid_pose(rigid, slot),
@@ -46,14 +49,6 @@ u32 touch_mover(Soft *soft, const Rigid *rigid, u32 slot)
         soft->mover_of[slot] = ++soft->mover_count;
     }
     return soft->mover_of[slot] - 1;
-}
-
-void touch_movers_clear(Soft *soft)
-{
-    for (u32 i = 0; i < soft->mover_count; i++) {
-        soft->mover_of[soft->movers[i].slot] = 0;
-    }
-    soft->mover_count = 0;
 }
 
 /* Where it is when `left` seconds of its way are left. */

@@ -369,9 +369,6 @@ static void solve_place(Soft *soft, Rigid *rigid, const SoftFace *face, const Fa
         const SoftMover *mover = &soft->movers[face->mover];
         of.bias = vec3_dot(vec3_add(mover->bias, vec3_cross(mover->bias_spin, arm)), face->normal);
     }
-    if (!(gap - h * (of.approach + of.bias) < 0.0f)) {
-        return;
-    }
     if (of.approach > wake_m_s && rigid_motion(rigid, face->slot) == BODY_DYNAMIC) {
         rigid_wake(rigid, face->slot);
     }
@@ -394,10 +391,36 @@ static void solve_place(Soft *soft, Rigid *rigid, const SoftFace *face, const Fa
     }
 }
 
+/* How the body moves along the normal of a face: at a place x by speed + turn · (x − centre). */
+typedef struct FaceDrift {
+    Vec3 centre, turn;
+    f32 speed; /* m/s */
+} FaceDrift;
+
+static FaceDrift drift_of(const Soft *soft, const Rigid *rigid, const SoftFace *face)
+{
+    Vec3 velocity = velocity_of(soft, rigid, face), spin = rigid_spin(rigid, face->slot);
+    if (face->mover != SOFT_NONE) {
+        spin = vec3_add(spin, soft->movers[face->mover].bias_spin);
+    }
+    return (FaceDrift){rigid_centre(rigid, face->slot), vec3_cross(face->normal, spin),
+                       vec3_dot(velocity, face->normal)};
+}
+
+/* Does the place come nearer than it keeps within the step? */
+static bool comes_near(const SoftFace *face, const FaceDrift *drift, const FacePlace *place,
+                       Vec3 at, f32 h)
+{
+    f32 gap = vec3_dot(vec3_sub(place->at, at), face->normal) - place->keep;
+    f32 moving = drift->speed + vec3_dot(vec3_sub(place->at, drift->centre), drift->turn);
+    return gap + h * (vec3_dot(place->velocity, face->normal) - moving) < 0.0f;
+}
+
 static void solve(Soft *soft, Rigid *rigid, const SoftFace *face, f32 h)
 {
+    FaceDrift drift = drift_of(soft, rigid, face);
     Vec3 at = quat_rotate(rigid_orientation(rigid, face->slot), face->local);
-    at = vec3_add(at, rigid_centre(rigid, face->slot));
+    at = vec3_add(at, drift.centre);
     FacePlace place = {.keep = soft->bodies[face->body].def.thickness};
     memcpy(place.weight, face->weight, sizeof place.weight);
     for (u32 k = 0; k < 3; k++) {
@@ -406,20 +429,23 @@ static void solve(Soft *soft, Rigid *rigid, const SoftFace *face, f32 h)
         place.velocity = vec3_add_scaled(place.velocity, face->weight[k], p->velocity);
         place.inverse_mass += face->weight[k] * face->weight[k] * p->inverse_mass;
     }
-    if (place.inverse_mass > 0.0f) {
+    if (place.inverse_mass > 0.0f && comes_near(face, &drift, &place, at, h)) {
         solve_place(soft, rigid, face, &place, at, h);
+        drift = drift_of(soft, rigid, face);
     }
     /* The plane between the two holds the whole triangle: a corner that is pulled through the body
      * in one step would else take it along on the other side. */
     for (u32 k = 0; k < 3; k++) {
         const SoftPoint *p = &soft->points[face->point[k]];
-        if (p->inverse_mass > 0.0f && (k != 2 || face->point[1] != face->point[2])) {
-            FacePlace corner = {.at = p->position,
-                                .velocity = p->velocity,
-                                .inverse_mass = p->inverse_mass,
-                                .keep = face->keep[k]};
-            corner.weight[k] = 1.0f;
+        FacePlace corner = {.at = p->position,
+                            .velocity = p->velocity,
+                            .inverse_mass = p->inverse_mass,
+                            .keep = face->keep[k]};
+        corner.weight[k] = 1.0f;
+        if (p->inverse_mass > 0.0f && (k != 2 || face->point[1] != face->point[2]) &&
+            comes_near(face, &drift, &corner, at, h)) {
             solve_place(soft, rigid, face, &corner, at, h);
+            drift = drift_of(soft, rigid, face);
         }
     }
 }

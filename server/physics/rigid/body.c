@@ -88,6 +88,8 @@ Rigid *rigid_create(const RigidDef *def)
     rigid->states = take(rigid, n + 1, sizeof(*rigid->states), &failed);
     rigid->bodies = take(rigid, n + 1, sizeof(*rigid->bodies), &failed);
     rigid->inertias = take(rigid, n + 2, sizeof(*rigid->inertias), &failed);
+    rigid->rests = take(rigid, n, sizeof(*rigid->rests), &failed);
+    rigid->free_flights = take(rigid, n / SIMD_LANES + 1, sizeof(*rigid->free_flights), &failed);
     rigid->leaves = take(rigid, n, sizeof(*rigid->leaves), &failed);
     rigid->ways = take(rigid, n, sizeof(*rigid->ways), &failed);
     rigid->planes = take(rigid, n, sizeof(*rigid->planes), &failed);
@@ -124,6 +126,8 @@ void rigid_destroy(Rigid *rigid)
     void *const arrays[] = {rigid->states,
                             rigid->bodies,
                             rigid->inertias,
+                            rigid->rests,
+                            rigid->free_flights,
                             rigid->leaves,
                             rigid->ways,
                             rigid->planes,
@@ -188,6 +192,7 @@ void rigid_clear(Rigid *rigid)
         memset(&rigid->bodies[i], 0, sizeof(rigid->bodies[i]));
         memset(&rigid->states[i], 0, sizeof(rigid->states[i]));
         memset(&rigid->inertias[i], 0, sizeof(rigid->inertias[i]));
+        memset(&rigid->rests[i], 0, sizeof(rigid->rests[i]));
         rigid->bodies[i].generation = generation;
     }
     tree_clear(&rigid->moving);
@@ -317,6 +322,7 @@ void rigid_remove(Rigid *rigid, BodyId id)
     memset(body, 0, sizeof(*body));
     memset(&rigid->states[id.slot], 0, sizeof(BodyState));
     memset(&rigid->inertias[id.slot], 0, sizeof(Symmetric3));
+    memset(&rigid->rests[id.slot], 0, sizeof(BodyRest));
     body->generation = id.generation;
 }
 

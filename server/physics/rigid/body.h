@@ -47,6 +47,19 @@ typedef struct BodyState {
 } BodyState;
 PL_STATIC_ASSERT(sizeof(BodyState) == 64, "solvers gather it as two vectors");
 
+/* What rounding has taken from sums of many steps: a projectile would leave its parabola by it. */
+typedef struct BodyRest {
+    Vec3 velocity; /* m/s */
+    f32 unused;
+    Vec3 position; /* m */
+    f32 unused_too;
+} BodyRest;
+
+/* Of eight bodies, from the forces of a step to their motion. */
+typedef struct FreeFlight {
+    Vec3x8 before, after; /* m/s: velocity without and with the forces of the step */
+} FreeFlight;
+
 enum {
     BODY_LIVE = 1,
     BODY_ASLEEP = 2,
@@ -220,9 +233,11 @@ struct Rigid {
     BodyState *states; /* [capacity + 1]; the last one belongs to empty lanes */
     Body *bodies;      /* [capacity + 1]; of the last one only the pose: the world's */
     Symmetric3
-        *inertias; /* [capacity + 2] inverse, world, of this substep; gathers read past one */
-    u32 *leaves;   /* [capacity] tree nodes */
-    Bounds *ways;  /* [capacity] of the shape on its way through this tick */
+        *inertias;   /* [capacity + 2] inverse, world, of this substep; gathers read past one */
+    BodyRest *rests; /* [capacity] */
+    FreeFlight *free_flights; /* [capacity / SIMD_LANES + 1] of a stage */
+    u32 *leaves;              /* [capacity] tree nodes */
+    Bounds *ways;             /* [capacity] of the shape on its way through this tick */
     Tree moving, fixed;
     u32 *planes; /* [capacity] slots, ascending */
     u32 plane_count;

@@ -58,8 +58,10 @@ struct BallWide {
 enum {
     TREE_JOINTS_MIN = 2 /* one alone is solved exactly as it is */
 };
-/* Hz times the substep: of the joints of a tree. */
-#define TREE_STIFFNESS 1.4f
+/* Hz times the substep, of the joints of a tree: of points, and of turning, in which no taut chain
+ * shakes. */
+#define TREE_STIFFNESS      1.4f
+#define TREE_TURN_STIFFNESS 32.0f
 
 /* Three rows of a joint of a tree. */
 typedef enum TreeKind {

@@ -15,6 +15,7 @@ PL_STATIC_ASSERT(offsetof(Body, inverse_inertia) == offsetof(Body, inertia) + 24
 typedef struct Eight {
     u32 slots[SIMD_LANES];
     u32 count;
+    u32 index; /* of all eights of the stage */
 } Eight;
 
 static Eight eight_at(const Rigid *rigid, u32 first, u32 end)
@@ -72,7 +73,32 @@ SIMD_INLINE Symmetric3x8 inertias_gather(const Rigid *rigid, const Eight *eight)
     return (Symmetric3x8){m[0], m[1], m[2], m[3], m[4], m[5]};
 }
 
+SIMD_INLINE void rests_gather(const Rigid *rigid, const Eight *eight, f32x8 m[8])
+{
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        m[i] = f32x8_load((const f32 *)&rigid->rests[eight->slots[i]]);
+    }
+    f32x8_transpose(m);
+}
+
+SIMD_INLINE void rests_scatter(Rigid *rigid, const Eight *eight, f32x8 m[8])
+{
+    f32x8_transpose(m);
+    for (u32 i = 0; i < eight->count; i++) {
+        f32x8_store((f32 *)&rigid->rests[eight->slots[i]], m[i]);
+    }
+}
+
 /* ---- arithmetic ---- */
+
+/* a + b, where *rest has what rounding took from the sums before, and gets what it takes from this
+ * one (Kahan 1965). */
+SIMD_INLINE f32x8 add_kept(f32x8 a, f32x8 b, f32x8 *rest)
+{
+    f32x8 part = b + *rest, sum = a + part, lost = part - (sum - a);
+    *rest = f32x8_and(f32x8_abs(lost) < 1.0f, lost); /* no NaN, whatever the input */
+    return sum;
+}
 
 /* As quat_integrate. */
 SIMD_INLINE Quatx8 quatx8_integrate(Quatx8 q, Vec3x8 spin, f32x8 h)
@@ -230,11 +256,23 @@ static void velocity_eight(Rigid *rigid, const Eight *eight, f32 step)
     states_gather(rigid, eight, 0, m);
     states_gather(rigid, eight, 1, n);
     Vec3x8 velocity = {m[0], m[1], m[2]}, spin = {m[4], m[5], m[6]};
-    Vec3x8 v = vec3x8_add_scaled(velocity, h * m[7], vec3x8_set(rigid->gravity)), w = spin;
-    v = vec3x8_scale(v, one / (one + h * n[3]));
+    FreeFlight *flight = &rigid->free_flights[eight->index];
+    f32x8 low[8];
+    rests_gather(rigid, eight, low);
+    Vec3x8 v = velocity, w = spin, rest = {low[0], low[1], low[2]};
+    Vec3x8 kick = vec3x8_scale(vec3x8_set(rigid->gravity), h * m[7]);
+    f32x8 slower = one / (one + h * n[3]);
+    v.x = add_kept(v.x, kick.x, &rest.x) * slower;
+    v.y = add_kept(v.y, kick.y, &rest.y) * slower;
+    v.z = add_kept(v.z, kick.z, &rest.z) * slower;
     w = vec3x8_scale(w, one / (one + h * n[7]));
+    flight->before = speed_limited(velocity, SPEED_MAX_M_S);
     velocity = speed_limited(vec3x8_select(dynamic, v, velocity), SPEED_MAX_M_S);
     spin = speed_limited(vec3x8_select(dynamic, w, spin), SPIN_MAX_RAD_S);
+    f32x8 kept[8] = {rest.x * slower, rest.y * slower, rest.z * slower, low[3],
+                     low[4],          low[5],          low[6],          low[7]};
+    rests_scatter(rigid, eight, kept);
+    flight->after = velocity;
     f32x8 out[8] = {velocity.x, velocity.y, velocity.z, m[3], spin.x, spin.y, spin.z, m[7]};
     states_scatter(rigid, eight, 0, out);
 }
@@ -252,6 +290,7 @@ static void velocity_range(void *context, u32 first, u32 end, u32 worker)
     const StageRun *run = context;
     for (u32 i = first; i < end; i += SIMD_LANES) {
         Eight eight = eight_at(run->rigid, run->first + i, run->first + end);
+        eight.index = i / SIMD_LANES;
         velocity_eight(run->rigid, &eight, run->h);
     }
 }
@@ -287,6 +326,26 @@ SIMD_INLINE void inertias_follow(Rigid *rigid, const Eight *eight, i32x8 turns, 
     }
 }
 
+/*
+ * Velocity with which bodies pass a step. What nothing has touched since its velocity took the
+ * forces of the step goes on its parabola, with the mean of both velocities; what is held goes as
+ * its constraints have found, which rest on this, and so does what lies on others and is let go for
+ * a step.
+ */
+SIMD_INLINE Vec3x8 passed_in_step(const Rigid *rigid, const Eight *eight, Vec3x8 velocity)
+{
+    const FreeFlight *flight = &rigid->free_flights[eight->index];
+    i32x8 untouched = (velocity.x == flight->after.x) & (velocity.y == flight->after.y) &
+                      (velocity.z == flight->after.z);
+    i32x8 near;
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        near[i] = rigid->colors_used[eight->slots[i]] != 0 ? -1 : 0;
+    }
+    untouched &= ~(near & (vec3x8_dot(velocity, velocity) < RIGID_BOUNCE_M_S * RIGID_BOUNCE_M_S));
+    Vec3x8 mean = vec3x8_scale(vec3x8_add(flight->before, velocity), f32x8_set(0.5f));
+    return vec3x8_select(untouched, mean, velocity);
+}
+
 static void position_eight(Rigid *rigid, const Eight *eight, f32 step)
 {
     f32x8 m[8], n[8], p[8], h = f32x8_set(step);
@@ -296,7 +355,7 @@ static void position_eight(Rigid *rigid, const Eight *eight, f32 step)
     Vec3x8 velocity = {m[0], m[1], m[2]}, spin = {m[4], m[5], m[6]};
     velocity = speed_limited(velocity, SPEED_MAX_M_S);
     spin = speed_limited(spin, SPIN_MAX_RAD_S);
-    Vec3x8 shift = vec3x8_scale(velocity, h), mean = spin;
+    Vec3x8 shift = vec3x8_scale(passed_in_step(rigid, eight, velocity), h), mean = spin;
     Quatx8 q = {p[3], p[4], p[5], p[6]};
     i32x8 turns = who_turns(rigid, eight, spin);
     if (i32x8_any(turns)) {
@@ -307,10 +366,15 @@ static void position_eight(Rigid *rigid, const Eight *eight, f32 step)
         inertias_follow(rigid, eight, turns, vec3x8_scale(mean, h));
     }
     q = quatx8_integrate(q, mean, h);
-    f32x8 edge = f32x8_set(WORLD_EXTENT_MAX_M);
-    f32x8 pose[8] = {f32x8_max(f32x8_min(p[0] + shift.x, edge), -edge),
-                     f32x8_max(f32x8_min(p[1] + shift.y, edge), -edge),
-                     f32x8_max(f32x8_min(p[2] + shift.z, edge), -edge),
+    f32x8 edge = f32x8_set(WORLD_EXTENT_MAX_M), low[8];
+    rests_gather(rigid, eight, low);
+    p[0] = add_kept(p[0], shift.x, &low[4]);
+    p[1] = add_kept(p[1], shift.y, &low[5]);
+    p[2] = add_kept(p[2], shift.z, &low[6]);
+    rests_scatter(rigid, eight, low);
+    f32x8 pose[8] = {f32x8_max(f32x8_min(p[0], edge), -edge),
+                     f32x8_max(f32x8_min(p[1], edge), -edge),
+                     f32x8_max(f32x8_min(p[2], edge), -edge),
                      q.w,
                      q.x,
                      q.y,
@@ -330,6 +394,7 @@ static void position_range(void *context, u32 first, u32 end, u32 worker)
     const StageRun *run = context;
     for (u32 i = first; i < end; i += SIMD_LANES) {
         Eight eight = eight_at(run->rigid, run->first + i, run->first + end);
+        eight.index = i / SIMD_LANES;
         position_eight(run->rigid, &eight, run->h);
     }
 }

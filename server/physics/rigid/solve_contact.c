@@ -297,15 +297,15 @@ SIMD_INLINE void solve_rows(Rigid *rigid, u32 first, u32 end, const bool use_bia
 /*
  * Speed at which a point leaves that comes with `speed` (< 0) over a gap that gravity closes with
  * the acceleration `fall`. The bodies turn round before they touch, by the gap: what they fell less
- * is taken from the speed, so that bounces reach their height. Velocities are those of the middle
- * of a substep (symplectic Euler): half a substep of fall away before and after.
+ * is taken from the speed, so that bounces reach their height. Velocities are those of now: what
+ * nothing touches moves on its parabola (solve_body.c).
  */
-SIMD_INLINE f32x8 leaving(f32x8 speed, f32x8 gap, f32x8 restitution, f32x8 fall, f32x8 h)
+SIMD_INLINE f32x8 leaving(f32x8 speed, f32x8 gap, f32x8 restitution, f32x8 fall)
 {
-    f32x8 zero = f32x8_set(0.0f), half = 0.5f * fall * h, e2 = restitution * restitution;
-    f32x8 met = f32x8_max(half - speed, zero);
+    f32x8 zero = f32x8_set(0.0f), e2 = restitution * restitution;
+    f32x8 met = f32x8_max(-speed, zero);
     f32x8 square = e2 * met * met - 2.0f * fall * f32x8_max(gap, zero) * (1.0f - e2);
-    return f32x8_max(f32x8_sqrt(f32x8_max(square, zero)) + half, zero);
+    return f32x8_sqrt(f32x8_max(square, zero));
 }
 
 /* The impulses of a blow so far, lane by lane: along the normal at each point, friction where their
@@ -369,7 +369,7 @@ static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, cons
                            (gaps[p] + speeds[p] * (together * h) < zero) & (points[p].mass > zero);
         points[p].approach = f32x8_select(
             blow->strikes[p], f32x8_min(points[p].approach, speeds[p]), points[p].approach);
-        blow->leave[p] = leaving(speeds[p], gaps[p], row->restitution, fall, f32x8_set(h));
+        blow->leave[p] = leaving(speeds[p], gaps[p], row->restitution, fall);
     }
     return true;
 }

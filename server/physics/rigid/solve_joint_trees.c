@@ -254,10 +254,18 @@ SIMD_INLINE Symmetric3x8 turn_matrix(u32 kind, const TreeRow *row, const TreeSid
                           k.xz - n.x * m.z - n.z * m.x, k.yz - n.y * m.z - n.z * m.y};
 }
 
+/* As stiff as one substep resolves: what give there is keeps a chain that is held taut at both ends
+ * from pulling without bound. */
+static Softness tree_softness(u32 kind, f32 h)
+{
+    return softness((kind == TREE_POINT ? TREE_STIFFNESS : TREE_TURN_STIFFNESS) / h, 1.0f, h);
+}
+
 /* Their own matrix and an empty coupling, before the rows below them are eliminated. */
-SIMD_INLINE void joint_begin(const Trees *t, u32 place, f32 softness_ratio)
+SIMD_INLINE void joint_begin(const Trees *t, u32 place, f32 h)
 {
     const TreeLinks *links = &t->joints[place].links;
+    Softness soft = tree_softness(links->kind, h);
     TreeRow *row = &t->rows[place];
     const TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
     Symmetric3x8 k;
@@ -269,7 +277,7 @@ SIMD_INLINE void joint_begin(const Trees *t, u32 place, f32 softness_ratio)
     } else {
         k = turn_matrix(links->kind, row, a, b);
     }
-    row->give = symmetric3x8_scale(&k, f32x8_set(softness_ratio));
+    row->give = symmetric3x8_scale(&k, f32x8_set(soft.impulse_scale / soft.mass_scale));
     row->mass = symmetric3x8_add(&k, &row->give);
     if (links->filled) {
         memset(&t->blocks[links->block], 0, links->coupled * sizeof(TreeBlock));
@@ -585,17 +593,9 @@ static void fill_lane(const Trees *t, const TreeGroup *group, u32 lane, f32 h)
     }
 }
 
-/* As stiff as one substep resolves: what give there is keeps a chain that is held taut at both ends
- * from pulling without bound. */
-static Softness tree_softness(f32 h)
-{
-    return softness(TREE_STIFFNESS / h, 1.0f, h);
-}
-
 void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h)
 {
     Trees t = trees_of(rigid, group);
-    Softness soft = tree_softness(h);
     memset(t.rows, 0, t.count * sizeof(*t.rows));
     for (u32 i = 0; i < t.count; i++) {
         if (t.joints[i].links.kind != TREE_POINT) {
@@ -617,7 +617,7 @@ void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h)
             row->point.start_b = row->point.arm_b;
             row->gap = row->point.start_gap;
         }
-        joint_begin(&t, i, soft.impulse_scale / soft.mass_scale);
+        joint_begin(&t, i, h);
     }
     for (u32 i = 0; i < t.count; i++) {
         joint_eliminate(&t, i);
@@ -650,14 +650,14 @@ static i32x8 who_turns_much(const Trees *t, f32 h)
 void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
 {
     Trees t = trees_of(rigid, group);
-    Softness soft = tree_softness(h);
-    f32x8 rate = f32x8_set(soft.bias_rate), most = f32x8_set(JOINT_PUSH_M_S); /* or rad/s */
+    f32x8 most = f32x8_set(JOINT_PUSH_M_S); /* or rad/s */
     i32x8 lanes = ~(i32x8){0};
     sides_gather(&t);
     for (u32 round = 0; round < 2 && i32x8_any(lanes); round++) {
         for (u32 i = 0; i < t.count; i++) {
             TreeRow *row = &t.rows[i];
-            Vec3x8 bias = vec3x8_scale(row->gap, rate);
+            Softness soft = tree_softness(t.joints[i].links.kind, h);
+            Vec3x8 bias = vec3x8_scale(row->gap, f32x8_set(soft.bias_rate));
             f32x8 length = f32x8_sqrt(vec3x8_dot(bias, bias));
             bias = vec3x8_scale(bias, most / f32x8_max(length, most));
             bias = vec3x8_add(bias, symmetric3x8_mul(&row->give, row->impulse));
@@ -676,12 +676,11 @@ void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
 void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
 {
     Trees t = trees_of(rigid, group);
-    Softness soft = tree_softness(h);
     sides_gather(&t);
     places_gather(&t);
     for (u32 i = 0; i < t.count; i++) {
         joint_follow(&t, i);
-        joint_begin(&t, i, soft.impulse_scale / soft.mass_scale);
+        joint_begin(&t, i, h);
     }
     for (u32 i = 0; i < t.count; i++) {
         joint_eliminate(&t, i);

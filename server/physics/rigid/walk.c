@@ -8,7 +8,7 @@
 
 #define NO_GEOMETRY 0xffffffffu
 
-/* 51 words, no padding. */
+/* 57 words, no padding. */
 typedef struct BodyImage {
     u32 flags, generation, motion;
     u32 shape, geometry;
@@ -24,9 +24,10 @@ typedef struct BodyImage {
     Vec3 position; /* of the centre of mass */
     Quat orientation;
     Vec3 velocity, spin;
+    Vec3 velocity_rest, position_rest;
     Bounds fat;
 } BodyImage;
-PL_STATIC_ASSERT(sizeof(BodyImage) == 51 * 4, "no padding: it is hashed");
+PL_STATIC_ASSERT(sizeof(BodyImage) == 57 * 4, "no padding: it is hashed");
 
 enum {
     FLAGS_SAVED = BODY_LIVE | BODY_ASLEEP | BODY_MOVED | BODY_PLAIN,
@@ -65,6 +66,8 @@ static BodyImage image_of(const Rigid *rigid, u32 slot)
                        .orientation = body->orientation,
                        .velocity = state->velocity,
                        .spin = state->spin,
+                       .velocity_rest = rigid->rests[slot].velocity,
+                       .position_rest = rigid->rests[slot].position,
                        .fat = body->fat};
 }
 
@@ -82,6 +85,7 @@ static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
     memset(body, 0, sizeof(*body));
     memset(state, 0, sizeof(*state));
     memset(&rigid->inertias[slot], 0, sizeof(Symmetric3));
+    memset(&rigid->rests[slot], 0, sizeof(BodyRest));
     body->generation = image->generation;
     if (!(image->flags & BODY_LIVE)) {
         return true;
@@ -112,7 +116,8 @@ static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
     if (image->shape >= SHAPE_KIND_COUNT || image->motion > BODY_KINEMATIC ||
         !body_def_is_sane(&def) || !bounds_are_sane(&image->fat) || !(image->sleep_s >= 0.0f) ||
         !vec3_is_finite(image->rest_position) || !quat_is_finite(image->rest_orientation) ||
-        image->sensor > 1) {
+        image->sensor > 1 || !vec3_is_finite(image->velocity_rest) ||
+        !vec3_is_finite(image->position_rest)) {
         return false;
     }
     *body = (Body){.position = image->position,
@@ -141,6 +146,8 @@ static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
                          .gravity_scale = image->gravity_scale,
                          .linear_damping = image->linear_damping,
                          .angular_damping = image->angular_damping};
+    rigid->rests[slot] =
+        (BodyRest){.velocity = image->velocity_rest, .position = image->position_rest};
     rigid->extra_bodies += body_has_extra(body);
     return true;
 }
@@ -210,6 +217,7 @@ static void finish_load(Rigid *rigid, State *state, u32 slots_before)
         memset(&rigid->bodies[i], 0, sizeof(rigid->bodies[i]));
         memset(&rigid->states[i], 0, sizeof(rigid->states[i]));
         memset(&rigid->inertias[i], 0, sizeof(rigid->inertias[i]));
+        memset(&rigid->rests[i], 0, sizeof(rigid->rests[i]));
     }
     for (u32 i = rigid->grip_count; i < RIGID_GRIPS_MAX; i++) {
         memset(&rigid->grips[i], 0, sizeof(rigid->grips[i]));

@@ -198,7 +198,8 @@ static void small_steps_beat_iterations(void **unused)
     printf("12 links, tip x 100: 1 step x 100 iterations %.4f %%, 100 x 1 %.4f %%\n",
            100.0 * iterated, 100.0 * stepped);
     assert_float_equal(iterated, 0.0302, 0.02 * 0.0302);
-    assert_float_equal(stepped, 0.00032, 0.02 * 0.00032);
+    /* 0.032 % with edges one by one; a chain has all of them at once. */
+    assert_true(stepped < 1e-6);
 }
 
 /* ---- motion ---- */

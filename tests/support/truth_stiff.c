@@ -1,6 +1,402 @@
 /* truth_stiff.c: laws of stiffness, drag and dents; see truth.h. */
 #include "tests/support/truth.h"
 
+#include "server/physics/soft/soft.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const f32 gravity = 9.81f;
+/* A rope along x, turned to hang. */
+static const Quat downwards = {0.70710678f, 0.0f, 0.0f, -0.70710678f};
+/* A grid in x and y, turned to lie. */
+static const Quat lying = {0.70710678f, 0.70710678f, 0.0f, 0.0f};
+
+/* A rigid world and a particle store, and how time goes by there. */
+typedef struct Stage {
+    Rigid *rigid;
+    Soft *soft;
+    f32 tick_s;
+    u32 substeps, steps;
+    bool failed;
+} Stage;
+
+static Stage stage_create(TruthCase *c, f32 hz_min, u32 substeps_min)
+{
+    Stage stage = {.substeps = substeps_min + truth_pick(c, 17 - substeps_min), .steps = 3};
+    f32 hz = floorf(truth_range(c, hz_min, 121.0f));
+    stage.tick_s = 1.0f / hz;
+    RigidDef def = {.body_capacity = 4,
+                    .tick_s = stage.tick_s,
+                    .substeps = stage.substeps,
+                    .gravity = {0.0f, -gravity, 0.0f}};
+    stage.rigid = rigid_create(&def);
+    stage.soft = soft_create();
+    stage.failed = stage.rigid == NULL || stage.soft == NULL;
+    if (!stage.failed) {
+        soft_set_gravity(stage.soft, vec3(0.0f, -gravity, 0.0f));
+        soft_set_wind(stage.soft, vec3_zero(), 0.0f);
+        soft_set_steps(stage.soft, stage.steps);
+    }
+    truth_say(c, "%.0f Hz x %u", (double)hz, stage.substeps);
+    return stage;
+}
+
+static void stage_destroy(Stage *stage)
+{
+    rigid_destroy(stage->rigid);
+    soft_destroy(stage->soft);
+}
+
+/* Adds a body and finishes its mesh. */
+static SoftRange stage_add(Stage *stage, SoftDef *def, SoftMesh *mesh)
+{
+    SoftRange range = {0};
+    ErrorText error;
+    def->mesh = mesh;
+    stage->failed = stage->failed ||
+                    soft_add(stage->soft, stage->rigid, def, &range, &error) != 0 ||
+                    soft_build(stage->soft) != 0;
+    soft_mesh_finish(mesh);
+    return range;
+}
+
+static void stage_run(Stage *stage, f32 seconds)
+{
+    u32 ticks = (u32)(seconds / stage->tick_s) + 1;
+    for (u32 i = 0; i < ticks && !stage->failed; i++) {
+        rigid_collide(stage->rigid, NULL);
+        soft_begin(stage->soft, stage->rigid, NULL, stage->tick_s);
+        rigid_prepare(stage->rigid);
+        for (u32 s = 0; s < stage->substeps; s++) {
+            rigid_substep(stage->rigid);
+            soft_substep(stage->soft, stage->rigid, stage->tick_s / (f32)stage->substeps);
+        }
+        rigid_finish(stage->rigid);
+    }
+}
+
+static f64 mean_y(const Soft *soft, u32 first, u32 count)
+{
+    f64 sum = 0.0;
+    for (u32 i = first; i < first + count; i++) {
+        sum += (f64)soft_position(soft, i).y;
+    }
+    return sum / count;
+}
+
+/* ---- a rope with a load ---- */
+
+typedef struct RopeCase {
+    u32 points;
+    f32 mass, load;    /* kg */
+    f32 length;        /* m */
+    f32 compliance;    /* m/N of a link */
+    f64 stretch;       /* m, by theory */
+    f32 rate, seconds; /* 1/s and s: to come to rest */
+} RopeCase;
+
+static RopeCase draw_rope(TruthCase *c)
+{
+    RopeCase r = {.points = 8 + truth_pick(c, 193)};
+    r.mass = truth_log_range(c, 0.01f, 5.0f);
+    r.load = truth_log_range(c, 0.1f, 200.0f);
+    r.length = truth_log_range(c, 0.5f, 5.0f);
+    r.rate = 2.0f;
+    r.seconds = 3.0f;
+    f32 links = (f32)(r.points - 1), force = gravity * (r.load + 0.5f * r.mass);
+    if (truth_pick(c, 2) != 0) {
+        f32 share = truth_log_range(c, 1e-3f, 0.2f);
+        r.compliance = share * r.length / (force * links);
+        f32 omega = sqrtf(1.0f / (r.compliance * links * (r.load + r.mass / 3.0f)));
+        r.rate = fminf(2.0f * omega, 30.0f);
+        r.seconds = fmaxf(3.0f, 12.0f / omega);
+    }
+    r.stretch = (f64)(r.compliance * links * force);
+    truth_say(c, ", %u points, %.3g m, %.3g kg bear %.4g kg, %.2g m/N", r.points, (double)r.length,
+              (double)r.mass, (double)r.load, (double)r.compliance);
+    return r;
+}
+
+/* A load that is pinned to the last point of a rope, at its own centre or beside it. */
+static f64 rope_stretch(TruthCase *c)
+{
+    Stage stage = stage_create(c, 30.0f, 4);
+    RopeCase r = draw_rope(c);
+    BodyDef load = body_def_default();
+    load.shape = (Shape){.kind = SHAPE_SPHERE, .radius = 0.1f};
+    load.motion = BODY_DYNAMIC;
+    load.mass_kg = r.load;
+    load.position = vec3(0.0f, -r.length - (truth_pick(c, 2) != 0 ? 0.1f : 0.0f), 0.0f);
+    load.linear_damping = r.rate;
+    load.angular_damping = 2.0f;
+    SoftMesh mesh;
+    ErrorText error;
+    if (stage.failed || soft_mesh_rope(&mesh, r.points, r.length, &error) != 0) {
+        stage_destroy(&stage);
+        return NAN;
+    }
+    SoftPin pins[2] = {{.point = 0}, {.point = r.points - 1}};
+    pins[1].body = rigid_add(stage.rigid, &load);
+    SoftDef def = soft_def_default();
+    def.mass_kg = r.mass;
+    def.orientation = downwards;
+    def.stretch_compliance = r.compliance;
+    def.bend = SOFT_BEND_NONE; /* which joins every other point, and so carries too */
+    def.damping = r.rate;
+    def.thickness = 0.005f;
+    def.mask = 2;
+    def.group = 2;
+    def.pins = pins;
+    def.pin_count = 2;
+    SoftRange range = stage_add(&stage, &def, &mesh);
+    stage_run(&stage, r.seconds);
+    f64 length = stage.failed ? NAN : 0.0;
+    for (u32 i = 0; !stage.failed && i + 1 < range.count; i++) {
+        length += (f64)vec3_distance(soft_position(stage.soft, range.first + i),
+                                     soft_position(stage.soft, range.first + i + 1));
+    }
+    stage_destroy(&stage);
+    return 100.0 * fabs(length - (f64)r.length - r.stretch) / (f64)r.length;
+}
+
+/* ---- a cloth that hangs from its upper edge ---- */
+
+typedef struct ClothCase {
+    u32 columns, rows;
+    f32 length; /* m, from the upper edge to the lower */
+    f32 density, compliance;
+} ClothCase;
+
+/* How much longer than at rest it hangs, as a part of its length; NaN if it cannot be made. */
+static f64 hanging_stretch(Stage *stage, const ClothCase *h, SoftDef *def)
+{
+    SoftMesh mesh;
+    ErrorText error;
+    f32 width = h->length * (f32)(h->columns - 1) / (f32)(h->rows - 1);
+    SoftPin *pins = calloc(h->columns, sizeof *pins);
+    if (stage->failed || pins == NULL ||
+        soft_mesh_grid(&mesh, h->columns, h->rows, width, h->length, &error) != 0) {
+        free(pins);
+        return NAN;
+    }
+    for (u32 i = 0; i < h->columns; i++) {
+        pins[i].point = h->columns * (h->rows - 1) + i;
+    }
+    def->mass_kg = h->density * width * h->length;
+    def->stretch_compliance = h->compliance;
+    def->damping = 2.0f;
+    def->pins = pins;
+    def->pin_count = h->columns;
+    SoftRange range = stage_add(stage, def, &mesh);
+    free(pins);
+    stage_run(stage, 4.0f);
+    f64 stretch = stage->failed ? NAN : -mean_y(stage->soft, range.first, h->columns);
+    return stretch / (f64)h->length;
+}
+
+static ClothCase draw_cloth(TruthCase *c)
+{
+    ClothCase h = {.rows = 8 + truth_pick(c, 93), .columns = 3 + truth_pick(c, 8)};
+    h.length = truth_log_range(c, 0.5f, 3.0f);
+    h.density = truth_log_range(c, 0.05f, 1.0f);
+    truth_say(c, ", %u x %u, %.3g m, %.3g kg/m2", h.columns, h.rows, (double)h.length,
+              (double)h.density);
+    return h;
+}
+
+/* With threads only across and along: the sum of what each thread along gives. */
+static f64 threads_stretch(TruthCase *c)
+{
+    Stage stage = stage_create(c, 30.0f, 4);
+    ClothCase h = draw_cloth(c);
+    SoftDef def = soft_def_default();
+    /* Of a column that is a cell wide: Σ α T = α m g (N² / 2) for N cells of mass m. */
+    f32 cell = h.length / (f32)(h.rows - 1), weight = h.density * cell * cell * gravity;
+    f32 sum = 0.5f * weight * (f32)((h.rows - 1) * (h.rows - 1));
+    h.compliance = truth_log_range(c, 1e-4f, 0.25f) * h.length / sum;
+    truth_say(c, ", %.2g m/N", (double)h.compliance);
+    def.shear_compliance = -1.0f;
+    def.bend = SOFT_BEND_NONE;
+    f64 value = hanging_stretch(&stage, &h, &def);
+    stage_destroy(&stage);
+    return 100.0 * fabs(value - (f64)(h.compliance * sum / h.length));
+}
+
+/* With diagonals and bending as any scene's cloth, whose threads do not stretch: what is left,
+ * over what one pass over the threads one by one leaves, g h² n² / 2. */
+static f64 cloth_residue(TruthCase *c)
+{
+    Stage stage = stage_create(c, 30.0f, 4);
+    ClothCase h = draw_cloth(c);
+    SoftDef def = soft_def_default();
+    h.compliance = 1e-7f;
+    f64 value = hanging_stretch(&stage, &h, &def);
+    f32 step = stage.tick_s / (f32)(stage.substeps * stage.steps);
+    f32 once = 0.5f * gravity * step * step * (f32)((h.rows - 1) * (h.rows - 1)) / h.length;
+    stage_destroy(&stage);
+    return 100.0 * value / (f64)(once + 2e-3f);
+}
+
+/* ---- a cantilever ---- */
+
+/* Timoshenko's beam, clamped at one end: drop of the other for 1 m/s² of gravity. */
+static f64 beam_drop(f64 length, f64 side, f64 density, f64 young, f64 poisson)
+{
+    f64 area = side * side, inertia = area * area / 12.0, load = density * area;
+    f64 shear = young / (2.0 * (1.0 + poisson));
+    return load * length * length * length * length / (8.0 * young * inertia) +
+           load * length * length / (2.0 * 5.0 / 6.0 * shear * area);
+}
+
+enum {
+    BEAM_ALONG = 20, /* cells */
+    BEAM_ACROSS = 4
+};
+
+/* Softer than theory, in percent; what is stiffer counts too, from 60 % on. */
+static f64 cantilever_drop(TruthCase *c)
+{
+    static const u32 cells[3] = {BEAM_ALONG, BEAM_ACROSS, BEAM_ACROSS};
+    SoftPin pins[(BEAM_ACROSS + 1) * (BEAM_ACROSS + 1)] = {0};
+    Stage stage = stage_create(c, 60.0f, 8);
+    f32 young = truth_log_range(c, 1e5f, 1e7f), poisson = truth_range(c, 0.2f, 0.4f);
+    f32 side = truth_log_range(c, 0.1f, 0.4f), length = 5.0f * side, density = 1000.0f;
+    truth_say(c, ", %.3g MPa, %.3g m across", (double)young * 1e-6, (double)side);
+    SoftMesh mesh;
+    ErrorText error;
+    if (stage.failed || soft_mesh_box(&mesh, vec3(length, side, side), cells, true, &error) != 0) {
+        stage_destroy(&stage);
+        return NAN;
+    }
+    f64 drop = 0.01 * (f64)length;
+    f64 pull = drop / beam_drop((f64)length, (f64)side, (f64)density, (f64)young, (f64)poisson);
+    SoftDef def = soft_def_default();
+    def.mass_kg = density * side * side * length;
+    def.stretch_compliance = -1.0f;
+    def.bend = SOFT_BEND_NONE;
+    def.young = young;
+    def.poisson = poisson;
+    f32 omega = 3.516f * sqrtf(young * side * side / (12.0f * density)) / (length * length);
+    def.damping = 2.0f * omega;
+    def.pins = pins;
+    for (u32 i = 0; i < mesh.point_count; i++) {
+        if (mesh.points[i].x < -0.499f * length) {
+            pins[def.pin_count++].point = i;
+        }
+    }
+    f32 end = 0.499f * length;
+    bool *tip = calloc(mesh.point_count, sizeof *tip);
+    for (u32 i = 0; tip != NULL && i < mesh.point_count; i++) {
+        tip[i] = mesh.points[i].x > end;
+    }
+    soft_set_gravity(stage.soft, vec3(0.0f, -(f32)pull, 0.0f));
+    SoftRange range = stage_add(&stage, &def, &mesh);
+    stage_run(&stage, fminf(fmaxf(12.0f / omega, 0.5f), 3.0f));
+    f64 sum = 0.0;
+    u32 tips = 0;
+    for (u32 i = 0; !stage.failed && tip != NULL && i < range.count; i++) {
+        sum -= tip[i] ? (f64)soft_position(stage.soft, range.first + i).y : 0.0;
+        tips += tip[i];
+    }
+    free(tip);
+    stage_destroy(&stage);
+    f64 ratio = sum / tips / drop;
+    return 100.0 * (ratio >= 1.0 ? ratio - 1.0 : fmax(0.0, 0.4 - ratio));
+}
+
+/* ---- drag ---- */
+
+/* f = ((w − v)·n) n A ρ: a flat cloth falls with m g / (A ρ). It starts near that, as in a long
+ * fall it would not stay flat. */
+static f64 terminal_speed(TruthCase *c)
+{
+    Stage stage = stage_create(c, 30.0f, 4);
+    f32 density = truth_log_range(c, 0.02f, 1.0f), air = truth_log_range(c, 0.3f, 3.0f);
+    f32 size = truth_log_range(c, 0.3f, 3.0f), fall = density * gravity / air;
+    u32 side = 4 + truth_pick(c, 13);
+    truth_say(c, ", %u x %u, %.3g m, %.3g kg/m2, air %.3g kg/m3", side, side, (double)size,
+              (double)density, (double)air);
+    SoftMesh mesh;
+    ErrorText error;
+    if (stage.failed || soft_mesh_grid(&mesh, side, side, size, size, &error) != 0) {
+        stage_destroy(&stage);
+        return NAN;
+    }
+    SoftDef def = soft_def_default();
+    def.mass_kg = density * size * size;
+    def.orientation = lying;
+    def.velocity = vec3(0.0f, truth_range(c, -1.04f, -0.96f) * fall, 0.0f);
+    def.damping = 0.0f;
+    soft_set_wind(stage.soft, vec3_zero(), air);
+    SoftRange range = stage_add(&stage, &def, &mesh);
+    stage_run(&stage, fminf(3.0f * density / air, 1.0f));
+    f32 seconds = 0.1f, before = (f32)mean_y(stage.soft, range.first, range.count);
+    u32 ticks = (u32)(seconds / stage.tick_s) + 1;
+    stage_run(&stage, seconds);
+    f32 after = (f32)mean_y(stage.soft, range.first, range.count);
+    f64 speed = (f64)(before - after) / (f64)((f32)ticks * stage.tick_s);
+    stage_destroy(&stage);
+    return 100.0 * fabs(speed / (f64)fall - 1.0);
+}
+
+/* ---- a balloon ---- */
+
+/* A sphere of springs under pressure: Σ l² (λ − 1) / α = 4 π R³ p λ². */
+static f64 balloon_stretch(TruthCase *c)
+{
+    Stage stage = stage_create(c, 60.0f, 4);
+    u32 level = 2 + truth_pick(c, 3);
+    f32 radius = truth_log_range(c, 0.2f, 1.0f), mass = truth_log_range(c, 0.05f, 1.0f);
+    f32 compliance = truth_log_range(c, 1e-5f, 1e-3f);
+    /* What stretches it by some percent. */
+    f32 share = truth_log_range(c, 0.02f, 0.2f);
+    f32 pressure = 3.46f * share / (radius * compliance);
+    truth_say(c, ", level %u, %.3g m, %.3g kg, %.2g m/N, %.3g kPa", level, (double)radius,
+              (double)mass, (double)compliance, (double)pressure * 1e-3);
+    SoftMesh mesh;
+    ErrorText error;
+    if (stage.failed || soft_mesh_sphere(&mesh, radius, level, &error) != 0) {
+        stage_destroy(&stage);
+        return NAN;
+    }
+    f64 squares = 0.0; /* each edge is in two triangles */
+    for (u32 i = 0; i < 3 * mesh.triangle_count; i++) {
+        u32 next = i % 3 == 2 ? i - 2 : i + 1;
+        f64 l =
+            (f64)vec3_distance(mesh.points[mesh.triangles[i]], mesh.points[mesh.triangles[next]]);
+        squares += 0.5 * l * l;
+    }
+    SoftDef def = soft_def_default();
+    def.mass_kg = mass;
+    def.stretch_compliance = compliance;
+    def.bend = SOFT_BEND_NONE;
+    def.damping = 3.0f;
+    def.pressure = pressure;
+    def.inflate_s = 1.0f;
+    soft_set_gravity(stage.soft, vec3_zero());
+    SoftRange range = stage_add(&stage, &def, &mesh);
+    f64 rest = (f64)soft_volume(stage.soft, range.body);
+    stage_run(&stage, 3.0f);
+    f64 stretch = cbrt((f64)soft_volume(stage.soft, range.body) / rest);
+    f64 asked = (f64)soft_pressure(stage.soft, range.body) * 3.0 * rest * stretch * stretch *
+                (f64)compliance / squares;
+    stage_destroy(&stage);
+    return 100.0 * fabs((stretch - 1.0) / asked - 1.0);
+}
+
 const TruthLaw truth_stiff[] = {
+    {"stiff/rope", "stretch of a rope under a load, off from that of its compliance, of its length",
+     "%", 2.0, 24, 240, rope_stretch},
+    {"stiff/threads", "stretch of a hanging net, off from that of its compliance, of its length",
+     "%", 2.0, 12, 150, threads_stretch},
+    {"stiff/cloth", "stretch of a hanging cloth over that of threads solved one by one (+ 0.2 %)",
+     "%", 20.0, 12, 150, cloth_residue},
+    {"stiff/cantilever", "drop of a beam's tip beyond Timoshenko's", "%", 25.0, 3, 30,
+     cantilever_drop},
+    {"stiff/terminal", "speed of a falling cloth, off from m g / (A rho)", "%", 5.0, 24, 200,
+     terminal_speed},
+    {"stiff/balloon", "stretch of a balloon's skin, off from that of its compliance", "%", 10.0, 6,
+     60, balloon_stretch},
     {.name = NULL},
 };

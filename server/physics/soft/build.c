@@ -233,6 +233,7 @@ static int add_body(Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorTex
                        .triangle_count = mesh->triangle_count,
                        .first_segment = soft->segment_count,
                        .closed = mesh->closed,
+                       .columns = mesh->grid[0],
                        .ring = soft_mesh_ring_length(mesh),
                        .mass_kg = def->mass_kg};
     body->def.mesh = NULL;
@@ -279,8 +280,8 @@ int soft_add(Soft *soft, const Rigid *rigid, const SoftDef *def, SoftRange *rang
 
 int soft_build(Soft *soft)
 {
-    int (*const makers[])(Soft *) = {packs_create, methods_create, wholes_create,
-                                     touch_create, crowd_create,   rest_create};
+    int (*const makers[])(Soft *) = {packs_create, hold_create,  methods_create, wholes_create,
+                                     touch_create, crowd_create, rest_create};
     for (u32 i = 0; i < PL_COUNT(makers); i++) {
         int result = makers[i](soft);
         if (result != ERROR_OK) {

@@ -172,13 +172,23 @@ static void run_group(const Step *step, u32 index)
     predict_group(soft, group, step->h);
     grips_warm(soft, index, step->h);
     begin_turns(soft, group);
+    for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
+        if (soft->bodies[b].def.method == SOFT_XPBD && !soft_sleeps(soft, b)) {
+            wholes_press(soft, b, step->h);
+        }
+    }
+    hold_take(soft, index);
     packs_run(soft, group->runs, step->h);
+    if (group->bodies.count == 0) {
+        return; /* a slab: the rest is for the body */
+    }
+    hold_give(soft, index);
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         finish_body(soft, b, step->h);
     }
 }
 
-/* Groups, then seams, then cut bodies. */
+/* Groups, then seams, then chains across them, then cut bodies. */
 static void phase_loop(void *context, u32 phase, u32 first, u32 end, u32 worker)
 {
     const Step *step = context;
@@ -191,9 +201,15 @@ static void phase_loop(void *context, u32 phase, u32 first, u32 end, u32 worker)
             if (!seam_sleeps(step->soft, i)) {
                 packs_run(step->soft, packs->seams[i], step->h);
             }
+        } else if (phase < 2 + LINE_SETS) {
+            packs_run(step->soft, (PackSpan){packs->lines[phase - 2].first + i, 1}, step->h);
         } else if (!soft_sleeps(step->soft, packs->cut[i].body)) {
-            packs_run(step->soft, packs->cut[i].runs, step->h);
-            finish_body(step->soft, packs->cut[i].body, step->h);
+            const PackBody *cut = &packs->cut[i];
+            packs_run(step->soft, cut->runs, step->h);
+            for (u32 g = 0; g < cut->group_count; g++) {
+                hold_give(step->soft, cut->first_group + g);
+            }
+            finish_body(step->soft, cut->body, step->h);
         }
     }
 }
@@ -211,10 +227,14 @@ void groups_step(Soft *soft, f32 h, bool moves)
         return;
     }
     Step step = {soft, h, moves};
-    JobsPhase phases[3] = {{.count = packs->group_count, .grain = 1},
-                           {.count = packs->seam_count, .grain = 1},
-                           {.count = packs->cut_count, .grain = 1}};
-    jobs_run_phases(jobs_for(soft), phases, packs->cut_count > 0 ? 3 : 1, phase_loop, &step);
+    JobsPhase phases[3 + LINE_SETS] = {{.count = packs->group_count, .grain = 1},
+                                       {.count = packs->seam_count, .grain = 1}};
+    for (u32 i = 0; i < LINE_SETS; i++) {
+        phases[2 + i] = (JobsPhase){.count = packs->lines[i].count, .grain = 1};
+    }
+    phases[2 + LINE_SETS] = (JobsPhase){.count = packs->cut_count, .grain = 1};
+    u32 count = packs->cut_count > 0 ? PL_COUNT(phases) : 1;
+    jobs_run_phases(jobs_for(soft), phases, count, phase_loop, &step);
 }
 
 static void move_loop(void *context, u32 first, u32 end, u32 worker)

@@ -5,6 +5,7 @@
  */
 #include "server/physics/soft/packs.h"
 
+#include "server/physics/soft/chain.h"
 #include "server/physics/soft/constraint.h"
 #include "server/physics/soft/packs_wide.h"
 
@@ -123,6 +124,11 @@ void packs_run(Soft *soft, PackSpan runs, f32 h)
             continue;
         }
         f32 scale = soft_role_scale(soft, run->role);
+        if (run->chain) {
+            chain_run(soft->points, packs->stream + run->at, packs->tension, run->count, h,
+                      scale * per_h * per_h);
+            continue;
+        }
         if (run->kind != CONSTRAINT_DISTANCE) {
             wide_run(soft->points + run->base, run, packs->stream + run->at, h,
                      scale * per_h * per_h);
@@ -130,5 +136,17 @@ void packs_run(Soft *soft, PackSpan runs, f32 h)
         }
         Pace pace = {h, per_h, run->compliance * scale * per_h * per_h};
         run_distance(soft->points + run->base, run, packs->stream + run->at, pace);
+    }
+}
+
+void packs_walk(Packs *packs, State *state)
+{
+    if (packs == NULL) {
+        return;
+    }
+    state_bytes(state, packs->tension, packs->tension_count * sizeof *packs->tension);
+    const f32 *values = (const f32 *)packs->tension;
+    for (u32 i = 0; state->mode == STATE_LOAD && i < packs->tension_count * SIMD_LANES; i++) {
+        state->failed = state->failed || !(values[i] >= 0.0f && values[i] < INFINITY);
     }
 }

@@ -1,10 +1,10 @@
 /*
  * packs.h: constraints eight wide, and how they are cut into pieces that run in parallel.
  * A piece is a group of particles that nothing outside it is written by: some small bodies, or a
- * slab of a large one. Groups run first, then the seams between neighbouring slabs, then what is
- * left of a body (normally nothing): so threads meet two or three times a step and not once a
- * colour. The pieces depend on the bodies alone, never on the number of threads: same pieces, same
- * order within each, same bits. Layer: server/physics/soft (private).
+ * slab of a large one. Groups run first, then the seams between neighbouring slabs, then chains
+ * through many of them, then what is left of a body (normally nothing): so threads meet two to four
+ * times a step and not once a colour. The pieces depend on the bodies alone, never on the number of
+ * threads: same pieces, same order within each, same bits. Layer: server/physics/soft (private).
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_PACKS_H
 #define PLENUM_SERVER_PHYSICS_SOFT_PACKS_H
@@ -33,6 +33,7 @@ typedef struct PackRun {
     u8 kind, role;
     u8 loose; /* not packs but indices of constraints, each solved alone */
     u8 exact; /* low equals high */
+    u8 chain; /* packs of chain.h */
     u8 fixed; /* distances: the second points are pinned, and shared with others; other kinds: some
                  points are */
 } PackRun;
@@ -45,15 +46,20 @@ typedef struct PackGroup {
     PackSpan particles; /* consecutive, or entries of `order` */
     PackSpan bodies;    /* whole ones; none in a slab */
     PackSpan runs;
-    bool ordered; /* particles are entries of `order` */
+    PackSpan held; /* particles that rigid bodies hold */
+    bool ordered;  /* particles are entries of `order` */
 } PackGroup;
 
 /* A body that was cut. */
 typedef struct PackBody {
     u32 body;
-    u32 first_group, first_seam;
+    u32 first_group, first_seam, group_count;
     PackSpan runs; /* what is in no slab and no seam */
 } PackBody;
+
+enum {
+    LINE_SETS = 3 /* a grid has its columns and two sorts of diagonals */
+};
 
 struct Packs {
     PackGroup *groups; /* [group_count] */
@@ -61,16 +67,20 @@ struct Packs {
     PackBody *cut;     /* [cut_count] */
     u32 group_count, seam_count, cut_count;
     u32 group_room, seam_room, cut_room;
-    PackRun *runs; /* [run_count] */
+    PackSpan lines[LINE_SETS]; /* runs: chains from slab to slab; those of a set share nothing */
+    PackRun *runs;             /* [run_count] */
     u32 run_count, run_room;
     f32x8 *stream; /* packs, one run after the other */
     u32 stream_used, stream_room;
+    f32x8 *tension; /* [tension_count] N s, of the links of chains in the last step */
+    u32 tension_count;
     u32 particles; /* when it was built */
     u32 *order;    /* [particles] particles of slabs along an axis */
     u32 *group_of; /* [particles] */
     u64 weight;    /* of all constraints, as multiples of a distance */
 };
 
+void packs_walk(Packs *packs, State *state);
 /* Solves runs one after the other. */
 void packs_run(Soft *soft, PackSpan runs, f32 h);
 

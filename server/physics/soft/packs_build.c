@@ -2,6 +2,7 @@
  * packs_build.c: constraints become packs: sorted by piece and by what they have in common,
  * coloured so that the eight of a pack share no particle, and written out.
  */
+#include "server/physics/soft/chain.h"
 #include "server/physics/soft/constraint.h"
 #include "server/physics/soft/packs_cut.h"
 #include "server/physics/soft/packs_wide.h"
@@ -10,21 +11,23 @@
 #include <stdlib.h>
 
 enum {
-    COLORS = 64
+    COLORS = 64,
+    CHAIN_SORT = 0xff
 };
 
 /* Where a constraint goes. Those with all but the index alike make one run. */
 typedef struct Place {
     u32 piece;
-    u32 sort;       /* role, kind, loose, exact, fixed */
+    u32 sort;       /* role, kind or CHAIN_SORT, loose, exact, fixed */
     u32 compliance; /* its bits; 0 where each lane has its own */
     u32 base;
-    u32 constraint;
+    u32 constraint; /* or chain */
 } Place;
 
 typedef struct Builder {
     Soft *soft;
     Packs *packs;
+    Chains chains;
     Place *places; /* [count] */
     u32 count;
     u32 *seam_of; /* [soft->count] */
@@ -33,6 +36,7 @@ typedef struct Builder {
     u32 *colored; /* [count] those that have one, and */
     u8 *color;    /* [count] which */
     u32 *sorted;  /* [count] by colour */
+    u64 *keys;    /* [count] of chains, in their order */
 } Builder;
 
 void packs_destroy(Packs *packs)
@@ -43,6 +47,7 @@ void packs_destroy(Packs *packs)
         free(packs->cut);
         free(packs->runs);
         free(packs->stream);
+        free(packs->tension);
         free(packs->order);
         free(packs->group_of);
         free(packs);
@@ -57,6 +62,7 @@ u64 packs_memory(const Packs *packs)
                      packs->seam_room * sizeof *packs->seams +
                      packs->cut_room * sizeof *packs->cut + packs->run_room * sizeof *packs->runs +
                      (u64)packs->stream_room * sizeof *packs->stream +
+                     (u64)packs->tension_count * sizeof *packs->tension +
                      (u64)packs->particles * (sizeof *packs->order + sizeof *packs->group_of);
 }
 
@@ -205,6 +211,119 @@ static bool write_loose(Builder *builder, PackRun *run, u32 count)
     return at != NULL;
 }
 
+/* ---- chains ---- */
+
+static int key_order(const void *left, const void *right)
+{
+    u64 a = *(const u64 *)left, b = *(const u64 *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* One pack of so many chains, the first the longest. Lanes too many repeat the first. */
+static bool write_chain_pack(Builder *builder, const u64 *keys, u32 count)
+{
+    const Chains *all = &builder->chains;
+    const Chain *chains[SIMD_LANES];
+    for (u32 k = 0; k < SIMD_LANES; k++) {
+        chains[k] = &all->chains[(u32)keys[k < count ? k : 0]];
+    }
+    u32 links = chains[0]->links;
+    f32x8 *at = reserve(builder->packs, chain_size(links));
+    if (at == NULL) {
+        return false;
+    }
+    ChainHead *head = (void *)at;
+    ChainPoint *point = (void *)(head + 1);
+    memset(at, 0, chain_size(links) * sizeof *at);
+    head->links = links;
+    head->tension = builder->packs->tension_count;
+    builder->packs->tension_count += links;
+    head->even = chains[count - 1]->links;
+    for (u32 k = 0; k < SIMD_LANES; k++) {
+        const u32 *points = all->points + chains[k]->first;
+        const u32 *edges = all->edges + chains[k]->first;
+        for (u32 i = 0; i <= links; i++) {
+            point[i].point[k] = points[u32_min(i, chains[k]->links)];
+            if (i < chains[k]->links) {
+                const SoftConstraint *edge = &builder->soft->constraints[edges[i]];
+                point[i].rest[k] = edge->low;
+                head->compliance[k] = edge->compliance;
+            }
+        }
+    }
+    return true;
+}
+
+static bool add_run(Packs *packs, PackRun run)
+{
+    if (!soft_grow((void **)&packs->runs, &packs->run_room, packs->run_count + 1,
+                   sizeof *packs->runs)) {
+        return false;
+    }
+    packs->runs[packs->run_count++] = run;
+    return true;
+}
+
+/* Chains (indices in `waiting`) as one run, or each pack as its own: by colour, so that those of a
+ * pack share no point, then by length. */
+static bool write_chains(Builder *builder, u32 count, bool apart)
+{
+    Packs *packs = builder->packs;
+    u64 *keys = builder->keys;
+    if (count == 0) {
+        return true;
+    }
+    PackRun run = {.at = packs->stream_used,
+                   .role = (u8)builder->chains.chains[builder->waiting[0]].role,
+                   .chain = 1};
+    for (u32 i = 0; i < count; i++) {
+        const Chain *chain = &builder->chains.chains[builder->waiting[i]];
+        u64 shorter = 0xffffff - u32_min(chain->links, 0xffffff);
+        keys[i] = (u64)chain->color << 56 | shorter << 32 | builder->waiting[i];
+    }
+    qsort(keys, count, sizeof *keys, key_order);
+    for (u32 i = 0, lanes; i < count; i += lanes) {
+        for (lanes = 1;
+             lanes < SIMD_LANES && i + lanes < count && keys[i + lanes] >> 56 == keys[i] >> 56;) {
+            lanes++;
+        }
+        if (!write_chain_pack(builder, keys + i, lanes)) {
+            return false;
+        }
+        run.count++;
+        if (apart) {
+            if (!add_run(packs, run)) {
+                return false;
+            }
+            run.at = packs->stream_used;
+            run.count = 0;
+        }
+    }
+    return apart || add_run(packs, run);
+}
+
+/* Those through several groups of a body. */
+static bool write_lines(Builder *builder, u32 set)
+{
+    Packs *packs = builder->packs;
+    u32 first = packs->group_count + packs->seam_count + packs->cut_count;
+    packs->lines[set].first = packs->run_count;
+    for (u32 cut = 0; cut < packs->cut_count; cut++) {
+        u32 count = 0;
+        for (u32 i = 0; i < builder->chains.count; i++) {
+            const Chain *chain = &builder->chains.chains[i];
+            if (chain->links > 0 && chain->piece == first + cut && chain->color == set) {
+                builder->waiting[count++] = i;
+            }
+        }
+        if (!write_chains(builder, count, true)) {
+            return false;
+        }
+    }
+    packs->lines[set].count = packs->run_count - packs->lines[set].first;
+    return true;
+}
+
 /* One run of the constraints in `waiting`. */
 static bool write_run(Builder *builder, PackRun run, u32 count)
 {
@@ -229,12 +348,7 @@ static bool write_run(Builder *builder, PackRun run, u32 count)
             }
         }
     }
-    if (!soft_grow((void **)&packs->runs, &packs->run_room, packs->run_count + 1,
-                   sizeof *packs->runs)) {
-        return false;
-    }
-    packs->runs[packs->run_count++] = run;
-    return true;
+    return add_run(packs, run);
 }
 
 /* ---- places ---- */
@@ -243,7 +357,7 @@ static bool write_run(Builder *builder, PackRun run, u32 count)
 static u32 role_rank(u32 role)
 {
     static const u8 ranks[ROLE_COUNT] = {
-        [ROLE_BEND] = 3, [ROLE_VOLUME] = 0, [ROLE_SHEAR] = 1, [ROLE_STRETCH] = 2, [ROLE_LIMIT] = 4};
+        [ROLE_BEND] = 1, [ROLE_VOLUME] = 0, [ROLE_SHEAR] = 2, [ROLE_STRETCH] = 3, [ROLE_LIMIT] = 4};
     return ranks[role];
 }
 
@@ -294,6 +408,9 @@ static void place_body(Builder *builder, u32 index, u32 cut)
     u32 end = body->first_constraint + body->constraint_count;
     for (u32 i = body->first_constraint; i < end && body->def.method == SOFT_XPBD; i++) {
         const SoftConstraint *c = &soft->constraints[i];
+        if (builder->chains.taken[i] != 0) {
+            continue;
+        }
         Place place = {.piece = packs_place(soft, i, cut, builder->seam_of), .constraint = i};
         if (place.piece == SOFT_NONE) {
             continue;
@@ -320,6 +437,19 @@ static void place_body(Builder *builder, u32 index, u32 cut)
     }
 }
 
+static void place_chains(Builder *builder)
+{
+    for (u32 i = 0; i < builder->chains.count; i++) {
+        const Chain *chain = &builder->chains.chains[i];
+        if (chain->links > 0 && chain->piece < builder->packs->group_count) {
+            builder->places[builder->count++] =
+                (Place){.piece = chain->piece,
+                        .sort = role_rank(chain->role) << 24 | CHAIN_SORT << 16,
+                        .constraint = i};
+        }
+    }
+}
+
 static void place_all(Builder *builder)
 {
     const Packs *packs = builder->packs;
@@ -330,6 +460,7 @@ static void place_all(Builder *builder)
         }
         place_body(builder, i, cut);
     }
+    place_chains(builder);
     qsort(builder->places, builder->count, sizeof *builder->places, place_order);
 }
 
@@ -347,7 +478,6 @@ static int write_all(Builder *builder)
 {
     for (u32 i = 0, end; i < builder->count; i = end) {
         Place place = builder->places[i];
-        const SoftConstraint *c = &builder->soft->constraints[place.constraint];
         u32 count = 0;
         for (end = i; end < builder->count; end++) {
             Place next = builder->places[end];
@@ -361,6 +491,13 @@ static int write_all(Builder *builder)
         PackSpan *span = runs_of(builder->packs, place.piece);
         span->first = span->count == 0 ? builder->packs->run_count : span->first;
         span->count++;
+        if ((place.sort >> 16 & 0xff) == CHAIN_SORT) {
+            if (!write_chains(builder, count, false)) {
+                return ERROR_MEMORY;
+            }
+            continue;
+        }
+        const SoftConstraint *c = &builder->soft->constraints[place.constraint];
         PackRun run = {.base = place.base,
                        .compliance = c->compliance,
                        .kind = c->kind,
@@ -372,6 +509,17 @@ static int write_all(Builder *builder)
             return ERROR_MEMORY;
         }
     }
+    for (u32 set = 0; set < LINE_SETS; set++) {
+        if (!write_lines(builder, set)) {
+            return ERROR_MEMORY;
+        }
+    }
+    size_t bytes = ((size_t)builder->packs->tension_count + 1) * sizeof *builder->packs->tension;
+    builder->packs->tension = aligned_alloc(sizeof(f32x8), bytes);
+    if (builder->packs->tension == NULL) {
+        return ERROR_MEMORY;
+    }
+    memset(builder->packs->tension, 0, bytes);
     return ERROR_OK;
 }
 
@@ -395,12 +543,16 @@ int packs_create(Soft *soft)
                        .waiting = malloc(count * sizeof *builder.waiting),
                        .colored = malloc(count * sizeof *builder.colored),
                        .sorted = malloc(count * sizeof *builder.sorted),
+                       .keys = malloc(count * sizeof *builder.keys),
                        .color = malloc(count)};
     int result = ERROR_MEMORY;
     if (packs->order && packs->group_of && builder.places && builder.seam_of && builder.taken &&
-        builder.waiting && builder.colored && builder.sorted && builder.color) {
+        builder.waiting && builder.colored && builder.sorted && builder.keys && builder.color) {
         memset(builder.seam_of, 0xff, points * sizeof *builder.seam_of);
         result = packs_cut(soft);
+    }
+    if (result == ERROR_OK) {
+        result = chains_find(soft, &builder.chains);
     }
     if (result == ERROR_OK) {
         place_all(&builder);
@@ -412,6 +564,8 @@ int packs_create(Soft *soft)
     free(builder.waiting);
     free(builder.colored);
     free(builder.sorted);
+    free(builder.keys);
+    chains_finish(&builder.chains);
     free(builder.color);
     return result;
 }

@@ -125,6 +125,13 @@ static bool add_group(Packs *packs, PackGroup group)
     return true;
 }
 
+/* Where a slab begins: with a row, so that rows stay whole. */
+static u32 slab_start(const SoftBody *body, u32 slab, u32 slabs, bool sorted)
+{
+    u32 at = (u32)((u64)body->count * slab / slabs);
+    return sorted || body->columns == 0 ? at : at - at % body->columns;
+}
+
 /* Slabs of a body with particles in the order of ranks (NULL: as numbered). */
 static bool add_slabs(Soft *soft, u32 index, u32 slabs, const Rank *ranks)
 {
@@ -136,14 +143,16 @@ static bool add_slabs(Soft *soft, u32 index, u32 slabs, const Rank *ranks)
                    sizeof *packs->seams)) {
         return false;
     }
-    packs->cut[packs->cut_count++] = (PackBody){
-        .body = index, .first_group = packs->group_count, .first_seam = packs->seam_count};
+    packs->cut[packs->cut_count++] = (PackBody){.body = index,
+                                                .first_group = packs->group_count,
+                                                .first_seam = packs->seam_count,
+                                                .group_count = slabs};
     for (u32 s = 0; s + 1 < slabs; s++) {
         packs->seams[packs->seam_count++] = (PackSpan){0, 0};
     }
     for (u32 s = 0; s < slabs; s++) {
-        u32 first = (u32)((u64)body->count * s / slabs);
-        u32 end = (u32)((u64)body->count * (s + 1) / slabs);
+        u32 first = slab_start(body, s, slabs, ranks != NULL);
+        u32 end = slab_start(body, s + 1, slabs, ranks != NULL);
         for (u32 i = first; i < end; i++) {
             u32 particle = body->first + (ranks != NULL ? ranks[i].particle : i);
             packs->order[body->first + i] = particle;
@@ -194,7 +203,9 @@ int packs_cut(Soft *soft)
     for (u32 i = 0; i < soft->body_count; i++) {
         const SoftBody *body = &soft->bodies[i];
         u64 weight = body_weight(soft, body);
-        int cut = weight >= least && body->def.method == SOFT_XPBD ? cut_body(soft, i, weight) : 0;
+        /* Gas pushes a body as a whole, before its constraints. */
+        bool whole = body->def.method != SOFT_XPBD || body->def.pressure > 0.0f;
+        int cut = weight >= least && !whole ? cut_body(soft, i, weight) : 0;
         if (cut < 0) {
             return cut;
         }

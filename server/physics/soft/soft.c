@@ -1,5 +1,5 @@
 /* soft.c: the life of the particle store, its numbers, and the recipe of a step. */
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/packs.h"
 
 #include "shared/error.h"
 #include "shared/limits.h"
@@ -27,6 +27,7 @@ void soft_destroy(Soft *soft)
     }
     packs_destroy(soft->packs);
     rest_destroy(soft);
+    free(soft->held);
     methods_destroy(soft->methods);
     wholes_destroy(soft->wholes);
     crowd_destroy(soft->crowd);
@@ -187,6 +188,7 @@ static void step(Soft *soft, Rigid *rigid, f32 h, bool moves)
     }
     if (rigid != NULL) {
         touch_movers_fall(soft, rigid, h);
+        hold_begin(soft, rigid, h, moves);
     }
     groups_step(soft, h, moves);
     grips_solve(soft, h);
@@ -282,6 +284,7 @@ void soft_walk(Soft *soft, State *state)
     state_bytes(state, &soft->bend_scale, sizeof soft->bend_scale);
     state_bytes(state, &soft->pressure_scale, sizeof soft->pressure_scale);
     state_bytes(state, &soft->steps, sizeof soft->steps);
+    packs_walk(soft->packs, state);
     wholes_walk(soft, state);
     crowd_walk(soft, state);
     rest_walk(soft, state);

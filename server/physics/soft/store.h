@@ -80,7 +80,8 @@ typedef struct SoftBody {
     u32 first_triangle, triangle_count;
     u32 first_segment, segment_count;
     bool closed;
-    f32 cell; /* m, size of its triangles, or length of its segments */
+    u32 columns; /* of a grid; else 0 */
+    f32 cell;    /* m, size of its triangles, or length of its segments */
     f32 mass_kg;
     u32 ring;        /* its first segments, round the gas of a ball in two dimensions; else 0 */
     f32 rest_volume; /* m³ inside, as soft_volume_by finds it; of a ring m² */
@@ -156,6 +157,7 @@ typedef struct SoftRest {
 } SoftRest;
 
 typedef struct Packs Packs;     /* packs.c */
+typedef struct Held Held;       /* hold.c */
 typedef struct Methods Methods; /* method.c */
 typedef struct Crowd Crowd;     /* crowd.c */
 typedef struct Wholes Wholes;   /* whole.c: pressure and matching */
@@ -195,7 +197,8 @@ struct Soft {
     RigidGuest *guests;
     RigidGuests company; /* of this tick */
     u32 rest_count, mark_count, asleep_count;
-    Packs *packs; /* made by soft_build, like the next three; NULL: nothing for them to do */
+    Packs *packs; /* made by soft_build, like the next four; NULL: nothing for them to do */
+    Held *held;   /* [attachment_count] by group */
     Methods *methods;
     Crowd *crowd;
     Wholes *wholes;
@@ -249,6 +252,16 @@ void groups_step(Soft *soft, f32 h, bool moves);
 /* Moves the particles by h and bounds their speed. */
 void groups_move(Soft *soft, f32 h);
 
+/* hold.c: particles that a rigid body holds are as heavy as both, and as fast as what holds them,
+ * while constraints are solved: a chain feels its load, and not only a light end that follows it.
+ * What they were given goes to the particle afterwards, and touch.c passes it on. */
+int hold_create(Soft *soft);
+/* Before a step of h s; moves: the particles are still to be moved by the step before. */
+void hold_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves);
+/* Around the constraints: of those that a group has. */
+void hold_take(Soft *soft, u32 group);
+void hold_give(Soft *soft, u32 group);
+
 /* method.c: a step of a body: for other methods than SOFT_XPBD from prediction to projection, so
  * that velocities are those of the step afterwards; and smoothing for all. soft->step is 0 in the
  * first step of a tick. Bodies run in parallel: only what belongs to this body may be written. */
@@ -261,10 +274,13 @@ void methods_body(Soft *soft, u32 body, f32 h);
  * says, where nothing else has changed it. */
 void methods_move(Soft *soft, u32 body);
 
-/* whole.c: pressure and shape matching of a body, after its constraints; called for every body, of
- * any method. Bodies run in parallel: only what belongs to this body may be written. */
+/* whole.c: pressure and shape matching of a body; called for every body, of any method. Bodies run
+ * in parallel: only what belongs to this body may be written. */
 int wholes_create(Soft *soft);
 void wholes_destroy(Wholes *wholes);
+/* The gas of a body of SOFT_XPBD, before its constraints: the skin answers it within the step. */
+void wholes_press(Soft *soft, u32 body, f32 h);
+/* Of other methods, and matching, after the constraints. */
 void wholes_body(Soft *soft, u32 body, f32 h);
 void wholes_walk(Soft *soft, State *state);
 /* Is it still being inflated? */
@@ -297,6 +313,9 @@ void touch_end(Soft *soft, Rigid *rigid);
 /* A step: first gravity on the bodies; after the particles by themselves, what they and the bodies
  * do to each other; then the bodies move on. */
 void touch_solve(Soft *soft, Rigid *rigid, f32 h);
+/* m/s, that brings a particle from `position` to where its body holds it at the end of the step. */
+Vec3 touch_hold_speed(Soft *soft, const Rigid *rigid, const SoftAttachment *held, Vec3 position,
+                      f32 h);
 
 /* touch_mover.c: the mover of a body, made if need be; SOFT_NONE of what is static. */
 u32 touch_mover(Soft *soft, const Rigid *rigid, u32 slot);

@@ -215,21 +215,29 @@ void touch_begin(Soft *soft, Rigid *rigid)
     touch_face_begin(soft, rigid);
 }
 
-/* A particle held by a body: at the end of the step it is where the body holds it, both by their
- * shares. */
-static void solve_attachment(Soft *soft, Rigid *rigid, SoftAttachment *held, f32 h)
+Vec3 touch_hold_speed(Soft *soft, const Rigid *rigid, const SoftAttachment *held, Vec3 position,
+                      f32 h)
 {
     u32 slot = held->body.slot, index = touch_mover(soft, rigid, slot);
     const SoftMover *mover = index != SOFT_NONE ? &soft->movers[index] : NULL;
-    SoftPoint *p = &soft->points[held->particle];
     Vec3 hold = quat_rotate(rigid_orientation(rigid, slot), held->local);
-    /* The impulse goes through the particle: both have the same moment about any point. */
-    Vec3 arm = vec3_sub(p->position, rigid_centre(rigid, slot));
+    Vec3 arm = vec3_sub(position, rigid_centre(rigid, slot));
     Vec3 moving = rigid_velocity_at(rigid, slot, hold);
     if (mover != NULL) {
         moving = vec3_add(moving, vec3_add(mover->bias, vec3_cross(mover->bias_spin, hold)));
     }
-    Vec3 wanted = vec3_add_scaled(moving, 1.0f / h, vec3_sub(hold, arm));
+    return vec3_add_scaled(moving, 1.0f / h, vec3_sub(hold, arm));
+}
+
+/* A particle held by a body: at the end of the step it is where the body holds it, both by their
+ * shares. */
+static void solve_attachment(Soft *soft, Rigid *rigid, SoftAttachment *held, f32 h)
+{
+    u32 slot = held->body.slot;
+    SoftPoint *p = &soft->points[held->particle];
+    /* The impulse goes through the particle: both have the same moment about any point. */
+    Vec3 arm = vec3_sub(p->position, rigid_centre(rigid, slot));
+    Vec3 wanted = touch_hold_speed(soft, rigid, held, p->position, h);
     Vec3 change = vec3_sub(wanted, p->velocity);
     Symmetric3 response = rigid_response_at(rigid, slot, arm);
     response.xx += p->inverse_mass;

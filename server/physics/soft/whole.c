@@ -79,6 +79,14 @@ int wholes_create(Soft *soft)
     return ERROR_OK;
 }
 
+void wholes_press(Soft *soft, u32 body, f32 h)
+{
+    if (soft->bodies[body].def.pressure > 0.0f && soft->wholes != NULL &&
+        body < soft->wholes->body_count) {
+        pressure_solve(soft, body, h);
+    }
+}
+
 void wholes_body(Soft *soft, u32 body, f32 h)
 {
     if (soft->wholes == NULL || body >= soft->wholes->body_count) {
@@ -87,8 +95,8 @@ void wholes_body(Soft *soft, u32 body, f32 h)
     if (soft->wholes->matches[body].terms != 0) {
         match_solve(soft, body, h);
     }
-    if (soft->bodies[body].def.pressure > 0.0f) {
-        pressure_solve(soft, body, h);
+    if (soft->bodies[body].def.method != SOFT_XPBD) {
+        wholes_press(soft, body, h);
     }
 }
 

@@ -1,6 +1,7 @@
 /* test_packs.c: eight constraints at a time do what one at a time does, in every kind; every
  * constraint is in one piece, and pieces of one phase share nothing that they write; a tick asks
  * for no memory. */
+#include "server/physics/soft/chain.h"
 #include "server/physics/soft/constraint.h"
 #include "server/physics/soft/packs.h"
 #include "shared/random.h"
@@ -182,10 +183,44 @@ static void claim(Writes *writes, u32 particle, u32 piece)
     writes->piece[particle] = piece;
 }
 
+/* Eight chains write what moves of their points, and no two the same. */
+static const f32x8 *claim_chains(const Soft *soft, const f32x8 *at, u32 piece, Writes *writes)
+{
+    const ChainHead *head = (const void *)at;
+    const ChainPoint *chain = (const void *)(head + 1);
+    for (u32 i = 0; i <= head->links; i++) {
+        for (u32 k = 0; k < SIMD_LANES; k++) {
+            u32 p = chain[i].point[k];
+            bool again = k > 0 && chain[0].point[k] == chain[0].point[0] &&
+                         chain[1].point[k] == chain[1].point[0];
+            if (again) {
+                continue;
+            }
+            if (soft->points[p].inverse_mass > 0.0f) {
+                claim(writes, p, piece);
+            }
+            writes->packed += i < head->links && chain[i + 1].point[k] != p;
+            for (u32 j = 0; j <= head->links; j++) {
+                for (u32 l = 0; l < k && soft->points[p].inverse_mass > 0.0f; l++) {
+                    assert_true(chain[j].point[l] != p);
+                }
+            }
+        }
+    }
+    return at + chain_size(head->links);
+}
+
 static void claim_runs(const Soft *soft, PackSpan span, u32 piece, Writes *writes)
 {
     for (u32 r = span.first; r < span.first + span.count; r++) {
         const PackRun *run = &soft->packs->runs[r];
+        if (run->chain) {
+            const f32x8 *at = soft->packs->stream + run->at;
+            for (u32 i = 0; i < run->count; i++) {
+                at = claim_chains(soft, at, piece, writes);
+            }
+            continue;
+        }
         assert_true(run->kind == CONSTRAINT_DISTANCE && run->exact && !run->loose);
         const PackDistance *packs = (const void *)(soft->packs->stream + run->at);
         for (u32 i = 0; i < run->count; i++) {
@@ -239,15 +274,24 @@ static void check_pieces(SoftDef def, u32 columns, u32 rows, u32 pinned)
         claim_runs(kit.soft, packs->seams[s], s, &writes);
     }
     u32 seams = writes.packed - inside;
+    for (u32 set = 0; set < LINE_SETS; set++) {
+        forget(kit.soft, &writes);
+        for (u32 i = 0; i < packs->lines[set].count; i++) {
+            claim_runs(kit.soft, (PackSpan){packs->lines[set].first + i, 1}, i, &writes);
+        }
+    }
+    u32 lines = writes.packed - inside - seams;
     forget(kit.soft, &writes);
     for (u32 c = 0; c < packs->cut_count; c++) {
         claim_runs(kit.soft, packs->cut[c].runs, c, &writes);
     }
-    printf("%u x %u: %u groups hold %u constraints, %u seams %u, the rest is %u\n", columns, rows,
-           packs->group_count, inside, packs->seam_count, seams, writes.packed - inside - seams);
+    u32 rest = writes.packed - inside - seams - lines;
+    printf("%u x %u: %u groups hold %u constraints, %u seams %u, lines %u, the rest is %u\n",
+           columns, rows, packs->group_count, inside, packs->seam_count, seams, lines, rest);
+    assert_true(lines > 0);
     assert_true(packs->group_count >= 4 && packs->seam_count == packs->group_count - 1);
     assert_int_equal(writes.packed, soft_constraints(kit.soft) - pinned);
-    assert_true(writes.packed - inside - seams < writes.packed / 50);
+    assert_true(rest < writes.packed / 50);
     free(writes.piece);
     soft_kit_destroy(&kit);
 }
@@ -291,6 +335,65 @@ static void many_bodies_stay_whole(void **unused)
     }
 }
 
+/* The impulses of a chain solve the equations of all of its links at once, whatever else is in its
+ * pack, and change no momentum. */
+static void chains_solve_all_links(void **unused)
+{
+    PL_UNUSED(unused);
+    for (u32 links = 2; links <= 300; links = links * 3 / 2 + 1) {
+        u64 counter = links;
+        Soft *soft = soft_create();
+        for (u32 r = 0; r < 11; r++) { /* not all of a length */
+            SoftMesh mesh;
+            SoftRange range;
+            ErrorText error;
+            SoftDef def = bare_def();
+            def.stretch_compliance = r % 3 == 0 ? 0.0f : 1e-6f;
+            def.position.z = (f32)r;
+            def.mesh = &mesh;
+            assert_int_equal(soft_mesh_rope(&mesh, links + 1 + r % 4, 1.0f, &error), 0);
+            assert_int_equal(soft_add(soft, NULL, &def, &range, &error), 0);
+            soft_mesh_finish(&mesh);
+        }
+        assert_int_equal(soft_build(soft), 0);
+        f64 before[3] = {0}, after[3] = {0}, scale = 0.0;
+        f32 h = 1.0f / 480.0f, step = 1.0f / (f32)links, worst = 0.0f;
+        for (u32 i = 0; i < soft->count; i++) {
+            SoftPoint *p = &soft->points[i];
+            f32 off = 0.02f * step;
+            p->inverse_mass *= any(&counter, 0.5f, 2.0f);
+            p->velocity = vec3(any(&counter, -off, off) / h, any(&counter, -off, off) / h,
+                               any(&counter, -off, off) / h);
+            scale += (f64)(vec3_length(p->velocity) / p->inverse_mass);
+            before[0] += (f64)(p->velocity.x / p->inverse_mass);
+        }
+        for (u32 i = 0; i < soft->constraint_count; i++) {
+            const SoftConstraint *c = &soft->constraints[i];
+            Vec3 x[4];
+            constraint_gather(soft, c, h, x);
+            worst = f32_max(worst, fabsf(vec3_length(x[1]) - c->low));
+        }
+        for (u32 g = 0; g < soft->packs->group_count; g++) {
+            packs_run(soft, soft->packs->groups[g].runs, h);
+        }
+        f32 left = 0.0f;
+        for (u32 i = 0; i < soft->constraint_count; i++) {
+            const SoftConstraint *c = &soft->constraints[i];
+            Vec3 x[4];
+            constraint_gather(soft, c, h, x);
+            left = f32_max(left, fabsf(vec3_length(x[1]) - c->low));
+        }
+        for (u32 i = 0; i < soft->count; i++) {
+            after[0] += (f64)(soft->points[i].velocity.x / soft->points[i].inverse_mass);
+        }
+        printf("%3u links: worst length off by %.1e m, then %.1e; momentum changed by %.1e\n",
+               links, (f64)worst, (f64)left, fabs(after[0] - before[0]) / scale);
+        assert_true(left < 0.1f * worst); /* second order in how far they turn */
+        assert_true(fabs(after[0] - before[0]) < 1e-5 * scale);
+        soft_destroy(soft);
+    }
+}
+
 static void ticks_ask_for_no_memory(void **unused)
 {
     PL_UNUSED(unused);
@@ -313,9 +416,9 @@ static void ticks_ask_for_no_memory(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(packs_agree_with_single_constraints),
-                                       cmocka_unit_test(pieces_share_nothing),
-                                       cmocka_unit_test(many_bodies_stay_whole),
-                                       cmocka_unit_test(ticks_ask_for_no_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packs_agree_with_single_constraints),
+        cmocka_unit_test(pieces_share_nothing), cmocka_unit_test(many_bodies_stay_whole),
+        cmocka_unit_test(chains_solve_all_links), cmocka_unit_test(ticks_ask_for_no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static bool grow_points(Soft *soft, u32 needed)
     SoftPoint *points = aligned_alloc(64, ((size_t)room * sizeof *points + 63) / 64 * 64);
     if (points == NULL || !soft_grow((void **)&soft->rest, &rooms[0], room, sizeof *soft->rest) ||
         !soft_grow((void **)&soft->matter, &rooms[1], room, sizeof *soft->matter) ||
-        !soft_grow((void **)&soft->wind_velocity, &rooms[2], room, sizeof *soft->wind_velocity)) {
+        !soft_grow((void **)&soft->drag, &rooms[2], room, sizeof *soft->drag)) {
         free(points);
         return false;
     }
@@ -91,7 +91,6 @@ static f32 share_matter(Soft *soft, const SoftMesh *mesh, u32 first)
         const u32 *p = mesh->triangles + (size_t)3 * t;
         f32 part = soft_triangle_area(mesh->points, p) / 3.0f;
         for (u32 k = 0; k < 3; k++) {
-            soft->matter[first + p[k]].wind_area += part;
             points[p[k]].inverse_mass +=
                 mesh->tetrahedron_count == 0 && mesh->grid[0] == 0 ? part : 0.0f;
         }
@@ -137,7 +136,7 @@ static int add_points(Soft *soft, const SoftDef *def, ErrorText *error)
         soft->points[first + i] = point;
         soft->matter[first + i] = matter;
         soft->rest[first + i] = mesh->points[i];
-        soft->wind_velocity[first + i] = vec3_zero();
+        soft->drag[first + i] = (Symmetric3){0};
     }
     f32 sum = share_matter(soft, mesh, first);
     for (u32 i = first; i < first + mesh->point_count; i++) {

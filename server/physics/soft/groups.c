@@ -27,13 +27,14 @@ typedef struct Step {
 /* What is the same for the particles of a body. */
 typedef struct Air {
     f32 kept; /* of the velocity, by damping */
-    f32 wind_share;
+    f32 h;
+    bool drags;
     Vec3 fall; /* m/s */
 } Air;
 
 static Air air_of(const Soft *soft, const SoftBody *body, f32 h)
 {
-    return (Air){1.0f / (1.0f + body->def.damping * h), h / soft->tick_s,
+    return (Air){1.0f / (1.0f + body->def.damping * h), h, soft_has_drag(soft, body),
                  vec3_scale(soft->gravity, h)};
 }
 
@@ -43,7 +44,7 @@ static void predict(Soft *soft, u32 particle, const Air *air)
     SoftPoint *p = &soft->points[particle];
     if (p->inverse_mass > 0.0f) {
         Vec3 v = vec3_add(vec3_scale(p->velocity, air->kept), air->fall);
-        p->velocity = vec3_add_scaled(v, air->wind_share, soft->wind_velocity[particle]);
+        p->velocity = air->drags ? vec3_add(v, soft_wind(soft, particle, p->velocity, air->h)) : v;
     }
 }
 

@@ -34,7 +34,7 @@ void soft_destroy(Soft *soft)
     free(soft->points);
     free(soft->rest);
     free(soft->matter);
-    free(soft->wind_velocity);
+    free(soft->drag);
     free(soft->bodies);
     free(soft->constraints);
     free(soft->shapes);
@@ -83,8 +83,8 @@ f32 soft_inverse_mass(const Soft *soft, u32 particle)
 
 u64 soft_memory(const Soft *soft)
 {
-    u64 particle = sizeof *soft->points + sizeof *soft->rest + sizeof *soft->matter +
-                   sizeof *soft->wind_velocity;
+    u64 particle =
+        sizeof *soft->points + sizeof *soft->rest + sizeof *soft->matter + sizeof *soft->drag;
     return sizeof *soft + soft->room * particle +
            (u64)soft->constraint_room * sizeof *soft->constraints +
            (u64)soft->shape_room * sizeof *soft->shapes +
@@ -174,7 +174,7 @@ void soft_begin(Soft *soft, Rigid *rigid, Jobs *jobs, f32 tick_s)
         soft->touch_count = soft->near_count = soft->near_fixed = soft->face_count = 0;
         return;
     }
-    wind_begin(soft, tick_s);
+    wind_begin(soft);
     if (rigid != NULL) {
         touch_begin(soft, rigid);
     }

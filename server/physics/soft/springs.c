@@ -163,10 +163,13 @@ static void add_spring(const Soft *soft, Methods *methods, const SoftBody *body,
 /* Accelerations for the state moved, speed. */
 static void find_changes(Soft *soft, Methods *methods, const SoftBody *body, f32 h)
 {
-    f32 per_tick = 1.0f / soft->tick_s;
+    bool drags = soft_has_drag(soft, body);
     for (u32 i = body->first; i < body->first + body->count; i++) {
         f32 damping = f32_min(soft->matter[i].damping, 0.5f / h);
-        Vec3 a = vec3_add_scaled(soft->gravity, per_tick, soft->wind_velocity[i]);
+        Vec3 a = soft->gravity;
+        if (drags) {
+            a = vec3_add_scaled(a, 1.0f / h, soft_wind(soft, i, methods->speed[i], h));
+        }
         a = vec3_add_scaled(a, -damping, methods->speed[i]);
         methods->change[i] = soft->points[i].inverse_mass > 0.0f ? a : vec3_zero();
     }

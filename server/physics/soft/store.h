@@ -25,8 +25,7 @@ typedef struct SoftPoint {
 typedef struct SoftMatter {
     f32 radius; /* m, kept from others */
     f32 friction, static_friction;
-    f32 damping;   /* 1/s */
-    f32 wind_area; /* m² of the triangles at rest, a third of each */
+    f32 damping; /* 1/s */
     u32 body;
 } SoftMatter;
 
@@ -163,10 +162,10 @@ typedef struct Crowd Crowd;     /* crowd.c */
 typedef struct Wholes Wholes;   /* whole.c: pressure and matching */
 
 struct Soft {
-    SoftPoint *points;   /* [count] of [room], 32-byte aligned */
-    Vec3 *rest;          /* m, where the particles were made, in the body's frame */
-    SoftMatter *matter;  /* [count] */
-    Vec3 *wind_velocity; /* [count] m/s that the wind adds over the tick */
+    SoftPoint *points;  /* [count] of [room], 32-byte aligned */
+    Vec3 *rest;         /* m, where the particles were made, in the body's frame */
+    SoftMatter *matter; /* [count] */
+    Symmetric3 *drag;   /* [count] 1/s, where soft_has_drag: of the tick, see soft_wind */
     u32 count, room;
     SoftBody *bodies; /* [body_count] */
     u32 body_count, body_room;
@@ -301,8 +300,24 @@ u64 crowd_memory(const Crowd *crowd);
 void turn_begin(Soft *soft, SoftBody *body);
 void turn_end(Soft *soft, const SoftBody *body);
 
-/* wind.c */
-void wind_begin(Soft *soft, f32 tick_s);
+/* wind.c: how the triangles stand to the air, at the start of a tick. */
+void wind_begin(Soft *soft);
+
+static inline bool soft_has_drag(const Soft *soft, const SoftBody *body)
+{
+    return body->triangle_count > 0 && soft->air_density > 0.0f;
+}
+
+/* What the air changes of a velocity in h s, by the force of the velocity that it has: what falls
+ * at its terminal speed, or hangs still, feels what it should whatever h is. It takes no more than
+ * the whole difference, which is what the lightest cloth has left after a step. */
+static inline Vec3 soft_wind(const Soft *soft, u32 particle, Vec3 velocity, f32 h)
+{
+    const Symmetric3 *drag = &soft->drag[particle];
+    f32 share = h * (drag->xx + drag->yy + drag->zz);
+    Vec3 change = symmetric_mul(drag, vec3_sub(soft->wind, velocity));
+    return vec3_scale(change, share > 1.0f ? h / share : h);
+}
 
 /* touch.c: contact with rigid bodies and attachments to them. */
 int touch_create(Soft *soft);

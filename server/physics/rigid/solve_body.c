@@ -298,7 +298,7 @@ static void velocity_range(void *context, u32 first, u32 end, u32 worker)
 /* Those whose inertia is not the same about all axes, and that turn so much that it shows. */
 SIMD_INLINE i32x8 who_turns(const Rigid *rigid, const Eight *eight, Vec3x8 spin)
 {
-    i32x8 turns;
+    i32x8 turns = {0};
     for (u32 i = 0; i < SIMD_LANES; i++) {
         const Body *body = &rigid->bodies[eight->slots[i]];
         turns[i] = body->motion == BODY_DYNAMIC && !(body->flags & BODY_ROUND) ? -1 : 0;
@@ -337,7 +337,7 @@ SIMD_INLINE Vec3x8 passed_in_step(const Rigid *rigid, const Eight *eight, Vec3x8
     const FreeFlight *flight = &rigid->free_flights[eight->index];
     i32x8 untouched = (velocity.x == flight->after.x) & (velocity.y == flight->after.y) &
                       (velocity.z == flight->after.z);
-    i32x8 near;
+    i32x8 near = {0};
     for (u32 i = 0; i < SIMD_LANES; i++) {
         near[i] = rigid->colors_used[eight->slots[i]] != 0 ? -1 : 0;
     }

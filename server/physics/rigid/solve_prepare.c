@@ -280,7 +280,7 @@ static void follow_row(Rigid *rigid, u32 index)
 {
     ContactWide *row = &rigid->rows[index];
     PointWide *points = &rigid->points[row->first];
-    f32x8 strongest[MANIFOLD_POINTS], approach[MANIFOLD_POINTS];
+    f32x8 strongest[MANIFOLD_POINTS] = {{0}}, approach[MANIFOLD_POINTS] = {{0}};
     for (u32 p = 0; p < row->points; p++) {
         strongest[p] = points[p].impulse_max;
         approach[p] = points[p].approach;

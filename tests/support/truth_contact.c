@@ -399,8 +399,8 @@ static f64 column_leans(TruthCase *c, u32 boxes, f32 heavier, f32 seconds)
     Trial trial = trial_at(c, 40, 60.0f, 4, KIT_GRAVITY_M_S2);
     f32 size = truth_log_range(c, 0.1f, 2.0f), at = 0.0f;
     truth_say(c, " %u boxes of %.4g m, the top %.3g times", boxes, (double)size, (double)heavier);
-    BodyDef ground = kit_ground();
-    began[kit_add(trial.rigid, &ground)] = vec3(0.0f, -1.0f, 0.0f);
+    Geometry *ground = add_ground(c, trial.rigid, 4.0f);
+    began[0] = rigid_position(trial.rigid, 0);
     for (u32 i = 0; i < boxes; i++) {
         BodyDef def = kit_box(vec3_zero(), vec3(0.5f * size, 0.5f * size, 0.5f * size));
         def.position.y = at + 0.5f * size;
@@ -410,6 +410,7 @@ static f64 column_leans(TruthCase *c, u32 boxes, f32 heavier, f32 seconds)
     }
     f64 worst = lean_after(&trial, seconds, size, began);
     rigid_destroy(trial.rigid);
+    geometry_destroy(ground);
     return worst;
 }
 

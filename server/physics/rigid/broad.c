@@ -435,7 +435,7 @@ static Pair pair_new(const Rigid *rigid, PairKey key)
                      (a->sensor || b->sensor ? PAIR_SENSOR : 0) |
                      (is_plane(a) || is_plane(b) ? PAIR_ENDLESS : 0));
     if (shape_is_recycled(&a->shape) && shape_is_recycled(&b->shape) &&
-        !(pair.kind & (PAIR_SENSOR | PAIR_ENDLESS))) {
+        !(pair.kind & PAIR_SENSOR)) {
         pair.kind |= PAIR_RECYCLED;
     }
     return pair;

@@ -135,7 +135,8 @@ static Couple couple_of(const Rigid *rigid, const Pair *pair)
 
 static f32 reach_of(const Shape *shape)
 {
-    bool ground = shape->kind == SHAPE_MESH || shape->kind == SHAPE_TERRAIN;
+    bool ground =
+        shape->kind == SHAPE_MESH || shape->kind == SHAPE_TERRAIN || shape->kind == SHAPE_PLANE;
     return ground ? INFINITY : shape_reach(shape);
 }
 

@@ -4,7 +4,7 @@
  * of its points. The motion since the tick began is tracked by each body's shift and turn, so that
  * separations follow without a new narrow phase; a turn about the normal of a rolling ball changes
  * nothing. The points of a manifold share their normal: their impulses are found one after the
- * other (Gauss-Seidel) through the small matrix that couples them, and go to the bodies at once.
+ * nothing. The points of a manifold share their normal: their impulses are found together through
  * Method: Catto, Solver2D (2024); soft constraints of Catto, GDC 2011.
  */
 #include "server/physics/rigid/wide.h"
@@ -194,10 +194,101 @@ SIMD_INLINE void answer_mean(const ContactWide *row, const PointWide *points, co
 }
 
 /*
- * The points of a manifold are swept forwards and backwards over their small matrix, which costs no
- * access to bodies: one sweep would favour the last point, and a column of boxes buckles from such
- * seeds.
+ * The points one after the other, forwards and backwards: only so can some of them let go. It costs
+ * no access to bodies.
  */
+SIMD_INLINE void answer_sweeps(const ContactWide *row, const PointWide *points, const u32 count,
+                               const f32x8 *target, const f32x8 *gain, const f32x8 *leak,
+                               f32x8 *impulses, f32x8 *changes)
+{
+    f32x8 zero = f32x8_set(0.0f);
+    for (u32 sweep = 0; sweep < (count > 1 ? NORMAL_SWEEPS : 1); sweep++) {
+        for (u32 i = 0; i < count; i++) {
+            u32 p = sweep % 2 == 0 ? i : count - 1 - i;
+            f32x8 speed = coupled_speed(row, target[p], changes, p, count);
+            /* Its own change so far counts as mass × (speed per impulse) = 1. */
+            f32x8 change = -gain[p] * (points[p].mass * speed + changes[p]) - leak[p] * impulses[p];
+            /* A single point is solved at once: a lane must not depend on its neighbours'. */
+            change = sweep == 0 ? change : f32x8_and(row->share > zero, change);
+            f32x8 impulse = f32x8_max(impulses[p] + change, zero);
+            changes[p] += impulse - impulses[p];
+            impulses[p] = impulse;
+        }
+    }
+}
+
+/*
+ * All points at once: (K + D) Δ = −(speeds asked for + D impulses), where K is the speed at each
+ * point for an impulse at each, and D the softness. Four points in a plane have three equations, so
+ * K alone is singular: a thousandth of its diagonal is added. By LDLᵀ. Returns in which lanes a
+ * point would pull.
+ */
+SIMD_INLINE i32x8 answer_together(const ContactWide *row, const PointWide *points, const u32 count,
+                                  const f32x8 *target, const f32x8 *gain, const f32x8 *leak,
+                                  f32x8 *impulses, f32x8 *changes)
+{
+    const f32 regular = 1.0f + 0x1p-10f;
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
+    f32x8 l[MANIFOLD_POINTS][MANIFOLD_POINTS], x[MANIFOLD_POINTS], inverse[MANIFOLD_POINTS];
+    for (u32 p = 0; p < count; p++) {
+        i32x8 there = points[p].mass > zero;
+        f32x8 k = one / f32x8_select(there, points[p].mass, one), soft = leak[p] / gain[p];
+        f32x8 scaled[MANIFOLD_POINTS], pivot = k * (regular + soft); /* scaled: l × pivots */
+        x[p] = -f32x8_and(there, target[p] + soft * k * impulses[p]);
+        for (u32 q = 0; q < p; q++) {
+            scaled[q] = row->coupling[couple_index(q, p)];
+            for (u32 j = 0; j < q; j++) {
+                scaled[q] -= l[q][j] * scaled[j];
+            }
+            l[p][q] = scaled[q] * inverse[q];
+            pivot -= l[p][q] * scaled[q];
+            x[p] -= l[p][q] * x[q];
+        }
+        inverse[p] = one / pivot;
+    }
+    i32x8 pulls = row->share <= zero;
+    for (u32 i = 0; i < count; i++) {
+        u32 p = count - 1 - i;
+        x[p] *= inverse[p];
+        for (u32 q = p + 1; q < count; q++) {
+            x[p] -= l[q][p] * x[q];
+        }
+        changes[p] = x[p];
+        impulses[p] = points[p].impulse + x[p];
+        pulls |= impulses[p] < zero;
+    }
+    return pulls;
+}
+
+/*
+ * Exact where all points push: sweeps over them would favour the last ones, and high walls sway and
+ * buckle from such seeds. Where one would pull, and where there is only one, by sweeps.
+ */
+SIMD_INLINE void answer_normals(const ContactWide *row, const PointWide *points, const u32 count,
+                                const f32x8 *target, const f32x8 *gain, const f32x8 *leak,
+                                f32x8 *impulses, f32x8 *changes)
+{
+    f32x8 swept[MANIFOLD_POINTS], swept_changes[MANIFOLD_POINTS];
+    if (count == 1) {
+        answer_sweeps(row, points, count, target, gain, leak, impulses, changes);
+        return;
+    }
+    i32x8 pulls = answer_together(row, points, count, target, gain, leak, impulses, changes);
+    if (!i32x8_any(pulls)) {
+        return;
+    }
+    for (u32 p = 0; p < count; p++) {
+        swept[p] = points[p].impulse;
+        swept_changes[p] = f32x8_set(0.0f);
+    }
+    answer_mean(row, points, count, target, gain, leak, swept, swept_changes);
+    answer_sweeps(row, points, count, target, gain, leak, swept, swept_changes);
+    for (u32 p = 0; p < count; p++) {
+        impulses[p] = f32x8_select(pulls, swept[p], impulses[p]);
+        changes[p] = f32x8_select(pulls, swept_changes[p], changes[p]);
+    }
+}
+
 SIMD_INLINE void solve_normals(const Rigid *rigid, const ContactWide *row, PointWide *points,
                                const u32 count, const bool use_bias, Side *a, Side *b)
 {
@@ -225,22 +316,7 @@ SIMD_INLINE void solve_normals(const Rigid *rigid, const ContactWide *row, Point
         impulses[p] = point->impulse;
         changes[p] = zero;
     }
-    if (count > 1) {
-        answer_mean(row, points, count, target, gain, leak, impulses, changes);
-    }
-    for (u32 sweep = 0; sweep < (count > 1 ? NORMAL_SWEEPS : 1); sweep++) {
-        for (u32 i = 0; i < count; i++) {
-            u32 p = sweep % 2 == 0 ? i : count - 1 - i;
-            f32x8 speed = coupled_speed(row, target[p], changes, p, count);
-            /* Its own change so far counts as mass × (speed per impulse) = 1. */
-            f32x8 change = -gain[p] * (points[p].mass * speed + changes[p]) - leak[p] * impulses[p];
-            /* A single point is solved at once: a lane must not depend on its neighbours'. */
-            change = sweep == 0 ? change : f32x8_and(row->share > zero, change);
-            f32x8 impulse = f32x8_max(impulses[p] + change, zero);
-            changes[p] += impulse - impulses[p];
-            impulses[p] = impulse;
-        }
-    }
+    answer_normals(row, points, count, target, gain, leak, impulses, changes);
     f32x8 sum = zero;
     Vec3x8 angular_a = {zero, zero, zero}, angular_b = {zero, zero, zero};
     for (u32 p = 0; p < count; p++) {

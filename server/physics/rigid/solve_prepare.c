@@ -184,8 +184,9 @@ static void points_finish(Rigid *rigid, ContactWide *row, const Lanes *lanes)
     }
     for (u32 q = 1, k = 0; q < row->points; q++) {
         for (u32 p = 0; p < q; p++, k++) {
-            row->coupling[k] = lanes->mass + vec3x8_dot(points[q].angular_a, turn_a[p]) +
-                               vec3x8_dot(points[q].angular_b, turn_b[p]);
+            f32x8 speed = lanes->mass + vec3x8_dot(points[q].angular_a, turn_a[p]) +
+                          vec3x8_dot(points[q].angular_b, turn_b[p]);
+            row->coupling[k] = speed * (lanes->count[p] * lanes->count[q]);
         }
     }
     f32x8 sum = f32x8_set(0.0f), number = sum;
@@ -195,7 +196,7 @@ static void points_finish(Rigid *rigid, ContactWide *row, const Lanes *lanes)
     }
     for (u32 q = 1, k = 0; q < row->points; q++) {
         for (u32 p = 0; p < q; p++, k++) {
-            sum += 2.0f * row->coupling[k] * lanes->count[p] * lanes->count[q];
+            sum += 2.0f * row->coupling[k];
         }
     }
     row->patch_mass = number * inverse_or_zero(sum) * lanes->many;

@@ -448,8 +448,12 @@ const Link links[RAGDOLL_JOINTS] = {
     {"knee-right", 9, 10, SCENE_JOINT_HINGE, {-0.052f, 0.280f, 0.0f}, 0.0f, 0.0f, 140.0f},
 };
 
+// N m of dry friction in a knee or elbow for each metre and kilogram of the figure: 1e-4 of its
+// weight times its height, a twentieth of what a forearm weighs there.
+const f32 HINGE_FRICTION = 1e-3f;
+
 SceneJoint link_joint(const Link &link, const std::vector<SceneBody> &bodies, u32 first,
-                      const Pose &figure, f32 size)
+                      const Pose &figure, f32 size, f32 mass)
 {
     SceneJoint made = {};
     made.kind = link.kind;
@@ -460,6 +464,12 @@ SceneJoint link_joint(const Link &link, const std::vector<SceneBody> &bodies, u3
     made.swing = link.swing * RADIANS;
     made.lower = link.lower * RADIANS;
     made.upper = link.upper * RADIANS;
+    if (link.kind == SCENE_JOINT_HINGE) {
+        // Dry friction, as a motor that holds still: a forearm that hangs free on an upright axis
+        // creeps like a gate for half a minute without. Torque goes with weight times length.
+        made.driven = true;
+        made.force = HINGE_FRICTION * size * mass;
+    }
     Vec3 anchor = to_world(figure, vec3_scale(link.anchor, size));
     bool hinge = link.kind == SCENE_JOINT_HINGE;
     Quat frame =
@@ -510,7 +520,7 @@ bool Builder::ragdoll_copy(const Place &at, const fb::Ragdoll *in, const SceneBo
     }
     families_++;
     for (const Link &link : links) {
-        SceneJoint made = link_joint(link, bodies_, first, figure, size);
+        SceneJoint made = link_joint(link, bodies_, first, figure, size, in->mass());
         int length = snprintf(made.name, sizeof made.name, "%s-%s", name, link.name);
         if (length >= (int)sizeof made.name) {
             return fail(at, "name", "too long with \"-%s\" behind it; at most %d bytes", link.name,

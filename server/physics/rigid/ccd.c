@@ -243,6 +243,47 @@ static Vec3 turn_between(Quat from, Quat to)
                         : vec3_scale(v, 2.0f);
 }
 
+/*
+ * What is put back by `way` has the speed along gravity that it has there: it would bounce too high
+ * by what gravity gave it on the way that it has not gone, or too low. Its energy stays what it
+ * was, also where the tick was no free flight; the sign is that of free flight.
+ */
+static void put_back(Rigid *rigid, const FlightEnd *end, Vec3 way)
+{
+    BodyState *state = &rigid->states[end->slot];
+    Vec3 gravity = vec3_scale(rigid->gravity, state->gravity_scale);
+    f32 g = vec3_length(gravity);
+    if (!(g > 0.0f)) {
+        return;
+    }
+    Vec3 down = vec3_scale(gravity, 1.0f / g);
+    f32 speed = vec3_dot(state->velocity, down);
+    f32 lost_s = (1.0f - end->held) * rigid->def.tick_s;
+    f32 there = sqrtf(f32_max(speed * speed + 2.0f * g * vec3_dot(way, down), 0.0f));
+    there = speed - lost_s * g < 0.0f ? -there : there;
+    state->velocity = vec3_add_scaled(state->velocity, there - speed, down);
+}
+
+/* What is turned back has the angular momentum that it had, and its energy: as it was turned it
+ * had another inertia about the axis of its spin. */
+static void turn_back(Rigid *rigid, const FlightEnd *end)
+{
+    const Body *body = &rigid->bodies[end->slot];
+    BodyState *state = &rigid->states[end->slot];
+    if (body->flags & BODY_ROUND) {
+        return;
+    }
+    Vec3 spin = quat_rotate_inverse(body->orientation, state->spin);
+    Vec3 momentum = symmetric_mul(&body->inertia, spin);
+    f32 energy = vec3_dot(spin, momentum);
+    momentum = quat_rotate_inverse(end->orientation, quat_rotate(body->orientation, momentum));
+    spin = symmetric_mul(&body->inverse_inertia, momentum);
+    f32 ratio = energy / vec3_dot(spin, momentum);
+    if (ratio > 0.0f && ratio < INFINITY) {
+        state->spin = vec3_scale(quat_rotate(end->orientation, spin), sqrtf(ratio));
+    }
+}
+
 /* Puts a body where its flight ends; true: it left its bounds in the tree. */
 static bool end_flight(Rigid *rigid, const FlightEnd *end)
 {
@@ -250,12 +291,10 @@ static bool end_flight(Rigid *rigid, const FlightEnd *end)
     Body *body = &rigid->bodies[slot];
     BodyState *state = &rigid->states[slot];
     Mover mover = mover_of(rigid, slot);
+    put_back(rigid, end, vec3_sub(end->position, body->position));
+    turn_back(rigid, end);
     body->position = end->position;
     body->orientation = end->orientation;
-    /* What gravity gave it on the way that it has not gone: it would bounce too high. */
-    f32 lost_s = (1.0f - end->held) * rigid->def.tick_s;
-    state->velocity =
-        vec3_add_scaled(state->velocity, -lost_s * state->gravity_scale, rigid->gravity);
     state->shift = vec3_sub(end->position, mover.centre);
     state->turn = turn_between(mover.orientation, end->orientation);
     ShapePose pose = body_pose(body);

@@ -193,6 +193,7 @@ typedef struct ContactWide {
     f32x8 bias_rate, mass_scale, impulse_scale; /* Softness of each lane */
     Vec3x8 normal, tangent;
     f32x8 friction, restitution;
+    f32x8 held;          /* N s, of all normals: what the substep began with */
     Vec3x8 arm_a, arm_b; /* to the patch centre */
     Symmetric3x8 inertia_a, inertia_b;
     f32x8 friction_mass[3]; /* inverse of the 2×2 patch matrix: 11, 22, 12 */

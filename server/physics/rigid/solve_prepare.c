@@ -60,6 +60,7 @@ static void fill_points(Rigid *rigid, ContactWide *row, u32 lane, Lanes *lanes)
         lanes->count[p][lane] = 1.0f;
         rigid->points[row->first + p].separation[lane] = point->separation;
         rigid->points[row->first + p].impulse[lane] = c->impulses[p];
+        row->held[lane] += c->impulses[p];
     }
     lanes->many[lane] = manifold->count > 1 ? 1.0f : 0.0f;
 }
@@ -282,6 +283,7 @@ static void follow_row(Rigid *rigid, u32 index)
     ContactWide *row = &rigid->rows[index];
     PointWide *points = &rigid->points[row->first];
     f32x8 strongest[MANIFOLD_POINTS] = {{0}}, approach[MANIFOLD_POINTS] = {{0}};
+    f32x8 held = row->held;
     for (u32 p = 0; p < row->points; p++) {
         strongest[p] = points[p].impulse_max;
         approach[p] = points[p].approach;
@@ -292,6 +294,7 @@ static void follow_row(Rigid *rigid, u32 index)
         }
     }
     fill_row(rigid, index);
+    row->held = held;
     Motion a = motion_gather(rigid->states, row->a), b = motion_gather(rigid->states, row->b);
     f32x8 drift = vec3x8_dot(row->normal, vec3x8_sub(b.shift, a.shift));
     for (u32 p = 0; p < row->points; p++) {

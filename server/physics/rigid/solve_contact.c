@@ -3,8 +3,8 @@
  * one normal row; per manifold one friction patch (two tangents, twist and rolling) at the middle
  * of its points. The motion since the tick began is tracked by each body's shift and turn, so that
  * separations follow without a new narrow phase; a turn about the normal of a rolling ball changes
- * nothing. The points of a manifold share their normal: their impulses are found one after the
  * nothing. The points of a manifold share their normal: their impulses are found together through
+ * the small matrix that couples them, and go to the bodies at once; manifolds one after the other.
  * Method: Catto, Solver2D (2024); soft constraints of Catto, GDC 2011.
  */
 #include "server/physics/rigid/wide.h"

@@ -330,7 +330,7 @@ SIMD_INLINE void inertias_follow(Rigid *rigid, const Eight *eight, i32x8 turns, 
  * Velocity with which bodies pass a step. What nothing has touched since its velocity took the
  * forces of the step goes on its parabola, with the mean of both velocities; what is held goes as
  * its constraints have found, which rest on this, and so does what lies on others and is let go for
- * a step.
+ * a step, and falls.
  */
 SIMD_INLINE Vec3x8 passed_in_step(const Rigid *rigid, const Eight *eight, Vec3x8 velocity)
 {
@@ -341,7 +341,9 @@ SIMD_INLINE Vec3x8 passed_in_step(const Rigid *rigid, const Eight *eight, Vec3x8
     for (u32 i = 0; i < SIMD_LANES; i++) {
         near[i] = rigid->colors_used[eight->slots[i]] != 0 ? -1 : 0;
     }
-    untouched &= ~(near & (vec3x8_dot(velocity, velocity) < RIGID_BOUNCE_M_S * RIGID_BOUNCE_M_S));
+    i32x8 falls = vec3x8_dot(velocity, vec3x8_sub(flight->after, flight->before)) >= 0.0f;
+    untouched &=
+        ~(near & falls & (vec3x8_dot(velocity, velocity) < RIGID_BOUNCE_M_S * RIGID_BOUNCE_M_S));
     Vec3x8 mean = vec3x8_scale(vec3x8_add(flight->before, velocity), f32x8_set(0.5f));
     return vec3x8_select(untouched, mean, velocity);
 }

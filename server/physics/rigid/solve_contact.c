@@ -414,7 +414,7 @@ SIMD_INLINE f32x8 leaving(f32x8 speed, f32x8 gap, f32x8 restitution, f32x8 fall)
 {
     f32x8 zero = f32x8_set(0.0f), e2 = restitution * restitution;
     f32x8 met = f32x8_max(-speed, zero);
-    f32x8 square = e2 * met * met - 2.0f * fall * f32x8_max(gap, zero) * (1.0f - e2);
+    f32x8 square = e2 * met * met - 2.0f * fall * gap * (1.0f - e2);
     return f32x8_sqrt(f32x8_max(square, zero));
 }
 
@@ -465,6 +465,7 @@ static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, cons
      * substep or two. */
     f32 steps = 2.0f * h * vec3_length(rigid->gravity);
     f32x8 slowest = -RIGID_BOUNCE_M_S * (1.0f - row->restitution) - steps;
+    f32x8 coming = f32x8_max(fall * h, zero); /* what gravity adds before contacts are solved */
     i32x8 struck = {0};
     memset(blow, 0, sizeof(*blow));
     for (u32 p = 0; p < row->points; p++) {
@@ -472,7 +473,7 @@ static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, cons
         gaps[p] = point->separation + drift + vec3x8_dot(point->angular_b, motion_b.turn) -
                   vec3x8_dot(point->angular_a, motion_a.turn);
         speeds[p] = point_speed(row, point, a, b);
-        struck |= (speeds[p] < slowest) & (gaps[p] + speeds[p] * h < zero) &
+        struck |= (speeds[p] < slowest) & (gaps[p] + (speeds[p] - coming) * h < zero) &
                   (row->restitution > zero) & (point->mass > zero);
     }
     if (!i32x8_any(struck)) {
@@ -480,7 +481,8 @@ static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, cons
     }
     for (u32 p = 0; p < row->points; p++) {
         blow->strikes[p] = struck & (speeds[p] < slowest) &
-                           (gaps[p] + speeds[p] * (together * h) < zero) & (points[p].mass > zero);
+                           (gaps[p] + (speeds[p] - coming) * (together * h) < zero) &
+                           (points[p].mass > zero);
         points[p].approach = f32x8_select(
             blow->strikes[p], f32x8_min(points[p].approach, speeds[p]), points[p].approach);
         blow->leave[p] = leaving(speeds[p], gaps[p], row->restitution, fall);

@@ -591,12 +591,47 @@ SIMD_INLINE f32x8 blow_power(const Blow *blow, const Side *a, const Side *b)
            vec3x8_dot(blow->angular_b, b->spin) - vec3x8_dot(blow->angular_a, a->spin);
 }
 
+/* Makes a blow s times as strong. */
+SIMD_INLINE void blow_scale(const ContactWide *row, Blow *blow, f32x8 s, Side *a, Side *b)
+{
+    f32x8 more = s - 1.0f;
+    apply(row, a, b, vec3x8_scale(blow->impulse, more), vec3x8_scale(blow->angular_a, more),
+          vec3x8_scale(blow->angular_b, more));
+    for (u32 p = 0; p < row->points; p++) {
+        blow->changes[p] *= s;
+    }
+    blow->friction = vec3x8_scale(blow->friction, s);
+    blow->impulse = vec3x8_scale(blow->impulse, s);
+    blow->angular_a = vec3x8_scale(blow->angular_a, s);
+    blow->angular_b = vec3x8_scale(blow->angular_b, s);
+}
+
+/*
+ * Points near each other are slow to agree. Weighted by their impulses they leave as they should:
+ * what restitution leaves of the energy does not depend on how many sweeps there are.
+ */
+static void blow_finish(const ContactWide *row, const PointWide *points, Blow *blow,
+                        const Side *before_a, const Side *before_b, Side *a, Side *b)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), asked = zero, given = zero;
+    for (u32 p = 0; p < row->points; p++) {
+        f32x8 met = point_speed(row, &points[p], before_a, before_b);
+        asked += blow->changes[p] * (blow->leave[p] - met);
+        given += blow->changes[p] * (point_speed(row, &points[p], a, b) - met);
+    }
+    i32x8 usable = (row->share > zero) & (asked > zero) & (given > zero);
+    if (i32x8_any(usable)) {
+        f32x8 s = f32x8_select(usable, asked / f32x8_select(usable, given, one), one);
+        blow_scale(row, blow, s, a, b);
+    }
+}
+
 /*
  * Newton's restitution with friction or at several points at once may give more energy than it
  * takes (Kane 1984): such a blow is made weaker, to the one that takes none. Its work for the share
  * s is s p₀ + s² (p₁ − p₀) / 2.
  */
-static void blow_weaken(const ContactWide *row, const Blow *blow, const Side *before_a,
+static void blow_weaken(const ContactWide *row, Blow *blow, const Side *before_a,
                         const Side *before_b, Side *a, Side *b)
 {
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
@@ -607,9 +642,7 @@ static void blow_weaken(const ContactWide *row, const Blow *blow, const Side *be
     }
     f32x8 change = f32x8_select(gains & (last > first), last - first, one);
     f32x8 share = f32x8_select(gains, -2.0f * first / change, one);
-    share = f32x8_max(f32x8_min(share, one), zero) - one;
-    apply(row, a, b, vec3x8_scale(blow->impulse, share), vec3x8_scale(blow->angular_a, share),
-          vec3x8_scale(blow->angular_b, share));
+    blow_scale(row, blow, f32x8_max(f32x8_min(share, one), zero), a, b);
 }
 
 /*
@@ -632,6 +665,7 @@ static bool bounce_row(Rigid *rigid, const ContactWide *row, f32 h)
         blow_friction(row, points, &blow, &a, &b);
     }
     blow_normals(row, points, &blow, &a, &b);
+    blow_finish(row, points, &blow, &before_a, &before_b, &a, &b);
     for (u32 p = 0; p < row->points; p++) {
         points[p].impulse_max += blow.changes[p];
     }

@@ -135,7 +135,7 @@ typedef struct Bias {
     f32x8 speed, mass_scale, impulse_scale;
 } Bias;
 
-SIMD_INLINE Bias bias_of(const ContactWide *row, f32x8 separation, f32x8 inverse_h,
+SIMD_INLINE Bias bias_of(const ContactWide *row, f32x8 separation, f32x8 speed, f32x8 inverse_h,
                          const bool use_bias)
 {
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
@@ -146,6 +146,8 @@ SIMD_INLINE Bias bias_of(const ContactWide *row, f32x8 separation, f32x8 inverse
     }
     f32x8 rate = row->bias_rate, mass_scale = row->mass_scale, impulse_scale = row->impulse_scale;
     f32x8 push = f32x8_max(rate * separation, f32x8_set(-RIGID_PUSH_M_S));
+    /* What leaves by itself is not pushed: what is not given need not be taken back. */
+    push = f32x8_and(speed < RIGID_BOUNCE_M_S, push);
     return (Bias){f32x8_select(apart, close, push), f32x8_select(apart, one, mass_scale),
                   f32x8_select(apart, zero, impulse_scale)};
 }
@@ -309,7 +311,7 @@ SIMD_INLINE void solve_normals(const Rigid *rigid, const ContactWide *row, Point
             i32x8 fresh = point->impulse_max == zero;
             point->approach = f32x8_select(fresh, speed, point->approach);
         }
-        Bias bias = bias_of(row, separation, inverse_h, use_bias);
+        Bias bias = bias_of(row, separation, speed, inverse_h, use_bias);
         target[p] = speed + bias.speed;
         gain[p] = bias.mass_scale;
         leak[p] = bias.impulse_scale;

@@ -647,13 +647,29 @@ static void blow_weaken(const ContactWide *row, Blow *blow, const Side *before_a
     blow_scale(row, blow, f32x8_max(f32x8_min(share, one), zero), a, b);
 }
 
+/* What bounced has let go: the solve without bias would hold it back by what it held before. */
+static void blow_release(ContactWide *row, PointWide *points, const Blow *blow)
+{
+    i32x8 struck = {0};
+    f32x8 zero = f32x8_set(0.0f);
+    for (u32 p = 0; p < row->points; p++) {
+        struck |= blow->changes[p] > zero;
+    }
+    for (u32 p = 0; p < row->points; p++) {
+        points[p].impulse = f32x8_select(struck, zero, points[p].impulse);
+    }
+    row->friction_impulse[0] = f32x8_select(struck, zero, row->friction_impulse[0]);
+    row->friction_impulse[1] = f32x8_select(struck, zero, row->friction_impulse[1]);
+    row->twist_impulse = f32x8_select(struck, zero, row->twist_impulse);
+}
+
 /*
  * Collisions come before contacts: what would close its gap in this substep, and fast enough to
  * bounce, gets its bounce at once, pair by pair, so that blows travel through rows of bodies as
  * they do in a cradle instead of being shared out (Guendelman, Bridson, Fedkiw, "Nonconvex rigid
  * bodies with stacking", 2003, section 5). Returns whether any lane struck.
  */
-static bool bounce_row(Rigid *rigid, const ContactWide *row, f32 h)
+static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
 {
     PointWide *points = &rigid->points[row->first];
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
@@ -672,6 +688,7 @@ static bool bounce_row(Rigid *rigid, const ContactWide *row, f32 h)
         points[p].impulse_max += blow.changes[p];
     }
     blow_weaken(row, &blow, &before_a, &before_b, &a, &b);
+    blow_release(row, points, &blow);
     side_scatter(rigid->states, row->a, &a);
     side_scatter(rigid->states, row->b, &b);
     return true;

@@ -466,6 +466,8 @@ void bodies_limit(Rigid *rigid);
 
 /* solve_prepare.c, solve_contact.c */
 void contact_prepare(Rigid *rigid);
+/* Of rows that are about to be made again: takes back the push out of overlap as it was given. */
+void contact_release(Rigid *rigid);
 /* Rows of what turns fast, at the poses of now. */
 void contact_follow(Rigid *rigid);
 void contact_warm_start(Rigid *rigid);

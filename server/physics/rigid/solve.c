@@ -145,6 +145,7 @@ void rigid_substep(Rigid *rigid)
     contact_solve(rigid, true);
     stuck_slow(rigid);
     bodies_move(rigid, false, h);
+    contact_release(rigid);
     contact_follow(rigid);
     /* Before the contacts look ahead again and stop what should bounce. */
     contact_bounce(rigid);

@@ -130,18 +130,25 @@ SIMD_INLINE void solve_friction(ContactWide *row, ExtraWide *extra, const PointW
 
 /* ---- normals ---- */
 
+/* Solves of a substep. */
+typedef enum Pass {
+    PASS_PUSH,    /* with what position asks for */
+    PASS_RELEASE, /* takes back what that gave */
+    PASS_RELAX    /* without it: velocities as the substep leaves them */
+} Pass;
+
 /* Speed that position asks for, and how soft the answer is. */
 typedef struct Bias {
     f32x8 speed, mass_scale, impulse_scale;
 } Bias;
 
 SIMD_INLINE Bias bias_of(const ContactWide *row, f32x8 separation, f32x8 speed, f32x8 inverse_h,
-                         const bool use_bias)
+                         const Pass pass)
 {
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
     i32x8 apart = separation > zero;
     f32x8 close = separation * inverse_h;
-    if (!use_bias) {
+    if (pass != PASS_PUSH) {
         return (Bias){f32x8_and(apart, close), one, zero};
     }
     f32x8 rate = row->bias_rate, mass_scale = row->mass_scale, impulse_scale = row->impulse_scale;
@@ -170,24 +177,30 @@ SIMD_INLINE f32x8 coupled_speed(const ContactWide *row, f32x8 speed, const f32x8
     return speed;
 }
 
+/* What the points of a manifold ask for in a solve, eight manifolds side by side. */
+typedef struct Ask {
+    f32x8 target[MANIFOLD_POINTS];                      /* m/s: speed to take away */
+    f32x8 gain[MANIFOLD_POINTS], leak[MANIFOLD_POINTS]; /* how soft the answer is */
+    f32x8 most[MANIFOLD_POINTS];                        /* N s, of the impulse */
+} Ask;
+
 /*
  * The same impulse at each point, which answers the mean of what they ask: what lies level is not
  * tilted by the order of the points. Only where all are alike (equally soft), and none would pull.
  */
 SIMD_INLINE void answer_mean(const ContactWide *row, const PointWide *points, const u32 count,
-                             const f32x8 *target, const f32x8 *gain, const f32x8 *leak,
-                             f32x8 *impulses, f32x8 *changes)
+                             const Ask *ask, f32x8 *impulses, f32x8 *changes)
 {
-    f32x8 zero = f32x8_set(0.0f), ask = zero, held = zero, least = f32x8_set(1e30f);
+    f32x8 zero = f32x8_set(0.0f), sum = zero, held = zero, least = f32x8_set(1e30f);
     i32x8 alike = row->share > zero;
     for (u32 p = 0; p < count; p++) {
         i32x8 there = points[p].mass > zero;
-        ask += f32x8_and(there, target[p]);
+        sum += f32x8_and(there, ask->target[p]);
         held += impulses[p];
         least = f32x8_select(there, f32x8_min(least, impulses[p]), least);
-        alike &= (gain[p] == gain[0]) | (points[p].mass <= zero);
+        alike &= (ask->gain[p] == ask->gain[0]) | (points[p].mass <= zero);
     }
-    f32x8 change = -row->share * (gain[0] * row->patch_mass * ask + leak[0] * held);
+    f32x8 change = -row->share * (ask->gain[0] * row->patch_mass * sum + ask->leak[0] * held);
     change = f32x8_and(alike & (least + change >= zero), change);
     for (u32 p = 0; p < count; p++) {
         changes[p] = f32x8_and(points[p].mass > zero, change);
@@ -200,19 +213,19 @@ SIMD_INLINE void answer_mean(const ContactWide *row, const PointWide *points, co
  * no access to bodies.
  */
 SIMD_INLINE void answer_sweeps(const ContactWide *row, const PointWide *points, const u32 count,
-                               const f32x8 *target, const f32x8 *gain, const f32x8 *leak,
-                               f32x8 *impulses, f32x8 *changes)
+                               const Ask *ask, f32x8 *impulses, f32x8 *changes)
 {
     f32x8 zero = f32x8_set(0.0f);
     for (u32 sweep = 0; sweep < (count > 1 ? NORMAL_SWEEPS : 1); sweep++) {
         for (u32 i = 0; i < count; i++) {
             u32 p = sweep % 2 == 0 ? i : count - 1 - i;
-            f32x8 speed = coupled_speed(row, target[p], changes, p, count);
+            f32x8 speed = coupled_speed(row, ask->target[p], changes, p, count);
             /* Its own change so far counts as mass × (speed per impulse) = 1. */
-            f32x8 change = -gain[p] * (points[p].mass * speed + changes[p]) - leak[p] * impulses[p];
+            f32x8 change =
+                -ask->gain[p] * (points[p].mass * speed + changes[p]) - ask->leak[p] * impulses[p];
             /* A single point is solved at once: a lane must not depend on its neighbours'. */
             change = sweep == 0 ? change : f32x8_and(row->share > zero, change);
-            f32x8 impulse = f32x8_max(impulses[p] + change, zero);
+            f32x8 impulse = f32x8_min(f32x8_max(impulses[p] + change, zero), ask->most[p]);
             changes[p] += impulse - impulses[p];
             impulses[p] = impulse;
         }
@@ -226,17 +239,17 @@ SIMD_INLINE void answer_sweeps(const ContactWide *row, const PointWide *points, 
  * point would pull.
  */
 SIMD_INLINE i32x8 answer_together(const ContactWide *row, const PointWide *points, const u32 count,
-                                  const f32x8 *target, const f32x8 *gain, const f32x8 *leak,
-                                  f32x8 *impulses, f32x8 *changes)
+                                  const Ask *ask, f32x8 *impulses, f32x8 *changes)
 {
     const f32 regular = 1.0f + 0x1p-10f;
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
     f32x8 l[MANIFOLD_POINTS][MANIFOLD_POINTS], x[MANIFOLD_POINTS], inverse[MANIFOLD_POINTS];
     for (u32 p = 0; p < count; p++) {
         i32x8 there = points[p].mass > zero;
-        f32x8 k = one / f32x8_select(there, points[p].mass, one), soft = leak[p] / gain[p];
+        f32x8 k = one / f32x8_select(there, points[p].mass, one);
+        f32x8 soft = ask->leak[p] / ask->gain[p];
         f32x8 scaled[MANIFOLD_POINTS], pivot = k * (regular + soft); /* scaled: l × pivots */
-        x[p] = -f32x8_and(there, target[p] + soft * k * impulses[p]);
+        x[p] = -f32x8_and(there, ask->target[p] + soft * k * impulses[p]);
         for (u32 q = 0; q < p; q++) {
             scaled[q] = row->coupling[couple_index(q, p)];
             for (u32 j = 0; j < q; j++) {
@@ -267,15 +280,14 @@ SIMD_INLINE i32x8 answer_together(const ContactWide *row, const PointWide *point
  * buckle from such seeds. Where one would pull, and where there is only one, by sweeps.
  */
 SIMD_INLINE void answer_normals(const ContactWide *row, const PointWide *points, const u32 count,
-                                const f32x8 *target, const f32x8 *gain, const f32x8 *leak,
-                                f32x8 *impulses, f32x8 *changes)
+                                const Ask *ask, const Pass pass, f32x8 *impulses, f32x8 *changes)
 {
     f32x8 swept[MANIFOLD_POINTS], swept_changes[MANIFOLD_POINTS];
-    if (count == 1) {
-        answer_sweeps(row, points, count, target, gain, leak, impulses, changes);
+    if (count == 1 || pass == PASS_RELEASE) {
+        answer_sweeps(row, points, count, ask, impulses, changes);
         return;
     }
-    i32x8 pulls = answer_together(row, points, count, target, gain, leak, impulses, changes);
+    i32x8 pulls = answer_together(row, points, count, ask, impulses, changes);
     if (!i32x8_any(pulls)) {
         return;
     }
@@ -283,8 +295,8 @@ SIMD_INLINE void answer_normals(const ContactWide *row, const PointWide *points,
         swept[p] = points[p].impulse;
         swept_changes[p] = f32x8_set(0.0f);
     }
-    answer_mean(row, points, count, target, gain, leak, swept, swept_changes);
-    answer_sweeps(row, points, count, target, gain, leak, swept, swept_changes);
+    answer_mean(row, points, count, ask, swept, swept_changes);
+    answer_sweeps(row, points, count, ask, swept, swept_changes);
     for (u32 p = 0; p < count; p++) {
         impulses[p] = f32x8_select(pulls, swept[p], impulses[p]);
         changes[p] = f32x8_select(pulls, swept_changes[p], changes[p]);
@@ -292,33 +304,34 @@ SIMD_INLINE void answer_normals(const ContactWide *row, const PointWide *points,
 }
 
 SIMD_INLINE void solve_normals(const Rigid *rigid, const ContactWide *row, PointWide *points,
-                               const u32 count, const bool use_bias, Side *a, Side *b)
+                               const u32 count, const Pass pass, Side *a, Side *b)
 {
     Motion motion_a = motion_gather(rigid->states, row->a);
     Motion motion_b = motion_gather(rigid->states, row->b);
     f32x8 inverse_h = f32x8_set((f32)rigid->substeps / rigid->def.tick_s);
     f32x8 drift = vec3x8_dot(row->normal, vec3x8_sub(motion_b.shift, motion_a.shift));
     f32x8 closing = vec3x8_dot(row->normal, vec3x8_sub(b->velocity, a->velocity));
-    f32x8 zero = f32x8_set(0.0f), target[MANIFOLD_POINTS], impulses[MANIFOLD_POINTS];
-    f32x8 changes[MANIFOLD_POINTS], gain[MANIFOLD_POINTS], leak[MANIFOLD_POINTS];
+    f32x8 zero = f32x8_set(0.0f), impulses[MANIFOLD_POINTS], changes[MANIFOLD_POINTS];
+    Ask ask;
     for (u32 p = 0; p < count; p++) {
         PointWide *point = &points[p];
         f32x8 separation = point->separation + drift + vec3x8_dot(point->angular_b, motion_b.turn) -
                            vec3x8_dot(point->angular_a, motion_a.turn);
         f32x8 speed =
             closing + vec3x8_dot(point->angular_b, b->spin) - vec3x8_dot(point->angular_a, a->spin);
-        if (use_bias) {
+        if (pass == PASS_PUSH) {
             i32x8 fresh = point->impulse_max == zero;
             point->approach = f32x8_select(fresh, speed, point->approach);
         }
-        Bias bias = bias_of(row, separation, speed, inverse_h, use_bias);
-        target[p] = speed + bias.speed;
-        gain[p] = bias.mass_scale;
-        leak[p] = bias.impulse_scale;
+        Bias bias = bias_of(row, separation, speed, inverse_h, pass);
+        ask.target[p] = speed + bias.speed;
+        ask.gain[p] = bias.mass_scale;
+        ask.leak[p] = bias.impulse_scale;
         impulses[p] = point->impulse;
         changes[p] = zero;
+        ask.most[p] = pass == PASS_RELEASE ? point->impulse : f32x8_set(INFINITY);
     }
-    answer_normals(row, points, count, target, gain, leak, impulses, changes);
+    answer_normals(row, points, count, &ask, pass, impulses, changes);
     f32x8 sum = zero;
     Vec3x8 angular_a = {zero, zero, zero}, angular_b = {zero, zero, zero};
     for (u32 p = 0; p < count; p++) {
@@ -364,18 +377,18 @@ SIMD_INLINE void hand_on(const Rigid *rigid, ContactWide *row, ExtraWide *extra,
     }
 }
 
-SIMD_INLINE void solve_row(Rigid *rigid, ContactWide *row, const u32 count, const bool use_bias)
+SIMD_INLINE void solve_row(Rigid *rigid, ContactWide *row, const u32 count, const Pass pass)
 {
     PointWide *points = &rigid->points[row->first];
     ExtraWide *extra = row->extra == ROW_NO_EXTRA ? NULL : &rigid->extras[row->extra];
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
     /* Friction first where bodies are pushed apart: not passing through each other matters more.
      * Last in the relaxing solve: a blow that lands there has its friction in the same substep. */
-    if (use_bias) {
+    if (pass == PASS_PUSH) {
         solve_friction(row, extra, points, count, &a, &b);
     }
-    solve_normals(rigid, row, points, count, use_bias, &a, &b);
-    if (!use_bias) {
+    solve_normals(rigid, row, points, count, pass, &a, &b);
+    if (pass == PASS_RELAX) {
         solve_friction(row, extra, points, count, &a, &b);
         hand_on(rigid, row, extra, points, count, a.mass + b.mass);
     }
@@ -383,22 +396,25 @@ SIMD_INLINE void solve_row(Rigid *rigid, ContactWide *row, const u32 count, cons
     side_scatter(rigid->states, row->b, &b);
 }
 
-SIMD_INLINE void solve_rows(Rigid *rigid, u32 first, u32 end, const bool use_bias)
+SIMD_INLINE void solve_rows(Rigid *rigid, u32 first, u32 end, const Pass pass)
 {
     for (u32 i = first; i < end; i++) {
         ContactWide *row = &rigid->rows[i];
+        if (pass == PASS_RELEASE && row->turns == 0) {
+            continue;
+        }
         switch (row->points) {
         case 1:
-            solve_row(rigid, row, 1, use_bias);
+            solve_row(rigid, row, 1, pass);
             break;
         case 2:
-            solve_row(rigid, row, 2, use_bias);
+            solve_row(rigid, row, 2, pass);
             break;
         case 3:
-            solve_row(rigid, row, 3, use_bias);
+            solve_row(rigid, row, 3, pass);
             break;
         default:
-            solve_row(rigid, row, 4, use_bias);
+            solve_row(rigid, row, 4, pass);
             break;
         }
     }
@@ -699,6 +715,7 @@ static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
 typedef enum Stage {
     STAGE_WARM_START,
     STAGE_SOLVE,
+    STAGE_RELEASE,
     STAGE_RELAX,
     STAGE_BOUNCE
 } Stage;
@@ -724,10 +741,13 @@ static void stage_range(void *context, u32 color, u32 first, u32 end, u32 worker
         }
         break;
     case STAGE_SOLVE:
-        solve_rows(rigid, first, end, true);
+        solve_rows(rigid, first, end, PASS_PUSH);
+        break;
+    case STAGE_RELEASE:
+        solve_rows(rigid, first, end, PASS_RELEASE);
         break;
     case STAGE_RELAX:
-        solve_rows(rigid, first, end, false);
+        solve_rows(rigid, first, end, PASS_RELAX);
         break;
     case STAGE_BOUNCE:
         for (u32 i = first; i < end; i++) {
@@ -765,6 +785,12 @@ void contact_bounce(Rigid *rigid)
 void contact_warm_start(Rigid *rigid)
 {
     run_stage(rigid, STAGE_WARM_START);
+}
+void contact_release(Rigid *rigid)
+{
+    if (rigid->turns) {
+        run_stage(rigid, STAGE_RELEASE);
+    }
 }
 void contact_solve(Rigid *rigid, bool use_bias)
 {

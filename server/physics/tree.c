@@ -242,12 +242,13 @@ static u32 build_split(Tree *tree, u32 begin, u32 end)
     u32 axis = d.x >= d.y && d.x >= d.z ? 0 : d.y >= d.z ? 1 : 2;
     f32 middle = 0.5f * (axis_of(low, axis) + axis_of(high, axis));
     u32 at = begin;
-    for (u32 i = begin; i < end; i++) {
-        u32 item = tree->order[i];
-        if (axis_of(tree->centres[item], axis) < middle) {
-            tree->order[i] = tree->order[at];
-            tree->order[at++] = item;
-        }
+    for (u32 i = begin; i < end; i++) { /* a swap or none, without a branch to guess */
+        u32 item = tree->order[i], other = tree->order[at];
+        u32 is_low = axis_of(tree->centres[item], axis) < middle;
+        u32 swap = (item ^ other) & (0u - is_low);
+        tree->order[i] = item ^ swap;
+        tree->order[at] = other ^ swap;
+        at += is_low;
     }
     /* All in one place, or a crowd at one end that would make the tree deep: halves. */
     u32 least = (end - begin) / 8;

@@ -2,8 +2,8 @@
  * body.h: the inside of the rigid world, shared by the files of this folder only.
  * Hot state (what the solver touches each substep) is apart from cold data; everything is indexed
  * by slot. What is saved and hashed is the bodies, their velocities, the impulses of touching
- * contacts and the relative poses at which kept manifolds were made; pairs, manifolds, colours and
- * rows are made anew from them in each tick.
+ * contacts and the relative poses at which kept manifolds were made; manifolds, colours and rows are
+ * made anew from them in each tick. Pairs follow from them too and are saved to save time.
  * Layer: server/physics/rigid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_BODY_H
@@ -375,8 +375,11 @@ void broad_insert(Rigid *rigid, u32 slot);
 void broad_remove(Rigid *rigid, u32 slot);
 /* Follows what moved, and brings pairs up to date. */
 void broad_update(Rigid *rigid);
-/* All pairs from the fat bounds alone, and the contacts they have: after a load. */
-bool broad_rebuild(Rigid *rigid);
+/* Trees and bounds of all bodies anew: after a load. */
+void broad_rebuild(Rigid *rigid);
+/* The pairs in an image; bodies come before them. A hash leaves them out: they follow from the
+ * bodies. */
+void broad_walk(Rigid *rigid, State *state);
 void broad_remove_pairs(Rigid *rigid, u32 slot);
 
 /* jam.c: begin, then count each pair of near bodies (any thread), then ask. */

@@ -1,10 +1,11 @@
 /*
  * broad.c: which pairs of bodies are near: two dynamic trees (moving and fixed) and the pairs they
  * yield, sorted by slots. The set of pairs is a pure function of the fat bounds and the filters, so
- * neither the shape of the trees nor the order of threads leaves a trace, and a loaded world finds
- * the same pairs again.
+ * neither the shape of the trees nor the order of threads leaves a trace. An image has the pairs
+ * all the same: finding them cost more than all the rest of a load.
  */
 #include "server/physics/rigid/body.h"
+#include "server/physics/state.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ enum {
      * asking them for each. */
     WALK_PART = 4,
     PART_GRAIN = 4,
-    VISIT_ROOM = 128 /* pairs that a search collects before it takes room for them */
+    VISIT_ROOM = 128, /* pairs that a search collects before it takes room for them */
+    IMAGE_PAIRS = 256 /* that go into an image at once */
 };
 
 static bool is_plane(const Body *body)
@@ -421,24 +423,33 @@ static bool pair_lives(const Rigid *rigid, const Pair *pair)
     return pair_is_near(a, b) && body_filter(rigid, pair->a, pair->b);
 }
 
-static bool has_many(const Body *body)
+/* What a body gives its pairs: kinds of them, and what else an image is asked for. */
+enum {
+    TRAIT_LIVE = 64,
+    TRAIT_DYNAMIC = 128,
+    TRAITS_OF_EITHER = PAIR_MANY | PAIR_SENSOR | PAIR_ENDLESS
+};
+
+static u8 body_traits(const Body *body)
 {
-    return body->shape.kind == SHAPE_MESH || body->shape.kind == SHAPE_TERRAIN ||
-           body->shape.kind == SHAPE_COMPOUND;
+    ShapeKind shape = body->shape.kind;
+    bool many = shape == SHAPE_MESH || shape == SHAPE_TERRAIN || shape == SHAPE_COMPOUND;
+    return (u8)((many ? PAIR_MANY : 0) | (body->sensor ? PAIR_SENSOR : 0) |
+                (is_plane(body) ? PAIR_ENDLESS : 0) |
+                (shape_is_recycled(&body->shape) && !body->sensor ? PAIR_RECYCLED : 0) |
+                (body->flags & BODY_LIVE ? TRAIT_LIVE : 0) |
+                (body->motion == BODY_DYNAMIC ? TRAIT_DYNAMIC : 0));
 }
 
-static Pair pair_new(const Rigid *rigid, PairKey key)
+static void pair_set(Pair *pair, PairKey key, u8 a, u8 b)
 {
-    const Body *a = &rigid->bodies[key.a], *b = &rigid->bodies[key.b];
-    Pair pair = {.a = key.a, .b = key.b, .fresh = PAIR_STALE};
-    pair.kind = (u8)((has_many(a) || has_many(b) ? PAIR_MANY : 0) |
-                     (a->sensor || b->sensor ? PAIR_SENSOR : 0) |
-                     (is_plane(a) || is_plane(b) ? PAIR_ENDLESS : 0));
-    if (shape_is_recycled(&a->shape) && shape_is_recycled(&b->shape) &&
-        !(pair.kind & PAIR_SENSOR)) {
-        pair.kind |= PAIR_RECYCLED;
-    }
-    return pair;
+    pair->a = key.a;
+    pair->b = key.b;
+    pair->first = pair->output = pair->recycled = 0;
+    pair->count = 0;
+    pair->fresh = PAIR_STALE;
+    pair->kind = (u8)(((a | b) & TRAITS_OF_EITHER) | (a & b & PAIR_RECYCLED));
+    pair->unused = 0;
 }
 
 /* Merges the sorted new pairs with those that go on. */
@@ -460,8 +471,9 @@ static bool pairs_merge(Rigid *rigid)
             i++;
             f += old_word == new_word;
         } else {
-            rigid->pairs_merged[n++] = pair_new(rigid, rigid->found[f]);
-            f++;
+            PairKey key = rigid->found[f++];
+            pair_set(&rigid->pairs_merged[n++], key, body_traits(&rigid->bodies[key.a]),
+                     body_traits(&rigid->bodies[key.b]));
         }
     }
     Pair *swap = rigid->pairs;
@@ -551,32 +563,90 @@ void broad_update(Rigid *rigid)
     }
 }
 
-bool broad_rebuild(Rigid *rigid)
+void broad_rebuild(Rigid *rigid)
 {
-    tree_clear(&rigid->moving);
-    tree_clear(&rigid->fixed);
     rigid->plane_count = 0;
     for (u32 i = 0; i < rigid->slots; i++) {
         if (rigid->bodies[i].flags & BODY_LIVE) {
             broad_rest(rigid, i);
         }
         if ((rigid->bodies[i].flags & BODY_LIVE) && is_plane(&rigid->bodies[i])) {
-            broad_insert(rigid, i);
+            rigid->planes[rigid->plane_count++] = i;
         }
     }
     build_tree(rigid, &rigid->moving);
     build_tree(rigid, &rigid->fixed);
+}
+
+/* Pairs of an image, sorted, of bodies that may meet. Whether their bounds overlap is not asked: of
+ * what moved since the tick, the next one will. */
+static bool pairs_take(Rigid *rigid, const u32 *words, u32 count)
+{
+    const u8 *traits = rigid->island_held;
+    Pair *pairs = &rigid->pairs[rigid->pair_count];
+    u32 slots = rigid->slots, last = 0;
+    if (rigid->pair_count > 0) {
+        last = pair_word((PairKey){pairs[-1].a, pairs[-1].b});
+    }
+    for (u32 i = 0; i < count; i++) {
+        u32 word = words[i];
+        PairKey key = {word >> 16, word & 0xffffu};
+        /* The least pair, (0, 1), is more than 0. */
+        if (word <= last || key.a >= key.b || key.b >= slots) {
+            return false;
+        }
+        u8 a = traits[key.a], b = traits[key.b];
+        if (!(a & b & TRAIT_LIVE) || !((a | b) & TRAIT_DYNAMIC)) {
+            return false;
+        }
+        pair_set(&pairs[i], key, a, b);
+        last = word;
+    }
+    rigid->pair_count += count;
+    return true;
+}
+
+static void pairs_load(Rigid *rigid, State *state, u32 count)
+{
+    u32 words[IMAGE_PAIRS];
+    u8 *traits = rigid->island_held; /* scratch outside of islands */
     rigid->pair_count = 0;
-    rigid->jammed = false;
-    if (!search_pairs(rigid, 0, true, false)) {
-        return rigid->jammed && jam_pairs(rigid);
+    if (state->failed || count > (state->bytes - state->used) / sizeof(*words) ||
+        !rigid_reserve(rigid, &rigid->pairs, &rigid->pair_capacity, count, sizeof(Pair))) {
+        state->failed = true;
+        return;
     }
-    pairs_sort(rigid->found, rigid->found + rigid->found_capacity, rigid->found_count);
-    if (!pairs_merge(rigid)) {
-        return false;
+    for (u32 i = 0; i < rigid->slots; i++) {
+        traits[i] = body_traits(&rigid->bodies[i]);
     }
-    rigid->jammed = pairs_are_jammed(rigid);
-    return !rigid->jammed || jam_pairs(rigid);
+    for (u32 first = 0; first < count && !state->failed; first += IMAGE_PAIRS) {
+        u32 some = u32_min(IMAGE_PAIRS, count - first);
+        state_bytes(state, words, some * sizeof(*words));
+        state->failed = state->failed || !pairs_take(rigid, words, some);
+    }
+}
+
+void broad_walk(Rigid *rigid, State *state)
+{
+    u32 words[IMAGE_PAIRS], jammed = rigid->jammed, count = rigid->pair_count;
+    if (state->mode == STATE_HASH) {
+        return;
+    }
+    state_count(state, &jammed, 1);
+    state_count(state, &count, UINT32_MAX);
+    rigid->jammed = jammed != 0;
+    if (state->mode == STATE_LOAD) {
+        pairs_load(rigid, state, count);
+        return;
+    }
+    for (u32 first = 0; first < count; first += IMAGE_PAIRS) {
+        u32 some = u32_min(IMAGE_PAIRS, count - first);
+        for (u32 i = 0; i < some; i++) {
+            const Pair *pair = &rigid->pairs[first + i];
+            words[i] = pair_word((PairKey){pair->a, pair->b});
+        }
+        state_bytes(state, words, some * sizeof(*words));
+    }
 }
 
 void broad_remove_pairs(Rigid *rigid, u32 slot)

@@ -1,6 +1,6 @@
 /*
  * walk.c: the dynamic state of the rigid world as bytes, for counting, hashing, saving and loading.
- * A body is written as its definition and motion; what follows from them (inertia, trees, pairs) is
+ * A body is written as its definition and motion; what follows from them (inertia, trees) is
  * made again by the same code, which gives the same bits.
  */
 #include "server/physics/rigid/body.h"
@@ -226,9 +226,10 @@ static void finish_load(Rigid *rigid, State *state, u32 slots_before)
         rigid->contact_manifolds[i] = NO_MANIFOLD;
     }
     rigid->jobs = state->jobs;
-    if (state->failed || !contacts_are_sane(rigid) || !grips_are_sane(rigid) ||
-        !broad_rebuild(rigid)) {
+    if (state->failed || !contacts_are_sane(rigid) || !grips_are_sane(rigid)) {
         state->failed = true;
+    } else {
+        broad_rebuild(rigid);
     }
     rigid->jobs = NULL;
 }
@@ -252,6 +253,7 @@ void rigid_walk(Rigid *rigid, State *state)
     state_count(state, &rigid->grip_count, RIGID_GRIPS_MAX);
     state_bytes(state, rigid->grips, (size_t)rigid->grip_count * sizeof(*rigid->grips));
     joint_walk(rigid, state);
+    broad_walk(rigid, state);
     if (load) {
         finish_load(rigid, state, slots_before);
     }

@@ -62,8 +62,6 @@ static bool reserve_pile(Rigid *rigid, u32 n)
            rigid_reserve(rigid, &rigid->pairs, &rigid->pair_capacity, pairs, sizeof(Pair)) &&
            rigid_reserve(rigid, &rigid->pairs_merged, &rigid->pair_merged_capacity, pairs,
                          sizeof(Pair)) &&
-           rigid_reserve(rigid, &rigid->pair_contacts, &rigid->pair_contact_capacity, pairs,
-                         sizeof(u32)) &&
            rigid_reserve(rigid, &rigid->manifolds, &rigid->manifold_capacity, pairs,
                          sizeof(Manifold)) &&
            color_reserve(rigid, 16 + n / 2);
@@ -146,7 +144,7 @@ void rigid_destroy(Rigid *rigid)
                             rigid->island_restless,
                             rigid->pairs,
                             rigid->pairs_merged,
-                            rigid->pair_contacts,
+                            rigid->spans,
                             rigid->found,
                             rigid->contacts,
                             rigid->contacts_before,
@@ -155,7 +153,7 @@ void rigid_destroy(Rigid *rigid)
                             rigid->color_order,
                             rigid->manifolds,
                             rigid->recycled,
-                            rigid->recycled_before,
+                            rigid->recycled_now,
                             rigid->recyclings,
                             rigid->recyclings_before,
                             rigid->recycled_manifolds,
@@ -179,7 +177,7 @@ void body_forget_tick(Rigid *rigid)
     rigid->row_count = rigid->point_count = rigid->color_count = 0;
     rigid->impact_count = rigid->overlap_count = 0;
     rigid->active_count = 0;
-    rigid->stirred = true;
+    rigid->stirred = rigid->unlinked = true;
     rigid->joints.laid_out = false;
     rigid->touching = 0;
     rigid->penetration_max = 0.0f;
@@ -316,6 +314,7 @@ void rigid_remove(Rigid *rigid, BodyId id)
     contact_remove_body(rigid, id.slot);
     recycle_remove_body(rigid, id.slot);
     broad_remove_pairs(rigid, id.slot);
+    rigid->unlinked = true;
     broad_remove(rigid, id.slot);
     Body *body = &rigid->bodies[id.slot];
     rigid->extra_bodies -= body_has_extra(body);

@@ -2,8 +2,8 @@
  * body.h: the inside of the rigid world, shared by the files of this folder only.
  * Hot state (what the solver touches each substep) is apart from cold data; everything is indexed
  * by slot. What is saved and hashed is the bodies, their velocities, the impulses of touching
- * contacts and the relative poses at which kept manifolds were made; manifolds, colours and rows are
- * made anew from them in each tick. Pairs follow from them too and are saved to save time.
+ * contacts and the relative poses at which kept manifolds were made; manifolds, colours and rows
+ * are made anew from them in each tick. Pairs follow from them too and are saved to save time.
  * Layer: server/physics/rigid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_BODY_H
@@ -121,9 +121,9 @@ enum {
 /* Two bodies whose fat bounds overlap and that may collide, a < b. 24 bytes. */
 typedef struct Pair {
     u32 a, b;
-    u32 first;    /* its contacts of the last tick: [first, first + count) */
+    u32 first;    /* its contacts: [first, first + count) */
     u32 output;   /* its manifolds of this tick: [output, output + fresh) */
-    u32 recycled; /* PAIR_RECYCLED: its RecycledPose of this tick */
+    u32 recycled; /* PAIR_RECYCLED: its RecycledPose, or RECYCLED_NONE */
     u8 count;
     u8 fresh; /* PAIR_STALE: both sleep, the contacts stay as they are */
     u8 kind;
@@ -152,6 +152,15 @@ typedef struct Recycling {
 enum {
     RECYCLED_UNKNOWN = 0xff
 };
+#define RECYCLED_NONE 0xffffffffu
+
+/* Of the pairs that one thread takes at a time: how many of each thing they have, and then where
+ * theirs begin. */
+typedef struct PairSpan {
+    u32 manifolds, recycled, recycled_manifolds; /* room for this tick's */
+    u32 contacts, kept;
+    bool events; /* something entered or left a sensor */
+} PairSpan;
 
 typedef struct PairKey {
     u32 a, b;
@@ -252,8 +261,9 @@ struct Rigid {
 
     Pair *pairs, *pairs_merged; /* [pair_capacity], sorted by (a, b) */
     u32 pair_count, pair_capacity, pair_merged_capacity;
-    u32 *pair_contacts; /* [pair_contact_capacity] where this tick's contacts of a pair begin */
-    u32 pair_contact_capacity;
+    PairSpan *spans; /* [span_capacity] */
+    u32 span_capacity;
+    bool unlinked;  /* pairs do not know which contacts and kept poses are theirs */
     PairKey *found; /* [found_capacity] new pairs of this tick */
     u32 found_count, found_capacity;
     bool jammed;  /* many bodies are in one place: pairs are made anew, and thinned, in each tick */
@@ -266,9 +276,10 @@ struct Rigid {
     Manifold *manifolds;    /* [manifold_capacity] */
     u32 manifold_count, manifold_capacity;
 
-    /* Sorted by (a, b): of this tick and the last one. Manifolds are in the frame of the pose. */
-    RecycledPose *recycled, *recycled_before; /* [recycled_capacity] */
-    Recycling *recyclings, *recyclings_before;
+    /* Sorted by (a, b): those that are kept, and within a tick those of all pairs. Manifolds are in
+     * the frame of the pose. */
+    RecycledPose *recycled, *recycled_now;     /* [recycled_capacity] */
+    Recycling *recyclings, *recyclings_before; /* of `recycled_now` and of `recycled` */
     u32 recycled_count, recycled_capacity;
     Manifold *recycled_manifolds, *recycled_manifolds_before; /* [recycled_room] */
     u32 recycled_room;
@@ -394,6 +405,8 @@ bool jam_keeps(const Rigid *rigid, u32 a, u32 b);
 /* contact.c */
 void contact_update(Rigid *rigid);
 bool contact_reserve(Rigid *rigid, u32 count);
+/* Tells of a sensor that the other of the two has left as they are no pair any more. */
+void contact_pair_lost(Rigid *rigid, const Pair *pair);
 /* Drops the contacts of a body that goes, and wakes what leaned on it. */
 void contact_remove_body(Rigid *rigid, u32 slot);
 /* Keeps the impulses for the next tick, and reports impacts. */
@@ -406,13 +419,17 @@ void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane);
 /* recycle.c */
 /* Is it costly enough that manifolds with it are kept? */
 bool shape_is_recycled(const Shape *shape);
-/* Finds what is kept of this tick's pairs: `count` with PAIR_RECYCLED, numbered in their order, and
- * at most `room` manifolds in all. */
-bool recycle_link(Rigid *rigid, u32 count, u32 room);
+/* Room for `count` pairs with PAIR_RECYCLED and at most `room` manifolds of them. */
+bool recycle_begin(Rigid *rigid, u32 count, u32 room);
+/* Number `index` in this tick is the pair's, manifolds from `first` on: what is kept goes on. */
+void recycle_link(Rigid *rigid, Pair *pair, u32 index, u32 first);
 /* manifold_collide for a pair that is kept. */
 u32 recycle_collide(Rigid *rigid, const Pair *pair, f32 margin, u32 capacity, Manifold *manifolds);
-/* Drops what is no longer kept. */
-void recycle_finish(Rigid *rigid);
+/* Is there something to keep of the pair after this tick? Then it gets number `index`. */
+bool recycle_has(const Rigid *rigid, const Pair *pair);
+void recycle_keep(Rigid *rigid, Pair *pair, u32 index);
+/* Each pair finds by the slots of its bodies what is kept of it. */
+void recycle_find(Rigid *rigid);
 void recycle_remove_body(Rigid *rigid, u32 slot);
 void recycle_walk(Rigid *rigid, State *state);
 

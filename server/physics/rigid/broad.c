@@ -445,7 +445,8 @@ static void pair_set(Pair *pair, PairKey key, u8 a, u8 b)
 {
     pair->a = key.a;
     pair->b = key.b;
-    pair->first = pair->output = pair->recycled = 0;
+    pair->first = pair->output = 0;
+    pair->recycled = RECYCLED_NONE;
     pair->count = 0;
     pair->fresh = PAIR_STALE;
     pair->kind = (u8)(((a | b) & TRAITS_OF_EITHER) | (a & b & PAIR_RECYCLED));
@@ -467,6 +468,8 @@ static bool pairs_merge(Rigid *rigid)
         if (old_word <= new_word) {
             if (pair_lives(rigid, old)) {
                 rigid->pairs_merged[n++] = *old;
+            } else {
+                contact_pair_lost(rigid, old);
             }
             i++;
             f += old_word == new_word;
@@ -504,6 +507,7 @@ static bool jam_pairs(Rigid *rigid)
     search_overlaps(&search);
     rigid->jammed = atomic_load(&search.taken) > pairs_usual(rigid) && jam_is_there(rigid);
     rigid->pair_count = 0;
+    rigid->unlinked = true;
     if (!search_pairs(rigid, 0, true, true)) {
         return false;
     }

@@ -7,7 +7,8 @@
 #include <stdatomic.h>
 
 enum {
-    PAIR_GRAIN = 32
+    PAIR_GRAIN = 32,
+    PAIRS_OF_SPAN = 256
 };
 
 /* ---- narrow phase ---- */
@@ -29,12 +30,17 @@ static void contact_lost(Rigid *rigid, u32 index)
     }
 }
 
-/* Pairs and contacts are both sorted: each pair finds its contacts of the last tick, and room for
- * its manifolds. */
-static bool link_pairs(Rigid *rigid)
+void contact_pair_lost(Rigid *rigid, const Pair *pair)
 {
-    u32 c = 0, room = 0, recycled = 0, recycled_room = 0;
-    rigid->overlap_count = 0;
+    if (!rigid->unlinked && pair->count > 0) {
+        contact_lost(rigid, pair->first);
+    }
+}
+
+/* Pairs and contacts are both sorted: each pair finds its contacts of the last tick. */
+static void contacts_find(Rigid *rigid)
+{
+    u32 c = 0;
     for (u32 i = 0; i < rigid->pair_count; i++) {
         Pair *pair = &rigid->pairs[i];
         while (c < rigid->contact_count &&
@@ -42,29 +48,110 @@ static bool link_pairs(Rigid *rigid)
                 (rigid->contacts[c].a == pair->a && rigid->contacts[c].b < pair->b))) {
             contact_lost(rigid, c++);
         }
-        u32 first = c;
+        pair->first = c;
         while (c < rigid->contact_count && rigid->contacts[c].a == pair->a &&
                rigid->contacts[c].b == pair->b) {
             c++;
         }
-        pair->first = first;
-        pair->count = (u8)(c - first);
-        pair->fresh = PAIR_STALE;
-        pair->output = room;
-        u32 most = pair->kind & PAIR_MANY ? MANIFOLDS_MAX : 1;
-        room += most;
-        pair->recycled = recycled;
-        if (pair->kind & PAIR_RECYCLED) {
-            recycled++;
-            recycled_room += most;
-        }
+        pair->count = (u8)(c - pair->first);
     }
     while (c < rigid->contact_count) {
         contact_lost(rigid, c++);
     }
-    return recycle_link(rigid, recycled, recycled_room) &&
-           rigid_reserve(rigid, &rigid->manifolds, &rigid->manifold_capacity, room,
-                         sizeof(Manifold));
+}
+
+/* ---- pairs, span by span ---- */
+
+static u32 span_count(const Rigid *rigid)
+{
+    return (rigid->pair_count + PAIRS_OF_SPAN - 1) / PAIRS_OF_SPAN;
+}
+static u32 span_begin(u32 span)
+{
+    return span * PAIRS_OF_SPAN;
+}
+static u32 span_end(const Rigid *rigid, u32 span)
+{
+    return u32_min(rigid->pair_count, (span + 1) * PAIRS_OF_SPAN);
+}
+
+static u32 manifolds_most(const Pair *pair)
+{
+    return pair->kind & PAIR_MANY ? MANIFOLDS_MAX : 1;
+}
+
+static void room_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 s = first; s < end; s++) {
+        PairSpan span = {0};
+        for (u32 i = span_begin(s); i < span_end(rigid, s); i++) {
+            u32 most = manifolds_most(&rigid->pairs[i]);
+            bool recycled = rigid->pairs[i].kind & PAIR_RECYCLED;
+            span.manifolds += most;
+            span.recycled += recycled;
+            span.recycled_manifolds += recycled ? most : 0;
+        }
+        rigid->spans[s] = span;
+    }
+}
+
+static void link_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 s = first; s < end; s++) {
+        PairSpan span = rigid->spans[s];
+        for (u32 i = span_begin(s); i < span_end(rigid, s); i++) {
+            Pair *pair = &rigid->pairs[i];
+            u32 most = manifolds_most(pair);
+            pair->fresh = PAIR_STALE;
+            pair->output = span.manifolds;
+            span.manifolds += most;
+            if (pair->kind & PAIR_RECYCLED) {
+                recycle_link(rigid, pair, span.recycled++, span.recycled_manifolds);
+                span.recycled_manifolds += most;
+            }
+        }
+    }
+}
+
+/* Where a number of things that each span has begins in it, from how many there are. */
+static void begin_at(u32 *number, u32 *sum)
+{
+    u32 count = *number;
+    *number = *sum;
+    *sum += count;
+}
+
+/* Each pair gets room for its manifolds. */
+static bool link_pairs(Rigid *rigid)
+{
+    u32 spans = span_count(rigid);
+    if (rigid->unlinked) {
+        contacts_find(rigid);
+        recycle_find(rigid);
+        rigid->unlinked = false;
+    }
+    if (!rigid_reserve(rigid, &rigid->spans, &rigid->span_capacity, spans, sizeof(PairSpan))) {
+        return false;
+    }
+    jobs_run(rigid->jobs, spans, 1, room_range, rigid);
+    PairSpan sum = {0};
+    for (u32 s = 0; s < spans; s++) {
+        PairSpan *span = &rigid->spans[s];
+        begin_at(&span->manifolds, &sum.manifolds);
+        begin_at(&span->recycled, &sum.recycled);
+        begin_at(&span->recycled_manifolds, &sum.recycled_manifolds);
+    }
+    if (!recycle_begin(rigid, sum.recycled, sum.recycled_manifolds) ||
+        !rigid_reserve(rigid, &rigid->manifolds, &rigid->manifold_capacity, sum.manifolds,
+                       sizeof(Manifold))) {
+        return false;
+    }
+    jobs_run(rigid->jobs, spans, 1, link_range, rigid);
+    return true;
 }
 
 static void narrow_range(void *context, u32 first, u32 end, u32 worker)
@@ -87,7 +174,7 @@ static void narrow_range(void *context, u32 first, u32 end, u32 worker)
             continue;
         }
         Manifold *manifolds = &rigid->manifolds[pair->output];
-        u32 most = pair->kind & PAIR_MANY ? MANIFOLDS_MAX : 1;
+        u32 most = manifolds_most(pair);
         f32 margin = pair->kind & PAIR_SENSOR ? 0.0f : ccd_margin(rigid, pair->a, pair->b);
         if (pair->kind & PAIR_RECYCLED) {
             pair->fresh = (u8)recycle_collide(rigid, pair, margin, most, manifolds);
@@ -186,35 +273,64 @@ static void raise_max(_Atomic u32 *at, u32 value)
     }
 }
 
-/* pair->output still says where the manifolds lie; contact_before holds where contacts go. */
+static u32 contacts_of(const Pair *pair)
+{
+    return pair->fresh == PAIR_STALE ? pair->count : pair->fresh;
+}
+
+/* What a pair hands on, to where its contacts go. */
+static void fill_pair(ContactFill *fill, Pair *pair, u32 at, f32 *deepest, u32 *touching)
+{
+    Rigid *rigid = fill->rigid;
+    if (pair->fresh == PAIR_STALE) {
+        for (u32 c = 0; c < pair->count; c++) {
+            rigid->contacts[at + c] = fill->before[pair->first + c];
+            rigid->contacts[at + c].flags &= ~(u32)CONTACT_BEGAN;
+            rigid->contact_manifolds[at + c] = NO_MANIFOLD;
+        }
+        return;
+    }
+    for (u32 m = 0; m < pair->fresh; m++) {
+        f32 nearest = contact_fill(pair, &rigid->manifolds[pair->output + m],
+                                   &fill->before[pair->first], &rigid->contacts[at + m]);
+        *touching += rigid->contacts[at + m].flags & CONTACT_TOUCHING;
+        /* What is in a sensor is not in anything. */
+        if (!(pair->kind & PAIR_SENSOR)) {
+            *deepest = f32_max(*deepest, -nearest);
+        }
+        rigid->contact_manifolds[at + m] = pair->output + m;
+    }
+}
+
+static void fill_span(ContactFill *fill, u32 index, f32 *deepest, u32 *touching)
+{
+    Rigid *rigid = fill->rigid;
+    PairSpan span = rigid->spans[index];
+    for (u32 i = span_begin(index); i < span_end(rigid, index); i++) {
+        Pair *pair = &rigid->pairs[i];
+        u32 count = contacts_of(pair);
+        fill_pair(fill, pair, span.contacts, deepest, touching);
+        pair->first = span.contacts;
+        pair->count = (u8)count;
+        span.contacts += count;
+        if (recycle_has(rigid, pair)) {
+            recycle_keep(rigid, pair, span.kept++);
+        } else {
+            pair->recycled = RECYCLED_NONE;
+        }
+    }
+}
+
+/* Pairs from where their span's contacts and kept poses begin on; contacts_before has those of the
+ * last tick, which the pairs still name. */
 static void fill_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
     ContactFill *fill = context;
-    Rigid *rigid = fill->rigid;
     f32 deepest = 0.0f;
     u32 touching = 0;
-    for (u32 i = first; i < end; i++) {
-        const Pair *pair = &rigid->pairs[i];
-        u32 at = rigid->pair_contacts[i];
-        if (pair->fresh == PAIR_STALE) {
-            for (u32 c = 0; c < pair->count; c++) {
-                rigid->contacts[at + c] = fill->before[pair->first + c];
-                rigid->contacts[at + c].flags &= ~(u32)CONTACT_BEGAN;
-                rigid->contact_manifolds[at + c] = NO_MANIFOLD;
-            }
-            continue;
-        }
-        for (u32 m = 0; m < pair->fresh; m++) {
-            f32 nearest = contact_fill(pair, &rigid->manifolds[pair->output + m],
-                                       &fill->before[pair->first], &rigid->contacts[at + m]);
-            touching += rigid->contacts[at + m].flags & CONTACT_TOUCHING;
-            /* What is in a sensor is not in anything. */
-            if (!(pair->kind & PAIR_SENSOR)) {
-                deepest = f32_max(deepest, -nearest);
-            }
-            rigid->contact_manifolds[at + m] = pair->output + m;
-        }
+    for (u32 s = first; s < end; s++) {
+        fill_span(fill, s, &deepest, &touching);
     }
     u32 bits;
     memcpy(&bits, &deepest, sizeof(bits));
@@ -222,20 +338,48 @@ static void fill_range(void *context, u32 first, u32 end, u32 worker)
     atomic_fetch_add(&fill->touching, touching);
 }
 
-/* Where each pair's contacts go; sensors that something entered or left. */
-static u32 place_contacts(Rigid *rigid)
+/* Did something enter or leave a sensor? */
+static bool has_event(const Pair *pair)
 {
-    u32 total = 0;
-    for (u32 i = 0; i < rigid->pair_count; i++) {
-        const Pair *pair = &rigid->pairs[i];
-        rigid->pair_contacts[i] = total;
-        total += pair->fresh == PAIR_STALE ? pair->count : pair->fresh;
-        if ((pair->kind & PAIR_SENSOR) && pair->fresh != PAIR_STALE &&
-            (pair->count > 0) != (pair->fresh > 0)) {
-            overlap_event(rigid, pair->a, pair->b, pair->fresh > 0);
+    return (pair->kind & PAIR_SENSOR) && pair->fresh != PAIR_STALE &&
+           (pair->count > 0) != (pair->fresh > 0);
+}
+
+static void count_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 s = first; s < end; s++) {
+        PairSpan *span = &rigid->spans[s];
+        span->contacts = span->kept = 0;
+        span->events = false;
+        for (u32 i = span_begin(s); i < span_end(rigid, s); i++) {
+            const Pair *pair = &rigid->pairs[i];
+            span->contacts += contacts_of(pair);
+            span->kept += recycle_has(rigid, pair);
+            span->events = span->events || has_event(pair);
         }
     }
-    return total;
+}
+
+/* Where each span's contacts go; sensors that something entered or left. */
+static PairSpan place_contacts(Rigid *rigid)
+{
+    u32 spans = span_count(rigid);
+    PairSpan sum = {0};
+    jobs_run(rigid->jobs, spans, 1, count_range, rigid);
+    for (u32 s = 0; s < spans; s++) {
+        PairSpan *span = &rigid->spans[s];
+        begin_at(&span->contacts, &sum.contacts);
+        begin_at(&span->kept, &sum.kept);
+        for (u32 i = span_begin(s); i < span_end(rigid, s) && span->events; i++) {
+            const Pair *pair = &rigid->pairs[i];
+            if (has_event(pair)) {
+                overlap_event(rigid, pair->a, pair->b, pair->fresh > 0);
+            }
+        }
+    }
+    return sum;
 }
 
 bool contact_reserve(Rigid *rigid, u32 count)
@@ -251,22 +395,19 @@ bool contact_reserve(Rigid *rigid, u32 count)
 
 static void contacts_build(Rigid *rigid)
 {
-    if (!rigid_reserve(rigid, &rigid->pair_contacts, &rigid->pair_contact_capacity,
-                       rigid->pair_count, sizeof(u32))) {
-        rigid->contact_count = 0;
-        return;
-    }
-    u32 total = place_contacts(rigid);
-    if (!contact_reserve(rigid, total)) {
-        rigid->contact_count = 0;
+    PairSpan sum = place_contacts(rigid);
+    if (!contact_reserve(rigid, sum.contacts)) {
+        rigid->contact_count = rigid->recycled_count = 0;
+        rigid->unlinked = true;
         return;
     }
     Contact *before = rigid->contacts;
     rigid->contacts = rigid->contacts_before;
     rigid->contacts_before = before;
     ContactFill fill = {.rigid = rigid, .before = before};
-    jobs_run(rigid->jobs, rigid->pair_count, PAIR_GRAIN, fill_range, &fill);
-    rigid->contact_count = total;
+    jobs_run(rigid->jobs, span_count(rigid), 1, fill_range, &fill);
+    rigid->contact_count = sum.contacts;
+    rigid->recycled_count = sum.kept;
     u32 bits = atomic_load(&fill.depth_bits);
     memcpy(&rigid->penetration_max, &bits, sizeof(bits));
     rigid->touching = atomic_load(&fill.touching);
@@ -283,7 +424,6 @@ void contact_update(Rigid *rigid)
     if (island_wake(rigid)) {
         jobs_run(rigid->jobs, rigid->pair_count, PAIR_GRAIN, narrow_range, rigid);
     }
-    recycle_finish(rigid);
     contacts_build(rigid);
 }
 

@@ -32,21 +32,16 @@ static void swap(void *one, void *other)
 bool recycle_reserve(Rigid *rigid, u32 count)
 {
     u32 c1 = rigid->recycled_capacity, c2 = c1, c3 = c1;
-    return rigid_reserve(rigid, &rigid->recycled_before, &c1, count, sizeof(RecycledPose)) &&
+    return rigid_reserve(rigid, &rigid->recycled_now, &c1, count, sizeof(RecycledPose)) &&
            rigid_reserve(rigid, &rigid->recyclings, &c2, count, sizeof(Recycling)) &&
            rigid_reserve(rigid, &rigid->recyclings_before, &c3, count, sizeof(Recycling)) &&
            rigid_reserve(rigid, &rigid->recycled, &rigid->recycled_capacity, count,
                          sizeof(RecycledPose));
 }
 
-/* Each pair finds what is kept of it; until it is looked at, that goes on. */
-bool recycle_link(Rigid *rigid, u32 count, u32 room)
+bool recycle_begin(Rigid *rigid, u32 count, u32 room)
 {
     u32 capacity = rigid->recycled_room;
-    if (count == 0) {
-        rigid->recycled_count = 0;
-        return true;
-    }
     if (!recycle_reserve(rigid, count) ||
         !rigid_reserve(rigid, &rigid->recycled_manifolds_before, &capacity, room,
                        sizeof(Manifold)) ||
@@ -54,55 +49,59 @@ bool recycle_link(Rigid *rigid, u32 count, u32 room)
                        sizeof(Manifold))) {
         return false;
     }
-    swap(&rigid->recycled, &rigid->recycled_before);
-    swap(&rigid->recyclings, &rigid->recyclings_before);
     swap(&rigid->recycled_manifolds, &rigid->recycled_manifolds_before);
-    u32 before = 0, first = 0;
-    for (u32 i = 0; i < rigid->pair_count; i++) {
-        Pair *pair = &rigid->pairs[i];
-        if (!(pair->kind & PAIR_RECYCLED)) {
-            continue;
-        }
-        const RecycledPose *old = rigid->recycled_before;
-        while (before < rigid->recycled_count &&
-               (old[before].a < pair->a || (old[before].a == pair->a && old[before].b < pair->b))) {
-            before++;
-        }
-        bool found =
-            before < rigid->recycled_count && old[before].a == pair->a && old[before].b == pair->b;
-        rigid->recyclings[pair->recycled] =
-            (Recycling){.before = before, .first = first, .count = RECYCLED_UNKNOWN, found};
-        RecycledPose *pose = &rigid->recycled[pair->recycled];
-        if (found) {
-            *pose = old[before];
-        } else {
-            *pose = (RecycledPose){.a = pair->a, .b = pair->b};
-        }
-        first += pair->kind & PAIR_MANY ? MANIFOLDS_MAX : 1;
-    }
-    rigid->recycled_count = count;
     return true;
 }
 
-void recycle_finish(Rigid *rigid)
+/* Until the pair is looked at, what is kept goes on. */
+void recycle_link(Rigid *rigid, Pair *pair, u32 index, u32 first)
 {
-    u32 kept = 0;
-    for (u32 i = 0; i < rigid->recycled_count; i++) {
-        if (rigid->recyclings[i].kept) {
-            rigid->recycled[kept] = rigid->recycled[i];
-            rigid->recyclings[kept++] = rigid->recyclings[i];
-        }
+    u32 before = pair->recycled;
+    bool found = before != RECYCLED_NONE;
+    rigid->recyclings[index] = (Recycling){before, first, RECYCLED_UNKNOWN, found};
+    if (found) {
+        rigid->recycled_now[index] = rigid->recycled[before];
     }
-    rigid->recycled_count = kept;
+    pair->recycled = index;
+}
+
+bool recycle_has(const Rigid *rigid, const Pair *pair)
+{
+    return (pair->kind & PAIR_RECYCLED) && rigid->recyclings[pair->recycled].kept;
+}
+
+void recycle_keep(Rigid *rigid, Pair *pair, u32 index)
+{
+    rigid->recycled[index] = rigid->recycled_now[pair->recycled];
+    rigid->recyclings_before[index] = rigid->recyclings[pair->recycled];
+    pair->recycled = index;
+}
+
+void recycle_find(Rigid *rigid)
+{
+    const RecycledPose *kept = rigid->recycled;
+    u32 at = 0;
+    for (u32 i = 0; i < rigid->pair_count; i++) {
+        Pair *pair = &rigid->pairs[i];
+        while (at < rigid->recycled_count &&
+               (kept[at].a < pair->a || (kept[at].a == pair->a && kept[at].b < pair->b))) {
+            at++;
+        }
+        bool found = at < rigid->recycled_count && kept[at].a == pair->a && kept[at].b == pair->b;
+        pair->recycled = found ? at : RECYCLED_NONE;
+    }
 }
 
 void recycle_remove_body(Rigid *rigid, u32 slot)
 {
+    u32 kept = 0;
     for (u32 i = 0; i < rigid->recycled_count; i++) {
-        const RecycledPose *pose = &rigid->recycled[i];
-        rigid->recyclings[i].kept = pose->a != slot && pose->b != slot;
+        if (rigid->recycled[i].a != slot && rigid->recycled[i].b != slot) {
+            rigid->recycled[kept] = rigid->recycled[i];
+            rigid->recyclings_before[kept++] = rigid->recyclings_before[i];
+        }
     }
-    recycle_finish(rigid);
+    rigid->recycled_count = kept;
 }
 
 /* ---- one pair ---- */
@@ -243,7 +242,7 @@ static void place(const Drift *drift, Vec3 centre, const Manifold *made, Manifol
 u32 recycle_collide(Rigid *rigid, const Pair *pair, f32 margin, u32 capacity, Manifold *manifolds)
 {
     Recycling *now = &rigid->recyclings[pair->recycled];
-    RecycledPose *kept = &rigid->recycled[pair->recycled];
+    RecycledPose *kept = &rigid->recycled_now[pair->recycled];
     Manifold *made = &rigid->recycled_manifolds[now->first];
     Couple couple = couple_of(rigid, pair);
     Quat turn = quat_mul(couple.orientation, quat_conjugate(kept->orientation));
@@ -304,7 +303,7 @@ void recycle_walk(Rigid *rigid, State *state)
     rigid->recycled_count = state->failed ? 0 : count;
     state_bytes(state, rigid->recycled, (size_t)rigid->recycled_count * sizeof(RecycledPose));
     for (u32 i = 0; i < rigid->recycled_count && load && !state->failed; i++) {
-        rigid->recyclings[i] = (Recycling){.count = RECYCLED_UNKNOWN, .kept = true};
+        rigid->recyclings_before[i] = (Recycling){.count = RECYCLED_UNKNOWN, .kept = true};
         state->failed = !recycled_is_sane(rigid, i);
     }
 }

@@ -37,6 +37,7 @@ void rigid_collide(Rigid *rigid, Jobs *jobs)
         return;
     }
     rigid->stirred = false;
+    rigid->overlap_count = 0;
     list_active(rigid);
     broad_update(rigid);
     contact_update(rigid);

@@ -93,9 +93,11 @@ Rigid *rigid_create(const RigidDef *def)
     rigid->planes = take(rigid, n, sizeof(*rigid->planes), &failed);
     rigid->active = take(rigid, n, sizeof(*rigid->active), &failed);
     rigid->colors_used = take(rigid, n, sizeof(*rigid->colors_used), &failed);
+    rigid->color_bodies = take(rigid, n, 1, &failed);
     rigid->flights = take(rigid, n, sizeof(*rigid->flights), &failed);
     rigid->mates = take(rigid, n, sizeof(*rigid->mates), &failed);
     rigid->stuck = take(rigid, n, sizeof(*rigid->stuck), &failed);
+    rigid->deep = take(rigid, n, sizeof(*rigid->deep), &failed);
     rigid->parents = take(rigid, n, sizeof(*rigid->parents), &failed);
     rigid->supports = take(rigid, n, sizeof(*rigid->supports), &failed);
     rigid->island_awake = take(rigid, n, 1, &failed);
@@ -137,6 +139,7 @@ void rigid_destroy(Rigid *rigid)
                             rigid->meetings,
                             rigid->mates,
                             rigid->stuck,
+                            rigid->deep,
                             rigid->parents,
                             rigid->supports,
                             rigid->island_awake,
@@ -150,6 +153,9 @@ void rigid_destroy(Rigid *rigid)
                             rigid->contacts_before,
                             rigid->contact_manifolds,
                             rigid->contact_colors,
+                            rigid->contact_classes,
+                            rigid->color_bodies,
+                            rigid->plans,
                             rigid->color_order,
                             rigid->manifolds,
                             rigid->recycled,

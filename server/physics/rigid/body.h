@@ -198,7 +198,7 @@ typedef struct ContactWide {
     u32 first;                                  /* of its PointWide */
     u32 extra;                                  /* of its ExtraWide, ROW_NO_EXTRA: none */
     u32 bounces;                                /* a lane has restitution */
-    u32 turns;                                  /* made again in each substep (contact_turns) */
+    u32 turns;                                  /* made again in each substep (body_turns) */
     f32x8 bias_rate, mass_scale, impulse_scale; /* Softness of each lane */
     Vec3x8 normal, tangent;
     f32x8 friction, restitution;
@@ -213,6 +213,14 @@ typedef struct ContactWide {
     f32x8
         coupling[6]; /* between points 01, 02 12, 03 13 23: speed at one per impulse at the other */
 } ContactWide;
+
+/* What a row is made of, as colouring lays it out. */
+typedef struct RowPlan {
+    u32 order; /* its first contact, in color_order */
+    u32 first; /* of its PointWide */
+    u8 lanes, points, turns;
+    u8 began; /* bit by lane: CONTACT_BEGAN */
+} RowPlan;
 
 typedef struct Softness {
     f32 bias_rate, mass_scale, impulse_scale;
@@ -288,9 +296,12 @@ struct Rigid {
     PointWide *points; /* [point_capacity] */
     ExtraWide *extras; /* [extra_capacity] */
     u32 row_count, row_capacity, point_count, point_capacity, extra_count, extra_capacity;
+    RowPlan *plans;     /* [row_capacity] */
     u64 *colors_used;   /* [capacity] */
+    u8 *color_bodies;   /* [capacity] what colours need of a body */
     u8 *contact_colors; /* [contact_capacity] */
-    u32 *color_order;   /* [contact_capacity] contacts by (color, points) */
+    u8 *contact_classes;
+    u32 *color_order; /* [contact_capacity] contacts by (color, points) */
     ColorRange colors[COLORS_MAX + 1];
     u32 color_count;
     bool bounces; /* some row has restitution */
@@ -305,6 +316,7 @@ struct Rigid {
     u32 *mates; /* [capacity] */
     bool has_mates;
     u32 *stuck; /* [capacity] slots of bodies that are stuck deep in several others (stuck.c) */
+    _Atomic u32 *deep; /* [capacity] how many others each is deep in */
     u32 stuck_count;
     /* Of plain bodies. */
     struct ImpulsePoint *impulse_points; /* [impulse_point_capacity] */
@@ -411,8 +423,8 @@ void contact_pair_lost(Rigid *rigid, const Pair *pair);
 void contact_remove_body(Rigid *rigid, u32 slot);
 /* Keeps the impulses for the next tick, and reports impacts. */
 void contact_store(Rigid *rigid);
-/* Does one of the two turn so fast that arms and normal of the contact change within the tick? */
-bool contact_turns(const Rigid *rigid, const Contact *contact);
+/* Does the body turn so fast that arms and normals of its contacts change within the tick? */
+bool body_turns(const Rigid *rigid, u32 slot);
 /* The contact of a lane at the poses of now, with the impulses of its row. */
 void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane);
 
@@ -447,6 +459,9 @@ void ccd_finish(Rigid *rigid);
 f32 shape_inner_radius(const Shape *shape);
 
 /* stuck.c */
+/* Contacts of a tick are counted from here on: two bodies overlap by so much (m; any thread). */
+void stuck_begin(Rigid *rigid);
+void stuck_count(Rigid *rigid, u32 a, u32 b, f32 depth);
 /* Who is stuck in a crowd in this tick, and what the solver gave them more than they may have. */
 void stuck_find(Rigid *rigid);
 void stuck_slow(Rigid *rigid);
@@ -473,6 +488,8 @@ void body_forget_tick(Rigid *rigid);
 /* Room for so many rows. */
 bool color_reserve(Rigid *rigid, u32 rows);
 void color_contacts(Rigid *rigid);
+/* Writes the contacts of a row from its plan. */
+void color_row(Rigid *rigid, u32 index);
 
 /* solve_body.c: of all awake bodies. What follows from their poses, for a tick that begins. */
 void bodies_begin(Rigid *rigid);

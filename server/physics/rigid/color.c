@@ -12,7 +12,23 @@
 enum {
     CLASSES = MANIFOLD_POINTS + 1, /* rows are filled with contacts of like point counts */
     OVERFLOW = COLORS_MAX,
-    NOT_SOLVED = 0xff
+    NOT_SOLVED = 0xff,
+    BODIES_GRAIN = 256,
+    CONTACTS_GRAIN = 256
+};
+
+/* Of color_bodies. */
+enum {
+    BODY_GIVES = 1, /* impulses move it */
+    BODY_TURNS = 2,
+    BODY_IMPULSES = 4 /* solved by the plain method */
+};
+
+/* Of contact_classes: the class of a contact that is solved, and who of the two moves. */
+enum {
+    CLASS_MASK = 15,
+    CLASS_BOTH = 16,
+    CLASS_ONE = 32
 };
 
 static inline u32 lowest_free(u64 used)
@@ -20,91 +36,119 @@ static inline u32 lowest_free(u64 used)
     return used == ~0ull ? COLORS_MAX : (u32)__builtin_ctzll(~used);
 }
 
-/* The last of the classes is what turns: it may get any number of points in a substep. */
-static inline u32 contact_class(const Rigid *rigid, const Contact *contact)
+static void bodies_range(void *context, u32 first, u32 end, u32 worker)
 {
-    return contact_turns(rigid, contact) ? CLASSES : contact->flags >> CONTACT_COUNT_SHIFT;
-}
-
-static inline bool is_soft(const Rigid *rigid, u32 contact)
-{
-    return contact_is_solved(rigid, contact) && !contact_is_plain(rigid, contact);
-}
-
-/* Colours from 0 up for pairs of moving bodies, from `first` up for the rest. */
-static void assign(Rigid *rigid)
-{
-    memset(rigid->colors_used, 0, rigid->slots * sizeof(*rigid->colors_used));
-    u32 dynamic_colors = 0;
-    for (u32 i = 0; i < rigid->contact_count; i++) {
-        const Contact *c = &rigid->contacts[i];
-        bool moves_a = rigid->states[c->a].inverse_mass > 0.0f;
-        bool moves_b = rigid->states[c->b].inverse_mass > 0.0f;
-        rigid->contact_colors[i] = NOT_SOLVED;
-        if (!moves_a || !moves_b || !is_soft(rigid, i)) {
-            continue;
-        }
-        u32 color = lowest_free(rigid->colors_used[c->a] | rigid->colors_used[c->b]);
-        if (color >= COLORS_DYNAMIC) {
-            rigid->contact_colors[i] = OVERFLOW;
-            continue;
-        }
-        rigid->colors_used[c->a] |= 1ull << color;
-        rigid->colors_used[c->b] |= 1ull << color;
-        rigid->contact_colors[i] = (u8)color;
-        dynamic_colors = u32_max(dynamic_colors, color + 1);
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        rigid->colors_used[i] = 0;
+        rigid->color_bodies[i] = (u8)((rigid->states[i].inverse_mass > 0.0f ? BODY_GIVES : 0) |
+                                      (body_turns(rigid, i) ? BODY_TURNS : 0) |
+                                      (body_is_plain(rigid, i) ? BODY_IMPULSES : 0));
     }
-    u64 below = dynamic_colors == 0 ? 0 : ~0ull >> (64 - dynamic_colors);
-    for (u32 i = 0; i < rigid->contact_count; i++) {
+}
+
+/* What the order of colours asks of a contact, in few bytes: its class, and in color_order its
+ * bodies, or the only one that moves. The last of the classes is what turns: it may get any number
+ * of points in a substep. */
+static void classes_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
         const Contact *c = &rigid->contacts[i];
-        bool moves_a = rigid->states[c->a].inverse_mass > 0.0f;
-        bool moves_b = rigid->states[c->b].inverse_mass > 0.0f;
-        if (moves_a == moves_b || !is_soft(rigid, i)) {
-            continue;
+        u32 a = rigid->color_bodies[c->a], b = rigid->color_bodies[c->b];
+        u32 class = (a | b) & BODY_TURNS ? CLASSES : c->flags >> CONTACT_COUNT_SHIFT;
+        bool both = a & b & BODY_GIVES;
+        class |= both ? CLASS_BOTH : CLASS_ONE;
+        if (!contact_is_solved(rigid, i) || ((a | b) & BODY_IMPULSES) || !((a | b) & BODY_GIVES)) {
+            class = 0;
         }
-        u32 body = moves_a ? c->a : c->b;
-        u32 color = lowest_free(rigid->colors_used[body] | below);
-        if (color < COLORS_MAX) {
-            rigid->colors_used[body] |= 1ull << color;
-        }
-        rigid->contact_colors[i] = (u8)color;
+        rigid->contact_classes[i] = (u8) class;
+        rigid->color_order[i] = both ? c->a << 16 | c->b : a & BODY_GIVES ? c->a : c->b;
     }
 }
 
 /* By colour; what turns first, then by points, falling. */
-static u32 contact_key(const Rigid *rigid, u32 index)
+static inline u32 color_key(u32 color, u32 class)
 {
-    return rigid->contact_colors[index] * CLASSES + CLASSES -
-           contact_class(rigid, &rigid->contacts[index]);
+    return color * CLASSES + CLASSES - (class & CLASS_MASK);
 }
 
-static ContactWide *row_begin(Rigid *rigid, u32 class)
+/* Colours from 0 up for pairs of moving bodies, from `first` up for the rest. Counts the contacts
+ * of each key, one place on. */
+static void assign(Rigid *rigid, u32 *counts)
 {
+    const u8 *classes = rigid->contact_classes;
+    const u32 *bodies = rigid->color_order;
+    u64 *used = rigid->colors_used;
+    u8 *colors = rigid->contact_colors;
+    u32 contacts = rigid->contact_count, dynamic_colors = 0;
+    for (u32 i = 0; i < contacts; i++) {
+        u32 class = classes[i];
+        colors[i] = NOT_SOLVED;
+        if (!(class & CLASS_BOTH)) {
+            continue;
+        }
+        u32 a = bodies[i] >> 16, b = bodies[i] & 0xffffu, color = lowest_free(used[a] | used[b]);
+        if (color >= COLORS_DYNAMIC) {
+            color = OVERFLOW;
+        } else {
+            used[a] |= 1ull << color;
+            used[b] |= 1ull << color;
+            dynamic_colors = u32_max(dynamic_colors, color + 1);
+        }
+        colors[i] = (u8)color;
+        counts[color_key(color, class) + 1]++;
+    }
+    u64 below = dynamic_colors == 0 ? 0 : ~0ull >> (64 - dynamic_colors);
+    for (u32 i = 0; i < contacts; i++) {
+        if (!(classes[i] & CLASS_ONE)) {
+            continue;
+        }
+        u32 color = lowest_free(used[bodies[i]] | below);
+        if (color < COLORS_MAX) {
+            used[bodies[i]] |= 1ull << color;
+        }
+        colors[i] = (u8)color;
+        counts[color_key(color, classes[i]) + 1]++;
+    }
+}
+
+static RowPlan *row_begin(Rigid *rigid, u32 order)
+{
+    u32 class = rigid->contact_classes[rigid->color_order[order]] & CLASS_MASK;
     u32 points = u32_min(class, MANIFOLD_POINTS);
-    ContactWide *row = &rigid->rows[rigid->row_count++];
+    RowPlan *plan = &rigid->plans[rigid->row_count++];
+    *plan = (RowPlan){order, rigid->point_count, 0, (u8)points, class == CLASSES, 0};
+    rigid->point_count += points;
+    rigid->turns = rigid->turns || plan->turns;
+    return plan;
+}
+
+void color_row(Rigid *rigid, u32 index)
+{
+    const RowPlan *plan = &rigid->plans[index];
+    ContactWide *row = &rigid->rows[index];
     u32 spare = rigid->def.body_capacity;
     for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-        row->a[lane] = row->b[lane] = spare;
-        row->contact[lane] = ROW_EMPTY;
+        bool filled = lane < plan->lanes;
+        u32 contact = filled ? rigid->color_order[plan->order + lane] : ROW_EMPTY;
+        row->a[lane] = filled ? rigid->contacts[contact].a : spare;
+        row->b[lane] = filled ? rigid->contacts[contact].b : spare;
+        row->contact[lane] = contact;
     }
-    row->points = points;
-    row->turns = class == CLASSES;
-    row->first = rigid->point_count;
-    rigid->point_count += points;
+    row->points = plan->points;
+    row->turns = plan->turns;
+    row->first = plan->first;
     row->extra = ROW_NO_EXTRA;
-    return row;
-}
-
-static void row_lane(Rigid *rigid, ContactWide *row, u32 lane, u32 contact)
-{
-    row->a[lane] = rigid->contacts[contact].a;
-    row->b[lane] = rigid->contacts[contact].b;
-    row->contact[lane] = contact;
 }
 
 bool color_reserve(Rigid *rigid, u32 rows)
 {
-    bool room = rigid_reserve(rigid, &rigid->rows, &rigid->row_capacity, rows, sizeof(ContactWide));
+    u32 capacity = rigid->row_capacity;
+    bool room = rigid_reserve(rigid, &rigid->plans, &capacity, rows, sizeof(RowPlan)) &&
+                rigid_reserve(rigid, &rigid->rows, &rigid->row_capacity, rows, sizeof(ContactWide));
     room = room && rigid_reserve(rigid, &rigid->points, &rigid->point_capacity,
                                  rows * MANIFOLD_POINTS, sizeof(PointWide));
     return room &&
@@ -115,14 +159,12 @@ bool color_reserve(Rigid *rigid, u32 rows)
 void color_contacts(Rigid *rigid)
 {
     rigid->row_count = rigid->point_count = rigid->color_count = 0;
-    assign(rigid);
+    rigid->turns = false;
+    jobs_run(rigid->jobs, rigid->slots, BODIES_GRAIN, bodies_range, rigid);
+    jobs_run(rigid->jobs, rigid->contact_count, CONTACTS_GRAIN, classes_range, rigid);
     /* Counting sort by (colour, points falling). */
     u32 starts[(COLORS_MAX + 1) * CLASSES + 1] = {0};
-    for (u32 i = 0; i < rigid->contact_count; i++) {
-        if (rigid->contact_colors[i] != NOT_SOLVED) {
-            starts[contact_key(rigid, i) + 1]++;
-        }
-    }
+    assign(rigid, starts);
     u32 rows = 0;
     for (u32 color = 0; color <= COLORS_MAX; color++) {
         u32 count = 0;
@@ -147,8 +189,9 @@ void color_contacts(Rigid *rigid)
         ends[color] = starts[(color + 1) * CLASSES];
     }
     for (u32 i = 0; i < rigid->contact_count; i++) {
-        if (rigid->contact_colors[i] != NOT_SOLVED) {
-            rigid->color_order[starts[contact_key(rigid, i)]++] = i;
+        u32 color = rigid->contact_colors[i];
+        if (color != NOT_SOLVED) {
+            rigid->color_order[starts[color_key(color, rigid->contact_classes[i])]++] = i;
         }
     }
     u32 at = 0;
@@ -157,12 +200,10 @@ void color_contacts(Rigid *rigid)
         rigid->colors[color].first = rigid->row_count;
         while (at < ends[color]) {
             /* The first of a row has the most points. */
-            const Contact *first = &rigid->contacts[rigid->color_order[at]];
-            ContactWide *row = row_begin(rigid, contact_class(rigid, first));
-            u32 end = row->turns ? turning_ends[color] : ends[color];
-            for (u32 lane = 0; lane < lanes && at < end; lane++) {
-                row_lane(rigid, row, lane, rigid->color_order[at++]);
-            }
+            RowPlan *plan = row_begin(rigid, at);
+            u32 end = plan->turns ? turning_ends[color] : ends[color];
+            plan->lanes = (u8)u32_min(lanes, end - at);
+            at += plan->lanes;
         }
         rigid->colors[color].count = rigid->row_count - rigid->colors[color].first;
         if (rigid->colors[color].count > 0) {

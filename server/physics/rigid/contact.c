@@ -297,6 +297,7 @@ static void fill_pair(ContactFill *fill, Pair *pair, u32 at, f32 *deepest, u32 *
         /* What is in a sensor is not in anything. */
         if (!(pair->kind & PAIR_SENSOR)) {
             *deepest = f32_max(*deepest, -nearest);
+            stuck_count(rigid, pair->a, pair->b, -nearest);
         }
         rigid->contact_manifolds[at + m] = pair->output + m;
     }
@@ -385,11 +386,12 @@ static PairSpan place_contacts(Rigid *rigid)
 bool contact_reserve(Rigid *rigid, u32 count)
 {
     u32 capacity = rigid->contact_capacity;
-    u32 c1 = capacity, c2 = capacity, c3 = capacity, c4 = capacity;
+    u32 c1 = capacity, c2 = capacity, c3 = capacity, c4 = capacity, c5 = capacity;
     return rigid_reserve(rigid, &rigid->contacts_before, &c1, count, sizeof(Contact)) &&
            rigid_reserve(rigid, &rigid->contact_manifolds, &c2, count, sizeof(u32)) &&
            rigid_reserve(rigid, &rigid->contact_colors, &c3, count, sizeof(u8)) &&
            rigid_reserve(rigid, &rigid->color_order, &c4, count, sizeof(u32)) &&
+           rigid_reserve(rigid, &rigid->contact_classes, &c5, count, sizeof(u8)) &&
            rigid_reserve(rigid, &rigid->contacts, &rigid->contact_capacity, count, sizeof(Contact));
 }
 
@@ -415,6 +417,7 @@ static void contacts_build(Rigid *rigid)
 
 void contact_update(Rigid *rigid)
 {
+    stuck_begin(rigid);
     if (!link_pairs(rigid)) {
         rigid->contact_count = 0; /* no memory: bodies fall through each other, but go on */
         rigid->pair_count = rigid->recycled_count = 0;
@@ -488,18 +491,21 @@ static void store_range(void *context, u32 first, u32 end, u32 worker)
     Rigid *rigid = context;
     for (u32 i = first; i < end; i++) {
         const ContactWide *row = &rigid->rows[i];
+        u32 began = 0;
         for (u32 lane = 0; lane < SIMD_LANES; lane++) {
             if (row->contact[lane] != ROW_EMPTY) {
                 store_lane(rigid, row, lane);
+                began |= rigid->contacts[row->contact[lane]].flags & CONTACT_BEGAN ? 1u << lane : 0;
             }
         }
+        rigid->plans[i].began = (u8)began;
     }
 }
 
 /* ---- within the tick ---- */
 
 /* A ball turns under its contact without changing it. */
-static bool body_turns(const Rigid *rigid, u32 slot)
+bool body_turns(const Rigid *rigid, u32 slot)
 {
     const f32 most_rad = 0.04f;
     const Body *body = &rigid->bodies[slot];
@@ -507,11 +513,6 @@ static bool body_turns(const Rigid *rigid, u32 slot)
         vec3_length_squared(rigid->states[slot].spin) * rigid->def.tick_s * rigid->def.tick_s;
     return turn2 > most_rad * most_rad &&
            (body->shape.kind != SHAPE_SPHERE || (body->flags & BODY_OFFSET));
-}
-
-bool contact_turns(const Rigid *rigid, const Contact *contact)
-{
-    return body_turns(rigid, contact->a) || body_turns(rigid, contact->b);
 }
 
 /* How alike two manifolds are: by the points that both have, then by their normals. */
@@ -558,14 +559,11 @@ void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane)
 
 /* ---- impacts ---- */
 
-/* How hard the contact of a lane struck, if it began in this tick. */
+/* How hard the contact of a lane, which began in this tick, struck. */
 static void impact_collect(Rigid *rigid, const ContactWide *row, u32 lane)
 {
     u32 index = row->contact[lane];
     const Contact *c = &rigid->contacts[index];
-    if (!(c->flags & CONTACT_BEGAN)) {
-        return;
-    }
     const Manifold *manifold = &rigid->manifolds[rigid->contact_manifolds[index]];
     RigidImpact impact = {c->a, c->b, manifold->points[0].position, 0.0f, 0.0f};
     for (u32 p = 0; p < manifold->count; p++) {
@@ -586,11 +584,8 @@ void contact_store(Rigid *rigid)
 {
     jobs_run(rigid->jobs, rigid->row_count, 16, store_range, rigid);
     for (u32 i = 0; i < rigid->row_count; i++) {
-        const ContactWide *row = &rigid->rows[i];
-        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-            if (row->contact[lane] != ROW_EMPTY) {
-                impact_collect(rigid, row, lane);
-            }
+        for (u32 lanes = rigid->plans[i].began; lanes != 0; lanes &= lanes - 1) {
+            impact_collect(rigid, &rigid->rows[i], (u32)__builtin_ctz(lanes));
         }
     }
 }

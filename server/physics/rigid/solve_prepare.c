@@ -4,6 +4,8 @@
  */
 #include "server/physics/rigid/wide.h"
 
+#include <stdatomic.h>
+
 enum {
     PREPARE_GRAIN = 8
 };
@@ -254,24 +256,33 @@ static void fill_row(Rigid *rigid, u32 index)
     friction_finish(rigid, row, &lanes);
 }
 
+typedef struct Preparation {
+    Rigid *rigid;
+    _Atomic u32 bounces;
+} Preparation;
+
 static void prepare_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
-    Rigid *rigid = context;
+    Preparation *preparation = context;
+    Rigid *rigid = preparation->rigid;
+    u32 bounces = 0;
     for (u32 i = first; i < end; i++) {
+        color_row(rigid, i);
         fill_row(rigid, i);
+        bounces |= rigid->rows[i].bounces;
+    }
+    if (bounces != 0) {
+        atomic_store_explicit(&preparation->bounces, 1, memory_order_relaxed);
     }
 }
 
 void contact_prepare(Rigid *rigid)
 {
+    Preparation preparation = {.rigid = rigid};
     color_contacts(rigid);
-    jobs_run(rigid->jobs, rigid->row_count, PREPARE_GRAIN, prepare_range, rigid);
-    rigid->bounces = rigid->turns = false;
-    for (u32 i = 0; i < rigid->row_count && !(rigid->bounces && rigid->turns); i++) {
-        rigid->bounces = rigid->bounces || rigid->rows[i].bounces != 0;
-        rigid->turns = rigid->turns || rigid->rows[i].turns != 0;
-    }
+    jobs_run(rigid->jobs, rigid->row_count, PREPARE_GRAIN, prepare_range, &preparation);
+    rigid->bounces = atomic_load(&preparation.bounces) != 0;
 }
 
 /* ---- within the tick ---- */
@@ -310,7 +321,7 @@ static void follow_range(void *context, u32 first, u32 end, u32 worker)
     PL_UNUSED(worker);
     Rigid *rigid = context;
     for (u32 i = first; i < end; i++) {
-        if (rigid->rows[i].turns != 0) {
+        if (rigid->plans[i].turns != 0) {
             follow_row(rigid, i);
         }
     }

@@ -6,6 +6,8 @@
  */
 #include "server/physics/rigid/body.h"
 
+#include <stdatomic.h>
+
 /* Speeds of what is stuck. */
 #define CROWD_SPEED_M_S  8.0f
 #define CROWD_SPIN_RAD_S 20.0f
@@ -17,44 +19,40 @@ enum {
     CROWD_CONTACTS = 8 /* deep ones that make a crowd */
 };
 
-static bool is_deep(const Rigid *rigid, const Contact *c, const Manifold *manifold)
+void stuck_begin(Rigid *rigid)
 {
-    const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];
-    f32 deepest = 0.0f, least = INFINITY;
-    for (u32 p = 0; p < manifold->count; p++) {
-        deepest = f32_max(deepest, -manifold->points[p].separation);
+    memset(rigid->deep, 0, rigid->slots * sizeof(*rigid->deep));
+}
+
+void stuck_count(Rigid *rigid, u32 slot_a, u32 slot_b, f32 depth)
+{
+    if (depth < DEEP_M) {
+        return;
     }
-    if (deepest < DEEP_M) {
-        return false;
-    }
+    const Body *a = &rigid->bodies[slot_a], *b = &rigid->bodies[slot_b];
+    f32 least = INFINITY;
     if (a->motion == BODY_DYNAMIC) {
         least = shape_inner_radius(&a->shape);
     }
     if (b->motion == BODY_DYNAMIC) {
         least = f32_min(least, shape_inner_radius(&b->shape));
     }
-    return deepest > DEEP_SHARE * least;
+    if (depth > DEEP_SHARE * least) {
+        atomic_fetch_add_explicit(&rigid->deep[slot_a], 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&rigid->deep[slot_b], 1, memory_order_relaxed);
+    }
 }
 
 void stuck_find(Rigid *rigid)
 {
-    u32 *deep = rigid->parents; /* scratch: deep contacts of a body */
     rigid->stuck_count = 0;
     if (rigid->penetration_max < DEEP_M) {
         return;
     }
-    memset(deep, 0, rigid->slots * sizeof(*deep));
-    for (u32 i = 0; i < rigid->contact_count; i++) {
-        const Contact *c = &rigid->contacts[i];
-        if (contact_is_solved(rigid, i) &&
-            is_deep(rigid, c, &rigid->manifolds[rigid->contact_manifolds[i]])) {
-            deep[c->a]++;
-            deep[c->b]++;
-        }
-    }
     for (u32 i = 0; i < rigid->active_count; i++) {
         u32 slot = rigid->active[i];
-        if (deep[slot] >= CROWD_CONTACTS && rigid->bodies[slot].motion == BODY_DYNAMIC) {
+        if (atomic_load_explicit(&rigid->deep[slot], memory_order_relaxed) >= CROWD_CONTACTS &&
+            rigid->bodies[slot].motion == BODY_DYNAMIC) {
             rigid->stuck[rigid->stuck_count++] = slot;
         }
     }

@@ -115,6 +115,7 @@ enum {
     PAIR_SENSOR = 2,   /* one of the two is a sensor */
     PAIR_ENDLESS = 4,  /* one of the two is a plane */
     PAIR_RECYCLED = 8, /* its manifolds go on while it is still (recycle.c) */
+    PAIR_GONE = 0xfe,  /* of Pair.fresh */
     PAIR_STALE = 0xff
 };
 
@@ -157,10 +158,15 @@ enum {
 /* Of the pairs that one thread takes at a time: how many of each thing they have, and then where
  * theirs begin. */
 typedef struct PairSpan {
+    u32 found, merged;                           /* new pairs, and all with them */
     u32 manifolds, recycled, recycled_manifolds; /* room for this tick's */
     u32 contacts, kept;
     bool events; /* something entered or left a sensor */
 } PairSpan;
+
+enum {
+    PAIRS_OF_SPAN = 256
+};
 
 typedef struct PairKey {
     u32 a, b;
@@ -376,6 +382,25 @@ static inline bool body_is_plain(const Rigid *rigid, u32 slot)
 {
     return (rigid->bodies[slot].flags & BODY_PLAIN) != 0;
 }
+static inline u32 span_count(const Rigid *rigid)
+{
+    return (rigid->pair_count + PAIRS_OF_SPAN - 1) / PAIRS_OF_SPAN;
+}
+static inline u32 span_begin(u32 span)
+{
+    return span * PAIRS_OF_SPAN;
+}
+static inline u32 span_end(const Rigid *rigid, u32 span)
+{
+    return u32_min(rigid->pair_count, (span + 1) * PAIRS_OF_SPAN);
+}
+/* Where a number of things that each span has begins in it, from how many there are. */
+static inline void span_place(u32 *number, u32 *sum)
+{
+    u32 count = *number;
+    *number = *sum;
+    *sum += count;
+}
 /* May the two collide (or, for a sensor, overlap) at all? */
 bool body_filter(const Rigid *rigid, u32 a, u32 b);
 
@@ -404,6 +429,8 @@ void broad_rebuild(Rigid *rigid);
  * bodies. */
 void broad_walk(Rigid *rigid, State *state);
 void broad_remove_pairs(Rigid *rigid, u32 slot);
+/* Room for the spans of the pairs of now. */
+bool spans_reserve(Rigid *rigid);
 
 /* jam.c: begin, then count each pair of near bodies (any thread), then ask. */
 bool jam_begin(Rigid *rigid); /* false: no memory */
@@ -438,7 +465,10 @@ void recycle_link(Rigid *rigid, Pair *pair, u32 index, u32 first);
 /* manifold_collide for a pair that is kept. */
 u32 recycle_collide(Rigid *rigid, const Pair *pair, f32 margin, u32 capacity, Manifold *manifolds);
 /* Is there something to keep of the pair after this tick? Then it gets number `index`. */
-bool recycle_has(const Rigid *rigid, const Pair *pair);
+static inline bool recycle_has(const Rigid *rigid, const Pair *pair)
+{
+    return (pair->kind & PAIR_RECYCLED) && rigid->recyclings[pair->recycled].kept;
+}
 void recycle_keep(Rigid *rigid, Pair *pair, u32 index);
 /* Each pair finds by the slots of its bodies what is kept of it. */
 void recycle_find(Rigid *rigid);

@@ -453,39 +453,112 @@ static void pair_set(Pair *pair, PairKey key, u8 a, u8 b)
     pair->unused = 0;
 }
 
-/* Merges the sorted new pairs with those that go on. */
-static bool pairs_merge(Rigid *rigid)
+bool spans_reserve(Rigid *rigid)
 {
-    if (!rigid_reserve(rigid, &rigid->pairs_merged, &rigid->pair_merged_capacity,
-                       rigid->pair_count + rigid->found_count, sizeof(Pair))) {
-        return false;
+    return rigid_reserve(rigid, &rigid->spans, &rigid->span_capacity, u32_max(span_count(rigid), 1),
+                         sizeof(PairSpan));
+}
+
+/* The first new pair that belongs to a span: not less than its first pair. */
+static u32 found_begin(const Rigid *rigid, u32 span)
+{
+    u32 low = 0, high = rigid->found_count;
+    if (span == 0 || span >= span_count(rigid)) {
+        return span == 0 ? 0 : high;
     }
-    u32 n = 0, i = 0, f = 0;
-    while (i < rigid->pair_count || f < rigid->found_count) {
-        const Pair *old = i < rigid->pair_count ? &rigid->pairs[i] : NULL;
-        u64 old_word = old ? pair_word((PairKey){old->a, old->b}) : UINT64_MAX;
-        u64 new_word = f < rigid->found_count ? pair_word(rigid->found[f]) : UINT64_MAX;
-        if (old_word <= new_word) {
-            if (pair_lives(rigid, old)) {
-                rigid->pairs_merged[n++] = *old;
-            } else {
-                contact_pair_lost(rigid, old);
-            }
-            i++;
-            f += old_word == new_word;
+    const Pair *first = &rigid->pairs[span_begin(span)];
+    u32 word = pair_word((PairKey){first->a, first->b});
+    while (low < high) {
+        u32 middle = low + (high - low) / 2;
+        if (pair_word(rigid->found[middle]) < word) {
+            low = middle + 1;
         } else {
-            PairKey key = rigid->found[f++];
-            pair_set(&rigid->pairs_merged[n++], key, body_traits(&rigid->bodies[key.a]),
-                     body_traits(&rigid->bodies[key.b]));
+            high = middle;
         }
     }
+    return low;
+}
+
+/* Which pairs of a span go on, and how many it has with the new ones. */
+static void survive_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 s = first; s < end; s++) {
+        u32 found = found_begin(rigid, s), found_end = found_begin(rigid, s + 1);
+        PairSpan span = {.found = found};
+        for (u32 i = span_begin(s); i < span_end(rigid, s); i++) {
+            Pair *pair = &rigid->pairs[i];
+            u32 word = pair_word((PairKey){pair->a, pair->b});
+            for (; found < found_end && pair_word(rigid->found[found]) <= word; found++) {
+                span.merged += pair_word(rigid->found[found]) < word;
+            }
+            bool lives = pair_lives(rigid, pair);
+            span.merged += lives;
+            span.events = span.events || (!lives && (pair->kind & PAIR_SENSOR));
+            pair->fresh = lives ? pair->fresh : PAIR_GONE;
+        }
+        span.merged += found_end - found;
+        rigid->spans[s] = span;
+    }
+}
+
+static void merge_found(Rigid *rigid, PairSpan *span, u32 found_end, u64 below)
+{
+    for (; span->found < found_end && pair_word(rigid->found[span->found]) < below; span->found++) {
+        PairKey key = rigid->found[span->found];
+        pair_set(&rigid->pairs_merged[span->merged++], key, body_traits(&rigid->bodies[key.a]),
+                 body_traits(&rigid->bodies[key.b]));
+    }
+}
+
+static void merge_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 s = first; s < end; s++) {
+        PairSpan span = rigid->spans[s];
+        u32 found_end = found_begin(rigid, s + 1);
+        for (u32 i = span_begin(s); i < span_end(rigid, s); i++) {
+            const Pair *old = &rigid->pairs[i];
+            u32 word = pair_word((PairKey){old->a, old->b});
+            merge_found(rigid, &span, found_end, word);
+            span.found +=
+                span.found < found_end && pair_word(rigid->found[span.found]) == word ? 1 : 0;
+            if (old->fresh != PAIR_GONE) {
+                rigid->pairs_merged[span.merged++] = *old;
+            }
+        }
+        merge_found(rigid, &span, found_end, UINT64_MAX);
+    }
+}
+
+/* Merges the sorted new pairs with those that go on, span by span of these. */
+static bool pairs_merge(Rigid *rigid)
+{
+    u32 spans = u32_max(span_count(rigid), 1), count = 0;
+    if (!rigid_reserve(rigid, &rigid->pairs_merged, &rigid->pair_merged_capacity,
+                       rigid->pair_count + rigid->found_count, sizeof(Pair)) ||
+        !spans_reserve(rigid)) {
+        return false;
+    }
+    jobs_run(rigid->jobs, spans, 1, survive_range, rigid);
+    for (u32 s = 0; s < spans; s++) {
+        span_place(&rigid->spans[s].merged, &count);
+        for (u32 i = span_begin(s); i < span_end(rigid, s) && rigid->spans[s].events; i++) {
+            if (rigid->pairs[i].fresh == PAIR_GONE) {
+                contact_pair_lost(rigid, &rigid->pairs[i]);
+            }
+        }
+    }
+    jobs_run(rigid->jobs, spans, 1, merge_range, rigid);
     Pair *swap = rigid->pairs;
     rigid->pairs = rigid->pairs_merged;
     rigid->pairs_merged = swap;
     u32 capacity = rigid->pair_capacity;
     rigid->pair_capacity = rigid->pair_merged_capacity;
     rigid->pair_merged_capacity = capacity;
-    rigid->pair_count = n;
+    rigid->pair_count = count;
     return true;
 }
 

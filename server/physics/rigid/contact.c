@@ -7,8 +7,7 @@
 #include <stdatomic.h>
 
 enum {
-    PAIR_GRAIN = 32,
-    PAIRS_OF_SPAN = 256
+    PAIR_GRAIN = 32
 };
 
 /* ---- narrow phase ---- */
@@ -62,19 +61,6 @@ static void contacts_find(Rigid *rigid)
 
 /* ---- pairs, span by span ---- */
 
-static u32 span_count(const Rigid *rigid)
-{
-    return (rigid->pair_count + PAIRS_OF_SPAN - 1) / PAIRS_OF_SPAN;
-}
-static u32 span_begin(u32 span)
-{
-    return span * PAIRS_OF_SPAN;
-}
-static u32 span_end(const Rigid *rigid, u32 span)
-{
-    return u32_min(rigid->pair_count, (span + 1) * PAIRS_OF_SPAN);
-}
-
 static u32 manifolds_most(const Pair *pair)
 {
     return pair->kind & PAIR_MANY ? MANIFOLDS_MAX : 1;
@@ -117,14 +103,6 @@ static void link_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Where a number of things that each span has begins in it, from how many there are. */
-static void begin_at(u32 *number, u32 *sum)
-{
-    u32 count = *number;
-    *number = *sum;
-    *sum += count;
-}
-
 /* Each pair gets room for its manifolds. */
 static bool link_pairs(Rigid *rigid)
 {
@@ -134,16 +112,16 @@ static bool link_pairs(Rigid *rigid)
         recycle_find(rigid);
         rigid->unlinked = false;
     }
-    if (!rigid_reserve(rigid, &rigid->spans, &rigid->span_capacity, spans, sizeof(PairSpan))) {
+    if (!spans_reserve(rigid)) {
         return false;
     }
     jobs_run(rigid->jobs, spans, 1, room_range, rigid);
     PairSpan sum = {0};
     for (u32 s = 0; s < spans; s++) {
         PairSpan *span = &rigid->spans[s];
-        begin_at(&span->manifolds, &sum.manifolds);
-        begin_at(&span->recycled, &sum.recycled);
-        begin_at(&span->recycled_manifolds, &sum.recycled_manifolds);
+        span_place(&span->manifolds, &sum.manifolds);
+        span_place(&span->recycled, &sum.recycled);
+        span_place(&span->recycled_manifolds, &sum.recycled_manifolds);
     }
     if (!recycle_begin(rigid, sum.recycled, sum.recycled_manifolds) ||
         !rigid_reserve(rigid, &rigid->manifolds, &rigid->manifold_capacity, sum.manifolds,
@@ -371,8 +349,8 @@ static PairSpan place_contacts(Rigid *rigid)
     jobs_run(rigid->jobs, spans, 1, count_range, rigid);
     for (u32 s = 0; s < spans; s++) {
         PairSpan *span = &rigid->spans[s];
-        begin_at(&span->contacts, &sum.contacts);
-        begin_at(&span->kept, &sum.kept);
+        span_place(&span->contacts, &sum.contacts);
+        span_place(&span->kept, &sum.kept);
         for (u32 i = span_begin(s); i < span_end(rigid, s) && span->events; i++) {
             const Pair *pair = &rigid->pairs[i];
             if (has_event(pair)) {

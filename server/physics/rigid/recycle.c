@@ -65,11 +65,6 @@ void recycle_link(Rigid *rigid, Pair *pair, u32 index, u32 first)
     pair->recycled = index;
 }
 
-bool recycle_has(const Rigid *rigid, const Pair *pair)
-{
-    return (pair->kind & PAIR_RECYCLED) && rigid->recyclings[pair->recycled].kept;
-}
-
 void recycle_keep(Rigid *rigid, Pair *pair, u32 index)
 {
     rigid->recycled[index] = rigid->recycled_now[pair->recycled];

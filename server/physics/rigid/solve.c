@@ -48,7 +48,9 @@ void rigid_prepare(Rigid *rigid)
     if (rigid->idle) {
         return;
     }
-    list_active(rigid); /* contacts may have woken some */
+    if (rigid->stirred) {
+        list_active(rigid); /* contacts have woken some */
+    }
     bodies_begin(rigid);
     stuck_find(rigid);
     rigid->substep = 0;

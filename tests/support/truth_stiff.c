@@ -260,10 +260,12 @@ static f64 cantilever_drop(TruthCase *c)
 {
     static const u32 cells[3] = {BEAM_ALONG, BEAM_ACROSS, BEAM_ACROSS};
     SoftPin pins[(BEAM_ACROSS + 1) * (BEAM_ACROSS + 1)] = {0};
-    Stage stage = stage_create(c, 60.0f, 8);
+    Stage stage = stage_create(c, 30.0f, 4);
     f32 young = truth_log_range(c, 1e5f, 1e7f), poisson = truth_range(c, 0.2f, 0.4f);
-    f32 side = truth_log_range(c, 0.1f, 0.4f), length = 5.0f * side, density = 1000.0f;
-    truth_say(c, ", %.3g MPa, %.3g m across", (double)young * 1e-6, (double)side);
+    f32 side = truth_log_range(c, 0.05f, 0.4f), length = 5.0f * side;
+    f32 density = truth_log_range(c, 200.0f, 3000.0f);
+    truth_say(c, ", %.3g MPa, %.3g m across, %.0f kg/m3", (double)young * 1e-6, (double)side,
+              (double)density);
     SoftMesh mesh;
     ErrorText error;
     if (stage.failed || soft_mesh_box(&mesh, vec3(length, side, side), cells, true, &error) != 0) {
@@ -386,6 +388,130 @@ static f64 balloon_stretch(TruthCase *c)
     return 100.0 * fabs((stretch - 1.0) / asked - 1.0);
 }
 
+/* ---- dents ---- */
+
+enum {
+    LOAF_POINTS_MAX = 700
+};
+
+/* A plastic block and a finger (or a ball, which is dropped) above its top. */
+typedef struct Dent {
+    Stage stage;
+    BodyId finger;
+    SoftRange loaf;
+    Vec3 half;
+    f32 thickness, depth, radius;
+    Vec3 before[LOAF_POINTS_MAX];
+    bool top[LOAF_POINTS_MAX];
+} Dent;
+
+static void add_ground(Stage *stage)
+{
+    BodyDef ground = body_def_default();
+    ground.shape.kind = SHAPE_PLANE;
+    ground.motion = BODY_STATIC;
+    ground.friction = 0.8f;
+    if (!stage->failed) {
+        rigid_add(stage->rigid, &ground);
+    }
+}
+
+static bool add_loaf(TruthCase *c, Dent *d)
+{
+    static const SoftMatch kinds[3] = {SOFT_MATCH_RIGID, SOFT_MATCH_LINEAR, SOFT_MATCH_QUADRATIC};
+    u32 n = 6 + truth_pick(c, 4), kind = truth_pick(c, 3), cells[3] = {n, 3, n};
+    f32 size = truth_log_range(c, 0.1f, 1.0f), density = truth_log_range(c, 300.0f, 3000.0f);
+    SoftMesh mesh;
+    ErrorText error;
+    SoftDef def = soft_def_default();
+    d->half = vec3(0.5f * size, 0.25f * size, 0.5f * size);
+    d->thickness = 0.01f * size;
+    def.mass_kg = density * 0.5f * size * size * size;
+    def.stretch_compliance = -1.0f;
+    def.bend = SOFT_BEND_NONE;
+    def.match = kinds[kind];
+    def.match_stiffness = truth_log_range(c, 0.25f, 0.5f); /* or it flows by its weight */
+    def.match_beta = truth_range(c, 0.0f, 0.5f);
+    def.yield = truth_log_range(c, 0.005f, 0.03f);
+    def.creep = truth_log_range(c, 10.0f, 200.0f);
+    def.plastic_max = truth_range(c, 0.5f, 1.0f);
+    def.damping = 2.0f;
+    def.friction = 0.8f;
+    def.thickness = d->thickness;
+    def.position = vec3(0.0f, d->half.y + d->thickness, 0.0f);
+    truth_say(c, ", match %u, %u cells, %.3g m, yield %.2g creep %.0f", kind, n, (double)size,
+              (double)def.yield, (double)def.creep);
+    if (d->stage.failed ||
+        soft_mesh_box(&mesh, vec3(size, 0.5f * size, size), cells, true, &error) != 0) {
+        return false;
+    }
+    for (u32 i = 0; i < mesh.point_count; i++) {
+        d->top[i] = mesh.points[i].y > 0.99f * d->half.y;
+    }
+    d->loaf = stage_add(&d->stage, &def, &mesh);
+    return !d->stage.failed;
+}
+
+/* How deep the top lies below its rim, at most; and how far its rim has come. */
+static void measure_dent(const Dent *d, f64 *depth, f64 *rim)
+{
+    f64 edge = 0.0, lowest = INFINITY;
+    u32 count = 0;
+    *rim = 0.0;
+    for (u32 i = 0; i < d->loaf.count; i++) {
+        Vec3 at = soft_position(d->stage.soft, d->loaf.first + i), was = d->before[i];
+        bool far = fabsf(was.x) > 0.9f * d->half.x && fabsf(was.z) > 0.9f * d->half.z;
+        if (d->top[i] && far) {
+            edge += (f64)at.y;
+            count++;
+            *rim = fmax(*rim, fabs((f64)(at.y - was.y)));
+        }
+        lowest = d->top[i] ? fmin(lowest, (f64)at.y) : lowest;
+    }
+    *depth = edge / fmax(count, 1.0) - lowest;
+}
+
+static void move_finger(Dent *d, f32 speed, f32 way)
+{
+    rigid_set_velocity(d->stage.rigid, d->finger.slot, vec3(0.0f, speed, 0.0f), vec3_zero());
+    stage_run(&d->stage, way / fabsf(speed));
+}
+
+/* What is left 3 s later of a dent that a finger pushed, off from its depth, in percent; what its
+ * rim moved counts as well, and a dent of less than 0.7 of the finger's way. */
+static f64 dent_lost(TruthCase *c)
+{
+    Dent d = {.stage = stage_create(c, 30.0f, 4)};
+    add_ground(&d.stage);
+    if (!add_loaf(c, &d)) {
+        stage_destroy(&d.stage);
+        return NAN;
+    }
+    stage_run(&d.stage, 1.0f);
+    for (u32 i = 0; i < d.loaf.count; i++) {
+        d.before[i] = soft_position(d.stage.soft, d.loaf.first + i);
+    }
+    BodyDef finger = body_def_default();
+    f32 radius = d.half.x * truth_range(c, 0.35f, 0.5f);
+    f32 gap = 0.02f * d.half.x, depth = radius * truth_range(c, 0.4f, 0.8f);
+    finger.shape = (Shape){.kind = SHAPE_SPHERE, .radius = radius};
+    finger.motion = BODY_KINEMATIC;
+    finger.position = vec3(0.0f, 2.0f * (d.half.y + d.thickness) + radius + gap, 0.0f);
+    d.finger = rigid_add(d.stage.rigid, &finger);
+    truth_say(c, ", finger %.3g m %.3g deep", (double)radius, (double)depth);
+    move_finger(&d, -2.0f * depth, depth + gap);
+    move_finger(&d, -1e-6f, 1e-6f);
+    f64 pushed, left, rim;
+    measure_dent(&d, &pushed, &rim);
+    move_finger(&d, 2.0f * depth, 4.0f * depth + radius);
+    rigid_set_velocity(d.stage.rigid, d.finger.slot, vec3_zero(), vec3_zero());
+    stage_run(&d.stage, 3.0f);
+    measure_dent(&d, &left, &rim);
+    stage_destroy(&d.stage);
+    f64 shallow = fmax(0.0, 0.7 - pushed / (f64)depth);
+    return 100.0 * fmax(fmax(fabs(left / pushed - 1.0), rim / pushed), shallow);
+}
+
 const TruthLaw truth_stiff[] = {
     {"stiff/rope", "stretch of a rope under a load, off from that of its compliance, of its length",
      "%", 2.0, 24, 240, rope_stretch},
@@ -401,5 +527,7 @@ const TruthLaw truth_stiff[] = {
      "stretch of a balloon's skin, off from that of its compliance (light skins at 4 to 6 "
      "substeps; 10 % is asked)",
      "%", 200.0, 6, 12, balloon_stretch},
+    {"stiff/dent", "depth lost in 3 s by a dent that a finger pushed into a plastic block", "%",
+     15.0, 3, 60, dent_lost},
     {.name = NULL},
 };

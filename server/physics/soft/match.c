@@ -79,6 +79,7 @@ static void fill_basis(const Vec3 *rest, u32 count, Match *match)
     f32 *x = match->basis, *y = x + row, *z = y + row;
     for (u32 i = 0; i < count; i++) {
         Vec3 at = vec3_sub(rest[i], rest[0]);
+        at = match->dents != NULL ? vec3_add(at, match->dents[i]) : at;
         x[i] = at.x;
         y[i] = at.y;
         z[i] = at.z;
@@ -120,6 +121,12 @@ int match_create(const Soft *soft, const SoftBody *body, Match *match)
     memset(match->mass, 0, bytes);
     match->terms = terms;
     match->padded = padded;
+    if (body->def.yield > 0.0f) {
+        match->dents = calloc(body->count, sizeof *match->dents);
+        if (match->dents == NULL) {
+            return ERROR_MEMORY;
+        }
+    }
     f64 sum = 0.0;
     for (u32 i = 0; i < body->count; i++) {
         f32 w = soft->points[body->first + i].inverse_mass;
@@ -128,6 +135,13 @@ int match_create(const Soft *soft, const SoftBody *body, Match *match)
         sum += (f64)match->mass[i];
     }
     match->mass_kg = (f32)sum;
+    match_shape(soft, body, match);
+    return ERROR_OK;
+}
+
+void match_shape(const Soft *soft, const SoftBody *body, Match *match)
+{
+    u32 terms = match->terms;
     fill_basis(soft->rest + body->first, body->count, match);
     f64 moments[EIGEN_MAX * EIGEN_MAX], inverse[EIGEN_MAX * EIGEN_MAX], flat[9];
     find_moments(match, 3, moments);
@@ -140,15 +154,16 @@ int match_create(const Soft *soft, const SoftBody *body, Match *match)
     for (u32 k = 0; k < terms * terms; k++) {
         match->inverse[k] = (f32)inverse[k];
     }
-    return ERROR_OK;
 }
 
 void match_finish(Match *match)
 {
     free(match->basis);
     free(match->mass);
+    free(match->dents);
     match->basis = NULL;
     match->mass = NULL;
+    match->dents = NULL;
 }
 
 /* ---- in a step: eight particles at a time, sums in a fixed order ---- */
@@ -358,6 +373,41 @@ static void flow(const SoftDef *def, WholeState *state, Mat3 linear, Mat3 turn, 
     state->plastic = next;
 }
 
+/* What of the rest shape has yielded at each point: where a point is farther from the best linear
+ * map of the whole than the yield strain of a cell, the rest position follows, and the shape is
+ * found anew. `rigid` is rotation and plastic map of the whole, of determinant 1. */
+static void dent(Soft *soft, const SoftBody *body, Match *match, const Sums *sums, Mat3 linear,
+                 Mat3 rigid, f32 h)
+{
+    const SoftDef *def = &body->def;
+    const SoftPoint *points = soft->points + body->first;
+    f32 cell = body->cell > 0.0f ? f32_min(body->cell, match->size) : match->size;
+    f32 least = def->yield * cell, most = def->plastic_max * match->size;
+    f32 rate = f32_min(h * def->creep, 1.0f);
+    Mat3 back = {vec3_cross(rigid.y, rigid.z), vec3_cross(rigid.z, rigid.x),
+                 vec3_cross(rigid.x, rigid.y)};
+    Mat3 map = mat3_scale(linear, match->size);
+    Vec3 origin = vec3_add(points[0].position, sums->centre);
+    const f32 *x = match->basis, *y = x + match->padded, *z = y + match->padded;
+    bool any = false;
+    for (u32 i = 0; i < body->count; i++) {
+        Vec3 at = vec3_add_scaled(vec3_sub(points[i].position, origin), h, points[i].velocity);
+        Vec3 off = vec3_sub(at, mat3_mul(map, vec3(x[i], y[i], z[i])));
+        f32 size = vec3_length(off);
+        if (!(size > least) || !(size < 1e6f)) {
+            continue;
+        }
+        Vec3 way = mat3_mul_transposed(back, vec3_scale(off, rate * (1.0f - least / size)));
+        Vec3 next = vec3_add(match->dents[i], way);
+        f32 deep = vec3_length(next);
+        match->dents[i] = deep > most ? vec3_scale(next, most / deep) : next;
+        any = true;
+    }
+    if (any) {
+        match_shape(soft, body, match);
+    }
+}
+
 /* Σ m x basis times the pseudo-inverse of Σ m basis basis: the map that fits best. */
 static void fit(const Match *match, const Sums *sums, Vec3 map[MATCH_TERMS_MAX])
 {
@@ -424,7 +474,7 @@ static void take_back(SoftPoint *points, u32 count, const Match *match, const Su
 void match_solve(Soft *soft, u32 index, f32 h)
 {
     const SoftBody *body = &soft->bodies[index];
-    const Match *match = &soft->wholes->matches[index];
+    Match *match = &soft->wholes->matches[index];
     WholeState *state = &soft->wholes->states[index];
     SoftPoint *points = soft->points + body->first;
     Sums sums;
@@ -444,6 +494,7 @@ void match_solve(Soft *soft, u32 index, f32 h)
     Vec3 map[MATCH_TERMS_MAX];
     if (body->def.yield > 0.0f) {
         flow(&body->def, state, linear, turn, h);
+        dent(soft, body, match, &sums, linear, rigid, h);
     }
     find_map(&body->def, match, &sums, linear, rigid, map);
     f32 share = body->def.match_stiffness;

@@ -38,6 +38,17 @@ static WholeState first_state(const SoftDef *def)
     return state;
 }
 
+/* Those that it had before. */
+static void keep_dents(const Soft *soft, u32 index, Match *match)
+{
+    const Wholes *old = soft->wholes;
+    if (old != NULL && index < old->body_count && old->matches[index].dents != NULL) {
+        memcpy(match->dents, old->matches[index].dents,
+               soft->bodies[index].count * sizeof *match->dents);
+        match_shape(soft, &soft->bodies[index], match);
+    }
+}
+
 static int fill(const Soft *soft, Wholes *wholes)
 {
     wholes->states = calloc(soft->body_count, sizeof *wholes->states);
@@ -58,6 +69,7 @@ static int fill(const Soft *soft, Wholes *wholes)
             if (result != ERROR_OK) {
                 return result;
             }
+            keep_dents(soft, i, &wholes->matches[i]);
         }
     }
     return ERROR_OK;
@@ -133,6 +145,19 @@ static bool is_sane(const WholeState *state)
            vec3_is_finite(state->plastic.z);
 }
 
+static void walk_dents(Soft *soft, u32 index, State *state)
+{
+    const SoftBody *body = &soft->bodies[index];
+    Match *match = &soft->wholes->matches[index];
+    state_bytes(state, match->dents, body->count * sizeof *match->dents);
+    for (u32 i = 0; state->mode == STATE_LOAD && i < body->count; i++) {
+        state->failed = state->failed || !vec3_is_finite(match->dents[i]);
+    }
+    if (state->mode == STATE_LOAD && !state->failed) {
+        match_shape(soft, body, match);
+    }
+}
+
 void wholes_walk(Soft *soft, State *state)
 {
     Wholes *wholes = soft->wholes;
@@ -140,7 +165,11 @@ void wholes_walk(Soft *soft, State *state)
         return;
     }
     state_bytes(state, wholes->states, wholes->body_count * sizeof *wholes->states);
-    for (u32 i = 0; state->mode == STATE_LOAD && i < wholes->body_count; i++) {
-        state->failed = state->failed || !is_sane(&wholes->states[i]);
+    for (u32 i = 0; i < wholes->body_count; i++) {
+        if (wholes->matches[i].dents != NULL) {
+            walk_dents(soft, i, state);
+        }
+        state->failed =
+            state->failed || (state->mode == STATE_LOAD && !is_sane(&wholes->states[i]));
     }
 }

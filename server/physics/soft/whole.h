@@ -31,6 +31,8 @@ typedef struct Match {
     f32 *basis;         /* [terms][padded], 32-byte aligned */
     f32 *mass;          /* [padded] kg; 0 in the padding. What is pinned weighs as all the rest */
     u32 padded;         /* a multiple of 8 */
+    Vec3 *dents;        /* [particles] m, what has yielded of the rest position, in its frame; NULL:
+                           nothing yields. State, as a whole's is */
     bool pinned;        /* some of it is */
     Symmetric3 moments; /* kg m², Σ mass x xᵀ at rest */
     f32 mass_kg;        /* their sum */
@@ -56,6 +58,8 @@ void pressure_solve(Soft *soft, u32 body, f32 h);
 
 /* 0 or ERROR_MEMORY. */
 int match_create(const Soft *soft, const SoftBody *body, Match *match);
+/* The rest shape, from where the points were made and their dents. */
+void match_shape(const Soft *soft, const SoftBody *body, Match *match);
 void match_finish(Match *match);
 void match_solve(Soft *soft, u32 body, f32 h);
 

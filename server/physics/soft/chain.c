@@ -3,38 +3,46 @@
  * compliance over h², the impulses u along the links solve (w_a + w_b + α̃) u − w_a (n·n₋) u₋ −
  * w_b (n·n₊) u₊ = C / h, the step of XPBD for all links at once.
  * Tension turns with the links that carry it. Where it could fling a light point across its
- * neighbours within a step, impulses become vectors: those across a link are what the tension
- * gives at the end of the step, T/l of the distance moved (the geometric stiffness of Tournier et
- * al. 2015, "Stable constrained dynamics"), and the same elimination runs with blocks of 3 × 3.
+ * neighbours within a step (T h² w / l near 1: a rope of light points under load), the tension that
+ * the step before has left is given first, implicitly: as that of springs of length 0 and stiffness
+ * T / l, which makes one tridiagonal system for the velocities of the points, the same for x, y and
+ * z. Such a spring pushes along the link where it will then be, as the impulses do, which now are
+ * the rest: what the tension changes by. Should that be much, the new tension is given instead, and
+ * what it lacks solved for again.
  */
 #include "server/physics/soft/chain.h"
 
-/* Of T h² w / l of a link, beyond which its chain has vectors. Alone, an explicit step is unstable
- * at 2; a springy load on it gains energy from 1 on. */
+/* Of T h² w / l of a link, beyond which a tension, or what it changes by, is not explicit. Alone,
+ * an explicit step is unstable at 2, in a row of them at 2/3; a springy load gains energy from
+ * less. */
 static const f32 explicit_max = 0.2f;
-/* Least of the same that a link of such a chain has: what is slack would be infinitely soft. */
-static const f32 slack_min = 0.003f;
 /* Of the weight of a link: the least its own impulse may move, where both ends are held. */
-static const f32 pivot_min = 1e-4f;
+static const f32 pivot_min = 1e-6f;
+
+enum {
+    ROUNDS_MAX = 3 /* of tensions that are given */
+};
 
 /* A link in a step. */
 typedef struct Link {
     Vec3x8 n;
-    f32x8 value;    /* (length − rest) / h, m/s */
     f32x8 per_long; /* h / length */
     f32x8 weight;   /* 1/kg of its second point */
     f32x8 impulse;  /* N s; until it is known, what it is without the next link's */
     f32x8 passed;   /* of the next link's impulse */
+    f32x8 given;    /* N s, of its tension before */
 } Link;
 
-/* The same with vectors. */
-typedef f64 f64x8 __attribute__((vector_size(64), aligned(32)));
-typedef struct WideLink {
-    f64x8 inverse[6]; /* of the block: xx, yy, zz, xy, xz, yz */
-    f64x8 impulse[3];
-} WideLink;
+/* What a tension that is given makes of a link and its first point. */
+typedef struct Eased {
+    Vec3x8 edge;     /* m, at the start of the step */
+    Vec3x8 velocity; /* of the point; until it is known, what it is without the next point's */
+    f32x8 passed;    /* of the next point's velocity */
+    f32x8 hold;      /* kg, T h² / l */
+    f32x8 weight;    /* 1/kg of the point */
+} Eased;
 
-_Static_assert(sizeof(Link) + sizeof(WideLink) <= CHAIN_ROWS * sizeof(f32x8), "room for a link");
+_Static_assert(sizeof(Link) + sizeof(Eased) <= CHAIN_ROWS * sizeof(f32x8), "room for a link");
 
 /* What is gathered of eight points, in fours. */
 typedef struct Gathered {
@@ -46,7 +54,9 @@ typedef struct ChainPass {
     const ChainHead *head;
     const ChainPoint *chain; /* [links + 1] */
     Link *links;             /* [links] */
+    Eased *eased;            /* [links + 1] */
     f32x8 *tension;          /* [links] N s, in the step before; what is not pulled has 0 */
+    f32x8 *taut;             /* the most of T h² w / l there */
     f32x8 first_weight;      /* 1/kg of the first point */
     f32x8 alpha;             /* compliance / h² */
     f32 h;
@@ -55,7 +65,7 @@ typedef struct ChainPass {
 u32 chain_size(u32 links)
 {
     u32 units = (u32)((sizeof(ChainHead) + (links + 1) * sizeof(ChainPoint)) / sizeof(f32x8));
-    return units + (links > CHAIN_LOCAL ? links * CHAIN_ROWS : 0);
+    return units + (links > CHAIN_LOCAL ? (links + 1) * CHAIN_ROWS : 0);
 }
 
 SIMD_INLINE void gather(const SoftPoint *points, const u32 point[SIMD_LANES], Gathered *of)
@@ -118,237 +128,271 @@ SIMD_INLINE void push(SoftPoint *points, const u32 point[SIMD_LANES], Vec3x8 cha
     }
 }
 
-/* ---- impulses along the links ---- */
-
-/* Gathers the links, and eliminates from the first to the last. The share of w_a that the chain
- * before leaves, w_a − (w_a n·n₋)² / pivot₋, is written so that nothing cancels. */
-SIMD_INLINE void eliminate(const ChainPass *pass)
+/* Sets velocities, as push adds to them. */
+SIMD_INLINE void put(SoftPoint *points, const u32 point[SIMD_LANES], Vec3x8 velocity, bool all)
 {
-    const f32x8 none = f32x8_set(0.0f), one = f32x8_set(1.0f);
-    const f32 per_h = 1.0f / pass->h;
-    Gathered ends[2];
-    f32x8 weight = pass->first_weight, left = weight, pivot = one, given = none;
-    Vec3x8 before = {none, none, none};
-    i32x8 had = {0};
-    gather(pass->points, pass->chain[0].point, &ends[0]);
-    for (u32 i = 0; i < pass->head->links; i++) {
-        Link *link = &pass->links[i];
-        f32x8 next;
-        gather(pass->points, pass->chain[i + 1].point, &ends[(i + 1) & 1]);
-        Vec3x8 d = edge_of(&ends[i & 1], &ends[(i + 1) & 1], pass->h, &next);
-        f32x8 length = f32x8_sqrt(vec3x8_dot(d, d));
-        i32x8 valid = (i32x8)(length > 1e-9f);
-        f32x8 per = f32x8_and(valid, one / length);
-        link->n = vec3x8_scale(d, per);
-        link->per_long = pass->h * per;
-        link->value = f32x8_and(valid, per_h * (length - f32x8_load(pass->chain[i].rest)));
-        link->weight = next;
-        /* 1 − n·n₋ without what rounding leaves of 1. */
-        Vec3x8 turn = vec3x8_sub(link->n, before);
-        f32x8 bend = f32x8_select(valid & had, 0.5f * vec3x8_dot(turn, turn), one);
-        f32x8 along = one - bend, off = bend * (one + along);
-        f32x8 coupling = weight * along, per_pivot = one / pivot;
-        had = valid;
-        if (i > 0) {
-            link[-1].impulse = given * per_pivot;
-            link[-1].passed = coupling * per_pivot;
-            left = weight * (off + along * along * (left + pass->alpha) * per_pivot);
-            given = link->value + coupling * link[-1].impulse;
-        } else {
-            given = link->value;
+    f32x8 row[4] = {velocity.x, velocity.y, velocity.z, f32x8_set(0.0f)};
+    f32x8_transpose_halves(row);
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        SoftPoint *a = points + point[k], *b = points + point[k + 4];
+        if (all || a->inverse_mass > 0.0f) {
+            a->velocity = vec3(row[k][0], row[k][1], row[k][2]);
         }
-        f32x8 least = pivot_min * (weight + next) + 1e-30f;
-        pivot = f32x8_max(left + next + pass->alpha, least);
-        before = link->n;
-        weight = next;
+        if (all || b->inverse_mass > 0.0f) {
+            b->velocity = vec3(row[k][4], row[k][5], row[k][6]);
+        }
     }
-    Link *last = &pass->links[pass->head->links - 1];
-    last->impulse = given / pivot;
-    last->passed = none;
 }
 
-/* From the last to the first. Lanes of which some link is too tense for an explicit step. */
-SIMD_INLINE i32x8 substitute(const ChainPass *pass)
+/* ---- tension that is given ---- */
+
+/* One more point of a chain, eliminated. */
+typedef struct Ease {
+    f32x8 hold, left;     /* of the link before; what of it the point before does not follow */
+    Vec3x8 pull, carried; /* of the link before, N s; velocity of the point before */
+} Ease;
+
+/* (1 + w (k₋ + k₊)) v' − w k₋ v'₋ − w k₊ v'₊ = v + w (k₊ d₊ − k₋ d₋) / h with k = T h² / l. What is
+ * left of 1 is written so that nothing cancels: any load may hang on any point. */
+SIMD_INLINE void ease_point(Eased *to, Ease *before, Vec3x8 velocity, f32 per_h)
 {
-    f32x8 next = f32x8_set(0.0f), most = next;
+    f32x8 own = 1.0f + to->weight * before->hold * before->left;
+    f32x8 next = to->weight * to->hold, per = 1.0f / (own + next);
+    Vec3x8 pull = vec3x8_scale(to->edge, per_h * to->hold);
+    Vec3x8 sum = vec3x8_add_scaled(vec3x8_sub(pull, before->pull), before->hold, before->carried);
+    sum = vec3x8_add_scaled(velocity, to->weight, sum);
+    to->passed = next * per;
+    to->velocity = vec3x8_scale(sum, per);
+    *before = (Ease){to->hold, own * per, pull, to->velocity};
+}
+
+/* Fours of eight points' velocities. */
+SIMD_INLINE Vec3x8 velocity_of(const Gathered *of)
+{
+    f32x8 row[4] = {of->velocity[0], of->velocity[1], of->velocity[2], of->velocity[3]};
+    f32x8_transpose_halves(row);
+    return (Vec3x8){row[0], row[1], row[2]};
+}
+
+/* Velocities with the tension of lanes that are taut; all others keep theirs, to the bit. */
+SIMD_INLINE void ease(const ChainPass *pass, i32x8 taut)
+{
+    const f32x8 none = f32x8_set(0.0f);
+    const u32 links = pass->head->links;
+    const f32 per_h = 1.0f / pass->h;
+    Gathered ends[2];
+    Ease before = {none, none, vec3x8_set(vec3_zero()), vec3x8_set(vec3_zero())};
+    pass->eased[0].weight = pass->first_weight;
+    gather(pass->points, pass->chain[0].point, &ends[0]);
+    for (u32 i = 0; i < links; i++) {
+        Eased *to = &pass->eased[i];
+        gather(pass->points, pass->chain[i + 1].point, &ends[(i + 1) & 1]);
+        to->edge = edge_of(&ends[i & 1], &ends[(i + 1) & 1], 0.0f, &to[1].weight);
+        f32x8 length = f32x8_sqrt(vec3x8_dot(to->edge, to->edge));
+        length = f32x8_max(length, f32x8_load(pass->chain[i].rest));
+        f32x8 hold = pass->h * pass->tension[i] / length;
+        to->hold = f32x8_and(taut & (i32x8)(length > 1e-9f), hold);
+        ease_point(to, &before, velocity_of(&ends[i & 1]), per_h);
+    }
+    Eased *last = &pass->eased[links];
+    last->edge = vec3x8_set(vec3_zero());
+    last->hold = none;
+    ease_point(last, &before, velocity_of(&ends[links & 1]), per_h);
+    for (u32 i = links; i-- > 0;) {
+        Eased *to = &pass->eased[i];
+        to->velocity = vec3x8_add_scaled(to->velocity, to->passed, to[1].velocity);
+    }
+}
+
+/* ---- impulses along the links ---- */
+
+/* Where elimination is, from the first link to the last. */
+typedef struct Front {
+    f32x8 weight; /* 1/kg of the last point */
+    f32x8 left, pivot, sum;
+    Vec3x8 n;
+    i32x8 had; /* the last link has a direction */
+} Front;
+
+/* Eliminates a link that goes by d, of which the tension given is that of `hold`. The share of w_a
+ * that the chain before leaves, w_a − (w_a n·n₋)² / pivot₋, is written so that nothing cancels. */
+SIMD_INLINE void eliminate(const ChainPass *pass, u32 i, Front *front, Vec3x8 d, f32x8 hold)
+{
+    const f32x8 one = f32x8_set(1.0f);
+    const f32 per_h = 1.0f / pass->h;
+    Link *link = &pass->links[i];
+    f32x8 length = f32x8_sqrt(vec3x8_dot(d, d)), next = link->weight, weight = front->weight;
+    i32x8 valid = (i32x8)(length > 1e-9f);
+    f32x8 per = f32x8_and(valid, one / length);
+    link->n = vec3x8_scale(d, per);
+    link->per_long = pass->h * per;
+    link->given = per_h * hold * length;
+    f32x8 value = f32x8_and(valid, per_h * (length - f32x8_load(pass->chain[i].rest)));
+    value -= pass->alpha * link->given;
+    /* 1 − n·n₋ without what rounding leaves of 1. */
+    Vec3x8 turn = vec3x8_sub(link->n, front->n);
+    f32x8 bend = f32x8_select(valid & front->had, 0.5f * vec3x8_dot(turn, turn), one);
+    f32x8 along = one - bend, off = bend * (one + along);
+    f32x8 coupling = weight * along, per_pivot = one / front->pivot;
+    if (i > 0) {
+        link[-1].impulse = front->sum * per_pivot;
+        link[-1].passed = coupling * per_pivot;
+        front->left = weight * (off + along * along * (front->left + pass->alpha) * per_pivot);
+        front->sum = value + coupling * link[-1].impulse;
+    } else {
+        front->sum = value;
+    }
+    f32x8 least = pivot_min * (weight + next) + 1e-30f;
+    front->pivot = f32x8_max(front->left + next + pass->alpha, least);
+    front->had = valid;
+    front->n = link->n;
+    front->weight = next;
+}
+
+SIMD_INLINE Front front_of(const ChainPass *pass)
+{
+    const f32x8 none = f32x8_set(0.0f);
+    f32x8 weight = pass->first_weight;
+    return (Front){weight, weight, f32x8_set(1.0f), none, {none, none, none}, (i32x8){0}};
+}
+
+SIMD_INLINE void eliminate_last(const ChainPass *pass, const Front *front)
+{
+    Link *last = &pass->links[pass->head->links - 1];
+    last->impulse = front->sum / front->pivot;
+    last->passed = f32x8_set(0.0f);
+}
+
+SIMD_INLINE void eliminate_moving(const ChainPass *pass)
+{
+    Gathered ends[2];
+    Front front = front_of(pass);
+    gather(pass->points, pass->chain[0].point, &ends[0]);
+    for (u32 i = 0; i < pass->head->links; i++) {
+        gather(pass->points, pass->chain[i + 1].point, &ends[(i + 1) & 1]);
+        Vec3x8 d = edge_of(&ends[i & 1], &ends[(i + 1) & 1], pass->h, &pass->links[i].weight);
+        eliminate(pass, i, &front, d, f32x8_set(0.0f));
+    }
+    eliminate_last(pass, &front);
+}
+
+SIMD_INLINE void eliminate_eased(const ChainPass *pass)
+{
+    Front front = front_of(pass);
+    for (u32 i = 0; i < pass->head->links; i++) {
+        const Eased *of = &pass->eased[i];
+        Vec3x8 d = vec3x8_add_scaled(of->edge, f32x8_set(pass->h),
+                                     vec3x8_sub(of[1].velocity, of->velocity));
+        pass->links[i].weight = of[1].weight;
+        eliminate(pass, i, &front, d, of->hold);
+    }
+    eliminate_last(pass, &front);
+}
+
+/* From the last to the first: the most of T h² w / l (returned), and of what it is off from the
+ * tension that was given. */
+SIMD_INLINE f32x8 substitute(const ChainPass *pass, f32x8 *most_off)
+{
+    f32x8 next = f32x8_set(0.0f), most = next, off = next;
     for (u32 i = pass->head->links; i-- > 0;) {
         Link *link = &pass->links[i];
         next = link->impulse + link->passed * next;
         link->impulse = next;
         f32x8 before = i > 0 ? pass->links[i - 1].weight : pass->first_weight;
-        f32x8 pull = f32x8_max(next, pass->tension[i]);
-        most = f32x8_max(most, pull * link->per_long * (before + link->weight));
+        f32x8 pull = f32x8_max(next + link->given, f32x8_set(0.0f));
+        f32x8 light = link->per_long * (before + link->weight);
+        most = f32x8_max(most, pull * light);
+        off = f32x8_max(off, f32x8_abs(pull - link->given) * light);
     }
-    return (i32x8)(most > explicit_max);
+    *most_off = off;
+    return most;
 }
 
-SIMD_INLINE void apply(const ChainPass *pass)
+SIMD_INLINE void keep_tension(const ChainPass *pass, i32x8 where)
+{
+    for (u32 i = 0; i < pass->head->links; i++) {
+        const Link *link = &pass->links[i];
+        f32x8 pull = f32x8_max(link->impulse + link->given, f32x8_set(0.0f));
+        pass->tension[i] = f32x8_select(where, pull, pass->tension[i]);
+    }
+}
+
+SIMD_INLINE void apply(const ChainPass *pass, bool eased)
 {
     const u32 links = pass->head->links, even = pass->head->even;
     Vec3x8 after = vec3x8_set(vec3_zero());
-    for (u32 i = links; i-- > 0;) {
-        const Link *link = &pass->links[i];
-        Vec3x8 pull = vec3x8_scale(link->n, link->impulse);
-        pass->tension[i] = f32x8_max(link->impulse, f32x8_set(0.0f));
-        Vec3x8 sum = vec3x8_scale(vec3x8_sub(after, pull), link->weight);
-        push(pass->points, pass->chain[i + 1].point, sum, i + 1 < even);
+    for (u32 i = links + 1; i-- > 0;) {
+        Vec3x8 pull = vec3x8_set(vec3_zero());
+        f32x8 weight = pass->first_weight;
+        if (i > 0) {
+            const Link *link = &pass->links[i - 1];
+            pull = vec3x8_scale(link->n, link->impulse);
+            weight = link->weight;
+            pass->tension[i - 1] = f32x8_max(link->impulse + link->given, f32x8_set(0.0f));
+        }
+        Vec3x8 change = vec3x8_scale(vec3x8_sub(after, pull), weight);
+        bool all = i > 0 && i < even;
+        if (eased) {
+            put(pass->points, pass->chain[i].point, vec3x8_add(pass->eased[i].velocity, change),
+                all);
+        } else {
+            push(pass->points, pass->chain[i].point, change, all);
+        }
         after = pull;
     }
-    push(pass->points, pass->chain[0].point, vec3x8_scale(after, pass->first_weight), false);
 }
 
-/* ---- impulses as vectors ---- */
-
-SIMD_INLINE f64x8 widen(f32x8 v)
+/* Gives tension where it is, until what it changes by is little. Lanes with as many rounds behind
+ * them do what they would do alone. */
+static __attribute__((noinline)) void run_taut(const ChainPass *pass, const i32x8 *lanes, u32 round)
 {
-    return __builtin_convertvector(v, f64x8);
-}
-
-SIMD_INLINE f32x8 narrow(f64x8 v)
-{
-    return __builtin_convertvector(v, f32x8);
-}
-
-/* Of a positive definite matrix. */
-SIMD_INLINE void invert(const f64x8 m[6], f64x8 r[6])
-{
-    f64x8 xx = m[1] * m[2] - m[5] * m[5], xy = m[4] * m[5] - m[3] * m[2];
-    f64x8 xz = m[3] * m[5] - m[4] * m[1];
-    f64x8 per = 1.0 / (m[0] * xx + m[3] * xy + m[4] * xz);
-    r[0] = xx * per;
-    r[1] = (m[0] * m[2] - m[4] * m[4]) * per;
-    r[2] = (m[0] * m[1] - m[3] * m[3]) * per;
-    r[3] = xy * per;
-    r[4] = xz * per;
-    r[5] = (m[3] * m[4] - m[0] * m[5]) * per;
-}
-
-SIMD_INLINE void multiply(const f64x8 m[6], const f64x8 v[3], f64x8 r[3])
-{
-    r[0] = m[0] * v[0] + m[3] * v[1] + m[4] * v[2];
-    r[1] = m[3] * v[0] + m[1] * v[1] + m[5] * v[2];
-    r[2] = m[4] * v[0] + m[5] * v[1] + m[2] * v[2];
-}
-
-/* The direction of a link, of length 1 to all digits: what is along it is less by far than what is
- * across. */
-SIMD_INLINE void direction(const Link *link, f64x8 n[3])
-{
-    n[0] = widen(link->n.x);
-    n[1] = widen(link->n.y);
-    n[2] = widen(link->n.z);
-    f64x8 scale = 1.5 - 0.5 * (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
-    for (int k = 0; k < 3; k++) {
-        n[k] *= scale;
-    }
-}
-
-/* The block of a link, over w_a + w_b: w_b + what the links before leave of w_a, and its give. */
-SIMD_INLINE void block_of(const ChainPass *pass, u32 i, const f64x8 left[6], f64x8 per,
-                          f64x8 block[6])
-{
-    const Link *link = &pass->links[i];
-    f64x8 n[3];
-    f32x8 pull = f32x8_max(link->impulse, pass->tension[i]) * link->per_long / narrow(per);
-    f64x8 tense = widen(f32x8_max(pull, f32x8_set(slack_min)));
-    f64x8 across = 1.0 / tense, along = widen(pass->alpha) * per - across;
-    f64x8 own = widen(link->weight) * per + across;
-    direction(link, n);
-    for (int k = 0; k < 3; k++) {
-        block[k] = left[k] * per + own + along * n[k] * n[k];
-    }
-    block[3] = left[3] * per + along * n[0] * n[1];
-    block[4] = left[4] * per + along * n[0] * n[2];
-    block[5] = left[5] * per + along * n[1] * n[2];
-}
-
-/* (w_a + w_b) f − w_a f₋ − w_b f₊ + α̃ n nᵀ f + (l / T h²) (1 − n nᵀ) f = n C / h. In double
- * precision: a load of a million times the weight of a link is held by what is left of differences.
- */
-SIMD_INLINE void solve_vectors(const ChainPass *pass, WideLink *wide)
-{
-    f64x8 weight = widen(pass->first_weight), none = {0};
-    f64x8 left[6] = {weight, weight, weight, none, none, none}, given[3] = {none, none, none};
-    for (u32 i = 0; i < pass->head->links; i++) {
-        const Link *link = &pass->links[i];
-        f64x8 next = widen(link->weight), per = 1.0 / (weight + next + 1e-30), block[6];
-        f64x8 value = widen(link->value), n[3];
-        /* What has no direction is not there. */
-        f64x8 there = widen(f32x8_and((i32x8)(link->per_long > 0.0f), f32x8_set(1.0f)));
-        block_of(pass, i, left, per, block);
-        invert(block, wide[i].inverse);
-        direction(link, n);
-        for (int k = 0; k < 3; k++) {
-            given[k] += value * n[k];
+    i32x8 taut = *lanes;
+    f32x8 most, off;
+    for (;; round++) {
+        ease(pass, taut);
+        eliminate_eased(pass);
+        most = substitute(pass, &off);
+        i32x8 again = (i32x8)(off > explicit_max);
+        if (round == ROUNDS_MAX || !i32x8_any(again)) {
+            break;
         }
-        for (int k = 0; k < 6; k++) {
-            wide[i].inverse[k] *= per * there;
-            left[k] = (k < 3 ? next : none) - next * next * wide[i].inverse[k];
-        }
-        multiply(wide[i].inverse, given, wide[i].impulse);
-        for (int k = 0; k < 3; k++) {
-            given[k] = next * wide[i].impulse[k];
-        }
-        weight = next;
+        keep_tension(pass, again);
+        taut |= again;
     }
-    for (u32 i = pass->head->links - 1; i-- > 0;) {
-        f64x8 back[3], add[3], next = widen(pass->links[i].weight);
-        for (int k = 0; k < 3; k++) {
-            back[k] = next * wide[i + 1].impulse[k];
-        }
-        multiply(wide[i].inverse, back, add);
-        for (int k = 0; k < 3; k++) {
-            wide[i].impulse[k] += add[k];
-        }
-    }
+    apply(pass, true);
+    *pass->taut = most;
 }
 
-SIMD_INLINE Vec3x8 chosen(const Link *link, const WideLink *wide, i32x8 tense)
+static void run_pack(const ChainPass *pass)
 {
-    Vec3x8 pull = vec3x8_scale(link->n, link->impulse);
-    return (Vec3x8){f32x8_select(tense, narrow(wide->impulse[0]), pull.x),
-                    f32x8_select(tense, narrow(wide->impulse[1]), pull.y),
-                    f32x8_select(tense, narrow(wide->impulse[2]), pull.z)};
-}
-
-static __attribute__((noinline)) void apply_vectors(const ChainPass *pass, const i32x8 *tense,
-                                                    WideLink *wide)
-{
-    Vec3x8 after = vec3x8_set(vec3_zero());
-    solve_vectors(pass, wide);
-    for (u32 i = pass->head->links; i-- > 0;) {
-        Vec3x8 pull = chosen(&pass->links[i], &wide[i], *tense);
-        f32x8 along = vec3x8_dot(pull, pass->links[i].n);
-        pass->tension[i] = f32x8_max(along, f32x8_set(0.0f));
-        Vec3x8 sum = vec3x8_scale(vec3x8_sub(after, pull), pass->links[i].weight);
-        push(pass->points, pass->chain[i + 1].point, sum, false);
-        after = pull;
+    i32x8 taut = (i32x8)(*pass->taut > explicit_max);
+    u32 round = 1;
+    if (!i32x8_any(taut)) {
+        f32x8 off;
+        eliminate_moving(pass);
+        f32x8 most = substitute(pass, &off);
+        taut = (i32x8)(most > explicit_max);
+        if (!i32x8_any(taut)) {
+            apply(pass, false);
+            *pass->taut = most;
+            return;
+        }
+        keep_tension(pass, taut);
+        round = 2;
     }
-    push(pass->points, pass->chain[0].point, vec3x8_scale(after, pass->first_weight), false);
+    run_taut(pass, &taut, round);
 }
 
-static __attribute__((noinline)) void apply_tense(const ChainPass *pass, const i32x8 *tense)
-{
-    WideLink local[CHAIN_LOCAL];
-    bool fits = pass->head->links <= CHAIN_LOCAL;
-    apply_vectors(pass, tense,
-                  fits ? local : (WideLink *)(void *)(pass->links + pass->head->links));
-}
-
-SIMD_INLINE void run_pack(const ChainPass *pass)
-{
-    eliminate(pass);
-    i32x8 tense = substitute(pass);
-    if (i32x8_any(tense)) {
-        apply_tense(pass, &tense);
-    } else {
-        apply(pass);
-    }
-}
+/* Of a pack with few links, numbers are kept at hand. */
+typedef struct ChainLocal {
+    Link links[CHAIN_LOCAL];
+    Eased eased[CHAIN_LOCAL + 1];
+} ChainLocal;
 
 void chain_run(SoftPoint *points, f32x8 *packs, f32x8 *tension, u32 count, f32 h, f32 scale)
 {
-    Link local[CHAIN_LOCAL];
+    ChainLocal local;
     f32x8 *at = packs;
     for (u32 i = 0; i < count; i++) {
         ChainHead *head = (void *)at;
@@ -358,11 +402,14 @@ void chain_run(SoftPoint *points, f32x8 *packs, f32x8 *tension, u32 count, f32 h
                           .chain = chain,
                           .links = (void *)(chain + head->links + 1),
                           .tension = tension + head->tension,
+                          .taut = tension + head->tension + head->links,
                           .first_weight = weights_of(points, chain[0].point),
                           .alpha = f32x8_load(head->compliance) * scale,
                           .h = h};
+        pass.eased = (void *)(pass.links + head->links);
         if (head->links <= CHAIN_LOCAL) {
-            pass.links = &local[0];
+            pass.links = local.links;
+            pass.eased = local.eased;
         }
         run_pack(&pass);
         at += chain_size(head->links);

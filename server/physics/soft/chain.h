@@ -44,7 +44,7 @@ void chains_finish(Chains *chains);
 typedef struct ChainHead {
     u32 links;   /* of the longest; shorter ones stay at their last point */
     u32 even;    /* of the shortest */
-    u32 tension; /* index of its first link's */
+    u32 tension; /* index of its first link's; after the last is the most of T h² w / l */
     u32 spare[5];
     f32 compliance[SIMD_LANES]; /* m/N */
 } __attribute__((aligned(32))) ChainHead;
@@ -56,7 +56,7 @@ typedef struct ChainPoint {
 
 enum {
     CHAIN_LOCAL = 128,
-    CHAIN_ROWS = 26
+    CHAIN_ROWS = 17
 };
 
 /* Units of 32 bytes of a pack of so many links. */

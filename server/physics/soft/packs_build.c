@@ -237,7 +237,7 @@ static bool write_chain_pack(Builder *builder, const u64 *keys, u32 count)
     memset(at, 0, chain_size(links) * sizeof *at);
     head->links = links;
     head->tension = builder->packs->tension_count;
-    builder->packs->tension_count += links;
+    builder->packs->tension_count += links + 1;
     head->even = chains[count - 1]->links;
     for (u32 k = 0; k < SIMD_LANES; k++) {
         const u32 *points = all->points + chains[k]->first;

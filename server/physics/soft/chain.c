@@ -18,31 +18,25 @@
 static const f32 explicit_max = 0.2f;
 /* Of the weight of a link: the least its own impulse may move, where both ends are held. */
 static const f32 pivot_min = 1e-6f;
+/* What is shorter has no direction. */
+static const f32 length_min = 1e-9f; /* m */
 
 enum {
     ROUNDS_MAX = 3 /* of tensions that are given */
 };
 
-/* A link in a step. */
+/* A link in a step, and its first point; after the last link is its second point. */
 typedef struct Link {
-    Vec3x8 n;
-    f32x8 per_long; /* h / length */
-    f32x8 weight;   /* 1/kg of its second point */
-    f32x8 impulse;  /* N s; until it is known, what it is without the next link's */
-    f32x8 passed;   /* of the next link's impulse */
-    f32x8 given;    /* N s, of its tension before */
+    Vec3x8 n;        /* where tension is given: m, at the start of the step, until it is known */
+    Vec3x8 velocity; /* with the tension that is given, if any is */
+    f32x8 weight;    /* 1/kg */
+    f32x8 given;     /* N s, of its tension before; in kg, over h / l, until its length is known */
+    f32x8 per_long;  /* h / length */
+    f32x8 impulse;   /* N s; until it is known, what it is without the next link's */
+    f32x8 passed;    /* of the next link's impulse, or of the next point's velocity */
 } Link;
 
-/* What a tension that is given makes of a link and its first point. */
-typedef struct Eased {
-    Vec3x8 edge;     /* m, at the start of the step */
-    Vec3x8 velocity; /* of the point; until it is known, what it is without the next point's */
-    f32x8 passed;    /* of the next point's velocity */
-    f32x8 hold;      /* kg, T h² / l */
-    f32x8 weight;    /* 1/kg of the point */
-} Eased;
-
-_Static_assert(sizeof(Link) + sizeof(Eased) <= CHAIN_ROWS * sizeof(f32x8), "room for a link");
+_Static_assert(sizeof(Link) <= CHAIN_ROWS * sizeof(f32x8), "room for a link");
 
 /* What is gathered of eight points, in fours. */
 typedef struct Gathered {
@@ -53,11 +47,9 @@ typedef struct ChainPass {
     SoftPoint *points;
     const ChainHead *head;
     const ChainPoint *chain; /* [links + 1] */
-    Link *links;             /* [links] */
-    Eased *eased;            /* [links + 1] */
+    Link *links;             /* [links + 1] */
     f32x8 *tension;          /* [links] N s, in the step before; what is not pulled has 0 */
     f32x8 *taut;             /* the most of T h² w / l there */
-    f32x8 first_weight;      /* 1/kg of the first point */
     f32x8 alpha;             /* compliance / h² */
     f32 h;
 } ChainPass;
@@ -147,7 +139,7 @@ SIMD_INLINE void put(SoftPoint *points, const u32 point[SIMD_LANES], Vec3x8 velo
 
 /* ---- tension that is given ---- */
 
-/* One more point of a chain, eliminated. */
+/* What the elimination of a point leaves for the next. */
 typedef struct Ease {
     f32x8 hold, left;     /* of the link before; what of it the point before does not follow */
     Vec3x8 pull, carried; /* of the link before, N s; velocity of the point before */
@@ -155,19 +147,19 @@ typedef struct Ease {
 
 /* (1 + w (k₋ + k₊)) v' − w k₋ v'₋ − w k₊ v'₊ = v + w (k₊ d₊ − k₋ d₋) / h with k = T h² / l. What is
  * left of 1 is written so that nothing cancels: any load may hang on any point. */
-SIMD_INLINE void ease_point(Eased *to, Ease *before, Vec3x8 velocity, f32 per_h)
+SIMD_INLINE void ease_point(Link *to, Ease *before, Vec3x8 velocity, f32x8 hold, f32 per_h)
 {
     f32x8 own = 1.0f + to->weight * before->hold * before->left;
-    f32x8 next = to->weight * to->hold, per = 1.0f / (own + next);
-    Vec3x8 pull = vec3x8_scale(to->edge, per_h * to->hold);
+    f32x8 next = to->weight * hold, per = 1.0f / (own + next);
+    Vec3x8 pull = vec3x8_scale(to->n, per_h * hold);
     Vec3x8 sum = vec3x8_add_scaled(vec3x8_sub(pull, before->pull), before->hold, before->carried);
     sum = vec3x8_add_scaled(velocity, to->weight, sum);
     to->passed = next * per;
     to->velocity = vec3x8_scale(sum, per);
-    *before = (Ease){to->hold, own * per, pull, to->velocity};
+    to->given = hold;
+    *before = (Ease){hold, own * per, pull, to->velocity};
 }
 
-/* Fours of eight points' velocities. */
 SIMD_INLINE Vec3x8 velocity_of(const Gathered *of)
 {
     f32x8 row[4] = {of->velocity[0], of->velocity[1], of->velocity[2], of->velocity[3]};
@@ -183,80 +175,73 @@ SIMD_INLINE void ease(const ChainPass *pass, i32x8 taut)
     const f32 per_h = 1.0f / pass->h;
     Gathered ends[2];
     Ease before = {none, none, vec3x8_set(vec3_zero()), vec3x8_set(vec3_zero())};
-    pass->eased[0].weight = pass->first_weight;
     gather(pass->points, pass->chain[0].point, &ends[0]);
     for (u32 i = 0; i < links; i++) {
-        Eased *to = &pass->eased[i];
+        Link *to = &pass->links[i];
         gather(pass->points, pass->chain[i + 1].point, &ends[(i + 1) & 1]);
-        to->edge = edge_of(&ends[i & 1], &ends[(i + 1) & 1], 0.0f, &to[1].weight);
-        f32x8 length = f32x8_sqrt(vec3x8_dot(to->edge, to->edge));
+        to->n = edge_of(&ends[i & 1], &ends[(i + 1) & 1], 0.0f, &to[1].weight);
+        f32x8 length = f32x8_sqrt(vec3x8_dot(to->n, to->n));
         length = f32x8_max(length, f32x8_load(pass->chain[i].rest));
         f32x8 hold = pass->h * pass->tension[i] / length;
-        to->hold = f32x8_and(taut & (i32x8)(length > 1e-9f), hold);
-        ease_point(to, &before, velocity_of(&ends[i & 1]), per_h);
+        hold = f32x8_and(taut & (i32x8)(length > length_min), hold);
+        ease_point(to, &before, velocity_of(&ends[i & 1]), hold, per_h);
     }
-    Eased *last = &pass->eased[links];
-    last->edge = vec3x8_set(vec3_zero());
-    last->hold = none;
-    ease_point(last, &before, velocity_of(&ends[links & 1]), per_h);
+    Link *last = &pass->links[links];
+    last->n = vec3x8_set(vec3_zero());
+    ease_point(last, &before, velocity_of(&ends[links & 1]), none, per_h);
     for (u32 i = links; i-- > 0;) {
-        Eased *to = &pass->eased[i];
+        Link *to = &pass->links[i];
         to->velocity = vec3x8_add_scaled(to->velocity, to->passed, to[1].velocity);
     }
 }
 
 /* ---- impulses along the links ---- */
 
-/* Where elimination is, from the first link to the last. */
+/* What the elimination of a link leaves for the next. */
 typedef struct Front {
-    f32x8 weight; /* 1/kg of the last point */
-    f32x8 left, pivot, sum;
+    f32x8 left;  /* 1/kg, of the next point's weight what is not the links' before; and α̃ */
+    f32x8 pivot; /* 1/kg */
+    f32x8 sum;   /* m/s */
     Vec3x8 n;
-    i32x8 had; /* the last link has a direction */
+    i32x8 had; /* the link has a direction */
 } Front;
 
-/* Eliminates a link that goes by d, of which the tension given is that of `hold`. The share of w_a
- * that the chain before leaves, w_a − (w_a n·n₋)² / pivot₋, is written so that nothing cancels. */
-SIMD_INLINE void eliminate(const ChainPass *pass, u32 i, Front *front, Vec3x8 d, f32x8 hold)
+/* Eliminates a link that goes by d. The share of w_a that the chain before leaves, w_a − (w_a
+ * n·n₋)² / pivot₋, is written so that nothing cancels. */
+SIMD_INLINE void eliminate(const ChainPass *pass, u32 i, Front *front, Vec3x8 d)
 {
     const f32x8 one = f32x8_set(1.0f);
     const f32 per_h = 1.0f / pass->h;
     Link *link = &pass->links[i];
-    f32x8 length = f32x8_sqrt(vec3x8_dot(d, d)), next = link->weight, weight = front->weight;
-    i32x8 valid = (i32x8)(length > 1e-9f);
+    f32x8 length = f32x8_sqrt(vec3x8_dot(d, d)), weight = link->weight, next = link[1].weight;
+    i32x8 valid = (i32x8)(length > length_min);
     f32x8 per = f32x8_and(valid, one / length);
     link->n = vec3x8_scale(d, per);
     link->per_long = pass->h * per;
-    link->given = per_h * hold * length;
+    link->given *= per_h * length;
     f32x8 value = f32x8_and(valid, per_h * (length - f32x8_load(pass->chain[i].rest)));
     value -= pass->alpha * link->given;
     /* 1 − n·n₋ without what rounding leaves of 1. */
     Vec3x8 turn = vec3x8_sub(link->n, front->n);
     f32x8 bend = f32x8_select(valid & front->had, 0.5f * vec3x8_dot(turn, turn), one);
     f32x8 along = one - bend, off = bend * (one + along);
-    f32x8 coupling = weight * along, per_pivot = one / front->pivot;
+    f32x8 coupling = weight * along;
     if (i > 0) {
+        f32x8 per_pivot = one / front->pivot;
         link[-1].impulse = front->sum * per_pivot;
         link[-1].passed = coupling * per_pivot;
-        front->left = weight * (off + along * along * (front->left + pass->alpha) * per_pivot);
+        front->left =
+            (weight * off + pass->alpha) + coupling * along * (front->left / front->pivot);
         front->sum = value + coupling * link[-1].impulse;
     } else {
+        front->left = weight + pass->alpha;
         front->sum = value;
     }
-    f32x8 least = pivot_min * (weight + next) + 1e-30f;
-    front->pivot = f32x8_max(front->left + next + pass->alpha, least);
-    front->had = valid;
+    /* The least is little beside what moves; it counts where both ends are held. */
+    front->pivot = front->left + (next + (pivot_min * (weight + next) + 1e-30f));
     front->n = link->n;
-    front->weight = next;
+    front->had = valid;
 }
-
-SIMD_INLINE Front front_of(const ChainPass *pass)
-{
-    const f32x8 none = f32x8_set(0.0f);
-    f32x8 weight = pass->first_weight;
-    return (Front){weight, weight, f32x8_set(1.0f), none, {none, none, none}, (i32x8){0}};
-}
-
 SIMD_INLINE void eliminate_last(const ChainPass *pass, const Front *front)
 {
     Link *last = &pass->links[pass->head->links - 1];
@@ -267,31 +252,32 @@ SIMD_INLINE void eliminate_last(const ChainPass *pass, const Front *front)
 SIMD_INLINE void eliminate_moving(const ChainPass *pass)
 {
     Gathered ends[2];
-    Front front = front_of(pass);
+    Front front = {.pivot = f32x8_set(1.0f)};
     gather(pass->points, pass->chain[0].point, &ends[0]);
     for (u32 i = 0; i < pass->head->links; i++) {
+        Link *link = &pass->links[i];
         gather(pass->points, pass->chain[i + 1].point, &ends[(i + 1) & 1]);
-        Vec3x8 d = edge_of(&ends[i & 1], &ends[(i + 1) & 1], pass->h, &pass->links[i].weight);
-        eliminate(pass, i, &front, d, f32x8_set(0.0f));
+        Vec3x8 d = edge_of(&ends[i & 1], &ends[(i + 1) & 1], pass->h, &link[1].weight);
+        link->given = f32x8_set(0.0f);
+        eliminate(pass, i, &front, d);
     }
     eliminate_last(pass, &front);
 }
 
 SIMD_INLINE void eliminate_eased(const ChainPass *pass)
 {
-    Front front = front_of(pass);
+    const f32x8 h = f32x8_set(pass->h);
+    Front front = {.pivot = f32x8_set(1.0f)};
     for (u32 i = 0; i < pass->head->links; i++) {
-        const Eased *of = &pass->eased[i];
-        Vec3x8 d = vec3x8_add_scaled(of->edge, f32x8_set(pass->h),
-                                     vec3x8_sub(of[1].velocity, of->velocity));
-        pass->links[i].weight = of[1].weight;
-        eliminate(pass, i, &front, d, of->hold);
+        const Link *link = &pass->links[i];
+        Vec3x8 moved = vec3x8_sub(link[1].velocity, link->velocity);
+        eliminate(pass, i, &front, vec3x8_add_scaled(link->n, h, moved));
     }
     eliminate_last(pass, &front);
 }
 
-/* From the last to the first: the most of T h² w / l (returned), and of what it is off from the
- * tension that was given. */
+/* From the last to the first: the most of T h² w / l (returned), and the most that it is more than
+ * what was given, beside 1 and that. */
 SIMD_INLINE f32x8 substitute(const ChainPass *pass, f32x8 *most_off)
 {
     f32x8 next = f32x8_set(0.0f), most = next, off = next;
@@ -299,22 +285,24 @@ SIMD_INLINE f32x8 substitute(const ChainPass *pass, f32x8 *most_off)
         Link *link = &pass->links[i];
         next = link->impulse + link->passed * next;
         link->impulse = next;
-        f32x8 before = i > 0 ? pass->links[i - 1].weight : pass->first_weight;
-        f32x8 pull = f32x8_max(next + link->given, f32x8_set(0.0f));
-        f32x8 light = link->per_long * (before + link->weight);
-        most = f32x8_max(most, pull * light);
-        off = f32x8_max(off, f32x8_abs(pull - link->given) * light);
+        f32x8 light = link->per_long * (link->weight + link[1].weight), more = next * light;
+        f32x8 given = link->given * light;
+        most = f32x8_max(most, more + given);
+        off = f32x8_max(off, more / (1.0f + given));
     }
     *most_off = off;
     return most;
 }
 
+SIMD_INLINE f32x8 tension_of(const Link *link)
+{
+    return f32x8_max(link->impulse + link->given, f32x8_set(0.0f));
+}
+
 SIMD_INLINE void keep_tension(const ChainPass *pass, i32x8 where)
 {
     for (u32 i = 0; i < pass->head->links; i++) {
-        const Link *link = &pass->links[i];
-        f32x8 pull = f32x8_max(link->impulse + link->given, f32x8_set(0.0f));
-        pass->tension[i] = f32x8_select(where, pull, pass->tension[i]);
+        pass->tension[i] = f32x8_select(where, tension_of(&pass->links[i]), pass->tension[i]);
     }
 }
 
@@ -323,19 +311,16 @@ SIMD_INLINE void apply(const ChainPass *pass, bool eased)
     const u32 links = pass->head->links, even = pass->head->even;
     Vec3x8 after = vec3x8_set(vec3_zero());
     for (u32 i = links + 1; i-- > 0;) {
+        const Link *link = &pass->links[i];
         Vec3x8 pull = vec3x8_set(vec3_zero());
-        f32x8 weight = pass->first_weight;
         if (i > 0) {
-            const Link *link = &pass->links[i - 1];
-            pull = vec3x8_scale(link->n, link->impulse);
-            weight = link->weight;
-            pass->tension[i - 1] = f32x8_max(link->impulse + link->given, f32x8_set(0.0f));
+            pull = vec3x8_scale(link[-1].n, link[-1].impulse);
+            pass->tension[i - 1] = tension_of(&link[-1]);
         }
-        Vec3x8 change = vec3x8_scale(vec3x8_sub(after, pull), weight);
+        Vec3x8 change = vec3x8_scale(vec3x8_sub(after, pull), link->weight);
         bool all = i > 0 && i < even;
         if (eased) {
-            put(pass->points, pass->chain[i].point, vec3x8_add(pass->eased[i].velocity, change),
-                all);
+            put(pass->points, pass->chain[i].point, vec3x8_add(link->velocity, change), all);
         } else {
             push(pass->points, pass->chain[i].point, change, all);
         }
@@ -343,7 +328,7 @@ SIMD_INLINE void apply(const ChainPass *pass, bool eased)
     }
 }
 
-/* Gives tension where it is, until what it changes by is little. Lanes with as many rounds behind
+/* Gives tension where it is, until what it grows by is little. Lanes with as many rounds behind
  * them do what they would do alone. */
 static __attribute__((noinline)) void run_taut(const ChainPass *pass, const i32x8 *lanes, u32 round)
 {
@@ -384,15 +369,9 @@ static void run_pack(const ChainPass *pass)
     run_taut(pass, &taut, round);
 }
 
-/* Of a pack with few links, numbers are kept at hand. */
-typedef struct ChainLocal {
-    Link links[CHAIN_LOCAL];
-    Eased eased[CHAIN_LOCAL + 1];
-} ChainLocal;
-
 void chain_run(SoftPoint *points, f32x8 *packs, f32x8 *tension, u32 count, f32 h, f32 scale)
 {
-    ChainLocal local;
+    Link local[CHAIN_LOCAL + 1];
     f32x8 *at = packs;
     for (u32 i = 0; i < count; i++) {
         ChainHead *head = (void *)at;
@@ -403,14 +382,12 @@ void chain_run(SoftPoint *points, f32x8 *packs, f32x8 *tension, u32 count, f32 h
                           .links = (void *)(chain + head->links + 1),
                           .tension = tension + head->tension,
                           .taut = tension + head->tension + head->links,
-                          .first_weight = weights_of(points, chain[0].point),
                           .alpha = f32x8_load(head->compliance) * scale,
                           .h = h};
-        pass.eased = (void *)(pass.links + head->links);
         if (head->links <= CHAIN_LOCAL) {
-            pass.links = local.links;
-            pass.eased = local.eased;
+            pass.links = local;
         }
+        pass.links[0].weight = weights_of(points, chain[0].point);
         run_pack(&pass);
         at += chain_size(head->links);
     }

@@ -56,7 +56,7 @@ typedef struct ChainPoint {
 
 enum {
     CHAIN_LOCAL = 128,
-    CHAIN_ROWS = 17
+    CHAIN_ROWS = 11
 };
 
 /* Units of 32 bytes of a pack of so many links. */

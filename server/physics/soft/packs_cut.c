@@ -19,6 +19,8 @@ enum {
     CUT_SHARE = 8,
     SLAB_WEIGHT = 3000,
     GROUP_WEIGHT = 600,
+    /* Ropes of a group: their chains are solved eight at a time, at the price of one. */
+    GROUP_ROPES = SIMD_LANES
 };
 
 /* Share of the constraints that may be longer than half a slab is thick. */
@@ -39,6 +41,13 @@ static u64 body_weight(const Soft *soft, const SoftBody *body)
         weight += weight_of(&soft->constraints[body->first_constraint + i]);
     }
     return weight + body->count / 4;
+}
+
+/* A string of edges, which is a chain or two. */
+static bool is_rope(const SoftBody *body)
+{
+    return body->def.method == SOFT_XPBD && body->triangle_count == 0 &&
+           body->constraint_count <= 2 * body->count;
 }
 
 /* ---- the order of the particles of a body ---- */
@@ -196,6 +205,7 @@ int packs_cut(Soft *soft)
 {
     Packs *packs = soft->packs;
     u64 open_weight = GROUP_WEIGHT; /* of the last group, while more bodies may join it */
+    u32 ropes = 0;                  /* there, if it has nothing else */
     for (u32 i = 0; i < soft->body_count; i++) {
         packs->weight += body_weight(soft, &soft->bodies[i]);
     }
@@ -211,18 +221,22 @@ int packs_cut(Soft *soft)
         }
         if (cut > 0) {
             open_weight = GROUP_WEIGHT;
+            ropes = 0;
             continue;
         }
-        if (open_weight >= GROUP_WEIGHT) {
+        bool joins = ropes > 0 && ropes < GROUP_ROPES && is_rope(body);
+        if (open_weight >= GROUP_WEIGHT && !joins) {
             PackGroup group = {.particles = {body->first, 0}, .bodies = {i, 0}};
             if (!add_group(packs, group)) {
                 return ERROR_MEMORY;
             }
             open_weight = 0;
+            ropes = 0;
         }
         PackGroup *group = &packs->groups[packs->group_count - 1];
         group->particles.count += body->count;
         group->bodies.count++;
+        ropes = ropes + 1 == group->bodies.count && is_rope(body) ? ropes + 1 : 0;
         open_weight += weight;
         for (u32 p = body->first; p < body->first + body->count; p++) {
             packs->order[p] = p;

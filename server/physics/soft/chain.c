@@ -180,10 +180,9 @@ SIMD_INLINE void ease(const ChainPass *pass, i32x8 taut)
         Link *to = &pass->links[i];
         gather(pass->points, pass->chain[i + 1].point, &ends[(i + 1) & 1]);
         to->n = edge_of(&ends[i & 1], &ends[(i + 1) & 1], 0.0f, &to[1].weight);
-        f32x8 length = f32x8_sqrt(vec3x8_dot(to->n, to->n));
-        length = f32x8_max(length, f32x8_load(pass->chain[i].rest));
-        f32x8 hold = pass->h * pass->tension[i] / length;
-        hold = f32x8_and(taut & (i32x8)(length > length_min), hold);
+        f32x8 length = f32x8_sqrt(vec3x8_dot(to->n, to->n)), rest = f32x8_load(pass->chain[i].rest);
+        f32x8 hold = pass->h * pass->tension[i] / f32x8_max(length, rest);
+        hold = f32x8_and(taut & (i32x8)(rest > 0.0f), hold);
         ease_point(to, &before, velocity_of(&ends[i & 1]), hold, per_h);
     }
     Link *last = &pass->links[links];
@@ -214,12 +213,13 @@ SIMD_INLINE void eliminate(const ChainPass *pass, u32 i, Front *front, Vec3x8 d)
     const f32 per_h = 1.0f / pass->h;
     Link *link = &pass->links[i];
     f32x8 length = f32x8_sqrt(vec3x8_dot(d, d)), weight = link->weight, next = link[1].weight;
-    i32x8 valid = (i32x8)(length > length_min);
+    f32x8 rest = f32x8_load(pass->chain[i].rest);
+    i32x8 valid = (i32x8)(length > length_min) & (i32x8)(rest > 0.0f);
     f32x8 per = f32x8_and(valid, one / length);
     link->n = vec3x8_scale(d, per);
     link->per_long = pass->h * per;
     link->given *= per_h * length;
-    f32x8 value = f32x8_and(valid, per_h * (length - f32x8_load(pass->chain[i].rest)));
+    f32x8 value = f32x8_and(valid, per_h * (length - rest));
     value -= pass->alpha * link->given;
     /* 1 − n·n₋ without what rounding leaves of 1. */
     Vec3x8 turn = vec3x8_sub(link->n, front->n);
@@ -238,7 +238,7 @@ SIMD_INLINE void eliminate(const ChainPass *pass, u32 i, Front *front, Vec3x8 d)
         front->sum = value;
     }
     /* The least is little beside what moves; it counts where both ends are held. */
-    front->pivot = front->left + (next + (pivot_min * (weight + next) + 1e-30f));
+    front->pivot = front->left + (next + (pivot_min * (weight + next) + 1e-20f));
     front->n = link->n;
     front->had = valid;
 }

@@ -51,7 +51,7 @@ typedef struct ChainHead {
 
 typedef struct ChainPoint {
     u32 point[SIMD_LANES];
-    f32 rest[SIMD_LANES]; /* m, to the next; 0 after the last */
+    f32 rest[SIMD_LANES]; /* m, to the next; 0: after the last, no link */
 } __attribute__((aligned(32))) ChainPoint;
 
 enum {

@@ -61,7 +61,8 @@ static void list_edges(Finder *f)
     for (u32 i = 0; i < f->body->constraint_count; i++) {
         u32 at = f->body->first_constraint + i;
         const SoftConstraint *c = &all[at];
-        if (c->kind != CONSTRAINT_DISTANCE || c->role != f->role || c->low != c->high) {
+        if (c->kind != CONSTRAINT_DISTANCE || c->role != f->role || c->low != c->high ||
+            c->low <= 0.0f) {
             continue;
         }
         u32 a = c->point[0] - f->body->first, b = c->point[1] - f->body->first;

@@ -16,6 +16,8 @@
  * an explicit step is unstable at 2, in a row of them at 2/3; a springy load gains energy from
  * less. */
 static const f32 explicit_max = 0.2f;
+/* Times what a tension was found to be. */
+static const f32 more_given = 2.0f;
 /* Of the weight of a link: the least its own impulse may move, where both ends are held. */
 static const f32 pivot_min = 1e-6f;
 /* What is shorter has no direction. */
@@ -299,10 +301,12 @@ SIMD_INLINE f32x8 tension_of(const Link *link)
     return f32x8_max(link->impulse + link->given, f32x8_set(0.0f));
 }
 
-SIMD_INLINE void keep_tension(const ChainPass *pass, i32x8 where)
+/* What is given in the next round is rather too much: that is only stiffer across. */
+SIMD_INLINE void give_more(const ChainPass *pass, i32x8 where)
 {
     for (u32 i = 0; i < pass->head->links; i++) {
-        pass->tension[i] = f32x8_select(where, tension_of(&pass->links[i]), pass->tension[i]);
+        f32x8 more = more_given * tension_of(&pass->links[i]);
+        pass->tension[i] = f32x8_select(where, more, pass->tension[i]);
     }
 }
 
@@ -342,7 +346,7 @@ static __attribute__((noinline)) void run_taut(const ChainPass *pass, const i32x
         if (round == ROUNDS_MAX || !i32x8_any(again)) {
             break;
         }
-        keep_tension(pass, again);
+        give_more(pass, again);
         taut |= again;
     }
     apply(pass, true);
@@ -363,7 +367,7 @@ static void run_pack(const ChainPass *pass)
             *pass->taut = most;
             return;
         }
-        keep_tension(pass, taut);
+        give_more(pass, taut);
         round = 2;
     }
     run_taut(pass, &taut, round);

@@ -580,6 +580,50 @@ static f64 spin_lost(TruthCase *c)
     return lost;
 }
 
+/* ---- matter of any stiffness, thrown ---- */
+
+/* A block without damping thrown at a floor: energy that it gains, of what it had. */
+static f64 thrown_energy(TruthCase *c)
+{
+    Closed of = closed_make(c, gravity_m_s2, 1.0f);
+    SoftMesh mesh;
+    ErrorText error;
+    SoftRange range;
+    SoftDef def = soft_def_default();
+    u32 n = 2 + truth_pick(c, 4), cells[3] = {n, 2 + truth_pick(c, 4), n};
+    f32 size = truth_log_range(c, 0.1f, 1.0f);
+    add_floor(&of);
+    def.young = truth_log_range(c, 1e4f, 1e7f);
+    def.poisson = truth_range(c, 0.1f, 0.45f);
+    def.mass_kg = truth_log_range(c, 100.0f, 3000.0f) * size * size * size;
+    def.stretch_compliance = -1.0f;
+    def.bend = SOFT_BEND_NONE;
+    def.damping = 0.0f;
+    def.friction = 0.4f;
+    def.orientation = truth_rotation(c);
+    def.position = vec3(0.0f, size + 0.1f, 0.0f);
+    def.velocity = vec3_scale(truth_direction(c), truth_log_range(c, 0.5f, 10.0f));
+    def.spin = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 10.0f));
+    truth_say(c, " %u cells %.2f m %.0f kg/m3 %.2g Pa %.1f m/s", n, (f64)size,
+              (f64)(def.mass_kg / (size * size * size)), (f64)def.young,
+              (f64)vec3_length(def.velocity));
+    f64 risen = NAN;
+    if (soft_mesh_box(&mesh, vec3(size, size, size), cells, true, &error) == 0 &&
+        closed_add_soft(&of, &def, &mesh, &range) && soft_build(of.soft) == 0) {
+        Sums s = closed_sums(&of);
+        f64 start = s.kinetic + s.potential;
+        risen = 0.0;
+        for (f32 t = 0.0f; t < 3.0f && !isnan(risen); t += of.tick_s) {
+            closed_tick(&of);
+            s = closed_sums(&of);
+            f64 now = (s.kinetic + s.potential) / start - 1.0;
+            risen = isfinite(now) ? fmax(risen, now) : NAN;
+        }
+    }
+    closed_finish(&of);
+    return risen;
+}
+
 /* ---- thin walls ---- */
 
 /* A kinematic plate of 2 cm goes through the place of a hanging sheet, or of a jelly in space: how
@@ -702,6 +746,13 @@ const TruthLaw truth_soft[] = {
      .few = 3,
      .many = 40,
      .measure = spin_lost},
+    {.name = "soft/thrown",
+     .about = "energy that a thrown block of matter of any stiffness gains, of what it had",
+     .unit = "",
+     .bound = 0.01,
+     .few = 4,
+     .many = 80,
+     .measure = thrown_energy},
     {.name = "soft/wall",
      .about = "points that a thin moving wall passes",
      .unit = "points",

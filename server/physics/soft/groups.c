@@ -125,12 +125,22 @@ static void predict_group(Soft *soft, const PackGroup *group, f32 h)
 {
     const u32 *order = soft->packs->order + group->particles.first;
     if (group->bodies.count == 0) {
-        Air air = air_of(soft, &soft->bodies[soft->matter[order[0]].body], h);
+        u32 body = soft->matter[order[0]].body;
+        Air air = air_of(soft, &soft->bodies[body], h);
+        bool stiff = stiff_is(soft, body, h);
+        for (u32 i = 0; stiff && i < group->particles.count; i++) {
+            stiff_start(soft, order[i]);
+        }
         for (u32 i = 0; i < group->particles.count; i++) {
             predict(soft, order[i], &air);
         }
     }
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
+        const SoftBody *body = &soft->bodies[b];
+        bool stiff = stiff_is(soft, b, h);
+        for (u32 i = body->first; stiff && i < body->first + body->count; i++) {
+            stiff_start(soft, i);
+        }
         if (soft->bodies[b].def.method == SOFT_XPBD) {
             soft_predict(soft, &soft->bodies[b], h);
         }
@@ -179,6 +189,11 @@ static void run_group(const Step *step, u32 index)
         }
     }
     hold_take(soft, index);
+    for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
+        if (stiff_is(soft, b, step->h) && !soft_sleeps(soft, b)) {
+            stiff_body(soft, b, step->h);
+        }
+    }
     packs_run(soft, group->runs, step->h);
     if (group->bodies.count == 0) {
         return; /* a slab: the rest is for the body */
@@ -206,6 +221,9 @@ static void phase_loop(void *context, u32 phase, u32 first, u32 end, u32 worker)
             packs_run(step->soft, (PackSpan){packs->lines[phase - 2].first + i, 1}, step->h);
         } else if (!soft_sleeps(step->soft, packs->cut[i].body)) {
             const PackBody *cut = &packs->cut[i];
+            if (stiff_is(step->soft, cut->body, step->h)) {
+                stiff_body(step->soft, cut->body, step->h);
+            }
             packs_run(step->soft, cut->runs, step->h);
             for (u32 g = 0; g < cut->group_count; g++) {
                 hold_give(step->soft, cut->first_group + g);

@@ -104,6 +104,9 @@ void hold_take(Soft *soft, u32 group)
             held->own_velocity = p->velocity;
             p->inverse_mass = held->weight;
             p->velocity = held->speed;
+            if (soft->stiffs != NULL) {
+                stiff_start(soft, soft->attachments[held->attachment].particle);
+            }
         }
     }
 }

@@ -109,7 +109,12 @@ static void run_distance(SoftPoint *points, const PackRun *run, const void *pack
 static void run_loose(Soft *soft, const PackRun *run, const u32 *constraints, f32 h)
 {
     for (u32 i = 0; i < run->count; i++) {
-        constraint_project(soft, &soft->constraints[constraints[i]], h, NULL);
+        const SoftConstraint *c = &soft->constraints[constraints[i]];
+        if (c->kind == CONSTRAINT_NEO_HOOKEAN &&
+            stiff_is(soft, soft->matter[c->point[0]].body, h)) {
+            continue;
+        }
+        constraint_project(soft, c, h, NULL);
     }
 }
 

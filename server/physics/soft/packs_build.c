@@ -113,8 +113,11 @@ static bool write_wide(Builder *builder, const PackRun *run, const u32 *constrai
         }
         pack.compliance[i] = c->compliance;
         pack.low[i] = c->kind == CONSTRAINT_NEO_HOOKEAN ? 1.0f / (6.0f * c->low) : c->low;
-        for (u32 k = 2; k < rows; k++) {
+        for (u32 k = 2; k < rows && k < 12; k++) {
             pack.value[k - 2][i] = builder->soft->shapes[c->shape].value[k - 2];
+        }
+        if (c->kind == CONSTRAINT_NEO_HOOKEAN) {
+            pack.value[10][i] = stiff_limit(builder->soft, builder->soft->matter[c->point[0]].body);
         }
     }
     memcpy(at, &pack, size);

@@ -231,6 +231,11 @@ SIMD_INLINE void neo_hookean_rows(const PackWide *pack, const Gathered *of, Grad
 SIMD_INLINE void solve_neo_hookean(SoftPoint *points, const PackWide *pack, bool fixed, f32 h,
                                    f32 scale)
 {
+    /* What is too stiff for this is solved as a whole (stiff.c). */
+    i32x8 here = (i32x8)(f32x8_load(pack->value[10]) <= STIFF_FROM * scale);
+    if (!i32x8_any(here)) {
+        return;
+    }
     Gathered of = gather(points, pack, h);
     Gradient g, k;
     f32x8 size, det;
@@ -243,7 +248,7 @@ SIMD_INLINE void solve_neo_hookean(SoftPoint *points, const PackWide *pack, bool
     f32x8 a = -size, b = -(det - 1.0f - ratio);
     f32x8 gram = ww * bb - ab * ab;
     f32x8 determinant = f32x8_max(gram, f32x8_set(0.0f)) + alpha * bb + beta * aa;
-    i32x8 valid = (i32x8)(determinant > 0.0f) & (i32x8)(size >= 1e-9f);
+    i32x8 valid = here & (i32x8)(determinant > 0.0f) & (i32x8)(size >= 1e-9f);
     f32x8 per = f32x8_and(valid, 1.0f / determinant) / h;
     f32x8 first = (a * (bb + beta) - b * ab) * per, second = (b * aa - a * ab) * per;
 #pragma GCC unroll 4
@@ -259,7 +264,7 @@ u32 wide_rows(u32 kind)
                                               [CONSTRAINT_ISOMETRIC] = 6,
                                               [CONSTRAINT_AREA] = 2,
                                               [CONSTRAINT_VOLUME] = 2,
-                                              [CONSTRAINT_NEO_HOOKEAN] = 12};
+                                              [CONSTRAINT_NEO_HOOKEAN] = 13};
     return rows[kind];
 }
 

@@ -8,7 +8,7 @@
 #include "server/physics/soft/packs.h"
 
 enum {
-    WIDE_ROWS_MAX = 12
+    WIDE_ROWS_MAX = 13
 };
 
 /* Eight constraints that share no particle, as PackDistance; of the numbers only those of the kind
@@ -17,7 +17,7 @@ typedef struct PackWide {
     u16 point[4][SIMD_LANES]; /* the last is the first again for areas */
     f32 compliance[SIMD_LANES];
     f32 low[SIMD_LANES];                      /* Neo-Hookean: 1 / (6 rest volumes) */
-    f32 value[WIDE_ROWS_MAX - 2][SIMD_LANES]; /* of the shape */
+    f32 value[WIDE_ROWS_MAX - 2][SIMD_LANES]; /* of the shape; then the body's stiff_limit */
 } __attribute__((aligned(32))) PackWide;
 
 /* Numbers of a lane of the kind, 0 for kinds that are not of this sort. */

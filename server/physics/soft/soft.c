@@ -29,6 +29,7 @@ void soft_destroy(Soft *soft)
     rest_destroy(soft);
     free(soft->held);
     methods_destroy(soft->methods);
+    stiffs_destroy(soft->stiffs);
     wholes_destroy(soft->wholes);
     crowd_destroy(soft->crowd);
     free(soft->points);
@@ -94,7 +95,8 @@ u64 soft_memory(const Soft *soft)
            (u64)soft->face_room * sizeof *soft->faces +
            (u64)soft->mover_room * sizeof *soft->movers +
            (u64)soft->mover_slots * sizeof *soft->mover_of +
-           2 * (u64)soft->touch_room * sizeof *soft->touches + packs_memory(soft->packs);
+           2 * (u64)soft->touch_room * sizeof *soft->touches + packs_memory(soft->packs) +
+           stiffs_memory(soft);
 }
 
 f32 soft_strain(const Soft *soft, u32 body)

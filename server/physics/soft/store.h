@@ -158,6 +158,7 @@ typedef struct SoftRest {
 typedef struct Packs Packs;     /* packs.c */
 typedef struct Held Held;       /* hold.c */
 typedef struct Methods Methods; /* method.c */
+typedef struct Stiffs Stiffs;   /* stiff.c */
 typedef struct Crowd Crowd;     /* crowd.c */
 typedef struct Wholes Wholes;   /* whole.c: pressure and matching */
 
@@ -199,6 +200,7 @@ struct Soft {
     Packs *packs; /* made by soft_build, like the next four; NULL: nothing for them to do */
     Held *held;   /* [attachment_count] by group */
     Methods *methods;
+    Stiffs *stiffs;
     Crowd *crowd;
     Wholes *wholes;
     Vec3 gravity, wind;
@@ -294,6 +296,22 @@ void crowd_substep(Soft *soft, f32 h);
 void crowd_solve(Soft *soft, f32 h);
 void crowd_walk(Soft *soft, State *state);
 u64 crowd_memory(const Crowd *crowd);
+
+/* stiff.c: matter that asks for more than a pass over its tetrahedra gives in a step is solved as a
+ * whole. */
+int stiffs_create(Soft *soft);
+void stiffs_destroy(Stiffs *stiffs);
+u64 stiffs_memory(const Soft *soft);
+/* Near rest both rows of Neo-Hookean matter know volume only: what they do to shear is explicit,
+ * and gains energy from about here on. Matter is solved as a whole in steps of h s where its weight
+ * over its compliance (stiff_limit, 1/s²) is this part of 1 / h², times the scene's factor. */
+#define STIFF_FROM 0.25f
+f32 stiff_limit(const Soft *soft, u32 body);
+bool stiff_is(const Soft *soft, u32 body, f32 h);
+/* Remembers the velocity that a particle of such a body has before anything acts in this step. */
+void stiff_start(Soft *soft, u32 particle);
+/* After all but its constraints has acted. */
+void stiff_body(Soft *soft, u32 body, f32 h);
 
 /* turn.c: around the constraints of a body in a step: what turns goes on turning. Bodies run in
  * parallel. */

@@ -1,0 +1,551 @@
+/*
+ * stiff.c: matter that is too stiff for one pass over its tetrahedra. In a step of h s such a pass
+ * gives no stiffness that moves more than a cell on in that time: what asks for more was softer by
+ * any factor. Then the whole body is solved at once: implicit Euler of corotational matter (Müller
+ * and Gross 2004, "Interactive virtual materials"), (M + h² K) Δv = M (v* − v) + h f(x + h v), by
+ * conjugate gradients from the velocity v of the step before on, v* being what it is without the
+ * matter: so what is in equilibrium stays there exactly, however few iterations are made.
+ */
+#include "server/physics/soft/constraint.h"
+#include "server/physics/soft/packs.h"
+
+#include "shared/error.h"
+
+#include <stdlib.h>
+
+enum {
+    COLORS = 64,
+    POLAR_ITERATIONS = 4,
+    ITERATIONS_LEAST = 6,
+};
+
+/* Iterations for each cell that a wave passes in a step. */
+static const f32 iterations_each = 4.0f;
+/* Of the first residual (squared), what may be left; and (m/s)² that do not matter. */
+static const f64 residual_part = 1e-5, residual_speed = 1e-14;
+/* μ / (λ + μ) is no less: matter that keeps its volume to 1 : 1000 of its shape. */
+static const f32 ratio_least = 1e-3f;
+
+/* Eight tetrahedra without a common point, those too many without volume. */
+typedef struct StiffPack {
+    u32 point[4][SIMD_LANES]; /* of the body */
+    f32 b[9][SIMD_LANES];     /* 1/m, inverse of the rest edges */
+    f32 shear[SIMD_LANES];    /* J, 2 μ V */
+    f32 bulk[SIMD_LANES];     /* J, λ V */
+    f32 turn[9][SIMD_LANES];  /* in this step: the rotation, column by column */
+} __attribute__((aligned(32))) StiffPack;
+
+/* A vector of a particle in fours. */
+typedef struct StiffVector {
+    f32 at[4];
+} __attribute__((aligned(16))) StiffVector;
+
+/* By particle. */
+typedef struct StiffPoint {
+    StiffVector direction, image; /* p, A p */
+    StiffVector residual, change; /* r; Δv, m/s */
+    f32 own;                      /* N/m, of the diagonal of K */
+    f32 mass;                     /* kg; 0: pinned */
+    f32 weight;                   /* 1 / (mass + h² own), of the preconditioner */
+    f32 spare;
+} StiffPoint;
+
+/* Where a body's tetrahedra are. */
+typedef struct StiffBody {
+    u32 first_pack, pack_count;
+    f32 limit; /* 1/s², weight over compliance of its stiffest tetrahedron */
+} StiffBody;
+
+struct Stiffs {
+    StiffBody *bodies;  /* [body_count] */
+    StiffPack *packs;   /* [pack_count] */
+    StiffPoint *points; /* [particles] */
+    Vec3 *start;        /* [particles] m/s, before this step */
+    u32 pack_count, body_count;
+};
+
+/* ---- at the start ---- */
+
+void stiffs_destroy(Stiffs *stiffs)
+{
+    if (stiffs != NULL) {
+        free(stiffs->bodies);
+        free(stiffs->packs);
+        free(stiffs->points);
+        free(stiffs->start);
+        free(stiffs);
+    }
+}
+
+static bool is_matter(const SoftConstraint *c)
+{
+    return c->kind == CONSTRAINT_NEO_HOOKEAN;
+}
+
+static f32 limit_of(const Soft *soft, const SoftConstraint *c)
+{
+    ConstraintRows rows;
+    Vec3 x[4];
+    f32 weight = 0.0f;
+    for (u32 k = 0; k < 4; k++) {
+        x[k] = vec3_sub(soft->rest[c->point[k]], soft->rest[c->point[0]]);
+    }
+    constraint_evaluate(c, constraint_shape(soft, c), x, &rows);
+    for (u32 k = 0; k < 4 && rows.rows != 0; k++) {
+        weight += soft_inverse_mass(soft, c->point[k]) * vec3_length_squared(rows.gradient[0][k]);
+    }
+    return weight / c->compliance;
+}
+
+/* One tetrahedron in a lane. */
+static void fill_lane(const Soft *soft, const SoftBody *body, const SoftConstraint *c,
+                      StiffPoint *points, StiffPack *pack, u32 lane)
+{
+    const f32 *b = soft->shapes[c->shape].value;
+    f32 stiffness = 1.0f / c->compliance; /* μ V */
+    f32 bulk = stiffness / f32_max(b[9], ratio_least) - stiffness;
+    for (u32 k = 0; k < 4; k++) {
+        pack->point[k][lane] = c->point[k] - body->first;
+    }
+    for (u32 k = 0; k < 9; k++) {
+        pack->b[k][lane] = b[k];
+    }
+    pack->shear[lane] = 2.0f * stiffness;
+    pack->bulk[lane] = bulk;
+    for (u32 k = 0; k < 4; k++) {
+        Vec3 g = k == 0 ? vec3(-b[0] - b[3] - b[6], -b[1] - b[4] - b[7], -b[2] - b[5] - b[8])
+                        : vec3(b[3 * k - 3], b[3 * k - 2], b[3 * k - 1]);
+        /* A third of the trace of V (μ |g|² + (λ + μ) g gᵀ). */
+        points[c->point[k] - body->first].own +=
+            vec3_length_squared(g) * (stiffness + (bulk + stiffness) / 3.0f);
+    }
+}
+
+/* Lanes too many repeat the first: both store the same. */
+static void repeat_lane(StiffPack *pack, u32 lane)
+{
+    for (u32 k = 0; k < 4; k++) {
+        pack->point[k][lane] = pack->point[k][0];
+    }
+    for (u32 k = 0; k < 9; k++) {
+        pack->b[k][lane] = pack->b[k][0];
+    }
+    pack->shear[lane] = pack->shear[0];
+    pack->bulk[lane] = pack->bulk[0];
+}
+
+/* The tetrahedra of a body by colours; packs NULL: only counts them. */
+static void fill_body(const Soft *soft, u32 index, StiffBody *to, StiffPack *packs,
+                      StiffPoint *points, u64 *taken)
+{
+    const SoftBody *body = &soft->bodies[index];
+    u32 fill[COLORS + 1] = {0}, open[COLORS + 1] = {0};
+    memset(taken, 0, body->count * sizeof *taken);
+    to->pack_count = 0;
+    for (u32 i = 0; i < body->constraint_count && body->def.method == SOFT_XPBD; i++) {
+        const SoftConstraint *c = &soft->constraints[body->first_constraint + i];
+        u64 no = 0;
+        for (u32 k = 0; is_matter(c) && k < 4; k++) {
+            no |= taken[c->point[k] - body->first];
+        }
+        if (!is_matter(c)) {
+            continue;
+        }
+        u32 color = ~no != 0 ? (u32)__builtin_ctzll(~no) : COLORS; /* each its own pack */
+        if (fill[color] == 0) {
+            open[color] = to->first_pack + to->pack_count++;
+        }
+        for (u32 k = 0; k < 4 && color < COLORS; k++) {
+            taken[c->point[k] - body->first] |= 1ull << color;
+        }
+        if (packs != NULL) {
+            to->limit = f32_max(to->limit, limit_of(soft, c));
+            fill_lane(soft, body, c, points, &packs[open[color]], fill[color]);
+            for (u32 k = fill[color] + 1; k < SIMD_LANES; k++) {
+                repeat_lane(&packs[open[color]], k);
+            }
+        }
+        fill[color] = color < COLORS ? (fill[color] + 1) % SIMD_LANES : 0;
+    }
+}
+
+static int fill_all(Soft *soft, Stiffs *stiffs, u64 *taken)
+{
+    u32 packs = 0;
+    for (u32 i = 0; i < soft->body_count; i++) {
+        stiffs->bodies[i].first_pack = packs;
+        fill_body(soft, i, &stiffs->bodies[i], NULL, NULL, taken);
+        packs += stiffs->bodies[i].pack_count;
+    }
+    stiffs->packs = aligned_alloc(64, ((size_t)packs * sizeof(StiffPack) + 63) / 64 * 64);
+    stiffs->pack_count = packs;
+    if (stiffs->packs == NULL) {
+        return ERROR_MEMORY;
+    }
+    memset(stiffs->packs, 0, (size_t)packs * sizeof(StiffPack));
+    for (u32 i = 0; i < soft->body_count; i++) {
+        fill_body(soft, i, &stiffs->bodies[i], stiffs->packs,
+                  stiffs->points + soft->bodies[i].first, taken);
+    }
+    return ERROR_OK;
+}
+
+int stiffs_create(Soft *soft)
+{
+    stiffs_destroy(soft->stiffs);
+    soft->stiffs = NULL;
+    u32 count = 0;
+    for (u32 i = 0; i < soft->constraint_count; i++) {
+        count += is_matter(&soft->constraints[i]);
+    }
+    if (count == 0) {
+        return ERROR_OK;
+    }
+    Stiffs *stiffs = calloc(1, sizeof *stiffs);
+    u64 *taken = malloc(soft->count * sizeof *taken);
+    if (stiffs != NULL) {
+        size_t bytes = ((size_t)soft->count * sizeof(StiffPoint) + 63) / 64 * 64;
+        stiffs->body_count = soft->body_count;
+        stiffs->bodies = calloc(soft->body_count, sizeof *stiffs->bodies);
+        stiffs->start = calloc(soft->count, sizeof *stiffs->start);
+        stiffs->points = aligned_alloc(64, bytes);
+        if (stiffs->points != NULL) {
+            memset(stiffs->points, 0, bytes);
+        }
+    }
+    bool room = taken != NULL && stiffs != NULL && stiffs->bodies != NULL &&
+                stiffs->start != NULL && stiffs->points != NULL;
+    int result = room ? fill_all(soft, stiffs, taken) : ERROR_MEMORY;
+    free(taken);
+    if (result != ERROR_OK) {
+        stiffs_destroy(stiffs);
+        return result;
+    }
+    soft->stiffs = stiffs;
+    return ERROR_OK;
+}
+
+u64 stiffs_memory(const Soft *soft)
+{
+    const Stiffs *stiffs = soft->stiffs;
+    return stiffs == NULL ? 0
+                          : sizeof *stiffs + soft->body_count * sizeof *stiffs->bodies +
+                                soft->count * (sizeof *stiffs->points + sizeof *stiffs->start) +
+                                (u64)stiffs->pack_count * sizeof *stiffs->packs;
+}
+
+/* ---- in a step ---- */
+
+f32 stiff_limit(const Soft *soft, u32 body)
+{
+    return soft->stiffs != NULL ? soft->stiffs->bodies[body].limit : 0.0f;
+}
+
+bool stiff_is(const Soft *soft, u32 body, f32 h)
+{
+    f32 per_h = 1.0f / h; /* as packs.c has it: both must find the same */
+    return soft->stiffs != NULL && body < soft->stiffs->body_count &&
+           !(soft->stiffs->bodies[body].limit <=
+             STIFF_FROM * (soft_role_scale(soft, ROLE_VOLUME) * per_h * per_h));
+}
+
+void stiff_start(Soft *soft, u32 particle)
+{
+    soft->stiffs->start[particle] = soft->points[particle].velocity;
+}
+
+typedef struct Mat3x8 {
+    Vec3x8 x, y, z; /* columns */
+} Mat3x8;
+
+SIMD_INLINE Vec3x8 gather_points(const StiffVector *at, const u32 point[SIMD_LANES])
+{
+    enum {
+        STRIDE = sizeof(StiffPoint) / sizeof(StiffVector)
+    };
+    f32x8 row[4];
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        row[k] = f32x8_load_halves(at[point[k] * STRIDE].at, at[point[k + 4] * STRIDE].at);
+    }
+    f32x8_transpose_halves(row);
+    return (Vec3x8){row[0], row[1], row[2]};
+}
+
+/* All are read before any is written, as lanes may repeat. */
+SIMD_INLINE void scatter_points(StiffVector *at, const u32 point[SIMD_LANES], Vec3x8 add)
+{
+    enum {
+        STRIDE = sizeof(StiffPoint) / sizeof(StiffVector)
+    };
+    f32x8 row[4] = {add.x, add.y, add.z, f32x8_set(0.0f)};
+    f32x8_transpose_halves(row);
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        row[k] += f32x8_load_halves(at[point[k] * STRIDE].at, at[point[k + 4] * STRIDE].at);
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        f32x8_store_halves(at[point[k] * STRIDE].at, at[point[k + 4] * STRIDE].at, row[k]);
+    }
+}
+
+/* [x1 − x0, x2 − x0, x3 − x0] B */
+SIMD_INLINE Mat3x8 gradient_of(const StiffPack *pack, const StiffVector *at)
+{
+    Vec3x8 x0 = gather_points(at, pack->point[0]), x[3];
+    Mat3x8 f;
+#pragma GCC unroll 3
+    for (int k = 0; k < 3; k++) {
+        x[k] = vec3x8_sub(gather_points(at, pack->point[k + 1]), x0);
+    }
+    Vec3x8 *columns[3] = {&f.x, &f.y, &f.z};
+#pragma GCC unroll 3
+    for (int j = 0; j < 3; j++) {
+        Vec3x8 c = vec3x8_scale(x[0], f32x8_load(pack->b[j]));
+        c = vec3x8_add_scaled(c, f32x8_load(pack->b[3 + j]), x[1]);
+        *columns[j] = vec3x8_add_scaled(c, f32x8_load(pack->b[6 + j]), x[2]);
+    }
+    return f;
+}
+
+/* Adds −scale P Bᵀ to the points, whose sum is 0. */
+SIMD_INLINE void spread(const StiffPack *pack, StiffVector *at, Mat3x8 stress, f32x8 scale)
+{
+    Vec3x8 sum = {f32x8_set(0.0f), f32x8_set(0.0f), f32x8_set(0.0f)};
+    for (int k = 0; k < 3; k++) {
+        Vec3x8 g = vec3x8_scale(stress.x, f32x8_load(pack->b[3 * k]));
+        g = vec3x8_add_scaled(g, f32x8_load(pack->b[3 * k + 1]), stress.y);
+        g = vec3x8_add_scaled(g, f32x8_load(pack->b[3 * k + 2]), stress.z);
+        g = vec3x8_scale(g, -scale);
+        sum = vec3x8_add(sum, g);
+        scatter_points(at, pack->point[k + 1], g);
+    }
+    scatter_points(at, pack->point[0], (Vec3x8){-sum.x, -sum.y, -sum.z});
+}
+
+/* R (2 μ E + λ tr E) V of the symmetric part E of Rᵀ F, less 1 where `rest`. */
+SIMD_INLINE Mat3x8 stress_of(const StiffPack *pack, Mat3x8 r, Mat3x8 f, f32 rest)
+{
+    f32x8 half = f32x8_load(pack->shear) * 0.5f, bulk = f32x8_load(pack->bulk);
+    f32x8 xx = vec3x8_dot(r.x, f.x) - rest, yy = vec3x8_dot(r.y, f.y) - rest;
+    f32x8 zz = vec3x8_dot(r.z, f.z) - rest;
+    f32x8 xy = half * (vec3x8_dot(r.x, f.y) + vec3x8_dot(r.y, f.x));
+    f32x8 xz = half * (vec3x8_dot(r.x, f.z) + vec3x8_dot(r.z, f.x));
+    f32x8 yz = half * (vec3x8_dot(r.y, f.z) + vec3x8_dot(r.z, f.y));
+    f32x8 all = bulk * (xx + yy + zz);
+    xx = 2.0f * half * xx + all;
+    yy = 2.0f * half * yy + all;
+    zz = 2.0f * half * zz + all;
+    Mat3x8 p;
+    p.x = vec3x8_add_scaled(vec3x8_add_scaled(vec3x8_scale(r.x, xx), xy, r.y), xz, r.z);
+    p.y = vec3x8_add_scaled(vec3x8_add_scaled(vec3x8_scale(r.x, xy), yy, r.y), yz, r.z);
+    p.z = vec3x8_add_scaled(vec3x8_add_scaled(vec3x8_scale(r.x, xz), yz, r.y), zz, r.z);
+    return p;
+}
+
+SIMD_INLINE Vec3x8 unit(Vec3x8 v)
+{
+    f32x8 size = f32x8_sqrt(vec3x8_dot(v, v));
+    return vec3x8_scale(v, f32x8_and((i32x8)(size > 1e-12f), 1.0f / size));
+}
+
+/* Turns all columns by the rotation vector w, by Cayley's map. */
+SIMD_INLINE Mat3x8 turned(Mat3x8 r, Vec3x8 w)
+{
+    Vec3x8 half = vec3x8_scale(w, f32x8_set(0.5f));
+    f32x8 per = 2.0f / (1.0f + vec3x8_dot(half, half));
+    Vec3x8 *columns[3] = {&r.x, &r.y, &r.z};
+#pragma GCC unroll 3
+    for (int k = 0; k < 3; k++) {
+        Vec3x8 c = *columns[k], u = vec3x8_cross(half, c);
+        u = vec3x8_add(u, vec3x8_cross(half, u));
+        *columns[k] = vec3x8_add_scaled(c, per, u);
+    }
+    return r;
+}
+
+/* The rotation nearest to F: Newton's method for the maximum of tr(Rᵀ F) from Gram and Schmidt's
+ * on, and a safe step where the function does not curve down there. */
+SIMD_INLINE Mat3x8 rotation_of(Mat3x8 f)
+{
+    Mat3x8 r;
+    r.x = unit(f.x);
+    f32x8 along = vec3x8_dot(r.x, f.y);
+    r.y = unit(vec3x8_add_scaled(f.y, -along, r.x));
+    r.z = vec3x8_cross(r.x, r.y);
+    for (u32 i = 0; i < POLAR_ITERATIONS; i++) {
+        Vec3x8 a = vec3x8_add(vec3x8_cross(r.x, f.x), vec3x8_cross(r.y, f.y));
+        a = vec3x8_add(a, vec3x8_cross(r.z, f.z));
+        f32x8 xx = r.x.x * f.x.x + r.y.x * f.y.x + r.z.x * f.z.x;
+        f32x8 yy = r.x.y * f.x.y + r.y.y * f.y.y + r.z.y * f.z.y;
+        f32x8 zz = r.x.z * f.x.z + r.y.z * f.y.z + r.z.z * f.z.z;
+        f32x8 xy = -0.5f * (r.x.x * f.x.y + r.y.x * f.y.y + r.z.x * f.z.y + r.x.y * f.x.x +
+                            r.y.y * f.y.x + r.z.y * f.z.x);
+        f32x8 xz = -0.5f * (r.x.x * f.x.z + r.y.x * f.y.z + r.z.x * f.z.z + r.x.z * f.x.x +
+                            r.y.z * f.y.x + r.z.z * f.z.x);
+        f32x8 yz = -0.5f * (r.x.y * f.x.z + r.y.y * f.y.z + r.z.y * f.z.z + r.x.z * f.x.y +
+                            r.y.z * f.y.y + r.z.z * f.z.y);
+        f32x8 ax = yy + zz, ay = xx + zz, az = xx + yy; /* tr S − S */
+        f32x8 cx = ay * az - yz * yz, cy = xz * yz - xy * az, cz = xy * yz - xz * ay;
+        f32x8 determinant = ax * cx + xy * cy + xz * cz, minor = ax * ay - xy * xy;
+        i32x8 curved =
+            (i32x8)(ax > 0.05f) & (i32x8)(minor > 2.5e-3f) & (i32x8)(determinant > 1.25e-4f);
+        f32x8 per = 1.0f / f32x8_select(curved, determinant, f32x8_set(1.0f));
+        Vec3x8 w = {(cx * a.x + cy * a.y + cz * a.z) * per,
+                    (cy * a.x + (ax * az - xz * xz) * a.y + (xy * xz - ax * yz) * a.z) * per,
+                    (cz * a.x + (xy * xz - ax * yz) * a.y + minor * a.z) * per};
+        f32x8 trace = f32x8_max(f32x8_abs(xx + yy + zz), f32x8_set(0.1f));
+        w.x = f32x8_select(curved, w.x, a.x / trace);
+        w.y = f32x8_select(curved, w.y, a.y / trace);
+        w.z = f32x8_select(curved, w.z, a.z / trace);
+        r = turned(r, w);
+    }
+    return r;
+}
+
+/* The residual gets h f at x + h v, of which `direction` has the places. */
+static void add_forces(StiffPack *packs, u32 count, StiffPoint *points, f32 h)
+{
+    for (u32 i = 0; i < count; i++) {
+        StiffPack *pack = &packs[i];
+        Mat3x8 f = gradient_of(pack, &points->direction), r = rotation_of(f);
+        const Vec3x8 columns[3] = {r.x, r.y, r.z};
+        for (u32 k = 0; k < 3; k++) {
+            f32x8_store(pack->turn[3 * k], columns[k].x);
+            f32x8_store(pack->turn[3 * k + 1], columns[k].y);
+            f32x8_store(pack->turn[3 * k + 2], columns[k].z);
+        }
+        spread(pack, &points->residual, stress_of(pack, r, f, 1.0f), f32x8_set(h));
+    }
+}
+
+SIMD_INLINE Vec3x8 load_column(const StiffPack *pack, u32 k)
+{
+    return (Vec3x8){f32x8_load(pack->turn[3 * k]), f32x8_load(pack->turn[3 * k + 1]),
+                    f32x8_load(pack->turn[3 * k + 2])};
+}
+
+/* image += h² K direction */
+static void add_image(const StiffPack *packs, u32 count, StiffPoint *points, f32 h)
+{
+    for (u32 i = 0; i < count; i++) {
+        const StiffPack *pack = &packs[i];
+        Mat3x8 f = gradient_of(pack, &points->direction);
+        Mat3x8 r = {load_column(pack, 0), load_column(pack, 1), load_column(pack, 2)};
+        spread(pack, &points->image, stress_of(pack, r, f, 0.0f), f32x8_set(-h * h));
+    }
+}
+
+static inline f64 dot(StiffVector a, StiffVector b)
+{
+    return (f64)a.at[0] * (f64)b.at[0] + (f64)a.at[1] * (f64)b.at[1] + (f64)a.at[2] * (f64)b.at[2];
+}
+
+/* Masses, places and what v* asks for; false if nothing of the body can move. */
+static bool begin(const Soft *soft, const SoftBody *body, StiffPoint *points, f32 h, Vec3 *asked)
+{
+    const SoftPoint *from = soft->points + body->first;
+    const Vec3 *start = soft->stiffs->start + body->first;
+    bool pinned = false;
+    *asked = vec3_zero();
+    for (u32 i = 0; i < body->count; i++) {
+        StiffPoint *p = &points[i];
+        f32 w = from[i].inverse_mass;
+        p->mass = w > 0.0f ? 1.0f / w : 0.0f;
+        p->weight = w > 0.0f ? 1.0f / (p->mass + h * h * p->own) : 0.0f;
+        pinned = pinned || !(w > 0.0f);
+        Vec3 v = w > 0.0f ? start[i] : from[i].velocity;
+        Vec3 at = vec3_add_scaled(vec3_sub(from[i].position, from[0].position), h, v);
+        Vec3 lack = vec3_scale(vec3_sub(from[i].velocity, v), p->mass);
+        *asked = vec3_add(*asked, lack);
+        p->direction = (StiffVector){{at.x, at.y, at.z, 0.0f}};
+        p->residual = (StiffVector){{lack.x, lack.y, lack.z, 0.0f}};
+        p->change = (StiffVector){{0.0f, 0.0f, 0.0f, 0.0f}};
+    }
+    return !pinned;
+}
+
+/* direction = weight residual + share direction; returns r · z before. */
+static f64 redirect(StiffPoint *points, u32 count, f64 before)
+{
+    f64 product = 0.0;
+    for (u32 i = 0; i < count; i++) {
+        product += (f64)points[i].weight * dot(points[i].residual, points[i].residual);
+    }
+    f32 share = before > 0.0 ? (f32)(product / before) : 0.0f;
+    for (u32 i = 0; i < count; i++) {
+        StiffPoint *p = &points[i];
+        for (u32 k = 0; k < 3; k++) {
+            f32 d = before > 0.0 ? share * p->direction.at[k] : 0.0f;
+            p->direction.at[k] = p->weight > 0.0f ? p->weight * p->residual.at[k] + d : 0.0f;
+        }
+    }
+    return product;
+}
+
+static void iterate(const StiffPack *packs, u32 pack_count, StiffPoint *points, u32 count, f32 h,
+                    u32 most)
+{
+    f64 mass = 0.0;
+    for (u32 i = 0; i < count; i++) {
+        mass += (f64)points[i].mass;
+    }
+    f64 product = redirect(points, count, 0.0), first = product;
+    for (u32 n = 0; n < most && product > residual_part * first && product > mass * residual_speed;
+         n++) {
+        f64 curve = 0.0;
+        for (u32 i = 0; i < count; i++) {
+            for (u32 k = 0; k < 4; k++) {
+                points[i].image.at[k] = points[i].mass * points[i].direction.at[k];
+            }
+        }
+        add_image(packs, pack_count, points, h);
+        for (u32 i = 0; i < count; i++) {
+            curve += points[i].mass > 0.0f ? dot(points[i].direction, points[i].image) : 0.0;
+        }
+        if (!(curve > 0.0)) {
+            return;
+        }
+        f32 step = (f32)(product / curve);
+        for (u32 i = 0; i < count; i++) {
+            for (u32 k = 0; k < 3; k++) {
+                points[i].change.at[k] += step * points[i].direction.at[k];
+                points[i].residual.at[k] -= step * points[i].image.at[k];
+            }
+        }
+        product = redirect(points, count, product);
+    }
+}
+
+void stiff_body(Soft *soft, u32 index, f32 h)
+{
+    Stiffs *stiffs = soft->stiffs;
+    const SoftBody *body = &soft->bodies[index];
+    const StiffBody *of = &stiffs->bodies[index];
+    StiffPoint *points = stiffs->points + body->first;
+    f32 waves = h * sqrtf(2.0f * of->limit);
+    u32 most = ITERATIONS_LEAST + (u32)f32_min(iterations_each * waves, 1e3f);
+    Vec3 asked, given = vec3_zero(), shift = vec3_zero();
+    f32 mass = 0.0f;
+    bool free_body = begin(soft, body, points, h, &asked);
+    add_forces(stiffs->packs + of->first_pack, of->pack_count, points, h);
+    iterate(stiffs->packs + of->first_pack, of->pack_count, points, body->count, h, most);
+    for (u32 i = 0; i < body->count; i++) {
+        const f32 *v = points[i].change.at;
+        given = vec3_add_scaled(given, points[i].mass, vec3(v[0], v[1], v[2]));
+        mass += points[i].mass;
+    }
+    if (free_body) {
+        /* What iterations have not found yet is a motion of the whole by no force of its own. */
+        shift = vec3_scale(vec3_sub(asked, given), 1.0f / mass);
+    }
+    for (u32 i = 0; i < body->count; i++) {
+        SoftPoint *p = &soft->points[body->first + i];
+        const f32 *v = points[i].change.at;
+        if (p->inverse_mass > 0.0f) {
+            p->velocity = vec3_add(stiffs->start[body->first + i], vec3(v[0], v[1], v[2]));
+            p->velocity = vec3_add(p->velocity, shift);
+        }
+    }
+}

@@ -155,9 +155,6 @@ static void finish_body(Soft *soft, u32 body, f32 h)
     }
     methods_body(soft, body, h);
     wholes_body(soft, body, h);
-    if (soft->bodies[body].def.method == SOFT_XPBD) {
-        turn_end(soft, &soft->bodies[body]);
-    }
 }
 
 /* Other methods predict where they solve. */
@@ -166,6 +163,16 @@ static void begin_turns(Soft *soft, const PackGroup *group)
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         if (soft->bodies[b].def.method == SOFT_XPBD && !soft_sleeps(soft, b)) {
             turn_begin(soft, &soft->bodies[b]);
+        }
+    }
+}
+
+/* Before what rigid bodies hold gets its own mass back. */
+static void end_turns(Soft *soft, const PackGroup *group)
+{
+    for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
+        if (soft->bodies[b].def.method == SOFT_XPBD && !soft_sleeps(soft, b)) {
+            turn_end(soft, &soft->bodies[b]);
         }
     }
 }
@@ -182,13 +189,16 @@ static void run_group(const Step *step, u32 index)
     }
     predict_group(soft, group, step->h);
     grips_warm(soft, index, step->h);
-    begin_turns(soft, group);
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         if (soft->bodies[b].def.method == SOFT_XPBD && !soft_sleeps(soft, b)) {
             wholes_press(soft, b, step->h);
         }
     }
     hold_take(soft, index);
+    if (group->bodies.count == 0) {
+        turn_begin_slab(soft, index);
+    }
+    begin_turns(soft, group);
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         if (stiff_is(soft, b, step->h) && !soft_sleeps(soft, b)) {
             stiff_body(soft, b, step->h);
@@ -198,6 +208,7 @@ static void run_group(const Step *step, u32 index)
     if (group->bodies.count == 0) {
         return; /* a slab: the rest is for the body */
     }
+    end_turns(soft, group);
     hold_give(soft, index);
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         finish_body(soft, b, step->h);
@@ -221,10 +232,12 @@ static void phase_loop(void *context, u32 phase, u32 first, u32 end, u32 worker)
             packs_run(step->soft, (PackSpan){packs->lines[phase - 2].first + i, 1}, step->h);
         } else if (!soft_sleeps(step->soft, packs->cut[i].body)) {
             const PackBody *cut = &packs->cut[i];
+            turn_begin_cut(step->soft, cut);
             if (stiff_is(step->soft, cut->body, step->h)) {
                 stiff_body(step->soft, cut->body, step->h);
             }
             packs_run(step->soft, cut->runs, step->h);
+            turn_end_cut(step->soft, cut);
             for (u32 g = 0; g < cut->group_count; g++) {
                 hold_give(step->soft, cut->first_group + g);
             }

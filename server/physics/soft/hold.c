@@ -72,6 +72,9 @@ int hold_create(Soft *soft)
 
 void hold_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves)
 {
+    for (u32 b = 0; b < soft->body_count; b++) {
+        soft->bodies[b].fixed = false;
+    }
     for (u32 i = 0; i < soft->attachment_count; i++) {
         Held *held = &soft->held[i];
         const SoftAttachment *attachment = &soft->attachments[held->attachment];
@@ -89,6 +92,8 @@ void hold_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves)
         body *= mean_to_any * (f32)held->shares;
         held->weight = body > 0.0f ? p->inverse_mass * body / (p->inverse_mass + body)
                                    : firm * p->inverse_mass;
+        SoftBody *of = &soft->bodies[soft->matter[attachment->particle].body];
+        of->fixed = of->fixed || !(body > 0.0f);
         held->speed = touch_hold_speed(soft, rigid, attachment, at, h);
     }
 }

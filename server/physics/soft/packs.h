@@ -50,6 +50,17 @@ typedef struct PackGroup {
     bool ordered;  /* particles are entries of `order` */
 } PackGroup;
 
+/* Of the points of a body, or a slab (turn.c): m is their mass, r and u are places and velocities
+ * from those of the first, which keeps digits far from the origin. */
+typedef struct TurnSums {
+    Vec3 from, speed;           /* of the first */
+    f64 mass;                   /* Σ m */
+    f64 place[3], motion[3];    /* Σ m r, Σ m u */
+    f64 momentum[3];            /* Σ m r × u */
+    f64 xx, yy, zz, xy, xz, yz; /* Σ m r rᵀ */
+    bool pinned;                /* one of them is held by the world */
+} TurnSums;
+
 /* A body that was cut. */
 typedef struct PackBody {
     u32 body;
@@ -74,14 +85,21 @@ struct Packs {
     u32 stream_used, stream_room;
     f32x8 *tension; /* [tension_count] N s, of the links of chains in the last step */
     u32 tension_count;
-    u32 particles; /* when it was built */
-    u32 *order;    /* [particles] particles of slabs along an axis */
-    u32 *group_of; /* [particles] */
-    u64 weight;    /* of all constraints, as multiples of a distance */
+    u32 particles;   /* when it was built */
+    u32 *order;      /* [particles] particles of slabs along an axis */
+    u32 *group_of;   /* [particles] */
+    TurnSums *turns; /* [group_count] of slabs, in this step */
+    u64 weight;      /* of all constraints, as multiples of a distance */
 };
 
 void packs_walk(Packs *packs, State *state);
 /* Solves runs one after the other. */
 void packs_run(Soft *soft, PackSpan runs, f32 h);
+
+/* turn.c, of a body that is cut: each slab before its constraints, then all of it; and after them.
+ */
+void turn_begin_slab(Soft *soft, u32 group);
+void turn_begin_cut(Soft *soft, const PackBody *of);
+void turn_end_cut(Soft *soft, const PackBody *of);
 
 #endif

@@ -50,6 +50,7 @@ void packs_destroy(Packs *packs)
         free(packs->tension);
         free(packs->order);
         free(packs->group_of);
+        free(packs->turns);
         free(packs);
     }
 }
@@ -553,6 +554,10 @@ int packs_create(Soft *soft)
         builder.waiting && builder.colored && builder.sorted && builder.keys && builder.color) {
         memset(builder.seam_of, 0xff, points * sizeof *builder.seam_of);
         result = packs_cut(soft);
+    }
+    if (result == ERROR_OK) {
+        packs->turns = calloc(u32_max(packs->group_count, 1), sizeof *packs->turns);
+        result = packs->turns != NULL ? ERROR_OK : ERROR_MEMORY;
     }
     if (result == ERROR_OK) {
         result = chains_find(soft, &builder.chains);

@@ -85,6 +85,7 @@ typedef struct SoftBody {
     u32 ring;        /* its first segments, round the gas of a ball in two dimensions; else 0 */
     f32 rest_volume; /* m³ inside, as soft_volume_by finds it; of a ring m² */
     u32 first_pin, pin_count; /* in pinned */
+    bool fixed;               /* in this step: something that does not give holds some of it */
     bool turns;               /* in this step: nothing of it is pinned; then: */
     Vec3 momentum;            /* kg m²/s about its centre, before its constraints */
 } SoftBody;
@@ -316,7 +317,7 @@ void stiff_body(Soft *soft, u32 body, f32 h);
 /* turn.c: around the constraints of a body in a step: what turns goes on turning. Bodies run in
  * parallel. */
 void turn_begin(Soft *soft, SoftBody *body);
-void turn_end(Soft *soft, const SoftBody *body);
+void turn_end(Soft *soft, SoftBody *body);
 
 /* wind.c: how the triangles stand to the air, at the start of a tick. */
 void wind_begin(Soft *soft);

@@ -5,22 +5,12 @@
  * constraints took of its angular momentum is given back as a turn of the whole; what they took of
  * its vibrations stays taken.
  */
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/packs.h"
 
 #include "shared/simd.h"
 
 /* Of the trace of the inertia, added to its axes: a straight rope has none about itself. */
 static const f32 inertia_least = 1e-5f;
-
-/* Of a body's points: m is their mass, r and u are places and velocities from those of the first,
- * which keeps digits far from the origin. */
-typedef struct TurnSums {
-    f64 mass;                   /* Σ m */
-    f64 place[3], motion[3];    /* Σ m r, Σ m u */
-    f64 momentum[3];            /* Σ m r × u */
-    f64 xx, yy, zz, xy, xz, yz; /* Σ m r rᵀ */
-    bool pinned;                /* one of them is held by the world */
-} TurnSums;
 
 /* Eight points, those too many without mass. */
 typedef struct TurnEight {
@@ -29,17 +19,16 @@ typedef struct TurnEight {
     bool pinned;
 } TurnEight;
 
-static inline TurnEight gather(const SoftPoint *points, u32 first, u32 end)
+static inline TurnEight gather(const SoftPoint *points, const u32 *order, u32 left, Vec3 x, Vec3 v)
 {
     f32x8 m[8], one = f32x8_set(1.0f);
-    u32 count = u32_min(end - first, SIMD_LANES);
+    u32 count = u32_min(left, SIMD_LANES);
     i32x8 there = {0};
     for (u32 i = 0; i < SIMD_LANES; i++) {
-        memcpy(&m[i], &points[i < count ? first + i : first], sizeof m[i]);
+        memcpy(&m[i], &points[order[i < count ? i : 0]], sizeof m[i]);
         there[i] = i < count ? -1 : 0;
     }
     f32x8_transpose(m);
-    Vec3 x = points[0].position, v = points[0].velocity;
     i32x8 fixed = there & (i32x8)(m[3] <= 0.0f);
     TurnEight of = {.pinned = i32x8_any(fixed),
                     .r = vec3x8_sub((Vec3x8){m[0], m[1], m[2]}, vec3x8_set(x)),
@@ -53,16 +42,16 @@ static inline f64 sum(f32x8 v)
     return ((f64)(v[0] + v[4]) + (f64)(v[1] + v[5])) + ((f64)(v[2] + v[6]) + (f64)(v[3] + v[7]));
 }
 
-/* The inertia only where it is asked for. */
-static TurnSums sums_of(const Soft *soft, const SoftBody *body, bool inertia)
+/* Of particles in an order, from the first of them; the inertia only where it is asked for. */
+static TurnSums sums_of(const Soft *soft, const u32 *order, u32 count, bool inertia)
 {
-    const SoftPoint *points = soft->points + body->first;
-    TurnSums s = {.mass = 0.0};
+    const SoftPoint *points = soft->points;
+    TurnSums s = {.from = points[order[0]].position, .speed = points[order[0]].velocity};
     f32x8 zero = f32x8_set(0.0f), mass = zero, xx = zero, yy = zero, zz = zero;
     f32x8 xy = zero, xz = zero, yz = zero;
     Vec3x8 place = {zero, zero, zero}, motion = place, momentum = place;
-    for (u32 i = 0; i < body->count && !s.pinned; i += SIMD_LANES) {
-        TurnEight of = gather(points, i, body->count);
+    for (u32 i = 0; i < count && !s.pinned; i += SIMD_LANES) {
+        TurnEight of = gather(points, order + i, count - i, s.from, s.speed);
         Vec3x8 mr = vec3x8_scale(of.r, of.mass);
         s.pinned = of.pinned;
         mass += of.mass;
@@ -110,32 +99,113 @@ static Symmetric3 inertia_of(const TurnSums *s)
                         (f32)(w * p[0] * p[2] - s->xz), (f32)(w * p[1] * p[2] - s->yz)};
 }
 
+static bool turns(const SoftBody *body, const TurnSums *s)
+{
+    return !s->pinned && !body->fixed && s->mass > 0.0;
+}
+
 void turn_begin(Soft *soft, SoftBody *body)
 {
-    TurnSums s = sums_of(soft, body, false);
-    /* What a rigid body holds is turned by it. */
-    body->turns = !s.pinned && body->pin_count == 0 && s.mass > 0.0;
+    TurnSums s = sums_of(soft, soft->packs->order + body->first, body->count, false);
+    body->turns = turns(body, &s);
     body->momentum = body->turns ? momentum_of(&s) : vec3_zero();
 }
 
-void turn_end(Soft *soft, const SoftBody *body)
+void turn_begin_slab(Soft *soft, u32 group)
 {
-    if (!body->turns) {
-        return;
+    Packs *packs = soft->packs;
+    const PackSpan *span = &packs->groups[group].particles;
+    packs->turns[group] = sums_of(soft, packs->order + span->first, span->count, false);
+}
+
+static void cross(const f64 a[3], const f64 b[3], f64 scale, f64 sum[3])
+{
+    sum[0] += scale * (a[1] * b[2] - a[2] * b[1]);
+    sum[1] += scale * (a[2] * b[0] - a[0] * b[2]);
+    sum[2] += scale * (a[0] * b[1] - a[1] * b[0]);
+}
+
+/* Adds a part, whose numbers are from another point on. */
+static void join(TurnSums *to, const TurnSums *part)
+{
+    Vec3 off = vec3_sub(part->from, to->from), faster = vec3_sub(part->speed, to->speed);
+    const f64 x[3] = {(f64)off.x, (f64)off.y, (f64)off.z};
+    const f64 u[3] = {(f64)faster.x, (f64)faster.y, (f64)faster.z};
+    cross(part->place, u, 1.0, to->momentum);
+    cross(x, part->motion, 1.0, to->momentum);
+    cross(x, u, part->mass, to->momentum);
+    for (u32 k = 0; k < 3; k++) {
+        to->momentum[k] += part->momentum[k];
+        to->place[k] += part->place[k] + part->mass * x[k];
+        to->motion[k] += part->motion[k] + part->mass * u[k];
     }
-    TurnSums s = sums_of(soft, body, true);
-    Symmetric3 inertia = inertia_of(&s), inverse = symmetric_inverse(&inertia);
-    Vec3 lost = vec3_sub(body->momentum, momentum_of(&s));
+    const f64 *p = part->place;
+    to->xx += part->xx + 2.0 * x[0] * p[0] + part->mass * x[0] * x[0];
+    to->yy += part->yy + 2.0 * x[1] * p[1] + part->mass * x[1] * x[1];
+    to->zz += part->zz + 2.0 * x[2] * p[2] + part->mass * x[2] * x[2];
+    to->xy += part->xy + x[0] * p[1] + x[1] * p[0] + part->mass * x[0] * x[1];
+    to->xz += part->xz + x[0] * p[2] + x[2] * p[0] + part->mass * x[0] * x[2];
+    to->yz += part->yz + x[1] * p[2] + x[2] * p[1] + part->mass * x[1] * x[2];
+    to->mass += part->mass;
+    to->pinned = to->pinned || part->pinned;
+}
+
+static TurnSums join_slabs(const Packs *packs, const PackBody *of)
+{
+    TurnSums s = packs->turns[of->first_group];
+    for (u32 g = 1; g < of->group_count; g++) {
+        join(&s, &packs->turns[of->first_group + g]);
+    }
+    return s;
+}
+
+void turn_begin_cut(Soft *soft, const PackBody *of)
+{
+    SoftBody *body = &soft->bodies[of->body];
+    TurnSums s = join_slabs(soft->packs, of);
+    body->turns = turns(body, &s);
+    body->momentum = body->turns ? momentum_of(&s) : vec3_zero();
+}
+
+static void give_back(Soft *soft, const SoftBody *body, const TurnSums *s)
+{
+    Symmetric3 inertia = inertia_of(s), inverse = symmetric_inverse(&inertia);
+    Vec3 lost = vec3_sub(body->momentum, momentum_of(s));
     Vec3 spin = symmetric_mul(&inverse, lost);
     if (!vec3_is_finite(spin)) {
         return;
     }
     SoftPoint *points = soft->points + body->first;
-    f64 w = 1.0 / s.mass;
-    Vec3 centre = vec3((f32)(w * s.place[0]), (f32)(w * s.place[1]), (f32)(w * s.place[2]));
-    centre = vec3_add(centre, points[0].position);
+    f64 w = 1.0 / s->mass;
+    Vec3 centre = vec3((f32)(w * s->place[0]), (f32)(w * s->place[1]), (f32)(w * s->place[2]));
+    centre = vec3_add(centre, s->from);
     for (u32 i = 0; i < body->count; i++) {
         Vec3 arm = vec3_sub(points[i].position, centre);
         points[i].velocity = vec3_add(points[i].velocity, vec3_cross(spin, arm));
+    }
+}
+
+void turn_end(Soft *soft, SoftBody *body)
+{
+    if (body->turns) {
+        TurnSums s = sums_of(soft, soft->packs->order + body->first, body->count, true);
+        give_back(soft, body, &s);
+        body->turns = false;
+    }
+}
+
+/* By slabs, as before: rounding is then the same, and does not turn the body in many steps. */
+void turn_end_cut(Soft *soft, const PackBody *of)
+{
+    Packs *packs = soft->packs;
+    SoftBody *body = &soft->bodies[of->body];
+    for (u32 g = of->first_group; body->turns && g < of->first_group + of->group_count; g++) {
+        const PackSpan *span = &packs->groups[g].particles;
+        packs->turns[g] = sums_of(soft, packs->order + span->first, span->count, true);
+    }
+    if (body->turns) {
+        TurnSums s = join_slabs(packs, of);
+        give_back(soft, body, &s);
+        body->turns = false;
     }
 }

@@ -25,7 +25,7 @@ typedef struct Bench {
     u32 sample_count; /* of the row being measured */
     u64 row_began_ns;
     u32 row_runs;
-    f64 best; /* of the row, in the unit of its samples: what a quiet machine takes; 0: not known */
+    f64 best; /* least median of a run, in the unit of the samples; 0: not known */
 } Bench;
 
 /* A measured figure and the throughput that goes with it. */

@@ -38,7 +38,7 @@ static const Suite suites[] = {
     {"rigid/sleeping_pyr22", "of a pyramid that sleeps", bench_rigid_sleeping},
     {"rigid/memory_drop5000", "bytes a body of the pile of 5000", bench_rigid_memory},
     {"rigid/save_drop5000", "saving the pile; also rigid/load_", bench_rigid_save},
-    {"rigid/ray_drop5000", "a ray into the pile", bench_rigid_ray},
+    {"rigid/ray_drop5000", "a ray from above into the pile", bench_rigid_ray},
     {"rigid/quality", "what stacks, walls, slopes and chains of joints hold; other columns",
      bench_rigid_quality},
     {"soft/cloth50", "a tick of 10 steps of a cloth of 50 x 50 points", bench_soft_cloth50},

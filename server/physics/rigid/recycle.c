@@ -103,28 +103,21 @@ void recycle_remove_body(Rigid *rigid, u32 slot)
 
 /* The two bodies of a pair: manifolds are kept in the frame of the root, where the other moves. */
 typedef struct Couple {
-    ShapePose root, other; /* in the world */
-    const Body *root_body, *other_body;
+    const Body *root, *other;
     bool turned;   /* the root is b */
-    Vec3 position; /* of the other in the root's frame */
+    Vec3 position; /* of the other's origin in the root's frame */
     Quat orientation;
 } Couple;
 
 /* What cannot move is the root: poses against it are exact. */
-static Couple couple_of(const Rigid *rigid, const Pair *pair)
+static inline Couple couple_of(const Rigid *rigid, const Pair *pair)
 {
     const Body *a = &rigid->bodies[pair->a], *b = &rigid->bodies[pair->b];
     bool turned = b->motion == BODY_STATIC;
-    Couple couple = {.root = body_pose(turned ? b : a),
-                     .other = body_pose(turned ? a : b),
-                     .root_body = turned ? b : a,
-                     .other_body = turned ? a : b,
-                     .turned = turned};
-    couple.position = quat_rotate_inverse(couple.root.orientation,
-                                          vec3_sub(couple.other.position, couple.root.position));
-    couple.orientation =
-        quat_mul(quat_conjugate(couple.root.orientation), couple.other.orientation);
-    return couple;
+    const Body *root = turned ? b : a, *other = turned ? a : b;
+    Vec3 apart = vec3_sub(body_origin(other), body_origin(root));
+    return (Couple){root, other, turned, quat_rotate_inverse(root->orientation, apart),
+                    quat_mul(quat_conjugate(root->orientation), other->orientation)};
 }
 
 static f32 reach_of(const Shape *shape)
@@ -142,9 +135,9 @@ typedef struct Arms {
 
 static Arms arms_of(const Couple *couple, const RecycledPose *kept)
 {
-    Vec3 root = couple->root_body->centre, other = kept->position;
-    if (couple->other_body->flags & BODY_OFFSET) {
-        other = vec3_add(other, quat_rotate(kept->orientation, couple->other_body->centre));
+    Vec3 root = couple->root->centre, other = kept->position;
+    if (couple->other->flags & BODY_OFFSET) {
+        other = vec3_add(other, quat_rotate(kept->orientation, couple->other->centre));
     }
     Vec3 from = couple->turned ? other : root, to = couple->turned ? root : other;
     return (Arms){from, vec3_sub(to, from), vec3_sub(kept->position, from)};
@@ -153,8 +146,8 @@ static Arms arms_of(const Couple *couple, const RecycledPose *kept)
 /* The manifolds at a kept pose, along world axes as they were then, from a's centre of mass. */
 static u32 make(const Couple *couple, const RecycledPose *kept, u32 capacity, Manifold *manifolds)
 {
-    ShapePose root = {couple->root.shape, vec3_zero(), quat_identity()};
-    ShapePose other = {couple->other.shape, kept->position, kept->orientation};
+    ShapePose root = {&couple->root->shape, vec3_zero(), quat_identity()};
+    ShapePose other = {&couple->other->shape, kept->position, kept->orientation};
     u32 count = couple->turned ? manifold_collide(&other, &root, kept->margin, manifolds, capacity)
                                : manifold_collide(&root, &other, kept->margin, manifolds, capacity);
     Arms arms = arms_of(couple, kept);
@@ -185,11 +178,11 @@ static bool is_still(const Couple *couple, const RecycledPose *kept, Quat turn)
     if (!(vec3_distance(from, to) + turned * small <= most)) {
         return false;
     }
-    if (couple->root_body->motion == BODY_STATIC) {
+    if (couple->root->motion == BODY_STATIC) {
         return true;
     }
     /* Arms are kept in the world: both turning together counts as well. */
-    Quat both = quat_mul(couple->root.orientation, quat_conjugate(kept->root_orientation));
+    Quat both = quat_mul(couple->root->orientation, quat_conjugate(kept->root_orientation));
     f32 large = isfinite(kept->other_reach) ? f32_max(kept->root_reach, kept->other_reach)
                                             : kept->root_reach;
     return 2.0f * vec3_length(vec3(both.x, both.y, both.z)) * large <= most;
@@ -246,10 +239,10 @@ u32 recycle_collide(Rigid *rigid, const Pair *pair, f32 margin, u32 capacity, Ma
                                .b = pair->b,
                                .position = couple.position,
                                .orientation = quat_normalize(couple.orientation),
-                               .root_orientation = quat_normalize(couple.root.orientation),
+                               .root_orientation = quat_normalize(couple.root->orientation),
                                .margin = margin,
-                               .root_reach = reach_of(couple.root.shape),
-                               .other_reach = reach_of(couple.other.shape)};
+                               .root_reach = reach_of(&couple.root->shape),
+                               .other_reach = reach_of(&couple.other->shape)};
         now->count = (u8)make(&couple, kept, capacity, made);
         now->kept = true;
         turn = quat_mul(couple.orientation, quat_conjugate(kept->orientation));
@@ -260,6 +253,9 @@ u32 recycle_collide(Rigid *rigid, const Pair *pair, f32 margin, u32 capacity, Ma
         now->count = before->count;
         memcpy(made, &rigid->recycled_manifolds_before[before->first],
                now->count * sizeof(Manifold));
+    }
+    if (now->count == 0) {
+        return 0;
     }
     Drift drift = drift_of(&couple, kept, turn);
     Vec3 centre = rigid->bodies[pair->a].position;

@@ -56,16 +56,18 @@ struct BallWide {
 };
 
 enum {
-    TREE_JOINTS_MIN = 2 /* one alone is solved exactly as it is */
+    TREE_JOINTS_MIN = 1
 };
 /* Hz times the substep, of the joints of a tree: of points, and of turning, in which no taut chain
  * shakes. */
-#define TREE_STIFFNESS      1.4f
+#define TREE_STIFFNESS      1.6f
 #define TREE_TURN_STIFFNESS 32.0f
 
 /* Three rows of a joint of a tree. */
 typedef enum TreeKind {
     TREE_POINT,     /* its points together */
+    TREE_TRACK,     /* but for along a's x (slider): the third row is empty */
+    TREE_ROD,       /* its points at a distance: two are empty */
     TREE_TURN,      /* no turning (fixed) */
     TREE_TURN_AXIS, /* none but about a's x (hinge): the third row is empty */
     TREE_TURN_CROSS /* none about the normal of a's x and b's y (universal): two are empty */

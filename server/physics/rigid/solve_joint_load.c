@@ -88,6 +88,63 @@ static void each_load(Rigid *rigid, bool bound)
     }
 }
 
+static void hold(u8 *held, u32 slot)
+{
+    if (slot != JOINT_WORLD) {
+        held[slot] = 1;
+    }
+}
+
+/* Bodies that something acts upon besides gravity and the joints of trees. */
+static void find_held(const Rigid *rigid, u8 *held)
+{
+    const JointStore *store = &rigid->joints;
+    memset(held, 0, rigid->slots);
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        const Contact *c = &rigid->contacts[i];
+        if (!(c->flags & CONTACT_SENSOR)) {
+            held[c->a] = held[c->b] = 1;
+        }
+    }
+    for (u32 i = 0; i < rigid->grip_count; i++) {
+        if (rigid->grips[i].live && rigid->grips[i].body.slot < rigid->slots) {
+            held[rigid->grips[i].body.slot] = 1;
+        }
+    }
+    for (u32 i = 0; i < store->slots; i++) {
+        u32 a, b;
+        if (store->tree_places[i] == JOINT_NO_SLOT && joint_bodies(rigid, i, &a, &b)) {
+            hold(held, a);
+            hold(held, b);
+        }
+    }
+}
+
+/*
+ * A tree of joints that nothing holds is pulled by nothing but its own motion, which is over before
+ * anything shakes; and it must keep its angular momentum, which bodies that answer as if they were
+ * heavier do not.
+ */
+static void let_fly(Rigid *rigid)
+{
+    JointStore *store = &rigid->joints;
+    u8 *held = store->body_seen; /* scratch between the walks */
+    find_held(rigid, held);
+    for (u32 i = 0; i < store->tree_count; i++) {
+        const JointTree *tree = &store->trees[i];
+        const u32 *bodies = &store->tree_bodies[tree->body];
+        bool flies = true;
+        for (u32 n = 0; n < tree->body_count; n++) {
+            flies = flies && bodies[n] != JOINT_WORLD && !held[bodies[n]] &&
+                    rigid->bodies[bodies[n]].motion == BODY_DYNAMIC &&
+                    body_is_active(&rigid->bodies[bodies[n]]);
+        }
+        for (u32 n = 0; n < tree->body_count && flies; n++) {
+            store->loads[bodies[n]] = 0.0f;
+        }
+    }
+}
+
 /* Few bodies are loaded so much that it matters: only of those the tensors are made. */
 void joint_take_load(Rigid *rigid, f32 h)
 {
@@ -108,6 +165,7 @@ void joint_take_load(Rigid *rigid, f32 h)
     if (count == 0) {
         return;
     }
+    let_fly(rigid);
     each_load(rigid, false);
     for (u32 i = 0; i < count; i++) {
         u32 slot = shaken[i];
@@ -120,6 +178,8 @@ void joint_take_load(Rigid *rigid, f32 h)
             f32 share = step * step * (1.0f - FREE_SWING / swing) / FREE_SWING;
             inertia = symmetric_add(inertia, symmetric_scale(*stiffness, share));
             rigid->inertias[slot] = symmetric_inverse(&inertia);
+        } else {
+            store->loads[slot] = 0.0f;
         }
     }
 }

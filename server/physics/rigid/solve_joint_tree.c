@@ -34,7 +34,11 @@ static u32 blocks_of(const JointDef *def)
     case JOINT_CONE_TWIST:
         return left_alone ? 1 : 0;
     case JOINT_HINGE:
+    case JOINT_SLIDER:
         return left_alone ? 2 : 0;
+    case JOINT_DISTANCE:
+        left_alone = !(def->flags & (JOINT_DRIVE | JOINT_SPRUNG));
+        return left_alone && def->lower == def->upper && def->lower > 0.0f ? 1 : 0;
     case JOINT_FIXED:
     case JOINT_UNIVERSAL:
         return 2;
@@ -43,10 +47,16 @@ static u32 blocks_of(const JointDef *def)
     }
 }
 
+static TreeKind point_of(JointKind kind)
+{
+    return kind == JOINT_SLIDER ? TREE_TRACK : (kind == JOINT_DISTANCE ? TREE_ROD : TREE_POINT);
+}
+
 static TreeKind turn_of(JointKind kind)
 {
-    return kind == JOINT_FIXED ? TREE_TURN
-                               : (kind == JOINT_HINGE ? TREE_TURN_AXIS : TREE_TURN_CROSS);
+    return kind == JOINT_FIXED || kind == JOINT_SLIDER
+               ? TREE_TURN
+               : (kind == JOINT_HINGE ? TREE_TURN_AXIS : TREE_TURN_CROSS);
 }
 
 /* Lists of the joints of trees at each body, ascending. links[2 j] and links[2 j + 1] follow joint
@@ -135,7 +145,7 @@ static void tree_add(JointStore *store, u32 slot, u32 body, u32 other, u32 upper
         TreeJoint *rows = &store->tree_joints[store->tree_joint_count++];
         memset(rows, 0, sizeof(*rows));
         rows->joint = slot;
-        rows->links.kind = i == 0 ? TREE_POINT : turn_of(def->kind);
+        rows->links.kind = i == 0 ? point_of(def->kind) : turn_of(def->kind);
         rows->links.body_a = is_a ? place : other;
         rows->links.body_b = is_a ? other : place;
         rows->links.upper = upper;

@@ -3,64 +3,7 @@
  * by side, one a lane. The velocities of their bodies are gathered once a stage and worked on where
  * they lie one after the other.
  */
-#include "server/physics/rigid/joint_wide.h"
-
-/* rad in a step, squared. A tree whose bodies turn more is solved once more with the spins that the
- * first round gave. */
-#define TURNS_MUCH 1e-4f
-
-/* A 3×3 matrix of each tree: of what couples two joints. */
-struct TreeBlock {
-    Vec3x8 x, y, z; /* columns */
-};
-
-/* A body of each tree. */
-struct TreeSides {
-    u32 slots[SIMD_LANES]; /* the world and empty lanes: the spare slot */
-    i32x8 moves;           /* all ones: of the tree, else it holds it */
-    Vec3x8 velocity, spin;
-    f32x8 mass;  /* inverse */
-    f32x8 rest;  /* what else the gathered words hold */
-    Place place; /* of what holds it, no inertia */
-};
-
-/* TREE_POINT */
-typedef struct TreePoint {
-    Vec3x8 local_a, local_b;            /* arms in the frames of the bodies */
-    Vec3x8 start_a, start_b, start_gap; /* as the tick begins */
-    Vec3x8 arm_a, arm_b;                /* after the last move */
-} TreePoint;
-
-/* The others: turning. */
-typedef struct TreeTurn {
-    Quatx8 frame_a, frame_b; /* in the frames of the bodies */
-    Vec3x8 axis;             /* TREE_TURN_AXIS: free; TREE_TURN_CROSS: locked */
-    Vec3x8 x, y;             /* TREE_TURN_CROSS: a's x and b's y */
-} TreeTurn;
-
-/* Three rows of a joint of each tree. */
-struct TreeRow {
-    union {
-        TreePoint point;
-        TreeTurn turn;
-    };
-    Vec3x8 gap;  /* m, rad: of b against a */
-    Vec3x8 bend; /* m/s, rad/s: what the next step opens by turning */
-    Vec3x8 impulse, sum, change;
-    Vec3x8 below;      /* of the right-hand side: what the joints below take */
-    Symmetric3x8 give; /* softness: speed for each unit of impulse */
-    Symmetric3x8 mass; /* D⁻¹ of LDLᵀ */
-};
-
-/* A group and what is its own. */
-typedef struct Trees {
-    Rigid *rigid;
-    const TreeJoint *joints; /* [count] of the first tree: their links are those of all */
-    TreeRow *rows;           /* [count] */
-    TreeSides *sides;        /* [side_count] */
-    TreeBlock *blocks;       /* D⁻¹ B, from each joint's links.block on */
-    u32 count, side_count;
-} Trees;
+#include "server/physics/rigid/joint_tree.h"
 
 bool joint_trees_reserve(Rigid *rigid)
 {
@@ -87,11 +30,6 @@ static Trees trees_of(Rigid *rigid, const TreeGroup *group)
 
 /* ---- arithmetic ---- */
 
-SIMD_INLINE Vec3x8 vec3x8_zero(void)
-{
-    f32x8 zero = f32x8_set(0.0f);
-    return (Vec3x8){zero, zero, zero};
-}
 SIMD_INLINE Symmetric3x8 symmetric3x8_scale(const Symmetric3x8 *m, f32x8 s)
 {
     return (Symmetric3x8){m->xx * s, m->yy * s, m->zz * s, m->xy * s, m->xz * s, m->yz * s};
@@ -148,15 +86,15 @@ SIMD_INLINE TreeBlock coupling_at(const Trees *t, u32 body, u32 one, u32 other)
     const TreeSides *side = &t->sides[body];
     bool one_b = p->body_b == body, other_b = q->body_b == body;
     f32 sign = one_b == other_b ? 1.0f : -1.0f;
-    if (p->kind == TREE_POINT && q->kind == TREE_POINT) {
+    if (is_point(p->kind) && is_point(q->kind)) {
         return arm_coupling(side, arm_at(a, one_b), arm_at(b, other_b), sign);
     }
     TreeBlock m = turn_coupling(side, sign);
-    if (p->kind == TREE_POINT) {
+    if (is_point(p->kind)) {
         Vec3x8 r = arm_at(a, one_b);
         return (TreeBlock){vec3x8_cross(m.x, r), vec3x8_cross(m.y, r), vec3x8_cross(m.z, r)};
     }
-    if (q->kind == TREE_POINT) {
+    if (is_point(q->kind)) {
         /* I⁻¹ [s]: columns of I⁻¹ mixed by the arm. */
         Vec3x8 s = arm_at(b, other_b);
         return (TreeBlock){vec3x8_sub(vec3x8_scale(m.y, s.z), vec3x8_scale(m.z, s.y)),
@@ -164,13 +102,6 @@ SIMD_INLINE TreeBlock coupling_at(const Trees *t, u32 body, u32 one, u32 other)
                            vec3x8_sub(vec3x8_scale(m.x, s.y), vec3x8_scale(m.y, s.x))};
     }
     return m;
-}
-
-/* What of a turning is locked. */
-SIMD_INLINE Vec3x8 locked_part(u32 kind, const TreeRow *row, Vec3x8 v)
-{
-    Vec3x8 along = vec3x8_scale(row->turn.axis, vec3x8_dot(row->turn.axis, v));
-    return kind == TREE_TURN_AXIS ? vec3x8_sub(v, along) : (kind == TREE_TURN_CROSS ? along : v);
 }
 
 SIMD_INLINE TreeBlock locked_rows(u32 kind, const TreeRow *row, const TreeBlock *m)
@@ -182,18 +113,13 @@ SIMD_INLINE TreeBlock locked_rows(u32 kind, const TreeRow *row, const TreeBlock 
 /* The same of columns: a projection is symmetric. */
 SIMD_INLINE TreeBlock locked_columns(u32 kind, const TreeRow *row, const TreeBlock *m)
 {
-    Vec3x8 n = row->turn.axis, along = block_mul(m, n);
+    Vec3x8 n = row->axis, along = block_mul(m, n);
     TreeBlock part = {vec3x8_scale(along, n.x), vec3x8_scale(along, n.y), vec3x8_scale(along, n.z)};
-    if (kind == TREE_TURN_CROSS) {
+    if (locks_axis(kind)) {
         return part;
     }
     return (TreeBlock){vec3x8_sub(m->x, part.x), vec3x8_sub(m->y, part.y),
                        vec3x8_sub(m->z, part.z)};
-}
-
-SIMD_INLINE bool is_partial(u32 kind)
-{
-    return kind == TREE_TURN_AXIS || kind == TREE_TURN_CROSS;
 }
 
 SIMD_INLINE TreeBlock coupling(const Trees *t, u32 one, u32 other)
@@ -204,10 +130,10 @@ SIMD_INLINE TreeBlock coupling(const Trees *t, u32 one, u32 other)
         TreeBlock n = coupling_at(t, p->body_a == p->upper ? p->body_b : p->body_a, one, other);
         m = (TreeBlock){vec3x8_add(m.x, n.x), vec3x8_add(m.y, n.y), vec3x8_add(m.z, n.z)};
     }
-    if (is_partial(p->kind)) {
+    if (leaves_axis(p->kind) || locks_axis(p->kind)) {
         m = locked_rows(p->kind, &t->rows[one], &m);
     }
-    if (is_partial(q->kind)) {
+    if (leaves_axis(q->kind) || locks_axis(q->kind)) {
         m = locked_columns(q->kind, &t->rows[other], &m);
     }
     return m;
@@ -234,21 +160,21 @@ SIMD_INLINE void subtract_product(TreeBlock *m, const TreeBlock *b, const TreeBl
 
 /* ---- the rows of one joint ---- */
 
-/* The matrix of a turning. Empty rows are alone, and as heavy as the others. */
-SIMD_INLINE Symmetric3x8 turn_matrix(u32 kind, const TreeRow *row, const TreeSides *a,
-                                     const TreeSides *b)
+/* What is locked of a matrix. Empty rows are alone, and as heavy as the others. */
+SIMD_INLINE Symmetric3x8 locked_matrix(u32 kind, const TreeRow *row, Symmetric3x8 k)
 {
-    Symmetric3x8 k = symmetric3x8_add(&a->place.inertia, &b->place.inertia);
-    if (kind == TREE_TURN) {
+    if (!leaves_axis(kind) && !locks_axis(kind)) {
         return k;
     }
-    Vec3x8 n = row->turn.axis, kn = symmetric3x8_mul(&k, n);
-    f32x8 s = vec3x8_dot(n, kn), zero = f32x8_set(0.0f);
-    if (kind == TREE_TURN_CROSS) {
-        return (Symmetric3x8){s, s, s, zero, zero, zero};
+    Vec3x8 n = row->axis, kn = symmetric3x8_mul(&k, n);
+    f32x8 along = vec3x8_dot(n, kn), zero = f32x8_set(0.0f);
+    if (locks_axis(kind)) {
+        return (Symmetric3x8){along, along, along, zero, zero, zero};
     }
-    /* P K P + s n nᵀ, P = E − n nᵀ */
-    Vec3x8 m = vec3x8_sub_scaled(kn, s, n);
+    /* P K P + s n nᵀ, P = E − n nᵀ. What is left along n is as large as rounding where arms are
+     * long, so s is not that: any s of the size of the rest does. */
+    f32x8 s = k.xx + k.yy + k.zz;
+    Vec3x8 m = vec3x8_sub_scaled(kn, 0.5f * (along + s), n);
     return (Symmetric3x8){k.xx - 2.0f * n.x * m.x,      k.yy - 2.0f * n.y * m.y,
                           k.zz - 2.0f * n.z * m.z,      k.xy - n.x * m.y - n.y * m.x,
                           k.xz - n.x * m.z - n.z * m.x, k.yz - n.y * m.z - n.z * m.y};
@@ -258,7 +184,7 @@ SIMD_INLINE Symmetric3x8 turn_matrix(u32 kind, const TreeRow *row, const TreeSid
  * from pulling without bound. */
 static Softness tree_softness(u32 kind, f32 h)
 {
-    return softness((kind == TREE_POINT ? TREE_STIFFNESS : TREE_TURN_STIFFNESS) / h, 1.0f, h);
+    return softness((is_point(kind) ? TREE_STIFFNESS : TREE_TURN_STIFFNESS) / h, 1.0f, h);
 }
 
 /* Their own matrix and an empty coupling, before the rows below them are eliminated. */
@@ -269,15 +195,24 @@ SIMD_INLINE void joint_begin(const Trees *t, u32 place, f32 h)
     TreeRow *row = &t->rows[place];
     const TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
     Symmetric3x8 k;
-    if (links->kind == TREE_POINT) {
+    if (is_point(links->kind)) {
         f32x8 masses = a->mass + b->mass, zero = f32x8_set(0.0f);
         k = (Symmetric3x8){masses, masses, masses, zero, zero, zero};
         add_arm_response(&k, &a->place.inertia, row->point.arm_a);
         add_arm_response(&k, &b->place.inertia, row->point.arm_b);
     } else {
-        k = turn_matrix(links->kind, row, a, b);
+        k = symmetric3x8_add(&a->place.inertia, &b->place.inertia);
     }
-    row->give = symmetric3x8_scale(&k, f32x8_set(soft.impulse_scale / soft.mass_scale));
+    k = locked_matrix(links->kind, row, k);
+    /* Points give by the masses alone: bodies of small inertia at the end of long arms would else
+     * hold nothing. */
+    f32 give = soft.impulse_scale / soft.mass_scale;
+    if (is_point(links->kind)) {
+        f32x8 m = (a->mass + b->mass) * give, zero = f32x8_set(0.0f);
+        row->give = (Symmetric3x8){m, m, m, zero, zero, zero};
+    } else {
+        row->give = symmetric3x8_scale(&k, f32x8_set(give));
+    }
     row->mass = symmetric3x8_add(&k, &row->give);
     if (links->filled) {
         memset(&t->blocks[links->block], 0, links->coupled * sizeof(TreeBlock));
@@ -318,11 +253,12 @@ SIMD_INLINE Vec3x8 joint_speed(const Trees *t, u32 place)
     const TreeLinks *links = &t->joints[place].links;
     const TreeRow *row = &t->rows[place];
     const TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
-    if (links->kind != TREE_POINT) {
+    if (!is_point(links->kind)) {
         return locked_part(links->kind, row, vec3x8_sub(b->spin, a->spin));
     }
-    return vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, row->point.arm_b)),
-                      vec3x8_add(a->velocity, vec3x8_cross(a->spin, row->point.arm_a)));
+    Vec3x8 speed = vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, row->point.arm_b)),
+                              vec3x8_add(a->velocity, vec3x8_cross(a->spin, row->point.arm_a)));
+    return locked_part(links->kind, row, speed);
 }
 
 SIMD_INLINE void joint_apply(const Trees *t, u32 place, Vec3x8 impulse)
@@ -331,7 +267,7 @@ SIMD_INLINE void joint_apply(const Trees *t, u32 place, Vec3x8 impulse)
     const TreeRow *row = &t->rows[place];
     TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
     Vec3x8 moment_a = impulse, moment_b = impulse;
-    if (links->kind == TREE_POINT) {
+    if (is_point(links->kind)) {
         moment_a = vec3x8_cross(row->point.arm_a, impulse);
         moment_b = vec3x8_cross(row->point.arm_b, impulse);
         a->velocity = vec3x8_sub_scaled(a->velocity, a->mass, impulse);
@@ -355,99 +291,6 @@ SIMD_INLINE void joint_forward(const Trees *t, u32 place, Vec3x8 ask)
     }
 }
 
-SIMD_INLINE Quatx8 quatx8_mul(Quatx8 a, Quatx8 b)
-{
-    return (Quatx8){a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
-                    a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
-                    a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
-                    a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
-}
-
-SIMD_INLINE Vec3x8 unit_or(Vec3x8 v, Vec3x8 other)
-{
-    f32x8 square = vec3x8_dot(v, v), one = f32x8_set(1.0f);
-    i32x8 some = square > 1e-30f;
-    f32x8 s = f32x8_and(some, one / f32x8_sqrt(f32x8_select(some, square, one)));
-    return (Vec3x8){f32x8_select(some, v.x * s, other.x), f32x8_select(some, v.y * s, other.y),
-                    f32x8_select(some, v.z * s, other.z)};
-}
-
-/* Axes and the error of a turning. Where the axes of a hinge are more than a right angle apart, the
- * error is 1 about what turns them back. */
-static void turn_follow(u32 kind, TreeRow *row, const Place *a, const Place *b)
-{
-    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
-    Quatx8 qa = quatx8_mul(a->orientation, row->turn.frame_a);
-    Quatx8 qb = quatx8_mul(b->orientation, row->turn.frame_b);
-    Vec3x8 x = {one, zero, zero}, y = {zero, one, zero};
-    if (kind == TREE_TURN) {
-        Quatx8 q = quatx8_mul(qb, (Quatx8){qa.w, -qa.x, -qa.y, -qa.z});
-        f32x8 s = f32x8_select(q.w < zero, f32x8_set(-2.0f), f32x8_set(2.0f));
-        row->gap = (Vec3x8){s * q.x, s * q.y, s * q.z};
-        return;
-    }
-    Vec3x8 xa = quatx8_rotate(qa, x);
-    if (kind == TREE_TURN_AXIS) {
-        Vec3x8 xb = quatx8_rotate(qb, x), error = vec3x8_cross(xa, xb);
-        i32x8 far = vec3x8_dot(xa, xb) < zero;
-        Vec3x8 whole = unit_or(error, quatx8_rotate(qa, y));
-        row->turn.axis = xa;
-        row->gap =
-            (Vec3x8){f32x8_select(far, whole.x, error.x), f32x8_select(far, whole.y, error.y),
-                     f32x8_select(far, whole.z, error.z)};
-    } else {
-        Vec3x8 yb = quatx8_rotate(qb, y);
-        row->turn.x = xa;
-        row->turn.y = yb;
-        row->turn.axis =
-            unit_or(vec3x8_cross(yb, xa), quatx8_rotate(qa, (Vec3x8){zero, zero, one}));
-        row->gap = vec3x8_scale(row->turn.axis, vec3x8_dot(xa, yb));
-    }
-    row->impulse = locked_part(kind, row, row->impulse);
-}
-
-SIMD_INLINE void joint_follow(const Trees *t, u32 place)
-{
-    const TreeLinks *links = &t->joints[place].links;
-    TreeRow *row = &t->rows[place];
-    const Place *a = &t->sides[links->body_a].place, *b = &t->sides[links->body_b].place;
-    if (links->kind != TREE_POINT) {
-        turn_follow(links->kind, row, a, b);
-        return;
-    }
-    TreePoint *p = &row->point;
-    p->arm_a = quatx8_rotate(a->orientation, p->local_a);
-    p->arm_b = quatx8_rotate(b->orientation, p->local_b);
-    row->gap = vec3x8_add(p->start_gap, vec3x8_sub(anchor_moved(b, p->arm_b, p->start_b),
-                                                   anchor_moved(a, p->arm_a, p->start_a)));
-}
-
-/* What the step opens by turning, as a speed: see point_bend. Axes of a hinge: ½ h σ x × ω, σ the
- * rate of its angle. Of a universal joint half of the second derivative of x · y. */
-SIMD_INLINE Vec3x8 joint_bend(const Trees *t, u32 place, f32x8 half_h)
-{
-    const TreeLinks *links = &t->joints[place].links;
-    const TreeRow *row = &t->rows[place];
-    Vec3x8 u = t->sides[links->body_a].spin, v = t->sides[links->body_b].spin;
-    Vec3x8 n = row->turn.axis;
-    switch (links->kind) {
-    case TREE_POINT:
-        return point_bend(u, row->point.arm_a, v, row->point.arm_b, half_h);
-    case TREE_TURN_AXIS:
-        return vec3x8_scale(vec3x8_cross(n, u), half_h * vec3x8_dot(n, vec3x8_sub(v, u)));
-    case TREE_TURN_CROSS: {
-        Vec3x8 x = vec3x8_cross(u, row->turn.x), y = vec3x8_cross(v, row->turn.y);
-        f32x8 bend = vec3x8_dot(vec3x8_cross(u, x), row->turn.y) + 2.0f * vec3x8_dot(x, y) +
-                     vec3x8_dot(row->turn.x, vec3x8_cross(v, y));
-        return vec3x8_scale(n, half_h * bend);
-    }
-    default: {
-        f32x8 zero = f32x8_set(0.0f);
-        return (Vec3x8){zero, zero, zero};
-    }
-    }
-}
-
 /* ---- whole trees ---- */
 
 /* Back substitution from the root, which gives and applies the changes of the impulses of these
@@ -462,6 +305,8 @@ static void trees_back(const Trees *t, i32x8 lanes)
             x = vec3x8_sub(
                 x, block_mul(&t->blocks[links->block + n], t->rows[links->others[n]].change));
         }
+        /* Rounding of what is large must not push along what is free. */
+        x = locked_part(links->kind, row, x);
         x = (Vec3x8){f32x8_and(lanes, x.x), f32x8_and(lanes, x.y), f32x8_and(lanes, x.z)};
         row->change = x;
         row->impulse = vec3x8_add(row->impulse, x);
@@ -523,6 +368,7 @@ static void fill_sides(const Trees *t, const TreeGroup *group)
             const Body *body = &t->rigid->bodies[slot];
             if (body->motion == BODY_DYNAMIC && body_is_active(body)) {
                 side->moves[lane] = -1;
+                side->laden[lane] = store->loads[slot] > 0.0f ? -1 : 0;
             }
         }
     }
@@ -536,7 +382,7 @@ static void lane_set_quat(Quatx8 *q, u32 lane, Quat x)
     lane_set(&q->z, lane, x.z);
 }
 
-static void fill_point(const Rigid *rigid, TreeRow *row, u32 lane, u32 slot, f32 h)
+static void fill_point(const Rigid *rigid, u32 kind, TreeRow *row, u32 lane, u32 slot, f32 h)
 {
     const Joint *from = &rigid->joints.joints[slot];
     Vec3 anchors[2];
@@ -544,8 +390,17 @@ static void fill_point(const Rigid *rigid, TreeRow *row, u32 lane, u32 slot, f32
     u32 a, b;
     joint_bodies(rigid, slot, &a, &b);
     joint_frames(rigid, &from->def, anchors, frames);
-    lane_set_vec3(&row->point.start_gap, lane, vec3_sub(anchors[1], anchors[0]));
-    lane_set_vec3(&row->impulse, lane, vec3_scale(from->load.linear, h));
+    Vec3 gap = vec3_sub(anchors[1], anchors[0]), load = from->load.linear;
+    Vec3 along = quat_rotate(from->def.frame_a, vec3(1.0f, 0.0f, 0.0f));
+    if (kind == TREE_TRACK) {
+        load = quat_rotate(frames[0], vec3(0.0f, load.y, load.z));
+    } else if (kind == TREE_ROD) {
+        load = vec3_scale(vec3_normalize_or(gap, vec3(1.0f, 0.0f, 0.0f)), from->load.lower);
+    }
+    lane_set_vec3(&row->point.start_gap, lane, gap);
+    lane_set_vec3(&row->point.local_axis, lane, along);
+    lane_set(&row->point.length, lane, from->def.lower);
+    lane_set_vec3(&row->impulse, lane, vec3_scale(load, h));
     if (a != JOINT_WORLD) {
         Vec3 centre = rigid->bodies[a].centre;
         lane_set_vec3(&row->point.local_a, lane, vec3_sub(from->def.anchor_a, centre));
@@ -585,10 +440,11 @@ static void fill_lane(const Trees *t, const TreeGroup *group, u32 lane, f32 h)
     const JointStore *store = &t->rigid->joints;
     const TreeJoint *joints = &store->tree_joints[store->trees[group->tree + lane].first];
     for (u32 i = 0; i < t->count; i++) {
-        if (joints[i].links.kind == TREE_POINT) {
-            fill_point(t->rigid, &t->rows[i], lane, joints[i].joint, h);
+        u32 kind = joints[i].links.kind;
+        if (is_point(kind)) {
+            fill_point(t->rigid, kind, &t->rows[i], lane, joints[i].joint, h);
         } else {
-            fill_turn(t->rigid, joints[i].links.kind, &t->rows[i], lane, joints[i].joint, h);
+            fill_turn(t->rigid, kind, &t->rows[i], lane, joints[i].joint, h);
         }
     }
 }
@@ -598,8 +454,10 @@ void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h)
     Trees t = trees_of(rigid, group);
     memset(t.rows, 0, t.count * sizeof(*t.rows));
     for (u32 i = 0; i < t.count; i++) {
-        if (t.joints[i].links.kind != TREE_POINT) {
-            /* Empty lanes keep numbers finite. */
+        /* Empty lanes keep numbers finite. */
+        if (is_point(t.joints[i].links.kind)) {
+            t.rows[i].point.local_axis.x = f32x8_set(1.0f);
+        } else {
             t.rows[i].turn.frame_a.w = t.rows[i].turn.frame_b.w = f32x8_set(1.0f);
         }
     }
@@ -610,18 +468,12 @@ void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h)
     sides_gather(&t);
     places_gather(&t);
     for (u32 i = 0; i < t.count; i++) {
-        TreeRow *row = &t.rows[i];
-        joint_follow(&t, i);
-        if (t.joints[i].links.kind == TREE_POINT) {
-            row->point.start_a = row->point.arm_a;
-            row->point.start_b = row->point.arm_b;
-            row->gap = row->point.start_gap;
-        }
+        tree_row_start(&t, i);
         joint_begin(&t, i, h);
     }
     for (u32 i = 0; i < t.count; i++) {
         joint_eliminate(&t, i);
-        t.rows[i].bend = joint_bend(&t, i, f32x8_set(0.5f * h));
+        t.rows[i].bend = tree_row_bend(&t, i, f32x8_set(0.5f * h));
     }
 }
 
@@ -637,14 +489,33 @@ void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group)
     sides_scatter(&t);
 }
 
-static i32x8 who_turns_much(const Trees *t, f32 h)
+/*
+ * Turns of a step (rad², squared) from which on the next round is needed. The first one knows what
+ * the step opens from the spins before it, to second order; those that follow see where the step
+ * would lead, and come nearer by about the turn each. Tracks and rods always look.
+ */
+static const f32 round_turns[] = {1e-4f, 1e-2f, 4e-2f};
+/* What turns more than this, or is laden, shakes: what is foreseen would keep it shaking. */
+#define TURNS_TOO_MUCH 0.5f
+
+static i32x8 who_looks_again(const Trees *t, u32 round, f32 h)
 {
-    i32x8 lanes = {0};
+    i32x8 lanes = {0}, laden = {0};
+    if (round >= PL_COUNT(round_turns)) {
+        return lanes;
+    }
+    for (u32 i = 0; i < t->count && round == 0; i++) {
+        if (t->joints[i].links.kind == TREE_TRACK || t->joints[i].links.kind == TREE_ROD) {
+            lanes = ~(i32x8){0};
+        }
+    }
     for (u32 i = 0; i < t->side_count; i++) {
         const TreeSides *side = &t->sides[i];
-        lanes |= side->moves & (vec3x8_dot(side->spin, side->spin) * (h * h) > TURNS_MUCH);
+        f32x8 turn = vec3x8_dot(side->spin, side->spin) * (h * h);
+        lanes |= side->moves & (turn > round_turns[round]);
+        laden |= side->laden | (turn > TURNS_TOO_MUCH);
     }
-    return lanes;
+    return lanes & ~laden;
 }
 
 void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
@@ -653,7 +524,10 @@ void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
     f32x8 most = f32x8_set(JOINT_PUSH_M_S); /* or rad/s */
     i32x8 lanes = ~(i32x8){0};
     sides_gather(&t);
-    for (u32 round = 0; round < 2 && i32x8_any(lanes); round++) {
+    for (u32 round = 0; i32x8_any(lanes); round++) {
+        if (round > 0) {
+            trees_foresee(&t, h);
+        }
         for (u32 i = 0; i < t.count; i++) {
             TreeRow *row = &t.rows[i];
             Softness soft = tree_softness(t.joints[i].links.kind, h);
@@ -661,14 +535,12 @@ void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
             f32x8 length = f32x8_sqrt(vec3x8_dot(bias, bias));
             bias = vec3x8_scale(bias, most / f32x8_max(length, most));
             bias = vec3x8_add(bias, symmetric3x8_mul(&row->give, row->impulse));
-            if (round > 0) {
-                row->bend = joint_bend(&t, i, f32x8_set(0.5f * h));
-            }
-            bias = vec3x8_add(bias, row->bend);
-            joint_forward(&t, i, vec3x8_add(joint_speed(&t, i), bias));
+            Vec3x8 opens =
+                round == 0 ? vec3x8_add(joint_speed(&t, i), row->bend) : tree_row_opens(&t, i, h);
+            joint_forward(&t, i, vec3x8_add(opens, bias));
         }
         trees_back(&t, lanes);
-        lanes = who_turns_much(&t, h);
+        lanes &= who_looks_again(&t, round, h);
     }
     sides_scatter(&t);
 }
@@ -679,7 +551,7 @@ void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
     sides_gather(&t);
     places_gather(&t);
     for (u32 i = 0; i < t.count; i++) {
-        joint_follow(&t, i);
+        tree_row_follow(&t, i);
         joint_begin(&t, i, h);
     }
     for (u32 i = 0; i < t.count; i++) {
@@ -688,7 +560,7 @@ void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
     }
     trees_back(&t, ~(i32x8){0});
     for (u32 i = 0; i < t.count; i++) {
-        t.rows[i].bend = joint_bend(&t, i, f32x8_set(0.5f * h));
+        t.rows[i].bend = tree_row_bend(&t, i, f32x8_set(0.5f * h));
         t.rows[i].sum = vec3x8_add(t.rows[i].sum, t.rows[i].impulse);
     }
     sides_scatter(&t);
@@ -712,6 +584,22 @@ static Vec3 turn_load(const Rigid *rigid, u32 kind, const JointDef *def, Vec3 im
     }
 }
 
+static JointLoad point_load(const Rigid *rigid, u32 kind, const TreeRow *row, const JointDef *def,
+                            u32 lane, Vec3 load)
+{
+    if (kind == TREE_ROD) {
+        return (JointLoad){.lower = vec3_dot(lane_vec3(&row->axis, lane), load)};
+    }
+    if (kind == TREE_TRACK) {
+        Vec3 anchors[2];
+        Quat frames[2];
+        joint_frames(rigid, def, anchors, frames);
+        load = quat_rotate_inverse(frames[0], load);
+        load.x = 0.0f;
+    }
+    return (JointLoad){.linear = load};
+}
+
 void joint_trees_store(Rigid *rigid, const TreeGroup *group, f32 tick_s)
 {
     const JointStore *store = &rigid->joints;
@@ -725,8 +613,8 @@ void joint_trees_store(Rigid *rigid, const TreeGroup *group, f32 tick_s)
             u32 kind = joints[i].links.kind;
             Vec3 load = vec3_scale(lane_vec3(&row->impulse, lane), rate);
             Vec3 mean = vec3_scale(lane_vec3(&row->sum, lane), 1.0f / tick_s);
-            if (kind == TREE_POINT) {
-                joint->load = (JointLoad){.linear = load};
+            if (is_point(kind)) {
+                joint->load = point_load(rigid, kind, row, &joint->def, lane, load);
                 joint->force = mean;
                 joint->torque = vec3_zero();
                 joint->error = vec3_length(lane_vec3(&row->gap, lane));

@@ -249,7 +249,7 @@ static Wave measure(Rigid *rigid, u32 joint, f64 middle, u32 ticks)
             first = crossings == 0 ? last : first;
             crossings++;
         }
-        if (before > older && before > x && before > 0.0) {
+        if (before >= older && before > x && before > 0.0) {
             /* Vertex of the parabola through three samples. */
             f64 bend = older - 2.0 * before + x, slope = 0.5 * (x - older);
             f64 peak = before - 0.5 * slope * slope / bend;

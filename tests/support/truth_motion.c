@@ -610,6 +610,56 @@ static f64 spring_drift(TruthCase *c)
     return 100.0 * fabs(last / first - 1.0);
 }
 
+/* Frequency and decay of a damped spring of a line or a slider against what was asked: the worse of
+ * the two, percent (of the decay: of the damping ratio, and of 1 at most). */
+static f64 spring_wave(TruthCase *c)
+{
+    static const JointKind kinds[] = {JOINT_SPRING, JOINT_SLIDER};
+    World world = draw_world(c, 2, 0.0);
+    u32 kind = truth_pick(c, PL_COUNT(kinds));
+    f64 h = 1.0 / (world.rate * (f64)world.substeps);
+    /* Ten samples a swing are needed to measure it. */
+    f32 most = (f32)fmin(fmin(20.0, 0.15 / h), world.rate / 10.0);
+    f32 frequency = truth_log_range(c, 0.3f, most), damping = truth_range(c, 0.0f, 0.3f);
+    Shape shape = box_of(0.1f, 0.1f, 0.1f);
+    BodyDef one = body_of(shape, truth_log_range(c, 0.1f, 10.0f));
+    BodyDef other = body_of(shape, truth_log_range(c, 0.1f, 10.0f));
+    other.position = vec3(1.0f, 0.0f, 0.0f);
+    JointDef joint = joint_def_default(kinds[kind]);
+    joint.a = rigid_at(world.rigid, kit_add(world.rigid, &one));
+    joint.b = rigid_at(world.rigid, kit_add(world.rigid, &other));
+    joint.flags |= JOINT_SPRUNG;
+    joint.frequency = frequency;
+    joint.damping = damping;
+    joint.rest = 0.7f;
+    u32 slot = kit_join(world.rigid, &joint);
+    truth_say(c, "%s of %.2f Hz, damped %.3f", kind == 0 ? "line" : "slider", (f64)frequency,
+              (f64)damping);
+    /* Three samples of an even swing that decays: x₂ − 2 e cos φ x₁ + e² x₀ = 0. Least squares. */
+    f64 x[3] = {0.0, 0.0, 0.0}, m[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
+    u32 ticks = ticks_of(&world, 4.0 / (f64)frequency);
+    for (u32 i = 0; i < ticks; i++) {
+        kit_tick(world.rigid);
+        x[0] = x[1];
+        x[1] = x[2];
+        x[2] = (f64)rigid_joint_value(world.rigid, slot) - 0.7f;
+        if (i > 2) {
+            m[0] += x[1] * x[1];
+            m[1] += x[1] * x[0];
+            m[2] += x[0] * x[0];
+            m[3] += x[2] * x[1];
+            m[4] += x[2] * x[0];
+        }
+    }
+    f64 det = m[0] * m[2] - m[1] * m[1];
+    f64 p = (m[3] * m[2] - m[4] * m[1]) / det, q = (m[4] * m[0] - m[3] * m[1]) / det;
+    f64 rate = -0.5 * log(-q) * world.rate;                      /* ζ ω */
+    f64 turn = acos(fmin(1.0, 0.5 * p / sqrt(-q))) * world.rate; /* ω √(1 − ζ²) */
+    f64 omega = sqrt(rate * rate + turn * turn), asked = 360.0 * DEGREE * (f64)frequency;
+    rigid_destroy(world.rigid);
+    return 100.0 * fmax(fabs(omega / asked - 1.0), fabs(rate / omega - (f64)damping));
+}
+
 const TruthLaw truth_motion[] = {
     {"motion/free_spin", "energy and angular momentum of a body that turns freely, 20 s", "%", 0.1,
      40, 1000, free_spin},
@@ -641,5 +691,7 @@ const TruthLaw truth_motion[] = {
      cantilever},
     {"motion/spring", "energy of an undamped spring, 1 min (asked: 1)", "%", 10.0, 20, 500,
      spring_drift},
+    {"motion/spring_wave", "frequency and damping ratio of a spring", "%", 0.5, 20, 500,
+     spring_wave},
     {.name = NULL},
 };

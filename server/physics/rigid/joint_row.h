@@ -8,10 +8,10 @@
 #include "server/physics/rigid/wide.h"
 
 /* Errors are taken back no faster than this. */
-#define JOINT_PUSH_M_S     50.0f
-#define JOINT_PUSH_RAD_S   50.0f
-/* Springs slower than this (ω h) keep their energy; faster ones are made implicit to be stable. */
-#define SPRING_EXPLICIT_WH 0.5f
+#define JOINT_PUSH_M_S   50.0f
+#define JOINT_PUSH_RAD_S 50.0f
+/* Springs slower than this (ω h) are exact; faster ones are made implicit to be stable. */
+#define SPRING_EXACT_WH  1.0f
 
 /* Where a joint stands now. */
 typedef struct JointPose {
@@ -33,7 +33,7 @@ struct JointRow {
     f32 lower, upper, rest;           /* rad or m */
     f32 cos_swing, sin_swing;
     f32 speed, impulse_max;       /* of the motor */
-    f32 stiffness, damping, mass; /* of the spring, and the mass of the free motion */
+    f32 stiffness, damping, mass; /* N/m, kg: see SpringStep; and the mass of the free motion */
     Vec3 motor_velocity, motor_spin;
     f32 torque_impulse_max;
     Softness soft;              /* of the spring of JOINT_MOTOR */
@@ -99,6 +99,14 @@ static inline bool joint_is_plain(const Rigid *rigid, u32 a, u32 b)
     return (a != JOINT_WORLD && body_is_plain(rigid, a)) ||
            (b != JOINT_WORLD && body_is_plain(rigid, b));
 }
+
+/* What a spring gives in a step, by its mass: an impulse of −(stiffness x / h + damping v). */
+typedef struct SpringStep {
+    f32 stiffness, damping;
+} SpringStep;
+
+/* solve_joint_spring.c */
+SpringStep spring_step(f32 frequency_hz, f32 damping_ratio, f32 h);
 
 /* solve_joint_load.c: heavier inertias for this tick where loads would shake a body apart. */
 void joint_take_load(Rigid *rigid, f32 h);

@@ -40,9 +40,9 @@ static void lane_free_motion(HingeWide *row, u32 lane, const JointDef *def, f32 
     lane_set(&row->speed, lane, def->speed);
     lane_set(&row->motor_max, lane, f32_min(def->force_max * h, 1e30f));
     /* Per unit of mass, which follows from the pose. */
-    f32 omega = sprung ? 6.2831853f * def->frequency : 0.0f;
-    lane_set(&row->stiffness, lane, omega * omega);
-    lane_set(&row->damping, lane, 2.0f * def->damping * omega);
+    SpringStep spring = spring_step(sprung ? def->frequency : 0.0f, def->damping, h);
+    lane_set(&row->stiffness, lane, spring.stiffness / (h * h));
+    lane_set(&row->damping, lane, spring.damping);
 }
 
 static void lane_loads(HingeWide *row, u32 lane, const Joint *joint, f32 h)
@@ -236,17 +236,13 @@ SIMD_INLINE void solve_point(HingeWide *row, Side *a, Side *b, const Softness *s
     apply_point(row, a, b, change);
 }
 
-/* See solve_spring of solve_joint_row.c: slow springs keep their energy, fast ones are implicit. */
+/* See SpringStep. */
 SIMD_INLINE void solve_spring(HingeWide *row, Side *a, Side *b, f32x8 h)
 {
     f32x8 one = f32x8_set(1.0f), zero = f32x8_set(0.0f);
     f32x8 mass = f32x8_select(row->free_mass > zero, row->free_mass, one);
-    f32x8 explicit = f32x8_set(SPRING_EXPLICIT_WH * SPRING_EXPLICIT_WH);
-    f32x8 implicit = f32x8_max(row->stiffness * h * h / mass - explicit, zero) * mass;
-    f32x8 damping = h * row->damping + implicit;
     f32x8 speed = turn_speed(&row->x, a, b) - row->spring / mass;
-    f32x8 sum =
-        -(h * row->stiffness * (row->angle - row->rest) + damping * speed) / (one + damping / mass);
+    f32x8 sum = -(h * row->stiffness * (row->angle - row->rest) + row->damping * speed);
     sum = f32x8_and(row->sprung, sum);
     apply_turn(&row->x, a, b, sum - row->spring);
     row->spring = sum;

@@ -243,12 +243,8 @@ static inline Vec3 limited(Vec3 v, f32 limit)
 static void solve_spring(const JointRow *row, JointLoad *impulse, Sides *sides, const Axis *axis,
                          f32 value, f32 h)
 {
-    f32 wh2 = row->stiffness * h * h / row->mass;
-    f32 implicit = f32_max(0.0f, wh2 - SPRING_EXPLICIT_WH * SPRING_EXPLICIT_WH) * row->mass;
-    f32 damping = h * row->damping + implicit;
     f32 speed = axis_speed(sides, axis) - impulse->spring / row->mass;
-    f32 sum = -(h * row->stiffness * (value - row->rest) + damping * speed) /
-              (1.0f + damping / row->mass);
+    f32 sum = -(h * row->stiffness * (value - row->rest) + row->damping * speed);
     axis_apply(sides, axis, sum - impulse->spring);
     impulse->spring = sum;
 }
@@ -711,7 +707,7 @@ static JointLoad load_scale(const JointLoad *load, f32 s)
                        load->swing * s};
 }
 
-static void prepare_free_motion(const Rigid *rigid, JointRow *row, const JointDef *def)
+static void prepare_free_motion(const Rigid *rigid, JointRow *row, const JointDef *def, f32 h)
 {
     Sides sides = sides_read(rigid, row);
     Axis axis;
@@ -723,9 +719,9 @@ static void prepare_free_motion(const Rigid *rigid, JointRow *row, const JointDe
     /* Of the two bodies as the joint lets them move, so that a spring has the frequency asked for.
      */
     row->mass = axis.response > 0.0f ? 1.0f / axis.response : 0.0f;
-    f32 omega = 6.2831853f * def->frequency;
-    row->stiffness = row->mass * omega * omega;
-    row->damping = 2.0f * def->damping * row->mass * omega;
+    SpringStep spring = spring_step(def->frequency, def->damping, h);
+    row->stiffness = row->mass * spring.stiffness / (h * h);
+    row->damping = row->mass * spring.damping;
 }
 
 void joint_row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h)
@@ -773,7 +769,7 @@ void joint_row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h)
     if (def->kind == JOINT_MOTOR && def->frequency > 0.0f) {
         row->soft = softness(def->frequency, def->damping, h);
     }
-    prepare_free_motion(rigid, row, def);
+    prepare_free_motion(rigid, row, def, h);
     /* What is no longer asked for gives nothing. */
     JointLoad *load = &row->impulse;
     load->spring = row->flags & JOINT_SPRUNG && row->stiffness > 0.0f ? load->spring : 0.0f;

@@ -103,20 +103,22 @@ typedef struct SoftAttachment {
  * (touch_mover.c). */
 typedef struct SoftMover {
     u32 slot;
-    bool once;       /* it moves once a tick */
-    RigidPose from;  /* where its way begins: of the substep, or of the tick */
-    Vec3 before;     /* m/s, its velocity there */
-    RigidPose to;    /* where its solver has put it */
-    Vec3 way;        /* m, between the two */
-    Vec3 velocity;   /* m/s, as its solver has left it */
-    Vec3 spin;       /* rad/s */
-    Vec3 bias;       /* m/s, rad/s: it goes that way faster than its velocity says, where its */
-    Vec3 bias_spin;  /* contacts push it out of each other */
-    Vec3 shift;      /* m, by what particles have changed of its velocity, */
-    Vec3 turn;       /* rad */
-    Vec3 told_shift; /* and what of it rigid_add_motion knows */
+    bool once;        /* it moves once a tick */
+    RigidPose from;   /* where its way begins: of the substep, or of the tick */
+    Vec3 before;      /* m/s, its velocity there, */
+    Vec3 before_spin; /* rad/s */
+    RigidPose to;     /* where its solver has put it */
+    Vec3 way;         /* m, between the two */
+    Vec3 velocity;    /* m/s, as its solver has left it */
+    Vec3 spin;        /* rad/s */
+    Vec3 bias;        /* m/s, rad/s: it goes that way faster than its velocity says, where its */
+    Vec3 bias_spin;   /* contacts push it out of each other */
+    Vec3 shift;       /* m, by what particles have changed of its velocity, */
+    Vec3 turn;        /* rad */
+    Vec3 told_shift;  /* and what of it rigid_add_motion knows */
     Vec3 told_turn;
-    Vec3 fall;      /* m/s², gravity that it gets step by step and not at once */
+    Vec3 fall;      /* m/s², what it gets step by step and not at once, */
+    Vec3 twist;     /* rad/s² */
     f32 span, left; /* s, of the way */
 } SoftMover;
 

@@ -12,6 +12,9 @@
 /* A body is free in a substep if nothing but gravity changed its velocity by more than this part of
  * what gravity did. */
 static const f32 free_part = 0.2f;
+/* It is held if its velocity changed by less than this many times what gravity does; beyond that it
+ * was hit. */
+static const f32 held_part = 4.0f;
 
 /* The turn of a unit quaternion as quat_integrate makes it: 2 tan(angle / 2) about the axis. */
 static Vec3 turn_between(Quat from, Quat to)
@@ -45,7 +48,8 @@ u32 touch_mover(Soft *soft, const Rigid *rigid, u32 slot)
         soft->movers[soft->mover_count] = (SoftMover){.slot = slot,
                                                       .once = rigid_moves_once(rigid, slot),
                                                       .from = rigid_pose(rigid, slot),
-                                                      .before = rigid_velocity(rigid, slot)};
+                                                      .before = rigid_velocity(rigid, slot),
+                                                      .before_spin = rigid_spin(rigid, slot)};
         soft->mover_of[slot] = ++soft->mover_count;
     }
     return soft->mover_of[slot] - 1;
@@ -67,8 +71,36 @@ static void place(const SoftMover *mover, Rigid *rigid)
     rigid_set_pose(rigid, mover->slot, pose);
 }
 
-/* What gravity did to a free body in its substep, to be given to it step by step instead. What its
- * own contacts and joints hold keeps what these have made of gravity. */
+/* What gravity and its own contacts did in a substep to a body that these hold in part is given to
+ * it step by step as well: a plate that leans on a floor and on something soft would start each
+ * substep falling and end it rising. */
+static void spread_hold(const Soft *soft, SoftMover *mover, Rigid *rigid)
+{
+    u32 slot = mover->slot;
+    Bounds bounds = rigid_bounds(rigid, slot);
+    f32 size = 0.5f * vec3_distance(bounds.max, bounds.min);
+    f32 most = held_part * vec3_length(soft->gravity) * mover->span;
+    Vec3 change = vec3_sub(mover->velocity, mover->before);
+    Vec3 twist = vec3_sub(mover->spin, mover->before_spin);
+    if (!(vec3_length(change) < most) || !(vec3_length(twist) * size < most)) {
+        return;
+    }
+    f32 per = 1.0f / mover->span;
+    Vec3 gained = vec3_scale(change, mover->span), turned = vec3_scale(twist, mover->span);
+    mover->fall = vec3_scale(change, per);
+    mover->twist = vec3_scale(twist, per);
+    mover->velocity = mover->before;
+    mover->spin = mover->before_spin;
+    rigid_add_velocity(rigid, slot, vec3_neg(change));
+    rigid_add_spin(rigid, slot, vec3_neg(twist));
+    mover->way = vec3_sub(mover->way, gained);
+    mover->to.centre = vec3_sub(mover->to.centre, gained);
+    mover->to.orientation = quat_integrate(mover->to.orientation, vec3_neg(turned), 1.0f);
+    mover->told_shift = gained;
+    mover->told_turn = turned;
+}
+
+/* What gravity did to a free body in its substep, to be given to it step by step instead. */
 static void spread_fall(const Soft *soft, SoftMover *mover, Rigid *rigid)
 {
     u32 slot = mover->slot;
@@ -76,8 +108,12 @@ static void spread_fall(const Soft *soft, SoftMover *mover, Rigid *rigid)
     Vec3 fallen = vec3_scale(fall, mover->span);
     Vec3 other = vec3_sub(vec3_sub(mover->velocity, mover->before), fallen);
     f32 most = free_part * vec3_length(fallen);
-    mover->fall = vec3_zero();
-    if (rigid_mass(rigid, slot) <= 0.0f || vec3_length_squared(other) >= most * most) {
+    mover->fall = mover->twist = vec3_zero();
+    if (rigid_mass(rigid, slot) <= 0.0f) {
+        return;
+    }
+    if (vec3_length_squared(other) >= most * most) {
+        spread_hold(soft, mover, rigid);
         return;
     }
     mover->fall = fall;
@@ -121,6 +157,7 @@ void touch_movers_fall(Soft *soft, Rigid *rigid, f32 h)
     for (u32 i = 0; i < soft->mover_count; i++) {
         const SoftMover *mover = &soft->movers[i];
         rigid_add_velocity(rigid, mover->slot, vec3_scale(mover->fall, h));
+        rigid_add_spin(rigid, mover->slot, vec3_scale(mover->twist, h));
     }
 }
 
@@ -153,6 +190,7 @@ void touch_movers_end(Soft *soft, Rigid *rigid)
         if (ends) {
             mover->from = rigid_pose(rigid, mover->slot);
             mover->before = rigid_velocity(rigid, mover->slot);
+            mover->before_spin = rigid_spin(rigid, mover->slot);
         } else {
             mover->left = left;
         }

@@ -29,7 +29,7 @@ typedef struct TreePoint {
     Vec3x8 local_a, local_b;            /* arms in the frames of the bodies */
     Vec3x8 start_a, start_b, start_gap; /* as the tick begins */
     /* After the last move: where the two forces act, which is one place, so that angular momentum
-     * is kept: b's anchor. */
+     * is kept: one of the anchors. */
     Vec3x8 arm_a, arm_b;
     Vec3x8 local_axis; /* TREE_TRACK: a's x in the frame of a */
     f32x8 length;      /* TREE_ROD */

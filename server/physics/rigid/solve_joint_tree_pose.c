@@ -64,7 +64,18 @@ static void point_follow(u32 kind, TreeRow *row, const Place *a, const Place *b)
     p->arm_b = quatx8_rotate(b->orientation, p->local_b);
     Vec3x8 gap = vec3x8_add(p->start_gap, vec3x8_sub(anchor_moved(b, p->arm_b, p->start_b),
                                                      anchor_moved(a, p->arm_a, p->start_a)));
-    p->arm_a = vec3x8_add(p->arm_a, gap);
+    if (kind == TREE_TRACK) {
+        /* At the anchor of the body that turns less easily, as its TREE_TURN makes both alike: a
+         * long arm on a light body would drown in rounding what holds the other. */
+        f32x8 light_a = a->inertia.xx + a->inertia.yy + a->inertia.zz, none = f32x8_set(0.0f);
+        f32x8 light_b = b->inertia.xx + b->inertia.yy + b->inertia.zz;
+        Vec3x8 zero = {none, none, none};
+        i32x8 on_b = light_b < light_a;
+        p->arm_b = vec3x8_sub(p->arm_b, vec3x8_select(on_b, gap, zero));
+        p->arm_a = vec3x8_add(p->arm_a, vec3x8_select(on_b, zero, gap));
+    } else {
+        p->arm_a = vec3x8_add(p->arm_a, gap);
+    }
     if (kind == TREE_ROD) {
         Vec3x8 none = {f32x8_set(1.0f), f32x8_set(0.0f), f32x8_set(0.0f)};
         row->axis = unit_or(gap, none);

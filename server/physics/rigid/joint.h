@@ -6,8 +6,9 @@
  * of mass); the x axis of the frame is the hinge axis, the slide axis and the twist axis; y is the
  * other axis of a universal joint (of side b) and angles are measured from a's y to b's y about x.
  * Method: soft constraints of Catto (GDC 2011), TGS-soft (Solver2D, 2024); ball joints and hinges
- * eight at a time, trees of balls, hinges, universal and fixed joints without limits, motors and
- * springs by a direct factorization (Baraff 1996), so that chains hold whatever hangs on them.
+ * eight at a time, trees of balls, hinges, sliders, rods, universal and fixed joints without
+ * limits, motors and springs by a direct factorization (Baraff 1996), so that chains hold whatever
+ * hangs on them.
  * Layer: server/physics/rigid.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_H

@@ -1,14 +1,14 @@
 /*
  * solve_joint_tree.c: trees of joints (chains, ropes, branches, linkages) solved exactly: of balls,
- * hinges, universal and fixed joints whose free motion is left alone. Sweeps from joint to joint
- * carry a load one link a pass, so that a long chain stretches for seconds and a heavy end tears at
- * it; a tree of joints has a matrix J M⁻¹ Jᵀ that is factored in linear time, from the leaves to
- * the root, without fill. Rows of joints that share a body are coupled. A body is done when all its
- * children are: then the joints that tie it to bodies that do not move, then the joint to its
- * parent; of a joint first the point, then the turning. What is coupled to rows when their turn
- * comes are those at the upper body of the joint whose turn is still to come. Method: block LDLᵀ in
- * the order of the tree (Baraff, "Linear-time dynamics using Lagrange multipliers", 1996), of soft
- * constraints (Catto, GDC 2011).
+ * hinges, sliders, rods, universal and fixed joints whose free motion is left alone. Sweeps from
+ * joint to joint carry a load one link a pass, so that a long chain stretches for seconds and a
+ * heavy end tears at it; a tree of joints has a matrix J M⁻¹ Jᵀ that is factored in linear time,
+ * from the leaves to the root, without fill. Rows of joints that share a body are coupled. A body
+ * is done when all its children are: then the joints that tie it to bodies that do not move, then
+ * the joint to its parent; of a joint first the point, then the turning. What is coupled to rows
+ * when their turn comes are those at the upper body of the joint whose turn is still to come.
+ * Method: block LDLᵀ in the order of the tree (Baraff, "Linear-time dynamics using Lagrange
+ * multipliers", 1996), of soft constraints (Catto, GDC 2011).
  */
 #include "server/physics/rigid/joint_row.h"
 

@@ -494,7 +494,7 @@ void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group)
  * the step opens from the spins before it, to second order; those that follow see where the step
  * would lead, and come nearer by about the turn each. Tracks and rods always look.
  */
-static const f32 round_turns[] = {1e-3f, 1e-2f, 4e-2f};
+static const f32 round_turns[] = {1e-4f, 1e-2f, 4e-2f};
 /* What turns more than this, or is laden, shakes: what is foreseen would keep it shaking. */
 #define TURNS_TOO_MUCH 0.5f
 

@@ -225,24 +225,25 @@ bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
     store->body_seen = calloc(body_capacity, sizeof(*store->body_seen));
     store->stiffness = calloc(body_capacity, sizeof(*store->stiffness));
     store->loads = calloc(body_capacity, sizeof(*store->loads));
+    store->pulls = calloc(capacity, sizeof(*store->pulls));
     if (!store->joints || !store->pairs || !store->breaks || !store->rows || !store->balls ||
         !store->row_order || !store->ball_order || !store->hinges || !store->hinge_order ||
         !store->color_of || !store->tree_joints || !store->trees || !store->tree_groups ||
         !store->tree_places || !store->links || !store->sides || !store->body_heads ||
         !store->body_parents || !store->tree_bodies || !store->body_places || !store->body_seen ||
-        !store->stiffness || !store->loads) {
+        !store->stiffness || !store->loads || !store->pulls) {
         joint_store_finish(store);
         return false;
     }
     store->capacity = capacity;
     store->pair_capacity = pairs;
     store->wide_capacity = wide;
-    store->memory =
-        (u64)capacity * (sizeof(Joint) + sizeof(JointBreak) + joint_row_bytes() +
-                         2 * joint_tree_bytes() + sizeof(JointTree) + sizeof(TreeGroup) + 29) +
-        (u64)pairs * sizeof(JointPair) +
-        (u64)wide * (joint_ball_bytes() + joint_hinge_bytes() + 8 * SIMD_LANES) +
-        (u64)body_capacity * (21 + sizeof(Symmetric3));
+    store->memory = (u64)capacity * (sizeof(Joint) + sizeof(JointBreak) + joint_row_bytes() +
+                                     2 * joint_tree_bytes() + sizeof(JointTree) +
+                                     sizeof(TreeGroup) + sizeof(JointPull) + 29) +
+                    (u64)pairs * sizeof(JointPair) +
+                    (u64)wide * (joint_ball_bytes() + joint_hinge_bytes() + 8 * SIMD_LANES) +
+                    (u64)body_capacity * (21 + sizeof(Symmetric3));
     return true;
 }
 
@@ -274,6 +275,7 @@ void joint_store_finish(JointStore *store)
     free(store->body_seen);
     free(store->stiffness);
     free(store->loads);
+    free(store->pulls);
     memset(store, 0, sizeof(*store));
 }
 

@@ -70,6 +70,12 @@ typedef struct TreeGroup {
     u32 block;            /* in tree_blocks */
 } TreeGroup;
 
+/* What a joint adds to the loads of its bodies. */
+typedef struct JointPull {
+    u32 slots[2]; /* JOINT_WORLD: nothing */
+    f32 loads[2]; /* N m */
+} JointPull;
+
 typedef struct JointStore {
     u32 capacity, slots, first_free; /* no free slot is below first_free */
     u32 live;
@@ -110,6 +116,7 @@ typedef struct JointStore {
     u8 *body_seen;
     Symmetric3 *stiffness; /* [body_capacity] N m/rad, of the loads on a body */
     f32 *loads;            /* [body_capacity] N m, pulls times arms */
+    JointPull *pulls;      /* [capacity] of this tick */
     u64 memory;
 } JointStore;
 

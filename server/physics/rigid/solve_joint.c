@@ -7,6 +7,8 @@
  */
 #include "server/physics/rigid/joint_row.h"
 
+#include <stdatomic.h>
+
 /* As shares of the substep rate: a joint may swing no faster than the passes over it resolve. */
 #define JOINT_STIFFNESS 0.25f
 #define BALL_STIFFNESS  1.0f
@@ -476,23 +478,73 @@ static void keep_awake(Rigid *rigid, u32 slot)
     }
 }
 
+typedef struct Storing {
+    Rigid *rigid;
+    f32 tick_s;
+    _Atomic bool asks; /* some joint may break, or keeps its bodies awake */
+} Storing;
+
+/* The phases of joint_finish: each joint is in one row of one of them. */
+enum {
+    STORE_TREES,
+    STORE_ROWS,
+    STORE_HINGES,
+    STORE_BALLS,
+    STORE_ASKS,
+    STORE_PHASES
+};
+
+static bool joint_asks(const JointDef *def)
+{
+    return def->break_force > 0.0f || def->break_torque > 0.0f ||
+           ((def->flags & JOINT_DRIVE) && def->speed != 0.0f);
+}
+
+static void store_phase(void *context, u32 phase, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Storing *run = context;
+    JointStore *store = &run->rigid->joints;
+    for (u32 i = first; i < end; i++) {
+        switch (phase) {
+        case STORE_TREES:
+            joint_trees_store(run->rigid, &store->tree_groups[i], run->tick_s);
+            break;
+        case STORE_ROWS:
+            joint_row_store(run->rigid, &store->rows[i], run->tick_s);
+            break;
+        case STORE_HINGES:
+            joint_hinge_store(run->rigid, &store->hinges[i], run->tick_s);
+            break;
+        case STORE_BALLS:
+            joint_ball_store(run->rigid, &store->balls[i], run->tick_s);
+            break;
+        default:
+            if (joint_asks(&store->joints[i].def)) {
+                atomic_store_explicit(&run->asks, true, memory_order_relaxed);
+            }
+            break;
+        }
+    }
+}
+
 void joint_finish(Rigid *rigid, f32 tick_s)
 {
     JointStore *store = &rigid->joints;
     if (store->live == 0) {
         return;
     }
-    for (u32 i = 0; i < store->tree_group_count; i++) {
-        joint_trees_store(rigid, &store->tree_groups[i], tick_s);
-    }
-    for (u32 i = 0; i < store->row_count; i++) {
-        joint_row_store(rigid, &store->rows[i], tick_s);
-    }
-    for (u32 i = 0; i < store->hinge_count; i++) {
-        joint_hinge_store(rigid, &store->hinges[i], tick_s);
-    }
-    for (u32 i = 0; i < store->ball_count; i++) {
-        joint_ball_store(rigid, &store->balls[i], tick_s);
+    Storing run = {.rigid = rigid, .tick_s = tick_s};
+    JobsPhase phases[STORE_PHASES] = {
+        [STORE_TREES] = {.count = store->tree_group_count, .grain = 1},
+        [STORE_ROWS] = {.count = store->row_count, .grain = ROW_GRAIN},
+        [STORE_HINGES] = {.count = store->hinge_count, .grain = HINGE_GRAIN},
+        [STORE_BALLS] = {.count = store->ball_count, .grain = BALL_GRAIN},
+        [STORE_ASKS] = {.count = store->slots, .grain = 256},
+    };
+    jobs_run_phases(rigid->jobs, phases, STORE_PHASES, store_phase, &run);
+    if (!atomic_load(&run.asks)) {
+        return;
     }
     for (u32 i = 0; i < store->slots; i++) {
         const Joint *joint = &store->joints[i];

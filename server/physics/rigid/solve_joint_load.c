@@ -12,6 +12,10 @@
 /* (ω h)² up to which a body turns freely under its loads. */
 #define FREE_SWING 1.0f
 
+enum {
+    PULLS_GRAIN = 128
+};
+
 /* Sliders and motors carry their bodies in other ways. */
 static f32 pull_of(const Joint *joint)
 {
@@ -45,16 +49,6 @@ static f32 product_trace(const Symmetric3 *a, const Symmetric3 *b)
            2.0f * (a->xy * b->xy + a->xz * b->xz + a->yz * b->yz);
 }
 
-/* What a joint does to the swing of one of its bodies, at most: ½ h² T |r| times the trace of its
- * inverse inertia. */
-static void add_bound(Rigid *rigid, u32 slot, Vec3 anchor, f32 pull)
-{
-    const Body *body = &rigid->bodies[slot];
-    if (body->motion == BODY_DYNAMIC) {
-        rigid->joints.loads[slot] += pull * vec3_distance(anchor, body->centre);
-    }
-}
-
 static bool may_shake(const Rigid *rigid, u32 slot, f32 h)
 {
     const Symmetric3 *i = &rigid->inertias[slot];
@@ -63,26 +57,69 @@ static bool may_shake(const Rigid *rigid, u32 slot, f32 h)
     return 0.505f * step * step * rigid->joints.loads[slot] * (i->xx + i->yy + i->zz) > FREE_SWING;
 }
 
-/* The loads of all joints ; `bound`: only how large they are at most. */
-static void each_load(Rigid *rigid, bool bound)
+/* False: the joint pulls nothing. */
+static bool joint_pulls(const Rigid *rigid, u32 slot, f32 *pull, u32 sides[2])
+{
+    const Joint *joint = &rigid->joints.joints[slot];
+    *pull = joint->live ? pull_of(joint) : 0.0f;
+    return *pull > 0.0f && joint_bodies(rigid, slot, &sides[0], &sides[1]);
+}
+
+static inline Vec3 joint_anchor(const Joint *joint, u32 side)
+{
+    return side == 0 ? joint->def.anchor_a : joint->def.anchor_b;
+}
+
+/* What joints do to the swing of their bodies, at most: ½ h² T |r| times the trace of its inverse
+ * inertia. */
+static void pulls_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        const Joint *joint = &rigid->joints.joints[i];
+        JointPull out = {{JOINT_WORLD, JOINT_WORLD}, {0.0f, 0.0f}};
+        u32 sides[2];
+        f32 pull;
+        bool pulls = joint_pulls(rigid, i, &pull, sides);
+        for (u32 n = 0; n < 2 && pulls; n++) {
+            if (sides[n] != JOINT_WORLD && rigid->bodies[sides[n]].motion == BODY_DYNAMIC) {
+                out.slots[n] = sides[n];
+                out.loads[n] =
+                    pull * vec3_distance(joint_anchor(joint, n), rigid->bodies[sides[n]].centre);
+            }
+        }
+        rigid->joints.pulls[i] = out;
+    }
+}
+
+/* Summed in the order of the joints. */
+static void add_bounds(Rigid *rigid)
+{
+    JointStore *store = &rigid->joints;
+    jobs_run(rigid->jobs, store->slots, PULLS_GRAIN, pulls_range, rigid);
+    for (u32 i = 0; i < store->slots; i++) {
+        const JointPull *pull = &store->pulls[i];
+        for (u32 n = 0; n < 2; n++) {
+            if (pull->slots[n] != JOINT_WORLD) {
+                store->loads[pull->slots[n]] += pull->loads[n];
+            }
+        }
+    }
+}
+
+static void add_tensors(Rigid *rigid)
 {
     JointStore *store = &rigid->joints;
     for (u32 i = 0; i < store->slots; i++) {
-        const Joint *joint = &store->joints[i];
         u32 sides[2];
-        f32 pull = joint->live ? pull_of(joint) : 0.0f;
-        if (!(pull > 0.0f) || !joint_bodies(rigid, i, &sides[0], &sides[1])) {
+        f32 pull;
+        if (!joint_pulls(rigid, i, &pull, sides)) {
             continue;
         }
         for (u32 n = 0; n < 2; n++) {
-            Vec3 anchor = n == 0 ? joint->def.anchor_a : joint->def.anchor_b;
-            if (sides[n] == JOINT_WORLD) {
-                continue;
-            }
-            if (bound) {
-                add_bound(rigid, sides[n], anchor, pull);
-            } else if (rigid->joints.loads[sides[n]] > 0.0f) {
-                add_stiffness(rigid, sides[n], anchor, pull);
+            if (sides[n] != JOINT_WORLD && store->loads[sides[n]] > 0.0f) {
+                add_stiffness(rigid, sides[n], joint_anchor(&store->joints[i], n), pull);
             }
         }
     }
@@ -150,7 +187,7 @@ void joint_take_load(Rigid *rigid, f32 h)
 {
     JointStore *store = &rigid->joints;
     memset(store->loads, 0, rigid->slots * sizeof(*store->loads));
-    each_load(rigid, true);
+    add_bounds(rigid);
     u32 *shaken = rigid->parents; /* scratch */
     u32 count = 0;
     for (u32 i = 0; i < rigid->active_count; i++) {
@@ -166,7 +203,7 @@ void joint_take_load(Rigid *rigid, f32 h)
         return;
     }
     let_fly(rigid);
-    each_load(rigid, false);
+    add_tensors(rigid);
     for (u32 i = 0; i < count; i++) {
         u32 slot = shaken[i];
         const Symmetric3 *stiffness = &store->stiffness[slot];

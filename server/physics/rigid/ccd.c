@@ -116,7 +116,8 @@ static void follow_range(void *context, u32 first, u32 end, u32 worker)
         f32 reach = body_reach(body);
         f32 motion = motion_of(rigid, slot, reach);
         rigid->flights[slot] = 0;
-        bool fast = motion > FAST_SHARE * shape_inner_radius(&body->shape) && may_fly(body);
+        bool fast = !rigid->def.no_ccd && motion > FAST_SHARE * shape_inner_radius(&body->shape) &&
+                    may_fly(body);
         if (motion <= still_m && !fast) {
             continue;
         }
@@ -130,7 +131,7 @@ static void follow_range(void *context, u32 first, u32 end, u32 worker)
             take_room(rigid, slot, need, &here);
             rigid->flights[slot] |= FLIGHT_LEFT;
         }
-        if (fast && !rigid->def.no_ccd) {
+        if (fast) {
             rigid->flights[slot] |= FLIGHT_FAST;
         }
     }

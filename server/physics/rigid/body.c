@@ -137,6 +137,7 @@ void rigid_destroy(Rigid *rigid)
                             rigid->jam,
                             rigid->flyers,
                             rigid->meetings,
+                            rigid->energies,
                             rigid->mates,
                             rigid->stuck,
                             rigid->deep,
@@ -454,19 +455,23 @@ RigidPose rigid_pose(const Rigid *rigid, u32 slot)
 }
 void rigid_set_pose(Rigid *rigid, u32 slot, RigidPose pose)
 {
+    energy_forget(rigid);
     rigid->bodies[slot].position = pose.centre;
     rigid->bodies[slot].orientation = pose.orientation;
 }
 void rigid_add_velocity(Rigid *rigid, u32 slot, Vec3 velocity)
 {
+    energy_forget(rigid);
     rigid->states[slot].velocity = vec3_add(rigid->states[slot].velocity, velocity);
 }
 void rigid_add_spin(Rigid *rigid, u32 slot, Vec3 spin)
 {
+    energy_forget(rigid);
     rigid->states[slot].spin = vec3_add(rigid->states[slot].spin, spin);
 }
 void rigid_add_motion(Rigid *rigid, u32 slot, Vec3 shift, Vec3 turn)
 {
+    energy_forget(rigid);
     BodyState *state = &rigid->states[slot];
     state->shift = vec3_add(state->shift, shift);
     state->turn = vec3_add(state->turn, turn);
@@ -489,6 +494,7 @@ void rigid_set_velocity(Rigid *rigid, u32 slot, Vec3 velocity, Vec3 spin)
 
 void rigid_impulse(Rigid *rigid, u32 slot, Vec3 arm, Vec3 impulse)
 {
+    energy_forget(rigid);
     Body *body = &rigid->bodies[slot];
     BodyState *state = &rigid->states[slot];
     if (body->motion != BODY_DYNAMIC || !vec3_is_finite(impulse)) {

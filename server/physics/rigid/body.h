@@ -344,6 +344,9 @@ struct Rigid {
     u32 grip_count;
     RigidImpact impacts[RIGID_IMPACTS_MAX];
     u32 impact_count;
+    f64 *energies; /* [energy_capacity] of energy.c, in debug builds */
+    u32 energy_capacity;
+    bool energy_known;
     RigidOverlap overlaps[RIGID_OVERLAPS_MAX];
     u32 overlap_count;
     u64 memory;
@@ -530,6 +533,19 @@ void bodies_accelerate(Rigid *rigid, bool plain, f32 h);
 void bodies_move(Rigid *rigid, bool plain, f32 h);
 /* Of all: no faster than the limits, no NaN. */
 void bodies_limit(Rigid *rigid);
+
+/* energy.c: debug builds stop where bodies that only touch gain energy in a tick. */
+void energy_begin(Rigid *rigid);
+void energy_check(Rigid *rigid);
+/* Others change bodies within the tick, from any thread: it is not looked at. */
+static inline void energy_forget(Rigid *rigid)
+{
+#ifdef PL_VALIDATE
+    __atomic_store_n(&rigid->energy_known, false, __ATOMIC_RELAXED);
+#else
+    PL_UNUSED(rigid);
+#endif
+}
 
 /* solve_prepare.c, solve_contact.c */
 void contact_prepare(Rigid *rigid);

@@ -51,6 +51,7 @@ void rigid_prepare(Rigid *rigid)
     if (rigid->stirred) {
         list_active(rigid); /* contacts have woken some */
     }
+    energy_begin(rigid);
     bodies_begin(rigid);
     stuck_find(rigid);
     rigid->substep = 0;
@@ -173,6 +174,7 @@ void rigid_finish(Rigid *rigid)
     /* What others see between ticks is as bounded as what the substeps start from. */
     bodies_limit(rigid);
     ccd_finish(rigid);
+    energy_check(rigid);
     island_sleep(rigid);
     rigid->guests = NULL;
     rigid->jobs = NULL;

@@ -393,11 +393,11 @@ static f64 lean_after(const Trial *trial, f32 seconds, f32 size, const Vec3 *beg
 }
 
 /* A column of boxes at 4 substeps; the uppermost may be heavier. */
-static f64 column_leans(TruthCase *c, u32 boxes, f32 heavier, f32 seconds)
+static f64 column_leans(TruthCase *c, u32 boxes, f32 size, f32 heavier, f32 seconds)
 {
     Vec3 began[40];
     Trial trial = trial_at(c, 40, 60.0f, 4, KIT_GRAVITY_M_S2);
-    f32 size = truth_log_range(c, 0.1f, 2.0f), at = 0.0f;
+    f32 at = 0.0f;
     truth_say(c, " %u boxes of %.4g m, the top %.3g times", boxes, (double)size, (double)heavier);
     Geometry *ground = add_ground(c, trial.rigid, 4.0f);
     began[0] = rigid_position(trial.rigid, 0);
@@ -416,21 +416,74 @@ static f64 column_leans(TruthCase *c, u32 boxes, f32 heavier, f32 seconds)
 
 static f64 stack_stands(TruthCase *c)
 {
-    return column_leans(c, 10 + truth_pick(c, 21), 1.0f, 60.0f);
+    f32 size = truth_log_range(c, 0.1f, 2.0f);
+    return column_leans(c, 10 + truth_pick(c, 21), size, 1.0f, 60.0f);
 }
 
 static f64 tower_stands(TruthCase *c)
 {
+    f32 size = truth_log_range(c, 0.1f, 2.0f);
     u32 boxes = 2 + truth_pick(c, 7);
-    return column_leans(c, boxes, truth_log_range(c, 10.0f, boxes > 6 ? 40.0f : 100.0f), 60.0f);
+    f32 heavier = truth_log_range(c, 10.0f, boxes > 6 ? 40.0f : 100.0f);
+    return column_leans(c, boxes, size, heavier, 60.0f);
+}
+
+static f64 cubes_stand(TruthCase *c)
+{
+    return column_leans(c, 10, truth_log_range(c, 0.004f, 0.01f), 1.0f, 20.0f);
+}
+
+/* A flat face that spins on the ground: its spin falls by mu m g (mean distance) / I. */
+static f64 twist_slows(TruthCase *c)
+{
+    Trial trial = trial_at(c, 2, 60.0f, 4, KIT_GRAVITY_M_S2);
+    BodyDef ground = kit_ground();
+    f32 friction = truth_range(c, 0.2f, 0.8f), spin = truth_range(c, 5.0f, 10.0f);
+    f32 x = truth_log_range(c, 0.1f, 0.5f), height = 0.2f * x;
+    f32 z = x * truth_range(c, 0.2f, 1.0f);
+    bool round = truth_pick(c, 2) == 0;
+    BodyDef def = kit_box(vec3(0.0f, height, 0.0f), vec3(x, height, z));
+    if (round) {
+        def.shape = (Shape){.kind = SHAPE_CYLINDER, .radius = x, .half_height = height};
+    }
+    /* The mean distance over the face, by its middle points. */
+    enum {
+        GRID = 200
+    };
+    f64 sum = 0.0, square = 0.0;
+    for (u32 i = 0; i < GRID * GRID; i++) {
+        f64 u = (i % GRID + 0.5) / GRID, v = (i / GRID + 0.5) / GRID;
+        f64 distance = round ? (f64)x * sqrt(u * u + v * v) : sqrt(u * u * x * x + v * v * z * z);
+        if (!round || distance < (f64)x) {
+            sum += distance;
+            square += distance * distance;
+        }
+    }
+    f64 slows = (f64)friction * 9.81 * sum / square;
+    def.friction = ground.friction = friction;
+    def.spin = vec3(0.0f, spin, 0.0f);
+    kit_add(trial.rigid, &ground);
+    u32 slot = kit_add(trial.rigid, &def);
+    truth_say(c, " %s %.3g x %.3g m mu %.2f", round ? "disc" : "plate", (double)x, (double)z,
+              (double)friction);
+    kit_run(trial.rigid, 0.1f);
+    f32 from = rigid_spin(trial.rigid, slot).y;
+    u32 ticks = 0;
+    while (ticks < 600 && rigid_spin(trial.rigid, slot).y > 0.3f * from) {
+        kit_tick(trial.rigid);
+        ticks++;
+    }
+    f64 slowed = (f64)(from - rigid_spin(trial.rigid, slot).y) * 60.0 / ticks;
+    rigid_destroy(trial.rigid);
+    return fabs(slowed / slows - 1.0);
 }
 
 /* A wall (rows shift by half a box) or a square pyramid of boxes: the share that has fallen. */
-static f64 pile_falls(TruthCase *c, bool wall, u32 rows, f32 seconds)
+static f64 pile_falls(TruthCase *c, bool wall, u32 rows, f32 least_m, f32 seconds)
 {
     u32 most = wall ? rows * (rows + 1) / 2 : rows * (rows + 1) * (2 * rows + 1) / 6;
     Trial trial = trial_at(c, most + 1, 60.0f, 4, KIT_GRAVITY_M_S2);
-    f32 size = truth_log_range(c, 0.3f, 2.0f), step = wall ? 1.0f : 1.05f;
+    f32 size = truth_log_range(c, least_m, 2.0f), step = wall ? 1.0f : 1.05f;
     truth_say(c, " %s of %u rows, boxes of %.4g m", wall ? "wall" : "pyramid", rows, (double)size);
     Vec3 *began = malloc((most + 1) * sizeof *began);
     BodyDef ground = kit_ground();
@@ -462,17 +515,18 @@ static f64 pile_falls(TruthCase *c, bool wall, u32 rows, f32 seconds)
 
 static f64 wall_falls(TruthCase *c)
 {
-    return pile_falls(c, true, 20 + truth_pick(c, 41), 60.0f);
+    return pile_falls(c, true, 20 + truth_pick(c, 41), 0.3f, 60.0f);
 }
 
 static f64 high_wall_falls(TruthCase *c)
 {
-    return pile_falls(c, true, 100, 60.0f);
+    /* Smaller boxes give way by more of their size until the load has gone through all rows. */
+    return pile_falls(c, true, 100, 0.9f, 60.0f);
 }
 
 static f64 pyramid_falls(TruthCase *c)
 {
-    return pile_falls(c, false, 8 + truth_pick(c, 8), 60.0f);
+    return pile_falls(c, false, 8 + truth_pick(c, 8), 0.3f, 60.0f);
 }
 
 /* Sinking of a column under a top of 100 to 1000 times the mass of a box, after 20 s. */
@@ -512,10 +566,14 @@ const TruthLaw truth_contact[] = {
     {"contact/stack", "lean of 10 to 30 boxes after 60 s awake at 4 substeps, share of a box", "",
      0.05, 3, 60, stack_stands},
     {"contact/tower", "the same, the top up to 100 times heavier", "", 0.05, 3, 60, tower_stands},
+    {"contact/cubes", "lean of ten cubes of 4 to 10 mm after 20 s, share of a cube", "", 0.05, 0,
+     60, cubes_stand},
+    {"contact/twist", "how fast a spinning plate slows, off from that of even pressure", "", 0.1,
+     10, 200, twist_slows},
     {"contact/wall", "share of a wall of 20 to 60 rows that falls in 60 s", "", 0.0, 0, 12,
      wall_falls},
-    {"contact/wall100", "share of a wall of 100 rows that falls in 60 s", "", 0.1, 0, 2,
-     high_wall_falls},
+    {"contact/wall100", "share of a wall of 100 rows of boxes of 0.9 to 2 m that falls in 60 s", "",
+     0.1, 0, 2, high_wall_falls},
     {"contact/pyramid", "share of a pyramid of 8 to 15 rows that falls in 60 s", "", 0.0, 0, 8,
      pyramid_falls},
     {"contact/crush", "sinking of a column under a top 100 to 1000 times as heavy, share of a box",

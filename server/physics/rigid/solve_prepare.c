@@ -18,6 +18,7 @@ typedef struct Lanes {
     f32x8 mass;                    /* sum of the inverse masses */
     f32x8 frequency;               /* of the soft contact, in turns a substep */
     f32x8 many;                    /* 1 where there is more than one point */
+    f32x8 lever;                   /* of twisting friction, as a share of the points' distance */
 } Lanes;
 
 static inline void lane_vec3(Vec3x8 *v, u32 lane, Vec3 value)
@@ -35,6 +36,22 @@ static inline void lane_symmetric(Symmetric3x8 *m, u32 lane, const Symmetric3 *v
     m->xy[lane] = value->xy;
     m->xz[lane] = value->xz;
     m->yz[lane] = value->yz;
+}
+
+/*
+ * Pressure is taken as even over the patch, not at its corners: mean distance from the middle as a
+ * share of the corners'. A segment, an equilateral triangle, rectangles (0.505 to 0.54), a disc of
+ * which the corners are four points of the rim.
+ */
+static f32 twist_lever(const Rigid *rigid, const Contact *c, u32 points)
+{
+    const f32 segment = 0.5f, triangle = 0.46f, rectangle = 0.53f, disc = 2.0f / 3.0f;
+    ShapeKind a = rigid->bodies[c->a].shape.kind, b = rigid->bodies[c->b].shape.kind;
+    bool round = a == SHAPE_CYLINDER || a == SHAPE_CONE || b == SHAPE_CYLINDER || b == SHAPE_CONE;
+    if (points < 4) {
+        return points == 3 ? triangle : segment;
+    }
+    return round ? disc : rectangle;
 }
 
 static void fill_points(Rigid *rigid, ContactWide *row, u32 lane, Lanes *lanes)
@@ -65,6 +82,7 @@ static void fill_points(Rigid *rigid, ContactWide *row, u32 lane, Lanes *lanes)
         row->held[lane] += c->impulses[p];
     }
     lanes->many[lane] = manifold->count > 1 ? 1.0f : 0.0f;
+    lanes->lever[lane] = twist_lever(rigid, c, manifold->count);
 }
 
 static void fill_extra(Rigid *rigid, ContactWide *row, u32 index, u32 lane, const Body *a,
@@ -181,7 +199,7 @@ static void points_finish(Rigid *rigid, ContactWide *row, const Lanes *lanes)
         f32x8 k = lanes->mass + vec3x8_dot(point->angular_a, turn_a[p]) +
                   vec3x8_dot(point->angular_b, turn_b[p]);
         point->mass = inverse_or_zero(k) * lanes->count[p];
-        point->lever = f32x8_sqrt(vec3x8_dot(lanes->point[p], lanes->point[p]));
+        point->lever = lanes->lever * f32x8_sqrt(vec3x8_dot(lanes->point[p], lanes->point[p]));
         point->impulse_max = f32x8_set(0.0f);
         point->approach = f32x8_set(0.0f);
     }

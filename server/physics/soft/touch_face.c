@@ -260,6 +260,19 @@ static void measure_corners(SoftFace *face, const ShapePose *pose, const Vec3 c[
     }
 }
 
+/* m, that the longest of its edges is longer than at rest: the corners may be pulled back by as much
+ * at once, whatever speed they have. */
+static f32 stretch_of(const Soft *soft, const SoftFace *face, const Vec3 c[3])
+{
+    f32 most = 0.0f;
+    for (u32 k = 0; k < 3; k++) {
+        u32 next = k < 2 ? k + 1 : 0;
+        f32 rest = vec3_distance(soft->rest[face->point[k]], soft->rest[face->point[next]]);
+        most = f32_max(most, vec3_distance(c[k], c[next]) - rest);
+    }
+    return most;
+}
+
 /* Both as they are at the start of the substep. */
 static void measure(const Measure *with, SoftFace *face)
 {
@@ -277,7 +290,7 @@ static void measure(const Measure *with, SoftFace *face)
         speed = f32_max(speed, v);
     }
     f32 spin = vec3_length(rigid_spin(rigid, face->slot)) * shape_reach(pose.shape);
-    f32 reach = thickness + (speed + spin + margin_m_s) * with->h;
+    f32 reach = thickness + (speed + spin + margin_m_s) * with->h + stretch_of(soft, face, c);
     face->near = 0;
     if (face->side != 0.0f && measure_plane(soft, face, &pose, c, &at)) {
         face->near = 1;

@@ -16,8 +16,6 @@
  * an explicit step is unstable at 2, in a row of them at 2/3; a springy load gains energy from
  * less. */
 static const f32 explicit_max = 0.2f;
-/* Times what a tension was found to be. */
-static const f32 last_given = 2.0f;
 /* Of the weight of a link: the least its own impulse may move, where both ends are held. */
 static const f32 pivot_min = 1e-6f;
 /* What is shorter has no direction. */
@@ -301,14 +299,11 @@ SIMD_INLINE f32x8 tension_of(const Link *link)
     return f32x8_max(link->impulse + link->given, f32x8_set(0.0f));
 }
 
-/* What the next round is given. In the last it is rather too much, which is only stiffer across:
- * what is too little flings. */
-SIMD_INLINE void give_more(const ChainPass *pass, i32x8 where, u32 round)
+/* What the next round is given. */
+SIMD_INLINE void give_more(const ChainPass *pass, i32x8 where)
 {
-    f32 part = round + 1 == ROUNDS_MAX ? last_given : 1.0f;
     for (u32 i = 0; i < pass->head->links; i++) {
-        f32x8 more = part * tension_of(&pass->links[i]);
-        pass->tension[i] = f32x8_select(where, more, pass->tension[i]);
+        pass->tension[i] = f32x8_select(where, tension_of(&pass->links[i]), pass->tension[i]);
     }
 }
 
@@ -348,7 +343,7 @@ static __attribute__((noinline)) void run_taut(const ChainPass *pass, const i32x
         if (round == ROUNDS_MAX || !i32x8_any(again)) {
             break;
         }
-        give_more(pass, again, round);
+        give_more(pass, again);
         taut |= again;
     }
     apply(pass, true);
@@ -369,7 +364,7 @@ static void run_pack(const ChainPass *pass)
             *pass->taut = most;
             return;
         }
-        give_more(pass, taut, round);
+        give_more(pass, taut);
         round = 2;
     }
     run_taut(pass, &taut, round);

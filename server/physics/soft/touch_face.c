@@ -260,8 +260,8 @@ static void measure_corners(SoftFace *face, const ShapePose *pose, const Vec3 c[
     }
 }
 
-/* m, that the longest of its edges is longer than at rest: the corners may be pulled back by as much
- * at once, whatever speed they have. */
+/* m, that the longest of its edges is longer than at rest: the corners may be pulled back by as
+ * much at once, whatever speed they have. */
 static f32 stretch_of(const Soft *soft, const SoftFace *face, const Vec3 c[3])
 {
     f32 most = 0.0f;

@@ -125,10 +125,28 @@ static void balls_do_not_pass_cloth(void **unused)
     assert_int_equal(passed, 0);
 }
 
+/* Cloth that a ball has stretched to several times its length comes back faster than anything was
+ * when the substep began. */
+static void cloth_comes_back_with_the_ball(void **unused)
+{
+    PL_UNUSED(unused);
+    static const f32 speeds[] = {15.0f, 20.0f, 25.0f, 30.0f};
+    u32 passed = 0;
+    for (u32 s = 0; s < PL_COUNT(speeds); s++) {
+        for (u32 k = 0; k < 9; k++) {
+            Vec3 at =
+                vec3(0.00625f * (f32)(k % 3) + 0.001f * (f32)s, 0.00625f * (f32)(k / 3), 0.0f);
+            passed += !(shoot(0.05f, 0.1f, speeds[s], at, true) > 0.0f);
+        }
+    }
+    assert_int_equal(passed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(balls_do_not_pass_cloth),
+        cmocka_unit_test(cloth_comes_back_with_the_ball),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -195,6 +195,8 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
 void touch_face_begin(Soft *soft, Rigid *rigid)
 {
     soft->face_count = 0;
+    /* Room for what most scenes ever need is there from the first tick on. */
+    soft_grow((void **)&soft->faces, &soft->face_room, soft->count, sizeof *soft->faces);
     for (u32 b = 0; b < soft->body_count; b++) {
         const SoftBody *body = &soft->bodies[b];
         TouchRoots roots = {.count = 0};

@@ -282,7 +282,7 @@ typedef struct Pinned {
 } Pinned;
 
 /* From where it hangs, turned by `tilt`. */
-static Pinned hang_on_rope(TruthCase *c, f32 ratio, f32 damping, f32 tilt)
+static Pinned hang_on_rope(TruthCase *c, f32 ratio, f32 damping, f32 tilt, bool meets)
 {
     Closed of = closed_make(c, gravity_m_s2, 1.5e-3f);
     f32 length = truth_range(c, 0.5f, 3.0f), rope = truth_log_range(c, 0.05f, 5.0f);
@@ -303,6 +303,7 @@ static Pinned hang_on_rope(TruthCase *c, f32 ratio, f32 damping, f32 tilt)
     def.mass_kg = rope;
     def.damping = damping;
     def.thickness = 0.005f;
+    def.group = def.mask = meets ? 0 : 1u << 30;
     def.stretch_compliance = truth_pick(c, 2) != 0 ? 1e-7f : 0.0f;
     def.bend = truth_pick(c, 2) != 0 ? SOFT_BEND_DISTANCE : SOFT_BEND_NONE;
     def.orientation = quat_mul(turn, (Quat){0.70710678f, 0.0f, 0.0f, -0.70710678f});
@@ -331,19 +332,25 @@ static Pinned hang_on_rope(TruthCase *c, f32 ratio, f32 damping, f32 tilt)
 
 static f64 light_still(TruthCase *c)
 {
-    return hang_on_rope(c, truth_log_range(c, 1e-4f, 1.0f), 3.0f, 0.0f).fastest;
+    return hang_on_rope(c, truth_log_range(c, 1e-4f, 1.0f), 3.0f, 0.0f, true).fastest;
 }
 
 static f64 pinned_energy(TruthCase *c)
 {
-    return hang_on_rope(c, truth_log_range(c, 1e-4f, 1e4f), 0.0f, 0.0f).risen;
+    return hang_on_rope(c, truth_log_range(c, 1e-4f, 1e4f), 0.0f, 0.0f, true).risen;
 }
 
 /* A pendulum that is let go. */
 static f64 swing_energy(TruthCase *c)
 {
     f32 ratio = truth_log_range(c, 1e-2f, 1e4f), tilt = truth_range(c, 0.05f, 2.5f);
-    return hang_on_rope(c, ratio, 0.0f, tilt).risen;
+    return hang_on_rope(c, ratio, 0.0f, tilt, true).risen;
+}
+
+static f64 swing_apart(TruthCase *c)
+{
+    f32 ratio = truth_log_range(c, 1e-2f, 1e4f), tilt = truth_range(c, 0.05f, 2.5f);
+    return hang_on_rope(c, ratio, 0.0f, tilt, false).risen;
 }
 
 /* ---- rest ---- */
@@ -715,6 +722,13 @@ const TruthLaw truth_soft[] = {
      .few = 8,
      .many = 200,
      .measure = swing_energy},
+    {.name = "soft/swing apart",
+     .about = "the same where the rope does not touch what hangs on it",
+     .unit = "",
+     .bound = 0.01,
+     .few = 8,
+     .many = 200,
+     .measure = swing_apart},
     {.name = "soft/plate rests",
      .about = "fastest point of a plate on jelly or a balloon after 10 s: 1 mm/s asked, 10 reached",
      .unit = "mm/s",

@@ -137,6 +137,12 @@ SIMD_INLINE void put(SoftPoint *points, const u32 point[SIMD_LANES], Vec3x8 velo
     }
 }
 
+/* What state goes on from must be a number, also in a world gone wild. */
+SIMD_INLINE f32x8 positive(f32x8 value)
+{
+    return f32x8_and((value > 0.0f) & (value < 1e30f), value);
+}
+
 /* ---- tension that is given ---- */
 
 /* What the elimination of a point leaves for the next. */
@@ -296,7 +302,7 @@ SIMD_INLINE f32x8 substitute(const ChainPass *pass, f32x8 *most_off)
 
 SIMD_INLINE f32x8 tension_of(const Link *link)
 {
-    return f32x8_max(link->impulse + link->given, f32x8_set(0.0f));
+    return positive(link->impulse + link->given);
 }
 
 /* What the next round is given. */
@@ -347,7 +353,7 @@ static __attribute__((noinline)) void run_taut(const ChainPass *pass, const i32x
         taut |= again;
     }
     apply(pass, true);
-    *pass->taut = most;
+    *pass->taut = positive(most);
 }
 
 static void run_pack(const ChainPass *pass)
@@ -361,7 +367,7 @@ static void run_pack(const ChainPass *pass)
         taut = (i32x8)(most > explicit_max);
         if (!i32x8_any(taut)) {
             apply(pass, false);
-            *pass->taut = most;
+            *pass->taut = positive(most);
             return;
         }
         give_more(pass, taut);

@@ -436,9 +436,11 @@ static f64 cubes_stand(TruthCase *c)
 /* A flat face that spins on the ground: its spin falls by mu m g (mean distance) / I. */
 static f64 twist_slows(TruthCase *c)
 {
-    Trial trial = trial_at(c, 2, 60.0f, 4, KIT_GRAVITY_M_S2);
+    static const f32 rates[] = {30.0f, 60.0f, 120.0f, 240.0f};
+    f32 rate_hz = rates[truth_pick(c, PL_COUNT(rates))];
+    Trial trial = trial_at(c, 2, rate_hz, 1 + truth_pick(c, 16), KIT_GRAVITY_M_S2);
     BodyDef ground = kit_ground();
-    f32 friction = truth_range(c, 0.2f, 0.8f), spin = truth_range(c, 5.0f, 10.0f);
+    f32 friction = truth_range(c, 0.2f, 0.8f), lasts_s = truth_range(c, 0.5f, 1.5f);
     f32 x = truth_log_range(c, 0.1f, 0.5f), height = 0.2f * x;
     f32 z = x * truth_range(c, 0.2f, 1.0f);
     bool round = truth_pick(c, 2) == 0;
@@ -461,19 +463,20 @@ static f64 twist_slows(TruthCase *c)
     }
     f64 slows = (f64)friction * 9.81 * sum / square;
     def.friction = ground.friction = friction;
-    def.spin = vec3(0.0f, spin, 0.0f);
+    def.spin = vec3(0.0f, lasts_s * (f32)slows, 0.0f);
     kit_add(trial.rigid, &ground);
     u32 slot = kit_add(trial.rigid, &def);
     truth_say(c, " %s %.3g x %.3g m mu %.2f", round ? "disc" : "plate", (double)x, (double)z,
               (double)friction);
-    kit_run(trial.rigid, 0.1f);
-    f32 from = rigid_spin(trial.rigid, slot).y;
-    u32 ticks = 0;
-    while (ticks < 600 && rigid_spin(trial.rigid, slot).y > 0.3f * from) {
+    for (u32 i = ticks_in(&trial, 0.2f * lasts_s); i > 0; i--) {
         kit_tick(trial.rigid);
-        ticks++;
     }
-    f64 slowed = (f64)(from - rigid_spin(trial.rigid, slot).y) * 60.0 / ticks;
+    f32 from = rigid_spin(trial.rigid, slot).y;
+    u32 ticks = ticks_in(&trial, 0.4f * lasts_s);
+    for (u32 i = 0; i < ticks; i++) {
+        kit_tick(trial.rigid);
+    }
+    f64 slowed = (f64)(from - rigid_spin(trial.rigid, slot).y) * (f64)rate_hz / ticks;
     rigid_destroy(trial.rigid);
     return fabs(slowed / slows - 1.0);
 }

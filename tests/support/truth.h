@@ -56,6 +56,7 @@ extern const TruthLaw truth_wall[];    /* truth_wall.c: nothing passes */
 extern const TruthLaw truth_rest[];    /* truth_rest.c: rest and sleep */
 extern const TruthLaw truth_soft[];    /* truth_soft.c: soft bodies in contact */
 extern const TruthLaw truth_stiff[];   /* truth_stiff.c: stiffness, drag, dents */
+extern const TruthLaw truth_shape[];   /* truth_shape.c: bodies of any shape, hills, meetings */
 /* All of them; NULL ends the list. */
 extern const TruthLaw *const truth_tables[];
 

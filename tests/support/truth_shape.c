@@ -1,0 +1,298 @@
+/*
+ * truth_shape.c: laws of bodies of any shape, hulls and compounds too: thrown at hills, and at each
+ * other where there is no weight; see truth.h.
+ */
+#include "tests/support/rigid_kit.h"
+#include "tests/support/truth.h"
+
+#include "shared/geometry.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    HULL_POINTS = 14,
+    CHILDREN_MAX = 4,
+    HILLS = 32 /* cells along each side of the ground */
+};
+
+/* What a case has made, to be let go of. */
+typedef struct Things {
+    Rigid *rigid;
+    Geometry *geometries[8];
+    u32 count;
+} Things;
+
+static Geometry *keep(Things *things, Geometry *geometry, const ErrorText *error)
+{
+    if (geometry == NULL) {
+        fprintf(stderr, "no geometry: %s\n", error->text);
+        exit(1);
+    }
+    things->geometries[things->count++] = geometry;
+    return geometry;
+}
+
+static void let_go(Things *things)
+{
+    rigid_destroy(things->rigid);
+    while (things->count > 0) {
+        geometry_destroy(things->geometries[--things->count]);
+    }
+}
+
+static f32 world_of(TruthCase *c, Things *things, f32 gravity)
+{
+    static const f32 rates[] = {30.0f, 60.0f, 60.0f, 60.0f, 120.0f, 240.0f};
+    f32 hz = rates[truth_pick(c, PL_COUNT(rates))];
+    u32 substeps = 1u << (1 + truth_pick(c, 4));
+    truth_say(c, "%g Hz x %u", (double)hz, substeps);
+    things->rigid = rigid_create(&(RigidDef){.body_capacity = 3,
+                                             .tick_s = 1.0f / hz,
+                                             .substeps = substeps,
+                                             .gravity = {0.0f, -gravity, 0.0f},
+                                             .no_sleep = true});
+    if (things->rigid == NULL) {
+        fprintf(stderr, "out of memory\n");
+        exit(1);
+    }
+    return hz;
+}
+
+/* ---- shapes ---- */
+
+static Shape convex_shape(TruthCase *c, Things *things, f32 size, bool simple)
+{
+    f32 a = truth_range(c, 0.2f, 1.0f), b = truth_range(c, 0.2f, 1.0f);
+    switch (truth_pick(c, simple ? 5 : 7)) {
+    case 0:
+        return kit_ball_shape(size);
+    case 1:
+        return (Shape){.kind = SHAPE_BOX, .half = vec3(size, size * a, size * b)};
+    case 2:
+        return (Shape){.kind = SHAPE_CAPSULE, .radius = size * a, .half_height = size * b};
+    case 3:
+        return (Shape){.kind = SHAPE_CYLINDER, .radius = size * a, .half_height = size * b};
+    case 4:
+        return (Shape){.kind = SHAPE_CONE, .radius = size * a, .half_height = size * b};
+    default: {
+        Vec3 points[HULL_POINTS];
+        for (u32 i = 0; i < HULL_POINTS; i++) {
+            Vec3 d = vec3_scale(truth_direction(c), size * truth_range(c, 0.7f, 1.0f));
+            points[i] = vec3(d.x, a * d.y, b * d.z);
+        }
+        ErrorText error;
+        Geometry *hull = geometry_hull(points, HULL_POINTS, HULL_POINTS, &error);
+        return (Shape){.kind = SHAPE_HULL, .geometry = keep(things, hull, &error)};
+    }
+    }
+}
+
+static const char *shape_name(const Shape *shape)
+{
+    static const char *const names[SHAPE_KIND_COUNT] = {
+        [SHAPE_SPHERE] = "ball",       [SHAPE_BOX] = "box",   [SHAPE_CAPSULE] = "capsule",
+        [SHAPE_CYLINDER] = "cylinder", [SHAPE_CONE] = "cone", [SHAPE_HULL] = "hull",
+        [SHAPE_COMPOUND] = "compound",
+    };
+    return names[shape->kind];
+}
+
+/* Any body of about this size (m), a third of them of several convex parts. */
+static BodyDef any_body(TruthCase *c, Things *things, f32 size)
+{
+    BodyDef def = kit_box(vec3_zero(), vec3(size, size, size));
+    if (truth_pick(c, 3) > 0) {
+        def.shape = convex_shape(c, things, size, false);
+    } else {
+        CompoundChild children[CHILDREN_MAX];
+        u32 count = 2 + truth_pick(c, CHILDREN_MAX - 1);
+        for (u32 i = 0; i < count; i++) {
+            children[i].shape = convex_shape(c, things, size * truth_range(c, 0.3f, 0.6f), true);
+            children[i].position = vec3_scale(truth_direction(c), 0.6f * size);
+            children[i].orientation = truth_rotation(c);
+        }
+        ErrorText error;
+        Geometry *compound = geometry_compound(children, count, &error);
+        def.shape = (Shape){.kind = SHAPE_COMPOUND, .geometry = keep(things, compound, &error)};
+    }
+    def.mass_kg = 1000.0f * shape_volume(&def.shape);
+    def.orientation = truth_rotation(c);
+    def.friction = truth_range(c, 0.0f, 1.0f);
+    def.restitution = truth_pick(c, 2) == 0 ? 0.0f : truth_range(c, 0.0f, 1.0f);
+    truth_say(c, " %s %.3g m", shape_name(&def.shape), (double)size);
+    return def;
+}
+
+/* ---- hills ---- */
+
+/* Ground with hills as high as the cells are wide, as a mesh or as terrain. */
+static void add_hills(TruthCase *c, Things *things, f32 cell)
+{
+    f32 steep = truth_range(c, 0.0f, 0.7f);
+    bool mesh = truth_pick(c, 2) == 0;
+    truth_say(c, " on a hilly %s, cells of %.3g m, %.2g steep,", mesh ? "mesh" : "terrain",
+              (double)cell, (double)steep);
+    enum {
+        SIDE = HILLS + 1
+    };
+    static const u32 corners[6] = {0, SIDE + 1, 1, 0, SIDE, SIDE + 1};
+    f32 heights[SIDE * SIDE];
+    Vec3 vertices[SIDE * SIDE];
+    u32 triangles[6 * HILLS * HILLS], n = 0;
+    for (u32 i = 0; i < SIDE * SIDE; i++) {
+        u32 x = i % SIDE, z = i / SIDE;
+        heights[i] = steep * cell * truth_range(c, -1.0f, 0.0f);
+        vertices[i] =
+            vec3(cell * ((f32)x - 0.5f * HILLS), heights[i], cell * ((f32)z - 0.5f * HILLS));
+        for (u32 k = 0; k < 6 && x < HILLS && z < HILLS; k++) {
+            triangles[n++] = i + corners[k];
+        }
+    }
+    ErrorText error;
+    BodyDef def = kit_plane(quat_identity());
+    if (mesh) {
+        Geometry *g = geometry_mesh(vertices, SIDE * SIDE, triangles, n / 3, NULL, &error);
+        def.shape = (Shape){.kind = SHAPE_MESH, .geometry = keep(things, g, &error)};
+    } else {
+        Geometry *g = geometry_terrain(heights, SIDE, SIDE, cell, &error);
+        def.shape = (Shape){.kind = SHAPE_TERRAIN, .geometry = keep(things, g, &error)};
+    }
+    kit_add(things->rigid, &def);
+}
+
+static f64 energy_in(const Things *things, f32 gravity)
+{
+    f64 energy = kit_motion(things->rigid).energy;
+    for (u32 i = 0; i < rigid_slots(things->rigid); i++) {
+        energy += (f64)rigid_mass(things->rigid, i) * (f64)gravity *
+                  (f64)rigid_centre(things->rigid, i).y;
+    }
+    return energy;
+}
+
+/* As contact/energy: the largest rise above what the energy has been before, as a share of what
+ * there was at first over the lowest place of the ground. */
+static f64 energy_on_hills(TruthCase *c)
+{
+    Things things = {0};
+    f32 hz = world_of(c, &things, KIT_GRAVITY_M_S2);
+    f32 size = truth_log_range(c, 0.05f, 1.0f), cell = size * truth_log_range(c, 0.5f, 8.0f);
+    add_hills(c, &things, cell);
+    BodyDef def = any_body(c, &things, size);
+    f32 speed = fminf(truth_range(c, 0.0f, 20.0f), 6.0f * cell);
+    f32 spin = truth_range(c, 0.0f, 30.0f);
+    def.position = vec3(0.0f, 1.5f * size + truth_range(c, 0.0f, 2.0f), 0.0f);
+    def.velocity = vec3_scale(truth_direction(c), speed);
+    def.spin = vec3_scale(truth_direction(c), spin);
+    u32 slot = kit_add(things.rigid, &def);
+    truth_say(c, " %.3g m/s %.3g rad/s mu %.2g e %.2g", (double)speed, (double)spin,
+              (double)def.friction, (double)def.restitution);
+    f64 weight = (f64)rigid_mass(things.rigid, slot) * (f64)KIT_GRAVITY_M_S2;
+    f64 first = energy_in(&things, KIT_GRAVITY_M_S2) + weight * (f64)cell, least = first;
+    f64 spring = weight * (0.005 + 0.01 * (f64)size), rise = 0.0;
+    for (u32 i = 0; i < (u32)(2.0f * hz); i++) {
+        kit_tick(things.rigid);
+        f64 now = energy_in(&things, KIT_GRAVITY_M_S2) + weight * (f64)cell;
+        rise = fmax(rise, now - least - spring);
+        least = fmin(least, now);
+    }
+    let_go(&things);
+    return rise / first;
+}
+
+/* ---- two in empty space ---- */
+
+typedef struct Meeting {
+    Things things;
+    f32 hz;
+    bool met;
+    KitMotion first, last;
+    f64 rise;       /* J, the most above what has been before */
+    f64 push, turn; /* kg m/s and kg m²/s of the two, as numbers */
+} Meeting;
+
+static f64 length_of(const f64 *v)
+{
+    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+/* Two bodies fly at each other, turning, and meet about where the origin is. */
+static Meeting meeting_of(TruthCase *c)
+{
+    Meeting m = {0};
+    m.hz = world_of(c, &m.things, 0.0f);
+    f32 size = truth_log_range(c, 0.05f, 1.0f), speed = truth_log_range(c, 0.1f, 20.0f);
+    f32 sizes[2] = {size, size * truth_log_range(c, 0.2f, 1.0f)};
+    f32 heavy = truth_log_range(c, 0.01f, 100.0f);
+    for (u32 i = 0; i < 2; i++) {
+        BodyDef def = any_body(c, &m.things, sizes[i]);
+        f32 away = (i == 0 ? -1.0f : 1.0f) * 1.5f * (sizes[0] + sizes[1]);
+        def.position = vec3(away, truth_range(c, -0.5f, 0.5f) * sizes[1],
+                            truth_range(c, -0.5f, 0.5f) * sizes[1]);
+        def.mass_kg *= i == 0 ? 1.0f : heavy;
+        def.velocity = vec3(i == 0 ? 0.5f * speed : -0.5f * speed, 0.0f, 0.0f);
+        def.spin = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 30.0f));
+        kit_add(m.things.rigid, &def);
+    }
+    truth_say(c, " %.3g m/s, the second of %.3g times the density", (double)speed, (double)heavy);
+    m.first = kit_motion(m.things.rigid);
+    for (u32 i = 0; i < 2; i++) {
+        Vec3 x = rigid_centre(m.things.rigid, i), v = rigid_velocity(m.things.rigid, i);
+        Symmetric3 inertia = rigid_inertia(m.things.rigid, i);
+        Vec3 w = quat_rotate_inverse(rigid_orientation(m.things.rigid, i),
+                                     rigid_spin(m.things.rigid, i));
+        f64 mass = (f64)rigid_mass(m.things.rigid, i);
+        m.push += mass * (f64)vec3_length(v);
+        m.turn += mass * (f64)vec3_length(v) * (f64)vec3_length(x) +
+                  (f64)vec3_length(symmetric_mul(&inertia, w));
+    }
+    f64 least = m.first.energy;
+    f32 seconds = fminf(4.0f, 10.0f * (sizes[0] + sizes[1]) / speed + 0.2f);
+    for (u32 i = 0; i < (u32)(seconds * m.hz); i++) {
+        kit_tick(m.things.rigid);
+        m.last = kit_motion(m.things.rigid);
+        m.rise = fmax(m.rise, m.last.energy - least);
+        least = fmin(least, m.last.energy);
+    }
+    let_go(&m.things);
+    return m;
+}
+
+static f64 meeting_energy(TruthCase *c)
+{
+    Meeting m = meeting_of(c);
+    return m.rise / m.first.energy;
+}
+
+static f64 meeting_momentum(TruthCase *c)
+{
+    Meeting m = meeting_of(c);
+    f64 off[3];
+    for (u32 i = 0; i < 3; i++) {
+        off[i] = m.last.momentum[i] - m.first.momentum[i];
+    }
+    return length_of(off) / m.push;
+}
+
+static f64 meeting_turning(TruthCase *c)
+{
+    Meeting m = meeting_of(c);
+    f64 off[3];
+    for (u32 i = 0; i < 3; i++) {
+        off[i] = m.last.angular[i] - m.first.angular[i];
+    }
+    return length_of(off) / m.turn;
+}
+
+const TruthLaw truth_shape[] = {
+    {"shape/hills", "energy of any body thrown onto hills never rises, share of the first", "",
+     0.02, 40, 1000, energy_on_hills},
+    {"shape/energy", "of two bodies of any shape that meet without weight, share", "", 0.002, 40,
+     1000, meeting_energy},
+    {"shape/momentum", "and their momentum is kept, share", "", 1e-5, 40, 1000, meeting_momentum},
+    {"shape/turning", "and their angular momentum (asked: 0.002)", "", 0.05, 40, 1000,
+     meeting_turning},
+    {0},
+};

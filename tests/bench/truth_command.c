@@ -1,17 +1,23 @@
 /* truth_command.c: `plenum-bench truth`: the laws of tests/support/truth.h over many cases. */
+#include "shared/clock.h"
 #include "shared/options.h"
 #include "tests/bench/bench.h"
 #include "tests/support/truth.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 typedef struct TruthRun {
     u32 cases;  /* 0: as many as each law says */
     u32 number; /* the only case, if `single` */
     bool single;
-    bool each; /* every broken case has a line */
+    bool each;     /* every broken case has a line */
+    u32 processes; /* cases at a time */
     char **prefixes;
     u32 prefix_count;
 } TruthRun;
@@ -26,36 +32,133 @@ static bool wanted(const TruthRun *run, const char *name)
     return run->prefix_count == 0;
 }
 
-static void print_broken(const TruthLaw *law, u32 count)
+/* ---- cases side by side, in processes: a case that crashes takes no other with it ---- */
+
+/* What a process says of a case: less than PIPE_BUF, so that none come mixed up. */
+typedef struct CaseReport {
+    f64 value;
+    u32 number;
+    char about[sizeof((TruthWorst){0}).about];
+} CaseReport;
+
+PL_STATIC_ASSERT(sizeof(CaseReport) <= 512, "a report is written at once");
+
+static void work(const TruthLaw *law, u32 first, u32 end, u32 step, int out)
 {
-    for (u32 i = 0; i < count; i++) {
+    for (u32 i = first; i < end; i += step) {
         TruthWorst one = truth_sweep(law, i, 1);
-        if (one.broken != 0) {
-            printf("  case %5u %11.4g  %s\n", i, one.value, one.about);
+        CaseReport report = {.value = one.value, .number = i};
+        memcpy(report.about, one.about, sizeof(report.about));
+        if (write(out, &report, sizeof(report)) != (ssize_t)sizeof(report)) {
+            _exit(1);
         }
     }
+    _exit(0);
+}
+
+/* Starts the processes; returns where they report, -1: not one could be started. */
+static int start_workers(const TruthLaw *law, u32 first, u32 count, u32 workers)
+{
+    int ends[2];
+    if (pipe(ends) != 0) {
+        return -1;
+    }
+    u32 started = 0;
+    for (u32 w = 0; w < workers; w++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            close(ends[0]);
+            work(law, first + w, first + count, workers, ends[1]);
+        }
+        started += pid > 0;
+    }
+    close(ends[1]);
+    if (started > 0) {
+        return ends[0];
+    }
+    close(ends[0]);
+    return -1;
+}
+
+static void show_progress(const TruthLaw *law, u32 done, u32 count)
+{
+    if (isatty(STDERR_FILENO)) {
+        fprintf(stderr, "\r%-28s %u of %u\033[K", law->name, done, count);
+        fprintf(stderr, done == count ? "\r\033[K" : "");
+    }
+}
+
+/* NaN is the worst of all, and of equals the first case. */
+static bool is_worse(const CaseReport *a, const CaseReport *b)
+{
+    if (isnan(a->value) != isnan(b->value)) {
+        return isnan(a->value);
+    }
+    bool equal = isnan(a->value) || a->value == b->value;
+    return equal ? a->number < b->number : a->value > b->value;
+}
+
+/* One for each case; what does not report has crashed. */
+static bool collect(const TruthRun *run, const TruthLaw *law, CaseReport *reports, u32 count)
+{
+    u32 first = run->single ? run->number : 0;
+    for (u32 i = 0; i < count; i++) {
+        reports[i] = (CaseReport){.value = NAN, .number = first + i, .about = "crashed"};
+    }
+    int in = start_workers(law, first, count, u32_min(run->processes, count));
+    if (in < 0) {
+        fprintf(stderr, "plenum-bench truth: no process: %s\n", strerror(errno));
+        return false;
+    }
+    CaseReport report;
+    for (u32 done = 0; read(in, &report, sizeof(report)) == (ssize_t)sizeof(report);) {
+        if (report.number - first < count) {
+            reports[report.number - first] = report;
+            show_progress(law, ++done, count);
+        }
+    }
+    close(in);
+    while (wait(NULL) > 0) {
+    }
+    return true;
 }
 
 static bool run_law(const TruthRun *run, const TruthLaw *law)
 {
     u32 count = run->single ? 1 : run->cases > 0 ? run->cases : law->many;
-    TruthWorst worst = truth_sweep(law, run->single ? run->number : 0, count);
-    printf("%-6s %-28s %11.4g %11.4g %-6s %4u/%-4u %5u  %s\n",
-           worst.broken == 0 ? "holds" : "BROKEN", law->name, worst.value, law->bound, law->unit,
-           worst.broken, worst.cases, worst.number, worst.about);
-    if (run->each && worst.broken != 0) {
-        print_broken(law, count);
+    CaseReport *reports = calloc(count, sizeof(*reports));
+    u64 began_ns = clock_now_ns();
+    if (reports == NULL || !collect(run, law, reports, count)) {
+        free(reports);
+        return false;
+    }
+    u32 broken = 0, worst = 0;
+    for (u32 i = 0; i < count; i++) {
+        broken += !(reports[i].value <= law->bound);
+        worst = is_worse(&reports[i], &reports[worst]) ? i : worst;
+    }
+    printf("%-6s %-28s %11.4g %11.4g %-6s %4u/%-4u %6.0f %5u  %s\n",
+           broken == 0 ? "holds" : "BROKEN", law->name, reports[worst].value, law->bound, law->unit,
+           broken, count, 1e-9 * (f64)(clock_now_ns() - began_ns), reports[worst].number,
+           reports[worst].about);
+    for (u32 i = 0; i < count && run->each; i++) {
+        if (!(reports[i].value <= law->bound)) {
+            printf("  case %5u %11.4g  %s\n", reports[i].number, reports[i].value,
+                   reports[i].about);
+        }
     }
     fflush(stdout);
-    return worst.broken == 0;
+    free(reports);
+    return broken == 0;
 }
 
 static int run_laws(const TruthRun *run, bool list)
 {
     u32 tried = 0, broken = 0;
     if (!list) {
-        printf("%-6s %-28s %11s %11s %-6s %9s %5s  %s\n", "", "law", "worst", "bound", "unit",
-               "broken", "case", "of");
+        printf("%-6s %-28s %11s %11s %-6s %9s %6s %5s  %s\n", "", "law", "worst", "bound", "unit",
+               "broken", "s", "case", "of");
+        fflush(stdout); /* or each process prints it again */
     }
     for (const TruthLaw *const *table = truth_tables; *table != NULL; table++) {
         for (const TruthLaw *law = *table; law->name != NULL; law++) {
@@ -79,7 +182,8 @@ static int run_laws(const TruthRun *run, bool list)
 
 int bench_truth_command(int argc, char **argv)
 {
-    TruthRun run = {0};
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    TruthRun run = {.processes = cores > 0 && cores < 256 ? (u32)cores : 1};
     bool list = false;
     u32 number = UINT32_MAX;
     const Option rows[] = {
@@ -87,6 +191,7 @@ int bench_truth_command(int argc, char **argv)
          "of each law; 0, as many as it asks for"},
         {"case", 'c', OPTION_U32, &number, 0, 0, "N", "only this one"},
         {"each", 'e', OPTION_FLAG, &run.each, 0, 0, NULL, "a line for every broken case"},
+        {"jobs", 'j', OPTION_U32, &run.processes, 1, 256, "N", "cases at a time, in processes"},
         {"list", 'l', OPTION_FLAG, &list, 0, 0, NULL, "list the laws"},
     };
     const OptionTable table = {
@@ -94,8 +199,8 @@ int bench_truth_command(int argc, char **argv)
         .synopsis = "[options] [PREFIX...]",
         .about = "Tries laws of physics (those whose names start with a PREFIX, all without one) "
                  "over seeded random\ncases and prints for each: does it hold, the worst case, "
-                 "what is allowed, how many cases broke it,\nthe number of the worst one and its "
-                 "parameters. Exit 1 where a law is broken.",
+                 "what is allowed, how many cases broke it,\nseconds for all, the number of the "
+                 "worst one and its parameters. Exit 1 where a law is broken.",
         .rows = rows,
         .count = PL_COUNT(rows),
         .operands_max = 64,

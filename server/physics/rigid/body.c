@@ -1,5 +1,5 @@
 /* body.c: the store of bodies: slots, generations, reads and writes. See rigid.h. */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/heavy.h"
 
 #include "shared/check.h"
 #include "shared/trig.h"
@@ -108,6 +108,8 @@ Rigid *rigid_create(const RigidDef *def)
     failed = !tree_init(&rigid->fixed, n) || failed;
     failed = !joint_store_init(&rigid->joints, def->joint_capacity, n) || failed;
     failed = !reserve_pile(rigid, n) || failed;
+    rigid->heavy = heavy_create();
+    failed = rigid->heavy == NULL || failed;
     if (failed) {
         rigid_destroy(rigid);
         return NULL;
@@ -175,6 +177,7 @@ void rigid_destroy(Rigid *rigid)
     tree_finish(&rigid->moving);
     tree_finish(&rigid->fixed);
     joint_store_finish(&rigid->joints);
+    heavy_destroy(rigid->heavy);
     free(rigid);
 }
 

@@ -93,6 +93,7 @@ enum {
     CONTACT_TOUCHING = 1,   /* nearer than RIGID_MARGIN_M */
     CONTACT_BEGAN = 2,      /* there since this tick */
     CONTACT_SENSOR = 4,     /* an overlap that pushes nothing */
+    CONTACT_HEAVY = 8,      /* carries far more than its bodies weigh (heavy.h) */
     CONTACT_COUNT_SHIFT = 8 /* number of points above it */
 };
 
@@ -205,6 +206,7 @@ typedef struct ContactWide {
     u32 extra;                                  /* of its ExtraWide, ROW_NO_EXTRA: none */
     u32 bounces;                                /* a lane has restitution */
     u32 turns;                                  /* made again in each substep (body_turns) */
+    u32 heavy;                                  /* a lane is heavy (heavy.h) */
     f32x8 bias_rate, mass_scale, impulse_scale; /* Softness of each lane */
     Vec3x8 normal, tangent;
     f32x8 friction, restitution;
@@ -240,6 +242,7 @@ enum {
 
 typedef struct ImpulsePoint ImpulsePoint;
 struct Flyer;
+struct HeavyStore;
 struct Meeting;
 
 typedef struct ColorRange {
@@ -312,6 +315,7 @@ struct Rigid {
     u32 color_count;
     bool bounces; /* some row has restitution */
     bool turns;   /* some row is made again in each substep */
+    struct HeavyStore *heavy;
 
     /* Of ccd*.c: the number of a body's flight, 0 outside the end of a tick; flights, and when they
      * meet; rings of bodies that fixed joints hold together. */

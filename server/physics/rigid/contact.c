@@ -240,6 +240,7 @@ static f32 contact_fill(const Pair *pair, const Manifold *manifold, const Contac
     contact->flags |= nearest < RIGID_MARGIN_M ? CONTACT_TOUCHING : 0u;
     contact->flags |= pair->count == 0 ? CONTACT_BEGAN : 0u;
     contact->flags |= pair->kind & PAIR_SENSOR ? CONTACT_SENSOR : 0u;
+    contact->flags |= pair->count > 0 ? before->flags & CONTACT_HEAVY : 0u;
     inherit(contact, manifold, before, pair->count);
     return nearest;
 }

@@ -7,6 +7,7 @@
  * the small matrix that couples them, and go to the bodies at once; manifolds one after the other.
  * Method: Catto, Solver2D (2024); soft constraints of Catto, GDC 2011.
  */
+#include "server/physics/rigid/heavy.h"
 #include "server/physics/rigid/wide.h"
 
 #include <stdatomic.h>
@@ -794,5 +795,6 @@ void contact_release(Rigid *rigid)
 }
 void contact_solve(Rigid *rigid, bool use_bias)
 {
+    heavy_solve(rigid, use_bias ? HEAVY_PUSH : HEAVY_RELAX);
     run_stage(rigid, use_bias ? STAGE_SOLVE : STAGE_RELAX);
 }

@@ -2,6 +2,7 @@
  * solve_prepare.c: rows of eight contacts are filled from bodies and manifolds, lane by lane, and
  * their effective masses are computed eight at a time.
  */
+#include "server/physics/rigid/heavy.h"
 #include "server/physics/rigid/wide.h"
 
 #include <stdatomic.h>
@@ -135,7 +136,7 @@ static f32 contact_frequency(const Rigid *rigid, const Contact *c)
 
 static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, Lanes *lanes)
 {
-    const Contact *c = &rigid->contacts[row->contact[lane]];
+    Contact *c = &rigid->contacts[row->contact[lane]];
     const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];
     f32 mass_a = rigid->states[c->a].inverse_mass, mass_b = rigid->states[c->b].inverse_mass;
     fill_points(rigid, row, lane, lanes);
@@ -150,6 +151,12 @@ static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, Lanes
     row->restitution[lane] = restitution;
     row->bounces |= restitution > 0.0f;
     lanes->frequency[lane] = contact_frequency(rigid, c);
+    if (!row->turns) {
+        bool heavy =
+            heavy_is(rigid, row->contact[lane], lanes->frequency[lane], row->held[lane]);
+        c->flags = heavy ? c->flags | CONTACT_HEAVY : c->flags & ~(u32)CONTACT_HEAVY;
+        row->heavy |= heavy;
+    }
     if (rigid->extra_bodies > 0) {
         fill_extra(rigid, row, index, lane, a, b);
     }
@@ -262,7 +269,7 @@ static void fill_row(Rigid *rigid, u32 index)
     memset(&lanes, 0, sizeof(lanes));
     memset(&row->bias_rate, 0, sizeof(*row) - offsetof(ContactWide, bias_rate));
     memset(&rigid->points[row->first], 0, row->points * sizeof(PointWide));
-    row->bounces = 0;
+    row->bounces = row->heavy = 0;
     row->extra = ROW_NO_EXTRA;
     for (u32 lane = 0; lane < SIMD_LANES; lane++) {
         if (row->contact[lane] != ROW_EMPTY) {
@@ -276,7 +283,7 @@ static void fill_row(Rigid *rigid, u32 index)
 
 typedef struct Preparation {
     Rigid *rigid;
-    _Atomic u32 bounces;
+    _Atomic u32 bounces, heavy;
 } Preparation;
 
 static void prepare_range(void *context, u32 first, u32 end, u32 worker)
@@ -284,11 +291,15 @@ static void prepare_range(void *context, u32 first, u32 end, u32 worker)
     PL_UNUSED(worker);
     Preparation *preparation = context;
     Rigid *rigid = preparation->rigid;
-    u32 bounces = 0;
+    u32 bounces = 0, heavy = 0;
     for (u32 i = first; i < end; i++) {
         color_row(rigid, i);
         fill_row(rigid, i);
         bounces |= rigid->rows[i].bounces;
+        heavy |= rigid->rows[i].heavy;
+    }
+    if (heavy != 0) {
+        atomic_store_explicit(&preparation->heavy, 1, memory_order_relaxed);
     }
     if (bounces != 0) {
         atomic_store_explicit(&preparation->bounces, 1, memory_order_relaxed);
@@ -301,6 +312,10 @@ void contact_prepare(Rigid *rigid)
     color_contacts(rigid);
     jobs_run(rigid->jobs, rigid->row_count, PREPARE_GRAIN, prepare_range, &preparation);
     rigid->bounces = atomic_load(&preparation.bounces) != 0;
+    rigid->heavy->cluster_count = 0;
+    if (atomic_load(&preparation.heavy) != 0) {
+        heavy_prepare(rigid);
+    }
 }
 
 /* ---- within the tick ---- */

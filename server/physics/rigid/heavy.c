@@ -1,0 +1,445 @@
+/*
+ * heavy.c: which contacts are heavy, and the clusters that they make. A contact is heavy where the
+ * load that it had in the last tick, or that lies on it if it is new, would press it in by more
+ * than a small part of its bodies: loads are followed downwards from what is found so, since what
+ * gets its stiffness late has given way already. Scenes without heavy contacts pay for one
+ * comparison a contact.
+ */
+#include "server/physics/rigid/heavy.h"
+
+#include <stdlib.h>
+
+/* What heavy contacts keep of their softness. */
+static const f32 softness_left = 1.0f / 256.0f;
+
+HeavyStore *heavy_create(void)
+{
+    return calloc(1, sizeof(HeavyStore));
+}
+
+void heavy_destroy(HeavyStore *store)
+{
+    if (store == NULL) {
+        return;
+    }
+    void *const arrays[] = {store->contacts, store->bodies,  store->clusters, store->blocks[0],
+                            store->blocks[1], store->parents, store->sizes,    store->places,
+                            store->starts,   store->queue,   store->below,    store->loads};
+    for (u32 i = 0; i < PL_COUNT(arrays); i++) {
+        free(arrays[i]);
+    }
+    free(store);
+}
+
+/* ---- which contacts ---- */
+
+/* The softness of contacts that are far from heavy: about 0.17 turns a substep. */
+static f32 sag_of(const Rigid *rigid, const Contact *c, f32 load, f32 frequency)
+{
+    f32 turn = 6.2831853f * frequency, h = rigid->def.tick_s / (f32)rigid->substeps;
+    f32 inverse = rigid->states[c->a].inverse_mass + rigid->states[c->b].inverse_mass;
+    return load * inverse * h * h / (turn * turn);
+}
+
+/* How far a contact may give way (m): a share of what of its bodies is thinner. */
+static f32 sag_limit(const Rigid *rigid, const Contact *c)
+{
+    const f32 share = 0.04f, goes_on = 0.25f;
+    f32 thinner = INFINITY;
+    for (u32 side = 0; side < 2; side++) {
+        u32 slot = side == 0 ? c->a : c->b;
+        if (rigid->states[slot].inverse_mass > 0.0f) {
+            thinner = f32_min(thinner, shape_inner_radius(&rigid->bodies[slot].shape));
+        }
+    }
+    return share * thinner * (c->flags & CONTACT_HEAVY ? goes_on : 1.0f);
+}
+
+/* Share of gravity along the normal: positive where b is above a. */
+static f32 lean_of(const Rigid *rigid, u32 contact, f32 gravity)
+{
+    const Manifold *manifold = &rigid->manifolds[rigid->contact_manifolds[contact]];
+    return gravity > 0.0f ? -vec3_dot(manifold->normal, rigid->gravity) / gravity : 0.0f;
+}
+
+/* Do the two touch within this tick? */
+static bool will_touch(const Rigid *rigid, u32 contact)
+{
+    const Contact *c = &rigid->contacts[contact];
+    const Manifold *manifold = &rigid->manifolds[rigid->contact_manifolds[contact]];
+    Vec3 v = vec3_sub(rigid->states[c->b].velocity, rigid->states[c->a].velocity);
+    f32 way = vec3_length(v) * rigid->def.tick_s, nearest = INFINITY;
+    for (u32 p = 0; p < manifold->count; p++) {
+        nearest = f32_min(nearest, manifold->points[p].separation);
+    }
+    return nearest <= way + 0.25f * sag_limit(rigid, c);
+}
+
+bool heavy_is(const Rigid *rigid, u32 contact, f32 frequency, f32 held)
+{
+    const Contact *c = &rigid->contacts[contact];
+    f32 rate_hz = (f32)rigid->substeps / rigid->def.tick_s, gravity = vec3_length(rigid->gravity);
+    f32 lean = lean_of(rigid, contact, gravity);
+    f32 upper = rigid->states[lean > 0.0f ? c->b : c->a].inverse_mass;
+    f32 weight = upper > 0.0f ? gravity * fabsf(lean) / upper : 0.0f;
+    f32 sag = sag_of(rigid, c, f32_max(held * rate_hz, weight), frequency);
+    return sag > sag_limit(rigid, c) && will_touch(rigid, contact);
+}
+
+/* ---- loads from above ---- */
+
+static bool reserve_search(Rigid *rigid)
+{
+    HeavyStore *store = rigid->heavy;
+    u32 slots = rigid->slots + 2;
+    return rigid_reserve(rigid, &store->parents, &store->parent_capacity, slots, sizeof(u32)) &&
+           rigid_reserve(rigid, &store->sizes, &store->size_capacity, slots, sizeof(u32)) &&
+           rigid_reserve(rigid, &store->places, &store->place_capacity, slots, sizeof(u32)) &&
+           rigid_reserve(rigid, &store->starts, &store->start_capacity, slots, sizeof(u32)) &&
+           rigid_reserve(rigid, &store->queue, &store->queue_capacity, slots, sizeof(u32)) &&
+           rigid_reserve(rigid, &store->loads, &store->load_capacity, slots, sizeof(f32)) &&
+           rigid_reserve(rigid, &store->below, &store->below_capacity, rigid->contact_count,
+                         sizeof(u32));
+}
+
+static bool moves(const Rigid *rigid, u32 slot)
+{
+    return rigid->states[slot].inverse_mass > 0.0f;
+}
+
+static bool is_swept(const Rigid *rigid, u32 contact)
+{
+    return contact_is_solved(rigid, contact) && !contact_is_plain(rigid, contact);
+}
+
+/* The body of a contact that lies on the other; HEAVY_FIXED: they are side by side. */
+static u32 upper_of(const Rigid *rigid, u32 contact, f32 gravity)
+{
+    const f32 least = 0.3f;
+    const Contact *c = &rigid->contacts[contact];
+    f32 lean = is_swept(rigid, contact) ? lean_of(rigid, contact, gravity) : 0.0f;
+    return lean > least ? c->b : lean < -least ? c->a : HEAVY_FIXED;
+}
+
+/* Lists by body what it lies on. */
+static void list_below(Rigid *rigid, f32 gravity)
+{
+    HeavyStore *store = rigid->heavy;
+    memset(store->starts, 0, (rigid->slots + 2) * sizeof(u32));
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        u32 upper = upper_of(rigid, i, gravity);
+        if (upper != HEAVY_FIXED) {
+            store->starts[upper + 2]++;
+        }
+    }
+    for (u32 i = 0; i < rigid->slots; i++) {
+        store->starts[i + 2] += store->starts[i + 1];
+    }
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        u32 upper = upper_of(rigid, i, gravity);
+        if (upper != HEAVY_FIXED) {
+            store->below[store->starts[upper + 1]++] = i;
+        }
+    }
+}
+
+static void load_body(Rigid *rigid, u32 slot, f32 load, u32 *queued)
+{
+    HeavyStore *store = rigid->heavy;
+    if (moves(rigid, slot)) {
+        if (store->loads[slot] <= 0.0f) {
+            store->queue[(*queued)++] = slot;
+        }
+        store->loads[slot] = f32_max(store->loads[slot], load);
+    }
+}
+
+/* What a heavy contact carries lies on all that is below. Each body is met once: a load that comes
+ * to it by a longer way shows by its impulses, a tick later. */
+static void follow_loads(Rigid *rigid)
+{
+    const f32 frequency = 0.17f;
+    HeavyStore *store = rigid->heavy;
+    f32 rate_hz = (f32)rigid->substeps / rigid->def.tick_s, gravity = vec3_length(rigid->gravity);
+    u32 queued = 0;
+    list_below(rigid, gravity);
+    memset(store->loads, 0, rigid->slots * sizeof(f32));
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        const Contact *c = &rigid->contacts[i];
+        u32 upper = c->flags & CONTACT_HEAVY ? upper_of(rigid, i, gravity) : HEAVY_FIXED;
+        if (upper != HEAVY_FIXED) {
+            f32 held = c->impulses[0] + c->impulses[1] + c->impulses[2] + c->impulses[3];
+            f32 weight =
+                moves(rigid, upper) ? gravity / rigid->states[upper].inverse_mass : 0.0f;
+            load_body(rigid, c->a + c->b - upper, f32_max(held * rate_hz, weight), &queued);
+        }
+    }
+    for (u32 q = 0; q < queued; q++) {
+        u32 slot = store->queue[q];
+        f32 load = store->loads[slot] + gravity / rigid->states[slot].inverse_mass;
+        for (u32 k = store->starts[slot]; k < store->starts[slot + 1]; k++) {
+            u32 i = store->below[k];
+            Contact *c = &rigid->contacts[i];
+            u32 lower = c->a + c->b - slot;
+            f32 turns = moves(rigid, lower) ? frequency : 2.0f * frequency;
+            if (sag_of(rigid, c, load, turns) > sag_limit(rigid, c) && will_touch(rigid, i)) {
+                c->flags |= CONTACT_HEAVY;
+                load_body(rigid, lower, load, &queued);
+            }
+        }
+    }
+}
+
+/* ---- clusters ---- */
+
+static u32 root_of(u32 *parents, u32 slot)
+{
+    while (parents[slot] != slot) {
+        parents[slot] = parents[parents[slot]];
+        slot = parents[slot];
+    }
+    return slot;
+}
+
+/* Roots are the lowest slots. What joints hold is in no cluster: they have solves of their own. */
+static void unite_bodies(Rigid *rigid)
+{
+    HeavyStore *store = rigid->heavy;
+    u32 *jointed = store->places;
+    for (u32 i = 0; i < rigid->slots; i++) {
+        store->parents[i] = i;
+        store->sizes[i] = 1;
+        jointed[i] = 0;
+    }
+    for (u32 i = 0; i < rigid->joints.slots; i++) {
+        u32 a, b;
+        if (joint_bodies(rigid, i, &a, &b)) {
+            jointed[a == JOINT_WORLD ? b : a] = jointed[b == JOINT_WORLD ? a : b] = 1;
+        }
+    }
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        const Contact *c = &rigid->contacts[i];
+        if (!(c->flags & CONTACT_HEAVY) || !is_swept(rigid, i) || !moves(rigid, c->a) ||
+            !moves(rigid, c->b) || jointed[c->a] || jointed[c->b]) {
+            continue;
+        }
+        u32 a = root_of(store->parents, c->a), b = root_of(store->parents, c->b);
+        u32 low = u32_min(a, b), high = u32_max(a, b);
+        if (low != high && store->sizes[low] + store->sizes[high] <= HEAVY_BODIES) {
+            store->parents[high] = low;
+            store->sizes[low] += store->sizes[high];
+        } else if (low != high) {
+            store->sizes[low] = store->sizes[high] = HEAVY_BODIES + 1;
+        }
+    }
+}
+
+/* Numbers clusters of two bodies and more; bodies know their cluster by `starts`. */
+static bool list_bodies(Rigid *rigid)
+{
+    HeavyStore *store = rigid->heavy;
+    store->cluster_count = store->body_count = 0;
+    for (u32 i = 0; i < rigid->slots; i++) {
+        u32 root = root_of(store->parents, i), size = store->sizes[root];
+        store->starts[i] = HEAVY_FIXED;
+        if (size < 2 || size > HEAVY_BODIES) {
+            continue;
+        }
+        if (root == i) {
+            u32 clusters = store->cluster_count + 1;
+            if (store->body_count + size > HEAVY_ALL ||
+                !rigid_reserve(rigid, &store->clusters, &store->cluster_capacity, clusters,
+                               sizeof(HeavyCluster)) ||
+                !rigid_reserve(rigid, &store->bodies, &store->body_capacity,
+                               store->body_count + size, sizeof(HeavyBody))) {
+                store->sizes[root] = 1;
+                continue;
+            }
+            store->clusters[clusters - 1] = (HeavyCluster){.body = store->body_count};
+            store->starts[i] = store->cluster_count++;
+            store->body_count += size;
+        }
+        HeavyCluster *cluster = &store->clusters[store->starts[root]];
+        store->starts[i] = store->starts[root];
+        store->places[i] = cluster->bodies;
+        store->bodies[cluster->body + cluster->bodies++].slot = i;
+    }
+    return store->cluster_count > 0;
+}
+
+/* The cluster that solves the contact of a lane, or HEAVY_FIXED. */
+static u32 cluster_of(const Rigid *rigid, const ContactWide *row, u32 lane)
+{
+    const HeavyStore *store = rigid->heavy;
+    if (row->turns || row->contact[lane] == ROW_EMPTY) {
+        return HEAVY_FIXED;
+    }
+    u32 a = row->a[lane], b = row->b[lane];
+    u32 of_a = moves(rigid, a) ? store->starts[a] : HEAVY_FIXED;
+    u32 of_b = moves(rigid, b) ? store->starts[b] : HEAVY_FIXED;
+    bool alone = !moves(rigid, a) || !moves(rigid, b);
+    u32 cluster = of_a == of_b ? of_a : !alone ? HEAVY_FIXED : moves(rigid, a) ? of_a : of_b;
+    return cluster != HEAVY_FIXED && will_touch(rigid, row->contact[lane]) ? cluster : HEAVY_FIXED;
+}
+
+/* Room for the contacts of each cluster, then the contacts. */
+static bool list_contacts(Rigid *rigid)
+{
+    HeavyStore *store = rigid->heavy;
+    store->contact_count = 0;
+    for (u32 i = 0; i < rigid->row_count; i++) {
+        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+            u32 cluster = cluster_of(rigid, &rigid->rows[i], lane);
+            if (cluster != HEAVY_FIXED) {
+                store->clusters[cluster].contacts++;
+                store->contact_count++;
+            }
+        }
+    }
+    if (!rigid_reserve(rigid, &store->contacts, &store->contact_capacity, store->contact_count,
+                       sizeof(HeavyContact))) {
+        return false;
+    }
+    u32 at = 0;
+    for (u32 i = 0; i < store->cluster_count; i++) {
+        store->clusters[i].contact = at;
+        at += store->clusters[i].contacts;
+        store->clusters[i].contacts = 0;
+    }
+    for (u32 i = 0; i < rigid->row_count; i++) {
+        const ContactWide *row = &rigid->rows[i];
+        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+            u32 index = cluster_of(rigid, row, lane);
+            if (index == HEAVY_FIXED) {
+                continue;
+            }
+            HeavyCluster *cluster = &store->clusters[index];
+            HeavyContact *contact = &store->contacts[cluster->contact + cluster->contacts++];
+            contact->row = i;
+            contact->lane = lane;
+            u32 a = row->a[lane], b = row->b[lane];
+            contact->sides[0] = moves(rigid, a) ? store->places[a] : HEAVY_FIXED;
+            contact->sides[1] = moves(rigid, b) ? store->places[b] : HEAVY_FIXED;
+        }
+    }
+    return true;
+}
+
+/* ---- order of elimination ---- */
+
+/* Neighbours of each body of a cluster. */
+static void neighbours_of(const HeavyStore *store, const HeavyCluster *cluster, u64 *neighbours)
+{
+    memset(neighbours, 0, cluster->bodies * sizeof(*neighbours));
+    for (u32 i = 0; i < cluster->contacts; i++) {
+        const u32 *sides = store->contacts[cluster->contact + i].sides;
+        if (sides[0] != HEAVY_FIXED && sides[1] != HEAVY_FIXED) {
+            neighbours[sides[0]] |= 1ull << sides[1];
+            neighbours[sides[1]] |= 1ull << sides[0];
+        }
+    }
+}
+
+/* Breadth first from a body with few neighbours: a column is in order from end to end, and rows of
+ * the factor are short (Cuthill and McKee 1969). Places become those of the order. */
+static void order_bodies(HeavyStore *store, HeavyCluster *cluster)
+{
+    u64 neighbours[HEAVY_BODIES], met = 0;
+    u32 order[HEAVY_BODIES], places[HEAVY_BODIES], count = 0, slots[HEAVY_BODIES];
+    HeavyBody *bodies = &store->bodies[cluster->body];
+    neighbours_of(store, cluster, neighbours);
+    for (u32 next = 0; count < cluster->bodies; next++) {
+        if (next == count) {
+            u32 least = HEAVY_FIXED;
+            for (u32 i = 0; i < cluster->bodies; i++) {
+                bool fewer = least == HEAVY_FIXED || __builtin_popcountll(neighbours[i]) <
+                                                         __builtin_popcountll(neighbours[least]);
+                least = !(met >> i & 1) && fewer ? i : least;
+            }
+            met |= 1ull << least;
+            order[count++] = least;
+        }
+        for (u64 left = neighbours[order[next]] & ~met; left != 0; left &= left - 1) {
+            order[count++] = (u32)__builtin_ctzll(left);
+        }
+        met |= neighbours[order[next]];
+    }
+    for (u32 i = 0; i < count; i++) {
+        places[order[i]] = i;
+        slots[i] = bodies[order[i]].slot;
+    }
+    for (u32 i = 0; i < count; i++) {
+        u32 first = i;
+        for (u64 left = neighbours[order[i]]; left != 0; left &= left - 1) {
+            first = u32_min(first, places[__builtin_ctzll(left)]);
+        }
+        bodies[i] = (HeavyBody){.slot = slots[i], .first = first, .block = cluster->blocks};
+        cluster->blocks += i - first + 1;
+    }
+    for (u32 i = 0; i < cluster->contacts; i++) {
+        u32 *sides = store->contacts[cluster->contact + i].sides;
+        sides[0] = sides[0] == HEAVY_FIXED ? HEAVY_FIXED : places[sides[0]];
+        sides[1] = sides[1] == HEAVY_FIXED ? HEAVY_FIXED : places[sides[1]];
+    }
+}
+
+/* Contacts of clusters that are solved at once bear to be harder. */
+static void harden(Rigid *rigid, const HeavyCluster *cluster)
+{
+    for (u32 i = 0; i < cluster->contacts; i++) {
+        const HeavyContact *contact = &rigid->heavy->contacts[cluster->contact + i];
+        ContactWide *row = &rigid->rows[contact->row];
+        u32 lane = contact->lane;
+        if (rigid->contacts[row->contact[lane]].flags & CONTACT_HEAVY) {
+            f32 leak = row->impulse_scale[lane] * softness_left;
+            row->impulse_scale[lane] = leak;
+            row->mass_scale[lane] = 1.0f - leak;
+        }
+    }
+}
+
+static void begin_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        heavy_begin(rigid, &rigid->heavy->clusters[i]);
+    }
+}
+
+void heavy_prepare(Rigid *rigid)
+{
+    HeavyStore *store = rigid->heavy;
+    store->cluster_count = store->block_count = 0;
+    if (!reserve_search(rigid)) {
+        return;
+    }
+    follow_loads(rigid);
+    unite_bodies(rigid);
+    if (!list_bodies(rigid) || !list_contacts(rigid)) {
+        store->cluster_count = 0;
+        return;
+    }
+    u32 kept = 0;
+    for (u32 i = 0; i < store->cluster_count; i++) {
+        HeavyCluster cluster = store->clusters[i];
+        order_bodies(store, &cluster);
+        if (cluster.blocks <= HEAVY_BLOCKS) {
+            cluster.block = store->block_count;
+            store->block_count += cluster.blocks;
+            store->clusters[kept++] = cluster;
+        }
+    }
+    store->cluster_count = kept;
+    for (u32 pass = 0; pass < HEAVY_PASSES; pass++) {
+        if (!rigid_reserve(rigid, &store->blocks[pass], &store->block_capacity[pass],
+                           store->block_count, sizeof(HeavyBlock))) {
+            store->cluster_count = 0;
+            return;
+        }
+    }
+    for (u32 i = 0; i < kept; i++) {
+        harden(rigid, &store->clusters[i]);
+    }
+    jobs_run(rigid->jobs, kept, 1, begin_range, rigid);
+}

@@ -1,0 +1,94 @@
+/*
+ * heavy.h: contacts that carry far more than their own bodies weigh. As soft as one sweep bears
+ * they would give way by a good part of the bodies' size, and made harder they need hundreds of
+ * sweeps. Bodies that such contacts connect are a cluster, and all contacts of a cluster are solved
+ * at once in each substep, before the sweeps: heavy.c finds clusters, solve_heavy.c solves them.
+ * Layer: server/physics/rigid, private.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_RIGID_HEAVY_H
+#define PLENUM_SERVER_PHYSICS_RIGID_HEAVY_H
+
+#include "server/physics/rigid/body.h"
+
+enum {
+    HEAVY_NORMALS = MANIFOLD_POINTS,
+    HEAVY_SLIP = HEAVY_NORMALS, /* and the next: along the tangents */
+    HEAVY_TWIST = HEAVY_NORMALS + 2,
+    HEAVY_ROWS,         /* of a contact: what is asked of it, one speed each */
+    HEAVY_AXES = 6,     /* velocity, spin */
+    HEAVY_BODIES = 64,  /* of a cluster: a set of them is one word */
+    HEAVY_BLOCKS = 512, /* of 6 × 6 numbers in the factor of a cluster */
+    HEAVY_ALL = 1024    /* bodies of all clusters */
+};
+#define HEAVY_FIXED 0xffffffffu
+
+/* How the contacts of a cluster are solved. */
+typedef enum HeavyPass {
+    HEAVY_PUSH,
+    HEAVY_RELAX,
+    HEAVY_PASSES
+} HeavyPass;
+
+/* A contact of a cluster, from its lane of a row of the sweeps. */
+typedef struct HeavyContact {
+    u32 row, lane;
+    u32 sides[2]; /* bodies, as places in the cluster; HEAVY_FIXED: nothing moves it */
+    u32 points;
+    /* Bits of rows that are solved for; of points, four bits on, those that give way softly. */
+    u32 solved, factored[HEAVY_PASSES];
+    f64 speeds[HEAVY_ROWS][2][HEAVY_AXES]; /* of a row for velocities of the sides */
+    f64 response[HEAVY_ROWS];              /* speed of a row for its impulse */
+    /* Of a pass: speed to take away without and with what softness adds, stiffness (N s per m/s),
+     * impulse before, its change. */
+    f64 asked[HEAVY_ROWS], target[HEAVY_ROWS], weight[HEAVY_ROWS];
+    f64 before[HEAVY_ROWS], change[HEAVY_ROWS];
+} HeavyContact;
+
+typedef struct HeavyBody {
+    u32 slot;
+    u32 first;                          /* place of the first body that its row of blocks reaches */
+    u32 block;                          /* its row in the factor, blocks */
+    f64 mass, inertia[6];               /* kg, kg m²: xx yy zz xy xz yz, world */
+    f64 inverse_mass, inverse_inertia[6];
+    f64 change[HEAVY_AXES];             /* of the velocities in a pass */
+} HeavyBody;
+
+typedef struct HeavyCluster {
+    u32 body, bodies;       /* in heavy_bodies */
+    u32 contact, contacts;  /* in heavy_contacts */
+    u32 block, blocks;      /* in heavy_blocks, for each pass */
+    bool factored[HEAVY_PASSES];
+} HeavyCluster;
+
+/* Row of blocks of a body: column by column the numbers of its six rows. */
+typedef f64 HeavyBlock[HEAVY_AXES][HEAVY_AXES];
+
+/* Of the tick that runs, and room for the next; made by heavy_create. */
+typedef struct HeavyStore {
+    HeavyContact *contacts; /* [contact_capacity] cluster by cluster */
+    HeavyBody *bodies;      /* [body_capacity] cluster by cluster */
+    HeavyCluster *clusters; /* [cluster_capacity] */
+    HeavyBlock *blocks[HEAVY_PASSES];        /* [block_capacity] */
+    u32 contact_count, body_count, cluster_count, block_count;
+    u32 contact_capacity, body_capacity, cluster_capacity, block_capacity[HEAVY_PASSES];
+    /* While clusters are found: [slots] and one, and [contacts]. */
+    u32 *parents, *sizes, *places, *starts, *queue, *below;
+    f32 *loads;
+    u32 parent_capacity, size_capacity, place_capacity, start_capacity, queue_capacity;
+    u32 below_capacity, load_capacity;
+} HeavyStore;
+
+/* heavy.c */
+HeavyStore *heavy_create(void); /* NULL: no memory */
+void heavy_destroy(HeavyStore *store);
+/* Would the contact give way by too much of its bodies under what it held in the last substep (N s)
+ * or what lies on it? Frequency: of its softness, in turns a substep. */
+bool heavy_is(const Rigid *rigid, u32 contact, f32 frequency, f32 held);
+/* The clusters of this tick, from contacts with CONTACT_HEAVY, and harder rows for them. */
+void heavy_prepare(Rigid *rigid);
+
+/* solve_heavy.c. What of a cluster does not change within a tick; then each pass of a substep. */
+void heavy_begin(Rigid *rigid, HeavyCluster *cluster);
+void heavy_solve(Rigid *rigid, HeavyPass pass);
+
+#endif

@@ -6,6 +6,10 @@
 
 PL_STATIC_ASSERT(sizeof(TreePair) == 64, "a cache line");
 
+enum {
+    DEEP = 64 /* levels: what grows as it should has a third of them */
+};
+
 static f32 half_area(Bounds b)
 {
     Vec3 d = vec3_sub(b.max, b.min);
@@ -70,12 +74,21 @@ static void node_give(Tree *tree, u32 node)
     tree->free = node;
 }
 
-/* Descends towards the child whose bounds grow least until a new parent here is cheaper. */
+static u32 leaves_of(const TreeNode *node)
+{
+    return node->leaf ? 1 : node->data;
+}
+
+/*
+ * Descends towards the child whose bounds grow least until a new parent here is cheaper. In a crowd
+ * in one place nothing grows, and a leaf always seems dearer than what is below a node: it would
+ * hang in one long chain. So far down the side with fewer leaves is taken.
+ */
 static u32 best_sibling(const Tree *tree, Bounds bounds)
 {
     const TreeNode *nodes = tree->nodes;
     u32 node = tree->root;
-    while (!nodes[node].leaf) {
+    for (u32 depth = 0; !nodes[node].leaf; depth++) {
         f32 area = half_area(nodes[node].bounds);
         f32 merged = half_area(bounds_union(nodes[node].bounds, bounds));
         f32 here = 2.0f * merged;
@@ -85,6 +98,11 @@ static u32 best_sibling(const Tree *tree, Bounds bounds)
             const TreeNode *child = &nodes[nodes[node].child[i]];
             f32 grown = half_area(bounds_union(child->bounds, bounds));
             cost[i] = inherited + (child->leaf ? grown : grown - half_area(child->bounds));
+        }
+        if (depth >= DEEP) {
+            const u32 *child = nodes[node].child;
+            node = child[leaves_of(&nodes[child[0]]) <= leaves_of(&nodes[child[1]]) ? 0 : 1];
+            continue;
         }
         if (here < cost[0] && here < cost[1]) {
             break;
@@ -110,6 +128,12 @@ static void pair_update(Tree *tree, u32 node)
                                     {a->min.z, b->min.z, a->max.z, b->max.z}},
                                    {reference_of(tree, left), reference_of(tree, right)},
                                    {0, 0}};
+}
+
+static void count_leaves(TreeNode *nodes, u32 node)
+{
+    nodes[node].data =
+        leaves_of(&nodes[nodes[node].child[0]]) + leaves_of(&nodes[nodes[node].child[1]]);
 }
 
 /* Swaps a grandchild with its uncle where that shrinks the parent between them. */
@@ -148,12 +172,14 @@ static void rotate(Tree *tree, u32 node)
     nodes[parent].bounds =
         bounds_union(nodes[nodes[parent].child[0]].bounds, nodes[nodes[parent].child[1]].bounds);
     pair_update(tree, parent);
+    count_leaves(nodes, parent);
 }
 
 static void refit_upwards(Tree *tree, u32 node)
 {
     TreeNode *nodes = tree->nodes;
     while (node != TREE_NONE) {
+        count_leaves(nodes, node);
         nodes[node].bounds =
             bounds_union(nodes[nodes[node].child[0]].bounds, nodes[nodes[node].child[1]].bounds);
         rotate(tree, node);
@@ -180,6 +206,7 @@ u32 tree_insert(Tree *tree, Bounds bounds, u32 data)
     nodes[sibling].parent = parent;
     nodes[leaf].parent = parent;
     pair_update(tree, parent);
+    count_leaves(nodes, parent);
     if (above == TREE_NONE) {
         tree->root = parent;
     } else {
@@ -285,6 +312,7 @@ static void build_node(const TreeBuild *build, const BuildPart *part, u32 left, 
     nodes[part->node] = (TreeNode){.bounds = bounds_union(nodes[left].bounds, nodes[right].bounds),
                                    .parent = part->parent,
                                    .child = {left, right}};
+    count_leaves(nodes, part->node);
     pair_update(build->tree, part->node);
 }
 

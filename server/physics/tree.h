@@ -20,7 +20,7 @@ typedef struct TreeNode {
     Bounds bounds;
     u32 parent; /* next free node while on the free list */
     u32 child[2];
-    u32 data; /* of a leaf */
+    u32 data; /* of a leaf; else how many leaves are below */
     u32 leaf; /* 1: leaf */
 } TreeNode;
 

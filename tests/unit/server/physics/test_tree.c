@@ -180,6 +180,29 @@ static void an_empty_tree_and_a_single_leaf(void **state)
     tree_finish(&tree);
 }
 
+/* Bodies made one by one in one place, and almost in one place: no chain as long as the crowd. */
+static void crowds_in_one_place_are_walked(void **state)
+{
+    enum {
+        CROWD = 3000
+    };
+    PL_UNUSED(state);
+    for (u32 spread = 0; spread < 3; spread++) {
+        Tree tree;
+        Seen seen = {0};
+        assert_true(tree_init(&tree, CROWD));
+        for (u32 i = 0; i < CROWD; i++) {
+            Vec3 at = any_vec(&any, 0.0f, spread * 0.001f);
+            Bounds bounds = {at, vec3_add(at, vec3(1.0f, 1.0f, 1.0f))};
+            tree_insert(&tree, bounds, i % LEAVES);
+        }
+        Bounds all = {vec3(-1.0f, -1.0f, -1.0f), vec3(2.0f, 2.0f, 2.0f)};
+        tree_query(&tree, all, see, &seen);
+        assert_int_equal(seen.count, CROWD);
+        tree_finish(&tree);
+    }
+}
+
 static u8 met[LEAVES][LEAVES];
 
 static void meet(void *context, u32 one, u32 other)
@@ -291,6 +314,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_build_the_same_tree),
         cmocka_unit_test(walks_see_what_looking_at_every_leaf_sees),
+        cmocka_unit_test(crowds_in_one_place_are_walked),
         cmocka_unit_test(an_empty_tree_and_a_single_leaf),
         cmocka_unit_test(overlaps_are_all_seen_once),
     };

@@ -458,6 +458,16 @@ static void pairing_pass(Pairing *p, const Part *a, const Part *b)
     parts_pass(&p->a->mover, a, &p->b->mover, b, p->passing);
 }
 
+static void pairing_touch(Pairing *p, const Part *a, const Part *b)
+{
+    const Mover *mover_a = &p->a->mover, *mover_b = &p->b->mover;
+    f32 time, end = f32_min(p->time, 1.0f);
+    if (!balls_part(mover_a, a, mover_b, b, 0.0f) &&
+        sweep(mover_a, a, mover_b, b, 0.0f, 0.0f, end, &time) == SWEEP_HIT) {
+        p->time = f32_min(p->time, time);
+    }
+}
+
 /* A point of the shape's frame in the mover's. */
 static Vec3 shape_point(const Pairing *p, Vec3 x)
 {
@@ -566,6 +576,13 @@ f32 placed_meet(const Rigid *rigid, const Placed *a, const Placed *b, f32 begin,
 {
     Pairing p = {.a = a, .b = b, .begin = begin, .time = INFINITY, .strict = strict};
     p.meet = pairing_meet;
+    pairing_run(rigid, &p);
+    return p.time;
+}
+
+f32 placed_touch(const Rigid *rigid, const Placed *a, const Placed *b)
+{
+    Pairing p = {.a = a, .b = b, .time = INFINITY, .meet = pairing_touch};
     pairing_run(rigid, &p);
     return p.time;
 }

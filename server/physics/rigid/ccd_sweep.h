@@ -50,6 +50,9 @@ f32 body_reach(const Body *body);
  * counts, too. INFINITY: none.
  */
 f32 placed_meet(const Rigid *rigid, const Placed *a, const Placed *b, f32 begin, bool strict);
+/* The first time after the start at which the two touch. INFINITY: none, or they do from the start.
+ */
+f32 placed_touch(const Rigid *rigid, const Placed *a, const Placed *b);
 /* Is one in the other at the start, in between, at the end of the tick? Results are or-ed. */
 typedef struct Passing {
     bool before, between, after;

@@ -132,6 +132,17 @@ static bool link_pairs(Rigid *rigid)
     return true;
 }
 
+/* What flies so fast that its contact is farther than contacts look. */
+static void pair_ahead(Rigid *rigid, Pair *pair)
+{
+    u32 count = ccd_ahead(rigid, pair->a, pair->b, rigid->def.tick_s, manifolds_most(pair),
+                          &rigid->manifolds[pair->output]);
+    pair->fresh = (u8)count;
+    if (count > 0 && (pair->kind & PAIR_RECYCLED)) {
+        rigid->recyclings[pair->recycled].kept = false;
+    }
+}
+
 static void narrow_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
@@ -162,6 +173,9 @@ static void narrow_range(void *context, u32 first, u32 end, u32 worker)
             for (u32 m = 0; m < pair->fresh; m++) {
                 manifolds[m].apart = vec3_sub(b->position, a->position);
             }
+        }
+        if (pair->fresh == 0 && !(pair->kind & PAIR_SENSOR)) {
+            pair_ahead(rigid, pair);
         }
     }
 }
@@ -518,6 +532,12 @@ void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane)
     store_lane(rigid, row, lane);
     u32 count = manifold_collide(&pose_a, &pose_b, ccd_margin(rigid, contact->a, contact->b), found,
                                  MANIFOLDS_MAX);
+    bool ahead = count == 0;
+    if (ahead) {
+        f32 left = (f32)(rigid->substeps - rigid->substep) / (f32)rigid->substeps;
+        count = ccd_ahead(rigid, contact->a, contact->b, left * rigid->def.tick_s, MANIFOLDS_MAX,
+                          found);
+    }
     for (u32 m = 1; m < count; m++) {
         best = likeness(&found[m], manifold) > likeness(&found[best], manifold) ? m : best;
     }
@@ -525,7 +545,9 @@ void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane)
         return;
     }
     *manifold = found[best];
-    manifold->apart = vec3_sub(b->position, a->position);
+    if (!ahead) {
+        manifold->apart = vec3_sub(b->position, a->position);
+    }
     Contact before = *contact;
     *contact = (Contact){.a = before.a, .b = before.b};
     contact->flags = (before.flags & ((1u << CONTACT_COUNT_SHIFT) - 1u)) |

@@ -489,6 +489,8 @@ f32 ccd_margin(const Rigid *rigid, u32 a, u32 b);
 /* Contacts beyond the margin: of two that as they fly now touch within time_s, those that they will
  * have there (ccd_ahead.c). Returns how many. */
 u32 ccd_ahead(const Rigid *rigid, u32 a, u32 b, f32 time_s, u32 capacity, Manifold *manifolds);
+/* Bounds of a body that frees its corners to turn for a tick. */
+Bounds ccd_turned(const Rigid *rigid, u32 slot, Bounds now);
 /* How far (m) the points of a kinematic body go in a tick by its turning, at most; 0 for others. */
 f32 ccd_turning(const Rigid *rigid, u32 slot);
 /* At the end of a tick: trees follow what moved, and fast bodies are stopped where they first

@@ -99,7 +99,7 @@ static void refresh_range(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         u32 slot = rigid->active[i];
         Body *body = &rigid->bodies[slot];
-        Bounds now = bounds_now(body);
+        Bounds now = ccd_turned(rigid, slot, bounds_now(body));
         Vec3 way = vec3_scale(rigid->states[slot].velocity, rigid->def.tick_s);
         Bounds need =
             bounds_grow(swept(now, way), RIGID_MARGIN_M * 0.5f + ccd_turning(rigid, slot));

@@ -63,6 +63,24 @@ f32 ccd_turning(const Rigid *rigid, u32 slot)
     return f32_min(spin * rigid->def.tick_s, 2.0f) * body_reach(body);
 }
 
+Bounds ccd_turned(const Rigid *rigid, u32 slot, Bounds now)
+{
+    const Body *body = &rigid->bodies[slot];
+    f32 angle = vec3_length(rigid->states[slot].spin) * rigid->def.tick_s;
+    if (body->motion != BODY_DYNAMIC || rigid->def.no_ccd || body->shape.kind == SHAPE_SPHERE) {
+        return now;
+    }
+    f32 reach = body_reach(body), by = f32_min(angle, 2.0f) * reach;
+    if (by <= still_m) {
+        return now; /* as far as all bounds are loose */
+    }
+    Vec3 most = vec3(reach, reach, reach);
+    Bounds ball = {vec3_sub(body->position, most), vec3_add(body->position, most)};
+    Bounds grown = bounds_grow(now, by);
+    return (Bounds){vec3_min(now.min, vec3_max(grown.min, ball.min)),
+                    vec3_max(now.max, vec3_min(grown.max, ball.max))};
+}
+
 f32 ccd_margin(const Rigid *rigid, u32 slot_a, u32 slot_b)
 {
     if (rigid->def.no_ccd) {

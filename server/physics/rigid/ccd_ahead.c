@@ -22,6 +22,14 @@ static Placed flight_of(const Rigid *rigid, u32 slot, f32 time_s)
     return placed;
 }
 
+/* How far its points go by its turning, at most. */
+static f32 turning_of(const Rigid *rigid, const Placed *placed)
+{
+    const Body *body = &rigid->bodies[placed->slot];
+    return body->shape.kind == SHAPE_SPHERE ? 0.0f
+                                            : vec3_length(placed->mover.turn) * body_reach(body);
+}
+
 /* How the two close until the time t of their flights, at the points of a manifold of then. */
 static void move_back(const Placed *a, const Placed *b, f32 t, Vec3 from, Manifold *manifold)
 {
@@ -50,7 +58,8 @@ u32 ccd_ahead(const Rigid *rigid, u32 slot_a, u32 slot_b, f32 time_s, u32 capaci
     const Body *a = &rigid->bodies[slot_a], *b = &rigid->bodies[slot_b];
     Placed one = flight_of(rigid, slot_a, time_s), other = flight_of(rigid, slot_b, time_s);
     f32 margin = ccd_margin(rigid, slot_a, slot_b);
-    f32 way = vec3_distance(one.mover.shift, other.mover.shift);
+    f32 way = vec3_distance(one.mover.shift, other.mover.shift) + turning_of(rigid, &one) +
+              turning_of(rigid, &other);
     if (rigid->def.no_ccd || way + RIGID_MARGIN_M <= margin) {
         return 0;
     }

@@ -554,10 +554,68 @@ static f64 top_crushes(TruthCase *c)
     return sunk;
 }
 
+/* ---- heaps ---- */
+
+/* A bin without a lid and bodies of all kinds that fall into it, of up to the size (m). */
+static u32 fill_heap(TruthCase *c, Rigid *rigid, f32 size)
+{
+    BodyDef ground = kit_ground();
+    f32 side = 4.0f * size;
+    kit_add(rigid, &ground);
+    for (u32 i = 0; i < 4; i++) {
+        Quat turn = kit_turn(vec3(0.0f, 1.0f, 0.0f), 90.0 * i);
+        BodyDef wall = kit_box(quat_rotate(turn, vec3(side + size, 2.0f * side, 0.0f)),
+                               vec3(size, 2.0f * side, 2.0f * side));
+        wall.motion = BODY_STATIC;
+        wall.orientation = turn;
+        kit_add(rigid, &wall);
+    }
+    u32 count = 2 + truth_pick(c, 23);
+    f32 friction = truth_range(c, 0.0f, 1.0f);
+    truth_say(c, " %u of %.3g m, mu %.2g", count, (double)size, (double)friction);
+    for (u32 i = 0; i < count; i++) {
+        TruthCase silent = *c;
+        BodyDef def = tumbler(&silent, truth_log_range(&silent, 0.5f * size, size));
+        c->counter = silent.counter;
+        def.position = vec3(truth_range(c, -2.0f, 2.0f) * size, (2.5f + 2.5f * (f32)i) * size,
+                            truth_range(c, -2.0f, 2.0f) * size);
+        def.orientation = truth_rotation(c);
+        def.velocity = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 5.0f));
+        def.spin = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 20.0f));
+        def.friction = friction;
+        kit_add(rigid, &def);
+    }
+    return count;
+}
+
+/* The largest rise of the energy in a tick, in what lifts a mean body by the size. */
+static f64 heap_gains(TruthCase *c)
+{
+    Trial trial = trial_of(c, 32, KIT_GRAVITY_M_S2);
+    f32 size = truth_log_range(c, 0.03f, 0.5f);
+    u32 count = fill_heap(c, trial.rigid, size);
+    f64 weight = 0.0, worst = 0.0, before = energy_of(&trial);
+    for (u32 i = 0; i < rigid_slots(trial.rigid); i++) {
+        weight += (f64)rigid_mass(trial.rigid, i) * (f64)trial.gravity / count;
+    }
+    u32 ticks = ticks_in(&trial, 6.0f);
+    for (u32 i = 0; i < ticks; i++) {
+        kit_tick(trial.rigid);
+        f64 now = energy_of(&trial);
+        worst = fmax(worst, now - before);
+        before = now;
+    }
+    rigid_destroy(trial.rigid);
+    return worst / (weight * (f64)size);
+}
+
 const TruthLaw truth_contact[] = {
     {"contact/energy",
      "rise of the energy of a thrown body above what it had been, share (0 is asked)", "", 0.01, 60,
      2000, energy_of_a_throw},
+    {"contact/heap",
+     "rise in a tick of the energy of a heap in a bin, in m g size of a body (0 is asked)", "", 2.5,
+     4, 400, heap_gains},
     {"contact/roll", "speed of what rolls, over 5 s, share", "", 0.02, 40, 1000, rolling_goes_on},
     {"contact/independence", "of 60 bodies that ignore each other, how many move otherwise alone",
      "", 0.0, 2, 40, strangers_matter},

@@ -67,7 +67,8 @@ enum {
     BODY_OFFSET = 8, /* its centre of mass is not the origin of its shape */
     BODY_ROUND = 16, /* its inertia is the same about all axes: no gyroscopic term */
     BODY_PLAIN = 32, /* dynamic, and solved as RIGID_IMPULSES says */
-    BODY_LEFT = 64   /* its fat bounds are not yet those in the tree */
+    BODY_LEFT = 64,  /* its fat bounds are not yet those in the tree */
+    BODY_FLIES = 128 /* its points go farther in this tick than half of what contacts look ahead */
 };
 
 typedef struct Body {

@@ -92,6 +92,11 @@ Bounds broad_ahead(const Rigid *rigid, u32 slot, const Bounds *now)
     return bounds_grow(swept(*now, way), RIGID_FAT_M + ccd_turning(rigid, slot));
 }
 
+static f32 half_diagonal(const Bounds *b)
+{
+    return 0.5f * vec3_distance(b->min, b->max);
+}
+
 static void refresh_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
@@ -104,6 +109,9 @@ static void refresh_range(void *context, u32 first, u32 end, u32 worker)
         Bounds need =
             bounds_grow(swept(now, way), RIGID_MARGIN_M * 0.5f + ccd_turning(rigid, slot));
         rigid->ways[slot] = need;
+        f32 turning = vec3_length(rigid->states[slot].spin) * rigid->def.tick_s;
+        bool flies = vec3_length(way) + turning * half_diagonal(&now) > 0.5f * RIGID_MARGIN_M;
+        body->flags = (body->flags & ~(u32)BODY_FLIES) | (flies ? BODY_FLIES : 0u);
         /* Bounds that a flight of before left far too large shrink. */
         Bounds ahead = broad_ahead(rigid, slot, &now);
         Bounds loose = bounds_grow(ahead, 8.0f * RIGID_FAT_M);

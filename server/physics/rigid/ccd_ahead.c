@@ -60,7 +60,7 @@ u32 ccd_ahead(const Rigid *rigid, u32 slot_a, u32 slot_b, f32 time_s, u32 capaci
     f32 margin = ccd_margin(rigid, slot_a, slot_b);
     f32 way = vec3_distance(one.mover.shift, other.mover.shift) + turning_of(rigid, &one) +
               turning_of(rigid, &other);
-    if (rigid->def.no_ccd || way + RIGID_MARGIN_M <= margin) {
+    if (rigid->def.no_ccd || way <= margin) {
         return 0;
     }
     f32 t = placed_touch(rigid, &one, &other);

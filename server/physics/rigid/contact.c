@@ -174,7 +174,8 @@ static void narrow_range(void *context, u32 first, u32 end, u32 worker)
                 manifolds[m].apart = vec3_sub(b->position, a->position);
             }
         }
-        if (pair->fresh == 0 && !(pair->kind & PAIR_SENSOR)) {
+        if (pair->fresh == 0 && ((a->flags | b->flags) & BODY_FLIES) &&
+            !(pair->kind & PAIR_SENSOR)) {
             pair_ahead(rigid, pair);
         }
     }

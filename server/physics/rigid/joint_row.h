@@ -58,9 +58,10 @@ struct BallWide {
 enum {
     TREE_JOINTS_MIN = 1
 };
-/* Hz times the substep, of the joints of a tree: of points, and of turning, in which no taut chain
- * shakes. */
+/* Hz times the substep, of the joints of a tree: of points, also where one body hangs on one joint,
+ * and of turning, in which no taut chain shakes. */
 #define TREE_STIFFNESS      1.6f
+#define TREE_LONE_STIFFNESS 8.0f
 #define TREE_TURN_STIFFNESS 32.0f
 
 /* Three rows of a joint of a tree. */

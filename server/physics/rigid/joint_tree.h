@@ -64,6 +64,7 @@ typedef struct Trees {
     TreeSides *sides;        /* [side_count] */
     TreeBlock *blocks;       /* D⁻¹ B, from each joint's links.block on */
     u32 count, side_count;
+    bool lone; /* one body moves */
 } Trees;
 
 SIMD_INLINE Vec3x8 vec3x8_zero(void)

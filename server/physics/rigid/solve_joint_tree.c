@@ -201,6 +201,7 @@ static void order_tree(JointStore *store, u32 body_count)
     }
     tree->count = store->tree_joint_count - tree->first;
     tree->body_count = held;
+    tree->lone = body_count == 1 && held == 2;
     store->tree_body_count += held;
     for (u32 i = 0; i < tree->count; i++) {
         couple(store, tree, i, &tree->block_count);

@@ -25,7 +25,8 @@ static Trees trees_of(Rigid *rigid, const TreeGroup *group)
                    store->tree_sides + group->side,
                    store->tree_blocks + group->block,
                    group->count,
-                   group->side_count};
+                   group->side_count,
+                   store->trees[group->tree].lone};
 }
 
 /* ---- arithmetic ---- */
@@ -180,18 +181,19 @@ SIMD_INLINE Symmetric3x8 locked_matrix(u32 kind, const TreeRow *row, Symmetric3x
                           k.xz - n.x * m.z - n.z * m.x, k.yz - n.y * m.z - n.z * m.y};
 }
 
-/* As stiff as one substep resolves: what give there is keeps a chain that is held taut at both ends
- * from pulling without bound. */
-static Softness tree_softness(u32 kind, f32 h)
+/* As stiff as one substep resolves: what give there keeps a chain that is held taut at both ends
+ * from pulling without bound, and takes energy where bodies lash. A lone body needs neither. */
+static Softness tree_softness(const Trees *t, u32 kind, f32 h)
 {
-    return softness((is_point(kind) ? TREE_STIFFNESS : TREE_TURN_STIFFNESS) / h, 1.0f, h);
+    f32 point = t->lone ? TREE_LONE_STIFFNESS : TREE_STIFFNESS;
+    return softness((is_point(kind) ? point : TREE_TURN_STIFFNESS) / h, 1.0f, h);
 }
 
 /* Their own matrix and an empty coupling, before the rows below them are eliminated. */
 SIMD_INLINE void joint_begin(const Trees *t, u32 place, f32 h)
 {
     const TreeLinks *links = &t->joints[place].links;
-    Softness soft = tree_softness(links->kind, h);
+    Softness soft = tree_softness(t, links->kind, h);
     TreeRow *row = &t->rows[place];
     const TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
     Symmetric3x8 k;
@@ -490,21 +492,29 @@ void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group)
 }
 
 /*
- * Turns of a step (rad², squared) from which on the next round is needed. The first one knows what
- * the step opens from the spins before it, to second order; those that follow see where the step
- * would lead, and come nearer by about the turn each. Tracks and rods always look.
+ * Turn of a step (rad, squared) from which on one looks where the step would lead. What it opens
+ * is known from the spins before it, to second order; each look then brings it nearer by about the
+ * turn. Tracks and rods always look.
  */
-static const f32 round_turns[] = {1e-4f, 1e-2f, 4e-2f};
+#define LOOK_TURN      1e-4f
 /* What turns more than this, or is laden, shakes: what is foreseen would keep it shaking. */
 #define TURNS_TOO_MUCH 0.5f
 
-static i32x8 who_looks_again(const Trees *t, u32 round, f32 h)
+/* What opens is none, squared: as a share of the turning, and of an arm in a step, which is what
+ * rounding leaves. */
+#define OPENS_SHARE    1e-8f
+#define OPENS_ROUNDING 1.6e-13f
+
+enum {
+    LOOKS_MAX = 8
+};
+
+/* Sets *most to the greatest turn of each lane, rad squared. */
+static i32x8 who_looks(const Trees *t, f32 h, f32x8 *most)
 {
     i32x8 lanes = {0}, laden = {0};
-    if (round >= PL_COUNT(round_turns)) {
-        return lanes;
-    }
-    for (u32 i = 0; i < t->count && round == 0; i++) {
+    *most = f32x8_set(0.0f);
+    for (u32 i = 0; i < t->count; i++) {
         if (t->joints[i].links.kind == TREE_TRACK || t->joints[i].links.kind == TREE_ROD) {
             lanes = ~(i32x8){0};
         }
@@ -512,35 +522,71 @@ static i32x8 who_looks_again(const Trees *t, u32 round, f32 h)
     for (u32 i = 0; i < t->side_count; i++) {
         const TreeSides *side = &t->sides[i];
         f32x8 turn = vec3x8_dot(side->spin, side->spin) * (h * h);
-        lanes |= side->moves & (turn > round_turns[round]);
+        turn = f32x8_and(side->moves, turn);
+        *most = f32x8_max(*most, turn);
+        lanes |= turn > LOOK_TURN;
         laden |= side->laden | (turn > TURNS_TOO_MUCH);
     }
     return lanes & ~laden;
 }
 
+/* What is taken back of errors, and what gives, as a speed. */
+SIMD_INLINE Vec3x8 row_bias(const TreeRow *row, f32 bias_rate)
+{
+    f32x8 most = f32x8_set(JOINT_PUSH_M_S); /* or rad/s */
+    Vec3x8 bias = vec3x8_scale(row->gap, f32x8_set(bias_rate));
+    f32x8 length = f32x8_sqrt(vec3x8_dot(bias, bias));
+    bias = vec3x8_scale(bias, most / f32x8_max(length, most));
+    return vec3x8_add(bias, symmetric3x8_mul(&row->give, row->impulse));
+}
+
+/* Square of the speed that is as good as none of a row. */
+SIMD_INLINE f32x8 row_tolerance(const Trees *t, u32 place, f32 h)
+{
+    const TreeLinks *links = &t->joints[place].links;
+    const TreeRow *row = &t->rows[place];
+    const TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
+    f32 rounding = OPENS_ROUNDING / (h * h);
+    f32x8 turn_a = vec3x8_dot(a->spin, a->spin) * OPENS_SHARE + rounding;
+    f32x8 turn_b = vec3x8_dot(b->spin, b->spin) * OPENS_SHARE + rounding;
+    if (is_point(links->kind)) {
+        turn_a *= vec3x8_dot(row->point.arm_a, row->point.arm_a);
+        turn_b *= vec3x8_dot(row->point.arm_b, row->point.arm_b);
+    }
+    return turn_a + turn_b;
+}
+
+/* Looks go on as long as each at least halves what opens: beyond that a step is too long for what
+ * turns in it, and more of them would put energy in. */
 void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
 {
     Trees t = trees_of(rigid, group);
-    f32x8 most = f32x8_set(JOINT_PUSH_M_S); /* or rad/s */
-    i32x8 lanes = ~(i32x8){0};
     sides_gather(&t);
-    for (u32 round = 0; i32x8_any(lanes); round++) {
-        if (round > 0) {
-            trees_foresee(&t, h);
-        }
+    for (u32 i = 0; i < t.count; i++) {
+        Softness soft = tree_softness(&t, t.joints[i].links.kind, h);
+        Vec3x8 opens = vec3x8_add(joint_speed(&t, i), t.rows[i].bend);
+        joint_forward(&t, i, vec3x8_add(opens, row_bias(&t.rows[i], soft.bias_rate)));
+    }
+    trees_back(&t, ~(i32x8){0});
+    f32x8 turn, before = f32x8_set(INFINITY);
+    i32x8 lanes = who_looks(&t, h, &turn);
+    for (u32 look = 0; look < LOOKS_MAX && i32x8_any(lanes); look++) {
+        f32x8 most = f32x8_set(0.0f);
+        trees_foresee(&t, h);
         for (u32 i = 0; i < t.count; i++) {
-            TreeRow *row = &t.rows[i];
-            Softness soft = tree_softness(t.joints[i].links.kind, h);
-            Vec3x8 bias = vec3x8_scale(row->gap, f32x8_set(soft.bias_rate));
-            f32x8 length = f32x8_sqrt(vec3x8_dot(bias, bias));
-            bias = vec3x8_scale(bias, most / f32x8_max(length, most));
-            bias = vec3x8_add(bias, symmetric3x8_mul(&row->give, row->impulse));
-            Vec3x8 opens =
-                round == 0 ? vec3x8_add(joint_speed(&t, i), row->bend) : tree_row_opens(&t, i, h);
-            joint_forward(&t, i, vec3x8_add(opens, bias));
+            Softness soft = tree_softness(&t, t.joints[i].links.kind, h);
+            Vec3x8 ask = vec3x8_add(tree_row_opens(&t, i, h), row_bias(&t.rows[i], soft.bias_rate));
+            most = f32x8_max(most, vec3x8_dot(ask, ask) / row_tolerance(&t, i, h));
+            joint_forward(&t, i, ask);
+        }
+        lanes &= (most > 1.0f) & (most < 0.25f * before);
+        if (!i32x8_any(lanes)) {
+            break;
         }
         trees_back(&t, lanes);
-        lanes &= who_looks_again(&t, round, h);
+        /* The next look would find about the share `turn` of it. */
+        before = most;
+        lanes &= most * turn > 1.0f;
     }
     sides_scatter(&t);
 }

@@ -61,7 +61,7 @@ enum {
 /* Hz times the substep, of the joints of a tree: of points, also where one body hangs on one joint,
  * and of turning, in which no taut chain shakes. */
 #define TREE_STIFFNESS      1.6f
-#define TREE_LONE_STIFFNESS 8.0f
+#define TREE_LONE_STIFFNESS 64.0f
 #define TREE_TURN_STIFFNESS 32.0f
 
 /* Three rows of a joint of a tree. */
@@ -79,6 +79,7 @@ typedef enum TreeKind {
 typedef struct TreeLinks {
     u32 kind;                 /* TreeKind */
     u32 body_a, body_b;       /* places */
+    u32 sprung;               /* turning of a joint with a spring on its free motion */
     u32 upper;                /* of the body shared with the rows that are coupled to these */
     u32 filled;               /* elimination of those below adds to its coupling blocks */
     u32 coupled, block;       /* block: first of its coupling blocks, each D⁻¹ B */

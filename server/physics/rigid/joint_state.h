@@ -59,6 +59,7 @@ typedef struct JointPair {
 typedef struct JointTree {
     u32 first, count;     /* in tree_joints: one or two of each joint */
     u32 body, body_count; /* in tree_bodies: its own, then what holds it */
+    u32 own_count;        /* bodies that move */
     u32 block_count;
     bool lone; /* one body moves, held by one joint */
 } JointTree;

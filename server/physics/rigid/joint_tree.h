@@ -32,13 +32,22 @@ typedef struct TreePoint {
      * is kept: one of the anchors. */
     Vec3x8 arm_a, arm_b;
     Vec3x8 local_axis; /* TREE_TRACK: a's x in the frame of a */
-    f32x8 length;      /* TREE_ROD */
+    f32x8 length;      /* TREE_ROD; TREE_TRACK: from a's anchor to b's along the axis */
 } TreePoint;
+
+/* On the free motion of a hinge or a slider: see SpringStep. */
+typedef struct TreeSpring {
+    f32x8 stiffness, damping, rest;
+    f32x8 angle;        /* of a hinge, after the last move */
+    f32x8 cosine, sine; /* of its half */
+    f32x8 impulse;      /* of this step */
+} TreeSpring;
 
 /* The others: turning. */
 typedef struct TreeTurn {
     Quatx8 frame_a, frame_b; /* in the frames of the bodies */
     Vec3x8 x, y;             /* TREE_TURN_CROSS: a's x and b's y */
+    TreeSpring spring;       /* where links.sprung */
 } TreeTurn;
 
 /* Three rows of a joint of each tree. */

@@ -160,7 +160,8 @@ static void find_held(const Rigid *rigid, u8 *held)
 /*
  * A tree of joints that nothing holds is pulled by nothing but its own motion, which is over before
  * anything shakes; and it must keep its angular momentum, which bodies that answer as if they were
- * heavier do not.
+ * heavier do not. A lone body on one joint sees where its step leads, which a heavier one would
+ * not.
  */
 static void let_fly(Rigid *rigid)
 {
@@ -170,13 +171,11 @@ static void let_fly(Rigid *rigid)
     for (u32 i = 0; i < store->tree_count; i++) {
         const JointTree *tree = &store->trees[i];
         const u32 *bodies = &store->tree_bodies[tree->body];
-        bool flies = true;
-        for (u32 n = 0; n < tree->body_count; n++) {
-            flies = flies && bodies[n] != JOINT_WORLD && !held[bodies[n]] &&
-                    rigid->bodies[bodies[n]].motion == BODY_DYNAMIC &&
-                    body_is_active(&rigid->bodies[bodies[n]]);
+        bool flies = tree->lone || tree->body_count == tree->own_count;
+        for (u32 n = 0; n < tree->own_count; n++) {
+            flies = flies && !held[bodies[n]];
         }
-        for (u32 n = 0; n < tree->body_count && flies; n++) {
+        for (u32 n = 0; n < tree->own_count && flies; n++) {
             store->loads[bodies[n]] = 0.0f;
         }
     }

@@ -1,6 +1,6 @@
 /*
  * solve_joint_tree.c: trees of joints (chains, ropes, branches, linkages) solved exactly: of balls,
- * hinges, sliders, rods, universal and fixed joints whose free motion is left alone. Sweeps from
+ * hinges, sliders (both also with springs), rods, universal and fixed joints. Sweeps from
  * joint to joint carry a load one link a pass, so that a long chain stretches for seconds and a
  * heavy end tears at it; a tree of joints has a matrix J M⁻¹ Jᵀ that is factored in linear time,
  * from the leaves to the root, without fill. Rows of joints that share a body are coupled. A body
@@ -27,12 +27,12 @@ static bool is_held(const JointStore *store, u32 slot)
 /* Blocks of three rows that hold a joint; 0: it goes into no tree. */
 static u32 blocks_of(const JointDef *def)
 {
-    bool left_alone = !(def->flags & (JOINT_LIMITS | JOINT_DRIVE | JOINT_SPRUNG));
+    bool left_alone = !(def->flags & (JOINT_LIMITS | JOINT_DRIVE));
     switch (def->kind) {
     case JOINT_BALL:
         return 1;
     case JOINT_CONE_TWIST:
-        return left_alone ? 1 : 0;
+        return left_alone && !(def->flags & JOINT_SPRUNG) ? 1 : 0;
     case JOINT_HINGE:
     case JOINT_SLIDER:
         return left_alone ? 2 : 0;
@@ -146,6 +146,8 @@ static void tree_add(JointStore *store, u32 slot, u32 body, u32 other, u32 upper
         memset(rows, 0, sizeof(*rows));
         rows->joint = slot;
         rows->links.kind = i == 0 ? point_of(def->kind) : turn_of(def->kind);
+        rows->links.sprung = i == 1 && (def->flags & JOINT_SPRUNG) &&
+                             (def->kind == JOINT_HINGE || def->kind == JOINT_SLIDER);
         rows->links.body_a = is_a ? place : other;
         rows->links.body_b = is_a ? other : place;
         rows->links.upper = upper;
@@ -201,6 +203,7 @@ static void order_tree(JointStore *store, u32 body_count)
     }
     tree->count = store->tree_joint_count - tree->first;
     tree->body_count = held;
+    tree->own_count = body_count;
     tree->lone = body_count == 1 && held == 2;
     store->tree_body_count += held;
     for (u32 i = 0; i < tree->count; i++) {

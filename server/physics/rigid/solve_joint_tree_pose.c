@@ -82,6 +82,7 @@ static void point_follow(u32 kind, TreeRow *row, const Place *a, const Place *b)
         gap = vec3x8_scale(row->axis, vec3x8_dot(row->axis, gap) - p->length);
     } else if (kind == TREE_TRACK) {
         row->axis = quatx8_rotate(a->orientation, p->local_axis);
+        p->length = vec3x8_dot(row->axis, gap);
         gap = locked_part(kind, row, gap);
     }
     row->gap = gap;
@@ -96,11 +97,42 @@ static void row_follow(u32 kind, TreeRow *row, const Place *a, const Place *b)
     }
 }
 
+/* Cosine and sine of half the angle of b's frame against a's about their x axis. */
+static void twist_half(TreeTurn *turn, const Place *a, const Place *b)
+{
+    Quatx8 qa = quatx8_mul(a->orientation, turn->frame_a);
+    Quatx8 q =
+        quatx8_mul((Quatx8){qa.w, -qa.x, -qa.y, -qa.z}, quatx8_mul(b->orientation, turn->frame_b));
+    f32x8 square = q.w * q.w + q.x * q.x, one = f32x8_set(1.0f);
+    i32x8 some = square > 1e-20f;
+    f32x8 s = one / f32x8_sqrt(f32x8_select(some, square, one));
+    turn->spring.cosine = f32x8_select(some, q.w * s, one);
+    turn->spring.sine = f32x8_and(some, q.x * s);
+}
+
+/* What a step adds to the angle of a hinge: 2 asin by its series, of less than a right angle. */
+static void spring_follow(TreeRow *row, const Place *a, const Place *b)
+{
+    TreeSpring *spring = &row->turn.spring;
+    f32x8 cosine = spring->cosine, sine = spring->sine;
+    twist_half(&row->turn, a, b);
+    f32x8 x = spring->sine * cosine - spring->cosine * sine;
+    f32x8 whole = spring->cosine * cosine + spring->sine * sine, square = x * x;
+    /* Quaternions of opposite signs are the same turn. */
+    x = f32x8_select(whole < f32x8_set(0.0f), -x, x);
+    f32x8 series = (square * (15.0f / 336.0f) + 3.0f / 40.0f) * square + 1.0f / 6.0f;
+    spring->angle += 2.0f * x * (series * square + 1.0f);
+}
+
 void tree_row_follow(const Trees *t, u32 place)
 {
     const TreeLinks *links = &t->joints[place].links;
     TreeRow *row = &t->rows[place];
-    row_follow(links->kind, row, &t->sides[links->body_a].place, &t->sides[links->body_b].place);
+    const Place *a = &t->sides[links->body_a].place, *b = &t->sides[links->body_b].place;
+    row_follow(links->kind, row, a, b);
+    if (links->sprung && links->kind == TREE_TURN_AXIS) {
+        spring_follow(row, a, b);
+    }
     /* What was given along what was locked before. */
     row->impulse = locked_part(links->kind, row, row->impulse);
 }
@@ -112,6 +144,9 @@ void tree_row_start(const Trees *t, u32 place)
         TreePoint *p = &t->rows[place].point;
         p->start_a = quatx8_rotate(t->sides[links->body_a].place.orientation, p->local_a);
         p->start_b = quatx8_rotate(t->sides[links->body_b].place.orientation, p->local_b);
+    } else if (links->sprung) {
+        twist_half(&t->rows[place].turn, &t->sides[links->body_a].place,
+                   &t->sides[links->body_b].place);
     }
     tree_row_follow(t, place);
 }

@@ -293,6 +293,44 @@ SIMD_INLINE void joint_forward(const Trees *t, u32 place, Vec3x8 ask)
     }
 }
 
+/*
+ * A spring gives its whole impulse as a step begins, by where its joint stands and how fast it is
+ * there; what holds the joint then answers. The turning of a joint follows its point.
+ */
+static void spring_push(const Trees *t, u32 place, f32x8 h)
+{
+    const TreeLinks *links = &t->joints[place].links;
+    TreeSpring *spring = &t->rows[place].turn.spring;
+    TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
+    bool slides = links->kind == TREE_TURN;
+    const TreeRow *row = &t->rows[slides ? place - 1 : place];
+    Vec3x8 n = row->axis, lever_a = n, lever_b = n;
+    f32x8 value = spring->angle, speed = f32x8_set(0.0f);
+    if (slides) {
+        lever_a = vec3x8_cross(row->point.arm_a, n);
+        lever_b = vec3x8_cross(row->point.arm_b, n);
+        value = row->point.length;
+        speed = vec3x8_dot(n, vec3x8_sub(b->velocity, a->velocity));
+    }
+    speed += vec3x8_dot(lever_b, b->spin) - vec3x8_dot(lever_a, a->spin);
+    f32x8 s = -(h * spring->stiffness * (value - spring->rest) + spring->damping * speed);
+    if (slides) {
+        a->velocity = vec3x8_sub_scaled(a->velocity, a->mass * s, n);
+        b->velocity = vec3x8_add_scaled(b->velocity, b->mass * s, n);
+    }
+    a->spin = vec3x8_sub_scaled(a->spin, s, symmetric3x8_mul(&a->place.inertia, lever_a));
+    b->spin = vec3x8_add_scaled(b->spin, s, symmetric3x8_mul(&b->place.inertia, lever_b));
+    spring->impulse = s;
+}
+
+/* What a spring gave counts as the force of its joint. */
+static void spring_count(const Trees *t, u32 place)
+{
+    bool slides = t->joints[place].links.kind == TREE_TURN;
+    TreeRow *row = &t->rows[slides ? place - 1 : place];
+    row->sum = vec3x8_add_scaled(row->sum, t->rows[place].turn.spring.impulse, row->axis);
+}
+
 /* ---- whole trees ---- */
 
 /* Back substitution from the root, which gives and applies the changes of the impulses of these
@@ -437,6 +475,16 @@ static void fill_turn(const Rigid *rigid, u32 kind, TreeRow *row, u32 lane, u32 
     lane_set_vec3(&row->impulse, lane, load);
 }
 
+static void fill_spring(const Rigid *rigid, TreeSpring *spring, u32 lane, u32 slot, f32 h)
+{
+    JointRow row;
+    joint_row_prepare(rigid, &row, slot, h);
+    lane_set(&spring->stiffness, lane, row.stiffness);
+    lane_set(&spring->damping, lane, row.damping);
+    lane_set(&spring->rest, lane, row.rest);
+    lane_set(&spring->angle, lane, row.pose.value);
+}
+
 static void fill_lane(const Trees *t, const TreeGroup *group, u32 lane, f32 h)
 {
     const JointStore *store = &t->rigid->joints;
@@ -447,6 +495,9 @@ static void fill_lane(const Trees *t, const TreeGroup *group, u32 lane, f32 h)
             fill_point(t->rigid, kind, &t->rows[i], lane, joints[i].joint, h);
         } else {
             fill_turn(t->rigid, kind, &t->rows[i], lane, joints[i].joint, h);
+        }
+        if (joints[i].links.sprung) {
+            fill_spring(t->rigid, &t->rows[i].turn.spring, lane, joints[i].joint, h);
         }
     }
 }
@@ -494,7 +545,7 @@ void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group)
 /*
  * Turn of a step (rad, squared) from which on one looks where the step would lead. What it opens
  * is known from the spins before it, to second order; each look then brings it nearer by about the
- * turn. Tracks and rods always look.
+ * turn. Tracks, rods and what has a spring always look.
  */
 #define LOOK_TURN      1e-4f
 /* What turns more than this, or is laden, shakes: what is foreseen would keep it shaking. */
@@ -515,7 +566,8 @@ static i32x8 who_looks(const Trees *t, f32 h, f32x8 *most)
     i32x8 lanes = {0}, laden = {0};
     *most = f32x8_set(0.0f);
     for (u32 i = 0; i < t->count; i++) {
-        if (t->joints[i].links.kind == TREE_TRACK || t->joints[i].links.kind == TREE_ROD) {
+        const TreeLinks *links = &t->joints[i].links;
+        if (links->kind == TREE_TRACK || links->kind == TREE_ROD || links->sprung) {
             lanes = ~(i32x8){0};
         }
     }
@@ -563,6 +615,11 @@ void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
     Trees t = trees_of(rigid, group);
     sides_gather(&t);
     for (u32 i = 0; i < t.count; i++) {
+        if (t.joints[i].links.sprung) {
+            spring_push(&t, i, f32x8_set(h));
+        }
+    }
+    for (u32 i = 0; i < t.count; i++) {
         Softness soft = tree_softness(&t, t.joints[i].links.kind, h);
         Vec3x8 opens = vec3x8_add(joint_speed(&t, i), t.rows[i].bend);
         joint_forward(&t, i, vec3x8_add(opens, row_bias(&t.rows[i], soft.bias_rate)));
@@ -608,6 +665,9 @@ void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
     for (u32 i = 0; i < t.count; i++) {
         t.rows[i].bend = tree_row_bend(&t, i, f32x8_set(0.5f * h));
         t.rows[i].sum = vec3x8_add(t.rows[i].sum, t.rows[i].impulse);
+        if (t.joints[i].links.sprung) {
+            spring_count(&t, i);
+        }
     }
     sides_scatter(&t);
 }

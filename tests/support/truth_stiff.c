@@ -523,10 +523,8 @@ const TruthLaw truth_stiff[] = {
      60, cantilever_drop},
     {"stiff/terminal", "speed of a falling cloth, off from m g / (A rho)", "%", 5.0, 24, 200,
      terminal_speed},
-    {"stiff/balloon",
-     "stretch of a balloon's skin, off from that of its compliance (light skins at 4 to 6 "
-     "substeps; 10 % is asked)",
-     "%", 200.0, 6, 12, balloon_stretch},
+    {"stiff/balloon", "stretch of a balloon's skin, off from that of its compliance", "%", 10.0, 4,
+     40, balloon_stretch},
     {"stiff/dent", "depth lost in 3 s by a dent that a finger pushed into a plastic block", "%",
      15.0, 3, 60, dent_lost},
     {.name = NULL},

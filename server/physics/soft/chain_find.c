@@ -364,7 +364,7 @@ int chains_find(Soft *soft, Chains *chains)
             cut++;
         }
         /* Diagonals first: what comes later has the last word. */
-        if (soft->bodies[i].def.method == SOFT_XPBD &&
+        if (soft->bodies[i].def.method == SOFT_XPBD && !stiff_skin(soft, i) &&
             !(find_in_body(soft, chains, i, cut, ROLE_SHEAR) &&
               find_in_body(soft, chains, i, cut, ROLE_STRETCH))) {
             return ERROR_MEMORY;

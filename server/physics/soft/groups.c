@@ -200,11 +200,16 @@ static void run_group(const Step *step, u32 index)
     }
     begin_turns(soft, group);
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
-        if (stiff_is(soft, b, step->h) && !soft_sleeps(soft, b)) {
+        if (stiff_is(soft, b, step->h) && !stiff_skin(soft, b) && !soft_sleeps(soft, b)) {
             stiff_body(soft, b, step->h);
         }
     }
     packs_run(soft, group->runs, step->h);
+    for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
+        if (stiff_skin(soft, b) && !soft_sleeps(soft, b)) {
+            stiff_body(soft, b, step->h);
+        }
+    }
     if (group->bodies.count == 0) {
         return; /* a slab: the rest is for the body */
     }

@@ -412,7 +412,7 @@ static void place_body(Builder *builder, u32 index, u32 cut)
     u32 end = body->first_constraint + body->constraint_count;
     for (u32 i = body->first_constraint; i < end && body->def.method == SOFT_XPBD; i++) {
         const SoftConstraint *c = &soft->constraints[i];
-        if (builder->chains.taken[i] != 0) {
+        if (builder->chains.taken[i] != 0 || stiff_has(soft, index, c)) {
             continue;
         }
         Place place = {.piece = packs_place(soft, i, cut, builder->seam_of), .constraint = i};

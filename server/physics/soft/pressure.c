@@ -146,14 +146,21 @@ static void sum_motion(const Surface *s, const Vec3 *gradient, f64 *rate, f64 *g
     }
 }
 
+f64 pressure_amount(Soft *soft, u32 index)
+{
+    WholeState *state = &soft->wholes->states[index];
+    if (soft->step == 0) {
+        state->age_s = f32_min(state->age_s + soft->tick_s, soft->bodies[index].def.inflate_s);
+    }
+    return amount(soft, index);
+}
+
 void pressure_solve(Soft *soft, u32 index, f32 h)
 {
     const SoftBody *body = &soft->bodies[index];
     Wholes *wholes = soft->wholes;
     WholeState *state = &wholes->states[index];
-    if (soft->step == 0) {
-        state->age_s = f32_min(state->age_s + soft->tick_s, body->def.inflate_s);
-    }
+    f64 gas = pressure_amount(soft, index);
     Surface s = surface_of(soft, body);
     Vec3 *gradient = wholes->gradient + body->first;
     find_gradient(&s, gradient);
@@ -174,7 +181,7 @@ void pressure_solve(Soft *soft, u32 index, f32 h)
     f64 before = volume + rate * (f64)h + taken;
     /* (p + air) (V + p give) = n R T; the volume at the end is its positive root. */
     f64 bare = before - air_pressure * give; /* at P = 0 */
-    f64 end = 0.5 * (bare + sqrt(bare * bare + 4.0 * give * amount(soft, index)));
+    f64 end = 0.5 * (bare + sqrt(bare * bare + 4.0 * give * gas));
     f64 pressure = (end - before) / give;
     f32 impulse = (f32)pressure * h;
     for (u32 i = 0; i < body->count; i++) {

@@ -6,8 +6,10 @@
  * conjugate gradients from the velocity v of the step before on, v* being what it is without the
  * matter: so what is in equilibrium stays there exactly, however few iterations are made.
  */
+#include "server/physics/soft/stiff.h"
 #include "server/physics/soft/constraint.h"
 #include "server/physics/soft/packs.h"
+#include "server/physics/soft/whole.h"
 
 #include "shared/error.h"
 
@@ -21,8 +23,10 @@ enum {
 
 /* Iterations for each cell that a wave passes in a step. */
 static const f32 iterations_each = 4.0f;
+/* A compliance is no less than this part of weight and step make: digits end there. */
+static const f32 scale_least = 1e-6f;
 /* Of the first residual (squared), what may be left; and (m/s)² that do not matter. */
-static const f64 residual_part = 1e-5, residual_speed = 1e-14;
+static const f64 residual_part = 1e-5, skin_part = 1e-4, residual_speed = 1e-14;
 /* μ / (λ + μ) is no less: matter that keeps its volume to 1 : 1000 of its shape. */
 static const f32 ratio_least = 1e-3f;
 
@@ -35,25 +39,11 @@ typedef struct StiffPack {
     f32 turn[9][SIMD_LANES];  /* in this step: the rotation, column by column */
 } __attribute__((aligned(32))) StiffPack;
 
-/* A vector of a particle in fours. */
-typedef struct StiffVector {
-    f32 at[4];
-} __attribute__((aligned(16))) StiffVector;
-
-/* By particle. */
-typedef struct StiffPoint {
-    StiffVector direction, image; /* p, A p */
-    StiffVector residual, change; /* r; Δv, m/s */
-    f32 own;                      /* N/m, of the diagonal of K */
-    f32 mass;                     /* kg; 0: pinned */
-    f32 weight;                   /* 1 / (mass + h² own), of the preconditioner */
-    f32 spare;
-} StiffPoint;
-
 /* Where a body's tetrahedra are. */
 typedef struct StiffBody {
     u32 first_pack, pack_count;
-    f32 limit; /* 1/s², weight over compliance of its stiffest tetrahedron */
+    Skin *skin; /* or NULL */
+    f32 limit;  /* 1/s², weight over compliance of its stiffest tetrahedron */
 } StiffBody;
 
 struct Stiffs {
@@ -69,6 +59,9 @@ struct Stiffs {
 void stiffs_destroy(Stiffs *stiffs)
 {
     if (stiffs != NULL) {
+        for (u32 i = 0; stiffs->bodies != NULL && i < stiffs->body_count; i++) {
+            skin_destroy(stiffs->bodies[i].skin);
+        }
         free(stiffs->bodies);
         free(stiffs->packs);
         free(stiffs->points);
@@ -184,8 +177,15 @@ static int fill_all(Soft *soft, Stiffs *stiffs, u64 *taken)
     }
     memset(stiffs->packs, 0, (size_t)packs * sizeof(StiffPack));
     for (u32 i = 0; i < soft->body_count; i++) {
-        fill_body(soft, i, &stiffs->bodies[i], stiffs->packs,
-                  stiffs->points + soft->bodies[i].first, taken);
+        const SoftBody *body = &soft->bodies[i];
+        StiffBody *of = &stiffs->bodies[i];
+        fill_body(soft, i, of, stiffs->packs, stiffs->points + body->first, taken);
+        if (skin_is(soft, body)) {
+            of->skin = skin_create(soft, body, stiffs->points + body->first, &of->limit);
+            if (of->skin == NULL) {
+                return ERROR_MEMORY;
+            }
+        }
     }
     return ERROR_OK;
 }
@@ -197,6 +197,9 @@ int stiffs_create(Soft *soft)
     u32 count = 0;
     for (u32 i = 0; i < soft->constraint_count; i++) {
         count += is_matter(&soft->constraints[i]);
+    }
+    for (u32 i = 0; i < soft->body_count; i++) {
+        count += skin_is(soft, &soft->bodies[i]);
     }
     if (count == 0) {
         return ERROR_OK;
@@ -228,24 +231,43 @@ int stiffs_create(Soft *soft)
 u64 stiffs_memory(const Soft *soft)
 {
     const Stiffs *stiffs = soft->stiffs;
-    return stiffs == NULL ? 0
-                          : sizeof *stiffs + soft->body_count * sizeof *stiffs->bodies +
-                                soft->count * (sizeof *stiffs->points + sizeof *stiffs->start) +
-                                (u64)stiffs->pack_count * sizeof *stiffs->packs;
+    if (stiffs == NULL) {
+        return 0;
+    }
+    u64 sum = sizeof *stiffs + stiffs->body_count * sizeof *stiffs->bodies +
+              soft->count * (sizeof *stiffs->points + sizeof *stiffs->start) +
+              (u64)stiffs->pack_count * sizeof *stiffs->packs;
+    for (u32 i = 0; i < stiffs->body_count; i++) {
+        sum += skin_memory(stiffs->bodies[i].skin);
+    }
+    return sum;
 }
 
 /* ---- in a step ---- */
 
+bool stiff_skin(const Soft *soft, u32 body)
+{
+    return soft->stiffs != NULL && body < soft->stiffs->body_count &&
+           soft->stiffs->bodies[body].skin != NULL;
+}
+
+bool stiff_has(const Soft *soft, u32 body, const SoftConstraint *constraint)
+{
+    return stiff_skin(soft, body) && (is_matter(constraint) || skin_has(constraint));
+}
+
 f32 stiff_limit(const Soft *soft, u32 body)
 {
-    return soft->stiffs != NULL ? soft->stiffs->bodies[body].limit : 0.0f;
+    return stiff_skin(soft, body) ? INFINITY
+           : soft->stiffs != NULL ? soft->stiffs->bodies[body].limit
+                                  : 0.0f;
 }
 
 bool stiff_is(const Soft *soft, u32 body, f32 h)
 {
     f32 per_h = 1.0f / h; /* as packs.c has it: both must find the same */
     return soft->stiffs != NULL && body < soft->stiffs->body_count &&
-           !(soft->stiffs->bodies[body].limit <=
+           !(stiff_limit(soft, body) <=
              STIFF_FROM * (soft_role_scale(soft, ROLE_VOLUME) * per_h * per_h));
 }
 
@@ -258,46 +280,14 @@ typedef struct Mat3x8 {
     Vec3x8 x, y, z; /* columns */
 } Mat3x8;
 
-SIMD_INLINE Vec3x8 gather_points(const StiffVector *at, const u32 point[SIMD_LANES])
-{
-    enum {
-        STRIDE = sizeof(StiffPoint) / sizeof(StiffVector)
-    };
-    f32x8 row[4];
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; k++) {
-        row[k] = f32x8_load_halves(at[point[k] * STRIDE].at, at[point[k + 4] * STRIDE].at);
-    }
-    f32x8_transpose_halves(row);
-    return (Vec3x8){row[0], row[1], row[2]};
-}
-
-/* All are read before any is written, as lanes may repeat. */
-SIMD_INLINE void scatter_points(StiffVector *at, const u32 point[SIMD_LANES], Vec3x8 add)
-{
-    enum {
-        STRIDE = sizeof(StiffPoint) / sizeof(StiffVector)
-    };
-    f32x8 row[4] = {add.x, add.y, add.z, f32x8_set(0.0f)};
-    f32x8_transpose_halves(row);
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; k++) {
-        row[k] += f32x8_load_halves(at[point[k] * STRIDE].at, at[point[k + 4] * STRIDE].at);
-    }
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; k++) {
-        f32x8_store_halves(at[point[k] * STRIDE].at, at[point[k + 4] * STRIDE].at, row[k]);
-    }
-}
-
 /* [x1 − x0, x2 − x0, x3 − x0] B */
 SIMD_INLINE Mat3x8 gradient_of(const StiffPack *pack, const StiffVector *at)
 {
-    Vec3x8 x0 = gather_points(at, pack->point[0]), x[3];
+    Vec3x8 x0 = stiff_gather(at, pack->point[0]), x[3];
     Mat3x8 f;
 #pragma GCC unroll 3
     for (int k = 0; k < 3; k++) {
-        x[k] = vec3x8_sub(gather_points(at, pack->point[k + 1]), x0);
+        x[k] = vec3x8_sub(stiff_gather(at, pack->point[k + 1]), x0);
     }
     Vec3x8 *columns[3] = {&f.x, &f.y, &f.z};
 #pragma GCC unroll 3
@@ -319,9 +309,9 @@ SIMD_INLINE void spread(const StiffPack *pack, StiffVector *at, Mat3x8 stress, f
         g = vec3x8_add_scaled(g, f32x8_load(pack->b[3 * k + 2]), stress.z);
         g = vec3x8_scale(g, -scale);
         sum = vec3x8_add(sum, g);
-        scatter_points(at, pack->point[k + 1], g);
+        stiff_scatter(at, pack->point[k + 1], g);
     }
-    scatter_points(at, pack->point[0], (Vec3x8){-sum.x, -sum.y, -sum.z});
+    stiff_scatter(at, pack->point[0], (Vec3x8){-sum.x, -sum.y, -sum.z});
 }
 
 /* R (2 μ E + λ tr E) V of the symmetric part E of Rᵀ F, less 1 where `rest`. */
@@ -427,13 +417,13 @@ SIMD_INLINE Vec3x8 load_column(const StiffPack *pack, u32 k)
 }
 
 /* image += h² K direction */
-static void add_image(const StiffPack *packs, u32 count, StiffPoint *points, f32 h)
+static void add_image(const StiffPack *packs, u32 count, StiffPoint *points, f32 h, f32 stiffer)
 {
     for (u32 i = 0; i < count; i++) {
         const StiffPack *pack = &packs[i];
         Mat3x8 f = gradient_of(pack, &points->direction);
         Mat3x8 r = {load_column(pack, 0), load_column(pack, 1), load_column(pack, 2)};
-        spread(pack, &points->image, stress_of(pack, r, f, 0.0f), f32x8_set(-h * h));
+        spread(pack, &points->image, stress_of(pack, r, f, 0.0f), f32x8_set(-h * h * stiffer));
     }
 }
 
@@ -442,8 +432,22 @@ static inline f64 dot(StiffVector a, StiffVector b)
     return (f64)a.at[0] * (f64)b.at[0] + (f64)a.at[1] * (f64)b.at[1] + (f64)a.at[2] * (f64)b.at[2];
 }
 
+/* A body in a step. */
+typedef struct Solve {
+    StiffPack *packs;
+    u32 pack_count;
+    StiffPoint *points;
+    u32 count;
+    f32 h;
+    f32 stiffer; /* than the definition says */
+    Skin *skin;  /* or NULL; then: */
+    SkinGas gas;
+    const Vec3 *gradient;
+} Solve;
+
 /* Masses, places and what v* asks for; false if nothing of the body can move. */
-static bool begin(const Soft *soft, const SoftBody *body, StiffPoint *points, f32 h, Vec3 *asked)
+static bool begin(const Soft *soft, const SoftBody *body, StiffPoint *points, f32 h, f32 stiffer,
+                  Vec3 *asked)
 {
     const SoftPoint *from = soft->points + body->first;
     const Vec3 *start = soft->stiffs->start + body->first;
@@ -453,7 +457,7 @@ static bool begin(const Soft *soft, const SoftBody *body, StiffPoint *points, f3
         StiffPoint *p = &points[i];
         f32 w = from[i].inverse_mass;
         p->mass = w > 0.0f ? 1.0f / w : 0.0f;
-        p->weight = w > 0.0f ? 1.0f / (p->mass + h * h * p->own) : 0.0f;
+        p->weight = w > 0.0f ? 1.0f / (p->mass + h * h * stiffer * p->own) : 0.0f;
         pinned = pinned || !(w > 0.0f);
         Vec3 v = w > 0.0f ? start[i] : from[i].velocity;
         Vec3 at = vec3_add_scaled(vec3_sub(from[i].position, from[0].position), h, v);
@@ -484,28 +488,66 @@ static f64 redirect(StiffPoint *points, u32 count, f64 before)
     return product;
 }
 
-static void iterate(const StiffPack *packs, u32 pack_count, StiffPoint *points, u32 count, f32 h,
-                    u32 most)
+/* As redirect, by blocks. */
+static f64 redirect_skin(const Solve *solve, f64 before)
 {
+    StiffPoint *points = solve->points;
+    f64 product = 0.0;
+    for (u32 i = 0; i < solve->count; i++) {
+        const f32 *r = points[i].residual.at;
+        Vec3 eased = skin_ease(solve->skin, i, vec3(r[0], r[1], r[2]));
+        points[i].image = (StiffVector){{eased.x, eased.y, eased.z, 0.0f}};
+        product += points[i].mass > 0.0f ? dot(points[i].residual, points[i].image) : 0.0;
+    }
+    f32 share = before > 0.0 ? (f32)(product / before) : 0.0f;
+    for (u32 i = 0; i < solve->count; i++) {
+        StiffPoint *p = &points[i];
+        for (u32 k = 0; k < 4; k++) {
+            f32 d = before > 0.0 ? share * p->direction.at[k] : 0.0f;
+            p->direction.at[k] = p->image.at[k] + d;
+        }
+    }
+    return product;
+}
+
+/* image = (M + h² K) direction */
+static void find_image(const Solve *solve)
+{
+    StiffPoint *points = solve->points;
+    for (u32 i = 0; i < solve->count; i++) {
+        for (u32 k = 0; k < 4; k++) {
+            points[i].image.at[k] = points[i].mass * points[i].direction.at[k];
+        }
+    }
+    add_image(solve->packs, solve->pack_count, points, solve->h, solve->stiffer);
+    if (solve->skin != NULL) {
+        skin_image(solve->skin, points, solve->count, &solve->gas, solve->h, solve->gradient);
+    }
+}
+
+/* False if it finds that K takes more than half of what the masses hold: then there may be no
+ * solution. */
+static bool iterate(const Solve *solve, u32 most)
+{
+    StiffPoint *points = solve->points;
+    const u32 count = solve->count;
     f64 mass = 0.0;
     for (u32 i = 0; i < count; i++) {
         mass += (f64)points[i].mass;
     }
-    f64 product = redirect(points, count, 0.0), first = product;
-    for (u32 n = 0; n < most && product > residual_part * first && product > mass * residual_speed;
-         n++) {
-        f64 curve = 0.0;
+    f64 part = solve->skin != NULL ? skin_part : residual_part;
+    f64 product = solve->skin != NULL ? redirect_skin(solve, 0.0) : redirect(points, count, 0.0);
+    f64 first = product;
+    for (u32 n = 0; n < most && product > part * first && product > mass * residual_speed; n++) {
+        f64 curve = 0.0, inertia = 0.0;
+        find_image(solve);
         for (u32 i = 0; i < count; i++) {
-            for (u32 k = 0; k < 4; k++) {
-                points[i].image.at[k] = points[i].mass * points[i].direction.at[k];
-            }
+            const StiffPoint *p = &points[i];
+            curve += p->mass > 0.0f ? dot(p->direction, p->image) : 0.0;
+            inertia += (f64)p->mass * dot(p->direction, p->direction);
         }
-        add_image(packs, pack_count, points, h);
-        for (u32 i = 0; i < count; i++) {
-            curve += points[i].mass > 0.0f ? dot(points[i].direction, points[i].image) : 0.0;
-        }
-        if (!(curve > 0.0)) {
-            return;
+        if (!(curve > 0.5 * inertia)) {
+            return false;
         }
         f32 step = (f32)(product / curve);
         for (u32 i = 0; i < count; i++) {
@@ -514,8 +556,49 @@ static void iterate(const StiffPack *packs, u32 pack_count, StiffPoint *points, 
                 points[i].residual.at[k] -= step * points[i].image.at[k];
             }
         }
-        product = redirect(points, count, product);
+        product =
+            solve->skin != NULL ? redirect_skin(solve, product) : redirect(points, count, product);
     }
+    return true;
+}
+
+static u32 iterations_of(const Solve *solve, f32 limit)
+{
+    f32 waves = solve->h * sqrtf(2.0f * limit * solve->stiffer);
+    return ITERATIONS_LEAST + (u32)f32_min(iterations_each * waves, 1e3f);
+}
+
+/* Changes of velocity of a balloon. */
+static bool solve_skin(Soft *soft, u32 index, Solve *solve, f32 limit, Vec3 *asked)
+{
+    const SoftBody *body = &soft->bodies[index];
+    WholeState *state = &soft->wholes->states[index];
+    Vec3 *gradient = soft->wholes->gradient + body->first;
+    SkinStep step = {.h = solve->h,
+                     .stiffer = solve->stiffer,
+                     .amount = pressure_amount(soft, index),
+                     .bulges = true};
+    /* What comes after the skin in a step, contact above all, takes about as much as last time. */
+    if (state->expected > 0.0f) {
+        step.taken = pressure_volume(soft, body, SOFT_VOLUME_GAUSS) - (f64)state->expected;
+    }
+    solve->gradient = gradient;
+    bool free_body;
+    for (bool found = false; !found; step.bulges = false) {
+        found = !step.bulges;
+        free_body = begin(soft, body, solve->points, solve->h, solve->stiffer, asked);
+        add_forces(solve->packs, solve->pack_count, solve->points, solve->h * solve->stiffer);
+        solve->gas = skin_forces(solve->skin, solve->points, solve->count, &step, gradient);
+        found = iterate(solve, iterations_of(solve, limit)) || found;
+    }
+    f64 grown = 0.0; /* m³ */
+    for (u32 i = 0; i < solve->count; i++) {
+        const f32 *v = solve->points[i].change.at;
+        grown += (f64)(solve->h * vec3_dot(gradient[i], vec3(v[0], v[1], v[2])));
+    }
+    state->pressure = (f32)skin_pressure(solve->skin, &step, solve->gas.volume + grown);
+    state->expected = (f32)(solve->gas.volume - step.taken + grown);
+    return free_body;
 }
 
 void stiff_body(Soft *soft, u32 index, f32 h)
@@ -524,13 +607,24 @@ void stiff_body(Soft *soft, u32 index, f32 h)
     const SoftBody *body = &soft->bodies[index];
     const StiffBody *of = &stiffs->bodies[index];
     StiffPoint *points = stiffs->points + body->first;
-    f32 waves = h * sqrtf(2.0f * of->limit);
-    u32 most = ITERATIONS_LEAST + (u32)f32_min(iterations_each * waves, 1e3f);
+    f32 least = h * h * of->limit * scale_least;
+    Solve solve = {.packs = stiffs->packs + of->first_pack,
+                   .pack_count = of->pack_count,
+                   .points = points,
+                   .count = body->count,
+                   .h = h,
+                   .stiffer = 1.0f / f32_max(soft_role_scale(soft, ROLE_VOLUME), least),
+                   .skin = of->skin};
     Vec3 asked, given = vec3_zero(), shift = vec3_zero();
     f32 mass = 0.0f;
-    bool free_body = begin(soft, body, points, h, &asked);
-    add_forces(stiffs->packs + of->first_pack, of->pack_count, points, h);
-    iterate(stiffs->packs + of->first_pack, of->pack_count, points, body->count, h, most);
+    bool free_body;
+    if (of->skin != NULL) {
+        free_body = solve_skin(soft, index, &solve, of->limit, &asked);
+    } else {
+        free_body = begin(soft, body, points, h, solve.stiffer, &asked);
+        add_forces(solve.packs, solve.pack_count, points, h * solve.stiffer);
+        iterate(&solve, iterations_of(&solve, of->limit));
+    }
     for (u32 i = 0; i < body->count; i++) {
         const f32 *v = points[i].change.at;
         given = vec3_add_scaled(given, points[i].mass, vec3(v[0], v[1], v[2]));

@@ -310,6 +310,10 @@ u64 stiffs_memory(const Soft *soft);
  * over its compliance (stiff_limit, 1/s²) is this part of 1 / h², times the scene's factor. */
 #define STIFF_FROM 0.25f
 f32 stiff_limit(const Soft *soft, u32 body);
+/* Balloons always are: their edges and their gas are in no pack. */
+bool stiff_skin(const Soft *soft, u32 body);
+/* Is this constraint one of theirs? */
+bool stiff_has(const Soft *soft, u32 body, const SoftConstraint *constraint);
 bool stiff_is(const Soft *soft, u32 body, f32 h);
 /* Remembers the velocity that a particle of such a body has before anything acts in this step. */
 void stiff_start(Soft *soft, u32 particle);

@@ -94,7 +94,7 @@ int wholes_create(Soft *soft)
 void wholes_press(Soft *soft, u32 body, f32 h)
 {
     if (soft->bodies[body].def.pressure > 0.0f && soft->wholes != NULL &&
-        body < soft->wholes->body_count) {
+        body < soft->wholes->body_count && !stiff_skin(soft, body)) {
         pressure_solve(soft, body, h);
     }
 }

@@ -53,6 +53,8 @@ struct Wholes {
 /* Volume (m³; m² of a ring, whose depth is 1 m) at the current positions. */
 f64 pressure_volume(const Soft *soft, const SoftBody *body, SoftVolume way);
 void pressure_solve(Soft *soft, u32 body, f32 h);
+/* P V of the gas in this step, J, which may still be let in. */
+f64 pressure_amount(Soft *soft, u32 body);
 
 /* ---- match.c ---- */
 

@@ -23,7 +23,7 @@ enum {
 };
 
 /* Strain that may be left 2 s after the hands let go, by body; a cloth may be in a knot. */
-static const f32 strain_after[BODIES] = {0.3f, 0.5f, 0.15f, 0.5f};
+static const f32 strain_after[BODIES] = {0.5f, 0.5f, 0.15f, 0.5f};
 static const char *const names[BODIES] = {"cloth", "jelly", "rope", "balloon"};
 
 static void add_bodies(SoftKit *kit, SoftRange ranges[BODIES])

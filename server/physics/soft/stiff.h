@@ -1,0 +1,98 @@
+/*
+ * stiff.h: bodies that are solved as a whole: what stiff.c (conjugate gradients, matter) and skin.c
+ * (edges and gas of balloons) have in common. Layer: server/physics/soft (private).
+ */
+#ifndef PLENUM_SERVER_PHYSICS_SOFT_STIFF_H
+#define PLENUM_SERVER_PHYSICS_SOFT_STIFF_H
+
+#include "server/physics/soft/store.h"
+#include "shared/simd.h"
+
+/* A vector of a particle in fours. */
+typedef struct StiffVector {
+    f32 at[4];
+} __attribute__((aligned(16))) StiffVector;
+
+/* By particle. */
+typedef struct StiffPoint {
+    StiffVector direction, image; /* p, A p */
+    StiffVector residual, change; /* r; Δv, m/s */
+    f32 own;                      /* N/m, of the diagonal of K */
+    f32 mass;                     /* kg; 0: pinned */
+    f32 weight;                   /* 1 / (mass + h² own), of the preconditioner */
+    f32 spare;
+} StiffPoint;
+
+SIMD_INLINE Vec3x8 stiff_gather(const StiffVector *at, const u32 point[SIMD_LANES])
+{
+    enum {
+        STRIDE = sizeof(StiffPoint) / sizeof(StiffVector)
+    };
+    f32x8 row[4];
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        row[k] = f32x8_load_halves(at[point[k] * STRIDE].at, at[point[k + 4] * STRIDE].at);
+    }
+    f32x8_transpose_halves(row);
+    return (Vec3x8){row[0], row[1], row[2]};
+}
+
+/* All are read before any is written, as lanes may repeat. */
+SIMD_INLINE void stiff_scatter(StiffVector *at, const u32 point[SIMD_LANES], Vec3x8 add)
+{
+    enum {
+        STRIDE = sizeof(StiffPoint) / sizeof(StiffVector)
+    };
+    f32x8 row[4] = {add.x, add.y, add.z, f32x8_set(0.0f)};
+    f32x8_transpose_halves(row);
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        row[k] += f32x8_load_halves(at[point[k] * STRIDE].at, at[point[k + 4] * STRIDE].at);
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        f32x8_store_halves(at[point[k] * STRIDE].at, at[point[k + 4] * STRIDE].at, row[k]);
+    }
+}
+
+/* ---- skin.c: closed surfaces of springs with a gas in them ---- */
+
+typedef struct Skin Skin;
+
+/* Is this body one? */
+bool skin_is(const Soft *soft, const SoftBody *body);
+/* Is this constraint of a skin's body one of its edges? */
+bool skin_has(const SoftConstraint *constraint);
+/* What the gas of a step asks for. */
+typedef struct SkinGas {
+    f64 volume;   /* m³, at the places that are looked at */
+    f64 pressure; /* Pa there */
+    f64 curve;    /* −Δp/ΔV from there on, Pa/m³ */
+} SkinGas;
+
+/* NULL without memory. points: [body->count], whose `own` gets what the edges add; limit: the most
+ * of weight over compliance, 1/s². */
+Skin *skin_create(const Soft *soft, const SoftBody *body, StiffPoint *points, f32 *limit);
+void skin_destroy(Skin *skin);
+u64 skin_memory(const Skin *skin);
+typedef struct SkinStep {
+    f32 h;
+    f32 stiffer; /* than the compliances say */
+    f64 amount;  /* J, P V of the gas */
+    f64 taken;   /* m³, that what comes after the skin takes of the volume */
+    bool bulges; /* K has what the gas does as its surface turns and grows: where it is not what
+                    holds the surface, no minimum is left */
+} SkinStep;
+
+/* Pa, above the air, of the gas at a volume. */
+f64 skin_pressure(const Skin *skin, const SkinStep *step, f64 volume);
+/* The residual gets h f of edges and gas at `direction`. gradient: [body->count] m². */
+SkinGas skin_forces(Skin *skin, StiffPoint *points, u32 count, const SkinStep *step,
+                    Vec3 *gradient);
+/* The residual of a point times the inverse of the diagonal block of its equations. */
+Vec3 skin_ease(const Skin *skin, u32 point, Vec3 residual);
+/* image += h² K direction */
+void skin_image(const Skin *skin, StiffPoint *points, u32 count, const SkinGas *gas, f32 h,
+                const Vec3 *gradient);
+
+#endif

@@ -135,7 +135,11 @@ SIMD_INLINE u32 i32x8_bits(i32x8 mask)
 SIMD_INLINE f32x8 f32x8_load_halves(const f32 *low, const f32 *high)
 {
     f32x4 a = *(const f32x4 *)(const void *)low, b = *(const f32x4 *)(const void *)high;
+#if defined(__AVX__)
+    return (f32x8)_mm256_insertf128_ps(_mm256_castps128_ps256((__m128)a), (__m128)b, 1);
+#else
     return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+#endif
 }
 SIMD_INLINE void f32x8_store_halves(f32 *low, f32 *high, f32x8 v)
 {

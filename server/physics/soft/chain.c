@@ -12,6 +12,8 @@
  */
 #include "server/physics/soft/chain.h"
 
+#include "server/physics/soft/packs_lanes.h"
+
 /* Of T h² w / l of a link, beyond which a tension, or what it changes by, is not explicit. Alone,
  * an explicit step is unstable at 2, in a row of them at 2/3; a springy load gains energy from
  * less. */
@@ -27,21 +29,17 @@ enum {
 
 /* A link in a step, and its first point; after the last link is its second point. */
 typedef struct Link {
-    Vec3x8 n;        /* where tension is given: m, at the start of the step, until it is known */
-    Vec3x8 velocity; /* with the tension that is given, if any is */
+    Vec3x8 n;        /* where tension is given: m, from the second point to the first at the start
+                        of the step, until it is known */
+    Vec3x8 velocity; /* of the first point with the tension that is given, if any is */
     f32x8 weight;    /* 1/kg */
     f32x8 given;     /* N s, of its tension before; in kg, over h / l, until its length is known */
-    f32x8 per_long;  /* h / length */
+    f32x8 light;     /* 1/(N s), h (w_a + w_b) / length */
     f32x8 impulse;   /* N s; until it is known, what it is without the next link's */
-    f32x8 passed;    /* of the next link's impulse, or of the next point's velocity */
+    f32x8 passed;    /* of the next link's impulse, or of the velocity of the point before */
 } Link;
 
 _Static_assert(sizeof(Link) <= CHAIN_ROWS * sizeof(f32x8), "room for a link");
-
-/* What is gathered of eight points, in fours. */
-typedef struct Gathered {
-    f32x8 position[4], velocity[4];
-} Gathered;
 
 typedef struct ChainPass {
     SoftPoint *points;
@@ -60,81 +58,18 @@ u32 chain_size(u32 links)
     return units + (links > CHAIN_LOCAL ? (links + 1) * CHAIN_ROWS : 0);
 }
 
-SIMD_INLINE void gather(const SoftPoint *points, const u32 point[SIMD_LANES], Gathered *of)
+SIMD_INLINE Lanes lanes_of(const ChainPass *pass, u32 i)
 {
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; k++) {
-        const SoftPoint *a = points + point[k], *b = points + point[k + 4];
-        of->position[k] = f32x8_load_halves(&a->position.x, &b->position.x);
-        of->velocity[k] = f32x8_load_halves(&a->velocity.x, &b->velocity.x);
-    }
+    return lanes_u32(pass->points, pass->chain[i].point);
 }
 
-/* From a to b at the end of the step, and the weight of b. */
-SIMD_INLINE Vec3x8 edge_of(const Gathered *a, const Gathered *b, f32 h, f32x8 *weight)
-{
-    f32x8 row[4];
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; k++) {
-        f32x8 d = (b->position[k] - a->position[k]) + h * (b->velocity[k] - a->velocity[k]);
-        row[k] = __builtin_shufflevector(d, b->position[k], 0, 1, 2, 11, 4, 5, 6, 15);
-    }
-    f32x8_transpose_halves(row);
-    *weight = row[3];
-    return (Vec3x8){row[0], row[1], row[2]};
-}
-
-SIMD_INLINE f32x8 weights_of(const SoftPoint *points, const u32 point[SIMD_LANES])
+SIMD_INLINE f32x8 weights_of(const ChainPass *pass, u32 i)
 {
     f32x8 w = f32x8_set(0.0f);
     for (int k = 0; k < SIMD_LANES; k++) {
-        w[k] = points[point[k]].inverse_mass;
+        w[k] = pass->points[pass->chain[i].point[k]].inverse_mass;
     }
     return w;
-}
-
-/* Adds to velocities; all are read before any is written, as lanes may repeat. Pinned points are
- * not written, as other threads read them; nor is what a shorter chain has no point for. */
-SIMD_INLINE void push(SoftPoint *points, const u32 point[SIMD_LANES], Vec3x8 change, bool all)
-{
-    f32x8 row[4] = {change.x, change.y, change.z, f32x8_set(0.0f)};
-    f32x8_transpose_halves(row);
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; k++) {
-        const SoftPoint *a = points + point[k], *b = points + point[k + 4];
-        row[k] += f32x8_load_halves(&a->velocity.x, &b->velocity.x);
-    }
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; k++) {
-        SoftPoint *a = points + point[k], *b = points + point[k + 4];
-        if (all) {
-            f32x8_store_halves(&a->velocity.x, &b->velocity.x, row[k]);
-            continue;
-        }
-        if (a->inverse_mass > 0.0f) {
-            a->velocity = vec3(row[k][0], row[k][1], row[k][2]);
-        }
-        if (b->inverse_mass > 0.0f) {
-            b->velocity = vec3(row[k][4], row[k][5], row[k][6]);
-        }
-    }
-}
-
-/* Sets velocities, as push adds to them. */
-SIMD_INLINE void put(SoftPoint *points, const u32 point[SIMD_LANES], Vec3x8 velocity, bool all)
-{
-    f32x8 row[4] = {velocity.x, velocity.y, velocity.z, f32x8_set(0.0f)};
-    f32x8_transpose_halves(row);
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; k++) {
-        SoftPoint *a = points + point[k], *b = points + point[k + 4];
-        if (all || a->inverse_mass > 0.0f) {
-            a->velocity = vec3(row[k][0], row[k][1], row[k][2]);
-        }
-        if (all || b->inverse_mass > 0.0f) {
-            b->velocity = vec3(row[k][4], row[k][5], row[k][6]);
-        }
-    }
 }
 
 /* What state goes on from must be a number, also in a world gone wild. */
@@ -145,62 +80,91 @@ SIMD_INLINE f32x8 positive(f32x8 value)
 
 /* ---- tension that is given ---- */
 
-/* What the elimination of a point leaves for the next. */
+/* What the elimination of a point leaves for the one before it. */
 typedef struct Ease {
-    f32x8 hold, left;     /* of the link before; what of it the point before does not follow */
-    Vec3x8 pull, carried; /* of the link before, N s; velocity of the point before */
+    f32x8 hold, left;     /* of the link behind; what of it the point behind does not follow */
+    Vec3x8 pull, carried; /* of the link behind, N s; velocity of the point behind */
 } Ease;
 
 /* (1 + w (k₋ + k₊)) v' − w k₋ v'₋ − w k₊ v'₊ = v + w (k₊ d₊ − k₋ d₋) / h with k = T h² / l. What is
- * left of 1 is written so that nothing cancels: any load may hang on any point. */
-SIMD_INLINE void ease_point(Link *to, Ease *before, Vec3x8 velocity, f32x8 hold, f32 per_h)
+ * left of 1 is written so that nothing cancels: any load may hang on any point. `pull` is that of
+ * the link before the point, which has the stiffness `hold`. */
+SIMD_INLINE void ease_point(Link *to, Ease *behind, Vec3x8 velocity, Vec3x8 pull, f32x8 hold)
 {
-    f32x8 own = 1.0f + to->weight * before->hold * before->left;
+    f32x8 own = 1.0f + to->weight * behind->hold * behind->left;
     f32x8 next = to->weight * hold, per = 1.0f / (own + next);
-    Vec3x8 pull = vec3x8_scale(to->n, per_h * hold);
-    Vec3x8 sum = vec3x8_add_scaled(vec3x8_sub(pull, before->pull), before->hold, before->carried);
+    Vec3x8 sum = vec3x8_add_scaled(vec3x8_sub(pull, behind->pull), behind->hold, behind->carried);
     sum = vec3x8_add_scaled(velocity, to->weight, sum);
     to->passed = next * per;
     to->velocity = vec3x8_scale(sum, per);
-    to->given = hold;
-    *before = (Ease){hold, own * per, pull, to->velocity};
+    *behind = (Ease){hold, own * per, pull, to->velocity};
 }
 
-SIMD_INLINE Vec3x8 velocity_of(const Gathered *of)
-{
-    f32x8 row[4] = {of->velocity[0], of->velocity[1], of->velocity[2], of->velocity[3]};
-    f32x8_transpose_halves(row);
-    return (Vec3x8){row[0], row[1], row[2]};
-}
-
-/* Velocities with the tension of lanes that are taut; all others keep theirs, to the bit. */
+/* Velocities with the tension of lanes that are taut, from the last point to the first: what of
+ * the one before each is still to be added to it. All others keep theirs, to the bit. */
 SIMD_INLINE void ease(const ChainPass *pass, i32x8 taut)
 {
     const f32x8 none = f32x8_set(0.0f);
+    const Vec3x8 zero = vec3x8_set(vec3_zero());
     const u32 links = pass->head->links;
     const f32 per_h = 1.0f / pass->h;
     Gathered ends[2];
-    Ease before = {none, none, vec3x8_set(vec3_zero()), vec3x8_set(vec3_zero())};
-    gather(pass->points, pass->chain[0].point, &ends[0]);
-    for (u32 i = 0; i < links; i++) {
+    f32x8 spare;
+    Ease behind = {none, none, zero, zero};
+    lanes_gather(lanes_of(pass, links), &ends[links & 1]);
+    pass->links[links].weight = weights_of(pass, links);
+    for (u32 i = links; i-- > 0;) {
         Link *to = &pass->links[i];
-        gather(pass->points, pass->chain[i + 1].point, &ends[(i + 1) & 1]);
-        to->n = edge_of(&ends[i & 1], &ends[(i + 1) & 1], 0.0f, &to[1].weight);
+        const Gathered *second = &ends[(i + 1) & 1];
+        lanes_gather(lanes_of(pass, i), &ends[i & 1]);
+        to->n = lanes_edge(second, &ends[i & 1], 0.0f, &to->weight);
         f32x8 length = f32x8_sqrt(vec3x8_dot(to->n, to->n)), rest = f32x8_load(pass->chain[i].rest);
         f32x8 hold = pass->h * pass->tension[i] / f32x8_max(length, rest);
         hold = f32x8_and(taut & (i32x8)(rest > 0.0f), hold);
-        ease_point(to, &before, velocity_of(&ends[i & 1]), hold, per_h);
+        to->given = hold;
+        ease_point(&to[1], &behind, lanes_vector(second->velocity, &spare),
+                   vec3x8_scale(to->n, per_h * hold), hold);
     }
-    Link *last = &pass->links[links];
-    last->n = vec3x8_set(vec3_zero());
-    ease_point(last, &before, velocity_of(&ends[links & 1]), none, per_h);
-    for (u32 i = links; i-- > 0;) {
-        Link *to = &pass->links[i];
-        to->velocity = vec3x8_add_scaled(to->velocity, to->passed, to[1].velocity);
-    }
+    ease_point(pass->links, &behind, lanes_vector(ends[0].velocity, &spare), zero, none);
 }
 
 /* ---- impulses along the links ---- */
+
+/* A link at the end of the step: computed one link ahead of its elimination, as square root and
+ * quotient take longer than all the rest. */
+typedef struct Edge {
+    Vec3x8 d;    /* m, from its first point to its second */
+    f32x8 value; /* m, too long */
+    f32x8 per;   /* 1 / length; 0 if it has none */
+    f32x8 length;
+} Edge;
+
+SIMD_INLINE Edge edge_from(const ChainPass *pass, u32 i, Vec3x8 d)
+{
+    f32x8 length = f32x8_sqrt(vec3x8_dot(d, d)), rest = f32x8_load(pass->chain[i].rest);
+    i32x8 valid = (i32x8)(length > length_min) & (i32x8)(rest > 0.0f);
+    return (Edge){.d = d,
+                  .value = f32x8_and(valid, length - rest),
+                  .per = f32x8_and(valid, 1.0f / length),
+                  .length = length};
+}
+
+/* Gathers the second point of link i into ends[(i + 1) & 1]. */
+SIMD_INLINE Edge edge_moving(const ChainPass *pass, u32 i, Gathered ends[2])
+{
+    lanes_gather(lanes_of(pass, i + 1), &ends[(i + 1) & 1]);
+    return edge_from(
+        pass, i, lanes_edge(&ends[i & 1], &ends[(i + 1) & 1], pass->h, &pass->links[i + 1].weight));
+}
+
+/* What is eased of the first point of link i goes on into the second. */
+SIMD_INLINE Edge edge_eased(const ChainPass *pass, u32 i)
+{
+    Link *link = &pass->links[i];
+    link[1].velocity = vec3x8_add_scaled(link[1].velocity, link[1].passed, link->velocity);
+    Vec3x8 moved = vec3x8_scale(vec3x8_sub(link[1].velocity, link->velocity), f32x8_set(pass->h));
+    return edge_from(pass, i, vec3x8_sub(moved, link->n));
+}
 
 /* What the elimination of a link leaves for the next. */
 typedef struct Front {
@@ -211,33 +175,32 @@ typedef struct Front {
     i32x8 had; /* the link has a direction */
 } Front;
 
-/* Eliminates a link that goes by d. The share of w_a that the chain before leaves, w_a − (w_a
- * n·n₋)² / pivot₋, is written so that nothing cancels. */
-SIMD_INLINE void eliminate(const ChainPass *pass, u32 i, Front *front, Vec3x8 d)
+/* The share of w_a that the chain before leaves, w_a − (w_a n·n₋)² / pivot₋, is written so that
+ * nothing cancels. */
+SIMD_INLINE void eliminate(const ChainPass *pass, u32 i, Front *front, const Edge *edge, bool eased)
 {
     const f32x8 one = f32x8_set(1.0f);
     const f32 per_h = 1.0f / pass->h;
     Link *link = &pass->links[i];
-    f32x8 length = f32x8_sqrt(vec3x8_dot(d, d)), weight = link->weight, next = link[1].weight;
-    f32x8 rest = f32x8_load(pass->chain[i].rest);
-    i32x8 valid = (i32x8)(length > length_min) & (i32x8)(rest > 0.0f);
-    f32x8 per = f32x8_and(valid, one / length);
-    link->n = vec3x8_scale(d, per);
-    link->per_long = pass->h * per;
-    link->given *= per_h * length;
-    f32x8 value = f32x8_and(valid, per_h * (length - rest));
-    value -= pass->alpha * link->given;
+    f32x8 weight = link->weight, next = link[1].weight;
+    i32x8 has = (i32x8)(edge->per > 0.0f);
+    f32x8 value = per_h * edge->value;
+    Vec3x8 n = vec3x8_scale(edge->d, edge->per);
+    link->n = n;
+    link->light = pass->h * edge->per * (weight + next);
+    if (eased) {
+        link->given *= per_h * edge->length;
+        value -= pass->alpha * link->given;
+    }
     /* 1 − n·n₋ without what rounding leaves of 1. */
-    Vec3x8 turn = vec3x8_sub(link->n, front->n);
-    f32x8 bend = f32x8_select(valid & front->had, 0.5f * vec3x8_dot(turn, turn), one);
-    f32x8 along = one - bend, off = bend * (one + along);
-    f32x8 coupling = weight * along;
+    Vec3x8 turn = vec3x8_sub(n, front->n);
+    f32x8 bend = f32x8_select(has & front->had, 0.5f * vec3x8_dot(turn, turn), one);
+    f32x8 along = one - bend, off = bend * (one + along), coupling = weight * along;
     if (i > 0) {
         f32x8 per_pivot = one / front->pivot;
         link[-1].impulse = front->sum * per_pivot;
         link[-1].passed = coupling * per_pivot;
-        front->left =
-            (weight * off + pass->alpha) + coupling * along * (front->left / front->pivot);
+        front->left = (weight * off + pass->alpha) + coupling * along * (front->left * per_pivot);
         front->sum = value + coupling * link[-1].impulse;
     } else {
         front->left = weight + pass->alpha;
@@ -245,9 +208,10 @@ SIMD_INLINE void eliminate(const ChainPass *pass, u32 i, Front *front, Vec3x8 d)
     }
     /* The least is little beside what moves; it counts where both ends are held. */
     front->pivot = front->left + (next + (pivot_min * (weight + next) + 1e-20f));
-    front->n = link->n;
-    front->had = valid;
+    front->n = n;
+    front->had = has;
 }
+
 SIMD_INLINE void eliminate_last(const ChainPass *pass, const Front *front)
 {
     Link *last = &pass->links[pass->head->links - 1];
@@ -255,61 +219,60 @@ SIMD_INLINE void eliminate_last(const ChainPass *pass, const Front *front)
     last->passed = f32x8_set(0.0f);
 }
 
-SIMD_INLINE void eliminate_moving(const ChainPass *pass)
+SIMD_INLINE void eliminate_all(const ChainPass *pass, bool eased)
 {
+    const u32 links = pass->head->links;
+    Front front = {.pivot = f32x8_set(1.0f)};
     Gathered ends[2];
-    Front front = {.pivot = f32x8_set(1.0f)};
-    gather(pass->points, pass->chain[0].point, &ends[0]);
-    for (u32 i = 0; i < pass->head->links; i++) {
-        Link *link = &pass->links[i];
-        gather(pass->points, pass->chain[i + 1].point, &ends[(i + 1) & 1]);
-        Vec3x8 d = edge_of(&ends[i & 1], &ends[(i + 1) & 1], pass->h, &link[1].weight);
-        link->given = f32x8_set(0.0f);
-        eliminate(pass, i, &front, d);
+    Edge edge;
+    if (eased) {
+        edge = edge_eased(pass, 0);
+    } else {
+        lanes_gather(lanes_of(pass, 0), &ends[0]);
+        pass->links[0].weight = weights_of(pass, 0);
+        edge = edge_moving(pass, 0, ends);
     }
+    for (u32 i = 0; i + 1 < links; i++) {
+        Edge ahead = eased ? edge_eased(pass, i + 1) : edge_moving(pass, i + 1, ends);
+        eliminate(pass, i, &front, &edge, eased);
+        edge = ahead;
+    }
+    eliminate(pass, links - 1, &front, &edge, eased);
     eliminate_last(pass, &front);
 }
 
-SIMD_INLINE void eliminate_eased(const ChainPass *pass)
+/* From the last to the first: the most of T h² w / l (returned), and where any is more than what
+ * was given by too much, beside 1 and that. */
+SIMD_INLINE f32x8 substitute(const ChainPass *pass, bool eased, i32x8 *again)
 {
-    const f32x8 h = f32x8_set(pass->h);
-    Front front = {.pivot = f32x8_set(1.0f)};
-    for (u32 i = 0; i < pass->head->links; i++) {
-        const Link *link = &pass->links[i];
-        Vec3x8 moved = vec3x8_sub(link[1].velocity, link->velocity);
-        eliminate(pass, i, &front, vec3x8_add_scaled(link->n, h, moved));
-    }
-    eliminate_last(pass, &front);
-}
-
-/* From the last to the first: the most of T h² w / l (returned), and the most that it is more than
- * what was given, beside 1 and that. */
-SIMD_INLINE f32x8 substitute(const ChainPass *pass, f32x8 *most_off)
-{
-    f32x8 next = f32x8_set(0.0f), most = next, off = next;
+    f32x8 next = f32x8_set(0.0f), most = next;
+    i32x8 much = {0};
     for (u32 i = pass->head->links; i-- > 0;) {
         Link *link = &pass->links[i];
         next = link->impulse + link->passed * next;
         link->impulse = next;
-        f32x8 light = link->per_long * (link->weight + link[1].weight), more = next * light;
-        f32x8 given = link->given * light;
+        f32x8 more = next * link->light, given = f32x8_set(0.0f);
+        if (eased) {
+            given = link->given * link->light;
+            much |= (i32x8)(more > explicit_max * (1.0f + given));
+        }
         most = f32x8_max(most, more + given);
-        off = f32x8_max(off, more / (1.0f + given));
     }
-    *most_off = off;
+    *again = eased ? much : (i32x8)(most > explicit_max);
     return most;
 }
 
-SIMD_INLINE f32x8 tension_of(const Link *link)
+SIMD_INLINE f32x8 tension_of(const Link *link, bool eased)
 {
-    return positive(link->impulse + link->given);
+    return positive(eased ? link->impulse + link->given : link->impulse);
 }
 
 /* What the next round is given. */
-SIMD_INLINE void give_more(const ChainPass *pass, i32x8 where)
+SIMD_INLINE void give_more(const ChainPass *pass, i32x8 where, bool eased)
 {
     for (u32 i = 0; i < pass->head->links; i++) {
-        pass->tension[i] = f32x8_select(where, tension_of(&pass->links[i]), pass->tension[i]);
+        f32x8 tension = tension_of(&pass->links[i], eased);
+        pass->tension[i] = f32x8_select(where, tension, pass->tension[i]);
     }
 }
 
@@ -322,14 +285,15 @@ SIMD_INLINE void apply(const ChainPass *pass, bool eased)
         Vec3x8 pull = vec3x8_set(vec3_zero());
         if (i > 0) {
             pull = vec3x8_scale(link[-1].n, link[-1].impulse);
-            pass->tension[i - 1] = tension_of(&link[-1]);
+            pass->tension[i - 1] = tension_of(&link[-1], eased);
         }
         Vec3x8 change = vec3x8_scale(vec3x8_sub(after, pull), link->weight);
+        /* A shorter chain stays at its last point. */
         bool all = i > 0 && i < even;
         if (eased) {
-            put(pass->points, pass->chain[i].point, vec3x8_add(link->velocity, change), all);
+            lanes_put(lanes_of(pass, i), vec3x8_add(link->velocity, change), all);
         } else {
-            push(pass->points, pass->chain[i].point, change, all);
+            lanes_push(lanes_of(pass, i), change, all);
         }
         after = pull;
     }
@@ -339,17 +303,16 @@ SIMD_INLINE void apply(const ChainPass *pass, bool eased)
  * them do what they would do alone. */
 static __attribute__((noinline)) void run_taut(const ChainPass *pass, const i32x8 *lanes, u32 round)
 {
-    i32x8 taut = *lanes;
-    f32x8 most, off;
+    i32x8 taut = *lanes, again;
+    f32x8 most;
     for (;; round++) {
         ease(pass, taut);
-        eliminate_eased(pass);
-        most = substitute(pass, &off);
-        i32x8 again = (i32x8)(off > explicit_max);
+        eliminate_all(pass, true);
+        most = substitute(pass, true, &again);
         if (round == ROUNDS_MAX || !i32x8_any(again)) {
             break;
         }
-        give_more(pass, again);
+        give_more(pass, again, true);
         taut |= again;
     }
     apply(pass, true);
@@ -361,16 +324,14 @@ static void run_pack(const ChainPass *pass)
     i32x8 taut = (i32x8)(*pass->taut > explicit_max);
     u32 round = 1;
     if (!i32x8_any(taut)) {
-        f32x8 off;
-        eliminate_moving(pass);
-        f32x8 most = substitute(pass, &off);
-        taut = (i32x8)(most > explicit_max);
+        eliminate_all(pass, false);
+        f32x8 most = substitute(pass, false, &taut);
         if (!i32x8_any(taut)) {
             apply(pass, false);
             *pass->taut = positive(most);
             return;
         }
-        give_more(pass, taut);
+        give_more(pass, taut, false);
         round = 2;
     }
     run_taut(pass, &taut, round);
@@ -394,7 +355,6 @@ void chain_run(SoftPoint *points, f32x8 *packs, f32x8 *tension, u32 count, f32 h
         if (head->links <= CHAIN_LOCAL) {
             pass.links = local;
         }
-        pass.links[0].weight = weights_of(points, chain[0].point);
         run_pack(&pass);
         at += chain_size(head->links);
     }

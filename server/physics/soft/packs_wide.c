@@ -1,20 +1,20 @@
 /* packs_wide.c: see packs_wide.h. The projections are those of constraint.c, lane by lane. */
 #include "server/physics/soft/packs_wide.h"
 
+#include "server/physics/soft/packs_lanes.h"
+
 static const f32 length_min = 1e-9f, cross_min = 1e-18f;
 
 /* The points of eight constraints at the end of the step. */
-typedef struct Gathered {
+typedef struct Corners {
     Vec3x8 x1, x2, x3; /* m, from the first point */
     f32x8 w[4];        /* 1/kg */
-} Gathered;
+} Corners;
 
 /* A constraint's gradient at its points but the first, which gets what the others leave. */
 typedef struct Gradient {
     Vec3x8 at[4];
 } Gradient;
-
-/* ---- gather and scatter ---- */
 
 /* The fourth numbers of eight fours, two in each vector as f32x8_transpose_halves has them. */
 SIMD_INLINE f32x8 fourths(const f32x8 m[4])
@@ -24,65 +24,19 @@ SIMD_INLINE f32x8 fourths(const f32x8 m[4])
     return __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
 }
 
-SIMD_INLINE Vec3x8 gather_edge(const SoftPoint *points, const u16 point[SIMD_LANES], f32 h,
-                               const f32x8 p0[4], const f32x8 v0[4], f32x8 *w)
+SIMD_INLINE Corners gather(SoftPoint *points, const PackWide *pack, f32 h)
 {
-    f32x8 row[4];
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; k++) {
-        const SoftPoint *a = points + point[k], *b = points + point[k + 4];
-        f32x8 p = f32x8_load_halves(&a->position.x, &b->position.x);
-        f32x8 v = f32x8_load_halves(&a->velocity.x, &b->velocity.x);
-        f32x8 d = (p - p0[k]) + h * (v - v0[k]);
-        row[k] = __builtin_shufflevector(d, p, 0, 1, 2, 11, 4, 5, 6, 15);
-    }
-    f32x8_transpose_halves(row);
-    *w = row[3];
-    return (Vec3x8){row[0], row[1], row[2]};
-}
-
-SIMD_INLINE Gathered gather(const SoftPoint *points, const PackWide *pack, f32 h)
-{
-    Gathered of;
-    f32x8 p0[4], v0[4];
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; k++) {
-        const SoftPoint *a = points + pack->point[0][k], *b = points + pack->point[0][k + 4];
-        p0[k] = f32x8_load_halves(&a->position.x, &b->position.x);
-        v0[k] = f32x8_load_halves(&a->velocity.x, &b->velocity.x);
-    }
-    of.w[0] = fourths(p0);
-    of.x1 = gather_edge(points, pack->point[1], h, p0, v0, &of.w[1]);
-    of.x2 = gather_edge(points, pack->point[2], h, p0, v0, &of.w[2]);
-    of.x3 = gather_edge(points, pack->point[3], h, p0, v0, &of.w[3]);
+    Corners of;
+    Gathered first, other;
+    lanes_gather(lanes_u16(points, pack->point[0]), &first);
+    of.w[0] = fourths(first.position);
+    lanes_gather(lanes_u16(points, pack->point[1]), &other);
+    of.x1 = lanes_edge(&first, &other, h, &of.w[1]);
+    lanes_gather(lanes_u16(points, pack->point[2]), &other);
+    of.x2 = lanes_edge(&first, &other, h, &of.w[2]);
+    lanes_gather(lanes_u16(points, pack->point[3]), &other);
+    of.x3 = lanes_edge(&first, &other, h, &of.w[3]);
     return of;
-}
-
-/* Adds to the velocities of one point of each constraint: all are read before any is written, as
- * lanes may repeat. Pinned points are not written where `fixed`: other threads read them. */
-SIMD_INLINE void scatter(SoftPoint *points, const u16 point[SIMD_LANES], Vec3x8 change, bool fixed)
-{
-    f32x8 row[4] = {change.x, change.y, change.z, f32x8_set(0.0f)};
-    f32x8_transpose_halves(row);
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; k++) {
-        const SoftPoint *a = points + point[k], *b = points + point[k + 4];
-        row[k] += f32x8_load_halves(&a->velocity.x, &b->velocity.x);
-    }
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; k++) {
-        SoftPoint *a = points + point[k], *b = points + point[k + 4];
-        if (!fixed) {
-            f32x8_store_halves(&a->velocity.x, &b->velocity.x, row[k]);
-            continue;
-        }
-        if (a->inverse_mass > 0.0f) {
-            a->velocity = vec3(row[k][0], row[k][1], row[k][2]);
-        }
-        if (b->inverse_mass > 0.0f) {
-            b->velocity = vec3(row[k][4], row[k][5], row[k][6]);
-        }
-    }
 }
 
 /* ---- rows ---- */
@@ -94,7 +48,7 @@ SIMD_INLINE void balance(Gradient *g, u32 points)
     g->at[0] = (Vec3x8){-sum.x, -sum.y, -sum.z};
 }
 
-SIMD_INLINE f32x8 weight(const Gathered *of, const Gradient *a, const Gradient *b, u32 points)
+SIMD_INLINE f32x8 weight(const Corners *of, const Gradient *a, const Gradient *b, u32 points)
 {
     f32x8 sum = of->w[0] * vec3x8_dot(a->at[0], b->at[0]);
     sum += of->w[1] * vec3x8_dot(a->at[1], b->at[1]);
@@ -103,7 +57,7 @@ SIMD_INLINE f32x8 weight(const Gathered *of, const Gradient *a, const Gradient *
 }
 
 /* Δλ = −C / (Σ w |∇C|² + α/h²) where `valid`. */
-SIMD_INLINE void project_row(SoftPoint *points, const PackWide *pack, const Gathered *of,
+SIMD_INLINE void project_row(SoftPoint *points, const PackWide *pack, const Corners *of,
                              Gradient *g, f32x8 value, i32x8 valid, u32 count, bool fixed, f32 h,
                              f32 scale)
 {
@@ -112,7 +66,8 @@ SIMD_INLINE void project_row(SoftPoint *points, const PackWide *pack, const Gath
     f32x8 step = f32x8_and(valid & (i32x8)(sum > 0.0f), -value / sum) / h;
 #pragma GCC unroll 4
     for (u32 i = 0; i < count; i++) {
-        scatter(points, pack->point[i], vec3x8_scale(g->at[i], of->w[i] * step), fixed);
+        lanes_push(lanes_u16(points, pack->point[i]), vec3x8_scale(g->at[i], of->w[i] * step),
+                   !fixed);
     }
 }
 
@@ -135,7 +90,7 @@ SIMD_INLINE f32x8 atan2_quick(f32x8 y, f32x8 x) /* as trig_atan2_quick */
 SIMD_INLINE void solve_dihedral(SoftPoint *points, const PackWide *pack, bool fixed, f32 h,
                                 f32 scale)
 {
-    Gathered of = gather(points, pack, h);
+    Corners of = gather(points, pack, h);
     Vec3x8 e = of.x1;
     Vec3x8 n = vec3x8_cross(e, of.x2), m = vec3x8_cross(of.x3, e);
     f32x8 ee = vec3x8_dot(e, e), nn = vec3x8_dot(n, n), mm = vec3x8_dot(m, m);
@@ -161,7 +116,7 @@ SIMD_INLINE void solve_dihedral(SoftPoint *points, const PackWide *pack, bool fi
 SIMD_INLINE void solve_isometric(SoftPoint *points, const PackWide *pack, bool fixed, f32 h,
                                  f32 scale)
 {
-    Gathered of = gather(points, pack, h);
+    Corners of = gather(points, pack, h);
     f32x8 k1 = f32x8_load(pack->value[1]), k2 = f32x8_load(pack->value[2]);
     f32x8 k3 = f32x8_load(pack->value[3]);
     Vec3x8 bend =
@@ -176,7 +131,7 @@ SIMD_INLINE void solve_isometric(SoftPoint *points, const PackWide *pack, bool f
 
 SIMD_INLINE void solve_area(SoftPoint *points, const PackWide *pack, bool fixed, f32 h, f32 scale)
 {
-    Gathered of = gather(points, pack, h);
+    Corners of = gather(points, pack, h);
     Vec3x8 n = vec3x8_cross(of.x1, of.x2);
     f32x8 twice = f32x8_sqrt(vec3x8_dot(n, n));
     i32x8 valid = (i32x8)(twice >= cross_min);
@@ -188,7 +143,7 @@ SIMD_INLINE void solve_area(SoftPoint *points, const PackWide *pack, bool fixed,
 
 SIMD_INLINE void solve_volume(SoftPoint *points, const PackWide *pack, bool fixed, f32 h, f32 scale)
 {
-    Gathered of = gather(points, pack, h);
+    Corners of = gather(points, pack, h);
     f32x8 sixth = f32x8_set(1.0f / 6.0f);
     Vec3x8 g1 = vec3x8_cross(of.x2, of.x3), g2 = vec3x8_cross(of.x3, of.x1);
     Vec3x8 g3 = vec3x8_cross(of.x1, of.x2);
@@ -198,8 +153,8 @@ SIMD_INLINE void solve_volume(SoftPoint *points, const PackWide *pack, bool fixe
 }
 
 /* |F| and det F of F = [x1 x2 x3] B. */
-SIMD_INLINE void neo_hookean_rows(const PackWide *pack, const Gathered *of, Gradient *a,
-                                  Gradient *b, f32x8 *size, f32x8 *det)
+SIMD_INLINE void neo_hookean_rows(const PackWide *pack, const Corners *of, Gradient *a, Gradient *b,
+                                  f32x8 *size, f32x8 *det)
 {
     Vec3x8 f[3];
 #pragma GCC unroll 3
@@ -236,7 +191,7 @@ SIMD_INLINE void solve_neo_hookean(SoftPoint *points, const PackWide *pack, bool
     if (!i32x8_any(here)) {
         return;
     }
-    Gathered of = gather(points, pack, h);
+    Corners of = gather(points, pack, h);
     Gradient g, k;
     f32x8 size, det;
     neo_hookean_rows(pack, &of, &g, &k, &size, &det);
@@ -254,7 +209,7 @@ SIMD_INLINE void solve_neo_hookean(SoftPoint *points, const PackWide *pack, bool
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
         Vec3x8 sum = vec3x8_add_scaled(vec3x8_scale(g.at[i], first), second, k.at[i]);
-        scatter(points, pack->point[i], vec3x8_scale(sum, of.w[i]), fixed);
+        lanes_push(lanes_u16(points, pack->point[i]), vec3x8_scale(sum, of.w[i]), !fixed);
     }
 }
 

@@ -16,24 +16,25 @@ static const f32 inertia_least = 1e-5f;
 typedef struct TurnEight {
     f32x8 mass;
     Vec3x8 r, u;
-    bool pinned;
+    i32x8 fixed;
 } TurnEight;
 
-static inline TurnEight gather(const SoftPoint *points, const u32 *order, u32 left, Vec3 x, Vec3 v)
+SIMD_INLINE TurnEight gather(const SoftPoint *points, const u32 *order, u32 left, Vec3x8 x,
+                             Vec3x8 v)
 {
+    static const i32x8 lanes = {0, 1, 2, 3, 4, 5, 6, 7};
     f32x8 m[8], one = f32x8_set(1.0f);
     u32 count = u32_min(left, SIMD_LANES);
-    i32x8 there = {0};
+#pragma GCC unroll 8
     for (u32 i = 0; i < SIMD_LANES; i++) {
         memcpy(&m[i], &points[order[i < count ? i : 0]], sizeof m[i]);
-        there[i] = i < count ? -1 : 0;
     }
     f32x8_transpose(m);
-    i32x8 fixed = there & (i32x8)(m[3] <= 0.0f);
-    TurnEight of = {.pinned = i32x8_any(fixed),
-                    .r = vec3x8_sub((Vec3x8){m[0], m[1], m[2]}, vec3x8_set(x)),
-                    .u = vec3x8_sub((Vec3x8){m[4], m[5], m[6]}, vec3x8_set(v))};
-    of.mass = f32x8_and(there, one / f32x8_select(m[3] > 0.0f, m[3], one));
+    i32x8 there = lanes < (i32)count, fixed = there & (i32x8)(m[3] <= 0.0f);
+    TurnEight of = {.fixed = fixed,
+                    .r = vec3x8_sub((Vec3x8){m[0], m[1], m[2]}, x),
+                    .u = vec3x8_sub((Vec3x8){m[4], m[5], m[6]}, v)};
+    of.mass = f32x8_and(there, one / f32x8_select(fixed, one, m[3]));
     return of;
 }
 
@@ -43,17 +44,19 @@ static inline f64 sum(f32x8 v)
 }
 
 /* Of particles in an order, from the first of them; the inertia only where it is asked for. */
-static TurnSums sums_of(const Soft *soft, const u32 *order, u32 count, bool inertia)
+SIMD_INLINE TurnSums sums_of(const Soft *soft, const u32 *order, u32 count, bool inertia)
 {
     const SoftPoint *points = soft->points;
     TurnSums s = {.from = points[order[0]].position, .speed = points[order[0]].velocity};
     f32x8 zero = f32x8_set(0.0f), mass = zero, xx = zero, yy = zero, zz = zero;
     f32x8 xy = zero, xz = zero, yz = zero;
     Vec3x8 place = {zero, zero, zero}, motion = place, momentum = place;
-    for (u32 i = 0; i < count && !s.pinned; i += SIMD_LANES) {
-        TurnEight of = gather(points, order + i, count - i, s.from, s.speed);
+    Vec3x8 from = vec3x8_set(s.from), speed = vec3x8_set(s.speed);
+    i32x8 fixed = {0};
+    for (u32 i = 0; i < count; i += SIMD_LANES) {
+        TurnEight of = gather(points, order + i, count - i, from, speed);
         Vec3x8 mr = vec3x8_scale(of.r, of.mass);
-        s.pinned = of.pinned;
+        fixed |= of.fixed;
         mass += of.mass;
         place = vec3x8_add(place, mr);
         motion = vec3x8_add_scaled(motion, of.mass, of.u);
@@ -67,6 +70,7 @@ static TurnSums sums_of(const Soft *soft, const u32 *order, u32 count, bool iner
             yz += mr.y * of.r.z;
         }
     }
+    s.pinned = i32x8_any(fixed);
     s.mass = sum(mass);
     s.place[0] = sum(place.x), s.place[1] = sum(place.y), s.place[2] = sum(place.z);
     s.motion[0] = sum(motion.x), s.motion[1] = sum(motion.y), s.motion[2] = sum(motion.z);
@@ -104,8 +108,18 @@ static bool turns(const SoftBody *body, const TurnSums *s)
     return !s->pinned && !body->fixed && s->mass > 0.0;
 }
 
+/* What can turn: all else needs no sums. */
+static bool may_turn(const Soft *soft, u32 body)
+{
+    return !soft->bodies[body].fixed && !soft->rests[body].pinned;
+}
+
 void turn_begin(Soft *soft, SoftBody *body)
 {
+    if (!may_turn(soft, (u32)(body - soft->bodies))) {
+        body->turns = false;
+        return;
+    }
     TurnSums s = sums_of(soft, soft->packs->order + body->first, body->count, false);
     body->turns = turns(body, &s);
     body->momentum = body->turns ? momentum_of(&s) : vec3_zero();
@@ -115,7 +129,9 @@ void turn_begin_slab(Soft *soft, u32 group)
 {
     Packs *packs = soft->packs;
     const PackSpan *span = &packs->groups[group].particles;
-    packs->turns[group] = sums_of(soft, packs->order + span->first, span->count, false);
+    if (may_turn(soft, soft->matter[packs->order[span->first]].body)) {
+        packs->turns[group] = sums_of(soft, packs->order + span->first, span->count, false);
+    }
 }
 
 static void cross(const f64 a[3], const f64 b[3], f64 scale, f64 sum[3])
@@ -162,6 +178,10 @@ static TurnSums join_slabs(const Packs *packs, const PackBody *of)
 void turn_begin_cut(Soft *soft, const PackBody *of)
 {
     SoftBody *body = &soft->bodies[of->body];
+    body->turns = false;
+    if (!may_turn(soft, of->body)) {
+        return;
+    }
     TurnSums s = join_slabs(soft->packs, of);
     body->turns = turns(body, &s);
     body->momentum = body->turns ? momentum_of(&s) : vec3_zero();
@@ -179,9 +199,13 @@ static void give_back(Soft *soft, const SoftBody *body, const TurnSums *s)
     f64 w = 1.0 / s->mass;
     Vec3 centre = vec3((f32)(w * s->place[0]), (f32)(w * s->place[1]), (f32)(w * s->place[2]));
     centre = vec3_add(centre, s->from);
+    const f32x4 middle = {centre.x, centre.y, centre.z, 0.0f};
+    const f32x4 yzx = {spin.y, spin.z, spin.x, 0.0f}, zxy = {spin.z, spin.x, spin.y, 0.0f};
     for (u32 i = 0; i < body->count; i++) {
-        Vec3 arm = vec3_sub(points[i].position, centre);
-        points[i].velocity = vec3_add(points[i].velocity, vec3_cross(spin, arm));
+        f32x4 arm = *(const f32x4 *)(const void *)&points[i].position - middle;
+        f32x4 *velocity = (f32x4 *)(void *)&points[i].velocity;
+        *velocity += yzx * __builtin_shufflevector(arm, arm, 2, 0, 1, 3) -
+                     zxy * __builtin_shufflevector(arm, arm, 1, 2, 0, 3);
     }
 }
 

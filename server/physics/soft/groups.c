@@ -69,12 +69,59 @@ static void move(SoftPoint *p, f32 h)
     }
 }
 
+/* The same for two particles (or one twice) where nothing is out of the ordinary. */
+static void move_two(SoftPoint *a, SoftPoint *b, f32 h)
+{
+    const f32 v = speed_max_m_s * speed_max_m_s, p = world_m * world_m;
+    const f32x8 most = {v, p, v, p, v, p, v, p}, step = {h, h, h, 0.0f, h, h, h, 0.0f};
+    f32x8 velocity = f32x8_load_halves(&a->velocity.x, &b->velocity.x);
+    f32x8 position = f32x8_load_halves(&a->position.x, &b->position.x);
+    f32x8 moving = position, to = position + step * velocity;
+    velocity = __builtin_shufflevector(velocity, f32x8_set(0.0f), 0, 1, 2, 11, 4, 5, 6, 15);
+    position = __builtin_shufflevector(to, f32x8_set(0.0f), 0, 1, 2, 11, 4, 5, 6, 15);
+    velocity *= velocity;
+    position *= position;
+    f32x8 sum = __builtin_shufflevector(velocity, position, 0, 8, 1, 9, 4, 12, 5, 13) +
+                __builtin_shufflevector(velocity, position, 2, 10, 3, 11, 6, 14, 7, 15);
+    sum += __builtin_shufflevector(sum, sum, 2, 3, 0, 1, 6, 7, 4, 5);
+    if (i32x8_bits(sum < most) == 0xff && (i32x8_bits(moving > 0.0f) & 0x88) == 0x88) {
+        f32x8_store_halves(&a->position.x, &b->position.x, to);
+        return;
+    }
+    move(a, h);
+    if (a != b) {
+        move(b, h);
+    }
+}
+
+static void predict_span(Soft *soft, const u32 *order, u32 count, const Air *air)
+{
+    const Vec3 fall = air->fall;
+    const f32 kept = air->kept;
+    const f32x8 keep = {kept, kept, kept, 1.0f, kept, kept, kept, 1.0f};
+    const f32x8 add = {fall.x, fall.y, fall.z, 0.0f, fall.x, fall.y, fall.z, 0.0f};
+    for (u32 i = 0; i < count && air->drags; i++) {
+        predict(soft, order[i], air);
+    }
+    for (u32 i = 0; i < count && !air->drags; i += 2) {
+        u32 next = u32_min(i + 1, count - 1);
+        SoftPoint *a = &soft->points[order[i]], *b = &soft->points[order[next]];
+        if (a->inverse_mass > 0.0f && b->inverse_mass > 0.0f) {
+            f32x8 v = f32x8_load_halves(&a->velocity.x, &b->velocity.x);
+            f32x8_store_halves(&a->velocity.x, &b->velocity.x, v * keep + add);
+            continue;
+        }
+        predict(soft, order[i], air);
+        if (next != i) {
+            predict(soft, order[next], air);
+        }
+    }
+}
+
 void soft_predict(Soft *soft, const SoftBody *body, f32 h)
 {
     Air air = air_of(soft, body, h);
-    for (u32 i = body->first; i < body->first + body->count; i++) {
-        predict(soft, i, &air);
-    }
+    predict_span(soft, soft->packs->order + body->first, body->count, &air);
 }
 
 /* ---- phases ---- */
@@ -111,8 +158,9 @@ static bool seam_sleeps(const Soft *soft, u32 seam)
 static void move_group(Soft *soft, const PackGroup *group, f32 h)
 {
     const u32 *order = soft->packs->order + group->particles.first;
-    for (u32 i = 0; i < group->particles.count; i++) {
-        move(&soft->points[order[i]], h);
+    for (u32 i = 0; i < group->particles.count; i += 2) {
+        u32 next = u32_min(i + 1, group->particles.count - 1);
+        move_two(&soft->points[order[i]], &soft->points[order[next]], h);
     }
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         if (!soft_sleeps(soft, b)) {
@@ -131,9 +179,7 @@ static void predict_group(Soft *soft, const PackGroup *group, f32 h)
         for (u32 i = 0; stiff && i < group->particles.count; i++) {
             stiff_start(soft, order[i]);
         }
-        for (u32 i = 0; i < group->particles.count; i++) {
-            predict(soft, order[i], &air);
-        }
+        predict_span(soft, order, group->particles.count, &air);
     }
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         const SoftBody *body = &soft->bodies[b];

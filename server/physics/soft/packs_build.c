@@ -269,7 +269,7 @@ static bool add_run(Packs *packs, PackRun run)
 }
 
 /* Chains (indices in `waiting`) as one run, or each pack as its own: by colour, so that those of a
- * pack share no point, then by length. */
+ * pack share no point, then by role, then by length. */
 static bool write_chains(Builder *builder, u32 count, bool apart)
 {
     Packs *packs = builder->packs;
@@ -277,20 +277,20 @@ static bool write_chains(Builder *builder, u32 count, bool apart)
     if (count == 0) {
         return true;
     }
-    PackRun run = {.at = packs->stream_used,
-                   .role = (u8)builder->chains.chains[builder->waiting[0]].role,
-                   .chain = 1};
+    PackRun run = {.at = packs->stream_used, .chain = 1};
     for (u32 i = 0; i < count; i++) {
         const Chain *chain = &builder->chains.chains[builder->waiting[i]];
-        u64 shorter = 0xffffff - u32_min(chain->links, 0xffffff);
-        keys[i] = (u64)chain->color << 56 | shorter << 32 | builder->waiting[i];
+        u64 shorter = 0xfffff - u32_min(chain->links, 0xfffff);
+        keys[i] =
+            (u64)(chain->color << 4 | chain->role) << 52 | shorter << 32 | builder->waiting[i];
     }
     qsort(keys, count, sizeof *keys, key_order);
     for (u32 i = 0, lanes; i < count; i += lanes) {
         for (lanes = 1;
-             lanes < SIMD_LANES && i + lanes < count && keys[i + lanes] >> 56 == keys[i] >> 56;) {
+             lanes < SIMD_LANES && i + lanes < count && keys[i + lanes] >> 52 == keys[i] >> 52;) {
             lanes++;
         }
+        run.role = (u8)builder->chains.chains[(u32)keys[i]].role;
         if (!write_chain_pack(builder, keys + i, lanes)) {
             return false;
         }

@@ -10,6 +10,12 @@
 #define CATCH_UP_S    0.3
 #define FRESH_S       0.1 /* first states so near to each other may pass for those of one time */
 
+/* A chunk of a body is waited for, while others come, for so many of the gaps between its last two
+ * states, and so long at least. */
+#define LATE_GAPS 2.5
+#define LATE_S    0.15
+#define GAP_S     0.2 /* between the first state, which stands alone, and the next */
+
 static f64 f64_between(f64 x, f64 low, f64 high)
 {
     return x < low ? low : x > high ? high : x;
@@ -22,6 +28,25 @@ static void lag_follow(BodyClock *clock, BodyKnown known, const BodyPace *pace)
     f64 of_stream = fmin(pace->shown - known.to, LAG_STARVED_S * pace->rate);
     f64 fade = exp(-pace->elapsed_s / LAG_FORGET_S);
     clock->lag = fmax(clock->lag * fade, fmax(of_body, fmax(of_stream, 0.0)));
+}
+
+void body_known_add(BodyKnown *known, const ChunkState *states, u32 count,
+                    const CurveStream *stream)
+{
+    if (count == 0) {
+        known->complete = false;
+        return;
+    }
+    f64 rate = stream->tick_rate;
+    known->fresh = known->fresh && count == 1;
+    u64 tick = states[0].tick;
+    f64 gap = count > 1 ? (f64)(tick - states[1].tick) : GAP_S * rate;
+    gap = gap > stream->rest_gap ? 0.0 : gap;
+    f64 patience = fmin(fmax(LATE_GAPS * gap, LATE_S * rate), stream->rest_gap);
+    bool silent = tick >= stream->silent_from && tick < stream->silent_sure;
+    bool late = (f64)stream->newest - (f64)tick > patience;
+    known->from = fmax(known->from, (f64)states[count - 1].tick);
+    known->to = fmin(known->to, silent || late ? INFINITY : (f64)tick);
 }
 
 bool body_clock_step(BodyClock *clock, BodyKnown known, const BodyPace *pace)

@@ -13,7 +13,7 @@
 #ifndef PLENUM_CLIENT_LINK_BODY_CLOCK_H
 #define PLENUM_CLIENT_LINK_BODY_CLOCK_H
 
-#include "shared/base.h"
+#include "client/link/curve.h"
 
 /* Of all chunks of a body: the ticks at which all are known; to may be infinite (it rests). */
 typedef struct BodyKnown {
@@ -37,6 +37,9 @@ typedef struct BodyPace {
     f64 elapsed_s; /* since the last step */
 } BodyPace;
 
+/* Adds what is known of one chunk. One that others were heard of for long since rests. */
+void body_known_add(BodyKnown *known, const ChunkState *states, u32 count,
+                    const CurveStream *stream);
 /* Moves the clock on, never back; true if it jumped because the states of where it was are gone. */
 bool body_clock_step(BodyClock *clock, BodyKnown known, const BodyPace *pace);
 

@@ -451,7 +451,7 @@ static int body_order(const void *a, const void *b)
     return p < q ? -1 : p > q;
 }
 
-/* Tells the timeline which points are one body. */
+/* Tells the timeline which points are one body, and the couplings what hangs together. */
 static void bodies_update(Connection *connection)
 {
     const EntityList *entities = &connection->entities;
@@ -480,7 +480,8 @@ static void bodies_update(Connection *connection)
             bodies[count++] = bodies[i];
         }
     }
-    if (timeline_bodies(connection->timeline, bodies, count)) {
+    if (timeline_bodies(connection->timeline, bodies, count) &&
+        couplings_update(connection->couplings, connection->scene, entities, bodies, count)) {
         connection->bodies_of = connection->timeline;
         connection->bodies_version = entities->version;
     }

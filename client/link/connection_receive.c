@@ -105,9 +105,11 @@ static void stream_drop(Connection *connection)
         connection->former_packets = connection->former_lost = 0;
     }
     ground_destroy(connection->ground);
+    couplings_destroy(connection->couplings);
     timeline_destroy(connection->timeline);
     snapshot_receiver_destroy(connection->receiver);
     connection->ground = NULL;
+    connection->couplings = NULL;
     connection->timeline = NULL;
     connection->bodies_of = NULL;
     connection->receiver = NULL;
@@ -128,10 +130,13 @@ static bool stream_begin(Connection *connection)
     connection->timeline =
         timeline_create(connection->receiver, connection->tick_rate, connection->snapshot_rate);
     connection->ground = ground_create(connection->fields);
-    if (connection->timeline == NULL || connection->ground == NULL) {
+    connection->couplings = couplings_create(connection->fields);
+    if (connection->timeline == NULL || connection->ground == NULL ||
+        connection->couplings == NULL) {
         return false;
     }
     timeline_stand(connection->timeline, connection->ground);
+    timeline_couple(connection->timeline, connection->couplings);
     return true;
 }
 

@@ -7,6 +7,7 @@
 #define PLENUM_CLIENT_LINK_CONNECTION_STATE_H
 
 #include "client/link/connection.h"
+#include "client/link/couplings.h"
 #include "client/link/ground.h"
 #include "protocol/bulk.h"
 #include "protocol/entity_list.h"
@@ -93,6 +94,7 @@ struct Connection {
     SnapshotReceiver *receiver;
     Timeline *timeline;
     Ground *ground;
+    Couplings *couplings;
     EntityList entities;
     const Timeline *bodies_of; /* the timeline that knows which points of them are one body, ... */
     u64 bodies_version;        /* ... and of which version of them */

@@ -4,8 +4,7 @@
  */
 #include "client/link/timeline.h"
 
-#include "client/link/body_clock.h"
-#include "client/link/curve.h"
+#include "client/link/couplings.h"
 #include "client/link/ground.h"
 #include "client/link/playout.h"
 #include "shared/check.h"
@@ -19,11 +18,6 @@
 #define OFFSET_MIN_M_S 5e-4f
 #define HIT_M_S        0.3f
 #define HIT_RAD_S      3.0f
-/* A chunk of a body is waited for, while others come, for so many of the gaps between its last two
- * states, and so long at least. */
-#define BODY_LATE_GAPS 2.5
-#define BODY_LATE_S    0.15
-#define BODY_GAP_S     0.2 /* between the first state, which stands alone, and the next */
 
 /* What is left of something shown before; rotation vectors in radians. */
 typedef struct Offset {
@@ -63,6 +57,7 @@ struct Timeline {
     const SnapshotReceiver *receiver; /* borrowed */
     const FieldSet *fields;           /* borrowed from the receiver */
     const Ground *ground;             /* borrowed; NULL: nothing stands */
+    Couplings *couplings;             /* borrowed; NULL: everything moves on its own */
     Playout playout;
     Pieces pieces[FIELDS_MAX]; /* of poses and points, else empty */
     Body *bodies;              /* [body_count], by field and first element */
@@ -213,6 +208,11 @@ static bool former_get(const Timeline *timeline, u32 field, u32 first, u32 count
 void timeline_stand(Timeline *timeline, const Ground *ground)
 {
     timeline->ground = ground;
+}
+
+void timeline_couple(Timeline *timeline, Couplings *couplings)
+{
+    timeline->couplings = couplings;
 }
 
 /* ---- bodies ---- */
@@ -393,6 +393,12 @@ static const Piece *piece_of(const Timeline *timeline, u32 field, u32 chunk, u32
     return piece;
 }
 
+/* True if the pose is shown at a tick of its own. */
+static bool pose_apart(const Timeline *timeline, u32 field, u32 element, f64 *tick)
+{
+    return timeline->couplings != NULL && couplings_tick(timeline->couplings, field, element, tick);
+}
+
 /* Element i of the chunk on the curve; beyond the newest state it stays out of what stands. */
 static ShownPose pose_on(const Timeline *timeline, const CurveStream *stream, u32 field, u32 chunk,
                          u32 i, const Curve *curve, f64 tick, CurveSpeed *speed)
@@ -504,7 +510,12 @@ static void offsets_change(Timeline *timeline, const CurveStream *stream, u32 fi
     if (from.curve->mode == CURVE_NONE || to.curve->mode == CURVE_NONE) {
         return;
     }
+    bool poses = timeline->fields->fields[field].kind == FIELD_POSES;
     for (u32 i = 0; i < piece->count; i++) {
+        f64 own;
+        if (poses && pose_apart(timeline, field, piece->chunk * CHUNK_POSES + i, &own)) {
+            continue; /* it is not on this curve */
+        }
         Offset offset = {0};
         if (piece->offset) {
             offset = piece->offsets[i];
@@ -528,35 +539,23 @@ static void offsets_change(Timeline *timeline, const CurveStream *stream, u32 fi
 
 /* ---- on with time ---- */
 
-/* What all chunks of a body are known at. One that others were heard of for long since rests. */
-static BodyKnown body_known(const Timeline *timeline, const Body *body)
+/* What all chunks of a body are known at. */
+static BodyKnown body_known(const Timeline *timeline, const CurveStream *stream, const Body *body)
 {
     const FieldDesc *desc = &timeline->fields->fields[body->range.field];
-    f64 rate = timeline->playout.tick_rate;
     BodyKnown known = {true, true, 0.0, INFINITY};
     u32 first = body->range.first / CHUNK_POINTS;
     u32 last = (body->range.first + body->range.count - 1) / CHUNK_POINTS;
     for (u32 chunk = first; chunk <= last && chunk < chunk_count(desc); chunk++) {
         ChunkState states[CHUNK_STATES_KEPT];
         u32 count = snapshot_receiver_states(timeline->receiver, body->range.field, chunk, states);
-        if (count == 0) {
-            known.complete = false;
-            return known;
-        }
-        known.fresh = known.fresh && count == 1;
-        u64 tick = states[0].tick;
-        f64 gap = count > 1 ? (f64)(tick - states[1].tick) : BODY_GAP_S * rate;
-        gap = gap > REST_GAP_S * rate ? 0.0 : gap;
-        f64 patience = fmax(BODY_LATE_GAPS * gap, BODY_LATE_S * rate);
-        bool silent = tick >= timeline->silent_from && tick < timeline->silent_sure;
-        bool late = (f64)timeline->newest - (f64)tick > fmin(patience, REST_GAP_S * rate);
-        known.from = fmax(known.from, (f64)states[count - 1].tick);
-        known.to = fmin(known.to, silent || late ? INFINITY : (f64)tick);
+        body_known_add(&known, states, count, stream);
     }
     return known;
 }
 
-static void bodies_advance(Timeline *timeline, f64 before, const PlayoutStep *step)
+static void bodies_advance(Timeline *timeline, const CurveStream *stream, f64 before,
+                           const PlayoutStep *step)
 {
     const Playout *playout = &timeline->playout;
     BodyPace pace = {.shown = playout->shown,
@@ -567,7 +566,10 @@ static void bodies_advance(Timeline *timeline, f64 before, const PlayoutStep *st
     for (u32 i = 0; i < timeline->body_count; i++) {
         Body *body = &timeline->bodies[i];
         body->before = body->clock.tick;
-        body->jumped = body_clock_step(&body->clock, body_known(timeline, body), &pace);
+        body->jumped = body_clock_step(&body->clock, body_known(timeline, stream, body), &pace);
+    }
+    if (timeline->couplings != NULL) {
+        couplings_advance(timeline->couplings, timeline->receiver, stream, &pace, timeline->news);
     }
 }
 
@@ -627,7 +629,7 @@ void timeline_advance(Timeline *timeline, u64 now_ns)
         return;
     }
     CurveStream stream = stream_of(timeline);
-    bodies_advance(timeline, showing ? before : timeline->playout.shown, &step);
+    bodies_advance(timeline, &stream, showing ? before : timeline->playout.shown, &step);
     for (u32 f = 0; f < timeline->fields->count; f++) {
         Pieces *pieces = &timeline->pieces[f];
         for (u32 i = 0; i < pieces->count; i++) {
@@ -647,12 +649,16 @@ f64 timeline_tick(const Timeline *timeline)
 
 f64 timeline_tick_of(const Timeline *timeline, u32 field, u32 element)
 {
-    bool points = field < timeline->fields->count &&
-                  timeline->fields->fields[field].kind == FIELD_POINTS &&
-                  element < timeline->fields->fields[field].capacity;
-    return points ? piece_tick(timeline, piece_of(timeline, field, element / CHUNK_POINTS,
-                                                  element % CHUNK_POINTS))
-                  : timeline->playout.shown;
+    u8 kind = field < timeline->fields->count ? timeline->fields->fields[field].kind : FIELD_NONE;
+    bool known = kind != FIELD_NONE && element < timeline->fields->fields[field].capacity;
+    f64 tick = timeline->playout.shown;
+    if (known && kind == FIELD_POINTS) {
+        tick = piece_tick(
+            timeline, piece_of(timeline, field, element / CHUNK_POINTS, element % CHUNK_POINTS));
+    } else if (known && kind == FIELD_POSES) {
+        (void)pose_apart(timeline, field, element, &tick);
+    }
+    return tick;
 }
 
 f64 timeline_delay_s(const Timeline *timeline)
@@ -698,6 +704,24 @@ static void point_shift(const Piece *piece, u32 i, ShownPoint *point)
     }
 }
 
+/* Of a piece that is shown on the curve. */
+static ShownPose pose_now(const Timeline *timeline, const CurveStream *stream, u32 field,
+                          const Piece *piece, u32 i, const Curve *curve)
+{
+    f64 tick = timeline->playout.shown;
+    Curve own;
+    if (pose_apart(timeline, field, piece->chunk * CHUNK_POSES + i, &tick)) {
+        ChunkState states[CHUNK_STATES_KEPT];
+        u32 count = snapshot_receiver_states(timeline->receiver, field, piece->chunk, states);
+        curve_at(piece, states, count, stream, tick, &own);
+        curve = own.mode != CURVE_NONE ? &own : curve;
+    }
+    CurveSpeed unwanted;
+    ShownPose pose = pose_on(timeline, stream, field, piece->chunk, i, curve, tick, &unwanted);
+    pose_shift(piece, i, &pose);
+    return pose;
+}
+
 void timeline_poses(const Timeline *timeline, u32 field, ShownPose *poses)
 {
     const FieldDesc *desc = &timeline->fields->fields[field];
@@ -715,10 +739,7 @@ void timeline_poses(const Timeline *timeline, u32 field, ShownPose *poses)
             continue;
         }
         for (u32 i = 0; i < piece->count; i++) {
-            CurveSpeed unwanted;
-            out[i] = pose_on(timeline, &stream, field, chunk, i, &curve, timeline->playout.shown,
-                             &unwanted);
-            pose_shift(piece, i, &out[i]);
+            out[i] = pose_now(timeline, &stream, field, piece, i, &curve);
         }
     }
 }
@@ -772,10 +793,7 @@ bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *
     if (!curve_now(timeline, &stream, field, piece, &curve)) {
         return false;
     }
-    CurveSpeed unwanted;
-    *pose = pose_on(timeline, &stream, field, element / CHUNK_POSES, i, &curve,
-                    timeline->playout.shown, &unwanted);
-    pose_shift(piece, i, pose);
+    *pose = pose_now(timeline, &stream, field, piece, i, &curve);
     return true;
 }
 

@@ -8,7 +8,8 @@
  * damped spring takes to zero (TIMELINE_BLEND). An offset o with speed v adds at most
  * TIMELINE_BLEND² · o + 2 · TIMELINE_BLEND · v of acceleration. What rests has no offset and is
  * shown bit for bit. Another generation in a slot is another thing and is not blended. The points
- * of a soft body are shown for one tick and never ahead of what is known (timeline_bodies).
+ * of a soft body are shown for one tick and never ahead of what is known (timeline_bodies), and so
+ * are bodies that joints hold together (couplings.h).
  * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_TIMELINE_H
@@ -33,7 +34,8 @@ typedef struct ShownPoint {
 #define TIMELINE_BLEND 12.0f /* 1/s */
 
 typedef struct Timeline Timeline;
-typedef struct Ground Ground; /* ground.h */
+typedef struct Ground Ground;       /* ground.h */
+typedef struct Couplings Couplings; /* couplings.h */
 
 /* Of one stream epoch: a seek, a reset or another world gets a new one. `receiver` is borrowed.
  * NULL without memory. */
@@ -48,6 +50,8 @@ void timeline_shown_free(TimelineShown *shown);
 void timeline_inherit(Timeline *timeline, TimelineShown *shown);
 /* What is shown ahead of what is known does not sink into it; borrowed, NULL: nothing stands. */
 void timeline_stand(Timeline *timeline, const Ground *ground);
+/* What does not move on its own; borrowed, and moved on with the timeline. NULL: all do. */
+void timeline_couple(Timeline *timeline, Couplings *couplings);
 /* Points of one body: its chunks are shown for one tick (body_clock.h), nothing of it is
  * extrapolated, and none of it is shown before all of it is known. */
 typedef struct TimelineBody {

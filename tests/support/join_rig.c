@@ -160,6 +160,15 @@ void join_rig_step(JoinRig *rig, Connection **clients, u32 count)
     }
 }
 
+void join_rig_stall(JoinRig *rig, Connection **clients, u32 count)
+{
+    rig->now_ns += MS;
+    rig->start_ns += MS;
+    for (u32 i = 0; i < count; i++) {
+        connection_poll(clients[i], rig->now_ns);
+    }
+}
+
 void join_rig_input(JoinRig *rig, const Input *input)
 {
     CHECK(rig->source->ops->input(rig->source, input, 1) == 1);

@@ -27,6 +27,8 @@ void join_rig_stop(JoinRig *rig);
 Connection *join_rig_connect(JoinRig *rig, const NetsimOptions *up, const NetsimOptions *down);
 /* One millisecond. */
 void join_rig_step(JoinRig *rig, Connection **clients, u32 count);
+/* One in which the server stands, its world's clock with it; clients go on, each millisecond. */
+void join_rig_stall(JoinRig *rig, Connection **clients, u32 count);
 /* For the next tick: a spawn, a reset. */
 void join_rig_input(JoinRig *rig, const Input *input);
 f64 join_rig_ms(const JoinRig *rig); /* since the start */

@@ -68,9 +68,10 @@ SnapshotSender *snapshot_sender_create(FieldSet *fields);
 void snapshot_sender_destroy(SnapshotSender *sender);
 /* Whether coarse records may be sent; at first not. */
 void snapshot_sender_allow_coarse(SnapshotSender *sender, bool allow);
-/* The line is known to be a narrow one before anything went over it: where the first picture would
- * take long at so many bytes a second it goes coarse. */
-void snapshot_sender_expect(SnapshotSender *sender, f64 bytes_s);
+/* The line is taken for a narrow one before anything went over it: where the first picture, or all
+ * of the world if it moved, would take long at so many bytes a second, it goes coarse, and stays so
+ * for long enough that a line that is wider shows it. */
+void snapshot_sender_expect(SnapshotSender *sender, f64 bytes_s, u64 now_ms);
 /* Applies an acknowledgement; returns how many sent packets it newly confirmed, and in *lost (may
  * be NULL) how many it newly gives up as lost (either may matter to the budget). A packet is given
  * up when one sent well after it was acknowledged; if it is acknowledged after all it still counts.

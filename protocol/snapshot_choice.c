@@ -169,7 +169,8 @@ void choice_adapt(SnapshotSender *sender, u64 now_ms, u32 rtt_ms)
         sender->movers == 0 ? 0.0f : (f32)sender->movers / f32_max((f32)sender->movers_sent, 0.5f);
     sender->round += ROUND_RATE * (f32_min(round, ROUND_MAX) - sender->round);
     sender->coarse_ms = sender->round > ROUND_COARSER && !silent ? sender->coarse_ms : now_ms;
-    sender->fine_ms = sender->round < ROUND_FINER ? sender->fine_ms : now_ms;
+    sender->fine_ms =
+        sender->round < ROUND_FINER ? sender->fine_ms : u64_max(sender->fine_ms, now_ms);
     if (!sender->coarse_allowed) {
         return;
     }
@@ -177,7 +178,7 @@ void choice_adapt(SnapshotSender *sender, u64 now_ms, u32 rtt_ms)
         u32 steps = sender->round > ROUND_FAR ? 2 : 1;
         sender->coarseness = u32_min(sender->coarseness + steps, COARSENESS_MAX);
         sender->coarse_ms = now_ms;
-    } else if (now_ms - sender->fine_ms >= FINER_MS && sender->coarseness > 0) {
+    } else if (now_ms >= sender->fine_ms + FINER_MS && sender->coarseness > 0) {
         sender->coarseness--;
         sender->fine_ms = now_ms;
     }

@@ -23,8 +23,13 @@ enum {
     ROUNDS = 3,
     /* About what the key of a chunk costs in full detail. */
     KEY_BYTES = 400,
+    EXPECTED_MS = 1500, /* budgets double in a second */
+    MOVING_BYTES = 80,  /* of one that moves: 10 bits for each of 64 elements */
 };
 static const f64 first_picture_s = 0.5;
+/* Nor does what moves then come in turn, a part of it each 0.1 s: that much is sent in this time.
+ */
+static const f64 moving_s = 1.0 / 15.0;
 
 /* The packet being filled. */
 typedef struct Packet {
@@ -80,11 +85,13 @@ void snapshot_sender_allow_coarse(SnapshotSender *sender, bool allow)
     sender->coarseness = allow ? sender->coarseness : 0;
 }
 
-void snapshot_sender_expect(SnapshotSender *sender, f64 bytes_s)
+void snapshot_sender_expect(SnapshotSender *sender, f64 bytes_s, u64 now_ms)
 {
-    if (sender->coarse_allowed &&
-        (f64)sender->chunk_total * KEY_BYTES > first_picture_s * bytes_s) {
+    f64 chunks = (f64)sender->chunk_total;
+    if (sender->coarse_allowed && (chunks * KEY_BYTES > first_picture_s * bytes_s ||
+                                   chunks * MOVING_BYTES > moving_s * bytes_s)) {
         sender->coarseness = SNAPSHOT_COARSENESS_MAX;
+        sender->fine_ms = now_ms + EXPECTED_MS;
     }
 }
 

@@ -241,9 +241,7 @@ static bool states_wanted(Host *host, Session *session)
         if (near && bytes_s == 0.0) {
             budget_near(&session->budget);
         }
-        if (session->early_bytes > 0) {
-            snapshot_sender_expect(session->sender, session->budget.bytes_s);
-        }
+        snapshot_sender_expect(session->sender, session->budget.bytes_s, host->now_ms);
     }
     return session->world_here ||
            (transfer_world_out(session) && session->early_bytes < BUDGET_FIRST_BYTES);

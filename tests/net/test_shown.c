@@ -144,6 +144,16 @@ static void watch_steps(Watch *w)
     w->was_count = n;
 }
 
+/* As programs do with each picture: the server hears of its client in time. */
+static void look(Connection *client)
+{
+    const SceneCamera *camera = &connection_scene(client)->camera;
+    Vec3 forward =
+        vec3_normalize_or(vec3_sub(camera->target, camera->eye), vec3(0.0f, 0.0f, -1.0f));
+    SnapshotView view = {.eye = camera->eye, .forward = forward, .pixels_per_radian = 800.0f};
+    connection_look(client, &view, (Ray){camera->eye, forward}, false);
+}
+
 /* Seconds of the world; the server stands from `stall_s` on, < 0: never. */
 static Shown watch(const char *name, Line line, f64 stall_s, f64 end_s)
 {
@@ -158,7 +168,7 @@ static Shown watch(const char *name, Line line, f64 stall_s, f64 end_s)
     NetsimOptions up = {.seed = 1, .delay_ms = line.delay_ms};
     NetsimOptions down = {.seed = 2, .delay_ms = line.delay_ms, .rate_bytes_s = line.kbit_s * 125};
     w->client = join_rig_connect(&w->rig, &up, &down);
-    w->rig.poll_ms = 4;
+    w->rig.poll_ms = 1;
     f64 stood_s = 0.0, next_s = 0.0;
     while (join_rig_ms(&w->rig) < end_s * 1e3) {
         if (stall_s >= 0.0 && join_rig_ms(&w->rig) >= stall_s * 1e3 && stood_s < STALL_S) {
@@ -170,6 +180,7 @@ static Shown watch(const char *name, Line line, f64 stall_s, f64 end_s)
         f64 now_s = join_rig_ms(&w->rig) * 1e-3 + stood_s;
         if (connection_state(w->client) == CONNECTION_LIVE && now_s >= next_s) {
             next_s = now_s + PICTURE_S;
+            look(w->client);
             watch_joints(w);
             watch_points(w);
             watch_steps(w);
@@ -190,7 +201,7 @@ static Shown watch(const char *name, Line line, f64 stall_s, f64 end_s)
     return shown;
 }
 
-static const Line lan = {0.5, 0};
+static const Line lan = {0.0, 0};
 
 /* Figures fall down stairs while the server stands. */
 static void test_figures(void **state)
@@ -233,12 +244,12 @@ static void test_cloth(void **state)
 static void test_new_lines(void **state)
 {
     PL_UNUSED(state);
-    static const Line lines[] = {{30.0, 0}, {30.0, 4000}, {60.0, 1000}};
+    static const Line lines[] = {{3.0, 0}, {30.0, 0}, {30.0, 4000}, {60.0, 1000}};
     Shown steady = watch("cloth100", lan, -1.0, 1.2);
     assert_false(steady.pieces);
     for (u32 i = 0; i < PL_COUNT(lines); i++) {
         Shown shown = watch("cloth100", lines[i], -1.0, 1.2);
-        assert_true(shown.edge < 1.1 * steady.edge);
+        assert_true(shown.edge < 1.6 * steady.edge); /* 2.1 before states began coarse */
         assert_false(shown.pieces);
     }
 }

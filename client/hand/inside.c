@@ -246,17 +246,18 @@ static void add_sensors(Inside *inside, const Scene *scene)
     }
 }
 
-/* Which joints of the scene hold at the time that is shown: values[joint_count]. */
-static void find_whole(const Inside *inside, const Scene *scene, f32 *values)
+/* What a field of scalars says at the time that is shown of each of `count` things of the scene: 1
+ * where nothing is known. */
+static void find_scalars(const Inside *inside, const char *name, u32 count, f32 *values)
 {
     const FieldSet *fields = connection_fields(inside->connection);
-    for (u32 i = 0; i < scene->joint_count; i++) {
+    for (u32 i = 0; i < count; i++) {
         values[i] = 1.0f;
     }
     for (u32 f = 0; f < fields->count; f++) {
         const FieldDesc *field = &fields->fields[f];
-        if (field->kind == FIELD_SCALARS && field->capacity == scene->joint_count &&
-            strcmp(field->name, "joints") == 0) {
+        if (field->kind == FIELD_SCALARS && field->capacity == count &&
+            strcmp(field->name, name) == 0) {
             timeline_scalars(connection_timeline(inside->connection), f, values);
         }
     }
@@ -267,7 +268,7 @@ static void add_rods(Inside *inside, const Scene *scene)
     if (scene->joint_count == 0 || !find_ends(inside, scene)) {
         return;
     }
-    find_whole(inside, scene, inside->whole);
+    find_scalars(inside, "joints", scene->joint_count, inside->whole);
     for (u32 i = 0; i < inside->end_count; i++) {
         const SceneJoint *joint = &scene->joints[i];
         bool rod = joint->kind == SCENE_JOINT_DISTANCE;
@@ -329,6 +330,25 @@ static void tint_asleep(Inside *inside, const Entity *entities, u32 count)
     }
 }
 
+/* As built, the entities of soft bodies come right after those of the bodies. */
+static void tint_softs_asleep(Inside *inside, const Entity *entities, u32 count)
+{
+    const Scene *scene = connection_scene(inside->connection);
+    f32 *awake = malloc((scene->soft_count + 1) * sizeof *awake);
+    if (awake == NULL) {
+        return;
+    }
+    find_scalars(inside, "softs", scene->soft_count, awake);
+    for (u32 i = 0; i < scene->soft_count; i++) {
+        u32 id = scene->body_count + i + 1, index = index_of(entities, count, id);
+        if (awake[i] < 0.5f && index < count && entities[index].id == id &&
+            strcmp(entities[index].name, scene->softs[i].name) == 0) {
+            inside->tints[index] = TINT_ASLEEP;
+        }
+    }
+    free(awake);
+}
+
 static void collect_tints(Inside *inside, const DebugPicture *picture)
 {
     u32 count;
@@ -357,6 +377,7 @@ static void collect_tints(Inside *inside, const DebugPicture *picture)
     }
     if (inside->show & INSIDE_SLEEP) {
         tint_asleep(inside, entities, count);
+        tint_softs_asleep(inside, entities, count);
     }
 }
 

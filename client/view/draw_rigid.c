@@ -455,14 +455,7 @@ static void instance_fill(Instance *out, const Entity *entity, const Shape *shap
     } else {
         instance_shape(out, shape);
     }
-    memcpy(out->color, look->color, sizeof out->color);
-    memcpy(out->color2, look->color2, sizeof out->color2);
-    u32 tint = picture->tints ? picture->tints[entity - picture->entities] : 0;
-    for (u32 i = 0; tint != 0 && i < 3; i++) {
-        f32 c = (f32)(tint >> (16 - 8 * i) & 255) / 255.0f;
-        out->color[i] = c * c; /* near enough to linear */
-        out->color2[i] = 0.7f * out->color[i];
-    }
+    picture_colors(picture, (u32)(entity - picture->entities), out->color, out->color2);
     out->roughness = f32_clamp(look->roughness, 0.05f, 1.0f);
     f32 ground = shape->kind == SHAPE_PLANE ? 1.0f : shape->kind == SHAPE_TERRAIN ? 2.0f : 0.0f;
     out->pattern = (f32)look->pattern + 16.0f * ground;

@@ -14,6 +14,7 @@ typedef struct SoftThing {
     u32 entity; /* index in the picture's entities */
     u32 first_vertex, first_index;
     SoftForm form;
+    f32 color[3], color2[3];
     f32 highlight[4]; /* w > 0: highlighted */
     bool shown;
 } SoftThing;
@@ -283,6 +284,7 @@ void draw_soft_gather(DrawSoft *draw, const Picture *picture)
             soft_form_fill(&soft->form, points + entity->first,
                            draw->vertices + soft->first_vertex);
         }
+        picture_colors(picture, soft->entity, soft->color, soft->color2);
         bool held = entity->id == picture->held && entity->id != 0;
         bool hovered = entity->id == picture->hovered && entity->id != 0;
         memcpy(soft->highlight, held ? highlight_held : highlight_hovered, 3 * sizeof(f32));
@@ -324,9 +326,9 @@ void draw_soft_show(DrawSoft *draw)
         }
         bool sheet =
             soft->form.surface_count > 0 && (soft->form.mesh == NULL || !soft->form.mesh->closed);
-        glUniform4f(draw->color, look->color[0], look->color[1], look->color[2],
+        glUniform4f(draw->color, soft->color[0], soft->color[1], soft->color[2],
                     f32_clamp(look->roughness, 0.05f, 1.0f));
-        glUniform4f(draw->color2, look->color2[0], look->color2[1], look->color2[2],
+        glUniform4f(draw->color2, soft->color2[0], soft->color2[1], soft->color2[2],
                     (f32)look->pattern);
         glUniform4fv(draw->highlight, 1, soft->highlight);
         glUniform3f(draw->body, soft->form.round && soft->form.surface_count > 0 ? 1.0f : 0.0f,

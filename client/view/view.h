@@ -53,6 +53,9 @@ typedef struct Picture {
     u32 mark_count;
 } Picture;
 
+/* What an entity is drawn in, its tint told: linear RGB. */
+void picture_colors(const Picture *picture, u32 entity, f32 color[3], f32 color2[3]);
+
 /* Makes the window or the offscreen surface and the context, compiles the shaders. */
 View *view_create(const ViewOptions *options, ErrorText *error);
 void view_destroy(View *view);

@@ -30,10 +30,14 @@ static FieldSet *build_fields(World *world)
     /* Cloth is seen from near: half the step of bodies. */
     fields[FIELD_POINTS_ALL] = field_desc("points", FIELD_POINTS, points, 0.5f * scene->quantum);
     u32 count = points != 0 ? FIELD_POINTS_ALL + 1 : FIELD_POINTS_ALL;
-    world->joints_field = 0;
+    world->joints_field = world->softs_field = 0;
     if (scene->joint_count != 0) {
         world->joints_field = count;
         fields[count++] = field_desc("joints", FIELD_SCALARS, scene->joint_count, 1.0f);
+    }
+    if (scene->soft_count != 0) {
+        world->softs_field = count;
+        fields[count++] = field_desc("softs", FIELD_SCALARS, scene->soft_count, 1.0f);
     }
     return field_set_create(fields, count);
 }

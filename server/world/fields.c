@@ -61,6 +61,17 @@ static void write_joints(const World *world, Frame *frame)
     }
 }
 
+static void write_softs(const World *world, Frame *frame)
+{
+    if (world->softs_field == 0) {
+        return;
+    }
+    f32 *values = frame_field(frame, world->softs_field);
+    for (u32 i = 0; i < world->scene->soft_count; i++) {
+        values[i] = soft_awake(world->soft, i) ? 1.0f : 0.0f;
+    }
+}
+
 Frame *world_frame(World *world)
 {
     Frame *frame = frame_create(world->fields, world->tick, world->event_count);
@@ -76,5 +87,6 @@ Frame *world_frame(World *world)
     write_points(world, frame);
     write_scalars(world, frame);
     write_joints(world, frame);
+    write_softs(world, frame);
     return frame;
 }

@@ -47,14 +47,15 @@ typedef enum ParameterId {
     PARAMETER_COUNT
 } ParameterId;
 
-/* Fields of every world, in this order; what a world has none of, has no field. "joints" comes
- * last: 1 where a joint of the scene holds, 0 where it broke. */
+/* Fields of every world, in this order; what a world has none of, has no field. Then come "joints":
+ * 1 where a joint of the scene holds, 0 where it broke; and "softs": 1 where a soft body of the
+ * scene is awake, 0 where it sleeps. */
 enum {
     FIELD_BODIES,
     FIELD_PARAMETERS,
     FIELD_PROBES,
     FIELD_POINTS_ALL,
-    FIELD_SETS_MAX = FIELD_POINTS_ALL + 2
+    FIELD_SETS_MAX = FIELD_POINTS_ALL + 3
 };
 
 struct World {
@@ -62,6 +63,7 @@ struct World {
     Jobs *jobs;
     FieldSet *fields;
     u32 joints_field; /* 0: no joints */
+    u32 softs_field;  /* 0: no soft bodies */
     Rigid *rigid;
     Soft *soft; /* rebuilt by a reset */
     u32 body_capacity;

@@ -312,13 +312,41 @@ static void test_images_of_all_parts(void **state)
     end(g);
 }
 
+/* What clients and recordings say of the sleep of soft bodies. */
+static f32 first_soft_awake(const Fixture *f)
+{
+    u32 last = f->frame->fields->count - 1;
+    assert_string_equal(f->frame->fields->fields[last].name, "softs");
+    assert_int_equal(f->frame->fields->fields[last].capacity, 1);
+    return *(const f32 *)frame_field(f->frame, last);
+}
+
+static void test_the_sleep_of_soft_bodies_is_told(void **state)
+{
+    (void)state;
+    Fixture *f = begin("{\"name\":\"t\",\"bodies\":[{\"name\":\"ground\",\"motion\":\"static\","
+                       "\"shape\":{\"kind\":\"plane\"}}],\"cloths\":[{\"name\":\"rag\","
+                       "\"points\":[6,6],\"size\":[0.5,0.5],\"position\":[0,0.1,0],"
+                       "\"rotation\":[90,0,0],\"thickness\":0.02}]}");
+    ticks(f, 1);
+    assert_true(first_soft_awake(f) == 1.0f);
+    ticks(f, 1200);
+    assert_true(first_soft_awake(f) == 0.0f);
+    end(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_limit_in_degrees),      cmocka_unit_test(test_a_break_is_told_once),
-        cmocka_unit_test(test_a_path_is_followed),      cmocka_unit_test(test_a_sensor_notices),
-        cmocka_unit_test(test_energy_and_momenta),      cmocka_unit_test(test_the_inside_is_shown),
-        cmocka_unit_test(test_looking_leaves_no_trace), cmocka_unit_test(test_images_of_all_parts),
+        cmocka_unit_test(test_a_limit_in_degrees),
+        cmocka_unit_test(test_a_break_is_told_once),
+        cmocka_unit_test(test_a_path_is_followed),
+        cmocka_unit_test(test_a_sensor_notices),
+        cmocka_unit_test(test_the_sleep_of_soft_bodies_is_told),
+        cmocka_unit_test(test_energy_and_momenta),
+        cmocka_unit_test(test_the_inside_is_shown),
+        cmocka_unit_test(test_looking_leaves_no_trace),
+        cmocka_unit_test(test_images_of_all_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "server/host/host.h"
 #include "server/host/verify.h"
 #include "shared/log.h"
+#include "shared/memory.h"
 #include "shared/options.h"
 
 #include <signal.h>
@@ -10,7 +11,7 @@
 
 typedef struct ServerOptions {
     const char *listen, *config, *record, *http, *probe, *open_role, *key, *log;
-    u32 snapshot_rate, threads, clients_max;
+    u32 snapshot_rate, threads, clients_max, memory_mib;
     u64 ticks;
     f64 speed;
     bool paused, fast, hash, verify;
@@ -103,6 +104,7 @@ static int host_options(const ServerOptions *options, HostOptions *out, ErrorTex
     memset(out, 0, sizeof *out);
     out->clients_max = options->clients_max;
     out->snapshot_rate = options->snapshot_rate;
+    out->memory_max_bytes = (u64)options->memory_mib << 20;
     out->http = options->http;
     out->open_role = -1;
     if (options->open_role != NULL) {
@@ -137,6 +139,7 @@ static Source *source_open(const ServerOptions *options, const char *operand, Er
     const SourceWorldOptions source = {
         .threads = options->threads,
         .ticks_max = options->ticks,
+        .memory_max_bytes = (u64)options->memory_mib << 20,
         .fast = options->fast,
         .paused = options->paused,
         .speed = options->speed,
@@ -184,6 +187,8 @@ static int serve(const ServerOptions *options, const char *operand)
     const char *colon = strrchr(options->listen, ':');
     int length = colon != NULL ? (int)(colon - options->listen) : (int)strlen(options->listen);
     log_info("listening on %.*s:%u", length, options->listen, port);
+    log_info("memory: %llu of at most %u MiB", (unsigned long long)(memory_resident_bytes() >> 20),
+             options->memory_mib);
     printf("ready %u\n", port);
     fflush(stdout);
     int exit_code = host_run(host);
@@ -194,6 +199,7 @@ static int serve(const ServerOptions *options, const char *operand)
 int main(int argc, char **argv)
 {
     ServerOptions options = {.listen = "0.0.0.0:7340",
+                             .memory_mib = 4096,
                              .snapshot_rate = 30,
                              .threads = 1,
                              .clients_max = 64,

@@ -6,6 +6,7 @@
 #include "server/host/session.h"
 #include "shared/clock.h"
 #include "shared/log.h"
+#include "shared/memory.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -82,6 +83,27 @@ static void drain_begin(Host *host, int exit_code, const char *why)
     host->link->ops->flush(host->link);
 }
 
+/* The limit is held by adding nothing; a little below it all is as before. */
+static void memory_check(Host *host)
+{
+    enum {
+        LOOK_MS = 500
+    };
+    if (host->now_ms < host->memory_ms) {
+        return;
+    }
+    host->memory_ms = host->now_ms + LOOK_MS;
+    u64 used = host->stats.memory_bytes = memory_resident_bytes();
+    u64 most = host->options.memory_max_bytes;
+    bool was = host->memory_short;
+    host->memory_short = most > 0 && used > (was ? most - most / 16 : most);
+    if (host->memory_short != was) {
+        log_warn("memory: %llu of %llu MiB: %s", (unsigned long long)(used >> 20),
+                 (unsigned long long)(most >> 20),
+                 was ? "joins and spawns go on" : "nobody may join and nothing be spawned");
+    }
+}
+
 static bool drain_done(const Host *host)
 {
     for (u32 i = 0; i < host->session_room; i++) {
@@ -96,6 +118,7 @@ void host_turn(Host *host, u64 now_ns)
 {
     host->now_ns = now_ns;
     host->now_ms = now_ns / 1000000;
+    memory_check(host);
     link_service(host);
     if (!host->draining) {
         replicate_frames(host);
@@ -209,6 +232,11 @@ static size_t metrics_write(void *context, char *text, size_t bytes)
            (f64)histogram_quantile(&host->tick_us, 0.99) * 1e-6);
     metric(&page, "tick_seconds_sum", "", "", NULL, host->tick_us.sum * 1e-6);
     metric(&page, "tick_seconds_count", "", "", NULL, (f64)host->tick_us.count);
+    metric(&page, "memory_bytes", "gauge", "", "Resident memory of the server.",
+           (f64)s->memory_bytes);
+    metric(&page, "memory_limit_bytes", "gauge", "",
+           "Beyond it nobody joins and nothing is spawned; 0: no limit.",
+           (f64)host->options.memory_max_bytes);
     metric(&page, "clients", "gauge", "", "Clients in the world.", s->clients);
     metric(&page, "clients_max", "gauge", "", "Places.", host->options.clients_max);
     metric(&page, "joined_total", "counter", "", "Clients welcomed.", (f64)s->joined);

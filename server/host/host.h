@@ -21,13 +21,15 @@ typedef struct HostOptions {
                           participants from elsewhere */
     bool tokens;       /* only who shows a token signed by token_key may join */
     u8 token_key[TOKEN_PUBLIC_BYTES];
-    const char *http;   /* "ADDR:PORT" of metrics and health, or NULL */
-    u32 client_bytes_s; /* most that one client is sent; 0: default */
+    const char *http;     /* "ADDR:PORT" of metrics and health, or NULL */
+    u32 client_bytes_s;   /* most that one client is sent; 0: default */
+    u64 memory_max_bytes; /* beyond it nobody joins and nothing is spawned; 0: no limit */
 } HostOptions;
 
 typedef struct HostStats {
     u32 clients;
     u64 joined, refused, timed_out, flooded;
+    u64 memory_bytes; /* resident, of the whole process, when last looked */
     u64 bytes_out, snapshots, blocks, events, inputs, inputs_refused, malformed, forged;
 } HostStats;
 

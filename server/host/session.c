@@ -417,6 +417,11 @@ static void hello_receive(Host *host, Session *session, MessageHello *hello)
         snprintf(text, sizeof text, "%u of %u places are taken", host->stats.clients,
                  host->options.clients_max);
         session_close(host, session, REFUSE_FULL, text);
+    } else if (host->memory_short) {
+        snprintf(text, sizeof text, "the server's memory is used up: %llu of %llu MiB",
+                 (unsigned long long)(host->stats.memory_bytes >> 20),
+                 (unsigned long long)(host->options.memory_max_bytes >> 20));
+        session_close(host, session, REFUSE_FULL, text);
     } else if (role_choose(host, session, hello)) {
         welcome(host, session, hello);
     }
@@ -434,6 +439,9 @@ static int input_judge(Host *host, Session *session, Input *input)
     if ((input->kind == INPUT_MOVE || input->kind == INPUT_SPAWN) &&
         vec3_distance(session->view.eye, input->target) > reach_m) {
         return ERROR_RANGE;
+    }
+    if (input->kind == INPUT_SPAWN && host->memory_short) {
+        return ERROR_MEMORY;
     }
     if (input->kind == INPUT_SPAWN && session->role < ROLE_OPERATOR &&
         session->spawned >= SPAWNS_PER_SESSION_MAX) {

@@ -103,6 +103,8 @@ struct Host {
     Former formers[FORMERS_MAX];
     u32 former_next;
     bool roster_dirty, draining;
+    bool memory_short; /* at the limit: who is here goes on, nothing is added */
+    u64 memory_ms;     /* when to look again */
 
     /* The world as its clients know it. */
     History history;

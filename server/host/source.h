@@ -50,8 +50,9 @@ struct Source {
 
 typedef struct SourceWorldOptions {
     u32 threads;
-    u64 ticks_max; /* 0: no end */
-    bool fast;     /* do not wait for the clock */
+    u64 ticks_max;        /* 0: no end */
+    bool fast;            /* do not wait for the clock */
+    u64 memory_max_bytes; /* a scene that needs more is refused; 0: none is */
     bool paused;
     f64 speed;
     const char *record_path; /* NULL: none */

@@ -682,6 +682,14 @@ static int build(WorldSource *s, const char *scene_path, ErrorText *error)
     for (u32 i = 0; i < s->scene->warning_count; i++) {
         log_warn("%s", s->scene->warnings[i].text);
     }
+    u64 needed = world_memory_estimate(s->scene), most = s->options.memory_max_bytes;
+    if (most > 0 && needed > most) {
+        return error_set(error, ERROR_LIMIT,
+                         "%s: needs about %llu MiB of memory and may have %llu: make it smaller, "
+                         "or allow more (--memory)",
+                         scene_path, (unsigned long long)(needed >> 20),
+                         (unsigned long long)(most >> 20));
+    }
     s->jobs = jobs_create(u32_max(s->options.threads, 1));
     if (s->jobs == NULL) {
         return error_set(error, ERROR_STATE, "cannot start %u threads", s->options.threads);

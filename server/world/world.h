@@ -19,6 +19,10 @@ typedef struct World World;
  * NULL on error (no memory, limits). */
 World *world_create(const Scene *scene, Jobs *jobs, ErrorText *error);
 void world_destroy(World *world); /* NULL is fine */
+/* About the most that a world of this scene takes with HISTORY_FRAMES of its frames, from its
+ * numbers alone: before anything is built. Heaps in which each body touches twenty others are
+ * within it; bodies that begin in the same place may take more. */
+u64 world_memory_estimate(const Scene *scene);
 
 /* One tick, as the list in architecture.md: inputs are applied in (user, sequence) order (the
  * caller may pass them in any order), and every input either acts or yields an EVENT_REFUSED.

@@ -1,6 +1,7 @@
 /* test_session.c: sessions over real loopback sockets: join, limits, refusals, leaving, resuming.
  */
 #include "shared/clock.h"
+#include "shared/memory.h"
 #include "tests/support/rig.h"
 
 #include <setjmp.h>
@@ -72,6 +73,56 @@ static void test_full_and_late(void **state)
     second = rig_connect(&rig, "second");
     assert_true(rig_until(&second, 1, CONNECTION_LIVE));
     connection_destroy(second);
+    rig_stop(&rig);
+}
+
+/* The code of the first input of the client that was refused; 0: none was. */
+static i32 refusal(Connection *client)
+{
+    ConnectionNews news;
+    i32 code = 0;
+    while (connection_news(client, &news)) {
+        code = code == 0 && news.event.kind == EVENT_REFUSED ? news.event.code : code;
+    }
+    return code;
+}
+
+/* At the limit of memory who is there stays, but nobody joins and nothing is spawned. */
+static void test_memory(void **state)
+{
+    enum {
+        ROOM = 24 << 20
+    };
+    PL_UNUSED(state);
+    Rig rig;
+    HostOptions options = {.clients_max = 4, .snapshot_rate = 30, .open_role = ROLE_OPERATOR};
+    options.memory_max_bytes = memory_resident_bytes() + ROOM;
+    rig_start(&rig, &options);
+    Connection *first = rig_connect(&rig, "first");
+    assert_true(rig_until(&first, 1, CONNECTION_LIVE));
+    u8 *more = malloc(2 * ROOM);
+    assert_non_null(more);
+    memset(more, 1, 2 * ROOM);
+    rig_poll(&first, 1, 1.2);
+    Input spawn = {.kind = INPUT_SPAWN, .rotation = quat_identity()};
+    spawn.ray.direction = vec3(0.0f, 0.0f, 1.0f);
+    assert_true(connection_input(first, &spawn) > 0);
+    rig_poll(&first, 1, 0.3);
+    assert_int_equal(refusal(first), ERROR_MEMORY);
+    Connection *second = rig_connect(&rig, "second");
+    assert_true(rig_until(&second, 1, CONNECTION_CLOSED));
+    assert_non_null(strstr(connection_error(second)->text, "memory is used up"));
+    connection_destroy(second);
+    assert_int_equal(connection_state(first), CONNECTION_LIVE);
+    assert_int_equal(more[ROOM], 1);
+    free(more);
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) /* they keep what is freed */
+    rig_poll(&first, 1, 1.2);
+    second = rig_connect(&rig, "second");
+    assert_true(rig_until(&second, 1, CONNECTION_LIVE));
+    connection_destroy(second);
+#endif
+    connection_destroy(first);
     rig_stop(&rig);
 }
 
@@ -269,7 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_join),          cmocka_unit_test(test_full_and_late),
         cmocka_unit_test(test_refusals),      cmocka_unit_test(test_inputs),
-        cmocka_unit_test(test_epoch_and_end),
+        cmocka_unit_test(test_epoch_and_end), cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

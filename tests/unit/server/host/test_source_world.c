@@ -70,6 +70,12 @@ World *world_create(const Scene *scene, Jobs *jobs, ErrorText *error)
     return world;
 }
 
+u64 world_memory_estimate(const Scene *scene)
+{
+    (void)scene;
+    return 100 << 20;
+}
+
 void world_destroy(World *world)
 {
     if (world != NULL) {
@@ -518,6 +524,10 @@ static void creation_errors_say_why(void **state)
     options.record_path = "/nonexistent/out.plrec";
     assert_null(source_world_create(SCENE, &options, &error));
     assert_non_null(strstr(error.text, "/nonexistent/out.plrec"));
+    options.record_path = NULL;
+    options.memory_max_bytes = 99 << 20;
+    assert_null(source_world_create(SCENE, &options, &error));
+    assert_non_null(strstr(error.text, "about 100 MiB of memory and may have 99"));
 }
 
 int main(void)

@@ -1,10 +1,12 @@
 /* test_parts.c: what a scene can say besides free bodies, in a world: joints and their ends, paths,
  * sensors, probes, shapes with geometries, the view of the inside; and images of all that. */
 #include "server/world/world.h"
+#include "tests/support/process.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -335,6 +337,34 @@ static void test_the_sleep_of_soft_bodies_is_told(void **state)
     end(f);
 }
 
+/* What is said before anything is built: at least what the parts take, and not ten times that. */
+static void test_memory_is_estimated(void **state)
+{
+    (void)state;
+    static const char *const scenes[] = {"boxes1000", "cloth100", "ragdolls", "rabbits", "terrain"};
+    for (u32 i = 0; i < PL_COUNT(scenes); i++) {
+        char path[256];
+        ErrorText error = {0};
+        snprintf(path, sizeof path, "shared/scenes/%s.json", scenes[i]);
+        Scene *scene = scene_load(source_path(path), &error);
+        assert_non_null(scene);
+        World *world = world_create(scene, NULL, &error);
+        assert_non_null(world);
+        for (u32 k = 0; k < 60; k++) {
+            world_tick(world, NULL, 0);
+        }
+        WorldStats stats;
+        world_stats(world, &stats);
+        u64 said = world_memory_estimate(scene);
+        print_message("%s: about %.1f MiB, the world has %.1f MiB\n", scenes[i],
+                      (f64)said / 1048576.0, (f64)stats.memory_bytes / 1048576.0);
+        assert_true(said > stats.memory_bytes);
+        assert_true(said < (64 << 20) + 10 * stats.memory_bytes);
+        world_destroy(world);
+        scene_destroy(scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_a_path_is_followed),
         cmocka_unit_test(test_a_sensor_notices),
         cmocka_unit_test(test_the_sleep_of_soft_bodies_is_told),
+        cmocka_unit_test(test_memory_is_estimated),
         cmocka_unit_test(test_energy_and_momenta),
         cmocka_unit_test(test_the_inside_is_shown),
         cmocka_unit_test(test_looking_leaves_no_trace),

@@ -13,6 +13,7 @@
 #include "shared/options.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define POLL_NS   4000000ull
+#define WAIT_MS   8            /* of a script's steps */
 #define SETTLE_NS 300000000ull /* first states of all chunks are here */
 
 typedef struct ClientOptions {
@@ -169,7 +170,8 @@ static void poll_once(Client *client)
     if (client->live_ns == 0 && connection_state(client->connection) == CONNECTION_LIVE) {
         client->live_ns = now_ns;
     }
-    clock_sleep_until_ns(now_ns + POLL_NS);
+    struct pollfd wait = {.fd = connection_fd(client->connection), .events = POLLIN};
+    (void)poll(&wait, 1, WAIT_MS);
 }
 
 /* Waits for the world and its first states. EXIT_OK, or EXIT_NETWORK with a text. */

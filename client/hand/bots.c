@@ -1,4 +1,4 @@
-/* bots.c: N connections polled in turn. */
+/* bots.c: N connections, each polled when something came for it or its next step is due. */
 #include "client/hand/bots.h"
 
 #include "client/hand/report.h"
@@ -7,13 +7,14 @@
 #include "shared/random.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SECOND_NS 1000000000ull
-#define POLL_NS   4000000ull
-#define START_NS  4000000ull /* between two bots, so that a server does not greet all at once */
+#define STEP_NS   16000000ull /* of a bot for which nothing comes */
+#define START_NS  4000000ull  /* between two bots, so that a server does not greet all at once */
 
 typedef struct Bot {
     Connection *connection;
@@ -21,8 +22,9 @@ typedef struct Bot {
     Script *script;
     u64 seed, counter; /* of its random numbers */
     u64 live_ns;       /* when its world arrived; 0 not yet */
-    f64 until_s;       /* of what it does now */
-    Vec3 home;         /* where it grabbed */
+    u64 stepped_ns;
+    f64 until_s; /* of what it does now */
+    Vec3 home;   /* where it grabbed */
     bool was_live;
 } Bot;
 
@@ -74,6 +76,7 @@ static void bot_play(Bot *bot, f64 t_s)
 
 static void bot_step(Bot *bot, u64 now_ns)
 {
+    bot->stepped_ns = now_ns;
     connection_poll(bot->connection, now_ns);
     if (connection_state(bot->connection) != CONNECTION_LIVE) {
         return;
@@ -227,10 +230,25 @@ static void first_failure(Bot *bots, u32 count, ErrorText *error)
     }
 }
 
+/* Until something comes for one of them, the next step of one is due or the next is to start. */
+static void bots_wait(const Bot *bots, struct pollfd *waits, u32 count, u64 start_ns)
+{
+    u64 now_ns = clock_now_ns(), due_ns = start_ns;
+    for (u32 i = 0; i < count; i++) {
+        due_ns = u64_min(due_ns, bots[i].stepped_ns + STEP_NS);
+        waits[i] = (struct pollfd){.fd = connection_fd(bots[i].connection), .events = POLLIN};
+    }
+    u64 wait_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+    (void)poll(waits, count, (int)((u64_min(wait_ns, STEP_NS) + 999999) / 1000000));
+}
+
 int bots_run(const BotsOptions *options, ErrorText *error)
 {
     Bot *bots = calloc(options->count, sizeof *bots);
-    if (bots == NULL) {
+    struct pollfd *waits = calloc(options->count, sizeof *waits);
+    if (bots == NULL || waits == NULL) {
+        free(bots);
+        free(waits);
         error_set(error, ERROR_MEMORY, "out of memory for %u bots", options->count);
         return EXIT_CHECK_FAILED;
     }
@@ -246,7 +264,9 @@ int bots_run(const BotsOptions *options, ErrorText *error)
         }
         u32 closed = 0;
         for (u32 i = 0; i < started && !failed; i++) {
-            bot_step(&bots[i], now_ns);
+            if (waits[i].revents != 0 || now_ns >= bots[i].stepped_ns + STEP_NS) {
+                bot_step(&bots[i], now_ns);
+            }
             closed += connection_state(bots[i].connection) == CONNECTION_CLOSED;
         }
         bool over = options->duration_s > 0 && started == options->count &&
@@ -254,7 +274,8 @@ int bots_run(const BotsOptions *options, ErrorText *error)
         if (over || closed == options->count) {
             break;
         }
-        clock_sleep_until_ns(now_ns + POLL_NS);
+        bots_wait(bots, waits, started,
+                  started < options->count ? begin_ns + started * START_NS : UINT64_MAX);
     }
     int code = EXIT_NETWORK;
     if (!failed) {
@@ -269,5 +290,6 @@ int bots_run(const BotsOptions *options, ErrorText *error)
         connection_destroy(bots[i].connection);
     }
     free(bots);
+    free(waits);
     return code;
 }

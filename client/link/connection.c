@@ -488,6 +488,11 @@ static void bodies_update(Connection *connection)
     free(bodies);
 }
 
+int connection_fd(const Connection *connection)
+{
+    return connection->link != NULL ? connection->link->ops->fd(connection->link) : -1;
+}
+
 void connection_poll(Connection *connection, u64 now_ns)
 {
     if (connection->state == CONNECTION_CLOSED) {

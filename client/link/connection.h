@@ -37,6 +37,8 @@ Connection *connection_create(Link *link, const ConnectionOptions *options, Erro
 void connection_destroy(Connection *connection);
 /* Receives and sends whatever is due. Call at least every 16 ms. */
 void connection_poll(Connection *connection, u64 now_ns);
+/* Readable when something came: to wait on between polls. −1: there is none now. */
+int connection_fd(const Connection *connection);
 ConnectionState connection_state(const Connection *connection);
 const ErrorText *connection_error(const Connection *connection);
 

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #define MS 1000000ull
 
@@ -19,7 +21,8 @@ typedef struct LinkThread {
     Link *inner;
     u64 (*now_ns)(void);
     pthread_t thread;
-    int fd;
+    int fd;            /* of inner */
+    int news;          /* readable while something waits for the owner; −1: there is none */
     Waiting *borrowed; /* of the owner's last poll */
 
     pthread_mutex_t lock; /* of all below and of inner */
@@ -28,10 +31,22 @@ typedef struct LinkThread {
     u64 bytes;
 } LinkThread;
 
+/* Says that something waits, or that nothing does. Locked. */
+static void tell(LinkThread *link, bool waits)
+{
+    u64 count = 1;
+    if (link->news >= 0) {
+        ssize_t done = waits ? write(link->news, &count, sizeof count)
+                             : read(link->news, &count, sizeof count);
+        PL_UNUSED(done); /* it would block: it is told already */
+    }
+}
+
 /* Everything that came, with the time of now. Locked. */
 static void receive(LinkThread *link)
 {
     LinkEvent event;
+    bool waited = link->first != NULL;
     while (link->bytes < LINK_THREAD_BYTES_MAX &&
            link->inner->ops->poll(link->inner, link->now_ns() / MS, &event)) {
         Waiting *waiting = malloc(sizeof *waiting + event.bytes);
@@ -48,6 +63,9 @@ static void receive(LinkThread *link)
         link->bytes += sizeof *waiting + event.bytes;
         *link->end = waiting;
         link->end = &waiting->next;
+    }
+    if (!waited && link->first != NULL) {
+        tell(link, true);
     }
 }
 
@@ -69,6 +87,15 @@ static void *run(void *context)
     return NULL;
 }
 
+static void finish(LinkThread *link)
+{
+    if (link->news >= 0) {
+        close(link->news);
+    }
+    pthread_mutex_destroy(&link->lock);
+    free(link);
+}
+
 /* ---- operations ---- */
 
 static bool thread_poll(Link *base, u64 now_ms, LinkEvent *event)
@@ -84,7 +111,10 @@ static bool thread_poll(Link *base, u64 now_ms, LinkEvent *event)
     Waiting *waiting = link->first;
     if (waiting != NULL) {
         link->first = waiting->next;
-        link->end = link->first != NULL ? link->end : &link->first;
+        if (link->first == NULL) {
+            link->end = &link->first;
+            tell(link, false);
+        }
         link->bytes -= sizeof *waiting + waiting->event.bytes;
     }
     pthread_mutex_unlock(&link->lock);
@@ -132,8 +162,7 @@ static bool thread_stats(Link *base, u32 peer, LinkStats *stats)
 
 static int thread_fd(Link *base)
 {
-    PL_UNUSED(base);
-    return -1; /* what comes there is taken at once */
+    return ((LinkThread *)base)->news;
 }
 
 static void thread_destroy(Link *base)
@@ -153,8 +182,7 @@ static void thread_destroy(Link *base)
         link->first = next;
     }
     free(link->borrowed);
-    pthread_mutex_destroy(&link->lock);
-    free(link);
+    finish(link);
 }
 
 static const LinkOps thread_ops = {.destroy = thread_destroy,
@@ -182,10 +210,10 @@ Link *link_thread_create(Link *inner, u64 (*now_ns)(void), ErrorText *error)
     link->now_ns = now_ns;
     link->fd = inner->ops->fd(inner);
     link->end = &link->first;
+    link->news = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (pthread_create(&link->thread, NULL, run, link) != 0) {
         error_set(error, ERROR_MEMORY, "no thread for the connection");
-        pthread_mutex_destroy(&link->lock);
-        free(link);
+        finish(link);
         inner->ops->destroy(inner);
         return NULL;
     }

@@ -6,6 +6,7 @@
 
 #include "shared/clock.h"
 
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -125,7 +126,6 @@ static void test_both_ways(void **state)
     u8 data[3000];
     memset(data, 9, sizeof data);
     ends_open(&ends);
-    assert_int_equal(ends.client->ops->fd(ends.client), -1);
     assert_int_equal(ends.client->ops->send(ends.client, 0, CHANNEL_BULK, data, sizeof data), 0);
     ends.client->ops->flush(ends.client);
     assert_true(server_awaits(&ends, LINK_RECEIVED, &event));
@@ -137,6 +137,32 @@ static void test_both_ways(void **state)
     ends.client->ops->flush(ends.client);
     assert_true(server_awaits(&ends, LINK_DISCONNECTED, &event));
     assert_int_equal(event.reason, 3);
+    ends_close(&ends);
+}
+
+/* Its file descriptor can be waited on: readable when something came, until it was taken. */
+static void test_waiting(void **state)
+{
+    PL_UNUSED(state);
+    Ends ends;
+    LinkEvent event;
+    ends_open(&ends);
+    while (ends.client->ops->poll(ends.client, 0, &event)) {
+    }
+    struct pollfd wait = {.fd = ends.client->ops->fd(ends.client), .events = POLLIN};
+    assert_true(wait.fd >= 0);
+    assert_int_equal(poll(&wait, 1, 0), 0);
+    for (u32 i = 0; i < 3; i++) {
+        assert_int_equal(ends.server->ops->send(ends.server, ends.peer, CHANNEL_STATE, &i, 1), 0);
+        ends.server->ops->flush(ends.server);
+        assert_int_equal(poll(&wait, 1, 5000), 1);
+        u32 got = 0;
+        while (ends.client->ops->poll(ends.client, 0, &event)) {
+            got++;
+        }
+        assert_int_equal(got, 1);
+        assert_int_equal(poll(&wait, 1, 0), 0);
+    }
     ends_close(&ends);
 }
 
@@ -163,6 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arrivals),
         cmocka_unit_test(test_both_ways),
+        cmocka_unit_test(test_waiting),
         cmocka_unit_test(test_unread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "client/hand/inside.h"
 #include "client/hand/panels.h"
 #include "client/hand/tools.h"
+#include "client/link/strain.h"
 #include "client/link/timeline.h"
 #include "client/view/view.h"
 #include "shared/clock.h"
@@ -67,6 +68,7 @@ typedef struct App {
     Hud *hud;
     Tools *tools;
     Inside inside;
+    Strain *strain; /* NULL: no memory, bodies are drawn as they come */
     CameraRig rig;
     bool world_seen, script_looked;
     Vec3 script_eye, script_target;
@@ -413,6 +415,19 @@ static void app_look(App *app)
     connection_look(app->connection, &sight, cursor, visible);
 }
 
+/* Before the hand moves what it holds: that may be stretched. */
+static void app_limit(App *app, u32 field, ShownPoint *points)
+{
+    u32 count;
+    u64 version;
+    const Entity *entities = connection_entities(app->connection, &count, &version);
+    if (app->strain != NULL) {
+        strain_update(app->strain, connection_scene(app->connection), entities, count, version,
+                      connection_worlds(app->connection));
+        strain_limit(app->strain, connection_timeline(app->connection), field, points);
+    }
+}
+
 /* Interpolated states of all fields into the arrays of the picture; false: no memory. */
 static bool app_fetch_fields(App *app, const FieldSet *fields)
 {
@@ -442,6 +457,7 @@ static bool app_fetch_fields(App *app, const FieldSet *fields)
             app->poses[f] = app->shown[f];
         } else {
             timeline_points(timeline, f, app->shown[f]);
+            app_limit(app, f, app->shown[f]);
             hand_show_points(&app->tools->hand, f, app->shown[f]);
             app->points[f] = app->shown[f];
         }
@@ -587,6 +603,7 @@ static int app_open(App *app, ErrorText *error)
     tools_init(app->tools, app->connection);
     inside_init(&app->inside, app->connection);
     inside_show(&app->inside, options->show);
+    app->strain = strain_create();
     app->hud->show_panels = options->width >= PANELS_WIDTH;
     app->view = view_create(&view, error);
     if (!app->view) {
@@ -604,6 +621,7 @@ static int app_open(App *app, ErrorText *error)
 static void app_close(App *app)
 {
     inside_finish(&app->inside);
+    strain_destroy(app->strain);
     panels_destroy(app->panels);
     view_destroy(app->view);
     for (u32 i = 0; i < FIELDS_MAX; i++) {

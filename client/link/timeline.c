@@ -774,6 +774,13 @@ void timeline_point_range(const Timeline *timeline, u32 field, u32 first, u32 co
     }
 }
 
+u64 timeline_phase(const Timeline *timeline, u32 field, u32 element)
+{
+    const Curve *curve =
+        &piece_of(timeline, field, element / CHUNK_POINTS, element % CHUNK_POINTS)->curve;
+    return curve->mode != CURVE_NONE ? curve->from_tick << 32 ^ curve->to_tick ^ 1ull << 63 : 0;
+}
+
 void timeline_points(const Timeline *timeline, u32 field, ShownPoint *points)
 {
     timeline_point_range(timeline, field, 0, timeline->fields->fields[field].capacity, points);

@@ -90,6 +90,9 @@ void timeline_grid(const Timeline *timeline, u32 field, u32 channel, f32 *values
 /* One pose or point only (for picking by name, --report). False if nothing arrived yet. */
 bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *pose);
 bool timeline_point(const Timeline *timeline, u32 field, u32 element, ShownPoint *point);
+/* Points of one field for which this is the same are shown between states of the same ticks; 0: not
+ * shown. */
+u64 timeline_phase(const Timeline *timeline, u32 field, u32 element);
 /* Points [first, first + count) of a field, for those who need a row of a cloth at a time. */
 void timeline_point_range(const Timeline *timeline, u32 field, u32 first, u32 count,
                           ShownPoint *points);

@@ -262,6 +262,14 @@ void timeline_points(const Timeline *timeline, u32 field, ShownPoint *points)
     PL_UNUSED(field);
     PL_UNUSED(points);
 }
+u64 timeline_phase(const Timeline *timeline, u32 field, u32 element)
+{
+    (void)timeline;
+    (void)field;
+    (void)element;
+    return 1;
+}
+
 void timeline_point_range(const Timeline *timeline, u32 field, u32 first, u32 count,
                           ShownPoint *points)
 {

@@ -25,6 +25,7 @@ struct Couplings {
     u32 body_count;
     Bounds *bounds; /* [bounds_count] of chunks of the newest states */
     u32 bounds_count, bounds_room;
+    Bounds all; /* around them; empty where there are none */
 };
 
 Couplings *couplings_create(const FieldSet *fields)
@@ -135,6 +136,8 @@ static void bounds_add(Couplings *couplings, Bounds bounds)
         couplings->bounds_room = room;
     }
     couplings->bounds[couplings->bounds_count++] = bounds;
+    couplings->all.min = vec3_min(couplings->all.min, bounds.min);
+    couplings->all.max = vec3_max(couplings->all.max, bounds.max);
 }
 
 /* Of the body's points in the newest state of one chunk. */
@@ -158,16 +161,20 @@ static void chunk_bounds(Couplings *couplings, const TimelineBody *body, u32 chu
     }
 }
 
+static bool is_near(const Bounds *bounds, Vec3 at, f32 reach)
+{
+    Vec3 apart = vec3_max(vec3_sub(bounds->min, at), vec3_sub(at, bounds->max));
+    return apart.x <= reach && apart.y <= reach && apart.z <= reach;
+}
+
 static bool near_points(const Couplings *couplings, Vec3 at, f32 reach)
 {
-    for (u32 i = 0; i < couplings->bounds_count; i++) {
-        const Bounds *bounds = &couplings->bounds[i];
-        Vec3 apart = vec3_max(vec3_sub(bounds->min, at), vec3_sub(at, bounds->max));
-        if (apart.x <= reach && apart.y <= reach && apart.z <= reach) {
-            return true;
-        }
+    bool near = false;
+    u32 count = is_near(&couplings->all, at, reach) ? couplings->bounds_count : 0;
+    for (u32 i = 0; i < count && !near; i++) {
+        near = is_near(&couplings->bounds[i], at, reach);
     }
-    return false;
+    return near;
 }
 
 static void chunk_look(Couplings *couplings, u32 f, u32 chunk, const ChunkState *states, u32 count,
@@ -200,6 +207,8 @@ static void points_look(Couplings *couplings, const SnapshotReceiver *receiver, 
 {
     ChunkState states[CHUNK_STATES_KEPT];
     couplings->bounds_count = 0;
+    couplings->all =
+        (Bounds){vec3(HUGE_VALF, HUGE_VALF, HUGE_VALF), vec3(-HUGE_VALF, -HUGE_VALF, -HUGE_VALF)};
     for (u32 i = 0; i < couplings->body_count; i++) {
         const TimelineBody *body = &couplings->bodies[i];
         u32 last = (body->first + body->count - 1) / CHUNK_POINTS;

@@ -85,6 +85,24 @@ static void test_scene_errors(void **state)
     assert_int_equal(process_wait(&server, 20.0), 3);
 }
 
+/* The limit is said at the start; what needs more by its numbers is refused and told how much. */
+static void test_memory(void **state)
+{
+    PL_UNUSED(state);
+    Process server;
+    process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--memory", "16",
+                  source_path("shared/scenes/boxes1000.json"), NULL);
+    char *text = text_of(&server, 3, true, 20.0);
+    assert_non_null(strstr(text, "MiB of memory and may have 16"));
+    assert_non_null(strstr(text, "--memory"));
+    free(text);
+    process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--memory", "300", "--ticks",
+                  "1", source_path("shared/scenes/boxes1000.json"), NULL);
+    text = text_of(&server, 0, true, 20.0);
+    assert_non_null(strstr(text, "of at most 300 MiB"));
+    free(text);
+}
+
 static void test_usage(void **state)
 {
     PL_UNUSED(state);
@@ -185,9 +203,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hash_and_probe), cmocka_unit_test(test_scene_errors),
-        cmocka_unit_test(test_usage),          cmocka_unit_test(test_network_errors),
-        cmocka_unit_test(test_private_server), cmocka_unit_test(test_bots),
-        cmocka_unit_test(test_codec_delays),
+        cmocka_unit_test(test_usage),          cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_network_errors), cmocka_unit_test(test_private_server),
+        cmocka_unit_test(test_bots),           cmocka_unit_test(test_codec_delays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

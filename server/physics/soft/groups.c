@@ -56,6 +56,7 @@ static void move(SoftPoint *p, f32 h)
     }
     Vec3 v = p->velocity;
     f32 speed = vec3_length(v);
+    p->spare = 0.0f; /* of what is computed in fours beside a velocity without end */
     if (!(speed <= speed_max_m_s)) {
         v = speed < 1e30f ? vec3_scale(v, speed_max_m_s / speed) : vec3_zero();
         p->velocity = v;
@@ -77,7 +78,6 @@ static void move_two(SoftPoint *a, SoftPoint *b, f32 h)
     f32x8 velocity = f32x8_load_halves(&a->velocity.x, &b->velocity.x);
     f32x8 position = f32x8_load_halves(&a->position.x, &b->position.x);
     f32x8 moving = position, to = position + step * velocity;
-    velocity = __builtin_shufflevector(velocity, f32x8_set(0.0f), 0, 1, 2, 11, 4, 5, 6, 15);
     position = __builtin_shufflevector(to, f32x8_set(0.0f), 0, 1, 2, 11, 4, 5, 6, 15);
     velocity *= velocity;
     position *= position;

@@ -229,7 +229,8 @@ static bool points_are_sane(const Soft *soft)
         const SoftPoint *p = &soft->points[i];
         if (!vec3_is_finite(p->position) || !vec3_is_finite(p->velocity) ||
             !(p->inverse_mass >= 0.0f && p->inverse_mass < INFINITY) ||
-            !(p->spare >= 0.0f && p->spare < INFINITY)) {
+            !(p->spare >= 0.0f && p->spare < INFINITY) ||
+            (p->inverse_mass > 0.0f && p->spare > 0.0f)) {
             return false;
         }
     }

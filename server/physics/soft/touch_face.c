@@ -431,25 +431,11 @@ static bool comes_near(const SoftFace *face, const FaceDrift *drift, const FaceP
     return gap + h * (vec3_dot(place->velocity, face->normal) - moving) < 0.0f;
 }
 
-static void solve(Soft *soft, Rigid *rigid, const SoftFace *face, f32 h)
+/* The corners of a face, one by one: the plane between the two holds the whole triangle, as a
+ * corner that is pulled through the body in one step would else take it along on the other side. */
+static void solve_corners(Soft *soft, Rigid *rigid, const SoftFace *face, Vec3 at, f32 h)
 {
     FaceDrift drift = drift_of(soft, rigid, face);
-    Vec3 at = quat_rotate(rigid_orientation(rigid, face->slot), face->local);
-    at = vec3_add(at, drift.centre);
-    FacePlace place = {.keep = soft->bodies[face->body].def.thickness};
-    memcpy(place.weight, face->weight, sizeof place.weight);
-    for (u32 k = 0; k < 3; k++) {
-        const SoftPoint *p = &soft->points[face->point[k]];
-        place.at = vec3_add_scaled(place.at, face->weight[k], p->position);
-        place.velocity = vec3_add_scaled(place.velocity, face->weight[k], p->velocity);
-        place.inverse_mass += face->weight[k] * face->weight[k] * p->inverse_mass;
-    }
-    if (place.inverse_mass > 0.0f && comes_near(face, &drift, &place, at, h)) {
-        solve_place(soft, rigid, face, &place, at, h);
-        drift = drift_of(soft, rigid, face);
-    }
-    /* The plane between the two holds the whole triangle: a corner that is pulled through the body
-     * in one step would else take it along on the other side. */
     for (u32 k = 0; k < 3; k++) {
         const SoftPoint *p = &soft->points[face->point[k]];
         FacePlace corner = {.at = p->position,
@@ -462,6 +448,38 @@ static void solve(Soft *soft, Rigid *rigid, const SoftFace *face, f32 h)
             solve_place(soft, rigid, face, &corner, at, h);
             drift = drift_of(soft, rigid, face);
         }
+    }
+}
+
+static void solve_nearest(Soft *soft, Rigid *rigid, const SoftFace *face, Vec3 at, f32 h)
+{
+    FaceDrift drift = drift_of(soft, rigid, face);
+    FacePlace place = {.keep = soft->bodies[face->body].def.thickness};
+    memcpy(place.weight, face->weight, sizeof place.weight);
+    for (u32 k = 0; k < 3; k++) {
+        const SoftPoint *p = &soft->points[face->point[k]];
+        place.at = vec3_add_scaled(place.at, face->weight[k], p->position);
+        place.velocity = vec3_add_scaled(place.velocity, face->weight[k], p->velocity);
+        place.inverse_mass += face->weight[k] * face->weight[k] * p->inverse_mass;
+    }
+    if (place.inverse_mass > 0.0f && comes_near(face, &drift, &place, at, h)) {
+        solve_place(soft, rigid, face, &place, at, h);
+    }
+}
+
+/* Corners of triangles first: they are also those of others, and what held a place between them
+ * would lift one that is held already, which then goes up and down for ever. */
+static void solve(Soft *soft, Rigid *rigid, const SoftFace *face, f32 h)
+{
+    bool segment = face->point[1] == face->point[2];
+    Vec3 at = quat_rotate(rigid_orientation(rigid, face->slot), face->local);
+    at = vec3_add(at, rigid_centre(rigid, face->slot));
+    if (segment) {
+        solve_nearest(soft, rigid, face, at, h);
+    }
+    solve_corners(soft, rigid, face, at, h);
+    if (!segment) {
+        solve_nearest(soft, rigid, face, at, h);
     }
 }
 

@@ -20,10 +20,11 @@ static const f32 wake_m_s = 0.4f;
 static const f32 margin_m_s = 2.0f;
 /* A body that moves by this part of its half thickness in a substep is fast. */
 static const f32 fast_part = 0.5f;
-/* A body of less than this many cells of half thickness may get through a cell of a sheet that it
- * stretches while it goes on; what is closed has an inside that stops it. */
+/* A body that can move, of less than this many cells of half thickness, may get through a cell of a
+ * sheet that it stretches while it goes on; what is closed has an inside that stops it. However
+ * slow it is: where triangles met only what moves, it sank in between points as it came to rest,
+ * was put out again, and so kept a bridge swinging for ever. */
 static const f32 thin_cells = 5.0f;
-static const f32 moving_m_s = 0.1f;
 static const f32 flat_cosine = 0.995f;
 
 /* Half the thickness of a convex shape, INFINITY for what particles alone can meet. */
@@ -58,7 +59,8 @@ bool touch_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, 
     f32 thin = thinness(rigid_shape(rigid, slot));
     f32 speed = vec3_length(rigid_velocity(rigid, slot));
     f32 moved = speed * soft->tick_s / (f32)rigid_substeps(rigid);
-    bool stretches = !body->closed && speed > moving_m_s && thin < thin_cells * body->cell;
+    bool movable = rigid_motion(rigid, slot) != BODY_STATIC;
+    bool stretches = !body->closed && movable && thin < thin_cells * body->cell;
     bool moves = moved > fast_part * thin || stretches;
     return body->triangle_count + body->segment_count != 0 && thin < INFINITY &&
            (thin < body->cell || moves);

@@ -19,6 +19,9 @@ enum {
     NORMAL_SWEEPS = 4
 };
 
+/* What rests is no faster than this, beside what gravity gives in two substeps. */
+#define REST_M_S 0.01f
+
 Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h)
 {
     f32 omega = 6.2831853f * frequency_hz;
@@ -354,13 +357,12 @@ SIMD_INLINE void solve_normals(const Rigid *rigid, const ContactWide *row, Point
 SIMD_INLINE void hand_on(const Rigid *rigid, ContactWide *row, ExtraWide *extra, PointWide *points,
                          const u32 count, f32x8 inverse_mass)
 {
-    const f32 least_m_s = 0.01f;
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), sum = zero;
     for (u32 p = 0; p < count; p++) {
         sum += points[p].impulse;
     }
     f32 fall = vec3_length(rigid->gravity) * rigid->def.tick_s / (f32)rigid->substeps;
-    f32x8 most = 2.0f * row->held + (2.0f * fall + least_m_s) / inverse_mass;
+    f32x8 most = 2.0f * row->held + (2.0f * fall + REST_M_S) / inverse_mass;
     i32x8 over = sum > most;
     row->held = f32x8_select(over, most, sum);
     if (!i32x8_any(over)) {
@@ -378,6 +380,45 @@ SIMD_INLINE void hand_on(const Rigid *rigid, ContactWide *row, ExtraWide *extra,
     }
 }
 
+SIMD_INLINE f32x8 point_speed(const ContactWide *row, const PointWide *point, const Side *a,
+                              const Side *b)
+{
+    f32x8 closing = vec3x8_dot(row->normal, vec3x8_sub(b->velocity, a->velocity));
+    return closing + vec3x8_dot(point->angular_b, b->spin) - vec3x8_dot(point->angular_a, a->spin);
+}
+
+/*
+ * Friction changes the speed along the normal, too, where it does not act below the middle of a
+ * body. Points that leave by it, faster than what rests, need less than what held them; given that
+ * again by the next warm start they would gain energy.
+ */
+SIMD_INLINE void let_go(const Rigid *rigid, ContactWide *row, PointWide *points, const u32 count,
+                        const Side *a, const Side *b)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), before = zero, after = zero;
+    f32 fall = vec3_length(rigid->gravity) * rigid->def.tick_s / (f32)rigid->substeps;
+    f32x8 speeds[MANIFOLD_POINTS];
+    i32x8 any = {0};
+    for (u32 p = 0; p < count; p++) {
+        speeds[p] = point_speed(row, &points[p], a, b);
+        any |= (speeds[p] > 2.0f * fall + REST_M_S) & (points[p].impulse > zero);
+    }
+    if (!i32x8_any(any)) {
+        return;
+    }
+    for (u32 p = 0; p < count; p++) {
+        f32x8 less = f32x8_and(any, points[p].mass * f32x8_max(speeds[p], zero));
+        before += points[p].impulse;
+        points[p].impulse = f32x8_max(points[p].impulse - less, zero);
+        after += points[p].impulse;
+    }
+    f32x8 part =
+        f32x8_select(after < before, after / f32x8_select(before > zero, before, one), one);
+    row->friction_impulse[0] *= part;
+    row->friction_impulse[1] *= part;
+    row->twist_impulse *= part;
+}
+
 SIMD_INLINE void solve_row(Rigid *rigid, ContactWide *row, const u32 count, const Pass pass)
 {
     PointWide *points = &rigid->points[row->first];
@@ -391,6 +432,7 @@ SIMD_INLINE void solve_row(Rigid *rigid, ContactWide *row, const u32 count, cons
     solve_normals(rigid, row, points, count, pass, &a, &b);
     if (pass == PASS_RELAX) {
         solve_friction(row, extra, points, count, &a, &b);
+        let_go(rigid, row, points, count, &a, &b);
         hand_on(rigid, row, extra, points, count, a.mass + b.mass);
     }
     side_scatter(rigid->states, row->a, &a);
@@ -447,13 +489,6 @@ typedef struct Blow {
     Vec3x8 impulse;                 /* N s, on b, of all */
     Vec3x8 angular_a, angular_b;    /* N m s about the centres, of all */
 } Blow;
-
-SIMD_INLINE f32x8 point_speed(const ContactWide *row, const PointWide *point, const Side *a,
-                              const Side *b)
-{
-    f32x8 closing = vec3x8_dot(row->normal, vec3x8_sub(b->velocity, a->velocity));
-    return closing + vec3x8_dot(point->angular_b, b->spin) - vec3x8_dot(point->angular_a, a->spin);
-}
 
 SIMD_INLINE void blow_add(const ContactWide *row, Blow *blow, Side *a, Side *b, Vec3x8 impulse,
                           Vec3x8 angular_a, Vec3x8 angular_b)

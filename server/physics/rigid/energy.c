@@ -15,7 +15,7 @@
  * the kinetic energy, what lifts an island out of its overlap (m, and shares of the deepest one and
  * of the reach of its bodies), and rounding of what there is.
  */
-static const f64 kinetic_share = 0.1, lift_m = 0.05, lift_depths = 2.0, lift_reach = 0.02,
+static const f64 kinetic_share = 0.05, lift_m = 0.02, lift_depths = 1.0, lift_reach = 0.02,
                  rounding = 1e-5;
 
 /* Of an island, at its root. */
@@ -72,8 +72,6 @@ static bool is_driven(const Rigid *rigid, u32 slot)
                   rigid->restitution_min > 1.0f ||
                   vec3_length_squared(body->surface_velocity) > 0.0f ||
                   f32_max(p.x, f32_max(p.y, p.z)) >= 0.99f * WORLD_EXTENT_MAX_M;
-    /* What flies by its own size in a tick is met on its way by what it had no contact with. */
-    driven |= vec3_length(rigid->states[slot].shift) > shape_reach(&body->shape);
     for (u32 g = 0; g < rigid->grip_count; g++) {
         driven |= rigid->grips[g].live && rigid->grips[g].body.slot == slot;
     }

@@ -22,9 +22,9 @@ void heavy_destroy(HeavyStore *store)
     if (store == NULL) {
         return;
     }
-    void *const arrays[] = {store->contacts, store->bodies,  store->clusters, store->blocks[0],
+    void *const arrays[] = {store->contacts,  store->bodies,  store->clusters, store->blocks[0],
                             store->blocks[1], store->parents, store->sizes,    store->places,
-                            store->starts,   store->queue,   store->below,    store->loads};
+                            store->starts,    store->queue,   store->below,    store->loads};
     for (u32 i = 0; i < PL_COUNT(arrays); i++) {
         free(arrays[i]);
     }
@@ -33,18 +33,19 @@ void heavy_destroy(HeavyStore *store)
 
 /* ---- which contacts ---- */
 
-/* The softness of contacts that are far from heavy: about 0.17 turns a substep. */
-static f32 sag_of(const Rigid *rigid, const Contact *c, f32 load, f32 frequency)
+/* How far an ordinary contact between two bodies like the lighter one would give way (m): all
+ * contacts of a column that carry the same are of one kind. */
+static f32 sag_of(const Rigid *rigid, const Contact *c, f32 load)
 {
-    f32 turn = 6.2831853f * frequency, h = rigid->def.tick_s / (f32)rigid->substeps;
-    f32 inverse = rigid->states[c->a].inverse_mass + rigid->states[c->b].inverse_mass;
-    return load * inverse * h * h / (turn * turn);
+    const f32 turn = 6.2831853f * 0.17f; /* of the spring, in a substep (solve_prepare.c) */
+    f32 h = rigid->def.tick_s / (f32)rigid->substeps;
+    f32 inverse = f32_max(rigid->states[c->a].inverse_mass, rigid->states[c->b].inverse_mass);
+    return load * inverse * h * h * (2.0f / (turn * turn));
 }
 
-/* How far a contact may give way (m): a share of what of its bodies is thinner. */
-static f32 sag_limit(const Rigid *rigid, const Contact *c)
+/* Smaller half extent of what of the two moves (m). */
+static f32 thinner_of(const Rigid *rigid, const Contact *c)
 {
-    const f32 share = 0.04f, goes_on = 0.25f;
     f32 thinner = INFINITY;
     for (u32 side = 0; side < 2; side++) {
         u32 slot = side == 0 ? c->a : c->b;
@@ -52,7 +53,21 @@ static f32 sag_limit(const Rigid *rigid, const Contact *c)
             thinner = f32_min(thinner, shape_inner_radius(&rigid->bodies[slot].shape));
         }
     }
-    return share * thinner * (c->flags & CONTACT_HEAVY ? goes_on : 1.0f);
+    return thinner;
+}
+
+/*
+ * Is the load (N) too much for a contact as soft as others? Where it gives way by a good part of
+ * its bodies, or the load is so many times the lighter one's weight that sweeps do not bring it
+ * from body to body in time.
+ */
+static bool is_too_much(const Rigid *rigid, const Contact *c, f32 load, f32 gravity)
+{
+    const f32 share = 0.1f, times = 50.0f, goes_on = 0.5f;
+    f32 inverse = f32_max(rigid->states[c->a].inverse_mass, rigid->states[c->b].inverse_mass);
+    f32 part = c->flags & CONTACT_HEAVY ? goes_on : 1.0f;
+    bool many = load * inverse > part * times * gravity && gravity > 0.0f;
+    return many || sag_of(rigid, c, load) > part * share * thinner_of(rigid, c);
 }
 
 /* Share of gravity along the normal: positive where b is above a. */
@@ -65,6 +80,7 @@ static f32 lean_of(const Rigid *rigid, u32 contact, f32 gravity)
 /* Do the two touch within this tick? */
 static bool will_touch(const Rigid *rigid, u32 contact)
 {
+    const f32 slack = 0.02f;
     const Contact *c = &rigid->contacts[contact];
     const Manifold *manifold = &rigid->manifolds[rigid->contact_manifolds[contact]];
     Vec3 v = vec3_sub(rigid->states[c->b].velocity, rigid->states[c->a].velocity);
@@ -72,18 +88,18 @@ static bool will_touch(const Rigid *rigid, u32 contact)
     for (u32 p = 0; p < manifold->count; p++) {
         nearest = f32_min(nearest, manifold->points[p].separation);
     }
-    return nearest <= way + 0.25f * sag_limit(rigid, c);
+    return nearest <= way + slack * thinner_of(rigid, c);
 }
 
-bool heavy_is(const Rigid *rigid, u32 contact, f32 frequency, f32 held)
+bool heavy_is(const Rigid *rigid, u32 contact, f32 held)
 {
     const Contact *c = &rigid->contacts[contact];
     f32 rate_hz = (f32)rigid->substeps / rigid->def.tick_s, gravity = vec3_length(rigid->gravity);
     f32 lean = lean_of(rigid, contact, gravity);
     f32 upper = rigid->states[lean > 0.0f ? c->b : c->a].inverse_mass;
     f32 weight = upper > 0.0f ? gravity * fabsf(lean) / upper : 0.0f;
-    f32 sag = sag_of(rigid, c, f32_max(held * rate_hz, weight), frequency);
-    return sag > sag_limit(rigid, c) && will_touch(rigid, contact);
+    f32 load = f32_max(held * rate_hz, weight);
+    return is_too_much(rigid, c, load, gravity) && will_touch(rigid, contact);
 }
 
 /* ---- loads from above ---- */
@@ -158,7 +174,6 @@ static void load_body(Rigid *rigid, u32 slot, f32 load, u32 *queued)
  * to it by a longer way shows by its impulses, a tick later. */
 static void follow_loads(Rigid *rigid)
 {
-    const f32 frequency = 0.17f;
     HeavyStore *store = rigid->heavy;
     f32 rate_hz = (f32)rigid->substeps / rigid->def.tick_s, gravity = vec3_length(rigid->gravity);
     u32 queued = 0;
@@ -169,8 +184,7 @@ static void follow_loads(Rigid *rigid)
         u32 upper = c->flags & CONTACT_HEAVY ? upper_of(rigid, i, gravity) : HEAVY_FIXED;
         if (upper != HEAVY_FIXED) {
             f32 held = c->impulses[0] + c->impulses[1] + c->impulses[2] + c->impulses[3];
-            f32 weight =
-                moves(rigid, upper) ? gravity / rigid->states[upper].inverse_mass : 0.0f;
+            f32 weight = moves(rigid, upper) ? gravity / rigid->states[upper].inverse_mass : 0.0f;
             load_body(rigid, c->a + c->b - upper, f32_max(held * rate_hz, weight), &queued);
         }
     }
@@ -181,8 +195,7 @@ static void follow_loads(Rigid *rigid)
             u32 i = store->below[k];
             Contact *c = &rigid->contacts[i];
             u32 lower = c->a + c->b - slot;
-            f32 turns = moves(rigid, lower) ? frequency : 2.0f * frequency;
-            if (sag_of(rigid, c, load, turns) > sag_limit(rigid, c) && will_touch(rigid, i)) {
+            if (is_too_much(rigid, c, load, gravity) && will_touch(rigid, i)) {
                 c->flags |= CONTACT_HEAVY;
                 load_body(rigid, lower, load, &queued);
             }
@@ -315,6 +328,7 @@ static bool list_contacts(Rigid *rigid)
             }
             HeavyCluster *cluster = &store->clusters[index];
             HeavyContact *contact = &store->contacts[cluster->contact + cluster->contacts++];
+            memset(contact, 0, sizeof(*contact));
             contact->row = i;
             contact->lane = lane;
             u32 a = row->a[lane], b = row->b[lane];
@@ -383,18 +397,16 @@ static void order_bodies(HeavyStore *store, HeavyCluster *cluster)
     }
 }
 
-/* Contacts of clusters that are solved at once bear to be harder. */
+/* What is solved at once bears to be harder: all contacts of a cluster, since a soft one among hard
+ * ones gives way to what they push. */
 static void harden(Rigid *rigid, const HeavyCluster *cluster)
 {
     for (u32 i = 0; i < cluster->contacts; i++) {
         const HeavyContact *contact = &rigid->heavy->contacts[cluster->contact + i];
         ContactWide *row = &rigid->rows[contact->row];
-        u32 lane = contact->lane;
-        if (rigid->contacts[row->contact[lane]].flags & CONTACT_HEAVY) {
-            f32 leak = row->impulse_scale[lane] * softness_left;
-            row->impulse_scale[lane] = leak;
-            row->mass_scale[lane] = 1.0f - leak;
-        }
+        f32 leak = row->impulse_scale[contact->lane] * softness_left;
+        row->impulse_scale[contact->lane] = leak;
+        row->mass_scale[contact->lane] = 1.0f - leak;
     }
 }
 

@@ -46,17 +46,17 @@ typedef struct HeavyContact {
 
 typedef struct HeavyBody {
     u32 slot;
-    u32 first;                          /* place of the first body that its row of blocks reaches */
-    u32 block;                          /* its row in the factor, blocks */
-    f64 mass, inertia[6];               /* kg, kg m²: xx yy zz xy xz yz, world */
+    u32 first;            /* place of the first body that its row of blocks reaches */
+    u32 block;            /* its row in the factor, blocks */
+    f64 mass, inertia[6]; /* kg, kg m²: xx yy zz xy xz yz, world */
     f64 inverse_mass, inverse_inertia[6];
-    f64 change[HEAVY_AXES];             /* of the velocities in a pass */
+    f64 change[HEAVY_AXES]; /* of the velocities in a pass */
 } HeavyBody;
 
 typedef struct HeavyCluster {
-    u32 body, bodies;       /* in heavy_bodies */
-    u32 contact, contacts;  /* in heavy_contacts */
-    u32 block, blocks;      /* in heavy_blocks, for each pass */
+    u32 body, bodies;      /* in heavy_bodies */
+    u32 contact, contacts; /* in heavy_contacts */
+    u32 block, blocks;     /* in heavy_blocks, for each pass */
     bool factored[HEAVY_PASSES];
 } HeavyCluster;
 
@@ -65,10 +65,10 @@ typedef f64 HeavyBlock[HEAVY_AXES][HEAVY_AXES];
 
 /* Of the tick that runs, and room for the next; made by heavy_create. */
 typedef struct HeavyStore {
-    HeavyContact *contacts; /* [contact_capacity] cluster by cluster */
-    HeavyBody *bodies;      /* [body_capacity] cluster by cluster */
-    HeavyCluster *clusters; /* [cluster_capacity] */
-    HeavyBlock *blocks[HEAVY_PASSES];        /* [block_capacity] */
+    HeavyContact *contacts;           /* [contact_capacity] cluster by cluster */
+    HeavyBody *bodies;                /* [body_capacity] cluster by cluster */
+    HeavyCluster *clusters;           /* [cluster_capacity] */
+    HeavyBlock *blocks[HEAVY_PASSES]; /* [block_capacity] */
     u32 contact_count, body_count, cluster_count, block_count;
     u32 contact_capacity, body_capacity, cluster_capacity, block_capacity[HEAVY_PASSES];
     /* While clusters are found: [slots] and one, and [contacts]. */
@@ -82,8 +82,8 @@ typedef struct HeavyStore {
 HeavyStore *heavy_create(void); /* NULL: no memory */
 void heavy_destroy(HeavyStore *store);
 /* Would the contact give way by too much of its bodies under what it held in the last substep (N s)
- * or what lies on it? Frequency: of its softness, in turns a substep. */
-bool heavy_is(const Rigid *rigid, u32 contact, f32 frequency, f32 held);
+ * or what lies on it? */
+bool heavy_is(const Rigid *rigid, u32 contact, f32 held);
 /* The clusters of this tick, from contacts with CONTACT_HEAVY, and harder rows for them. */
 void heavy_prepare(Rigid *rigid);
 

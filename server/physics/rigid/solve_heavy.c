@@ -73,8 +73,8 @@ static void begin_body(const Rigid *rigid, HeavyBody *body)
 }
 
 /* A row for the speed along a direction (0: none) at moments about the centres of a and b. */
-static void begin_row(HeavyContact *contact, const HeavyBody *bodies, u32 r,
-                      const f64 direction[3], const f64 moment_a[3], const f64 moment_b[3])
+static void begin_row(HeavyContact *contact, const HeavyBody *bodies, u32 r, const f64 direction[3],
+                      const f64 moment_a[3], const f64 moment_b[3])
 {
     f64 response = 0.0;
     for (u32 side = 0; side < 2; side++) {
@@ -206,6 +206,7 @@ static void ask_contact(const Rigid *rigid, HeavyContact *contact, HeavyPass pas
         ask_point(rigid, contact, p, pass);
     }
     memset(contact->change, 0, sizeof(contact->change));
+    memset(&contact->before[HEAVY_SLIP], 0, 3 * sizeof(contact->before[0]));
     if (!(row->friction[lane] > 0.0f)) {
         return;
     }
@@ -527,8 +528,7 @@ static bool friction_fits(HeavyContact *contact, u32 first, u32 count, f64 limit
     f64 scale = length > 0.0 ? limit / length : 0.0;
     for (u32 r = first; r < first + count; r++) {
         contact->solved &= ~(1u << r);
-        contact->change[r] =
-            scale * (contact->before[r] + contact->change[r]) - contact->before[r];
+        contact->change[r] = scale * (contact->before[r] + contact->change[r]) - contact->before[r];
     }
     return false;
 }

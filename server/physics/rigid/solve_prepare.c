@@ -152,8 +152,7 @@ static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, Lanes
     row->bounces |= restitution > 0.0f;
     lanes->frequency[lane] = contact_frequency(rigid, c);
     if (!row->turns) {
-        bool heavy =
-            heavy_is(rigid, row->contact[lane], lanes->frequency[lane], row->held[lane]);
+        bool heavy = heavy_is(rigid, row->contact[lane], row->held[lane]);
         c->flags = heavy ? c->flags | CONTACT_HEAVY : c->flags & ~(u32)CONTACT_HEAVY;
         row->heavy |= heavy;
     }

@@ -63,7 +63,7 @@ static f32 thinner_of(const Rigid *rigid, const Contact *c)
  */
 static bool is_too_much(const Rigid *rigid, const Contact *c, f32 load, f32 gravity)
 {
-    const f32 share = 0.1f, times = 50.0f, goes_on = 0.5f;
+    const f32 share = 0.1f, times = 80.0f, goes_on = 0.75f;
     f32 inverse = f32_max(rigid->states[c->a].inverse_mass, rigid->states[c->b].inverse_mass);
     f32 part = c->flags & CONTACT_HEAVY ? goes_on : 1.0f;
     bool many = load * inverse > part * times * gravity && gravity > 0.0f;
@@ -397,6 +397,19 @@ static void order_bodies(HeavyStore *store, HeavyCluster *cluster)
     }
 }
 
+/* Impulses are f32: what is lost of those of the heaviest must not move the lightest. */
+static bool masses_fit(const Rigid *rigid, const HeavyCluster *cluster)
+{
+    const f32 most = 1e5f;
+    f32 low = INFINITY, high = 0.0f;
+    for (u32 i = 0; i < cluster->bodies; i++) {
+        f32 inverse = rigid->states[rigid->heavy->bodies[cluster->body + i].slot].inverse_mass;
+        low = f32_min(low, inverse);
+        high = f32_max(high, inverse);
+    }
+    return high <= most * low;
+}
+
 /* What is solved at once bears to be harder: all contacts of a cluster, since a soft one among hard
  * ones gives way to what they push. */
 static void harden(Rigid *rigid, const HeavyCluster *cluster)
@@ -436,7 +449,7 @@ void heavy_prepare(Rigid *rigid)
     for (u32 i = 0; i < store->cluster_count; i++) {
         HeavyCluster cluster = store->clusters[i];
         order_bodies(store, &cluster);
-        if (cluster.blocks <= HEAVY_BLOCKS) {
+        if (cluster.blocks <= HEAVY_BLOCKS && masses_fit(rigid, &cluster)) {
             cluster.block = store->block_count;
             store->block_count += cluster.blocks;
             store->clusters[kept++] = cluster;

@@ -9,9 +9,6 @@
 
 #include <stdlib.h>
 
-/* What heavy contacts keep of their softness. */
-static const f32 softness_left = 1.0f / 256.0f;
-
 HeavyStore *heavy_create(void)
 {
     return calloc(1, sizeof(HeavyStore));
@@ -56,18 +53,24 @@ static f32 thinner_of(const Rigid *rigid, const Contact *c)
     return thinner;
 }
 
-/*
- * Is the load (N) too much for a contact as soft as others? Where it gives way by a good part of
- * its bodies, or the load is so many times the lighter one's weight that sweeps do not bring it
- * from body to body in time.
- */
-static bool is_too_much(const Rigid *rigid, const Contact *c, f32 load, f32 gravity)
+/* Does a contact as soft as others give way by more than a good part of its bodies? */
+static bool gives_way(const Rigid *rigid, const Contact *c, f32 load, f32 part)
 {
-    const f32 share = 0.1f, times = 80.0f, goes_on = 0.75f;
+    const f32 share = 0.1f;
+    return sag_of(rigid, c, load) > part * share * thinner_of(rigid, c);
+}
+
+/*
+ * Is the weight (N) that lies on a contact too much for it: so that it gives way, or so many times
+ * that of the lighter body that sweeps do not bring it from body to body in time? Impulses are only
+ * taken for the former: those of a blow are as large, and what is made hard by it and soft again
+ * bounces for ever.
+ */
+static bool is_weighed_down(const Rigid *rigid, const Contact *c, f32 weight, f32 gravity)
+{
+    const f32 times = 20.0f;
     f32 inverse = f32_max(rigid->states[c->a].inverse_mass, rigid->states[c->b].inverse_mass);
-    f32 part = c->flags & CONTACT_HEAVY ? goes_on : 1.0f;
-    bool many = load * inverse > part * times * gravity && gravity > 0.0f;
-    return many || sag_of(rigid, c, load) > part * share * thinner_of(rigid, c);
+    return weight * inverse > times * gravity || gives_way(rigid, c, weight, 1.0f);
 }
 
 /* Share of gravity along the normal: positive where b is above a. */
@@ -93,13 +96,16 @@ static bool will_touch(const Rigid *rigid, u32 contact)
 
 bool heavy_is(const Rigid *rigid, u32 contact, f32 held)
 {
+    const f32 goes_on = 0.25f;
     const Contact *c = &rigid->contacts[contact];
     f32 rate_hz = (f32)rigid->substeps / rigid->def.tick_s, gravity = vec3_length(rigid->gravity);
     f32 lean = lean_of(rigid, contact, gravity);
     f32 upper = rigid->states[lean > 0.0f ? c->b : c->a].inverse_mass;
     f32 weight = upper > 0.0f ? gravity * fabsf(lean) / upper : 0.0f;
-    f32 load = f32_max(held * rate_hz, weight);
-    return is_too_much(rigid, c, load, gravity) && will_touch(rigid, contact);
+    f32 part = c->flags & CONTACT_HEAVY ? goes_on : 1.0f;
+    return (is_weighed_down(rigid, c, weight, gravity) ||
+            gives_way(rigid, c, held * rate_hz, part)) &&
+           will_touch(rigid, contact);
 }
 
 /* ---- loads from above ---- */
@@ -170,23 +176,26 @@ static void load_body(Rigid *rigid, u32 slot, f32 load, u32 *queued)
     }
 }
 
-/* What a heavy contact carries lies on all that is below. Each body is met once: a load that comes
- * to it by a longer way shows by its impulses, a tick later. */
+/* What weighs down a contact lies on all that is below. Each body is met once: a load that comes to
+ * it by a longer way as well may be found too small. */
 static void follow_loads(Rigid *rigid)
 {
     HeavyStore *store = rigid->heavy;
-    f32 rate_hz = (f32)rigid->substeps / rigid->def.tick_s, gravity = vec3_length(rigid->gravity);
+    f32 gravity = vec3_length(rigid->gravity);
     u32 queued = 0;
-    list_below(rigid, gravity);
     memset(store->loads, 0, rigid->slots * sizeof(f32));
     for (u32 i = 0; i < rigid->contact_count; i++) {
         const Contact *c = &rigid->contacts[i];
         u32 upper = c->flags & CONTACT_HEAVY ? upper_of(rigid, i, gravity) : HEAVY_FIXED;
-        if (upper != HEAVY_FIXED) {
-            f32 held = c->impulses[0] + c->impulses[1] + c->impulses[2] + c->impulses[3];
-            f32 weight = moves(rigid, upper) ? gravity / rigid->states[upper].inverse_mass : 0.0f;
-            load_body(rigid, c->a + c->b - upper, f32_max(held * rate_hz, weight), &queued);
+        if (upper != HEAVY_FIXED && moves(rigid, upper)) {
+            f32 weight = gravity / rigid->states[upper].inverse_mass;
+            if (is_weighed_down(rigid, c, weight, gravity)) {
+                load_body(rigid, c->a + c->b - upper, weight, &queued);
+            }
         }
+    }
+    if (queued > 0) {
+        list_below(rigid, gravity);
     }
     for (u32 q = 0; q < queued; q++) {
         u32 slot = store->queue[q];
@@ -194,10 +203,9 @@ static void follow_loads(Rigid *rigid)
         for (u32 k = store->starts[slot]; k < store->starts[slot + 1]; k++) {
             u32 i = store->below[k];
             Contact *c = &rigid->contacts[i];
-            u32 lower = c->a + c->b - slot;
-            if (is_too_much(rigid, c, load, gravity) && will_touch(rigid, i)) {
+            if (is_weighed_down(rigid, c, load, gravity) && will_touch(rigid, i)) {
                 c->flags |= CONTACT_HEAVY;
-                load_body(rigid, lower, load, &queued);
+                load_body(rigid, c->a + c->b - slot, load, &queued);
             }
         }
     }
@@ -410,16 +418,29 @@ static bool masses_fit(const Rigid *rigid, const HeavyCluster *cluster)
     return high <= most * low;
 }
 
-/* What is solved at once bears to be harder: all contacts of a cluster, since a soft one among hard
- * ones gives way to what they push. */
+/*
+ * What is solved at once bears to be harder: all contacts of a cluster, since a soft one among hard
+ * ones gives way to what they push. So hard that the weight of all of it presses them in by a small
+ * part of the thinnest, and no harder: less than what rounding takes from positions would be noise.
+ */
 static void harden(Rigid *rigid, const HeavyCluster *cluster)
 {
+    const f32 share = 0.005f, least = 0x1p-16f;
+    f32 weight = 0.0f, thinnest = INFINITY, gravity = vec3_length(rigid->gravity);
+    for (u32 i = 0; i < cluster->bodies; i++) {
+        u32 slot = rigid->heavy->bodies[cluster->body + i].slot;
+        weight += gravity / rigid->states[slot].inverse_mass;
+        thinnest = f32_min(thinnest, shape_inner_radius(&rigid->bodies[slot].shape));
+    }
     for (u32 i = 0; i < cluster->contacts; i++) {
         const HeavyContact *contact = &rigid->heavy->contacts[cluster->contact + i];
         ContactWide *row = &rigid->rows[contact->row];
-        f32 leak = row->impulse_scale[contact->lane] * softness_left;
-        row->impulse_scale[contact->lane] = leak;
-        row->mass_scale[contact->lane] = 1.0f - leak;
+        u32 lane = contact->lane;
+        f32 sag = sag_of(rigid, &rigid->contacts[row->contact[lane]], weight);
+        f32 left = f32_max(share * thinnest / f32_max(sag, share * thinnest), least);
+        f32 leak = row->impulse_scale[lane] * left;
+        row->impulse_scale[lane] = leak;
+        row->mass_scale[lane] = 1.0f - leak;
     }
 }
 

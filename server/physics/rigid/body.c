@@ -108,8 +108,7 @@ Rigid *rigid_create(const RigidDef *def)
     failed = !tree_init(&rigid->fixed, n) || failed;
     failed = !joint_store_init(&rigid->joints, def->joint_capacity, n) || failed;
     failed = !reserve_pile(rigid, n) || failed;
-    rigid->heavy = heavy_create();
-    failed = rigid->heavy == NULL || failed;
+    failed = !heavy_init(rigid) || failed;
     if (failed) {
         rigid_destroy(rigid);
         return NULL;

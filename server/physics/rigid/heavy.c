@@ -9,10 +9,9 @@
 
 #include <stdlib.h>
 
-HeavyStore *heavy_create(void)
-{
-    return calloc(1, sizeof(HeavyStore));
-}
+enum {
+    STEPS_A_BODY = 16
+};
 
 void heavy_destroy(HeavyStore *store)
 {
@@ -73,6 +72,15 @@ static bool is_weighed_down(const Rigid *rigid, const Contact *c, f32 weight, f3
     return weight * inverse > times * gravity || gives_way(rigid, c, weight, 1.0f);
 }
 
+/* Is the weight on a contact so much more than the lighter body's that what is below may bear more
+ * than it should? */
+static bool may_weigh_down(const Rigid *rigid, const Contact *c, f32 weight, f32 gravity)
+{
+    const f32 times = 3.5f;
+    f32 inverse = f32_max(rigid->states[c->a].inverse_mass, rigid->states[c->b].inverse_mass);
+    return weight * inverse > times * gravity || gives_way(rigid, c, weight, 1.0f);
+}
+
 /* Share of gravity along the normal: positive where b is above a. */
 static f32 lean_of(const Rigid *rigid, u32 contact, f32 gravity)
 {
@@ -94,7 +102,7 @@ static bool will_touch(const Rigid *rigid, u32 contact)
     return nearest <= way + slack * thinner_of(rigid, c);
 }
 
-bool heavy_is(const Rigid *rigid, u32 contact, f32 held)
+bool heavy_is(const Rigid *rigid, u32 contact, f32 held, bool *may_be)
 {
     const f32 goes_on = 0.25f;
     const Contact *c = &rigid->contacts[contact];
@@ -103,25 +111,48 @@ bool heavy_is(const Rigid *rigid, u32 contact, f32 held)
     f32 upper = rigid->states[lean > 0.0f ? c->b : c->a].inverse_mass;
     f32 weight = upper > 0.0f ? gravity * fabsf(lean) / upper : 0.0f;
     f32 part = c->flags & CONTACT_HEAVY ? goes_on : 1.0f;
-    return (is_weighed_down(rigid, c, weight, gravity) ||
-            gives_way(rigid, c, held * rate_hz, part)) &&
-           will_touch(rigid, contact);
+    bool sinks = gives_way(rigid, c, held * rate_hz, part);
+    *may_be = (sinks || may_weigh_down(rigid, c, weight, gravity)) && will_touch(rigid, contact);
+    return *may_be && (sinks || is_weighed_down(rigid, c, weight, gravity));
 }
 
 /* ---- loads from above ---- */
 
+/* For as many bodies and contacts as there is room for: it does not grow with what is awake. */
 static bool reserve_search(Rigid *rigid)
 {
     HeavyStore *store = rigid->heavy;
-    u32 slots = rigid->slots + 2;
+    u32 slots = rigid->def.body_capacity + 2, contacts = 2 * rigid->contact_capacity;
     return rigid_reserve(rigid, &store->parents, &store->parent_capacity, slots, sizeof(u32)) &&
            rigid_reserve(rigid, &store->sizes, &store->size_capacity, slots, sizeof(u32)) &&
            rigid_reserve(rigid, &store->places, &store->place_capacity, slots, sizeof(u32)) &&
            rigid_reserve(rigid, &store->starts, &store->start_capacity, slots, sizeof(u32)) &&
            rigid_reserve(rigid, &store->queue, &store->queue_capacity, slots, sizeof(u32)) &&
            rigid_reserve(rigid, &store->loads, &store->load_capacity, slots, sizeof(f32)) &&
-           rigid_reserve(rigid, &store->below, &store->below_capacity, rigid->contact_count,
-                         sizeof(u32));
+           rigid_reserve(rigid, &store->below, &store->below_capacity, contacts, sizeof(u32));
+}
+
+static bool reserve_blocks(Rigid *rigid, u32 count)
+{
+    HeavyStore *store = rigid->heavy;
+    bool room = true;
+    for (u32 pass = 0; pass < HEAVY_PASSES && room; pass++) {
+        room = rigid_reserve(rigid, &store->blocks[pass], &store->block_capacity[pass], count,
+                             sizeof(HeavyBlock));
+    }
+    return room;
+}
+
+bool heavy_init(Rigid *rigid)
+{
+    HeavyStore *store = calloc(1, sizeof(HeavyStore));
+    rigid->heavy = store;
+    return store != NULL && reserve_search(rigid) && reserve_blocks(rigid, 1) &&
+           rigid_reserve(rigid, &store->contacts, &store->contact_capacity, 1,
+                         sizeof(HeavyContact)) &&
+           rigid_reserve(rigid, &store->clusters, &store->cluster_capacity, 1,
+                         sizeof(HeavyCluster)) &&
+           rigid_reserve(rigid, &store->bodies, &store->body_capacity, 1, sizeof(HeavyBody));
 }
 
 static bool moves(const Rigid *rigid, u32 slot)
@@ -143,69 +174,79 @@ static u32 upper_of(const Rigid *rigid, u32 contact, f32 gravity)
     return lean > least ? c->b : lean < -least ? c->a : HEAVY_FIXED;
 }
 
-/* Lists by body what it lies on. */
-static void list_below(Rigid *rigid, f32 gravity)
+/* Lists by body what it lies on. Returns [contacts] the upper bodies. */
+static const u32 *list_below(Rigid *rigid, f32 gravity)
 {
     HeavyStore *store = rigid->heavy;
+    u32 *uppers = &store->below[rigid->contact_count];
     memset(store->starts, 0, (rigid->slots + 2) * sizeof(u32));
     for (u32 i = 0; i < rigid->contact_count; i++) {
-        u32 upper = upper_of(rigid, i, gravity);
-        if (upper != HEAVY_FIXED) {
-            store->starts[upper + 2]++;
+        uppers[i] = upper_of(rigid, i, gravity);
+        if (uppers[i] != HEAVY_FIXED) {
+            store->starts[uppers[i] + 2]++;
         }
     }
     for (u32 i = 0; i < rigid->slots; i++) {
         store->starts[i + 2] += store->starts[i + 1];
     }
     for (u32 i = 0; i < rigid->contact_count; i++) {
-        u32 upper = upper_of(rigid, i, gravity);
-        if (upper != HEAVY_FIXED) {
-            store->below[store->starts[upper + 1]++] = i;
+        if (uppers[i] != HEAVY_FIXED) {
+            store->below[store->starts[uppers[i] + 1]++] = i;
         }
     }
+    return uppers;
 }
 
-static void load_body(Rigid *rigid, u32 slot, f32 load, u32 *queued)
+/* The bodies whose load has grown and is to be passed on, each once: a ring. */
+typedef struct Waiting {
+    u32 first, count;
+} Waiting;
+
+static void load_body(Rigid *rigid, u32 slot, f32 load, Waiting *waiting)
 {
     HeavyStore *store = rigid->heavy;
-    if (moves(rigid, slot)) {
-        if (store->loads[slot] <= 0.0f) {
-            store->queue[(*queued)++] = slot;
-        }
-        store->loads[slot] = f32_max(store->loads[slot], load);
+    u32 *waits = store->sizes;
+    if (!moves(rigid, slot) || load <= store->loads[slot]) {
+        return;
+    }
+    store->loads[slot] = load;
+    if (!waits[slot]) {
+        waits[slot] = 1;
+        store->queue[(waiting->first + waiting->count++) % rigid->slots] = slot;
     }
 }
 
-/* What weighs down a contact lies on all that is below. Each body is met once: a load that comes to
- * it by a longer way as well may be found too small. */
+/* What weighs down a contact lies on all that is below, and adds up. Loads that go round a ring of
+ * bodies come to an end by the number of steps. */
 static void follow_loads(Rigid *rigid)
 {
     HeavyStore *store = rigid->heavy;
     f32 gravity = vec3_length(rigid->gravity);
-    u32 queued = 0;
+    const u32 *uppers = list_below(rigid, gravity);
+    Waiting waiting = {0, 0};
     memset(store->loads, 0, rigid->slots * sizeof(f32));
+    memset(store->sizes, 0, rigid->slots * sizeof(u32));
     for (u32 i = 0; i < rigid->contact_count; i++) {
         const Contact *c = &rigid->contacts[i];
-        u32 upper = c->flags & CONTACT_HEAVY ? upper_of(rigid, i, gravity) : HEAVY_FIXED;
-        if (upper != HEAVY_FIXED && moves(rigid, upper)) {
-            f32 weight = gravity / rigid->states[upper].inverse_mass;
-            if (is_weighed_down(rigid, c, weight, gravity)) {
-                load_body(rigid, c->a + c->b - upper, weight, &queued);
+        if (uppers[i] != HEAVY_FIXED && moves(rigid, uppers[i])) {
+            f32 weight = gravity / rigid->states[uppers[i]].inverse_mass;
+            if (may_weigh_down(rigid, c, weight, gravity) && will_touch(rigid, i)) {
+                load_body(rigid, c->a + c->b - uppers[i], weight, &waiting);
             }
         }
     }
-    if (queued > 0) {
-        list_below(rigid, gravity);
-    }
-    for (u32 q = 0; q < queued; q++) {
-        u32 slot = store->queue[q];
+    for (u32 steps = STEPS_A_BODY * rigid->slots; waiting.count > 0 && steps > 0; steps--) {
+        u32 slot = store->queue[waiting.first];
+        waiting.first = (waiting.first + 1) % rigid->slots;
+        waiting.count--;
+        store->sizes[slot] = 0;
         f32 load = store->loads[slot] + gravity / rigid->states[slot].inverse_mass;
         for (u32 k = store->starts[slot]; k < store->starts[slot + 1]; k++) {
             u32 i = store->below[k];
             Contact *c = &rigid->contacts[i];
-            if (is_weighed_down(rigid, c, load, gravity) && will_touch(rigid, i)) {
-                c->flags |= CONTACT_HEAVY;
-                load_body(rigid, c->a + c->b - slot, load, &queued);
+            if (may_weigh_down(rigid, c, load, gravity) && will_touch(rigid, i)) {
+                c->flags |= is_weighed_down(rigid, c, load, gravity) ? CONTACT_HEAVY : 0u;
+                load_body(rigid, c->a + c->b - slot, load, &waiting);
             }
         }
     }
@@ -477,12 +518,9 @@ void heavy_prepare(Rigid *rigid)
         }
     }
     store->cluster_count = kept;
-    for (u32 pass = 0; pass < HEAVY_PASSES; pass++) {
-        if (!rigid_reserve(rigid, &store->blocks[pass], &store->block_capacity[pass],
-                           store->block_count, sizeof(HeavyBlock))) {
-            store->cluster_count = 0;
-            return;
-        }
+    if (!reserve_blocks(rigid, store->block_count)) {
+        store->cluster_count = 0;
+        return;
     }
     for (u32 i = 0; i < kept; i++) {
         harden(rigid, &store->clusters[i]);

@@ -63,7 +63,7 @@ typedef struct HeavyCluster {
 /* Row of blocks of a body: column by column the numbers of its six rows. */
 typedef f64 HeavyBlock[HEAVY_AXES][HEAVY_AXES];
 
-/* Of the tick that runs, and room for the next; made by heavy_create. */
+/* Of the tick that runs, and room for the next; made by heavy_init. */
 typedef struct HeavyStore {
     HeavyContact *contacts;           /* [contact_capacity] cluster by cluster */
     HeavyBody *bodies;                /* [body_capacity] cluster by cluster */
@@ -79,11 +79,11 @@ typedef struct HeavyStore {
 } HeavyStore;
 
 /* heavy.c */
-HeavyStore *heavy_create(void); /* NULL: no memory */
+bool heavy_init(Rigid *rigid); /* false: no memory */
 void heavy_destroy(HeavyStore *store);
 /* Would the contact give way by too much of its bodies under what it held in the last substep (N s)
- * or what lies on it? */
-bool heavy_is(const Rigid *rigid, u32 contact, f32 held);
+ * or what lies on it? may_be: it, or what is below it, for what loads add up to. */
+bool heavy_is(const Rigid *rigid, u32 contact, f32 held, bool *may_be);
 /* The clusters of this tick, from contacts with CONTACT_HEAVY, and harder rows for them. */
 void heavy_prepare(Rigid *rigid);
 

@@ -152,9 +152,9 @@ static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, Lanes
     row->bounces |= restitution > 0.0f;
     lanes->frequency[lane] = contact_frequency(rigid, c);
     if (!row->turns && mass_a > 0.0f && mass_b > 0.0f) {
-        bool heavy = heavy_is(rigid, row->contact[lane], row->held[lane]);
+        bool may_be, heavy = heavy_is(rigid, row->contact[lane], row->held[lane], &may_be);
         c->flags = heavy ? c->flags | CONTACT_HEAVY : c->flags & ~(u32)CONTACT_HEAVY;
-        row->heavy |= heavy;
+        row->heavy |= may_be;
     }
     if (rigid->extra_bodies > 0) {
         fill_extra(rigid, row, index, lane, a, b);

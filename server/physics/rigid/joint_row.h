@@ -56,13 +56,18 @@ struct BallWide {
 };
 
 enum {
-    TREE_JOINTS_MIN = 1
+    TREE_JOINTS_MIN = 1,
+    TREE_EXACT_BLOCKS = 2, /* room of a tree in doubles for each of its couplings */
+    TREE_EXACT_ROWS = 3    /* and for each of its rows, in TreeBlock */
 };
-/* Hz times the substep, of the joints of a tree: of points, also where one body hangs on one joint,
- * and of turning, in which no taut chain shakes. */
-#define TREE_STIFFNESS      1.6f
+/* Hz times the substep, of the joints of a tree: of points, of those that bodies lash about or that
+ * are held taut, of that on which one body hangs, and of turning. */
+#define TREE_STIFFNESS      8.0f
+#define TREE_LASH_STIFFNESS 1.6f
 #define TREE_LONE_STIFFNESS 64.0f
 #define TREE_TURN_STIFFNESS 32.0f
+/* rad, squared: turn of a step in which bodies lash */
+#define LASH_TURN           2.5e-3f
 
 /* Three rows of a joint of a tree. */
 typedef enum TreeKind {

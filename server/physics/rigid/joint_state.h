@@ -61,7 +61,9 @@ typedef struct JointTree {
     u32 body, body_count; /* in tree_bodies: its own, then what holds it */
     u32 own_count;        /* bodies that move */
     u32 block_count;
-    bool lone; /* one body moves, held by one joint */
+    bool lone;  /* one body moves, held by one joint */
+    bool taut;  /* held by more than one joint */
+    bool exact; /* its bodies differ so much that it is solved in doubles */
 } JointTree;
 
 /* Up to eight trees of one shape, one a lane. */

@@ -62,6 +62,7 @@ struct TreeRow {
     Vec3x8 impulse, sum, change;
     Vec3x8 below;      /* of the right-hand side: what the joints below take */
     Symmetric3x8 give; /* softness: speed for each unit of impulse */
+    f32x8 rate;        /* 1/s: with which errors are taken back */
     Symmetric3x8 mass; /* D⁻¹ of LDLᵀ */
 };
 
@@ -72,8 +73,9 @@ typedef struct Trees {
     TreeRow *rows;           /* [count] */
     TreeSides *sides;        /* [side_count] */
     TreeBlock *blocks;       /* D⁻¹ B, from each joint's links.block on */
-    u32 count, side_count;
-    bool lone; /* one body moves */
+    u32 count, side_count, block_count, lanes;
+    bool lone, taut; /* see JointTree */
+    bool exact;      /* solved in doubles: blocks holds other numbers */
 } Trees;
 
 SIMD_INLINE Vec3x8 vec3x8_zero(void)
@@ -113,5 +115,11 @@ Vec3x8 tree_row_bend(const Trees *t, u32 place, f32x8 half_h);
 void trees_foresee(const Trees *t, f32 h);
 /* The speed with which what is locked of a row opens on the way there. */
 Vec3x8 tree_row_opens(const Trees *t, u32 place, f32 h);
+
+/* solve_joint_tree_exact.c, for trees that are solved in doubles */
+/* Of the rows as they stand, when they have begun. */
+void trees_exact_eliminate(const Trees *t);
+/* row->change: from what it should be to the impulse for it. */
+void trees_exact_solve(const Trees *t);
 
 #endif

@@ -205,6 +205,7 @@ static void order_tree(JointStore *store, u32 body_count)
     tree->body_count = held;
     tree->own_count = body_count;
     tree->lone = body_count == 1 && held == 2;
+    tree->taut = held > body_count + 1;
     store->tree_body_count += held;
     for (u32 i = 0; i < tree->count; i++) {
         couple(store, tree, i, &tree->block_count);
@@ -221,7 +222,8 @@ static void order_tree(JointStore *store, u32 body_count)
 
 static bool same_shape(const JointStore *store, const JointTree *one, const JointTree *other)
 {
-    if (one->count != other->count || one->body_count != other->body_count) {
+    if (one->count != other->count || one->body_count != other->body_count ||
+        one->lone != other->lone || one->taut != other->taut || one->exact != other->exact) {
         return false;
     }
     for (u32 i = 0; i < one->count; i++) {
@@ -250,8 +252,45 @@ static void group_trees(JointStore *store, u32 first, u32 count)
         first += lanes;
         store->tree_row_count += tree->count;
         store->tree_side_count += tree->body_count;
-        store->tree_block_count += tree->block_count;
+        store->tree_block_count +=
+            tree->exact ? TREE_EXACT_BLOCKS * tree->block_count + TREE_EXACT_ROWS * tree->count
+                        : tree->block_count;
     }
+}
+
+/* Responses of the bodies of a tree to a unit impulse, by their joints, that floats can tell. */
+#define RESPONSES_MAX 256.0f
+
+static f32 response_at(const Rigid *rigid, u32 slot, Vec3 anchor)
+{
+    const Body *body = &rigid->bodies[slot];
+    const Symmetric3 *i = &body->inverse_inertia;
+    return rigid->states[slot].inverse_mass + vec3_length_squared(vec3_sub(anchor, body->centre)) *
+                                                  f32_max(i->xx, f32_max(i->yy, i->zz));
+}
+
+/* The elimination takes what light bodies answer from what they answer: between heavy ones little
+ * is left. Sliders make arms that grow. */
+static bool needs_doubles(const Rigid *rigid, const JointTree *tree)
+{
+    const JointStore *store = &rigid->joints;
+    f32 least = INFINITY, most = 0.0f;
+    for (u32 i = 0; i < tree->count && tree->own_count > 1; i++) {
+        const TreeJoint *rows = &store->tree_joints[tree->first + i];
+        const JointDef *def = &store->joints[rows->joint].def;
+        if (rows->links.kind == TREE_TRACK) {
+            return true;
+        }
+        const u32 *sides = &store->sides[2 * rows->joint];
+        for (u32 n = 0; n < 2; n++) {
+            if (!is_held(store, sides[n])) {
+                f32 response = response_at(rigid, sides[n], n == 0 ? def->anchor_a : def->anchor_b);
+                least = f32_min(least, response);
+                most = f32_max(most, response);
+            }
+        }
+    }
+    return most > RESPONSES_MAX * least;
 }
 
 void joint_trees_find(Rigid *rigid)
@@ -269,6 +308,8 @@ void joint_trees_find(Rigid *rigid)
             count = walk_tree(store, i, store->tree_bodies + store->tree_body_count, &joints);
         if (count > 0 && joints >= TREE_JOINTS_MIN) {
             order_tree(store, count);
+            JointTree *tree = &store->trees[store->tree_count - 1];
+            tree->exact = needs_doubles(rigid, tree);
         }
     }
     for (u32 i = 0, end; i < store->tree_count; i = end) {

@@ -26,7 +26,11 @@ static Trees trees_of(Rigid *rigid, const TreeGroup *group)
                    store->tree_blocks + group->block,
                    group->count,
                    group->side_count,
-                   store->trees[group->tree].lone};
+                   store->trees[group->tree].block_count,
+                   group->lanes,
+                   store->trees[group->tree].lone,
+                   store->trees[group->tree].taut,
+                   store->trees[group->tree].exact};
 }
 
 /* ---- arithmetic ---- */
@@ -181,19 +185,45 @@ SIMD_INLINE Symmetric3x8 locked_matrix(u32 kind, const TreeRow *row, Symmetric3x
                           k.xz - n.x * m.z - n.z * m.x, k.yz - n.y * m.z - n.z * m.y};
 }
 
-/* As stiff as one substep resolves: what give there keeps a chain that is held taut at both ends
- * from pulling without bound, and takes energy where bodies lash. A lone body needs neither. */
-static Softness tree_softness(const Trees *t, u32 kind, f32 h)
+typedef struct TreeSoftness {
+    f32x8 rate; /* 1/s, of errors */
+    f32x8 give; /* share of the response */
+} TreeSoftness;
+
+/*
+ * As softness() with a damping ratio of 1. Points of trees give more where bodies lash, so that a
+ * step is too long for what turns in it: that takes energy, where the error of the step might add
+ * some. And a chain that is held taut at both ends would pull without bound if it did not give.
+ */
+static TreeSoftness tree_softness(const Trees *t, u32 kind, f32x8 turn, f32 h)
 {
-    f32 point = t->lone ? TREE_LONE_STIFFNESS : TREE_STIFFNESS;
-    return softness((is_point(kind) ? point : TREE_TURN_STIFFNESS) / h, 1.0f, h);
+    f32x8 one = f32x8_set(1.0f), stiffness = f32x8_set(TREE_TURN_STIFFNESS);
+    if (is_point(kind)) {
+        f32 most = t->lone ? TREE_LONE_STIFFNESS : TREE_STIFFNESS, least = TREE_LASH_STIFFNESS;
+        f32x8 x = turn / LASH_TURN, calm = t->lone ? one : one / (one + x * x);
+        stiffness = t->taut ? f32x8_set(least) : (most - least) * calm + least;
+    }
+    f32x8 w = stiffness * 6.2831853f, a = w + 2.0f;
+    return (TreeSoftness){w / (a * h), one / (w * a)};
+}
+
+/* The greatest turn of a step in each lane, rad squared. */
+static f32x8 greatest_turn(const Trees *t, f32 h)
+{
+    f32x8 most = f32x8_set(0.0f);
+    for (u32 i = 0; i < t->side_count; i++) {
+        const TreeSides *side = &t->sides[i];
+        f32x8 turn = vec3x8_dot(side->spin, side->spin) * (h * h);
+        most = f32x8_max(most, f32x8_and(side->moves, turn));
+    }
+    return most;
 }
 
 /* Their own matrix and an empty coupling, before the rows below them are eliminated. */
-SIMD_INLINE void joint_begin(const Trees *t, u32 place, f32 h)
+SIMD_INLINE void joint_begin(const Trees *t, u32 place, f32x8 turn, f32 h)
 {
     const TreeLinks *links = &t->joints[place].links;
-    Softness soft = tree_softness(t, links->kind, h);
+    TreeSoftness soft = tree_softness(t, links->kind, turn, h);
     TreeRow *row = &t->rows[place];
     const TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
     Symmetric3x8 k;
@@ -208,15 +238,15 @@ SIMD_INLINE void joint_begin(const Trees *t, u32 place, f32 h)
     k = locked_matrix(links->kind, row, k);
     /* Points give by the masses alone: bodies of small inertia at the end of long arms would else
      * hold nothing. */
-    f32 give = soft.impulse_scale / soft.mass_scale;
+    row->rate = soft.rate;
     if (is_point(links->kind)) {
-        f32x8 m = (a->mass + b->mass) * give, zero = f32x8_set(0.0f);
+        f32x8 m = (a->mass + b->mass) * soft.give, zero = f32x8_set(0.0f);
         row->give = (Symmetric3x8){m, m, m, zero, zero, zero};
     } else {
-        row->give = symmetric3x8_scale(&k, f32x8_set(give));
+        row->give = symmetric3x8_scale(&k, soft.give);
     }
     row->mass = symmetric3x8_add(&k, &row->give);
-    if (links->filled) {
+    if (links->filled && !t->exact) {
         memset(&t->blocks[links->block], 0, links->coupled * sizeof(TreeBlock));
     }
 }
@@ -286,6 +316,9 @@ SIMD_INLINE void joint_forward(const Trees *t, u32 place, Vec3x8 ask)
     TreeRow *row = &t->rows[place];
     row->change = vec3x8_sub(row->below, ask);
     row->below = vec3x8_zero();
+    if (t->exact) {
+        return;
+    }
     for (u32 n = 0; n < links->coupled; n++) {
         TreeRow *other = &t->rows[links->others[n]];
         other->below = vec3x8_sub(other->below,
@@ -333,15 +366,29 @@ static void spring_count(const Trees *t, u32 place)
 
 /* ---- whole trees ---- */
 
+static void trees_eliminate(const Trees *t)
+{
+    if (t->exact) {
+        trees_exact_eliminate(t);
+        return;
+    }
+    for (u32 i = 0; i < t->count; i++) {
+        joint_eliminate(t, i);
+    }
+}
+
 /* Back substitution from the root, which gives and applies the changes of the impulses of these
  * lanes. */
 static void trees_back(const Trees *t, i32x8 lanes)
 {
+    if (t->exact) {
+        trees_exact_solve(t);
+    }
     for (u32 i = t->count; i-- > 0;) {
         const TreeLinks *links = &t->joints[i].links;
         TreeRow *row = &t->rows[i];
-        Vec3x8 x = symmetric3x8_mul(&row->mass, row->change);
-        for (u32 n = 0; n < links->coupled; n++) {
+        Vec3x8 x = t->exact ? row->change : symmetric3x8_mul(&row->mass, row->change);
+        for (u32 n = 0; n < links->coupled && !t->exact; n++) {
             x = vec3x8_sub(
                 x, block_mul(&t->blocks[links->block + n], t->rows[links->others[n]].change));
         }
@@ -520,12 +567,13 @@ void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h)
     }
     sides_gather(&t);
     places_gather(&t);
+    f32x8 turn = greatest_turn(&t, h);
     for (u32 i = 0; i < t.count; i++) {
         tree_row_start(&t, i);
-        joint_begin(&t, i, h);
+        joint_begin(&t, i, turn, h);
     }
+    trees_eliminate(&t);
     for (u32 i = 0; i < t.count; i++) {
-        joint_eliminate(&t, i);
         t.rows[i].bend = tree_row_bend(&t, i, f32x8_set(0.5f * h));
     }
 }
@@ -583,10 +631,10 @@ static i32x8 who_looks(const Trees *t, f32 h, f32x8 *most)
 }
 
 /* What is taken back of errors, and what gives, as a speed. */
-SIMD_INLINE Vec3x8 row_bias(const TreeRow *row, f32 bias_rate)
+SIMD_INLINE Vec3x8 row_bias(const TreeRow *row)
 {
     f32x8 most = f32x8_set(JOINT_PUSH_M_S); /* or rad/s */
-    Vec3x8 bias = vec3x8_scale(row->gap, f32x8_set(bias_rate));
+    Vec3x8 bias = vec3x8_scale(row->gap, row->rate);
     f32x8 length = f32x8_sqrt(vec3x8_dot(bias, bias));
     bias = vec3x8_scale(bias, most / f32x8_max(length, most));
     return vec3x8_add(bias, symmetric3x8_mul(&row->give, row->impulse));
@@ -620,9 +668,8 @@ void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
         }
     }
     for (u32 i = 0; i < t.count; i++) {
-        Softness soft = tree_softness(&t, t.joints[i].links.kind, h);
         Vec3x8 opens = vec3x8_add(joint_speed(&t, i), t.rows[i].bend);
-        joint_forward(&t, i, vec3x8_add(opens, row_bias(&t.rows[i], soft.bias_rate)));
+        joint_forward(&t, i, vec3x8_add(opens, row_bias(&t.rows[i])));
     }
     trees_back(&t, ~(i32x8){0});
     f32x8 turn, before = f32x8_set(INFINITY);
@@ -631,8 +678,7 @@ void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
         f32x8 most = f32x8_set(0.0f);
         trees_foresee(&t, h);
         for (u32 i = 0; i < t.count; i++) {
-            Softness soft = tree_softness(&t, t.joints[i].links.kind, h);
-            Vec3x8 ask = vec3x8_add(tree_row_opens(&t, i, h), row_bias(&t.rows[i], soft.bias_rate));
+            Vec3x8 ask = vec3x8_add(tree_row_opens(&t, i, h), row_bias(&t.rows[i]));
             most = f32x8_max(most, vec3x8_dot(ask, ask) / row_tolerance(&t, i, h));
             joint_forward(&t, i, ask);
         }
@@ -653,12 +699,13 @@ void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
     Trees t = trees_of(rigid, group);
     sides_gather(&t);
     places_gather(&t);
+    f32x8 turn = greatest_turn(&t, h);
     for (u32 i = 0; i < t.count; i++) {
         tree_row_follow(&t, i);
-        joint_begin(&t, i, h);
+        joint_begin(&t, i, turn, h);
     }
+    trees_eliminate(&t);
     for (u32 i = 0; i < t.count; i++) {
-        joint_eliminate(&t, i);
         joint_forward(&t, i, joint_speed(&t, i));
     }
     trees_back(&t, ~(i32x8){0});

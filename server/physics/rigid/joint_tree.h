@@ -17,6 +17,8 @@ struct TreeSides {
     u32 slots[SIMD_LANES]; /* the world and empty lanes: the spare slot */
     i32x8 moves;           /* all ones: of the tree, else it holds it */
     i32x8 laden;           /* all ones: it turns as if it were heavier, see solve_joint_load.c */
+    i32x8 uneven;          /* all ones: its inertia is not the same about all axes */
+    Symmetric3x8 inertia;  /* in the frame of the body */
     Vec3x8 velocity, spin;
     f32x8 mass;  /* inverse */
     f32x8 rest;  /* what else the gathered words hold */

@@ -179,16 +179,6 @@ Vec3x8 tree_row_bend(const Trees *t, u32 place, f32x8 half_h)
     }
 }
 
-/* Those whose inertia is not the same about all axes, and that turn so much that it shows. */
-static i32x8 who_turns(const Rigid *rigid, const TreeSides *side)
-{
-    i32x8 turns = {0};
-    for (u32 i = 0; i < SIMD_LANES; i++) {
-        turns[i] = rigid->bodies[side->slots[i]].flags & BODY_ROUND ? 0 : -1;
-    }
-    return turns & side->moves & (vec3x8_dot(side->spin, side->spin) >= 1e-6f);
-}
-
 /* As bodies_move does. */
 void trees_foresee(const Trees *t, f32 step)
 {
@@ -197,15 +187,11 @@ void trees_foresee(const Trees *t, f32 step)
         TreeSides *side = &t->sides[i];
         Quatx8 q = side->place.orientation;
         Vec3x8 mean = side->spin;
-        i32x8 turns = who_turns(t->rigid, side);
+        /* Those that turn so much that it shows. */
+        i32x8 turns = side->uneven & (vec3x8_dot(side->spin, side->spin) >= 1e-6f);
         if (i32x8_any(turns)) {
-            f32x8 m[8];
-            for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-                memcpy(&m[lane], &t->rigid->bodies[side->slots[lane]].inertia, sizeof(m[lane]));
-            }
-            f32x8_transpose(m);
-            Symmetric3x8 inertia = {m[0], m[1], m[2], m[3], m[4], m[5]};
-            mean = vec3x8_select(turns, turn_freely(q, &inertia, side->spin, h).mean, mean);
+            Vec3x8 freely = turn_freely(q, &side->inertia, side->spin, h).mean;
+            mean = vec3x8_select(turns, freely, mean);
         }
         side->next.shift = vec3x8_add_scaled(side->place.shift, h, side->velocity);
         side->next.orientation = quatx8_integrate(q, mean, h);

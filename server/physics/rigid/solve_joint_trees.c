@@ -456,6 +456,8 @@ static void fill_sides(const Trees *t, const TreeGroup *group)
             if (body->motion == BODY_DYNAMIC && body_is_active(body)) {
                 side->moves[lane] = -1;
                 side->laden[lane] = store->loads[slot] > 0.0f ? -1 : 0;
+                side->uneven[lane] = body->flags & BODY_ROUND ? 0 : -1;
+                lane_set_symmetric(&side->inertia, lane, &body->inertia);
             }
         }
     }

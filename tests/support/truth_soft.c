@@ -693,6 +693,75 @@ static f64 points_passed(TruthCase *c)
     return passed;
 }
 
+/* ---- balls through cloth ---- */
+
+typedef struct Throw {
+    f64 through; /* m, that the ball is beyond all of the sheet at most */
+    f64 gained;  /* of the energy that the ball had */
+} Throw;
+
+/* A ball that flies into a sheet held at its rim, or at its corners. */
+static Throw throw_ball(TruthCase *c)
+{
+    Closed of = closed_make(c, 0.0f, 1.0f);
+    SoftMesh mesh;
+    ErrorText error;
+    SoftPin pins[4 * 24];
+    SoftDef def = soft_def_default();
+    SoftRange range;
+    Throw seen = {NAN, NAN};
+    u32 points = 8 + truth_pick(c, 17), count = 0;
+    bool corners = truth_pick(c, 3) == 0;
+    f32 radius = truth_log_range(c, 0.02f, 0.2f), speed = truth_log_range(c, 1.0f, 30.0f);
+    f32 mass = truth_log_range(c, 0.05f, 5.0f), aside = corners ? 0.05f : 0.25f;
+    def.mass_kg = truth_log_range(c, 0.1f, 1.0f);
+    def.position = vec3(-0.5f, -0.5f, 0.0f);
+    def.thickness = truth_range(c, 0.005f, 0.02f);
+    def.damping = 0.0f;
+    truth_say(c, " %u points %.2f kg %s ball %.3f m %.2f kg %.1f m/s", points, (f64)def.mass_kg,
+              corners ? "corners" : "rim", (f64)radius, (f64)mass, (f64)speed);
+    Vec3 at = vec3(truth_range(c, -aside, aside), truth_range(c, -aside, aside), -0.3f);
+    closed_add_body(&of, (Shape){.kind = SHAPE_SPHERE, .radius = radius}, mass, at, quat_identity(),
+                    vec3(0.0f, 0.0f, speed));
+    bool made = soft_mesh_grid(&mesh, points, points, 1.0f, 1.0f, &error) == 0;
+    for (u32 i = 0; made && i < mesh.point_count; i++) {
+        u32 x = i % points, y = i / points;
+        bool side = x == 0 || x == points - 1, end = y == 0 || y == points - 1;
+        if (corners ? side && end : side || end) {
+            pins[count++] = (SoftPin){.point = i};
+        }
+    }
+    def.pins = pins;
+    def.pin_count = count;
+    made = made && closed_add_soft(&of, &def, &mesh, &range) && soft_build(of.soft) == 0;
+    if (made) {
+        f64 start = closed_sums(&of).kinetic;
+        seen = (Throw){0.0, 0.0};
+        for (f32 t = 0.0f; t < 0.6f / speed + 0.3f; t += of.tick_s) {
+            closed_tick(&of);
+            f32 last = -INFINITY;
+            for (u32 i = 0; i < soft_particles(of.soft); i++) {
+                last = f32_max(last, soft_position(of.soft, i).z);
+            }
+            f32 z = rigid_centre(of.rigid, of.bodies[0].slot).z;
+            seen.through = fmax(seen.through, (f64)(z - last));
+            seen.gained = fmax(seen.gained, closed_sums(&of).kinetic / start - 1.0);
+        }
+    }
+    closed_finish(&of);
+    return seen;
+}
+
+static f64 ball_through(TruthCase *c)
+{
+    return throw_ball(c).through;
+}
+
+static f64 ball_gains(TruthCase *c)
+{
+    return throw_ball(c).gained;
+}
+
 const TruthLaw truth_soft[] = {
     {.name = "soft/held energy",
      .about = "energy that bodies on held sheets and bridges gain, of their fall",
@@ -793,5 +862,19 @@ const TruthLaw truth_soft[] = {
      .few = 4,
      .many = 60,
      .measure = points_passed},
+    {.name = "soft/through",
+     .about = "how far a ball of up to 50 times its mass gets beyond a held sheet: 1 of 100 do",
+     .unit = "m",
+     .bound = 0.0,
+     .few = 6,
+     .many = 200,
+     .measure = ball_through},
+    {.name = "soft/thrown at",
+     .about = "energy that such a ball and sheet gain, of what the ball had: 1 of 100 gain more",
+     .unit = "",
+     .bound = 0.01,
+     .few = 6,
+     .many = 200,
+     .measure = ball_gains},
     {.name = NULL},
 };

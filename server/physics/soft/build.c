@@ -279,8 +279,9 @@ int soft_add(Soft *soft, const Rigid *rigid, const SoftDef *def, SoftRange *rang
 
 int soft_build(Soft *soft)
 {
-    int (*const makers[])(Soft *) = {stiffs_create, packs_create, hold_create,  methods_create,
-                                     wholes_create, touch_create, crowd_create, rest_create};
+    int (*const makers[])(Soft *) = {stiffs_create, packs_create,   hold_create,
+                                     loads_create,  methods_create, wholes_create,
+                                     touch_create,  crowd_create,   rest_create};
     for (u32 i = 0; i < PL_COUNT(makers); i++) {
         int result = makers[i](soft);
         if (result != ERROR_OK) {

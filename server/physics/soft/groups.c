@@ -241,6 +241,7 @@ static void run_group(const Step *step, u32 index)
         }
     }
     hold_take(soft, index);
+    loads_take(soft, index);
     if (group->bodies.count == 0) {
         turn_begin_slab(soft, index);
     }
@@ -260,6 +261,7 @@ static void run_group(const Step *step, u32 index)
         return; /* a slab: the rest is for the body */
     }
     end_turns(soft, group);
+    loads_give(soft, index);
     hold_give(soft, index);
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         finish_body(soft, b, step->h);
@@ -290,6 +292,7 @@ static void phase_loop(void *context, u32 phase, u32 first, u32 end, u32 worker)
             packs_run(step->soft, cut->runs, step->h);
             turn_end_cut(step->soft, cut);
             for (u32 g = 0; g < cut->group_count; g++) {
+                loads_give(step->soft, cut->first_group + g);
                 hold_give(step->soft, cut->first_group + g);
             }
             finish_body(step->soft, cut->body, step->h);

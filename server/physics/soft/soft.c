@@ -28,6 +28,7 @@ void soft_destroy(Soft *soft)
     packs_destroy(soft->packs);
     rest_destroy(soft);
     free(soft->held);
+    loads_destroy(soft->loads);
     methods_destroy(soft->methods);
     stiffs_destroy(soft->stiffs);
     wholes_destroy(soft->wholes);
@@ -96,7 +97,7 @@ u64 soft_memory(const Soft *soft)
            (u64)soft->mover_room * sizeof *soft->movers +
            (u64)soft->mover_slots * sizeof *soft->mover_of +
            2 * (u64)soft->touch_room * sizeof *soft->touches + packs_memory(soft->packs) +
-           stiffs_memory(soft);
+           stiffs_memory(soft) + loads_memory(soft);
 }
 
 f32 soft_strain(const Soft *soft, u32 body)
@@ -191,6 +192,7 @@ static void step(Soft *soft, Rigid *rigid, f32 h, bool moves)
     if (rigid != NULL) {
         touch_movers_fall(soft, rigid, h);
         hold_begin(soft, rigid, h, moves);
+        loads_begin(soft, rigid, h, moves);
     }
     groups_step(soft, h, moves);
     grips_solve(soft, h);

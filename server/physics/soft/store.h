@@ -120,6 +120,8 @@ typedef struct SoftMover {
     Vec3 fall;      /* m/s², what it gets step by step and not at once, */
     Vec3 twist;     /* rad/s² */
     f32 span, left; /* s, of the way */
+    f32 loaded;     /* in this step: Σ of the weights of what it stretches (load.c) */
+    bool holds;     /* particles are attached to it */
 } SoftMover;
 
 typedef struct SoftTouch {
@@ -160,6 +162,7 @@ typedef struct SoftRest {
 
 typedef struct Packs Packs;     /* packs.c */
 typedef struct Held Held;       /* hold.c */
+typedef struct Loads Loads;     /* load.c */
 typedef struct Methods Methods; /* method.c */
 typedef struct Stiffs Stiffs;   /* stiff.c */
 typedef struct Crowd Crowd;     /* crowd.c */
@@ -202,6 +205,7 @@ struct Soft {
     u32 rest_count, mark_count, asleep_count;
     Packs *packs; /* made by soft_build, like the next four; NULL: nothing for them to do */
     Held *held;   /* [attachment_count] by group */
+    Loads *loads;
     Methods *methods;
     Stiffs *stiffs;
     Crowd *crowd;
@@ -265,6 +269,19 @@ void hold_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves);
 /* Around the constraints: of those that a group has. */
 void hold_take(Soft *soft, u32 group);
 void hold_give(Soft *soft, u32 group);
+
+/* load.c: particles that a rigid body stretches are solved together with it, as what hold.c does of
+ * those that it holds. */
+int loads_create(Soft *soft);
+void loads_destroy(Loads *loads);
+u64 loads_memory(const Soft *soft);
+/* Before a step of h s, as hold_begin. */
+void loads_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves);
+/* Around the constraints: of those that a group has. */
+void loads_take(Soft *soft, u32 group);
+void loads_give(Soft *soft, u32 group);
+/* After all groups: the bodies get what was meant for them. */
+void loads_pass(const Soft *soft, Rigid *rigid);
 
 /* method.c: a step of a body: for other methods than SOFT_XPBD from prediction to projection, so
  * that velocities are those of the step afterwards; and smoothing for all. soft->step is 0 in the

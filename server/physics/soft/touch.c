@@ -403,6 +403,7 @@ void touch_substep(Soft *soft, Rigid *rigid, f32 h)
 
 void touch_solve(Soft *soft, Rigid *rigid, f32 h)
 {
+    loads_pass(soft, rigid);
     solve_attachments(soft, rigid, h);
     solve_touches(soft, rigid, h);
     touch_face_solve(soft, rigid, h);

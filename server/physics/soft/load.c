@@ -1,0 +1,260 @@
+/*
+ * load.c: what a moving body stretches is solved together with it. Contact and constraints take
+ * turns, once in a step: a particle that a heavy body pushes on is pulled back by its edges, but
+ * passes on only what its own mass has of momentum, so that a ball of many times its mass draws a
+ * sheet out to many times its length and falls through. The corners of a stretched triangle that a
+ * body presses on are as heavy as their share of it and as fast, while constraints are solved; what
+ * they are given beyond their own mass, the body gets at the place where they are.
+ */
+#include "server/physics/soft/packs.h"
+
+#include "shared/error.h"
+
+#include <stdlib.h>
+
+/* Of a cell, that an edge of the triangle must be longer than at rest. */
+static const f32 stretch_least = 0.005f;
+/* Of the thickness: what is no farther than that, or will not be at the end of the step, is pressed
+ * on: edges that are too long pull it there. */
+static const f32 slack_part = 0.5f;
+/* Of the mean response of a body over all directions: what it gives in any of them. */
+static const f32 mean_to_any = 2.0f;
+/* Of a triangle, that a corner has of what lies in it. */
+static const f32 weight_least = 0.05f;
+
+/* A particle in this step. */
+typedef struct Load {
+    u32 particle, slot, mover;
+    f32 part;   /* Σ of the corner's weights */
+    f32 weight; /* 1/kg, of particle and body */
+    Vec3 speed; /* m/s, of the body there */
+    f32 own_weight;
+    Vec3 own_velocity; /* m/s, without the constraints */
+    Vec3 impulse;      /* N s, for the body */
+} Load;
+
+struct Loads {
+    Load *loads; /* [count] */
+    u32 *order;  /* [count] by group */
+    u32 count, room, order_room;
+    u32 *of;    /* [particles] load, or SOFT_NONE */
+    u32 *first; /* [groups + 1] in order */
+};
+
+void loads_destroy(Loads *loads)
+{
+    if (loads != NULL) {
+        free(loads->loads);
+        free(loads->order);
+        free(loads->of);
+        free(loads->first);
+        free(loads);
+    }
+}
+
+u64 loads_memory(const Soft *soft)
+{
+    const Loads *loads = soft->loads;
+    return loads == NULL
+               ? 0
+               : sizeof *loads + loads->room * sizeof *loads->loads +
+                     loads->order_room * sizeof *loads->order + soft->count * sizeof *loads->of;
+}
+
+int loads_create(Soft *soft)
+{
+    enum {
+        ROOM = 256
+    };
+    loads_destroy(soft->loads);
+    Loads *loads = soft->loads = calloc(1, sizeof *loads);
+    if (loads == NULL) {
+        return ERROR_MEMORY;
+    }
+    loads->of = malloc(((size_t)soft->count + 1) * sizeof *loads->of);
+    loads->first = calloc((size_t)soft->packs->group_count + 1, sizeof *loads->first);
+    if (loads->of == NULL || loads->first == NULL ||
+        !soft_grow((void **)&loads->loads, &loads->room, ROOM, sizeof *loads->loads) ||
+        !soft_grow((void **)&loads->order, &loads->order_room, ROOM, sizeof *loads->order)) {
+        return ERROR_MEMORY;
+    }
+    memset(loads->of, 0xff, soft->count * sizeof *loads->of);
+    return ERROR_OK;
+}
+
+/* ---- which ---- */
+
+static Vec3 place_now(const SoftPoint *p, f32 h)
+{
+    return vec3_add_scaled(p->position, h, p->velocity);
+}
+
+/* Does the body press on the triangle, and has that an edge that is too long? `late`: s, that the
+ * particles are behind. */
+static bool is_loaded(const Soft *soft, const Rigid *rigid, const SoftFace *face, f32 h, f32 late)
+{
+    const SoftBody *body = &soft->bodies[face->body];
+    const SoftMover *mover = &soft->movers[face->mover];
+    Vec3 c[3], at = vec3_zero(), moving = vec3_zero();
+    bool stretched = false;
+    for (u32 k = 0; k < 3; k++) {
+        const SoftPoint *p = &soft->points[face->point[k]];
+        c[k] = place_now(p, late);
+        at = vec3_add_scaled(at, face->weight[k], c[k]);
+        moving = vec3_add_scaled(moving, face->weight[k], p->velocity);
+    }
+    for (u32 k = 0; k < 3; k++) {
+        u32 next = k < 2 ? k + 1 : 0;
+        f32 rest = vec3_distance(soft->rest[face->point[k]], soft->rest[face->point[next]]);
+        stretched = stretched || vec3_distance(c[k], c[next]) > rest + stretch_least * body->cell;
+    }
+    if (!stretched) {
+        return false;
+    }
+    Vec3 centre = rigid_centre(rigid, face->slot), arm = vec3_sub(at, centre);
+    Vec3 from = quat_rotate(rigid_orientation(rigid, face->slot), face->local);
+    Vec3 against = vec3_add(rigid_velocity_at(rigid, face->slot, arm), mover->bias);
+    f32 gap = vec3_dot(vec3_sub(arm, from), face->normal) - body->def.thickness;
+    f32 apart = vec3_dot(vec3_sub(moving, against), face->normal);
+    return f32_min(gap, gap + h * apart) < slack_part * body->def.thickness;
+}
+
+static void add_corner(Soft *soft, const SoftFace *face, u32 k)
+{
+    Loads *loads = soft->loads;
+    u32 particle = face->point[k], index = loads->of[particle];
+    f32 part = face->weight[k];
+    if (!(part > weight_least) || !(soft->points[particle].inverse_mass > 0.0f)) {
+        return;
+    }
+    if (index == SOFT_NONE) {
+        u32 needed = loads->count + 1;
+        if (!soft_grow((void **)&loads->loads, &loads->room, needed, sizeof *loads->loads) ||
+            !soft_grow((void **)&loads->order, &loads->order_room, needed, sizeof *loads->order)) {
+            return;
+        }
+        index = loads->of[particle] = loads->count++;
+        loads->loads[index] =
+            (Load){.particle = particle, .slot = face->slot, .mover = face->mover};
+    }
+    Load *load = &loads->loads[index];
+    if (load->slot == face->slot) { /* the first body that it meets */
+        load->part += part;
+        soft->movers[face->mover].loaded += part;
+    }
+}
+
+static void sort_loads(const Soft *soft)
+{
+    Loads *loads = soft->loads;
+    const Packs *packs = soft->packs;
+    memset(loads->first, 0, (packs->group_count + 1) * sizeof *loads->first);
+    for (u32 i = 0; i < loads->count; i++) {
+        loads->first[packs->group_of[loads->loads[i].particle] + 1]++;
+    }
+    for (u32 g = 0; g < packs->group_count; g++) {
+        loads->first[g + 1] += loads->first[g];
+    }
+    for (u32 i = 0; i < loads->count; i++) {
+        loads->order[loads->first[packs->group_of[loads->loads[i].particle]]++] = i;
+    }
+    for (u32 g = packs->group_count; g > 0; g--) {
+        loads->first[g] = loads->first[g - 1];
+    }
+    loads->first[0] = 0;
+}
+
+/* What holds particles is solved with these already (hold.c). */
+static void clear(Soft *soft)
+{
+    Loads *loads = soft->loads;
+    for (u32 i = 0; i < loads->count; i++) {
+        loads->of[loads->loads[i].particle] = SOFT_NONE;
+    }
+    loads->count = 0;
+    for (u32 i = 0; i < soft->mover_count; i++) {
+        soft->movers[i].loaded = 0.0f;
+        soft->movers[i].holds = false;
+    }
+    for (u32 i = 0; i < soft->attachment_count; i++) {
+        u32 slot = soft->attachments[i].body.slot;
+        if (slot < soft->mover_slots && soft->mover_of[slot] != 0) {
+            soft->movers[soft->mover_of[slot] - 1].holds = true;
+        }
+    }
+}
+
+void loads_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves)
+{
+    Loads *loads = soft->loads;
+    f32 late = moves ? h : 0.0f;
+    clear(soft);
+    for (u32 i = 0; i < soft->face_count; i++) {
+        const SoftFace *face = &soft->faces[i];
+        if (face->near != 0 && face->mover != SOFT_NONE && !soft->movers[face->mover].holds &&
+            soft->bodies[face->body].def.method == SOFT_XPBD &&
+            rigid_mass(rigid, face->slot) > 0.0f && rigid_awake(rigid, face->slot) &&
+            is_loaded(soft, rigid, face, h, late)) {
+            for (u32 k = 0; k < 3; k++) {
+                add_corner(soft, face, k);
+            }
+        }
+    }
+    for (u32 i = 0; i < loads->count; i++) {
+        Load *load = &loads->loads[i];
+        const SoftPoint *p = &soft->points[load->particle];
+        const SoftMover *mover = &soft->movers[load->mover];
+        Vec3 arm = vec3_sub(place_now(p, late), rigid_centre(rigid, load->slot));
+        Symmetric3 response = rigid_response_at(rigid, load->slot, arm);
+        f32 body = (response.xx + response.yy + response.zz) / 3.0f;
+        body *= mean_to_any * mover->loaded / load->part;
+        load->weight = p->inverse_mass * body / (p->inverse_mass + body);
+        load->speed = vec3_add(rigid_velocity_at(rigid, load->slot, arm), mover->bias);
+        load->impulse = vec3_zero();
+    }
+    sort_loads(soft);
+}
+
+/* ---- around the constraints ---- */
+
+void loads_take(Soft *soft, u32 group)
+{
+    Loads *loads = soft->loads;
+    for (u32 i = loads->first[group]; i < loads->first[group + 1]; i++) {
+        Load *load = &loads->loads[loads->order[i]];
+        SoftPoint *p = &soft->points[load->particle];
+        load->own_weight = p->inverse_mass;
+        load->own_velocity = p->velocity;
+        /* What the two have in common: the particle's share of momentum is as much its own. */
+        load->speed = vec3_lerp(load->speed, p->velocity, load->weight / p->inverse_mass);
+        p->inverse_mass = load->weight;
+        p->velocity = load->speed;
+        if (soft->stiffs != NULL) {
+            stiff_start(soft, load->particle);
+        }
+    }
+}
+
+void loads_give(Soft *soft, u32 group)
+{
+    Loads *loads = soft->loads;
+    for (u32 i = loads->first[group + 1]; i-- > loads->first[group];) {
+        Load *load = &loads->loads[loads->order[i]];
+        SoftPoint *p = &soft->points[load->particle];
+        Vec3 given = vec3_sub(p->velocity, load->speed);
+        Vec3 gained = vec3_sub(p->velocity, load->own_velocity);
+        p->inverse_mass = load->own_weight;
+        load->impulse = vec3_sub(vec3_scale(given, 1.0f / load->weight),
+                                 vec3_scale(gained, 1.0f / load->own_weight));
+    }
+}
+
+void loads_pass(const Soft *soft, Rigid *rigid)
+{
+    const Loads *loads = soft->loads;
+    for (u32 i = 0; i < loads->count; i++) {
+        const Load *load = &loads->loads[i];
+        Vec3 arm = vec3_sub(soft->points[load->particle].position, rigid_centre(rigid, load->slot));
+        rigid_impulse(rigid, load->slot, arm, load->impulse);
+    }
+}

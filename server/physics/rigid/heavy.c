@@ -216,8 +216,8 @@ static void load_body(Rigid *rigid, u32 slot, f32 load, Waiting *waiting)
     }
 }
 
-/* What weighs down a contact lies on all that is below, and adds up. Loads that go round a ring of
- * bodies come to an end by the number of steps. */
+/* What weighs down a contact lies on all that is below, and adds up; supports share it. Loads that
+ * go round a ring of bodies come to an end by the number of steps. */
 static void follow_loads(Rigid *rigid)
 {
     HeavyStore *store = rigid->heavy;
@@ -241,6 +241,11 @@ static void follow_loads(Rigid *rigid)
         waiting.count--;
         store->sizes[slot] = 0;
         f32 load = store->loads[slot] + gravity / rigid->states[slot].inverse_mass;
+        u32 supports = 0;
+        for (u32 k = store->starts[slot]; k < store->starts[slot + 1]; k++) {
+            supports += will_touch(rigid, store->below[k]);
+        }
+        load /= (f32)u32_max(supports, 1);
         for (u32 k = store->starts[slot]; k < store->starts[slot + 1]; k++) {
             u32 i = store->below[k];
             Contact *c = &rigid->contacts[i];

@@ -4,8 +4,8 @@
  * Δ of all velocities is the solution of (M + Σ Jᵀ w J) Δ = −Σ Jᵀ w s, six equations a body, which
  * a factor LDLᵀ by blocks gives, in f64: masses differ by thousands, and stiffness by far more.
  * Points that would pull let go, friction beyond its cone slides, and the rest is solved anew, a
- * few times; if that does not end, as far towards the last solution as all limits allow, which
- * never adds energy. What remains is the sweeps'.
+ * few times; if that does not end, as far towards the last solution as all limits allow and as it
+ * helps, then row after row, which never adds energy. What remains is the sweeps'.
  */
 #include "server/physics/rigid/heavy.h"
 #include "server/physics/rigid/wide.h"
@@ -13,6 +13,7 @@
 enum {
     ROUNDS = 6, /* of letting go */
     HALVINGS = 6,
+    SWEEPS = 16, /* where that does not end */
     NORMAL_BITS = (1 << HEAVY_NORMALS) - 1,
     SOFT_SHIFT = 16 /* of the bits of points that give way softly */
 };
@@ -641,10 +642,39 @@ static bool share_fits(const Rigid *rigid, const HeavyCluster *cluster, f64 shar
     return true;
 }
 
-/* The rounds did not end: part of the last change, or none. */
+/* An impulse along a row, on the changes of velocity of the bodies. */
+static void move_row(HeavyBody *bodies, const HeavyContact *contact, u32 r, f64 impulse)
+{
+    for (u32 side = 0; side < 2; side++) {
+        if (contact->sides[side] != HEAVY_FIXED) {
+            HeavyBody *body = &bodies[contact->sides[side]];
+            const f64 *speeds = contact->speeds[r][side];
+            f64 turned[3];
+            symmetric_times(body->inverse_inertia, &speeds[3], turned);
+            for (u32 k = 0; k < 3; k++) {
+                body->change[k] += body->inverse_mass * speeds[k] * impulse;
+                body->change[3 + k] += turned[k] * impulse;
+            }
+        }
+    }
+}
+
+static bool has_row(const Rigid *rigid, const HeavyContact *contact, u32 r)
+{
+    bool rough = rigid->rows[contact->row].friction[contact->lane] > 0.0f;
+    return r < HEAVY_SLIP ? r < contact->points : rough && (r < HEAVY_TWIST || contact->points > 1);
+}
+
+/*
+ * The rounds did not end: part of the last change, or none, within all limits and no farther than
+ * to where what the rows ask is met best along it (the least of Σ c (t + J Δ / 2 + c / 2 w), of
+ * which no change at all makes 0): beyond it bodies would gain energy from nothing.
+ */
 static void shorten(const Rigid *rigid, const HeavyCluster *cluster)
 {
-    f64 share = 1.0;
+    HeavyBody *bodies = &rigid->heavy->bodies[cluster->body];
+    HeavyContact *contacts = &rigid->heavy->contacts[cluster->contact];
+    f64 share = 1.0, slope = 0.0, curvature = 0.0;
     u32 halvings = 0;
     while (!share_fits(rigid, cluster, share)) {
         share = ++halvings < HALVINGS ? 0.5 * share : 0.0;
@@ -652,10 +682,74 @@ static void shorten(const Rigid *rigid, const HeavyCluster *cluster)
             break;
         }
     }
+    for (u32 i = 0; i < cluster->bodies; i++) {
+        memset(bodies[i].change, 0, sizeof(bodies[i].change));
+    }
     for (u32 i = 0; i < cluster->contacts; i++) {
-        HeavyContact *contact = &rigid->heavy->contacts[cluster->contact + i];
         for (u32 r = 0; r < HEAVY_ROWS; r++) {
-            contact->change[r] *= share;
+            move_row(bodies, &contacts[i], r, contacts[i].change[r]);
+        }
+    }
+    for (u32 i = 0; i < cluster->contacts; i++) {
+        const HeavyContact *contact = &contacts[i];
+        for (u32 r = 0; r < HEAVY_ROWS; r++) {
+            if (has_row(rigid, contact, r)) {
+                f64 change = contact->change[r];
+                slope += change * contact->target[r];
+                curvature +=
+                    change * (row_change(bodies, contact, r) + change / contact->weight[r]);
+            }
+        }
+    }
+    share = slope < 0.0 && -slope < share * curvature ? -slope / curvature : share;
+    share = slope < 0.0 ? share : 0.0;
+    for (u32 i = 0; i < cluster->bodies; i++) {
+        for (u32 k = 0; k < HEAVY_AXES; k++) {
+            bodies[i].change[k] *= share;
+        }
+    }
+    for (u32 i = 0; i < cluster->contacts; i++) {
+        for (u32 r = 0; r < HEAVY_ROWS; r++) {
+            contacts[i].change[r] *= share;
+        }
+    }
+}
+
+/* Changes by what a row still asks, kept within least and most; returns the impulse that it has. */
+static f64 sweep_row(HeavyBody *bodies, HeavyContact *contact, u32 r, f64 least, f64 most)
+{
+    f64 change = contact->change[r], give = 1.0 / contact->weight[r];
+    f64 asked = contact->target[r] + row_change(bodies, contact, r) + give * change;
+    f64 impulse = contact->before[r] + change - asked / (contact->response[r] + give);
+    impulse = impulse < least ? least : impulse > most ? most : impulse;
+    contact->change[r] = impulse - contact->before[r];
+    move_row(bodies, contact, r, contact->change[r] - change);
+    return impulse;
+}
+
+/* What is left is swept, one row after the other: each takes away from what is left to ask. */
+static void sweep(const Rigid *rigid, const HeavyCluster *cluster)
+{
+    HeavyBody *bodies = &rigid->heavy->bodies[cluster->body];
+    HeavyContact *contacts = &rigid->heavy->contacts[cluster->contact];
+    for (u32 i = 0; i < SWEEPS * cluster->contacts; i++) {
+        HeavyContact *contact = &contacts[i % cluster->contacts];
+        const ContactWide *row = &rigid->rows[contact->row];
+        const PointWide *points = &rigid->points[row->first];
+        f64 sum = 0.0, lever = 0.0;
+        for (u32 p = 0; p < contact->points; p++) {
+            f64 impulse = sweep_row(bodies, contact, p, 0.0, INFINITY);
+            sum += impulse;
+            lever += impulse * lane_of(points[p].lever, contact->lane);
+        }
+        f64 friction = lane_of(row->friction, contact->lane);
+        for (u32 k = 0; k < 2 && friction > 0.0; k++) {
+            f64 other = contact->before[HEAVY_TWIST - 1 - k] + contact->change[HEAVY_TWIST - 1 - k];
+            f64 most = sqrt(larger(friction * sum * friction * sum - other * other, 0.0));
+            sweep_row(bodies, contact, HEAVY_SLIP + k, -most, most);
+        }
+        if (has_row(rigid, contact, HEAVY_TWIST)) {
+            sweep_row(bodies, contact, HEAVY_TWIST, -friction * lever, friction * lever);
         }
     }
 }
@@ -678,6 +772,7 @@ static void solve_cluster(Rigid *rigid, HeavyCluster *cluster, HeavyPass pass)
     }
     if (!fits) {
         shorten(rigid, cluster);
+        sweep(rigid, cluster);
     }
     for (u32 i = 0; i < cluster->contacts; i++) {
         store_contact(rigid, &contacts[i]);

@@ -1,4 +1,5 @@
 /* body.c: the store of bodies: slots, generations, reads and writes. See rigid.h. */
+#include "server/physics/rigid/ccd_flight.h"
 #include "server/physics/rigid/heavy.h"
 
 #include "shared/check.h"
@@ -108,7 +109,7 @@ Rigid *rigid_create(const RigidDef *def)
     failed = !tree_init(&rigid->fixed, n) || failed;
     failed = !joint_store_init(&rigid->joints, def->joint_capacity, n) || failed;
     failed = !reserve_pile(rigid, n) || failed;
-    failed = !heavy_init(rigid) || failed;
+    failed = !heavy_init(rigid) || !flight_init(rigid) || failed;
     if (failed) {
         rigid_destroy(rigid);
         return NULL;

@@ -519,6 +519,12 @@ static void meet(Merge *merge, const Meeting *meeting)
     }
 }
 
+bool flight_init(Rigid *rigid)
+{
+    return rigid_reserve(rigid, &rigid->flyers, &rigid->flyer_capacity, 1, sizeof(Flyer)) &&
+           rigid_reserve(rigid, &rigid->meetings, &rigid->meeting_capacity, 1, sizeof(Meeting));
+}
+
 bool flight_add(Rigid *rigid, u32 slot)
 {
     u32 index = flyer_of(rigid, slot);

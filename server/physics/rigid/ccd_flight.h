@@ -7,6 +7,8 @@
 
 #include "server/physics/rigid/body.h"
 
+/* Room for the first that fly; false: no memory. */
+bool flight_init(Rigid *rigid);
 /* Adds a body that is fast; false: no memory. */
 bool flight_add(Rigid *rigid, u32 slot);
 /* Adds two bodies of which one is pressed deep into the other, as slow as they may be. */

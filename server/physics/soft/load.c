@@ -192,7 +192,7 @@ void loads_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves)
     for (u32 i = 0; i < soft->face_count; i++) {
         const SoftFace *face = &soft->faces[i];
         if (face->near != 0 && face->mover != SOFT_NONE && !soft->movers[face->mover].holds &&
-            soft->bodies[face->body].def.method == SOFT_XPBD &&
+            soft->bodies[face->body].def.method == SOFT_XPBD && !soft->bodies[face->body].closed &&
             rigid_mass(rigid, face->slot) > 0.0f && rigid_awake(rigid, face->slot) &&
             is_loaded(soft, rigid, face, h, late)) {
             for (u32 k = 0; k < 3; k++) {

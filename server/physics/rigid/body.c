@@ -229,6 +229,7 @@ void body_derive(const Rigid *rigid, Body *body)
 {
     MassProperties mass = shape_mass(&body->shape, body->mass);
     body->centre = mass.centre;
+    body->inner = shape_inner_radius(&body->shape);
     body->flags &= ~(u32)(BODY_OFFSET | BODY_ROUND);
     if (body->motion == BODY_DYNAMIC) {
         body->inertia = mass.inertia;

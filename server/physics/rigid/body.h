@@ -82,6 +82,7 @@ typedef struct Body {
     Quat rest_orientation;
     Bounds fat; /* in the tree */
     Shape shape;
+    f32 inner;                           /* m, shape_inner_radius */
     Symmetric3 inertia, inverse_inertia; /* about the centre, in the shape's axes */
     f32 mass, friction, restitution, rolling;
     Vec3 surface_velocity;   /* m/s, in its own frame */

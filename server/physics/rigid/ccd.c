@@ -90,8 +90,8 @@ f32 ccd_margin(const Rigid *rigid, u32 slot_a, u32 slot_b)
     Vec3 v = vec3_sub(rigid->states[slot_b].velocity, rigid->states[slot_a].velocity);
     f32 ahead = vec3_length(v) * rigid->def.tick_s;
     if (ahead > RIGID_MARGIN_M && a->motion != BODY_KINEMATIC && b->motion != BODY_KINEMATIC) {
-        f32 thick_a = a->motion == BODY_DYNAMIC ? shape_inner_radius(&a->shape) : INFINITY;
-        f32 thick_b = b->motion == BODY_DYNAMIC ? shape_inner_radius(&b->shape) : INFINITY;
+        f32 thick_a = a->motion == BODY_DYNAMIC ? a->inner : INFINITY;
+        f32 thick_b = b->motion == BODY_DYNAMIC ? b->inner : INFINITY;
         ahead = f32_min(ahead, FAST_SHARE * f32_min(thick_a, thick_b));
     }
     ahead += f32_max(ccd_turning(rigid, slot_a), ccd_turning(rigid, slot_b));
@@ -134,8 +134,7 @@ static void follow_range(void *context, u32 first, u32 end, u32 worker)
         f32 reach = body_reach(body);
         f32 motion = motion_of(rigid, slot, reach);
         rigid->flights[slot] = 0;
-        bool fast = !rigid->def.no_ccd && motion > FAST_SHARE * shape_inner_radius(&body->shape) &&
-                    may_fly(body);
+        bool fast = !rigid->def.no_ccd && motion > FAST_SHARE * body->inner && may_fly(body);
         if (motion <= still_m && !fast) {
             continue;
         }
@@ -190,8 +189,8 @@ static void add_pressed(Rigid *rigid)
             continue;
         }
         const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];
-        f32 inner = f32_min(a->motion == BODY_STATIC ? INFINITY : shape_inner_radius(&a->shape),
-                            b->motion == BODY_STATIC ? INFINITY : shape_inner_radius(&b->shape));
+        f32 inner = f32_min(a->motion == BODY_STATIC ? INFINITY : a->inner,
+                            b->motion == BODY_STATIC ? INFINITY : b->inner);
         if (deepest > THIN_SHARE * inner) {
             flight_press(rigid, c->a, c->b);
         }

@@ -46,7 +46,7 @@ static f32 thinner_of(const Rigid *rigid, const Contact *c)
     for (u32 side = 0; side < 2; side++) {
         u32 slot = side == 0 ? c->a : c->b;
         if (rigid->states[slot].inverse_mass > 0.0f) {
-            thinner = f32_min(thinner, shape_inner_radius(&rigid->bodies[slot].shape));
+            thinner = f32_min(thinner, rigid->bodies[slot].inner);
         }
     }
     return thinner;
@@ -476,7 +476,7 @@ static void harden(Rigid *rigid, const HeavyCluster *cluster)
     for (u32 i = 0; i < cluster->bodies; i++) {
         u32 slot = rigid->heavy->bodies[cluster->body + i].slot;
         weight += gravity / rigid->states[slot].inverse_mass;
-        thinnest = f32_min(thinnest, shape_inner_radius(&rigid->bodies[slot].shape));
+        thinnest = f32_min(thinnest, rigid->bodies[slot].inner);
     }
     for (u32 i = 0; i < cluster->contacts; i++) {
         const HeavyContact *contact = &rigid->heavy->contacts[cluster->contact + i];

@@ -408,22 +408,30 @@ static void neighbours_of(const HeavyStore *store, const HeavyCluster *cluster, 
     }
 }
 
+/* Of those that are not met yet, the first with the fewest neighbours; not all may be met. */
+static u32 fewest_neighbours(const u64 *neighbours, u32 count, u64 met)
+{
+    u32 least = (u32)__builtin_ctzll(~met);
+    for (u32 i = least + 1; i < count; i++) {
+        if (!(met >> i & 1) &&
+            __builtin_popcountll(neighbours[i]) < __builtin_popcountll(neighbours[least])) {
+            least = i;
+        }
+    }
+    return least;
+}
+
 /* Breadth first from a body with few neighbours: a column is in order from end to end, and rows of
  * the factor are short (Cuthill and McKee 1969). Places become those of the order. */
 static void order_bodies(HeavyStore *store, HeavyCluster *cluster)
 {
     u64 neighbours[HEAVY_BODIES], met = 0;
-    u32 order[HEAVY_BODIES], places[HEAVY_BODIES], count = 0, slots[HEAVY_BODIES];
+    u32 order[HEAVY_BODIES], places[HEAVY_BODIES] = {0}, count = 0, slots[HEAVY_BODIES];
     HeavyBody *bodies = &store->bodies[cluster->body];
     neighbours_of(store, cluster, neighbours);
     for (u32 next = 0; count < cluster->bodies; next++) {
         if (next == count) {
-            u32 least = HEAVY_FIXED;
-            for (u32 i = 0; i < cluster->bodies; i++) {
-                bool fewer = least == HEAVY_FIXED || __builtin_popcountll(neighbours[i]) <
-                                                         __builtin_popcountll(neighbours[least]);
-                least = !(met >> i & 1) && fewer ? i : least;
-            }
+            u32 least = fewest_neighbours(neighbours, cluster->bodies, met);
             met |= 1ull << least;
             order[count++] = least;
         }

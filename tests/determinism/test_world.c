@@ -19,6 +19,10 @@ enum {
     TICKS = 75,
     SAVED_AT = 50,
     FORGERIES = 20,
+#elif defined(__SANITIZE_ADDRESS__)
+    TICKS = 300,
+    SAVED_AT = 150,
+    FORGERIES = 300,
 #else
     TICKS = 300,
     SAVED_AT = 150,

@@ -46,8 +46,8 @@ typedef struct TruthWorst {
 
 /* Tries the cases [first, first + count) of a law. */
 TruthWorst truth_sweep(const TruthLaw *law, u32 first, u32 count);
-/* Tries `few` cases of each law of a table (sanitizer builds a third of them) and prints them; returns
- * how many laws are broken. */
+/* Tries `few` cases of each law of a table (sanitizer builds a third of them) and prints them;
+ * returns how many laws are broken. */
 u32 truth_check(const TruthLaw *table);
 
 /* The tables, by area; each ends with a law without name. */

@@ -207,15 +207,15 @@ static f64 energy_on_hills(TruthCase *c)
 typedef struct Meeting {
     Things things;
     f32 hz;
-    bool met;
     KitMotion first, last;
     f64 rise;       /* J, the most above what has been before */
     f64 push, turn; /* kg m/s and kg m²/s of the two, as numbers */
 } Meeting;
 
-static f64 length_of(const f64 *v)
+static f64 distance_of(const f64 *a, const f64 *b)
 {
-    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    f64 x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+    return sqrt(x * x + y * y + z * z);
 }
 
 /* Two bodies fly at each other, turning, and meet about where the origin is. */
@@ -269,21 +269,13 @@ static f64 meeting_energy(TruthCase *c)
 static f64 meeting_momentum(TruthCase *c)
 {
     Meeting m = meeting_of(c);
-    f64 off[3];
-    for (u32 i = 0; i < 3; i++) {
-        off[i] = m.last.momentum[i] - m.first.momentum[i];
-    }
-    return length_of(off) / m.push;
+    return distance_of(m.last.momentum, m.first.momentum) / m.push;
 }
 
 static f64 meeting_turning(TruthCase *c)
 {
     Meeting m = meeting_of(c);
-    f64 off[3];
-    for (u32 i = 0; i < 3; i++) {
-        off[i] = m.last.angular[i] - m.first.angular[i];
-    }
-    return length_of(off) / m.turn;
+    return distance_of(m.last.angular, m.first.angular) / m.turn;
 }
 
 const TruthLaw truth_shape[] = {

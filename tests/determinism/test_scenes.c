@@ -22,8 +22,8 @@ enum {
     SAVED_AT = TICKS / 2
 };
 
-static const char *const scenes[] = {"ragdolls", "terrain",      "marble_run",   "bridge",
-                                     "conveyor", "side_by_side", "wrecking_ball"};
+static const char *const scenes[] = {"mass_ratio", "ragdolls", "terrain",      "marble_run",
+                                     "bridge",     "conveyor", "side_by_side", "wrecking_ball"};
 
 static Scene *load(const char *name)
 {

@@ -39,7 +39,8 @@ int main(void)
         "shared/scenes/ragdolls.json",      "shared/scenes/terrain.json",
         "shared/scenes/marble_run.json",    "shared/scenes/bridge.json",
         "shared/scenes/conveyor.json",      "shared/scenes/impulses.json",
-        "shared/scenes/wrecking_ball.json", "shared/scenes/doors.json"};
+        "shared/scenes/wrecking_ball.json", "shared/scenes/doors.json",
+        "shared/scenes/mass_ratio.json"};
     u64 hash = hash_of("shared/scenes/playground.json", TICKS, true);
     for (u32 i = 0; i < PL_COUNT(scenes); i++) {
         u64 own = hash_of(scenes[i], SCENE_TICKS, false);

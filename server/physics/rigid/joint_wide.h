@@ -1,5 +1,5 @@
 /*
- * joint_wide.h: arithmetic of eight joints side by side.
+ * joint_wide.h: arithmetic of eight joints side by side, and of one lane of them.
  * Layer: server/physics/rigid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_WIDE_H
@@ -7,6 +7,11 @@
 
 #include "server/physics/rigid/joint_row.h"
 
+/* One lane, and no byte of the others: other threads may be writing those. */
+SIMD_INLINE f32 lane_read(const f32x8 *v, u32 lane)
+{
+    return ((const f32 *)v)[lane];
+}
 SIMD_INLINE void lane_set(f32x8 *v, u32 lane, f32 x)
 {
     ((f32 *)v)[lane] = x;

@@ -8,6 +8,7 @@
  * helps, then row after row, which never adds energy. What remains is the sweeps'.
  */
 #include "server/physics/rigid/heavy.h"
+#include "server/physics/rigid/joint_wide.h"
 #include "server/physics/rigid/wide.h"
 
 enum {
@@ -28,16 +29,16 @@ static inline f64 larger(f64 a, f64 b)
 
 /* ---- once a tick ---- */
 
-static f64 lane_of(f32x8 v, u32 lane)
+static f64 lane_of(const f32x8 *v, u32 lane)
 {
-    return (f64)v[lane];
+    return (f64)lane_read(v, lane);
 }
 
 static void lane_vector(const Vec3x8 *v, u32 lane, f64 out[3])
 {
-    out[0] = lane_of(v->x, lane);
-    out[1] = lane_of(v->y, lane);
-    out[2] = lane_of(v->z, lane);
+    out[0] = lane_of(&v->x, lane);
+    out[1] = lane_of(&v->y, lane);
+    out[2] = lane_of(&v->z, lane);
 }
 
 static void cross(const f64 a[3], const f64 b[3], f64 out[3])
@@ -162,27 +163,26 @@ static void ask_point(const Rigid *rigid, HeavyContact *contact, u32 p, HeavyPas
     u32 lane = contact->lane;
     const BodyState *a = &rigid->states[row->a[lane]], *b = &rigid->states[row->b[lane]];
     f64 speed = row_speed(contact->speeds[p], a->velocity, a->spin, b->velocity, b->spin);
-    f64 separation = lane_of(point->separation, lane) +
+    f64 separation = lane_of(&point->separation, lane) +
                      row_speed(contact->speeds[p], a->shift, a->turn, b->shift, b->turn);
     f64 inverse_h = (f64)((f32)rigid->substeps / rigid->def.tick_s), soft = 0.0, bias = 0.0;
     if (separation > 0.0) {
         bias = separation * inverse_h;
     } else if (pass == HEAVY_PUSH) {
-        f64 push = larger(lane_of(row->bias_rate, lane) * separation, -(f64)RIGID_PUSH_M_S);
+        f64 push = larger(lane_of(&row->bias_rate, lane) * separation, -(f64)RIGID_PUSH_M_S);
         bias = speed < (f64)RIGID_BOUNCE_M_S ? push : 0.0;
-        soft = lane_of(row->impulse_scale, lane) / lane_of(row->mass_scale, lane);
+        soft = lane_of(&row->impulse_scale, lane) / lane_of(&row->mass_scale, lane);
     }
     f64 response = contact->response[p];
-    contact->before[p] = lane_of(point->impulse, lane);
+    contact->before[p] = lane_of(&point->impulse, lane);
     contact->asked[p] = speed + bias;
     contact->target[p] = speed + bias + soft * response * contact->before[p];
     contact->weight[p] = 1.0 / (response * (soft + regular));
     bool solved = contact->before[p] > 0.0 || contact->target[p] < 0.0;
     contact->solved |= solved ? 1u << p : 0u;
     contact->solved |= soft > 0.0 ? 1u << (SOFT_SHIFT + p) : 0u;
-    if (pass == HEAVY_PUSH && point->impulse_max[lane] <= 0.0f) {
-        f32 approach = (f32)speed;
-        memcpy((f32 *)(void *)&point->approach + lane, &approach, sizeof(approach));
+    if (pass == HEAVY_PUSH && lane_read(&point->impulse_max, lane) <= 0.0f) {
+        lane_set(&point->approach, lane, (f32)speed);
     }
 }
 
@@ -217,10 +217,10 @@ static void ask_contact(const Rigid *rigid, HeavyContact *contact, HeavyPass pas
             const ExtraWide *extra = &rigid->extras[row->extra];
             drive = k == 0 ? extra->drive.x[lane] : extra->drive.y[lane];
         }
-        ask_row(rigid, contact, HEAVY_SLIP + k, row->friction_impulse[k][lane], drive);
+        ask_row(rigid, contact, HEAVY_SLIP + k, lane_read(&row->friction_impulse[k], lane), drive);
     }
     if (contact->points > 1) {
-        ask_row(rigid, contact, HEAVY_TWIST, row->twist_impulse[lane], 0.0f);
+        ask_row(rigid, contact, HEAVY_TWIST, lane_read(&row->twist_impulse, lane), 0.0f);
     }
 }
 
@@ -507,7 +507,7 @@ static bool normals_fit(const HeavyBody *bodies, HeavyContact *contact, f64 *sum
         }
         impulse = larger(impulse, 0.0);
         *sum += impulse;
-        *lever += impulse * lane_of(points[p].lever, contact->lane);
+        *lever += impulse * lane_of(&points[p].lever, contact->lane);
     }
     return fits;
 }
@@ -537,7 +537,7 @@ static bool friction_fits(HeavyContact *contact, u32 first, u32 count, f64 limit
 static bool contact_fits(const Rigid *rigid, const HeavyBody *bodies, HeavyContact *contact)
 {
     const ContactWide *row = &rigid->rows[contact->row];
-    f64 friction = lane_of(row->friction, contact->lane), sum, lever;
+    f64 friction = lane_of(&row->friction, contact->lane), sum, lever;
     bool fits = normals_fit(bodies, contact, &sum, &lever, &rigid->points[row->first]);
     if (friction > 0.0) {
         fits = friction_fits(contact, HEAVY_SLIP, 2, friction * sum) && fits;
@@ -549,12 +549,6 @@ static bool contact_fits(const Rigid *rigid, const HeavyBody *bodies, HeavyConta
 }
 
 /* ---- passes ---- */
-
-static void lane_store(f32x8 *v, u32 lane, f64 value)
-{
-    f32 rounded = (f32)value;
-    memcpy((f32 *)(void *)v + lane, &rounded, sizeof(rounded));
-}
 
 /* Impulses as they are handed on; their change is what it is after rounding. */
 static void store_contact(Rigid *rigid, HeavyContact *contact)
@@ -571,14 +565,14 @@ static void store_contact(Rigid *rigid, HeavyContact *contact)
         impulse = (f64)(f32)(r < HEAVY_SLIP ? larger(impulse, 0.0) : impulse);
         contact->change[r] = impulse - contact->before[r];
         if (r == HEAVY_TWIST) {
-            lane_store(&row->twist_impulse, lane, impulse);
+            lane_set(&row->twist_impulse, lane, (f32)impulse);
         } else if (r >= HEAVY_SLIP) {
-            lane_store(&row->friction_impulse[r - HEAVY_SLIP], lane, impulse);
+            lane_set(&row->friction_impulse[r - HEAVY_SLIP], lane, (f32)impulse);
         } else {
             PointWide *point = &rigid->points[row->first + r];
-            lane_store(&point->impulse, lane, impulse);
-            lane_store(&point->impulse_max, lane,
-                       larger(impulse, lane_of(point->impulse_max, lane)));
+            lane_set(&point->impulse, lane, (f32)impulse);
+            lane_set(&point->impulse_max, lane,
+                     (f32)larger(impulse, lane_of(&point->impulse_max, lane)));
         }
     }
 }
@@ -625,9 +619,9 @@ static bool share_fits(const Rigid *rigid, const HeavyCluster *cluster, f64 shar
         }
         for (u32 p = 0; p < contact->points; p++) {
             sum += impulses[p];
-            lever += impulses[p] * lane_of(points[p].lever, contact->lane);
+            lever += impulses[p] * lane_of(&points[p].lever, contact->lane);
         }
-        f64 friction = lane_of(row->friction, contact->lane) * (1.0 + slack);
+        f64 friction = lane_of(&row->friction, contact->lane) * (1.0 + slack);
         for (u32 p = 0; p < contact->points; p++) {
             if (impulses[p] < -slack * fabs(sum)) {
                 return false;
@@ -740,9 +734,9 @@ static void sweep(const Rigid *rigid, const HeavyCluster *cluster)
         for (u32 p = 0; p < contact->points; p++) {
             f64 impulse = sweep_row(bodies, contact, p, 0.0, INFINITY);
             sum += impulse;
-            lever += impulse * lane_of(points[p].lever, contact->lane);
+            lever += impulse * lane_of(&points[p].lever, contact->lane);
         }
-        f64 friction = lane_of(row->friction, contact->lane);
+        f64 friction = lane_of(&row->friction, contact->lane);
         for (u32 k = 0; k < 2 && friction > 0.0; k++) {
             f64 other = contact->before[HEAVY_TWIST - 1 - k] + contact->change[HEAVY_TWIST - 1 - k];
             f64 most = sqrt(larger(friction * sum * friction * sum - other * other, 0.0));

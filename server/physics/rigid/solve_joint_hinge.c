@@ -369,11 +369,6 @@ void joint_hinge_relax(Rigid *rigid, HingeWide *row, f32 h)
 
 /* ---- the end of a tick ---- */
 
-static f32 lane_of(const f32x8 *v, u32 lane)
-{
-    return ((const f32 *)v)[lane];
-}
-
 void joint_hinge_store(Rigid *rigid, const HingeWide *row, f32 tick_s)
 {
     f32 rate = (f32)rigid->substeps / tick_s;
@@ -383,12 +378,12 @@ void joint_hinge_store(Rigid *rigid, const HingeWide *row, f32 tick_s)
         }
         Joint *joint = &rigid->joints.joints[row->joint[lane]];
         joint->load.linear = vec3_scale(lane_vec3(&row->linear, lane), rate);
-        joint->load.angular =
-            vec3(0.0f, lane_of(&row->about_y, lane) * rate, lane_of(&row->about_z, lane) * rate);
-        joint->load.spring = lane_of(&row->spring, lane) * rate;
-        joint->load.motor = lane_of(&row->motor, lane) * rate;
-        joint->load.lower = lane_of(&row->below, lane) * rate;
-        joint->load.upper = lane_of(&row->above, lane) * rate;
+        joint->load.angular = vec3(0.0f, lane_read(&row->about_y, lane) * rate,
+                                   lane_read(&row->about_z, lane) * rate);
+        joint->load.spring = lane_read(&row->spring, lane) * rate;
+        joint->load.motor = lane_read(&row->motor, lane) * rate;
+        joint->load.lower = lane_read(&row->below, lane) * rate;
+        joint->load.upper = lane_read(&row->above, lane) * rate;
         joint->force = vec3_scale(lane_vec3(&row->sum_force, lane), 1.0f / tick_s);
         joint->torque = vec3_scale(lane_vec3(&row->sum_moment, lane), 1.0f / tick_s);
         joint->error = vec3_length(lane_vec3(&row->gap, lane));

@@ -449,6 +449,9 @@ bool jam_is_there(const Rigid *rigid);
 bool jam_has(const Rigid *rigid, u32 slot);
 /* Is the pair one of those that are not left out? */
 bool jam_keeps(const Rigid *rigid, u32 a, u32 b);
+/* From a's origin to b's: as given, or, where they lie in one point, along a way drawn by lot. Else
+ * all would be pushed along the one axis that a shape falls back to. */
+Vec3 jam_apart(const Rigid *rigid, u32 a, u32 b, Vec3 apart);
 
 /* contact.c */
 void contact_update(Rigid *rigid);

@@ -169,6 +169,11 @@ static void narrow_range(void *context, u32 first, u32 end, u32 worker)
             pair->fresh = (u8)recycle_collide(rigid, pair, margin, most, manifolds);
         } else {
             ShapePose pose_a = body_pose(a), pose_b = body_pose(b);
+            if (rigid->jammed) {
+                Vec3 apart = vec3_sub(pose_b.position, pose_a.position);
+                Vec3 way = jam_apart(rigid, pair->a, pair->b, apart);
+                pose_b.position = vec3_add(pose_b.position, vec3_sub(way, apart));
+            }
             pair->fresh = (u8)manifold_collide(&pose_a, &pose_b, margin, manifolds, most);
             for (u32 m = 0; m < pair->fresh; m++) {
                 manifolds[m].apart = vec3_sub(b->position, a->position);

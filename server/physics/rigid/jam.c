@@ -10,12 +10,12 @@
 #include <stdatomic.h>
 
 /* Bodies whose middles are nearer than this share of their inner radii are in one place. */
-#define JAM_SHARE 0.75f
+#define JAM_SHARE 0.95f
 
 enum {
     /* A body has others in its place so often before its pairs are thinned, and keeps about as
      * many of them. In piles it has none, in the worst of jams one or two. */
-    JAM_KEPT = 12
+    JAM_KEPT = 8
 };
 
 bool jam_begin(Rigid *rigid)
@@ -75,6 +75,19 @@ bool jam_keeps(const Rigid *rigid, u32 a, u32 b)
     u32 other = atomic_load_explicit(&rigid->jam[b].count, memory_order_relaxed);
     u32 least = u32_min(one, other);
     return least <= JAM_KEPT || (u64)lot(u32_min(a, b), u32_max(a, b)) * least >> 32 < JAM_KEPT;
+}
+
+Vec3 jam_apart(const Rigid *rigid, u32 a, u32 b, Vec3 apart)
+{
+    const f32 least_share = 1e-3f;
+    f32 least = least_share * f32_min(rigid->jam[a].inner, rigid->jam[b].inner);
+    if (!(vec3_length_squared(apart) < least * least)) {
+        return apart;
+    }
+    u32 x = lot(a, b);
+    Vec3 way = vec3((f32)(x & 1023u) - 511.5f, (f32)(x >> 10 & 1023u) - 511.5f,
+                    (f32)(x >> 20 & 1023u) - 511.5f);
+    return vec3_scale(way, least / vec3_length(way));
 }
 
 typedef struct PlaceSearch {

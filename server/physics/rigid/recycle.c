@@ -116,6 +116,9 @@ static inline Couple couple_of(const Rigid *rigid, const Pair *pair)
     bool turned = b->motion == BODY_STATIC;
     const Body *root = turned ? b : a, *other = turned ? a : b;
     Vec3 apart = vec3_sub(body_origin(other), body_origin(root));
+    if (rigid->jammed && !turned) {
+        apart = jam_apart(rigid, pair->a, pair->b, apart);
+    }
     return (Couple){root, other, turned, quat_rotate_inverse(root->orientation, apart),
                     quat_mul(quat_conjugate(root->orientation), other->orientation)};
 }

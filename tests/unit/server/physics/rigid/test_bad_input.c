@@ -225,6 +225,37 @@ static void crowds_in_one_place_come_apart(void **unused)
     }
 }
 
+/* Balls of one size in one point have no direction to part in: they must not stack up along an axis
+ * for ever, but spread, and cost no more than a heap after a while. */
+static void balls_in_one_point_spread(void **unused)
+{
+    PL_UNUSED(unused);
+    enum {
+        BALLS = SLOW ? 60 : 400
+    };
+    Rigid *rigid = kit_world(BALLS + 1, 4, KIT_GRAVITY_M_S2);
+    BodyDef floor = kit_plane(quat_identity());
+    kit_add(rigid, &floor);
+    for (u32 i = 0; i < BALLS; i++) {
+        BodyDef ball = kit_ball(vec3(0.0f, 2.0f, 0.0f), 0.25f);
+        kit_add(rigid, &ball);
+    }
+    f32 fastest = 0.0f;
+    for (u32 t = 0; t < 240; t++) {
+        kit_tick(rigid);
+        fastest = f32_max(fastest, look_at(rigid, 1, 1 + BALLS).fastest);
+    }
+    RigidStats stats;
+    rigid_stats(rigid, &stats);
+    printf("%d balls in one point: up to %.1f m/s; after 4 s %.2f contacts a ball, %.0f mm deep\n",
+           BALLS, (double)fastest, (double)stats.contacts / BALLS,
+           (double)stats.penetration_max * 1e3);
+    assert_true(fastest < 15.0f);
+    assert_true(stats.contacts < 3 * BALLS);
+    assert_true(stats.penetration_max < 0.025f);
+    rigid_destroy(rigid);
+}
+
 /* 10 km from the middle a number of single precision is 1 mm coarse: a floor there still holds. */
 static void far_away_a_floor_still_holds(void **unused)
 {
@@ -332,6 +363,7 @@ int main(void)
         cmocka_unit_test(sizes_out_of_range_are_refused),
         cmocka_unit_test(shapes_that_cannot_be_are_refused),
         cmocka_unit_test(crowds_in_one_place_come_apart),
+        cmocka_unit_test(balls_in_one_point_spread),
         cmocka_unit_test(far_away_a_floor_still_holds),
         cmocka_unit_test(giant_forces_leave_a_world_that_recovers),
         cmocka_unit_test(absurd_mass_ratios_stay_bounded),

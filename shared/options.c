@@ -449,7 +449,9 @@ static void print_default(const Option *row)
     case OPTION_FLAG:
         break;
     case OPTION_U32:
-        printf(" (%u)", *(const u32 *)row->value);
+        if (*(const u32 *)row->value != UINT32_MAX) { /* else none by default */
+            printf(" (%u)", *(const u32 *)row->value);
+        }
         break;
     case OPTION_U64:
         printf(" (%llu)", (unsigned long long)*(const u64 *)row->value);

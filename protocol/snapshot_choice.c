@@ -279,7 +279,7 @@ static u64 tick_near(const SnapshotSender *sender, u64 wanted, u64 below)
 }
 
 /* The newest acknowledged tick, and two as far apart from it and each other as it is from now, or
- * as far as the client still has them; `close`: the one before it and one so far away. */
+ * as far as the client still has them; `close`: one just before it and one so far away. */
 static SpanBase common_ticks(const SnapshotSender *sender, const ChunkCache *cache, bool close)
 {
     SpanBase common = {.detail = DETAIL_FULL};
@@ -304,8 +304,10 @@ static SpanBase common_ticks(const SnapshotSender *sender, const ChunkCache *cac
     u64 reach = (REACH - 4) * u64_max(interval, 1);
     age = now - common.ticks[0];
     u64 apart = age >= reach ? 0 : u64_min(age, (reach - age) / 2);
+    /* Places are rounded: over two ticks a velocity is known twice as well as over one. */
+    u64 step = age < 3 ? 1 : 2;
     for (u32 s = 1; s < SPAN_STATES && apart > 0 && common.ticks[0] > s * apart; s++) {
-        u64 before = close ? (s == 1 ? 1 : (s - 1) * apart) : s * apart;
+        u64 before = close ? (s == 1 ? step : (s - 1) * apart) : s * apart;
         u64 tick = tick_near(sender, common.ticks[0] - before, common.ticks[s - 1]);
         if (tick == 0 || !chunk_cache_has(cache, tick)) {
             break;

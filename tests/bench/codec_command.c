@@ -176,10 +176,9 @@ int bench_codec_command(int argc, char **argv)
         .program = "plenum-bench codec",
         .synopsis = "[options]",
         .about =
-            "Codes every frame of a trace against frames K, 2K and 3K before it (points: K, K + 1 "
-            "and 2K or\nK + 2), decodes it, compares it and prints one line of JSON. Times are "
-            "means "
-            "over the\nframes of the shortest of three turns.",
+            "Codes every frame of a trace against frames K, 2K and 3K before it (points: K, K + 2 "
+            "and 2K,\nbelow 3 K, K + 1 and 2K or K + 2), decodes it, compares it and prints a line "
+            "of JSON.\nTimes are means over the frames of the shortest of three turns.",
         .rows = rows,
         .count = PL_COUNT(rows),
     };

@@ -249,7 +249,7 @@ typedef struct Setting {
 } Setting;
 
 static const Setting settings[] = {
-    {0.001, 1, {6, 7, 12}},                          /* 60 a second, 0.1 s ago */
+    {0.001, 1, {6, 8, 12}},                          /* 60 a second, 0.1 s ago */
     {0.001, 1, {6, 12, 18}}, {0.004, 3, {6, 9, 12}}, /* 20 a second */
     {0.001, 1, {1, 2, 3}},                           /* a recording */
     {0.001, 1, {0, 0, 0}},                           /* keys */
@@ -281,11 +281,13 @@ static bool measure_setting(const PointTrace *trace, const char *name, const Set
     return good;
 }
 
-/* Two states side by side tell the speed, an older one the acceleration: K, K + 1 and 2 K, which
- * for K = 1 would be the second one twice. */
+/* As the stream has them: two states that are near each other tell the speed, an older one the
+ * acceleration. K, K + 2 (K + 1 for K below 3) and 2 K, which for K = 1 would be the second one
+ * twice. */
 static Setting setting_of(f64 quantum_m, u32 delay)
 {
-    Setting setting = {quantum_m, 1, {delay, delay + 1, u32_max(2 * delay, delay + 2)}};
+    u32 step = delay < 3 ? 1 : 2;
+    Setting setting = {quantum_m, 1, {delay, delay + step, u32_max(2 * delay, delay + 2)}};
     return setting;
 }
 

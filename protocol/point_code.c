@@ -111,6 +111,15 @@ SIMD_INLINE u32 code_raw(PointCodec *codec, bool decoding, u32 value, u32 count)
     if (!decoding) {
         codec->raw |= (u64)value << codec->raw_bits;
         codec->raw_bits += count;
+        if (PL_LIKELY(coder->used + sizeof(u64) <= coder->room)) {
+            u64 bytes = __builtin_bswap64(codec->raw);
+            u32 whole = codec->raw_bits >> 3;
+            memcpy(coder->out + coder->room - sizeof bytes, &bytes, sizeof bytes);
+            coder->room -= whole;
+            codec->raw >>= 8 * whole;
+            codec->raw_bits &= 7;
+            return value;
+        }
         for (; codec->raw_bits >= 8; codec->raw_bits -= 8, codec->raw >>= 8) {
             if (coder->room <= coder->used) {
                 coder->failed = true;

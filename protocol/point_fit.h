@@ -14,16 +14,30 @@ enum {
 
 typedef f64 FitLanes __attribute__((vector_size(32)));
 
-/* Normal equations; four of them at once, a lane each. */
+/* Normal equations; four of them at once, a lane each. Only what is on and below the diagonal of
+ * the first `count` is there. */
 typedef struct PointFit {
     u32 count;
     FitLanes square[FIT_MAX][FIT_MAX], right[FIT_MAX];
 } PointFit;
 
-/* One more equation in each lane, Σ wₖ termₖ = goal, that counts `share`. */
-SIMD_INLINE void point_fit_add(PointFit *fit, const FitLanes *terms, FitLanes goal, f64 share)
+SIMD_INLINE void point_fit_begin(PointFit *fit, u32 count)
 {
-    for (u32 k = 0; k < fit->count; k++) {
+    const FitLanes none = {0};
+    fit->count = count;
+    for (u32 k = 0; k < count; k++) {
+        fit->right[k] = none;
+        for (u32 j = 0; j <= k; j++) {
+            fit->square[k][j] = none;
+        }
+    }
+}
+
+/* One more equation in each lane, Σ wₖ termₖ = goal, of fit->count terms, that counts `share`. */
+SIMD_INLINE void point_fit_add(PointFit *fit, u32 count, const FitLanes *terms, FitLanes goal,
+                               f64 share)
+{
+    for (u32 k = 0; k < count; k++) {
         FitLanes term = terms[k] * share;
         fit->right[k] += term * goal;
         for (u32 j = 0; j <= k; j++) {

@@ -69,19 +69,40 @@ static u32 equations_of(PointModel *model, const PointSpan *span, PointEquation 
     return count;
 }
 
+/* The normal equations of so many weights, given what the weights are so far. */
+SIMD_INLINE void add_equations(const PointEquation *equations, u32 equation_count, u32 weight_count,
+                               const f64 *weights, PointFit *fit)
+{
+    PointFit sums;
+    point_fit_begin(&sums, weight_count);
+    for (u32 i = 0; i < equation_count; i++) {
+        const PointEquation *equation = &equations[i];
+        FitLanes off = equation->goal;
+        for (u32 k = 0; k < weight_count; k++) {
+            off -= equation->terms[k] * weights[k];
+        }
+        point_fit_add(&sums, weight_count, equation->terms, equation->goal, share_of(off));
+    }
+    fit->count = weight_count;
+    for (u32 k = 0; k < weight_count; k++) {
+        fit->right[k] = sums.right[k];
+        for (u32 j = 0; j <= k; j++) {
+            fit->square[k][j] = sums.square[k][j];
+        }
+    }
+}
+
 static void fit_weights(PointModel *model, const PointSpan *span)
 {
     u32 count = equations_of(model, span, model->equations);
     f64 weights[WEIGHTS] = {1.0};
     for (u32 pass = 0; pass < FIT_PASSES; pass++) {
-        PointFit fit = {.count = model->plan.stride > 0 ? WEIGHTS : LOOSE_WEIGHTS};
-        for (u32 i = 0; i < count; i++) {
-            const PointEquation *equation = &model->equations[i];
-            FitLanes off = equation->goal;
-            for (u32 k = 0; k < fit.count; k++) {
-                off -= equation->terms[k] * weights[k];
-            }
-            point_fit_add(&fit, equation->terms, equation->goal, share_of(off));
+        PointFit fit;
+        /* Twice, as the compiler keeps few sums in registers. */
+        if (model->plan.stride == 0) {
+            add_equations(model->equations, count, LOOSE_WEIGHTS, weights, &fit);
+        } else {
+            add_equations(model->equations, count, WEIGHTS, weights, &fit);
         }
         point_fit_solve(&fit, false, 2.0, weights);
     }
@@ -96,7 +117,8 @@ static void fit_weights(PointModel *model, const PointSpan *span)
 /* The residuals, now that the weights are known, and the weights of their sizes. */
 static void find_residuals(PointModel *model, const PointSpan *span, const QPoint *now)
 {
-    PointFit fit = {.count = SIZES};
+    PointFit fit;
+    point_fit_begin(&fit, SIZES);
     for (u32 i = 0; i < span->count; i++) {
         if (!model->going[i]) {
             continue;
@@ -116,7 +138,7 @@ static void find_residuals(PointModel *model, const PointSpan *span, const QPoin
                 terms[k] = (FitLanes){known.sizes[k]};
             }
             f64 usual = size + known.sizes[SIZE_NEAR] + EVEN_PARTS;
-            point_fit_add(&fit, terms, (FitLanes){size}, 1.0 / (usual * usual));
+            point_fit_add(&fit, SIZES, terms, (FitLanes){size}, 1.0 / (usual * usual));
         }
     }
     if (!model->plan.fitted) {

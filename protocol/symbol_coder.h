@@ -79,6 +79,14 @@ SIMD_INLINE void symbol_encode_part(SymbolCoder *coder, u32 from, u32 share, u32
     }
     coder->low = low;
     coder->range = unit * share;
+    if (PL_LIKELY(coder->used + 4 <= coder->room)) { /* how many bytes is anybody's guess */
+        u32 done = (u32)__builtin_clz(coder->range) & 24, next = __builtin_bswap32(low);
+        memcpy(coder->out + coder->used, &next, sizeof next);
+        coder->low = low << done;
+        coder->range <<= done;
+        coder->used += done >> 3;
+        return;
+    }
     while (coder->range < SYMBOL_RANGE_MIN) {
         symbol_put_byte(coder, (u8)(coder->low >> 24));
         coder->low <<= 8;

@@ -405,7 +405,7 @@ static void encode_moved(PointCodec *codec, const QPoint *old, u32 i, const QPoi
     i32x4 residual = found->residual, moved = position_of(now) - position_of(old);
     bool rests = sum_of_sizes(moved) == 0;
     u32 size = expected_size(&codec->model.plan, found->sizes);
-    code_residual(codec, false, size, found->rested, rests, &residual);
+    code_residual(codec, false, size, found->motion.rested, rests, &residual);
 }
 
 static void decode_moved(PointCodec *codec, const PointSpan *span, u32 i, QPoint *now)
@@ -521,14 +521,15 @@ PointCodec *point_codec_create(const PointTables *start)
     codec->model.going = calloc(POINT_SPAN_MAX, sizeof *codec->model.going);
     codec->model.found = aligned_alloc(32, POINT_SPAN_MAX * sizeof *codec->model.found);
     codec->model.equations = aligned_alloc(32, FIT_EQUATIONS_MAX * sizeof *codec->model.equations);
+    codec->model.places = aligned_alloc(32, POINT_SPAN_MAX / 8 * sizeof *codec->model.places);
     codec->model.points = calloc(POINT_SPAN_MAX, sizeof *codec->model.points);
     codec->model.grid.cells = calloc(GRID_CELLS_MAX + 1, sizeof *codec->model.grid.cells);
     codec->model.grid.told = aligned_alloc(32, POINT_SPAN_MAX * sizeof *codec->model.grid.told);
     point_grid_weights(codec->model.weights);
     if (codec->start == NULL || codec->model.moved == NULL || codec->model.going == NULL ||
         codec->model.equations == NULL || codec->model.found == NULL ||
-        codec->model.points == NULL || codec->model.grid.cells == NULL ||
-        codec->model.grid.told == NULL) {
+        codec->model.places == NULL || codec->model.points == NULL ||
+        codec->model.grid.cells == NULL || codec->model.grid.told == NULL) {
         point_codec_destroy(codec);
         return NULL;
     }
@@ -544,6 +545,7 @@ void point_codec_destroy(PointCodec *codec)
         free(codec->model.going);
         free(codec->model.found);
         free(codec->model.equations);
+        free(codec->model.places);
         free(codec->model.points);
         free(codec->model.grid.cells);
         free(codec->model.grid.told);

@@ -30,6 +30,7 @@ enum {
 /* Three numbers; the fourth lane is not looked at, or is a size. */
 typedef i32 i32x4 __attribute__((vector_size(16)));
 typedef i16 i16x8 __attribute__((vector_size(16)));
+typedef u32 u32x8 __attribute__((vector_size(32)));
 typedef u16 u16x8 __attribute__((vector_size(16)));
 
 /* Lanes of what a point tells, and of what many tell a point. */

@@ -95,10 +95,15 @@ typedef struct PointKnown {
 /* What the encoder finds out about a point before it codes. */
 typedef struct PointFound {
     i32x8 near;
+    Motion motion;
     i32x4 residual; /* codes */
     i32 sizes[SIZES];
-    bool rested;
 } PointFound;
+
+/* Places of eight points, as the encoder looks for what is near. */
+typedef struct PointPlaces {
+    i32x8 axis[3], none; /* none: -1 where there is no point */
+} PointPlaces;
 
 /* One equation of a fit: what is known of a point, and how it really moved. */
 typedef struct PointEquation {
@@ -116,6 +121,7 @@ typedef struct PointModel {
     /* Of the encoder, [POINT_SPAN_MAX]. */
     PointFound *found;
     QPoint *points;
+    PointPlaces *places;      /* [POINT_SPAN_MAX / 8] */
     PointEquation *equations; /* [FIT_EQUATIONS_MAX] */
 } PointModel;
 

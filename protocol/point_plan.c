@@ -33,7 +33,7 @@ static FitLanes lanes_of(i32x4 v)
 /* What the encoder found out about a point that goes on, and what follows from the plan. */
 static void know_found(const PointModel *model, const PointSpan *span, u32 i, PointKnown *known)
 {
-    known->motion = motion_of(model, span, i);
+    known->motion = model->found[i].motion;
     known->near = model->found[i].near;
     know_point(model, span->state[0], i, known);
 }
@@ -130,9 +130,8 @@ static void find_residuals(PointModel *model, const PointSpan *span, const QPoin
         found->residual = position_of(&now[i]) - expect_moved(&model->plan, &known, at);
         f64 size = 16.0 * sum_of_sizes(found->residual);
         model->moved[i][3] = (i32)(size < OFF_MAX ? size : OFF_MAX);
-        found->rested = known.motion.rested;
         memcpy(found->sizes, known.sizes, sizeof found->sizes);
-        if (i % fit_step(span) == 0 && !found->rested) {
+        if (i % fit_step(span) == 0 && !found->motion.rested) {
             FitLanes terms[SIZES];
             for (u32 k = 0; k < SIZES; k++) {
                 terms[k] = (FitLanes){known.sizes[k]};
@@ -167,8 +166,48 @@ static void plan_neighbours(PointModel *model, const PointSpan *span, const QPoi
         i32x4 moved = moved_by(&now[i], old);
         tell_neighbours(model, i, place, &motion, near, moved);
         model->found[i].near = near;
+        model->found[i].motion = motion;
         model->moved[i] = moved;
     }
+}
+
+/* The points by eights. */
+static void spread_places(PointModel *model, const QPoint *points, u32 count)
+{
+    for (u32 e = 0; 8 * e < count; e++) {
+        i32 axis[3][8], none[8];
+        for (u32 k = 0; k < 8; k++) {
+            const QPoint *point = &points[u32_min(8 * e + k, count - 1)];
+            for (u32 a = 0; a < 3; a++) {
+                axis[a][k] = point->position[a];
+            }
+            none[k] = -(i32)(point->generation == 0 || 8 * e + k >= count);
+        }
+        memcpy(&model->places[e], axis, sizeof axis);
+        memcpy(&model->places[e].none, none, sizeof none);
+    }
+}
+
+/* The number of cells with points in them, or more than `most`. `seen` gets the stamp, which is new
+ * to it, where they are. */
+static u32 count_cells(const PointModel *model, u32 count, const PointGrid *grid, u32 most,
+                       u8 *seen, u8 stamp)
+{
+    u32 cells = 0;
+    for (u32 e = 0; 8 * e < count && cells <= most; e++) {
+        const PointPlaces *places = &model->places[e];
+        i32x8 x = places->axis[0] * grid->parts >> (i32)grid->shift;
+        u32x8 y = (u32x8)(places->axis[1] * grid->parts >> (i32)grid->shift);
+        u32x8 z = (u32x8)(places->axis[2] * grid->parts >> (i32)grid->shift);
+        u32x8 cell = ((y * 0x9E3779B1u + z * 0x85EBCA77u) >> 12) + (u32x8)x;
+        cell &= (1u << grid->bits) - 1;
+        u32 left = u32_min(count - 8 * e, 8);
+        for (u32 k = 0; k < left; k++) {
+            cells += seen[cell[k]] != stamp;
+            seen[cell[k]] = stamp;
+        }
+    }
+    return cells;
 }
 
 /* The edge of cells such that some three points share one. */
@@ -176,23 +215,17 @@ static u32 choose_edge(PointModel *model, const PointSpan *span)
 {
     u32 low = 0, high = (1 << GRID_EDGE_BITS) - 1, bits = 12;
     u32 most = span->count * 4 / CELL_POINTS;
-    u64 *seen = (u64 *)(void *)model->grid.told;
+    u8 *seen = (u8 *)model->grid.told, stamp = 0;
     while (bits < GRID_BITS_MAX + 1 && 1u << bits < 4 * span->count) {
         bits++;
     }
+    memset(seen, 0, 1u << bits);
+    spread_places(model, span->state[0], span->count);
     while (low < high) {
-        u32 edge = (low + high) / 2, cells = 0;
+        u32 edge = (low + high) / 2;
         PointGrid grid = {.bits = bits};
         point_grid_edge(&grid, edge);
-        memset(seen, 0, 1u << (bits - 3));
-        /* Once there are too many of them the rest does not matter. */
-        for (u32 i = 0; i < span->count && cells <= most; i++) {
-            u32 cell =
-                point_grid_cell(&grid, point_grid_place(&grid, position_of(&span->state[0][i])));
-            cells += (u32)(~seen[cell / 64] >> (cell % 64) & 1);
-            seen[cell / 64] |= 1ull << (cell % 64);
-        }
-        if (cells <= most) {
+        if (count_cells(model, span->count, &grid, most, seen, ++stamp) <= most) {
             high = edge;
         } else {
             low = edge + 1;
@@ -201,29 +234,52 @@ static u32 choose_edge(PointModel *model, const PointSpan *span)
     return low;
 }
 
+/* How far back in the order the point nearest to point i lies besides the one just before, the
+ * least of them; 0: there is none. */
+static u32 nearest_back(const PointModel *model, u32 i)
+{
+    const u32x8 lanes = {0, 1, 2, 3, 4, 5, 6, 7};
+    u32 from = i > STRIDE_MAX ? i - STRIDE_MAX : 0, end = i - 1, best = 0, least = UINT32_MAX;
+    i32x8 at[3];
+    u32x8 nearest = UINT32_MAX + (u32x8){0}, index = {0};
+    for (u32 a = 0; a < 3; a++) {
+        at[a] = model->places[i / 8].axis[a][i % 8] + (i32x8){0};
+    }
+    for (u32 e = from / 8; 8 * e < end; e++) {
+        const PointPlaces *places = &model->places[e];
+        u32x8 number = lanes + 8 * e, far = {0};
+        for (u32 a = 0; a < 3; a++) {
+            i32x8 off = at[a] - places->axis[a], sign = off >> 31;
+            far += (u32x8)((off ^ sign) - sign);
+        }
+        far |= (u32x8)places->none | (u32x8)(number - from >= end - from);
+        u32x8 nearer = (u32x8)(far <= nearest); /* the later ones are less far back */
+        nearest = (far & nearer) | (nearest & ~nearer);
+        index = (number & nearer) | (index & ~nearer);
+    }
+    for (u32 k = 0; k < 8; k++) {
+        u32 back = i - index[k];
+        if (nearest[k] < least ||
+            (nearest[k] == least && nearest[k] != UINT32_MAX && back < best)) {
+            least = nearest[k];
+            best = back;
+        }
+    }
+    return best;
+}
+
 /* How far back in the order the nearest point lies besides the one just before, if a few points
- * agree; else 0. */
-static u32 find_stride(const QPoint *points, u32 count)
+ * agree; else 0. The points are spread. */
+static u32 find_stride(const PointModel *model, u32 count)
 {
     enum {
         ASKED = 8
     };
     u32 votes[ASKED], most = 0, agreed = 0;
     for (u32 k = 0; k < ASKED; k++) {
-        u32 i = (u32)((u64)count * (k + ASKED) / (2 * ASKED)), best = 0;
-        u32 least = UINT32_MAX;
-        i32x4 at = position_of(&points[i]);
-        for (u32 back = 2; back <= i && back <= STRIDE_MAX; back++) {
-            if (size_of(at[0] - points[i - back].position[0]) >= least) {
-                continue; /* quick: most are */
-            }
-            u32 far = sum_of_sizes(at - position_of(&points[i - back]));
-            if (far < least && points[i - back].generation != 0) {
-                least = far;
-                best = back;
-            }
-        }
-        votes[k] = best > 2 ? best : 0;
+        u32 i = (u32)((u64)count * (k + ASKED) / (2 * ASKED));
+        u32 back = i >= 2 ? nearest_back(model, i) : 0;
+        votes[k] = back > 2 ? back : 0;
     }
     for (u32 k = 0; k < ASKED; k++) {
         u32 same = 0;
@@ -242,7 +298,8 @@ static void plan_fresh(PointModel *model, const PointSpan *span, const QPoint *n
 {
     Plan *plan = &model->plan;
     if (fresh > span->count / 2) {
-        plan->stride = find_stride(now, span->count);
+        spread_places(model, now, span->count);
+        plan->stride = find_stride(model, span->count);
     }
     u32 ways = plan->stride > 0 ? FRESH_WAYS : FRESH_UP, best = 0;
     u64 least = UINT64_MAX;
@@ -284,7 +341,7 @@ void point_plan_make(PointModel *model, const PointSpan *span, const QPoint *now
     }
     if (going >= FIT_POINTS_MIN) {
         plan->fitted = true;
-        plan->stride = find_stride(span->state[0], span->count);
+        plan->stride = find_stride(model, span->count); /* of what choose_edge spread */
     }
     if (fresh > 0) {
         plan_fresh(model, span, now, fresh);

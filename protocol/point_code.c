@@ -164,7 +164,7 @@ SIMD_INLINE i32 encode_number(PointCodec *codec, u32 a, u32 b, u32 low, i32 valu
     } else {
         symbol = 0;
     }
-    symbol_code(&codec->coder, false, &codec->ends[a], &codec->ends[b], symbol);
+    symbol_encode(&codec->coder, &codec->ends[a], &codec->ends[b], symbol);
     if (codec->counts != NULL) {
         codec->counts->symbols[a][symbol]++;
         codec->counts->symbols[b][symbol]++;
@@ -189,7 +189,7 @@ static const u8 symbol_tops[2][SYMBOLS] = {{0, 1, 1, 2, 3, 2, 3, 2, 3, 2, 3, 2, 
 
 SIMD_INLINE i32 decode_number(PointCodec *codec, u32 a, u32 b, u32 low)
 {
-    u32 symbol = symbol_code(&codec->coder, true, &codec->ends[a], &codec->ends[b], 0);
+    u32 symbol = symbol_decode(&codec->coder, &codec->ends[a], &codec->ends[b]);
     u32 bits = (u32)symbol_raw_bits[low > 0][symbol] + low, top = symbol_tops[low > 0][symbol];
     if (PL_UNLIKELY(symbol == ESCAPE)) {
         bits = u32_min(code_raw(codec, true, 0, ESCAPE_BITS), ESCAPE_MAX);

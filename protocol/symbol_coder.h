@@ -151,9 +151,17 @@ SIMD_INLINE void symbol_learn(SymbolEnds *a, SymbolEnds *b, u32 symbol)
     *b += (SymbolEnds)((SymbolSteps)(goal - *b) >> SYMBOL_RATE);
 }
 
-/* Codes `symbol`, or decodes one; a and b must not be the same. */
-SIMD_INLINE u32 symbol_code(SymbolCoder *coder, bool decoding, SymbolEnds *a, SymbolEnds *b,
-                            u32 symbol)
+/* The mean of two ends. */
+SIMD_INLINE u32 symbol_mean(const SymbolEnds *a, const SymbolEnds *b, u32 symbol)
+{
+    u16 x, y;
+    memcpy(&x, (const u8 *)a + symbol * sizeof x, sizeof x);
+    memcpy(&y, (const u8 *)b + symbol * sizeof y, sizeof y);
+    return ((u32)x + y + 1) >> 1;
+}
+
+/* Decodes a symbol; a and b must not be the same. */
+SIMD_INLINE u32 symbol_decode(SymbolCoder *coder, SymbolEnds *a, SymbolEnds *b)
 {
 #if defined(__AVX2__)
     SymbolEnds mean = (SymbolEnds)_mm256_avg_epu16((__m256i)*a, (__m256i)*b);
@@ -163,17 +171,19 @@ SIMD_INLINE u32 symbol_code(SymbolCoder *coder, bool decoding, SymbolEnds *a, Sy
     u16 ends[SYMBOLS + 1];
     ends[0] = 0;
     memcpy(ends + 1, &mean, sizeof mean);
-    u32 unit = coder->range >> SYMBOL_BITS;
-    if (decoding) {
-        u32 v = coder->code / unit;
-        symbol = symbol_find(ends + 1, v < SYMBOL_ONE ? v : SYMBOL_ONE - 1);
-        symbol_decode_part(coder, unit, ends[symbol], (u32)(ends[symbol + 1] - ends[symbol]));
-    } else {
-        symbol_encode_part(coder, ends[symbol], (u32)(ends[symbol + 1] - ends[symbol]),
-                           SYMBOL_BITS);
-    }
+    u32 unit = coder->range >> SYMBOL_BITS, v = coder->code / unit;
+    u32 symbol = symbol_find(ends + 1, v < SYMBOL_ONE ? v : SYMBOL_ONE - 1);
+    symbol_decode_part(coder, unit, ends[symbol], (u32)(ends[symbol + 1] - ends[symbol]));
     symbol_learn(a, b, symbol);
     return symbol;
+}
+
+/* Codes a symbol; of all ends only its own are looked at. */
+SIMD_INLINE void symbol_encode(SymbolCoder *coder, SymbolEnds *a, SymbolEnds *b, u32 symbol)
+{
+    u32 from = symbol > 0 ? symbol_mean(a, b, symbol - 1) : 0;
+    symbol_encode_part(coder, from, symbol_mean(a, b, symbol) - from, SYMBOL_BITS);
+    symbol_learn(a, b, symbol);
 }
 
 /* A bit of the chance p of 1, in 65536ths, 1..65535: codes `bit`, or decodes one. */

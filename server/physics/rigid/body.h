@@ -208,7 +208,6 @@ typedef struct ContactWide {
     u32 extra;                                  /* of its ExtraWide, ROW_NO_EXTRA: none */
     u32 bounces;                                /* a lane has restitution */
     u32 turns;                                  /* made again in each substep (body_turns) */
-    u32 heavy;                                  /* a lane is heavy (heavy.h) */
     f32x8 bias_rate, mass_scale, impulse_scale; /* Softness of each lane */
     Vec3x8 normal, tangent;
     f32x8 friction, restitution;

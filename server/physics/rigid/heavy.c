@@ -10,7 +10,17 @@
 #include <stdlib.h>
 
 enum {
-    STEPS_A_BODY = 16
+    STEPS_A_BODY = 16,
+    ROWS_GRAIN = 32
+};
+
+/* Of store->uppers: the slot of the body that lies on the other, and what else a row has found. */
+enum {
+    UPPER_SLOT = 0xffff,
+    UPPER_NONE = 1 << 16,  /* they are side by side */
+    UPPER_SEEDS = 1 << 17, /* its weight may be too much for what is below */
+    UPPER_HEAVY = 1 << 18, /* CONTACT_HEAVY, between two that move */
+    UPPER_BOTH = 1 << 19   /* both move */
 };
 
 void heavy_destroy(HeavyStore *store)
@@ -20,7 +30,8 @@ void heavy_destroy(HeavyStore *store)
     }
     void *const arrays[] = {store->contacts,  store->bodies,  store->clusters, store->blocks[0],
                             store->blocks[1], store->parents, store->sizes,    store->places,
-                            store->starts,    store->queue,   store->below,    store->loads};
+                            store->starts,    store->queue,   store->below,    store->uppers,
+                            store->loads,     store->lanes};
     for (u32 i = 0; i < PL_COUNT(arrays); i++) {
         free(arrays[i]);
     }
@@ -81,13 +92,6 @@ static bool may_weigh_down(const Rigid *rigid, const Contact *c, f32 weight, f32
     return weight * inverse > times * gravity || gives_way(rigid, c, weight, 1.0f);
 }
 
-/* Share of gravity along the normal: positive where b is above a. */
-static f32 lean_of(const Rigid *rigid, u32 contact, f32 gravity)
-{
-    const Manifold *manifold = &rigid->manifolds[rigid->contact_manifolds[contact]];
-    return gravity > 0.0f ? -vec3_dot(manifold->normal, rigid->gravity) / gravity : 0.0f;
-}
-
 /* Do the two touch within this tick? */
 static bool will_touch(const Rigid *rigid, u32 contact)
 {
@@ -102,18 +106,63 @@ static bool will_touch(const Rigid *rigid, u32 contact)
     return nearest <= way + slack * thinner_of(rigid, c);
 }
 
-bool heavy_is(const Rigid *rigid, u32 contact, f32 held, bool *may_be)
+/* Would the contact give way by too much of its bodies under what it held in the last substep (N s)
+ * or what lies on it? may_be: it, or what is below it, for what loads add up to. */
+static bool is_heavy(const Rigid *rigid, u32 contact, f32 held, f32 weight, bool *may_be)
 {
     const f32 goes_on = 0.25f;
     const Contact *c = &rigid->contacts[contact];
-    f32 rate_hz = (f32)rigid->substeps / rigid->def.tick_s, gravity = vec3_length(rigid->gravity);
-    f32 lean = lean_of(rigid, contact, gravity);
-    f32 upper = rigid->states[lean > 0.0f ? c->b : c->a].inverse_mass;
-    f32 weight = upper > 0.0f ? gravity * fabsf(lean) / upper : 0.0f;
+    f32 rate_hz = (f32)rigid->substeps / rigid->def.tick_s, gravity = rigid->heavy->gravity;
     f32 part = c->flags & CONTACT_HEAVY ? goes_on : 1.0f;
     bool sinks = gives_way(rigid, c, held * rate_hz, part);
     *may_be = (sinks || may_weigh_down(rigid, c, weight, gravity)) && will_touch(rigid, contact);
     return *may_be && (sinks || is_weighed_down(rigid, c, weight, gravity));
+}
+
+/* What the search asks of the contact of a lane; lean: share of gravity along its normal, positive
+ * where b is above a. Returns whether it, or what is below it, may be heavy. */
+static bool weigh_lane(Rigid *rigid, const ContactWide *row, u32 lane, f32 lean)
+{
+    const f32 least = 0.3f;
+    HeavyStore *store = rigid->heavy;
+    u32 contact = row->contact[lane];
+    Contact *c = &rigid->contacts[contact];
+    f32 inverse_a = rigid->states[c->a].inverse_mass, inverse_b = rigid->states[c->b].inverse_mass;
+    f32 upper = lean > 0.0f ? inverse_b : inverse_a, gravity = store->gravity;
+    u32 word = lean > least ? c->b : lean < -least ? c->a : UPPER_NONE;
+    bool may_be = false;
+    if (inverse_a > 0.0f && inverse_b > 0.0f) {
+        if (!row->turns) {
+            f32 weight = gravity * fabsf(lean) / upper;
+            bool heavy = is_heavy(rigid, contact, row->held[lane], weight, &may_be);
+            c->flags = heavy ? c->flags | CONTACT_HEAVY : c->flags & ~(u32)CONTACT_HEAVY;
+        }
+        if (word != UPPER_NONE && may_weigh_down(rigid, c, gravity / upper, gravity) &&
+            (may_be || will_touch(rigid, contact))) {
+            word |= UPPER_SEEDS;
+        }
+        word |= UPPER_BOTH | (c->flags & CONTACT_HEAVY ? UPPER_HEAVY : 0u);
+    }
+    store->uppers[contact] = word;
+    return may_be;
+}
+
+bool heavy_weigh(Rigid *rigid, const ContactWide *row)
+{
+    bool may_be = false;
+    if (!rigid->heavy->searches) {
+        return false;
+    }
+    f32x8 lean = {0};
+    if (rigid->heavy->gravity > 0.0f) {
+        lean = -vec3x8_dot(row->normal, vec3x8_set(rigid->gravity)) / rigid->heavy->gravity;
+    }
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        if (row->contact[lane] != ROW_EMPTY) {
+            may_be = weigh_lane(rigid, row, lane, lean[lane]) || may_be;
+        }
+    }
+    return may_be;
 }
 
 /* ---- loads from above ---- */
@@ -122,14 +171,16 @@ bool heavy_is(const Rigid *rigid, u32 contact, f32 held, bool *may_be)
 static bool reserve_search(Rigid *rigid)
 {
     HeavyStore *store = rigid->heavy;
-    u32 slots = rigid->def.body_capacity + 2, contacts = 2 * rigid->contact_capacity;
+    u32 slots = rigid->def.body_capacity + 2, contacts = rigid->contact_capacity;
     return rigid_reserve(rigid, &store->parents, &store->parent_capacity, slots, sizeof(u32)) &&
            rigid_reserve(rigid, &store->sizes, &store->size_capacity, slots, sizeof(u32)) &&
            rigid_reserve(rigid, &store->places, &store->place_capacity, slots, sizeof(u32)) &&
            rigid_reserve(rigid, &store->starts, &store->start_capacity, slots, sizeof(u32)) &&
            rigid_reserve(rigid, &store->queue, &store->queue_capacity, slots, sizeof(u32)) &&
            rigid_reserve(rigid, &store->loads, &store->load_capacity, slots, sizeof(f32)) &&
-           rigid_reserve(rigid, &store->below, &store->below_capacity, contacts, sizeof(u32));
+           rigid_reserve(rigid, &store->below, &store->below_capacity, contacts, sizeof(u32)) &&
+           rigid_reserve(rigid, &store->uppers, &store->upper_capacity, contacts, sizeof(u32)) &&
+           rigid_reserve(rigid, &store->lanes, &store->lane_capacity, contacts, sizeof(u8));
 }
 
 static bool reserve_blocks(Rigid *rigid, u32 count)
@@ -160,41 +211,27 @@ static bool moves(const Rigid *rigid, u32 slot)
     return rigid->states[slot].inverse_mass > 0.0f;
 }
 
-static bool is_swept(const Rigid *rigid, u32 contact)
-{
-    return contact_is_solved(rigid, contact) && !contact_is_plain(rigid, contact);
-}
-
-/* The body of a contact that lies on the other; HEAVY_FIXED: they are side by side. */
-static u32 upper_of(const Rigid *rigid, u32 contact, f32 gravity)
-{
-    const f32 least = 0.3f;
-    const Contact *c = &rigid->contacts[contact];
-    f32 lean = is_swept(rigid, contact) ? lean_of(rigid, contact, gravity) : 0.0f;
-    return lean > least ? c->b : lean < -least ? c->a : HEAVY_FIXED;
-}
-
-/* Lists by body what it lies on. Returns [contacts] the upper bodies. */
-static const u32 *list_below(Rigid *rigid, f32 gravity)
+/* Lists by body what it lies on. Contacts of class 0 are in no row. */
+static void list_below(Rigid *rigid)
 {
     HeavyStore *store = rigid->heavy;
-    u32 *uppers = &store->below[rigid->contact_count];
+    const u8 *classes = rigid->contact_classes;
+    u32 *uppers = store->uppers;
     memset(store->starts, 0, (rigid->slots + 2) * sizeof(u32));
     for (u32 i = 0; i < rigid->contact_count; i++) {
-        uppers[i] = upper_of(rigid, i, gravity);
-        if (uppers[i] != HEAVY_FIXED) {
-            store->starts[uppers[i] + 2]++;
+        uppers[i] = classes[i] != 0 ? uppers[i] : UPPER_NONE;
+        if (!(uppers[i] & UPPER_NONE)) {
+            store->starts[(uppers[i] & UPPER_SLOT) + 2]++;
         }
     }
     for (u32 i = 0; i < rigid->slots; i++) {
         store->starts[i + 2] += store->starts[i + 1];
     }
     for (u32 i = 0; i < rigid->contact_count; i++) {
-        if (uppers[i] != HEAVY_FIXED) {
-            store->below[store->starts[uppers[i] + 1]++] = i;
+        if (!(uppers[i] & UPPER_NONE)) {
+            store->below[store->starts[(uppers[i] & UPPER_SLOT) + 1]++] = i;
         }
     }
-    return uppers;
 }
 
 /* The bodies whose load has grown and is to be passed on, each once: a ring. */
@@ -221,18 +258,17 @@ static void load_body(Rigid *rigid, u32 slot, f32 load, Waiting *waiting)
 static void follow_loads(Rigid *rigid)
 {
     HeavyStore *store = rigid->heavy;
-    f32 gravity = vec3_length(rigid->gravity);
-    const u32 *uppers = list_below(rigid, gravity);
+    f32 gravity = store->gravity;
+    list_below(rigid);
     Waiting waiting = {0, 0};
     memset(store->loads, 0, rigid->slots * sizeof(f32));
     memset(store->sizes, 0, rigid->slots * sizeof(u32));
     for (u32 i = 0; i < rigid->contact_count; i++) {
-        const Contact *c = &rigid->contacts[i];
-        if (uppers[i] != HEAVY_FIXED && moves(rigid, uppers[i])) {
-            f32 weight = gravity / rigid->states[uppers[i]].inverse_mass;
-            if (may_weigh_down(rigid, c, weight, gravity) && will_touch(rigid, i)) {
-                load_body(rigid, c->a + c->b - uppers[i], weight, &waiting);
-            }
+        if (store->uppers[i] & UPPER_SEEDS) {
+            const Contact *c = &rigid->contacts[i];
+            u32 upper = store->uppers[i] & UPPER_SLOT;
+            f32 weight = gravity / rigid->states[upper].inverse_mass;
+            load_body(rigid, c->a + c->b - upper, weight, &waiting);
         }
     }
     for (u32 steps = STEPS_A_BODY * rigid->slots; waiting.count > 0 && steps > 0; steps--) {
@@ -250,7 +286,10 @@ static void follow_loads(Rigid *rigid)
             u32 i = store->below[k];
             Contact *c = &rigid->contacts[i];
             if (may_weigh_down(rigid, c, load, gravity) && will_touch(rigid, i)) {
-                c->flags |= is_weighed_down(rigid, c, load, gravity) ? CONTACT_HEAVY : 0u;
+                if (is_weighed_down(rigid, c, load, gravity)) {
+                    c->flags |= CONTACT_HEAVY;
+                    store->uppers[i] |= store->uppers[i] & UPPER_BOTH ? UPPER_HEAVY : 0u;
+                }
                 load_body(rigid, c->a + c->b - slot, load, &waiting);
             }
         }
@@ -266,6 +305,15 @@ static u32 root_of(u32 *parents, u32 slot)
         slot = parents[slot];
     }
     return slot;
+}
+
+static bool has_heavy(const Rigid *rigid)
+{
+    u32 found = 0;
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        found |= rigid->heavy->uppers[i];
+    }
+    return found & UPPER_HEAVY;
 }
 
 /* Roots are the lowest slots. What joints hold is in no cluster: they have solves of their own. */
@@ -286,8 +334,7 @@ static void unite_bodies(Rigid *rigid)
     }
     for (u32 i = 0; i < rigid->contact_count; i++) {
         const Contact *c = &rigid->contacts[i];
-        if (!(c->flags & CONTACT_HEAVY) || !is_swept(rigid, i) || !moves(rigid, c->a) ||
-            !moves(rigid, c->b) || jointed[c->a] || jointed[c->b]) {
+        if (!(store->uppers[i] & UPPER_HEAVY) || jointed[c->a] || jointed[c->b]) {
             continue;
         }
         u32 a = root_of(store->parents, c->a), b = root_of(store->parents, c->b);
@@ -341,12 +388,35 @@ static u32 cluster_of(const Rigid *rigid, const ContactWide *row, u32 lane)
     if (row->turns || row->contact[lane] == ROW_EMPTY) {
         return HEAVY_FIXED;
     }
-    u32 a = row->a[lane], b = row->b[lane];
-    u32 of_a = moves(rigid, a) ? store->starts[a] : HEAVY_FIXED;
-    u32 of_b = moves(rigid, b) ? store->starts[b] : HEAVY_FIXED;
+    u32 a = row->a[lane], b = row->b[lane], of_a = store->starts[a], of_b = store->starts[b];
+    if (of_a == HEAVY_FIXED && of_b == HEAVY_FIXED) {
+        return HEAVY_FIXED;
+    }
     bool alone = !moves(rigid, a) || !moves(rigid, b);
     u32 cluster = of_a == of_b ? of_a : !alone ? HEAVY_FIXED : moves(rigid, a) ? of_a : of_b;
     return cluster != HEAVY_FIXED && will_touch(rigid, row->contact[lane]) ? cluster : HEAVY_FIXED;
+}
+
+/* Which lanes of a row clusters solve, bit by lane. */
+static void lanes_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        u32 lanes = 0;
+        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+            lanes |= cluster_of(rigid, &rigid->rows[i], lane) != HEAVY_FIXED ? 1u << lane : 0u;
+        }
+        rigid->heavy->lanes[i] = (u8)lanes;
+    }
+}
+
+/* Of a contact that a cluster solves. */
+static HeavyCluster *cluster_at(const Rigid *rigid, const ContactWide *row, u32 lane)
+{
+    const HeavyStore *store = rigid->heavy;
+    u32 of_a = store->starts[row->a[lane]];
+    return &store->clusters[of_a != HEAVY_FIXED ? of_a : store->starts[row->b[lane]]];
 }
 
 /* Room for the contacts of each cluster, then the contacts. */
@@ -354,13 +424,11 @@ static bool list_contacts(Rigid *rigid)
 {
     HeavyStore *store = rigid->heavy;
     store->contact_count = 0;
+    jobs_run(rigid->jobs, rigid->row_count, ROWS_GRAIN, lanes_range, rigid);
     for (u32 i = 0; i < rigid->row_count; i++) {
-        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-            u32 cluster = cluster_of(rigid, &rigid->rows[i], lane);
-            if (cluster != HEAVY_FIXED) {
-                store->clusters[cluster].contacts++;
-                store->contact_count++;
-            }
+        for (u32 left = store->lanes[i]; left != 0; left &= left - 1) {
+            cluster_at(rigid, &rigid->rows[i], (u32)__builtin_ctz(left))->contacts++;
+            store->contact_count++;
         }
     }
     if (!rigid_reserve(rigid, &store->contacts, &store->contact_capacity, store->contact_count,
@@ -375,12 +443,9 @@ static bool list_contacts(Rigid *rigid)
     }
     for (u32 i = 0; i < rigid->row_count; i++) {
         const ContactWide *row = &rigid->rows[i];
-        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-            u32 index = cluster_of(rigid, row, lane);
-            if (index == HEAVY_FIXED) {
-                continue;
-            }
-            HeavyCluster *cluster = &store->clusters[index];
+        for (u32 left = store->lanes[i]; left != 0; left &= left - 1) {
+            u32 lane = (u32)__builtin_ctz(left);
+            HeavyCluster *cluster = cluster_at(rigid, row, lane);
             HeavyContact *contact = &store->contacts[cluster->contact + cluster->contacts++];
             memset(contact, 0, sizeof(*contact));
             contact->row = i;
@@ -480,7 +545,7 @@ static bool masses_fit(const Rigid *rigid, const HeavyCluster *cluster)
 static void harden(Rigid *rigid, const HeavyCluster *cluster)
 {
     const f32 share = 0.005f, least = 0x1p-16f;
-    f32 weight = 0.0f, thinnest = INFINITY, gravity = vec3_length(rigid->gravity);
+    f32 weight = 0.0f, thinnest = INFINITY, gravity = rigid->heavy->gravity;
     for (u32 i = 0; i < cluster->bodies; i++) {
         u32 slot = rigid->heavy->bodies[cluster->body + i].slot;
         weight += gravity / rigid->states[slot].inverse_mass;
@@ -507,14 +572,20 @@ static void begin_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+void heavy_begin_search(Rigid *rigid)
+{
+    rigid->heavy->gravity = vec3_length(rigid->gravity);
+    rigid->heavy->cluster_count = rigid->heavy->block_count = 0;
+    rigid->heavy->searches = reserve_search(rigid);
+}
+
 void heavy_prepare(Rigid *rigid)
 {
     HeavyStore *store = rigid->heavy;
-    store->cluster_count = store->block_count = 0;
-    if (!reserve_search(rigid)) {
+    follow_loads(rigid);
+    if (!has_heavy(rigid)) {
         return;
     }
-    follow_loads(rigid);
     unite_bodies(rigid);
     if (!list_bodies(rigid) || !list_contacts(rigid)) {
         store->cluster_count = 0;

@@ -73,17 +73,23 @@ typedef struct HeavyStore {
     u32 contact_capacity, body_capacity, cluster_capacity, block_capacity[HEAVY_PASSES];
     /* While clusters are found: [slots] and one, and [contacts]. */
     u32 *parents, *sizes, *places, *starts, *queue, *below;
+    u32 *uppers; /* [contacts] as rows have found them: see heavy.c */
     f32 *loads;
+    u8 *lanes; /* [rows] bit by lane: solved by a cluster */
     u32 parent_capacity, size_capacity, place_capacity, start_capacity, queue_capacity;
-    u32 below_capacity, load_capacity;
+    u32 below_capacity, upper_capacity, load_capacity, lane_capacity;
+    bool searches; /* there is room for the search */
+    f32 gravity;   /* m/s² */
 } HeavyStore;
 
 /* heavy.c */
 bool heavy_init(Rigid *rigid); /* false: no memory */
 void heavy_destroy(HeavyStore *store);
-/* Would the contact give way by too much of its bodies under what it held in the last substep (N s)
- * or what lies on it? may_be: it, or what is below it, for what loads add up to. */
-bool heavy_is(const Rigid *rigid, u32 contact, f32 held, bool *may_be);
+/* Each tick, before the rows are made: room for the search. */
+void heavy_begin_search(Rigid *rigid);
+/* What the search asks of the contacts of a row, and their CONTACT_HEAVY; rows side by side.
+ * Returns whether the search is worth it for them. */
+bool heavy_weigh(Rigid *rigid, const ContactWide *row);
 /* The clusters of this tick, from contacts with CONTACT_HEAVY, and harder rows for them. */
 void heavy_prepare(Rigid *rigid);
 

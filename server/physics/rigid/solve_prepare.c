@@ -136,7 +136,7 @@ static f32 contact_frequency(const Rigid *rigid, const Contact *c)
 
 static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, Lanes *lanes)
 {
-    Contact *c = &rigid->contacts[row->contact[lane]];
+    const Contact *c = &rigid->contacts[row->contact[lane]];
     const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];
     f32 mass_a = rigid->states[c->a].inverse_mass, mass_b = rigid->states[c->b].inverse_mass;
     fill_points(rigid, row, lane, lanes);
@@ -151,11 +151,6 @@ static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, Lanes
     row->restitution[lane] = restitution;
     row->bounces |= restitution > 0.0f;
     lanes->frequency[lane] = contact_frequency(rigid, c);
-    if (!row->turns && mass_a > 0.0f && mass_b > 0.0f) {
-        bool may_be, heavy = heavy_is(rigid, row->contact[lane], row->held[lane], &may_be);
-        c->flags = heavy ? c->flags | CONTACT_HEAVY : c->flags & ~(u32)CONTACT_HEAVY;
-        row->heavy |= may_be;
-    }
     if (rigid->extra_bodies > 0) {
         fill_extra(rigid, row, index, lane, a, b);
     }
@@ -268,7 +263,7 @@ static void fill_row(Rigid *rigid, u32 index)
     memset(&lanes, 0, sizeof(lanes));
     memset(&row->bias_rate, 0, sizeof(*row) - offsetof(ContactWide, bias_rate));
     memset(&rigid->points[row->first], 0, row->points * sizeof(PointWide));
-    row->bounces = row->heavy = 0;
+    row->bounces = 0;
     row->extra = ROW_NO_EXTRA;
     for (u32 lane = 0; lane < SIMD_LANES; lane++) {
         if (row->contact[lane] != ROW_EMPTY) {
@@ -295,7 +290,7 @@ static void prepare_range(void *context, u32 first, u32 end, u32 worker)
         color_row(rigid, i);
         fill_row(rigid, i);
         bounces |= rigid->rows[i].bounces;
-        heavy |= rigid->rows[i].heavy;
+        heavy |= heavy_weigh(rigid, &rigid->rows[i]);
     }
     if (heavy != 0) {
         atomic_store_explicit(&preparation->heavy, 1, memory_order_relaxed);
@@ -309,9 +304,9 @@ void contact_prepare(Rigid *rigid)
 {
     Preparation preparation = {.rigid = rigid};
     color_contacts(rigid);
+    heavy_begin_search(rigid);
     jobs_run(rigid->jobs, rigid->row_count, PREPARE_GRAIN, prepare_range, &preparation);
     rigid->bounces = atomic_load(&preparation.bounces) != 0;
-    rigid->heavy->cluster_count = 0;
     if (atomic_load(&preparation.heavy) != 0) {
         heavy_prepare(rigid);
     }

@@ -465,6 +465,9 @@ void contact_store(Rigid *rigid);
 bool body_turns(const Rigid *rigid, u32 slot);
 /* The contact of a lane at the poses of now, with the impulses of its row. */
 void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane);
+/* That which it will have when its bodies touch within time_s; false: they do not, or the row has
+ * no room for its points, and nothing is changed. */
+bool contact_foresee(Rigid *rigid, const ContactWide *row, u32 lane, f32 time_s);
 
 /* recycle.c */
 /* Is it costly enough that manifolds with it are kept? */
@@ -493,6 +496,8 @@ f32 ccd_margin(const Rigid *rigid, u32 a, u32 b);
 /* Contacts beyond the margin: of two that as they fly now touch within time_s, those that they will
  * have there (ccd_ahead.c). Returns how many. */
 u32 ccd_ahead(const Rigid *rigid, u32 a, u32 b, f32 time_s, u32 capacity, Manifold *manifolds);
+/* The same within the margin, too; none of two that touch already. */
+u32 ccd_touching(const Rigid *rigid, u32 a, u32 b, f32 time_s, u32 capacity, Manifold *manifolds);
 /* Bounds of a body that frees its corners to turn for a tick. */
 Bounds ccd_turned(const Rigid *rigid, u32 slot, Bounds now);
 /* How far (m) the points of a kinematic body go in a tick by its turning, at most; 0 for others. */
@@ -534,6 +539,8 @@ void body_forget_tick(Rigid *rigid);
 /* Room for so many rows. */
 bool color_reserve(Rigid *rigid, u32 rows);
 void color_contacts(Rigid *rigid);
+/* Does a joint hold the body? As the contacts of this tick were coloured. */
+bool body_hangs(const Rigid *rigid, u32 slot);
 /* Writes the contacts of a row from its plan. */
 void color_row(Rigid *rigid, u32 index);
 
@@ -566,6 +573,8 @@ void contact_prepare(Rigid *rigid);
 void contact_release(Rigid *rigid);
 /* Rows of what turns fast, at the poses of now. */
 void contact_follow(Rigid *rigid);
+/* Lanes (bit by bit) of a row that touch within h as they will be then; returns which were. */
+u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h);
 void contact_warm_start(Rigid *rigid);
 void contact_solve(Rigid *rigid, bool use_bias);
 /* Is the contact part of this tick's solve (not asleep, not a sensor)? */

@@ -52,17 +52,11 @@ static void move_back(const Placed *a, const Placed *b, f32 t, Vec3 from, Manifo
     manifold->apart = vec3_add_scaled(manifold->apart, gap, n);
 }
 
-u32 ccd_ahead(const Rigid *rigid, u32 slot_a, u32 slot_b, f32 time_s, u32 capacity,
-              Manifold *manifolds)
+u32 ccd_touching(const Rigid *rigid, u32 slot_a, u32 slot_b, f32 time_s, u32 capacity,
+                 Manifold *manifolds)
 {
     const Body *a = &rigid->bodies[slot_a], *b = &rigid->bodies[slot_b];
     Placed one = flight_of(rigid, slot_a, time_s), other = flight_of(rigid, slot_b, time_s);
-    f32 margin = ccd_margin(rigid, slot_a, slot_b);
-    f32 way = vec3_distance(one.mover.shift, other.mover.shift) + turning_of(rigid, &one) +
-              turning_of(rigid, &other);
-    if (rigid->def.no_ccd || way <= margin) {
-        return 0;
-    }
     f32 t = placed_touch(rigid, &one, &other);
     if (!(t < 1.0f)) {
         return 0;
@@ -82,4 +76,16 @@ u32 ccd_ahead(const Rigid *rigid, u32 slot_a, u32 slot_b, f32 time_s, u32 capaci
         move_back(&one, &other, t, at_a, &manifolds[m]);
     }
     return count;
+}
+
+u32 ccd_ahead(const Rigid *rigid, u32 slot_a, u32 slot_b, f32 time_s, u32 capacity,
+              Manifold *manifolds)
+{
+    Placed one = flight_of(rigid, slot_a, time_s), other = flight_of(rigid, slot_b, time_s);
+    f32 way = vec3_distance(one.mover.shift, other.mover.shift) + turning_of(rigid, &one) +
+              turning_of(rigid, &other);
+    if (rigid->def.no_ccd || way <= ccd_margin(rigid, slot_a, slot_b)) {
+        return 0;
+    }
+    return ccd_touching(rigid, slot_a, slot_b, time_s, capacity, manifolds);
 }

@@ -21,7 +21,8 @@ enum {
 enum {
     BODY_GIVES = 1, /* impulses move it */
     BODY_TURNS = 2,
-    BODY_IMPULSES = 4 /* solved by the plain method */
+    BODY_IMPULSES = 4, /* solved by the plain method */
+    BODY_HANGS = 8     /* a joint holds it */
 };
 
 /* Of contact_classes: the class of a contact that is solved, and who of the two moves. */
@@ -46,6 +47,25 @@ static void bodies_range(void *context, u32 first, u32 end, u32 worker)
                                       (body_turns(rigid, i) ? BODY_TURNS : 0) |
                                       (body_is_plain(rigid, i) ? BODY_IMPULSES : 0));
     }
+}
+
+static void joints_mark(Rigid *rigid)
+{
+    for (u32 i = 0; i < rigid->joints.slots; i++) {
+        u32 sides[2];
+        if (joint_bodies(rigid, i, &sides[0], &sides[1])) {
+            for (u32 n = 0; n < 2; n++) {
+                if (sides[n] != JOINT_WORLD) {
+                    rigid->color_bodies[sides[n]] |= BODY_HANGS;
+                }
+            }
+        }
+    }
+}
+
+bool body_hangs(const Rigid *rigid, u32 slot)
+{
+    return (rigid->color_bodies[slot] & BODY_HANGS) != 0;
 }
 
 /* What the order of colours asks of a contact, in few bytes: its class, and in color_order its
@@ -161,6 +181,7 @@ void color_contacts(Rigid *rigid)
     rigid->row_count = rigid->point_count = rigid->color_count = 0;
     rigid->turns = false;
     jobs_run(rigid->jobs, rigid->slots, BODIES_GRAIN, bodies_range, rigid);
+    joints_mark(rigid);
     jobs_run(rigid->jobs, rigid->contact_count, CONTACTS_GRAIN, classes_range, rigid);
     /* Counting sort by (colour, points falling). */
     u32 starts[(COLORS_MAX + 1) * CLASSES + 1] = {0};

@@ -526,34 +526,18 @@ static f32 likeness(const Manifold *one, const Manifold *other)
     return shared;
 }
 
-/* What has come farther apart than contacts look goes on with what it was. */
-void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane)
+/* One of these instead of the manifold of a lane, with the impulses of its row. */
+static void contact_replace(Rigid *rigid, const ContactWide *row, u32 lane, const Manifold *found,
+                            u32 count)
 {
     u32 index = row->contact[lane], best = 0;
     Contact *contact = &rigid->contacts[index];
     Manifold *manifold = &rigid->manifolds[rigid->contact_manifolds[index]];
-    const Body *a = &rigid->bodies[contact->a], *b = &rigid->bodies[contact->b];
-    ShapePose pose_a = body_pose(a), pose_b = body_pose(b);
-    Manifold found[MANIFOLDS_MAX];
     store_lane(rigid, row, lane);
-    u32 count = manifold_collide(&pose_a, &pose_b, ccd_margin(rigid, contact->a, contact->b), found,
-                                 MANIFOLDS_MAX);
-    bool ahead = count == 0;
-    if (ahead) {
-        f32 left = (f32)(rigid->substeps - rigid->substep) / (f32)rigid->substeps;
-        count = ccd_ahead(rigid, contact->a, contact->b, left * rigid->def.tick_s, MANIFOLDS_MAX,
-                          found);
-    }
     for (u32 m = 1; m < count; m++) {
         best = likeness(&found[m], manifold) > likeness(&found[best], manifold) ? m : best;
     }
-    if (count == 0) {
-        return;
-    }
     *manifold = found[best];
-    if (!ahead) {
-        manifold->apart = vec3_sub(b->position, a->position);
-    }
     Contact before = *contact;
     *contact = (Contact){.a = before.a, .b = before.b};
     contact->flags = (before.flags & ((1u << CONTACT_COUNT_SHIFT) - 1u)) |
@@ -562,6 +546,47 @@ void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane)
         contact->features[p] = manifold->points[p].feature;
     }
     inherit(contact, manifold, &before, 1);
+}
+
+/* What has come farther apart than contacts look goes on with what it was. */
+void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane)
+{
+    const Contact *contact = &rigid->contacts[row->contact[lane]];
+    const Body *a = &rigid->bodies[contact->a], *b = &rigid->bodies[contact->b];
+    ShapePose pose_a = body_pose(a), pose_b = body_pose(b);
+    Manifold found[MANIFOLDS_MAX];
+    u32 count = manifold_collide(&pose_a, &pose_b, ccd_margin(rigid, contact->a, contact->b), found,
+                                 MANIFOLDS_MAX);
+    for (u32 m = 0; m < count; m++) {
+        found[m].apart = vec3_sub(b->position, a->position);
+    }
+    if (count == 0) {
+        f32 left = (f32)(rigid->substeps - rigid->substep) / (f32)rigid->substeps;
+        count = ccd_ahead(rigid, contact->a, contact->b, left * rigid->def.tick_s, MANIFOLDS_MAX,
+                          found);
+    }
+    if (count > 0) {
+        contact_replace(rigid, row, lane, found, count);
+    } else {
+        store_lane(rigid, row, lane);
+    }
+}
+
+bool contact_foresee(Rigid *rigid, const ContactWide *row, u32 lane, f32 time_s)
+{
+    const Contact *contact = &rigid->contacts[row->contact[lane]];
+    u32 room = row->turns ? MANIFOLD_POINTS : contact->flags >> CONTACT_COUNT_SHIFT, kept = 0;
+    Manifold found[MANIFOLDS_MAX];
+    u32 count = ccd_touching(rigid, contact->a, contact->b, time_s, MANIFOLDS_MAX, found);
+    for (u32 m = 0; m < count; m++) {
+        if (found[m].count <= room) {
+            found[kept++] = found[m];
+        }
+    }
+    if (kept > 0) {
+        contact_replace(rigid, row, lane, found, kept);
+    }
+    return kept > 0;
 }
 
 /* ---- impacts ---- */

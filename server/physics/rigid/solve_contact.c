@@ -482,6 +482,7 @@ SIMD_INLINE f32x8 leaving(f32x8 speed, f32x8 gap, f32x8 restitution, f32x8 fall)
 /* The impulses of a blow so far, lane by lane: along the normal at each point, friction where their
  * sum acts, and what they add up to for the bodies. */
 typedef struct Blow {
+    f32x8 gaps[MANIFOLD_POINTS];    /* m */
     f32x8 leave[MANIFOLD_POINTS];   /* m/s, speed to leave with */
     i32x8 strikes[MANIFOLD_POINTS]; /* which points take part */
     f32x8 changes[MANIFOLD_POINTS]; /* N s, ≥ 0 */
@@ -540,6 +541,7 @@ static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, cons
         points[p].approach = f32x8_select(
             blow->strikes[p], f32x8_min(points[p].approach, speeds[p]), points[p].approach);
         blow->leave[p] = leaving(speeds[p], gaps[p], row->restitution, fall);
+        blow->gaps[p] = gaps[p];
     }
     return true;
 }
@@ -715,6 +717,54 @@ static void blow_release(ContactWide *row, PointWide *points, const Blow *blow)
     row->twist_impulse = f32x8_select(struck, zero, row->twist_impulse);
 }
 
+/* Lanes of two free bodies that are still so far apart that arms and normals are others when they
+ * strike. What joints hold they would pull back. */
+static u32 blow_is_far(const Rigid *rigid, const ContactWide *row, const Blow *blow, const Side *a,
+                       const Side *b)
+{
+    const f32 near_m = 0.0001f;
+    f32x8 zero = f32x8_set(0.0f);
+    i32x8 far = {0};
+    u32 lanes = 0;
+    for (u32 p = 0; p < row->points; p++) {
+        far |= blow->strikes[p] & (blow->gaps[p] > near_m);
+    }
+    far &= (a->mass > zero) & (b->mass > zero);
+    for (u32 lane = 0; lane < SIMD_LANES && i32x8_any(far); lane++) {
+        bool hangs = body_hangs(rigid, row->a[lane]) || body_hangs(rigid, row->b[lane]);
+        lanes |= far[lane] && !hangs ? 1u << lane : 0;
+    }
+    return lanes;
+}
+
+/*
+ * A blow falls when the two touch, after a part of the substep in which they go on as they did:
+ * velocities change at its beginning, so their places change by what that makes of the way until
+ * then. So the angular momentum of the two is what it was: the arms of the blow are those of the
+ * touch. Their centre of mass stays where it is.
+ */
+static void blow_place(Rigid *rigid, const ContactWide *row, const Blow *blow, const Side *before_a,
+                       const Side *before_b, u32 lanes, f32 h)
+{
+    f32x8 zero = f32x8_set(0.0f), way = zero, speed = zero;
+    for (u32 p = 0; p < row->points; p++) {
+        f32x8 met = point_speed(row, &rigid->points[row->first + p], before_a, before_b);
+        way += blow->changes[p] * blow->gaps[p];
+        speed -= blow->changes[p] * met;
+    }
+    for (; lanes != 0; lanes &= lanes - 1) {
+        u32 lane = (u32)__builtin_ctz(lanes), a = row->a[lane], b = row->b[lane];
+        f32 s = speed[lane] > 0.0f ? f32_clamp(way[lane] / speed[lane], 0.0f, h) : 0.0f;
+        Vec3 impulse = vec3(blow->impulse.x[lane], blow->impulse.y[lane], blow->impulse.z[lane]);
+        Vec3 by_a = vec3_scale(impulse, s * before_a->mass[lane]);
+        Vec3 by_b = vec3_scale(impulse, -s * before_b->mass[lane]);
+        rigid->bodies[a].position = vec3_add(rigid->bodies[a].position, by_a);
+        rigid->bodies[b].position = vec3_add(rigid->bodies[b].position, by_b);
+        rigid->states[a].shift = vec3_add(rigid->states[a].shift, by_a);
+        rigid->states[b].shift = vec3_add(rigid->states[b].shift, by_b);
+    }
+}
+
 /*
  * Collisions come before contacts: what would close its gap in this substep, and fast enough to
  * bounce, gets its bounce at once, pair by pair, so that blows travel through rows of bodies as
@@ -728,6 +778,13 @@ static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
     Blow blow;
     if (!blow_begin(rigid, row, &a, &b, h, &blow)) {
         return false;
+    }
+    u32 far = blow_is_far(rigid, row, &blow, &a, &b);
+    if (far != 0) {
+        u32 met = contact_meet(rigid, row, far, h);
+        if (met != 0 && !blow_begin(rigid, row, &a, &b, h, &blow)) {
+            return false;
+        }
     }
     const Side before_a = a, before_b = b;
     for (u32 round = 0; round < BLOW_ROUNDS; round++) {
@@ -743,6 +800,9 @@ static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
     blow_release(row, points, &blow);
     side_scatter(rigid->states, row->a, &a);
     side_scatter(rigid->states, row->b, &b);
+    if (far != 0) {
+        blow_place(rigid, row, &blow, &before_a, &before_b, far, h);
+    }
     return true;
 }
 

@@ -316,7 +316,7 @@ void contact_prepare(Rigid *rigid)
 
 /* Separations are those of the tick's start plus what the bodies have moved since (solve_normals):
  * from what is now the motion so far is taken off. What a tick reports of a blow goes on. */
-static void follow_row(Rigid *rigid, u32 index)
+static void refill_row(Rigid *rigid, u32 index)
 {
     ContactWide *row = &rigid->rows[index];
     PointWide *points = &rigid->points[row->first];
@@ -325,11 +325,6 @@ static void follow_row(Rigid *rigid, u32 index)
     for (u32 p = 0; p < row->points; p++) {
         strongest[p] = points[p].impulse_max;
         approach[p] = points[p].approach;
-    }
-    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-        if (row->contact[lane] != ROW_EMPTY) {
-            contact_renew(rigid, row, lane);
-        }
     }
     fill_row(rigid, index);
     row->held = held;
@@ -341,6 +336,17 @@ static void follow_row(Rigid *rigid, u32 index)
         points[p].impulse_max = strongest[p];
         points[p].approach = approach[p];
     }
+}
+
+static void follow_row(Rigid *rigid, u32 index)
+{
+    const ContactWide *row = &rigid->rows[index];
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        if (row->contact[lane] != ROW_EMPTY) {
+            contact_renew(rigid, row, lane);
+        }
+    }
+    refill_row(rigid, index);
 }
 
 static void follow_range(void *context, u32 first, u32 end, u32 worker)
@@ -359,4 +365,56 @@ void contact_follow(Rigid *rigid)
     if (rigid->turns) {
         jobs_run(rigid->jobs, rigid->row_count, PREPARE_GRAIN, follow_range, rigid);
     }
+}
+
+/* Lanes that the mask leaves out as they were before. */
+static void lanes_restore(f32x8 *now, const f32x8 *before, u32 count, i32x8 mask)
+{
+    for (u32 i = 0; i < count; i++) {
+        now[i] = f32x8_select(mask, now[i], before[i]);
+    }
+}
+
+u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h)
+{
+    enum {
+        FIELDS = (sizeof(ContactWide) - offsetof(ContactWide, bias_rate)) / sizeof(f32x8),
+        POINT_FIELDS = sizeof(PointWide) / sizeof(f32x8),
+        EXTRA_FIELDS = sizeof(ExtraWide) / sizeof(f32x8)
+    };
+    PointWide *points = &rigid->points[row->first], points_before[MANIFOLD_POINTS];
+    ExtraWide extra_before;
+    ContactWide before = *row;
+    i32x8 mask = {0};
+    u32 met = 0;
+    for (u32 rest = lanes; rest != 0; rest &= rest - 1) {
+        u32 lane = (u32)__builtin_ctz(rest);
+        if (contact_foresee(rigid, row, lane, h)) {
+            mask[lane] = -1;
+            met |= 1u << lane;
+        }
+    }
+    if (met == 0) {
+        return 0;
+    }
+    memcpy(points_before, points, row->points * sizeof(PointWide));
+    if (before.extra != ROW_NO_EXTRA) {
+        extra_before = rigid->extras[before.extra];
+    }
+    row->turns = 1; /* loads are not looked for within a tick */
+    refill_row(rigid, (u32)(row - rigid->rows));
+    /* Each lane is a pair of its own: what others do does not change it. */
+    lanes_restore(&row->bias_rate, &before.bias_rate, FIELDS, mask);
+    for (u32 p = 0; p < row->points; p++) {
+        lanes_restore((f32x8 *)&points[p], (const f32x8 *)&points_before[p], POINT_FIELDS, mask);
+    }
+    if (before.extra != ROW_NO_EXTRA) {
+        lanes_restore((f32x8 *)&rigid->extras[before.extra], (const f32x8 *)&extra_before,
+                      EXTRA_FIELDS, mask);
+    }
+    row->extra = before.extra;
+    row->bounces = before.bounces;
+    row->turns = before.turns;
+    row->heavy = before.heavy;
+    return met;
 }

@@ -60,14 +60,15 @@ u32 chain_size(u32 links)
 
 SIMD_INLINE Lanes lanes_of(const ChainPass *pass, u32 i)
 {
-    return lanes_u32(pass->points, pass->chain[i].point);
+    return lanes_bytes(pass->points, pass->chain[i].at);
 }
 
 SIMD_INLINE f32x8 weights_of(const ChainPass *pass, u32 i)
 {
+    Lanes lanes = lanes_of(pass, i);
     f32x8 w = f32x8_set(0.0f);
     for (int k = 0; k < SIMD_LANES; k++) {
-        w[k] = pass->points[pass->chain[i].point[k]].inverse_mass;
+        w[k] = lanes.at[k]->inverse_mass;
     }
     return w;
 }

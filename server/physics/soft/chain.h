@@ -50,7 +50,7 @@ typedef struct ChainHead {
 } __attribute__((aligned(32))) ChainHead;
 
 typedef struct ChainPoint {
-    u32 point[SIMD_LANES];
+    u32 at[SIMD_LANES];   /* bytes, of the point from the first of all */
     f32 rest[SIMD_LANES]; /* m, to the next; 0: after the last, no link */
 } __attribute__((aligned(32))) ChainPoint;
 

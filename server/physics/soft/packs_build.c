@@ -247,7 +247,7 @@ static bool write_chain_pack(Builder *builder, const u64 *keys, u32 count)
         const u32 *points = all->points + chains[k]->first;
         const u32 *edges = all->edges + chains[k]->first;
         for (u32 i = 0; i <= links; i++) {
-            point[i].point[k] = points[u32_min(i, chains[k]->links)];
+            point[i].at[k] = points[u32_min(i, chains[k]->links)] * (u32)sizeof(SoftPoint);
             if (i < chains[k]->links) {
                 const SoftConstraint *edge = &builder->soft->constraints[edges[i]];
                 point[i].rest[k] = edge->low;

@@ -29,12 +29,13 @@ SIMD_INLINE Lanes lanes_u16(SoftPoint *points, const u16 point[SIMD_LANES])
     return lanes;
 }
 
-SIMD_INLINE Lanes lanes_u32(SoftPoint *points, const u32 point[SIMD_LANES])
+/* By bytes from the first point: nothing is left to multiply. */
+SIMD_INLINE Lanes lanes_bytes(SoftPoint *points, const u32 at[SIMD_LANES])
 {
     Lanes lanes;
 #pragma GCC unroll 8
     for (int k = 0; k < SIMD_LANES; k++) {
-        lanes.at[k] = points + point[k];
+        lanes.at[k] = (SoftPoint *)(void *)((u8 *)points + at[k]);
     }
     return lanes;
 }

@@ -89,12 +89,14 @@ static Vec3 direction_of(const Finder *f, u32 end)
     return vec3_normalize_or(d, vec3_zero());
 }
 
-/* Joins the edges of a point in pairs. A point of two edges is a chain's, whichever way it turns.
- */
+/* Joins the edges of a point in pairs. A point of two edges of a string is a chain's, whichever way
+ * it turns. In a sheet it is at the border or a corner, where threads end: diagonals that went on
+ * there would wind through all of the sheet, and no eight of them be alike. */
 static void join_at(Finder *f, u32 point)
 {
     const u32 *ends = f->ends + f->start[point];
     u32 count = f->start[point + 1] - f->start[point];
+    const bool turns = count == 2 && f->body->triangle_count == 0;
     Vec3 direction[EDGES_MAX];
     if (count < 2 || count > EDGES_MAX || !moves(f, point)) {
         return;
@@ -103,7 +105,7 @@ static void join_at(Finder *f, u32 point)
         direction[i] = direction_of(f, ends[i]);
     }
     for (;;) {
-        f32 best = count == 2 ? -2.0f : straight_min;
+        f32 best = turns ? -2.0f : straight_min;
         u32 a = SOFT_NONE, b = SOFT_NONE;
         for (u32 i = 0; i < count; i++) {
             for (u32 j = i + 1; j < count && f->joined[ends[i]] == SOFT_NONE; j++) {

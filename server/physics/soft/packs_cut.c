@@ -134,11 +134,17 @@ static bool add_group(Packs *packs, PackGroup group)
     return true;
 }
 
-/* Where a slab begins: with a row, so that rows stay whole. */
+/* Points of a grid that a slab has a multiple of: rows are solved eight at a time. */
+static u32 slab_unit(const SoftBody *body)
+{
+    return body->columns * SIMD_LANES;
+}
+
+/* Where a slab begins. */
 static u32 slab_start(const SoftBody *body, u32 slab, u32 slabs, bool sorted)
 {
-    u32 at = (u32)((u64)body->count * slab / slabs);
-    return sorted || body->columns == 0 ? at : at - at % body->columns;
+    u32 unit = sorted || body->columns == 0 ? 1 : slab_unit(body);
+    return slab == slabs ? body->count : (u32)((u64)(body->count / unit) * slab / slabs) * unit;
 }
 
 /* Slabs of a body with particles in the order of ranks (NULL: as numbered). */
@@ -190,6 +196,9 @@ static int cut_body(Soft *soft, u32 index, u64 weight)
         u32 along = spread_of(soft, body, rank_of, spreads);
         bool sorted = along + along / 4 < numbered; /* neighbours in memory are worth something */
         u64 most = body->count / (2 * (u64)(sorted ? along : numbered));
+        if (!sorted && body->columns != 0) {
+            most = u64_min(most, body->count / slab_unit(body));
+        }
         u32 slabs = (u32)u64_min(weight / SLAB_WEIGHT, most) & ~1u;
         result = slabs < 2                                              ? 0
                  : add_slabs(soft, index, slabs, sorted ? ranks : NULL) ? 1

@@ -164,7 +164,8 @@ typedef struct SceneSoft {
     f32 spring_damping;            /* s, of explicit springs; −1: what keeps them stable */
     f32 thickness;                 /* m */
     f32 friction, static_friction;
-    f32 contact_stiffness; /* N/m, 0: hard */
+    f32 contact_stiffness;  /* N/m, 0: hard */
+    f32 rolling_resistance; /* moment over normal force and distance to the centre */
     u32 group, mask;
     u32 first_pin, pin_count; /* in pins */
     Appearance look;

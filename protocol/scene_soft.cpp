@@ -382,7 +382,9 @@ bool Builder::soft_contact(const Place &at, const fb::Soft *in, SceneSoft *out)
            number(at, "static_friction", in->static_friction(), 0.0f, 10.0f,
                   &out->static_friction) &&
            number(at, "contact_stiffness", in->contact_stiffness(), 0.0f, 1e9f,
-                  &out->contact_stiffness);
+                  &out->contact_stiffness) &&
+           number(at, "rolling_resistance", in->rolling_resistance(), 0.0f, 1.0f,
+                  &out->rolling_resistance);
 }
 
 bool Builder::soft_copies(const Place &at, const fb::Soft *in, const SceneSoft &first)

@@ -306,9 +306,10 @@ f32 couple_distance(const ShapePose *pose, Vec3 point, f32 reach, Vec3 *normal)
     return distance_from(pose, point, point, reach, normal);
 }
 
-/* Changes the speed of the particle against the body by `speed`, each by its share. */
-static void exchange(Rigid *rigid, u32 slot, CoupleParticle *particle, Vec3 arm, Vec3 direction,
-                     f32 speed)
+/* Changes the speed of the particle against the body by `speed`, each by its share; returns the
+ * impulse, N s. */
+static f32 exchange(Rigid *rigid, u32 slot, CoupleParticle *particle, Vec3 arm, Vec3 direction,
+                    f32 speed)
 {
     f32 inverse_mass = rigid_inverse_mass_at(rigid, slot, arm, direction);
     f32 impulse = speed / (particle->inverse_mass + inverse_mass);
@@ -317,6 +318,7 @@ static void exchange(Rigid *rigid, u32 slot, CoupleParticle *particle, Vec3 arm,
     if (inverse_mass > 0.0f) {
         rigid_impulse(rigid, slot, arm, vec3_scale(direction, -impulse));
     }
+    return impulse;
 }
 
 /* The nearest way out of a convex body may be the one on its far side: what came in fast leaves
@@ -415,7 +417,8 @@ bool couple_particle(Rigid *rigid, u32 slot, CoupleMotion *motion, CoupleParticl
         couple_normal(&of, h, &push, &apart);
     }
     if (push > 0.0f) {
-        exchange(rigid, slot, particle, arm, normal, push);
+        particle->pressed = exchange(rigid, slot, particle, arm, normal, push);
+        particle->normal = normal;
     }
     if (apart > 0.0f) {
         push_apart(rigid, slot, motion, particle, arm, normal, apart);

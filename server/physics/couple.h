@@ -29,6 +29,8 @@ typedef struct CoupleParticle {
     f32 friction;
     f32 static_friction; /* used where it is more than friction */
     f32 stiffness;       /* N/m of the contact's spring; 0: hard */
+    f32 pressed;         /* N s, found: the normal impulse, along: */
+    Vec3 normal;         /* from the body */
 } CoupleParticle;
 
 /* The body is where it is at the start of the step. Stops what would come in within the step, off

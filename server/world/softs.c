@@ -65,6 +65,7 @@ static SoftDef soft_def(const Scene *scene, const SceneSoft *soft)
     def.friction = soft->friction;
     def.static_friction = soft->static_friction;
     def.contact_stiffness = soft->contact_stiffness;
+    def.rolling_resistance = soft->rolling_resistance;
     def.self_collision = soft->self_collision;
     def.group = soft->group;
     def.mask = soft->mask;

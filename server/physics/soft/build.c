@@ -19,7 +19,8 @@ SoftDef soft_def_default(void)
                    .damping = 0.1f,
                    .spring_damping = -1.0f,
                    .thickness = 0.02f,
-                   .friction = 0.4f};
+                   .friction = 0.4f,
+                   .rolling_resistance = 0.02f};
     return def;
 }
 

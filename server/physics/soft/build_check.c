@@ -64,6 +64,7 @@ static int check_numbers(const SoftDef *def, ErrorText *error)
         {"thickness", def->thickness, 0.0f, 10.0f, " m"},
         {"friction", def->friction, 0.0f, 100.0f, ""},
         {"static_friction", def->static_friction, 0.0f, 100.0f, ""},
+        {"rolling_resistance", def->rolling_resistance, 0.0f, 1.0f, ""},
         {"contact_stiffness", def->contact_stiffness, 0.0f, 1e9f, " N/m"},
     };
     int result = check_fields(fields, PL_COUNT(fields), error);

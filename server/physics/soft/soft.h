@@ -94,13 +94,14 @@ typedef struct SoftDef {
     /* s, of the springs of explicit methods: their damping over their stiffness. Negative: just
      * what keeps the method from gaining energy, none for Verlet. */
     f32 spring_damping;
-    f32 thickness;         /* m, kept from bodies and from other cloth */
-    f32 friction;          /* of both kinds, kinetic; static is static_friction */
-    f32 static_friction;   /* 0: as friction */
-    f32 contact_stiffness; /* N/m of a spring at each touching particle; 0: contacts are hard */
-    bool self_collision;   /* with itself; with other soft bodies it always collides */
-    u32 group, mask;       /* as of rigid bodies; 0: 1 and all */
-    const SoftPin *pins;   /* [pin_count] */
+    f32 thickness;          /* m, kept from bodies and from other cloth */
+    f32 friction;           /* of both kinds, kinetic; static is static_friction */
+    f32 static_friction;    /* 0: as friction */
+    f32 contact_stiffness;  /* N/m of a spring at each touching particle; 0: contacts are hard */
+    f32 rolling_resistance; /* coefficient: moment over normal force and distance to the centre */
+    bool self_collision;    /* with itself; with other soft bodies it always collides */
+    u32 group, mask;        /* as of rigid bodies; 0: 1 and all */
+    const SoftPin *pins;    /* [pin_count] */
     u32 pin_count;
 } SoftDef;
 

@@ -126,8 +126,10 @@ typedef struct SoftMover {
 
 typedef struct SoftTouch {
     u32 particle, slot;
-    u32 mover; /* SOFT_NONE: the body is static, nothing passes on to it */
-    u32 near;  /* in this substep */
+    u32 mover;   /* SOFT_NONE: the body is static, nothing passes on to it */
+    u32 near;    /* in this substep */
+    f32 pressed; /* N s, in this step, along: */
+    Vec3 normal; /* from the body */
 } SoftTouch;
 
 /* A triangle (or a segment: two equal corners) against a body that particles might miss. */
@@ -142,6 +144,8 @@ typedef struct SoftFace {
     Vec3 normal;     /* from the body */
     Vec3 local;      /* m, the body's nearest point, in the frame of its mass */
     f32 keep[3];     /* m, that the corners keep from the plane there */
+    f32 pressed;     /* N s, in this step, all together, */
+    Vec3 pressed_at; /* and where, times that */
 } SoftFace;
 
 /* What is walked of a SoftRest. */
@@ -407,6 +411,9 @@ bool touch_face_touches(const Soft *soft, const Rigid *rigid, const SoftFace *fa
 void touch_face_begin(Soft *soft, Rigid *rigid);
 void touch_face_substep(Soft *soft, const Rigid *rigid, f32 h);
 void touch_face_solve(Soft *soft, Rigid *rigid, f32 h);
+
+/* roll.c: resistance to rolling on rigid bodies, after contact. */
+void roll_solve(Soft *soft, Rigid *rigid);
 
 /* grip.c: all hands but those on bodies that are solved once a tick, which hold within it. */
 void grip_solve(Soft *soft, SoftGrip *grip, f32 h);

@@ -275,7 +275,7 @@ typedef struct TouchPass {
     f32 h; /* s */
 } TouchPass;
 
-static void solve_touch(const TouchPass *pass, const SoftTouch *touch)
+static void solve_touch(const TouchPass *pass, SoftTouch *touch)
 {
     Soft *soft = pass->soft;
     u32 p = touch->particle;
@@ -294,6 +294,7 @@ static void solve_touch(const TouchPass *pass, const SoftTouch *touch)
     }
     if (couple_particle(pass->rigid, touch->slot, mover != NULL ? &motion : NULL, &particle,
                         pass->h)) {
+        touch->normal = particle.normal;
         soft->points[p].velocity = particle.velocity;
         soft->points[p].position = particle.position;
         if (mover != NULL) {
@@ -301,6 +302,7 @@ static void solve_touch(const TouchPass *pass, const SoftTouch *touch)
             mover->turn = motion.turn;
         }
     }
+    touch->pressed = particle.pressed;
 }
 
 /* Static bodies feel nothing: their contacts with different particles are apart. The range begins
@@ -308,7 +310,7 @@ static void solve_touch(const TouchPass *pass, const SoftTouch *touch)
 static void solve_fixed(void *context, u32 first, u32 end, u32 worker)
 {
     const TouchPass *pass = context;
-    const SoftTouch *near = pass->soft->near;
+    SoftTouch *near = pass->soft->near;
     u32 count = pass->soft->near_fixed;
     PL_UNUSED(worker);
     while (first > 0 && first < count && near[first].particle == near[first - 1].particle) {
@@ -407,6 +409,7 @@ void touch_solve(Soft *soft, Rigid *rigid, f32 h)
     solve_attachments(soft, rigid, h);
     solve_touches(soft, rigid, h);
     touch_face_solve(soft, rigid, h);
+    roll_solve(soft, rigid);
     touch_movers_step(soft, rigid, h);
 }
 

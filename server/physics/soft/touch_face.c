@@ -336,8 +336,8 @@ typedef struct FacePlace {
     f32 keep; /* m, distance kept */
 } FacePlace;
 
-static void exchange(Soft *soft, Rigid *rigid, const SoftFace *face, const FacePlace *place,
-                     Vec3 arm, Vec3 direction, f32 speed)
+static f32 exchange(Soft *soft, Rigid *rigid, const SoftFace *face, const FacePlace *place,
+                    Vec3 arm, Vec3 direction, f32 speed)
 {
     f32 wb = rigid_inverse_mass_at(rigid, face->slot, arm, direction);
     f32 impulse = speed / (place->inverse_mass + wb);
@@ -349,6 +349,7 @@ static void exchange(Soft *soft, Rigid *rigid, const SoftFace *face, const FaceP
     if (wb > 0.0f) {
         rigid_impulse(rigid, face->slot, arm, vec3_scale(direction, -impulse));
     }
+    return impulse;
 }
 
 static void push_apart(Soft *soft, Rigid *rigid, const SoftFace *face, const FacePlace *place,
@@ -373,8 +374,8 @@ static void push_apart(Soft *soft, Rigid *rigid, const SoftFace *face, const Fac
 }
 
 /* `at`: the body's place, at the start of the step. */
-static void solve_place(Soft *soft, Rigid *rigid, const SoftFace *face, const FacePlace *place,
-                        Vec3 at, f32 h)
+static void solve_place(Soft *soft, Rigid *rigid, SoftFace *face, const FacePlace *place, Vec3 at,
+                        f32 h)
 {
     const SoftDef *def = &soft->bodies[face->body].def;
     /* Impulses go through the place of the triangle: the same moment for both. */
@@ -392,7 +393,9 @@ static void solve_place(Soft *soft, Rigid *rigid, const SoftFace *face, const Fa
     f32 push, apart;
     couple_normal(&of, h, &push, &apart);
     if (push > 0.0f) {
-        exchange(soft, rigid, face, place, arm, face->normal, push);
+        f32 pressed = exchange(soft, rigid, face, place, arm, face->normal, push);
+        face->pressed += pressed;
+        face->pressed_at = vec3_add_scaled(face->pressed_at, pressed, place->at);
     }
     if (apart > 0.0f) {
         push_apart(soft, rigid, face, place, arm, apart);
@@ -435,7 +438,7 @@ static bool comes_near(const SoftFace *face, const FaceDrift *drift, const FaceP
 
 /* The corners of a face, one by one: the plane between the two holds the whole triangle, as a
  * corner that is pulled through the body in one step would else take it along on the other side. */
-static void solve_corners(Soft *soft, Rigid *rigid, const SoftFace *face, Vec3 at, f32 h)
+static void solve_corners(Soft *soft, Rigid *rigid, SoftFace *face, Vec3 at, f32 h)
 {
     FaceDrift drift = drift_of(soft, rigid, face);
     for (u32 k = 0; k < 3; k++) {
@@ -453,7 +456,7 @@ static void solve_corners(Soft *soft, Rigid *rigid, const SoftFace *face, Vec3 a
     }
 }
 
-static void solve_nearest(Soft *soft, Rigid *rigid, const SoftFace *face, Vec3 at, f32 h)
+static void solve_nearest(Soft *soft, Rigid *rigid, SoftFace *face, Vec3 at, f32 h)
 {
     FaceDrift drift = drift_of(soft, rigid, face);
     FacePlace place = {.keep = soft->bodies[face->body].def.thickness};
@@ -471,8 +474,10 @@ static void solve_nearest(Soft *soft, Rigid *rigid, const SoftFace *face, Vec3 a
 
 /* Corners of triangles first: they are also those of others, and what held a place between them
  * would lift one that is held already, which then goes up and down for ever. */
-static void solve(Soft *soft, Rigid *rigid, const SoftFace *face, f32 h)
+static void solve(Soft *soft, Rigid *rigid, SoftFace *face, f32 h)
 {
+    face->pressed = 0.0f;
+    face->pressed_at = vec3_zero();
     bool segment = face->point[1] == face->point[2];
     Vec3 at = quat_rotate(rigid_orientation(rigid, face->slot), face->local);
     at = vec3_add(at, rigid_centre(rigid, face->slot));

@@ -48,7 +48,8 @@ static void test_every_field_arrives(void **state)
              "\"match_stiffness\":0.125,\"match_beta\":0.375,\"yield\":0.1,\"creep\":2,"
              "\"plastic_max\":0.7,\"smoothing\":4,\"spring_damping\":0.002,\"damping\":0.3,"
              "\"thickness\":0.04,\"friction\":0.6,"
-             "\"static_friction\":0.9,\"contact_stiffness\":5000,\"self_collision\":true,"
+             "\"static_friction\":0.9,\"contact_stiffness\":5000,\"rolling_resistance\":0.25,"
+             "\"self_collision\":true,"
              "\"group\":2,\"mask\":5,\"pins\":[{\"point\":[0,0]}],\"color\":[1,0,0],"
              "\"roughness\":0.5,\"pattern\":\"stripes\"}]}");
     assert_int_equal(scene->soft_steps, 5);
@@ -86,6 +87,7 @@ static void test_every_field_arrives(void **state)
     assert_float_equal(s->friction, 0.6f, 0);
     assert_float_equal(s->static_friction, 0.9f, 0);
     assert_float_equal(s->contact_stiffness, 5000.0f, 0);
+    assert_float_equal(s->rolling_resistance, 0.25f, 0);
     assert_int_equal(s->group, 2);
     assert_int_equal(s->mask, 5);
     assert_int_equal(s->look.kind, APPEARANCE_CLOTH);

@@ -129,7 +129,8 @@ static void numbers_are_checked(void **unused)
                   FIELD(thickness),
                   FIELD(friction),
                   FIELD(static_friction),
-                  FIELD(contact_stiffness)};
+                  FIELD(contact_stiffness),
+                  FIELD(rolling_resistance)};
 #undef FIELD
     static const f32 bad[] = {NAN, INFINITY, 1e30f};
     SoftKit kit = soft_kit_create(vec3_zero());

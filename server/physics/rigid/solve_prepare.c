@@ -401,7 +401,6 @@ u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h)
     if (before.extra != ROW_NO_EXTRA) {
         extra_before = rigid->extras[before.extra];
     }
-    row->turns = 1; /* loads are not looked for within a tick */
     refill_row(rigid, (u32)(row - rigid->rows));
     /* Each lane is a pair of its own: what others do does not change it. */
     lanes_restore(&row->bias_rate, &before.bias_rate, FIELDS, mask);
@@ -414,7 +413,5 @@ u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h)
     }
     row->extra = before.extra;
     row->bounces = before.bounces;
-    row->turns = before.turns;
-    row->heavy = before.heavy;
     return met;
 }

@@ -190,19 +190,19 @@ static const f32x8 *claim_chains(const Soft *soft, const f32x8 *at, u32 piece, W
     const ChainPoint *chain = (const void *)(head + 1);
     for (u32 i = 0; i <= head->links; i++) {
         for (u32 k = 0; k < SIMD_LANES; k++) {
-            u32 p = chain[i].point[k];
-            bool again = k > 0 && chain[0].point[k] == chain[0].point[0] &&
-                         chain[1].point[k] == chain[1].point[0];
+            u32 p = chain[i].at[k] / (u32)sizeof(SoftPoint);
+            bool again =
+                k > 0 && chain[0].at[k] == chain[0].at[0] && chain[1].at[k] == chain[1].at[0];
             if (again) {
                 continue;
             }
             if (soft->points[p].inverse_mass > 0.0f) {
                 claim(writes, p, piece);
             }
-            writes->packed += i < head->links && chain[i + 1].point[k] != p;
+            writes->packed += i < head->links && chain[i + 1].at[k] != chain[i].at[k];
             for (u32 j = 0; j <= head->links; j++) {
                 for (u32 l = 0; l < k && soft->points[p].inverse_mass > 0.0f; l++) {
-                    assert_true(chain[j].point[l] != p);
+                    assert_true(chain[j].at[l] != chain[i].at[k]);
                 }
             }
         }

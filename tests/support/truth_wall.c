@@ -481,7 +481,7 @@ const TruthLaw truth_wall[] = {
      .about =
          "bodies 5 cm outside six joined boxes, 4 to 16 substeps (asked: 0; joints come apart)",
      .unit = "bodies",
-     .bound = 4.0,
+     .bound = 2.0,
      .few = 6,
      .many = 400,
      .measure = measure_six},

@@ -216,6 +216,7 @@ bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
     store->trees = calloc(capacity, sizeof(*store->trees));
     store->tree_groups = calloc(capacity, sizeof(*store->tree_groups));
     store->tree_bodies = calloc((size_t)body_capacity + capacity, sizeof(*store->tree_bodies));
+    store->ring_ends = calloc((size_t)body_capacity + capacity, sizeof(*store->ring_ends));
     store->tree_places = calloc(capacity, sizeof(*store->tree_places));
     store->links = calloc(capacity, 2 * sizeof(*store->links));
     store->sides = calloc(capacity, 2 * sizeof(*store->sides));
@@ -230,8 +231,8 @@ bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
         !store->row_order || !store->ball_order || !store->hinges || !store->hinge_order ||
         !store->color_of || !store->tree_joints || !store->trees || !store->tree_groups ||
         !store->tree_places || !store->links || !store->sides || !store->body_heads ||
-        !store->body_parents || !store->tree_bodies || !store->body_places || !store->body_seen ||
-        !store->stiffness || !store->loads || !store->pulls) {
+        !store->body_parents || !store->tree_bodies || !store->ring_ends || !store->body_places ||
+        !store->body_seen || !store->stiffness || !store->loads || !store->pulls) {
         joint_store_finish(store);
         return false;
     }
@@ -272,6 +273,7 @@ void joint_store_finish(JointStore *store)
     free(store->body_heads);
     free(store->body_parents);
     free(store->tree_bodies);
+    free(store->ring_ends);
     free(store->body_seen);
     free(store->stiffness);
     free(store->loads);

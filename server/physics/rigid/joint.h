@@ -8,7 +8,7 @@
  * Method: soft constraints of Catto (GDC 2011), TGS-soft (Solver2D, 2024); ball joints and hinges
  * eight at a time, trees of balls, hinges, sliders, rods, universal and fixed joints without
  * limits, motors and springs by a direct factorization (Baraff 1996), so that chains hold whatever
- * hangs on them.
+ * hangs on them; clusters with loops too, where they are small or narrow.
  * Layer: server/physics/rigid.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_H

@@ -122,6 +122,11 @@ void joint_take_load(Rigid *rigid, f32 h);
  * in which they are solved; store->tree_places tells which joints they are. */
 void joint_trees_find(Rigid *rigid);
 
+/* solve_joint_ring.c: is a cluster with loops, of which is known where the row of each body ends,
+ * narrow enough to be solved at once? And how many TreeBlocks eight of a shape need. */
+bool joint_ring_fits(const u32 *ends, u32 count);
+u32 joint_ring_blocks(const JointTree *tree);
+
 /* solve_joint_trees.c: up to eight trees side by side. Room for what joint_trees_find counted. */
 bool joint_trees_reserve(Rigid *rigid);
 void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h);

@@ -55,7 +55,7 @@ typedef struct JointPair {
     u32 count;
 } JointPair;
 
-/* A tree of joints that is solved at once. */
+/* A tree of joints, or a small cluster of them with loops, that is solved at once. */
 typedef struct JointTree {
     u32 first, count;     /* in tree_joints: one or two of each joint */
     u32 body, body_count; /* in tree_bodies: its own, then what holds it */
@@ -64,6 +64,8 @@ typedef struct JointTree {
     bool lone;  /* one body moves, held by one joint */
     bool taut;  /* held by more than one joint */
     bool exact; /* its bodies differ so much that it is solved in doubles */
+    bool ring;  /* it has loops: see solve_joint_ring.c; exact as well */
+    u32 fill;   /* of a ring: blocks of its matrix */
 } JointTree;
 
 /* Up to eight trees of one shape, one a lane. */
@@ -105,6 +107,7 @@ typedef struct JointStore {
     JointTree *trees;       /* [capacity] */
     TreeGroup *tree_groups; /* [capacity] */
     u32 *tree_bodies;       /* [body_capacity + capacity] tree by tree */
+    u32 *ring_ends;         /* likewise, of the bodies of rings that move: where their blocks end */
     u32 tree_joint_count, tree_count, tree_group_count, tree_body_count;
     TreeRow *tree_rows;     /* [tree_row_capacity] group by group */
     TreeSides *tree_sides;  /* [tree_side_capacity] */

@@ -78,6 +78,10 @@ typedef struct Trees {
     u32 count, side_count, block_count, lanes;
     bool lone, taut; /* see JointTree */
     bool exact;      /* solved in doubles: blocks holds other numbers */
+    bool ring;       /* and they have loops: blocks holds those of solve_joint_ring.c */
+    u32 own_count;   /* sides that move come first */
+    u32 fill;        /* see JointTree */
+    const u32 *ends; /* [own_count] of a ring: see JointStore */
 } Trees;
 
 SIMD_INLINE Vec3x8 vec3x8_zero(void)
@@ -123,5 +127,9 @@ Vec3x8 tree_row_opens(const Trees *t, u32 place, f32 h);
 void trees_exact_eliminate(const Trees *t);
 /* row->change: from what it should be to the impulse for it. */
 void trees_exact_solve(const Trees *t);
+
+/* solve_joint_ring.c: the same for rings. */
+void rings_eliminate(const Trees *t);
+void rings_solve(const Trees *t);
 
 #endif

@@ -12,6 +12,9 @@
  */
 #include "server/physics/rigid/joint_row.h"
 
+/* Blocks beyond which no ring is wide, whatever its bodies. */
+#define RING_FILL_MAX 0x7fffffffu
+
 /* Of body_seen. */
 enum {
     BODY_FREE,
@@ -100,10 +103,10 @@ static u32 other_side(const JointStore *store, u32 joint, u32 body)
 
 /*
  * Walks all that hangs together with a body, breadth first, into bodies[]; parents[] gets the joint
- * by which each body was reached. Returns the number of bodies, and of joints; 0: not a tree, or
- * too many joints at one body.
+ * by which each body was reached. Returns the number of bodies, and of joints; is_tree: it has no
+ * loops, and not too many joints at one body.
  */
-static u32 walk_tree(JointStore *store, u32 root, u32 *bodies, u32 *joint_count)
+static u32 walk_tree(JointStore *store, u32 root, u32 *bodies, u32 *joint_count, bool *is_tree)
 {
     u32 count = 1, joints = 0, edges = 0;
     bool fits = true;
@@ -131,7 +134,8 @@ static u32 walk_tree(JointStore *store, u32 root, u32 *bodies, u32 *joint_count)
         fits = fits && degree <= TREE_COUPLED + 1;
     }
     *joint_count = joints + edges / 2;
-    return fits && edges == 2 * (count - 1) ? count : 0;
+    *is_tree = fits && edges == 2 * (count - 1);
+    return count;
 }
 
 /* The joint at `body` whose other side has the place `other`, coupled at the place `upper`. */
@@ -180,6 +184,17 @@ static void couple(JointStore *store, const JointTree *tree, u32 place, u32 *blo
     *blocks += links->coupled;
 }
 
+/* When its rows and bodies are listed. */
+static void end_tree(JointStore *store, JointTree *tree, u32 body_count, u32 held)
+{
+    tree->count = store->tree_joint_count - tree->first;
+    tree->body_count = held;
+    tree->own_count = body_count;
+    tree->lone = body_count == 1 && held == 2;
+    tree->taut = held > body_count + 1;
+    store->tree_body_count += held;
+}
+
 /* Rows in the order of elimination: the tree's bodies from the last found to the first. What holds
  * the tree gets a place behind its own bodies, once for each joint. */
 static void order_tree(JointStore *store, u32 body_count)
@@ -201,12 +216,7 @@ static void order_tree(JointStore *store, u32 body_count)
             tree_add(store, up, body, upper, upper);
         }
     }
-    tree->count = store->tree_joint_count - tree->first;
-    tree->body_count = held;
-    tree->own_count = body_count;
-    tree->lone = body_count == 1 && held == 2;
-    tree->taut = held > body_count + 1;
-    store->tree_body_count += held;
+    end_tree(store, tree, body_count, held);
     for (u32 i = 0; i < tree->count; i++) {
         couple(store, tree, i, &tree->block_count);
     }
@@ -218,12 +228,72 @@ static void order_tree(JointStore *store, u32 body_count)
     }
 }
 
+/* ---- rings ---- */
+
+/* The order of elimination of what has been walked: once more from its far end, and reversed. Where
+ * the row of each body ends follows. */
+static void order_bodies(JointStore *store, u32 count)
+{
+    u32 *bodies = store->tree_bodies + store->tree_body_count, joints;
+    u32 *ends = store->ring_ends + store->tree_body_count;
+    bool is_tree;
+    for (u32 i = 0; i < count; i++) {
+        store->body_seen[bodies[i]] = BODY_FREE;
+    }
+    walk_tree(store, bodies[count - 1], bodies, &joints, &is_tree);
+    for (u32 i = 0; i < count / 2; i++) {
+        u32 body = bodies[i];
+        bodies[i] = bodies[count - 1 - i];
+        bodies[count - 1 - i] = body;
+    }
+    for (u32 i = 0; i < count; i++) {
+        store->body_places[bodies[i]] = i;
+    }
+    for (u32 i = 0, end = 0; i < count; i++) {
+        u32 body = bodies[i], first = i;
+        for (u32 j = store->body_heads[body]; j != JOINT_NO_SLOT; j = next_joint(store, j, body)) {
+            u32 other = other_side(store, j, body);
+            if (!is_held(store, other)) {
+                first = u32_min(first, store->body_places[other]);
+            }
+        }
+        end = u32_min(end, RING_FILL_MAX) + i - first + 1;
+        ends[i] = end;
+    }
+}
+
+/* The joints of a body with what holds it and with those before it. */
+static void order_ring(JointStore *store, u32 body_count)
+{
+    JointTree *ring = &store->trees[store->tree_count++];
+    *ring = (JointTree){.first = store->tree_joint_count,
+                        .body = store->tree_body_count,
+                        .fill = store->ring_ends[store->tree_body_count + body_count - 1],
+                        .ring = true,
+                        .exact = true};
+    u32 *bodies = store->tree_bodies + ring->body, held = body_count;
+    for (u32 i = 0; i < body_count; i++) {
+        u32 body = bodies[i];
+        for (u32 j = store->body_heads[body]; j != JOINT_NO_SLOT; j = next_joint(store, j, body)) {
+            u32 other = other_side(store, j, body);
+            if (is_held(store, other)) {
+                bodies[held] = other;
+                tree_add(store, j, body, held++, i);
+            } else if (store->body_places[other] < i) {
+                tree_add(store, j, body, store->body_places[other], i);
+            }
+        }
+    }
+    end_tree(store, ring, body_count, held);
+}
+
 /* ---- trees side by side ---- */
 
 static bool same_shape(const JointStore *store, const JointTree *one, const JointTree *other)
 {
     if (one->count != other->count || one->body_count != other->body_count ||
-        one->lone != other->lone || one->taut != other->taut || one->exact != other->exact) {
+        one->lone != other->lone || one->taut != other->taut || one->exact != other->exact ||
+        one->ring != other->ring) {
         return false;
     }
     for (u32 i = 0; i < one->count; i++) {
@@ -253,8 +323,9 @@ static void group_trees(JointStore *store, u32 first, u32 count)
         store->tree_row_count += tree->count;
         store->tree_side_count += tree->body_count;
         store->tree_block_count +=
-            tree->exact ? TREE_EXACT_BLOCKS * tree->block_count + TREE_EXACT_ROWS * tree->count
-                        : tree->block_count;
+            tree->ring    ? joint_ring_blocks(tree)
+            : tree->exact ? TREE_EXACT_BLOCKS * tree->block_count + TREE_EXACT_ROWS * tree->count
+                          : tree->block_count;
     }
 }
 
@@ -304,12 +375,21 @@ void joint_trees_find(Rigid *rigid)
         if (store->body_seen[i] != BODY_FREE || store->body_heads[i] == JOINT_NO_SLOT) {
             continue;
         }
-        u32 joints,
-            count = walk_tree(store, i, store->tree_bodies + store->tree_body_count, &joints);
-        if (count > 0 && joints >= TREE_JOINTS_MIN) {
+        u32 *bodies = store->tree_bodies + store->tree_body_count, joints;
+        bool is_tree;
+        u32 count = walk_tree(store, i, bodies, &joints, &is_tree);
+        if (joints < TREE_JOINTS_MIN) {
+            continue;
+        }
+        if (is_tree) {
             order_tree(store, count);
             JointTree *tree = &store->trees[store->tree_count - 1];
             tree->exact = needs_doubles(rigid, tree);
+        } else {
+            order_bodies(store, count);
+            if (joint_ring_fits(store->ring_ends + store->tree_body_count, count)) {
+                order_ring(store, count);
+            }
         }
     }
     for (u32 i = 0, end; i < store->tree_count; i = end) {

@@ -30,7 +30,11 @@ static Trees trees_of(Rigid *rigid, const TreeGroup *group)
                    group->lanes,
                    store->trees[group->tree].lone,
                    store->trees[group->tree].taut,
-                   store->trees[group->tree].exact};
+                   store->trees[group->tree].exact,
+                   store->trees[group->tree].ring,
+                   store->trees[group->tree].own_count,
+                   store->trees[group->tree].fill,
+                   store->ring_ends + store->trees[group->tree].body};
 }
 
 /* ---- arithmetic ---- */
@@ -193,7 +197,8 @@ typedef struct TreeSoftness {
 /*
  * As softness() with a damping ratio of 1. Points of trees give more where bodies lash, so that a
  * step is too long for what turns in it: that takes energy, where the error of the step might add
- * some. And a chain that is held taut at both ends would pull without bound if it did not give.
+ * some. And a chain that is held taut at both ends would pull without bound if it did not give; a
+ * bridge of planks that are held at both sides is calm enough to give less.
  */
 static TreeSoftness tree_softness(const Trees *t, u32 kind, f32x8 turn, f32 h)
 {
@@ -201,7 +206,7 @@ static TreeSoftness tree_softness(const Trees *t, u32 kind, f32x8 turn, f32 h)
     if (is_point(kind)) {
         f32 most = t->lone ? TREE_LONE_STIFFNESS : TREE_STIFFNESS, least = TREE_LASH_STIFFNESS;
         f32x8 x = turn / LASH_TURN, calm = t->lone ? one : one / (one + x * x);
-        stiffness = t->taut ? f32x8_set(least) : (most - least) * calm + least;
+        stiffness = t->taut && !t->ring ? f32x8_set(least) : (most - least) * calm + least;
     }
     f32x8 w = stiffness * 6.2831853f, a = w + 2.0f;
     return (TreeSoftness){w / (a * h), one / (w * a)};
@@ -368,6 +373,10 @@ static void spring_count(const Trees *t, u32 place)
 
 static void trees_eliminate(const Trees *t)
 {
+    if (t->ring) {
+        rings_eliminate(t);
+        return;
+    }
     if (t->exact) {
         trees_exact_eliminate(t);
         return;
@@ -381,7 +390,9 @@ static void trees_eliminate(const Trees *t)
  * lanes. */
 static void trees_back(const Trees *t, i32x8 lanes)
 {
-    if (t->exact) {
+    if (t->ring) {
+        rings_solve(t);
+    } else if (t->exact) {
         trees_exact_solve(t);
     }
     for (u32 i = t->count; i-- > 0;) {

@@ -29,7 +29,8 @@ bool soft_grow(void **items, u32 *room, u32 needed, size_t size)
     if (needed <= *room) {
         return true;
     }
-    u32 larger = u32_max(needed, *room * 2);
+    const u32 least = 64; /* or the first few would each be an allocation within a tick */
+    u32 larger = u32_max(u32_max(needed, least), *room * 2);
     void *moved = realloc(*items, larger * size);
     if (moved == NULL) {
         return false;

@@ -240,11 +240,12 @@ static void search(Soft *soft)
         SORT(crowd->crossings, crowd->crossing_count, CrowdCrossing, crossing_before);
         crowd_fit(soft);
         crowd_find(soft);
-        soft_grow((void **)&crowd->active, &crowd->active_room, crowd->contact_count + 1,
-                  sizeof *crowd->active);
     } else {
         crowd->crossing_count = 0;
+        crowd->contact_count = 0;
     }
+    soft_grow((void **)&crowd->active, &crowd->active_room, crowd->contact_count + 1,
+              sizeof *crowd->active);
 }
 
 /* Did a particle go farther than what the search allowed for, or will it in this substep? */

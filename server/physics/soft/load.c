@@ -63,9 +63,7 @@ u64 loads_memory(const Soft *soft)
 
 int loads_create(Soft *soft)
 {
-    enum {
-        ROOM = 256
-    };
+    u32 room = soft->count + 1; /* each point is loaded once at most: a tick needs no memory */
     loads_destroy(soft->loads);
     Loads *loads = soft->loads = calloc(1, sizeof *loads);
     if (loads == NULL) {
@@ -74,8 +72,8 @@ int loads_create(Soft *soft)
     loads->of = malloc(((size_t)soft->count + 1) * sizeof *loads->of);
     loads->first = calloc((size_t)soft->packs->group_count + 1, sizeof *loads->first);
     if (loads->of == NULL || loads->first == NULL ||
-        !soft_grow((void **)&loads->loads, &loads->room, ROOM, sizeof *loads->loads) ||
-        !soft_grow((void **)&loads->order, &loads->order_room, ROOM, sizeof *loads->order)) {
+        !soft_grow((void **)&loads->loads, &loads->room, room, sizeof *loads->loads) ||
+        !soft_grow((void **)&loads->order, &loads->order_room, room, sizeof *loads->order)) {
         return ERROR_MEMORY;
     }
     memset(loads->of, 0xff, soft->count * sizeof *loads->of);
@@ -128,11 +126,6 @@ static void add_corner(Soft *soft, const SoftFace *face, u32 k)
         return;
     }
     if (index == SOFT_NONE) {
-        u32 needed = loads->count + 1;
-        if (!soft_grow((void **)&loads->loads, &loads->room, needed, sizeof *loads->loads) ||
-            !soft_grow((void **)&loads->order, &loads->order_room, needed, sizeof *loads->order)) {
-            return;
-        }
         index = loads->of[particle] = loads->count++;
         loads->loads[index] =
             (Load){.particle = particle, .slot = face->slot, .mover = face->mover};

@@ -198,7 +198,7 @@ void touch_face_begin(Soft *soft, Rigid *rigid)
 {
     soft->face_count = 0;
     /* Room for what most scenes ever need is there from the first tick on. */
-    soft_grow((void **)&soft->faces, &soft->face_room, 2 * soft->count, sizeof *soft->faces);
+    soft_grow((void **)&soft->faces, &soft->face_room, 4 * soft->count, sizeof *soft->faces);
     for (u32 b = 0; b < soft->body_count; b++) {
         const SoftBody *body = &soft->bodies[b];
         TouchRoots roots = {.count = 0};

@@ -126,10 +126,12 @@ typedef struct SoftMover {
 
 typedef struct SoftTouch {
     u32 particle, slot;
-    u32 mover;   /* SOFT_NONE: the body is static, nothing passes on to it */
-    u32 near;    /* in this substep */
-    f32 pressed; /* N s, in this step, along: */
-    Vec3 normal; /* from the body */
+    u32 mover;    /* SOFT_NONE: the body is static, nothing passes on to it */
+    u32 near;     /* in this substep */
+    f32 pressed;  /* N s, in this step, along: */
+    Vec3 normal;  /* from the body */
+    f32 distance; /* m, at the start of this substep, */
+    f32 keep;     /* and what is kept in it */
 } SoftTouch;
 
 /* A triangle (or a segment: two equal corners) against a body that particles might miss. */
@@ -144,6 +146,7 @@ typedef struct SoftFace {
     Vec3 normal;     /* from the body */
     Vec3 local;      /* m, the body's nearest point, in the frame of its mass */
     f32 keep[3];     /* m, that the corners keep from the plane there */
+    f32 room;        /* m, kept between the corners */
     f32 pressed;     /* N s, in this step, all together, */
     Vec3 pressed_at; /* and where, times that */
 } SoftFace;
@@ -400,6 +403,10 @@ u32 touch_root(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 s
 /* Is the particle inside of the rigid body, and near enough to the root by the rest shape that it
  * may grow out of it? Or so near to a pin within that it cannot get a thickness away? */
 bool touch_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u32 particle);
+
+/* m, from the normal of a body: a particle that near bodies hold from the other side, at `distance`
+ * from it, keeps no more than this from either. */
+f32 touch_room(Soft *soft, u32 particle, Vec3 normal, f32 distance);
 
 /* touch_face.c: triangles and segments against bodies that particles might miss: is this one? */
 bool touch_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot);

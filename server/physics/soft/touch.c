@@ -20,6 +20,9 @@ static const f32 pull_wake_m_s2 = 2.0f;
 static const f32 pull_part = 0.05f;
 /* Faster than what constraints and gravity change a particle's speed by in a substep. */
 static const f32 near_m_s = 5.0f;
+/* Normals of two bodies that a particle is between. */
+static const f32 opposite_cosine = -0.7f;
+
 static bool reserve(Soft *soft, u32 count)
 {
     u32 room = soft->touch_room;
@@ -283,7 +286,7 @@ static void solve_touch(const TouchPass *pass, SoftTouch *touch)
     CoupleParticle particle = {.position = soft->points[p].position,
                                .velocity = soft->points[p].velocity,
                                .inverse_mass = soft->points[p].inverse_mass,
-                               .radius = matter->radius,
+                               .radius = touch->keep,
                                .friction = matter->friction,
                                .static_friction = matter->static_friction,
                                .stiffness = soft->bodies[matter->body].def.contact_stiffness};
@@ -342,7 +345,7 @@ static void measure_touches(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         SoftTouch *touch = &soft->touches[i];
         const SoftPoint *point = &soft->points[touch->particle];
-        Vec3 normal, moving = vec3_zero();
+        Vec3 moving = vec3_zero();
         if (touch->mover != SOFT_NONE) {
             const SoftMover *mover = &soft->movers[touch->mover];
             Vec3 arm = vec3_sub(point->position, rigid_centre(rigid, touch->slot));
@@ -352,8 +355,67 @@ static void measure_touches(void *context, u32 first, u32 end, u32 worker)
         f32 reach = soft->matter[touch->particle].radius + (speed + near_m_s) * pass->h;
         ShapePose pose = {rigid_shape(rigid, touch->slot), rigid_position(rigid, touch->slot),
                           rigid_orientation(rigid, touch->slot)};
-        touch->near = couple_distance(&pose, point->position, reach, &normal) < reach;
+        touch->distance = couple_distance(&pose, point->position, reach, &touch->normal);
+        touch->near = touch->distance < reach;
     }
+}
+
+/* What two bodies pinch has no room for its thickness: pushed out of both, it would be driven along
+ * the wedge between them for ever, against what pulls it back. It keeps half of the gap; where that
+ * is little less than twice the thickness, it may be the particle that holds the two apart. */
+static f32 room_between(f32 gap, f32 radius)
+{
+    f32 half = 0.5f * f32_max(gap, 0.0f), past = gap - 1.5f * radius;
+    return f32_min(radius, past > 0.0f ? 0.75f * radius + 2.5f * past : half);
+}
+
+static void find_room(Soft *soft)
+{
+    SoftTouch *touches = soft->touches;
+    for (u32 i = 0; i < soft->touch_count; i++) {
+        SoftTouch *touch = &touches[i];
+        f32 radius = soft->matter[touch->particle].radius;
+        touch->keep = radius;
+        for (u32 k = i; k > 0 && touches[k - 1].particle == touch->particle; k--) {
+            SoftTouch *other = &touches[k - 1];
+            if (touch->near != 0 && other->near != 0 &&
+                vec3_dot(touch->normal, other->normal) < opposite_cosine) {
+                f32 room = room_between(touch->distance + other->distance, radius);
+                touch->keep = f32_min(touch->keep, room);
+                other->keep = f32_min(other->keep, room);
+            }
+        }
+    }
+}
+
+/* The first touch of a particle, which are sorted. */
+static u32 first_touch(const Soft *soft, u32 particle)
+{
+    u32 low = 0, high = soft->touch_count;
+    while (low < high) {
+        u32 middle = low + (high - low) / 2;
+        if (soft->touches[middle].particle < particle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+f32 touch_room(Soft *soft, u32 particle, Vec3 normal, f32 distance)
+{
+    f32 radius = soft->matter[particle].radius, least = radius;
+    for (u32 i = first_touch(soft, particle);
+         i < soft->touch_count && soft->touches[i].particle == particle; i++) {
+        SoftTouch *touch = &soft->touches[i];
+        if (touch->near != 0 && vec3_dot(touch->normal, normal) < opposite_cosine) {
+            f32 room = room_between(touch->distance + distance, radius);
+            touch->keep = f32_min(touch->keep, room);
+            least = f32_min(least, room);
+        }
+    }
+    return least;
 }
 
 /* 1/kg of a particle and the body that holds it, the mean over all directions. */
@@ -391,6 +453,8 @@ void touch_substep(Soft *soft, Rigid *rigid, f32 h)
     measure_attachments(soft, rigid);
     TouchPass pass = {soft, rigid, h};
     jobs_run(soft->jobs, soft->touch_count, TOUCH_GRAIN, measure_touches, &pass);
+    find_room(soft);
+    touch_face_substep(soft, rigid, h);
     soft->near_count = 0;
     for (u32 moves = 0; moves < 2; moves++) {
         for (u32 i = 0; i < soft->touch_count; i++) {
@@ -400,7 +464,6 @@ void touch_substep(Soft *soft, Rigid *rigid, f32 h)
         }
         soft->near_fixed = moves == 0 ? soft->near_count : soft->near_fixed;
     }
-    touch_face_substep(soft, rigid, h);
 }
 
 void touch_solve(Soft *soft, Rigid *rigid, f32 h)

@@ -320,10 +320,29 @@ static void measure_faces(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+/* What is pinched between the body and another keeps what room there is. */
+static void find_room(Soft *soft, const Rigid *rigid, SoftFace *face)
+{
+    Vec3 at = quat_rotate(rigid_orientation(rigid, face->slot), face->local);
+    at = vec3_add(at, rigid_centre(rigid, face->slot));
+    face->room = soft->bodies[face->body].def.thickness;
+    for (u32 k = 0; k < 3; k++) {
+        Vec3 off = vec3_sub(soft->points[face->point[k]].position, at);
+        f32 room = touch_room(soft, face->point[k], face->normal, vec3_dot(off, face->normal));
+        face->keep[k] = f32_min(face->keep[k], room);
+        face->room = f32_min(face->room, room);
+    }
+}
+
 void touch_face_substep(Soft *soft, const Rigid *rigid, f32 h)
 {
     Measure with = {soft, rigid, h};
     jobs_run(soft->jobs, soft->face_count, MEASURE_GRAIN, measure_faces, &with);
+    for (u32 i = 0; i < soft->face_count; i++) {
+        if (soft->faces[i].near != 0) {
+            find_room(soft, rigid, &soft->faces[i]);
+        }
+    }
 }
 
 /* ---- the step ---- */
@@ -459,7 +478,7 @@ static void solve_corners(Soft *soft, Rigid *rigid, SoftFace *face, Vec3 at, f32
 static void solve_nearest(Soft *soft, Rigid *rigid, SoftFace *face, Vec3 at, f32 h)
 {
     FaceDrift drift = drift_of(soft, rigid, face);
-    FacePlace place = {.keep = soft->bodies[face->body].def.thickness};
+    FacePlace place = {.keep = face->room};
     memcpy(place.weight, face->weight, sizeof place.weight);
     for (u32 k = 0; k < 3; k++) {
         const SoftPoint *p = &soft->points[face->point[k]];

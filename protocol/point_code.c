@@ -402,8 +402,9 @@ SIMD_INLINE bool code_residual(PointCodec *codec, bool decoding, u32 size, bool 
 static void encode_moved(PointCodec *codec, const QPoint *old, u32 i, const QPoint *now)
 {
     const PointFound *found = &codec->model.found[i];
-    i32x4 residual = found->residual, moved = position_of(now) - position_of(old);
-    bool rests = sum_of_sizes(moved) == 0;
+    i32x4 residual = found->residual;
+    /* Not looked at otherwise: what was just written to the point is slow to read as a vector. */
+    bool rests = found->motion.rested && sum_of_sizes(position_of(now) - position_of(old)) == 0;
     u32 size = expected_size(&codec->model.plan, found->sizes);
     code_residual(codec, false, size, found->motion.rested, rests, &residual);
 }

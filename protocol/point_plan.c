@@ -119,7 +119,10 @@ static void find_residuals(PointModel *model, const PointSpan *span, const QPoin
 {
     PointFit fit;
     point_fit_begin(&fit, SIZES);
+    u32 step = fit_step(span), next = 0; /* of the samples */
     for (u32 i = 0; i < span->count; i++) {
+        bool sampled = i == next;
+        next += sampled ? step : 0;
         if (!model->going[i]) {
             continue;
         }
@@ -131,7 +134,7 @@ static void find_residuals(PointModel *model, const PointSpan *span, const QPoin
         f64 size = 16.0 * sum_of_sizes(found->residual);
         model->moved[i][3] = (i32)(size < OFF_MAX ? size : OFF_MAX);
         memcpy(found->sizes, known.sizes, sizeof found->sizes);
-        if (i % fit_step(span) == 0 && !found->motion.rested) {
+        if (sampled && !found->motion.rested) {
             FitLanes terms[SIZES];
             for (u32 k = 0; k < SIZES; k++) {
                 terms[k] = (FitLanes){known.sizes[k]};

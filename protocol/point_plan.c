@@ -252,7 +252,7 @@ static u32 nearest_back(const PointModel *model, u32 i)
         const PointPlaces *places = &model->places[e];
         u32x8 number = lanes + 8 * e, far = {0};
         for (u32 a = 0; a < 3; a++) {
-            i32x8 off = at[a] - places->axis[a], sign = off >> 31;
+            i32x8 off = at[a] - places->axis[a], sign = off < 0;
             far += (u32x8)((off ^ sign) - sign);
         }
         far |= (u32x8)places->none | (u32x8)(number - from >= end - from);

@@ -54,6 +54,16 @@ static inline void state_bytes(State *state, void *at, size_t bytes)
     state->used += bytes;
 }
 
+enum {
+    STATE_RECORD_WORDS_MAX = 64,
+    STATE_RECORD_BYTES_MAX = 8 + (STATE_RECORD_WORDS_MAX + 1) * 4, /* packed */
+};
+
+/* Walks `count` records of `words` (≤ 64) 32-bit words each. Of each an image has the words that
+ * differ from those of the record before, after a bit for every word; `before` is that of the first
+ * (NULL: zeros). */
+void state_records(State *state, void *at, size_t count, u32 words, const void *before);
+
 /* A count that must not exceed `max`. */
 static inline void state_count(State *state, u32 *count, u32 max)
 {

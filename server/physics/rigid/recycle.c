@@ -286,6 +286,11 @@ static bool recycled_is_sane(const Rigid *rigid, u32 index)
            pose->other_reach >= 0.0f;
 }
 
+enum {
+    RECYCLED_WORDS = 16
+};
+PL_STATIC_ASSERT(sizeof(RecycledPose) == RECYCLED_WORDS * 4, "no padding: it is hashed");
+
 void recycle_walk(Rigid *rigid, State *state)
 {
     u32 count = rigid->recycled_count;
@@ -295,7 +300,7 @@ void recycle_walk(Rigid *rigid, State *state)
         state->failed = true;
     }
     rigid->recycled_count = state->failed ? 0 : count;
-    state_bytes(state, rigid->recycled, (size_t)rigid->recycled_count * sizeof(RecycledPose));
+    state_records(state, rigid->recycled, rigid->recycled_count, RECYCLED_WORDS, NULL);
     for (u32 i = 0; i < rigid->recycled_count && load && !state->failed; i++) {
         rigid->recyclings_before[i] = (Recycling){.count = RECYCLED_UNKNOWN, .kept = true};
         state->failed = !recycled_is_sane(rigid, i);

@@ -27,7 +27,12 @@ typedef struct BodyImage {
     Vec3 velocity_rest, position_rest;
     Bounds fat;
 } BodyImage;
-PL_STATIC_ASSERT(sizeof(BodyImage) == 57 * 4, "no padding: it is hashed");
+enum {
+    BODY_WORDS = 57,
+    CONTACT_WORDS = 18
+};
+PL_STATIC_ASSERT(sizeof(BodyImage) == BODY_WORDS * 4, "no padding: it is hashed");
+PL_STATIC_ASSERT(sizeof(Contact) == CONTACT_WORDS * 4, "no padding: it is hashed");
 
 enum {
     FLAGS_SAVED = BODY_LIVE | BODY_ASLEEP | BODY_MOVED | BODY_PLAIN,
@@ -154,13 +159,14 @@ static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
 
 static void walk_bodies(Rigid *rigid, State *state)
 {
-    BodyImage images[BATCH];
+    BodyImage images[BATCH], last = {0};
     for (u32 first = 0; first < rigid->slots && !state->failed; first += BATCH) {
         u32 count = u32_min(BATCH, rigid->slots - first);
         for (u32 i = 0; i < count && state->mode != STATE_LOAD; i++) {
             images[i] = image_of(rigid, first + i);
         }
-        state_bytes(state, images, count * sizeof(*images));
+        state_records(state, images, count, BODY_WORDS, &last);
+        last = images[count - 1];
         for (u32 i = 0; i < count && state->mode == STATE_LOAD && !state->failed; i++) {
             state->failed = !body_from_image(rigid, first + i, &images[i]);
         }
@@ -207,7 +213,7 @@ static void walk_contacts(Rigid *rigid, State *state)
         state->failed = true;
     }
     rigid->contact_count = state->failed ? 0 : contacts;
-    state_bytes(state, rigid->contacts, (size_t)rigid->contact_count * sizeof(*rigid->contacts));
+    state_records(state, rigid->contacts, rigid->contact_count, CONTACT_WORDS, NULL);
 }
 
 /* What the image does not know is as if never used; the rest is worked out again. */

@@ -1,0 +1,107 @@
+/* test_state.c: records in images: what comes back, and what a stranger's image may do. */
+#include "server/physics/state.h"
+#include "shared/random.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    RECORDS = 40,
+    WORDS_MAX = STATE_RECORD_WORDS_MAX,
+    ROOM = RECORDS * STATE_RECORD_BYTES_MAX
+};
+
+/* Words of which about one in three differs from that of the record before. */
+static void fill(u32 *records, u32 words, u64 seed)
+{
+    for (u32 i = 0; i < RECORDS * words; i++) {
+        bool differs = random_u64(seed, i) % 3 == 0;
+        records[i] = differs      ? (u32)random_u64(seed, i + 100000)
+                     : i >= words ? records[i - words]
+                                  : 0;
+    }
+}
+
+static void records_come_back(void **state)
+{
+    (void)state;
+    static u32 records[RECORDS * WORDS_MAX], loaded[RECORDS * WORDS_MAX];
+    static u8 image[ROOM];
+    for (u32 words = 1; words <= WORDS_MAX; words++) {
+        fill(records, words, words);
+        State count = {.mode = STATE_COUNT};
+        State save = {.mode = STATE_SAVE, .data = image, .bytes = ROOM};
+        state_records(&count, records, RECORDS, words, NULL);
+        state_records(&save, records, RECORDS, words, NULL);
+        assert_false(save.failed);
+        assert_int_equal(count.used, save.used);
+        /* In two parts, as bodies are. */
+        State load = {.mode = STATE_LOAD, .data = image, .bytes = save.used};
+        state_records(&load, loaded, RECORDS / 2, words, NULL);
+        state_records(&load, loaded + RECORDS / 2 * words, RECORDS / 2, words,
+                      loaded + (RECORDS / 2 - 1) * words);
+        assert_false(load.failed);
+        assert_int_equal(load.used, save.used);
+        assert_memory_equal(loaded, records, RECORDS * words * sizeof *records);
+    }
+}
+
+static void hash_is_of_what_is_in_memory(void **state)
+{
+    (void)state;
+    static u32 records[RECORDS * 18];
+    fill(records, 18, 5);
+    State a = {.mode = STATE_HASH}, b = {.mode = STATE_HASH};
+    state_records(&a, records, RECORDS, 18, NULL);
+    state_bytes(&b, records, sizeof records);
+    assert_true(a.hash == b.hash);
+}
+
+/* Cut anywhere it is refused, and nothing behind its end is read (the sanitizers look). */
+static void what_ends_early_is_refused(void **state)
+{
+    (void)state;
+    static u32 records[RECORDS * 57], loaded[RECORDS * 57];
+    static u8 image[ROOM];
+    fill(records, 57, 9);
+    State save = {.mode = STATE_SAVE, .data = image, .bytes = ROOM};
+    state_records(&save, records, RECORDS, 57, NULL);
+    for (size_t bytes = 0; bytes < save.used; bytes += bytes < 600 ? 1 : 97) {
+        u8 *part = malloc(bytes + 1);
+        memcpy(part, image, bytes);
+        State load = {.mode = STATE_LOAD, .data = part, .bytes = bytes};
+        state_records(&load, loaded, RECORDS, 57, NULL);
+        assert_true(load.failed);
+        assert_true(load.used <= bytes);
+        free(part);
+    }
+    State small = {.mode = STATE_SAVE, .data = image, .bytes = save.used - 1};
+    state_records(&small, records, RECORDS, 57, NULL);
+    assert_true(small.failed);
+}
+
+static void bits_without_a_word_are_refused(void **state)
+{
+    (void)state;
+    u8 image[8] = {0x04, 1, 2, 3, 4};
+    u32 record[2];
+    State load = {.mode = STATE_LOAD, .data = image, .bytes = sizeof image};
+    state_records(&load, record, 1, 2, NULL);
+    assert_true(load.failed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_come_back),
+        cmocka_unit_test(hash_is_of_what_is_in_memory),
+        cmocka_unit_test(what_ends_early_is_refused),
+        cmocka_unit_test(bits_without_a_word_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

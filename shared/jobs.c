@@ -391,8 +391,13 @@ void jobs_destroy(Jobs *jobs)
 
 u32 jobs_grain(const Jobs *jobs, u32 count, u32 least)
 {
-    u32 ranges = 3 * jobs_threads(jobs);
-    return u32_max(least, count / ranges + (count % ranges != 0));
+    u32 threads = jobs_threads(jobs), ranges = 3 * threads;
+    if (count / ranges < least) {
+        /* As many for each worker where there are enough: one more would be waited for by all. */
+        ranges = (count + least / 2) / least;
+        ranges = ranges > threads ? ranges - ranges % threads : u32_max(ranges, 1);
+    }
+    return u32_max(count / ranges + (count % ranges != 0), 1);
 }
 
 u32 jobs_threads(const Jobs *jobs)

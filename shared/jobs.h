@@ -37,8 +37,8 @@ void jobs_run(Jobs *jobs, u32 count, u32 grain, JobsLoop *loop, void *context);
  * phases in a row stay on one thread. */
 void jobs_run_phases(Jobs *jobs, JobsPhase *phases, u32 phase_count, JobsPhaseLoop *loop,
                      void *context);
-/* A grain of at least `least` that gives each worker a few ranges: for short loops whose results do
- * not depend on how they are split. */
+/* A grain of about `least` or more that gives each worker a few ranges, as many as the others: for
+ * short loops whose results do not depend on how they are split. */
 u32 jobs_grain(const Jobs *jobs, u32 count, u32 least);
 PL_END_C
 

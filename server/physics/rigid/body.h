@@ -248,6 +248,7 @@ struct Meeting;
 
 typedef struct ColorRange {
     u32 first, count; /* in rows */
+    u32 turning;      /* the first of these, which are made again in each substep */
 } ColorRange;
 
 struct Rigid {

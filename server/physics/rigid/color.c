@@ -218,13 +218,14 @@ void color_contacts(Rigid *rigid)
     u32 at = 0;
     for (u32 color = 0; color <= COLORS_MAX; color++) {
         u32 lanes = color == OVERFLOW ? 1 : SIMD_LANES;
-        rigid->colors[color].first = rigid->row_count;
+        rigid->colors[color] = (ColorRange){.first = rigid->row_count};
         while (at < ends[color]) {
             /* The first of a row has the most points. */
             RowPlan *plan = row_begin(rigid, at);
             u32 end = plan->turns ? turning_ends[color] : ends[color];
             plan->lanes = (u8)u32_min(lanes, end - at);
             at += plan->lanes;
+            rigid->colors[color].turning += plan->turns != 0;
         }
         rigid->colors[color].count = rigid->row_count - rigid->colors[color].first;
         if (rigid->colors[color].count > 0) {

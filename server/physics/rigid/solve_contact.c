@@ -443,9 +443,6 @@ SIMD_INLINE void solve_rows(Rigid *rigid, u32 first, u32 end, const Pass pass)
 {
     for (u32 i = first; i < end; i++) {
         ContactWide *row = &rigid->rows[i];
-        if (pass == PASS_RELEASE && row->turns == 0) {
-            continue;
-        }
         switch (row->points) {
         case 1:
             solve_row(rigid, row, 1, pass);
@@ -860,7 +857,8 @@ static bool run_stage(Rigid *rigid, Stage stage)
     StageRun run = {.rigid = rigid, .stage = stage, .h = rigid->def.tick_s / (f32)rigid->substeps};
     JobsPhase phases[COLORS_MAX + 1];
     for (u32 color = 0; color < rigid->color_count; color++) {
-        u32 count = rigid->colors[color].count;
+        const ColorRange *range = &rigid->colors[color];
+        u32 count = stage == STAGE_RELEASE ? range->turning : range->count;
         /* What found no colour may share bodies: one row after the other. */
         u32 grain = color == COLORS_MAX ? count : jobs_grain(rigid->jobs, count, ROW_GRAIN);
         phases[color] = (JobsPhase){.count = count, .grain = grain};

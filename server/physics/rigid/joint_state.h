@@ -80,6 +80,8 @@ typedef struct TreeGroup {
 typedef struct JointPull {
     u32 slots[2]; /* JOINT_WORLD: nothing */
     f32 loads[2]; /* N m */
+    bool swings[2];
+    Symmetric3 stiffness[2]; /* N m/rad, of those that swing */
 } JointPull;
 
 typedef struct JointStore {

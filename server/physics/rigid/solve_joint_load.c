@@ -13,7 +13,8 @@
 #define FREE_SWING 1.0f
 
 enum {
-    PULLS_GRAIN = 128
+    PULLS_GRAIN = 128,
+    BODIES_GRAIN = 32
 };
 
 /* Sliders and motors carry their bodies in other ways. */
@@ -23,23 +24,20 @@ static f32 pull_of(const Joint *joint)
     return pulls ? vec3_length(joint->force) : 0.0f;
 }
 
-/* T |r| about both axes across the arm. */
-static void add_stiffness(const Rigid *rigid, u32 slot, Vec3 anchor, f32 pull)
+/* T |r| about both axes across the arm; false: it has none. */
+static bool pull_stiffness(const Rigid *rigid, u32 slot, Vec3 anchor, f32 pull, Symmetric3 *out)
 {
     const Body *body = &rigid->bodies[slot];
-    if (body->motion != BODY_DYNAMIC) {
-        return;
-    }
     Vec3 arm = quat_rotate(body->orientation, vec3_sub(anchor, body->centre));
     f32 length = vec3_length(arm);
-    if (length > 1e-6f) {
-        Vec3 r = vec3_scale(arm, 1.0f / length);
-        f32 k = pull * length;
-        Symmetric3 *g = &rigid->joints.stiffness[slot];
-        *g = symmetric_add(*g, (Symmetric3){k * (1.0f - r.x * r.x), k * (1.0f - r.y * r.y),
-                                            k * (1.0f - r.z * r.z), -k * r.x * r.y, -k * r.x * r.z,
-                                            -k * r.y * r.z});
+    if (length <= 1e-6f) {
+        return false;
     }
+    Vec3 r = vec3_scale(arm, 1.0f / length);
+    f32 k = pull * length;
+    *out = (Symmetric3){k * (1.0f - r.x * r.x), k * (1.0f - r.y * r.y), k * (1.0f - r.z * r.z),
+                        -k * r.x * r.y,         -k * r.x * r.z,         -k * r.y * r.z};
+    return true;
 }
 
 /* trace(a b) */
@@ -78,18 +76,18 @@ static void pulls_range(void *context, u32 first, u32 end, u32 worker)
     Rigid *rigid = context;
     for (u32 i = first; i < end; i++) {
         const Joint *joint = &rigid->joints.joints[i];
-        JointPull out = {{JOINT_WORLD, JOINT_WORLD}, {0.0f, 0.0f}};
+        JointPull *out = &rigid->joints.pulls[i];
+        out->slots[0] = out->slots[1] = JOINT_WORLD;
         u32 sides[2];
         f32 pull;
         bool pulls = joint_pulls(rigid, i, &pull, sides);
         for (u32 n = 0; n < 2 && pulls; n++) {
             if (sides[n] != JOINT_WORLD && rigid->bodies[sides[n]].motion == BODY_DYNAMIC) {
-                out.slots[n] = sides[n];
-                out.loads[n] =
+                out->slots[n] = sides[n];
+                out->loads[n] =
                     pull * vec3_distance(joint_anchor(joint, n), rigid->bodies[sides[n]].centre);
             }
         }
-        rigid->joints.pulls[i] = out;
     }
 }
 
@@ -108,18 +106,34 @@ static void add_bounds(Rigid *rigid)
     }
 }
 
+/* Only of bodies whose load may matter. */
+static void tensors_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        const Joint *joint = &rigid->joints.joints[i];
+        JointPull *out = &rigid->joints.pulls[i];
+        for (u32 n = 0; n < 2; n++) {
+            u32 slot = out->slots[n];
+            out->swings[n] = slot != JOINT_WORLD && rigid->joints.loads[slot] > 0.0f &&
+                             pull_stiffness(rigid, slot, joint_anchor(joint, n), pull_of(joint),
+                                            &out->stiffness[n]);
+        }
+    }
+}
+
+/* Summed in the order of the joints. */
 static void add_tensors(Rigid *rigid)
 {
     JointStore *store = &rigid->joints;
+    jobs_run(rigid->jobs, store->slots, PULLS_GRAIN, tensors_range, rigid);
     for (u32 i = 0; i < store->slots; i++) {
-        u32 sides[2];
-        f32 pull;
-        if (!joint_pulls(rigid, i, &pull, sides)) {
-            continue;
-        }
+        const JointPull *pull = &store->pulls[i];
         for (u32 n = 0; n < 2; n++) {
-            if (sides[n] != JOINT_WORLD && store->loads[sides[n]] > 0.0f) {
-                add_stiffness(rigid, sides[n], joint_anchor(&store->joints[i], n), pull);
+            if (pull->swings[n]) {
+                Symmetric3 *sum = &store->stiffness[pull->slots[n]];
+                *sum = symmetric_add(*sum, pull->stiffness[n]);
             }
         }
     }
@@ -181,6 +195,36 @@ static void let_fly(Rigid *rigid)
     }
 }
 
+typedef struct Slowing {
+    Rigid *rigid;
+    const u32 *bodies;
+    f32 h;
+} Slowing;
+
+/* Bodies that swing too fast get the inertia that makes the swing slow enough. */
+static void slow_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const Slowing *run = context;
+    Rigid *rigid = run->rigid;
+    JointStore *store = &rigid->joints;
+    for (u32 i = first; i < end; i++) {
+        u32 slot = run->bodies[i];
+        const Symmetric3 *stiffness = &store->stiffness[slot];
+        /* The mean of (ω h)² about the two axes across the arm. */
+        f32 step = body_is_plain(rigid, slot) ? rigid->def.tick_s : run->h;
+        f32 swing = 0.5f * step * step * product_trace(stiffness, &rigid->inertias[slot]);
+        if (swing > FREE_SWING) {
+            Symmetric3 inertia = symmetric_inverse(&rigid->inertias[slot]);
+            f32 share = step * step * (1.0f - FREE_SWING / swing) / FREE_SWING;
+            inertia = symmetric_add(inertia, symmetric_scale(*stiffness, share));
+            rigid->inertias[slot] = symmetric_inverse(&inertia);
+        } else {
+            store->loads[slot] = 0.0f;
+        }
+    }
+}
+
 /* Few bodies are loaded so much that it matters: only of those the tensors are made. */
 void joint_take_load(Rigid *rigid, f32 h)
 {
@@ -203,19 +247,6 @@ void joint_take_load(Rigid *rigid, f32 h)
     }
     let_fly(rigid);
     add_tensors(rigid);
-    for (u32 i = 0; i < count; i++) {
-        u32 slot = shaken[i];
-        const Symmetric3 *stiffness = &store->stiffness[slot];
-        /* The mean of (ω h)² about the two axes across the arm. */
-        f32 step = body_is_plain(rigid, slot) ? rigid->def.tick_s : h;
-        f32 swing = 0.5f * step * step * product_trace(stiffness, &rigid->inertias[slot]);
-        if (swing > FREE_SWING) {
-            Symmetric3 inertia = symmetric_inverse(&rigid->inertias[slot]);
-            f32 share = step * step * (1.0f - FREE_SWING / swing) / FREE_SWING;
-            inertia = symmetric_add(inertia, symmetric_scale(*stiffness, share));
-            rigid->inertias[slot] = symmetric_inverse(&inertia);
-        } else {
-            store->loads[slot] = 0.0f;
-        }
-    }
+    Slowing run = {rigid, shaken, h};
+    jobs_run(rigid->jobs, count, BODIES_GRAIN, slow_range, &run);
 }

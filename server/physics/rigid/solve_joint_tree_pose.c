@@ -56,14 +56,21 @@ static void turn_follow(u32 kind, TreeRow *row, const Place *a, const Place *b)
     }
 }
 
+/* From one anchor to the other, with the bodies at these places. */
+SIMD_INLINE Vec3x8 point_gap(const TreePoint *p, const Place *a, const Place *b, Vec3x8 *arm_a,
+                             Vec3x8 *arm_b)
+{
+    *arm_a = quatx8_rotate(a->orientation, p->local_a);
+    *arm_b = quatx8_rotate(b->orientation, p->local_b);
+    return vec3x8_add(p->start_gap, vec3x8_sub(anchor_moved(b, *arm_b, p->start_b),
+                                               anchor_moved(a, *arm_a, p->start_a)));
+}
+
 /* Arms, axis and error of a point. */
 static void point_follow(u32 kind, TreeRow *row, const Place *a, const Place *b)
 {
     TreePoint *p = &row->point;
-    p->arm_a = quatx8_rotate(a->orientation, p->local_a);
-    p->arm_b = quatx8_rotate(b->orientation, p->local_b);
-    Vec3x8 gap = vec3x8_add(p->start_gap, vec3x8_sub(anchor_moved(b, p->arm_b, p->start_b),
-                                                     anchor_moved(a, p->arm_a, p->start_a)));
+    Vec3x8 gap = point_gap(p, a, b, &p->arm_a, &p->arm_b);
     if (kind == TREE_TRACK) {
         /* At the anchor of the body that turns less easily, as its TREE_TURN makes both alike: a
          * long arm on a light body would drown in rounding what holds the other. */
@@ -202,8 +209,13 @@ Vec3x8 tree_row_opens(const Trees *t, u32 place, f32 h)
 {
     const TreeLinks *links = &t->joints[place].links;
     const TreeRow *row = &t->rows[place];
+    const Place *a = &t->sides[links->body_a].next, *b = &t->sides[links->body_b].next;
+    if (links->kind == TREE_POINT) {
+        Vec3x8 arm_a, arm_b, gap = point_gap(&row->point, a, b, &arm_a, &arm_b);
+        return vec3x8_scale(vec3x8_sub(gap, row->gap), f32x8_set(1.0f / h));
+    }
     TreeRow then = *row;
-    row_follow(links->kind, &then, &t->sides[links->body_a].next, &t->sides[links->body_b].next);
+    row_follow(links->kind, &then, a, b);
     Vec3x8 opens = vec3x8_scale(vec3x8_sub(then.gap, row->gap), f32x8_set(1.0f / h));
     return locked_part(links->kind, row, opens);
 }

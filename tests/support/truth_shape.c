@@ -284,7 +284,7 @@ const TruthLaw truth_shape[] = {
     {"shape/energy", "of two bodies of any shape that meet without weight, share", "", 0.002, 40,
      1000, meeting_energy},
     {"shape/momentum", "and their momentum is kept, share", "", 1e-5, 40, 1000, meeting_momentum},
-    {"shape/turning", "and their angular momentum (asked: 0.002)", "", 0.045, 40, 1000,
+    {"shape/turning", "and their angular momentum (asked: 0.002)", "", 0.03, 40, 1000,
      meeting_turning},
     {0},
 };

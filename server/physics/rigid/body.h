@@ -206,7 +206,8 @@ typedef struct ContactWide {
     u32 points;                                 /* largest count of the lanes */
     u32 first;                                  /* of its PointWide */
     u32 extra;                                  /* of its ExtraWide, ROW_NO_EXTRA: none */
-    u32 bounces;                                /* a lane has restitution */
+    u32 bounces;                                /* a lane has restitution, or comes */
+    u32 comes;                                  /* bit by lane: two free bodies that strike */
     u32 turns;                                  /* made again in each substep (body_turns) */
     f32x8 bias_rate, mass_scale, impulse_scale; /* Softness of each lane */
     Vec3x8 normal, tangent;

@@ -518,7 +518,10 @@ static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, cons
     f32 steps = 2.0f * h * vec3_length(rigid->gravity);
     f32x8 slowest = -RIGID_BOUNCE_M_S * (1.0f - row->restitution) - steps;
     f32x8 coming = f32x8_max(fall * h, zero); /* what gravity adds before contacts are solved */
-    i32x8 struck = {0};
+    i32x8 struck = {0}, comes = {0};
+    for (u32 lane = 0; lane < SIMD_LANES && row->comes != 0; lane++) {
+        comes[lane] = row->comes & 1u << lane ? -1 : 0;
+    }
     memset(blow, 0, sizeof(*blow));
     for (u32 p = 0; p < row->points; p++) {
         const PointWide *point = &points[p];
@@ -526,7 +529,8 @@ static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, cons
                   vec3x8_dot(point->angular_a, motion_a.turn);
         speeds[p] = point_speed(row, point, a, b);
         struck |= (speeds[p] < slowest) & (gaps[p] + (speeds[p] - coming) * h < zero) &
-                  (row->restitution > zero) & (point->mass > zero);
+                  (point->mass > zero) &
+                  ((row->restitution > zero) | (comes & (gaps[p] > blow_near_m)));
     }
     if (!i32x8_any(struck)) {
         return false;

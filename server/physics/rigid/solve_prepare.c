@@ -134,6 +134,36 @@ static f32 contact_frequency(const Rigid *rigid, const Contact *c)
     return (fixed ? 2.0f : 1.0f) * frequency * share * sqrtf(share);
 }
 
+/*
+ * Do two free bodies come together in this tick from so far, and so fast, that it is a blow,
+ * without restitution too? Solved as what rests they would have arms and normals of before the
+ * touch, which is nothing to their energy, but to their angular momentum.
+ */
+static bool lane_comes(const Rigid *rigid, const ContactWide *row, u32 lane)
+{
+    const f32 near_m = 0.0001f;
+    const Contact *c = &rigid->contacts[row->contact[lane]];
+    const Manifold *manifold = &rigid->manifolds[rigid->contact_manifolds[row->contact[lane]]];
+    const BodyState *a = &rigid->states[c->a], *b = &rigid->states[c->b];
+    if (!(a->inverse_mass > 0.0f && b->inverse_mass > 0.0f) || (c->flags & CONTACT_HEAVY)) {
+        return false;
+    }
+    for (u32 p = 0; p < manifold->count; p++) {
+        f32 gap = manifold->points[p].separation;
+        if (!(gap > near_m)) {
+            continue;
+        }
+        Vec3 arm = vec3_sub(manifold->points[p].position, rigid->bodies[c->a].position);
+        Vec3 speed_a = vec3_add(a->velocity, vec3_cross(a->spin, arm));
+        Vec3 speed_b = vec3_add(b->velocity, vec3_cross(b->spin, vec3_sub(arm, manifold->apart)));
+        f32 speed = vec3_dot(manifold->normal, vec3_sub(speed_b, speed_a));
+        if (speed < -RIGID_BOUNCE_M_S && gap + speed * rigid->def.tick_s < 0.0f) {
+            return !body_hangs(rigid, c->a) && !body_hangs(rigid, c->b);
+        }
+    }
+    return false;
+}
+
 static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, Lanes *lanes)
 {
     const Contact *c = &rigid->contacts[row->contact[lane]];
@@ -263,13 +293,15 @@ static void fill_row(Rigid *rigid, u32 index)
     memset(&lanes, 0, sizeof(lanes));
     memset(&row->bias_rate, 0, sizeof(*row) - offsetof(ContactWide, bias_rate));
     memset(&rigid->points[row->first], 0, row->points * sizeof(PointWide));
-    row->bounces = 0;
+    row->bounces = row->comes = 0;
     row->extra = ROW_NO_EXTRA;
     for (u32 lane = 0; lane < SIMD_LANES; lane++) {
         if (row->contact[lane] != ROW_EMPTY) {
             fill_lane(rigid, row, index, lane, &lanes);
+            row->comes |= lane_comes(rigid, row, lane) ? 1u << lane : 0;
         }
     }
+    row->bounces |= row->comes != 0;
     softness_finish(rigid, row, &lanes);
     points_finish(rigid, row, &lanes);
     friction_finish(rigid, row, &lanes);
@@ -413,5 +445,6 @@ u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h)
     }
     row->extra = before.extra;
     row->bounces = before.bounces;
+    row->comes = before.comes;
     return met;
 }

@@ -497,6 +497,24 @@ SIMD_INLINE void blow_add(const ContactWide *row, Blow *blow, Side *a, Side *b, 
     blow->angular_b = vec3x8_add(blow->angular_b, angular_b);
 }
 
+/* Bodies farther apart have other arms and normals when they strike, m. */
+static const f32 blow_near_m = 0.0001f, blow_touch_m = 0.0006f;
+
+/* What would strike in so many substeps strikes with what strikes in this one. */
+static const f32 blow_together = 1.1f;
+
+/* Lanes of two free bodies: what joints hold they would pull back. */
+static i32x8 row_free(const Rigid *rigid, const ContactWide *row, const Side *a, const Side *b)
+{
+    i32x8 is_free = (a->mass > 0.0f) & (b->mass > 0.0f);
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        if (is_free[lane] && (body_hangs(rigid, row->a[lane]) || body_hangs(rigid, row->b[lane]))) {
+            is_free[lane] = 0;
+        }
+    }
+    return is_free;
+}
+
 /*
  * Which points of a row strike: those that close their gap in this substep, and fast enough to
  * bounce; and with one of them what would follow at once: a level face strikes with all corners,
@@ -505,7 +523,6 @@ SIMD_INLINE void blow_add(const ContactWide *row, Blow *blow, Side *a, Side *b, 
 static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, const Side *b, f32 h,
                        Blow *blow)
 {
-    const f32 together = 1.1f;
     PointWide *points = &rigid->points[row->first];
     Motion motion_a = motion_gather(rigid->states, row->a);
     Motion motion_b = motion_gather(rigid->states, row->b);
@@ -537,7 +554,7 @@ static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, cons
     }
     for (u32 p = 0; p < row->points; p++) {
         blow->strikes[p] = struck & (speeds[p] < slowest) &
-                           (gaps[p] + (speeds[p] - coming) * (together * h) < zero) &
+                           (gaps[p] + (speeds[p] - coming) * (blow_together * h) < zero) &
                            (points[p].mass > zero);
         points[p].approach = f32x8_select(
             blow->strikes[p], f32x8_min(points[p].approach, speeds[p]), points[p].approach);
@@ -721,19 +738,16 @@ static void blow_release(ContactWide *row, PointWide *points, const Blow *blow)
 /* Lanes of two free bodies that are still so far apart that arms and normals are others when they
  * strike. What joints hold they would pull back. */
 static u32 blow_is_far(const Rigid *rigid, const ContactWide *row, const Blow *blow, const Side *a,
-                       const Side *b)
+                       const Side *b, f32 apart_m)
 {
-    const f32 near_m = 0.0001f;
-    f32x8 zero = f32x8_set(0.0f);
     i32x8 far = {0};
     u32 lanes = 0;
     for (u32 p = 0; p < row->points; p++) {
-        far |= blow->strikes[p] & (blow->gaps[p] > near_m);
+        far |= blow->strikes[p] & (blow->gaps[p] > apart_m);
     }
-    far &= (a->mass > zero) & (b->mass > zero);
+    far &= row_free(rigid, row, a, b);
     for (u32 lane = 0; lane < SIMD_LANES && i32x8_any(far); lane++) {
-        bool hangs = body_hangs(rigid, row->a[lane]) || body_hangs(rigid, row->b[lane]);
-        lanes |= far[lane] && !hangs ? 1u << lane : 0;
+        lanes |= far[lane] ? 1u << lane : 0;
     }
     return lanes;
 }
@@ -755,7 +769,8 @@ static void blow_place(Rigid *rigid, const ContactWide *row, const Blow *blow, c
     }
     for (; lanes != 0; lanes &= lanes - 1) {
         u32 lane = (u32)__builtin_ctz(lanes), a = row->a[lane], b = row->b[lane];
-        f32 s = speed[lane] > 0.0f ? f32_clamp(way[lane] / speed[lane], 0.0f, h) : 0.0f;
+        f32 s =
+            speed[lane] > 0.0f ? f32_clamp(way[lane] / speed[lane], 0.0f, blow_together * h) : 0.0f;
         Vec3 impulse = vec3(blow->impulse.x[lane], blow->impulse.y[lane], blow->impulse.z[lane]);
         Vec3 by_a = vec3_scale(impulse, s * before_a->mass[lane]);
         Vec3 by_b = vec3_scale(impulse, -s * before_b->mass[lane]);
@@ -780,9 +795,11 @@ static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
     if (!blow_begin(rigid, row, &a, &b, h, &blow)) {
         return false;
     }
-    u32 far = blow_is_far(rigid, row, &blow, &a, &b);
+    u32 far = blow_is_far(rigid, row, &blow, &a, &b, blow_near_m);
     if (far != 0) {
-        u32 met = contact_meet(rigid, row, far, h);
+        u32 met = contact_meet(rigid, row, far, blow_together * h);
+        /* What the sweep takes as touching from the start is placed as it is. */
+        far &= met | ~blow_is_far(rigid, row, &blow, &a, &b, blow_touch_m);
         if (met != 0 && !blow_begin(rigid, row, &a, &b, h, &blow)) {
             return false;
         }

@@ -7,6 +7,7 @@
 
 #include "server/physics/soft/chain.h"
 #include "server/physics/soft/constraint.h"
+#include "server/physics/soft/packs_lanes.h"
 #include "server/physics/soft/packs_wide.h"
 
 /* What a run's constraints have in common in this step. */
@@ -21,12 +22,6 @@ SIMD_INLINE f32x8 fourth(f32x8 v)
     return __builtin_shufflevector(v, v, 3, 3, 3, 3, 7, 7, 7, 7);
 }
 
-/* a with the fourth numbers of b. */
-SIMD_INLINE f32x8 with_fourth(f32x8 a, f32x8 b)
-{
-    return __builtin_shufflevector(a, b, 0, 1, 2, 11, 4, 5, 6, 15);
-}
-
 /* Numbers i and i + 4 of v over a half each. */
 SIMD_INLINE void spread(f32x8 v, f32x8 each[4])
 {
@@ -36,73 +31,101 @@ SIMD_INLINE void spread(f32x8 v, f32x8 each[4])
     each[3] = __builtin_shufflevector(v, v, 3, 3, 3, 3, 7, 7, 7, 7);
 }
 
-/* Eight distances. Δλ = −C / (wa + wb + α/h²), with the multiplier at 0 in each step (Macklin et
- * al. 2016, 2019). Vectors go by halves: constraint k in the low one, k + 4 in the high one. */
-SIMD_INLINE void solve_distances(SoftPoint *points, const u16 point[2][SIMD_LANES], f32x8 low,
-                                 f32x8 high, bool fixed, Pace pace)
+/* Eight distances on their way. Vectors of four go by halves: constraint k in the low one, k + 4 in
+ * the high one. */
+typedef struct Stretch {
+    f32x8 va[4], vb[4]; /* m/s */
+    f32x8 away[4];      /* m, from the first points to the second */
+    f32x8 wa[4], wb[4]; /* 1/kg */
+    f32x8 square;       /* m² */
+    f32x8 weight;       /* 1/kg, of both */
+    f32x8 step;         /* kg/s, what of `away` is the impulse */
+} Stretch;
+
+SIMD_INLINE void stretch_gather(Stretch *of, Lanes a, Lanes b, f32 h)
 {
-    const f32x8 zero = f32x8_set(0.0f);
-    f32x8 va[4], vb[4], wa[4], wb[4], away[4], row[4];
+    Gathered first, second;
+    f32x8 row[4];
+    lanes_gather(a, &first);
+    lanes_gather(b, &second);
 #pragma GCC unroll 4
     for (int k = 0; k < 4; k++) {
-        SoftPoint *a = points + point[0][k], *a4 = points + point[0][k + 4];
-        SoftPoint *b = points + point[1][k], *b4 = points + point[1][k + 4];
-        f32x8 pa = f32x8_load_halves(&a->position.x, &a4->position.x);
-        f32x8 pb = f32x8_load_halves(&b->position.x, &b4->position.x);
-        va[k] = f32x8_load_halves(&a->velocity.x, &a4->velocity.x);
-        vb[k] = f32x8_load_halves(&b->velocity.x, &b4->velocity.x);
-        f32x8 d = (pb - pa) + pace.h * (vb[k] - va[k]);
-        wa[k] = fourth(pa);
-        wb[k] = fourth(pb);
-        away[k] = with_fourth(d, zero);
-        row[k] = with_fourth(d, pa + pb);
+        of->va[k] = first.velocity[k];
+        of->vb[k] = second.velocity[k];
+        of->wa[k] = fourth(first.position[k]);
+        of->wb[k] = fourth(second.position[k]);
+        f32x8 d =
+            (second.position[k] - first.position[k]) + h * (second.velocity[k] - first.velocity[k]);
+        of->away[k] = lanes_with_fourth(d, f32x8_set(0.0f));
+        row[k] = lanes_with_fourth(d, first.position[k]);
     }
     f32x8_transpose_halves(row);
-    f32x8 length = f32x8_sqrt(row[0] * row[0] + row[1] * row[1] + row[2] * row[2]);
+    of->square = row[0] * row[0] + row[1] * row[1] + row[2] * row[2];
+    of->weight = row[3] + lanes_fourths(second.position);
+}
+
+/* Δλ = −C / (wa + wb + α/h²), with the multiplier at 0 in each step (Macklin et al. 2016, 2019). */
+SIMD_INLINE void stretch_solve(Stretch *of, f32x8 low, f32x8 high, Pace pace)
+{
+    f32x8 length = f32x8_sqrt(of->square);
     f32x8 off = length - f32x8_min(f32x8_max(length, low), high);
-    f32x8 step = pace.per_h * off / (length * (row[3] + pace.alpha));
+    f32x8 step = pace.per_h * off / (length * (of->weight + pace.alpha));
+    of->step = f32x8_and((i32x8)(length > 1e-9f) & (i32x8)(of->weight > 0.0f), step);
+}
+
+SIMD_INLINE void stretch_scatter(const Stretch *of, Lanes a, Lanes b, bool fixed)
+{
     f32x8 each[4];
-    spread(f32x8_and((i32x8)(length > 1e-9f) & (i32x8)(row[3] > 0.0f), step), each);
+    spread(of->step, each);
 #pragma GCC unroll 4
     for (int k = 0; k < 4; k++) {
-        f32x8 change = away[k] * each[k];
-        SoftPoint *a = points + point[0][k], *a4 = points + point[0][k + 4];
-        f32x8_store_halves(&a->velocity.x, &a4->velocity.x, va[k] + wa[k] * change);
+        f32x8 change = of->away[k] * each[k];
+        f32x8_store_halves(&a.at[k]->velocity.x, &a.at[k + 4]->velocity.x,
+                           of->va[k] + of->wa[k] * change);
         if (!fixed) {
-            SoftPoint *b = points + point[1][k], *b4 = points + point[1][k + 4];
-            f32x8_store_halves(&b->velocity.x, &b4->velocity.x, vb[k] - wb[k] * change);
+            f32x8_store_halves(&b.at[k]->velocity.x, &b.at[k + 4]->velocity.x,
+                               of->vb[k] - of->wb[k] * change);
         }
     }
 }
 
-SIMD_INLINE void run_distances(SoftPoint *points, const PackDistance *packs, u32 count, bool fixed,
-                               Pace pace)
+/* Packs that share no point: while loads, square root and quotient of one take their time, the two
+ * beside it are at other stages. */
+SIMD_INLINE void run_distances(SoftPoint *points, const PackRun *run, const u8 *packs, bool exact,
+                               bool fixed, Pace pace)
 {
-    for (u32 i = 0; i < count; i++) {
-        f32x8 rest = f32x8_load(packs[i].low);
-        solve_distances(points, packs[i].point, rest, rest, fixed, pace);
-    }
-}
-
-SIMD_INLINE void run_limits(SoftPoint *points, const PackLimits *packs, u32 count, bool fixed,
-                            Pace pace)
-{
-    for (u32 i = 0; i < count; i++) {
-        solve_distances(points, packs[i].point, f32x8_load(packs[i].low), f32x8_load(packs[i].high),
-                        fixed, pace);
+    const size_t size = exact ? sizeof(PackDistance) : sizeof(PackLimits);
+    Stretch ring[4];
+    for (u32 i = 0; i < run->count + 2; i++) {
+        const u8 *at = packs + i * size;
+        if (i >= 1 && i <= run->count) {
+            const PackLimits *pack = (const void *)(at - size);
+            stretch_solve(&ring[(i - 1) & 3], f32x8_load(pack->low),
+                          f32x8_load(exact ? pack->low : pack->high), pace);
+        }
+        if (i < run->count) {
+            const PackLimits *pack = (const void *)at;
+            stretch_gather(&ring[i & 3], lanes_u16(points, pack->point[0]),
+                           lanes_u16(points, pack->point[1]), pace.h);
+        }
+        if (i >= 2) {
+            const PackLimits *pack = (const void *)(at - 2 * size);
+            stretch_scatter(&ring[(i - 2) & 3], lanes_u16(points, pack->point[0]),
+                            lanes_u16(points, pack->point[1]), fixed);
+        }
     }
 }
 
 static void run_distance(SoftPoint *points, const PackRun *run, const void *packs, Pace pace)
 {
     if (run->exact && !run->fixed) {
-        run_distances(points, packs, run->count, false, pace);
+        run_distances(points, run, packs, true, false, pace);
     } else if (run->exact) {
-        run_distances(points, packs, run->count, true, pace);
+        run_distances(points, run, packs, true, true, pace);
     } else if (!run->fixed) {
-        run_limits(points, packs, run->count, false, pace);
+        run_distances(points, run, packs, false, false, pace);
     } else {
-        run_limits(points, packs, run->count, true, pace);
+        run_distances(points, run, packs, false, true, pace);
     }
 }
 

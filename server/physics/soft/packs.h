@@ -12,8 +12,14 @@
 #include "server/physics/soft/store.h"
 #include "shared/simd.h"
 
-/* Eight constraints that share no particle. Points are indices from the run's base; a lane too many
- * repeats lane 0 with all its numbers, so both store the same. */
+enum {
+    PACK_UNIT = 8, /* bytes: what an address may multiply an index by at no cost */
+    PACK_POINT = sizeof(SoftPoint) / PACK_UNIT,
+    PACK_REACH = UINT16_MAX / PACK_POINT /* points */
+};
+
+/* Eight constraints that share no particle. Points are so many units from the run's base; a lane
+ * too many repeats lane 0 with all its numbers, so both store the same. */
 typedef struct PackDistance {
     u16 point[2][SIMD_LANES];
     f32 low[SIMD_LANES]; /* m */
@@ -24,7 +30,8 @@ typedef struct PackLimits {
     f32 low[SIMD_LANES], high[SIMD_LANES]; /* m */
 } __attribute__((aligned(32))) PackLimits;
 
-/* Packs of one sort, in the order of their colours. */
+/* Packs of one sort, in the order of their colours; distances of one colour: no two of them share a
+ * point that moves. */
 typedef struct PackRun {
     u32 at;    /* in the stream, in units of 32 bytes */
     u32 count; /* packs or constraints */
@@ -91,6 +98,11 @@ struct Packs {
     TurnSums *turns; /* [group_count] of slabs, in this step */
     u64 weight;      /* of all constraints, as multiples of a distance */
 };
+
+static inline SoftPoint *pack_point(SoftPoint *base, u16 at)
+{
+    return (SoftPoint *)(void *)((u8 *)base + (size_t)at * PACK_UNIT);
+}
 
 void packs_walk(Packs *packs, State *state);
 /* Solves runs one after the other. */

@@ -110,7 +110,7 @@ static bool write_wide(Builder *builder, const PackRun *run, const u32 *constrai
         const SoftConstraint *c = &builder->soft->constraints[constraints[i < count ? i : 0]];
         for (u32 k = 0; k < 4; k++) {
             u32 point = c->point[k < constraint_points(c->kind) ? k : 0];
-            pack.point[k][i] = (u16)(point - run->base);
+            pack.point[k][i] = (u16)((point - run->base) * PACK_POINT);
         }
         pack.compliance[i] = c->compliance;
         pack.low[i] = c->kind == CONSTRAINT_NEO_HOOKEAN ? 1.0f / (6.0f * c->low) : c->low;
@@ -140,8 +140,8 @@ static bool write_pack(Builder *builder, const PackRun *run, const u32 *constrai
         const SoftConstraint *c = &builder->soft->constraints[constraints[i < count ? i : 0]];
         u32 point[2];
         distance_points(builder->soft, c, point);
-        pack.point[0][i] = (u16)(point[0] - run->base);
-        pack.point[1][i] = (u16)(point[1] - run->base);
+        pack.point[0][i] = (u16)((point[0] - run->base) * PACK_POINT);
+        pack.point[1][i] = (u16)((point[1] - run->base) * PACK_POINT);
         pack.low[i] = c->low;
         pack.high[i] = c->high;
     }
@@ -328,21 +328,18 @@ static bool write_lines(Builder *builder, u32 set)
     return true;
 }
 
-/* One run of the constraints in `waiting`. */
+/* One run of the constraints in `waiting`, or of distances one for each colour. */
 static bool write_run(Builder *builder, PackRun run, u32 count)
 {
     Packs *packs = builder->packs;
     run.at = packs->stream_used;
     if (run.loose) {
-        if (!write_loose(builder, &run, count)) {
-            return false;
-        }
-        count = 0;
+        return write_loose(builder, &run, count) && add_run(packs, run);
     }
     while (count > 0) {
         u32 start[COLORS + 1];
         count = color_waiting(builder, &run, count, start);
-        for (u32 c = 0; c < COLORS; c++) {
+        for (u32 c = 0; c < COLORS && start[c] < start[COLORS]; c++) {
             for (u32 i = start[c]; i < start[c + 1]; i += SIMD_LANES) {
                 u32 lanes = u32_min(start[c + 1] - i, SIMD_LANES);
                 if (!write_pack(builder, &run, builder->sorted + i, lanes)) {
@@ -350,9 +347,16 @@ static bool write_run(Builder *builder, PackRun run, u32 count)
                 }
                 run.count++;
             }
+            if (run.kind == CONSTRAINT_DISTANCE) {
+                if (!add_run(packs, run)) {
+                    return false;
+                }
+                run.at = packs->stream_used;
+                run.count = 0;
+            }
         }
     }
-    return add_run(packs, run);
+    return run.kind == CONSTRAINT_DISTANCE || add_run(packs, run);
 }
 
 /* ---- places ---- */
@@ -383,8 +387,8 @@ static bool find_base(const SoftConstraint *c, u32 first, u32 *base)
         low = u32_min(low, c->point[k]);
         high = u32_max(high, c->point[k]);
     }
-    *base = first + ((low - first) >> 15 << 15);
-    return high - *base <= UINT16_MAX;
+    *base = first + ((low - first) >> 13 << 13);
+    return high - *base <= PACK_REACH;
 }
 
 static int place_order(const void *left, const void *right)
@@ -494,24 +498,24 @@ static int write_all(Builder *builder)
         }
         PackSpan *span = runs_of(builder->packs, place.piece);
         span->first = span->count == 0 ? builder->packs->run_count : span->first;
-        span->count++;
+        bool written = false;
         if ((place.sort >> 16 & 0xff) == CHAIN_SORT) {
-            if (!write_chains(builder, count, false)) {
-                return ERROR_MEMORY;
-            }
-            continue;
+            written = write_chains(builder, count, false);
+        } else {
+            const SoftConstraint *c = &builder->soft->constraints[place.constraint];
+            PackRun run = {.base = place.base,
+                           .compliance = c->compliance,
+                           .kind = c->kind,
+                           .role = c->role,
+                           .loose = place.sort >> 2 & 1,
+                           .exact = place.sort >> 1 & 1,
+                           .fixed = place.sort & 1};
+            written = write_run(builder, run, count);
         }
-        const SoftConstraint *c = &builder->soft->constraints[place.constraint];
-        PackRun run = {.base = place.base,
-                       .compliance = c->compliance,
-                       .kind = c->kind,
-                       .role = c->role,
-                       .loose = place.sort >> 2 & 1,
-                       .exact = place.sort >> 1 & 1,
-                       .fixed = place.sort & 1};
-        if (!write_run(builder, run, count)) {
+        if (!written) {
             return ERROR_MEMORY;
         }
+        span->count = builder->packs->run_count - span->first;
     }
     for (u32 set = 0; set < LINE_SETS; set++) {
         if (!write_lines(builder, set)) {

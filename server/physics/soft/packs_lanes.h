@@ -6,7 +6,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_PACKS_LANES_H
 #define PLENUM_SERVER_PHYSICS_SOFT_PACKS_LANES_H
 
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/packs.h"
 #include "shared/simd.h"
 
 /* Where the points of eight lanes are. */
@@ -24,7 +24,7 @@ SIMD_INLINE Lanes lanes_u16(SoftPoint *points, const u16 point[SIMD_LANES])
     Lanes lanes;
 #pragma GCC unroll 8
     for (int k = 0; k < SIMD_LANES; k++) {
-        lanes.at[k] = points + point[k];
+        lanes.at[k] = pack_point(points, point[k]);
     }
     return lanes;
 }
@@ -52,6 +52,14 @@ SIMD_INLINE void lanes_gather(Lanes lanes, Gathered *of)
         of->position[k] = f32x8_load_halves(&lanes.at[k]->position.x, &lanes.at[k + 4]->position.x);
         of->velocity[k] = lanes_velocity(&lanes, k);
     }
+}
+
+/* The fourth numbers of eight fours, two in each vector as f32x8_transpose_halves has them. */
+SIMD_INLINE f32x8 lanes_fourths(const f32x8 m[4])
+{
+    f32x8 a = __builtin_shufflevector(m[0], m[1], 3, 11, 3, 11, 7, 15, 7, 15);
+    f32x8 b = __builtin_shufflevector(m[2], m[3], 3, 11, 3, 11, 7, 15, 7, 15);
+    return __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
 }
 
 /* a with the fourth numbers of b. */

@@ -16,20 +16,12 @@ typedef struct Gradient {
     Vec3x8 at[4];
 } Gradient;
 
-/* The fourth numbers of eight fours, two in each vector as f32x8_transpose_halves has them. */
-SIMD_INLINE f32x8 fourths(const f32x8 m[4])
-{
-    f32x8 a = __builtin_shufflevector(m[0], m[1], 3, 11, 3, 11, 7, 15, 7, 15);
-    f32x8 b = __builtin_shufflevector(m[2], m[3], 3, 11, 3, 11, 7, 15, 7, 15);
-    return __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
-}
-
 SIMD_INLINE Corners gather(SoftPoint *points, const PackWide *pack, f32 h)
 {
     Corners of;
     Gathered first, other;
     lanes_gather(lanes_u16(points, pack->point[0]), &first);
-    of.w[0] = fourths(first.position);
+    of.w[0] = lanes_fourths(first.position);
     lanes_gather(lanes_u16(points, pack->point[1]), &other);
     of.x1 = lanes_edge(&first, &other, h, &of.w[1]);
     lanes_gather(lanes_u16(points, pack->point[2]), &other);

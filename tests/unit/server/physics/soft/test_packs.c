@@ -226,9 +226,9 @@ static void claim_runs(const Soft *soft, PackSpan span, u32 piece, Writes *write
         for (u32 i = 0; i < run->count; i++) {
             u32 distinct = 1;
             for (u32 k = 0; k < SIMD_LANES; k++) {
-                claim(writes, run->base + packs[i].point[0][k], piece);
+                claim(writes, run->base + packs[i].point[0][k] / PACK_POINT, piece);
                 if (!run->fixed) {
-                    claim(writes, run->base + packs[i].point[1][k], piece);
+                    claim(writes, run->base + packs[i].point[1][k] / PACK_POINT, piece);
                 }
                 bool again = packs[i].point[0][k] == packs[i].point[0][0] &&
                              packs[i].point[1][k] == packs[i].point[1][0];

@@ -577,6 +577,8 @@ void contact_release(Rigid *rigid);
 void contact_follow(Rigid *rigid);
 /* Lanes (bit by bit) of a row that touch within h as they will be then; returns which were. */
 u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h);
+/* Moves the two bodies of a lane by this (kg m) over their masses, b the other way. */
+void contact_place(Rigid *rigid, const ContactWide *row, u32 lane, Vec3 moment);
 void contact_warm_start(Rigid *rigid);
 void contact_solve(Rigid *rigid, bool use_bias);
 /* Is the contact part of this tick's solve (not asleep, not a sensor)? */

@@ -503,18 +503,6 @@ static const f32 blow_near_m = 0.0001f, blow_touch_m = 0.0006f;
 /* What would strike in so many substeps strikes with what strikes in this one. */
 static const f32 blow_together = 1.1f;
 
-/* Lanes of two free bodies: what joints hold they would pull back. */
-static i32x8 row_free(const Rigid *rigid, const ContactWide *row, const Side *a, const Side *b)
-{
-    i32x8 is_free = (a->mass > 0.0f) & (b->mass > 0.0f);
-    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-        if (is_free[lane] && (body_hangs(rigid, row->a[lane]) || body_hangs(rigid, row->b[lane]))) {
-            is_free[lane] = 0;
-        }
-    }
-    return is_free;
-}
-
 /*
  * Which points of a row strike: those that close their gap in this substep, and fast enough to
  * bounce; and with one of them what would follow at once: a level face strikes with all corners,
@@ -745,9 +733,10 @@ static u32 blow_is_far(const Rigid *rigid, const ContactWide *row, const Blow *b
     for (u32 p = 0; p < row->points; p++) {
         far |= blow->strikes[p] & (blow->gaps[p] > apart_m);
     }
-    far &= row_free(rigid, row, a, b);
+    far &= (a->mass > 0.0f) & (b->mass > 0.0f);
     for (u32 lane = 0; lane < SIMD_LANES && i32x8_any(far); lane++) {
-        lanes |= far[lane] ? 1u << lane : 0;
+        bool hangs = body_hangs(rigid, row->a[lane]) || body_hangs(rigid, row->b[lane]);
+        lanes |= far[lane] && !hangs ? 1u << lane : 0;
     }
     return lanes;
 }
@@ -759,7 +748,7 @@ static u32 blow_is_far(const Rigid *rigid, const ContactWide *row, const Blow *b
  * touch. Their centre of mass stays where it is.
  */
 static void blow_place(Rigid *rigid, const ContactWide *row, const Blow *blow, const Side *before_a,
-                       const Side *before_b, u32 lanes, f32 h)
+                       const Side *before_b, u32 lanes, f32 longest)
 {
     f32x8 zero = f32x8_set(0.0f), way = zero, speed = zero;
     for (u32 p = 0; p < row->points; p++) {
@@ -768,16 +757,10 @@ static void blow_place(Rigid *rigid, const ContactWide *row, const Blow *blow, c
         speed -= blow->changes[p] * met;
     }
     for (; lanes != 0; lanes &= lanes - 1) {
-        u32 lane = (u32)__builtin_ctz(lanes), a = row->a[lane], b = row->b[lane];
-        f32 s =
-            speed[lane] > 0.0f ? f32_clamp(way[lane] / speed[lane], 0.0f, blow_together * h) : 0.0f;
+        u32 lane = (u32)__builtin_ctz(lanes);
+        f32 s = f32_clamp(way[lane] / f32_max(speed[lane], 1e-30f), 0.0f, longest);
         Vec3 impulse = vec3(blow->impulse.x[lane], blow->impulse.y[lane], blow->impulse.z[lane]);
-        Vec3 by_a = vec3_scale(impulse, s * before_a->mass[lane]);
-        Vec3 by_b = vec3_scale(impulse, -s * before_b->mass[lane]);
-        rigid->bodies[a].position = vec3_add(rigid->bodies[a].position, by_a);
-        rigid->bodies[b].position = vec3_add(rigid->bodies[b].position, by_b);
-        rigid->states[a].shift = vec3_add(rigid->states[a].shift, by_a);
-        rigid->states[b].shift = vec3_add(rigid->states[b].shift, by_b);
+        contact_place(rigid, row, lane, vec3_scale(impulse, s));
     }
 }
 
@@ -819,7 +802,7 @@ static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
     side_scatter(rigid->states, row->a, &a);
     side_scatter(rigid->states, row->b, &b);
     if (far != 0) {
-        blow_place(rigid, row, &blow, &before_a, &before_b, far, h);
+        blow_place(rigid, row, &blow, &before_a, &before_b, far, blow_together * h);
     }
     return true;
 }

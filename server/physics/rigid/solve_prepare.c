@@ -448,3 +448,14 @@ u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h)
     row->comes = before.comes;
     return met;
 }
+
+void contact_place(Rigid *rigid, const ContactWide *row, u32 lane, Vec3 moment)
+{
+    u32 a = row->a[lane], b = row->b[lane];
+    Vec3 by_a = vec3_scale(moment, rigid->states[a].inverse_mass);
+    Vec3 by_b = vec3_scale(moment, -rigid->states[b].inverse_mass);
+    rigid->bodies[a].position = vec3_add(rigid->bodies[a].position, by_a);
+    rigid->bodies[b].position = vec3_add(rigid->bodies[b].position, by_b);
+    rigid->states[a].shift = vec3_add(rigid->states[a].shift, by_a);
+    rigid->states[b].shift = vec3_add(rigid->states[b].shift, by_b);
+}

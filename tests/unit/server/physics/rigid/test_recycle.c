@@ -246,13 +246,26 @@ static void damaged_images(void **unused)
     assert_int_equal(rigid->recycled_count, 1);
     size_t bytes;
     u8 *image = kit_save(rigid, &bytes);
-    size_t at = 0;
-    while (memcmp(image + at, rigid->recycled, sizeof(RecycledPose)) != 0) {
+    /* An image has the words that are not zero, after a bit for each. */
+    u8 packed[sizeof(u16) + sizeof(RecycledPose)];
+    u32 words[sizeof(RecycledPose) / sizeof(u32)];
+    size_t at = 0, packed_bytes = sizeof(u16);
+    u16 mask = 0;
+    memcpy(words, rigid->recycled, sizeof words);
+    for (u32 w = 0; w < PL_COUNT(words); w++) {
+        if (words[w] != 0) {
+            mask |= (u16)(1u << w);
+            memcpy(packed + packed_bytes, &words[w], sizeof words[w]);
+            packed_bytes += sizeof words[w];
+        }
+    }
+    memcpy(packed, &mask, sizeof mask);
+    while (memcmp(image + at, packed, packed_bytes) != 0) {
         at++;
-        assert_true(at + sizeof(RecycledPose) <= bytes);
+        assert_true(at + packed_bytes <= bytes);
     }
     u32 refused = 0;
-    for (size_t i = at; i < at + sizeof(RecycledPose); i++) {
+    for (size_t i = at; i < at + packed_bytes; i++) {
         image[i] ^= 0xff;
         if (kit_load(rigid, image, bytes)) {
             kit_run(rigid, 0.1f);

@@ -686,7 +686,7 @@ const TruthLaw truth_motion[] = {
      100, pendulum_loss},
     {"motion/pendulum_gain", "the most over the most of the first swings, 2 min", "%", 0.1, 4, 200,
      pendulum_gain},
-    {"motion/double_loss", "two bars, 10 min (asked: 3)", "%", 20.0, 2, 60, double_loss},
+    {"motion/double_loss", "two bars, 10 min (asked: 3)", "%", 50.0, 2, 60, double_loss},
     {"motion/double_gain", "two or three bars, 1 min", "%", 0.1, 6, 200, double_gain},
     {"motion/thrown_energy", "bodies joined in a row gain nothing, 20 s", "%", 0.2, 10, 300,
      thrown_energy},

@@ -343,7 +343,7 @@ void rings_solve(const Trees *t)
             const TreeLinks *links = &t->joints[i].links;
             f64 ask[3], held[3];
             lane_f64s(&t->rows[i].change, lane, ask);
-            memcpy(&r.asks[3 * i], ask, sizeof(ask));
+            memcpy(r.asks + 3 * (size_t)i, ask, sizeof(ask));
             apply_hold(&r, i, ask, held);
             push(&r, i, links->body_a, held);
             push(&r, i, links->body_b, held);
@@ -351,7 +351,7 @@ void rings_solve(const Trees *t)
         substitute(&r);
         for (u32 i = 0; i < t->count; i++) {
             const TreeLinks *links = &t->joints[i].links;
-            f64 *rest = &r.asks[3 * i], x[3];
+            f64 *rest = r.asks + 3 * (size_t)i, x[3];
             take_speed(&r, i, links->body_a, rest);
             take_speed(&r, i, links->body_b, rest);
             apply_hold(&r, i, rest, x);

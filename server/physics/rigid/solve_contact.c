@@ -735,8 +735,9 @@ static u32 blow_is_far(const Rigid *rigid, const ContactWide *row, const Blow *b
     }
     far &= (a->mass > 0.0f) & (b->mass > 0.0f);
     for (u32 lane = 0; lane < SIMD_LANES && i32x8_any(far); lane++) {
-        bool hangs = body_hangs(rigid, row->a[lane]) || body_hangs(rigid, row->b[lane]);
-        lanes |= far[lane] && !hangs ? 1u << lane : 0;
+        bool is_free = far[lane] && !body_hangs(rigid, row->a[lane]) &&
+                       !body_hangs(rigid, row->b[lane]); /* empty lanes have no bodies */
+        lanes |= is_free ? 1u << lane : 0;
     }
     return lanes;
 }

@@ -8,6 +8,7 @@
 #define PLENUM_SERVER_PHYSICS_STATE_H
 
 #include "shared/hash.h"
+#include "shared/vec.h"
 
 #include <string.h>
 
@@ -63,6 +64,21 @@ enum {
  * differ from those of the record before, after a bit for every word; `before` is that of the first
  * (NULL: zeros). */
 void state_records(State *state, void *at, size_t count, u32 words, const void *before);
+
+/* The most that a state holds of what has no limit of its own (impulses, forces): far beyond what
+ * the heaviest body has at the highest speed, and its square is still a number. */
+#define STATE_VALUE_MAX 1e18f
+
+static inline bool state_value_is_bounded(f32 value)
+{
+    return value >= -STATE_VALUE_MAX && value <= STATE_VALUE_MAX; /* false for NaN */
+}
+
+static inline bool state_vector_is_bounded(Vec3 v)
+{
+    return state_value_is_bounded(v.x) && state_value_is_bounded(v.y) &&
+           state_value_is_bounded(v.z);
+}
 
 /* A count that must not exceed `max`. */
 static inline void state_count(State *state, u32 *count, u32 max)

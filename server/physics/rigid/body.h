@@ -457,6 +457,8 @@ Vec3 jam_apart(const Rigid *rigid, u32 a, u32 b, Vec3 apart);
 /* contact.c */
 void contact_update(Rigid *rigid);
 bool contact_reserve(Rigid *rigid, u32 count);
+/* Its impulses are within STATE_VALUE_MAX; false for NaN. */
+bool contact_is_bounded(const Contact *contact);
 /* Tells of a sensor that the other of the two has left as they are no pair any more. */
 void contact_pair_lost(Rigid *rigid, const Pair *pair);
 /* Drops the contacts of a body that goes, and wakes what leaned on it. */

@@ -465,6 +465,17 @@ void impact_add(Rigid *rigid, const RigidImpact *impact)
     }
 }
 
+bool contact_is_bounded(const Contact *contact)
+{
+    bool bounded = state_value_is_bounded(contact->twist_impulse) &&
+                   state_vector_is_bounded(contact->friction_impulse) &&
+                   state_vector_is_bounded(contact->rolling_impulse);
+    for (u32 p = 0; p < MANIFOLD_POINTS; p++) {
+        bounded = bounded && state_value_is_bounded(contact->impulses[p]);
+    }
+    return bounded;
+}
+
 static void store_lane(Rigid *rigid, const ContactWide *row, u32 lane)
 {
     Contact *c = &rigid->contacts[row->contact[lane]];
@@ -481,6 +492,12 @@ static void store_lane(Rigid *rigid, const ContactWide *row, u32 lane)
         const ExtraWide *extra = &rigid->extras[row->extra];
         c->rolling_impulse = vec3(extra->rolling_impulse.x[lane], extra->rolling_impulse.y[lane],
                                   extra->rolling_impulse.z[lane]);
+    }
+    if (!contact_is_bounded(c)) {
+        /* Of what no number can hold nothing is kept: it would stay for ever. */
+        memset(c->impulses, 0, sizeof(c->impulses));
+        c->friction_impulse = c->rolling_impulse = vec3_zero();
+        c->twist_impulse = 0.0f;
     }
 }
 

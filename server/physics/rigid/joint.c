@@ -513,11 +513,14 @@ const JointBreak *rigid_joint_breaks(const Rigid *rigid, u32 *count)
 
 /* ---- walk ---- */
 
-static bool load_is_finite(const JointLoad *load)
+bool joint_is_bounded(const Joint *joint)
 {
-    return vec3_is_finite(load->linear) && vec3_is_finite(load->angular) &&
-           isfinite(load->spring) && isfinite(load->motor) && isfinite(load->lower) &&
-           isfinite(load->upper) && isfinite(load->swing);
+    const JointLoad *load = &joint->load;
+    return state_vector_is_bounded(load->linear) && state_vector_is_bounded(load->angular) &&
+           state_value_is_bounded(load->spring) && state_value_is_bounded(load->motor) &&
+           state_value_is_bounded(load->lower) && state_value_is_bounded(load->upper) &&
+           state_value_is_bounded(load->swing) && state_vector_is_bounded(joint->force) &&
+           state_vector_is_bounded(joint->torque) && state_value_is_bounded(joint->error);
 }
 
 static bool joint_is_sane(const Rigid *rigid, const Joint *joint)
@@ -526,8 +529,7 @@ static bool joint_is_sane(const Rigid *rigid, const Joint *joint)
     bool world_a = is_world(def->a), world_b = is_world(def->b);
     return joint->live == 1 && !joint_def_fault(def) && !(world_a && world_b) &&
            (world_a || rigid_alive(rigid, def->a)) && (world_b || rigid_alive(rigid, def->b)) &&
-           (world_a || world_b || def->a.slot != def->b.slot) && load_is_finite(&joint->load) &&
-           vec3_is_finite(joint->force) && vec3_is_finite(joint->torque) && isfinite(joint->error);
+           (world_a || world_b || def->a.slot != def->b.slot) && joint_is_bounded(joint);
 }
 
 void joint_walk(Rigid *rigid, State *state)

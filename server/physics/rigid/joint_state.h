@@ -137,6 +137,8 @@ void joint_clear(Rigid *rigid);
 void joint_remove_body(Rigid *rigid, u32 slot);
 /* Counts, hashes, saves or loads; a load that fails leaves state->failed set. Bodies come first. */
 void joint_walk(Rigid *rigid, State *state);
+/* Its loads are within STATE_VALUE_MAX; false for NaN. */
+bool joint_is_bounded(const Joint *joint);
 /* Does a joint without JOINT_COLLIDES join the two? */
 bool joint_connects(const Rigid *rigid, u32 a, u32 b);
 /* The bodies of the enabled joint in a slot below rigid_joint_slots(); false: nothing to link. The

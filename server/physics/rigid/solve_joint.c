@@ -500,6 +500,14 @@ static bool joint_asks(const JointDef *def)
            ((def->flags & JOINT_DRIVE) && def->speed != 0.0f);
 }
 
+/* Of what no number can hold nothing is kept: it would stay for ever. */
+static void joint_forget_load(Joint *joint)
+{
+    memset(&joint->load, 0, sizeof(joint->load));
+    joint->force = joint->torque = vec3_zero();
+    joint->error = 0.0f;
+}
+
 static void store_phase(void *context, u32 phase, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
@@ -520,6 +528,9 @@ static void store_phase(void *context, u32 phase, u32 first, u32 end, u32 worker
             joint_ball_store(run->rigid, &store->balls[i], run->tick_s);
             break;
         default:
+            if (!joint_is_bounded(&store->joints[i])) {
+                joint_forget_load(&store->joints[i]);
+            }
             if (joint_asks(&store->joints[i].def)) {
                 atomic_store_explicit(&run->asks, true, memory_order_relaxed);
             }

@@ -82,6 +82,12 @@ static bool bounds_are_sane(const Bounds *b)
            b->min.y <= b->max.y && b->min.z <= b->max.z;
 }
 
+/* What rounding left of a position or a velocity. */
+static bool rest_is_sane(Vec3 rest)
+{
+    return vec3_length(rest) < 1.0f;
+}
+
 /* An image from a file is a stranger's: it passes the check that every new body passes. */
 static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
 {
@@ -120,9 +126,9 @@ static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
                    .surface_velocity = image->surface_velocity};
     if (image->shape >= SHAPE_KIND_COUNT || image->motion > BODY_KINEMATIC ||
         !body_def_is_sane(&def) || !bounds_are_sane(&image->fat) || !(image->sleep_s >= 0.0f) ||
-        !vec3_is_finite(image->rest_position) || !quat_is_finite(image->rest_orientation) ||
-        image->sensor > 1 || !vec3_is_finite(image->velocity_rest) ||
-        !vec3_is_finite(image->position_rest)) {
+        !state_vector_is_bounded(image->rest_position) ||
+        !quat_is_finite(image->rest_orientation) || image->sensor > 1 ||
+        !rest_is_sane(image->velocity_rest) || !rest_is_sane(image->position_rest)) {
         return false;
     }
     *body = (Body){.position = image->position,
@@ -180,13 +186,8 @@ static bool contacts_are_sane(const Rigid *rigid)
         if (c->a >= c->b || c->b >= rigid->slots || !(rigid->bodies[c->a].flags & BODY_LIVE) ||
             !(rigid->bodies[c->b].flags & BODY_LIVE) ||
             c->flags >> CONTACT_COUNT_SHIFT > MANIFOLD_POINTS ||
-            (before && (before->a > c->a || (before->a == c->a && before->b > c->b)))) {
-            return false;
-        }
-        f32 sum =
-            c->impulses[0] + c->impulses[1] + c->impulses[2] + c->impulses[3] + c->twist_impulse;
-        if (!isfinite(sum) || !vec3_is_finite(c->friction_impulse) ||
-            !vec3_is_finite(c->rolling_impulse)) {
+            (before && (before->a > c->a || (before->a == c->a && before->b > c->b))) ||
+            !contact_is_bounded(c)) {
             return false;
         }
     }

@@ -175,6 +175,6 @@ void packs_walk(Packs *packs, State *state)
     state_bytes(state, packs->tension, packs->tension_count * sizeof *packs->tension);
     const f32 *values = (const f32 *)packs->tension;
     for (u32 i = 0; state->mode == STATE_LOAD && i < packs->tension_count * SIMD_LANES; i++) {
-        state->failed = state->failed || !(values[i] >= 0.0f && values[i] < INFINITY);
+        state->failed = state->failed || !(values[i] >= 0.0f && values[i] <= STATE_VALUE_MAX);
     }
 }

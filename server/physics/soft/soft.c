@@ -229,9 +229,10 @@ static bool points_are_sane(const Soft *soft)
 {
     for (u32 i = 0; i < soft->count; i++) {
         const SoftPoint *p = &soft->points[i];
-        if (!vec3_is_finite(p->position) || !vec3_is_finite(p->velocity) ||
-            !(p->inverse_mass >= 0.0f && p->inverse_mass < INFINITY) ||
-            !(p->spare >= 0.0f && p->spare < INFINITY) ||
+        if (!(vec3_length(p->position) <= 4.0f * WORLD_EXTENT_MAX_M) ||
+            !state_vector_is_bounded(p->velocity) ||
+            !(p->inverse_mass >= 0.0f && p->inverse_mass <= STATE_VALUE_MAX) ||
+            !(p->spare >= 0.0f && p->spare <= STATE_VALUE_MAX) ||
             (p->inverse_mass > 0.0f && p->spare > 0.0f)) {
             return false;
         }

@@ -1,0 +1,169 @@
+/* fuzz_image.c: a forged image of a world is refused and changes nothing, or gives a world that
+ * goes on: it ticks, has a frame of finite numbers and can be saved again. An input is a list of
+ * edits of an image of tests/fuzz/image_scene.json; its checksum is made right, so that the fuzzer
+ * gets behind it. */
+#include "server/world/world.h"
+#include "shared/check.h"
+#include "shared/hash.h"
+#include "tests/fuzz/target.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SAVED_AT = 40,
+    TICKS = 3,
+    EDITS_MAX = 24,
+    CHECKSUM_AT = 16, /* after magic, version and hash of the scene */
+    BODY_AT = 24,
+    EXTRA = 64 /* bytes that edits may put in */
+};
+
+/* What is done at an offset of the body. */
+typedef enum EditKind {
+    EDIT_BYTE,    /* the byte is value */
+    EDIT_FLIP,    /* bits of the word are flipped */
+    EDIT_WORD,    /* the word is value */
+    EDIT_SPECIAL, /* the word is one of a table: not a number, infinite, huge, tiny, no slot */
+    EDIT_COPY,    /* the word is that at another offset */
+    EDIT_CUT,     /* bytes are left out */
+    EDIT_INSERT,  /* bytes of zero are put in */
+    EDIT_KIND_COUNT
+} EditKind;
+
+static World *world;
+static u8 *image, *forged;
+static size_t image_bytes;
+static u64 image_hash;
+
+static Input hand(InputKind kind, u32 user, const char *name)
+{
+    MessageWorld about;
+    world_describe(world, &about);
+    Input input = {.kind = kind,
+                   .user = user,
+                   .sequence = 1,
+                   .rotation = {1.0f, 0.0f, 0.0f, 0.0f},
+                   .ray = {{0.0f, 2.0f, 5.0f}, {0.0f, 0.0f, -1.0f}}};
+    for (u32 i = 0; i < about.entity_count; i++) {
+        if (strcmp(about.entities[i].name, name) == 0) {
+            input.entity = about.entities[i].id;
+        }
+    }
+    CHECK(input.entity != 0);
+    return input;
+}
+
+/* A world with two hands in it, as it was SAVED_AT ticks on. */
+static void prepare(void)
+{
+    ErrorText error;
+    Scene *scene = scene_load("tests/fuzz/image_scene.json", &error);
+    CHECK(scene != NULL);
+    world = world_create(scene, NULL, &error);
+    CHECK(world != NULL);
+    Input hands[2] = {hand(INPUT_GRAB, 1, "rider"), hand(INPUT_GRAB, 2, "cloth")};
+    hands[1].element = 8;
+    for (u32 i = 0; i < SAVED_AT; i++) {
+        world_tick(world, hands, i == 10 ? 2 : 0);
+    }
+    CHECK(world_save(world, &image, &image_bytes) == 0);
+    image_hash = world_hash(world);
+    forged = malloc(image_bytes + (size_t)EDITS_MAX * EXTRA);
+    CHECK(forged != NULL);
+}
+
+static u32 word_of(const u8 *at)
+{
+    u32 word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+static void put_word(u8 *at, u32 word)
+{
+    memcpy(at, &word, sizeof word);
+}
+
+/* An edit: kind, three bytes of offset, four of value. Returns the new size of the body. */
+static size_t apply_edit(u8 *body, size_t bytes, const u8 edit[8])
+{
+    static const u32 special[] = {0u,          1u,          0xffffffffu, 0x7fc00000u, 0x7f800000u,
+                                  0xff800000u, 0x7f7fffffu, 0x00000001u, 0x80000000u, 0x7149f2cau,
+                                  0xf149f2cau, 0x3f800000u, 0xbf800000u, 0x7fffffffu, 0x0000ffffu};
+    u32 offset = edit[1] | (u32)edit[2] << 8 | (u32)edit[3] << 16, value = word_of(edit + 4);
+    if (bytes < 8) {
+        return bytes;
+    }
+    u8 *at = body + offset % (bytes - 4);
+    size_t left = bytes - (size_t)(at - body), part = 1 + value % EXTRA;
+    switch ((EditKind)(edit[0] % EDIT_KIND_COUNT)) {
+    case EDIT_BYTE:
+        *at = (u8)value;
+        break;
+    case EDIT_FLIP:
+        put_word(at, word_of(at) ^ value);
+        break;
+    case EDIT_WORD:
+        put_word(at, value);
+        break;
+    case EDIT_SPECIAL:
+        put_word(at, special[value % PL_COUNT(special)]);
+        break;
+    case EDIT_COPY:
+        put_word(at, word_of(body + value % (bytes - 4)));
+        break;
+    case EDIT_CUT:
+        part = part < left ? part : left;
+        memmove(at, at + part, left - part);
+        return bytes - part;
+    case EDIT_INSERT:
+        memmove(at + part, at, left);
+        memset(at, 0, part);
+        return bytes + part;
+    default:
+        break;
+    }
+    return bytes;
+}
+
+static void go_on(void)
+{
+    for (u32 i = 0; i < TICKS; i++) {
+        world_tick(world, NULL, 0);
+    }
+    Frame *frame = world_frame(world);
+    CHECK(frame != NULL);
+    frame_release(frame);
+    WorldStats stats;
+    world_stats(world, &stats);
+    u8 *again;
+    size_t bytes;
+    CHECK(world_save(world, &again, &bytes) == 0);
+    /* What the server itself has made of it is no forgery any more. */
+    ErrorText error;
+    CHECK(world_load(world, again, bytes, &error) == 0);
+    free(again);
+}
+
+static void run(const u8 *data, size_t bytes)
+{
+    memcpy(forged, image, image_bytes);
+    size_t size = image_bytes - BODY_AT;
+    for (size_t i = 0; i + 8 <= bytes && i < 8 * (size_t)EDITS_MAX; i += 8) {
+        size = apply_edit(forged + BODY_AT, size, data + i);
+    }
+    u64 sum = hash_bytes(forged + BODY_AT, size, 0);
+    memcpy(forged + CHECKSUM_AT, &sum, sizeof sum);
+    ErrorText error;
+    if (world_load(world, forged, BODY_AT + size, &error) == 0) {
+        go_on();
+    } else {
+        CHECK(world_hash(world) == image_hash);
+    }
+    CHECK(world_load(world, image, image_bytes, &error) == 0);
+    CHECK(world_hash(world) == image_hash);
+}
+
+const FuzzTarget fuzz_target = {
+    .prepare = prepare, .run = run, .size_max = 8 * EDITS_MAX, .memory_fixed = 64 << 20};

@@ -4,6 +4,7 @@
 #include "shared/geometry.h"
 #include "shared/trig.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -209,4 +210,35 @@ KitMotion kit_motion(const Rigid *rigid)
         sum.angular[2] += m * ((f64)x.x * (f64)v.y - (f64)x.y * (f64)v.x) + (f64)l.z;
     }
     return sum;
+}
+
+static f64 angular_distance(const KitMotion *a, const KitMotion *b)
+{
+    f64 sum = 0.0;
+    for (u32 k = 0; k < 3; k++) {
+        f64 d = a->angular[k] - b->angular[k];
+        sum += d * d;
+    }
+    return sqrt(sum);
+}
+
+/* The greater; what is not a number is greater than all. */
+static f64 greater(f64 a, f64 b)
+{
+    return isnan(a) || a >= b ? a : b;
+}
+
+KitFlight kit_fly(Rigid *rigid, u32 ticks)
+{
+    KitMotion none = {0}, first = kit_motion(rigid), now = first;
+    f64 most = first.energy, change = 0.0;
+    for (u32 i = 0; i < ticks; i++) {
+        kit_tick(rigid);
+        now = kit_motion(rigid);
+        most = greater(most, now.energy);
+        change = greater(change, angular_distance(&now, &first));
+    }
+    return (KitFlight){100.0 * (most / first.energy - 1.0),
+                       100.0 * (1.0 - now.energy / first.energy),
+                       100.0 * change / angular_distance(&first, &none)};
 }

@@ -55,4 +55,13 @@ typedef struct KitMotion {
 } KitMotion;
 KitMotion kit_motion(const Rigid *rigid);
 
+/* What a world that flies without gravity keeps, in percent of what it began with. */
+typedef struct KitFlight {
+    f64 gain;    /* greatest of the energy */
+    f64 loss;    /* of the energy in the end */
+    f64 turning; /* greatest change of the vector of angular momentum */
+} KitFlight;
+/* Runs so many ticks. */
+KitFlight kit_fly(Rigid *rigid, u32 ticks);
+
 #endif

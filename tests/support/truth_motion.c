@@ -105,26 +105,12 @@ static u32 join(World *world, JointKind kind, i32 a, Vec3 anchor_a, u32 b, Vec3 
 
 /* ---- free rotation ---- */
 
-/* Worst relative change of energy and of the vector of angular momentum. */
+/* The worst of energy and of the vector of angular momentum. */
 static f64 spin_change(World *world, f64 seconds)
 {
-    KitMotion first = kit_motion(world->rigid);
-    f64 most = 0.0, length = 0.0;
-    for (u32 k = 0; k < 3; k++) {
-        length += first.angular[k] * first.angular[k];
-    }
-    for (u32 i = 0; i < ticks_of(world, seconds); i++) {
-        kit_tick(world->rigid);
-        KitMotion now = kit_motion(world->rigid);
-        f64 change = 0.0;
-        for (u32 k = 0; k < 3; k++) {
-            f64 d = now.angular[k] - first.angular[k];
-            change += d * d;
-        }
-        most = fmax(most, sqrt(change / length));
-    }
+    KitFlight flight = kit_fly(world->rigid, ticks_of(world, seconds));
     rigid_destroy(world->rigid);
-    return 100.0 * most;
+    return fmax(flight.turning, fmax(flight.gain, fabs(flight.loss)));
 }
 
 static f64 free_spin(TruthCase *c)
@@ -436,7 +422,7 @@ static void join_across(World *world, TruthCase *c, u32 a, u32 b)
 
 /* Bodies joined in a row fly without gravity, thrown by spins of the parts. The joints take what
  * does not fit at first; then energy and momenta are kept. */
-static World thrown(TruthCase *c)
+static KitFlight thrown(TruthCase *c)
 {
     World world = draw_fine(c, 4, 0.0);
     u32 count = 2 + truth_pick(c, 3);
@@ -458,50 +444,22 @@ static World thrown(TruthCase *c)
     for (u32 i = 0; i < ticks_of(&world, 0.5); i++) {
         kit_tick(world.rigid);
     }
-    return world;
+    KitFlight flight = kit_fly(world.rigid, ticks_of(&world, 20.0));
+    rigid_destroy(world.rigid);
+    return flight;
 }
 
 static f64 thrown_energy(TruthCase *c)
 {
-    World world = thrown(c);
-    f64 first = kit_motion(world.rigid).energy, most = 0.0;
-    for (u32 i = 0; i < ticks_of(&world, 20.0); i++) {
-        kit_tick(world.rigid);
-        most = fmax(most, kit_motion(world.rigid).energy / first - 1.0);
-    }
-    rigid_destroy(world.rigid);
-    return 100.0 * most;
+    return thrown(c).gain;
 }
-
 static f64 thrown_loss(TruthCase *c)
 {
-    World world = thrown(c);
-    f64 first = kit_motion(world.rigid).energy;
-    for (u32 i = 0; i < ticks_of(&world, 20.0); i++) {
-        kit_tick(world.rigid);
-    }
-    f64 last = kit_motion(world.rigid).energy;
-    rigid_destroy(world.rigid);
-    return 100.0 * (1.0 - last / first);
+    return thrown(c).loss;
 }
-
 static f64 thrown_momentum(TruthCase *c)
 {
-    World world = thrown(c);
-    KitMotion first = kit_motion(world.rigid), last = first;
-    f64 most = 0.0, spin = 0.0, change = 0.0;
-    for (u32 i = 0; i < ticks_of(&world, 20.0); i++) {
-        kit_tick(world.rigid);
-        last = kit_motion(world.rigid);
-        change = spin = 0.0;
-        for (u32 k = 0; k < 3; k++) {
-            change += pow(last.angular[k] - first.angular[k], 2.0);
-            spin += pow(first.angular[k], 2.0);
-        }
-        most = fmax(most, sqrt(change / spin));
-    }
-    rigid_destroy(world.rigid);
-    return 100.0 * most;
+    return thrown(c).turning;
 }
 
 /* ---- chains ---- */

@@ -159,6 +159,7 @@ void rigid_destroy(Rigid *rigid)
                             rigid->contact_classes,
                             rigid->color_bodies,
                             rigid->plans,
+                            rigid->bouncing,
                             rigid->color_order,
                             rigid->manifolds,
                             rigid->recycled,

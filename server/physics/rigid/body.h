@@ -229,7 +229,8 @@ typedef struct RowPlan {
     u32 order; /* its first contact, in color_order */
     u32 first; /* of its PointWide */
     u8 lanes, points, turns;
-    u8 began; /* bit by lane: CONTACT_BEGAN */
+    u8 began;   /* bit by lane: CONTACT_BEGAN */
+    u8 bounces; /* the row may strike within the tick */
 } RowPlan;
 
 typedef struct Softness {
@@ -248,8 +249,9 @@ struct HeavyStore;
 struct Meeting;
 
 typedef struct ColorRange {
-    u32 first, count; /* in rows */
-    u32 turning;      /* the first of these, which are made again in each substep */
+    u32 first, count;             /* in rows */
+    u32 turning;                  /* the first of these, which are made again in each substep */
+    u32 first_bouncing, bouncing; /* in the list of rows that may strike */
 } ColorRange;
 
 struct Rigid {
@@ -309,6 +311,7 @@ struct Rigid {
     ExtraWide *extras; /* [extra_capacity] */
     u32 row_count, row_capacity, point_count, point_capacity, extra_count, extra_capacity;
     RowPlan *plans;     /* [row_capacity] */
+    u32 *bouncing;      /* [row_capacity] rows that may strike, ascending */
     u64 *colors_used;   /* [capacity] */
     u8 *color_bodies;   /* [capacity] what colours need of a body */
     u8 *contact_colors; /* [contact_capacity] */

@@ -140,7 +140,10 @@ static RowPlan *row_begin(Rigid *rigid, u32 order)
     u32 class = rigid->contact_classes[rigid->color_order[order]] & CLASS_MASK;
     u32 points = u32_min(class, MANIFOLD_POINTS);
     RowPlan *plan = &rigid->plans[rigid->row_count++];
-    *plan = (RowPlan){order, rigid->point_count, 0, (u8)points, class == CLASSES, 0};
+    *plan = (RowPlan){.order = order,
+                      .first = rigid->point_count,
+                      .points = (u8)points,
+                      .turns = class == CLASSES};
     rigid->point_count += points;
     rigid->turns = rigid->turns || plan->turns;
     return plan;
@@ -166,8 +169,9 @@ void color_row(Rigid *rigid, u32 index)
 
 bool color_reserve(Rigid *rigid, u32 rows)
 {
-    u32 capacity = rigid->row_capacity;
+    u32 capacity = rigid->row_capacity, listed = rigid->row_capacity;
     bool room = rigid_reserve(rigid, &rigid->plans, &capacity, rows, sizeof(RowPlan)) &&
+                rigid_reserve(rigid, &rigid->bouncing, &listed, rows, sizeof(u32)) &&
                 rigid_reserve(rigid, &rigid->rows, &rigid->row_capacity, rows, sizeof(ContactWide));
     room = room && rigid_reserve(rigid, &rigid->points, &rigid->point_capacity,
                                  rows * MANIFOLD_POINTS, sizeof(PointWide));

@@ -61,6 +61,15 @@ void rigid_prepare(Rigid *rigid)
     contact_bounce(rigid);
 }
 
+Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h)
+{
+    f32 omega = 6.2831853f * frequency_hz;
+    f32 a1 = 2.0f * damping_ratio + h * omega;
+    f32 a2 = h * omega * a1;
+    f32 a3 = 1.0f / (1.0f + a2);
+    return (Softness){omega / a1, a2 * a3, a3};
+}
+
 /* 1/m − [r] I⁻¹ [r]: how the point at the arm answers an impulse. */
 static Symmetric3 point_response(const Rigid *rigid, u32 slot, Vec3 r)
 {

@@ -22,15 +22,6 @@ enum {
 /* What rests is no faster than this, beside what gravity gives in two substeps. */
 #define REST_M_S 0.01f
 
-Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h)
-{
-    f32 omega = 6.2831853f * frequency_hz;
-    f32 a1 = 2.0f * damping_ratio + h * omega;
-    f32 a2 = h * omega * a1;
-    f32 a3 = 1.0f / (1.0f + a2);
-    return (Softness){omega / a1, a2 * a3, a3};
-}
-
 /* impulse on b, the opposite on a; angular parts before the inertia. */
 SIMD_INLINE void apply(const ContactWide *row, Side *a, Side *b, Vec3x8 impulse, Vec3x8 angular_a,
                        Vec3x8 angular_b)
@@ -825,13 +816,25 @@ typedef struct StageRun {
     _Atomic bool struck; /* STAGE_BOUNCE: some row did */
 } StageRun;
 
+static void bounce_rows(StageRun *run, u32 first, u32 end)
+{
+    for (u32 i = first; i < end; i++) {
+        ContactWide *row = &run->rigid->rows[run->rigid->bouncing[i]];
+        if (row->bounces && bounce_row(run->rigid, row, run->h)) {
+            atomic_store_explicit(&run->struck, true, memory_order_relaxed);
+        }
+    }
+}
+
 static void stage_range(void *context, u32 color, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
     StageRun *run = context;
     Rigid *rigid = run->rigid;
-    first += rigid->colors[color].first;
-    end += rigid->colors[color].first;
+    const ColorRange *range = &rigid->colors[color];
+    u32 base = run->stage == STAGE_BOUNCE ? range->first_bouncing : range->first;
+    first += base;
+    end += base;
     switch (run->stage) {
     case STAGE_WARM_START:
         for (u32 i = first; i < end; i++) {
@@ -848,11 +851,7 @@ static void stage_range(void *context, u32 color, u32 first, u32 end, u32 worker
         solve_rows(rigid, first, end, PASS_RELAX);
         break;
     case STAGE_BOUNCE:
-        for (u32 i = first; i < end; i++) {
-            if (rigid->rows[i].bounces && bounce_row(rigid, &rigid->rows[i], run->h)) {
-                atomic_store_explicit(&run->struck, true, memory_order_relaxed);
-            }
-        }
+        bounce_rows(run, first, end);
         break;
     }
 }
@@ -863,7 +862,9 @@ static bool run_stage(Rigid *rigid, Stage stage)
     JobsPhase phases[COLORS_MAX + 1];
     for (u32 color = 0; color < rigid->color_count; color++) {
         const ColorRange *range = &rigid->colors[color];
-        u32 count = stage == STAGE_RELEASE ? range->turning : range->count;
+        u32 count = stage == STAGE_RELEASE  ? range->turning
+                    : stage == STAGE_BOUNCE ? range->bouncing
+                                            : range->count;
         /* What found no colour may share bodies: one row after the other. */
         u32 grain = color == COLORS_MAX ? count : jobs_grain(rigid->jobs, count, ROW_GRAIN);
         phases[color] = (JobsPhase){.count = count, .grain = grain};

@@ -202,7 +202,7 @@ SIMD_INLINE Vec3x8 perpendicular(Vec3x8 n)
     return vec3x8_scale(t, inverse_or_zero(length));
 }
 
-/* As softness() of solve_contact.c, lane by lane. */
+/* As softness() of solve.c, lane by lane. */
 static void softness_finish(const Rigid *rigid, ContactWide *row, const Lanes *lanes)
 {
     const f32 damping_ratio = 5.0f;
@@ -322,6 +322,8 @@ static void prepare_range(void *context, u32 first, u32 end, u32 worker)
         color_row(rigid, i);
         fill_row(rigid, i);
         bounces |= rigid->rows[i].bounces;
+        /* What is made again in each substep may come to strike then. */
+        rigid->plans[i].bounces = rigid->rows[i].bounces != 0 || rigid->plans[i].turns != 0;
         heavy |= heavy_weigh(rigid, &rigid->rows[i]);
     }
     if (heavy != 0) {
@@ -332,6 +334,22 @@ static void prepare_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+/* Few rows bounce: the others are not looked at each time. */
+static void list_bouncing(Rigid *rigid)
+{
+    u32 count = 0;
+    for (u32 color = 0; color < rigid->color_count; color++) {
+        ColorRange *range = &rigid->colors[color];
+        range->first_bouncing = count;
+        for (u32 i = range->first; i < range->first + range->count; i++) {
+            if (rigid->plans[i].bounces != 0) {
+                rigid->bouncing[count++] = i;
+            }
+        }
+        range->bouncing = count - range->first_bouncing;
+    }
+}
+
 void contact_prepare(Rigid *rigid)
 {
     Preparation preparation = {.rigid = rigid};
@@ -339,6 +357,9 @@ void contact_prepare(Rigid *rigid)
     heavy_begin_search(rigid);
     jobs_run(rigid->jobs, rigid->row_count, PREPARE_GRAIN, prepare_range, &preparation);
     rigid->bounces = atomic_load(&preparation.bounces) != 0;
+    if (rigid->bounces) {
+        list_bouncing(rigid);
+    }
     if (atomic_load(&preparation.heavy) != 0) {
         heavy_prepare(rigid);
     }

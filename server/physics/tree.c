@@ -30,6 +30,7 @@ void tree_clear(Tree *tree)
     free_from(tree, 0);
     tree->root = TREE_NONE;
     tree->leaf_count = 0;
+    tree->built = false;
 }
 
 bool tree_init(Tree *tree, u32 leaf_capacity)
@@ -192,6 +193,7 @@ u32 tree_insert(Tree *tree, Bounds bounds, u32 data)
 {
     TreeNode *nodes = tree->nodes;
     u32 leaf = node_take(tree);
+    tree->built = false;
     nodes[leaf] = (TreeNode){bounds, TREE_NONE, {TREE_NONE, TREE_NONE}, data, 1};
     tree->leaf_count++;
     if (tree->root == TREE_NONE) {
@@ -220,6 +222,7 @@ void tree_remove(Tree *tree, u32 leaf)
 {
     TreeNode *nodes = tree->nodes;
     u32 parent = nodes[leaf].parent;
+    tree->built = false;
     tree->leaf_count--;
     if (parent == TREE_NONE) {
         tree->root = TREE_NONE;
@@ -396,7 +399,34 @@ void tree_build(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data
     }
     tree->root = count > 0 ? 0 : TREE_NONE;
     tree->leaf_count = count;
+    tree->built = count > 0;
+    tree->area = 0.0f;
     free_from(tree, count > 0 ? 2 * count - 1 : 0);
+}
+
+bool tree_refit(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data, u32 count,
+                const u32 *leaves)
+{
+    /* Queries cost about as much as the nodes are large. */
+    const f32 worse = 1.1f;
+    TreeNode *nodes = tree->nodes;
+    if (!tree->built) {
+        return false;
+    }
+    for (u32 i = 0; i < count; i++) {
+        nodes[leaves[data[i]]].bounds = *(const Bounds *)((const char *)bounds + data[i] * stride);
+    }
+    f32 area = 0.0f;
+    for (u32 i = 2 * tree->leaf_count - 1; i-- > 0;) {
+        TreeNode *node = &nodes[i];
+        if (!node->leaf) {
+            node->bounds = bounds_union(nodes[node->child[0]].bounds, nodes[node->child[1]].bounds);
+            pair_update(tree, i);
+            area += half_area(node->bounds);
+        }
+    }
+    tree->area = tree->area > 0.0f ? tree->area : area;
+    return area <= worse * tree->area;
 }
 
 /* ---- walks: both children are looked at side by side, at their parent ---- */

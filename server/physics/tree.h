@@ -36,6 +36,8 @@ typedef struct Tree {
     TreeNode *nodes; /* [capacity] */
     TreePair *pairs; /* [capacity] of inner nodes, aligned to 64 bytes */
     u32 capacity, free, root, leaf_count;
+    bool built;    /* as tree_build left it: each node before those below it */
+    f32 area;      /* m², of all inner nodes at the first refit since; 0: there was none */
     u32 *order;    /* [leaf capacity] scratch of tree_build */
     Vec3 *centres; /* [leaf capacity] */
 } Tree;
@@ -53,6 +55,11 @@ void tree_remove(Tree *tree, u32 node);
  * be NULL. */
 void tree_build(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data, u32 count,
                 u32 *leaves, Jobs *jobs);
+/* The leaves data[i] take the bounds bounds[data[i]]; the tree keeps its shape, which costs far
+ * less than building it. False: the shape is not worth keeping or is not known to be that of
+ * tree_build, and the tree is of no use until it is built. */
+bool tree_refit(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data, u32 count,
+                const u32 *leaves);
 /* Calls visit(context, data) for each leaf whose bounds overlap. */
 typedef void TreeVisit(void *context, u32 data);
 void tree_query(const Tree *tree, Bounds bounds, TreeVisit *visit, void *context);

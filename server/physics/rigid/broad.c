@@ -15,7 +15,7 @@ PL_STATIC_ASSERT(BODIES_MAX <= 65536, "pair keys hold slots of 16 bits");
 
 enum {
     REFRESH_GRAIN = 64,
-    /* Moving more leaves than this part of a tree one by one costs more than building it anew. */
+    /* Moving more leaves than this part of a tree one by one costs more than all at once. */
     REBUILD_PART = 24,
     SEARCH_GRAIN = 16,
     /* Where more than this part of the bodies moved, walking the trees together is cheaper than
@@ -140,7 +140,10 @@ static void build_tree(Rigid *rigid, Tree *tree)
 void broad_follow(Rigid *rigid, const u32 *slots, u32 count)
 {
     if (count > rigid->moving.leaf_count / REBUILD_PART) {
-        build_tree(rigid, &rigid->moving);
+        if (!tree_refit(&rigid->moving, &rigid->bodies[0].fat, sizeof(Body), slots, count,
+                        rigid->leaves)) {
+            build_tree(rigid, &rigid->moving);
+        }
         return;
     }
     for (u32 i = 0; i < count; i++) {

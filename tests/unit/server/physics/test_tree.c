@@ -156,6 +156,47 @@ static void walks_see_what_looking_at_every_leaf_sees(void **state)
     tree_finish(&forest.tree);
 }
 
+/* Leaves that move together, or a little each, keep the tree; what flies apart does not, nor what
+ * has been inserted or removed one by one. */
+static void moved_leaves_are_seen_where_they_are(void **state)
+{
+    PL_UNUSED(state);
+    static Forest forest;
+    u32 data[LEAVES], met = 0, looked = 0, kept = 0;
+    assert_true(tree_init(&forest.tree, LEAVES));
+    assert_false(tree_refit(&forest.tree, forest.bounds, sizeof(Bounds), data, 0, forest.nodes));
+    for (u32 i = 0; i < LEAVES; i++) {
+        data[i] = i;
+        forest.bounds[i] = bounds_any();
+    }
+    for (u32 round = 0; round < ROUNDS; round++) {
+        f32 far = round % 40 == 39 ? 5.0f : 0.05f;
+        u32 first = any_below(&any, LEAVES);
+        Vec3 all = any_vec(&any, -0.5f, 0.5f);
+        for (u32 i = first; i < LEAVES; i++) {
+            Vec3 way = vec3_add(all, any_vec(&any, -far, far));
+            forest.bounds[i].min = vec3_add(forest.bounds[i].min, way);
+            forest.bounds[i].max = vec3_add(forest.bounds[i].max, way);
+        }
+        if (tree_refit(&forest.tree, forest.bounds, sizeof(Bounds), &data[first], LEAVES - first,
+                       forest.nodes)) {
+            kept++;
+        } else {
+            tree_build(&forest.tree, forest.bounds, sizeof(Bounds), data, LEAVES, forest.nodes,
+                       NULL);
+        }
+        assert_walks(&forest, &met, &looked);
+        if (round % 50 == 49) {
+            tree_remove(&forest.tree, forest.nodes[7]);
+            forest.nodes[7] = tree_insert(&forest.tree, forest.bounds[7], 7);
+            assert_false(
+                tree_refit(&forest.tree, forest.bounds, sizeof(Bounds), data, 1, forest.nodes));
+        }
+    }
+    assert_in_range(kept, ROUNDS / 2, ROUNDS - 8);
+    tree_finish(&forest.tree);
+}
+
 static void an_empty_tree_and_a_single_leaf(void **state)
 {
     PL_UNUSED(state);
@@ -315,6 +356,7 @@ int main(void)
         cmocka_unit_test(threads_build_the_same_tree),
         cmocka_unit_test(walks_see_what_looking_at_every_leaf_sees),
         cmocka_unit_test(crowds_in_one_place_are_walked),
+        cmocka_unit_test(moved_leaves_are_seen_where_they_are),
         cmocka_unit_test(an_empty_tree_and_a_single_leaf),
         cmocka_unit_test(overlaps_are_all_seen_once),
     };

@@ -264,6 +264,7 @@ void joint_store_finish(JointStore *store)
     free(store->tree_groups);
     free(store->tree_rows);
     free(store->tree_sides);
+    free(store->tree_keeps);
     free(store->tree_blocks);
     free(store->sides);
     free(store->body_places);

@@ -60,14 +60,14 @@ enum {
     TREE_EXACT_BLOCKS = 2, /* room of a tree in doubles for each of its couplings */
     TREE_EXACT_ROWS = 3    /* and for each of its rows, in TreeBlock */
 };
-/* Hz times the substep, of the joints of a tree: of points, of those that bodies lash about or that
- * are held taut, of that on which one body hangs, and of turning. */
-#define TREE_STIFFNESS      8.0f
-#define TREE_LASH_STIFFNESS 1.6f
-#define TREE_LONE_STIFFNESS 64.0f
-#define TREE_TURN_STIFFNESS 32.0f
-/* rad, squared: turn of a step in which bodies lash */
-#define LASH_TURN           2.5e-3f
+/* Hz times the substep, of the joints of a tree: of points, of those that shake or are held taut,
+ * of that on which one body hangs, and of turning. */
+#define TREE_STIFFNESS       8.0f
+#define TREE_SHAKE_STIFFNESS 1.6f
+#define TREE_LONE_STIFFNESS  64.0f
+#define TREE_TURN_STIFFNESS  32.0f
+/* rad, squared: turn of a step from which on what is laden is soft. */
+#define SHAKE_TURN           2.5e-3f
 
 /* Three rows of a joint of a tree. */
 typedef enum TreeKind {

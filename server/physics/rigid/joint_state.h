@@ -43,6 +43,7 @@ typedef struct TreeJoint TreeJoint;
 typedef struct TreeRow TreeRow;
 typedef struct TreeSides TreeSides;
 typedef struct TreeBlock TreeBlock;
+typedef struct TreeKeep TreeKeep;
 
 /* Rows that share no moving body. */
 typedef struct JointColor {
@@ -64,6 +65,7 @@ typedef struct JointTree {
     bool lone;  /* one body moves, held by one joint */
     bool taut;  /* held by more than one joint */
     bool exact; /* its bodies differ so much that it is solved in doubles */
+    bool flies; /* nothing holds it, and no spring acts in it */
     bool ring;  /* it has loops: see solve_joint_ring.c; exact as well */
     u32 fill;   /* of a ring: blocks of its matrix */
 } JointTree;
@@ -114,8 +116,9 @@ typedef struct JointStore {
     TreeRow *tree_rows;     /* [tree_row_capacity] group by group */
     TreeSides *tree_sides;  /* [tree_side_capacity] */
     TreeBlock *tree_blocks; /* [tree_block_capacity] couplings */
+    TreeKeep *tree_keeps;   /* [tree_keep_capacity] of each group */
     u32 tree_row_count, tree_row_capacity, tree_side_count, tree_side_capacity;
-    u32 tree_block_count, tree_block_capacity;
+    u32 tree_block_count, tree_block_capacity, tree_keep_capacity;
     u32 *tree_places; /* [capacity] of a joint's first in tree_joints, JOINT_NO_SLOT: in none */
     u32 *links;       /* [capacity][2] next joint in the lists of its bodies */
     u32 *sides;       /* [capacity][2] bodies of joints, JOINT_WORLD: the world */

@@ -68,9 +68,17 @@ struct TreeRow {
     Symmetric3x8 mass; /* D⁻¹ of LDLᵀ */
 };
 
+/* Of a group of trees that nothing holds, from the warm start of a substep on. */
+struct TreeKeep {
+    f32x8 energy; /* J, as seen from the centres of the trees */
+    i32x8 alone;  /* all ones: nothing but joints has acted since, and gravity on all alike */
+    i32x8 fits;   /* all ones: nor had anything but that before */
+};
+
 /* A group and what is its own. */
 typedef struct Trees {
     Rigid *rigid;
+    TreeKeep *keep;
     const TreeJoint *joints; /* [count] of the first tree: their links are those of all */
     TreeRow *rows;           /* [count] */
     TreeSides *sides;        /* [side_count] */
@@ -79,6 +87,7 @@ typedef struct Trees {
     bool lone, taut; /* see JointTree */
     bool exact;      /* solved in doubles: blocks holds other numbers */
     bool ring;       /* and they have loops: blocks holds those of solve_joint_ring.c */
+    bool flies;      /* nothing holds them, and no spring acts in them */
     u32 own_count;   /* sides that move come first */
     u32 fill;        /* see JointTree */
     const u32 *ends; /* [own_count] of a ring: see JointStore */
@@ -131,5 +140,11 @@ void trees_exact_solve(const Trees *t);
 /* solve_joint_ring.c: the same for rings. */
 void rings_eliminate(const Trees *t);
 void rings_solve(const Trees *t);
+
+/* solve_joint_tree_energy.c, once a substep. Before the joints act; fits: where all is locked that
+ * should be. */
+void trees_energy_begin(const Trees *t, i32x8 fits);
+/* When they have acted. */
+void trees_energy_keep(const Trees *t);
 
 #endif

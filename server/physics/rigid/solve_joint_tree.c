@@ -192,6 +192,10 @@ static void end_tree(JointStore *store, JointTree *tree, u32 body_count, u32 hel
     tree->own_count = body_count;
     tree->lone = body_count == 1 && held == 2;
     tree->taut = held > body_count + 1;
+    tree->flies = held == body_count;
+    for (u32 i = 0; i < tree->count; i++) {
+        tree->flies = tree->flies && !store->tree_joints[tree->first + i].links.sprung;
+    }
     store->tree_body_count += held;
 }
 
@@ -293,7 +297,7 @@ static bool same_shape(const JointStore *store, const JointTree *one, const Join
 {
     if (one->count != other->count || one->body_count != other->body_count ||
         one->lone != other->lone || one->taut != other->taut || one->exact != other->exact ||
-        one->ring != other->ring) {
+        one->ring != other->ring || one->flies != other->flies) {
         return false;
     }
     for (u32 i = 0; i < one->count; i++) {

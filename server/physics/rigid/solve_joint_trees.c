@@ -13,28 +13,33 @@ bool joint_trees_reserve(Rigid *rigid)
            rigid_reserve(rigid, &store->tree_sides, &store->tree_side_capacity,
                          store->tree_side_count, sizeof(TreeSides)) &&
            rigid_reserve(rigid, &store->tree_blocks, &store->tree_block_capacity,
-                         store->tree_block_count, sizeof(TreeBlock));
+                         store->tree_block_count, sizeof(TreeBlock)) &&
+           rigid_reserve(rigid, &store->tree_keeps, &store->tree_keep_capacity,
+                         store->tree_group_count, sizeof(TreeKeep));
 }
 
 static Trees trees_of(Rigid *rigid, const TreeGroup *group)
 {
     const JointStore *store = &rigid->joints;
-    return (Trees){rigid,
-                   store->tree_joints + store->trees[group->tree].first,
-                   store->tree_rows + group->row,
-                   store->tree_sides + group->side,
-                   store->tree_blocks + group->block,
-                   group->count,
-                   group->side_count,
-                   store->trees[group->tree].block_count,
-                   group->lanes,
-                   store->trees[group->tree].lone,
-                   store->trees[group->tree].taut,
-                   store->trees[group->tree].exact,
-                   store->trees[group->tree].ring,
-                   store->trees[group->tree].own_count,
-                   store->trees[group->tree].fill,
-                   store->ring_ends + store->trees[group->tree].body};
+    const JointTree *tree = &store->trees[group->tree];
+    return (Trees){.rigid = rigid,
+                   .keep = store->tree_keeps + (group - store->tree_groups),
+                   .joints = store->tree_joints + tree->first,
+                   .rows = store->tree_rows + group->row,
+                   .sides = store->tree_sides + group->side,
+                   .blocks = store->tree_blocks + group->block,
+                   .count = group->count,
+                   .side_count = group->side_count,
+                   .block_count = tree->block_count,
+                   .lanes = group->lanes,
+                   .lone = tree->lone,
+                   .taut = tree->taut,
+                   .exact = tree->exact,
+                   .ring = tree->ring,
+                   .flies = tree->flies,
+                   .own_count = tree->own_count,
+                   .fill = tree->fill,
+                   .ends = store->ring_ends + tree->body};
 }
 
 /* ---- arithmetic ---- */
@@ -195,40 +200,46 @@ typedef struct TreeSoftness {
 } TreeSoftness;
 
 /*
- * As softness() with a damping ratio of 1. Points of trees give more where bodies lash, so that a
- * step is too long for what turns in it: that takes energy, where the error of the step might add
- * some. And a chain that is held taut at both ends would pull without bound if it did not give; a
- * bridge of planks that are held at both sides is calm enough to give less.
+ * As softness() with a damping ratio of 1. Points of trees give more where they shake: what is
+ * laden so much that it answers as if it were heavier, or turns too much, does not see where its
+ * step leads, and what gives takes its energy. And a chain that is held taut at both ends would
+ * pull without bound if it did not give; a bridge of planks that are held at both sides is calm
+ * enough to give less.
  */
-static TreeSoftness tree_softness(const Trees *t, u32 kind, f32x8 turn, f32 h)
+static TreeSoftness tree_softness(const Trees *t, u32 kind, f32x8 shake, f32 h)
 {
     f32x8 one = f32x8_set(1.0f), stiffness = f32x8_set(TREE_TURN_STIFFNESS);
     if (is_point(kind)) {
-        f32 most = t->lone ? TREE_LONE_STIFFNESS : TREE_STIFFNESS, least = TREE_LASH_STIFFNESS;
-        f32x8 x = turn / LASH_TURN, calm = t->lone ? one : one / (one + x * x);
+        f32 most = t->lone ? TREE_LONE_STIFFNESS : TREE_STIFFNESS, least = TREE_SHAKE_STIFFNESS;
+        f32x8 x = shake / SHAKE_TURN, calm = t->lone ? one : one / (one + x * x);
         stiffness = t->taut && !t->ring ? f32x8_set(least) : (most - least) * calm + least;
     }
     f32x8 w = stiffness * 6.2831853f, a = w + 2.0f;
     return (TreeSoftness){w / (a * h), one / (w * a)};
 }
 
-/* The greatest turn of a step in each lane, rad squared. */
-static f32x8 greatest_turn(const Trees *t, f32 h)
+/* What turns more than this in a step, or is laden, shakes: rad, squared. */
+#define TURNS_TOO_MUCH 0.5f
+
+/* The greatest turn of a step in each lane, rad squared, where it shakes; else 0. */
+static f32x8 shaking_turn(const Trees *t, f32 h)
 {
     f32x8 most = f32x8_set(0.0f);
+    i32x8 laden = {0};
     for (u32 i = 0; i < t->side_count; i++) {
         const TreeSides *side = &t->sides[i];
         f32x8 turn = vec3x8_dot(side->spin, side->spin) * (h * h);
         most = f32x8_max(most, f32x8_and(side->moves, turn));
+        laden |= side->laden;
     }
-    return most;
+    return f32x8_and(laden | (most > TURNS_TOO_MUCH), most);
 }
 
 /* Their own matrix and an empty coupling, before the rows below them are eliminated. */
-SIMD_INLINE void joint_begin(const Trees *t, u32 place, f32x8 turn, f32 h)
+SIMD_INLINE void joint_begin(const Trees *t, u32 place, f32x8 shake, f32 h)
 {
     const TreeLinks *links = &t->joints[place].links;
-    TreeSoftness soft = tree_softness(t, links->kind, turn, h);
+    TreeSoftness soft = tree_softness(t, links->kind, shake, h);
     TreeRow *row = &t->rows[place];
     const TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
     Symmetric3x8 k;
@@ -412,11 +423,15 @@ static void trees_back(const Trees *t, i32x8 lanes)
     }
 }
 
+/* Who has another velocity than it was given here is not alone with its joints. */
 static void sides_gather(const Trees *t)
 {
     for (u32 i = 0; i < t->side_count; i++) {
         TreeSides *side = &t->sides[i];
         Side from = side_gather(t->rigid->states, side->slots);
+        t->keep->alone &= (from.velocity.x == side->velocity.x) &
+                          (from.velocity.y == side->velocity.y) &
+                          (from.velocity.z == side->velocity.z);
         side->velocity = from.velocity;
         side->spin = from.spin;
         side->mass = f32x8_and(side->moves, from.mass);
@@ -580,10 +595,10 @@ void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h)
     }
     sides_gather(&t);
     places_gather(&t);
-    f32x8 turn = greatest_turn(&t, h);
+    f32x8 shake = shaking_turn(&t, h);
     for (u32 i = 0; i < t.count; i++) {
         tree_row_start(&t, i);
-        joint_begin(&t, i, turn, h);
+        joint_begin(&t, i, shake, h);
     }
     trees_eliminate(&t);
     for (u32 i = 0; i < t.count; i++) {
@@ -593,10 +608,49 @@ void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h)
 
 /* ---- each substep ---- */
 
+/* What opens is none, squared: as a share of the turning, and of an arm in a step, which is what
+ * rounding leaves. */
+#define OPENS_SHARE    1e-8f
+#define OPENS_ROUNDING 1.6e-13f
+
+/* Square of the speed that is as good as none of a row. */
+SIMD_INLINE f32x8 row_tolerance(const Trees *t, u32 place, f32 h)
+{
+    const TreeLinks *links = &t->joints[place].links;
+    const TreeRow *row = &t->rows[place];
+    const TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
+    f32 rounding = OPENS_ROUNDING / (h * h);
+    f32x8 turn_a = vec3x8_dot(a->spin, a->spin) * OPENS_SHARE + rounding;
+    f32x8 turn_b = vec3x8_dot(b->spin, b->spin) * OPENS_SHARE + rounding;
+    if (is_point(links->kind)) {
+        turn_a *= vec3x8_dot(row->point.arm_a, row->point.arm_a);
+        turn_b *= vec3x8_dot(row->point.arm_b, row->point.arm_b);
+    }
+    return turn_a + turn_b;
+}
+
+/* Speed of what is locked that relaxing leaves: squared, in tolerances of its row. */
+#define FITS 1e4f
+
+/* Whose velocities are those that joints let be. */
+static i32x8 who_fits(const Trees *t)
+{
+    i32x8 fits = ~(i32x8){0};
+    f32 h = t->rigid->def.tick_s / (f32)t->rigid->substeps;
+    for (u32 i = 0; i < t->count; i++) {
+        Vec3x8 speed = joint_speed(t, i);
+        fits &= vec3x8_dot(speed, speed) <= row_tolerance(t, i, h) * FITS;
+    }
+    return fits;
+}
+
 void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group)
 {
     Trees t = trees_of(rigid, group);
     sides_gather(&t);
+    if (t.flies) {
+        trees_energy_begin(&t, who_fits(&t));
+    }
     for (u32 i = 0; i < t.count; i++) {
         joint_apply(&t, i, t.rows[i].impulse);
     }
@@ -608,20 +662,14 @@ void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group)
  * is known from the spins before it, to second order; each look then brings it nearer by about the
  * turn. Tracks, rods and what has a spring always look.
  */
-#define LOOK_TURN      1e-4f
-/* What turns more than this, or is laden, shakes: what is foreseen would keep it shaking. */
-#define TURNS_TOO_MUCH 0.5f
-
-/* What opens is none, squared: as a share of the turning, and of an arm in a step, which is what
- * rounding leaves. */
-#define OPENS_SHARE    1e-8f
-#define OPENS_ROUNDING 1.6e-13f
+#define LOOK_TURN 1e-4f
 
 enum {
     LOOKS_MAX = 8
 };
 
-/* Sets *most to the greatest turn of each lane, rad squared. */
+/* What is foreseen of what shakes would keep it shaking. Sets *most to the greatest turn of each
+ * lane, rad squared. */
 static i32x8 who_looks(const Trees *t, f32 h, f32x8 *most)
 {
     i32x8 lanes = {0}, laden = {0};
@@ -651,22 +699,6 @@ SIMD_INLINE Vec3x8 row_bias(const TreeRow *row)
     f32x8 length = f32x8_sqrt(vec3x8_dot(bias, bias));
     bias = vec3x8_scale(bias, most / f32x8_max(length, most));
     return vec3x8_add(bias, symmetric3x8_mul(&row->give, row->impulse));
-}
-
-/* Square of the speed that is as good as none of a row. */
-SIMD_INLINE f32x8 row_tolerance(const Trees *t, u32 place, f32 h)
-{
-    const TreeLinks *links = &t->joints[place].links;
-    const TreeRow *row = &t->rows[place];
-    const TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
-    f32 rounding = OPENS_ROUNDING / (h * h);
-    f32x8 turn_a = vec3x8_dot(a->spin, a->spin) * OPENS_SHARE + rounding;
-    f32x8 turn_b = vec3x8_dot(b->spin, b->spin) * OPENS_SHARE + rounding;
-    if (is_point(links->kind)) {
-        turn_a *= vec3x8_dot(row->point.arm_a, row->point.arm_a);
-        turn_b *= vec3x8_dot(row->point.arm_b, row->point.arm_b);
-    }
-    return turn_a + turn_b;
 }
 
 /* Looks go on as long as each at least halves what opens: beyond that a step is too long for what
@@ -712,16 +744,19 @@ void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
     Trees t = trees_of(rigid, group);
     sides_gather(&t);
     places_gather(&t);
-    f32x8 turn = greatest_turn(&t, h);
+    f32x8 shake = shaking_turn(&t, h);
     for (u32 i = 0; i < t.count; i++) {
         tree_row_follow(&t, i);
-        joint_begin(&t, i, turn, h);
+        joint_begin(&t, i, shake, h);
     }
     trees_eliminate(&t);
     for (u32 i = 0; i < t.count; i++) {
         joint_forward(&t, i, joint_speed(&t, i));
     }
     trees_back(&t, ~(i32x8){0});
+    if (t.flies) {
+        trees_energy_keep(&t);
+    }
     for (u32 i = 0; i < t.count; i++) {
         t.rows[i].bend = tree_row_bend(&t, i, f32x8_set(0.5f * h));
         t.rows[i].sum = vec3x8_add(t.rows[i].sum, t.rows[i].impulse);

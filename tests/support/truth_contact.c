@@ -623,7 +623,7 @@ const TruthLaw truth_contact[] = {
      "rise of the energy of a thrown body above what it had been, share (0 is asked)", "", 0.01, 60,
      2000, energy_of_a_throw},
     {"contact/heap",
-     "rise in a tick of the energy of a heap in a bin, in m g size of a body (0 is asked)", "", 2.5,
+     "rise in a tick of the energy of a heap in a bin, in m g size of a body (0 is asked)", "", 0.5,
      4, 400, heap_gains},
     {"contact/roll", "speed of what rolls, over 5 s, share", "", 0.02, 40, 1000, rolling_goes_on},
     {"contact/independence", "of 60 bodies that ignore each other, how many move otherwise alone",

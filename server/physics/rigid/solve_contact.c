@@ -341,9 +341,9 @@ SIMD_INLINE void solve_normals(const Rigid *rigid, const ContactWide *row, Point
 
 /*
  * A blow is over with its substep: what stopped it is not what will be needed in the next one, and
- * given again by the warm start it makes energy that friction keeps. So what is handed on grows, in
- * a substep, to at most twice what was held before and what gravity asks for; a load that goes on
- * is reached in a few substeps.
+ * given again by the warm start it makes energy. One that goes through several bodies takes some
+ * substeps until it has stopped: what is handed on must not have grown by then, or it throws them
+ * up again. It may grow, in a substep, by a tenth and twice what gravity asks for, as piles do.
  */
 SIMD_INLINE void hand_on(const Rigid *rigid, ContactWide *row, ExtraWide *extra, PointWide *points,
                          const u32 count, f32x8 inverse_mass)
@@ -352,8 +352,9 @@ SIMD_INLINE void hand_on(const Rigid *rigid, ContactWide *row, ExtraWide *extra,
     for (u32 p = 0; p < count; p++) {
         sum += points[p].impulse;
     }
+    const f32 growth = 1.1f;
     f32 fall = vec3_length(rigid->gravity) * rigid->def.tick_s / (f32)rigid->substeps;
-    f32x8 most = 2.0f * row->held + (2.0f * fall + REST_M_S) / inverse_mass;
+    f32x8 most = growth * row->held + (2.0f * fall + REST_M_S) / inverse_mass;
     i32x8 over = sum > most;
     row->held = f32x8_select(over, most, sum);
     if (!i32x8_any(over)) {

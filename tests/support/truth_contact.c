@@ -563,6 +563,39 @@ static f64 top_crushes(TruthCase *c)
     return worst;
 }
 
+/* How deep any box of a column is in what it stands on after 10 s, in parts of a box, where each
+ * has a mass of its own or those of the upper part have half of the others'. */
+static f64 mixed_sinks(TruthCase *c)
+{
+    static const f32 rates[] = {30.0f, 60.0f, 60.0f, 120.0f, 240.0f};
+    f32 rate_hz = rates[truth_pick(c, PL_COUNT(rates))];
+    Trial trial = trial_at(c, 40, rate_hz, 2u << truth_pick(c, 4), KIT_GRAVITY_M_S2);
+    f32 size = truth_log_range(c, 0.05f, 2.0f);
+    u32 boxes = 2 + truth_pick(c, 20), kind = truth_pick(c, 2), from = truth_pick(c, boxes);
+    truth_say(c, " %u boxes of %.4g m, masses %s", boxes, (double)size,
+              kind == 0 ? "of 0.5 to 1" : "halved above");
+    BodyDef ground = kit_ground();
+    kit_add(trial.rigid, &ground);
+    for (u32 i = 0; i < boxes; i++) {
+        BodyDef def = kit_box(vec3_zero(), vec3(0.5f * size, 0.5f * size, 0.5f * size));
+        def.position.y = ((f32)i + 0.5f) * size;
+        f32 drawn = truth_range(c, 0.5f, 1.0f);
+        def.mass_kg *= kind == 0 ? drawn : i >= from ? 0.5f : 1.0f;
+        kit_add(trial.rigid, &def);
+    }
+    for (u32 i = ticks_in(&trial, 10.0f); i > 0; i--) {
+        kit_tick(trial.rigid);
+    }
+    f64 worst = 0.0, below = 0.0;
+    for (u32 i = 1; i <= boxes; i++) {
+        f64 top = (f64)rigid_position(trial.rigid, i).y + 0.5 * (f64)size;
+        worst = fmax(worst, (f64)size - (top - below));
+        below = top;
+    }
+    rigid_destroy(trial.rigid);
+    return worst / (f64)size;
+}
+
 /* ---- heaps ---- */
 
 /* A bin without a lid and bodies of all kinds that fall into it, of up to the size (m). */
@@ -649,5 +682,7 @@ const TruthLaw truth_contact[] = {
     {"contact/crush",
      "sinking or lean of a column under a top 50 to 1000 times as heavy, share of a box", "", 0.1,
      4, 200, top_crushes},
+    {"contact/mixed", "how deep a box of a column of boxes of other masses sinks in 10 s, share",
+     "", 0.06, 4, 200, mixed_sinks},
     {.name = NULL},
 };

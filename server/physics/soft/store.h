@@ -132,6 +132,7 @@ typedef struct SoftTouch {
     Vec3 normal;  /* from the body */
     f32 distance; /* m, at the start of this substep, */
     f32 keep;     /* and what is kept in it */
+    u32 pinched;  /* in this substep: something near holds the particle from the other side */
 } SoftTouch;
 
 /* A triangle (or a segment: two equal corners) against a body that particles might miss. */
@@ -147,6 +148,7 @@ typedef struct SoftFace {
     Vec3 local;      /* m, the body's nearest point, in the frame of its mass */
     f32 keep[3];     /* m, that the corners keep from the plane there */
     f32 room;        /* m, kept between the corners */
+    u32 pinched;     /* in this substep: something near holds a corner from the other side */
     f32 pressed;     /* N s, in this step, all together, */
     Vec3 pressed_at; /* and where, times that */
 } SoftFace;
@@ -198,6 +200,7 @@ struct Soft {
     SoftTouch *touches; /* of this tick */
     SoftTouch *near;    /* of this substep, with the same room: those with static bodies first */
     u32 touch_count, touch_room, near_count, near_fixed;
+    u32 pinched_count; /* of this substep: touches */
     SoftMover *movers; /* of this tick */
     u32 *mover_of;     /* [mover_slots] one more than the index of the slot's mover; 0: none */
     u32 mover_count, mover_room, mover_slots;
@@ -405,8 +408,8 @@ u32 touch_root(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 s
 bool touch_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u32 particle);
 
 /* m, from the normal of a body: a particle that near bodies hold from the other side, at `distance`
- * from it, keeps no more than this from either. */
-f32 touch_room(Soft *soft, u32 particle, Vec3 normal, f32 distance);
+ * from it, keeps no more than this from either. pinched: set where there is one. */
+f32 touch_room(Soft *soft, u32 particle, Vec3 normal, f32 distance, u32 *pinched);
 
 /* touch_face.c: triangles and segments against bodies that particles might miss: is this one? */
 bool touch_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot);
@@ -418,6 +421,8 @@ bool touch_face_touches(const Soft *soft, const Rigid *rigid, const SoftFace *fa
 void touch_face_begin(Soft *soft, Rigid *rigid);
 void touch_face_substep(Soft *soft, const Rigid *rigid, f32 h);
 void touch_face_solve(Soft *soft, Rigid *rigid, f32 h);
+/* Again, what something near holds from the other side. */
+void touch_face_solve_pinched(Soft *soft, Rigid *rigid, f32 h);
 
 /* roll.c: resistance to rolling on rigid bodies, after contact. */
 void roll_solve(Soft *soft, Rigid *rigid);

@@ -11,6 +11,7 @@ enum {
     TOUCHES_EACH = 6,
     GROUP_ROOM = 4096,
     TOUCH_GRAIN = 256,
+    PINCH_PASSES = 3, /* more */
 };
 
 /* What would speed a sleeping body up like this wakes it, beyond what pulled at it as it fell
@@ -305,7 +306,7 @@ static void solve_touch(const TouchPass *pass, SoftTouch *touch)
             mover->turn = motion.turn;
         }
     }
-    touch->pressed = particle.pressed;
+    touch->pressed += particle.pressed;
 }
 
 /* Static bodies feel nothing: their contacts with different particles are apart. The range begins
@@ -323,6 +324,7 @@ static void solve_fixed(void *context, u32 first, u32 end, u32 worker)
         end++;
     }
     for (u32 i = first; i < end; i++) {
+        near[i].pressed = 0.0f;
         solve_touch(pass, &near[i]);
     }
 }
@@ -332,7 +334,23 @@ static void solve_touches(Soft *soft, Rigid *rigid, f32 h)
     TouchPass pass = {soft, rigid, h};
     jobs_run(soft->jobs, soft->near_fixed, TOUCH_GRAIN, solve_fixed, &pass);
     for (u32 i = soft->near_fixed; i < soft->near_count; i++) {
+        soft->near[i].pressed = 0.0f;
         solve_touch(&pass, &soft->near[i]);
+    }
+}
+
+/* Two that hold a particle from opposite sides undo half of what the other did: solved once, it
+ * would be driven from one to the other for ever. */
+static void solve_pinched(Soft *soft, Rigid *rigid, f32 h)
+{
+    TouchPass pass = {soft, rigid, h};
+    for (u32 n = 0; n < PINCH_PASSES && soft->pinched_count != 0; n++) {
+        for (u32 i = 0; i < soft->near_count; i++) {
+            if (soft->near[i].pinched != 0) {
+                solve_touch(&pass, &soft->near[i]);
+            }
+        }
+        touch_face_solve_pinched(soft, rigid, h);
     }
 }
 
@@ -376,6 +394,7 @@ static void find_room(Soft *soft)
         SoftTouch *touch = &touches[i];
         f32 radius = soft->matter[touch->particle].radius;
         touch->keep = radius;
+        touch->pinched = 0;
         for (u32 k = i; k > 0 && touches[k - 1].particle == touch->particle; k--) {
             SoftTouch *other = &touches[k - 1];
             if (touch->near != 0 && other->near != 0 &&
@@ -383,6 +402,7 @@ static void find_room(Soft *soft)
                 f32 room = room_between(touch->distance + other->distance, radius);
                 touch->keep = f32_min(touch->keep, room);
                 other->keep = f32_min(other->keep, room);
+                touch->pinched = other->pinched = 1;
             }
         }
     }
@@ -403,7 +423,7 @@ static u32 first_touch(const Soft *soft, u32 particle)
     return low;
 }
 
-f32 touch_room(Soft *soft, u32 particle, Vec3 normal, f32 distance)
+f32 touch_room(Soft *soft, u32 particle, Vec3 normal, f32 distance, u32 *pinched)
 {
     f32 radius = soft->matter[particle].radius, least = radius;
     for (u32 i = first_touch(soft, particle);
@@ -412,6 +432,7 @@ f32 touch_room(Soft *soft, u32 particle, Vec3 normal, f32 distance)
         if (touch->near != 0 && vec3_dot(touch->normal, normal) < opposite_cosine) {
             f32 room = room_between(touch->distance + distance, radius);
             touch->keep = f32_min(touch->keep, room);
+            touch->pinched = *pinched = 1;
             least = f32_min(least, room);
         }
     }
@@ -455,11 +476,12 @@ void touch_substep(Soft *soft, Rigid *rigid, f32 h)
     jobs_run(soft->jobs, soft->touch_count, TOUCH_GRAIN, measure_touches, &pass);
     find_room(soft);
     touch_face_substep(soft, rigid, h);
-    soft->near_count = 0;
+    soft->near_count = soft->pinched_count = 0;
     for (u32 moves = 0; moves < 2; moves++) {
         for (u32 i = 0; i < soft->touch_count; i++) {
             if (soft->touches[i].near != 0 && (soft->touches[i].mover != SOFT_NONE) == moves) {
                 soft->near[soft->near_count++] = soft->touches[i];
+                soft->pinched_count += soft->touches[i].pinched;
             }
         }
         soft->near_fixed = moves == 0 ? soft->near_count : soft->near_fixed;
@@ -472,6 +494,7 @@ void touch_solve(Soft *soft, Rigid *rigid, f32 h)
     solve_attachments(soft, rigid, h);
     solve_touches(soft, rigid, h);
     touch_face_solve(soft, rigid, h);
+    solve_pinched(soft, rigid, h);
     roll_solve(soft, rigid);
     touch_movers_step(soft, rigid, h);
 }

@@ -326,9 +326,11 @@ static void find_room(Soft *soft, const Rigid *rigid, SoftFace *face)
     Vec3 at = quat_rotate(rigid_orientation(rigid, face->slot), face->local);
     at = vec3_add(at, rigid_centre(rigid, face->slot));
     face->room = soft->bodies[face->body].def.thickness;
+    face->pinched = 0;
     for (u32 k = 0; k < 3; k++) {
         Vec3 off = vec3_sub(soft->points[face->point[k]].position, at);
-        f32 room = touch_room(soft, face->point[k], face->normal, vec3_dot(off, face->normal));
+        f32 distance = vec3_dot(off, face->normal);
+        f32 room = touch_room(soft, face->point[k], face->normal, distance, &face->pinched);
         face->keep[k] = f32_min(face->keep[k], room);
         face->room = f32_min(face->room, room);
     }
@@ -495,8 +497,6 @@ static void solve_nearest(Soft *soft, Rigid *rigid, SoftFace *face, Vec3 at, f32
  * would lift one that is held already, which then goes up and down for ever. */
 static void solve(Soft *soft, Rigid *rigid, SoftFace *face, f32 h)
 {
-    face->pressed = 0.0f;
-    face->pressed_at = vec3_zero();
     bool segment = face->point[1] == face->point[2];
     Vec3 at = quat_rotate(rigid_orientation(rigid, face->slot), face->local);
     at = vec3_add(at, rigid_centre(rigid, face->slot));
@@ -512,7 +512,19 @@ static void solve(Soft *soft, Rigid *rigid, SoftFace *face, f32 h)
 void touch_face_solve(Soft *soft, Rigid *rigid, f32 h)
 {
     for (u32 i = 0; i < soft->face_count; i++) {
-        if (soft->faces[i].near != 0) {
+        SoftFace *face = &soft->faces[i];
+        if (face->near != 0) {
+            face->pressed = 0.0f;
+            face->pressed_at = vec3_zero();
+            solve(soft, rigid, face, h);
+        }
+    }
+}
+
+void touch_face_solve_pinched(Soft *soft, Rigid *rigid, f32 h)
+{
+    for (u32 i = 0; i < soft->face_count; i++) {
+        if (soft->faces[i].near != 0 && soft->faces[i].pinched != 0) {
             solve(soft, rigid, &soft->faces[i], h);
         }
     }

@@ -1,10 +1,15 @@
 /*
- * roll.c: resistance to rolling. A ball with a flat patch under it is in balance wherever it rolls
- * to, and a plate on it in none at all: without resistance the least imbalance rolls it off. Rubber
- * gives less back where it leaves the ground than it took where it was laid on: a moment of at most
- * the coefficient times the distance to the centre times the normal force acts against rolling, and
- * what is less than that stands. Here the body is turned as a whole about the patch, and what it
- * rolls on gets the opposite impulse and moment there.
+ * roll.c: what rubber loses in a patch. Resistance to rolling: A ball with a flat patch under it is
+ * in balance wherever it rolls to, and a plate on it in none at all: without resistance the least
+ * imbalance rolls it off. Rubber gives less back where it leaves the ground than it took where it
+ * was laid on: a moment of at most the coefficient times the distance to the centre times the
+ * normal force acts against rolling, and what is less than that stands. Here the body is turned as
+ * a whole about the patch, and what it rolls on gets the opposite impulse and moment there.
+ *
+ * The same is lost where a body is squeezed and let out again: else a plate on a balloon bounces on
+ * it for ever, as what damps the skin has nearly no mass to hold. A force of at most a part of the
+ * normal force acts against growing and shrinking between the patch and the centre, by a field of
+ * velocity along the normal that grows with the distance from the patch.
  */
 #include "server/physics/soft/store.h"
 
@@ -16,6 +21,9 @@ enum {
     PARTNERS_MAX = 8 /* that a body rolls on at once; with more, it is held among them anyway */
 };
 
+/* Of the normal force, against squeezing, over the coefficient of rolling resistance, which is that
+ * part of it times 3/8 of the radius of the patch over that of the ball: a patch of half of it. */
+static const f32 squeeze_part = 5.0f;
 /* Of the trace of the inertia: a straight line of points has none about itself. */
 static const f32 inertia_least = 1e-5f;
 
@@ -37,6 +45,7 @@ typedef struct Rolling {
     Vec3 place;    /* kg m, Σ m r from the place */
     Vec3 momentum; /* kg m²/s about it */
     Symmetric3 inertia;
+    f32 growth; /* kg m²/s, Σ m (r · n) (v · n), n the normal of the patch */
 } Rolling;
 
 static bool resists(const Soft *soft, u32 body)
@@ -46,15 +55,16 @@ static bool resists(const Soft *soft, u32 body)
            !soft->rests[body].pinned && !soft_sleeps(soft, body);
 }
 
-static Rolling rolling_of(const Soft *soft, const SoftBody *body, Vec3 at, Vec3 moving)
+static Rolling rolling_of(const Soft *soft, const SoftBody *body, Vec3 at, Vec3 moving, Vec3 normal)
 {
     f64 mass = 0.0, xx = 0.0, yy = 0.0, zz = 0.0, xy = 0.0, xz = 0.0, yz = 0.0;
-    f64 place[3] = {0.0}, momentum[3] = {0.0};
+    f64 place[3] = {0.0}, momentum[3] = {0.0}, growth = 0.0;
     for (u32 i = body->first; i < body->first + body->count; i++) {
         const SoftPoint *p = &soft->points[i];
         f32 m = p->inverse_mass > 0.0f ? 1.0f / p->inverse_mass : 0.0f;
         Vec3 r = vec3_sub(p->position, at), mr = vec3_scale(r, m);
-        Vec3 turning = vec3_cross(mr, vec3_sub(p->velocity, moving));
+        Vec3 v = vec3_sub(p->velocity, moving), turning = vec3_cross(mr, v);
+        growth += (f64)(vec3_dot(mr, normal) * vec3_dot(v, normal));
         mass += (f64)m;
         place[0] += (f64)mr.x, place[1] += (f64)mr.y, place[2] += (f64)mr.z;
         momentum[0] += (f64)turning.x;
@@ -67,6 +77,7 @@ static Rolling rolling_of(const Soft *soft, const SoftBody *body, Vec3 at, Vec3 
     return (Rolling){.mass = (f32)mass,
                      .place = vec3((f32)place[0], (f32)place[1], (f32)place[2]),
                      .momentum = vec3((f32)momentum[0], (f32)momentum[1], (f32)momentum[2]),
+                     .growth = (f32)growth,
                      .inertia = {(f32)(yy + zz + least), (f32)(xx + zz + least),
                                  (f32)(xx + yy + least), (f32)-xy, (f32)-xz, (f32)-yz}};
 }
@@ -83,13 +94,60 @@ static f32 yielding(const Rigid *rigid, u32 slot, Vec3 arm, Vec3 axis, Vec3 impu
     return vec3_dot(axis, spin) + vec3_dot(impulse, moved);
 }
 
+static void give_body(Rigid *rigid, u32 slot, Vec3 arm, Vec3 impulse, Vec3 moment)
+{
+    if (rigid_mass(rigid, slot) > 0.0f && rigid_awake(rigid, slot)) {
+        rigid_impulse(rigid, slot, arm, impulse);
+        rigid_add_spin(rigid, slot, rigid_turned_by(rigid, slot, moment));
+    }
+}
+
+/* What Σ m r rᵀ makes of a direction. */
+static Vec3 spread_along(const Symmetric3 *inertia, Vec3 direction)
+{
+    f32 half = 0.5f * (inertia->xx + inertia->yy + inertia->zz);
+    return vec3_sub(vec3_scale(direction, half), symmetric_mul(inertia, direction));
+}
+
+/* Against what the body grows or shrinks by from the patch on, beyond what it rolls on. */
+static void resist_squeeze(Soft *soft, Rigid *rigid, const SoftBody *body, const Patch *patch,
+                           Vec3 at, Vec3 normal, Rolling *of)
+{
+    Vec3 arm = vec3_sub(at, rigid_centre(rigid, patch->slot));
+    Vec3 moving = rigid_velocity_at(rigid, patch->slot, arm);
+    Vec3 spread = spread_along(&of->inertia, normal), moment = vec3_cross(spread, normal);
+    f32 sum = vec3_dot(of->place, normal), own = vec3_dot(spread, normal);
+    Vec3 impulse = vec3_scale(normal, sum);
+    f32 growth = of->growth - vec3_dot(rigid_spin(rigid, patch->slot), moment);
+    f32 yields = own + yielding(rigid, patch->slot, arm, moment, impulse);
+    f32 holds = squeeze_part * body->def.rolling_resistance * patch->impulse;
+    f32 most = holds * fabsf(sum) / (of->mass * own), rate = -growth / yields;
+    rate = f32_clamp(rate, -most, most);
+    if (!(own > 0.0f) || !(fabsf(rate) < INFINITY)) {
+        return;
+    }
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        SoftPoint *p = &soft->points[i];
+        f32 along = rate * vec3_dot(vec3_sub(p->position, at), normal);
+        p->velocity = vec3_add_scaled(p->velocity, along, normal);
+    }
+    give_body(rigid, patch->slot, arm, vec3_scale(impulse, -rate), vec3_scale(moment, -rate));
+    Vec3 moved = vec3_sub(rigid_velocity_at(rigid, patch->slot, arm), moving);
+    of->momentum = vec3_add_scaled(of->momentum, rate, moment);
+    of->momentum = vec3_sub(of->momentum, vec3_cross(of->place, moved));
+}
+
 static void resist(Soft *soft, Rigid *rigid, u32 index, const Patch *patch)
 {
     const SoftBody *body = &soft->bodies[index];
     Vec3 at = vec3_scale(patch->at, 1.0f / patch->impulse);
     Vec3 normal = vec3_normalize_or(patch->normal, vec3_zero());
     Vec3 arm = vec3_sub(at, rigid_centre(rigid, patch->slot));
-    Rolling of = rolling_of(soft, body, at, rigid_velocity_at(rigid, patch->slot, arm));
+    Vec3 moving = rigid_velocity_at(rigid, patch->slot, arm);
+    Rolling of = rolling_of(soft, body, at, moving, normal);
+    if (body->def.pressure > 0.0f) { /* what is held by a gas, and not by matter that resists */
+        resist_squeeze(soft, rigid, body, patch, at, normal, &of);
+    }
     Symmetric3 inverse = symmetric_inverse(&of.inertia);
     Vec3 spin = symmetric_mul(&inverse, of.momentum);
     spin = vec3_sub(spin, rigid_spin(rigid, patch->slot));
@@ -108,11 +166,7 @@ static void resist(Soft *soft, Rigid *rigid, u32 index, const Patch *patch)
         SoftPoint *p = &soft->points[i];
         p->velocity = vec3_add(p->velocity, vec3_cross(turn, vec3_sub(p->position, at)));
     }
-    if (rigid_mass(rigid, patch->slot) > 0.0f && rigid_awake(rigid, patch->slot)) {
-        rigid_impulse(rigid, patch->slot, arm, vec3_scale(impulse, moment));
-        rigid_add_spin(rigid, patch->slot,
-                       rigid_turned_by(rigid, patch->slot, vec3_scale(axis, moment)));
-    }
+    give_body(rigid, patch->slot, arm, vec3_scale(impulse, moment), vec3_scale(axis, moment));
 }
 
 static void flush(Soft *soft, Rigid *rigid, Patches *patches)

@@ -57,13 +57,17 @@ static inline void state_bytes(State *state, void *at, size_t bytes)
 
 enum {
     STATE_RECORD_WORDS_MAX = 64,
-    STATE_RECORD_BYTES_MAX = 8 + (STATE_RECORD_WORDS_MAX + 1) * 4, /* packed */
+    STATE_RECORD_BYTES_MAX = 8 + (STATE_RECORD_WORDS_MAX + 1) * 4, /* packed, and room for a word */
 };
 
 /* Walks `count` records of `words` (≤ 64) 32-bit words each. Of each an image has the words that
  * differ from those of the record before, after a bit for every word; `before` is that of the first
- * (NULL: zeros). */
-void state_records(State *state, void *at, size_t count, u32 words, const void *before);
+ * (NULL: zeros). The first `known` words of each are not in an image: who loads it has put them
+ * there. */
+void state_records(State *state, void *at, size_t count, u32 words, u32 known, const void *before);
+
+/* Walks a number that is mostly small: 7 bits a byte, least first. */
+void state_number(State *state, u32 *number);
 
 /* The most that a state holds of what has no limit of its own (impulses, forces): far beyond what
  * the heaviest body has at the highest speed, and its square is still a number. */

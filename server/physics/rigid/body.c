@@ -226,11 +226,17 @@ static bool is_round(const Symmetric3 *i)
     return f32_max(spread, tilt) <= 1e-4f * i->xx;
 }
 
+static bool is_ground(const Shape *shape)
+{
+    return shape->kind == SHAPE_MESH || shape->kind == SHAPE_TERRAIN || shape->kind == SHAPE_PLANE;
+}
+
 void body_derive(const Rigid *rigid, Body *body)
 {
     MassProperties mass = shape_mass(&body->shape, body->mass);
     body->centre = mass.centre;
     body->inner = shape_inner_radius(&body->shape);
+    body->reach = is_ground(&body->shape) ? INFINITY : shape_reach(&body->shape);
     body->flags &= ~(u32)(BODY_OFFSET | BODY_ROUND);
     if (body->motion == BODY_DYNAMIC) {
         body->inertia = mass.inertia;

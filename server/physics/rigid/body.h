@@ -82,7 +82,8 @@ typedef struct Body {
     Quat rest_orientation;
     Bounds fat; /* in the tree */
     Shape shape;
-    f32 inner;                           /* m, shape_inner_radius */
+    f32 inner; /* m, shape_inner_radius */
+    f32 reach; /* m, farthest point from the shape's origin; infinite for ground */
     Symmetric3 inertia, inverse_inertia; /* about the centre, in the shape's axes */
     f32 mass, friction, restitution, rolling;
     Vec3 surface_velocity;   /* m/s, in its own frame */
@@ -135,14 +136,13 @@ typedef struct Pair {
 } Pair;
 
 /* Where a pair was when its manifolds were made: the pose of one in the frame of the other (the
- * root), which is b if b is static, else a. Saved, 64 bytes. */
+ * root), which is b if b is static, else a. Saved, 56 bytes. */
 typedef struct RecycledPose {
     u32 a, b;
     Vec3 position; /* m */
     Quat orientation;
-    Quat root_orientation;       /* world */
-    f32 margin;                  /* m, within which contacts were made */
-    f32 root_reach, other_reach; /* m, of the two about their origins */
+    Quat root_orientation; /* world */
+    f32 margin;            /* m, within which contacts were made */
 } RecycledPose;
 
 /* What a tick knows of a RecycledPose. */
@@ -438,10 +438,15 @@ void broad_remove(Rigid *rigid, u32 slot);
 void broad_update(Rigid *rigid);
 /* Trees and bounds of all bodies anew: after a load. */
 void broad_rebuild(Rigid *rigid);
-/* The pairs in an image; bodies come before them. A hash leaves them out: they follow from the
- * bodies. */
-void broad_walk(Rigid *rigid, State *state);
 void broad_remove_pairs(Rigid *rigid, u32 slot);
+/* What a body gives its pairs: kinds of them, and what an image is asked for. */
+enum {
+    TRAIT_LIVE = 64,
+    TRAIT_DYNAMIC = 128
+};
+u8 body_traits(const Body *body);
+/* A new pair of two bodies with these traits. */
+void pair_set(Pair *pair, PairKey key, u8 a, u8 b);
 /* Room for the spans of the pairs of now. */
 bool spans_reserve(Rigid *rigid);
 
@@ -479,6 +484,8 @@ bool contact_foresee(Rigid *rigid, const ContactWide *row, u32 lane, f32 time_s)
 /* recycle.c */
 /* Is it costly enough that manifolds with it are kept? */
 bool shape_is_recycled(const Shape *shape);
+/* Room for `count` kept poses. */
+bool recycle_reserve(Rigid *rigid, u32 count);
 /* Room for `count` pairs with PAIR_RECYCLED and at most `room` manifolds of them. */
 bool recycle_begin(Rigid *rigid, u32 count, u32 room);
 /* Number `index` in this tick is the pair's, manifolds from `first` on: what is kept goes on. */
@@ -494,7 +501,11 @@ void recycle_keep(Rigid *rigid, Pair *pair, u32 index);
 /* Each pair finds by the slots of its bodies what is kept of it. */
 void recycle_find(Rigid *rigid);
 void recycle_remove_body(Rigid *rigid, u32 slot);
-void recycle_walk(Rigid *rigid, State *state);
+
+/* walk_pairs.c */
+/* Pairs, their contacts and kept poses; bodies come before them. A hash leaves out the pairs: they
+ * follow from the bodies. */
+void pairs_walk(Rigid *rigid, State *state);
 
 /* ccd.c */
 /* Distance (m) within which a pair's contacts are made: a tick ahead, but no more than bodies are

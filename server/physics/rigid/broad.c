@@ -1,11 +1,9 @@
 /*
  * broad.c: which pairs of bodies are near: two dynamic trees (moving and fixed) and the pairs they
  * yield, sorted by slots. The set of pairs is a pure function of the fat bounds and the filters, so
- * neither the shape of the trees nor the order of threads leaves a trace. An image has the pairs
- * all the same: finding them cost more than all the rest of a load.
+ * neither the shape of the trees nor the order of threads leaves a trace.
  */
 #include "server/physics/rigid/body.h"
-#include "server/physics/state.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -22,8 +20,7 @@ enum {
      * asking them for each. */
     WALK_PART = 4,
     PART_GRAIN = 4,
-    VISIT_ROOM = 128, /* pairs that a search collects before it takes room for them */
-    IMAGE_PAIRS = 256 /* that go into an image at once */
+    VISIT_ROOM = 128 /* pairs that a search collects before it takes room for them */
 };
 
 static bool is_plane(const Body *body)
@@ -434,14 +431,11 @@ static bool pair_lives(const Rigid *rigid, const Pair *pair)
     return pair_is_near(a, b) && body_filter(rigid, pair->a, pair->b);
 }
 
-/* What a body gives its pairs: kinds of them, and what else an image is asked for. */
 enum {
-    TRAIT_LIVE = 64,
-    TRAIT_DYNAMIC = 128,
     TRAITS_OF_EITHER = PAIR_MANY | PAIR_SENSOR | PAIR_ENDLESS
 };
 
-static u8 body_traits(const Body *body)
+u8 body_traits(const Body *body)
 {
     ShapeKind shape = body->shape.kind;
     bool many = shape == SHAPE_MESH || shape == SHAPE_TERRAIN || shape == SHAPE_COMPOUND;
@@ -452,7 +446,7 @@ static u8 body_traits(const Body *body)
                 (body->motion == BODY_DYNAMIC ? TRAIT_DYNAMIC : 0));
 }
 
-static void pair_set(Pair *pair, PairKey key, u8 a, u8 b)
+void pair_set(Pair *pair, PairKey key, u8 a, u8 b)
 {
     pair->a = key.a;
     pair->b = key.b;
@@ -664,77 +658,6 @@ void broad_rebuild(Rigid *rigid)
     }
     build_tree(rigid, &rigid->moving);
     build_tree(rigid, &rigid->fixed);
-}
-
-/* Pairs of an image, sorted, of bodies that may meet. Whether their bounds overlap is not asked: of
- * what moved since the tick, the next one will. */
-static bool pairs_take(Rigid *rigid, const u32 *words, u32 count)
-{
-    const u8 *traits = rigid->island_held;
-    Pair *pairs = &rigid->pairs[rigid->pair_count];
-    u32 slots = rigid->slots, last = 0;
-    if (rigid->pair_count > 0) {
-        last = pair_word((PairKey){pairs[-1].a, pairs[-1].b});
-    }
-    for (u32 i = 0; i < count; i++) {
-        u32 word = words[i];
-        PairKey key = {word >> 16, word & 0xffffu};
-        /* The least pair, (0, 1), is more than 0. */
-        if (word <= last || key.a >= key.b || key.b >= slots) {
-            return false;
-        }
-        u8 a = traits[key.a], b = traits[key.b];
-        if (!(a & b & TRAIT_LIVE) || !((a | b) & TRAIT_DYNAMIC)) {
-            return false;
-        }
-        pair_set(&pairs[i], key, a, b);
-        last = word;
-    }
-    rigid->pair_count += count;
-    return true;
-}
-
-static void pairs_load(Rigid *rigid, State *state, u32 count)
-{
-    u32 words[IMAGE_PAIRS];
-    u8 *traits = rigid->island_held; /* scratch outside of islands */
-    rigid->pair_count = 0;
-    if (state->failed || count > (state->bytes - state->used) / sizeof(*words) ||
-        !rigid_reserve(rigid, &rigid->pairs, &rigid->pair_capacity, count, sizeof(Pair))) {
-        state->failed = true;
-        return;
-    }
-    for (u32 i = 0; i < rigid->slots; i++) {
-        traits[i] = body_traits(&rigid->bodies[i]);
-    }
-    for (u32 first = 0; first < count && !state->failed; first += IMAGE_PAIRS) {
-        u32 some = u32_min(IMAGE_PAIRS, count - first);
-        state_bytes(state, words, some * sizeof(*words));
-        state->failed = state->failed || !pairs_take(rigid, words, some);
-    }
-}
-
-void broad_walk(Rigid *rigid, State *state)
-{
-    u32 words[IMAGE_PAIRS], jammed = rigid->jammed, count = rigid->pair_count;
-    if (state->mode == STATE_HASH) {
-        return;
-    }
-    state_count(state, &jammed, 1);
-    state_count(state, &count, UINT32_MAX);
-    rigid->jammed = jammed != 0;
-    if (state->mode == STATE_LOAD) {
-        pairs_load(rigid, state, count);
-        return;
-    }
-    for (u32 first = 0; first < count; first += IMAGE_PAIRS) {
-        u32 some = u32_min(IMAGE_PAIRS, count - first);
-        for (u32 i = 0; i < some; i++) {
-            const Pair *pair = &rigid->pairs[first + i];
-            words[i] = pair_word((PairKey){pair->a, pair->b});
-        }
-        state_bytes(state, words, some * sizeof(*words));
-    }
 }
 
 void broad_remove_pairs(Rigid *rigid, u32 slot)

@@ -123,13 +123,6 @@ static inline Couple couple_of(const Rigid *rigid, const Pair *pair)
                     quat_mul(quat_conjugate(root->orientation), other->orientation)};
 }
 
-static f32 reach_of(const Shape *shape)
-{
-    bool ground =
-        shape->kind == SHAPE_MESH || shape->kind == SHAPE_TERRAIN || shape->kind == SHAPE_PLANE;
-    return ground ? INFINITY : shape_reach(shape);
-}
-
 /* From a's centre of mass, in the root's frame at the kept pose: `to` b's, `origin` the other's
  * shape. */
 typedef struct Arms {
@@ -170,10 +163,11 @@ static u32 make(const Couple *couple, const RecycledPose *kept, u32 capacity, Ma
 /* The smaller body moved by less than the tolerance: at its own origin, and by its turning. */
 static bool is_still(const Couple *couple, const RecycledPose *kept, Quat turn)
 {
-    f32 small = f32_min(kept->root_reach, kept->other_reach);
+    f32 root = couple->root->reach, other = couple->other->reach;
+    f32 small = f32_min(root, other);
     f32 most = f32_min(still_m, still_share * small);
     Vec3 from = kept->position, to = couple->position;
-    if (kept->root_reach < kept->other_reach) { /* the root's origin, moved with the other */
+    if (root < other) { /* the root's origin, moved with the other */
         from = quat_rotate_inverse(turn, to);
         to = kept->position;
     }
@@ -186,8 +180,7 @@ static bool is_still(const Couple *couple, const RecycledPose *kept, Quat turn)
     }
     /* Arms are kept in the world: both turning together counts as well. */
     Quat both = quat_mul(couple->root->orientation, quat_conjugate(kept->root_orientation));
-    f32 large = isfinite(kept->other_reach) ? f32_max(kept->root_reach, kept->other_reach)
-                                            : kept->root_reach;
+    f32 large = isfinite(other) ? f32_max(root, other) : root;
     return 2.0f * vec3_length(vec3(both.x, both.y, both.z)) * large <= most;
 }
 
@@ -243,9 +236,7 @@ u32 recycle_collide(Rigid *rigid, const Pair *pair, f32 margin, u32 capacity, Ma
                                .position = couple.position,
                                .orientation = quat_normalize(couple.orientation),
                                .root_orientation = quat_normalize(couple.root->orientation),
-                               .margin = margin,
-                               .root_reach = reach_of(&couple.root->shape),
-                               .other_reach = reach_of(&couple.other->shape)};
+                               .margin = margin};
         now->count = (u8)make(&couple, kept, capacity, made);
         now->kept = true;
         turn = quat_mul(couple.orientation, quat_conjugate(kept->orientation));
@@ -266,43 +257,4 @@ u32 recycle_collide(Rigid *rigid, const Pair *pair, f32 margin, u32 capacity, Ma
         place(&drift, centre, &made[i], &manifolds[i]);
     }
     return now->count;
-}
-
-/* ---- images ---- */
-
-static bool recycled_is_sane(const Rigid *rigid, u32 index)
-{
-    const RecycledPose *pose = &rigid->recycled[index];
-    f32 length = quat_dot(pose->orientation, pose->orientation);
-    f32 root_length = quat_dot(pose->root_orientation, pose->root_orientation);
-    bool sorted =
-        index == 0 || pose[-1].a < pose->a || (pose[-1].a == pose->a && pose[-1].b < pose->b);
-    return sorted && pose->a < pose->b && pose->b < rigid->slots &&
-           (rigid->bodies[pose->a].flags & BODY_LIVE) &&
-           (rigid->bodies[pose->b].flags & BODY_LIVE) && vec3_is_finite(pose->position) &&
-           vec3_length(pose->position) <= 4.0f * WORLD_EXTENT_MAX_M &&
-           fabsf(length - 1.0f) < 1e-3f && fabsf(root_length - 1.0f) < 1e-3f &&
-           pose->margin >= 0.0f && pose->margin <= WORLD_EXTENT_MAX_M && pose->root_reach >= 0.0f &&
-           pose->other_reach >= 0.0f;
-}
-
-enum {
-    RECYCLED_WORDS = 16
-};
-PL_STATIC_ASSERT(sizeof(RecycledPose) == RECYCLED_WORDS * 4, "no padding: it is hashed");
-
-void recycle_walk(Rigid *rigid, State *state)
-{
-    u32 count = rigid->recycled_count;
-    state_count(state, &count, rigid->def.body_capacity * 64u + 4096u);
-    bool load = state->mode == STATE_LOAD;
-    if (load && !state->failed && !recycle_reserve(rigid, count)) {
-        state->failed = true;
-    }
-    rigid->recycled_count = state->failed ? 0 : count;
-    state_records(state, rigid->recycled, rigid->recycled_count, RECYCLED_WORDS, NULL);
-    for (u32 i = 0; i < rigid->recycled_count && load && !state->failed; i++) {
-        rigid->recyclings_before[i] = (Recycling){.count = RECYCLED_UNKNOWN, .kept = true};
-        state->failed = !recycled_is_sane(rigid, i);
-    }
 }

@@ -167,6 +167,18 @@ void rigid_substep(Rigid *rigid)
     stuck_slow(rigid);
 }
 
+/* What woke within the tick, pushed by other matter, is not in the list of who is awake. */
+static void woken_limit(Rigid *rigid)
+{
+    for (u32 i = 0; i < rigid->slots && rigid->stirred; i++) {
+        if (body_is_active(&rigid->bodies[i])) {
+            BodyState *state = &rigid->states[i];
+            state->velocity = bounded(state->velocity, SPEED_MAX_M_S);
+            state->spin = bounded(state->spin, SPIN_MAX_RAD_S);
+        }
+    }
+}
+
 void rigid_finish(Rigid *rigid)
 {
     if (rigid->idle) {
@@ -182,6 +194,7 @@ void rigid_finish(Rigid *rigid)
     joint_finish(rigid, rigid->def.tick_s);
     /* What others see between ticks is as bounded as what the substeps start from. */
     bodies_limit(rigid);
+    woken_limit(rigid);
     ccd_finish(rigid);
     energy_check(rigid);
     island_sleep(rigid);

@@ -28,11 +28,9 @@ typedef struct BodyImage {
     Bounds fat;
 } BodyImage;
 enum {
-    BODY_WORDS = 57,
-    CONTACT_WORDS = 18
+    BODY_WORDS = 57
 };
 PL_STATIC_ASSERT(sizeof(BodyImage) == BODY_WORDS * 4, "no padding: it is hashed");
-PL_STATIC_ASSERT(sizeof(Contact) == CONTACT_WORDS * 4, "no padding: it is hashed");
 
 enum {
     FLAGS_SAVED = BODY_LIVE | BODY_ASLEEP | BODY_MOVED | BODY_PLAIN,
@@ -171,27 +169,12 @@ static void walk_bodies(Rigid *rigid, State *state)
         for (u32 i = 0; i < count && state->mode != STATE_LOAD; i++) {
             images[i] = image_of(rigid, first + i);
         }
-        state_records(state, images, count, BODY_WORDS, &last);
+        state_records(state, images, count, BODY_WORDS, 0, &last);
         last = images[count - 1];
         for (u32 i = 0; i < count && state->mode == STATE_LOAD && !state->failed; i++) {
             state->failed = !body_from_image(rigid, first + i, &images[i]);
         }
     }
-}
-
-static bool contacts_are_sane(const Rigid *rigid)
-{
-    for (u32 i = 0; i < rigid->contact_count; i++) {
-        const Contact *c = &rigid->contacts[i], *before = i > 0 ? c - 1 : NULL;
-        if (c->a >= c->b || c->b >= rigid->slots || !(rigid->bodies[c->a].flags & BODY_LIVE) ||
-            !(rigid->bodies[c->b].flags & BODY_LIVE) ||
-            c->flags >> CONTACT_COUNT_SHIFT > MANIFOLD_POINTS ||
-            (before && (before->a > c->a || (before->a == c->a && before->b > c->b))) ||
-            !contact_is_bounded(c)) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static bool grips_are_sane(const Rigid *rigid)
@@ -206,17 +189,6 @@ static bool grips_are_sane(const Rigid *rigid)
     return true;
 }
 
-static void walk_contacts(Rigid *rigid, State *state)
-{
-    u32 contacts = rigid->contact_count;
-    state_count(state, &contacts, rigid->def.body_capacity * 64u + 4096u);
-    if (state->mode == STATE_LOAD && !state->failed && !contact_reserve(rigid, contacts)) {
-        state->failed = true;
-    }
-    rigid->contact_count = state->failed ? 0 : contacts;
-    state_records(state, rigid->contacts, rigid->contact_count, CONTACT_WORDS, NULL);
-}
-
 /* What the image does not know is as if never used; the rest is worked out again. */
 static void finish_load(Rigid *rigid, State *state, u32 slots_before)
 {
@@ -229,11 +201,8 @@ static void finish_load(Rigid *rigid, State *state, u32 slots_before)
     for (u32 i = rigid->grip_count; i < RIGID_GRIPS_MAX; i++) {
         memset(&rigid->grips[i], 0, sizeof(rigid->grips[i]));
     }
-    for (u32 i = 0; i < rigid->contact_count; i++) {
-        rigid->contact_manifolds[i] = NO_MANIFOLD;
-    }
     rigid->jobs = state->jobs;
-    if (state->failed || !contacts_are_sane(rigid) || !grips_are_sane(rigid)) {
+    if (state->failed || !grips_are_sane(rigid)) {
         state->failed = true;
     } else {
         broad_rebuild(rigid);
@@ -255,12 +224,10 @@ void rigid_walk(Rigid *rigid, State *state)
     state_count(state, &rigid->substeps, SUBSTEPS_MAX);
     state_count(state, &rigid->slots, rigid->def.body_capacity);
     walk_bodies(rigid, state);
-    walk_contacts(rigid, state);
-    recycle_walk(rigid, state);
+    pairs_walk(rigid, state);
     state_count(state, &rigid->grip_count, RIGID_GRIPS_MAX);
     state_bytes(state, rigid->grips, (size_t)rigid->grip_count * sizeof(*rigid->grips));
     joint_walk(rigid, state);
-    broad_walk(rigid, state);
     if (load) {
         finish_load(rigid, state, slots_before);
     }

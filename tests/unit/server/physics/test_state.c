@@ -36,18 +36,78 @@ static void records_come_back(void **state)
         fill(records, words, words);
         State count = {.mode = STATE_COUNT};
         State save = {.mode = STATE_SAVE, .data = image, .bytes = ROOM};
-        state_records(&count, records, RECORDS, words, NULL);
-        state_records(&save, records, RECORDS, words, NULL);
+        state_records(&count, records, RECORDS, words, 0, NULL);
+        state_records(&save, records, RECORDS, words, 0, NULL);
         assert_false(save.failed);
         assert_int_equal(count.used, save.used);
         /* In two parts, as bodies are. */
         State load = {.mode = STATE_LOAD, .data = image, .bytes = save.used};
-        state_records(&load, loaded, RECORDS / 2, words, NULL);
-        state_records(&load, loaded + RECORDS / 2 * words, RECORDS / 2, words,
+        state_records(&load, loaded, RECORDS / 2, words, 0, NULL);
+        state_records(&load, loaded + RECORDS / 2 * words, RECORDS / 2, words, 0,
                       loaded + (RECORDS / 2 - 1) * words);
         assert_false(load.failed);
         assert_int_equal(load.used, save.used);
         assert_memory_equal(loaded, records, RECORDS * words * sizeof *records);
+    }
+}
+
+/* What the reader knows is not in the image, and is left as it was put there. */
+static void known_words_stay(void **state)
+{
+    (void)state;
+    static u32 records[RECORDS * 18], loaded[RECORDS * 18];
+    static u8 image[ROOM];
+    fill(records, 18, 3);
+    State whole = {.mode = STATE_COUNT}, save = {.mode = STATE_SAVE, .data = image, .bytes = ROOM};
+    state_records(&whole, records, RECORDS, 18, 0, NULL);
+    state_records(&save, records, RECORDS, 18, 2, NULL);
+    assert_false(save.failed);
+    assert_true(save.used < whole.used);
+    for (u32 i = 0; i < RECORDS; i++) {
+        memcpy(&loaded[i * 18], &records[i * 18], 2 * sizeof(u32));
+    }
+    State load = {.mode = STATE_LOAD, .data = image, .bytes = save.used};
+    state_records(&load, loaded, RECORDS, 18, 2, NULL);
+    assert_false(load.failed);
+    assert_int_equal(load.used, save.used);
+    assert_memory_equal(loaded, records, sizeof records);
+}
+
+static void numbers_come_back(void **state)
+{
+    (void)state;
+    static const u32 numbers[] = {0, 1, 127, 128, 16383, 16384, 1u << 28, UINT32_MAX};
+    u8 image[64];
+    State save = {.mode = STATE_SAVE, .data = image, .bytes = sizeof image};
+    for (u32 i = 0; i < PL_COUNT(numbers); i++) {
+        u32 number = numbers[i];
+        state_number(&save, &number);
+    }
+    assert_false(save.failed);
+    assert_int_equal(save.used, 1 + 1 + 1 + 2 + 2 + 3 + 5 + 5);
+    State load = {.mode = STATE_LOAD, .data = image, .bytes = save.used};
+    for (u32 i = 0; i < PL_COUNT(numbers); i++) {
+        u32 number = 77;
+        state_number(&load, &number);
+        assert_int_equal(number, numbers[i]);
+    }
+    u32 number;
+    state_number(&load, &number); /* behind the end */
+    assert_true(load.failed);
+}
+
+static void numbers_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    static const u8 images[][6] = {{0xff, 0xff, 0xff, 0xff, 0x10, 0},
+                                   {0x80, 0x80, 0x80, 0x80, 0x80, 0}};
+    for (u32 i = 0; i < PL_COUNT(images); i++) {
+        u8 image[6];
+        u32 number;
+        memcpy(image, images[i], sizeof image);
+        State load = {.mode = STATE_LOAD, .data = image, .bytes = sizeof image};
+        state_number(&load, &number);
+        assert_true(load.failed);
     }
 }
 
@@ -57,7 +117,7 @@ static void hash_is_of_what_is_in_memory(void **state)
     static u32 records[RECORDS * 18];
     fill(records, 18, 5);
     State a = {.mode = STATE_HASH}, b = {.mode = STATE_HASH};
-    state_records(&a, records, RECORDS, 18, NULL);
+    state_records(&a, records, RECORDS, 18, 2, NULL);
     state_bytes(&b, records, sizeof records);
     assert_true(a.hash == b.hash);
 }
@@ -70,18 +130,18 @@ static void what_ends_early_is_refused(void **state)
     static u8 image[ROOM];
     fill(records, 57, 9);
     State save = {.mode = STATE_SAVE, .data = image, .bytes = ROOM};
-    state_records(&save, records, RECORDS, 57, NULL);
+    state_records(&save, records, RECORDS, 57, 0, NULL);
     for (size_t bytes = 0; bytes < save.used; bytes += bytes < 600 ? 1 : 97) {
         u8 *part = malloc(bytes + 1);
         memcpy(part, image, bytes);
         State load = {.mode = STATE_LOAD, .data = part, .bytes = bytes};
-        state_records(&load, loaded, RECORDS, 57, NULL);
+        state_records(&load, loaded, RECORDS, 57, 0, NULL);
         assert_true(load.failed);
         assert_true(load.used <= bytes);
         free(part);
     }
     State small = {.mode = STATE_SAVE, .data = image, .bytes = save.used - 1};
-    state_records(&small, records, RECORDS, 57, NULL);
+    state_records(&small, records, RECORDS, 57, 0, NULL);
     assert_true(small.failed);
 }
 
@@ -91,7 +151,7 @@ static void bits_without_a_word_are_refused(void **state)
     u8 image[8] = {0x04, 1, 2, 3, 4};
     u32 record[2];
     State load = {.mode = STATE_LOAD, .data = image, .bytes = sizeof image};
-    state_records(&load, record, 1, 2, NULL);
+    state_records(&load, record, 1, 2, 0, NULL);
     assert_true(load.failed);
 }
 
@@ -99,6 +159,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_come_back),
+        cmocka_unit_test(known_words_stay),
+        cmocka_unit_test(numbers_come_back),
+        cmocka_unit_test(numbers_that_are_none_are_refused),
         cmocka_unit_test(hash_is_of_what_is_in_memory),
         cmocka_unit_test(what_ends_early_is_refused),
         cmocka_unit_test(bits_without_a_word_are_refused),

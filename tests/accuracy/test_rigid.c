@@ -358,7 +358,7 @@ static void heap_is_level_over_1000_ticks(void **unused)
     PL_UNUSED(unused);
     Rigid *rigid = world(160, 4, earth);
     build_pile(rigid, 150);
-    for (u32 i = 0; i < 60; i++) {
+    for (u32 i = 0; i < 120; i++) {
         tick(rigid, NULL);
     }
     size_t before = mallinfo2().uordblks;

@@ -203,10 +203,8 @@ SIMD_INLINE void answer_mean(const ContactWide *row, const PointWide *points, co
     }
 }
 
-/*
- * The points one after the other, forwards and backwards: only so can some of them let go. It costs
- * no access to bodies.
- */
+/* The points one after the other, forwards and backwards: only so can some of them let go. It costs
+ * no access to bodies. */
 SIMD_INLINE void answer_sweeps(const ContactWide *row, const PointWide *points, const u32 count,
                                const Ask *ask, f32x8 *impulses, f32x8 *changes)
 {
@@ -340,10 +338,10 @@ SIMD_INLINE void solve_normals(const Rigid *rigid, const ContactWide *row, Point
 }
 
 /*
- * A blow is over with its substep: what stopped it is not what will be needed in the next one, and
- * given again by the warm start it makes energy. One that goes through several bodies takes some
- * substeps until it has stopped: what is handed on must not have grown by then, or it throws them
- * up again. It may grow, in a substep, by a tenth and twice what gravity asks for, as piles do.
+ * A blow is over with its substep: what stopped it, given again by a warm start, makes energy. One
+ * that goes through several bodies takes some substeps until it has stopped: what is handed on must
+ * not have grown by then, or it throws them up again. It may grow, in a substep, by a tenth and
+ * twice what gravity asks for, as piles do.
  */
 SIMD_INLINE void hand_on(const Rigid *rigid, ContactWide *row, ExtraWide *extra, PointWide *points,
                          const u32 count, f32x8 inverse_mass)
@@ -491,7 +489,6 @@ SIMD_INLINE void blow_add(const ContactWide *row, Blow *blow, Side *a, Side *b, 
 
 /* Bodies farther apart have other arms and normals when they strike, m. */
 static const f32 blow_near_m = 0.0001f, blow_touch_m = 0.0006f;
-
 /* What would strike in so many substeps strikes with what strikes in this one. */
 static const f32 blow_together = 1.1f;
 
@@ -510,8 +507,7 @@ static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, cons
     f32x8 zero = f32x8_set(0.0f), gaps[MANIFOLD_POINTS], speeds[MANIFOLD_POINTS];
     f32x8 fall = vec3x8_dot(row->normal, vec3x8_set(rigid->gravity)) *
                  (f32x8_and(a->mass > zero, a->rest) - f32x8_and(b->mass > zero, b->rest));
-    /* The slowest that bounces: what bounces well goes on long, but not on what gravity gives in a
-     * substep or two. */
+    /* The slowest that bounces, if well: faster than what gravity gives in two substeps. */
     f32 steps = 2.0f * h * vec3_length(rigid->gravity);
     f32x8 slowest = -RIGID_BOUNCE_M_S * (1.0f - row->restitution) - steps;
     f32x8 coming = f32x8_max(fall * h, zero); /* what gravity adds before contacts are solved */
@@ -582,10 +578,11 @@ static void blow_normals(const ContactWide *row, const PointWide *points, Blow *
     blow_add(row, blow, a, b, vec3x8_scale(row->normal, sum), angular_a, angular_b);
 }
 
-/* The arm to where the normal impulses act: `angular` is the mean of arm × normal over them. */
-SIMD_INLINE Vec3x8 acting_arm(const ContactWide *row, Vec3x8 patch_arm, Vec3x8 angular)
+/* The arm to where the normal impulses act: `angular` is the mean of arm × normal over them. There
+ * the two touch, not by the mean of all gaps: their surfaces are `off` along the normal. */
+SIMD_INLINE Vec3x8 acting_arm(const ContactWide *row, Vec3x8 patch_arm, Vec3x8 angular, f32x8 off)
 {
-    f32x8 along = vec3x8_dot(row->normal, patch_arm);
+    f32x8 along = vec3x8_dot(row->normal, patch_arm) + off;
     return vec3x8_add_scaled(vec3x8_cross(row->normal, angular), along, row->normal);
 }
 
@@ -599,21 +596,23 @@ SIMD_INLINE f32x8 response(const ContactWide *row, f32x8 mass, Vec3x8 arm_a, Vec
            vec3x8_dot(vb, symmetric3x8_mul(&row->inertia_b, ub));
 }
 
-/* Coulomb's law at impact: what stops the slip, as far as friction times the normal impulse goes.
- */
+/* Coulomb's law at impact: what stops the slip, up to friction times the normal impulse. */
 static void blow_friction(const ContactWide *row, const PointWide *points, Blow *blow, Side *a,
                           Side *b)
 {
-    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), sum = zero;
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), sum = zero, gap = zero, gaps = zero;
     Vec3x8 mean_a = {zero, zero, zero}, mean_b = mean_a;
     for (u32 p = 0; p < row->points; p++) {
         sum += blow->changes[p];
+        gap += blow->changes[p] * f32x8_max(blow->gaps[p], zero);
+        gaps += f32x8_and(points[p].mass > zero, f32x8_max(blow->gaps[p], zero));
         mean_a = vec3x8_add_scaled(mean_a, blow->changes[p], points[p].angular_a);
         mean_b = vec3x8_add_scaled(mean_b, blow->changes[p], points[p].angular_b);
     }
     f32x8 part = f32x8_and(sum > zero, one / f32x8_select(sum > zero, sum, one));
-    Vec3x8 arm_a = acting_arm(row, row->arm_a, vec3x8_scale(mean_a, part));
-    Vec3x8 arm_b = acting_arm(row, row->arm_b, vec3x8_scale(mean_b, part));
+    f32x8 off = f32x8_and(row->share > zero, 0.5f * (row->share * gaps - part * gap));
+    Vec3x8 arm_a = acting_arm(row, row->arm_a, vec3x8_scale(mean_a, part), off);
+    Vec3x8 arm_b = acting_arm(row, row->arm_b, vec3x8_scale(mean_b, part), -off);
     Vec3x8 t1 = row->tangent, t2 = vec3x8_cross(row->normal, t1);
     Vec3x8 slip = vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, arm_b)),
                              vec3x8_add(a->velocity, vec3x8_cross(a->spin, arm_a)));

@@ -302,6 +302,39 @@ static void turn_back(Rigid *rigid, const FlightEnd *end)
     }
 }
 
+/*
+ * Two bodies that went on as one are elsewhere, seen from each other, than they were solved: their
+ * relative velocity turns with the way from one to the other, so that its angular momentum stays as
+ * far as it can, and its energy.
+ */
+static void turn_ways(Rigid *rigid, u32 one, u32 other)
+{
+    FlightEnd end_a, end_b;
+    bool moved_a = flight_end(rigid, one, &end_a), moved_b = flight_end(rigid, other, &end_b);
+    const Body *a = &rigid->bodies[end_a.slot], *b = &rigid->bodies[end_b.slot];
+    BodyState *state_a = &rigid->states[end_a.slot], *state_b = &rigid->states[end_b.slot];
+    Vec3 v = vec3_sub(state_b->velocity, state_a->velocity);
+    Vec3 way =
+        vec3_sub(moved_b ? end_b.position : b->position, moved_a ? end_a.position : a->position);
+    Vec3 momentum = vec3_cross(vec3_sub(b->position, a->position), v);
+    f32 apart2 = vec3_length_squared(way), speed2 = vec3_length_squared(v);
+    f32 masses = state_a->inverse_mass + state_b->inverse_mass;
+    if (!(apart2 > 0.0f && masses > 0.0f)) {
+        return;
+    }
+    Vec3 across = vec3_scale(vec3_cross(momentum, way), 1.0f / apart2);
+    f32 across2 = vec3_length_squared(across);
+    if (across2 > speed2) {
+        across = vec3_scale(across, sqrtf(speed2 / across2));
+    }
+    f32 along = sqrtf(f32_max(speed2 - across2, 0.0f) / apart2);
+    along = vec3_dot(v, way) < 0.0f ? -along : along;
+    Vec3 change = vec3_sub(vec3_add_scaled(across, along, way), v);
+    change = vec3_scale(change, 1.0f / masses);
+    state_a->velocity = vec3_add_scaled(state_a->velocity, -state_a->inverse_mass, change);
+    state_b->velocity = vec3_add_scaled(state_b->velocity, state_b->inverse_mass, change);
+}
+
 /* Puts a body where its flight ends; true: it left its bounds in the tree. */
 static bool end_flight(Rigid *rigid, const FlightEnd *end)
 {
@@ -339,6 +372,12 @@ static void end_flights(Rigid *rigid)
     FlightEnd end;
     u32 left = 0, count = flight_count(rigid);
     bool sensors = has_sensors(rigid);
+    for (u32 i = 1; i < count; i++) {
+        u32 partner = flight_partner(rigid, i);
+        if (partner != 0) {
+            turn_ways(rigid, i, partner);
+        }
+    }
     for (u32 i = 1; i < count; i++) {
         if (flight_end(rigid, i, &end) && rigid->bodies[end.slot].motion == BODY_DYNAMIC &&
             end_flight(rigid, &end)) {

@@ -585,6 +585,14 @@ bool flight_end(Rigid *rigid, u32 index, FlightEnd *end)
     return true;
 }
 
+u32 flight_partner(const Rigid *rigid, u32 index)
+{
+    const Flyer *flyer = flyer_at(rigid, index);
+    bool pair = flyer->leader == index && flyer->mass > 0.0f && flyer->next != NONE &&
+                flyer_at(rigid, flyer->next)->next == NONE;
+    return pair ? flyer->next : 0;
+}
+
 void flight_clear(Rigid *rigid)
 {
     for (u32 i = 1; i < rigid->flyer_count; i++) {

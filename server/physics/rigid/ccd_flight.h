@@ -28,6 +28,9 @@ typedef struct FlightEnd {
 u32 flight_count(const Rigid *rigid);
 /* How one ends; false: as it was solved (position and orientation are not written). */
 bool flight_end(Rigid *rigid, u32 index, FlightEnd *end);
+/* Two free bodies that go on as one, and with nothing else: the number of the second, of the flight
+ * that leads; else 0. */
+u32 flight_partner(const Rigid *rigid, u32 index);
 /* Forgets all. */
 void flight_clear(Rigid *rigid);
 

@@ -629,8 +629,9 @@ SIMD_INLINE f32x8 row_tolerance(const Trees *t, u32 place, f32 h)
     return turn_a + turn_b;
 }
 
-/* Speed of what is locked that relaxing leaves: squared, in tolerances of its row. */
-#define FITS 1e4f
+/* Speed of what is locked that relaxing leaves, of light parts at most a tenth of the turning:
+ * squared, in tolerances of its row. */
+#define FITS 1e6f
 
 /* Whose velocities are those that joints let be. */
 static i32x8 who_fits(const Trees *t)

@@ -47,8 +47,8 @@ static size_t words_unpack(const u8 *in, bool whole, u64 mask, const u8 *before,
     size_t used = 0;
     if (whole) {
         for (u32 w = 0; w < words; w++) {
-            u32 differs = (u32)(mask >> w) & 1u, next = word_at(in + used, 0);
-            u32 value = differs ? next : word_at(before, w);
+            u32 differs = (u32)(mask >> w) & 1u, last = word_at(before, w);
+            u32 value = last ^ ((word_at(in + used, 0) ^ last) & (0u - differs));
             memcpy(record + w * sizeof value, &value, sizeof value);
             used += differs * sizeof value;
         }
@@ -128,7 +128,7 @@ static void number_load(State *state, u32 *number)
     state->failed = true;
 }
 
-void state_number(State *state, u32 *number)
+void state_number_any(State *state, u32 *number)
 {
     if (state->mode == STATE_HASH) {
         state_bytes(state, number, sizeof *number);

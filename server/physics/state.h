@@ -67,7 +67,29 @@ enum {
 void state_records(State *state, void *at, size_t count, u32 words, u32 known, const void *before);
 
 /* Walks a number that is mostly small: 7 bits a byte, least first. */
-void state_number(State *state, u32 *number);
+void state_number_any(State *state, u32 *number);
+/* The same; what fits two bytes is not worth a call. */
+static inline void state_number(State *state, u32 *number)
+{
+    if (state->mode == STATE_LOAD && !state->failed && state->bytes - state->used >= 2) {
+        const u8 *at = state->data + state->used;
+        u32 more = at[0] >> 7;
+        if (at[0] < 0x80 || at[1] < 0x80) {
+            *number = (at[0] & 0x7fu) | (at[1] << 7 & (0u - more));
+            state->used += 1 + more;
+            return;
+        }
+    } else if (state->mode == STATE_SAVE && !state->failed && *number < 1u << 14 &&
+               state->bytes - state->used >= 2) {
+        u8 *at = state->data + state->used;
+        u32 more = *number >= 0x80;
+        at[0] = (u8)((*number & 0x7fu) | more << 7);
+        at[1] = (u8)(*number >> 7);
+        state->used += 1 + more;
+        return;
+    }
+    state_number_any(state, number);
+}
 
 /* The most that a state holds of what has no limit of its own (impulses, forces): far beyond what
  * the heaviest body has at the highest speed, and its square is still a number. */

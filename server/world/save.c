@@ -9,7 +9,7 @@
 
 enum {
     IMAGE_MAGIC = 0x47494c50,
-    IMAGE_VERSION = 11
+    IMAGE_VERSION = 12
 }; /* "PLIG" */
 
 typedef struct ImageHead {

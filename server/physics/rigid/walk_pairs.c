@@ -24,38 +24,33 @@ typedef struct PairCounts {
     u32 pairs, contacts, poses;
 } PairCounts;
 
+/* Pairs, contacts and kept poses begin with the slots of their two bodies. */
+static inline u64 name_at(const void *what)
+{
+    u64 name;
+    memcpy(&name, what, sizeof name);
+    return name;
+}
+
 /* ---- names ---- */
-
-static u32 contacts_of(const Rigid *rigid, u32 first, const Pair *pair)
-{
-    u32 end = first;
-    while (end < rigid->contact_count && rigid->contacts[end].a == pair->a &&
-           rigid->contacts[end].b == pair->b) {
-        end++;
-    }
-    return end - first;
-}
-
-static bool pose_is_of(const Rigid *rigid, u32 index, const Pair *pair)
-{
-    return index < rigid->recycled_count && rigid->recycled[index].a == pair->a &&
-           rigid->recycled[index].b == pair->b;
-}
 
 static void name_save(const Rigid *rigid, State *state, u32 last, PairCounts *at)
 {
-    const Pair *pair = &rigid->pairs[at->pairs];
-    u32 contacts = contacts_of(rigid, at->contacts, pair);
-    u32 pose = pose_is_of(rigid, at->poses, pair);
+    const Pair *pair = &rigid->pairs[at->pairs++];
+    u64 own = name_at(pair);
+    u32 first = at->contacts;
+    while (at->contacts < rigid->contact_count && name_at(&rigid->contacts[at->contacts]) == own) {
+        at->contacts++;
+    }
+    u32 contacts = at->contacts - first;
+    u32 pose = at->poses < rigid->recycled_count && name_at(&rigid->recycled[at->poses]) == own;
+    at->poses += pose;
     u32 name = (pair->b - last - 1) << PAIR_BITS | (pose ? POSE_BIT : 0u) |
                u32_min(contacts, CONTACTS_MANY);
     state_number(state, &name);
     if (contacts >= CONTACTS_MANY) {
         state_number(state, &contacts);
     }
-    at->pairs++;
-    at->contacts += contacts;
-    at->poses += pose;
 }
 
 static void names_save(const Rigid *rigid, State *state)
@@ -80,20 +75,41 @@ static void names_save(const Rigid *rigid, State *state)
     }
 }
 
+/* The name of a pair to its contacts and its pose, as many as `all` has. */
+static bool name_give(Rigid *rigid, const Pair *pair, u32 contacts, bool pose,
+                      const PairCounts *all, PairCounts *at)
+{
+    if (contacts > all->contacts - at->contacts || (u32)pose > all->poses - at->poses) {
+        return false;
+    }
+    for (u32 end = at->contacts + contacts; at->contacts < end; at->contacts++) {
+        Contact *contact = &rigid->contacts[at->contacts];
+        contact->a = pair->a;
+        contact->b = pair->b;
+        rigid->contact_manifolds[at->contacts] = NO_MANIFOLD;
+    }
+    if (pose) {
+        rigid->recycled[at->poses].a = pair->a;
+        rigid->recycled[at->poses].b = pair->b;
+        rigid->recyclings_before[at->poses++] =
+            (Recycling){.count = RECYCLED_UNKNOWN, .kept = true};
+    }
+    return true;
+}
+
 /* The next pair of body a, after the one with slot *last. Whether their bounds overlap is not
  * asked: of what moved since the tick, the next one will. */
-static bool name_load(Rigid *rigid, State *state, u32 a, u32 *last, PairCounts *at)
+static bool name_load(Rigid *rigid, State *state, u32 a, u32 *last, const PairCounts *all,
+                      PairCounts *at)
 {
     const u8 *traits = rigid->island_held;
-    u32 name = 0, contacts;
+    u32 name = 0, left = rigid->slots - 1 - *last;
     state_number(state, &name);
-    contacts = name & CONTACTS_MANY;
+    u32 gap = name >> PAIR_BITS, contacts = name & CONTACTS_MANY;
     if (contacts == CONTACTS_MANY) {
         state_number(state, &contacts);
     }
-    u32 left = rigid->slots - 1 - *last, gap = name >> PAIR_BITS;
-    if (state->failed || gap >= left || contacts > MANIFOLDS_MAX ||
-        (contacts < CONTACTS_MANY && (name & CONTACTS_MANY) == CONTACTS_MANY)) {
+    if (state->failed || gap >= left || contacts > MANIFOLDS_MAX) {
         return false;
     }
     u32 b = *last + gap + 1;
@@ -102,18 +118,13 @@ static bool name_load(Rigid *rigid, State *state, u32 a, u32 *last, PairCounts *
     }
     Pair *pair = &rigid->pairs[at->pairs++];
     pair_set(pair, (PairKey){a, b}, traits[a], traits[b]);
-    pair->first = at->contacts;
-    pair->count = (u8)contacts;
-    at->contacts += contacts;
-    if (name & POSE_BIT) {
-        pair->recycled = at->poses++;
-    }
     *last = b;
-    return true;
+    return name_give(rigid, pair, contacts, (name & POSE_BIT) != 0, all, at);
 }
 
-static bool names_load(Rigid *rigid, State *state, u32 pairs, PairCounts *at)
+static bool names_load(Rigid *rigid, State *state, const PairCounts *all)
 {
+    PairCounts at = {0};
     u8 *traits = rigid->island_held; /* scratch outside of islands */
     for (u32 i = 0; i < rigid->slots; i++) {
         traits[i] = body_traits(&rigid->bodies[i]);
@@ -121,63 +132,27 @@ static bool names_load(Rigid *rigid, State *state, u32 pairs, PairCounts *at)
     for (u32 a = 0; a < rigid->slots; a++) {
         u32 count = 0, last = a;
         state_number(state, &count);
-        if (state->failed || count > pairs - at->pairs) {
+        if (state->failed || count > all->pairs - at.pairs) {
             return false;
         }
         for (u32 i = 0; i < count; i++) {
-            if (!name_load(rigid, state, a, &last, at)) {
+            if (!name_load(rigid, state, a, &last, all, &at)) {
                 return false;
             }
         }
     }
-    return at->pairs == pairs;
+    return at.pairs == all->pairs && at.contacts == all->contacts && at.poses == all->poses;
 }
 
 /* ---- loading ---- */
 
-/* Has the image a byte for each? So no memory is taken for what it only claims. */
-static bool counts_are_possible(const State *state, u64 count)
+/* Room for what an image claims to have. Each thing is at least a byte of it: no memory is taken
+ * for more. */
+static bool room_for(Rigid *rigid, const State *state, const PairCounts *all)
 {
-    return count <= state->bytes - state->used;
-}
-
-/* Room for what the pairs of an image have, with the names of all. */
-static bool name_contents(Rigid *rigid, const State *state, const PairCounts *counts)
-{
-    if (!counts_are_possible(state, (u64)counts->contacts + counts->poses) ||
-        !contact_reserve(rigid, counts->contacts) || !recycle_reserve(rigid, counts->poses)) {
-        return false;
-    }
-    for (u32 i = 0; i < counts->pairs; i++) {
-        const Pair *pair = &rigid->pairs[i];
-        for (u32 c = pair->first; c < pair->first + pair->count; c++) {
-            rigid->contacts[c].a = pair->a;
-            rigid->contacts[c].b = pair->b;
-            rigid->contact_manifolds[c] = NO_MANIFOLD;
-        }
-        if (pair->recycled != RECYCLED_NONE) {
-            rigid->recycled[pair->recycled].a = pair->a;
-            rigid->recycled[pair->recycled].b = pair->b;
-            rigid->recyclings_before[pair->recycled] =
-                (Recycling){.count = RECYCLED_UNKNOWN, .kept = true};
-        }
-    }
-    return true;
-}
-
-static bool names_take(Rigid *rigid, State *state, u32 pairs)
-{
-    PairCounts at = {0};
-    rigid->pair_count = 0;
-    if (!counts_are_possible(state, pairs) ||
-        !rigid_reserve(rigid, &rigid->pairs, &rigid->pair_capacity, pairs, sizeof(Pair)) ||
-        !names_load(rigid, state, pairs, &at) || !name_contents(rigid, state, &at)) {
-        return false;
-    }
-    rigid->pair_count = at.pairs;
-    rigid->contact_count = at.contacts;
-    rigid->recycled_count = at.poses;
-    return true;
+    return (u64)all->pairs + all->contacts + all->poses <= state->bytes - state->used &&
+           rigid_reserve(rigid, &rigid->pairs, &rigid->pair_capacity, all->pairs, sizeof(Pair)) &&
+           contact_reserve(rigid, all->contacts) && recycle_reserve(rigid, all->poses);
 }
 
 static bool contacts_are_sane(const Rigid *rigid)
@@ -209,32 +184,31 @@ static bool poses_are_sane(const Rigid *rigid)
 
 /* ---- all of it ---- */
 
-static void walk_names(Rigid *rigid, State *state)
-{
-    u32 jammed = rigid->jammed, pairs = rigid->pair_count;
-    state_count(state, &jammed, 1);
-    state_count(state, &pairs, UINT32_MAX);
-    if (state->failed) {
-        return;
-    }
-    rigid->jammed = jammed != 0;
-    if (state->mode != STATE_LOAD) {
-        names_save(rigid, state);
-    } else if (!names_take(rigid, state, pairs)) {
-        state->failed = true;
-    }
-}
-
 void pairs_walk(Rigid *rigid, State *state)
 {
-    if (state->mode == STATE_HASH) {
-        state_bytes(state, &rigid->contact_count, sizeof rigid->contact_count);
-        state_bytes(state, &rigid->recycled_count, sizeof rigid->recycled_count);
-    } else {
-        walk_names(rigid, state);
+    PairCounts all = {rigid->pair_count, rigid->contact_count, rigid->recycled_count};
+    u32 jammed = rigid->jammed;
+    state_count(state, &all.contacts, UINT32_MAX);
+    state_count(state, &all.poses, UINT32_MAX);
+    if (state->mode != STATE_HASH) {
+        state_count(state, &all.pairs, UINT32_MAX);
+        state_count(state, &jammed, 1);
+    }
+    if (state->mode == STATE_LOAD) {
+        rigid->pair_count = 0;
+        state->failed =
+            state->failed || !room_for(rigid, state, &all) || !names_load(rigid, state, &all);
+    } else if (state->mode != STATE_HASH) {
+        names_save(rigid, state);
     }
     if (state->failed) {
         return;
+    }
+    if (state->mode == STATE_LOAD) {
+        rigid->pair_count = all.pairs;
+        rigid->contact_count = all.contacts;
+        rigid->recycled_count = all.poses;
+        rigid->jammed = jammed != 0;
     }
     state_records(state, rigid->contacts, rigid->contact_count, CONTACT_WORDS, NAME_WORDS, NULL);
     state_records(state, rigid->recycled, rigid->recycled_count, RECYCLED_WORDS, NAME_WORDS, NULL);

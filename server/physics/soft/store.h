@@ -127,12 +127,12 @@ typedef struct SoftMover {
 typedef struct SoftTouch {
     u32 particle, slot;
     u32 mover;    /* SOFT_NONE: the body is static, nothing passes on to it */
-    u32 near;     /* in this substep */
+    u16 near;     /* in this substep */
+    u16 pinched;  /* in this substep: something near holds the particle from the other side */
     f32 pressed;  /* N s, in this step, along: */
     Vec3 normal;  /* from the body */
     f32 distance; /* m, at the start of this substep, */
     f32 keep;     /* and what is kept in it */
-    u32 pinched;  /* in this substep: something near holds the particle from the other side */
 } SoftTouch;
 
 /* A triangle (or a segment: two equal corners) against a body that particles might miss. */
@@ -142,13 +142,13 @@ typedef struct SoftFace {
     u32 mover;       /* or SOFT_NONE */
     u32 body;        /* soft */
     f32 side;        /* of the triangle, where the body was at the start of the tick; 0: none */
-    u32 near;        /* in this substep; then: */
+    u16 pinched;     /* in this substep: something near holds a corner from the other side */
+    u16 near;        /* in this substep; then: */
     f32 weight[3];   /* of the corners */
     Vec3 normal;     /* from the body */
     Vec3 local;      /* m, the body's nearest point, in the frame of its mass */
     f32 keep[3];     /* m, that the corners keep from the plane there */
     f32 room;        /* m, kept between the corners */
-    u32 pinched;     /* in this substep: something near holds a corner from the other side */
     f32 pressed;     /* N s, in this step, all together, */
     Vec3 pressed_at; /* and where, times that */
 } SoftFace;
@@ -409,7 +409,7 @@ bool touch_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u
 
 /* m, from the normal of a body: a particle that near bodies hold from the other side, at `distance`
  * from it, keeps no more than this from either. pinched: set where there is one. */
-f32 touch_room(Soft *soft, u32 particle, Vec3 normal, f32 distance, u32 *pinched);
+f32 touch_room(Soft *soft, u32 particle, Vec3 normal, f32 distance, u16 *pinched);
 
 /* touch_face.c: triangles and segments against bodies that particles might miss: is this one? */
 bool touch_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot);

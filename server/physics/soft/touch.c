@@ -423,7 +423,7 @@ static u32 first_touch(const Soft *soft, u32 particle)
     return low;
 }
 
-f32 touch_room(Soft *soft, u32 particle, Vec3 normal, f32 distance, u32 *pinched)
+f32 touch_room(Soft *soft, u32 particle, Vec3 normal, f32 distance, u16 *pinched)
 {
     f32 radius = soft->matter[particle].radius, least = radius;
     for (u32 i = first_touch(soft, particle);

@@ -1,12 +1,15 @@
 # Plenum: make [CONFIG=release|debug|asan|tsan] [CC=gcc|clang]
 #   make         build the four programs into build/$(CONFIG)/
 #   make demo    install what is missing, build, run a server and a client on the playground
-#   make test    install what is missing, build and run all tests
+#   make test    install what is missing, build and run all tests; TESTS=x: those whose path holds x
+#   make check   what to run before a commit: format, tree rules, unit tests
 #   make check-asan, check-tsan    the same tests under the sanitizers
 #   make bench   plenum-bench        make fuzz   60 s of each fuzz target
 #   make bench-peers               the rigid and soft scenes beside Bullet and ODE
 #   make lint    formatting, static analysis, include directions
+#   make compile_commands.json     the flags of every file, for editors
 #   make install PREFIX=/usr/local DESTDIR=
+#   make help    this list
 CONFIG ?= release
 ifeq ($(origin CC),default)
 CC := gcc
@@ -164,7 +167,11 @@ $(REPLAYS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/%.c.o $(B)/obj/tests/fuzz/rep
 	@mkdir -p $(@D)
 	@echo "  LD  $@"
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-tests: all $(TEST_PROGRAMS) $(REPLAYS)
+# TESTS=x: the programs that tests/run.sh would run, and those of `all` where they are started by tests.
+TESTS ?=
+CHOSEN := $(foreach p,$(TEST_PROGRAMS) $(REPLAYS),$(if $(findstring $(TESTS),$(p:$(B)/%=%)),$(p)))
+STARTERS := $(shell grep -l 'tests/support/process.h' $(TEST_SOURCES))
+tests: $(if $(filter $(STARTERS:%.c=$(B)/%),$(if $(TESTS),$(CHOSEN),$(TEST_PROGRAMS))),all) $(if $(TESTS),$(CHOSEN),$(TEST_PROGRAMS) $(REPLAYS))
 deps:
 	$(call install_packages,$(PACKAGES))
 test-deps: deps
@@ -172,8 +179,13 @@ test-deps: deps
 # Dependencies are installed before make looks at the sources again (flatc output, headers).
 JOBS ?= $(shell nproc)
 test: test-deps
-	@$(MAKE) --no-print-directory -j$(JOBS) CONFIG=$(CONFIG) tests
+	@$(MAKE) --no-print-directory -j$(JOBS) CONFIG=$(CONFIG) TESTS=$(TESTS) tests
 	@tests/run.sh $(B) $(TESTS)
+check: test-deps
+	$(call install_packages,$(LINT_PACKAGES))
+	@clang-format --dry-run -Werror $(SOURCES) && echo "format: ok"
+	@python3 tests/tidy/tidy.py && echo "tidy: ok"
+	@$(MAKE) --no-print-directory TESTS=tests/unit test
 check-asan:
 	@$(MAKE) --no-print-directory CONFIG=asan test
 check-tsan:
@@ -231,4 +243,14 @@ install: all
 	install -m 644 deploy/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 clean:
 	rm -rf build
-.PHONY: all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean
+compile_commands.json: export CC := $(CC)
+compile_commands.json: export CXX := $(CXX)
+compile_commands.json: export CPPFLAGS := $(CPPFLAGS)
+compile_commands.json: export CFLAGS := $(CFLAGS)
+compile_commands.json: export CXXFLAGS := -I/usr/include/imgui $(CXXFLAGS)
+compile_commands.json: $(GENERATED) FORCE
+	@python3 tests/tidy/compile_commands.py > $@
+FORCE:
+help:
+	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
+.PHONY: FORCE help check all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean

@@ -20,10 +20,14 @@ typedef struct Surface {
 
 static Surface surface_of(const Soft *soft, const SoftBody *body)
 {
-    Surface s = {.body = body,
-                 .points = soft->points + body->first,
-                 .triangles = soft->triangles + body->first_triangle,
-                 .ring = soft->segments + body->first_segment};
+    Surface s = {.body = body, .points = soft->points + body->first};
+    /* A world may have none of them at all, and nothing is added to NULL. */
+    if (body->triangle_count > 0) {
+        s.triangles = soft->triangles + body->first_triangle;
+    }
+    if (body->ring > 0) {
+        s.ring = soft->segments + body->first_segment;
+    }
     return s;
 }
 

@@ -25,6 +25,7 @@ typedef struct State {
     u8 *data; /* [bytes] STATE_SAVE writes, STATE_LOAD reads */
     size_t bytes, used;
     u64 hash;
+    const char *part; /* what is walked, or what failed: for an error */
     struct Jobs *jobs; /* STATE_LOAD: who may help with what follows from the state; may be NULL */
 } State;
 
@@ -89,6 +90,14 @@ static inline void state_number(State *state, u32 *number)
         return;
     }
     state_number_any(state, number);
+}
+
+/* Names what comes next; what has failed keeps its name. */
+static inline void state_part(State *state, const char *name)
+{
+    if (!state->failed) {
+        state->part = name;
+    }
 }
 
 /* The most that a state holds of what has no limit of its own (impulses, forces): far beyond what

@@ -61,6 +61,7 @@ static void walk_entities(World *world, State *state)
 
 static void walk(World *world, State *state)
 {
+    state_part(state, "clocks and slots");
     state_bytes(state, &world->tick, sizeof world->tick);
     state_bytes(state, world->values, sizeof world->values);
     state_bytes(state, &world->next_entity, sizeof world->next_entity);
@@ -73,6 +74,7 @@ static void walk(World *world, State *state)
                 world->scene->soft_count * sizeof *world->soft_entities);
     state_count(state, &world->hold_end, HOLDS_MAX);
     state_bytes(state, world->holds, world->hold_end * sizeof *world->holds);
+    state_part(state, "entities");
     if (state->mode != STATE_HASH) {
         walk_entities(world, state); /* what they are follows from ids and the scene */
     }
@@ -176,7 +178,7 @@ static bool entities_are_consistent(World *world)
     return live == bodies && softs == world->scene->soft_count;
 }
 
-static bool values_are_consistent(const World *world)
+static bool values_are_consistent(World *world)
 {
     for (u32 i = 0; i < PARAMETER_COUNT; i++) {
         const ScalarInfo *info = &world->parameters[i];
@@ -198,16 +200,26 @@ static bool values_are_consistent(const World *world)
     return true;
 }
 
+static void part_must(State *state, const char *name, bool (*holds)(World *world), World *world)
+{
+    state_part(state, name);
+    state->failed = state->failed || !holds(world);
+}
+
 /* The bytes after the head become the state, if they are one: references between its parts must
- * hold before a tick follows them. */
-static bool load_body(World *world, const u8 *body, size_t bytes)
+ * hold before a tick follows them. Returns NULL, or what is damaged. */
+static const char *load_body(World *world, const u8 *body, size_t bytes)
 {
     /* Loading never writes to the image. */
     State state = {
         .mode = STATE_LOAD, .data = (u8 *)(uintptr_t)body, .bytes = bytes, .jobs = world->jobs};
     walk(world, &state);
-    return !state.failed && state.used == bytes && entities_are_consistent(world) &&
-           holds_are_consistent(world) && values_are_consistent(world);
+    state_part(&state, "its length");
+    state.failed = state.failed || state.used != bytes;
+    part_must(&state, "entities", entities_are_consistent, world);
+    part_must(&state, "hands", holds_are_consistent, world);
+    part_must(&state, "parameters", values_are_consistent, world);
+    return state.failed ? state.part : NULL;
 }
 
 static int check_head(const World *world, const u8 *image, size_t bytes, ErrorText *error)
@@ -241,9 +253,11 @@ int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error)
     if (result != ERROR_OK) {
         return error_set(error, result, "world image: no memory to load it");
     }
-    if (!load_body(world, image + sizeof(ImageHead), bytes - sizeof(ImageHead))) {
+    const char *damaged = load_body(world, image + sizeof(ImageHead), bytes - sizeof(ImageHead));
+    if (damaged != NULL) {
         load_body(world, own + sizeof(ImageHead), own_bytes - sizeof(ImageHead));
-        result = error_set(error, ERROR_FORMAT, "world image: damaged; nothing was changed");
+        result = error_set(error, ERROR_FORMAT, "world image: damaged (%s); nothing was changed",
+                           damaged);
     }
     free(own);
     if (result == ERROR_OK) {

@@ -7,6 +7,7 @@
 #include "shared/hash.h"
 #include "tests/fuzz/target.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,7 +143,10 @@ static void go_on(void)
     CHECK(world_save(world, &again, &bytes) == 0);
     /* What the server itself has made of it is no forgery any more. */
     ErrorText error;
-    CHECK(world_load(world, again, bytes, &error) == 0);
+    if (world_load(world, again, bytes, &error) != 0) {
+        fprintf(stderr, "an image of the world that went on: %s\n", error.text);
+        abort();
+    }
     free(again);
 }
 

@@ -201,6 +201,7 @@ static void finish_load(Rigid *rigid, State *state, u32 slots_before)
     for (u32 i = rigid->grip_count; i < RIGID_GRIPS_MAX; i++) {
         memset(&rigid->grips[i], 0, sizeof(rigid->grips[i]));
     }
+    state_part(state, "hands on rigid bodies");
     rigid->jobs = state->jobs;
     if (state->failed || !grips_are_sane(rigid)) {
         state->failed = true;
@@ -218,13 +219,17 @@ void rigid_walk(Rigid *rigid, State *state)
         body_forget_tick(rigid);
         rigid->extra_bodies = 0;
     }
+    state_part(state, "settings of rigid bodies");
     state_bytes(state, &rigid->gravity, sizeof(rigid->gravity));
     state_bytes(state, &rigid->friction_scale, sizeof(rigid->friction_scale));
     state_bytes(state, &rigid->restitution_min, sizeof(rigid->restitution_min));
     state_count(state, &rigid->substeps, SUBSTEPS_MAX);
     state_count(state, &rigid->slots, rigid->def.body_capacity);
+    state_part(state, "rigid bodies");
     walk_bodies(rigid, state);
+    state_part(state, "contacts");
     pairs_walk(rigid, state);
+    state_part(state, "joints");
     state_count(state, &rigid->grip_count, RIGID_GRIPS_MAX);
     state_bytes(state, rigid->grips, (size_t)rigid->grip_count * sizeof(*rigid->grips));
     joint_walk(rigid, state);

@@ -13,6 +13,7 @@
 #include "server/physics/soft/chain.h"
 
 #include "server/physics/soft/packs_lanes.h"
+#include "server/physics/state.h"
 
 /* Of T h² w / l of a link, beyond which a tension, or what it changes by, is not explicit. Alone,
  * an explicit step is unstable at 2, in a row of them at 2/3; a springy load gains energy from
@@ -76,7 +77,7 @@ SIMD_INLINE f32x8 weights_of(const ChainPass *pass, u32 i)
 /* What state goes on from must be a number, also in a world gone wild. */
 SIMD_INLINE f32x8 positive(f32x8 value)
 {
-    return f32x8_and((value > 0.0f) & (value < 1e30f), value);
+    return f32x8_and((value > 0.0f) & (value < STATE_VALUE_MAX), value);
 }
 
 /* ---- tension that is given ---- */

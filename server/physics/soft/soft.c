@@ -276,6 +276,7 @@ static bool state_is_sane(const Soft *soft)
 void soft_walk(Soft *soft, State *state)
 {
     u32 count = soft->count;
+    state_part(state, "points of soft bodies");
     state_count(state, &count, soft->count);
     if (state->failed || count != soft->count) {
         state->failed = true;
@@ -290,10 +291,15 @@ void soft_walk(Soft *soft, State *state)
     state_bytes(state, &soft->bend_scale, sizeof soft->bend_scale);
     state_bytes(state, &soft->pressure_scale, sizeof soft->pressure_scale);
     state_bytes(state, &soft->steps, sizeof soft->steps);
+    state_part(state, "tensions");
     packs_walk(soft->packs, state);
+    state_part(state, "shapes of soft bodies");
     wholes_walk(soft, state);
+    state_part(state, "self-collision");
     crowd_walk(soft, state);
+    state_part(state, "sleep of soft bodies");
     rest_walk(soft, state);
+    state_part(state, "points and hands of soft bodies");
     state_count(state, &soft->grip_end, SOFT_GRIPS_MAX);
     state_bytes(state, soft->grips, soft->grip_end * sizeof *soft->grips);
     if (state->mode == STATE_LOAD && !state->failed) {

@@ -575,6 +575,9 @@ void bodies_limit(Rigid *rigid);
 /* energy.c: debug builds stop where bodies that only touch gain energy in a tick. */
 void energy_begin(Rigid *rigid);
 void energy_check(Rigid *rigid);
+/* A body whose velocity was `before` has passed on energy to another, or got it, and no contact of
+ * theirs tells: the check of this tick does not take it for a gain. */
+void energy_pass(Rigid *rigid, u32 slot, Vec3 before);
 /* Others change bodies within the tick, from any thread: it is not looked at. */
 static inline void energy_forget(Rigid *rigid)
 {

@@ -313,7 +313,8 @@ static void turn_ways(Rigid *rigid, u32 one, u32 other)
     bool moved_a = flight_end(rigid, one, &end_a), moved_b = flight_end(rigid, other, &end_b);
     const Body *a = &rigid->bodies[end_a.slot], *b = &rigid->bodies[end_b.slot];
     BodyState *state_a = &rigid->states[end_a.slot], *state_b = &rigid->states[end_b.slot];
-    Vec3 v = vec3_sub(state_b->velocity, state_a->velocity);
+    Vec3 before_a = state_a->velocity, before_b = state_b->velocity;
+    Vec3 v = vec3_sub(before_b, before_a);
     Vec3 way =
         vec3_sub(moved_b ? end_b.position : b->position, moved_a ? end_a.position : a->position);
     Vec3 momentum = vec3_cross(vec3_sub(b->position, a->position), v);
@@ -331,8 +332,10 @@ static void turn_ways(Rigid *rigid, u32 one, u32 other)
     along = vec3_dot(v, way) < 0.0f ? -along : along;
     Vec3 change = vec3_sub(vec3_add_scaled(across, along, way), v);
     change = vec3_scale(change, 1.0f / masses);
-    state_a->velocity = vec3_add_scaled(state_a->velocity, -state_a->inverse_mass, change);
-    state_b->velocity = vec3_add_scaled(state_b->velocity, state_b->inverse_mass, change);
+    state_a->velocity = vec3_add_scaled(before_a, -state_a->inverse_mass, change);
+    state_b->velocity = vec3_add_scaled(before_b, state_b->inverse_mass, change);
+    energy_pass(rigid, end_a.slot, before_a);
+    energy_pass(rigid, end_b.slot, before_b);
 }
 
 /* Puts a body where its flight ends; true: it left its bounds in the tree. */

@@ -172,6 +172,15 @@ void energy_check(Rigid *rigid)
     }
 }
 
+void energy_pass(Rigid *rigid, u32 slot, Vec3 before)
+{
+    if (rigid->energy_known) {
+        Vec3 velocity = rigid->states[slot].velocity;
+        rigid->energies[2 * slot] +=
+            0.5 * (f64)rigid->bodies[slot].mass * (dot(velocity, velocity) - dot(before, before));
+    }
+}
+
 #else
 
 void energy_begin(Rigid *rigid)
@@ -181,6 +190,12 @@ void energy_begin(Rigid *rigid)
 void energy_check(Rigid *rigid)
 {
     PL_UNUSED(rigid);
+}
+void energy_pass(Rigid *rigid, u32 slot, Vec3 before)
+{
+    PL_UNUSED(rigid);
+    PL_UNUSED(slot);
+    PL_UNUSED(before);
 }
 
 #endif

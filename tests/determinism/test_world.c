@@ -124,17 +124,18 @@ static void image_goes_on_bit_for_bit(void **unused)
     world_destroy(other);
 }
 
-/* Loads into a world that must be as it was if the image is refused, and able to tick in any case.
- * Returns true if it was loaded. */
-static bool try_image(World *world, const u8 *image, size_t bytes)
+/* Loads into a world, of this hash, that must be as it was if the image is refused. Returns true if
+ * it was loaded; the hash is then that of the new state. */
+static bool try_image(World *world, const u8 *image, size_t bytes, u64 *hash)
 {
     ErrorText error;
-    u64 before = world_hash(world);
     int result = world_load(world, image, bytes, &error);
+    u64 after = world_hash(world);
     if (result != 0) {
         assert_true(result < 0);
-        assert_int_equal(world_hash(world), before);
+        assert_int_equal(after, *hash);
     }
+    *hash = after;
     return result == 0;
 }
 
@@ -147,17 +148,18 @@ static void damaged_images_are_refused(void **unused)
     u8 *image;
     size_t bytes;
     assert_int_equal(world_save(world, &image, &bytes), 0);
+    u64 hash = world_hash(world);
     for (size_t cut = 0; cut < bytes; cut += cut < 64 ? 1 : bytes / 40) {
-        assert_false(try_image(world, image, cut));
+        assert_false(try_image(world, image, cut, &hash));
     }
     for (u32 i = 0; i < FLIPS; i++) {
         size_t at = (u32)random_u64(11, i) % bytes;
         u8 mask = (u8)(1u << (u32)random_u64(12, i) % 8);
         image[at] ^= mask;
-        assert_false(try_image(world, image, bytes));
+        assert_false(try_image(world, image, bytes, &hash));
         image[at] ^= mask;
     }
-    assert_true(try_image(world, image, bytes));
+    assert_true(try_image(world, image, bytes, &hash));
     free(image);
     world_destroy(world);
 }
@@ -181,6 +183,7 @@ static void forged_images_do_no_harm(void **unused)
     u8 *forged = malloc(bytes);
     assert_non_null(forged);
     u32 loaded = 0;
+    u64 hash = world_hash(world);
     for (u32 i = 0; i < FORGERIES; i++) {
         memcpy(forged, image, bytes);
         /* The first 2 KiB hold the counts and ids: half of the damage goes there. */
@@ -188,7 +191,7 @@ static void forged_images_do_no_harm(void **unused)
         forged[BODY_AT + (u32)random_u64(13, i) % range] ^= (u8)(1 + (u32)random_u64(14, i) % 255);
         u64 sum = hash_bytes(forged + BODY_AT, bytes - BODY_AT, 0);
         memcpy(forged + CHECKSUM_AT, &sum, sizeof sum);
-        if (try_image(world, forged, bytes)) {
+        if (try_image(world, forged, bytes, &hash)) {
             loaded++;
             u32 many = i % 50 == 0 ? 5 : 1;
             for (u32 t = 0; t < many; t++) {
@@ -196,6 +199,7 @@ static void forged_images_do_no_harm(void **unused)
                 world_tick(world, inputs, script_inputs(SAVED_AT + t, inputs));
             }
             frame_release(world_frame(world));
+            hash = world_hash(world);
         }
     }
     printf("%u of %u forged images were loaded and ticked\n", loaded, FORGERIES);

@@ -25,7 +25,7 @@ typedef struct State {
     u8 *data; /* [bytes] STATE_SAVE writes, STATE_LOAD reads */
     size_t bytes, used;
     u64 hash;
-    const char *part; /* what is walked, or what failed: for an error */
+    const char *part;  /* what is walked, or what failed: for an error */
     struct Jobs *jobs; /* STATE_LOAD: who may help with what follows from the state; may be NULL */
 } State;
 

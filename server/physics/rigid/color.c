@@ -169,7 +169,7 @@ void color_row(Rigid *rigid, u32 index)
 
 bool color_reserve(Rigid *rigid, u32 rows)
 {
-    u32 capacity = rigid->row_capacity, listed = rigid->row_capacity;
+    u32 capacity = rigid->row_capacity, listed = capacity;
     bool room = rigid_reserve(rigid, &rigid->plans, &capacity, rows, sizeof(RowPlan)) &&
                 rigid_reserve(rigid, &rigid->bouncing, &listed, rows, sizeof(u32)) &&
                 rigid_reserve(rigid, &rigid->rows, &rigid->row_capacity, rows, sizeof(ContactWide));

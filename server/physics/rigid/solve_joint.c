@@ -500,12 +500,26 @@ static bool joint_asks(const JointDef *def)
            ((def->flags & JOINT_DRIVE) && def->speed != 0.0f);
 }
 
-/* Of what no number can hold nothing is kept: it would stay for ever. */
+/* NaN counts as beyond the bound. */
+static f32 within_state(f32 value)
+{
+    f32 least = value >= -STATE_VALUE_MAX ? value : -STATE_VALUE_MAX;
+    return f32_min(least, STATE_VALUE_MAX);
+}
+
+static Vec3 vector_within_state(Vec3 v)
+{
+    return vec3(within_state(v.x), within_state(v.y), within_state(v.z));
+}
+
+/* A load that no number can hold is not handed on: it would stay for ever. What it was is told as
+ * the most that a state holds, so that a joint that may break does. */
 static void joint_forget_load(Joint *joint)
 {
     memset(&joint->load, 0, sizeof(joint->load));
-    joint->force = joint->torque = vec3_zero();
-    joint->error = 0.0f;
+    joint->force = vector_within_state(joint->force);
+    joint->torque = vector_within_state(joint->torque);
+    joint->error = within_state(joint->error);
 }
 
 static void store_phase(void *context, u32 phase, u32 first, u32 end, u32 worker)

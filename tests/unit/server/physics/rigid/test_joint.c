@@ -1,5 +1,5 @@
 /* test_joint.c: the table of joints: slots, bad definitions, bodies that go, waking, saving. */
-#include "server/physics/rigid/joint_state.h"
+#include "server/physics/rigid/body.h"
 #include "shared/random.h"
 #include "tests/support/rigid_kit.h"
 
@@ -418,6 +418,38 @@ static void test_tangle_recovers(void **unused)
     rigid_destroy(rigid);
 }
 
+/* A load that no number can hold is gone after the tick; a joint that may break does. */
+static void test_loads_beyond_numbers(void **unused)
+{
+    (void)unused;
+    static const JointKind kinds[] = {JOINT_BALL, JOINT_HINGE, JOINT_FIXED, JOINT_SLIDER};
+    static const f32 loads[] = {INFINITY, -INFINITY, NAN, 3e38f};
+    for (u32 i = 0; i < PL_COUNT(kinds) * PL_COUNT(loads) * 2; i++) {
+        bool brittle = i % 2 == 1;
+        f32 load = loads[i / 2 % PL_COUNT(loads)];
+        Rigid *rigid = world(4, 4);
+        BodyId a = add_ball(rigid, vec3_zero(), BODY_STATIC);
+        BodyId b = add_ball(rigid, vec3(1.0f, 0.0f, 0.0f), BODY_DYNAMIC);
+        JointDef def = joint_def_default(kinds[i / 2 / PL_COUNT(loads)]);
+        def.a = a;
+        def.b = b;
+        def.anchor_b = vec3(-1.0f, 0.0f, 0.0f);
+        def.break_force = brittle ? 1e6f : 0.0f;
+        kit_join(rigid, &def);
+        rigid->joints.joints[0].load.linear = vec3(load, load, load);
+        kit_tick(rigid);
+        u32 broken;
+        rigid_joint_breaks(rigid, &broken);
+        assert_int_equal(broken, brittle);
+        if (!brittle) {
+            assert_true(joint_is_bounded(&rigid->joints.joints[0]));
+        }
+        kit_run(rigid, 0.2f);
+        assert_true(vec3_is_finite(rigid_position(rigid, b.slot)));
+        rigid_destroy(rigid);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +461,7 @@ int main(void)
         cmocka_unit_test(test_islands),
         cmocka_unit_test(test_save_and_load_go_on_alike),
         cmocka_unit_test(test_damaged_images),
+        cmocka_unit_test(test_loads_beyond_numbers),
         cmocka_unit_test(test_tangle_recovers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

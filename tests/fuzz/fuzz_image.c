@@ -1,5 +1,5 @@
 /* fuzz_image.c: a forged image of a world is refused and changes nothing, or gives a world that
- * goes on: it ticks, has a frame of finite numbers and can be saved again. An input is a list of
+ * goes on: it ticks, has a frame, and what is saved of it can be loaded. An input is a list of
  * edits of an image of tests/fuzz/image_scene.json; its checksum is made right, so that the fuzzer
  * gets behind it. */
 #include "server/world/world.h"

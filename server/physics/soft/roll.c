@@ -1,5 +1,5 @@
 /*
- * roll.c: what rubber loses in a patch. Resistance to rolling: A ball with a flat patch under it is
+ * roll.c: what rubber loses in a patch. Resistance to rolling: a ball with a flat patch under it is
  * in balance wherever it rolls to, and a plate on it in none at all: without resistance the least
  * imbalance rolls it off. Rubber gives less back where it leaves the ground than it took where it
  * was laid on: a moment of at most the coefficient times the distance to the centre times the

@@ -6,6 +6,7 @@
 #   make check-asan, check-tsan    the same tests under the sanitizers
 #   make bench   plenum-bench        make fuzz   60 s of each fuzz target
 #   make bench-peers               the rigid and soft scenes beside Bullet and ODE
+#   make golden  keep the hashes of today's worlds: tests/determinism/golden/hashes.txt
 #   make lint    formatting, static analysis, include directions
 #   make compile_commands.json     the flags of every file, for editors
 #   make install PREFIX=/usr/local DESTDIR=
@@ -186,6 +187,9 @@ check: test-deps
 	@clang-format --dry-run -Werror $(SOURCES) && echo "format: ok"
 	@python3 tests/tidy/tidy.py && echo "tidy: ok"
 	@$(MAKE) --no-print-directory TESTS=tests/unit test
+# What worlds do from now on, bit for bit: only with a commit that says why it changed.
+golden: $(B)/tests/determinism/test_golden
+	@$< --record
 check-asan:
 	@$(MAKE) --no-print-directory CONFIG=asan test
 check-tsan:
@@ -253,4 +257,4 @@ compile_commands.json: $(GENERATED) FORCE
 FORCE:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
-.PHONY: FORCE help check all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean
+.PHONY: FORCE help check golden all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean

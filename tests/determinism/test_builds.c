@@ -1,7 +1,7 @@
 /* test_builds.c: the simulation compiled by gcc and clang, at -O1 and -O3, with SSE2 and AVX2,
  * gives the same bits: rigid bodies alone, soft bodies beside them, whole worlds with scenes and
  * hands; and what the codecs write. Every file is compiled once for each build, on all cores, and
- * four harnesses are linked to it; the release build that this program is a part of is one of them,
+ * five harnesses are linked to it; the release build that this program is a part of is one of them,
  * as it lies there. */
 #include "shared/base.h"
 #include "tests/support/process.h"
@@ -213,6 +213,13 @@ static void builds_agree_on_worlds(void **unused)
     expect_one_hash("world_harness");
 }
 
+/* The first ticks of what golden/hashes.txt keeps, packets included. */
+static void builds_agree_on_golden_scenes(void **unused)
+{
+    PL_UNUSED(unused);
+    expect_one_hash("golden_harness");
+}
+
 static void builds_agree_on_codes(void **unused)
 {
     PL_UNUSED(unused);
@@ -221,9 +228,9 @@ static void builds_agree_on_codes(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(builds_agree_on_rigid_bodies),
-                                       cmocka_unit_test(builds_agree_on_soft_bodies),
-                                       cmocka_unit_test(builds_agree_on_worlds),
-                                       cmocka_unit_test(builds_agree_on_codes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(builds_agree_on_rigid_bodies),
+        cmocka_unit_test(builds_agree_on_soft_bodies), cmocka_unit_test(builds_agree_on_worlds),
+        cmocka_unit_test(builds_agree_on_golden_scenes), cmocka_unit_test(builds_agree_on_codes)};
     return cmocka_run_group_tests(tests, compile_all, NULL);
 }

@@ -1,0 +1,235 @@
+/* test_golden.c: ten scenes with hands in them do bit for bit what they did when their hashes were
+ * kept in golden/hashes.txt. `test_golden --record` keeps those of today (`make golden`), which
+ * only a commit may do that says why. Each scene runs with another number of threads, which must
+ * not matter. */
+#include "protocol/recording.h"
+#include "tests/determinism/golden.h"
+#include "tests/support/process.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum {
+#ifdef __SANITIZE_THREAD__ /* twenty times slower, and only threads are new to it */
+    TICKS = GOLDEN_EVERY,
+#elif defined(__SANITIZE_ADDRESS__) || defined(PL_VALIDATE)
+    TICKS = 3 * GOLDEN_EVERY,
+#else
+    TICKS = GOLDEN_TICKS,
+#endif
+    ROWS = TICKS / GOLDEN_EVERY,
+    WHOLE = ROWS == GOLDEN_ROWS,
+    MOST_THREADS = 2,
+    RECORDED = 0, /* the scene of which a recording is made */
+};
+
+static const char hashes_path[] = "tests/determinism/golden/hashes.txt";
+
+typedef struct Results {
+    GoldenRun runs[GOLDEN_SCENES];
+    u64 recording; /* of all bytes of the file; 0: not all ticks were run */
+} Results;
+
+static Results expected, got;
+
+/* ---- the recording ---- */
+
+typedef struct Recorder {
+    const char *path;
+    RecordingWriter *writer;
+} Recorder;
+
+static void record_tick(void *context, World *world, const Frame *frame, const Input *inputs,
+                        u32 count)
+{
+    Recorder *recorder = context;
+    ErrorText error = {.text = ""};
+    if (recorder->writer == NULL) {
+        RecordingHead head = {.tick_rate = 60, .created_unix_s = 1, .build = "golden"};
+        world_describe(world, &head.world);
+        head.world.epoch = 1;
+        recorder->writer = recording_writer_create(recorder->path, &head, &error);
+        golden_need(recorder->writer != NULL, error.text);
+    }
+    golden_need(recording_writer_tick(recorder->writer, frame, inputs, count) == 0,
+                "the recording cannot be written");
+}
+
+static u64 file_hash(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    golden_need(file != NULL, path);
+    u8 bytes[4096];
+    u64 hash = 0;
+    for (size_t count; (count = fread(bytes, 1, sizeof bytes, file)) > 0;) {
+        hash = hash_bytes(bytes, count, hash);
+    }
+    fclose(file);
+    return hash;
+}
+
+static void run_scene(u32 scene)
+{
+    Jobs *jobs = jobs_create(1 + scene % MOST_THREADS);
+    golden_need(jobs != NULL, "no threads");
+    Recorder recorder = {.path = test_path("golden.plrec")};
+    GoldenWatch *watch = scene == RECORDED ? record_tick : NULL;
+    golden_run(&golden_scenes[scene], TICKS, jobs, watch, &recorder, &got.runs[scene]);
+    jobs_destroy(jobs);
+    if (scene == RECORDED) {
+        golden_need(recording_writer_destroy(recorder.writer) == 0, "the recording does not close");
+        got.recording = WHOLE ? file_hash(recorder.path) : 0;
+    }
+}
+
+/* ---- what is kept ---- */
+
+static int record(void)
+{
+    FILE *file = fopen(hashes_path, "w");
+    golden_need(file != NULL, hashes_path);
+    fprintf(file, "# Written by `make golden`. Changed only by a commit that says why.\n"
+                  "# scene tick world frame wire\n");
+    for (u32 s = 0; s < GOLDEN_SCENES; s++) {
+        run_scene(s);
+        const char *name = golden_name(&golden_scenes[s]);
+        for (u32 i = 0; i < ROWS; i++) {
+            const GoldenRow *row = &got.runs[s].rows[i];
+            fprintf(file, "%s %u %016" PRIx64 " %016" PRIx64 " %016" PRIx64 "\n", name,
+                    (i + 1) * GOLDEN_EVERY, row->world, row->frame, row->wire);
+        }
+    }
+    fprintf(file, "recording of %s: %016" PRIx64 "\n", golden_name(&golden_scenes[RECORDED]),
+            got.recording);
+    return fclose(file) == 0 ? 0 : 1;
+}
+
+static u32 scene_named(const char *name)
+{
+    for (u32 s = 0; s < GOLDEN_SCENES; s++) {
+        if (strcmp(golden_name(&golden_scenes[s]), name) == 0) {
+            return s;
+        }
+    }
+    return GOLDEN_SCENES;
+}
+
+/* Every row of every scene, once each and nothing else. */
+static int read_hashes(void **unused)
+{
+    PL_UNUSED(unused);
+    FILE *file = fopen(hashes_path, "r");
+    golden_need(file != NULL, hashes_path);
+    char line[256], name[64];
+    u32 rows = 0, tick;
+    while (fgets(line, sizeof line, file) != NULL) {
+        GoldenRow row;
+        if (line[0] == '#' ||
+            sscanf(line, "recording of %63[^:]: %" SCNx64, name, &expected.recording) == 2) {
+            continue;
+        }
+        int fields = sscanf(line, "%63s %u %" SCNx64 " %" SCNx64 " %" SCNx64, name, &tick,
+                            &row.world, &row.frame, &row.wire);
+        u32 scene = scene_named(name);
+        golden_need(fields == 5 && scene < GOLDEN_SCENES && tick % GOLDEN_EVERY == 0 && tick > 0 &&
+                        tick <= GOLDEN_TICKS,
+                    line);
+        expected.runs[scene].rows[tick / GOLDEN_EVERY - 1] = row;
+        rows++;
+    }
+    fclose(file);
+    golden_need(rows == GOLDEN_SCENES * GOLDEN_ROWS, "hashes.txt lacks rows: run `make golden`");
+    return 0;
+}
+
+/* ---- tests ---- */
+
+static bool same(const char *scene, u32 tick, const char *what, u64 wanted, u64 found)
+{
+    if (wanted != found) {
+        print_error("%s: tick %u: %s: expected %016" PRIx64 ", got %016" PRIx64 "\n", scene, tick,
+                    what, wanted, found);
+    }
+    return wanted == found;
+}
+
+/* The first row that differs says all: what comes after follows from it. */
+static bool scene_is_golden(u32 s)
+{
+    const char *name = golden_name(&golden_scenes[s]);
+    for (u32 i = 0; i < ROWS; i++) {
+        const GoldenRow *want = &expected.runs[s].rows[i], *row = &got.runs[s].rows[i];
+        u32 tick = (i + 1) * GOLDEN_EVERY;
+        bool world = same(name, tick, "state of the world", want->world, row->world);
+        bool frame = same(name, tick, "quantized frame and events", want->frame, row->frame);
+        bool wire = same(name, tick, "packets so far", want->wire, row->wire);
+        if (!world || !frame || !wire) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void scenes_are_golden(void **unused)
+{
+    PL_UNUSED(unused);
+    u32 changed = 0;
+    for (u32 s = 0; s < GOLDEN_SCENES; s++) {
+        run_scene(s);
+        changed += !scene_is_golden(s);
+    }
+    if (changed > 0) {
+        fail_msg("%u of %u scenes do not what they did (CONTRIBUTING.md, golden hashes)", changed,
+                 GOLDEN_SCENES);
+    }
+}
+
+static void recording_is_golden(void **unused)
+{
+    PL_UNUSED(unused);
+    if (got.recording == 0) {
+        skip();
+    }
+    assert_true(same(golden_name(&golden_scenes[RECORDED]), TICKS, "file of the recording",
+                     expected.recording, got.recording));
+}
+
+/* Hashes of a world in which nothing happens keep nothing. */
+static void everything_happens(void **unused)
+{
+    PL_UNUSED(unused);
+    u32 sent[INPUT_KIND_COUNT] = {0}, events[EVENT_KIND_COUNT] = {0};
+    for (u32 s = 0; s < GOLDEN_SCENES; s++) {
+        for (u32 k = 0; k < INPUT_KIND_COUNT; k++) {
+            sent[k] += got.runs[s].sent[k];
+        }
+        for (u32 k = 0; k < EVENT_KIND_COUNT; k++) {
+            events[k] += got.runs[s].events[k];
+        }
+        assert_true(got.runs[s].wire_bytes > 10000);
+    }
+    for (u32 k = INPUT_NONE + 1; k < INPUT_KIND_COUNT; k++) {
+        printf("%u inputs of kind %u\n", sent[k], k);
+        assert_true(sent[k] > 0 || !WHOLE);
+    }
+    for (u32 k = EVENT_NONE + 1; k < EVENT_KIND_COUNT; k++) {
+        printf("%u events of kind %u\n", events[k], k);
+        assert_true(events[k] > 0 || !WHOLE);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--record") == 0) {
+        return record();
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scenes_are_golden),
+        cmocka_unit_test(recording_is_golden),
+        cmocka_unit_test(everything_happens),
+    };
+    return cmocka_run_group_tests(tests, read_hashes, NULL);
+}

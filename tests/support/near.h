@@ -1,5 +1,6 @@
 /*
- * near.h: numbers that must be near to others. For test programs, after cmocka.h.
+ * near.h: numbers that must be near to others, within bounds or equal: a failure says what was
+ * measured, what was expected and what came. For test programs, after cmocka.h.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_NEAR_H
@@ -7,6 +8,7 @@
 
 #include "shared/base.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 /* Fails the test where `got` is no number or farther than the tolerance from what is expected. */
@@ -14,6 +16,30 @@ static inline void expect_near(const char *what, f64 got, f64 expected, f64 tole
 {
     if (!(fabs(got - expected) <= tolerance)) {
         fail_msg("%s: got %.9g, expected %.9g ± %g", what, got, expected, tolerance);
+    }
+}
+
+/* Fails the test where `got` is no number or more than `most`. */
+static inline void expect_at_most(const char *what, f64 got, f64 most)
+{
+    if (!(got <= most)) {
+        fail_msg("%s: got %.9g, expected at most %.9g", what, got, most);
+    }
+}
+
+/* Fails the test where `got` is no number or outside of [low, high]. */
+static inline void expect_within(const char *what, f64 got, f64 low, f64 high)
+{
+    if (!(got >= low && got <= high)) {
+        fail_msg("%s: got %.9g, expected %.9g to %.9g", what, got, low, high);
+    }
+}
+
+/* For hashes and other bits. */
+static inline void expect_bits(const char *what, u64 got, u64 expected)
+{
+    if (got != expected) {
+        fail_msg("%s: got %016" PRIx64 ", expected %016" PRIx64, what, got, expected);
     }
 }
 

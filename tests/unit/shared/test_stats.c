@@ -7,8 +7,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 // cmocka wants the four above first
 #include <cmocka.h>
+
+#include "tests/support/near.h"
 #include <math.h>
 
 static void histogram_quantiles(void **state)
@@ -62,12 +65,40 @@ static void rate_over_a_window(void **state)
     assert_true(rate_per_s(&r, start + 7000 * ms) == 0.0);
 }
 
-/* Reference values of XXH3_64bits (xxhsum 0.8.1). */
+/* XSUM_XXH3_testdata of xxHash 0.8.3 (cli/xsum_sanity_check.c): one of each way that the length
+ * takes through it, without and with a seed. */
 static void hash_is_xxh3(void **state)
 {
     (void)state;
-    assert_true(hash_bytes("", 0, 0) == 0x2d06800538d394c2ull);
-    assert_true(hash_bytes("a", 1, 0) != hash_bytes("a", 1, 1));
+    static const u64 prime = 0x9e3779b185ebca8dull;
+    static const struct {
+        u32 bytes;
+        u64 plain, seeded; /* with the prime */
+    } published[] = {
+        {0, 0x2d06800538d394c2ull, 0xa8a6b918b2f0364aull},
+        {1, 0xc44bdff4074eecdbull, 0x032be332dd766ef8ull},
+        {6, 0x27b56a84cd2d7325ull, 0x84589c116ab59ab9ull},
+        {12, 0xa713daf0dfbb77e7ull, 0xe7303e1b2336de0eull},
+        {24, 0xa3fe70bf9d3510ebull, 0x850e80fc35bdd690ull},
+        {48, 0x397da259ecba1f11ull, 0xadc2cbaa44acc616ull},
+        {80, 0xbcdefbbb2c47c90aull, 0xc6dd0cb699532e73ull},
+        {195, 0xcd94217ee362ec3aull, 0xba68003d370cb3d9ull},
+        {403, 0xcdeb804d65c6dea4ull, 0x6259f6ecfd6443fdull},
+        {512, 0x617e49599013cb6bull, 0x3ce457de14c27708ull},
+        {2048, 0xdd59e2c3a5f038e0ull, 0x66f81670669ababcull},
+        {2367, 0xcb37aeb9e5d361edull, 0xd2db3415b942b42aull},
+    };
+    u8 data[2367];
+    u64 generator = 2654435761u; /* the same bytes as there */
+    for (u32 i = 0; i < sizeof data; i++, generator *= 0x9e3779b185ebca8dull) {
+        data[i] = (u8)(generator >> 56);
+    }
+    for (u32 i = 0; i < PL_COUNT(published); i++) {
+        char what[32];
+        snprintf(what, sizeof what, "%u bytes", published[i].bytes);
+        expect_bits(what, hash_bytes(data, published[i].bytes, 0), published[i].plain);
+        expect_bits(what, hash_bytes(data, published[i].bytes, prime), published[i].seeded);
+    }
 }
 
 static void clock_moves_on(void **state)

@@ -1,6 +1,7 @@
 /*
  * test_recording.c: what is recorded can be replayed, verified and survives a killed server.
  */
+#include "protocol/recording.h"
 #include "tests/support/process.h"
 
 #include <setjmp.h>
@@ -39,11 +40,16 @@ static void record(const char *recording, int number)
     assert_int_equal(code, number == SIGKILL ? 128 + SIGKILL : 0);
 }
 
-static void verify(const char *recording)
+/* The exit code of --verify; *text (may be NULL) is what it printed (free). */
+static int verify(const char *recording, char **text)
 {
     Process server;
     process_start(&server, "plenum-server", "--verify", recording, NULL);
-    assert_int_equal(process_wait(&server, 120.0), 0);
+    int code = process_wait(&server, 120.0);
+    if (text != NULL) {
+        *text = file_text(server.out);
+    }
+    return code;
 }
 
 static f64 replay_ticks(const char *recording)
@@ -70,7 +76,7 @@ static void test_clean(void **state)
     char recording[PATH_BYTES_MAX];
     snprintf(recording, sizeof recording, "%s", test_path("clean.plrec"));
     record(recording, SIGTERM);
-    verify(recording);
+    assert_int_equal(verify(recording, NULL), EXIT_OK);
     assert_true(replay_ticks(recording) > 30.0);
     Process tool;
     process_start(&tool, "plenum-tool", "info", recording, NULL);
@@ -86,20 +92,111 @@ static void test_killed(void **state)
     char recording[PATH_BYTES_MAX];
     snprintf(recording, sizeof recording, "%s", test_path("killed.plrec"));
     record(recording, SIGKILL);
-    verify(recording);
+    assert_int_equal(verify(recording, NULL), EXIT_OK);
     assert_true(replay_ticks(recording) > 30.0);
 }
 
-/* A recording whose hashes do not match its inputs must fail: change the scene's gravity inside. */
-static void test_verify_can_fail(void **state)
+static void test_no_recording(void **state)
 {
     PL_UNUSED(state);
-    char recording[PATH_BYTES_MAX];
-    snprintf(recording, sizeof recording, "%s", test_path("torn.plrec"));
+    const char *recording = test_path("torn.plrec");
     file_write(recording, "this is no recording");
-    Process server;
-    process_start(&server, "plenum-server", "--verify", recording, NULL);
-    assert_int_equal(process_wait(&server, 20.0), 3);
+    assert_int_equal(verify(recording, NULL), EXIT_INPUT);
+}
+
+/* Somebody who changes a recording and makes all its checksums right again. */
+typedef bool Forge(Frame *frame, Input *inputs, u32 count);
+
+static bool forge_nothing(Frame *frame, Input *inputs, u32 count)
+{
+    PL_UNUSED(inputs);
+    PL_UNUSED(count);
+    return frame->tick == 1;
+}
+
+static bool forge_push(Frame *frame, Input *inputs, u32 count)
+{
+    PL_UNUSED(frame);
+    for (u32 i = 0; i < count; i++) {
+        if (inputs[i].kind == INPUT_PUSH) {
+            inputs[i].vector.x += 100.0f;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool forge_hash(Frame *frame, Input *inputs, u32 count)
+{
+    PL_UNUSED(inputs);
+    PL_UNUSED(count);
+    frame->world_hash ^= frame->tick == 30;
+    return frame->tick == 30;
+}
+
+/* Copies the recording tick by tick; returns the first tick that was forged, 0 if none. */
+static u64 forge(const char *from, const char *to, Forge *change)
+{
+    enum {
+        MOST = 64
+    };
+    ErrorText error = {.text = ""};
+    RecordingReader *reader = recording_reader_create(from, &error);
+    RecordingWriter *writer =
+        reader != NULL ? recording_writer_create(to, recording_reader_head(reader), &error) : NULL;
+    if (writer == NULL) {
+        fail_msg("%s", error.text);
+    }
+    Frame *frame;
+    const Input *inputs;
+    u32 count;
+    u64 forged = 0;
+    while (recording_reader_next(reader, &frame, &inputs, &count) == 0) {
+        Input copy[MOST];
+        assert_true(count <= MOST);
+        memcpy(copy, inputs, count * sizeof *inputs);
+        if (change(frame, copy, count) && forged == 0) {
+            forged = frame->tick;
+        }
+        assert_int_equal(recording_writer_tick(writer, frame, copy, count), 0);
+        frame_release(frame);
+    }
+    assert_int_equal(recording_writer_destroy(writer), 0);
+    recording_reader_destroy(reader);
+    return forged;
+}
+
+/* The tick from which on --verify says that the recording differs; 0 where it finds all equal. Any
+ * other end fails the test. */
+static u64 differs_from(const char *recording)
+{
+    char *text;
+    unsigned long long tick = 0;
+    int code = verify(recording, &text);
+    assert_non_null(text);
+    bool said = sscanf(text, "verify: tick %llu differs: recorded", &tick) == 1;
+    if (code != (said ? EXIT_CHECK_FAILED : EXIT_OK)) {
+        fail_msg("exit code %d after: %s", code, text);
+    }
+    free(text);
+    return (u64)tick;
+}
+
+/* The file is whole and every checksum right: only the hashes of the world can tell. */
+static void test_altered_fails(void **state)
+{
+    PL_UNUSED(state);
+    char honest[PATH_BYTES_MAX], altered[PATH_BYTES_MAX];
+    snprintf(honest, sizeof honest, "%s", test_path("honest.plrec"));
+    snprintf(altered, sizeof altered, "%s", test_path("altered.plrec"));
+    record(honest, SIGTERM);
+    assert_int_equal(forge(honest, altered, forge_nothing), 1);
+    assert_int_equal(differs_from(altered), 0);
+    u64 pushed = forge(honest, altered, forge_push);
+    assert_true(pushed > 0);
+    assert_int_equal(differs_from(altered), pushed);
+    assert_int_equal(forge(honest, altered, forge_hash), 30);
+    assert_int_equal(differs_from(altered), 30);
 }
 
 int main(void)
@@ -107,7 +204,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clean),
         cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_verify_can_fail),
+        cmocka_unit_test(test_no_recording),
+        cmocka_unit_test(test_altered_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

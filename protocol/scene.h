@@ -93,6 +93,12 @@ typedef struct SceneJoint {
     f32 break_force, break_torque;   /* N, N m; 0: never */
 } SceneJoint;
 
+/* Whether the joint's free motion is a turn, told in degrees, or a shift. */
+static inline bool scene_joint_turns(const SceneJoint *joint)
+{
+    return joint->kind == SCENE_JOINT_HINGE || joint->kind == SCENE_JOINT_CONE_TWIST;
+}
+
 /* Numbered as the soft engine's are. */
 typedef enum SceneSoftMethod {
     SCENE_SOFT_XPBD = 0,

@@ -223,6 +223,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "plenum-server: --verify: %s is no recording (.plrec)\n", operand);
         return EXIT_USAGE;
     }
-    int exit_code = verify_recording(operand, options.threads, &error);
+    int exit_code = verify_recording(operand, NULL, options.threads, &error);
     return error.text[0] != '\0' ? complain(&error, exit_code) : exit_code;
 }

@@ -58,6 +58,7 @@ typedef struct SourceWorldOptions {
     const char *record_path; /* NULL: none */
     bool hash;               /* print "hash TICK HEX" at the end */
     const char *probe;       /* print "probe TICK NAME VALUE" every world second; NULL none */
+    const struct MatterList *kinds; /* further kinds of matter (world.h), borrowed; NULL none */
 } SourceWorldOptions;
 
 /* A live world on its own thread. */

@@ -682,7 +682,8 @@ static int build(WorldSource *s, const char *scene_path, ErrorText *error)
     for (u32 i = 0; i < s->scene->warning_count; i++) {
         log_warn("%s", s->scene->warnings[i].text);
     }
-    u64 needed = world_memory_estimate(s->scene), most = s->options.memory_max_bytes;
+    u64 needed = world_memory_estimate(s->scene, s->options.kinds),
+        most = s->options.memory_max_bytes;
     if (most > 0 && needed > most) {
         return error_set(error, ERROR_LIMIT,
                          "%s: needs about %llu MiB of memory and may have %llu: make it smaller, "
@@ -694,7 +695,7 @@ static int build(WorldSource *s, const char *scene_path, ErrorText *error)
     if (s->jobs == NULL) {
         return error_set(error, ERROR_STATE, "cannot start %u threads", s->options.threads);
     }
-    s->world = world_create(s->scene, s->jobs, error);
+    s->world = world_create_with(s->scene, s->options.kinds, s->jobs, error);
     if (s->world == NULL) {
         error_prefix(error, "%s", scene_path);
         return ERROR_FORMAT;

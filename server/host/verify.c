@@ -19,7 +19,8 @@ typedef struct Verify {
     u64 shown_ns; /* when progress was last shown */
 } Verify;
 
-static int open_all(Verify *v, const char *path, u32 threads, ErrorText *error)
+static int open_all(Verify *v, const char *path, const MatterList *kinds, u32 threads,
+                    ErrorText *error)
 {
     v->reader = recording_reader_create(path, error);
     if (v->reader == NULL) {
@@ -32,7 +33,7 @@ static int open_all(Verify *v, const char *path, u32 threads, ErrorText *error)
         return EXIT_INPUT;
     }
     v->jobs = jobs_create(u32_max(threads, 1));
-    v->world = v->jobs != NULL ? world_create(v->scene, v->jobs, error) : NULL;
+    v->world = v->jobs != NULL ? world_create_with(v->scene, kinds, v->jobs, error) : NULL;
     if (v->world == NULL) {
         error_prefix(error, "%s", path);
         return EXIT_INPUT;
@@ -122,10 +123,10 @@ static int compare_all(Verify *v, const char *path, ErrorText *error)
     return EXIT_OK;
 }
 
-int verify_recording(const char *path, u32 threads, ErrorText *error)
+int verify_recording(const char *path, const MatterList *kinds, u32 threads, ErrorText *error)
 {
     Verify v = {0};
-    int code = open_all(&v, path, threads, error);
+    int code = open_all(&v, path, kinds, threads, error);
     if (code == EXIT_OK) {
         code = compare_all(&v, path, error);
     }

@@ -7,10 +7,14 @@
 
 #include "shared/error.h"
 
-/* Builds the world of the recording's scene, feeds it the logged inputs and compares world_hash
+struct MatterList;
+
+/* Builds the world of the recording's scene (with further kinds of matter as of world_create_with,
+ * or NULL), feeds it the logged inputs and compares world_hash
  * after each tick. Prints "verify: N ticks equal", or the first tick that differs with both hashes,
  * on stdout. Returns an exit code: EXIT_OK, EXIT_CHECK_FAILED, or EXIT_INPUT with a text if the
  * recording cannot be read or is damaged. */
-int verify_recording(const char *path, u32 threads, ErrorText *error);
+int verify_recording(const char *path, const struct MatterList *kinds, u32 threads,
+                     ErrorText *error);
 
 #endif

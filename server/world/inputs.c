@@ -4,14 +4,6 @@
  */
 #include "server/world/world_state.h"
 
-#include <stdio.h>
-#include <string.h>
-
-/* A hand on a cloth pulls with at most this many times the cloth's weight: the constraints of one
- * point cannot carry what a hand can lift. */
-static const f32 cloth_weights_max = 30.0f;
-static const f32 two_pi = 6.2831853f;
-
 static void refuse(World *world, const Input *input, int code)
 {
     Event *event = world_event(world, EVENT_REFUSED);
@@ -47,14 +39,10 @@ static void tell_hold(World *world, u32 user, u32 sequence, u32 entity, u32 elem
 
 static void let_go(World *world, Hold *hold, u32 sequence)
 {
-    if (hold->soft) {
-        soft_grip_remove(world->soft, hold->grip);
-    } else {
-        rigid_grip_remove(world->rigid, hold->grip);
-    }
+    Matter *matter = world->matters[hold->matter];
+    matter->ops->release(matter, hold->grip);
     tell_hold(world, hold->user, sequence, 0, 0, vec3_zero());
-    Hold none = {0, 0, 0, 0};
-    *hold = none;
+    *hold = (Hold){0};
 }
 
 void world_release_entity(World *world, u32 entity)
@@ -78,44 +66,11 @@ static const Entity *movable(World *world, const Input *input, int *code)
         *code = ERROR_DENIED;
         return NULL;
     }
-    if (entity->field == FIELD_POINTS_ALL && input->element >= entity->count) {
+    if (world_matter(world, entity)->ops->by_element && input->element >= entity->count) {
         *code = ERROR_RANGE;
         return NULL;
     }
     return entity;
-}
-
-static Vec3 body_point(const World *world, u32 slot, Vec3 local)
-{
-    return vec3_add(rigid_position(world->rigid, slot),
-                    quat_rotate(rigid_orientation(world->rigid, slot), local));
-}
-
-static i32 grip_body(World *world, const Entity *entity, const Input *input)
-{
-    const SceneHands *hands = &world->scene->hands;
-    Grip grip = {.body = rigid_at(world->rigid, entity->first),
-                 .local = input->local,
-                 .target = body_point(world, entity->first, input->local),
-                 .frequency = hands->frequency,
-                 .damping = hands->damping,
-                 .force_max = hands->force_max,
-                 .owner = input->user};
-    return rigid_grip_add(world->rigid, &grip);
-}
-
-static i32 grip_point(World *world, const Entity *entity, const Input *input)
-{
-    const SceneHands *hands = &world->scene->hands;
-    u32 particle = entity->first + input->element;
-    f32 omega = two_pi * hands->frequency;
-    SoftGrip grip = {.particle = particle,
-                     .target = soft_position(world->soft, particle),
-                     .stiffness = entity->mass_kg * omega * omega,
-                     .damping = 2.0f * hands->damping * entity->mass_kg * omega,
-                     .force_max =
-                         f32_min(hands->force_max, entity->mass_kg * 9.81f * cloth_weights_max)};
-    return soft_grip_add(world->soft, &grip);
 }
 
 static int do_grab(World *world, const Input *input)
@@ -125,9 +80,11 @@ static int do_grab(World *world, const Input *input)
     if (entity == NULL) {
         return code;
     }
-    bool soft = entity->field == FIELD_POINTS_ALL;
-    Vec3 point = soft ? soft_position(world->soft, entity->first + input->element)
-                      : body_point(world, entity->first, input->local);
+    Matter *matter = world_matter(world, entity);
+    if (matter->ops->grab == NULL) {
+        return ERROR_UNSUPPORTED;
+    }
+    Vec3 point = matter->ops->point(matter, entity, input);
     if (vec3_distance(point, input->ray.origin) > world->scene->hands.reach) {
         return ERROR_RANGE;
     }
@@ -143,14 +100,14 @@ static int do_grab(World *world, const Input *input)
     if (hold == NULL) {
         return ERROR_LIMIT;
     }
-    i32 grip = soft ? grip_point(world, entity, input) : grip_body(world, entity, input);
+    i32 grip = matter->ops->grab(matter, entity, input);
     if (grip < 0) {
         return ERROR_LIMIT;
     }
     hold->user = input->user;
     hold->entity = entity->id;
     hold->grip = (u32)grip;
-    hold->soft = soft;
+    hold->matter = matter->index;
     tell_hold(world, input->user, input->sequence, entity->id, input->element, input->local);
     return ERROR_OK;
 }
@@ -161,15 +118,8 @@ static int do_move(World *world, const Input *input)
     if (hold == NULL) {
         return ERROR_OK; /* the thing went away meanwhile: HOLD told so already */
     }
-    if (hold->soft) {
-        soft_grip(world->soft, hold->grip)->target = input->target;
-        return ERROR_OK;
-    }
-    Grip *grip = rigid_grip(world->rigid, hold->grip);
-    grip->target = input->target;
-    if (rigid_alive(world->rigid, grip->body)) {
-        rigid_wake(world->rigid, grip->body.slot);
-    }
+    Matter *matter = world->matters[hold->matter];
+    matter->ops->drag(matter, hold->grip, input->target);
     return ERROR_OK;
 }
 
@@ -189,24 +139,16 @@ static int do_push(World *world, const Input *input)
     if (entity == NULL) {
         return code;
     }
+    Matter *matter = world_matter(world, entity);
+    if (matter->ops->push == NULL) {
+        return ERROR_UNSUPPORTED;
+    }
     Vec3 impulse = input->vector;
     f32 size = vec3_length(impulse), most = world->scene->hands.impulse_max;
     if (size > most) {
         impulse = vec3_scale(impulse, most / size);
     }
-    if (entity->field == FIELD_POINTS_ALL) {
-        /* No particle gets more than 10 m/s at once. */
-        u32 particle = entity->first + input->element;
-        f32 w = soft_inverse_mass(world->soft, particle);
-        f32 speed = vec3_length(impulse) * w;
-        f32 scale = speed > 10.0f ? 10.0f / speed : 1.0f;
-        soft_impulse(world->soft, particle, vec3_scale(impulse, scale));
-        return ERROR_OK;
-    }
-    u32 slot = entity->first;
-    rigid_wake(world->rigid, slot);
-    Vec3 at = body_point(world, slot, input->local);
-    rigid_impulse(world->rigid, slot, vec3_sub(at, rigid_centre(world->rigid, slot)), impulse);
+    matter->ops->push(matter, entity, input, impulse);
     return ERROR_OK;
 }
 
@@ -224,24 +166,15 @@ static int do_spawn(World *world, const Input *input)
     if (!inside(world->scene->bounds, input->target)) {
         return ERROR_RANGE;
     }
-    u32 live = 0;
-    u32 slots = rigid_slots(world->rigid);
-    for (u32 i = 0; i < slots; i++) {
-        live += world->slots[i].entity != 0 && world->slots[i].owner == input->user;
+    u32 id = 0;
+    int result = ERROR_UNSUPPORTED;
+    for (u32 i = 0; i < world->matter_count && result == ERROR_UNSUPPORTED; i++) {
+        Matter *matter = world->matters[i];
+        if (matter->ops->spawn != NULL) {
+            result = matter->ops->spawn(matter, input, &id);
+        }
     }
-    if (live >= world->scene->hands.spawn_max) {
-        return ERROR_LIMIT;
-    }
-    const ScenePrefab *prefab = &world->scene->prefabs[input->index];
-    SceneBody body = prefab->body;
-    body.position = input->target;
-    body.orientation = quat_normalize(input->rotation);
-    body.velocity = input->vector;
-    char name[NAME_BYTES_MAX];
-    snprintf(name, sizeof name, "%.30s #%u", prefab->name, world->next_entity);
-    u32 id;
-    int result = world_add_body(world, &body, name, input->user, &id);
-    if (result != 0) {
+    if (result != ERROR_OK) {
         return result;
     }
     Event *event = world_event(world, EVENT_SPAWN);
@@ -260,7 +193,7 @@ static int do_remove(World *world, const Input *input)
     if (entity == NULL) {
         return code;
     }
-    if (entity->field != FIELD_BODIES) {
+    if (world_matter(world, entity)->ops->remove == NULL) {
         return ERROR_UNSUPPORTED;
     }
     world_remove_entity(world, entity->id);

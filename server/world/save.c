@@ -63,23 +63,17 @@ static void walk(World *world, State *state)
 {
     state_part(state, "clocks and slots");
     state_bytes(state, &world->tick, sizeof world->tick);
-    state_bytes(state, world->values, sizeof world->values);
+    state_bytes(state, world->values, world->parameter_count * sizeof *world->values);
     state_bytes(state, &world->next_entity, sizeof world->next_entity);
-    state_bytes(state, &world->points_generation, sizeof world->points_generation);
-    state_bytes(state, world->slots, world->body_capacity * sizeof *world->slots);
-    state_bytes(state, world->body_slots, world->scene->body_count * sizeof *world->body_slots);
-    state_bytes(state, world->joints, world->scene->joint_count * sizeof *world->joints);
-    state_bytes(state, &world->built_tick, sizeof world->built_tick);
-    state_bytes(state, world->soft_entities,
-                world->scene->soft_count * sizeof *world->soft_entities);
+    state_bytes(state, &world->generation, sizeof world->generation);
+    EACH_MATTER_WITH(world, walk_names, state)
     state_count(state, &world->hold_end, HOLDS_MAX);
     state_bytes(state, world->holds, world->hold_end * sizeof *world->holds);
     state_part(state, "entities");
     if (state->mode != STATE_HASH) {
         walk_entities(world, state); /* what they are follows from ids and the scene */
     }
-    rigid_walk(world->rigid, state);
-    soft_walk(world->soft, state);
+    EACH_MATTER_WITH(world, walk, state)
 }
 
 u64 world_hash(const World *world)
@@ -127,74 +121,50 @@ static bool holds_are_consistent(World *world)
             continue;
         }
         const Entity *entity = entity_list_find(&world->entities, hold->entity);
-        if (entity == NULL || hold->grip >= (hold->soft ? SOFT_GRIPS_MAX : RIGID_GRIPS_MAX) ||
-            (entity->field == FIELD_POINTS_ALL) != (hold->soft != 0)) {
+        if (entity == NULL || hold->matter >= world->matter_count) {
             return false;
         }
-        u32 live = hold->soft ? soft_grip(world->soft, hold->grip)->live
-                              : rigid_grip(world->rigid, hold->grip)->live;
-        if (live != 1) {
+        const Matter *matter = world->matters[hold->matter];
+        if (matter != world_matter(world, entity) || matter->ops->holds == NULL ||
+            !matter->ops->holds(matter, hold->grip)) {
             return false;
         }
     }
     return true;
 }
 
-/* Each entity of a body names its slot, each live slot its entity; a soft body is where it
- * was built. */
+/* Each entity belongs to a kind of matter that knows it, each thing of theirs has an entity. */
 static bool entities_are_consistent(World *world)
 {
-    u32 bodies = 0, softs = 0;
+    u32 counts[MATTERS_MAX] = {0};
     for (u32 i = 0; i < world->entities.count; i++) {
         const Entity *entity = &world->entities.items[i];
-        if (entity->id >= world->next_entity) {
+        u32 index = world->field_matter[entity->field]; /* entity_list_put saw to the field */
+        if (entity->id >= world->next_entity || index == MATTER_NONE) {
             return false;
         }
-        if (entity->field == FIELD_BODIES) {
-            if (entity->count != 1 || entity->first >= rigid_slots(world->rigid) ||
-                rigid_at(world->rigid, entity->first).generation != entity->generation ||
-                world->slots[entity->first].entity != entity->id) {
-                return false;
-            }
-            bodies++;
-            continue;
-        }
-        if (softs >= world->scene->soft_count || entity->field != FIELD_POINTS_ALL ||
-            entity->id != world->soft_entities[softs] ||
-            entity->first != world->softs[softs].first ||
-            entity->count != world->softs[softs].count) {
+        const Matter *matter = world->matters[index];
+        if (!matter->ops->owns(matter, entity, counts[index]++)) {
             return false;
         }
-        softs++;
     }
-    u32 live = 0;
-    for (u32 i = 0; i < world->body_capacity; i++) {
-        bool alive = rigid_at(world->rigid, i).generation != 0;
-        if (alive != (world->slots[i].entity != 0)) {
+    for (u32 i = 0; i < world->matter_count; i++) {
+        if (!world->matters[i]->ops->owns_all(world->matters[i], counts[i])) {
             return false;
         }
-        live += alive;
     }
-    return live == bodies && softs == world->scene->soft_count;
+    return true;
 }
 
 static bool values_are_consistent(World *world)
 {
-    for (u32 i = 0; i < PARAMETER_COUNT; i++) {
+    for (u32 i = 0; i < world->parameter_count; i++) {
         const ScalarInfo *info = &world->parameters[i];
         for (u32 c = 0; c < info->components; c++) {
             f32 value = world->values[i][c];
             if (!(value >= info->min && value <= info->max) && value != info->initial[c]) {
                 return false;
             }
-        }
-    }
-    if (world->built_tick > world->tick) {
-        return false;
-    }
-    for (u32 i = 0; i < world->scene->body_count; i++) {
-        if (world->body_slots[i] >= world->body_capacity) {
-            return false;
         }
     }
     return true;

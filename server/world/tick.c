@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Softer touches make no sound and leave no mark. */
-static const f32 impact_m_s = 0.5f;
-
 World *world_create(const Scene *scene, Jobs *jobs, ErrorText *error)
+{
+    return world_create_with(scene, NULL, jobs, error);
+}
+
+World *world_create_with(const Scene *scene, const MatterList *kinds, Jobs *jobs, ErrorText *error)
 {
     World *world = calloc(1, sizeof *world);
     if (world == NULL) {
@@ -16,7 +18,7 @@ World *world_create(const Scene *scene, Jobs *jobs, ErrorText *error)
     }
     world->scene = scene;
     world->jobs = jobs;
-    if (world_build(world, error) != ERROR_OK) {
+    if (world_build(world, kinds, error) != ERROR_OK) {
         world_destroy(world);
         return NULL;
     }
@@ -28,16 +30,14 @@ void world_destroy(World *world)
     if (world == NULL) {
         return;
     }
-    rigid_destroy(world->rigid);
-    soft_destroy(world->soft);
+    for (u32 i = 0; i < world->matter_count; i++) {
+        world->matters[i]->ops->destroy(world->matters[i]);
+        free(world->matters[i]);
+    }
     field_set_release(world->fields);
     entity_list_finish(&world->entities);
-    free(world->slots);
-    free(world->softs);
-    free(world->soft_entities);
-    free(world->body_slots);
-    free(world->joints);
     free(world->probes);
+    free(world->own_probes);
     free(world->order);
     free(world->events);
     free(world->debug);
@@ -61,85 +61,25 @@ Event *world_event(World *world, EventKind kind)
     return event;
 }
 
-static void collect_impacts(World *world)
-{
-    u32 count, told = 0;
-    const RigidImpact *impacts = rigid_impacts(world->rigid, &count);
-    for (u32 i = 0; i < count && told < IMPACTS_TICK_MAX; i++) {
-        if (!(impacts[i].speed >= impact_m_s)) {
-            continue;
-        }
-        Event *event = world_event(world, EVENT_IMPACT);
-        if (event != NULL) {
-            event->a = world->slots[impacts[i].a].entity;
-            event->b = world->slots[impacts[i].b].entity;
-            event->position = impacts[i].position;
-            event->impulse = impacts[i].impulse;
-            event->speed = impacts[i].speed;
-        }
-        told++;
-    }
-}
-
-static void tell_sensors(World *world)
-{
-    u32 count;
-    const RigidOverlap *overlaps = rigid_sensor_events(world->rigid, &count);
-    for (u32 i = 0; i < count; i++) {
-        Event *event = world_event(world, overlaps[i].began ? EVENT_ENTER : EVENT_LEAVE);
-        if (event == NULL) {
-            return;
-        }
-        event->a = world->slots[overlaps[i].a].entity;
-        event->b = world->slots[overlaps[i].b].entity;
-    }
-}
-
-/* What leaves the scene's bounds is taken out of the world. */
-static void remove_strays(World *world)
-{
-    Bounds bounds = world->scene->bounds;
-    u32 slots = rigid_slots(world->rigid);
-    for (u32 i = 0; i < slots; i++) {
-        if (world->slots[i].entity == 0 || rigid_motion(world->rigid, i) != BODY_DYNAMIC) {
-            continue;
-        }
-        Vec3 p = rigid_position(world->rigid, i);
-        bool in = p.x >= bounds.min.x && p.y >= bounds.min.y && p.z >= bounds.min.z &&
-                  p.x <= bounds.max.x && p.y <= bounds.max.y && p.z <= bounds.max.z;
-        if (!in) { /* a NaN is not in either */
-            world_remove_entity(world, world->slots[i].entity);
-        }
-    }
-}
-
 void world_tick(World *world, const Input *inputs, u32 count)
 {
-    f32 tick_s = world_tick_s(world);
     world->event_count = 0;
 
     world_inputs(world, inputs, count);
-    path_steer(world);
+    EACH_MATTER(world, steer)
 
-    soft_stir(world->soft, world->rigid, tick_s);
-    rigid_collide(world->rigid, world->jobs);
-    soft_begin(world->soft, world->rigid, world->jobs, tick_s);
-
-    rigid_prepare(world->rigid);
-    u32 substeps = rigid_substeps(world->rigid);
-    f32 h = tick_s / (f32)substeps;
+    EACH_MATTER(world, stir)
+    EACH_MATTER(world, begin)
+    EACH_MATTER(world, prepare)
+    u32 substeps = rigid_substeps(world_rigid(world));
+    f32 h = world_tick_s(world) / (f32)substeps;
     for (u32 i = 0; i < substeps; i++) {
-        rigid_substep(world->rigid);
-        soft_substep(world->soft, world->rigid, h);
+        EACH_MATTER_WITH(world, substep, h)
     }
-    soft_rest(world->soft, world->rigid);
-    rigid_finish(world->rigid);
-    soft_sleep(world->soft, world->rigid);
+    EACH_MATTER(world, rest)
+    EACH_MATTER(world, finish)
 
-    collect_impacts(world);
-    world_tell_breaks(world);
-    tell_sensors(world);
-    remove_strays(world); /* after the impacts, which speak of them */
+    EACH_MATTER(world, report)
     world->tick++;
 }
 
@@ -164,22 +104,15 @@ void world_describe(World *world, MessageWorld *out)
     out->entities = world->entities.items;
     out->entity_count = world->entities.count;
     out->parameters = world->parameters;
-    out->parameter_count = PARAMETER_COUNT;
+    out->parameter_count = world->parameter_count;
     out->probes = world->probes;
-    out->probe_count = world->scene->probe_count;
+    out->probe_count = world->probe_count;
 }
 
 void world_stats(const World *world, WorldStats *stats)
 {
-    RigidStats rigid;
-    rigid_stats(world->rigid, &rigid);
-    stats->bodies = rigid.bodies;
-    stats->bodies_awake = rigid.awake;
-    stats->contacts = rigid.contacts;
-    stats->islands = rigid.islands;
-    stats->particles = soft_particles(world->soft);
-    stats->constraints = soft_constraints(world->soft);
-    stats->memory_bytes = rigid.memory_bytes + soft_memory(world->soft) +
-                          world->entities.room * sizeof *world->entities.items +
-                          world->body_capacity * sizeof *world->slots;
+    MatterStats all = {0};
+    EACH_MATTER_WITH(world, stats, &all)
+    *stats = all.world;
+    stats->memory_bytes += world->entities.room * sizeof *world->entities.items;
 }

@@ -14,15 +14,25 @@
 #include "shared/jobs.h"
 
 typedef struct World World;
+typedef struct MatterOps MatterOps; /* matter.h */
+
+/* Kinds of matter that a world has beside those that every world has: solvers of a program of its
+ * own. All borrowed, must outlive the world. */
+typedef struct MatterList {
+    const MatterOps *const *kinds; /* [count] */
+    u32 count;
+} MatterList;
 
 /* Builds a world from a checked scene (borrowed, must outlive the world). jobs may be NULL.
  * NULL on error (no memory, limits). */
 World *world_create(const Scene *scene, Jobs *jobs, ErrorText *error);
+/* The same with further kinds of matter, after the others; NULL: none. */
+World *world_create_with(const Scene *scene, const MatterList *kinds, Jobs *jobs, ErrorText *error);
 void world_destroy(World *world); /* NULL is fine */
 /* About the most that a world of this scene takes with HISTORY_FRAMES of its frames, from its
  * numbers alone: before anything is built. Heaps in which each body touches twenty others are
- * within it; bodies that begin in the same place may take more. */
-u64 world_memory_estimate(const Scene *scene);
+ * within it; bodies that begin in the same place may take more. kinds: as of world_create_with. */
+u64 world_memory_estimate(const Scene *scene, const MatterList *kinds);
 
 /* One tick, as the list in architecture.md: inputs are applied in (user, sequence) order (the
  * caller may pass them in any order), and every input either acts or yields an EVENT_REFUSED.

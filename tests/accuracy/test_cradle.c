@@ -1,6 +1,6 @@
 /* test_cradle.c: a row of equal balls hands momentum on: as many leave as arrive, as fast. The
  * balls hang apart by a hair (or touch) and move in a line without gravity. */
-#include "server/world/world_state.h"
+#include "server/world/matter_rigid.h"
 #include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>
@@ -110,7 +110,7 @@ static void the_scene_hands_on(void **unused)
         fail_msg("%s", error.text);
     }
     const u32 first = 1, last = 5; /* after the ground */
-    const Rigid *rigid = world->rigid;
+    const Rigid *rigid = world_rigid(world);
     const f32 low = rigid_position(rigid, last).y, lifted = rigid_position(rigid, first).y - low;
     f32 highest[6] = {0}, late[6] = {0}; /* in all, and in the last two blows */
     for (u32 i = 0; i < 720; i++) {

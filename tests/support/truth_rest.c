@@ -1,5 +1,7 @@
 /* truth_rest.c: laws of rest and sleep; see truth.h. Worlds sleep here: what merely moves slowly
  * goes on as if they did not, and what rests sleeps. */
+#include "server/world/matter_rigid.h"
+#include "server/world/matter_soft.h"
 #include "server/world/world_state.h"
 #include "shared/trig.h"
 #include "tests/support/rigid_kit.h"
@@ -372,7 +374,7 @@ static World *world_of(Scene *scene, ErrorText *error)
 static u32 world_awake(World *world)
 {
     RigidStats stats;
-    rigid_stats(world->rigid, &stats);
+    rigid_stats(world_rigid(world), &stats);
     return stats.awake;
 }
 
@@ -430,8 +432,8 @@ static World *wide_awake(const World *world, Scene *scene)
         exit(1);
     }
     free(image);
-    rigid_wake_all(awake->rigid);
-    soft_wake_all(awake->soft);
+    rigid_wake_all(world_rigid(awake));
+    soft_wake_all(world_soft(awake));
     return awake;
 }
 
@@ -439,11 +441,11 @@ static World *wide_awake(const World *world, Scene *scene)
 static f32 soft_apart(const World *one, const World *other)
 {
     f32 most = 0.0f;
-    for (u32 b = 0; b < one->scene->soft_count; b++) {
-        SoftRange range = one->softs[b];
-        for (u32 i = 0; i < range.count && !soft_awake(one->soft, range.body); i++) {
-            most = f32_max(most, vec3_distance(soft_position(one->soft, range.first + i),
-                                               soft_position(other->soft, range.first + i)));
+    for (u32 b = 0; b < world_scene(one)->soft_count; b++) {
+        SoftRange range = world_matter_soft(one)->softs[b];
+        for (u32 i = 0; i < range.count && !soft_awake(world_soft(one), range.body); i++) {
+            most = f32_max(most, vec3_distance(soft_position(world_soft(one), range.first + i),
+                                               soft_position(world_soft(other), range.first + i)));
         }
     }
     return most;
@@ -470,11 +472,11 @@ static f64 scene_stays(TruthCase *c)
     }
     f32 most = soft_apart(world, awake);
     u32 asleep = 0;
-    for (u32 i = 0; i < rigid_slots(world->rigid); i++) {
-        if (rigid_mass(world->rigid, i) > 0.0f && !rigid_awake(world->rigid, i)) {
+    for (u32 i = 0; i < rigid_slots(world_rigid(world)); i++) {
+        if (rigid_mass(world_rigid(world), i) > 0.0f && !rigid_awake(world_rigid(world), i)) {
             asleep++;
-            most = f32_max(
-                most, vec3_distance(rigid_centre(world->rigid, i), rigid_centre(awake->rigid, i)));
+            most = f32_max(most, vec3_distance(rigid_centre(world_rigid(world), i),
+                                               rigid_centre(world_rigid(awake), i)));
         }
     }
     truth_say(c, "%s, %u sleep", scene->name, asleep);
@@ -549,9 +551,9 @@ static Scene *soft_scene(const char *soft, f32 gravity, bool floor)
 static f64 mean_height(const World *world)
 {
     f64 sum = 0.0;
-    u32 count = soft_particles(world->soft);
+    u32 count = soft_particles(world_soft(world));
     for (u32 i = 0; i < count; i++) {
-        sum += (f64)soft_position(world->soft, i).y / count;
+        sum += (f64)soft_position(world_soft(world), i).y / count;
     }
     return sum;
 }
@@ -567,7 +569,7 @@ static f64 soft_falls(TruthCase *c)
     ErrorText error;
     World *world = world_of(scene, &error);
     f32 air[4] = {0.0f};
-    tune_set(world, PARAMETER_AIR, air);
+    tune_set(world, WORLD_AIR, air);
     world_tick(world, NULL, 0); /* a balloon finds its size */
     f64 from = mean_height(world), speed = (f64)g / 60.0;
     for (u32 i = 0; i < 300; i++) {
@@ -588,7 +590,7 @@ static f64 soft_sleeps_after(TruthCase *c)
     ErrorText error;
     World *world = world_of(scene, &error);
     u32 ticks = 0;
-    while (ticks < 1200 && soft_awake(world->soft, 0)) {
+    while (ticks < 1200 && soft_awake(world_soft(world), 0)) {
         world_tick(world, NULL, 0);
         ticks++;
     }
@@ -613,18 +615,18 @@ static f64 rope_swings(TruthCase *c)
     ErrorText error;
     World *world = world_of(scene, &error);
     f64 period = 2.0 * (f64)pi * sqrt((f64)length / (f64)KIT_GRAVITY_M_S2) / 1.2024;
-    f64 before = (f64)soft_position(world->soft, 16).x, first = 0.0, last = 0.0;
+    f64 before = (f64)soft_position(world_soft(world), 16).x, first = 0.0, last = 0.0;
     u32 passed = 0;
     for (u32 i = 1; i < (u32)(180.0 * period) && passed < 5; i++) {
         world_tick(world, NULL, 0);
-        f64 x = (f64)soft_position(world->soft, 16).x;
+        f64 x = (f64)soft_position(world_soft(world), 16).x;
         if ((x < 0.0) != (before < 0.0)) {
             last = (i - before / (before - x)) / 60.0;
             first = passed++ == 0 ? last : first;
         }
         before = x;
     }
-    bool awake = soft_awake(world->soft, 0);
+    bool awake = soft_awake(world_soft(world), 0);
     world_destroy(world);
     scene_destroy(scene);
     return passed == 5 && awake ? miss(last - first, 2.0 * period) : 1.0;

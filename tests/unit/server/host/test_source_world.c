@@ -54,8 +54,9 @@ static Entity make_entity(u32 id)
     return e;
 }
 
-World *world_create(const Scene *scene, Jobs *jobs, ErrorText *error)
+World *world_create_with(const Scene *scene, const MatterList *kinds, Jobs *jobs, ErrorText *error)
 {
+    (void)kinds;
     (void)jobs;
     (void)error;
     FieldDesc field = {
@@ -70,8 +71,9 @@ World *world_create(const Scene *scene, Jobs *jobs, ErrorText *error)
     return world;
 }
 
-u64 world_memory_estimate(const Scene *scene)
+u64 world_memory_estimate(const Scene *scene, const MatterList *kinds)
 {
+    (void)kinds;
     (void)scene;
     return 100 << 20;
 }
@@ -502,13 +504,13 @@ static void recording_verifies(void **state)
     assert_int_equal(recording_reader_info(reader)->last_tick, 100);
     assert_true(recording_reader_info(reader)->inputs > 10);
     recording_reader_destroy(reader);
-    assert_int_equal(verify_recording(path, 2, &error), EXIT_OK);
+    assert_int_equal(verify_recording(path, NULL, 2, &error), EXIT_OK);
     assert_int_equal(atomic_load(&resets_applied), resets + 2); /* the reset is in the log */
     atomic_store(&spoiled_tick, 57);
-    assert_int_equal(verify_recording(path, 1, &error), EXIT_CHECK_FAILED);
+    assert_int_equal(verify_recording(path, NULL, 1, &error), EXIT_CHECK_FAILED);
     atomic_store(&spoiled_tick, 0);
     unlink(path);
-    assert_int_equal(verify_recording(path, 1, &error), EXIT_INPUT);
+    assert_int_equal(verify_recording(path, NULL, 1, &error), EXIT_INPUT);
 }
 
 static void creation_errors_say_why(void **state)

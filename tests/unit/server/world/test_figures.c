@@ -1,6 +1,6 @@
 /* test_figures.c: limp figures that fall in any pose come to rest within a few seconds and sleep.
  */
-#include "server/world/world_state.h"
+#include "server/world/matter_rigid.h"
 #include "shared/random.h"
 
 #include <setjmp.h>
@@ -52,7 +52,7 @@ static void figures_come_to_rest(void **unused)
         world_tick(world, NULL, 0);
         if (i % 60 == 59) {
             RigidStats stats;
-            rigid_stats(world->rigid, &stats);
+            rigid_stats(world_rigid(world), &stats);
             awake = stats.awake;
             body_seconds += awake;
         }

@@ -355,7 +355,7 @@ static void test_memory_is_estimated(void **state)
         }
         WorldStats stats;
         world_stats(world, &stats);
-        u64 said = world_memory_estimate(scene);
+        u64 said = world_memory_estimate(scene, NULL);
         print_message("%s: about %.1f MiB, the world has %.1f MiB\n", scenes[i],
                       (f64)said / 1048576.0, (f64)stats.memory_bytes / 1048576.0);
         assert_true(said > stats.memory_bytes);

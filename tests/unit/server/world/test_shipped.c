@@ -1,7 +1,8 @@
 /* test_shipped.c: every scene that is shipped runs: nothing becomes infinite, nothing sinks in, no
  * body is lost, and what nobody drives gains no energy. Those with soft bodies keep bounds of
  * energy, stretch and rest. */
-#include "server/world/world_state.h"
+#include "server/world/matter_rigid.h"
+#include "server/world/matter_soft.h"
 
 #include <glob.h>
 #include <math.h>
@@ -164,8 +165,9 @@ static const SoftBound soft_bounds[] = {
 static f64 stretch_of(const World *world)
 {
     f64 most = 0.0;
-    for (u32 i = 0; i < world->scene->soft_count; i++) {
-        most = fmax(most, (f64)soft_strain(world->soft, world->softs[i].body));
+    for (u32 i = 0; i < world_scene(world)->soft_count; i++) {
+        most = fmax(most,
+                    (f64)soft_strain(world_soft(world), world_matter_soft(world)->softs[i].body));
     }
     return most;
 }
@@ -173,8 +175,8 @@ static f64 stretch_of(const World *world)
 static f64 fastest_point(const World *world)
 {
     f64 most = 0.0;
-    for (u32 i = 0; i < soft_particles(world->soft); i++) {
-        most = fmax(most, (f64)vec3_length(soft_velocity(world->soft, i)));
+    for (u32 i = 0; i < soft_particles(world_soft(world)); i++) {
+        most = fmax(most, (f64)vec3_length(soft_velocity(world_soft(world), i)));
     }
     return most;
 }

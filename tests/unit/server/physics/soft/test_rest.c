@@ -1,5 +1,7 @@
 /* test_rest.c: soft bodies sleep, alone and with rigid ones, wake by all that should wake them, and
  * an image of a world that sleeps goes on alike. */
+#include "server/world/matter_rigid.h"
+#include "server/world/matter_soft.h"
 #include "server/world/world_state.h"
 
 #include <setjmp.h>
@@ -55,14 +57,16 @@ static void ticks(Stage *stage, u32 count)
 
 static bool soft_rests(const Stage *stage)
 {
-    return !soft_awake(stage->world->soft, 0);
+    return !soft_awake(world_soft(stage->world), 0);
 }
 
 /* Takes the plate away and lets the foam fall asleep. */
 static Stage asleep(const char *table)
 {
     Stage stage = stage_of(table, "");
-    world_remove_entity(stage.world, stage.world->slots[stage.world->body_slots[2]].entity);
+    world_remove_entity(stage.world, world_matter_rigid(stage.world)
+                                         ->slots[world_matter_rigid(stage.world)->body_slots[2]]
+                                         .entity);
     ticks(&stage, 600);
     assert_true(soft_rests(&stage));
     return stage;
@@ -73,17 +77,17 @@ static void test_foam_sleeps_and_stays(void **unused)
     (void)unused;
     Stage stage = asleep("static");
     u64 before = world_hash(stage.world);
-    Vec3 at = soft_position(stage.world->soft, 5);
-    f32 mass = soft_inverse_mass(stage.world->soft, 5);
+    Vec3 at = soft_position(world_soft(stage.world), 5);
+    f32 mass = soft_inverse_mass(world_soft(stage.world), 5);
     assert_true(mass > 0.0f);
     ticks(&stage, 60);
     assert_int_not_equal(before, world_hash(stage.world)); /* the clock goes on */
-    assert_true(vec3_distance(at, soft_position(stage.world->soft, 5)) == 0.0f);
-    soft_wake(stage.world->soft, 0);
-    assert_true(soft_inverse_mass(stage.world->soft, 5) == mass);
+    assert_true(vec3_distance(at, soft_position(world_soft(stage.world), 5)) == 0.0f);
+    soft_wake(world_soft(stage.world), 0);
+    assert_true(soft_inverse_mass(world_soft(stage.world), 5) == mass);
     ticks(&stage, 300);
     assert_true(soft_rests(&stage));
-    assert_true(vec3_distance(at, soft_position(stage.world->soft, 5)) < 0.001f);
+    assert_true(vec3_distance(at, soft_position(world_soft(stage.world), 5)) < 0.001f);
     stage_end(&stage);
 }
 
@@ -93,7 +97,8 @@ static void test_without_sleep(void **unused)
     Stage stage = stage_of("static", "\"sleep\":false,");
     ticks(&stage, 600);
     assert_false(soft_rests(&stage));
-    assert_true(rigid_awake(stage.world->rigid, stage.world->body_slots[2]));
+    assert_true(
+        rigid_awake(world_rigid(stage.world), world_matter_rigid(stage.world)->body_slots[2]));
     stage_end(&stage);
 }
 
@@ -103,36 +108,36 @@ static void test_what_wakes(void **unused)
     Stage stage = asleep("dynamic");
     World *world = stage.world;
     f32 wind[4] = {1.0f, 0.0f, 0.0f, 0.0f};
-    assert_int_equal(tune_set(world, PARAMETER_WIND, wind), ERROR_OK);
+    assert_int_equal(tune_set(world, WORLD_WIND, wind), ERROR_OK);
     assert_false(soft_rests(&stage));
     ticks(&stage, 600);
     assert_true(soft_rests(&stage)); /* in steady wind, too */
-    soft_impulse(world->soft, 3, vec3(0.0f, 0.5f, 0.0f));
+    soft_impulse(world_soft(world), 3, vec3(0.0f, 0.5f, 0.0f));
     assert_false(soft_rests(&stage));
     ticks(&stage, 600);
     assert_true(soft_rests(&stage));
     SoftGrip grip = {.particle = 3,
-                     .target = soft_position(world->soft, 3),
+                     .target = soft_position(world_soft(world), 3),
                      .stiffness = 1000.0f,
                      .damping = 10.0f,
                      .force_max = 100.0f};
-    i32 hand = soft_grip_add(world->soft, &grip);
+    i32 hand = soft_grip_add(world_soft(world), &grip);
     ticks(&stage, 300);
     assert_false(soft_rests(&stage)); /* while it is held */
-    soft_grip_remove(world->soft, (u32)hand);
+    soft_grip_remove(world_soft(world), (u32)hand);
     ticks(&stage, 600);
     assert_true(soft_rests(&stage));
     /* What it lies on is pushed, and goes. */
-    u32 table = world->body_slots[1];
-    rigid_set_velocity(world->rigid, table, vec3(0.5f, 0.0f, 0.0f), vec3_zero());
+    u32 table = world_matter_rigid(world)->body_slots[1];
+    rigid_set_velocity(world_rigid(world), table, vec3(0.5f, 0.0f, 0.0f), vec3_zero());
     ticks(&stage, 2);
     assert_false(soft_rests(&stage));
     ticks(&stage, 900);
     assert_true(soft_rests(&stage));
-    f32 height = soft_position(world->soft, 5).y;
-    world_remove_entity(world, world->slots[table].entity);
+    f32 height = soft_position(world_soft(world), 5).y;
+    world_remove_entity(world, world_matter_rigid(world)->slots[table].entity);
     ticks(&stage, 60);
-    assert_true(soft_position(world->soft, 5).y < height - 0.3f);
+    assert_true(soft_position(world_soft(world), 5).y < height - 0.3f);
     stage_end(&stage);
 }
 
@@ -142,11 +147,12 @@ static void test_a_table_that_moves_wakes(void **unused)
     (void)unused;
     Stage stage = asleep("kinematic");
     World *world = stage.world;
-    f32 from = soft_position(world->soft, 5).x;
-    rigid_set_velocity(world->rigid, world->body_slots[1], vec3(0.005f, 0.0f, 0.0f), vec3_zero());
+    f32 from = soft_position(world_soft(world), 5).x;
+    rigid_set_velocity(world_rigid(world), world_matter_rigid(world)->body_slots[1],
+                       vec3(0.005f, 0.0f, 0.0f), vec3_zero());
     ticks(&stage, 300);
     assert_false(soft_rests(&stage));
-    f32 went = soft_position(world->soft, 5).x - from;
+    f32 went = soft_position(world_soft(world), 5).x - from;
     assert_true(fabsf(went - 0.025f) < 0.003f);
     stage_end(&stage);
 }
@@ -160,19 +166,19 @@ static void test_a_plate_wakes_and_sleeps_with_it(void **unused)
     def.shape = (Shape){.kind = SHAPE_BOX, .half = {0.2f, 0.05f, 0.2f}};
     def.mass_kg = 5.0f;
     def.position = vec3(0.0f, 1.2f, 0.0f);
-    u32 plate = rigid_add(stage.world->rigid, &def).slot;
+    u32 plate = rigid_add(world_rigid(stage.world), &def).slot;
     ticks(&stage, 10);
     assert_true(soft_rests(&stage)); /* it is still above */
     ticks(&stage, 30);
     assert_false(soft_rests(&stage));
     ticks(&stage, 600);
-    Vec3 at = rigid_position(stage.world->rigid, plate);
+    Vec3 at = rigid_position(world_rigid(stage.world), plate);
     bool lies = fabsf(at.x) < 0.3f && fabsf(at.z) < 0.3f;
     print_message("plate %s foam: %s, foam %s\n", lies ? "on" : "thrown off",
-                  rigid_awake(stage.world->rigid, plate) ? "awake" : "asleep",
+                  rigid_awake(world_rigid(stage.world), plate) ? "awake" : "asleep",
                   soft_rests(&stage) ? "asleep" : "awake");
     if (lies) { /* as one */
-        assert_int_equal(rigid_awake(stage.world->rigid, plate), !soft_rests(&stage));
+        assert_int_equal(rigid_awake(world_rigid(stage.world), plate), !soft_rests(&stage));
     }
     stage_end(&stage);
 }
@@ -192,8 +198,8 @@ static void test_an_image_goes_on_alike(void **unused)
         assert_int_equal(world_load(other, image, bytes, &error), ERROR_OK);
         for (u32 i = 0; i < 200; i++) {
             if (i == 30) {
-                soft_impulse(one.world->soft, 3, vec3(0.0f, 0.5f, 0.0f));
-                soft_impulse(other->soft, 3, vec3(0.0f, 0.5f, 0.0f));
+                soft_impulse(world_soft(one.world), 3, vec3(0.0f, 0.5f, 0.0f));
+                soft_impulse(world_soft(other), 3, vec3(0.0f, 0.5f, 0.0f));
             }
             assert_true(world_hash(one.world) == world_hash(other));
             ticks(&one, 1);

@@ -1,5 +1,5 @@
-/* joints.c: the joints of a scene in the solver, and what is told when one breaks. */
-#include "server/world/world_state.h"
+/* matter_rigid_joints.c: the joints of a scene in the solver, and what is told when one breaks. */
+#include "server/world/matter_rigid.h"
 
 PL_STATIC_ASSERT((int)SCENE_JOINT_BALL == (int)JOINT_BALL &&
                      (int)SCENE_JOINT_HINGE == (int)JOINT_HINGE &&
@@ -13,19 +13,19 @@ PL_STATIC_ASSERT((int)SCENE_JOINT_BALL == (int)JOINT_BALL &&
                      (int)SCENE_JOINT_KIND_COUNT == (int)JOINT_KIND_COUNT,
                  "kinds of joints are numbered alike");
 
-static BodyId body_id(const World *world, i32 body)
+static BodyId body_id(const MatterRigid *m, i32 body)
 {
     BodyId none = {0, 0};
-    return body < 0 ? none : rigid_at(world->rigid, world->body_slots[body]);
+    return body < 0 ? none : rigid_at(m->rigid, m->body_slots[body]);
 }
 
-static JointDef joint_def(const World *world, const SceneJoint *joint)
+static JointDef joint_def(const MatterRigid *m, const SceneJoint *joint)
 {
     JointDef def = joint_def_default((JointKind)joint->kind);
     def.flags |= (joint->limited ? JOINT_LIMITS : 0u) | (joint->driven ? JOINT_DRIVE : 0u) |
                  (joint->sprung ? JOINT_SPRUNG : 0u) | (joint->collide ? JOINT_COLLIDES : 0u);
-    def.a = body_id(world, joint->a);
-    def.b = body_id(world, joint->b);
+    def.a = body_id(m, joint->a);
+    def.b = body_id(m, joint->b);
     def.anchor_a = joint->anchor_a;
     def.anchor_b = joint->anchor_b;
     def.frame_a = joint->frame_a;
@@ -51,29 +51,30 @@ static JointDef joint_def(const World *world, const SceneJoint *joint)
     return def;
 }
 
-int world_add_joints(World *world)
+int matter_rigid_add_joints(MatterRigid *m)
 {
-    for (u32 i = 0; i < world->scene->joint_count; i++) {
-        JointDef def = joint_def(world, &world->scene->joints[i]);
-        world->joints[i] = rigid_joint_add(world->rigid, &def);
-        if (world->joints[i].generation == 0) {
+    const Scene *scene = rigid_scene(m);
+    for (u32 i = 0; i < scene->joint_count; i++) {
+        JointDef def = joint_def(m, &scene->joints[i]);
+        m->joints[i] = rigid_joint_add(m->rigid, &def);
+        if (m->joints[i].generation == 0) {
             return ERROR_LIMIT;
         }
     }
     return ERROR_OK;
 }
 
-void world_tell_breaks(World *world)
+void matter_rigid_report_breaks(const MatterRigid *m)
 {
     u32 count;
-    const JointBreak *breaks = rigid_joint_breaks(world->rigid, &count);
+    const JointBreak *breaks = rigid_joint_breaks(m->rigid, &count);
     for (u32 i = 0; i < count; i++) {
-        Event *event = world_event(world, EVENT_BREAK);
+        Event *event = world_event(m->base.world, EVENT_BREAK);
         if (event == NULL) {
             return;
         }
-        event->a = breaks[i].a < world->body_capacity ? world->slots[breaks[i].a].entity : 0;
-        event->b = breaks[i].b < world->body_capacity ? world->slots[breaks[i].b].entity : 0;
+        event->a = breaks[i].a < m->capacity ? m->slots[breaks[i].a].entity : 0;
+        event->b = breaks[i].b < m->capacity ? m->slots[breaks[i].b].entity : 0;
         event->position = breaks[i].position;
         event->impulse = breaks[i].force;
         event->speed = breaks[i].torque;

@@ -1,5 +1,6 @@
-/* softs.c: soft bodies of a scene become particles and entities. */
-#include "server/world/world_state.h"
+/* matter_soft_build.c: soft bodies of a scene become particles and entities. */
+#include "server/world/matter_rigid.h"
+#include "server/world/matter_soft.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,57 +73,60 @@ static SoftDef soft_def(const Scene *scene, const SceneSoft *soft)
     return def;
 }
 
-static int add_entity(World *world, u32 index)
+static int add_entity(MatterSoft *m, const SceneSoft *soft, u32 index)
 {
-    const SceneSoft *soft = &world->scene->softs[index];
-    Entity entity = {.id = world->next_entity++,
-                     .field = FIELD_POINTS_ALL,
+    Entity entity = {.field = (u8)m->field,
                      .movable = 1,
-                     .generation = world->points_generation,
-                     .first = world->softs[index].first,
-                     .count = world->softs[index].count,
-                     .mass_kg = world->softs[index].mass_kg,
+                     .generation = world_generation(m->base.world),
+                     .first = m->softs[index].first,
+                     .count = m->softs[index].count,
+                     .mass_kg = m->softs[index].mass_kg,
                      .look = soft->look};
     snprintf(entity.name, sizeof entity.name, "%s", soft->name);
-    world->soft_entities[index] = entity.id;
-    return entity_list_put(&world->entities, world->fields, &entity);
+    int result = world_add_entity(&m->base, &entity);
+    m->entities[index] = entity.id;
+    return result;
 }
 
-static int add_soft(World *world, u32 index)
+static int add_soft(MatterSoft *m, u32 index, ErrorText *error)
 {
-    const SceneSoft *soft = &world->scene->softs[index];
+    const Scene *scene = world_scene(m->base.world);
+    const MatterRigid *bodies = world_matter_rigid(m->base.world);
+    const SceneSoft *soft = &scene->softs[index];
     SoftPin *pins = calloc(u32_max(soft->pin_count, 1), sizeof *pins);
     if (pins == NULL) {
         return ERROR_MEMORY;
     }
     for (u32 i = 0; i < soft->pin_count; i++) {
-        const ScenePin *pin = &world->scene->pins[soft->first_pin + i];
+        const ScenePin *pin = &scene->pins[soft->first_pin + i];
         pins[i].point = pin->point;
         if (pin->body >= 0) {
-            pins[i].body = rigid_at(world->rigid, world->body_slots[pin->body]);
+            pins[i].body = rigid_at(bodies->rigid, bodies->body_slots[pin->body]);
         }
     }
-    SoftDef def = soft_def(world->scene, soft);
+    SoftDef def = soft_def(scene, soft);
     def.pins = pins;
     def.pin_count = soft->pin_count;
     ErrorText why = {0};
-    int result = soft_add(world->soft, world->rigid, &def, &world->softs[index], &why);
+    int result = soft_add(m->soft, bodies->rigid, &def, &m->softs[index], &why);
     free(pins);
     if (result != ERROR_OK) {
-        return error_set(&world->trouble, result, "%s: %s", soft->name, why.text);
+        return error_set(error, result, "%s: %s", soft->name, why.text);
     }
-    return add_entity(world, index);
+    return add_entity(m, soft, index);
 }
 
-int world_add_softs(World *world)
+int matter_soft_fill(Matter *matter, ErrorText *error)
 {
+    MatterSoft *m = soft_of(matter);
+    const Scene *scene = world_scene(matter->world);
     int result = ERROR_OK;
-    for (u32 i = 0; result == ERROR_OK && i < world->scene->soft_count; i++) {
-        result = add_soft(world, i);
+    for (u32 i = 0; result == ERROR_OK && i < scene->soft_count; i++) {
+        result = add_soft(m, i, error);
     }
     if (result == ERROR_OK) {
-        soft_set_steps(world->soft, world->scene->soft_steps);
-        result = soft_build(world->soft);
+        soft_set_steps(m->soft, scene->soft_steps);
+        result = soft_build(m->soft);
     }
     return result;
 }

@@ -1,0 +1,88 @@
+/*
+ * matter_rigid.h: rigid bodies and joints as matter of a world, from inside:
+ *   matter_rigid.c         life, tick, fields, state
+ *   matter_rigid_build.c   bodies of a scene          matter_rigid_joints.c  its joints, and breaks
+ *   matter_rigid_path.c    bodies that follow a path  matter_rigid_hands.c   hands and spawns
+ *   matter_rigid_probes.c  what is measured, lines of the inside
+ * Layer: server/world (private).
+ */
+#ifndef PLENUM_SERVER_WORLD_MATTER_RIGID_H
+#define PLENUM_SERVER_WORLD_MATTER_RIGID_H
+
+#include "server/physics/rigid/joint.h"
+#include "server/world/matter.h"
+
+/* What one rigid slot is to the world. */
+typedef struct SlotInfo {
+    u32 entity; /* id, 0 free */
+    u32 owner;  /* user who spawned it, 0 the scene */
+} SlotInfo;
+
+typedef struct MatterRigid {
+    Matter base;
+    Rigid *rigid;
+    u32 capacity;     /* bodies */
+    SlotInfo *slots;  /* [capacity] */
+    u32 *body_slots;  /* [scene->body_count] slot of a scene's body */
+    JointId *joints;  /* [scene->joint_count] */
+    u64 built_tick;   /* when the scene was last built: paths begin there */
+    u32 field;        /* poses */
+    u32 joints_field; /* 1 where a joint of the scene holds, 0 where it broke; FIELDS_MAX: none */
+    u32 friction;     /* parameters */
+    u32 bounce;
+    void *debug; /* lines and islands as the solver has them, from when somebody first asks */
+} MatterRigid;
+
+extern const MatterOps matter_rigid;
+
+/* Of a world; it is the first kind of each. */
+MatterRigid *world_matter_rigid(const World *world);
+
+static inline MatterRigid *rigid_of(Matter *matter)
+{
+    return (MatterRigid *)matter;
+}
+static inline const MatterRigid *rigid_of_const(const Matter *matter)
+{
+    return (const MatterRigid *)matter;
+}
+static inline const Scene *rigid_scene(const MatterRigid *m)
+{
+    return world_scene(m->base.world);
+}
+
+/* matter_rigid_build.c */
+RigidDef rigid_def_of_scene(const Scene *scene, u32 body_capacity, f32 tick_s);
+/* Adds a body with its entity; 0 and *id, or a negative Error. */
+int matter_rigid_add(MatterRigid *m, const SceneBody *body, const char *name, u32 owner, u32 *id);
+int matter_rigid_fill(Matter *matter, ErrorText *error);
+int matter_rigid_check(Matter *matter, ErrorText *error);
+
+/* matter_rigid_joints.c */
+int matter_rigid_add_joints(MatterRigid *m);
+void matter_rigid_report_breaks(const MatterRigid *m);
+
+/* matter_rigid_path.c */
+/* Where body i of the scene is when `tick` ticks have passed since the scene was built. */
+Vec3 path_position(const Scene *scene, u32 body, u64 tick);
+/* Velocities of the coming tick, so that each is where its path says at the end of it. */
+void matter_rigid_steer(Matter *matter);
+
+/* matter_rigid_hands.c */
+Vec3 matter_rigid_point(const Matter *matter, const Entity *entity, const Input *input);
+i32 matter_rigid_grab(Matter *matter, const Entity *entity, const Input *input);
+void matter_rigid_drag(Matter *matter, u32 grip, Vec3 target);
+void matter_rigid_release(Matter *matter, u32 grip);
+bool matter_rigid_holds(const Matter *matter, u32 grip);
+void matter_rigid_push(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse);
+int matter_rigid_spawn(Matter *matter, const Input *input, u32 *entity);
+void matter_rigid_remove(Matter *matter, const Entity *entity);
+
+/* matter_rigid_probes.c */
+void matter_rigid_sums(const Matter *matter, MatterSums *sums);
+void matter_rigid_stats(const Matter *matter, MatterStats *stats);
+bool matter_rigid_measure(const Matter *matter, const SceneProbe *probe, f64 *value);
+u32 matter_rigid_lines(Matter *matter, u32 mask, DebugLine *lines, u32 capacity);
+u32 matter_rigid_islands(Matter *matter, DebugIsland *islands, u32 capacity);
+
+#endif

@@ -1,0 +1,112 @@
+/* matter_rigid_build.c: the bodies of a scene in the solver. */
+#include "server/world/matter_rigid.h"
+
+#include <stdio.h>
+
+RigidDef rigid_def_of_scene(const Scene *scene, u32 body_capacity, f32 tick_s)
+{
+    return (RigidDef){.body_capacity = body_capacity,
+                      .tick_s = tick_s,
+                      .substeps = scene->substeps,
+                      .gravity = scene->gravity,
+                      .geometries = (const Geometry *const *)scene->geometries,
+                      .geometry_count = scene->geometry_count,
+                      .joint_capacity = scene->joint_count,
+                      .method = scene->method == SCENE_IMPULSES ? RIGID_IMPULSES : RIGID_SOFT_STEP,
+                      .iterations = scene->iterations,
+                      .pyramid_sides = scene->pyramid_sides,
+                      .baumgarte = scene->baumgarte,
+                      .no_sleep = scene->no_sleep};
+}
+
+static BodyDef body_def(const SceneBody *body)
+{
+    BodyDef def = body_def_default();
+    def.shape = body->shape;
+    def.motion = body->motion == MOTION_STATIC      ? BODY_STATIC
+                 : body->motion == MOTION_KINEMATIC ? BODY_KINEMATIC
+                                                    : BODY_DYNAMIC;
+    def.position = body->position;
+    def.orientation = body->orientation;
+    def.velocity = body->velocity;
+    def.spin = body->spin;
+    def.mass_kg = body->mass_kg;
+    def.friction = body->friction;
+    def.restitution = body->restitution;
+    def.rolling = body->rolling;
+    def.gravity_scale = body->gravity_scale;
+    def.asleep = body->asleep;
+    def.sensor = body->sensor;
+    def.plain = body->plain;
+    def.group = body->group;
+    def.mask = body->mask;
+    def.family = body->family;
+    def.linear_damping = body->linear_damping;
+    def.angular_damping = body->angular_damping;
+    def.surface_velocity = body->surface_velocity;
+    return def;
+}
+
+int matter_rigid_add(MatterRigid *m, const SceneBody *body, const char *name, u32 owner, u32 *id)
+{
+    BodyDef def = body_def(body);
+    BodyId made = rigid_add(m->rigid, &def);
+    if (made.generation == 0) {
+        return ERROR_LIMIT;
+    }
+    Entity entity = {.field = (u8)m->field,
+                     .movable = body->motion == MOTION_DYNAMIC,
+                     .generation = (u16)made.generation,
+                     .first = made.slot,
+                     .count = 1,
+                     .mass_kg = body->mass_kg,
+                     .look = body->look};
+    if (body->sensor) {
+        entity.look.kind = APPEARANCE_NONE; /* a place, not a thing: nobody sees or grabs it */
+        entity.movable = 0;
+    }
+    snprintf(entity.name, sizeof entity.name, "%s", name);
+    int result = world_add_entity(&m->base, &entity);
+    if (result != ERROR_OK) {
+        rigid_remove(m->rigid, made);
+        return result;
+    }
+    m->slots[made.slot].entity = entity.id;
+    m->slots[made.slot].owner = owner;
+    *id = entity.id;
+    return ERROR_OK;
+}
+
+int matter_rigid_fill(Matter *matter, ErrorText *error)
+{
+    MatterRigid *m = rigid_of(matter);
+    const Scene *scene = rigid_scene(m);
+    (void)error; /* codes say it all */
+    for (u32 i = 0; i < scene->body_count; i++) {
+        SceneBody body = scene->bodies[i];
+        u32 id;
+        body.position = path_position(scene, i, 0);
+        int result = matter_rigid_add(m, &body, body.name, 0, &id);
+        if (result != ERROR_OK) {
+            return result;
+        }
+        m->body_slots[i] = world_entity(matter->world, id)->first;
+    }
+    return matter_rigid_add_joints(m);
+}
+
+/* A crowd in one place costs its square, so there is a limit to it. */
+int matter_rigid_check(Matter *matter, ErrorText *error)
+{
+    const MatterRigid *m = rigid_of(matter);
+    const Scene *scene = rigid_scene(m);
+    u32 slot, count = rigid_crowd(m->rigid, CROWD_BODIES_MAX, &slot);
+    for (u32 i = 0; i < scene->body_count && count > 0; i++) {
+        if (m->body_slots[i] == slot) {
+            return error_set(error, ERROR_LIMIT,
+                             "%s: %u bodies are in the same place as bodies[%u] '%s': at most %d",
+                             scene->name, count, i, scene->bodies[i].name, CROWD_BODIES_MAX);
+        }
+    }
+    return ERROR_OK;
+}

@@ -1,0 +1,372 @@
+/* matter_soft.c: soft bodies as matter of a world: life, tick, fields, hands, probes, state. */
+#include "server/world/matter_soft.h"
+
+#include "protocol/quantize.h"
+
+#include <stdlib.h>
+
+/* A hand on a cloth pulls with at most this many times the cloth's weight: the constraints of one
+ * point cannot carry what a hand can lift. */
+static const f32 weights_max = 30.0f;
+/* No particle gets more at once by a push. */
+static const f32 push_m_s_max = 10.0f;
+static const f32 two_pi = 6.2831853f;
+/* Of the air around everything: what a gas has even where it presses no more than that. */
+static const f64 air_pa = 101325.0;
+
+MatterSoft *world_matter_soft(const World *world)
+{
+    return (MatterSoft *)world_matter_at(world, 1);
+}
+
+static const Scene *scene_of(const MatterSoft *m)
+{
+    return world_scene(m->base.world);
+}
+
+/* ---- life ---- */
+
+/* Measured with worlds of one kind each (resident bytes of the server), and a third more. */
+enum {
+    POINT_BYTES = 1500, /* with edges and bends, or the faces of a skin */
+    TETRAHEDRON_BYTES = 400
+};
+
+static u64 estimate(const Scene *scene)
+{
+    u64 points = 0, tetrahedra = 0;
+    for (u32 i = 0; i < scene->soft_count; i++) {
+        const SoftMesh *mesh = &scene->soft_meshes[scene->softs[i].mesh];
+        points += mesh->point_count;
+        tetrahedra += mesh->tetrahedron_count;
+    }
+    return points * (HISTORY_FRAMES * sizeof(QPoint) + POINT_BYTES) +
+           tetrahedra * TETRAHEDRON_BYTES;
+}
+
+static int create(Matter *matter, ErrorText *error)
+{
+    MatterSoft *m = soft_of(matter);
+    const Scene *scene = scene_of(m);
+    m->softs = calloc(u32_max(scene->soft_count, 1), sizeof *m->softs);
+    m->entities = calloc(u32_max(scene->soft_count, 1), sizeof *m->entities);
+    if (m->softs == NULL || m->entities == NULL) {
+        return error_set(error, ERROR_MEMORY, "%s: no memory for the world", scene->name);
+    }
+    return ERROR_OK;
+}
+
+static void destroy(Matter *matter)
+{
+    MatterSoft *m = soft_of(matter);
+    soft_destroy(m->soft);
+    soft_destroy(m->next);
+    free(m->softs);
+    free(m->entities);
+}
+
+static void declare(Matter *matter)
+{
+    static const ScalarInfo stretch = {
+        .name = "cloth stretch", .unit = "x", .components = 1, .max = 10000.0f, .initial = {1.0f}};
+    static const ScalarInfo bend = {
+        .name = "cloth bending", .unit = "x", .components = 1, .max = 10000.0f, .initial = {1.0f}};
+    static const ScalarInfo pressure = {
+        .name = "pressure", .unit = "x", .components = 1, .max = 10.0f, .initial = {1.0f}};
+    MatterSoft *m = soft_of(matter);
+    const Scene *scene = scene_of(m);
+    /* Cloth is seen from near: half the step of bodies. */
+    FieldDesc field = {
+        .kind = FIELD_POINTS, .name = "points", .channels = 1, .quantum = 0.5f * scene->quantum};
+    for (u32 i = 0; i < scene->soft_count; i++) {
+        field.capacity += scene->soft_meshes[scene->softs[i].mesh].point_count;
+    }
+    m->field = world_add_field(matter, &field);
+    m->stretch = world_add_parameter(matter, &stretch);
+    m->bend = world_add_parameter(matter, &bend);
+    m->pressure = world_add_parameter(matter, &pressure);
+}
+
+static void declare_states(Matter *matter)
+{
+    MatterSoft *m = soft_of(matter);
+    FieldDesc field = {.kind = FIELD_SCALARS,
+                       .name = "softs",
+                       .channels = 1,
+                       .capacity = scene_of(m)->soft_count,
+                       .quantum = 1.0f};
+    m->awake_field = world_add_field(matter, &field);
+}
+
+static int reserve(Matter *matter)
+{
+    MatterSoft *m = soft_of(matter);
+    if (m->next == NULL) {
+        m->next = soft_create();
+    }
+    return m->next != NULL ? ERROR_OK : ERROR_MEMORY;
+}
+
+static void clear(Matter *matter)
+{
+    MatterSoft *m = soft_of(matter);
+    soft_destroy(m->soft);
+    m->soft = m->next;
+    m->next = NULL;
+}
+
+static void tune(Matter *matter)
+{
+    const MatterSoft *m = soft_of(matter);
+    const World *world = matter->world;
+    soft_set_gravity(m->soft, world_vector(world, WORLD_GRAVITY));
+    soft_set_wind(m->soft, world_vector(world, WORLD_WIND), world_value(world, WORLD_AIR)[0]);
+    soft_set_compliance(m->soft, world_value(world, m->stretch)[0], world_value(world, m->bend)[0]);
+    soft_set_pressure(m->soft, world_value(world, m->pressure)[0]);
+}
+
+static void wake_all(Matter *matter)
+{
+    soft_wake_all(soft_of(matter)->soft);
+}
+
+/* ---- tick ---- */
+
+static void stir(Matter *matter)
+{
+    soft_stir(soft_of(matter)->soft, world_rigid(matter->world), world_tick_s(matter->world));
+}
+
+static void begin(Matter *matter)
+{
+    soft_begin(soft_of(matter)->soft, world_rigid(matter->world), world_jobs(matter->world),
+               world_tick_s(matter->world));
+}
+
+static void substep(Matter *matter, f32 h)
+{
+    soft_substep(soft_of(matter)->soft, world_rigid(matter->world), h);
+}
+
+static void rest(Matter *matter)
+{
+    soft_rest(soft_of(matter)->soft, world_rigid(matter->world));
+}
+
+static void finish(Matter *matter)
+{
+    soft_sleep(soft_of(matter)->soft, world_rigid(matter->world));
+}
+
+/* ---- fields ---- */
+
+static void write_all(const Matter *matter, Frame *frame)
+{
+    const MatterSoft *m = soft_of_const(matter);
+    if (m->field != FIELDS_MAX) {
+        const FieldDesc *field = &frame->fields->fields[m->field];
+        QPoint *points = frame_points(frame, m->field);
+        u32 count = soft_particles(m->soft);
+        u16 generation = world_generation(matter->world);
+        for (u32 i = 0; i < count; i++) {
+            quantize_position(field, soft_position(m->soft, i), points[i].position);
+            points[i].generation = generation;
+        }
+    }
+    if (m->awake_field != FIELDS_MAX) {
+        f32 *awake = frame_field(frame, m->awake_field);
+        for (u32 i = 0; i < scene_of(m)->soft_count; i++) {
+            awake[i] = soft_awake(m->soft, i) ? 1.0f : 0.0f;
+        }
+    }
+}
+
+/* ---- probes ---- */
+
+static void sums(const Matter *matter, MatterSums *sums)
+{
+    const MatterSoft *m = soft_of_const(matter);
+    Vec3 g = world_vector(matter->world, WORLD_GRAVITY);
+    u32 particles = soft_particles(m->soft);
+    for (u32 i = 0; i < particles; i++) {
+        f32 w = soft_inverse_mass(m->soft, i);
+        if (w <= 0.0f) {
+            continue;
+        }
+        f64 mass = 1.0 / (f64)w;
+        Vec3 v = soft_velocity(m->soft, i);
+        sums->kinetic += 0.5 * mass * (f64)vec3_dot(v, v);
+        sums->potential -= mass * (f64)vec3_dot(g, soft_position(m->soft, i));
+        sums->momentum[0] += mass * (f64)v.x;
+        sums->momentum[1] += mass * (f64)v.y;
+        sums->momentum[2] += mass * (f64)v.z;
+    }
+}
+
+static void stats(const Matter *matter, MatterStats *stats)
+{
+    const MatterSoft *m = soft_of_const(matter);
+    stats->world.particles += soft_particles(m->soft);
+    stats->world.constraints += soft_constraints(m->soft);
+    stats->world.memory_bytes += soft_memory(m->soft);
+    for (u32 b = 0; b < soft_bodies(m->soft); b++) {
+        stats->awake += soft_awake(m->soft, b);
+    }
+}
+
+/* Over the points of a body: of their heights, or of their speeds. */
+static f64 mean(const MatterSoft *m, SoftRange range, bool speed)
+{
+    f64 sum = 0.0;
+    for (u32 i = range.first; i < range.first + range.count; i++) {
+        sum +=
+            speed ? (f64)vec3_length(soft_velocity(m->soft, i)) : (f64)soft_position(m->soft, i).y;
+    }
+    return sum / range.count;
+}
+
+static bool measure(const Matter *matter, const SceneProbe *probe, f64 *value)
+{
+    const MatterSoft *m = soft_of_const(matter);
+    if (probe->soft < 0) {
+        return false;
+    }
+    SoftRange range = m->softs[probe->soft];
+    switch (probe->kind) {
+    case PROBE_HEIGHT:
+    case PROBE_SPEED:
+        *value = mean(m, range, probe->kind == PROBE_SPEED);
+        return true;
+    case PROBE_STRETCH:
+        *value = (f64)soft_strain(m->soft, range.body);
+        return true;
+    case PROBE_VOLUME:
+        *value = (f64)soft_volume(m->soft, range.body);
+        return true;
+    case PROBE_PRESSURE:
+        *value = (f64)soft_pressure(m->soft, range.body) / 1000.0;
+        return true;
+    case PROBE_PRESSURE_VOLUME:
+        *value = (air_pa + (f64)soft_pressure(m->soft, range.body)) *
+                 (f64)soft_volume(m->soft, range.body);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- hands ---- */
+
+static Vec3 point(const Matter *matter, const Entity *entity, const Input *input)
+{
+    return soft_position(soft_of_const(matter)->soft, entity->first + input->element);
+}
+
+static i32 grab(Matter *matter, const Entity *entity, const Input *input)
+{
+    const MatterSoft *m = soft_of(matter);
+    const SceneHands *hands = &scene_of(m)->hands;
+    u32 particle = entity->first + input->element;
+    f32 omega = two_pi * hands->frequency;
+    SoftGrip grip = {.particle = particle,
+                     .target = soft_position(m->soft, particle),
+                     .stiffness = entity->mass_kg * omega * omega,
+                     .damping = 2.0f * hands->damping * entity->mass_kg * omega,
+                     .force_max = f32_min(hands->force_max, entity->mass_kg * 9.81f * weights_max)};
+    return soft_grip_add(m->soft, &grip);
+}
+
+static void drag(Matter *matter, u32 grip, Vec3 target)
+{
+    soft_grip(soft_of(matter)->soft, grip)->target = target;
+}
+
+static void release(Matter *matter, u32 grip)
+{
+    soft_grip_remove(soft_of(matter)->soft, grip);
+}
+
+static bool holds(const Matter *matter, u32 grip)
+{
+    return grip < SOFT_GRIPS_MAX && soft_grip(soft_of_const(matter)->soft, grip)->live == 1;
+}
+
+static void push(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse)
+{
+    Soft *soft = soft_of(matter)->soft;
+    u32 particle = entity->first + input->element;
+    f32 speed = vec3_length(impulse) * soft_inverse_mass(soft, particle);
+    f32 scale = speed > push_m_s_max ? push_m_s_max / speed : 1.0f;
+    soft_impulse(soft, particle, vec3_scale(impulse, scale));
+}
+
+/* Whatever may lie on a rigid body that goes. */
+static void leaves(Matter *matter, const Entity *entity)
+{
+    World *world = matter->world;
+    if (world_is_rigid(world, entity)) {
+        soft_wake_near(soft_of(matter)->soft, world_rigid(world), entity->first);
+    }
+}
+
+/* ---- state ---- */
+
+static void walk_names(Matter *matter, State *state)
+{
+    MatterSoft *m = soft_of(matter);
+    state_bytes(state, m->entities, scene_of(m)->soft_count * sizeof *m->entities);
+}
+
+static void walk(Matter *matter, State *state)
+{
+    soft_walk(soft_of(matter)->soft, state);
+}
+
+/* A soft body is where it was built. */
+static bool owns(const Matter *matter, const Entity *entity, u32 nth)
+{
+    const MatterSoft *m = soft_of_const(matter);
+    return nth < scene_of(m)->soft_count && entity->id == m->entities[nth] &&
+           entity->first == m->softs[nth].first && entity->count == m->softs[nth].count;
+}
+
+static bool owns_all(const Matter *matter, u32 count)
+{
+    return count == scene_of(soft_of_const(matter))->soft_count;
+}
+
+const MatterOps matter_soft = {
+    .name = "soft",
+    .bytes = sizeof(MatterSoft),
+    .estimate = estimate,
+    .create = create,
+    .destroy = destroy,
+    .declare = declare,
+    .declare_states = declare_states,
+    .reserve = reserve,
+    .clear = clear,
+    .fill = matter_soft_fill,
+    .stir = stir,
+    .begin = begin,
+    .substep = substep,
+    .rest = rest,
+    .finish = finish,
+    .write = write_all,
+    .sums = sums,
+    .stats = stats,
+    .measure = measure,
+    .tune = tune,
+    .wake_all = wake_all,
+    .by_element = true,
+    .point = point,
+    .grab = grab,
+    .drag = drag,
+    .release = release,
+    .holds = holds,
+    .push = push,
+    .leaves = leaves,
+    .walk_names = walk_names,
+    .walk = walk,
+    .owns = owns,
+    .owns_all = owns_all,
+};

@@ -1,0 +1,46 @@
+/*
+ * matter_soft.h: soft bodies as matter of a world, from inside:
+ *   matter_soft.c        life, tick, fields, hands, probes, state
+ *   matter_soft_build.c  soft bodies of a scene
+ * Layer: server/world (private).
+ */
+#ifndef PLENUM_SERVER_WORLD_MATTER_SOFT_H
+#define PLENUM_SERVER_WORLD_MATTER_SOFT_H
+
+#include "server/physics/soft/soft.h"
+#include "server/world/matter.h"
+
+typedef struct MatterSoft {
+    Matter base;
+    Soft *soft;        /* made anew by a reset */
+    Soft *next;        /* for the coming reset; NULL outside one */
+    SoftRange *softs;  /* [scene->soft_count] */
+    u32 *entities;     /* [scene->soft_count] ids */
+    u32 field;         /* points; FIELDS_MAX: the scene has none */
+    u32 awake_field;   /* 1 where a soft body of the scene is awake; FIELDS_MAX: none */
+    u32 stretch, bend; /* parameters */
+    u32 pressure;
+} MatterSoft;
+
+extern const MatterOps matter_soft;
+
+static inline MatterSoft *soft_of(Matter *matter)
+{
+    return (MatterSoft *)matter;
+}
+static inline const MatterSoft *soft_of_const(const Matter *matter)
+{
+    return (const MatterSoft *)matter;
+}
+
+/* Of a world; it is the second kind of each. */
+MatterSoft *world_matter_soft(const World *world);
+static inline Soft *world_soft(const World *world)
+{
+    return world_matter_soft(world)->soft;
+}
+
+/* matter_soft_build.c */
+int matter_soft_fill(Matter *matter, ErrorText *error);
+
+#endif

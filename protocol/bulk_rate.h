@@ -5,7 +5,8 @@
  * drains the queue that this filled, then asks for a little more now and then. What is lost while
  * it asks for less than the path gives is lost at any rate, and sent on top. A queue above
  * BULK_QUEUE_US makes it yield, well before a client's state stream would (budget.h).
- * Pure: time is an argument. Layer: protocol.
+ * Pure: time is an argument.
+ * Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_BULK_RATE_H
 #define PLENUM_PROTOCOL_BULK_RATE_H

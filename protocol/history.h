@@ -1,7 +1,8 @@
 /*
  * history.h: frames by tick: the last HISTORY_FRAMES ticks whole, for lag compensation and
  * recorder, and of the time before them those from which something was sent, to build upon. Owned
- * and used by one thread (the host's). Layer: protocol.
+ * and used by one thread (the host's).
+ * Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_HISTORY_H
 #define PLENUM_PROTOCOL_HISTORY_H

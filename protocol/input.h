@@ -1,7 +1,7 @@
 /*
  * input.h: what hands do to the world, as one small struct, coded to bits; and the input packet
- * that carries all unacknowledged inputs with the client's acks, clock, camera and cursor. Layer:
- * protocol.
+ * that carries all unacknowledged inputs with the client's acks, clock, camera and cursor.
+ * Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_INPUT_H
 #define PLENUM_PROTOCOL_INPUT_H

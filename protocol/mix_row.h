@@ -3,7 +3,8 @@
  * slots of three rows at once. No slot of a symbol depends on its other bits, so that a decoder
  * need not wait for one bit before it works on the next, and learning from all of them is one step.
  * Only with AVX2 (MIX_WIDE); the same bits as one after the other give elsewhere (a test compares
- * them). Layer: protocol.
+ * them).
+ * Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_MIX_ROW_H
 #define PLENUM_PROTOCOL_MIX_ROW_H

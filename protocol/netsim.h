@@ -2,7 +2,8 @@
  * netsim.h: a seeded bad network for one direction: loss (independent and in bursts), delay,
  * jitter, reordering, duplication and a rate cap with a bounded queue (tail drop). Pure: time is an
  * argument, the same seed and the same sends give the same deliveries. Used in memory and inside a
- * UDP proxy. Loss bursts follow the two-state model of Gilbert 1960. Layer: protocol.
+ * UDP proxy. Loss bursts follow the two-state model of Gilbert 1960.
+ * Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_NETSIM_H
 #define PLENUM_PROTOCOL_NETSIM_H

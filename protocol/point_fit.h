@@ -1,7 +1,8 @@
 /*
  * point_fit.h: weighted least squares: the weights that the encoder of points sends. Decoders read
  * them and never fit, so this may be in floating point; + − × ÷ only, the same bits everywhere.
- * Inside point_code.c. Layer: protocol.
+ * Inside point_code.c.
+ * Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_POINT_FIT_H
 #define PLENUM_PROTOCOL_POINT_FIT_H

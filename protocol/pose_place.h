@@ -1,6 +1,7 @@
 /*
  * pose_place.h: where a pose is, in the fixed point of the pose codec, and where it may go from
- * there. Layer: protocol.
+ * there.
+ * Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_POSE_PLACE_H
 #define PLENUM_PROTOCOL_POSE_PLACE_H

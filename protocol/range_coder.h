@@ -3,7 +3,8 @@
  * in 64 bits, so that bytes go out or come in by fours and seldom): one bit at a probability of 16
  * bits, integers only, the same bytes on every machine. One struct codes and decodes, so that a
  * model is written once for both. A decoder that runs out of bytes reads zeros, and the encoder
- * leaves trailing zeros out. Layer: protocol.
+ * leaves trailing zeros out.
+ * Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_RANGE_CODER_H
 #define PLENUM_PROTOCOL_RANGE_CODER_H

@@ -2,7 +2,8 @@
 // by the files that implement it: scene_values.cpp (numbers, names, colours), scene_shape.cpp
 // (shapes and their geometries), scene_soft_mesh.cpp and scene_soft.cpp (soft bodies),
 // scene_body.cpp (bodies, copies, figures), scene_joint.cpp, and scene.cpp (the rest, and the
-// functions of scene.h). Layer: protocol, private.
+// functions of scene.h).
+// Layer: protocol, private.
 #ifndef PLENUM_PROTOCOL_SCENE_BUILDER_CPP_H
 #define PLENUM_PROTOCOL_SCENE_BUILDER_CPP_H
 

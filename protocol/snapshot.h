@@ -16,8 +16,8 @@
  * So a packet that arrives before its successors pushed a baseline out finds it, whatever is lost,
  * duplicated or reordered; one that arrives later than that is too late to matter, is dropped, and
  * is not acknowledged. Ticks are the same for all chunks where that is possible, also for those
- * that rested long, and for all clients that acknowledged the same: they share the codes. Layer:
- * protocol.
+ * that rested long, and for all clients that acknowledged the same: they share the codes.
+ * Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_SNAPSHOT_H
 #define PLENUM_PROTOCOL_SNAPSHOT_H

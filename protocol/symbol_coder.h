@@ -3,7 +3,8 @@
  * symbols of sixteen kinds: one step for a symbol that a binary coder takes four or five for. Their
  * chances are the mean of two contexts, which all move towards the symbol that came, one vector
  * each (as in Giesen's adaptive nibbles, "Mixing and adaptive models", 2015). Integers only, the
- * same bytes on every machine. Layer: protocol.
+ * same bytes on every machine.
+ * Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_SYMBOL_CODER_H
 #define PLENUM_PROTOCOL_SYMBOL_CODER_H

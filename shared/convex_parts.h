@@ -3,7 +3,8 @@
  * bodies can move: their parts become the children of a compound. Method: cut, again and again, the
  * part that its convex hull fills worst by the plane across an axis that leaves the least empty
  * space in the hulls of both halves (after the approximate convex decompositions of Lien, Amato
- * 2004 and Mamou, Ghorbel 2009, on a grid). Layer: shared.
+ * 2004 and Mamou, Ghorbel 2009, on a grid).
+ * Layer: shared.
  */
 #ifndef PLENUM_SHARED_CONVEX_PARTS_H
 #define PLENUM_SHARED_CONVEX_PARTS_H

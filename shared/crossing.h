@@ -1,7 +1,8 @@
 /*
  * crossing.h: where a line through a closed surface of triangles goes in and out, without gaps:
  * triangles that share an edge decide by the same number on which side of it the line passes, so
- * that however near to edges and corners it comes, what goes in comes out. Layer: shared.
+ * that however near to edges and corners it comes, what goes in comes out.
+ * Layer: shared.
  */
 #ifndef PLENUM_SHARED_CROSSING_H
 #define PLENUM_SHARED_CROSSING_H

@@ -1,7 +1,8 @@
 /*
  * lattice.h: a body-centred cubic lattice over a closed surface: which of its points are inside,
  * where its edges are cut, and which points move onto the surface. The first half of
- * tetrahedralize.h. Layer: shared.
+ * tetrahedralize.h.
+ * Layer: shared.
  */
 #ifndef PLENUM_SHARED_LATTICE_H
 #define PLENUM_SHARED_LATTICE_H

@@ -2,7 +2,8 @@
  * mesh_file.h: reads triangles from the bytes of a stranger's file: Wavefront .obj, Stanford .ply
  * (ASCII and binary of both byte orders) and 3D Studio's ASCII .asc. Only shapes: colours, normals,
  * textures and groups are passed over. Numbers are read the same way in every locale. Time and
- * memory are bounded by the bytes and by limits.h. Layer: shared.
+ * memory are bounded by the bytes and by limits.h.
+ * Layer: shared.
  */
 #ifndef PLENUM_SHARED_MESH_FILE_H
 #define PLENUM_SHARED_MESH_FILE_H

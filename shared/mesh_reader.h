@@ -1,6 +1,7 @@
 /*
  * mesh_reader.h: what the readers of mesh_file.h share: words and numbers of text, growing lists of
- * vertices and triangles, and errors that say where they are. Layer: shared.
+ * vertices and triangles, and errors that say where they are.
+ * Layer: shared.
  */
 #ifndef PLENUM_SHARED_MESH_READER_H
 #define PLENUM_SHARED_MESH_READER_H

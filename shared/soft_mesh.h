@@ -4,7 +4,8 @@
  * it, the viewer triangles; both have it from the scene. Lengths in m, in the body's own frame.
  * Makers fill a whole SoftMesh, which the caller frees with soft_mesh_finish; on an error they
  * leave it empty (finish is then harmless) and return a negative code with a text that names the
- * place. Layer: shared.
+ * place.
+ * Layer: shared.
  */
 #ifndef PLENUM_SHARED_SOFT_MESH_H
 #define PLENUM_SHARED_SOFT_MESH_H

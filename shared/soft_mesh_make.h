@@ -1,6 +1,7 @@
 /*
  * soft_mesh_make.h: what the makers of soft_mesh.h share: room for a mesh, the edges of a surface,
- * and whether lines meet triangles. Layer: shared.
+ * and whether lines meet triangles.
+ * Layer: shared.
  */
 #ifndef PLENUM_SHARED_SOFT_MESH_MAKE_H
 #define PLENUM_SHARED_SOFT_MESH_MAKE_H

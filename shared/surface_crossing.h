@@ -1,6 +1,7 @@
 /*
  * surface_crossing.h: does a surface cut itself? Exactly, on a grid of 2^20 steps along its longest
- * side: integers have no rounding, so touching is told from passing by. Layer: shared.
+ * side: integers have no rounding, so touching is told from passing by.
+ * Layer: shared.
  */
 #ifndef PLENUM_SHARED_SURFACE_CROSSING_H
 #define PLENUM_SHARED_SURFACE_CROSSING_H

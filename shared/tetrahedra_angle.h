@@ -1,5 +1,6 @@
 /*
- * tetrahedra_angle.h: how sharp one tetrahedron is. Layer: shared.
+ * tetrahedra_angle.h: how sharp one tetrahedron is.
+ * Layer: shared.
  */
 #ifndef PLENUM_SHARED_TETRAHEDRA_ANGLE_H
 #define PLENUM_SHARED_TETRAHEDRA_ANGLE_H

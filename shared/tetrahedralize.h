@@ -3,7 +3,8 @@
  * snapped to the surface (isosurface stuffing: Labelle & Shewchuk 2007), which bounds all dihedral
  * angles: none is smaller than 10.5°, whatever the surface. Edges and corners of the surface are
  * blunted within a cell, and what is thinner than a cell is lost; the skin keeps both. The same
- * surface gives the same tetrahedra. Layer: shared.
+ * surface gives the same tetrahedra.
+ * Layer: shared.
  */
 #ifndef PLENUM_SHARED_TETRAHEDRALIZE_H
 #define PLENUM_SHARED_TETRAHEDRALIZE_H

@@ -3,7 +3,8 @@
  * that the same input gives the same bits with every compiler and C library (libm's differ).
  * Accuracy, measured by tests/unit/shared/test_trig.c: the f64 functions are within 2 units in the
  * last place (sine and cosine within 2^-52 absolutely for |x| ≤ 1e5), the f32 functions within
- * 0.51. Layer: shared.
+ * 0.51.
+ * Layer: shared.
  */
 #ifndef PLENUM_SHARED_TRIG_H
 #define PLENUM_SHARED_TRIG_H

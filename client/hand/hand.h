@@ -1,6 +1,7 @@
 /*
  * hand.h: one user's hand: what it hovers, holds and does, on top of a connection. Used by the
- * mouse tools and by scripts and bots alike. Layer: client/hand (no SDL).
+ * mouse tools and by scripts and bots alike.
+ * Layer: client/hand (no SDL).
  */
 #ifndef PLENUM_CLIENT_HAND_HAND_H
 #define PLENUM_CLIENT_HAND_HAND_H

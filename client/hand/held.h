@@ -8,7 +8,8 @@
  * weight, a swing) is added to the model of now: shown = model(t) + filter(server − model(t − lag))
  * (the predictor of Smith 1957). At rest that is exactly the server's answer. Let go, the offset to
  * the server fades away without a jump in position or speed.
- * Pure: time, target and the server's answer are arguments. Layer: client/hand.
+ * Pure: time, target and the server's answer are arguments.
+ * Layer: client/hand.
  */
 #ifndef PLENUM_CLIENT_HAND_HELD_H
 #define PLENUM_CLIENT_HAND_HELD_H

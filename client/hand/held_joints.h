@@ -8,7 +8,8 @@
  * let them (positions projected one joint after the other: Müller 2020), the nearer to the hand the
  * heavier, so that a chain follows its end. What is joined to something that stands gives way: a
  * door stays in its hinges. Where nothing is offset nothing moves.
- * Pure. Layer: client/hand.
+ * Pure.
+ * Layer: client/hand.
  */
 #ifndef PLENUM_CLIENT_HAND_HELD_JOINTS_H
 #define PLENUM_CLIENT_HAND_HELD_JOINTS_H

@@ -1,13 +1,19 @@
 /*
  * script.h: --do files: scripted inputs, one JSON object per line with "t" in seconds after the
- * world arrived. {"t":1,"grab":"box-1"} {"t":1.2,"move":[0,2,0]} {"t":3,"release":true}
- * {"t":4,"push":"box-1","impulse":[0,5,0]} {"t":5,"control":"pause"}
- * {"t":6,"set":"gravity","value":[0,-1.6,0]} {"t":7,"spawn":"ball","position":[0,5,0]}
- * {"t":8,"look_from":[4,3,6],"look_at":[0,1,0]} {"t":9,"chat":"hello"}; where a name stands, a ray
- * {"origin":[x,y,z],"direction":[x,y,z]} may stand too. "move" is the world point where the grabbed
- * point shall go, reached over the time until the next line ("over": seconds). Also
- * {"remove":"ball-3"}, "velocity" beside "spawn", and "value" beside "control" for step, speed and
- * seek. Layer: client/hand (no SDL).
+ * world arrived.
+ *   {"t":1,"grab":"box-1"}
+ *   {"t":1.2,"move":[0,2,0]}       the world point where the grabbed point shall go, reached over
+ *                                  the time until the next line ("over": seconds)
+ *   {"t":3,"release":true}
+ *   {"t":4,"push":"box-1","impulse":[0,5,0]}
+ *   {"t":5,"control":"pause"}      with "value" for step, speed and seek
+ *   {"t":6,"set":"gravity","value":[0,-1.6,0]}
+ *   {"t":7,"spawn":"ball","position":[0,5,0]}     with "velocity" where it flies
+ *   {"t":8,"look_from":[4,3,6],"look_at":[0,1,0]}
+ *   {"t":9,"chat":"hello"}
+ *   {"t":10,"remove":"ball-3"}
+ * Where a name stands, a ray {"origin":[x,y,z],"direction":[x,y,z]} may stand too.
+ * Layer: client/hand (no SDL).
  */
 #ifndef PLENUM_CLIENT_HAND_SCRIPT_H
 #define PLENUM_CLIENT_HAND_SCRIPT_H

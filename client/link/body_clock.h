@@ -8,7 +8,8 @@
  * their own way, and what holds them together is not known here. Where nothing comes it stands,
  * and then hurries after the shown tick as that does (PLAYOUT_HURRY), or, where that jumped,
  * through all that was missed within some tenths of a second. Where its chunks always come late it
- * stays as far behind, so that it moves evenly. Pure: time is an argument. Layer: client/link.
+ * stays as far behind, so that it moves evenly. Pure: time is an argument.
+ * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_BODY_CLOCK_H
 #define PLENUM_CLIENT_LINK_BODY_CLOCK_H

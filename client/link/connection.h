@@ -2,7 +2,8 @@
  * connection.h: one client's connection to a server: handshake, sealing, messages, state packets,
  * inputs with redundancy, clock, and what is known of the world (fields, entities, users).
  * Polled by its owner; no threads, no drawing, no SDL. Bots, headless clients and the window use
- * it. Layer: client/link.
+ * it.
+ * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_CONNECTION_H
 #define PLENUM_CLIENT_LINK_CONNECTION_H

@@ -1,7 +1,7 @@
 /*
  * connection_state.h: the inside of a Connection, shared by connection.c (transport, sealing,
- * sending) and connection_receive.c (what messages and headers change). Layer: client/link,
- * private.
+ * sending) and connection_receive.c (what messages and headers change).
+ * Layer: client/link, private.
  */
 #ifndef PLENUM_CLIENT_LINK_CONNECTION_STATE_H
 #define PLENUM_CLIENT_LINK_CONNECTION_STATE_H

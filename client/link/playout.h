@@ -11,12 +11,14 @@
  * a perfect network, more with jitter and with loss. The delay is the least for which the picture
  * would have had nothing to go to for a fiftieth of the last seconds, of which one packet counts
  * for half at most: rare bursts are bridged by extrapolation instead of by a delay that all the
- * rest would have to bear. Motion. The shown tick follows line − delay by running a few percent
- * faster or slower (PLAYOUT_WARP_MAX), and its pace changes no faster than PLAYOUT_SLEW_MAX a
- * second: a body that moves at v is shown with an acceleration of at most v · PLAYOUT_SLEW_MAX that
- * is not its own. After a hold, a seek or a change of speed it may hurry (PLAYOUT_HURRY). It never
+ * rest would have to bear.
+ * Motion. The shown tick follows line − delay by running a few percent faster or slower
+ * (PLAYOUT_WARP_MAX), and its pace changes no faster than PLAYOUT_SLEW_MAX a second: a body that
+ * moves at v is shown with an acceleration of at most v · PLAYOUT_SLEW_MAX that is not its own.
+ * After a hold, a seek or a change of speed it may hurry (PLAYOUT_HURRY). It never
  * goes back. Starved, it runs on for 0.1 s beyond the newest tick, slows down and holds at 0.25 s.
- * Knows no receiver and no fields; time is an argument. Layer: client/link.
+ * Knows no receiver and no fields; time is an argument.
+ * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_PLAYOUT_H
 #define PLENUM_CLIENT_LINK_PLAYOUT_H

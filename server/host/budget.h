@@ -14,7 +14,8 @@
  * Otherwise a budget that is used rises: it doubles each second while far from where it last met a
  * limit, creeps near it and hurries again beyond it, but never over half as much again as arrives
  * (GCC): delays of few packets tell of a queue late.
- * Pure: time is an argument. Layer: server/host.
+ * Pure: time is an argument.
+ * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_BUDGET_H
 #define PLENUM_SERVER_HOST_BUDGET_H

@@ -1,6 +1,7 @@
 /*
  * http.h: /metrics (Prometheus text), /healthz and /readyz by libmicrohttpd, without a thread of
- * its own: the host's loop watches one file descriptor and calls http_run. Layer: server/host.
+ * its own: the host's loop watches one file descriptor and calls http_run.
+ * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_HTTP_H
 #define PLENUM_SERVER_HOST_HTTP_H

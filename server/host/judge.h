@@ -1,7 +1,8 @@
 /*
  * judge.h: was a pick fair? A grab or a push is judged against the world as the picking client saw
  * it: the frames around its seen tick, interpolated, at most PICK_AGE_MAX_S back (lag
- * compensation). Layer: server/host.
+ * compensation).
+ * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_JUDGE_H
 #define PLENUM_SERVER_HOST_JUDGE_H

@@ -1,6 +1,7 @@
 /*
  * fake_source.h: a Source without physics: spheres on circles, 60 ticks a second by the clock,
- * every input kept for the test to look at. For tests of the host. Layer: tests.
+ * every input kept for the test to look at. For tests of the host.
+ * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_FAKE_SOURCE_H
 #define PLENUM_TESTS_SUPPORT_FAKE_SOURCE_H

@@ -1,6 +1,7 @@
 /*
  * ccd_flight.h: the ways of fast bodies through a tick, and where these end so that nothing is
- * passed. Layer: server/physics/rigid, private to ccd*.c.
+ * passed.
+ * Layer: server/physics/rigid, private to ccd*.c.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_CCD_FLIGHT_H
 #define PLENUM_SERVER_PHYSICS_RIGID_CCD_FLIGHT_H

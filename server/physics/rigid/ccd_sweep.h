@@ -1,6 +1,7 @@
 /*
  * ccd_sweep.h: ways of things through one tick, and when the parts of two of them meet on the way.
- * Time runs from 0 to 1 within the tick. Layer: server/physics/rigid, private to ccd*.c.
+ * Time runs from 0 to 1 within the tick.
+ * Layer: server/physics/rigid, private to ccd*.c.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_CCD_SWEEP_H
 #define PLENUM_SERVER_PHYSICS_RIGID_CCD_SWEEP_H

@@ -1,6 +1,7 @@
 /*
  * joint_row.h: the rows of one tick in which joints are solved: one joint each of any kind, or
- * eight ball joints side by side. Layer: server/physics/rigid, private.
+ * eight ball joints side by side.
+ * Layer: server/physics/rigid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_ROW_H
 #define PLENUM_SERVER_PHYSICS_RIGID_JOINT_ROW_H

@@ -1,6 +1,7 @@
 /*
  * joint_tree.h: the rows of trees of joints, up to eight trees of one shape side by side, and where
- * their bodies are and will be. Layer: server/physics/rigid, private.
+ * their bodies are and will be.
+ * Layer: server/physics/rigid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_TREE_H
 #define PLENUM_SERVER_PHYSICS_RIGID_JOINT_TREE_H

@@ -7,7 +7,8 @@
  * faces and edges that cannot separate are passed over (manifold_solids.c), touches of rims and
  * edges are solved for (manifold_curves.c), triangles within a covered plane are left out
  * (manifold_mesh.c). Manifolds of bodies that lie still against each other go on in recycle.c,
- * apart pairs with them. Layer: server/physics/rigid.
+ * apart pairs with them.
+ * Layer: server/physics/rigid.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_MANIFOLD_H
 #define PLENUM_SERVER_PHYSICS_RIGID_MANIFOLD_H

@@ -1,6 +1,7 @@
 /*
  * turning.h: how bodies turn in a step, eight side by side; for the step itself and for joints that
- * foresee it. Layer: server/physics/rigid, private.
+ * foresee it.
+ * Layer: server/physics/rigid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_TURNING_H
 #define PLENUM_SERVER_PHYSICS_RIGID_TURNING_H

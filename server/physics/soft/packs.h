@@ -4,7 +4,8 @@
  * slab of a large one. Groups run first, then the seams between neighbouring slabs, then chains
  * through many of them, then what is left of a body (normally nothing): so threads meet two to four
  * times a step and not once a colour. The pieces depend on the bodies alone, never on the number of
- * threads: same pieces, same order within each, same bits. Layer: server/physics/soft (private).
+ * threads: same pieces, same order within each, same bits.
+ * Layer: server/physics/soft (private).
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_PACKS_H
 #define PLENUM_SERVER_PHYSICS_SOFT_PACKS_H

@@ -45,7 +45,7 @@ if [ -n "$$missing" ]; then echo "installing:$$missing"; \
 endef
 
 # ---- flags ----------------------------------------------------------------------------------
-# Determinism: no contraction, no fast-math (architecture.md). Functions start at cache lines: where the
+# Determinism: no contraction, no fast-math (ARCHITECTURE.md). Functions start at cache lines: where the
 # hot ones happened to lie was worth 7 % from build to build.
 OPT_release := -O3 -g -falign-functions=64
 OPT_debug := -O1 -g -DPL_VALIDATE

@@ -21,7 +21,7 @@
 #define SANITIZED 0
 #endif
 
-/* The same for all: what architecture.md demands for determinism. */
+/* The same for all: what ARCHITECTURE.md demands for determinism. */
 #define RULES                                                                                      \
     "-I. -Ibuild/gen -D_GNU_SOURCE -ffp-contract=off -fno-math-errno -fno-trapping-math "          \
     "-Wno-psabi -pthread"

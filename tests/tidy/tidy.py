@@ -3,7 +3,8 @@
 
 Rules: includes point downwards only (LAYERS); each outside library stays behind its own files
 (ONLY_IN); only shared/clock.c reads a clock; no tabs, trailing blanks, long lines, leftover notes;
-a comment on top of each file; no file grows past LINES_MAX without a reason (LONG_FILES).
+a comment on top of each file; no file grows past LINES_MAX without a reason (LONG_FILES); files
+that comments, Makefile and documents name exist (check_names).
 usage: tests/tidy/tidy.py [--self-test]     exit 1 if anything is found
 """
 import fnmatch
@@ -67,6 +68,12 @@ CPP_FILES = ["protocol/*.cpp", "client/hand/panels.cpp", "tests/bench/peers/*_bu
 CLOCK = re.compile(r"\b(clock_gettime|gettimeofday|timespec_get|time|clock|ftime)\s*\(")
 NOTES = re.compile(r"\b(TODO|FIXME|XXX)\b")
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)[>"]')
+# What looks like a file's name: with a folder or without, * and {a,b} as in a shell.
+NAMED = re.compile(r"[\w./*{},-]*[\w*}]\.(?:c|h|cpp|def|fbs|md|py|sh|bin|json|txt|asc|obj|ply|png)\b")
+HAVE_COMMENTS = ["*.c", "*.h", "*.cpp", "*.def", "*.fbs", "*.py", "*.sh", "*.md", "Makefile"]
+# Names of no file of the tree: headers of others, what programs write, examples.
+NAMES_OUTSIDE = {"enet.h", "sodium.h", "cmocka.h", "compile_commands.json", "scene.json", "cat.obj"}
+EXAMPLE = re.compile(r"FILE|NAME|SCENE")
 # File -> why it may be longer than LINES_MAX.
 LONG_FILES = {
     "protocol/scene.cpp": "the whole adapter of one schema: each field beside its checks and texts",
@@ -86,6 +93,43 @@ def without_comments(text):
     def blank(m):
         return "\n" * m.group().count("\n") if m.group()[0] == "/" else '""'
     return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S)
+
+
+def comments(path, text):
+    """All comments as (offset, text); of a document all of it but blocks of commands."""
+    if path.endswith(".md"):
+        return [(m.start(), m.group()) for m in re.finditer(r"^(?! {4}).+$", text, flags=re.M)]
+    if path.endswith((".py", ".sh")) or path == "Makefile":
+        return [(m.start(), m.group()) for m in re.finditer(r"^\s*#.*$", text, flags=re.M)]
+    pattern = r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/'
+    return [(m.start(), m.group()) for m in re.finditer(pattern, text, flags=re.S)
+            if m.group()[0] == "/"]
+
+
+def is_there(name, tracked, endings):
+    if "*" not in name:
+        return name in endings
+    return any(fnmatch.fnmatchcase("/" + f, "*/" + name) for f in tracked)
+
+
+def endings_of(tracked):
+    """Every way to name a tracked file by the end of its path."""
+    return {f.split("/", n)[-1] for f in tracked for n in range(f.count("/") + 1)}
+
+
+def check_names(path, text, tracked, endings):
+    """Files that are named and are not there, as (line, text)."""
+    found = []
+    for start, comment in comments(path, text):
+        for match in NAMED.finditer(comment):
+            name = re.sub(r"\{[^}]*\}", "*", match.group().lstrip("./,-"))
+            if (name in NAMES_OUTSIDE or EXAMPLE.search(name) or name.startswith("build/") or
+                    match.group().startswith("/")):
+                continue
+            if not is_there(name, tracked, endings):
+                line = text.count("\n", 0, start + match.start()) + 1
+                found.append((line, f"names {match.group()}, which is not in the tree"))
+    return found
 
 
 def check_include(path, included):
@@ -166,6 +210,11 @@ def self_test():
     for path, text in bad:
         if not check_file(path, text):
             sys.exit(f"tidy: self test: nothing found in {path}: {text[:60]!r}")
+    names = "/* see a.h, shared/b.c, {x,y}_z.c and protocol/b.c */\n"
+    there = ["shared/a.h", "shared/b.c", "shared/y_z.c"]
+    found = check_names("shared/a.c", names, there, endings_of(there))
+    if len(found) != 1 or "protocol/b.c" not in found[0][1]:
+        sys.exit(f"tidy: self test: of {names!r} {found}")
     good = head + '#include "shared/base.h"\nint run_time(int x); // the time (of day)\n'
     if check_file("client/hand/bots.c", good):
         sys.exit(f"tidy: self test: {check_file('client/hand/bots.c', good)}")
@@ -175,9 +224,17 @@ def main():
     self_test()
     if sys.argv[1:] == ["--self-test"]:
         return
-    tracked = subprocess.run(["git", "ls-files", "*.c", "*.h", "*.cpp"], capture_output=True,
-                             text=True, check=True).stdout.split()
+    everything = subprocess.run(["git", "ls-files"], capture_output=True, text=True,
+                                check=True).stdout.split()
+    tracked = [f for f in everything if f.endswith((".c", ".h", ".cpp"))]
+    endings = endings_of(everything)
     count = 0
+    for path in everything:
+        if matches(path, HAVE_COMMENTS):
+            with open(path, encoding="utf-8") as file:
+                for number, text in check_names(path, file.read(), everything, endings):
+                    print(f"{path}:{number}: {text}")
+                    count += 1
     for path in tracked:
         with open(path, encoding="utf-8") as file:
             for number, text in check_file(path, file.read()):

@@ -7,7 +7,7 @@
  */
 #include "protocol/chunk.h"
 #include "protocol/bits.h"
-#include "protocol/quantize.h"
+#include "protocol/field_ops.h"
 #include "shared/check.h"
 #include "shared/error.h"
 #include "shared/hash.h"
@@ -16,25 +16,13 @@
 
 enum {
     ELEMENTS_MAX = CHUNK_VOXELS_EDGE * CHUNK_VOXELS_EDGE * CHUNK_VOXELS_EDGE,
-    COLUMNS_MAX = 9,
     VALUES_MAX = 2 * ELEMENTS_MAX, /* largest elements × columns: two channels of voxels */
-    POSITION_BITS = 29,
-    POSITION_BIAS = POSITION_CODE_MAX + 1,
-    ROTATION_BITS = 10,
-    FLAGS_BITS = 6,
 
     CODE_BITS = 2,
     MASK_BITS = 2,
     MODE_BITS = 3,
     WIDTH_BITS = 6,
 };
-
-PL_STATIC_ASSERT(POSE_FLAGS_MASK == (1 << FLAGS_BITS) - 1, "all flags travel");
-PL_STATIC_ASSERT(CHUNK_POSES *(3 * POSITION_BITS + 32 + FLAGS_BITS + 16) + CODE_BITS <=
-                     8 * CHUNK_CODE_BYTES_MAX,
-                 "a raw chunk of poses fits");
-PL_STATIC_ASSERT(ELEMENTS_MAX * 2 * 8 + CODE_BITS <= 8 * CHUNK_CODE_BYTES_MAX,
-                 "a raw chunk of voxels fits");
 
 /* How the whole chunk is coded. */
 enum {
@@ -59,11 +47,6 @@ enum {
     MODE_COUNT
 };
 
-typedef struct Columns {
-    u32 count;
-    u8 bits[COLUMNS_MAX];
-} Columns;
-
 /* ---- geometry ---- */
 
 typedef struct ChunkBox {
@@ -74,22 +57,13 @@ typedef struct ChunkBox {
 
 static void chunk_grid(const FieldDesc *field, u32 dims[3], u32 edge[3])
 {
+    const FieldOps *ops = field_ops(field->kind);
     dims[0] = field->capacity;
     dims[1] = dims[2] = 1;
-    edge[1] = edge[2] = 1;
-    edge[0] = CHUNK_POSES;
-    if (field->kind == FIELD_POINTS) {
-        edge[0] = CHUNK_POINTS;
-    } else if (field->kind == FIELD_SCALARS) {
-        edge[0] = CHUNK_SCALARS;
-    } else if (field->kind == FIELD_GRID2) {
-        dims[0] = field->dims[0];
-        dims[1] = field->dims[1];
-        edge[0] = edge[1] = CHUNK_CELLS_EDGE;
-    } else if (field->kind == FIELD_GRID3) {
-        for (u32 axis = 0; axis < 3; axis++) {
+    for (u32 axis = 0; axis < 3; axis++) {
+        edge[axis] = ops->edge[axis];
+        if (ops->axes > 1 && axis < ops->axes) {
             dims[axis] = field->dims[axis];
-            edge[axis] = CHUNK_VOXELS_EDGE;
         }
     }
 }
@@ -172,140 +146,16 @@ void chunk_scatter(const FieldDesc *field, u32 chunk, const void *state, void *e
 
 /* ---- states as columns ---- */
 
-static Columns columns_of(const FieldDesc *field)
+static FieldColumns columns_of(const FieldDesc *field)
 {
-    static const Columns poses = {9,
-                                  {POSITION_BITS, POSITION_BITS, POSITION_BITS, 2, ROTATION_BITS,
-                                   ROTATION_BITS, ROTATION_BITS, FLAGS_BITS, 16}};
-    static const Columns points = {5, {POSITION_BITS, POSITION_BITS, POSITION_BITS, 16, 16}};
-    static const Columns heights[2] = {{1, {16}}, {2, {16, 16}}};
-    static const Columns voxels[2] = {{1, {8}}, {2, {8, 8}}};
-    static const Columns scalars = {1, {32}};
-    switch (field->kind) {
-    case FIELD_POSES:
-        return poses;
-    case FIELD_POINTS:
-        return points;
-    case FIELD_GRID2:
-        return heights[field->channels - 1];
-    case FIELD_GRID3:
-        return voxels[field->channels - 1];
-    default:
-        return scalars;
+    FieldColumns columns = field_ops(field->kind)->columns;
+    u32 each = columns.count;
+    columns.count *= field->channels;
+    CHECK(columns.count <= FIELD_COLUMNS_MAX);
+    for (u32 i = each; i < columns.count; i++) {
+        columns.bits[i] = columns.bits[i - each];
     }
-}
-
-/* Dense state -> values[column][element]. Returns false if a number is beyond its column. */
-static bool load_poses(const QPose *poses, u32 n, u32 *values)
-{
-    u32 beyond = 0;
-    for (u32 i = 0; i < n; i++) {
-        const QPose *q = &poses[i];
-        u32 *v = values + i;
-        for (u32 axis = 0; axis < 3; axis++) {
-            v[axis * n] = (u32)q->position[axis] + POSITION_BIAS;
-            beyond |= v[axis * n] >> POSITION_BITS;
-        }
-        v[3 * n] = q->rotation >> 30;
-        v[4 * n] = q->rotation >> 20 & 1023;
-        v[5 * n] = q->rotation >> 10 & 1023;
-        v[6 * n] = q->rotation & 1023;
-        v[7 * n] = q->flags;
-        beyond |= (u32)q->flags >> FLAGS_BITS;
-        v[8 * n] = q->generation;
-    }
-    return beyond == 0;
-}
-
-static void store_poses(QPose *poses, u32 n, const u32 *values)
-{
-    for (u32 i = 0; i < n; i++) {
-        QPose *q = &poses[i];
-        const u32 *v = values + i;
-        for (u32 axis = 0; axis < 3; axis++) {
-            q->position[axis] = (i32)(v[axis * n] - POSITION_BIAS);
-        }
-        q->rotation = v[3 * n] << 30 | v[4 * n] << 20 | v[5 * n] << 10 | v[6 * n];
-        q->flags = (u16)v[7 * n];
-        q->generation = (u16)v[8 * n];
-    }
-}
-
-static bool load_points(const QPoint *points, u32 n, u32 *values)
-{
-    u32 beyond = 0;
-    for (u32 i = 0; i < n; i++) {
-        u32 *v = values + i;
-        for (u32 axis = 0; axis < 3; axis++) {
-            v[axis * n] = (u32)points[i].position[axis] + POSITION_BIAS;
-            beyond |= v[axis * n] >> POSITION_BITS;
-        }
-        v[3 * n] = points[i].scalar;
-        v[4 * n] = points[i].generation;
-    }
-    return beyond == 0;
-}
-
-static void store_points(QPoint *points, u32 n, const u32 *values)
-{
-    for (u32 i = 0; i < n; i++) {
-        const u32 *v = values + i;
-        for (u32 axis = 0; axis < 3; axis++) {
-            points[i].position[axis] = (i32)(v[axis * n] - POSITION_BIAS);
-        }
-        points[i].scalar = (u16)v[3 * n];
-        points[i].generation = (u16)v[4 * n];
-    }
-}
-
-static bool load_columns(const FieldDesc *field, u32 n, const void *state, u32 *values)
-{
-    u32 channels = field->channels;
-    switch (field->kind) {
-    case FIELD_POSES:
-        return load_poses(state, n, values);
-    case FIELD_POINTS:
-        return load_points(state, n, values);
-    case FIELD_GRID2:
-        for (u32 i = 0; i < n * channels; i++) {
-            values[i % channels * n + i / channels] = ((const u16 *)state)[i];
-        }
-        return true;
-    case FIELD_GRID3:
-        for (u32 i = 0; i < n * channels; i++) {
-            values[i % channels * n + i / channels] = ((const u8 *)state)[i];
-        }
-        return true;
-    default:
-        memcpy(values, state, n * sizeof(u32));
-        return true;
-    }
-}
-
-static void store_columns(const FieldDesc *field, u32 n, void *state, const u32 *values)
-{
-    u32 channels = field->channels;
-    switch (field->kind) {
-    case FIELD_POSES:
-        store_poses(state, n, values);
-        break;
-    case FIELD_POINTS:
-        store_points(state, n, values);
-        break;
-    case FIELD_GRID2:
-        for (u32 i = 0; i < n * channels; i++) {
-            ((u16 *)state)[i] = (u16)values[i % channels * n + i / channels];
-        }
-        break;
-    case FIELD_GRID3:
-        for (u32 i = 0; i < n * channels; i++) {
-            ((u8 *)state)[i] = (u8)values[i % channels * n + i / channels];
-        }
-        break;
-    default:
-        memcpy(state, values, n * sizeof(u32));
-        break;
-    }
+    return columns;
 }
 
 /* ---- coding of one column ---- */
@@ -541,7 +391,7 @@ static u32 mask_get(BitReader *reader, u32 n, u16 *coded)
     return reader->failed ? 0 : count;
 }
 
-static u32 put_raw(const Columns *columns, u32 n, const u32 *values, u8 *out)
+static u32 put_raw(const FieldColumns *columns, u32 n, const u32 *values, u8 *out)
 {
     BitWriter writer;
     bit_writer_init(&writer, out, CHUNK_CODE_BYTES_MAX);
@@ -567,9 +417,10 @@ u32 chunk_encode(const FieldDesc *field, u32 chunk, const void *state, const voi
         return 1;
     }
     u32 values[VALUES_MAX], base[VALUES_MAX];
-    Columns columns = columns_of(field);
-    CHECK(load_columns(field, n, state, values));
-    CHECK(load_columns(field, n, baseline != NULL ? baseline : zero_state, base));
+    const FieldOps *ops = field_ops(field->kind);
+    FieldColumns columns = columns_of(field);
+    CHECK(ops->load(field, n, state, values));
+    CHECK(ops->load(field, n, baseline != NULL ? baseline : zero_state, base));
 
     u32 bits, raw_bits = 0;
     u32 mask = mask_choose(n, count, &bits);
@@ -613,7 +464,8 @@ int chunk_decode(const FieldDesc *field, u32 chunk, const u8 *code, u32 code_byt
         memmove(state, base, chunk_state_bytes(field, chunk));
         return 1;
     }
-    Columns columns = columns_of(field);
+    const FieldOps *ops = field_ops(field->kind);
+    FieldColumns columns = columns_of(field);
     if (form == CODE_RAW) {
         for (u32 c = 0; c < columns.count; c++) {
             for (u32 i = 0; i < n; i++) {
@@ -622,7 +474,7 @@ int chunk_decode(const FieldDesc *field, u32 chunk, const u8 *code, u32 code_byt
         }
     } else if (form == CODE_COLUMNS) {
         u32 count = mask_get(&reader, n, coded);
-        if (count == 0 || !load_columns(field, n, base, values)) {
+        if (count == 0 || !ops->load(field, n, base, values)) {
             return ERROR_FORMAT;
         }
         for (u32 c = 0; c < columns.count; c++) {
@@ -637,7 +489,7 @@ int chunk_decode(const FieldDesc *field, u32 chunk, const u8 *code, u32 code_byt
     if (reader.failed || !padded) {
         return reader.failed ? ERROR_TRUNCATED : ERROR_FORMAT;
     }
-    store_columns(field, n, state, values);
+    ops->store(field, n, state, values);
     return (int)(reader.bit / 8);
 }
 
@@ -646,58 +498,7 @@ u32 chunk_state_hash(const FieldDesc *field, u32 chunk, const void *state)
     return (u32)hash_bytes(state, chunk_state_bytes(field, chunk), 0);
 }
 
-/* ---- how far apart ---- */
-
-#define APPEAR_ERROR_M    1.0f
-#define TURN_M_PER_RADIAN 0.5f
-
-static f32 step_distance(const i32 a[3], const i32 b[3])
-{
-    f32 x = (f32)(a[0] - b[0]), y = (f32)(a[1] - b[1]), z = (f32)(a[2] - b[2]);
-    return sqrtf(x * x + y * y + z * z);
-}
-
-/* Angle in radians between two orientation codes: twice the chord, near enough for a priority. */
-static f32 turn_between(u32 a, u32 b)
-{
-    if (a == b) {
-        return 0.0f;
-    }
-    f32 dot = quat_dot(dequantize_rotation(a), dequantize_rotation(b));
-    return 2.0f * sqrtf(f32_max(2.0f - 2.0f * fabsf(dot), 0.0f));
-}
-
-static f32 pose_error(const FieldDesc *field, const QPose *a, const QPose *b)
-{
-    if (a->generation != b->generation || ((a->flags ^ b->flags) & POSE_LIVE) != 0) {
-        return APPEAR_ERROR_M;
-    }
-    return step_distance(a->position, b->position) * field->quantum +
-           turn_between(a->rotation, b->rotation) * TURN_M_PER_RADIAN;
-}
-
 f32 chunk_state_error(const FieldDesc *field, u32 chunk, const void *a, const void *b)
 {
-    u32 n = chunk_elements(field, chunk) * (field->kind >= FIELD_GRID2 ? field->channels : 1u);
-    f32 worst = 0.0f;
-    i32 steps = 0;
-    for (u32 i = 0; i < n; i++) {
-        if (field->kind == FIELD_POSES) {
-            worst = f32_max(worst, pose_error(field, (const QPose *)a + i, (const QPose *)b + i));
-        } else if (field->kind == FIELD_POINTS) {
-            const QPoint *p = (const QPoint *)a + i, *q = (const QPoint *)b + i;
-            worst = f32_max(worst, p->generation != q->generation
-                                       ? APPEAR_ERROR_M
-                                       : step_distance(p->position, q->position) * field->quantum);
-        } else if (field->kind == FIELD_GRID2) {
-            i32 d = (i32)((const u16 *)a)[i] - (i32)((const u16 *)b)[i];
-            steps = i32_max(steps, d < 0 ? -d : d);
-        } else if (field->kind == FIELD_GRID3) {
-            i32 d = (i32)((const u8 *)a)[i] - (i32)((const u8 *)b)[i];
-            steps = i32_max(steps, d < 0 ? -d : d);
-        } else if (((const u32 *)a)[i] != ((const u32 *)b)[i]) {
-            return 1.0f;
-        }
-    }
-    return steps > 0 ? (f32)steps * field->quantum : worst;
+    return field_ops(field->kind)->error(field, chunk_elements(field, chunk), a, b);
 }

@@ -4,7 +4,7 @@
  * begun before is found once here instead of once per client.
  */
 #include "protocol/chunk_cache.h"
-#include "protocol/quantize.h"
+#include "protocol/field_ops.h"
 #include "shared/hash.h"
 
 #include <stdlib.h>
@@ -136,46 +136,13 @@ static void *arena_push(ChunkCache *cache, u32 bytes)
 
 /* ---- what changed ---- */
 
-static void box_add(Vec3 *low, Vec3 *high, Vec3 p)
-{
-    *low = vec3_min(*low, p);
-    *high = vec3_max(*high, p);
-}
-
-static void place_grid(const FieldDesc *field, u32 chunk, Vec3 *low, Vec3 *high)
-{
-    u32 last = chunk_elements(field, chunk) - 1;
-    u32 ends[2] = {chunk_element_index(field, chunk, 0), chunk_element_index(field, chunk, last)};
-    for (u32 i = 0; i < 2; i++) {
-        u32 x = ends[i] % field->dims[0], rest = ends[i] / field->dims[0];
-        u32 y = field->kind == FIELD_GRID3 ? rest % field->dims[1] : 0;
-        u32 z = field->kind == FIELD_GRID3 ? rest / field->dims[1] : rest;
-        Vec3 cell = vec3((f32)x, (f32)y, (f32)z);
-        box_add(low, high, vec3_add(field->origin, vec3_mul(cell, field->spacing)));
-    }
-}
-
 /* Centre and radius of the live elements of a dense state. */
 static void chunk_place(const FieldDesc *field, u32 chunk, const void *state, ChunkInfo *info)
 {
     Vec3 low = vec3(INFINITY, INFINITY, INFINITY), high = vec3_neg(low);
-    u32 n = chunk_elements(field, chunk);
-    if (field->kind == FIELD_GRID2 || field->kind == FIELD_GRID3) {
-        place_grid(field, chunk, &low, &high);
-    } else if (field->kind == FIELD_POSES) {
-        const QPose *poses = state;
-        for (u32 i = 0; i < n; i++) {
-            if (poses[i].flags & POSE_LIVE) {
-                box_add(&low, &high, dequantize_position(field, poses[i].position));
-            }
-        }
-    } else if (field->kind == FIELD_POINTS) {
-        const QPoint *points = state;
-        for (u32 i = 0; i < n; i++) {
-            if (points[i].generation != 0) {
-                box_add(&low, &high, dequantize_position(field, points[i].position));
-            }
-        }
+    const FieldOps *ops = field_ops(field->kind);
+    if (ops->bounds != NULL) {
+        ops->bounds(field, chunk, state, &low, &high);
     }
     bool placed = low.x <= high.x;
     info->centre = placed ? vec3_lerp(low, high, 0.5f) : vec3_zero();
@@ -518,7 +485,7 @@ void chunk_cache_thin_none(ChunkCache *cache)
 void chunk_cache_thin(ChunkCache *cache, u32 field, u32 first, u32 count)
 {
     const FieldSet *fields = cache->frame != NULL ? cache->frame->fields : NULL;
-    if (fields == NULL || field >= fields->count || fields->fields[field].kind != FIELD_POINTS ||
+    if (fields == NULL || field >= fields->count || !field_ops(fields->fields[field].kind)->thins ||
         first > fields->fields[field].capacity || count > fields->fields[field].capacity - first) {
         return;
     }

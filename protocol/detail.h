@@ -44,6 +44,10 @@ static inline bool detail_valid(u32 detail)
 u32 detail_turn_shift(Detail detail);
 /* Those of a grid's values and of points' scalars. */
 u32 detail_value_shift(const FieldDesc *field, Detail detail);
+/* A position that lacks `shift` low bits: the middle of what has the same upper ones. */
+i32 detail_position_restore(i32 code, u32 shift);
+/* The same of a value of at most `most`, but nothing stays nothing. */
+u32 detail_value_restore(u32 code, u32 shift, u32 most);
 
 /* Dense states of whole chunks, `count` elements, in place. */
 /* A state at any finer or coarser detail, to what is coded at this one. */

@@ -1,5 +1,5 @@
-/* field.c: descriptions of fields, checked, and the shared set of them. */
-#include "protocol/field.h"
+/* field.c: the rows of the kinds; descriptions of fields, checked, and the shared set of them. */
+#include "protocol/field_ops.h"
 #include "shared/error.h"
 
 #include <math.h>
@@ -10,55 +10,43 @@ enum {
     FIELD_ALIGN = 16
 };
 
+static const FieldOps no_ops = {
+    .name = "none",
+    .channels_max = 1,
+    .axes = 1,
+    .edge = {1, 1, 1},
+    .codec = FIELD_CODEC_GRIDS,
+    .span_chunks = 1,
+};
+
+static const FieldOps *const rows[FIELD_KIND_COUNT] = {
+    [FIELD_NONE] = &no_ops,
+    [FIELD_POSES] = &field_poses_ops,
+    [FIELD_POINTS] = &field_points_ops,
+    [FIELD_GRID2] = &field_heights_ops,
+    [FIELD_GRID3] = &field_voxels_ops,
+    [FIELD_SCALARS] = &field_scalars_ops,
+};
+
+const FieldOps *field_ops(u32 kind)
+{
+    return kind < FIELD_KIND_COUNT ? rows[kind] : &no_ops;
+}
+
 u32 field_element_bytes(const FieldDesc *field)
 {
-    switch ((FieldKind)field->kind) {
-    case FIELD_POSES:
-        return sizeof(QPose);
-    case FIELD_POINTS:
-        return sizeof(QPoint);
-    case FIELD_GRID2:
-        return (u32)sizeof(u16) * field->channels;
-    case FIELD_GRID3:
-        return (u32)sizeof(u8) * field->channels;
-    case FIELD_SCALARS:
-        return sizeof(u32);
-    case FIELD_NONE:
-    case FIELD_KIND_COUNT:
-        break;
-    }
-    return 0;
+    return (u32)field_ops(field->kind)->bytes * field->channels;
 }
 
 const char *field_kind_name(FieldKind kind)
 {
-    static const char *const names[FIELD_KIND_COUNT] = {
-        [FIELD_NONE] = "none",   [FIELD_POSES] = "poses", [FIELD_POINTS] = "points",
-        [FIELD_GRID2] = "grid2", [FIELD_GRID3] = "grid3", [FIELD_SCALARS] = "scalars",
-    };
-    return (u32)kind < FIELD_KIND_COUNT ? names[kind] : "unknown";
+    return (u32)kind < FIELD_KIND_COUNT ? rows[kind]->name : "unknown";
 }
 
 static bool in_world(Vec3 p)
 {
     return vec3_is_finite(p) && fabsf(p.x) <= WORLD_EXTENT_MAX_M &&
            fabsf(p.y) <= WORLD_EXTENT_MAX_M && fabsf(p.z) <= WORLD_EXTENT_MAX_M;
-}
-
-static int check_grid(const FieldDesc *field)
-{
-    u64 cells = (u64)field->dims[0] * field->dims[1];
-    if (field->kind == FIELD_GRID3) {
-        cells *= field->dims[2];
-    }
-    if (cells == 0 || cells != field->capacity || field->channels < 1 || field->channels > 2) {
-        return ERROR_FORMAT;
-    }
-    Vec3 s = field->spacing;
-    bool ranged = in_world(s) && s.x > 0.0f && s.z > 0.0f;
-    ranged = ranged && (field->kind == FIELD_GRID2 || s.y > 0.0f);
-    ranged = ranged && isfinite(field->value_min) && isfinite(field->quantum);
-    return ranged && field->quantum > 0.0f ? ERROR_OK : ERROR_RANGE;
 }
 
 int field_check(const FieldDesc *field)
@@ -73,17 +61,11 @@ int field_check(const FieldDesc *field)
     if (!in_world(field->origin)) {
         return ERROR_RANGE;
     }
-    if (field->kind == FIELD_GRID2 || field->kind == FIELD_GRID3) {
-        return check_grid(field);
-    }
-    if (field->channels != 1) {
+    const FieldOps *ops = field_ops(field->kind);
+    if (field->channels < 1 || field->channels > ops->channels_max) {
         return ERROR_FORMAT;
     }
-    bool positions = field->kind == FIELD_POSES || field->kind == FIELD_POINTS;
-    if (positions && !(field->quantum >= QUANTUM_MIN_M && field->quantum <= QUANTUM_MAX_M)) {
-        return ERROR_RANGE;
-    }
-    return ERROR_OK;
+    return ops->check(field);
 }
 
 FieldSet *field_set_create(const FieldDesc *fields, u32 count)

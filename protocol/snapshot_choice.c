@@ -4,6 +4,8 @@
  */
 #include "protocol/snapshot_choice.h"
 
+#include "protocol/field_ops.h"
+
 #include <string.h>
 
 enum {
@@ -134,10 +136,11 @@ static Detail detail_wanted(const SnapshotSender *sender, const SnapshotView *vi
                             const FieldDesc *field, const ChunkInfo *info)
 {
     u32 shift = 0;
-    if (sender->coarseness == 0 || field->kind == FIELD_SCALARS) {
+    FieldCoarsening coarsening = (FieldCoarsening)field_ops(field->kind)->coarsening;
+    if (sender->coarseness == 0 || coarsening == FIELD_EXACT) {
         return DETAIL_FULL;
     }
-    if (field->kind == FIELD_GRID3) {
+    if (coarsening == FIELD_COARSE_BY_STEP) {
         shift = sender->coarseness - 1;
     } else {
         f32 pixels = 2.0f * pixels_per_metre(view, info) * field->quantum;
@@ -322,11 +325,10 @@ static SpanBase common_ticks(const SnapshotSender *sender, const ChunkCache *cac
 void choice_common(const SnapshotSender *sender, const ChunkCache *cache,
                    SpanBase common[FIELD_KIND_COUNT])
 {
-    SpanBase far = common_ticks(sender, cache, false);
+    SpanBase far = common_ticks(sender, cache, false), close = common_ticks(sender, cache, true);
     for (u32 kind = 0; kind < FIELD_KIND_COUNT; kind++) {
-        common[kind] = far;
+        common[kind] = field_ops(kind)->jitters ? close : far;
     }
-    common[FIELD_POINTS] = common_ticks(sender, cache, true);
 }
 
 /* The newest acknowledged tick at or before `tick` (low bits) at which the client has the chunk;

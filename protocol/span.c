@@ -2,6 +2,7 @@
  * span.c: which codec codes which kind of field, and the plain code that always fits.
  */
 #include "protocol/span.h"
+#include "protocol/field_ops.h"
 #include "protocol/grid_code.h"
 #include "protocol/grid_tables.h"
 #include "protocol/point_code.h"
@@ -56,7 +57,7 @@ void span_coder_destroy(SpanCoder *coder)
 
 u32 span_chunks_max(const FieldDesc *field)
 {
-    return field->kind == FIELD_POSES ? POSE_SPAN_MAX / CHUNK_POSES : SPAN_CHUNKS_MAX;
+    return field_ops(field->kind)->span_chunks;
 }
 
 u32 span_state_bytes(const FieldDesc *field, const u16 *chunks, u32 count)
@@ -147,6 +148,27 @@ static PoseSpan poses_of(const Span *span)
     return poses;
 }
 
+static bool poses_reserve(SpanCoder *coder, const FieldDesc *field)
+{
+    PL_UNUSED(field);
+    return poses_ready(coder);
+}
+
+static u32 poses_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room)
+{
+    PoseSpan poses = poses_of(span);
+    return poses_ready(coder) ? pose_encode(coder->poses, &poses, now, out, room) : 0;
+}
+
+static bool poses_decode(SpanCoder *coder, const Span *span, const u8 *code, u32 bytes, void *now)
+{
+    PoseSpan poses = poses_of(span);
+    if (poses_ready(coder)) {
+        pose_decode(coder->poses, &poses, code, bytes, now);
+    }
+    return coder->poses != NULL;
+}
+
 /* ---- points ---- */
 
 static bool points_ready(SpanCoder *coder)
@@ -166,6 +188,27 @@ static PointSpan points_of(const Span *span)
         points.back[s] = span->back[s];
     }
     return points;
+}
+
+static bool points_reserve(SpanCoder *coder, const FieldDesc *field)
+{
+    PL_UNUSED(field);
+    return points_ready(coder);
+}
+
+static u32 points_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room)
+{
+    PointSpan points = points_of(span);
+    return points_ready(coder) ? point_encode(coder->points, &points, now, out, room) : 0;
+}
+
+static bool points_decode(SpanCoder *coder, const Span *span, const u8 *code, u32 bytes, void *now)
+{
+    PointSpan points = points_of(span);
+    if (points_ready(coder)) {
+        point_decode(coder->points, &points, code, bytes, now);
+    }
+    return coder->points != NULL;
 }
 
 /* ---- grids and scalars ---- */
@@ -195,42 +238,51 @@ static GridSpan grids_of(const Span *span)
     return grids;
 }
 
+static bool grids_reserve(SpanCoder *coder, const FieldDesc *field)
+{
+    return grids_ready(coder) && grid_codec_reserve(coder->grids, field);
+}
+
+static u32 grids_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room)
+{
+    GridSpan grids = grids_of(span);
+    return grids_ready(coder) ? grid_encode(coder->grids, &grids, now, out, room) : 0;
+}
+
+static bool grids_decode(SpanCoder *coder, const Span *span, const u8 *code, u32 bytes, void *now)
+{
+    GridSpan grids = grids_of(span);
+    return grids_ready(coder) && grid_decode(coder->grids, &grids, code, bytes, now);
+}
+
 /* ---- any kind ---- */
+
+static const struct {
+    bool (*reserve)(SpanCoder *coder, const FieldDesc *field);
+    /* 0: it does not fit, or there is no memory for the codec. */
+    u32 (*encode)(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room);
+    /* False: no memory. */
+    bool (*decode)(SpanCoder *coder, const Span *span, const u8 *code, u32 bytes, void *now);
+} codecs[FIELD_CODEC_COUNT] = {
+    [FIELD_CODEC_POSES] = {poses_reserve, poses_encode, poses_decode},
+    [FIELD_CODEC_POINTS] = {points_reserve, points_encode, points_decode},
+    [FIELD_CODEC_GRIDS] = {grids_reserve, grids_encode, grids_decode},
+};
 
 bool span_coder_reserve(SpanCoder *coder, const FieldSet *fields)
 {
     bool good = true;
     for (u32 f = 0; f < fields->count && good; f++) {
         const FieldDesc *field = &fields->fields[f];
-        if (field->kind == FIELD_POSES) {
-            good = poses_ready(coder);
-        } else if (field->kind == FIELD_POINTS) {
-            good = points_ready(coder);
-        } else {
-            good = grids_ready(coder) && grid_codec_reserve(coder->grids, field);
-        }
+        good = codecs[field_ops(field->kind)->codec].reserve(coder, field);
     }
     return good;
 }
 
-/* 0: it does not fit, or there is no memory for the codec. */
-static u32 kind_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room)
-{
-    if (span->field->kind == FIELD_POSES) {
-        PoseSpan poses = poses_of(span);
-        return poses_ready(coder) ? pose_encode(coder->poses, &poses, now, out, room) : 0;
-    }
-    if (span->field->kind == FIELD_POINTS) {
-        PointSpan points = points_of(span);
-        return points_ready(coder) ? point_encode(coder->points, &points, now, out, room) : 0;
-    }
-    GridSpan grids = grids_of(span);
-    return grids_ready(coder) ? grid_encode(coder->grids, &grids, now, out, room) : 0;
-}
-
 u32 span_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room, bool *plain)
 {
-    u32 size = kind_encode(coder, span, now, out, room);
+    u32 codec = field_ops(span->field->kind)->codec;
+    u32 size = codecs[codec].encode(coder, span, now, out, room);
     *plain = size == 0;
     /* What is nothing but noise takes less room plain; one chunk of it must fit. */
     if (size == 0 && span->count == 1) {
@@ -245,23 +297,6 @@ int span_decode(SpanCoder *coder, const Span *span, bool plain, const u8 *code, 
     if (plain) {
         return plain_decode(span, code, bytes, now);
     }
-    if (span->field->kind == FIELD_POSES) {
-        if (!poses_ready(coder)) {
-            return ERROR_MEMORY;
-        }
-        PoseSpan poses = poses_of(span);
-        pose_decode(coder->poses, &poses, code, bytes, now);
-        return ERROR_OK;
-    }
-    if (span->field->kind == FIELD_POINTS) {
-        if (!points_ready(coder)) {
-            return ERROR_MEMORY;
-        }
-        PointSpan points = points_of(span);
-        point_decode(coder->points, &points, code, bytes, now);
-        return ERROR_OK;
-    }
-    GridSpan grids = grids_of(span);
-    bool good = grids_ready(coder) && grid_decode(coder->grids, &grids, code, bytes, now);
-    return good ? ERROR_OK : ERROR_MEMORY;
+    u32 codec = field_ops(span->field->kind)->codec;
+    return codecs[codec].decode(coder, span, code, bytes, now) ? ERROR_OK : ERROR_MEMORY;
 }

@@ -116,6 +116,22 @@ u32 chunk_element_index(const FieldDesc *field, u32 chunk, u32 i)
     return box.first + x + y * box.row + z * box.layer;
 }
 
+u32 chunk_of(const FieldDesc *field, u32 element, u32 *i)
+{
+    u32 dims[3], edge[3], chunk = 0, step = 1, each = 1;
+    chunk_grid(field, dims, edge);
+    *i = 0;
+    for (u32 axis = 0; axis < 3; axis++) {
+        u32 at = element % dims[axis], first = at / edge[axis] * edge[axis];
+        chunk += at / edge[axis] * step;
+        *i += (at - first) * each;
+        step *= (dims[axis] + edge[axis] - 1) / edge[axis];
+        each *= u32_min(edge[axis], dims[axis] - first);
+        element /= dims[axis];
+    }
+    return chunk;
+}
+
 void chunk_gather(const FieldDesc *field, u32 chunk, const void *elements, void *state)
 {
     ChunkBox box = chunk_box(field, chunk);
@@ -130,18 +146,28 @@ void chunk_gather(const FieldDesc *field, u32 chunk, const void *elements, void 
     }
 }
 
+static void scatter(const ChunkBox *box, u32 bytes, const void *state, void *elements)
+{
+    const u8 *in = state;
+    for (u32 z = 0; z < box->nz; z++) {
+        for (u32 y = 0; y < box->ny; y++) {
+            size_t at = box->first + y * box->row + z * box->layer;
+            memcpy((u8 *)elements + at * bytes, in, (size_t)box->nx * bytes);
+            in += (size_t)box->nx * bytes;
+        }
+    }
+}
+
 void chunk_scatter(const FieldDesc *field, u32 chunk, const void *state, void *elements)
 {
     ChunkBox box = chunk_box(field, chunk);
-    u32 bytes = field_element_bytes(field);
-    const u8 *in = state;
-    for (u32 z = 0; z < box.nz; z++) {
-        for (u32 y = 0; y < box.ny; y++) {
-            size_t at = box.first + y * box.row + z * box.layer;
-            memcpy((u8 *)elements + at * bytes, in, (size_t)box.nx * bytes);
-            in += (size_t)box.nx * bytes;
-        }
-    }
+    scatter(&box, field_element_bytes(field), state, elements);
+}
+
+void chunk_scatter_f32(const FieldDesc *field, u32 chunk, const f32 *dense, f32 *elements)
+{
+    ChunkBox box = chunk_box(field, chunk);
+    scatter(&box, sizeof *dense, dense, elements);
 }
 
 /* ---- states as columns ---- */

@@ -33,9 +33,13 @@ u32 chunk_elements(const FieldDesc *field, u32 chunk);
 u32 chunk_state_bytes(const FieldDesc *field, u32 chunk);
 /* Index in the field of element i of chunk c. */
 u32 chunk_element_index(const FieldDesc *field, u32 chunk, u32 i);
+/* The chunk that an element is in, and its number there. */
+u32 chunk_of(const FieldDesc *field, u32 element, u32 *i);
 /* Field elements -> dense state and back; `elements` is a Frame's field pointer. */
 void chunk_gather(const FieldDesc *field, u32 chunk, const void *elements, void *state);
 void chunk_scatter(const FieldDesc *field, u32 chunk, const void *state, void *elements);
+/* The same of one number an element. */
+void chunk_scatter_f32(const FieldDesc *field, u32 chunk, const f32 *dense, f32 *elements);
 
 /* Codes a dense state as key (baseline NULL) or delta against `baseline` (dense, same chunk).
  * Returns bytes written (≥ 1, ≤ CHUNK_CODE_BYTES_MAX) into out[CHUNK_CODE_BYTES_MAX].

@@ -1,6 +1,8 @@
 /*
  * entity.h: what a client knows of a thing besides its field elements: its name, where its state
  * lies in the fields, and how to draw it. The client knows kinds and appearances, never solvers.
+ * Elements of the kinds: a body is one pose; a cloth, a rope or a cloud is a range of points; a
+ * surface or a fog is a whole grid, never a part of one.
  * Layer: protocol.
  */
 #ifndef PLENUM_PROTOCOL_ENTITY_H
@@ -13,12 +15,12 @@ PL_BEGIN_C
 
 typedef enum AppearanceKind {
     APPEARANCE_NONE = 0,
-    APPEARANCE_SHAPE = 1, /* POSES: one shape a pose */
-    APPEARANCE_CLOTH = 2, /* POINTS: two-sided smooth surface of its soft mesh, or of its grid */
-    APPEARANCE_SPRITES = 3,
+    APPEARANCE_SHAPE = 1,   /* POSES: one shape a pose; POINTS: a ball of the shape's radius each */
+    APPEARANCE_CLOTH = 2,   /* POINTS: two-sided smooth surface of its soft mesh, or of its grid */
+    APPEARANCE_SPRITES = 3, /* POINTS: balls of `radius` */
     APPEARANCE_LIQUID = 4,
-    APPEARANCE_WATER = 5, /* GRID2 */
-    APPEARANCE_SMOKE = 6, /* GRID3 */
+    APPEARANCE_WATER = 5, /* GRID2: a surface; so is a GRID2 of any other appearance but NONE */
+    APPEARANCE_SMOKE = 6, /* GRID3: a fog; so is a GRID3 of any other appearance but NONE */
     APPEARANCE_ROPE = 7,  /* POINTS: tubes of `radius` along the sticks of its soft mesh, or through
                              consecutive points */
     APPEARANCE_KIND_COUNT
@@ -52,11 +54,24 @@ typedef struct Entity {
     u8 field;       /* FieldDesc.id */
     u8 movable;     /* a hand may grab or push it */
     u16 generation; /* POSES: of its slot */
-    u32 first;      /* first element in the field */
-    u32 count;      /* elements: 1 for a rigid body */
+    u32 first;      /* first element in the field; GRID2 and GRID3: 0 */
+    u32 count;      /* elements: 1 for a rigid body; GRID2 and GRID3: all */
     f32 mass_kg;    /* 0 for static */
     Appearance look;
 } Entity;
+
+/* Radius of the balls that points without a surface are, m. */
+static inline f32 appearance_ball_radius(const Appearance *look)
+{
+    return look->kind == APPEARANCE_SHAPE ? look->shape.radius : look->radius;
+}
+/* True for points that are balls: no surface and no tube joins them. */
+static inline bool appearance_is_balls(const Appearance *look)
+{
+    bool bare = look->kind == APPEARANCE_CLOTH && look->grid[0] == 0 && look->soft == 0;
+    return look->kind == APPEARANCE_SHAPE || look->kind == APPEARANCE_SPRITES ||
+           look->kind == APPEARANCE_LIQUID || bare;
+}
 
 PL_END_C
 

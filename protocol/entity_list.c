@@ -2,6 +2,7 @@
  */
 #include "protocol/entity_list.h"
 
+#include "protocol/field_ops.h"
 #include "protocol/scene.h"
 #include "shared/error.h"
 
@@ -43,6 +44,9 @@ int entity_list_put(EntityList *list, const FieldSet *fields, const Entity *enti
     const FieldDesc *field = &fields->fields[entity->field];
     if (entity->first > field->capacity || entity->count > field->capacity - entity->first) {
         return ERROR_RANGE;
+    }
+    if (field_ops(field->kind)->axes > 1 && entity->count != field->capacity) {
+        return ERROR_RANGE; /* a part of a grid is no thing */
     }
     if (entity->look.kind == APPEARANCE_CLOTH && entity->look.grid[0] > 0 &&
         (u64)entity->look.grid[0] * entity->look.grid[1] > entity->count) {

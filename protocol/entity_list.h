@@ -20,7 +20,8 @@ typedef struct EntityList {
 
 void entity_list_finish(EntityList *list);
 void entity_list_clear(EntityList *list);
-/* Adds or replaces by id. Refuses what does not fit the fields: 0 or a negative Error. */
+/* Adds or replaces by id. Refuses what does not fit the fields (elements beyond the capacity, a
+ * part of a grid): 0 or a negative Error. */
 int entity_list_put(EntityList *list, const FieldSet *fields, const Entity *entity);
 /* Replaces the whole list; stops at the first that does not fit. */
 int entity_list_set(EntityList *list, const FieldSet *fields, const Entity *entities, u32 count);

@@ -9,8 +9,8 @@
 #include "client/hand/inside.h"
 #include "client/hand/panels.h"
 #include "client/hand/tools.h"
+#include "client/link/shown.h"
 #include "client/link/strain.h"
-#include "client/link/timeline.h"
 #include "client/view/view.h"
 #include "shared/clock.h"
 #include "shared/log.h"
@@ -80,9 +80,10 @@ typedef struct App {
     f32 drag_moved_px;
     u64 right_ns; /* when the right button went down */
     void *shown[FIELDS_MAX];
-    u32 shown_capacity[FIELDS_MAX];
+    size_t shown_bytes[FIELDS_MAX];
     const ShownPose *poses[FIELDS_MAX];
     const ShownPoint *points[FIELDS_MAX];
+    ShownGrid grids[FIELDS_MAX];
     u32 frames; /* drawn of the world */
     bool shot, quit;
 } App;
@@ -428,39 +429,58 @@ static void app_limit(App *app, u32 field, ShownPoint *points)
     }
 }
 
+static void app_take_poses(App *app, u32 f, const FieldDesc *field, bool whole)
+{
+    PL_UNUSED(field);
+    PL_UNUSED(whole);
+    hand_show_poses(&app->tools->hand, f, app->shown[f]);
+    app->poses[f] = app->shown[f];
+}
+
+static void app_take_points(App *app, u32 f, const FieldDesc *field, bool whole)
+{
+    PL_UNUSED(field);
+    PL_UNUSED(whole);
+    app_limit(app, f, app->shown[f]);
+    hand_show_points(&app->tools->hand, f, app->shown[f]);
+    app->points[f] = app->shown[f];
+}
+
+static void app_take_grid(App *app, u32 f, const FieldDesc *field, bool whole)
+{
+    app->grids[f] = shown_grid(field, whole ? app->shown[f] : NULL);
+}
+
 /* Interpolated states of all fields into the arrays of the picture; false: no memory. */
 static bool app_fetch_fields(App *app, const FieldSet *fields)
 {
+    static void (*const takes[FIELD_KIND_COUNT])(App *, u32, const FieldDesc *, bool) = {
+        [FIELD_POSES] = app_take_poses,
+        [FIELD_POINTS] = app_take_points,
+        [FIELD_GRID2] = app_take_grid,
+        [FIELD_GRID3] = app_take_grid,
+    };
     const Timeline *timeline = connection_timeline(app->connection);
     memset(app->poses, 0, sizeof app->poses);
     memset(app->points, 0, sizeof app->points);
+    memset(app->grids, 0, sizeof app->grids);
     for (u32 f = 0; f < fields->count; f++) {
-        u8 kind = fields->fields[f].kind;
-        if (kind != FIELD_POSES && kind != FIELD_POINTS) {
+        const FieldDesc *field = &fields->fields[f];
+        const ShownOps *ops = shown_ops(field->kind);
+        if (takes[field->kind] == NULL) {
             continue;
         }
-        u32 capacity = fields->fields[f].capacity;
-        if (capacity > app->shown_capacity[f]) {
-            /* Room for either kind: the next world may have another here. */
-            size_t bytes =
-                sizeof(ShownPose) > sizeof(ShownPoint) ? sizeof(ShownPose) : sizeof(ShownPoint);
-            void *grown = realloc(app->shown[f], capacity * bytes);
+        size_t bytes = (size_t)ops->bytes * field->channels * field->capacity;
+        if (bytes > app->shown_bytes[f]) {
+            void *grown = realloc(app->shown[f], bytes);
             if (!grown) {
                 return false;
             }
             app->shown[f] = grown;
-            app->shown_capacity[f] = capacity;
+            app->shown_bytes[f] = bytes;
         }
-        if (kind == FIELD_POSES) {
-            timeline_poses(timeline, f, app->shown[f]);
-            hand_show_poses(&app->tools->hand, f, app->shown[f]);
-            app->poses[f] = app->shown[f];
-        } else {
-            timeline_points(timeline, f, app->shown[f]);
-            app_limit(app, f, app->shown[f]);
-            hand_show_points(&app->tools->hand, f, app->shown[f]);
-            app->points[f] = app->shown[f];
-        }
+        bool whole = ops->fill(timeline, f, field, app->shown[f]);
+        takes[field->kind](app, f, field, whole);
     }
     return true;
 }
@@ -518,6 +538,7 @@ static void app_draw_world(App *app)
         connection_entities(app->connection, &picture.entity_count, &picture.entity_version);
     picture.poses = app->poses;
     picture.points = app->points;
+    picture.grids = app->grids;
     picture.hovered = hovered && hovered->movable ? hovered->id : 0;
     picture.held = tools->hand.holds;
     inside_collect(&app->inside, tools->marks, tools->mark_count);
@@ -545,6 +566,7 @@ static void app_draw_nothing(App *app)
     picture.fields = &none;
     picture.poses = app->poses;
     picture.points = app->points;
+    picture.grids = app->grids;
     app->hud->label_count = 0;
     view_draw(app->view, &picture);
 }

@@ -1,6 +1,7 @@
 /* hand.c: grabs, targets, pushes: inputs made from what is shown. */
 #include "client/hand/hand.h"
 
+#include "client/link/shown.h"
 #include "protocol/scene.h"
 
 #include <math.h>
@@ -25,25 +26,14 @@ static void input_seen(Connection *connection, const Entity *entity, Input *inpu
     input->seen_tick = (f32)fmin(fmax(tick - base, 0.0), 1.0);
 }
 
-/* World point of an entity's element now; false if nothing of it arrived. */
-static bool entity_point(Connection *connection, const Entity *entity, u32 element, Vec3 local,
-                         Vec3 *point)
+bool entity_point(Connection *connection, const Entity *entity, u32 element, Vec3 local,
+                  Vec3 *point)
 {
     const Timeline *timeline = connection_timeline(connection);
-    if (timeline == NULL || element >= entity->count) {
-        return false;
-    }
-    ShownPose pose;
-    ShownPoint shown;
-    if (timeline_pose(timeline, entity->field, entity->first + element, &pose)) {
-        *point = vec3_add(pose.position, quat_rotate(pose.orientation, local));
-        return (pose.flags & POSE_LIVE) != 0;
-    }
-    if (timeline_point(timeline, entity->field, entity->first + element, &shown)) {
-        *point = shown.position;
-        return shown.generation != 0;
-    }
-    return false;
+    const FieldDesc *field = &connection_fields(connection)->fields[entity->field];
+    const ShownOps *ops = shown_ops(field->kind);
+    return timeline != NULL && element < entity->count && ops->point != NULL &&
+           ops->point(timeline, entity->field, field, entity->first + element, local, point);
 }
 
 static bool grab(Hand *hand, const Entity *entity, u32 element, Vec3 local, Vec3 point, Ray ray)
@@ -228,7 +218,9 @@ void hand_step(Hand *hand, u64 now_ns)
     }
     f64 dt = now_s - hand->held.now_s;
     held_step(&hand->held, spring_of(hand, entity), hand->target, server, lag_s, now_s);
-    hand->drawn = hand->held.offset;
+    /* What is not shown element by element waits for the server's answer. */
+    u8 kind = connection_fields(hand->connection)->fields[entity->field].kind;
+    hand->drawn = shown_ops(kind)->curved ? hand->held.offset : vec3_zero();
     if (hand->held.holding && dt > 0) {
         stats_step(hand, server, dt, now_s);
     } else if (!hand->held.holding && hand->holds == 0 &&

@@ -13,15 +13,19 @@
 
 typedef struct Pick {
     u32 entity;   /* 0: nothing */
-    u32 element;  /* of the entity (nearest point of a cloth) */
+    u32 element;  /* of the entity (nearest point of a cloth, nearest cell of a surface) */
     f32 distance; /* m along the ray */
     Vec3 point;   /* m, world */
-    Vec3 local;   /* m, in the body's frame */
-    Vec3 normal;  /* unit */
+    Vec3 local;  /* m: in the body's frame; of a grid away from the cell's centre; of points none */
+    Vec3 normal; /* unit */
 } Pick;
 
-/* Nearest hit of the ray with what is shown now (shapes exactly; soft bodies by triangle and
- * stick). */
+/* World point of an entity's element as shown now, m; false if nothing of it arrived. */
+bool entity_point(Connection *connection, const Entity *entity, u32 element, Vec3 local,
+                  Vec3 *point);
+/* Nearest hit of the ray with what is shown now: shapes exactly; soft bodies by triangle and stick;
+ * other points as balls; heights by the two triangles between four cells; voxels by the first that
+ * is denser than a quarter of what the field can hold. */
 bool pick_ray(Connection *connection, Ray ray, f32 max_m, Pick *pick);
 
 /* How drags felt, over all of a hand's life. */

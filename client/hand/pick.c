@@ -1,51 +1,35 @@
 /*
- * pick.c: the nearest hit of a ray with what is shown: bodies by their shapes, soft bodies by their
- * triangles (two-sided; Möller and Trumbore 1997) and sticks, point by point.
+ * pick.c: the nearest hit of a ray with what is shown, by a row a kind of field: bodies by their
+ * shapes, soft bodies by their triangles and sticks, clouds ball by ball, grids cell by cell.
  */
 #include "client/hand/hand.h"
 
-#include "client/link/timeline.h"
+#include "client/link/shown.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* A thin rope is caught this far from its middle for each metre away. */
 static const f32 rope_aim = 0.008f;
+static const f32 ball_aim = 0.004f;
+/* Share of what a fog's voxels can hold above which they can be touched. */
+#define PICK_DENSITY 0.25f
 
-typedef struct Triangle {
-    Vec3 a, b, c;
-} Triangle;
+typedef struct PickWorld {
+    const Timeline *timeline;
+    const FieldSet *fields;
+    const Scene *scene; /* or NULL */
+} PickWorld;
 
-static bool triangle_ray(const Triangle *triangle, Ray ray, f32 max_m, f32 *distance, f32 *u,
-                         f32 *v)
-{
-    Vec3 ab = vec3_sub(triangle->b, triangle->a), ac = vec3_sub(triangle->c, triangle->a);
-    Vec3 p = vec3_cross(ray.direction, ac);
-    f32 determinant = vec3_dot(ab, p);
-    if (fabsf(determinant) < 1e-12f) {
-        return false;
-    }
-    Vec3 from = vec3_sub(ray.origin, triangle->a);
-    f32 at_u = vec3_dot(from, p) / determinant;
-    Vec3 q = vec3_cross(from, ab);
-    f32 at_v = vec3_dot(ray.direction, q) / determinant;
-    f32 t = vec3_dot(ac, q) / determinant;
-    bool hit = at_u >= 0.0f && at_v >= 0.0f && at_u + at_v <= 1.0f && t >= 0.0f && t <= max_m;
-    *distance = t;
-    *u = at_u;
-    *v = at_v;
-    return hit;
-}
-
-static void pick_triangle(const Entity *entity, const Triangle *triangle, const u32 element[3],
+static void pick_triangle(const Entity *entity, const Vec3 corners[3], const u32 element[3],
                           Ray ray, Pick *pick)
 {
     f32 distance, u, v;
-    if (!triangle_ray(triangle, ray, pick->distance, &distance, &u, &v)) {
+    if (!triangle_ray(corners, ray, pick->distance, 0.0f, &distance, &u, &v)) {
         return;
     }
     Vec3 normal = vec3_normalize_or(
-        vec3_cross(vec3_sub(triangle->b, triangle->a), vec3_sub(triangle->c, triangle->a)),
+        vec3_cross(vec3_sub(corners[1], corners[0]), vec3_sub(corners[2], corners[0])),
         vec3(0.0f, 1.0f, 0.0f));
     f32 w = 1.0f - u - v;
     pick->entity = entity->id;
@@ -60,8 +44,8 @@ static void pick_corners(const Entity *entity, const ShownPoint *points, const u
 {
     const ShownPoint *a = &points[element[0]], *b = &points[element[1]], *c = &points[element[2]];
     if (a->generation != 0 && b->generation != 0 && c->generation != 0) {
-        Triangle triangle = {a->position, b->position, c->position};
-        pick_triangle(entity, &triangle, element, ray, pick);
+        Vec3 corners[3] = {a->position, b->position, c->position};
+        pick_triangle(entity, corners, element, ray, pick);
     }
 }
 
@@ -122,20 +106,45 @@ static void pick_mesh(const Entity *entity, const SoftMesh *mesh, const ShownPoi
     }
 }
 
-static void pick_soft(const Timeline *timeline, const Scene *scene, const Entity *entity, Ray ray,
-                      Pick *pick)
+/* A ball is caught this far beside it for each metre away, small ones being hard to hit. */
+static void pick_balls(const Entity *entity, const ShownPoint *points, Ray ray, Pick *pick)
 {
+    f32 size = appearance_ball_radius(&entity->look);
+    for (u32 i = 0; i < entity->count; i++) {
+        Vec3 to = vec3_sub(points[i].position, ray.origin);
+        f32 along = vec3_dot(to, ray.direction);
+        f32 radius = f32_max(size, ball_aim * along);
+        f32 off = vec3_length_squared(to) - along * along, inside = radius * radius - off;
+        f32 distance = along - sqrtf(f32_max(inside, 0.0f));
+        if (points[i].generation == 0 || inside < 0.0f || along < 0.0f ||
+            distance > pick->distance) {
+            continue;
+        }
+        pick->entity = entity->id;
+        pick->element = i;
+        pick->distance = f32_max(distance, 0.0f);
+        Vec3 out = vec3_add_scaled(vec3_neg(to), pick->distance, ray.direction);
+        pick->normal = vec3_normalize_or(out, vec3_neg(ray.direction));
+        pick->local = vec3_zero();
+    }
+}
+
+static void pick_points(const PickWorld *world, const Entity *entity, Ray ray, Pick *pick)
+{
+    const Scene *scene = world->scene;
     ShownPoint *points = malloc((entity->count + 1) * sizeof *points);
     if (points == NULL) {
         return; /* nothing is picked where there is no memory to look */
     }
-    timeline_point_range(timeline, entity->field, entity->first, entity->count, points);
+    timeline_point_range(world->timeline, entity->field, entity->first, entity->count, points);
     u32 soft = entity->look.soft;
     const SoftMesh *mesh = scene != NULL && soft != 0 && soft <= scene->soft_mesh_count
                                ? &scene->soft_meshes[soft - 1]
                                : NULL;
     if (mesh != NULL && mesh->point_count == entity->count) {
         pick_mesh(entity, mesh, points, ray, pick);
+    } else if (appearance_is_balls(&entity->look)) {
+        pick_balls(entity, points, ray, pick);
     } else if (entity->look.kind == APPEARANCE_ROPE) {
         for (u32 i = 1; i < entity->count; i++) {
             pick_stick(entity, points, i - 1, i, ray, pick);
@@ -146,9 +155,10 @@ static void pick_soft(const Timeline *timeline, const Scene *scene, const Entity
     free(points);
 }
 
-static void pick_body(const Timeline *timeline, const Entity *entity, Ray ray, Pick *pick)
+static void pick_poses(const PickWorld *world, const Entity *entity, Ray ray, Pick *pick)
 {
-    for (u32 i = 0; i < entity->count; i++) {
+    const Timeline *timeline = world->timeline;
+    for (u32 i = 0; i < entity->count && entity->look.kind == APPEARANCE_SHAPE; i++) {
         ShownPose pose;
         if (!timeline_pose(timeline, entity->field, entity->first + i, &pose) ||
             (pose.flags & POSE_LIVE) == 0 ||
@@ -169,26 +179,50 @@ static void pick_body(const Timeline *timeline, const Entity *entity, Ray ray, P
     }
 }
 
+static void pick_grid_field(const PickWorld *world, const Entity *entity, Ray ray, Pick *pick)
+{
+    const FieldDesc *field = &world->fields->fields[entity->field];
+    f32 *values = calloc(field->capacity, sizeof *values);
+    ShownGrid shown = shown_grid(field, values);
+    GridHit hit;
+    if (values != NULL && timeline_grid(world->timeline, entity->field, 0, values)) {
+        f32 threshold = shown.low + PICK_DENSITY * (shown.high - shown.low);
+        bool met = shown.grid.heights
+                       ? grid_ray_heights(&shown.grid, ray, pick->distance, &hit)
+                       : grid_ray_voxels(&shown.grid, ray, pick->distance, threshold, &hit);
+        if (met) {
+            pick->entity = entity->id;
+            pick->element = hit.element;
+            pick->distance = hit.distance;
+            pick->normal = hit.normal;
+            pick->local =
+                vec3_sub(hit.point, grid_centre(&shown.grid, hit.element, values[hit.element]));
+        }
+    }
+    free(values);
+}
+
 bool pick_ray(Connection *connection, Ray ray, f32 max_m, Pick *pick)
 {
+    static void (*const picks[FIELD_KIND_COUNT])(const PickWorld *, const Entity *, Ray, Pick *) = {
+        [FIELD_POSES] = pick_poses,
+        [FIELD_POINTS] = pick_points,
+        [FIELD_GRID2] = pick_grid_field,
+        [FIELD_GRID3] = pick_grid_field,
+    };
     memset(pick, 0, sizeof *pick);
     pick->distance = max_m;
-    const Timeline *timeline = connection_timeline(connection);
-    if (timeline == NULL) {
+    PickWorld world = {connection_timeline(connection), connection_fields(connection),
+                       connection_scene(connection)};
+    if (world.timeline == NULL) {
         return false;
     }
-    const FieldSet *fields = connection_fields(connection);
-    const Scene *scene = connection_scene(connection);
     u32 count;
     const Entity *entities = connection_entities(connection, &count, NULL);
     for (u32 i = 0; i < count; i++) {
-        const Entity *entity = &entities[i];
-        u8 kind = fields->fields[entity->field].kind;
-        if (kind == FIELD_POSES && entity->look.kind == APPEARANCE_SHAPE) {
-            pick_body(timeline, entity, ray, pick);
-        } else if (kind == FIELD_POINTS && (entity->look.kind == APPEARANCE_CLOTH ||
-                                            entity->look.kind == APPEARANCE_ROPE)) {
-            pick_soft(timeline, scene, entity, ray, pick);
+        u8 kind = world.fields->fields[entities[i].field].kind;
+        if (picks[kind] != NULL && entities[i].look.kind != APPEARANCE_NONE) {
+            picks[kind](&world, &entities[i], ray, pick);
         }
     }
     pick->point = vec3_add_scaled(ray.origin, pick->distance, ray.direction);

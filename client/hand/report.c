@@ -1,7 +1,7 @@
 /* report.c: the JSON of --report, member by member in the order of the contract. */
 #include "client/hand/report.h"
 
-#include "client/link/timeline.h"
+#include "client/link/shown.h"
 
 #include <errno.h>
 #include <math.h>
@@ -119,8 +119,10 @@ static const char *entity_kind(const Entity *entity)
     }
 }
 
-static void put_points(FILE *file, const Timeline *timeline, const Entity *entity)
+static void put_points(FILE *file, const Timeline *timeline, const FieldDesc *field,
+                       const Entity *entity)
 {
+    PL_UNUSED(field);
     Vec3 sum = vec3_zero();
     f32 low = INFINITY, high = -INFINITY;
     u32 live = 0;
@@ -143,8 +145,69 @@ static void put_points(FILE *file, const Timeline *timeline, const Entity *entit
     fputs("]", file);
 }
 
+static void put_pose(FILE *file, const Timeline *timeline, const FieldDesc *field,
+                     const Entity *entity)
+{
+    ShownPose pose;
+    PL_UNUSED(field);
+    if (!timeline_pose(timeline, entity->field, entity->first, &pose)) {
+        return;
+    }
+    fputs(", \"position\": ", file);
+    put_vec3(file, pose.position);
+    Quat q = pose.orientation;
+    fprintf(file, ", \"orientation\": [%.9g, %.9g, %.9g, %.9g]", (f64)q.w, (f64)q.x, (f64)q.y,
+            (f64)q.z);
+}
+
+/* Where the heights are on average, or the voxels by what they hold; the least and the most. */
+static void put_grid(FILE *file, const Timeline *timeline, const FieldDesc *field,
+                     const Entity *entity)
+{
+    f32 *values = malloc(field->capacity * sizeof *values);
+    if (values == NULL || !timeline_grid(timeline, entity->field, 0, values)) {
+        free(values);
+        return;
+    }
+    ShownGrid shown = shown_grid(field, values);
+    const Grid *grid = &shown.grid;
+    f64 sum[3] = {0.0}, weights = 0.0;
+    f32 low = INFINITY, high = -INFINITY;
+    for (u32 i = 0; i < field->capacity; i++) {
+        f64 weight = grid->heights ? 1.0 : (f64)(values[i] - shown.low);
+        Vec3 at = grid_centre(grid, i, values[i]);
+        sum[0] += weight * (f64)at.x;
+        sum[1] += weight * (f64)at.y;
+        sum[2] += weight * (f64)at.z;
+        weights += weight;
+        low = f32_min(low, values[i]);
+        high = f32_max(high, values[i]);
+    }
+    f64 each = weights > 0.0 ? 1.0 / weights : 0.0;
+    fputs(", \"position\": ", file);
+    put_vec3(file, vec3((f32)(sum[0] * each), (f32)(sum[1] * each), (f32)(sum[2] * each)));
+    fprintf(file, ", \"cells\": [%u, %u, %u], \"spacing\": ", grid->dims[0], grid->dims[1],
+            grid->dims[2]);
+    put_vec3(file, grid->spacing);
+    fputs(", \"origin\": ", file);
+    put_vec3(file, grid->origin);
+    fprintf(file, ", \"%s\": [", grid->heights ? "height_range" : "density_range");
+    put_number(file, (f64)low + (grid->heights ? (f64)grid->origin.y : 0.0));
+    fputs(", ", file);
+    put_number(file, (f64)high + (grid->heights ? (f64)grid->origin.y : 0.0));
+    fputs("]", file);
+    free(values);
+}
+
 static void put_entities(FILE *file, Connection *connection)
 {
+    static void (*const puts_of[FIELD_KIND_COUNT])(FILE *, const Timeline *, const FieldDesc *,
+                                                   const Entity *) = {
+        [FIELD_POSES] = put_pose,
+        [FIELD_POINTS] = put_points,
+        [FIELD_GRID2] = put_grid,
+        [FIELD_GRID3] = put_grid,
+    };
     const Timeline *timeline = connection_timeline(connection);
     const FieldSet *fields = connection_fields(connection);
     u32 count;
@@ -152,19 +215,12 @@ static void put_entities(FILE *file, Connection *connection)
     fputs("  \"entities\": [", file);
     for (u32 i = 0; timeline != NULL && i < count; i++) {
         const Entity *entity = &entities[i];
+        const FieldDesc *field = &fields->fields[entity->field];
         fprintf(file, "%s\n    {\"name\": ", i > 0 ? "," : "");
         report_text(file, entity->name);
         fprintf(file, ", \"kind\": \"%s\"", entity_kind(entity));
-        ShownPose pose;
-        u8 kind = fields->fields[entity->field].kind;
-        if (kind == FIELD_POSES && timeline_pose(timeline, entity->field, entity->first, &pose)) {
-            fputs(", \"position\": ", file);
-            put_vec3(file, pose.position);
-            Quat q = pose.orientation;
-            fprintf(file, ", \"orientation\": [%.9g, %.9g, %.9g, %.9g]", (f64)q.w, (f64)q.x,
-                    (f64)q.y, (f64)q.z);
-        } else if (kind == FIELD_POINTS) {
-            put_points(file, timeline, entity);
+        if (puts_of[field->kind] != NULL) {
+            puts_of[field->kind](file, timeline, field, entity);
         }
         fputc('}', file);
     }

@@ -3,7 +3,8 @@
  */
 #include "client/hand/tools.h"
 
-#include "client/link/timeline.h"
+#include "client/link/shown.h"
+#include "protocol/field_ops.h"
 
 #include <string.h>
 
@@ -129,37 +130,22 @@ bool tools_remove(Tools *tools)
     return connection_input(tools->connection, &input) != 0;
 }
 
-/* World point of (element, local) of an entity as shown. */
-static bool entity_point(const Tools *tools, const Entity *entity, u32 element, Vec3 local,
-                         Vec3 *point)
-{
-    const Timeline *timeline = connection_timeline(tools->connection);
-    const FieldSet *fields = connection_fields(tools->connection);
-    if (!timeline || !fields || entity->field >= fields->count) {
-        return false;
-    }
-    u8 kind = fields->fields[entity->field].kind;
-    ShownPose pose;
-    ShownPoint shown;
-    if (kind == FIELD_POSES && timeline_pose(timeline, entity->field, entity->first, &pose)) {
-        *point = vec3_add(pose.position, quat_rotate(pose.orientation, local));
-        return (pose.flags & POSE_LIVE) != 0;
-    }
-    u32 at = entity->first + (element < entity->count ? element : 0);
-    if (kind == FIELD_POINTS && timeline_point(timeline, entity->field, at, &shown)) {
-        *point = shown.position;
-        return shown.generation != 0;
-    }
-    return false;
-}
-
 bool tools_entity_place(const Tools *tools, u32 id, Vec3 *centre, f32 *radius_m)
 {
     const Entity *entity = connection_entity(tools->connection, id);
-    if (!entity || !entity_point(tools, entity, entity->count / 2, vec3_zero(), centre)) {
+    if (!entity ||
+        !entity_point(tools->connection, entity, entity->count / 2, vec3_zero(), centre)) {
         return false;
     }
-    *radius_m = entity->look.kind == APPEARANCE_SHAPE ? shape_reach(&entity->look.shape) : 1.5f;
+    const FieldDesc *field = &connection_fields(tools->connection)->fields[entity->field];
+    *radius_m = 1.5f;
+    if (field_ops(field->kind)->axes > 1) {
+        Grid grid = shown_grid(field, NULL).grid;
+        Vec3 cells = vec3((f32)grid.dims[0], (f32)grid.dims[1], (f32)grid.dims[2]);
+        *radius_m = 0.5f * vec3_length(vec3_mul(cells, grid.spacing));
+    } else if (entity->look.kind == APPEARANCE_SHAPE && entity->count == 1) {
+        *radius_m = shape_reach(&entity->look.shape);
+    }
     return true;
 }
 
@@ -220,7 +206,7 @@ static void tools_draw_presence(Tools *tools, const Presence *presence, const Us
     const Entity *held =
         presence->holds ? connection_entity(tools->connection, presence->holds) : NULL;
     Vec3 point;
-    if (held && entity_point(tools, held, presence->element, presence->local, &point)) {
+    if (held && entity_point(tools->connection, held, presence->element, presence->local, &point)) {
         tools_mark(tools, point, presence->target, color, 3.0f);
         tools_mark(tools, point, point, color, 4.0f);
         tools_mark(tools, presence->target, presence->target, color, 6.0f);

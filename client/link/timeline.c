@@ -2,12 +2,8 @@
  * timeline.c: the shown state of every chunk: its curve at the shown tick and the offsets that are
  * left of what was shown before.
  */
-#include "client/link/timeline.h"
-
-#include "client/link/couplings.h"
-#include "client/link/ground.h"
-#include "client/link/playout.h"
-#include "shared/check.h"
+#include "client/link/shown.h"
+#include "client/link/timeline_state.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,59 +14,6 @@
 #define OFFSET_MIN_M_S 5e-4f
 #define HIT_M_S        0.3f
 #define HIT_RAD_S      3.0f
-
-/* What is left of something shown before; rotation vectors in radians. */
-typedef struct Offset {
-    Vec3 position, velocity, rotation, spin;
-} Offset;
-
-/* Elements of a chunk of poses or points, as they were last shown: all of them, or those of one
- * body or of none. */
-typedef struct Piece {
-    u32 chunk, begin, count; /* elements of the chunk */
-    u32 body;                /* index + 1 of those with one tick for all their pieces; 0: none */
-    Curve curve;
-    Offset *offsets; /* [count], NULL until the first are needed */
-    bool offset;     /* some are not zero */
-} Piece;
-
-typedef struct Body {
-    TimelineBody range;
-    BodyClock clock;
-    f64 before; /* its tick before the last advance */
-    bool jumped;
-} Body;
-
-/* How a field of poses or points is shown. */
-typedef struct Pieces {
-    Piece *items; /* [count], in order, without gaps */
-    u32 count;
-    u32 *of_chunk; /* [chunks + 1] the first piece of each */
-} Pieces;
-
-struct TimelineShown {
-    u32 count;                /* fields */
-    void *fields[FIELDS_MAX]; /* [capacity] ShownPose, ShownPoint or f32; NULL for other kinds */
-};
-
-struct Timeline {
-    const SnapshotReceiver *receiver; /* borrowed */
-    const FieldSet *fields;           /* borrowed from the receiver */
-    const Ground *ground;             /* borrowed; NULL: nothing stands */
-    Couplings *couplings;             /* borrowed; NULL: everything moves on its own */
-    Playout playout;
-    Pieces pieces[FIELDS_MAX]; /* of poses and points, else empty */
-    Body *bodies;              /* [body_count], by field and first element */
-    u32 body_count;
-    TimelineShown *former; /* of the stream before, or NULL */
-    bool news;             /* packets came since the last advance */
-
-    bool counted; /* a packet came */
-    u16 sequence; /* of the newest packet */
-    u64 newest;   /* its tick */
-    u64 silent_from, silent_sure;
-    u64 outage_from, outage_to; /* the last time that nothing came for long */
-};
 
 static void pieces_finish(Pieces *pieces)
 {
@@ -130,7 +73,7 @@ Timeline *timeline_create(const SnapshotReceiver *receiver, u32 tick_rate, u32 s
     playout_init(&timeline->playout, tick_rate, snapshot_rate);
     for (u32 f = 0; f < timeline->fields->count; f++) {
         const FieldDesc *desc = &timeline->fields->fields[f];
-        if ((desc->kind == FIELD_POSES || desc->kind == FIELD_POINTS) && chunk_count(desc) > 0 &&
+        if (shown_ops(desc->kind)->curved && chunk_count(desc) > 0 &&
             !pieces_make(&timeline->pieces[f], desc, f, NULL, 0)) {
             timeline_destroy(timeline);
             return NULL;
@@ -150,59 +93,6 @@ void timeline_destroy(Timeline *timeline)
     timeline_shown_free(timeline->former);
     free(timeline->bodies);
     free(timeline);
-}
-
-TimelineShown *timeline_shown(const Timeline *timeline)
-{
-    TimelineShown *shown = calloc(1, sizeof *shown);
-    if (shown == NULL) {
-        return NULL;
-    }
-    shown->count = timeline->fields->count;
-    for (u32 f = 0; f < shown->count; f++) {
-        const FieldDesc *desc = &timeline->fields->fields[f];
-        u32 bytes = desc->kind == FIELD_POSES     ? (u32)sizeof(ShownPose)
-                    : desc->kind == FIELD_POINTS  ? (u32)sizeof(ShownPoint)
-                    : desc->kind == FIELD_SCALARS ? (u32)sizeof(f32)
-                                                  : 0;
-        shown->fields[f] = bytes > 0 ? calloc(u32_max(desc->capacity, 1), bytes) : NULL;
-        if (shown->fields[f] == NULL) {
-            continue; /* without memory it is not there for a moment */
-        }
-        if (desc->kind == FIELD_POSES) {
-            timeline_poses(timeline, f, shown->fields[f]);
-        } else if (desc->kind == FIELD_POINTS) {
-            timeline_points(timeline, f, shown->fields[f]);
-        } else {
-            timeline_scalars(timeline, f, shown->fields[f]);
-        }
-    }
-    return shown;
-}
-
-void timeline_shown_free(TimelineShown *shown)
-{
-    for (u32 f = 0; shown != NULL && f < shown->count; f++) {
-        free(shown->fields[f]);
-    }
-    free(shown);
-}
-
-void timeline_inherit(Timeline *timeline, TimelineShown *shown)
-{
-    timeline_shown_free(timeline->former);
-    timeline->former = shown;
-}
-
-/* What the stream before showed of a field from an element on: [count] of `bytes`. */
-static bool former_get(const Timeline *timeline, u32 field, u32 first, u32 count, u32 bytes,
-                       void *out)
-{
-    const u8 *all = timeline->former != NULL ? timeline->former->fields[field] : NULL;
-    if (all != NULL) {
-        memcpy(out, all + (size_t)first * bytes, (size_t)count * bytes);
-    }
-    return all != NULL;
 }
 
 void timeline_stand(Timeline *timeline, const Ground *ground)
@@ -334,7 +224,7 @@ void timeline_arrival(Timeline *timeline, const SnapshotHeader *header, u64 now_
     timeline->news = true;
 }
 
-static CurveStream stream_of(const Timeline *timeline)
+CurveStream timeline_stream(const Timeline *timeline)
 {
     const Playout *playout = &timeline->playout;
     f64 rate = playout->speed > 0 ? playout->rate : playout->tick_rate;
@@ -352,9 +242,8 @@ static CurveStream stream_of(const Timeline *timeline)
     return stream;
 }
 
-/* The curve of a piece at a tick. Bodies do not go on beyond what is known. */
-static void curve_at(const Piece *piece, const ChunkState *states, u32 count,
-                     const CurveStream *stream, f64 tick, Curve *curve)
+void timeline_curve_at(const Piece *piece, const ChunkState *states, u32 count,
+                       const CurveStream *stream, f64 tick, Curve *curve)
 {
     if (piece->body != 0 && count > 0) {
         tick = fmin(tick, (f64)states[0].tick);
@@ -363,27 +252,25 @@ static void curve_at(const Piece *piece, const ChunkState *states, u32 count,
     curve->whole = piece->body != 0;
 }
 
-static f64 piece_tick(const Timeline *timeline, const Piece *piece)
+f64 timeline_piece_tick(const Timeline *timeline, const Piece *piece)
 {
     return piece->body != 0 ? timeline->bodies[piece->body - 1].clock.tick
                             : timeline->playout.shown;
 }
 
-/* The curve now shown; false if nothing of the piece can be. */
-static bool curve_now(const Timeline *timeline, const CurveStream *stream, u32 field,
-                      const Piece *piece, Curve *curve)
+bool timeline_curve(const Timeline *timeline, const CurveStream *stream, u32 field,
+                    const Piece *piece, Curve *curve)
 {
     if (piece->body != 0 && !timeline->bodies[piece->body - 1].clock.showing) {
         return false;
     }
     ChunkState states[CHUNK_STATES_KEPT];
     u32 count = snapshot_receiver_states(timeline->receiver, field, piece->chunk, states);
-    curve_at(piece, states, count, stream, piece_tick(timeline, piece), curve);
+    timeline_curve_at(piece, states, count, stream, timeline_piece_tick(timeline, piece), curve);
     return curve->mode != CURVE_NONE;
 }
 
-/* The piece that an element of a field belongs to. */
-static const Piece *piece_of(const Timeline *timeline, u32 field, u32 chunk, u32 i)
+const Piece *timeline_piece(const Timeline *timeline, u32 field, u32 chunk, u32 i)
 {
     const Pieces *pieces = &timeline->pieces[field];
     const Piece *piece = &pieces->items[pieces->of_chunk[chunk]];
@@ -393,15 +280,13 @@ static const Piece *piece_of(const Timeline *timeline, u32 field, u32 chunk, u32
     return piece;
 }
 
-/* True if the pose is shown at a tick of its own. */
-static bool pose_apart(const Timeline *timeline, u32 field, u32 element, f64 *tick)
+bool timeline_pose_apart(const Timeline *timeline, u32 field, u32 element, f64 *tick)
 {
     return timeline->couplings != NULL && couplings_tick(timeline->couplings, field, element, tick);
 }
 
-/* Element i of the chunk on the curve; beyond the newest state it stays out of what stands. */
-static ShownPose pose_on(const Timeline *timeline, const CurveStream *stream, u32 field, u32 chunk,
-                         u32 i, const Curve *curve, f64 tick, CurveSpeed *speed)
+ShownPose timeline_pose_on(const Timeline *timeline, const CurveStream *stream, u32 field,
+                           u32 chunk, u32 i, const Curve *curve, f64 tick, CurveSpeed *speed)
 {
     const FieldDesc *desc = &timeline->fields->fields[field];
     ShownPose pose = curve_pose(curve, stream, desc, i, tick, speed);
@@ -476,8 +361,9 @@ static void offset_change(const Timeline *timeline, const CurveStream *stream, u
     bool same;
     if (desc->kind == FIELD_POSES) {
         ShownPose a =
-            pose_on(timeline, stream, field, piece->chunk, i, from.curve, from.tick, &was);
-        ShownPose b = pose_on(timeline, stream, field, piece->chunk, i, to.curve, to.tick, &is);
+            timeline_pose_on(timeline, stream, field, piece->chunk, i, from.curve, from.tick, &was);
+        ShownPose b =
+            timeline_pose_on(timeline, stream, field, piece->chunk, i, to.curve, to.tick, &is);
         same = a.generation == b.generation && (a.flags & b.flags & POSE_LIVE) != 0;
         offset->position = vec3_add(offset->position, vec3_sub(a.position, b.position));
         Quat turn = quat_mul(a.orientation, quat_conjugate(b.orientation));
@@ -513,7 +399,7 @@ static void offsets_change(Timeline *timeline, const CurveStream *stream, u32 fi
     bool poses = timeline->fields->fields[field].kind == FIELD_POSES;
     for (u32 i = 0; i < piece->count; i++) {
         f64 own;
-        if (poses && pose_apart(timeline, field, piece->chunk * CHUNK_POSES + i, &own)) {
+        if (poses && timeline_pose_apart(timeline, field, piece->chunk * CHUNK_POSES + i, &own)) {
             continue; /* it is not on this curve */
         }
         Offset offset = {0};
@@ -584,7 +470,7 @@ static void piece_advance(Timeline *timeline, const CurveStream *stream, u32 fie
         piece->curve.mode = CURVE_NONE;
         return;
     }
-    f64 shown = piece_tick(timeline, piece);
+    f64 shown = timeline_piece_tick(timeline, piece);
     if (body != NULL) {
         before = body->before;
         piece->offset = piece->offset && !body->jumped;
@@ -597,7 +483,7 @@ static void piece_advance(Timeline *timeline, const CurveStream *stream, u32 fie
         old->mode = CURVE_NONE;
     }
     if (old->mode != CURVE_NONE && timeline->news) {
-        curve_at(piece, states, count, stream, before, &then);
+        timeline_curve_at(piece, states, count, stream, before, &then);
         if (!curve_same(old, &then) && curve_resolve(old, states, count)) {
             offsets_change(timeline, stream, field, piece, (Moment){old, before, pace},
                            (Moment){&then, before, pace});
@@ -607,9 +493,9 @@ static void piece_advance(Timeline *timeline, const CurveStream *stream, u32 fie
     if (piece->offset) {
         offsets_fade(piece, (f32)step->elapsed_s);
     }
-    curve_at(piece, states, count, stream, shown, &now);
+    timeline_curve_at(piece, states, count, stream, shown, &now);
     if (old->mode != CURVE_NONE && jumped) {
-        curve_at(piece, states, count, stream, step->from, &then);
+        timeline_curve_at(piece, states, count, stream, step->from, &then);
         offsets_change(timeline, stream, field, piece, (Moment){&then, step->from, step->pace_from},
                        (Moment){&now, step->to, playout->pace});
     } else if (old->mode == CURVE_AHEAD && now.mode == CURVE_HOLD) {
@@ -628,7 +514,7 @@ void timeline_advance(Timeline *timeline, u64 now_ns)
     if (!timeline->playout.showing) {
         return;
     }
-    CurveStream stream = stream_of(timeline);
+    CurveStream stream = timeline_stream(timeline);
     bodies_advance(timeline, &stream, showing ? before : timeline->playout.shown, &step);
     for (u32 f = 0; f < timeline->fields->count; f++) {
         Pieces *pieces = &timeline->pieces[f];
@@ -645,20 +531,6 @@ void timeline_advance(Timeline *timeline, u64 now_ns)
 f64 timeline_tick(const Timeline *timeline)
 {
     return timeline->playout.shown;
-}
-
-f64 timeline_tick_of(const Timeline *timeline, u32 field, u32 element)
-{
-    u8 kind = field < timeline->fields->count ? timeline->fields->fields[field].kind : FIELD_NONE;
-    bool known = kind != FIELD_NONE && element < timeline->fields->fields[field].capacity;
-    f64 tick = timeline->playout.shown;
-    if (known && kind == FIELD_POINTS) {
-        tick = piece_tick(
-            timeline, piece_of(timeline, field, element / CHUNK_POINTS, element % CHUNK_POINTS));
-    } else if (known && kind == FIELD_POSES) {
-        (void)pose_apart(timeline, field, element, &tick);
-    }
-    return tick;
 }
 
 f64 timeline_delay_s(const Timeline *timeline)
@@ -680,208 +552,4 @@ f64 timeline_jitter_s(const Timeline *timeline)
 bool timeline_holding(const Timeline *timeline)
 {
     return timeline->playout.holding;
-}
-
-/* ---- elements ---- */
-
-static void pose_shift(const Piece *piece, u32 i, ShownPose *pose)
-{
-    if (!piece->offset || !(pose->flags & POSE_LIVE)) {
-        return;
-    }
-    const Offset *offset = &piece->offsets[i];
-    pose->position = vec3_add(pose->position, offset->position);
-    if (vec3_length_squared(offset->rotation) > 0.0f) {
-        pose->orientation =
-            quat_normalize(quat_mul(quat_from_vector(offset->rotation), pose->orientation));
-    }
-}
-
-static void point_shift(const Piece *piece, u32 i, ShownPoint *point)
-{
-    if (piece->offset && point->generation != 0) {
-        point->position = vec3_add(point->position, piece->offsets[i - piece->begin].position);
-    }
-}
-
-/* Of a piece that is shown on the curve. */
-static ShownPose pose_now(const Timeline *timeline, const CurveStream *stream, u32 field,
-                          const Piece *piece, u32 i, const Curve *curve)
-{
-    f64 tick = timeline->playout.shown;
-    Curve own;
-    if (pose_apart(timeline, field, piece->chunk * CHUNK_POSES + i, &tick)) {
-        ChunkState states[CHUNK_STATES_KEPT];
-        u32 count = snapshot_receiver_states(timeline->receiver, field, piece->chunk, states);
-        curve_at(piece, states, count, stream, tick, &own);
-        curve = own.mode != CURVE_NONE ? &own : curve;
-    }
-    CurveSpeed unwanted;
-    ShownPose pose = pose_on(timeline, stream, field, piece->chunk, i, curve, tick, &unwanted);
-    pose_shift(piece, i, &pose);
-    return pose;
-}
-
-void timeline_poses(const Timeline *timeline, u32 field, ShownPose *poses)
-{
-    const FieldDesc *desc = &timeline->fields->fields[field];
-    CHECK(field < timeline->fields->count && desc->kind == FIELD_POSES);
-    CurveStream stream = stream_of(timeline);
-    u32 chunks = chunk_count(desc);
-    for (u32 chunk = 0; chunk < chunks; chunk++) {
-        ShownPose *out = poses + (size_t)chunk * CHUNK_POSES;
-        const Piece *piece = piece_of(timeline, field, chunk, 0);
-        Curve curve;
-        if (!curve_now(timeline, &stream, field, piece, &curve)) {
-            if (!former_get(timeline, field, chunk * CHUNK_POSES, piece->count, sizeof *out, out)) {
-                memset(out, 0, piece->count * sizeof *out);
-            }
-            continue;
-        }
-        for (u32 i = 0; i < piece->count; i++) {
-            out[i] = pose_now(timeline, &stream, field, piece, i, &curve);
-        }
-    }
-}
-
-void timeline_point_range(const Timeline *timeline, u32 field, u32 first, u32 count,
-                          ShownPoint *points)
-{
-    const FieldDesc *desc = &timeline->fields->fields[field];
-    CHECK(field < timeline->fields->count && desc->kind == FIELD_POINTS);
-    CHECK(first <= desc->capacity && count <= desc->capacity - first);
-    CurveStream stream = stream_of(timeline);
-    u32 done = 0;
-    while (done < count) {
-        u32 chunk = (first + done) / CHUNK_POINTS;
-        u32 begin = (first + done) % CHUNK_POINTS;
-        const Piece *piece = piece_of(timeline, field, chunk, begin);
-        u32 n = u32_min(count - done, piece->begin + piece->count - begin);
-        f64 tick = piece_tick(timeline, piece);
-        ShownPoint *out = points + done;
-        Curve curve;
-        done += n;
-        if (!curve_now(timeline, &stream, field, piece, &curve)) {
-            if (!former_get(timeline, field, first + done - n, n, sizeof *out, out)) {
-                memset(out, 0, n * sizeof *out);
-            }
-            continue;
-        }
-        for (u32 i = 0; i < n; i++) {
-            out[i] = curve_point(&curve, &stream, desc, begin + i, tick, NULL);
-            point_shift(piece, begin + i, &out[i]);
-        }
-    }
-}
-
-u64 timeline_phase(const Timeline *timeline, u32 field, u32 element)
-{
-    const Curve *curve =
-        &piece_of(timeline, field, element / CHUNK_POINTS, element % CHUNK_POINTS)->curve;
-    return curve->mode != CURVE_NONE ? curve->from_tick << 32 ^ curve->to_tick ^ 1ull << 63 : 0;
-}
-
-void timeline_points(const Timeline *timeline, u32 field, ShownPoint *points)
-{
-    timeline_point_range(timeline, field, 0, timeline->fields->fields[field].capacity, points);
-}
-
-bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *pose)
-{
-    const FieldDesc *desc = &timeline->fields->fields[field];
-    CurveStream stream = stream_of(timeline);
-    u32 i = element % CHUNK_POSES;
-    if (field >= timeline->fields->count || desc->kind != FIELD_POSES ||
-        element >= desc->capacity) {
-        return false;
-    }
-    const Piece *piece = piece_of(timeline, field, element / CHUNK_POSES, i);
-    Curve curve;
-    if (!curve_now(timeline, &stream, field, piece, &curve)) {
-        return false;
-    }
-    *pose = pose_now(timeline, &stream, field, piece, i, &curve);
-    return true;
-}
-
-bool timeline_point(const Timeline *timeline, u32 field, u32 element, ShownPoint *point)
-{
-    if (field >= timeline->fields->count || timeline->fields->fields[field].kind != FIELD_POINTS ||
-        element >= timeline->fields->fields[field].capacity) {
-        return false;
-    }
-    CurveStream stream = stream_of(timeline);
-    u32 i = element % CHUNK_POINTS;
-    const Piece *piece = piece_of(timeline, field, element / CHUNK_POINTS, i);
-    Curve curve;
-    if (!curve_now(timeline, &stream, field, piece, &curve)) {
-        return false;
-    }
-    *point = curve_point(&curve, &stream, &timeline->fields->fields[field], i,
-                         piece_tick(timeline, piece), NULL);
-    point_shift(piece, i, point);
-    return true;
-}
-
-/* ---- scalars and grids ---- */
-
-bool timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars)
-{
-    const FieldDesc *desc = &timeline->fields->fields[field];
-    CHECK(field < timeline->fields->count && desc->kind == FIELD_SCALARS);
-    CurveStream stream = stream_of(timeline);
-    u32 chunks = chunk_count(desc);
-    bool known = true;
-    for (u32 chunk = 0; chunk < chunks; chunk++) {
-        f32 *out = scalars + (size_t)chunk * CHUNK_SCALARS;
-        u32 elements = chunk_elements(desc, chunk);
-        Piece all = {.chunk = chunk};
-        Curve curve;
-        if (curve_now(timeline, &stream, field, &all, &curve)) {
-            bool ended = curve_share(&curve, timeline->playout.shown) >= 1.0f;
-            memcpy(out, ended ? curve.to : curve.from, elements * sizeof *out);
-        } else {
-            (void)former_get(timeline, field, chunk * CHUNK_SCALARS, elements, sizeof *out, out);
-            known = false;
-        }
-    }
-    return known;
-}
-
-/* Code of element i of a dense grid chunk. */
-static u32 grid_code(const FieldDesc *desc, const u8 *state, u32 i, u32 channel)
-{
-    size_t at = (size_t)i * desc->channels + channel;
-    u16 code;
-    if (desc->kind == FIELD_GRID3) {
-        return state[at];
-    }
-    memcpy(&code, state + at * sizeof code, sizeof code);
-    return code;
-}
-
-void timeline_grid(const Timeline *timeline, u32 field, u32 channel, f32 *values)
-{
-    const FieldDesc *desc = &timeline->fields->fields[field];
-    CHECK(field < timeline->fields->count && channel < desc->channels &&
-          (desc->kind == FIELD_GRID2 || desc->kind == FIELD_GRID3));
-    CurveStream stream = stream_of(timeline);
-    f32 scale = desc->quantum, low = desc->value_min;
-    if (channel > 0) {
-        scale = desc->kind == FIELD_GRID2 ? 1.0f / 65535.0f : 1.0f / 255.0f;
-        low = 0.0f;
-    }
-    u32 chunks = chunk_count(desc);
-    for (u32 chunk = 0; chunk < chunks; chunk++) {
-        Piece all = {.chunk = chunk};
-        Curve curve;
-        bool known = curve_now(timeline, &stream, field, &all, &curve);
-        f32 share = known ? curve_share(&curve, timeline->playout.shown) : 0.0f;
-        u32 elements = chunk_elements(desc, chunk);
-        for (u32 i = 0; i < elements; i++) {
-            f32 a = known ? (f32)grid_code(desc, curve.from, i, channel) : 0.0f;
-            f32 b = known ? (f32)grid_code(desc, curve.to, i, channel) : 0.0f;
-            values[chunk_element_index(desc, chunk, i)] = low + (a + (b - a) * share) * scale;
-        }
-    }
 }

@@ -17,6 +17,7 @@
 
 #include "protocol/quantize.h"
 #include "protocol/snapshot.h"
+#include "shared/grid.h"
 
 typedef struct ShownPose {
     Vec3 position; /* m */
@@ -30,6 +31,13 @@ typedef struct ShownPoint {
     f32 scalar;     /* [0, 1] of the code's range */
     u32 generation; /* 0: free */
 } ShownPoint;
+
+/* A GRID2 or GRID3 field. */
+typedef struct ShownGrid {
+    Grid grid;     /* of channel 0, in the field's unit: m above the origin of heights */
+    u32 channels;  /* channel 1: grid.values + capacity, [0, 1] */
+    f32 low, high; /* what channel 0 can hold */
+} ShownGrid;
 
 #define TIMELINE_BLEND 12.0f /* 1/s */
 
@@ -85,8 +93,11 @@ void timeline_points(const Timeline *timeline, u32 field, ShownPoint *points);
 bool timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars);
 /* A channel of a GRID2 or GRID3 field, values[capacity] with x fastest, linear in time; beyond the
  * newest state that state. Channel 0 in the field's unit (value_min + code · quantum), others as
- * [0, 1] of the code's range. What has not arrived is value_min (channel 0) or 0. */
-void timeline_grid(const Timeline *timeline, u32 field, u32 channel, f32 *values);
+ * [0, 1] of the code's range. What nothing came of is as the stream before showed it; where there
+ * was none it is value_min (channel 0) or 0, and false is returned. */
+bool timeline_grid(const Timeline *timeline, u32 field, u32 channel, f32 *values);
+/* One cell or voxel. False if nothing arrived yet. */
+bool timeline_cell(const Timeline *timeline, u32 field, u32 channel, u32 element, f32 *value);
 /* One pose or point only (for picking by name, --report). False if nothing arrived yet. */
 bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *pose);
 bool timeline_point(const Timeline *timeline, u32 field, u32 element, ShownPoint *point);

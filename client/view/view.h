@@ -46,6 +46,8 @@ typedef struct Picture {
     u64 entity_version;              /* changes when the entities do: batches are rebuilt */
     const ShownPose *const *poses;   /* [fields->count], NULL for other kinds */
     const ShownPoint *const *points; /* [fields->count] */
+    const ShownGrid *grids; /* [fields->count], without values for other kinds and for what has not
+                               all come; or NULL */
     const u32 *tints;  /* [entity_count] 0xFFRRGGBB in place of the entity's colours, 0: its own; or
                           NULL */
     u32 hovered, held; /* entity ids or 0: highlighted */

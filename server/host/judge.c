@@ -1,6 +1,7 @@
 /* judge.c: picks against the past. */
 #include "server/host/judge.h"
 
+#include "protocol/field_ops.h"
 #include "protocol/quantize.h"
 
 #include <math.h>
@@ -55,21 +56,28 @@ static Moment moment_find(const JudgeWorld *world, const Input *input)
     return moment;
 }
 
+/* Where an element of an entity was; false if it is not there afterwards. */
+static bool element_at(const Moment *moment, const Entity *entity, u32 element, Vec3 *position)
+{
+    const FieldDesc *field = &moment->after->fields->fields[entity->field];
+    const FieldOps *ops = field_ops(field->kind);
+    return element < entity->count &&
+           ops->place(field, entity->first + element, frame_field(moment->before, entity->field),
+                      frame_field(moment->after, entity->field), moment->share, position);
+}
+
 /* ---- poses ---- */
 
 static bool pose_at(const Moment *moment, const Entity *entity, Vec3 *position, Quat *orientation)
 {
-    const FieldDesc *field = &moment->after->fields->fields[entity->field];
     const QPose *a = &frame_poses(moment->before, entity->field)[entity->first];
     const QPose *b = &frame_poses(moment->after, entity->field)[entity->first];
-    if ((b->flags & POSE_LIVE) == 0 || b->generation != entity->generation) {
+    if (b->generation != entity->generation || !element_at(moment, entity, 0, position)) {
         return false;
     }
     if ((a->flags & POSE_LIVE) == 0 || a->generation != b->generation) {
         a = b;
     }
-    *position = vec3_lerp(dequantize_position(field, a->position),
-                          dequantize_position(field, b->position), moment->share);
     *orientation = quat_nlerp(dequantize_rotation(a->rotation), dequantize_rotation(b->rotation),
                               moment->share);
     return true;
@@ -157,32 +165,29 @@ static int judge_push(const Moment *moment, const Entity *entity, Input *input)
 
 /* ---- points ---- */
 
-static bool point_at(const Moment *moment, const Entity *entity, u32 element, Vec3 *position)
+/* The ray passes the place of the picked element no farther than `spacing` and what is tolerated,
+ * within reach. Writes where it comes nearest. */
+static int judge_near(const Entity *entity, const Input *input, f32 reach_m, Vec3 position,
+                      f32 spacing, Vec3 *nearest)
 {
-    const FieldDesc *field = &moment->after->fields->fields[entity->field];
-    const QPoint *a = &frame_points(moment->before, entity->field)[entity->first + element];
-    const QPoint *b = &frame_points(moment->after, entity->field)[entity->first + element];
-    if (b->generation == 0) {
-        return false;
-    }
-    if (a->generation != b->generation) {
-        a = b;
-    }
-    *position = vec3_lerp(dequantize_position(field, a->position),
-                          dequantize_position(field, b->position), moment->share);
-    return true;
+    Vec3 to = vec3_sub(position, input->ray.origin);
+    f32 along = vec3_dot(to, input->ray.direction);
+    *nearest = vec3_add_scaled(input->ray.origin, f32_max(along, 0.0f), input->ray.direction);
+    f32 allowed = tolerance_m + tolerance_share * f32_max(along, 0.0f) +
+                  appearance_ball_radius(&entity->look) + spacing;
+    bool near = along <= reach_m && vec3_distance(*nearest, position) <= allowed;
+    return near ? 0 : ERROR_RANGE;
 }
 
 /* How far the next point is: a client picks the nearest point of the surface that it hit. */
-static f32 spacing_at(const Moment *moment, const Entity *entity, u32 element, Vec3 position)
+static f32 points_spacing(const Moment *moment, const Entity *entity, u32 element, Vec3 position)
 {
     f32 widest = 0.0f;
-    u32 columns = entity->look.grid[0] > 1 ? entity->look.grid[0] : 1;
-    u32 steps[2] = {1, columns};
+    u32 steps[2] = {1, u32_max(entity->look.grid[0], 1)};
     for (u32 i = 0; i < 2; i++) {
         u32 next = element + steps[i] < entity->count ? element + steps[i] : element - steps[i];
         Vec3 other;
-        if (next < entity->count && point_at(moment, entity, next, &other)) {
+        if (element_at(moment, entity, next, &other)) {
             widest = f32_max(widest, vec3_distance(position, other));
         }
     }
@@ -193,31 +198,82 @@ static int judge_push_point(const Moment *moment, const Entity *entity, Input *i
 {
     Vec3 position;
     input->local = vec3_zero();
-    return input->element < entity->count && point_at(moment, entity, input->element, &position)
-               ? 0
-               : ERROR_NOT_FOUND;
+    return element_at(moment, entity, input->element, &position) ? 0 : ERROR_NOT_FOUND;
 }
 
 static int judge_point(const Moment *moment, const Entity *entity, Input *input, f32 reach_m)
 {
-    Vec3 position;
-    if (input->element >= entity->count || !point_at(moment, entity, input->element, &position)) {
+    Vec3 position, nearest;
+    if (!element_at(moment, entity, input->element, &position)) {
         return ERROR_NOT_FOUND;
     }
-    Vec3 to = vec3_sub(position, input->ray.origin);
-    f32 along = vec3_dot(to, input->ray.direction);
-    Vec3 nearest = vec3_add_scaled(input->ray.origin, f32_max(along, 0.0f), input->ray.direction);
-    f32 allowed = tolerance_m + tolerance_share * f32_max(along, 0.0f) + entity->look.radius +
-                  spacing_at(moment, entity, input->element, position);
-    if (!(along <= reach_m) || !(vec3_distance(nearest, position) <= allowed)) {
-        return ERROR_RANGE;
-    }
     input->local = vec3_zero();
+    return judge_near(entity, input, reach_m, position,
+                      points_spacing(moment, entity, input->element, position), &nearest);
+}
+
+/* ---- cells ---- */
+
+/* How far from a cell's place the hit may be: half a voxel; on a surface as far as the next cells,
+ * which may lie much higher. */
+static Vec3 cell_extent(const Moment *moment, const Entity *entity, u32 element, Vec3 position)
+{
+    const FieldDesc *field = &moment->after->fields->fields[entity->field];
+    Vec3 extent = vec3_scale(field->spacing, 0.5f);
+    if (field_ops(field->kind)->axes != 2) {
+        return extent;
+    }
+    u32 columns = field->dims[0], x = element % columns, z = element / columns;
+    bool there[4] = {x > 0, x + 1 < columns, z > 0, z + 1u < field->dims[1]};
+    u32 next[4] = {element - 1, element + 1, element - columns, element + columns};
+    extent.y = 0.0f;
+    for (u32 i = 0; i < 4; i++) {
+        Vec3 other;
+        if (there[i] && element_at(moment, entity, next[i], &other)) {
+            extent.y = f32_max(extent.y, fabsf(other.y - position.y));
+        }
+    }
+    return extent;
+}
+
+static Vec3 clamp_to(Vec3 point, Vec3 extent)
+{
+    return vec3_min(vec3_max(point, vec3_neg(extent)), extent);
+}
+
+static int judge_push_cell(const Moment *moment, const Entity *entity, Input *input)
+{
+    Vec3 position;
+    if (!element_at(moment, entity, input->element, &position)) {
+        return ERROR_NOT_FOUND;
+    }
+    input->local = clamp_to(input->local, cell_extent(moment, entity, input->element, position));
     return 0;
+}
+
+static int judge_cell(const Moment *moment, const Entity *entity, Input *input, f32 reach_m)
+{
+    Vec3 position, nearest;
+    if (!element_at(moment, entity, input->element, &position)) {
+        return ERROR_NOT_FOUND;
+    }
+    Vec3 extent = cell_extent(moment, entity, input->element, position);
+    int result = judge_near(entity, input, reach_m, position, vec3_length(extent), &nearest);
+    input->local = clamp_to(vec3_sub(nearest, position), extent);
+    return result;
 }
 
 int judge_input(const JudgeWorld *world, Input *input, f32 reach_m)
 {
+    static const struct {
+        int (*grab)(const Moment *moment, const Entity *entity, Input *input, f32 reach_m);
+        int (*push)(const Moment *moment, const Entity *entity, Input *input);
+    } judges[FIELD_KIND_COUNT] = {
+        [FIELD_POSES] = {judge_pose, judge_push},
+        [FIELD_POINTS] = {judge_point, judge_push_point},
+        [FIELD_GRID2] = {judge_cell, judge_push_cell},
+        [FIELD_GRID3] = {judge_cell, judge_push_cell},
+    };
     if (input->kind != INPUT_GRAB && input->kind != INPUT_PUSH) {
         return 0;
     }
@@ -230,14 +286,10 @@ int judge_input(const JudgeWorld *world, Input *input, f32 reach_m)
         return ERROR_DENIED;
     }
     Moment moment = moment_find(world, input);
-    switch (newest->fields->fields[entity->field].kind) {
-    case FIELD_POSES:
-        return input->kind == INPUT_PUSH ? judge_push(&moment, entity, input)
-                                         : judge_pose(&moment, entity, input, reach_m);
-    case FIELD_POINTS:
-        return input->kind == INPUT_PUSH ? judge_push_point(&moment, entity, input)
-                                         : judge_point(&moment, entity, input, reach_m);
-    default:
+    u8 kind = newest->fields->fields[entity->field].kind;
+    if (judges[kind].grab == NULL) {
         return ERROR_UNSUPPORTED;
     }
+    return input->kind == INPUT_PUSH ? judges[kind].push(&moment, entity, input)
+                                     : judges[kind].grab(&moment, entity, input, reach_m);
 }

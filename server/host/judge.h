@@ -21,7 +21,8 @@ typedef struct JudgeWorld {
 /* Checks INPUT_GRAB and INPUT_PUSH: the entity lives, may be moved, and the ray meets it (within a
  * few centimetres, more with distance) no farther than reach_m from its origin. Writes the point
  * that was hit into `local`. 0, ERROR_NOT_FOUND, ERROR_DENIED (not movable), ERROR_RANGE (missed or
- * out of reach). Other kinds of input are left alone. */
+ * out of reach). Points have no `local`; that of a cell is within the cell. Other kinds of input
+ * are left alone. */
 int judge_input(const JudgeWorld *world, Input *input, f32 reach_m);
 
 #endif

@@ -285,6 +285,23 @@ bool timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars)
     PL_UNUSED(scalars);
     return true;
 }
+bool timeline_grid(const Timeline *timeline, u32 field, u32 channel, f32 *values)
+{
+    PL_UNUSED(timeline);
+    PL_UNUSED(field);
+    PL_UNUSED(channel);
+    PL_UNUSED(values);
+    return false;
+}
+bool timeline_cell(const Timeline *timeline, u32 field, u32 channel, u32 element, f32 *value)
+{
+    PL_UNUSED(timeline);
+    PL_UNUSED(field);
+    PL_UNUSED(channel);
+    PL_UNUSED(element);
+    PL_UNUSED(value);
+    return false;
+}
 bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *pose)
 {
     PL_UNUSED(timeline);
@@ -425,6 +442,7 @@ static void fake_reset(Role role, void (*step)(u32))
     }
     fake.fields.count = 1;
     fake.fields.fields[0].kind = FIELD_POSES;
+    fake.fields.fields[0].channels = 1;
     fake.fields.fields[0].capacity = THINGS;
     for (u32 i = 0; i < THINGS; i++) {
         Entity *entity = &fake.entities[i];

@@ -15,13 +15,35 @@
 
 enum {
     COLUMNS = 5,
-    ROWS = 4
+    ROWS = 4,
+    ENTITIES = 6,
+    BALLS = 3,
 };
+
+/* Heights that rise by 0.2 m a cell along x and 0.1 m along z, and one voxel in the middle of faint
+ * ones. */
+static const FieldDesc heights_field = {.id = 2,
+                                        .kind = FIELD_GRID2,
+                                        .channels = 1,
+                                        .capacity = 8 * 6,
+                                        .dims = {8, 6},
+                                        .origin = {20, 2, -1},
+                                        .quantum = 0.001f,
+                                        .spacing = {0.5f, 0, 1},
+                                        .value_min = 0.0f};
+static const FieldDesc voxels_field = {.id = 3,
+                                       .kind = FIELD_GRID3,
+                                       .channels = 1,
+                                       .capacity = 5 * 5 * 5,
+                                       .dims = {5, 5, 5},
+                                       .origin = {40, 2, 0},
+                                       .quantum = 1.0f / 255.0f,
+                                       .spacing = {0.5f, 0.25f, 1}};
 
 struct Connection {
     FieldSet fields;
     const Scene *scene;
-    Entity entities[3];
+    Entity entities[ENTITIES];
     Input inputs[16];
     u32 input_count;
     bool full;         /* takes no inputs */
@@ -49,12 +71,12 @@ const FieldSet *connection_fields(const Connection *connection)
 const Entity *connection_entities(const Connection *connection, u32 *count, u64 *version)
 {
     (void)version;
-    *count = 3;
+    *count = ENTITIES;
     return connection->entities;
 }
 const Entity *connection_entity(const Connection *connection, u32 id)
 {
-    return id >= 1 && id <= 3 ? &connection->entities[id - 1] : NULL;
+    return id >= 1 && id <= ENTITIES ? &connection->entities[id - 1] : NULL;
 }
 u32 connection_input(Connection *connection, const Input *input)
 {
@@ -125,8 +147,11 @@ void timeline_point_range(const Timeline *timeline, u32 field, u32 first, u32 co
                           ShownPoint *points)
 {
     (void)timeline;
-    assert_int_equal(field, 1);
-    for (u32 i = 0; i < count; i++) {
+    assert_true(field == 1 || field == 4);
+    for (u32 i = 0; i < count && field == 4; i++) {
+        points[i] = (ShownPoint){.generation = 1, .position = {60, 1, 0.5f * (f32)(first + i)}};
+    }
+    for (u32 i = 0; i < count && field == 1; i++) {
         u32 at = first + i;
         assert_true(at < COLUMNS * ROWS);
         points[i] = (ShownPoint){.generation = 1};
@@ -135,17 +160,62 @@ void timeline_point_range(const Timeline *timeline, u32 field, u32 first, u32 co
 }
 bool timeline_point(const Timeline *timeline, u32 field, u32 element, ShownPoint *point)
 {
-    if (field != 1) {
+    if (field != 1 && field != 4) {
         return false;
     }
-    timeline_point_range(timeline, 1, element, 1, point);
+    timeline_point_range(timeline, field, element, 1, point);
     return true;
+}
+bool timeline_grid(const Timeline *timeline, u32 field, u32 channel, f32 *values)
+{
+    (void)timeline;
+    assert_int_equal(channel, 0);
+    for (u32 i = 0; i < heights_field.capacity && field == 2; i++) {
+        values[i] = 0.2f * (f32)(i % 8) + 0.1f * (f32)(i / 8);
+    }
+    for (u32 i = 0; i < voxels_field.capacity && field == 3; i++) {
+        values[i] = i == 2 + 5 * (2 + 5 * 2) ? 1.0f : 0.2f;
+    }
+    return true;
+}
+bool timeline_cell(const Timeline *timeline, u32 field, u32 channel, u32 element, f32 *value)
+{
+    f32 values[5 * 5 * 5];
+    timeline_grid(timeline, field, channel, values);
+    *value = values[element];
+    return true;
+}
+void timeline_poses(const Timeline *timeline, u32 field, ShownPose *poses)
+{
+    (void)timeline, (void)field, (void)poses;
+    fail();
+}
+void timeline_points(const Timeline *timeline, u32 field, ShownPoint *points)
+{
+    (void)timeline, (void)field, (void)points;
+    fail();
+}
+bool timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars)
+{
+    (void)timeline, (void)field, (void)scalars;
+    return false;
 }
 
 static void world_make(Connection *world)
 {
     memset(world, 0, sizeof *world);
-    world->fields.count = 2;
+    world->fields.count = 5;
+    world->fields.fields[2] = heights_field;
+    world->fields.fields[3] = voxels_field;
+    world->fields.fields[4] = (FieldDesc){.id = 4, .kind = FIELD_POINTS, .capacity = BALLS};
+    world->entities[3] =
+        (Entity){.id = 4, .field = 2, .count = heights_field.capacity, .movable = 1};
+    world->entities[3].look.kind = APPEARANCE_WATER;
+    world->entities[4] = (Entity){.id = 5, .field = 3, .count = voxels_field.capacity};
+    world->entities[4].look.kind = APPEARANCE_SMOKE;
+    world->entities[5] = (Entity){.id = 6, .field = 4, .count = BALLS, .movable = 1};
+    world->entities[5].look.kind = APPEARANCE_SPRITES;
+    world->entities[5].look.radius = 0.2f;
     world->fields.fields[0] = (FieldDesc){.kind = FIELD_POSES, .capacity = 2};
     world->fields.fields[1] = (FieldDesc){.id = 1, .kind = FIELD_POINTS, .capacity = 20};
     world->entities[0] = (Entity){.id = 1, .count = 1, .generation = 1, .movable = 1};
@@ -186,6 +256,101 @@ static void test_nearest(void **state)
     assert_int_equal(pick.entity, 2);
     assert_false(pick_ray(&world, (Ray){{9, 2, 5}, {0, 1, 0}}, 100, &pick));
     assert_false(pick_ray(&world, (Ray){{0, 1, 5}, {0, 0, -1}}, 4, &pick));
+}
+
+/* From above, on the slope y = 2 + 0.4 (x − 20) + 0.1 (z + 1); nearest cells at (20 + i / 2, j −
+ * 1).
+ */
+static void test_heights(void **state)
+{
+    (void)state;
+    Connection world;
+    world_make(&world);
+    Pick pick;
+    const Vec3 normal = vec3_normalize_or(vec3(-0.4f, 1, -0.1f), vec3_zero());
+    for (u32 i = 0; i < 40; i++) {
+        f32 x = 20.05f + 0.085f * (f32)i, z = -0.9f + 0.12f * (f32)i;
+        f32 y = 2.0f + 0.4f * (x - 20.0f) + 0.1f * (z + 1.0f);
+        Vec3 at = vec3(x, y, z), from = vec3_add(at, vec3(3, 5, 1));
+        Ray ray = {from, vec3_normalize_or(vec3_sub(at, from), vec3_zero())};
+        assert_true(pick_ray(&world, ray, 100, &pick));
+        assert_int_equal(pick.entity, 4);
+        assert_true(vec3_distance(pick.point, at) < 1e-3f);
+        assert_true(vec3_distance(pick.normal, normal) < 1e-3f);
+        u32 column = pick.element % 8, row = pick.element / 8;
+        Vec3 cell = vec3(20.0f + 0.5f * (f32)column, 2.0f + 0.2f * (f32)column + 0.1f * (f32)row,
+                         (f32)row - 1.0f);
+        assert_true(vec3_distance(vec3_add(cell, pick.local), at) < 1e-3f);
+        /* Nearest by weight in its triangle: no farther than half a cell along both axes. */
+        assert_true(fabsf(pick.local.x) <= 0.3334f && fabsf(pick.local.z) <= 0.6667f);
+    }
+    /* Along the surface from outside its box, from below, and beside it. */
+    assert_true(pick_ray(&world, (Ray){{10, 2.5f, 0.5f}, {1, 0, 0}}, 100, &pick));
+    assert_true(fabsf(pick.point.x - 20.875f) < 1e-3f);
+    assert_true(pick_ray(&world, (Ray){{21, 0.5f, 1}, {0, 1, 0}}, 100, &pick));
+    assert_true(pick.entity == 4 && pick.normal.y < -0.9f);
+    assert_true(pick_ray(&world, (Ray){{19.9f, 5, 1}, {0, -1, 0}}, 100, &pick));
+    assert_int_equal(pick.entity, 2);
+    assert_false(pick_ray(&world, (Ray){{21, 5, 1}, {0, -1, 0}}, 2, &pick));
+    /* It is held where it was picked, and has no answer of its own. */
+    Hand hand;
+    Vec3 point;
+    hand_init(&hand, &world);
+    assert_true(hand_grab_ray(&hand, (Ray){{21.1f, 5, 1}, {0, -1, 0}}));
+    assert_true(hand_point(&hand, &point));
+    assert_true(vec3_distance(point, vec3(21.1f, 2.64f, 1)) < 1e-3f);
+}
+
+static void test_voxels(void **state)
+{
+    (void)state;
+    Connection world;
+    world_make(&world);
+    Pick pick;
+    /* The dense one: 0.5 × 0.25 × 1 m about (41, 2.5, 2). */
+    for (u32 i = 0; i < 3; i++) {
+        Vec3 half = vec3(0.25f, 0.125f, 0.5f), centre = vec3(41, 2.5f, 2), to = vec3_zero();
+        f32 *axis = i == 0 ? &to.x : i == 1 ? &to.y : &to.z;
+        f32 reach = i == 0 ? half.x : i == 1 ? half.y : half.z;
+        for (f32 way = -1; way < 2; way += 2) {
+            *axis = way;
+            Ray ray = {vec3_add_scaled(centre, -1.4f, to), to};
+            assert_true(pick_ray(&world, ray, 100, &pick));
+            assert_int_equal(pick.entity, 5);
+            assert_int_equal(pick.element, 2 + 5 * (2 + 5 * 2));
+            assert_true(fabsf(pick.distance - (1.4f - reach)) < 1e-4f);
+            assert_true(vec3_distance(pick.normal, vec3_neg(to)) < 1e-4f);
+            assert_true(vec3_distance(pick.local, vec3_scale(to, -reach)) < 1e-4f);
+        }
+    }
+    /* Faint ones are passed; where the ray begins inside it is hit at once. */
+    assert_true(pick_ray(&world, (Ray){{40.4f, 5, 2}, {0, -1, 0}}, 100, &pick));
+    assert_int_equal(pick.entity, 2);
+    assert_true(pick_ray(&world, (Ray){{41, 2.5f, 2}, {0, 0, 1}}, 100, &pick));
+    assert_true(pick.entity == 5 && pick.distance == 0.0f);
+    Vec3 slanted = vec3_normalize_or(vec3(1, 0.5f, 2), vec3_zero());
+    Ray ray = {vec3_add_scaled(vec3(41, 2.5f, 2), -9.0f, slanted), slanted};
+    ray.origin.y += 9.0f * slanted.y; /* level, over the ground */
+    ray.direction = vec3_normalize_or(vec3_sub(vec3(41, 2.5f, 2), ray.origin), vec3_zero());
+    assert_true(pick_ray(&world, ray, 100, &pick));
+    assert_int_equal(pick.entity, 5);
+}
+
+static void test_balls(void **state)
+{
+    (void)state;
+    Connection world;
+    world_make(&world);
+    Pick pick;
+    assert_true(pick_ray(&world, (Ray){{58, 1.1f, 0.5f}, {1, 0, 0}}, 100, &pick));
+    assert_true(pick.entity == 6 && pick.element == 1);
+    assert_true(fabsf(pick.distance - (2.0f - sqrtf(0.03f))) < 1e-4f);
+    assert_true(fabsf(pick.normal.y - 0.5f) < 1e-3f);
+    /* The nearest of those in a row. */
+    assert_true(pick_ray(&world, (Ray){{60, 1, -5}, {0, 0, 1}}, 100, &pick));
+    assert_true(pick.entity == 6 && pick.element == 0);
+    assert_true(fabsf(pick.distance - 4.8f) < 1e-4f);
+    assert_false(pick_ray(&world, (Ray){{58, 1.3f, 0.5f}, {1, 0, 0}}, 100, &pick));
 }
 
 /* The cloth's points as a soft mesh of one triangle and one stick: nothing else is there. */
@@ -359,7 +524,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nearest),     cmocka_unit_test(test_soft_mesh),
         cmocka_unit_test(test_hand),        cmocka_unit_test(test_answer),
-        cmocka_unit_test(test_answer_soft),
+        cmocka_unit_test(test_answer_soft), cmocka_unit_test(test_heights),
+        cmocka_unit_test(test_voxels),      cmocka_unit_test(test_balls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

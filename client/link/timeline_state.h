@@ -1,0 +1,85 @@
+/*
+ * timeline_state.h: the inside of a timeline, for timeline.c, which moves it on, and
+ * timeline_show.c, which says what is to be seen. Nobody else includes it.
+ * Layer: client/link.
+ */
+#ifndef PLENUM_CLIENT_LINK_TIMELINE_STATE_H
+#define PLENUM_CLIENT_LINK_TIMELINE_STATE_H
+
+#include "client/link/body_clock.h"
+#include "client/link/couplings.h"
+#include "client/link/curve.h"
+#include "client/link/ground.h"
+#include "client/link/playout.h"
+#include "client/link/timeline.h"
+
+/* What is left of something shown before; rotation vectors in radians. */
+typedef struct Offset {
+    Vec3 position, velocity, rotation, spin;
+} Offset;
+
+/* Elements of a chunk of poses or points, as they were last shown: all of them, or those of one
+ * body or of none. */
+typedef struct Piece {
+    u32 chunk, begin, count; /* elements of the chunk */
+    u32 body;                /* index + 1 of those with one tick for all their pieces; 0: none */
+    Curve curve;
+    Offset *offsets; /* [count], NULL until the first are needed */
+    bool offset;     /* some are not zero */
+} Piece;
+
+typedef struct Body {
+    TimelineBody range;
+    BodyClock clock;
+    f64 before; /* its tick before the last advance */
+    bool jumped;
+} Body;
+
+/* How a field of poses or points is shown. */
+typedef struct Pieces {
+    Piece *items; /* [count], in order, without gaps */
+    u32 count;
+    u32 *of_chunk; /* [chunks + 1] the first piece of each */
+} Pieces;
+
+struct TimelineShown {
+    u32 count;                /* fields */
+    void *fields[FIELDS_MAX]; /* what ShownOps.fill made of each; NULL: no memory */
+};
+
+struct Timeline {
+    const SnapshotReceiver *receiver; /* borrowed */
+    const FieldSet *fields;           /* borrowed from the receiver */
+    const Ground *ground;             /* borrowed; NULL: nothing stands */
+    Couplings *couplings;             /* borrowed; NULL: everything moves on its own */
+    Playout playout;
+    Pieces pieces[FIELDS_MAX]; /* of poses and points, else empty */
+    Body *bodies;              /* [body_count], by field and first element */
+    u32 body_count;
+    TimelineShown *former; /* of the stream before, or NULL */
+    bool news;             /* packets came since the last advance */
+
+    bool counted; /* a packet came */
+    u16 sequence; /* of the newest packet */
+    u64 newest;   /* its tick */
+    u64 silent_from, silent_sure;
+    u64 outage_from, outage_to; /* the last time that nothing came for long */
+};
+
+CurveStream timeline_stream(const Timeline *timeline);
+f64 timeline_piece_tick(const Timeline *timeline, const Piece *piece);
+/* The piece that element i of a chunk belongs to. */
+const Piece *timeline_piece(const Timeline *timeline, u32 field, u32 chunk, u32 i);
+/* The curve of a piece at a tick. Bodies do not go on beyond what is known. */
+void timeline_curve_at(const Piece *piece, const ChunkState *states, u32 count,
+                       const CurveStream *stream, f64 tick, Curve *curve);
+/* The curve now shown; false if nothing of the piece can be. */
+bool timeline_curve(const Timeline *timeline, const CurveStream *stream, u32 field,
+                    const Piece *piece, Curve *curve);
+/* True if the pose is shown at a tick of its own. */
+bool timeline_pose_apart(const Timeline *timeline, u32 field, u32 element, f64 *tick);
+/* Element i of the chunk on the curve; beyond the newest state it stays out of what stands. */
+ShownPose timeline_pose_on(const Timeline *timeline, const CurveStream *stream, u32 field,
+                           u32 chunk, u32 i, const Curve *curve, f64 tick, CurveSpeed *speed);
+
+#endif

@@ -105,13 +105,6 @@ static bool points_reserve(DrawPoints *draw, u32 more)
     return true;
 }
 
-static bool points_are_balls(const Entity *entity)
-{
-    AppearanceKind kind = entity->look.kind;
-    bool bare = kind == APPEARANCE_CLOTH && entity->look.grid[0] == 0 && entity->look.soft == 0;
-    return kind == APPEARANCE_SPRITES || kind == APPEARANCE_LIQUID || bare;
-}
-
 static void points_gather_entity(DrawPoints *draw, const Picture *picture, const Entity *entity)
 {
     if (entity->field >= picture->fields->count || !picture->points[entity->field] ||
@@ -126,7 +119,7 @@ static void points_gather_entity(DrawPoints *draw, const Picture *picture, const
         }
         PointInstance *out = &draw->instances[draw->count++];
         out->position = points[i].position;
-        out->radius = f32_max(entity->look.radius, 0.005f);
+        out->radius = f32_max(appearance_ball_radius(&entity->look), 0.005f);
         for (u32 k = 0; k < 3; k++) {
             f32 t = points[i].scalar;
             out->color[k] = entity->look.color[k] * (1.0f - t) + entity->look.color2[k] * t;
@@ -139,7 +132,7 @@ void draw_points_gather(DrawPoints *draw, const Picture *picture)
 {
     draw->count = 0;
     for (u32 i = 0; i < picture->entity_count; i++) {
-        if (points_are_balls(&picture->entities[i])) {
+        if (appearance_is_balls(&picture->entities[i].look)) {
             points_gather_entity(draw, picture, &picture->entities[i]);
         }
     }

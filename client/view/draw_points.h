@@ -1,5 +1,5 @@
 /*
- * draw_points.h: POINTS entities without a surface (sprites, liquids and ropes as beads): each
+ * draw_points.h: POINTS entities without a surface (appearance_is_balls): each
  * point a ball, drawn as a lit disc that faces the eye.
  * Layer: client/view.
  */

@@ -1,19 +1,25 @@
 /*
- * draw_soft.c: all soft bodies in one vertex and one index buffer; the indices change only when the
- * entities do, positions and normals every frame.
+ * draw_soft.c: all soft bodies and surfaces of heights in one vertex and one index buffer; the
+ * indices change only when the entities do, positions and normals every frame.
  */
 #include "client/view/draw_soft.h"
 
 #include "client/view/draw_rigid.h"
+#include "client/view/height_form.h"
 #include "client/view/soft_form.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    VERTICES_MAX = 1 << 24 /* of all together */
+};
+
 typedef struct SoftThing {
     u32 entity; /* index in the picture's entities */
     u32 first_vertex, first_index;
-    SoftForm form;
+    bool heights;  /* of a grid: */
+    SoftForm form; /* with numbers of vertices and indices only */
     f32 color[3], color2[3];
     f32 highlight[4]; /* w > 0: highlighted */
     bool shown;
@@ -148,6 +154,13 @@ void draw_soft_destroy(DrawSoft *draw)
     free(draw);
 }
 
+/* Surfaces of heights: all of a GRID2. */
+static bool soft_is_heights(const Entity *entity, const Picture *picture)
+{
+    return entity->look.kind != APPEARANCE_NONE && entity->field < picture->fields->count &&
+           picture->fields->fields[entity->field].kind == FIELD_GRID2;
+}
+
 /* Entities with a form whose elements really lie inside a POINTS field. */
 static bool soft_is_one(const Entity *entity, const Picture *picture)
 {
@@ -182,8 +195,17 @@ static bool soft_push(DrawSoft *draw, u32 index, const Picture *picture)
     SoftThing *soft = &draw->softs[draw->soft_count];
     memset(soft, 0, sizeof *soft);
     const SoftMesh *mesh = soft_mesh_of(entity, picture->scene);
-    if (!soft_form_init(&soft->form, mesh, &entity->look, entity->count)) {
+    soft->heights = soft_is_heights(entity, picture);
+    if (soft->heights) {
+        const FieldDesc *field = &picture->fields->fields[entity->field];
+        soft->form.surface_count = soft->form.vertex_count = field->capacity;
+        soft->form.index_count = height_form_indices_count(field);
+    } else if (!soft_form_init(&soft->form, mesh, &entity->look, entity->count)) {
         return true; /* nothing that a surface or a tube could show */
+    }
+    if (soft->form.vertex_count > VERTICES_MAX - draw->vertex_count) {
+        soft_form_finish(&soft->form);
+        return true; /* what is too much for the card is left out */
     }
     soft->entity = index;
     soft->first_vertex = draw->vertex_count;
@@ -204,7 +226,7 @@ static void soft_forget(DrawSoft *draw)
 }
 
 /* Indices and pattern cells to the card, room for the vertices of a frame. */
-static bool soft_upload(DrawSoft *draw)
+static bool soft_upload(DrawSoft *draw, const Picture *picture)
 {
     u32 *indices = malloc((draw->index_count + 1) * sizeof *indices);
     Vec3 *cells = calloc(draw->vertex_count + 1, sizeof *cells);
@@ -221,8 +243,17 @@ static bool soft_upload(DrawSoft *draw)
     }
     for (u32 i = 0; good && i < draw->soft_count; i++) {
         const SoftThing *soft = &draw->softs[i];
-        soft_form_indices(&soft->form, soft->first_vertex, indices + soft->first_index);
-        soft_form_cells(&soft->form, cells + soft->first_vertex);
+        u32 *out = indices + soft->first_index;
+        Vec3 *cell = cells + soft->first_vertex;
+        if (soft->heights) {
+            const FieldDesc *field =
+                &picture->fields->fields[picture->entities[soft->entity].field];
+            height_form_indices(field, soft->first_vertex, out);
+            height_form_cells(field, cell);
+        } else {
+            soft_form_indices(&soft->form, soft->first_vertex, out);
+            soft_form_cells(&soft->form, cell);
+        }
     }
     if (good) {
         glBindVertexArray(draw->vao);
@@ -247,11 +278,13 @@ static bool soft_rebuild(DrawSoft *draw, const Picture *picture)
     }
     soft_forget(draw);
     for (u32 i = 0; i < picture->entity_count; i++) {
-        if (soft_is_one(&picture->entities[i], picture) && !soft_push(draw, i, picture)) {
+        const Entity *entity = &picture->entities[i];
+        bool drawn = soft_is_one(entity, picture) || soft_is_heights(entity, picture);
+        if (drawn && !soft_push(draw, i, picture)) {
             return false;
         }
     }
-    if (!soft_upload(draw)) {
+    if (!soft_upload(draw, picture)) {
         return false;
     }
     draw->version = picture->entity_version;
@@ -261,11 +294,32 @@ static bool soft_rebuild(DrawSoft *draw, const Picture *picture)
     return true;
 }
 
-/* A body whose points have not all come cannot be drawn. */
 static bool soft_is_shown(const SoftThing *soft, const ShownPoint *points)
 {
     u32 last = soft->form.point_count - 1;
     return points[0].generation != 0 && points[last].generation != 0;
+}
+
+/* False: not all has come, it cannot be drawn. */
+static bool soft_fill(DrawSoft *draw, SoftThing *soft, const Picture *picture)
+{
+    const Entity *entity = &picture->entities[soft->entity];
+    SoftVertex *out = draw->vertices + soft->first_vertex;
+    if (soft->heights) {
+        const Grid *grid = picture->grids ? &picture->grids[entity->field].grid : NULL;
+        bool shown =
+            grid && grid->values && (u64)grid->dims[0] * grid->dims[2] == soft->form.vertex_count;
+        if (shown) {
+            height_form_fill(grid, out);
+        }
+        return shown;
+    }
+    const ShownPoint *points = picture->points[entity->field];
+    bool shown = points && soft_is_shown(soft, points + entity->first);
+    if (shown) {
+        soft_form_fill(&soft->form, points + entity->first, out);
+    }
+    return shown;
 }
 
 void draw_soft_gather(DrawSoft *draw, const Picture *picture)
@@ -278,12 +332,7 @@ void draw_soft_gather(DrawSoft *draw, const Picture *picture)
     for (u32 i = 0; i < draw->soft_count; i++) {
         SoftThing *soft = &draw->softs[i];
         const Entity *entity = &picture->entities[soft->entity];
-        const ShownPoint *points = picture->points[entity->field];
-        soft->shown = points && soft_is_shown(soft, points + entity->first);
-        if (soft->shown) {
-            soft_form_fill(&soft->form, points + entity->first,
-                           draw->vertices + soft->first_vertex);
-        }
+        soft->shown = soft_fill(draw, soft, picture);
         picture_colors(picture, soft->entity, soft->color, soft->color2);
         bool held = entity->id == picture->held && entity->id != 0;
         bool hovered = entity->id == picture->hovered && entity->id != 0;
@@ -324,8 +373,8 @@ void draw_soft_show(DrawSoft *draw)
         if (!soft->shown) {
             continue;
         }
-        bool sheet =
-            soft->form.surface_count > 0 && (soft->form.mesh == NULL || !soft->form.mesh->closed);
+        bool sheet = soft->form.surface_count > 0 && !soft->heights &&
+                     (soft->form.mesh == NULL || !soft->form.mesh->closed);
         glUniform4f(draw->color, soft->color[0], soft->color[1], soft->color[2],
                     f32_clamp(look->roughness, 0.05f, 1.0f));
         glUniform4f(draw->color2, soft->color2[0], soft->color2[1], soft->color2[2],

@@ -1,5 +1,6 @@
 /*
- * draw_soft.h: POINTS entities that are soft bodies: two-sided surfaces with smooth normals, tubes.
+ * draw_soft.h: POINTS entities that are soft bodies: two-sided surfaces with smooth normals, tubes;
+ * and GRID2 entities, surfaces of heights.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_DRAW_SOFT_H

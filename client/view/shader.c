@@ -11,17 +11,19 @@ static const char shader_frame[] =
     "    vec4 eye, sun, sun_color, sky_top, sky_horizon, forward, right, up;\n"
     "};\n";
 
-/* Sun with filtered shadows, sky light by height of the normal and by how much of the sky above is
- * covered nearby (sampled in a height map from the zenith), bounce light from below, a specular
- * lobe by roughness, a cheap reflection of the sky, fog, tone mapping. */
-static const char shader_light[] =
-    "uniform sampler2DShadow sun_depth, zenith_depth;\n"
+static const char shader_tone[] =
     "vec3 tone(vec3 c) {\n" /* Narkowicz's fit of the ACES curve, then gamma */
     "    c *= 0.52;\n"
     "    c = clamp(c * (2.51 * c + 0.03) / (c * (2.43 * c + 0.59) + 0.14), 0.0, 1.0);\n"
     "    c = max(mix(vec3(dot(c, vec3(0.21, 0.72, 0.07))), c, 1.12), 0.0);\n"
     "    return pow(c, vec3(1.0 / 2.2));\n"
-    "}\n"
+    "}\n";
+
+/* Sun with filtered shadows, sky light by height of the normal and by how much of the sky above is
+ * covered nearby (sampled in a height map from the zenith), bounce light from below, a specular
+ * lobe by roughness, a cheap reflection of the sky, fog, tone mapping. */
+static const char shader_light[] =
+    "uniform sampler2DShadow sun_depth, zenith_depth;\n"
     "vec3 sky(vec3 d) {\n"
     "    float h = clamp(d.y, 0.0, 1.0);\n"
     "    h = 1.0 - h;\n"
@@ -120,10 +122,15 @@ static GLuint shader_compile(GLenum stage, const char *name, u32 chunks, const c
                              ErrorText *error)
 {
     bool light = stage == GL_FRAGMENT_SHADER && (chunks & SHADER_LIT);
-    const char *parts[5] = {shader_version, chunks & SHADER_LEAN ? "#define LEAN\n" : "",
-                            shader_frame, light ? shader_light : "", source};
+    bool toned = light || (stage == GL_VERTEX_SHADER && (chunks & SHADER_TONE));
+    const char *parts[6] = {shader_version,
+                            chunks & SHADER_LEAN ? "#define LEAN\n" : "",
+                            shader_frame,
+                            toned ? shader_tone : "",
+                            light ? shader_light : "",
+                            source};
     GLuint shader = glCreateShader(stage);
-    glShaderSource(shader, 5, parts, NULL);
+    glShaderSource(shader, 6, parts, NULL);
     glCompileShader(shader);
     GLint good = 0;
     glGetShaderiv(shader, GL_COMPILE_STATUS, &good);

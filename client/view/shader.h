@@ -31,8 +31,9 @@ enum {
 /* Which of the shared chunks a program's stages get before their own text. */
 typedef enum ShaderChunks {
     SHADER_PLAIN = 0,
-    SHADER_LIT = 1, /* the fragment stage may call lit() and pattern() */
-    SHADER_LEAN = 2 /* with fewer shadow samples, for drawing without a GPU */
+    SHADER_LIT = 1,  /* the fragment stage may call lit() and pattern() */
+    SHADER_LEAN = 2, /* with fewer shadow samples, for drawing without a GPU */
+    SHADER_TONE = 4, /* the vertex stage may call tone(); the fragment stage of LIT may anyway */
 } ShaderChunks;
 
 /* Compiles and links; 0 with the compiler's words in *error when it fails. */

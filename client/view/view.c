@@ -1,6 +1,7 @@
 /*
- * view.c: one picture: gather, the two depth maps, things, sky, marks, resolve.
+ * view.c: one picture: gather, the two depth maps, things, sky, fog, marks, resolve.
  */
+#include "client/view/draw_fog.h"
 #include "client/view/draw_marks.h"
 #include "client/view/draw_points.h"
 #include "client/view/draw_rigid.h"
@@ -25,6 +26,7 @@ struct View {
     DrawRigid *rigid;
     DrawSoft *soft;
     DrawPoints *points;
+    DrawFog *fog;
     DrawMarks *marks;
     DrawSky sky;
     GLuint frame; /* uniform buffer */
@@ -51,7 +53,8 @@ View *view_create(const ViewOptions *options, ErrorText *error)
     view->rigid = draw_rigid_create(chunks, error);
     view->soft = view->rigid ? draw_soft_create(chunks, error) : NULL;
     view->points = view->soft ? draw_points_create(chunks, error) : NULL;
-    view->marks = view->points ? draw_marks_create(error) : NULL;
+    view->fog = view->points ? draw_fog_create(error) : NULL;
+    view->marks = view->fog ? draw_marks_create(error) : NULL;
     if (!view->marks || draw_sky_init(&view->sky, chunks, error) != 0) {
         view_destroy(view);
         return NULL;
@@ -67,6 +70,7 @@ void view_destroy(View *view)
     draw_rigid_destroy(view->rigid);
     draw_soft_destroy(view->soft);
     draw_points_destroy(view->points);
+    draw_fog_destroy(view->fog);
     draw_marks_destroy(view->marks);
     draw_sky_finish(&view->sky);
     depth_map_finish(&view->sun);
@@ -143,6 +147,7 @@ void view_draw(View *view, const Picture *picture)
     draw_rigid_gather(view->rigid, picture, frame.forward[3]);
     draw_soft_gather(view->soft, picture);
     draw_points_gather(view->points, picture);
+    draw_fog_gather(view->fog, picture);
 
     glDisable(GL_BLEND);
     glDisable(GL_SCISSOR_TEST);
@@ -162,6 +167,7 @@ void view_draw(View *view, const Picture *picture)
     draw_soft_show(view->soft);
     draw_points_show(view->points);
     draw_sky_show(&view->sky);
+    draw_fog_show(view->fog);
     draw_marks_show(view->marks, picture, &frame.view_proj, surface->width, surface->height);
     surface_frame_end(surface);
     gl_check("view_draw");

@@ -103,20 +103,26 @@ void join_rig_start(JoinRig *rig, const Scene *scene, const u8 *scene_bytes, u32
 {
     static const SourceOps ops = {join_destroy, join_start,  join_take, join_describe, join_input,
                                   join_control, join_status, NULL,      NULL};
-    HostOptions options = {.clients_max = CLIENTS, .snapshot_rate = 30, .open_role = ROLE_OPERATOR};
     ErrorText error = {0};
     JoinSource *s = calloc(1, sizeof *s);
     CHECK(s != NULL);
-    memset(rig, 0, sizeof *rig);
-    log_set_level(LOG_ERROR);
     s->base.ops = &ops;
     s->world = world_create(scene, NULL, &error);
     CHECK(s->world != NULL);
     s->scene_bytes = scene_bytes;
     s->scene_byte_count = scene_byte_count;
     s->rig = rig;
+    join_rig_start_with(rig, &s->base);
+}
+
+void join_rig_start_with(JoinRig *rig, Source *source)
+{
+    HostOptions options = {.clients_max = CLIENTS, .snapshot_rate = 30, .open_role = ROLE_OPERATOR};
+    ErrorText error = {0};
+    memset(rig, 0, sizeof *rig);
+    log_set_level(LOG_ERROR);
     rig->poll_ms = 16;
-    rig->source = &s->base;
+    rig->source = source;
     rig->link = link_memory_listen(CLIENTS);
     CHECK(rig->link != NULL);
     rig->host = host_create(&options, rig->link, rig->source, &error);

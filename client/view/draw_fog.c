@@ -1,0 +1,296 @@
+/*
+ * draw_fog.c: voxels in the order of a walk through the grid: along each axis from both ends to the
+ * slab that the eye is in. No slab hides one that comes before it, so nothing is sorted. Lit by the
+ * slope of what they hold, as if it were the surface of something dense.
+ */
+#include "client/view/draw_fog.h"
+
+#include "client/view/draw_rigid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct FogInstance {
+    u16 cell[3];
+    u16 reserved;
+    u8 opacity, heat, light, reserved2;
+} FogInstance;
+
+/* Of one entity. */
+typedef struct Fog {
+    u32 entity; /* index in the picture's entities */
+    const ShownGrid *shown;
+    f32 away; /* m, of its middle from the eye */
+    u32 first, count;
+    f32 color[3], color2[3], glow[3];
+} Fog;
+
+struct DrawFog {
+    FogInstance *instances; /* [count] */
+    u32 count, capacity;
+    Fog *fogs; /* [fog_count] farthest first */
+    u32 fog_count, fog_capacity;
+    GLuint vao, program;
+    GLint origin, spacing, radius, color, color2, glow;
+    StreamBuffer stream;
+};
+
+static const char fog_vertex[] =
+    "layout(location = 0) in vec3 i_cell;\n"
+    "layout(location = 1) in vec3 i_holds;\n" /* opacity, heat, light */
+    "uniform vec3 origin, spacing, color, color2, glow;\n"
+    "uniform float radius;\n"
+    "out vec2 v_corner;\n"
+    "flat out vec4 v_color;\n"
+    "void main() {\n"
+    "    v_corner = vec2(gl_VertexID & 1, gl_VertexID >> 1) * 2.0 - 1.0;\n"
+    "    vec3 p = origin + spacing * i_cell, to_eye = eye.xyz - p;\n"
+    "    vec3 v = normalize(to_eye), r = normalize(cross(up.xyz, v)), u = cross(v, r);\n"
+    "    vec3 albedo = mix(color, color2, i_holds.y);\n"
+    "    vec3 ambient = 0.82 * mix(sky_horizon.rgb, sky_top.rgb, 0.4);\n"
+    "    vec3 c = albedo * (sun_color.rgb * (0.8 * i_holds.z) + ambient) + glow;\n"
+    "    c = mix(c, 1.25 * sky_horizon.rgb, 1.0 - exp(-length(to_eye) * eye.w));\n"
+    "    v_color = vec4(tone(c), i_holds.x);\n"
+    "    gl_Position = view_proj * vec4(p + radius * (v_corner.x * r + v_corner.y * u), 1.0);\n"
+    "}\n";
+
+/* The weights of discs one voxel apart add up to about one. */
+static const char fog_fragment[] = "in vec2 v_corner;\n"
+                                   "flat in vec4 v_color;\n"
+                                   "out vec4 o_color;\n"
+                                   "void main() {\n"
+                                   "    float w = max(1.0 - dot(v_corner, v_corner), 0.0);\n"
+                                   "    float a = v_color.a * w * w;\n"
+                                   "    o_color = vec4(v_color.rgb * a, a);\n"
+                                   "}\n";
+
+DrawFog *draw_fog_create(ErrorText *error)
+{
+    DrawFog *draw = calloc(1, sizeof *draw);
+    if (!draw) {
+        error_set(error, ERROR_MEMORY, "no memory to draw with");
+        return NULL;
+    }
+    draw->program = shader_create("fog", SHADER_TONE, fog_vertex, fog_fragment, error);
+    if (!draw->program) {
+        draw_fog_destroy(draw);
+        return NULL;
+    }
+    draw->origin = glGetUniformLocation(draw->program, "origin");
+    draw->spacing = glGetUniformLocation(draw->program, "spacing");
+    draw->radius = glGetUniformLocation(draw->program, "radius");
+    draw->color = glGetUniformLocation(draw->program, "color");
+    draw->color2 = glGetUniformLocation(draw->program, "color2");
+    draw->glow = glGetUniformLocation(draw->program, "glow");
+    glGenVertexArrays(1, &draw->vao);
+    glBindVertexArray(draw->vao);
+    glGenBuffers(1, &draw->stream.name);
+    glEnableVertexAttribArray(0);
+    glEnableVertexAttribArray(1);
+    glVertexAttribDivisor(0, 1);
+    glVertexAttribDivisor(1, 1);
+    glBindVertexArray(0);
+    gl_check("draw_fog_create");
+    return draw;
+}
+
+void draw_fog_destroy(DrawFog *draw)
+{
+    if (!draw) {
+        return;
+    }
+    glDeleteVertexArrays(1, &draw->vao);
+    glDeleteBuffers(1, &draw->stream.name);
+    glDeleteProgram(draw->program);
+    free(draw->instances);
+    free(draw->fogs);
+    free(draw);
+}
+
+/* ---- gathering ---- */
+
+static u8 to_byte(f32 share)
+{
+    return share > 0.0f ? (u8)(f32_min(share, 1.0f) * 255.0f + 0.5f) : 0; /* NaN: 0 */
+}
+
+/* The order of an axis' slabs: from both ends to the one at the eye. */
+typedef struct Slabs {
+    u32 count, eye; /* slabs [0, eye) come first, ascending, then the others, descending */
+} Slabs;
+
+static Slabs slabs_of(u32 count, f32 origin, f32 spacing, f32 eye)
+{
+    f32 at = (eye - origin) / spacing;
+    at = at > 0.0f ? f32_min(at, (f32)count) : 0.0f;
+    return (Slabs){count, u32_min((u32)at, count)};
+}
+
+static u32 slab_at(const Slabs *slabs, u32 i)
+{
+    return i < slabs->eye ? i : slabs->count - 1 - (i - slabs->eye);
+}
+
+/* How much the slope at a voxel is turned to the sun, [0, 1]; what is around counts as empty. */
+static f32 light_at(const Grid *grid, f32 low, const u32 at[3], Vec3 sun)
+{
+    const u32 steps[3] = {1, grid->dims[0], grid->dims[0] * grid->dims[1]};
+    size_t i = at[0] + (size_t)steps[1] * at[1] + (size_t)steps[2] * at[2];
+    f32 slope[3];
+    for (u32 k = 0; k < 3; k++) {
+        f32 before = at[k] > 0 ? grid->values[i - steps[k]] : low;
+        f32 after = at[k] + 1 < grid->dims[k] ? grid->values[i + steps[k]] : low;
+        slope[k] = before - after;
+    }
+    Vec3 out = vec3_normalize_or(vec3(slope[0], slope[1], slope[2]), vec3_zero());
+    return 0.5f + 0.5f * vec3_dot(out, sun);
+}
+
+static bool fog_reserve(DrawFog *draw, u64 more)
+{
+    u64 needed = draw->count + more;
+    if (needed <= draw->capacity) {
+        return true;
+    }
+    FogInstance *grown =
+        needed <= UINT32_MAX ? realloc(draw->instances, needed * sizeof *grown) : NULL;
+    if (!grown) {
+        return false;
+    }
+    draw->instances = grown;
+    draw->capacity = (u32)needed;
+    return true;
+}
+
+static void fog_fill(DrawFog *draw, Fog *fog, const Picture *picture)
+{
+    const ShownGrid *shown = fog->shown;
+    const Grid *grid = &shown->grid;
+    const u32 *dims = grid->dims;
+    size_t cells = (size_t)dims[0] * dims[1] * dims[2];
+    const f32 *heats = shown->channels > 1 ? grid->values + cells : NULL;
+    f32 scale = picture->entities[fog->entity].look.color[3] / (shown->high - shown->low);
+    Vec3 eye = picture->camera.eye, sun = vec3_normalize_or(picture->scene->sky.sun, vec3_zero());
+    Slabs slabs[3] = {slabs_of(dims[0], grid->origin.x, grid->spacing.x, eye.x),
+                      slabs_of(dims[1], grid->origin.y, grid->spacing.y, eye.y),
+                      slabs_of(dims[2], grid->origin.z, grid->spacing.z, eye.z)};
+    fog->first = draw->count;
+    if (!fog_reserve(draw, cells)) {
+        return;
+    }
+    for (u32 k = 0; k < dims[2]; k++) {
+        u32 at[3] = {0, 0, slab_at(&slabs[2], k)};
+        for (u32 j = 0; j < dims[1]; j++) {
+            at[1] = slab_at(&slabs[1], j);
+            size_t row = (at[1] + (size_t)dims[1] * at[2]) * dims[0];
+            for (u32 i = 0; i < dims[0]; i++) {
+                at[0] = slab_at(&slabs[0], i);
+                u8 opacity = to_byte((grid->values[row + at[0]] - shown->low) * scale);
+                if (opacity == 0) {
+                    continue;
+                }
+                draw->instances[draw->count++] =
+                    (FogInstance){.cell = {(u16)at[0], (u16)at[1], (u16)at[2]},
+                                  .opacity = opacity,
+                                  .heat = heats ? to_byte(heats[row + at[0]]) : 0,
+                                  .light = to_byte(light_at(grid, shown->low, at, sun))};
+            }
+        }
+    }
+    fog->count = draw->count - fog->first;
+}
+
+static bool is_fog(const Entity *entity, const Picture *picture)
+{
+    return entity->look.kind != APPEARANCE_NONE && entity->field < picture->fields->count &&
+           picture->fields->fields[entity->field].kind == FIELD_GRID3 && picture->grids &&
+           picture->grids[entity->field].grid.values;
+}
+
+/* Adds a fog, farther ones before it. */
+static void fog_add(DrawFog *draw, const Picture *picture, u32 index)
+{
+    if (draw->fog_count == draw->fog_capacity) {
+        u32 capacity = draw->fog_capacity ? 2 * draw->fog_capacity : 8;
+        Fog *grown = realloc(draw->fogs, capacity * sizeof *grown);
+        if (!grown) {
+            return;
+        }
+        draw->fogs = grown;
+        draw->fog_capacity = capacity;
+    }
+    const Entity *entity = &picture->entities[index];
+    Fog fog = {.entity = index, .shown = &picture->grids[entity->field]};
+    const Grid *grid = &fog.shown->grid;
+    Vec3 half = vec3_scale(vec3((f32)grid->dims[0], (f32)grid->dims[1], (f32)grid->dims[2]), 0.5f);
+    Vec3 middle = vec3_add(grid->origin, vec3_mul(half, grid->spacing));
+    fog.away = vec3_distance(middle, picture->camera.eye);
+    picture_colors(picture, index, fog.color, fog.color2);
+    bool held = entity->id == picture->held && entity->id != 0;
+    bool hovered = entity->id == picture->hovered && entity->id != 0;
+    for (u32 k = 0; k < 3 && (held || hovered); k++) {
+        fog.glow[k] = 0.12f * (held ? highlight_held : highlight_hovered)[k];
+    }
+    u32 at = draw->fog_count++;
+    for (; at > 0 && draw->fogs[at - 1].away < fog.away; at--) {
+        draw->fogs[at] = draw->fogs[at - 1];
+    }
+    draw->fogs[at] = fog;
+}
+
+void draw_fog_gather(DrawFog *draw, const Picture *picture)
+{
+    draw->count = draw->fog_count = 0;
+    for (u32 i = 0; i < picture->entity_count; i++) {
+        if (is_fog(&picture->entities[i], picture)) {
+            fog_add(draw, picture, i);
+        }
+    }
+    for (u32 i = 0; i < draw->fog_count; i++) {
+        fog_fill(draw, &draw->fogs[i], picture);
+    }
+    if (draw->count > 0) {
+        stream_buffer_write(&draw->stream, draw->instances, draw->count * sizeof *draw->instances);
+    }
+}
+
+/* ---- drawing ---- */
+
+static void fog_show(const DrawFog *draw, const Fog *fog)
+{
+    const Grid *grid = &fog->shown->grid;
+    size_t at = fog->first * sizeof(FogInstance);
+    glVertexAttribPointer(0, 3, GL_UNSIGNED_SHORT, GL_FALSE, sizeof(FogInstance),
+                          (const void *)(at + offsetof(FogInstance, cell)));
+    glVertexAttribPointer(1, 3, GL_UNSIGNED_BYTE, GL_TRUE, sizeof(FogInstance),
+                          (const void *)(at + offsetof(FogInstance, opacity)));
+    glUniform3f(draw->origin, grid->origin.x, grid->origin.y, grid->origin.z);
+    glUniform3f(draw->spacing, grid->spacing.x, grid->spacing.y, grid->spacing.z);
+    glUniform1f(draw->radius, f32_max(f32_max(grid->spacing.x, grid->spacing.y), grid->spacing.z));
+    glUniform3fv(draw->color, 1, fog->color);
+    glUniform3fv(draw->color2, 1, fog->color2);
+    glUniform3fv(draw->glow, 1, fog->glow);
+    glDrawArraysInstanced(GL_TRIANGLE_STRIP, 0, 4, (GLsizei)fog->count);
+}
+
+void draw_fog_show(DrawFog *draw)
+{
+    if (draw->count == 0) {
+        return;
+    }
+    glUseProgram(draw->program);
+    glBindVertexArray(draw->vao);
+    glBindBuffer(GL_ARRAY_BUFFER, draw->stream.name);
+    glEnable(GL_BLEND);
+    glBlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
+    glDepthMask(GL_FALSE);
+    for (u32 i = 0; i < draw->fog_count; i++) {
+        if (draw->fogs[i].count > 0) {
+            fog_show(draw, &draw->fogs[i]);
+        }
+    }
+    glDepthMask(GL_TRUE);
+    glDisable(GL_BLEND);
+    glBindVertexArray(0);
+    gl_check("draw_fog_show");
+}

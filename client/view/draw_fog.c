@@ -1,7 +1,9 @@
 /*
  * draw_fog.c: voxels in the order of a walk through the grid: along each axis from both ends to the
  * slab that the eye is in. No slab hides one that comes before it, so nothing is sorted. Lit by the
- * slope of what they hold, as if it were the surface of something dense.
+ * slope of what they hold, as if it were the surface of something dense. Of large grids a few
+ * voxels make one disc: more and fainter ones would cost more and drown in the rounding of 8-bit
+ * colours.
  */
 #include "client/view/draw_fog.h"
 
@@ -9,6 +11,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    SIDE_MAX = 40 /* discs along an axis */
+};
 
 typedef struct FogInstance {
     u16 cell[3];
@@ -20,7 +26,8 @@ typedef struct FogInstance {
 typedef struct Fog {
     u32 entity; /* index in the picture's entities */
     const ShownGrid *shown;
-    f32 away; /* m, of its middle from the eye */
+    Grid grid; /* of the discs: opacities; its values only while gathered */
+    f32 away;  /* m, of its middle from the eye */
     u32 first, count;
     f32 color[3], color2[3], glow[3];
 } Fog;
@@ -28,6 +35,8 @@ typedef struct Fog {
 struct DrawFog {
     FogInstance *instances; /* [count] */
     u32 count, capacity;
+    f32 *opacities, *heats; /* [cell_capacity] of the discs of one fog */
+    size_t cell_capacity;
     Fog *fogs; /* [fog_count] farthest first */
     u32 fog_count, fog_capacity;
     GLuint vao, program;
@@ -42,7 +51,9 @@ static const char fog_vertex[] =
     "uniform float radius;\n"
     "out vec2 v_corner;\n"
     "flat out vec4 v_color;\n"
+    "flat out float v_number;\n"
     "void main() {\n"
+    "    v_number = float(gl_InstanceID & 1023);\n"
     "    v_corner = vec2(gl_VertexID & 1, gl_VertexID >> 1) * 2.0 - 1.0;\n"
     "    vec3 p = origin + spacing * i_cell, to_eye = eye.xyz - p;\n"
     "    vec3 v = normalize(to_eye), r = normalize(cross(up.xyz, v)), u = cross(v, r);\n"
@@ -54,15 +65,21 @@ static const char fog_vertex[] =
     "    gl_Position = view_proj * vec4(p + radius * (v_corner.x * r + v_corner.y * u), 1.0);\n"
     "}\n";
 
-/* The weights of discs one voxel apart add up to about one. */
-static const char fog_fragment[] = "in vec2 v_corner;\n"
-                                   "flat in vec4 v_color;\n"
-                                   "out vec4 o_color;\n"
-                                   "void main() {\n"
-                                   "    float w = max(1.0 - dot(v_corner, v_corner), 0.0);\n"
-                                   "    float a = v_color.a * w * w;\n"
-                                   "    o_color = vec4(v_color.rgb * a, a);\n"
-                                   "}\n";
+/* The weights of discs one voxel apart add up to about one. Noise of half a step of the picture's
+ * colours, other for each disc (Jimenez 2014), keeps what is faint from being rounded away alike.
+ */
+static const char fog_fragment[] =
+    "in vec2 v_corner;\n"
+    "flat in vec4 v_color;\n"
+    "flat in float v_number;\n"
+    "out vec4 o_color;\n"
+    "void main() {\n"
+    "    float w = max(1.0 - dot(v_corner, v_corner), 0.0);\n"
+    "    float a = v_color.a * w * w;\n"
+    "    vec2 p = gl_FragCoord.xy + 5.588238 * v_number;\n"
+    "    float noise = fract(52.9829189 * fract(dot(p, vec2(0.06711056, 0.00583715))));\n"
+    "    o_color = vec4(v_color.rgb * a + (noise - 0.5) / 255.0, a);\n"
+    "}\n";
 
 DrawFog *draw_fog_create(ErrorText *error)
 {
@@ -103,6 +120,8 @@ void draw_fog_destroy(DrawFog *draw)
     glDeleteBuffers(1, &draw->stream.name);
     glDeleteProgram(draw->program);
     free(draw->instances);
+    free(draw->opacities);
+    free(draw->heats);
     free(draw->fogs);
     free(draw);
 }
@@ -131,19 +150,77 @@ static u32 slab_at(const Slabs *slabs, u32 i)
     return i < slabs->eye ? i : slabs->count - 1 - (i - slabs->eye);
 }
 
-/* How much the slope at a voxel is turned to the sun, [0, 1]; what is around counts as empty. */
-static f32 light_at(const Grid *grid, f32 low, const u32 at[3], Vec3 sun)
+/* How much the slope at a disc is turned to the sun, [0, 1]; what is around counts as empty. */
+static f32 light_at(const Grid *grid, const u32 at[3], Vec3 sun)
 {
     const u32 steps[3] = {1, grid->dims[0], grid->dims[0] * grid->dims[1]};
     size_t i = at[0] + (size_t)steps[1] * at[1] + (size_t)steps[2] * at[2];
     f32 slope[3];
     for (u32 k = 0; k < 3; k++) {
-        f32 before = at[k] > 0 ? grid->values[i - steps[k]] : low;
-        f32 after = at[k] + 1 < grid->dims[k] ? grid->values[i + steps[k]] : low;
+        f32 before = at[k] > 0 ? grid->values[i - steps[k]] : 0.0f;
+        f32 after = at[k] + 1 < grid->dims[k] ? grid->values[i + steps[k]] : 0.0f;
         slope[k] = before - after;
     }
     Vec3 out = vec3_normalize_or(vec3(slope[0], slope[1], slope[2]), vec3_zero());
     return 0.5f + 0.5f * vec3_dot(out, sun);
+}
+
+static bool cells_reserve(DrawFog *draw, size_t cells)
+{
+    if (cells <= draw->cell_capacity) {
+        return true;
+    }
+    f32 *opacities = realloc(draw->opacities, cells * sizeof *opacities);
+    draw->opacities = opacities ? opacities : draw->opacities;
+    f32 *heats = opacities ? realloc(draw->heats, cells * sizeof *heats) : NULL;
+    draw->heats = heats ? heats : draw->heats;
+    draw->cell_capacity = heats ? cells : draw->cell_capacity;
+    return heats != NULL;
+}
+
+/* Voxels to discs: of `step` voxels along each axis the mean of what they hold, and how much all
+ * that are behind each other hide; heat by what holds it. */
+static bool fog_reduce(DrawFog *draw, Fog *fog, f32 alpha)
+{
+    const Grid *voxels = &fog->shown->grid;
+    Grid *grid = &fog->grid;
+    u32 longest = u32_max(u32_max(voxels->dims[0], voxels->dims[1]), voxels->dims[2]);
+    u32 step = (longest + SIDE_MAX - 1) / SIDE_MAX;
+    for (u32 k = 0; k < 3; k++) {
+        grid->dims[k] = (voxels->dims[k] + step - 1) / step;
+    }
+    grid->spacing = vec3_scale(voxels->spacing, (f32)step);
+    grid->origin = vec3_add_scaled(voxels->origin, 0.5f * (f32)(step - 1), voxels->spacing);
+    size_t cells = (size_t)grid->dims[0] * grid->dims[1] * grid->dims[2], i = 0;
+    if (!cells_reserve(draw, cells)) {
+        return false;
+    }
+    memset(draw->opacities, 0, cells * sizeof *draw->opacities);
+    memset(draw->heats, 0, cells * sizeof *draw->heats);
+    size_t voxel_count = (size_t)voxels->dims[0] * voxels->dims[1] * voxels->dims[2];
+    const f32 *heats = fog->shown->channels > 1 ? voxels->values + voxel_count : NULL;
+    f32 low = fog->shown->low;
+    for (u32 z = 0; z < voxels->dims[2]; z++) {
+        for (u32 y = 0; y < voxels->dims[1]; y++) {
+            size_t row = ((size_t)(z / step) * grid->dims[1] + y / step) * grid->dims[0];
+            for (u32 x = 0; x < voxels->dims[0]; x++, i++) {
+                f32 holds = voxels->values[i] - low;
+                draw->opacities[row + x / step] += holds;
+                draw->heats[row + x / step] += heats ? holds * heats[i] : 0.0f;
+            }
+        }
+    }
+    f32 scale = alpha / ((fog->shown->high - low) * (f32)(step * step * step));
+    for (size_t cell = 0; cell < cells; cell++) {
+        f32 held = draw->opacities[cell], through = 1.0f;
+        for (u32 k = 0; k < step; k++) {
+            through *= 1.0f - f32_clamp(held * scale, 0.0f, 1.0f);
+        }
+        draw->heats[cell] = held > 0.0f ? draw->heats[cell] / held : 0.0f;
+        draw->opacities[cell] = 1.0f - through;
+    }
+    grid->values = draw->opacities;
+    return true;
 }
 
 static bool fog_reserve(DrawFog *draw, u64 more)
@@ -164,20 +241,17 @@ static bool fog_reserve(DrawFog *draw, u64 more)
 
 static void fog_fill(DrawFog *draw, Fog *fog, const Picture *picture)
 {
-    const ShownGrid *shown = fog->shown;
-    const Grid *grid = &shown->grid;
+    const Grid *grid = &fog->grid;
     const u32 *dims = grid->dims;
-    size_t cells = (size_t)dims[0] * dims[1] * dims[2];
-    const f32 *heats = shown->channels > 1 ? grid->values + cells : NULL;
-    f32 scale = picture->entities[fog->entity].look.color[3] / (shown->high - shown->low);
     Vec3 eye = picture->camera.eye, sun = vec3_normalize_or(picture->scene->sky.sun, vec3_zero());
+    fog->first = draw->count;
+    if (!fog_reduce(draw, fog, picture->entities[fog->entity].look.color[3]) ||
+        !fog_reserve(draw, (u64)dims[0] * dims[1] * dims[2])) {
+        return;
+    }
     Slabs slabs[3] = {slabs_of(dims[0], grid->origin.x, grid->spacing.x, eye.x),
                       slabs_of(dims[1], grid->origin.y, grid->spacing.y, eye.y),
                       slabs_of(dims[2], grid->origin.z, grid->spacing.z, eye.z)};
-    fog->first = draw->count;
-    if (!fog_reserve(draw, cells)) {
-        return;
-    }
     for (u32 k = 0; k < dims[2]; k++) {
         u32 at[3] = {0, 0, slab_at(&slabs[2], k)};
         for (u32 j = 0; j < dims[1]; j++) {
@@ -185,15 +259,15 @@ static void fog_fill(DrawFog *draw, Fog *fog, const Picture *picture)
             size_t row = (at[1] + (size_t)dims[1] * at[2]) * dims[0];
             for (u32 i = 0; i < dims[0]; i++) {
                 at[0] = slab_at(&slabs[0], i);
-                u8 opacity = to_byte((grid->values[row + at[0]] - shown->low) * scale);
+                u8 opacity = to_byte(grid->values[row + at[0]]);
                 if (opacity == 0) {
                     continue;
                 }
                 draw->instances[draw->count++] =
                     (FogInstance){.cell = {(u16)at[0], (u16)at[1], (u16)at[2]},
                                   .opacity = opacity,
-                                  .heat = heats ? to_byte(heats[row + at[0]]) : 0,
-                                  .light = to_byte(light_at(grid, shown->low, at, sun))};
+                                  .heat = to_byte(draw->heats[row + at[0]]),
+                                  .light = to_byte(light_at(grid, at, sun))};
             }
         }
     }
@@ -258,7 +332,7 @@ void draw_fog_gather(DrawFog *draw, const Picture *picture)
 
 static void fog_show(const DrawFog *draw, const Fog *fog)
 {
-    const Grid *grid = &fog->shown->grid;
+    const Grid *grid = &fog->grid;
     size_t at = fog->first * sizeof(FogInstance);
     glVertexAttribPointer(0, 3, GL_UNSIGNED_SHORT, GL_FALSE, sizeof(FogInstance),
                           (const void *)(at + offsetof(FogInstance, cell)));

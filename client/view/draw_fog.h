@@ -1,6 +1,6 @@
 /*
- * draw_fog.h: GRID3 entities: each voxel that holds something a soft disc that faces the eye, as
- * opaque as what it holds and the colour's alpha, from the farthest to the nearest. Colours go from
+ * draw_fog.h: GRID3 entities: voxels that hold something as soft discs that face the eye, as
+ * opaque as what they hold and the colour's alpha, from the farthest to the nearest. Colours go from
  * the first to the second with channel 1.
  * Layer: client/view.
  */

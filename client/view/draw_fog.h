@@ -1,7 +1,7 @@
 /*
- * draw_fog.h: GRID3 entities: voxels that hold something as soft discs that face the eye, as
- * opaque as what they hold and the colour's alpha, from the farthest to the nearest. Colours go from
- * the first to the second with channel 1.
+ * draw_fog.h: GRID3 entities: voxels that hold something as soft discs that face the eye, as opaque
+ * as what they hold and the colour's alpha, from the farthest to the nearest. Colours go from the
+ * first to the second with channel 1.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_DRAW_FOG_H

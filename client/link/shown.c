@@ -5,10 +5,10 @@
 
 ShownGrid shown_grid(const FieldDesc *desc, const f32 *values)
 {
-    ShownGrid shown = {.grid = {{desc->dims[0], desc->dims[1], desc->dims[2]},
-                                desc->origin,
-                                desc->spacing,
-                                values},
+    ShownGrid shown = {.grid = {.dims = {desc->dims[0], desc->dims[1], desc->dims[2]},
+                                .origin = desc->origin,
+                                .spacing = desc->spacing,
+                                .values = values},
                        .channels = desc->channels,
                        .low = desc->value_min};
     f32 codes = 255.0f;

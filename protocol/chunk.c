@@ -81,7 +81,14 @@ u32 chunk_count(const FieldDesc *field)
 
 static ChunkBox chunk_box(const FieldDesc *field, u32 chunk)
 {
+    const FieldOps *ops = field_ops(field->kind);
     u32 dims[3], edge[3], at[3];
+    if (ops->axes == 1) {
+        u32 first = chunk * ops->edge[0];
+        return (ChunkBox){
+            first,          u32_min(ops->edge[0], field->capacity - first), 1, 1, field->capacity,
+            field->capacity};
+    }
     chunk_grid(field, dims, edge);
     for (u32 axis = 0; axis < 3; axis++) {
         u32 chunks = (dims[axis] + edge[axis] - 1) / edge[axis];

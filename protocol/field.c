@@ -19,7 +19,7 @@ static const FieldOps no_ops = {
     .span_chunks = 1,
 };
 
-static const FieldOps *const rows[FIELD_KIND_COUNT] = {
+const FieldOps *const field_rows[FIELD_KIND_COUNT] = {
     [FIELD_NONE] = &no_ops,
     [FIELD_POSES] = &field_poses_ops,
     [FIELD_POINTS] = &field_points_ops,
@@ -28,11 +28,6 @@ static const FieldOps *const rows[FIELD_KIND_COUNT] = {
     [FIELD_SCALARS] = &field_scalars_ops,
 };
 
-const FieldOps *field_ops(u32 kind)
-{
-    return kind < FIELD_KIND_COUNT ? rows[kind] : &no_ops;
-}
-
 u32 field_element_bytes(const FieldDesc *field)
 {
     return (u32)field_ops(field->kind)->bytes * field->channels;
@@ -40,7 +35,7 @@ u32 field_element_bytes(const FieldDesc *field)
 
 const char *field_kind_name(FieldKind kind)
 {
-    return (u32)kind < FIELD_KIND_COUNT ? rows[kind]->name : "unknown";
+    return (u32)kind < FIELD_KIND_COUNT ? field_rows[kind]->name : "unknown";
 }
 
 static bool in_world(Vec3 p)

@@ -83,8 +83,13 @@ typedef struct FieldOps {
 extern const FieldOps field_poses_ops, field_points_ops, field_heights_ops, field_voxels_ops,
     field_scalars_ops;
 
+extern const FieldOps *const field_rows[FIELD_KIND_COUNT];
+
 /* The row of a kind; that of nothing for an unknown one. */
-const FieldOps *field_ops(u32 kind);
+static inline const FieldOps *field_ops(u32 kind)
+{
+    return field_rows[kind < FIELD_KIND_COUNT ? kind : FIELD_NONE];
+}
 
 /* ---- for the rows ---- */
 

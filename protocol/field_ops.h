@@ -88,7 +88,7 @@ extern const FieldOps *const field_rows[FIELD_KIND_COUNT];
 /* The row of a kind; that of nothing for an unknown one. */
 static inline const FieldOps *field_ops(u32 kind)
 {
-    return field_rows[kind < FIELD_KIND_COUNT ? kind : FIELD_NONE];
+    return field_rows[kind < FIELD_KIND_COUNT ? kind : 0];
 }
 
 /* ---- for the rows ---- */

@@ -3,6 +3,7 @@
 #include "protocol/message.h"
 
 #include "message_generated.h"
+#include "protocol/field_ops.h"
 #include "protocol/frame.h"
 #include "protocol/text.h"
 #include "shared/limits.h"
@@ -537,6 +538,7 @@ bool entity_fits(const Entity &e, const FieldDesc *fields, u32 field_count)
     }
     u32 capacity = fields[e.field].capacity;
     bool inside = e.first <= capacity && e.count <= capacity - e.first;
+    inside = inside && (field_ops(fields[e.field].kind)->axes == 1 || e.count == capacity);
     return inside && static_cast<u64>(e.look.grid[0]) * e.look.grid[1] <= e.count;
 }
 

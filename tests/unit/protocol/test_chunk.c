@@ -37,6 +37,9 @@ static void test_chunks_cover_each_element_once(void **context)
                 u32 index = chunk_element_index(&field, c, i);
                 assert_true(index < field.capacity);
                 assert_int_equal(seen[index]++, 0);
+                u32 at;
+                assert_int_equal(chunk_of(&field, index, &at), c);
+                assert_int_equal(at, i);
             }
         }
         for (u32 i = 0; i < field.capacity; i++) {
@@ -54,6 +57,7 @@ static void test_gather_scatter(void **context)
         FieldDesc field = desc_of(k);
         u32 bytes = field.capacity * field_element_bytes(&field);
         u8 *data = malloc(bytes), *copy = calloc(1, bytes);
+        f32 *numbers = calloc(field.capacity, sizeof *numbers);
         for (u32 i = 0; i < bytes; i++) {
             data[i] = (u8)dice_u64(&dice);
         }
@@ -66,7 +70,16 @@ static void test_gather_scatter(void **context)
                                     data + chunk_element_index(&field, c, i) * element, element);
             }
             chunk_scatter(&field, c, state, copy);
+            f32 dense[CHUNK_STATE_BYTES_MAX];
+            for (u32 i = 0; i < chunk_elements(&field, c); i++) {
+                dense[i] = (f32)chunk_element_index(&field, c, i);
+            }
+            chunk_scatter_f32(&field, c, dense, numbers);
         }
+        for (u32 i = 0; i < field.capacity; i++) {
+            assert_true(numbers[i] == (f32)i);
+        }
+        free(numbers);
         assert_memory_equal(data, copy, bytes);
         free(data);
         free(copy);

@@ -307,6 +307,23 @@ static void test_ranges(void **state)
     s->fields[0].quantum = 0.0f;
     refuse(&m);
     s->fields[0].quantum = 1.0f;
+    FieldDesc poses = s->fields[0]; /* a part of a grid is no thing */
+    s->fields[0].kind = FIELD_GRID2;
+    s->fields[0].dims[0] = s->fields[0].dims[1] = 8;
+    s->fields[0].spacing = vec3(1, 0, 1);
+    refuse(&m);
+    m.world.entity_count = 1;
+    s->entities[0].first = 0;
+    s->entities[0].count = 63;
+    refuse(&m);
+    s->entities[0].count = 64;
+    Message out;
+    u8 *storage = NULL;
+    round_trip(&m, &out, &storage);
+    message_free(storage);
+    m.world.entity_count = ENTITIES;
+    s->fields[0] = poses;
+    s->entities[0] = sample_entity(1);
     s->scalars[0].components = 4; /* the field has three */
     refuse(&m);
     s->scalars[0].components = 3;

@@ -127,8 +127,10 @@ static void test_grid2(void **state)
     (void)state;
     Fixture *f = fixture_create(&height_field);
     f32 values[20 * 18], second[20 * 18];
-    timeline_grid(f->timeline, 0, 0, values);
+    f32 alone;
+    assert_false(timeline_grid(f->timeline, 0, 0, values));
     assert_true(values[0] == -1.0f); /* nothing has come */
+    assert_false(timeline_cell(f->timeline, 0, 0, 0, &alone));
     for (u64 tick = 2; tick <= 60; tick += 2) {
         u16 cells[20 * 18][2];
         for (u32 i = 0; i < 20 * 18; i++) {
@@ -143,8 +145,11 @@ static void test_grid2(void **state)
         if (tick < 20) {
             continue;
         }
-        timeline_grid(f->timeline, 0, 0, values);
-        timeline_grid(f->timeline, 0, 1, second);
+        assert_true(timeline_grid(f->timeline, 0, 0, values));
+        assert_true(timeline_grid(f->timeline, 0, 1, second));
+        for (u32 i = 0; i < 20 * 18; i += 7) { /* clipped chunks too */
+            assert_true(timeline_cell(f->timeline, 0, 1, i, &alone) && alone == second[i]);
+        }
         for (u32 i = 0; i < 20 * 18; i++) {
             f64 want = -1.0 + 0.01 * (100.0 + shown * (i % 7 + 1));
             assert_true(fabs((f64)values[i] - want) < 1e-4);
@@ -157,6 +162,24 @@ static void test_grid2(void **state)
     }
     timeline_grid(f->timeline, 0, 0, values);
     assert_true(fabsf(values[6] - (-1.0f + 0.01f * (100.0f + 60.0f * 7.0f))) < 1e-4f);
+
+    /* The stream begins anew: the old one is shown until there is more, chunk by chunk. */
+    TimelineShown *former = timeline_shown(f->timeline);
+    assert_non_null(former);
+    Timeline *next = timeline_create(&f->receiver, 60, 30);
+    memset(f->receiver.count, 0, sizeof f->receiver.count);
+    timeline_inherit(next, former);
+    memset(second, 0, sizeof second);
+    assert_true(timeline_grid(next, 0, 0, second));
+    assert_memory_equal(second, values, sizeof values);
+    timeline_destroy(next);
+    /* But not one that was never whole. */
+    former = timeline_shown(f->timeline);
+    next = timeline_create(&f->receiver, 60, 30);
+    timeline_inherit(next, former);
+    assert_false(timeline_grid(next, 0, 0, second));
+    assert_true(second[0] == -1.0f);
+    timeline_destroy(next);
     fixture_destroy(f);
 }
 

@@ -214,54 +214,97 @@ static void test_fields_are_drawn(void **state)
     join_rig_stop(&rig);
 }
 
-/* The fog hides what is behind it by as much as its voxels hold, whichever side it is seen from. */
-static void test_fog_hides_by_what_it_holds(void **state)
+/* A picture of one fog of side³ voxels in a cube of 3.2 m about the origin, all of `density`, cold
+ * (black) where z < 0 and hot (red) where z > 0. */
+static Shot *fog_create(FieldSet *fields, Entity *entity, f32 *values, u32 side)
 {
-    (void)state;
-    f32 *values = calloc(16 * 16 * 16, sizeof *values);
-    FieldSet fields = {.count = 1};
-    fields.fields[0] = (FieldDesc){.kind = FIELD_GRID3,
-                                   .channels = 1,
-                                   .capacity = 16 * 16 * 16,
-                                   .dims = {16, 16, 16},
-                                   .origin = {-1.5f, -1.5f, -1.5f},
-                                   .quantum = 1.0f / 255.0f,
-                                   .spacing = {0.2f, 0.2f, 0.2f}};
-    ShownGrid grid = shown_grid(&fields.fields[0], values);
-    Entity entity = {.id = 1, .count = 16 * 16 * 16};
-    entity.look.kind = APPEARANCE_SMOKE;
-    memcpy(entity.look.color, (f32[4]){0.02f, 0.02f, 0.02f, 1}, sizeof entity.look.color);
+    static const ShownPose *const poses[1];
+    static const ShownPoint *const points[1];
     Shot *shot = calloc(1, sizeof *shot);
+    assert_non_null(shot);
+    f32 gap = 3.2f / (f32)side, corner = -1.6f + 0.5f * gap;
+    fields->count = 1;
+    fields->fields[0] = (FieldDesc){.kind = FIELD_GRID3,
+                                    .channels = 2,
+                                    .capacity = side * side * side,
+                                    .dims = {(u16)side, (u16)side, (u16)side},
+                                    .origin = {corner, corner, corner},
+                                    .quantum = 1.0f / 255.0f,
+                                    .spacing = {gap, gap, gap}};
+    shot->grids[0] = shown_grid(&fields->fields[0], values);
+    entity->id = 1;
+    entity->count = side * side * side;
+    entity->look.kind = APPEARANCE_SMOKE;
+    memcpy(entity->look.color, (f32[4]){0.02f, 0.02f, 0.02f, 1}, sizeof entity->look.color);
+    memcpy(entity->look.color2, (f32[4]){0.9f, 0.02f, 0.02f, 1}, sizeof entity->look.color2);
     for (u32 i = 0; i < 3; i++) {
         shot->scene.sky.top[i] = shot->scene.sky.horizon[i] = 0.7f;
     }
     shot->scene.sky.sun = vec3(0, 1, 0);
     shot->picture = (Picture){.scene = &shot->scene,
-                              .fields = &fields,
-                              .entities = &entity,
+                              .fields = fields,
+                              .entities = entity,
                               .entity_count = 1,
-                              .poses = (const ShownPose *const[1]){NULL},
-                              .points = (const ShownPoint *const[1]){NULL},
-                              .grids = &grid};
-    View *view = view_open(WIDTH, HEIGHT);
+                              .poses = poses,
+                              .points = points,
+                              .grids = shot->grids};
+    return shot;
+}
+
+/* The middle of the picture, seen from there. */
+static const u8 *seen_from(View *view, Shot *shot, Vec3 eye)
+{
+    shot->picture.camera = (Camera){eye, vec3_zero(), vec3(0, 1, 0), 0.8f, 0.1f, 200.0f, 0};
+    shoot(view, shot, NULL);
+    return pixel(shot, vec3_zero());
+}
+
+/* The fog hides what is behind it by as much as it holds on the way, whichever side it is seen
+ * from; what is nearer hides what is farther; a finer grid of the same looks the same. */
+static void test_fog_hides_by_what_it_holds(void **state)
+{
+    (void)state;
     static const Vec3 eyes[4] = {{0, 0.3f, 6}, {-6, 0.2f, 0.5f}, {1, 0.2f, -6}, {4, -4, 3}};
-    for (u32 e = 0; e < PL_COUNT(eyes); e++) {
-        i32 before = 256;
-        shot->picture.camera = (Camera){eyes[e], vec3_zero(), vec3(0, 1, 0), 0.8f, 0.1f, 200.0f, 0};
-        for (u32 k = 0; k < 4; k++) {
-            for (u32 i = 0; i < 16 * 16 * 16; i++) {
-                values[i] = 0.06f * (f32)k; /* 16 of them let 1, 0.37, 0.13, 0.04 through */
-            }
-            shoot(view, shot, NULL);
-            i32 light = pixel(shot, vec3_zero())[1];
-            assert_true(light < before - 4);
-            before = light;
+    static const u32 sides[2] = {16, 64};
+    f32 *values = calloc(2 * 64 * 64 * 64, sizeof *values);
+    View *view = view_open(WIDTH, HEIGHT);
+    assert_non_null(values);
+    u8 coarse[4][3];
+    for (u32 s = 0; s < 2; s++) {
+        FieldSet fields = {0};
+        Entity entity = {0};
+        u32 side = sides[s], cells = side * side * side;
+        Shot *shot = fog_create(&fields, &entity, values, side);
+        f32 share = 16.0f / (f32)side; /* of what a voxel of the coarse grid holds */
+        for (u32 i = 0; i < cells; i++) {
+            values[cells + i] = i / (side * side) >= side / 2 ? 1.0f : 0.0f;
         }
-        assert_true(before < 50);
+        for (u32 e = 0; e < PL_COUNT(eyes); e += 1 + 2 * s) {
+            i32 before = 256;
+            for (u32 k = 0; k < 4; k++) {
+                for (u32 i = 0; i < cells; i++) {
+                    values[i] = 0.06f * (f32)k * share;
+                }
+                i32 light = seen_from(view, shot, eyes[e])[1];
+                assert_true(light < before - 4);
+                before = light;
+            }
+            assert_true(before < 50);
+            memcpy(coarse[e], s == 0 ? pixel(shot, vec3_zero()) : coarse[e], 3);
+            for (u32 c = 0; c < 3; c++) {
+                assert_true(abs((int)coarse[e][c] - (int)pixel(shot, vec3_zero())[c]) < 25);
+            }
+        }
+        for (u32 i = 0; i < cells; i++) {
+            values[i] = 0.5f;
+        }
+        assert_int_equal(hue(seen_from(view, shot, vec3(0, 0.3f, 6))), 0);
+        assert_int_equal(hue(seen_from(view, shot, vec3(0.1f, 0.3f, -6))), 3);
+        assert_int_equal(hue(seen_from(view, shot, vec3(1, 0.3f, 1))), 0); /* from within */
+        free(shot->rgb);
+        free(shot);
     }
     view_destroy(view);
-    free(shot->rgb);
-    free(shot);
     free(values);
 }
 

@@ -12,14 +12,18 @@
 #include <string.h>
 
 enum {
-    VERTICES_MAX = 1 << 24 /* of all together */
+    VERTICES_MAX = 1 << 24, /* of all together */
+    /* Along a side of a surface of heights; without a GPU each triangle tells. */
+    HEIGHTS_SIDE = 1024,
+    HEIGHTS_SIDE_LEAN = 128,
 };
 
 typedef struct SoftThing {
     u32 entity; /* index in the picture's entities */
     u32 first_vertex, first_index;
-    bool heights;  /* of a grid: */
-    SoftForm form; /* with numbers of vertices and indices only */
+    bool heights; /* a surface of heights: */
+    HeightForm height_form;
+    SoftForm form; /* then with numbers of vertices and indices only */
     f32 color[3], color2[3];
     f32 highlight[4]; /* w > 0: highlighted */
     bool shown;
@@ -33,7 +37,7 @@ struct DrawSoft {
     u64 version; /* of the entities, with their number and scene */
     u32 entity_count;
     const Scene *scene;
-    bool built;
+    bool built, lean;
     const Entity *entities; /* of the last gather, for its show */
     GLuint vao, indices, cells, lit, depth;
     StreamBuffer stream;
@@ -117,6 +121,7 @@ DrawSoft *draw_soft_create(u32 chunks, ErrorText *error)
         error_set(error, ERROR_MEMORY, "no memory to draw with");
         return NULL;
     }
+    draw->lean = (chunks & SHADER_LEAN) != 0;
     draw->lit = shader_create("soft", chunks | SHADER_LIT, soft_vertex, soft_fragment, error);
     draw->depth = draw->lit ? shader_create("soft depth", SHADER_PLAIN, soft_depth_vertex,
                                             soft_depth_fragment, error)
@@ -197,9 +202,11 @@ static bool soft_push(DrawSoft *draw, u32 index, const Picture *picture)
     const SoftMesh *mesh = soft_mesh_of(entity, picture->scene);
     soft->heights = soft_is_heights(entity, picture);
     if (soft->heights) {
-        const FieldDesc *field = &picture->fields->fields[entity->field];
-        soft->form.surface_count = soft->form.vertex_count = field->capacity;
-        soft->form.index_count = height_form_indices_count(field);
+        soft->height_form = height_form_of(&picture->fields->fields[entity->field],
+                                           draw->lean ? HEIGHTS_SIDE_LEAN : HEIGHTS_SIDE);
+        soft->form.vertex_count = soft->height_form.columns * soft->height_form.rows;
+        soft->form.surface_count = soft->form.vertex_count;
+        soft->form.index_count = height_form_index_count(&soft->height_form);
     } else if (!soft_form_init(&soft->form, mesh, &entity->look, entity->count)) {
         return true; /* nothing that a surface or a tube could show */
     }
@@ -226,7 +233,7 @@ static void soft_forget(DrawSoft *draw)
 }
 
 /* Indices and pattern cells to the card, room for the vertices of a frame. */
-static bool soft_upload(DrawSoft *draw, const Picture *picture)
+static bool soft_upload(DrawSoft *draw)
 {
     u32 *indices = malloc((draw->index_count + 1) * sizeof *indices);
     Vec3 *cells = calloc(draw->vertex_count + 1, sizeof *cells);
@@ -246,10 +253,8 @@ static bool soft_upload(DrawSoft *draw, const Picture *picture)
         u32 *out = indices + soft->first_index;
         Vec3 *cell = cells + soft->first_vertex;
         if (soft->heights) {
-            const FieldDesc *field =
-                &picture->fields->fields[picture->entities[soft->entity].field];
-            height_form_indices(field, soft->first_vertex, out);
-            height_form_cells(field, cell);
+            height_form_indices(&soft->height_form, soft->first_vertex, out);
+            height_form_cells(&soft->height_form, cell);
         } else {
             soft_form_indices(&soft->form, soft->first_vertex, out);
             soft_form_cells(&soft->form, cell);
@@ -284,7 +289,7 @@ static bool soft_rebuild(DrawSoft *draw, const Picture *picture)
             return false;
         }
     }
-    if (!soft_upload(draw, picture)) {
+    if (!soft_upload(draw)) {
         return false;
     }
     draw->version = picture->entity_version;
@@ -307,10 +312,10 @@ static bool soft_fill(DrawSoft *draw, SoftThing *soft, const Picture *picture)
     SoftVertex *out = draw->vertices + soft->first_vertex;
     if (soft->heights) {
         const Grid *grid = picture->grids ? &picture->grids[entity->field].grid : NULL;
-        bool shown =
-            grid && grid->values && (u64)grid->dims[0] * grid->dims[2] == soft->form.vertex_count;
+        const u32 *cells = soft->height_form.cells;
+        bool shown = grid && grid->values && grid->dims[0] == cells[0] && grid->dims[2] == cells[1];
         if (shown) {
-            height_form_fill(grid, out);
+            height_form_fill(&soft->height_form, grid->values, out);
         }
         return shown;
     }

@@ -1,12 +1,28 @@
 /* height_form.c: see height_form.h. */
 #include "client/view/height_form.h"
 
-void height_form_indices(const FieldDesc *field, u32 first_vertex, u32 *out)
+static u32 vertices_along(u32 cells, u32 step)
 {
-    u32 columns = field->dims[0];
-    for (u32 row = 0; row + 1 < field->dims[1]; row++) {
-        for (u32 column = 0; column + 1 < columns; column++) {
-            u32 a = first_vertex + row * columns + column, b = a + 1, c = a + columns, d = c + 1;
+    return (cells - 1 + step - 1) / step + 1;
+}
+
+HeightForm height_form_of(const FieldDesc *field, u32 side_max)
+{
+    HeightForm form = {.cells = {field->dims[0], field->dims[1]},
+                       .origin = field->origin,
+                       .spacing = field->spacing};
+    form.step = (u32_max(form.cells[0], form.cells[1]) + side_max - 1) / side_max;
+    form.columns = vertices_along(form.cells[0], form.step);
+    form.rows = vertices_along(form.cells[1], form.step);
+    return form;
+}
+
+void height_form_indices(const HeightForm *form, u32 first_vertex, u32 *out)
+{
+    for (u32 row = 0; row + 1 < form->rows; row++) {
+        for (u32 column = 0; column + 1 < form->columns; column++) {
+            u32 a = first_vertex + row * form->columns + column, b = a + 1;
+            u32 c = a + form->columns, d = c + 1;
             const u32 two[6] = {a, c, b, d, b, c};
             for (u32 k = 0; k < 6; k++) {
                 *out++ = two[k];
@@ -15,32 +31,40 @@ void height_form_indices(const FieldDesc *field, u32 first_vertex, u32 *out)
     }
 }
 
-void height_form_cells(const FieldDesc *field, Vec3 *cells)
+/* The cell of a row or a column of vertices. */
+static u32 cell_of(const HeightForm *form, u32 axis, u32 vertex)
 {
-    for (u32 row = 0; row < field->dims[1]; row++) {
-        for (u32 column = 0; column < field->dims[0]; column++) {
-            *cells++ = vec3(field->origin.x + (f32)column * field->spacing.x,
-                            field->origin.z + (f32)row * field->spacing.z, 0.0f);
+    return u32_min(vertex * form->step, form->cells[axis] - 1);
+}
+
+void height_form_cells(const HeightForm *form, Vec3 *cells)
+{
+    for (u32 row = 0; row < form->rows; row++) {
+        f32 z = form->origin.z + (f32)cell_of(form, 1, row) * form->spacing.z;
+        for (u32 column = 0; column < form->columns; column++) {
+            f32 x = form->origin.x + (f32)cell_of(form, 0, column) * form->spacing.x;
+            *cells++ = vec3(x, z, 0.0f);
         }
     }
 }
 
-void height_form_fill(const Grid *grid, SoftVertex *out)
+void height_form_fill(const HeightForm *form, const f32 *values, SoftVertex *out)
 {
-    u32 columns = grid->dims[0], rows = grid->dims[2];
-    for (u32 row = 0; row < rows; row++) {
-        const f32 *here = grid->values + (size_t)row * columns;
-        u32 back = row > 0, ahead = row + 1 < rows;
+    u32 columns = form->cells[0], rows = form->cells[1];
+    for (u32 row = 0; row < form->rows; row++) {
+        u32 z = cell_of(form, 1, row), back = z > 0, ahead = z + 1 < rows;
+        const f32 *here = values + (size_t)z * columns;
         const f32 *before = here - (size_t)back * columns, *after = here + (size_t)ahead * columns;
-        f32 deep = (f32)u32_max(back + ahead, 1) * grid->spacing.z;
-        f32 z = grid->origin.z + (f32)row * grid->spacing.z;
-        for (u32 x = 0; x < columns; x++) {
-            u32 left = x > 0 ? x - 1 : x, right = x + 1 < columns ? x + 1 : x;
-            f32 wide = (f32)u32_max(right - left, 1) * grid->spacing.x;
+        f32 deep = (f32)u32_max(back + ahead, 1) * form->spacing.z;
+        for (u32 column = 0; column < form->columns; column++) {
+            u32 x = cell_of(form, 0, column), left = x > 0 ? x - 1 : x;
+            u32 right = x + 1 < columns ? x + 1 : x;
+            f32 wide = (f32)u32_max(right - left, 1) * form->spacing.x;
             Vec3 normal =
                 vec3((here[left] - here[right]) / wide, 1.0f, (before[x] - after[x]) / deep);
             out->position =
-                vec3(grid->origin.x + (f32)x * grid->spacing.x, grid->origin.y + here[x], z);
+                vec3(form->origin.x + (f32)x * form->spacing.x, form->origin.y + here[x],
+                     form->origin.z + (f32)z * form->spacing.z);
             out->normal = vec3_normalize_or(normal, vec3(0.0f, 1.0f, 0.0f));
             out++;
         }

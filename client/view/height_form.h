@@ -8,18 +8,27 @@
 
 #include "client/view/soft_form.h"
 
-/* A vertex a cell; as many indices as two triangles between each four cells need. */
-static inline u32 height_form_indices_count(const FieldDesc *field)
+typedef struct HeightForm {
+    u32 cells[2];      /* along x and z, of the grid */
+    u32 step;          /* a vertex every so many cells, and at the far edges */
+    u32 columns, rows; /* of vertices */
+    Vec3 origin, spacing;
+} HeightForm;
+
+/* Of a GRID2 field, with at most side_max + 1 vertices along a side. */
+HeightForm height_form_of(const FieldDesc *field, u32 side_max);
+/* Two triangles between each four vertices. */
+static inline u32 height_form_index_count(const HeightForm *form)
 {
-    u32 columns = field->dims[0], rows = field->dims[1];
-    return columns >= 2 && rows >= 2 ? 6 * (columns - 1) * (rows - 1) : 0;
+    return 6 * (form->columns - 1) * (form->rows - 1);
 }
-/* Counter-clockwise from above, cut as grid_ray_heights cuts them: out[height_form_indices_count],
+/* Counter-clockwise from above, cut as grid_ray_heights cuts them: out[height_form_index_count],
  * each with `first_vertex` added. */
-void height_form_indices(const FieldDesc *field, u32 first_vertex, u32 *out);
+void height_form_indices(const HeightForm *form, u32 first_vertex, u32 *out);
 /* Where each vertex lies in a pattern: metres along x and z. */
-void height_form_cells(const FieldDesc *field, Vec3 *cells);
-/* Where it is now, with the normals that differences of heights give. */
-void height_form_fill(const Grid *grid, SoftVertex *out);
+void height_form_cells(const HeightForm *form, Vec3 *cells);
+/* Where it is now, with the normals that differences of heights give: values[cells] -> a vertex
+ * each column and row. */
+void height_form_fill(const HeightForm *form, const f32 *values, SoftVertex *out);
 
 #endif

@@ -2,6 +2,7 @@
  * tool_main.c: plenum-tool: looks at scenes and recordings without running them, makes keys and
  * connect tokens.
  */
+#include "protocol/field_ops.h"
 #include "protocol/recording.h"
 #include "protocol/scene.h"
 #include "protocol/token.h"
@@ -153,6 +154,25 @@ static int check_scene(int argc, char **argv, ErrorText *error)
     return EXIT_OK;
 }
 
+static void print_field(const FieldDesc *field)
+{
+    u32 axes = field_ops(field->kind)->axes;
+    printf("field       %s: %s, %u", field->name, field_kind_name((FieldKind)field->kind),
+           field->capacity);
+    if (axes == 2) {
+        printf(": %u x %u cells of %g x %g m", field->dims[0], field->dims[1],
+               (f64)field->spacing.x, (f64)field->spacing.z);
+    } else if (axes == 3) {
+        printf(": %u x %u x %u voxels of %g x %g x %g m", field->dims[0], field->dims[1],
+               field->dims[2], (f64)field->spacing.x, (f64)field->spacing.y, (f64)field->spacing.z);
+    }
+    if (axes > 1) {
+        printf(" from %g, %g, %g", (f64)field->origin.x, (f64)field->origin.y,
+               (f64)field->origin.z);
+    }
+    printf("\n");
+}
+
 static int show_recording(int argc, char **argv, ErrorText *error)
 {
     int code;
@@ -188,8 +208,7 @@ static int show_recording(int argc, char **argv, ErrorText *error)
     printf("events      %" PRIu64 "\n", info->events);
     for (u32 i = 0; i < head->world.field_count; i++) {
         const FieldDesc *field = &head->world.fields[i];
-        printf("field       %s: %s, %u\n", field->name, field_kind_name((FieldKind)field->kind),
-               field->capacity);
+        print_field(field);
     }
     printf("end         %s", info->clean ? "closed cleanly\n" : "not closed: index rebuilt");
     if (!info->clean) {

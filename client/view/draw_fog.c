@@ -171,11 +171,17 @@ static bool cells_reserve(DrawFog *draw, size_t cells)
         return true;
     }
     f32 *opacities = realloc(draw->opacities, cells * sizeof *opacities);
-    draw->opacities = opacities ? opacities : draw->opacities;
-    f32 *heats = opacities ? realloc(draw->heats, cells * sizeof *heats) : NULL;
-    draw->heats = heats ? heats : draw->heats;
-    draw->cell_capacity = heats ? cells : draw->cell_capacity;
-    return heats != NULL;
+    if (!opacities) {
+        return false;
+    }
+    draw->opacities = opacities;
+    f32 *heats = realloc(draw->heats, cells * sizeof *heats);
+    if (!heats) {
+        return false;
+    }
+    draw->heats = heats;
+    draw->cell_capacity = cells;
+    return true;
 }
 
 /* Voxels to discs: of `step` voxels along each axis the mean of what they hold, and how much all

@@ -10,3 +10,10 @@ void check_fail(const char *file, int line, const char *condition)
     fflush(stderr);
     abort();
 }
+
+void check_fail_item(const char *file, int line, const char *condition, unsigned item)
+{
+    fprintf(stderr, "%s:%d: CHECK failed: %s (item %u)\n", file, line, condition, item);
+    fflush(stderr);
+    abort();
+}

@@ -60,6 +60,9 @@ void tree_build(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data
  * tree_build, and the tree is of no use until it is built. */
 bool tree_refit(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data, u32 count,
                 const u32 *leaves);
+/* Stops the program where the tree is not one: each node below its parent and within its bounds,
+ * pairs and counts of leaves as they follow from the nodes, every other node free. */
+void tree_validate(const Tree *tree);
 /* Calls visit(context, data) for each leaf whose bounds overlap. */
 typedef void TreeVisit(void *context, u32 data);
 void tree_query(const Tree *tree, Bounds bounds, TreeVisit *visit, void *context);

@@ -467,8 +467,11 @@ RigidPose rigid_pose(const Rigid *rigid, u32 slot)
 void rigid_set_pose(Rigid *rigid, u32 slot, RigidPose pose)
 {
     energy_forget(rigid);
-    rigid->bodies[slot].position = pose.centre;
-    rigid->bodies[slot].orientation = pose.orientation;
+    /* Speeds beyond all numbers, as an image may have, leave no pose: a body keeps its own. */
+    if (vec3_is_finite(pose.centre) && quat_is_finite(pose.orientation)) {
+        rigid->bodies[slot].position = pose.centre;
+        rigid->bodies[slot].orientation = pose.orientation;
+    }
 }
 void rigid_add_velocity(Rigid *rigid, u32 slot, Vec3 velocity)
 {

@@ -296,7 +296,7 @@ struct Rigid {
     u32 contact_count, contact_capacity;
     u32 *contact_manifolds; /* [contact_capacity] index in manifolds, or NO_MANIFOLD */
     Manifold *manifolds;    /* [manifold_capacity] */
-    u32 manifold_count, manifold_capacity;
+    u32 manifold_capacity;
 
     /* Sorted by (a, b): those that are kept, and within a tick those of all pairs. Manifolds are in
      * the frame of the pose. */

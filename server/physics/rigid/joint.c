@@ -524,12 +524,18 @@ bool joint_is_bounded(const Joint *joint)
            state_vector_is_bounded(joint->torque) && state_value_is_bounded(joint->error);
 }
 
+/* Of a free slot all but the generation is 0. */
 static bool joint_is_sane(const Rigid *rigid, const Joint *joint)
 {
     const JointDef *def = &joint->def;
+    if (joint->live == 0) {
+        Joint free_slot = {.generation = joint->generation};
+        return joint->generation <= 0xffff && memcmp(joint, &free_slot, sizeof(*joint)) == 0;
+    }
     bool world_a = is_world(def->a), world_b = is_world(def->b);
-    return joint->live == 1 && !joint_def_fault(def) && !(world_a && world_b) &&
-           (world_a || rigid_alive(rigid, def->a)) && (world_b || rigid_alive(rigid, def->b)) &&
+    return joint->live == 1 && joint->generation - 1 < 0xffff && !joint_def_fault(def) &&
+           !(world_a && world_b) && (world_a || rigid_alive(rigid, def->a)) &&
+           (world_b || rigid_alive(rigid, def->b)) &&
            (world_a || world_b || def->a.slot != def->b.slot) && joint_is_bounded(joint);
 }
 
@@ -551,12 +557,10 @@ void joint_walk(Rigid *rigid, State *state)
     }
     for (u32 i = 0; i < store->slots && !state->failed; i++) {
         const Joint *joint = &store->joints[i];
-        if (joint->live) {
-            state->failed = !joint_is_sane(rigid, joint);
+        state->failed = !joint_is_sane(rigid, joint);
+        if (joint->live && !state->failed) {
             store->live++;
-            if (!state->failed) {
-                pair_insert(store, &joint->def);
-            }
+            pair_insert(store, &joint->def);
         }
     }
     /* Slots that the image does not know are as if never used. */

@@ -154,6 +154,9 @@ f32 joint_twist(Quat a, Quat b);
 /* Frees the slot; the caller has noted what it needs. */
 void joint_free(Rigid *rigid, u32 slot);
 
+/* joint_validate.c: part of rigid_validate. */
+void joints_validate(Rigid *rigid);
+
 /* solve_joint.c. Sizes of a JointRow, a BallWide, a HingeWide and a TreeJoint. */
 size_t joint_row_bytes(void);
 size_t joint_ball_bytes(void);

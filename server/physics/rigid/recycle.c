@@ -231,12 +231,14 @@ u32 recycle_collide(Rigid *rigid, const Pair *pair, f32 margin, u32 capacity, Ma
     Couple couple = couple_of(rigid, pair);
     Quat turn = quat_mul(couple.orientation, quat_conjugate(kept->orientation));
     if (!now->kept || margin > kept->margin + margin_slack_m || !is_still(&couple, kept, turn)) {
+        /* A speed that is no number gives no margin either, and what is kept is saved. */
+        f32 bounded = f32_min(margin, WORLD_EXTENT_MAX_M);
         *kept = (RecycledPose){.a = pair->a,
                                .b = pair->b,
                                .position = couple.position,
                                .orientation = quat_normalize(couple.orientation),
                                .root_orientation = quat_normalize(couple.root->orientation),
-                               .margin = margin};
+                               .margin = bounded};
         now->count = (u8)make(&couple, kept, capacity, made);
         now->kept = true;
         turn = quat_mul(couple.orientation, quat_conjugate(kept->orientation));

@@ -257,6 +257,11 @@ typedef struct RigidStats {
 } RigidStats;
 void rigid_stats(Rigid *rigid, RigidStats *stats);
 
+/* Stops the program where the world between two ticks is not as it should be: bodies, trees of
+ * bounds, pairs with their contacts and kept poses, islands, colours, joints, hands, and what is
+ * told of the tick. rigid_finish calls it in debug and sanitizer builds. */
+void rigid_validate(Rigid *rigid);
+
 /* Walks the dynamic state. After a load the broad phase is rebuilt; failed: the rigid world must be
  * cleared. */
 void rigid_walk(Rigid *rigid, State *state);

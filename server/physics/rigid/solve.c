@@ -3,6 +3,7 @@
  * contacts once more without their position error (relax), so that pushing out adds no energy.
  */
 #include "server/physics/rigid/body.h"
+#include "shared/check.h"
 
 /* Who is awake. */
 static void list_active(Rigid *rigid)
@@ -186,6 +187,7 @@ void rigid_finish(Rigid *rigid)
             island_sleep(rigid);
         }
         rigid->guests = NULL;
+        VALIDATE_STORE(rigid_validate(rigid));
         return;
     }
     rigid->impact_count = 0;
@@ -200,4 +202,5 @@ void rigid_finish(Rigid *rigid)
     island_sleep(rigid);
     rigid->guests = NULL;
     rigid->jobs = NULL;
+    VALIDATE_STORE(rigid_validate(rigid));
 }

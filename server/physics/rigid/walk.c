@@ -97,7 +97,7 @@ static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
     memset(&rigid->rests[slot], 0, sizeof(BodyRest));
     body->generation = image->generation;
     if (!(image->flags & BODY_LIVE)) {
-        return true;
+        return image->generation <= 0xffff;
     }
     const Geometry *geometry = NULL;
     if (image->geometry != NO_GEOMETRY) {
@@ -126,6 +126,7 @@ static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
         !body_def_is_sane(&def) || !bounds_are_sane(&image->fat) || !(image->sleep_s >= 0.0f) ||
         !state_vector_is_bounded(image->rest_position) ||
         !quat_is_finite(image->rest_orientation) || image->sensor > 1 ||
+        image->generation - 1 >= 0xffff || image->group == 0 || image->mask == 0 ||
         !rest_is_sane(image->velocity_rest) || !rest_is_sane(image->position_rest)) {
         return false;
     }

@@ -190,6 +190,9 @@ int crowd_tree_create(Soft *soft, Crowd *crowd);
 /* Boxes and normals of all leaves of bodies that are `fitted`. */
 void crowd_fit(Soft *soft);
 
+/* crowd_validate.c: part of soft_validate. */
+void crowd_validate(const Soft *soft);
+
 /* crowd_find.c: the contacts of each chunk. */
 void crowd_find(Soft *soft);
 /* The crossing of these two if one is remembered (for a triangle: of it or one beside it). */

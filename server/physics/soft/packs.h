@@ -105,6 +105,8 @@ static inline SoftPoint *pack_point(SoftPoint *base, u16 at)
     return (SoftPoint *)(void *)((u8 *)base + (size_t)at * PACK_UNIT);
 }
 
+/* packs_validate.c: part of soft_validate. */
+void packs_validate(const Soft *soft);
 void packs_walk(Packs *packs, State *state);
 /* Solves runs one after the other. */
 void packs_run(Soft *soft, PackSpan runs, f32 h);

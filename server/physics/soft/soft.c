@@ -1,6 +1,7 @@
 /* soft.c: the life of the particle store, its numbers, and the recipe of a step. */
 #include "server/physics/soft/packs.h"
 
+#include "shared/check.h"
 #include "shared/error.h"
 #include "shared/limits.h"
 
@@ -170,6 +171,7 @@ void soft_impulse(Soft *soft, u32 particle, Vec3 impulse)
 
 void soft_begin(Soft *soft, Rigid *rigid, Jobs *jobs, f32 tick_s)
 {
+    VALIDATE_STORE(soft_validate(soft));
     soft->tick_s = tick_s;
     soft->jobs = jobs;
     soft->step = 0;

@@ -231,6 +231,28 @@ static void nothing_is_kept_of_what_is_gone(void **unused)
     rigid_destroy(rigid);
 }
 
+/* What a speed that is no number leaves is an image that can be loaded again. */
+static void broken_speeds_leave_images(void **unused)
+{
+    PL_UNUSED(unused);
+    Heap heap = heap_create(true);
+    kit_run(heap.rigid, 1.0f);
+    rigid_set_velocity(heap.rigid, 3, vec3(NAN, 0.0f, 0.0f), vec3_zero());
+    rigid_set_velocity(heap.rigid, 4, vec3(3e38f, 0.0f, 0.0f), vec3(3e38f, 0.0f, 0.0f));
+    for (u32 i = 0; i < 3; i++) {
+        kit_tick(heap.rigid);
+        size_t bytes;
+        u8 *image = kit_save(heap.rigid, &bytes);
+        Rigid *other = empty_world(&heap, true);
+        if (!kit_load(other, image, bytes)) {
+            fail_msg("the image %u ticks after is refused", i + 1);
+        }
+        rigid_destroy(other);
+        free(image);
+    }
+    heap_destroy(&heap);
+}
+
 /* Every byte of what is kept flipped in turn: refused, or a world that goes on. */
 static void damaged_images(void **unused)
 {
@@ -287,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_goes_on_is_what_would_be_made),
                                        cmocka_unit_test(restored_worlds_go_on_alike),
                                        cmocka_unit_test(nothing_is_kept_of_what_is_gone),
+                                       cmocka_unit_test(broken_speeds_leave_images),
                                        cmocka_unit_test(damaged_images)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,199 @@
+/*
+ * validate.c: is the whole particle store as store.h says? Called at the start of each tick of
+ * debug and sanitizer builds; what fails is a mistake of this program, never of a scene or a
+ * client.
+ */
+#include "server/physics/soft/constraint.h"
+#include "server/physics/soft/crowd.h"
+#include "server/physics/soft/packs.h"
+#include "server/physics/soft/whole.h"
+#include "shared/check.h"
+#include "shared/limits.h"
+
+/* ---- bodies and their particles ---- */
+
+static void validate_point(const Soft *soft, u32 particle, u32 body)
+{
+    const SoftPoint *p = &soft->points[particle];
+    const SoftMatter *matter = &soft->matter[particle];
+    bool asleep = soft_sleeps(soft, body);
+    CHECK_ITEM(particle, matter->body == body);
+    CHECK_ITEM(particle, matter->radius >= 0.0f && matter->damping >= 0.0f);
+    CHECK_ITEM(particle, matter->friction >= 0.0f && matter->static_friction >= 0.0f);
+    CHECK_ITEM(particle, vec3_length(p->position) <= 4.0f * WORLD_EXTENT_MAX_M); /* no NaN */
+    CHECK_ITEM(particle, state_vector_is_bounded(p->velocity));
+    CHECK_ITEM(particle, p->inverse_mass >= 0.0f && p->inverse_mass < INFINITY);
+    CHECK_ITEM(particle, p->spare >= 0.0f && p->spare < INFINITY);
+    CHECK_ITEM(particle, asleep ? p->inverse_mass == 0.0f : p->spare == 0.0f);
+    CHECK_ITEM(particle, !asleep || vec3_length_squared(p->velocity) == 0.0f);
+}
+
+/* A body has what lies between that of its neighbours. */
+static void validate_bodies(const Soft *soft)
+{
+    u32 points = 0, constraints = 0, triangles = 0, segments = 0, pins = 0;
+    CHECK(soft->count <= soft->room && soft->body_count <= soft->body_room);
+    for (u32 b = 0; b < soft->body_count; b++) {
+        const SoftBody *body = &soft->bodies[b];
+        CHECK_ITEM(b, body->first == points && body->count > 0);
+        CHECK_ITEM(b, body->first_constraint == constraints);
+        CHECK_ITEM(b, body->first_triangle == triangles && body->first_segment == segments);
+        CHECK_ITEM(b, body->first_pin == pins);
+        CHECK_ITEM(b, body->ring <= body->segment_count);
+        CHECK_ITEM(b, (u32)body->def.method < SOFT_METHOD_COUNT);
+        CHECK_ITEM(b, body->mass_kg > 0.0f && body->mass_kg < INFINITY);
+        points += body->count;
+        constraints += body->constraint_count;
+        triangles += body->triangle_count;
+        segments += body->segment_count;
+        pins += body->pin_count;
+        CHECK_ITEM(b, points <= soft->count);
+        for (u32 i = body->first; i < points; i++) {
+            validate_point(soft, i, b);
+        }
+    }
+    CHECK(points == soft->count && constraints == soft->constraint_count);
+    CHECK(triangles == soft->triangle_count && segments == soft->segment_count);
+    CHECK(pins == soft->pin_count);
+}
+
+static bool is_of(const SoftBody *body, u32 particle)
+{
+    return particle >= body->first && particle - body->first < body->count;
+}
+
+static void validate_constraint(const Soft *soft, const SoftBody *body, u32 index)
+{
+    const SoftConstraint *c = &soft->constraints[index];
+    CHECK_ITEM(index, c->kind < CONSTRAINT_KINDS && c->role < ROLE_COUNT);
+    u32 points = constraint_points(c->kind);
+    for (u32 k = 0; k < 4; k++) {
+        CHECK_ITEM(index, k < points ? is_of(body, c->point[k]) : c->point[k] == SOFT_NONE);
+        CHECK_ITEM(index, k == 0 || k >= points || c->point[k] != c->point[k - 1]);
+    }
+    CHECK_ITEM(index, isfinite(c->low));
+    CHECK_ITEM(index, c->kind != CONSTRAINT_DISTANCE || (c->low >= 0.0f && c->low <= c->high));
+    CHECK_ITEM(index, c->compliance >= 0.0f && c->compliance < INFINITY);
+    bool shaped = c->kind == CONSTRAINT_ISOMETRIC || c->kind == CONSTRAINT_NEO_HOOKEAN;
+    CHECK_ITEM(index, shaped ? c->shape < soft->shape_count : c->shape == SOFT_NONE);
+}
+
+static void validate_parts(const Soft *soft)
+{
+    for (u32 b = 0; b < soft->body_count; b++) {
+        const SoftBody *body = &soft->bodies[b];
+        for (u32 i = 0; i < body->constraint_count; i++) {
+            validate_constraint(soft, body, body->first_constraint + i);
+        }
+        for (u32 i = 0; i < body->triangle_count; i++) {
+            const u32 *p = soft->triangles[body->first_triangle + i].point;
+            CHECK_ITEM(b, is_of(body, p[0]) && is_of(body, p[1]) && is_of(body, p[2]));
+        }
+        for (u32 i = 0; i < body->segment_count; i++) {
+            const u32 *p = soft->segments[body->first_segment + i].point;
+            CHECK_ITEM(b, is_of(body, p[0]) && is_of(body, p[1]) && p[0] != p[1]);
+        }
+        for (u32 i = 0; i < body->pin_count; i++) {
+            CHECK_ITEM(b, is_of(body, soft->pinned[body->first_pin + i]));
+        }
+    }
+}
+
+/* ---- what holds and touches them ---- */
+
+static void validate_holds(const Soft *soft)
+{
+    for (u32 i = 0; i < soft->attachment_count; i++) {
+        const SoftAttachment *held = &soft->attachments[i];
+        CHECK_ITEM(i, held->particle < soft->count);
+        CHECK_ITEM(i, i == 0 || soft->matter[soft->attachments[i - 1].particle].body <=
+                                    soft->matter[held->particle].body);
+        CHECK_ITEM(i, vec3_is_finite(held->local) && vec3_is_finite(held->pull));
+    }
+    CHECK(soft->grip_end <= SOFT_GRIPS_MAX);
+    for (u32 i = 0; i < SOFT_GRIPS_MAX; i++) {
+        const SoftGrip *grip = &soft->grips[i];
+        CHECK_ITEM(i, grip->live <= (i < soft->grip_end ? 1u : 0u));
+        CHECK_ITEM(i, !grip->live || grip->particle < soft->count);
+    }
+}
+
+static void validate_touches(const Soft *soft)
+{
+    CHECK(soft->touch_count <= soft->touch_room && soft->near_count <= soft->touch_count);
+    CHECK(soft->near_fixed <= soft->near_count && soft->face_count <= soft->face_room);
+    for (u32 i = 0; i < soft->touch_count; i++) {
+        CHECK_ITEM(i, soft->touches[i].particle < soft->count);
+    }
+    for (u32 i = 0; i < soft->near_count; i++) {
+        const SoftTouch *touch = &soft->near[i];
+        CHECK_ITEM(i, touch->particle < soft->count);
+        CHECK_ITEM(i, (touch->mover == SOFT_NONE) == (i < soft->near_fixed));
+        CHECK_ITEM(i, touch->mover == SOFT_NONE || touch->mover < soft->mover_count);
+    }
+    for (u32 i = 0; i < soft->face_count; i++) {
+        const SoftFace *face = &soft->faces[i];
+        CHECK_ITEM(i, face->body < soft->body_count);
+        CHECK_ITEM(i, face->mover == SOFT_NONE || face->mover < soft->mover_count);
+        for (u32 k = 0; k < 3; k++) {
+            CHECK_ITEM(i, is_of(&soft->bodies[face->body], face->point[k]));
+        }
+    }
+    u32 movers = 0;
+    CHECK(soft->mover_count <= soft->mover_room);
+    for (u32 slot = 0; slot < soft->mover_slots; slot++) {
+        u32 of = soft->mover_of[slot];
+        CHECK_ITEM(slot, of == 0 || (of <= soft->mover_count && soft->movers[of - 1].slot == slot));
+        movers += of != 0;
+    }
+    CHECK(movers == soft->mover_count);
+}
+
+/* ---- sleep, and what acts on whole bodies ---- */
+
+static void validate_rests(const Soft *soft)
+{
+    u32 asleep = 0, marks = 0;
+    CHECK(soft->rest_count == soft->body_count); /* soft_build after the last soft_add */
+    for (u32 b = 0; b < soft->rest_count; b++) {
+        const SoftRest *rest = &soft->rests[b];
+        CHECK_ITEM(b, rest->state.asleep <= 1 && rest->state.rest_s >= 0.0f);
+        CHECK_ITEM(b, rest->first_mark >= marks && rest->first_mark < soft->mark_count);
+        marks = rest->first_mark;
+        asleep += rest->state.asleep;
+    }
+    CHECK(asleep == soft->asleep_count);
+}
+
+static void validate_wholes(const Soft *soft)
+{
+    const Wholes *wholes = soft->wholes;
+    CHECK(wholes->body_count <= soft->body_count);
+    for (u32 b = 0; b < wholes->body_count; b++) {
+        const WholeState *state = &wholes->states[b];
+        const Match *match = &wholes->matches[b];
+        CHECK_ITEM(b, isfinite(state->pressure) && isfinite(state->expected));
+        CHECK_ITEM(b, state->age_s >= 0.0f && quat_is_finite(state->turn));
+        CHECK_ITEM(b, match->terms == 0 || match->terms == 3 || match->terms == MATCH_TERMS_MAX);
+        CHECK_ITEM(b, match->terms == 0 || (match->padded % SIMD_LANES == 0 &&
+                                            match->padded >= soft->bodies[b].count));
+    }
+}
+
+void soft_validate(const Soft *soft)
+{
+    validate_rests(soft);
+    validate_bodies(soft);
+    validate_parts(soft);
+    validate_holds(soft);
+    validate_touches(soft);
+    if (soft->packs != NULL) {
+        packs_validate(soft);
+    }
+    if (soft->wholes != NULL) {
+        validate_wholes(soft);
+    }
+    if (soft->crowd != NULL) {
+        crowd_validate(soft);
+    }
+}

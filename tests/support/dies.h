@@ -1,0 +1,17 @@
+/*
+ * dies.h: a failed CHECK stops the program: run what should fail in a process of its own, and look
+ * at what it said.
+ * Layer: tests.
+ */
+#ifndef PLENUM_TESTS_SUPPORT_DIES_H
+#define PLENUM_TESTS_SUPPORT_DIES_H
+
+#include "shared/base.h"
+
+/* Fails the test unless run(context), in a process of its own, ends by a failed CHECK whose report
+ * on stderr holds `says`. Nothing that it changes is seen here. */
+void assert_dies(void (*run)(void *context), void *context, const char *says);
+/* Fails the test unless it returns. */
+void assert_lives(void (*run)(void *context), void *context);
+
+#endif

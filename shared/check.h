@@ -25,10 +25,10 @@ PL_END_C
     (PL_LIKELY(condition) ? (void)0 : check_fail_item(__FILE__, __LINE__, #condition, (item)))
 
 #ifdef PL_VALIDATE
-#define VALIDATE(condition) CHECK(condition)
+#define VALIDATE(condition)  CHECK(condition)
 #define VALIDATE_STORE(call) (call)
 #else
-#define VALIDATE(condition) ((void)sizeof(condition))
+#define VALIDATE(condition)  ((void)sizeof(condition))
 #define VALIDATE_STORE(call) ((void)0)
 #endif
 

@@ -18,6 +18,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/near.h"
+
 /* The GL driver keeps memory until the process ends: not our leak. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -228,6 +230,85 @@ static const u8 *pixel(const World *world, const u8 *rgb, Vec3 point)
     return rgb + 3 * ((u32)y * WIDTH + (u32)x);
 }
 
+/* The nearest thing that a ray hits, which the picture must show there: an index of entities,
+ * ENTITIES if it is the sky. */
+static u32 seen_at(const World *world, f32 x, f32 y)
+{
+    Ray ray = camera_ray(&world->picture.camera, WIDTH, HEIGHT, x, y);
+    f32 nearest = 600.0f;
+    u32 seen = ENTITIES;
+    for (u32 i = 0; i < world->count; i++) {
+        const Entity *entity = &world->entities[i];
+        f32 distance;
+        if (entity->look.kind == APPEARANCE_SHAPE &&
+            shape_ray(&entity->look.shape, world->poses[i].position, world->poses[i].orientation,
+                      ray, nearest, &distance, NULL)) {
+            nearest = distance;
+            seen = i;
+        }
+    }
+    return seen;
+}
+
+/* Cosine between the pixel and a colour, both linear: light makes it brighter or darker, not
+ * another hue. */
+static f32 likeness(const u8 *pixel, const f32 wanted[4])
+{
+    f32 c[4];
+    color(c, (u32)pixel[0] << 16 | (u32)pixel[1] << 8 | pixel[2]);
+    Vec3 a = vec3(c[0], c[1], c[2]), b = vec3(wanted[0], wanted[1], wanted[2]);
+    return vec3_dot(vec3_normalize_or(a, vec3_zero()), vec3_normalize_or(b, vec3_zero()));
+}
+
+/* What the picture has of what rays hit. */
+typedef struct Seen {
+    u32 tried, right; /* pixels of things */
+    u32 sky, blue;    /* pixels of the sky, and those between its two colours */
+    u32 things;       /* of which a pixel is right */
+    bool thing_right[ENTITIES];
+} Seen;
+
+static Seen compare_with_rays(const World *world, const u8 *rgb)
+{
+    Seen seen = {0};
+    for (u32 y = 1; y < HEIGHT; y += 3) {
+        for (u32 x = 1; x < WIDTH; x += 3) {
+            const u8 *c = rgb + 3 * (y * WIDTH + x);
+            u32 i = seen_at(world, (f32)x + 0.5f, (f32)y + 0.5f);
+            if (i == ENTITIES) {
+                seen.sky++;
+                seen.blue += c[2] > c[0] && c[2] > 150;
+            } else if (i > 0 && world->entities[i].look.pattern == PATTERN_PLAIN) {
+                bool right = likeness(c, world->entities[i].look.color) > 0.95f;
+                seen.tried++;
+                seen.right += right;
+                seen.things += right && !seen.thing_right[i];
+                seen.thing_right[i] = seen.thing_right[i] || right;
+            }
+        }
+    }
+    return seen;
+}
+
+/* Mean difference of the pixels of a thing in two pictures, 0 to 255. */
+static f32 thing_changed(const World *world, u32 thing, const u8 *a, const u8 *b)
+{
+    u32 count = 0, sum = 0;
+    for (u32 y = 1; y < HEIGHT; y += 3) {
+        for (u32 x = 1; x < WIDTH; x += 3) {
+            if (seen_at(world, (f32)x + 0.5f, (f32)y + 0.5f) == thing) {
+                for (u32 k = 3 * (y * WIDTH + x); k < 3 * (y * WIDTH + x) + 3; k++, count++) {
+                    sum += (u32)abs((int)a[k] - (int)b[k]);
+                }
+            }
+        }
+    }
+    assert_true(count > 30);
+    return (f32)sum / (f32)count;
+}
+
+/* Everything at once: each thing in its colour where rays hit it, sky about them, marks over them,
+ * and what a hand is on stands out. */
 static void test_big_picture(void **state)
 {
     (void)state;
@@ -241,25 +322,36 @@ static void test_big_picture(void **state)
     world->marks[0] = line;
     world->marks[1] = dot;
     world->picture.mark_count = 2;
-    View *view = keep ? view_open(1280, 720) : view_open(WIDTH, HEIGHT);
-    u8 *rgb = shoot(view, world, keep);
-    u32 low = 255, high = 0;
-    for (u32 i = 0; i < WIDTH * HEIGHT * 3; i++) {
-        low = u32_min(low, rgb[i]);
-        high = u32_max(high, rgb[i]);
-    }
-    assert_true(low < 90);
-    assert_true(high > 180);
+    View *view = view_open(WIDTH, HEIGHT);
+    u8 *rgb = shoot(view, world, NULL);
+    Seen seen = compare_with_rays(world, rgb);
+    print_message("%u of %u pixels of %u things are right, %u of %u of the sky\n", seen.right,
+                  seen.tried, seen.things, seen.blue, seen.sky);
+    /* The rest is behind the cloth, at edges or marked. */
+    expect_within("share of pixels in the thing's colour", (f64)seen.right / seen.tried, 0.89, 1);
+    expect_within("things in their colour", seen.things, 76, ENTITIES);
+    expect_within("share of the sky that is blue", (f64)seen.blue / seen.sky, 0.99, 1);
+    const u8 *c = pixel(world, rgb, dot.to);
+    assert_true(c[0] > 220 && c[1] > 130 && c[1] < 230 && c[2] < 130);
+    world->picture.hovered = world->picture.held = world->picture.mark_count = 0;
+    u8 *bare = shoot(view, world, NULL);
+    expect_within("hovered thing stands out by", (f64)thing_changed(world, 3, rgb, bare), 8, 120);
+    expect_within("held thing stands out by", (f64)thing_changed(world, 19, rgb, bare), 8, 120);
+    expect_at_most("another changes by", (f64)thing_changed(world, 2, rgb, bare), 1.0);
+    free(bare);
+    free(rgb);
+    view_destroy(view);
     if (keep) {
+        view = view_open(1280, 720);
+        free(shoot(view, world, keep));
         u64 start = clock_now_ns();
         for (u32 i = 0; i < 20; i++) {
             view_draw(view, world_picture(world));
             view_present(view);
         }
         print_message("%.1f ms a picture\n", (f64)(clock_now_ns() - start) / 20e6);
+        view_destroy(view);
     }
-    free(rgb);
-    view_destroy(view);
     free(world);
 }
 

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/near.h"
+
 static SoftDef rope_def(SoftMethod method, SoftPin *pins, u32 pin_count)
 {
     SoftDef def = soft_def_default();
@@ -32,32 +34,86 @@ static SoftRange add_rope(SoftKit *kit, SoftDef *def, u32 points, f32 length)
     return soft_kit_add(kit, def, &mesh);
 }
 
-/* A box of 5 kg on a rope from a fixed box hangs where the rope's length says,
- * hardly bobbing. */
+/* By how much ten links of a rope of 0.5 kg with 5 kg below them are longer than they say.
+ * XPBD: what the tension T does to the compliance. Explicit springs: no stiffer than m / 2 h² each
+ * (springs.c). Those that iterate n times a tick of h: at rest each round of Gauss and Seidel gives
+ * T h² / n to each link; the link above is then right, and pulled open by that over the mass of
+ * their common point. The last link has none after it. */
+static f64 expected_stretch(const SoftDef *def)
+{
+    f64 point = 0.05, tensions = 0.0, h = 1.0 / (60.0 * SOFT_KIT_SUBSTEPS * 3.0);
+    bool iterates =
+        def->method == SOFT_XPBD_ITERATIONS || def->method == SOFT_PBD || def->method == SOFT_RELAX;
+    for (u32 link = iterates ? 1 : 0; link < 10; link++) { /* of link 1: what link 0 suffers */
+        tensions += 9.81 * (5.0 + point * (9.5 - link));
+    }
+    if (iterates) {
+        f64 own =
+            def->method == SOFT_XPBD_ITERATIONS ? tensions * (f64)def->stretch_compliance : 0.0;
+        return tensions / (3600.0 * def->iterations * point) + own;
+    }
+    bool explicit = def->method != SOFT_XPBD;
+    return tensions * (explicit ? 2.0 * h * h / point : (f64)def->stretch_compliance);
+}
+
+typedef struct Hanging {
+    f64 slipped, stretch, swing; /* m: most at the upper end; mean and half of the range of the last
+                                    two seconds */
+} Hanging;
+
+/* A box of 5 kg on a rope of 1 m from a fixed box, let go at its length. */
+static Hanging hang(SoftDef *def, SoftPin pins[2])
+{
+    SoftKit kit = soft_kit_create(vec3(0.0f, -9.81f, 0.0f));
+    Shape cube = {.kind = SHAPE_BOX, .half = {0.1f, 0.1f, 0.1f}};
+    BodyId fixed = soft_kit_add_body(&kit, cube, BODY_STATIC, 0.0f, vec3(0, 3, 0), vec3_zero());
+    BodyId hung = soft_kit_add_body(&kit, cube, BODY_DYNAMIC, 5.0f, vec3(0, 2, 0), vec3_zero());
+    pins[0] = (SoftPin){0, fixed};
+    pins[1] = (SoftPin){10, hung};
+    def->position = vec3(0.0f, 3.0f, 0.0f);
+    def->orientation = (Quat){0.70710678f, 0.0f, 0.0f, -0.70710678f};
+    def->mask = 1u << 5; /* touches nothing: it begins and ends inside of boxes */
+    SoftRange range = add_rope(&kit, def, 11, 1.0f);
+    Hanging h = {0};
+    f64 least = INFINITY, most = -INFINITY;
+    for (u32 t = 0; t < 360; t++) {
+        soft_kit_ticks(&kit, 1);
+        f64 slipped = (f64)vec3_distance(soft_position(kit.soft, range.first), vec3(0, 3, 0));
+        f64 stretch = 2.0 - (f64)rigid_centre(kit.rigid, hung.slot).y;
+        h.slipped = fmax(h.slipped, slipped);
+        if (t >= 240) {
+            h.stretch += stretch / 120.0;
+            least = fmin(least, stretch);
+            most = fmax(most, stretch);
+        }
+    }
+    h.swing = (most - least) / 2.0;
+    soft_kit_destroy(&kit);
+    return h;
+}
+
 static void box_hangs_on_rope(void **unused)
 {
     PL_UNUSED(unused);
     for (u32 method = 0; method < SOFT_METHOD_COUNT; method++) {
-        SoftKit kit = soft_kit_create(vec3(0.0f, -9.81f, 0.0f));
-        Shape cube = {.kind = SHAPE_BOX, .half = {0.1f, 0.1f, 0.1f}};
-        BodyId fixed = soft_kit_add_body(&kit, cube, BODY_STATIC, 0.0f, vec3(0, 3, 0), vec3_zero());
-        BodyId hung = soft_kit_add_body(&kit, cube, BODY_DYNAMIC, 5.0f, vec3(0, 2, 0), vec3_zero());
-        SoftPin pins[2] = {{0, fixed}, {10, hung}};
+        SoftPin pins[2];
         SoftDef def = rope_def((SoftMethod)method, pins, 2);
-        def.position = vec3(0.0f, 3.0f, 0.0f);
-        def.orientation = (Quat){0.70710678f, 0.0f, 0.0f, -0.70710678f};
-        def.mask = 1u << 5; /* touches nothing: it begins and ends inside of boxes */
-        SoftRange range = add_rope(&kit, &def, 11, 1.0f);
-        soft_kit_ticks(&kit, 240);
-        f32 top = vec3_distance(soft_position(kit.soft, range.first), vec3(0, 3, 0));
-        f32 down = 3.0f - rigid_centre(kit.rigid, hung.slot).y;
-        f32 speed = vec3_length(rigid_velocity(kit.rigid, hung.slot));
-        printf("method %u: slipped %.2f mm, hangs %.4f m down, %.4f m/s\n", method,
-               1e3 * (double)top, (double)down, (double)speed);
-        assert_true(top < 2e-3f);
-        assert_true(down > 0.99f && down < 1.25f);
-        assert_true(speed < 0.5f);
-        soft_kit_destroy(&kit);
+        char what[40];
+        Hanging h = hang(&def, pins);
+        f64 expected = expected_stretch(&def);
+        printf("method %u: slipped %.3f mm, stretched by %.3f mm of %.3f, swings by %.3f mm\n",
+               method, 1e3 * h.slipped, 1e3 * h.stretch, 1e3 * expected, 1e3 * h.swing);
+        /* Explicit springs still swing, for their own damping is as little as keeps them stable:
+         * less far than they fell. The steps of relaxation are shorter the more a stick is off. */
+        bool springs =
+            def.method == SOFT_EULER || def.method == SOFT_MIDPOINT || def.method == SOFT_VERLET;
+        f64 share = springs ? 0.1 : def.method == SOFT_RELAX ? 0.12 : 0.02;
+        snprintf(what, sizeof what, "method %u: stretch in m", method);
+        expect_near(what, h.stretch, expected, share * expected);
+        snprintf(what, sizeof what, "method %u: swing in m", method);
+        expect_at_most(what, h.swing, springs ? 0.7 * expected : 1e-4);
+        snprintf(what, sizeof what, "method %u: slip in m", method);
+        expect_at_most(what, h.slipped, 1e-4);
     }
 }
 
@@ -83,8 +139,12 @@ static void towed_box_takes_momentum(void **unused)
         f32 speed = rigid_velocity(kit.rigid, box.slot).x;
         printf("method %u: momentum changes by %.1e, the box moves at %.3f m/s\n", method, drift,
                (double)speed);
-        assert_true(drift < 0.01);
-        assert_true(speed > 0.2f && speed < 1.5f);
+        /* Together they would go on at 1.5 N s / 2.5 kg = 0.6 m/s; the rope still swings about. */
+        char what[40];
+        snprintf(what, sizeof what, "method %u: change of momentum", method);
+        expect_at_most(what, drift, 1e-5);
+        snprintf(what, sizeof what, "method %u: speed of the box in m/s", method);
+        expect_within(what, (f64)speed, 0.35, 0.75);
         assert_true(isfinite(soft_position(kit.soft, range.first).x));
         soft_kit_destroy(&kit);
     }
@@ -146,6 +206,18 @@ static void any_mesh(SoftMesh *mesh, SoftDef *def, u32 seed)
     assert_int_equal(result, 0);
 }
 
+/* J, kinetic and potential. */
+static f64 energy_of(const SoftKit *kit, SoftRange range)
+{
+    f64 sum = 0.0;
+    for (u32 i = range.first; i < range.first + range.count; i++) {
+        f64 mass = 1.0 / (f64)soft_inverse_mass(kit->soft, i);
+        sum += mass * (0.5 * (f64)vec3_length_squared(soft_velocity(kit->soft, i)) +
+                       9.81 * (f64)soft_position(kit->soft, i).y);
+    }
+    return sum;
+}
+
 static void nothing_blows_up(void **unused)
 {
     PL_UNUSED(unused);
@@ -159,6 +231,7 @@ static void nothing_blows_up(void **unused)
         SoftRange range = soft_kit_add(&kit, &def, &mesh);
         SoftGrip grip = {.stiffness = 1e6f, .damping = 10.0f, .force_max = 1e4f};
         i32 hand = -1;
+        f64 given = 0.0, last = 0.0; /* most that it had just after it was let go, and then */
         for (u32 t = 0; t < 150; t++) {
             if (t % 10 == 0 && t < 60) {
                 if (hand >= 0) {
@@ -177,6 +250,8 @@ static void nothing_blows_up(void **unused)
                 assert_true(vec3_length(soft_velocity(kit.soft, i)) < 100.1f);
                 assert_true(vec3_is_finite(soft_position(kit.soft, i)));
             }
+            f64 *most = t < 75 ? &given : &last;
+            *most = t >= 60 ? fmax(*most, energy_of(&kit, range)) : 0.0;
         }
         /* Left alone for 1.5 s it is in one piece. */
         Vec3 middle = soft_kit_mean_position(&kit, range);
@@ -185,9 +260,12 @@ static void nothing_blows_up(void **unused)
             far = f32_max(far, vec3_distance(soft_position(kit.soft, i), middle));
             fast = f32_max(fast, vec3_length(soft_velocity(kit.soft, i)));
         }
-        printf("seed %2u method %u: reaches %.2f m from its middle, fastest %.2f m/s\n", seed,
-               (u32)def.method, (double)far, (double)fast);
+        printf("seed %2u method %u: reaches %.2f m from its middle, fastest %.2f m/s, %.3g J of "
+               "%.3g\n",
+               seed, (u32)def.method, (double)far, (double)fast, last, given);
         assert_true(far < 2.2f); /* three times as far as any point was */
+        /* What was still strained when it was let go comes on top of what moved. */
+        expect_at_most("energy in J, 1.5 s after it was let go", last, 2.0 * given);
         soft_kit_destroy(&kit);
     }
 }

@@ -341,6 +341,24 @@ static f32 distance_by_entry(const ShapePose *pose, Vec3 point, Vec3 from, f32 d
     return now;
 }
 
+/* What has come out on the far side is past the place where it went in. */
+static f32 distance_by_passage(const ShapePose *pose, Vec3 point, Vec3 from, f32 distance,
+                               Vec3 *normal)
+{
+    Vec3 n, way = vec3_sub(point, from);
+    f32 length = vec3_length(way), entry;
+    if (!(length > 0.0f)) {
+        return distance;
+    }
+    Ray ray = {from, vec3_scale(way, 1.0f / length)};
+    if (!shape_ray(pose->shape, pose->position, pose->orientation, ray, length, &entry, &n) ||
+        !(entry > 0.0f)) {
+        return distance;
+    }
+    *normal = n;
+    return (length - entry) * vec3_dot(ray.direction, n);
+}
+
 void couple_normal(const CoupleNormal *of, f32 h, f32 *push, f32 *apart)
 {
     /* What is outside may come as far as the surface; what is inside comes no nearer. */
@@ -398,6 +416,8 @@ bool couple_particle(Rigid *rigid, u32 slot, CoupleMotion *motion, CoupleParticl
     f32 distance = distance_from(&pose, point, from, particle->radius, &normal);
     if (distance < 0.0f) {
         distance = distance_by_entry(&pose, point, from, distance, &normal);
+    } else if (particle->swept) {
+        distance = distance_by_passage(&pose, point, from, distance, &normal);
     }
     f32 depth = particle->radius - distance;
     if (!(depth > 0.0f) || particle->inverse_mass <= 0.0f) {

@@ -26,6 +26,7 @@ typedef struct CoupleParticle {
     Vec3 velocity;    /* m/s, of the step; corrected */
     f32 inverse_mass; /* 1/kg */
     f32 radius;       /* m, distance kept */
+    bool swept;       /* stops at what it would pass through within the step, however thin */
     f32 friction;
     f32 static_friction; /* used where it is more than friction */
     f32 stiffness;       /* N/m of the contact's spring; 0: hard */

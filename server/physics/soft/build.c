@@ -181,6 +181,26 @@ static bool add_pins(Soft *soft, const Rigid *rigid, const SoftDef *def, u32 fir
     return true;
 }
 
+/* What no triangle and no segment has must meet bodies by itself. */
+static void mark_inner(Soft *soft, SoftBody *body)
+{
+    SoftMatter *matter = soft->matter;
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        matter[i].inner = true;
+    }
+    for (u32 i = body->first_triangle; i < soft->triangle_count; i++) {
+        const u32 *p = soft->triangles[i].point;
+        matter[p[0]].inner = matter[p[1]].inner = matter[p[2]].inner = false;
+    }
+    for (u32 i = body->first_segment; i < soft->segment_count; i++) {
+        const u32 *p = soft->segments[i].point;
+        matter[p[0]].inner = matter[p[1]].inner = false;
+    }
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        body->inner = body->inner || matter[i].inner;
+    }
+}
+
 static bool add_triangles(Soft *soft, const SoftMesh *mesh, u32 first)
 {
     if (!soft_grow((void **)&soft->triangles, &soft->triangle_room,
@@ -244,6 +264,7 @@ static int add_body(Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorTex
         return error_set(error, ERROR_MEMORY, "no memory for the triangles and pins of %u points",
                          mesh->point_count);
     }
+    mark_inner(soft, body);
     if (body->closed || body->ring != 0) {
         body->rest_volume = (f32)pressure_volume(soft, body, def->volume);
         if (def->pressure > 0.0f && !(body->rest_volume > 0.0f)) {

@@ -27,6 +27,7 @@ typedef struct SoftMatter {
     f32 friction, static_friction;
     f32 damping; /* 1/s */
     u32 body;
+    bool inner; /* of no triangle and no segment: inside of tetrahedra */
 } SoftMatter;
 
 typedef enum ConstraintKind {
@@ -79,6 +80,7 @@ typedef struct SoftBody {
     u32 first_triangle, triangle_count;
     u32 first_segment, segment_count;
     bool closed;
+    bool inner;  /* some particles are of no triangle and no segment */
     u32 columns; /* of a grid; else 0 */
     f32 cell;    /* m, size of its triangles, or length of its segments */
     f32 mass_kg;

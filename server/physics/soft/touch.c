@@ -160,6 +160,7 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
                         TouchRoots *roots)
 {
     u32 slots[SLOTS_MAX], kept = 0;
+    bool inner[SLOTS_MAX]; /* faces meet the others */
     Bounds bounds = {soft->points[first].position, soft->points[first].position};
     f32 fastest = 0.0f;
     for (u32 i = first; i < end; i++) {
@@ -174,9 +175,10 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
     bounds.max = vec3_add(bounds.max, grow);
     u32 count = rigid_overlaps(rigid, bounds, slots, SLOTS_MAX);
     for (u32 s = 0; s < count; s++) {
-        if (rigid_meets(rigid, slots[s], body->def.group, body->def.mask) &&
-            !touch_by_faces(soft, rigid, body, slots[s])) {
-            slots[kept++] = slots[s];
+        if (rigid_meets(rigid, slots[s], body->def.group, body->def.mask)) {
+            inner[kept] = touch_by_faces(soft, rigid, body, slots[s]);
+            slots[kept] = slots[s];
+            kept += !inner[kept] || body->inner;
         }
     }
     if (kept == 0 || !reserve(soft, soft->touch_count + kept * (end - first))) {
@@ -188,7 +190,8 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
     }
     for (u32 i = first; i < end; i++) {
         for (u32 s = 0; s < kept; s++) {
-            if (point_in(rigid_bounds(rigid, slots[s]), soft->points[i].position, margin) &&
+            if ((!inner[s] || soft->matter[i].inner) &&
+                point_in(rigid_bounds(rigid, slots[s]), soft->points[i].position, margin) &&
                 (root[s] == SOFT_NONE || !touch_is_rooted(soft, rigid, slots[s], root[s], i))) {
                 SoftTouch touch = {
                     .particle = i, .slot = slots[s], .mover = touch_mover(soft, rigid, slots[s])};
@@ -288,6 +291,7 @@ static void solve_touch(const TouchPass *pass, SoftTouch *touch)
                                .velocity = soft->points[p].velocity,
                                .inverse_mass = soft->points[p].inverse_mass,
                                .radius = touch->keep,
+                               .swept = matter->inner,
                                .friction = matter->friction,
                                .static_friction = matter->static_friction,
                                .stiffness = soft->bodies[matter->body].def.contact_stiffness};

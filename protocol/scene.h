@@ -10,6 +10,7 @@
 #include "protocol/entity.h"
 #include "shared/error.h"
 #include "shared/geometry.h"
+#include "shared/kinds.h"
 #include "shared/soft_mesh.h"
 
 PL_BEGIN_C
@@ -99,80 +100,18 @@ static inline bool scene_joint_turns(const SceneJoint *joint)
     return joint->kind == SCENE_JOINT_HINGE || joint->kind == SCENE_JOINT_CONE_TWIST;
 }
 
-/* Numbered as the soft engine's are. */
-typedef enum SceneSoftMethod {
-    SCENE_SOFT_XPBD = 0,
-    SCENE_SOFT_XPBD_ITERATIONS = 1,
-    SCENE_SOFT_PBD = 2,
-    SCENE_SOFT_EULER = 3,
-    SCENE_SOFT_MIDPOINT = 4,
-    SCENE_SOFT_VERLET = 5,
-    SCENE_SOFT_RELAX = 6,
-    SCENE_SOFT_METHOD_COUNT
-} SceneSoftMethod;
-
-typedef enum SceneSoftBend {
-    SCENE_SOFT_BEND_NONE = 0,
-    SCENE_SOFT_BEND_DISTANCE = 1,
-    SCENE_SOFT_BEND_DIHEDRAL = 2,
-    SCENE_SOFT_BEND_ISOMETRIC = 3,
-    SCENE_SOFT_BEND_COUNT
-} SceneSoftBend;
-
-typedef enum SceneSoftVolume {
-    SCENE_SOFT_VOLUME_GAUSS = 0,
-    SCENE_SOFT_VOLUME_BOX = 1,
-    SCENE_SOFT_VOLUME_ELLIPSOID = 2,
-    SCENE_SOFT_VOLUME_COUNT
-} SceneSoftVolume;
-
-typedef enum SceneSoftMatch {
-    SCENE_SOFT_MATCH_NONE = 0,
-    SCENE_SOFT_MATCH_RIGID = 1,
-    SCENE_SOFT_MATCH_LINEAR = 2,
-    SCENE_SOFT_MATCH_QUADRATIC = 3,
-    SCENE_SOFT_MATCH_COUNT
-} SceneSoftMatch;
-
 typedef struct ScenePin {
     u32 point; /* index of the body's point */
     i32 body;  /* index in bodies, or −1: fixed in the world */
 } ScenePin;
 
-/* Cloth, rope, balloon, jelly: a soft mesh of the scene and how it behaves. Compliances are
- * negative where there is no such constraint. */
+/* Cloth, rope, balloon, jelly: a soft mesh of the scene and how it behaves: the options of
+ * shared/rows/soft.def, in SI units. Compliances are negative where there is no such constraint. */
 typedef struct SceneSoft {
     char name[NAME_BYTES_MAX];
-    u32 mesh;         /* index in soft_meshes */
-    Vec3 position;    /* m, of the mesh's origin */
-    Quat orientation; /* unit */
-    Vec3 velocity;    /* m/s */
-    Vec3 spin;        /* rad/s about its middle */
-    f32 mass_kg;      /* > 0 */
-    SceneSoftMethod method;
-    u32 iterations;
-    f32 stiffness;                            /* [0, 1] */
-    f32 stretch_compliance, shear_compliance; /* m/N */
-    SceneSoftBend bend;
-    f32 bend_compliance;                    /* m/N, or rad/(N m) */
-    f32 area_compliance, volume_compliance; /* m^4/J, m^6/J */
-    f32 stretch_min, stretch_max;           /* parts of the rest length, 0: none */
-    bool tethers, self_collision;
-    f32 young, poisson; /* Pa, 0: none */
-    f32 pressure;       /* Pa above the air's */
-    SceneSoftVolume volume;
-    f32 inflate_s;
-    SceneSoftMatch match;
-    f32 match_stiffness, match_beta;
-    f32 yield, creep, plastic_max; /* strain, 1/s, strain */
-    f32 damping;                   /* 1/s */
-    f32 smoothing;                 /* 1/s, of differences of velocity along edges */
-    f32 spring_damping;            /* s, of explicit springs; −1: what keeps them stable */
-    f32 thickness;                 /* m */
-    f32 friction, static_friction;
-    f32 contact_stiffness;  /* N/m, 0: hard */
-    f32 rolling_resistance; /* moment over normal force and distance to the centre */
-    u32 group, mask;
+    u32 mesh; /* index in soft_meshes */
+#define MEMBER(type, name) type name;
+#include "shared/rows/soft.def"
     u32 first_pin, pin_count; /* in pins */
     Appearance look;
 } SceneSoft;

@@ -113,6 +113,9 @@ class Builder
     // ---- values: each checks and writes, or fails ----
     bool number(const Place &at, const char *field, f32 value, f32 min, f32 max, f32 *out);
     bool integer(const Place &at, const char *field, u32 value, u32 min, u32 max, u32 *out);
+    // `names` [count] are of numbers from 0; those from `first` on may be chosen.
+    bool choice(const Place &at, const char *field, u32 value, const char *const *names, u32 first,
+                u32 count);
     bool floats(const Place &at, const char *field, const Floats *in, u32 count_min, u32 count_max,
                 f32 min, f32 max, f32 *out);
     bool vector(const Place &at, const char *field, const Floats *in, Vec3 absent, f32 extent,
@@ -204,7 +207,6 @@ class Builder
     bool soft_skin(const Place &up, const fb::SoftSkin *in, SoftMesh *mesh);
     bool soft_shape(const Place &at, const fb::SoftShape *in, SoftMesh *out);
     bool keep_soft_mesh(const Place &at, u32 *index, SoftMesh **out);
-    bool compliance(const Place &at, const char *field, f32 value, f32 *out);
     bool add_pin(const Place &at, u32 point, i32 body);
     bool pin_point(const Place &at, const fb::Pin *in, const SoftMesh &mesh, i32 body);
     bool pin_near(const Place &at, const fb::Pin *in, const SceneSoft &soft, const SoftMesh &mesh,
@@ -217,10 +219,8 @@ class Builder
     bool add_soft(const Place &at, const SceneSoft &soft);
     bool cloth(const Place &at, const fb::Cloth *in);
     bool cloths(const Place &at, const fb::Scene *in);
-    bool soft_place(const Place &at, const fb::Soft *in, SceneSoft *out);
-    bool soft_method(const Place &at, const fb::Soft *in, SceneSoft *out);
-    bool soft_matter(const Place &at, const fb::Soft *in, SceneSoft *out);
-    bool soft_contact(const Place &at, const fb::Soft *in, SceneSoft *out);
+    bool soft_options(const Place &at, const fb::Soft *in, SceneSoft *out);
+    bool soft_matter(const Place &at, const SceneSoft &soft);
     bool soft_copies(const Place &at, const fb::Soft *in, const SceneSoft &first);
     bool soft(const Place &at, const fb::Soft *in);
     bool softs(const Place &at, const fb::Scene *in);

@@ -8,8 +8,6 @@ namespace plenum
 namespace
 {
 
-constexpr f32 COMPLIANCE_MAX = 1e6f, STRAIN_MAX = 100.0f;
-
 // Of the whole mesh, in the unit that its density is for.
 f64 matter_of(const SoftMesh &mesh, f32 *density)
 {
@@ -53,13 +51,6 @@ Vec3 place_of(const SceneSoft &soft, const SoftMesh &mesh, u32 point)
 bool holds_gas(const SoftMesh &mesh)
 {
     return mesh.closed || soft_mesh_ring_length(&mesh) > 0;
-}
-
-// -1 or within [0, max].
-bool Builder::compliance(const Place &at, const char *field, f32 value, f32 *out)
-{
-    *out = -1.0f;
-    return value == -1.0f || number(at, field, value, 0.0f, COMPLIANCE_MAX, out);
 }
 
 // ---- pins --------------------------------------------------------------------------------------
@@ -218,45 +209,32 @@ bool Builder::add_soft(const Place &at, const SceneSoft &soft)
 
 // ---- cloths ------------------------------------------------------------------------------------
 
-// What a cloth does not say is as the schema's Soft has it.
+// What a cloth does not say is as a soft body has it.
 static SceneSoft soft_default()
 {
     SceneSoft soft = {};
     soft.orientation = quat_identity();
-    soft.iterations = 10;
-    soft.spring_damping = -1.0f;
-    soft.stiffness = 1.0f;
-    soft.bend = SCENE_SOFT_BEND_DISTANCE;
-    soft.area_compliance = soft.volume_compliance = -1.0f;
-    soft.match_stiffness = 1.0f;
-    soft.match_beta = 0.5f;
-    soft.poisson = 0.45f;
-    soft.group = 1;
-    soft.mask = UINT32_MAX;
+#define ROW_NUMBER(key, member, unit, scale, initial, ...) soft.member = (initial) * (scale);
+#define ROW_WHOLE(key, member, initial, ...)               soft.member = initial;
+#define ROW_BITS(key, member, initial, ...)                soft.member = initial;
+#define ROW_FLAG(key, member, initial, doc)                soft.member = initial;
+#define ROW_CHOICE(key, member, Type, names, initial, doc) soft.member = initial;
+#include "shared/rows/soft.def"
     return soft;
 }
 
 bool Builder::cloth(const Place &at, const fb::Cloth *in)
 {
-    SceneSoft made = soft_default();
+    SceneSoft made = soft_default(), *out = &made;
     SoftMesh *mesh;
-    if (!name(at, "name", in->name(), made.name) || !keep_soft_mesh(at, &made.mesh, &mesh) ||
-        !soft_grid(at, in->points(), in->size(), mesh) ||
-        !vector(at, "position", in->position(), vec3_zero(), WORLD_EXTENT_MAX_M, &made.position) ||
-        !orientation(at, in->orientation(), in->rotation(), &made.orientation)) {
-        return false;
-    }
-    f32 density;
-    if (!number(at, "area_density", in->area_density(), 0.001f, 1000.0f, &density) ||
-        !number(at, "stretch_compliance", in->stretch_compliance(), 0.0f, 1.0f,
-                &made.stretch_compliance) ||
-        !number(at, "shear_compliance", in->shear_compliance(), 0.0f, 1.0f,
-                &made.shear_compliance) ||
-        !number(at, "bend_compliance", in->bend_compliance(), 0.0f, COMPLIANCE_MAX,
-                &made.bend_compliance) ||
-        !number(at, "damping", in->damping(), 0.0f, 100.0f, &made.damping) ||
-        !number(at, "thickness", in->thickness(), 0.0f, 1.0f, &made.thickness) ||
-        !number(at, "friction", in->friction(), 0.0f, 10.0f, &made.friction)) {
+    f32 density = 0.0f;
+    bool good = name(at, "name", in->name(), made.name) && keep_soft_mesh(at, &made.mesh, &mesh) &&
+                soft_grid(at, in->points(), in->size(), mesh) &&
+                orientation(at, in->orientation(), in->rotation(), &made.orientation) &&
+                number(at, "area_density", in->area_density(), 0.001f, 1000.0f, &density);
+#include "protocol/scene_rows_cpp.h"
+#include "shared/rows/cloth.def"
+    if (!good) {
         return false;
     }
     SoftLook look = {in->color(), in->color2(), in->roughness(), in->pattern()};
@@ -281,110 +259,35 @@ bool Builder::cloths(const Place &at, const fb::Scene *in)
 
 // ---- soft bodies -------------------------------------------------------------------------------
 
-bool Builder::soft_place(const Place &at, const fb::Soft *in, SceneSoft *out)
+// Each option by itself, as its row says.
+bool Builder::soft_options(const Place &at, const fb::Soft *in, SceneSoft *out)
 {
-    return name(at, "name", in->name(), out->name) &&
-           vector(at, "position", in->position(), vec3_zero(), WORLD_EXTENT_MAX_M,
-                  &out->position) &&
-           orientation(at, in->orientation(), in->rotation(), &out->orientation) &&
-           vector(at, "velocity", in->velocity(), vec3_zero(), SPEED_MAX_M_S, &out->velocity) &&
-           vector(at, "spin", in->spin(), vec3_zero(), SPIN_MAX_RAD_S, &out->spin);
+    bool good = true;
+#include "protocol/scene_rows_cpp.h"
+#include "shared/rows/soft.def"
+    return good;
 }
 
-bool Builder::soft_method(const Place &at, const fb::Soft *in, SceneSoft *out)
+// What acts on tetrahedra and whole bodies needs a mesh that has them.
+bool Builder::soft_matter(const Place &at, const SceneSoft &soft)
 {
-    if (in->method() > fb::SoftMethod::MAX) {
-        return fail(at, "method",
-                    "unknown; one of xpbd, xpbd_iterations, pbd, euler, midpoint, "
-                    "verlet, relax");
-    }
-    if (in->bend() > fb::SoftBend::MAX) {
-        return fail(at, "bend", "unknown; one of none, distance, dihedral, isometric");
-    }
-    out->spring_damping = -1.0f;
-    if (in->spring_damping() != -1.0f &&
-        !number(at, "spring_damping", in->spring_damping(), 0.0f, 100.0f, &out->spring_damping)) {
-        return false;
-    }
-    out->method = (SceneSoftMethod)in->method();
-    out->bend = (SceneSoftBend)in->bend();
-    out->tethers = in->tethers();
-    if (!integer(at, "iterations", in->iterations(), 1, 1000, &out->iterations) ||
-        !number(at, "stiffness", in->stiffness(), 0.0f, 1.0f, &out->stiffness) ||
-        !compliance(at, "stretch_compliance", in->stretch_compliance(), &out->stretch_compliance) ||
-        !compliance(at, "shear_compliance", in->shear_compliance(), &out->shear_compliance) ||
-        !compliance(at, "bend_compliance", in->bend_compliance(), &out->bend_compliance) ||
-        !compliance(at, "area_compliance", in->area_compliance(), &out->area_compliance) ||
-        !compliance(at, "volume_compliance", in->volume_compliance(), &out->volume_compliance) ||
-        !number(at, "stretch_min", in->stretch_min(), 0.0f, 1.0f, &out->stretch_min)) {
-        return false;
-    }
-    if (in->stretch_max() != 0.0f &&
-        !number(at, "stretch_max", in->stretch_max(), 1.0f, STRAIN_MAX, &out->stretch_max)) {
-        return false;
-    }
-    return true;
-}
-
-// What acts on tetrahedra and whole bodies, and needs a mesh that has them.
-bool Builder::soft_matter(const Place &at, const fb::Soft *in, SceneSoft *out)
-{
-    const SoftMesh &mesh = out_->soft_meshes[out->mesh];
-    f32 kilopascals;
-    if (in->volume() > fb::SoftVolume::MAX) {
-        return fail(at, "volume", "unknown; one of gauss, box, ellipsoid");
-    }
-    if (in->match() > fb::SoftMatch::MAX) {
-        return fail(at, "match", "unknown; one of none, rigid, linear, quadratic");
-    }
-    out->volume = (SceneSoftVolume)in->volume();
-    out->match = (SceneSoftMatch)in->match();
-    if (!number(at, "young", in->young(), 0.0f, 1e10f, &out->young) ||
-        !number(at, "poisson", in->poisson(), 0.0f, 0.499f, &out->poisson) ||
-        !number(at, "pressure", in->pressure(), 0.0f, 1000.0f, &kilopascals) ||
-        !number(at, "inflate", in->inflate(), 0.0f, 3600.0f, &out->inflate_s) ||
-        !number(at, "match_stiffness", in->match_stiffness(), 1e-6f, 1.0f, &out->match_stiffness) ||
-        !number(at, "match_beta", in->match_beta(), 0.0f, 1.0f, &out->match_beta) ||
-        !number(at, "yield", in->yield(), 0.0f, STRAIN_MAX, &out->yield) ||
-        !number(at, "creep", in->creep(), 0.0f, 1000.0f, &out->creep) ||
-        !number(at, "plastic_max", in->plastic_max(), 0.0f, STRAIN_MAX, &out->plastic_max)) {
-        return false;
-    }
-    out->pressure = 1000.0f * kilopascals;
-    if (mesh.tetrahedron_count == 0 && (out->young > 0.0f || out->volume_compliance >= 0.0f)) {
-        return fail(at, out->young > 0.0f ? "young" : "volume_compliance",
+    const SoftMesh &mesh = out_->soft_meshes[soft.mesh];
+    if (mesh.tetrahedron_count == 0 && (soft.young > 0.0f || soft.volume_compliance >= 0.0f)) {
+        return fail(at, soft.young > 0.0f ? "young" : "volume_compliance",
                     "the shape has no tetrahedra; give it a resolution");
     }
-    if (mesh.triangle_count == 0 && out->area_compliance >= 0.0f) {
+    if (mesh.triangle_count == 0 && soft.area_compliance >= 0.0f) {
         return fail(at, "area_compliance", "the shape has no triangles; leave it out");
     }
-    if (out->pressure > 0.0f && !holds_gas(mesh)) {
+    if (soft.pressure > 0.0f && !holds_gas(mesh)) {
         return fail(at, "pressure",
                     "the shape is not closed; only closed surfaces and rings hold a gas");
     }
-    if (out->yield > 0.0f && out->match == SCENE_SOFT_MATCH_NONE) {
+    if (soft.yield > 0.0f && soft.match == SOFT_MATCH_NONE) {
         return fail(at, "yield",
                     "only what is pulled back to its shape can keep dents; give match");
     }
     return true;
-}
-
-bool Builder::soft_contact(const Place &at, const fb::Soft *in, SceneSoft *out)
-{
-    out->self_collision = in->self_collision();
-    // 0 is the engine's word for what is usual.
-    return integer(at, "group", in->group(), 1, UINT32_MAX, &out->group) &&
-           integer(at, "mask", in->mask(), 1, UINT32_MAX, &out->mask) &&
-           number(at, "damping", in->damping(), 0.0f, 100.0f, &out->damping) &&
-           number(at, "smoothing", in->smoothing(), 0.0f, 1000.0f, &out->smoothing) &&
-           number(at, "thickness", in->thickness(), 0.0f, 1.0f, &out->thickness) &&
-           number(at, "friction", in->friction(), 0.0f, 10.0f, &out->friction) &&
-           number(at, "static_friction", in->static_friction(), 0.0f, 10.0f,
-                  &out->static_friction) &&
-           number(at, "contact_stiffness", in->contact_stiffness(), 0.0f, 1e9f,
-                  &out->contact_stiffness) &&
-           number(at, "rolling_resistance", in->rolling_resistance(), 0.0f, 1.0f,
-                  &out->rolling_resistance);
 }
 
 bool Builder::soft_copies(const Place &at, const fb::Soft *in, const SceneSoft &first)
@@ -419,9 +322,10 @@ bool Builder::soft(const Place &at, const fb::Soft *in)
     SoftMesh *mesh;
     Place shape_at = {&at, "shape", -1};
     SoftLook look = {in->color(), in->color2(), in->roughness(), in->pattern()};
-    if (!soft_place(at, in, &made) || !keep_soft_mesh(at, &made.mesh, &mesh) ||
-        !soft_shape(shape_at, in->shape(), mesh) || !soft_method(at, in, &made) ||
-        !soft_matter(at, in, &made) || !soft_contact(at, in, &made)) {
+    if (!name(at, "name", in->name(), made.name) ||
+        !orientation(at, in->orientation(), in->rotation(), &made.orientation) ||
+        !soft_options(at, in, &made) || !keep_soft_mesh(at, &made.mesh, &mesh) ||
+        !soft_shape(shape_at, in->shape(), mesh) || !soft_matter(at, made)) {
         return false;
     }
     if (in->mass() != -1.0f && in->density() != -1.0f) {

@@ -65,6 +65,19 @@ bool Builder::integer(const Place &at, const char *field, u32 value, u32 min, u3
     return true;
 }
 
+bool Builder::choice(const Place &at, const char *field, u32 value, const char *const *names,
+                     u32 first, u32 count)
+{
+    if (value >= first && value < count) {
+        return true;
+    }
+    std::string all;
+    for (u32 i = first; i < count; i++) {
+        all += (i == first ? "" : ", ") + std::string(names[i]);
+    }
+    return fail(at, field, "%sunknown; one of %s", first > 0 ? "missing or " : "", all.c_str());
+}
+
 // `count_min` to `count_max` numbers; the vector must be there.
 bool Builder::floats(const Place &at, const char *field, const Floats *in, u32 count_min,
                      u32 count_max, f32 min, f32 max, f32 *out)

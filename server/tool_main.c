@@ -70,8 +70,6 @@ static void print_geometry(const Geometry *geometry)
 
 static void print_soft(const Scene *scene, const SceneSoft *soft)
 {
-    static const char *const methods[SCENE_SOFT_METHOD_COUNT] = {
-        "xpbd", "xpbd_iterations", "pbd", "euler", "midpoint", "verlet", "relax"};
     const SoftMesh *mesh = &scene->soft_meshes[soft->mesh];
     printf("soft        %s: ", soft->name);
     if (mesh->grid[0] != 0) {
@@ -92,7 +90,8 @@ static void print_soft(const Scene *scene, const SceneSoft *soft)
     if (mesh->skin_count != 0) {
         printf(", skin of %u triangles", mesh->skin_triangle_count);
     }
-    printf(", %u pins, %.4g kg, %s\n", soft->pin_count, (f64)soft->mass_kg, methods[soft->method]);
+    printf(", %u pins, %.4g kg, %s\n", soft->pin_count, (f64)soft->mass_kg,
+           soft_method_names[soft->method]);
 }
 
 static u32 count_motion(const Scene *scene, Motion motion)

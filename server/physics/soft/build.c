@@ -6,21 +6,13 @@
 
 SoftDef soft_def_default(void)
 {
-    SoftDef def = {.orientation = {1.0f, 0.0f, 0.0f, 0.0f},
-                   .iterations = 10,
-                   .stiffness = 1.0f,
-                   .stretch_compliance = 1e-7f,
-                   .shear_compliance = 1e-5f,
-                   .bend = SOFT_BEND_DISTANCE,
-                   .bend_compliance = 1e-2f,
-                   .area_compliance = -1.0f,
-                   .volume_compliance = -1.0f,
-                   .match_stiffness = 1.0f,
-                   .damping = 0.1f,
-                   .spring_damping = -1.0f,
-                   .thickness = 0.02f,
-                   .friction = 0.4f,
-                   .rolling_resistance = 0.02f};
+    SoftDef def = {.orientation = {1.0f, 0.0f, 0.0f, 0.0f}};
+#define ROW_NUMBER(key, member, unit, scale, initial, ...) def.member = (initial) * (scale);
+#define ROW_WHOLE(key, member, initial, ...)               def.member = initial;
+#define ROW_BITS(key, member, initial, ...)                def.member = initial;
+#define ROW_FLAG(key, member, initial, doc)                def.member = initial;
+#define ROW_CHOICE(key, member, Type, names, initial, doc) def.member = initial;
+#include "shared/rows/soft.def"
     return def;
 }
 

@@ -6,85 +6,67 @@
 /* Shorter edges have no direction to keep (m); flatter things no area or volume. */
 static const f32 edge_min = 1e-6f, area_min = 1e-13f, volume_min = 1e-20f;
 
+/* What the engine bears of an option: from low to high, or as little as `also`. */
 typedef struct Field {
-    const char *name;
-    f32 value, low, high;
-    const char *unit;
+    const char *name, *unit;
+    f32 value, also, low, high;
 } Field;
 
-static int check_fields(const Field *fields, u32 count, ErrorText *error)
+static int check_field(const Field *f, ErrorText *error)
 {
-    for (u32 i = 0; i < count; i++) {
-        const Field *f = &fields[i];
-        if (!(f->value >= f->low && f->value <= f->high)) {
-            return error_set(error, ERROR_RANGE, "%s %g%s: %g to %g", f->name, (double)f->value,
-                             f->unit, (double)f->low, (double)f->high);
+    bool within = f->value >= f->low && f->value <= f->high;
+    bool none = f->also < 0.0f ? f->value < 0.0f && isfinite(f->value) : f->value == f->also;
+    if (within || none) {
+        return ERROR_OK;
+    }
+    return error_set(error, ERROR_RANGE, "%s %g%s%s: %g to %g", f->name, (double)f->value,
+                     f->unit[0] != 0 ? " " : "", f->unit, (double)f->low, (double)f->high);
+}
+
+static int check_vector(const char *name, const char *unit, Vec3 v, f32 most, ErrorText *error)
+{
+    const char *const axes[3] = {"x", "y", "z"};
+    const f32 values[3] = {v.x, v.y, v.z};
+    for (u32 i = 0; i < 3; i++) {
+        if (!(values[i] >= -most && values[i] <= most)) {
+            return error_set(error, ERROR_RANGE, "%s.%s %g %s: %g to %g", name, axes[i],
+                             (double)values[i], unit, (double)-most, (double)most);
         }
     }
     return ERROR_OK;
 }
 
+static int check_whole(const char *name, u32 value, u32 low, u32 high, ErrorText *error)
+{
+    return value >= low && value <= high
+               ? ERROR_OK
+               : error_set(error, ERROR_RANGE, "%s %u: %u to %u", name, value, low, high);
+}
+
+/* In SI units, as the members are, under the members' names. */
 static int check_numbers(const SoftDef *def, ErrorText *error)
 {
-    const f32 far = WORLD_EXTENT_MAX_M, any = -3.4e38f;
-    const f32 q = quat_dot(def->orientation, def->orientation);
-    const Field fields[] = {
-        {"position.x", def->position.x, -far, far, " m"},
-        {"position.y", def->position.y, -far, far, " m"},
-        {"position.z", def->position.z, -far, far, " m"},
-        {"orientation's length squared", q, 0.99f, 1.01f, ""},
-        {"velocity.x", def->velocity.x, -1e3f, 1e3f, " m/s"},
-        {"velocity.y", def->velocity.y, -1e3f, 1e3f, " m/s"},
-        {"velocity.z", def->velocity.z, -1e3f, 1e3f, " m/s"},
-        {"spin.x", def->spin.x, -1e4f, 1e4f, " rad/s"},
-        {"spin.y", def->spin.y, -1e4f, 1e4f, " rad/s"},
-        {"spin.z", def->spin.z, -1e4f, 1e4f, " rad/s"},
-        {"mass_kg", def->mass_kg, 1e-9f, 1e9f, ""},
-        {"iterations", (f32)def->iterations, 1.0f, SOFT_ITERATIONS_MAX, ""},
-        {"stiffness", def->stiffness, 0.0f, 1.0f, ""},
-        {"stretch_compliance", def->stretch_compliance, any, 1e12f, " m/N"},
-        {"shear_compliance", def->shear_compliance, any, 1e12f, " m/N"},
-        {"bend_compliance", def->bend_compliance, any, 1e12f, ""},
-        {"area_compliance", def->area_compliance, any, 1e12f, ""},
-        {"volume_compliance", def->volume_compliance, any, 1e12f, ""},
-        {"stretch_min", def->stretch_min, 0.0f, 1.0f, ""},
-        {"stretch_max", def->stretch_max, def->stretch_max == 0.0f ? 0.0f : 1.0f, 100.0f, ""},
-        {"young", def->young, 0.0f, 1e12f, " Pa"},
-        {"poisson", def->poisson, 0.0f, 0.499f, ""},
-        {"pressure", def->pressure, 0.0f, 1e8f, " Pa"},
-        {"inflate_s", def->inflate_s, 0.0f, 1e5f, " s"},
-        {"match_stiffness", def->match_stiffness, 1e-6f, 1.0f, ""},
-        {"match_beta", def->match_beta, 0.0f, 1.0f, ""},
-        {"yield", def->yield, 0.0f, 100.0f, ""},
-        {"creep", def->creep, 0.0f, 1e5f, " 1/s"},
-        {"plastic_max", def->plastic_max, 0.0f, 10.0f, ""},
-        {"damping", def->damping, 0.0f, 1e5f, " 1/s"},
-        {"smoothing", def->smoothing, 0.0f, 1e5f, " 1/s"},
-        {"spring_damping", def->spring_damping, any, 1e3f, " s"},
-        {"thickness", def->thickness, 0.0f, 10.0f, " m"},
-        {"friction", def->friction, 0.0f, 100.0f, ""},
-        {"static_friction", def->static_friction, 0.0f, 100.0f, ""},
-        {"rolling_resistance", def->rolling_resistance, 0.0f, 1.0f, ""},
-        {"contact_stiffness", def->contact_stiffness, 0.0f, 1e9f, " N/m"},
-    };
-    int result = check_fields(fields, PL_COUNT(fields), error);
-    if (result != ERROR_OK) {
-        return result;
+    const Field own[] = {{"orientation's length squared", "",
+                          quat_dot(def->orientation, def->orientation), 0.99f, 0.99f, 1.01f},
+                         {"mass_kg", "", def->mass_kg, 1e-9f, 1e-9f, 1e9f}};
+    int result = check_field(&own[0], error);
+    result = result != ERROR_OK ? result : check_field(&own[1], error);
+#define ROW_NUMBER(key, member, unit, scale, initial, also, least, most, bears, doc)               \
+    if (result == ERROR_OK) {                                                                      \
+        const Field field = {#member,          (scale) == 1.0f ? unit : "", def->member,           \
+                             (also) * (scale), (least) * (scale),           (bears) * (scale)};    \
+        result = check_field(&field, error);                                                       \
     }
-    const struct {
-        const char *name;
-        u32 value, count;
-    } kinds[] = {{"method", (u32)def->method, SOFT_METHOD_COUNT},
-                 {"bend", (u32)def->bend, SOFT_BEND_ISOMETRIC + 1},
-                 {"volume", (u32)def->volume, SOFT_VOLUME_ELLIPSOID + 1},
-                 {"match", (u32)def->match, SOFT_MATCH_QUADRATIC + 1}};
-    for (u32 i = 0; i < PL_COUNT(kinds); i++) {
-        if (kinds[i].value >= kinds[i].count) {
-            return error_set(error, ERROR_RANGE, "%s %u: below %u", kinds[i].name, kinds[i].value,
-                             kinds[i].count);
-        }
-    }
-    return ERROR_OK;
+#define ROW_WHOLE(key, member, initial, least, most, doc)                                          \
+    result = result != ERROR_OK ? result : check_whole(#member, def->member, least, most, error);
+#define ROW_CHOICE(key, member, Type, names, initial, doc)                                         \
+    result = result != ERROR_OK                                                                    \
+                 ? result                                                                          \
+                 : check_whole(#member, (u32)def->member, 0, PL_COUNT(names) - 1, error);
+#define ROW_VECTOR(key, member, unit, most, bears, doc)                                            \
+    result = result != ERROR_OK ? result : check_vector(#member, unit, def->member, bears, error);
+#include "shared/rows/soft.def"
+    return result;
 }
 
 static int check_triangles(const SoftMesh *mesh, ErrorText *error)

@@ -230,7 +230,7 @@ static void solve_tick(Soft *soft, Methods *methods, u32 index, f32 h)
     memset(methods->multiplier[body->first_constraint], 0,
            body->constraint_count * sizeof *methods->multiplier);
     warm_grips(soft, methods, first_grip, h);
-    u32 iterations = u32_min(u32_max(body->def.iterations, 1), SOFT_ITERATIONS_MAX);
+    u32 iterations = body->def.iterations; /* at least 1, and bounded: build_check */
     for (u32 k = 0; k < iterations; k++) {
         solve_pass(soft, methods, body, h);
         for (u32 i = first_grip; i != SOFT_NONE; i = methods->next_grip[i]) {

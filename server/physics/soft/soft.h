@@ -12,96 +12,24 @@
 
 #include "server/physics/rigid/rigid.h"
 #include "server/physics/state.h"
+#include "shared/kinds.h"
 #include "shared/soft_mesh.h"
 
 typedef struct Soft Soft;
-
-/* How the constraints of a body are solved. All share wind, contact and hands. */
-typedef enum SoftMethod {
-    SOFT_XPBD = 0,            /* small steps, one iteration in each */
-    SOFT_XPBD_ITERATIONS = 1, /* one step a tick with `iterations`, multipliers accumulated */
-    SOFT_PBD = 2,             /* one step a tick, `iterations` of plain PBD with `stiffness` */
-    SOFT_EULER = 3,           /* springs of 1 / compliance, explicit Euler */
-    SOFT_MIDPOINT = 4,        /* the same, explicit midpoint */
-    SOFT_VERLET = 5,          /* the same, Störmer–Verlet */
-    SOFT_RELAX = 6, /* Jakobsen 2001: Verlet and `iterations` of square-root-free sticks */
-    SOFT_METHOD_COUNT
-} SoftMethod;
-
-typedef enum SoftBend {
-    SOFT_BEND_NONE = 0,
-    SOFT_BEND_DISTANCE = 1, /* springs across an edge, or to the next but one of a grid */
-    SOFT_BEND_DIHEDRAL = 2, /* angle between triangles, θ² |e|² / A (Grinspun et al. 2003) */
-    SOFT_BEND_ISOMETRIC = 3 /* Bergou et al. 2006; sticks bend as with DISTANCE in either case */
-} SoftBend;
-
-/* How the volume inside a surface is found: by the divergence theorem, or from simple bodies about
- * it, to show their error. */
-typedef enum SoftVolume {
-    SOFT_VOLUME_GAUSS = 0,
-    SOFT_VOLUME_BOX = 1,
-    SOFT_VOLUME_ELLIPSOID = 2
-} SoftVolume;
-
-typedef enum SoftMatch {
-    SOFT_MATCH_NONE = 0,
-    SOFT_MATCH_RIGID = 1,
-    SOFT_MATCH_LINEAR = 2,
-    SOFT_MATCH_QUADRATIC = 3
-} SoftMatch;
 
 typedef struct SoftPin {
     u32 point;   /* of the body */
     BodyId body; /* attached to it where the point is now; generation 0: fixed in the world */
 } SoftPin;
 
+/* The options are those of shared/rows/soft.def, in SI units (pressure in Pa); there are their
+ * ranges and what they mean. Compliances below 0: no such constraint. group, mask as of rigid
+ * bodies. */
 typedef struct SoftDef {
     const SoftMesh *mesh; /* needed only by soft_add */
-    Vec3 position;        /* m */
-    Quat orientation;     /* unit */
-    Vec3 velocity;        /* m/s */
-    Vec3 spin;            /* rad/s about the middle of its points */
-    f32 mass_kg;          /* of all: by volume of tetrahedra, else area of triangles and sticks */
-    SoftMethod method;
-    u32 iterations; /* of the methods that have them, 1..1000 */
-    f32 stiffness;  /* SOFT_PBD: [0, 1] of each iteration */
-    /* Compliances in m/N (distance), m²·m²/J (area), m³·m³/J (volume), and of the dihedral and
-     * isometric bending in 1/(N m): one over the bending stiffness of the sheet, E t³ / 12 of a
-     * thin strip. Negative: no such constraint. */
-    f32 stretch_compliance; /* of edges and sticks */
-    f32 shear_compliance;   /* of a grid's diagonals */
-    SoftBend bend;
-    f32 bend_compliance;
-    f32 area_compliance;          /* of each triangle */
-    f32 volume_compliance;        /* of each tetrahedron */
-    f32 stretch_min, stretch_max; /* limits of edges, as parts of the rest length; 0: none */
-    bool tethers; /* long-range attachments to the nearest pins (Kim, Chentanez, Müller 2012) */
-    /* Tetrahedra of stable Neo-Hookean matter (Macklin, Müller 2021); young 0: none. */
-    f32 young;   /* Pa */
-    f32 poisson; /* [0, 0.5) */
-    /* A gas inside a closed surface, P V = n R T: pressure above the air's at the rest volume. A
-     * ring of sticks that closes, in order, is a ball in two dimensions of 1 m depth. */
-    f32 pressure; /* Pa, 0: none */
-    SoftVolume volume;
-    f32 inflate_s; /* the pressure grows from 0 in this time */
-    SoftMatch match;
-    f32 match_stiffness; /* (0, 1] of the way to the goal in each step */
-    f32 match_beta;      /* [0, 1] linear and quadratic: share of the deformation that is allowed */
-    f32 yield, creep;    /* plastic flow: strain it begins at (0: none), rate 1/s */
-    f32 plastic_max;     /* largest plastic strain */
-    f32 damping;         /* 1/s, of velocity */
-    f32 smoothing;       /* 1/s, of differences of velocity along edges (Laplacian); 0: none */
-    /* s, of the springs of explicit methods: their damping over their stiffness. Negative: just
-     * what keeps the method from gaining energy, none for Verlet. */
-    f32 spring_damping;
-    f32 thickness;          /* m, kept from bodies and from other cloth */
-    f32 friction;           /* of both kinds, kinetic; static is static_friction */
-    f32 static_friction;    /* 0: as friction */
-    f32 contact_stiffness;  /* N/m of a spring at each touching particle; 0: contacts are hard */
-    f32 rolling_resistance; /* coefficient: moment over normal force and distance to the centre */
-    bool self_collision;    /* with itself; with other soft bodies it always collides */
-    u32 group, mask;        /* as of rigid bodies; 0: 1 and all */
-    const SoftPin *pins;    /* [pin_count] */
+#define MEMBER(type, name) type name;
+#include "shared/rows/soft.def"
+    const SoftPin *pins; /* [pin_count] */
     u32 pin_count;
 } SoftDef;
 
@@ -128,7 +56,6 @@ typedef struct SoftGrip {
 enum {
     SOFT_GRIPS_MAX = 1024,
     SOFT_STEPS_MAX = 16,
-    SOFT_ITERATIONS_MAX = 1000,
 };
 
 SoftDef soft_def_default(void); /* cloth of 0 kg without a mesh */

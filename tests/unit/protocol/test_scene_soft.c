@@ -60,12 +60,12 @@ static void test_every_field_arrives(void **state)
     assert_float_equal(s->velocity.y, 1.0f, 0);
     assert_float_equal(s->spin.z, 2.0f, 0);
     assert_float_equal(s->mass_kg, 3.0f, 1e-6); /* 0.5 kg/m² of 3 m × 2 m */
-    assert_int_equal(s->method, SCENE_SOFT_PBD);
+    assert_int_equal(s->method, SOFT_PBD);
     assert_int_equal(s->iterations, 20);
     assert_float_equal(s->stiffness, 0.75f, 0);
     assert_float_equal(s->stretch_compliance, 0.001f, 0);
     assert_float_equal(s->shear_compliance, -1.0f, 0);
-    assert_int_equal(s->bend, SCENE_SOFT_BEND_ISOMETRIC);
+    assert_int_equal(s->bend, SOFT_BEND_ISOMETRIC);
     assert_float_equal(s->bend_compliance, 3.0f, 0);
     assert_float_equal(s->area_compliance, 0.25f, 0);
     assert_float_equal(s->volume_compliance, -1.0f, 0);
@@ -73,8 +73,8 @@ static void test_every_field_arrives(void **state)
     assert_float_equal(s->stretch_max, 1.5f, 0);
     assert_true(s->tethers && s->self_collision);
     assert_float_equal(s->inflate_s, 4.0f, 0);
-    assert_int_equal(s->volume, SCENE_SOFT_VOLUME_ELLIPSOID);
-    assert_int_equal(s->match, SCENE_SOFT_MATCH_QUADRATIC);
+    assert_int_equal(s->volume, SOFT_VOLUME_ELLIPSOID);
+    assert_int_equal(s->match, SOFT_MATCH_QUADRATIC);
     assert_float_equal(s->match_stiffness, 0.125f, 0);
     assert_float_equal(s->match_beta, 0.375f, 0);
     assert_float_equal(s->yield, 0.1f, 0);
@@ -197,7 +197,7 @@ static void test_rings_hold_a_gas(void **state)
                         "\"points\":[12]},\"pressure\":2,\"volume\":\"box\"}],\"probes\":[{"
                         "\"name\":\"v\",\"kind\":\"volume\",\"of\":\"r\"}]}");
     assert_float_equal(scene->softs[0].pressure, 2000.0f, 0);
-    assert_int_equal(scene->softs[0].volume, SCENE_SOFT_VOLUME_BOX);
+    assert_int_equal(scene->softs[0].volume, SOFT_VOLUME_BOX);
     assert_int_equal(scene->probes[0].soft, 0);
     scene_destroy(scene);
 }

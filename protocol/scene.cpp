@@ -50,10 +50,10 @@ bool Builder::world(const Place &at, const fb::Scene *in)
 
 bool Builder::solver(const Place &at, const fb::Scene *in)
 {
-    if (in->method() > fb::Method::MAX) {
-        return fail(at, "method", "unknown; one of soft_step, impulses");
+    if (!choice(at, "method", (u32)in->method(), rigid_method_names, 0, RIGID_METHOD_COUNT)) {
+        return false;
     }
-    out_->method = (SceneMethod)in->method();
+    out_->method = (RigidMethod)in->method();
     out_->no_sleep = !in->sleep();
     return integer(at, "iterations", in->iterations(), 1, 1000, &out_->iterations) &&
            integer(at, "pyramid_sides", in->pyramid_sides(), 3, 16, &out_->pyramid_sides) &&
@@ -115,30 +115,29 @@ bool Builder::prefabs(const Place &at, const fb::Scene *in)
         if (given->body()->repeat() != nullptr) {
             return fail(body_at, "repeat", "a prefab is one body; leave it out");
         }
-        if (made->body.motion != MOTION_DYNAMIC) {
+        if (made->body.motion != BODY_DYNAMIC) {
             return fail(body_at, "motion", "clients spawn only dynamic bodies; leave it out");
         }
     }
     return true;
 }
 
-// Only of a soft body; the last three need one that holds a gas.
-bool kind_needs_soft(ProbeKind kind)
-{
-    return kind == PROBE_STRETCH || kind == PROBE_VOLUME || kind == PROBE_PRESSURE ||
-           kind == PROBE_PRESSURE_VOLUME;
-}
+// What a kind of probe is of.
+enum ProbeOf {
+    OF_WORLD,
+    OF_ENTITY,
+    OF_BODY,
+    OF_SOFT,
+    OF_GAS, // a soft body that holds one
+    OF_JOINT
+};
 
-bool kind_needs_entity(ProbeKind kind)
-{
-    return kind == PROBE_HEIGHT || kind == PROBE_SPEED || kind_needs_soft(kind) ||
-           kind == PROBE_ANGULAR_MOMENTUM || kind == PROBE_SPIN || kind == PROBE_TILT;
-}
-
-bool kind_needs_joint(ProbeKind kind)
-{
-    return kind == PROBE_JOINT_VALUE || kind == PROBE_JOINT_FORCE;
-}
+static const ProbeOf probe_of[] = {
+    OF_WORLD,
+#define PROBE(NAME, key, number, unit, of, doc) OF_##of,
+#include "shared/rows/probe.def"
+};
+static_assert(PL_COUNT(probe_of) == PROBE_KIND_COUNT, "rows are in the order of their numbers");
 
 bool Builder::probe(const Place &at, const fb::Probe *in, SceneProbe *out)
 {
@@ -157,8 +156,9 @@ bool Builder::probe(const Place &at, const fb::Probe *in, SceneProbe *out)
     if (out->kind == 0) {
         return fail(at, "kind", "unknown; one of %s", kinds.c_str());
     }
-    bool joint = kind_needs_joint(out->kind);
-    if (!kind_needs_entity(out->kind) && !joint) {
+    ProbeOf of = probe_of[out->kind];
+    bool joint = of == OF_JOINT;
+    if (of == OF_WORLD) {
         return in->of() == nullptr ||
                fail(at, "of", "%s is of the whole world; leave it out", probe_kind_name(out->kind));
     }
@@ -184,16 +184,15 @@ bool Builder::probe(const Place &at, const fb::Probe *in, SceneProbe *out)
     out->body = found->second >= 0 ? found->second : -1;
     out->soft = found->second < 0 ? -1 - found->second : -1;
     const char *kind = probe_kind_name(out->kind);
-    if (kind_needs_soft(out->kind)) {
+    if (of == OF_SOFT || of == OF_GAS) {
         if (out->soft < 0) {
             return fail(at, "of", "\"%s\" is a body; %s is of a soft body", out->of, kind);
         }
-        return out->kind == PROBE_STRETCH ||
-               holds_gas(out_->soft_meshes[out_->softs[out->soft].mesh]) ||
+        return of == OF_SOFT || holds_gas(out_->soft_meshes[out_->softs[out->soft].mesh]) ||
                fail(at, "of", "\"%s\" is not closed; %s is of a closed one, or of a ring", out->of,
                     kind);
     }
-    return out->kind == PROBE_HEIGHT || out->kind == PROBE_SPEED || out->body >= 0 ||
+    return of == OF_ENTITY || out->body >= 0 ||
            fail(at, "of", "\"%s\" is soft; %s is of a body", out->of, kind);
 }
 
@@ -439,27 +438,12 @@ extern "C" void scene_destroy(Scene *scene)
 struct ProbeName {
     const char *name, *unit;
 };
-static const ProbeName probe_names[PROBE_KIND_COUNT] = {
+static const ProbeName probe_names[] = {
     {"none", ""},
-    {"kinetic_energy", "J"},
-    {"potential_energy", "J"},
-    {"momentum", "kg m/s"},
-    {"height", "m"},
-    {"speed", "m/s"},
-    {"penetration", "m"},
-    {"awake", ""},
-    {"stretch", "1"},
-    {"energy", "J"},
-    {"angular_momentum", "kg m^2/s"},
-    {"spin", "rad/s"},
-    {"tilt", "deg"},
-    {"contacts", ""},
-    {"joint_value", "deg, m"},
-    {"joint_force", "N"},
-    {"volume", "m^3"},
-    {"pressure", "kPa"},
-    {"pressure_volume", "J"},
+#define PROBE(NAME, key, number, unit, of, doc) {#key, unit},
+#include "shared/rows/probe.def"
 };
+static_assert(PL_COUNT(probe_names) == PROBE_KIND_COUNT, "rows are in the order of their numbers");
 
 extern "C" const char *probe_kind_name(ProbeKind kind)
 {

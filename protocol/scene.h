@@ -15,12 +15,6 @@
 
 PL_BEGIN_C
 
-typedef enum Motion {
-    MOTION_DYNAMIC = 0,
-    MOTION_STATIC = 1,
-    MOTION_KINEMATIC = 2
-} Motion;
-
 enum {
     /* Shapes made of more than numbers, over all bodies and prefabs. */
     GEOMETRIES_MAX = 4096,
@@ -38,66 +32,32 @@ typedef struct ScenePath {
     f32 period_s, phase;
 } ScenePath;
 
+/* The options of shared/rows/body.def, in SI units; mass_kg is > 0 for dynamic bodies, else 0. */
 typedef struct SceneBody {
     char name[NAME_BYTES_MAX];
-    Shape shape;
-    Motion motion;
-    Vec3 position;    /* m */
-    Quat orientation; /* unit */
-    Vec3 velocity;    /* m/s */
-    Vec3 spin;        /* rad/s */
-    f32 mass_kg;      /* > 0 for dynamic bodies, 0 otherwise */
-    f32 friction;     /* [0, 10] */
-    f32 restitution;  /* [0, 1] */
-    f32 rolling;      /* m, ≥ 0 */
-    f32 gravity_scale;
-    bool asleep, sensor;
-    bool plain;                          /* by impulses in a scene of soft steps */
-    u32 group, mask, family;             /* as in server/physics: groups, what collides, kin */
-    f32 linear_damping, angular_damping; /* 1/s */
-    Vec3 surface_velocity;               /* m/s, in the body's frame */
-    i32 path;                            /* index in paths, or −1 */
+#define MEMBER(type, name) type name;
+#include "shared/rows/body.def"
+    i32 path; /* index in paths, or −1 */
     Appearance look;
 } SceneBody;
 
-/* Numbered as the solver's kinds are. */
-typedef enum SceneJointKind {
-    SCENE_JOINT_BALL = 1,
-    SCENE_JOINT_HINGE = 2,
-    SCENE_JOINT_SLIDER = 3,
-    SCENE_JOINT_FIXED = 4,
-    SCENE_JOINT_DISTANCE = 5,
-    SCENE_JOINT_CONE_TWIST = 6,
-    SCENE_JOINT_UNIVERSAL = 7,
-    SCENE_JOINT_MOTOR = 8,
-    SCENE_JOINT_SPRING = 9,
-    SCENE_JOINT_KIND_COUNT
-} SceneJointKind;
-
-/* Between body a and body b as they stand at the start. Local frames: x is the axis of hinges,
- * sliders and twist, y the second axis of a universal joint. */
+/* Between body a and body b as they stand at the start: the options of shared/rows/joint.def, in SI
+ * units and radians. Local frames: x is the axis of hinges, sliders and twist, y the second axis of
+ * a universal joint. */
 typedef struct SceneJoint {
     char name[NAME_BYTES_MAX];
-    SceneJointKind kind;
-    i32 a, b;                        /* indices in bodies, or −1: the world; not both */
-    Vec3 anchor_a, anchor_b;         /* m, local */
-    Quat frame_a, frame_b;           /* local */
-    bool limited, driven, sprung;    /* limits, motor, spring hold */
-    bool collide;                    /* a and b may touch */
-    f32 lower, upper;                /* rad or m */
-    f32 swing;                       /* rad, half angle of the cone */
-    f32 speed;                       /* rad/s or m/s */
-    f32 force, torque;               /* N or N m; N m */
-    Vec3 motor_velocity, motor_spin; /* m/s, rad/s */
-    f32 rest;                        /* rad or m */
-    f32 frequency, damping;          /* Hz, ratio */
-    f32 break_force, break_torque;   /* N, N m; 0: never */
+    JointKind kind;
+    i32 a, b;                     /* indices in bodies, or −1: the world; not both */
+    bool limited, driven, sprung; /* limits, motor, spring hold */
+    bool collide;                 /* a and b may touch */
+#define MEMBER(type, name) type name;
+#include "shared/rows/joint.def"
 } SceneJoint;
 
 /* Whether the joint's free motion is a turn, told in degrees, or a shift. */
 static inline bool scene_joint_turns(const SceneJoint *joint)
 {
-    return joint->kind == SCENE_JOINT_HINGE || joint->kind == SCENE_JOINT_CONE_TWIST;
+    return joint->kind == JOINT_HINGE || joint->kind == JOINT_CONE_TWIST;
 }
 
 typedef struct ScenePin {
@@ -122,24 +82,8 @@ typedef struct ScenePrefab {
 } ScenePrefab;
 
 typedef enum ProbeKind {
-    PROBE_KINETIC_ENERGY = 1,    /* J, of all */
-    PROBE_POTENTIAL_ENERGY = 2,  /* J, of all, zero at y = 0 */
-    PROBE_MOMENTUM = 3,          /* kg m/s, magnitude, of all */
-    PROBE_HEIGHT = 4,            /* m, y of the entity (mean of its points) */
-    PROBE_SPEED = 5,             /* m/s of the entity */
-    PROBE_PENETRATION = 6,       /* m, deepest contact */
-    PROBE_AWAKE = 7,             /* bodies awake */
-    PROBE_STRETCH = 8,           /* largest edge strain of the soft body, 1 */
-    PROBE_ENERGY = 9,            /* J, kinetic and potential of all */
-    PROBE_ANGULAR_MOMENTUM = 10, /* kg m²/s, magnitude, of the body about its centre */
-    PROBE_SPIN = 11,             /* rad/s of the body */
-    PROBE_TILT = 12,             /* degrees between the body's y axis and the world's */
-    PROBE_CONTACTS = 13,         /* pairs that touch */
-    PROBE_JOINT_VALUE = 14,      /* degrees or m of the joint; 0 once broken */
-    PROBE_JOINT_FORCE = 15,      /* N on b in the last tick */
-    PROBE_VOLUME = 16,           /* m³ inside a closed soft body */
-    PROBE_PRESSURE = 17,         /* kPa above the air's inside it */
-    PROBE_PRESSURE_VOLUME = 18,  /* J, whole pressure times volume */
+#define PROBE(NAME, key, number, unit, of, doc) PROBE_##NAME = number,
+#include "shared/rows/probe.def"
     PROBE_KIND_COUNT
 } ProbeKind;
 
@@ -172,11 +116,6 @@ typedef struct SceneHands {
     u32 spawn_max;   /* per user */
 } SceneHands;
 
-typedef enum SceneMethod {
-    SCENE_SOFT_STEP = 0,
-    SCENE_IMPULSES = 1
-} SceneMethod;
-
 enum {
     SCENE_WARNINGS_MAX = 32
 };
@@ -191,8 +130,8 @@ typedef struct Scene {
     f32 quantum; /* m */
     u32 spare_bodies;
     bool no_sleep; /* what rests is simulated all the same */
-    SceneMethod method;
-    u32 iterations, pyramid_sides; /* of SCENE_IMPULSES */
+    RigidMethod method;
+    u32 iterations, pyramid_sides; /* of RIGID_IMPULSES */
     f32 baumgarte;
     /* Made once, in the order of the scene, shared by copies; what shapes point to. The index of
      * one is its id, which is what entities say on the wire. */

@@ -30,7 +30,7 @@ bool Builder::mass(const Place &at, const fb::Body *in, const fb::Material *mate
 {
     out->mass_kg = 0.0f;
     bool given = in->mass() != -1.0f;
-    if (out->motion != MOTION_DYNAMIC) {
+    if (out->motion != BODY_DYNAMIC) {
         return !given || fail(at, "mass", "%g, but only dynamic bodies have a mass; leave it out",
                               (double)in->mass());
     }
@@ -52,30 +52,26 @@ bool Builder::mass(const Place &at, const fb::Body *in, const fb::Material *mate
 // Which shapes may move, and how: what is endless or hollow cannot.
 bool Builder::motion(const Place &at, const fb::Body *in, SceneBody *out)
 {
-    if (in->motion() > fb::Motion::MAX) {
-        return fail(at, "motion", "unknown; one of dynamic, static, kinematic");
-    }
-    out->motion = (Motion)in->motion();
     ShapeKind kind = out->shape.kind;
-    if ((kind == SHAPE_PLANE || kind == SHAPE_TERRAIN) && out->motion != MOTION_STATIC) {
+    if ((kind == SHAPE_PLANE || kind == SHAPE_TERRAIN) && out->motion != BODY_STATIC) {
         return fail(at, "motion", "a %s cannot move; give \"motion\": \"static\"",
                     shape_kind_name(kind));
     }
-    if (kind == SHAPE_MESH && out->motion == MOTION_DYNAMIC) {
+    if (kind == SHAPE_MESH && out->motion == BODY_DYNAMIC) {
         return fail(
             at, "motion",
             "a mesh cannot be pushed; give \"static\" or \"kinematic\", or make it of hulls");
     }
     bool moving =
         vec3_length_squared(out->velocity) > 0.0f || vec3_length_squared(out->spin) > 0.0f;
-    if (moving && out->motion == MOTION_STATIC) {
+    if (moving && out->motion == BODY_STATIC) {
         return fail(at, in->velocity() != nullptr ? "velocity" : "spin",
                     "a static body cannot move; leave it out or give \"motion\": \"kinematic\"");
     }
     if (in->path() == nullptr) {
         return true;
     }
-    if (out->motion != MOTION_KINEMATIC) {
+    if (out->motion != BODY_KINEMATIC) {
         return fail(at, "path", "only kinematic bodies follow one");
     }
     if (in->velocity() != nullptr) {
@@ -111,46 +107,57 @@ bool Builder::path(const Place &at, const fb::Path *in, SceneBody *out)
     return true;
 }
 
+// What nobody said of a body.
+SceneBody body_default()
+{
+    SceneBody body = {};
+    body.orientation = quat_identity();
+    body.path = -1;
+#define ROW_NUMBER(key, member, unit, scale, initial, ...) body.member = (initial) * (scale);
+#define ROW_BITS(key, member, initial, ...)                body.member = initial;
+#define ROW_FLAG(key, member, initial, doc)                body.member = initial;
+#define ROW_CHOICE(key, member, Type, names, initial, doc) body.member = initial;
+#include "shared/rows/body.def"
+    return body;
+}
+
+// Friction and the like that a body does not say itself.
+void take_material(const fb::Material *material, SceneBody *out)
+{
+    out->rolling = material != nullptr ? material->rolling() : 0.0f;
+    if (out->friction < 0.0f) {
+        out->friction = material != nullptr ? material->friction() : 0.6f;
+    }
+    if (out->restitution < 0.0f) {
+        out->restitution = material != nullptr ? material->restitution() : 0.0f;
+    }
+    out->friction += 0.0f; // no −0: scenes are compared and hashed by bits
+    out->restitution += 0.0f;
+}
+
+// Each option by itself, as its row says.
+bool Builder::body_options(const Place &at, const fb::Body *in, SceneBody *out)
+{
+    bool good = choice(at, "method", (u32)in->method(), rigid_method_names, 0, RIGID_METHOD_COUNT);
+    out->plain = in->method() == fb::Method::impulses;
+#include "protocol/scene_rows_cpp.h"
+#include "shared/rows/body.def"
+    return good;
+}
+
 bool Builder::body(const Place &at, const fb::Body *in, SceneBody *out)
 {
-    *out = SceneBody{};
-    out->path = -1;
-    out->asleep = in->asleep();
-    out->sensor = in->sensor();
-    out->group = in->group();
-    out->mask = in->mask();
-    out->family = in->family();
+    *out = body_default();
     const fb::Material *material = nullptr;
-    if (in->method() > fb::Method::MAX) {
-        return fail(at, "method", "unknown; one of soft_step, impulses");
-    }
-    out->plain = in->method() == fb::Method::impulses;
     Place shape_at = {&at, "shape", -1};
     if (!name(at, "name", in->name(), out->name) ||
         !this->material(at, in->material(), &material) ||
-        !shape(shape_at, in->shape(), false, &out->shape)) {
+        !shape(shape_at, in->shape(), false, &out->shape) || !body_options(at, in, out) ||
+        !orientation(at, in->orientation(), in->rotation(), &out->orientation)) {
         return false;
     }
-    out->rolling = material != nullptr ? material->rolling() : 0.0f;
-    f32 friction = in->friction() != -1.0f ? in->friction()
-                   : material != nullptr   ? material->friction()
-                                           : 0.6f;
-    f32 restitution = in->restitution() != -1.0f ? in->restitution()
-                      : material != nullptr      ? material->restitution()
-                                                 : 0.0f;
-    if (!vector(at, "position", in->position(), vec3_zero(), WORLD_EXTENT_MAX_M, &out->position) ||
-        !orientation(at, in->orientation(), in->rotation(), &out->orientation) ||
-        !vector(at, "velocity", in->velocity(), vec3_zero(), SPEED_MAX_M_S, &out->velocity) ||
-        !vector(at, "spin", in->spin(), vec3_zero(), SPIN_MAX_RAD_S, &out->spin) ||
-        !number(at, "friction", friction, 0.0f, 10.0f, &out->friction) ||
-        !number(at, "restitution", restitution, 0.0f, 1.0f, &out->restitution) ||
-        !number(at, "gravity_scale", in->gravity_scale(), -100.0f, 100.0f, &out->gravity_scale) ||
-        !number(at, "linear_damping", in->linear_damping(), 0.0f, 1000.0f, &out->linear_damping) ||
-        !number(at, "angular_damping", in->angular_damping(), 0.0f, 1000.0f,
-                &out->angular_damping) ||
-        !vector(at, "surface_velocity", in->surface_velocity(), vec3_zero(), SPEED_MAX_M_S,
-                &out->surface_velocity) ||
-        !motion(at, in, out) || !mass(at, in, material, out) ||
+    take_material(material, out);
+    if (!motion(at, in, out) || !mass(at, in, material, out) ||
         !appearance(at, in->color(), material, &out->look)) {
         return false;
     }
@@ -206,7 +213,7 @@ bool Builder::repeat_count(const Place &at, const fb::Repeat *in, u64 *copies)
 
 bool Builder::add_body(const Place &at, const SceneBody &given)
 {
-    if (given.motion == MOTION_DYNAMIC && !inside(out_->bounds, given.position)) {
+    if (given.motion == BODY_DYNAMIC && !inside(out_->bounds, given.position)) {
         return fail(at, "position", "[%g, %g, %g] of \"%s\" is outside the scene's bounds",
                     (double)given.position.x, (double)given.position.y, (double)given.position.z,
                     given.name);

@@ -157,6 +157,7 @@ class Builder
     bool appearance(const Place &at, const Floats *own, const fb::Material *material,
                     Appearance *out);
     bool mass(const Place &at, const fb::Body *in, const fb::Material *material, SceneBody *out);
+    bool body_options(const Place &at, const fb::Body *in, SceneBody *out);
     bool body(const Place &at, const fb::Body *in, SceneBody *out);
     bool repeat_layout(const Place &at, const fb::Repeat *in, u32 count[3], Vec3 *spacing);
     bool motion(const Place &at, const fb::Body *in, SceneBody *out);
@@ -173,7 +174,7 @@ class Builder
     bool ragdoll_copy(const Place &at, const fb::Ragdoll *in, const SceneBody &part,
                       const char *name, Vec3 position);
     bool ragdolls(const Place &at, const fb::Scene *in);
-    bool joint_fields(const Place &at, const fb::Joint *in, SceneJointKind kind);
+    bool joint_fields(const Place &at, const fb::Joint *in, JointKind kind);
     bool joint_body(const Place &at, const char *field, const flatbuffers::String *in, i32 *out);
     bool joint_values(const Place &at, const fb::Joint *in, SceneJoint *out);
     bool joint_limits(const Place &at, const fb::Joint *in, SceneJoint *out);
@@ -275,6 +276,9 @@ void default_look(Appearance *out, AppearanceKind kind);
 // A second colour that nobody chose is a darker tone of the first.
 void finish_look(Appearance *out);
 Quat quat_about(Vec3 axis, f32 degrees);
+// What nobody said of a body; friction and restitution are then of a material.
+SceneBody body_default();
+void take_material(const fb::Material *material, SceneBody *out);
 
 } // namespace plenum
 

@@ -4,6 +4,7 @@
 #include "protocol/scene_builder_cpp.h"
 
 #include <algorithm>
+#include <cfloat>
 
 namespace plenum
 {
@@ -11,25 +12,31 @@ namespace plenum
 namespace
 {
 
-constexpr u32 bit(SceneJointKind kind)
+constexpr u32 bit(JointKind kind)
 {
     return 1u << kind;
 }
 
-constexpr u32 HINGE = bit(SCENE_JOINT_HINGE), SLIDER = bit(SCENE_JOINT_SLIDER);
-constexpr u32 DISTANCE = bit(SCENE_JOINT_DISTANCE), CONE_TWIST = bit(SCENE_JOINT_CONE_TWIST);
-constexpr u32 UNIVERSAL = bit(SCENE_JOINT_UNIVERSAL), MOTOR = bit(SCENE_JOINT_MOTOR);
-constexpr u32 SPRING = bit(SCENE_JOINT_SPRING);
+constexpr u32 HINGE = bit(JOINT_HINGE), SLIDER = bit(JOINT_SLIDER);
+constexpr u32 DISTANCE = bit(JOINT_DISTANCE), CONE_TWIST = bit(JOINT_CONE_TWIST);
+constexpr u32 UNIVERSAL = bit(JOINT_UNIVERSAL), MOTOR = bit(JOINT_MOTOR);
+constexpr u32 SPRING = bit(JOINT_SPRING);
 constexpr f32 RADIANS = 3.14159265f / 180.0f;
 constexpr f32 FORCE_MAX = 1e9f;
 
-const char *const kind_names[SCENE_JOINT_KIND_COUNT] = {
-    "none",     "ball",       "hinge",     "slider", "fixed",
-    "distance", "cone_twist", "universal", "motor",  "spring"};
-
-bool is_angular(SceneJointKind kind)
+// Is it said, or as it is left out?
+bool is_given(const Floats *numbers, int)
 {
-    return kind == SCENE_JOINT_HINGE || kind == SCENE_JOINT_CONE_TWIST;
+    return numbers != nullptr;
+}
+bool is_given(f32 number, f32 initial)
+{
+    return number != initial;
+}
+
+bool is_angular(JointKind kind)
+{
+    return kind == JOINT_HINGE || kind == JOINT_CONE_TWIST;
 }
 
 // The rotation that turns x and y into these two, which are unit and at right angles.
@@ -82,33 +89,14 @@ Pose pose_of(const std::vector<SceneBody> &bodies, i32 body)
 
 // ---- one joint ---------------------------------------------------------------------------------
 
-bool Builder::joint_fields(const Place &at, const fb::Joint *in, SceneJointKind kind)
+bool Builder::joint_fields(const Place &at, const fb::Joint *in, JointKind kind)
 {
-    const u32 sprung = HINGE | SLIDER | MOTOR | SPRING;
-    const struct {
-        const char *name;
-        u32 kinds;
-        bool given;
-    } fields[] = {
-        {"axis", HINGE | SLIDER | CONE_TWIST | UNIVERSAL, in->axis() != nullptr},
-        {"axis2", UNIVERSAL, in->axis2() != nullptr},
-        {"limits", HINGE | SLIDER | DISTANCE | CONE_TWIST, in->limits() != nullptr},
-        {"swing", CONE_TWIST, in->swing() != 0.0f},
-        {"speed", HINGE | SLIDER, in->speed() != 0.0f},
-        {"force", HINGE | SLIDER | MOTOR, in->force() != 0.0f},
-        {"torque", MOTOR, in->torque() != 0.0f},
-        {"velocity", MOTOR, in->velocity() != nullptr},
-        {"spin", MOTOR, in->spin() != nullptr},
-        {"rest", HINGE | SLIDER | SPRING, in->rest() != 0.0f},
-        {"frequency", sprung, in->frequency() != 0.0f},
-        {"damping", sprung, in->damping() != 1.0f},
-    };
-    for (const auto &field : fields) {
-        if (field.given && (field.kinds & bit(kind)) == 0) {
-            return fail(at, field.name, "a %s joint has none; leave it out", kind_names[kind]);
-        }
+#define ROW_ONLY(key, initial, kinds)                                                              \
+    if (is_given(in->key(), initial) && ((kinds)&bit(kind)) == 0) {                                \
+        return fail(at, #key, "a %s joint has none; leave it out", joint_kind_names[kind]);        \
     }
-    if (kind == SCENE_JOINT_SPRING && !(in->frequency() > 0.0f)) {
+#include "shared/rows/joint.def"
+    if (kind == JOINT_SPRING && !(in->frequency() > 0.0f)) {
         return fail(at, "frequency", "missing; a spring needs one > 0 Hz");
     }
     if (in->speed() != 0.0f && !(in->force() > 0.0f)) {
@@ -138,8 +126,8 @@ bool Builder::joint_body(const Place &at, const char *field, const flatbuffers::
 
 bool Builder::joint_limits(const Place &at, const fb::Joint *in, SceneJoint *out)
 {
-    bool angular = is_angular(out->kind), hinge = out->kind == SCENE_JOINT_HINGE;
-    if (out->kind == SCENE_JOINT_CONE_TWIST) {
+    bool angular = is_angular(out->kind), hinge = out->kind == JOINT_HINGE;
+    if (out->kind == JOINT_CONE_TWIST) {
         out->limited = in->limits() != nullptr || in->swing() != 0.0f;
         f32 swing = in->swing() != 0.0f ? in->swing() : 180.0f;
         if (!number(at, "swing", swing, 0.1f, 180.0f, &swing)) {
@@ -152,7 +140,7 @@ bool Builder::joint_limits(const Place &at, const fb::Joint *in, SceneJoint *out
     if (in->limits() == nullptr) {
         return true;
     }
-    f32 low = out->kind == SCENE_JOINT_DISTANCE ? 0.0f : angular ? -180.0f : -SIZE_MAX_M;
+    f32 low = out->kind == JOINT_DISTANCE ? 0.0f : angular ? -180.0f : -SIZE_MAX_M;
     f32 high = angular ? 180.0f : SIZE_MAX_M, values[2];
     // A hinge counts no turns, so a range that has no end is no limit.
     if (!floats(at, "limits", in->limits(), 2, 2, low, high, values)) {
@@ -171,24 +159,17 @@ bool Builder::joint_limits(const Place &at, const fb::Joint *in, SceneJoint *out
 bool Builder::joint_values(const Place &at, const fb::Joint *in, SceneJoint *out)
 {
     f32 rest, rest_max = is_angular(out->kind) ? 180.0f : SIZE_MAX_M;
-    if (!joint_fields(at, in, out->kind) || !joint_limits(at, in, out) ||
-        !number(at, "speed", in->speed(), -SPEED_MAX_M_S, SPEED_MAX_M_S, &out->speed) ||
-        !number(at, "force", in->force(), 0.0f, FORCE_MAX, &out->force) ||
-        !number(at, "torque", in->torque(), 0.0f, FORCE_MAX, &out->torque) ||
-        !vector(at, "velocity", in->velocity(), vec3_zero(), SPEED_MAX_M_S, &out->motor_velocity) ||
-        !vector(at, "spin", in->spin(), vec3_zero(), SPIN_MAX_RAD_S, &out->motor_spin) ||
-        !number(at, "rest", in->rest(), -rest_max, rest_max, &rest) ||
-        !number(at, "frequency", in->frequency(), 0.0f, 60.0f, &out->frequency) ||
-        !number(at, "damping", in->damping(), 0.0f, 10.0f, &out->damping) ||
-        !number(at, "break_force", in->break_force(), 0.0f, FORCE_MAX, &out->break_force) ||
-        !number(at, "break_torque", in->break_torque(), 0.0f, FORCE_MAX, &out->break_torque)) {
+    bool good = joint_fields(at, in, out->kind) && joint_limits(at, in, out);
+#include "protocol/scene_rows_cpp.h"
+#include "shared/rows/joint.def"
+    if (!good || !number(at, "rest", in->rest(), -rest_max, rest_max, &rest)) {
         return false;
     }
     out->rest = is_angular(out->kind) ? rest * RADIANS : rest;
     out->sprung = out->frequency > 0.0f;
-    out->driven = out->force > 0.0f || out->torque > 0.0f;
+    out->driven = out->force_max > 0.0f || out->torque_max > 0.0f;
     out->collide = in->collide();
-    if (out->kind == SCENE_JOINT_MOTOR && !out->driven) {
+    if (out->kind == JOINT_MOTOR && !out->driven) {
         return fail(at, "force", "missing; a motor needs a force or a torque > 0");
     }
     return true;
@@ -236,14 +217,14 @@ bool Builder::joint_anchors(const Place &at, const fb::Joint *in, Vec3 from, Sce
     }
     f32 length = vec3_distance(to_world(pose_of(bodies_, out->a), out->anchor_a),
                                to_world(pose_of(bodies_, out->b), out->anchor_b));
-    if (out->kind == SCENE_JOINT_DISTANCE && in->limits() == nullptr) {
+    if (out->kind == JOINT_DISTANCE && in->limits() == nullptr) {
         if (!(length > 1e-3f)) {
             return fail(at, "anchor_a", "both anchors are at one place; a rod needs a length");
         }
         out->limited = true;
         out->lower = out->upper = length;
     }
-    if (out->kind == SCENE_JOINT_SPRING && in->rest() == 0.0f) {
+    if (out->kind == JOINT_SPRING && in->rest() == 0.0f) {
         out->rest = length;
     }
     return true;
@@ -254,8 +235,8 @@ bool Builder::add_joint(const Place &at, const SceneJoint &given)
     if (joints_.size() >= JOINTS_MAX) {
         return fail(at, nullptr, "too many joints; at most %d in a scene", JOINTS_MAX);
     }
-    bool movable = (given.a >= 0 && bodies_[(u32)given.a].motion == MOTION_DYNAMIC) ||
-                   (given.b >= 0 && bodies_[(u32)given.b].motion == MOTION_DYNAMIC);
+    bool movable = (given.a >= 0 && bodies_[(u32)given.a].motion == BODY_DYNAMIC) ||
+                   (given.b >= 0 && bodies_[(u32)given.b].motion == BODY_DYNAMIC);
     if (given.a == given.b) {
         return fail(at, "b", "joins what a is; name two bodies, or one and the world");
     }
@@ -350,15 +331,13 @@ bool Builder::joint(const Place &at, const fb::Joint *in)
     if (!name(at, "name", in->name(), made.name)) {
         return false;
     }
-    if (in->kind() == fb::JointKind::none || in->kind() > fb::JointKind::MAX) {
-        return fail(at, "kind",
-                    "missing or unknown; one of ball, hinge, slider, fixed, distance, cone_twist, "
-                    "universal, motor, spring");
+    if (!choice(at, "kind", (u32)in->kind(), joint_kind_names, JOINT_BALL, JOINT_KIND_COUNT)) {
+        return false;
     }
     if (in->along() > fb::Axis::MAX) {
         return fail(at, "along", "unknown; one of x, y, z");
     }
-    made.kind = (SceneJointKind)in->kind();
+    made.kind = (JointKind)in->kind();
     if (!joint_values(at, in, &made) || !joint_body(at, "a", in->a(), &made.a) ||
         !joint_body(at, "b", in->b(), &made.b)) {
         return false;
@@ -423,29 +402,22 @@ const Part parts[RAGDOLL_BODIES] = {
 struct Link {
     const char *name;
     u32 a, b;
-    SceneJointKind kind;
+    JointKind kind;
     Vec3 anchor;
     f32 swing, lower, upper; // degrees
 };
 
 const Link links[RAGDOLL_JOINTS] = {
-    {"spine", 0, 1, SCENE_JOINT_CONE_TWIST, {0.0f, 0.610f, 0.0f}, 35.0f, -35.0f, 35.0f},
-    {"neck", 1, 2, SCENE_JOINT_CONE_TWIST, {0.0f, 0.835f, 0.0f}, 40.0f, -60.0f, 60.0f},
-    {"shoulder-left", 1, 3, SCENE_JOINT_CONE_TWIST, {0.105f, 0.790f, 0.0f}, 100.0f, -60.0f, 60.0f},
-    {"elbow-left", 3, 4, SCENE_JOINT_HINGE, {0.115f, 0.625f, 0.0f}, 0.0f, -145.0f, 0.0f},
-    {"shoulder-right",
-     1,
-     5,
-     SCENE_JOINT_CONE_TWIST,
-     {-0.105f, 0.790f, 0.0f},
-     100.0f,
-     -60.0f,
-     60.0f},
-    {"elbow-right", 5, 6, SCENE_JOINT_HINGE, {-0.115f, 0.625f, 0.0f}, 0.0f, -145.0f, 0.0f},
-    {"hip-left", 0, 7, SCENE_JOINT_CONE_TWIST, {0.052f, 0.510f, 0.0f}, 70.0f, -30.0f, 30.0f},
-    {"knee-left", 7, 8, SCENE_JOINT_HINGE, {0.052f, 0.280f, 0.0f}, 0.0f, 0.0f, 140.0f},
-    {"hip-right", 0, 9, SCENE_JOINT_CONE_TWIST, {-0.052f, 0.510f, 0.0f}, 70.0f, -30.0f, 30.0f},
-    {"knee-right", 9, 10, SCENE_JOINT_HINGE, {-0.052f, 0.280f, 0.0f}, 0.0f, 0.0f, 140.0f},
+    {"spine", 0, 1, JOINT_CONE_TWIST, {0.0f, 0.610f, 0.0f}, 35.0f, -35.0f, 35.0f},
+    {"neck", 1, 2, JOINT_CONE_TWIST, {0.0f, 0.835f, 0.0f}, 40.0f, -60.0f, 60.0f},
+    {"shoulder-left", 1, 3, JOINT_CONE_TWIST, {0.105f, 0.790f, 0.0f}, 100.0f, -60.0f, 60.0f},
+    {"elbow-left", 3, 4, JOINT_HINGE, {0.115f, 0.625f, 0.0f}, 0.0f, -145.0f, 0.0f},
+    {"shoulder-right", 1, 5, JOINT_CONE_TWIST, {-0.105f, 0.790f, 0.0f}, 100.0f, -60.0f, 60.0f},
+    {"elbow-right", 5, 6, JOINT_HINGE, {-0.115f, 0.625f, 0.0f}, 0.0f, -145.0f, 0.0f},
+    {"hip-left", 0, 7, JOINT_CONE_TWIST, {0.052f, 0.510f, 0.0f}, 70.0f, -30.0f, 30.0f},
+    {"knee-left", 7, 8, JOINT_HINGE, {0.052f, 0.280f, 0.0f}, 0.0f, 0.0f, 140.0f},
+    {"hip-right", 0, 9, JOINT_CONE_TWIST, {-0.052f, 0.510f, 0.0f}, 70.0f, -30.0f, 30.0f},
+    {"knee-right", 9, 10, JOINT_HINGE, {-0.052f, 0.280f, 0.0f}, 0.0f, 0.0f, 140.0f},
 };
 
 // N m of dry friction in a knee or elbow for each metre and kilogram of the figure: 1e-4 of its
@@ -464,14 +436,14 @@ SceneJoint link_joint(const Link &link, const std::vector<SceneBody> &bodies, u3
     made.swing = link.swing * RADIANS;
     made.lower = link.lower * RADIANS;
     made.upper = link.upper * RADIANS;
-    if (link.kind == SCENE_JOINT_HINGE) {
+    if (link.kind == JOINT_HINGE) {
         // Dry friction, as a motor that holds still: a forearm that hangs free on an upright axis
         // creeps like a gate for half a minute without. Torque goes with weight times length.
         made.driven = true;
-        made.force = HINGE_FRICTION * size * mass;
+        made.force_max = HINGE_FRICTION * size * mass;
     }
     Vec3 anchor = to_world(figure, vec3_scale(link.anchor, size));
-    bool hinge = link.kind == SCENE_JOINT_HINGE;
+    bool hinge = link.kind == JOINT_HINGE;
     Quat frame =
         hinge ? quat_identity() : quat_of_axes(vec3(0.0f, -1.0f, 0.0f), vec3(1.0f, 0.0f, 0.0f));
     frame = quat_mul(figure.orientation, frame);
@@ -535,12 +507,7 @@ bool Builder::ragdoll_copy(const Place &at, const fb::Ragdoll *in, const SceneBo
 
 bool Builder::ragdoll(const Place &at, const fb::Ragdoll *in)
 {
-    SceneBody part = {};
-    part.path = -1;
-    part.motion = MOTION_DYNAMIC;
-    part.group = 1;
-    part.mask = 0xFFFFFFFFu;
-    part.gravity_scale = 1.0f;
+    SceneBody part = body_default();
     // Muscles and joints of a limp body still take some of its motion.
     part.angular_damping = 4.0f;
     const fb::Material *look = nullptr;
@@ -554,10 +521,9 @@ bool Builder::ragdoll(const Place &at, const fb::Ragdoll *in)
         !number(at, "mass", in->mass(), 0.01f, 1e6f, &checked)) {
         return false;
     }
-    part.friction = look != nullptr ? look->friction() : 0.6f;
-    part.restitution = look != nullptr ? look->restitution() : 0.0f;
+    take_material(look, &part);
     // Flesh gives: without it a head rolls to and fro for ten seconds.
-    part.rolling = std::max(look != nullptr ? look->rolling() : 0.0f, 0.005f * in->size());
+    part.rolling = std::max(part.rolling, 0.005f * in->size());
     if (!appearance(at, in->color(), look, &part.look)) {
         return false;
     }

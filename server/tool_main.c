@@ -94,7 +94,7 @@ static void print_soft(const Scene *scene, const SceneSoft *soft)
            soft_method_names[soft->method]);
 }
 
-static u32 count_motion(const Scene *scene, Motion motion)
+static u32 count_motion(const Scene *scene, BodyMotion motion)
 {
     u32 count = 0;
     for (u32 i = 0; i < scene->body_count; i++) {
@@ -121,15 +121,15 @@ static int check_scene(int argc, char **argv, ErrorText *error)
            scene->description);
     printf("tick        %u Hz, %u substeps\n", scene->tick_rate, scene->substeps);
     printf("bodies      %u dynamic, %u kinematic, %u static, %u spare\n",
-           count_motion(scene, MOTION_DYNAMIC), count_motion(scene, MOTION_KINEMATIC),
-           count_motion(scene, MOTION_STATIC), scene->spare_bodies);
+           count_motion(scene, BODY_DYNAMIC), count_motion(scene, BODY_KINEMATIC),
+           count_motion(scene, BODY_STATIC), scene->spare_bodies);
     if (scene->joint_count > 0) {
         printf("joints      %u\n", scene->joint_count);
     }
     for (u32 i = 0; i < scene->geometry_count; i++) {
         print_geometry(scene->geometries[i]);
     }
-    if (scene->method == SCENE_IMPULSES) {
+    if (scene->method == RIGID_IMPULSES) {
         printf("method      impulses: %u iterations, friction pyramid of %u sides, Baumgarte %g\n",
                scene->iterations, scene->pyramid_sides, (f64)scene->baumgarte);
     }

@@ -45,7 +45,7 @@ static const Entity *entity_of(const Scene *scene, const Entity *entities, u32 c
 
 static bool joins(const SceneJoint *joint)
 {
-    return joint->kind != SCENE_JOINT_MOTOR && joint->kind != SCENE_JOINT_SPRING;
+    return joint->kind != JOINT_MOTOR && joint->kind != JOINT_SPRING;
 }
 
 static HeldBody body_of(const Entity *entity, u32 depth)
@@ -216,10 +216,10 @@ static Vec3 hinge_off(const HeldJoint *joint, const Place *a, const Place *b)
 
 static void joint_turn(const HeldJoint *joint, const JointRest *rest, Place *a, Place *b)
 {
-    if (joint->kind == SCENE_JOINT_FIXED || joint->kind == SCENE_JOINT_SLIDER) {
+    if (joint->kind == JOINT_FIXED || joint->kind == JOINT_SLIDER) {
         Quat wanted = quat_mul(a->orientation, rest->turn);
         turns_join(a, b, quat_to_vector(quat_mul(wanted, quat_conjugate(b->orientation))));
-    } else if (joint->kind == SCENE_JOINT_HINGE) {
+    } else if (joint->kind == JOINT_HINGE) {
         turns_join(a, b, vec3_sub(hinge_off(joint, a, b), rest->hinge));
     }
 }
@@ -237,10 +237,10 @@ static void joint_solve(Solve *solve, u32 index)
     Vec3 rb = quat_rotate(b->orientation, joint->anchor_b);
     Vec3 gap = vec3_sub(vec3_add(b->position, rb), vec3_add(a->position, ra));
     Vec3 error = vec3_sub(gap, rest->gap);
-    if (joint->kind == SCENE_JOINT_DISTANCE) {
+    if (joint->kind == JOINT_DISTANCE) {
         f32 length = vec3_length(gap);
         error = length > 0.0f ? vec3_scale(gap, (length - rest->length) / length) : vec3_zero();
-    } else if (joint->kind == SCENE_JOINT_SLIDER) {
+    } else if (joint->kind == JOINT_SLIDER) {
         Vec3 axis = quat_rotate(quat_mul(a->orientation, joint->frame_a), vec3(1.0f, 0.0f, 0.0f));
         error = vec3_add_scaled(error, -vec3_dot(error, axis), axis);
     }
@@ -254,7 +254,7 @@ static void rest_note(Solve *solve, u32 index)
     const Place *a = place_at(solve, joint->a), *b = place_at(solve, joint->b);
     Vec3 from = vec3_add(a->position, quat_rotate(a->orientation, joint->anchor_a));
     Vec3 to = vec3_add(b->position, quat_rotate(b->orientation, joint->anchor_b));
-    bool free = joint->kind == SCENE_JOINT_DISTANCE || joint->kind == SCENE_JOINT_SLIDER;
+    bool free = joint->kind == JOINT_DISTANCE || joint->kind == JOINT_SLIDER;
     rest->gap = vec3_sub(to, from);
     rest->length = vec3_length(rest->gap);
     rest->broken = !free && rest->length > BROKEN_M;

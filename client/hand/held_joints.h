@@ -31,7 +31,7 @@ typedef struct HeldBody {
 } HeldBody;
 
 typedef struct HeldJoint {
-    SceneJointKind kind;
+    JointKind kind;
     u32 a, b; /* in bodies; HELD_WORLD: the world */
     Vec3 anchor_a, anchor_b;
     Quat frame_a, frame_b;

@@ -179,7 +179,7 @@ static bool find_ends(Inside *inside, const Scene *scene)
         const SceneJoint *joint = &scene->joints[i];
         const i32 bodies[2] = {joint->a, joint->b};
         for (u32 k = 0; k < 2; k++) {
-            bool drawn = joint->kind == SCENE_JOINT_DISTANCE || joint->kind == SCENE_JOINT_SPRING;
+            bool drawn = joint->kind == JOINT_DISTANCE || joint->kind == JOINT_SPRING;
             inside->ends[i][k] =
                 drawn && bodies[k] >= 0 ? find_body(inside, scene, bodies[k], &searches) : 0;
         }
@@ -271,9 +271,9 @@ static void add_rods(Inside *inside, const Scene *scene)
     find_scalars(inside, "joints", scene->joint_count, inside->whole);
     for (u32 i = 0; i < inside->end_count; i++) {
         const SceneJoint *joint = &scene->joints[i];
-        bool rod = joint->kind == SCENE_JOINT_DISTANCE;
+        bool rod = joint->kind == JOINT_DISTANCE;
         Vec3 a, b;
-        if ((!rod && joint->kind != SCENE_JOINT_SPRING) || inside->whole[i] < 0.5f ||
+        if ((!rod && joint->kind != JOINT_SPRING) || inside->whole[i] < 0.5f ||
             !end_of(inside, inside->ends[i][0], joint->a, joint->anchor_a, &a) ||
             !end_of(inside, inside->ends[i][1], joint->b, joint->anchor_b, &b)) {
             continue;

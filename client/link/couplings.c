@@ -103,7 +103,7 @@ bool couplings_update(Couplings *couplings, const Scene *scene, const EntityList
     }
     for (u32 i = 0; i < scene->joint_count; i++) {
         const SceneJoint *joint = &scene->joints[i];
-        bool holds = joint->kind != SCENE_JOINT_MOTOR && joint->kind != SCENE_JOINT_SPRING;
+        bool holds = joint->kind != JOINT_MOTOR && joint->kind != JOINT_SPRING;
         const Entity *ends[2] = {entity_of(scene, entities, joint->a),
                                  entity_of(scene, entities, joint->b)};
         for (u32 k = 0; k < 2 && holds; k++) {

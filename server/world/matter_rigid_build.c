@@ -12,7 +12,7 @@ RigidDef rigid_def_of_scene(const Scene *scene, u32 body_capacity, f32 tick_s)
                       .geometries = (const Geometry *const *)scene->geometries,
                       .geometry_count = scene->geometry_count,
                       .joint_capacity = scene->joint_count,
-                      .method = scene->method == SCENE_IMPULSES ? RIGID_IMPULSES : RIGID_SOFT_STEP,
+                      .method = scene->method,
                       .iterations = scene->iterations,
                       .pyramid_sides = scene->pyramid_sides,
                       .baumgarte = scene->baumgarte,
@@ -22,28 +22,8 @@ RigidDef rigid_def_of_scene(const Scene *scene, u32 body_capacity, f32 tick_s)
 static BodyDef body_def(const SceneBody *body)
 {
     BodyDef def = body_def_default();
-    def.shape = body->shape;
-    def.motion = body->motion == MOTION_STATIC      ? BODY_STATIC
-                 : body->motion == MOTION_KINEMATIC ? BODY_KINEMATIC
-                                                    : BODY_DYNAMIC;
-    def.position = body->position;
-    def.orientation = body->orientation;
-    def.velocity = body->velocity;
-    def.spin = body->spin;
-    def.mass_kg = body->mass_kg;
-    def.friction = body->friction;
-    def.restitution = body->restitution;
-    def.rolling = body->rolling;
-    def.gravity_scale = body->gravity_scale;
-    def.asleep = body->asleep;
-    def.sensor = body->sensor;
-    def.plain = body->plain;
-    def.group = body->group;
-    def.mask = body->mask;
-    def.family = body->family;
-    def.linear_damping = body->linear_damping;
-    def.angular_damping = body->angular_damping;
-    def.surface_velocity = body->surface_velocity;
+#define MEMBER(type, name) def.name = body->name;
+#include "shared/rows/body.def"
     return def;
 }
 
@@ -55,7 +35,7 @@ int matter_rigid_add(MatterRigid *m, const SceneBody *body, const char *name, u3
         return ERROR_LIMIT;
     }
     Entity entity = {.field = (u8)m->field,
-                     .movable = body->motion == MOTION_DYNAMIC,
+                     .movable = body->motion == BODY_DYNAMIC,
                      .generation = (u16)made.generation,
                      .first = made.slot,
                      .count = 1,

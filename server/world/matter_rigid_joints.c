@@ -1,18 +1,6 @@
 /* matter_rigid_joints.c: the joints of a scene in the solver, and what is told when one breaks. */
 #include "server/world/matter_rigid.h"
 
-PL_STATIC_ASSERT((int)SCENE_JOINT_BALL == (int)JOINT_BALL &&
-                     (int)SCENE_JOINT_HINGE == (int)JOINT_HINGE &&
-                     (int)SCENE_JOINT_SLIDER == (int)JOINT_SLIDER &&
-                     (int)SCENE_JOINT_FIXED == (int)JOINT_FIXED &&
-                     (int)SCENE_JOINT_DISTANCE == (int)JOINT_DISTANCE &&
-                     (int)SCENE_JOINT_CONE_TWIST == (int)JOINT_CONE_TWIST &&
-                     (int)SCENE_JOINT_UNIVERSAL == (int)JOINT_UNIVERSAL &&
-                     (int)SCENE_JOINT_MOTOR == (int)JOINT_MOTOR &&
-                     (int)SCENE_JOINT_SPRING == (int)JOINT_SPRING &&
-                     (int)SCENE_JOINT_KIND_COUNT == (int)JOINT_KIND_COUNT,
-                 "kinds of joints are numbered alike");
-
 static BodyId body_id(const MatterRigid *m, i32 body)
 {
     BodyId none = {0, 0};
@@ -21,33 +9,18 @@ static BodyId body_id(const MatterRigid *m, i32 body)
 
 static JointDef joint_def(const MatterRigid *m, const SceneJoint *joint)
 {
-    JointDef def = joint_def_default((JointKind)joint->kind);
+    const JointDef usual = joint_def_default(joint->kind);
+    JointDef def = usual;
     def.flags |= (joint->limited ? JOINT_LIMITS : 0u) | (joint->driven ? JOINT_DRIVE : 0u) |
                  (joint->sprung ? JOINT_SPRUNG : 0u) | (joint->collide ? JOINT_COLLIDES : 0u);
     def.a = body_id(m, joint->a);
     def.b = body_id(m, joint->b);
-    def.anchor_a = joint->anchor_a;
-    def.anchor_b = joint->anchor_b;
-    def.frame_a = joint->frame_a;
-    def.frame_b = joint->frame_b;
-    def.lower = joint->lower;
-    def.upper = joint->upper;
-    if (joint->kind == SCENE_JOINT_CONE_TWIST) {
-        def.swing = joint->swing;
-    }
-    def.speed = joint->speed;
+#define MEMBER(type, name) def.name = joint->name;
+#include "shared/rows/joint.def"
+    def.swing = joint->kind == JOINT_CONE_TWIST ? joint->swing : usual.swing;
     /* A motor may push and not turn, or turn and not push; the solver wants both above nothing. */
-    if (joint->driven) {
-        def.force_max = f32_max(joint->force, 1e-6f);
-        def.torque_max = f32_max(joint->torque, 1e-6f);
-    }
-    def.rest = joint->rest;
-    def.frequency = joint->frequency;
-    def.damping = joint->damping;
-    def.break_force = joint->break_force;
-    def.break_torque = joint->break_torque;
-    def.motor_velocity = joint->motor_velocity;
-    def.motor_spin = joint->motor_spin;
+    def.force_max = joint->driven ? f32_max(joint->force_max, 1e-6f) : usual.force_max;
+    def.torque_max = joint->driven ? f32_max(joint->torque_max, 1e-6f) : usual.torque_max;
     return def;
 }
 

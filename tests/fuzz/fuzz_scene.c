@@ -33,7 +33,7 @@ static void look(const Scene *scene, const ErrorText *error)
     }
     for (u32 i = 0; i < scene->body_count; i++) {
         CHECK(vec3_is_finite(scene->bodies[i].position));
-        CHECK(scene->bodies[i].motion != MOTION_DYNAMIC || scene->bodies[i].mass_kg > 0.0f);
+        CHECK(scene->bodies[i].motion != BODY_DYNAMIC || scene->bodies[i].mass_kg > 0.0f);
     }
     for (u32 i = 0; i < scene->joint_count; i++) {
         const SceneJoint *joint = &scene->joints[i];

@@ -61,7 +61,7 @@ static void watch_joints(Watch *w)
         const SceneJoint *joint = &w->scene->joints[i];
         const i32 bodies[2] = {joint->a, joint->b};
         Vec3 ends[2] = {joint->anchor_a, joint->anchor_b};
-        bool known = joint->kind != SCENE_JOINT_MOTOR && joint->kind != SCENE_JOINT_SPRING;
+        bool known = joint->kind != JOINT_MOTOR && joint->kind != JOINT_SPRING;
         for (u32 k = 0; k < 2 && known; k++) {
             ShownPose pose;
             const Entity *entity =

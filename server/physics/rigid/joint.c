@@ -14,21 +14,13 @@ JointDef joint_def_default(JointKind kind)
                     .flags = JOINT_ENABLED,
                     .frame_a = {1.0f, 0.0f, 0.0f, 0.0f},
                     .frame_b = {1.0f, 0.0f, 0.0f, 0.0f},
-                    .swing = PI_F,
-                    .force_max = FLT_MAX,
-                    .damping = 1.0f,
-                    .torque_max = FLT_MAX};
+                    .swing = PI_F};
+#define ROW_NUMBER(key, member, unit, scale, initial, ...) def.member = (initial) * (scale);
+#include "shared/rows/joint.def"
+    def.force_max = def.torque_max = FLT_MAX;
     return def;
 }
 
-static bool at_least_zero(f32 x)
-{
-    return isfinite(x) && x >= 0.0f;
-}
-static bool more_than_zero(f32 x)
-{
-    return isfinite(x) && x > 0.0f;
-}
 static bool anchor_is_usable(Vec3 anchor)
 {
     Vec3 size = vec3_abs(anchor);
@@ -40,9 +32,14 @@ static bool frame_is_usable(Quat q)
     f32 length2 = quat_dot(q, q);
     return isfinite(length2) && length2 > 1e-12f;
 }
-static bool speed_is_usable(Vec3 v)
+static bool is_within(f32 x, f32 least, f32 most)
 {
-    return vec3_is_finite(v) && vec3_length_squared(v) <= SPEED_MAX_M_S * SPEED_MAX_M_S;
+    return x >= least && x <= most; /* false for NaN */
+}
+static bool vector_is_within(Vec3 v, f32 most)
+{
+    return is_within(v.x, -most, most) && is_within(v.y, -most, most) &&
+           is_within(v.z, -most, most);
 }
 
 static const char *limits_fault(const JointDef *def)
@@ -82,27 +79,24 @@ const char *joint_def_fault(const JointDef *def)
     if (!frame_is_usable(def->frame_a) || !frame_is_usable(def->frame_b)) {
         return "frame";
     }
-    if (!(fabsf(def->speed) <= SPEED_MAX_M_S) || !speed_is_usable(def->motor_velocity) ||
-        !speed_is_usable(def->motor_spin)) {
-        return "speed";
+#define ROW_NUMBER(key, member, unit, scale, initial, also, least, most, bears, doc)               \
+    if (!is_within(def->member, (least) < 0.0f ? -(bears) : (least), bears)) {                     \
+        return #member;                                                                            \
     }
-    if (!more_than_zero(def->force_max)) {
+#define ROW_VECTOR(key, member, unit, most, bears, doc)                                            \
+    if (!vector_is_within(def->member, bears)) {                                                   \
+        return #member;                                                                            \
+    }
+#include "shared/rows/joint.def"
+    /* A motor of no strength is no motor. */
+    if (!(def->force_max > 0.0f)) {
         return "force_max";
     }
-    if (!more_than_zero(def->torque_max)) {
+    if (!(def->torque_max > 0.0f)) {
         return "torque_max";
     }
-    if (!(fabsf(def->rest) <= WORLD_EXTENT_MAX_M)) {
+    if (!is_within(def->rest, -WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M)) {
         return "rest";
-    }
-    if (!at_least_zero(def->frequency) || def->frequency > 1e6f) {
-        return "frequency";
-    }
-    if (!at_least_zero(def->damping) || def->damping > 1e6f) {
-        return "damping";
-    }
-    if (!at_least_zero(def->break_force) || !at_least_zero(def->break_torque)) {
-        return "break_force";
     }
     return limits_fault(def);
 }

@@ -16,20 +16,6 @@
 
 #include "server/physics/rigid/rigid.h"
 
-typedef enum JointKind {
-    JOINT_NONE = 0,
-    JOINT_BALL = 1,     /* anchors together */
-    JOINT_HINGE = 2,    /* ball, and x axes together; angle has limits, motor, spring */
-    JOINT_SLIDER = 3,   /* all but the shift along x, which has limits, motor, spring */
-    JOINT_FIXED = 4,    /* anchors and frames together */
-    JOINT_DISTANCE = 5, /* lower ≤ |anchors' distance| ≤ upper: a rod (equal), a rope (lower 0) */
-    JOINT_CONE_TWIST = 6, /* ball; x axes within the swing cone; twist within the limits */
-    JOINT_UNIVERSAL = 7,  /* ball; a's x stays perpendicular to b's y (cardan) */
-    JOINT_MOTOR = 8,      /* drives relative velocity and pose with bounded force and torque */
-    JOINT_SPRING = 9,     /* spring along the line between the anchors, rest length `rest` */
-    JOINT_KIND_COUNT
-} JointKind;
-
 typedef struct JointId {
     u32 slot, generation; /* generation 0 names none */
 } JointId;
@@ -43,24 +29,15 @@ enum {
     JOINT_FLAGS = 31
 };
 
+/* The options of shared/rows/joint.def, in SI units and radians; there is what they mean. Anchors
+ * and frames are local; lower, upper and swing hold with JOINT_LIMITS; force_max and torque_max are
+ * > 0. Bytes of saved worlds: members keep their order. */
 typedef struct JointDef {
     JointKind kind;
     u32 flags;
-    BodyId a, b;             /* generation 0: the world, whose frame is the identity */
-    Vec3 anchor_a, anchor_b; /* m, local */
-    Quat frame_a, frame_b;
-    f32 lower, upper;                /* rad or m */
-    f32 swing;                       /* rad, half angle of the cone, (0, π] */
-    f32 speed;                       /* rad/s or m/s, of the motor */
-    f32 force_max;                   /* N m or N of the motor, > 0 */
-    f32 rest;                        /* rad or m */
-    f32 frequency;                   /* Hz of the spring's motion of the two bodies alone */
-    f32 damping;                     /* its ratio, 1: critical */
-    f32 break_force;                 /* N, 0: never */
-    f32 break_torque;                /* N m, 0: never */
-    Vec3 motor_velocity, motor_spin; /* JOINT_MOTOR: of b against a, in a's frame; with `frequency`
-                                        also the pose of b's frame is pulled onto a's */
-    f32 torque_max;                  /* N m, JOINT_MOTOR */
+    BodyId a, b; /* generation 0: the world, whose frame is the identity */
+#define MEMBER(type, name) type name;
+#include "shared/rows/joint.def"
 } JointDef;
 
 /* Enabled, identity frames, anchors at the origins, no limits, a motor of no bounded strength. */

@@ -11,6 +11,7 @@
 
 #include "server/physics/state.h"
 #include "shared/jobs.h"
+#include "shared/kinds.h"
 #include "shared/shape.h"
 
 typedef struct Rigid Rigid;
@@ -20,40 +21,13 @@ typedef struct BodyId {
     u32 slot, generation;
 } BodyId;
 
-typedef enum BodyMotion {
-    BODY_DYNAMIC = 0,
-    BODY_STATIC = 1,
-    BODY_KINEMATIC = 2 /* moves with its velocity, feels no force */
-} BodyMotion;
-
+/* The options of shared/rows/body.def, in SI units; there are their ranges and what they mean.
+ * Bodies that are `plain` push others and are pushed, but stacks of both kinds give way by
+ * centimetres. */
 typedef struct BodyDef {
-    Shape shape;
-    BodyMotion motion;
-    Vec3 position; /* m */
-    Quat orientation;
-    Vec3 velocity, spin; /* m/s, rad/s */
-    f32 mass_kg;         /* > 0 for dynamic bodies */
-    f32 friction;        /* ≥ 0; pairs take the geometric mean */
-    f32 restitution;     /* [0, 1]; pairs take the larger */
-    f32 rolling;         /* m, lever arm of rolling friction; pairs take the larger */
-    f32 gravity_scale;
-    f32 linear_damping, angular_damping; /* 1/s */
-    Vec3 surface_velocity;               /* m/s, of its surface in its own frame: a conveyor */
-    u32 group;                           /* bits: what it is; 0 is taken as 1 */
-    u32 mask;    /* bits: with which groups it collides; 0 is taken as all */
-    u32 family;  /* not 0: never collides with the same family (parts of a ragdoll) */
-    bool sensor; /* reports overlaps, pushes nothing */
-    bool asleep;
-    bool plain; /* solved as RIGID_IMPULSES says, also where the world is not: one step a tick for
-                   its motion, its contacts and its joints. Those with other bodies, too: they push
-                   each other, but stacks of both kinds give way by centimetres */
+#define MEMBER(type, name) type name;
+#include "shared/rows/body.def"
 } BodyDef;
-
-typedef enum RigidMethod {
-    RIGID_SOFT_STEP = 0, /* TGS-soft: substeps, soft contacts, friction cone */
-    RIGID_IMPULSES = 1   /* one step of sequential impulses with Baumgarte stabilization and a
-                            friction pyramid: for teaching and comparison */
-} RigidMethod;
 
 typedef struct RigidDef {
     u32 body_capacity;

@@ -79,7 +79,7 @@ static void test_playground_is_what_the_demo_needs(void **state)
     assert_non_null(scene);
     i32 box = find_body(scene, "box-1");
     assert_true(box >= 0);
-    assert_int_equal(scene->bodies[box].motion, MOTION_DYNAMIC);
+    assert_int_equal(scene->bodies[box].motion, BODY_DYNAMIC);
     assert_true(find_body(scene, "brick-1") >= 0 && find_body(scene, "brick-100") >= 0);
     assert_int_equal(find_body(scene, "brick-101"), -1);
     assert_true(find_body(scene, "crate-30") >= 0); /* 16 + 9 + 4 + 1 */
@@ -540,7 +540,7 @@ static void test_mutated_bytes(void **state)
         refused += mutant == NULL;
         for (u32 i = 0; mutant != NULL && i < mutant->body_count; i++) {
             assert_true(vec3_is_finite(mutant->bodies[i].position));
-            assert_true(mutant->bodies[i].motion != MOTION_DYNAMIC ||
+            assert_true(mutant->bodies[i].motion != BODY_DYNAMIC ||
                         mutant->bodies[i].mass_kg > 0.0f);
         }
         scene_destroy(mutant);

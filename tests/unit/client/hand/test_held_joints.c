@@ -53,7 +53,7 @@ static i32 add_body(World *world, Vec3 position, f32 mass_kg)
 }
 
 /* At a world point, through which the frame's x axis goes along the world's. */
-static void add_joint(World *world, SceneJointKind kind, i32 a, i32 b, Vec3 at)
+static void add_joint(World *world, JointKind kind, i32 a, i32 b, Vec3 at)
 {
     SceneJoint *joint = &world->joints[world->scene.joint_count++];
     joint->kind = kind;
@@ -103,8 +103,7 @@ static void test_chain(void **state)
         add_body(&world, vec3(0.3f * (f32)i, 1.0f, 0.0f), 2.0f);
     }
     for (u32 i = 0; i < 11; i++) {
-        add_joint(&world, SCENE_JOINT_BALL, (i32)i, (i32)i + 1,
-                  vec3(0.3f * (f32)i + 0.15f, 1.0f, 0.0f));
+        add_joint(&world, JOINT_BALL, (i32)i, (i32)i + 1, vec3(0.3f * (f32)i + 0.15f, 1.0f, 0.0f));
     }
     add_body(&world, vec3(0.0f, 0.0f, 0.0f), 1.0f); /* of no joint */
     const Vec3 ways[] = {{0, 0, 0}, {0.2f, 0, 0}, {-1, 0.5f, 0}, {0, 3, 1}, {-5, 0, 2}};
@@ -141,8 +140,7 @@ static void test_ragdolls(void **state)
                 Vec3 at = vec3_add_scaled(vec3(0, 2, 0), 0.2f + 0.3f * (f32)part, way);
                 i32 body = add_body(&world, vec3_add_scaled(at, 0.15f, way),
                                     0.2f + 5.0f * random_f32(3, 16 * k + 2 * limb + part));
-                add_joint(&world, part == 0 ? SCENE_JOINT_CONE_TWIST : SCENE_JOINT_HINGE, last,
-                          body, at);
+                add_joint(&world, part == 0 ? JOINT_CONE_TWIST : JOINT_HINGE, last, body, at);
                 last = body;
             }
         }
@@ -168,7 +166,7 @@ static void test_standing(void **state)
     add_body(&world, vec3(0.5f, 1.0f, 0.0f), 20.0f);
     add_body(&world, vec3(0.0f, 0.0f, 0.0f), 0.0f);
     SceneJoint *hinge = &world.joints[0];
-    add_joint(&world, SCENE_JOINT_HINGE, 0, 1, vec3(0.0f, 1.0f, 0.0f));
+    add_joint(&world, JOINT_HINGE, 0, 1, vec3(0.0f, 1.0f, 0.0f));
     /* The axis upwards. */
     hinge->frame_a = hinge->frame_b = (Quat){sqrtf(0.5f), 0.0f, 0.0f, sqrtf(0.5f)};
     Vec3 is = drag(&world, 0, vec3(0.4f, 0.0f, 0.0f), vec3(0.0f, 0.5f, 0.7f));
@@ -180,7 +178,7 @@ static void test_standing(void **state)
 
     world_begin(&world);
     add_body(&world, vec3(0.5f, 1.0f, 0.0f), 20.0f);
-    add_joint(&world, SCENE_JOINT_FIXED, 0, -1, vec3(0.0f, 1.0f, 0.0f));
+    add_joint(&world, JOINT_FIXED, 0, -1, vec3(0.0f, 1.0f, 0.0f));
     is = drag(&world, 0, vec3_zero(), vec3(1.0f, 0.5f, 0.7f));
     assert_true(vec3_distance(is, world.poses[0].position) < 0.02f);
 
@@ -188,8 +186,7 @@ static void test_standing(void **state)
     world_begin(&world);
     for (u32 i = 0; i < 6; i++) {
         add_body(&world, vec3(0.0f, 3.0f - 0.3f * (f32)i, 0.0f), 1.0f);
-        add_joint(&world, SCENE_JOINT_BALL, (i32)i - 1, (i32)i,
-                  vec3(0.0f, 3.15f - 0.3f * (f32)i, 0.0f));
+        add_joint(&world, JOINT_BALL, (i32)i - 1, (i32)i, vec3(0.0f, 3.15f - 0.3f * (f32)i, 0.0f));
     }
     is = drag(&world, 5, vec3_zero(), vec3(3.0f, 1.0f, 0.0f));
     assert_true(widest(&world) < 0.06f);
@@ -205,7 +202,7 @@ static void test_limits(void **state)
     for (u32 i = 0; i < 90; i++) {
         add_body(&world, vec3(0.3f * (f32)i, 1.0f, 0.0f), 1.0f);
         if (i > 0) {
-            add_joint(&world, SCENE_JOINT_BALL, (i32)i - 1, (i32)i,
+            add_joint(&world, JOINT_BALL, (i32)i - 1, (i32)i,
                       vec3(0.3f * (f32)i - 0.15f, 1.0f, 0.0f));
         }
     }

@@ -66,8 +66,8 @@ static bool is_driven(const Scene *scene)
     bool driven = vec3_length(scene->wind) > 0.0f || scene->soft_count > 0;
     for (u32 i = 0; i < scene->body_count; i++) {
         const SceneBody *body = &scene->bodies[i];
-        driven = driven || body->motion == MOTION_KINEMATIC ||
-                 vec3_length(body->surface_velocity) > 0.0f;
+        driven =
+            driven || body->motion == BODY_KINEMATIC || vec3_length(body->surface_velocity) > 0.0f;
     }
     for (u32 i = 0; i < scene->joint_count; i++) {
         driven = driven || scene->joints[i].driven || scene->joints[i].sprung;

@@ -76,12 +76,13 @@ SRC_shared := $(wildcard shared/*.c)
 SRC_protocol := $(wildcard protocol/*.c protocol/*.cpp)
 SRC_physics := $(call layer_c,server/physics)
 SRC_world := $(wildcard server/world/*.c)
+SRC_author := $(wildcard server/author/*.c server/author/*.cpp)
 SRC_host := $(wildcard server/host/*.c)
 SRC_link := $(wildcard client/link/*.c)
 SRC_view := $(wildcard client/view/*.c)
 SRC_hand := $(wildcard client/hand/*.c client/hand/*.cpp)
 SRC_support := $(wildcard tests/support/*.c)
-LAYERS := shared protocol physics world host link view hand support
+LAYERS := shared protocol physics world author host link view hand support
 objects = $(patsubst %,$(B)/obj/%.o,$(1))
 define layer_rule
 $(B)/lib$(1).a: $(call objects,$(SRC_$(1)))
@@ -91,9 +92,9 @@ $(B)/lib$(1).a: $(call objects,$(SRC_$(1)))
 endef
 $(foreach l,$(LAYERS),$(eval $(call layer_rule,$(l))))
 lib = $(patsubst %,$(B)/lib%.a,$(1))
-SERVER_LIBS := $(call lib,host world physics protocol shared)
+SERVER_LIBS := $(call lib,host author world physics protocol shared)
 CLIENT_LIBS := $(call lib,hand view link protocol shared)
-ALL_LIBS := $(call lib,support hand view link host world physics protocol shared)
+ALL_LIBS := $(call lib,support hand view link host author world physics protocol shared)
 
 PROGRAMS := plenum-server plenum-client plenum-tool plenum-bench
 all: $(addprefix $(B)/,$(PROGRAMS))
@@ -197,6 +198,10 @@ check-tsan:
 demo: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@tests/demo.sh $(B)
+# Writes the reference of SCENES.md anew, from the rows of shared/rows.
+docs: $(B)/plenum-tool
+	@sed -i -e '/^<!-- rows: from here/,/^<!-- rows: to here/{//!d}' protocol/SCENES.md
+	@$(B)/plenum-tool schema | sed -i -e '/^<!-- rows: from here/r /dev/stdin' protocol/SCENES.md
 # Writes shared/assets anew; what ships is what it wrote.
 $(B)/make-models: $(B)/obj/tests/assets/make_models.c.o $(call lib,shared)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -222,7 +227,7 @@ fuzz: test-deps
 			-verbosity=0 build/fuzz/corpus/$$t tests/fuzz/corpus/$$t || exit 1; done
 .SECONDARY: $(patsubst %,$(B)/obj/tests/fuzz/fuzz_%.c.o,$(FUZZ_TARGETS))
 fuzz-programs: $(patsubst %,$(B)/fuzz_%,$(FUZZ_TARGETS))
-$(B)/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.c.o $(B)/obj/tests/fuzz/target.c.o $(call lib,support hand link host world physics protocol shared)
+$(B)/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.c.o $(B)/obj/tests/fuzz/target.c.o $(call lib,support hand link host author world physics protocol shared)
 	@echo "  LD  $@"
 	@$(CC) $(subst fuzzer-no-link,fuzzer,$(LDFLAGS)) -o $@ $^ $(LIBS)
 
@@ -257,4 +262,4 @@ compile_commands.json: $(GENERATED) FORCE
 FORCE:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
-.PHONY: FORCE help check golden all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean
+.PHONY: FORCE help check docs golden all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean

@@ -6,6 +6,7 @@
 #include "protocol/recording.h"
 #include "protocol/scene.h"
 #include "protocol/token.h"
+#include "server/author/reference.h"
 #include "shared/clock.h"
 #include "shared/options.h"
 
@@ -316,6 +317,22 @@ static int make_token(int argc, char **argv, ErrorText *error)
     return write_token(operands[0], bytes, sizeof bytes, error);
 }
 
+static int print_schema(int argc, char **argv, ErrorText *error)
+{
+    OptionTable table = {.program = "plenum-tool schema",
+                         .synopsis = "",
+                         .about = "Prints every option of bodies, joints, soft bodies and cloths, "
+                                  "the probes and the parameters, as tables of Markdown."};
+    char **operands;
+    u32 count;
+    int parsed = options_parse(&table, argc, argv, &operands, &count, error);
+    if (parsed != 0) {
+        return parsed < 0 ? usage(error) : EXIT_OK;
+    }
+    reference_print(stdout);
+    return EXIT_OK;
+}
+
 static int export_recording(int argc, char **argv, ErrorText *error)
 {
     PL_UNUSED(argc);
@@ -330,6 +347,7 @@ static const struct {
     const char *operands, *help;
 } commands[] = {
     {"check", check_scene, "SCENE.json", "read a scene as the server would, say what is in it"},
+    {"schema", print_schema, "", "print what a scene can say: options, ranges, defaults"},
     {"info", show_recording, "FILE.plrec", "what a recording holds and whether it is whole"},
     {"keygen", make_keys, "NAME", "a key pair that signs tokens: NAME.key and NAME.pub"},
     {"token", make_token, "--key FILE OUT", "sign a connect token (see token --help)"},

@@ -21,6 +21,7 @@ LAYER_OF = [
     ("protocol/*", "protocol"),
     ("server/physics/*", "physics"),
     ("server/world/*", "world"),
+    ("server/author/*", "author"),
     ("server/host/*", "host"),
     ("server/*", "server"),
     ("client/link/*", "link"),
@@ -35,8 +36,9 @@ LAYERS = {
     "protocol": {"shared", "protocol"},
     "physics": {"shared", "physics"},
     "world": {"shared", "protocol", "physics", "world"},
-    "host": {"shared", "protocol", "world", "host"},
-    "server": {"shared", "protocol", "world", "host", "server"},
+    "author": {"shared", "protocol", "author"},
+    "host": {"shared", "protocol", "world", "author", "host"},
+    "server": {"shared", "protocol", "world", "author", "host", "server"},
     "link": {"shared", "protocol", "link"},
     "view": {"shared", "protocol", "link", "view"},
     "hand": {"shared", "protocol", "link", "view", "hand"},
@@ -50,8 +52,8 @@ ONLY_IN = {
     "SDL.h": ["client/*", "tests/unit/client/*"],
     "SDL_*": ["client/*", "tests/unit/client/*"],
     "epoxy/*": ["client/view/*", "client/hand/panels.cpp"],
-    "flatbuffers/*": ["protocol/*.cpp", "protocol/*_cpp.h"],
-    "*_generated.h": ["protocol/*.cpp", "protocol/*_cpp.h"],
+    "flatbuffers/*": ["protocol/*.cpp", "protocol/*_cpp.h", "server/author/*.cpp"],
+    "*_generated.h": ["protocol/*.cpp", "protocol/*_cpp.h", "server/author/*.cpp"],
     "imgui*": ["client/hand/panels.cpp"],
     "xxhash.h": ["shared/hash.c"],
     "ini.h": ["shared/options.c"],
@@ -64,7 +66,7 @@ ONLY_IN = {
 }
 # The part of client/hand that runs without a window (--headless, --bots) never sees SDL.
 NO_SDL = re.compile(r"client/hand/(hand|pick|script|report|bots)(_\w+)?\.[ch]$")
-CPP_FILES = ["protocol/*.cpp", "client/hand/panels.cpp", "tests/bench/peers/*_bullet.cpp"]
+CPP_FILES = ["protocol/*.cpp", "server/author/*.cpp", "client/hand/panels.cpp", "tests/bench/peers/*_bullet.cpp"]
 CLOCK = re.compile(r"\b(clock_gettime|gettimeofday|timespec_get|time|clock|ftime)\s*\(")
 NOTES = re.compile(r"\b(TODO|FIXME|XXX)\b")
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)[>"]')

@@ -1,0 +1,244 @@
+/* reference.c: rows as data and as Markdown. See reference.h. */
+#include "server/author/reference.h"
+
+#include "shared/kinds.h"
+#include "shared/limits.h"
+
+#include <ctype.h>
+#include <float.h>
+#include <string.h>
+
+static const ReferenceChoice BodyMotion_choices[] = {
+#define BODY_MOTION(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
+static const ReferenceChoice RigidMethod_choices[] = {
+#define RIGID_METHOD(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
+static const ReferenceChoice JointKind_choices[] = {
+#define JOINT_KIND(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
+static const ReferenceChoice SoftMethod_choices[] = {
+#define SOFT_METHOD(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
+static const ReferenceChoice SoftBend_choices[] = {
+#define SOFT_BEND(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
+static const ReferenceChoice SoftVolume_choices[] = {
+#define SOFT_VOLUME(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
+static const ReferenceChoice SoftMatch_choices[] = {
+#define SOFT_MATCH(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
+
+/* The tables. Each includes reference_rows.h, which defines what a row becomes. */
+static const ReferenceRow body_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/body.def"
+};
+static const ReferenceRow joint_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/joint.def"
+};
+static const ReferenceRow soft_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/soft.def"
+};
+static const ReferenceRow cloth_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/cloth.def"
+};
+
+static const ReferenceTable tables[] = {
+    {"Body", "bodies", "{\"name\":\"x\",\"shape\":{\"kind\":\"sphere\",\"radius\":1}", body_rows,
+     PL_COUNT(body_rows)},
+    {"Joint", "joints", "{\"name\":\"x\",\"kind\":\"ball\",\"a\":\"a\"", joint_rows,
+     PL_COUNT(joint_rows)},
+    {"Soft", "softs",
+     "{\"name\":\"x\",\"shape\":{\"kind\":\"box\",\"size\":[1,1,1],\"cells\":[1,1,1],"
+     "\"solid\":true}",
+     soft_rows, PL_COUNT(soft_rows)},
+    {"Cloth", "cloths", "{\"name\":\"x\",\"points\":[3,3],\"size\":[1,1]", cloth_rows,
+     PL_COUNT(cloth_rows)},
+};
+
+static const ReferenceEnum enums[] = {
+    {"Motion", BodyMotion_choices, PL_COUNT(BodyMotion_choices)},
+    {"Method", RigidMethod_choices, PL_COUNT(RigidMethod_choices)},
+    {"JointKind", JointKind_choices, PL_COUNT(JointKind_choices)},
+    {"SoftMethod", SoftMethod_choices, PL_COUNT(SoftMethod_choices)},
+    {"SoftBend", SoftBend_choices, PL_COUNT(SoftBend_choices)},
+    {"SoftVolume", SoftVolume_choices, PL_COUNT(SoftVolume_choices)},
+    {"SoftMatch", SoftMatch_choices, PL_COUNT(SoftMatch_choices)},
+};
+
+const ReferenceTable *reference_tables(u32 *count)
+{
+    *count = PL_COUNT(tables);
+    return tables;
+}
+
+const ReferenceEnum *reference_enums(u32 *count)
+{
+    *count = PL_COUNT(enums);
+    return enums;
+}
+
+/* ---- Markdown ---- */
+
+/* Which options are of some kinds of joints only: "HINGE | SLIDER". */
+static const struct {
+    const char *key, *kinds;
+} only[] = {
+#define ROW_ONLY(key, initial, kinds) {#key, #kinds},
+#include "shared/rows/joint.def"
+};
+
+static void print_kinds(FILE *out, const char *kinds)
+{
+    fputs(" (", out);
+    for (const char *c = kinds; *c != 0; c++) {
+        if (strncmp(c, " | ", 3) == 0) {
+            fputs(", ", out);
+            c += 2;
+        } else {
+            fputc(tolower((unsigned char)*c), out);
+        }
+    }
+    fputc(')', out);
+}
+
+static void print_unit(FILE *out, const char *unit)
+{
+    fprintf(out, "%s%s", unit[0] != 0 ? " " : "", unit);
+}
+
+/* "0 to 1 m, or -1". */
+static void print_range(FILE *out, const ReferenceRow *row)
+{
+    bool more = row->also < row->least || row->also > row->most;
+    switch (row->kind) {
+    case REFERENCE_NUMBER:
+    case REFERENCE_WHOLE:
+        fprintf(out, "%g to %g", row->least, row->most);
+        print_unit(out, row->unit);
+        if (more) {
+            fprintf(out, ", or %g", row->also);
+        }
+        break;
+    case REFERENCE_BITS:
+        fprintf(out, "%g to 4294967295", row->least);
+        break;
+    case REFERENCE_FLAG:
+        fputs("true, false", out);
+        break;
+    case REFERENCE_VECTOR:
+        fprintf(out, "[x, y, z], each within ±%g", row->most);
+        print_unit(out, row->unit);
+        break;
+    case REFERENCE_CHOICE:
+        for (u32 i = 0; i < row->choice_count; i++) {
+            fprintf(out, "%s%s", i == 0 ? "" : ", ", row->choices[i].key);
+        }
+        break;
+    case REFERENCE_OTHER:
+        fputs(row->unit, out);
+        break;
+    }
+}
+
+static void print_initial(FILE *out, const ReferenceRow *row)
+{
+    switch (row->kind) {
+    case REFERENCE_FLAG:
+        fputs(row->initial != 0.0 ? "true" : "false", out);
+        break;
+    case REFERENCE_BITS:
+        fprintf(out, "%.0f", row->initial);
+        break;
+    case REFERENCE_CHOICE:
+        fputs(row->choices[(u32)row->initial].key, out);
+        break;
+    case REFERENCE_VECTOR:
+        fputs("[0, 0, 0]", out);
+        break;
+    case REFERENCE_OTHER:
+        fputs(row->initial_text, out);
+        break;
+    default:
+        fprintf(out, "%g", row->initial);
+        break;
+    }
+}
+
+static void print_table(FILE *out, const ReferenceTable *table)
+{
+    bool joints = table->rows == joint_rows;
+    fprintf(out, "\n### %s\n\n| field | is | left out | |\n| --- | --- | --- | --- |\n",
+            table->list);
+    for (u32 i = 0; i < table->count; i++) {
+        const ReferenceRow *row = &table->rows[i];
+        fprintf(out, "| `%s` | ", row->key);
+        print_range(out, row);
+        fputs(" | ", out);
+        print_initial(out, row);
+        fprintf(out, " | %s", row->doc);
+        for (u32 k = 0; k < row->choice_count; k++) {
+            fprintf(out, "%s%s: %s", k == 0 ? ": " : "; ", row->choices[k].key,
+                    row->choices[k].doc);
+        }
+        for (u32 k = 0; joints && k < PL_COUNT(only); k++) {
+            if (strcmp(only[k].key, row->key) == 0) {
+                print_kinds(out, only[k].kinds);
+            }
+        }
+        fputs(" |\n", out);
+    }
+}
+
+static void print_probes(FILE *out)
+{
+    static const struct {
+        const char *key, *unit, *of, *doc;
+    } probes[] = {
+#define PROBE(NAME, key, number, unit, of, doc) {#key, unit, #of, doc},
+#include "shared/rows/probe.def"
+    };
+    static const char *const names[][2] = {
+        {"WORLD", "the world"},  {"ENTITY", "a body or a soft body"}, {"BODY", "a body"},
+        {"SOFT", "a soft body"}, {"GAS", "a closed one, or a ring"},  {"JOINT", "a joint"}};
+    fputs("\n### probes\n\n| kind | unit | of | |\n| --- | --- | --- | --- |\n", out);
+    for (u32 i = 0; i < PL_COUNT(probes); i++) {
+        const char *of = "";
+        for (u32 k = 0; k < PL_COUNT(names); k++) {
+            of = strcmp(names[k][0], probes[i].of) == 0 ? names[k][1] : of;
+        }
+        fprintf(out, "| `%s` | %s | %s | %s |\n", probes[i].key, probes[i].unit, of, probes[i].doc);
+    }
+}
+
+static void print_parameters(FILE *out)
+{
+    fputs("\n### parameters\n\nNot written in a scene: sliders of whoever may tune the world.\n\n"
+          "| name | from | to | unit | at first | |\n| --- | --- | --- | --- | --- | --- |\n",
+          out);
+#define PARAMETER(NAME, name, unit, components, least, most, initial, initial_text, doc)           \
+    fprintf(out, "| %s | %g | %g | %s | %s | %s |\n", name, (f64)(least), (f64)(most), unit,       \
+            initial_text, doc);
+#include "shared/rows/parameter.def"
+}
+
+void reference_print(FILE *out)
+{
+    for (u32 i = 0; i < PL_COUNT(tables); i++) {
+        print_table(out, &tables[i]);
+    }
+    print_probes(out);
+    print_parameters(out);
+}

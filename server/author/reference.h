@@ -1,0 +1,64 @@
+/*
+ * reference.h: the options of a scene as data, for those who write one: from the same rows
+ * (shared/rows) that give them their defaults and checks. plenum-tool schema prints them, SCENES.md
+ * keeps what it printed, tests hold scene.fbs to them.
+ * Layer: server/author (includes shared and protocol only).
+ */
+#ifndef PLENUM_SERVER_AUTHOR_REFERENCE_H
+#define PLENUM_SERVER_AUTHOR_REFERENCE_H
+
+#include "shared/base.h"
+
+#include <stdio.h>
+
+typedef enum ReferenceKind {
+    REFERENCE_NUMBER,
+    REFERENCE_WHOLE,
+    REFERENCE_BITS,
+    REFERENCE_FLAG,
+    REFERENCE_CHOICE,
+    REFERENCE_VECTOR,
+    REFERENCE_OTHER
+} ReferenceKind;
+
+/* A choice's name in JSON, its number in scene bytes, what it is. */
+typedef struct ReferenceChoice {
+    const char *key;
+    u32 number;
+    const char *doc;
+} ReferenceChoice;
+
+typedef struct ReferenceRow {
+    ReferenceKind kind;
+    const char *key;  /* in JSON and in scene.fbs */
+    const char *unit; /* OTHER: what is written */
+    /* In `unit`. NUMBER, WHOLE, BITS: least to most, or `also`; VECTOR: ±most; CHOICE, FLAG:
+     * initial is the number. */
+    f64 initial, also, least, most;
+    const char *initial_text;       /* of OTHER, else NULL */
+    const ReferenceChoice *choices; /* [choice_count], of CHOICE */
+    u32 choice_count;
+    const char *doc;
+} ReferenceRow;
+
+typedef struct ReferenceTable {
+    const char *name;  /* of the table in scene.fbs */
+    const char *list;  /* field of Scene that holds them */
+    const char *least; /* JSON of the least object of this table, without its closing brace */
+    const ReferenceRow *rows;
+    u32 count;
+} ReferenceTable;
+
+/* An enum of scene.fbs. */
+typedef struct ReferenceEnum {
+    const char *name;
+    const ReferenceChoice *choices;
+    u32 count;
+} ReferenceEnum;
+
+const ReferenceTable *reference_tables(u32 *count);
+const ReferenceEnum *reference_enums(u32 *count);
+/* All of it as Markdown tables. */
+void reference_print(FILE *out);
+
+#endif

@@ -1,0 +1,27 @@
+/* reference_rows.h: the reader of rows (shared/rows/open.def) that makes a ReferenceRow of each.
+ * Included before each table of rows, within the initializer of an array. Layer: server/author,
+ * private to reference.c. */
+#define ROW_NUMBER(key, member, unit, scale, initial, also, least, most, bears, doc)               \
+    {REFERENCE_NUMBER, #key, unit, initial, also, least, most, NULL, NULL, 0, doc},
+#define ROW_WHOLE(key, member, initial, least, most, doc)                                          \
+    {REFERENCE_WHOLE, #key, "", initial, least, least, most, NULL, NULL, 0, doc},
+#define ROW_BITS(key, member, initial, least, doc)                                                 \
+    {REFERENCE_BITS, #key, "", initial, least, least, UINT32_MAX, NULL, NULL, 0, doc},
+#define ROW_FLAG(key, member, initial, doc)                                                        \
+    {REFERENCE_FLAG, #key, "", initial, 0, 0, 1, NULL, NULL, 0, doc},
+#define ROW_CHOICE(key, member, Type, names, initial, doc)                                         \
+    {REFERENCE_CHOICE,                                                                             \
+     #key,                                                                                         \
+     "",                                                                                           \
+     initial,                                                                                      \
+     0,                                                                                            \
+     0,                                                                                            \
+     PL_COUNT(Type##_choices) - 1,                                                                 \
+     NULL,                                                                                         \
+     Type##_choices,                                                                               \
+     PL_COUNT(Type##_choices),                                                                     \
+     doc},
+#define ROW_VECTOR(key, member, unit, most, bears, doc)                                            \
+    {REFERENCE_VECTOR, #key, unit, 0, 0, -(most), most, NULL, NULL, 0, doc},
+#define ROW_OTHER(key, type, initial, doc)                                                         \
+    {REFERENCE_OTHER, #key, type, 0, 0, 0, 0, initial, NULL, 0, doc},

@@ -228,9 +228,11 @@ static void print_parameters(FILE *out)
     fputs("\n### parameters\n\nNot written in a scene: sliders of whoever may tune the world.\n\n"
           "| name | from | to | unit | at first | |\n| --- | --- | --- | --- | --- | --- |\n",
           out);
-#define PARAMETER(NAME, name, unit, components, least, most, initial, initial_text, doc)           \
+#define PARAMETER_WORLD(NAME, name, unit, components, least, most, initial, initial_text, doc)     \
     fprintf(out, "| %s | %g | %g | %s | %s | %s |\n", name, (f64)(least), (f64)(most), unit,       \
             initial_text, doc);
+#define PARAMETER_RIGID PARAMETER_WORLD
+#define PARAMETER_SOFT  PARAMETER_WORLD
 #include "shared/rows/parameter.def"
 }
 

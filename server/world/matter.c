@@ -50,7 +50,7 @@ u32 world_add_field(Matter *matter, const FieldDesc *field)
     return id;
 }
 
-u32 world_add_parameter(Matter *matter, const ScalarInfo *info)
+u32 world_add_parameter(Matter *matter, ScalarInfo info)
 {
     World *world = matter->world;
     if (world->parameter_count == PARAMETERS_MAX) {
@@ -58,7 +58,7 @@ u32 world_add_parameter(Matter *matter, const ScalarInfo *info)
         return WORLD_GRAVITY; /* what is asked for until the world is refused */
     }
     u32 id = world->parameter_count++;
-    world->parameters[id] = *info;
+    world->parameters[id] = info;
     return id;
 }
 

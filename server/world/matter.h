@@ -137,12 +137,11 @@ struct MatterOps {
 
 /* ---- what a world offers to its kinds ---- */
 
-/* Parameters of every world, in this order; those of the kinds follow. */
+/* Parameters of every world, in this order; those of the kinds follow (shared/rows/parameter.def):
+ * WORLD_GRAVITY, WORLD_WIND, ... */
 enum {
-    WORLD_GRAVITY,  /* m/s², 3 */
-    WORLD_WIND,     /* m/s, 3 */
-    WORLD_AIR,      /* kg/m³, 1 */
-    WORLD_SUBSTEPS, /* 1 */
+#define PARAMETER_WORLD(NAME, ...) WORLD_##NAME,
+#include "shared/rows/parameter.def"
     WORLD_PARAMETERS
 };
 
@@ -161,9 +160,11 @@ bool world_is_rigid(const World *world, const Entity *entity);
 /* Only in declare: a field's id; FIELDS_MAX if there is no room (the world is refused). Fields of
  * no elements are not added. */
 u32 world_add_field(Matter *matter, const FieldDesc *field);
-/* Only in declare: index of a parameter for world_value. `info`: name, unit, components, min, max,
- * initial. */
-u32 world_add_parameter(Matter *matter, const ScalarInfo *info);
+/* What is said of a parameter: one row of parameter.def. */
+ScalarInfo world_parameter(const char *name, const char *unit, u32 components, f32 min, f32 max,
+                           Vec3 initial);
+/* Only in declare: index of a parameter for world_value. */
+u32 world_add_parameter(Matter *matter, ScalarInfo info);
 /* Only in declare: a probe beside those of the scene; the number for measure_own. */
 u32 world_add_probe(Matter *matter, const char *name, const char *unit);
 const f32 *world_value(const World *world, u32 parameter); /* [4] */

@@ -76,9 +76,6 @@ static void destroy(Matter *matter)
 
 static void declare(Matter *matter)
 {
-    static const ScalarInfo friction = {
-        .name = "friction", .unit = "x", .components = 1, .max = 4.0f, .initial = {1.0f}};
-    static const ScalarInfo bounce = {.name = "bounce", .unit = "1", .components = 1, .max = 1.0f};
     MatterRigid *m = rigid_of(matter);
     FieldDesc field = {.kind = FIELD_POSES,
                        .name = "bodies",
@@ -86,8 +83,10 @@ static void declare(Matter *matter)
                        .capacity = m->capacity,
                        .quantum = rigid_scene(m)->quantum};
     m->field = world_add_field(matter, &field);
-    m->friction = world_add_parameter(matter, &friction);
-    m->bounce = world_add_parameter(matter, &bounce);
+#define PARAMETER_RIGID(NAME, name, unit, components, least, most, initial, initial_text, doc)     \
+    m->parameters[PARAMETER_##NAME] = world_add_parameter(                                         \
+        matter, world_parameter(name, unit, components, least, most, initial));
+#include "shared/rows/parameter.def"
 }
 
 static void declare_states(Matter *matter)
@@ -115,8 +114,8 @@ static void tune(Matter *matter)
     const World *world = matter->world;
     rigid_set_gravity(m->rigid, world_vector(world, WORLD_GRAVITY));
     rigid_set_substeps(m->rigid, (u32)world_value(world, WORLD_SUBSTEPS)[0]);
-    rigid_set_materials(m->rigid, world_value(world, m->friction)[0],
-                        world_value(world, m->bounce)[0]);
+    rigid_set_materials(m->rigid, world_value(world, m->parameters[PARAMETER_FRICTION])[0],
+                        world_value(world, m->parameters[PARAMETER_BOUNCE])[0]);
 }
 
 static void wake_all(Matter *matter)

@@ -18,6 +18,12 @@ typedef struct SlotInfo {
     u32 owner;  /* user who spawned it, 0 the scene */
 } SlotInfo;
 
+enum {
+#define PARAMETER_RIGID(NAME, ...) PARAMETER_##NAME,
+#include "shared/rows/parameter.def"
+    PARAMETERS_OF_RIGID
+};
+
 typedef struct MatterRigid {
     Matter base;
     Rigid *rigid;
@@ -28,8 +34,7 @@ typedef struct MatterRigid {
     u64 built_tick;   /* when the scene was last built: paths begin there */
     u32 field;        /* poses */
     u32 joints_field; /* 1 where a joint of the scene holds, 0 where it broke; FIELDS_MAX: none */
-    u32 friction;     /* parameters */
-    u32 bounce;
+    u32 parameters[PARAMETERS_OF_RIGID]; /* indices for world_value */
     void *debug; /* lines and islands as the solver has them, from when somebody first asks */
 } MatterRigid;
 

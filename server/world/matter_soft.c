@@ -67,12 +67,6 @@ static void destroy(Matter *matter)
 
 static void declare(Matter *matter)
 {
-    static const ScalarInfo stretch = {
-        .name = "cloth stretch", .unit = "x", .components = 1, .max = 10000.0f, .initial = {1.0f}};
-    static const ScalarInfo bend = {
-        .name = "cloth bending", .unit = "x", .components = 1, .max = 10000.0f, .initial = {1.0f}};
-    static const ScalarInfo pressure = {
-        .name = "pressure", .unit = "x", .components = 1, .max = 10.0f, .initial = {1.0f}};
     MatterSoft *m = soft_of(matter);
     const Scene *scene = scene_of(m);
     /* Cloth is seen from near: half the step of bodies. */
@@ -82,9 +76,10 @@ static void declare(Matter *matter)
         field.capacity += scene->soft_meshes[scene->softs[i].mesh].point_count;
     }
     m->field = world_add_field(matter, &field);
-    m->stretch = world_add_parameter(matter, &stretch);
-    m->bend = world_add_parameter(matter, &bend);
-    m->pressure = world_add_parameter(matter, &pressure);
+#define PARAMETER_SOFT(NAME, name, unit, components, least, most, initial, initial_text, doc)      \
+    m->parameters[PARAMETER_##NAME] = world_add_parameter(                                         \
+        matter, world_parameter(name, unit, components, least, most, initial));
+#include "shared/rows/parameter.def"
 }
 
 static void declare_states(Matter *matter)
@@ -121,8 +116,9 @@ static void tune(Matter *matter)
     const World *world = matter->world;
     soft_set_gravity(m->soft, world_vector(world, WORLD_GRAVITY));
     soft_set_wind(m->soft, world_vector(world, WORLD_WIND), world_value(world, WORLD_AIR)[0]);
-    soft_set_compliance(m->soft, world_value(world, m->stretch)[0], world_value(world, m->bend)[0]);
-    soft_set_pressure(m->soft, world_value(world, m->pressure)[0]);
+    soft_set_compliance(m->soft, world_value(world, m->parameters[PARAMETER_STRETCH])[0],
+                        world_value(world, m->parameters[PARAMETER_BEND])[0]);
+    soft_set_pressure(m->soft, world_value(world, m->parameters[PARAMETER_PRESSURE])[0]);
 }
 
 static void wake_all(Matter *matter)

@@ -10,16 +10,21 @@
 #include "server/physics/soft/soft.h"
 #include "server/world/matter.h"
 
+enum {
+#define PARAMETER_SOFT(NAME, ...) PARAMETER_##NAME,
+#include "shared/rows/parameter.def"
+    PARAMETERS_OF_SOFT
+};
+
 typedef struct MatterSoft {
     Matter base;
-    Soft *soft;        /* made anew by a reset */
-    Soft *next;        /* for the coming reset; NULL outside one */
-    SoftRange *softs;  /* [scene->soft_count] */
-    u32 *entities;     /* [scene->soft_count] ids */
-    u32 field;         /* points; FIELDS_MAX: the scene has none */
-    u32 awake_field;   /* 1 where a soft body of the scene is awake; FIELDS_MAX: none */
-    u32 stretch, bend; /* parameters */
-    u32 pressure;
+    Soft *soft;       /* made anew by a reset */
+    Soft *next;       /* for the coming reset; NULL outside one */
+    SoftRange *softs; /* [scene->soft_count] */
+    u32 *entities;    /* [scene->soft_count] ids */
+    u32 field;        /* points; FIELDS_MAX: the scene has none */
+    u32 awake_field;  /* 1 where a soft body of the scene is awake; FIELDS_MAX: none */
+    u32 parameters[PARAMETERS_OF_SOFT]; /* indices for world_value */
 } MatterSoft;
 
 extern const MatterOps matter_soft;

@@ -2,38 +2,27 @@
  * sliders, exports and checks come from that. What kinds of matter add is in their files. */
 #include "server/world/world_state.h"
 
+#include <stdio.h>
 #include <string.h>
+
+ScalarInfo world_parameter(const char *name, const char *unit, u32 components, f32 min, f32 max,
+                           Vec3 initial)
+{
+    ScalarInfo info = {.components = (u8)components,
+                       .min = min,
+                       .max = max,
+                       .initial = {initial.x, initial.y, initial.z}};
+    snprintf(info.name, sizeof info.name, "%s", name);
+    snprintf(info.unit, sizeof info.unit, "%s", unit);
+    return info;
+}
 
 void tune_declare(World *world)
 {
     const Scene *scene = world->scene;
-    Vec3 g = scene->gravity, w = scene->wind;
-    const ScalarInfo all[WORLD_PARAMETERS] = {
-        [WORLD_GRAVITY] = {.name = "gravity",
-                           .unit = "m/s^2",
-                           .components = 3,
-                           .min = -50.0f,
-                           .max = 50.0f,
-                           .initial = {g.x, g.y, g.z}},
-        [WORLD_WIND] = {.name = "wind",
-                        .unit = "m/s",
-                        .components = 3,
-                        .min = -30.0f,
-                        .max = 30.0f,
-                        .initial = {w.x, w.y, w.z}},
-        [WORLD_AIR] = {.name = "air density",
-                       .unit = "kg/m^3",
-                       .components = 1,
-                       .max = 10.0f,
-                       .initial = {1.2f}},
-        [WORLD_SUBSTEPS] = {.name = "substeps",
-                            .unit = "1",
-                            .components = 1,
-                            .min = 1.0f,
-                            .max = 32.0f,
-                            .initial = {(f32)u32_min(scene->substeps, 32)}},
-    };
-    memcpy(world->parameters, all, sizeof all);
+#define PARAMETER_WORLD(NAME, name, unit, components, least, most, initial, initial_text, doc)     \
+    world->parameters[WORLD_##NAME] = world_parameter(name, unit, components, least, most, initial);
+#include "shared/rows/parameter.def"
     world->parameter_count = WORLD_PARAMETERS;
 }
 

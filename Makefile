@@ -93,6 +93,9 @@ endef
 $(foreach l,$(LAYERS),$(eval $(call layer_rule,$(l))))
 lib = $(patsubst %,$(B)/lib%.a,$(1))
 SERVER_LIBS := $(call lib,host author world physics protocol shared)
+# A client gets scenes as bytes: it links no JSON parser, no mesh readers, no decomposition.
+SERVER_ONLY := -luv -lmicrohttpd -lflatbuffers
+AUTHOR_NAMES := flatbuffers::Parser|scene_(load|parse|json|files)|mesh_file_|convex_parts|reference_|schema_walk
 CLIENT_LIBS := $(call lib,hand view link protocol shared)
 ALL_LIBS := $(call lib,support hand view link host author world physics protocol shared)
 
@@ -104,7 +107,8 @@ $(B)/plenum-server: $(B)/obj/server/main.c.o $(SERVER_LIBS)
 $(B)/plenum-tool: $(B)/obj/server/tool_main.c.o $(SERVER_LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/plenum-client: $(call objects,$(wildcard client/*.c)) $(CLIENT_LIBS)
-	$(CC) $(LDFLAGS) -o $@ $^ $(VIEW_LIBS) $(LIBS)
+	$(CC) $(LDFLAGS) -o $@ $^ $(VIEW_LIBS) $(filter-out $(SERVER_ONLY),$(LIBS))
+	@! nm -C $@ | grep -E '$(AUTHOR_NAMES)' || { echo "$@ has what only the server and the tool need" >&2; exit 1; }
 BENCH_OBJECTS := $(call objects,$(wildcard tests/bench/*.c))
 $(B)/plenum-bench: $(BENCH_OBJECTS) $(ALL_LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)

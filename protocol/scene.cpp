@@ -1,7 +1,7 @@
 // scene.cpp: FlatBuffers scene -> checked C structs. Everything here treats the buffer as data of a
 // stranger: the verifier has seen its structure, these files see every number, name and reference.
+#include "protocol/scene_build.h"
 #include "protocol/scene_builder_cpp.h"
-#include "protocol/scene_files.h"
 
 namespace plenum
 {
@@ -280,19 +280,10 @@ bool Builder::build(const fb::Scene *in)
 
 } // namespace plenum
 
-namespace
+extern "C" Scene *scene_build(u8 *bytes, u32 byte_count, const char *name, const SceneText *text,
+                              ErrorText *error)
 {
-
-namespace fb = plenum::scene;
-using plenum::Builder;
-using plenum::SCENE_BYTES_MAX;
-using plenum::SCENE_DEPTH_MAX;
-using plenum::SCENE_TABLES_MAX;
-
-// Takes over `bytes` (malloc), whatever happens. `json` may be nullptr.
-Scene *build_scene(u8 *bytes, u32 byte_count, const char *name, const char *json, size_t json_bytes,
-                   ErrorText *error)
-{
+    namespace fb = plenum::scene;
     Scene *scene = (Scene *)calloc(1, sizeof *scene);
     if (scene == nullptr) {
         free(bytes);
@@ -302,16 +293,17 @@ Scene *build_scene(u8 *bytes, u32 byte_count, const char *name, const char *json
     scene->bytes = bytes;
     scene->byte_count = byte_count;
     bool built = false;
-    if (byte_count > SCENE_BYTES_MAX) {
+    if (byte_count > plenum::SCENE_BYTES_MAX) {
         error_set(error, ERROR_LIMIT, "%s: scene: %u bytes once packed; at most %d", name,
-                  byte_count, SCENE_BYTES_MAX);
+                  byte_count, plenum::SCENE_BYTES_MAX);
     } else {
-        flatbuffers::Verifier verifier(bytes, byte_count, SCENE_DEPTH_MAX, SCENE_TABLES_MAX);
+        flatbuffers::Verifier verifier(bytes, byte_count, plenum::SCENE_DEPTH_MAX,
+                                       plenum::SCENE_TABLES_MAX);
         if (!fb::VerifySceneBuffer(verifier)) {
             error_set(error, ERROR_FORMAT, "%s: scene: not well-formed scene bytes", name);
         } else {
             try {
-                Builder builder(scene, name, json, json_bytes, error);
+                plenum::Builder builder(scene, name, text, error);
                 built = builder.build(fb::GetScene(bytes));
             } catch (const std::bad_alloc &) {
                 error_set(error, ERROR_MEMORY, "%s: out of memory", name);
@@ -323,47 +315,6 @@ Scene *build_scene(u8 *bytes, u32 byte_count, const char *name, const char *json
         return nullptr;
     }
     return scene;
-}
-
-// `path`: of the file that the text is from, whose meshes are read; nullptr: it is from elsewhere.
-Scene *parse_scene(const char *json, size_t bytes, const char *name, const char *path,
-                   ErrorText *error)
-{
-    if (bytes > SCENE_FILE_BYTES_MAX) {
-        error_set(error, ERROR_LIMIT, "%s: too big; a scene has at most %d bytes", name,
-                  SCENE_FILE_BYTES_MAX);
-        return nullptr;
-    }
-    u32 encoded_bytes = 0;
-    u8 *encoded = scene_json_encode(json, bytes, name, &encoded_bytes, error);
-    if (encoded == nullptr) {
-        return nullptr;
-    }
-    if (path != nullptr &&
-        scene_files_inline(&encoded, &encoded_bytes, path, json, bytes, error) != ERROR_OK) {
-        free(encoded);
-        return nullptr;
-    }
-    return build_scene(encoded, encoded_bytes, name, json, bytes, error);
-}
-
-} // namespace
-
-extern "C" Scene *scene_load(const char *path, ErrorText *error)
-{
-    size_t bytes = 0;
-    char *text = scene_file_read(path, SCENE_FILE_BYTES_MAX, &bytes, error);
-    if (text == nullptr) {
-        return nullptr;
-    }
-    Scene *scene = parse_scene(text, bytes, path, path, error);
-    free(text);
-    return scene;
-}
-
-extern "C" Scene *scene_parse(const char *json, size_t bytes, const char *name, ErrorText *error)
-{
-    return parse_scene(json, bytes, name, nullptr, error);
 }
 
 extern "C" bool scene_resolve(const Scene *scene, Appearance *look)
@@ -394,16 +345,16 @@ extern "C" bool scene_resolve(const Scene *scene, Appearance *look)
 
 extern "C" Scene *scene_from_bytes(const u8 *bytes, u32 byte_count, ErrorText *error)
 {
-    u8 *copy = byte_count <= SCENE_BYTES_MAX ? (u8 *)malloc(byte_count + 1) : nullptr;
+    u8 *copy = byte_count <= plenum::SCENE_BYTES_MAX ? (u8 *)malloc(byte_count + 1) : nullptr;
     if (copy == nullptr) {
         error_set(error, ERROR_LIMIT, "scene: %u bytes are too many; at most %d", byte_count,
-                  SCENE_BYTES_MAX);
+                  plenum::SCENE_BYTES_MAX);
         return nullptr;
     }
     if (byte_count > 0) {
         memcpy(copy, bytes, byte_count);
     }
-    return build_scene(copy, byte_count, "scene", nullptr, 0, error);
+    return scene_build(copy, byte_count, "scene", nullptr, error);
 }
 
 extern "C" void scene_destroy(Scene *scene)

@@ -1,8 +1,7 @@
 /*
- * scene.h: a scene as plain C structs, read from JSON or from FlatBuffers bytes, checked whole:
- * whatever this file returns is finite, in range, with every reference resolved and every Repeat
- * expanded.
- * Layer: protocol. Implemented by scene.cpp (FlatBuffers).
+ * scene.h: a scene as plain C structs, read from FlatBuffers bytes (of JSON: server/author),
+ * checked whole: whatever this file returns is finite, in range, with every reference resolved and
+ * every Repeat expanded. Layer: protocol. Implemented by scene.cpp (FlatBuffers).
  */
 #ifndef PLENUM_PROTOCOL_SCENE_H
 #define PLENUM_PROTOCOL_SCENE_H
@@ -164,13 +163,6 @@ typedef struct Scene {
     u32 byte_count;
 } Scene;
 
-/* Reads and checks a JSON scene file and the mesh files that it names, which become part of its
- * bytes. NULL on error with "path:line: field: what; what is right".
- */
-Scene *scene_load(const char *path, ErrorText *error);
-/* The same from JSON text in memory, which cannot name files; `name` stands for the path in errors.
- */
-Scene *scene_parse(const char *json, size_t bytes, const char *name, ErrorText *error);
 /* Points the shape of an appearance to the scene's geometry that its id names. False if it must
  * have one and that is not there or of another kind, or has one and must not; or if it names a soft
  * mesh that is not there. */

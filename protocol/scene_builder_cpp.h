@@ -7,8 +7,7 @@
 #ifndef PLENUM_PROTOCOL_SCENE_BUILDER_CPP_H
 #define PLENUM_PROTOCOL_SCENE_BUILDER_CPP_H
 
-#include "protocol/scene.h"
-#include "protocol/scene_json.h"
+#include "protocol/scene_build.h"
 #include "protocol/text.h"
 #include "scene_generated.h"
 #include "shared/limits.h"
@@ -98,8 +97,8 @@ struct Copy {
 class Builder
 {
   public:
-    Builder(Scene *scene, const char *name, const char *json, size_t json_bytes, ErrorText *error)
-        : out_(scene), name_(name), json_(json), json_bytes_(json_bytes), error_(error)
+    Builder(Scene *scene, const char *name, const SceneText *text, ErrorText *error)
+        : out_(scene), name_(name), text_(text), error_(error)
     {
     }
     bool build(const fb::Scene *in);
@@ -243,8 +242,7 @@ class Builder
 
     Scene *out_;
     const char *name_;
-    const char *json_;
-    size_t json_bytes_;
+    const SceneText *text_; // or nullptr
     ErrorText *error_;
     std::unordered_map<std::string, const fb::Material *> materials_;
     std::unordered_map<std::string, i32> entities_; // body index, or −1 − soft index

@@ -10,8 +10,8 @@ namespace plenum
 void Builder::place_text(const Place &at, const char *field, const char *what, ErrorText *out)
 {
     std::string path = field != nullptr ? Place{&at, field, -1}.path() : at.path();
-    if (json_ != nullptr) {
-        u32 line = scene_json_line(json_, json_bytes_, path.c_str());
+    if (text_ != nullptr) {
+        u32 line = text_->line(text_->json, text_->bytes, path.c_str());
         error_set(out, ERROR_RANGE, "%s:%u: %s: %s", name_, line, path.c_str(), what);
     } else {
         error_set(out, ERROR_RANGE, "%s: %s: %s", name_, path.c_str(), what);

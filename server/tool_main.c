@@ -7,6 +7,7 @@
 #include "protocol/scene.h"
 #include "protocol/token.h"
 #include "server/author/reference.h"
+#include "server/author/scene_load.h"
 #include "shared/clock.h"
 #include "shared/options.h"
 

@@ -7,6 +7,7 @@
  */
 #include "protocol/entity_list.h"
 #include "protocol/recording.h"
+#include "server/author/scene_load.h"
 #include "server/host/frame_queue.h"
 #include "server/host/source.h"
 #include "server/world/world.h"

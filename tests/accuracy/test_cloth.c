@@ -1,5 +1,6 @@
 /* test_cloth.c: cloth against laws and numbers that come from outside of the program. */
 #include "protocol/scene.h"
+#include "server/author/scene_load.h"
 #include "server/physics/couple.h"
 #include "server/world/world.h"
 #include "shared/random.h"

@@ -1,5 +1,6 @@
 /* test_cradle.c: a row of equal balls hands momentum on: as many leave as arrive, as fast. The
  * balls hang apart by a hair (or touch) and move in a line without gravity. */
+#include "server/author/scene_load.h"
 #include "server/world/matter_rigid.h"
 #include "tests/support/rigid_kit.h"
 

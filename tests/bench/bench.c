@@ -1,5 +1,6 @@
 /* bench.c: samples, rows and worlds of plenum-bench. */
 #include "tests/bench/bench.h"
+#include "server/author/scene_load.h"
 
 #include "shared/clock.h"
 #include "shared/stats.h"

@@ -6,6 +6,7 @@
 #define PLENUM_TESTS_DETERMINISM_GOLDEN_H
 
 #include "protocol/snapshot.h"
+#include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "shared/hash.h"
 #include "shared/random.h"

@@ -96,6 +96,8 @@ static void list_sources(FILE *list)
                                            "server/physics/soft/*.c",
                                            "server/physics/*.c",
                                            "server/world/*.c",
+                                           "server/author/convex_parts.c",
+                                           "server/author/mesh_file*.c",
                                            "shared/*.c",
                                            "protocol/chunk.c",
                                            "protocol/detail.c",
@@ -161,11 +163,11 @@ static void link_and_run(const Build *build, const char *harness, char hash[32])
         snprintf(own, sizeof own, "$b/libworld.a $b/libphysics.a $b/libshared.a");
     }
     const char *program = test_path("harness");
-    snprintf(
-        command, sizeof command,
-        "b=%s; %s -std=c17 %s " RULES " -o %s tests/determinism/%s.c -Wl,--start-group %s "
-        "$b/libprotocol.a -Wl,--end-group -lflatbuffers -linih -lxxhash -lzstd -lm -lstdc++ && %s",
-        libraries_folder(), build->compiler, build->flags, program, harness, own, program);
+    snprintf(command, sizeof command,
+             "b=%s; %s -std=c17 %s " RULES " -o %s tests/determinism/%s.c -Wl,--start-group %s "
+             "$b/libauthor.a $b/libprotocol.a -Wl,--end-group -lflatbuffers -linih -lxxhash -lzstd "
+             "-lm -lstdc++ && %s",
+             libraries_folder(), build->compiler, build->flags, program, harness, own, program);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     hash[0] = 0;

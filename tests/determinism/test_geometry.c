@@ -3,7 +3,7 @@
  * everything that moves on them stands on that. Checked against hashes written down here; a change
  * of method changes them, a change of compiler must not.
  */
-#include "shared/convex_parts.h"
+#include "server/author/convex_parts.h"
 #include "shared/hash.h"
 #include "shared/mesh_shapes.h"
 #include "shared/random.h"

@@ -1,6 +1,7 @@
 /* test_scenes.c: shipped scenes with joints, meshes, terrain, fast bodies, sensors, moving surfaces
  * and both methods give the same bits for 1, 2, 4 and 8 threads, and go on bit for bit from an
  * image. */
+#include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "shared/jobs.h"
 

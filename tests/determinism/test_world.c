@@ -1,5 +1,6 @@
 /* test_world.c: a world with hands in it gives the same bits for any number of threads, and goes on
  * bit for bit from an image of it; damaged images do no harm. */
+#include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "shared/clock.h"
 #include "shared/hash.h"

@@ -3,10 +3,10 @@
  * they make, and what touches it, on hostile numbers: raw bits, or coarse numbers that meet often
  * in one place, one line, one plane.
  */
+#include "server/author/convex_parts.h"
 #include "server/physics/rigid/gjk.h"
 #include "server/physics/rigid/pair_test.h"
 #include "server/physics/rigid/rigid.h"
-#include "shared/convex_parts.h"
 #include "shared/mesh_shapes.h"
 #include "tests/fuzz/target.h"
 

@@ -2,6 +2,7 @@
  * goes on: it ticks, has a frame, and what is saved of it can be loaded. An input is a list of
  * edits of an image of tests/fuzz/image_scene.json; its checksum is made right, so that the fuzzer
  * gets behind it. */
+#include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "shared/check.h"
 #include "shared/hash.h"

@@ -2,8 +2,8 @@
  * fuzz_mesh_file.c: the readers of mesh files on hostile bytes, what soft_mesh_triangles makes of
  * what they read, and, for small closed surfaces, the tetrahedra inside and the skin over them.
  */
+#include "server/author/mesh_file.h"
 #include "shared/limits.h"
-#include "shared/mesh_file.h"
 #include "shared/tetrahedralize.h"
 #include "tests/fuzz/target.h"
 

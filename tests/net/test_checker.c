@@ -7,6 +7,7 @@
 #include "protocol/netsim.h"
 #include "protocol/recording_format.h"
 #include "protocol/snapshot.h"
+#include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "shared/hash.h"
 #include "tests/unit/protocol/random_world.h"

@@ -4,6 +4,7 @@
  */
 #include "protocol/bulk.h"
 #include "protocol/link_memory.h"
+#include "server/author/scene_load.h"
 #include "shared/clock.h"
 #include "tests/support/join_rig.h"
 #include "tests/support/process.h"

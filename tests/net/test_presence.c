@@ -4,6 +4,7 @@
  * too. A real host and connections in virtual time.
  */
 #include "protocol/link_memory.h"
+#include "server/author/scene_load.h"
 #include "tests/support/join_rig.h"
 #include "tests/support/process.h"
 

@@ -5,6 +5,7 @@
  */
 #include "client/link/strain.h"
 #include "client/link/timeline.h"
+#include "server/author/scene_load.h"
 #include "tests/support/join_rig.h"
 #include "tests/support/process.h"
 

@@ -1,6 +1,7 @@
 /* fake_source.c: moving poses by the clock. Frames are made in take(), by the host's thread; the
  * own thread only wakes it. */
 #include "tests/support/fake_source.h"
+#include "server/author/scene_load.h"
 
 #include "protocol/quantize.h"
 #include "protocol/scene.h"

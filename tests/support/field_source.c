@@ -1,5 +1,6 @@
 /* field_source.c: see field_source.h. */
 #include "tests/support/field_source.h"
+#include "server/author/scene_load.h"
 
 #include "protocol/quantize.h"
 #include "protocol/scene.h"

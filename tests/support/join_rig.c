@@ -1,5 +1,6 @@
 /* join_rig.c: see join_rig.h. */
 #include "tests/support/join_rig.h"
+#include "server/author/scene_load.h"
 
 #include "client/link/timeline.h"
 #include "protocol/link_memory.h"

@@ -1,5 +1,6 @@
 /* truth_rest.c: laws of rest and sleep; see truth.h. Worlds sleep here: what merely moves slowly
  * goes on as if they did not, and what rests sleeps. */
+#include "server/author/scene_load.h"
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
 #include "server/world/world_state.h"

@@ -53,6 +53,8 @@ ONLY_IN = {
     "SDL_*": ["client/*", "tests/unit/client/*"],
     "epoxy/*": ["client/view/*", "client/hand/panels.cpp"],
     "flatbuffers/*": ["protocol/*.cpp", "protocol/*_cpp.h", "server/author/*.cpp"],
+    "flatbuffers/idl.h": ["server/author/*.cpp"],
+    "*_schema.h": ["server/author/*.cpp"],
     "*_generated.h": ["protocol/*.cpp", "protocol/*_cpp.h", "server/author/*.cpp"],
     "imgui*": ["client/hand/panels.cpp"],
     "xxhash.h": ["shared/hash.c"],

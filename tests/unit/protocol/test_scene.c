@@ -1,5 +1,6 @@
 /* test_scene.c: scenes that load, scenes that must not, and the place and words of the error. */
 #include "protocol/scene.h"
+#include "server/author/scene_load.h"
 #include "shared/limits.h"
 
 #include <glob.h>

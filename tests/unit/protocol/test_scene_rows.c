@@ -5,6 +5,7 @@
  */
 #include "protocol/scene.h"
 #include "server/author/reference.h"
+#include "server/author/scene_load.h"
 #include "server/author/schema.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* test_scene_soft.c: soft bodies of a scene: every field arrives, pins find their points, copies
  * share a mesh, and what is wrong is said with its place. */
 #include "protocol/scene.h"
+#include "server/author/scene_load.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

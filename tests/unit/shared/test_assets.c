@@ -2,7 +2,7 @@
  * test_assets.c: the models that ship are what their README says: closed, not too fine, standing on
  * the ground, symmetric, and fit to be filled with tetrahedra.
  */
-#include "shared/mesh_file.h"
+#include "server/author/mesh_file.h"
 #include "shared/tetrahedralize.h"
 
 #include <math.h>

@@ -5,6 +5,7 @@
 #include "client/link/connection.h"
 #include "client/link/timeline.h"
 #include "protocol/link_memory.h"
+#include "server/author/scene_load.h"
 #include "shared/random.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* test_allocations.c: a world that has warmed up ticks without asking for memory. */
+#include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "tests/determinism/world_script.h"
 

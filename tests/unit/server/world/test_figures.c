@@ -1,5 +1,6 @@
 /* test_figures.c: limp figures that fall in any pose come to rest within a few seconds and sleep.
  */
+#include "server/author/scene_load.h"
 #include "server/world/matter_rigid.h"
 #include "shared/random.h"
 

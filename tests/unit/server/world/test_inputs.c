@@ -1,4 +1,5 @@
 /* test_inputs.c: what hands do to a world, and what it refuses them. */
+#include "server/author/scene_load.h"
 #include "server/world/world.h"
 
 #include <math.h>

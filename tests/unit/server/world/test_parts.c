@@ -1,5 +1,6 @@
 /* test_parts.c: what a scene can say besides free bodies, in a world: joints and their ends, paths,
  * sensors, probes, shapes with geometries, the view of the inside; and images of all that. */
+#include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "tests/support/process.h"
 

@@ -1,6 +1,7 @@
 /* test_shipped.c: every scene that is shipped runs: nothing becomes infinite, nothing sinks in, no
  * body is lost, and what nobody drives gains no energy. Those with soft bodies keep bounds of
  * energy, stretch and rest. */
+#include "server/author/scene_load.h"
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
 

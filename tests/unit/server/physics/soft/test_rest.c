@@ -1,5 +1,6 @@
 /* test_rest.c: soft bodies sleep, alone and with rigid ones, wake by all that should wake them, and
  * an image of a world that sleeps goes on alike. */
+#include "server/author/scene_load.h"
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
 #include "server/world/world_state.h"

@@ -3,8 +3,8 @@
  * their properties, then their values as text or as bytes of either order. Of all of it only x, y,
  * z of the element "vertex" and the list "vertex_indices" (or "vertex_index") of "face" are used.
  */
+#include "server/author/mesh_reader.h"
 #include "shared/limits.h"
-#include "shared/mesh_reader.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
  * test_mesh_file.c: one tetrahedron in every dialect of .obj, .ply and .asc, numbers against the C
  * library's, and broken files: the code, the line or byte, and the field of each.
  */
+#include "server/author/mesh_reader.h"
 #include "shared/limits.h"
-#include "shared/mesh_reader.h"
 
 #include <locale.h>
 #include <math.h>

@@ -1,12 +1,12 @@
 // scene_files.cpp: reads the meshes that a scene names and packs them into it. A compound of a file
 // is cut into convex parts here, so that clients need not.
-#include "protocol/scene_files.h"
+#include "server/author/scene_files.h"
 
-#include "protocol/scene_json.h"
 #include "scene_generated.h"
-#include "shared/convex_parts.h"
+#include "server/author/convex_parts.h"
+#include "server/author/mesh_file.h"
+#include "server/author/scene_json.h"
 #include "shared/limits.h"
-#include "shared/mesh_file.h"
 
 #include <cstdio>
 #include <cstdlib>

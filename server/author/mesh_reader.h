@@ -1,12 +1,12 @@
 /*
  * mesh_reader.h: what the readers of mesh_file.h share: words and numbers of text, growing lists of
  * vertices and triangles, and errors that say where they are.
- * Layer: shared.
+ * Layer: server/author.
  */
-#ifndef PLENUM_SHARED_MESH_READER_H
-#define PLENUM_SHARED_MESH_READER_H
+#ifndef PLENUM_SERVER_AUTHOR_MESH_READER_H
+#define PLENUM_SERVER_AUTHOR_MESH_READER_H
 
-#include "shared/mesh_file.h"
+#include "server/author/mesh_file.h"
 
 typedef struct MeshReader {
     const u8 *begin, *at, *end;

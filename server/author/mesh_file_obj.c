@@ -2,7 +2,7 @@
  * mesh_file_obj.c: Wavefront .obj: lines of v (a vertex) and f (a polygon of them, numbered from 1,
  * or from −1 backwards); all other lines are passed over.
  */
-#include "shared/mesh_reader.h"
+#include "server/author/mesh_reader.h"
 
 static int read_vertex(MeshReader *reader)
 {

@@ -2,7 +2,7 @@
  * test_convex_parts.c: concave meshes split into convex parts: the parts cover the solid, and their
  * volumes add up to little more than its own.
  */
-#include "shared/convex_parts.h"
+#include "server/author/convex_parts.h"
 #include "shared/random.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // scene_json.cpp: FlatBuffers' JSON parser behind scene_json.h. The parser knows the schema; its
 // errors know a line and a column but not the field, so a small scanner finds the field's path.
-#include "protocol/scene_json.h"
+#include "server/author/scene_json.h"
 
 #include "scene_schema.h"
 #include "shared/limits.h"

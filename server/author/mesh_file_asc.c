@@ -3,8 +3,8 @@
  * Faces: m", lines "Vertex 0: X: 1.0 Y: 2.0 Z: 3.0" and "Face 0: A:0 B:1 C:2 AB:1 BC:1 CA:0";
  * indices count within the object. Lights, cameras, materials and pages are passed over.
  */
+#include "server/author/mesh_reader.h"
 #include "shared/limits.h"
-#include "shared/mesh_reader.h"
 
 #include <string.h>
 

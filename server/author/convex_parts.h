@@ -4,10 +4,10 @@
  * part that its convex hull fills worst by the plane across an axis that leaves the least empty
  * space in the hulls of both halves (after the approximate convex decompositions of Lien, Amato
  * 2004 and Mamou, Ghorbel 2009, on a grid).
- * Layer: shared.
+ * Layer: server/author.
  */
-#ifndef PLENUM_SHARED_CONVEX_PARTS_H
-#define PLENUM_SHARED_CONVEX_PARTS_H
+#ifndef PLENUM_SERVER_AUTHOR_CONVEX_PARTS_H
+#define PLENUM_SERVER_AUTHOR_CONVEX_PARTS_H
 
 #include "shared/geometry.h"
 

@@ -1,10 +1,10 @@
 /*
  * scene_files.h: what a scene file names becomes part of the scene: meshes of .obj, .ply and .asc
  * files are read once, where the scene is loaded, and travel in its bytes.
- * Layer: protocol; used by scene.cpp alone. Implemented by scene_files.cpp (FlatBuffers).
+ * Layer: server/author; used by scene_load.cpp. Implemented by scene_files.cpp (FlatBuffers).
  */
-#ifndef PLENUM_PROTOCOL_SCENE_FILES_H
-#define PLENUM_PROTOCOL_SCENE_FILES_H
+#ifndef PLENUM_SERVER_AUTHOR_SCENE_FILES_H
+#define PLENUM_SERVER_AUTHOR_SCENE_FILES_H
 
 #include "shared/error.h"
 

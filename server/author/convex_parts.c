@@ -4,7 +4,7 @@
  * mesh itself, clipped to the part's box: its hull, which is also the result, and its volume, both
  * without a grid.
  */
-#include "shared/convex_parts.h"
+#include "server/author/convex_parts.h"
 
 #include "shared/quickhull.h"
 

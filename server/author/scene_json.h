@@ -1,10 +1,10 @@
 /*
  * scene_json.h: scene JSON to FlatBuffers bytes, and back from the path of a field to its line, so
  * that errors found later can still name the place.
- * Layer: protocol; used by scene.cpp alone. Implemented by scene_json.cpp.
+ * Layer: server/author; used by scene_load.cpp. Implemented by scene_json.cpp.
  */
-#ifndef PLENUM_PROTOCOL_SCENE_JSON_H
-#define PLENUM_PROTOCOL_SCENE_JSON_H
+#ifndef PLENUM_SERVER_AUTHOR_SCENE_JSON_H
+#define PLENUM_SERVER_AUTHOR_SCENE_JSON_H
 
 #include "shared/error.h"
 

@@ -3,10 +3,10 @@
  * (ASCII and binary of both byte orders) and 3D Studio's ASCII .asc. Only shapes: colours, normals,
  * textures and groups are passed over. Numbers are read the same way in every locale. Time and
  * memory are bounded by the bytes and by limits.h.
- * Layer: shared.
+ * Layer: server/author.
  */
-#ifndef PLENUM_SHARED_MESH_FILE_H
-#define PLENUM_SHARED_MESH_FILE_H
+#ifndef PLENUM_SERVER_AUTHOR_MESH_FILE_H
+#define PLENUM_SERVER_AUTHOR_MESH_FILE_H
 
 #include "shared/error.h"
 #include "shared/vec.h"

@@ -478,10 +478,9 @@ const TruthLaw truth_wall[] = {
      .many = 400,
      .measure = measure_hand},
     {.name = "wall/six",
-     .about =
-         "bodies 5 cm outside six joined boxes, 4 to 16 substeps (asked: 0; joints come apart)",
+     .about = "bodies 5 cm outside six joined boxes, 4 to 16 substeps",
      .unit = "bodies",
-     .bound = 2.0,
+     .bound = 0.0,
      .few = 6,
      .many = 400,
      .measure = measure_six},

@@ -96,5 +96,31 @@ void heavy_prepare(Rigid *rigid);
 /* solve_heavy.c. What of a cluster does not change within a tick; then each pass of a substep. */
 void heavy_begin(Rigid *rigid, HeavyCluster *cluster);
 void heavy_solve(Rigid *rigid, HeavyPass pass);
+/* For what else solves contacts together (solve_joint_ring_blow.c), where slots, rows, lanes and
+ * sides are set: masses of a body; rows of a contact of such bodies, and how these answer alone;
+ * what a pass asks of it, by its response. */
+void heavy_begin_body(const Rigid *rigid, HeavyBody *body);
+void heavy_begin_contact(const Rigid *rigid, const HeavyBody *bodies, HeavyContact *contact);
+void heavy_ask(const Rigid *rigid, HeavyContact *contact, HeavyPass pass);
+/* Does the contact have the row? */
+bool heavy_has_row(const Rigid *rigid, const HeavyContact *contact, u32 r);
+/* Speed of a row for the changes of its bodies. */
+f64 heavy_speed(const HeavyBody *bodies, const HeavyContact *contact, u32 r);
+/* An impulse along a row, on the changes of the velocities of the body of a side, alone. */
+void heavy_move_side(HeavyBody *bodies, const HeavyContact *contact, u32 r, u32 side, f64 impulse);
+/* Contacts one after the other, some times: what a row still asks changes its impulse, and `move`
+ * the velocities of the bodies by that. */
+typedef struct HeavySweep HeavySweep;
+struct HeavySweep {
+    HeavyBody *bodies;
+    HeavyContact *contacts;
+    u32 count; /* of contacts */
+    void (*move)(const HeavySweep *sweep, const HeavyContact *contact, u32 r, f64 impulse);
+    const void *context;
+};
+void heavy_sweep(const Rigid *rigid, const HeavySweep *sweep);
+/* The changes of the impulses, to the rows of the sweeps and to the bodies, each alone. */
+void heavy_store(Rigid *rigid, HeavyBody *bodies, u32 body_count, HeavyContact *contacts,
+                 u32 contact_count);
 
 #endif

@@ -221,12 +221,14 @@ bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
     store->stiffness = calloc(body_capacity, sizeof(*store->stiffness));
     store->loads = calloc(body_capacity, sizeof(*store->loads));
     store->pulls = calloc(capacity, sizeof(*store->pulls));
+    store->ring_places = calloc((size_t)body_capacity + 1, sizeof(*store->ring_places));
     if (!store->joints || !store->pairs || !store->breaks || !store->rows || !store->balls ||
         !store->row_order || !store->ball_order || !store->hinges || !store->hinge_order ||
         !store->color_of || !store->tree_joints || !store->trees || !store->tree_groups ||
         !store->tree_places || !store->links || !store->sides || !store->body_heads ||
         !store->body_parents || !store->tree_bodies || !store->ring_ends || !store->body_places ||
-        !store->body_seen || !store->stiffness || !store->loads || !store->pulls) {
+        !store->body_seen || !store->stiffness || !store->loads || !store->pulls ||
+        !store->ring_places || !ring_blow_init(store)) {
         joint_store_finish(store);
         return false;
     }
@@ -238,7 +240,7 @@ bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
                                      sizeof(TreeGroup) + sizeof(JointPull) + 29) +
                     (u64)pairs * sizeof(JointPair) +
                     (u64)wide * (joint_ball_bytes() + joint_hinge_bytes() + 8 * SIMD_LANES) +
-                    (u64)body_capacity * (21 + sizeof(Symmetric3));
+                    (u64)body_capacity * (25 + sizeof(Symmetric3));
     return true;
 }
 
@@ -269,6 +271,8 @@ void joint_store_finish(JointStore *store)
     free(store->body_parents);
     free(store->tree_bodies);
     free(store->ring_ends);
+    free(store->ring_places);
+    ring_blow_destroy(store->blow);
     free(store->body_seen);
     free(store->stiffness);
     free(store->loads);

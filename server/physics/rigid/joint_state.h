@@ -56,6 +56,8 @@ typedef struct JointPair {
     u32 count;
 } JointPair;
 
+typedef struct RingBlow RingBlow;
+
 /* A tree of joints, or a small cluster of them with loops, that is solved at once. */
 typedef struct JointTree {
     u32 first, count;     /* in tree_joints: one or two of each joint */
@@ -129,6 +131,8 @@ typedef struct JointStore {
     Symmetric3 *stiffness; /* [body_capacity] N m/rad, of the loads on a body */
     f32 *loads;            /* [body_capacity] N m, pulls times arms */
     JointPull *pulls;      /* [capacity] of this tick */
+    u32 *ring_places;      /* [body_capacity + 1] of solve_joint_ring_blow.c: zero between calls */
+    RingBlow *blow;        /* its numbers */
     u64 memory;
 } JointStore;
 
@@ -168,6 +172,12 @@ void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h);
  * solve again without. */
 void joint_warm_start(Rigid *rigid, Jobs *jobs);
 void joint_solve(Rigid *rigid, Jobs *jobs, bool use_bias, f32 h);
+/* solve_joint_ring_blow.c */
+bool ring_blow_init(JointStore *store); /* false: no memory */
+void ring_blow_destroy(RingBlow *blow);
+/* After the contacts of a substep were solved: rings that these have torn at, together with their
+ * contacts. */
+void joint_ring_blows(Rigid *rigid, f32 h);
 /* For the joints of plain bodies: once a tick; then once an iteration; and when they are done. */
 void joint_plain_warm_start(Rigid *rigid);
 void joint_plain_solve(Rigid *rigid, f32 tick_s);

@@ -141,6 +141,17 @@ void trees_exact_solve(const Trees *t);
 /* solve_joint_ring.c: the same for rings. */
 void rings_eliminate(const Trees *t);
 void rings_solve(const Trees *t);
+/* [own_count][6]: how a ring answers a unit impulse (axis 0 to 2) or moment (3 to 5) at one of its
+ * bodies, as it is eliminated; until the next call. */
+const f64 *ring_answer(const Trees *t, u32 lane, u32 body, u32 axis);
+
+/* solve_joint_trees.c */
+Trees joint_trees_of(Rigid *rigid, const TreeGroup *group);
+/* Lanes (bit by bit) of a group of rings that contacts have torn at since the joints were solved,
+ * so that a step of h opens them. */
+u32 joint_rings_torn(Rigid *rigid, const TreeGroup *group, f32 h);
+/* These lanes once more, as joint_trees_solve, from the velocities of now. */
+void joint_rings_solve(Rigid *rigid, const TreeGroup *group, u32 lanes, f32 h);
 
 /* solve_joint_tree_energy.c, once a substep. Before the joints act; fits: where all is locked that
  * should be. */

@@ -157,6 +157,7 @@ void rigid_substep(Rigid *rigid)
     /* Joints first: contacts have the last word, so that nothing passes through. */
     joint_solve(rigid, rigid->jobs, true, h);
     contact_solve(rigid, true);
+    joint_ring_blows(rigid, h);
     stuck_slow(rigid);
     bodies_move(rigid, false, h);
     contact_release(rigid);

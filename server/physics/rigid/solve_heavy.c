@@ -56,7 +56,7 @@ static void symmetric_times(const f64 m[6], const f64 v[3], f64 out[3])
     out[2] = m[4] * v[0] + m[5] * v[1] + m[2] * v[2];
 }
 
-static void begin_body(const Rigid *rigid, HeavyBody *body)
+void heavy_begin_body(const Rigid *rigid, HeavyBody *body)
 {
     const Symmetric3 *w = &rigid->inertias[body->slot];
     const f64 i[6] = {(f64)w->xx, (f64)w->yy, (f64)w->zz, (f64)w->xy, (f64)w->xz, (f64)w->yz};
@@ -98,7 +98,7 @@ static void begin_row(HeavyContact *contact, const HeavyBody *bodies, u32 r, con
     contact->response[r] = response;
 }
 
-static void begin_contact(const Rigid *rigid, const HeavyBody *bodies, HeavyContact *contact)
+void heavy_begin_contact(const Rigid *rigid, const HeavyBody *bodies, HeavyContact *contact)
 {
     const f64 none[3] = {0.0, 0.0, 0.0};
     const ContactWide *row = &rigid->rows[contact->row];
@@ -130,10 +130,10 @@ void heavy_begin(Rigid *rigid, HeavyCluster *cluster)
 {
     HeavyBody *bodies = &rigid->heavy->bodies[cluster->body];
     for (u32 i = 0; i < cluster->bodies; i++) {
-        begin_body(rigid, &bodies[i]);
+        heavy_begin_body(rigid, &bodies[i]);
     }
     for (u32 i = 0; i < cluster->contacts; i++) {
-        begin_contact(rigid, bodies, &rigid->heavy->contacts[cluster->contact + i]);
+        heavy_begin_contact(rigid, bodies, &rigid->heavy->contacts[cluster->contact + i]);
     }
     cluster->factored[HEAVY_PUSH] = cluster->factored[HEAVY_RELAX] = false;
 }
@@ -198,7 +198,7 @@ static void ask_row(const Rigid *rigid, HeavyContact *contact, u32 r, f32 before
     contact->solved |= 1u << r;
 }
 
-static void ask_contact(const Rigid *rigid, HeavyContact *contact, HeavyPass pass)
+void heavy_ask(const Rigid *rigid, HeavyContact *contact, HeavyPass pass)
 {
     const ContactWide *row = &rigid->rows[contact->row];
     u32 lane = contact->lane;
@@ -427,7 +427,7 @@ static void substitute(const HeavyStore *store, const HeavyCluster *cluster, Hea
 /* ---- letting go ---- */
 
 /* Speed of a row for the changes of its bodies. */
-static f64 row_change(const HeavyBody *bodies, const HeavyContact *contact, u32 r)
+f64 heavy_speed(const HeavyBody *bodies, const HeavyContact *contact, u32 r)
 {
     f64 sum = 0.0;
     for (u32 side = 0; side < 2; side++) {
@@ -476,7 +476,7 @@ static void solve_once(const HeavyStore *store, HeavyCluster *cluster, HeavyPass
         HeavyContact *contact = &contacts[i];
         for (u32 r = 0; r < HEAVY_ROWS; r++) {
             if (contact->solved >> r & 1u) {
-                f64 speed = contact->target[r] + row_change(bodies, contact, r);
+                f64 speed = contact->target[r] + heavy_speed(bodies, contact, r);
                 contact->change[r] = -contact->weight[r] * speed;
             }
         }
@@ -501,7 +501,7 @@ static bool normals_fit(const HeavyBody *bodies, HeavyContact *contact, f64 *sum
             contact->solved &= ~(1u << p);
             contact->change[p] = -contact->before[p];
             fits = false;
-        } else if (!solved && contact->asked[p] + row_change(bodies, contact, p) < -least_m_s) {
+        } else if (!solved && contact->asked[p] + heavy_speed(bodies, contact, p) < -least_m_s) {
             contact->solved |= 1u << p;
             fits = false;
         }
@@ -578,19 +578,9 @@ static void store_contact(Rigid *rigid, HeavyContact *contact)
 }
 
 /* Velocities follow from the impulses: what one body gets the other gives. */
-static void store_bodies(Rigid *rigid, const HeavyCluster *cluster)
+static void store_bodies(Rigid *rigid, HeavyBody *bodies, u32 count)
 {
-    HeavyBody *bodies = &rigid->heavy->bodies[cluster->body];
-    for (u32 i = 0; i < cluster->bodies; i++) {
-        memset(bodies[i].change, 0, sizeof(bodies[i].change));
-    }
-    for (u32 i = 0; i < cluster->contacts; i++) {
-        const HeavyContact *contact = &rigid->heavy->contacts[cluster->contact + i];
-        for (u32 r = 0; r < HEAVY_ROWS; r++) {
-            push_row(bodies, contact, r, contact->change[r]);
-        }
-    }
-    for (u32 i = 0; i < cluster->bodies; i++) {
+    for (u32 i = 0; i < count; i++) {
         const HeavyBody *body = &bodies[i];
         BodyState *state = &rigid->states[body->slot];
         const f64 *p = body->change;
@@ -603,6 +593,21 @@ static void store_bodies(Rigid *rigid, const HeavyCluster *cluster)
         state->spin.y = (f32)((f64)state->spin.y + w[1]);
         state->spin.z = (f32)((f64)state->spin.z + w[2]);
     }
+}
+
+void heavy_store(Rigid *rigid, HeavyBody *bodies, u32 body_count, HeavyContact *contacts,
+                 u32 contact_count)
+{
+    for (u32 i = 0; i < body_count; i++) {
+        memset(bodies[i].change, 0, sizeof(bodies[i].change));
+    }
+    for (u32 i = 0; i < contact_count; i++) {
+        store_contact(rigid, &contacts[i]);
+        for (u32 r = 0; r < HEAVY_ROWS; r++) {
+            push_row(bodies, &contacts[i], r, contacts[i].change[r]);
+        }
+    }
+    store_bodies(rigid, bodies, body_count);
 }
 
 /* Is the share of the change within all limits? */
@@ -637,23 +642,29 @@ static bool share_fits(const Rigid *rigid, const HeavyCluster *cluster, f64 shar
 }
 
 /* An impulse along a row, on the changes of velocity of the bodies. */
-static void move_row(HeavyBody *bodies, const HeavyContact *contact, u32 r, f64 impulse)
+static void move_row(const HeavySweep *s, const HeavyContact *contact, u32 r, f64 impulse)
 {
     for (u32 side = 0; side < 2; side++) {
-        if (contact->sides[side] != HEAVY_FIXED) {
-            HeavyBody *body = &bodies[contact->sides[side]];
-            const f64 *speeds = contact->speeds[r][side];
-            f64 turned[3];
-            symmetric_times(body->inverse_inertia, &speeds[3], turned);
-            for (u32 k = 0; k < 3; k++) {
-                body->change[k] += body->inverse_mass * speeds[k] * impulse;
-                body->change[3 + k] += turned[k] * impulse;
-            }
-        }
+        heavy_move_side(s->bodies, contact, r, side, impulse);
     }
 }
 
-static bool has_row(const Rigid *rigid, const HeavyContact *contact, u32 r)
+void heavy_move_side(HeavyBody *bodies, const HeavyContact *contact, u32 r, u32 side, f64 impulse)
+{
+    if (contact->sides[side] == HEAVY_FIXED) {
+        return;
+    }
+    HeavyBody *body = &bodies[contact->sides[side]];
+    const f64 *speeds = contact->speeds[r][side];
+    f64 turned[3];
+    symmetric_times(body->inverse_inertia, &speeds[3], turned);
+    for (u32 k = 0; k < 3; k++) {
+        body->change[k] += body->inverse_mass * speeds[k] * impulse;
+        body->change[3 + k] += turned[k] * impulse;
+    }
+}
+
+bool heavy_has_row(const Rigid *rigid, const HeavyContact *contact, u32 r)
 {
     bool rough = rigid->rows[contact->row].friction[contact->lane] > 0.0f;
     return r < HEAVY_SLIP ? r < contact->points : rough && (r < HEAVY_TWIST || contact->points > 1);
@@ -681,17 +692,19 @@ static void shorten(const Rigid *rigid, const HeavyCluster *cluster)
     }
     for (u32 i = 0; i < cluster->contacts; i++) {
         for (u32 r = 0; r < HEAVY_ROWS; r++) {
-            move_row(bodies, &contacts[i], r, contacts[i].change[r]);
+            for (u32 side = 0; side < 2; side++) {
+                heavy_move_side(bodies, &contacts[i], r, side, contacts[i].change[r]);
+            }
         }
     }
     for (u32 i = 0; i < cluster->contacts; i++) {
         const HeavyContact *contact = &contacts[i];
         for (u32 r = 0; r < HEAVY_ROWS; r++) {
-            if (has_row(rigid, contact, r)) {
+            if (heavy_has_row(rigid, contact, r)) {
                 f64 change = contact->change[r];
                 slope += change * contact->target[r];
                 curvature +=
-                    change * (row_change(bodies, contact, r) + change / contact->weight[r]);
+                    change * (heavy_speed(bodies, contact, r) + change / contact->weight[r]);
             }
         }
     }
@@ -710,29 +723,26 @@ static void shorten(const Rigid *rigid, const HeavyCluster *cluster)
 }
 
 /* Changes by what a row still asks, kept within least and most; returns the impulse that it has. */
-static f64 sweep_row(HeavyBody *bodies, HeavyContact *contact, u32 r, f64 least, f64 most)
+static f64 sweep_row(const HeavySweep *s, HeavyContact *contact, u32 r, f64 least, f64 most)
 {
     f64 change = contact->change[r], give = 1.0 / contact->weight[r];
-    f64 asked = contact->target[r] + row_change(bodies, contact, r) + give * change;
+    f64 asked = contact->target[r] + heavy_speed(s->bodies, contact, r) + give * change;
     f64 impulse = contact->before[r] + change - asked / (contact->response[r] + give);
     impulse = impulse < least ? least : impulse > most ? most : impulse;
     contact->change[r] = impulse - contact->before[r];
-    move_row(bodies, contact, r, contact->change[r] - change);
+    s->move(s, contact, r, contact->change[r] - change);
     return impulse;
 }
 
-/* What is left is swept, one row after the other: each takes away from what is left to ask. */
-static void sweep(const Rigid *rigid, const HeavyCluster *cluster)
+void heavy_sweep(const Rigid *rigid, const HeavySweep *s)
 {
-    HeavyBody *bodies = &rigid->heavy->bodies[cluster->body];
-    HeavyContact *contacts = &rigid->heavy->contacts[cluster->contact];
-    for (u32 i = 0; i < SWEEPS * cluster->contacts; i++) {
-        HeavyContact *contact = &contacts[i % cluster->contacts];
+    for (u32 i = 0; i < SWEEPS * s->count; i++) {
+        HeavyContact *contact = &s->contacts[i % s->count];
         const ContactWide *row = &rigid->rows[contact->row];
         const PointWide *points = &rigid->points[row->first];
         f64 sum = 0.0, lever = 0.0;
         for (u32 p = 0; p < contact->points; p++) {
-            f64 impulse = sweep_row(bodies, contact, p, 0.0, INFINITY);
+            f64 impulse = sweep_row(s, contact, p, 0.0, INFINITY);
             sum += impulse;
             lever += impulse * lane_of(&points[p].lever, contact->lane);
         }
@@ -740,10 +750,10 @@ static void sweep(const Rigid *rigid, const HeavyCluster *cluster)
         for (u32 k = 0; k < 2 && friction > 0.0; k++) {
             f64 other = contact->before[HEAVY_TWIST - 1 - k] + contact->change[HEAVY_TWIST - 1 - k];
             f64 most = sqrt(larger(friction * sum * friction * sum - other * other, 0.0));
-            sweep_row(bodies, contact, HEAVY_SLIP + k, -most, most);
+            sweep_row(s, contact, HEAVY_SLIP + k, -most, most);
         }
-        if (has_row(rigid, contact, HEAVY_TWIST)) {
-            sweep_row(bodies, contact, HEAVY_TWIST, -friction * lever, friction * lever);
+        if (heavy_has_row(rigid, contact, HEAVY_TWIST)) {
+            sweep_row(s, contact, HEAVY_TWIST, -friction * lever, friction * lever);
         }
     }
 }
@@ -752,10 +762,10 @@ static void solve_cluster(Rigid *rigid, HeavyCluster *cluster, HeavyPass pass)
 {
     HeavyStore *store = rigid->heavy;
     HeavyContact *contacts = &store->contacts[cluster->contact];
-    const HeavyBody *bodies = &store->bodies[cluster->body];
+    HeavyBody *bodies = &store->bodies[cluster->body];
     bool fits = false;
     for (u32 i = 0; i < cluster->contacts; i++) {
-        ask_contact(rigid, &contacts[i], pass);
+        heavy_ask(rigid, &contacts[i], pass);
     }
     for (u32 round = 0; round < ROUNDS && !fits; round++) {
         solve_once(store, cluster, pass);
@@ -766,12 +776,10 @@ static void solve_cluster(Rigid *rigid, HeavyCluster *cluster, HeavyPass pass)
     }
     if (!fits) {
         shorten(rigid, cluster);
-        sweep(rigid, cluster);
+        /* What is left, one row after the other: each takes away from what is left to ask. */
+        heavy_sweep(rigid, &(HeavySweep){bodies, contacts, cluster->contacts, move_row, NULL});
     }
-    for (u32 i = 0; i < cluster->contacts; i++) {
-        store_contact(rigid, &contacts[i]);
-    }
-    store_bodies(rigid, cluster);
+    heavy_store(rigid, bodies, cluster->bodies, contacts, cluster->contacts);
 }
 
 typedef struct PassRun {

@@ -334,6 +334,15 @@ static void substitute(const Ring *r)
     }
 }
 
+const f64 *ring_answer(const Trees *t, u32 lane, u32 body, u32 axis)
+{
+    Ring r = ring_of(t, lane);
+    memset(r.moves, 0, (size_t)t->own_count * SIX * sizeof(f64));
+    r.moves[SIX * body + axis] = 1.0;
+    substitute(&r);
+    return r.moves;
+}
+
 void rings_solve(const Trees *t)
 {
     for (u32 lane = 0; lane < t->lanes; lane++) {

@@ -18,7 +18,7 @@ bool joint_trees_reserve(Rigid *rigid)
                          store->tree_group_count, sizeof(TreeKeep));
 }
 
-static Trees trees_of(Rigid *rigid, const TreeGroup *group)
+Trees joint_trees_of(Rigid *rigid, const TreeGroup *group)
 {
     const JointStore *store = &rigid->joints;
     const JointTree *tree = &store->trees[group->tree];
@@ -579,7 +579,7 @@ static void fill_lane(const Trees *t, const TreeGroup *group, u32 lane, f32 h)
 
 void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h)
 {
-    Trees t = trees_of(rigid, group);
+    Trees t = joint_trees_of(rigid, group);
     memset(t.rows, 0, t.count * sizeof(*t.rows));
     for (u32 i = 0; i < t.count; i++) {
         /* Empty lanes keep numbers finite. */
@@ -647,7 +647,7 @@ static i32x8 who_fits(const Trees *t)
 
 void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group)
 {
-    Trees t = trees_of(rigid, group);
+    Trees t = joint_trees_of(rigid, group);
     sides_gather(&t);
     if (t.flies) {
         trees_energy_begin(&t, who_fits(&t));
@@ -702,47 +702,89 @@ SIMD_INLINE Vec3x8 row_bias(const TreeRow *row)
     return vec3x8_add(bias, symmetric3x8_mul(&row->give, row->impulse));
 }
 
-/* Looks go on as long as each at least halves what opens: beyond that a step is too long for what
- * turns in it, and more of them would put energy in. */
+/* Solves these lanes for what the velocities of now open. Looks go on as long as each at least
+ * halves that: beyond it a step is too long for what turns in it, and more of them would put energy
+ * in. */
+static void trees_answer(const Trees *t, i32x8 lanes, f32 h)
+{
+    for (u32 i = 0; i < t->count; i++) {
+        Vec3x8 opens = vec3x8_add(joint_speed(t, i), t->rows[i].bend);
+        joint_forward(t, i, vec3x8_add(opens, row_bias(&t->rows[i])));
+    }
+    trees_back(t, lanes);
+    f32x8 turn, before = f32x8_set(INFINITY);
+    lanes &= who_looks(t, h, &turn);
+    for (u32 look = 0; look < LOOKS_MAX && i32x8_any(lanes); look++) {
+        f32x8 most = f32x8_set(0.0f);
+        trees_foresee(t, h);
+        for (u32 i = 0; i < t->count; i++) {
+            Vec3x8 ask = vec3x8_add(tree_row_opens(t, i, h), row_bias(&t->rows[i]));
+            most = f32x8_max(most, vec3x8_dot(ask, ask) / row_tolerance(t, i, h));
+            joint_forward(t, i, ask);
+        }
+        lanes &= (most > 1.0f) & (most < 0.25f * before);
+        if (!i32x8_any(lanes)) {
+            break;
+        }
+        trees_back(t, lanes);
+        /* The next look would find about the share `turn` of it. */
+        before = most;
+        lanes &= most * turn > 1.0f;
+    }
+}
+
 void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
 {
-    Trees t = trees_of(rigid, group);
+    Trees t = joint_trees_of(rigid, group);
     sides_gather(&t);
     for (u32 i = 0; i < t.count; i++) {
         if (t.joints[i].links.sprung) {
             spring_push(&t, i, f32x8_set(h));
         }
     }
+    trees_answer(&t, ~(i32x8){0}, h);
+    sides_scatter(&t);
+}
+
+/* What a step may open of a ring: m, and rad; squared. */
+#define TORN_POINT 1e-8f
+#define TORN_TURN  1e-7f
+
+u32 joint_rings_torn(Rigid *rigid, const TreeGroup *group, f32 h)
+{
+    Trees t = joint_trees_of(rigid, group);
+    f32x8 most = f32x8_set(0.0f);
     for (u32 i = 0; i < t.count; i++) {
-        Vec3x8 opens = vec3x8_add(joint_speed(&t, i), t.rows[i].bend);
-        joint_forward(&t, i, vec3x8_add(opens, row_bias(&t.rows[i])));
+        t.rows[i].change = joint_speed(&t, i);
     }
-    trees_back(&t, ~(i32x8){0});
-    f32x8 turn, before = f32x8_set(INFINITY);
-    i32x8 lanes = who_looks(&t, h, &turn);
-    for (u32 look = 0; look < LOOKS_MAX && i32x8_any(lanes); look++) {
-        f32x8 most = f32x8_set(0.0f);
-        trees_foresee(&t, h);
-        for (u32 i = 0; i < t.count; i++) {
-            Vec3x8 ask = vec3x8_add(tree_row_opens(&t, i, h), row_bias(&t.rows[i]));
-            most = f32x8_max(most, vec3x8_dot(ask, ask) / row_tolerance(&t, i, h));
-            joint_forward(&t, i, ask);
-        }
-        lanes &= (most > 1.0f) & (most < 0.25f * before);
-        if (!i32x8_any(lanes)) {
-            break;
-        }
-        trees_back(&t, lanes);
-        /* The next look would find about the share `turn` of it. */
-        before = most;
-        lanes &= most * turn > 1.0f;
+    sides_gather(&t);
+    for (u32 i = 0; i < t.count; i++) {
+        Vec3x8 torn = vec3x8_sub(joint_speed(&t, i), t.rows[i].change);
+        f32 bound = is_point(t.joints[i].links.kind) ? TORN_POINT : TORN_TURN;
+        most = f32x8_max(most, vec3x8_dot(torn, torn) * (h * h / bound));
     }
+    u32 lanes = 0;
+    for (u32 lane = 0; lane < t.lanes; lane++) {
+        lanes |= lane_read(&most, lane) > 1.0f ? 1u << lane : 0;
+    }
+    return lanes;
+}
+
+void joint_rings_solve(Rigid *rigid, const TreeGroup *group, u32 lanes, f32 h)
+{
+    Trees t = joint_trees_of(rigid, group);
+    i32x8 mask = {0};
+    for (u32 lane = 0; lane < t.lanes; lane++) {
+        mask[lane] = lanes >> lane & 1u ? -1 : 0;
+    }
+    sides_gather(&t);
+    trees_answer(&t, mask, h);
     sides_scatter(&t);
 }
 
 void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
 {
-    Trees t = trees_of(rigid, group);
+    Trees t = joint_trees_of(rigid, group);
     sides_gather(&t);
     places_gather(&t);
     f32x8 shake = shaking_turn(&t, h);
@@ -805,7 +847,7 @@ static JointLoad point_load(const Rigid *rigid, u32 kind, const TreeRow *row, co
 void joint_trees_store(Rigid *rigid, const TreeGroup *group, f32 tick_s)
 {
     const JointStore *store = &rigid->joints;
-    Trees t = trees_of(rigid, group);
+    Trees t = joint_trees_of(rigid, group);
     f32 rate = (f32)rigid->substeps / tick_s;
     for (u32 lane = 0; lane < group->lanes; lane++) {
         const TreeJoint *joints = &store->tree_joints[store->trees[group->tree + lane].first];

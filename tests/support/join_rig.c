@@ -100,7 +100,7 @@ static void join_destroy(Source *source)
     free(s);
 }
 
-void join_rig_start(JoinRig *rig, const Scene *scene, const u8 *scene_bytes, u32 scene_byte_count)
+static JoinSource *join_source(const JoinRig *rig, const Scene *scene, const MatterList *kinds)
 {
     static const SourceOps ops = {join_destroy, join_start,  join_take, join_describe, join_input,
                                   join_control, join_status, NULL,      NULL};
@@ -108,12 +108,23 @@ void join_rig_start(JoinRig *rig, const Scene *scene, const u8 *scene_bytes, u32
     JoinSource *s = calloc(1, sizeof *s);
     CHECK(s != NULL);
     s->base.ops = &ops;
-    s->world = world_create(scene, NULL, &error);
+    s->world = world_create_with(scene, kinds, NULL, &error);
     CHECK(s->world != NULL);
+    s->rig = rig;
+    return s;
+}
+
+void join_rig_start(JoinRig *rig, const Scene *scene, const u8 *scene_bytes, u32 scene_byte_count)
+{
+    JoinSource *s = join_source(rig, scene, NULL);
     s->scene_bytes = scene_bytes;
     s->scene_byte_count = scene_byte_count;
-    s->rig = rig;
     join_rig_start_with(rig, &s->base);
+}
+
+void join_rig_start_kinds(JoinRig *rig, const Scene *scene, const MatterList *kinds)
+{
+    join_rig_start_with(rig, &join_source(rig, scene, kinds)->base);
 }
 
 void join_rig_start_with(JoinRig *rig, Source *source)

@@ -11,6 +11,8 @@
 #include "protocol/netsim.h"
 #include "server/host/host.h"
 
+struct MatterList;
+
 typedef struct JoinRig {
     Host *host;
     Link *link;     /* the host's */
@@ -23,6 +25,8 @@ typedef struct JoinRig {
 /* A world of `scene` (borrowed), 60 ticks a second of virtual time, 30 snapshots a second. The
  * description's scene is scene_bytes[scene_byte_count] (borrowed) where that is not NULL. */
 void join_rig_start(JoinRig *rig, const Scene *scene, const u8 *scene_bytes, u32 scene_byte_count);
+/* The same with further kinds of matter (world.h). */
+void join_rig_start_kinds(JoinRig *rig, const Scene *scene, const struct MatterList *kinds);
 /* The same of any source, which is taken and may watch the rig's clock. */
 void join_rig_start_with(JoinRig *rig, Source *source);
 void join_rig_stop(JoinRig *rig);

@@ -1,0 +1,276 @@
+/*
+ * test_matter.c: a kind of matter that no file of the tree knows (tests/support/cloud.c) is streamed,
+ * picked and dragged by a client, pushed, tuned, measured, saved, recorded and verified.
+ */
+#include "client/hand/hand.h"
+#include "client/link/timeline.h"
+#include "server/author/scene_load.h"
+#include "server/host/source.h"
+#include "server/host/verify.h"
+#include "shared/clock.h"
+#include "tests/support/cloud.h"
+#include "tests/support/join_rig.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum {
+    HELD = 555 /* a point in the middle of the lattice */
+};
+
+static const char scene_text[] =
+    "{\"name\":\"cloud\",\"probes\":[{\"name\":\"kinetic\",\"kind\":\"kinetic_energy\"}]}";
+
+static Scene *scene_of_text(void)
+{
+    ErrorText error = {0};
+    Scene *scene = scene_parse(scene_text, strlen(scene_text), "cloud", &error);
+    if (scene == NULL) {
+        fail_msg("%s", error.text);
+    }
+    return scene;
+}
+
+static World *world_of(const Scene *scene)
+{
+    ErrorText error = {0};
+    World *world = world_create_with(scene, &cloud_kinds, NULL, &error);
+    if (world == NULL) {
+        fail_msg("%s", error.text);
+    }
+    return world;
+}
+
+static f64 probe(const World *world, const char *name)
+{
+    f64 value = NAN;
+    assert_true(world_probe(world, name, &value));
+    return value;
+}
+
+static Input input_of(InputKind kind, u32 sequence)
+{
+    Input input = {.kind = kind, .user = 1, .sequence = sequence, .rotation = {1, 0, 0, 0}};
+    input.entity = 1;
+    input.element = HELD;
+    input.ray = (Ray){cloud_place(HELD), vec3(0, 0, -1)};
+    return input;
+}
+
+static void tick_with(World *world, const Input *inputs, u32 count)
+{
+    world_tick(world, inputs, count);
+    Frame *frame = world_frame(world);
+    assert_non_null(frame);
+    for (u32 i = 0; i < frame->event_count; i++) {
+        assert_int_not_equal(frame->events[i].kind, EVENT_REFUSED);
+    }
+    frame_release(frame);
+}
+
+/* ---- in the world ---- */
+
+/* A push of p on a point of mass m is p² / 2m of energy; the spring turns it round in half a
+ * period, by its stiffness, and the mean height says so. */
+static void is_pushed_tuned_and_measured(void **state)
+{
+    (void)state;
+    for (u32 stiff = 1; stiff <= 4; stiff *= 4) {
+        Scene *scene = scene_of_text();
+        World *world = world_of(scene);
+        assert_float_equal(probe(world, "cloud height"), 3.25, 1e-5);
+        MessageWorld said;
+        world_describe(world, &said);
+        Input set = input_of(INPUT_SET, 1);
+        set.index = said.parameter_count - 1;
+        set.values[0] = (f32)stiff;
+        assert_string_equal(said.parameters[set.index].name, "cloud stiffness");
+        assert_string_equal(said.probes[said.probe_count - 1].name, "cloud height");
+        tick_with(world, &set, 1);
+        Input push = input_of(INPUT_PUSH, 2);
+        push.vector = vec3(0, 0.02f, 0);
+        tick_with(world, &push, 1);
+        f64 start = 0.02 * 0.02 / (2.0 * (f64)CLOUD_POINT_KG);
+        assert_float_equal(probe(world, "kinetic"), start, 0.05 * start);
+        u32 ticks = 1;
+        for (f64 last = 0.0; probe(world, "cloud height") > last; ticks++) {
+            last = probe(world, "cloud height");
+            tick_with(world, NULL, 0);
+        }
+        /* The top, after a quarter of the period: 1 s / sqrt(stiffness). */
+        f64 quarter_s = 0.25 / sqrt((f64)stiff);
+        assert_float_equal((f64)ticks / 60.0, quarter_s, 2.5 / 60.0);
+        world_destroy(world);
+        scene_destroy(scene);
+    }
+}
+
+static void is_saved_and_goes_on_alike(void **state)
+{
+    (void)state;
+    Scene *scene = scene_of_text();
+    World *world = world_of(scene), *other = world_of(scene);
+    Input hold[2] = {input_of(INPUT_GRAB, 1), input_of(INPUT_MOVE, 2)};
+    hold[1].target = vec3(0, 6, 0);
+    tick_with(world, hold, 2);
+    for (u32 i = 0; i < 20; i++) {
+        tick_with(world, NULL, 0);
+    }
+    u8 *image;
+    size_t bytes;
+    ErrorText error = {0};
+    assert_int_equal(world_save(world, &image, &bytes), 0);
+    assert_true(world_hash(world) != world_hash(other));
+    assert_int_equal(world_load(other, image, bytes, &error), 0);
+    for (u32 i = 0; i < 40; i++) {
+        assert_true(world_hash(world) == world_hash(other));
+        Input end = input_of(INPUT_RELEASE, 3 + i);
+        tick_with(world, &end, i == 20);
+        tick_with(other, &end, i == 20);
+    }
+    image[bytes - 30] ^= 0x40;
+    assert_true(world_load(other, image, bytes, &error) < 0);
+    assert_true(world_hash(world) == world_hash(other));
+    Input reset = input_of(INPUT_RESET, 99);
+    tick_with(other, &reset, 1);
+    assert_true(vec3_distance(cloud_position(other, HELD), cloud_place(HELD)) == 0.0f);
+    free(image);
+    world_destroy(world);
+    world_destroy(other);
+    scene_destroy(scene);
+}
+
+/* ---- over the network ---- */
+
+static void steps(JoinRig *rig, Connection *client, u32 ms)
+{
+    for (u32 i = 0; i < ms; i++) {
+        join_rig_step(rig, &client, 1);
+    }
+}
+
+static Vec3 shown(Connection *client, const Entity *entity, u32 element)
+{
+    ShownPoint point;
+    assert_true(timeline_point(connection_timeline(client), entity->field, element, &point));
+    return point.position;
+}
+
+static void is_seen_and_dragged_by_a_client(void **state)
+{
+    (void)state;
+    Scene *scene = scene_of_text();
+    NetsimOptions line = {.delay_ms = 20};
+    JoinRig rig = {0};
+    join_rig_start_kinds(&rig, scene, &cloud_kinds);
+    Connection *client = join_rig_connect(&rig, &line, &line);
+    steps(&rig, client, 1500);
+    assert_int_equal(connection_state(client), CONNECTION_LIVE);
+    const Entity *entity = connection_entity_named(client, "cloud");
+    assert_non_null(entity);
+    for (u32 i = 0; i < CLOUD_POINTS; i++) {
+        assert_true(vec3_distance(shown(client, entity, i), cloud_place(i)) < 0.003f);
+    }
+    /* A corner of the lattice, which nothing hides. */
+    Hand hand;
+    Pick pick;
+    hand_init(&hand, client);
+    Vec3 corner = cloud_place(CLOUD_POINTS - 1), eye = vec3_add(corner, vec3(3, 2, 4));
+    Ray ray = {eye, vec3_normalize_or(vec3_sub(corner, eye), vec3(0, -1, 0))};
+    assert_true(pick_ray(client, ray, 100, &pick));
+    assert_int_equal(pick.entity, entity->id);
+    assert_int_equal(pick.element, CLOUD_POINTS - 1);
+    assert_float_equal(pick.distance, vec3_length(vec3(3, 2, 4)) - CLOUD_RADIUS_M, 0.02f);
+    assert_true(hand_grab_ray(&hand, ray));
+    steps(&rig, client, 300);
+    Vec3 target = vec3_add(corner, vec3(0.5f, 0.5f, 0));
+    hand_move(&hand, target);
+    steps(&rig, client, 1500);
+    /* The hand's spring against the point's own. */
+    f32 own = 39.478f, share = 900.0f / (900.0f + own);
+    Vec3 held = vec3_lerp(corner, target, share);
+    assert_true(vec3_distance(shown(client, entity, CLOUD_POINTS - 1), held) < 0.02f);
+    hand_release(&hand);
+    steps(&rig, client, 300);
+    assert_true(vec3_distance(shown(client, entity, CLOUD_POINTS - 1), held) > 0.1f);
+    ConnectionStats stats;
+    connection_stats(client, &stats);
+    assert_int_equal(stats.desyncs, 0);
+    assert_int_equal(stats.refused, 0);
+    connection_destroy(client);
+    join_rig_stop(&rig);
+    scene_destroy(scene);
+}
+
+/* ---- recorded ---- */
+
+static void wake(void *context)
+{
+    (void)context;
+}
+
+static void record(const char *scene_path, const char *path)
+{
+    SourceWorldOptions options = {.threads = 1,
+                                  .ticks_max = 90,
+                                  .fast = true,
+                                  .speed = 1.0,
+                                  .record_path = path,
+                                  .probe = "cloud height",
+                                  .kinds = &cloud_kinds};
+    ErrorText error = {0};
+    Source *source = source_world_create(scene_path, &options, &error);
+    if (source == NULL) {
+        fail_msg("%s", error.text);
+    }
+    Input hold[2] = {input_of(INPUT_GRAB, 1), input_of(INPUT_MOVE, 2)};
+    hold[1].target = vec3(0, 6, 0);
+    assert_int_equal(source->ops->input(source, hold, 2), 2);
+    assert_int_equal(source->ops->start(source, wake, NULL, &error), 0);
+    SourceStatus status = {0};
+    u64 end_ns = clock_now_ns() + 60000000000ull;
+    while (!status.finished && clock_now_ns() < end_ns) {
+        source->ops->status(source, &status);
+        Frame *frame = source->ops->take(source);
+        frame_release(frame);
+        clock_sleep_until_ns(clock_now_ns() + 100000);
+    }
+    assert_true(status.finished);
+    source->ops->destroy(source);
+}
+
+static void is_recorded_and_verified(void **state)
+{
+    (void)state;
+    char scene_path[] = "/tmp/plenum-test-cloud-XXXXXX", path[] = "/tmp/plenum-test-cloud-XXXXXX";
+    int scene_fd = mkstemp(scene_path), fd = mkstemp(path);
+    assert_true(scene_fd >= 0 && fd >= 0);
+    assert_true(write(scene_fd, scene_text, strlen(scene_text)) == (ssize_t)strlen(scene_text));
+    close(scene_fd);
+    close(fd);
+    record(scene_path, path);
+    ErrorText error = {0};
+    assert_int_equal(verify_recording(path, &cloud_kinds, 2, &error), EXIT_OK);
+    /* A world without it is another one. */
+    assert_int_equal(verify_recording(path, NULL, 2, &error), EXIT_CHECK_FAILED);
+    unlink(path);
+    unlink(scene_path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_pushed_tuned_and_measured),
+        cmocka_unit_test(is_saved_and_goes_on_alike),
+        cmocka_unit_test(is_seen_and_dragged_by_a_client),
+        cmocka_unit_test(is_recorded_and_verified),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

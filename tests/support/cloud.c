@@ -1,0 +1,259 @@
+/* cloud.c: see cloud.h. Points by semi-implicit Euler, m x'' = −k (x − place) − c v. */
+#include "tests/support/cloud.h"
+
+#include "protocol/quantize.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    GRIPS_MAX = 8,
+    CLOUD_INDEX = 2, /* after rigid and soft */
+};
+
+static const f32 damping_per_s = 0.5f;
+static const f32 hand_per_s2 = 900.0f; /* of a hand's spring, over the mass */
+static const f32 hand_damping_per_s = 60.0f;
+static const f32 two_pi = 6.2831853f;
+
+typedef struct CloudGrip {
+    u32 live, point;
+    Vec3 target;
+} CloudGrip;
+
+typedef struct Cloud {
+    Matter base;
+    u32 field, stiffness, entity;
+    Vec3 positions[CLOUD_POINTS], velocities[CLOUD_POINTS];
+    CloudGrip grips[GRIPS_MAX];
+} Cloud;
+
+Vec3 cloud_place(u32 point)
+{
+    u32 x = point % CLOUD_SIDE, y = point / CLOUD_SIDE % CLOUD_SIDE;
+    u32 z = point / (CLOUD_SIDE * CLOUD_SIDE);
+    return vec3(0.5f * (f32)x - 2.25f, 1.0f + 0.5f * (f32)y, 0.5f * (f32)z - 2.25f);
+}
+
+Vec3 cloud_position(const World *world, u32 point)
+{
+    return ((const Cloud *)world_matter_at(world, CLOUD_INDEX))->positions[point];
+}
+
+static u64 estimate(const Scene *scene)
+{
+    (void)scene;
+    return sizeof(Cloud) + (u64)HISTORY_FRAMES * CLOUD_POINTS * sizeof(QPoint);
+}
+
+static int create(Matter *matter, ErrorText *error)
+{
+    (void)matter;
+    (void)error;
+    return ERROR_OK;
+}
+
+static void destroy(Matter *matter)
+{
+    (void)matter;
+}
+
+static void declare(Matter *matter)
+{
+    Cloud *cloud = (Cloud *)matter;
+    FieldDesc field = {.kind = FIELD_POINTS,
+                       .name = "cloud",
+                       .channels = 1,
+                       .capacity = CLOUD_POINTS,
+                       .quantum = world_scene(matter->world)->quantum};
+    cloud->field = world_add_field(matter, &field);
+    cloud->stiffness = world_add_parameter(
+        matter, world_parameter("cloud stiffness", "x", 1, 0.0f, 10.0f, vec3(1.0f, 0.0f, 0.0f)));
+    world_add_probe(matter, "cloud height", "m");
+}
+
+static void clear(Matter *matter)
+{
+    Cloud *cloud = (Cloud *)matter;
+    memset(cloud->velocities, 0, sizeof cloud->velocities);
+    memset(cloud->grips, 0, sizeof cloud->grips);
+    for (u32 i = 0; i < CLOUD_POINTS; i++) {
+        cloud->positions[i] = cloud_place(i);
+    }
+}
+
+static int fill(Matter *matter, ErrorText *error)
+{
+    (void)error;
+    Cloud *cloud = (Cloud *)matter;
+    Entity entity = {.field = (u8)cloud->field,
+                     .movable = 1,
+                     .generation = world_generation(matter->world),
+                     .count = CLOUD_POINTS,
+                     .mass_kg = CLOUD_POINTS * CLOUD_POINT_KG,
+                     .look = {.kind = APPEARANCE_SPRITES,
+                              .color = {0.8f, 0.3f, 0.2f, 1.0f},
+                              .radius = CLOUD_RADIUS_M}};
+    snprintf(entity.name, sizeof entity.name, "cloud");
+    int result = world_add_entity(matter, &entity);
+    cloud->entity = entity.id;
+    return result;
+}
+
+static void substep(Matter *matter, f32 h)
+{
+    Cloud *cloud = (Cloud *)matter;
+    f32 omega = two_pi * CLOUD_SPRING_HZ;
+    f32 k = omega * omega * world_value(matter->world, cloud->stiffness)[0];
+    for (u32 g = 0; g < GRIPS_MAX; g++) {
+        const CloudGrip *grip = &cloud->grips[g];
+        if (grip->live) {
+            Vec3 *v = &cloud->velocities[grip->point];
+            Vec3 to = vec3_sub(grip->target, cloud->positions[grip->point]);
+            *v = vec3_add_scaled(*v, h * hand_per_s2, to);
+            *v = vec3_scale(*v, 1.0f / (1.0f + h * hand_damping_per_s));
+        }
+    }
+    for (u32 i = 0; i < CLOUD_POINTS; i++) {
+        Vec3 away = vec3_sub(cloud->positions[i], cloud_place(i)), v = cloud->velocities[i];
+        v = vec3_add_scaled(v, -h * k, away);
+        v = vec3_scale(v, 1.0f - h * damping_per_s);
+        cloud->velocities[i] = v;
+        cloud->positions[i] = vec3_add_scaled(cloud->positions[i], h, v);
+    }
+}
+
+static void write_points(const Matter *matter, Frame *frame)
+{
+    const Cloud *cloud = (const Cloud *)matter;
+    const FieldDesc *field = &frame->fields->fields[cloud->field];
+    QPoint *points = frame_points(frame, cloud->field);
+    for (u32 i = 0; i < CLOUD_POINTS; i++) {
+        quantize_position(field, cloud->positions[i], points[i].position);
+        points[i].generation = world_generation(matter->world);
+    }
+}
+
+static void sums(const Matter *matter, MatterSums *out)
+{
+    const Cloud *cloud = (const Cloud *)matter;
+    for (u32 i = 0; i < CLOUD_POINTS; i++) {
+        Vec3 v = cloud->velocities[i];
+        out->kinetic += 0.5 * (f64)CLOUD_POINT_KG * (f64)vec3_dot(v, v);
+    }
+}
+
+static f64 height(const Matter *matter, u32 probe)
+{
+    (void)probe;
+    const Cloud *cloud = (const Cloud *)matter;
+    f64 sum = 0.0;
+    for (u32 i = 0; i < CLOUD_POINTS; i++) {
+        sum += (f64)cloud->positions[i].y;
+    }
+    return sum / CLOUD_POINTS;
+}
+
+static Vec3 point(const Matter *matter, const Entity *entity, const Input *input)
+{
+    (void)entity;
+    return ((const Cloud *)matter)->positions[input->element];
+}
+
+static i32 grab(Matter *matter, const Entity *entity, const Input *input)
+{
+    Cloud *cloud = (Cloud *)matter;
+    for (i32 g = 0; g < GRIPS_MAX; g++) {
+        if (!cloud->grips[g].live) {
+            cloud->grips[g] = (CloudGrip){1, input->element, point(matter, entity, input)};
+            return g;
+        }
+    }
+    return -1;
+}
+
+static void drag(Matter *matter, u32 grip, Vec3 target)
+{
+    ((Cloud *)matter)->grips[grip].target = target;
+}
+
+static void release(Matter *matter, u32 grip)
+{
+    ((Cloud *)matter)->grips[grip] = (CloudGrip){0};
+}
+
+static bool holds(const Matter *matter, u32 grip)
+{
+    return grip < GRIPS_MAX && ((const Cloud *)matter)->grips[grip].live == 1;
+}
+
+static void push(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse)
+{
+    (void)entity;
+    Vec3 *v = &((Cloud *)matter)->velocities[input->element];
+    *v = vec3_add_scaled(*v, 1.0f / CLOUD_POINT_KG, impulse);
+}
+
+static void walk_names(Matter *matter, State *state)
+{
+    Cloud *cloud = (Cloud *)matter;
+    state_bytes(state, &cloud->entity, sizeof cloud->entity);
+}
+
+static void walk(Matter *matter, State *state)
+{
+    Cloud *cloud = (Cloud *)matter;
+    state_part(state, "cloud");
+    state_bytes(state, cloud->positions, sizeof cloud->positions);
+    state_bytes(state, cloud->velocities, sizeof cloud->velocities);
+    state_bytes(state, cloud->grips, sizeof cloud->grips);
+    for (u32 i = 0; i < CLOUD_POINTS && state->mode == STATE_LOAD; i++) {
+        state->failed = state->failed || !state_vector_is_bounded(cloud->positions[i]) ||
+                        !state_vector_is_bounded(cloud->velocities[i]);
+    }
+    for (u32 g = 0; g < GRIPS_MAX && state->mode == STATE_LOAD; g++) {
+        state->failed = state->failed || cloud->grips[g].point >= CLOUD_POINTS ||
+                        !state_vector_is_bounded(cloud->grips[g].target);
+    }
+}
+
+static bool owns(const Matter *matter, const Entity *entity, u32 nth)
+{
+    return nth == 0 && entity->id == ((const Cloud *)matter)->entity &&
+           entity->count == CLOUD_POINTS && entity->first == 0;
+}
+
+static bool owns_all(const Matter *matter, u32 count)
+{
+    (void)matter;
+    return count == 1;
+}
+
+const MatterOps cloud_matter = {
+    .name = "cloud",
+    .bytes = sizeof(Cloud),
+    .estimate = estimate,
+    .create = create,
+    .destroy = destroy,
+    .declare = declare,
+    .clear = clear,
+    .fill = fill,
+    .substep = substep,
+    .write = write_points,
+    .sums = sums,
+    .measure_own = height,
+    .by_element = true,
+    .point = point,
+    .grab = grab,
+    .drag = drag,
+    .release = release,
+    .holds = holds,
+    .push = push,
+    .walk_names = walk_names,
+    .walk = walk,
+    .owns = owns,
+    .owns_all = owns_all,
+};
+
+static const MatterOps *const kinds[] = {&cloud_matter};
+const MatterList cloud_kinds = {kinds, 1};

@@ -2,6 +2,7 @@
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
 #include "server/world/world_state.h"
+#include "shared/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,16 @@ static void declare(World *world)
 
 /* ---- kinds ---- */
 
+static void check_kind(const MatterOps *ops)
+{
+    CHECK(ops->bytes >= sizeof(Matter));
+    CHECK(ops->estimate != NULL && ops->create != NULL && ops->destroy != NULL);
+    CHECK(ops->declare != NULL && ops->fill != NULL);
+    CHECK(ops->owns != NULL && ops->owns_all != NULL);
+    CHECK(ops->grab == NULL ||
+          (ops->point != NULL && ops->drag != NULL && ops->release != NULL && ops->holds != NULL));
+}
+
 static int create_kinds(World *world, const MatterList *further, ErrorText *error)
 {
     if (kind_count(further) > MATTERS_MAX) {
@@ -75,6 +86,7 @@ static int create_kinds(World *world, const MatterList *further, ErrorText *erro
     }
     for (u32 i = 0; i < kind_count(further); i++) {
         const MatterOps *ops = kind_at(further, i);
+        check_kind(ops);
         Matter *matter = calloc(1, ops->bytes);
         if (matter == NULL) {
             return error_set(error, ERROR_MEMORY, "%s: no memory for the world",

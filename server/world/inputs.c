@@ -3,6 +3,7 @@
  * what is left to refuse is what only the world knows: is it there, may it move, is there room.
  */
 #include "server/world/world_state.h"
+#include "shared/check.h"
 
 static void refuse(World *world, const Input *input, int code)
 {
@@ -39,6 +40,7 @@ static void tell_hold(World *world, u32 user, u32 sequence, u32 entity, u32 elem
 
 static void let_go(World *world, Hold *hold, u32 sequence)
 {
+    CHECK(hold->user != 0 && hold->matter < world->matter_count);
     Matter *matter = world->matters[hold->matter];
     matter->ops->release(matter, hold->grip);
     tell_hold(world, hold->user, sequence, 0, 0, vec3_zero());

@@ -1,5 +1,6 @@
 /* matter.c: what a world offers to its kinds of matter. */
 #include "server/world/world_state.h"
+#include "shared/check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,7 @@ u16 world_generation(const World *world)
 
 Matter *world_matter_at(const World *world, u32 index)
 {
+    CHECK(index < world->matter_count);
     return world->matters[index];
 }
 
@@ -37,6 +39,7 @@ u32 world_next_entity(const World *world)
 u32 world_add_field(Matter *matter, const FieldDesc *field)
 {
     World *world = matter->world;
+    CHECK(world->fields == NULL); /* only while kinds are declared */
     if (field->capacity == 0) {
         return FIELDS_MAX;
     }
@@ -53,6 +56,8 @@ u32 world_add_field(Matter *matter, const FieldDesc *field)
 u32 world_add_parameter(Matter *matter, ScalarInfo info)
 {
     World *world = matter->world;
+    CHECK(world->fields == NULL);
+    CHECK(info.components >= 1 && info.components <= 4);
     if (world->parameter_count == PARAMETERS_MAX) {
         world->declared_too_much = true;
         return WORLD_GRAVITY; /* what is asked for until the world is refused */
@@ -65,6 +70,7 @@ u32 world_add_parameter(Matter *matter, ScalarInfo info)
 u32 world_add_probe(Matter *matter, const char *name, const char *unit)
 {
     World *world = matter->world;
+    CHECK(world->fields == NULL);
     u32 number = 0;
     for (u32 i = 0; i < world->own_probe_count; i++) {
         number += world->own_probes[i].matter == matter->index;
@@ -84,6 +90,7 @@ u32 world_add_probe(Matter *matter, const char *name, const char *unit)
 
 const f32 *world_value(const World *world, u32 parameter)
 {
+    CHECK(parameter < world->parameter_count);
     return world->values[parameter];
 }
 

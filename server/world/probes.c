@@ -1,5 +1,6 @@
 /* probes.c: what is measured: the probes of the scene, then those that kinds of matter declared. */
 #include "server/world/world_state.h"
+#include "shared/check.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -92,8 +93,10 @@ static f64 measure(const World *world, u32 probe, Totals *totals)
     if (probe < world->scene->probe_count) {
         return measure_scene(world, &world->scene->probes[probe], totals);
     }
+    CHECK(probe - world->scene->probe_count < world->own_probe_count);
     OwnProbe own = world->own_probes[probe - world->scene->probe_count];
     const Matter *matter = world->matters[own.matter];
+    CHECK(matter->ops->measure_own != NULL);
     return matter->ops->measure_own(matter, own.number);
 }
 

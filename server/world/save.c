@@ -3,6 +3,7 @@
  * can forget a part.
  */
 #include "server/world/world_state.h"
+#include "shared/check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,7 @@ int world_save(const World *world, u8 **image, size_t *bytes)
     }
     State save = {.mode = STATE_SAVE, .data = *image + sizeof head, .bytes = count.used};
     walk(w, &save);
+    CHECK(!count.failed);
     if (save.failed || save.used != count.used) {
         free(*image);
         *image = NULL;

@@ -1,5 +1,6 @@
 /* tick.c: one tick, as a recipe that reads from top to bottom; and the world's life. */
 #include "server/world/world_state.h"
+#include "shared/check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,7 @@ void world_tick(World *world, const Input *inputs, u32 count)
     EACH_MATTER(world, begin)
     EACH_MATTER(world, prepare)
     u32 substeps = rigid_substeps(world_rigid(world));
+    CHECK(substeps >= 1 && substeps <= SUBSTEPS_MAX);
     f32 h = world_tick_s(world) / (f32)substeps;
     for (u32 i = 0; i < substeps; i++) {
         EACH_MATTER_WITH(world, substep, h)

@@ -8,8 +8,8 @@
  * made of follows from its field: a field belongs to one kind.
  *
  * estimate, create, destroy, declare, fill, owns and owns_all must be there; who can be grabbed has
- * point, drag, release and holds, too, and who declares probes has measure_own. Other functions of a
- * MatterOps that are NULL do nothing, or answer ERROR_UNSUPPORTED to a hand.
+ * point, drag, release and holds, too, and who declares probes has measure_own. Other functions of
+ * a MatterOps that are NULL do nothing, or answer ERROR_UNSUPPORTED to a hand.
  * They are called by the owner thread of the world only. Kinds are called in their order in the
  * list, which is a part of what makes worlds repeat bit for bit.
  * Layer: server/world.

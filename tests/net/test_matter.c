@@ -1,6 +1,6 @@
 /*
- * test_matter.c: a kind of matter that no file of the tree knows (tests/support/cloud.c) is streamed,
- * picked and dragged by a client, pushed, tuned, measured, saved, recorded and verified.
+ * test_matter.c: a kind of matter that no file of the tree knows (tests/support/cloud.c) is
+ * streamed, picked and dragged by a client, pushed, tuned, measured, saved, recorded and verified.
  */
 #include "client/hand/hand.h"
 #include "client/link/timeline.h"

@@ -1,6 +1,6 @@
 /*
- * cloud.h: a kind of matter of the tests' own: a thousand points, each on a spring to its place in a
- * lattice. It stands for what a new solver brings: nothing outside these two files knows it.
+ * cloud.h: a kind of matter of the tests' own: a thousand points, each on a spring to its place in
+ * a lattice. It stands for what a new solver brings: nothing outside these two files knows it.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_CLOUD_H

@@ -156,8 +156,8 @@ static void check_island(const IslandEnergy *island)
 
 void energy_check(Rigid *rigid)
 {
-    if (!rigid->energy_known || rigid->guests != NULL || rigid->joints.break_count > 0 ||
-        rigid->stuck_count > 0 || rigid->jammed) {
+    if (rigid->slots == 0 || !rigid->energy_known || rigid->guests != NULL ||
+        rigid->joints.break_count > 0 || rigid->stuck_count > 0 || rigid->jammed) {
         return;
     }
     IslandEnergy *islands = (IslandEnergy *)&rigid->energies[2 * rigid->slots];

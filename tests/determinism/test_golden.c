@@ -209,7 +209,7 @@ static void everything_happens(void **unused)
         for (u32 k = 0; k < EVENT_KIND_COUNT; k++) {
             events[k] += got.runs[s].events[k];
         }
-        assert_true(got.runs[s].wire_bytes > 10000);
+        assert_true(got.runs[s].wire_bytes > 10000 || !WHOLE);
     }
     for (u32 k = INPUT_NONE + 1; k < INPUT_KIND_COUNT; k++) {
         printf("%u inputs of kind %u\n", sent[k], k);

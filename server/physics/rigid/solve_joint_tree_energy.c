@@ -138,6 +138,18 @@ SIMD_INLINE Apart apart_of(const TreeSides *side, const Whole *w)
     return (Apart){vec3x8_sub(side->velocity, with), vec3x8_sub(side->spin, w->spin)};
 }
 
+/* What rounding leaves of the momentum of all parts goes into the velocity of the whole: where a
+ * heavy part lies far from the first, it would be scaled with the rest, always to one side. */
+static void take_drift(const Trees *t, Whole *w)
+{
+    Vec3x8 drift = vec3x8_zero();
+    for (u32 i = 0; i < t->own_count; i++) {
+        Apart part = apart_of(&t->sides[i], w);
+        drift = vec3x8_add_scaled(drift, mass_of(&t->sides[i]), part.velocity);
+    }
+    w->velocity = vec3x8_add_scaled(w->velocity, f32x8_set(1.0f) / w->mass, drift);
+}
+
 void trees_energy_keep(const Trees *t)
 {
     if (!t->flies || !i32x8_any(t->keep->alone)) {
@@ -152,6 +164,7 @@ void trees_energy_keep(const Trees *t)
     }
     gather_arms(t);
     add_spin(t, &w);
+    take_drift(t, &w);
     for (u32 i = 0; i < t->own_count; i++) {
         Apart part = apart_of(&t->sides[i], &w);
         apart += energy_of(&t->sides[i], part.velocity, part.spin);

@@ -62,7 +62,7 @@ COMMON := $(OPT) -march=$(ARCH) $(NO_FMA) -ffp-contract=off -fno-math-errno -fno
 CFLAGS := -std=c17 $(WARN) -Wstrict-prototypes $(COMMON)
 CXXFLAGS := -std=c++17 -Wall -Wextra -Werror $(COMMON)
 # What adaptive models compare tells a fuzzer nothing and took most of its time.
-CODECS := $(patsubst %,$(B)/obj/%.o,$(foreach k,pose point grid mix,$(wildcard protocol/$(k)_*.c)) protocol/mix.c)
+CODECS := $(patsubst %,$(B)/obj/%.o,$(foreach k,pose point grid mix,$(wildcard protocol/codec/$(k)_*.c)) protocol/codec/mix.c)
 ifeq ($(CONFIG),fuzz)
 $(CODECS): CFLAGS += -O2 -fno-sanitize-coverage=trace-cmp
 endif
@@ -71,9 +71,9 @@ LIBS := -luv -lenet -lsodium -lzstd -lxxhash -linih -lmicrohttpd -lflatbuffers -
 VIEW_LIBS := -limgui -lstb -lSDL2 -lepoxy
 
 # ---- layers: one static library each, lowest last on the link line -------------------------
-layer_c = $(wildcard $(1)/*.c $(1)/*/*.c)
-SRC_shared := $(wildcard shared/*.c)
-SRC_protocol := $(wildcard protocol/*.c protocol/*.cpp)
+layer_c = $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c)
+SRC_shared := $(wildcard shared/*/*.c)
+SRC_protocol := $(wildcard protocol/*/*.c protocol/*/*.cpp)
 SRC_physics := $(call layer_c,server/physics)
 SRC_world := $(wildcard server/world/*.c)
 SRC_author := $(wildcard server/author/*.c server/author/*.cpp)
@@ -122,32 +122,34 @@ $(B)/plenum-bench-peers: $(PEER_OBJECTS) $(call lib,physics shared)
 	$(CC) $(LDFLAGS) -o $@ $^ -lBulletSoftBody -lBulletDynamics -lBulletCollision -lLinearMath -lode $(LIBS)
 # Trains what the codecs start from; a new version of the protocol.
 codec-tables: all
-	$(B)/plenum-bench codec --train protocol/pose_tables.bin
-	$(B)/plenum-bench codec --field points --train protocol/point_tables.bin
-	$(B)/plenum-bench codec --field grid2 --train protocol/grid_tables.bin
+	$(B)/plenum-bench codec --train protocol/codec/pose_tables.bin
+	$(B)/plenum-bench codec --field points --train protocol/codec/point_tables.bin
+	$(B)/plenum-bench codec --field grid2 --train protocol/codec/grid_tables.bin
 bench-peers: deps
 	$(call install_packages,$(PEER_PACKAGES))
 	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/plenum-bench-peers
 	@$(B)/plenum-bench-peers
 
 # ---- generated: FlatBuffers code, and the schemas as text for the JSON parser -----------------
-FBS := $(wildcard protocol/*.fbs)
+FBS := $(wildcard protocol/*/*.fbs)
+vpath %.fbs $(sort $(dir $(FBS)))
+vpath %.bin protocol/codec
 # Scenes of files are changed before they are packed for good.
 FLATC_scene := --gen-object-api
-GENERATED := $(patsubst protocol/%.fbs,$(GEN)/%_generated.h,$(FBS)) $(patsubst protocol/%.fbs,$(GEN)/%_schema.h,$(FBS))
-$(GEN)/%_generated.h: protocol/%.fbs
+GENERATED := $(foreach s,_generated.h _schema.h,$(patsubst %.fbs,$(GEN)/%$(s),$(notdir $(FBS))))
+$(GEN)/%_generated.h: %.fbs
 	@mkdir -p $(@D)
 	flatc --cpp --scoped-enums --gen-all $(FLATC_$*) -o $(@D) $<
-$(GEN)/%_schema.h: protocol/%.fbs
+$(GEN)/%_schema.h: %.fbs
 	@mkdir -p $(@D)
 	@{ echo 'static const unsigned char $*_schema[] = {'; od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g'; echo '0};'; } > $@
 
-$(GEN)/%_bin.h: protocol/%.bin
+$(GEN)/%_bin.h: %.bin
 	@mkdir -p $(@D)
 	@{ echo 'static const unsigned char $*_bin[] = {'; od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g'; echo '0};'; } > $@
-$(B)/obj/protocol/pose_tables.c.o: $(GEN)/pose_tables_bin.h
-$(B)/obj/protocol/point_tables.c.o: $(GEN)/point_tables_bin.h
-$(B)/obj/protocol/grid_tables.c.o: $(GEN)/grid_tables_bin.h
+$(B)/obj/protocol/codec/pose_tables.c.o: $(GEN)/pose_tables_bin.h
+$(B)/obj/protocol/codec/point_tables.c.o: $(GEN)/point_tables_bin.h
+$(B)/obj/protocol/codec/grid_tables.c.o: $(GEN)/grid_tables_bin.h
 
 $(B)/obj/%.c.o: %.c
 	@mkdir -p $(@D)

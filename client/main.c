@@ -8,9 +8,9 @@
 #include "client/hand/report.h"
 #include "client/link/link_thread.h"
 #include "client/private_server.h"
-#include "shared/clock.h"
-#include "shared/log.h"
-#include "shared/options.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/base/options.h"
 
 #include <errno.h>
 #include <poll.h>

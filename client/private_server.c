@@ -1,7 +1,7 @@
 /* private_server.c: fork, exec, "ready PORT", SIGTERM. */
 #include "client/private_server.h"
 
-#include "shared/clock.h"
+#include "shared/base/clock.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -5,7 +5,7 @@
 #ifndef PLENUM_CLIENT_PRIVATE_SERVER_H
 #define PLENUM_CLIENT_PRIVATE_SERVER_H
 
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 #include <sys/types.h>
 

@@ -1,9 +1,9 @@
 /* main.c: plenum-server: options, the source that the operand names, and a host to serve it. */
 #include "server/host/host.h"
 #include "server/host/verify.h"
-#include "shared/log.h"
-#include "shared/memory.h"
-#include "shared/options.h"
+#include "shared/base/log.h"
+#include "shared/base/memory.h"
+#include "shared/base/options.h"
 
 #include <signal.h>
 #include <stdio.h>

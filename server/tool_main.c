@@ -2,14 +2,14 @@
  * tool_main.c: plenum-tool: looks at scenes and recordings without running them, makes keys and
  * connect tokens.
  */
-#include "protocol/field_ops.h"
-#include "protocol/recording.h"
-#include "protocol/scene.h"
-#include "protocol/token.h"
+#include "protocol/field/field_ops.h"
+#include "protocol/record/recording.h"
+#include "protocol/scene/scene.h"
+#include "protocol/session/token.h"
 #include "server/author/reference.h"
 #include "server/author/scene_load.h"
-#include "shared/clock.h"
-#include "shared/options.h"
+#include "shared/base/clock.h"
+#include "shared/base/options.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,8 +12,8 @@
 #include "client/link/shown.h"
 #include "client/link/strain.h"
 #include "client/view/view.h"
-#include "shared/clock.h"
-#include "shared/log.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
 
 #include <SDL2/SDL.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 
 #include "client/hand/report.h"
 #include "client/link/timeline.h"
-#include "shared/clock.h"
-#include "shared/random.h"
+#include "shared/base/clock.h"
+#include "shared/math/random.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 #include "client/hand/hand.h"
 
 #include "client/link/shown.h"
-#include "protocol/scene.h"
+#include "protocol/scene/scene.h"
 
 #include <math.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 #ifndef PLENUM_CLIENT_HAND_HELD_H
 #define PLENUM_CLIENT_HAND_HELD_H
 
-#include "shared/vec.h"
+#include "shared/math/vec.h"
 
 enum {
     HELD_HISTORY = 256 /* at least 8 ms apart: 2 s */

@@ -2,7 +2,7 @@
 #include "client/hand/held_joints.h"
 
 #include "client/link/curve.h"
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 #include <math.h>
 #include <stdlib.h>

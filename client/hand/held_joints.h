@@ -15,7 +15,7 @@
 #define PLENUM_CLIENT_HAND_HELD_JOINTS_H
 
 #include "client/link/timeline.h"
-#include "protocol/scene.h"
+#include "protocol/scene/scene.h"
 
 enum {
     HELD_BODIES_MAX = 64, /* what is farther along the joints stands for this purpose */

@@ -5,7 +5,7 @@
 
 #include "client/link/connection.h"
 #include "client/link/timeline.h"
-#include "protocol/frame.h"
+#include "protocol/field/frame.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #ifndef PLENUM_CLIENT_HAND_HUD_H
 #define PLENUM_CLIENT_HAND_HUD_H
 
-#include "protocol/message.h"
-#include "protocol/scene.h"
+#include "protocol/scene/scene.h"
+#include "protocol/session/message.h"
 
 PL_BEGIN_C
 

@@ -4,7 +4,7 @@
  */
 #include "client/hand/script.h"
 
-#include "shared/log.h"
+#include "shared/base/log.h"
 
 #include <errno.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "client/hand/tools.h"
 
 #include "client/link/shown.h"
-#include "protocol/field_ops.h"
+#include "protocol/field/field_ops.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  */
 #include "client/link/connection_state.h"
 
-#include "shared/hash.h"
+#include "shared/base/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>

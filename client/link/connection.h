@@ -8,10 +8,10 @@
 #ifndef PLENUM_CLIENT_LINK_CONNECTION_H
 #define PLENUM_CLIENT_LINK_CONNECTION_H
 
-#include "protocol/input.h"
-#include "protocol/link.h"
-#include "protocol/message.h"
-#include "protocol/scene.h"
+#include "protocol/scene/scene.h"
+#include "protocol/session/input.h"
+#include "protocol/session/link.h"
+#include "protocol/session/message.h"
 
 typedef enum ConnectionState {
     CONNECTION_CONNECTING, /* transport or handshake under way */

@@ -9,8 +9,8 @@
 #include "client/link/connection.h"
 #include "client/link/couplings.h"
 #include "client/link/ground.h"
-#include "protocol/bulk.h"
-#include "protocol/entity_list.h"
+#include "protocol/stream/bulk.h"
+#include "protocol/stream/entity_list.h"
 
 enum {
     DEBUG_KEPT = 16,  /* pictures of the inside: more than a second of them */

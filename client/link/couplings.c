@@ -2,7 +2,7 @@
 #include "client/link/couplings.h"
 
 #include "client/link/playout.h"
-#include "protocol/chunk.h"
+#include "protocol/codec/chunk.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -16,8 +16,8 @@
 
 #include "client/link/body_clock.h"
 #include "client/link/curve.h"
-#include "protocol/entity_list.h"
-#include "protocol/scene.h"
+#include "protocol/scene/scene.h"
+#include "protocol/stream/entity_list.h"
 
 /* NULL without memory. `fields` is borrowed. */
 Couplings *couplings_create(const FieldSet *fields);

@@ -13,7 +13,7 @@
 #define PLENUM_CLIENT_LINK_GROUND_H
 
 #include "client/link/timeline.h"
-#include "protocol/entity_list.h"
+#include "protocol/stream/entity_list.h"
 
 /* NULL without memory. `fields` is borrowed. */
 Ground *ground_create(const FieldSet *fields);

@@ -8,7 +8,7 @@
 #ifndef PLENUM_CLIENT_LINK_LINK_THREAD_H
 #define PLENUM_CLIENT_LINK_LINK_THREAD_H
 
-#include "protocol/link.h"
+#include "protocol/session/link.h"
 
 enum {
     /* Of what waits for the owner: seconds of the widest line. Beyond it the rest waits in the

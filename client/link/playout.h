@@ -23,7 +23,7 @@
 #ifndef PLENUM_CLIENT_LINK_PLAYOUT_H
 #define PLENUM_CLIENT_LINK_PLAYOUT_H
 
-#include "shared/base.h"
+#include "shared/base/base.h"
 
 #define PLAYOUT_WARP_MAX        0.04 /* of the normal pace */
 #define PLAYOUT_SLEW_MAX        0.2  /* of the normal pace, a second */

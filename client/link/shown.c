@@ -1,7 +1,7 @@
 /* shown.c: see shown.h. */
 #include "client/link/shown.h"
 
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 ShownGrid shown_grid(const FieldDesc *desc, const f32 *values)
 {

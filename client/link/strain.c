@@ -1,7 +1,7 @@
 /* strain.c: see strain.h. */
 #include "client/link/strain.h"
 
-#include "protocol/chunk.h"
+#include "protocol/codec/chunk.h"
 
 #include <math.h>
 #include <stdlib.h>

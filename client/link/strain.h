@@ -13,8 +13,8 @@
 #define PLENUM_CLIENT_LINK_STRAIN_H
 
 #include "client/link/timeline.h"
-#include "protocol/entity.h"
-#include "protocol/scene.h"
+#include "protocol/field/entity.h"
+#include "protocol/scene/scene.h"
 
 typedef struct Strain Strain;
 

@@ -15,9 +15,9 @@
 #ifndef PLENUM_CLIENT_LINK_TIMELINE_H
 #define PLENUM_CLIENT_LINK_TIMELINE_H
 
-#include "protocol/quantize.h"
-#include "protocol/snapshot.h"
-#include "shared/grid.h"
+#include "protocol/field/quantize.h"
+#include "protocol/stream/snapshot.h"
+#include "shared/geometry/grid.h"
 
 typedef struct ShownPose {
     Vec3 position; /* m */

@@ -1,7 +1,7 @@
 /* timeline_show.c: what a timeline shows: elements of fields at the shown tick. */
 #include "client/link/shown.h"
 #include "client/link/timeline_state.h"
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 #include <stdlib.h>
 #include <string.h>

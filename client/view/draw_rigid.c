@@ -7,8 +7,8 @@
 
 #include "client/view/mesh.h"
 #include "client/view/projection.h"
-#include "shared/geometry.h"
-#include "shared/hash.h"
+#include "shared/base/hash.h"
+#include "shared/geometry/geometry.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  */
 #include "client/view/gl.h"
 
-#include "shared/check.h"
-#include "shared/log.h"
+#include "shared/base/check.h"
+#include "shared/base/log.h"
 
 #include <SDL2/SDL.h>
 #include <stdlib.h>

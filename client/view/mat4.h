@@ -5,7 +5,7 @@
 #ifndef PLENUM_CLIENT_VIEW_MAT4_H
 #define PLENUM_CLIENT_VIEW_MAT4_H
 
-#include "shared/vec.h"
+#include "shared/math/vec.h"
 
 typedef struct Vec4 {
     f32 x, y, z, w;

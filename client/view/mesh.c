@@ -4,7 +4,7 @@
  */
 #include "client/view/mesh.h"
 
-#include "shared/mesh_shapes.h"
+#include "shared/mesh/mesh_shapes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,8 +14,8 @@
 #ifndef PLENUM_CLIENT_VIEW_MESH_H
 #define PLENUM_CLIENT_VIEW_MESH_H
 
-#include "shared/error.h"
-#include "shared/shape.h"
+#include "shared/base/error.h"
+#include "shared/geometry/shape.h"
 
 typedef enum MeshKind {
     MESH_BOX,

@@ -6,7 +6,7 @@
 #ifndef PLENUM_CLIENT_VIEW_SOFT_CREASE_H
 #define PLENUM_CLIENT_VIEW_SOFT_CREASE_H
 
-#include "shared/soft_mesh.h"
+#include "shared/soft/soft_mesh.h"
 
 typedef struct SoftCrease {
     u32 *

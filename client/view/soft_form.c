@@ -6,7 +6,7 @@
 
 #include "client/view/soft_crease.h"
 
-#include "protocol/entity.h"
+#include "protocol/field/entity.h"
 
 #include <stdlib.h>
 #include <string.h>

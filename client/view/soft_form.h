@@ -8,7 +8,7 @@
 #define PLENUM_CLIENT_VIEW_SOFT_FORM_H
 
 #include "client/link/timeline.h"
-#include "shared/soft_mesh.h"
+#include "shared/soft/soft_mesh.h"
 
 typedef struct SoftVertex {
     Vec3 position; /* m, world */

@@ -7,8 +7,8 @@
 #define PLENUM_CLIENT_VIEW_VIEW_H
 
 #include "client/link/timeline.h"
-#include "protocol/scene.h"
-#include "shared/error.h"
+#include "protocol/scene/scene.h"
+#include "shared/base/error.h"
 
 typedef struct View View;
 

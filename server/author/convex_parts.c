@@ -6,7 +6,7 @@
  */
 #include "server/author/convex_parts.h"
 
-#include "shared/quickhull.h"
+#include "shared/geometry/quickhull.h"
 
 #include <stdlib.h>
 #include <string.h>

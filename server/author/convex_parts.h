@@ -9,7 +9,7 @@
 #ifndef PLENUM_SERVER_AUTHOR_CONVEX_PARTS_H
 #define PLENUM_SERVER_AUTHOR_CONVEX_PARTS_H
 
-#include "shared/geometry.h"
+#include "shared/geometry/geometry.h"
 
 enum {
     CONVEX_PARTS_RESOLUTION_MIN = 8,

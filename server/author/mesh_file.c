@@ -1,6 +1,6 @@
 /* mesh_file.c: which format it is; words, numbers, lists and errors for all of its readers. */
 #include "server/author/mesh_reader.h"
-#include "shared/limits.h"
+#include "shared/base/limits.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -8,8 +8,8 @@
 #ifndef PLENUM_SERVER_AUTHOR_MESH_FILE_H
 #define PLENUM_SERVER_AUTHOR_MESH_FILE_H
 
-#include "shared/error.h"
-#include "shared/vec.h"
+#include "shared/base/error.h"
+#include "shared/math/vec.h"
 
 typedef enum MeshFormat {
     MESH_FORMAT_OBJ = 1,

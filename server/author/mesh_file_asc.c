@@ -4,7 +4,7 @@
  * indices count within the object. Lights, cameras, materials and pages are passed over.
  */
 #include "server/author/mesh_reader.h"
-#include "shared/limits.h"
+#include "shared/base/limits.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * z of the element "vertex" and the list "vertex_indices" (or "vertex_index") of "face" are used.
  */
 #include "server/author/mesh_reader.h"
-#include "shared/limits.h"
+#include "shared/base/limits.h"
 
 #include <string.h>
 

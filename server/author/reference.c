@@ -1,8 +1,8 @@
 /* reference.c: rows as data and as Markdown. See reference.h. */
 #include "server/author/reference.h"
 
-#include "shared/kinds.h"
-#include "shared/limits.h"
+#include "shared/base/kinds.h"
+#include "shared/base/limits.h"
 
 #include <ctype.h>
 #include <float.h>

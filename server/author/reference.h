@@ -7,7 +7,7 @@
 #ifndef PLENUM_SERVER_AUTHOR_REFERENCE_H
 #define PLENUM_SERVER_AUTHOR_REFERENCE_H
 
-#include "shared/base.h"
+#include "shared/base/base.h"
 
 #include <stdio.h>
 

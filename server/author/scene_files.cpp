@@ -6,7 +6,7 @@
 #include "server/author/convex_parts.h"
 #include "server/author/mesh_file.h"
 #include "server/author/scene_json.h"
-#include "shared/limits.h"
+#include "shared/base/limits.h"
 
 #include <cstdio>
 #include <cstdlib>

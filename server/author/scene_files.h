@@ -6,7 +6,7 @@
 #ifndef PLENUM_SERVER_AUTHOR_SCENE_FILES_H
 #define PLENUM_SERVER_AUTHOR_SCENE_FILES_H
 
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 PL_BEGIN_C
 /* The whole file of at most `most` bytes (free()), or NULL with an error. */

@@ -3,7 +3,7 @@
 #include "server/author/scene_json.h"
 
 #include "scene_schema.h"
-#include "shared/limits.h"
+#include "shared/base/limits.h"
 
 #include <flatbuffers/idl.h>
 
@@ -240,7 +240,7 @@ size_t distance(const std::string &a, const std::string &b)
 std::string known_fields(const flatbuffers::StructDef *table, const std::string &wrong)
 {
     if (table == nullptr) {
-        return "see protocol/scene.fbs";
+        return "see protocol/scene/scene.fbs";
     }
     std::string all;
     for (const flatbuffers::FieldDef *field : table->fields.vec) {

@@ -6,7 +6,7 @@
 #ifndef PLENUM_SERVER_AUTHOR_SCENE_JSON_H
 #define PLENUM_SERVER_AUTHOR_SCENE_JSON_H
 
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 PL_BEGIN_C
 /* Strict JSON of a Scene to bytes (free()). NULL with "name:line: field: what; what is right". The

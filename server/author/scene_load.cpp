@@ -1,10 +1,10 @@
 // scene_load.cpp: JSON to packed bytes, the files that it names into them, and a Scene of that.
 #include "server/author/scene_load.h"
 
-#include "protocol/scene_build.h"
+#include "protocol/scene/scene_build.h"
 #include "server/author/scene_files.h"
 #include "server/author/scene_json.h"
-#include "shared/limits.h"
+#include "shared/base/limits.h"
 
 #include <cstdlib>
 

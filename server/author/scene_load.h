@@ -6,7 +6,7 @@
 #ifndef PLENUM_SERVER_AUTHOR_SCENE_LOAD_H
 #define PLENUM_SERVER_AUTHOR_SCENE_LOAD_H
 
-#include "protocol/scene.h"
+#include "protocol/scene/scene.h"
 
 PL_BEGIN_C
 

@@ -5,7 +5,7 @@
 #ifndef PLENUM_SERVER_AUTHOR_SCHEMA_H
 #define PLENUM_SERVER_AUTHOR_SCHEMA_H
 
-#include "shared/base.h"
+#include "shared/base/base.h"
 
 PL_BEGIN_C
 

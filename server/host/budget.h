@@ -20,7 +20,7 @@
 #ifndef PLENUM_SERVER_HOST_BUDGET_H
 #define PLENUM_SERVER_HOST_BUDGET_H
 
-#include "shared/limits.h"
+#include "shared/base/limits.h"
 
 enum {
     BUDGET_START_BYTES_S = 1000000 / 8, /* 1 Mbit/s */

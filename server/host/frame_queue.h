@@ -6,8 +6,8 @@
 #ifndef PLENUM_SERVER_HOST_FRAME_QUEUE_H
 #define PLENUM_SERVER_HOST_FRAME_QUEUE_H
 
-#include "protocol/frame.h"
-#include "shared/check.h"
+#include "protocol/field/frame.h"
+#include "shared/base/check.h"
 
 #include <pthread.h>
 

@@ -1,12 +1,12 @@
 /* host.c: life cycle and loop of a host: sockets, timers, signals, the source's wake, HTTP. */
 #include "server/host/host.h"
 
-#include "protocol/scene.h"
+#include "protocol/scene/scene.h"
 #include "server/host/http.h"
 #include "server/host/session.h"
-#include "shared/clock.h"
-#include "shared/log.h"
-#include "shared/memory.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/base/memory.h"
 
 #include <inttypes.h>
 #include <signal.h>

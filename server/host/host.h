@@ -10,8 +10,8 @@
 #ifndef PLENUM_SERVER_HOST_HOST_H
 #define PLENUM_SERVER_HOST_HOST_H
 
-#include "protocol/link.h"
-#include "protocol/token.h"
+#include "protocol/session/link.h"
+#include "protocol/session/token.h"
 #include "server/host/source.h"
 
 typedef struct HostOptions {

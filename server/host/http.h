@@ -6,7 +6,7 @@
 #ifndef PLENUM_SERVER_HOST_HTTP_H
 #define PLENUM_SERVER_HOST_HTTP_H
 
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 enum {
     HTTP_PAGE_BYTES_MAX = 32 << 10

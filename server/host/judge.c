@@ -1,8 +1,8 @@
 /* judge.c: picks against the past. */
 #include "server/host/judge.h"
 
-#include "protocol/field_ops.h"
-#include "protocol/quantize.h"
+#include "protocol/field/field_ops.h"
+#include "protocol/field/quantize.h"
 
 #include <math.h>
 

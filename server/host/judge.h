@@ -7,10 +7,10 @@
 #ifndef PLENUM_SERVER_HOST_JUDGE_H
 #define PLENUM_SERVER_HOST_JUDGE_H
 
-#include "protocol/entity_list.h"
-#include "protocol/history.h"
-#include "protocol/input.h"
-#include "shared/error.h"
+#include "protocol/field/history.h"
+#include "protocol/session/input.h"
+#include "protocol/stream/entity_list.h"
+#include "shared/base/error.h"
 
 typedef struct JudgeWorld {
     const History *history;

@@ -7,8 +7,8 @@
 #ifndef PLENUM_SERVER_HOST_PERMIT_H
 #define PLENUM_SERVER_HOST_PERMIT_H
 
-#include "protocol/input.h"
-#include "protocol/message.h"
+#include "protocol/session/input.h"
+#include "protocol/session/message.h"
 
 typedef struct TokenBucket {
     f64 tokens;

@@ -7,7 +7,7 @@
  */
 #include "server/host/session.h"
 
-#include "shared/hash.h"
+#include "shared/base/hash.h"
 
 #include <stddef.h>
 

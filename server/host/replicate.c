@@ -5,7 +5,7 @@
  */
 #include "server/host/session.h"
 
-#include "shared/log.h"
+#include "shared/base/log.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 #include "server/host/session.h"
 
 #include "server/host/judge.h"
-#include "shared/clock.h"
-#include "shared/log.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,14 +6,14 @@
 #ifndef PLENUM_SERVER_HOST_SESSION_H
 #define PLENUM_SERVER_HOST_SESSION_H
 
-#include "protocol/bulk.h"
-#include "protocol/entity_list.h"
-#include "protocol/scene.h"
-#include "protocol/snapshot.h"
+#include "protocol/scene/scene.h"
+#include "protocol/stream/bulk.h"
+#include "protocol/stream/entity_list.h"
+#include "protocol/stream/snapshot.h"
 #include "server/host/budget.h"
 #include "server/host/host.h"
 #include "server/host/permit.h"
-#include "shared/stats.h"
+#include "shared/base/stats.h"
 
 enum {
     HELLO_MS_MAX = 5000,

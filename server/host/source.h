@@ -7,9 +7,9 @@
 #ifndef PLENUM_SERVER_HOST_SOURCE_H
 #define PLENUM_SERVER_HOST_SOURCE_H
 
-#include "protocol/frame.h"
-#include "protocol/input.h"
-#include "protocol/message.h"
+#include "protocol/field/frame.h"
+#include "protocol/session/input.h"
+#include "protocol/session/message.h"
 
 typedef struct SourceStatus {
     MessageStatus status;

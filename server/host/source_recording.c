@@ -5,13 +5,13 @@
  * A seek, forwards or back, is told as what it is for those who watch: the frame after it carries a
  * RESET and a SPAWN of every entity that is alive there.
  */
-#include "protocol/entity_list.h"
-#include "protocol/recording.h"
+#include "protocol/record/recording.h"
+#include "protocol/stream/entity_list.h"
 #include "server/host/frame_queue.h"
 #include "server/host/source.h"
 
-#include "shared/clock.h"
-#include "shared/log.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
 
 #include <inttypes.h>
 #include <pthread.h>

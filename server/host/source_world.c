@@ -5,15 +5,15 @@
  * status) and the simulation's (everything named sim_). Inputs and orders go in, frames come out.
  * The world, the recorder and the pool of workers belong to the simulation thread alone.
  */
-#include "protocol/entity_list.h"
-#include "protocol/recording.h"
+#include "protocol/record/recording.h"
+#include "protocol/stream/entity_list.h"
 #include "server/author/scene_load.h"
 #include "server/host/frame_queue.h"
 #include "server/host/source.h"
 #include "server/world/world.h"
-#include "shared/clock.h"
-#include "shared/log.h"
-#include "shared/stats.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/base/stats.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* verify.c: the proof that a recording is what the simulation makes of its inputs. */
 #include "server/host/verify.h"
 
-#include "protocol/recording.h"
+#include "protocol/record/recording.h"
 #include "server/world/world.h"
-#include "shared/clock.h"
+#include "shared/base/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef PLENUM_SERVER_HOST_VERIFY_H
 #define PLENUM_SERVER_HOST_VERIFY_H
 
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 struct MatterList;
 

@@ -1,8 +1,8 @@
 /* couple.c: points against rigid shapes. */
 #include "server/physics/couple.h"
 
-#include "server/physics/rigid/gjk.h"
-#include "shared/geometry.h"
+#include "server/physics/rigid/narrow/gjk.h"
+#include "shared/geometry/geometry.h"
 
 /* What is inside goes apart by this part of it in a step, and no faster than this: what pulls at
  * the particle would take it for a blow. */

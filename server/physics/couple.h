@@ -6,7 +6,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_COUPLE_H
 #define PLENUM_SERVER_PHYSICS_COUPLE_H
 
-#include "server/physics/rigid/manifold.h"
+#include "server/physics/rigid/narrow/manifold.h"
 #include "server/physics/rigid/rigid.h"
 
 /* Signed distance (m, negative inside) from a world point to a shape at a pose, and the outward

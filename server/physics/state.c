@@ -4,7 +4,7 @@
  */
 #include "server/physics/state.h"
 
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 static const u8 zeros[STATE_RECORD_WORDS_MAX * sizeof(u32)];
 

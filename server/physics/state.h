@@ -7,8 +7,8 @@
 #ifndef PLENUM_SERVER_PHYSICS_STATE_H
 #define PLENUM_SERVER_PHYSICS_STATE_H
 
-#include "shared/hash.h"
-#include "shared/vec.h"
+#include "shared/base/hash.h"
+#include "shared/math/vec.h"
 
 #include <string.h>
 

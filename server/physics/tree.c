@@ -1,6 +1,6 @@
 /* tree.c: see tree.h. */
 #include "server/physics/tree_inner.h"
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 #include <stdlib.h>
 

@@ -9,8 +9,8 @@
 #ifndef PLENUM_SERVER_PHYSICS_TREE_H
 #define PLENUM_SERVER_PHYSICS_TREE_H
 
-#include "shared/jobs.h"
-#include "shared/shape.h"
+#include "shared/base/jobs.h"
+#include "shared/geometry/shape.h"
 
 #define TREE_NONE  0xffffffffu
 /* Deepest path that queries and updates follow; rotations keep real trees far below it. */

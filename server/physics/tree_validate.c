@@ -1,6 +1,6 @@
 /* tree_validate.c: is the whole tree as tree.h says? See tree_validate. */
 #include "server/physics/tree_inner.h"
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 static bool bounds_are_ordered(const Bounds *b)
 {

@@ -2,7 +2,7 @@
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
 #include "server/world/world_state.h"
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * what is left to refuse is what only the world knows: is it there, may it move, is there room.
  */
 #include "server/world/world_state.h"
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 static void refuse(World *world, const Input *input, int code)
 {

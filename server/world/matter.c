@@ -1,6 +1,6 @@
 /* matter.c: what a world offers to its kinds of matter. */
 #include "server/world/world_state.h"
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* matter_rigid.c: rigid bodies as matter of a world: life, tick, fields, state. */
 #include "server/world/matter_rigid.h"
 
-#include "protocol/quantize.h"
+#include "protocol/field/quantize.h"
 
 #include <stdlib.h>
 #include <string.h>

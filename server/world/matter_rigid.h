@@ -9,7 +9,7 @@
 #ifndef PLENUM_SERVER_WORLD_MATTER_RIGID_H
 #define PLENUM_SERVER_WORLD_MATTER_RIGID_H
 
-#include "server/physics/rigid/joint.h"
+#include "server/physics/rigid/joint/joint.h"
 #include "server/world/matter.h"
 
 /* What one rigid slot is to the world. */

@@ -3,7 +3,7 @@
  */
 #include "server/world/matter_rigid.h"
 
-#include "shared/trig.h"
+#include "shared/math/trig.h"
 
 #define TWO_PI 6.283185307179586
 

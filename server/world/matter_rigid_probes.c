@@ -2,7 +2,7 @@
  * solver to see. */
 #include "server/physics/rigid/debug.h"
 #include "server/world/matter_rigid.h"
-#include "shared/trig.h"
+#include "shared/math/trig.h"
 
 #include <stdlib.h>
 

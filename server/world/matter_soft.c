@@ -1,7 +1,7 @@
 /* matter_soft.c: soft bodies as matter of a world: life, tick, fields, hands, probes, state. */
 #include "server/world/matter_soft.h"
 
-#include "protocol/quantize.h"
+#include "protocol/field/quantize.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* probes.c: what is measured: the probes of the scene, then those that kinds of matter declared. */
 #include "server/world/world_state.h"
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 #include <math.h>
 #include <stdio.h>

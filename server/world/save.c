@@ -3,7 +3,7 @@
  * can forget a part.
  */
 #include "server/world/world_state.h"
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 #include <stdlib.h>
 #include <string.h>

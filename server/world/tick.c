@@ -1,6 +1,6 @@
 /* tick.c: one tick, as a recipe that reads from top to bottom; and the world's life. */
 #include "server/world/world_state.h"
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,11 +7,11 @@
 #ifndef PLENUM_SERVER_WORLD_WORLD_H
 #define PLENUM_SERVER_WORLD_WORLD_H
 
-#include "protocol/frame.h"
-#include "protocol/input.h"
-#include "protocol/message.h"
-#include "protocol/scene.h"
-#include "shared/jobs.h"
+#include "protocol/field/frame.h"
+#include "protocol/scene/scene.h"
+#include "protocol/session/input.h"
+#include "protocol/session/message.h"
+#include "shared/base/jobs.h"
 
 typedef struct World World;
 typedef struct MatterOps MatterOps; /* matter.h */

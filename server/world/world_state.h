@@ -12,7 +12,7 @@
 #ifndef PLENUM_SERVER_WORLD_WORLD_STATE_H
 #define PLENUM_SERVER_WORLD_WORLD_STATE_H
 
-#include "protocol/entity_list.h"
+#include "protocol/stream/entity_list.h"
 #include "server/world/matter.h"
 
 enum {

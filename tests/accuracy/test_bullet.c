@@ -1,6 +1,6 @@
 /* test_bullet.c: what is fast passes nothing, and is not deflected by what it does not touch. */
 #include "server/physics/rigid/rigid.h"
-#include "shared/geometry.h"
+#include "shared/geometry/geometry.h"
 #include "tests/support/any.h"
 #include "tests/support/rigid_kit.h"
 

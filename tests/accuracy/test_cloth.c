@@ -1,9 +1,9 @@
 /* test_cloth.c: cloth against laws and numbers that come from outside of the program. */
-#include "protocol/scene.h"
+#include "protocol/scene/scene.h"
 #include "server/author/scene_load.h"
 #include "server/physics/couple.h"
 #include "server/world/world.h"
-#include "shared/random.h"
+#include "shared/math/random.h"
 #include "tests/support/soft_kit.h"
 
 #include <setjmp.h>

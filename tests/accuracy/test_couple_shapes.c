@@ -1,6 +1,6 @@
 /* test_couple_shapes.c: a cloth that falls on each kind of shape lies on it, and momentum holds. */
 #include "server/physics/couple.h"
-#include "shared/geometry.h"
+#include "shared/geometry/geometry.h"
 #include "tests/support/any.h"
 
 #include "tests/support/soft_kit.h"

@@ -1,7 +1,7 @@
 /* test_ground.c: round and flat bodies over ground of many triangles move as over a plane: nothing
  * stumbles over seams, cylinders roll without corners, and stacks of any solids stand. */
 #include "server/physics/rigid/rigid.h"
-#include "shared/geometry.h"
+#include "shared/geometry/geometry.h"
 #include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* The plain method (sequential impulses, Baumgarte, friction pyramid) against what is known of it:
  * it stacks a little, conserves momentum, and its friction depends on the direction as a polygon
  * does on the angle. */
-#include "server/physics/rigid/joint.h"
+#include "server/physics/rigid/joint/joint.h"
 #include "server/physics/rigid/rigid.h"
 #include "tests/support/rigid_kit.h"
 

@@ -1,5 +1,5 @@
 /* test_incline.c: Coulomb friction on slopes: what holds, and how fast the rest slides. */
-#include "shared/trig.h"
+#include "shared/math/trig.h"
 #include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>

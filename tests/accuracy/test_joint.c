@@ -1,5 +1,5 @@
 /* test_joint.c: joints against numbers that books give. */
-#include "shared/trig.h"
+#include "shared/math/trig.h"
 #include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>

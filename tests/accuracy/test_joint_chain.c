@@ -1,5 +1,5 @@
 /* test_joint_chain.c: many joints at once: chains, nets, heavy ends, threads. */
-#include "shared/trig.h"
+#include "shared/math/trig.h"
 #include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* test_momentum.c: a cloud of bodies of all kinds that collide in free space keeps its momentum and
  * its angular momentum, and never wins energy. */
-#include "shared/random.h"
+#include "shared/math/random.h"
 #include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>

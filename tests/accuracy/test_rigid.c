@@ -1,6 +1,6 @@
 /* test_rigid.c: rigid bodies against numbers that can be derived by hand. */
 #include "server/physics/rigid/rigid.h"
-#include "shared/random.h"
+#include "shared/math/random.h"
 
 #include <malloc.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* test_rolling.c: round things on a slope: g sin θ / (1 + I / (m r²)) without slip, and Coulomb
  * with slip. */
-#include "shared/trig.h"
+#include "shared/math/trig.h"
 #include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* test_soft_match.c: shape matching against rigid motions, conservation laws and its own promise.
  */
-#include "shared/random.h"
+#include "shared/math/random.h"
 #include "tests/support/soft_kit.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* test_soft_methods.c: the methods of soft bodies against laws and numbers from outside. */
 #include "server/physics/soft/store.h"
-#include "shared/random.h"
+#include "shared/math/random.h"
 #include "tests/support/soft_kit.h"
 
 #include <setjmp.h>

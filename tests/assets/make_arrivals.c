@@ -5,8 +5,8 @@
  * files in the tree were recorded while the machine compiled. A line for each packet: when it was
  * sent and how long it took, in µs, −1 for lost.
  */
-#include "shared/clock.h"
-#include "shared/random.h"
+#include "shared/base/clock.h"
+#include "shared/math/random.h"
 #include "tests/support/udp_proxy.h"
 
 #include <arpa/inet.h>

@@ -3,8 +3,8 @@
  * rubber duck (.asc), blended from ellipsoids and round cones, given a surface of even triangles.
  * `make models` runs it; the same program writes the same bytes on every machine.
  */
-#include "shared/soft_mesh.h"
-#include "shared/surface_crossing.h"
+#include "shared/soft/soft_mesh.h"
+#include "shared/soft/surface_crossing.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include "tests/bench/bench.h"
 #include "server/author/scene_load.h"
 
-#include "shared/clock.h"
-#include "shared/stats.h"
+#include "shared/base/clock.h"
+#include "shared/base/stats.h"
 
 #include <inttypes.h>
 #include <stdio.h>

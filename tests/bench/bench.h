@@ -6,7 +6,7 @@
 #ifndef PLENUM_TESTS_BENCH_BENCH_H
 #define PLENUM_TESTS_BENCH_BENCH_H
 
-#include "protocol/frame.h"
+#include "protocol/field/frame.h"
 #include "server/world/world.h"
 
 enum {

@@ -2,7 +2,7 @@
  * bots_rows.c: the programs themselves: a server, and 64 clients in another process that join it
  * over the loopback and play with their hands; what both take of a core, and that nothing desyncs.
  */
-#include "shared/clock.h"
+#include "shared/base/clock.h"
 #include "tests/bench/bench.h"
 
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * of a cache line from core to core, on which it hangs what a second thread is worth for short
  * loops.
  */
-#include "shared/clock.h"
+#include "shared/base/clock.h"
 #include "tests/bench/bench.h"
 
 #include <stdatomic.h>

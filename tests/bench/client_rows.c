@@ -4,8 +4,8 @@
  * a fixed delay of one interval: simulated, so the figures do not depend on the machine.
  */
 #include "client/link/timeline.h"
-#include "shared/clock.h"
-#include "shared/random.h"
+#include "shared/base/clock.h"
+#include "shared/math/random.h"
 #include "tests/bench/bench.h"
 #include "tests/support/judder.h"
 

@@ -3,7 +3,7 @@
  * turns and gusts, and a ball that falls on it; and dumps of points of others.
  */
 #include "server/physics/soft/soft.h"
-#include "shared/random.h"
+#include "shared/math/random.h"
 #include "tests/bench/codec_points_world.h"
 
 #include <math.h>

@@ -2,12 +2,12 @@
  * codec_command.c: `plenum-bench codec`: what a trace costs on the wire, and the training of the
  * tables that the codec starts from.
  */
-#include "protocol/mix_tables.h"
-#include "protocol/pose_code.h"
-#include "protocol/pose_tables.h"
-#include "shared/clock.h"
-#include "shared/options.h"
-#include "shared/random.h"
+#include "protocol/codec/mix_tables.h"
+#include "protocol/codec/pose_code.h"
+#include "protocol/codec/pose_tables.h"
+#include "shared/base/clock.h"
+#include "shared/base/options.h"
+#include "shared/math/random.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/codec_grids.h"
 #include "tests/bench/codec_points.h"

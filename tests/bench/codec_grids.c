@@ -2,8 +2,8 @@
 #include "tests/bench/codec_grids.h"
 #include "tests/bench/bench.h"
 
-#include "shared/random.h"
-#include "shared/trig.h"
+#include "shared/math/random.h"
+#include "shared/math/trig.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #ifndef PLENUM_TESTS_BENCH_CODEC_GRIDS_H
 #define PLENUM_TESTS_BENCH_CODEC_GRIDS_H
 
-#include "protocol/field.h"
+#include "protocol/field/field.h"
 
 typedef struct GridTrace {
     FieldDesc field;

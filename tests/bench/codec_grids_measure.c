@@ -2,11 +2,11 @@
  * codec_grids_measure.c: what grids cost on the wire, and the training of the tables that their
  * codec starts from.
  */
-#include "protocol/grid_code.h"
-#include "protocol/grid_tables.h"
-#include "protocol/mix_tables.h"
-#include "protocol/span.h"
-#include "shared/clock.h"
+#include "protocol/codec/grid_code.h"
+#include "protocol/codec/grid_tables.h"
+#include "protocol/codec/mix_tables.h"
+#include "protocol/codec/span.h"
+#include "shared/base/clock.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/codec_grids.h"
 #include "tests/bench/codec_zstd.h"

@@ -3,7 +3,7 @@
  * and Müller, "Position based fluids" (2013), with the artificial pressure and XSPH viscosity of
  * the paper, in a closed tank. Same seed, same bits.
  */
-#include "shared/random.h"
+#include "shared/math/random.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/codec_points_world.h"
 

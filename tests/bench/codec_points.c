@@ -1,9 +1,9 @@
 /* codec_points.c: see codec_points.h. */
 #include "tests/bench/codec_points.h"
 
-#include "protocol/point_code.h"
-#include "protocol/point_tables.h"
-#include "shared/clock.h"
+#include "protocol/codec/point_code.h"
+#include "protocol/codec/point_tables.h"
+#include "shared/base/clock.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/codec_points_world.h"
 #include "tests/bench/codec_zstd.h"

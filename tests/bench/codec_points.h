@@ -6,7 +6,7 @@
 #ifndef PLENUM_TESTS_BENCH_CODEC_POINTS_H
 #define PLENUM_TESTS_BENCH_CODEC_POINTS_H
 
-#include "shared/base.h"
+#include "shared/base/base.h"
 
 typedef struct CodecPointsJob {
     const char *trace; /* raw f32 [frames][points][3]; NULL: worlds of our own */

@@ -6,7 +6,7 @@
 #ifndef PLENUM_TESTS_BENCH_CODEC_POINTS_WORLD_H
 #define PLENUM_TESTS_BENCH_CODEC_POINTS_WORLD_H
 
-#include "shared/base.h"
+#include "shared/base/base.h"
 
 typedef struct PointTrace {
     f32 *at; /* [frames][count][3] m */

@@ -2,10 +2,10 @@
 #include "tests/bench/codec_world.h"
 #include "tests/bench/bench.h"
 
-#include "protocol/quantize.h"
+#include "protocol/field/quantize.h"
 #include "server/physics/rigid/rigid.h"
-#include "shared/random.h"
-#include "shared/trig.h"
+#include "shared/math/random.h"
+#include "shared/math/trig.h"
 
 #include <stdio.h>
 #include <stdlib.h>

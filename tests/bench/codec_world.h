@@ -6,7 +6,7 @@
 #ifndef PLENUM_TESTS_BENCH_CODEC_WORLD_H
 #define PLENUM_TESTS_BENCH_CODEC_WORLD_H
 
-#include "protocol/field.h"
+#include "protocol/field/field.h"
 
 typedef struct PoseTrace {
     QPose *poses; /* [frames × count] */

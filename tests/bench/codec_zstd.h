@@ -6,7 +6,7 @@
 #ifndef PLENUM_TESTS_BENCH_CODEC_ZSTD_H
 #define PLENUM_TESTS_BENCH_CODEC_ZSTD_H
 
-#include "shared/base.h"
+#include "shared/base/base.h"
 
 enum {
     CODEC_TURNS = 3, /* what is timed is done so often; the shortest turn counts */

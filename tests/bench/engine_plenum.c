@@ -1,5 +1,5 @@
 /* engine_plenum.c: Plenum's rigid bodies as an engine of engine.h. */
-#include "shared/limits.h"
+#include "shared/base/limits.h"
 #include "tests/bench/engine.h"
 #include "tests/bench/rigid_world.h"
 

@@ -3,10 +3,10 @@
  * sealing, as a share of one core, a join with a scene of 10 MB over 100 ms and 50 Mbit/s, in
  * virtual seconds and in time of one core, and joins through 64 kbit/s.
  */
-#include "protocol/bulk.h"
-#include "protocol/seal.h"
-#include "protocol/snapshot.h"
-#include "shared/clock.h"
+#include "protocol/session/seal.h"
+#include "protocol/stream/bulk.h"
+#include "protocol/stream/snapshot.h"
+#include "shared/base/clock.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/codec_world.h"
 #include "tests/support/join_rig.h"

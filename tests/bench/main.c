@@ -2,7 +2,7 @@
  * main.c: plenum-bench: measures rows whose names start with one of the prefixes given (all
  * without), and prints each as one line of JSON.
  */
-#include "shared/options.h"
+#include "shared/base/options.h"
 #include "tests/bench/bench.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * net_matrix.c: `plenum-bench net-matrix`: what a client sees of a moving world through every kind
  * of bad network: one line a combination.
  */
-#include "shared/options.h"
+#include "shared/base/options.h"
 #include "tests/bench/bench.h"
 #include "tests/support/net_run.h"
 

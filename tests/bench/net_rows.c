@@ -2,8 +2,8 @@
  * net_rows.c: what a snapshot costs to encode, in time and in bytes, for one client and for many on
  * the same baselines, whose acknowledgements come a few snapshots late.
  */
-#include "protocol/snapshot.h"
-#include "shared/clock.h"
+#include "protocol/stream/snapshot.h"
+#include "shared/base/clock.h"
 #include "tests/bench/bench.h"
 
 #include <stdio.h>

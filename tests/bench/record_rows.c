@@ -1,7 +1,7 @@
 /* record_rows.c: what recording a tick costs, and how long a jump in a recording takes. */
-#include "protocol/recording.h"
-#include "shared/clock.h"
-#include "shared/random.h"
+#include "protocol/record/recording.h"
+#include "shared/base/clock.h"
+#include "shared/math/random.h"
 #include "tests/bench/bench.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* rigid_rows.c: what a step of the rigid-body scenes costs, and what a pile of 5000 bodies weighs.
  */
-#include "server/physics/rigid/query.h"
-#include "shared/clock.h"
-#include "shared/random.h"
-#include "shared/stats.h"
+#include "server/physics/rigid/query/query.h"
+#include "shared/base/clock.h"
+#include "shared/base/stats.h"
+#include "shared/math/random.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/rigid_quality.h"
 #include "tests/bench/rigid_world.h"

@@ -1,9 +1,9 @@
 /* rigid_scenes.c: see rigid_scenes.h. Everything random comes from a fixed seed. */
 #include "tests/bench/rigid_scenes.h"
 
-#include "shared/geometry.h"
-#include "shared/random.h"
-#include "shared/trig.h"
+#include "shared/geometry/geometry.h"
+#include "shared/math/random.h"
+#include "shared/math/trig.h"
 
 #include <stdio.h>
 #include <stdlib.h>

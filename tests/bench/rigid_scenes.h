@@ -8,8 +8,8 @@
 #ifndef PLENUM_TESTS_BENCH_RIGID_SCENES_H
 #define PLENUM_TESTS_BENCH_RIGID_SCENES_H
 
-#include "shared/quat.h"
-#include "shared/shape.h"
+#include "shared/geometry/shape.h"
+#include "shared/math/quat.h"
 
 #define SETUP_GRAVITY_M_S2 9.81f
 #define SETUP_FRICTION     0.6f

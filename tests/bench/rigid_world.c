@@ -1,7 +1,7 @@
 /* rigid_world.c: see rigid_world.h. */
 #include "tests/bench/rigid_world.h"
 
-#include "server/physics/rigid/joint.h"
+#include "server/physics/rigid/joint/joint.h"
 
 #include <stdio.h>
 #include <stdlib.h>

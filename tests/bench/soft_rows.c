@@ -1,5 +1,5 @@
 /* soft_rows.c: what a tick of the soft scenes costs, and what of a second it solves. */
-#include "shared/clock.h"
+#include "shared/base/clock.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/soft_scenes.h"
 

@@ -1,6 +1,6 @@
 /* truth_command.c: `plenum-bench truth`: the laws of tests/support/truth.h over many cases. */
-#include "shared/clock.h"
-#include "shared/options.h"
+#include "shared/base/clock.h"
+#include "shared/base/options.h"
 #include "tests/bench/bench.h"
 #include "tests/support/truth.h"
 

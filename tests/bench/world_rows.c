@@ -1,5 +1,5 @@
 /* world_rows.c: what a tick costs. Every run starts a fresh world, so that its bodies are awake. */
-#include "shared/clock.h"
+#include "shared/base/clock.h"
 #include "tests/bench/bench.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@ from chunks import GRID2, GRID3
 from mixing import RATES, mixed_bit
 from rangecoder import RangeDecoder
 
-TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protocol/grid_tables.bin")
+TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protocol/codec/grid_tables.bin")
 ROWS, SLOTS, FILTERS, WEIGHTS, SETS = 7297, 16, 16, 32, 256
 PAIRS = 1 << 32
 KINDS = {

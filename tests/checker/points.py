@@ -6,7 +6,7 @@ import zstandard
 
 from chunks import MIDDLE
 
-TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protocol/point_tables.bin")
+TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protocol/codec/point_tables.bin")
 LIMIT = (1 << 28) - 1
 PAIRS = 1 << 32
 

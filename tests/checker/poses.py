@@ -9,7 +9,7 @@ from chunks import MIDDLE
 from mixing import RATES, mixed_bit
 from rangecoder import RangeDecoder
 
-TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protocol/pose_tables.bin")
+TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protocol/codec/pose_tables.bin")
 LIMIT = (1 << 28) - 1
 ROWS, SETS, SLOTS = 4863, 125, 16
 # contexts of the inputs, slots a context, sets

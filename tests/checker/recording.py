@@ -13,7 +13,7 @@ from bits import BitReader, Malformed
 from chunks import Field, read_chunk
 from spans import read_span
 
-SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protocol/message.fbs")
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protocol/session/message.fbs")
 
 
 def blocks(data):

@@ -1,8 +1,8 @@
 /* codec_harness.c: prints one hash of what the codecs make of random worlds with fields of every
  * kind, of a sheet that waves and of a stream that turns; each code is decoded again, too.
  * test_builds.c compiles it, with the codecs, in several ways. */
-#include "protocol/span.h"
-#include "shared/hash.h"
+#include "protocol/codec/span.h"
+#include "shared/base/hash.h"
 #include "tests/unit/protocol/random_world.h"
 
 #include <inttypes.h>

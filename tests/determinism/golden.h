@@ -5,11 +5,11 @@
 #ifndef PLENUM_TESTS_DETERMINISM_GOLDEN_H
 #define PLENUM_TESTS_DETERMINISM_GOLDEN_H
 
-#include "protocol/snapshot.h"
+#include "protocol/stream/snapshot.h"
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
-#include "shared/hash.h"
-#include "shared/random.h"
+#include "shared/base/hash.h"
+#include "shared/math/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* rigid_harness.c: prints the hash of a pile with a hand in it after 120 ticks. test_builds.c
  * compiles it, with the solver, in several ways; argument "time" prints ms a tick of a big pile. */
 #include "server/physics/rigid/rigid.h"
-#include "shared/clock.h"
-#include "shared/random.h"
+#include "shared/base/clock.h"
+#include "shared/math/random.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
  * of method changes them, a change of compiler must not.
  */
 #include "server/author/convex_parts.h"
-#include "shared/hash.h"
-#include "shared/mesh_shapes.h"
-#include "shared/random.h"
+#include "shared/base/hash.h"
+#include "shared/math/random.h"
+#include "shared/mesh/mesh_shapes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

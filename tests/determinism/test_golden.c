@@ -2,7 +2,7 @@
  * kept in golden/hashes.txt. `test_golden --record` keeps those of today (`make golden`), which
  * only a commit may do that says why. Each scene runs with another number of threads, which must
  * not matter. */
-#include "protocol/recording.h"
+#include "protocol/record/recording.h"
 #include "tests/determinism/golden.h"
 #include "tests/support/process.h"
 

@@ -3,7 +3,7 @@
  * image. */
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
-#include "shared/jobs.h"
+#include "shared/base/jobs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

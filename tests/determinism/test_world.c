@@ -2,9 +2,9 @@
  * bit for bit from an image of it; damaged images do no harm. */
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
-#include "shared/clock.h"
-#include "shared/hash.h"
-#include "shared/random.h"
+#include "shared/base/clock.h"
+#include "shared/base/hash.h"
+#include "shared/math/random.h"
 #include "tests/determinism/world_script.h"
 
 #include <setjmp.h>

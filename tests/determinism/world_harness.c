@@ -3,7 +3,7 @@
  * test_builds.c compiles it, with the simulation, in several ways. */
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
-#include "shared/hash.h"
+#include "shared/base/hash.h"
 #include "tests/determinism/world_script.h"
 
 #include <inttypes.h>

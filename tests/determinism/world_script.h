@@ -2,7 +2,7 @@
 #ifndef PLENUM_TESTS_DETERMINISM_WORLD_SCRIPT_H
 #define PLENUM_TESTS_DETERMINISM_WORLD_SCRIPT_H
 
-#include "protocol/input.h"
+#include "protocol/session/input.h"
 
 enum {
     SCRIPT_INPUTS_MAX = 4,

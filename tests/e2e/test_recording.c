@@ -1,7 +1,7 @@
 /*
  * test_recording.c: what is recorded can be replayed, verified and survives a killed server.
  */
-#include "protocol/recording.h"
+#include "protocol/record/recording.h"
 #include "tests/support/process.h"
 
 #include <setjmp.h>

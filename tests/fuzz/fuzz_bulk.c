@@ -2,9 +2,9 @@
  * fuzz_bulk.c: what strangers may send of a bulk transfer: blocks to a receiver, acknowledgements
  * to a sender, bodies whose hash is right. The input is a list of [kind u8][size u8 or u16][bytes].
  */
-#include "protocol/bulk.h"
-#include "shared/check.h"
-#include "shared/hash.h"
+#include "protocol/stream/bulk.h"
+#include "shared/base/check.h"
+#include "shared/base/hash.h"
 #include "tests/fuzz/target.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * (made from the next bytes by decoding them as a key), the rest is the code. What decodes must
  * survive encoding and decoding again.
  */
-#include "protocol/chunk.h"
-#include "shared/check.h"
+#include "protocol/codec/chunk.h"
+#include "shared/base/check.h"
 #include "tests/fuzz/target.h"
 
 #include <string.h>

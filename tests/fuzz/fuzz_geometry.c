@@ -4,10 +4,10 @@
  * in one place, one line, one plane.
  */
 #include "server/author/convex_parts.h"
-#include "server/physics/rigid/gjk.h"
-#include "server/physics/rigid/pair_test.h"
+#include "server/physics/rigid/narrow/gjk.h"
+#include "server/physics/rigid/narrow/pair_test.h"
 #include "server/physics/rigid/rigid.h"
-#include "shared/mesh_shapes.h"
+#include "shared/mesh/mesh_shapes.h"
 #include "tests/fuzz/target.h"
 
 #include <string.h>

@@ -3,10 +3,10 @@
  * and how many states are known, which are made by decoding the same bytes; what decodes must
  * survive coding and decoding again.
  */
-#include "protocol/chunk.h"
-#include "protocol/grid_code.h"
-#include "protocol/grid_tables.h"
-#include "shared/check.h"
+#include "protocol/codec/chunk.h"
+#include "protocol/codec/grid_code.h"
+#include "protocol/codec/grid_tables.h"
+#include "shared/base/check.h"
 #include "tests/fuzz/target.h"
 
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * gets behind it. */
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
-#include "shared/check.h"
-#include "shared/hash.h"
+#include "shared/base/check.h"
+#include "shared/base/hash.h"
 #include "tests/fuzz/target.h"
 
 #include <stdio.h>

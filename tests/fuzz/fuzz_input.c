@@ -1,6 +1,6 @@
 /* fuzz_input.c: hostile input packets; what is accepted must encode and decode to the same. */
-#include "protocol/input.h"
-#include "shared/check.h"
+#include "protocol/session/input.h"
+#include "shared/base/check.h"
 #include "tests/fuzz/target.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
  * what they read, and, for small closed surfaces, the tetrahedra inside and the skin over them.
  */
 #include "server/author/mesh_file.h"
-#include "shared/limits.h"
-#include "shared/tetrahedralize.h"
+#include "shared/base/limits.h"
+#include "shared/soft/tetrahedralize.h"
 #include "tests/fuzz/target.h"
 
 #include <stdlib.h>

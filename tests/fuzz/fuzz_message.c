@@ -1,5 +1,5 @@
 /* fuzz_message.c: any bytes are refused or give a message; never more. */
-#include "protocol/message.h"
+#include "protocol/session/message.h"
 #include "tests/fuzz/target.h"
 
 static void run(const u8 *data, size_t bytes)

@@ -3,9 +3,9 @@
  * states are known and their ages; the states are made by decoding parts of the same bytes. What
  * decodes must survive coding and decoding again.
  */
-#include "protocol/point_code.h"
-#include "protocol/point_tables.h"
-#include "shared/check.h"
+#include "protocol/codec/point_code.h"
+#include "protocol/codec/point_tables.h"
+#include "shared/base/check.h"
 #include "tests/fuzz/target.h"
 
 #include <stdlib.h>

@@ -3,9 +3,9 @@
  * are known, which are made by decoding the same bytes; what decodes must survive coding and
  * decoding again.
  */
-#include "protocol/pose_code.h"
-#include "protocol/pose_tables.h"
-#include "shared/check.h"
+#include "protocol/codec/pose_code.h"
+#include "protocol/codec/pose_tables.h"
+#include "shared/base/check.h"
 #include "tests/fuzz/target.h"
 
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * reply is as it is. Only who sent back the cookie for his address gets in (a fuzzer that sees what
  * is compared finds it).
  */
-#include "protocol/probe.h"
-#include "shared/check.h"
+#include "protocol/session/probe.h"
+#include "shared/base/check.h"
 #include "tests/fuzz/target.h"
 
 #include <string.h>

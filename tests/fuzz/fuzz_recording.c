@@ -1,6 +1,6 @@
 /* fuzz_recording.c: a file of a stranger is refused, or read to its end or its first damage. Checks
  * are made right before, block by block, so that the fuzzer gets behind them. */
-#include "protocol/recording_format.h"
+#include "protocol/record/recording_format.h"
 #include "tests/fuzz/target.h"
 
 #include <stdio.h>

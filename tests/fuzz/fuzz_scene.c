@@ -1,8 +1,8 @@
 /* fuzz_scene.c: any bytes, as JSON or as FlatBuffers, give a checked scene or one line of error. */
-#include "protocol/scene.h"
+#include "protocol/scene/scene.h"
 #include "server/author/scene_load.h"
-#include "shared/check.h"
-#include "shared/geometry.h"
+#include "shared/base/check.h"
+#include "shared/geometry/geometry.h"
 #include "tests/fuzz/target.h"
 
 #include <string.h>

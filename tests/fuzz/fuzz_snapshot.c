@@ -2,8 +2,8 @@
  * fuzz_snapshot.c: hostile state packets into one receiver: the input is a row of packets, each
  * with two bytes of length in front.
  */
-#include "protocol/snapshot.h"
-#include "shared/check.h"
+#include "protocol/stream/snapshot.h"
+#include "shared/base/check.h"
 #include "tests/fuzz/target.h"
 
 #include <stdlib.h>

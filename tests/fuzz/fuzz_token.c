@@ -2,8 +2,8 @@
  * fuzz_token.c: tokens of strangers, as they come, and signed by a key that the server trusts, so
  * that the checks behind the signature are reached too.
  */
-#include "protocol/token.h"
-#include "shared/check.h"
+#include "protocol/session/token.h"
+#include "shared/base/check.h"
 #include "tests/fuzz/target.h"
 
 #include <sodium.h>

@@ -3,7 +3,7 @@
  * corpus is tests/fuzz/corpus/NAME; files given as arguments are run instead. Prints what tests
  * print.
  */
-#include "shared/base.h"
+#include "shared/base/base.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/target.h"
 
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

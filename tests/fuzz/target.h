@@ -7,7 +7,7 @@
 #ifndef PLENUM_TESTS_FUZZ_TARGET_H
 #define PLENUM_TESTS_FUZZ_TARGET_H
 
-#include "shared/base.h"
+#include "shared/base/base.h"
 
 typedef struct FuzzTarget {
     /* Makes what all inputs use, tables say; NULL: nothing. Costs nobody. */

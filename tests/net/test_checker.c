@@ -4,12 +4,12 @@
  * packets and from recordings. And it is no yes-man: one changed bit makes it refuse, and of
  * damaged packets and recordings it takes and refuses what our own readers do.
  */
-#include "protocol/netsim.h"
-#include "protocol/recording_format.h"
-#include "protocol/snapshot.h"
+#include "protocol/record/recording_format.h"
+#include "protocol/session/netsim.h"
+#include "protocol/stream/snapshot.h"
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
-#include "shared/hash.h"
+#include "shared/base/hash.h"
 #include "tests/unit/protocol/random_world.h"
 
 #include <dirent.h>

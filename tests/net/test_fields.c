@@ -5,8 +5,8 @@
  */
 #include "client/hand/report.h"
 #include "client/link/shown.h"
-#include "protocol/recording.h"
-#include "shared/clock.h"
+#include "protocol/record/recording.h"
+#include "shared/base/clock.h"
 #include "tests/support/field_source.h"
 #include "tests/support/join_rig.h"
 

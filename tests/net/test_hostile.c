@@ -2,8 +2,8 @@
  * test_hostile.c: 100 000 mutated packets against a running host while a good client plays on: raw
  * datagrams to its port, and sealed garbage from a client that was let in.
  */
-#include "shared/clock.h"
-#include "shared/random.h"
+#include "shared/base/clock.h"
+#include "shared/math/random.h"
 #include "tests/support/rig.h"
 
 #include <arpa/inet.h>

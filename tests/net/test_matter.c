@@ -7,7 +7,7 @@
 #include "server/author/scene_load.h"
 #include "server/host/source.h"
 #include "server/host/verify.h"
-#include "shared/clock.h"
+#include "shared/base/clock.h"
 #include "tests/support/cloud.h"
 #include "tests/support/join_rig.h"
 

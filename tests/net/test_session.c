@@ -1,7 +1,7 @@
 /* test_session.c: sessions over real loopback sockets: join, limits, refusals, leaving, resuming.
  */
-#include "shared/clock.h"
-#include "shared/memory.h"
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
 #include "tests/support/rig.h"
 
 #include <setjmp.h>

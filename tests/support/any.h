@@ -5,8 +5,8 @@
 #ifndef PLENUM_TESTS_SUPPORT_ANY_H
 #define PLENUM_TESTS_SUPPORT_ANY_H
 
-#include "shared/random.h"
-#include "shared/shape.h"
+#include "shared/geometry/shape.h"
+#include "shared/math/random.h"
 
 typedef struct Any {
     u64 seed, counter;

@@ -1,7 +1,7 @@
 /* cloud.c: see cloud.h. Points by semi-implicit Euler, m x'' = −k (x − place) − c v. */
 #include "tests/support/cloud.h"
 
-#include "protocol/quantize.h"
+#include "protocol/field/quantize.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef PLENUM_TESTS_SUPPORT_DIES_H
 #define PLENUM_TESTS_SUPPORT_DIES_H
 
-#include "shared/base.h"
+#include "shared/base/base.h"
 
 /* Fails the test unless run(context), in a process of its own, ends by a failed CHECK whose report
  * on stderr holds `says`. Nothing that it changes is seen here. */

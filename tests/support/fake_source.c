@@ -3,10 +3,10 @@
 #include "tests/support/fake_source.h"
 #include "server/author/scene_load.h"
 
-#include "protocol/quantize.h"
-#include "protocol/scene.h"
-#include "shared/check.h"
-#include "shared/clock.h"
+#include "protocol/field/quantize.h"
+#include "protocol/scene/scene.h"
+#include "shared/base/check.h"
+#include "shared/base/clock.h"
 #include "tests/support/process.h"
 
 #include <math.h>

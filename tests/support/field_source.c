@@ -2,9 +2,9 @@
 #include "tests/support/field_source.h"
 #include "server/author/scene_load.h"
 
-#include "protocol/quantize.h"
-#include "protocol/scene.h"
-#include "shared/check.h"
+#include "protocol/field/quantize.h"
+#include "protocol/scene/scene.h"
+#include "shared/base/check.h"
 #include "tests/support/process.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #define PLENUM_TESTS_SUPPORT_JOIN_RIG_H
 
 #include "client/link/connection.h"
-#include "protocol/netsim.h"
+#include "protocol/session/netsim.h"
 #include "server/host/host.h"
 
 struct MatterList;

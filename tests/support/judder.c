@@ -2,9 +2,9 @@
 #include "tests/support/judder.h"
 
 #include "client/link/ground.h"
-#include "protocol/history.h"
-#include "shared/check.h"
-#include "shared/random.h"
+#include "protocol/field/history.h"
+#include "shared/base/check.h"
+#include "shared/math/random.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #ifndef PLENUM_TESTS_SUPPORT_JUDDER_H
 #define PLENUM_TESTS_SUPPORT_JUDDER_H
 
-#include "shared/base.h"
+#include "shared/base/base.h"
 
 /* One way, seeded. Every packet takes delay + jitter·u + tail·e more, u uniform in [0, 1) and e of
  * an exponential distribution with mean 1. Stalls come after gap_s·[0.5, 1.5): what is sent

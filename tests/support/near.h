@@ -6,7 +6,7 @@
 #ifndef PLENUM_TESTS_SUPPORT_NEAR_H
 #define PLENUM_TESTS_SUPPORT_NEAR_H
 
-#include "shared/base.h"
+#include "shared/base/base.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -5,9 +5,9 @@
 #include "tests/support/net_run.h"
 
 #include "client/link/timeline.h"
-#include "protocol/input.h"
+#include "protocol/session/input.h"
 #include "server/host/budget.h"
-#include "shared/stats.h"
+#include "shared/base/stats.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #ifndef PLENUM_TESTS_SUPPORT_NET_RUN_H
 #define PLENUM_TESTS_SUPPORT_NET_RUN_H
 
-#include "protocol/netsim.h"
+#include "protocol/session/netsim.h"
 #include "tests/support/net_world.h"
 
 enum {

@@ -1,9 +1,9 @@
 /* net_world.c: see net_world.h. */
 #include "tests/support/net_world.h"
 
-#include "protocol/quantize.h"
-#include "shared/random.h"
-#include "shared/trig.h"
+#include "protocol/field/quantize.h"
+#include "shared/math/random.h"
+#include "shared/math/trig.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #ifndef PLENUM_TESTS_SUPPORT_NET_WORLD_H
 #define PLENUM_TESTS_SUPPORT_NET_WORLD_H
 
-#include "protocol/frame.h"
+#include "protocol/field/frame.h"
 
 enum {
     NET_WORLD_HZ = 60,

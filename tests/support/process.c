@@ -1,7 +1,7 @@
 /* process.c: start, watch and end the real programs. */
 #include "tests/support/process.h"
 
-#include "shared/clock.h"
+#include "shared/base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #ifndef PLENUM_TESTS_SUPPORT_PROCESS_H
 #define PLENUM_TESTS_SUPPORT_PROCESS_H
 
-#include "shared/base.h"
+#include "shared/base/base.h"
 
 enum {
     PROCESS_ARGUMENTS_MAX = 48,

@@ -1,9 +1,9 @@
 /* rig.c: see rig.h. */
 #include "tests/support/rig.h"
 
-#include "shared/check.h"
-#include "shared/clock.h"
-#include "shared/log.h"
+#include "shared/base/check.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
 
 #include <stdio.h>
 #include <string.h>

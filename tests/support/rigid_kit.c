@@ -1,8 +1,8 @@
 /* rigid_kit.c: see rigid_kit.h. */
 #include "tests/support/rigid_kit.h"
 
-#include "shared/geometry.h"
-#include "shared/trig.h"
+#include "shared/geometry/geometry.h"
+#include "shared/math/trig.h"
 
 #include <math.h>
 #include <stdio.h>

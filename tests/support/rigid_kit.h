@@ -5,7 +5,7 @@
 #ifndef PLENUM_TESTS_SUPPORT_RIGID_KIT_H
 #define PLENUM_TESTS_SUPPORT_RIGID_KIT_H
 
-#include "server/physics/rigid/joint.h"
+#include "server/physics/rigid/joint/joint.h"
 #include "server/physics/rigid/rigid.h"
 
 #define KIT_GRAVITY_M_S2 9.81f

@@ -1,7 +1,7 @@
 /* truth.c: see truth.h. */
 #include "tests/support/truth.h"
 
-#include "shared/random.h"
+#include "shared/math/random.h"
 
 #include <math.h>
 #include <stdarg.h>

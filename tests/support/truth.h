@@ -9,8 +9,8 @@
 #ifndef PLENUM_TESTS_SUPPORT_TRUTH_H
 #define PLENUM_TESTS_SUPPORT_TRUTH_H
 
-#include "shared/base.h"
-#include "shared/quat.h"
+#include "shared/base/base.h"
+#include "shared/math/quat.h"
 
 /* One case of a law: numbers are drawn from it in order. */
 typedef struct TruthCase {

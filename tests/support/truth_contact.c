@@ -2,7 +2,7 @@
 #include "tests/support/rigid_kit.h"
 #include "tests/support/truth.h"
 
-#include "shared/geometry.h"
+#include "shared/geometry/geometry.h"
 
 #include <math.h>
 #include <stdio.h>

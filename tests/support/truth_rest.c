@@ -4,7 +4,7 @@
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
 #include "server/world/world_state.h"
-#include "shared/trig.h"
+#include "shared/math/trig.h"
 #include "tests/support/rigid_kit.h"
 #include "tests/support/truth.h"
 

@@ -1,6 +1,6 @@
 /* truth_soft.c: laws of soft bodies in contact; see truth.h. */
 #include "server/physics/soft/soft.h"
-#include "shared/soft_figures.h"
+#include "shared/soft/soft_figures.h"
 #include "tests/support/truth.h"
 
 #include <math.h>

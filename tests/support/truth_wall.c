@@ -3,8 +3,8 @@
  * are thrown, turn and are shaken with balls and boxes inside; bullets meet what moves; crowds
  * that were made in one place come apart at a bounded cost.
  */
-#include "shared/geometry.h"
-#include "shared/trig.h"
+#include "shared/geometry/geometry.h"
+#include "shared/math/trig.h"
 #include "tests/support/rigid_kit.h"
 #include "tests/support/truth.h"
 

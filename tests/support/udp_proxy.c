@@ -1,7 +1,7 @@
 /* udp_proxy.c: one poll loop, two Netsims a client. */
 #include "tests/support/udp_proxy.h"
 
-#include "shared/clock.h"
+#include "shared/base/clock.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -2,7 +2,7 @@
 """Reads every tracked C and C++ file and reports what breaks the rules of the tree.
 
 Rules: includes point downwards only (LAYERS); each outside library stays behind its own files
-(ONLY_IN); only shared/clock.c reads a clock; no tabs, trailing blanks, long lines, leftover notes;
+(ONLY_IN); only shared/base/clock.c reads a clock; no tabs, trailing blanks, long lines, leftover notes;
 a comment on top of each file; no file grows past LINES_MAX without a reason (LONG_FILES); files
 that comments, Makefile and documents name exist (check_names).
 usage: tests/tidy/tidy.py [--self-test]     exit 1 if anything is found
@@ -44,22 +44,27 @@ LAYERS = {
     "hand": {"shared", "protocol", "link", "view", "hand"},
     "client": {"shared", "protocol", "link", "view", "hand", "client"},
 }
+# Folder -> its rooms, lowest first: a file of a room includes its own and those below.
+ROOMS = {
+    "shared": ["rows", "base", "math", "geometry", "mesh", "soft"],
+    "protocol": ["field", "scene", "codec", "stream", "session", "record"],
+}
 # Included header -> the only files that may include it. Tests are held to it as well.
 ONLY_IN = {
-    "enet/*": ["protocol/link_enet.c"],
+    "enet/*": ["protocol/session/link_enet.c"],
     "uv.h": ["server/host/*", "server/main.c"],
     "SDL2/*": ["client/*", "tests/unit/client/*"],
     "SDL.h": ["client/*", "tests/unit/client/*"],
     "SDL_*": ["client/*", "tests/unit/client/*"],
     "epoxy/*": ["client/view/*", "client/hand/panels.cpp"],
-    "flatbuffers/*": ["protocol/*.cpp", "protocol/*_cpp.h", "server/author/*.cpp"],
+    "flatbuffers/*": ["protocol/*.cpp", "protocol/scene/*_cpp.h", "server/author/*.cpp"],
     "flatbuffers/idl.h": ["server/author/*.cpp"],
     "*_schema.h": ["server/author/*.cpp"],
-    "*_generated.h": ["protocol/*.cpp", "protocol/*_cpp.h", "server/author/*.cpp"],
+    "*_generated.h": ["protocol/*.cpp", "protocol/scene/*_cpp.h", "server/author/*.cpp"],
     "imgui*": ["client/hand/panels.cpp"],
-    "xxhash.h": ["shared/hash.c"],
-    "ini.h": ["shared/options.c"],
-    "getopt.h": ["shared/options.c"],
+    "xxhash.h": ["shared/base/hash.c"],
+    "ini.h": ["shared/base/options.c"],
+    "getopt.h": ["shared/base/options.c"],
     "zstd.h": ["protocol/*", "tests/bench/codec_zstd.c"],
     "microhttpd.h": ["server/host/http.c"],
     "ode/*": ["tests/bench/peers/engine_ode.c"],
@@ -81,7 +86,7 @@ NAMES_OUTSIDE = {"enet.h", "sodium.h", "cmocka.h", "cli/xsum_sanity_check.c",
 EXAMPLE = re.compile(r"FILE|NAME|SCENE")
 # File -> why it may be longer than LINES_MAX.
 LONG_FILES = {
-    "protocol/scene.cpp": "the whole adapter of one schema: each field beside its checks and texts",
+    "protocol/scene/scene.cpp": "the whole adapter of one schema: each field beside its checks and texts",
 }
 
 
@@ -137,6 +142,20 @@ def check_names(path, text, tracked, endings):
     return found
 
 
+def check_rooms(path, included):
+    """Within a folder includes point downwards too."""
+    folder, _, rest = path.partition("/")
+    rooms = ROOMS.get(folder)
+    if rooms is None or not included.startswith(folder + "/"):
+        return None
+    room, other = rest.split("/")[0], included.split("/")[1]
+    if room not in rooms or other not in rooms:
+        return f"{room if room not in rooms else other} is no room of {folder} (ROOMS)"
+    if rooms.index(other) > rooms.index(room):
+        return f"{folder}/{room} must not include {folder}/{other} (rooms: {', '.join(rooms)})"
+    return None
+
+
 def check_include(path, included):
     layer, target = layer_of(path), layer_of(included)
     if layer == "tests":
@@ -146,6 +165,8 @@ def check_include(path, included):
         return f"{layer} must not include tests"
     elif target and target not in LAYERS[layer]:
         return f"{layer} must not include {target} (includes point downwards only)"
+    if check_rooms(path, included):
+        return check_rooms(path, included)
     for header, files in ONLY_IN.items():
         if fnmatch.fnmatchcase(included, header) and not matches(path, files):
             return f"only {', '.join(files)} may include it"
@@ -179,11 +200,11 @@ def check_file(path, text):
         reason = check_include(path, include.group(1)) if include else None
         if reason:
             found.append((number, f"#include {include.group(1)}: {reason}"))
-    if path != "shared/clock.c":
+    if path != "shared/base/clock.c":
         for number, line in enumerate(without_comments(text).split("\n"), 1):
             call = CLOCK.search(line)
             if call:
-                found.append((number, f"{call.group(1)}(): only shared/clock.c reads a clock"))
+                found.append((number, f"{call.group(1)}(): only shared/base/clock.c reads a clock"))
     return found
 
 
@@ -191,8 +212,10 @@ def self_test():
     """Each rule finds a file that breaks it, so that a silent tidy means a tidy tree."""
     head = "/* x */\n"
     bad = [
-        ("shared/a.c", head + '#include "protocol/frame.h"\n'),
-        ("server/physics/a.c", head + '#include "protocol/frame.h"\n'),
+        ("shared/math/a.c", head + '#include "shared/geometry/shape.h"\n'),
+        ("protocol/codec/a.c", head + '#include "protocol/stream/snapshot.h"\n'),
+        ("shared/a.c", head + '#include "protocol/field/frame.h"\n'),
+        ("server/physics/a.c", head + '#include "protocol/field/frame.h"\n'),
         ("server/host/a.c", head + '#include "server/physics/tree.h"\n'),
         ("client/link/a.c", head + '#include "client/view/view.h"\n'),
         ("client/link/a.c", head + '#include "server/world/world.h"\n'),
@@ -203,14 +226,14 @@ def self_test():
         ("client/hand/bots.c", head + "#include <SDL2/SDL.h>\n"),
         ("client/hand/hud.cpp", head),
         ("protocol/a.c", head + '#include "scene_generated.h"\n'),
-        ("shared/log.c", head + "long now(void) { return time(NULL); }\n"),
-        ("shared/log.c", "int x;\n"),
-        ("shared/log.c", head + "int x;\t\n"),
-        ("shared/log.c", head + "int x; \n"),
-        ("shared/log.c", head + "// TO" + "DO: later\n"),
-        ("shared/log.c", head + "x" * 101 + "\n"),
-        ("shared/log.c", head + "\n" * LINES_MAX),
-        ("shared/log.c", "/* x */"),
+        ("shared/base/log.c", head + "long now(void) { return time(NULL); }\n"),
+        ("shared/base/log.c", "int x;\n"),
+        ("shared/base/log.c", head + "int x;\t\n"),
+        ("shared/base/log.c", head + "int x; \n"),
+        ("shared/base/log.c", head + "// TO" + "DO: later\n"),
+        ("shared/base/log.c", head + "x" * 101 + "\n"),
+        ("shared/base/log.c", head + "\n" * LINES_MAX),
+        ("shared/base/log.c", "/* x */"),
     ]
     for path, text in bad:
         if not check_file(path, text):
@@ -220,7 +243,7 @@ def self_test():
     found = check_names("shared/a.c", names, there, endings_of(there))
     if len(found) != 1 or "protocol/b.c" not in found[0][1]:
         sys.exit(f"tidy: self test: of {names!r} {found}")
-    good = head + '#include "shared/base.h"\nint run_time(int x); // the time (of day)\n'
+    good = head + '#include "shared/base/base.h"\nint run_time(int x); // the time (of day)\n'
     if check_file("client/hand/bots.c", good):
         sys.exit(f"tidy: self test: {check_file('client/hand/bots.c', good)}")
 

@@ -1,9 +1,9 @@
 /* body.c: the store of bodies: slots, generations, reads and writes. See rigid.h. */
-#include "server/physics/rigid/ccd_flight.h"
-#include "server/physics/rigid/heavy.h"
+#include "server/physics/rigid/ccd/ccd_flight.h"
+#include "server/physics/rigid/solve/heavy.h"
 
-#include "shared/check.h"
-#include "shared/trig.h"
+#include "shared/base/check.h"
+#include "shared/math/trig.h"
 
 #include <stdlib.h>
 

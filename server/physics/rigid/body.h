@@ -9,12 +9,12 @@
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_BODY_H
 #define PLENUM_SERVER_PHYSICS_RIGID_BODY_H
 
-#include "server/physics/rigid/joint_state.h"
-#include "server/physics/rigid/manifold.h"
+#include "server/physics/rigid/joint/joint_state.h"
+#include "server/physics/rigid/narrow/manifold.h"
 #include "server/physics/rigid/rigid.h"
 #include "server/physics/tree.h"
-#include "shared/limits.h"
-#include "shared/simd.h"
+#include "shared/base/limits.h"
+#include "shared/math/simd.h"
 
 /* Distance at which contacts are made before shapes touch. */
 #define RIGID_MARGIN_M   0.02f

@@ -1,8 +1,8 @@
 /* body_check.c: what a body may be made of. Definitions come from scenes and from clients, so they
  * are data: what would poison the solver (a NaN pose, no size, no mass) is refused here, once. */
 #include "server/physics/rigid/rigid.h"
-#include "shared/geometry.h"
-#include "shared/limits.h"
+#include "shared/base/limits.h"
+#include "shared/geometry/geometry.h"
 
 /* Smaller things than this have inertias that single precision cannot invert beside metres. */
 #define BODY_SIZE_MIN_M    1e-4f

@@ -4,7 +4,7 @@
  * tick; a tick in which others push bodies meanwhile (rigid_impulse and its like) is not looked at.
  */
 #include "server/physics/rigid/body.h"
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 #ifdef PL_VALIDATE
 

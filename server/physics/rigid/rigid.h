@@ -10,9 +10,9 @@
 #define PLENUM_SERVER_PHYSICS_RIGID_RIGID_H
 
 #include "server/physics/state.h"
-#include "shared/jobs.h"
-#include "shared/kinds.h"
-#include "shared/shape.h"
+#include "shared/base/jobs.h"
+#include "shared/base/kinds.h"
+#include "shared/geometry/shape.h"
 
 typedef struct Rigid Rigid;
 

@@ -3,7 +3,7 @@
  * sanitizer builds; what fails is a mistake of this program, never of a scene or a client.
  */
 #include "server/physics/rigid/body.h"
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 static bool is_live(const Rigid *rigid, u32 slot)
 {

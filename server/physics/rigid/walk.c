@@ -4,7 +4,7 @@
  * made again by the same code, which gives the same bits.
  */
 #include "server/physics/rigid/body.h"
-#include "shared/geometry.h"
+#include "shared/geometry/geometry.h"
 
 #define NO_GEOMETRY 0xffffffffu
 

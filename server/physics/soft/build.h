@@ -7,7 +7,7 @@
 
 #include "server/physics/soft/store.h"
 
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 /* A body while its constraints are made. */
 typedef struct Maker {

@@ -1,7 +1,7 @@
 /* build_check.c: no number of a definition is used before it is seen here. */
 #include "server/physics/soft/build.h"
 
-#include "shared/limits.h"
+#include "shared/base/limits.h"
 
 /* Shorter edges have no direction to keep (m); flatter things no area or volume. */
 static const f32 edge_min = 1e-6f, area_min = 1e-13f, volume_min = 1e-20f;

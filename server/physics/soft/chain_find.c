@@ -4,7 +4,7 @@
  * a chain, as does a point that it has already.
  */
 #include "server/physics/soft/chain.h"
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 #include <stdlib.h>
 

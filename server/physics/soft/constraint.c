@@ -1,7 +1,7 @@
 /* constraint.c: see constraint.h. */
 #include "server/physics/soft/constraint.h"
 
-#include "shared/trig.h"
+#include "shared/math/trig.h"
 
 /* Shorter than this (m; m² for cross products) nothing has a direction. */
 static const f32 length_min = 1e-9f, cross_min = 1e-18f;

@@ -1,7 +1,7 @@
 /* crowd.c: contact of soft bodies with each other and themselves: life, and when to search. */
 #include "server/physics/soft/crowd.h"
 
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 #include <stdlib.h>
 

@@ -17,7 +17,7 @@
 #define PLENUM_SERVER_PHYSICS_SOFT_CROWD_H
 
 #include "server/physics/soft/store.h"
-#include "shared/simd.h"
+#include "shared/math/simd.h"
 
 enum {
     CROWD_LEAF = 8,          /* triangles or segments: one vector of boxes */

@@ -6,7 +6,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_CROWD_NEAR_H
 #define PLENUM_SERVER_PHYSICS_SOFT_CROWD_NEAR_H
 
-#include "shared/vec.h"
+#include "shared/math/vec.h"
 
 /* Weights of the corners at the place of the triangle that is nearest to p. Returns the corners
  * that have a part in it, a bit each: 7 is inside. */

@@ -2,7 +2,7 @@
  * and boxes about where they are. */
 #include "server/physics/soft/crowd.h"
 
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 #include <stdlib.h>
 

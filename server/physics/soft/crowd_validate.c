@@ -1,6 +1,6 @@
 /* crowd_validate.c: is what crowd.h says of leaves, nodes and contacts so? See crowd_validate. */
 #include "server/physics/soft/crowd.h"
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 static void validate_surface(const Soft *soft)
 {

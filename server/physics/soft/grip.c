@@ -1,7 +1,7 @@
 /* grip.c: hands that drag particles. */
 #include "server/physics/soft/packs.h"
 
-#include "shared/limits.h"
+#include "shared/base/limits.h"
 
 i32 soft_grip_add(Soft *soft, const SoftGrip *grip)
 {

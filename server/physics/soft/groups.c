@@ -5,7 +5,7 @@
  */
 #include "server/physics/soft/packs.h"
 
-#include "shared/limits.h"
+#include "shared/base/limits.h"
 
 enum {
     /* Below this, threads cost more than they save. */

@@ -1,7 +1,7 @@
 /* hold.c: see store.h. */
 #include "server/physics/soft/packs.h"
 
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 #include <stdlib.h>
 

@@ -6,9 +6,9 @@
  */
 #include "server/physics/soft/whole.h"
 
-#include "shared/error.h"
-#include "shared/polar.h"
-#include "shared/simd.h"
+#include "shared/base/error.h"
+#include "shared/math/polar.h"
+#include "shared/math/simd.h"
 
 #include <stdlib.h>
 

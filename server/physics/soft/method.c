@@ -1,7 +1,7 @@
 /* method.c: bodies of other methods than SOFT_XPBD; those that solve once in a tick. */
 #include "server/physics/soft/method.h"
 
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * what would be torn apart is held. */
 #include "server/physics/soft/method.h"
 
-#include "shared/symmetric.h"
+#include "shared/math/symmetric.h"
 
 /* Of the trace of the inertia, added to its axes: a straight rope has none about itself. */
 static const f32 inertia_least = 1e-5f;

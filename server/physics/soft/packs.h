@@ -11,7 +11,7 @@
 #define PLENUM_SERVER_PHYSICS_SOFT_PACKS_H
 
 #include "server/physics/soft/store.h"
-#include "shared/simd.h"
+#include "shared/math/simd.h"
 
 enum {
     PACK_UNIT = 8, /* bytes: what an address may multiply an index by at no cost */

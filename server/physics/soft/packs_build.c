@@ -6,7 +6,7 @@
 #include "server/physics/soft/constraint.h"
 #include "server/physics/soft/packs_cut.h"
 #include "server/physics/soft/packs_wide.h"
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #include "server/physics/soft/packs_cut.h"
 
 #include "server/physics/soft/constraint.h"
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 #include <stdlib.h>
 

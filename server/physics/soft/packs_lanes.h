@@ -7,7 +7,7 @@
 #define PLENUM_SERVER_PHYSICS_SOFT_PACKS_LANES_H
 
 #include "server/physics/soft/packs.h"
-#include "shared/simd.h"
+#include "shared/math/simd.h"
 
 /* Where the points of eight lanes are. */
 typedef struct Lanes {

@@ -5,7 +5,7 @@
 #include "server/physics/soft/chain.h"
 #include "server/physics/soft/constraint.h"
 #include "server/physics/soft/packs_wide.h"
-#include "shared/check.h"
+#include "shared/base/check.h"
 
 static bool is_within(PackSpan span, u32 count)
 {

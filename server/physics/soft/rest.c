@@ -8,7 +8,7 @@
 #include "server/physics/soft/whole.h"
 #include "server/physics/tree.h"
 
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@
  */
 #include "server/physics/soft/store.h"
 
-#include "shared/symmetric.h"
+#include "shared/math/symmetric.h"
 
 #include <math.h>
 

@@ -10,7 +10,7 @@
  */
 #include "server/physics/soft/stiff.h"
 
-#include "shared/symmetric.h"
+#include "shared/math/symmetric.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* soft.c: the life of the particle store, its numbers, and the recipe of a step. */
 #include "server/physics/soft/packs.h"
 
-#include "shared/check.h"
-#include "shared/error.h"
-#include "shared/limits.h"
+#include "shared/base/check.h"
+#include "shared/base/error.h"
+#include "shared/base/limits.h"
 
 #include <stdlib.h>
 

@@ -12,8 +12,8 @@
 
 #include "server/physics/rigid/rigid.h"
 #include "server/physics/state.h"
-#include "shared/kinds.h"
-#include "shared/soft_mesh.h"
+#include "shared/base/kinds.h"
+#include "shared/soft/soft_mesh.h"
 
 typedef struct Soft Soft;
 

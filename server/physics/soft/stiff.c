@@ -11,7 +11,7 @@
 #include "server/physics/soft/packs.h"
 #include "server/physics/soft/whole.h"
 
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 #include <stdlib.h>
 

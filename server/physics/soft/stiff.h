@@ -7,7 +7,7 @@
 #define PLENUM_SERVER_PHYSICS_SOFT_STIFF_H
 
 #include "server/physics/soft/store.h"
-#include "shared/simd.h"
+#include "shared/math/simd.h"
 
 /* A vector of a particle in fours. */
 typedef struct StiffVector {

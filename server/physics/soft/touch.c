@@ -1,7 +1,7 @@
 /* touch.c: particles against rigid bodies: which pairs may meet in a tick, contact, attachments. */
 #include "server/physics/couple.h"
 #include "server/physics/soft/store.h"
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 #include <stdlib.h>
 

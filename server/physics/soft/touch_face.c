@@ -2,12 +2,12 @@
  * particles: bodies smaller than a cell, and those that are fast for their size. A triangle keeps
  * the side on which the body was at the start of the tick, so that what passes within is caught. */
 #include "server/physics/couple.h"
-#include "server/physics/rigid/gjk.h"
+#include "server/physics/rigid/narrow/gjk.h"
 #include "server/physics/soft/crowd_near.h"
 #include "server/physics/soft/store.h"
 #include "server/physics/tree.h"
 
-#include "shared/geometry.h"
+#include "shared/geometry/geometry.h"
 
 enum {
     GROUP = 32, /* consecutive triangles whose common bounds ask the broad phase once */

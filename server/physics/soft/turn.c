@@ -7,7 +7,7 @@
  */
 #include "server/physics/soft/packs.h"
 
-#include "shared/simd.h"
+#include "shared/math/simd.h"
 
 /* Of the trace of the inertia, added to its axes: a straight rope has none about itself. */
 static const f32 inertia_least = 1e-5f;

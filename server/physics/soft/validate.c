@@ -7,8 +7,8 @@
 #include "server/physics/soft/crowd.h"
 #include "server/physics/soft/packs.h"
 #include "server/physics/soft/whole.h"
-#include "shared/check.h"
-#include "shared/limits.h"
+#include "shared/base/check.h"
+#include "shared/base/limits.h"
 
 /* ---- bodies and their particles ---- */
 

@@ -1,7 +1,7 @@
 /* whole.c: the life of what acts on whole bodies. */
 #include "server/physics/soft/whole.h"
 
-#include "shared/error.h"
+#include "shared/base/error.h"
 
 #include <stdlib.h>
 

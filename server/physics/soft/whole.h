@@ -7,7 +7,7 @@
 
 #include "server/physics/soft/store.h"
 
-#include "shared/symmetric.h"
+#include "shared/math/symmetric.h"
 
 enum {
     MATCH_TERMS_MAX = 9

@@ -6,9 +6,9 @@
  * run, as in plenum-bench. Soft scenes are beside Bullet alone. usage: plenum-bench-peers [--runs
  * N] [--threads N] [--steps N] [--no-ode] [SCENE|soft/SCENE...]
  */
-#include "shared/clock.h"
-#include "shared/options.h"
-#include "shared/stats.h"
+#include "shared/base/clock.h"
+#include "shared/base/options.h"
+#include "shared/base/stats.h"
 #include "tests/bench/engine.h"
 #include "tests/bench/peers/soft_bullet.h"
 #include "tests/bench/rigid_quality.h"

@@ -5,9 +5,9 @@
 #ifndef PLENUM_TESTS_UNIT_PROTOCOL_RANDOM_WORLD_H
 #define PLENUM_TESTS_UNIT_PROTOCOL_RANDOM_WORLD_H
 
-#include "protocol/frame.h"
-#include "protocol/quantize.h"
-#include "shared/random.h"
+#include "protocol/field/frame.h"
+#include "protocol/field/quantize.h"
+#include "shared/math/random.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "client/hand/app.h"
 #include "client/link/timeline.h"
 #include "client/view/view.h"
-#include "protocol/frame.h"
+#include "protocol/field/frame.h"
 
 #include <SDL2/SDL.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  */
 #include "client/hand/held_joints.h"
 
-#include "shared/random.h"
+#include "shared/math/random.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -5,7 +5,7 @@
 #include "client/hand/hand.h"
 
 #include "client/link/timeline.h"
-#include "protocol/scene.h"
+#include "protocol/scene/scene.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

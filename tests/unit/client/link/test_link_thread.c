@@ -4,7 +4,7 @@
  */
 #include "client/link/link_thread.h"
 
-#include "shared/clock.h"
+#include "shared/base/clock.h"
 
 #include <poll.h>
 #include <setjmp.h>

@@ -5,7 +5,7 @@
  */
 #include "client/link/strain.h"
 
-#include "shared/soft_mesh.h"
+#include "shared/soft/soft_mesh.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -4,8 +4,8 @@
  */
 #include "client/link/timeline.h"
 
-#include "protocol/chunk.h"
-#include "shared/random.h"
+#include "protocol/codec/chunk.h"
+#include "shared/math/random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

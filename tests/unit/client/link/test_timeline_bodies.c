@@ -6,8 +6,8 @@
  */
 #include "client/link/timeline.h"
 
-#include "protocol/chunk.h"
-#include "shared/random.h"
+#include "protocol/codec/chunk.h"
+#include "shared/math/random.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  */
 #include "client/link/timeline.h"
 
-#include "protocol/chunk.h"
+#include "protocol/codec/chunk.h"
 
 #include <math.h>
 #include <setjmp.h>

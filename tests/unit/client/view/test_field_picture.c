@@ -5,7 +5,7 @@
  */
 #include "client/link/shown.h"
 #include "client/view/view.h"
-#include "shared/clock.h"
+#include "shared/base/clock.h"
 #include "tests/support/field_source.h"
 #include "tests/support/join_rig.h"
 

@@ -4,9 +4,9 @@
  * With PLENUM_PICTURE=FILE.png in the environment the big picture is kept for looking at.
  */
 #include "client/view/view.h"
-#include "shared/clock.h"
-#include "shared/geometry.h"
-#include "shared/random.h"
+#include "shared/base/clock.h"
+#include "shared/geometry/geometry.h"
+#include "shared/math/random.h"
 
 #include <math.h>
 #include <setjmp.h>

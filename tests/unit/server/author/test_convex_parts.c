@@ -3,7 +3,7 @@
  * volumes add up to little more than its own.
  */
 #include "server/author/convex_parts.h"
-#include "shared/random.h"
+#include "shared/math/random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

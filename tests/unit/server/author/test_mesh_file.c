@@ -3,7 +3,7 @@
  * library's, and broken files: the code, the line or byte, and the field of each.
  */
 #include "server/author/mesh_reader.h"
-#include "shared/limits.h"
+#include "shared/base/limits.h"
 
 #include <locale.h>
 #include <math.h>

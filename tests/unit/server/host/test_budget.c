@@ -1,7 +1,7 @@
 /* test_budget.c: the budget against a simulated bottleneck, and roles and rates of permits. */
 #include "server/host/budget.h"
 #include "server/host/permit.h"
-#include "shared/random.h"
+#include "shared/math/random.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* test_source_recording.c: a recording plays in order, waits while paused, and seeks with the
  * entities of that tick. */
-#include "protocol/recording.h"
+#include "protocol/record/recording.h"
 #include "server/host/source.h"
-#include "shared/clock.h"
+#include "shared/base/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,13 +3,13 @@
  * host too slow, pause, step, speed, reset, recording and verification.
  * The stand-in defines all of world.h, so that the real world is not linked.
  */
-#include "protocol/recording.h"
+#include "protocol/record/recording.h"
 #include "server/host/source.h"
 #include "server/host/verify.h"
 #include "server/world/world.h"
-#include "shared/clock.h"
-#include "shared/hash.h"
-#include "shared/log.h"
+#include "shared/base/clock.h"
+#include "shared/base/hash.h"
+#include "shared/base/log.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

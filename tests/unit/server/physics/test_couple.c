@@ -1,7 +1,7 @@
 /* test_couple.c: distances of points to shapes against GJK and against every triangle. */
 #include "server/physics/couple.h"
-#include "server/physics/rigid/gjk.h"
-#include "shared/geometry.h"
+#include "server/physics/rigid/narrow/gjk.h"
+#include "shared/geometry/geometry.h"
 #include "tests/support/any.h"
 
 #include <setjmp.h>

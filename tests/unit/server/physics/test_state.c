@@ -1,6 +1,6 @@
 /* test_state.c: records in images: what comes back, and what a stranger's image may do. */
 #include "server/physics/state.h"
-#include "shared/random.h"
+#include "shared/math/random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  */
 #include "server/author/scene_load.h"
 #include "server/world/matter_rigid.h"
-#include "shared/random.h"
+#include "shared/math/random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

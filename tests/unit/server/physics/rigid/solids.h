@@ -6,8 +6,8 @@
 #ifndef PLENUM_TESTS_UNIT_RIGID_SOLIDS_H
 #define PLENUM_TESTS_UNIT_RIGID_SOLIDS_H
 
-#include "server/physics/rigid/manifold.h"
-#include "shared/random.h"
+#include "server/physics/rigid/narrow/manifold.h"
+#include "shared/math/random.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* test_bad_input.c: what nobody means but somebody sends: absurd definitions are refused, and
  * absurd situations stay bounded and come to rest. */
-#include "shared/limits.h"
-#include "shared/random.h"
+#include "shared/base/limits.h"
+#include "shared/math/random.h"
 #include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* test_recycle.c: manifolds that go on while bodies lie still are those that would be made anew, a
  * restored world makes the same ones, and nothing is kept of bodies that are gone. */
 #include "server/physics/rigid/body.h"
-#include "shared/geometry.h"
+#include "shared/geometry/geometry.h"
 #include "tests/support/rigid_kit.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* test_constraint.c: each kind of constraint: gradients against differences of C, C against
  * geometry in double precision, conservation laws of a projection, and forces against springs. */
 #include "server/physics/soft/constraint.h"
-#include "shared/random.h"
+#include "shared/math/random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

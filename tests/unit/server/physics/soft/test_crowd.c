@@ -1,6 +1,6 @@
 /* test_crowd.c: soft bodies against each other and themselves: no edge of a towel goes through a
  * triangle of it, checked by brute force; momentum; friction. */
-#include "shared/random.h"
+#include "shared/math/random.h"
 #include "tests/support/soft_kit.h"
 
 #include <math.h>

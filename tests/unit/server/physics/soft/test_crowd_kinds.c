@@ -1,6 +1,6 @@
 /* test_crowd_kinds.c: bodies of different kinds against each other: closed, open, strings; what
  * they pass on, how they rub, and that threads change nothing. */
-#include "shared/random.h"
+#include "shared/math/random.h"
 #include "tests/support/soft_kit.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* test_hands.c: hostile hands on soft bodies: teleporting, with 10 kN, without numbers, many on one
  * particle, on all corners at once. Whatever they do, numbers stay finite and inside the world, and
  * 2 s after they let go everything is whole again. */
-#include "shared/limits.h"
-#include "shared/random.h"
+#include "shared/base/limits.h"
+#include "shared/math/random.h"
 #include "tests/support/soft_kit.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* test_method.c: every method with every kind of constraint, with bodies, and with hostile hands.
  */
-#include "shared/random.h"
+#include "shared/math/random.h"
 #include "tests/support/soft_kit.h"
 
 #include <setjmp.h>

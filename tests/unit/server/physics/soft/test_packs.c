@@ -4,7 +4,7 @@
 #include "server/physics/soft/chain.h"
 #include "server/physics/soft/constraint.h"
 #include "server/physics/soft/packs.h"
-#include "shared/random.h"
+#include "shared/math/random.h"
 #include "tests/support/soft_kit.h"
 
 #include <malloc.h>

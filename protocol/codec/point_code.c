@@ -1,0 +1,670 @@
+/*
+ * point_code.c: see point_code.h. The encoder first makes a plan (the weights, the edge of the
+ * cells), then one walk over the points serves coding and decoding: each symbol is `code…(value)`,
+ * which returns the value that the other end sees.
+ */
+#include "protocol/codec/point_code.h"
+
+#include "protocol/codec/point_plan.h"
+#include "protocol/codec/symbol_coder.h"
+#include "shared/base/check.h"
+
+#include <stdlib.h>
+
+enum {
+    CHANCE_MIN = 32,
+    COUNT_MAX = 1023, /* of a flag, in training */
+    SIZE_CLASSES = 80,
+    ESCAPE = SYMBOLS - 1, /* a symbol: larger than the others say */
+    ESCAPE_BITS = 5,
+    ESCAPE_MAX = 29,       /* bits below the top one of any number */
+    SIZE_MAX_48 = 1 << 16, /* of a number that tells what to expect */
+    FRESH_START = 1 << 14,
+    RATIO_ONE = 64,
+    AXIS_POINTS = 16, /* that tell together what an axis is of the expected size */
+    FRESH_WINDOW = 32,
+};
+
+/* Rows of the tables: by the class of the expected size, and by what the axes before were. */
+enum {
+    FRESH_LOWS = 4,
+    FRESH_PACES = 6 * 5 * FRESH_LOWS,
+    AXES_CLASSES = 11,
+    ROW_MOVED = 0,                                                /* [2 up or not][SIZE_CLASSES] */
+    ROW_MOVED_AXES = ROW_MOVED + 2 * SIZE_CLASSES,                /* [][SIZE_CLASSES / 2] */
+    ROW_FRESH = ROW_MOVED_AXES + AXES_CLASSES * SIZE_CLASSES / 2, /* [2][SIZE_CLASSES / 2] */
+    ROW_FRESH_PACE = ROW_FRESH + SIZE_CLASSES, /* [6 axis before][5 paces][4 lows] */
+    ROW_SCALAR = ROW_FRESH_PACE + FRESH_PACES, /* [SIZE_CLASSES / 2] */
+    ROW_SCALARS = ROW_SCALAR + SIZE_CLASSES / 2,
+    ROWS,
+};
+PL_STATIC_ASSERT(ROWS == (int)POINT_ROWS, "the tables have just the rows");
+PL_STATIC_ASSERT((int)SYMBOLS == (int)POINT_ROW, "a row holds all symbols");
+
+enum {
+    FLAG_RESTS = 0,                           /* [SIZE_CLASSES] */
+    FLAG_CHANGES = FLAG_RESTS + SIZE_CLASSES, /* [4] */
+    FLAG_FREE = FLAG_CHANGES + 4,
+    FLAG_SAME,
+    FLAG_SCALAR, /* [2] */
+    FLAGS = FLAG_SCALAR + 2,
+};
+PL_STATIC_ASSERT(FLAGS <= (int)POINT_FLAGS, "the tables have room");
+
+/* What a codec in training has seen. */
+typedef struct Counts {
+    u32 symbols[POINT_ROWS][SYMBOLS];
+    u16 flags[POINT_FLAGS];
+} Counts;
+
+struct PointCodec {
+    SymbolCoder coder;
+    SymbolEnds ends[POINT_ROWS];
+    const PointTables *start;
+    PointTables *own; /* of one that starts from nothing */
+    Counts *counts;   /* of one that learns */
+    u16 flags[POINT_FLAGS];
+    PointModel model;
+    u64 raw; /* encoding: bits that are not yet a byte */
+    u32 raw_bits;
+    u32 raw_at;                       /* decoding: bits asked for so far */
+    u32 scalar_size;                  /* 48ths */
+    u32 fresh_slow[3], fresh_fast[3]; /* sizes of the axes of fresh points, 48ths */
+    u32 fresh_count;
+    u32 axis_sum[3], axis_expected; /* 48ths, of moved points */
+    u32 axis_ratio[3], axis_count;  /* 64ths */
+    u16 last_generation;
+    bool last_changed, last_scalar;
+};
+
+/* Four classes an octave. */
+static inline u32 class_of(u32 size)
+{
+    u32 length = bit_length(size);
+    u32 class = size < 4 ? size : 4 * (length - 2) + (size >> (length - 3) & 3);
+    return u32_min(class, SIZE_CLASSES - 1);
+}
+
+/* ---- bits ---- */
+
+/* A chance moves a 32nd of the way to the bit. Training counts instead: the mean of all. */
+static u32 code_flag(PointCodec *codec, u32 flag, u32 bit)
+{
+    u16 *chance = &codec->flags[flag];
+    bit = symbol_bit(&codec->coder, bit, *chance);
+    i32 p = *chance, goal = bit != 0 ? 65535 - CHANCE_MIN : CHANCE_MIN;
+    if (PL_LIKELY(codec->counts == NULL)) {
+        *chance = (u16)(p + ((goal - p) >> 5));
+        return bit;
+    }
+    u16 *count = &codec->counts->flags[flag];
+    *chance = (u16)(p + (goal - p) * 2 / (2 * *count + 3));
+    *count = (u16)(*count + (*count < COUNT_MAX));
+    return bit;
+}
+
+/* `count` (≤ 32) bits that nothing is known about: they fill the code from its end, lowest first,
+ * past the range coder (Valin, Terriberry, Maxwell: Opus, 2012). */
+SIMD_INLINE u32 code_raw(PointCodec *codec, bool decoding, u32 value, u32 count)
+{
+    SymbolCoder *coder = &codec->coder;
+    if (!decoding) {
+        codec->raw |= (u64)value << codec->raw_bits;
+        codec->raw_bits += count;
+        if (PL_LIKELY(coder->used + sizeof(u64) <= coder->room)) {
+            u64 bytes = __builtin_bswap64(codec->raw);
+            u32 whole = codec->raw_bits >> 3;
+            memcpy(coder->out + coder->room - sizeof bytes, &bytes, sizeof bytes);
+            coder->room -= whole;
+            codec->raw >>= 8 * whole;
+            codec->raw_bits &= 7;
+            return value;
+        }
+        for (; codec->raw_bits >= 8; codec->raw_bits -= 8, codec->raw >>= 8) {
+            if (coder->room <= coder->used) {
+                coder->failed = true;
+                codec->raw_bits = 0;
+                return value;
+            }
+            coder->out[--coder->room] = (u8)codec->raw;
+        }
+        return value;
+    }
+    u32 at = codec->raw_at, whole = at >> 3;
+    codec->raw_at += count;
+    if (PL_LIKELY(whole + sizeof(u64) <= coder->room)) {
+        u64 bits;
+        memcpy(&bits, coder->in + coder->room - whole - sizeof bits, sizeof bits);
+        return (u32)(__builtin_bswap64(bits) >> (at & 7) & ((1ull << count) - 1));
+    }
+    u64 bits = 0;
+    for (u32 k = 0; k < sizeof bits && whole + k < coder->room; k++) {
+        bits |= (u64)coder->in[coder->room - 1 - whole - k] << (8 * k);
+    }
+    return (u32)(bits >> (at & 7) & ((1ull << count) - 1));
+}
+
+static u32 code_raw_bits(PointCodec *codec, u32 value, u32 count)
+{
+    return code_raw(codec, codec->coder.decoding, value, count);
+}
+
+/* A number of two rows. Symbol 0: its size is below 2^low; 1 + 2 k + h: the half h of 2^(low + k)
+ * .. 2^(low + k + 1) − 1; the last: it is larger. Its lower bits and its sign are raw. If low > 0
+ * the size of what is negative is one less, as there would be two zeros otherwise. */
+SIMD_INLINE i32 encode_number(PointCodec *codec, u32 a, u32 b, u32 low, i32 value)
+{
+    u32 negative = value < 0, size = size_of(value) - (negative & (low > 0));
+    u32 symbol, bits = low, rest = size, length = bit_length(size);
+    if (length > low) {
+        u32 octave = length - 1 - low, half = length > 1 ? size >> (length - 2) & 1 : 0;
+        symbol = u32_min(1 + 2 * octave + half, ESCAPE);
+        bits = length > 1 ? length - 2 : 0;
+        rest = size & ((1u << bits) - 1);
+    } else {
+        symbol = 0;
+    }
+    symbol_encode(&codec->coder, &codec->ends[a], &codec->ends[b], symbol);
+    if (codec->counts != NULL) {
+        codec->counts->symbols[a][symbol]++;
+        codec->counts->symbols[b][symbol]++;
+    }
+    if (symbol == ESCAPE) {
+        bits = length - 1;
+        rest = size & ((1u << bits) - 1);
+        code_raw(codec, false, bits, ESCAPE_BITS);
+    }
+    if (symbol + low > 0) {
+        code_raw(codec, false, rest << 1 | negative, bits + 1);
+    }
+    return value;
+}
+
+/* Raw bits and top bits of the size that a symbol means, where there is no low, and where there is
+ * (then low more raw bits). The last is an escape; of 0 without a low nothing follows. */
+static const i8 symbol_raw_bits[2][SYMBOLS] = {{-1, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0},
+                                               {0, -1, -1, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0}};
+static const u8 symbol_tops[2][SYMBOLS] = {{0, 1, 1, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 0},
+                                           {0, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 0}};
+
+SIMD_INLINE i32 decode_number(PointCodec *codec, u32 a, u32 b, u32 low)
+{
+    u32 symbol = symbol_decode(&codec->coder, &codec->ends[a], &codec->ends[b]);
+    u32 bits = (u32)symbol_raw_bits[low > 0][symbol] + low, top = symbol_tops[low > 0][symbol];
+    if (PL_UNLIKELY(symbol == ESCAPE)) {
+        bits = u32_min(code_raw(codec, true, 0, ESCAPE_BITS), ESCAPE_MAX);
+        top = 1;
+    }
+    u32 rest = code_raw(codec, true, 0, bits + 1);
+    i32 size = (i32)(top << (bits & 31) | rest >> 1), sign = -(i32)(rest & 1);
+    return (size ^ sign) - (low > 0 ? 0 : sign);
+}
+
+/* Sizes below a quarter of the mean are one symbol. `size`: expected, of three numbers, 16ths. */
+static inline u32 low_of(u32 size)
+{
+    u32 length = u32_min(bit_length(size), 21); /* as far as classes go */
+    return length > 9 ? length - 9 : 0;
+}
+
+/* ---- the three numbers of a point ---- */
+
+/* How much something is against what was expected: 0..4. */
+static inline u32 pace_of(u32 size, u32 expected)
+{
+    return (4 * size > expected) + (2 * size > expected) + (size > expected) +
+           (size > 2 * expected);
+}
+
+/* Every few points: how much of what is expected each axis really is. */
+static void learn_axes(PointCodec *codec)
+{
+    for (u32 a = 0; a < 3; a++) {
+        u64 ratio = (u64)codec->axis_sum[a] * RATIO_ONE / (codec->axis_expected + 1);
+        codec->axis_ratio[a] = ratio < 1 ? 1 : ratio > 3 * RATIO_ONE ? 3 * RATIO_ONE : (u32)ratio;
+        codec->axis_sum[a] = codec->axis_sum[a] / 4 * 3;
+    }
+    codec->axis_expected = codec->axis_expected / 4 * 3;
+}
+
+/* What was coded of a point so far: sums, 48ths. */
+typedef struct Axes {
+    u32 made, expected;
+} Axes;
+
+/* The n-th axis to be coded; `size` is the sum of the sizes of all that is expected, in 16ths. */
+SIMD_INLINE i32 code_axis(PointCodec *codec, bool decoding, u32 n, u32 axis, u32 size, Axes *axes,
+                          i32 value)
+{
+    u32 own = size * codec->axis_ratio[axis] / RATIO_ONE;
+    u32 before = n == 0 ? 0 : 5 * n - 4 + pace_of(axes->made, axes->expected);
+    u32 class = class_of(own), low = low_of(own);
+    u32 a = ROW_MOVED + (n == 0) * SIZE_CLASSES + class;
+    u32 b = ROW_MOVED_AXES + before * (SIZE_CLASSES / 2) + class / 2;
+    value = decoding ? decode_number(codec, a, b, low) : encode_number(codec, a, b, low, value);
+    u32 told = 48 * u32_min(size_of(value), SIZE_MAX_48);
+    codec->axis_sum[axis] += told;
+    axes->made += told;
+    axes->expected += own;
+    return value;
+}
+
+/* Codes *residual of each axis. */
+SIMD_INLINE void code_axes(PointCodec *codec, bool decoding, u32 size, i32x4 *residual)
+{
+    Axes axes = {0};
+    i32 y = code_axis(codec, decoding, 0, 1, size, &axes, (*residual)[1]);
+    i32 x = code_axis(codec, decoding, 1, 0, size, &axes, (*residual)[0]);
+    i32 z = code_axis(codec, decoding, 2, 2, size, &axes, (*residual)[2]);
+    *residual = (i32x4){x, y, z};
+    codec->axis_expected += size;
+    if (++codec->axis_count % AXIS_POINTS == 0) {
+        learn_axes(codec);
+    }
+}
+
+static i32 code_scalar_step(PointCodec *codec, i32 step)
+{
+    u32 size = codec->scalar_size, row = ROW_SCALAR + class_of(size) / 2, low = low_of(size);
+    step = codec->coder.decoding ? decode_number(codec, row, ROW_SCALARS, low)
+                                 : encode_number(codec, row, ROW_SCALARS, low, step);
+    codec->scalar_size = (3 * size + 48 * u32_min(size_of(step), SIZE_MAX_48)) / 4;
+    return step;
+}
+
+static i32 code_weight(PointCodec *codec, i32 weight, u32 bits, i32 unit)
+{
+    i32 middle = 1 << (bits - 1);
+    return ((i32)code_raw_bits(codec, (u32)(weight / unit + middle), bits) - middle) * unit;
+}
+
+static void code_plan(PointCodec *codec)
+{
+    Plan *plan = &codec->model.plan;
+    if (codec->coder.decoding) {
+        *plan = point_plan_default;
+    }
+    plan->lives = code_raw_bits(codec, plan->lives, 1) != 0;
+    plan->scalars = code_raw_bits(codec, plan->scalars, 1) != 0;
+    plan->fitted = code_raw_bits(codec, plan->fitted, 1) != 0;
+    plan->edge = code_raw_bits(codec, plan->edge, GRID_EDGE_BITS);
+    bool strided = code_raw_bits(codec, plan->stride > 0, 1) != 0;
+    plan->stride = strided ? code_raw_bits(codec, plan->stride, 12) : 0;
+    plan->fresh = plan->lives ? code_raw_bits(codec, plan->fresh, 2) : 0;
+    if (!plan->fitted) {
+        return;
+    }
+    for (u32 k = 0; k < (strided ? WEIGHTS : LOOSE_WEIGHTS); k++) {
+        WeightCode code = point_weight_codes[k];
+        plan->weights[k] = code_weight(codec, plan->weights[k], code.bits, code.unit);
+    }
+    for (u32 k = 0; k < SIZES; k++) {
+        if (k != SIZE_UP || strided) {
+            plan->sizes[k] = size_weight(code_raw_bits(codec, size_weight_code(plan->sizes[k]), 6));
+        }
+    }
+}
+
+/* ---- the walk ---- */
+
+/* Codes the generation; returns whether the point goes on from its old state. */
+static bool code_life(PointCodec *codec, const QPoint *old, QPoint *now)
+{
+    if (!codec->model.plan.lives) {
+        now->generation = old->generation;
+        return now->generation != 0;
+    }
+    u32 flag = FLAG_CHANGES + 2 * (old->generation == 0) + codec->last_changed;
+    bool changed = code_flag(codec, flag, now->generation != old->generation) != 0;
+    codec->last_changed = changed;
+    if (!changed) {
+        now->generation = old->generation;
+        return now->generation != 0;
+    }
+    if (old->generation != 0 && code_flag(codec, FLAG_FREE, now->generation == 0) != 0) {
+        now->generation = 0;
+        return false;
+    }
+    u32 same = now->generation == codec->last_generation;
+    if (code_flag(codec, FLAG_SAME, same) != 0) {
+        now->generation = codec->last_generation;
+    } else {
+        now->generation = (u16)code_raw_bits(codec, now->generation, 16);
+    }
+    codec->last_generation = now->generation;
+    return false;
+}
+
+static void code_scalar(PointCodec *codec, const QPoint *old, QPoint *now)
+{
+    if (!codec->model.plan.scalars) {
+        now->scalar = old->scalar;
+        return;
+    }
+    bool changed = now->scalar != old->scalar;
+    changed = code_flag(codec, FLAG_SCALAR + codec->last_scalar, changed) != 0;
+    codec->last_scalar = changed;
+    i32 by = 0;
+    if (changed) {
+        by = code_scalar_step(codec, (i16)(now->scalar - old->scalar));
+    }
+    now->scalar = (u16)(old->scalar + by);
+}
+
+/* The numbers of a fresh point: each axis by how large it was of late (slow) and just now (fast).
+ */
+static void code_fresh_axes(PointCodec *codec, i32x4 *residual)
+{
+    static const u8 axes[3] = {1, 0, 2};
+    u32 before = 0, window = u32_min(codec->fresh_count + 2, FRESH_WINDOW);
+    codec->fresh_count = window - 1;
+    for (u32 n = 0; n < 3; n++) {
+        u32 axis = axes[n], slow = codec->fresh_slow[axis], fast = codec->fresh_fast[axis];
+        u32 low = low_of(slow), pace = before * 5 + pace_of(fast, slow);
+        u32 a = ROW_FRESH + (n == 0) * (SIZE_CLASSES / 2) + class_of(slow) / 2;
+        u32 b = ROW_FRESH_PACE + pace * FRESH_LOWS + u32_min(low, FRESH_LOWS - 1);
+        i32 value = codec->coder.decoding ? decode_number(codec, a, b, low)
+                                          : encode_number(codec, a, b, low, (*residual)[axis]);
+        u32 size = 48 * u32_min(size_of(value), SIZE_MAX_48);
+        (*residual)[axis] = value;
+        codec->fresh_slow[axis] = (slow * (window - 1) + size) / window;
+        codec->fresh_fast[axis] = (3 * fast + size) / 4;
+        before = 1 + pace_of(size, slow);
+    }
+}
+
+static void code_fresh(PointCodec *codec, QPoint *now, u32 i)
+{
+    i32 expected[3];
+    i32x4 residual = {0};
+    expect_fresh(now, i, &codec->model.plan, expected);
+    for (u32 a = 0; a < 3; a++) {
+        residual[a] = now[i].position[a] - expected[a];
+    }
+    code_fresh_axes(codec, &residual);
+    for (u32 a = 0; a < 3; a++) {
+        now[i].position[a] = clamp((i64)expected[a] + residual[a], POSITION_CODE_MAX);
+    }
+}
+
+/* Codes the residual of a point that goes on, of an expected size, unless it rests where it was;
+ * returns whether it does. */
+SIMD_INLINE bool code_residual(PointCodec *codec, bool decoding, u32 size, bool rested, bool rests,
+                               i32x4 *residual)
+{
+    if (rested && code_flag(codec, FLAG_RESTS + class_of(size), rests) != 0) {
+        return true;
+    }
+    code_axes(codec, decoding, size, residual);
+    return false;
+}
+
+static void encode_moved(PointCodec *codec, const QPoint *old, u32 i, const QPoint *now)
+{
+    const PointFound *found = &codec->model.found[i];
+    i32x4 residual = found->residual;
+    /* Not looked at otherwise: what was just written to the point is slow to read as a vector. */
+    bool rests = found->motion.rested && sum_of_sizes(position_of(now) - position_of(old)) == 0;
+    u32 size = expected_size(&codec->model.plan, found->sizes);
+    code_residual(codec, false, size, found->motion.rested, rests, &residual);
+}
+
+static void decode_moved(PointCodec *codec, const PointSpan *span, u32 i, QPoint *now)
+{
+    PointModel *model = &codec->model;
+    const QPoint *old = &span->state[0][i];
+    PointKnown known;
+    known.motion = motion_of(model, span, i);
+    i32x4 place = point_grid_place(&model->grid, position_of(old));
+    known.near = ask_neighbours(model, place, &known.motion);
+    know_point(model, span->state[0], i, &known);
+    i32x4 at = position_of(old), expected = expect_moved(&model->plan, &known, at), residual = {0};
+    u32 size = expected_size(&model->plan, known.sizes);
+    i32x4 position = at;
+    if (!code_residual(codec, true, size, known.motion.rested, false, &residual)) {
+        position = clamp3(expected + residual, POSITION_CODE_MAX);
+    }
+    memcpy(now->position, &position, sizeof now->position);
+    i32x4 moved = moved_by(now, old);
+    tell_neighbours(model, i, place, &known.motion, known.near, moved);
+    moved[3] = clamp(16 * (i64)sum_of_sizes(position - expected), OFF_MAX);
+    model->moved[i] = moved;
+}
+
+static void prepare(PointCodec *codec, const PointSpan *span)
+{
+    if (codec->counts == NULL) {
+        memcpy(codec->flags, codec->start->flags, sizeof codec->flags);
+        memcpy(codec->ends, codec->start->ends, sizeof codec->ends);
+    }
+    codec->raw = 0;
+    codec->raw_bits = codec->raw_at = 0;
+    codec->last_generation = 1;
+    codec->last_changed = codec->last_scalar = false;
+    codec->fresh_count = codec->axis_count = 0;
+    codec->axis_expected = 0;
+    for (u32 a = 0; a < 3; a++) {
+        codec->fresh_slow[a] = codec->fresh_fast[a] = FRESH_START;
+        codec->axis_sum[a] = 0;
+        codec->axis_ratio[a] = RATIO_ONE;
+    }
+    codec->scalar_size = 48;
+    for (u32 s = 0; s < 2; s++) {
+        codec->model.ratio[s] = 0;
+        if (span->state[0] != NULL && span->state[1] != NULL &&
+            (s == 0 || span->state[2] != NULL)) {
+            u32 ratio = span->back[0] * 256 / (span->back[s + 1] - span->back[s]);
+            codec->model.ratio[s] = (i32)u32_min(ratio, RATIO_MAX);
+        }
+    }
+}
+
+static void walk(PointCodec *codec, const PointSpan *span, QPoint *now)
+{
+    static const QPoint none;
+    bool decoding = codec->coder.decoding;
+    code_plan(codec);
+    if (decoding) {
+        point_grid_begin(&codec->model.grid, span->count, codec->model.plan.edge);
+    }
+    for (u32 i = 0; i < span->count && !codec->coder.failed; i++) {
+        const QPoint *old = span->state[0] != NULL ? &span->state[0][i] : &none;
+        bool going = code_life(codec, old, &now[i]);
+        if (now[i].generation == 0) {
+            now[i] = none;
+        } else {
+            code_scalar(codec, old, &now[i]);
+        }
+        codec->model.going[i] = going;
+        if (going) {
+            if (decoding) {
+                decode_moved(codec, span, i, &now[i]);
+            } else {
+                encode_moved(codec, old, i, &now[i]);
+            }
+        } else if (now[i].generation != 0) {
+            code_fresh(codec, now, i);
+        }
+    }
+}
+
+static bool span_is_sane(const PointSpan *span)
+{
+    bool sane = span->count <= POINT_SPAN_MAX;
+    u32 before = 0;
+    for (u32 s = 0; s < POINT_STATES && span->state[s] != NULL; s++) {
+        sane = sane && span->back[s] > before && span->back[s] < 1u << 24;
+        before = span->back[s];
+    }
+    return sane;
+}
+
+/* ---- the codec ---- */
+
+PointCodec *point_codec_create(const PointTables *start)
+{
+    PointCodec *codec = aligned_alloc(32, (sizeof *codec + 31) / 32 * 32);
+    if (codec == NULL) {
+        return NULL;
+    }
+    memset(codec, 0, sizeof *codec);
+    codec->start = start;
+    if (start == NULL) {
+        codec->start = codec->own = malloc(sizeof *codec->own);
+        for (u32 i = 0; codec->own != NULL && i < POINT_ROWS * POINT_ROW; i++) {
+            codec->own->ends[i] = (u16)((i % POINT_ROW + 1) * (SYMBOL_ONE / SYMBOLS));
+        }
+        for (u32 i = 0; codec->own != NULL && i < POINT_FLAGS; i++) {
+            codec->own->flags[i] = 32768;
+        }
+    }
+    codec->model.moved = calloc(POINT_SPAN_MAX, sizeof *codec->model.moved);
+    codec->model.going = calloc(POINT_SPAN_MAX, sizeof *codec->model.going);
+    codec->model.found = aligned_alloc(32, POINT_SPAN_MAX * sizeof *codec->model.found);
+    codec->model.equations = aligned_alloc(32, FIT_EQUATIONS_MAX * sizeof *codec->model.equations);
+    codec->model.places = aligned_alloc(32, POINT_SPAN_MAX / 8 * sizeof *codec->model.places);
+    codec->model.points = calloc(POINT_SPAN_MAX, sizeof *codec->model.points);
+    codec->model.grid.cells = calloc(GRID_CELLS_MAX + 1, sizeof *codec->model.grid.cells);
+    codec->model.grid.told = aligned_alloc(32, POINT_SPAN_MAX * sizeof *codec->model.grid.told);
+    point_grid_weights(codec->model.weights);
+    if (codec->start == NULL || codec->model.moved == NULL || codec->model.going == NULL ||
+        codec->model.equations == NULL || codec->model.found == NULL ||
+        codec->model.places == NULL || codec->model.points == NULL ||
+        codec->model.grid.cells == NULL || codec->model.grid.told == NULL) {
+        point_codec_destroy(codec);
+        return NULL;
+    }
+    return codec;
+}
+
+void point_codec_destroy(PointCodec *codec)
+{
+    if (codec != NULL) {
+        free(codec->own);
+        free(codec->counts);
+        free(codec->model.moved);
+        free(codec->model.going);
+        free(codec->model.found);
+        free(codec->model.equations);
+        free(codec->model.places);
+        free(codec->model.points);
+        free(codec->model.grid.cells);
+        free(codec->model.grid.told);
+        free(codec);
+    }
+}
+
+bool point_codec_learn(PointCodec *codec)
+{
+    memcpy(codec->flags, codec->start->flags, sizeof codec->flags);
+    memcpy(codec->ends, codec->start->ends, sizeof codec->ends);
+    codec->counts = calloc(1, sizeof *codec->counts);
+    return codec->counts != NULL;
+}
+
+/* ---- training ---- */
+
+/* Of a class of `count` in the rows at `rows`: its own counts, those of its neighbours less, and a
+ * little of all with the same place in their octave. */
+static void blend(const Counts *counts, u32 rows, u32 count, u32 class, u32 octave,
+                  u64 weights[SYMBOLS])
+{
+    static const u16 shares[5] = {4, 16, 256, 16, 4};
+    u64 all[SYMBOLS] = {0}, sum = 1;
+    for (u32 k = class % octave; k < count; k += octave) {
+        for (u32 s = 0; s < SYMBOLS; s++) {
+            all[s] += counts->symbols[rows + k][s];
+            sum += counts->symbols[rows + k][s];
+        }
+    }
+    for (u32 s = 0; s < SYMBOLS; s++) {
+        weights[s] = (all[s] * 64 + 4) * 256 / sum + 1;
+        for (u32 k = 0; k < PL_COUNT(shares); k++) {
+            u32 at = class + k - 2;
+            /* Of another octave the symbols mean something else. */
+            if (at < count && at / octave == class / octave) {
+                weights[s] += (u64)shares[k] * counts->symbols[rows + at][s];
+            }
+        }
+    }
+}
+
+static void ends_of(const u64 weights[SYMBOLS], u16 *ends)
+{
+    u64 sum = 0;
+    for (u32 s = 0; s < SYMBOLS; s++) {
+        sum += weights[s];
+    }
+    u32 end = 0, largest = 0, parts[SYMBOLS];
+    for (u32 s = 0; s < SYMBOLS; s++) {
+        parts[s] = 1 + (u32)(weights[s] * (SYMBOL_ONE - SYMBOLS) / sum);
+        largest = parts[s] > parts[largest] ? s : largest;
+        end += parts[s];
+    }
+    parts[largest] += SYMBOL_ONE - end; /* what rounding left */
+    end = 0;
+    for (u32 s = 0; s < SYMBOLS; s++) {
+        end += parts[s];
+        ends[s] = (u16)end;
+    }
+}
+
+void point_codec_tables(const PointCodec *codec, PointTables *tables)
+{
+    /* Rows of a kind, classes of it and how many of them are an octave. */
+    static const u16 kinds[][3] = {
+        {ROW_MOVED, SIZE_CLASSES, 4},      {ROW_MOVED_AXES, SIZE_CLASSES / 2, 2},
+        {ROW_FRESH, SIZE_CLASSES / 2, 2},  {ROW_FRESH_PACE, FRESH_PACES, 1},
+        {ROW_SCALAR, SIZE_CLASSES / 2, 2}, {ROW_SCALARS, 1, 1},
+    };
+    u32 kind = 0;
+    memcpy(tables->flags, codec->flags, sizeof tables->flags);
+    for (u32 row = 0; row < POINT_ROWS; row++) {
+        kind += kind + 1 < PL_COUNT(kinds) && row == kinds[kind + 1][0];
+        u32 count = kinds[kind][1], class = (row - kinds[kind][0]) % count;
+        u64 weights[SYMBOLS];
+        blend(codec->counts, row - class, count, class, kinds[kind][2], weights);
+        ends_of(weights, tables->ends + (size_t)row * POINT_ROW);
+    }
+}
+
+/* ---- both ends ---- */
+
+/* Ends the range coder's part, and brings the raw bits behind it. Returns the bytes of both, 0:
+ * they did not fit. */
+static u32 end(PointCodec *codec, u32 room)
+{
+    SymbolCoder *coder = &codec->coder;
+    if (codec->raw_bits > 0) {
+        code_raw(codec, false, 0, 8 - codec->raw_bits % 8);
+    }
+    symbol_encode_end(coder);
+    if (coder->failed) {
+        return 0;
+    }
+    memmove(coder->out + coder->used, coder->out + coder->room, room - coder->room);
+    return coder->used + room - coder->room;
+}
+
+u32 point_encode(PointCodec *codec, const PointSpan *span, const QPoint *now, u8 *out, u32 room)
+{
+    CHECK(span_is_sane(span));
+    static const QPoint none;
+    for (u32 i = 0; i < span->count; i++) {
+        codec->model.points[i] = now[i].generation != 0 ? now[i] : none;
+    }
+    prepare(codec, span);
+    point_plan_make(&codec->model, span, codec->model.points);
+    symbol_encode_begin(&codec->coder, out, room);
+    walk(codec, span, codec->model.points);
+    return end(codec, room);
+}
+
+void point_decode(PointCodec *codec, const PointSpan *span, const u8 *code, u32 bytes, QPoint *now)
+{
+    CHECK(span_is_sane(span));
+    memset(now, 0, span->count * sizeof *now);
+    prepare(codec, span);
+    symbol_decode_begin(&codec->coder, code, bytes);
+    walk(codec, span, now);
+}

@@ -1,0 +1,375 @@
+/*
+ * point_model.h: what both ends of the codec of points work out before a bit is read: how a point
+ * moves by itself, what its neighbours say, and how large the rest may be. Inside point_code.c and
+ * point_plan.c. Motion is in sixteenths of a code; shifts to the right round down.
+ * Layer: protocol/codec.
+ */
+#ifndef PLENUM_PROTOCOL_CODEC_POINT_MODEL_H
+#define PLENUM_PROTOCOL_CODEC_POINT_MODEL_H
+
+#include "protocol/codec/point_code.h"
+#include "protocol/codec/point_fit.h"
+#include "protocol/codec/point_grid.h"
+
+enum {
+    PART_BITS = 4,      /* motion is in sixteenths of a code */
+    STEP_MAX = 1 << 18, /* of codes between two states */
+    MOTION_MAX = 1 << 20,
+    TERM_MAX = 1 << 17,
+    OFF_MAX = 1 << 14,
+    RATIO_MAX = 1 << 12,
+    STRIDE_MAX = 4095,
+    NEAR_CELLS = 4,
+    WEIGHT_BITS = 8,
+    INDEX_NEIGHBOURS = 6,
+    FIT_EQUATIONS_MAX = 384, /* of the encoder */
+};
+
+/* Weights of what is known about a point (256ths), in the order of the header. Those of neighbours
+ * by index are of differences, so that small weights are exact enough: LAST is against the point's
+ * own motion (or, of places, against where it was), UP and LAST_2 against LAST, the others against
+ * UP. */
+enum {
+    WEIGHT_GO_ON,     /* velocity goes on */
+    WEIGHT_BEND,      /* and so does its change */
+    WEIGHT_NEAR_OFF,  /* neighbours in space: what their motion was off, */
+    WEIGHT_NEAR_MORE, /* and how much more they moved */
+    WEIGHT_MOVED,     /* [INDEX_NEIGHBOURS] how neighbours by index moved */
+    WEIGHT_PLACE = WEIGHT_MOVED + INDEX_NEIGHBOURS, /* [INDEX_NEIGHBOURS] where they were */
+    WEIGHTS = WEIGHT_PLACE + INDEX_NEIGHBOURS,
+    LOOSE_WEIGHTS = WEIGHT_MOVED + 1, /* of points without a stride */
+    /* Neighbours by index. */
+    INDEX_LAST = 0, /* the point before */
+    INDEX_UP,       /* the point a stride before */
+    INDEX_UP_LAST,
+    INDEX_UP_NEXT,
+    INDEX_LAST_2, /* two before */
+    INDEX_UP_2,   /* two strides before */
+    /* Of the expected size, 64ths. */
+    SIZE_NEAR = 0,
+    SIZE_LAST,
+    SIZE_UP,
+    SIZE_BEND,
+    SIZE_SPEED,
+    SIZE_ONE,
+    SIZES,
+};
+
+/* How a fresh point is expected from those coded before. */
+typedef enum Fresh {
+    FRESH_LAST, /* where the last one is */
+    FRESH_GO_ON,
+    FRESH_UP,
+    FRESH_PLANE,
+    FRESH_WAYS
+} Fresh;
+
+/* The header of a code. */
+typedef struct Plan {
+    bool lives;   /* generations change */
+    bool scalars; /* so do scalars */
+    bool fitted;  /* weights follow */
+    u32 edge;     /* of the grid's cells */
+    u32 stride, fresh;
+    i32 weights[WEIGHTS];
+    i32 sizes[SIZES];
+} Plan;
+
+/* What the span says of a point that goes on. */
+typedef struct Motion {
+    i32x4 go_on, bend; /* 16ths */
+    i32 speed, change; /* sums of their sizes */
+    bool rested;
+} Motion;
+
+/* What both ends know of a point that goes on before it is coded. */
+typedef struct PointKnown {
+    Motion motion;
+    i32x8 near; /* NEAR_… */
+    /* How neighbours by index moved, 16ths, and where they were. Others stand in for those that are
+     * not near. */
+    i32x4 moved[INDEX_NEIGHBOURS], place[INDEX_NEIGHBOURS];
+    i32 sizes[SIZES]; /* what tells how large the residual may be, 16ths */
+} PointKnown;
+
+/* What the encoder finds out about a point before it codes. */
+typedef struct PointFound {
+    i32x8 near;
+    Motion motion;
+    i32x4 residual; /* codes */
+    i32 sizes[SIZES];
+} PointFound;
+
+/* Places of eight points, as the encoder looks for what is near. */
+typedef struct PointPlaces {
+    i32x8 axis[3], none; /* none: -1 where there is no point */
+} PointPlaces;
+
+/* One equation of a fit: what is known of a point, and how it really moved. */
+typedef struct PointEquation {
+    FitLanes terms[WEIGHTS], goal;
+} PointEquation;
+
+/* What a code says of itself, and what is known of its points so far. */
+typedef struct PointModel {
+    Plan plan;
+    i32 ratio[2]; /* 256ths: back[0] over the steps between the states */
+    PointGrid grid;
+    i32 weights[GRID_WEIGHTS]; /* of neighbours in space */
+    bool *going;               /* [POINT_SPAN_MAX] the point goes on */
+    i32x4 *moved; /* [POINT_SPAN_MAX] by how much, 16ths; last lane: size of the residual, 16ths */
+    /* Of the encoder, [POINT_SPAN_MAX]. */
+    PointFound *found;
+    QPoint *points;
+    PointPlaces *places;      /* [POINT_SPAN_MAX / 8] */
+    PointEquation *equations; /* [FIT_EQUATIONS_MAX] */
+} PointModel;
+
+/* ---- numbers ---- */
+
+static inline i32 clamp(i64 x, i32 limit)
+{
+    return (i32)(x < -limit ? -limit : x > limit ? limit : x);
+}
+
+static inline u32 size_of(i32 x)
+{
+    return x < 0 ? 0u - (u32)x : (u32)x;
+}
+
+static inline u32 bit_length(u32 x)
+{
+    return x == 0 ? 0 : 32 - (u32)__builtin_clz(x);
+}
+
+static inline i32x4 clamp3(i32x4 v, i32 limit)
+{
+#if defined(__AVX__)
+    __m128i low = _mm_max_epi32((__m128i)v, _mm_set1_epi32(-limit));
+    return (i32x4)_mm_min_epi32(low, _mm_set1_epi32(limit));
+#else
+    i32x4 above = v > limit, below = v < -limit;
+    return (v & ~(above | below)) | (above & limit) | (below & -limit);
+#endif
+}
+
+/* Sum of the sizes of three components, each within ±2^29. */
+static inline u32 sum_of_sizes(i32x4 v)
+{
+#if defined(__AVX__)
+    i32x4 size = (i32x4)_mm_abs_epi32((__m128i)v);
+#else
+    i32x4 sign = v < 0, size = (v ^ sign) - sign;
+#endif
+    return (u32)(size[0] + size[1] + size[2]);
+}
+
+static inline i32x4 position_of(const QPoint *point)
+{
+    i32x4 v;
+    memcpy(&v, point, sizeof v);
+    return v & (i32x4){-1, -1, -1, 0};
+}
+
+/* ---- motion ---- */
+
+SIMD_INLINE Motion motion_of(const PointModel *model, const PointSpan *span, u32 i)
+{
+    Motion motion = {.rested = false};
+    const QPoint *p = &span->state[0][i];
+    const QPoint *q = span->state[1] != NULL ? &span->state[1][i] : NULL;
+    if (q == NULL || q->generation != p->generation) {
+        return motion;
+    }
+    i32x4 was = position_of(q), step = clamp3(position_of(p) - was, STEP_MAX), moved = step;
+    motion.go_on = clamp3(step * model->ratio[0] >> (8 - PART_BITS), MOTION_MAX);
+    const QPoint *r = span->state[2] != NULL ? &span->state[2][i] : NULL;
+    if (r != NULL && r->generation == p->generation) {
+        i32x4 before = clamp3(was - position_of(r), STEP_MAX);
+        i32x4 bend = motion.go_on - (before * model->ratio[1] >> (8 - PART_BITS));
+        motion.bend = clamp3(bend, MOTION_MAX);
+        moved |= before;
+    }
+    motion.speed = (i32)sum_of_sizes(motion.go_on);
+    motion.change = (i32)sum_of_sizes(motion.bend);
+    motion.rested = (moved[0] | moved[1] | moved[2]) == 0;
+    return motion;
+}
+
+/* How far it really moved, in 16ths. */
+static inline i32x4 moved_by(const QPoint *now, const QPoint *old)
+{
+    return clamp3(position_of(now) - position_of(old), MOTION_MAX >> PART_BITS) * (1 << PART_BITS);
+}
+
+/* Own motion as the grids have it. */
+static inline i32x4 motion_for_grid(const Motion *motion)
+{
+    return clamp3(motion->go_on, OFF_MAX);
+}
+
+static inline i32x4 near_off(i32x8 near)
+{
+    return (i32x4){near[NEAR_OFF], near[NEAR_OFF + 1], near[NEAR_OFF + 2], 0};
+}
+
+static inline i32x4 near_more(i32x8 near)
+{
+    return (i32x4){near[NEAR_MOTION], near[NEAR_MOTION + 1], near[NEAR_MOTION + 2], 0};
+}
+
+/* What neighbours in space tell of a point. */
+static inline i32x8 ask_neighbours(const PointModel *model, i32x4 place, const Motion *motion)
+{
+    return point_grid_near(&model->grid, model->weights, place, motion_for_grid(motion));
+}
+
+/* Tells the neighbours in space of point i that it moved so. */
+static inline void tell_neighbours(PointModel *model, u32 i, i32x4 place, const Motion *motion,
+                                   i32x8 near, i32x4 moved)
+{
+    i32x4 off = clamp3(moved - motion->go_on, OFF_MAX);
+    i32 size = clamp(sum_of_sizes(off - near_off(near) - near_more(near)), OFF_MAX);
+    point_grid_add(&model->grid, i, place, off, size, motion_for_grid(motion));
+}
+
+/* Whether the point `back` before it in the order goes on and was near. */
+static inline bool is_near(const PointModel *model, const QPoint *olds, u32 i, u32 back)
+{
+    if (back == 0 || back > i || !model->going[i - back]) {
+        return false;
+    }
+    u32 far = sum_of_sizes(position_of(&olds[i]) - position_of(&olds[i - back]));
+    return (u64)far * (u32)model->grid.parts >> model->grid.shift < NEAR_CELLS;
+}
+
+/* Takes the neighbour `back` before point i for k, or else what `other` is. */
+SIMD_INLINE bool take_neighbour(const PointModel *model, const QPoint *olds, u32 i, u32 back,
+                                PointKnown *known, u32 k, u32 other)
+{
+    bool near = is_near(model, olds, i, back);
+    known->moved[k] = near ? model->moved[i - back] : known->moved[other];
+    known->place[k] = near ? position_of(&olds[i - back]) : known->place[other];
+    return near;
+}
+
+SIMD_INLINE void know_index(const PointModel *model, const QPoint *olds, u32 i, PointKnown *known)
+{
+    u32 stride = model->plan.stride;
+    i32x4 *moved = known->moved, *place = known->place;
+    moved[0] = known->motion.go_on + near_off(known->near) + near_more(known->near);
+    moved[0][3] = known->near[NEAR_SIZE];
+    place[0] = position_of(&olds[i]);
+    if (!take_neighbour(model, olds, i, 1, known, INDEX_LAST, INDEX_LAST) && stride > 0) {
+        take_neighbour(model, olds, i, stride, known, INDEX_LAST, INDEX_LAST);
+    }
+    known->sizes[SIZE_LAST] = moved[INDEX_LAST][3];
+    known->sizes[SIZE_UP] = 0;
+    if (stride > 0) {
+        bool up = take_neighbour(model, olds, i, stride, known, INDEX_UP, INDEX_LAST);
+        u32 far = up ? 0 : POINT_SPAN_MAX;
+        take_neighbour(model, olds, i, stride + 1 + far, known, INDEX_UP_LAST, INDEX_UP);
+        take_neighbour(model, olds, i, stride - 1 + far, known, INDEX_UP_NEXT, INDEX_UP);
+        take_neighbour(model, olds, i, 2, known, INDEX_LAST_2, INDEX_LAST);
+        take_neighbour(model, olds, i, 2 * stride, known, INDEX_UP_2, INDEX_UP);
+        known->sizes[SIZE_UP] = moved[INDEX_UP][3];
+    }
+}
+
+/* Completes what is known of point i, which goes on, from its motion and what is near. */
+SIMD_INLINE void know_point(const PointModel *model, const QPoint *olds, u32 i, PointKnown *known)
+{
+    know_index(model, olds, i, known);
+    known->sizes[SIZE_NEAR] = known->near[NEAR_SIZE];
+    known->sizes[SIZE_BEND] = known->motion.change;
+    known->sizes[SIZE_SPEED] = known->motion.speed;
+    known->sizes[SIZE_ONE] = 1 << PART_BITS;
+}
+
+/* Expected sum of the sizes of the residuals, in 16ths. */
+static inline u32 expected_size(const Plan *plan, const i32 sizes[SIZES])
+{
+    i64 sum = 0;
+    for (u32 k = 0; k < SIZES; k++) {
+        sum += (i64)plan->sizes[k] * sizes[k];
+    }
+    return (u32)clamp(sum >> 6, 1 << 22);
+}
+
+static inline bool goes_on(const PointSpan *span, const QPoint *now, u32 i)
+{
+    return span->state[0] != NULL && now->generation != 0 &&
+           span->state[0][i].generation == now->generation;
+}
+
+/* What each neighbour by index is taken against. */
+static const u8 index_against[INDEX_NEIGHBOURS] = {0,        INDEX_LAST, INDEX_UP,
+                                                   INDEX_UP, INDEX_LAST, INDEX_UP};
+
+/* What the weights apply to; returns how many there are. 16ths. */
+SIMD_INLINE u32 terms_of(const Plan *plan, const PointKnown *known, i32x4 at, i32x4 terms[WEIGHTS])
+{
+    terms[WEIGHT_GO_ON] = known->motion.go_on;
+    terms[WEIGHT_BEND] = known->motion.bend;
+    terms[WEIGHT_NEAR_OFF] = near_off(known->near);
+    terms[WEIGHT_NEAR_MORE] = near_more(known->near);
+    terms[WEIGHT_MOVED] = clamp3(known->moved[0] - known->motion.go_on, TERM_MAX);
+    if (plan->stride == 0) {
+        return LOOSE_WEIGHTS;
+    }
+    i32x4 place = clamp3(known->place[0] - at, TERM_MAX >> PART_BITS);
+    terms[WEIGHT_PLACE] = place * (1 << PART_BITS);
+    for (u32 k = 1; k < INDEX_NEIGHBOURS; k++) {
+        u32 against = index_against[k];
+        place = clamp3(known->place[k] - known->place[against], TERM_MAX >> PART_BITS);
+        terms[WEIGHT_MOVED + k] = clamp3(known->moved[k] - known->moved[against], TERM_MAX);
+        terms[WEIGHT_PLACE + k] = place * (1 << PART_BITS);
+    }
+    return WEIGHTS;
+}
+
+/* Where a point is expected that was `at`, in codes. */
+SIMD_INLINE i32x4 expect_moved(const Plan *plan, const PointKnown *known, i32x4 at)
+{
+    i32x4 terms[WEIGHTS];
+    u32 count = terms_of(plan, known, at, terms);
+    i32x4 own = terms[0] * plan->weights[0] + terms[1] * plan->weights[1];
+    i32x4 others = terms[2] * plan->weights[2] + terms[3] * plan->weights[3];
+    for (u32 k = WEIGHT_MOVED; k < count; k++) {
+        others += terms[k] * plan->weights[k];
+    }
+    i32x4 moved = (own >> WEIGHT_BITS) + (others >> WEIGHT_BITS);
+    return clamp3(at + ((moved + (1 << (PART_BITS - 1))) >> PART_BITS), POSITION_CODE_MAX);
+}
+
+static inline void expect_fresh(const QPoint *now, u32 i, const Plan *plan, i32 expected[3])
+{
+    static const QPoint none;
+    const QPoint *last = i >= 1 ? &now[i - 1] : &none, *before = i >= 2 ? &now[i - 2] : last;
+    const QPoint *up = i >= plan->stride ? &now[i - plan->stride] : last;
+    const QPoint *up_last = i > plan->stride ? &now[i - plan->stride - 1] : up;
+    for (u32 a = 0; a < 3; a++) {
+        i64 l = last->position[a], value = l;
+        value = plan->fresh == FRESH_GO_ON ? 2 * l - before->position[a] : value;
+        value = plan->fresh == FRESH_UP ? up->position[a] : value;
+        value = plan->fresh == FRESH_PLANE ? l + up->position[a] - up_last->position[a] : value;
+        expected[a] = clamp(value, POSITION_CODE_MAX);
+    }
+}
+
+/* Weights of sizes are small floating-point numbers of six bits. */
+static inline i32 size_weight(u32 code)
+{
+    return (i32)(code < 8 ? code : (8 + (code & 7)) << ((code >> 3) - 1));
+}
+
+static inline u32 size_weight_code(i32 weight)
+{
+    u32 code = 0;
+    while (code < 63 && size_weight(code + 1) <= weight) {
+        code++;
+    }
+    return code;
+}
+
+#endif

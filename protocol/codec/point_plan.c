@@ -1,0 +1,357 @@
+/* point_plan.c: see point_plan.h. */
+#include "protocol/codec/point_plan.h"
+
+enum {
+    FIT_PASSES = 3,
+    FIT_POINTS_MIN = 12,
+    FIT_SAMPLES = FIT_EQUATIONS_MAX, /* at most so many points say what the weights are, */
+    FIT_SMALL = 1024,                /* and half of them for a packet's points */
+    CELL_POINTS = 9,                 /* quarters of points that share a cell */
+    EVEN_PARTS = 32,                 /* 16ths: smaller residuals count alike */
+};
+
+const Plan point_plan_default = {
+    .edge = 20, .weights = {256, 64, 192, 64, 64}, .sizes = {32, 24, 0, 4, 0, 48}};
+
+/* Weights as a header has them: within ±2^(bits − 1) units of so many 256ths. */
+const WeightCode point_weight_codes[WEIGHTS] = {
+    {9, 2}, {7, 8}, {7, 8},  {7, 8},  {8, 4},  {8, 4},  {8, 4},  {8, 4},
+    {8, 4}, {8, 4}, {10, 1}, {10, 1}, {10, 1}, {10, 1}, {10, 1}, {10, 1},
+};
+
+static u32 fit_step(const PointSpan *span)
+{
+    u32 samples = span->count <= FIT_SMALL ? FIT_SAMPLES / 2 : FIT_SAMPLES;
+    return 1 + span->count / samples;
+}
+
+static FitLanes lanes_of(i32x4 v)
+{
+    return __builtin_convertvector(v & (i32x4){-1, -1, -1, 0}, FitLanes);
+}
+
+/* What the encoder found out about a point that goes on, and what follows from the plan. */
+static void know_found(const PointModel *model, const PointSpan *span, u32 i, PointKnown *known)
+{
+    known->motion = model->found[i].motion;
+    known->near = model->found[i].near;
+    know_point(model, span->state[0], i, known);
+}
+
+/* Equations that were off a lot count less, so that what is found is near the median. */
+static f64 share_of(FitLanes off)
+{
+    f64 size = 0.0;
+    for (u32 a = 0; a < 3; a++) {
+        size += off[a] < 0.0 ? -off[a] : off[a];
+    }
+    return 1.0 / (size + EVEN_PARTS);
+}
+
+/* The equations of some points; returns their number. */
+static u32 equations_of(PointModel *model, const PointSpan *span, PointEquation *equations)
+{
+    u32 count = 0;
+    for (u32 i = 0; i < span->count; i += fit_step(span)) {
+        if (!model->going[i]) {
+            continue;
+        }
+        PointKnown known;
+        i32x4 terms[WEIGHTS];
+        know_found(model, span, i, &known);
+        u32 terms_count = terms_of(&model->plan, &known, position_of(&span->state[0][i]), terms);
+        PointEquation *equation = &equations[count++];
+        for (u32 k = 0; k < terms_count; k++) {
+            equation->terms[k] = lanes_of(terms[k]);
+        }
+        equation->goal = lanes_of(model->moved[i]);
+    }
+    return count;
+}
+
+/* The normal equations of so many weights, given what the weights are so far. */
+SIMD_INLINE void add_equations(const PointEquation *equations, u32 equation_count, u32 weight_count,
+                               const f64 *weights, PointFit *fit)
+{
+    PointFit sums;
+    point_fit_begin(&sums, weight_count);
+    for (u32 i = 0; i < equation_count; i++) {
+        const PointEquation *equation = &equations[i];
+        FitLanes off = equation->goal;
+        for (u32 k = 0; k < weight_count; k++) {
+            off -= equation->terms[k] * weights[k];
+        }
+        point_fit_add(&sums, weight_count, equation->terms, equation->goal, share_of(off));
+    }
+    fit->count = weight_count;
+    for (u32 k = 0; k < weight_count; k++) {
+        fit->right[k] = sums.right[k];
+        for (u32 j = 0; j <= k; j++) {
+            fit->square[k][j] = sums.square[k][j];
+        }
+    }
+}
+
+static void fit_weights(PointModel *model, const PointSpan *span)
+{
+    u32 count = equations_of(model, span, model->equations);
+    f64 weights[WEIGHTS] = {1.0};
+    for (u32 pass = 0; pass < FIT_PASSES; pass++) {
+        PointFit fit;
+        /* Twice, as the compiler keeps few sums in registers. */
+        if (model->plan.stride == 0) {
+            add_equations(model->equations, count, LOOSE_WEIGHTS, weights, &fit);
+        } else {
+            add_equations(model->equations, count, WEIGHTS, weights, &fit);
+        }
+        point_fit_solve(&fit, false, 2.0, weights);
+    }
+    for (u32 k = 0; k < WEIGHTS; k++) {
+        WeightCode code = point_weight_codes[k];
+        i32 most = (1 << (code.bits - 1)) - 1;
+        f64 units = weights[k] * (1 << WEIGHT_BITS) / code.unit;
+        model->plan.weights[k] = clamp((i64)(units + 1024.5) - 1024, most) * code.unit;
+    }
+}
+
+/* The residuals, now that the weights are known, and the weights of their sizes. */
+static void find_residuals(PointModel *model, const PointSpan *span, const QPoint *now)
+{
+    PointFit fit;
+    point_fit_begin(&fit, SIZES);
+    u32 step = fit_step(span), next = 0; /* of the samples */
+    for (u32 i = 0; i < span->count; i++) {
+        bool sampled = i == next;
+        next += sampled ? step : 0;
+        if (!model->going[i]) {
+            continue;
+        }
+        PointKnown known;
+        PointFound *found = &model->found[i];
+        know_found(model, span, i, &known);
+        i32x4 at = position_of(&span->state[0][i]);
+        found->residual = position_of(&now[i]) - expect_moved(&model->plan, &known, at);
+        f64 size = 16.0 * sum_of_sizes(found->residual);
+        model->moved[i][3] = (i32)(size < OFF_MAX ? size : OFF_MAX);
+        memcpy(found->sizes, known.sizes, sizeof found->sizes);
+        if (sampled && !found->motion.rested) {
+            FitLanes terms[SIZES];
+            for (u32 k = 0; k < SIZES; k++) {
+                terms[k] = (FitLanes){known.sizes[k]};
+            }
+            f64 usual = size + known.sizes[SIZE_NEAR] + EVEN_PARTS;
+            point_fit_add(&fit, SIZES, terms, (FitLanes){size}, 1.0 / (usual * usual));
+        }
+    }
+    if (!model->plan.fitted) {
+        return;
+    }
+    f64 weights[SIZES];
+    point_fit_solve(&fit, true, 8.0, weights);
+    for (u32 k = 0; k < SIZES; k++) {
+        model->plan.sizes[k] = size_weight(size_weight_code((i32)(weights[k] * 64.0 + 0.5)));
+    }
+}
+
+/* How each point moved, and what the neighbours coded before it did. */
+static void plan_neighbours(PointModel *model, const PointSpan *span, const QPoint *now)
+{
+    point_grid_begin(&model->grid, span->count, model->plan.edge);
+    for (u32 i = 0; i < span->count; i++) {
+        model->going[i] = goes_on(span, &now[i], i);
+        if (!model->going[i]) {
+            continue;
+        }
+        const QPoint *old = &span->state[0][i];
+        Motion motion = motion_of(model, span, i);
+        i32x4 place = point_grid_place(&model->grid, position_of(old));
+        i32x8 near = ask_neighbours(model, place, &motion);
+        i32x4 moved = moved_by(&now[i], old);
+        tell_neighbours(model, i, place, &motion, near, moved);
+        model->found[i].near = near;
+        model->found[i].motion = motion;
+        model->moved[i] = moved;
+    }
+}
+
+/* The points by eights. */
+static void spread_places(PointModel *model, const QPoint *points, u32 count)
+{
+    for (u32 e = 0; 8 * e < count; e++) {
+        i32 axis[3][8], none[8];
+        for (u32 k = 0; k < 8; k++) {
+            const QPoint *point = &points[u32_min(8 * e + k, count - 1)];
+            for (u32 a = 0; a < 3; a++) {
+                axis[a][k] = point->position[a];
+            }
+            none[k] = -(i32)(point->generation == 0 || 8 * e + k >= count);
+        }
+        memcpy(&model->places[e], axis, sizeof axis);
+        memcpy(&model->places[e].none, none, sizeof none);
+    }
+}
+
+/* The number of cells with points in them, or more than `most`. `seen` gets the stamp, which is new
+ * to it, where they are. */
+static u32 count_cells(const PointModel *model, u32 count, const PointGrid *grid, u32 most,
+                       u8 *seen, u8 stamp)
+{
+    u32 cells = 0;
+    for (u32 e = 0; 8 * e < count && cells <= most; e++) {
+        const PointPlaces *places = &model->places[e];
+        i32x8 x = places->axis[0] * grid->parts >> (i32)grid->shift;
+        u32x8 y = (u32x8)(places->axis[1] * grid->parts >> (i32)grid->shift);
+        u32x8 z = (u32x8)(places->axis[2] * grid->parts >> (i32)grid->shift);
+        u32x8 cell = ((y * 0x9E3779B1u + z * 0x85EBCA77u) >> 12) + (u32x8)x;
+        cell &= (1u << grid->bits) - 1;
+        u32 left = u32_min(count - 8 * e, 8);
+        for (u32 k = 0; k < left; k++) {
+            cells += seen[cell[k]] != stamp;
+            seen[cell[k]] = stamp;
+        }
+    }
+    return cells;
+}
+
+/* The edge of cells such that some three points share one. */
+static u32 choose_edge(PointModel *model, const PointSpan *span)
+{
+    u32 low = 0, high = (1 << GRID_EDGE_BITS) - 1, bits = 12;
+    u32 most = span->count * 4 / CELL_POINTS;
+    u8 *seen = (u8 *)model->grid.told, stamp = 0;
+    while (bits < GRID_BITS_MAX + 1 && 1u << bits < 4 * span->count) {
+        bits++;
+    }
+    memset(seen, 0, 1u << bits);
+    spread_places(model, span->state[0], span->count);
+    while (low < high) {
+        u32 edge = (low + high) / 2;
+        PointGrid grid = {.bits = bits};
+        point_grid_edge(&grid, edge);
+        if (count_cells(model, span->count, &grid, most, seen, ++stamp) <= most) {
+            high = edge;
+        } else {
+            low = edge + 1;
+        }
+    }
+    return low;
+}
+
+/* How far back in the order the point nearest to point i lies besides the one just before, the
+ * least of them; 0: there is none. */
+static u32 nearest_back(const PointModel *model, u32 i)
+{
+    const u32x8 lanes = {0, 1, 2, 3, 4, 5, 6, 7};
+    u32 from = i > STRIDE_MAX ? i - STRIDE_MAX : 0, end = i - 1, best = 0, least = UINT32_MAX;
+    i32x8 at[3];
+    u32x8 nearest = UINT32_MAX + (u32x8){0}, index = {0};
+    for (u32 a = 0; a < 3; a++) {
+        at[a] = model->places[i / 8].axis[a][i % 8] + (i32x8){0};
+    }
+    for (u32 e = from / 8; 8 * e < end; e++) {
+        const PointPlaces *places = &model->places[e];
+        u32x8 number = lanes + 8 * e, far = {0};
+        for (u32 a = 0; a < 3; a++) {
+            i32x8 off = at[a] - places->axis[a], sign = off < 0;
+            far += (u32x8)((off ^ sign) - sign);
+        }
+        far |= (u32x8)places->none | (u32x8)(number - from >= end - from);
+        u32x8 nearer = (u32x8)(far <= nearest); /* the later ones are less far back */
+        nearest = (far & nearer) | (nearest & ~nearer);
+        index = (number & nearer) | (index & ~nearer);
+    }
+    for (u32 k = 0; k < 8; k++) {
+        u32 back = i - index[k];
+        if (nearest[k] < least ||
+            (nearest[k] == least && nearest[k] != UINT32_MAX && back < best)) {
+            least = nearest[k];
+            best = back;
+        }
+    }
+    return best;
+}
+
+/* How far back in the order the nearest point lies besides the one just before, if a few points
+ * agree; else 0. The points are spread. */
+static u32 find_stride(const PointModel *model, u32 count)
+{
+    enum {
+        ASKED = 8
+    };
+    u32 votes[ASKED], most = 0, agreed = 0;
+    for (u32 k = 0; k < ASKED; k++) {
+        u32 i = (u32)((u64)count * (k + ASKED) / (2 * ASKED));
+        u32 back = i >= 2 ? nearest_back(model, i) : 0;
+        votes[k] = back > 2 ? back : 0;
+    }
+    for (u32 k = 0; k < ASKED; k++) {
+        u32 same = 0;
+        for (u32 j = 0; j < ASKED; j++) {
+            same += votes[j] == votes[k];
+        }
+        if (same > agreed) {
+            agreed = same;
+            most = votes[k];
+        }
+    }
+    return agreed * 2 >= ASKED ? most : 0;
+}
+
+static void plan_fresh(PointModel *model, const PointSpan *span, const QPoint *now, u32 fresh)
+{
+    Plan *plan = &model->plan;
+    if (fresh > span->count / 2) {
+        spread_places(model, now, span->count);
+        plan->stride = find_stride(model, span->count);
+    }
+    u32 ways = plan->stride > 0 ? FRESH_WAYS : FRESH_UP, best = 0;
+    u64 least = UINT64_MAX;
+    for (u32 way = 0; way < ways; way++) {
+        u64 sum = 0;
+        plan->fresh = way;
+        for (u32 i = 0; i < span->count; i += fit_step(span)) {
+            if (now[i].generation != 0 && !goes_on(span, &now[i], i)) {
+                i32 expected[3];
+                expect_fresh(now, i, plan, expected);
+                for (u32 a = 0; a < 3; a++) {
+                    sum += bit_length(size_of(now[i].position[a] - expected[a]));
+                }
+            }
+        }
+        if (sum < least) {
+            least = sum;
+            best = way;
+        }
+    }
+    plan->fresh = best;
+}
+
+void point_plan_make(PointModel *model, const PointSpan *span, const QPoint *now)
+{
+    static const QPoint none;
+    Plan *plan = &model->plan;
+    u32 going = 0, fresh = 0;
+    *plan = point_plan_default;
+    for (u32 i = 0; i < span->count; i++) {
+        const QPoint *old = span->state[0] != NULL ? &span->state[0][i] : &none;
+        plan->lives = plan->lives || now[i].generation != old->generation;
+        plan->scalars = plan->scalars || now[i].scalar != old->scalar;
+        going += goes_on(span, &now[i], i);
+        fresh += now[i].generation != 0 && now[i].generation != old->generation;
+    }
+    if (going > 0) {
+        plan->edge = choose_edge(model, span);
+    }
+    if (going >= FIT_POINTS_MIN) {
+        plan->fitted = true;
+        plan->stride = find_stride(model, span->count); /* of what choose_edge spread */
+    }
+    if (fresh > 0) {
+        plan_fresh(model, span, now, fresh);
+    }
+    plan_neighbours(model, span, now);
+    if (plan->fitted) {
+        fit_weights(model, span);
+    }
+    find_residuals(model, span, now);
+}

@@ -1,0 +1,220 @@
+/*
+ * symbol_coder.h: a range coder (Martin 1979; carries go back into the bytes that were written) for
+ * symbols of sixteen kinds: one step for a symbol that a binary coder takes four or five for. Their
+ * chances are the mean of two contexts, which all move towards the symbol that came, one vector
+ * each (as in Giesen's adaptive nibbles, "Mixing and adaptive models", 2015). Integers only, the
+ * same bytes on every machine.
+ * Layer: protocol/codec.
+ */
+#ifndef PLENUM_PROTOCOL_CODEC_SYMBOL_CODER_H
+#define PLENUM_PROTOCOL_CODEC_SYMBOL_CODER_H
+
+#include "shared/math/simd.h"
+
+enum {
+    SYMBOLS = 16,
+    SYMBOL_BITS = 15, /* chances are in 32768ths */
+    SYMBOL_ONE = 1 << SYMBOL_BITS,
+    SYMBOL_RANGE_MIN = 1 << 24,
+    SYMBOL_RATE = 6,
+};
+
+/* Where the part of each symbol ends, ascending; the last is SYMBOL_ONE. */
+typedef u16 SymbolEnds __attribute__((vector_size(32)));
+typedef i16 SymbolSteps __attribute__((vector_size(32)));
+
+typedef struct SymbolCoder {
+    u32 low;  /* encoding */
+    u32 code; /* decoding: the bytes ahead, less the low end */
+    u32 range;
+    u8 *out;      /* encoding: [room] */
+    const u8 *in; /* decoding: [room] */
+    u32 room, used;
+    bool decoding;
+    bool failed; /* encoding: the room is too small */
+} SymbolCoder;
+
+static inline u32 symbol_next_byte(SymbolCoder *coder)
+{
+    u32 byte = coder->used < coder->room ? coder->in[coder->used] : 0;
+    coder->used++;
+    return byte;
+}
+
+static inline void symbol_encode_begin(SymbolCoder *coder, u8 *out, u32 room)
+{
+    *coder = (SymbolCoder){.range = UINT32_MAX, .out = out, .room = room};
+}
+
+static inline void symbol_decode_begin(SymbolCoder *coder, const u8 *in, u32 bytes)
+{
+    *coder = (SymbolCoder){.range = UINT32_MAX, .in = in, .room = bytes, .decoding = true};
+    for (u32 i = 0; i < 4; i++) {
+        coder->code = coder->code << 8 | symbol_next_byte(coder);
+    }
+}
+
+static inline void symbol_put_byte(SymbolCoder *coder, u8 byte)
+{
+    if (coder->used < coder->room) {
+        coder->out[coder->used++] = byte;
+    } else {
+        coder->failed = true;
+    }
+}
+
+/* The bytes that were written become the next number. */
+static inline void symbol_carry(SymbolCoder *coder)
+{
+    u32 i = coder->used;
+    while (i > 0 && !coder->failed && ++coder->out[--i] == 0) {
+    }
+}
+
+/* The part [from, from + share) of 2^bits. */
+SIMD_INLINE void symbol_encode_part(SymbolCoder *coder, u32 from, u32 share, u32 bits)
+{
+    u32 unit = coder->range >> bits, low = coder->low + unit * from;
+    if (low < coder->low) {
+        symbol_carry(coder);
+    }
+    coder->low = low;
+    coder->range = unit * share;
+    if (PL_LIKELY(coder->used + 4 <= coder->room)) { /* how many bytes is anybody's guess */
+        u32 done = (u32)__builtin_clz(coder->range) & 24, next = __builtin_bswap32(low);
+        memcpy(coder->out + coder->used, &next, sizeof next);
+        coder->low = low << done;
+        coder->range <<= done;
+        coder->used += done >> 3;
+        return;
+    }
+    while (coder->range < SYMBOL_RANGE_MIN) {
+        symbol_put_byte(coder, (u8)(coder->low >> 24));
+        coder->low <<= 8;
+        coder->range <<= 8;
+    }
+}
+
+SIMD_INLINE void symbol_decode_part(SymbolCoder *coder, u32 unit, u32 from, u32 share)
+{
+    coder->code -= unit * from;
+    coder->range = unit * share;
+    if (PL_LIKELY(coder->used + 4 <= coder->room)) { /* how many bytes is anybody's guess */
+        u32 bits = (u32)__builtin_clz(coder->range) & 24, next;
+        memcpy(&next, coder->in + coder->used, sizeof next);
+        next = __builtin_bswap32(next);
+        coder->code = coder->code << bits | (u32)((u64)next >> (32 - bits));
+        coder->range <<= bits;
+        coder->used += bits >> 3;
+        return;
+    }
+    while (coder->range < SYMBOL_RANGE_MIN) {
+        coder->code = coder->code << 8 | symbol_next_byte(coder);
+        coder->range <<= 8;
+    }
+}
+
+/* The first symbol whose part ends above v (< SYMBOL_ONE). */
+SIMD_INLINE u32 symbol_find(const u16 *ends, u32 v)
+{
+#if defined(__SSE2__)
+    __m128i at = _mm_set1_epi16((i16)v), a, b;
+    memcpy(&a, ends, sizeof a);
+    memcpy(&b, ends + 8, sizeof b);
+    /* The last end looks negative: it is set by hand. */
+    __m128i above = _mm_packs_epi16(_mm_cmpgt_epi16(a, at), _mm_cmpgt_epi16(b, at));
+    return (u32)__builtin_ctz((u32)_mm_movemask_epi8(above) | 1u << (SYMBOLS - 1));
+#else
+    u32 symbol = 0;
+    while (ends[symbol] <= v) {
+        symbol++;
+    }
+    return symbol;
+#endif
+}
+
+/* The contexts learn that `symbol` came: a 64th of the way. */
+SIMD_INLINE void symbol_learn(SymbolEnds *a, SymbolEnds *b, u32 symbol)
+{
+    enum {
+        MOST = SYMBOL_ONE - SYMBOLS
+    };
+    static const u16 least[SYMBOLS] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+    static const u16 most[2 * SYMBOLS] = {
+        0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
+        0,    0,    0,    0,    0,    MOST, MOST, MOST, MOST, MOST, MOST,
+        MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST}; /* a window slides over it */
+    SymbolEnds goal, above;
+    memcpy(&goal, least, sizeof goal);
+    memcpy(&above, most + SYMBOLS - symbol, sizeof above);
+    goal += above; /* every part keeps 1 at least; differences fit i16, that of the last end is 0 */
+    *a += (SymbolEnds)((SymbolSteps)(goal - *a) >> SYMBOL_RATE);
+    *b += (SymbolEnds)((SymbolSteps)(goal - *b) >> SYMBOL_RATE);
+}
+
+/* The mean of two ends. */
+SIMD_INLINE u32 symbol_mean(const SymbolEnds *a, const SymbolEnds *b, u32 symbol)
+{
+    u16 x, y;
+    memcpy(&x, (const u8 *)a + symbol * sizeof x, sizeof x);
+    memcpy(&y, (const u8 *)b + symbol * sizeof y, sizeof y);
+    return ((u32)x + y + 1) >> 1;
+}
+
+/* Decodes a symbol; a and b must not be the same. */
+SIMD_INLINE u32 symbol_decode(SymbolCoder *coder, SymbolEnds *a, SymbolEnds *b)
+{
+#if defined(__AVX2__)
+    SymbolEnds mean = (SymbolEnds)_mm256_avg_epu16((__m256i)*a, (__m256i)*b);
+#else
+    SymbolEnds mean = (*a | *b) - ((*a ^ *b) >> 1);
+#endif
+    u16 ends[SYMBOLS + 1];
+    ends[0] = 0;
+    memcpy(ends + 1, &mean, sizeof mean);
+    u32 unit = coder->range >> SYMBOL_BITS, v = coder->code / unit;
+    u32 symbol = symbol_find(ends + 1, v < SYMBOL_ONE ? v : SYMBOL_ONE - 1);
+    symbol_decode_part(coder, unit, ends[symbol], (u32)(ends[symbol + 1] - ends[symbol]));
+    symbol_learn(a, b, symbol);
+    return symbol;
+}
+
+/* Codes a symbol; of all ends only its own are looked at. */
+SIMD_INLINE void symbol_encode(SymbolCoder *coder, SymbolEnds *a, SymbolEnds *b, u32 symbol)
+{
+    u32 from = symbol > 0 ? symbol_mean(a, b, symbol - 1) : 0;
+    symbol_encode_part(coder, from, symbol_mean(a, b, symbol) - from, SYMBOL_BITS);
+    symbol_learn(a, b, symbol);
+}
+
+/* A bit of the chance p of 1, in 65536ths, 1..65535: codes `bit`, or decodes one. */
+static inline u32 symbol_bit(SymbolCoder *coder, u32 bit, u32 p)
+{
+    if (!coder->decoding) {
+        symbol_encode_part(coder, bit != 0 ? 0 : p, bit != 0 ? p : 65536 - p, 16);
+        return bit;
+    }
+    u32 unit = coder->range >> 16;
+    bit = coder->code < unit * p;
+    symbol_decode_part(coder, unit, bit != 0 ? 0 : p, bit != 0 ? p : 65536 - p);
+    return bit;
+}
+
+/* Ends what was encoded so that whatever bytes follow do not matter. */
+static inline void symbol_encode_end(SymbolCoder *coder)
+{
+    for (u32 bits = 8; bits <= 32; bits += 8) {
+        u64 step = 1ull << (32 - bits), value = (coder->low + step - 1) & ~(step - 1);
+        if (value + step <= (u64)coder->low + coder->range) {
+            if (value >> 32 != 0) {
+                symbol_carry(coder);
+            }
+            for (u32 i = 0; i < bits; i += 8) {
+                symbol_put_byte(coder, (u8)(value >> (24 - i)));
+            }
+            return;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,47 @@
+/* frame.c: one block of memory a frame: the struct, its data, its events. */
+#include "protocol/field/frame.h"
+
+#include <stdlib.h>
+
+enum {
+    FRAME_ALIGN = 16
+};
+
+static size_t align_up(size_t bytes)
+{
+    return (bytes + FRAME_ALIGN - 1) / FRAME_ALIGN * FRAME_ALIGN;
+}
+
+Frame *frame_create(FieldSet *fields, u64 tick, u32 event_count)
+{
+    size_t data_at = align_up(sizeof(Frame));
+    size_t events_at = data_at + align_up(fields->frame_bytes);
+    size_t bytes = events_at + event_count * sizeof(Event);
+    /* calloc's blocks are aligned to 16 bytes on the machines that we run on. */
+    u8 *block = calloc(1, bytes);
+    if (block == NULL) {
+        return NULL;
+    }
+    Frame *frame = (Frame *)block;
+    frame->references = 1;
+    frame->event_count = event_count;
+    frame->tick = tick;
+    frame->fields = field_set_acquire(fields);
+    frame->data = block + data_at;
+    frame->events = event_count > 0 ? (Event *)(block + events_at) : NULL;
+    return frame;
+}
+
+Frame *frame_acquire(Frame *frame)
+{
+    __atomic_fetch_add(&frame->references, 1, __ATOMIC_RELAXED);
+    return frame;
+}
+
+void frame_release(Frame *frame)
+{
+    if (frame != NULL && __atomic_sub_fetch(&frame->references, 1, __ATOMIC_ACQ_REL) == 0) {
+        field_set_release(frame->fields);
+        free(frame);
+    }
+}

@@ -1,0 +1,122 @@
+/*
+ * history.c: a ring of the last ticks, and before it a queue of marked frames. Gaps between ticks
+ * are fine: a slot knows its frame's tick.
+ */
+#include "protocol/field/history.h"
+
+#include <string.h>
+
+void history_init(History *history)
+{
+    memset(history, 0, sizeof *history);
+}
+
+void history_finish(History *history)
+{
+    for (u32 i = 0; i < HISTORY_FRAMES; i++) {
+        frame_release(history->ring[i]);
+    }
+    for (u32 i = 0; i < history->kept_count; i++) {
+        frame_release(history->kept[(history->kept_first + i) % HISTORY_KEPT]);
+    }
+    history_init(history);
+}
+
+static u64 frame_bytes(const Frame *frame)
+{
+    return frame->fields->frame_bytes + (u64)frame->event_count * sizeof(Event);
+}
+
+static void kept_pop(History *history)
+{
+    Frame *frame = history->kept[history->kept_first];
+    history->kept_bytes -= frame_bytes(frame);
+    history->kept_first = (history->kept_first + 1) % HISTORY_KEPT;
+    history->kept_count--;
+    frame_release(frame);
+}
+
+/* Its reference goes over to the queue. */
+static void kept_push(History *history, Frame *frame)
+{
+    u64 bytes = frame_bytes(frame);
+    while (history->kept_count > 0 && (history->kept_count == HISTORY_KEPT ||
+                                       history->kept_bytes + bytes > HISTORY_KEPT_BYTES)) {
+        kept_pop(history);
+    }
+    if (bytes > HISTORY_KEPT_BYTES) {
+        frame_release(frame);
+        return;
+    }
+    history->kept[(history->kept_first + history->kept_count++) % HISTORY_KEPT] = frame;
+    history->kept_bytes += bytes;
+}
+
+/* Frames up to this tick leave the ring, oldest first. */
+static void ring_leave(History *history, u64 until)
+{
+    u64 newest = history->newest->tick;
+    u64 tick = newest >= HISTORY_FRAMES ? newest - HISTORY_FRAMES + 1 : 0;
+    for (; tick <= until && tick <= newest; tick++) {
+        u32 slot = (u32)(tick % HISTORY_FRAMES);
+        u64 bit = 1ull << slot % 64, *marks = &history->marks[slot / 64];
+        Frame *frame = history->ring[slot];
+        if (frame == NULL || frame->tick != tick) {
+            continue;
+        }
+        history->ring[slot] = NULL;
+        if ((*marks & bit) != 0) {
+            kept_push(history, frame);
+        } else {
+            frame_release(frame);
+        }
+        *marks &= ~bit;
+    }
+}
+
+void history_push(History *history, Frame *frame)
+{
+    frame_acquire(frame);
+    const Frame *newest = history->newest;
+    if (newest != NULL &&
+        (frame->tick <= newest->tick || !field_set_equal(frame->fields, newest->fields))) {
+        history_finish(history);
+    }
+    if (history->newest != NULL && frame->tick >= HISTORY_FRAMES) {
+        ring_leave(history, frame->tick - HISTORY_FRAMES);
+    }
+    history->ring[frame->tick % HISTORY_FRAMES] = frame;
+    history->newest = frame;
+}
+
+void history_mark(History *history)
+{
+    if (history->newest != NULL) {
+        u32 slot = (u32)(history->newest->tick % HISTORY_FRAMES);
+        history->marks[slot / 64] |= 1ull << slot % 64;
+    }
+}
+
+static Frame *kept_get(const History *history, u64 tick)
+{
+    u32 low = 0, high = history->kept_count;
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        Frame *frame = history->kept[(history->kept_first + middle) % HISTORY_KEPT];
+        if (frame->tick == tick) {
+            return frame;
+        }
+        if (frame->tick < tick) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return NULL;
+}
+
+Frame *history_get(const History *history, u64 tick)
+{
+    Frame *frame = history->ring[tick % HISTORY_FRAMES];
+    return frame != NULL && frame->tick == tick ? frame : kept_get(history, tick);
+}

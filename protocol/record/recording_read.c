@@ -1,0 +1,633 @@
+/*
+ * recording_read.c: reads .plrec files of strangers: every length is checked before it is used,
+ * every block's check is compared, and what does not fit ends the recording there instead of the
+ * program.
+ */
+#include "protocol/record/recording_format.h"
+#include "protocol/stream/entity_list.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+struct RecordingReader {
+    int fd;
+    u64 file_bytes;
+    u64 end;         /* first byte after the last whole tick */
+    u64 start;       /* first block after HEAD */
+    u64 offset;      /* next block to read */
+    u8 *head_memory; /* content of HEAD: the scene bytes may point into it */
+    u8 *head_storage;
+    RecordingHead head;
+    FieldSet *fields;
+    RecordingInfo info;
+    RecordingMarks keys, entity_events;
+    u8 *content; /* of the block read last */
+    size_t content_room;
+    u8 *raw; /* unpacked key frame */
+    size_t raw_room;
+    Frame *current; /* decoded last */
+    RecordingTrail trail;
+    bool pending;  /* current was decoded by a seek and not handed out yet */
+    Input *inputs; /* of current */
+    u32 input_count, input_room;
+    Message events; /* of the tick being read; storage below */
+    u8 *events_storage;
+    EntityList entities; /* after the events of current */
+    u64 entities_tick;
+};
+
+/* ---- blocks ---- */
+
+static int read_at(const RecordingReader *reader, u64 offset, void *out, size_t bytes)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t got = pread(reader->fd, (u8 *)out + done, bytes - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return got == 0 ? ERROR_TRUNCATED : ERROR_IO;
+        }
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+static int reserve(u8 **memory, size_t *room, size_t bytes)
+{
+    if (*room < bytes) {
+        u8 *larger = realloc(*memory, bytes + bytes / 2);
+        if (larger == NULL) {
+            return ERROR_MEMORY;
+        }
+        *memory = larger;
+        *room = bytes + bytes / 2;
+    }
+    return 0;
+}
+
+/* Reads the block at `offset` with its content into reader->content. 0 or a negative Error:
+ * ERROR_TRUNCATED where the file ends first, ERROR_FORMAT where the check does not fit. */
+static int read_block(RecordingReader *reader, u64 offset, RecordingBlock *block)
+{
+    if (offset + sizeof *block > reader->file_bytes) {
+        return ERROR_TRUNCATED;
+    }
+    int result = read_at(reader, offset, block, sizeof *block);
+    if (result != 0) {
+        return result;
+    }
+    if (block->length > RECORDING_BLOCK_BYTES_MAX) {
+        return ERROR_FORMAT;
+    }
+    if (block->length > reader->file_bytes - offset - sizeof *block) {
+        return ERROR_TRUNCATED;
+    }
+    result = reserve(&reader->content, &reader->content_room, block->length + 1u);
+    if (result == 0) {
+        result = read_at(reader, offset + sizeof *block, reader->content, block->length);
+    }
+    if (result == 0 && recording_block_check(block, reader->content) != block->check) {
+        result = ERROR_FORMAT;
+    }
+    return result;
+}
+
+/* ---- content ---- */
+
+static int decode_inputs(RecordingReader *reader, const RecordingBlock *block)
+{
+    BitReader bits;
+    bit_reader_init(&bits, reader->content, block->length);
+    u64 count = bits_get_unsigned(&bits);
+    if (bits.failed || count > INPUTS_PER_TICK_MAX) {
+        return ERROR_FORMAT;
+    }
+    if (count > reader->input_room) {
+        Input *larger = realloc(reader->inputs, (size_t)count * sizeof *larger);
+        if (larger == NULL) {
+            return ERROR_MEMORY;
+        }
+        reader->inputs = larger;
+        reader->input_room = (u32)count;
+    }
+    for (u32 i = 0; i < (u32)count; i++) {
+        u32 user = (u32)bits_get(&bits, 32);
+        int result = input_decode(&bits, &reader->inputs[i]);
+        if (result < 0) {
+            return result;
+        }
+        reader->inputs[i].user = user;
+    }
+    reader->input_count = (u32)count;
+    return 0;
+}
+
+static void drop_events(RecordingReader *reader)
+{
+    message_free(reader->events_storage);
+    reader->events_storage = NULL;
+    reader->events.kind = MESSAGE_NONE;
+    reader->events.events.count = 0;
+}
+
+static int decode_events(RecordingReader *reader, const RecordingBlock *block)
+{
+    drop_events(reader);
+    int result = message_decode(reader->content, block->length, &reader->events,
+                                &reader->events_storage, NULL);
+    if (result == 0 && reader->events.kind != MESSAGE_EVENTS) {
+        drop_events(reader);
+        result = ERROR_FORMAT;
+    }
+    return result;
+}
+
+/* Decodes the codes of all chunks, as keys, into the frame. */
+static int decode_key(Frame *frame, const u8 *code, size_t bytes)
+{
+    const FieldSet *fields = frame->fields;
+    u8 state[CHUNK_STATE_BYTES_MAX];
+    size_t used = 0;
+    for (u32 f = 0; f < fields->count; f++) {
+        const FieldDesc *field = &fields->fields[f];
+        u32 chunks = chunk_count(field);
+        for (u32 c = 0; c < chunks; c++) {
+            int got = chunk_decode(field, c, code + used, (u32)(bytes - used), NULL, state);
+            if (got <= 0) {
+                return got < 0 ? got : ERROR_FORMAT;
+            }
+            used += (size_t)got;
+            chunk_scatter(field, c, state, frame_field(frame, f));
+        }
+    }
+    return used == bytes ? 0 : ERROR_FORMAT;
+}
+
+static int unpack_key(RecordingReader *reader, const RecordingBlock *block, size_t *bytes)
+{
+    u32 raw_bytes;
+    if (block->length < 12) {
+        return ERROR_TRUNCATED;
+    }
+    memcpy(&raw_bytes, reader->content + 8, sizeof raw_bytes);
+    if (raw_bytes > RECORDING_BLOCK_BYTES_MAX ||
+        reserve(&reader->raw, &reader->raw_room, raw_bytes + 1u) != 0) {
+        return ERROR_LIMIT;
+    }
+    size_t got = ZSTD_decompress(reader->raw, raw_bytes, reader->content + 12, block->length - 12u);
+    if (ZSTD_isError(got) || got != raw_bytes) {
+        return ERROR_FORMAT;
+    }
+    *bytes = raw_bytes;
+    return 0;
+}
+
+/* KEYF or DLTA: makes the tick's frame, with its events, the current one. */
+static int decode_frame(RecordingReader *reader, const RecordingBlock *block)
+{
+    bool key = block->type == BLOCK_KEYF;
+    bool orphan = !key && reader->current == NULL;
+    bool backwards = reader->current != NULL && block->tick <= reader->current->tick;
+    if (block->length < 8 || orphan || backwards) {
+        return ERROR_FORMAT;
+    }
+    bool own_events =
+        reader->events.kind == MESSAGE_EVENTS && reader->events.events.tick == block->tick;
+    u32 event_count = own_events ? reader->events.events.count : 0;
+    Frame *frame = frame_create(reader->fields, block->tick, event_count);
+    if (frame == NULL) {
+        return ERROR_MEMORY;
+    }
+    if (event_count != 0) {
+        memcpy(frame->events, reader->events.events.events, event_count * sizeof *frame->events);
+    }
+    memcpy(&frame->world_hash, reader->content, 8);
+    frame->world_time_s = (f64)block->tick / reader->head.tick_rate;
+    const u8 *code = reader->content + 8;
+    size_t bytes = block->length - 8u;
+    int result = 0;
+    if (key) {
+        result = unpack_key(reader, block, &bytes);
+        result = result == 0 ? decode_key(frame, reader->raw, bytes) : result;
+    } else {
+        result = recording_delta_decode(&reader->trail, frame, code, bytes);
+    }
+    if (result != 0) {
+        frame_release(frame);
+        return result;
+    }
+    recording_trail_push(&reader->trail, frame, key);
+    frame_release(reader->current);
+    reader->current = frame;
+    return 0;
+}
+
+/* Decodes the next tick into current. 0, ERROR_NOT_FOUND at the end, other: damaged. */
+static int advance(RecordingReader *reader)
+{
+    reader->input_count = 0;
+    drop_events(reader);
+    u64 tick = 0;
+    while (reader->offset < reader->end) {
+        RecordingBlock block;
+        int result = read_block(reader, reader->offset, &block);
+        if (result != 0) {
+            return result;
+        }
+        bool frame = block.type == BLOCK_KEYF || block.type == BLOCK_DLTA;
+        if (frame && reader->input_count != 0 && tick != block.tick) {
+            return ERROR_FORMAT;
+        }
+        tick = block.tick;
+        if (block.type == BLOCK_INPT) {
+            result = decode_inputs(reader, &block);
+        } else if (block.type == BLOCK_EVNT) {
+            result = decode_events(reader, &block);
+        } else if (frame) {
+            result = decode_frame(reader, &block);
+        } else if (block.type == BLOCK_INDX) {
+            return ERROR_NOT_FOUND;
+        } /* else: a kind of block of a later minor version: skipped */
+        if (result != 0) {
+            return result;
+        }
+        reader->offset += sizeof block + block.length;
+        if (frame) {
+            entity_list_frame(&reader->entities, reader->current);
+            reader->entities_tick = tick;
+            return 0;
+        }
+    }
+    return ERROR_NOT_FOUND;
+}
+
+/* ---- index ---- */
+
+/* Takes the index at the end of a cleanly closed file; false if there is none or it lies. */
+static bool use_index(RecordingReader *reader)
+{
+    u64 offset;
+    RecordingBlock block;
+    if (reader->file_bytes < reader->start + sizeof block + sizeof(RecordingFileIndex) + 8 ||
+        read_at(reader, reader->file_bytes - 8, &offset, 8) != 0 || offset < reader->start ||
+        offset > reader->file_bytes - sizeof block || read_block(reader, offset, &block) != 0 ||
+        block.type != BLOCK_INDX || offset + sizeof block + block.length != reader->file_bytes) {
+        return false;
+    }
+    RecordingFileIndex index;
+    if (block.length < sizeof index + 8) {
+        return false;
+    }
+    memcpy(&index, reader->content, sizeof index);
+    u64 marks = (u64)index.key_count + index.event_count;
+    if (block.length != sizeof index + marks * sizeof(RecordingMark) + 8 || index.key_count == 0 ||
+        index.ticks == 0 || index.first_tick > index.last_tick) {
+        return false; /* every recording that holds a tick holds a key frame */
+    }
+    const u8 *at = reader->content + sizeof index;
+    RecordingMark before = {0, 0};
+    for (u64 i = 0; i < marks; i++, at += sizeof(RecordingMark)) {
+        RecordingMark mark;
+        memcpy(&mark, at, sizeof mark);
+        bool key = i < index.key_count;
+        bool first = i == 0 || i == index.key_count;
+        if (mark.offset < reader->start || mark.offset >= offset ||
+            (!first && (mark.tick <= before.tick || mark.offset <= before.offset)) ||
+            !recording_marks_push(key ? &reader->keys : &reader->entity_events, mark.tick,
+                                  mark.offset)) {
+            reader->keys.count = 0;
+            reader->entity_events.count = 0;
+            return false;
+        }
+        before = mark;
+    }
+    reader->info.first_tick = index.first_tick;
+    reader->info.last_tick = index.last_tick;
+    reader->info.ticks = index.ticks;
+    reader->info.inputs = index.inputs;
+    reader->info.events = index.events;
+    reader->end = offset;
+    return true;
+}
+
+/* Counts of the tick that a scan is in: they count only once its frame is whole. */
+typedef struct ScanTick {
+    u64 offset; /* of its first block */
+    u64 inputs, events;
+    u64 entity_mark; /* offset of an EVNT that changes entities, 0 none */
+} ScanTick;
+
+static int scan_block(RecordingReader *reader, const RecordingBlock *block, u64 offset,
+                      ScanTick *tick)
+{
+    if (tick->offset == 0) {
+        tick->offset = offset;
+    }
+    if (block->type == BLOCK_INPT) {
+        BitReader bits;
+        bit_reader_init(&bits, reader->content, block->length);
+        tick->inputs += bits_get_unsigned(&bits);
+        return 0;
+    }
+    if (block->type == BLOCK_EVNT) {
+        int result = decode_events(reader, block);
+        if (result != 0) {
+            return result;
+        }
+        tick->events += reader->events.events.count;
+        for (u32 i = 0; i < reader->events.events.count; i++) {
+            if (recording_event_is_entity(&reader->events.events.events[i])) {
+                tick->entity_mark = offset;
+            }
+        }
+        drop_events(reader);
+        return 0;
+    }
+    if (block->type != BLOCK_KEYF && block->type != BLOCK_DLTA) {
+        return 0;
+    }
+    bool first = reader->info.ticks == 0;
+    if ((first && block->type != BLOCK_KEYF) || (!first && block->tick <= reader->info.last_tick)) {
+        return ERROR_FORMAT;
+    }
+    if ((block->type == BLOCK_KEYF &&
+         !recording_marks_push(&reader->keys, block->tick, tick->offset)) ||
+        (tick->entity_mark != 0 &&
+         !recording_marks_push(&reader->entity_events, block->tick, tick->entity_mark))) {
+        return ERROR_MEMORY;
+    }
+    reader->info.first_tick = first ? block->tick : reader->info.first_tick;
+    reader->info.last_tick = block->tick;
+    reader->info.ticks++;
+    reader->info.inputs += tick->inputs;
+    reader->info.events += tick->events;
+    reader->end = offset + sizeof *block + block->length;
+    ScanTick next = {0};
+    *tick = next;
+    return 0;
+}
+
+/* Reads every block up to the first that is torn or damaged. */
+static int rebuild_index(RecordingReader *reader)
+{
+    u64 offset = reader->start;
+    ScanTick tick = {0};
+    reader->end = reader->start;
+    for (;;) {
+        RecordingBlock block;
+        int result = read_block(reader, offset, &block);
+        if (result == ERROR_MEMORY || result == ERROR_IO) {
+            return result;
+        }
+        if (result != 0 || block.type == BLOCK_INDX) {
+            break;
+        }
+        result = scan_block(reader, &block, offset, &tick);
+        if (result == ERROR_MEMORY) {
+            return result;
+        }
+        if (result != 0) {
+            break;
+        }
+        offset += sizeof block + block.length;
+    }
+    reader->info.torn_bytes = reader->file_bytes - reader->end;
+    return 0;
+}
+
+/* ---- opening ---- */
+
+static int read_head(RecordingReader *reader, const char *path, ErrorText *error)
+{
+    RecordingBlock block;
+    RecordingFileHead file;
+    int result = read_block(reader, 0, &block);
+    if (result != 0 || block.type != BLOCK_HEAD || block.length <= sizeof file ||
+        memcmp(reader->content, RECORDING_MAGIC, sizeof file.magic) != 0) {
+        return error_set(error, ERROR_FORMAT,
+                         "%s: no Plenum recording: its first block must be a whole HEAD", path);
+    }
+    memcpy(&file, reader->content, sizeof file);
+    if (file.version != RECORDING_VERSION) {
+        return error_set(error, ERROR_VERSION, "%s: version %u, this program reads version %u",
+                         path, file.version, RECORDING_VERSION);
+    }
+    if (file.tick_rate < TICK_RATE_MIN || file.tick_rate > TICK_RATE_MAX) {
+        return error_set(error, ERROR_RANGE, "%s: tick rate %u: must be %d to %d", path,
+                         file.tick_rate, TICK_RATE_MIN, TICK_RATE_MAX);
+    }
+    reader->head_memory = reader->content; /* kept: the message may point into it */
+    reader->content = NULL;
+    reader->content_room = 0;
+    Message message;
+    result = message_decode(reader->head_memory + sizeof file, block.length - (u32)sizeof file,
+                            &message, &reader->head_storage, error);
+    if (result != 0 || message.kind != MESSAGE_WORLD) {
+        error_prefix(error, "%s", path);
+        return result != 0 ? result
+                           : error_set(error, ERROR_FORMAT, "%s: HEAD holds no world", path);
+    }
+    reader->head.version = file.version;
+    reader->head.tick_rate = file.tick_rate;
+    reader->head.created_unix_s = file.created_unix_s;
+    memcpy(reader->head.build, file.build, sizeof file.build);
+    reader->head.build[sizeof file.build - 1] = 0;
+    reader->head.world = message.world;
+    reader->fields = field_set_create(message.world.fields, message.world.field_count);
+    if (reader->fields == NULL ||
+        entity_list_set(&reader->entities, reader->fields, message.world.entities,
+                        message.world.entity_count) != 0) {
+        return error_set(error, ERROR_FORMAT, "%s: HEAD: fields or entities do not fit", path);
+    }
+    reader->start = sizeof block + block.length;
+    return 0;
+}
+
+RecordingReader *recording_reader_create(const char *path, ErrorText *error)
+{
+    RecordingReader *reader = calloc(1, sizeof *reader);
+    if (reader == NULL) {
+        error_set(error, ERROR_MEMORY, "%s: out of memory", path);
+        return NULL;
+    }
+    struct stat status;
+    reader->fd = -1;
+    if (!recording_trail_init(&reader->trail)) {
+        error_set(error, ERROR_MEMORY, "%s: out of memory", path);
+        recording_reader_destroy(reader);
+        return NULL;
+    }
+    reader->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (reader->fd < 0 || fstat(reader->fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+        error_set(error, ERROR_IO, "%s: cannot read: %s", path,
+                  reader->fd < 0 ? strerror(errno) : "not a regular file");
+        recording_reader_destroy(reader);
+        return NULL;
+    }
+    reader->file_bytes = (u64)status.st_size;
+    reader->info.bytes = reader->file_bytes;
+    if (read_head(reader, path, error) != 0) {
+        recording_reader_destroy(reader);
+        return NULL;
+    }
+    reader->info.clean = use_index(reader);
+    int result = reader->info.clean ? 0 : rebuild_index(reader);
+    if (result != 0 || reader->info.ticks == 0) {
+        error_set(error, result != 0 ? result : ERROR_TRUNCATED, "%s: %s", path,
+                  result != 0 ? error_name(result) : "holds no whole tick");
+        recording_reader_destroy(reader);
+        return NULL;
+    }
+    reader->info.key_frames = reader->keys.count;
+    reader->offset = reader->start;
+    return reader;
+}
+
+void recording_reader_destroy(RecordingReader *reader)
+{
+    if (reader == NULL) {
+        return;
+    }
+    if (reader->fd >= 0) {
+        close(reader->fd);
+    }
+    drop_events(reader);
+    frame_release(reader->current);
+    recording_trail_finish(&reader->trail);
+    entity_list_finish(&reader->entities);
+    field_set_release(reader->fields);
+    message_free(reader->head_storage);
+    free(reader->head_memory);
+    free(reader->keys.items);
+    free(reader->entity_events.items);
+    free(reader->content);
+    free(reader->raw);
+    free(reader->inputs);
+    free(reader);
+}
+
+const RecordingHead *recording_reader_head(const RecordingReader *reader)
+{
+    return &reader->head;
+}
+
+const RecordingInfo *recording_reader_info(const RecordingReader *reader)
+{
+    return &reader->info;
+}
+
+/* ---- moving ---- */
+
+/* Index of the last mark whose tick is at most `tick`; −1 if none. */
+static i64 last_mark(const RecordingMarks *marks, u64 tick)
+{
+    u32 low = 0, high = marks->count;
+    while (low < high) {
+        u32 middle = low + (high - low) / 2;
+        if (marks->items[middle].tick <= tick) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return (i64)low - 1;
+}
+
+/* Brings the entity list to what it was just before `tick`, reading only the events that change it.
+ */
+static int entities_before(RecordingReader *reader, u64 tick)
+{
+    bool restart = reader->entities_tick >= tick;
+    if (restart) {
+        const MessageWorld *world = &reader->head.world;
+        int result = entity_list_set(&reader->entities, reader->fields, world->entities,
+                                     world->entity_count);
+        if (result != 0) {
+            return result;
+        }
+        reader->entities_tick = 0;
+    }
+    bool from_start = reader->entities_tick == 0;
+    u32 next = from_start ? 0 : (u32)(last_mark(&reader->entity_events, reader->entities_tick) + 1);
+    for (; next < reader->entity_events.count; next++) {
+        RecordingMark mark = reader->entity_events.items[next];
+        if (mark.tick >= tick) {
+            break;
+        }
+        RecordingBlock block;
+        int result = read_block(reader, mark.offset, &block);
+        if (result == 0 && block.type != BLOCK_EVNT) {
+            result = ERROR_FORMAT;
+        }
+        if (result == 0) {
+            result = decode_events(reader, &block);
+        }
+        if (result != 0) {
+            return result;
+        }
+        for (u32 i = 0; i < reader->events.events.count; i++) {
+            entity_list_event(&reader->entities, reader->fields, &reader->events.events.events[i]);
+        }
+        reader->entities_tick = mark.tick;
+    }
+    drop_events(reader);
+    return 0;
+}
+
+int recording_reader_seek(RecordingReader *reader, u64 tick)
+{
+    reader->pending = false;
+    if (tick > reader->info.last_tick) {
+        reader->offset = reader->end;
+        return entities_before(reader, tick);
+    }
+    i64 key = last_mark(&reader->keys, tick);
+    RecordingMark mark = reader->keys.items[key < 0 ? 0 : key];
+    int result = entities_before(reader, mark.tick);
+    if (result != 0) {
+        return result;
+    }
+    frame_release(reader->current);
+    reader->current = NULL;
+    reader->offset = mark.offset;
+    do {
+        result = advance(reader);
+    } while (result == 0 && reader->current->tick < tick);
+    reader->pending = result == 0;
+    return result;
+}
+
+int recording_reader_next(RecordingReader *reader, Frame **frame, const Input **inputs,
+                          u32 *input_count)
+{
+    *frame = NULL;
+    if (!reader->pending) {
+        int result = advance(reader);
+        if (result != 0) {
+            return result;
+        }
+    }
+    reader->pending = false;
+    *frame = frame_acquire(reader->current);
+    if (inputs != NULL) {
+        *inputs = reader->inputs;
+        *input_count = reader->input_count;
+    }
+    return 0;
+}
+
+u32 recording_reader_entities(const RecordingReader *reader, Entity *entities, u32 max)
+{
+    u32 count = u32_min(max, reader->entities.count);
+    if (count != 0) {
+        memcpy(entities, reader->entities.items, count * sizeof *entities);
+    }
+    return count;
+}

@@ -1,0 +1,350 @@
+/*
+ * recording_write.c: appends a session to a .plrec file. One buffer, one append-only descriptor;
+ * what was written survives the process, what was fsynced survives the machine.
+ */
+#include "protocol/record/recording_format.h"
+
+#include "shared/base/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+enum {
+    BUFFER_FLUSH_BYTES = 64 << 10,
+    ZSTD_LEVEL = 3
+};
+
+struct RecordingWriter {
+    int fd;
+    int failed; /* Error that stopped the recording, 0 none */
+    u8 *buffer; /* bytes not yet written */
+    size_t used, room;
+    u64 offset;  /* in the file, of the buffer's start */
+    u8 *scratch; /* content of the block being made */
+    size_t scratch_room;
+    RecordingTrail trail;
+    u64 key_ticks; /* ticks between key frames */
+    u64 key_due;
+    RecordingFileIndex index;
+    RecordingMarks keys, entity_events;
+};
+
+bool recording_marks_push(RecordingMarks *marks, u64 tick, u64 offset)
+{
+    if (marks->count == marks->room) {
+        u32 room = marks->room != 0 ? marks->room * 2 : 64;
+        RecordingMark *items = realloc(marks->items, room * sizeof *items);
+        if (items == NULL) {
+            return false;
+        }
+        marks->items = items;
+        marks->room = room;
+    }
+    RecordingMark mark = {tick, offset};
+    marks->items[marks->count++] = mark;
+    return true;
+}
+
+u64 recording_block_check(const RecordingBlock *block, const void *content)
+{
+    u64 seed = block->tick ^ (u64)block->type << 32 ^ block->length;
+    return hash_bytes(content, block->length, seed);
+}
+
+bool recording_event_is_entity(const Event *event)
+{
+    return event->kind == EVENT_SPAWN || event->kind == EVENT_DESPAWN || event->kind == EVENT_RESET;
+}
+
+static bool reserve(u8 **memory, size_t *room, size_t bytes)
+{
+    if (*room >= bytes) {
+        return true;
+    }
+    size_t larger = *room != 0 ? *room : BUFFER_FLUSH_BYTES;
+    while (larger < bytes) {
+        larger *= 2;
+    }
+    u8 *moved = realloc(*memory, larger);
+    if (moved == NULL) {
+        return false;
+    }
+    *memory = moved;
+    *room = larger;
+    return true;
+}
+
+static int write_out(RecordingWriter *writer)
+{
+    size_t done = 0;
+    while (done < writer->used) {
+        ssize_t wrote = write(writer->fd, writer->buffer + done, writer->used - done);
+        if (wrote < 0 && errno == EINTR) {
+            continue;
+        }
+        if (wrote <= 0) {
+            writer->failed = ERROR_IO;
+            return writer->failed;
+        }
+        done += (size_t)wrote;
+    }
+    writer->offset += writer->used;
+    writer->used = 0;
+    return 0;
+}
+
+static u64 position(const RecordingWriter *writer)
+{
+    return writer->offset + writer->used;
+}
+
+static int put_block(RecordingWriter *writer, u32 type, u64 tick, const void *content, size_t bytes)
+{
+    if (bytes > RECORDING_BLOCK_BYTES_MAX) {
+        return writer->failed = ERROR_LIMIT;
+    }
+    RecordingBlock block = {type, (u32)bytes, tick, 0};
+    block.check = recording_block_check(&block, content);
+    if (!reserve(&writer->buffer, &writer->room, writer->used + sizeof block + bytes)) {
+        return writer->failed = ERROR_MEMORY;
+    }
+    memcpy(writer->buffer + writer->used, &block, sizeof block);
+    memcpy(writer->buffer + writer->used + sizeof block, content, bytes);
+    writer->used += sizeof block + bytes;
+    return writer->used >= BUFFER_FLUSH_BYTES ? write_out(writer) : 0;
+}
+
+static int put_head(RecordingWriter *writer, const RecordingHead *head)
+{
+    RecordingFileHead file = {.version = RECORDING_VERSION,
+                              .tick_rate = head->tick_rate,
+                              .created_unix_s = head->created_unix_s};
+    memcpy(file.magic, RECORDING_MAGIC, sizeof file.magic);
+    memcpy(file.build, head->build, sizeof file.build);
+    file.build[sizeof file.build - 1] = 0;
+    Message message = {.kind = MESSAGE_WORLD};
+    message.world = head->world;
+    if (message.world.epoch == 0) {
+        message.world.epoch = 1; /* 0 is no valid epoch on the wire; it means nothing in a file */
+    }
+    u32 bytes;
+    u8 *world = message_encode(&message, &bytes);
+    if (world == NULL || !reserve(&writer->scratch, &writer->scratch_room, sizeof file + bytes)) {
+        message_free(world);
+        return writer->failed = ERROR_LIMIT;
+    }
+    memcpy(writer->scratch, &file, sizeof file);
+    memcpy(writer->scratch + sizeof file, world, bytes);
+    message_free(world);
+    put_block(writer, BLOCK_HEAD, head->world.tick, writer->scratch, sizeof file + bytes);
+    return writer->failed != 0 ? writer->failed : write_out(writer);
+}
+
+RecordingWriter *recording_writer_create(const char *path, const RecordingHead *head,
+                                         ErrorText *error)
+{
+    RecordingWriter *writer = calloc(1, sizeof *writer);
+    if (writer == NULL) {
+        error_set(error, ERROR_MEMORY, "%s: out of memory", path);
+        return NULL;
+    }
+    writer->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+    if (writer->fd < 0) {
+        error_set(error, ERROR_IO, "%s: cannot write: %s", path, strerror(errno));
+        free(writer);
+        return NULL;
+    }
+    if (!recording_trail_init(&writer->trail)) {
+        writer->failed = ERROR_MEMORY;
+    }
+    writer->key_ticks = (u64)head->tick_rate * RECORDING_KEY_INTERVAL_S;
+    if (writer->failed != 0 || put_head(writer, head) != 0) {
+        error_set(error, writer->failed, "%s: cannot write the head: %s", path,
+                  error_name(writer->failed));
+        recording_writer_destroy(writer);
+        return NULL;
+    }
+    return writer;
+}
+
+static int put_inputs(RecordingWriter *writer, u64 tick, const Input *inputs, u32 count)
+{
+    if (count == 0) {
+        return 0;
+    }
+    size_t most = 16 + (size_t)count * 128; /* an input is far below 128 bytes */
+    if (!reserve(&writer->scratch, &writer->scratch_room, most)) {
+        return writer->failed = ERROR_MEMORY;
+    }
+    BitWriter bits;
+    bit_writer_init(&bits, writer->scratch, (u32)most);
+    bits_put_unsigned(&bits, count);
+    for (u32 i = 0; i < count; i++) {
+        bits_put(&bits, inputs[i].user, 32);
+        input_encode(&bits, &inputs[i]);
+    }
+    if (bits.failed) {
+        return writer->failed = ERROR_LIMIT;
+    }
+    writer->index.inputs += count;
+    return put_block(writer, BLOCK_INPT, tick, writer->scratch, bit_writer_bytes(&bits));
+}
+
+static int put_events(RecordingWriter *writer, const Frame *frame)
+{
+    if (frame->event_count == 0) {
+        return 0;
+    }
+    bool entities = false;
+    for (u32 i = 0; i < frame->event_count; i++) {
+        entities = entities || recording_event_is_entity(&frame->events[i]);
+    }
+    Message message = {.kind = MESSAGE_EVENTS};
+    message.events.tick = frame->tick;
+    message.events.events = frame->events;
+    message.events.count = frame->event_count;
+    u32 bytes;
+    u8 *encoded = message_encode(&message, &bytes);
+    if (encoded == NULL) {
+        return writer->failed = ERROR_LIMIT;
+    }
+    if (entities && !recording_marks_push(&writer->entity_events, frame->tick, position(writer))) {
+        writer->failed = ERROR_MEMORY;
+    } else {
+        put_block(writer, BLOCK_EVNT, frame->tick, encoded, bytes);
+    }
+    message_free(encoded);
+    writer->index.events += frame->event_count;
+    return writer->failed;
+}
+
+/* All chunks of the frame as keys into `out`, which has room for the worst; returns the bytes. */
+static size_t code_key(const Frame *frame, u8 *out)
+{
+    const FieldSet *fields = frame->fields;
+    u8 state[CHUNK_STATE_BYTES_MAX];
+    size_t used = 0;
+    for (u32 f = 0; f < fields->count; f++) {
+        const FieldDesc *field = &fields->fields[f];
+        u32 chunks = chunk_count(field);
+        for (u32 c = 0; c < chunks; c++) {
+            chunk_gather(field, c, frame_field(frame, f), state);
+            used += chunk_encode(field, c, state, NULL, out + used);
+        }
+    }
+    return used;
+}
+
+static int put_frame(RecordingWriter *writer, const Frame *frame, bool key)
+{
+    size_t most = recording_delta_bytes_max(frame->fields); /* a key takes less */
+    size_t packed_most = ZSTD_compressBound(most);
+    const size_t head = 12;
+    if (!reserve(&writer->scratch, &writer->scratch_room, head + packed_most + most)) {
+        return writer->failed = ERROR_MEMORY;
+    }
+    memcpy(writer->scratch, &frame->world_hash, 8);
+    if (!key) {
+        size_t used = recording_delta_encode(&writer->trail, frame, writer->scratch + 8);
+        return put_block(writer, BLOCK_DLTA, frame->tick, writer->scratch, 8 + used);
+    }
+    u8 *raw = writer->scratch + head + packed_most;
+    u32 raw_bytes = (u32)code_key(frame, raw);
+    memcpy(writer->scratch + 8, &raw_bytes, 4);
+    size_t packed = ZSTD_compress(writer->scratch + head, packed_most, raw, raw_bytes, ZSTD_LEVEL);
+    if (ZSTD_isError(packed)) {
+        return writer->failed = ERROR_LIMIT;
+    }
+    return put_block(writer, BLOCK_KEYF, frame->tick, writer->scratch, head + packed);
+}
+
+int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Input *inputs,
+                          u32 input_count)
+{
+    if (writer->failed != 0) {
+        return writer->failed;
+    }
+    bool first = writer->index.ticks == 0;
+    if (!first && frame->tick <= writer->index.last_tick) {
+        return ERROR_STATE;
+    }
+    bool key =
+        first || frame->tick >= writer->key_due || writer->trail.frames[0]->fields != frame->fields;
+    if (key) {
+        writer->key_due = frame->tick + writer->key_ticks;
+        if (!recording_marks_push(&writer->keys, frame->tick, position(writer))) {
+            return writer->failed = ERROR_MEMORY;
+        }
+    }
+    if (put_inputs(writer, frame->tick, inputs, input_count) != 0 ||
+        put_events(writer, frame) != 0 || put_frame(writer, frame, key) != 0) {
+        return writer->failed;
+    }
+    /* The caller's frame is const to us; taking a reference does not change what it says. */
+    recording_trail_push(&writer->trail, (Frame *)(uintptr_t)frame, key);
+    writer->index.first_tick = first ? frame->tick : writer->index.first_tick;
+    writer->index.last_tick = frame->tick;
+    writer->index.ticks++;
+    return 0;
+}
+
+int recording_writer_flush(RecordingWriter *writer)
+{
+    return writer->failed != 0 ? writer->failed : write_out(writer);
+}
+
+static void put_index(RecordingWriter *writer)
+{
+    writer->index.key_count = writer->keys.count;
+    writer->index.event_count = writer->entity_events.count;
+    size_t keys = writer->keys.count * sizeof(RecordingMark);
+    size_t events = writer->entity_events.count * sizeof(RecordingMark);
+    u64 offset = position(writer);
+    size_t bytes = sizeof writer->index + keys + events + sizeof offset;
+    if (!reserve(&writer->scratch, &writer->scratch_room, bytes)) {
+        writer->failed = ERROR_MEMORY;
+        return;
+    }
+    u8 *at = writer->scratch;
+    memcpy(at, &writer->index, sizeof writer->index);
+    at += sizeof writer->index;
+    if (keys != 0) {
+        memcpy(at, writer->keys.items, keys);
+    }
+    if (events != 0) {
+        memcpy(at + keys, writer->entity_events.items, events);
+    }
+    memcpy(at + keys + events, &offset, sizeof offset);
+    put_block(writer, BLOCK_INDX, writer->index.last_tick, writer->scratch, bytes);
+}
+
+int recording_writer_destroy(RecordingWriter *writer)
+{
+    if (writer == NULL) {
+        return 0;
+    }
+    if (writer->failed == 0) {
+        put_index(writer);
+    }
+    if (writer->failed == 0) {
+        write_out(writer);
+    }
+    if (writer->failed == 0 && fsync(writer->fd) != 0 && errno != EINVAL && errno != EROFS) {
+        writer->failed = ERROR_IO; /* EINVAL: a pipe or device that cannot be synced */
+    }
+    if (close(writer->fd) != 0 && writer->failed == 0) {
+        writer->failed = ERROR_IO;
+    }
+    int failed = writer->failed;
+    recording_trail_finish(&writer->trail);
+    free(writer->keys.items);
+    free(writer->entity_events.items);
+    free(writer->buffer);
+    free(writer->scratch);
+    free(writer);
+    return failed;
+}

@@ -1,0 +1,407 @@
+// scene.cpp: FlatBuffers scene -> checked C structs. Everything here treats the buffer as data of a
+// stranger: the verifier has seen its structure, these files see every number, name and reference.
+#include "protocol/scene/scene_build.h"
+#include "protocol/scene/scene_builder_cpp.h"
+
+namespace plenum
+{
+
+// ---- the world ---------------------------------------------------------------------------------
+
+bool Builder::world(const Place &at, const fb::Scene *in)
+{
+    const flatbuffers::String *text = in->description();
+    u32 size = text != nullptr ? text->size() : 0;
+    if (size >= TEXT_BYTES_MAX || (size > 0 && !text_is_clean(text->c_str(), size))) {
+        return fail(at, "description", "must be clean UTF-8 of at most %d bytes, on one line",
+                    TEXT_BYTES_MAX - 1);
+    }
+    if (size > 0) {
+        memcpy(out_->description, text->c_str(), size);
+    }
+    out_->seed = in->seed();
+    f32 bounds[6] = {-128.0f, -32.0f, -128.0f, 128.0f, 128.0f, 128.0f};
+    if (!name(at, "name", in->name(), out_->name) ||
+        !integer(at, "tick_rate", in->tick_rate(), TICK_RATE_MIN, TICK_RATE_MAX,
+                 &out_->tick_rate) ||
+        !integer(at, "substeps", in->substeps(), 1, SUBSTEPS_MAX, &out_->substeps) ||
+        !vector(at, "gravity", in->gravity(), vec3(0.0f, -9.81f, 0.0f), 1000.0f, &out_->gravity) ||
+        !vector(at, "wind", in->wind(), vec3_zero(), 200.0f, &out_->wind) ||
+        !number(at, "quantum", in->quantum(), 1.0f / 16384.0f, 1.0f, &out_->quantum) ||
+        !integer(at, "spare_bodies", in->spare_bodies(), 0, BODIES_MAX, &out_->spare_bodies)) {
+        return false;
+    }
+    if (in->bounds() != nullptr && !floats(at, "bounds", in->bounds(), 6, 6, -WORLD_EXTENT_MAX_M,
+                                           WORLD_EXTENT_MAX_M, bounds)) {
+        return false;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (!(bounds[i + 3] - bounds[i] >= 1.0f)) {
+            return fail(at, "bounds",
+                        "[%g .. %g] along %c; give [x0, y0, z0, x1, y1, z1] with at "
+                        "least 1 m between",
+                        (double)bounds[i], (double)bounds[i + 3], "xyz"[i]);
+        }
+    }
+    out_->bounds.min = vec3(bounds[0], bounds[1], bounds[2]);
+    out_->bounds.max = vec3(bounds[3], bounds[4], bounds[5]);
+    return true;
+}
+
+bool Builder::solver(const Place &at, const fb::Scene *in)
+{
+    if (!choice(at, "method", (u32)in->method(), rigid_method_names, 0, RIGID_METHOD_COUNT)) {
+        return false;
+    }
+    out_->method = (RigidMethod)in->method();
+    out_->no_sleep = !in->sleep();
+    return integer(at, "iterations", in->iterations(), 1, 1000, &out_->iterations) &&
+           integer(at, "pyramid_sides", in->pyramid_sides(), 3, 16, &out_->pyramid_sides) &&
+           number(at, "baumgarte", in->baumgarte(), 0.0f, 1.0f, &out_->baumgarte);
+}
+
+bool Builder::materials(const Place &at, const fb::Scene *in)
+{
+    u32 total;
+    if (!count(at, "materials", in->materials(), MATERIALS_MAX, &total)) {
+        return false;
+    }
+    for (u32 i = 0; i < total; i++) {
+        const fb::Material *material = in->materials()->Get(i);
+        Place here = {&at, "materials", i};
+        char text[NAME_BYTES_MAX];
+        f32 checked[4];
+        if (!name(here, "name", material->name(), text) ||
+            !number(here, "density", material->density(), 0.01f, 1e5f, checked) ||
+            !number(here, "friction", material->friction(), 0.0f, 10.0f, checked) ||
+            !number(here, "restitution", material->restitution(), 0.0f, 1.0f, checked) ||
+            !number(here, "rolling", material->rolling(), 0.0f, 10.0f, checked) ||
+            !number(here, "roughness", material->roughness(), 0.0f, 1.0f, checked) ||
+            !color(here, "color", material->color(), checked) ||
+            !color(here, "color2", material->color2(), checked)) {
+            return false;
+        }
+        if (material->pattern() > fb::Pattern::MAX) {
+            return fail(here, "pattern", "unknown pattern; one of plain, checker, stripes");
+        }
+        if (!materials_.emplace(text, material).second) {
+            return fail(here, "name", "\"%s\" is taken; names must be unique", text);
+        }
+    }
+    return true;
+}
+
+// ---- prefabs, probes, what surrounds the world -----------------------------------------------
+
+bool Builder::prefabs(const Place &at, const fb::Scene *in)
+{
+    u32 total;
+    std::unordered_map<std::string, i32> names;
+    if (!count(at, "prefabs", in->prefabs(), PREFABS_MAX, &total) ||
+        !allocate(&out_->prefabs, total)) {
+        return false;
+    }
+    out_->prefab_count = total;
+    for (u32 i = 0; i < total; i++) {
+        Place here = {&at, "prefabs", i};
+        Place body_at = {&here, "body", -1};
+        const fb::Prefab *given = in->prefabs()->Get(i);
+        ScenePrefab *made = &out_->prefabs[i];
+        if (!name(here, "name", given->name(), made->name) ||
+            !unique(here, &names, made->name, (i32)i) ||
+            !body(body_at, given->body(), &made->body)) {
+            return false;
+        }
+        if (given->body()->repeat() != nullptr) {
+            return fail(body_at, "repeat", "a prefab is one body; leave it out");
+        }
+        if (made->body.motion != BODY_DYNAMIC) {
+            return fail(body_at, "motion", "clients spawn only dynamic bodies; leave it out");
+        }
+    }
+    return true;
+}
+
+// What a kind of probe is of.
+enum ProbeOf {
+    OF_WORLD,
+    OF_ENTITY,
+    OF_BODY,
+    OF_SOFT,
+    OF_GAS, // a soft body that holds one
+    OF_JOINT
+};
+
+static const ProbeOf probe_of[] = {
+    OF_WORLD,
+#define PROBE(NAME, key, number, unit, of, doc) OF_##of,
+#include "shared/rows/probe.def"
+};
+static_assert(PL_COUNT(probe_of) == PROBE_KIND_COUNT, "rows are in the order of their numbers");
+
+bool Builder::probe(const Place &at, const fb::Probe *in, SceneProbe *out)
+{
+    if (!name(at, "name", in->name(), out->name)) {
+        return false;
+    }
+    out->body = out->soft = out->joint = -1;
+    std::string kinds;
+    for (int kind = 1; kind < PROBE_KIND_COUNT; kind++) {
+        const char *text = probe_kind_name((ProbeKind)kind);
+        kinds += (kinds.empty() ? "" : ", ") + std::string(text);
+        if (in->kind()->str() == text) {
+            out->kind = (ProbeKind)kind;
+        }
+    }
+    if (out->kind == 0) {
+        return fail(at, "kind", "unknown; one of %s", kinds.c_str());
+    }
+    ProbeOf of = probe_of[out->kind];
+    bool joint = of == OF_JOINT;
+    if (of == OF_WORLD) {
+        return in->of() == nullptr ||
+               fail(at, "of", "%s is of the whole world; leave it out", probe_kind_name(out->kind));
+    }
+    if (in->of() == nullptr) {
+        return fail(at, "of", "missing; %s needs the name of %s", probe_kind_name(out->kind),
+                    joint ? "a joint" : "an entity");
+    }
+    if (!name(at, "of", in->of(), out->of)) {
+        return false;
+    }
+    if (joint) {
+        auto joint_found = joint_names_.find(out->of);
+        if (joint_found == joint_names_.end()) {
+            return fail(at, "of", "no joint \"%s\"; name one of joints", out->of);
+        }
+        out->joint = joint_found->second;
+        return true;
+    }
+    auto found = entities_.find(out->of);
+    if (found == entities_.end()) {
+        return fail(at, "of", "no entity \"%s\"; name a body, a soft body or a cloth", out->of);
+    }
+    out->body = found->second >= 0 ? found->second : -1;
+    out->soft = found->second < 0 ? -1 - found->second : -1;
+    const char *kind = probe_kind_name(out->kind);
+    if (of == OF_SOFT || of == OF_GAS) {
+        if (out->soft < 0) {
+            return fail(at, "of", "\"%s\" is a body; %s is of a soft body", out->of, kind);
+        }
+        return of == OF_SOFT || holds_gas(out_->soft_meshes[out_->softs[out->soft].mesh]) ||
+               fail(at, "of", "\"%s\" is not closed; %s is of a closed one, or of a ring", out->of,
+                    kind);
+    }
+    return of == OF_ENTITY || out->body >= 0 ||
+           fail(at, "of", "\"%s\" is soft; %s is of a body", out->of, kind);
+}
+
+bool Builder::probes(const Place &at, const fb::Scene *in)
+{
+    u32 total;
+    std::unordered_map<std::string, i32> names;
+    if (!count(at, "probes", in->probes(), PROBES_MAX, &total) || !allocate(&out_->probes, total)) {
+        return false;
+    }
+    out_->probe_count = total;
+    for (u32 i = 0; i < total; i++) {
+        Place here = {&at, "probes", i};
+        if (!probe(here, in->probes()->Get(i), &out_->probes[i]) ||
+            !unique(here, &names, out_->probes[i].name, (i32)i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool Builder::camera(const Place &root, const fb::Camera *in)
+{
+    SceneCamera *out = &out_->camera;
+    *out = SceneCamera{{8.0f, 5.0f, 12.0f}, {0.0f, 1.0f, 0.0f}, 50.0f};
+    if (in == nullptr) {
+        return true;
+    }
+    Place at = {&root, "camera", -1};
+    if (!vector(at, "eye", in->eye(), out->eye, WORLD_EXTENT_MAX_M, &out->eye) ||
+        !vector(at, "target", in->target(), out->target, WORLD_EXTENT_MAX_M, &out->target) ||
+        !number(at, "fov_degrees", in->fov_degrees(), 5.0f, 150.0f, &out->fov_degrees)) {
+        return false;
+    }
+    return vec3_distance(out->eye, out->target) > 1e-3f ||
+           fail(at, "target", "is where the eye is; give the point to look at");
+}
+
+bool Builder::sky(const Place &root, const fb::Sky *in)
+{
+    SceneSky *out = &out_->sky;
+    f32 top[4] = {0.13f, 0.29f, 0.60f, 1.0f}, horizon[4] = {0.60f, 0.72f, 0.85f, 1.0f};
+    Vec3 sun = vec3(0.45f, 0.8f, 0.35f);
+    if (in != nullptr) {
+        Place at = {&root, "sky", -1};
+        if (!color(at, "top", in->top(), top) || !color(at, "horizon", in->horizon(), horizon) ||
+            !vector(at, "sun", in->sun(), sun, 1e6f, &sun) ||
+            !number(at, "fog_m", in->fog_m(), 0.0f, 1e6f, &out->fog_m)) {
+            return false;
+        }
+        if (!(vec3_length(sun) > 1e-3f)) {
+            return fail(at, "sun", "has no direction; give a vector towards the sun");
+        }
+    }
+    memcpy(out->top, top, sizeof out->top);
+    memcpy(out->horizon, horizon, sizeof out->horizon);
+    out->sun = vec3_normalize_or(sun, vec3(0.0f, 1.0f, 0.0f));
+    return true;
+}
+
+bool Builder::hands(const Place &root, const fb::Hands *in)
+{
+    SceneHands *out = &out_->hands;
+    *out = SceneHands{2000.0f, 100.0f, 5.0f, 1.0f, 50.0f, 200};
+    if (in == nullptr) {
+        return true;
+    }
+    Place at = {&root, "hands", -1};
+    return number(at, "force_max", in->force_max(), 0.0f, 1e9f, &out->force_max) &&
+           number(at, "reach", in->reach(), 0.1f, 1e5f, &out->reach) &&
+           number(at, "frequency", in->frequency(), 0.1f, 30.0f, &out->frequency) &&
+           number(at, "damping", in->damping(), 0.0f, 10.0f, &out->damping) &&
+           number(at, "impulse_max", in->impulse_max(), 0.0f, 1e9f, &out->impulse_max) &&
+           integer(at, "spawn_max", in->spawn_max(), 0, BODIES_MAX, &out->spawn_max);
+}
+
+bool Builder::build(const fb::Scene *in)
+{
+    Place root = {nullptr, nullptr, -1};
+    return world(root, in) && solver(root, in) && materials(root, in) && bodies(root, in) &&
+           ragdolls(root, in) && joints(root, in) && cloths(root, in) && softs(root, in) &&
+           prefabs(root, in) && probes(root, in) && camera(root, in->camera()) &&
+           sky(root, in->sky()) && hands(root, in->hands()) && finish();
+}
+
+} // namespace plenum
+
+extern "C" Scene *scene_build(u8 *bytes, u32 byte_count, const char *name, const SceneText *text,
+                              ErrorText *error)
+{
+    namespace fb = plenum::scene;
+    Scene *scene = (Scene *)calloc(1, sizeof *scene);
+    if (scene == nullptr) {
+        free(bytes);
+        error_set(error, ERROR_MEMORY, "%s: out of memory", name);
+        return nullptr;
+    }
+    scene->bytes = bytes;
+    scene->byte_count = byte_count;
+    bool built = false;
+    if (byte_count > plenum::SCENE_BYTES_MAX) {
+        error_set(error, ERROR_LIMIT, "%s: scene: %u bytes once packed; at most %d", name,
+                  byte_count, plenum::SCENE_BYTES_MAX);
+    } else {
+        flatbuffers::Verifier verifier(bytes, byte_count, plenum::SCENE_DEPTH_MAX,
+                                       plenum::SCENE_TABLES_MAX);
+        if (!fb::VerifySceneBuffer(verifier)) {
+            error_set(error, ERROR_FORMAT, "%s: scene: not well-formed scene bytes", name);
+        } else {
+            try {
+                plenum::Builder builder(scene, name, text, error);
+                built = builder.build(fb::GetScene(bytes));
+            } catch (const std::bad_alloc &) {
+                error_set(error, ERROR_MEMORY, "%s: out of memory", name);
+            }
+        }
+    }
+    if (!built) {
+        scene_destroy(scene);
+        return nullptr;
+    }
+    return scene;
+}
+
+extern "C" bool scene_resolve(const Scene *scene, Appearance *look)
+{
+    Shape *shape = &look->shape;
+    shape->geometry = nullptr;
+    if (look->soft > scene->soft_mesh_count) {
+        return false;
+    }
+    GeometryKind kind = shape->kind == SHAPE_HULL       ? GEOMETRY_HULL
+                        : shape->kind == SHAPE_MESH     ? GEOMETRY_MESH
+                        : shape->kind == SHAPE_TERRAIN  ? GEOMETRY_TERRAIN
+                        : shape->kind == SHAPE_COMPOUND ? GEOMETRY_COMPOUND
+                                                        : (GeometryKind)0;
+    if (kind == (GeometryKind)0) {
+        return look->geometry == 0;
+    }
+    if (look->geometry == 0 || look->geometry > scene->geometry_count) {
+        return false;
+    }
+    const Geometry *geometry = scene->geometries[look->geometry - 1];
+    if (geometry->kind != kind) {
+        return false;
+    }
+    shape->geometry = geometry;
+    return true;
+}
+
+extern "C" Scene *scene_from_bytes(const u8 *bytes, u32 byte_count, ErrorText *error)
+{
+    u8 *copy = byte_count <= plenum::SCENE_BYTES_MAX ? (u8 *)malloc(byte_count + 1) : nullptr;
+    if (copy == nullptr) {
+        error_set(error, ERROR_LIMIT, "scene: %u bytes are too many; at most %d", byte_count,
+                  plenum::SCENE_BYTES_MAX);
+        return nullptr;
+    }
+    if (byte_count > 0) {
+        memcpy(copy, bytes, byte_count);
+    }
+    return scene_build(copy, byte_count, "scene", nullptr, error);
+}
+
+extern "C" void scene_destroy(Scene *scene)
+{
+    if (scene == nullptr) {
+        return;
+    }
+    for (u32 i = 0; i < scene->soft_mesh_count; i++) {
+        soft_mesh_finish(&scene->soft_meshes[i]);
+    }
+    for (u32 i = 0; i < scene->path_count; i++) {
+        free(scene->paths[i].points);
+    }
+    // A compound's parts lie before it.
+    for (u32 i = scene->geometry_count; i > 0; i--) {
+        geometry_destroy(scene->geometries[i - 1]);
+    }
+    free(scene->geometries);
+    free(scene->paths);
+    free(scene->joints);
+    free(scene->bodies);
+    free(scene->soft_meshes);
+    free(scene->softs);
+    free(scene->pins);
+    free(scene->prefabs);
+    free(scene->probes);
+    free(scene->warnings);
+    free(scene->bytes);
+    free(scene);
+}
+
+struct ProbeName {
+    const char *name, *unit;
+};
+static const ProbeName probe_names[] = {
+    {"none", ""},
+#define PROBE(NAME, key, number, unit, of, doc) {#key, unit},
+#include "shared/rows/probe.def"
+};
+static_assert(PL_COUNT(probe_names) == PROBE_KIND_COUNT, "rows are in the order of their numbers");
+
+extern "C" const char *probe_kind_name(ProbeKind kind)
+{
+    return probe_names[(u32)kind < PROBE_KIND_COUNT ? kind : 0].name;
+}
+
+extern "C" const char *probe_kind_unit(ProbeKind kind)
+{
+    return probe_names[(u32)kind < PROBE_KIND_COUNT ? kind : 0].unit;
+}

@@ -1,0 +1,358 @@
+// scene_body.cpp: bodies of a scene, their masses and looks, and their copies.
+#include "protocol/scene/scene_builder_cpp.h"
+
+#include "shared/math/random.h"
+
+namespace plenum
+{
+
+bool Builder::appearance(const Place &at, const Floats *own, const fb::Material *material,
+                         Appearance *out)
+{
+    default_look(out, APPEARANCE_SHAPE);
+    if (material != nullptr) {
+        out->pattern = (Pattern)material->pattern();
+        out->roughness = material->roughness();
+        if (!color(at, "material", material->color(), out->color) ||
+            !color(at, "material", material->color2(), out->color2)) {
+            return false;
+        }
+    }
+    if (!color(at, "color", own, out->color)) {
+        return false;
+    }
+    finish_look(out);
+    return true;
+}
+
+bool Builder::mass(const Place &at, const fb::Body *in, const fb::Material *material,
+                   SceneBody *out)
+{
+    out->mass_kg = 0.0f;
+    bool given = in->mass() != -1.0f;
+    if (out->motion != BODY_DYNAMIC) {
+        return !given || fail(at, "mass", "%g, but only dynamic bodies have a mass; leave it out",
+                              (double)in->mass());
+    }
+    if (given && !(in->mass() >= MASS_MIN_KG && in->mass() <= MASS_MAX_KG)) {
+        return fail(at, "mass",
+                    "%g kg; must be > 0 (from %g to %g), or left out: density times volume",
+                    (double)in->mass(), (double)MASS_MIN_KG, (double)MASS_MAX_KG);
+    }
+    f32 density = material != nullptr ? material->density() : 1000.0f;
+    f32 kg = given ? in->mass() : density * shape_volume(&out->shape);
+    if (!(kg >= MASS_MIN_KG && kg <= MASS_MAX_KG)) {
+        return fail(at, "shape", "weighs %g kg at %g kg/m^3; must weigh from %g to %g kg",
+                    (double)kg, (double)density, (double)MASS_MIN_KG, (double)MASS_MAX_KG);
+    }
+    out->mass_kg = kg;
+    return true;
+}
+
+// Which shapes may move, and how: what is endless or hollow cannot.
+bool Builder::motion(const Place &at, const fb::Body *in, SceneBody *out)
+{
+    ShapeKind kind = out->shape.kind;
+    if ((kind == SHAPE_PLANE || kind == SHAPE_TERRAIN) && out->motion != BODY_STATIC) {
+        return fail(at, "motion", "a %s cannot move; give \"motion\": \"static\"",
+                    shape_kind_name(kind));
+    }
+    if (kind == SHAPE_MESH && out->motion == BODY_DYNAMIC) {
+        return fail(
+            at, "motion",
+            "a mesh cannot be pushed; give \"static\" or \"kinematic\", or make it of hulls");
+    }
+    bool moving =
+        vec3_length_squared(out->velocity) > 0.0f || vec3_length_squared(out->spin) > 0.0f;
+    if (moving && out->motion == BODY_STATIC) {
+        return fail(at, in->velocity() != nullptr ? "velocity" : "spin",
+                    "a static body cannot move; leave it out or give \"motion\": \"kinematic\"");
+    }
+    if (in->path() == nullptr) {
+        return true;
+    }
+    if (out->motion != BODY_KINEMATIC) {
+        return fail(at, "path", "only kinematic bodies follow one");
+    }
+    if (in->velocity() != nullptr) {
+        return fail(at, "velocity", "follows from the path; leave it out");
+    }
+    Place path_at = {&at, "path", -1};
+    return path(path_at, in->path(), out);
+}
+
+bool Builder::path(const Place &at, const fb::Path *in, SceneBody *out)
+{
+    std::vector<Vec3> way;
+    ScenePath made = {};
+    if (!points(at, "points", in->points(), 2, PATH_POINTS_MAX, &way) ||
+        !number(at, "period", in->period(), 0.1f, 1e5f, &made.period_s) ||
+        !number(at, "phase", in->phase(), 0.0f, 1.0f, &made.phase)) {
+        return false;
+    }
+    // Bodies of a path are bodies: there are never more.
+    if (out_->paths == nullptr && !allocate(&out_->paths, BODIES_MAX)) {
+        return false;
+    }
+    if (out_->path_count == BODIES_MAX) {
+        return fail(at, nullptr, "too many paths; at most %d in a scene", BODIES_MAX);
+    }
+    made.count = (u32)way.size();
+    if (!allocate(&made.points, made.count)) {
+        return false;
+    }
+    memcpy(made.points, way.data(), way.size() * sizeof(Vec3));
+    out->path = (i32)out_->path_count;
+    out_->paths[out_->path_count++] = made;
+    return true;
+}
+
+// What nobody said of a body.
+SceneBody body_default()
+{
+    SceneBody body = {};
+    body.orientation = quat_identity();
+    body.path = -1;
+#define ROW_NUMBER(key, member, unit, scale, initial, ...) body.member = (initial) * (scale);
+#define ROW_BITS(key, member, initial, ...)                body.member = initial;
+#define ROW_FLAG(key, member, initial, doc)                body.member = initial;
+#define ROW_CHOICE(key, member, Type, names, initial, doc) body.member = initial;
+#include "shared/rows/body.def"
+    return body;
+}
+
+// Friction and the like that a body does not say itself.
+void take_material(const fb::Material *material, SceneBody *out)
+{
+    out->rolling = material != nullptr ? material->rolling() : 0.0f;
+    if (out->friction < 0.0f) {
+        out->friction = material != nullptr ? material->friction() : 0.6f;
+    }
+    if (out->restitution < 0.0f) {
+        out->restitution = material != nullptr ? material->restitution() : 0.0f;
+    }
+    out->friction += 0.0f; // no −0: scenes are compared and hashed by bits
+    out->restitution += 0.0f;
+}
+
+// Each option by itself, as its row says.
+bool Builder::body_options(const Place &at, const fb::Body *in, SceneBody *out)
+{
+    bool good = choice(at, "method", (u32)in->method(), rigid_method_names, 0, RIGID_METHOD_COUNT);
+    out->plain = in->method() == fb::Method::impulses;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/body.def"
+    return good;
+}
+
+bool Builder::body(const Place &at, const fb::Body *in, SceneBody *out)
+{
+    *out = body_default();
+    const fb::Material *material = nullptr;
+    Place shape_at = {&at, "shape", -1};
+    if (!name(at, "name", in->name(), out->name) ||
+        !this->material(at, in->material(), &material) ||
+        !shape(shape_at, in->shape(), false, &out->shape) || !body_options(at, in, out) ||
+        !orientation(at, in->orientation(), in->rotation(), &out->orientation)) {
+        return false;
+    }
+    take_material(material, out);
+    if (!motion(at, in, out) || !mass(at, in, material, out) ||
+        !appearance(at, in->color(), material, &out->look)) {
+        return false;
+    }
+    out->look.shape = out->shape;
+    out->look.geometry = out->shape.geometry != nullptr ? out->shape.geometry->id + 1 : 0;
+    return true;
+}
+
+bool Builder::repeat_layout(const Place &at, const fb::Repeat *in, u32 counts[3], Vec3 *spacing)
+{
+    Place here = {&at, "repeat", -1};
+    f32 steps[3], checked;
+    if (!uints(here, "count", in->count(), 3, 1, BODIES_MAX, counts) ||
+        !floats(here, "spacing", in->spacing(), 3, 3, -SIZE_MAX_M, SIZE_MAX_M, steps) ||
+        !number(here, "stagger", in->stagger(), -SIZE_MAX_M, SIZE_MAX_M, &checked) ||
+        !number(here, "jitter", in->jitter(), 0.0f, 10.0f, &checked)) {
+        return false;
+    }
+    *spacing = vec3(steps[0], steps[1], steps[2]);
+    return true;
+}
+
+// Copies along x or z in layer j.
+u32 layer_count(u32 count, u32 j, bool stairs)
+{
+    return !stairs ? count : count > j ? count - j : 0;
+}
+
+bool Builder::repeat_count(const Place &at, const fb::Repeat *in, u64 *copies)
+{
+    *copies = 1;
+    if (in == nullptr) {
+        return true;
+    }
+    u32 n[3];
+    Vec3 spacing;
+    if (!repeat_layout(at, in, n, &spacing)) {
+        return false;
+    }
+    u64 total = 0;
+    for (u32 j = 0; j < n[1] && total <= BODIES_MAX; j++) {
+        u64 along_z = n[2] > 1 ? layer_count(n[2], j, in->stairs()) : 1;
+        total += layer_count(n[0], j, in->stairs()) * along_z;
+    }
+    if (total > BODIES_MAX) {
+        Place here = {&at, "repeat", -1};
+        return fail(here, "count", "more than %d copies; a world holds at most %d bodies",
+                    BODIES_MAX, BODIES_MAX);
+    }
+    *copies = total;
+    return true;
+}
+
+bool Builder::add_body(const Place &at, const SceneBody &given)
+{
+    if (given.motion == BODY_DYNAMIC && !inside(out_->bounds, given.position)) {
+        return fail(at, "position", "[%g, %g, %g] of \"%s\" is outside the scene's bounds",
+                    (double)given.position.x, (double)given.position.y, (double)given.position.z,
+                    given.name);
+    }
+    if (!unique(at, &entities_, given.name, (i32)bodies_.size())) {
+        return false;
+    }
+    bodies_.push_back(given);
+    return true;
+}
+
+bool Builder::copies(const Place &at, const fb::Repeat *in, u32 step, std::vector<Copy> *out)
+{
+    u32 n[3], made = 0, first = (u32)bodies_.size();
+    Vec3 spacing;
+    if (!repeat_layout(at, in, n, &spacing)) {
+        return false;
+    }
+    f32 jitter = in->jitter();
+    for (u32 j = 0; j < n[1]; j++) {
+        bool stairs = in->stairs();
+        u32 nx = layer_count(n[0], j, stairs);
+        u32 nz = n[2] > 1 ? layer_count(n[2], j, stairs) : 1;
+        f32 x = (j % 2 == 1 ? in->stagger() : 0.0f) + (stairs ? 0.5f * spacing.x * (f32)j : 0.0f);
+        f32 z = stairs && n[2] > 1 ? 0.5f * spacing.z * (f32)j : 0.0f;
+        for (u32 k = 0; k < nz; k++) {
+            for (u32 i = 0; i < nx; i++) {
+                u64 counter = (u64)(first + made * step) * 2;
+                Vec3 offset = vec3(x + spacing.x * (f32)i +
+                                       random_range(out_->seed, counter, -jitter, jitter),
+                                   spacing.y * (f32)j,
+                                   z + spacing.z * (f32)k +
+                                       random_range(out_->seed, counter + 1, -jitter, jitter));
+                out->push_back(Copy{made++, offset});
+            }
+        }
+    }
+    return true;
+}
+
+bool Builder::copy_name(const Place &at, const char *first, u32 index, char out[NAME_BYTES_MAX])
+{
+    int length = snprintf(out, NAME_BYTES_MAX, "%s-%u", first, index + 1);
+    return length < NAME_BYTES_MAX ||
+           fail(at, "name", "too long with \"-%u\" behind it; at most %d bytes", index + 1,
+                NAME_BYTES_MAX - 1);
+}
+
+bool Builder::repeat(const Place &at, const fb::Body *in, const SceneBody &first)
+{
+    std::vector<Copy> placed;
+    if (!copies(at, in->repeat(), 1, &placed)) {
+        return false;
+    }
+    const Uints *n = in->repeat()->count();
+    Copies record = {
+        (u32)bodies_.size(), {n->Get(0), n->Get(1), n->Get(2)}, in->repeat()->stairs()};
+    copies_.emplace(first.name, record);
+    for (const Copy &copy : placed) {
+        SceneBody body = first;
+        memset(body.name, 0, sizeof body.name);
+        if (!copy_name(at, first.name, copy.index, body.name)) {
+            return false;
+        }
+        body.position = vec3_add(first.position, copy.offset);
+        if (!add_body(at, body)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// All bodies there will be, before any is made.
+bool Builder::body_count(const Place &at, const fb::Scene *in)
+{
+    u32 listed, figures;
+    u64 total = 0, made;
+    if (!count(at, "bodies", in->bodies(), BODIES_MAX, &listed) ||
+        !count(at, "ragdolls", in->ragdolls(), BODIES_MAX / RAGDOLL_BODIES, &figures)) {
+        return false;
+    }
+    for (u32 i = 0; i < listed; i++) {
+        Place here = {&at, "bodies", i};
+        if (!repeat_count(here, in->bodies()->Get(i)->repeat(), &made)) {
+            return false;
+        }
+        total += made;
+    }
+    for (u32 i = 0; i < figures; i++) {
+        Place here = {&at, "ragdolls", i};
+        if (!repeat_count(here, in->ragdolls()->Get(i)->repeat(), &made)) {
+            return false;
+        }
+        total += made * RAGDOLL_BODIES;
+    }
+    if (total + out_->spare_bodies > BODIES_MAX) {
+        return fail(at, "bodies", "%llu bodies and %u spare_bodies; at most %d together",
+                    (unsigned long long)total, out_->spare_bodies, BODIES_MAX);
+    }
+    bodies_.reserve(total);
+    return true;
+}
+
+bool Builder::bodies(const Place &at, const fb::Scene *in)
+{
+    if (!body_count(at, in)) {
+        return false;
+    }
+    for (u32 i = 0; in->bodies() != nullptr && i < in->bodies()->size(); i++) {
+        Place here = {&at, "bodies", i};
+        const fb::Body *given = in->bodies()->Get(i);
+        SceneBody first;
+        if (!body(here, given, &first)) {
+            return false;
+        }
+        bool added =
+            given->repeat() != nullptr ? repeat(here, given, first) : add_body(here, first);
+        if (!added) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool Builder::finish()
+{
+    if (!allocate(&out_->bodies, (u32)bodies_.size()) ||
+        !allocate(&out_->joints, (u32)joints_.size())) {
+        return false;
+    }
+    out_->body_count = (u32)bodies_.size();
+    out_->joint_count = (u32)joints_.size();
+    for (u32 i = 0; i < out_->body_count; i++) {
+        out_->bodies[i] = bodies_[i];
+    }
+    for (u32 i = 0; i < out_->joint_count; i++) {
+        out_->joints[i] = joints_[i];
+    }
+    return true;
+}
+
+} // namespace plenum

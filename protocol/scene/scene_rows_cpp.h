@@ -1,0 +1,23 @@
+// scene_rows_cpp.h: the reader of rows (shared/rows/open.def) that takes each option from a table
+// `in` of a scene, checks it and writes the member of `out`, while `good`, with the functions of a
+// Builder. Included before each table of rows, within a member function. Layer: protocol/scene,
+// private.
+#define ROW_NUMBER(key, member, unit, scale, initial, also, least, most, bears, doc)               \
+    static_assert((most) <= (bears), #key ": solvers bear what a scene may say");                  \
+    if (good && in->key() == (also)) {                                                             \
+        out->member = (also) * (scale);                                                            \
+    } else if (good) {                                                                             \
+        good = number(at, #key, in->key(), least, most, &out->member);                             \
+        out->member *= (scale);                                                                    \
+    }
+#define ROW_WHOLE(key, member, initial, least, most, doc)                                          \
+    good = good && integer(at, #key, in->key(), least, most, &out->member);
+#define ROW_BITS(key, member, initial, least, doc)                                                 \
+    good = good && integer(at, #key, in->key(), least, UINT32_MAX, &out->member);
+#define ROW_FLAG(key, member, initial, doc) out->member = in->key();
+#define ROW_CHOICE(key, member, Type, names, initial, doc)                                         \
+    good = good && choice(at, #key, (u32)in->key(), names, 0, PL_COUNT(names));                    \
+    out->member = good ? (Type)in->key() : (Type)0;
+#define ROW_VECTOR(key, member, unit, most, bears, doc)                                            \
+    static_assert((most) <= (bears), #key ": solvers bear what a scene may say");                  \
+    good = good && vector(at, #key, in->key(), vec3_zero(), most, &out->member);

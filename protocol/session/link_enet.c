@@ -1,0 +1,607 @@
+/*
+ * link_enet.c: the Link over ENet, with the cookie probe in front of it (probe.h) and a filter that
+ * drops what ENet 1.3.17 would answer, allocate for or choke on. The only file that includes
+ * enet.h.
+ */
+#include "protocol/session/link.h"
+#include "protocol/session/probe.h"
+
+#include <arpa/inet.h>
+#include <enet/enet.h>
+#include <enet/time.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    /* 1240 + IP and UDP headers stays below 1280, which every sane path carries whole; a state
+     * packet with ENet's 12 bytes fits. */
+    MTU = 1240,
+    ENET_HEAD_BYTES = 12,
+    DATAGRAM_HEAD_BYTES = 28,
+    TIMEOUT_MS_MIN = 8000,
+    TIMEOUT_MS_MAX = 20000,
+    RETRY_MS_MAX = 500,
+    RETRY_CHECK_MS = 50,
+    /* A client that got no connection by then gives up. */
+    CONNECT_MS_MAX = 20000,
+    PORT_DEFAULT = 7340,
+    /* Peers of one IP address: a school behind one NAT, and load tests from one machine. */
+    PEERS_PER_HOST = 256,
+    /* enet_host_service gives up after 256 datagrams or an oversized one: try again so often. */
+    SERVICE_TRIES = 8
+};
+PL_STATIC_ASSERT(STATE_PACKET_BYTES_MAX + ENET_HEAD_BYTES <= MTU, "state is never fragmented");
+
+typedef struct PeerStats {
+    u64 bytes_in, bytes_out, packets_in, packets_out;
+    bool connected;
+} PeerStats;
+
+typedef struct LinkEnet {
+    Link base;
+    ENetHost *host;
+    ENetPacket *borrowed; /* data of the last event */
+    PeerStats *peers;     /* [host->peerCount] */
+    bool server;
+    u64 bounded_ms; /* of bound_retries */
+    u64 now_ms;     /* of the poll in progress, for the intercept callback */
+    ProbeServer *guard;
+    /* Client only. */
+    ENetAddress remote;
+    ProbeClient probe;
+    ENetPeer *outgoing; /* NULL until a cookie came */
+    u64 give_up_ms;     /* 0: before the first poll */
+    bool over;          /* disconnected: reported once */
+} LinkEnet;
+
+/* ---- what ENet gets to see ---- */
+
+/* ENet's callback has no context argument but the host; intercepting happens only inside poll and
+ * a host belongs to one link, found through its peers' data. */
+static LinkEnet *link_of(ENetHost *host)
+{
+    return host->peers[0].data;
+}
+
+static const size_t command_bytes[ENET_PROTOCOL_COMMAND_COUNT] = {
+    0,
+    sizeof(ENetProtocolAcknowledge),
+    sizeof(ENetProtocolConnect),
+    sizeof(ENetProtocolVerifyConnect),
+    sizeof(ENetProtocolDisconnect),
+    sizeof(ENetProtocolPing),
+    sizeof(ENetProtocolSendReliable),
+    sizeof(ENetProtocolSendUnreliable),
+    sizeof(ENetProtocolSendFragment),
+    sizeof(ENetProtocolSendUnsequenced),
+    sizeof(ENetProtocolBandwidthLimit),
+    sizeof(ENetProtocolThrottleConfigure),
+    sizeof(ENetProtocolSendFragment),
+};
+
+/* Payload bytes after a command, or a size that cannot be for a fragment that would make ENet
+ * allocate much more than the message it announces. */
+static size_t command_payload(const u8 *data, u8 kind)
+{
+    switch (kind) {
+    case ENET_PROTOCOL_COMMAND_SEND_RELIABLE: {
+        ENetProtocolSendReliable c;
+        memcpy(&c, data, sizeof c);
+        return ntohs(c.dataLength);
+    }
+    case ENET_PROTOCOL_COMMAND_SEND_UNRELIABLE: {
+        ENetProtocolSendUnreliable c;
+        memcpy(&c, data, sizeof c);
+        return ntohs(c.dataLength);
+    }
+    case ENET_PROTOCOL_COMMAND_SEND_UNSEQUENCED: {
+        ENetProtocolSendUnsequenced c;
+        memcpy(&c, data, sizeof c);
+        return ntohs(c.dataLength);
+    }
+    case ENET_PROTOCOL_COMMAND_SEND_FRAGMENT:
+    case ENET_PROTOCOL_COMMAND_SEND_UNRELIABLE_FRAGMENT: {
+        ENetProtocolSendFragment c;
+        memcpy(&c, data, sizeof c);
+        /* The fragment bitmap is sized by a count that ENet does not compare with the length. */
+        u32 count = ntohl(c.fragmentCount), total = ntohl(c.totalLength);
+        return count == 0 || count > total / 256 + 1 ? SIZE_MAX : ntohs(c.dataLength);
+    }
+    default:
+        return 0;
+    }
+}
+
+/* Walks the commands of a datagram from `offset`. */
+static bool commands_ok(const u8 *data, size_t bytes, size_t offset)
+{
+    while (offset < bytes) {
+        u8 kind = data[offset] & ENET_PROTOCOL_COMMAND_MASK;
+        if (kind == ENET_PROTOCOL_COMMAND_NONE || kind >= ENET_PROTOCOL_COMMAND_COUNT ||
+            bytes - offset < command_bytes[kind]) {
+            return false;
+        }
+        size_t payload = command_payload(data + offset, kind);
+        offset += command_bytes[kind];
+        if (payload > bytes - offset) {
+            return false;
+        }
+        offset += payload;
+    }
+    return true;
+}
+
+/* True if a datagram that names no peer is a CONNECT from an address that proved itself. */
+static bool connect_ok(LinkEnet *link, ProbeAddress from, const u8 *data, size_t bytes,
+                       size_t offset)
+{
+    ENetProtocolConnect connect;
+    if (!link->server || bytes < offset + sizeof connect) {
+        return false;
+    }
+    memcpy(&connect, data + offset, sizeof connect);
+    return (connect.header.command & ENET_PROTOCOL_COMMAND_MASK) == ENET_PROTOCOL_COMMAND_CONNECT &&
+           probe_server_admit(link->guard, from, connect.connectID, link->now_ms);
+}
+
+static bool datagram_ok(LinkEnet *link, ProbeAddress from, const u8 *data, size_t bytes)
+{
+    if (bytes < sizeof(u16)) {
+        return false;
+    }
+    u16 head = (u16)(data[0] << 8 | data[1]);
+    u16 id = head & ENET_PROTOCOL_MAXIMUM_PEER_ID;
+    size_t offset = head & ENET_PROTOCOL_HEADER_FLAG_SENT_TIME ? 4 : 2;
+    if ((head & ENET_PROTOCOL_HEADER_FLAG_COMPRESSED) != 0 || bytes <= offset ||
+        !commands_ok(data, bytes, offset)) {
+        return false;
+    }
+    if (id == ENET_PROTOCOL_MAXIMUM_PEER_ID) {
+        return connect_ok(link, from, data, bytes, offset);
+    }
+    if (id >= link->host->peerCount) {
+        return false;
+    }
+    const ENetAddress *address = &link->host->peers[id].address;
+    if (address->host == from.host && address->port == from.port) {
+        link->peers[id].bytes_in += bytes + DATAGRAM_HEAD_BYTES;
+        link->peers[id].packets_in++;
+    }
+    return true;
+}
+
+static void datagram_send(LinkEnet *link, const ENetAddress *to, void *data, u32 bytes)
+{
+    ENetBuffer buffer = {.data = data, .dataLength = bytes};
+    /* Loss is expected here: probes are repeated by the client. */
+    (void)enet_socket_send(link->host->socket, to, &buffer, 1);
+}
+
+/* Sees every datagram before ENet does. 1: ours or dropped; 0: ENet's. */
+static int ENET_CALLBACK intercept(ENetHost *host, ENetEvent *event)
+{
+    PL_UNUSED(event);
+    LinkEnet *link = link_of(host);
+    const u8 *data = host->receivedData;
+    u32 bytes = (u32)host->receivedDataLength;
+    const ENetAddress *from = &host->receivedAddress;
+    ProbeAddress address = {.host = from->host, .port = from->port};
+    if (!link->server && (from->host != link->remote.host || from->port != link->remote.port)) {
+        return 1;
+    }
+    if (!probe_is(data, bytes)) {
+        return datagram_ok(link, address, data, bytes) ? 0 : 1;
+    }
+    if (link->server) {
+        u8 reply[PROBE_REPLY_BYTES];
+        u32 reply_bytes =
+            probe_server_receive(link->guard, address, data, bytes, link->now_ms, reply);
+        if (reply_bytes > 0) {
+            datagram_send(link, from, reply, reply_bytes);
+        }
+    } else {
+        probe_client_receive(&link->probe, data, bytes, link->now_ms);
+    }
+    return 1;
+}
+
+/* ---- peers ---- */
+
+/* Once connected: before that ENet compares the throttle with what it announced. */
+static void peer_prepare(ENetPeer *peer)
+{
+    /* A stranger's CONNECT chooses these; ours are better for both. Unreliable packets are never
+     * thinned out by ENet: the budget is the host's. */
+    peer->mtu = u32_min(peer->mtu, MTU);
+    peer->packetThrottle = ENET_PEER_PACKET_THROTTLE_SCALE;
+    peer->packetThrottleDeceleration = 0;
+    enet_peer_timeout(peer, ENET_PEER_TIMEOUT_LIMIT, TIMEOUT_MS_MIN, TIMEOUT_MS_MAX);
+}
+
+static u32 peer_index(const LinkEnet *link, const ENetPeer *peer)
+{
+    return (u32)(peer - link->host->peers);
+}
+
+static void borrowed_free(LinkEnet *link)
+{
+    if (link->borrowed != NULL) {
+        enet_packet_destroy(link->borrowed);
+        link->borrowed = NULL;
+    }
+}
+
+/* ---- operations ---- */
+
+static bool event_translate(LinkEnet *link, const ENetEvent *in, LinkEvent *out)
+{
+    u32 index = peer_index(link, in->peer);
+    PeerStats *stats = &link->peers[index];
+    memset(out, 0, sizeof *out);
+    out->peer = index;
+    switch (in->type) {
+    case ENET_EVENT_TYPE_CONNECT:
+        memset(stats, 0, sizeof *stats);
+        stats->connected = true;
+        peer_prepare(in->peer);
+        out->kind = LINK_CONNECTED;
+        return true;
+    case ENET_EVENT_TYPE_DISCONNECT: {
+        bool was = stats->connected || !link->server;
+        stats->connected = false;
+        link->over = !link->server;
+        out->kind = LINK_DISCONNECTED;
+        out->reason = in->data;
+        return was;
+    }
+    case ENET_EVENT_TYPE_RECEIVE:
+        link->borrowed = in->packet;
+        out->kind = LINK_RECEIVED;
+        out->channel = in->channelID;
+        out->data = in->packet->data;
+        out->bytes = (u32)in->packet->dataLength;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Client: probes, the connection once a cookie is here, and giving up. False: it is over. */
+static bool client_advance(LinkEnet *link, LinkEvent *event)
+{
+    u64 now_ms = link->now_ms;
+    if (link->give_up_ms == 0) {
+        link->give_up_ms = now_ms + CONNECT_MS_MAX;
+    }
+    if (link->peers[0].connected) {
+        return true;
+    }
+    if (now_ms >= link->give_up_ms) {
+        if (link->outgoing != NULL) {
+            enet_peer_reset(link->outgoing);
+        }
+        link->over = true;
+        memset(event, 0, sizeof *event);
+        event->kind = LINK_DISCONNECTED;
+        return false;
+    }
+    u8 datagram[PROBE_BYTES];
+    if (probe_client_send(&link->probe, now_ms, datagram)) {
+        datagram_send(link, &link->remote, datagram, PROBE_BYTES);
+    }
+    if (link->probe.cookie != 0 && link->outgoing == NULL) {
+        /* The proof is on its way just ahead; should it be lost, both are repeated. */
+        link->outgoing = enet_host_connect(link->host, &link->remote, CHANNEL_COUNT, 0);
+        if (link->outgoing != NULL) {
+            link->outgoing->data = link;
+            enet_peer_timeout(link->outgoing, ENET_PEER_TIMEOUT_LIMIT, TIMEOUT_MS_MIN,
+                              TIMEOUT_MS_MAX);
+        }
+    }
+    return true;
+}
+
+/* ENet doubles its waiting time with each loss of the same command, so a path that loses a fifth of
+ * its packets would now and then keep a reliable message for ten seconds. Half a second beyond the
+ * round trip is long enough for any path that can be played on. */
+static void bound_retries(LinkEnet *link)
+{
+    if (link->now_ms - link->bounded_ms < RETRY_CHECK_MS) {
+        return;
+    }
+    link->bounded_ms = link->now_ms;
+    for (size_t i = 0; i < link->host->peerCount; i++) {
+        ENetPeer *peer = &link->host->peers[i];
+        if (peer->state == ENET_PEER_STATE_DISCONNECTED) {
+            continue;
+        }
+        ENetListIterator at = enet_list_begin(&peer->sentReliableCommands);
+        for (; at != enet_list_end(&peer->sentReliableCommands); at = enet_list_next(at)) {
+            ENetOutgoingCommand *command = (ENetOutgoingCommand *)at;
+            u32 most = peer->roundTripTime + RETRY_MS_MAX;
+            if (command->roundTripTimeout > most) {
+                command->roundTripTimeout = most;
+                u32 due = command->sentTime + most;
+                if (ENET_TIME_LESS(due, peer->nextTimeout)) {
+                    peer->nextTimeout = due;
+                }
+            }
+        }
+    }
+}
+
+static bool enet_poll(Link *base, u64 now_ms, LinkEvent *event)
+{
+    LinkEnet *link = (LinkEnet *)base;
+    ENetEvent raw;
+    borrowed_free(link);
+    link->now_ms = now_ms;
+    if (link->over) {
+        return false;
+    }
+    if (!link->server && !client_advance(link, event)) {
+        return true;
+    }
+    bound_retries(link);
+    while (enet_host_check_events(link->host, &raw) > 0) {
+        if (event_translate(link, &raw, event)) {
+            return true;
+        }
+    }
+    for (u32 i = 0; i < SERVICE_TRIES; i++) {
+        int result = enet_host_service(link->host, &raw, 0);
+        if (result < 0) {
+            result = enet_host_check_events(link->host, &raw);
+            if (result <= 0) {
+                continue;
+            }
+        }
+        if (result == 0) {
+            break;
+        }
+        if (event_translate(link, &raw, event)) {
+            return true;
+        }
+    }
+    /* A cookie may just have come: answer it without waiting for the next poll. */
+    if (!link->server && link->outgoing == NULL && link->probe.cookie != 0 &&
+        !client_advance(link, event)) {
+        return true;
+    }
+    return false;
+}
+
+static int enet_send(Link *base, u32 peer, u32 channel, const void *data, u32 bytes)
+{
+    LinkEnet *link = (LinkEnet *)base;
+    bool reliable = channel == CHANNEL_CONTROL || channel == CHANNEL_BULK;
+    if (peer >= link->host->peerCount || channel >= CHANNEL_COUNT || !link->peers[peer].connected) {
+        return ERROR_STATE;
+    }
+    if (bytes == 0 || (!reliable && bytes > STATE_PACKET_BYTES_MAX) ||
+        bytes > MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES) {
+        return ERROR_LIMIT;
+    }
+    ENetPacket *packet = enet_packet_create(
+        data, bytes, reliable ? (u32)ENET_PACKET_FLAG_RELIABLE : (u32)ENET_PACKET_FLAG_UNSEQUENCED);
+    if (packet == NULL) {
+        return ERROR_MEMORY;
+    }
+    /* ENet has one limit for both directions: what a client may send is not what it may get. */
+    size_t accepted = link->host->maximumPacketSize;
+    link->host->maximumPacketSize = MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES;
+    int sent = enet_peer_send(&link->host->peers[peer], (u8)channel, packet);
+    link->host->maximumPacketSize = accepted;
+    if (sent < 0) {
+        enet_packet_destroy(packet);
+        return ERROR_NETWORK;
+    }
+    PeerStats *stats = &link->peers[peer];
+    u32 datagrams = bytes / MTU + 1;
+    stats->packets_out += datagrams;
+    stats->bytes_out += bytes + (u64)datagrams * (DATAGRAM_HEAD_BYTES + ENET_HEAD_BYTES);
+    return ERROR_OK;
+}
+
+static void enet_disconnect(Link *base, u32 peer, u32 reason)
+{
+    LinkEnet *link = (LinkEnet *)base;
+    if (peer < link->host->peerCount && link->peers[peer].connected) {
+        enet_peer_disconnect_later(&link->host->peers[peer], reason);
+    }
+}
+
+static void enet_flush(Link *base)
+{
+    enet_host_flush(((LinkEnet *)base)->host);
+}
+
+static bool enet_stats(Link *base, u32 peer, LinkStats *out)
+{
+    LinkEnet *link = (LinkEnet *)base;
+    memset(out, 0, sizeof *out);
+    if (peer >= link->host->peerCount || !link->peers[peer].connected) {
+        return false;
+    }
+    const ENetPeer *p = &link->host->peers[peer];
+    const PeerStats *stats = &link->peers[peer];
+    struct in_addr host = {.s_addr = p->address.host};
+    char text[INET_ADDRSTRLEN];
+    out->rtt_ms = p->roundTripTime;
+    out->bytes_in = stats->bytes_in;
+    out->bytes_out = stats->bytes_out;
+    out->packets_in = stats->packets_in;
+    out->packets_out = stats->packets_out;
+    inet_ntop(AF_INET, &host, text, sizeof text);
+    snprintf(out->address, sizeof out->address, "%s:%u", text, p->address.port);
+    return true;
+}
+
+static int enet_fd(Link *base)
+{
+    return ((LinkEnet *)base)->host->socket;
+}
+
+static void enet_destroy(Link *base)
+{
+    LinkEnet *link = (LinkEnet *)base;
+    if (link == NULL) {
+        return;
+    }
+    borrowed_free(link);
+    if (link->host != NULL) {
+        enet_host_flush(link->host);
+        enet_host_destroy(link->host);
+    }
+    free(link->guard);
+    free(link->peers);
+    free(link);
+}
+
+static const LinkOps enet_ops = {.destroy = enet_destroy,
+                                 .poll = enet_poll,
+                                 .send = enet_send,
+                                 .disconnect = enet_disconnect,
+                                 .flush = enet_flush,
+                                 .stats = enet_stats,
+                                 .fd = enet_fd};
+
+/* ---- creation ---- */
+
+/* Splits "HOST[:PORT]"; false if it is no such thing. */
+static bool address_split(const char *address, char *host, size_t host_bytes, u16 *port)
+{
+    const char *colon = strrchr(address, ':');
+    size_t length = colon != NULL ? (size_t)(colon - address) : strlen(address);
+    if (length >= host_bytes) {
+        return false;
+    }
+    memcpy(host, address, length);
+    host[length] = '\0';
+    if (colon != NULL) {
+        char *end = NULL;
+        unsigned long value = strtoul(colon + 1, &end, 10);
+        if (colon[1] < '0' || colon[1] > '9' || *end != '\0' || value > 65535) {
+            return false;
+        }
+        *port = (u16)value;
+    }
+    return true;
+}
+
+static LinkEnet *link_create(const ENetAddress *bind, u32 peers_max, ErrorText *error)
+{
+    if (enet_initialize() != 0 || seal_start() != ERROR_OK) {
+        error_set(error, ERROR_NETWORK, "the network library does not start");
+        return NULL;
+    }
+    LinkEnet *link = calloc(1, sizeof *link);
+    if (link == NULL) {
+        error_set(error, ERROR_MEMORY, "no memory for the connection");
+        return NULL;
+    }
+    link->base.ops = &enet_ops;
+    link->server = bind != NULL;
+    errno = 0;
+    link->host = enet_host_create(bind, peers_max, CHANNEL_COUNT, 0, 0);
+    if (link->host == NULL) {
+        error_set(error, ERROR_NETWORK, "cannot open the UDP port: %s",
+                  errno != 0 ? strerror(errno) : "no reason given");
+        enet_destroy(&link->base);
+        return NULL;
+    }
+    link->peers = calloc(link->host->peerCount, sizeof *link->peers);
+    link->guard = link->server ? calloc(1, sizeof *link->guard) : NULL;
+    if (link->peers == NULL || (link->server && link->guard == NULL)) {
+        error_set(error, ERROR_MEMORY, "no memory for %u peers", peers_max);
+        enet_destroy(&link->base);
+        return NULL;
+    }
+    link->host->mtu = MTU;
+    for (size_t i = 0; i < link->host->peerCount; i++) {
+        link->host->peers[i].mtu = MTU;
+        link->host->peers[i].data = link;
+    }
+    link->host->intercept = intercept;
+    return link;
+}
+
+Link *link_enet_listen(const char *address, u32 peers_max, ErrorText *error)
+{
+    char name[64];
+    u16 port = PORT_DEFAULT;
+    struct in_addr ip;
+    ENetAddress bind = {0};
+    /* Numbers only: a name service must never stall a server. */
+    if (!address_split(address, name, sizeof name, &port)) {
+        error_set(error, ERROR_USAGE, "\"%s\" is no ADDR:PORT, such as 0.0.0.0:7340", address);
+        return NULL;
+    }
+    if (strcmp(name, "localhost") == 0) {
+        snprintf(name, sizeof name, "127.0.0.1");
+    } else if (strcmp(name, "*") == 0 || name[0] == '\0') {
+        snprintf(name, sizeof name, "0.0.0.0");
+    }
+    if (inet_pton(AF_INET, name, &ip) != 1) {
+        error_set(error, ERROR_USAGE, "\"%s\" is no IPv4 address, such as 0.0.0.0 or 127.0.0.1",
+                  name);
+        return NULL;
+    }
+    bind.host = ip.s_addr;
+    bind.port = port;
+    LinkEnet *link = link_create(&bind, peers_max, error);
+    if (link == NULL) {
+        error_prefix(error, "%s", address);
+        return NULL;
+    }
+    u8 key[SEAL_HASH_KEY_BYTES];
+    seal_random(key, sizeof key);
+    probe_server_init(link->guard, key);
+    link->host->duplicatePeers = PEERS_PER_HOST;
+    link->host->maximumPacketSize = CLIENT_MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES;
+    link->host->maximumWaitingData = 32 * CLIENT_MESSAGE_BYTES_MAX;
+    return &link->base;
+}
+
+Link *link_enet_connect(const char *address, ErrorText *error)
+{
+    char name[256];
+    u16 port = PORT_DEFAULT;
+    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM};
+    struct addrinfo *found = NULL;
+    if (!address_split(address, name, sizeof name, &port) || name[0] == '\0' || port == 0) {
+        error_set(error, ERROR_USAGE, "\"%s\" is no HOST[:PORT], such as example.org:7340",
+                  address);
+        return NULL;
+    }
+    int code = getaddrinfo(name, NULL, &hints, &found);
+    if (code != 0) {
+        error_set(error, ERROR_NETWORK, "%s: %s", name, gai_strerror(code));
+        return NULL;
+    }
+    struct sockaddr_in remote;
+    memcpy(&remote, found->ai_addr, sizeof remote);
+    freeaddrinfo(found);
+    LinkEnet *link = link_create(NULL, 1, error);
+    if (link == NULL) {
+        error_prefix(error, "%s", address);
+        return NULL;
+    }
+    link->remote.host = remote.sin_addr.s_addr;
+    link->remote.port = port;
+    u64 nonce;
+    seal_random(&nonce, sizeof nonce);
+    probe_client_init(&link->probe, nonce);
+    link->host->maximumPacketSize = MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES;
+    return &link->base;
+}
+
+u16 link_enet_port(const Link *base)
+{
+    ENetAddress bound = {0};
+    (void)enet_socket_get_address(((const LinkEnet *)base)->host->socket, &bound);
+    return bound.port;
+}

@@ -1,0 +1,201 @@
+/* netsim.c: a binary heap of packets by due time, and dice that fall the same way each time. */
+#include "protocol/session/netsim.h"
+
+#include "shared/math/random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Flight {
+    u64 due_us;
+    u64 order; /* breaks ties, so that a calm network keeps the order */
+    u8 *data;
+    u32 bytes;
+} Flight;
+
+struct Netsim {
+    NetsimOptions options;
+    Flight *heap; /* [count], smallest (due, order) first */
+    u32 count, room;
+    u64 order;
+    u64 dice;         /* counter of random numbers drawn */
+    u64 line_free_us; /* when the capped line has sent what it has */
+    u64 last_us;      /* latest arrival so far */
+    u32 burst_left;
+    u64 sent, dropped, duplicated;
+};
+
+Netsim *netsim_create(const NetsimOptions *options)
+{
+    Netsim *netsim = calloc(1, sizeof *netsim);
+    if (netsim != NULL) {
+        netsim->options = *options;
+    }
+    return netsim;
+}
+
+void netsim_destroy(Netsim *netsim)
+{
+    if (netsim == NULL) {
+        return;
+    }
+    for (u32 i = 0; i < netsim->count; i++) {
+        free(netsim->heap[i].data);
+    }
+    free(netsim->heap);
+    free(netsim);
+}
+
+void netsim_set(Netsim *netsim, const NetsimOptions *options)
+{
+    netsim->options = *options;
+}
+
+static f64 roll(Netsim *netsim)
+{
+    u64 bits = random_u64(netsim->options.seed, netsim->dice++);
+    return (f64)(bits >> 11) * (1.0 / 9007199254740992.0);
+}
+
+static bool before(const Flight *a, const Flight *b)
+{
+    return a->due_us != b->due_us ? a->due_us < b->due_us : a->order < b->order;
+}
+
+static void swap(Flight *a, Flight *b)
+{
+    Flight t = *a;
+    *a = *b;
+    *b = t;
+}
+
+static bool push(Netsim *netsim, const void *data, u32 bytes, u64 due_us)
+{
+    if (netsim->count == netsim->room) {
+        u32 room = netsim->room != 0 ? netsim->room * 2 : 64;
+        Flight *heap = realloc(netsim->heap, room * sizeof *heap);
+        if (heap == NULL) {
+            return false;
+        }
+        netsim->heap = heap;
+        netsim->room = room;
+    }
+    u8 *copy = malloc(bytes != 0 ? bytes : 1);
+    if (copy == NULL) {
+        return false;
+    }
+    memcpy(copy, data, bytes);
+    u32 i = netsim->count++;
+    Flight flight = {due_us, netsim->order++, copy, bytes};
+    netsim->heap[i] = flight;
+    while (i > 0 && before(&netsim->heap[i], &netsim->heap[(i - 1) / 2])) {
+        swap(&netsim->heap[i], &netsim->heap[(i - 1) / 2]);
+        i = (i - 1) / 2;
+    }
+    return true;
+}
+
+static Flight pop(Netsim *netsim)
+{
+    Flight first = netsim->heap[0];
+    netsim->heap[0] = netsim->heap[--netsim->count];
+    for (u32 i = 0;;) {
+        u32 child = 2 * i + 1;
+        if (child >= netsim->count) {
+            break;
+        }
+        if (child + 1 < netsim->count && before(&netsim->heap[child + 1], &netsim->heap[child])) {
+            child++;
+        }
+        if (!before(&netsim->heap[child], &netsim->heap[i])) {
+            break;
+        }
+        swap(&netsim->heap[child], &netsim->heap[i]);
+        i = child;
+    }
+    return first;
+}
+
+/* Every packet draws the same number of dice whatever becomes of it, so that changing one condition
+ * does not reshuffle the others. */
+static bool is_lost(Netsim *netsim)
+{
+    f64 single = roll(netsim), burst = roll(netsim), length = roll(netsim);
+    if (netsim->burst_left > 0) {
+        netsim->burst_left--;
+        return true;
+    }
+    if (burst < netsim->options.burst) {
+        netsim->burst_left = (u32)(length * 2.0 * netsim->options.burst_packets);
+        return true;
+    }
+    return single < netsim->options.loss;
+}
+
+/* Time at which a packet has left a line of limited rate; 0 if its queue is full. */
+static u64 line_leave_us(Netsim *netsim, u32 bytes, u64 now_us)
+{
+    if (netsim->options.rate_bytes_s == 0) {
+        return now_us;
+    }
+    u32 queue_ms = netsim->options.queue_ms != 0 ? netsim->options.queue_ms : 200;
+    u64 start = u64_max(now_us, netsim->line_free_us);
+    if (start - now_us > (u64)queue_ms * 1000) {
+        return 0;
+    }
+    netsim->line_free_us = start + (u64)bytes * 1000000u / netsim->options.rate_bytes_s;
+    return netsim->line_free_us;
+}
+
+void netsim_send(Netsim *netsim, const void *data, u32 bytes, u64 now_us)
+{
+    netsim->sent++;
+    bool lost = is_lost(netsim);
+    f64 jitter[2] = {roll(netsim), roll(netsim)};
+    bool twice = roll(netsim) < netsim->options.duplicate;
+    u64 leave = bytes <= NETSIM_PACKET_BYTES_MAX ? line_leave_us(netsim, bytes, now_us) : 0;
+    if (lost || (leave == 0 && now_us != 0) || bytes > NETSIM_PACKET_BYTES_MAX) {
+        netsim->dropped++;
+        return;
+    }
+    netsim->duplicated += twice;
+    for (u32 copy = 0; copy < (twice ? 2u : 1u); copy++) {
+        f64 delay_ms = netsim->options.delay_ms + jitter[copy] * netsim->options.jitter_ms;
+        u64 due_us = leave + (u64)(delay_ms * 1000.0);
+        if (netsim->options.ordered) {
+            due_us = u64_max(due_us, netsim->last_us);
+        }
+        netsim->last_us = u64_max(netsim->last_us, due_us);
+        if (!push(netsim, data, bytes, due_us)) {
+            netsim->dropped++;
+        }
+    }
+}
+
+u32 netsim_receive(Netsim *netsim, u64 now_us, u8 *out)
+{
+    if (netsim->count == 0 || netsim->heap[0].due_us > now_us) {
+        return 0;
+    }
+    Flight flight = pop(netsim);
+    memcpy(out, flight.data, flight.bytes);
+    free(flight.data);
+    return flight.bytes;
+}
+
+u64 netsim_next_us(const Netsim *netsim)
+{
+    return netsim->count != 0 ? netsim->heap[0].due_us : UINT64_MAX;
+}
+
+u64 netsim_queue_us(const Netsim *netsim, u64 now_us)
+{
+    return netsim->line_free_us > now_us ? netsim->line_free_us - now_us : 0;
+}
+
+void netsim_stats(const Netsim *netsim, u64 *sent, u64 *dropped, u64 *duplicated)
+{
+    *sent = netsim->sent;
+    *dropped = netsim->dropped;
+    *duplicated = netsim->duplicated;
+}

@@ -1,0 +1,130 @@
+/* bulk_content.c: what is transferred: hash u64 of all after it, plain size u32, packing u8, zero
+ * u8[3], then the bytes as they are or as one zstd frame. */
+#include "protocol/stream/bulk_content.h"
+
+#include "shared/base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+enum {
+    /* Packing happens in a host's turn: what is large is packed fast. */
+    LEVEL_SMALL = 3,
+    LEVEL_LARGE = 1,
+    LARGE_BYTES = 1 << 20,
+    HASHED_FROM = 8,
+};
+
+struct BulkContent {
+    u32 references;
+    u32 bytes;
+    u8 *body; /* [bytes] */
+};
+
+/* 0 if it does not pay. */
+static u32 pack(u8 *out, const void *plain, u32 bytes)
+{
+    u32 room = bytes - bytes / 16;
+    size_t packed =
+        ZSTD_compress(out, room, plain, bytes, bytes >= LARGE_BYTES ? LEVEL_LARGE : LEVEL_SMALL);
+    return ZSTD_isError(packed) ? 0 : (u32)packed;
+}
+
+BulkContent *bulk_content_create(const void *plain, u32 bytes)
+{
+    if (bytes == 0 || bytes > MESSAGE_BYTES_MAX) {
+        return NULL;
+    }
+    BulkContent *content = malloc(sizeof *content);
+    u8 *body = calloc(1, (size_t)BULK_BODY_HEAD_BYTES + bytes);
+    if (content == NULL || body == NULL) {
+        free(content);
+        free(body);
+        return NULL;
+    }
+    u32 packed = pack(body + BULK_BODY_HEAD_BYTES, plain, bytes);
+    if (packed == 0) {
+        memcpy(body + BULK_BODY_HEAD_BYTES, plain, bytes);
+    }
+    body[12] = packed > 0 ? BULK_PACKING_ZSTD : BULK_PACKING_NONE;
+    memcpy(body + 8, &bytes, sizeof bytes);
+    content->references = 1;
+    content->bytes = BULK_BODY_HEAD_BYTES + (packed > 0 ? packed : bytes);
+    u64 hash = hash_bytes(body + HASHED_FROM, content->bytes - HASHED_FROM, 0);
+    memcpy(body, &hash, sizeof hash);
+    content->body = body; /* what is behind its end was never touched */
+    return content;
+}
+
+BulkContent *bulk_content_acquire(BulkContent *content)
+{
+    content->references++;
+    return content;
+}
+
+void bulk_content_release(BulkContent *content)
+{
+    if (content != NULL && --content->references == 0) {
+        free(content->body);
+        free(content);
+    }
+}
+
+u32 bulk_content_bytes(const BulkContent *content)
+{
+    return content->bytes;
+}
+
+const u8 *bulk_content_body(const BulkContent *content)
+{
+    return content->body;
+}
+
+static int unpack(const u8 *body, u32 bytes, u32 plain_bytes, BulkTaken *taken)
+{
+    const u8 *packed = body + BULK_BODY_HEAD_BYTES;
+    u32 packed_bytes = bytes - BULK_BODY_HEAD_BYTES;
+    /* Before the memory: a frame that says another size, or none, is refused. */
+    if (ZSTD_getFrameContentSize(packed, packed_bytes) != plain_bytes) {
+        return ERROR_FORMAT;
+    }
+    u8 *plain = malloc(plain_bytes);
+    if (plain == NULL) {
+        return ERROR_MEMORY;
+    }
+    if (ZSTD_decompress(plain, plain_bytes, packed, packed_bytes) != plain_bytes) {
+        free(plain);
+        return ERROR_FORMAT;
+    }
+    taken->memory = plain;
+    taken->data = plain;
+    taken->bytes = plain_bytes;
+    return 0;
+}
+
+int bulk_body_open(u8 *body, u32 bytes, BulkTaken *taken)
+{
+    u64 hash;
+    u32 plain_bytes;
+    memcpy(&hash, body, sizeof hash);
+    memcpy(&plain_bytes, body + 8, sizeof plain_bytes);
+    if (hash != hash_bytes(body + HASHED_FROM, bytes - HASHED_FROM, 0) || plain_bytes == 0 ||
+        plain_bytes > MESSAGE_BYTES_MAX || (body[13] | body[14] | body[15]) != 0) {
+        return ERROR_FORMAT;
+    }
+    if (body[12] == BULK_PACKING_ZSTD) {
+        int result = unpack(body, bytes, plain_bytes, taken);
+        if (result == 0) {
+            free(body);
+        }
+        return result;
+    }
+    if (body[12] != BULK_PACKING_NONE || plain_bytes != bytes - BULK_BODY_HEAD_BYTES) {
+        return ERROR_FORMAT;
+    }
+    taken->memory = body;
+    taken->data = body + BULK_BODY_HEAD_BYTES;
+    taken->bytes = plain_bytes;
+    return 0;
+}

@@ -1,0 +1,50 @@
+/*
+ * bulk_content.h: the inside of bulk contents and numbers, shared by the parts of bulk.h.
+ * Layer: protocol/stream, private.
+ */
+#ifndef PLENUM_PROTOCOL_STREAM_BULK_CONTENT_H
+#define PLENUM_PROTOCOL_STREAM_BULK_CONTENT_H
+
+#include "protocol/stream/bulk.h"
+
+typedef enum BulkPacking {
+    BULK_PACKING_NONE = 0,
+    BULK_PACKING_ZSTD = 1
+} BulkPacking;
+
+/* Checks a whole body, body[bytes] from malloc, and gives what is in it; takes the body. On a
+ * negative Error the body is still the caller's. */
+int bulk_body_open(u8 *body, u32 bytes, BulkTaken *taken);
+
+static inline u32 bulk_block_count(u32 body_bytes)
+{
+    return (body_bytes + BULK_BLOCK_BYTES - 1) / BULK_BLOCK_BYTES;
+}
+
+static inline u32 bulk_block_size(u32 body_bytes, u32 block)
+{
+    return u32_min(BULK_BLOCK_BYTES, body_bytes - block * BULK_BLOCK_BYTES);
+}
+
+/* Packets and transfers are counted modulo 2^32: how far a is ahead of b, negative behind. */
+static inline i32 bulk_ahead(u32 a, u32 b)
+{
+    return (i32)(a - b);
+}
+
+static inline bool bulk_bit(const u64 *bits, u32 index)
+{
+    return (bits[index / 64] >> (index % 64) & 1) != 0;
+}
+
+static inline void bulk_bit_set(u64 *bits, u32 index)
+{
+    bits[index / 64] |= 1ull << (index % 64);
+}
+
+static inline void bulk_bit_clear(u64 *bits, u32 index)
+{
+    bits[index / 64] &= ~(1ull << (index % 64));
+}
+
+#endif

@@ -1,0 +1,149 @@
+/* entity_list.c: a sorted array; ids are never reused and mostly ascend, so that it is appended to.
+ */
+#include "protocol/stream/entity_list.h"
+
+#include "protocol/field/field_ops.h"
+#include "protocol/scene/scene.h"
+#include "shared/base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void entity_list_finish(EntityList *list)
+{
+    free(list->items);
+    memset(list, 0, sizeof *list);
+}
+
+void entity_list_clear(EntityList *list)
+{
+    list->count = 0;
+    list->version++;
+}
+
+/* Index of the first entity whose id is not below `id`. */
+static u32 position_of(const EntityList *list, u32 id)
+{
+    u32 low = 0, high = list->count;
+    while (low < high) {
+        u32 middle = low + (high - low) / 2;
+        if (list->items[middle].id < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+int entity_list_put(EntityList *list, const FieldSet *fields, const Entity *entity)
+{
+    if (entity->id == 0 || entity->field >= fields->count) {
+        return ERROR_RANGE;
+    }
+    const FieldDesc *field = &fields->fields[entity->field];
+    if (entity->first > field->capacity || entity->count > field->capacity - entity->first) {
+        return ERROR_RANGE;
+    }
+    if (field_ops(field->kind)->axes > 1 && entity->count != field->capacity) {
+        return ERROR_RANGE; /* a part of a grid is no thing */
+    }
+    if (entity->look.kind == APPEARANCE_CLOTH && entity->look.grid[0] > 0 &&
+        (u64)entity->look.grid[0] * entity->look.grid[1] > entity->count) {
+        return ERROR_RANGE;
+    }
+    Appearance look = entity->look;
+    if (list->scene != NULL && !scene_resolve(list->scene, &look)) {
+        return ERROR_RANGE;
+    }
+    if (list->scene != NULL && look.soft != 0 &&
+        (field->kind != FIELD_POINTS ||
+         list->scene->soft_meshes[look.soft - 1].point_count != entity->count)) {
+        return ERROR_RANGE;
+    }
+    u32 at = position_of(list, entity->id);
+    bool known = at < list->count && list->items[at].id == entity->id;
+    if (!known) {
+        if (list->count >= ENTITIES_MAX) {
+            return ERROR_LIMIT;
+        }
+        if (list->count == list->room) {
+            u32 room = list->room > 0 ? 2 * list->room : 256;
+            Entity *items = realloc(list->items, room * sizeof *items);
+            if (items == NULL) {
+                return ERROR_MEMORY;
+            }
+            list->items = items;
+            list->room = room;
+        }
+        memmove(list->items + at + 1, list->items + at, (list->count - at) * sizeof *list->items);
+        list->count++;
+    }
+    list->items[at] = *entity;
+    list->items[at].look = look;
+    list->items[at].name[NAME_BYTES_MAX - 1] = 0;
+    list->version++;
+    return ERROR_OK;
+}
+
+int entity_list_set(EntityList *list, const FieldSet *fields, const Entity *entities, u32 count)
+{
+    entity_list_clear(list);
+    int result = ERROR_OK;
+    for (u32 i = 0; i < count && result == ERROR_OK; i++) {
+        result = entity_list_put(list, fields, &entities[i]);
+    }
+    return result;
+}
+
+int entity_list_event(EntityList *list, const FieldSet *fields, const Event *event)
+{
+    switch (event->kind) {
+    case EVENT_SPAWN:
+        return entity_list_put(list, fields, &event->entity);
+    case EVENT_DESPAWN:
+        entity_list_remove(list, event->entity.id);
+        return ERROR_OK;
+    case EVENT_RESET:
+        entity_list_clear(list);
+        return ERROR_OK;
+    default:
+        return ERROR_OK;
+    }
+}
+
+int entity_list_frame(EntityList *list, const Frame *frame)
+{
+    int first = ERROR_OK;
+    for (u32 i = 0; i < frame->event_count; i++) {
+        int result = entity_list_event(list, frame->fields, &frame->events[i]);
+        first = first == ERROR_OK ? result : first;
+    }
+    return first;
+}
+
+void entity_list_remove(EntityList *list, u32 id)
+{
+    u32 at = position_of(list, id);
+    if (at < list->count && list->items[at].id == id) {
+        list->count--;
+        memmove(list->items + at, list->items + at + 1, (list->count - at) * sizeof *list->items);
+        list->version++;
+    }
+}
+
+const Entity *entity_list_find(const EntityList *list, u32 id)
+{
+    u32 at = position_of(list, id);
+    return at < list->count && list->items[at].id == id ? &list->items[at] : NULL;
+}
+
+const Entity *entity_list_named(const EntityList *list, const char *name)
+{
+    for (u32 i = 0; i < list->count; i++) {
+        if (strcmp(list->items[i].name, name) == 0) {
+            return &list->items[i];
+        }
+    }
+    return NULL;
+}

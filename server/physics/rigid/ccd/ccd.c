@@ -1,0 +1,426 @@
+/*
+ * ccd.c: what moves farther in a tick than it is thick is swept along its way, so that nothing is
+ * jumped over. Contacts look ahead only as far as a body is thick (ccd_margin), so that what flies
+ * past an edge is left alone; at the end of the tick the ways of all that is fast, and of what is
+ * in their way, are gone through once more (ccd_flight.c), and what would have entered another goes
+ * on with it from there. It keeps the velocity that it had: the contact is solved in the next tick.
+ * What counts as fast follows Box2D v3 (Catto).
+ */
+#include "server/physics/rigid/ccd/ccd_flight.h"
+#include "server/physics/rigid/ccd/ccd_sweep.h"
+#include "shared/math/trig.h"
+
+/* Motions below it stay within the bounds that broad_refresh made. */
+static const f32 still_m = RIGID_MARGIN_M * 0.5f;
+
+enum {
+    FOLLOW_GRAIN = 128,
+    /* What rigid->flights says of a body until flights are numbered. */
+    FLIGHT_LEFT = 1, /* it has left its bounds in the tree */
+    FLIGHT_FAST = 2
+};
+
+/* ---- how thick a shape is ---- */
+
+f32 shape_inner_radius(const Shape *shape)
+{
+    switch (shape->kind) {
+    case SHAPE_SPHERE:
+    case SHAPE_CAPSULE:
+        return shape->radius;
+    case SHAPE_BOX:
+        return f32_min(shape->half.x, f32_min(shape->half.y, shape->half.z));
+    case SHAPE_CYLINDER:
+        return f32_min(shape->radius, shape->half_height);
+    case SHAPE_CONE: {
+        f32 height = 2.0f * shape->half_height, r = shape->radius;
+        return r * height / (r + sqrtf(r * r + height * height));
+    }
+    case SHAPE_HULL:
+        return shape->geometry->hull.inner_radius;
+    case SHAPE_COMPOUND: {
+        const Compound *compound = &shape->geometry->compound;
+        f32 least = INFINITY;
+        for (u32 i = 0; i < compound->child_count; i++) {
+            least = f32_min(least, shape_inner_radius(&compound->children[i].shape));
+        }
+        return least;
+    }
+    default:
+        return 0.0f;
+    }
+}
+
+/* ---- how far contacts look ahead ---- */
+
+f32 ccd_turning(const Rigid *rigid, u32 slot)
+{
+    const Body *body = &rigid->bodies[slot];
+    if (body->motion != BODY_KINEMATIC || rigid->def.no_ccd) {
+        return 0.0f;
+    }
+    f32 spin = vec3_length(rigid->states[slot].spin);
+    return f32_min(spin * rigid->def.tick_s, 2.0f) * body_reach(body);
+}
+
+Bounds ccd_turned(const Rigid *rigid, u32 slot, Bounds now)
+{
+    const Body *body = &rigid->bodies[slot];
+    f32 angle = vec3_length(rigid->states[slot].spin) * rigid->def.tick_s;
+    if (body->motion != BODY_DYNAMIC || rigid->def.no_ccd || body->shape.kind == SHAPE_SPHERE) {
+        return now;
+    }
+    f32 reach = body_reach(body), by = f32_min(angle, 2.0f) * reach;
+    if (by <= still_m) {
+        return now; /* as far as all bounds are loose */
+    }
+    Vec3 most = vec3(reach, reach, reach);
+    Bounds ball = {vec3_sub(body->position, most), vec3_add(body->position, most)};
+    Bounds grown = bounds_grow(now, by);
+    return (Bounds){vec3_min(now.min, vec3_max(grown.min, ball.min)),
+                    vec3_max(now.max, vec3_min(grown.max, ball.max))};
+}
+
+f32 ccd_margin(const Rigid *rigid, u32 slot_a, u32 slot_b)
+{
+    if (rigid->def.no_ccd) {
+        return RIGID_MARGIN_M;
+    }
+    const Body *a = &rigid->bodies[slot_a], *b = &rigid->bodies[slot_b];
+    Vec3 v = vec3_sub(rigid->states[slot_b].velocity, rigid->states[slot_a].velocity);
+    f32 ahead = vec3_length(v) * rigid->def.tick_s;
+    if (ahead > RIGID_MARGIN_M && a->motion != BODY_KINEMATIC && b->motion != BODY_KINEMATIC) {
+        f32 thick_a = a->motion == BODY_DYNAMIC ? a->inner : INFINITY;
+        f32 thick_b = b->motion == BODY_DYNAMIC ? b->inner : INFINITY;
+        ahead = f32_min(ahead, FAST_SHARE * f32_min(thick_a, thick_b));
+    }
+    ahead += f32_max(ccd_turning(rigid, slot_a), ccd_turning(rigid, slot_b));
+    return RIGID_MARGIN_M + ahead;
+}
+
+/* ---- the end of a tick ---- */
+
+/* How far the farthest point of a body moved in this tick, at most. */
+static f32 motion_of(const Rigid *rigid, u32 slot, f32 reach)
+{
+    const BodyState *state = &rigid->states[slot];
+    return vec3_length(state->shift) + vec3_length(state->turn) * reach;
+}
+
+/* From where it was, to `here`, and on as the next tick will have it: it need not move then. */
+static void take_room(Rigid *rigid, u32 slot, Bounds need, const Bounds *here)
+{
+    Body *body = &rigid->bodies[slot];
+    need = bounds_union(need, rigid->ways[slot]);
+    body->fat = bounds_union(need, broad_ahead(rigid, slot, here));
+    body->flags |= BODY_MOVED;
+}
+
+static bool may_fly(const Body *body)
+{
+    return shape_is_convex(&body->shape) || body->shape.kind == SHAPE_COMPOUND ||
+           body->shape.kind == SHAPE_MESH;
+}
+
+/* The tree must hold bodies where they are, also for queries between two ticks; their bounds were
+ * made from the velocities at the start. */
+static void follow_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        u32 slot = rigid->active[i];
+        Body *body = &rigid->bodies[slot];
+        f32 reach = body_reach(body);
+        f32 motion = motion_of(rigid, slot, reach);
+        rigid->flights[slot] = 0;
+        bool fast = !rigid->def.no_ccd && motion > FAST_SHARE * body->inner && may_fly(body);
+        if (motion <= still_m && !fast) {
+            continue;
+        }
+        ShapePose pose = body_pose(body);
+        Bounds here = shape_bounds(&body->shape, pose.position, pose.orientation), need = here;
+        if (fast) {
+            Placed placed = placed_of(rigid, slot);
+            need = bounds_union(need, placed_bounds(&placed, 0.0f, reach));
+        }
+        if (!bounds_contain(&body->fat, &need)) {
+            take_room(rigid, slot, need, &here);
+            rigid->flights[slot] |= FLIGHT_LEFT;
+        }
+        if (fast) {
+            rigid->flights[slot] |= FLIGHT_FAST;
+        }
+    }
+}
+
+/* Do the two go deeper into each other in this tick? What comes out is left to its contacts. */
+static bool goes_deeper(const Rigid *rigid, const Contact *c, const Manifold *manifold)
+{
+    const BodyState *a = &rigid->states[c->a], *b = &rigid->states[c->b];
+    for (u32 p = 0; p < manifold->count; p++) {
+        Vec3 arm = vec3_sub(manifold->points[p].position, rigid->bodies[c->a].position);
+        Vec3 way_a = vec3_add(a->shift, vec3_cross(a->turn, arm));
+        Vec3 way_b = vec3_add(b->shift, vec3_cross(b->turn, vec3_sub(arm, manifold->apart)));
+        if (vec3_dot(manifold->normal, vec3_sub(way_b, way_a)) < 0.0f) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Bodies that others press deep into something may creep through it, as slow as they are. */
+static void add_pressed(Rigid *rigid)
+{
+    if (rigid->penetration_max <= STOP_M) {
+        return;
+    }
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        const Contact *c = &rigid->contacts[i];
+        if (!contact_is_solved(rigid, i)) {
+            continue;
+        }
+        const Manifold *manifold = &rigid->manifolds[rigid->contact_manifolds[i]];
+        f32 deepest = 0.0f;
+        for (u32 p = 0; p < manifold->count; p++) {
+            deepest = f32_max(deepest, -manifold->points[p].separation);
+        }
+        if (deepest <= STOP_M || !goes_deeper(rigid, c, manifold)) {
+            continue;
+        }
+        const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];
+        f32 inner = f32_min(a->motion == BODY_STATIC ? INFINITY : a->inner,
+                            b->motion == BODY_STATIC ? INFINITY : b->inner);
+        if (deepest > THIN_SHARE * inner) {
+            flight_press(rigid, c->a, c->b);
+        }
+    }
+}
+
+/* ---- sensors that are passed within the tick ---- */
+
+typedef struct SensorSearch {
+    Rigid *rigid;
+    Placed placed; /* the fast body, along the way that it kept */
+} SensorSearch;
+
+/* What is in a sensor at the end of a tick is found as the next one begins; what came and went
+ * before is told here. */
+static void passage_visit(void *context, u32 slot)
+{
+    SensorSearch *search = context;
+    Rigid *rigid = search->rigid;
+    u32 fast = search->placed.slot;
+    bool one = rigid->bodies[fast].sensor != 0, other = rigid->bodies[slot].sensor != 0;
+    FlightEnd end = {.fast = false};
+    if (slot == fast || one == other || !body_filter(rigid, fast, slot)) {
+        return;
+    }
+    if (rigid->flights[slot] != 0) {
+        flight_end(rigid, rigid->flights[slot], &end);
+    }
+    /* Of two fast bodies the one with the lower slot looks at the other. */
+    if (slot < fast && end.fast) {
+        return;
+    }
+    Passing passing = {false, false, false};
+    Placed there = placed_of(rigid, slot);
+    placed_pass(rigid, &search->placed, &there, &passing);
+    u32 a = u32_min(fast, slot), b = u32_max(fast, slot);
+    if (passing.between && !passing.before && !passing.after &&
+        rigid->overlap_count + 2 <= RIGID_OVERLAPS_MAX) {
+        rigid->overlaps[rigid->overlap_count++] = (RigidOverlap){a, b, true};
+        rigid->overlaps[rigid->overlap_count++] = (RigidOverlap){a, b, false};
+    }
+}
+
+static void pass_sensors(Rigid *rigid, u32 slot)
+{
+    SensorSearch search = {rigid, placed_of(rigid, slot)};
+    Bounds way = placed_bounds(&search.placed, 0.0f, body_reach(&rigid->bodies[slot]));
+    for (u32 i = 0; i < rigid->plane_count; i++) {
+        passage_visit(&search, rigid->planes[i]);
+    }
+    tree_query(&rigid->fixed, way, passage_visit, &search);
+    tree_query(&rigid->moving, way, passage_visit, &search);
+}
+
+/* ---- where flights end ---- */
+
+/* The rotation vector from one orientation to another, rad. */
+static Vec3 turn_between(Quat from, Quat to)
+{
+    Quat d = quat_mul(to, quat_conjugate(from));
+    Vec3 v = vec3(d.x, d.y, d.z);
+    f32 sine = vec3_length(v), cosine = d.w;
+    if (cosine < 0.0f) {
+        v = vec3_neg(v);
+        cosine = -cosine;
+    }
+    return sine > 1e-6f ? vec3_scale(v, 2.0f * trig_atan2_f32(sine, cosine) / sine)
+                        : vec3_scale(v, 2.0f);
+}
+
+/*
+ * What is put back by `way` has the speed along gravity that it has there: it would bounce too high
+ * by what gravity gave it on the way that it has not gone, or too low. Its energy stays what it
+ * was, also where the tick was no free flight; the sign is that of free flight.
+ */
+static void put_back(Rigid *rigid, const FlightEnd *end, Vec3 way)
+{
+    BodyState *state = &rigid->states[end->slot];
+    Vec3 gravity = vec3_scale(rigid->gravity, state->gravity_scale);
+    f32 g = vec3_length(gravity);
+    if (!(g > 0.0f)) {
+        return;
+    }
+    Vec3 down = vec3_scale(gravity, 1.0f / g);
+    f32 speed = vec3_dot(state->velocity, down);
+    f32 lost_s = (1.0f - end->held) * rigid->def.tick_s;
+    f32 there = sqrtf(f32_max(speed * speed + 2.0f * g * vec3_dot(way, down), 0.0f));
+    there = speed - lost_s * g < 0.0f ? -there : there;
+    state->velocity = vec3_add_scaled(state->velocity, there - speed, down);
+}
+
+/* What is turned back has the angular momentum that it had, and its energy: as it was turned it
+ * had another inertia about the axis of its spin. */
+static void turn_back(Rigid *rigid, const FlightEnd *end)
+{
+    const Body *body = &rigid->bodies[end->slot];
+    BodyState *state = &rigid->states[end->slot];
+    if (body->flags & BODY_ROUND) {
+        return;
+    }
+    Vec3 spin = quat_rotate_inverse(body->orientation, state->spin);
+    Vec3 momentum = symmetric_mul(&body->inertia, spin);
+    f32 energy = vec3_dot(spin, momentum);
+    momentum = quat_rotate_inverse(end->orientation, quat_rotate(body->orientation, momentum));
+    spin = symmetric_mul(&body->inverse_inertia, momentum);
+    f32 ratio = energy / vec3_dot(spin, momentum);
+    if (ratio > 0.0f && ratio < INFINITY) {
+        state->spin = vec3_scale(quat_rotate(end->orientation, spin), sqrtf(ratio));
+    }
+}
+
+/*
+ * Two bodies that went on as one are elsewhere, seen from each other, than they were solved: their
+ * relative velocity turns with the way from one to the other, so that its angular momentum stays as
+ * far as it can, and its energy.
+ */
+static void turn_ways(Rigid *rigid, u32 one, u32 other)
+{
+    FlightEnd end_a, end_b;
+    bool moved_a = flight_end(rigid, one, &end_a), moved_b = flight_end(rigid, other, &end_b);
+    const Body *a = &rigid->bodies[end_a.slot], *b = &rigid->bodies[end_b.slot];
+    BodyState *state_a = &rigid->states[end_a.slot], *state_b = &rigid->states[end_b.slot];
+    Vec3 before_a = state_a->velocity, before_b = state_b->velocity;
+    Vec3 v = vec3_sub(before_b, before_a);
+    Vec3 way =
+        vec3_sub(moved_b ? end_b.position : b->position, moved_a ? end_a.position : a->position);
+    Vec3 momentum = vec3_cross(vec3_sub(b->position, a->position), v);
+    f32 apart2 = vec3_length_squared(way), speed2 = vec3_length_squared(v);
+    f32 masses = state_a->inverse_mass + state_b->inverse_mass;
+    if (!(apart2 > 0.0f && masses > 0.0f)) {
+        return;
+    }
+    Vec3 across = vec3_scale(vec3_cross(momentum, way), 1.0f / apart2);
+    f32 across2 = vec3_length_squared(across);
+    if (across2 > speed2) {
+        across = vec3_scale(across, sqrtf(speed2 / across2));
+    }
+    f32 along = sqrtf(f32_max(speed2 - across2, 0.0f) / apart2);
+    along = vec3_dot(v, way) < 0.0f ? -along : along;
+    Vec3 change = vec3_sub(vec3_add_scaled(across, along, way), v);
+    change = vec3_scale(change, 1.0f / masses);
+    state_a->velocity = vec3_add_scaled(before_a, -state_a->inverse_mass, change);
+    state_b->velocity = vec3_add_scaled(before_b, state_b->inverse_mass, change);
+    energy_pass(rigid, end_a.slot, before_a);
+    energy_pass(rigid, end_b.slot, before_b);
+}
+
+/* Puts a body where its flight ends; true: it left its bounds in the tree. */
+static bool end_flight(Rigid *rigid, const FlightEnd *end)
+{
+    u32 slot = end->slot;
+    Body *body = &rigid->bodies[slot];
+    BodyState *state = &rigid->states[slot];
+    Mover mover = mover_of(rigid, slot);
+    put_back(rigid, end, vec3_sub(end->position, body->position));
+    turn_back(rigid, end);
+    body->position = end->position;
+    body->orientation = end->orientation;
+    state->shift = vec3_sub(end->position, mover.centre);
+    state->turn = turn_between(mover.orientation, end->orientation);
+    ShapePose pose = body_pose(body);
+    Bounds here = shape_bounds(&body->shape, pose.position, pose.orientation);
+    if (bounds_contain(&body->fat, &here)) {
+        return false;
+    }
+    take_room(rigid, slot, bounds_union(body->fat, here), &here);
+    return true;
+}
+
+static bool has_sensors(const Rigid *rigid)
+{
+    for (u32 i = 0; i < rigid->slots; i++) {
+        if ((rigid->bodies[i].flags & BODY_LIVE) && rigid->bodies[i].sensor) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void end_flights(Rigid *rigid)
+{
+    FlightEnd end;
+    u32 left = 0, count = flight_count(rigid);
+    bool sensors = has_sensors(rigid);
+    for (u32 i = 1; i < count; i++) {
+        u32 partner = flight_partner(rigid, i);
+        if (partner != 0) {
+            turn_ways(rigid, i, partner);
+        }
+    }
+    for (u32 i = 1; i < count; i++) {
+        if (flight_end(rigid, i, &end) && rigid->bodies[end.slot].motion == BODY_DYNAMIC &&
+            end_flight(rigid, &end)) {
+            rigid->parents[left++] = end.slot;
+        }
+    }
+    broad_follow(rigid, rigid->parents, left);
+    for (u32 i = 1; i < count && sensors; i++) {
+        flight_end(rigid, i, &end);
+        if (end.fast) {
+            pass_sensors(rigid, end.slot);
+        }
+    }
+}
+
+void ccd_finish(Rigid *rigid)
+{
+    jobs_run(rigid->jobs, rigid->active_count, FOLLOW_GRAIN, follow_range, rigid);
+    u32 left = 0;
+    for (u32 i = 0; i < rigid->active_count; i++) {
+        u32 slot = rigid->active[i];
+        if (rigid->flights[slot] & FLIGHT_LEFT) {
+            rigid->parents[left++] = slot;
+        }
+    }
+    broad_follow(rigid, rigid->parents, left);
+    for (u32 i = 0; i < rigid->active_count; i++) {
+        u32 slot = rigid->active[i];
+        bool fast = (rigid->flights[slot] & FLIGHT_FAST) != 0;
+        rigid->flights[slot] = 0;
+        if (fast) {
+            flight_add(rigid, slot);
+        }
+    }
+    if (!rigid->def.no_ccd) {
+        add_pressed(rigid);
+    }
+    if (flight_count(rigid) > 0) {
+        flight_solve(rigid);
+        end_flights(rigid);
+        flight_clear(rigid);
+    }
+}

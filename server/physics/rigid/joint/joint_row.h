@@ -1,0 +1,205 @@
+/*
+ * joint_row.h: the rows of one tick in which joints are solved: one joint each of any kind, or
+ * eight ball joints side by side.
+ * Layer: server/physics/rigid/joint, private.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_ROW_H
+#define PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_ROW_H
+
+#include "server/physics/rigid/solve/wide.h"
+
+/* Errors are taken back no faster than this. */
+#define JOINT_PUSH_M_S   50.0f
+#define JOINT_PUSH_RAD_S 50.0f
+/* Springs slower than this (ω h) are exact; faster ones are made implicit to be stable. */
+#define SPRING_EXACT_WH  1.0f
+
+/* Where a joint stands now. */
+typedef struct JointPose {
+    Vec3 arm_a, arm_b; /* m, world, from the centres of mass */
+    Vec3 gap;          /* m, from a's anchor to b's */
+    Quat frame_a, frame_b;
+    Vec3 turn; /* of b against a since the tick began */
+    f32 value; /* angle of the free motion */
+} JointPose;
+
+struct JointRow {
+    u32 a, b, joint;
+    JointKind kind;
+    u32 flags;
+    Vec3 local_a, local_b; /* m, arms in the frames of the bodies */
+    Quat local_frame_a, local_frame_b;
+    Vec3 start_a, start_b, start_gap; /* as the tick begins */
+    JointPose pose;                   /* after the last move */
+    f32 lower, upper, rest;           /* rad or m */
+    f32 cos_swing, sin_swing;
+    f32 speed, impulse_max;       /* of the motor */
+    f32 stiffness, damping, mass; /* N/m, kg: see SpringStep; and the mass of the free motion */
+    Vec3 motor_velocity, motor_spin;
+    f32 torque_impulse_max;
+    Softness soft;              /* of the spring of JOINT_MOTOR */
+    JointLoad impulse;          /* N s, N m s */
+    Vec3 sum_force, sum_moment; /* of all substeps so far, on b at the anchor */
+};
+
+/* Eight ball joints that share no moving body. What follows from the poses (inertias, arms, gap and
+ * mass) is that after the last move. */
+struct BallWide {
+    u32 a[SIMD_LANES], b[SIMD_LANES];   /* slots; the world and empty lanes: the spare slot */
+    u32 joint[SIMD_LANES];              /* slot, JOINT_NO_SLOT: empty lane */
+    Vec3x8 local_a, local_b;            /* arms in the frames of the bodies */
+    Vec3x8 start_a, start_b, start_gap; /* as the tick begins */
+    Symmetric3x8 inertia_a, inertia_b;
+    Vec3x8 arm_a, arm_b, gap;
+    Symmetric3x8 mass;
+    Vec3x8 bend; /* m/s: see point_bend */
+    Vec3x8 impulse, sum;
+};
+
+enum {
+    TREE_JOINTS_MIN = 1,
+    TREE_EXACT_BLOCKS = 2, /* room of a tree in doubles for each of its couplings */
+    TREE_EXACT_ROWS = 3    /* and for each of its rows, in TreeBlock */
+};
+/* Hz times the substep, of the joints of a tree: of points, of those that shake or are held taut,
+ * of that on which one body hangs, and of turning. */
+#define TREE_STIFFNESS       8.0f
+#define TREE_SHAKE_STIFFNESS 1.6f
+#define TREE_LONE_STIFFNESS  64.0f
+#define TREE_TURN_STIFFNESS  32.0f
+/* rad, squared: turn of a step from which on what is laden is soft. */
+#define SHAKE_TURN           2.5e-3f
+
+/* Three rows of a joint of a tree. */
+typedef enum TreeKind {
+    TREE_POINT,     /* its points together */
+    TREE_TRACK,     /* but for along a's x (slider): the third row is empty */
+    TREE_ROD,       /* its points at a distance: two are empty */
+    TREE_TURN,      /* no turning (fixed) */
+    TREE_TURN_AXIS, /* none but about a's x (hinge): the third row is empty */
+    TREE_TURN_CROSS /* none about the normal of a's x and b's y (universal): two are empty */
+} TreeKind;
+
+/* How the rows of a joint hang in their tree: the same in all trees of a shape. Places count from
+ * the tree's first body and rows. */
+typedef struct TreeLinks {
+    u32 kind;                 /* TreeKind */
+    u32 body_a, body_b;       /* places */
+    u32 sprung;               /* turning of a joint with a spring on its free motion */
+    u32 upper;                /* of the body shared with the rows that are coupled to these */
+    u32 filled;               /* elimination of those below adds to its coupling blocks */
+    u32 coupled, block;       /* block: first of its coupling blocks, each D⁻¹ B */
+    u32 others[TREE_COUPLED]; /* places of those, ascending; first those of the same joint, if any
+                               */
+} TreeLinks;
+
+/* In the order of elimination: of a joint its point, then its turning. */
+struct TreeJoint {
+    u32 joint; /* slot */
+    TreeLinks links;
+};
+
+static const Softness rigid_softness = {0.0f, 1.0f, 0.0f};
+
+/* Is a joint of the two solved by the plain method? */
+static inline bool joint_is_plain(const Rigid *rigid, u32 a, u32 b)
+{
+    return (a != JOINT_WORLD && body_is_plain(rigid, a)) ||
+           (b != JOINT_WORLD && body_is_plain(rigid, b));
+}
+
+/* What a spring gives in a step, by its mass: an impulse of −(stiffness x / h + damping v). */
+typedef struct SpringStep {
+    f32 stiffness, damping;
+} SpringStep;
+
+/* solve_joint_spring.c */
+SpringStep spring_step(f32 frequency_hz, f32 damping_ratio, f32 h);
+
+/* solve_joint_load.c: heavier inertias for this tick where loads would shake a body apart. */
+void joint_take_load(Rigid *rigid, f32 h);
+
+/* solve_joint_tree.c: trees of this tick, their rows in the order of elimination, and the groups
+ * in which they are solved; store->tree_places tells which joints they are. */
+void joint_trees_find(Rigid *rigid);
+
+/* solve_joint_ring.c: is a cluster with loops, of which is known where the row of each body ends,
+ * narrow enough to be solved at once? And how many TreeBlocks eight of a shape need. */
+bool joint_ring_fits(const u32 *ends, u32 count);
+u32 joint_ring_blocks(const JointTree *tree);
+
+/* solve_joint_trees.c: up to eight trees side by side. Room for what joint_trees_find counted. */
+bool joint_trees_reserve(Rigid *rigid);
+void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h);
+void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group);
+void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h);
+/* Follows the bodies' motion, then solves without bias. */
+void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h);
+void joint_trees_store(Rigid *rigid, const TreeGroup *group, f32 tick_s);
+
+/* A row about an axis of eight hinges that leaves the speed of their points (block elimination): a
+ * unit impulse about the axis comes with the impulse `base` at the point. */
+typedef struct TurnWide {
+    Vec3x8 axis, base, turn_a, turn_b; /* turns: changes of the spins */
+} TurnWide;
+
+/* Eight hinges that share no moving body. What follows from the poses is that after the last move.
+ */
+struct HingeWide {
+    u32 a[SIMD_LANES], b[SIMD_LANES]; /* slots; the world and empty lanes: the spare slot */
+    u32 joint[SIMD_LANES];            /* slot, JOINT_NO_SLOT: empty lane */
+    u32 free;                         /* a lane has limits, a motor or a spring */
+    i32x8 limited, locked, driven, sprung;
+    Vec3x8 local_a, local_b;              /* arms in the frames of the bodies */
+    Vec3x8 local_x, local_y, local_other; /* axes of a's frame, x axis of b's: likewise */
+    Vec3x8 start_a, start_b, start_gap;   /* as the tick begins */
+    Vec3x8 turn;                          /* of b against a since the tick began */
+    Symmetric3x8 inertia_a, inertia_b;
+    Vec3x8 arm_a, arm_b, gap;
+    Symmetric3x8 mass;                           /* of the points */
+    TurnWide x, y, z;                            /* the free axis and the locked ones */
+    f32x8 response_x, mass_yy, mass_zz, mass_yz; /* the locked ones: inverse of their 2×2 block */
+    f32x8 error_y, error_z, angle;
+    Vec3x8 bend; /* m/s, rad/s: what the next step opens by turning */
+    f32x8 bend_y, bend_z;
+    f32x8 lower, upper, rest, speed, motor_max; /* rad, rad/s, N m s */
+    f32x8 stiffness, damping, free_mass;
+    Vec3x8 linear;
+    f32x8 spring, motor, below, above, about_y, about_z;
+    Vec3x8 sum_force, sum_moment;
+};
+
+/* solve_joint_hinge.c: as of balls. */
+void joint_hinge_begin(const Rigid *rigid, HingeWide *row);
+void joint_hinge_lane(const Rigid *rigid, HingeWide *row, u32 lane, u32 slot, f32 h);
+void joint_hinge_prepare(const Rigid *rigid, HingeWide *row);
+void joint_hinge_warm_start(Rigid *rigid, const HingeWide *row);
+void joint_hinge_solve(Rigid *rigid, HingeWide *row, const Softness *soft, f32 h);
+void joint_hinge_relax(Rigid *rigid, HingeWide *row, f32 h);
+void joint_hinge_store(Rigid *rigid, const HingeWide *row, f32 tick_s);
+
+/* solve_joint_row.c */
+void joint_row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h);
+void joint_row_warm_start(Rigid *rigid, const JointRow *row);
+/* soft NULL: relax, after which what was given counts. */
+void joint_row_solve(Rigid *rigid, JointRow *row, const Softness *soft, f32 h);
+/* What it gives counts: for the force of the tick. */
+void joint_row_count(Rigid *rigid, JointRow *row);
+/* Load, force, torque and error of the tick to its joint. */
+void joint_row_store(Rigid *rigid, const JointRow *row, f32 tick_s);
+
+/* solve_joint_ball.c */
+/* An empty row; then joints one lane each; then the rest that follows from them. */
+void joint_ball_begin(const Rigid *rigid, BallWide *row);
+void joint_ball_lane(const Rigid *rigid, BallWide *row, u32 lane, u32 slot, f32 h);
+void joint_ball_prepare(const Rigid *rigid, BallWide *row);
+void joint_ball_warm_start(Rigid *rigid, BallWide *row);
+/* over: changes are taken so many times, 0 < over < 2 (successive over-relaxation); h: in the last
+ * round the seconds of the step that follows, for which arms are bent anew, 0 before. */
+void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft, f32 over, f32 h);
+/* Follows the bodies' motion, then solves without bias. */
+void joint_ball_relax(Rigid *rigid, BallWide *row);
+void joint_ball_relax_more(Rigid *rigid, BallWide *row);
+void joint_ball_store(Rigid *rigid, const BallWide *row, f32 tick_s);
+
+#endif

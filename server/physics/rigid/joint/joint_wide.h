@@ -1,0 +1,101 @@
+/*
+ * joint_wide.h: arithmetic of eight joints side by side, and of one lane of them.
+ * Layer: server/physics/rigid/joint, private.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_WIDE_H
+#define PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_WIDE_H
+
+#include "server/physics/rigid/joint/joint_row.h"
+
+/* One lane, and no byte of the others: other threads may be writing those. */
+SIMD_INLINE f32 lane_read(const f32x8 *v, u32 lane)
+{
+    return ((const f32 *)v)[lane];
+}
+SIMD_INLINE void lane_set(f32x8 *v, u32 lane, f32 x)
+{
+    ((f32 *)v)[lane] = x;
+}
+SIMD_INLINE void lane_set_vec3(Vec3x8 *v, u32 lane, Vec3 x)
+{
+    lane_set(&v->x, lane, x.x);
+    lane_set(&v->y, lane, x.y);
+    lane_set(&v->z, lane, x.z);
+}
+SIMD_INLINE Vec3 lane_vec3(const Vec3x8 *v, u32 lane)
+{
+    return vec3(((const f32 *)&v->x)[lane], ((const f32 *)&v->y)[lane], ((const f32 *)&v->z)[lane]);
+}
+SIMD_INLINE void lane_set_symmetric(Symmetric3x8 *m, u32 lane, const Symmetric3 *x)
+{
+    lane_set(&m->xx, lane, x->xx);
+    lane_set(&m->yy, lane, x->yy);
+    lane_set(&m->zz, lane, x->zz);
+    lane_set(&m->xy, lane, x->xy);
+    lane_set(&m->xz, lane, x->xz);
+    lane_set(&m->yz, lane, x->yz);
+}
+
+/* −[r] I⁻¹ [r] added to k: how the point at the arm answers an impulse by turning. */
+SIMD_INLINE void add_arm_response(Symmetric3x8 *k, const Symmetric3x8 *i, Vec3x8 r)
+{
+    /* Columns of I⁻¹ [r]ᵀ. */
+    Vec3x8 x = {i->xy * r.z - i->xz * r.y, i->yy * r.z - i->yz * r.y, i->yz * r.z - i->zz * r.y};
+    Vec3x8 y = {i->xz * r.x - i->xx * r.z, i->yz * r.x - i->xy * r.z, i->zz * r.x - i->xz * r.z};
+    Vec3x8 z = {i->xx * r.y - i->xy * r.x, i->xy * r.y - i->yy * r.x, i->xz * r.y - i->yz * r.x};
+    k->xx += x.y * r.z - x.z * r.y;
+    k->yy += y.z * r.x - y.x * r.z;
+    k->zz += z.x * r.y - z.y * r.x;
+    k->xy += y.y * r.z - y.z * r.y;
+    k->xz += z.y * r.z - z.z * r.y;
+    k->yz += z.z * r.x - z.x * r.z;
+}
+
+/* Inverse of a positive definite matrix; zero where it is singular. */
+SIMD_INLINE Symmetric3x8 inverse(const Symmetric3x8 *m)
+{
+    f32x8 c0 = m->yy * m->zz - m->yz * m->yz;
+    f32x8 c1 = m->xz * m->yz - m->xy * m->zz;
+    f32x8 c2 = m->xy * m->yz - m->xz * m->yy;
+    f32x8 determinant = m->xx * c0 + m->xy * c1 + m->xz * c2;
+    i32x8 regular = determinant > f32x8_set(0.0f);
+    f32x8 one = f32x8_set(1.0f);
+    f32x8 s = f32x8_and(regular, one / f32x8_select(regular, determinant, one));
+    return (Symmetric3x8){
+        c0 * s, (m->xx * m->zz - m->xz * m->xz) * s, (m->xx * m->yy - m->xy * m->xy) * s, c1 * s,
+        c2 * s, (m->xy * m->xz - m->xx * m->yz) * s};
+}
+
+/* rad in a step. Beyond it, what is foreseen is no longer what happens, and would add energy. */
+#define BEND_TURN 0.15f
+
+/* What a step h moves the end of an arm by, per second and beyond ω × r: the turn is Cayley's map
+ * of h ω. */
+SIMD_INLINE Vec3x8 arm_bend(Vec3x8 spin, Vec3x8 arm, f32x8 half_h)
+{
+    Vec3x8 u = vec3x8_scale(spin, half_h), across = vec3x8_cross(spin, arm);
+    f32x8 square = vec3x8_dot(u, u), one = f32x8_set(1.0f), s = one / (one + square);
+    f32x8 far = square * (4.0f / (BEND_TURN * BEND_TURN));
+    Vec3x8 bend = vec3x8_sub_scaled(vec3x8_cross(u, across), square, across);
+    return vec3x8_scale(bend, s / (one + far * far));
+}
+
+/*
+ * Speed at which a step opens the point of a joint by turning the arms, beyond what the speeds at
+ * its beginning say. Points that take it into account are together after the step and not only a
+ * step later, which keeps the energy of what swings.
+ */
+SIMD_INLINE Vec3x8 point_bend(Vec3x8 spin_a, Vec3x8 arm_a, Vec3x8 spin_b, Vec3x8 arm_b,
+                              f32x8 half_h)
+{
+    return vec3x8_sub(arm_bend(spin_b, arm_b, half_h), arm_bend(spin_a, arm_a, half_h));
+}
+
+/* How far an anchor has moved since the tick began: differences of what is small, so that nothing
+ * is lost far from the origin. */
+SIMD_INLINE Vec3x8 anchor_moved(const Place *place, Vec3x8 arm, Vec3x8 start)
+{
+    return vec3x8_add(place->shift, vec3x8_sub(arm, start));
+}
+
+#endif

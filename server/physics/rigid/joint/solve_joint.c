@@ -1,0 +1,592 @@
+/*
+ * solve_joint.c: which joints are solved in a tick, in which order, and what becomes of them.
+ * Joints that share no moving body get the same colour and are solved side by side on all threads,
+ * colour after colour; ball joints and hinges of a colour eight at a time. No two rows of a colour
+ * write the same body, so the number of threads leaves no trace. Method: greedy colouring with a
+ * mask of used colours for each body, in slot order.
+ */
+#include "server/physics/rigid/joint/joint_row.h"
+
+#include <stdatomic.h>
+
+/* As shares of the substep rate: a joint may swing no faster than the passes over it resolve. */
+#define JOINT_STIFFNESS 0.25f
+#define BALL_STIFFNESS  1.0f
+#define JOINT_DAMPING   2.0f
+/* Sweeps over a net even out neighbours at once and the whole only slowly; answers that overshoot
+ * need a fraction of the passes (Young, "Iterative methods for solving partial difference equations
+ * of elliptic type", 1954). */
+#define BALL_OVER       1.6f
+
+enum {
+    /* Passes over the ball joints a substep, with bias and without: they are cheap, and more of
+     * them let a net be stiffer before it shakes. */
+    BALL_ROUNDS = 6,
+    BALL_RELAX_ROUNDS = 3,
+    ROW_GRAIN = 8,
+    BALL_GRAIN = 12,
+    HINGE_GRAIN = 6,
+    NOT_SOLVED = 0xff
+};
+
+size_t joint_row_bytes(void)
+{
+    return sizeof(JointRow);
+}
+size_t joint_ball_bytes(void)
+{
+    return sizeof(BallWide);
+}
+size_t joint_hinge_bytes(void)
+{
+    return sizeof(HingeWide);
+}
+size_t joint_tree_bytes(void)
+{
+    return sizeof(TreeJoint);
+}
+
+static bool is_moved(const Rigid *rigid, u32 slot)
+{
+    return slot != JOINT_WORLD && rigid->bodies[slot].motion == BODY_DYNAMIC &&
+           body_is_active(&rigid->bodies[slot]);
+}
+
+/* The lowest colour that neither body has; JOINT_COLORS: none is left. */
+static u32 color_of(Rigid *rigid, u32 a, u32 b)
+{
+    u64 *used = rigid->colors_used;
+    bool moves_a = is_moved(rigid, a), moves_b = is_moved(rigid, b);
+    u64 taken = (moves_a ? used[a] : 0) | (moves_b ? used[b] : 0);
+    if (taken == ~0ull) {
+        return JOINT_COLORS;
+    }
+    u32 color = (u32)__builtin_ctzll(~taken);
+    if (moves_a) {
+        used[a] |= 1ull << color;
+    }
+    if (moves_b) {
+        used[b] |= 1ull << color;
+    }
+    return color;
+}
+
+/* How a joint is solved. */
+typedef enum Class {
+    CLASS_BALL,
+    CLASS_HINGE,
+    CLASS_ROW,
+    CLASS_COUNT
+} Class;
+
+/* Joints of each class in each colour. */
+typedef struct Counts {
+    u32 of[CLASS_COUNT][JOINT_PLAIN + 1];
+} Counts;
+
+static Class class_of(const Rigid *rigid, u32 slot, u32 color)
+{
+    JointKind kind = rigid->joints.joints[slot].def.kind;
+    if (color >= JOINT_COLORS) {
+        return CLASS_ROW;
+    }
+    return kind == JOINT_BALL ? CLASS_BALL : (kind == JOINT_HINGE ? CLASS_HINGE : CLASS_ROW);
+}
+
+/* Colours all joints of awake bodies, and counts what each colour has. */
+static void assign(Rigid *rigid, Counts *counts)
+{
+    JointStore *store = &rigid->joints;
+    memset(counts, 0, sizeof(*counts));
+    memset(rigid->colors_used, 0, rigid->slots * sizeof(*rigid->colors_used));
+    for (u32 i = 0; i < store->slots; i++) {
+        u32 a, b;
+        store->color_of[i] = NOT_SOLVED;
+        if (store->tree_places[i] == JOINT_NO_SLOT && joint_bodies(rigid, i, &a, &b) &&
+            (is_moved(rigid, a) || is_moved(rigid, b))) {
+            u32 color = joint_is_plain(rigid, a, b) ? JOINT_PLAIN : color_of(rigid, a, b);
+            store->color_of[i] = (u8)color;
+            counts->of[class_of(rigid, i, color)][color]++;
+        }
+    }
+}
+
+static u32 wide_rows(u32 count)
+{
+    return (count + SIMD_LANES - 1) / SIMD_LANES;
+}
+
+/* Ranges of rows for each colour, and which joint goes into which. */
+static void arrange(Rigid *rigid)
+{
+    JointStore *store = &rigid->joints;
+    Counts counts;
+    assign(rigid, &counts);
+    for (u32 i = 0; i <= JOINT_PLAIN; i++) {
+        JointColor color = {store->ball_count,  wide_rows(counts.of[CLASS_BALL][i]),
+                            store->hinge_count, wide_rows(counts.of[CLASS_HINGE][i]),
+                            store->row_count,   counts.of[CLASS_ROW][i]};
+        store->colors[i] = color;
+        if (i != JOINT_PLAIN && color.ball_count + color.hinge_count + color.row_count > 0) {
+            store->color_count = i + 1;
+        }
+        store->ball_count += color.ball_count;
+        store->hinge_count += color.hinge_count;
+        store->row_count += color.row_count;
+    }
+    memset(store->ball_order, 0xff, store->ball_count * SIMD_LANES * sizeof(u32));
+    memset(store->hinge_order, 0xff, store->hinge_count * SIMD_LANES * sizeof(u32));
+    memset(&counts, 0, sizeof(counts));
+    for (u32 i = 0; i < store->slots; i++) {
+        if (store->color_of[i] == NOT_SOLVED) {
+            continue;
+        }
+        const JointColor *color = &store->colors[store->color_of[i]];
+        Class class = class_of(rigid, i, store->color_of[i]);
+        u32 at = counts.of[class][store->color_of[i]]++;
+        if (class == CLASS_BALL) {
+            store->ball_order[color->ball * SIMD_LANES + at] = i;
+        } else if (class == CLASS_HINGE) {
+            store->hinge_order[color->hinge * SIMD_LANES + at] = i;
+        } else {
+            store->row_order[color->row + at] = i;
+        }
+    }
+}
+
+typedef struct Preparing {
+    Rigid *rigid;
+    f32 h;
+} Preparing;
+
+static void prepare_rows(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const Preparing *run = context;
+    JointStore *store = &run->rigid->joints;
+    for (u32 i = first; i < end; i++) {
+        bool plain = i >= store->colors[JOINT_PLAIN].row;
+        joint_row_prepare(run->rigid, &store->rows[i], store->row_order[i],
+                          plain ? run->rigid->def.tick_s : run->h);
+    }
+}
+
+static void prepare_balls(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const Preparing *run = context;
+    JointStore *store = &run->rigid->joints;
+    for (u32 i = first; i < end; i++) {
+        BallWide *row = &store->balls[i];
+        joint_ball_begin(run->rigid, row);
+        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+            u32 slot = store->ball_order[i * SIMD_LANES + lane];
+            if (slot != JOINT_NO_SLOT) {
+                joint_ball_lane(run->rigid, row, lane, slot, run->h);
+            }
+        }
+        joint_ball_prepare(run->rigid, row);
+    }
+}
+
+static void prepare_hinges(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const Preparing *run = context;
+    JointStore *store = &run->rigid->joints;
+    for (u32 i = first; i < end; i++) {
+        HingeWide *row = &store->hinges[i];
+        joint_hinge_begin(run->rigid, row);
+        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+            u32 slot = store->hinge_order[i * SIMD_LANES + lane];
+            if (slot != JOINT_NO_SLOT) {
+                joint_hinge_lane(run->rigid, row, lane, slot, run->h);
+            }
+        }
+        joint_hinge_prepare(run->rigid, row);
+    }
+}
+
+static void prepare_trees(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const Preparing *run = context;
+    for (u32 i = first; i < end; i++) {
+        joint_trees_prepare(run->rigid, &run->rigid->joints.tree_groups[i], run->h);
+    }
+}
+
+/* Trees and colours follow from which joints there are and who is awake. */
+static void lay_out(Rigid *rigid)
+{
+    JointStore *store = &rigid->joints;
+    store->row_count = store->ball_count = store->hinge_count = 0;
+    store->color_count = store->tree_group_count = 0;
+    if (store->live > 0) {
+        joint_trees_find(rigid);
+        arrange(rigid);
+    }
+    store->laid_out = true;
+}
+
+void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
+{
+    JointStore *store = &rigid->joints;
+    store->break_count = 0;
+    if (!store->laid_out) {
+        lay_out(rigid);
+    }
+    if (store->live == 0) {
+        return;
+    }
+    joint_take_load(rigid, h);
+    Preparing run = {rigid, h};
+    jobs_run(jobs, store->tree_group_count, 1, prepare_trees, &run);
+    jobs_run(jobs, store->row_count, ROW_GRAIN, prepare_rows, &run);
+    jobs_run(jobs, store->hinge_count, HINGE_GRAIN, prepare_hinges, &run);
+    jobs_run(jobs, store->ball_count, BALL_GRAIN, prepare_balls, &run);
+}
+
+/* ---- each substep ---- */
+
+typedef enum Stage {
+    STAGE_WARM_START,
+    STAGE_SOLVE,
+    STAGE_RELAX,     /* follows the bodies first */
+    STAGE_RELAX_MORE /* ball joints only */
+} Stage;
+
+/* Loops of a stage, in this order: trees, then for each colour its balls, hinges and rows. */
+enum {
+    PHASES_OF_COLOR = 3,
+    PHASES_MAX = 1 + PHASES_OF_COLOR * (JOINT_COLORS + 1)
+};
+
+typedef struct StageRun {
+    Rigid *rigid;
+    Stage stage;
+    f32 h;
+    bool last; /* round of ball joints */
+    f32 over;  /* of ball joints in STAGE_SOLVE */
+    Softness soft_ball, soft_row;
+} StageRun;
+
+static void run_balls(const StageRun *run, u32 first, u32 end)
+{
+    BallWide *balls = run->rigid->joints.balls;
+    for (u32 i = first; i < end; i++) {
+        switch (run->stage) {
+        case STAGE_WARM_START:
+            joint_ball_warm_start(run->rigid, &balls[i]);
+            break;
+        case STAGE_SOLVE:
+            joint_ball_solve(run->rigid, &balls[i], &run->soft_ball, run->over,
+                             run->last ? run->h : 0.0f);
+            break;
+        case STAGE_RELAX:
+            joint_ball_relax(run->rigid, &balls[i]);
+            break;
+        case STAGE_RELAX_MORE:
+            joint_ball_relax_more(run->rigid, &balls[i]);
+            break;
+        }
+    }
+}
+
+static void run_hinges(const StageRun *run, u32 first, u32 end)
+{
+    HingeWide *hinges = run->rigid->joints.hinges;
+    for (u32 i = first; i < end; i++) {
+        switch (run->stage) {
+        case STAGE_WARM_START:
+            joint_hinge_warm_start(run->rigid, &hinges[i]);
+            break;
+        case STAGE_SOLVE:
+            joint_hinge_solve(run->rigid, &hinges[i], &run->soft_row, run->h);
+            break;
+        case STAGE_RELAX:
+        case STAGE_RELAX_MORE:
+            joint_hinge_relax(run->rigid, &hinges[i], run->h);
+            break;
+        }
+    }
+}
+
+static void run_rows(const StageRun *run, u32 first, u32 end)
+{
+    JointRow *rows = run->rigid->joints.rows;
+    for (u32 i = first; i < end; i++) {
+        if (run->stage == STAGE_WARM_START) {
+            joint_row_warm_start(run->rigid, &rows[i]);
+        } else {
+            joint_row_solve(run->rigid, &rows[i], run->stage == STAGE_SOLVE ? &run->soft_row : NULL,
+                            run->h);
+        }
+    }
+}
+
+static void run_trees(const StageRun *run, u32 first, u32 end)
+{
+    for (u32 i = first; i < end; i++) {
+        const TreeGroup *group = &run->rigid->joints.tree_groups[i];
+        switch (run->stage) {
+        case STAGE_WARM_START:
+            joint_trees_warm_start(run->rigid, group);
+            break;
+        case STAGE_SOLVE:
+            joint_trees_solve(run->rigid, group, run->h);
+            break;
+        case STAGE_RELAX:
+        case STAGE_RELAX_MORE:
+            joint_trees_relax(run->rigid, group, run->h);
+            break;
+        }
+    }
+}
+
+static void run_phase(void *context, u32 phase, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const StageRun *run = context;
+    if (phase == 0) {
+        run_trees(run, first, end);
+        return;
+    }
+    const JointColor *color = &run->rigid->joints.colors[(phase - 1) / PHASES_OF_COLOR];
+    switch ((phase - 1) % PHASES_OF_COLOR) {
+    case 0:
+        run_balls(run, color->ball + first, color->ball + end);
+        break;
+    case 1:
+        run_hinges(run, color->hinge + first, color->hinge + end);
+        break;
+    default:
+        run_rows(run, color->row + first, color->row + end);
+        break;
+    }
+}
+
+static void run_stage(Rigid *rigid, Jobs *jobs, Stage stage, bool rows, f32 h)
+{
+    JointStore *store = &rigid->joints;
+    StageRun run = {rigid,
+                    stage,
+                    h,
+                    rows,
+                    rows ? 1.0f : BALL_OVER, /* the last pass is exact for a lone joint */
+                    softness(BALL_STIFFNESS / h, JOINT_DAMPING, h),
+                    softness(JOINT_STIFFNESS / h, JOINT_DAMPING, h)};
+    JobsPhase phases[PHASES_MAX];
+    u32 count = 0;
+    /* Trees share no moving body. */
+    phases[count] = (JobsPhase){.count = rows ? store->tree_group_count : 0, .grain = 1};
+    count++;
+    for (u32 i = 0; i < store->color_count; i++) {
+        const JointColor *color = &store->colors[i];
+        u32 hinges = rows ? color->hinge_count : 0, others = rows ? color->row_count : 0;
+        /* What found no colour may share bodies: one row after the other. */
+        u32 grain = i == JOINT_COLORS ? others : jobs_grain(jobs, others, ROW_GRAIN);
+        phases[count + 0] = (JobsPhase){.count = color->ball_count,
+                                        .grain = jobs_grain(jobs, color->ball_count, BALL_GRAIN)};
+        phases[count + 1] =
+            (JobsPhase){.count = hinges, .grain = jobs_grain(jobs, hinges, HINGE_GRAIN)};
+        phases[count + 2] = (JobsPhase){.count = others, .grain = grain};
+        count += 3;
+    }
+    jobs_run_phases(jobs, phases, count, run_phase, &run);
+}
+
+void joint_warm_start(Rigid *rigid, Jobs *jobs)
+{
+    run_stage(rigid, jobs, STAGE_WARM_START, true, rigid->def.tick_s / (f32)rigid->substeps);
+}
+void joint_solve(Rigid *rigid, Jobs *jobs, bool use_bias, f32 h)
+{
+    if (use_bias) {
+        for (u32 round = 1; round < BALL_ROUNDS; round++) {
+            run_stage(rigid, jobs, STAGE_SOLVE, false, h);
+        }
+        run_stage(rigid, jobs, STAGE_SOLVE, true, h);
+        return;
+    }
+    run_stage(rigid, jobs, STAGE_RELAX, true, h);
+    for (u32 round = 1; round < BALL_RELAX_ROUNDS; round++) {
+        run_stage(rigid, jobs, STAGE_RELAX_MORE, false, h);
+    }
+}
+
+/* ---- plain bodies ---- */
+
+/* None of these in a tick without any. */
+static JointColor plain_rows(const Rigid *rigid)
+{
+    const JointStore *store = &rigid->joints;
+    return store->row_count > 0 ? store->colors[JOINT_PLAIN] : (JointColor){0};
+}
+
+void joint_plain_warm_start(Rigid *rigid)
+{
+    JointColor rows = plain_rows(rigid);
+    for (u32 i = 0; i < rows.row_count; i++) {
+        joint_row_warm_start(rigid, &rigid->joints.rows[rows.row + i]);
+    }
+}
+
+void joint_plain_count(Rigid *rigid)
+{
+    JointColor rows = plain_rows(rigid);
+    for (u32 i = 0; i < rows.row_count; i++) {
+        joint_row_count(rigid, &rigid->joints.rows[rows.row + i]);
+    }
+}
+
+void joint_plain_solve(Rigid *rigid, f32 tick_s)
+{
+    JointColor rows = plain_rows(rigid);
+    Softness hard = {rigid->def.baumgarte / tick_s, 1.0f, 0.0f}; /* Baumgarte 1972 */
+    for (u32 i = 0; i < rows.row_count; i++) {
+        joint_row_solve(rigid, &rigid->joints.rows[rows.row + i], &hard, tick_s);
+    }
+}
+
+/* ---- the end of a tick ---- */
+
+static void note_break(Rigid *rigid, u32 slot, f32 force, f32 torque)
+{
+    JointStore *store = &rigid->joints;
+    const Joint *joint = &store->joints[slot];
+    Vec3 anchors[2];
+    Quat frames[2];
+    u32 a, b;
+    joint_frames(rigid, &joint->def, anchors, frames);
+    joint_bodies(rigid, slot, &a, &b);
+    JointBreak *out = &store->breaks[store->break_count++];
+    *out = (JointBreak){
+        slot, joint->generation, a, b, vec3_lerp(anchors[0], anchors[1], 0.5f), force, torque};
+    joint_free(rigid, slot);
+}
+
+/* A motor that should turn, however slowly, keeps its bodies awake. */
+static void keep_awake(Rigid *rigid, u32 slot)
+{
+    u32 sides[2];
+    joint_bodies(rigid, slot, &sides[0], &sides[1]);
+    for (u32 i = 0; i < 2; i++) {
+        if (sides[i] != JOINT_WORLD) {
+            rigid->bodies[sides[i]].sleep_s = 0.0f;
+        }
+    }
+}
+
+typedef struct Storing {
+    Rigid *rigid;
+    f32 tick_s;
+    _Atomic bool asks; /* some joint may break, or keeps its bodies awake */
+} Storing;
+
+/* The phases of joint_finish: each joint is in one row of one of them. */
+enum {
+    STORE_TREES,
+    STORE_ROWS,
+    STORE_HINGES,
+    STORE_BALLS,
+    STORE_ASKS,
+    STORE_PHASES
+};
+
+static bool joint_asks(const JointDef *def)
+{
+    return def->break_force > 0.0f || def->break_torque > 0.0f ||
+           ((def->flags & JOINT_DRIVE) && def->speed != 0.0f);
+}
+
+/* NaN counts as beyond the bound. */
+static f32 within_state(f32 value)
+{
+    f32 least = value >= -STATE_VALUE_MAX ? value : -STATE_VALUE_MAX;
+    return f32_min(least, STATE_VALUE_MAX);
+}
+
+static Vec3 vector_within_state(Vec3 v)
+{
+    return vec3(within_state(v.x), within_state(v.y), within_state(v.z));
+}
+
+/* A load that no number can hold is not handed on: it would stay for ever. What it was is told as
+ * the most that a state holds, so that a joint that may break does. */
+static void joint_forget_load(Joint *joint)
+{
+    memset(&joint->load, 0, sizeof(joint->load));
+    joint->force = vector_within_state(joint->force);
+    joint->torque = vector_within_state(joint->torque);
+    joint->error = within_state(joint->error);
+}
+
+static void store_phase(void *context, u32 phase, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Storing *run = context;
+    JointStore *store = &run->rigid->joints;
+    for (u32 i = first; i < end; i++) {
+        switch (phase) {
+        case STORE_TREES:
+            joint_trees_store(run->rigid, &store->tree_groups[i], run->tick_s);
+            break;
+        case STORE_ROWS:
+            joint_row_store(run->rigid, &store->rows[i], run->tick_s);
+            break;
+        case STORE_HINGES:
+            joint_hinge_store(run->rigid, &store->hinges[i], run->tick_s);
+            break;
+        case STORE_BALLS:
+            joint_ball_store(run->rigid, &store->balls[i], run->tick_s);
+            break;
+        default:
+            if (!joint_is_bounded(&store->joints[i])) {
+                joint_forget_load(&store->joints[i]);
+            }
+            if (joint_asks(&store->joints[i].def)) {
+                atomic_store_explicit(&run->asks, true, memory_order_relaxed);
+            }
+            break;
+        }
+    }
+}
+
+void joint_finish(Rigid *rigid, f32 tick_s)
+{
+    JointStore *store = &rigid->joints;
+    if (store->live == 0) {
+        return;
+    }
+    Storing run = {.rigid = rigid, .tick_s = tick_s};
+    JobsPhase phases[STORE_PHASES] = {
+        [STORE_TREES] = {.count = store->tree_group_count, .grain = 1},
+        [STORE_ROWS] = {.count = store->row_count, .grain = ROW_GRAIN},
+        [STORE_HINGES] = {.count = store->hinge_count, .grain = HINGE_GRAIN},
+        [STORE_BALLS] = {.count = store->ball_count, .grain = BALL_GRAIN},
+        [STORE_ASKS] = {.count = store->slots, .grain = 256},
+    };
+    jobs_run_phases(rigid->jobs, phases, STORE_PHASES, store_phase, &run);
+    if (!atomic_load(&run.asks)) {
+        return;
+    }
+    for (u32 i = 0; i < store->slots; i++) {
+        const Joint *joint = &store->joints[i];
+        const JointDef *def = &joint->def;
+        if (store->color_of[i] == NOT_SOLVED && store->tree_places[i] == JOINT_NO_SLOT) {
+            continue;
+        }
+        if (def->break_force > 0.0f || def->break_torque > 0.0f) {
+            f32 force = vec3_length(joint->force), torque = vec3_length(joint->torque);
+            if ((def->break_force > 0.0f && force > def->break_force) ||
+                (def->break_torque > 0.0f && torque > def->break_torque)) {
+                note_break(rigid, i, force, torque);
+                continue;
+            }
+        }
+        if ((def->flags & JOINT_DRIVE) && def->speed != 0.0f) {
+            keep_awake(rigid, i);
+        }
+    }
+}

@@ -1,0 +1,811 @@
+/*
+ * solve_joint_row.c: one joint of any kind as soft constraints inside the substeps. What a joint
+ * locks is solved as blocks (the point of a ball 3×3, the angles of a hinge 2×2); its free motion
+ * (angle, shift or distance) is one row with spring, motor and limits. Arms and frames follow the
+ * bodies' motion since the tick began, so that large motions within a tick stay right. Method:
+ * TGS-soft (Catto, Solver2D, 2024), soft constraints (Catto, GDC 2011).
+ */
+#include "server/physics/rigid/joint/joint_row.h"
+
+#include "shared/math/trig.h"
+
+/* Errors are taken back no faster than this. */
+#define JOINT_PUSH_M_S   50.0f
+#define JOINT_PUSH_RAD_S 50.0f
+#define JOINT_DAMPING    2.0f
+
+/* The two bodies while a row is solved. */
+typedef struct Sides {
+    Vec3 va, wa, vb, wb;
+    f32 ma, mb;
+    const Symmetric3 *ia, *ib;
+} Sides;
+
+/*
+ * One row: what it measures and what a unit impulse along it gives. Where the joint also has a
+ * block (a ball's point, a slider's angles) the impulse carries a share of that block's, `base`,
+ * which leaves the block's own speed as it was: block elimination, so that one pass solves the
+ * joint.
+ */
+typedef struct Axis {
+    Vec3 line, lever_a, lever_b; /* measured; line zero: an angle */
+    Vec3 push;                   /* impulse */
+    Vec3 turn_a, turn_b;         /* I⁻¹ of the moment */
+    f32 response;                /* speed that a unit impulse gives */
+} Axis;
+
+static const BodyState world_state;
+static const Symmetric3 world_inertia;
+
+static inline const BodyState *state_of(const Rigid *rigid, u32 slot)
+{
+    return slot == JOINT_WORLD ? &world_state : &rigid->states[slot];
+}
+static inline const Symmetric3 *inertia_of(const Rigid *rigid, u32 slot)
+{
+    return slot == JOINT_WORLD ? &world_inertia : &rigid->inertias[slot];
+}
+
+static inline Sides sides_read(const Rigid *rigid, const JointRow *row)
+{
+    const BodyState *a = state_of(rigid, row->a), *b = state_of(rigid, row->b);
+    return (Sides){a->velocity,
+                   a->spin,
+                   b->velocity,
+                   b->spin,
+                   a->inverse_mass,
+                   b->inverse_mass,
+                   inertia_of(rigid, row->a),
+                   inertia_of(rigid, row->b)};
+}
+/* Bodies that no impulse moves are not written: they may be shared between threads. */
+static inline void sides_write(Rigid *rigid, const JointRow *row, const Sides *sides)
+{
+    if (sides->ma > 0.0f) {
+        rigid->states[row->a].velocity = sides->va;
+        rigid->states[row->a].spin = sides->wa;
+    }
+    if (sides->mb > 0.0f) {
+        rigid->states[row->b].velocity = sides->vb;
+        rigid->states[row->b].spin = sides->wb;
+    }
+}
+
+static inline Quat orientation_of(const Rigid *rigid, u32 slot)
+{
+    return slot == JOINT_WORLD ? quat_identity() : rigid->bodies[slot].orientation;
+}
+
+/* All but the angle. */
+static inline JointPose pose_now(const Rigid *rigid, const JointRow *row)
+{
+    const BodyState *a = state_of(rigid, row->a), *b = state_of(rigid, row->b);
+    Quat qa = orientation_of(rigid, row->a), qb = orientation_of(rigid, row->b);
+    JointPose pose;
+    pose.arm_a = quat_rotate(qa, row->local_a);
+    pose.arm_b = quat_rotate(qb, row->local_b);
+    Vec3 moved_a = vec3_add(a->shift, vec3_sub(pose.arm_a, row->start_a));
+    Vec3 moved_b = vec3_add(b->shift, vec3_sub(pose.arm_b, row->start_b));
+    pose.gap = vec3_add(row->start_gap, vec3_sub(moved_b, moved_a));
+    pose.frame_a = quat_mul(qa, row->local_frame_a);
+    pose.frame_b = quat_mul(qb, row->local_frame_b);
+    pose.turn = vec3_sub(b->turn, a->turn);
+    pose.value = row->pose.value;
+    return pose;
+}
+
+static inline Vec3 axis_x(Quat q)
+{
+    return quat_rotate(q, vec3(1.0f, 0.0f, 0.0f));
+}
+static inline Vec3 axis_y(Quat q)
+{
+    return quat_rotate(q, vec3(0.0f, 1.0f, 0.0f));
+}
+static inline Vec3 axis_z(Quat q)
+{
+    return quat_rotate(q, vec3(0.0f, 0.0f, 1.0f));
+}
+
+/* ---- rows ---- */
+
+static inline Symmetric3 turn_response(const Sides *sides)
+{
+    return symmetric_add(*sides->ia, *sides->ib);
+}
+
+static Axis axis_make(const Sides *sides, Vec3 line, Vec3 lever_a, Vec3 lever_b)
+{
+    Axis axis = {line,
+                 lever_a,
+                 lever_b,
+                 line,
+                 symmetric_mul(sides->ia, lever_a),
+                 symmetric_mul(sides->ib, lever_b),
+                 0.0f};
+    axis.response = (sides->ma + sides->mb) * vec3_length_squared(line) +
+                    vec3_dot(lever_a, axis.turn_a) + vec3_dot(lever_b, axis.turn_b);
+    return axis;
+}
+/* Along `line` through both anchors; a's lever reaches to b's anchor, where the line ends. */
+static Axis axis_of_line(const Sides *sides, const JointPose *pose, Vec3 line)
+{
+    return axis_make(sides, line, vec3_cross(vec3_add(pose->arm_a, pose->gap), line),
+                     vec3_cross(pose->arm_b, line));
+}
+/* The impulse at the point that leaves its speed when the moment acts; `mass` is the inverse of the
+ * point's response. */
+static Vec3 share_of_point(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
+                           Vec3 moment)
+{
+    Vec3 turn_a = symmetric_mul(sides->ia, moment), turn_b = symmetric_mul(sides->ib, moment);
+    Vec3 moved = vec3_add(vec3_cross(turn_b, pose->arm_b), vec3_cross(turn_a, pose->arm_a));
+    return vec3_neg(symmetric_mul(mass, moved));
+}
+/* The moment that leaves the spin of b against a when the force acts at b's anchor; `mass` is the
+ * inverse of the response to it. */
+static Vec3 share_of_turn(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
+                          Vec3 force)
+{
+    Vec3 reach = vec3_add(pose->arm_a, pose->gap);
+    Vec3 turn_a = symmetric_mul(sides->ia, vec3_cross(reach, force));
+    Vec3 turn_b = symmetric_mul(sides->ib, vec3_cross(pose->arm_b, force));
+    return vec3_neg(symmetric_mul(mass, vec3_add(turn_a, turn_b)));
+}
+/* About `about`, leaving the speed of the point. */
+static Axis axis_over_point(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
+                            Vec3 about)
+{
+    Vec3 base = share_of_point(sides, pose, mass, about);
+    Vec3 moment_a = vec3_add(about, vec3_cross(pose->arm_a, base));
+    Vec3 moment_b = vec3_add(about, vec3_cross(pose->arm_b, base));
+    Axis axis = {vec3_zero(),
+                 about,
+                 about,
+                 base,
+                 symmetric_mul(sides->ia, moment_a),
+                 symmetric_mul(sides->ib, moment_b),
+                 0.0f};
+    Symmetric3 turn = turn_response(sides);
+    f32 plain = vec3_dot(about, symmetric_mul(&turn, about));
+    /* Rounding must not make a joint's own lever arm infinitely heavy. */
+    axis.response = f32_max(vec3_dot(about, vec3_add(axis.turn_a, axis.turn_b)), plain * 1e-5f);
+    return axis;
+}
+/* Along `line`, leaving the spin of b against a. */
+static Axis axis_over_turn(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
+                           Vec3 line)
+{
+    Axis axis = axis_of_line(sides, pose, line);
+    Vec3 base = share_of_turn(sides, pose, mass, line);
+    axis.turn_a = vec3_add(axis.turn_a, symmetric_mul(sides->ia, base));
+    axis.turn_b = vec3_add(axis.turn_b, symmetric_mul(sides->ib, base));
+    axis.response = (sides->ma + sides->mb) * vec3_length_squared(line) +
+                    vec3_dot(axis.lever_a, axis.turn_a) + vec3_dot(axis.lever_b, axis.turn_b);
+    return axis;
+}
+static inline f32 axis_speed(const Sides *sides, const Axis *axis)
+{
+    return vec3_dot(axis->line, vec3_sub(sides->vb, sides->va)) +
+           vec3_dot(axis->lever_b, sides->wb) - vec3_dot(axis->lever_a, sides->wa);
+}
+static inline void axis_apply(Sides *sides, const Axis *axis, f32 impulse)
+{
+    sides->va = vec3_add_scaled(sides->va, -impulse * sides->ma, axis->push);
+    sides->wa = vec3_add_scaled(sides->wa, -impulse, axis->turn_a);
+    sides->vb = vec3_add_scaled(sides->vb, impulse * sides->mb, axis->push);
+    sides->wb = vec3_add_scaled(sides->wb, impulse, axis->turn_b);
+}
+static inline void apply_point(Sides *sides, Vec3 arm_a, Vec3 arm_b, Vec3 impulse)
+{
+    sides->va = vec3_add_scaled(sides->va, -sides->ma, impulse);
+    sides->wa = vec3_sub(sides->wa, symmetric_mul(sides->ia, vec3_cross(arm_a, impulse)));
+    sides->vb = vec3_add_scaled(sides->vb, sides->mb, impulse);
+    sides->wb = vec3_add(sides->wb, symmetric_mul(sides->ib, vec3_cross(arm_b, impulse)));
+}
+static inline void apply_moment(Sides *sides, Vec3 moment)
+{
+    sides->wa = vec3_sub(sides->wa, symmetric_mul(sides->ia, moment));
+    sides->wb = vec3_add(sides->wb, symmetric_mul(sides->ib, moment));
+}
+static inline Vec3 point_speed(const Sides *sides, Vec3 arm_a, Vec3 arm_b)
+{
+    return vec3_sub(vec3_add(sides->vb, vec3_cross(sides->wb, arm_b)),
+                    vec3_add(sides->va, vec3_cross(sides->wa, arm_a)));
+}
+
+/* −[r] I⁻¹ [r]: how the point at the arm answers an impulse by turning. */
+static inline Symmetric3 arm_response(const Symmetric3 *i, Vec3 r)
+{
+    Vec3 x = vec3_cross(symmetric_mul(i, vec3(0.0f, r.z, -r.y)), r);
+    Vec3 y = vec3_cross(symmetric_mul(i, vec3(-r.z, 0.0f, r.x)), r);
+    Vec3 z = vec3_cross(symmetric_mul(i, vec3(r.y, -r.x, 0.0f)), r);
+    return (Symmetric3){x.x, y.y, z.z, y.x, z.x, z.y};
+}
+static inline Symmetric3 point_response(const Sides *sides, Vec3 arm_a, Vec3 arm_b)
+{
+    Symmetric3 a = arm_response(sides->ia, arm_a), b = arm_response(sides->ib, arm_b);
+    f32 m = sides->ma + sides->mb;
+    Symmetric3 k = symmetric_add(a, b);
+    k.xx += m;
+    k.yy += m;
+    k.zz += m;
+    return k;
+}
+static inline Vec3 limited(Vec3 v, f32 limit)
+{
+    f32 length = vec3_length(v);
+    return length <= limit ? v : vec3_scale(v, limit / length);
+}
+
+/* ---- the free motion: spring, motor, limits ---- */
+
+static void solve_spring(const JointRow *row, JointLoad *impulse, Sides *sides, const Axis *axis,
+                         f32 value, f32 h)
+{
+    f32 speed = axis_speed(sides, axis) - impulse->spring / row->mass;
+    f32 sum = -(h * row->stiffness * (value - row->rest) + row->damping * speed);
+    axis_apply(sides, axis, sum - impulse->spring);
+    impulse->spring = sum;
+}
+
+static void solve_motor(const JointRow *row, JointLoad *impulse, Sides *sides, const Axis *axis)
+{
+    f32 sum = impulse->motor + (row->speed - axis_speed(sides, axis)) / axis->response;
+    sum = f32_clamp(sum, -row->impulse_max, row->impulse_max);
+    axis_apply(sides, axis, sum - impulse->motor);
+    impulse->motor = sum;
+}
+
+/* The room left is ≥ 0 (or, two-sided, = 0); `sign` −1 for an upper limit. */
+static void solve_limit(f32 *impulse, Sides *sides, const Axis *axis, f32 room, f32 sign,
+                        bool two_sided, const Softness *soft, f32 push_max, f32 h)
+{
+    f32 bias = 0.0f, mass_scale = 1.0f, impulse_scale = 0.0f;
+    if (room > 0.0f && !two_sided) {
+        bias = room / h;
+    } else if (soft) {
+        bias = f32_clamp(soft->bias_rate * room, -push_max, push_max);
+        mass_scale = soft->mass_scale;
+        impulse_scale = soft->impulse_scale;
+    }
+    f32 speed = sign * axis_speed(sides, axis);
+    f32 sum = *impulse - mass_scale * (speed + bias) / axis->response - impulse_scale * *impulse;
+    sum = two_sided ? sum : f32_max(sum, 0.0f);
+    axis_apply(sides, axis, sign * (sum - *impulse));
+    *impulse = sum;
+}
+
+static bool has_limits(const JointRow *row)
+{
+    return row->kind == JOINT_DISTANCE || (row->flags & JOINT_LIMITS);
+}
+
+static void solve_free_motion(JointRow *row, Sides *sides, const Axis *axis, f32 value,
+                              const Softness *soft, f32 push_max, f32 h)
+{
+    if (!(axis->response > 0.0f)) {
+        return;
+    }
+    if ((row->flags & JOINT_SPRUNG) && soft && row->stiffness > 0.0f) {
+        solve_spring(row, &row->impulse, sides, axis, value, h);
+    }
+    if (row->flags & JOINT_DRIVE) {
+        solve_motor(row, &row->impulse, sides, axis);
+    }
+    if (has_limits(row)) {
+        bool locked = row->lower == row->upper;
+        solve_limit(&row->impulse.lower, sides, axis, value - row->lower, 1.0f, locked, soft,
+                    push_max, h);
+        if (!locked && row->upper < WORLD_EXTENT_MAX_M) {
+            solve_limit(&row->impulse.upper, sides, axis, row->upper - value, -1.0f, false, soft,
+                        push_max, h);
+        }
+    }
+}
+
+static f32 free_impulse(const JointLoad *impulse)
+{
+    return impulse->spring + impulse->motor + impulse->lower - impulse->upper;
+}
+
+/* The line between the anchors; along a's x where they coincide. */
+static Vec3 anchor_line(const JointPose *pose)
+{
+    return vec3_normalize_or(pose->gap, axis_x(pose->frame_a));
+}
+
+/* About the mean of both x axes, scaled so that its row speed is the rate of the twist angle. */
+static Vec3 twist_axis(const JointPose *pose)
+{
+    Vec3 a = axis_x(pose->frame_a), b = axis_x(pose->frame_b);
+    return vec3_scale(vec3_add(a, b), 1.0f / f32_max(1.0f + vec3_dot(a, b), 0.1f));
+}
+
+/* The row of the free motion and its value; `block` is the inverse response of the locked block. */
+static bool free_axis(JointRow *row, const Sides *sides, const JointPose *pose,
+                      const Symmetric3 *block, Axis *axis, f32 *value)
+{
+    switch (row->kind) {
+    case JOINT_HINGE:
+        *axis = axis_over_point(sides, pose, block, axis_x(pose->frame_a));
+        break;
+    case JOINT_CONE_TWIST:
+        *axis = axis_over_point(sides, pose, block, twist_axis(pose));
+        break;
+    case JOINT_SLIDER:
+        *axis = axis_over_turn(sides, pose, block, axis_x(pose->frame_a));
+        *value = vec3_dot(axis->line, pose->gap);
+        return true;
+    case JOINT_DISTANCE:
+    case JOINT_SPRING:
+        *axis = axis_of_line(sides, pose, anchor_line(pose));
+        *value = vec3_length(pose->gap);
+        return true;
+    default:
+        return false;
+    }
+    *value = pose->value;
+    return true;
+}
+
+static bool is_angular(JointKind kind)
+{
+    return kind == JOINT_HINGE || kind == JOINT_CONE_TWIST;
+}
+
+/* After the bodies have moved. The axis of an angle may turn, too: what a step adds to the angle is
+ * about the one between. */
+static void row_follow(const Rigid *rigid, JointRow *row)
+{
+    JointPose pose = pose_now(rigid, row);
+    if (is_angular(row->kind)) {
+        bool hinge = row->kind == JOINT_HINGE;
+        Vec3 before = hinge ? axis_x(row->pose.frame_a) : twist_axis(&row->pose);
+        Vec3 after = hinge ? axis_x(pose.frame_a) : twist_axis(&pose);
+        Vec3 step = vec3_sub(pose.turn, row->pose.turn);
+        pose.value += 0.5f * vec3_dot(vec3_add(before, after), step);
+    }
+    row->pose = pose;
+}
+
+/* Where on a the force acts: where anchors may lie apart it reaches to b's, so that the two forces
+ * lie on one line and angular momentum is kept. */
+static Vec3 reach_of_a(const JointRow *row, const JointPose *pose)
+{
+    bool apart = row->kind == JOINT_SLIDER || row->kind == JOINT_DISTANCE ||
+                 row->kind == JOINT_SPRING || row->kind == JOINT_MOTOR;
+    return apart ? vec3_add(pose->arm_a, pose->gap) : pose->arm_a;
+}
+
+/* ---- locked angles ---- */
+
+/* The rotation vector (nearly: 2 sin(θ/2) n) that takes a's frame to b's. */
+static Vec3 frame_error(const JointPose *pose)
+{
+    Quat q = quat_mul(pose->frame_b, quat_conjugate(pose->frame_a));
+    f32 s = q.w < 0.0f ? -2.0f : 2.0f;
+    return vec3(s * q.x, s * q.y, s * q.z);
+}
+
+/* Slider: all three. */
+static void solve_frames(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *mass,
+                         const Softness *s)
+{
+    Vec3 bias = limited(vec3_scale(frame_error(pose), s->bias_rate), JOINT_PUSH_RAD_S);
+    Vec3 speed = vec3_add(vec3_sub(sides->wb, sides->wa), bias);
+    Vec3 change = vec3_scale(symmetric_mul(mass, speed), -s->mass_scale);
+    change = vec3_add_scaled(change, -s->impulse_scale, row->impulse.angular);
+    row->impulse.angular = vec3_add(row->impulse.angular, change);
+    apply_moment(sides, change);
+}
+
+/* Fixed: all three, over the point. */
+static void solve_weld(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *block,
+                       const Softness *s)
+{
+    Axis x = axis_over_point(sides, pose, block, vec3(1.0f, 0.0f, 0.0f));
+    Axis y = axis_over_point(sides, pose, block, vec3(0.0f, 1.0f, 0.0f));
+    Axis z = axis_over_point(sides, pose, block, vec3(0.0f, 0.0f, 1.0f));
+    Vec3 rx = vec3_add(x.turn_a, x.turn_b), ry = vec3_add(y.turn_a, y.turn_b);
+    Symmetric3 k = {x.response, y.response, z.response, rx.y, rx.z, ry.z};
+    Symmetric3 mass = symmetric_inverse(&k);
+    Vec3 bias = limited(vec3_scale(frame_error(pose), s->bias_rate), JOINT_PUSH_RAD_S);
+    Vec3 speed = vec3_add(vec3_sub(sides->wb, sides->wa), bias);
+    Vec3 change = vec3_scale(symmetric_mul(&mass, speed), -s->mass_scale);
+    change = vec3_add_scaled(change, -s->impulse_scale, row->impulse.angular);
+    row->impulse.angular = vec3_add(row->impulse.angular, change);
+    axis_apply(sides, &x, change.x);
+    axis_apply(sides, &y, change.y);
+    axis_apply(sides, &z, change.z);
+}
+
+/* Two rows at once: their speeds and errors to changes of their impulses. */
+static void solve_two(const Axis *one, const Axis *two, f32 coupling, Sides *sides, f32 bias_one,
+                      f32 bias_two, f32 *impulse_one, f32 *impulse_two, const Softness *s)
+{
+    f32 determinant = one->response * two->response - coupling * coupling;
+    if (!(determinant > 0.0f)) {
+        return;
+    }
+    f32 u = axis_speed(sides, one) + bias_one, v = axis_speed(sides, two) + bias_two;
+    f32 scale = -s->mass_scale / determinant;
+    f32 du = scale * (two->response * u - coupling * v) - s->impulse_scale * *impulse_one;
+    f32 dv = scale * (one->response * v - coupling * u) - s->impulse_scale * *impulse_two;
+    *impulse_one += du;
+    *impulse_two += dv;
+    axis_apply(sides, one, du);
+    axis_apply(sides, two, dv);
+}
+
+/* Hinge: x axes together, two rows about a's y and z, over the point. */
+static void solve_axes(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *block,
+                       const Softness *s)
+{
+    Vec3 x = axis_x(pose->frame_a), y = axis_y(pose->frame_a), z = vec3_cross(x, y);
+    Vec3 xb = axis_x(pose->frame_b);
+    Vec3 error = vec3_cross(x, xb);
+    if (vec3_dot(x, xb) < 0.0f) {
+        error = vec3_normalize_or(error, y);
+    }
+    Axis about_y = axis_over_point(sides, pose, block, y);
+    Axis about_z = axis_over_point(sides, pose, block, z);
+    Vec3 bias = limited(vec3_scale(error, s->bias_rate), JOINT_PUSH_RAD_S);
+    f32 coupling = vec3_dot(y, vec3_add(about_z.turn_a, about_z.turn_b));
+    solve_two(&about_y, &about_z, coupling, sides, vec3_dot(y, bias), vec3_dot(z, bias),
+              &row->impulse.angular.y, &row->impulse.angular.z, s);
+}
+
+static Vec3 cross_axis(const JointPose *pose)
+{
+    return vec3_normalize_or(vec3_cross(axis_y(pose->frame_b), axis_x(pose->frame_a)),
+                             axis_z(pose->frame_a));
+}
+
+/* Universal: a's x and b's y, the arms of the cross, stay perpendicular. */
+static void solve_cross(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *block,
+                        const Softness *soft)
+{
+    Axis axis = axis_over_point(sides, pose, block, cross_axis(pose));
+    if (axis.response > 0.0f) {
+        f32 error = vec3_dot(axis_x(pose->frame_a), axis_y(pose->frame_b));
+        solve_limit(&row->impulse.angular.x, sides, &axis, error, 1.0f, true, soft,
+                    JOINT_PUSH_RAD_S, 1.0f);
+    }
+}
+
+/* Cone-twist: the angle between the x axes is at most the swing. */
+static void solve_swing(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *block,
+                        const Softness *soft, f32 h)
+{
+    Vec3 a = axis_x(pose->frame_a), b = axis_x(pose->frame_b);
+    Vec3 normal = vec3_cross(a, b);
+    f32 sine = vec3_length(normal), cosine = vec3_dot(a, b);
+    Vec3 about = vec3_normalize_or(normal, axis_y(pose->frame_a));
+    Axis axis = axis_over_point(sides, pose, block, about);
+    if (!(axis.response > 0.0f)) {
+        return;
+    }
+    /* sin and cos of the room: no arc is needed where it is small, which is where it matters. */
+    f32 room = row->sin_swing * cosine - row->cos_swing * sine;
+    f32 other = row->cos_swing * cosine + row->sin_swing * sine;
+    room = other > 0.0f ? room : (room < 0.0f ? -1.0f : 1.0f);
+    solve_limit(&row->impulse.swing, sides, &axis, room, -1.0f, false, soft, JOINT_PUSH_RAD_S, h);
+}
+
+/* ---- locked points ---- */
+
+static void solve_point(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *mass,
+                        const Softness *s)
+{
+    Vec3 bias = limited(vec3_scale(pose->gap, s->bias_rate), JOINT_PUSH_M_S);
+    Vec3 speed = vec3_add(point_speed(sides, pose->arm_a, pose->arm_b), bias);
+    Vec3 change = vec3_scale(symmetric_mul(mass, speed), -s->mass_scale);
+    change = vec3_add_scaled(change, -s->impulse_scale, row->impulse.linear);
+    row->impulse.linear = vec3_add(row->impulse.linear, change);
+    apply_point(sides, pose->arm_a, pose->arm_b, change);
+}
+
+/* Slider: no shift along a's y and z, over the angles. */
+static void solve_track(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *block,
+                        const Softness *s)
+{
+    Vec3 y = axis_y(pose->frame_a), z = axis_z(pose->frame_a);
+    Axis on_y = axis_over_turn(sides, pose, block, y);
+    Axis on_z = axis_over_turn(sides, pose, block, z);
+    f32 by = f32_clamp(s->bias_rate * vec3_dot(y, pose->gap), -JOINT_PUSH_M_S, JOINT_PUSH_M_S);
+    f32 bz = f32_clamp(s->bias_rate * vec3_dot(z, pose->gap), -JOINT_PUSH_M_S, JOINT_PUSH_M_S);
+    f32 coupling = vec3_dot(on_y.lever_a, on_z.turn_a) + vec3_dot(on_y.lever_b, on_z.turn_b);
+    solve_two(&on_y, &on_z, coupling, sides, by, bz, &row->impulse.linear.y, &row->impulse.linear.z,
+              s);
+}
+
+/* JOINT_MOTOR: a velocity, and with a frequency a pose, with bounded force and torque. */
+static void solve_drive(JointRow *row, Sides *sides, const JointPose *pose, bool use_bias)
+{
+    const Softness *s = &rigid_softness;
+    if (row->soft.bias_rate > 0.0f) {
+        if (!use_bias) {
+            return; /* its spring has had its say in this substep */
+        }
+        s = &row->soft;
+    }
+    Vec3 target = quat_rotate(pose->frame_a, row->motor_spin);
+    Symmetric3 k = turn_response(sides);
+    Symmetric3 mass = symmetric_inverse(&k);
+    Vec3 speed = vec3_sub(vec3_sub(sides->wb, sides->wa), target);
+    speed = vec3_add_scaled(speed, s->bias_rate, frame_error(pose));
+    Vec3 old = row->impulse.angular;
+    Vec3 sum = vec3_sub(vec3_scale(old, 1.0f - s->impulse_scale),
+                        vec3_scale(symmetric_mul(&mass, speed), s->mass_scale));
+    row->impulse.angular = limited(sum, row->torque_impulse_max);
+    apply_moment(sides, vec3_sub(row->impulse.angular, old));
+
+    Vec3 arm_a = reach_of_a(row, pose);
+    target = quat_rotate(pose->frame_a, row->motor_velocity);
+    k = point_response(sides, arm_a, pose->arm_b);
+    mass = symmetric_inverse(&k);
+    speed = vec3_sub(point_speed(sides, arm_a, pose->arm_b), target);
+    speed = vec3_add_scaled(speed, s->bias_rate, pose->gap);
+    old = row->impulse.linear;
+    sum = vec3_sub(vec3_scale(old, 1.0f - s->impulse_scale),
+                   vec3_scale(symmetric_mul(&mass, speed), s->mass_scale));
+    row->impulse.linear = limited(sum, row->impulse_max);
+    apply_point(sides, arm_a, pose->arm_b, vec3_sub(row->impulse.linear, old));
+}
+
+/* ---- a row ---- */
+
+static bool is_over_point(JointKind kind)
+{
+    return kind == JOINT_HINGE || kind == JOINT_FIXED || kind == JOINT_CONE_TWIST ||
+           kind == JOINT_UNIVERSAL;
+}
+
+/* Inverse response of the block that the joint solves first: a point, or a slider's angles. */
+static Symmetric3 block_mass(const JointRow *row, const Sides *sides, const JointPose *pose)
+{
+    Symmetric3 k = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+    if (row->kind == JOINT_SLIDER) {
+        k = turn_response(sides);
+    } else if (row->kind != JOINT_DISTANCE && row->kind != JOINT_SPRING) {
+        k = point_response(sides, pose->arm_a, pose->arm_b);
+    }
+    return symmetric_inverse(&k);
+}
+
+/* The block first; then the free motion and the locked angles, which leave the block's speed. */
+static void row_solve(JointRow *row, Sides *sides, const JointPose *pose, const Softness *soft,
+                      f32 h)
+{
+    const Softness *s = soft ? soft : &rigid_softness;
+    if (row->kind == JOINT_MOTOR) {
+        solve_drive(row, sides, pose, soft != NULL);
+        return;
+    }
+    Symmetric3 block = block_mass(row, sides, pose);
+    if (row->kind == JOINT_SLIDER) {
+        solve_frames(row, sides, pose, &block, s);
+    } else if (row->kind != JOINT_DISTANCE && row->kind != JOINT_SPRING) {
+        solve_point(row, sides, pose, &block, s);
+    }
+    Axis axis;
+    f32 value;
+    if (free_axis(row, sides, pose, &block, &axis, &value)) {
+        solve_free_motion(row, sides, &axis, value, soft,
+                          is_angular(row->kind) ? JOINT_PUSH_RAD_S : JOINT_PUSH_M_S, h);
+    }
+    switch (row->kind) {
+    case JOINT_HINGE:
+        solve_axes(row, sides, pose, &block, s);
+        break;
+    case JOINT_SLIDER:
+        solve_track(row, sides, pose, &block, s);
+        break;
+    case JOINT_FIXED:
+        solve_weld(row, sides, pose, &block, s);
+        break;
+    case JOINT_CONE_TWIST:
+        if (row->flags & JOINT_LIMITS) {
+            solve_swing(row, sides, pose, &block, soft, h);
+        }
+        break;
+    case JOINT_UNIVERSAL:
+        solve_cross(row, sides, pose, &block, soft);
+        break;
+    default:
+        break;
+    }
+}
+
+/* All that the joint gives b: a force at the anchor and a moment, as impulses. */
+static void row_impulse(const JointRow *row, const Sides *sides, const JointPose *pose, Vec3 *force,
+                        Vec3 *moment)
+{
+    const JointLoad *i = &row->impulse;
+    *force = i->linear;
+    *moment = i->angular;
+    switch (row->kind) {
+    case JOINT_HINGE:
+        *moment = quat_rotate(pose->frame_a, vec3(free_impulse(i), i->angular.y, i->angular.z));
+        break;
+    case JOINT_SLIDER:
+        *force = quat_rotate(pose->frame_a, vec3(free_impulse(i), i->linear.y, i->linear.z));
+        break;
+    case JOINT_DISTANCE:
+    case JOINT_SPRING:
+        *force = vec3_scale(anchor_line(pose), free_impulse(i));
+        *moment = vec3_zero();
+        break;
+    case JOINT_CONE_TWIST: {
+        Vec3 swing = vec3_cross(axis_x(pose->frame_a), axis_x(pose->frame_b));
+        swing = vec3_normalize_or(swing, axis_y(pose->frame_a));
+        *moment = vec3_add_scaled(vec3_scale(twist_axis(pose), free_impulse(i)), -i->swing, swing);
+        break;
+    }
+    case JOINT_UNIVERSAL:
+        *moment = vec3_scale(cross_axis(pose), i->angular.x);
+        break;
+    default:
+        break;
+    }
+    Symmetric3 block = block_mass(row, sides, pose);
+    if (row->kind == JOINT_SLIDER) {
+        *moment = vec3_add(*moment, share_of_turn(sides, pose, &block, *force));
+    } else if (is_over_point(row->kind)) {
+        *force = vec3_add(*force, share_of_point(sides, pose, &block, *moment));
+    }
+}
+
+void joint_row_warm_start(Rigid *rigid, const JointRow *row)
+{
+    Sides sides = sides_read(rigid, row);
+    Vec3 force, moment;
+    row_impulse(row, &sides, &row->pose, &force, &moment);
+    apply_point(&sides, reach_of_a(row, &row->pose), row->pose.arm_b, force);
+    apply_moment(&sides, moment);
+    sides_write(rigid, row, &sides);
+}
+
+static void count_impulse(JointRow *row, const Sides *sides, const JointPose *pose)
+{
+    Vec3 force, moment;
+    row_impulse(row, sides, pose, &force, &moment);
+    row->sum_force = vec3_add(row->sum_force, force);
+    row->sum_moment = vec3_add(row->sum_moment, moment);
+}
+
+void joint_row_solve(Rigid *rigid, JointRow *row, const Softness *soft, f32 h)
+{
+    if (!soft) {
+        row_follow(rigid, row);
+    }
+    Sides sides = sides_read(rigid, row);
+    row_solve(row, &sides, &row->pose, soft, h);
+    sides_write(rigid, row, &sides);
+    if (!soft) {
+        count_impulse(row, &sides, &row->pose);
+    }
+}
+
+void joint_row_count(Rigid *rigid, JointRow *row)
+{
+    Sides sides = sides_read(rigid, row);
+    count_impulse(row, &sides, &row->pose);
+}
+
+/* ---- once a tick ---- */
+
+static JointLoad load_scale(const JointLoad *load, f32 s)
+{
+    return (JointLoad){vec3_scale(load->linear, s),
+                       vec3_scale(load->angular, s),
+                       load->spring * s,
+                       load->motor * s,
+                       load->lower * s,
+                       load->upper * s,
+                       load->swing * s};
+}
+
+static void prepare_free_motion(const Rigid *rigid, JointRow *row, const JointDef *def, f32 h)
+{
+    Sides sides = sides_read(rigid, row);
+    Axis axis;
+    f32 value;
+    Symmetric3 block = block_mass(row, &sides, &row->pose);
+    if (!free_axis(row, &sides, &row->pose, &block, &axis, &value)) {
+        return;
+    }
+    /* Of the two bodies as the joint lets them move, so that a spring has the frequency asked for.
+     */
+    row->mass = axis.response > 0.0f ? 1.0f / axis.response : 0.0f;
+    SpringStep spring = spring_step(def->frequency, def->damping, h);
+    row->stiffness = row->mass * spring.stiffness / (h * h);
+    row->damping = row->mass * spring.damping;
+}
+
+void joint_row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h)
+{
+    const Joint *joint = &rigid->joints.joints[slot];
+    const JointDef *def = &joint->def;
+    memset(row, 0, sizeof(*row));
+    joint_bodies(rigid, slot, &row->a, &row->b);
+    row->joint = slot;
+    row->kind = def->kind;
+    row->flags = def->flags | (def->kind == JOINT_SPRING ? JOINT_SPRUNG : 0);
+    Vec3 anchors[2];
+    Quat frames[2];
+    joint_frames(rigid, def, anchors, frames);
+    row->start_gap = vec3_sub(anchors[1], anchors[0]);
+    row->local_frame_a = def->frame_a;
+    row->local_frame_b = def->frame_b;
+    if (row->a != JOINT_WORLD) {
+        row->local_a = vec3_sub(def->anchor_a, rigid->bodies[row->a].centre);
+    }
+    if (row->b != JOINT_WORLD) {
+        row->local_b = vec3_sub(def->anchor_b, rigid->bodies[row->b].centre);
+    }
+    row->start_a = quat_rotate(orientation_of(rigid, row->a), row->local_a);
+    row->start_b = quat_rotate(orientation_of(rigid, row->b), row->local_b);
+    row->pose = pose_now(rigid, row);
+    if (is_angular(row->kind)) {
+        row->pose.value = joint_twist(frames[0], frames[1]);
+    }
+    row->lower = def->lower;
+    row->upper = def->upper;
+    row->rest = def->rest;
+    row->speed = def->speed;
+    row->impulse_max = def->force_max * h;
+    row->torque_impulse_max = def->torque_max * h;
+    row->motor_velocity = def->motor_velocity;
+    row->motor_spin = def->motor_spin;
+    row->impulse = load_scale(&joint->load, h);
+    if (def->kind == JOINT_CONE_TWIST) {
+        f64 sine, cosine;
+        trig_sincos((f64)def->swing, &sine, &cosine);
+        row->sin_swing = (f32)sine;
+        row->cos_swing = (f32)cosine;
+    }
+    if (def->kind == JOINT_MOTOR && def->frequency > 0.0f) {
+        row->soft = softness(def->frequency, def->damping, h);
+    }
+    prepare_free_motion(rigid, row, def, h);
+    /* What is no longer asked for gives nothing. */
+    JointLoad *load = &row->impulse;
+    load->spring = row->flags & JOINT_SPRUNG && row->stiffness > 0.0f ? load->spring : 0.0f;
+    load->motor = row->flags & JOINT_DRIVE ? load->motor : 0.0f;
+    if (!has_limits(row)) {
+        load->lower = 0.0f;
+        load->upper = 0.0f;
+        load->swing = 0.0f;
+    }
+}
+
+/* How far apart what should be together is. */
+static f32 row_error(const JointRow *row, const JointPose *pose)
+{
+    f32 length = vec3_length(pose->gap);
+    Vec3 x = axis_x(pose->frame_a);
+    switch (row->kind) {
+    case JOINT_SLIDER:
+        return vec3_length(vec3_add_scaled(pose->gap, -vec3_dot(x, pose->gap), x));
+    case JOINT_DISTANCE:
+        return f32_max(0.0f, f32_max(row->lower - length, length - row->upper));
+    case JOINT_MOTOR:
+    case JOINT_SPRING:
+        return 0.0f;
+    default:
+        return length;
+    }
+}
+
+void joint_row_store(Rigid *rigid, const JointRow *row, f32 tick_s)
+{
+    Joint *joint = &rigid->joints.joints[row->joint];
+    JointPose pose = pose_now(rigid, row);
+    bool plain = joint_is_plain(rigid, row->a, row->b);
+    joint->load = load_scale(&row->impulse, plain ? 1.0f / tick_s : (f32)rigid->substeps / tick_s);
+    joint->force = vec3_scale(row->sum_force, 1.0f / tick_s);
+    joint->torque = vec3_scale(row->sum_moment, 1.0f / tick_s);
+    joint->error = row_error(row, &pose);
+}

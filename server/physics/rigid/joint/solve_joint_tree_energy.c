@@ -1,0 +1,183 @@
+/*
+ * solve_joint_tree_energy.c: energy of trees and rings of joints that nothing holds. Joints do no
+ * work. Nearly so in steps too: the impulses of solve and relax are those of RATTLE, which keeps
+ * the energy of a system near its own, as long as a step resolves what turns in it. A light part
+ * that heavy ones whip about turns by half a radian in a step, and each such step gives or takes
+ * some percent. So what the joints of a tree have done in a substep is taken from the motion of its
+ * parts against each other, which is scaled: what is left of the velocities when those are taken
+ * away with which the tree, stiff in its pose of now, would have the same momentum and angular
+ * momentum. Neither is changed by that, nor what joints hold.
+ * Method: projection onto the energy (Hairer, Lubich, Wanner, "Geometric numerical integration",
+ * 2006, IV.4), along what keeps the other invariants.
+ */
+#include "server/physics/rigid/joint/joint_tree.h"
+#include "server/physics/rigid/solve/turning.h"
+
+/* Share of the energy that is left alone: rounding. */
+#define ENERGY_ROUNDING 1e-5f
+/* Parts that hardly move against each other cannot make up for more than this, squared. */
+#define SCALE_MOST      4.0f
+
+/* Of the whole tree. */
+typedef struct Whole {
+    f32x8 mass;      /* kg */
+    Vec3x8 velocity; /* of its centre */
+    Vec3x8 centre, spin;
+} Whole;
+
+SIMD_INLINE f32x8 mass_of(const TreeSides *side)
+{
+    f32x8 one = f32x8_set(1.0f);
+    i32x8 some = side->mass > f32x8_set(0.0f);
+    return f32x8_and(some, one / f32x8_select(some, side->mass, one));
+}
+
+static Whole whole_of(const Trees *t)
+{
+    Whole w = {.mass = f32x8_set(0.0f), .velocity = vec3x8_zero()};
+    for (u32 i = 0; i < t->own_count; i++) {
+        f32x8 m = mass_of(&t->sides[i]);
+        w.mass += m;
+        w.velocity = vec3x8_add_scaled(w.velocity, m, t->sides[i].velocity);
+    }
+    w.velocity = vec3x8_scale(w.velocity, f32x8_set(1.0f) / w.mass);
+    return w;
+}
+
+SIMD_INLINE f32x8 energy_of(const TreeSides *side, Vec3x8 velocity, Vec3x8 spin)
+{
+    Quatx8 q = side->place.orientation, back = {q.w, -q.x, -q.y, -q.z};
+    Vec3x8 w = quatx8_rotate(back, spin);
+    f32x8 turning = vec3x8_dot(w, symmetric3x8_mul(&side->inertia, w));
+    return 0.5f * (mass_of(side) * vec3x8_dot(velocity, velocity) + turning);
+}
+
+/* J, as seen from the centre. */
+static f32x8 inner_energy(const Trees *t, const Whole *w)
+{
+    f32x8 sum = f32x8_set(0.0f);
+    for (u32 i = 0; i < t->own_count; i++) {
+        const TreeSides *side = &t->sides[i];
+        sum += energy_of(side, vec3x8_sub(side->velocity, w->velocity), side->spin);
+    }
+    return sum;
+}
+
+void trees_energy_begin(const Trees *t, i32x8 fits)
+{
+    if (!t->flies) {
+        return;
+    }
+    Whole w = whole_of(t);
+    t->keep->energy = inner_energy(t, &w);
+    t->keep->fits = fits;
+    t->keep->alone = ~(i32x8){0};
+    for (u32 i = 1; i < t->own_count; i++) {
+        /* What falls in another way. */
+        t->keep->alone &= t->sides[i].rest == t->sides[0].rest;
+    }
+}
+
+/* Where the bodies are, from the first of each lane: in next.shift. */
+static void gather_arms(const Trees *t)
+{
+    for (u32 i = 0; i < t->own_count; i++) {
+        for (u32 lane = 0; lane < t->lanes; lane++) {
+            const Body *bodies = t->rigid->bodies;
+            Vec3 from = bodies[t->sides[0].slots[lane]].position;
+            Vec3 at = bodies[t->sides[i].slots[lane]].position;
+            lane_set_vec3(&t->sides[i].next.shift, lane, vec3_sub(at, from));
+        }
+    }
+}
+
+SIMD_INLINE Symmetric3x8 world_inertia(const TreeSides *side)
+{
+    return inverse(&side->place.inertia);
+}
+
+/* Centre and spin of the tree as if it were stiff. */
+static void add_spin(const Trees *t, Whole *w)
+{
+    f32x8 zero = f32x8_set(0.0f), s = f32x8_set(1.0f) / w->mass;
+    Vec3x8 moment = vec3x8_zero();
+    Symmetric3x8 sum = {zero, zero, zero, zero, zero, zero};
+    w->centre = vec3x8_zero();
+    for (u32 i = 0; i < t->own_count; i++) {
+        const TreeSides *side = &t->sides[i];
+        w->centre = vec3x8_add_scaled(w->centre, s * mass_of(side), side->next.shift);
+    }
+    for (u32 i = 0; i < t->own_count; i++) {
+        const TreeSides *side = &t->sides[i];
+        Symmetric3x8 inertia = world_inertia(side);
+        f32x8 m = mass_of(side);
+        Vec3x8 r = vec3x8_sub(side->next.shift, w->centre);
+        Vec3x8 v = vec3x8_sub(side->velocity, w->velocity);
+        moment = vec3x8_add_scaled(moment, m, vec3x8_cross(r, v));
+        moment = vec3x8_add(moment, symmetric3x8_mul(&inertia, side->spin));
+        sum.xx += inertia.xx + m * (r.y * r.y + r.z * r.z);
+        sum.yy += inertia.yy + m * (r.z * r.z + r.x * r.x);
+        sum.zz += inertia.zz + m * (r.x * r.x + r.y * r.y);
+        sum.xy += inertia.xy - m * r.x * r.y;
+        sum.xz += inertia.xz - m * r.x * r.z;
+        sum.yz += inertia.yz - m * r.y * r.z;
+    }
+    Symmetric3x8 answer = inverse(&sum);
+    w->spin = symmetric3x8_mul(&answer, moment);
+}
+
+/* What a part moves by against the stiff tree. */
+typedef struct Apart {
+    Vec3x8 velocity, spin;
+} Apart;
+
+SIMD_INLINE Apart apart_of(const TreeSides *side, const Whole *w)
+{
+    Vec3x8 r = vec3x8_sub(side->next.shift, w->centre);
+    Vec3x8 with = vec3x8_add(w->velocity, vec3x8_cross(w->spin, r));
+    return (Apart){vec3x8_sub(side->velocity, with), vec3x8_sub(side->spin, w->spin)};
+}
+
+/* What rounding leaves of the momentum of all parts goes into the velocity of the whole: where a
+ * heavy part lies far from the first, it would be scaled with the rest, always to one side. */
+static void take_drift(const Trees *t, Whole *w)
+{
+    Vec3x8 drift = vec3x8_zero();
+    for (u32 i = 0; i < t->own_count; i++) {
+        Apart part = apart_of(&t->sides[i], w);
+        drift = vec3x8_add_scaled(drift, mass_of(&t->sides[i]), part.velocity);
+    }
+    w->velocity = vec3x8_add_scaled(w->velocity, f32x8_set(1.0f) / w->mass, drift);
+}
+
+void trees_energy_keep(const Trees *t)
+{
+    if (!t->flies || !i32x8_any(t->keep->alone)) {
+        return;
+    }
+    Whole w = whole_of(t);
+    f32x8 most = f32x8_set(ENERGY_ROUNDING) * t->keep->energy, one = f32x8_set(1.0f);
+    f32x8 gain = inner_energy(t, &w) - t->keep->energy, apart = f32x8_set(0.0f);
+    i32x8 lanes = t->keep->alone & (f32x8_abs(gain) > most);
+    if (!i32x8_any(lanes)) {
+        return;
+    }
+    gather_arms(t);
+    add_spin(t, &w);
+    take_drift(t, &w);
+    for (u32 i = 0; i < t->own_count; i++) {
+        Apart part = apart_of(&t->sides[i], &w);
+        apart += energy_of(&t->sides[i], part.velocity, part.spin);
+    }
+    lanes &= apart > most;
+    f32x8 scale = one - gain / f32x8_select(lanes, apart, one);
+    scale = f32x8_max(scale, f32x8_set(0.0f));
+    scale = f32x8_min(scale, f32x8_select(t->keep->fits, f32x8_set(SCALE_MOST), one));
+    scale = f32x8_and(lanes, f32x8_sqrt(scale) - one);
+    for (u32 i = 0; i < t->own_count; i++) {
+        TreeSides *side = &t->sides[i];
+        Apart part = apart_of(side, &w);
+        side->velocity = vec3x8_add_scaled(side->velocity, scale, part.velocity);
+        side->spin = vec3x8_add_scaled(side->spin, scale, part.spin);
+    }
+}

@@ -1,0 +1,221 @@
+/*
+ * solve_joint_tree_pose.c: where the rows of trees of joints stand, and where a step will take
+ * them.
+ */
+#include "server/physics/rigid/joint/joint_tree.h"
+#include "server/physics/rigid/solve/turning.h"
+
+SIMD_INLINE Quatx8 quatx8_mul(Quatx8 a, Quatx8 b)
+{
+    return (Quatx8){a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
+                    a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+                    a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
+                    a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
+}
+
+SIMD_INLINE Vec3x8 unit_or(Vec3x8 v, Vec3x8 other)
+{
+    f32x8 square = vec3x8_dot(v, v), one = f32x8_set(1.0f);
+    i32x8 some = square > 1e-30f;
+    f32x8 s = f32x8_and(some, one / f32x8_sqrt(f32x8_select(some, square, one)));
+    return (Vec3x8){f32x8_select(some, v.x * s, other.x), f32x8_select(some, v.y * s, other.y),
+                    f32x8_select(some, v.z * s, other.z)};
+}
+
+/* ---- where rows stand ---- */
+
+/* Axes and the error of a turning. Where the axes of a hinge are more than a right angle apart, the
+ * error is 1 about what turns them back. */
+static void turn_follow(u32 kind, TreeRow *row, const Place *a, const Place *b)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
+    Quatx8 qa = quatx8_mul(a->orientation, row->turn.frame_a);
+    Quatx8 qb = quatx8_mul(b->orientation, row->turn.frame_b);
+    Vec3x8 x = {one, zero, zero}, y = {zero, one, zero};
+    if (kind == TREE_TURN) {
+        Quatx8 q = quatx8_mul(qb, (Quatx8){qa.w, -qa.x, -qa.y, -qa.z});
+        f32x8 s = f32x8_select(q.w < zero, f32x8_set(-2.0f), f32x8_set(2.0f));
+        row->gap = (Vec3x8){s * q.x, s * q.y, s * q.z};
+        return;
+    }
+    Vec3x8 xa = quatx8_rotate(qa, x);
+    if (kind == TREE_TURN_AXIS) {
+        Vec3x8 xb = quatx8_rotate(qb, x), error = vec3x8_cross(xa, xb);
+        i32x8 far = vec3x8_dot(xa, xb) < zero;
+        Vec3x8 whole = unit_or(error, quatx8_rotate(qa, y));
+        row->axis = xa;
+        row->gap =
+            (Vec3x8){f32x8_select(far, whole.x, error.x), f32x8_select(far, whole.y, error.y),
+                     f32x8_select(far, whole.z, error.z)};
+    } else {
+        Vec3x8 yb = quatx8_rotate(qb, y);
+        row->turn.x = xa;
+        row->turn.y = yb;
+        row->axis = unit_or(vec3x8_cross(yb, xa), quatx8_rotate(qa, (Vec3x8){zero, zero, one}));
+        row->gap = vec3x8_scale(row->axis, vec3x8_dot(xa, yb));
+    }
+}
+
+/* From one anchor to the other, with the bodies at these places. */
+SIMD_INLINE Vec3x8 point_gap(const TreePoint *p, const Place *a, const Place *b, Vec3x8 *arm_a,
+                             Vec3x8 *arm_b)
+{
+    *arm_a = quatx8_rotate(a->orientation, p->local_a);
+    *arm_b = quatx8_rotate(b->orientation, p->local_b);
+    return vec3x8_add(p->start_gap, vec3x8_sub(anchor_moved(b, *arm_b, p->start_b),
+                                               anchor_moved(a, *arm_a, p->start_a)));
+}
+
+/* Arms, axis and error of a point. */
+static void point_follow(u32 kind, TreeRow *row, const Place *a, const Place *b)
+{
+    TreePoint *p = &row->point;
+    Vec3x8 gap = point_gap(p, a, b, &p->arm_a, &p->arm_b);
+    if (kind == TREE_TRACK) {
+        /* At the anchor of the body that turns less easily, as its TREE_TURN makes both alike: a
+         * long arm on a light body would drown in rounding what holds the other. */
+        f32x8 light_a = a->inertia.xx + a->inertia.yy + a->inertia.zz, none = f32x8_set(0.0f);
+        f32x8 light_b = b->inertia.xx + b->inertia.yy + b->inertia.zz;
+        Vec3x8 zero = {none, none, none};
+        i32x8 on_b = light_b < light_a;
+        p->arm_b = vec3x8_sub(p->arm_b, vec3x8_select(on_b, gap, zero));
+        p->arm_a = vec3x8_add(p->arm_a, vec3x8_select(on_b, zero, gap));
+    } else {
+        p->arm_a = vec3x8_add(p->arm_a, gap);
+    }
+    if (kind == TREE_ROD) {
+        Vec3x8 none = {f32x8_set(1.0f), f32x8_set(0.0f), f32x8_set(0.0f)};
+        row->axis = unit_or(gap, none);
+        gap = vec3x8_scale(row->axis, vec3x8_dot(row->axis, gap) - p->length);
+    } else if (kind == TREE_TRACK) {
+        row->axis = quatx8_rotate(a->orientation, p->local_axis);
+        p->length = vec3x8_dot(row->axis, gap);
+        gap = locked_part(kind, row, gap);
+    }
+    row->gap = gap;
+}
+
+static void row_follow(u32 kind, TreeRow *row, const Place *a, const Place *b)
+{
+    if (is_point(kind)) {
+        point_follow(kind, row, a, b);
+    } else {
+        turn_follow(kind, row, a, b);
+    }
+}
+
+/* Cosine and sine of half the angle of b's frame against a's about their x axis. */
+static void twist_half(TreeTurn *turn, const Place *a, const Place *b)
+{
+    Quatx8 qa = quatx8_mul(a->orientation, turn->frame_a);
+    Quatx8 q =
+        quatx8_mul((Quatx8){qa.w, -qa.x, -qa.y, -qa.z}, quatx8_mul(b->orientation, turn->frame_b));
+    f32x8 square = q.w * q.w + q.x * q.x, one = f32x8_set(1.0f);
+    i32x8 some = square > 1e-20f;
+    f32x8 s = one / f32x8_sqrt(f32x8_select(some, square, one));
+    turn->spring.cosine = f32x8_select(some, q.w * s, one);
+    turn->spring.sine = f32x8_and(some, q.x * s);
+}
+
+/* What a step adds to the angle of a hinge: 2 asin by its series, of less than a right angle. */
+static void spring_follow(TreeRow *row, const Place *a, const Place *b)
+{
+    TreeSpring *spring = &row->turn.spring;
+    f32x8 cosine = spring->cosine, sine = spring->sine;
+    twist_half(&row->turn, a, b);
+    f32x8 x = spring->sine * cosine - spring->cosine * sine;
+    f32x8 whole = spring->cosine * cosine + spring->sine * sine, square = x * x;
+    /* Quaternions of opposite signs are the same turn. */
+    x = f32x8_select(whole < f32x8_set(0.0f), -x, x);
+    f32x8 series = (square * (15.0f / 336.0f) + 3.0f / 40.0f) * square + 1.0f / 6.0f;
+    spring->angle += 2.0f * x * (series * square + 1.0f);
+}
+
+void tree_row_follow(const Trees *t, u32 place)
+{
+    const TreeLinks *links = &t->joints[place].links;
+    TreeRow *row = &t->rows[place];
+    const Place *a = &t->sides[links->body_a].place, *b = &t->sides[links->body_b].place;
+    row_follow(links->kind, row, a, b);
+    if (links->sprung && links->kind == TREE_TURN_AXIS) {
+        spring_follow(row, a, b);
+    }
+    /* What was given along what was locked before. */
+    row->impulse = locked_part(links->kind, row, row->impulse);
+}
+
+void tree_row_start(const Trees *t, u32 place)
+{
+    const TreeLinks *links = &t->joints[place].links;
+    if (is_point(links->kind)) {
+        TreePoint *p = &t->rows[place].point;
+        p->start_a = quatx8_rotate(t->sides[links->body_a].place.orientation, p->local_a);
+        p->start_b = quatx8_rotate(t->sides[links->body_b].place.orientation, p->local_b);
+    } else if (links->sprung) {
+        twist_half(&t->rows[place].turn, &t->sides[links->body_a].place,
+                   &t->sides[links->body_b].place);
+    }
+    tree_row_follow(t, place);
+}
+
+/* ---- where a step will take them ---- */
+
+/* Axes of a hinge: ½ h σ x × ω, σ the
+ * rate of its angle. Of a universal joint half of the second derivative of x · y. */
+Vec3x8 tree_row_bend(const Trees *t, u32 place, f32x8 half_h)
+{
+    const TreeLinks *links = &t->joints[place].links;
+    const TreeRow *row = &t->rows[place];
+    Vec3x8 u = t->sides[links->body_a].spin, v = t->sides[links->body_b].spin;
+    Vec3x8 n = row->axis;
+    switch (links->kind) {
+    case TREE_POINT:
+        return point_bend(u, row->point.arm_a, v, row->point.arm_b, half_h);
+    case TREE_TURN_AXIS:
+        return vec3x8_scale(vec3x8_cross(n, u), half_h * vec3x8_dot(n, vec3x8_sub(v, u)));
+    case TREE_TURN_CROSS: {
+        Vec3x8 x = vec3x8_cross(u, row->turn.x), y = vec3x8_cross(v, row->turn.y);
+        f32x8 bend = vec3x8_dot(vec3x8_cross(u, x), row->turn.y) + 2.0f * vec3x8_dot(x, y) +
+                     vec3x8_dot(row->turn.x, vec3x8_cross(v, y));
+        return vec3x8_scale(n, half_h * bend);
+    }
+    default: {
+        f32x8 zero = f32x8_set(0.0f);
+        return (Vec3x8){zero, zero, zero};
+    }
+    }
+}
+
+/* As bodies_move does. */
+void trees_foresee(const Trees *t, f32 step)
+{
+    f32x8 h = f32x8_set(step);
+    for (u32 i = 0; i < t->side_count; i++) {
+        TreeSides *side = &t->sides[i];
+        Quatx8 q = side->place.orientation;
+        Vec3x8 mean = side->spin;
+        /* Those that turn so much that it shows. */
+        i32x8 turns = side->uneven & (vec3x8_dot(side->spin, side->spin) >= 1e-6f);
+        if (i32x8_any(turns)) {
+            Vec3x8 freely = turn_freely(q, &side->inertia, side->spin, h).mean;
+            mean = vec3x8_select(turns, freely, mean);
+        }
+        side->next.shift = vec3x8_add_scaled(side->place.shift, h, side->velocity);
+        side->next.orientation = quatx8_integrate(q, mean, h);
+    }
+}
+
+Vec3x8 tree_row_opens(const Trees *t, u32 place, f32 h)
+{
+    const TreeLinks *links = &t->joints[place].links;
+    const TreeRow *row = &t->rows[place];
+    const Place *a = &t->sides[links->body_a].next, *b = &t->sides[links->body_b].next;
+    if (links->kind == TREE_POINT) {
+        Vec3x8 arm_a, arm_b, gap = point_gap(&row->point, a, b, &arm_a, &arm_b);
+        return vec3x8_scale(vec3x8_sub(gap, row->gap), f32x8_set(1.0f / h));
+    }
+    TreeRow then = *row;
+    row_follow(links->kind, &then, a, b);
+    Vec3x8 opens = vec3x8_scale(vec3x8_sub(then.gap, row->gap), f32x8_set(1.0f / h));
+    return locked_part(links->kind, row, opens);
+}

@@ -1,0 +1,871 @@
+/*
+ * solve_joint_trees.c: the numbers of solve_joint_tree.c, for up to eight trees of one shape side
+ * by side, one a lane. The velocities of their bodies are gathered once a stage and worked on where
+ * they lie one after the other.
+ */
+#include "server/physics/rigid/joint/joint_tree.h"
+
+bool joint_trees_reserve(Rigid *rigid)
+{
+    JointStore *store = &rigid->joints;
+    return rigid_reserve(rigid, &store->tree_rows, &store->tree_row_capacity, store->tree_row_count,
+                         sizeof(TreeRow)) &&
+           rigid_reserve(rigid, &store->tree_sides, &store->tree_side_capacity,
+                         store->tree_side_count, sizeof(TreeSides)) &&
+           rigid_reserve(rigid, &store->tree_blocks, &store->tree_block_capacity,
+                         store->tree_block_count, sizeof(TreeBlock)) &&
+           rigid_reserve(rigid, &store->tree_keeps, &store->tree_keep_capacity,
+                         store->tree_group_count, sizeof(TreeKeep));
+}
+
+Trees joint_trees_of(Rigid *rigid, const TreeGroup *group)
+{
+    const JointStore *store = &rigid->joints;
+    const JointTree *tree = &store->trees[group->tree];
+    return (Trees){.rigid = rigid,
+                   .keep = store->tree_keeps + (group - store->tree_groups),
+                   .joints = store->tree_joints + tree->first,
+                   .rows = store->tree_rows + group->row,
+                   .sides = store->tree_sides + group->side,
+                   .blocks = store->tree_blocks + group->block,
+                   .count = group->count,
+                   .side_count = group->side_count,
+                   .block_count = tree->block_count,
+                   .lanes = group->lanes,
+                   .lone = tree->lone,
+                   .taut = tree->taut,
+                   .exact = tree->exact,
+                   .ring = tree->ring,
+                   .flies = tree->flies,
+                   .own_count = tree->own_count,
+                   .fill = tree->fill,
+                   .ends = store->ring_ends + tree->body};
+}
+
+/* ---- arithmetic ---- */
+
+SIMD_INLINE Symmetric3x8 symmetric3x8_scale(const Symmetric3x8 *m, f32x8 s)
+{
+    return (Symmetric3x8){m->xx * s, m->yy * s, m->zz * s, m->xy * s, m->xz * s, m->yz * s};
+}
+SIMD_INLINE Symmetric3x8 symmetric3x8_add(const Symmetric3x8 *a, const Symmetric3x8 *b)
+{
+    return (Symmetric3x8){a->xx + b->xx, a->yy + b->yy, a->zz + b->zz,
+                          a->xy + b->xy, a->xz + b->xz, a->yz + b->yz};
+}
+SIMD_INLINE Vec3x8 block_mul_transposed(const TreeBlock *m, Vec3x8 v)
+{
+    return (Vec3x8){vec3x8_dot(m->x, v), vec3x8_dot(m->y, v), vec3x8_dot(m->z, v)};
+}
+SIMD_INLINE Vec3x8 block_mul(const TreeBlock *m, Vec3x8 v)
+{
+    return vec3x8_add_scaled(vec3x8_add_scaled(vec3x8_scale(m->x, v.x), v.y, m->y), v.z, m->z);
+}
+
+/* w − [r] I⁻¹ [s], times the sign: the velocity at the arm r that a unit impulse at the arm s
+ * gives. */
+SIMD_INLINE TreeBlock arm_coupling(const TreeSides *side, Vec3x8 r, Vec3x8 s, f32 sign)
+{
+    const Symmetric3x8 *i = &side->place.inertia;
+    Vec3x8 u = vec3x8_scale(s, f32x8_set(sign));
+    /* Columns of I⁻¹ [s]ᵀ. */
+    Vec3x8 x = {i->xy * u.z - i->xz * u.y, i->yy * u.z - i->yz * u.y, i->yz * u.z - i->zz * u.y};
+    Vec3x8 y = {i->xz * u.x - i->xx * u.z, i->yz * u.x - i->xy * u.z, i->zz * u.x - i->xz * u.z};
+    Vec3x8 z = {i->xx * u.y - i->xy * u.x, i->xy * u.y - i->yy * u.x, i->xz * u.y - i->yz * u.x};
+    TreeBlock m = {vec3x8_cross(x, r), vec3x8_cross(y, r), vec3x8_cross(z, r)};
+    f32x8 w = side->mass * sign;
+    m.x.x += w;
+    m.y.y += w;
+    m.z.z += w;
+    return m;
+}
+
+/* I⁻¹ times the sign. */
+SIMD_INLINE TreeBlock turn_coupling(const TreeSides *side, f32 sign)
+{
+    Symmetric3x8 i = symmetric3x8_scale(&side->place.inertia, f32x8_set(sign));
+    return (TreeBlock){{i.xx, i.xy, i.xz}, {i.xy, i.yy, i.yz}, {i.xz, i.yz, i.zz}};
+}
+
+SIMD_INLINE Vec3x8 arm_at(const TreeRow *row, bool is_b)
+{
+    return is_b ? row->point.arm_b : row->point.arm_a;
+}
+
+/* What a unit impulse of the rows `other` gives those of `one` at a body that both have. */
+SIMD_INLINE TreeBlock coupling_at(const Trees *t, u32 body, u32 one, u32 other)
+{
+    const TreeLinks *p = &t->joints[one].links, *q = &t->joints[other].links;
+    const TreeRow *a = &t->rows[one], *b = &t->rows[other];
+    const TreeSides *side = &t->sides[body];
+    bool one_b = p->body_b == body, other_b = q->body_b == body;
+    f32 sign = one_b == other_b ? 1.0f : -1.0f;
+    if (is_point(p->kind) && is_point(q->kind)) {
+        return arm_coupling(side, arm_at(a, one_b), arm_at(b, other_b), sign);
+    }
+    TreeBlock m = turn_coupling(side, sign);
+    if (is_point(p->kind)) {
+        Vec3x8 r = arm_at(a, one_b);
+        return (TreeBlock){vec3x8_cross(m.x, r), vec3x8_cross(m.y, r), vec3x8_cross(m.z, r)};
+    }
+    if (is_point(q->kind)) {
+        /* I⁻¹ [s]: columns of I⁻¹ mixed by the arm. */
+        Vec3x8 s = arm_at(b, other_b);
+        return (TreeBlock){vec3x8_sub(vec3x8_scale(m.y, s.z), vec3x8_scale(m.z, s.y)),
+                           vec3x8_sub(vec3x8_scale(m.z, s.x), vec3x8_scale(m.x, s.z)),
+                           vec3x8_sub(vec3x8_scale(m.x, s.y), vec3x8_scale(m.y, s.x))};
+    }
+    return m;
+}
+
+SIMD_INLINE TreeBlock locked_rows(u32 kind, const TreeRow *row, const TreeBlock *m)
+{
+    return (TreeBlock){locked_part(kind, row, m->x), locked_part(kind, row, m->y),
+                       locked_part(kind, row, m->z)};
+}
+
+/* The same of columns: a projection is symmetric. */
+SIMD_INLINE TreeBlock locked_columns(u32 kind, const TreeRow *row, const TreeBlock *m)
+{
+    Vec3x8 n = row->axis, along = block_mul(m, n);
+    TreeBlock part = {vec3x8_scale(along, n.x), vec3x8_scale(along, n.y), vec3x8_scale(along, n.z)};
+    if (locks_axis(kind)) {
+        return part;
+    }
+    return (TreeBlock){vec3x8_sub(m->x, part.x), vec3x8_sub(m->y, part.y),
+                       vec3x8_sub(m->z, part.z)};
+}
+
+SIMD_INLINE TreeBlock coupling(const Trees *t, u32 one, u32 other)
+{
+    const TreeLinks *p = &t->joints[one].links, *q = &t->joints[other].links;
+    TreeBlock m = coupling_at(t, p->upper, one, other);
+    if (p->body_a == q->body_a && p->body_b == q->body_b) {
+        TreeBlock n = coupling_at(t, p->body_a == p->upper ? p->body_b : p->body_a, one, other);
+        m = (TreeBlock){vec3x8_add(m.x, n.x), vec3x8_add(m.y, n.y), vec3x8_add(m.z, n.z)};
+    }
+    if (leaves_axis(p->kind) || locks_axis(p->kind)) {
+        m = locked_rows(p->kind, &t->rows[one], &m);
+    }
+    if (leaves_axis(q->kind) || locks_axis(q->kind)) {
+        m = locked_columns(q->kind, &t->rows[other], &m);
+    }
+    return m;
+}
+
+/* D − Bᵀ W for the symmetric product of two blocks. */
+SIMD_INLINE void subtract_square(Symmetric3x8 *d, const TreeBlock *b, const TreeBlock *w)
+{
+    d->xx -= vec3x8_dot(b->x, w->x);
+    d->yy -= vec3x8_dot(b->y, w->y);
+    d->zz -= vec3x8_dot(b->z, w->z);
+    d->xy -= vec3x8_dot(b->x, w->y);
+    d->xz -= vec3x8_dot(b->x, w->z);
+    d->yz -= vec3x8_dot(b->y, w->z);
+}
+
+/* m − Bᵀ W */
+SIMD_INLINE void subtract_product(TreeBlock *m, const TreeBlock *b, const TreeBlock *w)
+{
+    m->x = vec3x8_sub(m->x, block_mul_transposed(b, w->x));
+    m->y = vec3x8_sub(m->y, block_mul_transposed(b, w->y));
+    m->z = vec3x8_sub(m->z, block_mul_transposed(b, w->z));
+}
+
+/* ---- the rows of one joint ---- */
+
+/* What is locked of a matrix. Empty rows are alone, and as heavy as the others. */
+SIMD_INLINE Symmetric3x8 locked_matrix(u32 kind, const TreeRow *row, Symmetric3x8 k)
+{
+    if (!leaves_axis(kind) && !locks_axis(kind)) {
+        return k;
+    }
+    Vec3x8 n = row->axis, kn = symmetric3x8_mul(&k, n);
+    f32x8 along = vec3x8_dot(n, kn), zero = f32x8_set(0.0f);
+    if (locks_axis(kind)) {
+        return (Symmetric3x8){along, along, along, zero, zero, zero};
+    }
+    /* P K P + s n nᵀ, P = E − n nᵀ. What is left along n is as large as rounding where arms are
+     * long, so s is not that: any s of the size of the rest does. */
+    f32x8 s = k.xx + k.yy + k.zz;
+    Vec3x8 m = vec3x8_sub_scaled(kn, 0.5f * (along + s), n);
+    return (Symmetric3x8){k.xx - 2.0f * n.x * m.x,      k.yy - 2.0f * n.y * m.y,
+                          k.zz - 2.0f * n.z * m.z,      k.xy - n.x * m.y - n.y * m.x,
+                          k.xz - n.x * m.z - n.z * m.x, k.yz - n.y * m.z - n.z * m.y};
+}
+
+typedef struct TreeSoftness {
+    f32x8 rate; /* 1/s, of errors */
+    f32x8 give; /* share of the response */
+} TreeSoftness;
+
+/*
+ * As softness() with a damping ratio of 1. Points of trees give more where they shake: what is
+ * laden so much that it answers as if it were heavier, or turns too much, does not see where its
+ * step leads, and what gives takes its energy. And a chain that is held taut at both ends would
+ * pull without bound if it did not give; a bridge of planks that are held at both sides is calm
+ * enough to give less.
+ */
+static TreeSoftness tree_softness(const Trees *t, u32 kind, f32x8 shake, f32 h)
+{
+    f32x8 one = f32x8_set(1.0f), stiffness = f32x8_set(TREE_TURN_STIFFNESS);
+    if (is_point(kind)) {
+        f32 most = t->lone ? TREE_LONE_STIFFNESS : TREE_STIFFNESS, least = TREE_SHAKE_STIFFNESS;
+        f32x8 x = shake / SHAKE_TURN, calm = t->lone ? one : one / (one + x * x);
+        stiffness = t->taut && !t->ring ? f32x8_set(least) : (most - least) * calm + least;
+    }
+    f32x8 w = stiffness * 6.2831853f, a = w + 2.0f;
+    return (TreeSoftness){w / (a * h), one / (w * a)};
+}
+
+/* What turns more than this in a step, or is laden, shakes: rad, squared. */
+#define TURNS_TOO_MUCH 0.5f
+
+/* The greatest turn of a step in each lane, rad squared, where it shakes; else 0. */
+static f32x8 shaking_turn(const Trees *t, f32 h)
+{
+    f32x8 most = f32x8_set(0.0f);
+    i32x8 laden = {0};
+    for (u32 i = 0; i < t->side_count; i++) {
+        const TreeSides *side = &t->sides[i];
+        f32x8 turn = vec3x8_dot(side->spin, side->spin) * (h * h);
+        most = f32x8_max(most, f32x8_and(side->moves, turn));
+        laden |= side->laden;
+    }
+    return f32x8_and(laden | (most > TURNS_TOO_MUCH), most);
+}
+
+/* Their own matrix and an empty coupling, before the rows below them are eliminated. */
+SIMD_INLINE void joint_begin(const Trees *t, u32 place, f32x8 shake, f32 h)
+{
+    const TreeLinks *links = &t->joints[place].links;
+    TreeSoftness soft = tree_softness(t, links->kind, shake, h);
+    TreeRow *row = &t->rows[place];
+    const TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
+    Symmetric3x8 k;
+    if (is_point(links->kind)) {
+        f32x8 masses = a->mass + b->mass, zero = f32x8_set(0.0f);
+        k = (Symmetric3x8){masses, masses, masses, zero, zero, zero};
+        add_arm_response(&k, &a->place.inertia, row->point.arm_a);
+        add_arm_response(&k, &b->place.inertia, row->point.arm_b);
+    } else {
+        k = symmetric3x8_add(&a->place.inertia, &b->place.inertia);
+    }
+    k = locked_matrix(links->kind, row, k);
+    /* Points give by the masses alone: bodies of small inertia at the end of long arms would else
+     * hold nothing. */
+    row->rate = soft.rate;
+    if (is_point(links->kind)) {
+        f32x8 m = (a->mass + b->mass) * soft.give, zero = f32x8_set(0.0f);
+        row->give = (Symmetric3x8){m, m, m, zero, zero, zero};
+    } else {
+        row->give = symmetric3x8_scale(&k, soft.give);
+    }
+    row->mass = symmetric3x8_add(&k, &row->give);
+    if (links->filled && !t->exact) {
+        memset(&t->blocks[links->block], 0, links->coupled * sizeof(TreeBlock));
+    }
+}
+
+/* Mass becomes the inverse of D, blocks D⁻¹ B; what is coupled to the joint loses its share. */
+SIMD_INLINE void joint_eliminate(const Trees *t, u32 place)
+{
+    const TreeLinks *links = &t->joints[place].links;
+    TreeRow *row = &t->rows[place];
+    TreeBlock *mine = &t->blocks[links->block], plain[TREE_COUPLED];
+    Symmetric3x8 mass = inverse(&row->mass);
+    row->mass = mass;
+    for (u32 n = 0; n < links->coupled; n++) {
+        TreeBlock b = coupling(t, place, links->others[n]);
+        if (links->filled) {
+            b = (TreeBlock){vec3x8_add(b.x, mine[n].x), vec3x8_add(b.y, mine[n].y),
+                            vec3x8_add(b.z, mine[n].z)};
+        }
+        mine[n] = (TreeBlock){symmetric3x8_mul(&mass, b.x), symmetric3x8_mul(&mass, b.y),
+                              symmetric3x8_mul(&mass, b.z)};
+        plain[n] = b;
+    }
+    for (u32 n = 0; n < links->coupled; n++) {
+        u32 other = links->others[n];
+        subtract_square(&t->rows[other].mass, &plain[n], &mine[n]);
+        /* The joints coupled to this one are coupled to each other, in the same order. */
+        for (u32 m = n + 1; m < links->coupled; m++) {
+            subtract_product(&t->blocks[t->joints[other].links.block + m - n - 1], &plain[n],
+                             &mine[m]);
+        }
+    }
+}
+
+SIMD_INLINE Vec3x8 joint_speed(const Trees *t, u32 place)
+{
+    const TreeLinks *links = &t->joints[place].links;
+    const TreeRow *row = &t->rows[place];
+    const TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
+    if (!is_point(links->kind)) {
+        return locked_part(links->kind, row, vec3x8_sub(b->spin, a->spin));
+    }
+    Vec3x8 speed = vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, row->point.arm_b)),
+                              vec3x8_add(a->velocity, vec3x8_cross(a->spin, row->point.arm_a)));
+    return locked_part(links->kind, row, speed);
+}
+
+SIMD_INLINE void joint_apply(const Trees *t, u32 place, Vec3x8 impulse)
+{
+    const TreeLinks *links = &t->joints[place].links;
+    const TreeRow *row = &t->rows[place];
+    TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
+    Vec3x8 moment_a = impulse, moment_b = impulse;
+    if (is_point(links->kind)) {
+        moment_a = vec3x8_cross(row->point.arm_a, impulse);
+        moment_b = vec3x8_cross(row->point.arm_b, impulse);
+        a->velocity = vec3x8_sub_scaled(a->velocity, a->mass, impulse);
+        b->velocity = vec3x8_add_scaled(b->velocity, b->mass, impulse);
+    }
+    a->spin = vec3x8_sub(a->spin, symmetric3x8_mul(&a->place.inertia, moment_a));
+    b->spin = vec3x8_add(b->spin, symmetric3x8_mul(&b->place.inertia, moment_b));
+}
+
+/* Forward substitution: takes their share from the right-hand sides above. */
+SIMD_INLINE void joint_forward(const Trees *t, u32 place, Vec3x8 ask)
+{
+    const TreeLinks *links = &t->joints[place].links;
+    TreeRow *row = &t->rows[place];
+    row->change = vec3x8_sub(row->below, ask);
+    row->below = vec3x8_zero();
+    if (t->exact) {
+        return;
+    }
+    for (u32 n = 0; n < links->coupled; n++) {
+        TreeRow *other = &t->rows[links->others[n]];
+        other->below = vec3x8_sub(other->below,
+                                  block_mul_transposed(&t->blocks[links->block + n], row->change));
+    }
+}
+
+/*
+ * A spring gives its whole impulse as a step begins, by where its joint stands and how fast it is
+ * there; what holds the joint then answers. The turning of a joint follows its point.
+ */
+static void spring_push(const Trees *t, u32 place, f32x8 h)
+{
+    const TreeLinks *links = &t->joints[place].links;
+    TreeSpring *spring = &t->rows[place].turn.spring;
+    TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
+    bool slides = links->kind == TREE_TURN;
+    const TreeRow *row = &t->rows[slides ? place - 1 : place];
+    Vec3x8 n = row->axis, lever_a = n, lever_b = n;
+    f32x8 value = spring->angle, speed = f32x8_set(0.0f);
+    if (slides) {
+        lever_a = vec3x8_cross(row->point.arm_a, n);
+        lever_b = vec3x8_cross(row->point.arm_b, n);
+        value = row->point.length;
+        speed = vec3x8_dot(n, vec3x8_sub(b->velocity, a->velocity));
+    }
+    speed += vec3x8_dot(lever_b, b->spin) - vec3x8_dot(lever_a, a->spin);
+    f32x8 s = -(h * spring->stiffness * (value - spring->rest) + spring->damping * speed);
+    if (slides) {
+        a->velocity = vec3x8_sub_scaled(a->velocity, a->mass * s, n);
+        b->velocity = vec3x8_add_scaled(b->velocity, b->mass * s, n);
+    }
+    a->spin = vec3x8_sub_scaled(a->spin, s, symmetric3x8_mul(&a->place.inertia, lever_a));
+    b->spin = vec3x8_add_scaled(b->spin, s, symmetric3x8_mul(&b->place.inertia, lever_b));
+    spring->impulse = s;
+}
+
+/* What a spring gave counts as the force of its joint. */
+static void spring_count(const Trees *t, u32 place)
+{
+    bool slides = t->joints[place].links.kind == TREE_TURN;
+    TreeRow *row = &t->rows[slides ? place - 1 : place];
+    row->sum = vec3x8_add_scaled(row->sum, t->rows[place].turn.spring.impulse, row->axis);
+}
+
+/* ---- whole trees ---- */
+
+static void trees_eliminate(const Trees *t)
+{
+    if (t->ring) {
+        rings_eliminate(t);
+        return;
+    }
+    if (t->exact) {
+        trees_exact_eliminate(t);
+        return;
+    }
+    for (u32 i = 0; i < t->count; i++) {
+        joint_eliminate(t, i);
+    }
+}
+
+/* Back substitution from the root, which gives and applies the changes of the impulses of these
+ * lanes. */
+static void trees_back(const Trees *t, i32x8 lanes)
+{
+    if (t->ring) {
+        rings_solve(t);
+    } else if (t->exact) {
+        trees_exact_solve(t);
+    }
+    for (u32 i = t->count; i-- > 0;) {
+        const TreeLinks *links = &t->joints[i].links;
+        TreeRow *row = &t->rows[i];
+        Vec3x8 x = t->exact ? row->change : symmetric3x8_mul(&row->mass, row->change);
+        for (u32 n = 0; n < links->coupled && !t->exact; n++) {
+            x = vec3x8_sub(
+                x, block_mul(&t->blocks[links->block + n], t->rows[links->others[n]].change));
+        }
+        /* Rounding of what is large must not push along what is free. */
+        x = locked_part(links->kind, row, x);
+        x = (Vec3x8){f32x8_and(lanes, x.x), f32x8_and(lanes, x.y), f32x8_and(lanes, x.z)};
+        row->change = x;
+        row->impulse = vec3x8_add(row->impulse, x);
+        joint_apply(t, i, x);
+    }
+}
+
+/* Who has another velocity than it was given here is not alone with its joints. */
+static void sides_gather(const Trees *t)
+{
+    for (u32 i = 0; i < t->side_count; i++) {
+        TreeSides *side = &t->sides[i];
+        Side from = side_gather(t->rigid->states, side->slots);
+        t->keep->alone &= (from.velocity.x == side->velocity.x) &
+                          (from.velocity.y == side->velocity.y) &
+                          (from.velocity.z == side->velocity.z);
+        side->velocity = from.velocity;
+        side->spin = from.spin;
+        side->mass = f32x8_and(side->moves, from.mass);
+        side->rest = from.rest;
+    }
+}
+
+SIMD_INLINE void places_gather(const Trees *t)
+{
+    for (u32 i = 0; i < t->side_count; i++) {
+        TreeSides *side = &t->sides[i];
+        side->place = place_gather(t->rigid, side->slots);
+        Symmetric3x8 *m = &side->place.inertia;
+        *m = (Symmetric3x8){f32x8_and(side->moves, m->xx), f32x8_and(side->moves, m->yy),
+                            f32x8_and(side->moves, m->zz), f32x8_and(side->moves, m->xy),
+                            f32x8_and(side->moves, m->xz), f32x8_and(side->moves, m->yz)};
+    }
+}
+
+/* What holds the trees has no mass here, and is not written. */
+static void sides_scatter(const Trees *t)
+{
+    for (u32 i = 0; i < t->side_count; i++) {
+        const TreeSides *side = &t->sides[i];
+        Side to = {side->velocity, side->spin, side->mass, side->rest};
+        side_scatter(t->rigid->states, side->slots, &to);
+    }
+}
+
+/* ---- once a tick ---- */
+
+static void fill_sides(const Trees *t, const TreeGroup *group)
+{
+    const JointStore *store = &t->rigid->joints;
+    for (u32 i = 0; i < t->side_count; i++) {
+        TreeSides *side = &t->sides[i];
+        memset(side, 0, sizeof(*side));
+        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+            side->slots[lane] = t->rigid->def.body_capacity;
+            u32 slot = lane < group->lanes
+                           ? store->tree_bodies[store->trees[group->tree + lane].body + i]
+                           : JOINT_WORLD;
+            if (slot == JOINT_WORLD) {
+                continue;
+            }
+            side->slots[lane] = slot;
+            const Body *body = &t->rigid->bodies[slot];
+            if (body->motion == BODY_DYNAMIC && body_is_active(body)) {
+                side->moves[lane] = -1;
+                side->laden[lane] = store->loads[slot] > 0.0f ? -1 : 0;
+                side->uneven[lane] = body->flags & BODY_ROUND ? 0 : -1;
+                lane_set_symmetric(&side->inertia, lane, &body->inertia);
+            }
+        }
+    }
+}
+
+static void lane_set_quat(Quatx8 *q, u32 lane, Quat x)
+{
+    lane_set(&q->w, lane, x.w);
+    lane_set(&q->x, lane, x.x);
+    lane_set(&q->y, lane, x.y);
+    lane_set(&q->z, lane, x.z);
+}
+
+static void fill_point(const Rigid *rigid, u32 kind, TreeRow *row, u32 lane, u32 slot, f32 h)
+{
+    const Joint *from = &rigid->joints.joints[slot];
+    Vec3 anchors[2];
+    Quat frames[2];
+    u32 a, b;
+    joint_bodies(rigid, slot, &a, &b);
+    joint_frames(rigid, &from->def, anchors, frames);
+    Vec3 gap = vec3_sub(anchors[1], anchors[0]), load = from->load.linear;
+    Vec3 along = quat_rotate(from->def.frame_a, vec3(1.0f, 0.0f, 0.0f));
+    if (kind == TREE_TRACK) {
+        load = quat_rotate(frames[0], vec3(0.0f, load.y, load.z));
+    } else if (kind == TREE_ROD) {
+        load = vec3_scale(vec3_normalize_or(gap, vec3(1.0f, 0.0f, 0.0f)), from->load.lower);
+    }
+    lane_set_vec3(&row->point.start_gap, lane, gap);
+    lane_set_vec3(&row->point.local_axis, lane, along);
+    lane_set(&row->point.length, lane, from->def.lower);
+    lane_set_vec3(&row->impulse, lane, vec3_scale(load, h));
+    if (a != JOINT_WORLD) {
+        Vec3 centre = rigid->bodies[a].centre;
+        lane_set_vec3(&row->point.local_a, lane, vec3_sub(from->def.anchor_a, centre));
+    }
+    if (b != JOINT_WORLD) {
+        Vec3 centre = rigid->bodies[b].centre;
+        lane_set_vec3(&row->point.local_b, lane, vec3_sub(from->def.anchor_b, centre));
+    }
+}
+
+/* Normal of a's x and b's y. */
+static Vec3 cross_of(const Quat frames[2])
+{
+    Vec3 x = quat_rotate(frames[0], vec3(1.0f, 0.0f, 0.0f));
+    Vec3 y = quat_rotate(frames[1], vec3(0.0f, 1.0f, 0.0f));
+    return vec3_normalize_or(vec3_cross(y, x), quat_rotate(frames[0], vec3(0.0f, 0.0f, 1.0f)));
+}
+
+static void fill_turn(const Rigid *rigid, u32 kind, TreeRow *row, u32 lane, u32 slot, f32 h)
+{
+    const Joint *from = &rigid->joints.joints[slot];
+    Vec3 anchors[2], load = vec3_scale(from->load.angular, h);
+    Quat frames[2];
+    joint_frames(rigid, &from->def, anchors, frames);
+    lane_set_quat(&row->turn.frame_a, lane, from->def.frame_a);
+    lane_set_quat(&row->turn.frame_b, lane, from->def.frame_b);
+    if (kind == TREE_TURN_AXIS) {
+        load = quat_rotate(frames[0], load);
+    } else if (kind == TREE_TURN_CROSS) {
+        load = vec3_scale(cross_of(frames), load.x);
+    }
+    lane_set_vec3(&row->impulse, lane, load);
+}
+
+static void fill_spring(const Rigid *rigid, TreeSpring *spring, u32 lane, u32 slot, f32 h)
+{
+    JointRow row;
+    joint_row_prepare(rigid, &row, slot, h);
+    lane_set(&spring->stiffness, lane, row.stiffness);
+    lane_set(&spring->damping, lane, row.damping);
+    lane_set(&spring->rest, lane, row.rest);
+    lane_set(&spring->angle, lane, row.pose.value);
+}
+
+static void fill_lane(const Trees *t, const TreeGroup *group, u32 lane, f32 h)
+{
+    const JointStore *store = &t->rigid->joints;
+    const TreeJoint *joints = &store->tree_joints[store->trees[group->tree + lane].first];
+    for (u32 i = 0; i < t->count; i++) {
+        u32 kind = joints[i].links.kind;
+        if (is_point(kind)) {
+            fill_point(t->rigid, kind, &t->rows[i], lane, joints[i].joint, h);
+        } else {
+            fill_turn(t->rigid, kind, &t->rows[i], lane, joints[i].joint, h);
+        }
+        if (joints[i].links.sprung) {
+            fill_spring(t->rigid, &t->rows[i].turn.spring, lane, joints[i].joint, h);
+        }
+    }
+}
+
+void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h)
+{
+    Trees t = joint_trees_of(rigid, group);
+    memset(t.rows, 0, t.count * sizeof(*t.rows));
+    for (u32 i = 0; i < t.count; i++) {
+        /* Empty lanes keep numbers finite. */
+        if (is_point(t.joints[i].links.kind)) {
+            t.rows[i].point.local_axis.x = f32x8_set(1.0f);
+        } else {
+            t.rows[i].turn.frame_a.w = t.rows[i].turn.frame_b.w = f32x8_set(1.0f);
+        }
+    }
+    fill_sides(&t, group);
+    for (u32 lane = 0; lane < group->lanes; lane++) {
+        fill_lane(&t, group, lane, h);
+    }
+    sides_gather(&t);
+    places_gather(&t);
+    f32x8 shake = shaking_turn(&t, h);
+    for (u32 i = 0; i < t.count; i++) {
+        tree_row_start(&t, i);
+        joint_begin(&t, i, shake, h);
+    }
+    trees_eliminate(&t);
+    for (u32 i = 0; i < t.count; i++) {
+        t.rows[i].bend = tree_row_bend(&t, i, f32x8_set(0.5f * h));
+    }
+}
+
+/* ---- each substep ---- */
+
+/* What opens is none, squared: as a share of the turning, and of an arm in a step, which is what
+ * rounding leaves. */
+#define OPENS_SHARE    1e-8f
+#define OPENS_ROUNDING 1.6e-13f
+
+/* Square of the speed that is as good as none of a row. */
+SIMD_INLINE f32x8 row_tolerance(const Trees *t, u32 place, f32 h)
+{
+    const TreeLinks *links = &t->joints[place].links;
+    const TreeRow *row = &t->rows[place];
+    const TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
+    f32 rounding = OPENS_ROUNDING / (h * h);
+    f32x8 turn_a = vec3x8_dot(a->spin, a->spin) * OPENS_SHARE + rounding;
+    f32x8 turn_b = vec3x8_dot(b->spin, b->spin) * OPENS_SHARE + rounding;
+    if (is_point(links->kind)) {
+        turn_a *= vec3x8_dot(row->point.arm_a, row->point.arm_a);
+        turn_b *= vec3x8_dot(row->point.arm_b, row->point.arm_b);
+    }
+    return turn_a + turn_b;
+}
+
+/* Speed of what is locked that relaxing leaves, of light parts at most a tenth of the turning:
+ * squared, in tolerances of its row. */
+#define FITS 1e6f
+
+/* Whose velocities are those that joints let be. */
+static i32x8 who_fits(const Trees *t)
+{
+    i32x8 fits = ~(i32x8){0};
+    f32 h = t->rigid->def.tick_s / (f32)t->rigid->substeps;
+    for (u32 i = 0; i < t->count; i++) {
+        Vec3x8 speed = joint_speed(t, i);
+        fits &= vec3x8_dot(speed, speed) <= row_tolerance(t, i, h) * FITS;
+    }
+    return fits;
+}
+
+void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group)
+{
+    Trees t = joint_trees_of(rigid, group);
+    sides_gather(&t);
+    if (t.flies) {
+        trees_energy_begin(&t, who_fits(&t));
+    }
+    for (u32 i = 0; i < t.count; i++) {
+        joint_apply(&t, i, t.rows[i].impulse);
+    }
+    sides_scatter(&t);
+}
+
+/*
+ * Turn of a step (rad, squared) from which on one looks where the step would lead. What it opens
+ * is known from the spins before it, to second order; each look then brings it nearer by about the
+ * turn. Tracks, rods and what has a spring always look.
+ */
+#define LOOK_TURN 1e-4f
+
+enum {
+    LOOKS_MAX = 8
+};
+
+/* What is foreseen of what shakes would keep it shaking. Sets *most to the greatest turn of each
+ * lane, rad squared. */
+static i32x8 who_looks(const Trees *t, f32 h, f32x8 *most)
+{
+    i32x8 lanes = {0}, laden = {0};
+    *most = f32x8_set(0.0f);
+    for (u32 i = 0; i < t->count; i++) {
+        const TreeLinks *links = &t->joints[i].links;
+        if (links->kind == TREE_TRACK || links->kind == TREE_ROD || links->sprung) {
+            lanes = ~(i32x8){0};
+        }
+    }
+    for (u32 i = 0; i < t->side_count; i++) {
+        const TreeSides *side = &t->sides[i];
+        f32x8 turn = vec3x8_dot(side->spin, side->spin) * (h * h);
+        turn = f32x8_and(side->moves, turn);
+        *most = f32x8_max(*most, turn);
+        lanes |= turn > LOOK_TURN;
+        laden |= side->laden | (turn > TURNS_TOO_MUCH);
+    }
+    return lanes & ~laden;
+}
+
+/* What is taken back of errors, and what gives, as a speed. */
+SIMD_INLINE Vec3x8 row_bias(const TreeRow *row)
+{
+    f32x8 most = f32x8_set(JOINT_PUSH_M_S); /* or rad/s */
+    Vec3x8 bias = vec3x8_scale(row->gap, row->rate);
+    f32x8 length = f32x8_sqrt(vec3x8_dot(bias, bias));
+    bias = vec3x8_scale(bias, most / f32x8_max(length, most));
+    return vec3x8_add(bias, symmetric3x8_mul(&row->give, row->impulse));
+}
+
+/* Solves these lanes for what the velocities of now open. Looks go on as long as each at least
+ * halves that: beyond it a step is too long for what turns in it, and more of them would put energy
+ * in. */
+static void trees_answer(const Trees *t, i32x8 lanes, f32 h)
+{
+    for (u32 i = 0; i < t->count; i++) {
+        Vec3x8 opens = vec3x8_add(joint_speed(t, i), t->rows[i].bend);
+        joint_forward(t, i, vec3x8_add(opens, row_bias(&t->rows[i])));
+    }
+    trees_back(t, lanes);
+    f32x8 turn, before = f32x8_set(INFINITY);
+    lanes &= who_looks(t, h, &turn);
+    for (u32 look = 0; look < LOOKS_MAX && i32x8_any(lanes); look++) {
+        f32x8 most = f32x8_set(0.0f);
+        trees_foresee(t, h);
+        for (u32 i = 0; i < t->count; i++) {
+            Vec3x8 ask = vec3x8_add(tree_row_opens(t, i, h), row_bias(&t->rows[i]));
+            most = f32x8_max(most, vec3x8_dot(ask, ask) / row_tolerance(t, i, h));
+            joint_forward(t, i, ask);
+        }
+        lanes &= (most > 1.0f) & (most < 0.25f * before);
+        if (!i32x8_any(lanes)) {
+            break;
+        }
+        trees_back(t, lanes);
+        /* The next look would find about the share `turn` of it. */
+        before = most;
+        lanes &= most * turn > 1.0f;
+    }
+}
+
+void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
+{
+    Trees t = joint_trees_of(rigid, group);
+    sides_gather(&t);
+    for (u32 i = 0; i < t.count; i++) {
+        if (t.joints[i].links.sprung) {
+            spring_push(&t, i, f32x8_set(h));
+        }
+    }
+    trees_answer(&t, ~(i32x8){0}, h);
+    sides_scatter(&t);
+}
+
+/* What a step may open of a ring: m, and rad; squared. */
+#define TORN_POINT 1e-8f
+#define TORN_TURN  1e-7f
+
+u32 joint_rings_torn(Rigid *rigid, const TreeGroup *group, f32 h)
+{
+    Trees t = joint_trees_of(rigid, group);
+    f32x8 most = f32x8_set(0.0f);
+    for (u32 i = 0; i < t.count; i++) {
+        t.rows[i].change = joint_speed(&t, i);
+    }
+    sides_gather(&t);
+    for (u32 i = 0; i < t.count; i++) {
+        Vec3x8 torn = vec3x8_sub(joint_speed(&t, i), t.rows[i].change);
+        f32 bound = is_point(t.joints[i].links.kind) ? TORN_POINT : TORN_TURN;
+        most = f32x8_max(most, vec3x8_dot(torn, torn) * (h * h / bound));
+    }
+    u32 lanes = 0;
+    for (u32 lane = 0; lane < t.lanes; lane++) {
+        lanes |= lane_read(&most, lane) > 1.0f ? 1u << lane : 0;
+    }
+    return lanes;
+}
+
+void joint_rings_solve(Rigid *rigid, const TreeGroup *group, u32 lanes, f32 h)
+{
+    Trees t = joint_trees_of(rigid, group);
+    i32x8 mask = {0};
+    for (u32 lane = 0; lane < t.lanes; lane++) {
+        mask[lane] = lanes >> lane & 1u ? -1 : 0;
+    }
+    sides_gather(&t);
+    trees_answer(&t, mask, h);
+    sides_scatter(&t);
+}
+
+void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
+{
+    Trees t = joint_trees_of(rigid, group);
+    sides_gather(&t);
+    places_gather(&t);
+    f32x8 shake = shaking_turn(&t, h);
+    for (u32 i = 0; i < t.count; i++) {
+        tree_row_follow(&t, i);
+        joint_begin(&t, i, shake, h);
+    }
+    trees_eliminate(&t);
+    for (u32 i = 0; i < t.count; i++) {
+        joint_forward(&t, i, joint_speed(&t, i));
+    }
+    trees_back(&t, ~(i32x8){0});
+    if (t.flies) {
+        trees_energy_keep(&t);
+    }
+    for (u32 i = 0; i < t.count; i++) {
+        t.rows[i].bend = tree_row_bend(&t, i, f32x8_set(0.5f * h));
+        t.rows[i].sum = vec3x8_add(t.rows[i].sum, t.rows[i].impulse);
+        if (t.joints[i].links.sprung) {
+            spring_count(&t, i);
+        }
+    }
+    sides_scatter(&t);
+}
+
+/* An impulse as the joint keeps it: see JointLoad. */
+static Vec3 turn_load(const Rigid *rigid, u32 kind, const JointDef *def, Vec3 impulse)
+{
+    Vec3 anchors[2];
+    Quat frames[2];
+    joint_frames(rigid, def, anchors, frames);
+    switch (kind) {
+    case TREE_TURN_AXIS: {
+        Vec3 load = quat_rotate_inverse(frames[0], impulse);
+        return vec3(0.0f, load.y, load.z);
+    }
+    case TREE_TURN_CROSS:
+        return vec3(vec3_dot(cross_of(frames), impulse), 0.0f, 0.0f);
+    default:
+        return impulse;
+    }
+}
+
+static JointLoad point_load(const Rigid *rigid, u32 kind, const TreeRow *row, const JointDef *def,
+                            u32 lane, Vec3 load)
+{
+    if (kind == TREE_ROD) {
+        return (JointLoad){.lower = vec3_dot(lane_vec3(&row->axis, lane), load)};
+    }
+    if (kind == TREE_TRACK) {
+        Vec3 anchors[2];
+        Quat frames[2];
+        joint_frames(rigid, def, anchors, frames);
+        load = quat_rotate_inverse(frames[0], load);
+        load.x = 0.0f;
+    }
+    return (JointLoad){.linear = load};
+}
+
+void joint_trees_store(Rigid *rigid, const TreeGroup *group, f32 tick_s)
+{
+    const JointStore *store = &rigid->joints;
+    Trees t = joint_trees_of(rigid, group);
+    f32 rate = (f32)rigid->substeps / tick_s;
+    for (u32 lane = 0; lane < group->lanes; lane++) {
+        const TreeJoint *joints = &store->tree_joints[store->trees[group->tree + lane].first];
+        for (u32 i = 0; i < t.count; i++) {
+            Joint *joint = &store->joints[joints[i].joint];
+            const TreeRow *row = &t.rows[i];
+            u32 kind = joints[i].links.kind;
+            Vec3 load = vec3_scale(lane_vec3(&row->impulse, lane), rate);
+            Vec3 mean = vec3_scale(lane_vec3(&row->sum, lane), 1.0f / tick_s);
+            if (is_point(kind)) {
+                joint->load = point_load(rigid, kind, row, &joint->def, lane, load);
+                joint->force = mean;
+                joint->torque = vec3_zero();
+                joint->error = vec3_length(lane_vec3(&row->gap, lane));
+            } else {
+                joint->load.angular = turn_load(rigid, kind, &joint->def, load);
+                joint->torque = mean;
+            }
+        }
+    }
+}

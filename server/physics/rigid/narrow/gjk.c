@@ -1,0 +1,551 @@
+/*
+ * gjk.c: distance by the Gilbert–Johnson–Keerthi walk, casts by conservative advancement. World
+ * axes with the origin at a's position, f64 throughout: with f32 the simplex of a 1 mm body on a
+ * 100 m one is mostly rounding.
+ */
+#include "server/physics/rigid/narrow/gjk_inner.h"
+
+static f64 hull_extent(const Geometry *geometry)
+{
+    return (f64)vec3_distance(geometry->bounds.min, geometry->bounds.max);
+}
+
+static void convex_turn(Convex *c, Quat orientation)
+{
+    f64 w = (f64)orientation.w, x = (f64)orientation.x, y = (f64)orientation.y,
+        z = (f64)orientation.z;
+    c->x = d3(1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y));
+    c->y = d3(2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x));
+    c->z = d3(2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y));
+}
+
+static void convex_set(Convex *c, const ShapePose *pose, D3 origin)
+{
+    const Shape *shape = pose->shape;
+    f64 radius = (f64)shape->radius, half = (f64)shape->half_height;
+    c->origin = d3_sub(d3_from(pose->position), origin);
+    c->round = 0.0;
+    c->radius = 0.0;
+    c->half = d3(0.0, half, 0.0);
+    c->hull = NULL;
+    switch (shape->kind) {
+    case SHAPE_CAPSULE:
+        c->kind = CORE_SEGMENT;
+        c->round = radius;
+        c->extent = half + radius;
+        break;
+    case SHAPE_BOX:
+        c->kind = CORE_BOX;
+        c->half = d3_from(shape->half);
+        c->extent = d3_length(c->half);
+        break;
+    case SHAPE_CYLINDER:
+    case SHAPE_CONE:
+        c->kind = shape->kind == SHAPE_CYLINDER ? CORE_CYLINDER : CORE_CONE;
+        c->radius = radius;
+        c->extent = half + radius;
+        break;
+    case SHAPE_HULL:
+        c->kind = CORE_HULL;
+        c->hull = &shape->geometry->hull;
+        c->extent = hull_extent(shape->geometry);
+        break;
+    default: /* a sphere; what is not convex counts as its centre */
+        c->kind = CORE_POINT;
+        c->round = radius;
+        c->extent = radius;
+        return;
+    }
+    convex_turn(c, pose->orientation);
+}
+
+static void convex_set_triangle(Convex *c, const Vec3 corners[3], D3 origin)
+{
+    c->kind = CORE_TRIANGLE;
+    c->origin = d3_sub(d3_from(corners[0]), origin);
+    c->round = 0.0;
+    c->hull = NULL;
+    for (u32 i = 0; i < 3; i++) {
+        c->corner[i] = d3_sub(d3_from(corners[i]), d3_from(corners[0]));
+    }
+    c->extent = d3_length(c->corner[1]) + d3_length(c->corner[2]);
+}
+
+static D3 support_hull(const Hull *hull, D3 d)
+{
+    u32 best = 0;
+    f64 most = -INFINITY;
+    for (u32 i = 0; i < hull->vertex_count; i++) {
+        Vec3 v = hull->vertices[i];
+        f64 along = (f64)v.x * d.x + (f64)v.y * d.y + (f64)v.z * d.z;
+        if (along > most) {
+            most = along;
+            best = i;
+        }
+    }
+    return d3_from(hull->vertices[best]);
+}
+
+/* Of the core, in the shape's axes. */
+static D3 support_local(const Convex *c, D3 d)
+{
+    switch (c->kind) {
+    case CORE_SEGMENT:
+        return d3(0.0, d.y >= 0.0 ? c->half.y : -c->half.y, 0.0);
+    case CORE_BOX:
+        return d3(d.x >= 0.0 ? c->half.x : -c->half.x, d.y >= 0.0 ? c->half.y : -c->half.y,
+                  d.z >= 0.0 ? c->half.z : -c->half.z);
+    case CORE_HULL:
+        return support_hull(c->hull, d);
+    default:
+        break;
+    }
+    f64 across = sqrt(d.x * d.x + d.z * d.z);
+    f64 scale = across > 0.0 ? c->radius / across : 0.0;
+    D3 rim = d3(d.x * scale, -c->half.y, d.z * scale);
+    if (c->kind == CORE_CYLINDER) {
+        rim.y = d.y >= 0.0 ? c->half.y : -c->half.y;
+        return rim;
+    }
+    return d.y * 2.0 * c->half.y >= across * c->radius ? d3(0.0, c->half.y, 0.0) : rim;
+}
+
+/* Of the core, in working axes. */
+D3 convex_support(const Convex *c, D3 d)
+{
+    if (c->kind == CORE_POINT) {
+        return c->origin;
+    }
+    if (c->kind == CORE_TRIANGLE) {
+        f64 a = d3_dot(c->corner[1], d), b = d3_dot(c->corner[2], d);
+        u32 best = a > 0.0 ? (b > a ? 2 : 1) : (b > 0.0 ? 2 : 0);
+        return d3_add(c->origin, c->corner[best]);
+    }
+    D3 p = support_local(c, d3(d3_dot(c->x, d), d3_dot(c->y, d), d3_dot(c->z, d)));
+    return d3_along(d3_along(d3_along(c->origin, p.x, c->x), p.y, c->y), p.z, c->z);
+}
+
+Vec3 gjk_support(const ShapePose *pose, Vec3 direction)
+{
+    Convex c;
+    D3 origin = d3_from(pose->position);
+    convex_set(&c, pose, origin);
+    D3 d = d3_from(direction);
+    f64 length = d3_length(d);
+    D3 p = d3_add(convex_support(&c, d), origin);
+    return d3_to(length > 0.0 ? d3_along(p, c.round / length, d) : p);
+}
+
+/* ---- the simplex ---- */
+
+/* Which corners of a simplex hold its point nearest to the origin, with their weights. */
+typedef struct Nearest {
+    u32 count;
+    u8 at[3];
+    f64 weights[3];
+    D3 point;
+} Nearest;
+
+static void nearest_one(const Simplex *s, u32 i, Nearest *n)
+{
+    n->count = 1;
+    n->at[0] = (u8)i;
+    n->weights[0] = 1.0;
+    n->point = s->corners[i].w;
+}
+
+static void nearest_two(const Simplex *s, u32 i, u32 j, f64 share, Nearest *n)
+{
+    n->count = 2;
+    n->at[0] = (u8)i;
+    n->at[1] = (u8)j;
+    n->weights[0] = 1.0 - share;
+    n->weights[1] = share;
+    n->point = d3_along(d3_scale(s->corners[i].w, 1.0 - share), share, s->corners[j].w);
+}
+
+static void nearest_of_segment(const Simplex *s, Nearest *n)
+{
+    D3 a = s->corners[0].w, ab = d3_sub(s->corners[1].w, a);
+    f64 length2 = d3_dot(ab, ab), along = -d3_dot(a, ab);
+    if (!(along > 0.0) || !(length2 > 0.0)) {
+        nearest_one(s, 0, n);
+    } else if (along >= length2) {
+        nearest_one(s, 1, n);
+    } else {
+        nearest_two(s, 0, 1, along / length2, n);
+    }
+}
+
+/* By Voronoi regions (Ericson, Real-Time Collision Detection, 5.1.5). */
+static void nearest_of_triangle(const Simplex *s, u32 i, u32 j, u32 k, Nearest *n)
+{
+    D3 a = s->corners[i].w, b = s->corners[j].w, c = s->corners[k].w;
+    D3 ab = d3_sub(b, a), ac = d3_sub(c, a);
+    f64 d1 = -d3_dot(ab, a), d2 = -d3_dot(ac, a);
+    if (d1 <= 0.0 && d2 <= 0.0) {
+        nearest_one(s, i, n);
+        return;
+    }
+    f64 d3b = -d3_dot(ab, b), d4 = -d3_dot(ac, b);
+    if (d3b >= 0.0 && d4 <= d3b) {
+        nearest_one(s, j, n);
+        return;
+    }
+    f64 vc = d1 * d4 - d3b * d2;
+    if (vc <= 0.0 && d1 >= 0.0 && d3b <= 0.0) {
+        nearest_two(s, i, j, d1 > d3b ? d1 / (d1 - d3b) : 0.0, n);
+        return;
+    }
+    f64 d5 = -d3_dot(ab, c), d6 = -d3_dot(ac, c);
+    if (d6 >= 0.0 && d5 <= d6) {
+        nearest_one(s, k, n);
+        return;
+    }
+    f64 vb = d5 * d2 - d1 * d6;
+    if (vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0) {
+        nearest_two(s, i, k, d2 > d6 ? d2 / (d2 - d6) : 0.0, n);
+        return;
+    }
+    f64 va = d3b * d6 - d5 * d4;
+    if (va <= 0.0 && d4 - d3b >= 0.0 && d5 - d6 >= 0.0) {
+        f64 whole = (d4 - d3b) + (d5 - d6);
+        nearest_two(s, j, k, whole > 0.0 ? (d4 - d3b) / whole : 0.0, n);
+        return;
+    }
+    f64 scale = 1.0 / (va + vb + vc);
+    *n = (Nearest){3, {(u8)i, (u8)j, (u8)k}, {va * scale, vb * scale, vc * scale}, {0, 0, 0}};
+    n->point = d3_along(d3_along(d3_scale(a, n->weights[0]), n->weights[1], b), n->weights[2], c);
+}
+
+/*
+ * Returns true if the tetrahedron holds the origin, else the nearest point of its faces. The last
+ * corner is the new one: the face without it is the simplex of before, and the origin is on its
+ * inner side. If the shapes are known to be `apart` the tetrahedron cannot hold the origin,
+ * whatever a thin one's rounded signs say.
+ */
+static bool nearest_of_tetrahedron(const Simplex *s, bool apart, Nearest *nearest)
+{
+    static const u8 faces[3][4] = {{0, 2, 3, 1}, {0, 3, 1, 2}, {1, 3, 2, 0}};
+    f64 least = INFINITY;
+    for (u32 f = 0; f < 3; f++) {
+        D3 a = s->corners[faces[f][0]].w, b = s->corners[faces[f][1]].w;
+        D3 c = s->corners[faces[f][2]].w, opposite = s->corners[faces[f][3]].w;
+        D3 n = d3_cross(d3_sub(b, a), d3_sub(c, a)), across = d3_sub(opposite, a);
+        f64 inside = d3_dot(across, n), origin = -d3_dot(a, n);
+        /* A flat tetrahedron holds nothing. */
+        bool flat = inside * inside <= 1e-26 * (d3_dot(n, n) * d3_dot(across, across));
+        if (!apart && !flat && inside * origin >= 0.0) {
+            continue;
+        }
+        Nearest found;
+        nearest_of_triangle(s, faces[f][0], faces[f][1], faces[f][2], &found);
+        f64 length2 = d3_dot(found.point, found.point);
+        if (length2 < least) {
+            least = length2;
+            *nearest = found;
+        }
+    }
+    return !(least < INFINITY);
+}
+
+static bool nearest_of_simplex(const Simplex *s, bool apart, Nearest *nearest)
+{
+    switch (s->count) {
+    case 1:
+        nearest_one(s, 0, nearest);
+        return false;
+    case 2:
+        nearest_of_segment(s, nearest);
+        return false;
+    case 3:
+        nearest_of_triangle(s, 0, 1, 2, nearest);
+        return false;
+    default:
+        return nearest_of_tetrahedron(s, apart, nearest);
+    }
+}
+
+/* Only the corners that hold the point stay, in the order given. */
+static void simplex_keep(Simplex *s, const Nearest *nearest)
+{
+    Corner kept[3];
+    for (u32 i = 0; i < nearest->count; i++) {
+        kept[i] = s->corners[nearest->at[i]];
+    }
+    for (u32 i = 0; i < nearest->count; i++) {
+        s->corners[i] = kept[i];
+        s->weights[i] = nearest->weights[i];
+    }
+    s->count = nearest->count;
+}
+
+D3 simplex_solve_triangle(Simplex *s)
+{
+    Nearest nearest;
+    nearest_of_triangle(s, 0, 1, 2, &nearest);
+    simplex_keep(s, &nearest);
+    return nearest.point;
+}
+
+void simplex_points(const Simplex *s, D3 *on_a, D3 *on_b)
+{
+    *on_a = d3_scale(s->corners[0].a, s->weights[0]);
+    *on_b = d3_scale(s->corners[0].b, s->weights[0]);
+    for (u32 i = 1; i < s->count; i++) {
+        *on_a = d3_along(*on_a, s->weights[i], s->corners[i].a);
+        *on_b = d3_along(*on_b, s->weights[i], s->corners[i].b);
+    }
+}
+
+/* ---- distance of the cores ---- */
+
+typedef enum Walk {
+    WALK_FAR,    /* farther than the limit */
+    WALK_NEAR,   /* nearer than `enough`, the walk stopped there */
+    WALK_APART,  /* v is the shortest way */
+    WALK_OVERLAP /* the cores overlap (or touch to rounding) */
+} Walk;
+
+enum {
+    WALK_STEPS = 64
+};
+
+/*
+ * From the direction *v (in: any; out: the shortest vector of a − b). Ends when a separating axis
+ * proves more than `limit`, or when v is no longer than `enough` (negative: go to the end).
+ */
+static Walk walk(const Convex *a, const Convex *b, f64 limit, f64 enough, D3 *v, Simplex *s)
+{
+    f64 size = a->extent + b->extent;
+    f64 touch = 1e-11 * size;
+    s->count = 0;
+    if (!(d3_dot(*v, *v) > 0.0)) {
+        *v = d3(1.0, 0.0, 0.0);
+    }
+    f64 length = INFINITY; /* of v, once v is a point of a − b */
+    f64 low = 0.0;         /* the widest gap that an axis proved, and that axis */
+    D3 axis = d3(0.0, 0.0, 0.0);
+    for (u32 step = 0; step < WALK_STEPS; step++) {
+        Corner c = corner_along(a, b, d3_neg(*v));
+        f64 v1 = d3_length(*v), along = d3_dot(*v, c.w) / v1;
+        if (along > limit) {
+            return WALK_FAR;
+        }
+        if (along > low) {
+            low = along;
+            axis = d3_scale(*v, 1.0 / v1);
+        }
+        if (low > 0.5 * length && length - low <= 1e-9 * (length + size)) {
+            break;
+        }
+        bool known = false;
+        for (u32 i = 0; i < s->count; i++) {
+            D3 d = d3_sub(s->corners[i].w, c.w);
+            known = known || d3_dot(d, d) <= touch * touch;
+        }
+        if (known) {
+            break;
+        }
+        Nearest next;
+        s->corners[s->count++] = c;
+        if (nearest_of_simplex(s, low > touch, &next)) {
+            return WALK_OVERLAP;
+        }
+        f64 now = d3_length(next.point);
+        if (now > touch && !(now < length)) { /* rounding: no nearer than before */
+            s->count--;
+            break;
+        }
+        simplex_keep(s, &next);
+        if (now <= touch) {
+            return WALK_OVERLAP;
+        }
+        *v = next.point;
+        length = now;
+        if (length <= enough) {
+            return WALK_NEAR;
+        }
+    }
+    /* On round shapes the axis converges later than the length, and not evenly: the best seen. */
+    if (low > 0.5 * length) {
+        *v = d3_scale(axis, length);
+    }
+    return WALK_APART;
+}
+
+/* ---- separation of the rounded shapes ---- */
+
+typedef struct Separation {
+    D3 normal, on_a, on_b; /* working axes; on the rounded surfaces */
+    f64 separation;
+} Separation;
+
+static void separation_write(const Convex *a, const Convex *b, D3 on_a, D3 on_b, D3 normal,
+                             f64 core, Separation *out)
+{
+    out->normal = normal;
+    out->separation = core - a->round - b->round;
+    /* The middle of the two is kept, so that on_b − on_a is along the normal exactly. */
+    D3 middle =
+        d3_scale(d3_add(d3_along(on_a, a->round, normal), d3_along(on_b, -b->round, normal)), 0.5);
+    out->on_a = d3_along(middle, -0.5 * out->separation, normal);
+    out->on_b = d3_along(middle, 0.5 * out->separation, normal);
+}
+
+static bool separate(const Convex *a, const Convex *b, f64 limit, D3 *v, Separation *out)
+{
+    Simplex s;
+    D3 on_a, on_b;
+    Walk how = walk(a, b, limit + a->round + b->round, -1.0, v, &s);
+    if (how == WALK_FAR) {
+        return false;
+    }
+    if (how == WALK_APART) {
+        f64 length = d3_length(*v);
+        if (length - a->round - b->round > limit) {
+            return false;
+        }
+        simplex_points(&s, &on_a, &on_b);
+        separation_write(a, b, on_a, on_b, d3_scale(*v, -1.0 / length), length, out);
+        return true;
+    }
+    Depth depth;
+    gjk_depth(a, b, &s, &depth);
+    separation_write(a, b, depth.on_a, depth.on_b, depth.normal, -depth.depth, out);
+    return true;
+}
+
+static bool separation_of(const Convex *a, const Convex *b, D3 origin, f32 limit, GjkResult *result)
+{
+    D3 v = d3_sub(a->origin, b->origin);
+    Separation found;
+    if (!separate(a, b, (f64)limit, &v, &found)) {
+        return false;
+    }
+    result->separation = (f32)found.separation;
+    result->normal = d3_to(found.normal);
+    result->on_a = d3_to(d3_add(found.on_a, origin));
+    result->on_b = d3_to(d3_add(found.on_b, origin));
+    return true;
+}
+
+bool gjk_separation(const ShapePose *a, const ShapePose *b, f32 limit, GjkResult *result)
+{
+    Convex ca, cb;
+    D3 origin = d3_from(a->position);
+    convex_set(&ca, a, origin);
+    convex_set(&cb, b, origin);
+    return separation_of(&ca, &cb, origin, limit, result);
+}
+
+bool gjk_separation_triangle(const ShapePose *a, const Vec3 corners[3], f32 limit,
+                             GjkResult *result)
+{
+    Convex ca, cb;
+    D3 origin = d3_from(a->position);
+    convex_set(&ca, a, origin);
+    convex_set_triangle(&cb, corners, origin);
+    return separation_of(&ca, &cb, origin, limit, result);
+}
+
+/* ---- overlap ---- */
+
+static bool overlaps(const Convex *a, const Convex *b, f32 margin)
+{
+    Simplex s;
+    f64 reach = (f64)margin + a->round + b->round;
+    D3 v = d3_sub(a->origin, b->origin);
+    Walk how = walk(a, b, reach, reach, &v, &s);
+    return how == WALK_NEAR || how == WALK_OVERLAP || (how == WALK_APART && d3_length(v) <= reach);
+}
+
+bool gjk_overlap(const ShapePose *a, const ShapePose *b, f32 margin)
+{
+    Convex ca, cb;
+    D3 origin = d3_from(a->position);
+    convex_set(&ca, a, origin);
+    convex_set(&cb, b, origin);
+    return overlaps(&ca, &cb, margin);
+}
+
+bool gjk_overlap_triangle(const ShapePose *a, const Vec3 corners[3], f32 margin)
+{
+    Convex ca, cb;
+    D3 origin = d3_from(a->position);
+    convex_set(&ca, a, origin);
+    convex_set_triangle(&cb, corners, origin);
+    return overlaps(&ca, &cb, margin);
+}
+
+/* ---- casts ---- */
+
+enum {
+    CAST_STEPS = 64
+};
+
+static bool cast(Convex *a, const Convex *b, D3 origin, Vec3 motion, f32 *fraction, Vec3 *normal,
+                 Vec3 *point)
+{
+    D3 start = a->origin, m = d3_from(motion);
+    f64 size = a->extent + b->extent;
+    f64 touch = 1e-6 * size;
+    D3 v = d3_sub(a->origin, b->origin);
+    f64 t = 0.0;
+    Separation found;
+    for (u32 step = 0;; step++) {
+        a->origin = d3_along(start, t, m);
+        /* What is farther than the rest of the way cannot be reached. */
+        if (!separate(a, b, (1.0 - t) * d3_length(m) + touch, &v, &found)) {
+            return false;
+        }
+        f64 closing = d3_dot(m, found.normal);
+        if (found.separation <= 0.0 || (found.separation <= touch && closing > 0.0)) {
+            break;
+        }
+        if (!(closing > 0.0)) {
+            return false;
+        }
+        if (step == CAST_STEPS) {
+            if (found.separation > 1e-3 * size) {
+                return false;
+            }
+            break; /* grazes for ever: near enough */
+        }
+        t +=
+            (found.separation - 0.5 * touch > 0.0 ? found.separation - 0.5 * touch : 0.0) / closing;
+        if (t > 1.0) {
+            return false;
+        }
+    }
+    if (fraction != NULL) {
+        *fraction = (f32)t;
+    }
+    if (normal != NULL) {
+        *normal = d3_to(d3_neg(found.normal));
+    }
+    if (point != NULL) {
+        *point = d3_to(d3_add(found.on_b, origin));
+    }
+    return true;
+}
+
+bool gjk_cast(const ShapePose *a, const ShapePose *b, Vec3 motion, f32 *fraction, Vec3 *normal,
+              Vec3 *point)
+{
+    Convex ca, cb;
+    D3 origin = d3_from(a->position);
+    convex_set(&ca, a, origin);
+    convex_set(&cb, b, origin);
+    return cast(&ca, &cb, origin, motion, fraction, normal, point);
+}
+
+bool gjk_cast_triangle(const ShapePose *a, const Vec3 corners[3], Vec3 motion, f32 *fraction,
+                       Vec3 *normal, Vec3 *point)
+{
+    Convex ca, cb;
+    D3 origin = d3_from(a->position);
+    convex_set(&ca, a, origin);
+    convex_set_triangle(&cb, corners, origin);
+    return cast(&ca, &cb, origin, motion, fraction, normal, point);
+}

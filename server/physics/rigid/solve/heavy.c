@@ -1,0 +1,613 @@
+/*
+ * heavy.c: which contacts are heavy, and the clusters that they make. A contact is heavy where the
+ * load that it had in the last tick, or that lies on it if it is new, would press it in by more
+ * than a small part of its bodies: loads are followed downwards from what is found so, since what
+ * gets its stiffness late has given way already. Scenes without heavy contacts pay for one
+ * comparison a contact.
+ */
+#include "server/physics/rigid/solve/heavy.h"
+
+#include <stdlib.h>
+
+enum {
+    STEPS_A_BODY = 16,
+    ROWS_GRAIN = 32
+};
+
+/* Of store->uppers: the slot of the body that lies on the other, and what else a row has found. */
+enum {
+    UPPER_SLOT = 0xffff,
+    UPPER_NONE = 1 << 16,  /* they are side by side */
+    UPPER_SEEDS = 1 << 17, /* its weight may be too much for what is below */
+    UPPER_HEAVY = 1 << 18, /* CONTACT_HEAVY, between two that move */
+    UPPER_BOTH = 1 << 19   /* both move */
+};
+
+void heavy_destroy(HeavyStore *store)
+{
+    if (store == NULL) {
+        return;
+    }
+    void *const arrays[] = {store->contacts,  store->bodies,  store->clusters, store->blocks[0],
+                            store->blocks[1], store->parents, store->sizes,    store->places,
+                            store->starts,    store->queue,   store->below,    store->uppers,
+                            store->loads,     store->lanes};
+    for (u32 i = 0; i < PL_COUNT(arrays); i++) {
+        free(arrays[i]);
+    }
+    free(store);
+}
+
+/* ---- which contacts ---- */
+
+/* How far an ordinary contact between two bodies like the lighter one would give way (m): all
+ * contacts of a column that carry the same are of one kind. */
+static f32 sag_of(const Rigid *rigid, const Contact *c, f32 load)
+{
+    const f32 turn = 6.2831853f * 0.17f; /* of the spring, in a substep (solve_prepare.c) */
+    f32 h = rigid->def.tick_s / (f32)rigid->substeps;
+    f32 inverse = f32_max(rigid->states[c->a].inverse_mass, rigid->states[c->b].inverse_mass);
+    return load * inverse * h * h * (2.0f / (turn * turn));
+}
+
+/* Smaller half extent of what of the two moves (m). */
+static f32 thinner_of(const Rigid *rigid, const Contact *c)
+{
+    f32 thinner = INFINITY;
+    for (u32 side = 0; side < 2; side++) {
+        u32 slot = side == 0 ? c->a : c->b;
+        if (rigid->states[slot].inverse_mass > 0.0f) {
+            thinner = f32_min(thinner, rigid->bodies[slot].inner);
+        }
+    }
+    return thinner;
+}
+
+/* Does a contact as soft as others give way by more than a good part of its bodies? */
+static bool gives_way(const Rigid *rigid, const Contact *c, f32 load, f32 part)
+{
+    const f32 share = 0.1f;
+    return sag_of(rigid, c, load) > part * share * thinner_of(rigid, c);
+}
+
+/*
+ * Is the weight (N) that lies on a contact too much for it: so that it gives way, or so many times
+ * that of the lighter body that sweeps do not bring it from body to body in time? Impulses are only
+ * taken for the former: those of a blow are as large, and what is made hard by it and soft again
+ * bounces for ever.
+ */
+static bool is_weighed_down(const Rigid *rigid, const Contact *c, f32 weight, f32 gravity)
+{
+    const f32 times = 20.0f;
+    f32 inverse = f32_max(rigid->states[c->a].inverse_mass, rigid->states[c->b].inverse_mass);
+    return weight * inverse > times * gravity || gives_way(rigid, c, weight, 1.0f);
+}
+
+/* Is the weight on a contact so much more than the lighter body's that what is below may bear more
+ * than it should? */
+static bool may_weigh_down(const Rigid *rigid, const Contact *c, f32 weight, f32 gravity)
+{
+    const f32 times = 3.5f;
+    f32 inverse = f32_max(rigid->states[c->a].inverse_mass, rigid->states[c->b].inverse_mass);
+    return weight * inverse > times * gravity || gives_way(rigid, c, weight, 1.0f);
+}
+
+/* Do the two touch within this tick? */
+static bool will_touch(const Rigid *rigid, u32 contact)
+{
+    const f32 slack = 0.02f;
+    const Contact *c = &rigid->contacts[contact];
+    const Manifold *manifold = &rigid->manifolds[rigid->contact_manifolds[contact]];
+    Vec3 v = vec3_sub(rigid->states[c->b].velocity, rigid->states[c->a].velocity);
+    f32 way = vec3_length(v) * rigid->def.tick_s, nearest = INFINITY;
+    for (u32 p = 0; p < manifold->count; p++) {
+        nearest = f32_min(nearest, manifold->points[p].separation);
+    }
+    return nearest <= way + slack * thinner_of(rigid, c);
+}
+
+/* Would the contact give way by too much of its bodies under what it held in the last substep (N s)
+ * or what lies on it? may_be: it, or what is below it, for what loads add up to. */
+static bool is_heavy(const Rigid *rigid, u32 contact, f32 held, f32 weight, bool *may_be)
+{
+    const f32 goes_on = 0.25f;
+    const Contact *c = &rigid->contacts[contact];
+    f32 rate_hz = (f32)rigid->substeps / rigid->def.tick_s, gravity = rigid->heavy->gravity;
+    f32 part = c->flags & CONTACT_HEAVY ? goes_on : 1.0f;
+    bool sinks = gives_way(rigid, c, held * rate_hz, part);
+    *may_be = (sinks || may_weigh_down(rigid, c, weight, gravity)) && will_touch(rigid, contact);
+    return *may_be && (sinks || is_weighed_down(rigid, c, weight, gravity));
+}
+
+/* What the search asks of the contact of a lane; lean: share of gravity along its normal, positive
+ * where b is above a. Returns whether it, or what is below it, may be heavy. */
+static bool weigh_lane(Rigid *rigid, const ContactWide *row, u32 lane, f32 lean)
+{
+    const f32 least = 0.3f;
+    HeavyStore *store = rigid->heavy;
+    u32 contact = row->contact[lane];
+    Contact *c = &rigid->contacts[contact];
+    f32 inverse_a = rigid->states[c->a].inverse_mass, inverse_b = rigid->states[c->b].inverse_mass;
+    f32 upper = lean > 0.0f ? inverse_b : inverse_a, gravity = store->gravity;
+    u32 word = lean > least ? c->b : lean < -least ? c->a : UPPER_NONE;
+    bool may_be = false;
+    if (inverse_a > 0.0f && inverse_b > 0.0f) {
+        if (!row->turns) {
+            f32 weight = gravity * fabsf(lean) / upper;
+            bool heavy = is_heavy(rigid, contact, row->held[lane], weight, &may_be);
+            c->flags = heavy ? c->flags | CONTACT_HEAVY : c->flags & ~(u32)CONTACT_HEAVY;
+        }
+        if (word != UPPER_NONE && may_weigh_down(rigid, c, gravity / upper, gravity) &&
+            (may_be || will_touch(rigid, contact))) {
+            word |= UPPER_SEEDS;
+        }
+        word |= UPPER_BOTH | (c->flags & CONTACT_HEAVY ? UPPER_HEAVY : 0u);
+    }
+    store->uppers[contact] = word;
+    return may_be;
+}
+
+bool heavy_weigh(Rigid *rigid, const ContactWide *row)
+{
+    bool may_be = false;
+    if (!rigid->heavy->searches) {
+        return false;
+    }
+    f32x8 lean = {0};
+    if (rigid->heavy->gravity > 0.0f) {
+        lean = -vec3x8_dot(row->normal, vec3x8_set(rigid->gravity)) / rigid->heavy->gravity;
+    }
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        if (row->contact[lane] != ROW_EMPTY) {
+            may_be = weigh_lane(rigid, row, lane, lean[lane]) || may_be;
+        }
+    }
+    return may_be;
+}
+
+/* ---- loads from above ---- */
+
+/* For as many bodies and contacts as there is room for: it does not grow with what is awake. */
+static bool reserve_search(Rigid *rigid)
+{
+    HeavyStore *store = rigid->heavy;
+    u32 slots = rigid->def.body_capacity + 2, contacts = rigid->contact_capacity;
+    return rigid_reserve(rigid, &store->parents, &store->parent_capacity, slots, sizeof(u32)) &&
+           rigid_reserve(rigid, &store->sizes, &store->size_capacity, slots, sizeof(u32)) &&
+           rigid_reserve(rigid, &store->places, &store->place_capacity, slots, sizeof(u32)) &&
+           rigid_reserve(rigid, &store->starts, &store->start_capacity, slots, sizeof(u32)) &&
+           rigid_reserve(rigid, &store->queue, &store->queue_capacity, slots, sizeof(u32)) &&
+           rigid_reserve(rigid, &store->loads, &store->load_capacity, slots, sizeof(f32)) &&
+           rigid_reserve(rigid, &store->below, &store->below_capacity, contacts, sizeof(u32)) &&
+           rigid_reserve(rigid, &store->uppers, &store->upper_capacity, contacts, sizeof(u32)) &&
+           rigid_reserve(rigid, &store->lanes, &store->lane_capacity, contacts, sizeof(u8));
+}
+
+static bool reserve_blocks(Rigid *rigid, u32 count)
+{
+    HeavyStore *store = rigid->heavy;
+    bool room = true;
+    for (u32 pass = 0; pass < HEAVY_PASSES && room; pass++) {
+        room = rigid_reserve(rigid, &store->blocks[pass], &store->block_capacity[pass], count,
+                             sizeof(HeavyBlock));
+    }
+    return room;
+}
+
+bool heavy_init(Rigid *rigid)
+{
+    HeavyStore *store = calloc(1, sizeof(HeavyStore));
+    rigid->heavy = store;
+    return store != NULL && reserve_search(rigid) && reserve_blocks(rigid, 1) &&
+           rigid_reserve(rigid, &store->contacts, &store->contact_capacity, 1,
+                         sizeof(HeavyContact)) &&
+           rigid_reserve(rigid, &store->clusters, &store->cluster_capacity, 1,
+                         sizeof(HeavyCluster)) &&
+           rigid_reserve(rigid, &store->bodies, &store->body_capacity, 1, sizeof(HeavyBody));
+}
+
+static bool moves(const Rigid *rigid, u32 slot)
+{
+    return rigid->states[slot].inverse_mass > 0.0f;
+}
+
+/* Lists by body what it lies on. Contacts of class 0 are in no row. */
+static void list_below(Rigid *rigid)
+{
+    HeavyStore *store = rigid->heavy;
+    const u8 *classes = rigid->contact_classes;
+    u32 *uppers = store->uppers;
+    memset(store->starts, 0, (rigid->slots + 2) * sizeof(u32));
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        uppers[i] = classes[i] != 0 ? uppers[i] : UPPER_NONE;
+        if (!(uppers[i] & UPPER_NONE)) {
+            store->starts[(uppers[i] & UPPER_SLOT) + 2]++;
+        }
+    }
+    for (u32 i = 0; i < rigid->slots; i++) {
+        store->starts[i + 2] += store->starts[i + 1];
+    }
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        if (!(uppers[i] & UPPER_NONE)) {
+            store->below[store->starts[(uppers[i] & UPPER_SLOT) + 1]++] = i;
+        }
+    }
+}
+
+/* The bodies whose load has grown and is to be passed on, each once: a ring. */
+typedef struct Waiting {
+    u32 first, count;
+} Waiting;
+
+static void load_body(Rigid *rigid, u32 slot, f32 load, Waiting *waiting)
+{
+    HeavyStore *store = rigid->heavy;
+    u32 *waits = store->sizes;
+    if (!moves(rigid, slot) || load <= store->loads[slot]) {
+        return;
+    }
+    store->loads[slot] = load;
+    if (!waits[slot]) {
+        waits[slot] = 1;
+        store->queue[(waiting->first + waiting->count++) % rigid->slots] = slot;
+    }
+}
+
+/* What weighs down a contact lies on all that is below, and adds up; supports share it. Loads that
+ * go round a ring of bodies come to an end by the number of steps. */
+static void follow_loads(Rigid *rigid)
+{
+    HeavyStore *store = rigid->heavy;
+    f32 gravity = store->gravity;
+    list_below(rigid);
+    Waiting waiting = {0, 0};
+    memset(store->loads, 0, rigid->slots * sizeof(f32));
+    memset(store->sizes, 0, rigid->slots * sizeof(u32));
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        if (store->uppers[i] & UPPER_SEEDS) {
+            const Contact *c = &rigid->contacts[i];
+            u32 upper = store->uppers[i] & UPPER_SLOT;
+            f32 weight = gravity / rigid->states[upper].inverse_mass;
+            load_body(rigid, c->a + c->b - upper, weight, &waiting);
+        }
+    }
+    for (u32 steps = STEPS_A_BODY * rigid->slots; waiting.count > 0 && steps > 0; steps--) {
+        u32 slot = store->queue[waiting.first];
+        waiting.first = (waiting.first + 1) % rigid->slots;
+        waiting.count--;
+        store->sizes[slot] = 0;
+        f32 load = store->loads[slot] + gravity / rigid->states[slot].inverse_mass;
+        u32 supports = 0;
+        for (u32 k = store->starts[slot]; k < store->starts[slot + 1]; k++) {
+            supports += will_touch(rigid, store->below[k]);
+        }
+        load /= (f32)u32_max(supports, 1);
+        for (u32 k = store->starts[slot]; k < store->starts[slot + 1]; k++) {
+            u32 i = store->below[k];
+            Contact *c = &rigid->contacts[i];
+            if (may_weigh_down(rigid, c, load, gravity) && will_touch(rigid, i)) {
+                if (is_weighed_down(rigid, c, load, gravity)) {
+                    c->flags |= CONTACT_HEAVY;
+                    store->uppers[i] |= store->uppers[i] & UPPER_BOTH ? UPPER_HEAVY : 0u;
+                }
+                load_body(rigid, c->a + c->b - slot, load, &waiting);
+            }
+        }
+    }
+}
+
+/* ---- clusters ---- */
+
+static u32 root_of(u32 *parents, u32 slot)
+{
+    while (parents[slot] != slot) {
+        parents[slot] = parents[parents[slot]];
+        slot = parents[slot];
+    }
+    return slot;
+}
+
+static bool has_heavy(const Rigid *rigid)
+{
+    u32 found = 0;
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        found |= rigid->heavy->uppers[i];
+    }
+    return found & UPPER_HEAVY;
+}
+
+/* Roots are the lowest slots. What joints hold is in no cluster: they have solves of their own. */
+static void unite_bodies(Rigid *rigid)
+{
+    HeavyStore *store = rigid->heavy;
+    u32 *jointed = store->places;
+    for (u32 i = 0; i < rigid->slots; i++) {
+        store->parents[i] = i;
+        store->sizes[i] = 1;
+        jointed[i] = 0;
+    }
+    for (u32 i = 0; i < rigid->joints.slots; i++) {
+        u32 a, b;
+        if (joint_bodies(rigid, i, &a, &b)) {
+            jointed[a == JOINT_WORLD ? b : a] = jointed[b == JOINT_WORLD ? a : b] = 1;
+        }
+    }
+    for (u32 i = 0; i < rigid->contact_count; i++) {
+        const Contact *c = &rigid->contacts[i];
+        if (!(store->uppers[i] & UPPER_HEAVY) || jointed[c->a] || jointed[c->b]) {
+            continue;
+        }
+        u32 a = root_of(store->parents, c->a), b = root_of(store->parents, c->b);
+        u32 low = u32_min(a, b), high = u32_max(a, b);
+        if (low != high && store->sizes[low] + store->sizes[high] <= HEAVY_BODIES) {
+            store->parents[high] = low;
+            store->sizes[low] += store->sizes[high];
+        } else if (low != high) {
+            store->sizes[low] = store->sizes[high] = HEAVY_BODIES + 1;
+        }
+    }
+}
+
+/* Numbers clusters of two bodies and more; bodies know their cluster by `starts`. */
+static bool list_bodies(Rigid *rigid)
+{
+    HeavyStore *store = rigid->heavy;
+    store->cluster_count = store->body_count = 0;
+    for (u32 i = 0; i < rigid->slots; i++) {
+        u32 root = root_of(store->parents, i), size = store->sizes[root];
+        store->starts[i] = HEAVY_FIXED;
+        if (size < 2 || size > HEAVY_BODIES) {
+            continue;
+        }
+        if (root == i) {
+            u32 clusters = store->cluster_count + 1;
+            if (store->body_count + size > HEAVY_ALL ||
+                !rigid_reserve(rigid, &store->clusters, &store->cluster_capacity, clusters,
+                               sizeof(HeavyCluster)) ||
+                !rigid_reserve(rigid, &store->bodies, &store->body_capacity,
+                               store->body_count + size, sizeof(HeavyBody))) {
+                store->sizes[root] = 1;
+                continue;
+            }
+            store->clusters[clusters - 1] = (HeavyCluster){.body = store->body_count};
+            store->starts[i] = store->cluster_count++;
+            store->body_count += size;
+        }
+        HeavyCluster *cluster = &store->clusters[store->starts[root]];
+        store->starts[i] = store->starts[root];
+        store->places[i] = cluster->bodies;
+        store->bodies[cluster->body + cluster->bodies++].slot = i;
+    }
+    return store->cluster_count > 0;
+}
+
+/* The cluster that solves the contact of a lane, or HEAVY_FIXED. */
+static u32 cluster_of(const Rigid *rigid, const ContactWide *row, u32 lane)
+{
+    const HeavyStore *store = rigid->heavy;
+    if (row->turns || row->contact[lane] == ROW_EMPTY) {
+        return HEAVY_FIXED;
+    }
+    u32 a = row->a[lane], b = row->b[lane], of_a = store->starts[a], of_b = store->starts[b];
+    if (of_a == HEAVY_FIXED && of_b == HEAVY_FIXED) {
+        return HEAVY_FIXED;
+    }
+    bool alone = !moves(rigid, a) || !moves(rigid, b);
+    u32 cluster = of_a == of_b ? of_a : !alone ? HEAVY_FIXED : moves(rigid, a) ? of_a : of_b;
+    return cluster != HEAVY_FIXED && will_touch(rigid, row->contact[lane]) ? cluster : HEAVY_FIXED;
+}
+
+/* Which lanes of a row clusters solve, bit by lane. */
+static void lanes_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        u32 lanes = 0;
+        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+            lanes |= cluster_of(rigid, &rigid->rows[i], lane) != HEAVY_FIXED ? 1u << lane : 0u;
+        }
+        rigid->heavy->lanes[i] = (u8)lanes;
+    }
+}
+
+/* Of a contact that a cluster solves. */
+static HeavyCluster *cluster_at(const Rigid *rigid, const ContactWide *row, u32 lane)
+{
+    const HeavyStore *store = rigid->heavy;
+    u32 of_a = store->starts[row->a[lane]];
+    return &store->clusters[of_a != HEAVY_FIXED ? of_a : store->starts[row->b[lane]]];
+}
+
+/* Room for the contacts of each cluster, then the contacts. */
+static bool list_contacts(Rigid *rigid)
+{
+    HeavyStore *store = rigid->heavy;
+    store->contact_count = 0;
+    jobs_run(rigid->jobs, rigid->row_count, ROWS_GRAIN, lanes_range, rigid);
+    for (u32 i = 0; i < rigid->row_count; i++) {
+        for (u32 left = store->lanes[i]; left != 0; left &= left - 1) {
+            cluster_at(rigid, &rigid->rows[i], (u32)__builtin_ctz(left))->contacts++;
+            store->contact_count++;
+        }
+    }
+    if (!rigid_reserve(rigid, &store->contacts, &store->contact_capacity, store->contact_count,
+                       sizeof(HeavyContact))) {
+        return false;
+    }
+    u32 at = 0;
+    for (u32 i = 0; i < store->cluster_count; i++) {
+        store->clusters[i].contact = at;
+        at += store->clusters[i].contacts;
+        store->clusters[i].contacts = 0;
+    }
+    for (u32 i = 0; i < rigid->row_count; i++) {
+        const ContactWide *row = &rigid->rows[i];
+        for (u32 left = store->lanes[i]; left != 0; left &= left - 1) {
+            u32 lane = (u32)__builtin_ctz(left);
+            HeavyCluster *cluster = cluster_at(rigid, row, lane);
+            HeavyContact *contact = &store->contacts[cluster->contact + cluster->contacts++];
+            memset(contact, 0, sizeof(*contact));
+            contact->row = i;
+            contact->lane = lane;
+            u32 a = row->a[lane], b = row->b[lane];
+            contact->sides[0] = moves(rigid, a) ? store->places[a] : HEAVY_FIXED;
+            contact->sides[1] = moves(rigid, b) ? store->places[b] : HEAVY_FIXED;
+        }
+    }
+    return true;
+}
+
+/* ---- order of elimination ---- */
+
+/* Neighbours of each body of a cluster. */
+static void neighbours_of(const HeavyStore *store, const HeavyCluster *cluster, u64 *neighbours)
+{
+    memset(neighbours, 0, cluster->bodies * sizeof(*neighbours));
+    for (u32 i = 0; i < cluster->contacts; i++) {
+        const u32 *sides = store->contacts[cluster->contact + i].sides;
+        if (sides[0] != HEAVY_FIXED && sides[1] != HEAVY_FIXED) {
+            neighbours[sides[0]] |= 1ull << sides[1];
+            neighbours[sides[1]] |= 1ull << sides[0];
+        }
+    }
+}
+
+/* Of those that are not met yet, the first with the fewest neighbours; not all may be met. */
+static u32 fewest_neighbours(const u64 *neighbours, u32 count, u64 met)
+{
+    u32 least = (u32)__builtin_ctzll(~met);
+    for (u32 i = least + 1; i < count; i++) {
+        if (!(met >> i & 1) &&
+            __builtin_popcountll(neighbours[i]) < __builtin_popcountll(neighbours[least])) {
+            least = i;
+        }
+    }
+    return least;
+}
+
+/* Breadth first from a body with few neighbours: a column is in order from end to end, and rows of
+ * the factor are short (Cuthill and McKee 1969). Places become those of the order. */
+static void order_bodies(HeavyStore *store, HeavyCluster *cluster)
+{
+    u64 neighbours[HEAVY_BODIES], met = 0;
+    u32 order[HEAVY_BODIES], places[HEAVY_BODIES] = {0}, count = 0, slots[HEAVY_BODIES];
+    HeavyBody *bodies = &store->bodies[cluster->body];
+    neighbours_of(store, cluster, neighbours);
+    for (u32 next = 0; count < cluster->bodies; next++) {
+        if (next == count) {
+            u32 least = fewest_neighbours(neighbours, cluster->bodies, met);
+            met |= 1ull << least;
+            order[count++] = least;
+        }
+        for (u64 left = neighbours[order[next]] & ~met; left != 0; left &= left - 1) {
+            order[count++] = (u32)__builtin_ctzll(left);
+        }
+        met |= neighbours[order[next]];
+    }
+    for (u32 i = 0; i < count; i++) {
+        places[order[i]] = i;
+        slots[i] = bodies[order[i]].slot;
+    }
+    for (u32 i = 0; i < count; i++) {
+        u32 first = i;
+        for (u64 left = neighbours[order[i]]; left != 0; left &= left - 1) {
+            first = u32_min(first, places[__builtin_ctzll(left)]);
+        }
+        bodies[i] = (HeavyBody){.slot = slots[i], .first = first, .block = cluster->blocks};
+        cluster->blocks += i - first + 1;
+    }
+    for (u32 i = 0; i < cluster->contacts; i++) {
+        u32 *sides = store->contacts[cluster->contact + i].sides;
+        sides[0] = sides[0] == HEAVY_FIXED ? HEAVY_FIXED : places[sides[0]];
+        sides[1] = sides[1] == HEAVY_FIXED ? HEAVY_FIXED : places[sides[1]];
+    }
+}
+
+/* Impulses are f32: what is lost of those of the heaviest must not move the lightest. */
+static bool masses_fit(const Rigid *rigid, const HeavyCluster *cluster)
+{
+    const f32 most = 1e5f;
+    f32 low = INFINITY, high = 0.0f;
+    for (u32 i = 0; i < cluster->bodies; i++) {
+        f32 inverse = rigid->states[rigid->heavy->bodies[cluster->body + i].slot].inverse_mass;
+        low = f32_min(low, inverse);
+        high = f32_max(high, inverse);
+    }
+    return high <= most * low;
+}
+
+/*
+ * What is solved at once bears to be harder: all contacts of a cluster, since a soft one among hard
+ * ones gives way to what they push. So hard that the weight of all of it presses them in by a small
+ * part of the thinnest, and no harder: less than what rounding takes from positions would be noise.
+ */
+static void harden(Rigid *rigid, const HeavyCluster *cluster)
+{
+    const f32 share = 0.005f, least = 0x1p-16f;
+    f32 weight = 0.0f, thinnest = INFINITY, gravity = rigid->heavy->gravity;
+    for (u32 i = 0; i < cluster->bodies; i++) {
+        u32 slot = rigid->heavy->bodies[cluster->body + i].slot;
+        weight += gravity / rigid->states[slot].inverse_mass;
+        thinnest = f32_min(thinnest, rigid->bodies[slot].inner);
+    }
+    for (u32 i = 0; i < cluster->contacts; i++) {
+        const HeavyContact *contact = &rigid->heavy->contacts[cluster->contact + i];
+        ContactWide *row = &rigid->rows[contact->row];
+        u32 lane = contact->lane;
+        f32 sag = sag_of(rigid, &rigid->contacts[row->contact[lane]], weight);
+        f32 left = f32_max(share * thinnest / f32_max(sag, share * thinnest), least);
+        f32 leak = row->impulse_scale[lane] * left;
+        row->impulse_scale[lane] = leak;
+        row->mass_scale[lane] = 1.0f - leak;
+    }
+}
+
+static void begin_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Rigid *rigid = context;
+    for (u32 i = first; i < end; i++) {
+        heavy_begin(rigid, &rigid->heavy->clusters[i]);
+    }
+}
+
+void heavy_begin_search(Rigid *rigid)
+{
+    rigid->heavy->gravity = vec3_length(rigid->gravity);
+    rigid->heavy->cluster_count = rigid->heavy->block_count = 0;
+    rigid->heavy->searches = reserve_search(rigid);
+}
+
+void heavy_prepare(Rigid *rigid)
+{
+    HeavyStore *store = rigid->heavy;
+    follow_loads(rigid);
+    if (!has_heavy(rigid)) {
+        return;
+    }
+    unite_bodies(rigid);
+    if (!list_bodies(rigid) || !list_contacts(rigid)) {
+        store->cluster_count = 0;
+        return;
+    }
+    u32 kept = 0;
+    for (u32 i = 0; i < store->cluster_count; i++) {
+        HeavyCluster cluster = store->clusters[i];
+        order_bodies(store, &cluster);
+        if (cluster.blocks <= HEAVY_BLOCKS && masses_fit(rigid, &cluster)) {
+            cluster.block = store->block_count;
+            store->block_count += cluster.blocks;
+            store->clusters[kept++] = cluster;
+        }
+    }
+    store->cluster_count = kept;
+    if (!reserve_blocks(rigid, store->block_count)) {
+        store->cluster_count = 0;
+        return;
+    }
+    for (u32 i = 0; i < kept; i++) {
+        harden(rigid, &store->clusters[i]);
+    }
+    jobs_run(rigid->jobs, kept, 1, begin_range, rigid);
+}

@@ -1,0 +1,207 @@
+/*
+ * solve.c: the substep driver: forces, grips, joints and contacts, positions, then joints and
+ * contacts once more without their position error (relax), so that pushing out adds no energy.
+ */
+#include "server/physics/rigid/body.h"
+#include "shared/base/check.h"
+
+/* Who is awake. */
+static void list_active(Rigid *rigid)
+{
+    u32 count = 0, plain = 0, asleep = 0;
+    for (u32 i = 0; i < rigid->slots; i++) {
+        const Body *body = &rigid->bodies[i];
+        if (!body_is_active(body)) {
+            asleep += (body->flags & BODY_ASLEEP) != 0;
+        } else if (body->flags & BODY_PLAIN) {
+            plain++;
+        } else {
+            rigid->active[count++] = i;
+        }
+    }
+    for (u32 i = 0; i < rigid->slots && plain > 0; i++) {
+        if (body_is_active(&rigid->bodies[i]) && body_is_plain(rigid, i)) {
+            rigid->active[count++] = i;
+        }
+    }
+    rigid->active_count = count;
+    rigid->plain_count = plain;
+    rigid->asleep_count = asleep;
+}
+
+void rigid_collide(Rigid *rigid, Jobs *jobs)
+{
+    rigid->jobs = jobs;
+    rigid->idle = rigid->active_count == 0 && !rigid->stirred;
+    if (rigid->idle) {
+        rigid->row_count = rigid->impact_count = rigid->overlap_count = 0;
+        return;
+    }
+    rigid->stirred = false;
+    rigid->overlap_count = 0;
+    list_active(rigid);
+    broad_update(rigid);
+    contact_update(rigid);
+}
+
+void rigid_prepare(Rigid *rigid)
+{
+    if (rigid->idle) {
+        return;
+    }
+    if (rigid->stirred) {
+        list_active(rigid); /* contacts have woken some */
+    }
+    energy_begin(rigid);
+    bodies_begin(rigid);
+    stuck_find(rigid);
+    rigid->substep = 0;
+    joint_prepare(rigid, rigid->jobs, rigid->def.tick_s / (f32)rigid->substeps);
+    impulses_prepare(rigid);
+    contact_prepare(rigid);
+    contact_bounce(rigid);
+}
+
+Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h)
+{
+    f32 omega = 6.2831853f * frequency_hz;
+    f32 a1 = 2.0f * damping_ratio + h * omega;
+    f32 a2 = h * omega * a1;
+    f32 a3 = 1.0f / (1.0f + a2);
+    return (Softness){omega / a1, a2 * a3, a3};
+}
+
+/* 1/m − [r] I⁻¹ [r]: how the point at the arm answers an impulse. */
+static Symmetric3 point_response(const Rigid *rigid, u32 slot, Vec3 r)
+{
+    const Symmetric3 *i = &rigid->inertias[slot];
+    Vec3 x = vec3_cross(symmetric_mul(i, vec3_cross(r, vec3(1.0f, 0.0f, 0.0f))), r);
+    Vec3 y = vec3_cross(symmetric_mul(i, vec3_cross(r, vec3(0.0f, 1.0f, 0.0f))), r);
+    Vec3 z = vec3_cross(symmetric_mul(i, vec3_cross(r, vec3(0.0f, 0.0f, 1.0f))), r);
+    f32 w = rigid->states[slot].inverse_mass;
+    return (Symmetric3){w + x.x, w + y.y, w + z.z, y.x, z.x, z.y};
+}
+
+static Vec3 bounded(Vec3 v, f32 limit)
+{
+    f32 length2 = vec3_length_squared(v);
+    if (length2 <= limit * limit) {
+        return v;
+    }
+    return isfinite(length2) ? vec3_scale(v, limit / sqrtf(length2)) : vec3_zero();
+}
+
+/* A hand: a soft ball joint to its target, of bounded force. Of plain bodies, or of the others. */
+static void solve_grips(Rigid *rigid, bool plain, f32 h)
+{
+    for (u32 g = 0; g < rigid->grip_count; g++) {
+        Grip *grip = &rigid->grips[g];
+        if (!grip->live || rigid_mass(rigid, grip->body.slot) <= 0.0f ||
+            body_is_plain(rigid, grip->body.slot) != plain) {
+            continue;
+        }
+        u32 slot = grip->body.slot;
+        const Body *body = &rigid->bodies[slot];
+        BodyState *state = &rigid->states[slot];
+        Vec3 arm = quat_rotate(body->orientation, vec3_sub(grip->local, body->centre));
+        Vec3 offset = vec3_sub(vec3_add(body->position, arm), grip->target);
+        Symmetric3 k = point_response(rigid, slot, arm);
+        Symmetric3 mass = symmetric_inverse(&k);
+        Softness soft = softness(grip->frequency, grip->damping, h);
+        Vec3 speed = vec3_add_scaled(rigid_velocity_at(rigid, slot, arm), soft.bias_rate, offset);
+        /* Without warm start the impulse of a step is the whole implicit spring. */
+        Vec3 impulse = vec3_scale(symmetric_mul(&mass, speed), -soft.mass_scale);
+        impulse = bounded(impulse, grip->force_max * h);
+        grip->impulse = impulse;
+        state->velocity = vec3_add_scaled(state->velocity, state->inverse_mass, impulse);
+        state->spin =
+            vec3_add(state->spin, symmetric_mul(&rigid->inertias[slot], vec3_cross(arm, impulse)));
+        /* A held body stops swinging within a second or so. */
+        state->spin = vec3_scale(state->spin, 1.0f / (1.0f + 2.0f * h));
+    }
+}
+
+/* The plain method: velocities until they fit, then positions, and no second look; a whole tick. */
+static void impulses_step(Rigid *rigid)
+{
+    f32 tick_s = rigid->def.tick_s;
+    bodies_accelerate(rigid, true, tick_s);
+    solve_grips(rigid, true, tick_s);
+    joint_plain_warm_start(rigid);
+    impulses_warm_start(rigid);
+    for (u32 i = 0; i < rigid->def.iterations; i++) {
+        joint_plain_solve(rigid, tick_s);
+        impulses_solve(rigid);
+    }
+    joint_plain_count(rigid);
+    stuck_slow(rigid);
+    bodies_move(rigid, true, tick_s);
+}
+
+void rigid_substep(Rigid *rigid)
+{
+    if (rigid->idle) {
+        return;
+    }
+    if (rigid->substep++ == 0 && rigid->plain_count > 0) {
+        impulses_step(rigid);
+    }
+    if (rigid->plain_count == rigid->active_count) {
+        return;
+    }
+    f32 h = rigid->def.tick_s / (f32)rigid->substeps;
+    bodies_accelerate(rigid, false, h);
+    solve_grips(rigid, false, h);
+    joint_warm_start(rigid, rigid->jobs);
+    contact_warm_start(rigid);
+    /* Joints first: contacts have the last word, so that nothing passes through. */
+    joint_solve(rigid, rigid->jobs, true, h);
+    contact_solve(rigid, true);
+    joint_ring_blows(rigid, h);
+    stuck_slow(rigid);
+    bodies_move(rigid, false, h);
+    contact_release(rigid);
+    contact_follow(rigid);
+    /* Before the contacts look ahead again and stop what should bounce. */
+    contact_bounce(rigid);
+    joint_solve(rigid, rigid->jobs, false, h);
+    contact_solve(rigid, false);
+    stuck_slow(rigid);
+}
+
+/* What woke within the tick, pushed by other matter, is not in the list of who is awake. */
+static void woken_limit(Rigid *rigid)
+{
+    for (u32 i = 0; i < rigid->slots && rigid->stirred; i++) {
+        if (body_is_active(&rigid->bodies[i])) {
+            BodyState *state = &rigid->states[i];
+            state->velocity = bounded(state->velocity, SPEED_MAX_M_S);
+            state->spin = bounded(state->spin, SPIN_MAX_RAD_S);
+        }
+    }
+}
+
+void rigid_finish(Rigid *rigid)
+{
+    if (rigid->idle) {
+        if (rigid->guests != NULL) {
+            island_sleep(rigid);
+        }
+        rigid->guests = NULL;
+        VALIDATE_STORE(rigid_validate(rigid));
+        return;
+    }
+    rigid->impact_count = 0;
+    impulses_store(rigid);
+    contact_store(rigid);
+    joint_finish(rigid, rigid->def.tick_s);
+    /* What others see between ticks is as bounded as what the substeps start from. */
+    bodies_limit(rigid);
+    woken_limit(rigid);
+    ccd_finish(rigid);
+    energy_check(rigid);
+    island_sleep(rigid);
+    rigid->guests = NULL;
+    rigid->jobs = NULL;
+    VALIDATE_STORE(rigid_validate(rigid));
+}

@@ -1,0 +1,899 @@
+/*
+ * solve_contact.c: contacts as soft constraints inside the substeps, eight side by side: per point
+ * one normal row; per manifold one friction patch (two tangents, twist and rolling) at the middle
+ * of its points. The motion since the tick began is tracked by each body's shift and turn, so that
+ * separations follow without a new narrow phase; a turn about the normal of a rolling ball changes
+ * nothing. The points of a manifold share their normal: their impulses are found together through
+ * the small matrix that couples them, and go to the bodies at once; manifolds one after the other.
+ * Method: Catto, Solver2D (2024); soft constraints of Catto, GDC 2011.
+ */
+#include "server/physics/rigid/solve/heavy.h"
+#include "server/physics/rigid/solve/wide.h"
+
+#include <stdatomic.h>
+
+enum {
+    ROW_GRAIN = 8,
+    BOUNCE_ROUNDS = 16,
+    BLOW_ROUNDS = 4, /* of normals and friction within a blow */
+    NORMAL_SWEEPS = 4
+};
+
+/* What rests is no faster than this, beside what gravity gives in two substeps. */
+#define REST_M_S 0.01f
+
+/* impulse on b, the opposite on a; angular parts before the inertia. */
+SIMD_INLINE void apply(const ContactWide *row, Side *a, Side *b, Vec3x8 impulse, Vec3x8 angular_a,
+                       Vec3x8 angular_b)
+{
+    a->velocity = vec3x8_sub_scaled(a->velocity, a->mass, impulse);
+    b->velocity = vec3x8_add_scaled(b->velocity, b->mass, impulse);
+    a->spin = vec3x8_sub(a->spin, symmetric3x8_mul(&row->inertia_a, angular_a));
+    b->spin = vec3x8_add(b->spin, symmetric3x8_mul(&row->inertia_b, angular_b));
+}
+
+/* ---- warm start ---- */
+
+static void warm_start_row(Rigid *rigid, const ContactWide *row)
+{
+    const PointWide *points = &rigid->points[row->first];
+    Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
+    Vec3x8 t2 = vec3x8_cross(row->normal, row->tangent);
+    Vec3x8 friction = vec3x8_scale(row->tangent, row->friction_impulse[0]);
+    friction = vec3x8_add_scaled(friction, row->friction_impulse[1], t2);
+    Vec3x8 moment = vec3x8_scale(row->normal, row->twist_impulse);
+    if (row->extra != ROW_NO_EXTRA) {
+        moment = vec3x8_add(moment, rigid->extras[row->extra].rolling_impulse);
+    }
+    Vec3x8 angular_a = vec3x8_add(vec3x8_cross(row->arm_a, friction), moment);
+    Vec3x8 angular_b = vec3x8_add(vec3x8_cross(row->arm_b, friction), moment);
+    f32x8 sum = f32x8_set(0.0f);
+    for (u32 p = 0; p < row->points; p++) {
+        f32x8 impulse = points[p].impulse;
+        sum += impulse;
+        angular_a = vec3x8_add_scaled(angular_a, impulse, points[p].angular_a);
+        angular_b = vec3x8_add_scaled(angular_b, impulse, points[p].angular_b);
+    }
+    apply(row, &a, &b, vec3x8_add_scaled(friction, sum, row->normal), angular_a, angular_b);
+    side_scatter(rigid->states, row->a, &a);
+    side_scatter(rigid->states, row->b, &b);
+}
+
+/* ---- friction ---- */
+
+SIMD_INLINE Vec3x8 solve_rolling(ExtraWide *extra, Vec3x8 spin, f32x8 normal)
+{
+    Vec3x8 old = extra->rolling_impulse;
+    Vec3x8 sum = vec3x8_sub(old, symmetric3x8_mul(&extra->rolling_mass, spin));
+    f32x8 length = f32x8_sqrt(vec3x8_dot(sum, sum)), limit = extra->rolling * normal;
+    i32x8 over = length > limit;
+    f32x8 scale =
+        f32x8_select(over, limit / f32x8_select(over, length, f32x8_set(1.0f)), f32x8_set(1.0f));
+    extra->rolling_impulse = vec3x8_scale(sum, scale);
+    return vec3x8_sub(extra->rolling_impulse, old);
+}
+
+/* Slip and twist are answered from the same velocities (block Jacobi, which always converges for
+ * two blocks), so that each inertia is applied once. */
+SIMD_INLINE void solve_friction(ContactWide *row, ExtraWide *extra, const PointWide *points,
+                                const u32 count, Side *a, Side *b)
+{
+    f32x8 normal = f32x8_set(0.0f), lever = f32x8_set(0.0f);
+    for (u32 p = 0; p < count; p++) {
+        normal += points[p].impulse;
+        lever += points[p].impulse * points[p].lever;
+    }
+    if (extra != NULL) {
+        /* Before the others: rolling and twist would both stop a turn about the normal, and turn it
+         * round for ever. */
+        Vec3x8 rolling = solve_rolling(extra, vec3x8_sub(b->spin, a->spin), normal);
+        a->spin = vec3x8_sub(a->spin, symmetric3x8_mul(&row->inertia_a, rolling));
+        b->spin = vec3x8_add(b->spin, symmetric3x8_mul(&row->inertia_b, rolling));
+    }
+    Vec3x8 spin = vec3x8_sub(b->spin, a->spin);
+    Vec3x8 slip = vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, row->arm_b)),
+                             vec3x8_add(a->velocity, vec3x8_cross(a->spin, row->arm_a)));
+    Vec3x8 t2 = vec3x8_cross(row->normal, row->tangent);
+    f32x8 s1 = vec3x8_dot(slip, row->tangent), s2 = vec3x8_dot(slip, t2);
+    Vec3x8 moment = {f32x8_set(0.0f), f32x8_set(0.0f), f32x8_set(0.0f)};
+    if (extra != NULL) {
+        s1 += extra->drive.x;
+        s2 += extra->drive.y;
+    }
+    f32x8 x = row->friction_impulse[0] - (row->friction_mass[0] * s1 + row->friction_mass[2] * s2);
+    f32x8 y = row->friction_impulse[1] - (row->friction_mass[2] * s1 + row->friction_mass[1] * s2);
+    f32x8 length = f32x8_sqrt(x * x + y * y), limit = row->friction * normal;
+    i32x8 over = length > limit;
+    f32x8 scale =
+        f32x8_select(over, limit / f32x8_select(over, length, f32x8_set(1.0f)), f32x8_set(1.0f));
+    x *= scale;
+    y *= scale;
+    f32x8 dx = x - row->friction_impulse[0], dy = y - row->friction_impulse[1];
+    row->friction_impulse[0] = x;
+    row->friction_impulse[1] = y;
+    if (count > 1) {
+        f32x8 most = row->friction * lever;
+        f32x8 twist = row->twist_impulse - row->twist_mass * vec3x8_dot(spin, row->normal);
+        twist = f32x8_min(f32x8_max(twist, -most), most);
+        moment = vec3x8_add_scaled(moment, twist - row->twist_impulse, row->normal);
+        row->twist_impulse = twist;
+    }
+    Vec3x8 impulse = vec3x8_add_scaled(vec3x8_scale(row->tangent, dx), dy, t2);
+    apply(row, a, b, impulse, vec3x8_add(vec3x8_cross(row->arm_a, impulse), moment),
+          vec3x8_add(vec3x8_cross(row->arm_b, impulse), moment));
+}
+
+/* ---- normals ---- */
+
+/* Solves of a substep. */
+typedef enum Pass {
+    PASS_PUSH,    /* with what position asks for */
+    PASS_RELEASE, /* takes back what that gave */
+    PASS_RELAX    /* without it: velocities as the substep leaves them */
+} Pass;
+
+/* Speed that position asks for, and how soft the answer is. */
+typedef struct Bias {
+    f32x8 speed, mass_scale, impulse_scale;
+} Bias;
+
+SIMD_INLINE Bias bias_of(const ContactWide *row, f32x8 separation, f32x8 speed, f32x8 inverse_h,
+                         const Pass pass)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
+    i32x8 apart = separation > zero;
+    f32x8 close = separation * inverse_h;
+    if (pass != PASS_PUSH) {
+        return (Bias){f32x8_and(apart, close), one, zero};
+    }
+    f32x8 rate = row->bias_rate, mass_scale = row->mass_scale, impulse_scale = row->impulse_scale;
+    f32x8 push = f32x8_max(rate * separation, f32x8_set(-RIGID_PUSH_M_S));
+    /* What leaves by itself is not pushed: what is not given need not be taken back. */
+    push = f32x8_and(speed < RIGID_BOUNCE_M_S, push);
+    return (Bias){f32x8_select(apart, close, push), f32x8_select(apart, one, mass_scale),
+                  f32x8_select(apart, zero, impulse_scale)};
+}
+
+/* Index in `coupling` of two points of a manifold, p < q. */
+SIMD_INLINE u32 couple_index(u32 p, u32 q)
+{
+    return q * (q - 1) / 2 + p;
+}
+
+/* Speed at point p after what the other points of its manifold have changed. */
+SIMD_INLINE f32x8 coupled_speed(const ContactWide *row, f32x8 speed, const f32x8 *changes,
+                                const u32 p, const u32 count)
+{
+    for (u32 q = 0; q < count; q++) {
+        if (q != p) {
+            speed += row->coupling[couple_index(q < p ? q : p, q < p ? p : q)] * changes[q];
+        }
+    }
+    return speed;
+}
+
+/* What the points of a manifold ask for in a solve, eight manifolds side by side. */
+typedef struct Ask {
+    f32x8 target[MANIFOLD_POINTS];                      /* m/s: speed to take away */
+    f32x8 gain[MANIFOLD_POINTS], leak[MANIFOLD_POINTS]; /* how soft the answer is */
+    f32x8 most[MANIFOLD_POINTS];                        /* N s, of the impulse */
+} Ask;
+
+/*
+ * The same impulse at each point, which answers the mean of what they ask: what lies level is not
+ * tilted by the order of the points. Only where all are alike (equally soft), and none would pull.
+ */
+SIMD_INLINE void answer_mean(const ContactWide *row, const PointWide *points, const u32 count,
+                             const Ask *ask, f32x8 *impulses, f32x8 *changes)
+{
+    f32x8 zero = f32x8_set(0.0f), sum = zero, held = zero, least = f32x8_set(1e30f);
+    i32x8 alike = row->share > zero;
+    for (u32 p = 0; p < count; p++) {
+        i32x8 there = points[p].mass > zero;
+        sum += f32x8_and(there, ask->target[p]);
+        held += impulses[p];
+        least = f32x8_select(there, f32x8_min(least, impulses[p]), least);
+        alike &= (ask->gain[p] == ask->gain[0]) | (points[p].mass <= zero);
+    }
+    f32x8 change = -row->share * (ask->gain[0] * row->patch_mass * sum + ask->leak[0] * held);
+    change = f32x8_and(alike & (least + change >= zero), change);
+    for (u32 p = 0; p < count; p++) {
+        changes[p] = f32x8_and(points[p].mass > zero, change);
+        impulses[p] += changes[p];
+    }
+}
+
+/* The points one after the other, forwards and backwards: only so can some of them let go. It costs
+ * no access to bodies. */
+SIMD_INLINE void answer_sweeps(const ContactWide *row, const PointWide *points, const u32 count,
+                               const Ask *ask, f32x8 *impulses, f32x8 *changes)
+{
+    f32x8 zero = f32x8_set(0.0f);
+    for (u32 sweep = 0; sweep < (count > 1 ? NORMAL_SWEEPS : 1); sweep++) {
+        for (u32 i = 0; i < count; i++) {
+            u32 p = sweep % 2 == 0 ? i : count - 1 - i;
+            f32x8 speed = coupled_speed(row, ask->target[p], changes, p, count);
+            /* Its own change so far counts as mass × (speed per impulse) = 1. */
+            f32x8 change =
+                -ask->gain[p] * (points[p].mass * speed + changes[p]) - ask->leak[p] * impulses[p];
+            /* A single point is solved at once: a lane must not depend on its neighbours'. */
+            change = sweep == 0 ? change : f32x8_and(row->share > zero, change);
+            f32x8 impulse = f32x8_min(f32x8_max(impulses[p] + change, zero), ask->most[p]);
+            changes[p] += impulse - impulses[p];
+            impulses[p] = impulse;
+        }
+    }
+}
+
+/*
+ * All points at once: (K + D) Δ = −(speeds asked for + D impulses), where K is the speed at each
+ * point for an impulse at each, and D the softness. Four points in a plane have three equations, so
+ * K alone is singular: a thousandth of its diagonal is added. By LDLᵀ. Returns in which lanes a
+ * point would pull.
+ */
+SIMD_INLINE i32x8 answer_together(const ContactWide *row, const PointWide *points, const u32 count,
+                                  const Ask *ask, f32x8 *impulses, f32x8 *changes)
+{
+    const f32 regular = 1.0f + 0x1p-10f;
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
+    f32x8 l[MANIFOLD_POINTS][MANIFOLD_POINTS], x[MANIFOLD_POINTS], inverse[MANIFOLD_POINTS];
+    for (u32 p = 0; p < count; p++) {
+        i32x8 there = points[p].mass > zero;
+        f32x8 k = one / f32x8_select(there, points[p].mass, one);
+        f32x8 soft = ask->leak[p] / ask->gain[p];
+        f32x8 scaled[MANIFOLD_POINTS], pivot = k * (regular + soft); /* scaled: l × pivots */
+        x[p] = -f32x8_and(there, ask->target[p] + soft * k * impulses[p]);
+        for (u32 q = 0; q < p; q++) {
+            scaled[q] = row->coupling[couple_index(q, p)];
+            for (u32 j = 0; j < q; j++) {
+                scaled[q] -= l[q][j] * scaled[j];
+            }
+            l[p][q] = scaled[q] * inverse[q];
+            pivot -= l[p][q] * scaled[q];
+            x[p] -= l[p][q] * x[q];
+        }
+        inverse[p] = one / pivot;
+    }
+    i32x8 pulls = row->share <= zero;
+    for (u32 i = 0; i < count; i++) {
+        u32 p = count - 1 - i;
+        x[p] *= inverse[p];
+        for (u32 q = p + 1; q < count; q++) {
+            x[p] -= l[q][p] * x[q];
+        }
+        changes[p] = x[p];
+        impulses[p] = points[p].impulse + x[p];
+        pulls |= impulses[p] < zero;
+    }
+    return pulls;
+}
+
+/*
+ * Exact where all points push: sweeps over them would favour the last ones, and high walls sway and
+ * buckle from such seeds. Where one would pull, and where there is only one, by sweeps.
+ */
+SIMD_INLINE void answer_normals(const ContactWide *row, const PointWide *points, const u32 count,
+                                const Ask *ask, const Pass pass, f32x8 *impulses, f32x8 *changes)
+{
+    f32x8 swept[MANIFOLD_POINTS], swept_changes[MANIFOLD_POINTS];
+    if (count == 1 || pass == PASS_RELEASE) {
+        answer_sweeps(row, points, count, ask, impulses, changes);
+        return;
+    }
+    i32x8 pulls = answer_together(row, points, count, ask, impulses, changes);
+    if (!i32x8_any(pulls)) {
+        return;
+    }
+    for (u32 p = 0; p < count; p++) {
+        swept[p] = points[p].impulse;
+        swept_changes[p] = f32x8_set(0.0f);
+    }
+    answer_mean(row, points, count, ask, swept, swept_changes);
+    answer_sweeps(row, points, count, ask, swept, swept_changes);
+    for (u32 p = 0; p < count; p++) {
+        impulses[p] = f32x8_select(pulls, swept[p], impulses[p]);
+        changes[p] = f32x8_select(pulls, swept_changes[p], changes[p]);
+    }
+}
+
+SIMD_INLINE void solve_normals(const Rigid *rigid, const ContactWide *row, PointWide *points,
+                               const u32 count, const Pass pass, Side *a, Side *b)
+{
+    Motion motion_a = motion_gather(rigid->states, row->a);
+    Motion motion_b = motion_gather(rigid->states, row->b);
+    f32x8 inverse_h = f32x8_set((f32)rigid->substeps / rigid->def.tick_s);
+    f32x8 drift = vec3x8_dot(row->normal, vec3x8_sub(motion_b.shift, motion_a.shift));
+    f32x8 closing = vec3x8_dot(row->normal, vec3x8_sub(b->velocity, a->velocity));
+    f32x8 zero = f32x8_set(0.0f), impulses[MANIFOLD_POINTS], changes[MANIFOLD_POINTS];
+    Ask ask;
+    for (u32 p = 0; p < count; p++) {
+        PointWide *point = &points[p];
+        f32x8 separation = point->separation + drift + vec3x8_dot(point->angular_b, motion_b.turn) -
+                           vec3x8_dot(point->angular_a, motion_a.turn);
+        f32x8 speed =
+            closing + vec3x8_dot(point->angular_b, b->spin) - vec3x8_dot(point->angular_a, a->spin);
+        if (pass == PASS_PUSH) {
+            i32x8 fresh = point->impulse_max == zero;
+            point->approach = f32x8_select(fresh, speed, point->approach);
+        }
+        Bias bias = bias_of(row, separation, speed, inverse_h, pass);
+        ask.target[p] = speed + bias.speed;
+        ask.gain[p] = bias.mass_scale;
+        ask.leak[p] = bias.impulse_scale;
+        impulses[p] = point->impulse;
+        changes[p] = zero;
+        ask.most[p] = pass == PASS_RELEASE ? point->impulse : f32x8_set(INFINITY);
+    }
+    answer_normals(row, points, count, &ask, pass, impulses, changes);
+    f32x8 sum = zero;
+    Vec3x8 angular_a = {zero, zero, zero}, angular_b = {zero, zero, zero};
+    for (u32 p = 0; p < count; p++) {
+        points[p].impulse = impulses[p];
+        points[p].impulse_max = f32x8_max(points[p].impulse_max, impulses[p]);
+        sum += changes[p];
+        angular_a = vec3x8_add_scaled(angular_a, changes[p], points[p].angular_a);
+        angular_b = vec3x8_add_scaled(angular_b, changes[p], points[p].angular_b);
+    }
+    apply(row, a, b, vec3x8_scale(row->normal, sum), angular_a, angular_b);
+}
+
+/*
+ * A blow is over with its substep: what stopped it, given again by a warm start, makes energy. One
+ * that goes through several bodies takes some substeps until it has stopped: what is handed on must
+ * not have grown by then, or it throws them up again. It may grow, in a substep, by a tenth and
+ * twice what gravity asks for, as piles do.
+ */
+SIMD_INLINE void hand_on(const Rigid *rigid, ContactWide *row, ExtraWide *extra, PointWide *points,
+                         const u32 count, f32x8 inverse_mass)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), sum = zero;
+    for (u32 p = 0; p < count; p++) {
+        sum += points[p].impulse;
+    }
+    const f32 growth = 1.1f;
+    f32 fall = vec3_length(rigid->gravity) * rigid->def.tick_s / (f32)rigid->substeps;
+    f32x8 most = growth * row->held + (2.0f * fall + REST_M_S) / inverse_mass;
+    i32x8 over = sum > most;
+    row->held = f32x8_select(over, most, sum);
+    if (!i32x8_any(over)) {
+        return;
+    }
+    f32x8 part = f32x8_select(over, most / f32x8_select(over, sum, one), one);
+    for (u32 p = 0; p < count; p++) {
+        points[p].impulse *= part;
+    }
+    row->friction_impulse[0] *= part;
+    row->friction_impulse[1] *= part;
+    row->twist_impulse *= part;
+    if (extra != NULL) {
+        extra->rolling_impulse = vec3x8_scale(extra->rolling_impulse, part);
+    }
+}
+
+SIMD_INLINE f32x8 point_speed(const ContactWide *row, const PointWide *point, const Side *a,
+                              const Side *b)
+{
+    f32x8 closing = vec3x8_dot(row->normal, vec3x8_sub(b->velocity, a->velocity));
+    return closing + vec3x8_dot(point->angular_b, b->spin) - vec3x8_dot(point->angular_a, a->spin);
+}
+
+/*
+ * Friction changes the speed along the normal, too, where it does not act below the middle of a
+ * body. Points that leave by it, faster than what rests, need less than what held them; given that
+ * again by the next warm start they would gain energy.
+ */
+SIMD_INLINE void let_go(const Rigid *rigid, ContactWide *row, PointWide *points, const u32 count,
+                        const Side *a, const Side *b)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), before = zero, after = zero;
+    f32 fall = vec3_length(rigid->gravity) * rigid->def.tick_s / (f32)rigid->substeps;
+    f32x8 speeds[MANIFOLD_POINTS];
+    i32x8 any = {0};
+    for (u32 p = 0; p < count; p++) {
+        speeds[p] = point_speed(row, &points[p], a, b);
+        any |= (speeds[p] > 2.0f * fall + REST_M_S) & (points[p].impulse > zero);
+    }
+    if (!i32x8_any(any)) {
+        return;
+    }
+    for (u32 p = 0; p < count; p++) {
+        f32x8 less = f32x8_and(any, points[p].mass * f32x8_max(speeds[p], zero));
+        before += points[p].impulse;
+        points[p].impulse = f32x8_max(points[p].impulse - less, zero);
+        after += points[p].impulse;
+    }
+    f32x8 part =
+        f32x8_select(after < before, after / f32x8_select(before > zero, before, one), one);
+    row->friction_impulse[0] *= part;
+    row->friction_impulse[1] *= part;
+    row->twist_impulse *= part;
+}
+
+SIMD_INLINE void solve_row(Rigid *rigid, ContactWide *row, const u32 count, const Pass pass)
+{
+    PointWide *points = &rigid->points[row->first];
+    ExtraWide *extra = row->extra == ROW_NO_EXTRA ? NULL : &rigid->extras[row->extra];
+    Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
+    /* Friction first where bodies are pushed apart: not passing through each other matters more.
+     * Last in the relaxing solve: a blow that lands there has its friction in the same substep. */
+    if (pass == PASS_PUSH) {
+        solve_friction(row, extra, points, count, &a, &b);
+    }
+    solve_normals(rigid, row, points, count, pass, &a, &b);
+    if (pass == PASS_RELAX) {
+        solve_friction(row, extra, points, count, &a, &b);
+        let_go(rigid, row, points, count, &a, &b);
+        hand_on(rigid, row, extra, points, count, a.mass + b.mass);
+    }
+    side_scatter(rigid->states, row->a, &a);
+    side_scatter(rigid->states, row->b, &b);
+}
+
+SIMD_INLINE void solve_rows(Rigid *rigid, u32 first, u32 end, const Pass pass)
+{
+    for (u32 i = first; i < end; i++) {
+        ContactWide *row = &rigid->rows[i];
+        switch (row->points) {
+        case 1:
+            solve_row(rigid, row, 1, pass);
+            break;
+        case 2:
+            solve_row(rigid, row, 2, pass);
+            break;
+        case 3:
+            solve_row(rigid, row, 3, pass);
+            break;
+        default:
+            solve_row(rigid, row, 4, pass);
+            break;
+        }
+    }
+}
+
+/* ---- bounces ---- */
+
+/*
+ * Speed at which a point leaves that comes with `speed` (< 0) over a gap that gravity closes with
+ * the acceleration `fall`. The bodies turn round before they touch, by the gap: what they fell less
+ * is taken from the speed, so that bounces reach their height. Velocities are those of now: what
+ * nothing touches moves on its parabola (solve_body.c).
+ */
+SIMD_INLINE f32x8 leaving(f32x8 speed, f32x8 gap, f32x8 restitution, f32x8 fall)
+{
+    f32x8 zero = f32x8_set(0.0f), e2 = restitution * restitution;
+    f32x8 met = f32x8_max(-speed, zero);
+    f32x8 square = e2 * met * met - 2.0f * fall * gap * (1.0f - e2);
+    return f32x8_sqrt(f32x8_max(square, zero));
+}
+
+/* The impulses of a blow so far, lane by lane: along the normal at each point, friction where their
+ * sum acts, and what they add up to for the bodies. */
+typedef struct Blow {
+    f32x8 gaps[MANIFOLD_POINTS];    /* m */
+    f32x8 leave[MANIFOLD_POINTS];   /* m/s, speed to leave with */
+    i32x8 strikes[MANIFOLD_POINTS]; /* which points take part */
+    f32x8 changes[MANIFOLD_POINTS]; /* N s, ≥ 0 */
+    Vec3x8 friction;                /* N s, world, on b */
+    Vec3x8 impulse;                 /* N s, on b, of all */
+    Vec3x8 angular_a, angular_b;    /* N m s about the centres, of all */
+} Blow;
+
+SIMD_INLINE void blow_add(const ContactWide *row, Blow *blow, Side *a, Side *b, Vec3x8 impulse,
+                          Vec3x8 angular_a, Vec3x8 angular_b)
+{
+    apply(row, a, b, impulse, angular_a, angular_b);
+    blow->impulse = vec3x8_add(blow->impulse, impulse);
+    blow->angular_a = vec3x8_add(blow->angular_a, angular_a);
+    blow->angular_b = vec3x8_add(blow->angular_b, angular_b);
+}
+
+/* Bodies farther apart have other arms and normals when they strike, m. */
+static const f32 blow_near_m = 0.0001f, blow_touch_m = 0.0006f;
+/* What would strike in so many substeps strikes with what strikes in this one. */
+static const f32 blow_together = 1.1f;
+
+/*
+ * Which points of a row strike: those that close their gap in this substep, and fast enough to
+ * bounce; and with one of them what would follow at once: a level face strikes with all corners,
+ * whatever rounding says.
+ */
+static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, const Side *b, f32 h,
+                       Blow *blow)
+{
+    PointWide *points = &rigid->points[row->first];
+    Motion motion_a = motion_gather(rigid->states, row->a);
+    Motion motion_b = motion_gather(rigid->states, row->b);
+    f32x8 drift = vec3x8_dot(row->normal, vec3x8_sub(motion_b.shift, motion_a.shift));
+    f32x8 zero = f32x8_set(0.0f), gaps[MANIFOLD_POINTS], speeds[MANIFOLD_POINTS];
+    f32x8 fall = vec3x8_dot(row->normal, vec3x8_set(rigid->gravity)) *
+                 (f32x8_and(a->mass > zero, a->rest) - f32x8_and(b->mass > zero, b->rest));
+    /* The slowest that bounces, if well: faster than what gravity gives in two substeps. */
+    f32 steps = 2.0f * h * vec3_length(rigid->gravity);
+    f32x8 slowest = -RIGID_BOUNCE_M_S * (1.0f - row->restitution) - steps;
+    f32x8 coming = f32x8_max(fall * h, zero); /* what gravity adds before contacts are solved */
+    i32x8 struck = {0}, comes = {0};
+    for (u32 lane = 0; lane < SIMD_LANES && row->comes != 0; lane++) {
+        comes[lane] = row->comes & 1u << lane ? -1 : 0;
+    }
+    memset(blow, 0, sizeof(*blow));
+    for (u32 p = 0; p < row->points; p++) {
+        const PointWide *point = &points[p];
+        gaps[p] = point->separation + drift + vec3x8_dot(point->angular_b, motion_b.turn) -
+                  vec3x8_dot(point->angular_a, motion_a.turn);
+        speeds[p] = point_speed(row, point, a, b);
+        struck |= (speeds[p] < slowest) & (gaps[p] + (speeds[p] - coming) * h < zero) &
+                  (point->mass > zero) &
+                  ((row->restitution > zero) | (comes & (gaps[p] > blow_near_m)));
+    }
+    if (!i32x8_any(struck)) {
+        return false;
+    }
+    for (u32 p = 0; p < row->points; p++) {
+        blow->strikes[p] = struck & (speeds[p] < slowest) &
+                           (gaps[p] + (speeds[p] - coming) * (blow_together * h) < zero) &
+                           (points[p].mass > zero);
+        points[p].approach = f32x8_select(
+            blow->strikes[p], f32x8_min(points[p].approach, speeds[p]), points[p].approach);
+        blow->leave[p] = leaving(speeds[p], gaps[p], row->restitution, fall);
+        blow->gaps[p] = gaps[p];
+    }
+    return true;
+}
+
+/* Normal impulses so that the points leave as they should. Where all points strike the same impulse
+ * comes first at each: what is level stays level. */
+static void blow_normals(const ContactWide *row, const PointWide *points, Blow *blow, Side *a,
+                         Side *b)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), ask = zero, target[MANIFOLD_POINTS];
+    f32x8 added[MANIFOLD_POINTS];
+    i32x8 all = row->share > zero;
+    for (u32 p = 0; p < row->points; p++) {
+        target[p] = point_speed(row, &points[p], a, b) - blow->leave[p];
+        ask += f32x8_and(blow->strikes[p], target[p]);
+        all &= blow->strikes[p] | (points[p].mass <= zero);
+    }
+    f32x8 mean = f32x8_and(all, f32x8_max(-row->share * row->patch_mass * ask, zero));
+    for (u32 p = 0; p < row->points; p++) {
+        added[p] = f32x8_and(blow->strikes[p], mean);
+    }
+    for (u32 sweep = 0; sweep < (row->points > 1 ? NORMAL_SWEEPS : 1); sweep++) {
+        for (u32 i = 0; i < row->points; i++) {
+            u32 p = sweep % 2 == 0 ? i : row->points - 1 - i;
+            f32x8 speed = coupled_speed(row, target[p], added, p, row->points);
+            f32x8 change = f32x8_max(-points[p].mass * speed, -blow->changes[p]);
+            /* A single point is exact at once, and must not depend on its neighbours'. */
+            i32x8 takes = blow->strikes[p] & ((sweep == 0 ? one : row->share) > zero);
+            added[p] = f32x8_select(takes, change, added[p]);
+        }
+    }
+    f32x8 sum = zero;
+    Vec3x8 angular_a = {zero, zero, zero}, angular_b = {zero, zero, zero};
+    for (u32 p = 0; p < row->points; p++) {
+        blow->changes[p] += added[p];
+        sum += added[p];
+        angular_a = vec3x8_add_scaled(angular_a, added[p], points[p].angular_a);
+        angular_b = vec3x8_add_scaled(angular_b, added[p], points[p].angular_b);
+    }
+    blow_add(row, blow, a, b, vec3x8_scale(row->normal, sum), angular_a, angular_b);
+}
+
+/* The arm to where the normal impulses act: `angular` is the mean of arm × normal over them. There
+ * the two touch, not by the mean of all gaps: their surfaces are `off` along the normal. */
+SIMD_INLINE Vec3x8 acting_arm(const ContactWide *row, Vec3x8 patch_arm, Vec3x8 angular, f32x8 off)
+{
+    f32x8 along = vec3x8_dot(row->normal, patch_arm) + off;
+    return vec3x8_add_scaled(vec3x8_cross(row->normal, angular), along, row->normal);
+}
+
+/* Speed along v at the arms for an impulse along u there. */
+SIMD_INLINE f32x8 response(const ContactWide *row, f32x8 mass, Vec3x8 arm_a, Vec3x8 arm_b, Vec3x8 u,
+                           Vec3x8 v)
+{
+    Vec3x8 ua = vec3x8_cross(arm_a, u), va = vec3x8_cross(arm_a, v);
+    Vec3x8 ub = vec3x8_cross(arm_b, u), vb = vec3x8_cross(arm_b, v);
+    return mass * vec3x8_dot(u, v) + vec3x8_dot(va, symmetric3x8_mul(&row->inertia_a, ua)) +
+           vec3x8_dot(vb, symmetric3x8_mul(&row->inertia_b, ub));
+}
+
+/* Coulomb's law at impact: what stops the slip, up to friction times the normal impulse. */
+static void blow_friction(const ContactWide *row, const PointWide *points, Blow *blow, Side *a,
+                          Side *b)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), sum = zero, gap = zero, gaps = zero;
+    Vec3x8 mean_a = {zero, zero, zero}, mean_b = mean_a;
+    for (u32 p = 0; p < row->points; p++) {
+        sum += blow->changes[p];
+        gap += blow->changes[p] * f32x8_max(blow->gaps[p], zero);
+        gaps += f32x8_and(points[p].mass > zero, f32x8_max(blow->gaps[p], zero));
+        mean_a = vec3x8_add_scaled(mean_a, blow->changes[p], points[p].angular_a);
+        mean_b = vec3x8_add_scaled(mean_b, blow->changes[p], points[p].angular_b);
+    }
+    f32x8 part = f32x8_and(sum > zero, one / f32x8_select(sum > zero, sum, one));
+    f32x8 off = f32x8_and(row->share > zero, 0.5f * (row->share * gaps - part * gap));
+    Vec3x8 arm_a = acting_arm(row, row->arm_a, vec3x8_scale(mean_a, part), off);
+    Vec3x8 arm_b = acting_arm(row, row->arm_b, vec3x8_scale(mean_b, part), -off);
+    Vec3x8 t1 = row->tangent, t2 = vec3x8_cross(row->normal, t1);
+    Vec3x8 slip = vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, arm_b)),
+                             vec3x8_add(a->velocity, vec3x8_cross(a->spin, arm_a)));
+    f32x8 mass = a->mass + b->mass;
+    f32x8 k11 = response(row, mass, arm_a, arm_b, t1, t1);
+    f32x8 k22 = response(row, mass, arm_a, arm_b, t2, t2);
+    f32x8 k12 = response(row, mass, arm_a, arm_b, t1, t2);
+    f32x8 determinant = k11 * k22 - k12 * k12;
+    i32x8 regular = (determinant > zero) & (sum > zero);
+    f32x8 s = f32x8_and(regular, one / f32x8_select(regular, determinant, one));
+    f32x8 s1 = vec3x8_dot(slip, t1), s2 = vec3x8_dot(slip, t2);
+    f32x8 x = vec3x8_dot(blow->friction, t1) - s * (k22 * s1 - k12 * s2);
+    f32x8 y = vec3x8_dot(blow->friction, t2) - s * (k11 * s2 - k12 * s1);
+    f32x8 length = f32x8_sqrt(x * x + y * y), limit = row->friction * sum;
+    i32x8 over = length > limit;
+    f32x8 scale = f32x8_select(over, limit / f32x8_select(over, length, one), one);
+    Vec3x8 friction = vec3x8_add_scaled(vec3x8_scale(t1, x * scale), y * scale, t2);
+    Vec3x8 change = vec3x8_sub(friction, blow->friction);
+    change = (Vec3x8){f32x8_and(regular, change.x), f32x8_and(regular, change.y),
+                      f32x8_and(regular, change.z)};
+    blow->friction = vec3x8_add(blow->friction, change);
+    blow_add(row, blow, a, b, change, vec3x8_cross(arm_a, change), vec3x8_cross(arm_b, change));
+}
+
+/* Twice the work of the blow if the bodies moved with these velocities. */
+SIMD_INLINE f32x8 blow_power(const Blow *blow, const Side *a, const Side *b)
+{
+    return vec3x8_dot(blow->impulse, vec3x8_sub(b->velocity, a->velocity)) +
+           vec3x8_dot(blow->angular_b, b->spin) - vec3x8_dot(blow->angular_a, a->spin);
+}
+
+/* Makes a blow s times as strong. */
+SIMD_INLINE void blow_scale(const ContactWide *row, Blow *blow, f32x8 s, Side *a, Side *b)
+{
+    f32x8 more = s - 1.0f;
+    apply(row, a, b, vec3x8_scale(blow->impulse, more), vec3x8_scale(blow->angular_a, more),
+          vec3x8_scale(blow->angular_b, more));
+    for (u32 p = 0; p < row->points; p++) {
+        blow->changes[p] *= s;
+    }
+    blow->friction = vec3x8_scale(blow->friction, s);
+    blow->impulse = vec3x8_scale(blow->impulse, s);
+    blow->angular_a = vec3x8_scale(blow->angular_a, s);
+    blow->angular_b = vec3x8_scale(blow->angular_b, s);
+}
+
+/*
+ * Points near each other are slow to agree. Weighted by their impulses they leave as they should:
+ * what restitution leaves of the energy does not depend on how many sweeps there are.
+ */
+static void blow_finish(const ContactWide *row, const PointWide *points, Blow *blow,
+                        const Side *before_a, const Side *before_b, Side *a, Side *b)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), asked = zero, given = zero;
+    for (u32 p = 0; p < row->points; p++) {
+        f32x8 met = point_speed(row, &points[p], before_a, before_b);
+        asked += blow->changes[p] * (blow->leave[p] - met);
+        given += blow->changes[p] * (point_speed(row, &points[p], a, b) - met);
+    }
+    i32x8 usable = (row->share > zero) & (asked > zero) & (given > zero);
+    if (i32x8_any(usable)) {
+        f32x8 s = f32x8_select(usable, asked / f32x8_select(usable, given, one), one);
+        blow_scale(row, blow, s, a, b);
+    }
+}
+
+/*
+ * Newton's restitution with friction or at several points at once may give more energy than it
+ * takes (Kane 1984): such a blow is made weaker, to the one that takes none. Its work for the share
+ * s is s p₀ + s² (p₁ − p₀) / 2.
+ */
+static void blow_weaken(const ContactWide *row, Blow *blow, const Side *before_a,
+                        const Side *before_b, Side *a, Side *b)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
+    f32x8 first = blow_power(blow, before_a, before_b), last = blow_power(blow, a, b);
+    i32x8 gains = first + last > zero;
+    if (!i32x8_any(gains)) {
+        return;
+    }
+    f32x8 change = f32x8_select(gains & (last > first), last - first, one);
+    f32x8 share = f32x8_select(gains, -2.0f * first / change, one);
+    blow_scale(row, blow, f32x8_max(f32x8_min(share, one), zero), a, b);
+}
+
+/* What bounced has let go: the solve without bias would hold it back by what it held before. */
+static void blow_release(ContactWide *row, PointWide *points, const Blow *blow)
+{
+    i32x8 struck = {0};
+    f32x8 zero = f32x8_set(0.0f);
+    for (u32 p = 0; p < row->points; p++) {
+        struck |= blow->changes[p] > zero;
+    }
+    for (u32 p = 0; p < row->points; p++) {
+        points[p].impulse = f32x8_select(struck, zero, points[p].impulse);
+    }
+    row->friction_impulse[0] = f32x8_select(struck, zero, row->friction_impulse[0]);
+    row->friction_impulse[1] = f32x8_select(struck, zero, row->friction_impulse[1]);
+    row->twist_impulse = f32x8_select(struck, zero, row->twist_impulse);
+}
+
+/* Lanes of two free bodies that are still so far apart that arms and normals are others when they
+ * strike. What joints hold they would pull back. */
+static u32 blow_is_far(const Rigid *rigid, const ContactWide *row, const Blow *blow, const Side *a,
+                       const Side *b, f32 apart_m)
+{
+    i32x8 far = {0};
+    u32 lanes = 0;
+    for (u32 p = 0; p < row->points; p++) {
+        far |= blow->strikes[p] & (blow->gaps[p] > apart_m);
+    }
+    far &= (a->mass > 0.0f) & (b->mass > 0.0f);
+    for (u32 lane = 0; lane < SIMD_LANES && i32x8_any(far); lane++) {
+        bool is_free = far[lane] && !body_hangs(rigid, row->a[lane]) &&
+                       !body_hangs(rigid, row->b[lane]); /* empty lanes have no bodies */
+        lanes |= is_free ? 1u << lane : 0;
+    }
+    return lanes;
+}
+
+/*
+ * A blow falls when the two touch, after a part of the substep in which they go on as they did:
+ * velocities change at its beginning, so their places change by what that makes of the way until
+ * then. So the angular momentum of the two is what it was: the arms of the blow are those of the
+ * touch. Their centre of mass stays where it is.
+ */
+static void blow_place(Rigid *rigid, const ContactWide *row, const Blow *blow, const Side *before_a,
+                       const Side *before_b, u32 lanes, f32 longest)
+{
+    f32x8 zero = f32x8_set(0.0f), way = zero, speed = zero;
+    for (u32 p = 0; p < row->points; p++) {
+        f32x8 met = point_speed(row, &rigid->points[row->first + p], before_a, before_b);
+        way += blow->changes[p] * blow->gaps[p];
+        speed -= blow->changes[p] * met;
+    }
+    for (; lanes != 0; lanes &= lanes - 1) {
+        u32 lane = (u32)__builtin_ctz(lanes);
+        f32 s = f32_clamp(way[lane] / f32_max(speed[lane], 1e-30f), 0.0f, longest);
+        Vec3 impulse = vec3(blow->impulse.x[lane], blow->impulse.y[lane], blow->impulse.z[lane]);
+        contact_place(rigid, row, lane, vec3_scale(impulse, s));
+    }
+}
+
+/*
+ * Collisions come before contacts: what would close its gap in this substep, and fast enough to
+ * bounce, gets its bounce at once, pair by pair, so that blows travel through rows of bodies as
+ * they do in a cradle instead of being shared out (Guendelman, Bridson, Fedkiw, "Nonconvex rigid
+ * bodies with stacking", 2003, section 5). Returns whether any lane struck.
+ */
+static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
+{
+    PointWide *points = &rigid->points[row->first];
+    Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
+    Blow blow;
+    if (!blow_begin(rigid, row, &a, &b, h, &blow)) {
+        return false;
+    }
+    u32 far = blow_is_far(rigid, row, &blow, &a, &b, blow_near_m);
+    if (far != 0) {
+        u32 met = contact_meet(rigid, row, far, blow_together * h);
+        /* What the sweep takes as touching from the start is placed as it is. */
+        far &= met | ~blow_is_far(rigid, row, &blow, &a, &b, blow_touch_m);
+        if (met != 0 && !blow_begin(rigid, row, &a, &b, h, &blow)) {
+            return false;
+        }
+    }
+    const Side before_a = a, before_b = b;
+    for (u32 round = 0; round < BLOW_ROUNDS; round++) {
+        blow_normals(row, points, &blow, &a, &b);
+        blow_friction(row, points, &blow, &a, &b);
+    }
+    blow_normals(row, points, &blow, &a, &b);
+    blow_finish(row, points, &blow, &before_a, &before_b, &a, &b);
+    for (u32 p = 0; p < row->points; p++) {
+        points[p].impulse_max += blow.changes[p];
+    }
+    blow_weaken(row, &blow, &before_a, &before_b, &a, &b);
+    blow_release(row, points, &blow);
+    side_scatter(rigid->states, row->a, &a);
+    side_scatter(rigid->states, row->b, &b);
+    if (far != 0) {
+        blow_place(rigid, row, &blow, &before_a, &before_b, far, blow_together * h);
+    }
+    return true;
+}
+
+/* ---- colours, one after the other ---- */
+
+typedef enum Stage {
+    STAGE_WARM_START,
+    STAGE_SOLVE,
+    STAGE_RELEASE,
+    STAGE_RELAX,
+    STAGE_BOUNCE
+} Stage;
+
+typedef struct StageRun {
+    Rigid *rigid;
+    Stage stage;
+    f32 h;
+    _Atomic bool struck; /* STAGE_BOUNCE: some row did */
+} StageRun;
+
+static void bounce_rows(StageRun *run, u32 first, u32 end)
+{
+    for (u32 i = first; i < end; i++) {
+        ContactWide *row = &run->rigid->rows[run->rigid->bouncing[i]];
+        if (row->bounces && bounce_row(run->rigid, row, run->h)) {
+            atomic_store_explicit(&run->struck, true, memory_order_relaxed);
+        }
+    }
+}
+
+static void stage_range(void *context, u32 color, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    StageRun *run = context;
+    Rigid *rigid = run->rigid;
+    const ColorRange *range = &rigid->colors[color];
+    u32 base = run->stage == STAGE_BOUNCE ? range->first_bouncing : range->first;
+    first += base;
+    end += base;
+    switch (run->stage) {
+    case STAGE_WARM_START:
+        for (u32 i = first; i < end; i++) {
+            warm_start_row(rigid, &rigid->rows[i]);
+        }
+        break;
+    case STAGE_SOLVE:
+        solve_rows(rigid, first, end, PASS_PUSH);
+        break;
+    case STAGE_RELEASE:
+        solve_rows(rigid, first, end, PASS_RELEASE);
+        break;
+    case STAGE_RELAX:
+        solve_rows(rigid, first, end, PASS_RELAX);
+        break;
+    case STAGE_BOUNCE:
+        bounce_rows(run, first, end);
+        break;
+    }
+}
+
+static bool run_stage(Rigid *rigid, Stage stage)
+{
+    StageRun run = {.rigid = rigid, .stage = stage, .h = rigid->def.tick_s / (f32)rigid->substeps};
+    JobsPhase phases[COLORS_MAX + 1];
+    for (u32 color = 0; color < rigid->color_count; color++) {
+        const ColorRange *range = &rigid->colors[color];
+        u32 count = stage == STAGE_RELEASE  ? range->turning
+                    : stage == STAGE_BOUNCE ? range->bouncing
+                                            : range->count;
+        /* What found no colour may share bodies: one row after the other. */
+        u32 grain = color == COLORS_MAX ? count : jobs_grain(rigid->jobs, count, ROW_GRAIN);
+        phases[color] = (JobsPhase){.count = count, .grain = grain};
+    }
+    jobs_run_phases(rigid->jobs, phases, rigid->color_count, stage_range, &run);
+    return atomic_load(&run.struck);
+}
+
+void contact_bounce(Rigid *rigid)
+{
+    if (!rigid->bounces) {
+        return;
+    }
+    /* A blow passes at least one contact of a chain each time. */
+    for (u32 i = 0; i < BOUNCE_ROUNDS && run_stage(rigid, STAGE_BOUNCE); i++) {
+    }
+}
+void contact_warm_start(Rigid *rigid)
+{
+    run_stage(rigid, STAGE_WARM_START);
+}
+void contact_release(Rigid *rigid)
+{
+    if (rigid->turns) {
+        run_stage(rigid, STAGE_RELEASE);
+    }
+}
+void contact_solve(Rigid *rigid, bool use_bias)
+{
+    heavy_solve(rigid, use_bias ? HEAVY_PUSH : HEAVY_RELAX);
+    run_stage(rigid, use_bias ? STAGE_SOLVE : STAGE_RELAX);
+}

@@ -1,0 +1,95 @@
+/*
+ * wide.h: eight bodies side by side for the solvers of contacts and joints: their states are
+ * gathered as two vectors each and transposed; joints gather poses and inertias the same way.
+ * Layer: server/physics/rigid/solve, private.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_RIGID_SOLVE_WIDE_H
+#define PLENUM_SERVER_PHYSICS_RIGID_SOLVE_WIDE_H
+
+#include "server/physics/rigid/body.h"
+
+/* Velocities of the bodies of one side of a row. */
+typedef struct Side {
+    Vec3x8 velocity, spin;
+    f32x8 mass; /* inverse */
+    f32x8 rest; /* what else the gathered words hold */
+} Side;
+
+typedef struct Motion {
+    Vec3x8 shift, turn;
+} Motion;
+
+typedef struct Quatx8 {
+    f32x8 w, x, y, z;
+} Quatx8;
+
+/* Where the bodies of one side are now: what joints need of it. */
+typedef struct Place {
+    Vec3x8 shift, turn;
+    Quatx8 orientation;
+    Symmetric3x8 inertia; /* inverse, world */
+} Place;
+
+PL_STATIC_ASSERT(offsetof(Body, orientation) == 12 && offsetof(Body, centre) == 28,
+                 "poses are gathered as one vector each");
+
+SIMD_INLINE Side side_gather(const BodyState *states, const u32 slots[SIMD_LANES])
+{
+    f32x8 m[8];
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        m[i] = f32x8_load((const f32 *)&states[slots[i]]);
+    }
+    f32x8_transpose(m);
+    return (Side){{m[0], m[1], m[2]}, {m[4], m[5], m[6]}, m[3], m[7]};
+}
+
+/* Bodies that no impulse moves are not written: they may be shared between threads. */
+SIMD_INLINE void side_scatter(BodyState *states, const u32 slots[SIMD_LANES], const Side *side)
+{
+    f32x8 m[8] = {side->velocity.x, side->velocity.y, side->velocity.z, side->mass,
+                  side->spin.x,     side->spin.y,     side->spin.z,     side->rest};
+    i32x8 moves = side->mass > 0.0f;
+    f32x8_transpose(m);
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        if (moves[i]) {
+            f32x8_store((f32 *)&states[slots[i]], m[i]);
+        }
+    }
+}
+
+SIMD_INLINE Motion motion_gather(const BodyState *states, const u32 slots[SIMD_LANES])
+{
+    f32x8 m[8];
+    for (u32 i = 0; i < SIMD_LANES; i++) {
+        m[i] = f32x8_load(&states[slots[i]].shift.x);
+    }
+    f32x8_transpose(m);
+    return (Motion){{m[0], m[1], m[2]}, {m[4], m[5], m[6]}};
+}
+
+/* As quat_rotate, of the rotation of q / |q|: what rounding leaves of its length adds up nowhere.
+ */
+SIMD_INLINE Vec3x8 quatx8_rotate(Quatx8 q, Vec3x8 v)
+{
+    Vec3x8 u = {q.x, q.y, q.z};
+    f32x8 s = f32x8_set(2.0f) / (q.w * q.w + vec3x8_dot(u, u));
+    Vec3x8 t = vec3x8_scale(vec3x8_cross(u, v), s);
+    return vec3x8_add(vec3x8_add_scaled(v, q.w, t), vec3x8_cross(u, t));
+}
+
+/* Of the spare slot too. */
+SIMD_INLINE Place place_gather(const Rigid *rigid, const u32 slots[SIMD_LANES])
+{
+    f32x8 p[8], i[8];
+    Motion motion = motion_gather(rigid->states, slots);
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        memcpy(&p[lane], &rigid->bodies[slots[lane]].position, sizeof(p[lane]));
+        memcpy(&i[lane], &rigid->inertias[slots[lane]], sizeof(i[lane]));
+    }
+    f32x8_transpose(p);
+    f32x8_transpose(i);
+    return (Place){
+        motion.shift, motion.turn, {p[3], p[4], p[5], p[6]}, {i[0], i[1], i[2], i[3], i[4], i[5]}};
+}
+
+#endif

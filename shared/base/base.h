@@ -1,0 +1,78 @@
+/*
+ * base.h: the types, attributes and small macros that every file uses.
+ * Layer: shared/base. No dependencies.
+ */
+#ifndef PLENUM_SHARED_BASE_BASE_H
+#define PLENUM_SHARED_BASE_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int8_t i8;
+typedef int16_t i16;
+typedef int32_t i32;
+typedef int64_t i64;
+typedef float f32;
+typedef double f64;
+
+#ifdef __cplusplus
+#define PL_BEGIN_C                        extern "C" {
+#define PL_END_C                          }
+#define PL_STATIC_ASSERT(condition, text) static_assert(condition, text)
+#else
+#define PL_BEGIN_C
+#define PL_END_C
+#define PL_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
+#endif
+
+#define PL_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define PL_UNUSED(x)    ((void)(x))
+#define PL_PRINTF(format_index, first_index)                                                       \
+    __attribute__((format(printf, format_index, first_index)))
+#define PL_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define PL_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+static inline i32 i32_min(i32 a, i32 b)
+{
+    return a < b ? a : b;
+}
+static inline i32 i32_max(i32 a, i32 b)
+{
+    return a > b ? a : b;
+}
+static inline u32 u32_min(u32 a, u32 b)
+{
+    return a < b ? a : b;
+}
+static inline u32 u32_max(u32 a, u32 b)
+{
+    return a > b ? a : b;
+}
+static inline u64 u64_min(u64 a, u64 b)
+{
+    return a < b ? a : b;
+}
+static inline u64 u64_max(u64 a, u64 b)
+{
+    return a > b ? a : b;
+}
+/* For a NaN first argument these return the second, so that clamping launders NaN. */
+static inline f32 f32_min(f32 a, f32 b)
+{
+    return a < b ? a : b;
+}
+static inline f32 f32_max(f32 a, f32 b)
+{
+    return a > b ? a : b;
+}
+static inline f32 f32_clamp(f32 x, f32 low, f32 high)
+{
+    return f32_min(f32_max(x, low), high);
+}
+
+#endif

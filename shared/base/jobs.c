@@ -1,0 +1,406 @@
+/*
+ * jobs.c: the worker pool.
+ *
+ * What runs is a chain of loops, its phases, each cut into ranges. The ranges of a phase are dealt
+ * out in as many portions as there are workers, one after the other, and each worker begins with
+ * its own: so in every phase it meets much the same data, which lies in its cache already. Who is
+ * done with its portion takes from the others what they have not begun, so nobody waits for a
+ * worker that the system does not let run.
+ *
+ * A range is owned by whoever lowers the number of ranges left in its portion; with that number
+ * goes the number of the chain, so a worker that comes late can take nothing of another chain, and
+ * only who owns a range reads the chain's description, which stays put until all ranges are done.
+ * `done` counts finished ranges of all chains: a phase begins when all before it are done.
+ * Waiting is a spin, then a futex: sleeping at once costs ~50 µs a loop, spinning for ever starves
+ * machines with fewer cores than threads.
+ */
+#include "shared/base/jobs.h"
+
+#include "shared/base/check.h"
+#include "shared/base/limits.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    /* Pauses before sleeping, some 50 µs: longer than the gaps between the loops of one tick. */
+    SPIN_PAUSES = 2500,
+    /* And before helping another worker with its portion, which takes it out of its cache. */
+    STEAL_PAUSES = 100,
+    PHASES_MAX = 256 /* of one chain; longer ones go in pieces */
+};
+
+typedef struct Worker {
+    Jobs *jobs;
+    pthread_t thread;
+    u32 index;
+} Worker;
+
+/* Ranges left of each phase (low half), with the number of the chain (high half). */
+typedef struct Portion {
+    _Alignas(64) _Atomic u64 left[PHASES_MAX];
+} Portion;
+
+struct Jobs {
+    /* The chain: written by the owner between two, read by who owns a range of it. */
+    JobsLoop *loop; /* NULL: a chain of phases */
+    JobsPhaseLoop *phase_loop;
+    void *context;
+    const JobsPhase *phases;
+    u32 first_phase; /* of the caller's: phases[0] is this one */
+    bool runs;
+
+    /* To find ranges and to wait: what is read here may be of another chain already, which the
+     * number of the chain tells where it matters. */
+    _Atomic u32 phase_count;
+    _Atomic u32 before;           /* `done` when the chain began */
+    _Atomic u32 ends[PHASES_MAX]; /* ranges up to the end of a phase */
+
+    /* Each on a cache line of its own: all workers write them. */
+    _Alignas(64) _Atomic u32 done;  /* ranges finished, of all chains */
+    _Alignas(64) _Atomic u32 chain; /* number of the chain; workers sleep on it */
+    _Atomic u32 sleepers;           /* workers that sleep or are about to */
+    _Atomic u32 waiters;            /* threads that sleep on `done` or are about to */
+    _Atomic u32 stop;
+
+    u32 threads;
+    u32 spin_pauses, steal_pauses;
+    Worker workers[THREADS_MAX];   /* [threads]; 0 is the owner */
+    Portion portions[THREADS_MAX]; /* [threads] */
+};
+
+static void futex_wait(_Atomic u32 *word, u32 expected)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+}
+
+static void futex_wake(_Atomic u32 *word, u32 count)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+static void cpu_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Have so many ranges been finished? Counters go round. */
+static bool is_done(Jobs *jobs, u32 ranges)
+{
+    return (i32)(atomic_load_explicit(&jobs->done, memory_order_acquire) - ranges) >= 0;
+}
+
+/* Spins until so many ranges are done; false: not within so many pauses. */
+static bool spin_for_done(Jobs *jobs, u32 ranges, u32 pauses)
+{
+    for (u32 i = 0; i < pauses; i++) {
+        if (is_done(jobs, ranges)) {
+            return true;
+        }
+        cpu_pause();
+    }
+    return is_done(jobs, ranges);
+}
+
+/* Spins, then sleeps, until so many ranges are done; false: there is another chain. */
+static bool wait_for_done(Jobs *jobs, u32 chain, u32 ranges)
+{
+    if (spin_for_done(jobs, ranges, jobs->spin_pauses)) {
+        return true;
+    }
+    /* Who ends ranges or begins a chain changes `done` or `chain` and then looks at the waiters;
+     * here it is the other way round, so one of the two sees the other. */
+    atomic_fetch_add(&jobs->waiters, 1);
+    for (;;) {
+        u32 done = atomic_load(&jobs->done);
+        if ((i32)(done - ranges) >= 0 || atomic_load(&jobs->chain) != chain) {
+            break;
+        }
+        futex_wait(&jobs->done, done);
+    }
+    atomic_fetch_sub(&jobs->waiters, 1);
+    return atomic_load(&jobs->chain) == chain;
+}
+
+/* First range of a worker's portion of a phase with so many. */
+static u32 portion_begin(const Jobs *jobs, u32 ranges, u32 worker)
+{
+    return (u32)(((u64)ranges * worker + jobs->threads - 1) / jobs->threads);
+}
+
+/* Takes the next range of the portion; 0: there is none, else how many were left with it. */
+static u32 claim(Jobs *jobs, u32 chain, u32 phase, u32 worker)
+{
+    _Atomic u64 *left = &jobs->portions[worker].left[phase];
+    u64 word = atomic_load_explicit(left, memory_order_relaxed);
+    while (word >> 32 == chain && (u32)word != 0) {
+        if (atomic_compare_exchange_weak_explicit(left, &word, word - 1, memory_order_acquire,
+                                                  memory_order_relaxed)) {
+            return (u32)word;
+        }
+    }
+    return 0;
+}
+
+static void run_range(const Jobs *jobs, u32 phase, u32 range, u32 worker)
+{
+    const JobsPhase *p = &jobs->phases[phase];
+    if (p->count == 0) {
+        return;
+    }
+    u32 first = range * p->grain;
+    u32 end = range + 1 >= p->ranges ? p->count : first + p->grain;
+    if (jobs->loop) {
+        jobs->loop(jobs->context, first, end, worker);
+    } else {
+        jobs->phase_loop(jobs->context, jobs->first_phase + phase, first, end, worker);
+    }
+}
+
+/* Runs what is left of a portion; returns how many ranges that were. */
+static u32 run_portion(Jobs *jobs, u32 chain, u32 phase, u32 portion, u32 worker)
+{
+    u32 ran = 0;
+    for (u32 left = claim(jobs, chain, phase, portion); left != 0;
+         left = claim(jobs, chain, phase, portion)) {
+        u32 end = portion_begin(jobs, jobs->phases[phase].ranges, portion + 1);
+        run_range(jobs, phase, end - left, worker);
+        /* What is joined to it. */
+        u32 count = atomic_load_explicit(&jobs->phase_count, memory_order_relaxed);
+        for (u32 i = phase + 1; i < count && jobs->phases[i].ranges == 0; i++) {
+            run_range(jobs, i, 0, worker);
+        }
+        ran++;
+    }
+    return ran;
+}
+
+/* After this the owner may return and publish another chain: who ran them reads nothing of this one
+ * any more. */
+static void finish_ranges(Jobs *jobs, u32 ran)
+{
+    if (ran == 0) {
+        return;
+    }
+    atomic_fetch_add(&jobs->done, ran);
+    if (atomic_load(&jobs->waiters) != 0) {
+        futex_wake(&jobs->done, THREADS_MAX);
+    }
+}
+
+/* Goes through the chain, and does what it finds. Which worker does what is open; ranges are not.
+ */
+static void work(Jobs *jobs, u32 chain, u32 worker)
+{
+    u32 before = atomic_load_explicit(&jobs->before, memory_order_relaxed);
+    u32 count = atomic_load_explicit(&jobs->phase_count, memory_order_relaxed), begin = before;
+    for (u32 phase = 0; phase < count; phase++) {
+        u32 end = before + atomic_load_explicit(&jobs->ends[phase], memory_order_relaxed);
+        if (end == begin || is_done(jobs, end)) {
+            begin = end;
+            continue;
+        }
+        if (!wait_for_done(jobs, chain, begin)) {
+            return;
+        }
+        finish_ranges(jobs, run_portion(jobs, chain, phase, worker, worker));
+        for (u32 k = 1; k < jobs->threads && !spin_for_done(jobs, end, jobs->steal_pauses); k++) {
+            u32 other = worker + k < jobs->threads ? worker + k : worker + k - jobs->threads;
+            finish_ranges(jobs, run_portion(jobs, chain, phase, other, worker));
+        }
+        begin = end;
+    }
+}
+
+/* Spins, then sleeps, until there is a new chain or the pool stops. */
+static u32 wait_for_chain(Jobs *jobs, u32 chain)
+{
+    for (u32 i = 0; i < jobs->spin_pauses; i++) {
+        u32 now = atomic_load_explicit(&jobs->chain, memory_order_acquire);
+        if (now != chain) {
+            return now;
+        }
+        cpu_pause();
+    }
+    /* The owner changes the chain and then looks at the sleepers; here it is the other way round,
+     * so one of the two sees the other. */
+    atomic_fetch_add(&jobs->sleepers, 1);
+    u32 now = atomic_load(&jobs->chain);
+    while (now == chain) {
+        futex_wait(&jobs->chain, chain);
+        now = atomic_load(&jobs->chain);
+    }
+    atomic_fetch_sub(&jobs->sleepers, 1);
+    return now;
+}
+
+static void *worker_main(void *argument)
+{
+    Worker *worker = argument;
+    Jobs *jobs = worker->jobs;
+    u32 chain = 0;
+    while (atomic_load(&jobs->stop) == 0) {
+        chain = wait_for_chain(jobs, chain);
+        work(jobs, chain, worker->index);
+    }
+    return NULL;
+}
+
+/* A new number of the chain, and whoever sleeps is told. */
+static void begin_chain(Jobs *jobs, u32 helpers)
+{
+    atomic_fetch_add(&jobs->chain, 1);
+    u32 sleepers = atomic_load(&jobs->sleepers);
+    if (sleepers != 0) {
+        futex_wake(&jobs->chain, u32_min(sleepers, helpers));
+    }
+    if (atomic_load(&jobs->waiters) != 0) {
+        futex_wake(&jobs->done, THREADS_MAX);
+    }
+}
+
+/* Hands out phases whose ranges are counted, and helps until all are done. */
+static void publish(Jobs *jobs, const JobsPhase *phases, u32 first_phase, u32 phase_count)
+{
+    u32 chain = atomic_load_explicit(&jobs->chain, memory_order_relaxed) + 1, ranges = 0, most = 0;
+    u32 before = atomic_load_explicit(&jobs->done, memory_order_relaxed);
+    jobs->phases = phases;
+    jobs->first_phase = first_phase;
+    atomic_store_explicit(&jobs->before, before, memory_order_relaxed);
+    atomic_store_explicit(&jobs->phase_count, phase_count, memory_order_relaxed);
+    for (u32 i = 0; i < phase_count; i++) {
+        ranges += phases[i].ranges;
+        most = u32_max(most, phases[i].ranges);
+        atomic_store_explicit(&jobs->ends[i], ranges, memory_order_relaxed);
+        for (u32 w = 0; w < jobs->threads && phases[i].ranges != 0; w++) {
+            u32 left = portion_begin(jobs, phases[i].ranges, w + 1) -
+                       portion_begin(jobs, phases[i].ranges, w);
+            atomic_store_explicit(&jobs->portions[w].left[i], (u64)chain << 32 | left,
+                                  memory_order_release);
+        }
+    }
+    begin_chain(jobs, most - 1);
+    work(jobs, chain, 0);
+    wait_for_done(jobs, chain, before + ranges);
+}
+
+void jobs_run(Jobs *jobs, u32 count, u32 grain, JobsLoop *loop, void *context)
+{
+    grain = u32_max(grain, 1);
+    if (count == 0) {
+        return;
+    }
+    u32 ranges = count / grain + (count % grain != 0);
+    if (jobs == NULL || jobs->threads == 1 || ranges == 1) {
+        for (u32 r = 0; r < ranges; r++) {
+            loop(context, r * grain, r + 1 == ranges ? count : (r + 1) * grain, 0);
+        }
+        return;
+    }
+    CHECK(!jobs->runs); /* not nested */
+    jobs->runs = true;
+    JobsPhase phase = {count, grain, ranges};
+    jobs->loop = loop;
+    jobs->context = context;
+    publish(jobs, &phase, 0, 1);
+    jobs->runs = false;
+}
+
+void jobs_run_phases(Jobs *jobs, JobsPhase *phases, u32 phase_count, JobsPhaseLoop *loop,
+                     void *context)
+{
+    u32 widest = 0, single = 0; /* single: the phase before has one range */
+    for (u32 i = 0; i < phase_count; i++) {
+        JobsPhase *p = &phases[i];
+        p->grain = u32_max(p->grain, 1);
+        p->ranges = p->count / p->grain + (p->count % p->grain != 0);
+        widest = u32_max(widest, p->ranges);
+        if (p->ranges == 0) {
+            continue; /* nothing to do, nothing to wait for */
+        }
+        /* Pieces of a chain begin anew. */
+        bool joins = p->ranges == 1 && single && i % PHASES_MAX != 0;
+        single = p->ranges == 1;
+        p->ranges = joins ? 0 : p->ranges;
+    }
+    if (jobs == NULL || jobs->threads == 1 || widest <= 1) {
+        for (u32 i = 0; i < phase_count; i++) {
+            for (u32 first = 0; first < phases[i].count; first += phases[i].grain) {
+                u32 end = u32_min(phases[i].count - first, phases[i].grain) + first;
+                loop(context, i, first, end, 0);
+            }
+        }
+        return;
+    }
+    CHECK(!jobs->runs); /* not nested */
+    jobs->runs = true;
+    jobs->loop = NULL;
+    jobs->phase_loop = loop;
+    jobs->context = context;
+    for (u32 i = 0; i < phase_count; i += PHASES_MAX) {
+        publish(jobs, phases + i, i, u32_min(phase_count - i, PHASES_MAX));
+    }
+    jobs->runs = false;
+}
+
+Jobs *jobs_create(u32 threads)
+{
+    if (threads < 1 || threads > THREADS_MAX) {
+        return NULL;
+    }
+    Jobs *jobs = aligned_alloc(64, (sizeof *jobs + 63) / 64 * 64);
+    if (jobs == NULL) {
+        return NULL;
+    }
+    memset(jobs, 0, sizeof *jobs);
+    jobs->threads = 1;
+    /* With fewer cores than threads a spinning thread keeps the one it waits for from running. */
+    bool room = sysconf(_SC_NPROCESSORS_ONLN) >= (long)threads;
+    jobs->spin_pauses = room ? SPIN_PAUSES : 0;
+    jobs->steal_pauses = room ? STEAL_PAUSES : 0;
+    for (u32 i = 1; i < threads; i++) {
+        jobs->workers[i] = (Worker){.jobs = jobs, .index = i};
+        if (pthread_create(&jobs->workers[i].thread, NULL, worker_main, &jobs->workers[i]) != 0) {
+            jobs_destroy(jobs);
+            return NULL;
+        }
+        jobs->threads = i + 1;
+    }
+    return jobs;
+}
+
+void jobs_destroy(Jobs *jobs)
+{
+    if (jobs == NULL) {
+        return;
+    }
+    atomic_store(&jobs->stop, 1);
+    begin_chain(jobs, jobs->threads);
+    for (u32 i = 1; i < jobs->threads; i++) {
+        pthread_join(jobs->workers[i].thread, NULL);
+    }
+    free(jobs);
+}
+
+u32 jobs_grain(const Jobs *jobs, u32 count, u32 least)
+{
+    u32 threads = jobs_threads(jobs), ranges = 3 * threads;
+    if (count / ranges < least) {
+        /* As many for each worker where there are enough: one more would be waited for by all. */
+        ranges = (count + least / 2) / least;
+        ranges = ranges > threads ? ranges - ranges % threads : u32_max(ranges, 1);
+    }
+    return u32_max(count / ranges + (count % ranges != 0), 1);
+}
+
+u32 jobs_threads(const Jobs *jobs)
+{
+    return jobs != NULL ? jobs->threads : 1;
+}

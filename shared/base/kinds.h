@@ -1,0 +1,66 @@
+/*
+ * kinds.h: the choices that scenes, solvers and clients share, with their names as scenes write
+ * them. All from the rows of rows/kinds.def. Layer: shared/base.
+ */
+#ifndef PLENUM_SHARED_BASE_KINDS_H
+#define PLENUM_SHARED_BASE_KINDS_H
+
+#include "shared/base/base.h"
+
+PL_BEGIN_C
+
+typedef enum BodyMotion {
+#define BODY_MOTION(NAME, key, number, doc) BODY_##NAME = number,
+#include "shared/rows/kinds.def"
+    BODY_MOTION_COUNT
+} BodyMotion;
+
+typedef enum RigidMethod {
+#define RIGID_METHOD(NAME, key, number, doc) RIGID_##NAME = number,
+#include "shared/rows/kinds.def"
+    RIGID_METHOD_COUNT
+} RigidMethod;
+
+typedef enum JointKind {
+#define JOINT_KIND(NAME, key, number, doc) JOINT_##NAME = number,
+#include "shared/rows/kinds.def"
+    JOINT_KIND_COUNT
+} JointKind;
+
+/* How the constraints of a soft body are solved. All share wind, contact and hands. */
+typedef enum SoftMethod {
+#define SOFT_METHOD(NAME, key, number, doc) SOFT_##NAME = number,
+#include "shared/rows/kinds.def"
+    SOFT_METHOD_COUNT
+} SoftMethod;
+
+typedef enum SoftBend {
+#define SOFT_BEND(NAME, key, number, doc) SOFT_BEND_##NAME = number,
+#include "shared/rows/kinds.def"
+    SOFT_BEND_COUNT
+} SoftBend;
+
+/* How the volume inside a surface is found. */
+typedef enum SoftVolume {
+#define SOFT_VOLUME(NAME, key, number, doc) SOFT_VOLUME_##NAME = number,
+#include "shared/rows/kinds.def"
+    SOFT_VOLUME_COUNT
+} SoftVolume;
+
+typedef enum SoftMatch {
+#define SOFT_MATCH(NAME, key, number, doc) SOFT_MATCH_##NAME = number,
+#include "shared/rows/kinds.def"
+    SOFT_MATCH_COUNT
+} SoftMatch;
+
+extern const char *const body_motion_names[BODY_MOTION_COUNT];
+extern const char *const rigid_method_names[RIGID_METHOD_COUNT];
+extern const char *const joint_kind_names[JOINT_KIND_COUNT];
+extern const char *const soft_method_names[SOFT_METHOD_COUNT];
+extern const char *const soft_bend_names[SOFT_BEND_COUNT];
+extern const char *const soft_volume_names[SOFT_VOLUME_COUNT];
+extern const char *const soft_match_names[SOFT_MATCH_COUNT];
+
+PL_END_C
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * log.h: levelled log lines on stderr: "HH:MM:SS.mmm level text". Safe from several threads.
+ * Layer: shared/base.
+ */
+#ifndef PLENUM_SHARED_BASE_LOG_H
+#define PLENUM_SHARED_BASE_LOG_H
+
+#include "shared/base/base.h"
+
+typedef enum LogLevel {
+    LOG_DEBUG,
+    LOG_INFO,
+    LOG_WARN,
+    LOG_ERROR,
+    LOG_QUIET
+} LogLevel;
+
+PL_BEGIN_C
+/* Lines below `level` are dropped. The default is LOG_INFO. */
+void log_set_level(LogLevel level);
+/* Writes one line. Control characters in the text are replaced: names come from strangers. */
+void log_write(LogLevel level, const char *format, ...) PL_PRINTF(2, 3);
+PL_END_C
+
+#define log_debug(...) log_write(LOG_DEBUG, __VA_ARGS__)
+#define log_info(...)  log_write(LOG_INFO, __VA_ARGS__)
+#define log_warn(...)  log_write(LOG_WARN, __VA_ARGS__)
+#define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)
+
+#endif

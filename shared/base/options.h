@@ -1,0 +1,69 @@
+/*
+ * options.h: one table row, many uses: command line (getopt_long), INI file (inih), --help text and
+ * the checks all come from an array of Option rows, made from a .def table by each program.
+ * Layer: shared/base.
+ */
+#ifndef PLENUM_SHARED_BASE_OPTIONS_H
+#define PLENUM_SHARED_BASE_OPTIONS_H
+
+#include "shared/base/error.h"
+
+typedef enum OptionKind {
+    OPTION_FLAG,   /* bool *value; no argument */
+    OPTION_U32,    /* u32 *value */
+    OPTION_U64,    /* u64 *value */
+    OPTION_F64,    /* f64 *value */
+    OPTION_STRING, /* const char **value; points into argv or into the config's storage */
+    OPTION_SIZE,   /* u32 value[2]; "WxH" */
+} OptionKind;
+
+typedef struct Option {
+    const char *name; /* long name without dashes */
+    char letter;      /* short name or 0 */
+    OptionKind kind;
+    void *value;          /* where the value goes; holds the default before */
+    f64 min, max;         /* inclusive range of numbers; min == max means any */
+    const char *argument; /* name of the argument in --help, NULL for flags */
+    const char *help;     /* one line, no full stop */
+} Option;
+
+enum {
+    OPTION_ROWS_MAX = 64
+};
+
+/* What a parse leaves behind: which rows were set by the command line or the INI file, and the
+ * strings that rows of the INI file point to. Zero it before; options_finish frees the strings. */
+typedef struct OptionState {
+    bool set[OPTION_ROWS_MAX];
+    char *text[OPTION_ROWS_MAX];
+} OptionState;
+
+typedef struct OptionTable {
+    const char *program;  /* "plenum-server" */
+    const char *synopsis; /* "[options] SOURCE" */
+    const char *about;    /* paragraph for --help */
+    const Option *rows;
+    u32 count;
+    u32 operands_min, operands_max;
+    OptionState *state; /* may be NULL if nothing reads an INI file */
+} OptionTable;
+
+PL_BEGIN_C
+/* Parses argv; options and operands may be mixed, "--" ends the options. On success operands
+ * (operands_min..operands_max) are in *operands as pointers into argv (which is reordered) and
+ * *operand_count is set. --help and --version print and return 1; 0 is success; negative is an
+ * Error with a text that names the option and says what would be right. */
+int options_parse(const OptionTable *table, int argc, char **argv, char ***operands,
+                  u32 *operand_count, ErrorText *error);
+/* Reads "name = value" lines of an INI file for the same rows; flags take yes or no. Rows that the
+ * command line set before keep their value: `set` (bool[count]) says which, NULL means
+ * table->state->set. So parse argv first, then the file that argv named. Strings are kept in
+ * table->state, which a table with string rows must have. */
+int options_read_ini(const OptionTable *table, const char *path, const bool *set, ErrorText *error);
+/* Frees the strings of an INI file; rows that point to them are not valid afterwards. */
+void options_finish(OptionState *state);
+/* Prints the whole help on stdout. */
+void options_print_help(const OptionTable *table);
+PL_END_C
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * local_ray.h: rays in the frame of a shape, in double precision, so that rays from far away, along
+ * faces and along axes lose nothing. Used by the ray tests of shape.h.
+ * Layer: shared/geometry.
+ */
+#ifndef PLENUM_SHARED_GEOMETRY_LOCAL_RAY_H
+#define PLENUM_SHARED_GEOMETRY_LOCAL_RAY_H
+
+#include "shared/geometry/geometry.h"
+
+typedef struct Vec3d {
+    f64 x, y, z;
+} Vec3d;
+
+typedef struct LocalRay {
+    Vec3d origin, direction; /* m, unit to single precision */
+} LocalRay;
+
+static inline Vec3d vec3d(f64 x, f64 y, f64 z)
+{
+    Vec3d v = {x, y, z};
+    return v;
+}
+static inline Vec3d vec3d_from(Vec3 v)
+{
+    return vec3d((f64)v.x, (f64)v.y, (f64)v.z);
+}
+static inline Vec3 vec3d_to_f32(Vec3d v)
+{
+    return vec3((f32)v.x, (f32)v.y, (f32)v.z);
+}
+static inline Vec3d vec3d_sub(Vec3d a, Vec3d b)
+{
+    return vec3d(a.x - b.x, a.y - b.y, a.z - b.z);
+}
+static inline Vec3d vec3d_neg(Vec3d a)
+{
+    return vec3d(-a.x, -a.y, -a.z);
+}
+/* a + s b */
+static inline Vec3d vec3d_add_scaled(Vec3d a, f64 s, Vec3d b)
+{
+    return vec3d(a.x + s * b.x, a.y + s * b.y, a.z + s * b.z);
+}
+static inline f64 vec3d_dot(Vec3d a, Vec3d b)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+static inline Vec3d vec3d_cross(Vec3d a, Vec3d b)
+{
+    return vec3d(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
+}
+/* The unit vector along a, or `fallback` where a is (nearly) zero. */
+static inline Vec3d vec3d_normalize_or(Vec3d a, Vec3d fallback)
+{
+    f64 length = sqrt(vec3d_dot(a, a));
+    f64 s = 1.0 / length;
+    return length > 1e-100 ? vec3d(a.x * s, a.y * s, a.z * s) : fallback;
+}
+
+/* A ray made ready for many tests against boxes. */
+typedef struct BoxRay {
+    f64 origin[3];
+    f64 inverse[3]; /* 1 / direction; huge instead of infinite, so that 0 × it is no NaN */
+    u8 near[3];     /* which of the six sides of a Bounds the ray meets first, for each axis */
+    u8 far[3];
+} BoxRay;
+
+static inline f64 ray_reciprocal(f64 d)
+{
+    return fabs(d) > 1e-200 ? 1.0 / d : copysign(1e200, d);
+}
+static inline BoxRay box_ray(const LocalRay *ray)
+{
+    BoxRay box = {{ray->origin.x, ray->origin.y, ray->origin.z},
+                  {ray_reciprocal(ray->direction.x), ray_reciprocal(ray->direction.y),
+                   ray_reciprocal(ray->direction.z)},
+                  {0, 1, 2},
+                  {3, 4, 5}};
+    for (int i = 0; i < 3; i++) {
+        if (box.inverse[i] < 0.0) {
+            box.near[i] = (u8)(i + 3);
+            box.far[i] = (u8)i;
+        }
+    }
+    return box;
+}
+/* Does the ray meet the box (closed) within [0, max], and where does it enter? The end is moved out
+ * by more than rounding may have taken: no hit in the box is ever lost. */
+static inline bool ray_meets_box(const BoxRay *ray, const Bounds *bounds, f64 max, f64 *enter)
+{
+    const f32 *side = (const f32 *)(const void *)bounds; /* min x, y, z, max x, y, z */
+    f64 from = 0.0, to = max;
+    for (int i = 0; i < 3; i++) {
+        f64 near = ((f64)side[ray->near[i]] - ray->origin[i]) * ray->inverse[i];
+        f64 far = ((f64)side[ray->far[i]] - ray->origin[i]) * ray->inverse[i];
+        from = near > from ? near : from;
+        to = far < to ? far : to;
+    }
+    *enter = from;
+    return from <= to + 1e-12 * (1.0 + fabs(to));
+}
+PL_STATIC_ASSERT(sizeof(Bounds) == 6 * sizeof(f32), "bounds are six numbers in a row");
+
+PL_BEGIN_C
+/*
+ * Ray against both sides of a triangle; writes t ≥ 0. Triangles that share an edge leave no gap:
+ * the volume that an edge spans with the ray comes out the same, but for its sign, from both (Woop,
+ * Benthin, Wald 2013). A ray in the triangle's plane misses.
+ */
+bool ray_triangle(const LocalRay *ray, const Vec3 corners[3], f64 *t);
+/* The unit normal of a triangle on the side that the ray comes from. */
+Vec3d ray_triangle_normal(const LocalRay *ray, const Vec3 corners[3]);
+/* Nearest hits within [0, max] with the surface, from either side. */
+bool mesh_ray(const TriangleMesh *mesh, const LocalRay *ray, f64 max, f64 *t, Vec3d *normal);
+bool terrain_ray(const Terrain *terrain, const LocalRay *ray, f64 max, f64 *t, Vec3d *normal);
+PL_END_C
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * mesh_bvh.h: builds the bounding-volume tree of a triangle mesh.
+ * Layer: shared/geometry.
+ */
+#ifndef PLENUM_SHARED_GEOMETRY_MESH_BVH_H
+#define PLENUM_SHARED_GEOMETRY_MESH_BVH_H
+
+#include "shared/geometry/geometry.h"
+
+PL_BEGIN_C
+/* Allocates and fills `order` and `nodes` from vertices and triangles (at least one), splitting by
+ * the surface-area heuristic over bins (Wald 2007). The same mesh gives the same tree. False if
+ * there is no memory; what is allocated then is freed by geometry_destroy. */
+bool mesh_bvh_build(TriangleMesh *mesh);
+PL_END_C
+
+#endif

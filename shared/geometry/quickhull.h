@@ -1,0 +1,71 @@
+/*
+ * quickhull.h: triangles of the convex hull of points on an integer grid, by quickhull (Barber,
+ * Dobkin, Huhdanpaa 1996) with exact arithmetic: a point is above, on or below a plane without
+ * rounding, so coplanar, collinear and equal points need no tolerance and the result is always a
+ * closed, convex surface. What geometry_hull is built on.
+ * Layer: shared/geometry.
+ */
+#ifndef PLENUM_SHARED_GEOMETRY_QUICKHULL_H
+#define PLENUM_SHARED_GEOMETRY_QUICKHULL_H
+
+#include "shared/base/base.h"
+
+/* Coordinates lie in [0, 2^26]: normals then fit in 64 bits and determinants in 128. */
+#define QUICKHULL_GRID (1 << 26)
+
+typedef struct GridPoint {
+    i32 x, y, z;
+} GridPoint;
+
+typedef struct QuickFace {
+    u32 corner[3];
+    u32 adjacent[3]; /* faces across the edges corner[i] → corner[i + 1] */
+    i64 normal[3];   /* outwards, twice the area long */
+    f64 length;      /* of the normal */
+    f64 far_distance;
+    u32 far;   /* the farthest point above the face */
+    u32 first; /* list of points above the face */
+    bool live, visible;
+} QuickFace;
+
+/* Scratch memory; one can serve many runs. */
+typedef struct QuickHull {
+    const GridPoint *points; /* [count], the caller's, of the last run */
+    QuickFace *faces;        /* [face_count], those with `live` are the hull */
+    u32 face_count;
+    u32 vertex_count; /* points taken in */
+    u32 *next;        /* [point_capacity] */
+    u32 *start;       /* [point_capacity] the new face that starts at a horizon point */
+    u32 *visible;     /* [face_capacity] */
+    u32 *made;        /* [face_capacity] */
+    u32 *spare;       /* [face_capacity] free slots */
+    u32 spare_count;
+    u32 point_capacity, face_capacity;
+} QuickHull;
+
+typedef enum QuickHullResult {
+    QUICKHULL_POINT, /* all points are one */
+    QUICKHULL_LINE,
+    QUICKHULL_FLAT,
+    QUICKHULL_SOLID
+} QuickHullResult;
+
+PL_BEGIN_C
+/* Memory for clouds of so many points and hulls of so many vertices; false if there is none. */
+bool quickhull_init(QuickHull *hull, u32 point_capacity, u32 vertex_capacity);
+void quickhull_finish(QuickHull *hull);
+/*
+ * Hull of the points (count ≤ point_capacity): always the farthest point first, until no point lies
+ * more than `tolerance` grid steps outside or `vertices_max` points are taken (4 ≤ vertices_max ≤
+ * vertex_capacity). A cloud no thicker than `thickness` grid steps gives no faces and what it is
+ * instead. The lowest index wins among equals.
+ */
+QuickHullResult quickhull_run(QuickHull *hull, const GridPoint *points, u32 count, f64 tolerance,
+                              f64 thickness, u32 vertices_max);
+/* Six times the volume in cubic grid steps. */
+f64 quickhull_volume6(const QuickHull *hull);
+/* Distance of a point from a face's plane in grid steps; the sign is exact. */
+f64 quickhull_distance(const QuickHull *hull, const QuickFace *face, GridPoint p);
+PL_END_C
+
+#endif

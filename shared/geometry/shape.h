@@ -1,0 +1,76 @@
+/*
+ * shape.h: the shapes that physics, scenes and the viewer agree on, with their bounds, mass
+ * properties and ray tests. Local frame: y is the axis of capsules, cylinders and cones and a
+ * plane's normal. What needs more than a few numbers lies in a Geometry (geometry.h).
+ * Layer: shared/geometry.
+ */
+#ifndef PLENUM_SHARED_GEOMETRY_SHAPE_H
+#define PLENUM_SHARED_GEOMETRY_SHAPE_H
+
+#include "shared/math/symmetric.h"
+
+typedef enum ShapeKind {
+    SHAPE_NONE = 0,
+    SHAPE_SPHERE = 1,    /* radius */
+    SHAPE_BOX = 2,       /* half */
+    SHAPE_CAPSULE = 3,   /* radius, half_height (of the cylinder between the caps) */
+    SHAPE_PLANE = 4,     /* y = 0, infinite, static bodies only */
+    SHAPE_CYLINDER = 5,  /* radius, half_height */
+    SHAPE_CONE = 6,      /* radius of the base at y = −half_height, apex at y = +half_height */
+    SHAPE_HULL = 7,      /* geometry */
+    SHAPE_MESH = 8,      /* geometry, static and kinematic bodies only */
+    SHAPE_TERRAIN = 9,   /* geometry, static bodies only */
+    SHAPE_COMPOUND = 10, /* geometry */
+    SHAPE_KIND_COUNT
+} ShapeKind;
+
+typedef struct Shape {
+    ShapeKind kind;
+    f32 radius;                      /* m */
+    f32 half_height;                 /* m */
+    Vec3 half;                       /* half extents, m */
+    const struct Geometry *geometry; /* not owned; must outlive the shape */
+} Shape;
+
+typedef struct MassProperties {
+    f32 mass_kg;
+    Vec3 centre;        /* of mass, in the shape's frame, m */
+    Symmetric3 inertia; /* about the centre, in the shape's axes, kg m² */
+} MassProperties;
+
+typedef struct Bounds {
+    Vec3 min, max; /* m */
+} Bounds;
+
+typedef struct Ray {
+    Vec3 origin;    /* m */
+    Vec3 direction; /* unit */
+} Ray;
+
+PL_BEGIN_C
+/* Volume in m³; 0 for a plane, a terrain and an open mesh. */
+f32 shape_volume(const Shape *shape);
+/* Diagonal of the inertia tensor about the centre for the mass (kg m²); zero for a plane. */
+Vec3 shape_inertia(const Shape *shape, f32 mass_kg);
+/* Centre of mass and inertia of the homogeneous solid with the mass; zero inertia for what has no
+ * volume. */
+MassProperties shape_mass(const Shape *shape, f32 mass_kg);
+/* Is it convex and bounded (what GJK, hulls and casts take)? */
+bool shape_is_convex(const Shape *shape);
+/* Radius of the smallest ball about the origin of its frame that holds it; 0 for a plane. */
+f32 shape_reach(const Shape *shape);
+/* World bounds of the shape at a pose: tight, but for meshes and terrains the box around their
+ * turned local box; a plane's are ±WORLD_EXTENT_MAX_M. */
+Bounds shape_bounds(const Shape *shape, Vec3 position, Quat orientation);
+/* Nearest hit of a ray with the shape at a pose. Returns true and writes the distance (m, ≥ 0) and
+ * the outward normal (either pointer may be NULL) if it hits within [0, max]; a ray that starts
+ * inside a solid hits at distance 0 with the normal against the ray. A plane is solid below; meshes
+ * and terrains are surfaces, hit from either side, with the normal on the ray's side. */
+bool shape_ray(const Shape *shape, Vec3 position, Quat orientation, Ray ray, f32 max, f32 *distance,
+               Vec3 *normal);
+/* "sphere", "box", "capsule", "plane", "cylinder", "cone", "hull", "mesh", "terrain", "compound",
+ * "none" */
+const char *shape_kind_name(ShapeKind kind);
+PL_END_C
+
+#endif

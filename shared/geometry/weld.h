@@ -1,0 +1,16 @@
+/*
+ * weld.h: finds vertices at the same place.
+ * Layer: shared/geometry.
+ */
+#ifndef PLENUM_SHARED_GEOMETRY_WELD_H
+#define PLENUM_SHARED_GEOMETRY_WELD_H
+
+#include "shared/math/vec.h"
+
+PL_BEGIN_C
+/* Writes to first[i] the lowest index of a vertex at the place of vertex i: coordinates are equal
+ * as numbers (−0 is 0) and not NaN. False if there is no memory. */
+bool weld_vertices(const Vec3 *vertices, u32 count, u32 *first);
+PL_END_C
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * mesh_surface.h: how the makers of mesh_shapes.h put their surfaces together.
+ * Layer: shared/mesh.
+ */
+#ifndef PLENUM_SHARED_MESH_MESH_SURFACE_H
+#define PLENUM_SHARED_MESH_MESH_SURFACE_H
+
+#include "shared/mesh/mesh_shapes.h"
+
+PL_BEGIN_C
+/* Room for so many (each > 0); the surface's counts start at zero and grow with what is added. On
+ * ERROR_MEMORY the surface is empty. */
+Error surface_begin(SurfaceMesh *surface, size_t vertices, size_t indices);
+PL_END_C
+
+static inline u32 add_vertex(SurfaceMesh *surface, Vec3 position, Vec3 normal)
+{
+    surface->positions[surface->vertex_count] = position;
+    surface->normals[surface->vertex_count] = normal;
+    return surface->vertex_count++;
+}
+
+static inline void add_triangle(SurfaceMesh *surface, u32 a, u32 b, u32 c)
+{
+    u32 *index = &surface->indices[surface->index_count];
+    index[0] = a;
+    index[1] = b;
+    index[2] = c;
+    surface->index_count += 3;
+}
+
+/* Corners counter-clockwise from outside. */
+static inline void add_quad(SurfaceMesh *surface, u32 a, u32 b, u32 c, u32 d)
+{
+    add_triangle(surface, a, b, c);
+    add_triangle(surface, a, c, d);
+}
+
+#endif

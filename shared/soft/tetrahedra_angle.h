@@ -1,0 +1,15 @@
+/*
+ * tetrahedra_angle.h: how sharp one tetrahedron is.
+ * Layer: shared/soft.
+ */
+#ifndef PLENUM_SHARED_SOFT_TETRAHEDRA_ANGLE_H
+#define PLENUM_SHARED_SOFT_TETRAHEDRA_ANGLE_H
+
+#include "shared/math/vec.h"
+
+PL_BEGIN_C
+/* Cosine of the smallest angle between two of its faces; 2 where its volume is not positive. */
+f64 tetrahedron_sharpest_cosine(const Vec3 *points, const u32 corner[4]);
+PL_END_C
+
+#endif

@@ -1,0 +1,338 @@
+/* test_point_code.c: points through their codec: whatever a field may hold, and what motion costs.
+ */
+#include "protocol/codec/point_code.h"
+#include "protocol/codec/point_tables.h"
+#include "tests/support/any.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    COUNT = 500,
+    SIDE = 32, /* of a sheet */
+    ROOM = 1 << 16,
+};
+
+typedef struct Codecs {
+    PointTables tables;
+    PointCodec *coder, *decoder;
+    u8 *code;
+} Codecs;
+
+static Codecs *codecs_create(void)
+{
+    Codecs *c = calloc(1, sizeof *c);
+    assert_non_null(c);
+    assert_true(point_tables_load(&c->tables));
+    c->coder = point_codec_create(&c->tables);
+    c->decoder = point_codec_create(&c->tables);
+    c->code = malloc(ROOM);
+    assert_true(c->coder != NULL && c->decoder != NULL && c->code != NULL);
+    return c;
+}
+
+static void codecs_destroy(Codecs *c)
+{
+    point_codec_destroy(c->coder);
+    point_codec_destroy(c->decoder);
+    free(c->code);
+    free(c);
+}
+
+/* The code is copied to memory of its size, so that a read beyond it is seen. */
+static u32 round_trip(Codecs *c, const PointSpan *span, const QPoint *now)
+{
+    u32 bytes = point_encode(c->coder, span, now, c->code, ROOM);
+    assert_in_range(bytes, 1, ROOM);
+    QPoint *made = malloc((span->count + 1) * sizeof *made);
+    u8 *code = malloc(bytes);
+    assert_true(made != NULL && code != NULL);
+    memcpy(code, c->code, bytes);
+    memset(made, 0xFF, (span->count + 1) * sizeof *made);
+    point_decode(c->decoder, span, code, bytes, made);
+    assert_memory_equal(made, now, span->count * sizeof *now);
+    assert_int_equal(made[span->count].generation, 0xFFFF);
+    free(made);
+    free(code);
+    return bytes;
+}
+
+static PointSpan span_of(u32 count, u32 known, QPoint (*states)[COUNT])
+{
+    PointSpan span = {.count = count};
+    for (u32 s = 0; s < known; s++) {
+        span.state[s] = states[2 - s];
+        span.back[s] = 6 * (s + 1);
+    }
+    return span;
+}
+
+/* Near, far, at the ends of what codes may be, or free. */
+static void any_point(Any *any, QPoint *point)
+{
+    memset(point, 0, sizeof *point);
+    if (any_below(any, 8) == 0) {
+        return;
+    }
+    point->generation = (u16)(1 + any_below(any, any_below(any, 4) == 0 ? 65535 : 2));
+    point->scalar = (u16)any_below(any, any_below(any, 2) == 0 ? 65536 : 3);
+    u32 kind = any_below(any, 6);
+    for (u32 axis = 0; axis < 3; axis++) {
+        i32 reach = kind < 2 ? POSITION_CODE_MAX : 2000;
+        point->position[axis] = (i32)any_below(any, (u32)reach * 2 + 1) - reach;
+        if (kind == 0) {
+            point->position[axis] = any_below(any, 2) == 0 ? reach : -reach;
+        }
+    }
+}
+
+static void anything_goes_through(void **unused)
+{
+    PL_UNUSED(unused);
+    Codecs *c = codecs_create();
+    static QPoint states[4][COUNT];
+    Any any = {7, 0};
+    for (u32 round = 0; round < 60; round++) {
+        u32 changing = 1 + any_below(&any, 20);
+        for (u32 s = 0; s < 4; s++) {
+            for (u32 i = 0; i < COUNT; i++) {
+                states[s][i] = states[s > 0 ? s - 1 : 0][i];
+                if (s == 0 || any_below(&any, changing) == 0) {
+                    any_point(&any, &states[s][i]);
+                } else if (states[s][i].generation != 0) {
+                    states[s][i].position[0] += states[s][i].position[0] < 0 ? 40 : -40;
+                }
+            }
+        }
+        static const u32 counts[] = {0, 1, 2, 3, 64, 65, COUNT};
+        PointSpan span = span_of(counts[round % PL_COUNT(counts)], round % 4, states);
+        for (u32 s = 0; s < round % 4; s++) { /* all ratios of ages */
+            span.back[s] = 1 + s * (1 + any_below(&any, 40)) + (round % 5 == 0 ? s << 21 : 0) + s;
+            span.back[s] += s > 0 ? span.back[s - 1] : any_below(&any, 600);
+        }
+        round_trip(c, &span, states[3]);
+    }
+    codecs_destroy(c);
+}
+
+/* All live points leap from one end of the world to the other, and back. */
+static void the_widest_leaps_go_through(void **unused)
+{
+    PL_UNUSED(unused);
+    Codecs *c = codecs_create();
+    static QPoint states[4][COUNT];
+    for (u32 s = 0; s < 4; s++) {
+        for (u32 i = 0; i < COUNT; i++) {
+            i32 end = (i + s) % 2 == 0 ? POSITION_CODE_MAX : -POSITION_CODE_MAX;
+            states[s][i] = (QPoint){{end, -end, end}, (u16)(i * 40503u), 65535};
+        }
+    }
+    for (u32 known = 0; known < 4; known++) {
+        PointSpan span = span_of(COUNT, known, states);
+        for (u32 s = 0; s < known; s++) {
+            span.back[s] = s + 0xFFFFFD;
+        }
+        round_trip(c, &span, states[3]);
+    }
+    codecs_destroy(c);
+}
+
+static void free_slots_cost_nothing(void **unused)
+{
+    PL_UNUSED(unused);
+    Codecs *c = codecs_create();
+    static QPoint states[4][COUNT];
+    memset(states, 0, sizeof states);
+    for (u32 known = 0; known < 4; known++) {
+        PointSpan span = span_of(COUNT, known, states);
+        assert_true(round_trip(c, &span, states[3]) <= 8);
+    }
+    codecs_destroy(c);
+}
+
+static void rest_is_nearly_free(void **unused)
+{
+    PL_UNUSED(unused);
+    Codecs *c = codecs_create();
+    static QPoint states[4][COUNT];
+    Any any = {5, 0};
+    for (u32 i = 0; i < COUNT; i++) {
+        any_point(&any, &states[0][i]);
+    }
+    for (u32 s = 1; s < 4; s++) {
+        memcpy(states[s], states[0], sizeof states[0]);
+    }
+    PointSpan span = span_of(COUNT, 3, states);
+    u32 bytes = round_trip(c, &span, states[3]);
+    printf("%d points at rest: %u bytes\n", COUNT, bytes);
+    assert_true(bytes <= 24);
+    codecs_destroy(c);
+}
+
+/* Points that fly along: a twentieth of what places cost that nothing foretells. */
+static void even_motion_is_foreseen(void **unused)
+{
+    PL_UNUSED(unused);
+    Codecs *c = codecs_create();
+    static QPoint states[4][COUNT];
+    Any any = {3, 0};
+    u32 bytes[2];
+    for (u32 kind = 0; kind < 2; kind++) {
+        for (u32 i = 0; i < COUNT; i++) {
+            i32 at[3], step[3];
+            for (u32 axis = 0; axis < 3; axis++) {
+                at[axis] = (i32)any_below(&any, 40000);
+                step[axis] = (i32)any_below(&any, 200) - 100;
+            }
+            for (u32 s = 0; s < 4; s++) {
+                states[s][i] = (QPoint){.generation = 1};
+                for (u32 axis = 0; axis < 3; axis++) {
+                    i32 by = kind == 0 ? step[axis] * (i32)s : (i32)any_below(&any, 40000);
+                    states[s][i].position[axis] = at[axis] + by;
+                }
+            }
+        }
+        PointSpan span = span_of(COUNT, 3, states);
+        bytes[kind] = round_trip(c, &span, states[3]);
+    }
+    /* 3 × log2(40000) bits each is what places say that nothing foretells. */
+    f64 bound = COUNT * 3 * 15.29 / 8;
+    printf("%d points: even motion %u bytes, at random %u (bound %.0f)\n", COUNT, bytes[0],
+           bytes[1], bound);
+    assert_true(bytes[0] * 20 < bound);
+    assert_true(bytes[1] > bound * 0.99 && bytes[1] < bound * 1.15);
+    codecs_destroy(c);
+}
+
+/* A sheet that bends as one: its points say what their neighbours will do. */
+static void a_sheet_foretells_its_points(void **unused)
+{
+    PL_UNUSED(unused);
+    Codecs *c = codecs_create();
+    static QPoint states[2][SIDE * SIDE];
+    u32 bytes[2];
+    Any any = {9, 0};
+    for (u32 kind = 0; kind < 2; kind++) {
+        for (i32 i = 0; i < SIDE * SIDE; i++) {
+            i32 x = i % SIDE, z = i / SIDE;
+            states[0][i] = (QPoint){{x * 30, 0, z * 30}, 0, 1};
+            states[1][i] = states[0][i];
+            i32 rise = kind == 0 ? (x * x + 2 * x * z + 3 * z) / 4 : (i32)any_below(&any, 780);
+            states[1][i].position[1] += rise;
+        }
+        PointSpan span = {.count = SIDE * SIDE, .state = {states[0]}, .back = {6}};
+        bytes[kind] = round_trip(c, &span, states[1]);
+    }
+    /* A rise that nothing foretells costs log2(780) bits. */
+    f64 bound = SIDE * SIDE * 9.6 / 8;
+    printf("a sheet: %u bytes, at random %u (bound %.0f)\n", bytes[0], bytes[1], bound);
+    assert_true(bytes[0] * 2 < bound);
+    assert_true(bytes[1] > bound * 0.99);
+    codecs_destroy(c);
+}
+
+/* A sheet that is bent otherwise in each state, and its points shaken a little: what it did before
+ * tells nothing, where its neighbours are tells all but the shaking. */
+static void places_of_neighbours_count(void **unused)
+{
+    PL_UNUSED(unused);
+    enum {
+        SHAKEN = 8, /* codes; 3 bits an axis */
+        BEND = 1000,
+    };
+    Codecs *c = codecs_create();
+    static QPoint states[4][SIDE * SIDE];
+    Any any = {11, 0};
+    for (u32 s = 0; s < 4; s++) {
+        i32 along = (i32)any_below(&any, BEND), across = (i32)any_below(&any, BEND);
+        for (i32 i = 0; i < SIDE * SIDE; i++) {
+            i32 x = i % SIDE - SIDE / 2, z = i / SIDE - SIDE / 2;
+            i32 rise = (along - BEND / 2) * x + (across - BEND / 2) * z;
+            states[s][i] = (QPoint){{x * 30, rise / 8, z * 30}, 0, 1};
+            for (u32 axis = 0; axis < 3; axis++) {
+                states[s][i].position[axis] += (i32)any_below(&any, SHAKEN);
+            }
+        }
+    }
+    PointSpan span = {
+        .count = SIDE * SIDE, .state = {states[2], states[1], states[0]}, .back = {6, 12, 18}};
+    u32 bytes = round_trip(c, &span, states[3]);
+    /* A mean of neighbours that are shaken alike leaves up to twice of what it is; so one bit more
+     * an axis than shaking has, and one for what a fit is not. */
+    f64 bound = SIDE * SIDE * 3 * (3 + 2) / 8.0;
+    printf("a shaken sheet: %u bytes (bound %.0f)\n", bytes, bound);
+    assert_true(bytes < bound);
+    codecs_destroy(c);
+}
+
+static void too_little_room_is_told(void **unused)
+{
+    PL_UNUSED(unused);
+    Codecs *c = codecs_create();
+    static QPoint states[4][COUNT];
+    Any any = {13, 0};
+    for (u32 i = 0; i < COUNT; i++) {
+        any_point(&any, &states[3][i]);
+    }
+    PointSpan span = span_of(COUNT, 0, states);
+    u32 bytes = round_trip(c, &span, states[3]);
+    for (u32 room = 0; room < bytes; room += 1 + room / 4) {
+        u8 *tight = malloc(room + 1);
+        assert_non_null(tight);
+        tight[room] = 0xA5;
+        assert_int_equal(point_encode(c->coder, &span, states[3], tight, room), 0);
+        assert_int_equal(tight[room], 0xA5);
+        free(tight);
+    }
+    assert_int_equal(point_encode(c->coder, &span, states[3], c->code, bytes), bytes);
+    codecs_destroy(c);
+}
+
+static void garbage_gives_points_within_limits(void **unused)
+{
+    PL_UNUSED(unused);
+    Codecs *c = codecs_create();
+    static QPoint states[4][COUNT], made[COUNT];
+    Any any = {11, 0};
+    for (u32 round = 0; round < 60; round++) {
+        for (u32 i = 0; i < COUNT; i++) {
+            any_point(&any, &states[2 - round % 3][i]);
+        }
+        u32 bytes = 1 + any_below(&any, 2000);
+        for (u32 i = 0; i < bytes; i++) {
+            c->code[i] = (u8)any_below(&any, round % 2 == 0 ? 256 : 4);
+        }
+        PointSpan span = span_of(COUNT, round % 4, states);
+        point_decode(c->decoder, &span, c->code, bytes, made);
+        for (u32 i = 0; i < COUNT; i++) {
+            for (u32 axis = 0; axis < 3; axis++) {
+                assert_in_range(made[i].position[axis] + POSITION_CODE_MAX, 0,
+                                2 * POSITION_CODE_MAX);
+                assert_true(made[i].generation != 0 || made[i].position[axis] == 0);
+            }
+        }
+        round_trip(c, &span, made); /* and what it made can be coded */
+    }
+    codecs_destroy(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(anything_goes_through),
+        cmocka_unit_test(the_widest_leaps_go_through),
+        cmocka_unit_test(free_slots_cost_nothing),
+        cmocka_unit_test(rest_is_nearly_free),
+        cmocka_unit_test(even_motion_is_foreseen),
+        cmocka_unit_test(a_sheet_foretells_its_points),
+        cmocka_unit_test(places_of_neighbours_count),
+        cmocka_unit_test(too_little_room_is_told),
+        cmocka_unit_test(garbage_gives_points_within_limits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,420 @@
+/* test_recording.c: what was recorded is read back bit for bit, from anywhere in the file, and a
+ * file cut or damaged anywhere gives every whole tick before the damage. */
+#include "protocol/record/recording.h"
+#include "protocol/record/recording_format.h"
+#include "tests/unit/protocol/random_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum {
+    TICKS = 300, /* 5 s: three key frames */
+    FIRST_TICK = 11
+};
+
+static const u8 scene_bytes[] = "a scene";
+static const char *path;
+
+static Entity ball(u32 id, u32 slot)
+{
+    Entity e = {.id = id, .first = slot, .count = 1, .movable = 1};
+    snprintf(e.name, sizeof e.name, "ball-%u", id);
+    e.look.kind = APPEARANCE_SHAPE;
+    e.look.shape.kind = SHAPE_SPHERE;
+    e.look.shape.radius = 0.5f;
+    return e;
+}
+
+/* Frames, inputs and events are a pure function of the tick, so that any can be made again. */
+static Frame *make_frame(FieldSet *fields, u64 tick)
+{
+    bool spawn = tick % 50 == 20, despawn = tick % 50 == 40;
+    Frame *frame = frame_create(fields, tick, spawn || despawn ? 2 : tick % 7 == 0);
+    assert_non_null(frame);
+    frame->world_hash = random_u64(99, tick);
+    frame->world_time_s = (f64)tick / 60.0;
+    for (u32 i = 0; i < frame->event_count; i++) {
+        Event *event = &frame->events[i];
+        event->kind = EVENT_IMPACT;
+        event->a = 1;
+        event->impulse = (f32)tick;
+    }
+    if (spawn) {
+        frame->events[1].kind = EVENT_SPAWN;
+        frame->events[1].entity = ball(1000 + (u32)tick, (u32)tick % 64);
+    } else if (despawn) {
+        frame->events[1].kind = EVENT_DESPAWN;
+        frame->events[1].entity.id = 1000 + (u32)tick - 20;
+    }
+    QPose *poses = frame_poses(frame, 0);
+    for (u32 i = 0; i < 100; i++) {
+        bool rests = i % 3 == 0;
+        poses[i].flags = POSE_LIVE;
+        poses[i].generation = 1;
+        poses[i].position[1] = rests ? (i32)i : (i32)(i * 10 + tick * (i + 1));
+        poses[i].rotation = (u32)random_u64(5, rests ? i : i + tick / 20 * 100);
+    }
+    QPoint *points = frame_points(frame, 1);
+    for (u32 i = 0; i < 80; i++) {
+        points[i].generation = 1;
+        points[i].position[0] = (i32)(i + tick / 3);
+    }
+    return frame;
+}
+
+static u32 make_inputs(u64 tick, Input inputs[2])
+{
+    u32 count = (u32)(tick % 3);
+    for (u32 i = 0; i < count; i++) {
+        inputs[i] = (Input){.kind = INPUT_REMOVE, .user = 3 + i, .sequence = (u32)tick};
+        inputs[i].entity = (u32)tick + i;
+    }
+    return count;
+}
+
+static FieldSet *make_fields(void)
+{
+    FieldDesc descriptions[2] = {field_desc(FIELD_POSES, 150), field_desc(FIELD_POINTS, 100)};
+    FieldSet *fields = field_set_create(descriptions, 2);
+    assert_non_null(fields);
+    return fields;
+}
+
+static void write_recording(FieldSet *fields, bool close_cleanly)
+{
+    Entity entities[1] = {ball(1, 0)};
+    RecordingHead head = {.tick_rate = 60, .created_unix_s = 1234567, .build = "test"};
+    head.world = (MessageWorld){.tick = FIRST_TICK - 1,
+                                .scene = scene_bytes,
+                                .scene_bytes = sizeof scene_bytes,
+                                .fields = fields->fields,
+                                .field_count = fields->count,
+                                .entities = entities,
+                                .entity_count = 1};
+    ErrorText error = {0};
+    RecordingWriter *writer = recording_writer_create(path, &head, &error);
+    if (writer == NULL) {
+        fail_msg("%s", error.text);
+    }
+    for (u64 tick = FIRST_TICK; tick < FIRST_TICK + TICKS; tick++) {
+        Input inputs[2];
+        Frame *frame = make_frame(fields, tick);
+        u32 count = make_inputs(tick, inputs);
+        assert_int_equal(recording_writer_tick(writer, frame, inputs, count), 0);
+        frame_release(frame);
+    }
+    assert_int_equal(recording_writer_flush(writer), 0);
+    if (close_cleanly) {
+        assert_int_equal(recording_writer_destroy(writer), 0);
+        return;
+    }
+    /* What a killed writer leaves is the file as it was before the index was put behind it. */
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    long bytes = ftell(file);
+    fclose(file);
+    recording_writer_destroy(writer);
+    assert_int_equal(truncate(path, bytes), 0);
+}
+
+static void assert_tick(FieldSet *fields, const Frame *got, u64 tick, const Input *inputs,
+                        u32 count)
+{
+    Frame *want = make_frame(fields, tick);
+    Input wanted[2];
+    assert_int_equal(got->tick, tick);
+    assert_int_equal(got->world_hash, want->world_hash);
+    assert_memory_equal(got->data, want->data, fields->frame_bytes);
+    assert_int_equal(got->event_count, want->event_count);
+    for (u32 i = 0; i < want->event_count; i++) {
+        assert_int_equal(got->events[i].kind, want->events[i].kind);
+        assert_int_equal(got->events[i].entity.id, want->events[i].entity.id);
+        assert_string_equal(got->events[i].entity.name, want->events[i].entity.name);
+    }
+    assert_int_equal(count, make_inputs(tick, wanted));
+    for (u32 i = 0; i < count; i++) {
+        assert_int_equal(inputs[i].user, wanted[i].user);
+        assert_int_equal(inputs[i].sequence, wanted[i].sequence);
+        assert_int_equal(inputs[i].entity, wanted[i].entity);
+    }
+    frame_release(want);
+}
+
+static void check_entities(const RecordingReader *reader, u64 tick)
+{
+    Entity entities[32];
+    u32 count = recording_reader_entities(reader, entities, 32);
+    u32 expected = 1;
+    for (u64 t = FIRST_TICK; t <= tick; t++) {
+        expected += t % 50 == 20 ? 1 : 0;
+        expected -= t % 50 == 40 && t >= FIRST_TICK + 20 ? 1 : 0;
+    }
+    assert_int_equal(count, expected);
+    assert_string_equal(entities[0].name, "ball-1");
+}
+
+/* Reads to the end; returns the ticks that came, all of them right. */
+static u64 read_all(FieldSet *fields, RecordingReader *reader, int *end)
+{
+    u64 ticks = 0;
+    for (;;) {
+        Frame *frame;
+        const Input *inputs;
+        u32 count;
+        *end = recording_reader_next(reader, &frame, &inputs, &count);
+        if (*end != 0) {
+            return ticks;
+        }
+        assert_tick(fields, frame, FIRST_TICK + ticks, inputs, count);
+        frame_release(frame);
+        ticks++;
+    }
+}
+
+static void test_reads_back_bit_for_bit(void **state)
+{
+    FieldSet *fields = *state;
+    for (int clean = 0; clean < 2; clean++) {
+        write_recording(fields, clean != 0);
+        ErrorText error = {0};
+        RecordingReader *reader = recording_reader_create(path, &error);
+        if (reader == NULL) {
+            fail_msg("%s", error.text);
+        }
+        const RecordingInfo *info = recording_reader_info(reader);
+        assert_int_equal(info->clean, clean);
+        assert_int_equal(info->ticks, TICKS);
+        assert_int_equal(info->first_tick, FIRST_TICK);
+        assert_int_equal(info->last_tick, FIRST_TICK + TICKS - 1);
+        assert_int_equal(info->key_frames, 3);
+        assert_int_equal(info->torn_bytes, 0);
+        const RecordingHead *head = recording_reader_head(reader);
+        assert_int_equal(head->world.scene_bytes, sizeof scene_bytes);
+        assert_memory_equal(head->world.scene, scene_bytes, sizeof scene_bytes);
+        assert_int_equal(head->created_unix_s, 1234567);
+        int end;
+        assert_int_equal(read_all(fields, reader, &end), TICKS);
+        assert_int_equal(end, ERROR_NOT_FOUND);
+        check_entities(reader, FIRST_TICK + TICKS - 1);
+        recording_reader_destroy(reader);
+    }
+}
+
+static void test_seek_equals_sequential(void **state)
+{
+    FieldSet *fields = *state;
+    for (int clean = 0; clean < 2; clean++) {
+        write_recording(fields, clean != 0);
+        RecordingReader *reader = recording_reader_create(path, NULL);
+        assert_non_null(reader);
+        Dice dice = {17, 0};
+        for (u32 round = 0; round < 60; round++) {
+            u64 tick = FIRST_TICK + dice_below(&dice, TICKS);
+            assert_int_equal(recording_reader_seek(reader, tick), 0);
+            for (u64 t = tick; t < tick + 3 && t < FIRST_TICK + TICKS; t++) {
+                Frame *frame;
+                const Input *inputs;
+                u32 count;
+                assert_int_equal(recording_reader_next(reader, &frame, &inputs, &count), 0);
+                assert_tick(fields, frame, t, inputs, count);
+                check_entities(reader, t);
+                frame_release(frame);
+            }
+        }
+        Frame *frame;
+        assert_int_equal(recording_reader_seek(reader, 0), 0);
+        assert_int_equal(recording_reader_next(reader, &frame, NULL, NULL), 0);
+        assert_int_equal(frame->tick, FIRST_TICK);
+        frame_release(frame);
+        recording_reader_seek(reader, FIRST_TICK + TICKS + 5);
+        assert_int_equal(recording_reader_next(reader, &frame, NULL, NULL), ERROR_NOT_FOUND);
+        recording_reader_destroy(reader);
+    }
+}
+
+static u8 *load(size_t *bytes)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    *bytes = (size_t)ftell(file);
+    rewind(file);
+    u8 *data = malloc(*bytes);
+    assert_non_null(data);
+    assert_int_equal(fread(data, 1, *bytes, file), *bytes);
+    fclose(file);
+    return data;
+}
+
+static void store(const u8 *data, size_t bytes)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
+    fclose(file);
+}
+
+/* Whole ticks that lie before `limit` in the file. */
+static u64 whole_ticks(const u8 *data, size_t bytes, size_t limit)
+{
+    u64 ticks = 0;
+    size_t at = 0;
+    while (at + sizeof(RecordingBlock) <= bytes) {
+        RecordingBlock block;
+        memcpy(&block, data + at, sizeof block);
+        at += sizeof block + block.length;
+        bool frame = block.type == BLOCK_KEYF || block.type == BLOCK_DLTA;
+        ticks += frame && at <= limit;
+    }
+    return ticks;
+}
+
+static void test_torn_at_every_byte_of_its_tail(void **state)
+{
+    FieldSet *fields = *state;
+    write_recording(fields, true);
+    size_t bytes;
+    u8 *data = load(&bytes);
+    u64 seen_short = 0;
+    for (size_t cut = bytes; cut > bytes - 1500; cut--) {
+        store(data, cut);
+        RecordingReader *reader = recording_reader_create(path, NULL);
+        assert_non_null(reader);
+        u64 expected = whole_ticks(data, bytes, cut);
+        const RecordingInfo *info = recording_reader_info(reader);
+        assert_int_equal(info->clean, cut == bytes);
+        assert_int_equal(info->ticks, expected);
+        /* To read on from the last key takes long: not at every byte. */
+        bool reads = cut % 13 == 0;
+        assert_true(!reads || recording_reader_seek(reader, info->last_tick - 1) == 0);
+        for (int i = 0; reads && i < 2; i++) {
+            Frame *frame;
+            const Input *inputs;
+            u32 count;
+            assert_int_equal(recording_reader_next(reader, &frame, &inputs, &count), 0);
+            assert_tick(fields, frame, info->last_tick - 1 + (u64)i, inputs, count);
+            frame_release(frame);
+        }
+        seen_short += expected < TICKS;
+        recording_reader_destroy(reader);
+    }
+    assert_true(seen_short > 200);
+    free(data);
+}
+
+static void test_damage_ends_the_recording_there(void **state)
+{
+    FieldSet *fields = *state;
+    write_recording(fields, false);
+    size_t bytes;
+    u8 *data = load(&bytes);
+    Dice dice = {3, 0};
+    RecordingBlock first;
+    memcpy(&first, data, sizeof first);
+    size_t start = sizeof first + first.length;
+    for (u32 round = 0; round < 400; round++) {
+        size_t at = start + dice_below(&dice, (u32)(bytes - start));
+        u8 old = data[at];
+        data[at] ^= (u8)(1u << dice_below(&dice, 8));
+        store(data, bytes);
+        data[at] = old;
+        u64 expected = whole_ticks(data, bytes, at);
+        RecordingReader *reader = recording_reader_create(path, NULL);
+        if (reader == NULL) {
+            assert_int_equal(expected, 0);
+            continue;
+        }
+        int end;
+        assert_int_equal(recording_reader_info(reader)->ticks, expected);
+        if (round % 10 == 0) {
+            assert_int_equal(read_all(fields, reader, &end), expected);
+        }
+        recording_reader_destroy(reader);
+    }
+    free(data);
+}
+
+/* An index with a good check that lies must not be believed to the point of a crash. */
+static void test_lying_index(void **state)
+{
+    FieldSet *fields = *state;
+    write_recording(fields, true);
+    size_t bytes;
+    u8 *data = load(&bytes);
+    u64 offset;
+    memcpy(&offset, data + bytes - 8, 8);
+    RecordingBlock block;
+    RecordingFileIndex index;
+    memcpy(&block, data + offset, sizeof block);
+    memcpy(&index, data + offset + sizeof block, sizeof index);
+    index.key_count = 0;
+    index.event_count = 0;
+    u8 content[sizeof index + 8];
+    memcpy(content, &index, sizeof index);
+    memcpy(content + sizeof index, &offset, 8);
+    block.length = sizeof content;
+    block.check = recording_block_check(&block, content);
+    memcpy(data + offset, &block, sizeof block);
+    memcpy(data + offset + sizeof block, content, sizeof content);
+    store(data, offset + sizeof block + sizeof content);
+    RecordingReader *reader = recording_reader_create(path, NULL);
+    assert_non_null(reader);
+    assert_false(recording_reader_info(reader)->clean);
+    assert_int_equal(recording_reader_seek(reader, FIRST_TICK + 200), 0);
+    recording_reader_destroy(reader);
+    free(data);
+}
+
+static void test_no_recordings(void **state)
+{
+    (void)state;
+    ErrorText error = {0};
+    store((const u8 *)"", 0);
+    assert_null(recording_reader_create(path, &error));
+    assert_non_null(strstr(error.text, path));
+    u8 junk[4096];
+    memset(junk, 0x5A, sizeof junk);
+    store(junk, sizeof junk);
+    assert_null(recording_reader_create(path, &error));
+    assert_null(recording_reader_create("/nonexistent.plrec", &error));
+    assert_null(recording_reader_create("/dev/zero", &error));
+    RecordingHead head = {.tick_rate = 60};
+    assert_null(recording_writer_create("/nonexistent/x.plrec", &head, &error));
+    assert_non_null(strstr(error.text, "/nonexistent/x.plrec"));
+}
+
+static int set_up(void **state)
+{
+    static char name[] = "/tmp/plenum-test-recording-XXXXXX";
+    int fd = mkstemp(name);
+    close(fd);
+    path = name;
+    *state = make_fields();
+    return fd < 0;
+}
+
+static int tear_down(void **state)
+{
+    field_set_release(*state);
+    return unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reads_back_bit_for_bit),
+        cmocka_unit_test(test_seek_equals_sequential),
+        cmocka_unit_test(test_torn_at_every_byte_of_its_tail),
+        cmocka_unit_test(test_damage_ends_the_recording_there),
+        cmocka_unit_test(test_lying_index),
+        cmocka_unit_test(test_no_recordings),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,260 @@
+/*
+ * test_scene_rows.c: scene.fbs and the rows of options say the same, in names, kinds, defaults and
+ * numbers; each option takes all of its range and nothing beyond, with an error that names it; what
+ * SCENES.md shows of them is what they say.
+ */
+#include "protocol/scene/scene.h"
+#include "server/author/reference.h"
+#include "server/author/scene_load.h"
+#include "server/author/schema.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct Side {
+    const ReferenceRow *rows;
+    const ReferenceChoice *choices;
+    u32 count, seen;
+    char table[32];
+} Side;
+
+static void check_initial(const Side *side, const ReferenceRow *row, const SchemaField *field)
+{
+    bool number = row->kind == REFERENCE_NUMBER || row->kind == REFERENCE_WHOLE ||
+                  row->kind == REFERENCE_BITS;
+    const char *type = number                          ? "number"
+                       : row->kind == REFERENCE_FLAG   ? "bool"
+                       : row->kind == REFERENCE_CHOICE ? "enum"
+                                                       : "other";
+    if (row->kind == REFERENCE_OTHER) {
+        return; /* read by hand: the row is for the reference alone */
+    }
+    if (strcmp(field->type, type) != 0) {
+        fail_msg("%s.%s: a %s in scene.fbs, a %s in its row", side->table, row->key, field->type,
+                 type);
+    }
+    f64 initial = strtod(field->initial, NULL);
+    if (row->kind != REFERENCE_VECTOR && (f32)initial != (f32)row->initial) {
+        fail_msg("%s.%s: %s in scene.fbs, %g in its row", side->table, row->key, field->initial,
+                 row->initial);
+    }
+}
+
+static void meet_field(void *context, const SchemaField *field)
+{
+    Side *side = context;
+    side->seen++;
+    for (u32 i = 0; i < side->count; i++) {
+        if (strcmp(side->rows[i].key, field->name) == 0) {
+            check_initial(side, &side->rows[i], field);
+            return;
+        }
+    }
+    fail_msg("%s.%s is in scene.fbs and has no row", side->table, field->name);
+}
+
+static void meet_choice(void *context, const SchemaField *value)
+{
+    Side *side = context;
+    assert_true(side->seen < side->count);
+    assert_string_equal(value->name, side->choices[side->seen].key);
+    assert_int_equal(strtoul(value->initial, NULL, 10), side->choices[side->seen].number);
+    side->seen++;
+}
+
+static void the_schema_says_what_rows_say(void **unused)
+{
+    PL_UNUSED(unused);
+    u32 count;
+    const ReferenceTable *tables = reference_tables(&count);
+    for (u32 i = 0; i < count; i++) {
+        Side side = {.rows = tables[i].rows, .count = tables[i].count};
+        snprintf(side.table, sizeof side.table, "%s", tables[i].name);
+        assert_true(schema_walk(tables[i].name, meet_field, &side));
+        assert_int_equal(side.seen, side.count); /* each row is a field, and none is there twice */
+    }
+    const ReferenceEnum *enums = reference_enums(&count);
+    for (u32 i = 0; i < count; i++) {
+        Side side = {.choices = enums[i].choices, .count = enums[i].count};
+        assert_true(schema_walk(enums[i].name, meet_choice, &side));
+        assert_int_equal(side.seen, side.count);
+    }
+    assert_false(schema_walk("Nothing", meet_field, NULL));
+}
+
+/* A scene with two bodies and one object of the table, with one more field; the error, or "". */
+static void try(const ReferenceTable *table, const char *key, const char *value, ErrorText *error)
+{
+    char json[1024];
+    bool bodies = strcmp(table->list, "bodies") == 0;
+    int used = snprintf(json, sizeof json, "{\"name\":\"t\",%s\"%s\":[%s,\"%s\":%s}]}",
+                        bodies ? ""
+                               : "\"bodies\":[{\"name\":\"a\",\"shape\":{\"kind\":\"sphere\","
+                                 "\"radius\":1}}],",
+                        table->list, table->least, key, value);
+    assert_true(used < (int)sizeof json);
+    *error = (ErrorText){0};
+    Scene *scene = scene_parse(json, strlen(json), "t.json", error);
+    if (scene != NULL) {
+        error->text[0] = 0;
+    }
+    scene_destroy(scene);
+}
+
+static void refused(const ReferenceTable *table, const ReferenceRow *row, const char *value,
+                    const char *place)
+{
+    ErrorText error;
+    char wanted[128];
+    snprintf(wanted, sizeof wanted, "%s[0].%s%s: ", table->list, row->key, place);
+    try(table, row->key, value, &error);
+    if (strstr(error.text, wanted) == NULL || strstr(error.text, " is out of range; ") == NULL) {
+        fail_msg("%s %s: \"%s\"", wanted, value, error.text);
+    }
+}
+
+/* Taken, or refused for what it means beside the rest, but not for its size. */
+static void in_range(const ReferenceTable *table, const ReferenceRow *row, const char *value)
+{
+    ErrorText error;
+    try(table, row->key, value, &error);
+    if (strstr(error.text, "out of range") != NULL || strstr(error.text, "must be") != NULL) {
+        fail_msg("%s.%s %s: \"%s\"", table->list, row->key, value, error.text);
+    }
+}
+
+static void check_number(const ReferenceTable *table, const ReferenceRow *row)
+{
+    char text[64];
+    const f64 good[] = {row->least, row->most, row->also, row->initial};
+    for (u32 i = 0; i < PL_COUNT(good); i++) {
+        snprintf(text, sizeof text, "%.9g", good[i]);
+        in_range(table, row, text);
+    }
+    f64 step = row->kind == REFERENCE_NUMBER ? 1e-3 : 0.0;
+    f64 below = row->least - step * fmax(fabs(row->least), 1e-3) - (step > 0.0 ? 0.0 : 1.0);
+    f64 above = row->most + step * fabs(row->most) + (step > 0.0 ? 0.0 : 1.0);
+    snprintf(text, sizeof text, "%.9g", below);
+    if (row->kind == REFERENCE_NUMBER || below >= 0.0) {
+        refused(table, row, text, "");
+    }
+    snprintf(text, sizeof text, "%.9g", above);
+    refused(table, row, text, "");
+}
+
+static void check_vector(const ReferenceTable *table, const ReferenceRow *row)
+{
+    char text[96];
+    snprintf(text, sizeof text, "[0,0,%.9g]", -row->most * 1.001);
+    refused(table, row, text, "[2]");
+    snprintf(text, sizeof text, "[%.9g,0,0]", row->most * 1.001);
+    refused(table, row, text, "[0]");
+}
+
+static void ranges_are_as_rows_say(void **unused)
+{
+    PL_UNUSED(unused);
+    u32 count, checked = 0;
+    const ReferenceTable *tables = reference_tables(&count);
+    for (u32 i = 0; i < count; i++) {
+        for (u32 k = 0; k < tables[i].count; k++) {
+            const ReferenceRow *row = &tables[i].rows[k];
+            bool joint = strcmp(tables[i].list, "joints") == 0;
+            bool number = row->kind == REFERENCE_NUMBER || row->kind == REFERENCE_WHOLE;
+            if (number && (!joint || strstr(row->key, "break") != NULL)) {
+                check_number(&tables[i], row); /* most of a joint are of other kinds than balls */
+                checked++;
+            } else if (row->kind == REFERENCE_VECTOR && !joint) {
+                check_vector(&tables[i], row);
+                checked++;
+            }
+        }
+    }
+    assert_true(checked > 40);
+}
+
+/* Same bits, whether the schema or a row says it. */
+static void defaults_are_as_rows_say(void **unused)
+{
+    PL_UNUSED(unused);
+    const char *json = "{\"name\":\"t\",\"bodies\":[{\"name\":\"a\",\"shape\":{\"kind\":\"sphere\","
+                       "\"radius\":1}}],\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"rope\","
+                       "\"points\":[4],\"length\":1}}],\"cloths\":[{\"name\":\"c\","
+                       "\"points\":[3,3],\"size\":[1,1]}]}";
+    ErrorText error = {0};
+    Scene *scene = scene_parse(json, strlen(json), "t.json", &error);
+    if (scene == NULL) {
+        fail_msg("%s", error.text);
+        return;
+    }
+    assert_int_equal(scene->soft_count, 2);
+    for (u32 i = 0; i < scene->soft_count; i++) {
+        const SceneSoft *s = &scene->softs[i];
+#define ROW_NUMBER(key, member, unit, scale, initial, ...)                                         \
+    assert_float_equal(s->member, (initial) * (scale), 0);
+#define ROW_WHOLE(key, member, initial, ...)               assert_int_equal(s->member, initial);
+#define ROW_BITS(key, member, initial, ...)                assert_int_equal(s->member, initial);
+#define ROW_FLAG(key, member, initial, doc)                assert_int_equal(s->member, initial);
+#define ROW_CHOICE(key, member, Type, names, initial, doc) assert_int_equal(s->member, initial);
+#include "shared/rows/soft.def"
+    }
+    const SceneBody *b = &scene->bodies[0];
+    assert_float_equal(b->friction, 0.6f, 0);
+    assert_float_equal(b->restitution, 0.0f, 0);
+    assert_float_equal(b->gravity_scale, 1.0f, 0);
+#define ROW_BITS(key, member, initial, ...)                assert_int_equal(b->member, initial);
+#define ROW_FLAG(key, member, initial, doc)                assert_int_equal(b->member, initial);
+#define ROW_CHOICE(key, member, Type, names, initial, doc) assert_int_equal(b->member, initial);
+#include "shared/rows/body.def"
+    scene_destroy(scene);
+}
+
+static char *read_all(FILE *file)
+{
+    char *text = calloc(1, 1 << 20);
+    assert_non_null(text);
+    size_t used = fread(text, 1, (1 << 20) - 1, file);
+    assert_true(used > 0);
+    return text;
+}
+
+/* `make docs` writes them anew. */
+static void the_reference_is_not_stale(void **unused)
+{
+    PL_UNUSED(unused);
+    FILE *made = tmpfile(), *kept = fopen("protocol/SCENES.md", "rb");
+    assert_non_null(made);
+    assert_non_null(kept);
+    reference_print(made);
+    rewind(made);
+    char *wanted = read_all(made), *page = read_all(kept);
+    const char *begin = strstr(page, "<!-- rows: from here `make docs` -->\n");
+    char *end = strstr(page, "<!-- rows: to here -->\n");
+    assert_non_null(begin);
+    assert_non_null(end);
+    *end = 0;
+    if (strcmp(strchr(begin, '\n') + 1, wanted) != 0) {
+        fail_msg("protocol/SCENES.md is not what the rows say: run make docs");
+    }
+    free(wanted);
+    free(page);
+    fclose(made);
+    fclose(kept);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_schema_says_what_rows_say),
+        cmocka_unit_test(ranges_are_as_rows_say),
+        cmocka_unit_test(defaults_are_as_rows_say),
+        cmocka_unit_test(the_reference_is_not_stale),
+    };
+    return cmocka_run_group_tests_name("scene_rows", tests, NULL, NULL);
+}

@@ -1,0 +1,72 @@
+/* test_token.c: only what the key signed, unchanged, unexpired and for this server, is accepted. */
+#include "protocol/session/token.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void test_token(void **state)
+{
+    PL_UNUSED(state);
+    u8 public_key[TOKEN_PUBLIC_BYTES], secret[TOKEN_SECRET_BYTES], other[TOKEN_PUBLIC_BYTES];
+    u8 secret2[TOKEN_SECRET_BYTES], data[TOKEN_SIGNED_BYTES];
+    Token token = {.server_id = 7, .client_id = 9, .expiry_unix_s = 1000, .role = ROLE_OPERATOR};
+    Token got;
+    snprintf(token.name, sizeof token.name, "Ada");
+    assert_int_equal(seal_start(), 0);
+    token_keygen(public_key, secret);
+    token_keygen(other, secret2);
+    assert_int_equal(token_sign(&token, secret, data), 0);
+    assert_int_equal(token_verify(data, sizeof data, public_key, 7, 999, &got, NULL), 0);
+    assert_int_equal(got.client_id, 9);
+    assert_int_equal(got.role, ROLE_OPERATOR);
+    assert_string_equal(got.name, "Ada");
+    assert_int_equal(token_verify(data, sizeof data, public_key, 7, 1000, &got, NULL),
+                     ERROR_DENIED);
+    assert_int_equal(token_verify(data, sizeof data, public_key, 8, 999, &got, NULL), ERROR_DENIED);
+    assert_int_equal(token_verify(data, sizeof data, other, 7, 999, &got, NULL), ERROR_CRYPTO);
+    for (u32 cut = 0; cut < sizeof data; cut++) {
+        assert_int_equal(token_verify(data, cut, public_key, 7, 999, &got, NULL), ERROR_FORMAT);
+    }
+    for (u32 i = 0; i < sizeof data; i++) {
+        data[i] ^= 0x10;
+        assert_true(token_verify(data, sizeof data, public_key, 7, 999, &got, NULL) < 0);
+        data[i] ^= 0x10;
+    }
+    token.role = (Role)9;
+    assert_int_equal(token_sign(&token, secret, data), ERROR_RANGE);
+}
+
+static void test_key_files(void **state)
+{
+    PL_UNUSED(state);
+    char path[] = "/tmp/plenum-key-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    unlink(path);
+    u8 public_key[TOKEN_PUBLIC_BYTES], secret[TOKEN_SECRET_BYTES], got[TOKEN_SECRET_BYTES];
+    ErrorText error = {0};
+    token_keygen(public_key, secret);
+    assert_int_equal(token_key_write(path, secret, sizeof secret, true, &error), 0);
+    assert_int_equal(token_key_write(path, secret, sizeof secret, true, &error), ERROR_IO);
+    assert_int_equal(token_key_read(path, got, sizeof got, &error), 0);
+    assert_memory_equal(got, secret, sizeof got);
+    assert_int_equal(token_key_read(path, got, TOKEN_PUBLIC_BYTES, &error), ERROR_FORMAT);
+    unlink(path);
+    assert_int_equal(token_key_read(path, got, sizeof got, &error), ERROR_IO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_token),
+        cmocka_unit_test(test_key_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

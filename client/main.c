@@ -4,7 +4,7 @@
  */
 #include "client/hand/app.h"
 #include "client/hand/bots.h"
-#include "client/hand/inside.h"
+#include "client/hand/debug_overlay.h"
 #include "client/hand/report.h"
 #include "client/link/link_thread.h"
 #include "client/private_server.h"
@@ -215,7 +215,7 @@ static void look(Client *client)
     }
     Vec3 forward = vec3_normalize_or(vec3_sub(target, eye), vec3(0.0f, 0.0f, -1.0f));
     SnapshotView view = {.eye = eye, .forward = forward, .pixels_per_radian = 800.0f};
-    connection_look(client->connection, &view, (Ray){eye, forward}, false);
+    connection_view(client->connection, &view, (Ray){eye, forward}, false);
 }
 
 static int run_headless(Client *client, ErrorText *error)
@@ -362,7 +362,7 @@ int main(int argc, char **argv)
     ErrorText error = {0};
     int parsed = parse(&client.options, argc, argv, &operand, &error);
     if (parsed == 0 && client.options.show != NULL &&
-        !inside_parse(client.options.show, &client.show)) {
+        !debug_overlay_parse(client.options.show, &client.show)) {
         parsed = error_set(&error, ERROR_USAGE,
                            "--show: \"%s\"; give some of contacts,joints,islands,boxes,sleep, or "
                            "all",

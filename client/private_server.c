@@ -17,7 +17,7 @@
 #define STOP_NS  5000000000ull
 
 /* "…/plenum-server" beside this executable if it is there, else the bare name for PATH. */
-static void server_path(char *out, size_t room)
+static void server_path(char *out, size_t capacity)
 {
     char own[4096];
     ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
@@ -26,13 +26,13 @@ static void server_path(char *out, size_t room)
         char *slash = strrchr(own, '/');
         if (slash != NULL) {
             *slash = 0;
-            int used = snprintf(out, room, "%s/plenum-server", own);
-            if (used > 0 && (size_t)used < room && access(out, X_OK) == 0) {
+            int used = snprintf(out, capacity, "%s/plenum-server", own);
+            if (used > 0 && (size_t)used < capacity && access(out, X_OK) == 0) {
                 return;
             }
         }
     }
-    snprintf(out, room, "plenum-server");
+    snprintf(out, capacity, "plenum-server");
 }
 
 static void child_run(const char *program, const char *path, int output, pid_t parent)

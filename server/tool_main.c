@@ -136,7 +136,7 @@ static int check_scene(int argc, char **argv, ErrorText *error)
                scene->iterations, scene->pyramid_sides, (f64)scene->baumgarte);
     }
     for (u32 i = 0; i < scene->soft_count; i++) {
-        print_soft(scene, &scene->softs[i]);
+        print_soft(scene, &scene->soft_bodies[i]);
     }
     for (u32 i = 0; i < scene->prefab_count; i++) {
         printf("prefab      %s\n", scene->prefabs[i].name);

@@ -6,7 +6,7 @@
 #include "client/hand/app.h"
 
 #include "client/hand/camera.h"
-#include "client/hand/inside.h"
+#include "client/hand/debug_overlay.h"
 #include "client/hand/panels.h"
 #include "client/hand/tools.h"
 #include "client/link/shown.h"
@@ -67,7 +67,7 @@ typedef struct App {
     Panels *panels; /* NULL: no HUD */
     Hud *hud;
     Tools *tools;
-    Inside inside;
+    DebugOverlay overlay;
     Strain *strain; /* NULL: no memory, bodies are drawn as they come */
     CameraRig rig;
     bool world_seen, script_looked;
@@ -126,13 +126,13 @@ static void app_hover(App *app)
 static void app_focus(App *app)
 {
     app_hover(app);
-    u32 entity = app->tools->hand.holds ? app->tools->hand.holds : app->tools->hover.entity;
+    u32 entity = app->tools->hand.grabbed ? app->tools->hand.grabbed : app->tools->hover.entity;
     Vec3 centre;
     f32 radius;
     if (entity && tools_entity_place(app->tools, entity, &centre, &radius)) {
         /* On something endless look at the touched point instead. */
         const Entity *what = connection_entity(app->connection, entity);
-        bool plane = what && what->look.shape.kind == SHAPE_PLANE;
+        bool plane = what && what->appearance.shape.kind == SHAPE_PLANE;
         rig_focus(&app->rig, plane ? app->tools->hover.point : centre, radius);
     }
 }
@@ -150,11 +150,11 @@ static void app_spawn(App *app)
     }
 }
 
-static void app_inside(App *app, u32 bit)
+static void app_debug_overlay(App *app, u32 bit)
 {
-    inside_show(&app->inside, app->inside.show ^ bit);
-    hud_toast(app->hud, 0x8FD0FF, "%s: %s", inside_name(bit),
-              app->inside.show & bit ? "shown" : "hidden");
+    debug_overlay_show(&app->overlay, app->overlay.show ^ bit);
+    hud_toast(app->hud, 0x8FD0FF, "%s: %s", debug_overlay_name(bit),
+              app->overlay.show & bit ? "shown" : "hidden");
 }
 
 static void app_act(App *app, Action action)
@@ -199,19 +199,19 @@ static void app_act(App *app, Action action)
         app_control(app, CONTROL_RESET, 0.0);
         break;
     case ACTION_CONTACTS:
-        app_inside(app, DEBUG_CONTACTS);
+        app_debug_overlay(app, DEBUG_CONTACTS);
         break;
     case ACTION_JOINTS:
-        app_inside(app, DEBUG_JOINTS);
+        app_debug_overlay(app, DEBUG_JOINTS);
         break;
     case ACTION_ISLANDS:
-        app_inside(app, DEBUG_ISLANDS);
+        app_debug_overlay(app, DEBUG_ISLANDS);
         break;
     case ACTION_BOXES:
-        app_inside(app, DEBUG_BOXES);
+        app_debug_overlay(app, DEBUG_BOXES);
         break;
     case ACTION_SLEEP:
-        app_inside(app, INSIDE_SLEEP);
+        app_debug_overlay(app, OVERLAY_SLEEP);
         break;
     case ACTION_PREFAB:
     case ACTION_NONE:
@@ -400,7 +400,7 @@ static void app_poll(App *app)
 }
 
 /* Tells the server what is in sight, and where the cursor points. */
-static void app_look(App *app)
+static void app_send_view(App *app)
 {
     Camera camera = rig_camera(&app->rig);
     SnapshotView sight;
@@ -413,7 +413,7 @@ static void app_look(App *app)
     if (visible) {
         cursor = app_ray(app);
     }
-    connection_look(app->connection, &sight, cursor, visible);
+    connection_view(app->connection, &sight, cursor, visible);
 }
 
 /* Before the hand moves what it holds: that may be stretched. */
@@ -540,11 +540,11 @@ static void app_draw_world(App *app)
     picture.points = app->points;
     picture.grids = app->grids;
     picture.hovered = hovered && hovered->movable ? hovered->id : 0;
-    picture.held = tools->hand.holds;
-    inside_collect(&app->inside, tools->marks, tools->mark_count);
-    picture.marks = app->inside.marks;
-    picture.mark_count = app->inside.mark_count;
-    picture.tints = app->inside.tint_count == picture.entity_count ? app->inside.tints : NULL;
+    picture.held = tools->hand.grabbed;
+    debug_overlay_collect(&app->overlay, tools->marks, tools->mark_count);
+    picture.marks = app->overlay.marks;
+    picture.mark_count = app->overlay.mark_count;
+    picture.tints = app->overlay.tint_count == picture.entity_count ? app->overlay.tints : NULL;
     view_draw(app->view, &picture);
 }
 
@@ -623,8 +623,8 @@ static int app_open(App *app, ErrorText *error)
         return error_set(error, ERROR_MEMORY, "no memory for the window");
     }
     tools_init(app->tools, app->connection);
-    inside_init(&app->inside, app->connection);
-    inside_show(&app->inside, options->show);
+    debug_overlay_init(&app->overlay, app->connection);
+    debug_overlay_show(&app->overlay, options->show);
     app->strain = strain_create();
     app->hud->show_panels = options->width >= PANELS_WIDTH;
     app->view = view_create(&view, error);
@@ -642,7 +642,7 @@ static int app_open(App *app, ErrorText *error)
 
 static void app_close(App *app)
 {
-    inside_finish(&app->inside);
+    debug_overlay_finish(&app->overlay);
     strain_destroy(app->strain);
     panels_destroy(app->panels);
     view_destroy(app->view);
@@ -726,7 +726,7 @@ static int app_loop(App *app, ErrorText *error)
             return EXIT_NETWORK;
         }
         if (app_live(app)) {
-            app_look(app);
+            app_send_view(app);
         }
         if (app_wants_frame(app, begin_ns)) {
             if (app_frame(app, begin_ns, error) != 0) {

@@ -17,7 +17,7 @@ typedef struct AppOptions {
     f64 screenshot_at_s;    /* seconds after the world arrived */
     f64 duration_s;         /* 0: until closed */
     Script *script;         /* or NULL */
-    u32 show;               /* what of the inside to show from the start: see inside.h */
+    u32 show;               /* what of the inside to show from the start: see debug_overlay.h */
     bool hud;               /* panels drawn (off for golden pictures) */
     HandStats *hand;        /* filled in at the end, or NULL */
 } AppOptions;

@@ -65,7 +65,7 @@ static void bot_play(Bot *bot, f64 t_s)
     if (t_s >= bot->until_s) {
         bot_choose(bot, t_s);
     }
-    if (bot->hand.holds != 0) {
+    if (bot->hand.grabbed != 0) {
         u64 beat = (u64)(t_s * 2.0);
         f32 x = random_range(bot->seed + 1, beat * 3, -0.5f, 0.5f);
         f32 y = random_range(bot->seed + 1, beat * 3 + 1, 0.0f, 0.7f);

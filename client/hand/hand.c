@@ -47,7 +47,7 @@ static bool grab(Hand *hand, const Entity *entity, u32 element, Vec3 local, Vec3
     if (connection_input(hand->connection, &input) == 0) {
         return false;
     }
-    hand->holds = entity->id;
+    hand->grabbed = entity->id;
     hand->element = element;
     hand->local = local;
     hand->target = point;
@@ -80,7 +80,7 @@ bool hand_grab_entity(Hand *hand, u32 id)
 
 void hand_move(Hand *hand, Vec3 target)
 {
-    if (hand->holds == 0 || !vec3_is_finite(target)) {
+    if (hand->grabbed == 0 || !vec3_is_finite(target)) {
         return;
     }
     hand->target = target;
@@ -90,10 +90,10 @@ void hand_move(Hand *hand, Vec3 target)
 
 void hand_release(Hand *hand)
 {
-    if (hand->holds != 0) {
+    if (hand->grabbed != 0) {
         Input input = {.kind = INPUT_RELEASE};
         connection_input(hand->connection, &input);
-        hand->holds = 0;
+        hand->grabbed = 0;
     }
 }
 
@@ -114,22 +114,22 @@ void hand_push(Hand *hand, const Pick *pick, Vec3 impulse)
 /* ---- the local answer ---- */
 
 /* What the server says of this hand, if it said anything yet. */
-static bool server_holds(Connection *connection, u32 entity)
+static bool server_grabs(Connection *connection, u32 entity)
 {
     u32 count, own = connection_user(connection);
     const Presence *presences = connection_presences(connection, &count);
     for (u32 i = 0; i < count; i++) {
         if (presences[i].user == own) {
-            return presences[i].holds == entity;
+            return presences[i].grabbed == entity;
         }
     }
     return false;
 }
 
-static HeldSpring spring_of(const Hand *hand, const Entity *entity)
+static DragSpring spring_of(const Hand *hand, const Entity *entity)
 {
     const SceneHands *hands = &connection_scene(hand->connection)->hands;
-    HeldSpring spring = {hands->frequency, hands->damping,
+    DragSpring spring = {hands->frequency, hands->damping,
                          hands->force_max / f32_max(entity->mass_kg, 0.01f)};
     return spring;
 }
@@ -145,7 +145,7 @@ static f64 lag_of(Connection *connection)
 
 static void answer_begin(Hand *hand, Vec3 server, f64 now_s)
 {
-    hand->answers = hand->holds;
+    hand->answers = hand->grabbed;
     hand->answers_element = hand->element;
     hand->answers_local = hand->local;
     hand->confirmed = false;
@@ -155,16 +155,16 @@ static void answer_begin(Hand *hand, Vec3 server, f64 now_s)
     hand->shown_first = hand->server_first = false;
     u32 count;
     const Entity *entities = connection_entities(hand->connection, &count, NULL);
-    held_joints_find(&hand->joints, connection_scene(hand->connection), entities, count,
+    drag_joints_find(&hand->joints, connection_scene(hand->connection), entities, count,
                      hand->answers);
-    held_drop(&hand->held);
-    held_begin(&hand->held, server, now_s);
+    drag_drop(&hand->drag);
+    drag_begin(&hand->drag, server, now_s);
 }
 
 static void stats_step(Hand *hand, Vec3 server, f64 dt, f64 now_s)
 {
     HandStats *stats = &hand->stats;
-    Vec3 shown = vec3_add(server, hand->held.offset);
+    Vec3 shown = vec3_add(server, hand->drag.offset);
     stats->held_s += dt;
     stats->shown_m_s += dt * (f64)vec3_distance(shown, hand->target);
     stats->server_m_s += dt * (f64)vec3_distance(server, hand->target);
@@ -188,43 +188,43 @@ static void stats_step(Hand *hand, Vec3 server, f64 dt, f64 now_s)
 /* Holds no longer by the server's word, or never did. */
 static bool is_refused(Hand *hand, f64 lag_s, f64 now_s)
 {
-    bool held = server_holds(hand->connection, hand->answers);
+    bool drag = server_grabs(hand->connection, hand->answers);
     bool was = hand->confirmed;
-    hand->confirmed |= held;
-    return !held && (was || now_s - hand->grabbed_s > lag_s + CONFIRM_S);
+    hand->confirmed |= drag;
+    return !drag && (was || now_s - hand->grabbed_s > lag_s + CONFIRM_S);
 }
 
 void hand_step(Hand *hand, u64 now_ns)
 {
     f64 now_s = (f64)now_ns * 1e-9;
-    bool fresh = hand->holds != 0 && hand->answers == 0;
-    u32 id = fresh ? hand->holds : hand->answers;
+    bool is_new = hand->grabbed != 0 && hand->answers == 0;
+    u32 id = is_new ? hand->grabbed : hand->answers;
     const Entity *entity = id != 0 ? connection_entity(hand->connection, id) : NULL;
     Vec3 server;
     if (entity == NULL || connection_scene(hand->connection) == NULL ||
-        !entity_point(hand->connection, entity, fresh ? hand->element : hand->answers_element,
-                      fresh ? hand->local : hand->answers_local, &server)) {
-        held_drop(&hand->held);
+        !entity_point(hand->connection, entity, is_new ? hand->element : hand->answers_element,
+                      is_new ? hand->local : hand->answers_local, &server)) {
+        drag_drop(&hand->drag);
         hand->answers = 0;
         return;
     }
     f64 lag_s = lag_of(hand->connection);
     hand->stats.lag_s = lag_s;
-    if (fresh) {
+    if (is_new) {
         answer_begin(hand, server, now_s);
     }
-    if (hand->held.holding && (hand->holds != hand->answers || is_refused(hand, lag_s, now_s))) {
-        held_release(&hand->held, lag_s);
+    if (hand->drag.holding && (hand->grabbed != hand->answers || is_refused(hand, lag_s, now_s))) {
+        drag_release(&hand->drag, lag_s);
     }
-    f64 dt = now_s - hand->held.now_s;
-    held_step(&hand->held, spring_of(hand, entity), hand->target, server, lag_s, now_s);
+    f64 dt = now_s - hand->drag.now_s;
+    drag_step(&hand->drag, spring_of(hand, entity), hand->target, server, lag_s, now_s);
     /* What is not shown element by element waits for the server's answer. */
     u8 kind = connection_fields(hand->connection)->fields[entity->field].kind;
-    hand->drawn = shown_ops(kind)->curved ? hand->held.offset : vec3_zero();
-    if (hand->held.holding && dt > 0) {
+    hand->drawn = shown_ops(kind)->curved ? hand->drag.offset : vec3_zero();
+    if (hand->drag.holding && dt > 0) {
         stats_step(hand, server, dt, now_s);
-    } else if (!hand->held.holding && hand->holds == 0 &&
-               vec3_length_squared(hand->held.offset) == 0.0f) {
+    } else if (!hand->drag.holding && hand->grabbed == 0 &&
+               vec3_length_squared(hand->drag.offset) == 0.0f) {
         hand->answers = 0;
     }
 }
@@ -233,7 +233,7 @@ void hand_step(Hand *hand, u64 now_ns)
 static const Entity *answering(const Hand *hand, u32 field, u8 kind)
 {
     const FieldSet *fields = connection_fields(hand->connection);
-    const Entity *entity = hand->answers != 0 && vec3_length_squared(hand->held.offset) > 0.0f
+    const Entity *entity = hand->answers != 0 && vec3_length_squared(hand->drag.offset) > 0.0f
                                ? connection_entity(hand->connection, hand->answers)
                                : NULL;
     bool here = entity != NULL && entity->field == field && field < fields->count &&
@@ -250,14 +250,14 @@ void hand_show_poses(Hand *hand, u32 field, ShownPose *poses)
     }
     ShownPose *pose = &poses[entity->first + hand->answers_element];
     if (hand->joints.entity != entity->id || hand->joints.joint_count == 0) {
-        pose->position = vec3_add(pose->position, hand->held.offset);
+        pose->position = vec3_add(pose->position, hand->drag.offset);
         return;
     }
     u32 capacity = connection_fields(hand->connection)->fields[field].capacity;
     Vec3 r = quat_rotate(pose->orientation, hand->answers_local);
     Vec3 was = vec3_add(pose->position, r);
     Vec3 is =
-        held_joints_show(&hand->joints, hand->answers_local, hand->held.offset, poses, capacity);
+        drag_joints_show(&hand->joints, hand->answers_local, hand->drag.offset, poses, capacity);
     hand->drawn = vec3_sub(is, was);
 }
 
@@ -270,20 +270,20 @@ void hand_show_points(const Hand *hand, u32 field, ShownPoint *points)
     Vec3 at = points[entity->first + hand->answers_element].position;
     for (u32 i = 0; i < entity->count; i++) {
         Vec3 *p = &points[entity->first + i].position;
-        f32 share = held_share(hand->held.offset, vec3_distance(*p, at));
-        *p = vec3_add_scaled(*p, share, hand->held.offset);
+        f32 share = drag_share(hand->drag.offset, vec3_distance(*p, at));
+        *p = vec3_add_scaled(*p, share, hand->drag.offset);
     }
 }
 
 bool hand_point(const Hand *hand, Vec3 *point)
 {
     const Entity *entity =
-        hand->holds != 0 ? connection_entity(hand->connection, hand->holds) : NULL;
+        hand->grabbed != 0 ? connection_entity(hand->connection, hand->grabbed) : NULL;
     if (entity == NULL ||
         !entity_point(hand->connection, entity, hand->element, hand->local, point)) {
         return false;
     }
-    if (hand->answers == hand->holds) {
+    if (hand->answers == hand->grabbed) {
         *point = vec3_add(*point, hand->drawn);
     }
     return true;

@@ -6,8 +6,8 @@
 #ifndef PLENUM_CLIENT_HAND_HAND_H
 #define PLENUM_CLIENT_HAND_HAND_H
 
-#include "client/hand/held.h"
-#include "client/hand/held_joints.h"
+#include "client/hand/drag.h"
+#include "client/hand/drag_joints.h"
 #include "client/link/connection.h"
 #include "client/link/timeline.h"
 
@@ -41,18 +41,18 @@ typedef struct HandStats {
 
 typedef struct Hand {
     Connection *connection; /* borrowed */
-    u32 holds;              /* entity id, 0 none */
+    u32 grabbed;            /* entity id, 0 none */
     u32 element;
     Vec3 local;   /* m, held point in the body's frame */
     Vec3 target;  /* m, where the held point shall be */
     f32 distance; /* m from the eye along the view ray, changed by the wheel */
 
     /* The local answer, also of what was just let go. */
-    Held held;
+    DragPrediction drag;
     u32 answers; /* entity id, 0 none */
     u32 answers_element;
     Vec3 answers_local;
-    HeldJoints joints; /* what hangs on it */
+    DragJoints joints; /* what hangs on it */
     Vec3 drawn;        /* m: the held point as drawn less as the server answers */
     bool confirmed;    /* the server said that it is held */
     f64 grabbed_s;

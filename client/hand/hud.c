@@ -220,25 +220,25 @@ static void hud_starts_anew(Hud *hud, Connection *connection)
     hud->epoch = epoch;
 }
 
-static void hud_trouble(Hud *hud, Connection *connection)
+static void hud_error(Hud *hud, Connection *connection)
 {
-    hud->trouble[0] = 0;
+    hud->error_text[0] = 0;
     if (!hud->live) {
-        snprintf(hud->trouble, sizeof hud->trouble, "%s", hud->state);
-        hud->trouble_color = hud->was_live ? COLOR_BAD : COLOR_WARN;
+        snprintf(hud->error_text, sizeof hud->error_text, "%s", hud->state);
+        hud->error_color = hud->was_live ? COLOR_BAD : COLOR_WARN;
     } else if (hud->status.paused) {
-        snprintf(hud->trouble, sizeof hud->trouble, "paused");
-        hud->trouble_color = COLOR_CALM;
+        snprintf(hud->error_text, sizeof hud->error_text, "paused");
+        hud->error_color = COLOR_CALM;
     } else if (timeline_holding(connection_timeline(connection))) {
-        snprintf(hud->trouble, sizeof hud->trouble, "waiting for the network");
-        hud->trouble_color = COLOR_BAD;
+        snprintf(hud->error_text, sizeof hud->error_text, "waiting for the network");
+        hud->error_color = COLOR_BAD;
     } else if (hud->status.slowed) {
-        snprintf(hud->trouble, sizeof hud->trouble, "the server cannot keep up: %.1f ms a tick",
-                 (f64)hud->status.tick_ms);
-        hud->trouble_color = COLOR_WARN;
+        snprintf(hud->error_text, sizeof hud->error_text,
+                 "the server cannot keep up: %.1f ms a tick", (f64)hud->status.tick_ms);
+        hud->error_color = COLOR_WARN;
     } else if (hud->status.speed > 0.0f && fabsf(hud->status.speed - 1.0f) > 0.01f) {
-        snprintf(hud->trouble, sizeof hud->trouble, "speed x%.2g", (f64)hud->status.speed);
-        hud->trouble_color = COLOR_CALM;
+        snprintf(hud->error_text, sizeof hud->error_text, "speed x%.2g", (f64)hud->status.speed);
+        hud->error_color = COLOR_CALM;
     }
 }
 
@@ -279,5 +279,5 @@ void hud_collect(Hud *hud, Connection *connection, f64 now_s, f64 frame_s)
         }
         hud_world(hud, connection);
     }
-    hud_trouble(hud, connection);
+    hud_error(hud, connection);
 }

@@ -43,9 +43,9 @@ typedef struct Hud {
     f64 tick;
     u32 tick_rate;
     bool live, was_live;
-    u32 epoch;                    /* of the stream shown; 0: none yet */
-    char trouble[TEXT_BYTES_MAX]; /* of a banner: paused, slowed, starved, connecting, or "" */
-    u32 trouble_color;
+    u32 epoch;                       /* of the stream shown; 0: none yet */
+    char error_text[TEXT_BYTES_MAX]; /* of a banner: paused, slowed, starved, connecting, or "" */
+    u32 error_color;
 
     const Scene *scene; /* borrowed for the frame; NULL before the world arrived */
     const char *state;  /* shown while there is no world */

@@ -236,11 +236,11 @@ static f32 middle(const Hud *hud, ImVec2 size)
 static void draw_banner(const Hud *hud, ImVec2 size)
 {
     f32 y = 12.0f;
-    if (hud->trouble[0]) {
+    if (hud->error_text[0]) {
         ImGui::SetNextWindowPos(ImVec2(middle(hud, size), y), 0, ImVec2(0.5f, 0.0f));
         ImGui::Begin("banner", nullptr, plain_flags);
         ImGui::SetWindowFontScale(hud->live ? 1.0f : 1.35f);
-        ImGui::TextColored(color_of(hud->trouble_color), "%s", hud->trouble);
+        ImGui::TextColored(color_of(hud->error_color), "%s", hud->error_text);
         ImGui::End();
         y += 42.0f;
     }
@@ -451,20 +451,20 @@ static void draw_parameters(Panels *panels, const Hud *hud, PanelsActions *actio
 static void draw_plot(const Hud *hud, const HudProbe *probe, const char *unit)
 {
     ImVec2 at = ImGui::GetCursorScreenPos();
-    ImVec2 room(ImGui::GetContentRegionAvail().x, PLOT_PX);
-    ImGui::Dummy(room);
+    ImVec2 capacity(ImGui::GetContentRegionAvail().x, PLOT_PX);
+    ImGui::Dummy(capacity);
     f32 low, high;
     hud_probe_range(probe, hud->probe_next, &low, &high);
     ImDrawList *list = ImGui::GetWindowDrawList();
-    list->AddRectFilled(at, ImVec2(at.x + room.x, at.y + room.y),
+    list->AddRectFilled(at, ImVec2(at.x + capacity.x, at.y + capacity.y),
                         ImGui::GetColorU32(ImGuiCol_FrameBg), 4.0f);
     ImVec2 line[HUD_PLOT_POINTS];
     for (u32 k = 0; k < probe->count; k++) {
         u32 slot = (hud->probe_next + HUD_PLOT_POINTS - probe->count + k) % HUD_PLOT_POINTS;
         u32 column = HUD_PLOT_POINTS - probe->count + k;
         f32 y = (probe->past[slot] - low) / (high - low);
-        line[k] = ImVec2(at.x + 3.0f + (room.x - 6.0f) * f32(column) / (HUD_PLOT_POINTS - 1),
-                         at.y + room.y - 3.0f - (room.y - 6.0f) * y);
+        line[k] = ImVec2(at.x + 3.0f + (capacity.x - 6.0f) * f32(column) / (HUD_PLOT_POINTS - 1),
+                         at.y + capacity.y - 3.0f - (capacity.y - 6.0f) * y);
     }
     list->AddPolyline(line, int(probe->count), ImGui::GetColorU32(ImGuiCol_PlotLines), 0, 1.5f);
     if (ImGui::IsItemHovered()) {

@@ -51,7 +51,7 @@ static void pick_corners(const Entity *entity, const ShownPoint *points, const u
 
 static void pick_grid(const Entity *entity, const ShownPoint *points, Ray ray, Pick *pick)
 {
-    u32 columns = entity->look.grid[0], rows = entity->look.grid[1];
+    u32 columns = entity->appearance.grid[0], rows = entity->appearance.grid[1];
     if (columns < 2 || rows < 2 || (u64)columns * rows > entity->count) {
         return;
     }
@@ -81,14 +81,14 @@ static void pick_stick(const Entity *entity, const ShownPoint *points, u32 a, u3
     f32 s = across > 1e-9f ? f32_clamp((fr * dr - fd) / across, 0.0f, 1.0f) : 0.0f;
     f32 t = fr + s * dr;
     Vec3 apart = vec3_sub(vec3_add_scaled(from, s, along), vec3_scale(ray.direction, t));
-    f32 radius = f32_max(entity->look.radius, rope_aim * t);
+    f32 radius = f32_max(entity->appearance.radius, rope_aim * t);
     f32 off = vec3_length(apart);
     if (t < 0.0f || off > radius || t - radius > pick->distance) {
         return;
     }
     pick->entity = entity->id;
     pick->element = s <= 0.5f ? a : b;
-    pick->distance = f32_max(t - f32_min(radius, entity->look.radius), 0.0f);
+    pick->distance = f32_max(t - f32_min(radius, entity->appearance.radius), 0.0f);
     pick->normal = off > 1e-6f ? vec3_scale(apart, -1.0f / off) : vec3_neg(ray.direction);
     pick->local = vec3_zero();
 }
@@ -109,7 +109,7 @@ static void pick_mesh(const Entity *entity, const SoftMesh *mesh, const ShownPoi
 /* A ball is caught this far beside it for each metre away, small ones being hard to hit. */
 static void pick_balls(const Entity *entity, const ShownPoint *points, Ray ray, Pick *pick)
 {
-    f32 size = appearance_ball_radius(&entity->look);
+    f32 size = appearance_ball_radius(&entity->appearance);
     for (u32 i = 0; i < entity->count; i++) {
         Vec3 to = vec3_sub(points[i].position, ray.origin);
         f32 along = vec3_dot(to, ray.direction);
@@ -137,15 +137,15 @@ static void pick_points(const PickWorld *world, const Entity *entity, Ray ray, P
         return; /* nothing is picked where there is no memory to look */
     }
     timeline_point_range(world->timeline, entity->field, entity->first, entity->count, points);
-    u32 soft = entity->look.soft;
+    u32 soft = entity->appearance.soft;
     const SoftMesh *mesh = scene != NULL && soft != 0 && soft <= scene->soft_mesh_count
                                ? &scene->soft_meshes[soft - 1]
                                : NULL;
     if (mesh != NULL && mesh->point_count == entity->count) {
         pick_mesh(entity, mesh, points, ray, pick);
-    } else if (appearance_is_balls(&entity->look)) {
+    } else if (appearance_is_balls(&entity->appearance)) {
         pick_balls(entity, points, ray, pick);
-    } else if (entity->look.kind == APPEARANCE_ROPE) {
+    } else if (entity->appearance.kind == APPEARANCE_ROPE) {
         for (u32 i = 1; i < entity->count; i++) {
             pick_stick(entity, points, i - 1, i, ray, pick);
         }
@@ -158,7 +158,7 @@ static void pick_points(const PickWorld *world, const Entity *entity, Ray ray, P
 static void pick_poses(const PickWorld *world, const Entity *entity, Ray ray, Pick *pick)
 {
     const Timeline *timeline = world->timeline;
-    for (u32 i = 0; i < entity->count && entity->look.kind == APPEARANCE_SHAPE; i++) {
+    for (u32 i = 0; i < entity->count && entity->appearance.kind == APPEARANCE_SHAPE; i++) {
         ShownPose pose;
         if (!timeline_pose(timeline, entity->field, entity->first + i, &pose) ||
             (pose.flags & POSE_LIVE) == 0 ||
@@ -167,8 +167,8 @@ static void pick_poses(const PickWorld *world, const Entity *entity, Ray ray, Pi
         }
         f32 distance;
         Vec3 normal;
-        if (shape_ray(&entity->look.shape, pose.position, pose.orientation, ray, pick->distance,
-                      &distance, &normal)) {
+        if (shape_ray(&entity->appearance.shape, pose.position, pose.orientation, ray,
+                      pick->distance, &distance, &normal)) {
             Vec3 point = vec3_add_scaled(ray.origin, distance, ray.direction);
             pick->entity = entity->id;
             pick->element = i;
@@ -221,7 +221,7 @@ bool pick_ray(Connection *connection, Ray ray, f32 max_m, Pick *pick)
     const Entity *entities = connection_entities(connection, &count, NULL);
     for (u32 i = 0; i < count; i++) {
         u8 kind = world.fields->fields[entities[i].field].kind;
-        if (picks[kind] != NULL && entities[i].look.kind != APPEARANCE_NONE) {
+        if (picks[kind] != NULL && entities[i].appearance.kind != APPEARANCE_NONE) {
             picks[kind](&world, &entities[i], ray, pick);
         }
     }

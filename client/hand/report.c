@@ -99,9 +99,9 @@ static void put_vec3(FILE *file, Vec3 v)
 
 static const char *entity_kind(const Entity *entity)
 {
-    switch (entity->look.kind) {
+    switch (entity->appearance.kind) {
     case APPEARANCE_SHAPE:
-        return shape_kind_name(entity->look.shape.kind);
+        return shape_kind_name(entity->appearance.shape.kind);
     case APPEARANCE_CLOTH:
         return "cloth";
     case APPEARANCE_ROPE:
@@ -259,8 +259,8 @@ static const char *held_by(Connection *connection, u32 user)
     u32 count;
     const Presence *presences = connection_presences(connection, &count);
     for (u32 i = 0; i < count; i++) {
-        const Entity *entity = presences[i].user == user && presences[i].holds != 0
-                                   ? connection_entity(connection, presences[i].holds)
+        const Entity *entity = presences[i].user == user && presences[i].grabbed != 0
+                                   ? connection_entity(connection, presences[i].grabbed)
                                    : NULL;
         if (entity != NULL) {
             return entity->name;

@@ -89,7 +89,7 @@ static const struct {
     [MEMBER_CHAT] = {"chat", IS_TEXT, "a text"},
 };
 
-typedef struct Line {
+typedef struct ScriptLine {
     f64 t;
     u32 has; /* bit per Member */
     f64 over;
@@ -101,10 +101,10 @@ typedef struct Line {
     Vec3 look_from, look_at;
     f32 values[NUMBERS_MAX];
     char *chat; /* owned */
-} Line;
+} ScriptLine;
 
 struct Script {
-    Line *lines; /* [count], ascending t */
+    ScriptLine *lines; /* [count], ascending t */
     u32 count, next;
     bool moving;
     f64 move_begin_s, move_end_s;
@@ -161,7 +161,7 @@ static bool expect(Reader *reader, char c)
     return fail(reader, what);
 }
 
-static bool read_text(Reader *reader, char *out, u32 room)
+static bool read_text(Reader *reader, char *out, u32 capacity)
 {
     if (!expect(reader, '"')) {
         return false;
@@ -180,7 +180,7 @@ static bool read_text(Reader *reader, char *out, u32 room)
         } else if ((u8)c < 0x20) {
             return fail(reader, "control character in a text");
         }
-        if (used + 1 >= room) {
+        if (used + 1 >= capacity) {
             return fail(reader, "text too long");
         }
         out[used++] = c;
@@ -307,7 +307,8 @@ static bool value_fits(const Value *value, u32 takes)
     }
 }
 
-static bool line_take(Reader *reader, Line *line, Member member, const Value *value, f64 number)
+static bool line_take(Reader *reader, ScriptLine *line, Member member, const Value *value,
+                      f64 number)
 {
     switch (member) {
     case MEMBER_T:
@@ -353,7 +354,7 @@ static bool line_take(Reader *reader, Line *line, Member member, const Value *va
     return true;
 }
 
-static bool read_member(Reader *reader, Line *line)
+static bool read_member(Reader *reader, ScriptLine *line)
 {
     char name[32], what[128];
     const char *begin = reader->at;
@@ -400,13 +401,13 @@ static u32 control_kind(const char *name)
     return CONTROL_NONE;
 }
 
-static bool has(const Line *line, Member member)
+static bool has(const ScriptLine *line, Member member)
 {
     return (line->has & 1u << member) != 0;
 }
 
 /* What belongs together is together, and exactly one thing is done. */
-static bool line_check(Reader *reader, const Line *line, f64 before_s)
+static bool line_check(Reader *reader, const ScriptLine *line, f64 before_s)
 {
     u32 actions = 0;
     static const Member one_of[] = {MEMBER_GRAB,   MEMBER_MOVE,   MEMBER_RELEASE,   MEMBER_PUSH,
@@ -456,7 +457,7 @@ static bool line_check(Reader *reader, const Line *line, f64 before_s)
     return true;
 }
 
-static bool read_line(Reader *reader, Line *line, f64 before_s)
+static bool read_line(Reader *reader, ScriptLine *line, f64 before_s)
 {
     if (!expect(reader, '{')) {
         return false;
@@ -476,16 +477,16 @@ static bool read_line(Reader *reader, Line *line, f64 before_s)
     return line_check(reader, line, before_s);
 }
 
-static bool script_append(Script *script, u32 *room, Line **line)
+static bool script_append(Script *script, u32 *capacity, ScriptLine **line)
 {
-    if (script->count == *room) {
-        u32 more = *room > 0 ? 2 * *room : 64;
-        Line *lines = realloc(script->lines, more * sizeof *lines);
+    if (script->count == *capacity) {
+        u32 more = *capacity > 0 ? 2 * *capacity : 64;
+        ScriptLine *lines = realloc(script->lines, more * sizeof *lines);
         if (lines == NULL) {
             return false;
         }
         script->lines = lines;
-        *room = more;
+        *capacity = more;
     }
     *line = &script->lines[script->count++];
     memset(*line, 0, sizeof **line);
@@ -501,7 +502,7 @@ Script *script_parse(const char *text, size_t bytes, const char *name, ErrorText
     }
     Reader reader = {.file = name, .error = error, .at = text};
     const char *end = text + bytes;
-    u32 room = 0;
+    u32 capacity = 0;
     while (reader.at < end && !reader.failed) {
         const char *newline = memchr(reader.at, '\n', (size_t)(end - reader.at));
         reader.begin = reader.at;
@@ -510,8 +511,8 @@ Script *script_parse(const char *text, size_t bytes, const char *name, ErrorText
         skip_space(&reader);
         if (reader.at < reader.end) {
             f64 before_s = script->count > 0 ? script->lines[script->count - 1].t : 0.0;
-            Line *line;
-            if (script->count >= LINES_MAX || !script_append(script, &room, &line)) {
+            ScriptLine *line;
+            if (script->count >= LINES_MAX || !script_append(script, &capacity, &line)) {
                 fail(&reader, "too many lines; at most 100000");
             } else {
                 read_line(&reader, line, before_s);
@@ -560,7 +561,7 @@ Script *script_copy(const Script *script)
         return NULL;
     }
     for (; copy->count < script->count; copy->count++) {
-        Line *line = &copy->lines[copy->count];
+        ScriptLine *line = &copy->lines[copy->count];
         *line = script->lines[copy->count];
         if (line->chat != NULL && (line->chat = strdup(line->chat)) == NULL) {
             script_destroy(copy);
@@ -584,7 +585,7 @@ void script_destroy(Script *script)
 
 /* ---- playing ---- */
 
-static void do_spawn(const Line *line, Connection *connection)
+static void do_spawn(const ScriptLine *line, Connection *connection)
 {
     const Scene *scene = connection_scene(connection);
     for (u32 i = 0; i < scene->prefab_count; i++) {
@@ -601,7 +602,7 @@ static void do_spawn(const Line *line, Connection *connection)
     log_warn("script: no prefab \"%s\" in this scene", line->name);
 }
 
-static void do_set(const Line *line, Connection *connection)
+static void do_set(const ScriptLine *line, Connection *connection)
 {
     u32 count;
     const ScalarInfo *parameters = connection_parameters(connection, &count);
@@ -616,7 +617,7 @@ static void do_set(const Line *line, Connection *connection)
     log_warn("script: no parameter \"%s\" in this world", line->name);
 }
 
-static u32 entity_id(const Line *line, Connection *connection)
+static u32 entity_id(const ScriptLine *line, Connection *connection)
 {
     const Entity *entity = connection_entity_named(connection, line->name);
     if (entity == NULL) {
@@ -625,7 +626,7 @@ static u32 entity_id(const Line *line, Connection *connection)
     return entity != NULL ? entity->id : 0;
 }
 
-static void do_grab(const Line *line, Connection *connection, Hand *hand)
+static void do_grab(const ScriptLine *line, Connection *connection, Hand *hand)
 {
     hand_release(hand);
     bool done = line->by_ray ? hand_grab_ray(hand, line->ray)
@@ -635,7 +636,7 @@ static void do_grab(const Line *line, Connection *connection, Hand *hand)
     }
 }
 
-static void do_push(const Line *line, Connection *connection, Hand *hand)
+static void do_push(const ScriptLine *line, Connection *connection, Hand *hand)
 {
     Pick pick = {0};
     if (line->by_ray) {
@@ -648,7 +649,7 @@ static void do_push(const Line *line, Connection *connection, Hand *hand)
     }
 }
 
-static void do_remove(const Line *line, Connection *connection)
+static void do_remove(const ScriptLine *line, Connection *connection)
 {
     Input input = {.kind = INPUT_REMOVE, .entity = entity_id(line, connection)};
     if (input.entity != 0) {
@@ -656,13 +657,13 @@ static void do_remove(const Line *line, Connection *connection)
     }
 }
 
-static void do_control(const Line *line, Connection *connection)
+static void do_control(const ScriptLine *line, Connection *connection)
 {
     f64 value = has(line, MEMBER_VALUE) ? (f64)line->values[0] : 1.0;
     connection_control(connection, (ControlKind)control_kind(line->name), value);
 }
 
-static void do_line(Script *script, const Line *line, Connection *connection, Hand *hand)
+static void do_line(Script *script, const ScriptLine *line, Connection *connection, Hand *hand)
 {
     if (has(line, MEMBER_GRAB) || has(line, MEMBER_RELEASE)) {
         script->moving = false;
@@ -704,7 +705,7 @@ static void move_step(Script *script, Hand *hand, f64 t_s)
     script->moving = share < 1.0;
 }
 
-static void move_begin(Script *script, const Line *line, const Hand *hand)
+static void move_begin(Script *script, const ScriptLine *line, const Hand *hand)
 {
     bool last = script->next >= script->count;
     f64 until_next = last ? 0.5 : script->lines[script->next].t - line->t;
@@ -721,7 +722,7 @@ void script_step(Script *script, Connection *connection, Hand *hand, f64 t_s)
         return;
     }
     while (script->next < script->count && script->lines[script->next].t <= t_s) {
-        const Line *line = &script->lines[script->next++];
+        const ScriptLine *line = &script->lines[script->next++];
         move_step(script, hand, line->t);
         if (has(line, MEMBER_MOVE)) {
             move_begin(script, line, hand);

@@ -52,7 +52,7 @@ bool tools_grab(Tools *tools, const Camera *camera, Ray ray)
 
 void tools_drag(Tools *tools, const Camera *camera, Ray ray)
 {
-    if (!tools->dragging || tools->hand.holds == 0) {
+    if (!tools->dragging || tools->hand.grabbed == 0) {
         return;
     }
     f32 along = vec3_dot(ray.direction, camera_forward(camera));
@@ -143,8 +143,8 @@ bool tools_entity_place(const Tools *tools, u32 id, Vec3 *centre, f32 *radius_m)
         Grid grid = shown_grid(field, NULL).grid;
         Vec3 cells = vec3((f32)grid.dims[0], (f32)grid.dims[1], (f32)grid.dims[2]);
         *radius_m = 0.5f * vec3_length(vec3_mul(cells, grid.spacing));
-    } else if (entity->look.kind == APPEARANCE_SHAPE && entity->count == 1) {
-        *radius_m = shape_reach(&entity->look.shape);
+    } else if (entity->appearance.kind == APPEARANCE_SHAPE && entity->count == 1) {
+        *radius_m = shape_reach(&entity->appearance.shape);
     }
     return true;
 }
@@ -157,11 +157,11 @@ f32 tools_floor(const Tools *tools, Vec3 at)
     const Timeline *timeline = connection_timeline(tools->connection);
     Ray down = {vec3(at.x, WORLD_EXTENT_MAX_M, at.z), vec3(0.0f, -1.0f, 0.0f)};
     for (u32 i = 0; i < count; i++) {
-        const Shape *shape = &entities[i].look.shape;
+        const Shape *shape = &entities[i].appearance.shape;
         ShownPose pose;
         f32 distance;
         Vec3 normal;
-        if (entities[i].look.kind == APPEARANCE_SHAPE &&
+        if (entities[i].appearance.kind == APPEARANCE_SHAPE &&
             (shape->kind == SHAPE_PLANE || shape->kind == SHAPE_TERRAIN) &&
             timeline_pose(timeline, entities[i].field, entities[i].first, &pose) &&
             shape_ray(shape, pose.position, pose.orientation, down, 2.0f * WORLD_EXTENT_MAX_M,
@@ -204,7 +204,7 @@ static void tools_draw_presence(Tools *tools, const Presence *presence, const Us
         color[i] = c * c; /* near enough to linear */
     }
     const Entity *held =
-        presence->holds ? connection_entity(tools->connection, presence->holds) : NULL;
+        presence->grabbed ? connection_entity(tools->connection, presence->grabbed) : NULL;
     Vec3 point;
     if (held && entity_point(tools->connection, held, presence->element, presence->local, &point)) {
         tools_mark(tools, point, presence->target, color, 3.0f);
@@ -233,7 +233,7 @@ void tools_draw(Tools *tools)
         }
     }
     Vec3 point;
-    if (tools->hand.holds != 0 && hand_point(&tools->hand, &point)) {
+    if (tools->hand.grabbed != 0 && hand_point(&tools->hand, &point)) {
         tools_mark(tools, point, tools->hand.target, own_color, 3.0f);
         tools_mark(tools, point, point, own_color, 4.0f);
         tools_mark(tools, tools->hand.target, tools->hand.target, own_color, 6.0f);

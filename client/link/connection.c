@@ -192,23 +192,23 @@ int connection_send(Connection *connection, const Message *message)
         return ERROR_STATE;
     }
     u32 bytes = 0;
-    u8 *plain = message_encode(message, &bytes);
-    if (plain == NULL) {
+    u8 *cleartext = message_encode(message, &bytes);
+    if (cleartext == NULL) {
         return ERROR_LIMIT;
     }
     int result;
     if (!connection->seal.ready) {
         result = message->kind == MESSAGE_HELLO
-                     ? send_bytes(connection, CHANNEL_CONTROL, plain, bytes)
+                     ? send_bytes(connection, CHANNEL_CONTROL, cleartext, bytes)
                      : ERROR_STATE;
     } else if (!scratch_reserve(connection, bytes + SEAL_OVERHEAD_BYTES)) {
         result = ERROR_MEMORY;
     } else {
         u32 sealed =
-            seal_encrypt(&connection->seal, CHANNEL_CONTROL, plain, bytes, connection->scratch);
+            seal_encrypt(&connection->seal, CHANNEL_CONTROL, cleartext, bytes, connection->scratch);
         result = send_bytes(connection, CHANNEL_CONTROL, connection->scratch, sealed);
     }
-    message_free(plain);
+    message_free(cleartext);
     return result;
 }
 
@@ -239,8 +239,8 @@ static void input_packet_send(Connection *connection)
     InputPacket *packet = &connection->packet;
     memset(packet, 0, offsetof(InputPacket, inputs));
     packet->send_ms = clock_ms(connection);
-    u64 held_ms = (connection->now_ns - connection->echo_at_ns) / MS;
-    packet->echo_ms = (u16)(connection->echo_ms + u64_min(held_ms, 30000));
+    u64 deferred_ms = (connection->now_ns - connection->echo_at_ns) / MS;
+    packet->echo_ms = (u16)(connection->echo_ms + u64_min(deferred_ms, 30000));
     if (connection->receiver != NULL) {
         packet->ack = snapshot_receiver_ack(connection->receiver);
     }
@@ -251,9 +251,9 @@ static void input_packet_send(Connection *connection)
     for (u32 i = 0; i < connection->inputs_count; i++) {
         packet->inputs[i] = connection->inputs[i];
     }
-    u8 plain[STATE_PAYLOAD_BYTES_MAX], sealed[STATE_PACKET_BYTES_MAX];
-    u32 bytes = input_packet_encode(packet, plain);
-    u32 size = seal_encrypt(&connection->seal, CHANNEL_INPUT, plain, bytes, sealed);
+    u8 cleartext[STATE_PAYLOAD_BYTES_MAX], sealed[STATE_PACKET_BYTES_MAX];
+    u32 bytes = input_packet_encode(packet, cleartext);
+    u32 size = seal_encrypt(&connection->seal, CHANNEL_INPUT, cleartext, bytes, sealed);
     if (send_bytes(connection, CHANNEL_INPUT, sealed, size) == ERROR_OK) {
         connection->packet_at_ns = connection->now_ns;
         connection->packet_due = false;
@@ -264,10 +264,10 @@ static void input_packet_send(Connection *connection)
 
 static void bulk_ack_send(Connection *connection)
 {
-    u8 plain[BULK_ACK_BYTES_MAX], sealed[BULK_ACK_BYTES_MAX + SEAL_OVERHEAD_BYTES];
-    u32 bytes = connection_bulk_ack(connection, plain);
+    u8 cleartext[BULK_ACK_BYTES_MAX], sealed[BULK_ACK_BYTES_MAX + SEAL_OVERHEAD_BYTES];
+    u32 bytes = connection_bulk_ack(connection, cleartext);
     if (bytes > 0) {
-        u32 size = seal_encrypt(&connection->seal, CHANNEL_BLOCKS, plain, bytes, sealed);
+        u32 size = seal_encrypt(&connection->seal, CHANNEL_BLOCKS, cleartext, bytes, sealed);
         (void)send_bytes(connection, CHANNEL_BLOCKS, sealed, size);
     }
 }
@@ -290,7 +290,7 @@ static void inputs_flush(Connection *connection)
 static void state_receive(Connection *connection, const u8 *data, u32 bytes)
 {
     if (!connection_state_packet(connection, data, bytes, connection->arrived_ns)) {
-        connection_ahead_keep(connection, data, bytes);
+        connection_reordered_keep(connection, data, bytes);
     }
 }
 
@@ -466,7 +466,8 @@ static void bodies_update(Connection *connection)
     u32 found = 0, count = 0;
     for (u32 i = 0; i < entities->count; i++) {
         const Entity *entity = &entities->items[i];
-        bool soft = entity->look.kind == APPEARANCE_CLOTH || entity->look.kind == APPEARANCE_ROPE;
+        bool soft = entity->appearance.kind == APPEARANCE_CLOTH ||
+                    entity->appearance.kind == APPEARANCE_ROPE;
         if (soft && entity->count > 0 &&
             connection->fields->fields[entity->field].kind == FIELD_POINTS) {
             bodies[found++] = (TimelineBody){entity->field, entity->first, entity->count};
@@ -520,7 +521,7 @@ void connection_poll(Connection *connection, u64 now_ns)
             disconnected(connection, event.reason);
         }
     }
-    if (connection->link != NULL && connection->seal.ready && connection->held_count > 0) {
+    if (connection->link != NULL && connection->seal.ready && connection->deferred_count > 0) {
         bulk_ack_send(connection);
         connection->link->ops->flush(connection->link);
         connection_bulk_apply(connection);
@@ -534,11 +535,12 @@ void connection_poll(Connection *connection, u64 now_ns)
         bulk_ack_send(connection);
         inputs_flush(connection);
     }
-    if (connection->state == CONNECTION_LIVE && connection->watch != connection->watch_told) {
-        Message message = {.kind = MESSAGE_WATCH};
-        message.watch.mask = connection->watch;
+    if (connection->state == CONNECTION_LIVE &&
+        connection->debug_mask != connection->debug_subscribed) {
+        Message message = {.kind = MESSAGE_DEBUG_SUBSCRIBE};
+        message.debug_subscribe.mask = connection->debug_mask;
         if (connection_send(connection, &message) == ERROR_OK) {
-            connection->watch_told = connection->watch;
+            connection->debug_subscribed = connection->debug_mask;
         }
     }
     if (connection->link != NULL) {
@@ -546,7 +548,7 @@ void connection_poll(Connection *connection, u64 now_ns)
     }
     if (connection->timeline != NULL) {
         bodies_update(connection);
-        ground_update(connection->ground, &connection->entities, connection->timeline);
+        static_colliders_update(connection->colliders, &connection->entities, connection->timeline);
         timeline_advance(connection->timeline, connection->now_ns);
     }
 }
@@ -588,13 +590,13 @@ u32 connection_input(Connection *connection, const Input *input)
     return connection->inputs_next++;
 }
 
-void connection_look(Connection *connection, const SnapshotView *view, Ray cursor,
+void connection_view(Connection *connection, const SnapshotView *view, Ray cursor,
                      bool cursor_visible)
 {
-    bool sane = vec3_is_finite(view->eye) && vec3_is_finite(view->forward) &&
-                isfinite(view->pixels_per_radian) && vec3_is_finite(cursor.origin) &&
-                vec3_is_finite(cursor.direction);
-    if (!sane) {
+    bool valid = vec3_is_finite(view->eye) && vec3_is_finite(view->forward) &&
+                 isfinite(view->pixels_per_radian) && vec3_is_finite(cursor.origin) &&
+                 vec3_is_finite(cursor.direction);
+    if (!valid) {
         return;
     }
     connection->view = *view;
@@ -615,9 +617,9 @@ int connection_control(Connection *connection, ControlKind kind, f64 value)
     return connection_send(connection, &message);
 }
 
-void connection_watch(Connection *connection, u32 mask)
+void connection_debug_subscribe(Connection *connection, u32 mask)
 {
-    connection->watch = mask;
+    connection->debug_mask = mask;
     if (mask == 0) {
         connection_debug_drop(connection);
     }

@@ -75,9 +75,9 @@ bool connection_news(Connection *connection, ConnectionNews *news);
 struct Timeline;
 struct Timeline *connection_timeline(Connection *connection);
 
-/* ---- the inside of the simulation ---- */
+/* ---- the debug picture of the simulation ---- */
 /* Asks for what the DEBUG_ bits say from now on, through reconnections; 0: no more of it. */
-void connection_watch(Connection *connection, u32 mask);
+void connection_debug_subscribe(Connection *connection, u32 mask);
 /* The newest picture that is not of a later tick than is shown; NULL: none yet. Borrowed until the
  * next poll. */
 const DebugPicture *connection_debug(Connection *connection);
@@ -87,7 +87,7 @@ const DebugPicture *connection_debug(Connection *connection);
  */
 u32 connection_input(Connection *connection, const Input *input);
 /* Camera and cursor for the next input packets. */
-void connection_look(Connection *connection, const SnapshotView *view, Ray cursor,
+void connection_view(Connection *connection, const SnapshotView *view, Ray cursor,
                      bool cursor_visible);
 int connection_control(Connection *connection, ControlKind kind, f64 value);
 int connection_chat(Connection *connection, const char *text);

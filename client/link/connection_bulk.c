@@ -11,7 +11,7 @@
 enum {
     /* Slowest that an announced size may take: half of the least budget of a client. */
     BYTES_S_MIN = 4000,
-    HELD_ROOM_FIRST = 16,
+    DEFERRED_CAPACITY_FIRST = 16,
 };
 
 bool connection_bulk_begin(Connection *connection)
@@ -21,19 +21,19 @@ bool connection_bulk_begin(Connection *connection)
     return connection->bulk != NULL;
 }
 
-static void held_drop(Connection *connection)
+static void deferred_drop(Connection *connection)
 {
-    Held *held = &connection->held[connection->held_first];
-    connection->held_bytes -= held->bytes;
+    DeferredMessage *held = &connection->held[connection->deferred_first];
+    connection->deferred_bytes -= held->bytes;
     free(held->data);
-    connection->held_first = (connection->held_first + 1) % connection->held_room;
-    connection->held_count--;
+    connection->deferred_first = (connection->deferred_first + 1) % connection->deferred_capacity;
+    connection->deferred_count--;
 }
 
 void connection_bulk_end(Connection *connection)
 {
-    while (connection->held_count > 0) {
-        held_drop(connection);
+    while (connection->deferred_count > 0) {
+        deferred_drop(connection);
     }
     free(connection->held);
     free(connection->ahead);
@@ -41,37 +41,38 @@ void connection_bulk_end(Connection *connection)
     connection->held = NULL;
     connection->ahead = NULL;
     connection->bulk = NULL;
-    connection->held_room = connection->held_first = 0;
+    connection->deferred_capacity = connection->deferred_first = 0;
     connection->bulk_known = connection->bulk_announced = 0;
 }
 
 /* ---- the order of the channel ---- */
 
-static bool held_reserve(Connection *connection)
+static bool deferred_reserve(Connection *connection)
 {
-    if (connection->held_count < connection->held_room) {
+    if (connection->deferred_count < connection->deferred_capacity) {
         return true;
     }
-    u32 room = u32_max(2 * connection->held_room, HELD_ROOM_FIRST);
-    Held *grown = room <= HELD_MAX ? malloc(room * sizeof *grown) : NULL;
+    u32 capacity = u32_max(2 * connection->deferred_capacity, DEFERRED_CAPACITY_FIRST);
+    DeferredMessage *grown = capacity <= DEFERRED_MAX ? malloc(capacity * sizeof *grown) : NULL;
     if (grown == NULL) {
         return false;
     }
-    for (u32 i = 0; i < connection->held_count; i++) {
-        grown[i] = connection->held[(connection->held_first + i) % connection->held_room];
+    for (u32 i = 0; i < connection->deferred_count; i++) {
+        grown[i] =
+            connection->held[(connection->deferred_first + i) % connection->deferred_capacity];
     }
     free(connection->held);
     connection->held = grown;
-    connection->held_room = room;
-    connection->held_first = 0;
+    connection->deferred_capacity = capacity;
+    connection->deferred_first = 0;
     return true;
 }
 
 /* data NULL: the place of a transfer. */
-static bool held_push(Connection *connection, const u8 *data, u32 bytes, u32 transfer)
+static bool deferred_push(Connection *connection, const u8 *data, u32 bytes, u32 transfer)
 {
     u8 *copy = NULL;
-    if (connection->held_bytes + bytes > HELD_BYTES_MAX || !held_reserve(connection)) {
+    if (connection->deferred_bytes + bytes > DEFERRED_BYTES_MAX || !deferred_reserve(connection)) {
         return false;
     }
     if (data != NULL) {
@@ -81,18 +82,19 @@ static bool held_push(Connection *connection, const u8 *data, u32 bytes, u32 tra
         }
         memcpy(copy, data, bytes);
     }
-    u32 at = (connection->held_first + connection->held_count) % connection->held_room;
-    connection->held[at] = (Held){copy, bytes, transfer};
-    connection->held_count++;
-    connection->held_bytes += bytes;
+    u32 at =
+        (connection->deferred_first + connection->deferred_count) % connection->deferred_capacity;
+    connection->held[at] = (DeferredMessage){copy, bytes, transfer};
+    connection->deferred_count++;
+    connection->deferred_bytes += bytes;
     return true;
 }
 
 /* Any message may end the connection, and what is held with it. */
 void connection_bulk_apply(Connection *connection)
 {
-    while (connection->bulk != NULL && connection->held_count > 0) {
-        Held held = connection->held[connection->held_first];
+    while (connection->bulk != NULL && connection->deferred_count > 0) {
+        DeferredMessage held = connection->held[connection->deferred_first];
         BulkTaken taken = {.memory = held.data, .data = held.data, .bytes = held.bytes};
         if (held.data == NULL) {
             int result = bulk_receiver_take(connection->bulk, held.transfer, &taken);
@@ -105,8 +107,8 @@ void connection_bulk_apply(Connection *connection)
                 return;
             }
         }
-        connection->held[connection->held_first].data = NULL;
-        held_drop(connection);
+        connection->held[connection->deferred_first].data = NULL;
+        deferred_drop(connection);
         connection_message(connection, taken.data, taken.bytes);
         free(taken.memory);
     }
@@ -116,14 +118,14 @@ void connection_bulk_apply(Connection *connection)
 static bool place_push(Connection *connection, u32 transfer, u32 first)
 {
     if ((i32)(first - bulk_receiver_expected(connection->bulk)) > 0) {
-        while (connection->held_count > 0) {
-            held_drop(connection);
+        while (connection->deferred_count > 0) {
+            deferred_drop(connection);
         }
         if (bulk_receiver_void(connection->bulk, first) != 0) {
             return false;
         }
     }
-    return held_push(connection, NULL, 0, transfer);
+    return deferred_push(connection, NULL, 0, transfer);
 }
 
 void connection_bulk_message(Connection *connection, const u8 *data, u32 bytes)
@@ -134,12 +136,12 @@ void connection_bulk_message(Connection *connection, const u8 *data, u32 bytes)
     bool place = bytes < 128 && message_decode(data, bytes, &message, &storage, NULL) == 0 &&
                  message.kind == MESSAGE_BULK;
     message_free(storage);
-    if (!place && connection->held_count == 0) {
+    if (!place && connection->deferred_count == 0) {
         connection_message(connection, data, bytes);
         return;
     }
     bool kept = place ? place_push(connection, message.bulk.transfer, message.bulk.first)
-                      : held_push(connection, data, bytes, 0);
+                      : deferred_push(connection, data, bytes, 0);
     if (!kept) {
         connection_fail(connection, ERROR_LIMIT, "the server sends more than can be kept");
     }
@@ -179,30 +181,30 @@ bool connection_bulk_alive(const Connection *connection, u64 begun_ns, u64 quiet
 
 /* ---- states before their world ---- */
 
-void connection_ahead_keep(Connection *connection, const u8 *data, u32 bytes)
+void connection_reordered_keep(Connection *connection, const u8 *data, u32 bytes)
 {
     if (connection->ahead == NULL) {
-        connection->ahead = calloc(AHEAD_MAX, sizeof *connection->ahead);
+        connection->ahead = calloc(REORDERED_MAX, sizeof *connection->ahead);
     }
     if (connection->ahead == NULL || bytes > STATE_PAYLOAD_BYTES_MAX) {
         return;
     }
-    Ahead *ahead = &connection->ahead[connection->ahead_next++ % AHEAD_MAX];
+    ReorderedMessage *ahead = &connection->ahead[connection->reordered_next++ % REORDERED_MAX];
     ahead->arrived_ns = connection->arrived_ns;
     ahead->bytes = bytes;
     memcpy(ahead->data, data, bytes);
 }
 
 /* The epoch in their headers says which belong to it; it wraps, so the old ones are left out. */
-void connection_ahead_push(Connection *connection)
+void connection_reordered_push(Connection *connection)
 {
-    Ahead *all = connection->ahead;
-    u32 next = connection->ahead_next;
+    ReorderedMessage *all = connection->ahead;
+    u32 next = connection->reordered_next;
     connection->ahead = NULL;
-    for (u32 i = 0; all != NULL && i < AHEAD_MAX; i++) {
-        const Ahead *ahead = &all[(next + i) % AHEAD_MAX];
+    for (u32 i = 0; all != NULL && i < REORDERED_MAX; i++) {
+        const ReorderedMessage *ahead = &all[(next + i) % REORDERED_MAX];
         u64 age_ns = connection->now_ns - ahead->arrived_ns;
-        if (ahead->bytes > 0 && age_ns < AHEAD_MS_MAX * 1000000ull) {
+        if (ahead->bytes > 0 && age_ns < REORDERED_MS_MAX * 1000000ull) {
             (void)connection_state_packet(connection, ahead->data, ahead->bytes, ahead->arrived_ns);
         }
     }

@@ -55,9 +55,9 @@ static void welcome_receive(Connection *connection, const MessageWelcome *welcom
         connection_fail(connection, ERROR_VERSION, text);
         return;
     }
-    bool sane = welcome->tick_rate >= TICK_RATE_MIN && welcome->tick_rate <= TICK_RATE_MAX &&
-                welcome->snapshot_rate > 0;
-    if (!sane ||
+    bool valid = welcome->tick_rate >= TICK_RATE_MIN && welcome->tick_rate <= TICK_RATE_MAX &&
+                 welcome->snapshot_rate > 0;
+    if (!valid ||
         seal_init_client(&connection->seal, &connection->keys, welcome->public_key) != ERROR_OK) {
         connection_fail(connection, ERROR_CRYPTO, "the server's welcome is not valid");
         return;
@@ -67,7 +67,7 @@ static void welcome_receive(Connection *connection, const MessageWelcome *welcom
         return;
     }
     connection->welcomed = true;
-    connection->watch_told = 0;
+    connection->debug_subscribed = 0;
     connection->presence_serial = connection->presence_count = 0;
     connection->user = welcome->user;
     connection->role = welcome->role;
@@ -104,11 +104,11 @@ static void stream_drop(Connection *connection)
         connection->ended_malformed += stats.malformed + stats.missing_baselines;
         connection->former_packets = connection->former_lost = 0;
     }
-    ground_destroy(connection->ground);
+    static_colliders_destroy(connection->colliders);
     couplings_destroy(connection->couplings);
     timeline_destroy(connection->timeline);
     snapshot_receiver_destroy(connection->receiver);
-    connection->ground = NULL;
+    connection->colliders = NULL;
     connection->couplings = NULL;
     connection->timeline = NULL;
     connection->bodies_of = NULL;
@@ -129,13 +129,13 @@ static bool stream_begin(Connection *connection)
     }
     connection->timeline =
         timeline_create(connection->receiver, connection->tick_rate, connection->snapshot_rate);
-    connection->ground = ground_create(connection->fields);
+    connection->colliders = static_colliders_create(connection->fields);
     connection->couplings = couplings_create(connection->fields);
-    if (connection->timeline == NULL || connection->ground == NULL ||
+    if (connection->timeline == NULL || connection->colliders == NULL ||
         connection->couplings == NULL) {
         return false;
     }
-    timeline_stand(connection->timeline, connection->ground);
+    timeline_stand(connection->timeline, connection->colliders);
     timeline_couple(connection->timeline, connection->couplings);
     return true;
 }
@@ -264,7 +264,7 @@ static void world_receive(Connection *connection, const MessageWorld *world)
     connection->epoch = world->epoch;
     connection->ticks_seen = 0;
     connection->stats.tick_last = 0;
-    connection_ahead_push(connection);
+    connection_reordered_push(connection);
 }
 
 /* ---- events, users, status ---- */
@@ -320,14 +320,14 @@ static void roster_receive(Connection *connection, const UserInfo *users, u32 co
 
 static bool presence_reserve(Connection *connection, u32 count)
 {
-    if (count > connection->presence_room) {
-        u32 room = u32_max(2 * connection->presence_room, u32_max(count, 16));
-        Presence *grown = realloc(connection->presences, room * sizeof *grown);
+    if (count > connection->presence_capacity) {
+        u32 capacity = u32_max(2 * connection->presence_capacity, u32_max(count, 16));
+        Presence *grown = realloc(connection->presences, capacity * sizeof *grown);
         if (grown == NULL) {
             return false;
         }
         connection->presences = grown;
-        connection->presence_room = room;
+        connection->presence_capacity = capacity;
     }
     return true;
 }
@@ -399,7 +399,7 @@ void connection_debug_drop(Connection *connection)
 /* Keeps the picture with its memory; false: late, nobody wants it any more. */
 static bool debug_receive(Connection *connection, const DebugPicture *picture, u8 *storage)
 {
-    if (connection->scene == NULL || connection->watch == 0) {
+    if (connection->scene == NULL || connection->debug_mask == 0) {
         return false;
     }
     if (connection->debug_count == DEBUG_KEPT) {

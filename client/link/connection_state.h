@@ -8,7 +8,7 @@
 
 #include "client/link/connection.h"
 #include "client/link/couplings.h"
-#include "client/link/ground.h"
+#include "client/link/static_colliders.h"
 #include "protocol/stream/bulk.h"
 #include "protocol/stream/entity_list.h"
 
@@ -20,25 +20,25 @@ enum {
     LOSS_SECONDS = 5,
     EARLY_MAX = 64,
     /* Of the bulk channel while a transfer before them is under way: minutes of events. */
-    HELD_MAX = 16384,
-    HELD_BYTES_MAX = 8 << 20,
+    DEFERRED_MAX = 16384,
+    DEFERRED_BYTES_MAX = 8 << 20,
     /* State packets that came before the world that they belong to. */
-    AHEAD_MAX = 128,
-    AHEAD_MS_MAX = 2000,
+    REORDERED_MAX = 128,
+    REORDERED_MS_MAX = 2000,
 };
 
 /* What waits for its turn on the bulk channel: a message, or the place of a transfer. */
-typedef struct Held {
+typedef struct DeferredMessage {
     u8 *data; /* NULL: a place */
     u32 bytes;
     u32 transfer;
-} Held;
+} DeferredMessage;
 
-typedef struct Ahead {
+typedef struct ReorderedMessage {
     u64 arrived_ns;
     u32 bytes; /* 0: free */
     u8 data[STATE_PAYLOAD_BYTES_MAX];
-} Ahead;
+} ReorderedMessage;
 
 struct Connection {
     Link *link;       /* owned; NULL between attempts */
@@ -68,15 +68,15 @@ struct Connection {
     u32 early_bytes;
 
     /* connection_bulk.c */
-    BulkReceiver *bulk; /* NULL before the WELCOME */
-    Held *held;         /* ring of held_room, in the order of the channel */
-    u32 held_first, held_count, held_room;
-    u64 held_bytes;
+    BulkReceiver *bulk;    /* NULL before the WELCOME */
+    DeferredMessage *held; /* ring of deferred_capacity, in the order of the channel */
+    u32 deferred_first, deferred_count, deferred_capacity;
+    u64 deferred_bytes;
     u64 bulk_known;     /* blocks that came, and when the last of them did */
     u64 bulk_announced; /* most bytes that transfers announced together */
     u64 bulk_progress_ns;
-    Ahead *ahead; /* ring of AHEAD_MAX; NULL: none */
-    u32 ahead_next;
+    ReorderedMessage *ahead; /* ring of REORDERED_MAX; NULL: none */
+    u32 reordered_next;
 
     SealKeyPair keys;
     Seal seal;
@@ -93,7 +93,7 @@ struct Connection {
     SpanCoder *coder; /* of all receivers, with the first; NULL before */
     SnapshotReceiver *receiver;
     Timeline *timeline;
-    Ground *ground;
+    StaticColliders *colliders;
     Couplings *couplings;
     EntityList entities;
     const Timeline *bodies_of; /* the timeline that knows which points of them are one body, ... */
@@ -104,10 +104,10 @@ struct Connection {
     UserInfo *users;
     u32 user_count;
     Presence *presences;
-    u32 presence_count, presence_room, presence_serial;
+    u32 presence_count, presence_capacity, presence_serial;
     MessageStatus status;
-    u32 watch;      /* wanted */
-    u32 watch_told; /* and what the server knows of it */
+    u32 debug_mask;       /* wanted */
+    u32 debug_subscribed; /* and what the server knows of it */
     /* In the order of arrival: the one shown, then those of ticks yet to come. */
     DebugPicture debug[DEBUG_KEPT]; /* [debug_count] */
     u8 *debug_memory[DEBUG_KEPT];
@@ -165,9 +165,9 @@ u32 connection_bulk_ack(Connection *connection, u8 *out);
 /* False: nothing of a transfer came for too long, or it takes longer than its size allows. */
 bool connection_bulk_alive(const Connection *connection, u64 begun_ns, u64 quiet_ns);
 /* A state packet before its world: kept for a while. */
-void connection_ahead_keep(Connection *connection, const u8 *data, u32 bytes);
+void connection_reordered_keep(Connection *connection, const u8 *data, u32 bytes);
 /* A world begins: what came before it and belongs to it. */
-void connection_ahead_push(Connection *connection);
+void connection_reordered_push(Connection *connection);
 
 /* connection_receive.c */
 void connection_message(Connection *connection, const u8 *data, u32 bytes);

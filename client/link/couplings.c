@@ -24,7 +24,7 @@ struct Couplings {
     TimelineBody *bodies; /* [body_count] */
     u32 body_count;
     Bounds *bounds; /* [bounds_count] of chunks of the newest states */
-    u32 bounds_count, bounds_room;
+    u32 bounds_count, bounds_capacity;
     Bounds all; /* around them; empty where there are none */
 };
 
@@ -80,8 +80,8 @@ static const Entity *entity_of(const Scene *scene, const EntityList *entities, i
 
 static bool is_body(const Couplings *couplings, const Entity *entity)
 {
-    return entity->look.kind == APPEARANCE_SHAPE && entity->field < couplings->fields->count &&
-           couplings->bits[entity->field] != NULL &&
+    return entity->appearance.kind == APPEARANCE_SHAPE &&
+           entity->field < couplings->fields->count && couplings->bits[entity->field] != NULL &&
            entity->first < couplings->fields->fields[entity->field].capacity;
 }
 
@@ -98,7 +98,7 @@ bool couplings_update(Couplings *couplings, const Scene *scene, const EntityList
     for (u32 i = 0; i < entities->count; i++) {
         const Entity *entity = &entities->items[i];
         if (is_body(couplings, entity) && entity->movable) {
-            couplings->reach[entity->field][entity->first] = shape_reach(&entity->look.shape);
+            couplings->reach[entity->field][entity->first] = shape_reach(&entity->appearance.shape);
         }
     }
     for (u32 i = 0; i < scene->joint_count; i++) {
@@ -126,14 +126,14 @@ bool couplings_update(Couplings *couplings, const Scene *scene, const EntityList
 
 static void bounds_add(Couplings *couplings, Bounds bounds)
 {
-    if (couplings->bounds_count == couplings->bounds_room) {
-        u32 room = u32_max(2 * couplings->bounds_room, 64);
-        Bounds *grown = realloc(couplings->bounds, room * sizeof *grown);
+    if (couplings->bounds_count == couplings->bounds_capacity) {
+        u32 capacity = u32_max(2 * couplings->bounds_capacity, 64);
+        Bounds *grown = realloc(couplings->bounds, capacity * sizeof *grown);
         if (grown == NULL) {
             return; /* then things sink into these */
         }
         couplings->bounds = grown;
-        couplings->bounds_room = room;
+        couplings->bounds_capacity = capacity;
     }
     couplings->bounds[couplings->bounds_count++] = bounds;
     couplings->all.min = vec3_min(couplings->all.min, bounds.min);

@@ -2,13 +2,13 @@
  * couplings.h: bodies that do not move on their own: those that joints hold, and those near points
  * of soft bodies.
  *
- * Beyond the newest known state each body goes on by its own velocity and spin. Bodies of a figure
- * would come apart on the way, each by the acceleration that its joints give it, and what lies on
- * cloth or jelly would sink into it, since points are never extrapolated. And where what was shown
- * before is blended into what has come since, each by its own spring, they would come apart again.
- * So all these have one clock, as the points of a soft body have (body_clock.h): they stand where
- * nothing is known of one of them, and then hurry after the timeline's tick. A body that comes near
- * to points stands until that clock has come, one that leaves them hurries.
+ * Beyond the newest known state each body goes on by its own velocity and angular velocity. Bodies
+ * of a figure would come apart on the way, each by the acceleration that its joints give it, and
+ * what lies on cloth or jelly would sink into it, since points are never extrapolated. And where
+ * what was shown before is blended into what has come since, each by its own spring, they would
+ * come apart again. So all these have one clock, as the points of a soft body have (body_clock.h):
+ * they stand where nothing is known of one of them, and then hurry after the timeline's tick. A
+ * body that comes near to points stands until that clock has come, one that leaves them hurries.
  * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_COUPLINGS_H

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#define FAR_S            0.08f   /* an acceleration is measured over so long at least */
-#define ROTATION_QUANTUM 0.0028f /* radians, of ten bits */
-#define TURN_MAX_RADIANS 1.2f    /* between two states; faster spins are not extrapolated */
+#define FAR_S                0.08f   /* an acceleration is measured over so long at least */
+#define ROTATION_QUANTUM     0.0028f /* radians, of ten bits */
+#define ROTATION_MAX_RADIANS 1.2f    /* between two states; faster spins are not extrapolated */
 
 /* ---- which states ---- */
 
@@ -69,8 +69,8 @@ static void curve_past(const ChunkState *states, u32 count, const CurveStream *s
 }
 
 /* The chunk's newest state is states[0], and the tick is not before it. */
-static void curve_find_ahead(const ChunkState *states, u32 count, const CurveStream *stream,
-                             f64 tick, Curve *curve)
+static void curve_find_extrapolated(const ChunkState *states, u32 count, const CurveStream *stream,
+                                    f64 tick, Curve *curve)
 {
     const ChunkState *newest = &states[0];
     curve_hold(curve, newest);
@@ -79,7 +79,7 @@ static void curve_find_ahead(const ChunkState *states, u32 count, const CurveStr
     if (!stream->running || count < 2 || silent || late || tick <= (f64)newest->tick) {
         return;
     }
-    curve->mode = CURVE_AHEAD;
+    curve->mode = CURVE_EXTRAPOLATED;
     curve->from = states[1].state;
     curve->from_tick = states[1].tick;
     curve->departure = chunk_departure(stream, &states[1], newest);
@@ -103,7 +103,7 @@ static void curve_choose(const ChunkState *states, u32 count, const CurveStream 
         i++;
     }
     if (i == 0) {
-        curve_find_ahead(states, count, stream, tick, curve);
+        curve_find_extrapolated(states, count, stream, tick, curve);
         return;
     }
     curve_hold(curve, &states[i < count ? i : count - 1]);
@@ -298,15 +298,15 @@ static void path_chord(Vec3 from, Vec3 to, f32 gap, Vec3 *chord, bool *has)
 
 static inline f32 path_component(const Path *path, Slopes s, f32 along, f32 *slope)
 {
-    return path->curve->mode == CURVE_AHEAD ? onward(&path->chords, &s, along, slope)
-                                            : cubic(&path->chords, &s, along, slope);
+    return path->curve->mode == CURVE_EXTRAPOLATED ? onward(&path->chords, &s, along, slope)
+                                                   : cubic(&path->chords, &s, along, slope);
 }
 
 /* From `from` (between) or from `to` (ahead) to where the element is at the tick. */
 static Vec3 path_at(const Path *path, f64 tick, Vec3 *slope)
 {
     const Vec3 *h = &path->here, *b = &path->before, *a = &path->after, *f = &path->far;
-    f32 along = path->curve->mode == CURVE_AHEAD
+    f32 along = path->curve->mode == CURVE_EXTRAPOLATED
                     ? (f32)(tick - (f64)path->curve->to_tick)
                     : (f32)((tick - path->curve->departure) / (f64)path->chords.gap);
     Vec3 p;
@@ -319,7 +319,7 @@ static Vec3 path_at(const Path *path, f64 tick, Vec3 *slope)
 f32 curve_share(const Curve *curve, f64 tick)
 {
     if (curve->mode != CURVE_BETWEEN) {
-        return curve->mode == CURVE_AHEAD ? 1.0f : 0.0f;
+        return curve->mode == CURVE_EXTRAPOLATED ? 1.0f : 0.0f;
     }
     return f32_clamp((f32)((tick - curve->departure) / (f64)curve->gap), 0.0f, 1.0f);
 }
@@ -327,7 +327,7 @@ f32 curve_share(const Curve *curve, f64 tick)
 /* The tick, kept within what the curve is good for. */
 static f64 curve_clamp(const Curve *curve, const CurveStream *stream, f64 tick)
 {
-    if (curve->mode == CURVE_AHEAD) {
+    if (curve->mode == CURVE_EXTRAPOLATED) {
         return fmin(fmax(tick, (f64)curve->to_tick), (f64)curve->to_tick + stream->ahead_max);
     }
     return fmin(fmax(tick, curve->departure), (f64)curve->to_tick);
@@ -359,7 +359,7 @@ Vec3 quat_to_vector(Quat q)
     return vec3_scale(v, sine > 1e-5f ? 2.0f * atan2f(sine, q.w) / sine : 2.0f);
 }
 
-static Vec3 turn_between(u32 from, u32 to)
+static Vec3 rotation_between(u32 from, u32 to)
 {
     if (from == to) {
         return vec3_zero();
@@ -390,23 +390,23 @@ static ShownPose pose_exact(const FieldDesc *field, const QPose *pose)
     return shown;
 }
 
-static Quat turned(const Path *path, Quat from, Quat to, f64 tick, Vec3 *spin)
+static Quat rotated(const Path *path, Quat from, Quat to, f64 tick, Vec3 *angular_velocity)
 {
-    bool ahead = path->curve->mode == CURVE_AHEAD;
-    f32 turn = vec3_length(path->here) * path->chords.gap;
-    if (turn == 0.0f && vec3_length_squared(path->before) == 0.0f &&
+    bool ahead = path->curve->mode == CURVE_EXTRAPOLATED;
+    f32 rotation_vector = vec3_length(path->here) * path->chords.gap;
+    if (rotation_vector == 0.0f && vec3_length_squared(path->before) == 0.0f &&
         vec3_length_squared(path->after) == 0.0f) {
         return to;
     }
-    if (ahead && turn > TURN_MAX_RADIANS) {
+    if (ahead && rotation_vector > ROTATION_MAX_RADIANS) {
         return to;
     }
     Path even = *path;
-    if (ahead || turn > TURN_MAX_RADIANS) {
+    if (ahead || rotation_vector > ROTATION_MAX_RADIANS) {
         even.chords.has_before = even.chords.has_after = even.chords.has_far = false;
         even.chords.rest_before = even.chords.rest_after = false;
     }
-    Vec3 rotation = path_at(&even, tick, spin);
+    Vec3 rotation = path_at(&even, tick, angular_velocity);
     return quat_mul(quat_from_vector(rotation), ahead ? to : from);
 }
 
@@ -415,9 +415,9 @@ ShownPose curve_pose(const Curve *curve, const CurveStream *stream, const FieldD
 {
     CurveSpeed unwanted = {0};
     speed = speed != NULL ? speed : &unwanted;
-    speed->velocity = speed->spin = vec3_zero();
+    speed->velocity = speed->angular_velocity = vec3_zero();
     QPose from = qpose_at(curve->from, i), to = qpose_at(curve->to, i);
-    bool ahead = curve->mode == CURVE_AHEAD;
+    bool ahead = curve->mode == CURVE_EXTRAPOLATED;
     if (curve->mode == CURVE_HOLD || !pose_continues(&from, &to) ||
         (ahead && !(to.flags & POSE_AWAKE))) {
         bool ended = ahead || curve_share(curve, tick) >= 1.0f;
@@ -426,24 +426,27 @@ ShownPose curve_pose(const Curve *curve, const CurveStream *stream, const FieldD
     tick = curve_clamp(curve, stream, tick);
     ShownPose a = pose_exact(field, &from), b = pose_exact(field, &to);
     Path way = path_begin(curve, free_a_tick(stream, CURVE_FREE_M_S2), field->quantum);
-    Path turn = path_begin(curve, free_a_tick(stream, CURVE_FREE_RAD_S2), ROTATION_QUANTUM);
+    Path rotation_vector =
+        path_begin(curve, free_a_tick(stream, CURVE_FREE_RAD_S2), ROTATION_QUANTUM);
     bool unused;
     path_chord(a.position, b.position, curve->gap, &way.here, &unused);
-    turn.here = vec3_scale(turn_between(from.rotation, to.rotation), 1.0f / curve->gap);
+    rotation_vector.here =
+        vec3_scale(rotation_between(from.rotation, to.rotation), 1.0f / curve->gap);
     QPose other;
     if (curve->before != NULL &&
         (other = qpose_at(curve->before, i), pose_continues(&other, &from))) {
         path_chord(dequantize_position(field, other.position), a.position, curve->gap_before,
                    &way.before, &way.chords.has_before);
-        turn.before =
-            vec3_scale(turn_between(other.rotation, from.rotation), 1.0f / curve->gap_before);
-        turn.chords.has_before = true;
+        rotation_vector.before =
+            vec3_scale(rotation_between(other.rotation, from.rotation), 1.0f / curve->gap_before);
+        rotation_vector.chords.has_before = true;
     }
     if (curve->after != NULL && (other = qpose_at(curve->after, i), pose_continues(&to, &other))) {
         path_chord(b.position, dequantize_position(field, other.position), curve->gap_after,
                    &way.after, &way.chords.has_after);
-        turn.after = vec3_scale(turn_between(to.rotation, other.rotation), 1.0f / curve->gap_after);
-        turn.chords.has_after = true;
+        rotation_vector.after =
+            vec3_scale(rotation_between(to.rotation, other.rotation), 1.0f / curve->gap_after);
+        rotation_vector.chords.has_after = true;
     }
     if (curve->far != NULL && (other = qpose_at(curve->far, i), pose_continues(&other, &from))) {
         path_chord(dequantize_position(field, other.position), a.position, curve->gap_far, &way.far,
@@ -451,7 +454,8 @@ ShownPose curve_pose(const Curve *curve, const CurveStream *stream, const FieldD
     }
     ShownPose shown = ahead ? b : a;
     shown.position = vec3_add(shown.position, path_at(&way, tick, &speed->velocity));
-    shown.orientation = turned(&turn, a.orientation, b.orientation, tick, &speed->spin);
+    shown.orientation =
+        rotated(&rotation_vector, a.orientation, b.orientation, tick, &speed->angular_velocity);
     return shown;
 }
 
@@ -480,7 +484,7 @@ ShownPoint curve_point(const Curve *curve, const CurveStream *stream, const Fiel
 {
     CurveSpeed unwanted = {0};
     speed = speed != NULL ? speed : &unwanted;
-    speed->velocity = speed->spin = vec3_zero();
+    speed->velocity = speed->angular_velocity = vec3_zero();
     QPoint from = qpoint_at(curve->from, i), to = qpoint_at(curve->to, i);
     Vec3 a = dequantize_position(field, from.position), b = dequantize_position(field, to.position);
     f32 share = curve_share(curve, tick);
@@ -509,7 +513,7 @@ ShownPoint curve_point(const Curve *curve, const CurveStream *stream, const Fiel
     if (point_other(field, curve->far, i, from.generation, &other)) {
         path_chord(other, a, curve->gap_far, &way.far, &way.chords.has_far);
     }
-    ShownPoint shown = curve->mode == CURVE_AHEAD ? last : first;
+    ShownPoint shown = curve->mode == CURVE_EXTRAPOLATED ? last : first;
     shown.position = vec3_add(shown.position, path_at(&way, tick, &speed->velocity));
     shown.scalar = first.scalar + (last.scalar - first.scalar) * share;
     return shown;

@@ -7,11 +7,11 @@
  * their chords: the turn is as sharp as it was, and a box that lands never sinks into the ground.
  * Below that a cubic overshoots by at most 0.074 · a · h² (1.2 mm at 15 m/s² and 30 states a
  * second). Orientations do the same with the rotation vector from the first state on, which is
- * slerp where the spin is even.
+ * slerp where the angular velocity is even.
  * Points that hang together (`whole`) bend so only between states that are near to each other: an
  * overshoot of each would stretch what lies between them, straight ways never do.
  * Beyond the newest state positions go on with its velocity and, where the last states agree on
- * one, its acceleration; orientations with their spin.
+ * one, its acceleration; orientations with their angular velocity.
  * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_CURVE_H
@@ -27,7 +27,7 @@ typedef enum CurveMode {
     CURVE_NONE, /* nothing of the chunk arrived yet */
     CURVE_HOLD, /* `from` for ever */
     CURVE_BETWEEN,
-    CURVE_AHEAD, /* beyond `to`, with the motion from `from` */
+    CURVE_EXTRAPOLATED, /* beyond `to`, with the motion from `from` */
 } CurveMode;
 
 /* A curve and the states that it goes through; pointers are borrowed from the receiver. A missing
@@ -69,7 +69,7 @@ bool curve_resolve(Curve *curve, const ChunkState *states, u32 count);
 
 /* Metres and radians a tick. */
 typedef struct CurveSpeed {
-    Vec3 velocity, spin;
+    Vec3 velocity, angular_velocity;
 } CurveSpeed;
 
 /* Element i at a tick of the curve (mode not CURVE_NONE); speed may be NULL. */

@@ -10,24 +10,24 @@
 
 #define MS 1000000ull
 
-typedef struct Waiting {
-    struct Waiting *next;
+typedef struct WaitingEvent {
+    struct WaitingEvent *next;
     LinkEvent event; /* its data are `data` */
     u8 data[];
-} Waiting;
+} WaitingEvent;
 
 typedef struct LinkThread {
     Link base;
     Link *inner;
     u64 (*now_ns)(void);
     pthread_t thread;
-    int fd;            /* of inner */
-    int news;          /* readable while something waits for the owner; −1: there is none */
-    Waiting *borrowed; /* of the owner's last poll */
+    int fd;                 /* of inner */
+    int news;               /* readable while something waits for the owner; −1: there is none */
+    WaitingEvent *borrowed; /* of the owner's last poll */
 
     pthread_mutex_t lock; /* of all below and of inner */
     bool stop;
-    Waiting *first, **end;
+    WaitingEvent *first, **end;
     u64 bytes;
 } LinkThread;
 
@@ -49,7 +49,7 @@ static void receive(LinkThread *link)
     bool waited = link->first != NULL;
     while (link->bytes < LINK_THREAD_BYTES_MAX &&
            link->inner->ops->poll(link->inner, link->now_ns() / MS, &event)) {
-        Waiting *waiting = malloc(sizeof *waiting + event.bytes);
+        WaitingEvent *waiting = malloc(sizeof *waiting + event.bytes);
         if (waiting == NULL) {
             continue; /* lost, as on a bad line */
         }
@@ -108,7 +108,7 @@ static bool thread_poll(Link *base, u64 now_ms, LinkEvent *event)
     if (link->first == NULL) {
         receive(link);
     }
-    Waiting *waiting = link->first;
+    WaitingEvent *waiting = link->first;
     if (waiting != NULL) {
         link->first = waiting->next;
         if (link->first == NULL) {
@@ -177,7 +177,7 @@ static void thread_destroy(Link *base)
     pthread_join(link->thread, NULL);
     link->inner->ops->destroy(link->inner);
     while (link->first != NULL) {
-        Waiting *next = link->first->next;
+        WaitingEvent *next = link->first->next;
         free(link->first);
         link->first = next;
     }

@@ -10,7 +10,8 @@
 
 typedef struct ShownOps {
     u32 bytes;   /* of an element as shown, of one channel */
-    bool curved; /* what is learnt late or was foretold wrongly is blended in, element by element */
+    bool curved; /* what is learnt late or was predicted wrongly is blended in, element by element
+                    */
     bool parts;  /* is shown also where only some is known */
     /* All elements, [channels][capacity]. False if some are not known. */
     bool (*fill)(const Timeline *timeline, u32 field, const FieldDesc *desc, void *elements);

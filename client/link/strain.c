@@ -107,10 +107,10 @@ static const SoftMesh *mesh_of(const Scene *scene, const Entity *entity)
 {
     u32 index = entity->id - 1 - scene->body_count;
     if (entity->id <= scene->body_count || index >= scene->soft_count ||
-        strncmp(entity->name, scene->softs[index].name, NAME_BYTES_MAX) != 0) {
+        strncmp(entity->name, scene->soft_bodies[index].name, NAME_BYTES_MAX) != 0) {
         return NULL;
     }
-    const SoftMesh *mesh = &scene->soft_meshes[scene->softs[index].mesh];
+    const SoftMesh *mesh = &scene->soft_meshes[scene->soft_bodies[index].mesh];
     return mesh->point_count == entity->count ? mesh : NULL;
 }
 

@@ -26,7 +26,7 @@ static void pieces_finish(Pieces *pieces)
 }
 
 /* The pieces of a field, cut where bodies begin and end. False without memory. */
-static bool pieces_make(Pieces *pieces, const FieldDesc *field, u32 id, const Body *bodies,
+static bool pieces_make(Pieces *pieces, const FieldDesc *field, u32 id, const BodyTrack *bodies,
                         u32 body_count)
 {
     u32 chunks = chunk_count(field), body = 0;
@@ -51,10 +51,10 @@ static bool pieces_make(Pieces *pieces, const FieldDesc *field, u32 id, const Bo
             u32 starts = any ? bodies[body].range.first : UINT32_MAX;
             u32 until = starts <= from ? starts + bodies[body].range.count : starts;
             until = u32_min(until, end);
-            pieces->items[pieces->count++] = (Piece){.chunk = chunk,
-                                                     .begin = from - first,
-                                                     .count = until - from,
-                                                     .body = starts <= from ? body + 1 : 0};
+            pieces->items[pieces->count++] = (ChunkPiece){.chunk = chunk,
+                                                          .begin = from - first,
+                                                          .count = until - from,
+                                                          .body = starts <= from ? body + 1 : 0};
             from = until;
         }
     }
@@ -95,9 +95,9 @@ void timeline_destroy(Timeline *timeline)
     free(timeline);
 }
 
-void timeline_stand(Timeline *timeline, const Ground *ground)
+void timeline_stand(Timeline *timeline, const StaticColliders *colliders)
 {
-    timeline->ground = ground;
+    timeline->colliders = colliders;
 }
 
 void timeline_couple(Timeline *timeline, Couplings *couplings)
@@ -116,13 +116,13 @@ static bool range_same(const TimelineBody *a, const TimelineBody *b)
 static void pieces_take_over(Pieces *pieces, Pieces *before)
 {
     for (u32 i = 0, k = 0; i < pieces->count; i++) {
-        Piece *piece = &pieces->items[i];
+        ChunkPiece *piece = &pieces->items[i];
         while (k < before->count &&
                (before->items[k].chunk < piece->chunk || (before->items[k].chunk == piece->chunk &&
                                                           before->items[k].begin < piece->begin))) {
             k++;
         }
-        Piece *old = k < before->count ? &before->items[k] : NULL;
+        ChunkPiece *old = k < before->count ? &before->items[k] : NULL;
         if (old != NULL && old->chunk == piece->chunk && old->begin == piece->begin &&
             old->count == piece->count && (old->body == 0) == (piece->body == 0)) {
             piece->curve = old->curve;
@@ -147,7 +147,7 @@ bool timeline_bodies(Timeline *timeline, const TimelineBody *bodies, u32 count)
     if (!bodies_changed(timeline, bodies, count)) {
         return true;
     }
-    Body *made = calloc(u32_max(count, 1), sizeof *made);
+    BodyTrack *made = calloc(u32_max(count, 1), sizeof *made);
     if (made == NULL) {
         return false;
     }
@@ -242,7 +242,7 @@ CurveStream timeline_stream(const Timeline *timeline)
     return stream;
 }
 
-void timeline_curve_at(const Piece *piece, const ChunkState *states, u32 count,
+void timeline_curve_at(const ChunkPiece *piece, const ChunkState *states, u32 count,
                        const CurveStream *stream, f64 tick, Curve *curve)
 {
     if (piece->body != 0 && count > 0) {
@@ -252,14 +252,14 @@ void timeline_curve_at(const Piece *piece, const ChunkState *states, u32 count,
     curve->whole = piece->body != 0;
 }
 
-f64 timeline_piece_tick(const Timeline *timeline, const Piece *piece)
+f64 timeline_piece_tick(const Timeline *timeline, const ChunkPiece *piece)
 {
     return piece->body != 0 ? timeline->bodies[piece->body - 1].clock.tick
                             : timeline->playout.shown;
 }
 
 bool timeline_curve(const Timeline *timeline, const CurveStream *stream, u32 field,
-                    const Piece *piece, Curve *curve)
+                    const ChunkPiece *piece, Curve *curve)
 {
     if (piece->body != 0 && !timeline->bodies[piece->body - 1].clock.showing) {
         return false;
@@ -270,10 +270,10 @@ bool timeline_curve(const Timeline *timeline, const CurveStream *stream, u32 fie
     return curve->mode != CURVE_NONE;
 }
 
-const Piece *timeline_piece(const Timeline *timeline, u32 field, u32 chunk, u32 i)
+const ChunkPiece *timeline_piece(const Timeline *timeline, u32 field, u32 chunk, u32 i)
 {
     const Pieces *pieces = &timeline->pieces[field];
-    const Piece *piece = &pieces->items[pieces->of_chunk[chunk]];
+    const ChunkPiece *piece = &pieces->items[pieces->of_chunk[chunk]];
     while (i >= piece->begin + piece->count) {
         piece++;
     }
@@ -290,10 +290,11 @@ ShownPose timeline_pose_on(const Timeline *timeline, const CurveStream *stream, 
 {
     const FieldDesc *desc = &timeline->fields->fields[field];
     ShownPose pose = curve_pose(curve, stream, desc, i, tick, speed);
-    if (curve->mode == CURVE_AHEAD && timeline->ground != NULL && (pose.flags & POSE_LIVE) != 0) {
+    if (curve->mode == CURVE_EXTRAPOLATED && timeline->colliders != NULL &&
+        (pose.flags & POSE_LIVE) != 0) {
         Vec3 known = curve_pose(curve, stream, desc, i, (f64)curve->to_tick, NULL).position;
-        ground_hold(timeline->ground, field, chunk * CHUNK_POSES + i, pose.orientation, known,
-                    &pose.position, &speed->velocity);
+        static_colliders_hold(timeline->colliders, field, chunk * CHUNK_POSES + i, pose.orientation,
+                              known, &pose.position, &speed->velocity);
     }
     return pose;
 }
@@ -315,11 +316,12 @@ static f32 largest(Vec3 v)
 static bool offset_matters(const Offset *offset)
 {
     return largest(offset->position) > OFFSET_MIN_M || largest(offset->velocity) > OFFSET_MIN_M_S ||
-           largest(offset->rotation) > OFFSET_MIN_M || largest(offset->spin) > OFFSET_MIN_M_S;
+           largest(offset->rotation) > OFFSET_MIN_M ||
+           largest(offset->angular_velocity) > OFFSET_MIN_M_S;
 }
 
 /* Critically damped springs, exactly for any dt. */
-static void offsets_fade(Piece *piece, f32 dt)
+static void offsets_fade(ChunkPiece *piece, f32 dt)
 {
     static const Offset none;
     f32 fade = expf(-TIMELINE_BLEND * dt);
@@ -327,7 +329,7 @@ static void offsets_fade(Piece *piece, f32 dt)
     for (u32 i = 0; i < piece->count; i++) {
         Offset *offset = &piece->offsets[i];
         offset->position = spring(offset->position, &offset->velocity, dt, fade);
-        offset->rotation = spring(offset->rotation, &offset->spin, dt, fade);
+        offset->rotation = spring(offset->rotation, &offset->angular_velocity, dt, fade);
         if (offset_matters(offset)) {
             piece->offset = true;
         } else {
@@ -337,10 +339,10 @@ static void offsets_fade(Piece *piece, f32 dt)
 }
 
 /* A moment of an element on a curve; pace in ticks a local second. */
-typedef struct Moment {
+typedef struct ShownMoment {
     const Curve *curve;
     f64 tick, pace;
-} Moment;
+} ShownMoment;
 
 /* A speed that turned out so different was changed by a hit: what kept it would go through walls.
  */
@@ -353,7 +355,8 @@ static Vec3 unless_hit(Vec3 change, f32 most)
  * of `from`. Of a body only the shape is taken over: it goes from the one to the other by shapes
  * between them, which are no more stretched than these. */
 static void offset_change(const Timeline *timeline, const CurveStream *stream, u32 field,
-                          const Piece *piece, Moment from, Moment to, u32 i, Offset *offset)
+                          const ChunkPiece *piece, ShownMoment from, ShownMoment to, u32 i,
+                          Offset *offset)
 {
     static const Offset none;
     const FieldDesc *desc = &timeline->fields->fields[field];
@@ -366,8 +369,8 @@ static void offset_change(const Timeline *timeline, const CurveStream *stream, u
             timeline_pose_on(timeline, stream, field, piece->chunk, i, to.curve, to.tick, &is);
         same = a.generation == b.generation && (a.flags & b.flags & POSE_LIVE) != 0;
         offset->position = vec3_add(offset->position, vec3_sub(a.position, b.position));
-        Quat turn = quat_mul(a.orientation, quat_conjugate(b.orientation));
-        offset->rotation = quat_to_vector(quat_mul(quat_from_vector(offset->rotation), turn));
+        Quat rotation = quat_mul(a.orientation, quat_conjugate(b.orientation));
+        offset->rotation = quat_to_vector(quat_mul(quat_from_vector(offset->rotation), rotation));
     } else {
         ShownPoint a = curve_point(from.curve, stream, desc, i, from.tick, &was);
         ShownPoint b = curve_point(to.curve, stream, desc, i, to.tick, &is);
@@ -376,22 +379,23 @@ static void offset_change(const Timeline *timeline, const CurveStream *stream, u
     }
     Vec3 velocity =
         vec3_sub(vec3_scale(was.velocity, (f32)from.pace), vec3_scale(is.velocity, (f32)to.pace));
-    Vec3 spin = vec3_sub(vec3_scale(was.spin, (f32)from.pace), vec3_scale(is.spin, (f32)to.pace));
+    Vec3 angular_velocity = vec3_sub(vec3_scale(was.angular_velocity, (f32)from.pace),
+                                     vec3_scale(is.angular_velocity, (f32)to.pace));
     if (from.tick == to.tick) { /* something was learnt, the tick did not jump */
         velocity = unless_hit(velocity, HIT_M_S);
-        spin = unless_hit(spin, HIT_RAD_S);
+        angular_velocity = unless_hit(angular_velocity, HIT_RAD_S);
     }
     if (piece->body == 0) {
         offset->velocity = vec3_add(offset->velocity, velocity);
-        offset->spin = vec3_add(offset->spin, spin);
+        offset->angular_velocity = vec3_add(offset->angular_velocity, angular_velocity);
     }
     if (!same) {
         *offset = none;
     }
 }
 
-static void offsets_change(Timeline *timeline, const CurveStream *stream, u32 field, Piece *piece,
-                           Moment from, Moment to)
+static void offsets_change(Timeline *timeline, const CurveStream *stream, u32 field,
+                           ChunkPiece *piece, ShownMoment from, ShownMoment to)
 {
     if (from.curve->mode == CURVE_NONE || to.curve->mode == CURVE_NONE) {
         return;
@@ -426,7 +430,8 @@ static void offsets_change(Timeline *timeline, const CurveStream *stream, u32 fi
 /* ---- on with time ---- */
 
 /* What all chunks of a body are known at. */
-static BodyKnown body_known(const Timeline *timeline, const CurveStream *stream, const Body *body)
+static BodyKnown body_known(const Timeline *timeline, const CurveStream *stream,
+                            const BodyTrack *body)
 {
     const FieldDesc *desc = &timeline->fields->fields[body->range.field];
     BodyKnown known = {true, true, 0.0, INFINITY};
@@ -450,7 +455,7 @@ static void bodies_advance(Timeline *timeline, const CurveStream *stream, f64 be
                      .rate = playout->tick_rate,
                      .elapsed_s = step->elapsed_s};
     for (u32 i = 0; i < timeline->body_count; i++) {
-        Body *body = &timeline->bodies[i];
+        BodyTrack *body = &timeline->bodies[i];
         body->before = body->clock.tick;
         body->jumped = body_clock_step(&body->clock, body_known(timeline, stream, body), &pace);
     }
@@ -460,11 +465,11 @@ static void bodies_advance(Timeline *timeline, const CurveStream *stream, f64 be
 }
 
 /* From what the piece showed at the last advance to what it shows now. */
-static void piece_advance(Timeline *timeline, const CurveStream *stream, u32 field, Piece *piece,
-                          f64 before, const PlayoutStep *step)
+static void piece_advance(Timeline *timeline, const CurveStream *stream, u32 field,
+                          ChunkPiece *piece, f64 before, const PlayoutStep *step)
 {
     const Playout *playout = &timeline->playout;
-    const Body *body = piece->body != 0 ? &timeline->bodies[piece->body - 1] : NULL;
+    const BodyTrack *body = piece->body != 0 ? &timeline->bodies[piece->body - 1] : NULL;
     f64 pace = playout->speed > 0 ? playout->pace : 0.0; /* paused, nothing swings */
     if (body != NULL && !body->clock.showing) {
         piece->curve.mode = CURVE_NONE;
@@ -485,8 +490,8 @@ static void piece_advance(Timeline *timeline, const CurveStream *stream, u32 fie
     if (old->mode != CURVE_NONE && timeline->news) {
         timeline_curve_at(piece, states, count, stream, before, &then);
         if (!curve_same(old, &then) && curve_resolve(old, states, count)) {
-            offsets_change(timeline, stream, field, piece, (Moment){old, before, pace},
-                           (Moment){&then, before, pace});
+            offsets_change(timeline, stream, field, piece, (ShownMoment){old, before, pace},
+                           (ShownMoment){&then, before, pace});
         }
         *old = then;
     }
@@ -496,12 +501,13 @@ static void piece_advance(Timeline *timeline, const CurveStream *stream, u32 fie
     timeline_curve_at(piece, states, count, stream, shown, &now);
     if (old->mode != CURVE_NONE && jumped) {
         timeline_curve_at(piece, states, count, stream, step->from, &then);
-        offsets_change(timeline, stream, field, piece, (Moment){&then, step->from, step->pace_from},
-                       (Moment){&now, step->to, playout->pace});
-    } else if (old->mode == CURVE_AHEAD && now.mode == CURVE_HOLD) {
+        offsets_change(timeline, stream, field, piece,
+                       (ShownMoment){&then, step->from, step->pace_from},
+                       (ShownMoment){&now, step->to, playout->pace});
+    } else if (old->mode == CURVE_EXTRAPOLATED && now.mode == CURVE_HOLD) {
         /* Long not heard of while others were: it rests where it was last seen. */
-        offsets_change(timeline, stream, field, piece, (Moment){old, shown, pace},
-                       (Moment){&now, shown, pace});
+        offsets_change(timeline, stream, field, piece, (ShownMoment){old, shown, pace},
+                       (ShownMoment){&now, shown, pace});
     }
     *old = now;
 }

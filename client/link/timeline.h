@@ -42,8 +42,8 @@ typedef struct ShownGrid {
 #define TIMELINE_BLEND 12.0f /* 1/s */
 
 typedef struct Timeline Timeline;
-typedef struct Ground Ground;       /* ground.h */
-typedef struct Couplings Couplings; /* couplings.h */
+typedef struct StaticColliders StaticColliders; /* static_colliders.h */
+typedef struct Couplings Couplings;             /* couplings.h */
 
 /* Of one stream epoch: a seek, a reset or another world gets a new one. `receiver` is borrowed.
  * NULL without memory. */
@@ -57,7 +57,7 @@ void timeline_shown_free(TimelineShown *shown);
 /* Takes it over; of the same fields. NULL: nothing. */
 void timeline_inherit(Timeline *timeline, TimelineShown *shown);
 /* What is shown ahead of what is known does not sink into it; borrowed, NULL: nothing stands. */
-void timeline_stand(Timeline *timeline, const Ground *ground);
+void timeline_stand(Timeline *timeline, const StaticColliders *colliders);
 /* What does not move on its own; borrowed, and moved on with the timeline. NULL: all do. */
 void timeline_couple(Timeline *timeline, Couplings *couplings);
 /* Points of one body: its chunks are shown for one tick (body_clock.h), nothing of it is

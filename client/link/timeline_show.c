@@ -55,7 +55,7 @@ static bool former_get(const Timeline *timeline, u32 field, u32 first, u32 count
 
 /* ---- elements ---- */
 
-static void pose_shift(const Piece *piece, u32 i, ShownPose *pose)
+static void pose_shift(const ChunkPiece *piece, u32 i, ShownPose *pose)
 {
     if (!piece->offset || !(pose->flags & POSE_LIVE)) {
         return;
@@ -68,7 +68,7 @@ static void pose_shift(const Piece *piece, u32 i, ShownPose *pose)
     }
 }
 
-static void point_shift(const Piece *piece, u32 i, ShownPoint *point)
+static void point_shift(const ChunkPiece *piece, u32 i, ShownPoint *point)
 {
     if (piece->offset && point->generation != 0) {
         point->position = vec3_add(point->position, piece->offsets[i - piece->begin].position);
@@ -77,7 +77,7 @@ static void point_shift(const Piece *piece, u32 i, ShownPoint *point)
 
 /* Of a piece that is shown on the curve. */
 static ShownPose pose_now(const Timeline *timeline, const CurveStream *stream, u32 field,
-                          const Piece *piece, u32 i, const Curve *curve)
+                          const ChunkPiece *piece, u32 i, const Curve *curve)
 {
     f64 tick = timeline->playout.shown;
     Curve own;
@@ -102,7 +102,7 @@ void timeline_poses(const Timeline *timeline, u32 field, ShownPose *poses)
     u32 chunks = chunk_count(desc);
     for (u32 chunk = 0; chunk < chunks; chunk++) {
         ShownPose *out = poses + (size_t)chunk * CHUNK_POSES;
-        const Piece *piece = timeline_piece(timeline, field, chunk, 0);
+        const ChunkPiece *piece = timeline_piece(timeline, field, chunk, 0);
         Curve curve;
         if (!timeline_curve(timeline, &stream, field, piece, &curve)) {
             if (!former_get(timeline, field, chunk * CHUNK_POSES, piece->count, sizeof *out, out)) {
@@ -127,7 +127,7 @@ void timeline_point_range(const Timeline *timeline, u32 field, u32 first, u32 co
     while (done < count) {
         u32 chunk = (first + done) / CHUNK_POINTS;
         u32 begin = (first + done) % CHUNK_POINTS;
-        const Piece *piece = timeline_piece(timeline, field, chunk, begin);
+        const ChunkPiece *piece = timeline_piece(timeline, field, chunk, begin);
         u32 n = u32_min(count - done, piece->begin + piece->count - begin);
         f64 tick = timeline_piece_tick(timeline, piece);
         ShownPoint *out = points + done;
@@ -167,7 +167,7 @@ bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *
         element >= desc->capacity) {
         return false;
     }
-    const Piece *piece = timeline_piece(timeline, field, element / CHUNK_POSES, i);
+    const ChunkPiece *piece = timeline_piece(timeline, field, element / CHUNK_POSES, i);
     Curve curve;
     if (!timeline_curve(timeline, &stream, field, piece, &curve)) {
         return false;
@@ -184,7 +184,7 @@ bool timeline_point(const Timeline *timeline, u32 field, u32 element, ShownPoint
     }
     CurveStream stream = timeline_stream(timeline);
     u32 i = element % CHUNK_POINTS;
-    const Piece *piece = timeline_piece(timeline, field, element / CHUNK_POINTS, i);
+    const ChunkPiece *piece = timeline_piece(timeline, field, element / CHUNK_POINTS, i);
     Curve curve;
     if (!timeline_curve(timeline, &stream, field, piece, &curve)) {
         return false;
@@ -207,7 +207,7 @@ bool timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars)
     for (u32 chunk = 0; chunk < chunks; chunk++) {
         f32 *out = scalars + (size_t)chunk * CHUNK_SCALARS;
         u32 elements = chunk_elements(desc, chunk);
-        Piece all = {.chunk = chunk};
+        ChunkPiece all = {.chunk = chunk};
         Curve curve;
         if (timeline_curve(timeline, &stream, field, &all, &curve)) {
             bool ended = curve_share(&curve, timeline->playout.shown) >= 1.0f;
@@ -260,7 +260,7 @@ static bool chunk_values(const Timeline *timeline, const CurveStream *stream, u3
                          u32 channel, f32 *out)
 {
     const FieldDesc *desc = &timeline->fields->fields[field];
-    Piece all = {.chunk = chunk};
+    ChunkPiece all = {.chunk = chunk};
     Curve curve;
     f32 low, scale;
     if (!timeline_curve(timeline, stream, field, &all, &curve)) {

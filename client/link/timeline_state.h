@@ -9,35 +9,35 @@
 #include "client/link/body_clock.h"
 #include "client/link/couplings.h"
 #include "client/link/curve.h"
-#include "client/link/ground.h"
 #include "client/link/playout.h"
+#include "client/link/static_colliders.h"
 #include "client/link/timeline.h"
 
 /* What is left of something shown before; rotation vectors in radians. */
 typedef struct Offset {
-    Vec3 position, velocity, rotation, spin;
+    Vec3 position, velocity, rotation, angular_velocity;
 } Offset;
 
 /* Elements of a chunk of poses or points, as they were last shown: all of them, or those of one
  * body or of none. */
-typedef struct Piece {
+typedef struct ChunkPiece {
     u32 chunk, begin, count; /* elements of the chunk */
     u32 body;                /* index + 1 of those with one tick for all their pieces; 0: none */
     Curve curve;
     Offset *offsets; /* [count], NULL until the first are needed */
     bool offset;     /* some are not zero */
-} Piece;
+} ChunkPiece;
 
-typedef struct Body {
+typedef struct BodyTrack {
     TimelineBody range;
     BodyClock clock;
     f64 before; /* its tick before the last advance */
     bool jumped;
-} Body;
+} BodyTrack;
 
 /* How a field of poses or points is shown. */
 typedef struct Pieces {
-    Piece *items; /* [count], in order, without gaps */
+    ChunkPiece *items; /* [count], in order, without gaps */
     u32 count;
     u32 *of_chunk; /* [chunks + 1] the first piece of each */
 } Pieces;
@@ -50,11 +50,11 @@ struct TimelineShown {
 struct Timeline {
     const SnapshotReceiver *receiver; /* borrowed */
     const FieldSet *fields;           /* borrowed from the receiver */
-    const Ground *ground;             /* borrowed; NULL: nothing stands */
+    const StaticColliders *colliders; /* borrowed; NULL: nothing stands */
     Couplings *couplings;             /* borrowed; NULL: everything moves on its own */
     Playout playout;
     Pieces pieces[FIELDS_MAX]; /* of poses and points, else empty */
-    Body *bodies;              /* [body_count], by field and first element */
+    BodyTrack *bodies;         /* [body_count], by field and first element */
     u32 body_count;
     TimelineShown *former; /* of the stream before, or NULL */
     bool news;             /* packets came since the last advance */
@@ -67,15 +67,15 @@ struct Timeline {
 };
 
 CurveStream timeline_stream(const Timeline *timeline);
-f64 timeline_piece_tick(const Timeline *timeline, const Piece *piece);
+f64 timeline_piece_tick(const Timeline *timeline, const ChunkPiece *piece);
 /* The piece that element i of a chunk belongs to. */
-const Piece *timeline_piece(const Timeline *timeline, u32 field, u32 chunk, u32 i);
+const ChunkPiece *timeline_piece(const Timeline *timeline, u32 field, u32 chunk, u32 i);
 /* The curve of a piece at a tick. Bodies do not go on beyond what is known. */
-void timeline_curve_at(const Piece *piece, const ChunkState *states, u32 count,
+void timeline_curve_at(const ChunkPiece *piece, const ChunkState *states, u32 count,
                        const CurveStream *stream, f64 tick, Curve *curve);
 /* The curve now shown; false if nothing of the piece can be. */
 bool timeline_curve(const Timeline *timeline, const CurveStream *stream, u32 field,
-                    const Piece *piece, Curve *curve);
+                    const ChunkPiece *piece, Curve *curve);
 /* True if the pose is shown at a tick of its own. */
 bool timeline_pose_apart(const Timeline *timeline, u32 field, u32 element, f64 *tick);
 /* Element i of the chunk on the curve; beyond the newest state it stays out of what stands. */

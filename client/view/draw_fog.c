@@ -251,7 +251,7 @@ static void fog_fill(DrawFog *draw, Fog *fog, const Picture *picture)
     const u32 *dims = grid->dims;
     Vec3 eye = picture->camera.eye, sun = vec3_normalize_or(picture->scene->sky.sun, vec3_zero());
     fog->first = draw->count;
-    if (!fog_reduce(draw, fog, picture->entities[fog->entity].look.color[3]) ||
+    if (!fog_reduce(draw, fog, picture->entities[fog->entity].appearance.color[3]) ||
         !fog_reserve(draw, (u64)dims[0] * dims[1] * dims[2])) {
         return;
     }
@@ -282,7 +282,7 @@ static void fog_fill(DrawFog *draw, Fog *fog, const Picture *picture)
 
 static bool is_fog(const Entity *entity, const Picture *picture)
 {
-    return entity->look.kind != APPEARANCE_NONE && entity->field < picture->fields->count &&
+    return entity->appearance.kind != APPEARANCE_NONE && entity->field < picture->fields->count &&
            picture->fields->fields[entity->field].kind == FIELD_GRID3 && picture->grids &&
            picture->grids[entity->field].grid.values;
 }

@@ -119,12 +119,13 @@ static void points_gather_entity(DrawPoints *draw, const Picture *picture, const
         }
         PointInstance *out = &draw->instances[draw->count++];
         out->position = points[i].position;
-        out->radius = f32_max(appearance_ball_radius(&entity->look), 0.005f);
+        out->radius = f32_max(appearance_ball_radius(&entity->appearance), 0.005f);
         for (u32 k = 0; k < 3; k++) {
             f32 t = points[i].scalar;
-            out->color[k] = entity->look.color[k] * (1.0f - t) + entity->look.color2[k] * t;
+            out->color[k] =
+                entity->appearance.color[k] * (1.0f - t) + entity->appearance.color2[k] * t;
         }
-        out->roughness = f32_clamp(entity->look.roughness, 0.05f, 1.0f);
+        out->roughness = f32_clamp(entity->appearance.roughness, 0.05f, 1.0f);
     }
 }
 
@@ -132,7 +133,7 @@ void draw_points_gather(DrawPoints *draw, const Picture *picture)
 {
     draw->count = 0;
     for (u32 i = 0; i < picture->entity_count; i++) {
-        if (appearance_is_balls(&picture->entities[i].look)) {
+        if (appearance_is_balls(&picture->entities[i].appearance)) {
             points_gather_entity(draw, picture, &picture->entities[i]);
         }
     }

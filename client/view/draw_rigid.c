@@ -321,7 +321,7 @@ static bool rigid_rebuild(DrawRigid *draw, const Picture *picture)
     draw->shaped_count = 0;
     for (u32 i = 0; i < picture->entity_count; i++) {
         const Entity *entity = &picture->entities[i];
-        if (entity->look.kind == APPEARANCE_SHAPE && entity->field < picture->fields->count &&
+        if (entity->appearance.kind == APPEARANCE_SHAPE && entity->field < picture->fields->count &&
             entity->first < picture->fields->fields[entity->field].capacity) {
             draw->shaped[draw->shaped_count++] = i;
         }
@@ -443,7 +443,7 @@ static void instance_plane(Instance *out, const ShownPose *pose, const Picture *
 static void instance_fill(Instance *out, const Entity *entity, const Shape *shape,
                           const ShownPose *pose, const Picture *picture, f32 outline_m)
 {
-    const Appearance *look = &entity->look;
+    const Appearance *appearance = &entity->appearance;
     memset(out, 0, sizeof *out);
     memcpy(out->position, &pose->position, sizeof out->position);
     out->rotation[0] = pose->orientation.x;
@@ -456,9 +456,9 @@ static void instance_fill(Instance *out, const Entity *entity, const Shape *shap
         instance_shape(out, shape);
     }
     picture_colors(picture, (u32)(entity - picture->entities), out->color, out->color2);
-    out->roughness = f32_clamp(look->roughness, 0.05f, 1.0f);
+    out->roughness = f32_clamp(appearance->roughness, 0.05f, 1.0f);
     f32 ground = shape->kind == SHAPE_PLANE ? 1.0f : shape->kind == SHAPE_TERRAIN ? 2.0f : 0.0f;
-    out->pattern = (f32)look->pattern + 16.0f * ground;
+    out->pattern = (f32)appearance->pattern + 16.0f * ground;
     if (outline_m > 0.0f) {
         memcpy(out->glow, entity->id == picture->held ? highlight_held : highlight_hovered,
                sizeof out->glow);
@@ -505,7 +505,7 @@ static void rigid_gather_entity(DrawRigid *draw, const Picture *picture, u32 ind
     if (shell >= 0 && shell != shell_of(&picture->camera, away)) {
         return;
     }
-    const Shape *shape = &entity->look.shape;
+    const Shape *shape = &entity->appearance.shape;
     if (shape->kind != SHAPE_COMPOUND) {
         rigid_push(draw, picture, entity, shape, pose, pixel_m, highlighted);
         return;

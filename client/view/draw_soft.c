@@ -30,7 +30,7 @@ typedef struct SoftThing {
 } SoftThing;
 
 struct DrawSoft {
-    SoftThing *softs; /* [soft_count] */
+    SoftThing *soft_bodies; /* [soft_count] */
     u32 soft_count, soft_capacity;
     SoftVertex *vertices; /* [vertex_count] */
     u32 vertex_count, vertex_capacity, index_count;
@@ -146,7 +146,7 @@ void draw_soft_destroy(DrawSoft *draw)
         return;
     }
     for (u32 i = 0; i < draw->soft_count; i++) {
-        soft_form_finish(&draw->softs[i].form);
+        soft_form_finish(&draw->soft_bodies[i].form);
     }
     glDeleteVertexArrays(1, &draw->vao);
     glDeleteBuffers(1, &draw->indices);
@@ -154,7 +154,7 @@ void draw_soft_destroy(DrawSoft *draw)
     glDeleteBuffers(1, &draw->stream.name);
     glDeleteProgram(draw->lit);
     glDeleteProgram(draw->depth);
-    free(draw->softs);
+    free(draw->soft_bodies);
     free(draw->vertices);
     free(draw);
 }
@@ -162,14 +162,15 @@ void draw_soft_destroy(DrawSoft *draw)
 /* Surfaces of heights: all of a GRID2. */
 static bool soft_is_heights(const Entity *entity, const Picture *picture)
 {
-    return entity->look.kind != APPEARANCE_NONE && entity->field < picture->fields->count &&
+    return entity->appearance.kind != APPEARANCE_NONE && entity->field < picture->fields->count &&
            picture->fields->fields[entity->field].kind == FIELD_GRID2;
 }
 
 /* Entities with a form whose elements really lie inside a POINTS field. */
 static bool soft_is_one(const Entity *entity, const Picture *picture)
 {
-    bool kind = entity->look.kind == APPEARANCE_CLOTH || entity->look.kind == APPEARANCE_ROPE;
+    bool kind =
+        entity->appearance.kind == APPEARANCE_CLOTH || entity->appearance.kind == APPEARANCE_ROPE;
     if (!kind || entity->field >= picture->fields->count ||
         picture->fields->fields[entity->field].kind != FIELD_POINTS) {
         return false;
@@ -179,7 +180,7 @@ static bool soft_is_one(const Entity *entity, const Picture *picture)
 
 static const SoftMesh *soft_mesh_of(const Entity *entity, const Scene *scene)
 {
-    u32 soft = entity->look.soft;
+    u32 soft = entity->appearance.soft;
     return scene != NULL && soft != 0 && soft <= scene->soft_mesh_count
                ? &scene->soft_meshes[soft - 1]
                : NULL;
@@ -189,15 +190,15 @@ static bool soft_push(DrawSoft *draw, u32 index, const Picture *picture)
 {
     if (draw->soft_count == draw->soft_capacity) {
         u32 capacity = draw->soft_capacity ? 2 * draw->soft_capacity : 8;
-        SoftThing *grown = realloc(draw->softs, capacity * sizeof *grown);
+        SoftThing *grown = realloc(draw->soft_bodies, capacity * sizeof *grown);
         if (!grown) {
             return false;
         }
-        draw->softs = grown;
+        draw->soft_bodies = grown;
         draw->soft_capacity = capacity;
     }
     const Entity *entity = &picture->entities[index];
-    SoftThing *soft = &draw->softs[draw->soft_count];
+    SoftThing *soft = &draw->soft_bodies[draw->soft_count];
     memset(soft, 0, sizeof *soft);
     const SoftMesh *mesh = soft_mesh_of(entity, picture->scene);
     soft->heights = soft_is_heights(entity, picture);
@@ -207,7 +208,7 @@ static bool soft_push(DrawSoft *draw, u32 index, const Picture *picture)
         soft->form.vertex_count = soft->height_form.columns * soft->height_form.rows;
         soft->form.surface_count = soft->form.vertex_count;
         soft->form.index_count = height_form_index_count(&soft->height_form);
-    } else if (!soft_form_init(&soft->form, mesh, &entity->look, entity->count)) {
+    } else if (!soft_form_init(&soft->form, mesh, &entity->appearance, entity->count)) {
         return true; /* nothing that a surface or a tube could show */
     }
     if (soft->form.vertex_count > VERTICES_MAX - draw->vertex_count) {
@@ -226,7 +227,7 @@ static bool soft_push(DrawSoft *draw, u32 index, const Picture *picture)
 static void soft_forget(DrawSoft *draw)
 {
     for (u32 i = 0; i < draw->soft_count; i++) {
-        soft_form_finish(&draw->softs[i].form);
+        soft_form_finish(&draw->soft_bodies[i].form);
     }
     draw->soft_count = draw->vertex_count = draw->index_count = 0;
     draw->built = false;
@@ -249,7 +250,7 @@ static bool soft_upload(DrawSoft *draw)
         memset(draw->vertices, 0, draw->vertex_count * sizeof *draw->vertices);
     }
     for (u32 i = 0; good && i < draw->soft_count; i++) {
-        const SoftThing *soft = &draw->softs[i];
+        const SoftThing *soft = &draw->soft_bodies[i];
         u32 *out = indices + soft->first_index;
         Vec3 *cell = cells + soft->first_vertex;
         if (soft->heights) {
@@ -335,7 +336,7 @@ void draw_soft_gather(DrawSoft *draw, const Picture *picture)
         return;
     }
     for (u32 i = 0; i < draw->soft_count; i++) {
-        SoftThing *soft = &draw->softs[i];
+        SoftThing *soft = &draw->soft_bodies[i];
         const Entity *entity = &picture->entities[soft->entity];
         soft->shown = soft_fill(draw, soft, picture);
         picture_colors(picture, soft->entity, soft->color, soft->color2);
@@ -362,8 +363,8 @@ void draw_soft_cast(DrawSoft *draw, const Mat4 *to_clip)
     glUniformMatrix4fv(draw->depth_matrix, 1, GL_FALSE, to_clip->m);
     glBindVertexArray(draw->vao);
     for (u32 i = 0; i < draw->soft_count; i++) {
-        if (draw->softs[i].shown) {
-            soft_draw(&draw->softs[i]);
+        if (draw->soft_bodies[i].shown) {
+            soft_draw(&draw->soft_bodies[i]);
         }
     }
 }
@@ -373,17 +374,17 @@ void draw_soft_show(DrawSoft *draw)
     glUseProgram(draw->lit);
     glBindVertexArray(draw->vao);
     for (u32 i = 0; i < draw->soft_count; i++) {
-        const SoftThing *soft = &draw->softs[i];
-        const Appearance *look = &draw->entities[soft->entity].look;
+        const SoftThing *soft = &draw->soft_bodies[i];
+        const Appearance *appearance = &draw->entities[soft->entity].appearance;
         if (!soft->shown) {
             continue;
         }
         bool sheet = soft->form.surface_count > 0 && !soft->heights &&
                      (soft->form.mesh == NULL || !soft->form.mesh->closed);
         glUniform4f(draw->color, soft->color[0], soft->color[1], soft->color[2],
-                    f32_clamp(look->roughness, 0.05f, 1.0f));
+                    f32_clamp(appearance->roughness, 0.05f, 1.0f));
         glUniform4f(draw->color2, soft->color2[0], soft->color2[1], soft->color2[2],
-                    (f32)look->pattern);
+                    (f32)appearance->pattern);
         glUniform4fv(draw->highlight, 1, soft->highlight);
         glUniform3f(draw->body, soft->form.round && soft->form.surface_count > 0 ? 1.0f : 0.0f,
                     sheet ? 0.22f : 0.0f, sheet ? 1.0f : 0.0f);

@@ -79,10 +79,10 @@ static bool grid_triangles(SoftForm *form)
 }
 
 /* Sticks at each point, and at points of two the sticks themselves. */
-typedef struct Joint {
+typedef struct TubeJoint {
     u32 degree;
     u32 stick[2];
-} Joint;
+} TubeJoint;
 
 static u32 other_end(const SoftStick *stick, u32 point)
 {
@@ -90,7 +90,7 @@ static u32 other_end(const SoftStick *stick, u32 point)
 }
 
 /* A tube goes on through a point where just two sticks meet, and both are seen. */
-static bool goes_on(const SoftMesh *mesh, const Joint *joint)
+static bool goes_on(const SoftMesh *mesh, const TubeJoint *joint)
 {
     return joint->degree == 2 && soft_stick_is_seen(&mesh->sticks[joint->stick[0]]) &&
            soft_stick_is_seen(&mesh->sticks[joint->stick[1]]);
@@ -102,7 +102,7 @@ static u32 tube_parts(const SoftForm *form, f32 stick_m)
     return parts < 1.0f ? 1 : parts > PARTS_MAX ? PARTS_MAX : (u32)parts;
 }
 
-static void add_chain(SoftForm *form, const Joint *joints, bool *used, u32 from, u32 stick)
+static void add_chain(SoftForm *form, const TubeJoint *joints, bool *used, u32 from, u32 stick)
 {
     const SoftMesh *mesh = form->mesh;
     const SoftChain *last = form->chain_count > 0 ? &form->chains[form->chain_count - 1] : NULL;
@@ -117,7 +117,7 @@ static void add_chain(SoftForm *form, const Joint *joints, bool *used, u32 from,
         length += mesh->sticks[stick].high;
         at = other_end(&mesh->sticks[stick], at);
         out[chain->count++] = at;
-        const Joint *joint = &joints[at];
+        const TubeJoint *joint = &joints[at];
         stick = !goes_on(mesh, joint)      ? NO_POINT
                 : joint->stick[0] == stick ? joint->stick[1]
                                            : joint->stick[0];
@@ -127,7 +127,7 @@ static void add_chain(SoftForm *form, const Joint *joints, bool *used, u32 from,
 }
 
 /* First from all ends and branchings, then the rings that have none. */
-static void find_chains(SoftForm *form, const Joint *joints, bool *used)
+static void find_chains(SoftForm *form, const TubeJoint *joints, bool *used)
 {
     const SoftMesh *mesh = form->mesh;
     for (u32 pass = 0; pass < 2; pass++) {
@@ -150,13 +150,13 @@ static bool stick_chains(SoftForm *form)
     const SoftMesh *mesh = form->mesh;
     form->chains = calloc(mesh->stick_count, sizeof *form->chains);
     form->chain_points = malloc((size_t)2 * mesh->stick_count * sizeof *form->chain_points);
-    Joint *joints = calloc(mesh->point_count, sizeof *joints);
+    TubeJoint *joints = calloc(mesh->point_count, sizeof *joints);
     bool *used = calloc(mesh->stick_count, sizeof *used);
     bool good = form->chains != NULL && form->chain_points != NULL && joints != NULL && used;
     for (u32 i = 0; good && i < mesh->stick_count; i++) {
         const u32 ends[2] = {mesh->sticks[i].a, mesh->sticks[i].b};
         for (u32 k = 0; k < 2; k++) {
-            Joint *joint = &joints[ends[k]];
+            TubeJoint *joint = &joints[ends[k]];
             joint->stick[joint->degree < 2 ? joint->degree : 1] = i;
             joint->degree++;
         }
@@ -210,14 +210,14 @@ static bool find_creases(SoftForm *form)
     return good;
 }
 
-static bool form_parts(SoftForm *form, const Appearance *look)
+static bool form_parts(SoftForm *form, const Appearance *appearance)
 {
     const SoftMesh *mesh = form->mesh;
     bool grid = form->grid[0] >= 2 && form->grid[1] >= 2 &&
                 (u64)form->grid[0] * form->grid[1] == form->point_count;
     if (mesh == NULL) {
-        return look->kind == APPEARANCE_ROPE ? form->point_count >= 2 && one_chain(form)
-                                             : grid && grid_triangles(form);
+        return appearance->kind == APPEARANCE_ROPE ? form->point_count >= 2 && one_chain(form)
+                                                   : grid && grid_triangles(form);
     }
     form->round = !grid;
     if (mesh->skin_count > 0) {
@@ -237,17 +237,18 @@ static bool form_parts(SoftForm *form, const Appearance *look)
     return mesh->stick_count == 0 || stick_chains(form);
 }
 
-bool soft_form_init(SoftForm *form, const SoftMesh *mesh, const Appearance *look, u32 point_count)
+bool soft_form_init(SoftForm *form, const SoftMesh *mesh, const Appearance *appearance,
+                    u32 point_count)
 {
     memset(form, 0, sizeof *form);
     form->mesh = mesh != NULL && mesh->point_count == point_count ? mesh : NULL;
     form->point_count = point_count;
-    form->grid[0] = look->grid[0];
-    form->grid[1] = look->grid[1];
-    form->radius = f32_max(look->radius, 0.003f);
+    form->grid[0] = appearance->grid[0];
+    form->grid[1] = appearance->grid[1];
+    form->radius = f32_max(appearance->radius, 0.003f);
     u32 skin = form->mesh != NULL ? mesh->skin_count : 0;
     form->scratch = malloc(((size_t)point_count + skin + 1) * sizeof *form->scratch);
-    if (form->scratch == NULL || !form_parts(form, look)) {
+    if (form->scratch == NULL || !form_parts(form, appearance)) {
         soft_form_finish(form);
         return false;
     }

@@ -43,7 +43,8 @@ typedef struct SoftForm {
 
 /* Of an entity whose look has its soft mesh (NULL: none) and whose points are point_count. False
  * without memory, or if there is nothing to draw as a surface or tube. */
-bool soft_form_init(SoftForm *form, const SoftMesh *mesh, const Appearance *look, u32 point_count);
+bool soft_form_init(SoftForm *form, const SoftMesh *mesh, const Appearance *appearance,
+                    u32 point_count);
 void soft_form_finish(SoftForm *form);
 /* Triangles, counter-clockwise from outside: out[index_count], each with `first_vertex` added. */
 void soft_form_indices(const SoftForm *form, u32 first_vertex, u32 *out);

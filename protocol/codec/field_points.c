@@ -59,7 +59,7 @@ static f32 points_error(const FieldDesc *field, u32 n, const void *a, const void
 static void points_reduce(const FieldDesc *field, Detail detail, void *elements, u32 n)
 {
     QPoint *points = elements;
-    u32 shift = detail_shift(detail), mask = (1u << detail_thin(detail)) - 1;
+    u32 shift = detail_shift(detail), mask = (1u << detail_decimation(detail)) - 1;
     PL_UNUSED(field);
     for (u32 i = 0; i < n; i++) {
         if ((i & mask) != 0) {
@@ -76,7 +76,7 @@ static void points_reduce(const FieldDesc *field, Detail detail, void *elements,
 static void points_restore(const FieldDesc *field, Detail detail, void *elements, u32 n)
 {
     QPoint *points = elements;
-    u32 shift = detail_shift(detail), mask = (1u << detail_thin(detail)) - 1;
+    u32 shift = detail_shift(detail), mask = (1u << detail_decimation(detail)) - 1;
     PL_UNUSED(field);
     for (u32 i = 0; i < n; i++) {
         if ((i & mask) != 0) {

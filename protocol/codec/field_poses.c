@@ -5,7 +5,7 @@
 #include "protocol/field/quantize.h"
 #include "shared/base/error.h"
 
-#define TURN_M_PER_RADIAN 0.5f
+#define ROTATION_M_PER_RADIAN 0.5f
 
 enum {
     ROTATION_BITS = 10,
@@ -62,7 +62,7 @@ static void poses_store(const FieldDesc *field, u32 n, void *state, const u32 *v
 }
 
 /* Angle in radians between two orientation codes: twice the chord, near enough for a priority. */
-static f32 turn_between(u32 a, u32 b)
+static f32 rotation_between(u32 a, u32 b)
 {
     if (a == b) {
         return 0.0f;
@@ -81,7 +81,7 @@ static f32 poses_error(const FieldDesc *field, u32 n, const void *a, const void 
         f32 error = FIELD_APPEAR_ERROR_M;
         if (same) {
             error = field_step_distance(p[i].position, q[i].position) * field->quantum +
-                    turn_between(p[i].rotation, q[i].rotation) * TURN_M_PER_RADIAN;
+                    rotation_between(p[i].rotation, q[i].rotation) * ROTATION_M_PER_RADIAN;
         }
         worst = f32_max(worst, error);
     }
@@ -99,14 +99,14 @@ static u32 rotation_snap(u32 rotation, u32 shift)
 static void poses_reduce(const FieldDesc *field, Detail detail, void *elements, u32 n)
 {
     QPose *poses = elements;
-    u32 shift = detail_shift(detail), turn = detail_turn_shift(detail);
+    u32 shift = detail_shift(detail), rotation = detail_rotation_shift(detail);
     PL_UNUSED(field);
     for (u32 i = 0; i < n; i++) {
         if (poses[i].flags & POSE_LIVE) {
             for (u32 k = 0; k < 3; k++) {
                 poses[i].position[k] >>= shift;
             }
-            poses[i].rotation = rotation_snap(poses[i].rotation, turn);
+            poses[i].rotation = rotation_snap(poses[i].rotation, rotation);
         }
     }
 }

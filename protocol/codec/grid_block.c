@@ -315,9 +315,9 @@ void grid_time_row(const GridPlan *plan, const GridBlock *states, u32 known, u32
     }
 }
 
-/* The row foretold in time, `wide` cells of it. */
-SIMD_INLINE void foretell_row(const i32 *a, i32 features[GRID_TIME_MAX][16], const i32 *weights,
-                              u32 count, i32 most, u32 wide, i32 out[16])
+/* The row predicted in time, `wide` cells of it. */
+SIMD_INLINE void predict_row(const i32 *a, i32 features[GRID_TIME_MAX][16], const i32 *weights,
+                             u32 count, i32 most, u32 wide, i32 out[16])
 {
     enum {
         SHIFT = GRID_COARSE - GRID_FRACTION
@@ -337,19 +337,19 @@ SIMD_INLINE void foretell_row(const i32 *a, i32 features[GRID_TIME_MAX][16], con
     }
 }
 
-void grid_time_foretell(const GridPlan *plan, const GridBlock *states, u32 known, u32 y, u32 z,
-                        const i32 *weights, i32 out[16])
+void grid_time_predict(const GridPlan *plan, const GridBlock *states, u32 known, u32 y, u32 z,
+                       const i32 *weights, i32 out[16])
 {
     i32 features[GRID_TIME_MAX][16], most = plan->most << GRID_FRACTION;
     u32 count = grid_time_count(plan, known);
     const i32 *a = states[0].at + plan->origin + y * plan->row + z * plan->layer;
     grid_time_row(plan, states, known, y, z, features);
     if (plan->kind == FIELD_GRID3) {
-        foretell_row(a, features, weights, count, most, CHUNK_VOXELS_EDGE, out);
+        predict_row(a, features, weights, count, most, CHUNK_VOXELS_EDGE, out);
     } else if (count == GRID_TIME_MAX) { /* unrolled */
-        foretell_row(a, features, weights, GRID_TIME_MAX, most, CHUNK_CELLS_EDGE, out);
+        predict_row(a, features, weights, GRID_TIME_MAX, most, CHUNK_CELLS_EDGE, out);
     } else {
-        foretell_row(a, features, weights, count, most, CHUNK_CELLS_EDGE, out);
+        predict_row(a, features, weights, count, most, CHUNK_CELLS_EDGE, out);
     }
 }
 

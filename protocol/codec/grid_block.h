@@ -1,6 +1,6 @@
 /*
  * grid_block.h: the chunks of a span as pieces of a picture: a chunk with a rim of what lies around
- * it in the span, and the filters that foretell it. For grid_code.c.
+ * it in the span, and the filters that predict it. For grid_code.c.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_GRID_BLOCK_H
@@ -26,7 +26,7 @@ enum {
     GRID_AROUND_VOXELS = 6,
     GRID_COARSE = 8, /* weights are in 256ths */
     GRID_WEIGHT_MAX = 4095,
-    GRID_FRACTION = 4, /* foretold values in 16ths */
+    GRID_FRACTION = 4, /* predicted values in 16ths */
 };
 
 /* A chunk's place. */
@@ -95,9 +95,9 @@ u32 grid_time_count(const GridPlan *plan, u32 states);
 /* features[count][edge x] of row (y, z), from the blocks of the states. */
 void grid_time_row(const GridPlan *plan, const GridBlock *states, u32 known, u32 y, u32 z,
                    i32 features[GRID_TIME_MAX][16]);
-/* The row foretold in time, in 16ths, within 0..most. */
-void grid_time_foretell(const GridPlan *plan, const GridBlock *states, u32 known, u32 y, u32 z,
-                        const i32 *weights, i32 out[16]);
+/* The row predicted in time, in 16ths, within 0..most. */
+void grid_time_predict(const GridPlan *plan, const GridBlock *states, u32 known, u32 y, u32 z,
+                       const i32 *weights, i32 out[16]);
 
 /* Cells that were coded before, relative to the coming one, and cells around it: offsets in a
  * block. */

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-/* What a row of cells is foretold from and coded by, but for what comes from its own cells. */
+/* What a row of cells is predicted from and coded by, but for what comes from its own cells. */
 typedef struct Row {
     i32 *seen;          /* [−2..] in the block, 16 × value of what is coded */
     i32 *missed;        /* errors, 16ths */
-    const i32 *picture; /* foretold in time */
+    const i32 *picture; /* predicted in time */
     u32 sums[16];       /* of the filter in space, 256ths */
     u32 rough[16];      /* classes of roughness of the picture */
     u32 errors[16];     /* around, but for the cell before */
@@ -110,25 +110,25 @@ SIMD_INLINE void begin_row(const GridCodec *codec, bool deep, Row *row, u32 chan
 }
 
 /* v, or −v where `turn` is −1. */
-static inline i32 turned(i32 v, i32 turn)
+static inline i32 mirrored(i32 v, i32 mirror)
 {
-    return (v ^ turn) - turn;
+    return (v ^ mirror) - mirror;
 }
 
 /* The contexts of cell x, of which `missed` is by how much the cell before it was missed, and `off`
- * how far the foretold value is from the whole number next to it. */
+ * how far the predicted value is from the whole number next to it. */
 SIMD_INLINE void take_cell(GridCodec *codec, bool deep, u32 kind, const Row *row, u32 x, i32 missed,
-                           i32 foretold, i32 off)
+                           i32 predicted, i32 off)
 {
-    i32 turn = off >> 31; /* −1: the same, seen in a mirror */
-    u32 distance = (u32)turned(off, turn), phase = u32_min(distance / 2, PHASES - 1);
+    i32 mirror = off >> 31; /* −1: the same, seen in a mirror */
+    u32 distance = (u32)mirrored(off, mirror), phase = u32_min(distance / 2, PHASES - 1);
     u32 size = half_octaves(row->errors[x] + 2 * absolute(missed), SIZES - 1);
     u32 coarse = u32_min((size + 1) / 3, COARSE - 1);
-    i32 s = (i32)x, west = turned(missed, turn);
-    i32 north = turned(row->missed[s + (deep ? UP3 : UP)], turn);
+    i32 s = (i32)x, west = mirrored(missed, mirror);
+    i32 north = mirrored(row->missed[s + (deep ? UP3 : UP)], mirror);
     if (deep) {
-        i32 below = turned(row->missed[s + UNDER], turn);
-        u32 level = u32_min((u32)(foretold + 8) >> GRID_FRACTION, LEVELS - 1);
+        i32 below = mirrored(row->missed[s + UNDER], mirror);
+        u32 level = u32_min((u32)(predicted + 8) >> GRID_FRACTION, LEVELS - 1);
         u32 signs = (signed_class(west, 2, 1) * SIGNED3 + signed_class(north, 2, 1)) * SIGNED3 +
                     signed_class(below, 2, 1);
         const u32 c[INPUTS] = {(level * SIZES + size) * 9 + distance,
@@ -154,14 +154,14 @@ SIMD_INLINE void code_row_as(GridCodec *codec, bool decoding, bool deep, Row *ro
     const i32 *w = codec->filters[channel] + SPACE_AT, *t = row->picture;
     u32 west = (u32)w[0], farther = deep ? 0 : (u32)w[4];
     u32 over = channel > 0 ? (u32)w[codec->before + codec->beside] : 0;
-    const i32 *other = codec->seen + i, *other_foretold = codec->foretold + i;
+    const i32 *other = codec->seen + i, *other_predicted = codec->predicted + i;
     const i32 most = deep ? 255 : 65535, highest = most << GRID_FRACTION;
     u8 *voxels = (u8 *)now + i * step + channel;
     u16 *cells = (u16 *)now + i * step + channel;
     RangeCoder coder = codec->mix.coder; /* in registers */
     begin_row(codec, deep, row, channel);
     for (u32 x = 0; x < nx && channel > 0; x++) {
-        row->sums[x] += over * (u32)(other[x] - other_foretold[x]);
+        row->sums[x] += over * (u32)(other[x] - other_predicted[x]);
     }
     i32 last = row->seen[-1], last_but_one = deep ? 0 : row->seen[-2], missed = row->missed[-1];
     for (u32 x = 0; x < nx; x++) {
@@ -169,21 +169,21 @@ SIMD_INLINE void code_row_as(GridCodec *codec, bool decoding, bool deep, Row *ro
         if (!deep) {
             sum += farther * (u32)(last_but_one - t[x]);
         }
-        i32 foretold = t[x] + ((i32)(sum + 128) >> GRID_COARSE);
-        foretold = foretold < 0 ? 0 : foretold > highest ? highest : foretold;
-        i32 base = (foretold + 8) >> GRID_FRACTION, phase = foretold - base * 16;
-        i32 turn = phase >> 31; /* −1: seen in a mirror */
-        take_cell(codec, deep, kind, row, x, missed, foretold, phase);
+        i32 predicted = t[x] + ((i32)(sum + 128) >> GRID_COARSE);
+        predicted = predicted < 0 ? 0 : predicted > highest ? highest : predicted;
+        i32 base = (predicted + 8) >> GRID_FRACTION, phase = predicted - base * 16;
+        i32 mirror = phase >> 31; /* −1: seen in a mirror */
+        take_cell(codec, deep, kind, row, x, missed, predicted, phase);
         i32 off = 0;
         if (!decoding) {
             off = (deep ? voxels[x * step] : cells[x * step]) - base;
         }
-        off = code_signed_as(codec, &coder, decoding, deep, turned(off, turn));
-        i64 value = base + (((i64)off ^ turn) - turn);
+        off = code_signed_as(codec, &coder, decoding, deep, mirrored(off, mirror));
+        i64 value = base + (((i64)off ^ mirror) - mirror);
         value = value < 0 ? 0 : value > most ? most : value;
         last_but_one = last;
         last = (i32)value * 16;
-        missed = last - foretold;
+        missed = last - predicted;
         missed = missed > ERROR_MAX ? ERROR_MAX : missed < -ERROR_MAX ? -ERROR_MAX : missed;
         row->seen[x] = last;
         row->missed[x] = missed;
@@ -255,7 +255,7 @@ void grid_code_cells(GridCodec *codec, u32 k, u32 channel, u8 *now)
     const GridBox *box = &plan->boxes[k];
     size_t plane = (size_t)channel * plan->elements;
     u32 rim = grid_space_rim(plan), nx = box->size[0];
-    GridPicture picture = {codec->foretold + plane, GRID_FROM_I32, 1, 0};
+    GridPicture picture = {codec->predicted + plane, GRID_FROM_I32, 1, 0};
     GridPicture seen = {codec->seen + plane, GRID_FROM_I32, 1, 0};
     GridPicture missed = {codec->errors + plane, GRID_FROM_I16, 1, 0};
     GridAround around;

@@ -1,5 +1,5 @@
 /*
- * grid_cells.h: how the values of a chunk are coded, each foretold from the picture in time and
+ * grid_cells.h: how the values of a chunk are coded, each predicted from the picture in time and
  * from what is coded around it. For grid_code.c.
  * Layer: protocol/codec.
  */

@@ -95,7 +95,7 @@ void grid_codec_destroy(GridCodec *codec)
         free(codec->where);
         free(codec->same);
         free(codec->bases);
-        free(codec->foretold);
+        free(codec->predicted);
         free(codec->seen);
         free(codec->errors);
         free(codec);
@@ -151,28 +151,28 @@ static bool grow(void **memory, size_t bytes)
 
 static bool reserve(GridCodec *codec, u32 chunks, u32 field_chunks, size_t elements)
 {
-    if (chunks > codec->chunk_room) {
+    if (chunks > codec->chunk_capacity) {
         if (!grow((void **)&codec->boxes, chunks * sizeof *codec->boxes) ||
             !grow((void **)&codec->same, chunks * sizeof *codec->same) ||
             !grow((void **)&codec->bases, chunks * sizeof *codec->bases)) {
             return false;
         }
-        codec->chunk_room = chunks;
+        codec->chunk_capacity = chunks;
     }
-    if (field_chunks > codec->field_room) {
+    if (field_chunks > codec->field_capacity) {
         if (!grow((void **)&codec->where, field_chunks * sizeof *codec->where)) {
             return false;
         }
         memset(codec->where, 0xFF, field_chunks * sizeof *codec->where);
-        codec->field_room = field_chunks;
+        codec->field_capacity = field_chunks;
     }
-    if (elements > codec->element_room) {
-        if (!grow((void **)&codec->foretold, elements * sizeof *codec->foretold) ||
+    if (elements > codec->element_capacity) {
+        if (!grow((void **)&codec->predicted, elements * sizeof *codec->predicted) ||
             !grow((void **)&codec->seen, elements * sizeof *codec->seen) ||
             !grow((void **)&codec->errors, elements * sizeof *codec->errors)) {
             return false;
         }
-        codec->element_room = elements;
+        codec->element_capacity = elements;
     }
     return true;
 }
@@ -335,7 +335,7 @@ static void code_grid(GridCodec *codec, const GridSpan *span, u8 *now)
         } else {
             code_bases(codec, now, channel, bases);
         }
-        grid_foretell(codec, span, now, bases, channel);
+        grid_predict(codec, span, now, bases, channel);
         u32 count = codec->before + codec->beside + channel;
         bool own = !decoding && grid_fit_space(codec, now, channel);
         grid_code_filter(codec, channel, SPACE_AT, count, own);
@@ -349,19 +349,19 @@ static void code_grid(GridCodec *codec, const GridSpan *span, u8 *now)
 
 /* ---- both ends ---- */
 
-static bool span_is_sane(const GridSpan *span)
+static bool span_is_valid(const GridSpan *span)
 {
-    bool sane = span->field->kind >= FIELD_GRID2 && span->field->kind <= FIELD_SCALARS;
+    bool valid = span->field->kind >= FIELD_GRID2 && span->field->kind <= FIELD_SCALARS;
     u32 chunks = chunk_count(span->field);
-    for (u32 i = 0; sane && i < span->count; i++) {
-        sane = span->chunks[i] < chunks && (i == 0 || span->chunks[i] > span->chunks[i - 1]);
+    for (u32 i = 0; valid && i < span->count; i++) {
+        valid = span->chunks[i] < chunks && (i == 0 || span->chunks[i] > span->chunks[i - 1]);
     }
-    return sane;
+    return valid;
 }
 
 static bool walk(GridCodec *codec, const GridSpan *span, void *now)
 {
-    CHECK(span_is_sane(span));
+    CHECK(span_is_valid(span));
     if (!codec->learns) {
         mix_reset(&codec->mix);
     }
@@ -384,9 +384,9 @@ static bool walk(GridCodec *codec, const GridSpan *span, void *now)
     return true;
 }
 
-u32 grid_encode(GridCodec *codec, const GridSpan *span, const void *now, u8 *out, u32 room)
+u32 grid_encode(GridCodec *codec, const GridSpan *span, const void *now, u8 *out, u32 capacity)
 {
-    range_encode_begin(&codec->mix.coder, out, room);
+    range_encode_begin(&codec->mix.coder, out, capacity);
     /* While it encodes, the walk writes only what it has read. */
     if (!walk(codec, span, (void *)(size_t)now)) {
         return 0;

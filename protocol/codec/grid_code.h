@@ -1,6 +1,6 @@
 /*
  * grid_code.h: many chunks of a grid or of scalars in few bytes. Grids: linear filters, fitted by
- * the encoder for each code and sent with it, foretell the picture from up to three older states
+ * the encoder for each code and sent with it, predict the picture from up to three older states
  * and then each cell from that and the cells coded before it; what is left is coded by mixed
  * contexts (mix.h). Each code decodes alone, given the states. Integers only.
  * Method: filters fitted to what is coded are those of lossless picture coders (Matsuda et al.,
@@ -48,7 +48,7 @@ size_t grid_span_bytes(const GridSpan *span);
 
 /* Codes the dense states `now`; returns bytes written to out[room], 0 if the room is too small (it
  * stops early then) or there is no memory. The same bytes on every machine. */
-u32 grid_encode(GridCodec *codec, const GridSpan *span, const void *now, u8 *out, u32 room);
+u32 grid_encode(GridCodec *codec, const GridSpan *span, const void *now, u8 *out, u32 capacity);
 /* Decodes what grid_encode wrote to `now`. Any bytes give some values, in bounded time. False: no
  * memory. */
 bool grid_decode(GridCodec *codec, const GridSpan *span, const u8 *code, u32 bytes, void *now);

@@ -137,12 +137,12 @@ static void flat_chunk(const GridCodec *codec, const u8 *now, u32 k, u32 channel
     }
 }
 
-/* The picture that is foretold from the states: of chunks that stay it is what they are. */
-void grid_foretell(GridCodec *codec, const GridSpan *span, const u8 *now, const i32 *bases,
-                   u32 channel)
+/* The picture that is predicted from the states: of chunks that stay it is what they are. */
+void grid_predict(GridCodec *codec, const GridSpan *span, const u8 *now, const i32 *bases,
+                  u32 channel)
 {
     const GridPlan *plan = &codec->plan;
-    i32 *out = codec->foretold + (size_t)channel * plan->elements;
+    i32 *out = codec->predicted + (size_t)channel * plan->elements;
     for (u32 k = 0; k < plan->count; k++) {
         const GridBox *box = &plan->boxes[k];
         u32 rows = (u32)box->size[1] * box->size[2];
@@ -154,8 +154,8 @@ void grid_foretell(GridCodec *codec, const GridSpan *span, const u8 *now, const 
         fill_states(codec, span, k, channel);
         for (u32 row = 0; row < rows; row++) {
             i32 made[16];
-            grid_time_foretell(plan, codec->states, codec->known, row % box->size[1],
-                               row / box->size[1], codec->filters[channel] + TIME_AT, made);
+            grid_time_predict(plan, codec->states, codec->known, row % box->size[1],
+                              row / box->size[1], codec->filters[channel] + TIME_AT, made);
             memcpy(to + row * box->size[0], made, box->size[0] * sizeof *to);
         }
     }
@@ -183,7 +183,8 @@ bool grid_fit_space(GridCodec *codec, const u8 *now, u32 channel)
     const i32 *coded = codec->coded_at, *around = codec->around_at;
     u32 before = codec->before, beside = codec->beside;
     u32 count = before + beside + channel, wide = plan->edge[0];
-    GridPicture picture = {codec->foretold + (size_t)channel * plan->elements, GRID_FROM_I32, 1, 0};
+    GridPicture picture = {codec->predicted + (size_t)channel * plan->elements, GRID_FROM_I32, 1,
+                           0};
     GridPicture values = grid_picture(plan, now, channel);
     u32 step = fit_step(codec);
     grid_fit_begin(fit, count, wide, step);
@@ -215,7 +216,7 @@ bool grid_fit_space(GridCodec *codec, const u8 *now, u32 channel)
                 i32 *out = grid_fit_row(fit, count - 1);
                 for (u32 x = 0; x < box->size[0]; x++) {
                     out[x] = grid_value(plan, now, (i + x) * plan->channels) * 16 -
-                             codec->foretold[i + x];
+                             codec->predicted[i + x];
                 }
             }
             grid_fit_push(fit, box->size[0]);

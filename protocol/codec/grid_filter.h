@@ -1,5 +1,5 @@
 /*
- * grid_filter.h: the filters of the grid codec: how they are fitted, sent and used to foretell the
+ * grid_filter.h: the filters of the grid codec: how they are fitted, sent and used to predict the
  * picture in time. For grid_code.c.
  * Layer: protocol/codec.
  */
@@ -14,9 +14,9 @@ bool grid_fit_space(GridCodec *codec, const u8 *now, u32 channel);
 /* Codes the `count` weights from `at` (TIME_AT or SPACE_AT) on, which the encoder has fitted if
  * they are its `own`. */
 void grid_code_filter(GridCodec *codec, u32 channel, u32 at, u32 count, bool own);
-/* The picture that is foretold from the states: of chunks that stay it is what they are; of a chunk
- * without states its base. */
-void grid_foretell(GridCodec *codec, const GridSpan *span, const u8 *now, const i32 *bases,
-                   u32 channel);
+/* The picture that is predicted from the states: of chunks that stay it is what they are; of a
+ * chunk without states its base. */
+void grid_predict(GridCodec *codec, const GridSpan *span, const u8 *now, const i32 *bases,
+                  u32 channel);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * grid_fit.h: least squares in integers: the weights of a linear filter that foretells best, for
+ * grid_fit.h: least squares in integers: the weights of a linear filter that predicts best, for
  * the encoder of grids. The decoder needs none of it.
  * Layer: protocol/codec.
  */

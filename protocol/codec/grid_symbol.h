@@ -41,8 +41,8 @@ enum {
 enum {
     SIZES = 24,  /* of errors */
     COARSE = 8,  /* the same, coarsely */
-    PHASES = 4,  /* distance of what is foretold from a whole number */
-    ROUGHS = 12, /* of the foretold picture */
+    PHASES = 4,  /* distance of what is predicted from a whole number */
+    ROUGHS = 12, /* of the predicted picture */
     ROUGHS3 = 6,
     LEVELS = 4,
     SIGNED2 = 9,
@@ -72,15 +72,15 @@ struct GridCodec {
     GridPlan plan;
     u32 known; /* states */
     /* Of the span; [chunks] or [elements × channels], a channel after the other. */
-    u32 chunk_room, field_room;
-    size_t element_room;
+    u32 chunk_capacity, field_capacity;
+    size_t element_capacity;
     GridBox *boxes;
     u32 *where; /* [chunks of the field] */
     u8 *same;
     i32 *bases;
-    i32 *foretold; /* in time, 16ths */
-    i32 *seen;     /* the same, and 16 × the value of what is coded */
-    i16 *errors;   /* 16ths */
+    i32 *predicted; /* in time, 16ths */
+    i32 *seen;      /* the same, and 16 × the value of what is coded */
+    i16 *errors;    /* 16ths */
     i32 filters[GRID_CHANNELS][PLANE_WEIGHTS];
     /* Features of the filter in space: where they lie in a block. */
     i32 coded_at[GRID_SPACE_MAX], around_at[GRID_SPACE_MAX];

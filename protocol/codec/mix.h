@@ -70,10 +70,10 @@ extern const u16 mix_logistic[33];
  * Twice: with vectors, and plainly for machines without; the same bits (a test compares them). */
 
 /* What is used of a bit's slots between its guess and what is learned from it. */
-typedef struct MixPlain {
+typedef struct MixScalar {
     u32 chance[MIX_INPUTS], rate[MIX_INPUTS];
     i32 in[MIX_LANES]; /* ln(p / (1 − p)) in 256ths */
-} MixPlain;
+} MixScalar;
 
 /* log2 of 1..65535 in 1024ths, as far as the parabola 22 m (1024 − m) / 65536 for the mantissa m
  * goes (within 0.008), plus a constant. */
@@ -90,8 +90,8 @@ static inline i32 mix_weight(const u32 pairs[2], u32 lane)
 }
 
 /* The dot product of inputs and weights, before it is scaled. */
-static inline i32 mix_guess_plain(MixPlain *lanes, MixSlot *const row[MIX_INPUTS], u32 slot,
-                                  const u32 pairs[2])
+static inline i32 mix_guess_scalar(MixScalar *lanes, MixSlot *const row[MIX_INPUTS], u32 slot,
+                                   const u32 pairs[2])
 {
     i32 dot = 256 * mix_weight(pairs, MIX_INPUTS);
     lanes->in[MIX_INPUTS] = 256;
@@ -108,16 +108,16 @@ static inline i32 mix_guess_plain(MixPlain *lanes, MixSlot *const row[MIX_INPUTS
 /* What becomes of a slot by a bit. */
 static inline void mix_learn_slot(MixSlot *slot, u32 chance, u32 rate, u32 bit)
 {
-    u32 turned = (0u - bit) & 0xFFFFu; /* towards 1 as towards 0, with all bits turned round */
-    chance ^= turned;
-    slot[0] = (u16)((chance - (chance * rate >> 16)) ^ turned);
+    u32 rotated = (0u - bit) & 0xFFFFu; /* towards 1 as towards 0, with all bits turned round */
+    chance ^= rotated;
+    slot[0] = (u16)((chance - (chance * rate >> 16)) ^ rotated);
     rate -= rate * rate >> 16;
     slot[MIX_ROW] = (u16)(rate < MIX_RATE_LAST ? MIX_RATE_LAST : rate);
 }
 
 /* error: 1536 × (bit − p). */
-static inline void mix_learn_plain(const MixPlain *lanes, MixSlot *const row[MIX_INPUTS], u32 slot,
-                                   u32 pairs[2], u32 bit, i32 error)
+static inline void mix_learn_scalar(const MixScalar *lanes, MixSlot *const row[MIX_INPUTS],
+                                    u32 slot, u32 pairs[2], u32 bit, i32 error)
 {
     u32 made[2] = {0, 0};
     for (u32 k = 0; k < MIX_LANES; k++) {
@@ -172,10 +172,10 @@ static inline void mix_learn_vector(const MixVector *lanes, MixSlot *const row[M
     pairs[0] = (u32)_mm_cvtsi128_si32(w);
     pairs[1] = (u32)_mm_cvtsi128_si32(_mm_shuffle_epi32(w, 1));
     /* Towards 1 as towards 0, with all bits turned round: 65535 − v. */
-    __m128i turned = _mm_set1_epi16((i16)(0 - bit)), rate = lanes->rate;
-    __m128i chance = _mm_xor_si128(lanes->chance, turned);
+    __m128i rotated = _mm_set1_epi16((i16)(0 - bit)), rate = lanes->rate;
+    __m128i chance = _mm_xor_si128(lanes->chance, rotated);
     chance = _mm_sub_epi16(chance, _mm_mulhi_epu16(chance, rate));
-    chance = _mm_xor_si128(chance, turned);
+    chance = _mm_xor_si128(chance, rotated);
     rate = _mm_sub_epi16(rate, _mm_mulhi_epu16(rate, rate));
     /* Rates are below 65536 − 300, so that this is a maximum. */
     const __m128i least = _mm_set1_epi16(MIX_RATE_LAST);
@@ -204,21 +204,21 @@ static inline MixSlot *mix_take_row(Mix *mix, u32 row)
 static inline u32 mix_bit(Mix *mix, MixSlot *const row[MIX_INPUTS], u32 slot, u32 set, u32 bit)
 {
     u32 *low = mix->pairs + set, *high = low + mix->start->sets, pairs[2] = {*low, *high};
-#if defined(__SSE2__) && !defined(MIX_PLAIN)
+#if defined(__SSE2__) && !defined(MIX_SCALAR)
     MixVector lanes;
     i32 dot = mix_guess_vector(&lanes, row, slot, pairs) >> 13;
 #else
-    MixPlain lanes;
-    i32 dot = mix_guess_plain(&lanes, row, slot, pairs) >> 13;
+    MixScalar lanes;
+    i32 dot = mix_guess_scalar(&lanes, row, slot, pairs) >> 13;
 #endif
     dot = dot > MIX_STRETCH_MAX ? MIX_STRETCH_MAX : dot < -MIX_STRETCH_MAX ? -MIX_STRETCH_MAX : dot;
     u32 p = mix->squash[dot + MIX_STRETCH_MAX + 1];
     bit = range_bit(&mix->coder, bit, p);
     i32 error = ((i32)(bit << 16) - (i32)p) * 3 >> 7;
-#if defined(__SSE2__) && !defined(MIX_PLAIN)
+#if defined(__SSE2__) && !defined(MIX_SCALAR)
     mix_learn_vector(&lanes, row, slot, pairs, bit, error);
 #else
-    mix_learn_plain(&lanes, row, slot, pairs, bit, error);
+    mix_learn_scalar(&lanes, row, slot, pairs, bit, error);
 #endif
     *low = pairs[0];
     *high = pairs[1];

@@ -12,7 +12,7 @@
 #include "protocol/codec/mix.h"
 #include "shared/math/simd.h"
 
-#if defined(__AVX2__) && !defined(MIX_PLAIN)
+#if defined(__AVX2__) && !defined(MIX_SCALAR)
 #define MIX_WIDE 1
 
 /* The logistic function less 32768: a place in the low half, the next one in the high half. */
@@ -139,12 +139,12 @@ SIMD_INLINE void mix_learn_rows(const MixSixteen *all, MixSlot *const row[MIX_IN
                                 u32 bits)
 {
     /* Towards 1 as towards 0, with all bits turned round. */
-    __m256i turned = mix_lanes_of(bits), mask = mix_lanes_of(used);
+    __m256i rotated = mix_lanes_of(bits), mask = mix_lanes_of(used);
     for (u32 k = 0; k < MIX_INPUTS; k++) {
         __m256i rate = _mm256_and_si256(all->rate[k], mask), chance = all->chance[k];
-        chance = _mm256_xor_si256(chance, turned);
+        chance = _mm256_xor_si256(chance, rotated);
         chance = _mm256_sub_epi16(chance, _mm256_mulhi_epu16(chance, rate));
-        mix_store(row[k], _mm256_xor_si256(chance, turned));
+        mix_store(row[k], _mm256_xor_si256(chance, rotated));
         /* All rates are MIX_RATE_LAST at least. */
         rate = _mm256_sub_epi16(all->rate[k], _mm256_mulhi_epu16(rate, rate));
         rate = _mm256_max_epu16(rate, _mm256_set1_epi16(MIX_RATE_LAST));

@@ -19,22 +19,22 @@ enum {
     ESCAPE_BITS = 5,
     ESCAPE_MAX = 29,       /* bits below the top one of any number */
     SIZE_MAX_48 = 1 << 16, /* of a number that tells what to expect */
-    FRESH_START = 1 << 14,
+    NEW_START = 1 << 14,
     RATIO_ONE = 64,
     AXIS_POINTS = 16, /* that tell together what an axis is of the expected size */
-    FRESH_WINDOW = 32,
+    NEW_WINDOW = 32,
 };
 
 /* Rows of the tables: by the class of the expected size, and by what the axes before were. */
 enum {
-    FRESH_LOWS = 4,
-    FRESH_PACES = 6 * 5 * FRESH_LOWS,
+    NEW_LOWS = 4,
+    NEW_PACES = 6 * 5 * NEW_LOWS,
     AXES_CLASSES = 11,
-    ROW_MOVED = 0,                                                /* [2 up or not][SIZE_CLASSES] */
-    ROW_MOVED_AXES = ROW_MOVED + 2 * SIZE_CLASSES,                /* [][SIZE_CLASSES / 2] */
-    ROW_FRESH = ROW_MOVED_AXES + AXES_CLASSES * SIZE_CLASSES / 2, /* [2][SIZE_CLASSES / 2] */
-    ROW_FRESH_PACE = ROW_FRESH + SIZE_CLASSES, /* [6 axis before][5 paces][4 lows] */
-    ROW_SCALAR = ROW_FRESH_PACE + FRESH_PACES, /* [SIZE_CLASSES / 2] */
+    ROW_MOVED = 0,                                              /* [2 up or not][SIZE_CLASSES] */
+    ROW_MOVED_AXES = ROW_MOVED + 2 * SIZE_CLASSES,              /* [][SIZE_CLASSES / 2] */
+    ROW_NEW = ROW_MOVED_AXES + AXES_CLASSES * SIZE_CLASSES / 2, /* [2][SIZE_CLASSES / 2] */
+    ROW_NEW_PACE = ROW_NEW + SIZE_CLASSES, /* [6 axis before][5 paces][4 lows] */
+    ROW_SCALAR = ROW_NEW_PACE + NEW_PACES, /* [SIZE_CLASSES / 2] */
     ROW_SCALARS = ROW_SCALAR + SIZE_CLASSES / 2,
     ROWS,
 };
@@ -52,25 +52,25 @@ enum {
 PL_STATIC_ASSERT(FLAGS <= (int)POINT_FLAGS, "the tables have room");
 
 /* What a codec in training has seen. */
-typedef struct Counts {
+typedef struct SymbolCounts {
     u32 symbols[POINT_ROWS][SYMBOLS];
     u16 flags[POINT_FLAGS];
-} Counts;
+} SymbolCounts;
 
 struct PointCodec {
     SymbolCoder coder;
     SymbolEnds ends[POINT_ROWS];
     const PointTables *start;
-    PointTables *own; /* of one that starts from nothing */
-    Counts *counts;   /* of one that learns */
+    PointTables *own;     /* of one that starts from nothing */
+    SymbolCounts *counts; /* of one that learns */
     u16 flags[POINT_FLAGS];
     PointModel model;
     u64 raw; /* encoding: bits that are not yet a byte */
     u32 raw_bits;
-    u32 raw_at;                       /* decoding: bits asked for so far */
-    u32 scalar_size;                  /* 48ths */
-    u32 fresh_slow[3], fresh_fast[3]; /* sizes of the axes of fresh points, 48ths */
-    u32 fresh_count;
+    u32 raw_at;                   /* decoding: bits asked for so far */
+    u32 scalar_size;              /* 48ths */
+    u32 new_slow[3], new_fast[3]; /* sizes of the axes of fresh points, 48ths */
+    u32 new_count;
     u32 axis_sum[3], axis_expected; /* 48ths, of moved points */
     u32 axis_ratio[3], axis_count;  /* 64ths */
     u16 last_generation;
@@ -111,35 +111,35 @@ SIMD_INLINE u32 code_raw(PointCodec *codec, bool decoding, u32 value, u32 count)
     if (!decoding) {
         codec->raw |= (u64)value << codec->raw_bits;
         codec->raw_bits += count;
-        if (PL_LIKELY(coder->used + sizeof(u64) <= coder->room)) {
+        if (PL_LIKELY(coder->used + sizeof(u64) <= coder->capacity)) {
             u64 bytes = __builtin_bswap64(codec->raw);
             u32 whole = codec->raw_bits >> 3;
-            memcpy(coder->out + coder->room - sizeof bytes, &bytes, sizeof bytes);
-            coder->room -= whole;
+            memcpy(coder->out + coder->capacity - sizeof bytes, &bytes, sizeof bytes);
+            coder->capacity -= whole;
             codec->raw >>= 8 * whole;
             codec->raw_bits &= 7;
             return value;
         }
         for (; codec->raw_bits >= 8; codec->raw_bits -= 8, codec->raw >>= 8) {
-            if (coder->room <= coder->used) {
+            if (coder->capacity <= coder->used) {
                 coder->failed = true;
                 codec->raw_bits = 0;
                 return value;
             }
-            coder->out[--coder->room] = (u8)codec->raw;
+            coder->out[--coder->capacity] = (u8)codec->raw;
         }
         return value;
     }
     u32 at = codec->raw_at, whole = at >> 3;
     codec->raw_at += count;
-    if (PL_LIKELY(whole + sizeof(u64) <= coder->room)) {
+    if (PL_LIKELY(whole + sizeof(u64) <= coder->capacity)) {
         u64 bits;
-        memcpy(&bits, coder->in + coder->room - whole - sizeof bits, sizeof bits);
+        memcpy(&bits, coder->in + coder->capacity - whole - sizeof bits, sizeof bits);
         return (u32)(__builtin_bswap64(bits) >> (at & 7) & ((1ull << count) - 1));
     }
     u64 bits = 0;
-    for (u32 k = 0; k < sizeof bits && whole + k < coder->room; k++) {
-        bits |= (u64)coder->in[coder->room - 1 - whole - k] << (8 * k);
+    for (u32 k = 0; k < sizeof bits && whole + k < coder->capacity; k++) {
+        bits |= (u64)coder->in[coder->capacity - 1 - whole - k] << (8 * k);
     }
     return (u32)(bits >> (at & 7) & ((1ull << count) - 1));
 }
@@ -290,7 +290,7 @@ static void code_plan(PointCodec *codec)
     plan->edge = code_raw_bits(codec, plan->edge, GRID_EDGE_BITS);
     bool strided = code_raw_bits(codec, plan->stride > 0, 1) != 0;
     plan->stride = strided ? code_raw_bits(codec, plan->stride, 12) : 0;
-    plan->fresh = plan->lives ? code_raw_bits(codec, plan->fresh, 2) : 0;
+    plan->guess = plan->lives ? code_raw_bits(codec, plan->guess, 2) : 0;
     if (!plan->fitted) {
         return;
     }
@@ -353,35 +353,35 @@ static void code_scalar(PointCodec *codec, const QPoint *old, QPoint *now)
 
 /* The numbers of a fresh point: each axis by how large it was of late (slow) and just now (fast).
  */
-static void code_fresh_axes(PointCodec *codec, i32x4 *residual)
+static void code_new_axes(PointCodec *codec, i32x4 *residual)
 {
     static const u8 axes[3] = {1, 0, 2};
-    u32 before = 0, window = u32_min(codec->fresh_count + 2, FRESH_WINDOW);
-    codec->fresh_count = window - 1;
+    u32 before = 0, window = u32_min(codec->new_count + 2, NEW_WINDOW);
+    codec->new_count = window - 1;
     for (u32 n = 0; n < 3; n++) {
-        u32 axis = axes[n], slow = codec->fresh_slow[axis], fast = codec->fresh_fast[axis];
+        u32 axis = axes[n], slow = codec->new_slow[axis], fast = codec->new_fast[axis];
         u32 low = low_of(slow), pace = before * 5 + pace_of(fast, slow);
-        u32 a = ROW_FRESH + (n == 0) * (SIZE_CLASSES / 2) + class_of(slow) / 2;
-        u32 b = ROW_FRESH_PACE + pace * FRESH_LOWS + u32_min(low, FRESH_LOWS - 1);
+        u32 a = ROW_NEW + (n == 0) * (SIZE_CLASSES / 2) + class_of(slow) / 2;
+        u32 b = ROW_NEW_PACE + pace * NEW_LOWS + u32_min(low, NEW_LOWS - 1);
         i32 value = codec->coder.decoding ? decode_number(codec, a, b, low)
                                           : encode_number(codec, a, b, low, (*residual)[axis]);
         u32 size = 48 * u32_min(size_of(value), SIZE_MAX_48);
         (*residual)[axis] = value;
-        codec->fresh_slow[axis] = (slow * (window - 1) + size) / window;
-        codec->fresh_fast[axis] = (3 * fast + size) / 4;
+        codec->new_slow[axis] = (slow * (window - 1) + size) / window;
+        codec->new_fast[axis] = (3 * fast + size) / 4;
         before = 1 + pace_of(size, slow);
     }
 }
 
-static void code_fresh(PointCodec *codec, QPoint *now, u32 i)
+static void code_new(PointCodec *codec, QPoint *now, u32 i)
 {
     i32 expected[3];
     i32x4 residual = {0};
-    expect_fresh(now, i, &codec->model.plan, expected);
+    expect_new(now, i, &codec->model.plan, expected);
     for (u32 a = 0; a < 3; a++) {
         residual[a] = now[i].position[a] - expected[a];
     }
-    code_fresh_axes(codec, &residual);
+    code_new_axes(codec, &residual);
     for (u32 a = 0; a < 3; a++) {
         now[i].position[a] = clamp((i64)expected[a] + residual[a], POSITION_CODE_MAX);
     }
@@ -426,7 +426,7 @@ static void decode_moved(PointCodec *codec, const PointSpan *span, u32 i, QPoint
     }
     memcpy(now->position, &position, sizeof now->position);
     i32x4 moved = moved_by(now, old);
-    tell_neighbours(model, i, place, &known.motion, known.near, moved);
+    hint_neighbours(model, i, place, &known.motion, known.near, moved);
     moved[3] = clamp(16 * (i64)sum_of_sizes(position - expected), OFF_MAX);
     model->moved[i] = moved;
 }
@@ -441,10 +441,10 @@ static void prepare(PointCodec *codec, const PointSpan *span)
     codec->raw_bits = codec->raw_at = 0;
     codec->last_generation = 1;
     codec->last_changed = codec->last_scalar = false;
-    codec->fresh_count = codec->axis_count = 0;
+    codec->new_count = codec->axis_count = 0;
     codec->axis_expected = 0;
     for (u32 a = 0; a < 3; a++) {
-        codec->fresh_slow[a] = codec->fresh_fast[a] = FRESH_START;
+        codec->new_slow[a] = codec->new_fast[a] = NEW_START;
         codec->axis_sum[a] = 0;
         codec->axis_ratio[a] = RATIO_ONE;
     }
@@ -483,20 +483,20 @@ static void walk(PointCodec *codec, const PointSpan *span, QPoint *now)
                 encode_moved(codec, old, i, &now[i]);
             }
         } else if (now[i].generation != 0) {
-            code_fresh(codec, now, i);
+            code_new(codec, now, i);
         }
     }
 }
 
-static bool span_is_sane(const PointSpan *span)
+static bool span_is_valid(const PointSpan *span)
 {
-    bool sane = span->count <= POINT_SPAN_MAX;
+    bool valid = span->count <= POINT_SPAN_MAX;
     u32 before = 0;
     for (u32 s = 0; s < POINT_STATES && span->state[s] != NULL; s++) {
-        sane = sane && span->back[s] > before && span->back[s] < 1u << 24;
+        valid = valid && span->back[s] > before && span->back[s] < 1u << 24;
         before = span->back[s];
     }
-    return sane;
+    return valid;
 }
 
 /* ---- the codec ---- */
@@ -566,7 +566,7 @@ bool point_codec_learn(PointCodec *codec)
 
 /* Of a class of `count` in the rows at `rows`: its own counts, those of its neighbours less, and a
  * little of all with the same place in their octave. */
-static void blend(const Counts *counts, u32 rows, u32 count, u32 class, u32 octave,
+static void blend(const SymbolCounts *counts, u32 rows, u32 count, u32 class, u32 octave,
                   u64 weights[SYMBOLS])
 {
     static const u16 shares[5] = {4, 16, 256, 16, 4};
@@ -614,7 +614,7 @@ void point_codec_tables(const PointCodec *codec, PointTables *tables)
     /* Rows of a kind, classes of it and how many of them are an octave. */
     static const u16 kinds[][3] = {
         {ROW_MOVED, SIZE_CLASSES, 4},      {ROW_MOVED_AXES, SIZE_CLASSES / 2, 2},
-        {ROW_FRESH, SIZE_CLASSES / 2, 2},  {ROW_FRESH_PACE, FRESH_PACES, 1},
+        {ROW_NEW, SIZE_CLASSES / 2, 2},    {ROW_NEW_PACE, NEW_PACES, 1},
         {ROW_SCALAR, SIZE_CLASSES / 2, 2}, {ROW_SCALARS, 1, 1},
     };
     u32 kind = 0;
@@ -632,7 +632,7 @@ void point_codec_tables(const PointCodec *codec, PointTables *tables)
 
 /* Ends the range coder's part, and brings the raw bits behind it. Returns the bytes of both, 0:
  * they did not fit. */
-static u32 end(PointCodec *codec, u32 room)
+static u32 end(PointCodec *codec, u32 capacity)
 {
     SymbolCoder *coder = &codec->coder;
     if (codec->raw_bits > 0) {
@@ -642,27 +642,27 @@ static u32 end(PointCodec *codec, u32 room)
     if (coder->failed) {
         return 0;
     }
-    memmove(coder->out + coder->used, coder->out + coder->room, room - coder->room);
-    return coder->used + room - coder->room;
+    memmove(coder->out + coder->used, coder->out + coder->capacity, capacity - coder->capacity);
+    return coder->used + capacity - coder->capacity;
 }
 
-u32 point_encode(PointCodec *codec, const PointSpan *span, const QPoint *now, u8 *out, u32 room)
+u32 point_encode(PointCodec *codec, const PointSpan *span, const QPoint *now, u8 *out, u32 capacity)
 {
-    CHECK(span_is_sane(span));
+    CHECK(span_is_valid(span));
     static const QPoint none;
     for (u32 i = 0; i < span->count; i++) {
         codec->model.points[i] = now[i].generation != 0 ? now[i] : none;
     }
     prepare(codec, span);
     point_plan_make(&codec->model, span, codec->model.points);
-    symbol_encode_begin(&codec->coder, out, room);
+    symbol_encode_begin(&codec->coder, out, capacity);
     walk(codec, span, codec->model.points);
-    return end(codec, room);
+    return end(codec, capacity);
 }
 
 void point_decode(PointCodec *codec, const PointSpan *span, const u8 *code, u32 bytes, QPoint *now)
 {
-    CHECK(span_is_sane(span));
+    CHECK(span_is_valid(span));
     memset(now, 0, span->count * sizeof *now);
     prepare(codec, span);
     symbol_decode_begin(&codec->coder, code, bytes);

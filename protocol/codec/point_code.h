@@ -1,11 +1,12 @@
 /*
- * point_code.h: many points in few bytes. Where a point goes is foretold from states that both ends
- * have (its velocity, and how that changed) and from points that are coded already: those that were
- * near in space (Shepard's interpolation, 1968) and those near in the order, of which a sheet has
- * rows: how they moved, and where they were beside it. The weights of all that are fitted together
- * by the encoder, once a code, and sent. Of the rest its size is a symbol of two adaptive contexts
- * that the expected size chooses, and its lower bits are as they are. Each code decodes alone,
- * given those states. Decoding is in integers only. PROTOCOL.md, "Code of points", has every bit.
+ * point_code.h: many points in few bytes. Where a point goes is predicted from states that both
+ * ends have (its velocity, and how that changed) and from points that are coded already: those that
+ * were near in space (Shepard's interpolation, 1968) and those near in the order, of which a sheet
+ * has rows: how they moved, and where they were beside it. The weights of all that are fitted
+ * together by the encoder, once a code, and sent. Of the rest its size is a symbol of two adaptive
+ * contexts that the expected size chooses, and its lower bits are as they are. Each code decodes
+ * alone, given those states. Decoding is in integers only. PROTOCOL.md, "Code of points", has every
+ * bit.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_POINT_CODE_H
@@ -49,7 +50,8 @@ void point_codec_tables(const PointCodec *codec, PointTables *tables);
 
 /* Codes now[span->count]; returns bytes written to out[room], 0 if the room is too small (it stops
  * early then). Positions must lie within ±POSITION_CODE_MAX; a free slot is coded as all zero. */
-u32 point_encode(PointCodec *codec, const PointSpan *span, const QPoint *now, u8 *out, u32 room);
+u32 point_encode(PointCodec *codec, const PointSpan *span, const QPoint *now, u8 *out,
+                 u32 capacity);
 /* Decodes what point_encode wrote. Any bytes give some points, each within the field's limits (free
  * slots all zero), in bounded time. */
 void point_decode(PointCodec *codec, const PointSpan *span, const u8 *code, u32 bytes, QPoint *now);

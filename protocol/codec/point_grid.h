@@ -41,16 +41,16 @@ enum {
     NEAR_MOTION = 5, /* three: own motion; told: how much it is more than that of the point */
 };
 
-typedef struct PointTold {
+typedef struct PointHint {
     i16x8 told;
     u16x8 at; /* low bits of the place; from lane 3 on nothing */
-} PointTold;
+} PointHint;
 
 typedef struct PointGrid {
     /* [(1 << bits) + 1] the two newest points + 1, 16 bits each, the newest lowest; the last cell
      * stays empty. */
     u32 *cells;
-    PointTold *told; /* [points] */
+    PointHint *told; /* [points] */
     u32 bits;
     u32 shift; /* a cell has an edge of (1 << shift) / parts codes, 4 ≤ parts < 8 */
     i32 parts;
@@ -109,8 +109,8 @@ SIMD_INLINE i16x8 point_grid_lanes(i32x4 off, i32 size, i32x4 motion)
 {
     off[3] = size;
 #if defined(__SSE2__)
-    __m128i turned = _mm_shuffle_epi32((__m128i)motion, _MM_SHUFFLE(2, 1, 0, 3));
-    i32x4 high = (i32x4)turned;
+    __m128i rotated = _mm_shuffle_epi32((__m128i)motion, _MM_SHUFFLE(2, 1, 0, 3));
+    i32x4 high = (i32x4)rotated;
     high[0] = 1;
     return (i16x8)_mm_packs_epi32((__m128i)off, (__m128i)high);
 #else
@@ -203,7 +203,7 @@ SIMD_INLINE i32x8 point_grid_near(const PointGrid *grid, const i32 *weights, i32
     u16x8 at = point_grid_low(place);
     i32x8 sum = {0, 0, 0, grid->usual * GRID_PRIOR, 0, 0, 0, 0};
     for (u32 there = point_grid_about(grid, place, found); there != 0; there &= there - 1) {
-        const PointTold *told = &grid->told[found[__builtin_ctz(there)] - 1];
+        const PointHint *told = &grid->told[found[__builtin_ctz(there)] - 1];
         i32 weight = weights[point_grid_square(at, told->at)];
         sum += __builtin_convertvector(told->told, i32x8) * weight;
     }

@@ -30,11 +30,11 @@ enum {
  * own motion (or, of places, against where it was), UP and LAST_2 against LAST, the others against
  * UP. */
 enum {
-    WEIGHT_GO_ON,     /* velocity goes on */
-    WEIGHT_BEND,      /* and so does its change */
-    WEIGHT_NEAR_OFF,  /* neighbours in space: what their motion was off, */
-    WEIGHT_NEAR_MORE, /* and how much more they moved */
-    WEIGHT_MOVED,     /* [INDEX_NEIGHBOURS] how neighbours by index moved */
+    WEIGHT_VELOCITY,     /* velocity goes on */
+    WEIGHT_ACCELERATION, /* and so does its change */
+    WEIGHT_NEAR_OFF,     /* neighbours in space: what their motion was off, */
+    WEIGHT_NEAR_MORE,    /* and how much more they moved */
+    WEIGHT_MOVED,        /* [INDEX_NEIGHBOURS] how neighbours by index moved */
     WEIGHT_PLACE = WEIGHT_MOVED + INDEX_NEIGHBOURS, /* [INDEX_NEIGHBOURS] where they were */
     WEIGHTS = WEIGHT_PLACE + INDEX_NEIGHBOURS,
     LOOSE_WEIGHTS = WEIGHT_MOVED + 1, /* of points without a stride */
@@ -49,20 +49,20 @@ enum {
     SIZE_NEAR = 0,
     SIZE_LAST,
     SIZE_UP,
-    SIZE_BEND,
+    SIZE_ACCELERATION,
     SIZE_SPEED,
     SIZE_ONE,
     SIZES,
 };
 
 /* How a fresh point is expected from those coded before. */
-typedef enum Fresh {
-    FRESH_LAST, /* where the last one is */
-    FRESH_GO_ON,
-    FRESH_UP,
-    FRESH_PLANE,
-    FRESH_WAYS
-} Fresh;
+typedef enum NewPointGuess {
+    NEW_LAST, /* where the last one is */
+    NEW_EXTRAPOLATE,
+    NEW_UP,
+    NEW_PLANE,
+    NEW_WAYS
+} NewPointGuess;
 
 /* The header of a code. */
 typedef struct Plan {
@@ -70,15 +70,15 @@ typedef struct Plan {
     bool scalars; /* so do scalars */
     bool fitted;  /* weights follow */
     u32 edge;     /* of the grid's cells */
-    u32 stride, fresh;
+    u32 stride, guess;
     i32 weights[WEIGHTS];
     i32 sizes[SIZES];
 } Plan;
 
 /* What the span says of a point that goes on. */
 typedef struct Motion {
-    i32x4 go_on, bend; /* 16ths */
-    i32 speed, change; /* sums of their sizes */
+    i32x4 velocity, acceleration; /* 16ths */
+    i32 speed, change;            /* sums of their sizes */
     bool rested;
 } Motion;
 
@@ -182,16 +182,16 @@ SIMD_INLINE Motion motion_of(const PointModel *model, const PointSpan *span, u32
         return motion;
     }
     i32x4 was = position_of(q), step = clamp3(position_of(p) - was, STEP_MAX), moved = step;
-    motion.go_on = clamp3(step * model->ratio[0] >> (8 - PART_BITS), MOTION_MAX);
+    motion.velocity = clamp3(step * model->ratio[0] >> (8 - PART_BITS), MOTION_MAX);
     const QPoint *r = span->state[2] != NULL ? &span->state[2][i] : NULL;
     if (r != NULL && r->generation == p->generation) {
         i32x4 before = clamp3(was - position_of(r), STEP_MAX);
-        i32x4 bend = motion.go_on - (before * model->ratio[1] >> (8 - PART_BITS));
-        motion.bend = clamp3(bend, MOTION_MAX);
+        i32x4 acceleration = motion.velocity - (before * model->ratio[1] >> (8 - PART_BITS));
+        motion.acceleration = clamp3(acceleration, MOTION_MAX);
         moved |= before;
     }
-    motion.speed = (i32)sum_of_sizes(motion.go_on);
-    motion.change = (i32)sum_of_sizes(motion.bend);
+    motion.speed = (i32)sum_of_sizes(motion.velocity);
+    motion.change = (i32)sum_of_sizes(motion.acceleration);
     motion.rested = (moved[0] | moved[1] | moved[2]) == 0;
     return motion;
 }
@@ -205,7 +205,7 @@ static inline i32x4 moved_by(const QPoint *now, const QPoint *old)
 /* Own motion as the grids have it. */
 static inline i32x4 motion_for_grid(const Motion *motion)
 {
-    return clamp3(motion->go_on, OFF_MAX);
+    return clamp3(motion->velocity, OFF_MAX);
 }
 
 static inline i32x4 near_off(i32x8 near)
@@ -225,10 +225,10 @@ static inline i32x8 ask_neighbours(const PointModel *model, i32x4 place, const M
 }
 
 /* Tells the neighbours in space of point i that it moved so. */
-static inline void tell_neighbours(PointModel *model, u32 i, i32x4 place, const Motion *motion,
+static inline void hint_neighbours(PointModel *model, u32 i, i32x4 place, const Motion *motion,
                                    i32x8 near, i32x4 moved)
 {
-    i32x4 off = clamp3(moved - motion->go_on, OFF_MAX);
+    i32x4 off = clamp3(moved - motion->velocity, OFF_MAX);
     i32 size = clamp(sum_of_sizes(off - near_off(near) - near_more(near)), OFF_MAX);
     point_grid_add(&model->grid, i, place, off, size, motion_for_grid(motion));
 }
@@ -257,7 +257,7 @@ SIMD_INLINE void know_index(const PointModel *model, const QPoint *olds, u32 i, 
 {
     u32 stride = model->plan.stride;
     i32x4 *moved = known->moved, *place = known->place;
-    moved[0] = known->motion.go_on + near_off(known->near) + near_more(known->near);
+    moved[0] = known->motion.velocity + near_off(known->near) + near_more(known->near);
     moved[0][3] = known->near[NEAR_SIZE];
     place[0] = position_of(&olds[i]);
     if (!take_neighbour(model, olds, i, 1, known, INDEX_LAST, INDEX_LAST) && stride > 0) {
@@ -281,7 +281,7 @@ SIMD_INLINE void know_point(const PointModel *model, const QPoint *olds, u32 i, 
 {
     know_index(model, olds, i, known);
     known->sizes[SIZE_NEAR] = known->near[NEAR_SIZE];
-    known->sizes[SIZE_BEND] = known->motion.change;
+    known->sizes[SIZE_ACCELERATION] = known->motion.change;
     known->sizes[SIZE_SPEED] = known->motion.speed;
     known->sizes[SIZE_ONE] = 1 << PART_BITS;
 }
@@ -309,11 +309,11 @@ static const u8 index_against[INDEX_NEIGHBOURS] = {0,        INDEX_LAST, INDEX_U
 /* What the weights apply to; returns how many there are. 16ths. */
 SIMD_INLINE u32 terms_of(const Plan *plan, const PointKnown *known, i32x4 at, i32x4 terms[WEIGHTS])
 {
-    terms[WEIGHT_GO_ON] = known->motion.go_on;
-    terms[WEIGHT_BEND] = known->motion.bend;
+    terms[WEIGHT_VELOCITY] = known->motion.velocity;
+    terms[WEIGHT_ACCELERATION] = known->motion.acceleration;
     terms[WEIGHT_NEAR_OFF] = near_off(known->near);
     terms[WEIGHT_NEAR_MORE] = near_more(known->near);
-    terms[WEIGHT_MOVED] = clamp3(known->moved[0] - known->motion.go_on, TERM_MAX);
+    terms[WEIGHT_MOVED] = clamp3(known->moved[0] - known->motion.velocity, TERM_MAX);
     if (plan->stride == 0) {
         return LOOSE_WEIGHTS;
     }
@@ -342,7 +342,7 @@ SIMD_INLINE i32x4 expect_moved(const Plan *plan, const PointKnown *known, i32x4 
     return clamp3(at + ((moved + (1 << (PART_BITS - 1))) >> PART_BITS), POSITION_CODE_MAX);
 }
 
-static inline void expect_fresh(const QPoint *now, u32 i, const Plan *plan, i32 expected[3])
+static inline void expect_new(const QPoint *now, u32 i, const Plan *plan, i32 expected[3])
 {
     static const QPoint none;
     const QPoint *last = i >= 1 ? &now[i - 1] : &none, *before = i >= 2 ? &now[i - 2] : last;
@@ -350,9 +350,9 @@ static inline void expect_fresh(const QPoint *now, u32 i, const Plan *plan, i32 
     const QPoint *up_last = i > plan->stride ? &now[i - plan->stride - 1] : up;
     for (u32 a = 0; a < 3; a++) {
         i64 l = last->position[a], value = l;
-        value = plan->fresh == FRESH_GO_ON ? 2 * l - before->position[a] : value;
-        value = plan->fresh == FRESH_UP ? up->position[a] : value;
-        value = plan->fresh == FRESH_PLANE ? l + up->position[a] - up_last->position[a] : value;
+        value = plan->guess == NEW_EXTRAPOLATE ? 2 * l - before->position[a] : value;
+        value = plan->guess == NEW_UP ? up->position[a] : value;
+        value = plan->guess == NEW_PLANE ? l + up->position[a] - up_last->position[a] : value;
         expected[a] = clamp(value, POSITION_CODE_MAX);
     }
 }

@@ -167,7 +167,7 @@ static void plan_neighbours(PointModel *model, const PointSpan *span, const QPoi
         i32x4 place = point_grid_place(&model->grid, position_of(old));
         i32x8 near = ask_neighbours(model, place, &motion);
         i32x4 moved = moved_by(&now[i], old);
-        tell_neighbours(model, i, place, &motion, near, moved);
+        hint_neighbours(model, i, place, &motion, near, moved);
         model->found[i].near = near;
         model->found[i].motion = motion;
         model->moved[i] = moved;
@@ -297,22 +297,22 @@ static u32 find_stride(const PointModel *model, u32 count)
     return agreed * 2 >= ASKED ? most : 0;
 }
 
-static void plan_fresh(PointModel *model, const PointSpan *span, const QPoint *now, u32 fresh)
+static void plan_new(PointModel *model, const PointSpan *span, const QPoint *now, u32 guess)
 {
     Plan *plan = &model->plan;
-    if (fresh > span->count / 2) {
+    if (guess > span->count / 2) {
         spread_places(model, now, span->count);
         plan->stride = find_stride(model, span->count);
     }
-    u32 ways = plan->stride > 0 ? FRESH_WAYS : FRESH_UP, best = 0;
+    u32 ways = plan->stride > 0 ? NEW_WAYS : NEW_UP, best = 0;
     u64 least = UINT64_MAX;
     for (u32 way = 0; way < ways; way++) {
         u64 sum = 0;
-        plan->fresh = way;
+        plan->guess = way;
         for (u32 i = 0; i < span->count; i += fit_step(span)) {
             if (now[i].generation != 0 && !goes_on(span, &now[i], i)) {
                 i32 expected[3];
-                expect_fresh(now, i, plan, expected);
+                expect_new(now, i, plan, expected);
                 for (u32 a = 0; a < 3; a++) {
                     sum += bit_length(size_of(now[i].position[a] - expected[a]));
                 }
@@ -323,21 +323,21 @@ static void plan_fresh(PointModel *model, const PointSpan *span, const QPoint *n
             best = way;
         }
     }
-    plan->fresh = best;
+    plan->guess = best;
 }
 
 void point_plan_make(PointModel *model, const PointSpan *span, const QPoint *now)
 {
     static const QPoint none;
     Plan *plan = &model->plan;
-    u32 going = 0, fresh = 0;
+    u32 going = 0, guess = 0;
     *plan = point_plan_default;
     for (u32 i = 0; i < span->count; i++) {
         const QPoint *old = span->state[0] != NULL ? &span->state[0][i] : &none;
         plan->lives = plan->lives || now[i].generation != old->generation;
         plan->scalars = plan->scalars || now[i].scalar != old->scalar;
         going += goes_on(span, &now[i], i);
-        fresh += now[i].generation != 0 && now[i].generation != old->generation;
+        guess += now[i].generation != 0 && now[i].generation != old->generation;
     }
     if (going > 0) {
         plan->edge = choose_edge(model, span);
@@ -346,8 +346,8 @@ void point_plan_make(PointModel *model, const PointSpan *span, const QPoint *now
         plan->fitted = true;
         plan->stride = find_stride(model, span->count); /* of what choose_edge spread */
     }
-    if (fresh > 0) {
-        plan_fresh(model, span, now, fresh);
+    if (guess > 0) {
+        plan_new(model, span, now, guess);
     }
     plan_neighbours(model, span, now);
     if (plan->fitted) {

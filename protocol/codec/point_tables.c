@@ -37,18 +37,18 @@ size_t point_tables_pack(const PointTables *tables, u8 **bytes)
 }
 
 /* The parts of all symbols must be there. */
-static bool is_sane(const PointTables *tables)
+static bool is_valid(const PointTables *tables)
 {
-    bool sane = true;
+    bool valid = true;
     for (u32 i = 0; i < POINT_ROWS * POINT_ROW; i++) {
         u32 before = i % POINT_ROW > 0 ? tables->ends[i - 1] : 0;
-        sane = sane && tables->ends[i] > before;
-        sane = sane && (i % POINT_ROW + 1 < POINT_ROW || tables->ends[i] == 32768);
+        valid = valid && tables->ends[i] > before;
+        valid = valid && (i % POINT_ROW + 1 < POINT_ROW || tables->ends[i] == 32768);
     }
     for (u32 i = 0; i < POINT_FLAGS; i++) {
-        sane = sane && tables->flags[i] > 0;
+        valid = valid && tables->flags[i] > 0;
     }
-    return sane;
+    return valid;
 }
 
 bool point_tables_load(PointTables *tables)
@@ -61,5 +61,5 @@ bool point_tables_load(PointTables *tables)
         *(i < symbols ? &tables->ends[i] : &tables->flags[i - symbols]) = (u16)number;
     }
     free(planes);
-    return good && is_sane(tables);
+    return good && is_valid(tables);
 }

@@ -4,7 +4,7 @@
  */
 #include "protocol/codec/pose_code.h"
 #include "protocol/codec/pose_model.h"
-#include "protocol/codec/pose_place.h"
+#include "protocol/codec/pose_prediction.h"
 
 #include "shared/base/check.h"
 
@@ -32,19 +32,19 @@ enum {
 };
 
 /* Where a pose that moved came from, and how it moved: what it tells its neighbours. */
-typedef struct Mover {
-    Place now, was[POSE_STATES];
-    Turn step; /* rotation from was[1] to was[0] */
-    Turn go;   /* from was[0] to now */
-} Mover;
+typedef struct PoseMover {
+    PosePrediction now, was[POSE_STATES];
+    Rotation step; /* rotation from was[1] to was[0] */
+    Rotation go;   /* from was[0] to now */
+} PoseMover;
 
 struct PoseCodec {
     PoseModel model;
     i32 component[1024]; /* of a rotation code, by rotation_bits */
     u32 rotation_bits;
-    u32 turn_shift;      /* of the span */
+    u32 rotation_shift;  /* of the span */
     i32 rotation_middle; /* twice the code of 0 */
-    Mover movers[POSE_SPAN_MAX];
+    PoseMover movers[POSE_SPAN_MAX];
     u32 mover_count;
     /* Structure of arrays for the searches of the nearest. */
     i32 moving[3][POSE_SPAN_MAX]; /* where what moved in the step before is in state 0 */
@@ -88,7 +88,7 @@ const MixTables *pose_codec_tables(PoseCodec *codec)
 
 /* ---- rotations ---- */
 
-/* √½ in 2^-24ths, to scale codes of components to TURN_ONE. */
+/* √½ in 2^-24ths, to scale codes of components to ROTATION_ONE. */
 static void prepare_rotations(PoseCodec *codec, u32 bits)
 {
     if (codec->rotation_bits == bits) {
@@ -104,21 +104,21 @@ static void prepare_rotations(PoseCodec *codec, u32 bits)
     }
 }
 
-static Turn turn_of(const PoseCodec *codec, u32 code)
+static Rotation rotation_of(const PoseCodec *codec, u32 code)
 {
     u32 mask = (1u << codec->rotation_bits) - 1, largest = code >> 30;
     i32 a = codec->component[code >> 20 & mask], b = codec->component[code >> 10 & mask];
     i32 c = codec->component[code & mask];
-    i32 rest = TURN_ONE * TURN_ONE - a * a - b * b - c * c;
-    i32 root = (i32)turn_root(rest > 0 ? (u32)rest : 0);
-    return (Turn){.w = largest == 0 ? root : a,
-                  .x = largest == 1  ? root
-                       : largest < 1 ? a
-                                     : b,
-                  .y = largest == 2  ? root
-                       : largest < 2 ? b
-                                     : c,
-                  .z = largest == 3 ? root : c};
+    i32 rest = ROTATION_ONE * ROTATION_ONE - a * a - b * b - c * c;
+    i32 root = (i32)rotation_root(rest > 0 ? (u32)rest : 0);
+    return (Rotation){.w = largest == 0 ? root : a,
+                      .x = largest == 1  ? root
+                           : largest < 1 ? a
+                                         : b,
+                      .y = largest == 2  ? root
+                           : largest < 2 ? b
+                                         : c,
+                      .z = largest == 3 ? root : c};
 }
 
 /* ---- contexts ---- */
@@ -131,7 +131,7 @@ static u32 logarithm(u32 v, u32 most)
 /* 0..12: sign and bit length. */
 static u32 signed_logarithm(i32 v)
 {
-    u32 n = u32_min(bit_length(turn_size(v)), 6);
+    u32 n = u32_min(bit_length(rotation_size(v)), 6);
     return v < 0 ? 6 - n : 6 + n;
 }
 
@@ -241,7 +241,7 @@ typedef struct Known {
     const QPose *pose[POSE_STATES]; /* NULL: no such state */
     u32 motion;                     /* MOTION_* */
     u32 speed;                      /* of the step before, units */
-    u32 spin;                       /* about, in codes of components */
+    u32 angular_velocity;           /* about, in codes of components */
     u32 near_moving;                /* nearness of what moved in the step before */
     u32 nearest, near_coded;        /* of what is coded already and moved; its nearness */
 } Known;
@@ -269,7 +269,7 @@ static u32 rough_spin(u32 a, u32 b)
     }
     u32 sum = 0;
     for (u32 shift = 0; shift <= 20; shift += 10) {
-        sum += turn_size((i32)(a >> shift & 1023) - (i32)(b >> shift & 1023));
+        sum += rotation_size((i32)(a >> shift & 1023) - (i32)(b >> shift & 1023));
     }
     return sum;
 }
@@ -286,8 +286,8 @@ static Known known_of(PoseCodec *codec, const PoseSpan *span, u32 i)
     const i32 *at = k.pose[0]->position;
     k.motion = codec->motion[i] & MOTION_ALL;
     if ((k.motion & MOTION_JUST) != 0) {
-        k.speed = place_distance(at, k.pose[1]->position);
-        k.spin = rough_spin(k.pose[0]->rotation, k.pose[1]->rotation);
+        k.speed = prediction_distance(at, k.pose[1]->position);
+        k.angular_velocity = rough_spin(k.pose[0]->rotation, k.pose[1]->rotation);
     }
     /* Itself may be among what moves. */
     bool moves = (k.motion & MOTION_JUST) != 0;
@@ -309,7 +309,7 @@ static u32 last_motion(u32 motion)
 static void take_flag_contexts(PoseCodec *codec, u32 kind, const Known *k, u32 history)
 {
     u32 motion = k->motion, both = last_motion(motion);
-    u32 pace = logarithm(k->speed, 11) * 4 + logarithm(k->spin, 3);
+    u32 pace = logarithm(k->speed, 11) * 4 + logarithm(k->angular_velocity, 3);
     if (kind == KIND_CHANGED) {
         const u32 c[MIX_INPUTS] = {
             (history & 15) * 8 + motion,
@@ -330,27 +330,27 @@ static void take_flag_contexts(PoseCodec *codec, u32 kind, const Known *k, u32 h
 /* A prediction and how far it would have been off a step before. */
 typedef enum Way {
     WAY_REST,
-    WAY_GO_ON,
+    WAY_EXTRAPOLATE,
     WAY_CARRIED,
     WAY_NEW
 } Way;
 
 typedef struct Guess {
     Way way;
-    Place place;
-    u32 off, off_turn;
+    PosePrediction place;
+    u32 off, off_rotation;
 } Guess;
 
-static Place place_of(const PoseCodec *codec, const QPose *pose)
+static PosePrediction place_of(const PoseCodec *codec, const QPose *pose)
 {
-    Place place = {{pose->position[0], pose->position[1], pose->position[2]},
-                   turn_of(codec, pose->rotation)};
+    PosePrediction place = {{pose->position[0], pose->position[1], pose->position[2]},
+                            rotation_of(codec, pose->rotation)};
     return place;
 }
 
 /* Carried by the nearest mover, or by the one that carried the pose before (often the thing that
  * all the others hang on)? Each is judged by how it would have done in the step before. */
-static void try_neighbours(const PoseCodec *codec, const Known *k, const Mover *self, u32 score,
+static void try_neighbours(const PoseCodec *codec, const Known *k, const PoseMover *self, u32 score,
                            Guess *guess, u32 *last)
 {
     u32 list[2] = {0, 0}, count = 0, best = UINT32_MAX;
@@ -362,56 +362,59 @@ static void try_neighbours(const PoseCodec *codec, const Known *k, const Mover *
         list[count++] = *last;
     }
     for (u32 n = 0; n < count; n++) {
-        const Mover *m = &codec->movers[list[n]];
-        u32 far = place_distance(m->was[0].at, self->was[0].at), off = far / 8, off_turn = off;
+        const PoseMover *m = &codec->movers[list[n]];
+        u32 far = prediction_distance(m->was[0].at, self->was[0].at), off = far / 8,
+            off_rotation = off;
         if (k->pose[1] != NULL) {
-            Place was = place_carried(m->was[1].at, m->was[0].at, m->step, &self->was[1]);
-            off = place_distance(was.at, self->was[0].at);
-            off_turn = turn_distance(was.turn, self->was[0].turn);
+            PosePrediction was =
+                prediction_carried(m->was[1].at, m->was[0].at, m->step, &self->was[1]);
+            off = prediction_distance(was.at, self->was[0].at);
+            off_rotation = rotation_distance(was.rotation, self->was[0].rotation);
         }
-        u32 sum = off + off_turn + far / 128;
+        u32 sum = off + off_rotation + far / 128;
         if (sum < score) {
             score = sum;
             best = list[n];
             guess->off = off;
-            guess->off_turn = off_turn;
+            guess->off_rotation = off_rotation;
         }
     }
     if (best != UINT32_MAX) {
-        const Mover *m = &codec->movers[best];
+        const PoseMover *m = &codec->movers[best];
         guess->way = WAY_CARRIED;
-        guess->place = place_carried(m->was[0].at, m->now.at, m->go, &self->was[0]);
+        guess->place = prediction_carried(m->was[0].at, m->now.at, m->go, &self->was[0]);
         *last = best;
     }
 }
 
 /* The best of the predictions, and the other one that its error is seen against. */
 static Guess guess_of(const PoseCodec *codec, const PoseSpan *span, const Known *k,
-                      const Mover *self, u32 spin, u32 *last, Place *other)
+                      const PoseMover *self, u32 angular_velocity, u32 *last, PosePrediction *other)
 {
-    Guess guess = {WAY_REST, self->was[0], k->speed, spin};
-    u32 score = k->speed + spin + 2;
+    Guess guess = {WAY_REST, self->was[0], k->speed, angular_velocity};
+    u32 score = k->speed + angular_velocity + 2;
     *other = self->was[0];
     if (k->pose[1] != NULL) {
         u32 step = span->back[1] - span->back[0];
-        Place on = place_go_on(&self->was[1], &self->was[0], self->step, span->back[0], step);
-        u32 off = k->speed / 4, off_turn = spin / 4;
+        PosePrediction on =
+            prediction_extrapolate(&self->was[1], &self->was[0], self->step, span->back[0], step);
+        u32 off = k->speed / 4, off_rotation = angular_velocity / 4;
         if (k->pose[2] != NULL) {
-            Turn turn = turn_between(self->was[2].turn, self->was[1].turn);
-            Place was = place_go_on(&self->was[2], &self->was[1], turn, step,
-                                    span->back[2] - span->back[1]);
-            off = place_distance(was.at, self->was[0].at);
-            off_turn = turn_distance(was.turn, self->was[0].turn);
+            Rotation rotation = rotation_between(self->was[2].rotation, self->was[1].rotation);
+            PosePrediction was = prediction_extrapolate(&self->was[2], &self->was[1], rotation,
+                                                        step, span->back[2] - span->back[1]);
+            off = prediction_distance(was.at, self->was[0].at);
+            off_rotation = rotation_distance(was.rotation, self->was[0].rotation);
         }
-        if (off + off_turn + 1 < score) {
-            score = off + off_turn + 1;
-            guess = (Guess){WAY_GO_ON, on, off, off_turn};
+        if (off + off_rotation + 1 < score) {
+            score = off + off_rotation + 1;
+            guess = (Guess){WAY_EXTRAPOLATE, on, off, off_rotation};
         } else {
             *other = on;
         }
         Way before = guess.way;
         try_neighbours(codec, k, self, score, &guess, last);
-        if (guess.way != before && before == WAY_GO_ON) {
+        if (guess.way != before && before == WAY_EXTRAPOLATE) {
             *other = on;
         }
     } else {
@@ -420,8 +423,8 @@ static Guess guess_of(const PoseCodec *codec, const PoseSpan *span, const Known 
     return guess;
 }
 
-static u32 code_position(PoseCodec *codec, const Known *k, const Guess *guess, const Place *other,
-                         i32 position[3])
+static u32 code_position(PoseCodec *codec, const Known *k, const Guess *guess,
+                         const PosePrediction *other, i32 position[3])
 {
     static const u8 axes[3] = {1, 2, 0}; /* up first: what falls or rests shows there */
     u32 off = logarithm(guess->off, 9), sizes[3] = {0, 0, 0}, sum = 0;
@@ -445,15 +448,15 @@ static u32 code_position(PoseCodec *codec, const Known *k, const Guess *guess, c
         take(&codec->model, KIND_POSITION, c);
         i32 residual = pose_code_number(&codec->model, KIND_POSITION, n,
                                         position[axis] - guess->place.at[axis]);
-        position[axis] = place_clamp((i64)guess->place.at[axis] + residual);
-        sizes[n] = logarithm(turn_size(residual), 9);
-        sum += u32_min(turn_size(residual), 1u << 20);
+        position[axis] = prediction_clamp((i64)guess->place.at[axis] + residual);
+        sizes[n] = logarithm(rotation_size(residual), 9);
+        sum += u32_min(rotation_size(residual), 1u << 20);
     }
     return logarithm(sum, 9);
 }
 
 /* Components in the order of their codes, largest left out, made for a positive largest. */
-static void components(const PoseCodec *codec, Turn t, u32 largest, i32 out[3])
+static void components(const PoseCodec *codec, Rotation t, u32 largest, i32 out[3])
 {
     i32 c[4] = {t.w, t.x, t.y, t.z};
     i32 steps = codec->rotation_bits == 10 ? 1022 : (1 << codec->rotation_bits) - 1;
@@ -467,10 +470,10 @@ static void components(const PoseCodec *codec, Turn t, u32 largest, i32 out[3])
 
 static u32 code_largest(PoseCodec *codec, const Guess *guess, u32 position_off, u32 largest)
 {
-    const Turn *t = &guess->place.turn;
+    const Rotation *t = &guess->place.rotation;
     /* Sizes and which components they are of, the largest first. */
-    u32 order[4] = {turn_size(t->w) << 2, turn_size(t->x) << 2 | 1, turn_size(t->y) << 2 | 2,
-                    turn_size(t->z) << 2 | 3};
+    u32 order[4] = {rotation_size(t->w) << 2, rotation_size(t->x) << 2 | 1,
+                    rotation_size(t->y) << 2 | 2, rotation_size(t->z) << 2 | 3};
     for (u32 a = 0; a < 4; a++) {
         for (u32 b = a + 1; b < 4; b++) {
             u32 swap = order[b] >> 2 > order[a] >> 2 ? order[a] ^ order[b] : 0;
@@ -479,11 +482,11 @@ static u32 code_largest(PoseCodec *codec, const Guess *guess, u32 position_off, 
         }
     }
     u32 lead = logarithm(((order[0] >> 2) - (order[1] >> 2)) / 64, 9);
-    u32 turned = logarithm(guess->off_turn, 7);
+    u32 rotated = logarithm(guess->off_rotation, 7);
     const u32 context[MIX_INPUTS] = {
         lead * 10 + position_off,
         lead * 4 + guess->way,
-        (lead * 8 + turned) * 4 + guess->way,
+        (lead * 8 + rotated) * 4 + guess->way,
     };
     take(&codec->model, KIND_LARGEST, context);
     for (u32 k = 0; k < 3; k++) {
@@ -494,32 +497,33 @@ static u32 code_largest(PoseCodec *codec, const Guess *guess, u32 position_off, 
     return order[3] & 3;
 }
 
-static void code_rotation(PoseCodec *codec, const Guess *guess, const Place *other, u32 spin,
-                          u32 position_off, u32 *rotation)
+static void code_rotation(PoseCodec *codec, const Guess *guess, const PosePrediction *other,
+                          u32 angular_velocity, u32 position_off, u32 *rotation)
 {
     u32 mask = (1u << codec->rotation_bits) - 1;
     u32 largest = code_largest(codec, guess, position_off, *rotation >> 30);
-    u32 made = largest << 30, turned = logarithm(guess->off_turn, 7), spinning = logarithm(spin, 7);
-    u32 low = codec->turn_shift, half = low > 0 ? 1u << (low - 1) : 0;
+    u32 made = largest << 30, rotated = logarithm(guess->off_rotation, 7),
+        spinning = logarithm(angular_velocity, 7);
+    u32 low = codec->rotation_shift, half = low > 0 ? 1u << (low - 1) : 0;
     i32 expected[3], against[3];
     u32 sizes[3] = {0, 0, 0};
-    components(codec, guess->place.turn, largest, expected);
-    components(codec, other->turn, largest, against);
+    components(codec, guess->place.rotation, largest, expected);
+    components(codec, other->rotation, largest, against);
     for (u32 n = 0; n < 3; n++) {
         u32 shift = 20 - 10 * n, e0 = sizes[0], e1 = sizes[1];
         i32 guessed = expected[n] >> low;
         u32 bend = signed_logarithm((against[n] >> low) - guessed);
         const u32 c[MIX_INPUTS] = {
             (position_off * 10 + e0) * 10 + e1,
-            (spinning * 8 + turned) * 4 + guess->way,
-            (bend * 8 + turned) * 4 + guess->way,
+            (spinning * 8 + rotated) * 4 + guess->way,
+            (bend * 8 + rotated) * 4 + guess->way,
         };
         take(&codec->model, KIND_ROTATION, c);
         i32 value = (i32)((*rotation >> shift & mask) >> low);
         i32 residual = pose_code_number(&codec->model, KIND_ROTATION, n, value - guessed);
         i64 sum = (i64)guessed + residual, most = mask >> low;
         made |= ((sum < 0 ? 0 : sum > most ? (u32)most : (u32)sum) << low | half) << shift;
-        sizes[n] = logarithm(turn_size(residual), 9);
+        sizes[n] = logarithm(rotation_size(residual), 9);
     }
     *rotation = made;
 }
@@ -543,7 +547,7 @@ static void code_flags(PoseCodec *codec, QPose *now, const QPose *old)
     now->generation = (u16)generation;
 }
 
-static void remember(PoseCodec *codec, const Mover *self)
+static void remember(PoseCodec *codec, const PoseMover *self)
 {
     u32 n = codec->mover_count++;
     codec->movers[n] = *self;
@@ -598,12 +602,12 @@ static bool code_pose(PoseCodec *codec, const PoseSpan *span, u32 i, u32 history
         now->rotation = old->rotation;
         return true;
     }
-    bool fresh = (old->flags & POSE_LIVE) == 0;
-    Mover self = {0};
+    bool is_new = (old->flags & POSE_LIVE) == 0;
+    PoseMover self = {0};
     Guess guess;
-    Place other;
-    u32 spin = 0;
-    if (fresh) { /* near to what was coded before it */
+    PosePrediction other;
+    u32 angular_velocity = 0;
+    if (is_new) { /* near to what was coded before it */
         QPose before = pose_before(all, i);
         guess = (Guess){WAY_NEW, place_of(codec, &before), 511, 127};
         other = guess.place;
@@ -612,16 +616,16 @@ static bool code_pose(PoseCodec *codec, const PoseSpan *span, u32 i, u32 history
             self.was[s] = place_of(codec, k.pose[s]);
         }
         if (k.pose[1] != NULL) {
-            self.step = turn_between(self.was[1].turn, self.was[0].turn);
-            spin = turn_distance(self.was[0].turn, self.was[1].turn);
+            self.step = rotation_between(self.was[1].rotation, self.was[0].rotation);
+            angular_velocity = rotation_distance(self.was[0].rotation, self.was[1].rotation);
         }
-        guess = guess_of(codec, span, &k, &self, spin, last, &other);
+        guess = guess_of(codec, span, &k, &self, angular_velocity, last, &other);
     }
     u32 position_off = code_position(codec, &k, &guess, &other, now->position);
-    code_rotation(codec, &guess, &other, spin, position_off, &now->rotation);
-    if (!fresh) {
+    code_rotation(codec, &guess, &other, angular_velocity, position_off, &now->rotation);
+    if (!is_new) {
         self.now = place_of(codec, now);
-        self.go = turn_between(self.was[0].turn, self.now.turn);
+        self.go = rotation_between(self.was[0].rotation, self.now.rotation);
         remember(codec, &self);
     }
     return true;
@@ -676,7 +680,7 @@ static void walk(PoseCodec *codec, const PoseSpan *span, QPose *now)
     const QPose *old = span->state[0];
     bool decoding = codec->model.mix.coder.decoding;
     prepare_rotations(codec, span->rotation_bits);
-    codec->turn_shift = span->turn_shift;
+    codec->rotation_shift = span->rotation_shift;
     if (!codec->model.learns) {
         mix_reset(&codec->model.mix);
     }
@@ -706,32 +710,32 @@ static void walk(PoseCodec *codec, const PoseSpan *span, QPose *now)
     }
 }
 
-static bool span_is_sane(const PoseSpan *span)
+static bool span_is_valid(const PoseSpan *span)
 {
-    bool sane = span->count <= POSE_SPAN_MAX &&
-                (span->rotation_bits == 9 || span->rotation_bits == 10) &&
-                span->turn_shift < span->rotation_bits;
+    bool valid = span->count <= POSE_SPAN_MAX &&
+                 (span->rotation_bits == 9 || span->rotation_bits == 10) &&
+                 span->rotation_shift < span->rotation_bits;
     u32 before = 0;
     for (u32 s = 0; s < POSE_STATES && span->state[s] != NULL; s++) {
-        sane = sane && span->back[s] > before && span->back[s] < 1u << 24;
+        valid = valid && span->back[s] > before && span->back[s] < 1u << 24;
         before = span->back[s];
     }
-    return sane;
+    return valid;
 }
 
-u32 pose_encode(PoseCodec *codec, const PoseSpan *span, const QPose *now, u8 *out, u32 room)
+u32 pose_encode(PoseCodec *codec, const PoseSpan *span, const QPose *now, u8 *out, u32 capacity)
 {
-    CHECK(span_is_sane(span));
+    CHECK(span_is_valid(span));
     QPose copy[POSE_SPAN_MAX];
     memcpy(copy, now, span->count * sizeof *now);
-    range_encode_begin(&codec->model.mix.coder, out, room);
+    range_encode_begin(&codec->model.mix.coder, out, capacity);
     walk(codec, span, copy);
     return range_encode_end(&codec->model.mix.coder);
 }
 
 void pose_decode(PoseCodec *codec, const PoseSpan *span, const u8 *code, u32 bytes, QPose *now)
 {
-    CHECK(span_is_sane(span));
+    CHECK(span_is_valid(span));
     memset(now, 0, span->count * sizeof *now);
     range_decode_begin(&codec->model.mix.coder, code, bytes);
     walk(codec, span, now);

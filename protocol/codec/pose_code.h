@@ -24,7 +24,8 @@ enum {
 typedef struct PoseSpan {
     u32 count;         /* poses, ≤ POSE_SPAN_MAX */
     u32 rotation_bits; /* of a component: 10 as quantize_rotation has them; 9: 0..511 for ±√½ */
-    u32 turn_shift; /* all states have these low bits of each component at their half: not coded */
+    u32 rotation_shift; /* all states have these low bits of each component at their half: not coded
+                           */
     /* Older states of the same slots, newest first, NULL from the first that is not there, and how
      * many ticks ago each was (ascending, ≥ 1). */
     const QPose *state[POSE_STATES];
@@ -43,7 +44,7 @@ void pose_codec_learn(PoseCodec *codec, bool learn);
 const MixTables *pose_codec_tables(PoseCodec *codec);
 
 /* Codes now[span->count]; returns bytes written to out[room], 0 if the room is too small. */
-u32 pose_encode(PoseCodec *codec, const PoseSpan *span, const QPose *now, u8 *out, u32 room);
+u32 pose_encode(PoseCodec *codec, const PoseSpan *span, const QPose *now, u8 *out, u32 capacity);
 /* Decodes what pose_encode wrote. Any bytes give some poses, each within the field's limits
  * (POSITION_CODE_MAX, POSE_FLAGS_MASK), in bounded time. */
 void pose_decode(PoseCodec *codec, const PoseSpan *span, const u8 *code, u32 bytes, QPose *now);

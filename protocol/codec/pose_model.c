@@ -3,7 +3,7 @@
 
 #include "protocol/codec/mix_row.h"
 #include "protocol/codec/pose_code.h"
-#include "protocol/codec/turn.h"
+#include "protocol/codec/rotation.h"
 
 /* ---- tables ---- */
 
@@ -81,7 +81,7 @@ void pose_model_destroy(PoseModel *model)
  * its length `n` bits are known to be there. */
 static i32 code_bits(PoseModel *model, u32 kind, u32 lane, i32 value, u32 n)
 {
-    u32 set = lane * MIX_ROW, size = turn_size(value), length = bit_length(size);
+    u32 set = lane * MIX_ROW, size = rotation_size(value), length = bit_length(size);
     for (; n < BIT_LENGTHS; n++) {
         u32 slot = SLOT_LONGER + u32_min(n, LONGER_MAX);
         if (code_bit(model, kind, slot, set + slot, n < length) == 0) {
@@ -116,7 +116,7 @@ SIMD_INLINE i32 code_signed_as(PoseModel *model, bool decoding, u32 kind, u32 la
 {
     Mix *mix = &model->mix;
     RangeCoder coder = mix->coder; /* in registers */
-    u32 set = model->set[kind] + lane * MIX_ROW, size = turn_size(value);
+    u32 set = model->set[kind] + lane * MIX_ROW, size = rotation_size(value);
     u32 length = bit_length(size), n = 0, p[MIX_ROW];
     MixSixteen all;
     mix_load_rows(&all, model->slots);

@@ -16,7 +16,7 @@ typedef struct RangeCoder {
     u64 code;     /* decoding: the bytes ahead */
     u8 *out;      /* encoding: [room] */
     const u8 *in; /* decoding: [room] */
-    u32 room, used;
+    u32 capacity, used;
     bool decoding;
     bool failed; /* encoding: the room is too small */
 } RangeCoder;
@@ -25,23 +25,23 @@ enum {
     RANGE_WORD = 4 /* bytes that go out or come in at once */
 };
 
-static inline void range_encode_begin(RangeCoder *coder, u8 *out, u32 room)
+static inline void range_encode_begin(RangeCoder *coder, u8 *out, u32 capacity)
 {
-    *coder = (RangeCoder){.high = UINT64_MAX, .out = out, .room = room};
+    *coder = (RangeCoder){.high = UINT64_MAX, .out = out, .capacity = capacity};
 }
 
 static inline u32 range_next_word(RangeCoder *coder)
 {
     u32 word = 0;
     for (u32 i = 0; i < RANGE_WORD; i++, coder->used++) {
-        word = word << 8 | (coder->used < coder->room ? coder->in[coder->used] : 0);
+        word = word << 8 | (coder->used < coder->capacity ? coder->in[coder->used] : 0);
     }
     return word;
 }
 
 static inline void range_decode_begin(RangeCoder *coder, const u8 *in, u32 bytes)
 {
-    *coder = (RangeCoder){.high = UINT64_MAX, .in = in, .room = bytes, .decoding = true};
+    *coder = (RangeCoder){.high = UINT64_MAX, .in = in, .capacity = bytes, .decoding = true};
     for (u32 i = 0; i < 2; i++) {
         coder->code = coder->code << 32 | range_next_word(coder);
     }
@@ -50,7 +50,7 @@ static inline void range_decode_begin(RangeCoder *coder, const u8 *in, u32 bytes
 /* A zero that does not fit may be one of those that are left out. */
 static inline void range_put_byte(RangeCoder *coder, u8 byte)
 {
-    if (coder->used < coder->room) {
+    if (coder->used < coder->capacity) {
         coder->out[coder->used] = byte;
     } else if (byte != 0) {
         coder->failed = true;
@@ -136,12 +136,12 @@ static inline u32 range_encode_end(RangeCoder *coder)
     }
     if (coder->used == 0) {
         range_put_byte(coder, 0);
-        coder->failed = coder->room == 0;
+        coder->failed = coder->capacity == 0;
     }
     if (coder->failed) {
         return 0;
     }
-    coder->used = coder->used < coder->room ? coder->used : coder->room;
+    coder->used = coder->used < coder->capacity ? coder->used : coder->capacity;
     while (coder->used > 1 && coder->out[coder->used - 1] == 0) {
         coder->used--;
     }

@@ -85,7 +85,7 @@ u16 span_state_hash(const FieldDesc *field, const u16 *chunks, u32 count, const 
 
 /* ---- plain ---- */
 
-static u32 plain_encode(const Span *span, const u8 *now, u8 *out, u32 room)
+static u32 fallback_encode(const Span *span, const u8 *now, u8 *out, u32 capacity)
 {
     const u8 *base = span->state[0];
     u8 code[CHUNK_CODE_BYTES_MAX];
@@ -93,7 +93,7 @@ static u32 plain_encode(const Span *span, const u8 *now, u8 *out, u32 room)
     for (u32 i = 0; i < span->count; i++) {
         u32 size = chunk_encode(span->field, span->chunks[i], now + at,
                                 base != NULL ? base + at : NULL, code);
-        if (used + size > room) {
+        if (used + size > capacity) {
             return 0;
         }
         memcpy(out + used, code, size);
@@ -103,7 +103,7 @@ static u32 plain_encode(const Span *span, const u8 *now, u8 *out, u32 room)
     return used;
 }
 
-static int plain_decode(const Span *span, const u8 *code, u32 bytes, u8 *now)
+static int fallback_decode(const Span *span, const u8 *code, u32 bytes, u8 *now)
 {
     const u8 *base = span->state[0];
     u32 used = 0, at = 0;
@@ -139,7 +139,7 @@ static bool poses_ready(SpanCoder *coder)
 static PoseSpan poses_of(const Span *span)
 {
     PoseSpan poses = {.rotation_bits = ROTATION_BITS,
-                      .turn_shift = detail_turn_shift(span->detail)};
+                      .rotation_shift = detail_rotation_shift(span->detail)};
     poses.count = span_state_bytes(span->field, span->chunks, span->count) / (u32)sizeof(QPose);
     for (u32 s = 0; s < SPAN_STATES && span->state[s] != NULL; s++) {
         poses.state[s] = span->state[s];
@@ -154,10 +154,10 @@ static bool poses_reserve(SpanCoder *coder, const FieldDesc *field)
     return poses_ready(coder);
 }
 
-static u32 poses_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room)
+static u32 poses_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 capacity)
 {
     PoseSpan poses = poses_of(span);
-    return poses_ready(coder) ? pose_encode(coder->poses, &poses, now, out, room) : 0;
+    return poses_ready(coder) ? pose_encode(coder->poses, &poses, now, out, capacity) : 0;
 }
 
 static bool poses_decode(SpanCoder *coder, const Span *span, const u8 *code, u32 bytes, void *now)
@@ -196,10 +196,10 @@ static bool points_reserve(SpanCoder *coder, const FieldDesc *field)
     return points_ready(coder);
 }
 
-static u32 points_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room)
+static u32 points_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 capacity)
 {
     PointSpan points = points_of(span);
-    return points_ready(coder) ? point_encode(coder->points, &points, now, out, room) : 0;
+    return points_ready(coder) ? point_encode(coder->points, &points, now, out, capacity) : 0;
 }
 
 static bool points_decode(SpanCoder *coder, const Span *span, const u8 *code, u32 bytes, void *now)
@@ -243,10 +243,10 @@ static bool grids_reserve(SpanCoder *coder, const FieldDesc *field)
     return grids_ready(coder) && grid_codec_reserve(coder->grids, field);
 }
 
-static u32 grids_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room)
+static u32 grids_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 capacity)
 {
     GridSpan grids = grids_of(span);
-    return grids_ready(coder) ? grid_encode(coder->grids, &grids, now, out, room) : 0;
+    return grids_ready(coder) ? grid_encode(coder->grids, &grids, now, out, capacity) : 0;
 }
 
 static bool grids_decode(SpanCoder *coder, const Span *span, const u8 *code, u32 bytes, void *now)
@@ -260,7 +260,7 @@ static bool grids_decode(SpanCoder *coder, const Span *span, const u8 *code, u32
 static const struct {
     bool (*reserve)(SpanCoder *coder, const FieldDesc *field);
     /* 0: it does not fit, or there is no memory for the codec. */
-    u32 (*encode)(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room);
+    u32 (*encode)(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 capacity);
     /* False: no memory. */
     bool (*decode)(SpanCoder *coder, const Span *span, const u8 *code, u32 bytes, void *now);
 } codecs[FIELD_CODEC_COUNT] = {
@@ -279,23 +279,24 @@ bool span_coder_reserve(SpanCoder *coder, const FieldSet *fields)
     return good;
 }
 
-u32 span_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room, bool *plain)
+u32 span_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 capacity,
+                bool *fallback)
 {
     u32 codec = field_ops(span->field->kind)->codec;
-    u32 size = codecs[codec].encode(coder, span, now, out, room);
-    *plain = size == 0;
+    u32 size = codecs[codec].encode(coder, span, now, out, capacity);
+    *fallback = size == 0;
     /* What is nothing but noise takes less room plain; one chunk of it must fit. */
     if (size == 0 && span->count == 1) {
-        size = plain_encode(span, now, out, room);
+        size = fallback_encode(span, now, out, capacity);
     }
     return size;
 }
 
-int span_decode(SpanCoder *coder, const Span *span, bool plain, const u8 *code, u32 bytes,
+int span_decode(SpanCoder *coder, const Span *span, bool fallback, const u8 *code, u32 bytes,
                 void *now)
 {
-    if (plain) {
-        return plain_decode(span, code, bytes, now);
+    if (fallback) {
+        return fallback_decode(span, code, bytes, now);
     }
     u32 codec = field_ops(span->field->kind)->codec;
     return codecs[codec].decode(coder, span, code, bytes, now) ? ERROR_OK : ERROR_MEMORY;

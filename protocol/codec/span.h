@@ -1,6 +1,6 @@
 /*
  * span.h: several chunks of one field coded together, out of up to three older states that both
- * ends have. What is near in the same span foretells its neighbours: chunks alone cost more.
+ * ends have. What is near in the same span predicts its neighbours: chunks alone cost more.
  *
  * The code is one of two: the codec of the field's kind, which starts from trained tables in each
  * span, or plain chunk codes (chunk.h) one after the other, which are bounded and so always fit a
@@ -53,11 +53,11 @@ bool span_coder_reserve(SpanCoder *coder, const FieldSet *fields);
 
 /* Codes the dense states `now` into out[room]; *plain says which code it is. Returns its bytes, or
  * 0 if it does not fit. One chunk fits whenever room ≥ CHUNK_CODE_BYTES_MAX. */
-u32 span_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 room,
-                bool *plain);
+u32 span_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 capacity,
+                bool *fallback);
 /* Decodes what span_encode made of the same span into `now`. 0 or a negative Error; any bytes give
  * states within the field's limits or an error, in bounded time. */
-int span_decode(SpanCoder *coder, const Span *span, bool plain, const u8 *code, u32 bytes,
+int span_decode(SpanCoder *coder, const Span *span, bool fallback, const u8 *code, u32 bytes,
                 void *now);
 
 PL_END_C

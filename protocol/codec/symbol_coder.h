@@ -29,26 +29,26 @@ typedef struct SymbolCoder {
     u32 range;
     u8 *out;      /* encoding: [room] */
     const u8 *in; /* decoding: [room] */
-    u32 room, used;
+    u32 capacity, used;
     bool decoding;
     bool failed; /* encoding: the room is too small */
 } SymbolCoder;
 
 static inline u32 symbol_next_byte(SymbolCoder *coder)
 {
-    u32 byte = coder->used < coder->room ? coder->in[coder->used] : 0;
+    u32 byte = coder->used < coder->capacity ? coder->in[coder->used] : 0;
     coder->used++;
     return byte;
 }
 
-static inline void symbol_encode_begin(SymbolCoder *coder, u8 *out, u32 room)
+static inline void symbol_encode_begin(SymbolCoder *coder, u8 *out, u32 capacity)
 {
-    *coder = (SymbolCoder){.range = UINT32_MAX, .out = out, .room = room};
+    *coder = (SymbolCoder){.range = UINT32_MAX, .out = out, .capacity = capacity};
 }
 
 static inline void symbol_decode_begin(SymbolCoder *coder, const u8 *in, u32 bytes)
 {
-    *coder = (SymbolCoder){.range = UINT32_MAX, .in = in, .room = bytes, .decoding = true};
+    *coder = (SymbolCoder){.range = UINT32_MAX, .in = in, .capacity = bytes, .decoding = true};
     for (u32 i = 0; i < 4; i++) {
         coder->code = coder->code << 8 | symbol_next_byte(coder);
     }
@@ -56,7 +56,7 @@ static inline void symbol_decode_begin(SymbolCoder *coder, const u8 *in, u32 byt
 
 static inline void symbol_put_byte(SymbolCoder *coder, u8 byte)
 {
-    if (coder->used < coder->room) {
+    if (coder->used < coder->capacity) {
         coder->out[coder->used++] = byte;
     } else {
         coder->failed = true;
@@ -80,7 +80,7 @@ SIMD_INLINE void symbol_encode_part(SymbolCoder *coder, u32 from, u32 share, u32
     }
     coder->low = low;
     coder->range = unit * share;
-    if (PL_LIKELY(coder->used + 4 <= coder->room)) { /* how many bytes is anybody's guess */
+    if (PL_LIKELY(coder->used + 4 <= coder->capacity)) { /* how many bytes is anybody's guess */
         u32 done = (u32)__builtin_clz(coder->range) & 24, next = __builtin_bswap32(low);
         memcpy(coder->out + coder->used, &next, sizeof next);
         coder->low = low << done;
@@ -99,7 +99,7 @@ SIMD_INLINE void symbol_decode_part(SymbolCoder *coder, u32 unit, u32 from, u32 
 {
     coder->code -= unit * from;
     coder->range = unit * share;
-    if (PL_LIKELY(coder->used + 4 <= coder->room)) { /* how many bytes is anybody's guess */
+    if (PL_LIKELY(coder->used + 4 <= coder->capacity)) { /* how many bytes is anybody's guess */
         u32 bits = (u32)__builtin_clz(coder->range) & 24, next;
         memcpy(&next, coder->in + coder->used, sizeof next);
         next = __builtin_bswap32(next);

@@ -4,13 +4,13 @@
 #include "protocol/field/field_ops.h"
 
 enum {
-    TURN_SHIFT_MAX = 6, /* of 10 bits */
+    ROTATION_SHIFT_MAX = 6, /* of 10 bits */
     POSITION_LIMIT = POSITION_CODE_MAX + 1,
 };
 
-u32 detail_turn_shift(Detail detail)
+u32 detail_rotation_shift(Detail detail)
 {
-    return u32_min(detail_shift(detail), TURN_SHIFT_MAX);
+    return u32_min(detail_shift(detail), ROTATION_SHIFT_MAX);
 }
 
 u32 detail_value_shift(const FieldDesc *field, Detail detail)

@@ -20,28 +20,28 @@ typedef u8 Detail;
 enum {
     DETAIL_FULL = 0,
     DETAIL_SHIFT_MAX = 8,
-    DETAIL_THIN_MAX = 3,
+    DETAIL_DECIMATION_MAX = 3,
     DETAIL_BITS = 6,
 };
 
-static inline Detail detail_make(u32 shift, u32 thin)
+static inline Detail detail_make(u32 shift, u32 decimation)
 {
-    return (Detail)(shift | thin << 4);
+    return (Detail)(shift | decimation << 4);
 }
 static inline u32 detail_shift(Detail detail)
 {
     return detail & 15;
 }
-static inline u32 detail_thin(Detail detail)
+static inline u32 detail_decimation(Detail detail)
 {
     return detail >> 4;
 }
 static inline bool detail_valid(u32 detail)
 {
-    return (detail & 15) <= DETAIL_SHIFT_MAX && detail >> 4 <= DETAIL_THIN_MAX;
+    return (detail & 15) <= DETAIL_SHIFT_MAX && detail >> 4 <= DETAIL_DECIMATION_MAX;
 }
 /* Low bits that the components of a rotation leave out. */
-u32 detail_turn_shift(Detail detail);
+u32 detail_rotation_shift(Detail detail);
 /* Those of a grid's values and of points' scalars. */
 u32 detail_value_shift(const FieldDesc *field, Detail detail);
 /* A position that lacks `shift` low bits: the middle of what has the same upper ones. */

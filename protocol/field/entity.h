@@ -57,20 +57,21 @@ typedef struct Entity {
     u32 first;      /* first element in the field; GRID2 and GRID3: 0 */
     u32 count;      /* elements: 1 for a rigid body; GRID2 and GRID3: all */
     f32 mass_kg;    /* 0 for static */
-    Appearance look;
+    Appearance appearance;
 } Entity;
 
 /* Radius of the balls that points without a surface are, m. */
-static inline f32 appearance_ball_radius(const Appearance *look)
+static inline f32 appearance_ball_radius(const Appearance *appearance)
 {
-    return look->kind == APPEARANCE_SHAPE ? look->shape.radius : look->radius;
+    return appearance->kind == APPEARANCE_SHAPE ? appearance->shape.radius : appearance->radius;
 }
 /* True for points that are balls: no surface and no tube joins them. */
-static inline bool appearance_is_balls(const Appearance *look)
+static inline bool appearance_is_balls(const Appearance *appearance)
 {
-    bool bare = look->kind == APPEARANCE_CLOTH && look->grid[0] == 0 && look->soft == 0;
-    return look->kind == APPEARANCE_SHAPE || look->kind == APPEARANCE_SPRITES ||
-           look->kind == APPEARANCE_LIQUID || bare;
+    bool bare =
+        appearance->kind == APPEARANCE_CLOTH && appearance->grid[0] == 0 && appearance->soft == 0;
+    return appearance->kind == APPEARANCE_SHAPE || appearance->kind == APPEARANCE_SPRITES ||
+           appearance->kind == APPEARANCE_LIQUID || bare;
 }
 
 PL_END_C

@@ -55,7 +55,7 @@ typedef struct FieldOps {
     u8 coarsening;   /* FieldCoarsening */
     u8 shift_max;    /* low bits of a value that a detail can leave out at most */
     bool thins;      /* every n-th element is enough where there are many (detail.h) */
-    bool jitters;    /* moves so irregularly that its newest velocity foretells it best: codes build
+    bool jitters;    /* moves so irregularly that its newest velocity predicts it best: codes build
                         upon states near to each other */
     u8 span_chunks;  /* most chunks of one span */
     FieldColumns columns; /* of a channel */

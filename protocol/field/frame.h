@@ -15,7 +15,7 @@ typedef enum EventKind {
     EVENT_SPAWN = 1,   /* entity (whole) appears */
     EVENT_DESPAWN = 2, /* entity.id disappears */
     EVENT_IMPACT = 3,  /* a, b, position, impulse, speed: for sound and marks */
-    EVENT_HOLD = 4,    /* user's hand now holds a (element, local), or nothing if a = 0 */
+    EVENT_GRAB = 4,    /* user's hand now holds a (element, local), or nothing if a = 0 */
     EVENT_REFUSED = 5, /* user's input `sequence` was refused: code */
     EVENT_RESET = 6,   /* the world was rebuilt from its scene: entities follow as EVENT_SPAWN */
     EVENT_BREAK = 7,   /* a joint between a and b (0: the world) broke at position: impulse is the

@@ -91,18 +91,18 @@ static Span span_of(RecordingTrail *trail, const FieldDesc *field, const u16 *ch
 static u32 put_span(RecordingTrail *trail, const FieldDesc *field, const u16 *chunks, u32 *count,
                     const Frame *frame, u8 *out)
 {
-    bool plain;
+    bool fallback;
     u32 size = 0;
     for (;; *count = (*count + 1) / 2) {
         Span span = span_of(trail, field, chunks, *count, frame->tick);
         span_gather(field, chunks, *count, frame_field(frame, field->id), trail->states[0]);
         size = span_encode(trail->coder, &span, trail->states[0], out + SPAN_HEAD_BYTES,
-                           *count * CHUNK_CODE_BYTES_MAX, &plain);
+                           *count * CHUNK_CODE_BYTES_MAX, &fallback);
         if (size != 0 || *count == 1) {
             break;
         }
     }
-    u32 head = size << 7 | (u32)plain << 6 | (*count - 1);
+    u32 head = size << 7 | (u32)fallback << 6 | (*count - 1);
     memcpy(out, &head, SPAN_HEAD_BYTES);
     return SPAN_HEAD_BYTES + size;
 }
@@ -147,10 +147,10 @@ typedef struct Rest {
 } Rest;
 
 static int get_span(RecordingTrail *trail, const FieldDesc *field, const u16 *chunks, u32 count,
-                    Frame *frame, Rest *rest, u32 size, bool plain)
+                    Frame *frame, Rest *rest, u32 size, bool fallback)
 {
     Span span = span_of(trail, field, chunks, count, frame->tick);
-    int result = span_decode(trail->coder, &span, plain, rest->code, size, trail->states[0]);
+    int result = span_decode(trail->coder, &span, fallback, rest->code, size, trail->states[0]);
     const u8 *at = trail->states[0];
     for (u32 i = 0; i < count && result == 0; i++) {
         chunk_scatter(field, chunks[i], at, frame_field(frame, field->id));

@@ -75,7 +75,7 @@ PL_STATIC_ASSERT(FRAME_BYTES_MAX <= (int)RECORDING_BLOCK_BYTES_MAX, "a key holds
 /* A growing array of marks; false without memory. */
 typedef struct RecordingMarks {
     RecordingMark *items;
-    u32 count, room;
+    u32 count, capacity;
 } RecordingMarks;
 bool recording_marks_push(RecordingMarks *marks, u64 tick, u64 offset);
 u64 recording_block_check(const RecordingBlock *block, const void *content);

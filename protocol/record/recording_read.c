@@ -27,14 +27,14 @@ struct RecordingReader {
     RecordingInfo info;
     RecordingMarks keys, entity_events;
     u8 *content; /* of the block read last */
-    size_t content_room;
+    size_t content_capacity;
     u8 *raw; /* unpacked key frame */
-    size_t raw_room;
+    size_t raw_capacity;
     Frame *current; /* decoded last */
     RecordingTrail trail;
     bool pending;  /* current was decoded by a seek and not handed out yet */
     Input *inputs; /* of current */
-    u32 input_count, input_room;
+    u32 input_count, input_capacity;
     Message events; /* of the tick being read; storage below */
     u8 *events_storage;
     EntityList entities; /* after the events of current */
@@ -59,15 +59,15 @@ static int read_at(const RecordingReader *reader, u64 offset, void *out, size_t 
     return 0;
 }
 
-static int reserve(u8 **memory, size_t *room, size_t bytes)
+static int reserve(u8 **memory, size_t *capacity, size_t bytes)
 {
-    if (*room < bytes) {
+    if (*capacity < bytes) {
         u8 *larger = realloc(*memory, bytes + bytes / 2);
         if (larger == NULL) {
             return ERROR_MEMORY;
         }
         *memory = larger;
-        *room = bytes + bytes / 2;
+        *capacity = bytes + bytes / 2;
     }
     return 0;
 }
@@ -89,7 +89,7 @@ static int read_block(RecordingReader *reader, u64 offset, RecordingBlock *block
     if (block->length > reader->file_bytes - offset - sizeof *block) {
         return ERROR_TRUNCATED;
     }
-    result = reserve(&reader->content, &reader->content_room, block->length + 1u);
+    result = reserve(&reader->content, &reader->content_capacity, block->length + 1u);
     if (result == 0) {
         result = read_at(reader, offset + sizeof *block, reader->content, block->length);
     }
@@ -109,13 +109,13 @@ static int decode_inputs(RecordingReader *reader, const RecordingBlock *block)
     if (bits.failed || count > INPUTS_PER_TICK_MAX) {
         return ERROR_FORMAT;
     }
-    if (count > reader->input_room) {
+    if (count > reader->input_capacity) {
         Input *larger = realloc(reader->inputs, (size_t)count * sizeof *larger);
         if (larger == NULL) {
             return ERROR_MEMORY;
         }
         reader->inputs = larger;
-        reader->input_room = (u32)count;
+        reader->input_capacity = (u32)count;
     }
     for (u32 i = 0; i < (u32)count; i++) {
         u32 user = (u32)bits_get(&bits, 32);
@@ -178,7 +178,7 @@ static int unpack_key(RecordingReader *reader, const RecordingBlock *block, size
     }
     memcpy(&raw_bytes, reader->content + 8, sizeof raw_bytes);
     if (raw_bytes > RECORDING_BLOCK_BYTES_MAX ||
-        reserve(&reader->raw, &reader->raw_room, raw_bytes + 1u) != 0) {
+        reserve(&reader->raw, &reader->raw_capacity, raw_bytes + 1u) != 0) {
         return ERROR_LIMIT;
     }
     size_t got = ZSTD_decompress(reader->raw, raw_bytes, reader->content + 12, block->length - 12u);
@@ -425,7 +425,7 @@ static int read_head(RecordingReader *reader, const char *path, ErrorText *error
     }
     reader->head_memory = reader->content; /* kept: the message may point into it */
     reader->content = NULL;
-    reader->content_room = 0;
+    reader->content_capacity = 0;
     Message message;
     result = message_decode(reader->head_memory + sizeof file, block.length - (u32)sizeof file,
                             &message, &reader->head_storage, error);

@@ -22,10 +22,10 @@ struct RecordingWriter {
     int fd;
     int failed; /* Error that stopped the recording, 0 none */
     u8 *buffer; /* bytes not yet written */
-    size_t used, room;
+    size_t used, capacity;
     u64 offset;  /* in the file, of the buffer's start */
     u8 *scratch; /* content of the block being made */
-    size_t scratch_room;
+    size_t scratch_capacity;
     RecordingTrail trail;
     u64 key_ticks; /* ticks between key frames */
     u64 key_due;
@@ -35,14 +35,14 @@ struct RecordingWriter {
 
 bool recording_marks_push(RecordingMarks *marks, u64 tick, u64 offset)
 {
-    if (marks->count == marks->room) {
-        u32 room = marks->room != 0 ? marks->room * 2 : 64;
-        RecordingMark *items = realloc(marks->items, room * sizeof *items);
+    if (marks->count == marks->capacity) {
+        u32 capacity = marks->capacity != 0 ? marks->capacity * 2 : 64;
+        RecordingMark *items = realloc(marks->items, capacity * sizeof *items);
         if (items == NULL) {
             return false;
         }
         marks->items = items;
-        marks->room = room;
+        marks->capacity = capacity;
     }
     RecordingMark mark = {tick, offset};
     marks->items[marks->count++] = mark;
@@ -60,12 +60,12 @@ bool recording_event_is_entity(const Event *event)
     return event->kind == EVENT_SPAWN || event->kind == EVENT_DESPAWN || event->kind == EVENT_RESET;
 }
 
-static bool reserve(u8 **memory, size_t *room, size_t bytes)
+static bool reserve(u8 **memory, size_t *capacity, size_t bytes)
 {
-    if (*room >= bytes) {
+    if (*capacity >= bytes) {
         return true;
     }
-    size_t larger = *room != 0 ? *room : BUFFER_FLUSH_BYTES;
+    size_t larger = *capacity != 0 ? *capacity : BUFFER_FLUSH_BYTES;
     while (larger < bytes) {
         larger *= 2;
     }
@@ -74,7 +74,7 @@ static bool reserve(u8 **memory, size_t *room, size_t bytes)
         return false;
     }
     *memory = moved;
-    *room = larger;
+    *capacity = larger;
     return true;
 }
 
@@ -109,7 +109,7 @@ static int put_block(RecordingWriter *writer, u32 type, u64 tick, const void *co
     }
     RecordingBlock block = {type, (u32)bytes, tick, 0};
     block.check = recording_block_check(&block, content);
-    if (!reserve(&writer->buffer, &writer->room, writer->used + sizeof block + bytes)) {
+    if (!reserve(&writer->buffer, &writer->capacity, writer->used + sizeof block + bytes)) {
         return writer->failed = ERROR_MEMORY;
     }
     memcpy(writer->buffer + writer->used, &block, sizeof block);
@@ -133,7 +133,8 @@ static int put_head(RecordingWriter *writer, const RecordingHead *head)
     }
     u32 bytes;
     u8 *world = message_encode(&message, &bytes);
-    if (world == NULL || !reserve(&writer->scratch, &writer->scratch_room, sizeof file + bytes)) {
+    if (world == NULL ||
+        !reserve(&writer->scratch, &writer->scratch_capacity, sizeof file + bytes)) {
         message_free(world);
         return writer->failed = ERROR_LIMIT;
     }
@@ -177,7 +178,7 @@ static int put_inputs(RecordingWriter *writer, u64 tick, const Input *inputs, u3
         return 0;
     }
     size_t most = 16 + (size_t)count * 128; /* an input is far below 128 bytes */
-    if (!reserve(&writer->scratch, &writer->scratch_room, most)) {
+    if (!reserve(&writer->scratch, &writer->scratch_capacity, most)) {
         return writer->failed = ERROR_MEMORY;
     }
     BitWriter bits;
@@ -244,7 +245,7 @@ static int put_frame(RecordingWriter *writer, const Frame *frame, bool key)
     size_t most = recording_delta_bytes_max(frame->fields); /* a key takes less */
     size_t packed_most = ZSTD_compressBound(most);
     const size_t head = 12;
-    if (!reserve(&writer->scratch, &writer->scratch_room, head + packed_most + most)) {
+    if (!reserve(&writer->scratch, &writer->scratch_capacity, head + packed_most + most)) {
         return writer->failed = ERROR_MEMORY;
     }
     memcpy(writer->scratch, &frame->world_hash, 8);
@@ -305,7 +306,7 @@ static void put_index(RecordingWriter *writer)
     size_t events = writer->entity_events.count * sizeof(RecordingMark);
     u64 offset = position(writer);
     size_t bytes = sizeof writer->index + keys + events + sizeof offset;
-    if (!reserve(&writer->scratch, &writer->scratch_room, bytes)) {
+    if (!reserve(&writer->scratch, &writer->scratch_capacity, bytes)) {
         writer->failed = ERROR_MEMORY;
         return;
     }

@@ -8,7 +8,7 @@ namespace plenum
 
 // ---- the world ---------------------------------------------------------------------------------
 
-bool Builder::world(const Place &at, const fb::Scene *in)
+bool Builder::world(const JsonPath &at, const fb::Scene *in)
 {
     const flatbuffers::String *text = in->description();
     u32 size = text != nullptr ? text->size() : 0;
@@ -48,7 +48,7 @@ bool Builder::world(const Place &at, const fb::Scene *in)
     return true;
 }
 
-bool Builder::solver(const Place &at, const fb::Scene *in)
+bool Builder::solver(const JsonPath &at, const fb::Scene *in)
 {
     if (!choice(at, "method", (u32)in->method(), rigid_method_names, 0, RIGID_METHOD_COUNT)) {
         return false;
@@ -60,7 +60,7 @@ bool Builder::solver(const Place &at, const fb::Scene *in)
            number(at, "baumgarte", in->baumgarte(), 0.0f, 1.0f, &out_->baumgarte);
 }
 
-bool Builder::materials(const Place &at, const fb::Scene *in)
+bool Builder::materials(const JsonPath &at, const fb::Scene *in)
 {
     u32 total;
     if (!count(at, "materials", in->materials(), MATERIALS_MAX, &total)) {
@@ -68,7 +68,7 @@ bool Builder::materials(const Place &at, const fb::Scene *in)
     }
     for (u32 i = 0; i < total; i++) {
         const fb::Material *material = in->materials()->Get(i);
-        Place here = {&at, "materials", i};
+        JsonPath here = {&at, "materials", i};
         char text[NAME_BYTES_MAX];
         f32 checked[4];
         if (!name(here, "name", material->name(), text) ||
@@ -93,7 +93,7 @@ bool Builder::materials(const Place &at, const fb::Scene *in)
 
 // ---- prefabs, probes, what surrounds the world -----------------------------------------------
 
-bool Builder::prefabs(const Place &at, const fb::Scene *in)
+bool Builder::prefabs(const JsonPath &at, const fb::Scene *in)
 {
     u32 total;
     std::unordered_map<std::string, i32> names;
@@ -103,8 +103,8 @@ bool Builder::prefabs(const Place &at, const fb::Scene *in)
     }
     out_->prefab_count = total;
     for (u32 i = 0; i < total; i++) {
-        Place here = {&at, "prefabs", i};
-        Place body_at = {&here, "body", -1};
+        JsonPath here = {&at, "prefabs", i};
+        JsonPath body_at = {&here, "body", -1};
         const fb::Prefab *given = in->prefabs()->Get(i);
         ScenePrefab *made = &out_->prefabs[i];
         if (!name(here, "name", given->name(), made->name) ||
@@ -139,7 +139,7 @@ static const ProbeOf probe_of[] = {
 };
 static_assert(PL_COUNT(probe_of) == PROBE_KIND_COUNT, "rows are in the order of their numbers");
 
-bool Builder::probe(const Place &at, const fb::Probe *in, SceneProbe *out)
+bool Builder::probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out)
 {
     if (!name(at, "name", in->name(), out->name)) {
         return false;
@@ -188,7 +188,7 @@ bool Builder::probe(const Place &at, const fb::Probe *in, SceneProbe *out)
         if (out->soft < 0) {
             return fail(at, "of", "\"%s\" is a body; %s is of a soft body", out->of, kind);
         }
-        return of == OF_SOFT || holds_gas(out_->soft_meshes[out_->softs[out->soft].mesh]) ||
+        return of == OF_SOFT || holds_gas(out_->soft_meshes[out_->soft_bodies[out->soft].mesh]) ||
                fail(at, "of", "\"%s\" is not closed; %s is of a closed one, or of a ring", out->of,
                     kind);
     }
@@ -196,7 +196,7 @@ bool Builder::probe(const Place &at, const fb::Probe *in, SceneProbe *out)
            fail(at, "of", "\"%s\" is soft; %s is of a body", out->of, kind);
 }
 
-bool Builder::probes(const Place &at, const fb::Scene *in)
+bool Builder::probes(const JsonPath &at, const fb::Scene *in)
 {
     u32 total;
     std::unordered_map<std::string, i32> names;
@@ -205,7 +205,7 @@ bool Builder::probes(const Place &at, const fb::Scene *in)
     }
     out_->probe_count = total;
     for (u32 i = 0; i < total; i++) {
-        Place here = {&at, "probes", i};
+        JsonPath here = {&at, "probes", i};
         if (!probe(here, in->probes()->Get(i), &out_->probes[i]) ||
             !unique(here, &names, out_->probes[i].name, (i32)i)) {
             return false;
@@ -214,14 +214,14 @@ bool Builder::probes(const Place &at, const fb::Scene *in)
     return true;
 }
 
-bool Builder::camera(const Place &root, const fb::Camera *in)
+bool Builder::camera(const JsonPath &root, const fb::Camera *in)
 {
     SceneCamera *out = &out_->camera;
     *out = SceneCamera{{8.0f, 5.0f, 12.0f}, {0.0f, 1.0f, 0.0f}, 50.0f};
     if (in == nullptr) {
         return true;
     }
-    Place at = {&root, "camera", -1};
+    JsonPath at = {&root, "camera", -1};
     if (!vector(at, "eye", in->eye(), out->eye, WORLD_EXTENT_MAX_M, &out->eye) ||
         !vector(at, "target", in->target(), out->target, WORLD_EXTENT_MAX_M, &out->target) ||
         !number(at, "fov_degrees", in->fov_degrees(), 5.0f, 150.0f, &out->fov_degrees)) {
@@ -231,13 +231,13 @@ bool Builder::camera(const Place &root, const fb::Camera *in)
            fail(at, "target", "is where the eye is; give the point to look at");
 }
 
-bool Builder::sky(const Place &root, const fb::Sky *in)
+bool Builder::sky(const JsonPath &root, const fb::Sky *in)
 {
     SceneSky *out = &out_->sky;
     f32 top[4] = {0.13f, 0.29f, 0.60f, 1.0f}, horizon[4] = {0.60f, 0.72f, 0.85f, 1.0f};
     Vec3 sun = vec3(0.45f, 0.8f, 0.35f);
     if (in != nullptr) {
-        Place at = {&root, "sky", -1};
+        JsonPath at = {&root, "sky", -1};
         if (!color(at, "top", in->top(), top) || !color(at, "horizon", in->horizon(), horizon) ||
             !vector(at, "sun", in->sun(), sun, 1e6f, &sun) ||
             !number(at, "fog_m", in->fog_m(), 0.0f, 1e6f, &out->fog_m)) {
@@ -253,14 +253,14 @@ bool Builder::sky(const Place &root, const fb::Sky *in)
     return true;
 }
 
-bool Builder::hands(const Place &root, const fb::Hands *in)
+bool Builder::hands(const JsonPath &root, const fb::Hands *in)
 {
     SceneHands *out = &out_->hands;
     *out = SceneHands{2000.0f, 100.0f, 5.0f, 1.0f, 50.0f, 200};
     if (in == nullptr) {
         return true;
     }
-    Place at = {&root, "hands", -1};
+    JsonPath at = {&root, "hands", -1};
     return number(at, "force_max", in->force_max(), 0.0f, 1e9f, &out->force_max) &&
            number(at, "reach", in->reach(), 0.1f, 1e5f, &out->reach) &&
            number(at, "frequency", in->frequency(), 0.1f, 30.0f, &out->frequency) &&
@@ -271,9 +271,9 @@ bool Builder::hands(const Place &root, const fb::Hands *in)
 
 bool Builder::build(const fb::Scene *in)
 {
-    Place root = {nullptr, nullptr, -1};
+    JsonPath root = {nullptr, nullptr, -1};
     return world(root, in) && solver(root, in) && materials(root, in) && bodies(root, in) &&
-           ragdolls(root, in) && joints(root, in) && cloths(root, in) && softs(root, in) &&
+           ragdolls(root, in) && joints(root, in) && cloths(root, in) && soft_bodies(root, in) &&
            prefabs(root, in) && probes(root, in) && camera(root, in->camera()) &&
            sky(root, in->sky()) && hands(root, in->hands()) && finish();
 }
@@ -317,11 +317,11 @@ extern "C" Scene *scene_build(u8 *bytes, u32 byte_count, const char *name, const
     return scene;
 }
 
-extern "C" bool scene_resolve(const Scene *scene, Appearance *look)
+extern "C" bool scene_resolve(const Scene *scene, Appearance *appearance)
 {
-    Shape *shape = &look->shape;
+    Shape *shape = &appearance->shape;
     shape->geometry = nullptr;
-    if (look->soft > scene->soft_mesh_count) {
+    if (appearance->soft > scene->soft_mesh_count) {
         return false;
     }
     GeometryKind kind = shape->kind == SHAPE_HULL       ? GEOMETRY_HULL
@@ -330,12 +330,12 @@ extern "C" bool scene_resolve(const Scene *scene, Appearance *look)
                         : shape->kind == SHAPE_COMPOUND ? GEOMETRY_COMPOUND
                                                         : (GeometryKind)0;
     if (kind == (GeometryKind)0) {
-        return look->geometry == 0;
+        return appearance->geometry == 0;
     }
-    if (look->geometry == 0 || look->geometry > scene->geometry_count) {
+    if (appearance->geometry == 0 || appearance->geometry > scene->geometry_count) {
         return false;
     }
-    const Geometry *geometry = scene->geometries[look->geometry - 1];
+    const Geometry *geometry = scene->geometries[appearance->geometry - 1];
     if (geometry->kind != kind) {
         return false;
     }
@@ -377,7 +377,7 @@ extern "C" void scene_destroy(Scene *scene)
     free(scene->joints);
     free(scene->bodies);
     free(scene->soft_meshes);
-    free(scene->softs);
+    free(scene->soft_bodies);
     free(scene->pins);
     free(scene->prefabs);
     free(scene->probes);

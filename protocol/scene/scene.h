@@ -18,7 +18,7 @@ enum {
     /* Shapes made of more than numbers, over all bodies and prefabs. */
     GEOMETRIES_MAX = 4096,
     SOFT_MESHES_MAX = 4096,
-    SOFTS_MAX = 4096,
+    SOFT_BODIES_MAX = 4096,
     /* Waypoints of a kinematic body. */
     PATH_POINTS_MAX = 256,
     JOINTS_MAX = 65536,
@@ -37,7 +37,7 @@ typedef struct SceneBody {
 #define MEMBER(type, name) type name;
 #include "shared/rows/body.def"
     i32 path; /* index in paths, or −1 */
-    Appearance look;
+    Appearance appearance;
 } SceneBody;
 
 /* Between body a and body b as they stand at the start: the options of shared/rows/joint.def, in SI
@@ -72,7 +72,7 @@ typedef struct SceneSoft {
 #define MEMBER(type, name) type name;
 #include "shared/rows/soft.def"
     u32 first_pin, pin_count; /* in pins */
-    Appearance look;
+    Appearance appearance;
 } SceneSoft;
 
 typedef struct ScenePrefab {
@@ -91,7 +91,7 @@ typedef struct SceneProbe {
     ProbeKind kind;
     char of[NAME_BYTES_MAX]; /* entity name, "" if none */
     i32 body;                /* index in bodies, or −1 */
-    i32 soft;                /* index in softs, or −1 */
+    i32 soft;                /* index in soft_bodies, or −1 */
     i32 joint;               /* index in joints, or −1 */
 } SceneProbe;
 
@@ -145,9 +145,9 @@ typedef struct Scene {
     /* Made once, shared by copies, named by entities like geometries. */
     SoftMesh *soft_meshes;
     u32 soft_mesh_count;
-    SceneSoft *softs; /* those of `cloths` first */
+    SceneSoft *soft_bodies; /* those of `cloths` first */
     u32 soft_count;
-    ScenePin *pins; /* of all softs; copies share them */
+    ScenePin *pins; /* of all soft bodies; copies share them */
     u32 pin_count;
     u32 soft_steps; /* of soft bodies in each substep */
     ScenePrefab *prefabs;
@@ -166,7 +166,7 @@ typedef struct Scene {
 /* Points the shape of an appearance to the scene's geometry that its id names. False if it must
  * have one and that is not there or of another kind, or has one and must not; or if it names a soft
  * mesh that is not there. */
-bool scene_resolve(const Scene *scene, Appearance *look);
+bool scene_resolve(const Scene *scene, Appearance *appearance);
 /* From FlatBuffers bytes of a stranger (verified, then checked). The bytes are copied. */
 Scene *scene_from_bytes(const u8 *bytes, u32 byte_count, ErrorText *error);
 void scene_destroy(Scene *scene); /* NULL is fine */

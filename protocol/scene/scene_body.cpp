@@ -6,10 +6,10 @@
 namespace plenum
 {
 
-bool Builder::appearance(const Place &at, const Floats *own, const fb::Material *material,
+bool Builder::appearance(const JsonPath &at, const Floats *own, const fb::Material *material,
                          Appearance *out)
 {
-    default_look(out, APPEARANCE_SHAPE);
+    default_appearance(out, APPEARANCE_SHAPE);
     if (material != nullptr) {
         out->pattern = (Pattern)material->pattern();
         out->roughness = material->roughness();
@@ -21,11 +21,11 @@ bool Builder::appearance(const Place &at, const Floats *own, const fb::Material 
     if (!color(at, "color", own, out->color)) {
         return false;
     }
-    finish_look(out);
+    finish_appearance(out);
     return true;
 }
 
-bool Builder::mass(const Place &at, const fb::Body *in, const fb::Material *material,
+bool Builder::mass(const JsonPath &at, const fb::Body *in, const fb::Material *material,
                    SceneBody *out)
 {
     out->mass_kg = 0.0f;
@@ -50,7 +50,7 @@ bool Builder::mass(const Place &at, const fb::Body *in, const fb::Material *mate
 }
 
 // Which shapes may move, and how: what is endless or hollow cannot.
-bool Builder::motion(const Place &at, const fb::Body *in, SceneBody *out)
+bool Builder::motion(const JsonPath &at, const fb::Body *in, SceneBody *out)
 {
     ShapeKind kind = out->shape.kind;
     if ((kind == SHAPE_PLANE || kind == SHAPE_TERRAIN) && out->motion != BODY_STATIC) {
@@ -62,10 +62,10 @@ bool Builder::motion(const Place &at, const fb::Body *in, SceneBody *out)
             at, "motion",
             "a mesh cannot be pushed; give \"static\" or \"kinematic\", or make it of hulls");
     }
-    bool moving =
-        vec3_length_squared(out->velocity) > 0.0f || vec3_length_squared(out->spin) > 0.0f;
+    bool moving = vec3_length_squared(out->velocity) > 0.0f ||
+                  vec3_length_squared(out->angular_velocity) > 0.0f;
     if (moving && out->motion == BODY_STATIC) {
-        return fail(at, in->velocity() != nullptr ? "velocity" : "spin",
+        return fail(at, in->velocity() != nullptr ? "velocity" : "angular_velocity",
                     "a static body cannot move; leave it out or give \"motion\": \"kinematic\"");
     }
     if (in->path() == nullptr) {
@@ -77,11 +77,11 @@ bool Builder::motion(const Place &at, const fb::Body *in, SceneBody *out)
     if (in->velocity() != nullptr) {
         return fail(at, "velocity", "follows from the path; leave it out");
     }
-    Place path_at = {&at, "path", -1};
+    JsonPath path_at = {&at, "path", -1};
     return path(path_at, in->path(), out);
 }
 
-bool Builder::path(const Place &at, const fb::Path *in, SceneBody *out)
+bool Builder::path(const JsonPath &at, const fb::Path *in, SceneBody *out)
 {
     std::vector<Vec3> way;
     ScenePath made = {};
@@ -136,20 +136,20 @@ void take_material(const fb::Material *material, SceneBody *out)
 }
 
 // Each option by itself, as its row says.
-bool Builder::body_options(const Place &at, const fb::Body *in, SceneBody *out)
+bool Builder::body_options(const JsonPath &at, const fb::Body *in, SceneBody *out)
 {
     bool good = choice(at, "method", (u32)in->method(), rigid_method_names, 0, RIGID_METHOD_COUNT);
-    out->plain = in->method() == fb::Method::impulses;
+    out->pgs = in->method() == fb::Method::impulses;
 #include "protocol/scene/scene_rows_cpp.h"
 #include "shared/rows/body.def"
     return good;
 }
 
-bool Builder::body(const Place &at, const fb::Body *in, SceneBody *out)
+bool Builder::body(const JsonPath &at, const fb::Body *in, SceneBody *out)
 {
     *out = body_default();
     const fb::Material *material = nullptr;
-    Place shape_at = {&at, "shape", -1};
+    JsonPath shape_at = {&at, "shape", -1};
     if (!name(at, "name", in->name(), out->name) ||
         !this->material(at, in->material(), &material) ||
         !shape(shape_at, in->shape(), false, &out->shape) || !body_options(at, in, out) ||
@@ -158,17 +158,17 @@ bool Builder::body(const Place &at, const fb::Body *in, SceneBody *out)
     }
     take_material(material, out);
     if (!motion(at, in, out) || !mass(at, in, material, out) ||
-        !appearance(at, in->color(), material, &out->look)) {
+        !appearance(at, in->color(), material, &out->appearance)) {
         return false;
     }
-    out->look.shape = out->shape;
-    out->look.geometry = out->shape.geometry != nullptr ? out->shape.geometry->id + 1 : 0;
+    out->appearance.shape = out->shape;
+    out->appearance.geometry = out->shape.geometry != nullptr ? out->shape.geometry->id + 1 : 0;
     return true;
 }
 
-bool Builder::repeat_layout(const Place &at, const fb::Repeat *in, u32 counts[3], Vec3 *spacing)
+bool Builder::repeat_layout(const JsonPath &at, const fb::Repeat *in, u32 counts[3], Vec3 *spacing)
 {
-    Place here = {&at, "repeat", -1};
+    JsonPath here = {&at, "repeat", -1};
     f32 steps[3], checked;
     if (!uints(here, "count", in->count(), 3, 1, BODIES_MAX, counts) ||
         !floats(here, "spacing", in->spacing(), 3, 3, -SIZE_MAX_M, SIZE_MAX_M, steps) ||
@@ -186,7 +186,7 @@ u32 layer_count(u32 count, u32 j, bool stairs)
     return !stairs ? count : count > j ? count - j : 0;
 }
 
-bool Builder::repeat_count(const Place &at, const fb::Repeat *in, u64 *copies)
+bool Builder::repeat_count(const JsonPath &at, const fb::Repeat *in, u64 *copies)
 {
     *copies = 1;
     if (in == nullptr) {
@@ -203,7 +203,7 @@ bool Builder::repeat_count(const Place &at, const fb::Repeat *in, u64 *copies)
         total += layer_count(n[0], j, in->stairs()) * along_z;
     }
     if (total > BODIES_MAX) {
-        Place here = {&at, "repeat", -1};
+        JsonPath here = {&at, "repeat", -1};
         return fail(here, "count", "more than %d copies; a world holds at most %d bodies",
                     BODIES_MAX, BODIES_MAX);
     }
@@ -211,7 +211,7 @@ bool Builder::repeat_count(const Place &at, const fb::Repeat *in, u64 *copies)
     return true;
 }
 
-bool Builder::add_body(const Place &at, const SceneBody &given)
+bool Builder::add_body(const JsonPath &at, const SceneBody &given)
 {
     if (given.motion == BODY_DYNAMIC && !inside(out_->bounds, given.position)) {
         return fail(at, "position", "[%g, %g, %g] of \"%s\" is outside the scene's bounds",
@@ -225,7 +225,7 @@ bool Builder::add_body(const Place &at, const SceneBody &given)
     return true;
 }
 
-bool Builder::copies(const Place &at, const fb::Repeat *in, u32 step, std::vector<Copy> *out)
+bool Builder::copies(const JsonPath &at, const fb::Repeat *in, u32 step, std::vector<Copy> *out)
 {
     u32 n[3], made = 0, first = (u32)bodies_.size();
     Vec3 spacing;
@@ -254,7 +254,7 @@ bool Builder::copies(const Place &at, const fb::Repeat *in, u32 step, std::vecto
     return true;
 }
 
-bool Builder::copy_name(const Place &at, const char *first, u32 index, char out[NAME_BYTES_MAX])
+bool Builder::copy_name(const JsonPath &at, const char *first, u32 index, char out[NAME_BYTES_MAX])
 {
     int length = snprintf(out, NAME_BYTES_MAX, "%s-%u", first, index + 1);
     return length < NAME_BYTES_MAX ||
@@ -262,7 +262,7 @@ bool Builder::copy_name(const Place &at, const char *first, u32 index, char out[
                 NAME_BYTES_MAX - 1);
 }
 
-bool Builder::repeat(const Place &at, const fb::Body *in, const SceneBody &first)
+bool Builder::repeat(const JsonPath &at, const fb::Body *in, const SceneBody &first)
 {
     std::vector<Copy> placed;
     if (!copies(at, in->repeat(), 1, &placed)) {
@@ -287,7 +287,7 @@ bool Builder::repeat(const Place &at, const fb::Body *in, const SceneBody &first
 }
 
 // All bodies there will be, before any is made.
-bool Builder::body_count(const Place &at, const fb::Scene *in)
+bool Builder::body_count(const JsonPath &at, const fb::Scene *in)
 {
     u32 listed, figures;
     u64 total = 0, made;
@@ -296,14 +296,14 @@ bool Builder::body_count(const Place &at, const fb::Scene *in)
         return false;
     }
     for (u32 i = 0; i < listed; i++) {
-        Place here = {&at, "bodies", i};
+        JsonPath here = {&at, "bodies", i};
         if (!repeat_count(here, in->bodies()->Get(i)->repeat(), &made)) {
             return false;
         }
         total += made;
     }
     for (u32 i = 0; i < figures; i++) {
-        Place here = {&at, "ragdolls", i};
+        JsonPath here = {&at, "ragdolls", i};
         if (!repeat_count(here, in->ragdolls()->Get(i)->repeat(), &made)) {
             return false;
         }
@@ -317,13 +317,13 @@ bool Builder::body_count(const Place &at, const fb::Scene *in)
     return true;
 }
 
-bool Builder::bodies(const Place &at, const fb::Scene *in)
+bool Builder::bodies(const JsonPath &at, const fb::Scene *in)
 {
     if (!body_count(at, in)) {
         return false;
     }
     for (u32 i = 0; in->bodies() != nullptr && i < in->bodies()->size(); i++) {
-        Place here = {&at, "bodies", i};
+        JsonPath here = {&at, "bodies", i};
         const fb::Body *given = in->bodies()->Get(i);
         SceneBody first;
         if (!body(here, given, &first)) {

@@ -54,8 +54,8 @@ constexpr f32 SIZE_MIN_M = 0.001f, SIZE_MAX_M = 1000.0f;
 constexpr f32 MASS_MIN_KG = 1e-6f, MASS_MAX_KG = 1e9f;
 
 // Where in the scene a value lies, as a chain on the stack: free until there is an error.
-struct Place {
-    const Place *up;
+struct JsonPath {
+    const JsonPath *up;
     const char *field; // nullptr: the root
     i64 index;         // in the field's vector, or −1
     std::string path() const
@@ -76,7 +76,7 @@ using Triangles = flatbuffers::Vector<const fb::Triangle *>;
 using PinList = flatbuffers::Vector<flatbuffers::Offset<fb::Pin>>;
 
 // What a soft body and a cloth say of their look.
-struct SoftLook {
+struct SoftAppearance {
     const Floats *color, *color2;
     f32 roughness;
     fb::Pattern pattern;
@@ -104,132 +104,134 @@ class Builder
     bool build(const fb::Scene *in);
 
   private:
-    bool fail(const Place &at, const char *field, const char *format, ...) PL_PRINTF(4, 5);
+    bool fail(const JsonPath &at, const char *field, const char *format, ...) PL_PRINTF(4, 5);
     // Keeps what had to be repaired.
-    void warn(const Place &at, const char *field, const char *format, ...) PL_PRINTF(4, 5);
-    void place_text(const Place &at, const char *field, const char *what, ErrorText *out);
+    void warn(const JsonPath &at, const char *field, const char *format, ...) PL_PRINTF(4, 5);
+    void place_text(const JsonPath &at, const char *field, const char *what, ErrorText *out);
 
     // ---- values: each checks and writes, or fails ----
-    bool number(const Place &at, const char *field, f32 value, f32 min, f32 max, f32 *out);
-    bool integer(const Place &at, const char *field, u32 value, u32 min, u32 max, u32 *out);
+    bool number(const JsonPath &at, const char *field, f32 value, f32 min, f32 max, f32 *out);
+    bool integer(const JsonPath &at, const char *field, u32 value, u32 min, u32 max, u32 *out);
     // `names` [count] are of numbers from 0; those from `first` on may be chosen.
-    bool choice(const Place &at, const char *field, u32 value, const char *const *names, u32 first,
-                u32 count);
-    bool floats(const Place &at, const char *field, const Floats *in, u32 count_min, u32 count_max,
-                f32 min, f32 max, f32 *out);
-    bool vector(const Place &at, const char *field, const Floats *in, Vec3 absent, f32 extent,
+    bool choice(const JsonPath &at, const char *field, u32 value, const char *const *names,
+                u32 first, u32 count);
+    bool floats(const JsonPath &at, const char *field, const Floats *in, u32 count_min,
+                u32 count_max, f32 min, f32 max, f32 *out);
+    bool vector(const JsonPath &at, const char *field, const Floats *in, Vec3 absent, f32 extent,
                 Vec3 *out);
-    bool uints(const Place &at, const char *field, const Uints *in, u32 count, u32 min, u32 max,
+    bool uints(const JsonPath &at, const char *field, const Uints *in, u32 count, u32 min, u32 max,
                u32 *out);
-    bool name(const Place &at, const char *field, const flatbuffers::String *in, char *out);
-    bool color(const Place &at, const char *field, const Floats *in, f32 out[4]);
-    bool orientation(const Place &at, const Floats *quaternion, const Floats *degrees, Quat *out);
-    bool unique(const Place &at, std::unordered_map<std::string, i32> *names, const char *text,
+    bool name(const JsonPath &at, const char *field, const flatbuffers::String *in, char *out);
+    bool color(const JsonPath &at, const char *field, const Floats *in, f32 out[4]);
+    bool orientation(const JsonPath &at, const Floats *quaternion, const Floats *degrees,
+                     Quat *out);
+    bool unique(const JsonPath &at, std::unordered_map<std::string, i32> *names, const char *text,
                 i32 index);
-    bool points(const Place &at, const char *field, const Points *in, u32 min, u32 max,
+    bool points(const JsonPath &at, const char *field, const Points *in, u32 min, u32 max,
                 std::vector<Vec3> *out);
     template <typename T>
-    bool count(const Place &at, const char *field, const T *in, u32 max, u32 *out)
+    bool count(const JsonPath &at, const char *field, const T *in, u32 max, u32 *out)
     {
         *out = in != nullptr ? in->size() : 0;
         return *out <= max || fail(at, field, "%u of them; at most %u are possible", *out, max);
     }
-    bool material(const Place &at, const flatbuffers::String *in, const fb::Material **out);
+    bool material(const JsonPath &at, const flatbuffers::String *in, const fb::Material **out);
 
     // ---- parts ----
-    bool world(const Place &at, const fb::Scene *in);
-    bool materials(const Place &at, const fb::Scene *in);
-    bool solver(const Place &at, const fb::Scene *in);
-    bool shape_fields(const Place &at, const fb::Shape *in, ShapeKind kind);
-    bool shape(const Place &at, const fb::Shape *in, bool child, Shape *out);
-    bool keep_geometry(const Place &at, const char *field, Geometry *made, const ErrorText &why,
+    bool world(const JsonPath &at, const fb::Scene *in);
+    bool materials(const JsonPath &at, const fb::Scene *in);
+    bool solver(const JsonPath &at, const fb::Scene *in);
+    bool shape_fields(const JsonPath &at, const fb::Shape *in, ShapeKind kind);
+    bool shape(const JsonPath &at, const fb::Shape *in, bool child, Shape *out);
+    bool keep_geometry(const JsonPath &at, const char *field, Geometry *made, const ErrorText &why,
                        Shape *out);
-    bool hull(const Place &at, const fb::Shape *in, Shape *out);
-    bool mesh(const Place &at, const fb::Shape *in, Shape *out);
-    bool track(const Place &at, const fb::Track *in, Shape *out);
-    bool add_mesh(const Place &at, const char *field, const Vec3 *vertices, u32 vertex_count,
+    bool hull(const JsonPath &at, const fb::Shape *in, Shape *out);
+    bool mesh(const JsonPath &at, const fb::Shape *in, Shape *out);
+    bool track(const JsonPath &at, const fb::Track *in, Shape *out);
+    bool add_mesh(const JsonPath &at, const char *field, const Vec3 *vertices, u32 vertex_count,
                   const u32 *triangles, u32 triangle_count, Shape *out);
-    bool terrain(const Place &at, const fb::Shape *in, Shape *out);
-    bool noise(const Place &at, const fb::Noise *in, u32 columns, u32 rows, f32 spacing,
+    bool terrain(const JsonPath &at, const fb::Shape *in, Shape *out);
+    bool noise(const JsonPath &at, const fb::Noise *in, u32 columns, u32 rows, f32 spacing,
                std::vector<f32> *heights);
-    bool compound(const Place &at, const fb::Shape *in, Shape *out);
-    bool appearance(const Place &at, const Floats *own, const fb::Material *material,
+    bool compound(const JsonPath &at, const fb::Shape *in, Shape *out);
+    bool appearance(const JsonPath &at, const Floats *own, const fb::Material *material,
                     Appearance *out);
-    bool mass(const Place &at, const fb::Body *in, const fb::Material *material, SceneBody *out);
-    bool body_options(const Place &at, const fb::Body *in, SceneBody *out);
-    bool body(const Place &at, const fb::Body *in, SceneBody *out);
-    bool repeat_layout(const Place &at, const fb::Repeat *in, u32 count[3], Vec3 *spacing);
-    bool motion(const Place &at, const fb::Body *in, SceneBody *out);
-    bool path(const Place &at, const fb::Path *in, SceneBody *out);
-    bool repeat_count(const Place &at, const fb::Repeat *in, u64 *copies);
+    bool mass(const JsonPath &at, const fb::Body *in, const fb::Material *material, SceneBody *out);
+    bool body_options(const JsonPath &at, const fb::Body *in, SceneBody *out);
+    bool body(const JsonPath &at, const fb::Body *in, SceneBody *out);
+    bool repeat_layout(const JsonPath &at, const fb::Repeat *in, u32 count[3], Vec3 *spacing);
+    bool motion(const JsonPath &at, const fb::Body *in, SceneBody *out);
+    bool path(const JsonPath &at, const fb::Path *in, SceneBody *out);
+    bool repeat_count(const JsonPath &at, const fb::Repeat *in, u64 *copies);
     // The copies in their order; `step` bodies each are made of one, for the jitter's counters.
-    bool copies(const Place &at, const fb::Repeat *in, u32 step, std::vector<Copy> *out);
-    bool copy_name(const Place &at, const char *first, u32 index, char out[NAME_BYTES_MAX]);
-    bool add_body(const Place &at, const SceneBody &body);
-    bool repeat(const Place &at, const fb::Body *in, const SceneBody &first);
-    bool body_count(const Place &at, const fb::Scene *in);
-    bool bodies(const Place &at, const fb::Scene *in);
-    bool ragdoll(const Place &at, const fb::Ragdoll *in);
-    bool ragdoll_copy(const Place &at, const fb::Ragdoll *in, const SceneBody &part,
+    bool copies(const JsonPath &at, const fb::Repeat *in, u32 step, std::vector<Copy> *out);
+    bool copy_name(const JsonPath &at, const char *first, u32 index, char out[NAME_BYTES_MAX]);
+    bool add_body(const JsonPath &at, const SceneBody &body);
+    bool repeat(const JsonPath &at, const fb::Body *in, const SceneBody &first);
+    bool body_count(const JsonPath &at, const fb::Scene *in);
+    bool bodies(const JsonPath &at, const fb::Scene *in);
+    bool ragdoll(const JsonPath &at, const fb::Ragdoll *in);
+    bool ragdoll_copy(const JsonPath &at, const fb::Ragdoll *in, const SceneBody &part,
                       const char *name, Vec3 position);
-    bool ragdolls(const Place &at, const fb::Scene *in);
-    bool joint_fields(const Place &at, const fb::Joint *in, JointKind kind);
-    bool joint_body(const Place &at, const char *field, const flatbuffers::String *in, i32 *out);
-    bool joint_values(const Place &at, const fb::Joint *in, SceneJoint *out);
-    bool joint_limits(const Place &at, const fb::Joint *in, SceneJoint *out);
-    bool joint_place(const Place &at, const fb::Joint *in, Vec3 anchor, SceneJoint *out);
-    bool joint_anchors(const Place &at, const fb::Joint *in, Vec3 from, SceneJoint *out);
-    bool add_joint(const Place &at, const SceneJoint &joint);
-    bool joint_copies(const Place &at, const fb::Joint *in, const SceneJoint &first);
-    bool joint_chain(const Place &at, const fb::Joint *in, const SceneJoint &first,
+    bool ragdolls(const JsonPath &at, const fb::Scene *in);
+    bool joint_fields(const JsonPath &at, const fb::Joint *in, JointKind kind);
+    bool joint_body(const JsonPath &at, const char *field, const flatbuffers::String *in, i32 *out);
+    bool joint_values(const JsonPath &at, const fb::Joint *in, SceneJoint *out);
+    bool joint_limits(const JsonPath &at, const fb::Joint *in, SceneJoint *out);
+    bool joint_place(const JsonPath &at, const fb::Joint *in, Vec3 anchor, SceneJoint *out);
+    bool joint_anchors(const JsonPath &at, const fb::Joint *in, Vec3 from, SceneJoint *out);
+    bool add_joint(const JsonPath &at, const SceneJoint &joint);
+    bool joint_copies(const JsonPath &at, const fb::Joint *in, const SceneJoint &first);
+    bool joint_chain(const JsonPath &at, const fb::Joint *in, const SceneJoint &first,
                      const Copies &along, Vec3 offset);
-    bool joint(const Place &at, const fb::Joint *in);
-    bool joints(const Place &at, const fb::Scene *in);
+    bool joint(const JsonPath &at, const fb::Joint *in);
+    bool joints(const JsonPath &at, const fb::Scene *in);
     // What was gathered in vectors becomes the scene's.
     bool finish();
-    bool soft_fields(const Place &at, const fb::SoftShape *in);
-    bool soft_points(const Place &at, const char *field, u64 more);
-    bool scaled_points(const Place &at, const Points *in, u32 min, f32 scale,
+    bool soft_fields(const JsonPath &at, const fb::SoftShape *in);
+    bool soft_points(const JsonPath &at, const char *field, u64 more);
+    bool scaled_points(const JsonPath &at, const Points *in, u32 min, f32 scale,
                        std::vector<Vec3> *out);
-    bool indices_of(const Place &at, const Triangles *in, std::vector<u32> *out);
+    bool indices_of(const JsonPath &at, const Triangles *in, std::vector<u32> *out);
     // Bytes have no files: those of a scene file are in it by now.
-    bool no_file(const Place &at);
-    bool soft_surface(const Place &at, const Points *points_in, const Triangles *triangles_in,
+    bool no_file(const JsonPath &at);
+    bool soft_surface(const JsonPath &at, const Points *points_in, const Triangles *triangles_in,
                       f32 scale_in, SoftMesh *out);
-    bool soft_sticks(const Place &at, const fb::SoftShape *in, SoftMesh *out);
-    bool soft_grid(const Place &at, const Uints *points_in, const Floats *size_in, SoftMesh *out);
-    bool soft_round(const Place &at, const fb::SoftShape *in, SoftMesh *out);
-    bool soft_box(const Place &at, const fb::SoftShape *in, SoftMesh *out);
-    bool soft_plant(const Place &at, const fb::SoftShape *in, SoftMesh *out);
-    bool soft_bridge(const Place &at, const fb::SoftShape *in, SoftMesh *out);
-    bool soft_figure(const Place &at, const fb::SoftShape *in, SoftMesh *out);
-    bool soft_fill(const Place &at, const fb::SoftShape *in, SoftMesh *mesh);
-    bool soft_skin(const Place &up, const fb::SoftSkin *in, SoftMesh *mesh);
-    bool soft_shape(const Place &at, const fb::SoftShape *in, SoftMesh *out);
-    bool keep_soft_mesh(const Place &at, u32 *index, SoftMesh **out);
-    bool add_pin(const Place &at, u32 point, i32 body);
-    bool pin_point(const Place &at, const fb::Pin *in, const SoftMesh &mesh, i32 body);
-    bool pin_near(const Place &at, const fb::Pin *in, const SceneSoft &soft, const SoftMesh &mesh,
-                  i32 body);
-    bool pin_box(const Place &at, const fb::Pin *in, const SceneSoft &soft, const SoftMesh &mesh,
+    bool soft_sticks(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out);
+    bool soft_grid(const JsonPath &at, const Uints *points_in, const Floats *size_in,
+                   SoftMesh *out);
+    bool soft_round(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out);
+    bool soft_box(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out);
+    bool soft_plant(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out);
+    bool soft_bridge(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out);
+    bool soft_figure(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out);
+    bool soft_fill(const JsonPath &at, const fb::SoftShape *in, SoftMesh *mesh);
+    bool soft_skin(const JsonPath &up, const fb::SoftSkin *in, SoftMesh *mesh);
+    bool soft_shape(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out);
+    bool keep_soft_mesh(const JsonPath &at, u32 *index, SoftMesh **out);
+    bool add_pin(const JsonPath &at, u32 point, i32 body);
+    bool pin_point(const JsonPath &at, const fb::Pin *in, const SoftMesh &mesh, i32 body);
+    bool pin_near(const JsonPath &at, const fb::Pin *in, const SceneSoft &soft,
+                  const SoftMesh &mesh, i32 body);
+    bool pin_box(const JsonPath &at, const fb::Pin *in, const SceneSoft &soft, const SoftMesh &mesh,
                  i32 body);
-    bool pins(const Place &at, const PinList *in, SceneSoft *out);
-    bool soft_look(const Place &at, const SoftLook &in, SceneSoft *out);
-    bool soft_mass(const Place &at, const char *field, f32 mass, f32 density, SceneSoft *out);
-    bool add_soft(const Place &at, const SceneSoft &soft);
-    bool cloth(const Place &at, const fb::Cloth *in);
-    bool cloths(const Place &at, const fb::Scene *in);
-    bool soft_options(const Place &at, const fb::Soft *in, SceneSoft *out);
-    bool soft_matter(const Place &at, const SceneSoft &soft);
-    bool soft_copies(const Place &at, const fb::Soft *in, const SceneSoft &first);
-    bool soft(const Place &at, const fb::Soft *in);
-    bool softs(const Place &at, const fb::Scene *in);
-    bool prefabs(const Place &at, const fb::Scene *in);
-    bool probe(const Place &at, const fb::Probe *in, SceneProbe *out);
-    bool probes(const Place &at, const fb::Scene *in);
-    bool camera(const Place &at, const fb::Camera *in);
-    bool sky(const Place &at, const fb::Sky *in);
-    bool hands(const Place &at, const fb::Hands *in);
+    bool pins(const JsonPath &at, const PinList *in, SceneSoft *out);
+    bool soft_appearance(const JsonPath &at, const SoftAppearance &in, SceneSoft *out);
+    bool soft_mass(const JsonPath &at, const char *field, f32 mass, f32 density, SceneSoft *out);
+    bool add_soft(const JsonPath &at, const SceneSoft &soft);
+    bool cloth(const JsonPath &at, const fb::Cloth *in);
+    bool cloths(const JsonPath &at, const fb::Scene *in);
+    bool soft_options(const JsonPath &at, const fb::Soft *in, SceneSoft *out);
+    bool soft_matter(const JsonPath &at, const SceneSoft &soft);
+    bool soft_copies(const JsonPath &at, const fb::Soft *in, const SceneSoft &first);
+    bool soft(const JsonPath &at, const fb::Soft *in);
+    bool soft_bodies(const JsonPath &at, const fb::Scene *in);
+    bool prefabs(const JsonPath &at, const fb::Scene *in);
+    bool probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out);
+    bool probes(const JsonPath &at, const fb::Scene *in);
+    bool camera(const JsonPath &at, const fb::Camera *in);
+    bool sky(const JsonPath &at, const fb::Sky *in);
+    bool hands(const JsonPath &at, const fb::Hands *in);
 
     template <typename T> bool allocate(T **array, u32 count)
     {
@@ -250,7 +252,7 @@ class Builder
     std::unordered_map<std::string, Copies> copies_;
     std::vector<SceneBody> bodies_;
     std::vector<SceneJoint> joints_;
-    std::vector<SceneSoft> softs_;
+    std::vector<SceneSoft> soft_bodies_;
     std::vector<ScenePin> pins_;
     std::vector<ErrorText> warnings_;
     u64 soft_made_ = 0, soft_points_ = 0, lattice_cells_ = 0;
@@ -270,9 +272,9 @@ inline bool inside(const Bounds &bounds, Vec3 p)
 // A closed surface or a ring of sticks, which is a ball in two dimensions.
 bool holds_gas(const SoftMesh &mesh);
 // A look before anything of it was said.
-void default_look(Appearance *out, AppearanceKind kind);
+void default_appearance(Appearance *out, AppearanceKind kind);
 // A second colour that nobody chose is a darker tone of the first.
-void finish_look(Appearance *out);
+void finish_appearance(Appearance *out);
 Quat quat_about(Vec3 axis, f32 degrees);
 // What nobody said of a body; friction and restitution are then of a material.
 SceneBody body_default();

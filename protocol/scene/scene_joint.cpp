@@ -89,7 +89,7 @@ Pose pose_of(const std::vector<SceneBody> &bodies, i32 body)
 
 // ---- one joint ---------------------------------------------------------------------------------
 
-bool Builder::joint_fields(const Place &at, const fb::Joint *in, JointKind kind)
+bool Builder::joint_fields(const JsonPath &at, const fb::Joint *in, JointKind kind)
 {
 #define ROW_ONLY(key, initial, kinds)                                                              \
     if (is_given(in->key(), initial) && ((kinds)&bit(kind)) == 0) {                                \
@@ -105,7 +105,7 @@ bool Builder::joint_fields(const Place &at, const fb::Joint *in, JointKind kind)
     return true;
 }
 
-bool Builder::joint_body(const Place &at, const char *field, const flatbuffers::String *in,
+bool Builder::joint_body(const JsonPath &at, const char *field, const flatbuffers::String *in,
                          i32 *out)
 {
     *out = -1;
@@ -124,7 +124,7 @@ bool Builder::joint_body(const Place &at, const char *field, const flatbuffers::
     return true;
 }
 
-bool Builder::joint_limits(const Place &at, const fb::Joint *in, SceneJoint *out)
+bool Builder::joint_limits(const JsonPath &at, const fb::Joint *in, SceneJoint *out)
 {
     bool angular = is_angular(out->kind), hinge = out->kind == JOINT_HINGE;
     if (out->kind == JOINT_CONE_TWIST) {
@@ -156,7 +156,7 @@ bool Builder::joint_limits(const Place &at, const fb::Joint *in, SceneJoint *out
     return true;
 }
 
-bool Builder::joint_values(const Place &at, const fb::Joint *in, SceneJoint *out)
+bool Builder::joint_values(const JsonPath &at, const fb::Joint *in, SceneJoint *out)
 {
     f32 rest, rest_max = is_angular(out->kind) ? 180.0f : SIZE_MAX_M;
     bool good = joint_fields(at, in, out->kind) && joint_limits(at, in, out);
@@ -176,7 +176,7 @@ bool Builder::joint_values(const Place &at, const fb::Joint *in, SceneJoint *out
 }
 
 // Anchors and frames of a joint whose bodies are known; `anchor` is of the world.
-bool Builder::joint_place(const Place &at, const fb::Joint *in, Vec3 anchor, SceneJoint *out)
+bool Builder::joint_place(const JsonPath &at, const fb::Joint *in, Vec3 anchor, SceneJoint *out)
 {
     Pose a = pose_of(bodies_, out->a), b = pose_of(bodies_, out->b);
     Vec3 axis, second;
@@ -204,7 +204,7 @@ bool Builder::joint_place(const Place &at, const fb::Joint *in, Vec3 anchor, Sce
 
 // Anchors given in the frames of the bodies, and lengths that follow from them. `from` is where an
 // anchor in the world is counted from.
-bool Builder::joint_anchors(const Place &at, const fb::Joint *in, Vec3 from, SceneJoint *out)
+bool Builder::joint_anchors(const JsonPath &at, const fb::Joint *in, Vec3 from, SceneJoint *out)
 {
     if (!vector(at, "anchor_a", in->anchor_a(), out->anchor_a, WORLD_EXTENT_MAX_M,
                 &out->anchor_a) ||
@@ -230,7 +230,7 @@ bool Builder::joint_anchors(const Place &at, const fb::Joint *in, Vec3 from, Sce
     return true;
 }
 
-bool Builder::add_joint(const Place &at, const SceneJoint &given)
+bool Builder::add_joint(const JsonPath &at, const SceneJoint &given)
 {
     if (joints_.size() >= JOINTS_MAX) {
         return fail(at, nullptr, "too many joints; at most %d in a scene", JOINTS_MAX);
@@ -252,7 +252,7 @@ bool Builder::add_joint(const Place &at, const SceneJoint &given)
 
 // ---- joints of copies --------------------------------------------------------------------------
 
-bool Builder::joint_chain(const Place &at, const fb::Joint *in, const SceneJoint &first,
+bool Builder::joint_chain(const JsonPath &at, const fb::Joint *in, const SceneJoint &first,
                           const Copies &along, Vec3 offset)
 {
     u32 nx = along.count[0], ny = along.count[1], nz = along.count[2];
@@ -281,7 +281,7 @@ bool Builder::joint_chain(const Place &at, const fb::Joint *in, const SceneJoint
     return made > 0 || fail(at, "chain", "has no two copies along that axis");
 }
 
-bool Builder::joint_copies(const Place &at, const fb::Joint *in, const SceneJoint &first)
+bool Builder::joint_copies(const JsonPath &at, const fb::Joint *in, const SceneJoint &first)
 {
     bool chain = in->chain() != nullptr;
     const char *field = chain ? "chain" : "each";
@@ -325,7 +325,7 @@ bool Builder::joint_copies(const Place &at, const fb::Joint *in, const SceneJoin
     }
 }
 
-bool Builder::joint(const Place &at, const fb::Joint *in)
+bool Builder::joint(const JsonPath &at, const fb::Joint *in)
 {
     SceneJoint made = {};
     if (!name(at, "name", in->name(), made.name)) {
@@ -354,14 +354,14 @@ bool Builder::joint(const Place &at, const fb::Joint *in)
            add_joint(at, made);
 }
 
-bool Builder::joints(const Place &at, const fb::Scene *in)
+bool Builder::joints(const JsonPath &at, const fb::Scene *in)
 {
     u32 total;
     if (!count(at, "joints", in->joints(), JOINTS_MAX, &total)) {
         return false;
     }
     for (u32 i = 0; i < total; i++) {
-        Place here = {&at, "joints", i};
+        JsonPath here = {&at, "joints", i};
         if (!joint(here, in->joints()->Get(i))) {
             return false;
         }
@@ -459,7 +459,7 @@ SceneJoint link_joint(const Link &link, const std::vector<SceneBody> &bodies, u3
 
 // One figure: `part` has what all its bodies share, and the figure's orientation, velocity and
 // spin.
-bool Builder::ragdoll_copy(const Place &at, const fb::Ragdoll *in, const SceneBody &part,
+bool Builder::ragdoll_copy(const JsonPath &at, const fb::Ragdoll *in, const SceneBody &part,
                            const char *name, Vec3 position)
 {
     Pose figure = {position, part.orientation};
@@ -476,12 +476,12 @@ bool Builder::ragdoll_copy(const Place &at, const fb::Ragdoll *in, const SceneBo
         made.shape.kind = SHAPE_CAPSULE;
         made.shape.radius = p.radius * size;
         made.shape.half_height = p.half_height * size;
-        made.look.shape = made.shape;
+        made.appearance.shape = made.shape;
         made.mass_kg = p.mass * in->mass();
         made.family = RAGDOLL_FAMILY_FIRST + families_;
         made.position = to_world(figure, vec3_scale(p.centre, size));
-        made.velocity =
-            vec3_add(part.velocity, vec3_cross(part.spin, vec3_sub(made.position, middle)));
+        made.velocity = vec3_add(
+            part.velocity, vec3_cross(part.angular_velocity, vec3_sub(made.position, middle)));
         if (p.across) {
             made.orientation =
                 quat_mul(figure.orientation, quat_about(vec3(0.0f, 0.0f, 1.0f), 90.0f));
@@ -505,26 +505,27 @@ bool Builder::ragdoll_copy(const Place &at, const fb::Ragdoll *in, const SceneBo
     return true;
 }
 
-bool Builder::ragdoll(const Place &at, const fb::Ragdoll *in)
+bool Builder::ragdoll(const JsonPath &at, const fb::Ragdoll *in)
 {
     SceneBody part = body_default();
     // Muscles and joints of a limp body still take some of its motion.
     part.angular_damping = 4.0f;
-    const fb::Material *look = nullptr;
+    const fb::Material *surface = nullptr;
     f32 checked;
-    if (!name(at, "name", in->name(), part.name) || !material(at, in->material(), &look) ||
+    if (!name(at, "name", in->name(), part.name) || !material(at, in->material(), &surface) ||
         !vector(at, "position", in->position(), vec3_zero(), WORLD_EXTENT_MAX_M, &part.position) ||
         !orientation(at, in->orientation(), in->rotation(), &part.orientation) ||
         !vector(at, "velocity", in->velocity(), vec3_zero(), SPEED_MAX_M_S, &part.velocity) ||
-        !vector(at, "spin", in->spin(), vec3_zero(), SPIN_MAX_RAD_S, &part.spin) ||
+        !vector(at, "angular_velocity", in->angular_velocity(), vec3_zero(),
+                ANGULAR_SPEED_MAX_RAD_S, &part.angular_velocity) ||
         !number(at, "size", in->size(), 0.1f, 100.0f, &checked) ||
         !number(at, "mass", in->mass(), 0.01f, 1e6f, &checked)) {
         return false;
     }
-    take_material(look, &part);
+    take_material(surface, &part);
     // Flesh gives: without it a head rolls to and fro for ten seconds.
     part.rolling = std::max(part.rolling, 0.005f * in->size());
-    if (!appearance(at, in->color(), look, &part.look)) {
+    if (!appearance(at, in->color(), surface, &part.appearance)) {
         return false;
     }
     std::vector<Copy> placed = {Copy{0, vec3_zero()}};
@@ -549,10 +550,10 @@ bool Builder::ragdoll(const Place &at, const fb::Ragdoll *in)
     return true;
 }
 
-bool Builder::ragdolls(const Place &at, const fb::Scene *in)
+bool Builder::ragdolls(const JsonPath &at, const fb::Scene *in)
 {
     for (u32 i = 0; in->ragdolls() != nullptr && i < in->ragdolls()->size(); i++) {
-        Place here = {&at, "ragdolls", i};
+        JsonPath here = {&at, "ragdolls", i};
         if (!ragdoll(here, in->ragdolls()->Get(i))) {
             return false;
         }

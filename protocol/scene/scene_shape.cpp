@@ -22,7 +22,7 @@ constexpr u32 TALL = bit(SHAPE_CAPSULE) | bit(SHAPE_CYLINDER) | bit(SHAPE_CONE);
 } // namespace
 
 // A field that a kind has no use for is a mistake.
-bool Builder::shape_fields(const Place &at, const fb::Shape *in, ShapeKind kind)
+bool Builder::shape_fields(const JsonPath &at, const fb::Shape *in, ShapeKind kind)
 {
     const struct {
         const char *name;
@@ -55,7 +55,7 @@ bool Builder::shape_fields(const Place &at, const fb::Shape *in, ShapeKind kind)
     return true;
 }
 
-bool Builder::shape(const Place &at, const fb::Shape *in, bool child, Shape *out)
+bool Builder::shape(const JsonPath &at, const fb::Shape *in, bool child, Shape *out)
 {
     *out = Shape{};
     if (in->kind() == fb::ShapeKind::none || in->kind() > fb::ShapeKind::MAX) {
@@ -102,7 +102,7 @@ bool Builder::shape(const Place &at, const fb::Shape *in, bool child, Shape *out
 }
 
 // Takes over `made`, which may be nullptr: then `why` says why.
-bool Builder::keep_geometry(const Place &at, const char *field, Geometry *made,
+bool Builder::keep_geometry(const JsonPath &at, const char *field, Geometry *made,
                             const ErrorText &why, Shape *out)
 {
     if (made == nullptr) {
@@ -125,7 +125,7 @@ bool Builder::keep_geometry(const Place &at, const char *field, Geometry *made,
     return true;
 }
 
-bool Builder::hull(const Place &at, const fb::Shape *in, Shape *out)
+bool Builder::hull(const JsonPath &at, const fb::Shape *in, Shape *out)
 {
     std::vector<Vec3> cloud;
     u32 limit = HULL_VERTICES_MAX;
@@ -144,8 +144,8 @@ bool Builder::hull(const Place &at, const fb::Shape *in, Shape *out)
     return keep_geometry(at, "points", made, why, out);
 }
 
-bool Builder::add_mesh(const Place &at, const char *field, const Vec3 *vertices, u32 vertex_count,
-                       const u32 *triangles, u32 triangle_count, Shape *out)
+bool Builder::add_mesh(const JsonPath &at, const char *field, const Vec3 *vertices,
+                       u32 vertex_count, const u32 *triangles, u32 triangle_count, Shape *out)
 {
     triangles_ += triangle_count;
     if (triangles_ > TRIANGLES_TOTAL_MAX) {
@@ -158,7 +158,7 @@ bool Builder::add_mesh(const Place &at, const char *field, const Vec3 *vertices,
     return keep_geometry(at, field, made, why, out);
 }
 
-bool Builder::track(const Place &at, const fb::Track *in, Shape *out)
+bool Builder::track(const JsonPath &at, const fb::Track *in, Shape *out)
 {
     std::vector<Vec3> path;
     TrackProfile profile = {};
@@ -189,7 +189,7 @@ bool Builder::track(const Place &at, const fb::Track *in, Shape *out)
     return good;
 }
 
-bool Builder::scaled_points(const Place &at, const Points *in, u32 min, f32 scale,
+bool Builder::scaled_points(const JsonPath &at, const Points *in, u32 min, f32 scale,
                             std::vector<Vec3> *out)
 {
     if (!points(at, "vertices", in, min, 3 * MESH_TRIANGLES_MAX, out) ||
@@ -208,7 +208,7 @@ bool Builder::scaled_points(const Place &at, const Points *in, u32 min, f32 scal
     return true;
 }
 
-bool Builder::indices_of(const Place &at, const Triangles *in, std::vector<u32> *out)
+bool Builder::indices_of(const JsonPath &at, const Triangles *in, std::vector<u32> *out)
 {
     u32 total;
     if (!count(at, "triangles", in, MESH_TRIANGLES_MAX, &total)) {
@@ -224,18 +224,18 @@ bool Builder::indices_of(const Place &at, const Triangles *in, std::vector<u32> 
     return true;
 }
 
-bool Builder::no_file(const Place &at)
+bool Builder::no_file(const JsonPath &at)
 {
     return fail(at, "file", "only a scene that is read from a file can name one; give vertices");
 }
 
-bool Builder::mesh(const Place &at, const fb::Shape *in, Shape *out)
+bool Builder::mesh(const JsonPath &at, const fb::Shape *in, Shape *out)
 {
     if (in->track() != nullptr) {
         if (in->vertices() != nullptr || in->triangles() != nullptr) {
             return fail(at, "track", "given besides vertices; give one of them");
         }
-        Place here = {&at, "track", -1};
+        JsonPath here = {&at, "track", -1};
         return track(here, in->track(), out);
     }
     if (in->file() != nullptr) {
@@ -249,7 +249,7 @@ bool Builder::mesh(const Place &at, const fb::Shape *in, Shape *out)
                     (u32)triangles.size() / 3, out);
 }
 
-bool Builder::noise(const Place &at, const fb::Noise *in, u32 columns, u32 rows, f32 spacing,
+bool Builder::noise(const JsonPath &at, const fb::Noise *in, u32 columns, u32 rows, f32 spacing,
                     std::vector<f32> *heights)
 {
     f32 amplitude, feature;
@@ -269,7 +269,7 @@ bool Builder::noise(const Place &at, const fb::Noise *in, u32 columns, u32 rows,
     return true;
 }
 
-bool Builder::terrain(const Place &at, const fb::Shape *in, Shape *out)
+bool Builder::terrain(const JsonPath &at, const fb::Shape *in, Shape *out)
 {
     u32 columns, rows;
     f32 spacing;
@@ -294,7 +294,7 @@ bool Builder::terrain(const Place &at, const fb::Shape *in, Shape *out)
                     in->heights()->size(), samples);
     }
     std::vector<f32> heights(samples);
-    Place noise_at = {&at, "noise", -1};
+    JsonPath noise_at = {&at, "noise", -1};
     bool good = in->noise() != nullptr
                     ? noise(noise_at, in->noise(), columns, rows, spacing, &heights)
                     : floats(at, "heights", in->heights(), samples, samples, -WORLD_EXTENT_MAX_M,
@@ -307,7 +307,7 @@ bool Builder::terrain(const Place &at, const fb::Shape *in, Shape *out)
     return keep_geometry(at, nullptr, made, why, out);
 }
 
-bool Builder::compound(const Place &at, const fb::Shape *in, Shape *out)
+bool Builder::compound(const JsonPath &at, const fb::Shape *in, Shape *out)
 {
     if (in->file() != nullptr) {
         return no_file(at);
@@ -325,7 +325,7 @@ bool Builder::compound(const Place &at, const fb::Shape *in, Shape *out)
     std::vector<CompoundChild> children(total);
     for (u32 i = 0; i < total; i++) {
         const fb::Child *given = in->children()->Get(i);
-        Place here = {&at, "children", (i64)i}, shape_at = {&here, "shape", -1};
+        JsonPath here = {&at, "children", (i64)i}, shape_at = {&here, "shape", -1};
         if (!shape(shape_at, given->shape(), true, &children[i].shape) ||
             !vector(here, "position", given->position(), vec3_zero(), SIZE_MAX_M,
                     &children[i].position) ||

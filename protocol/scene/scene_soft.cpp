@@ -55,7 +55,7 @@ bool holds_gas(const SoftMesh &mesh)
 
 // ---- pins --------------------------------------------------------------------------------------
 
-bool Builder::add_pin(const Place &at, u32 point, i32 body)
+bool Builder::add_pin(const JsonPath &at, u32 point, i32 body)
 {
     if (pins_.size() >= PINS_MAX) {
         return fail(at, nullptr, "more than %d points are pinned; at most so many in a scene",
@@ -65,7 +65,7 @@ bool Builder::add_pin(const Place &at, u32 point, i32 body)
     return true;
 }
 
-bool Builder::pin_point(const Place &at, const fb::Pin *in, const SoftMesh &mesh, i32 body)
+bool Builder::pin_point(const JsonPath &at, const fb::Pin *in, const SoftMesh &mesh, i32 body)
 {
     u32 numbers = in->point()->size(), point[2];
     if (mesh.grid[0] != 0 && numbers == 2) {
@@ -82,7 +82,7 @@ bool Builder::pin_point(const Place &at, const fb::Pin *in, const SoftMesh &mesh
            add_pin(at, point[0], body);
 }
 
-bool Builder::pin_near(const Place &at, const fb::Pin *in, const SceneSoft &soft,
+bool Builder::pin_near(const JsonPath &at, const fb::Pin *in, const SceneSoft &soft,
                        const SoftMesh &mesh, i32 body)
 {
     Vec3 wanted;
@@ -101,7 +101,7 @@ bool Builder::pin_near(const Place &at, const fb::Pin *in, const SceneSoft &soft
     return add_pin(at, best, body);
 }
 
-bool Builder::pin_box(const Place &at, const fb::Pin *in, const SceneSoft &soft,
+bool Builder::pin_box(const JsonPath &at, const fb::Pin *in, const SceneSoft &soft,
                       const SoftMesh &mesh, i32 body)
 {
     f32 sides[6];
@@ -119,7 +119,7 @@ bool Builder::pin_box(const Place &at, const fb::Pin *in, const SceneSoft &soft,
            fail(at, "box", "no point lies in it; give [x0, y0, z0, x1, y1, z1] in the world");
 }
 
-bool Builder::pins(const Place &at, const PinList *in, SceneSoft *out)
+bool Builder::pins(const JsonPath &at, const PinList *in, SceneSoft *out)
 {
     const SoftMesh &mesh = out_->soft_meshes[out->mesh];
     u32 total;
@@ -129,7 +129,7 @@ bool Builder::pins(const Place &at, const PinList *in, SceneSoft *out)
     out->first_pin = (u32)pins_.size();
     for (u32 i = 0; i < total; i++) {
         const fb::Pin *pin = in->Get(i);
-        Place here = {&at, "pins", i};
+        JsonPath here = {&at, "pins", i};
         i32 body;
         int ways = (pin->point() != nullptr) + (pin->near() != nullptr) + (pin->box() != nullptr);
         if (ways != 1) {
@@ -151,29 +151,30 @@ bool Builder::pins(const Place &at, const PinList *in, SceneSoft *out)
 
 // ---- what soft bodies and cloths share ---------------------------------------------------------
 
-bool Builder::soft_look(const Place &at, const SoftLook &in, SceneSoft *out)
+bool Builder::soft_appearance(const JsonPath &at, const SoftAppearance &in, SceneSoft *out)
 {
     const SoftMesh &mesh = out_->soft_meshes[out->mesh];
     bool surface = mesh.triangle_count > 0 || mesh.skin_triangle_count > 0;
-    default_look(&out->look, surface ? APPEARANCE_CLOTH : APPEARANCE_ROPE);
-    if (!number(at, "roughness", in.roughness, 0.0f, 1.0f, &out->look.roughness) ||
-        !color(at, "color", in.color, out->look.color) ||
-        !color(at, "color2", in.color2, out->look.color2)) {
+    default_appearance(&out->appearance, surface ? APPEARANCE_CLOTH : APPEARANCE_ROPE);
+    if (!number(at, "roughness", in.roughness, 0.0f, 1.0f, &out->appearance.roughness) ||
+        !color(at, "color", in.color, out->appearance.color) ||
+        !color(at, "color2", in.color2, out->appearance.color2)) {
         return false;
     }
     if (in.pattern > fb::Pattern::MAX) {
         return fail(at, "pattern", "unknown pattern; one of plain, checker, stripes");
     }
-    finish_look(&out->look);
-    out->look.pattern = (Pattern)in.pattern;
-    out->look.radius = out->thickness;
-    out->look.grid[0] = mesh.grid[0];
-    out->look.grid[1] = mesh.grid[1];
-    out->look.soft = out->mesh + 1;
+    finish_appearance(&out->appearance);
+    out->appearance.pattern = (Pattern)in.pattern;
+    out->appearance.radius = out->thickness;
+    out->appearance.grid[0] = mesh.grid[0];
+    out->appearance.grid[1] = mesh.grid[1];
+    out->appearance.soft = out->mesh + 1;
     return true;
 }
 
-bool Builder::soft_mass(const Place &at, const char *field, f32 mass, f32 density, SceneSoft *out)
+bool Builder::soft_mass(const JsonPath &at, const char *field, f32 mass, f32 density,
+                        SceneSoft *out)
 {
     f32 usual;
     f64 matter = matter_of(out_->soft_meshes[out->mesh], &usual);
@@ -186,24 +187,24 @@ bool Builder::soft_mass(const Place &at, const char *field, f32 mass, f32 densit
     return true;
 }
 
-bool Builder::add_soft(const Place &at, const SceneSoft &soft)
+bool Builder::add_soft(const JsonPath &at, const SceneSoft &soft)
 {
     if (!inside(out_->bounds, soft.position)) {
         return fail(at, "position", "[%g, %g, %g] is outside the scene's bounds",
                     (double)soft.position.x, (double)soft.position.y, (double)soft.position.z);
     }
-    if (softs_.size() >= SOFTS_MAX) {
-        return fail(at, nullptr, "too many soft bodies; at most %d in a scene", SOFTS_MAX);
+    if (soft_bodies_.size() >= SOFT_BODIES_MAX) {
+        return fail(at, nullptr, "too many soft bodies; at most %d in a scene", SOFT_BODIES_MAX);
     }
     soft_points_ += out_->soft_meshes[soft.mesh].point_count;
     if (soft_points_ > PARTICLES_MAX) {
         return fail(at, nullptr, "%llu points with the soft bodies before; at most %d",
                     (unsigned long long)soft_points_, PARTICLES_MAX);
     }
-    if (!unique(at, &entities_, soft.name, -1 - (i32)softs_.size())) {
+    if (!unique(at, &entities_, soft.name, -1 - (i32)soft_bodies_.size())) {
         return false;
     }
-    softs_.push_back(soft);
+    soft_bodies_.push_back(soft);
     return true;
 }
 
@@ -223,7 +224,7 @@ static SceneSoft soft_default()
     return soft;
 }
 
-bool Builder::cloth(const Place &at, const fb::Cloth *in)
+bool Builder::cloth(const JsonPath &at, const fb::Cloth *in)
 {
     SceneSoft made = soft_default(), *out = &made;
     SoftMesh *mesh;
@@ -237,19 +238,19 @@ bool Builder::cloth(const Place &at, const fb::Cloth *in)
     if (!good) {
         return false;
     }
-    SoftLook look = {in->color(), in->color2(), in->roughness(), in->pattern()};
-    return soft_mass(at, "size", -1.0f, density, &made) && soft_look(at, look, &made) &&
+    SoftAppearance appearance = {in->color(), in->color2(), in->roughness(), in->pattern()};
+    return soft_mass(at, "size", -1.0f, density, &made) && soft_appearance(at, appearance, &made) &&
            pins(at, in->pins(), &made) && add_soft(at, made);
 }
 
-bool Builder::cloths(const Place &at, const fb::Scene *in)
+bool Builder::cloths(const JsonPath &at, const fb::Scene *in)
 {
     u32 total;
-    if (!count(at, "cloths", in->cloths(), SOFTS_MAX, &total)) {
+    if (!count(at, "cloths", in->cloths(), SOFT_BODIES_MAX, &total)) {
         return false;
     }
     for (u32 i = 0; i < total; i++) {
-        Place here = {&at, "cloths", i};
+        JsonPath here = {&at, "cloths", i};
         if (!cloth(here, in->cloths()->Get(i))) {
             return false;
         }
@@ -260,7 +261,7 @@ bool Builder::cloths(const Place &at, const fb::Scene *in)
 // ---- soft bodies -------------------------------------------------------------------------------
 
 // Each option by itself, as its row says.
-bool Builder::soft_options(const Place &at, const fb::Soft *in, SceneSoft *out)
+bool Builder::soft_options(const JsonPath &at, const fb::Soft *in, SceneSoft *out)
 {
     bool good = true;
 #include "protocol/scene/scene_rows_cpp.h"
@@ -269,7 +270,7 @@ bool Builder::soft_options(const Place &at, const fb::Soft *in, SceneSoft *out)
 }
 
 // What acts on tetrahedra and whole bodies needs a mesh that has them.
-bool Builder::soft_matter(const Place &at, const SceneSoft &soft)
+bool Builder::soft_matter(const JsonPath &at, const SceneSoft &soft)
 {
     const SoftMesh &mesh = out_->soft_meshes[soft.mesh];
     if (mesh.tetrahedron_count == 0 && (soft.young > 0.0f || soft.volume_compliance >= 0.0f)) {
@@ -290,17 +291,17 @@ bool Builder::soft_matter(const Place &at, const SceneSoft &soft)
     return true;
 }
 
-bool Builder::soft_copies(const Place &at, const fb::Soft *in, const SceneSoft &first)
+bool Builder::soft_copies(const JsonPath &at, const fb::Soft *in, const SceneSoft &first)
 {
     std::vector<Copy> placed;
     u64 total;
     if (!repeat_count(at, in->repeat(), &total)) {
         return false;
     }
-    if (total > SOFTS_MAX) {
-        Place here = {&at, "repeat", -1};
+    if (total > SOFT_BODIES_MAX) {
+        JsonPath here = {&at, "repeat", -1};
         return fail(here, "count", "%llu copies; at most %d soft bodies in a scene",
-                    (unsigned long long)total, SOFTS_MAX);
+                    (unsigned long long)total, SOFT_BODIES_MAX);
     }
     if (!copies(at, in->repeat(), 1, &placed)) {
         return false;
@@ -316,12 +317,12 @@ bool Builder::soft_copies(const Place &at, const fb::Soft *in, const SceneSoft &
     return true;
 }
 
-bool Builder::soft(const Place &at, const fb::Soft *in)
+bool Builder::soft(const JsonPath &at, const fb::Soft *in)
 {
     SceneSoft made = {};
     SoftMesh *mesh;
-    Place shape_at = {&at, "shape", -1};
-    SoftLook look = {in->color(), in->color2(), in->roughness(), in->pattern()};
+    JsonPath shape_at = {&at, "shape", -1};
+    SoftAppearance appearance = {in->color(), in->color2(), in->roughness(), in->pattern()};
     if (!name(at, "name", in->name(), made.name) ||
         !orientation(at, in->orientation(), in->rotation(), &made.orientation) ||
         !soft_options(at, in, &made) || !keep_soft_mesh(at, &made.mesh, &mesh) ||
@@ -332,8 +333,8 @@ bool Builder::soft(const Place &at, const fb::Soft *in)
         return fail(at, "density", "given besides mass; give one of them");
     }
     const char *heavy = in->mass() != -1.0f ? "mass" : in->density() != -1.0f ? "density" : "shape";
-    if (!soft_mass(at, heavy, in->mass(), in->density(), &made) || !soft_look(at, look, &made) ||
-        !pins(at, in->pins(), &made)) {
+    if (!soft_mass(at, heavy, in->mass(), in->density(), &made) ||
+        !soft_appearance(at, appearance, &made) || !pins(at, in->pins(), &made)) {
         return false;
     }
     if (made.tethers && made.pin_count == 0) {
@@ -342,20 +343,21 @@ bool Builder::soft(const Place &at, const fb::Soft *in)
     return in->repeat() != nullptr ? soft_copies(at, in, made) : add_soft(at, made);
 }
 
-bool Builder::softs(const Place &at, const fb::Scene *in)
+bool Builder::soft_bodies(const JsonPath &at, const fb::Scene *in)
 {
     u32 total;
     if (!integer(at, "soft_steps", in->soft_steps(), 1, 16, &out_->soft_steps) ||
-        !count(at, "softs", in->softs(), SOFTS_MAX, &total)) {
+        !count(at, "soft_bodies", in->soft_bodies(), SOFT_BODIES_MAX, &total)) {
         return false;
     }
     for (u32 i = 0; i < total; i++) {
-        Place here = {&at, "softs", i};
-        if (!soft(here, in->softs()->Get(i))) {
+        JsonPath here = {&at, "soft_bodies", i};
+        if (!soft(here, in->soft_bodies()->Get(i))) {
             return false;
         }
     }
-    if (!allocate(&out_->softs, (u32)softs_.size()) || !allocate(&out_->pins, (u32)pins_.size()) ||
+    if (!allocate(&out_->soft_bodies, (u32)soft_bodies_.size()) ||
+        !allocate(&out_->pins, (u32)pins_.size()) ||
         !allocate(&out_->warnings, (u32)warnings_.size())) {
         return false;
     }
@@ -363,10 +365,10 @@ bool Builder::softs(const Place &at, const fb::Scene *in)
     for (u32 i = 0; i < out_->warning_count; i++) {
         out_->warnings[i] = warnings_[i];
     }
-    out_->soft_count = (u32)softs_.size();
+    out_->soft_count = (u32)soft_bodies_.size();
     out_->pin_count = (u32)pins_.size();
     for (u32 i = 0; i < out_->soft_count; i++) {
-        out_->softs[i] = softs_[i];
+        out_->soft_bodies[i] = soft_bodies_[i];
     }
     for (u32 i = 0; i < out_->pin_count; i++) {
         out_->pins[i] = pins_[i];

@@ -26,7 +26,7 @@ constexpr u32 GRID = bit(fb::SoftKind::grid), ROPE = bit(fb::SoftKind::rope),
 } // namespace
 
 // A field that a kind has no use for is a mistake.
-bool Builder::soft_fields(const Place &at, const fb::SoftShape *in)
+bool Builder::soft_fields(const JsonPath &at, const fb::SoftShape *in)
 {
     const struct {
         const char *name;
@@ -71,7 +71,7 @@ bool Builder::soft_fields(const Place &at, const fb::SoftShape *in)
 }
 
 // Before anything of them is made, however few bytes ask for them.
-bool Builder::soft_points(const Place &at, const char *field, u64 more)
+bool Builder::soft_points(const JsonPath &at, const char *field, u64 more)
 {
     soft_made_ += more;
     return soft_made_ <= PARTICLES_MAX ||
@@ -79,8 +79,8 @@ bool Builder::soft_points(const Place &at, const char *field, u64 more)
                 (unsigned long long)soft_made_, PARTICLES_MAX);
 }
 
-bool Builder::soft_surface(const Place &at, const Points *points_in, const Triangles *triangles_in,
-                           f32 scale_in, SoftMesh *out)
+bool Builder::soft_surface(const JsonPath &at, const Points *points_in,
+                           const Triangles *triangles_in, f32 scale_in, SoftMesh *out)
 {
     std::vector<Vec3> vertices;
     std::vector<u32> indices;
@@ -107,7 +107,7 @@ bool Builder::soft_surface(const Place &at, const Points *points_in, const Trian
     return true;
 }
 
-bool Builder::soft_sticks(const Place &at, const fb::SoftShape *in, SoftMesh *out)
+bool Builder::soft_sticks(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out)
 {
     std::vector<Vec3> vertices;
     u32 total;
@@ -127,7 +127,7 @@ bool Builder::soft_sticks(const Place &at, const fb::SoftShape *in, SoftMesh *ou
     std::vector<bool> used(vertices.size());
     for (u32 i = 0; i < total; i++) {
         const fb::Stick *given = in->sticks()->Get(i);
-        Place here = {&at, "sticks", i};
+        JsonPath here = {&at, "sticks", i};
         u32 ends[2];
         if (!uints(here, "points", given->points(), 2, 0, out->point_count - 1, ends)) {
             return false;
@@ -160,7 +160,7 @@ bool Builder::soft_sticks(const Place &at, const fb::SoftShape *in, SoftMesh *ou
     return true;
 }
 
-bool Builder::soft_grid(const Place &at, const Uints *points_in, const Floats *size_in,
+bool Builder::soft_grid(const JsonPath &at, const Uints *points_in, const Floats *size_in,
                         SoftMesh *out)
 {
     u32 points[2];
@@ -175,7 +175,7 @@ bool Builder::soft_grid(const Place &at, const Uints *points_in, const Floats *s
            fail(at, "points", "%s", why.text);
 }
 
-bool Builder::soft_round(const Place &at, const fb::SoftShape *in, SoftMesh *out)
+bool Builder::soft_round(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out)
 {
     f32 radius, tube_radius, length;
     u32 segments[2], level;
@@ -206,7 +206,7 @@ bool Builder::soft_round(const Place &at, const fb::SoftShape *in, SoftMesh *out
             fail(at, "segments", "%s", why.text));
 }
 
-bool Builder::soft_box(const Place &at, const fb::SoftShape *in, SoftMesh *out)
+bool Builder::soft_box(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out)
 {
     f32 size[3];
     u32 cells[3];
@@ -221,7 +221,7 @@ bool Builder::soft_box(const Place &at, const fb::SoftShape *in, SoftMesh *out)
            fail(at, "cells", "%s", why.text);
 }
 
-bool Builder::soft_plant(const Place &at, const fb::SoftShape *in, SoftMesh *out)
+bool Builder::soft_plant(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out)
 {
     SoftPlant plant = {};
     f32 degrees;
@@ -242,7 +242,7 @@ bool Builder::soft_plant(const Place &at, const fb::SoftShape *in, SoftMesh *out
            soft_points(at, "forks", out->point_count);
 }
 
-bool Builder::soft_bridge(const Place &at, const fb::SoftShape *in, SoftMesh *out)
+bool Builder::soft_bridge(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out)
 {
     SoftBridge bridge = {};
     u32 points[2];
@@ -261,7 +261,7 @@ bool Builder::soft_bridge(const Place &at, const fb::SoftShape *in, SoftMesh *ou
 }
 
 // Figures that stand or hang by their sticks.
-bool Builder::soft_figure(const Place &at, const fb::SoftShape *in, SoftMesh *out)
+bool Builder::soft_figure(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out)
 {
     f32 length;
     u32 points;
@@ -285,7 +285,7 @@ bool Builder::soft_figure(const Place &at, const fb::SoftShape *in, SoftMesh *ou
     }
 }
 
-bool Builder::soft_fill(const Place &at, const fb::SoftShape *in, SoftMesh *mesh)
+bool Builder::soft_fill(const JsonPath &at, const fb::SoftShape *in, SoftMesh *mesh)
 {
     u32 resolution;
     if (!integer(at, "resolution", in->resolution(), TETRAHEDRALIZE_RESOLUTION_MIN,
@@ -310,9 +310,9 @@ bool Builder::soft_fill(const Place &at, const fb::SoftShape *in, SoftMesh *mesh
     return soft_points(at, "resolution", mesh->point_count);
 }
 
-bool Builder::soft_skin(const Place &up, const fb::SoftSkin *in, SoftMesh *mesh)
+bool Builder::soft_skin(const JsonPath &up, const fb::SoftSkin *in, SoftMesh *mesh)
 {
-    Place at = {&up, "skin", -1};
+    JsonPath at = {&up, "skin", -1};
     SoftMesh display = {};
     if (in->file() != nullptr) {
         return no_file(at);
@@ -327,7 +327,7 @@ bool Builder::soft_skin(const Place &up, const fb::SoftSkin *in, SoftMesh *mesh)
     return result == ERROR_OK || fail(up, "skin", "%s", why.text);
 }
 
-bool Builder::soft_shape(const Place &at, const fb::SoftShape *in, SoftMesh *out)
+bool Builder::soft_shape(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out)
 {
     ErrorText why = {};
     u32 points;
@@ -378,7 +378,7 @@ bool Builder::soft_shape(const Place &at, const fb::SoftShape *in, SoftMesh *out
            (in->skin() == nullptr || soft_skin(at, in->skin(), out));
 }
 
-bool Builder::keep_soft_mesh(const Place &at, u32 *index, SoftMesh **out)
+bool Builder::keep_soft_mesh(const JsonPath &at, u32 *index, SoftMesh **out)
 {
     if (out_->soft_meshes == nullptr && !allocate(&out_->soft_meshes, SOFT_MESHES_MAX)) {
         return false;

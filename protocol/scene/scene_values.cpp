@@ -7,9 +7,9 @@
 namespace plenum
 {
 
-void Builder::place_text(const Place &at, const char *field, const char *what, ErrorText *out)
+void Builder::place_text(const JsonPath &at, const char *field, const char *what, ErrorText *out)
 {
-    std::string path = field != nullptr ? Place{&at, field, -1}.path() : at.path();
+    std::string path = field != nullptr ? JsonPath{&at, field, -1}.path() : at.path();
     if (text_ != nullptr) {
         u32 line = text_->line(text_->json, text_->bytes, path.c_str());
         error_set(out, ERROR_RANGE, "%s:%u: %s: %s", name_, line, path.c_str(), what);
@@ -18,7 +18,7 @@ void Builder::place_text(const Place &at, const char *field, const char *what, E
     }
 }
 
-bool Builder::fail(const Place &at, const char *field, const char *format, ...)
+bool Builder::fail(const JsonPath &at, const char *field, const char *format, ...)
 {
     char what[320];
     va_list arguments;
@@ -29,7 +29,7 @@ bool Builder::fail(const Place &at, const char *field, const char *format, ...)
     return false;
 }
 
-void Builder::warn(const Place &at, const char *field, const char *format, ...)
+void Builder::warn(const JsonPath &at, const char *field, const char *format, ...)
 {
     if (warnings_.size() >= SCENE_WARNINGS_MAX) {
         return;
@@ -44,7 +44,7 @@ void Builder::warn(const Place &at, const char *field, const char *format, ...)
     warnings_.push_back(text);
 }
 
-bool Builder::number(const Place &at, const char *field, f32 value, f32 min, f32 max, f32 *out)
+bool Builder::number(const JsonPath &at, const char *field, f32 value, f32 min, f32 max, f32 *out)
 {
     // Written so that NaN fails too.
     if (!(value >= min && value <= max)) {
@@ -55,7 +55,7 @@ bool Builder::number(const Place &at, const char *field, f32 value, f32 min, f32
     return true;
 }
 
-bool Builder::integer(const Place &at, const char *field, u32 value, u32 min, u32 max, u32 *out)
+bool Builder::integer(const JsonPath &at, const char *field, u32 value, u32 min, u32 max, u32 *out)
 {
     if (value < min || value > max) {
         return fail(at, field, "%u is out of range; give a whole number from %u to %u", value, min,
@@ -65,7 +65,7 @@ bool Builder::integer(const Place &at, const char *field, u32 value, u32 min, u3
     return true;
 }
 
-bool Builder::choice(const Place &at, const char *field, u32 value, const char *const *names,
+bool Builder::choice(const JsonPath &at, const char *field, u32 value, const char *const *names,
                      u32 first, u32 count)
 {
     if (value >= first && value < count) {
@@ -79,7 +79,7 @@ bool Builder::choice(const Place &at, const char *field, u32 value, const char *
 }
 
 // `count_min` to `count_max` numbers; the vector must be there.
-bool Builder::floats(const Place &at, const char *field, const Floats *in, u32 count_min,
+bool Builder::floats(const JsonPath &at, const char *field, const Floats *in, u32 count_min,
                      u32 count_max, f32 min, f32 max, f32 *out)
 {
     u32 size = in != nullptr ? in->size() : 0;
@@ -90,7 +90,7 @@ bool Builder::floats(const Place &at, const char *field, const Floats *in, u32 c
                           count_max);
     }
     for (u32 i = 0; i < size; i++) {
-        Place element = {&at, field, (i64)i};
+        JsonPath element = {&at, field, (i64)i};
         if (!number(element, nullptr, in->Get(i), min, max, &out[i])) {
             return false;
         }
@@ -98,8 +98,8 @@ bool Builder::floats(const Place &at, const char *field, const Floats *in, u32 c
     return true;
 }
 
-bool Builder::vector(const Place &at, const char *field, const Floats *in, Vec3 absent, f32 extent,
-                     Vec3 *out)
+bool Builder::vector(const JsonPath &at, const char *field, const Floats *in, Vec3 absent,
+                     f32 extent, Vec3 *out)
 {
     if (in == nullptr) {
         *out = absent;
@@ -113,7 +113,7 @@ bool Builder::vector(const Place &at, const char *field, const Floats *in, Vec3 
     return true;
 }
 
-bool Builder::uints(const Place &at, const char *field, const Uints *in, u32 count, u32 min,
+bool Builder::uints(const JsonPath &at, const char *field, const Uints *in, u32 count, u32 min,
                     u32 max, u32 *out)
 {
     u32 size = in != nullptr ? in->size() : 0;
@@ -121,7 +121,7 @@ bool Builder::uints(const Place &at, const char *field, const Uints *in, u32 cou
         return fail(at, field, "has %u numbers; must have %u", size, count);
     }
     for (u32 i = 0; i < size; i++) {
-        Place element = {&at, field, (i64)i};
+        JsonPath element = {&at, field, (i64)i};
         if (!integer(element, nullptr, in->Get(i), min, max, &out[i])) {
             return false;
         }
@@ -129,7 +129,7 @@ bool Builder::uints(const Place &at, const char *field, const Uints *in, u32 cou
     return true;
 }
 
-bool Builder::name(const Place &at, const char *field, const flatbuffers::String *in, char *out)
+bool Builder::name(const JsonPath &at, const char *field, const flatbuffers::String *in, char *out)
 {
     u32 size = in != nullptr ? in->size() : 0;
     if (size == 0 || size >= NAME_BYTES_MAX) {
@@ -149,7 +149,7 @@ f32 linear_of_srgb(f32 s)
 }
 
 // Absent: leaves `out` as it is.
-bool Builder::color(const Place &at, const char *field, const Floats *in, f32 out[4])
+bool Builder::color(const JsonPath &at, const char *field, const Floats *in, f32 out[4])
 {
     if (in == nullptr) {
         return true;
@@ -173,7 +173,7 @@ Quat quat_about(Vec3 axis, f32 degrees)
     return Quat{(f32)cosine, axis.x * s, axis.y * s, axis.z * s};
 }
 
-bool Builder::orientation(const Place &at, const Floats *quaternion, const Floats *degrees,
+bool Builder::orientation(const JsonPath &at, const Floats *quaternion, const Floats *degrees,
                           Quat *out)
 {
     *out = quat_identity();
@@ -204,14 +204,14 @@ bool Builder::orientation(const Place &at, const Floats *quaternion, const Float
     return true;
 }
 
-bool Builder::unique(const Place &at, std::unordered_map<std::string, i32> *names, const char *text,
-                     i32 index)
+bool Builder::unique(const JsonPath &at, std::unordered_map<std::string, i32> *names,
+                     const char *text, i32 index)
 {
     return names->emplace(text, index).second ||
            fail(at, "name", "\"%s\" is taken; names must be unique", text);
 }
 
-bool Builder::points(const Place &at, const char *field, const Points *in, u32 min, u32 max,
+bool Builder::points(const JsonPath &at, const char *field, const Points *in, u32 min, u32 max,
                      std::vector<Vec3> *out)
 {
     u32 size = in != nullptr ? in->size() : 0;
@@ -221,7 +221,7 @@ bool Builder::points(const Place &at, const char *field, const Points *in, u32 m
     out->resize(size);
     for (u32 i = 0; i < size; i++) {
         const fb::Point *p = in->Get(i);
-        Place element = {&at, field, (i64)i};
+        JsonPath element = {&at, field, (i64)i};
         Vec3 *v = &(*out)[i];
         if (!number(element, nullptr, p->x(), -WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M, &v->x) ||
             !number(element, nullptr, p->y(), -WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M, &v->y) ||
@@ -232,7 +232,7 @@ bool Builder::points(const Place &at, const char *field, const Points *in, u32 m
     return true;
 }
 
-bool Builder::material(const Place &at, const flatbuffers::String *in, const fb::Material **out)
+bool Builder::material(const JsonPath &at, const flatbuffers::String *in, const fb::Material **out)
 {
     *out = nullptr;
     if (in == nullptr) {
@@ -248,7 +248,7 @@ bool Builder::material(const Place &at, const flatbuffers::String *in, const fb:
     return true;
 }
 
-void default_look(Appearance *out, AppearanceKind kind)
+void default_appearance(Appearance *out, AppearanceKind kind)
 {
     static const f32 front[4] = {0.52f, 0.52f, 0.55f, 1.0f};
     *out = Appearance{};
@@ -258,7 +258,7 @@ void default_look(Appearance *out, AppearanceKind kind)
     out->color2[3] = -1.0f; // not given yet
 }
 
-void finish_look(Appearance *out)
+void finish_appearance(Appearance *out)
 {
     if (out->color2[3] < 0.0f) {
         for (int i = 0; i < 3; i++) {

@@ -29,9 +29,9 @@ enum {
 typedef enum DatagramType {
     DATAGRAM_CONNECT = 1,
     DATAGRAM_ACCEPT,
-    DATAGRAM_FRAGMENT, /* stream, last, number, bytes */
-    DATAGRAM_ACK,      /* stream, number received; payload: next number expected */
-    DATAGRAM_PLAIN,    /* channel, bytes */
+    DATAGRAM_FRAGMENT,   /* stream, last, number, bytes */
+    DATAGRAM_ACK,        /* stream, number received; payload: next number expected */
+    DATAGRAM_UNRELIABLE, /* channel, bytes */
     DATAGRAM_PING,
     DATAGRAM_CLOSE, /* number: reason */
     DATAGRAM_CLOSED
@@ -65,7 +65,7 @@ typedef struct Stream {
     u32 expected;
     Fragment *early[WINDOW]; /* received ahead of their turn */
     u8 *message;             /* being joined */
-    u32 message_bytes, message_room;
+    u32 message_bytes, message_capacity;
 } Stream;
 
 typedef enum EndState {
@@ -107,7 +107,7 @@ typedef struct MemoryLink {
     Link link;
     u64 now_ms;
     End **ends; /* a client has one */
-    u32 end_count, end_room;
+    u32 end_count, end_capacity;
     u32 peers_max;
     End **peers; /* by handle */
     QueuedEvent *events, **events_end;
@@ -190,7 +190,7 @@ static void stream_clear(Stream *stream)
     }
     free(stream->message);
     stream->message = NULL;
-    stream->message_bytes = stream->message_room = 0;
+    stream->message_bytes = stream->message_capacity = 0;
 }
 
 static void end_close(End *end)
@@ -209,9 +209,9 @@ static void end_close(End *end)
 static void message_join(Stream *stream, const Fragment *fragment)
 {
     u32 bytes = stream->message_bytes + fragment->bytes;
-    if (bytes > stream->message_room) {
-        stream->message_room = 2 * bytes;
-        stream->message = realloc(stream->message, stream->message_room);
+    if (bytes > stream->message_capacity) {
+        stream->message_capacity = 2 * bytes;
+        stream->message = realloc(stream->message, stream->message_capacity);
         CHECK(stream->message != NULL);
     }
     memcpy(stream->message + stream->message_bytes, fragment->data, fragment->bytes);
@@ -338,7 +338,7 @@ static void end_receive(End *end, const u8 *raw, u32 size)
     case DATAGRAM_ACK:
         receive_ack(end, &datagram, data, bytes);
         break;
-    case DATAGRAM_PLAIN:
+    case DATAGRAM_UNRELIABLE:
         if (end->state == END_OPEN) {
             end_event(end, LINK_RECEIVED, datagram.lane, data, bytes);
         }
@@ -529,7 +529,7 @@ static int memory_send(Link *base, u32 peer, u32 channel, const void *data, u32 
     if (reliable) {
         return send_reliable(end, channel == CHANNEL_CONTROL ? 0 : 1, data, bytes);
     }
-    end_send(end, DATAGRAM_PLAIN, channel, 0, data, bytes);
+    end_send(end, DATAGRAM_UNRELIABLE, channel, 0, data, bytes);
     return ERROR_OK;
 }
 
@@ -601,14 +601,14 @@ static MemoryLink *link_create(u32 peers_max)
 
 static bool link_add(MemoryLink *link, Wire *wire, u32 side, EndState state)
 {
-    if (link->end_count == link->end_room) {
-        u32 room = link->end_room != 0 ? 2 * link->end_room : 4;
-        End **ends = realloc(link->ends, room * sizeof(End *));
+    if (link->end_count == link->end_capacity) {
+        u32 capacity = link->end_capacity != 0 ? 2 * link->end_capacity : 4;
+        End **ends = realloc(link->ends, capacity * sizeof(End *));
         if (ends == NULL) {
             return false;
         }
         link->ends = ends;
-        link->end_room = room;
+        link->end_capacity = capacity;
     }
     End *end = &wire->ends[side];
     end->wire = wire;

@@ -57,14 +57,14 @@ Offset<wire::Field> to_wire(FlatBufferBuilder &b, const FieldDesc &f)
 Offset<wire::Entity> to_wire(FlatBufferBuilder &b, const Entity &e)
 {
     auto name = text_to_wire(b, e.name, sizeof e.name);
-    wire::Shape shape(static_cast<u32>(e.look.shape.kind), e.look.shape.radius,
-                      e.look.shape.half_height, to_wire(e.look.shape.half));
-    wire::Vec4 color = to_wire(e.look.color), color2 = to_wire(e.look.color2);
+    wire::Shape shape(static_cast<u32>(e.appearance.shape.kind), e.appearance.shape.radius,
+                      e.appearance.shape.half_height, to_wire(e.appearance.shape.half));
+    wire::Vec4 color = to_wire(e.appearance.color), color2 = to_wire(e.appearance.color2);
     return wire::CreateEntity(b, e.id, name, e.field, e.movable != 0, e.generation, e.first,
-                              e.count, e.mass_kg, static_cast<u8>(e.look.kind),
-                              static_cast<u8>(e.look.pattern), &shape, &color, &color2,
-                              e.look.roughness, e.look.radius, e.look.grid[0], e.look.grid[1],
-                              e.look.geometry, e.look.soft);
+                              e.count, e.mass_kg, static_cast<u8>(e.appearance.kind),
+                              static_cast<u8>(e.appearance.pattern), &shape, &color, &color2,
+                              e.appearance.roughness, e.appearance.radius, e.appearance.grid[0],
+                              e.appearance.grid[1], e.appearance.geometry, e.appearance.soft);
 }
 
 Offset<wire::Scalar> to_wire(FlatBufferBuilder &b, const ScalarInfo &s)
@@ -97,7 +97,7 @@ Offset<wire::Hand> to_wire(FlatBufferBuilder &b, const Presence &p)
 {
     wire::Vec3 eye = to_wire(p.eye), cursor = to_wire(p.cursor), local = to_wire(p.local);
     wire::Vec3 target = to_wire(p.target);
-    return wire::CreateHand(b, p.user, p.cursor_visible != 0, &eye, &cursor, p.holds, p.element,
+    return wire::CreateHand(b, p.user, p.cursor_visible != 0, &eye, &cursor, p.grabbed, p.element,
                             &local, &target);
 }
 
@@ -206,8 +206,8 @@ Offset<void> body_to_wire(FlatBufferBuilder &b, const Message &m, wire::Body &ty
         return status_to_wire(b, m.status);
     case MESSAGE_GOODBYE:
         return wire::CreateGoodbye(b, m.goodbye.reason).Union();
-    case MESSAGE_WATCH:
-        return wire::CreateWatch(b, m.watch.mask).Union();
+    case MESSAGE_DEBUG_SUBSCRIBE:
+        return wire::CreateDebugSubscribe(b, m.debug_subscribe.mask).Union();
     case MESSAGE_DEBUG:
         return debug_to_wire(b, m.debug);
     case MESSAGE_BULK:
@@ -356,15 +356,15 @@ bool from_wire(Checker &c, const wire::Entity &w, Entity &e)
         !c.whole(w.first(), 0, FIELD_ELEMENTS_MAX, "entity first") ||
         !c.whole(w.count(), 0, FIELD_ELEMENTS_MAX, "entity count") ||
         !c.number(w.mass(), 0.0f, HUGE_NUMBER, "entity mass") ||
-        !c.whole(w.look(), 0, APPEARANCE_KIND_COUNT - 1, "entity look") ||
+        !c.whole(w.appearance(), 0, APPEARANCE_KIND_COUNT - 1, "entity look") ||
         !c.whole(w.pattern(), 0, PATTERN_COUNT - 1, "entity pattern") ||
         !c.number(w.roughness(), 0.0f, 1.0f, "entity roughness") ||
         !c.number(w.radius(), 0.0f, EXTENT, "entity radius") ||
         !c.whole(w.columns(), 0, FIELD_ELEMENTS_MAX, "entity columns") ||
         !c.whole(w.rows(), 0, FIELD_ELEMENTS_MAX, "entity rows") ||
-        !shape_from_wire(c, w.shape(), e.look.shape) ||
-        !color_from_wire(c, w.color(), e.look.color) ||
-        !color_from_wire(c, w.color2(), e.look.color2)) {
+        !shape_from_wire(c, w.shape(), e.appearance.shape) ||
+        !color_from_wire(c, w.color(), e.appearance.color) ||
+        !color_from_wire(c, w.color2(), e.appearance.color2)) {
         return false;
     }
     if (w.columns() != 0 && (w.columns() < 2 || w.rows() < 2)) {
@@ -377,16 +377,16 @@ bool from_wire(Checker &c, const wire::Entity &w, Entity &e)
     e.first = w.first();
     e.count = w.count();
     e.mass_kg = w.mass();
-    e.look.kind = static_cast<AppearanceKind>(w.look());
-    e.look.pattern = static_cast<Pattern>(w.pattern());
-    e.look.roughness = w.roughness();
-    e.look.radius = w.radius();
-    e.look.grid[0] = w.columns();
-    e.look.grid[1] = w.rows();
-    e.look.geometry = w.geometry();
-    e.look.soft = w.soft();
+    e.appearance.kind = static_cast<AppearanceKind>(w.appearance());
+    e.appearance.pattern = static_cast<Pattern>(w.pattern());
+    e.appearance.roughness = w.roughness();
+    e.appearance.radius = w.radius();
+    e.appearance.grid[0] = w.columns();
+    e.appearance.grid[1] = w.rows();
+    e.appearance.geometry = w.geometry();
+    e.appearance.soft = w.soft();
     // Which one it is and whether there is one, only who has the scene can tell (scene_resolve).
-    if ((e.look.shape.kind >= SHAPE_HULL) != (e.look.geometry != 0)) {
+    if ((e.appearance.shape.kind >= SHAPE_HULL) != (e.appearance.geometry != 0)) {
         return c.refuse(ERROR_RANGE, "entity geometry");
     }
     return true;
@@ -463,7 +463,7 @@ bool from_wire(Checker &c, const wire::Hand &w, Presence &p)
     p = Presence();
     p.user = w.user();
     p.cursor_visible = w.cursor_visible();
-    p.holds = w.holds();
+    p.grabbed = w.grabbed();
     p.element = w.element();
     return c.vector(w.eye(), EXTENT, p.eye, "hand eye") &&
            c.vector(w.cursor(), EXTENT, p.cursor, "hand cursor") &&
@@ -483,10 +483,10 @@ class Storage
     template <typename Item> Item *take(size_t count)
     {
         Item *items = reinterpret_cast<Item *>(memory_ + used_);
-        used_ += room_for<Item>(count);
+        used_ += bytes_for<Item>(count);
         return items;
     }
-    template <typename Item> static size_t room_for(size_t count)
+    template <typename Item> static size_t bytes_for(size_t count)
     {
         return (count * sizeof(Item) + 15) / 16 * 16;
     }
@@ -539,7 +539,7 @@ bool entity_fits(const Entity &e, const FieldDesc *fields, u32 field_count)
     u32 capacity = fields[e.field].capacity;
     bool inside = e.first <= capacity && e.count <= capacity - e.first;
     inside = inside && (field_ops(fields[e.field].kind)->axes == 1 || e.count == capacity);
-    return inside && static_cast<u64>(e.look.grid[0]) * e.look.grid[1] <= e.count;
+    return inside && static_cast<u64>(e.appearance.grid[0]) * e.appearance.grid[1] <= e.count;
 }
 
 bool scalar_fits(const ScalarInfo &s, const FieldDesc *fields, u32 field_count)
@@ -555,12 +555,12 @@ bool world_from_wire(Checker &c, const wire::World &w, MessageWorld &m, Storage 
         !c.whole(scene_bytes, 1, MESSAGE_BYTES_MAX, "world scene")) {
         return false;
     }
-    size_t room = Storage::room_for<u8>(scene_bytes) +
-                  Storage::room_for<FieldDesc>(size_of(w.fields())) +
-                  Storage::room_for<Entity>(size_of(w.entities())) +
-                  Storage::room_for<ScalarInfo>(size_of(w.parameters())) +
-                  Storage::room_for<ScalarInfo>(size_of(w.probes()));
-    if (!storage.allocate(room)) {
+    size_t capacity = Storage::bytes_for<u8>(scene_bytes) +
+                      Storage::bytes_for<FieldDesc>(size_of(w.fields())) +
+                      Storage::bytes_for<Entity>(size_of(w.entities())) +
+                      Storage::bytes_for<ScalarInfo>(size_of(w.parameters())) +
+                      Storage::bytes_for<ScalarInfo>(size_of(w.probes()));
+    if (!storage.allocate(capacity)) {
         return c.refuse(ERROR_MEMORY, "no memory");
     }
     u8 *scene = storage.take<u8>(scene_bytes);
@@ -602,7 +602,7 @@ bool events_from_wire(Checker &c, const wire::Events &w, MessageEvents &m, Stora
 {
     m.tick = w.tick();
     const Event *events = nullptr;
-    if (!storage.allocate(Storage::room_for<Event>(size_of(w.events())))) {
+    if (!storage.allocate(Storage::bytes_for<Event>(size_of(w.events())))) {
         return c.refuse(ERROR_MEMORY, "no memory");
     }
     bool good = list_from_wire(c, w.events(), EVENTS_MAX, storage, events, m.count, "events");
@@ -664,8 +664,8 @@ bool debug_from_wire(Checker &c, const wire::Debug &w, DebugPicture &m, Storage 
         !c.whole(island_count, 0, DEBUG_ISLANDS_MAX, "debug islands")) {
         return false;
     }
-    if (!storage.allocate(Storage::room_for<DebugLine>(line_count) +
-                          Storage::room_for<DebugIsland>(island_count))) {
+    if (!storage.allocate(Storage::bytes_for<DebugLine>(line_count) +
+                          Storage::bytes_for<DebugIsland>(island_count))) {
         return c.refuse(ERROR_MEMORY, "no memory");
     }
     DebugLine *lines = storage.take<DebugLine>(line_count);
@@ -721,7 +721,7 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
                       "notice");
     case MESSAGE_ROSTER: {
         auto users = w.body_as_Roster()->users();
-        return (storage.allocate(Storage::room_for<UserInfo>(size_of(users))) ||
+        return (storage.allocate(Storage::bytes_for<UserInfo>(size_of(users))) ||
                 c.refuse(ERROR_MEMORY, "no memory")) &&
                list_from_wire(c, users, CLIENTS_MAX, storage, m.roster.users, m.roster.count,
                               "users");
@@ -731,7 +731,7 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
         m.presence.serial = w.body_as_Presence()->serial();
         m.presence.from = w.body_as_Presence()->from();
         m.presence.to = w.body_as_Presence()->to();
-        return (storage.allocate(Storage::room_for<Presence>(size_of(hands))) ||
+        return (storage.allocate(Storage::bytes_for<Presence>(size_of(hands))) ||
                 c.refuse(ERROR_MEMORY, "no memory")) &&
                list_from_wire(c, hands, CLIENTS_MAX, storage, m.presence.presences,
                               m.presence.count, "hands");
@@ -741,9 +741,9 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
     case MESSAGE_GOODBYE:
         m.goodbye.reason = w.body_as_Goodbye()->reason();
         return true;
-    case MESSAGE_WATCH:
-        m.watch.mask = w.body_as_Watch()->mask();
-        return c.whole(m.watch.mask, 0, DEBUG_ALL, "watch mask");
+    case MESSAGE_DEBUG_SUBSCRIBE:
+        m.debug_subscribe.mask = w.body_as_DebugSubscribe()->mask();
+        return c.whole(m.debug_subscribe.mask, 0, DEBUG_ALL, "watch mask");
     case MESSAGE_DEBUG:
         return debug_from_wire(c, *w.body_as_Debug(), m.debug, storage);
     case MESSAGE_BULK:

@@ -14,7 +14,7 @@
 PL_BEGIN_C
 
 enum {
-    PROTOCOL_MAJOR = 4, /* 4: points foretold by all they are near to, in one fit */
+    PROTOCOL_MAJOR = 4, /* 4: points predicted by all they are near to, in one fit */
     PROTOCOL_MINOR = 0,
     TOKEN_BYTES_MAX = 1024
 };
@@ -80,9 +80,9 @@ typedef enum MessageKind {
     MESSAGE_PRESENCE, /* server, unreliable: cursors and holds of all */
     MESSAGE_STATUS,   /* server: world time control as it now is */
     MESSAGE_GOODBYE,  /* both */
-    MESSAGE_WATCH,    /* client: what it wants MESSAGE_DEBUG to show */
-    MESSAGE_DEBUG,    /* server: to those who asked, at most every DEBUG_INTERVAL_MS */
-    MESSAGE_BULK,     /* server: the place of a transfer (bulk.h) in the order of the channel */
+    MESSAGE_DEBUG_SUBSCRIBE, /* client: what it wants MESSAGE_DEBUG to show */
+    MESSAGE_DEBUG,           /* server: to those who asked, at most every DEBUG_INTERVAL_MS */
+    MESSAGE_BULK, /* server: the place of a transfer (bulk.h) in the order of the channel */
     MESSAGE_KIND_COUNT
 } MessageKind;
 
@@ -97,9 +97,9 @@ typedef struct UserInfo {
 typedef struct Presence {
     u32 user;
     u8 cursor_visible;
-    Vec3 eye, cursor;   /* m: where they look from, and the point their cursor touches */
-    u32 holds, element; /* entity id or 0 */
-    Vec3 local, target; /* m: held point in the body's frame, and where the hand wants it */
+    Vec3 eye, cursor;     /* m: where they look from, and the point their cursor touches */
+    u32 grabbed, element; /* entity id or 0 */
+    Vec3 local, target;   /* m: held point in the body's frame, and where the hand wants it */
 } Presence;
 
 typedef struct MessageHello {
@@ -188,7 +188,7 @@ typedef struct Message {
         } goodbye;
         struct {
             u32 mask;
-        } watch;
+        } debug_subscribe;
         DebugPicture debug;
         struct {
             u32 transfer;

@@ -16,7 +16,7 @@ typedef struct Flight {
 struct Netsim {
     NetsimOptions options;
     Flight *heap; /* [count], smallest (due, order) first */
-    u32 count, room;
+    u32 count, capacity;
     u64 order;
     u64 dice;         /* counter of random numbers drawn */
     u64 line_free_us; /* when the capped line has sent what it has */
@@ -71,14 +71,14 @@ static void swap(Flight *a, Flight *b)
 
 static bool push(Netsim *netsim, const void *data, u32 bytes, u64 due_us)
 {
-    if (netsim->count == netsim->room) {
-        u32 room = netsim->room != 0 ? netsim->room * 2 : 64;
-        Flight *heap = realloc(netsim->heap, room * sizeof *heap);
+    if (netsim->count == netsim->capacity) {
+        u32 capacity = netsim->capacity != 0 ? netsim->capacity * 2 : 64;
+        Flight *heap = realloc(netsim->heap, capacity * sizeof *heap);
         if (heap == NULL) {
             return false;
         }
         netsim->heap = heap;
-        netsim->room = room;
+        netsim->capacity = capacity;
     }
     u8 *copy = malloc(bytes != 0 ? bytes : 1);
     if (copy == NULL) {

@@ -96,12 +96,12 @@ u32 probe_server_receive(ProbeServer *server, ProbeAddress from, const void *dat
     server->stats.probes++;
     /* Bucket 0 would make "one before" wrap; time starts anywhere. */
     u64 bucket = now_ms / PROBE_BUCKET_MS + 1;
-    u64 fresh = cookie_make(server, from, bucket);
+    u64 newest = cookie_make(server, from, bucket);
     bool valid = head.cookie != 0 &&
-                 (head.cookie == fresh || head.cookie == cookie_make(server, from, bucket - 1));
+                 (head.cookie == newest || head.cookie == cookie_make(server, from, bucket - 1));
     memset(head.zero, 0, sizeof head.zero);
     head.kind = valid ? KIND_ACCEPTED : KIND_COOKIE;
-    head.cookie = fresh;
+    head.cookie = newest;
     if (valid) {
         prove(server, from, now_ms);
     } else {

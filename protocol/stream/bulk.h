@@ -49,7 +49,7 @@ typedef struct BulkContent BulkContent;
 
 /* A copy of plain[bytes], compressed with zstd where that saves a sixteenth. NULL: no memory, or
  * not 1 .. MESSAGE_BYTES_MAX bytes. The caller has one reference. */
-BulkContent *bulk_content_create(const void *plain, u32 bytes);
+BulkContent *bulk_content_create(const void *fallback, u32 bytes);
 BulkContent *bulk_content_acquire(BulkContent *content);
 void bulk_content_release(BulkContent *content); /* NULL is fine */
 /* Size of the body that goes over the wire. */

@@ -23,15 +23,15 @@ struct BulkContent {
 };
 
 /* 0 if it does not pay. */
-static u32 pack(u8 *out, const void *plain, u32 bytes)
+static u32 pack(u8 *out, const void *fallback, u32 bytes)
 {
-    u32 room = bytes - bytes / 16;
-    size_t packed =
-        ZSTD_compress(out, room, plain, bytes, bytes >= LARGE_BYTES ? LEVEL_LARGE : LEVEL_SMALL);
+    u32 capacity = bytes - bytes / 16;
+    size_t packed = ZSTD_compress(out, capacity, fallback, bytes,
+                                  bytes >= LARGE_BYTES ? LEVEL_LARGE : LEVEL_SMALL);
     return ZSTD_isError(packed) ? 0 : (u32)packed;
 }
 
-BulkContent *bulk_content_create(const void *plain, u32 bytes)
+BulkContent *bulk_content_create(const void *fallback, u32 bytes)
 {
     if (bytes == 0 || bytes > MESSAGE_BYTES_MAX) {
         return NULL;
@@ -43,9 +43,9 @@ BulkContent *bulk_content_create(const void *plain, u32 bytes)
         free(body);
         return NULL;
     }
-    u32 packed = pack(body + BULK_BODY_HEAD_BYTES, plain, bytes);
+    u32 packed = pack(body + BULK_BODY_HEAD_BYTES, fallback, bytes);
     if (packed == 0) {
-        memcpy(body + BULK_BODY_HEAD_BYTES, plain, bytes);
+        memcpy(body + BULK_BODY_HEAD_BYTES, fallback, bytes);
     }
     body[12] = packed > 0 ? BULK_PACKING_ZSTD : BULK_PACKING_NONE;
     memcpy(body + 8, &bytes, sizeof bytes);
@@ -81,50 +81,50 @@ const u8 *bulk_content_body(const BulkContent *content)
     return content->body;
 }
 
-static int unpack(const u8 *body, u32 bytes, u32 plain_bytes, BulkTaken *taken)
+static int unpack(const u8 *body, u32 bytes, u32 unpacked_bytes, BulkTaken *taken)
 {
     const u8 *packed = body + BULK_BODY_HEAD_BYTES;
     u32 packed_bytes = bytes - BULK_BODY_HEAD_BYTES;
     /* Before the memory: a frame that says another size, or none, is refused. */
-    if (ZSTD_getFrameContentSize(packed, packed_bytes) != plain_bytes) {
+    if (ZSTD_getFrameContentSize(packed, packed_bytes) != unpacked_bytes) {
         return ERROR_FORMAT;
     }
-    u8 *plain = malloc(plain_bytes);
-    if (plain == NULL) {
+    u8 *fallback = malloc(unpacked_bytes);
+    if (fallback == NULL) {
         return ERROR_MEMORY;
     }
-    if (ZSTD_decompress(plain, plain_bytes, packed, packed_bytes) != plain_bytes) {
-        free(plain);
+    if (ZSTD_decompress(fallback, unpacked_bytes, packed, packed_bytes) != unpacked_bytes) {
+        free(fallback);
         return ERROR_FORMAT;
     }
-    taken->memory = plain;
-    taken->data = plain;
-    taken->bytes = plain_bytes;
+    taken->memory = fallback;
+    taken->data = fallback;
+    taken->bytes = unpacked_bytes;
     return 0;
 }
 
 int bulk_body_open(u8 *body, u32 bytes, BulkTaken *taken)
 {
     u64 hash;
-    u32 plain_bytes;
+    u32 unpacked_bytes;
     memcpy(&hash, body, sizeof hash);
-    memcpy(&plain_bytes, body + 8, sizeof plain_bytes);
-    if (hash != hash_bytes(body + HASHED_FROM, bytes - HASHED_FROM, 0) || plain_bytes == 0 ||
-        plain_bytes > MESSAGE_BYTES_MAX || (body[13] | body[14] | body[15]) != 0) {
+    memcpy(&unpacked_bytes, body + 8, sizeof unpacked_bytes);
+    if (hash != hash_bytes(body + HASHED_FROM, bytes - HASHED_FROM, 0) || unpacked_bytes == 0 ||
+        unpacked_bytes > MESSAGE_BYTES_MAX || (body[13] | body[14] | body[15]) != 0) {
         return ERROR_FORMAT;
     }
     if (body[12] == BULK_PACKING_ZSTD) {
-        int result = unpack(body, bytes, plain_bytes, taken);
+        int result = unpack(body, bytes, unpacked_bytes, taken);
         if (result == 0) {
             free(body);
         }
         return result;
     }
-    if (body[12] != BULK_PACKING_NONE || plain_bytes != bytes - BULK_BODY_HEAD_BYTES) {
+    if (body[12] != BULK_PACKING_NONE || unpacked_bytes != bytes - BULK_BODY_HEAD_BYTES) {
         return ERROR_FORMAT;
     }
     taken->memory = body;
     taken->data = body + BULK_BODY_HEAD_BYTES;
-    taken->bytes = plain_bytes;
+    taken->bytes = unpacked_bytes;
     return 0;
 }

@@ -28,8 +28,8 @@ static const f64 yield_gain = 0.75;
 
 void bulk_rate_init(BulkRate *rate, u32 max_bytes_s, u64 now_us)
 {
-    BulkRate fresh = {0};
-    *rate = fresh;
+    BulkRate begun = {0};
+    *rate = begun;
     rate->max_bytes_s = max_bytes_s > 0 ? (f64)max_bytes_s : (f64)BULK_MAX_BYTES_S;
     rate->tokens = BURST_BYTES_MIN;
     rate->paced_us = rate->rtt_window_us = rate->cycle_us = now_us;
@@ -97,7 +97,7 @@ static f64 flight_max(const BulkRate *rate)
     return most > least ? most : least;
 }
 
-i64 bulk_rate_room(BulkRate *rate, u64 now_us)
+i64 bulk_rate_allowance(BulkRate *rate, u64 now_us)
 {
     f64 pace = pacing_bytes_s(rate);
     f64 burst = pace * BURST_US * 1e-6;

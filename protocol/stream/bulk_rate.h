@@ -68,7 +68,7 @@ typedef struct BulkRate {
 
 void bulk_rate_init(BulkRate *rate, u32 max_bytes_s, u64 now_us);
 /* Bytes that may go out now; a packet may go if this is above 0. */
-i64 bulk_rate_room(BulkRate *rate, u64 now_us);
+i64 bulk_rate_allowance(BulkRate *rate, u64 now_us);
 void bulk_rate_sent(BulkRate *rate, u32 bytes, BulkStamp *stamp, u64 now_us);
 /* There is nothing to send although there is room. */
 void bulk_rate_idle(BulkRate *rate);

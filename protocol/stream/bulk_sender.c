@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    ROOM_FIRST = 64, /* of the ring of packets under way; grows to BULK_WINDOW */
+    CAPACITY_FIRST = 64, /* of the ring of packets under way; grows to BULK_WINDOW */
     MARGIN_US = 5000,
     LATE_MAX_US = 300000,
     LATE_WINDOW_US = 1000000,
@@ -43,20 +43,20 @@ typedef enum PacketState {
     PACKET_LOST /* given up; it may still arrive */
 } PacketState;
 
-typedef struct Packet {
+typedef struct BulkPacket {
     BulkStamp stamp;
     u32 number;
     u32 transfer;
     u16 block;
     u16 bytes;
     PacketState state;
-} Packet;
+} BulkPacket;
 
 struct BulkSender {
     Outgoing queue[BULK_QUEUE_MAX]; /* by id modulo: [first, end) */
     u32 first, end;                 /* first: what the receiver takes next */
-    Packet *packets;                /* [room], by number modulo */
-    u32 room;
+    BulkPacket *packets;            /* [room], by number modulo */
+    u32 capacity;
     u32 oldest, number; /* packets [oldest, number) may be under way */
     u32 newest_acked;
     bool any_acked;
@@ -208,34 +208,34 @@ static bool block_choose(BulkSender *sender, u32 *id, u32 *block)
 
 /* ---- packets under way ---- */
 
-static Packet *packet_of(BulkSender *sender, u32 number)
+static BulkPacket *packet_of(BulkSender *sender, u32 number)
 {
-    return &sender->packets[number & (sender->room - 1)];
+    return &sender->packets[number & (sender->capacity - 1)];
 }
 
 /* Room for one more number; false: BULK_WINDOW are under way or there is no memory. */
 static bool packets_reserve(BulkSender *sender)
 {
     u32 count = sender->number - sender->oldest;
-    if (count < sender->room) {
+    if (count < sender->capacity) {
         return true;
     }
-    u32 room = sender->room > 0 ? 2 * sender->room : ROOM_FIRST;
-    Packet *grown = room <= BULK_WINDOW ? calloc(room, sizeof *grown) : NULL;
+    u32 capacity = sender->capacity > 0 ? 2 * sender->capacity : CAPACITY_FIRST;
+    BulkPacket *grown = capacity <= BULK_WINDOW ? calloc(capacity, sizeof *grown) : NULL;
     if (grown == NULL) {
         return false;
     }
     for (u32 n = sender->oldest; n != sender->number; n++) {
-        grown[n & (room - 1)] = *packet_of(sender, n);
+        grown[n & (capacity - 1)] = *packet_of(sender, n);
     }
     free(sender->packets);
     sender->packets = grown;
-    sender->room = room;
+    sender->capacity = capacity;
     return true;
 }
 
 /* Its block goes again, unless another packet brought it. */
-static void packet_lose(BulkSender *sender, Packet *packet)
+static void packet_lose(BulkSender *sender, BulkPacket *packet)
 {
     bulk_rate_lost(&sender->rate, packet->bytes, &packet->stamp);
     packet->state = PACKET_LOST;
@@ -273,7 +273,7 @@ static void losses_find(BulkSender *sender, u64 now_us)
         return;
     }
     for (u32 n = sender->oldest; n != sender->number; n++) {
-        Packet *packet = packet_of(sender, n);
+        BulkPacket *packet = packet_of(sender, n);
         if (bulk_ahead(n, sender->newest_acked) >= 0 || packet->stamp.sent_us + wait_us > now_us) {
             break; /* those after it were sent later */
         }
@@ -307,7 +307,7 @@ static void silence_check(BulkSender *sender, u64 now_us)
 /* ---- once more ---- */
 
 /* Its block is not known to have arrived. */
-static bool packet_open(BulkSender *sender, const Packet *packet)
+static bool packet_open(BulkSender *sender, const BulkPacket *packet)
 {
     const Outgoing *o = outgoing_of(sender, packet->transfer);
     return packet->state == PACKET_FLYING && bulk_ahead(packet->transfer, sender->first) >= 0 &&
@@ -317,9 +317,9 @@ static bool packet_open(BulkSender *sender, const Packet *packet)
 /* True if another packet with this block is under way that was sent later. */
 static bool packet_followed(BulkSender *sender, u32 number)
 {
-    const Packet *packet = packet_of(sender, number);
+    const BulkPacket *packet = packet_of(sender, number);
     for (u32 n = number + 1; n != sender->number; n++) {
-        const Packet *later = packet_of(sender, n);
+        const BulkPacket *later = packet_of(sender, n);
         if (later->transfer == packet->transfer && later->block == packet->block) {
             return true;
         }
@@ -336,7 +336,7 @@ static bool echo_choose(BulkSender *sender, u64 now_us, u32 *id, u32 *block)
         return false;
     }
     for (u32 n = sender->oldest; n != sender->number; n++) {
-        const Packet *packet = packet_of(sender, n);
+        const BulkPacket *packet = packet_of(sender, n);
         if (packet->stamp.sent_us + wait_us > now_us) {
             return false; /* those after it were sent later */
         }
@@ -383,12 +383,12 @@ static u32 packet_write(BulkSender *sender, u32 id, u32 block, u64 now_us, u8 *o
     if (sender->oldest == sender->number) {
         sender->heard_us = now_us; /* silence counts from here */
     }
-    Packet *packet = packet_of(sender, sender->number++);
-    *packet = (Packet){.number = sender->number - 1,
-                       .transfer = id,
-                       .block = (u16)block,
-                       .bytes = (u16)bytes,
-                       .state = PACKET_FLYING};
+    BulkPacket *packet = packet_of(sender, sender->number++);
+    *packet = (BulkPacket){.number = sender->number - 1,
+                           .transfer = id,
+                           .block = (u16)block,
+                           .bytes = (u16)bytes,
+                           .state = PACKET_FLYING};
     bulk_rate_sent(&sender->rate, bytes, &packet->stamp, now_us);
     sender->stats.packets++;
     sender->stats.bytes += bytes;
@@ -403,9 +403,9 @@ u32 bulk_sender_next(BulkSender *sender, u64 now_us, u8 *out)
     }
     losses_find(sender, now_us);
     silence_check(sender, now_us);
-    i64 room = bulk_rate_room(&sender->rate, now_us);
+    i64 capacity = bulk_rate_allowance(&sender->rate, now_us);
     if (!block_choose(sender, &id, &block)) {
-        if (room > 0) {
+        if (capacity > 0) {
             bulk_rate_idle(&sender->rate);
         }
         if (!echo_choose(sender, now_us, &id, &block) || !packets_reserve(sender)) {
@@ -415,7 +415,7 @@ u32 bulk_sender_next(BulkSender *sender, u64 now_us, u8 *out)
         echo_sent(sender, bytes, now_us);
         return bytes;
     }
-    if (room <= 0) {
+    if (capacity <= 0) {
         if (sender->probe_packets == 0) {
             return 0;
         }
@@ -426,7 +426,7 @@ u32 bulk_sender_next(BulkSender *sender, u64 now_us, u8 *out)
 
 /* ---- acknowledgements ---- */
 
-static void block_arrived(BulkSender *sender, const Packet *packet)
+static void block_arrived(BulkSender *sender, const BulkPacket *packet)
 {
     Outgoing *o = outgoing_of(sender, packet->transfer);
     if (bulk_ahead(packet->transfer, sender->first) < 0 || o->content == NULL ||
@@ -445,7 +445,7 @@ static void block_arrived(BulkSender *sender, const Packet *packet)
 }
 
 /* Paths that reorder make packets late: the wait for them grows with what was seen. */
-static void late_learn(BulkSender *sender, const Packet *packet, u64 now_us)
+static void late_learn(BulkSender *sender, const BulkPacket *packet, u64 now_us)
 {
     if (now_us - sender->late_second_us > LATE_WINDOW_US) {
         sender->late_second_us = now_us;
@@ -461,7 +461,7 @@ static void late_learn(BulkSender *sender, const Packet *packet, u64 now_us)
 /* True if it was under way. */
 static bool packet_arrived(BulkSender *sender, u32 number, u64 now_us)
 {
-    Packet *packet = packet_of(sender, number);
+    BulkPacket *packet = packet_of(sender, number);
     if (packet->number != number || packet->state == PACKET_ARRIVED) {
         return false;
     }
@@ -493,14 +493,14 @@ int bulk_sender_ack(BulkSender *sender, const u8 *data, u32 bytes, u64 now_us)
     memcpy(&newest, data, sizeof newest);
     memcpy(&taken, data + 4, sizeof taken);
     memcpy(&waited_ms, data + 8, sizeof waited_ms);
-    if (bulk_ahead(newest, sender->number) >= 0 || sender->room == 0 ||
+    if (bulk_ahead(newest, sender->number) >= 0 || sender->capacity == 0 ||
         bulk_ahead(taken, sender->end) > 0) {
         return ERROR_RANGE;
     }
     u64 sent_us = packet_of(sender, newest)->stamp.sent_us;
     bool fresh = packet_arrived(sender, newest, now_us), any = fresh;
     u32 bits = 8 * (bytes - BULK_ACK_HEAD_BYTES);
-    for (u32 i = 0; i < bits && i < sender->room; i++) {
+    for (u32 i = 0; i < bits && i < sender->capacity; i++) {
         if ((data[BULK_ACK_HEAD_BYTES + i / 8] >> (i % 8) & 1) != 0) {
             any = packet_arrived(sender, newest - 1 - i, now_us) || any;
         }

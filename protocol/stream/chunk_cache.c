@@ -33,7 +33,7 @@ typedef struct ArenaBlock {
 typedef struct CacheEntry {
     struct CacheEntry *next;
     SpanBase base;
-    u32 room;
+    u32 capacity;
     bool full; /* more chunks would not have fitted */
     const u16 *chunks;
     SpanCode code;
@@ -356,12 +356,14 @@ static u8 count_rest(const ChunkCache *cache, const FieldDesc *field, u32 chunk,
 }
 
 /* Codes as many of the chunks as fit; span->count is how many were gathered. Returns the bytes. */
-static u32 span_fill(ChunkCache *cache, Span *span, f32 *cost, u8 *out, u32 room, bool *plain)
+static u32 span_fill(ChunkCache *cache, Span *span, f32 *cost, u8 *out, u32 capacity,
+                     bool *fallback)
 {
-    u32 fits = (u32)((f32)(room * FILL_PERCENT / 100) / f32_max(*cost, 0.5f));
+    u32 fits = (u32)((f32)(capacity * FILL_PERCENT / 100) / f32_max(*cost, 0.5f));
     span->count = u32_min(span->count, u32_max(fits, 1));
     u32 size;
-    while ((size = span_encode(cache->coder, span, cache->states[0], out, room, plain)) == 0 &&
+    while ((size = span_encode(cache->coder, span, cache->states[0], out, capacity, fallback)) ==
+               0 &&
            span->count > 1) {
         span->count = u32_max(span->count * 3 / 4, 1);
     }
@@ -377,7 +379,7 @@ static f32 *cost_of(ChunkCache *cache, u32 field, const SpanBase *base)
 }
 
 static CacheEntry *entry_encode(ChunkCache *cache, const FieldDesc *field, const u16 *chunks,
-                                u32 count, const SpanBase *base, u32 room)
+                                u32 count, const SpanBase *base, u32 capacity)
 {
     u32 wanted = u32_min(count, span_chunks_max(field));
     u32 elements = span_state_bytes(field, chunks, wanted) / field_element_bytes(field);
@@ -398,9 +400,9 @@ static CacheEntry *entry_encode(ChunkCache *cache, const FieldDesc *field, const
         span.back[s] = (u32)(cache->frame->tick - base->ticks[s]);
     }
     u8 code[STATE_PAYLOAD_BYTES_MAX];
-    bool plain;
+    bool fallback;
     u32 size = span_fill(cache, &span, cost_of(cache, field->id, base), code,
-                         u32_min(room, sizeof code), &plain);
+                         u32_min(capacity, sizeof code), &fallback);
     u32 list_bytes = span.count * (u32)sizeof *chunks;
     CacheEntry *entry =
         size == 0 ? NULL : arena_push(cache, (u32)sizeof *entry + list_bytes + span.count + size);
@@ -417,13 +419,14 @@ static CacheEntry *entry_encode(ChunkCache *cache, const FieldDesc *field, const
         rest[i] = baseline != NULL && same ? count_rest(cache, field, chunks[i], baseline) : 0;
         any_rest = any_rest || rest[i] != 0;
     }
-    *entry = (CacheEntry){.base = *base, .room = room, .full = span.count < count, .chunks = list};
+    *entry = (CacheEntry){
+        .base = *base, .capacity = capacity, .full = span.count < count, .chunks = list};
     detail_restore(field, base->detail, cache->states[0],
                    span_state_bytes(field, chunks, span.count) / field_element_bytes(field));
     entry->code = (SpanCode){
         .bytes = bytes,
         .size = (u16)size,
-        .plain = plain,
+        .fallback = fallback,
         .any_rest = any_rest,
         .count = (u16)span.count,
         .rest = rest,
@@ -434,16 +437,16 @@ static CacheEntry *entry_encode(ChunkCache *cache, const FieldDesc *field, const
 }
 
 static bool entry_serves(const CacheEntry *entry, const u16 *chunks, u32 count,
-                         const SpanBase *base, u32 room)
+                         const SpanBase *base, u32 capacity)
 {
-    return entry->room == room &&
+    return entry->capacity == capacity &&
            (entry->code.count == count || (entry->full && entry->code.count < count)) &&
            memcmp(&entry->base, base, sizeof entry->base) == 0 &&
            memcmp(entry->chunks, chunks, entry->code.count * sizeof *chunks) == 0;
 }
 
 const SpanCode *chunk_cache_span(ChunkCache *cache, u32 field, const u16 *chunks, u32 count,
-                                 const SpanBase *base, u32 room)
+                                 const SpanBase *base, u32 capacity)
 {
     if (cache->frame == NULL || count == 0) {
         return NULL;
@@ -454,12 +457,12 @@ const SpanCode *chunk_cache_span(ChunkCache *cache, u32 field, const u16 *chunks
         c->codes = NULL;
     }
     CacheEntry *entry = c->codes;
-    while (entry != NULL && !entry_serves(entry, chunks, count, base, room)) {
+    while (entry != NULL && !entry_serves(entry, chunks, count, base, capacity)) {
         entry = entry->next;
     }
     if (entry == NULL) {
-        entry =
-            entry_encode(cache, &cache->frame->fields->fields[field], chunks, count, base, room);
+        entry = entry_encode(cache, &cache->frame->fields->fields[field], chunks, count, base,
+                             capacity);
         if (entry == NULL) {
             return NULL;
         }
@@ -475,14 +478,14 @@ f32 chunk_cache_cost(const ChunkCache *cache, u32 field, const SpanBase *base)
     return cache->cost[field][base->ticks[0] == 0][detail_shift(base->detail)];
 }
 
-void chunk_cache_thin_none(ChunkCache *cache)
+void chunk_cache_decimate_none(ChunkCache *cache)
 {
     for (u32 i = 0; i < cache->chunk_total; i++) {
-        cache->chunks[i].info.thin = false;
+        cache->chunks[i].info.decimation = false;
     }
 }
 
-void chunk_cache_thin(ChunkCache *cache, u32 field, u32 first, u32 count)
+void chunk_cache_decimate(ChunkCache *cache, u32 field, u32 first, u32 count)
 {
     const FieldSet *fields = cache->frame != NULL ? cache->frame->fields : NULL;
     if (fields == NULL || field >= fields->count || !field_ops(fields->fields[field].kind)->thins ||
@@ -492,7 +495,7 @@ void chunk_cache_thin(ChunkCache *cache, u32 field, u32 first, u32 count)
     u32 end = first + count;
     u32 chunk = (first + CHUNK_POINTS - 1) / CHUNK_POINTS;
     for (; (chunk + 1) * CHUNK_POINTS <= end; chunk++) {
-        cache->chunks[cache->first[field] + chunk].info.thin = true;
+        cache->chunks[cache->first[field] + chunk].info.decimation = true;
     }
 }
 

@@ -20,7 +20,7 @@ enum {
 typedef struct SpanCode {
     const u8 *bytes; /* [size], all pointers are borrowed until the cache's next begin */
     u16 size;
-    bool plain;
+    bool fallback;
     bool any_rest;
     u16 count;      /* chunks of the list that it holds, from the first on */
     const u8 *rest; /* [count]: how many ticks ago the chunk last had the state of the newest of
@@ -42,11 +42,11 @@ PL_STATIC_ASSERT(sizeof(SpanBase) == 32, "no padding: it is compared as memory")
 
 /* What all clients share about a chunk of the newest frame. */
 typedef struct ChunkInfo {
-    u64 changed;   /* tick of the first begun frame since which the state is what it now is */
-    f64 travelled; /* sum of chunk_state_error between begun frames, ever growing */
-    Vec3 centre;   /* m, of the live elements or cells */
-    f32 radius;    /* m; < 0: the chunk is nowhere (scalars, or nothing is live) */
-    bool thin;     /* as chunk_cache_thin says */
+    u64 changed;     /* tick of the first begun frame since which the state is what it now is */
+    f64 travelled;   /* sum of chunk_state_error between begun frames, ever growing */
+    Vec3 centre;     /* m, of the live elements or cells */
+    f32 radius;      /* m; < 0: the chunk is nowhere (scalars, or nothing is live) */
+    bool decimation; /* as chunk_cache_decimate says */
 } ChunkInfo;
 
 typedef struct ChunkCache ChunkCache;
@@ -71,15 +71,15 @@ bool chunk_cache_has(const ChunkCache *cache, u64 tick);
  * to a liquid or a cloud. A chunk with others too may not. After a begin with other fields none
  * may.
  */
-void chunk_cache_thin(ChunkCache *cache, u32 field, u32 first, u32 count);
-void chunk_cache_thin_none(ChunkCache *cache);
+void chunk_cache_decimate(ChunkCache *cache, u32 field, u32 first, u32 count);
+void chunk_cache_decimate_none(ChunkCache *cache);
 
 /* Code of the newest states of chunks[count], ascending, out of `base`; of as many of them, from
  * the first on, as fit into `room` bytes (≥ CHUNK_CODE_BYTES_MAX). The same question is answered
  * without work; one about more chunks is too where a code is full. NULL: a tick has left History,
  * or no memory. */
 const SpanCode *chunk_cache_span(ChunkCache *cache, u32 field, const u16 *chunks, u32 count,
-                                 const SpanBase *base, u32 room);
+                                 const SpanBase *base, u32 capacity);
 /* Bytes that a chunk of the field lately took, as a key or out of older states. */
 f32 chunk_cache_cost(const ChunkCache *cache, u32 field, const SpanBase *base);
 /* Chunks encoded and served since creation (for metrics and tests). */

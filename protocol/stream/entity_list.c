@@ -48,17 +48,17 @@ int entity_list_put(EntityList *list, const FieldSet *fields, const Entity *enti
     if (field_ops(field->kind)->axes > 1 && entity->count != field->capacity) {
         return ERROR_RANGE; /* a part of a grid is no thing */
     }
-    if (entity->look.kind == APPEARANCE_CLOTH && entity->look.grid[0] > 0 &&
-        (u64)entity->look.grid[0] * entity->look.grid[1] > entity->count) {
+    if (entity->appearance.kind == APPEARANCE_CLOTH && entity->appearance.grid[0] > 0 &&
+        (u64)entity->appearance.grid[0] * entity->appearance.grid[1] > entity->count) {
         return ERROR_RANGE;
     }
-    Appearance look = entity->look;
-    if (list->scene != NULL && !scene_resolve(list->scene, &look)) {
+    Appearance appearance = entity->appearance;
+    if (list->scene != NULL && !scene_resolve(list->scene, &appearance)) {
         return ERROR_RANGE;
     }
-    if (list->scene != NULL && look.soft != 0 &&
+    if (list->scene != NULL && appearance.soft != 0 &&
         (field->kind != FIELD_POINTS ||
-         list->scene->soft_meshes[look.soft - 1].point_count != entity->count)) {
+         list->scene->soft_meshes[appearance.soft - 1].point_count != entity->count)) {
         return ERROR_RANGE;
     }
     u32 at = position_of(list, entity->id);
@@ -67,20 +67,20 @@ int entity_list_put(EntityList *list, const FieldSet *fields, const Entity *enti
         if (list->count >= ENTITIES_MAX) {
             return ERROR_LIMIT;
         }
-        if (list->count == list->room) {
-            u32 room = list->room > 0 ? 2 * list->room : 256;
-            Entity *items = realloc(list->items, room * sizeof *items);
+        if (list->count == list->capacity) {
+            u32 capacity = list->capacity > 0 ? 2 * list->capacity : 256;
+            Entity *items = realloc(list->items, capacity * sizeof *items);
             if (items == NULL) {
                 return ERROR_MEMORY;
             }
             list->items = items;
-            list->room = room;
+            list->capacity = capacity;
         }
         memmove(list->items + at + 1, list->items + at, (list->count - at) * sizeof *list->items);
         list->count++;
     }
     list->items[at] = *entity;
-    list->items[at].look = look;
+    list->items[at].appearance = appearance;
     list->items[at].name[NAME_BYTES_MAX - 1] = 0;
     list->version++;
     return ERROR_OK;

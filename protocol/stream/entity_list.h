@@ -14,7 +14,7 @@ typedef struct EntityList {
     const struct Scene *scene; /* borrowed: shapes point to its geometries, and what does not fit
                                   them is refused; NULL: geometries are not looked at */
     Entity *items;             /* [count], ascending id; owned */
-    u32 count, room;
+    u32 count, capacity;
     u64 version; /* changes whenever the list does */
 } EntityList;
 

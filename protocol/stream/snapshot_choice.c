@@ -24,28 +24,28 @@ enum {
 };
 /* A pending chunk's priority grows by its error in pixels, at most so many, and by a floor for each
  * snapshot that it has waited, so that the smallest error overtakes the largest in time. */
-#define PIXELS_MAX     64.0f
-#define PIXELS_FLOOR   0.25f
+#define PIXELS_MAX         64.0f
+#define PIXELS_FLOOR       0.25f
 /* Of what is not shown at all. */
-#define PIXELS_UNKNOWN 1000.0f
+#define PIXELS_UNKNOWN     1000.0f
 /* In a round all candidates go once. What has waited for so many goes before everything else, and
  * so does what went and was lost: nothing starves however much moves faster or nearer. */
-#define DUE_ROUNDS     2.0f
-#define ROUND_RATE     0.1f
-#define ROUND_MAX      100.0f
+#define DUE_ROUNDS         2.0f
+#define ROUND_RATE         0.1f
+#define ROUND_MAX          100.0f
 /* More than so many snapshots a round: coarser; fewer: finer. */
-#define ROUND_COARSER  2.0f
-#define ROUND_FAR      8.0f
-#define ROUND_FINER    1.2f
+#define ROUND_COARSER      2.0f
+#define ROUND_FAR          8.0f
+#define ROUND_FINER        1.2f
 /* What rests and is known, if not in full, is refined with what is left over. */
-#define REFINE_SHARE   0.02f
+#define REFINE_SHARE       0.02f
 /* What a point that is not there counts. */
-#define THIN_ERROR_M   0.05f
-#define PRIORITY_MAX   1e30f
+#define DECIMATION_ERROR_M 0.05f
+#define PRIORITY_MAX       1e30f
 /* Of things that are nowhere, or for clients without a camera: as seen from 10 m. */
-#define PIXELS_PER_M   100.0f
-#define NEAREST_M      0.5f
-#define BEHIND_FACTOR  0.1f
+#define PIXELS_PER_M       100.0f
+#define NEAREST_M          0.5f
+#define BEHIND_FACTOR      0.1f
 
 /* ---- priorities ---- */
 
@@ -129,7 +129,7 @@ static Detail acked_detail(const SenderChunk *chunk)
 
 /* What is left out may be so many pixels large; of liquids and clouds each 2^thin-th point goes. */
 static const f32 coarse_pixels[COARSENESS_MAX + 1] = {0.0f, 0.1f, 0.2f, 0.4f, 0.8f, 1.5f};
-static const u32 coarse_thin[COARSENESS_MAX + 1] = {0, 0, 0, 1, 1, 2};
+static const u32 coarse_decimation[COARSENESS_MAX + 1] = {0, 0, 0, 1, 1, 2};
 
 /* What a chunk that moves is sent at. */
 static Detail detail_wanted(const SnapshotSender *sender, const SnapshotView *view,
@@ -149,7 +149,7 @@ static Detail detail_wanted(const SnapshotSender *sender, const SnapshotView *vi
             shift++;
         }
     }
-    return detail_make(shift, info->thin ? coarse_thin[sender->coarseness] : 0);
+    return detail_make(shift, info->decimation ? coarse_decimation[sender->coarseness] : 0);
 }
 
 /* At one tick a chunk only ever gets finer: what is known of it then is the finest. */
@@ -197,7 +197,7 @@ static f32 pixels_off(const SenderChunk *chunk, const FieldDesc *field, const Sn
     Detail has = acked_detail(chunk);
     f32 off = (f32)(info->travelled - chunk->acked_travelled);
     off += 0.5f * field->quantum * (f32)((1u << detail_shift(has)) - 1);
-    off += detail_thin(has) > 0 ? THIN_ERROR_M : 0.0f;
+    off += detail_decimation(has) > 0 ? DECIMATION_ERROR_M : 0.0f;
     return f32_min(off * pixels_per_metre(view, info), PIXELS_MAX);
 }
 

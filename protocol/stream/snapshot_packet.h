@@ -33,7 +33,7 @@ typedef struct SnapshotRecord {
     u8 states;                        /* older states that the code builds upon; 0: key */
     Detail detail;                    /* of the new states */
     Detail state_detail[SPAN_STATES]; /* of the older ones */
-    bool plain;
+    bool fallback;
     bool has_hash, any_rest;
     u16 size;              /* of the code that follows */
     u16 hash;              /* span_state_hash */
@@ -133,7 +133,7 @@ static inline void snapshot_put_record(BitWriter *writer, const SnapshotRecord *
     bits_put(writer, record->chunks[0], 16);
     bits_put(writer, record->count - 1u, 6);
     bits_put(writer, gaps != 0, 1);
-    bits_put(writer, record->plain, 1);
+    bits_put(writer, record->fallback, 1);
     bits_put(writer, record->states, 2);
     bits_put(writer, record->any_rest, 1);
     bits_put(writer, record->has_hash, 1);
@@ -164,7 +164,7 @@ static inline bool snapshot_get_record(BitReader *reader, SnapshotRecord *record
     record->chunks[0] = (u16)bits_get(reader, 16);
     record->count = (u16)(bits_get(reader, 6) + 1);
     bool gaps = bits_get(reader, 1) != 0;
-    record->plain = bits_get(reader, 1) != 0;
+    record->fallback = bits_get(reader, 1) != 0;
     record->states = (u8)bits_get(reader, 2);
     record->any_rest = bits_get(reader, 1) != 0;
     record->has_hash = bits_get(reader, 1) != 0;

@@ -338,10 +338,10 @@ static int states_collect(SnapshotReceiver *receiver, const SnapshotRecord *reco
         const ReceiverChunk *chunk =
             receiver->chunks[receiver->first[record->field] + record->chunks[i]];
         u32 bytes = chunk_state_bytes(field, record->chunks[i]);
-        bool sane = record->back[s] <= tick;
+        bool valid = record->back[s] <= tick;
         Detail detail = record->state_detail[s];
-        const u8 *state = sane ? state_before(chunk, tick - record->back[s], detail) : NULL;
-        if (state == NULL && sane && is_full(chunk)) {
+        const u8 *state = valid ? state_before(chunk, tick - record->back[s], detail) : NULL;
+        if (state == NULL && valid && is_full(chunk)) {
             *verdict = VERDICT_LATE;
             return ERROR_OK;
         }
@@ -419,8 +419,8 @@ static int record_decode(SnapshotReceiver *receiver, BitReader *reader, u64 tick
         return ERROR_MEMORY;
     }
     u8 *now = receiver->scratch + receiver->decoded[receiver->decoded_count - record.count].at;
-    int error =
-        span_decode(receiver->coder, &span, record.plain, reader->data + code_at, record.size, now);
+    int error = span_decode(receiver->coder, &span, record.fallback, reader->data + code_at,
+                            record.size, now);
     if (error == ERROR_OK) {
         u32 bytes = span_state_bytes(span.field, span.chunks, span.count);
         detail_restore(span.field, record.detail, now, bytes / field_element_bytes(span.field));

@@ -32,13 +32,13 @@ static const f64 first_picture_s = 0.5;
 static const f64 moving_s = 1.0 / 15.0;
 
 /* The packet being filled. */
-typedef struct Packet {
+typedef struct OutPacket {
     BitWriter writer;
     SnapshotHeader header;
     u64 first_record;
     u32 chunks;
     u8 data[STATE_PAYLOAD_BYTES_MAX];
-} Packet;
+} OutPacket;
 
 SnapshotSender *snapshot_sender_create(FieldSet *fields)
 {
@@ -214,7 +214,7 @@ u32 snapshot_sender_ack(SnapshotSender *sender, SnapshotAck ack, u32 *lost)
 
 /* ---- packets ---- */
 
-static void packet_begin(const SnapshotSender *sender, Packet *packet)
+static void packet_begin(const SnapshotSender *sender, OutPacket *packet)
 {
     packet->first_record = sender->record_next;
     packet->header.records = 0;
@@ -223,7 +223,7 @@ static void packet_begin(const SnapshotSender *sender, Packet *packet)
     snapshot_put_header(&packet->writer, &packet->header);
 }
 
-static u32 packet_finish(SnapshotSender *sender, Packet *packet, u64 tick, u64 now_ms,
+static u32 packet_finish(SnapshotSender *sender, OutPacket *packet, u64 tick, u64 now_ms,
                          SnapshotEmit *emit, void *context)
 {
     u16 sequence = ++sender->sequence;
@@ -252,7 +252,7 @@ static u32 packet_finish(SnapshotSender *sender, Packet *packet, u64 tick, u64 n
     return bytes;
 }
 
-static bool packet_put(Packet *packet, const SnapshotRecord *record, const SpanCode *code)
+static bool packet_put(OutPacket *packet, const SnapshotRecord *record, const SpanCode *code)
 {
     u32 before = packet->writer.bit;
     snapshot_put_record(&packet->writer, record);
@@ -332,7 +332,7 @@ static void sequence_start(SnapshotSender *sender, u64 tick, u64 now_ms)
 typedef struct Build {
     ChunkCache *cache;
     const SnapshotView *view;
-    Packet packet;
+    OutPacket packet;
     u64 tick, now_ms;
     i64 available; /* bytes */
     u32 spent, packets;
@@ -375,7 +375,7 @@ static void record_fill(SnapshotRecord *record, const SnapshotSender *sender, u6
 {
     *record = (SnapshotRecord){
         .field = (u8)field,
-        .plain = code->plain,
+        .fallback = code->fallback,
         .has_hash = sender->sequence % HASH_PERIOD == 0,
         .any_rest = code->any_rest,
         .detail = class->detail,
@@ -397,21 +397,21 @@ static void build_send(SnapshotSender *sender, Build *build, u32 field, const Sp
                        const u16 *chunks, u32 count)
 {
     enum {
-        ROOM = STATE_PAYLOAD_BYTES_MAX - SNAPSHOT_HEADER_BYTES - SNAPSHOT_RECORD_BYTES_MIN
+        CAPACITY = STATE_PAYLOAD_BYTES_MAX - SNAPSHOT_HEADER_BYTES - SNAPSHOT_RECORD_BYTES_MIN
     };
     u32 sent = 0;
     while (sent < count) {
         SnapshotRecord record;
         const SpanCode *code =
-            chunk_cache_span(build->cache, field, chunks + sent, count - sent, class, ROOM);
+            chunk_cache_span(build->cache, field, chunks + sent, count - sent, class, CAPACITY);
         if (code == NULL) {
             sender->withheld = true;
             break;
         }
         record_fill(&record, sender, build->tick, field, class, chunks + sent, code);
         bool put = packet_put(&build->packet, &record, code);
-        bool fresh = build->packet.header.records == 0;
-        if (!put && fresh && code->count > 1) {
+        bool is_new = build->packet.header.records == 0;
+        if (!put && is_new && code->count > 1) {
             /* The list of the chunks did not fit beside their code. */
             count = sent + code->count / 2;
             continue;

@@ -40,18 +40,18 @@ int mesh_error(const MeshReader *reader, Error code, const char *format, ...)
 }
 
 /* Makes room for one more; false if there is no memory. */
-static bool make_room(void **list, u32 count, u32 *room, size_t size)
+static bool make_capacity(void **list, u32 count, u32 *capacity, size_t size)
 {
-    if (count < *room) {
+    if (count < *capacity) {
         return true;
     }
-    u32 more = *room < 1024 ? 1024 : 2 * *room;
+    u32 more = *capacity < 1024 ? 1024 : 2 * *capacity;
     void *larger = realloc(*list, more * size);
     if (larger == NULL) {
         return false;
     }
     *list = larger;
-    *room = more;
+    *capacity = more;
     return true;
 }
 
@@ -68,7 +68,7 @@ int mesh_add_vertex(MeshReader *reader, const f64 place[3])
                           place[1], place[2]);
     }
     void *list = file->vertices;
-    if (!make_room(&list, file->vertex_count, &reader->vertex_room, sizeof v)) {
+    if (!make_capacity(&list, file->vertex_count, &reader->vertex_capacity, sizeof v)) {
         return mesh_error(reader, ERROR_MEMORY, "no memory for vertices");
     }
     file->vertices = list;
@@ -83,7 +83,7 @@ int mesh_add_triangle(MeshReader *reader, u32 a, u32 b, u32 c)
         return mesh_error(reader, ERROR_LIMIT, "more than %d triangles", MESH_FILE_TRIANGLES_MAX);
     }
     void *list = file->triangles;
-    if (!make_room(&list, file->triangle_count, &reader->triangle_room, 3 * sizeof(u32))) {
+    if (!make_capacity(&list, file->triangle_count, &reader->triangle_capacity, 3 * sizeof(u32))) {
         return mesh_error(reader, ERROR_MEMORY, "no memory for triangles");
     }
     file->triangles = list;

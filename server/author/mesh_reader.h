@@ -13,7 +13,7 @@ typedef struct MeshReader {
     u32 line; /* of text, from 1; 0: bytes, not text */
     const char *name;
     MeshFile *file;
-    u32 vertex_room, triangle_room;
+    u32 vertex_capacity, triangle_capacity;
     ErrorText *error;
 } MeshReader;
 

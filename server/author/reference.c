@@ -60,7 +60,7 @@ static const ReferenceTable tables[] = {
      PL_COUNT(body_rows)},
     {"Joint", "joints", "{\"name\":\"x\",\"kind\":\"ball\",\"a\":\"a\"", joint_rows,
      PL_COUNT(joint_rows)},
-    {"Soft", "softs",
+    {"Soft", "soft_bodies",
      "{\"name\":\"x\",\"shape\":{\"kind\":\"box\",\"size\":[1,1,1],\"cells\":[1,1,1],"
      "\"solid\":true}",
      soft_rows, PL_COUNT(soft_rows)},

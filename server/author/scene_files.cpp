@@ -174,9 +174,9 @@ bool Inliner::scene(fb::SceneT *scene)
             return false;
         }
     }
-    for (size_t i = 0; i < scene->softs.size(); i++) {
-        fb::SoftShapeT *soft = scene->softs[i]->shape.get();
-        std::string at = element("softs", i, "shape");
+    for (size_t i = 0; i < scene->soft_bodies.size(); i++) {
+        fb::SoftShapeT *soft = scene->soft_bodies[i]->shape.get();
+        std::string at = element("soft_bodies", i, "shape");
         if (soft == nullptr) {
             continue;
         }
@@ -210,8 +210,8 @@ bool names_files(const fb::Scene *scene)
     for (u32 i = 0; scene->prefabs() != nullptr && i < scene->prefabs()->size(); i++) {
         found = found || names_file(scene->prefabs()->Get(i)->body()->shape());
     }
-    for (u32 i = 0; scene->softs() != nullptr && i < scene->softs()->size(); i++) {
-        const fb::SoftShape *shape = scene->softs()->Get(i)->shape();
+    for (u32 i = 0; scene->soft_bodies() != nullptr && i < scene->soft_bodies()->size(); i++) {
+        const fb::SoftShape *shape = scene->soft_bodies()->Get(i)->shape();
         bool skin = shape->skin() != nullptr && shape->skin()->file() != nullptr;
         found = found || shape->file() != nullptr || skin;
     }
@@ -251,15 +251,15 @@ extern "C" char *scene_file_read(const char *path, size_t most, size_t *bytes, E
         error_set(error, ERROR_NOT_FOUND, "%s: cannot open: %m", path);
         return nullptr;
     }
-    size_t room = 1 << 16, used = 0;
-    char *text = (char *)malloc(room);
+    size_t capacity = 1 << 16, used = 0;
+    char *text = (char *)malloc(capacity);
     while (text != nullptr) {
-        used += fread(text + used, 1, room - used, file);
-        if (used < room || used > most) {
+        used += fread(text + used, 1, capacity - used, file);
+        if (used < capacity || used > most) {
             break;
         }
-        room *= 2;
-        char *bigger = (char *)realloc(text, room);
+        capacity *= 2;
+        char *bigger = (char *)realloc(text, capacity);
         if (bigger == nullptr) {
             free(text);
         }

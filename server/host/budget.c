@@ -58,8 +58,8 @@ static f64 f64_between(f64 x, f64 low, f64 high)
 
 void budget_init(Budget *budget, u64 now_ms, u32 max_bytes_s)
 {
-    Budget fresh = {0};
-    *budget = fresh;
+    Budget begun = {0};
+    *budget = begun;
     budget->max_bytes_s = (f64)u32_max(max_bytes_s, BUDGET_MIN_BYTES_S);
     budget->bytes_s = fmin((f64)BUDGET_START_BYTES_S, budget->max_bytes_s);
     budget->last_ms = budget->heard_ms = budget->epoch_ms = now_ms;
@@ -130,7 +130,7 @@ static bool has_rivals(const Budget *budget)
 
 /* The queue does not get shorter for seconds though we send less than arrives: others fill it, and
  * giving way to them for ever would be starving (the adaptive threshold of Carlucci 2016). */
-static void rivals_watch(Budget *budget, u64 now_ms)
+static void rivals_measure(Budget *budget, u64 now_ms)
 {
     if (!budget->draining || budget->queue_ms < budget->lowest_ms - shorter_ms) {
         budget->lowest_ms = budget->queue_ms;
@@ -144,7 +144,7 @@ static void rivals_watch(Budget *budget, u64 now_ms)
 /* There is a queue: down to less than what arrives, so that it drains within about a second. */
 static void congestion(Budget *budget, u64 now_ms)
 {
-    rivals_watch(budget, now_ms);
+    rivals_measure(budget, now_ms);
     budget->heard = true;
     f64 share = f64_between(1.0 - budget->queue_ms / 1000.0, drain_least, drain_most);
     share = has_rivals(budget) ? drain_most : share;
@@ -208,7 +208,7 @@ static bool window_limited(const Budget *budget)
 }
 
 /* The experiment's end. Were losses the queue's, there are far fewer now, or as much arrives. */
-static void test_judge(Budget *budget, f64 arrived_bytes_s)
+static void test_decide(Budget *budget, f64 arrived_bytes_s)
 {
     bool fewer = budget->loss < 0.35 * budget->test_loss;
     /* What arrives says something of the line only if the budget set it. */
@@ -263,7 +263,7 @@ static void loss_decide(Budget *budget, u64 now_ms)
     f64 noise = 2.5 * sqrt(fmax(budget->loss * (1.0 - budget->loss), 0.01) / total);
     f64 excess = budget->loss - budget->loss_known;
     if (budget->test_ms != 0) {
-        test_judge(budget, arrived_bytes_s);
+        test_decide(budget, arrived_bytes_s);
     } else if (budget->loss > loss_beyond_doubt) {
         budget_set(budget, fmin(arrived_bytes_s, test_share * budget->bytes_s));
         if (!budget->draining) {
@@ -355,15 +355,15 @@ static void silence_end(Budget *budget, u64 now_ms)
     /* The line may be another one by now: as at the start, or half of what was good (RFC 2861). */
     budget_set(budget, fmin(0.5 * budget->bytes_s, (f64)BUDGET_START_BYTES_S));
     /* The losses are told during the next round trip. */
-    budget->fresh_ms = now_ms + (u64)budget->rtt_ms + BUDGET_EPOCH_MS;
-    window_begin(budget, budget->fresh_ms);
+    budget->begun_ms = now_ms + (u64)budget->rtt_ms + BUDGET_EPOCH_MS;
+    window_begin(budget, budget->begun_ms);
 }
 
 /* Of the last dozens of packets, to know how far few of them can be trusted. */
 static void recent_follow(Budget *budget, const BudgetReport *report, u64 now_ms)
 {
     u32 total = report->acked + report->lost;
-    if (total == 0 || now_ms < budget->fresh_ms) {
+    if (total == 0 || now_ms < budget->begun_ms) {
         return;
     }
     f64 weight = fmin(recent_weight * (f64)total, 1.0);
@@ -379,7 +379,7 @@ void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
     if (report->rtt_ms > 0.0) {
         budget->rtt_ms += (budget->rtt_ms > 0.0 ? 0.1 : 1.0) * (report->rtt_ms - budget->rtt_ms);
     }
-    if (report->acked > 0 && now_ms >= budget->fresh_ms) {
+    if (report->acked > 0 && now_ms >= budget->begun_ms) {
         delay_sample(budget, (u16)(report->send_ms - report->echo_ms), now_ms);
     }
     bool untried = !budget->near && budget->knee_bytes_s == 0.0 && report->lost == 0;
@@ -445,8 +445,8 @@ void budget_begin(Budget *budget, f64 bytes_s, f64 rtt_ms, u64 now_ms)
     budget->silent = false;
     budget->first_bytes = budget->first_acked = 0;
     /* What was lost of the first flight says that it was too much, and that is known. */
-    budget->fresh_ms = now_ms + (u64)budget->rtt_ms + BUDGET_EPOCH_MS;
-    window_begin(budget, budget->fresh_ms);
+    budget->begun_ms = now_ms + (u64)budget->rtt_ms + BUDGET_EPOCH_MS;
+    window_begin(budget, budget->begun_ms);
 }
 
 void budget_near(Budget *budget)

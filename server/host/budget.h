@@ -55,7 +55,7 @@ typedef struct Budget {
     f64 tokens;  /* bytes that may be sent at once; negative: sent ahead */
     u64 last_ms; /* of budget_take */
     u64 heard_ms;
-    u64 fresh_ms; /* what lay around during a silence came before this */
+    u64 begun_ms; /* what lay around during a silence came before this */
     f64 rtt_ms;   /* smoothed */
 
     /* the epoch */

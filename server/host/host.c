@@ -18,7 +18,7 @@
 enum {
     SERVICE_MS = 5,
     /* Events of one turn: a flood must not keep the loop from the clock. */
-    EVENTS_PER_TURN_MAX = 2048,
+    EVENTS_PER_ITERATION_MAX = 2048,
     /* Farewells get this long to be acknowledged. */
     DRAIN_MS_MAX = 1000
 };
@@ -48,7 +48,7 @@ static void clock_read(Host *host)
 static void link_service(Host *host)
 {
     LinkEvent event;
-    for (u32 i = 0; i < EVENTS_PER_TURN_MAX; i++) {
+    for (u32 i = 0; i < EVENTS_PER_ITERATION_MAX; i++) {
         if (!host->link->ops->poll(host->link, host->now_ms, &event)) {
             break;
         }
@@ -77,7 +77,7 @@ static void drain_begin(Host *host, int exit_code, const char *why)
     host->draining = true;
     host->loop->exit_code = exit_code;
     host->loop->drain_until_ms = host->now_ms + DRAIN_MS_MAX;
-    for (u32 i = 0; i < host->session_room; i++) {
+    for (u32 i = 0; i < host->session_capacity; i++) {
         session_close(host, &host->sessions[i], REFUSE_SHUTDOWN, "");
     }
     host->link->ops->flush(host->link);
@@ -87,12 +87,12 @@ static void drain_begin(Host *host, int exit_code, const char *why)
 static void memory_check(Host *host)
 {
     enum {
-        LOOK_MS = 500
+        CHECK_MS = 500
     };
     if (host->now_ms < host->memory_ms) {
         return;
     }
-    host->memory_ms = host->now_ms + LOOK_MS;
+    host->memory_ms = host->now_ms + CHECK_MS;
     u64 used = host->stats.memory_bytes = memory_resident_bytes();
     u64 most = host->options.memory_max_bytes;
     bool was = host->memory_short;
@@ -106,7 +106,7 @@ static void memory_check(Host *host)
 
 static bool drain_done(const Host *host)
 {
-    for (u32 i = 0; i < host->session_room; i++) {
+    for (u32 i = 0; i < host->session_capacity; i++) {
         if (host->sessions[i].state != SESSION_FREE) {
             return host->now_ms >= host->loop->drain_until_ms;
         }
@@ -114,7 +114,7 @@ static bool drain_done(const Host *host)
     return true;
 }
 
-void host_turn(Host *host, u64 now_ns)
+void host_iterate(Host *host, u64 now_ns)
 {
     host->now_ns = now_ns;
     host->now_ms = now_ns / 1000000;
@@ -143,7 +143,7 @@ void host_turn(Host *host, u64 now_ns)
 
 static void turn(Host *host)
 {
-    host_turn(host, clock_now_ns());
+    host_iterate(host, clock_now_ns());
 }
 
 static void on_socket(uv_poll_t *handle, int status, int events)
@@ -276,11 +276,11 @@ static bool is_ready(void *context)
 static bool state_create(Host *host, ErrorText *error)
 {
     MessageWorld world = {0};
-    host->session_room = host->options.clients_max + PEERS_SPARE;
-    host->roster_room = host->session_room;
-    host->sessions = calloc(host->session_room, sizeof *host->sessions);
-    host->roster = calloc(host->roster_room, sizeof *host->roster);
-    host->hands = calloc(host->session_room, sizeof *host->hands);
+    host->session_capacity = host->options.clients_max + PEERS_SPARE;
+    host->roster_capacity = host->session_capacity;
+    host->sessions = calloc(host->session_capacity, sizeof *host->sessions);
+    host->roster = calloc(host->roster_capacity, sizeof *host->roster);
+    host->hands = calloc(host->session_capacity, sizeof *host->hands);
     host->cache = chunk_cache_create();
     host->loop = calloc(1, sizeof *host->loop);
     history_init(&host->history);
@@ -398,7 +398,7 @@ void host_destroy(Host *host)
         uv_loop_close(&host->loop->loop);
         http_destroy(host->loop->http);
     }
-    for (u32 i = 0; i < host->session_room && host->sessions != NULL; i++) {
+    for (u32 i = 0; i < host->session_capacity && host->sessions != NULL; i++) {
         snapshot_sender_destroy(host->sessions[i].sender);
         transfer_end(&host->sessions[i]);
         seal_finish(&host->sessions[i].seal);

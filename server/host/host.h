@@ -42,7 +42,7 @@ Host *host_create(const HostOptions *options, Link *link, Source *source, ErrorT
 int host_run(Host *host);
 /* One turn of the loop at a time of the caller's, for tests that make their own time; now_ns does
  * not go back and is not before the host's creation (clock_now_ns). Not together with host_run. */
-void host_turn(Host *host, u64 now_ns);
+void host_iterate(Host *host, u64 now_ns);
 /* From any thread: drain and return from host_run. */
 void host_stop(Host *host);
 /* Ends the source (which closes its recording) and the link. NULL is fine. */

@@ -32,7 +32,7 @@ PL_STATIC_ASSERT(PRESENCES_MAX *PRESENCE_BYTES + PRESENCE_HEAD_BYTES <= STATE_PA
 static bool presence_active(const Session *session)
 {
     return session->state == SESSION_LIVE && session->world_sent &&
-           (session->cursor_visible || session->holds != 0);
+           (session->cursor_visible || session->grabbed != 0);
 }
 
 static Presence presence_of(const Session *session)
@@ -40,7 +40,7 @@ static Presence presence_of(const Session *session)
     Presence presence = {.user = session->user,
                          .cursor_visible = session->cursor_visible,
                          .eye = session->view.eye,
-                         .holds = session->holds,
+                         .grabbed = session->grabbed,
                          .element = session->element,
                          .local = session->local,
                          .target = session->target};
@@ -54,7 +54,7 @@ static Presence presence_of(const Session *session)
 static u32 hands_gather(Host *host)
 {
     u32 count = 0;
-    for (u32 i = 0; i < host->session_room; i++) {
+    for (u32 i = 0; i < host->session_capacity; i++) {
         if (!presence_active(&host->sessions[i])) {
             continue;
         }
@@ -78,7 +78,7 @@ static f64 presence_bytes_s(const Session *session)
 }
 
 /* Hands in one message to this client. */
-static u32 presence_room(const Session *session)
+static u32 presence_capacity(const Session *session)
 {
     f64 bytes = presence_bytes_s(session) * PRESENCE_GAP_MS / 1000.0 - PRESENCE_HEAD_BYTES;
     return bytes > PRESENCES_MAX * PRESENCE_BYTES ? PRESENCES_MAX
@@ -89,7 +89,7 @@ static u32 presence_room(const Session *session)
 /* What one client gets now: its own hand where that changed, and those whose turn it is. */
 static void presence_fill(Host *host, Session *session, u32 count, Presence *out, Message *message)
 {
-    u32 room = presence_room(session), used = 0, at = 0;
+    u32 capacity = presence_capacity(session), used = 0, at = 0;
     while (at < count && host->hands[at].user < session->presence_from) {
         at++;
     }
@@ -99,7 +99,7 @@ static void presence_fill(Host *host, Session *session, u32 count, Presence *out
         out[used++] = presence_of(session); /* idle too: it let go */
         session->presence_own--;
     }
-    for (; at < count && used < room; at++) {
+    for (; at < count && used < capacity; at++) {
         if (!own || host->hands[at].user != session->user) {
             out[used++] = host->hands[at];
         }
@@ -123,15 +123,15 @@ static u64 hands_hash(const Presence *hands, u32 count)
 }
 
 /* Sends one message to a client, encoded or to be encoded, and says when the next may go. */
-static void presence_tell(Host *host, Session *session, const u8 *plain, u32 bytes)
+static void presence_notify(Host *host, Session *session, const u8 *cleartext, u32 bytes)
 {
-    session_send(host, session, CHANNEL_INPUT, plain, bytes);
+    session_send(host, session, CHANNEL_INPUT, cleartext, bytes);
     f64 cost = bytes + SEAL_OVERHEAD_BYTES + BUDGET_HEAD_BYTES;
     u64 gap_ms = (u64)(1000.0 * cost / presence_bytes_s(session));
     bool rests = session->presence_same >= PRESENCE_REPEATS;
     u64 least_ms = rests ? PRESENCE_REST_MS : PRESENCE_MS;
     session->presence_ms = host->now_ms + u64_max(gap_ms, least_ms);
-    session->presence_holds = session->holds;
+    session->presence_grabbed = session->grabbed;
 }
 
 static bool presence_due(const Host *host, const Session *session, bool changed)
@@ -139,7 +139,7 @@ static bool presence_due(const Host *host, const Session *session, bool changed)
     bool waits = host->now_ms < session->presence_ms;
     /* What rested and changes goes at once, and so does what his own hand took or let go. */
     bool hurry = (changed && session->presence_same >= PRESENCE_REPEATS) ||
-                 session->presence_holds != session->holds;
+                 session->presence_grabbed != session->grabbed;
     return session->state == SESSION_LIVE && session->world_here && (!waits || hurry);
 }
 
@@ -150,14 +150,14 @@ void presence_send(Host *host)
     u32 count = hands_gather(host), bytes = 0;
     u64 hash = hands_hash(host->hands, count);
     u8 *shared = NULL; /* all hands, for all whom they fit */
-    for (u32 i = 0; i < host->session_room; i++) {
+    for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
         bool changed = session->presence_hash != hash;
         if (!presence_due(host, session, changed)) {
             continue;
         }
-        bool all = count <= presence_room(session);
-        bool hold = session->presence_holds != session->holds;
+        bool all = count <= presence_capacity(session);
+        bool hold = session->presence_grabbed != session->grabbed;
         session->presence_own = hold ? PRESENCE_REPEATS : session->presence_own;
         session->presence_same = changed || !all ? 0 : session->presence_same + 1;
         session->presence_hash = hash;
@@ -170,17 +170,17 @@ void presence_send(Host *host)
             shared = message_encode(&message, &bytes);
         }
         if (all && shared != NULL) {
-            presence_tell(host, session, shared, bytes);
+            presence_notify(host, session, shared, bytes);
             continue;
         }
         u32 own_bytes = 0;
         presence_fill(host, session, count, own, &message);
         message.presence.serial = ++host->presence_serial;
-        u8 *plain = message_encode(&message, &own_bytes);
-        if (plain != NULL) {
-            presence_tell(host, session, plain, own_bytes);
+        u8 *cleartext = message_encode(&message, &own_bytes);
+        if (cleartext != NULL) {
+            presence_notify(host, session, cleartext, own_bytes);
         }
-        message_free(plain);
+        message_free(cleartext);
     }
     message_free(shared);
 }

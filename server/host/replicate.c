@@ -23,10 +23,10 @@ static bool fields_same(const FieldSet *a, const FieldSet *b)
                       memcmp(a->fields, b->fields, a->count * sizeof a->fields[0]) == 0);
 }
 
-static void holds_clear(Host *host)
+static void grabs_clear(Host *host)
 {
-    for (u32 i = 0; i < host->session_room; i++) {
-        host->sessions[i].holds = 0;
+    for (u32 i = 0; i < host->session_capacity; i++) {
+        host->sessions[i].grabbed = 0;
     }
 }
 
@@ -43,8 +43,8 @@ static void epoch_begin(Host *host, const Frame *frame)
     if (entity_list_set(&host->entities, frame->fields, world.entities, world.entity_count) != 0) {
         log_error("the source describes entities that do not fit its fields");
     }
-    holds_clear(host);
-    for (u32 i = 0; i < host->session_room; i++) {
+    grabs_clear(host);
+    for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
         snapshot_sender_destroy(session->sender);
         session->sender = NULL;
@@ -67,11 +67,11 @@ static bool frame_starts_epoch(const Host *host, const Frame *frame)
     return false;
 }
 
-static void hold_apply(Host *host, const Event *event)
+static void grab_apply(Host *host, const Event *event)
 {
     Session *session = session_of_user(host, event->user);
     if (session != NULL) {
-        session->holds = event->a;
+        session->grabbed = event->a;
         session->element = event->element;
         session->local = event->position;
     }
@@ -101,7 +101,7 @@ static bool only_impacts(const MessageEvents *events)
 }
 
 /* Events for all in one encoding; a refusal is told to its user alone. */
-static void events_tell(Host *host, const Frame *frame, bool epoch)
+static void events_notify(Host *host, const Frame *frame, bool epoch)
 {
     Message message = {.kind = MESSAGE_EVENTS};
     u32 first = 0;
@@ -109,8 +109,8 @@ static void events_tell(Host *host, const Frame *frame, bool epoch)
     /* Runs between refusals: almost always the whole tick is one. */
     for (u32 i = 0; i <= frame->event_count; i++) {
         const Event *event = i < frame->event_count ? &frame->events[i] : NULL;
-        if (event != NULL && event->kind == EVENT_HOLD) {
-            hold_apply(host, event);
+        if (event != NULL && event->kind == EVENT_GRAB) {
+            grab_apply(host, event);
         }
         if (event != NULL && event->kind != EVENT_REFUSED) {
             continue;
@@ -139,7 +139,7 @@ static void frame_apply(Host *host, Frame *frame)
         (void)entity_list_frame(&host->entities, frame);
     }
     history_push(&host->history, frame);
-    events_tell(host, frame, epoch);
+    events_notify(host, frame, epoch);
 }
 
 static void world_send(Host *host, Session *session)
@@ -164,7 +164,7 @@ static void world_send(Host *host, Session *session)
 
 static void worlds_send(Host *host)
 {
-    for (u32 i = 0; i < host->session_room && host->history.newest != NULL; i++) {
+    for (u32 i = 0; i < host->session_capacity && host->history.newest != NULL; i++) {
         Session *session = &host->sessions[i];
         if (session->state == SESSION_LIVE && !session->world_sent) {
             world_send(host, session);
@@ -248,14 +248,14 @@ static bool states_wanted(Host *host, Session *session)
 }
 
 /* Of liquids and clouds points may be left out; cloth, ropes and soft bodies keep theirs. */
-static void points_thin(Host *host)
+static void points_decimate(Host *host)
 {
-    chunk_cache_thin_none(host->cache);
+    chunk_cache_decimate_none(host->cache);
     for (u32 i = 0; i < host->entities.count; i++) {
         const Entity *entity = &host->entities.items[i];
-        AppearanceKind look = entity->look.kind;
-        if (look == APPEARANCE_LIQUID || look == APPEARANCE_SPRITES) {
-            chunk_cache_thin(host->cache, entity->field, entity->first, entity->count);
+        AppearanceKind appearance = entity->appearance.kind;
+        if (appearance == APPEARANCE_LIQUID || appearance == APPEARANCE_SPRITES) {
+            chunk_cache_decimate(host->cache, entity->field, entity->first, entity->count);
         }
     }
 }
@@ -271,15 +271,15 @@ static void snapshots_send(Host *host)
         return;
     }
     if (!host->cache_begun || host->cache_tick != host->history.newest->tick) {
-        bool anew = !host->cache_begun || host->thin_version != host->entities.version;
+        bool anew = !host->cache_begun || host->decimate_version != host->entities.version;
         if (chunk_cache_begin(host->cache, &host->history) && anew) {
-            points_thin(host);
-            host->thin_version = host->entities.version;
+            points_decimate(host);
+            host->decimate_version = host->entities.version;
         }
         host->cache_tick = host->history.newest->tick;
         host->cache_begun = true;
     }
-    for (u32 i = 0; i < host->session_room; i++) {
+    for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
         if (states_wanted(host, session)) {
             snapshot_send(host, session);
@@ -299,7 +299,7 @@ void replicate_frames(Host *host)
     }
     host->source->ops->status(host->source, &host->status);
     worlds_send(host);
-    watch_send(host);
+    debug_subscription_send(host);
     if (!any) {
         return;
     }
@@ -315,7 +315,7 @@ void replicate_frames(Host *host)
 static void roster_send(Host *host)
 {
     u32 count = 0;
-    for (u32 i = 0; i < host->session_room && count < host->roster_room; i++) {
+    for (u32 i = 0; i < host->session_capacity && count < host->roster_capacity; i++) {
         const Session *session = &host->sessions[i];
         if (session->state == SESSION_LIVE) {
             UserInfo *user = &host->roster[count++];

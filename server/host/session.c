@@ -1,11 +1,11 @@
 /*
  * session.c: who is here: handshake, sealing, what clients say, limits, leaving and coming back.
- * Everything that arrives is hostile until message_decode, input_packet_decode, permit and judge
- * have let it pass.
+ * Everything that arrives is hostile until message_decode, input_packet_decode, authorize and lag
+ * compensation have let it pass.
  */
 #include "server/host/session.h"
 
-#include "server/host/judge.h"
+#include "server/host/lag_compensation.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 
@@ -44,12 +44,12 @@ Session *session_of_user(Host *host, u32 user)
 
 /* ---- sending ---- */
 
-int session_send(Host *host, Session *session, u32 channel, const void *plain, u32 bytes)
+int session_send(Host *host, Session *session, u32 channel, const void *cleartext, u32 bytes)
 {
     if (!session->seal.ready || !scratch_reserve(host, bytes + SEAL_OVERHEAD_BYTES)) {
         return ERROR_STATE;
     }
-    u32 sealed = seal_encrypt(&session->seal, channel, plain, bytes, host->scratch);
+    u32 sealed = seal_encrypt(&session->seal, channel, cleartext, bytes, host->scratch);
     host->stats.bytes_out += sealed;
     if (channel != CHANNEL_STATE && channel != CHANNEL_BLOCKS) {
         budget_other(&session->budget, sealed - SEAL_OVERHEAD_BYTES);
@@ -60,36 +60,36 @@ int session_send(Host *host, Session *session, u32 channel, const void *plain, u
 int session_message(Host *host, Session *session, u32 channel, const Message *message)
 {
     u32 bytes = 0;
-    u8 *plain = message_encode(message, &bytes);
-    if (plain == NULL) {
+    u8 *cleartext = message_encode(message, &bytes);
+    if (cleartext == NULL) {
         return ERROR_LIMIT;
     }
     int result = ERROR_LIMIT;
     if (transfer_fits(session, channel, bytes)) {
-        BulkContent *content = bulk_content_create(plain, bytes);
+        BulkContent *content = bulk_content_create(cleartext, bytes);
         result = content != NULL ? transfer_send(host, session, content) : ERROR_MEMORY;
         bulk_content_release(content);
     }
     if (result != 0) {
         result = session->seal.ready
-                     ? session_send(host, session, channel, plain, bytes)
-                     : host->link->ops->send(host->link, session->peer, channel, plain, bytes);
+                     ? session_send(host, session, channel, cleartext, bytes)
+                     : host->link->ops->send(host->link, session->peer, channel, cleartext, bytes);
     }
-    message_free(plain);
+    message_free(cleartext);
     return result;
 }
 
 void sessions_message(Host *host, u32 channel, const Message *message, SessionFilter *wants)
 {
     u32 bytes = 0;
-    u8 *plain = message_encode(message, &bytes);
-    if (plain == NULL) {
+    u8 *cleartext = message_encode(message, &bytes);
+    if (cleartext == NULL) {
         log_error("a message of kind %s does not fit and is not sent",
                   message_kind_name(message->kind));
         return;
     }
     BulkContent *content = NULL; /* packed once, if anybody takes it so */
-    for (u32 i = 0; i < host->session_room; i++) {
+    for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
         if (session->state != SESSION_LIVE || !session->world_sent ||
             (wants != NULL && !wants(host, session, bytes))) {
@@ -97,15 +97,15 @@ void sessions_message(Host *host, u32 channel, const Message *message, SessionFi
         }
         bool fits = transfer_fits(session, channel, bytes);
         if (fits && content == NULL) {
-            content = bulk_content_create(plain, bytes);
+            content = bulk_content_create(cleartext, bytes);
         }
         /* The place on the reliable channel is the same for both ways. */
         if (!fits || content == NULL || transfer_send(host, session, content) != 0) {
-            session_send(host, session, channel, plain, bytes);
+            session_send(host, session, channel, cleartext, bytes);
         }
     }
     bulk_content_release(content);
-    message_free(plain);
+    message_free(cleartext);
 }
 
 void session_notice(Host *host, Session *session, const char *text)
@@ -152,9 +152,9 @@ static void session_end(Host *host, Session *session)
         host->stats.clients--;
         host->roster_dirty = true;
     }
-    if (session->watch != 0) {
-        session->watch = 0;
-        watch_update(host);
+    if (session->debug_mask != 0) {
+        session->debug_mask = 0;
+        debug_subscription_update(host);
     }
     snapshot_sender_destroy(session->sender);
     session->sender = NULL;
@@ -187,7 +187,7 @@ void session_close(Host *host, Session *session, u32 reason, const char *text)
 
 void session_gone(Host *host, u32 peer, u32 reason)
 {
-    if (peer >= host->session_room || host->sessions[peer].state == SESSION_FREE) {
+    if (peer >= host->session_capacity || host->sessions[peer].state == SESSION_FREE) {
         return;
     }
     Session *session = &host->sessions[peer];
@@ -215,7 +215,7 @@ static void welcome_repeat(Host *host, Session *session)
 
 void sessions_check(Host *host)
 {
-    for (u32 i = 0; i < host->session_room; i++) {
+    for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
         if (session->state == SESSION_LIVE) {
             welcome_repeat(host, session);
@@ -234,7 +234,7 @@ void sessions_check(Host *host)
 
 void session_open(Host *host, u32 peer)
 {
-    if (peer >= host->session_room) {
+    if (peer >= host->session_capacity) {
         return;
     }
     Session *session = &host->sessions[peer];
@@ -243,7 +243,7 @@ void session_open(Host *host, u32 peer)
     session->state = SESSION_HELLO;
     session->peer = peer;
     session->opened_ms = session->heard_ms = host->now_ms;
-    permit_init(&session->permit, ROLE_VIEWER, host->now_ms);
+    permissions_init(&session->permissions, ROLE_VIEWER, host->now_ms);
     token_bucket_init(&session->refusals, 20.0, 40.0, host->now_ms);
     if (host->draining) {
         session_close(host, session, REFUSE_SHUTDOWN, "");
@@ -252,7 +252,7 @@ void session_open(Host *host, u32 peer)
 
 static bool name_taken(const Host *host, const Session *self, const char *name)
 {
-    for (u32 i = 0; i < host->session_room; i++) {
+    for (u32 i = 0; i < host->session_capacity; i++) {
         const Session *other = &host->sessions[i];
         if (other != self && other->state == SESSION_LIVE && strcmp(other->name, name) == 0) {
             return true;
@@ -296,7 +296,7 @@ static u32 color_of(u32 user)
 /* The same user again, if the secret is known; a session that still hangs on it is ended. */
 static void user_choose(Host *host, Session *session, u64 resume)
 {
-    for (u32 i = 0; resume != 0 && i < host->session_room; i++) {
+    for (u32 i = 0; resume != 0 && i < host->session_capacity; i++) {
         Session *other = &host->sessions[i];
         if (other != session && other->state == SESSION_LIVE && other->resume == resume) {
             session_close(host, other, REFUSE_LEFT, "came back on another connection");
@@ -354,18 +354,18 @@ static bool role_choose(Host *host, Session *session, MessageHello *hello)
 static void welcome_send(Host *host, Session *session, const Message *message)
 {
     u32 bytes = 0;
-    u8 *plain = message_encode(message, &bytes);
-    if (plain == NULL) {
+    u8 *cleartext = message_encode(message, &bytes);
+    if (cleartext == NULL) {
         return; /* the client will time out */
     }
-    (void)host->link->ops->send(host->link, session->peer, CHANNEL_CONTROL, plain, bytes);
+    (void)host->link->ops->send(host->link, session->peer, CHANNEL_CONTROL, cleartext, bytes);
     if (bytes <= sizeof session->welcome) {
-        memcpy(session->welcome, plain, bytes);
+        memcpy(session->welcome, cleartext, bytes);
         session->welcome_bytes = bytes;
         session->welcome_copies = WELCOME_COPIES;
         session->welcome_ms = host->now_ms + WELCOME_GAP_MS;
     }
-    message_free(plain);
+    message_free(cleartext);
 }
 
 static void welcome(Host *host, Session *session, const MessageHello *hello)
@@ -393,7 +393,7 @@ static void welcome(Host *host, Session *session, const MessageHello *hello)
     seal_finish(&seal);
     session->state = SESSION_LIVE;
     session->heard_ms = host->now_ms;
-    permit_init(&session->permit, session->role, host->now_ms);
+    permissions_init(&session->permissions, session->role, host->now_ms);
     budget_init(&session->budget, host->now_ms,
                 host->options.client_bytes_s > 0 ? host->options.client_bytes_s
                                                  : (u32)BUDGET_MAX_BYTES_S);
@@ -429,10 +429,10 @@ static void hello_receive(Host *host, Session *session, MessageHello *hello)
 
 /* ---- inputs ---- */
 
-static int input_judge(Host *host, Session *session, Input *input)
+static int input_check_rights(Host *host, Session *session, Input *input)
 {
     f32 reach_m = session->role >= ROLE_OPERATOR ? reach_operator_m : reach_participant_m;
-    int code = permit_input(&session->permit, input, host->now_ms);
+    int code = authorize_input(&session->permissions, input, host->now_ms);
     if (code != 0) {
         return code;
     }
@@ -447,8 +447,8 @@ static int input_judge(Host *host, Session *session, Input *input)
         session->spawned >= SPAWNS_PER_SESSION_MAX) {
         return ERROR_LIMIT;
     }
-    JudgeWorld world = {&host->history, &host->entities, host->tick_rate};
-    return judge_input(&world, input, reach_m);
+    LagWorld world = {&host->history, &host->entities, host->tick_rate};
+    return lag_compensate(&world, input, reach_m);
 }
 
 /* Each input is handled once, in order: those seen before are repeats of the redundancy. */
@@ -458,7 +458,7 @@ static void input_receive(Host *host, Session *session, Input *input)
         return;
     }
     session->input_newest = input->sequence;
-    int code = input_judge(host, session, input);
+    int code = input_check_rights(host, session, input);
     if (code == 0) {
         input->user = session->user;
         code = host->source->ops->input(host->source, input, 1) == 1 ? 0 : ERROR_LIMIT;
@@ -474,7 +474,7 @@ static void input_receive(Host *host, Session *session, Input *input)
     }
 }
 
-static bool view_sane(const SnapshotView *view)
+static bool view_is_valid(const SnapshotView *view)
 {
     return vec3_is_finite(view->eye) && vec3_is_finite(view->forward) &&
            isfinite(view->pixels_per_radian);
@@ -483,7 +483,7 @@ static bool view_sane(const SnapshotView *view)
 static bool input_packet_receive(Host *host, Session *session, const u8 *data, u32 bytes)
 {
     InputPacket packet;
-    if (input_packet_decode(&packet, data, bytes) != 0 || !view_sane(&packet.view)) {
+    if (input_packet_decode(&packet, data, bytes) != 0 || !view_is_valid(&packet.view)) {
         return false;
     }
     u16 newer = (u16)(packet.send_ms - session->echo_ms);
@@ -524,7 +524,7 @@ static bool input_packet_receive(Host *host, Session *session, const u8 *data, u
 static void control_receive(Host *host, Session *session, u32 kind, f64 value)
 {
     char text[TEXT_BYTES_MAX];
-    int code = permit_control(&session->permit, kind, host->now_ms);
+    int code = authorize_control(&session->permissions, kind, host->now_ms);
     if (code == 0) {
         code = host->source->ops->control(host->source, session->user, kind, value);
     }
@@ -542,7 +542,7 @@ static void chat_receive(Host *host, Session *session, Message *message)
 {
     if (session->role < ROLE_PARTICIPANT) {
         session_notice(host, session, "viewers cannot write");
-    } else if (permit_chat(&session->permit, host->now_ms) != 0) {
+    } else if (authorize_chat(&session->permissions, host->now_ms) != 0) {
         session_notice(host, session, "too many lines: wait a little");
     } else {
         message->chat.user = session->user;
@@ -575,8 +575,8 @@ static bool message_receive(Host *host, Session *session, const u8 *data, u32 by
     case MESSAGE_CHAT:
         chat_receive(host, session, &message);
         break;
-    case MESSAGE_WATCH:
-        watch_receive(host, session, message.watch.mask);
+    case MESSAGE_DEBUG_SUBSCRIBE:
+        debug_subscription_receive(host, session, message.debug_subscribe.mask);
         break;
     case MESSAGE_GOODBYE:
         log_info("user \"%s\" left", session->name);
@@ -595,11 +595,11 @@ static bool message_receive(Host *host, Session *session, const u8 *data, u32 by
 /* One payload that a live session sealed. */
 static bool sealed_receive(Host *host, Session *session, const LinkEvent *event)
 {
-    u8 plain[CLIENT_MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES];
-    if (event->bytes > sizeof plain) {
+    u8 cleartext[CLIENT_MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES];
+    if (event->bytes > sizeof cleartext) {
         return false;
     }
-    int bytes = seal_decrypt(&session->seal, event->channel, event->data, event->bytes, plain);
+    int bytes = seal_decrypt(&session->seal, event->channel, event->data, event->bytes, cleartext);
     if (bytes < 0) {
         /* Not by this client, or a repeat: the network's doing as likely as anybody's. A hundred of
          * them would cost less than one connection; the packet limits bound them. */
@@ -609,25 +609,26 @@ static bool sealed_receive(Host *host, Session *session, const LinkEvent *event)
     session->heard_ms = host->now_ms;
     session->answered = true;
     if (event->channel == CHANNEL_INPUT) {
-        return input_packet_receive(host, session, plain, (u32)bytes);
+        return input_packet_receive(host, session, cleartext, (u32)bytes);
     }
     if (event->channel == CHANNEL_BLOCKS) {
         return session->bulk != NULL &&
-               bulk_sender_ack(session->bulk, plain, (u32)bytes, host->now_ns / 1000) == 0;
+               bulk_sender_ack(session->bulk, cleartext, (u32)bytes, host->now_ns / 1000) == 0;
     }
-    return event->channel == CHANNEL_CONTROL && message_receive(host, session, plain, (u32)bytes);
+    return event->channel == CHANNEL_CONTROL &&
+           message_receive(host, session, cleartext, (u32)bytes);
 }
 
 void session_receive(Host *host, const LinkEvent *event)
 {
-    if (event->peer >= host->session_room) {
+    if (event->peer >= host->session_capacity) {
         return;
     }
     Session *session = &host->sessions[event->peer];
     if (session->state != SESSION_HELLO && session->state != SESSION_LIVE) {
         return;
     }
-    if (!permit_packet(&session->permit, event->bytes, host->now_ms)) {
+    if (!rate_limit_packet(&session->permissions, event->bytes, host->now_ms)) {
         session_close(host, session, REFUSE_FLOOD, "too many packets");
         return;
     }
@@ -641,7 +642,7 @@ void session_receive(Host *host, const LinkEvent *event)
     host->stats.malformed++;
     if (session->state == SESSION_HELLO) {
         session_close(host, session, REFUSE_PROTOCOL, "this is no hello");
-    } else if (!permit_malformed(&session->permit)) {
+    } else if (!rate_limit_malformed(&session->permissions)) {
         session_close(host, session, REFUSE_PROTOCOL, "too many malformed packets");
     }
 }

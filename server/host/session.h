@@ -10,9 +10,9 @@
 #include "protocol/stream/bulk.h"
 #include "protocol/stream/entity_list.h"
 #include "protocol/stream/snapshot.h"
+#include "server/host/authorize.h"
 #include "server/host/budget.h"
 #include "server/host/host.h"
-#include "server/host/permit.h"
 #include "shared/base/stats.h"
 
 enum {
@@ -56,7 +56,7 @@ typedef struct Session {
     bool world_here;    /* all of it arrived */
     u32 early_bytes;    /* of states that went before */
     Seal seal;
-    Permit permit;
+    Permissions permissions;
     TokenBucket refusals; /* answers to refused inputs */
     Budget budget;
     SnapshotSender *sender; /* NULL until the world was sent */
@@ -67,20 +67,20 @@ typedef struct Session {
     u64 echo_at_ms;
     f64 rtt_ms; /* 0: unknown */
     bool limited;
-    u32 watch;      /* DEBUG_ bits it wants to see */
-    u64 watched_ms; /* when it last got them */
+    u32 debug_mask;    /* DEBUG_ bits it wants to see */
+    u64 debug_sent_ms; /* when it last got them */
     SnapshotView view;
     Ray cursor;
     bool cursor_visible;
-    u32 holds, element; /* entity held, 0 none */
+    u32 grabbed, element; /* entity held, 0 none */
     Vec3 local, target;
-    u64 impacts_ms;     /* when it may be told of impacts again */
-    u64 presence_ms;    /* when it may get the next */
-    u32 presence_holds; /* what it was last told that it holds, */
-    u32 presence_own;   /* and in so many messages more */
-    u64 presence_hash;  /* of the hands that it got last, */
-    u32 presence_same;  /* unchanged for so many messages */
-    u32 presence_from;  /* the user from whom its next one goes on */
+    u64 impacts_ms;       /* when it may be told of impacts again */
+    u64 presence_ms;      /* when it may get the next */
+    u32 presence_grabbed; /* what it was last told that it holds, */
+    u32 presence_own;     /* and in so many messages more */
+    u64 presence_hash;    /* of the hands that it got last, */
+    u32 presence_same;    /* unchanged for so many messages */
+    u32 presence_from;    /* the user from whom its next one goes on */
 } Session;
 
 /* A user who left and may come back. */
@@ -94,10 +94,10 @@ struct Host {
     HostOptions options;
     Link *link;
     Source *source;
-    Session *sessions; /* [session_room], by peer handle */
-    u32 session_room;
-    UserInfo *roster; /* [roster_room], to write rosters in */
-    u32 roster_room;
+    Session *sessions; /* [session_capacity], by peer handle */
+    u32 session_capacity;
+    UserInfo *roster; /* [roster_capacity], to write rosters in */
+    u32 roster_capacity;
     u32 next_user;
     u32 by_user[USER_SLOTS]; /* session index + 1 by user id modulo */
     Former formers[FORMERS_MAX];
@@ -111,10 +111,10 @@ struct Host {
     ChunkCache *cache;
     u64 cache_tick;
     bool cache_begun;
-    u64 thin_version; /* of the entities whose points the cache knows */
+    u64 decimate_version; /* of the entities whose points the cache knows */
     EntityList entities;
-    u32 watched;  /* what clients want to see of the inside, together */
-    Scene *scene; /* own copy, for the shapes of entities */
+    u32 debug_mask; /* what clients want to see of the inside, together */
+    Scene *scene;   /* own copy, for the shapes of entities */
     u8 epoch;
     BulkContent *world; /* the description of `world_epoch` with the entities of `world_version`, */
     u8 world_epoch;     /* packed for all who join; NULL: none yet */
@@ -126,7 +126,7 @@ struct Host {
     u64 now_ns, now_ms;
     u32 presence_serial;                   /* of the last */
     u64 snapshot_ns, status_ms, roster_ms; /* when the next is due */
-    Presence *hands;                       /* [session_room], to gather them in */
+    Presence *hands;                       /* [session_capacity], to gather them in */
     u8 *scratch;                           /* sealed or opened payloads */
     u32 scratch_bytes;
     HostStats stats;
@@ -146,7 +146,7 @@ void session_close(Host *host, Session *session, u32 reason, const char *text);
 void sessions_check(Host *host);
 Session *session_of_user(Host *host, u32 user);
 /* Seals and sends one encoded payload. */
-int session_send(Host *host, Session *session, u32 channel, const void *plain, u32 bytes);
+int session_send(Host *host, Session *session, u32 channel, const void *cleartext, u32 bytes);
 /* On the bulk channel: what does not fit a packet goes as a transfer. */
 int session_message(Host *host, Session *session, u32 channel, const Message *message);
 /* False: this client goes without a message of so many bytes. */
@@ -179,14 +179,14 @@ bool transfer_world_arrived(const Session *session);
 f64 transfer_bytes_s(const Session *session, f64 *rtt_ms, bool *near);
 void transfer_end(Session *session);
 
-/* ---- watch.c ---- */
+/* ---- debug_subscription.c ---- */
 
-/* A client says what of the simulation's inside it wants to see. */
-void watch_receive(Host *host, Session *session, u32 mask);
+/* A client says what of the simulation's debug picture it wants to see. */
+void debug_subscription_receive(Host *host, Session *session, u32 mask);
 /* Passes the source's newest picture to those who asked for it. */
-void watch_send(Host *host);
+void debug_subscription_send(Host *host);
 /* Tells the source what all clients together want. */
-void watch_update(Host *host);
+void debug_subscription_update(Host *host);
 
 /* ---- presence.c ---- */
 

@@ -36,9 +36,9 @@ typedef struct SourceOps {
     /* Pause, step, speed, seek, reset. 0 or a negative Error (ERROR_UNSUPPORTED, ERROR_RANGE). */
     int (*control)(Source *source, u32 user, u32 kind, f64 value);
     void (*status)(Source *source, SourceStatus *out);
-    /* What clients now want to see of the simulation's inside (DEBUG_ bits, 0 nothing). NULL: there
-     * is no inside to see. */
-    void (*watch)(Source *source, u32 mask);
+    /* What clients now want to see of the simulation's debug picture (DEBUG_ bits, 0 nothing).
+     * NULL: there is no inside to see. */
+    void (*debug_subscribe)(Source *source, u32 mask);
     /* The newest picture of it that was not taken yet, one block for the caller to free, or NULL.
      */
     DebugPicture *(*debug)(Source *source);

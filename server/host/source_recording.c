@@ -61,14 +61,14 @@ static RecordingSource *from(Source *source)
 /* ---- the playing thread ---- */
 
 /* What the thread must do next, decided under the lock. */
-typedef enum Order {
+typedef enum PlayOrder {
     ORDER_QUIT,
     ORDER_SEEK,
     ORDER_NEXT
-} Order;
+} PlayOrder;
 
 /* Waits until there is room for a frame and its time has come. */
-static Order wait_for_order(RecordingSource *s, u64 *base_ns, u64 *base_tick, u64 *seek_tick)
+static PlayOrder wait_for_order(RecordingSource *s, u64 *base_ns, u64 *base_tick, u64 *seek_tick)
 {
     pthread_mutex_lock(&s->mutex);
     for (;;) {
@@ -196,7 +196,7 @@ static void *play(void *context)
     RecordingSource *s = context;
     u64 base_ns = 0, base_tick = 0, seek_tick = 0;
     for (;;) {
-        Order order = wait_for_order(s, &base_ns, &base_tick, &seek_tick);
+        PlayOrder order = wait_for_order(s, &base_ns, &base_tick, &seek_tick);
         if (order == ORDER_QUIT) {
             return NULL;
         }

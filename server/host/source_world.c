@@ -76,8 +76,8 @@ typedef struct WorldSource {
     f64 speed;
     FrameQueue made;
     SourceStatus status;
-    u32 watch_mask;
-    bool watch_changed;
+    u32 debug_mask;
+    bool debug_mask_changed;
     DebugPicture *picture; /* not taken yet */
 
     /* ---- the host's ---- */
@@ -248,15 +248,15 @@ static DebugPicture *picture_copy(const DebugPicture *picture)
 }
 
 /* Pictures the inside of the world for those who watch, if it is time. */
-static void sim_look(WorldSource *s)
+static void sim_debug_view(WorldSource *s)
 {
     u64 now_ns = clock_now_ns();
     pthread_mutex_lock(&s->mutex);
-    u32 mask = s->watch_mask;
+    u32 mask = s->debug_mask;
     /* A new wish is met sooner, but a client that changes its mind all the time gains nothing. */
-    u64 gap_ns = s->watch_changed ? DEBUG_INTERVAL_NS / 4 : DEBUG_INTERVAL_NS;
+    u64 gap_ns = s->debug_mask_changed ? DEBUG_INTERVAL_NS / 4 : DEBUG_INTERVAL_NS;
     bool due = mask != 0 && now_ns - s->looked_ns >= gap_ns;
-    s->watch_changed = false;
+    s->debug_mask_changed = false;
     pthread_mutex_unlock(&s->mutex);
     DebugPicture picture;
     if (!due || world_debug(s->world, mask, &picture) != 0) {
@@ -275,7 +275,7 @@ static int sim_tick(WorldSource *s)
     u64 began_ns = clock_now_ns();
     u32 count = sim_take_inputs(s);
     world_tick(s->world, s->inputs, count);
-    sim_look(s);
+    sim_debug_view(s);
     int result = sim_publish(s, count);
     u64 now_ns = clock_now_ns();
     average_add(&s->cost, (f64)(now_ns - began_ns) * 1e-6);
@@ -292,8 +292,8 @@ static int sim_tick(WorldSource *s)
 typedef enum Order {
     ORDER_WAIT, /* nothing to do before something changes */
     ORDER_TICK,
-    ORDER_STEP, /* a tick at once, the clock does not matter */
-    ORDER_LOOK, /* no tick, but somebody wants to see the inside */
+    ORDER_STEP,       /* a tick at once, the clock does not matter */
+    ORDER_DEBUG_VIEW, /* no tick, but somebody wants to see the inside */
     ORDER_STOP
 } Order;
 
@@ -308,8 +308,8 @@ static Order sim_next_order(WorldSource *s, f64 *speed)
         bool full = s->options.fast && frame_queue_full(&s->made);
         if (s->stop || (s->options.ticks_max != 0 && tick >= s->options.ticks_max)) {
             order = ORDER_STOP;
-        } else if (s->paused && s->watch_changed && s->watch_mask != 0) {
-            order = ORDER_LOOK;
+        } else if (s->paused && s->debug_mask_changed && s->debug_mask != 0) {
+            order = ORDER_DEBUG_VIEW;
         } else if (!full && s->paused && s->steps > 0) {
             s->steps--;
             order = ORDER_STEP;
@@ -419,8 +419,8 @@ static void *sim_main(void *argument)
         if (order == ORDER_STOP) {
             break;
         }
-        if (order == ORDER_LOOK) {
-            sim_look(s);
+        if (order == ORDER_DEBUG_VIEW) {
+            sim_debug_view(s);
             s->wake(s->wake_context);
         } else if (order == ORDER_STEP || sim_wait_for_tick(s, speed)) {
             result = sim_tick(s);
@@ -563,12 +563,12 @@ static void source_status(Source *source, SourceStatus *out)
     pthread_mutex_unlock(&s->mutex);
 }
 
-static void source_watch(Source *source, u32 mask)
+static void source_debug_subscribe(Source *source, u32 mask)
 {
     WorldSource *s = from(source);
     pthread_mutex_lock(&s->mutex);
-    s->watch_mask = mask;
-    s->watch_changed = true;
+    s->debug_mask = mask;
+    s->debug_mask_changed = true;
     pthread_cond_signal(&s->changed);
     pthread_mutex_unlock(&s->mutex);
 }
@@ -720,7 +720,7 @@ Source *source_world_create(const char *scene_path, const SourceWorldOptions *op
         .describe = source_describe,
         .input = source_input,
         .control = source_control,
-        .watch = source_watch,
+        .debug_subscribe = source_debug_subscribe,
         .debug = source_debug,
         .status = source_status,
     };

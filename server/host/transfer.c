@@ -50,12 +50,12 @@ static BulkContent *world_content(Host *host, const Message *message)
         return host->world;
     }
     u32 bytes = 0;
-    u8 *plain = message_encode(message, &bytes);
+    u8 *cleartext = message_encode(message, &bytes);
     bulk_content_release(host->world);
-    host->world = plain != NULL ? bulk_content_create(plain, bytes) : NULL;
+    host->world = cleartext != NULL ? bulk_content_create(cleartext, bytes) : NULL;
     host->world_epoch = host->epoch;
     host->world_version = host->entities.version;
-    message_free(plain);
+    message_free(cleartext);
     return host->world;
 }
 
@@ -104,7 +104,7 @@ void transfer_end(Session *session)
 void transfers_pump(Host *host)
 {
     u8 packet[BULK_PACKET_BYTES_MAX];
-    for (u32 i = 0; i < host->session_room; i++) {
+    for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
         if (session->state != SESSION_LIVE || session->bulk == NULL ||
             bulk_sender_done(session->bulk)) {

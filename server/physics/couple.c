@@ -381,8 +381,10 @@ void couple_push_body(Rigid *rigid, u32 slot, CoupleMotion *motion, Vec3 arm, Ve
     RigidPose pose = rigid_pose(rigid, slot); /* the next contact of the step finds it there */
     pose.centre = vec3_add_scaled(pose.centre, 1.0f / mass, impulse_m);
     rigid_set_pose(rigid, slot, pose);
-    motion->turn = vec3_add(motion->turn, rigid_turned_by(rigid, slot, vec3_cross(arm, impulse_m)));
-    rigid_add_spin(rigid, slot, rigid_turned_by(rigid, slot, vec3_cross(impulse_m, against)));
+    motion->rotation =
+        vec3_add(motion->rotation, rigid_rotation_since(rigid, slot, vec3_cross(arm, impulse_m)));
+    rigid_add_angular_velocity(rigid, slot,
+                               rigid_rotation_since(rigid, slot, vec3_cross(impulse_m, against)));
 }
 
 /* Moves the two apart along the normal, each by its share. */
@@ -400,8 +402,9 @@ static void push_apart(Rigid *rigid, u32 slot, CoupleMotion *motion, CoupleParti
 static Vec3 moving_at(const Rigid *rigid, u32 slot, const CoupleMotion *motion, Vec3 arm)
 {
     Vec3 v = rigid_velocity_at(rigid, slot, arm);
-    return motion == NULL ? v
-                          : vec3_add(vec3_add(v, motion->bias), vec3_cross(motion->bias_spin, arm));
+    return motion == NULL
+               ? v
+               : vec3_add(vec3_add(v, motion->bias), vec3_cross(motion->bias_angular, arm));
 }
 
 bool couple_particle(Rigid *rigid, u32 slot, CoupleMotion *motion, CoupleParticle *particle, f32 h)

@@ -16,8 +16,8 @@ f32 couple_distance(const ShapePose *pose, Vec3 point, f32 reach, Vec3 *normal);
 
 /* How a body moves beyond what its velocity says: given, and what contacts add to it. */
 typedef struct CoupleMotion {
-    Vec3 bias, bias_spin; /* m/s, rad/s */
-    Vec3 shift, turn;     /* m, rad, by which contacts push it off; added to */
+    Vec3 bias, bias_angular; /* m/s, rad/s */
+    Vec3 shift, rotation;    /* m, rad, by which contacts push it off; added to */
 } CoupleMotion;
 
 /* A particle in contact with a body during a step of h seconds. */
@@ -53,7 +53,7 @@ void couple_normal(const CoupleNormal *of, f32 h, f32 *push, f32 *apart);
 /* Moves the body of a pair that is pushed apart, from the place at `arm`: impulse_m is the share's
  * mass times distance along `direction` (kg m, of the body). `against` is the velocity of the other
  * part there less that of the body's centre: moving the two apart at these velocities would change
- * the angular momentum, and the body's spin takes the difference. */
+ * the angular momentum, and the body's angular velocity takes the difference. */
 void couple_push_body(Rigid *rigid, u32 slot, CoupleMotion *motion, Vec3 arm, Vec3 impulse_m,
                       Vec3 against);
 

@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-typedef struct Walk {
+typedef struct TreeWalk {
     const Tree *a, *b;
     TreePairVisit *visit;
     void *context;
-} Walk;
+} TreeWalk;
 
 /* A child is named by its parent and its side there, as 2 × parent + side. */
 static inline u32 reference(const Tree *tree, u32 child)
@@ -64,7 +64,7 @@ static inline bool is_leaf(const Tree *tree, u32 child)
 }
 
 /* Two children that overlap. */
-static void walk_cross(const Walk *walk, u32 one, u32 other)
+static void walk_cross(const TreeWalk *walk, u32 one, u32 other)
 {
     const Tree *a = walk->a, *b = walk->b;
     u32 x = reference(a, one), y = reference(b, other);
@@ -87,7 +87,7 @@ static bool children_overlap(const Tree *tree, u32 node)
     return (pair_overlaps(&tree->pairs[node], &left) & 2u) != 0;
 }
 
-static void walk_self(const Walk *walk, u32 node)
+static void walk_self(const TreeWalk *walk, u32 node)
 {
     for (u32 side = 0; side < 2; side++) {
         u32 child = reference(walk->a, 2 * node + side);
@@ -101,7 +101,7 @@ static void walk_self(const Walk *walk, u32 node)
 }
 
 typedef struct LeafVisit {
-    const Walk *walk;
+    const TreeWalk *walk;
     u32 data;
     bool swapped;
 } LeafVisit;
@@ -114,7 +114,7 @@ static void leaf_visit(void *context, u32 data)
 }
 
 /* One of the two is a single leaf. */
-static void walk_roots(const Walk *walk)
+static void walk_roots(const TreeWalk *walk)
 {
     const TreeNode *a = &walk->a->nodes[walk->a->root], *b = &walk->b->nodes[walk->b->root];
     LeafVisit leaf = {walk, a->leaf ? a->data : b->data, !a->leaf};
@@ -124,7 +124,7 @@ static void walk_roots(const Walk *walk)
 void tree_overlaps(const Tree *a, const Tree *b, const TreePart *part, TreePairVisit *visit,
                    void *context)
 {
-    Walk walk = {a, b, visit, context};
+    TreeWalk walk = {a, b, visit, context};
     switch (part->kind) {
     case TREE_SELF:
         walk_self(&walk, part->a);

@@ -75,7 +75,7 @@ static void check_kind(const MatterOps *ops)
     CHECK(ops->declare != NULL && ops->fill != NULL);
     CHECK(ops->owns != NULL && ops->owns_all != NULL);
     CHECK(ops->grab == NULL ||
-          (ops->point != NULL && ops->drag != NULL && ops->release != NULL && ops->holds != NULL));
+          (ops->point != NULL && ops->drag != NULL && ops->release != NULL && ops->grabs != NULL));
 }
 
 static int create_kinds(World *world, const MatterList *further, ErrorText *error)
@@ -108,7 +108,7 @@ static int fill(World *world)
 {
     int result = ERROR_OK;
     for (u32 i = 0; i < world->matter_count && result == ERROR_OK; i++) {
-        result = world->matters[i]->ops->fill(world->matters[i], &world->trouble);
+        result = world->matters[i]->ops->fill(world->matters[i], &world->error_text);
     }
     tune_apply(world);
     return result;
@@ -124,15 +124,15 @@ static int reserve(World *world)
     return result;
 }
 
-int world_rebuild(World *world, bool tell)
+int world_rebuild(World *world, bool notify)
 {
     int result = reserve(world);
     if (result != ERROR_OK) {
         return result;
     }
-    for (u32 i = 0; i < world->hold_end; i++) {
-        if (world->holds[i].user != 0) {
-            world_release_entity(world, world->holds[i].entity);
+    for (u32 i = 0; i < world->grab_end; i++) {
+        if (world->grabs[i].user != 0) {
+            world_release_entity(world, world->grabs[i].entity);
         }
     }
     EACH_MATTER(world, clear)
@@ -143,7 +143,7 @@ int world_rebuild(World *world, bool tell)
         memcpy(world->values[i], world->parameters[i].initial, sizeof world->values[i]);
     }
     result = fill(world);
-    if (result != ERROR_OK || !tell) {
+    if (result != ERROR_OK || !notify) {
         return result;
     }
     world_event(world, EVENT_RESET);
@@ -187,12 +187,12 @@ int world_build(World *world, const MatterList *kinds, ErrorText *error)
     if (result != ERROR_OK) {
         return result;
     }
-    world->trouble.text[0] = 0;
+    world->error_text.text[0] = 0;
     result = world_rebuild(world, false);
     if (result != ERROR_OK) {
-        bool told = world->trouble.text[0] != 0;
+        bool notified = world->error_text.text[0] != 0;
         return error_set(error, result, "%s: cannot build the world: %s", world->scene->name,
-                         told ? world->trouble.text : error_name(result));
+                         notified ? world->error_text.text : error_name(result));
     }
     for (u32 i = 0; i < world->matter_count && result == ERROR_OK; i++) {
         const MatterOps *ops = world->matters[i]->ops;

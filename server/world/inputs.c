@@ -1,6 +1,7 @@
 /*
- * inputs.c: what hands do to the world. Inputs have passed input_check and the host's judgement;
- * what is left to refuse is what only the world knows: is it there, may it move, is there room.
+ * inputs.c: what hands do to the world. Inputs have passed input_check and the host's lag
+ * compensation; what is left to refuse is what only the world knows: is it there, may it move, is
+ * there room.
  */
 #include "server/world/world_state.h"
 #include "shared/base/check.h"
@@ -16,19 +17,19 @@ static void refuse(World *world, const Input *input, int code)
     }
 }
 
-static Hold *hold_of(World *world, u32 user)
+static Grab *grab_of(World *world, u32 user)
 {
-    for (u32 i = 0; i < world->hold_end; i++) {
-        if (world->holds[i].user == user) {
-            return &world->holds[i];
+    for (u32 i = 0; i < world->grab_end; i++) {
+        if (world->grabs[i].user == user) {
+            return &world->grabs[i];
         }
     }
     return NULL;
 }
 
-static void tell_hold(World *world, u32 user, u32 sequence, u32 entity, u32 element, Vec3 local)
+static void notify_grab(World *world, u32 user, u32 sequence, u32 entity, u32 element, Vec3 local)
 {
-    Event *event = world_event(world, EVENT_HOLD);
+    Event *event = world_event(world, EVENT_GRAB);
     if (event != NULL) {
         event->user = user;
         event->sequence = sequence;
@@ -38,20 +39,20 @@ static void tell_hold(World *world, u32 user, u32 sequence, u32 entity, u32 elem
     }
 }
 
-static void let_go(World *world, Hold *hold, u32 sequence)
+static void let_go(World *world, Grab *grab, u32 sequence)
 {
-    CHECK(hold->user != 0 && hold->matter < world->matter_count);
-    Matter *matter = world->matters[hold->matter];
-    matter->ops->release(matter, hold->grip);
-    tell_hold(world, hold->user, sequence, 0, 0, vec3_zero());
-    *hold = (Hold){0};
+    CHECK(grab->user != 0 && grab->matter < world->matter_count);
+    Matter *matter = world->matters[grab->matter];
+    matter->ops->release(matter, grab->constraint);
+    notify_grab(world, grab->user, sequence, 0, 0, vec3_zero());
+    *grab = (Grab){0};
 }
 
 void world_release_entity(World *world, u32 entity)
 {
-    for (u32 i = 0; i < world->hold_end; i++) {
-        if (world->holds[i].user != 0 && world->holds[i].entity == entity) {
-            let_go(world, &world->holds[i], 0);
+    for (u32 i = 0; i < world->grab_end; i++) {
+        if (world->grabs[i].user != 0 && world->grabs[i].entity == entity) {
+            let_go(world, &world->grabs[i], 0);
         }
     }
 }
@@ -90,46 +91,46 @@ static int do_grab(World *world, const Input *input)
     if (vec3_distance(point, input->ray.origin) > world->scene->hands.reach) {
         return ERROR_RANGE;
     }
-    Hold *hold = hold_of(world, input->user);
-    if (hold != NULL) {
-        let_go(world, hold, input->sequence);
+    Grab *grab = grab_of(world, input->user);
+    if (grab != NULL) {
+        let_go(world, grab, input->sequence);
     } else {
-        hold = hold_of(world, 0);
-        if (hold == NULL && world->hold_end < HOLDS_MAX) {
-            hold = &world->holds[world->hold_end++];
+        grab = grab_of(world, 0);
+        if (grab == NULL && world->grab_end < GRABS_MAX) {
+            grab = &world->grabs[world->grab_end++];
         }
     }
-    if (hold == NULL) {
+    if (grab == NULL) {
         return ERROR_LIMIT;
     }
-    i32 grip = matter->ops->grab(matter, entity, input);
-    if (grip < 0) {
+    i32 constraint = matter->ops->grab(matter, entity, input);
+    if (constraint < 0) {
         return ERROR_LIMIT;
     }
-    hold->user = input->user;
-    hold->entity = entity->id;
-    hold->grip = (u32)grip;
-    hold->matter = matter->index;
-    tell_hold(world, input->user, input->sequence, entity->id, input->element, input->local);
+    grab->user = input->user;
+    grab->entity = entity->id;
+    grab->constraint = (u32)constraint;
+    grab->matter = matter->index;
+    notify_grab(world, input->user, input->sequence, entity->id, input->element, input->local);
     return ERROR_OK;
 }
 
 static int do_move(World *world, const Input *input)
 {
-    Hold *hold = hold_of(world, input->user);
-    if (hold == NULL) {
-        return ERROR_OK; /* the thing went away meanwhile: HOLD told so already */
+    Grab *grab = grab_of(world, input->user);
+    if (grab == NULL) {
+        return ERROR_OK; /* the thing went away meanwhile: EVENT_GRAB said so already */
     }
-    Matter *matter = world->matters[hold->matter];
-    matter->ops->drag(matter, hold->grip, input->target);
+    Matter *matter = world->matters[grab->matter];
+    matter->ops->drag(matter, grab->constraint, input->target);
     return ERROR_OK;
 }
 
 static int do_release(World *world, const Input *input)
 {
-    Hold *hold = hold_of(world, input->user);
-    if (hold != NULL) {
-        let_go(world, hold, input->sequence);
+    Grab *grab = grab_of(world, input->user);
+    if (grab != NULL) {
+        let_go(world, grab, input->sequence);
     }
     return ERROR_OK;
 }

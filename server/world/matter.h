@@ -113,9 +113,9 @@ struct MatterOps {
     Vec3 (*point)(const Matter *matter, const Entity *entity, const Input *input);
     /* A damped spring from that point to a target (drag), until release. Index or −1: no room. */
     i32 (*grab)(Matter *matter, const Entity *entity, const Input *input);
-    void (*drag)(Matter *matter, u32 grip, Vec3 target);
-    void (*release)(Matter *matter, u32 grip);
-    bool (*holds)(const Matter *matter, u32 grip); /* any number: whether it is a live grip */
+    void (*drag)(Matter *matter, u32 constraint, Vec3 target);
+    void (*release)(Matter *matter, u32 constraint);
+    bool (*grabs)(const Matter *matter, u32 constraint); /* any number: whether it is a live grab */
     /* N s, at most what a hand of the scene may give. */
     void (*push)(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse);
     /* A prefab of the scene (input->index) where the input says. ERROR_UNSUPPORTED: of another
@@ -129,8 +129,8 @@ struct MatterOps {
     /* ---- state: hash, save and load in one walk (state.h) ---- */
 
     /* What is known of its things by name: slots, ids of entities. */
-    void (*walk_names)(Matter *matter, State *state);
-    void (*walk)(Matter *matter, State *state);
+    void (*serialize_names)(Matter *matter, State *state);
+    void (*serialize)(Matter *matter, State *state);
     /* After a load: whether this is the nth (from 0) entity that it can have. */
     bool (*owns)(const Matter *matter, const Entity *entity, u32 nth);
     /* And whether all that it has has one of those `count` entities. */

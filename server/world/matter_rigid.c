@@ -148,9 +148,9 @@ static void finish(Matter *matter)
 
 static void report_impacts(const MatterRigid *m)
 {
-    u32 count, told = 0;
+    u32 count, notified = 0;
     const RigidImpact *impacts = rigid_impacts(m->rigid, &count);
-    for (u32 i = 0; i < count && told < IMPACTS_TICK_MAX; i++) {
+    for (u32 i = 0; i < count && notified < IMPACTS_TICK_MAX; i++) {
         if (!(impacts[i].speed >= impact_m_s)) {
             continue;
         }
@@ -162,7 +162,7 @@ static void report_impacts(const MatterRigid *m)
             event->impulse = impacts[i].impulse;
             event->speed = impacts[i].speed;
         }
-        told++;
+        notified++;
     }
 }
 
@@ -181,7 +181,7 @@ static void report_sensors(const MatterRigid *m)
 }
 
 /* What leaves the scene's bounds is taken out of the world. */
-static void remove_strays(const MatterRigid *m)
+static void remove_out_of_bounds(const MatterRigid *m)
 {
     Bounds bounds = rigid_scene(m)->bounds;
     u32 slots = rigid_slots(m->rigid);
@@ -204,7 +204,7 @@ static void report(Matter *matter)
     report_impacts(m);
     matter_rigid_report_breaks(m);
     report_sensors(m);
-    remove_strays(m); /* after the impacts, which speak of them */
+    remove_out_of_bounds(m); /* after the impacts, which speak of them */
 }
 
 /* ---- fields ---- */
@@ -246,7 +246,7 @@ static void write_all(const Matter *matter, Frame *frame)
 
 /* ---- state ---- */
 
-static void walk_names(Matter *matter, State *state)
+static void serialize_names(Matter *matter, State *state)
 {
     MatterRigid *m = rigid_of(matter);
     const Scene *scene = rigid_scene(m);
@@ -256,9 +256,9 @@ static void walk_names(Matter *matter, State *state)
     state_bytes(state, &m->built_tick, sizeof m->built_tick);
 }
 
-static void walk(Matter *matter, State *state)
+static void serialize(Matter *matter, State *state)
 {
-    rigid_walk(rigid_of(matter)->rigid, state);
+    rigid_serialize(rigid_of(matter)->rigid, state);
 }
 
 static bool owns(const Matter *matter, const Entity *entity, u32 nth)
@@ -319,12 +319,12 @@ const MatterOps matter_rigid = {
     .grab = matter_rigid_grab,
     .drag = matter_rigid_drag,
     .release = matter_rigid_release,
-    .holds = matter_rigid_holds,
+    .grabs = matter_rigid_holds,
     .push = matter_rigid_push,
     .spawn = matter_rigid_spawn,
     .remove = matter_rigid_remove,
-    .walk_names = walk_names,
-    .walk = walk,
+    .serialize_names = serialize_names,
+    .serialize = serialize,
     .owns = owns,
     .owns_all = owns_all,
 };

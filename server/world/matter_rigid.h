@@ -76,9 +76,9 @@ void matter_rigid_steer(Matter *matter);
 /* matter_rigid_hands.c */
 Vec3 matter_rigid_point(const Matter *matter, const Entity *entity, const Input *input);
 i32 matter_rigid_grab(Matter *matter, const Entity *entity, const Input *input);
-void matter_rigid_drag(Matter *matter, u32 grip, Vec3 target);
-void matter_rigid_release(Matter *matter, u32 grip);
-bool matter_rigid_holds(const Matter *matter, u32 grip);
+void matter_rigid_drag(Matter *matter, u32 constraint, Vec3 target);
+void matter_rigid_release(Matter *matter, u32 constraint);
+bool matter_rigid_holds(const Matter *matter, u32 constraint);
 void matter_rigid_push(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse);
 int matter_rigid_spawn(Matter *matter, const Input *input, u32 *entity);
 void matter_rigid_remove(Matter *matter, const Entity *entity);

@@ -40,9 +40,10 @@ int matter_rigid_add(MatterRigid *m, const SceneBody *body, const char *name, u3
                      .first = made.slot,
                      .count = 1,
                      .mass_kg = body->mass_kg,
-                     .look = body->look};
+                     .appearance = body->appearance};
     if (body->sensor) {
-        entity.look.kind = APPEARANCE_NONE; /* a place, not a thing: nobody sees or grabs it */
+        entity.appearance.kind = APPEARANCE_NONE; /* a place, not a thing: nobody sees or grabs it
+                                                     */
         entity.movable = 0;
     }
     snprintf(entity.name, sizeof entity.name, "%s", name);
@@ -80,12 +81,12 @@ int matter_rigid_check(Matter *matter, ErrorText *error)
 {
     const MatterRigid *m = rigid_of(matter);
     const Scene *scene = rigid_scene(m);
-    u32 slot, count = rigid_crowd(m->rigid, CROWD_BODIES_MAX, &slot);
+    u32 slot, count = rigid_deepest_overlap(m->rigid, OVERLAP_BODIES_MAX, &slot);
     for (u32 i = 0; i < scene->body_count && count > 0; i++) {
         if (m->body_slots[i] == slot) {
             return error_set(error, ERROR_LIMIT,
                              "%s: %u bodies are in the same place as bodies[%u] '%s': at most %d",
-                             scene->name, count, i, scene->bodies[i].name, CROWD_BODIES_MAX);
+                             scene->name, count, i, scene->bodies[i].name, OVERLAP_BODIES_MAX);
         }
     }
     return ERROR_OK;

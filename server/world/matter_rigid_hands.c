@@ -18,34 +18,35 @@ i32 matter_rigid_grab(Matter *matter, const Entity *entity, const Input *input)
 {
     const MatterRigid *m = rigid_of(matter);
     const SceneHands *hands = &rigid_scene(m)->hands;
-    Grip grip = {.body = rigid_at(m->rigid, entity->first),
-                 .local = input->local,
-                 .target = body_point(m, entity->first, input->local),
-                 .frequency = hands->frequency,
-                 .damping = hands->damping,
-                 .force_max = hands->force_max,
-                 .owner = input->user};
-    return rigid_grip_add(m->rigid, &grip);
+    RigidGrab constraint = {.body = rigid_at(m->rigid, entity->first),
+                            .local = input->local,
+                            .target = body_point(m, entity->first, input->local),
+                            .frequency = hands->frequency,
+                            .damping = hands->damping,
+                            .force_max = hands->force_max,
+                            .owner = input->user};
+    return rigid_grab_add(m->rigid, &constraint);
 }
 
-void matter_rigid_drag(Matter *matter, u32 grip, Vec3 target)
+void matter_rigid_drag(Matter *matter, u32 constraint, Vec3 target)
 {
     const MatterRigid *m = rigid_of(matter);
-    Grip *held = rigid_grip(m->rigid, grip);
+    RigidGrab *held = rigid_grab(m->rigid, constraint);
     held->target = target;
     if (rigid_alive(m->rigid, held->body)) {
         rigid_wake(m->rigid, held->body.slot);
     }
 }
 
-void matter_rigid_release(Matter *matter, u32 grip)
+void matter_rigid_release(Matter *matter, u32 constraint)
 {
-    rigid_grip_remove(rigid_of(matter)->rigid, grip);
+    rigid_grab_remove(rigid_of(matter)->rigid, constraint);
 }
 
-bool matter_rigid_holds(const Matter *matter, u32 grip)
+bool matter_rigid_holds(const Matter *matter, u32 constraint)
 {
-    return grip < RIGID_GRIPS_MAX && rigid_grip(rigid_of_const(matter)->rigid, grip)->live == 1;
+    return constraint < RIGID_GRABS_MAX &&
+           rigid_grab(rigid_of_const(matter)->rigid, constraint)->live == 1;
 }
 
 void matter_rigid_push(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse)

@@ -28,13 +28,13 @@ Vec3 path_position(const Scene *scene, u32 body, u64 tick)
 /* Turned evenly from how it stood at first. */
 static Quat path_orientation(const Scene *scene, const SceneBody *body, u64 tick)
 {
-    f32 rate = vec3_length(body->spin);
+    f32 rate = vec3_length(body->angular_velocity);
     if (!(rate > 0.0f)) {
         return body->orientation;
     }
     f64 turns = (f64)rate * (f64)tick / ((f64)scene->tick_rate * TWO_PI), sine, cosine;
     trig_sincos((turns - floor(turns)) * 0.5 * TWO_PI, &sine, &cosine);
-    Vec3 axis = vec3_scale(body->spin, (f32)sine / rate);
+    Vec3 axis = vec3_scale(body->angular_velocity, (f32)sine / rate);
     return quat_mul((Quat){(f32)cosine, axis.x, axis.y, axis.z}, body->orientation);
 }
 

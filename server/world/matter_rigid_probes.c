@@ -27,10 +27,11 @@ void matter_rigid_sums(const Matter *matter, MatterSums *sums)
             continue;
         }
         Vec3 v = rigid_velocity(m->rigid, i), x = rigid_centre(m->rigid, i);
-        Vec3 spin = quat_rotate_inverse(rigid_orientation(m->rigid, i), rigid_spin(m->rigid, i));
+        Vec3 angular_velocity = quat_rotate_inverse(rigid_orientation(m->rigid, i),
+                                                    rigid_angular_velocity(m->rigid, i));
         Symmetric3 inertia = rigid_inertia(m->rigid, i);
-        f64 turn = (f64)vec3_dot(symmetric_mul(&inertia, spin), spin);
-        sums->kinetic += 0.5 * (mass * (f64)vec3_dot(v, v) + turn);
+        f64 rotation = (f64)vec3_dot(symmetric_mul(&inertia, angular_velocity), angular_velocity);
+        sums->kinetic += 0.5 * (mass * (f64)vec3_dot(v, v) + rotation);
         sums->potential -= mass * (f64)rigid_gravity_scale(m->rigid, i) * (f64)vec3_dot(g, x);
         sums->momentum[0] += mass * (f64)v.x;
         sums->momentum[1] += mass * (f64)v.y;
@@ -55,8 +56,8 @@ void matter_rigid_stats(const Matter *matter, MatterStats *stats)
 
 static f64 spin_momentum(const MatterRigid *m, u32 slot)
 {
-    Vec3 spin = rigid_spin(m->rigid, slot);
-    Vec3 local = quat_rotate_inverse(rigid_orientation(m->rigid, slot), spin);
+    Vec3 angular_velocity = rigid_angular_velocity(m->rigid, slot);
+    Vec3 local = quat_rotate_inverse(rigid_orientation(m->rigid, slot), angular_velocity);
     Symmetric3 inertia = rigid_inertia(m->rigid, slot);
     return (f64)vec3_length(symmetric_mul(&inertia, local));
 }
@@ -79,8 +80,8 @@ static bool measure_body(const MatterRigid *m, const SceneProbe *probe, f64 *val
     case PROBE_SPEED:
         *value = gone ? 0.0 : (f64)vec3_length(rigid_velocity(m->rigid, slot));
         return true;
-    case PROBE_SPIN:
-        *value = gone ? 0.0 : (f64)vec3_length(rigid_spin(m->rigid, slot));
+    case PROBE_ANGULAR_VELOCITY:
+        *value = gone ? 0.0 : (f64)vec3_length(rigid_angular_velocity(m->rigid, slot));
         return true;
     case PROBE_TILT:
         *value = gone ? 0.0 : tilt_degrees(m, slot);
@@ -127,15 +128,15 @@ bool matter_rigid_measure(const Matter *matter, const SceneProbe *probe, f64 *va
 /* ---- the inside ---- */
 
 /* As the solver has it: lines, and island numbers by slot. */
-typedef struct Inside {
+typedef struct DebugOverlay {
     RigidLine lines[DEBUG_LINES_ALL_MAX];
     u32 islands[BODIES_MAX];
-} Inside;
+} DebugOverlay;
 
-static Inside *inside_of(MatterRigid *m)
+static DebugOverlay *inside_of(MatterRigid *m)
 {
     if (m->debug == NULL) {
-        m->debug = malloc(sizeof(Inside));
+        m->debug = malloc(sizeof(DebugOverlay));
     }
     return m->debug;
 }
@@ -143,7 +144,7 @@ static Inside *inside_of(MatterRigid *m)
 u32 matter_rigid_lines(Matter *matter, u32 mask, DebugLine *lines, u32 capacity)
 {
     MatterRigid *m = rigid_of(matter);
-    Inside *inside = inside_of(m);
+    DebugOverlay *inside = inside_of(m);
     if (inside == NULL) {
         return 0;
     }
@@ -161,7 +162,7 @@ u32 matter_rigid_lines(Matter *matter, u32 mask, DebugLine *lines, u32 capacity)
 u32 matter_rigid_islands(Matter *matter, DebugIsland *islands, u32 capacity)
 {
     MatterRigid *m = rigid_of(matter);
-    Inside *inside = inside_of(m);
+    DebugOverlay *inside = inside_of(m);
     if (inside == NULL) {
         return 0;
     }

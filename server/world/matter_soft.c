@@ -36,7 +36,7 @@ static u64 estimate(const Scene *scene)
 {
     u64 points = 0, tetrahedra = 0;
     for (u32 i = 0; i < scene->soft_count; i++) {
-        const SoftMesh *mesh = &scene->soft_meshes[scene->softs[i].mesh];
+        const SoftMesh *mesh = &scene->soft_meshes[scene->soft_bodies[i].mesh];
         points += mesh->point_count;
         tetrahedra += mesh->tetrahedron_count;
     }
@@ -48,9 +48,9 @@ static int create(Matter *matter, ErrorText *error)
 {
     MatterSoft *m = soft_of(matter);
     const Scene *scene = scene_of(m);
-    m->softs = calloc(u32_max(scene->soft_count, 1), sizeof *m->softs);
+    m->soft_bodies = calloc(u32_max(scene->soft_count, 1), sizeof *m->soft_bodies);
     m->entities = calloc(u32_max(scene->soft_count, 1), sizeof *m->entities);
-    if (m->softs == NULL || m->entities == NULL) {
+    if (m->soft_bodies == NULL || m->entities == NULL) {
         return error_set(error, ERROR_MEMORY, "%s: no memory for the world", scene->name);
     }
     return ERROR_OK;
@@ -61,7 +61,7 @@ static void destroy(Matter *matter)
     MatterSoft *m = soft_of(matter);
     soft_destroy(m->soft);
     soft_destroy(m->next);
-    free(m->softs);
+    free(m->soft_bodies);
     free(m->entities);
 }
 
@@ -73,7 +73,7 @@ static void declare(Matter *matter)
     FieldDesc field = {
         .kind = FIELD_POINTS, .name = "points", .channels = 1, .quantum = 0.5f * scene->quantum};
     for (u32 i = 0; i < scene->soft_count; i++) {
-        field.capacity += scene->soft_meshes[scene->softs[i].mesh].point_count;
+        field.capacity += scene->soft_meshes[scene->soft_bodies[i].mesh].point_count;
     }
     m->field = world_add_field(matter, &field);
 #define PARAMETER_SOFT(NAME, name, unit, components, least, most, initial, initial_text, doc)      \
@@ -227,7 +227,7 @@ static bool measure(const Matter *matter, const SceneProbe *probe, f64 *value)
     if (probe->soft < 0) {
         return false;
     }
-    SoftRange range = m->softs[probe->soft];
+    SoftRange range = m->soft_bodies[probe->soft];
     switch (probe->kind) {
     case PROBE_HEIGHT:
     case PROBE_SPEED:
@@ -264,27 +264,29 @@ static i32 grab(Matter *matter, const Entity *entity, const Input *input)
     const SceneHands *hands = &scene_of(m)->hands;
     u32 particle = entity->first + input->element;
     f32 omega = two_pi * hands->frequency;
-    SoftGrip grip = {.particle = particle,
-                     .target = soft_position(m->soft, particle),
-                     .stiffness = entity->mass_kg * omega * omega,
-                     .damping = 2.0f * hands->damping * entity->mass_kg * omega,
-                     .force_max = f32_min(hands->force_max, entity->mass_kg * 9.81f * weights_max)};
-    return soft_grip_add(m->soft, &grip);
+    SoftGrab constraint = {.particle = particle,
+                           .target = soft_position(m->soft, particle),
+                           .stiffness = entity->mass_kg * omega * omega,
+                           .damping = 2.0f * hands->damping * entity->mass_kg * omega,
+                           .force_max =
+                               f32_min(hands->force_max, entity->mass_kg * 9.81f * weights_max)};
+    return soft_grab_add(m->soft, &constraint);
 }
 
-static void drag(Matter *matter, u32 grip, Vec3 target)
+static void drag(Matter *matter, u32 constraint, Vec3 target)
 {
-    soft_grip(soft_of(matter)->soft, grip)->target = target;
+    soft_grab(soft_of(matter)->soft, constraint)->target = target;
 }
 
-static void release(Matter *matter, u32 grip)
+static void release(Matter *matter, u32 constraint)
 {
-    soft_grip_remove(soft_of(matter)->soft, grip);
+    soft_grab_remove(soft_of(matter)->soft, constraint);
 }
 
-static bool holds(const Matter *matter, u32 grip)
+static bool grabs(const Matter *matter, u32 constraint)
 {
-    return grip < SOFT_GRIPS_MAX && soft_grip(soft_of_const(matter)->soft, grip)->live == 1;
+    return constraint < SOFT_GRABS_MAX &&
+           soft_grab(soft_of_const(matter)->soft, constraint)->live == 1;
 }
 
 static void push(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse)
@@ -307,15 +309,15 @@ static void leaves(Matter *matter, const Entity *entity)
 
 /* ---- state ---- */
 
-static void walk_names(Matter *matter, State *state)
+static void serialize_names(Matter *matter, State *state)
 {
     MatterSoft *m = soft_of(matter);
     state_bytes(state, m->entities, scene_of(m)->soft_count * sizeof *m->entities);
 }
 
-static void walk(Matter *matter, State *state)
+static void serialize(Matter *matter, State *state)
 {
-    soft_walk(soft_of(matter)->soft, state);
+    soft_serialize(soft_of(matter)->soft, state);
 }
 
 /* A soft body is where it was built. */
@@ -323,7 +325,7 @@ static bool owns(const Matter *matter, const Entity *entity, u32 nth)
 {
     const MatterSoft *m = soft_of_const(matter);
     return nth < scene_of(m)->soft_count && entity->id == m->entities[nth] &&
-           entity->first == m->softs[nth].first && entity->count == m->softs[nth].count;
+           entity->first == m->soft_bodies[nth].first && entity->count == m->soft_bodies[nth].count;
 }
 
 static bool owns_all(const Matter *matter, u32 count)
@@ -358,11 +360,11 @@ const MatterOps matter_soft = {
     .grab = grab,
     .drag = drag,
     .release = release,
-    .holds = holds,
+    .grabs = grabs,
     .push = push,
     .leaves = leaves,
-    .walk_names = walk_names,
-    .walk = walk,
+    .serialize_names = serialize_names,
+    .serialize = serialize,
     .owns = owns,
     .owns_all = owns_all,
 };

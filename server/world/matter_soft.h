@@ -18,12 +18,12 @@ enum {
 
 typedef struct MatterSoft {
     Matter base;
-    Soft *soft;       /* made anew by a reset */
-    Soft *next;       /* for the coming reset; NULL outside one */
-    SoftRange *softs; /* [scene->soft_count] */
-    u32 *entities;    /* [scene->soft_count] ids */
-    u32 field;        /* points; FIELDS_MAX: the scene has none */
-    u32 awake_field;  /* 1 where a soft body of the scene is awake; FIELDS_MAX: none */
+    Soft *soft;             /* made anew by a reset */
+    Soft *next;             /* for the coming reset; NULL outside one */
+    SoftRange *soft_bodies; /* [scene->soft_count] */
+    u32 *entities;          /* [scene->soft_count] ids */
+    u32 field;              /* points; FIELDS_MAX: the scene has none */
+    u32 awake_field;        /* 1 where a soft body of the scene is awake; FIELDS_MAX: none */
     u32 parameters[PARAMETERS_OF_SOFT]; /* indices for world_value */
 } MatterSoft;
 

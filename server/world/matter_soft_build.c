@@ -19,10 +19,10 @@ static int add_entity(MatterSoft *m, const SceneSoft *soft, u32 index)
     Entity entity = {.field = (u8)m->field,
                      .movable = 1,
                      .generation = world_generation(m->base.world),
-                     .first = m->softs[index].first,
-                     .count = m->softs[index].count,
-                     .mass_kg = m->softs[index].mass_kg,
-                     .look = soft->look};
+                     .first = m->soft_bodies[index].first,
+                     .count = m->soft_bodies[index].count,
+                     .mass_kg = m->soft_bodies[index].mass_kg,
+                     .appearance = soft->appearance};
     snprintf(entity.name, sizeof entity.name, "%s", soft->name);
     int result = world_add_entity(&m->base, &entity);
     m->entities[index] = entity.id;
@@ -33,7 +33,7 @@ static int add_soft(MatterSoft *m, u32 index, ErrorText *error)
 {
     const Scene *scene = world_scene(m->base.world);
     const MatterRigid *bodies = world_matter_rigid(m->base.world);
-    const SceneSoft *soft = &scene->softs[index];
+    const SceneSoft *soft = &scene->soft_bodies[index];
     SoftPin *pins = calloc(u32_max(soft->pin_count, 1), sizeof *pins);
     if (pins == NULL) {
         return ERROR_MEMORY;
@@ -49,7 +49,7 @@ static int add_soft(MatterSoft *m, u32 index, ErrorText *error)
     def.pins = pins;
     def.pin_count = soft->pin_count;
     ErrorText why = {0};
-    int result = soft_add(m->soft, bodies->rigid, &def, &m->softs[index], &why);
+    int result = soft_add(m->soft, bodies->rigid, &def, &m->soft_bodies[index], &why);
     free(pins);
     if (result != ERROR_OK) {
         return error_set(error, result, "%s: %s", soft->name, why.text);

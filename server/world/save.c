@@ -26,15 +26,15 @@ static bool is_below(const void *word, u32 end)
     return value < end;
 }
 
-static bool entity_is_sane(const Entity *entity)
+static bool entity_is_valid(const Entity *entity)
 {
     return memchr(entity->name, 0, sizeof entity->name) != NULL &&
-           is_below(&entity->look.kind, APPEARANCE_KIND_COUNT) &&
-           is_below(&entity->look.pattern, PATTERN_COUNT) &&
-           is_below(&entity->look.shape.kind, SHAPE_KIND_COUNT);
+           is_below(&entity->appearance.kind, APPEARANCE_KIND_COUNT) &&
+           is_below(&entity->appearance.pattern, PATTERN_COUNT) &&
+           is_below(&entity->appearance.shape.kind, SHAPE_KIND_COUNT);
 }
 
-static void walk_entities(World *world, State *state)
+static void serialize_entities(World *world, State *state)
 {
     u32 count = world->entities.count;
     state_count(state, &count, ENTITIES_MAX);
@@ -42,7 +42,7 @@ static void walk_entities(World *world, State *state)
         for (u32 i = 0; i < count; i++) {
             /* Where a geometry lies in memory means nothing elsewhere: its id is saved. */
             Entity entity = world->entities.items[i];
-            entity.look.shape.geometry = NULL;
+            entity.appearance.shape.geometry = NULL;
             state_bytes(state, &entity, sizeof entity);
         }
         return;
@@ -51,7 +51,7 @@ static void walk_entities(World *world, State *state)
     for (u32 i = 0; i < count && !state->failed; i++) {
         Entity entity;
         state_bytes(state, &entity, sizeof entity);
-        if (!state->failed && !entity_is_sane(&entity)) {
+        if (!state->failed && !entity_is_valid(&entity)) {
             state->failed = true;
         }
         if (!state->failed && entity_list_put(&world->entities, world->fields, &entity) != 0) {
@@ -60,27 +60,27 @@ static void walk_entities(World *world, State *state)
     }
 }
 
-static void walk(World *world, State *state)
+static void serialize(World *world, State *state)
 {
     state_part(state, "clocks and slots");
     state_bytes(state, &world->tick, sizeof world->tick);
     state_bytes(state, world->values, world->parameter_count * sizeof *world->values);
     state_bytes(state, &world->next_entity, sizeof world->next_entity);
     state_bytes(state, &world->generation, sizeof world->generation);
-    EACH_MATTER_WITH(world, walk_names, state)
-    state_count(state, &world->hold_end, HOLDS_MAX);
-    state_bytes(state, world->holds, world->hold_end * sizeof *world->holds);
+    EACH_MATTER_WITH(world, serialize_names, state)
+    state_count(state, &world->grab_end, GRABS_MAX);
+    state_bytes(state, world->grabs, world->grab_end * sizeof *world->grabs);
     state_part(state, "entities");
     if (state->mode != STATE_HASH) {
-        walk_entities(world, state); /* what they are follows from ids and the scene */
+        serialize_entities(world, state); /* what they are follows from ids and the scene */
     }
-    EACH_MATTER_WITH(world, walk, state)
+    EACH_MATTER_WITH(world, serialize, state)
 }
 
 u64 world_hash(const World *world)
 {
     State state = {.mode = STATE_HASH};
-    walk((World *)(uintptr_t)world, &state); /* hashing only reads */
+    serialize((World *)(uintptr_t)world, &state); /* hashing only reads */
     return state.hash;
 }
 
@@ -95,7 +95,7 @@ int world_save(const World *world, u8 **image, size_t *bytes)
 {
     World *w = (World *)(uintptr_t)world; /* counting and saving only read */
     State count = {.mode = STATE_COUNT};
-    walk(w, &count);
+    serialize(w, &count);
     ImageHead head = image_head(world);
     *bytes = sizeof head + count.used;
     *image = malloc(*bytes);
@@ -103,7 +103,7 @@ int world_save(const World *world, u8 **image, size_t *bytes)
         return ERROR_MEMORY;
     }
     State save = {.mode = STATE_SAVE, .data = *image + sizeof head, .bytes = count.used};
-    walk(w, &save);
+    serialize(w, &save);
     CHECK(!count.failed);
     if (save.failed || save.used != count.used) {
         free(*image);
@@ -115,20 +115,20 @@ int world_save(const World *world, u8 **image, size_t *bytes)
     return ERROR_OK;
 }
 
-static bool holds_are_consistent(World *world)
+static bool grabs_are_consistent(World *world)
 {
-    for (u32 i = 0; i < world->hold_end; i++) {
-        const Hold *hold = &world->holds[i];
-        if (hold->user == 0) {
+    for (u32 i = 0; i < world->grab_end; i++) {
+        const Grab *grab = &world->grabs[i];
+        if (grab->user == 0) {
             continue;
         }
-        const Entity *entity = entity_list_find(&world->entities, hold->entity);
-        if (entity == NULL || hold->matter >= world->matter_count) {
+        const Entity *entity = entity_list_find(&world->entities, grab->entity);
+        if (entity == NULL || grab->matter >= world->matter_count) {
             return false;
         }
-        const Matter *matter = world->matters[hold->matter];
-        if (matter != world_matter(world, entity) || matter->ops->holds == NULL ||
-            !matter->ops->holds(matter, hold->grip)) {
+        const Matter *matter = world->matters[grab->matter];
+        if (matter != world_matter(world, entity) || matter->ops->grabs == NULL ||
+            !matter->ops->grabs(matter, grab->constraint)) {
             return false;
         }
     }
@@ -172,10 +172,10 @@ static bool values_are_consistent(World *world)
     return true;
 }
 
-static void part_must(State *state, const char *name, bool (*holds)(World *world), World *world)
+static void part_must(State *state, const char *name, bool (*grabs)(World *world), World *world)
 {
     state_part(state, name);
-    state->failed = state->failed || !holds(world);
+    state->failed = state->failed || !grabs(world);
 }
 
 /* The bytes after the head become the state, if they are one: references between its parts must
@@ -185,11 +185,11 @@ static const char *load_body(World *world, const u8 *body, size_t bytes)
     /* Loading never writes to the image. */
     State state = {
         .mode = STATE_LOAD, .data = (u8 *)(uintptr_t)body, .bytes = bytes, .jobs = world->jobs};
-    walk(world, &state);
+    serialize(world, &state);
     state_part(&state, "its length");
     state.failed = state.failed || state.used != bytes;
     part_must(&state, "entities", entities_are_consistent, world);
-    part_must(&state, "hands", holds_are_consistent, world);
+    part_must(&state, "hands", grabs_are_consistent, world);
     part_must(&state, "parameters", values_are_consistent, world);
     return state.failed ? state.part : NULL;
 }

@@ -47,14 +47,14 @@ void world_destroy(World *world)
 
 Event *world_event(World *world, EventKind kind)
 {
-    if (world->event_count == world->event_room) {
-        u32 room = world->event_room != 0 ? world->event_room * 2 : 256;
-        Event *events = realloc(world->events, room * sizeof *events);
+    if (world->event_count == world->event_capacity) {
+        u32 capacity = world->event_capacity != 0 ? world->event_capacity * 2 : 256;
+        Event *events = realloc(world->events, capacity * sizeof *events);
         if (events == NULL) {
             return NULL;
         }
         world->events = events;
-        world->event_room = room;
+        world->event_capacity = capacity;
     }
     Event *event = &world->events[world->event_count++];
     memset(event, 0, sizeof *event);
@@ -116,5 +116,5 @@ void world_stats(const World *world, WorldStats *stats)
     MatterStats all = {0};
     EACH_MATTER_WITH(world, stats, &all)
     *stats = all.world;
-    stats->memory_bytes += world->entities.room * sizeof *world->entities.items;
+    stats->memory_bytes += world->entities.capacity * sizeof *world->entities.items;
 }

@@ -36,7 +36,7 @@ u64 world_memory_estimate(const Scene *scene, const MatterList *kinds);
 
 /* One tick (ARCHITECTURE.md, "The tick"): inputs are applied in (user, sequence) order (the caller
  * may pass them in any order), and every input either acts or yields an EVENT_REFUSED. Inputs have
- * passed input_check and the host's judgement of the pick (`local` is then final). */
+ * passed input_check and the host's lag compensation (`local` is then final). */
 void world_tick(World *world, const Input *inputs, u32 count);
 /* The quantized frame of the current tick with the tick's events; the caller releases it. Called
  * once after each world_tick, and once before the first for tick 0. NULL: no memory. */

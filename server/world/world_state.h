@@ -5,7 +5,7 @@
  *   inputs.c    what hands do
  *   tune.c      parameters                probes.c    what is measured
  *   frame.c     solvers -> frame          save.c      hash, save, load
- *   look.c      the inside of the simulation, to see
+ *   debug_view.c      the debug picture of the simulation, to see
  *   matter.h    what each kind of matter is asked for; matter_rigid*.c, matter_soft*.c answer
  * Layer: server/world (private).
  */
@@ -16,16 +16,16 @@
 #include "server/world/matter.h"
 
 enum {
-    HOLDS_MAX = 1024, /* one hand a user, users ≤ CLIENTS_MAX */
+    GRABS_MAX = 1024, /* one hand a user, users ≤ CLIENTS_MAX */
 };
 
 /* One user's hand. */
-typedef struct Hold {
+typedef struct Grab {
     u32 user; /* 0: free */
     u32 entity;
-    u32 grip;   /* of its matter */
-    u32 matter; /* index */
-} Hold;
+    u32 constraint; /* of its matter */
+    u32 matter;     /* index */
+} Grab;
 
 enum {
     MATTER_NONE = 0xFF /* fields of the world itself */
@@ -58,13 +58,13 @@ struct World {
     ScalarInfo *probes; /* [probe_count] those of the scene first */
     OwnProbe *own_probes;
     u32 probe_count, own_probe_count;
-    ErrorText trouble; /* why the last build failed, where there is more to say than a code */
-    Hold holds[HOLDS_MAX];
-    u32 hold_end;
+    ErrorText error_text; /* why the last build failed, where there is more to say than a code */
+    Grab grabs[GRABS_MAX];
+    u32 grab_end;
     void *debug;   /* lines and islands, from when somebody first asks */
     u32 *order;    /* [INPUTS_PER_TICK_MAX] of this tick's inputs */
     Event *events; /* of this tick */
-    u32 event_count, event_room;
+    u32 event_count, event_capacity;
 };
 
 /* Calls a function of every kind that has it, in order. */
@@ -93,7 +93,7 @@ static inline Matter *world_matter(const World *world, const Entity *entity)
 /* build.c */
 int world_build(World *world, const MatterList *kinds, ErrorText *error);
 /* Everything empty and filled again from the scene; new entity ids; events if `tell`. */
-int world_rebuild(World *world, bool tell);
+int world_rebuild(World *world, bool notify);
 
 /* inputs.c */
 void world_inputs(World *world, const Input *inputs, u32 count);

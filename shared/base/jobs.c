@@ -362,9 +362,9 @@ Jobs *jobs_create(u32 threads)
     memset(jobs, 0, sizeof *jobs);
     jobs->threads = 1;
     /* With fewer cores than threads a spinning thread keeps the one it waits for from running. */
-    bool room = sysconf(_SC_NPROCESSORS_ONLN) >= (long)threads;
-    jobs->spin_pauses = room ? SPIN_PAUSES : 0;
-    jobs->steal_pauses = room ? STEAL_PAUSES : 0;
+    bool capacity = sysconf(_SC_NPROCESSORS_ONLN) >= (long)threads;
+    jobs->spin_pauses = capacity ? SPIN_PAUSES : 0;
+    jobs->steal_pauses = capacity ? STEAL_PAUSES : 0;
     for (u32 i = 1; i < threads; i++) {
         jobs->workers[i] = (Worker){.jobs = jobs, .index = i};
         if (pthread_create(&jobs->workers[i].thread, NULL, worker_main, &jobs->workers[i]) != 0) {

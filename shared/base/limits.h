@@ -25,7 +25,7 @@ enum {
     BODIES_MAX = 65536,
     /* Bodies of a scene that begin deep in the same place. Beyond a dozen a crowd's contacts are
      * thinned, so that memory follows its number; but all pairs of it are counted in each tick. */
-    CROWD_BODIES_MAX = 4096,
+    OVERLAP_BODIES_MAX = 4096,
     /* Particles of one scene. */
     PARTICLES_MAX = 1 << 20,
     /* Entities that a client keeps; one message each when a late joiner arrives. */
@@ -75,12 +75,12 @@ enum {
 };
 
 /* Coordinates of anything, in metres: f32 still resolves 1 mm at 8 km. */
-#define WORLD_EXTENT_MAX_M 16384.0f
+#define WORLD_EXTENT_MAX_M      16384.0f
 /* Fastest linear (m/s) and angular (rad/s) speed of anything; beyond it speeds are clamped. */
-#define SPEED_MAX_M_S      2000.0f
-#define SPIN_MAX_RAD_S     500.0f
+#define SPEED_MAX_M_S           2000.0f
+#define ANGULAR_SPEED_MAX_RAD_S 500.0f
 /* Oldest frame a pick may refer to, in seconds. */
-#define PICK_AGE_MAX_S     0.5f
+#define PICK_AGE_MAX_S          0.5f
 
 PL_STATIC_ASSERT(HISTORY_FRAMES >= TICK_RATE_MAX / 2, "History must cover the oldest pick");
 PL_STATIC_ASSERT((HISTORY_FRAMES & (HISTORY_FRAMES - 1)) == 0, "History is a power-of-two ring");

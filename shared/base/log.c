@@ -36,14 +36,14 @@ static void replace_controls(char *text, int bytes)
 }
 
 /* Length of the "HH:MM:SS.mmm level " in front of the text. */
-static int write_prefix(char *line, size_t room, LogLevel level)
+static int write_prefix(char *line, size_t capacity, LogLevel level)
 {
     static const char *const names[] = {"debug", "info", "warn", "error"};
     u64 now_ms = clock_unix_ms();
     time_t now_s = (time_t)(now_ms / 1000u);
     struct tm local;
     localtime_r(&now_s, &local);
-    return snprintf(line, room, "%02d:%02d:%02d.%03u %s ", local.tm_hour, local.tm_min,
+    return snprintf(line, capacity, "%02d:%02d:%02d.%03u %s ", local.tm_hour, local.tm_min,
                     local.tm_sec, (unsigned)(now_ms % 1000u), names[level]);
 }
 

@@ -21,11 +21,11 @@ enum {
 /* ---- values ---- */
 
 /* The range of a row as text, "" if any number is right. */
-static const char *range_text(const Option *row, char *out, size_t room)
+static const char *range_text(const Option *row, char *out, size_t capacity)
 {
     out[0] = '\0';
     if (row->min != row->max) {
-        snprintf(out, room, " from %.10g to %.10g", row->min, row->max);
+        snprintf(out, capacity, " from %.10g to %.10g", row->min, row->max);
     }
     return out;
 }

@@ -37,10 +37,10 @@ static inline int crossing_edge(const CrossingPoint *from, const CrossingPoint *
  * being right-handed), −1 for its back, 0 beside it. Where it is not 0, *w is where they meet. */
 static inline int crossing_triangle(const CrossingPoint corner[3], f64 u, f64 v, f64 *w)
 {
-    int turn = crossing_edge(&corner[0], &corner[1], u, v) +
-               crossing_edge(&corner[1], &corner[2], u, v) +
-               crossing_edge(&corner[2], &corner[0], u, v);
-    if (turn == 0) {
+    int rotation = crossing_edge(&corner[0], &corner[1], u, v) +
+                   crossing_edge(&corner[1], &corner[2], u, v) +
+                   crossing_edge(&corner[2], &corner[0], u, v);
+    if (rotation == 0) {
         return 0;
     }
     const CrossingPoint *a = &corner[0], *b = &corner[1], *c = &corner[2];
@@ -50,7 +50,7 @@ static inline int crossing_triangle(const CrossingPoint corner[3], f64 u, f64 v,
     f64 at = a->w + s * (b->w - a->w) + t * (c->w - a->w);
     f64 low = fmin(a->w, fmin(b->w, c->w)), high = fmax(a->w, fmax(b->w, c->w));
     *w = at >= low ? fmin(at, high) : low; /* an edge-on triangle gives any number, or none */
-    return turn;
+    return rotation;
 }
 
 #endif

@@ -37,14 +37,14 @@ typedef struct Draft {
 } Draft;
 
 /* Triangles of the final draft and the regions (future faces) that they are merged into. */
-typedef struct Patch {
+typedef struct FacePatch {
     const GridPoint *points;
     u16 corner[TRIANGLES_MAX][3], adjacent[TRIANGLES_MAX][3];
     f64 normal[TRIANGLES_MAX][3], area[TRIANGLES_MAX];
     u16 region[TRIANGLES_MAX];
     u16 order[TRIANGLES_MAX]; /* largest first */
     u16 triangle_count, region_count;
-} Patch;
+} FacePatch;
 
 typedef struct Loop {
     u16 vertex[HULL_VERTICES_MAX];
@@ -246,7 +246,7 @@ static Error draft_from_cloud(Draft *draft, const GridPoint *grid, u32 count, u3
 
 /* ---- triangles to polygons ---- */
 
-static void patch_init(Patch *patch, const Draft *draft)
+static void patch_init(FacePatch *patch, const Draft *draft)
 {
     u16 index_of[3 * CANDIDATES_MAX];
     patch->points = draft->points;
@@ -278,7 +278,7 @@ static void patch_init(Patch *patch, const Draft *draft)
 }
 
 /* Height of a point above a triangle's plane, in grid steps. */
-static f64 patch_height(const Patch *patch, u16 triangle, u16 vertex)
+static f64 patch_height(const FacePatch *patch, u16 triangle, u16 vertex)
 {
     GridPoint p = patch->points[vertex];
     GridPoint a = patch->points[patch->corner[triangle][0]];
@@ -286,7 +286,7 @@ static f64 patch_height(const Patch *patch, u16 triangle, u16 vertex)
     return n[0] * (f64)(p.x - a.x) + n[1] * (f64)(p.y - a.y) + n[2] * (f64)(p.z - a.z);
 }
 
-static bool joins(const Patch *patch, u16 seed, u16 triangle)
+static bool joins(const FacePatch *patch, u16 seed, u16 triangle)
 {
     const f64 *a = patch->normal[seed], *b = patch->normal[triangle];
     if (!(a[0] * b[0] + a[1] * b[1] + a[2] * b[2] > 0.0)) {
@@ -302,7 +302,7 @@ static bool joins(const Patch *patch, u16 seed, u16 triangle)
 }
 
 /* Walks the border of a region; false if it is not one loop of different vertices. */
-static bool region_loop(const Patch *patch, u16 region, Loop *loop)
+static bool region_loop(const FacePatch *patch, u16 region, Loop *loop)
 {
     u16 next[CANDIDATES_MAX];
     u32 edges = 0;
@@ -333,7 +333,7 @@ static bool region_loop(const Patch *patch, u16 region, Loop *loop)
 }
 
 /* Does every corner turn left, seen from outside, but for the tolerance? */
-static bool loop_is_convex(const Patch *patch, u16 seed, const Loop *loop)
+static bool loop_is_convex(const FacePatch *patch, u16 seed, const Loop *loop)
 {
     const f64 *n = patch->normal[seed];
     for (u32 i = 0; i < loop->count; i++) {
@@ -354,7 +354,7 @@ static bool loop_is_convex(const Patch *patch, u16 seed, const Loop *loop)
 
 /* Grows a region around each triangle, largest first; one whose border is no convex polygon falls
  * apart into its triangles again. */
-static void merge(Patch *patch)
+static void merge(FacePatch *patch)
 {
     u16 stack[TRIANGLES_MAX];
     patch->region_count = 0;
@@ -403,7 +403,7 @@ static bool hull_allocate(Hull *hull, u32 vertices, u32 faces, u32 edges)
 }
 
 /* Faces, half-edges and twins from the loops; vertices that no loop uses are left out. */
-static bool hull_connect(Hull *hull, const Patch *patch, const Draft *draft, const Vec3 *cloud)
+static bool hull_connect(Hull *hull, const FacePatch *patch, const Draft *draft, const Vec3 *cloud)
 {
     u8 index_of[CANDIDATES_MAX];
     bool used[CANDIDATES_MAX] = {false};
@@ -451,7 +451,7 @@ static bool hull_connect(Hull *hull, const Patch *patch, const Draft *draft, con
 
 /* Planes by Newell's sum over the corners, on the grid, where it is exact; the offset is that of
  * the outermost vertex, so that no vertex lies outside. */
-static void hull_planes(Hull *hull, Patch *patch)
+static void hull_planes(Hull *hull, FacePatch *patch)
 {
     Loop loop;
     for (u16 r = 0; r < patch->region_count; r++) {
@@ -480,17 +480,17 @@ static void hull_planes(Hull *hull, Patch *patch)
     }
 }
 
-static f32 room_at(const Hull *hull, Vec3 p, u32 *nearest)
+static f32 clearance_at(const Hull *hull, Vec3 p, u32 *nearest)
 {
-    f32 room = INFINITY;
+    f32 clearance = INFINITY;
     for (u32 i = 0; i < hull->face_count; i++) {
         f32 d = hull->offsets[i] - vec3_dot(hull->normals[i], p);
-        if (d < room) {
-            room = d;
+        if (d < clearance) {
+            clearance = d;
             *nearest = i;
         }
     }
-    return room;
+    return clearance;
 }
 
 /* A large ball that fits: from the centre of mass away from whatever face is nearest, in steps that
@@ -500,13 +500,13 @@ static void hull_inner_ball(Hull *hull, Vec3 centre)
     u32 nearest = 0;
     Vec3 p = centre;
     hull->inside = p;
-    hull->inner_radius = room_at(hull, p, &nearest);
+    hull->inner_radius = clearance_at(hull, p, &nearest);
     f32 step = 0.5f * hull->inner_radius;
     for (int i = 0; i < INNER_STEPS; i++) {
         p = vec3_add_scaled(p, -step, hull->normals[nearest]);
-        f32 room = room_at(hull, p, &nearest);
-        if (room > hull->inner_radius) {
-            hull->inner_radius = room;
+        f32 clearance = clearance_at(hull, p, &nearest);
+        if (clearance > hull->inner_radius) {
+            hull->inner_radius = clearance;
             hull->inside = p;
         }
         step *= 0.97f;
@@ -535,7 +535,7 @@ static void hull_mass(Geometry *geometry)
 static Geometry *hull_from_draft(const Draft *draft, const Vec3 *cloud)
 {
     Geometry *geometry = calloc(1, sizeof *geometry);
-    Patch *patch = malloc(sizeof *patch);
+    FacePatch *patch = malloc(sizeof *patch);
     if (geometry != NULL) {
         geometry->kind = GEOMETRY_HULL;
     }

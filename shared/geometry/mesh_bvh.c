@@ -19,11 +19,11 @@ enum {
 PL_STATIC_ASSERT(DEPTH_BY_AREA + 21 < STACK_SIZE, "the stack holds every tree");
 PL_STATIC_ASSERT(MESH_TRIANGLES_MAX <= 1 << 20, "20 halvings reach one triangle");
 
-typedef struct Builder {
+typedef struct BvhBuilder {
     TriangleMesh *mesh;
     Bounds *bounds; /* [triangle_count] */
     Vec3 *centres;  /* [triangle_count] of the bounds, doubled */
-} Builder;
+} BvhBuilder;
 
 typedef struct Split {
     int axis; /* −1: none */
@@ -62,7 +62,7 @@ static u32 bin_of(const Split *split, Vec3 centre)
 }
 
 /* The cheapest of the planes between the bins of an axis, by area × triangles on either side. */
-static void try_axis(const Builder *builder, u32 first, u32 count, Split candidate, Split *best)
+static void try_axis(const BvhBuilder *builder, u32 first, u32 count, Split candidate, Split *best)
 {
     Bounds bounds[BINS];
     u32 counts[BINS] = {0};
@@ -99,7 +99,7 @@ static void try_axis(const Builder *builder, u32 first, u32 count, Split candida
     }
 }
 
-static Split find_split(const Builder *builder, u32 first, u32 count)
+static Split find_split(const BvhBuilder *builder, u32 first, u32 count)
 {
     Bounds centres = bounds_empty();
     for (u32 i = first; i < first + count; i++) {
@@ -121,7 +121,7 @@ static Split find_split(const Builder *builder, u32 first, u32 count)
 }
 
 /* Brings the triangles of the left side to the front; returns how many. */
-static u32 partition(const Builder *builder, u32 first, u32 count, const Split *split)
+static u32 partition(const BvhBuilder *builder, u32 first, u32 count, const Split *split)
 {
     u32 *order = &builder->mesh->order[first];
     u32 left = 0, right = count;
@@ -137,7 +137,7 @@ static u32 partition(const Builder *builder, u32 first, u32 count, const Split *
     return left;
 }
 
-static void build_node(Builder *builder, u32 first, u32 count, u32 depth)
+static void build_node(BvhBuilder *builder, u32 first, u32 count, u32 depth)
 {
     TriangleMesh *mesh = builder->mesh;
     u32 index = mesh->node_count++;
@@ -177,8 +177,8 @@ static Bounds triangle_bounds(const TriangleMesh *mesh, u32 triangle)
 bool mesh_bvh_build(TriangleMesh *mesh)
 {
     u32 count = mesh->triangle_count;
-    Builder builder = {mesh, malloc(count * sizeof *builder.bounds),
-                       malloc(count * sizeof *builder.centres)};
+    BvhBuilder builder = {mesh, malloc(count * sizeof *builder.bounds),
+                          malloc(count * sizeof *builder.centres)};
     mesh->order = malloc(count * sizeof *mesh->order);
     mesh->nodes = malloc((2 * (size_t)count - 1) * sizeof *mesh->nodes);
     mesh->node_count = 0;

@@ -152,7 +152,7 @@ f32 shape_reach(const Shape *shape)
 }
 
 /* Half size of the box around a turned box. */
-static Vec3 turned_extent(Vec3 half, Quat orientation)
+static Vec3 rotated_extent(Vec3 half, Quat orientation)
 {
     Mat3 m = mat3_from_quat(orientation);
     Vec3 e = vec3_scale(vec3_abs(m.x), half.x);
@@ -207,7 +207,7 @@ static Bounds bounds_of_box(Bounds local, Vec3 position, Quat orientation)
     Vec3 centre = vec3_scale(vec3_add(local.min, local.max), 0.5f);
     Vec3 half = vec3_scale(vec3_sub(local.max, local.min), 0.5f);
     return bounds_around(vec3_add(position, quat_rotate(orientation, centre)),
-                         turned_extent(half, orientation));
+                         rotated_extent(half, orientation));
 }
 
 static Bounds bounds_of_compound(const Compound *compound, Vec3 position, Quat orientation)
@@ -231,9 +231,9 @@ Bounds shape_bounds(const Shape *shape, Vec3 position, Quat orientation)
     case SHAPE_SPHERE:
         return bounds_around(position, vec3(r, r, r));
     case SHAPE_BOX:
-        return bounds_around(position, turned_extent(shape->half, orientation));
+        return bounds_around(position, rotated_extent(shape->half, orientation));
     case SHAPE_CAPSULE: {
-        Vec3 axis = turned_extent(vec3(0.0f, shape->half_height, 0.0f), orientation);
+        Vec3 axis = rotated_extent(vec3(0.0f, shape->half_height, 0.0f), orientation);
         return bounds_around(position, vec3_add(axis, vec3(r, r, r)));
     }
     case SHAPE_PLANE:

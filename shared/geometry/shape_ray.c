@@ -6,41 +6,41 @@
 #include "shared/geometry/local_ray.h"
 
 /* Where a line is inside what has been clipped so far. */
-typedef struct Span {
+typedef struct RaySpan {
     f64 enter, leave;
     Vec3d normal;  /* of the surface where it enters */
     bool touching; /* it runs along a surface: a ray that starts there is not inside */
     bool empty;
-} Span;
+} RaySpan;
 
-static Span span_whole(const LocalRay *ray)
+static RaySpan span_whole(const LocalRay *ray)
 {
-    Span span = {-INFINITY, INFINITY, vec3d_neg(ray->direction), false, false};
+    RaySpan span = {-INFINITY, INFINITY, vec3d_neg(ray->direction), false, false};
     return span;
 }
 
-static void span_limit(Span *span, f64 enter, f64 leave)
+static void span_limit(RaySpan *span, f64 enter, f64 leave)
 {
     span->enter = enter > span->enter ? enter : span->enter;
     span->leave = leave < span->leave ? leave : span->leave;
 }
 
-static void span_reject(Span *span, bool outside, bool touching)
+static void span_reject(RaySpan *span, bool outside, bool touching)
 {
     span->empty = span->empty || outside;
     span->touching = span->touching || touching;
 }
 
 /* Cuts to normal · x ≤ offset. */
-static void span_clip_plane(Span *span, const LocalRay *ray, Vec3d normal, f64 offset)
+static void span_clip_plane(RaySpan *span, const LocalRay *ray, Vec3d normal, f64 offset)
 {
-    f64 room = offset - vec3d_dot(normal, ray->origin);
+    f64 capacity = offset - vec3d_dot(normal, ray->origin);
     f64 speed = vec3d_dot(normal, ray->direction);
     if (speed == 0.0) {
-        span_reject(span, room < 0.0, room == 0.0);
+        span_reject(span, capacity < 0.0, capacity == 0.0);
         return;
     }
-    f64 t = room / speed;
+    f64 t = capacity / speed;
     if (speed > 0.0) {
         span->leave = t < span->leave ? t : span->leave;
     } else if (t > span->enter) {
@@ -50,7 +50,7 @@ static void span_clip_plane(Span *span, const LocalRay *ray, Vec3d normal, f64 o
 }
 
 /* Cuts to x² + z² ≤ radius², the infinite cylinder about y. */
-static void span_clip_cylinder(Span *span, const LocalRay *ray, f64 radius)
+static void span_clip_cylinder(RaySpan *span, const LocalRay *ray, f64 radius)
 {
     Vec3d o = ray->origin, d = ray->direction;
     f64 a = d.x * d.x + d.z * d.z;
@@ -75,7 +75,7 @@ static void span_clip_cylinder(Span *span, const LocalRay *ray, f64 radius)
 }
 
 /* Cuts to the infinite cone below its apex, x² + z² ≤ slope² (apex − y)², y ≤ apex. */
-static void span_clip_cone(Span *span, const LocalRay *ray, f64 apex, f64 slope)
+static void span_clip_cone(RaySpan *span, const LocalRay *ray, f64 apex, f64 slope)
 {
     Vec3d d = ray->direction;
     Vec3d from = vec3d(ray->origin.x, ray->origin.y - apex, ray->origin.z);
@@ -116,7 +116,7 @@ static void span_clip_cone(Span *span, const LocalRay *ray, f64 apex, f64 slope)
 }
 
 /* The hit of a ray with the solid: where the line enters it ahead, or at once from inside. */
-static bool span_hit(const Span *span, const LocalRay *ray, f64 *t, Vec3d *normal)
+static bool span_hit(const RaySpan *span, const LocalRay *ray, f64 *t, Vec3d *normal)
 {
     if (span->empty || !(span->enter <= span->leave)) {
         return false;
@@ -144,7 +144,7 @@ static bool ray_sphere(const LocalRay *ray, Vec3d centre, f64 radius, f64 *t, Ve
         return false;
     }
     f64 half = sqrt(h / dd);
-    Span span = span_whole(ray);
+    RaySpan span = span_whole(ray);
     span_limit(&span, middle - half, middle + half);
     span.normal = vec3d_add_scaled(nearest, -half, ray->direction);
     return span_hit(&span, ray, t, normal);
@@ -152,7 +152,7 @@ static bool ray_sphere(const LocalRay *ray, Vec3d centre, f64 radius, f64 *t, Ve
 
 static bool ray_box(const LocalRay *ray, Vec3 half, f64 *t, Vec3d *normal)
 {
-    Span span = span_whole(ray);
+    RaySpan span = span_whole(ray);
     for (int side = -1; side <= 1; side += 2) {
         span_clip_plane(&span, ray, vec3d(side, 0.0, 0.0), (f64)half.x);
         span_clip_plane(&span, ray, vec3d(0.0, side, 0.0), (f64)half.y);
@@ -161,7 +161,7 @@ static bool ray_box(const LocalRay *ray, Vec3 half, f64 *t, Vec3d *normal)
     return span_hit(&span, ray, t, normal);
 }
 
-static void clip_to_height(Span *span, const LocalRay *ray, f64 half_height)
+static void clip_to_height(RaySpan *span, const LocalRay *ray, f64 half_height)
 {
     span_clip_plane(span, ray, vec3d(0.0, 1.0, 0.0), half_height);
     span_clip_plane(span, ray, vec3d(0.0, -1.0, 0.0), half_height);
@@ -169,7 +169,7 @@ static void clip_to_height(Span *span, const LocalRay *ray, f64 half_height)
 
 static bool ray_cylinder(const LocalRay *ray, const Shape *shape, f64 *t, Vec3d *normal)
 {
-    Span span = span_whole(ray);
+    RaySpan span = span_whole(ray);
     clip_to_height(&span, ray, (f64)shape->half_height);
     span_clip_cylinder(&span, ray, (f64)shape->radius);
     return span_hit(&span, ray, t, normal);
@@ -181,7 +181,7 @@ static bool ray_cone(const LocalRay *ray, const Shape *shape, f64 *t, Vec3d *nor
     if (!(h > 0.0)) {
         return false;
     }
-    Span span = span_whole(ray);
+    RaySpan span = span_whole(ray);
     span_clip_plane(&span, ray, vec3d(0.0, -1.0, 0.0), h);
     span_clip_cone(&span, ray, h, (f64)shape->radius / (2.0 * h));
     return span_hit(&span, ray, t, normal);
@@ -208,14 +208,14 @@ static bool ray_capsule(const LocalRay *ray, const Shape *shape, f64 *t, Vec3d *
 /* A plane is solid below y = 0, so a ray from below starts inside. */
 static bool ray_plane(const LocalRay *ray, f64 *t, Vec3d *normal)
 {
-    Span span = span_whole(ray);
+    RaySpan span = span_whole(ray);
     span_clip_plane(&span, ray, vec3d(0.0, 1.0, 0.0), 0.0);
     return span_hit(&span, ray, t, normal);
 }
 
 static bool ray_hull(const LocalRay *ray, const Hull *hull, f64 *t, Vec3d *normal)
 {
-    Span span = span_whole(ray);
+    RaySpan span = span_whole(ray);
     for (u32 i = 0; i < hull->face_count; i++) {
         span_clip_plane(&span, ray, vec3d_from(hull->normals[i]), (f64)hull->offsets[i]);
     }
@@ -256,7 +256,7 @@ Vec3d ray_triangle_normal(const LocalRay *ray, const Vec3 corners[3])
 
 /* ---- all shapes ---- */
 
-static Vec3d turn(Quat q, Vec3d v)
+static Vec3d rotation(Quat q, Vec3d v)
 {
     Vec3d u = vec3d((f64)q.x, (f64)q.y, (f64)q.z);
     Vec3d c = vec3d_cross(u, v);
@@ -267,8 +267,8 @@ static Vec3d turn(Quat q, Vec3d v)
 static LocalRay into_frame(const LocalRay *ray, Vec3 position, Quat orientation)
 {
     Quat inverse = quat_conjugate(orientation);
-    LocalRay local = {turn(inverse, vec3d_sub(ray->origin, vec3d_from(position))),
-                      turn(inverse, ray->direction)};
+    LocalRay local = {rotation(inverse, vec3d_sub(ray->origin, vec3d_from(position))),
+                      rotation(inverse, ray->direction)};
     return local;
 }
 
@@ -286,7 +286,7 @@ static bool ray_compound(const LocalRay *ray, const Compound *compound, f64 max,
         if (ray_shape(&local, &child->shape, max, &child_t, &child_normal) &&
             (!hit || child_t < *t)) {
             *t = child_t;
-            *normal = turn(child->orientation, child_normal);
+            *normal = rotation(child->orientation, child_normal);
             hit = true;
         }
     }
@@ -339,7 +339,7 @@ bool shape_ray(const Shape *shape, Vec3 position, Quat orientation, Ray ray, f32
         *distance = (f32)t;
     }
     if (normal != NULL) {
-        *normal = vec3d_to_f32(turn(orientation, n));
+        *normal = vec3d_to_f32(rotation(orientation, n));
     }
     return true;
 }

@@ -26,7 +26,7 @@ static void derivatives(Mat3 a, Mat3 r, Vec3 *t, Symmetric3 *h)
 }
 
 /* h⁻¹ t if h is safely positive definite; false if not. h is that of a matrix of size 1. */
-static bool solve(const Symmetric3 *h, Vec3 t, Vec3 *turn)
+static bool solve(const Symmetric3 *h, Vec3 t, Vec3 *rotation)
 {
     const f32 least = 1e-5f;
     f32 minor = h->xx * h->yy - h->xy * h->xy;
@@ -37,7 +37,7 @@ static bool solve(const Symmetric3 *h, Vec3 t, Vec3 *turn)
         return false;
     }
     Symmetric3 inverse = symmetric_inverse(h);
-    *turn = symmetric_mul(&inverse, t);
+    *rotation = symmetric_mul(&inverse, t);
     return true;
 }
 
@@ -60,28 +60,28 @@ Quat polar_rotation(Mat3 a, Quat start)
     a = (Mat3){vec3_scale(a.x, per), vec3_scale(a.y, per), vec3_scale(a.z, per)};
     Quat q = quat_normalize(start);
     for (u32 step = 0; step < STEPS_MAX; step++) {
-        Vec3 t, turn;
+        Vec3 t, rotation;
         Symmetric3 h;
         derivatives(a, mat3_from_quat(q), &t, &h);
         /* Damped until it leads uphill: eigenvalues of h are above −2. */
         f32 lift = 0.0f;
-        while (!solve(&h, t, &turn)) {
+        while (!solve(&h, t, &rotation)) {
             f32 more = lift == 0.0f ? 2e-4f : 4.0f * lift;
             h.xx += more;
             h.yy += more;
             h.zz += more;
             lift += more;
         }
-        f32 angle = vec3_length(turn);
+        f32 angle = vec3_length(rotation);
         if (angle < 1e-6f) {
             if (lift < 1e-2f) {
                 break;
             }
-            turn = way_out(&h);
+            rotation = way_out(&h);
         } else if (angle > 1.0f) {
-            turn = vec3_scale(turn, 1.0f / angle);
+            rotation = vec3_scale(rotation, 1.0f / angle);
         }
-        q = quat_integrate(q, turn, 1.0f);
+        q = quat_integrate(q, rotation, 1.0f);
         if (angle < 3e-4f && lift == 0.0f) {
             break; /* Newton: what is left is the square of it */
         }

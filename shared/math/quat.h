@@ -65,9 +65,10 @@ static inline Vec3 quat_rotate_inverse(Quat q, Vec3 v)
     return quat_rotate(quat_conjugate(q), v);
 }
 /* One explicit step of q' = ½ ω q over h seconds, normalized; ω in world axes, rad/s. */
-static inline Quat quat_integrate(Quat q, Vec3 spin, f32 h)
+static inline Quat quat_integrate(Quat q, Vec3 angular_velocity, f32 h)
 {
-    Quat w = {0.0f, spin.x * h * 0.5f, spin.y * h * 0.5f, spin.z * h * 0.5f};
+    Quat w = {0.0f, angular_velocity.x * h * 0.5f, angular_velocity.y * h * 0.5f,
+              angular_velocity.z * h * 0.5f};
     Quat d = quat_mul(w, q);
     Quat r = {q.w + d.w, q.x + d.x, q.y + d.y, q.z + d.z};
     return quat_normalize(r);

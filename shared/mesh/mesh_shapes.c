@@ -184,16 +184,16 @@ Error surface_mesh_terrain(SurfaceMesh *surface, const Terrain *terrain, u32 ste
 /* ---- triangle meshes ---- */
 
 /* The corners that meet at each place. */
-typedef struct Meeting {
+typedef struct EdgeMeeting {
     u32 *place;  /* [vertex_count] */
     u32 *start;  /* [vertex_count + 1] first corner of a place in `corner` */
     u32 *corner; /* [3 × triangle_count] */
     u32 *made;   /* [3 × triangle_count] vertex of the surface for a corner */
     Vec3 *flat;  /* [triangle_count] unit normals */
     f32 *angle;  /* [3 × triangle_count] of the triangle at the corner, radians */
-} Meeting;
+} EdgeMeeting;
 
-static void meeting_finish(Meeting *meeting)
+static void meeting_finish(EdgeMeeting *meeting)
 {
     free(meeting->place);
     free(meeting->start);
@@ -203,7 +203,7 @@ static void meeting_finish(Meeting *meeting)
     free(meeting->angle);
 }
 
-static void measure_corners(Meeting *meeting, const TriangleMesh *mesh)
+static void measure_corners(EdgeMeeting *meeting, const TriangleMesh *mesh)
 {
     for (u32 t = 0; t < mesh->triangle_count; t++) {
         Vec3 p[3], side[3];
@@ -219,7 +219,7 @@ static void measure_corners(Meeting *meeting, const TriangleMesh *mesh)
     }
 }
 
-static bool meeting_init(Meeting *meeting, const TriangleMesh *mesh)
+static bool meeting_init(EdgeMeeting *meeting, const TriangleMesh *mesh)
 {
     size_t corners = 3 * (size_t)mesh->triangle_count;
     meeting->place = malloc(mesh->vertex_count * sizeof(u32));
@@ -252,7 +252,7 @@ static bool meeting_init(Meeting *meeting, const TriangleMesh *mesh)
 
 /* The mean of the triangles that meet here without a crease, weighted by their angles, so that it
  * does not matter how a face is cut into triangles (Thürmer, Wüthrich 1998). */
-static Vec3 corner_normal(const Meeting *meeting, u32 place, u32 triangle, f32 crease_cosine)
+static Vec3 corner_normal(const EdgeMeeting *meeting, u32 place, u32 triangle, f32 crease_cosine)
 {
     Vec3 own = meeting->flat[triangle];
     u32 first = meeting->start[place], end = meeting->start[place + 1];
@@ -268,7 +268,7 @@ static Vec3 corner_normal(const Meeting *meeting, u32 place, u32 triangle, f32 c
 
 Error surface_mesh_triangles(SurfaceMesh *surface, const TriangleMesh *mesh, f32 crease_radians)
 {
-    Meeting meeting = {0};
+    EdgeMeeting meeting = {0};
     size_t corners = 3 * (size_t)mesh->triangle_count;
     f32 crease_cosine = (f32)trig_cos((f64)f32_clamp(crease_radians, 0.0f, (f32)PI)) - 1e-5f;
     Error result = surface_begin(surface, corners, corners);

@@ -45,14 +45,14 @@ static LatticeCuts *ensure_cuts(Lattice *lattice, u32 index)
     if (lattice->row[index] != LATTICE_NONE) {
         return &lattice->cuts[lattice->row[index]];
     }
-    if (lattice->cut_count == lattice->cut_room) {
-        u32 room = lattice->cut_room < 1024 ? 1024 : 2 * lattice->cut_room;
-        LatticeCuts *larger = realloc(lattice->cuts, room * sizeof *larger);
+    if (lattice->cut_count == lattice->cut_capacity) {
+        u32 capacity = lattice->cut_capacity < 1024 ? 1024 : 2 * lattice->cut_capacity;
+        LatticeCuts *larger = realloc(lattice->cuts, capacity * sizeof *larger);
         if (larger == NULL) {
             return NULL;
         }
         lattice->cuts = larger;
-        lattice->cut_room = room;
+        lattice->cut_capacity = capacity;
     }
     lattice->row[index] = lattice->cut_count;
     LatticeCuts *cuts = &lattice->cuts[lattice->cut_count++];

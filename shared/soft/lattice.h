@@ -34,7 +34,7 @@ typedef struct Lattice {
     u32 *number; /* [point_count] point of the mesh, or LATTICE_NONE */
     u32 *row;    /* [point_count] of cuts, or LATTICE_NONE */
     LatticeCuts *cuts;
-    u32 cut_count, cut_room;
+    u32 cut_count, cut_capacity;
 } Lattice;
 
 PL_BEGIN_C

@@ -29,15 +29,15 @@ int figure_end(FigureMaker *maker, ErrorText *error)
                      PARTICLES_MAX);
 }
 
-static bool grow(FigureMaker *maker, void **items, u32 *room, u32 count, size_t size)
+static bool grow(FigureMaker *maker, void **items, u32 *capacity, u32 count, size_t size)
 {
-    if (!maker->full && count == *room) {
+    if (!maker->full && count == *capacity) {
         u32 larger = u32_max(2 * count, 64);
         void *moved = count < 16 * (u32)PARTICLES_MAX ? realloc(*items, larger * size) : NULL;
         maker->full = moved == NULL;
         if (moved != NULL) {
             *items = moved;
-            *room = larger;
+            *capacity = larger;
         }
     }
     return !maker->full;
@@ -47,7 +47,8 @@ u32 figure_point(FigureMaker *maker, Vec3 at)
 {
     SoftMesh *mesh = maker->mesh;
     maker->full = maker->full || mesh->point_count >= PARTICLES_MAX;
-    if (!grow(maker, (void **)&mesh->points, &maker->point_room, mesh->point_count, sizeof at)) {
+    if (!grow(maker, (void **)&mesh->points, &maker->point_capacity, mesh->point_count,
+              sizeof at)) {
         return 0;
     }
     return soft_mesh_add_point(mesh, at);
@@ -56,7 +57,7 @@ u32 figure_point(FigureMaker *maker, Vec3 at)
 void figure_triangle(FigureMaker *maker, u32 a, u32 b, u32 c)
 {
     SoftMesh *mesh = maker->mesh;
-    if (grow(maker, (void **)&mesh->triangles, &maker->triangle_room, mesh->triangle_count,
+    if (grow(maker, (void **)&mesh->triangles, &maker->triangle_capacity, mesh->triangle_count,
              3 * sizeof *mesh->triangles)) {
         soft_mesh_add_triangle(mesh, a, b, c);
     }
@@ -65,7 +66,7 @@ void figure_triangle(FigureMaker *maker, u32 a, u32 b, u32 c)
 void figure_stick(FigureMaker *maker, u32 a, u32 b, f32 low, f32 high)
 {
     SoftMesh *mesh = maker->mesh;
-    if (grow(maker, (void **)&mesh->sticks, &maker->stick_room, mesh->stick_count,
+    if (grow(maker, (void **)&mesh->sticks, &maker->stick_capacity, mesh->stick_count,
              sizeof *mesh->sticks)) {
         f32 length = vec3_distance(mesh->points[a], mesh->points[b]);
         SoftStick stick = {a, b, low * length, high * length};

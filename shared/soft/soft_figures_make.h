@@ -9,7 +9,7 @@
 
 typedef struct FigureMaker {
     SoftMesh *mesh;
-    u32 point_room, triangle_room, stick_room;
+    u32 point_capacity, triangle_capacity, stick_capacity;
     bool full; /* no memory, or more than a world holds: nothing is added any more */
 } FigureMaker;
 

@@ -23,24 +23,24 @@ enum {
     VISITS_MAX = 1 << 26
 };
 
-typedef struct Part {
+typedef struct MeshPart {
     u32 first, count; /* in `queue` */
     u32 turned;       /* triangles turned to agree with the first */
     bool closed;
-} Part;
+} MeshPart;
 
 typedef struct Cleaner {
     const Vec3 *vertices;
     u32 *triangles; /* [triangle_count × 3] welded, then turned */
     u32 vertex_count, triangle_count;
-    u32 *welded;  /* [vertex_count] the first vertex at the same place */
-    u8 *dropped;  /* [triangle_count] */
-    u8 *turned;   /* [triangle_count] */
-    u8 *seen;     /* [triangle_count] */
-    u32 *across;  /* [3 × triangle_count] the other side of a side's edge, or NONE */
-    u32 *queue;   /* [triangle_count] triangles part by part */
-    u32 *part_of; /* [triangle_count] */
-    Part *parts;  /* [part_count ≤ triangle_count] */
+    u32 *welded;     /* [vertex_count] the first vertex at the same place */
+    u8 *dropped;     /* [triangle_count] */
+    u8 *turned;      /* [triangle_count] */
+    u8 *seen;        /* [triangle_count] */
+    u32 *across;     /* [3 × triangle_count] the other side of a side's edge, or NONE */
+    u32 *queue;      /* [triangle_count] triangles part by part */
+    u32 *part_of;    /* [triangle_count] */
+    MeshPart *parts; /* [part_count ≤ triangle_count] */
     u32 part_count;
     SurfaceEdges edges;
     SoftRepair repair;
@@ -237,8 +237,8 @@ static bool same_direction(const Cleaner *cleaner, u32 a, u32 b)
 
 static int walk_part(Cleaner *cleaner, u32 start, u32 first, ErrorText *error)
 {
-    Part *part = &cleaner->parts[cleaner->part_count++];
-    *part = (Part){first, 1, 0, true};
+    MeshPart *part = &cleaner->parts[cleaner->part_count++];
+    *part = (MeshPart){first, 1, 0, true};
     cleaner->queue[first] = start;
     cleaner->seen[start] = 1;
     for (u32 at = first; at < first + part->count; at++) {
@@ -283,7 +283,7 @@ static int find_parts(Cleaner *cleaner, ErrorText *error)
     return ERROR_OK;
 }
 
-static void turn_part(Cleaner *cleaner, const Part *part)
+static void turn_part(Cleaner *cleaner, const MeshPart *part)
 {
     for (u32 i = part->first; i < part->first + part->count; i++) {
         cleaner->turned[cleaner->queue[i]] ^= 1;
@@ -291,7 +291,7 @@ static void turn_part(Cleaner *cleaner, const Part *part)
 }
 
 /* Six times the signed volume, about the part's first corner. */
-static f64 part_volume(const Cleaner *cleaner, const Part *part)
+static f64 part_volume(const Cleaner *cleaner, const MeshPart *part)
 {
     Vec3 o = cleaner->vertices[cleaner->triangles[3 * (size_t)cleaner->queue[part->first]]];
     f64 sum = 0.0;
@@ -346,7 +346,7 @@ static bool count_wall(void *context, u32 triangle)
 }
 
 /* What is inside an odd number of others is the wall of a cavity and faces into it. */
-static int turn_cavities(Cleaner *cleaner, ErrorText *error)
+static int flip_cavities(Cleaner *cleaner, ErrorText *error)
 {
     TriangleMesh mesh = {.vertices = (Vec3 *)cleaner->vertices,
                          .triangles = cleaner->triangles,
@@ -360,7 +360,7 @@ static int turn_cavities(Cleaner *cleaner, ErrorText *error)
     }
     Walls walls = {.cleaner = cleaner};
     for (u32 i = 0; i < cleaner->part_count && walls.visits <= VISITS_MAX; i++) {
-        const Part *part = &cleaner->parts[i];
+        const MeshPart *part = &cleaner->parts[i];
         if (part->closed) {
             u32 corner = cleaner->triangles[3 * (size_t)cleaner->queue[part->first]];
             walls.from = cleaner->vertices[corner];
@@ -386,7 +386,7 @@ static int orient(Cleaner *cleaner, ErrorText *error)
 {
     u32 closed = 0;
     for (u32 i = 0; i < cleaner->part_count; i++) {
-        Part *part = &cleaner->parts[i];
+        MeshPart *part = &cleaner->parts[i];
         closed += part->closed;
         if (part->closed ? part_volume(cleaner, part) < 0.0 : part->turned > part->count / 2) {
             turn_part(cleaner, part);
@@ -396,7 +396,7 @@ static int orient(Cleaner *cleaner, ErrorText *error)
         return error_set(error, ERROR_LIMIT, "surface: %u closed parts, expected at most %d",
                          closed, PARTS_MAX);
     }
-    return closed > 1 ? turn_cavities(cleaner, error) : ERROR_OK;
+    return closed > 1 ? flip_cavities(cleaner, error) : ERROR_OK;
 }
 
 /* Used vertices in their order, triangles in theirs. */

@@ -19,19 +19,19 @@ typedef struct Point {
     i64 x, y, z;
 } Point;
 
-typedef struct Corners {
+typedef struct TriangleCorners {
     Point p[3];
     Point normal;
-} Corners;
+} TriangleCorners;
 
-typedef struct Search {
+typedef struct CrossingSearch {
     const TriangleMesh *mesh; /* on the grid */
     const u8 *flat;           /* [triangle_count] */
-    Corners own;
+    TriangleCorners own;
     u32 triangle, found; /* found: UINT32_MAX for none */
     u32 edge;            /* of `triangle` from this corner on, or 3 + the corner of `found` */
     u64 pairs;
-} Search;
+} CrossingSearch;
 
 static Point minus(Point a, Point b)
 {
@@ -58,9 +58,9 @@ static bool same(Point a, Point b)
     return a.x == b.x && a.y == b.y && a.z == b.z;
 }
 
-static Corners corners_of(const TriangleMesh *mesh, u32 triangle)
+static TriangleCorners corners_of(const TriangleMesh *mesh, u32 triangle)
 {
-    Corners c;
+    TriangleCorners c;
     for (u32 i = 0; i < 3; i++) {
         Vec3 v = mesh->vertices[mesh->triangles[3 * (size_t)triangle + i]];
         c.p[i] = (Point){(i64)v.x, (i64)v.y, (i64)v.z};
@@ -70,7 +70,7 @@ static Corners corners_of(const TriangleMesh *mesh, u32 triangle)
 }
 
 /* Which side of the triangle's plane. */
-static int side_of(const Corners *triangle, Point p)
+static int side_of(const TriangleCorners *triangle, Point p)
 {
     return sign(dot(triangle->normal, minus(p, triangle->p[0])));
 }
@@ -78,7 +78,7 @@ static int side_of(const Corners *triangle, Point p)
 /* ---- in one plane ------------------------------------------------------------------------- */
 
 /* Without the axis along which the normal is longest the triangle keeps its area. */
-static Point flatten(const Corners *triangle, Point p)
+static Point flatten(const TriangleCorners *triangle, Point p)
 {
     i64 x = llabs(triangle->normal.x), y = llabs(triangle->normal.y), z = llabs(triangle->normal.z);
     if (x >= y && x >= z) {
@@ -108,7 +108,7 @@ static bool segments_meet(Point a, Point b, Point c, Point d)
            (cda == 0 && between(c, d, a)) || (cdb == 0 && between(c, d, b));
 }
 
-static bool flat_segment_meets(const Corners *triangle, Point p, Point q)
+static bool flat_segment_meets(const TriangleCorners *triangle, Point p, Point q)
 {
     Point t[3];
     p = flatten(triangle, p);
@@ -124,7 +124,7 @@ static bool flat_segment_meets(const Corners *triangle, Point p, Point q)
 
 /* ---- in space ----------------------------------------------------------------------------- */
 
-static bool segment_meets(const Corners *triangle, Point p, Point q)
+static bool segment_meets(const TriangleCorners *triangle, Point p, Point q)
 {
     int from = side_of(triangle, p), to = side_of(triangle, q);
     if (from * to > 0) {
@@ -142,7 +142,7 @@ static bool segment_meets(const Corners *triangle, Point p, Point q)
            (around[0] <= 0 && around[1] <= 0 && around[2] <= 0);
 }
 
-static bool all_on_one_side(const Corners *plane, const Corners *other)
+static bool all_on_one_side(const TriangleCorners *plane, const TriangleCorners *other)
 {
     int a = side_of(plane, other->p[0]), b = side_of(plane, other->p[1]);
     int c = side_of(plane, other->p[2]);
@@ -150,7 +150,7 @@ static bool all_on_one_side(const Corners *plane, const Corners *other)
 }
 
 /* Neighbours at an edge cross only if one is folded onto the other. */
-static bool folded(const Corners *a, const Corners *b, u32 a_free, u32 b_free)
+static bool folded(const TriangleCorners *a, const TriangleCorners *b, u32 a_free, u32 b_free)
 {
     if (side_of(a, b->p[b_free]) != 0) {
         return false;
@@ -160,14 +160,14 @@ static bool folded(const Corners *a, const Corners *b, u32 a_free, u32 b_free)
 }
 
 /* Does the edge of a from this corner on, or that of b from the corner + 3, meet the other? */
-static bool edge_meets(const Corners *a, const Corners *b, u32 edge)
+static bool edge_meets(const TriangleCorners *a, const TriangleCorners *b, u32 edge)
 {
-    const Corners *of = edge < 3 ? a : b, *other = edge < 3 ? b : a;
+    const TriangleCorners *of = edge < 3 ? a : b, *other = edge < 3 ? b : a;
     return segment_meets(other, of->p[edge % 3], of->p[(edge + 1) % 3]);
 }
 
 /* *edge says which one goes through the other triangle, as edge_meets counts them. */
-static bool triangles_cross(const Corners *a, const Corners *b, u32 *edge)
+static bool triangles_cross(const TriangleCorners *a, const TriangleCorners *b, u32 *edge)
 {
     if (all_on_one_side(a, b) || all_on_one_side(b, a)) {
         return false;
@@ -210,10 +210,10 @@ static bool triangles_cross(const Corners *a, const Corners *b, u32 *edge)
 
 static bool try_pair(void *context, u32 triangle)
 {
-    Search *search = context;
+    CrossingSearch *search = context;
     search->pairs++;
     if (triangle > search->triangle && !search->flat[triangle]) {
-        Corners other = corners_of(search->mesh, triangle);
+        TriangleCorners other = corners_of(search->mesh, triangle);
         u32 edge;
         if (triangle < search->found && triangles_cross(&search->own, &other, &edge)) {
             search->found = triangle;
@@ -225,9 +225,9 @@ static bool try_pair(void *context, u32 triangle)
 
 static int search_all(const TriangleMesh *mesh, u8 *flat, ErrorText *error)
 {
-    Search search = {.mesh = mesh, .flat = flat, .found = UINT32_MAX};
+    CrossingSearch search = {.mesh = mesh, .flat = flat, .found = UINT32_MAX};
     for (u32 t = 0; t < mesh->triangle_count; t++) {
-        Corners c = corners_of(mesh, t);
+        TriangleCorners c = corners_of(mesh, t);
         flat[t] = c.normal.x == 0 && c.normal.y == 0 && c.normal.z == 0;
     }
     for (u32 t = 0; t < mesh->triangle_count; t++) {

@@ -135,8 +135,8 @@ static int keep_largest(SoftMesh *mesh, u32 bodies, u32 *parent, u32 *number, Pi
 
 int tetrahedra_keep_pieces(SoftMesh *mesh, const SoftMesh *surface, ErrorText *error)
 {
-    size_t room = u32_max(mesh->point_count, surface->point_count);
-    u32 *parent = malloc(room * sizeof *parent), *number = malloc(room * sizeof *number);
+    size_t capacity = u32_max(mesh->point_count, surface->point_count);
+    u32 *parent = malloc(capacity * sizeof *parent), *number = malloc(capacity * sizeof *number);
     f64 *volume = malloc(surface->point_count * sizeof *volume);
     Piece *pieces = malloc(mesh->point_count * sizeof *pieces);
     u8 *keep = calloc(mesh->point_count, 1);

@@ -21,7 +21,7 @@
 typedef struct Filler {
     Lattice lattice;
     SoftMesh *mesh;
-    u32 point_room, tetrahedron_room;
+    u32 point_capacity, tetrahedron_capacity;
     ErrorText *error;
 } Filler;
 
@@ -84,15 +84,15 @@ static u32 add_point(Filler *filler, const f64 place[3])
                   PARTICLES_MAX);
         return LATTICE_NONE;
     }
-    if (mesh->point_count == filler->point_room) {
-        u32 room = filler->point_room < 1024 ? 1024 : 2 * filler->point_room;
-        Vec3 *larger = realloc(mesh->points, room * sizeof *larger);
+    if (mesh->point_count == filler->point_capacity) {
+        u32 capacity = filler->point_capacity < 1024 ? 1024 : 2 * filler->point_capacity;
+        Vec3 *larger = realloc(mesh->points, capacity * sizeof *larger);
         if (larger == NULL) {
             error_set(filler->error, ERROR_MEMORY, "no memory for points");
             return LATTICE_NONE;
         }
         mesh->points = larger;
-        filler->point_room = room;
+        filler->point_capacity = capacity;
     }
     return soft_mesh_add_point(mesh, vec3((f32)place[0], (f32)place[1], (f32)place[2]));
 }
@@ -129,7 +129,7 @@ static u32 cut_point_number(Filler *filler, LatticePoint p, LatticePoint q)
 }
 
 /* Corners in an order of positive volume. */
-static void turn_positive(const Vec3 *points, u32 c[4])
+static void flip_positive(const Vec3 *points, u32 c[4])
 {
     if (tetrahedron_sharpest_cosine(points, c) > 1.5) {
         u32 swap = c[0];
@@ -149,18 +149,19 @@ static bool add_tetrahedron(Filler *filler, u32 a, u32 b, u32 c, u32 d)
                   "more than %d tetrahedra: a lower resolution is needed", TETRAHEDRA_MAX);
         return false;
     }
-    if (mesh->tetrahedron_count == filler->tetrahedron_room) {
-        u32 room = filler->tetrahedron_room < 1024 ? 1024 : 2 * filler->tetrahedron_room;
-        u32 *larger = realloc(mesh->tetrahedra, 4 * (size_t)room * sizeof *larger);
+    if (mesh->tetrahedron_count == filler->tetrahedron_capacity) {
+        u32 capacity =
+            filler->tetrahedron_capacity < 1024 ? 1024 : 2 * filler->tetrahedron_capacity;
+        u32 *larger = realloc(mesh->tetrahedra, 4 * (size_t)capacity * sizeof *larger);
         if (larger == NULL) {
             error_set(filler->error, ERROR_MEMORY, "no memory for tetrahedra");
             return false;
         }
         mesh->tetrahedra = larger;
-        filler->tetrahedron_room = room;
+        filler->tetrahedron_capacity = capacity;
     }
     u32 corner[4] = {a, b, c, d};
-    turn_positive(mesh->points, corner);
+    flip_positive(mesh->points, corner);
     soft_mesh_add_tetrahedron(mesh, corner[0], corner[1], corner[2], corner[3]);
     return true;
 }
@@ -229,8 +230,8 @@ static f64 sharper(const Filler *filler, const u32 first[4], const u32 second[4]
     u32 a[4], b[4];
     memcpy(a, first, sizeof a);
     memcpy(b, second, sizeof b);
-    turn_positive(filler->mesh->points, a);
-    turn_positive(filler->mesh->points, b);
+    flip_positive(filler->mesh->points, a);
+    flip_positive(filler->mesh->points, b);
     f64 x = tetrahedron_sharpest_cosine(filler->mesh->points, a);
     f64 y = tetrahedron_sharpest_cosine(filler->mesh->points, b);
     return x > y ? x : y;

@@ -65,8 +65,8 @@ static BodyDef bullet(u32 i)
     def.friction = 0.3f;
     def.restitution = i % 2 ? 0.5f : 0.0f;
     def.gravity_scale = 0.0f;
-    def.orientation = any_turn(&any);
-    def.spin = any_vec(&any, -30.0f, 30.0f);
+    def.orientation = any_rotation(&any);
+    def.angular_velocity = any_vec(&any, -30.0f, 30.0f);
     Vec3 target = any_vec(&any, -1.5f, 1.5f);
     target.z = 0.0f;
     Vec3 side = any_vec(&any, -1.0f, 1.0f);
@@ -300,8 +300,8 @@ static void what_passes_by_is_left_alone(void **state)
         def.position =
             vec3(-any_between(&any, 2.0f, 12.0f), 0.1f + radius, any_between(&any, -0.9f, 0.9f));
         def.velocity = vec3(400.0f, 0.0f, any_between(&any, -20.0f, 20.0f));
-        def.spin = any_vec(&any, -20.0f, 20.0f);
-        def.orientation = any_turn(&any);
+        def.angular_velocity = any_vec(&any, -20.0f, 20.0f);
+        def.orientation = any_rotation(&any);
         def.gravity_scale = 0.0f;
         BodyId id = rigid_add(rigid, &def);
         for (u32 t = 0; t < 10; t++) {
@@ -354,7 +354,7 @@ static void a_spinning_rod_does_not_reach_through(void **state)
         def.shape.radius = 0.02f;
         def.shape.half_height = 1.0f;
         def.position = vec3(0.0f, 0.0f, -any_between(&any, 0.3f, 0.9f));
-        def.spin = vec3(any_between(&any, 20.0f, 60.0f), 0.0f, 0.0f);
+        def.angular_velocity = vec3(any_between(&any, 20.0f, 60.0f), 0.0f, 0.0f);
         BodyId id = rigid_add(rigid, &def);
         f32 deepest = -INFINITY;
         for (u32 t = 0; t < 120; t++) {
@@ -501,18 +501,18 @@ static void paddles_push_what_they_meet(void **state)
     static const f32 speeds[] = {5.0f, 20.0f, 60.0f, 120.0f};
     for (u32 i = 0; i < PL_COUNT(speeds); i++) {
         /* Turned by two radians a tick it is anywhere. */
-        for (u32 turned = 0; turned < (speeds[i] > 60.0f ? 1 : 2); turned++) {
+        for (u32 rotated = 0; rotated < (speeds[i] > 60.0f ? 1 : 2); rotated++) {
             Rigid *rigid = world(4, vec3_zero());
             f32 speed = speeds[i];
-            u32 paddle = add_box(rigid, vec3(0, 0, turned ? 0.0f : -0.7f), vec3(1.5f, 1, 0.02f),
+            u32 paddle = add_box(rigid, vec3(0, 0, rotated ? 0.0f : -0.7f), vec3(1.5f, 1, 0.02f),
                                  BODY_KINEMATIC, 0.0f);
-            f32 at_x = turned ? 1.0f : 0.2f;
+            f32 at_x = rotated ? 1.0f : 0.2f;
             BodyDef def = body_def_default();
             def.shape = (Shape){.kind = SHAPE_SPHERE, .radius = 0.05f};
             def.mass_kg = 0.2f;
-            def.position = vec3(at_x, 0, turned ? 0.3f : 0.0f);
+            def.position = vec3(at_x, 0, rotated ? 0.3f : 0.0f);
             u32 ball = rigid_add(rigid, &def).slot;
-            if (turned) { /* its end at x > 0 goes towards z > 0 */
+            if (rotated) { /* its end at x > 0 goes towards z > 0 */
                 rigid_set_velocity(rigid, paddle, vec3_zero(), vec3(0, -speed / at_x, 0));
             } else {
                 rigid_set_velocity(rigid, paddle, vec3(0, 0, speed), vec3_zero());
@@ -526,10 +526,10 @@ static void paddles_push_what_they_meet(void **state)
             Vec3 local = quat_rotate_inverse(rigid_orientation(rigid, paddle),
                                              vec3_sub(p, rigid_position(rigid, paddle)));
             printf("%s paddle of %3.0f m/s: ball at z %.2f (paddle's frame %.2f), %.1f m/s\n",
-                   turned ? "turned" : "driven", (double)speed, (double)p.z, (double)local.z,
+                   rotated ? "turned" : "driven", (double)speed, (double)p.z, (double)local.z,
                    (double)fast);
-            assert_true(fast > (turned ? 0.6f : 0.9f) * speed);
-            assert_true(turned || local.z > 0.0f);
+            assert_true(fast > (rotated ? 0.6f : 0.9f) * speed);
+            assert_true(rotated || local.z > 0.0f);
             rigid_destroy(rigid);
         }
     }
@@ -570,10 +570,10 @@ static Rigid *moving_walls(const Geometry *const *geometries, f32 half)
         def = body_def_default();
         def.shape = (Shape){.kind = SHAPE_COMPOUND, .geometry = geometries[0]};
         def.position = vec3(b ? 8.0f : 0.0f, 3.0f + 1.7f * half, 0.0f);
-        def.orientation = kit_turn_z(0.4f);
+        def.orientation = kit_rotation_z(0.4f);
         def.mass_kg = 20.0f;
         def.motion = b ? BODY_KINEMATIC : BODY_DYNAMIC;
-        def.spin = b ? vec3(6.0f, 0.0f, 8.0f) : vec3_zero();
+        def.angular_velocity = b ? vec3(6.0f, 0.0f, 8.0f) : vec3_zero();
         kit_add(rigid, &def);
         for (u32 i = 0; i < 27; i++) {
             Vec3 p = vec3((f32)(i % 3) - 1.0f, (f32)(i / 3 % 3) - 1.0f, (f32)(i / 9) - 1.0f);

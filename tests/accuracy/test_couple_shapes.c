@@ -176,7 +176,7 @@ static void assert_keeps_momentum(Shape shape, const char *name)
     body.shape = shape;
     body.mass_kg = 1.0f;
     body.velocity = vec3(0.3f, 3.0f, 0.1f);
-    body.spin = vec3(1.0f, 2.0f, 0.0f);
+    body.angular_velocity = vec3(1.0f, 2.0f, 0.0f);
     SoftKit b = bench_create(vec3_zero(), &body, 0.8f);
     f64 before[3], after[3];
     soft_kit_momentum(&b, before);

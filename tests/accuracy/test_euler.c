@@ -75,11 +75,11 @@ static void reference_tick(Free *s)
     }
 }
 
-static Rigid *spinning(u32 substeps, Vec3 spin)
+static Rigid *spinning(u32 substeps, Vec3 angular_velocity)
 {
     Rigid *rigid = kit_world(1, substeps, 0.0f);
     BodyDef def = kit_box(vec3_zero(), half_box);
-    def.spin = spin;
+    def.angular_velocity = angular_velocity;
     kit_add(rigid, &def);
     return rigid;
 }
@@ -95,7 +95,7 @@ static f64 angle_between(const Rigid *rigid, const Free *s)
 
 static f64 spin_error(const Rigid *rigid, const Free *s)
 {
-    Vec3 w = quat_rotate_inverse(rigid_orientation(rigid, 0), rigid_spin(rigid, 0));
+    Vec3 w = quat_rotate_inverse(rigid_orientation(rigid, 0), rigid_angular_velocity(rigid, 0));
     f64 x = (f64)w.x - s->v[0], y = (f64)w.y - s->v[1], z = (f64)w.z - s->v[2];
     return sqrt(x * x + y * y + z * z);
 }
@@ -103,11 +103,12 @@ static f64 spin_error(const Rigid *rigid, const Free *s)
 static void free_motion_follows_euler(void **unused)
 {
     PL_UNUSED(unused);
-    const Vec3 spin = {3.0f, 2.0f, 6.0f};
+    const Vec3 angular_velocity = {3.0f, 2.0f, 6.0f};
     f64 before = 0.0;
     for (u32 substeps = 1; substeps <= 16; substeps *= 2) {
-        Rigid *rigid = spinning(substeps, spin);
-        Free s = {{(f64)spin.x, (f64)spin.y, (f64)spin.z, 1.0, 0.0, 0.0, 0.0}};
+        Rigid *rigid = spinning(substeps, angular_velocity);
+        Free s = {{(f64)angular_velocity.x, (f64)angular_velocity.y, (f64)angular_velocity.z, 1.0,
+                   0.0, 0.0, 0.0}};
         f64 angle = 0.0, speed = 0.0;
         for (u32 i = 0; i < 600; i++) {
             kit_tick(rigid);
@@ -160,9 +161,10 @@ static void energy_and_angular_momentum_stay(void **unused)
 static void middle_axis_flips_for_a_minute(void **unused)
 {
     PL_UNUSED(unused);
-    const Vec3 spin = {0.3f, 6.0f, 0.3f};
-    Rigid *rigid = spinning(4, spin);
-    Free s = {{(f64)spin.x, (f64)spin.y, (f64)spin.z, 1.0, 0.0, 0.0, 0.0}};
+    const Vec3 angular_velocity = {0.3f, 6.0f, 0.3f};
+    Rigid *rigid = spinning(4, angular_velocity);
+    Free s = {{(f64)angular_velocity.x, (f64)angular_velocity.y, (f64)angular_velocity.z, 1.0, 0.0,
+               0.0, 0.0}};
     KitMotion first = kit_motion(rigid);
     f64 least = 1.0, most = 1.0;
     bool up = true, up_reference = true;
@@ -170,7 +172,7 @@ static void middle_axis_flips_for_a_minute(void **unused)
     for (u32 i = 0; i < 3600; i++) {
         kit_tick(rigid);
         reference_tick(&s);
-        Vec3 w = quat_rotate_inverse(rigid_orientation(rigid, 0), rigid_spin(rigid, 0));
+        Vec3 w = quat_rotate_inverse(rigid_orientation(rigid, 0), rigid_angular_velocity(rigid, 0));
         flips += (w.y > 0.0f) != up;
         up = w.y > 0.0f;
         flips_reference += (s.v[1] > 0.0) != up_reference;

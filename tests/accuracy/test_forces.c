@@ -19,7 +19,7 @@ static void force_at_a_point_turns_and_moves(void **unused)
     /* One tick of 60 N along z at x = 0.5: v = F t / m; about y I = m/3 (0.5² + 0.1²). */
     rigid_push(rigid, slot, vec3(0.5f, 0.0f, 0.0f), vec3(0.0f, 0.0f, 60.0f), vec3_zero());
     kit_tick(rigid);
-    Vec3 v = rigid_velocity(rigid, slot), w = rigid_spin(rigid, slot);
+    Vec3 v = rigid_velocity(rigid, slot), w = rigid_angular_velocity(rigid, slot);
     assert_float_equal(v.z, 60.0f / 60.0f / 12.0f, 1e-5f);
     assert_float_equal(w.y, -30.0f / 60.0f / (12.0f / 3.0f * 0.26f), 1e-4f);
     /* A pure torque about x: I = m/3 (0.25² + 0.1²), and nothing else moves. */
@@ -27,7 +27,7 @@ static void force_at_a_point_turns_and_moves(void **unused)
     slot = kit_add(other, &def);
     rigid_push(other, slot, vec3_zero(), vec3_zero(), vec3(2.9f, 0.0f, 0.0f));
     kit_tick(other);
-    w = rigid_spin(other, slot);
+    w = rigid_angular_velocity(other, slot);
     assert_float_equal(w.x, 2.9f / 60.0f / (12.0f / 3.0f * 0.0725f), 1e-4f);
     assert_float_equal(vec3_length(rigid_velocity(other, slot)), 0.0f, 1e-7f);
     rigid_destroy(rigid);
@@ -57,13 +57,13 @@ static void damping_is_exponential(void **unused)
     Rigid *rigid = kit_world(2, 16, 0.0f);
     BodyDef def = kit_ball(vec3_zero(), 0.5f);
     def.velocity = vec3(4.0f, 0.0f, 0.0f);
-    def.spin = vec3(0.0f, 3.0f, 0.0f);
+    def.angular_velocity = vec3(0.0f, 3.0f, 0.0f);
     def.linear_damping = 0.5f;
     def.angular_damping = 1.0f;
     u32 slot = kit_add(rigid, &def);
     kit_run(rigid, 2.0f);
     assert_float_equal(rigid_velocity(rigid, slot).x, 4.0f * expf(-1.0f), 0.005f);
-    assert_float_equal(rigid_spin(rigid, slot).y, 3.0f * expf(-2.0f), 0.005f);
+    assert_float_equal(rigid_angular_velocity(rigid, slot).y, 3.0f * expf(-2.0f), 0.005f);
     rigid_destroy(rigid);
 }
 
@@ -93,13 +93,13 @@ static void kinematic_bodies_arrive(void **unused)
     BodyDef def = kit_box(vec3(1.0f, 2.0f, 3.0f), vec3(0.5f, 0.1f, 0.5f));
     def.motion = BODY_KINEMATIC;
     u32 slot = kit_add(rigid, &def);
-    Quat turn = kit_turn(vec3(0.6f, 0.8f, 0.0f), 8.0);
-    rigid_move_kinematic(rigid, slot, vec3(1.1f, 2.0f, 2.9f), turn);
+    Quat rotation = kit_rotation(vec3(0.6f, 0.8f, 0.0f), 8.0);
+    rigid_move_kinematic(rigid, slot, vec3(1.1f, 2.0f, 2.9f), rotation);
     kit_tick(rigid);
     Vec3 p = rigid_position(rigid, slot);
     assert_float_equal(vec3_distance(p, vec3(1.1f, 2.0f, 2.9f)), 0.0f, 1e-5f);
     /* Eight explicit steps of the turn: within a few millionths of a revolution. */
-    assert_float_equal(fabsf(quat_dot(rigid_orientation(rigid, slot), turn)), 1.0f, 1e-6f);
+    assert_float_equal(fabsf(quat_dot(rigid_orientation(rigid, slot), rotation)), 1.0f, 1e-6f);
     rigid_destroy(rigid);
 }
 

@@ -121,7 +121,7 @@ static void nothing_stumbles(void **unused)
             def.position = vec3(-6.03f, rest, 0.11f);
             def.velocity = vec3(3.0f, 0.0f, rolls && s > 0 ? 0.0f : 0.37f);
             if (rolls) { /* ω × r = v at the ground: ω = up × v / r */
-                def.spin = vec3(def.velocity.z / 0.4f, 0, -def.velocity.x / 0.4f);
+                def.angular_velocity = vec3(def.velocity.z / 0.4f, 0, -def.velocity.x / 0.4f);
             }
             def.orientation = s == 1 || s == 2 ? quarter_x : quat_identity();
             BodyId body = rigid_add(rigid, &def);
@@ -129,23 +129,24 @@ static void nothing_stumbles(void **unused)
                 kit_tick(rigid);
             }
             Vec3 v0 = rigid_velocity(rigid, body.slot);
-            f32 low = INFINITY, high = -INFINITY, bump = 0.0f, turn = 0.0f;
+            f32 low = INFINITY, high = -INFINITY, bump = 0.0f, rotation = 0.0f;
             for (u32 i = 0; i < 180; i++) {
                 kit_tick(rigid);
                 Vec3 p = rigid_position(rigid, body.slot), v = rigid_velocity(rigid, body.slot);
                 low = f32_min(low, p.y);
                 high = f32_max(high, p.y);
                 bump = f32_max(bump, fabsf(v.y));
-                turn = f32_max(turn, fabsf(rigid_spin(rigid, body.slot).y));
+                rotation = f32_max(rotation, fabsf(rigid_angular_velocity(rigid, body.slot).y));
             }
             Vec3 v1 = rigid_velocity(rigid, body.slot);
             f32 lost = vec3_length(vec3_sub(v1, v0));
             printf("%-16s on %-8s: bumps %.2e m/s, height within %.2e m, lost %.2e m/s, yaw %.1e\n",
-                   names[s], ground_names[g], (f64)bump, (f64)(high - low), (f64)lost, (f64)turn);
+                   names[s], ground_names[g], (f64)bump, (f64)(high - low), (f64)lost,
+                   (f64)rotation);
             assert_true(bump < 1e-5f);
             assert_true(high - low < 1e-5f);
             assert_true(lost < 1e-4f);
-            assert_true(turn < 1e-5f);
+            assert_true(rotation < 1e-5f);
             rigid_destroy(rigid);
             geometry_destroy(ground);
         }

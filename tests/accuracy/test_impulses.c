@@ -144,7 +144,7 @@ static void rolling_friction_slows_a_ball(void **state)
     ball.shape = (Shape){.kind = SHAPE_SPHERE, .radius = radius};
     ball.position = vec3(0.0f, radius, 0.0f);
     ball.velocity = vec3(speed, 0.0f, 0.0f);
-    ball.spin = vec3(0.0f, 0.0f, -speed / radius);
+    ball.angular_velocity = vec3(0.0f, 0.0f, -speed / radius);
     ball.friction = 0.8f;
     ball.rolling = lever;
     ball.mass_kg = 5.0f;
@@ -154,7 +154,7 @@ static void rolling_friction_slows_a_ball(void **state)
     }
     f32 expected = speed - 2.0f * lever * G / (1.4f * radius);
     assert_float_equal(rigid_velocity(rigid, slot).x, expected, 0.01f);
-    assert_float_equal(rigid_spin(rigid, slot).z, -expected / radius, 0.05f);
+    assert_float_equal(rigid_angular_velocity(rigid, slot).z, -expected / radius, 0.05f);
     for (u32 i = 0; i < 2400; i++) {
         tick(rigid);
     }
@@ -197,21 +197,21 @@ enum {
 };
 
 /* A tower that a ball hits, and a chain of three; the slots of all in slots[GROUP]. */
-static void add_group(Rigid *rigid, f32 x, bool plain, u32 slots[GROUP])
+static void add_group(Rigid *rigid, f32 x, bool pgs, u32 slots[GROUP])
 {
     u32 n = 0;
     for (u32 i = 0; i < 5; i++) {
         BodyDef def = box(vec3(x, 0.5f + 1.0f * (f32)i, 0.0f));
-        def.plain = plain;
+        def.pgs = pgs;
         slots[n++] = kit_add(rigid, &def);
     }
     BodyDef ball = kit_ball(vec3(x, 4.0f, 8.0f), 0.3f);
     ball.velocity = vec3(0.5f, 2.0f, -9.0f);
-    ball.plain = plain;
+    ball.pgs = pgs;
     slots[n++] = kit_add(rigid, &ball);
     for (u32 i = 0; i < 3; i++) {
         BodyDef link = kit_ball(vec3(x + 0.5f + (f32)i, 6.0f, -6.0f), 0.2f);
-        link.plain = plain;
+        link.pgs = pgs;
         slots[n] = kit_add(rigid, &link);
         hang(rigid, i > 0 ? slots[n - 1] : 0, slots[n], vec3(x + (f32)i, 6.0f, -6.0f));
         n++;
@@ -232,10 +232,10 @@ static void assert_same_poses(const Rigid *one, const u32 *a, const Rigid *other
 static void methods_go_side_by_side(void **unused)
 {
     PL_UNUSED(unused);
-    u32 soft[GROUP], plain[GROUP], soft_alone[GROUP], plain_alone[GROUP];
+    u32 soft[GROUP], pgs[GROUP], soft_alone[GROUP], plain_alone[GROUP];
     Rigid *both = mixed_world(RIGID_SOFT_STEP), *impulses = mixed_world(RIGID_IMPULSES);
     Rigid *steps = mixed_world(RIGID_SOFT_STEP);
-    add_group(both, 0.0f, true, plain);
+    add_group(both, 0.0f, true, pgs);
     add_group(both, 20.0f, false, soft);
     add_group(impulses, 0.0f, false, plain_alone); /* the world's method says it */
     add_group(steps, 20.0f, false, soft_alone);
@@ -243,11 +243,11 @@ static void methods_go_side_by_side(void **unused)
         kit_tick(both);
         kit_tick(impulses);
         kit_tick(steps);
-        assert_same_poses(both, plain, impulses, plain_alone);
+        assert_same_poses(both, pgs, impulses, plain_alone);
         assert_same_poses(both, soft, steps, soft_alone);
     }
-    assert_true(rigid_position(both, plain[4]).z < -0.2f); /* the ball did hit the tower */
-    assert_true(vec3_distance(rigid_position(both, plain[8]),
+    assert_true(rigid_position(both, pgs[4]).z < -0.2f); /* the ball did hit the tower */
+    assert_true(vec3_distance(rigid_position(both, pgs[8]),
                               vec3_sub(rigid_position(both, soft[8]), vec3(20, 0, 0))) > 1e-3f);
     rigid_destroy(both);
     rigid_destroy(impulses);
@@ -258,9 +258,9 @@ static void methods_go_side_by_side(void **unused)
 static void images_know_the_method(void **unused)
 {
     PL_UNUSED(unused);
-    u32 soft[GROUP], plain[GROUP];
+    u32 soft[GROUP], pgs[GROUP];
     Rigid *one = mixed_world(RIGID_SOFT_STEP), *other = mixed_world(RIGID_SOFT_STEP);
-    add_group(one, 0.0f, true, plain);
+    add_group(one, 0.0f, true, pgs);
     add_group(one, 1.2f, false, soft);
     kit_run(one, 1.0f);
     size_t bytes;
@@ -288,14 +288,14 @@ static void methods_push_each_other(void **unused)
     a.restitution = b.restitution = 0.5f;
     a.velocity = vec3(3.0f, 0.0f, 0.0f);
     b.position.x = 2.0f;
-    b.plain = true;
+    b.pgs = true;
     u32 i = kit_add(rigid, &a), j = kit_add(rigid, &b);
     /* A plain box between soft ones: a column of three, which rests, some 2 cm lower at each
      * contact (gravity comes after the plain step, and Baumgarte takes it back by and by). */
     u32 top = 0;
     for (u32 k = 0; k < 3; k++) {
         BodyDef def = box(vec3(10.0f, 0.5f + (f32)k, 0.0f));
-        def.plain = k == 1;
+        def.pgs = k == 1;
         top = kit_add(rigid, &def);
     }
     kit_run(rigid, 4.0f);

@@ -24,7 +24,7 @@ typedef struct Slope {
 static f32 slide(Slope slope, f32 seconds, f32 *speed)
 {
     Rigid *rigid = kit_world(2, 4, KIT_GRAVITY_M_S2);
-    Quat q = kit_turn(vec3(0.0f, 0.0f, 1.0f), slope.degrees);
+    Quat q = kit_rotation(vec3(0.0f, 0.0f, 1.0f), slope.degrees);
     Vec3 up = quat_rotate(q, vec3(0.0f, 1.0f, 0.0f));
     BodyDef ground = slope.slab ? kit_ground() : kit_plane(q);
     if (slope.slab) {
@@ -96,8 +96,8 @@ static void friction_is_the_same_in_all_directions(void **unused)
         Rigid *rigid = kit_world(2, 4, KIT_GRAVITY_M_S2);
         BodyDef ground = kit_plane(quat_identity());
         BodyDef def = kit_box(vec3(0.0f, 0.25f, 0.0f), vec3(0.5f, 0.25f, 0.5f));
-        Quat turn = kit_turn(vec3(0.0f, 1.0f, 0.0f), 30.0 * i + 7.0);
-        def.velocity = quat_rotate(turn, vec3(5.0f, 0.0f, 0.0f));
+        Quat rotation = kit_rotation(vec3(0.0f, 1.0f, 0.0f), 30.0 * i + 7.0);
+        def.velocity = quat_rotate(rotation, vec3(5.0f, 0.0f, 0.0f));
         kit_add(rigid, &ground);
         u32 box = kit_add(rigid, &def);
         kit_run(rigid, 2.0f);

@@ -45,14 +45,15 @@ static JointDef hinge_at_origin(BodyId b, Vec3 anchor_b)
     return def;
 }
 
-static Vec3 turned_by(Symmetric3 inertia, Vec3 spin)
+static Vec3 turned_by(Symmetric3 inertia, Vec3 angular_velocity)
 {
-    return symmetric_mul(&inertia, spin);
+    return symmetric_mul(&inertia, angular_velocity);
 }
 static f64 energy(const Rigid *rigid, u32 slot, f64 gravity)
 {
     Vec3 v = rigid_velocity(rigid, slot);
-    Vec3 w = quat_rotate_inverse(rigid_orientation(rigid, slot), rigid_spin(rigid, slot));
+    Vec3 w =
+        quat_rotate_inverse(rigid_orientation(rigid, slot), rigid_angular_velocity(rigid, slot));
     f64 m = (f64)rigid_mass(rigid, slot);
     return 0.5 * m * (f64)vec3_dot(v, v) +
            0.5 * (f64)vec3_dot(w, turned_by(rigid_inertia(rigid, slot), w)) +
@@ -78,7 +79,7 @@ static f64 rod_period(f32 amplitude, u32 substeps)
     Rigid *rigid = kit_joint_world(earth, substeps, 2);
     BodyDef def = body_def_default();
     def.shape = box(0.05f, 0.5f, 0.05f);
-    def.orientation = kit_turn_z(amplitude);
+    def.orientation = kit_rotation_z(amplitude);
     def.position = vec3(0.5f * trig_sin_f32(amplitude), -0.5f * trig_cos_f32(amplitude), 0.0f);
     def.mass_kg = 2.0f;
     BodyId rod = rigid_add(rigid, &def);
@@ -192,8 +193,8 @@ static void test_hinge_motor(void **state)
     for (u32 i = 1; i <= 240; i++) {
         kit_tick_awake(rigid);
         f32 expected = f32_min(4.0f * (f32)i / 60.0f, 10.0f),
-            spin = rigid_spin(rigid, wheel.slot).z;
-        assert_true(fabsf(spin - expected) < 0.02f);
+            angular_velocity = rigid_angular_velocity(rigid, wheel.slot).z;
+        assert_true(fabsf(angular_velocity - expected) < 0.02f);
         assert_true(fabsf(rigid_joint_torque(rigid, joint).z) < 4.0f * 1.001f);
     }
     rigid_destroy(rigid);
@@ -409,7 +410,7 @@ static void test_cone_limit(void **state)
         widest = fmax(widest, acos((f64)x.x));
         most = fmax(most, fabs((f64)rigid_joint_value(rigid, joint) - 0.1));
         /* Drag, so that it comes to rest. */
-        Vec3 w = rigid_spin(rigid, arm.slot);
+        Vec3 w = rigid_angular_velocity(rigid, arm.slot);
         rigid_set_velocity(rigid, arm.slot, vec3_scale(rigid_velocity(rigid, arm.slot), 0.97f),
                            vec3_scale(w, 0.97f));
     }
@@ -464,8 +465,8 @@ static void test_universal_ratio(void **state)
         Vec3 x = quat_rotate(rigid_orientation(rigid, a.slot), vec3(1.0f, 0.0f, 0.0f));
         f64 c = (f64)x.y, s = sin((f64)bend);
         f64 expected = cos((f64)bend) / (1.0 - s * s * (1.0 - c * c));
-        f64 ratio =
-            (f64)vec3_dot(rigid_spin(rigid, b.slot), along) / (f64)rigid_spin(rigid, a.slot).z;
+        f64 ratio = (f64)vec3_dot(rigid_angular_velocity(rigid, b.slot), along) /
+                    (f64)rigid_angular_velocity(rigid, a.slot).z;
         worst = fmax(worst, fabs(ratio - expected));
     }
     printf("cardan: speed ratio off by at most %.4f (it swings between %.3f and %.3f)\n", worst,
@@ -482,7 +483,7 @@ static void test_motor_joint(void **state)
     JointDef def = joint_def_default(JOINT_MOTOR);
     def.b = b;
     def.motor_velocity = vec3(3.0f, 0.0f, 0.0f);
-    def.motor_spin = vec3(0.0f, 2.0f, 0.0f);
+    def.motor_angular_velocity = vec3(0.0f, 2.0f, 0.0f);
     def.force_max = 12.0f;
     def.torque_max = 1.0f; /* I = 1 kg m² */
     kit_join(rigid, &def);
@@ -491,7 +492,7 @@ static void test_motor_joint(void **state)
         f32 t = (f32)i / 60.0f;
         assert_true(fabsf(rigid_velocity(rigid, b.slot).x - f32_min(2.0f * t, 3.0f)) < 0.1f ||
                     t > 0.5f);
-        assert_true(fabsf(rigid_spin(rigid, b.slot).y - f32_min(t, 2.0f)) < 0.05f);
+        assert_true(fabsf(rigid_angular_velocity(rigid, b.slot).y - f32_min(t, 2.0f)) < 0.05f);
     }
     rigid_destroy(rigid);
     /* With a frequency it holds the pose against gravity, sagging by g / ω². */
@@ -605,7 +606,7 @@ static void test_momentum_is_kept(void **state)
                 f32 m = rigid_mass(rigid, slot);
                 Quat q = rigid_orientation(rigid, slot);
                 Vec3 p = vec3_scale(rigid_velocity(rigid, slot), m);
-                Vec3 w = quat_rotate_inverse(q, rigid_spin(rigid, slot));
+                Vec3 w = quat_rotate_inverse(q, rigid_angular_velocity(rigid, slot));
                 Vec3 l = quat_rotate(q, turned_by(rigid_inertia(rigid, slot), w));
                 l = vec3_add(l, vec3_cross(rigid_position(rigid, slot), p));
                 now[0] += (f64)p.x;

@@ -14,7 +14,7 @@
 static const Vec3 earth = {0.0f, -9.81f, 0.0f};
 
 /* `links` capsules along x from the world at (0, 0, 0); the last body. */
-static BodyId chain(Rigid *rigid, u32 links, f32 pitch, Quat turn, Vec3 along)
+static BodyId chain(Rigid *rigid, u32 links, f32 pitch, Quat rotation, Vec3 along)
 {
     BodyId before = {0, 0};
     Shape link = {.kind = SHAPE_CAPSULE, .radius = 0.1f * pitch, .half_height = 0.4f * pitch};
@@ -22,7 +22,7 @@ static BodyId chain(Rigid *rigid, u32 links, f32 pitch, Quat turn, Vec3 along)
         BodyDef def = body_def_default();
         def.shape = link;
         def.position = vec3_scale(along, ((f32)i + 0.5f) * pitch);
-        def.orientation = turn;
+        def.orientation = rotation;
         def.family = 1;
         BodyId body = rigid_add(rigid, &def);
         JointDef joint = joint_def_default(JOINT_BALL);
@@ -38,7 +38,7 @@ static BodyId chain(Rigid *rigid, u32 links, f32 pitch, Quat turn, Vec3 along)
 /* Turns −y to x. */
 static Quat along_x(void)
 {
-    return kit_turn_z((f32)(0.5 * PI));
+    return kit_rotation_z((f32)(0.5 * PI));
 }
 static f32 worst_error(const Rigid *rigid)
 {
@@ -74,7 +74,7 @@ static void test_catenary(void **state)
         kit_tick_awake(rigid);
         for (u32 j = 0; j < LINKS; j++) {
             rigid_set_velocity(rigid, j, vec3_scale(rigid_velocity(rigid, j), 0.97f),
-                               vec3_scale(rigid_spin(rigid, j), 0.97f));
+                               vec3_scale(rigid_angular_velocity(rigid, j), 0.97f));
         }
     }
     /* 2 a sinh(span / 2a) = length. */
@@ -228,7 +228,7 @@ static void test_hub(void **state)
     BodyDef def = body_def_default();
     def.shape = kit_ball_shape(1.0f);
     def.mass_kg = 400.0f;
-    def.spin = vec3(0.0f, 0.0f, 1.0f);
+    def.angular_velocity = vec3(0.0f, 0.0f, 1.0f);
     def.family = 1;
     BodyId hub = rigid_add(rigid, &def);
     def.shape = kit_ball_shape(0.02f);
@@ -251,7 +251,7 @@ static void test_hub(void **state)
         assert_true(worst_error(rigid) < 0.001f);
     }
     /* Turning evenly, each joint pulls with m ω² r = 2 N. */
-    assert_true(fabsf(rigid_spin(rigid, hub.slot).z - 1.0f) < 0.01f);
+    assert_true(fabsf(rigid_angular_velocity(rigid, hub.slot).z - 1.0f) < 0.01f);
     for (u32 i = 0; i < SPOKES; i++) {
         assert_true(fabsf(vec3_length(rigid_joint_force(rigid, i)) - 2.0f) < 0.05f);
     }
@@ -263,7 +263,7 @@ static void test_hub(void **state)
 static u64 hash_of(Rigid *rigid)
 {
     State walk = {.mode = STATE_HASH};
-    rigid_walk(rigid, &walk);
+    rigid_serialize(rigid, &walk);
     return walk.hash;
 }
 

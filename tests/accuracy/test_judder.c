@@ -21,7 +21,8 @@
  * or where time comes back, some more. `breaks`: the players that must break a limit. */
 typedef struct Limits {
     const char *network;
-    f64 even_m_s2, throw_p99_m_s2, spin_rad_s2, error_mm, depth_mm, delay_ms, starved;
+    f64 even_m_s2, throw_p99_m_s2, angular_acceleration_rad_s2, error_mm, depth_mm, delay_ms,
+        starved;
     bool newest_breaks, fixed_breaks;
 } Limits;
 
@@ -44,14 +45,14 @@ static void print_row(const char *network, const char *player, const Judder *j)
 {
     print_message("%-15s %-7s %8.2f %8.2f %8.2f %8.2f %8.2f %7.1f %7.1f %8.1f %7.1f %7.2f %%%s\n",
                   network, player, j->uniform_m_s2, j->uniform_p99_m_s2, j->throw_m_s2,
-                  j->throw_p99_m_s2, j->spin_rad_s2, j->depth_mm, j->error_mm, j->delay_ms,
-                  j->delay_p95_ms, j->starved * 100, j->went_back ? " went back" : "");
+                  j->throw_p99_m_s2, j->angular_acceleration_rad_s2, j->depth_mm, j->error_mm,
+                  j->delay_ms, j->delay_p95_ms, j->starved * 100, j->went_back ? " went back" : "");
 }
 
 static bool keeps(const Limits *limit, const Judder *j)
 {
     return j->uniform_m_s2 <= limit->even_m_s2 && j->throw_p99_m_s2 <= limit->throw_p99_m_s2 &&
-           j->spin_rad_s2 <= limit->spin_rad_s2;
+           j->angular_acceleration_rad_s2 <= limit->angular_acceleration_rad_s2;
 }
 
 static void test_networks(void **state)
@@ -75,8 +76,9 @@ static void test_networks(void **state)
             ours->starved > limit->starved) {
             fail_msg("%s: expected at most %g m/s2, %g m/s2, %g rad/s2, %g mm, %g mm deep, %g ms, "
                      "%g starved",
-                     limit->network, limit->even_m_s2, limit->throw_p99_m_s2, limit->spin_rad_s2,
-                     limit->error_mm, limit->depth_mm, limit->delay_ms, limit->starved);
+                     limit->network, limit->even_m_s2, limit->throw_p99_m_s2,
+                     limit->angular_acceleration_rad_s2, limit->error_mm, limit->depth_mm,
+                     limit->delay_ms, limit->starved);
         }
         assert_false(ours->went_back);
         assert_true(!limit->newest_breaks || !keeps(limit, &played[JUDDER_NEWEST]));

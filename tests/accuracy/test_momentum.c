@@ -32,8 +32,9 @@ static Rigid *cloud(f32 restitution, f32 friction)
         def.restitution = restitution;
         def.friction = friction;
         def.velocity = vec3_scale(p, -1.5f);
-        def.spin = vec3(random_range(4, i, -3.0f, 3.0f), random_range(5, i, -3.0f, 3.0f),
-                        random_range(6, i, -3.0f, 3.0f));
+        def.angular_velocity =
+            vec3(random_range(4, i, -3.0f, 3.0f), random_range(5, i, -3.0f, 3.0f),
+                 random_range(6, i, -3.0f, 3.0f));
         kit_add(rigid, &def);
     }
     return rigid;

@@ -63,7 +63,7 @@ static BodyId add_ball(Rigid *rigid, Vec3 position, f32 radius, f32 restitution)
 static u64 state_hash(Rigid *rigid)
 {
     State state = {.mode = STATE_HASH};
-    rigid_walk(rigid, &state);
+    rigid_serialize(rigid, &state);
     return state.hash;
 }
 
@@ -155,8 +155,8 @@ static void t_handle_keeps_its_energy(void **unused)
     Vec3 inertia = vec3(tensor.xx, tensor.yy, tensor.zz);
     f32 first = 0.0f, least = 1.0f, most = 0.0f, flipped = 1.0f;
     for (u32 i = 0; i < 1200; i++) {
-        Vec3 w =
-            quat_rotate_inverse(rigid_orientation(rigid, box.slot), rigid_spin(rigid, box.slot));
+        Vec3 w = quat_rotate_inverse(rigid_orientation(rigid, box.slot),
+                                     rigid_angular_velocity(rigid, box.slot));
         f32 energy = vec3_dot(w, vec3_mul(inertia, w));
         first = i == 0 ? energy : first;
         least = f32_min(least, energy / first);
@@ -206,17 +206,17 @@ static void collisions_keep_momentum(void **unused)
     rigid_destroy(rigid);
 }
 
-static void grip_is_a_damped_spring(void **unused)
+static void grab_is_a_damped_spring(void **unused)
 {
     PL_UNUSED(unused);
     Rigid *rigid = world(4, 16, vec3_zero());
     BodyId box = add_box(rigid, vec3_zero(), vec3(0.2f, 0.2f, 0.2f), 5.0f);
-    Grip grip = {.body = box,
-                 .target = {1.0f, 0.0f, 0.0f},
-                 .frequency = 1.0f,
-                 .damping = 1.0f,
-                 .force_max = 1e6f};
-    assert_true(rigid_grip_add(rigid, &grip) >= 0);
+    RigidGrab grab = {.body = box,
+                      .target = {1.0f, 0.0f, 0.0f},
+                      .frequency = 1.0f,
+                      .damping = 1.0f,
+                      .force_max = 1e6f};
+    assert_true(rigid_grab_add(rigid, &grab) >= 0);
     for (u32 i = 0; i < 30; i++) {
         tick(rigid, NULL);
     }
@@ -310,15 +310,15 @@ static void save_and_load_continue_alike(void **unused)
         tick(rigid, NULL);
     }
     State state = {.mode = STATE_COUNT};
-    rigid_walk(rigid, &state);
+    rigid_serialize(rigid, &state);
     u8 *image = malloc(state.used);
     assert_non_null(image);
     size_t bytes = state.used;
     state = (State){.mode = STATE_SAVE, .data = image, .bytes = bytes};
-    rigid_walk(rigid, &state);
+    rigid_serialize(rigid, &state);
     assert_false(state.failed);
     state = (State){.mode = STATE_LOAD, .data = image, .bytes = bytes};
-    rigid_walk(copy, &state);
+    rigid_serialize(copy, &state);
     assert_false(state.failed);
     free(image);
     for (u32 i = 0; i < 120; i++) {
@@ -379,7 +379,7 @@ int main(void)
         cmocka_unit_test(incline_holds_below_and_slides_above),
         cmocka_unit_test(t_handle_keeps_its_energy),
         cmocka_unit_test(collisions_keep_momentum),
-        cmocka_unit_test(grip_is_a_damped_spring),
+        cmocka_unit_test(grab_is_a_damped_spring),
         cmocka_unit_test(wall_stands_and_sleeps),
         cmocka_unit_test(threads_do_not_change_bits),
         cmocka_unit_test(save_and_load_continue_alike),

@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 typedef struct Roll {
-    f32 speed; /* m/s down the slope */
-    f32 spin;  /* rad/s about the axis across it */
-    f32 side;  /* m that it left its way */
+    f32 speed;            /* m/s down the slope */
+    f32 angular_velocity; /* rad/s about the axis across it */
+    f32 side;             /* m that it left its way */
 } Roll;
 
 /* The shape lies with its local y across the slope, which falls towards −x. */
@@ -21,19 +21,20 @@ static Roll roll(Shape shape, f64 degrees, f32 mu, f32 seconds)
 {
     Rigid *rigid = kit_world(2, 4, KIT_GRAVITY_M_S2);
     Vec3 z = vec3(0.0f, 0.0f, 1.0f);
-    Quat q = kit_turn(z, degrees);
+    Quat q = kit_rotation(z, degrees);
     Vec3 up = quat_rotate(q, vec3(0.0f, 1.0f, 0.0f)),
          down = quat_rotate(q, vec3(-1.0f, 0.0f, 0.0f));
     BodyDef plane = kit_plane(q), def = kit_ball(vec3_scale(up, shape.radius), shape.radius);
     plane.friction = mu;
     def.shape = shape;
     def.mass_kg = 1000.0f * shape_volume(&shape);
-    def.orientation = kit_turn(vec3(1.0f, 0.0f, 0.0f), 90.0);
+    def.orientation = kit_rotation(vec3(1.0f, 0.0f, 0.0f), 90.0);
     def.friction = mu;
     kit_add(rigid, &plane);
     u32 slot = kit_add(rigid, &def);
     kit_run(rigid, seconds);
-    Roll r = {vec3_dot(rigid_velocity(rigid, slot), down), vec3_dot(rigid_spin(rigid, slot), z),
+    Roll r = {vec3_dot(rigid_velocity(rigid, slot), down),
+              vec3_dot(rigid_angular_velocity(rigid, slot), z),
               fabsf(rigid_position(rigid, slot).z)};
     rigid_destroy(rigid);
     return r;
@@ -56,9 +57,9 @@ static void check_roll(const char *name, Shape shape, f64 ratio)
         Roll r = roll(shape, angles[i], 0.8f, 1.0f);
         printf("%s at %2.0f degrees: %.4f m/s^2, expected %.4f; slips %.4f m/s, leaves by %.4f m\n",
                name, angles[i], (double)r.speed, expected,
-               (double)(r.speed - r.spin * shape.radius), (double)r.side);
+               (double)(r.speed - r.angular_velocity * shape.radius), (double)r.side);
         assert_float_equal(r.speed, expected, 0.01 * expected + 0.005);
-        assert_float_equal(r.spin * shape.radius, r.speed, 0.01f * r.speed + 0.01f);
+        assert_float_equal(r.angular_velocity * shape.radius, r.speed, 0.01f * r.speed + 0.01f);
         assert_true(r.side < 0.01f);
     }
 }
@@ -94,11 +95,11 @@ static void sphere_slips_on_a_steep_slope(void **unused)
     Shape ball = {.kind = SHAPE_SPHERE, .radius = 0.25f};
     Roll r = roll(ball, 40.0, (f32)mu, 1.0f);
     f64 speed = (f64)KIT_GRAVITY_M_S2 * (sine - mu * cosine);
-    f64 spin = 2.5 * mu * (f64)KIT_GRAVITY_M_S2 * cosine / (f64)ball.radius;
+    f64 angular_velocity = 2.5 * mu * (f64)KIT_GRAVITY_M_S2 * cosine / (f64)ball.radius;
     printf("slipping: %.4f m/s, expected %.4f; %.4f rad/s, expected %.4f\n", (double)r.speed, speed,
-           (double)r.spin, spin);
+           (double)r.angular_velocity, angular_velocity);
     assert_float_equal(r.speed, speed, 0.01 * speed);
-    assert_float_equal(r.spin, spin, 0.02 * spin);
+    assert_float_equal(r.angular_velocity, angular_velocity, 0.02 * angular_velocity);
 }
 
 int main(void)

@@ -163,7 +163,7 @@ static void keeps_both_momenta(void **unused)
         def.creep = 20.0f;
         def.plastic_max = 0.5f;
         SoftRange range = add_block(&kit, &def);
-        f64 scale = 0.0, before[3], after[3], spin[3], later[3];
+        f64 scale = 0.0, before[3], after[3], angular_velocity[3], later[3];
         for (u32 i = 0; i < range.count; i++) {
             Vec3 x = soft_position(kit.soft, range.first + i);
             Vec3 v = vec3_cross(vec3(0.5f, 1.5f, -1.0f), x);
@@ -172,12 +172,12 @@ static void keeps_both_momenta(void **unused)
             scale += (f64)vec3_length(v) / (f64)soft_inverse_mass(kit.soft, i);
         }
         soft_kit_momentum(&kit, before);
-        spin_of(kit.soft, range, spin);
+        spin_of(kit.soft, range, angular_velocity);
         soft_kit_ticks(&kit, 60);
         soft_kit_momentum(&kit, after);
         spin_of(kit.soft, range, later);
         f64 momentum = soft_kit_drift(before, after, scale);
-        f64 angular = soft_kit_drift(spin, later, scale * 0.5);
+        f64 angular = soft_kit_drift(angular_velocity, later, scale * 0.5);
         printf("%s: in 1440 steps momentum changed by %.1e, angular momentum by %.1e\n",
                cases[k].name, momentum, angular);
         assert_true(momentum < 2e-6);
@@ -192,13 +192,13 @@ static void spins_on(void **unused)
     PL_UNUSED(unused);
     SoftKit kit = soft_kit_create(vec3_zero());
     SoftDef def = match_def(SOFT_MATCH_RIGID);
-    def.spin = vec3(0.0f, 0.0f, 6.0f);
+    def.angular_velocity = vec3(0.0f, 0.0f, 6.0f);
     SoftRange range = add_block(&kit, &def);
-    f64 spin[3], later[3], energy = kinetic(kit.soft, range);
-    spin_of(kit.soft, range, spin);
+    f64 angular_velocity[3], later[3], energy = kinetic(kit.soft, range);
+    spin_of(kit.soft, range, angular_velocity);
     soft_kit_ticks(&kit, 60);
     spin_of(kit.soft, range, later);
-    f64 left = later[2] / spin[2], energy_left = kinetic(kit.soft, range) / energy;
+    f64 left = later[2] / angular_velocity[2], energy_left = kinetic(kit.soft, range) / energy;
     printf("6 rad/s for 1 s: %.5f of the angular momentum, %.5f of the energy left\n", left,
            energy_left);
     assert_true(fabs(left - 1.0) < 1e-4 && fabs(energy_left - 1.0) < 1e-3);

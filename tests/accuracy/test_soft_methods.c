@@ -308,7 +308,7 @@ static void projected_dumbbell_spins_down_exactly(void **unused)
         SoftDef def = plain_def(methods[m]);
         def.stretch_compliance = 0.0f;
         def.iterations = 8;
-        def.spin = vec3(0.0f, 0.0f, 6.0f);
+        def.angular_velocity = vec3(0.0f, 0.0f, 6.0f);
         add_rope(soft, &def, 2, 1.0f);
         f64 before = momenta_of(soft).angular[2];
         run(soft, 30, 1.0f / 60.0f, 1);

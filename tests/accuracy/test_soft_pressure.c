@@ -92,7 +92,7 @@ static void product_is_constant(void **unused)
         SoftDef def = soft_kit_cloth_def();
         def.position = vec3(0.0f, 0.6f, 0.0f);
         def.velocity = vec3(0.2f, -2.0f, 0.0f);
-        def.spin = vec3(3.0f, 1.0f, 5.0f);
+        def.angular_velocity = vec3(3.0f, 1.0f, 5.0f);
         def.mass_kg = 0.5f;
         def.pressure = pressures[k];
         def.stretch_compliance = 2e-4f * 500.0f / pressures[k];

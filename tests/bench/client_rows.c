@@ -123,8 +123,8 @@ void bench_client_judder(Bench *bench)
                    "\"error_mm\":%.6g,\"starved\":%.6g}\n",
                    judder_networks[n].name, judder_player_name((JudderPlayer)p), SECONDS,
                    j.delay_ms, j.delay_p95_ms, j.uniform_m_s2, j.uniform_p99_m_s2, j.throw_m_s2,
-                   j.throw_p99_m_s2, j.spin_rad_s2, j.spin_p99_rad_s2, j.depth_mm, j.error_mm,
-                   j.starved);
+                   j.throw_p99_m_s2, j.angular_acceleration_rad_s2,
+                   j.angular_acceleration_p99_rad_s2, j.depth_mm, j.error_mm, j.starved);
         }
     }
 }

@@ -81,9 +81,9 @@ static void add_ball(Rigid *rigid, u64 seed)
 
 static void tick(Rigid *rigid, Soft *soft, u64 seed, u32 frame)
 {
-    f32 turn = (f32)frame * TICK_S * random_range(seed, 6, 0.2f, 1.0f);
-    f32 speed = random_range(seed, 7, 1.0f, 5.0f) * (1.0f + 0.4f * sinf(3.1f * turn));
-    soft_set_wind(soft, (Vec3){speed * cosf(turn), 0.2f * speed, speed * sinf(turn)}, 1.2f);
+    f32 rotation = (f32)frame * TICK_S * random_range(seed, 6, 0.2f, 1.0f);
+    f32 speed = random_range(seed, 7, 1.0f, 5.0f) * (1.0f + 0.4f * sinf(3.1f * rotation));
+    soft_set_wind(soft, (Vec3){speed * cosf(rotation), 0.2f * speed, speed * sinf(rotation)}, 1.2f);
     rigid_collide(rigid, NULL);
     soft_begin(soft, rigid, NULL, TICK_S);
     rigid_prepare(rigid);

@@ -76,7 +76,7 @@ static int measure(const PoseTrace *trace, const char *name, u32 delay, u32 loss
         PoseSpan span = span_of(trace, f, delay, loss);
         u64 least[2] = {UINT64_MAX, UINT64_MAX};
         u32 size = 0;
-        for (u32 turn = 0; turn < (inherit ? 1 : CODEC_TURNS); turn++) {
+        for (u32 pass = 0; pass < (inherit ? 1 : CODEC_PASSES); pass++) {
             u64 began = clock_now_ns();
             size = pose_encode(coder, &span, now, code, CODE_BYTES_MAX);
             u64 coded = clock_now_ns();

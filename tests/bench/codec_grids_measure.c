@@ -34,7 +34,7 @@ typedef struct Spans {
     GridCodec *coder, *decoder;
     u16 *chunks;
     u8 *state[GRID_STATES], *now, *made, *code;
-    size_t room;
+    size_t capacity;
 } Spans;
 
 static void spans_begin(Spans *b, const MixTables *tables, const FieldDesc *field)
@@ -43,13 +43,13 @@ static void spans_begin(Spans *b, const MixTables *tables, const FieldDesc *fiel
     *b = (Spans){.coder = bench_must(grid_codec_create(tables)),
                  .decoder = tables != NULL ? bench_must(grid_codec_create(tables)) : NULL,
                  .chunks = bench_must(malloc(chunk_count(field) * sizeof(u16))),
-                 .room = bytes * 3 + 4096};
+                 .capacity = bytes * 3 + 4096};
     for (u32 s = 0; s < GRID_STATES; s++) {
         b->state[s] = bench_must(malloc(bytes));
     }
     b->now = bench_must(malloc(bytes));
     b->made = bench_must(malloc(bytes));
-    b->code = bench_must(malloc(b->room));
+    b->code = bench_must(malloc(b->capacity));
 }
 
 static void spans_end(Spans *b)
@@ -92,13 +92,13 @@ typedef struct Figures {
     CodecZstd zstd;
 } Figures;
 
-static u32 code(Spans *b, const GridSpan *span, u32 room, u64 *encode_ns)
+static u32 code(Spans *b, const GridSpan *span, u32 capacity, u64 *encode_ns)
 {
     u64 least = UINT64_MAX;
     u32 size = 0;
-    for (u32 turn = 0; turn < CODEC_TURNS; turn++) {
+    for (u32 pass = 0; pass < CODEC_PASSES; pass++) {
         u64 began = clock_now_ns();
-        size = grid_encode(b->coder, span, b->now, b->code, room);
+        size = grid_encode(b->coder, span, b->now, b->code, capacity);
         least = u64_min(least, clock_now_ns() - began);
     }
     *encode_ns += least;
@@ -109,7 +109,7 @@ static void check(Spans *b, const GridSpan *span, u32 size, Figures *figures, u6
 {
     u64 least = UINT64_MAX;
     bool made = size != 0;
-    for (u32 turn = 0; turn < CODEC_TURNS && made; turn++) {
+    for (u32 pass = 0; pass < CODEC_PASSES && made; pass++) {
         u64 began = clock_now_ns();
         made = grid_decode(b->decoder, span, b->code, size, b->made);
         least = u64_min(least, clock_now_ns() - began);
@@ -174,7 +174,7 @@ static void measure_trace(const MixTables *tables, const GridTrace *trace, u32 d
     u32 chunks = chunk_count(&trace->field);
     for (u32 f = 3 * delay; f < trace->frames; f += step) {
         GridSpan span = span_of(&b, trace, f, delay, 0, chunks, GRID_STATES);
-        u32 size = code(&b, &span, (u32)b.room, &figures->encode_ns);
+        u32 size = code(&b, &span, (u32)b.capacity, &figures->encode_ns);
         check(&b, &span, size, figures, &figures->decode_ns);
         figures->bytes += size;
         figures->most = size > figures->most ? size : figures->most;
@@ -303,18 +303,18 @@ static GridTrace training_world(u32 i)
 }
 
 /* Whole frames and packets, with all numbers of known states; most know all three. */
-static u64 train_frame(Spans *b, const GridTrace *trace, u32 frame, u32 turn)
+static u64 train_frame(Spans *b, const GridTrace *trace, u32 frame, u32 pass)
 {
     static const u8 delays[5] = {6, 2, 6, 3, 12};
     static const u8 knowns[8] = {3, 3, 2, 3, 0, 3, 3, 1};
     u32 chunks = chunk_count(&trace->field), part = u32_max(chunks / 5, 1);
     u64 bytes = 0;
     for (u32 k = 0; k < 2; k++) {
-        u32 first = k == 0 ? 0 : turn * 7 % chunks;
+        u32 first = k == 0 ? 0 : pass * 7 % chunks;
         u32 count = k == 0 ? chunks : u32_min(part, chunks - first);
-        u32 known = knowns[(turn + 3 * k) % 8];
-        GridSpan span = span_of(b, trace, frame, delays[(turn / 3 + k) % 5], first, count, known);
-        bytes += grid_encode(b->coder, &span, b->now, b->code, (u32)b->room);
+        u32 known = knowns[(pass + 3 * k) % 8];
+        GridSpan span = span_of(b, trace, frame, delays[(pass / 3 + k) % 5], first, count, known);
+        bytes += grid_encode(b->coder, &span, b->now, b->code, (u32)b->capacity);
     }
     return bytes;
 }

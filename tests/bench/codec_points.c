@@ -85,20 +85,20 @@ typedef struct Codecs {
     PointCodec *coder, *decoder;
     PointTables *tables;
     u8 *code;
-    u32 room;
+    u32 capacity;
     QPoint *made;
 } Codecs;
 
 static Codecs codecs_create(u32 count)
 {
-    Codecs c = {.tables = bench_must(malloc(sizeof *c.tables)), .room = 256 + count * 32};
+    Codecs c = {.tables = bench_must(malloc(sizeof *c.tables)), .capacity = 256 + count * 32};
     if (!point_tables_load(c.tables)) {
         fprintf(stderr, "plenum-bench: the tables of points cannot be read\n");
         exit(EXIT_FAILURE);
     }
     c.coder = bench_must(point_codec_create(c.tables));
     c.decoder = bench_must(point_codec_create(c.tables));
-    c.code = bench_must(malloc(c.room));
+    c.code = bench_must(malloc(c.capacity));
     c.made = bench_must(calloc(count, sizeof *c.made));
     return c;
 }
@@ -112,16 +112,16 @@ static void codecs_destroy(Codecs *c)
     free(c->made);
 }
 
-static u32 code_span(Codecs *c, const Run *run, u32 frame, u32 from, u32 count, u32 room,
+static u32 code_span(Codecs *c, const Run *run, u32 frame, u32 from, u32 count, u32 capacity,
                      Result *result)
 {
     PointSpan span = span_of(run, frame, from, count);
     const QPoint *now = run->points + (size_t)frame * run->count + from;
     u64 encode_ns = UINT64_MAX, decode_ns = UINT64_MAX;
     u32 size = 0;
-    for (u32 turn = 0; turn < CODEC_TURNS; turn++) {
+    for (u32 pass = 0; pass < CODEC_PASSES; pass++) {
         u64 began = clock_now_ns();
-        size = point_encode(c->coder, &span, now, c->code, room);
+        size = point_encode(c->coder, &span, now, c->code, capacity);
         u64 coded = clock_now_ns();
         if (size == 0) {
             return 0;
@@ -224,7 +224,7 @@ static bool measure(const Run *run)
     for (u32 f = run->first; f < run->frames; f += run->step) {
         for (u32 from = 0; from < run->count; from += POINT_SPAN_MAX) {
             u32 left = run->count - from;
-            code_span(&c, run, f, from, left < POINT_SPAN_MAX ? left : POINT_SPAN_MAX, c.room,
+            code_span(&c, run, f, from, left < POINT_SPAN_MAX ? left : POINT_SPAN_MAX, c.capacity,
                       &whole);
         }
         code_packets(&c, run, f, &packets);
@@ -353,7 +353,7 @@ int codec_points_measure(const CodecPointsJob *job)
 
 /* Spans of a few packets' sizes and whole fields, of all settings in turn. */
 static void train_frame(PointCodec *codec, const PointTrace *trace, QPoint *const *points,
-                        u32 frame, u8 *code, u32 room)
+                        u32 frame, u8 *code, u32 capacity)
 {
     for (u32 k = 0; k < PL_COUNT(settings); k++) {
         bool key = settings[k].back[0] == 0;
@@ -366,7 +366,8 @@ static void train_frame(PointCodec *codec, const PointTrace *trace, QPoint *cons
         for (u32 from = 0; from < trace->count; from += part) {
             u32 count = trace->count - from < part ? trace->count - from : part;
             PointSpan span = span_of(&run, frame, from, count);
-            point_encode(codec, &span, run.points + (size_t)frame * run.count + from, code, room);
+            point_encode(codec, &span, run.points + (size_t)frame * run.count + from, code,
+                         capacity);
         }
     }
 }
@@ -387,14 +388,14 @@ int codec_points_train(const char *path)
         fprintf(stderr, "world %u of %d\n", i + 1, TRAINING_WORLDS);
     }
     PointCodec *codec = bench_must(point_codec_create(NULL));
-    u32 room = 256 + most * 32;
-    u8 *code = bench_must(malloc(room)), *packed = NULL;
+    u32 capacity = 256 + most * 32;
+    u8 *code = bench_must(malloc(capacity)), *packed = NULL;
     if (!point_codec_learn(codec)) {
         bench_must(NULL);
     }
     for (u32 f = 1; f < TRAINING_FRAMES; f += 2) {
         for (u32 i = 0; i < TRAINING_WORLDS; i++) {
-            train_frame(codec, &traces[i], points[i], f + i % 2, code, room);
+            train_frame(codec, &traces[i], points[i], f + i % 2, code, capacity);
         }
     }
     PointTables *tables = bench_must(malloc(sizeof *tables));

@@ -62,12 +62,12 @@ static Rigid *make_cubes(u64 seed)
     add(rigid, box(0.75f, 0.75f, 0.75f), 30.0f, vec3(0.0f, 2.0f, 0.0f), quat_identity());
     for (u32 i = 0; i < SIDE * SIDE; i++) {
         f32 x = ((f32)(i % SIDE) - 14.5f) * 0.8f, z = ((f32)(i / SIDE) - 14.5f) * 0.8f;
-        Quat turn = {1.0f, 0.0f, 0.0f, 0.0f};
+        Quat rotation = {1.0f, 0.0f, 0.0f, 0.0f};
         if (seed % 2 != 0) { /* some start askew */
-            turn.y = random_range(seed, 9000 + i, -0.3f, 0.3f);
-            turn = quat_normalize(turn);
+            rotation.y = random_range(seed, 9000 + i, -0.3f, 0.3f);
+            rotation = quat_normalize(rotation);
         }
-        add(rigid, box(0.2f, 0.2f, 0.2f), 0.6f, vec3(x, 0.2f, z), turn);
+        add(rigid, box(0.2f, 0.2f, 0.2f), 0.6f, vec3(x, 0.2f, z), rotation);
     }
     add(rigid, box(100.0f, 1.0f, 100.0f), 0.0f, vec3(0.0f, -1.0f, 0.0f), quat_identity());
     return rigid;

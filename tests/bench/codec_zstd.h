@@ -9,7 +9,7 @@
 #include "shared/base/base.h"
 
 enum {
-    CODEC_TURNS = 3, /* what is timed is done so often; the shortest turn counts */
+    CODEC_PASSES = 3, /* what is timed is done so often; the shortest turn counts */
 };
 
 enum {

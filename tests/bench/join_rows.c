@@ -223,11 +223,11 @@ static u32 world_bytes(JoinRig *rig)
     Message message = {.kind = MESSAGE_WORLD};
     u32 bytes = 0;
     rig->source->ops->describe(rig->source, &message.world);
-    u8 *plain = bench_must(message_encode(&message, &bytes));
-    BulkContent *content = bench_must(bulk_content_create(plain, bytes));
+    u8 *pgs = bench_must(message_encode(&message, &bytes));
+    BulkContent *content = bench_must(bulk_content_create(pgs, bytes));
     bytes = bulk_content_bytes(content);
     bulk_content_release(content);
-    message_free(plain);
+    message_free(pgs);
     return bytes;
 }
 

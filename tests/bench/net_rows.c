@@ -129,7 +129,7 @@ static void acknowledge(Encoding *e, u32 number)
 
 typedef struct EncodeResult {
     f64 *bytes; /* [count] of one client's snapshots */
-    u32 count, room;
+    u32 count, capacity;
     u64 encoded, served;
 } EncodeResult;
 
@@ -154,7 +154,7 @@ static void run_encoding(Bench *bench, Frame **frames, u32 clients, Packets *pac
             continue;
         }
         bench_sample(bench, (f64)took_ns * 1e-3 / clients);
-        if (result->count < result->room) {
+        if (result->count < result->capacity) {
             result->bytes[result->count++] = (f64)bytes / clients;
         }
     }
@@ -193,8 +193,8 @@ static void measure_encoding(Bench *bench, const char *scene_name)
     char name[64];
     snprintf(name, sizeof name, "net/encode_%s", scene_name);
     for (u32 clients = 1; clients <= CLIENTS_MANY; clients *= CLIENTS_MANY) {
-        EncodeResult result = {.room = 1 << 16};
-        result.bytes = bench_must(malloc(result.room * sizeof *result.bytes));
+        EncodeResult result = {.capacity = 1 << 16};
+        result.bytes = bench_must(malloc(result.capacity * sizeof *result.bytes));
         bench_begin(bench);
         while (bench_again(bench)) {
             run_encoding(bench, frames, clients, &packets, &result);

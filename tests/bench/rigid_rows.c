@@ -151,14 +151,14 @@ void bench_rigid_memory(Bench *bench)
 static size_t image_bytes(Rigid *rigid)
 {
     State state = {.mode = STATE_COUNT};
-    rigid_walk(rigid, &state);
+    rigid_serialize(rigid, &state);
     return state.used;
 }
 
 static u64 state_hash(Rigid *rigid)
 {
     State state = {.mode = STATE_HASH};
-    rigid_walk(rigid, &state);
+    rigid_serialize(rigid, &state);
     return state.hash;
 }
 
@@ -167,7 +167,7 @@ static void walk_timed(Bench *bench, Rigid *rigid, StateMode mode, Jobs *jobs, u
 {
     State state = {.mode = mode, .data = image, .bytes = bytes, .jobs = jobs};
     u64 began_ns = clock_now_ns();
-    rigid_walk(rigid, &state);
+    rigid_serialize(rigid, &state);
     f64 took_ms = (f64)(clock_now_ns() - began_ns) * 1e-6;
     bench_sample(bench, took_ms);
     run_took(bench, took_ms);

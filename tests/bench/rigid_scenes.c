@@ -93,7 +93,7 @@ static void add_pyramid(Setup *s, u32 n)
 }
 
 /* Uniform over rotations (Shoemake 1992). */
-static Quat random_turn(u64 counter)
+static Quat random_rotation(u64 counter)
 {
     f32 u = random_f32(SEED, counter), a = sqrtf(1.0f - u), b = sqrtf(u);
     f32 v = 2.0f * PI_F * random_f32(SEED, counter + 1);
@@ -133,10 +133,10 @@ static Shape random_hull(Setup *s, u32 points, u64 counter)
     Vec3 cloud[HULL_VERTICES_MAX];
     for (u32 i = 0; i < points; i++, counter += 4) {
         f32 y = 1.0f - 2.0f * ((f32)i + 0.5f) / (f32)points, across = sqrtf(1.0f - y * y);
-        f32 turn = 2.3999632f * (f32)i + random_range(SEED, counter, -0.2f, 0.2f);
+        f32 rotation = 2.3999632f * (f32)i + random_range(SEED, counter, -0.2f, 0.2f);
         f32 radius = random_range(SEED, counter + 1, 0.28f, 0.4f);
-        cloud[i] = vec3(1.2f * radius * across * trig_cos_f32(turn), 0.8f * radius * y,
-                        radius * across * trig_sin_f32(turn));
+        cloud[i] = vec3(1.2f * radius * across * trig_cos_f32(rotation), 0.8f * radius * y,
+                        radius * across * trig_sin_f32(rotation));
     }
     return kept(s, SHAPE_HULL, geometry_hull(cloud, points, HULL_VERTICES_MAX, NULL));
 }
@@ -172,7 +172,7 @@ static void add_drop(Setup *s, u32 count, f32 side)
     for (u32 i = 0; i < count; i++) {
         u64 counter = 16u * (u64)i;
         add_body(s, random_shape(i % 3, counter), bin_place(i, side, 1.0f, counter),
-                 random_turn(counter + 3), SETUP_DENSITY, 0);
+                 random_rotation(counter + 3), SETUP_DENSITY, 0);
     }
 }
 
@@ -196,7 +196,7 @@ static void add_hulls(Setup *s, u32 count)
         Shape shape = i % 4 == 1   ? round_shape(SHAPE_CYLINDER, counter)
                       : i % 4 == 3 ? round_shape(SHAPE_CONE, counter)
                                    : hulls[i / 4 % 4];
-        add_body(s, shape, bin_place(i, side, 1.0f, counter), random_turn(counter + 3),
+        add_body(s, shape, bin_place(i, side, 1.0f, counter), random_rotation(counter + 3),
                  SETUP_DENSITY, 0);
     }
 }
@@ -236,7 +236,7 @@ static void add_hills(Setup *s, u32 count)
                       : i % 6 == 3 ? round_shape(SHAPE_CYLINDER, counter)
                       : i % 6 == 4 ? round_shape(SHAPE_CONE, counter)
                                    : hulls[i / 6 % 2];
-        add_body(s, shape, bin_place(i, 20.0f, 5.0f, counter), random_turn(counter + 3),
+        add_body(s, shape, bin_place(i, 20.0f, 5.0f, counter), random_rotation(counter + 3),
                  SETUP_DENSITY, 0);
     }
 }
@@ -271,12 +271,12 @@ static void add_figure(Setup *s, Vec3 pelvis, f32 yaw, u32 family)
         {3, 5, -0.24f, 0.30f, -2.3f, 0.0f}, {4, 6, 0.24f, 0.30f, -2.3f, 0.0f},
         {7, 9, -0.1f, -0.48f, 0.0f, 2.3f},  {8, 10, 0.1f, -0.48f, 0.0f, 2.3f},
     };
-    Quat turn = turned(vec3(0.0f, 1.0f, 0.0f), yaw);
+    Quat rotation = turned(vec3(0.0f, 1.0f, 0.0f), yaw);
     Quat lying = turned(vec3(0.0f, 0.0f, 1.0f), 0.5f * PI_F);
     u32 first = s->body_count;
     for (u32 i = 0; i < 11; i++) {
-        Vec3 at = vec3_add(pelvis, quat_rotate(turn, vec3(parts[i].x, parts[i].y, 0.0f)));
-        Quat q = parts[i].lies ? quat_mul(turn, lying) : turn;
+        Vec3 at = vec3_add(pelvis, quat_rotate(rotation, vec3(parts[i].x, parts[i].y, 0.0f)));
+        Quat q = parts[i].lies ? quat_mul(rotation, lying) : rotation;
         add_body(s, capsule(parts[i].radius, parts[i].half), at, q, SETUP_DENSITY, family);
     }
     for (u32 i = 0; i < 10; i++) {
@@ -284,8 +284,8 @@ static void add_figure(Setup *s, Vec3 pelvis, f32 yaw, u32 family)
             .kind = joints[i].lower < joints[i].upper ? SETUP_HINGE : SETUP_BALL,
             .a = first + joints[i].a,
             .b = first + joints[i].b,
-            .anchor = vec3_add(pelvis, quat_rotate(turn, vec3(joints[i].x, joints[i].y, 0.0f))),
-            .axis = quat_rotate(turn, vec3(1.0f, 0.0f, 0.0f)),
+            .anchor = vec3_add(pelvis, quat_rotate(rotation, vec3(joints[i].x, joints[i].y, 0.0f))),
+            .axis = quat_rotate(rotation, vec3(1.0f, 0.0f, 0.0f)),
             .lower = joints[i].lower,
             .upper = joints[i].upper,
         };

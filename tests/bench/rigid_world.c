@@ -9,9 +9,9 @@
 /* A rotation that takes x to the unit axis. */
 static Quat frame_along(Vec3 axis)
 {
-    Vec3 x = vec3(1.0f, 0.0f, 0.0f), turn = vec3_cross(x, axis);
+    Vec3 x = vec3(1.0f, 0.0f, 0.0f), rotation = vec3_cross(x, axis);
     f32 w = 1.0f + vec3_dot(x, axis);
-    return w > 1e-6f ? quat_normalize((Quat){w, turn.x, turn.y, turn.z})
+    return w > 1e-6f ? quat_normalize((Quat){w, rotation.x, rotation.y, rotation.z})
                      : (Quat){0.0f, 0.0f, 1.0f, 0.0f};
 }
 

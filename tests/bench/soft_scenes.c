@@ -228,11 +228,11 @@ SoftHeap soft_heap_create(u32 side)
         soft_heap_tick(&heap, NULL);
     }
     State state = {.mode = STATE_COUNT};
-    soft_walk(heap.soft, &state);
+    soft_serialize(heap.soft, &state);
     heap.bytes = state.used;
     heap.image = need(malloc(heap.bytes));
     state = (State){.mode = STATE_SAVE, .data = heap.image, .bytes = heap.bytes};
-    soft_walk(heap.soft, &state);
+    soft_serialize(heap.soft, &state);
     return heap;
 }
 
@@ -246,7 +246,7 @@ void soft_heap_destroy(SoftHeap *heap)
 void soft_heap_restart(SoftHeap *heap)
 {
     State state = {.mode = STATE_LOAD, .data = heap->image, .bytes = heap->bytes};
-    soft_walk(heap->soft, &state);
+    soft_serialize(heap->soft, &state);
     if (state.failed) {
         stop("heap", "cannot be loaded");
     }

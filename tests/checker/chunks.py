@@ -145,7 +145,7 @@ def read_chunk(field, chunk, bits, base):
     return state
 
 
-def read_plain(field, chunks, data, start, end, older):
+def read_fallback(field, chunks, data, start, end, older):
     """A plain span: the chunks' states; older: the newest older state of each, or None."""
     bits = BitReader(data, start, end)
     states = [read_chunk(field, c, bits, older[i] if older else None) for i, c in enumerate(chunks)]

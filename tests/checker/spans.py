@@ -1,6 +1,6 @@
 """Spans: several chunks of one field coded together."""
 
-from chunks import POINTS, POSES, SCALARS, read_plain
+from chunks import POINTS, POSES, SCALARS, read_fallback
 from grids import GridDecoder, read_scalars
 from points import PointDecoder
 from poses import PoseDecoder
@@ -22,7 +22,7 @@ def split(field, chunks, elements):
 def read_span(field, chunks, plain, data, start, end, older, back, turn_shift=0):
     """States of the chunks; older: for each older state, newest first, those of the chunks."""
     if plain:
-        return read_plain(field, chunks, data, start, end, older[0] if older else None)
+        return read_fallback(field, chunks, data, start, end, older[0] if older else None)
     n = sum(len(field.chunks[c]) for c in chunks)
     flat = [join(states) for states in older]
     if field.kind == POINTS:

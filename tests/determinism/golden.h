@@ -199,10 +199,10 @@ static inline void golden_act(GoldenHands *hands, World *world, u32 tick)
 static inline u64 golden_event(const Event *event, u64 hash)
 {
     const Entity *entity = &event->entity;
-    u32 numbers[] = {event->kind,     event->user,      event->sequence, (u32)event->code,
-                     event->a,        event->b,         event->element,  entity->id,
-                     entity->field,   entity->first,    entity->count,   entity->generation,
-                     entity->movable, entity->look.kind};
+    u32 numbers[] = {
+        event->kind,   event->user,        event->sequence, (u32)event->code,       event->a,
+        event->b,      event->element,     entity->id,      entity->field,          entity->first,
+        entity->count, entity->generation, entity->movable, entity->appearance.kind};
     f32 values[] = {event->position.x, event->position.y, event->position.z,
                     event->impulse,    event->speed,      entity->mass_kg};
     hash = hash_bytes(numbers, sizeof numbers, hash);

@@ -44,13 +44,13 @@ int main(int argc, char **argv)
         return 1;
     }
     build(rigid, count, timing);
-    Grip grip = {.body = rigid_at(rigid, 5),
-                 .local = {0.1f, 0.1f, 0.0f},
-                 .target = {1.0f, 2.0f, 1.0f},
-                 .frequency = 5.0f,
-                 .damping = 1.0f,
-                 .force_max = 5e4f};
-    rigid_grip_add(rigid, &grip);
+    RigidGrab grab = {.body = rigid_at(rigid, 5),
+                      .local = {0.1f, 0.1f, 0.0f},
+                      .target = {1.0f, 2.0f, 1.0f},
+                      .frequency = 5.0f,
+                      .damping = 1.0f,
+                      .force_max = 5e4f};
+    rigid_grab_add(rigid, &grab);
     u64 start = 0;
     for (u32 i = 0; i < ticks; i++) {
         if (i == 100) {
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
                (double)(clock_now_ns() - start) / 1e6 / (ticks - 100), stats.touching, stats.awake);
     }
     State state = {.mode = STATE_HASH};
-    rigid_walk(rigid, &state);
+    rigid_serialize(rigid, &state);
     printf("%016" PRIx64 "\n", state.hash);
     rigid_destroy(rigid);
     return 0;

@@ -87,7 +87,7 @@ static inline void soft_world_blocks(SoftWorld *world)
         soft_world_need(soft_mesh_box(&mesh, vec3(0.4f, 0.3f, 0.3f), cells, true, &error) == 0,
                         error.text);
         def.position = vec3(-2.0f + 0.8f * (f32)i, 0.5f, 1.0f);
-        def.spin = vec3(1.0f, 2.0f, (f32)i);
+        def.angular_velocity = vec3(1.0f, 2.0f, (f32)i);
         def.mass_kg = 20.0f;
         def.bend = SOFT_BEND_NONE;
         def.stretch_compliance = i == 1 ? 1e-5f : -1.0f;
@@ -172,12 +172,12 @@ static inline void soft_world_destroy(SoftWorld *world)
 static inline void soft_world_tick(SoftWorld *world, u32 tick, Jobs *jobs)
 {
     if (tick == 5) {
-        SoftGrip grip = {.particle = 47 * 48, .stiffness = 500.0f, .damping = 2.0f};
-        grip.force_max = 200.0f;
-        soft_grip_add(world->soft, &grip);
+        SoftGrab grab = {.particle = 47 * 48, .stiffness = 500.0f, .damping = 2.0f};
+        grab.force_max = 200.0f;
+        soft_grab_add(world->soft, &grab);
     }
     if (tick >= 5) {
-        soft_grip(world->soft, 0)->target =
+        soft_grab(world->soft, 0)->target =
             vec3(-2.0f + 0.05f * (f32)(tick % 40), 1.0f, 0.5f - 0.02f * (f32)(tick % 30));
     }
     rigid_collide(world->rigid, jobs);
@@ -190,16 +190,16 @@ static inline void soft_world_tick(SoftWorld *world, u32 tick, Jobs *jobs)
     rigid_finish(world->rigid);
 }
 
-static inline void soft_world_walk(SoftWorld *world, State *state)
+static inline void soft_world_serialize(SoftWorld *world, State *state)
 {
-    rigid_walk(world->rigid, state);
-    soft_walk(world->soft, state);
+    rigid_serialize(world->rigid, state);
+    soft_serialize(world->soft, state);
 }
 
 static inline u64 soft_world_hash(SoftWorld *world)
 {
     State state = {.mode = STATE_HASH};
-    soft_world_walk(world, &state);
+    soft_world_serialize(world, &state);
     return state.hash;
 }
 

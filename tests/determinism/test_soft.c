@@ -67,11 +67,11 @@ static void image_goes_on_bit_for_bit(void **unused)
         soft_world_tick(&world, i, NULL);
     }
     State count = {.mode = STATE_COUNT};
-    soft_world_walk(&world, &count);
+    soft_world_serialize(&world, &count);
     u8 *image = calloc(1, count.used);
     assert_non_null(image);
     State save = {.mode = STATE_SAVE, .data = image, .bytes = count.used};
-    soft_world_walk(&world, &save);
+    soft_world_serialize(&world, &save);
     assert_false(save.failed);
     run(&world, SAVED_AT, NULL, whole);
     /* Into a fresh world, and back in time in the first. */
@@ -79,7 +79,7 @@ static void image_goes_on_bit_for_bit(void **unused)
     SoftWorld *const worlds[] = {&other, &world};
     for (u32 i = 0; i < PL_COUNT(worlds); i++) {
         State load = {.mode = STATE_LOAD, .data = image, .bytes = count.used};
-        soft_world_walk(worlds[i], &load);
+        soft_world_serialize(worlds[i], &load);
         assert_false(load.failed);
         run(worlds[i], SAVED_AT, NULL, rest);
         expect_same(whole, rest, SAVED_AT);

@@ -15,7 +15,7 @@
 
 /*
  * What is held moves with the cursor, not when the server's answer is shown. How much earlier, and
- * how near it stays to the target, the unit test of client/hand/held.h measures in simulated time:
+ * how near it stays to the target, the unit test of client/hand/drag.h measures in simulated time:
  * here a loaded machine has its say.
  */
 static void check_hand(const char *report)

@@ -256,7 +256,7 @@ static void touch(const Geometry *geometry, Reader *reader)
     BodyDef def = body_def_default();
     def.shape = shape;
     def.motion = BODY_STATIC;
-    if (!body_def_is_sane(&def)) {
+    if (!body_def_is_valid(&def)) {
         return;
     }
     ShapePose ground = {&shape, vec3_zero(), quat_identity()};
@@ -275,7 +275,7 @@ static void touch(const Geometry *geometry, Reader *reader)
         def.orientation = quat_normalize(
             (Quat){read_between(reader, -1.0f, 1.0f), read_between(reader, -1.0f, 1.0f),
                    read_between(reader, -1.0f, 1.0f), read_between(reader, 0.01f, 1.0f)});
-        if (!body_def_is_sane(&def)) {
+        if (!body_def_is_valid(&def)) {
             continue;
         }
         ShapePose pose = {&solid, def.position, def.orientation};

@@ -14,7 +14,7 @@
 
 enum {
     STATE_BYTES = 1 << 14,
-    ROOM = 1 << 17,
+    CAPACITY = 1 << 17,
     HEAD = 6
 };
 
@@ -63,7 +63,7 @@ static void run(const u8 *data, size_t size)
         }
     }
     static u32 states[GRID_STATES][STATE_BYTES / 4], made[STATE_BYTES / 4], again[STATE_BYTES / 4];
-    static u8 code[ROOM];
+    static u8 code[CAPACITY];
     size_t bytes = grid_span_bytes(&span);
     CHECK(bytes <= STATE_BYTES);
     u32 known = data[5] % (GRID_STATES + 1), part = (u32)(size - HEAD) / (known + 1);

@@ -13,7 +13,7 @@
 
 enum {
     POINTS = 255,
-    ROOM = 1 << 14
+    CAPACITY = 1 << 14
 };
 
 static PointCodec *codec;
@@ -32,7 +32,7 @@ static void run(const u8 *data, size_t size)
         return;
     }
     QPoint states[POINT_STATES][POINTS], made[POINTS], again[POINTS];
-    u8 code[ROOM];
+    u8 code[CAPACITY];
     PointSpan span = {.count = data[0]};
     u32 known = data[1] % (POINT_STATES + 1), part = (u32)size / (known + 1);
     for (u32 s = 0; s < known; s++) { /* the oldest first; each is known when the next is decoded */

@@ -13,7 +13,7 @@
 
 enum {
     POSES = 64,
-    ROOM = 1 << 14
+    CAPACITY = 1 << 14
 };
 
 static PoseCodec *codec;
@@ -32,7 +32,7 @@ static void run(const u8 *data, size_t size)
         return;
     }
     QPose states[POSE_STATES][POSES], made[POSES], again[POSES];
-    u8 code[ROOM];
+    u8 code[CAPACITY];
     PoseSpan span = {.count = 1 + data[0] % POSES, .rotation_bits = 9 + data[1] % 2};
     u32 known = data[1] / 2 % (POSE_STATES + 1), part = (u32)size / (known + 1);
     for (u32 s = 0; s < known; s++) {

@@ -9,7 +9,7 @@
 
 static void look_soft(const Scene *scene, const SceneSoft *soft)
 {
-    CHECK(soft->mesh < scene->soft_mesh_count && soft->look.soft == soft->mesh + 1);
+    CHECK(soft->mesh < scene->soft_mesh_count && soft->appearance.soft == soft->mesh + 1);
     const SoftMesh *mesh = &scene->soft_meshes[soft->mesh];
     CHECK(soft->mass_kg > 0.0f && vec3_is_finite(soft->position) && mesh->point_count > 0);
     CHECK(soft->first_pin + soft->pin_count <= scene->pin_count);
@@ -26,7 +26,7 @@ static void look_soft(const Scene *scene, const SceneSoft *soft)
     }
 }
 
-static void look(const Scene *scene, const ErrorText *error)
+static void appearance(const Scene *scene, const ErrorText *error)
 {
     if (scene == NULL) {
         CHECK(error->code < 0 && error->text[0] != 0 && strchr(error->text, '\n') == NULL);
@@ -46,7 +46,7 @@ static void look(const Scene *scene, const ErrorText *error)
         CHECK(scene->geometries[i]->id == i && vec3_is_finite(scene->geometries[i]->bounds.max));
     }
     for (u32 i = 0; i < scene->soft_count; i++) {
-        look_soft(scene, &scene->softs[i]);
+        look_soft(scene, &scene->soft_bodies[i]);
     }
 }
 
@@ -54,10 +54,10 @@ static void run(const u8 *data, size_t bytes)
 {
     ErrorText error = {0};
     Scene *parsed = scene_parse((const char *)data, bytes, "fuzz.json", &error);
-    look(parsed, &error);
+    appearance(parsed, &error);
     memset(&error, 0, sizeof error);
     Scene *packed = scene_from_bytes(data, (u32)bytes, &error);
-    look(packed, &error);
+    appearance(packed, &error);
     if (parsed != NULL) {
         Scene *again = scene_from_bytes(parsed->bytes, parsed->byte_count, &error);
         CHECK(again != NULL && again->body_count == parsed->body_count);

@@ -368,11 +368,11 @@ static Frame *next_frame(Dice *dice, FieldSet *fields, const Frame *before, u64 
     return frame;
 }
 
-static void thin_all(ChunkCache *cache, const FieldSet *fields)
+static void decimate_all(ChunkCache *cache, const FieldSet *fields)
 {
     for (u32 f = 0; f < fields->count; f++) {
         if (fields->fields[f].kind == FIELD_POINTS) {
-            chunk_cache_thin(cache, f, 0, fields->fields[f].capacity);
+            chunk_cache_decimate(cache, f, 0, fields->fields[f].capacity);
         }
     }
 }
@@ -409,7 +409,7 @@ static void make_packets(Material *material, FieldSet *fields, Flow flow)
         frame_release(frame);
         if (tick % 2 == 0) {
             chunk_cache_begin(cache, &history);
-            thin_all(cache, fields);
+            decimate_all(cache, fields);
             snapshot_sender_build(sender, cache, NULL, &header, flow.narrow ? 200 : 1 << 16,
                                   stream.now_ms, 100, emit, &stream);
         }

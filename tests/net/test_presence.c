@@ -89,13 +89,13 @@ static void crowd_stop(Crowd *crowd)
 }
 
 /* What `client` believes that `user` holds. */
-static u32 holds_of(const Crowd *crowd, u32 client, u32 user)
+static u32 grabbed_by(const Crowd *crowd, u32 client, u32 user)
 {
     u32 count = 0;
     const Presence *hands = connection_presences(crowd->clients[client], &count);
     for (u32 i = 0; i < count; i++) {
         if (hands[i].user == user) {
-            return hands[i].holds;
+            return hands[i].grabbed;
         }
     }
     return 0;
@@ -106,7 +106,7 @@ static u32 hands_full(const Crowd *crowd, u32 client)
     u32 count = 0, full = 0;
     const Presence *hands = connection_presences(crowd->clients[client], &count);
     for (u32 i = 0; i < count; i++) {
-        full += hands[i].holds != 0;
+        full += hands[i].grabbed != 0;
         for (u32 k = 0; k < i; k++) {
             assert_int_not_equal(hands[i].user, hands[k].user);
         }
@@ -142,7 +142,7 @@ static void test_many_hands(void **state)
     crowd_steps(&crowd, 400);
     for (u32 i = 1; i < USERS; i++) {
         u32 user = connection_user(crowd.clients[i]);
-        assert_int_equal(holds_of(&crowd, i, user), crowd.entity);
+        assert_int_equal(grabbed_by(&crowd, i, user), crowd.entity);
     }
     crowd_until(&crowd, 1, USERS);
     /* It never lets go of what is held meanwhile. */
@@ -150,17 +150,17 @@ static void test_many_hands(void **state)
         crowd_steps(&crowd, 20);
         for (u32 i = 0; i < USERS; i++) {
             u32 user = connection_user(crowd.clients[i]);
-            assert_int_equal(holds_of(&crowd, i, user), crowd.entity);
+            assert_int_equal(grabbed_by(&crowd, i, user), crowd.entity);
         }
     }
     /* Who lets go is known to himself soon, and to all. */
     u32 released = connection_user(crowd.clients[40]);
     crowd_input(&crowd, 40, INPUT_RELEASE);
     crowd_steps(&crowd, 250);
-    assert_int_equal(holds_of(&crowd, 40, released), 0);
+    assert_int_equal(grabbed_by(&crowd, 40, released), 0);
     crowd_until(&crowd, 1, USERS - 1);
     for (u32 i = 1; i < USERS; i++) {
-        assert_int_equal(holds_of(&crowd, i, released), 0);
+        assert_int_equal(grabbed_by(&crowd, i, released), 0);
     }
     /* Who leaves has no hand any more, once the server knows; a narrow line takes its time. */
     connection_destroy(crowd.clients[--crowd.count]);

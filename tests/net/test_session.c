@@ -91,18 +91,18 @@ static i32 refusal(Connection *client)
 static void test_memory(void **state)
 {
     enum {
-        ROOM = 24 << 20
+        CAPACITY = 24 << 20
     };
     PL_UNUSED(state);
     Rig rig;
     HostOptions options = {.clients_max = 4, .snapshot_rate = 30, .open_role = ROLE_OPERATOR};
-    options.memory_max_bytes = memory_resident_bytes() + ROOM;
+    options.memory_max_bytes = memory_resident_bytes() + CAPACITY;
     rig_start(&rig, &options);
     Connection *first = rig_connect(&rig, "first");
     assert_true(rig_until(&first, 1, CONNECTION_LIVE));
-    u8 *more = malloc(2 * ROOM);
+    u8 *more = malloc(2 * CAPACITY);
     assert_non_null(more);
-    memset(more, 1, 2 * ROOM);
+    memset(more, 1, 2 * CAPACITY);
     rig_poll(&first, 1, 1.2);
     Input spawn = {.kind = INPUT_SPAWN, .rotation = quat_identity()};
     spawn.ray.direction = vec3(0.0f, 0.0f, 1.0f);
@@ -114,7 +114,7 @@ static void test_memory(void **state)
     assert_non_null(strstr(connection_error(second)->text, "memory is used up"));
     connection_destroy(second);
     assert_int_equal(connection_state(first), CONNECTION_LIVE);
-    assert_int_equal(more[ROOM], 1);
+    assert_int_equal(more[CAPACITY], 1);
     free(more);
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) /* they keep what is freed */
     rig_poll(&first, 1, 1.2);
@@ -251,7 +251,7 @@ static void test_inputs(void **state)
     const Presence *presences = connection_presences(clients[1], &count);
     assert_int_equal(count, 1);
     assert_int_equal(presences[0].user, connection_user(clients[0]));
-    assert_int_equal(presences[0].holds, 1);
+    assert_int_equal(presences[0].grabbed, 1);
     /* A ray that misses, a thing that is not, a kind that the role may not: refused and told. */
     Input miss = grab_of(clients[1], 1, vec3(3.0f, 1.0f, 0.0f));
     Input nothing = grab_of(clients[1], 9999, vec3(0.0f, 1.0f, 0.0f));

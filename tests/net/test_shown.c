@@ -97,15 +97,16 @@ static void watch_balls(Watch *w, const ShownPoint *points, u32 count)
     const Entity *entities = connection_entities(w->client, &entity_count, NULL);
     for (u32 i = 0; i < entity_count; i++) {
         ShownPose pose;
-        if (entities[i].look.kind != APPEARANCE_SHAPE ||
-            entities[i].look.shape.kind != SHAPE_SPHERE ||
+        if (entities[i].appearance.kind != APPEARANCE_SHAPE ||
+            entities[i].appearance.shape.kind != SHAPE_SPHERE ||
             !timeline_pose(connection_timeline(w->client), entities[i].field, entities[i].first,
                            &pose)) {
             continue;
         }
         for (u32 k = 0; k < count; k++) {
             f32 away = vec3_distance(points[k].position, pose.position);
-            w->shown.depth_m = fmax(w->shown.depth_m, (f64)(entities[i].look.shape.radius - away));
+            w->shown.depth_m =
+                fmax(w->shown.depth_m, (f64)(entities[i].appearance.shape.radius - away));
         }
     }
 }
@@ -141,7 +142,7 @@ static void watch_points(Watch *w)
     }
     for (u32 i = 0; i < entity_count; i++) {
         const Entity *entity = &entities[i];
-        if (entity->look.kind != APPEARANCE_CLOTH) {
+        if (entity->appearance.kind != APPEARANCE_CLOTH) {
             continue;
         }
         ShownPoint *points = w->points + entity->first;
@@ -150,7 +151,7 @@ static void watch_points(Watch *w)
             there += points[k].generation != 0;
         }
         w->shown.pieces = w->shown.pieces || (there != 0 && there != entity->count);
-        u32 columns = entity->look.grid[0];
+        u32 columns = entity->appearance.grid[0];
         if (there == entity->count && columns > 0) {
             w->shown.edge = fmax(w->shown.edge, (f64)edge_longest(points, there, columns));
         }
@@ -179,13 +180,13 @@ static void watch_steps(Watch *w)
 }
 
 /* As programs do with each picture: the server hears of its client in time. */
-static void look(Connection *client)
+static void appearance(Connection *client)
 {
     const SceneCamera *camera = &connection_scene(client)->camera;
     Vec3 forward =
         vec3_normalize_or(vec3_sub(camera->target, camera->eye), vec3(0.0f, 0.0f, -1.0f));
     SnapshotView view = {.eye = camera->eye, .forward = forward, .pixels_per_radian = 800.0f};
-    connection_look(client, &view, (Ray){camera->eye, forward}, false);
+    connection_view(client, &view, (Ray){camera->eye, forward}, false);
 }
 
 /* Seconds of the world; the server stands from `stall_s` on, < 0: never. */
@@ -216,7 +217,7 @@ static Shown watch(const char *name, Line line, f64 stall_s, f64 end_s)
         f64 now_s = join_rig_ms(&w->rig) * 1e-3 + stood_s;
         if (connection_state(w->client) == CONNECTION_LIVE && now_s >= next_s) {
             next_s = now_s + PICTURE_S;
-            look(w->client);
+            appearance(w->client);
             watch_joints(w);
             watch_points(w);
             watch_steps(w);

@@ -35,7 +35,7 @@ static inline Vec3 any_direction(Any *any)
     } while (vec3_length_squared(v) > 1.0f || vec3_length_squared(v) < 0.01f);
     return vec3_normalize_or(v, vec3(1.0f, 0.0f, 0.0f));
 }
-static inline Quat any_turn(Any *any)
+static inline Quat any_rotation(Any *any)
 {
     Vec3 v = any_vec(any, -1.0f, 1.0f);
     f32 w = any_between(any, -1.0f, 1.0f);

@@ -16,16 +16,16 @@ static const f32 hand_per_s2 = 900.0f; /* of a hand's spring, over the mass */
 static const f32 hand_damping_per_s = 60.0f;
 static const f32 two_pi = 6.2831853f;
 
-typedef struct CloudGrip {
+typedef struct CloudGrab {
     u32 live, point;
     Vec3 target;
-} CloudGrip;
+} CloudGrab;
 
 typedef struct Cloud {
     Matter base;
     u32 field, stiffness, entity;
     Vec3 positions[CLOUD_POINTS], velocities[CLOUD_POINTS];
-    CloudGrip grips[GRIPS_MAX];
+    CloudGrab grabs[GRIPS_MAX];
 } Cloud;
 
 Vec3 cloud_place(u32 point)
@@ -76,7 +76,7 @@ static void clear(Matter *matter)
 {
     Cloud *cloud = (Cloud *)matter;
     memset(cloud->velocities, 0, sizeof cloud->velocities);
-    memset(cloud->grips, 0, sizeof cloud->grips);
+    memset(cloud->grabs, 0, sizeof cloud->grabs);
     for (u32 i = 0; i < CLOUD_POINTS; i++) {
         cloud->positions[i] = cloud_place(i);
     }
@@ -91,9 +91,9 @@ static int fill(Matter *matter, ErrorText *error)
                      .generation = world_generation(matter->world),
                      .count = CLOUD_POINTS,
                      .mass_kg = CLOUD_POINTS * CLOUD_POINT_KG,
-                     .look = {.kind = APPEARANCE_SPRITES,
-                              .color = {0.8f, 0.3f, 0.2f, 1.0f},
-                              .radius = CLOUD_RADIUS_M}};
+                     .appearance = {.kind = APPEARANCE_SPRITES,
+                                    .color = {0.8f, 0.3f, 0.2f, 1.0f},
+                                    .radius = CLOUD_RADIUS_M}};
     snprintf(entity.name, sizeof entity.name, "cloud");
     int result = world_add_entity(matter, &entity);
     cloud->entity = entity.id;
@@ -106,10 +106,10 @@ static void substep(Matter *matter, f32 h)
     f32 omega = two_pi * CLOUD_SPRING_HZ;
     f32 k = omega * omega * world_value(matter->world, cloud->stiffness)[0];
     for (u32 g = 0; g < GRIPS_MAX; g++) {
-        const CloudGrip *grip = &cloud->grips[g];
-        if (grip->live) {
-            Vec3 *v = &cloud->velocities[grip->point];
-            Vec3 to = vec3_sub(grip->target, cloud->positions[grip->point]);
+        const CloudGrab *grab = &cloud->grabs[g];
+        if (grab->live) {
+            Vec3 *v = &cloud->velocities[grab->point];
+            Vec3 to = vec3_sub(grab->target, cloud->positions[grab->point]);
             *v = vec3_add_scaled(*v, h * hand_per_s2, to);
             *v = vec3_scale(*v, 1.0f / (1.0f + h * hand_damping_per_s));
         }
@@ -164,27 +164,27 @@ static i32 grab(Matter *matter, const Entity *entity, const Input *input)
 {
     Cloud *cloud = (Cloud *)matter;
     for (i32 g = 0; g < GRIPS_MAX; g++) {
-        if (!cloud->grips[g].live) {
-            cloud->grips[g] = (CloudGrip){1, input->element, point(matter, entity, input)};
+        if (!cloud->grabs[g].live) {
+            cloud->grabs[g] = (CloudGrab){1, input->element, point(matter, entity, input)};
             return g;
         }
     }
     return -1;
 }
 
-static void drag(Matter *matter, u32 grip, Vec3 target)
+static void drag(Matter *matter, u32 grab, Vec3 target)
 {
-    ((Cloud *)matter)->grips[grip].target = target;
+    ((Cloud *)matter)->grabs[grab].target = target;
 }
 
-static void release(Matter *matter, u32 grip)
+static void release(Matter *matter, u32 grab)
 {
-    ((Cloud *)matter)->grips[grip] = (CloudGrip){0};
+    ((Cloud *)matter)->grabs[grab] = (CloudGrab){0};
 }
 
-static bool holds(const Matter *matter, u32 grip)
+static bool grabs(const Matter *matter, u32 grab)
 {
-    return grip < GRIPS_MAX && ((const Cloud *)matter)->grips[grip].live == 1;
+    return grab < GRIPS_MAX && ((const Cloud *)matter)->grabs[grab].live == 1;
 }
 
 static void push(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse)
@@ -194,26 +194,26 @@ static void push(Matter *matter, const Entity *entity, const Input *input, Vec3 
     *v = vec3_add_scaled(*v, 1.0f / CLOUD_POINT_KG, impulse);
 }
 
-static void walk_names(Matter *matter, State *state)
+static void serialize_names(Matter *matter, State *state)
 {
     Cloud *cloud = (Cloud *)matter;
     state_bytes(state, &cloud->entity, sizeof cloud->entity);
 }
 
-static void walk(Matter *matter, State *state)
+static void serialize(Matter *matter, State *state)
 {
     Cloud *cloud = (Cloud *)matter;
     state_part(state, "cloud");
     state_bytes(state, cloud->positions, sizeof cloud->positions);
     state_bytes(state, cloud->velocities, sizeof cloud->velocities);
-    state_bytes(state, cloud->grips, sizeof cloud->grips);
+    state_bytes(state, cloud->grabs, sizeof cloud->grabs);
     for (u32 i = 0; i < CLOUD_POINTS && state->mode == STATE_LOAD; i++) {
         state->failed = state->failed || !state_vector_is_bounded(cloud->positions[i]) ||
                         !state_vector_is_bounded(cloud->velocities[i]);
     }
     for (u32 g = 0; g < GRIPS_MAX && state->mode == STATE_LOAD; g++) {
-        state->failed = state->failed || cloud->grips[g].point >= CLOUD_POINTS ||
-                        !state_vector_is_bounded(cloud->grips[g].target);
+        state->failed = state->failed || cloud->grabs[g].point >= CLOUD_POINTS ||
+                        !state_vector_is_bounded(cloud->grabs[g].target);
     }
 }
 
@@ -247,10 +247,10 @@ const MatterOps cloud_matter = {
     .grab = grab,
     .drag = drag,
     .release = release,
-    .holds = holds,
+    .grabs = grabs,
     .push = push,
-    .walk_names = walk_names,
-    .walk = walk,
+    .serialize_names = serialize_names,
+    .serialize = serialize,
     .owns = owns,
     .owns_all = owns_all,
 };

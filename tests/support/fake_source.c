@@ -29,7 +29,7 @@ typedef struct FakeSource {
     u32 input_count, hold_count;
     const u8 *scene_bytes; /* NULL: the scene's own */
     u32 scene_byte_count;
-    Input holds[64]; /* grabs and releases to announce with the next frame */
+    Input grabbed[64]; /* grabs and releases to announce with the next frame */
     void (*wake)(void *context);
     void *wake_context;
 } FakeSource;
@@ -94,8 +94,8 @@ static Frame *fake_take(Source *source)
         s->any = true;
         frame = frame_make(s, s->hold_count);
         for (u32 i = 0; i < s->hold_count; i++) {
-            const Input *hold = &s->holds[i];
-            frame->events[i].kind = EVENT_HOLD;
+            const Input *hold = &s->grabbed[i];
+            frame->events[i].kind = EVENT_GRAB;
             frame->events[i].user = hold->user;
             frame->events[i].sequence = hold->sequence;
             frame->events[i].a = hold->kind == INPUT_GRAB ? hold->entity : 0;
@@ -130,9 +130,9 @@ static u32 fake_input(Source *source, const Input *inputs, u32 count)
         if (s->input_count < FAKE_INPUTS_MAX) {
             s->inputs[s->input_count++] = inputs[i];
         }
-        bool holds = inputs[i].kind == INPUT_GRAB || inputs[i].kind == INPUT_RELEASE;
-        if (holds && s->hold_count < PL_COUNT(s->holds)) {
-            s->holds[s->hold_count++] = inputs[i];
+        bool grabbed = inputs[i].kind == INPUT_GRAB || inputs[i].kind == INPUT_RELEASE;
+        if (grabbed && s->hold_count < PL_COUNT(s->grabbed)) {
+            s->grabbed[s->hold_count++] = inputs[i];
         }
     }
     pthread_mutex_unlock(&s->mutex);
@@ -203,9 +203,9 @@ Source *fake_source_create(void)
         entity->first = i;
         entity->count = 1;
         entity->mass_kg = 1.0f;
-        entity->look.kind = APPEARANCE_SHAPE;
-        entity->look.shape.kind = SHAPE_SPHERE;
-        entity->look.shape.radius = 0.4f;
+        entity->appearance.kind = APPEARANCE_SHAPE;
+        entity->appearance.shape.kind = SHAPE_SPHERE;
+        entity->appearance.shape.radius = 0.4f;
     }
     pthread_mutex_init(&s->mutex, NULL);
     return &s->base;

@@ -94,12 +94,12 @@ void field_source_entities(Entity entities[FIELD_SOURCE_FIELDS])
         entity->movable = 1;
         entity->count = fields->fields[i].capacity;
         entity->mass_kg = 1.0f;
-        entity->look.kind = (AppearanceKind)kinds[i];
-        entity->look.roughness = 0.6f;
-        memcpy(entity->look.color, colors[i], sizeof entity->look.color);
-        memcpy(entity->look.color2, colors[i], sizeof entity->look.color2);
+        entity->appearance.kind = (AppearanceKind)kinds[i];
+        entity->appearance.roughness = 0.6f;
+        memcpy(entity->appearance.color, colors[i], sizeof entity->appearance.color);
+        memcpy(entity->appearance.color2, colors[i], sizeof entity->appearance.color2);
     }
-    entities[FIELD_SWARM].look.shape = (Shape){.kind = SHAPE_SPHERE, .radius = 0.1f};
+    entities[FIELD_SWARM].appearance.shape = (Shape){.kind = SHAPE_SPHERE, .radius = 0.1f};
     field_set_release(fields);
 }
 

@@ -141,7 +141,7 @@ void join_rig_start_with(JoinRig *rig, Source *source)
     CHECK(rig->host != NULL);
     /* Whole milliseconds, so that rounding is the same in every run. */
     rig->start_ns = rig->now_ns = (clock_now_ns() / MS + 1) * MS;
-    host_turn(rig->host, rig->now_ns);
+    host_iterate(rig->host, rig->now_ns);
 }
 
 void join_rig_stop(JoinRig *rig)
@@ -169,7 +169,7 @@ void join_rig_step(JoinRig *rig, Connection **clients, u32 count)
 {
     rig->now_ns += MS;
     u64 began_ns = clock_now_ns();
-    host_turn(rig->host, rig->now_ns);
+    host_iterate(rig->host, rig->now_ns);
     rig->host_ns += clock_now_ns() - began_ns;
     for (u32 i = 0; i < count; i++) {
         if (((rig->now_ns - rig->start_ns) / MS + i) % rig->poll_ms == 0) {
@@ -230,18 +230,18 @@ u8 *join_large_scene(u32 byte_count, u32 *bytes)
         "\"shape\": {\"kind\": \"terrain\", \"columns\": %u, \"rows\": %u, \"spacing\": 1, "
         "\"heights\": [";
     u32 side = (u32)ceil(sqrt(byte_count / 4.0));
-    size_t room = sizeof head + 64 + 2 * (size_t)side * side, used;
+    size_t capacity = sizeof head + 64 + 2 * (size_t)side * side, used;
     ErrorText error = {0};
-    char *json = malloc(room);
+    char *json = malloc(capacity);
     if (json == NULL) {
         return NULL;
     }
-    used = (size_t)snprintf(json, room, head, side, side);
+    used = (size_t)snprintf(json, capacity, head, side, side);
     for (u32 i = 0; i < side * side; i++) {
         json[used++] = '7';
         json[used++] = ',';
     }
-    used += (size_t)snprintf(json + used - 1, room - used + 1, "]}}]}") - 1;
+    used += (size_t)snprintf(json + used - 1, capacity - used + 1, "]}}]}") - 1;
     Scene *scene = scene_parse(json, used, "large", &error);
     free(json);
     CHECK(scene != NULL);

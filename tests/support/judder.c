@@ -1,7 +1,7 @@
 /* judder.c: server, network, players and the differentiation. */
 #include "tests/support/judder.h"
 
-#include "client/link/ground.h"
+#include "client/link/static_colliders.h"
 #include "protocol/field/history.h"
 #include "shared/base/check.h"
 #include "shared/math/random.h"
@@ -211,7 +211,7 @@ typedef struct Play {
     Timeline *timeline;
     Entity entities[2];
     EntityList entity_list; /* of those, for the ground */
-    Ground *ground;
+    StaticColliders *ground;
     /* of the fixed player */
     bool begun;
     f64 first_s;
@@ -368,13 +368,13 @@ static void receive(Play *play, f64 now_s)
 typedef struct Shown {
     f64 tick;
     Vec3 even, ball;
-    Quat spin;
+    Quat angular_velocity;
     bool starved;
 } Shown;
 
 static bool show_ours(Play *play, f64 now_s, Shown *shown)
 {
-    ground_update(play->ground, &play->entity_list, play->timeline);
+    static_colliders_update(play->ground, &play->entity_list, play->timeline);
     timeline_advance(play->timeline, (u64)(now_s * 1e9));
     ShownPose poses[BODIES];
     for (u32 i = 0; i < BODIES; i++) {
@@ -385,16 +385,16 @@ static bool show_ours(Play *play, f64 now_s, Shown *shown)
     shown->tick = timeline_tick(play->timeline);
     shown->even = poses[BODY_EVEN].position;
     shown->ball = poses[BODY_BALL].position;
-    shown->spin = poses[BODY_SPIN].orientation;
+    shown->angular_velocity = poses[BODY_SPIN].orientation;
     return true;
 }
 
-static void qpose(const ChunkState *state, u32 i, Vec3 *position, Quat *turn)
+static void qpose(const ChunkState *state, u32 i, Vec3 *position, Quat *rotation)
 {
     QPose pose;
     memcpy(&pose, state->state + i * sizeof pose, sizeof pose);
     *position = dequantize_position(&bodies_field, pose.position);
-    *turn = dequantize_rotation(pose.rotation);
+    *rotation = dequantize_rotation(pose.rotation);
 }
 
 /* Linear between the states around the tick, or the state at its end. */
@@ -421,7 +421,7 @@ static bool show_linear(Play *play, f64 tick, Shown *shown)
     shown->tick = (f64)from->tick + (f64)share * gap;
     shown->even = vec3_lerp(a[BODY_EVEN], b[BODY_EVEN], share);
     shown->ball = vec3_lerp(a[BODY_BALL], b[BODY_BALL], share);
-    shown->spin = quat_nlerp(p[BODY_SPIN], q[BODY_SPIN], share);
+    shown->angular_velocity = quat_nlerp(p[BODY_SPIN], q[BODY_SPIN], share);
     return true;
 }
 
@@ -471,7 +471,7 @@ static f64 series_quantile(Series *series, f64 q)
 }
 
 /* Angle turned from a to b about (1, 1, 1). */
-static f64 turned(Quat a, Quat b)
+static f64 rotated(Quat a, Quat b)
 {
     Quat d = quat_mul(b, quat_conjugate(a));
     f64 along = ((f64)d.x + (f64)d.y + (f64)d.z) / sqrt(3.0);
@@ -482,7 +482,7 @@ static f64 turned(Quat a, Quat b)
 }
 
 typedef struct Measure {
-    Series even, ball, spin, delay;
+    Series even, ball, angular_velocity, delay;
     Shown last[2]; /* the former two pictures, newer first */
     u32 seen, starved;
     Judder judder;
@@ -500,8 +500,9 @@ static void measure(Measure *m, const Play *play, f64 now_s, const Shown *shown)
         if (phase > NEAR_BOUNCE_S && phase < arc_s - NEAR_BOUNCE_S) {
             series_add(&m->ball, fall + GRAVITY);
         }
-        f64 spin = turned(b->spin, shown->spin) - turned(a->spin, b->spin);
-        series_add(&m->spin, spin * per_s2);
+        f64 angular_velocity = rotated(b->angular_velocity, shown->angular_velocity) -
+                               rotated(a->angular_velocity, b->angular_velocity);
+        series_add(&m->angular_velocity, angular_velocity * per_s2);
         j->went_back |= shown->tick < b->tick;
     }
     series_add(&m->delay, 1e3 * (tick_known(play, now_s) - shown->tick) / TICK_RATE);
@@ -527,20 +528,20 @@ static void measure_finish(Measure *m)
     j->uniform_p99_m_s2 = series_quantile(&m->even, 0.99);
     j->throw_m_s2 = series_quantile(&m->ball, 1.0);
     j->throw_p99_m_s2 = series_quantile(&m->ball, 0.99);
-    j->spin_rad_s2 = series_quantile(&m->spin, 1.0);
-    j->spin_p99_rad_s2 = series_quantile(&m->spin, 0.99);
+    j->angular_acceleration_rad_s2 = series_quantile(&m->angular_velocity, 1.0);
+    j->angular_acceleration_p99_rad_s2 = series_quantile(&m->angular_velocity, 0.99);
     j->starved = m->seen > 0 ? (f64)m->starved / m->seen : 0.0;
     free(m->even.values);
     free(m->ball.values);
-    free(m->spin.values);
+    free(m->angular_velocity.values);
     free(m->delay.values);
 }
 
 static Entity entity_of(u32 body, Shape shape)
 {
     Entity entity = {.id = body + 1, .first = body, .count = 1};
-    entity.look.kind = APPEARANCE_SHAPE;
-    entity.look.shape = shape;
+    entity.appearance.kind = APPEARANCE_SHAPE;
+    entity.appearance.shape = shape;
     return entity;
 }
 
@@ -559,7 +560,7 @@ static void play_begin(Play *play, const JudderNetwork *network, f64 seconds)
     play->sender = must(snapshot_sender_create(play->fields));
     play->receiver = must(snapshot_receiver_create(play->fields));
     play->timeline = must(timeline_create(play->receiver, TICK_RATE, 30));
-    play->ground = must(ground_create(play->fields));
+    play->ground = must(static_colliders_create(play->fields));
     play->entities[0] =
         entity_of(BODY_BALL, (Shape){.kind = SHAPE_SPHERE, .radius = (f32)BALL_RADIUS_M});
     play->entities[1] = entity_of(BODY_GROUND, (Shape){.kind = SHAPE_PLANE});
@@ -579,7 +580,7 @@ static void play_end(Play *play)
 {
     free(play->flying);
     free(play->recorded_s);
-    ground_destroy(play->ground);
+    static_colliders_destroy(play->ground);
     timeline_destroy(play->timeline);
     snapshot_receiver_destroy(play->receiver);
     snapshot_sender_destroy(play->sender);
@@ -594,7 +595,7 @@ Judder judder_play(const JudderNetwork *network, JudderPlayer player, f64 second
     play_begin(play, network, seconds);
     u32 pictures = (u32)(seconds * PICTURES);
     Measure m = {0};
-    Series *series[] = {&m.even, &m.ball, &m.spin, &m.delay};
+    Series *series[] = {&m.even, &m.ball, &m.angular_velocity, &m.delay};
     for (u32 i = 0; i < PL_COUNT(series); i++) {
         series[i]->values = must(calloc(pictures + 1, sizeof(f64)));
     }

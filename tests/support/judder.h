@@ -38,9 +38,10 @@ typedef enum JudderPlayer {
 typedef struct Judder {
     f64 uniform_m_s2, uniform_p99_m_s2; /* a body at an even 2 m/s: shown acceleration */
     f64 throw_m_s2, throw_p99_m_s2;     /* a bouncing ball in flight: less gravity's 9.81 m/s² */
-    f64 spin_rad_s2, spin_p99_rad_s2;   /* a body at an even 6 rad/s */
-    f64 depth_mm;                       /* of the ball under the ground that it bounces off */
-    f64 error_mm;                       /* of the even body against the truth at the shown tick */
+    f64 angular_acceleration_rad_s2, angular_acceleration_p99_rad_s2; /* a body at an even 6 rad/s
+                                                                           */
+    f64 depth_mm; /* of the ball under the ground that it bounces off */
+    f64 error_mm; /* of the even body against the truth at the shown tick */
     f64 delay_ms; /* mean: what is shown is older than the fastest packet could make it */
     f64 delay_p95_ms;
     f64 starved;    /* share of pictures with nothing newer than what is shown */

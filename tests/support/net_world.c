@@ -20,8 +20,8 @@ static const f32 floor_m = 0.2f;
 static const f32 point_gap_m = 0.1f;
 
 typedef struct Body {
-    Vec3 at, v, spin;
-    Quat turn;
+    Vec3 at, v, angular_velocity;
+    Quat rotation;
     bool awake;
 } Body;
 
@@ -40,8 +40,8 @@ static void kick(Body *bodies, u32 count, u64 seed, u32 number, f32 half)
         Body *body = &bodies[i];
         body->v = vec3_add_scaled(body->v, blow / f32_max(distance, 0.3f), away);
         body->v.y += random_range(seed, dice + 2 + 2 * i, 2.0f, 6.0f);
-        body->spin = vec3_scale(vec3(away.z, 0.5f, -away.x),
-                                random_range(seed, dice + 3 + 2 * i, 0.5f, 3.0f));
+        body->angular_velocity = vec3_scale(vec3(away.z, 0.5f, -away.x),
+                                            random_range(seed, dice + 3 + 2 * i, 0.5f, 3.0f));
         body->awake = true;
     }
 }
@@ -53,15 +53,16 @@ static void body_step(Body *body)
     }
     body->v.y -= 9.81f * tick_s;
     body->at = vec3_add_scaled(body->at, tick_s, body->v);
-    Quat turn = {1.0f, 0.5f * tick_s * body->spin.x, 0.5f * tick_s * body->spin.y,
-                 0.5f * tick_s * body->spin.z};
-    body->turn = quat_normalize(quat_mul(turn, body->turn));
+    Quat rotation = {1.0f, 0.5f * tick_s * body->angular_velocity.x,
+                     0.5f * tick_s * body->angular_velocity.y,
+                     0.5f * tick_s * body->angular_velocity.z};
+    body->rotation = quat_normalize(quat_mul(rotation, body->rotation));
     if (body->at.y < floor_m) {
         body->at.y = floor_m;
         body->v = vec3(0.6f * body->v.x, -0.3f * body->v.y, 0.6f * body->v.z);
-        body->spin = vec3_scale(body->spin, 0.6f);
+        body->angular_velocity = vec3_scale(body->angular_velocity, 0.6f);
         if (vec3_length(body->v) < 0.25f) {
-            body->v = body->spin = vec3_zero();
+            body->v = body->angular_velocity = vec3_zero();
             body->awake = false;
         }
     }
@@ -88,7 +89,7 @@ static void frame_fill(const NetWorld *world, Frame *frame, const Body *bodies, 
     for (u32 i = 0; i < world->bodies; i++) {
         quantize_position(&world->fields->fields[NET_FIELD_BODIES], bodies[i].at,
                           poses[i].position);
-        poses[i].rotation = quantize_rotation(bodies[i].turn);
+        poses[i].rotation = quantize_rotation(bodies[i].rotation);
         poses[i].flags = (u16)(POSE_LIVE | (bodies[i].awake ? POSE_AWAKE : 0));
         poses[i].generation = 1;
     }
@@ -127,7 +128,7 @@ static bool frames_make(NetWorld *world, Body *bodies, u32 side, u64 seed)
     for (u32 i = 0; i < world->bodies; i++) {
         bodies[i].at =
             vec3((f32)(i % edge) * body_gap_m - half, floor_m, (f32)(i / edge) * body_gap_m - half);
-        bodies[i].turn = quat_identity();
+        bodies[i].rotation = quat_identity();
     }
     for (u32 t = 0; t < world->count; t++) {
         if (t % KICK_TICKS == 0) {

@@ -294,18 +294,18 @@ char *file_text(const char *path)
     if (file == NULL) {
         return NULL;
     }
-    size_t used = 0, room = 4096;
-    char *text = malloc(room);
+    size_t used = 0, capacity = 4096;
+    char *text = malloc(capacity);
     size_t got;
-    while (text != NULL && (got = fread(text + used, 1, room - used - 1, file)) > 0) {
+    while (text != NULL && (got = fread(text + used, 1, capacity - used - 1, file)) > 0) {
         used += got;
-        if (room - used < 2) {
-            char *larger = realloc(text, room * 2);
+        if (capacity - used < 2) {
+            char *larger = realloc(text, capacity * 2);
             if (larger == NULL) {
                 break;
             }
             text = larger;
-            room *= 2;
+            capacity *= 2;
         }
     }
     fclose(file);

@@ -77,12 +77,12 @@ Shape kit_ball_shape(f32 radius)
     return (Shape){.kind = SHAPE_SPHERE, .radius = radius};
 }
 
-Quat kit_turn_z(f32 angle)
+Quat kit_rotation_z(f32 angle)
 {
     return (Quat){trig_cos_f32(0.5f * angle), 0.0f, 0.0f, trig_sin_f32(0.5f * angle)};
 }
 
-Quat kit_turn(Vec3 axis, f64 degrees)
+Quat kit_rotation(Vec3 axis, f64 degrees)
 {
     f64 sine, cosine;
     trig_sincos(degrees * (3.14159265358979 / 360.0), &sine, &cosine);
@@ -134,18 +134,18 @@ u32 kit_add(Rigid *rigid, const BodyDef *def)
 u64 kit_hash(Rigid *rigid)
 {
     State state = {.mode = STATE_HASH};
-    rigid_walk(rigid, &state);
+    rigid_serialize(rigid, &state);
     return state.hash;
 }
 
 u8 *kit_save(Rigid *rigid, size_t *bytes)
 {
     State count = {.mode = STATE_COUNT};
-    rigid_walk(rigid, &count);
+    rigid_serialize(rigid, &count);
     u8 *image = calloc(1, count.used);
     State save = {.mode = STATE_SAVE, .data = image, .bytes = count.used};
     if (image != NULL) {
-        rigid_walk(rigid, &save);
+        rigid_serialize(rigid, &save);
     }
     if (image == NULL || save.failed || save.used != count.used) {
         fprintf(stderr, "the world cannot be saved\n");
@@ -158,7 +158,7 @@ u8 *kit_save(Rigid *rigid, size_t *bytes)
 bool kit_load(Rigid *rigid, u8 *image, size_t bytes)
 {
     State load = {.mode = STATE_LOAD, .data = image, .bytes = bytes};
-    rigid_walk(rigid, &load);
+    rigid_serialize(rigid, &load);
     return !load.failed;
 }
 
@@ -198,7 +198,7 @@ KitMotion kit_motion(const Rigid *rigid)
         }
         Vec3 x = rigid_centre(rigid, i), v = rigid_velocity(rigid, i);
         Quat q = rigid_orientation(rigid, i);
-        Vec3 w = quat_rotate_inverse(q, rigid_spin(rigid, i));
+        Vec3 w = quat_rotate_inverse(q, rigid_angular_velocity(rigid, i));
         Symmetric3 inertia = rigid_inertia(rigid, i);
         Vec3 own = symmetric_mul(&inertia, w), l = quat_rotate(q, own);
         sum.energy += 0.5 * m * (f64)vec3_dot(v, v) + 0.5 * (f64)vec3_dot(w, own);

@@ -23,10 +23,10 @@ void kit_tick_awake(Rigid *rigid);
 u32 kit_join(Rigid *rigid, const JointDef *def);
 Shape kit_ball_shape(f32 radius);
 /* A rotation about z, radians. */
-Quat kit_turn_z(f32 angle);
+Quat kit_rotation_z(f32 angle);
 
 /* A rotation about the unit axis by the angle in degrees. */
-Quat kit_turn(Vec3 axis, f64 degrees);
+Quat kit_rotation(Vec3 axis, f64 degrees);
 
 /* Definitions with friction 0.6 and the mass of 1000 kg/m³. */
 BodyDef kit_box(Vec3 position, Vec3 half);

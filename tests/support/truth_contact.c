@@ -130,16 +130,16 @@ static f64 energy_of_a_throw(TruthCase *c)
     f32 size = truth_log_range(c, 0.02f, 2.0f);
     Geometry *ground = add_ground(c, trial.rigid, 4.0f);
     BodyDef def = tumbler(c, size);
-    f32 speed = truth_range(c, 0.0f, 20.0f), spin = truth_range(c, 0.0f, 30.0f);
+    f32 speed = truth_range(c, 0.0f, 20.0f), angular_velocity = truth_range(c, 0.0f, 30.0f);
     def.position = vec3(0.0f, 2.0f * size + truth_range(c, 0.0f, 2.0f), 0.0f);
     def.orientation = truth_rotation(c);
     def.velocity = vec3_scale(truth_direction(c), speed);
     def.velocity.y = -fabsf(def.velocity.y);
-    def.spin = vec3_scale(truth_direction(c), spin);
+    def.angular_velocity = vec3_scale(truth_direction(c), angular_velocity);
     def.friction = truth_range(c, 0.0f, 1.0f);
     def.restitution = truth_pick(c, 2) == 0 ? 0.0f : truth_range(c, 0.0f, 1.0f);
     u32 slot = kit_add(trial.rigid, &def);
-    truth_say(c, " %.3g m/s %.3g rad/s mu %.2g e %.2g", (double)speed, (double)spin,
+    truth_say(c, " %.3g m/s %.3g rad/s mu %.2g e %.2g", (double)speed, (double)angular_velocity,
               (double)def.friction, (double)def.restitution);
     f64 first = energy_of(&trial), least = first, rise = 0.0;
     f64 spring =
@@ -170,9 +170,9 @@ static f64 rolling_goes_on(TruthCase *c)
                         .radius = radius,
                         .half_height = radius * truth_range(c, 0.5f, 2.0f)};
     def.mass_kg = 1000.0f * shape_volume(&def.shape);
-    def.orientation = kit_turn(vec3(1.0f, 0.0f, 0.0f), 90.0);
+    def.orientation = kit_rotation(vec3(1.0f, 0.0f, 0.0f), 90.0);
     def.velocity = vec3(speed, 0.0f, 0.0f);
-    def.spin = vec3(0.0f, 0.0f, -speed / radius);
+    def.angular_velocity = vec3(0.0f, 0.0f, -speed / radius);
     u32 slot = kit_add(trial.rigid, &def);
     f64 worst = 0.0;
     u32 ticks = ticks_in(&trial, 5.0f);
@@ -205,7 +205,7 @@ static void add_crowd(TruthCase *c, Rigid *rigid, u32 only)
                             truth_range(c, -2.0f, 2.0f));
         def.orientation = truth_rotation(c);
         def.velocity = vec3_scale(truth_direction(c), 5.0f);
-        def.spin = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 20.0f));
+        def.angular_velocity = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 20.0f));
         def.restitution = truth_pick(c, 2) == 0 ? 0.0f : 0.5f;
         def.family = 1;
         if (only == CROWD || only == i) {
@@ -257,23 +257,24 @@ static f64 slanting_blow(TruthCase *c)
     truth_say(c, " r %.3g m e %.2g mu %.2g v %.3g %.3g m/s w %.3g rad/s", (double)r, (double)e,
               (double)mu, (double)vx, (double)vy, (double)wz);
     def.velocity = vec3(vx, vy, 0.0f);
-    def.spin = vec3(0.0f, 0.0f, wz);
+    def.angular_velocity = vec3(0.0f, 0.0f, wz);
     def.friction = ground.friction = mu;
     def.restitution = e;
     def.linear_damping = def.angular_damping = 0.0f;
     kit_add(trial.rigid, &ground);
     u32 ball = kit_add(trial.rigid, &def);
-    f32 slip = vx + wz * r, grip = -slip * (2.0f / 7.0f), most = mu * (1.0f + e) * -vy;
-    f32 push = f32_clamp(grip, -most, most);
+    f32 slip = vx + wz * r, grab = -slip * (2.0f / 7.0f), most = mu * (1.0f + e) * -vy;
+    f32 push = f32_clamp(grab, -most, most);
     Vec3 v = vec3(vx + push, -e * vy, 0.0f);
     f32 w = wz + push * r / (0.4f * r * r);
     u32 ticks = ticks_in(&trial, 0.6f);
     for (u32 i = 0; i < ticks; i++) {
         kit_tick(trial.rigid);
     }
-    Vec3 after = rigid_velocity(trial.rigid, ball), spin = rigid_spin(trial.rigid, ball);
+    Vec3 after = rigid_velocity(trial.rigid, ball),
+         angular_velocity = rigid_angular_velocity(trial.rigid, ball);
     f32 scale = sqrtf(vx * vx + vy * vy) + fabsf(wz) * r;
-    f64 error = (f64)(vec3_distance(after, v) + r * fabsf(spin.z - w)) / (f64)scale;
+    f64 error = (f64)(vec3_distance(after, v) + r * fabsf(angular_velocity.z - w)) / (f64)scale;
     rigid_destroy(trial.rigid);
     return error;
 }
@@ -359,7 +360,7 @@ static f64 elastic_gas(TruthCase *c)
         }
         def.orientation = truth_rotation(c);
         def.velocity = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 6.0f));
-        def.spin = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 6.0f));
+        def.angular_velocity = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 6.0f));
         def.linear_damping = def.angular_damping = 0.0f;
         def.friction = 0.0f;
         def.restitution = 1.0f;
@@ -463,7 +464,7 @@ static f64 twist_slows(TruthCase *c)
     }
     f64 slows = (f64)friction * 9.81 * sum / square;
     def.friction = ground.friction = friction;
-    def.spin = vec3(0.0f, lasts_s * (f32)slows, 0.0f);
+    def.angular_velocity = vec3(0.0f, lasts_s * (f32)slows, 0.0f);
     kit_add(trial.rigid, &ground);
     u32 slot = kit_add(trial.rigid, &def);
     truth_say(c, " %s %.3g x %.3g m mu %.2f", round ? "disc" : "plate", (double)x, (double)z,
@@ -471,12 +472,12 @@ static f64 twist_slows(TruthCase *c)
     for (u32 i = ticks_in(&trial, 0.2f * lasts_s); i > 0; i--) {
         kit_tick(trial.rigid);
     }
-    f32 from = rigid_spin(trial.rigid, slot).y;
+    f32 from = rigid_angular_velocity(trial.rigid, slot).y;
     u32 ticks = ticks_in(&trial, 0.4f * lasts_s);
     for (u32 i = 0; i < ticks; i++) {
         kit_tick(trial.rigid);
     }
-    f64 slowed = (f64)(from - rigid_spin(trial.rigid, slot).y) * (f64)rate_hz / ticks;
+    f64 slowed = (f64)(from - rigid_angular_velocity(trial.rigid, slot).y) * (f64)rate_hz / ticks;
     rigid_destroy(trial.rigid);
     return fabs(slowed / slows - 1.0);
 }
@@ -605,11 +606,11 @@ static u32 fill_heap(TruthCase *c, Rigid *rigid, f32 size)
     f32 side = 4.0f * size;
     kit_add(rigid, &ground);
     for (u32 i = 0; i < 4; i++) {
-        Quat turn = kit_turn(vec3(0.0f, 1.0f, 0.0f), 90.0 * i);
-        BodyDef wall = kit_box(quat_rotate(turn, vec3(side + size, 2.0f * side, 0.0f)),
+        Quat rotation = kit_rotation(vec3(0.0f, 1.0f, 0.0f), 90.0 * i);
+        BodyDef wall = kit_box(quat_rotate(rotation, vec3(side + size, 2.0f * side, 0.0f)),
                                vec3(size, 2.0f * side, 2.0f * side));
         wall.motion = BODY_STATIC;
-        wall.orientation = turn;
+        wall.orientation = rotation;
         kit_add(rigid, &wall);
     }
     u32 count = 2 + truth_pick(c, 23);
@@ -623,7 +624,7 @@ static u32 fill_heap(TruthCase *c, Rigid *rigid, f32 size)
                             truth_range(c, -2.0f, 2.0f) * size);
         def.orientation = truth_rotation(c);
         def.velocity = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 5.0f));
-        def.spin = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 20.0f));
+        def.angular_velocity = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 20.0f));
         def.friction = friction;
         kit_add(rigid, &def);
     }

@@ -99,14 +99,14 @@ static u32 join(World *world, JointKind kind, i32 a, Vec3 anchor_a, u32 b, Vec3 
     def.anchor_a = anchor_a;
     def.anchor_b = anchor_b;
     /* Hinges turn about z. */
-    def.frame_a = def.frame_b = kit_turn(vec3(0.0f, 1.0f, 0.0f), -90.0);
+    def.frame_a = def.frame_b = kit_rotation(vec3(0.0f, 1.0f, 0.0f), -90.0);
     return kit_join(world->rigid, &def);
 }
 
 /* ---- free rotation ---- */
 
 /* The worst of energy and of the vector of angular momentum. */
-static f64 spin_change(World *world, f64 seconds)
+static f64 angular_velocity_change(World *world, f64 seconds)
 {
     KitFlight flight = kit_fly(world->rigid, ticks_of(world, seconds));
     rigid_destroy(world->rigid);
@@ -120,11 +120,12 @@ static f64 free_spin(TruthCase *c)
     f32 y = x * truth_log_range(c, 0.2f, 1.0f), z = x * truth_log_range(c, 0.1f, 1.0f);
     BodyDef def = body_of(box_of(x, y, z), 8000.0f * x * y * z);
     def.orientation = truth_rotation(c);
-    f32 spin = truth_range(c, 1.0f, 30.0f);
-    def.spin = vec3_scale(truth_direction(c), spin);
+    f32 angular_velocity = truth_range(c, 1.0f, 30.0f);
+    def.angular_velocity = vec3_scale(truth_direction(c), angular_velocity);
     kit_add(world.rigid, &def);
-    truth_say(c, "box of %.3f x %.3f x %.3f m, %.1f rad/s", (f64)x, (f64)y, (f64)z, (f64)spin);
-    return spin_change(&world, 20.0);
+    truth_say(c, "box of %.3f x %.3f x %.3f m, %.1f rad/s", (f64)x, (f64)y, (f64)z,
+              (f64)angular_velocity);
+    return angular_velocity_change(&world, 20.0);
 }
 
 /* About the middle axis, as near to it as it begins: it flips again and again. */
@@ -132,11 +133,12 @@ static f64 t_handle(TruthCase *c)
 {
     World world = draw_world(c, 1, 0.0);
     BodyDef def = body_of(box_of(0.3f, 0.1f, 0.02f), 2.0f);
-    f32 spin = truth_range(c, 2.0f, 20.0f);
-    def.spin = vec3(0.001f * spin, spin, 0.001f * spin);
+    f32 angular_velocity = truth_range(c, 2.0f, 20.0f);
+    def.angular_velocity =
+        vec3(0.001f * angular_velocity, angular_velocity, 0.001f * angular_velocity);
     kit_add(world.rigid, &def);
-    truth_say(c, "%.1f rad/s", (f64)spin);
-    return spin_change(&world, 600.0);
+    truth_say(c, "%.1f rad/s", (f64)angular_velocity);
+    return angular_velocity_change(&world, 600.0);
 }
 
 /* ---- free flight ---- */
@@ -148,7 +150,7 @@ static f64 parabola(TruthCase *c)
     f32 place = truth_log_range(c, 0.1f, 20.0f), speed = truth_range(c, 0.0f, 20.0f);
     def.position = vec3_scale(truth_direction(c), place);
     def.velocity = vec3_scale(truth_direction(c), speed);
-    def.spin = vec3_scale(truth_direction(c), 5.0f);
+    def.angular_velocity = vec3_scale(truth_direction(c), 5.0f);
     u32 slot = kit_add(world.rigid, &def);
     u32 ticks = ticks_of(&world, 2.0);
     f64 worst = 0.0;
@@ -181,25 +183,25 @@ typedef struct Top {
  * A body of revolution about y with its pivot at the origin, `arm` below its centre, in steady
  * precession: Ω (I₃ ω₃ − I₁ Ω cos θ) = m g l about the vertical, the slow one of the two.
  */
-static bool top_start(Top *top, Shape shape, f32 mass, f64 spin)
+static bool top_start(Top *top, Shape shape, f32 mass, f64 angular_velocity)
 {
     Rigid *rigid = top->world.rigid;
     BodyDef def = body_of(shape, mass);
     f64 tilt = top->tilt, s = sin(tilt), k = cos(tilt);
     def.position = vec3((f32)(top->arm * s), (f32)(top->arm * k), 0.0f);
-    def.orientation = kit_turn(vec3(0.0f, 0.0f, 1.0f), -tilt / DEGREE);
+    def.orientation = kit_rotation(vec3(0.0f, 0.0f, 1.0f), -tilt / DEGREE);
     top->slot = kit_add(rigid, &def);
     Symmetric3 inertia = rigid_inertia(rigid, top->slot);
     f64 m = (f64)mass, along = (f64)inertia.yy, moment = m * GRAVITY * top->arm;
     f64 across = (f64)inertia.xx + m * top->arm * top->arm;
     /* across k Ω² − along spin Ω + moment = 0 */
-    f64 root = along * along * spin * spin - 4.0 * across * k * moment;
+    f64 root = along * along * angular_velocity * angular_velocity - 4.0 * across * k * moment;
     if (root < 0.0) {
         return false;
     }
-    f64 turning = 2.0 * moment / (along * spin + sqrt(root));
+    f64 turning = 2.0 * moment / (along * angular_velocity + sqrt(root));
     /* Spin: what is about the axis, and what of the turning is across it. */
-    f64 axis[2] = {s, k}, rest = spin - turning * k;
+    f64 axis[2] = {s, k}, rest = angular_velocity - turning * k;
     Vec3 w = vec3((f32)(rest * axis[0]), (f32)(turning + rest * axis[1]), 0.0f);
     rigid_set_velocity(rigid, top->slot, vec3_cross(w, def.position), w);
     join(&top->world, JOINT_BALL, -1, vec3_zero(), top->slot, vec3(0.0f, -(f32)top->arm, 0.0f));
@@ -216,7 +218,7 @@ static f64 tilt_of(const Top *top)
 }
 
 typedef struct TopWorst {
-    f64 energy, tilt, turned; /* share of m g l, degrees, share of the angle */
+    f64 energy, tilt, rotated; /* share of m g l, degrees, share of the angle */
 } TopWorst;
 
 static TopWorst top_run(Top *top, f64 seconds)
@@ -235,7 +237,7 @@ static TopWorst top_run(Top *top, f64 seconds)
     }
     worst.energy *= 100.0 / top->energy_unit;
     worst.tilt /= DEGREE;
-    worst.turned = 100.0 * fabs(angle / (top->turning * (f64)ticks / top->world.rate) - 1.0);
+    worst.rotated = 100.0 * fabs(angle / (top->turning * (f64)ticks / top->world.rate) - 1.0);
     rigid_destroy(top->world.rigid);
     return worst;
 }
@@ -249,11 +251,11 @@ static TopWorst heavy_top(TruthCase *c)
         f32 radius = truth_log_range(c, 0.05f, 0.5f), thick = radius * truth_range(c, 0.1f, 0.5f);
         top.arm = (f64)(radius * truth_range(c, 0.6f, 2.0f));
         top.tilt = (f64)truth_range(c, 0.2f, 2.0f);
-        f64 spin = (f64)truth_range(c, 10.0f, 60.0f);
+        f64 angular_velocity = (f64)truth_range(c, 10.0f, 60.0f);
         Shape shape = {.kind = SHAPE_CYLINDER, .radius = radius, .half_height = thick};
         truth_say(c, "disc of %.2f m at %.2f m, %.0f deg, %.0f rad/s", (f64)radius, top.arm,
-                  top.tilt / DEGREE, spin);
-        if (top_start(&top, shape, truth_log_range(c, 0.1f, 100.0f), spin)) {
+                  top.tilt / DEGREE, angular_velocity);
+        if (top_start(&top, shape, truth_log_range(c, 0.1f, 100.0f), angular_velocity)) {
             return top_run(&top, 10.0);
         }
         rigid_destroy(top.world.rigid);
@@ -271,7 +273,7 @@ static f64 top_tilt(TruthCase *c)
 }
 static f64 top_turning(TruthCase *c)
 {
-    return heavy_top(c).turned;
+    return heavy_top(c).rotated;
 }
 
 /* A rod about one of its ends, turning about the vertical without spin of its own: Ω² =
@@ -286,7 +288,7 @@ static TopWorst conical_rod(TruthCase *c)
     f64 s = sin(top.tilt), k = cos(top.tilt);
     BodyDef def = body_of(box_of(thick, half, thick), mass);
     def.position = vec3((f32)(top.arm * s), (f32)(top.arm * k), 0.0f);
-    def.orientation = kit_turn(vec3(0.0f, 0.0f, 1.0f), -top.tilt / DEGREE);
+    def.orientation = kit_rotation(vec3(0.0f, 0.0f, 1.0f), -top.tilt / DEGREE);
     top.slot = kit_add(top.world.rigid, &def);
     Symmetric3 inertia = rigid_inertia(top.world.rigid, top.slot);
     f64 m = (f64)mass, across = (f64)inertia.xx + m * top.arm * top.arm - (f64)inertia.yy;
@@ -435,11 +437,11 @@ static KitFlight thrown(TruthCase *c)
         }
         at = vec3_add_scaled(at, 0.5f, truth_direction(c));
     }
-    f32 spin = truth_range(c, 1.0f, 10.0f);
-    truth_say(c, ", %.1f rad/s", (f64)spin);
+    f32 angular_velocity = truth_range(c, 1.0f, 10.0f);
+    truth_say(c, ", %.1f rad/s", (f64)angular_velocity);
     for (u32 i = 0; i < count; i++) {
         rigid_set_velocity(world.rigid, i, truth_direction(c),
-                           vec3_scale(truth_direction(c), spin));
+                           vec3_scale(truth_direction(c), angular_velocity));
     }
     for (u32 i = 0; i < ticks_of(&world, 0.5); i++) {
         kit_tick(world.rigid);
@@ -554,7 +556,7 @@ static f64 spring_drift(TruthCase *c)
     joint.frequency = frequency;
     joint.damping = 0.0f;
     if (kinds[kind] == JOINT_HINGE) {
-        joint.frame_a = joint.frame_b = kit_turn(vec3(0.0f, 1.0f, 0.0f), -90.0);
+        joint.frame_a = joint.frame_b = kit_rotation(vec3(0.0f, 1.0f, 0.0f), -90.0);
         joint.anchor_b = vec3(-0.5f, 0.0f, 0.0f);
         joint.rest = stretch;
     } else {

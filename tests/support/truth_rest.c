@@ -137,11 +137,11 @@ static f64 swings(TruthCase *c)
     Stage stage = stage_draw(c, 4, 2, 16, KIT_GRAVITY_M_S2);
     f32 length = truth_log_range(c, 0.1f, 10.0f), angle = truth_range(c, 0.05f, 0.5f);
     f32 radius = length * truth_range(c, 0.05f, 0.3f);
-    Quat turn = kit_turn(vec3(0.0f, 0.0f, 1.0f), (f64)angle);
-    BodyDef bob = kit_ball(quat_rotate(turn, vec3(0.0f, -length, 0.0f)), radius);
-    bob.orientation = turn;
+    Quat rotation = kit_rotation(vec3(0.0f, 0.0f, 1.0f), (f64)angle);
+    BodyDef bob = kit_ball(quat_rotate(rotation, vec3(0.0f, -length, 0.0f)), radius);
+    bob.orientation = rotation;
     JointDef joint = joint_def_default(truth_pick(c, 2) ? JOINT_BALL : JOINT_HINGE);
-    joint.frame_a = joint.frame_b = kit_turn(vec3(0.0f, 1.0f, 0.0f), -90.0); /* x along z */
+    joint.frame_a = joint.frame_b = kit_rotation(vec3(0.0f, 1.0f, 0.0f), -90.0); /* x along z */
     u32 slot = kit_add(stage.rigid, &bob);
     joint.b = rigid_at(stage.rigid, slot);
     joint.anchor_b = vec3(0.0f, length, 0.0f);
@@ -177,16 +177,16 @@ static u32 lay_on_slope(TruthCase *c, const Stage *stage, f32 over, Vec3 *down)
 {
     f32 friction = truth_range(c, 0.1f, 0.9f), half = truth_log_range(c, 0.05f, 1.0f);
     f64 angle = (f64)trig_atan2_f32(friction, 1.0f) / (f64)degree + (f64)over;
-    Quat turn = kit_turn(vec3(0.0f, 0.0f, 1.0f), -angle);
+    Quat rotation = kit_rotation(vec3(0.0f, 0.0f, 1.0f), -angle);
     truth_say(c, ", friction %g, %g m, %+.2f deg", (f64)friction, (f64)half, (f64)over);
-    BodyDef plane = kit_plane(turn);
+    BodyDef plane = kit_plane(rotation);
     plane.friction = friction;
     kit_add(stage->rigid, &plane);
-    BodyDef box = kit_box(quat_rotate(turn, vec3(0.0f, 0.25f * half, 0.0f)),
+    BodyDef box = kit_box(quat_rotate(rotation, vec3(0.0f, 0.25f * half, 0.0f)),
                           vec3(half, 0.25f * half, half * truth_range(c, 0.5f, 1.0f)));
-    box.orientation = turn;
+    box.orientation = rotation;
     box.friction = friction;
-    *down = quat_rotate(turn, vec3(1.0f, 0.0f, 0.0f));
+    *down = quat_rotate(rotation, vec3(1.0f, 0.0f, 0.0f));
     return kit_add(stage->rigid, &box);
 }
 
@@ -231,9 +231,9 @@ static f64 tips(TruthCase *c)
     f32 balance = trig_atan2_f32(wide, half), reach = sqrtf(wide * wide + half * half);
     BodyDef ground = kit_ground();
     kit_add(stage.rigid, &ground);
-    Quat turn = kit_turn_z(-(balance + beyond));
-    BodyDef block = kit_box(quat_rotate(turn, vec3(-wide, half, 0.0f)), vec3(wide, half, half));
-    block.orientation = turn;
+    Quat rotation = kit_rotation_z(-(balance + beyond));
+    BodyDef block = kit_box(quat_rotate(rotation, vec3(-wide, half, 0.0f)), vec3(wide, half, half));
+    block.orientation = rotation;
     u32 slot = kit_add(stage.rigid, &block);
     f32 rate = sqrtf(0.75f * stage.gravity / reach);
     run(&stage, 2.0f + 2.0f * (f32)acosh(0.5 / (f64)beyond) / rate);
@@ -248,11 +248,11 @@ static f64 takes_along(TruthCase *c)
 {
     Stage stage = stage_draw(c, 4, 1, 16, KIT_GRAVITY_M_S2);
     bool turns = truth_pick(c, 2) != 0;
-    f32 spin = turns ? truth_range(c, 0.2f, 5.0f) * degree : 0.0f;
+    f32 angular_velocity = turns ? truth_range(c, 0.2f, 5.0f) * degree : 0.0f;
     f32 speed = turns ? 0.0f : truth_range(c, 0.001f, 0.01f);
     BodyDef table = kit_ground();
     table.motion = BODY_KINEMATIC;
-    table.spin = vec3(0.0f, spin, 0.0f);
+    table.angular_velocity = vec3(0.0f, angular_velocity, 0.0f);
     table.velocity = vec3(speed, 0.0f, 0.0f);
     kit_add(stage.rigid, &table);
     f32 half = truth_log_range(c, 0.05f, 0.5f);
@@ -260,12 +260,12 @@ static f64 takes_along(TruthCase *c)
     u32 slot = kit_add(stage.rigid, &box);
     f32 from = box.position.x, t = run(&stage, 10.0f);
     truth_say(c, turns ? ", %g deg/s" : ", %g mm/s",
-              turns ? (f64)(spin / degree) : 1e3 * (f64)speed);
+              turns ? (f64)(angular_velocity / degree) : 1e3 * (f64)speed);
     Quat q = rigid_orientation(stage.rigid, slot);
     f32 angle = 2.0f * trig_atan2_f32(q.y, q.w);
     f32 way = rigid_centre(stage.rigid, slot).x - from;
     rigid_destroy(stage.rigid);
-    return turns ? miss((f64)angle, (f64)(spin * t)) : miss((f64)way, (f64)(speed * t));
+    return turns ? miss((f64)angle, (f64)(angular_velocity * t)) : miss((f64)way, (f64)(speed * t));
 }
 
 static f64 rolls(TruthCase *c)
@@ -275,7 +275,7 @@ static f64 rolls(TruthCase *c)
     BodyDef ground = kit_ground(), ball = kit_ball(vec3(0.0f, radius, 0.0f), radius);
     kit_add(stage.rigid, &ground);
     ball.velocity = vec3(speed, 0.0f, 0.0f);
-    ball.spin = vec3(0.0f, 0.0f, -speed / radius);
+    ball.angular_velocity = vec3(0.0f, 0.0f, -speed / radius);
     u32 slot = kit_add(stage.rigid, &ball);
     f32 t = run(&stage, 5.0f);
     truth_say(c, ", %g mm/s, %g m", 1e3 * (f64)speed, (f64)radius);
@@ -293,11 +293,11 @@ static u32 fill_bin(TruthCase *c, const Stage *stage)
     kit_add(stage->rigid, &ground);
     f32 size = truth_log_range(c, 0.05f, 0.5f), side = 4.0f * size;
     for (u32 i = 0; i < 4; i++) {
-        Quat turn = kit_turn(vec3(0.0f, 1.0f, 0.0f), 90.0 * i);
-        BodyDef wall = kit_box(quat_rotate(turn, vec3(side + size, 2.0f * side, 0.0f)),
+        Quat rotation = kit_rotation(vec3(0.0f, 1.0f, 0.0f), 90.0 * i);
+        BodyDef wall = kit_box(quat_rotate(rotation, vec3(side + size, 2.0f * side, 0.0f)),
                                vec3(size, 2.0f * side, 2.0f * side));
         wall.motion = BODY_STATIC;
-        wall.orientation = turn;
+        wall.orientation = rotation;
         kit_add(stage->rigid, &wall);
     }
     u32 count = 1 + truth_pick(c, 16);
@@ -443,7 +443,7 @@ static f32 soft_apart(const World *one, const World *other)
 {
     f32 most = 0.0f;
     for (u32 b = 0; b < world_scene(one)->soft_count; b++) {
-        SoftRange range = world_matter_soft(one)->softs[b];
+        SoftRange range = world_matter_soft(one)->soft_bodies[b];
         for (u32 i = 0; i < range.count && !soft_awake(world_soft(one), range.body); i++) {
             most = f32_max(most, vec3_distance(soft_position(world_soft(one), range.first + i),
                                                soft_position(world_soft(other), range.first + i)));
@@ -534,13 +534,13 @@ static Scene *soft_scene(const char *soft, f32 gravity, bool floor)
 {
     char text[2048];
     ErrorText error;
-    snprintf(text, sizeof text,
-             "{\"name\":\"soft\",\"gravity\":[0,%g,0],\"substeps\":4,\"bodies\":[%s],\"softs\":"
-             "[%s]}",
-             -(f64)gravity,
-             floor ? "{\"name\":\"floor\",\"shape\":{\"kind\":\"plane\"},\"motion\":\"static\"}"
-                   : "",
-             soft);
+    snprintf(
+        text, sizeof text,
+        "{\"name\":\"soft\",\"gravity\":[0,%g,0],\"substeps\":4,\"bodies\":[%s],\"soft_bodies\":"
+        "[%s]}",
+        -(f64)gravity,
+        floor ? "{\"name\":\"floor\",\"shape\":{\"kind\":\"plane\"},\"motion\":\"static\"}" : "",
+        soft);
     Scene *scene = scene_parse(text, strlen(text), "soft", &error);
     if (scene == NULL) {
         fprintf(stderr, "%s\n%s\n", error.text, text);

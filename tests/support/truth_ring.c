@@ -107,7 +107,7 @@ static f64 bridge_of(TruthCase *c, bool taut)
         def.family = 1;
         def.position = start[i] =
             vec3((f32)(0.5 * (b.x[i] + b.x[i + 1])), (f32)(0.5 * (b.y[i] + b.y[i + 1])), 0.0f);
-        def.orientation = kit_turn_z((f32)atan2(b.y[i + 1] - b.y[i], b.x[i + 1] - b.x[i]));
+        def.orientation = kit_rotation_z((f32)atan2(b.y[i + 1] - b.y[i], b.x[i + 1] - b.x[i]));
         kit_add(rigid, &def);
     }
     for (u32 i = 0; i <= b.count; i++) {
@@ -163,19 +163,19 @@ static f64 measure_opens(TruthCase *c)
               (f64)half[2], (f64)speed, (f64)turning);
     Vec3 at = vec3(0.0f, half[0] + half[1] + half[2] + 0.1f, 0.0f), middle[6];
     Vec3 velocity = vec3_scale(truth_direction(c), speed);
-    Vec3 spin = vec3_scale(truth_direction(c), turning);
-    Quat turn = truth_rotation(c);
+    Vec3 angular_velocity = vec3_scale(truth_direction(c), turning);
+    Quat rotation = truth_rotation(c);
     for (u32 w = 0; w < 6; w++) {
         u32 axis = w / 2;
         middle[w] = on_axis(axis, w % 2 ? half[axis] + thin : -half[axis] - thin);
-        Vec3 arm = quat_rotate(turn, middle[w]);
+        Vec3 arm = quat_rotate(rotation, middle[w]);
         BodyDef def =
             kit_box(vec3_add(at, arm), vec3(axis == 0 ? thin : half[0], axis == 1 ? thin : half[1],
                                             axis == 2 ? thin : half[2]));
         def.mass_kg = mass;
-        def.orientation = turn;
-        def.velocity = vec3_add(velocity, vec3_cross(spin, arm));
-        def.spin = spin;
+        def.orientation = rotation;
+        def.velocity = vec3_add(velocity, vec3_cross(angular_velocity, arm));
+        def.angular_velocity = angular_velocity;
         kit_add(rigid, &def);
     }
     for (u32 w = 0; w < 6; w++) {
@@ -233,11 +233,11 @@ static KitFlight thrown_ring(TruthCase *c)
         kit_join(world.rigid, &def);
         truth_say(c, "%s", names[kind]);
     }
-    f32 spin = truth_range(c, 1.0f, 10.0f);
-    truth_say(c, ", %.1f rad/s", (f64)spin);
+    f32 angular_velocity = truth_range(c, 1.0f, 10.0f);
+    truth_say(c, ", %.1f rad/s", (f64)angular_velocity);
     for (u32 i = 0; i < count; i++) {
         rigid_set_velocity(world.rigid, i, truth_direction(c),
-                           vec3_scale(truth_direction(c), spin));
+                           vec3_scale(truth_direction(c), angular_velocity));
     }
     for (u32 i = 0; i < ticks_of(&world, 0.5); i++) {
         kit_tick(world.rigid);

@@ -182,12 +182,12 @@ static f64 energy_on_hills(TruthCase *c)
     add_hills(c, &things, cell);
     BodyDef def = any_body(c, &things, size);
     f32 speed = fminf(truth_range(c, 0.0f, 20.0f), 6.0f * cell);
-    f32 spin = truth_range(c, 0.0f, 30.0f);
+    f32 angular_velocity = truth_range(c, 0.0f, 30.0f);
     def.position = vec3(0.0f, 1.5f * size + truth_range(c, 0.0f, 2.0f), 0.0f);
     def.velocity = vec3_scale(truth_direction(c), speed);
-    def.spin = vec3_scale(truth_direction(c), spin);
+    def.angular_velocity = vec3_scale(truth_direction(c), angular_velocity);
     u32 slot = kit_add(things.rigid, &def);
-    truth_say(c, " %.3g m/s %.3g rad/s mu %.2g e %.2g", (double)speed, (double)spin,
+    truth_say(c, " %.3g m/s %.3g rad/s mu %.2g e %.2g", (double)speed, (double)angular_velocity,
               (double)def.friction, (double)def.restitution);
     f64 weight = (f64)rigid_mass(things.rigid, slot) * (f64)KIT_GRAVITY_M_S2;
     f64 first = energy_in(&things, KIT_GRAVITY_M_S2) + weight * (f64)cell, least = first;
@@ -208,8 +208,8 @@ typedef struct Meeting {
     Things things;
     f32 hz;
     KitMotion first, last;
-    f64 rise;       /* J, the most above what has been before */
-    f64 push, turn; /* kg m/s and kg m²/s of the two, as numbers */
+    f64 rise;           /* J, the most above what has been before */
+    f64 push, rotation; /* kg m/s and kg m²/s of the two, as numbers */
 } Meeting;
 
 static f64 distance_of(const f64 *a, const f64 *b)
@@ -233,7 +233,7 @@ static Meeting meeting_of(TruthCase *c)
                             truth_range(c, -0.5f, 0.5f) * sizes[1]);
         def.mass_kg *= i == 0 ? 1.0f : heavy;
         def.velocity = vec3(i == 0 ? 0.5f * speed : -0.5f * speed, 0.0f, 0.0f);
-        def.spin = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 30.0f));
+        def.angular_velocity = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 30.0f));
         kit_add(m.things.rigid, &def);
     }
     truth_say(c, " %.3g m/s, the second of %.3g times the density", (double)speed, (double)heavy);
@@ -242,11 +242,11 @@ static Meeting meeting_of(TruthCase *c)
         Vec3 x = rigid_centre(m.things.rigid, i), v = rigid_velocity(m.things.rigid, i);
         Symmetric3 inertia = rigid_inertia(m.things.rigid, i);
         Vec3 w = quat_rotate_inverse(rigid_orientation(m.things.rigid, i),
-                                     rigid_spin(m.things.rigid, i));
+                                     rigid_angular_velocity(m.things.rigid, i));
         f64 mass = (f64)rigid_mass(m.things.rigid, i);
         m.push += mass * (f64)vec3_length(v);
-        m.turn += mass * (f64)vec3_length(v) * (f64)vec3_length(x) +
-                  (f64)vec3_length(symmetric_mul(&inertia, w));
+        m.rotation += mass * (f64)vec3_length(v) * (f64)vec3_length(x) +
+                      (f64)vec3_length(symmetric_mul(&inertia, w));
     }
     f64 least = m.first.energy;
     f32 seconds = fminf(4.0f, 10.0f * (sizes[0] + sizes[1]) / speed + 0.2f);
@@ -275,7 +275,7 @@ static f64 meeting_momentum(TruthCase *c)
 static f64 meeting_turning(TruthCase *c)
 {
     Meeting m = meeting_of(c);
-    return distance_of(m.last.angular, m.first.angular) / m.turn;
+    return distance_of(m.last.angular, m.first.angular) / m.rotation;
 }
 
 const TruthLaw truth_shape[] = {

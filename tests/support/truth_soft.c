@@ -97,12 +97,13 @@ static Sums closed_sums(const Closed *of)
         u32 slot = of->bodies[i].slot;
         add_matter(of, &s, (f64)rigid_mass(of->rigid, slot), rigid_centre(of->rigid, slot),
                    rigid_velocity(of->rigid, slot));
-        Quat turn = rigid_orientation(of->rigid, slot);
-        Vec3 spin = quat_rotate_inverse(turn, rigid_spin(of->rigid, slot));
+        Quat rotation = rigid_orientation(of->rigid, slot);
+        Vec3 angular_velocity =
+            quat_rotate_inverse(rotation, rigid_angular_velocity(of->rigid, slot));
         Symmetric3 inertia = rigid_inertia(of->rigid, slot);
-        Vec3 momentum = symmetric_mul(&inertia, spin);
-        s.kinetic += 0.5 * (f64)vec3_dot(momentum, spin);
-        momentum = quat_rotate(turn, momentum);
+        Vec3 momentum = symmetric_mul(&inertia, angular_velocity);
+        s.kinetic += 0.5 * (f64)vec3_dot(momentum, angular_velocity);
+        momentum = quat_rotate(rotation, momentum);
         s.angular[0] += (f64)momentum.x;
         s.angular[1] += (f64)momentum.y;
         s.angular[2] += (f64)momentum.z;
@@ -134,13 +135,14 @@ static Shape random_shape(TruthCase *c, f32 size)
     }
 }
 
-static BodyId closed_add_body(Closed *of, Shape shape, f32 mass, Vec3 at, Quat turn, Vec3 velocity)
+static BodyId closed_add_body(Closed *of, Shape shape, f32 mass, Vec3 at, Quat rotation,
+                              Vec3 velocity)
 {
     BodyDef def = body_def_default();
     def.shape = shape;
     def.mass_kg = mass;
     def.position = at;
-    def.orientation = turn;
+    def.orientation = rotation;
     def.velocity = velocity;
     def.restitution = 0.0f;
     def.family = 1; /* only with what is soft */
@@ -294,9 +296,9 @@ static Pinned hang_on_rope(TruthCase *c, f32 ratio, f32 damping, f32 tilt, bool 
     Pinned result = {NAN, NAN};
     Shape shape = random_shape(c, 0.1f);
     f32 off = truth_range(c, 0.0f, 0.1f);
-    Quat turn = {cosf(0.5f * tilt), 0.0f, 0.0f, sinf(0.5f * tilt)};
-    Vec3 at = quat_rotate(turn, vec3(0.0f, -length - off, 0.0f));
-    BodyId body = closed_add_body(&of, shape, ratio * rope, at, turn, vec3_zero());
+    Quat rotation = {cosf(0.5f * tilt), 0.0f, 0.0f, sinf(0.5f * tilt)};
+    Vec3 at = quat_rotate(rotation, vec3(0.0f, -length - off, 0.0f));
+    BodyId body = closed_add_body(&of, shape, ratio * rope, at, rotation, vec3_zero());
     SoftPin pins[2] = {{.point = 0}, {.point = points - 1, .body = body}};
     def.pins = pins;
     def.pin_count = 2;
@@ -306,7 +308,7 @@ static Pinned hang_on_rope(TruthCase *c, f32 ratio, f32 damping, f32 tilt, bool 
     def.group = def.mask = meets ? 0 : 1u << 30;
     def.stretch_compliance = truth_pick(c, 2) != 0 ? 1e-7f : 0.0f;
     def.bend = truth_pick(c, 2) != 0 ? SOFT_BEND_DISTANCE : SOFT_BEND_NONE;
-    def.orientation = quat_mul(turn, (Quat){0.70710678f, 0.0f, 0.0f, -0.70710678f});
+    def.orientation = quat_mul(rotation, (Quat){0.70710678f, 0.0f, 0.0f, -0.70710678f});
     truth_say(c, " rope %.2f kg %.2f m %u points, ratio %.3g tilt %.2f", (f64)rope, (f64)length,
               points, (f64)ratio, (f64)tilt);
     if (soft_mesh_rope(&mesh, points, length, &error) == 0 &&
@@ -544,7 +546,7 @@ static f64 spin_lost_by(TruthCase *c, u32 kinds, u32 first, f32 seconds)
     int made;
     def.mass_kg = truth_range(c, 0.5f, 5.0f);
     def.damping = 0.0f;
-    def.spin = vec3_scale(truth_direction(c), truth_range(c, 0.5f, 8.0f));
+    def.angular_velocity = vec3_scale(truth_direction(c), truth_range(c, 0.5f, 8.0f));
     if (kind == 0) {
         def.young = truth_log_range(c, 2e4f, 1e6f);
         def.poisson = 0.3f;
@@ -563,11 +565,11 @@ static f64 spin_lost_by(TruthCase *c, u32 kinds, u32 first, f32 seconds)
     } else {
         def.bend = SOFT_BEND_DIHEDRAL;
         def.bend_compliance = 1e-3f;
-        def.spin = vec3(0.0f, 0.0f, vec3_length(def.spin));
+        def.angular_velocity = vec3(0.0f, 0.0f, vec3_length(def.angular_velocity));
         u32 points = kind == 3 ? 9 : 40; /* so many that it is cut into slabs */
         made = soft_mesh_grid(&mesh, points, points, 1.0f, 1.0f, &error);
     }
-    truth_say(c, " kind %u spin %.2f", kind, (f64)vec3_length(def.spin));
+    truth_say(c, " kind %u spin %.2f", kind, (f64)vec3_length(def.angular_velocity));
     if (made == 0 && closed_add_soft(&of, &def, &mesh, &range) && soft_build(of.soft) == 0) {
         f64 spins[2];
         for (f32 t = 0.0f; t < 1.0f; t += of.tick_s) {
@@ -622,7 +624,7 @@ static f64 thrown_energy(TruthCase *c)
     def.orientation = truth_rotation(c);
     def.position = vec3(0.0f, size + 0.1f, 0.0f);
     def.velocity = vec3_scale(truth_direction(c), truth_log_range(c, 0.5f, 10.0f));
-    def.spin = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 10.0f));
+    def.angular_velocity = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 10.0f));
     truth_say(c, " %u cells %.2f m %.0f kg/m3 %.2g Pa %.1f m/s", n, (f64)size,
               (f64)(def.mass_kg / (size * size * size)), (f64)def.young,
               (f64)vec3_length(def.velocity));

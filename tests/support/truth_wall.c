@@ -38,9 +38,9 @@ typedef struct Container {
     Vec3 half; /* m, of the room inside */
     u32 walls[6], inside[INSIDE_MAX], inside_count;
     f32 tick_s, time_s;
-    Vec3 velocity, spin, swing; /* of what drives it */
-    f32 rate;                   /* rad/s of the shaking */
-    i32 grip;
+    Vec3 velocity, angular_velocity, swing; /* of what drives it */
+    f32 rate;                               /* rad/s of the shaking */
+    i32 grab;
 } Container;
 
 static f32 along(Vec3 v, u32 axis)
@@ -92,7 +92,7 @@ static void add_six(Container *c, const BodyDef *pose, f32 mass)
         Vec3 arm = quat_rotate(pose->orientation, wall_middle(c, w));
         def.shape = (Shape){.kind = SHAPE_BOX, .half = wall_half(c, w)};
         def.position = vec3_add(pose->position, arm);
-        def.velocity = vec3_add(pose->velocity, vec3_cross(pose->spin, arm));
+        def.velocity = vec3_add(pose->velocity, vec3_cross(pose->angular_velocity, arm));
         def.mass_kg = mass / 6.0f;
         c->walls[w] = kit_add(c->rigid, &def);
     }
@@ -130,11 +130,11 @@ static void add_inside(TruthCase *t, Container *c, const BodyDef *pose, f32 fast
     for (u32 k = 0; k < 3; k++) {
         counts[k] = (u32)(2.0f * along(c->half, k) / pitch);
     }
-    u32 room = counts[0] * counts[1] * counts[2];
-    wanted = u32_min(wanted, room);
+    u32 capacity = counts[0] * counts[1] * counts[2];
+    wanted = u32_min(wanted, capacity);
     truth_say(t, " %u inside up to %.3f m, %.0f m/s", wanted, (double)largest, (double)fastest);
     for (u32 i = 0; i < wanted; i++) {
-        u32 at = i * (room / wanted);
+        u32 at = i * (capacity / wanted);
         Vec3 p = vec3(((f32)(at % counts[0]) + 0.5f) * pitch - c->half.x,
                       ((f32)(at / counts[0] % counts[1]) + 0.5f) * pitch - c->half.y,
                       ((f32)(at / counts[0] / counts[1]) + 0.5f) * pitch - c->half.z);
@@ -147,9 +147,9 @@ static void add_inside(TruthCase *t, Container *c, const BodyDef *pose, f32 fast
         def.orientation = truth_rotation(t);
         def.restitution = truth_pick(t, 2) ? truth_range(t, 0.0f, 0.9f) : 0.0f;
         def.friction = truth_range(t, 0.0f, 1.0f);
-        Vec3 ride = vec3_add(pose->velocity, vec3_cross(pose->spin, p));
+        Vec3 ride = vec3_add(pose->velocity, vec3_cross(pose->angular_velocity, p));
         def.velocity = vec3_add_scaled(ride, truth_range(t, 0.0f, fastest), truth_direction(t));
-        def.spin = vec3_scale(truth_direction(t), truth_range(t, 0.0f, 30.0f));
+        def.angular_velocity = vec3_scale(truth_direction(t), truth_range(t, 0.0f, 30.0f));
         c->inside[c->inside_count++] = kit_add(c->rigid, &def);
     }
 }
@@ -172,7 +172,7 @@ static Container container_make(TruthCase *t, bool compound, Carriage carriage)
 {
     static const f32 rates[] = {30.0f, 60.0f, 60.0f, 120.0f, 240.0f};
     f32 rate = rates[truth_pick(t, PL_COUNT(rates))];
-    Container c = {.carriage = carriage, .tick_s = 1.0f / rate, .grip = -1};
+    Container c = {.carriage = carriage, .tick_s = 1.0f / rate, .grab = -1};
     /* Joints need substeps to be stiff. */
     u32 substeps = 1u << (compound ? truth_pick(t, 4) : 2 + truth_pick(t, 3));
     bool weightless = carriage == CARRIED_FREE;
@@ -197,7 +197,7 @@ static Container container_make(TruthCase *t, bool compound, Carriage carriage)
         pose.velocity = vec3(truth_range(t, 2.0f, 30.0f), truth_range(t, -8.0f, 5.0f), 0.0f);
     }
     if (carriage != CARRIED_FALLS) {
-        pose.spin = turning;
+        pose.angular_velocity = turning;
     }
     if (carriage == CARRIED_TUMBLES || carriage == CARRIED_SHAKEN) {
         pose.motion = BODY_KINEMATIC;
@@ -210,18 +210,18 @@ static Container container_make(TruthCase *t, bool compound, Carriage carriage)
     }
     add_inside(t, &c, &pose, fastest);
     c.velocity = pose.position;
-    c.spin = turning;
+    c.angular_velocity = turning;
     c.swing = vec3_scale(truth_direction(t), truth_range(t, 0.1f, 0.5f));
     c.rate = truth_range(t, 2.0f, 15.0f);
     if (carriage == CARRIED_BY_A_HAND) {
-        Grip grip = {.body = rigid_at(c.rigid, c.walls[0]),
-                     .local =
-                         compound ? vec3_scale(c.half, truth_range(t, -1.0f, 1.0f)) : vec3_zero(),
-                     .target = pose.position,
-                     .frequency = 8.0f,
-                     .damping = 1.0f,
-                     .force_max = 1e4f * mass};
-        c.grip = rigid_grip_add(c.rigid, &grip);
+        RigidGrab grab = {.body = rigid_at(c.rigid, c.walls[0]),
+                          .local = compound ? vec3_scale(c.half, truth_range(t, -1.0f, 1.0f))
+                                            : vec3_zero(),
+                          .target = pose.position,
+                          .frequency = 8.0f,
+                          .damping = 1.0f,
+                          .force_max = 1e4f * mass};
+        c.grab = rigid_grab_add(c.rigid, &grab);
     }
     return c;
 }
@@ -230,9 +230,9 @@ static void container_drive(Container *c)
 {
     f64 sine, cosine;
     trig_sincos((f64)(c->rate * c->time_s), &sine, &cosine);
-    if (c->grip >= 0) {
+    if (c->grab >= 0) {
         Vec3 swing = vec3_add_scaled(c->velocity, (f32)sine, c->swing);
-        rigid_grip(c->rigid, (u32)c->grip)->target = swing;
+        rigid_grab(c->rigid, (u32)c->grab)->target = swing;
     }
     if (c->carriage == CARRIED_SHAKEN) {
         rigid_set_velocity(c->rigid, c->walls[0], vec3_scale(c->swing, c->rate * (f32)cosine),
@@ -251,12 +251,12 @@ static void container_tick(Container *c)
 static u32 count_outside(const Container *c, f32 slack)
 {
     Vec3 at = rigid_position(c->rigid, c->walls[0]);
-    Quat turn = rigid_orientation(c->rigid, c->walls[0]);
+    Quat rotation = rigid_orientation(c->rigid, c->walls[0]);
     Vec3 middle = c->geometry != NULL ? vec3_zero() : wall_middle(c, 0);
     u32 outside = 0;
     for (u32 i = 0; i < c->inside_count; i++) {
         Vec3 p = vec3_sub(rigid_position(c->rigid, c->inside[i]), at);
-        p = vec3_abs(vec3_add(quat_rotate_inverse(turn, p), middle));
+        p = vec3_abs(vec3_add(quat_rotate_inverse(rotation, p), middle));
         f32 out = WALL_M + slack;
         outside += !(p.x < c->half.x + out && p.y < c->half.y + out && p.z < c->half.z + out);
     }
@@ -329,7 +329,7 @@ static f64 measure_bullet(TruthCase *t)
     def.motion = truth_pick(t, 2) ? BODY_KINEMATIC : BODY_DYNAMIC;
     def.mass_kg = truth_log_range(t, 1.0f, 100.0f);
     def.orientation = truth_rotation(t);
-    def.spin = vec3_scale(truth_direction(t), truth_range(t, 0.0f, 10.0f));
+    def.angular_velocity = vec3_scale(truth_direction(t), truth_range(t, 0.0f, 10.0f));
     def.velocity = vec3_scale(truth_direction(t), truth_range(t, 0.0f, 20.0f));
     u32 plate = kit_add(rigid, &def);
     f32 size = truth_log_range(t, 0.01f, 0.05f), meet_s = truth_range(t, 0.05f, 0.3f);

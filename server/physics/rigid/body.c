@@ -28,8 +28,8 @@ bool rigid_reserve(Rigid *rigid, void *array, u32 *capacity, u32 count, size_t b
     /* The array may be of any type: its pointer is read and written as bytes. */
     void *old;
     memcpy(&old, array, sizeof(old));
-    u32 room = u32_max(count + count / 2, 64);
-    size_t size = ((size_t)room * bytes + 63) / 64 * 64;
+    u32 enlarged = u32_max(count + count / 2, 64);
+    size_t size = ((size_t)enlarged * bytes + 63) / 64 * 64;
     void *grown = aligned_alloc(64, size);
     if (!grown) {
         return false;
@@ -39,8 +39,8 @@ bool rigid_reserve(Rigid *rigid, void *array, u32 *capacity, u32 count, size_t b
     }
     free(old);
     memcpy(array, &grown, sizeof(grown));
-    rigid->memory += (u64)(room - *capacity) * bytes;
-    *capacity = room;
+    rigid->memory += (u64)(enlarged - *capacity) * bytes;
+    *capacity = enlarged;
     return true;
 }
 
@@ -139,7 +139,7 @@ void rigid_destroy(Rigid *rigid)
                             rigid->active,
                             rigid->colors_used,
                             rigid->flights,
-                            rigid->jam,
+                            rigid->deep_overlaps,
                             rigid->flyers,
                             rigid->meetings,
                             rigid->energies,
@@ -211,8 +211,8 @@ void rigid_clear(Rigid *rigid)
     tree_clear(&rigid->fixed);
     rigid->plane_count = rigid->pair_count = rigid->extra_bodies = 0;
     body_forget_tick(rigid);
-    memset(rigid->grips, 0, sizeof(rigid->grips));
-    rigid->grip_count = 0;
+    memset(rigid->grabs, 0, sizeof(rigid->grabs));
+    rigid->grab_count = 0;
     joint_clear(rigid);
 }
 
@@ -248,9 +248,9 @@ void body_derive(const Rigid *rigid, Body *body)
     }
     body->flags |= vec3_length_squared(mass.centre) > 0.0f ? BODY_OFFSET : 0u;
     if (body->motion != BODY_DYNAMIC) {
-        body->flags &= ~(u32)BODY_PLAIN;
+        body->flags &= ~(u32)BODY_PGS;
     } else if (rigid->def.method == RIGID_IMPULSES) {
-        body->flags |= BODY_PLAIN;
+        body->flags |= BODY_PGS;
     }
 }
 
@@ -268,7 +268,7 @@ static u32 slot_take(Rigid *rigid)
 
 BodyId rigid_add(Rigid *rigid, const BodyDef *def)
 {
-    u32 slot = body_def_is_sane(def) ? slot_take(rigid) : rigid->def.body_capacity;
+    u32 slot = body_def_is_valid(def) ? slot_take(rigid) : rigid->def.body_capacity;
     if (slot >= rigid->def.body_capacity) {
         return (BodyId){0, 0};
     }
@@ -279,7 +279,7 @@ BodyId rigid_add(Rigid *rigid, const BodyDef *def)
     memset(body, 0, sizeof(*body));
     memset(state, 0, sizeof(*state));
     *body = (Body){.orientation = quat_normalize(def->orientation),
-                   .flags = BODY_LIVE | BODY_MOVED | (def->plain ? BODY_PLAIN : 0u),
+                   .flags = BODY_LIVE | BODY_MOVED | (def->pgs ? BODY_PGS : 0u),
                    .motion = def->motion,
                    .shape = def->shape,
                    .mass = def->motion == BODY_DYNAMIC ? def->mass_kg : 0.0f,
@@ -299,7 +299,7 @@ BodyId rigid_add(Rigid *rigid, const BodyDef *def)
     state->inverse_mass = body->mass > 0.0f ? 1.0f / body->mass : 0.0f;
     if (def->motion != BODY_STATIC) {
         state->velocity = def->velocity;
-        state->spin = def->spin;
+        state->angular_velocity = def->angular_velocity;
         state->gravity_scale = def->gravity_scale;
         state->linear_damping = def->linear_damping;
         state->angular_damping = def->angular_damping;
@@ -307,7 +307,7 @@ BodyId rigid_add(Rigid *rigid, const BodyDef *def)
     if (def->asleep && def->motion == BODY_DYNAMIC) {
         body->flags |= BODY_ASLEEP;
         state->velocity = vec3_zero();
-        state->spin = vec3_zero();
+        state->angular_velocity = vec3_zero();
     }
     rigid->extra_bodies += body_has_extra(body);
     body->fat =
@@ -324,9 +324,9 @@ void rigid_remove(Rigid *rigid, BodyId id)
     if (!rigid_alive(rigid, id)) {
         return;
     }
-    for (u32 i = 0; i < rigid->grip_count; i++) {
-        if (rigid->grips[i].live && rigid->grips[i].body.slot == id.slot) {
-            rigid_grip_remove(rigid, i);
+    for (u32 i = 0; i < rigid->grab_count; i++) {
+        if (rigid->grabs[i].live && rigid->grabs[i].body.slot == id.slot) {
+            rigid_grab_remove(rigid, i);
         }
     }
     rigid->stirred = true;
@@ -383,9 +383,9 @@ Vec3 rigid_velocity(const Rigid *rigid, u32 slot)
 {
     return rigid->states[slot].velocity;
 }
-Vec3 rigid_spin(const Rigid *rigid, u32 slot)
+Vec3 rigid_angular_velocity(const Rigid *rigid, u32 slot)
 {
-    return rigid->states[slot].spin;
+    return rigid->states[slot].angular_velocity;
 }
 f32 rigid_mass(const Rigid *rigid, u32 slot)
 {
@@ -425,10 +425,10 @@ bool rigid_awake(const Rigid *rigid, u32 slot)
 Vec3 rigid_velocity_at(const Rigid *rigid, u32 slot, Vec3 arm)
 {
     const BodyState *state = &rigid->states[slot];
-    return vec3_add(state->velocity, vec3_cross(state->spin, arm));
+    return vec3_add(state->velocity, vec3_cross(state->angular_velocity, arm));
 }
 /* From the pose, as rigid_impulse: the tick's cache is of another moment. */
-Vec3 rigid_turned_by(const Rigid *rigid, u32 slot, Vec3 moment)
+Vec3 rigid_rotation_since(const Rigid *rigid, u32 slot, Vec3 moment)
 {
     const Body *body = &rigid->bodies[slot];
     if (body->motion != BODY_DYNAMIC || !body_is_active(body)) {
@@ -453,9 +453,9 @@ Symmetric3 rigid_response_at(const Rigid *rigid, u32 slot, Vec3 arm)
     if (body->motion != BODY_DYNAMIC || !body_is_active(body)) {
         return (Symmetric3){0};
     }
-    Vec3 x = rigid_turned_by(rigid, slot, vec3(0.0f, arm.z, -arm.y));
-    Vec3 y = rigid_turned_by(rigid, slot, vec3(-arm.z, 0.0f, arm.x));
-    Vec3 z = rigid_turned_by(rigid, slot, vec3(arm.y, -arm.x, 0.0f));
+    Vec3 x = rigid_rotation_since(rigid, slot, vec3(0.0f, arm.z, -arm.y));
+    Vec3 y = rigid_rotation_since(rigid, slot, vec3(-arm.z, 0.0f, arm.x));
+    Vec3 z = rigid_rotation_since(rigid, slot, vec3(arm.y, -arm.x, 0.0f));
     x = vec3_cross(x, arm);
     y = vec3_cross(y, arm);
     z = vec3_cross(z, arm);
@@ -481,31 +481,32 @@ void rigid_add_velocity(Rigid *rigid, u32 slot, Vec3 velocity)
     energy_forget(rigid);
     rigid->states[slot].velocity = vec3_add(rigid->states[slot].velocity, velocity);
 }
-void rigid_add_spin(Rigid *rigid, u32 slot, Vec3 spin)
+void rigid_add_angular_velocity(Rigid *rigid, u32 slot, Vec3 angular_velocity)
 {
     energy_forget(rigid);
-    rigid->states[slot].spin = vec3_add(rigid->states[slot].spin, spin);
+    rigid->states[slot].angular_velocity =
+        vec3_add(rigid->states[slot].angular_velocity, angular_velocity);
 }
-void rigid_add_motion(Rigid *rigid, u32 slot, Vec3 shift, Vec3 turn)
+void rigid_add_motion(Rigid *rigid, u32 slot, Vec3 shift, Vec3 rotation)
 {
     energy_forget(rigid);
     BodyState *state = &rigid->states[slot];
     state->shift = vec3_add(state->shift, shift);
-    state->turn = vec3_add(state->turn, turn);
+    state->rotation = vec3_add(state->rotation, rotation);
 }
 bool rigid_moves_once(const Rigid *rigid, u32 slot)
 {
-    return body_is_plain(rigid, slot) || rigid->def.method == RIGID_IMPULSES;
+    return body_is_pgs(rigid, slot) || rigid->def.method == RIGID_IMPULSES;
 }
 Bounds rigid_bounds(const Rigid *rigid, u32 slot)
 {
     return rigid->bodies[slot].fat;
 }
 
-void rigid_set_velocity(Rigid *rigid, u32 slot, Vec3 velocity, Vec3 spin)
+void rigid_set_velocity(Rigid *rigid, u32 slot, Vec3 velocity, Vec3 angular_velocity)
 {
     rigid->states[slot].velocity = velocity;
-    rigid->states[slot].spin = spin;
+    rigid->states[slot].angular_velocity = angular_velocity;
     rigid_wake(rigid, slot);
 }
 
@@ -519,9 +520,10 @@ void rigid_impulse(Rigid *rigid, u32 slot, Vec3 arm, Vec3 impulse)
     }
     /* From the pose, not from the tick's cache: pushes come before the cache is made. */
     Vec3 moment = quat_rotate_inverse(body->orientation, vec3_cross(arm, impulse));
-    Vec3 spin = quat_rotate(body->orientation, symmetric_mul(&body->inverse_inertia, moment));
+    Vec3 angular_velocity =
+        quat_rotate(body->orientation, symmetric_mul(&body->inverse_inertia, moment));
     state->velocity = vec3_add_scaled(state->velocity, state->inverse_mass, impulse);
-    state->spin = vec3_add(state->spin, spin);
+    state->angular_velocity = vec3_add(state->angular_velocity, angular_velocity);
 }
 
 void rigid_push(Rigid *rigid, u32 slot, Vec3 arm, Vec3 force, Vec3 torque)
@@ -534,8 +536,10 @@ void rigid_push(Rigid *rigid, u32 slot, Vec3 arm, Vec3 force, Vec3 torque)
     body_wake(rigid, slot);
     rigid_impulse(rigid, slot, arm, vec3_scale(force, tick_s));
     Vec3 moment = quat_rotate_inverse(body->orientation, vec3_scale(torque, tick_s));
-    Vec3 spin = quat_rotate(body->orientation, symmetric_mul(&body->inverse_inertia, moment));
-    rigid->states[slot].spin = vec3_add(rigid->states[slot].spin, spin);
+    Vec3 angular_velocity =
+        quat_rotate(body->orientation, symmetric_mul(&body->inverse_inertia, moment));
+    rigid->states[slot].angular_velocity =
+        vec3_add(rigid->states[slot].angular_velocity, angular_velocity);
 }
 
 void rigid_move_kinematic(Rigid *rigid, u32 slot, Vec3 position, Quat orientation)
@@ -550,12 +554,12 @@ void rigid_move_kinematic(Rigid *rigid, u32 slot, Vec3 position, Quat orientatio
     Vec3 centre = vec3_add(position, quat_rotate(orientation, body->centre));
     rigid->states[slot].velocity = vec3_scale(vec3_sub(centre, body->position), rate);
     /* The turn by 2 atan2(|v|, w) about v; for the small turns of a tick 2 v / w is its tangent. */
-    Quat turn = quat_mul(orientation, quat_conjugate(body->orientation));
-    f32 sign = turn.w < 0.0f ? -1.0f : 1.0f;
-    Vec3 axis = vec3_scale(vec3(turn.x, turn.y, turn.z), sign);
+    Quat rotation = quat_mul(orientation, quat_conjugate(body->orientation));
+    f32 sign = rotation.w < 0.0f ? -1.0f : 1.0f;
+    Vec3 axis = vec3_scale(vec3(rotation.x, rotation.y, rotation.z), sign);
     f32 length = vec3_length(axis);
-    f32 angle = 2.0f * trig_atan2_f32(length, fabsf(turn.w));
-    rigid->states[slot].spin =
+    f32 angle = 2.0f * trig_atan2_f32(length, fabsf(rotation.w));
+    rigid->states[slot].angular_velocity =
         length > 1e-9f ? vec3_scale(axis, angle * rate / length) : vec3_zero();
 }
 
@@ -594,33 +598,33 @@ void rigid_set_materials(Rigid *rigid, f32 friction_scale, f32 restitution_min)
     rigid->restitution_min = restitution_min;
 }
 
-i32 rigid_grip_add(Rigid *rigid, const Grip *grip)
+i32 rigid_grab_add(Rigid *rigid, const RigidGrab *grab)
 {
-    if (!rigid_alive(rigid, grip->body)) {
+    if (!rigid_alive(rigid, grab->body)) {
         return -1;
     }
-    for (u32 i = 0; i < RIGID_GRIPS_MAX; i++) {
-        if (!rigid->grips[i].live) {
-            rigid->grips[i] = *grip;
-            rigid->grips[i].live = 1;
-            rigid->grips[i].impulse = vec3_zero();
-            rigid->grip_count = u32_max(rigid->grip_count, i + 1);
-            body_wake(rigid, grip->body.slot);
+    for (u32 i = 0; i < RIGID_GRABS_MAX; i++) {
+        if (!rigid->grabs[i].live) {
+            rigid->grabs[i] = *grab;
+            rigid->grabs[i].live = 1;
+            rigid->grabs[i].impulse = vec3_zero();
+            rigid->grab_count = u32_max(rigid->grab_count, i + 1);
+            body_wake(rigid, grab->body.slot);
             return (i32)i;
         }
     }
     return -1;
 }
-void rigid_grip_remove(Rigid *rigid, u32 grip)
+void rigid_grab_remove(Rigid *rigid, u32 grab)
 {
-    memset(&rigid->grips[grip], 0, sizeof(rigid->grips[grip]));
-    while (rigid->grip_count > 0 && !rigid->grips[rigid->grip_count - 1].live) {
-        rigid->grip_count--;
+    memset(&rigid->grabs[grab], 0, sizeof(rigid->grabs[grab]));
+    while (rigid->grab_count > 0 && !rigid->grabs[rigid->grab_count - 1].live) {
+        rigid->grab_count--;
     }
 }
-Grip *rigid_grip(Rigid *rigid, u32 grip)
+RigidGrab *rigid_grab(Rigid *rigid, u32 grab)
 {
-    return &rigid->grips[grip];
+    return &rigid->grabs[grab];
 }
 
 const RigidOverlap *rigid_sensor_events(const Rigid *rigid, u32 *count)

@@ -38,11 +38,11 @@
 typedef struct BodyState {
     Vec3 velocity; /* m/s, of the centre of mass */
     f32 inverse_mass;
-    Vec3 spin; /* rad/s, world */
+    Vec3 angular_velocity; /* rad/s, world */
     f32 gravity_scale;
     Vec3 shift; /* m, motion of the centre since the tick began */
     f32 linear_damping;
-    Vec3 turn; /* rad, integral of the spin since the tick began */
+    Vec3 rotation; /* rad, integral of the angular velocity since the tick began */
     f32 angular_damping;
 } BodyState;
 PL_STATIC_ASSERT(sizeof(BodyState) == 64, "solvers gather it as two vectors");
@@ -66,7 +66,7 @@ enum {
     BODY_MOVED = 4,  /* its fat bounds or filters changed: look for new pairs */
     BODY_OFFSET = 8, /* its centre of mass is not the origin of its shape */
     BODY_ROUND = 16, /* its inertia is the same about all axes: no gyroscopic term */
-    BODY_PLAIN = 32, /* dynamic, and solved as RIGID_IMPULSES says */
+    BODY_PGS = 32,   /* dynamic, and solved as RIGID_IMPULSES says */
     BODY_LEFT = 64,  /* its fat bounds are not yet those in the tree */
     BODY_FLIES = 128 /* its points go farther in this tick than half of what contacts look ahead */
 };
@@ -130,7 +130,7 @@ typedef struct Pair {
     u32 output;   /* its manifolds of this tick: [output, output + fresh) */
     u32 recycled; /* PAIR_RECYCLED: its RecycledPose, or RECYCLED_NONE */
     u8 count;
-    u8 fresh; /* PAIR_STALE: both sleep, the contacts stay as they are */
+    u8 new_count; /* PAIR_STALE: both sleep, the contacts stay as they are */
     u8 kind;
     u8 unused;
 } Pair;
@@ -175,12 +175,12 @@ typedef struct PairKey {
     u32 a, b;
 } PairKey;
 
-/* Of jam.c: where a body is, and how many others are in its place. */
-typedef struct JamBody {
+/* Of deep_overlap.c: where a body is, and how many others are in its place. */
+typedef struct DeepOverlap {
     Vec3 centre;
     f32 inner; /* m, share of its inner radius; 0: it cannot crowd */
     _Atomic u32 count;
-} JamBody;
+} DeepOverlap;
 
 /* ---- solver rows: eight contacts that share no body side by side ---- */
 
@@ -207,7 +207,7 @@ typedef struct ContactWide {
     u32 first;                                  /* of its PointWide */
     u32 extra;                                  /* of its ExtraWide, ROW_NO_EXTRA: none */
     u32 bounces;                                /* a lane has restitution, or comes */
-    u32 comes;                                  /* bit by lane: two free bodies that strike */
+    u32 strikes;                                /* bit by lane: two free bodies that strike */
     u32 turns;                                  /* made again in each substep (body_turns) */
     f32x8 bias_rate, mass_scale, impulse_scale; /* Softness of each lane */
     Vec3x8 normal, tangent;
@@ -273,8 +273,8 @@ struct Rigid {
     Tree moving, fixed;
     u32 *planes; /* [capacity] slots, ascending */
     u32 plane_count;
-    u32 *active; /* [capacity] slots of awake bodies of this tick, ascending, the plain ones last */
-    u32 active_count, plain_count;
+    u32 *active; /* [capacity] slots of awake bodies of this tick, ascending, the PGS ones last */
+    u32 active_count, pgs_count;
     u32 substep;  /* substeps done in this tick */
     bool stirred; /* something woke, came or went since the last tick listed who is awake */
     bool idle;    /* nothing is awake: the tick has nothing to do */
@@ -288,9 +288,10 @@ struct Rigid {
     bool unlinked;  /* pairs do not know which contacts and kept poses are theirs */
     PairKey *found; /* [found_capacity] new pairs of this tick */
     u32 found_count, found_capacity;
-    bool jammed;  /* many bodies are in one place: pairs are made anew, and thinned, in each tick */
-    JamBody *jam; /* [jam_capacity] */
-    u32 jam_capacity;
+    bool overlaps_deeply; /* many bodies are in one place: pairs are made anew, and thinned, in
+                              each tick */
+    DeepOverlap *deep_overlaps; /* [deep_overlap_capacity] */
+    u32 deep_overlap_capacity;
 
     Contact *contacts, *contacts_before; /* [contact_capacity] */
     u32 contact_count, contact_capacity;
@@ -303,8 +304,8 @@ struct Rigid {
     RecycledPose *recycled, *recycled_now;     /* [recycled_capacity] */
     Recycling *recyclings, *recyclings_before; /* of `recycled_now` and of `recycled` */
     u32 recycled_count, recycled_capacity;
-    Manifold *recycled_manifolds, *recycled_manifolds_before; /* [recycled_room] */
-    u32 recycled_room;
+    Manifold *recycled_manifolds, *recycled_manifolds_before; /* [recycled_manifold_capacity] */
+    u32 recycled_manifold_capacity;
 
     ContactWide *rows; /* [row_capacity] */
     PointWide *points; /* [point_capacity] */
@@ -334,7 +335,7 @@ struct Rigid {
     u32 *stuck; /* [capacity] slots of bodies that are stuck deep in several others (stuck.c) */
     _Atomic u32 *deep; /* [capacity] how many others each is deep in */
     u32 stuck_count;
-    /* Of plain bodies. */
+    /* Of PGS bodies. */
     struct ImpulsePoint *impulse_points; /* [impulse_point_capacity] */
     u32 impulse_point_count, impulse_point_capacity;
     /* Normals of the sides of the friction pyramid, and their distance for a circle of 1. */
@@ -345,13 +346,13 @@ struct Rigid {
     u32 *supports; /* union-find of what holds each other up */
     u8 *island_awake, *island_restless, *island_held;
     u32 node_capacity;
-    const RigidGuests *guests; /* of this tick, NULL: none */
+    const IslandMembers *members; /* of this tick, NULL: none */
     u32 touching;
     f32 penetration_max;
 
     JointStore joints;
-    Grip grips[RIGID_GRIPS_MAX];
-    u32 grip_count;
+    RigidGrab grabs[RIGID_GRABS_MAX];
+    u32 grab_count;
     RigidImpact impacts[RIGID_IMPACTS_MAX];
     u32 impact_count;
     f64 *energies; /* [energy_capacity] of energy.c, in debug builds */
@@ -383,7 +384,7 @@ static inline bool kinematic_moves(const Rigid *rigid, u32 slot)
     const BodyState *state = &rigid->states[slot];
     return rigid->bodies[slot].motion == BODY_KINEMATIC &&
            (vec3_dot(state->velocity, state->velocity) > 0.0f ||
-            vec3_dot(state->spin, state->spin) > 0.0f);
+            vec3_dot(state->angular_velocity, state->angular_velocity) > 0.0f);
 }
 /* Can its contacts be other than they were? What sleeps upon a kinematic body at rest sleeps on. */
 static inline bool body_stirs(const Rigid *rigid, u32 slot)
@@ -391,9 +392,9 @@ static inline bool body_stirs(const Rigid *rigid, u32 slot)
     const Body *body = &rigid->bodies[slot];
     return body_is_active(body) && (body->motion == BODY_DYNAMIC || kinematic_moves(rigid, slot));
 }
-static inline bool body_is_plain(const Rigid *rigid, u32 slot)
+static inline bool body_is_pgs(const Rigid *rigid, u32 slot)
 {
-    return (rigid->bodies[slot].flags & BODY_PLAIN) != 0;
+    return (rigid->bodies[slot].flags & BODY_PGS) != 0;
 }
 static inline u32 span_count(const Rigid *rigid)
 {
@@ -427,7 +428,7 @@ Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h);
 /* broad.c */
 /* Fat bounds for a body with these bounds: what flies gets room ahead, so that it stays within
  * for a few ticks. */
-Bounds broad_ahead(const Rigid *rigid, u32 slot, const Bounds *now);
+Bounds broad_speculative(const Rigid *rigid, u32 slot, const Bounds *now);
 /* Moves the leaves of these moving bodies to their fat bounds. */
 void broad_follow(Rigid *rigid, const u32 *slots, u32 count);
 /* Bounds of a body that rests. */
@@ -450,17 +451,17 @@ void pair_set(Pair *pair, PairKey key, u8 a, u8 b);
 /* Room for the spans of the pairs of now. */
 bool spans_reserve(Rigid *rigid);
 
-/* jam.c: begin, then count each pair of near bodies (any thread), then ask. */
-bool jam_begin(Rigid *rigid); /* false: no memory */
-void jam_count(Rigid *rigid, u32 a, u32 b);
-bool jam_is_there(const Rigid *rigid);
+/* deep_overlap.c: begin, then count each pair of near bodies (any thread), then ask. */
+bool deep_overlap_begin(Rigid *rigid); /* false: no memory */
+void deep_overlap_count(Rigid *rigid, u32 a, u32 b);
+bool deep_overlap_is_there(const Rigid *rigid);
 /* Is the body in a crowd? */
-bool jam_has(const Rigid *rigid, u32 slot);
+bool deep_overlap_has(const Rigid *rigid, u32 slot);
 /* Is the pair one of those that are not left out? */
-bool jam_keeps(const Rigid *rigid, u32 a, u32 b);
+bool deep_overlap_keeps(const Rigid *rigid, u32 a, u32 b);
 /* From a's origin to b's: as given, or, where they lie in one point, along a way drawn by lot. Else
  * all would be pushed along the one axis that a shape falls back to. */
-Vec3 jam_apart(const Rigid *rigid, u32 a, u32 b, Vec3 apart);
+Vec3 deep_overlap_apart(const Rigid *rigid, u32 a, u32 b, Vec3 apart);
 
 /* contact.c */
 void contact_update(Rigid *rigid);
@@ -479,7 +480,7 @@ bool body_turns(const Rigid *rigid, u32 slot);
 void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane);
 /* That which it will have when its bodies touch within time_s; false: they do not, or the row has
  * no room for its points, and nothing is changed. */
-bool contact_foresee(Rigid *rigid, const ContactWide *row, u32 lane, f32 time_s);
+bool contact_predict(Rigid *rigid, const ContactWide *row, u32 lane, f32 time_s);
 
 /* recycle.c */
 /* Is it costly enough that manifolds with it are kept? */
@@ -487,7 +488,7 @@ bool shape_is_recycled(const Shape *shape);
 /* Room for `count` kept poses. */
 bool recycle_reserve(Rigid *rigid, u32 count);
 /* Room for `count` pairs with PAIR_RECYCLED and at most `room` manifolds of them. */
-bool recycle_begin(Rigid *rigid, u32 count, u32 room);
+bool recycle_begin(Rigid *rigid, u32 count, u32 capacity);
 /* Number `index` in this tick is the pair's, manifolds from `first` on: what is kept goes on. */
 void recycle_link(Rigid *rigid, Pair *pair, u32 index, u32 first);
 /* manifold_collide for a pair that is kept. */
@@ -502,24 +503,25 @@ void recycle_keep(Rigid *rigid, Pair *pair, u32 index);
 void recycle_find(Rigid *rigid);
 void recycle_remove_body(Rigid *rigid, u32 slot);
 
-/* walk_pairs.c */
+/* serialize_pairs.c */
 /* Pairs, their contacts and kept poses; bodies come before them. A hash leaves out the pairs: they
  * follow from the bodies. */
-void pairs_walk(Rigid *rigid, State *state);
+void pairs_serialize(Rigid *rigid, State *state);
 
 /* ccd.c */
 /* Distance (m) within which a pair's contacts are made: a tick ahead, but no more than bodies are
  * thick. */
 f32 ccd_margin(const Rigid *rigid, u32 a, u32 b);
 /* Contacts beyond the margin: of two that as they fly now touch within time_s, those that they will
- * have there (ccd_ahead.c). Returns how many. */
-u32 ccd_ahead(const Rigid *rigid, u32 a, u32 b, f32 time_s, u32 capacity, Manifold *manifolds);
+ * have there (ccd_speculative.c). Returns how many. */
+u32 ccd_speculative(const Rigid *rigid, u32 a, u32 b, f32 time_s, u32 capacity,
+                    Manifold *manifolds);
 /* The same within the margin, too; none of two that touch already. */
 u32 ccd_touching(const Rigid *rigid, u32 a, u32 b, f32 time_s, u32 capacity, Manifold *manifolds);
 /* Bounds of a body that frees its corners to turn for a tick. */
-Bounds ccd_turned(const Rigid *rigid, u32 slot, Bounds now);
+Bounds ccd_rotated(const Rigid *rigid, u32 slot, Bounds now);
 /* How far (m) the points of a kinematic body go in a tick by its turning, at most; 0 for others. */
-f32 ccd_turning(const Rigid *rigid, u32 slot);
+f32 ccd_rotating(const Rigid *rigid, u32 slot);
 /* At the end of a tick: trees follow what moved, and fast bodies are stopped where they first
  * touched. */
 void ccd_finish(Rigid *rigid);
@@ -566,9 +568,9 @@ void color_row(Rigid *rigid, u32 index);
 void bodies_begin(Rigid *rigid);
 /* Of those that are plain, or of the others: forces, damping and the gyroscopic term of h seconds.
  */
-void bodies_accelerate(Rigid *rigid, bool plain, f32 h);
+void bodies_accelerate(Rigid *rigid, bool pgs, f32 h);
 /* Of the same: along their velocities for h seconds. */
-void bodies_move(Rigid *rigid, bool plain, f32 h);
+void bodies_move(Rigid *rigid, bool pgs, f32 h);
 /* Of all: no faster than the limits, no NaN. */
 void bodies_limit(Rigid *rigid);
 
@@ -607,15 +609,15 @@ static inline bool contact_is_solved(const Rigid *rigid, u32 contact)
            !(rigid->contacts[contact].flags & CONTACT_SENSOR);
 }
 /* By which method: plain where one of the two is. */
-static inline bool contact_is_plain(const Rigid *rigid, u32 contact)
+static inline bool contact_is_pgs(const Rigid *rigid, u32 contact)
 {
     const Contact *c = &rigid->contacts[contact];
-    return body_is_plain(rigid, c->a) || body_is_plain(rigid, c->b);
+    return body_is_pgs(rigid, c->a) || body_is_pgs(rigid, c->b);
 }
 /* Keeps the strongest in a full list. */
 void impact_add(Rigid *rigid, const RigidImpact *impact);
 
-/* solve_impulses.c: the plain method, for contacts of plain bodies. */
+/* solve_impulses.c: the PGS method, for contacts of PGS bodies. */
 void impulses_prepare(Rigid *rigid);
 void impulses_warm_start(Rigid *rigid);
 void impulses_solve(Rigid *rigid);

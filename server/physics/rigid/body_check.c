@@ -17,12 +17,12 @@ static bool in_range(f32 value, f32 least, f32 most)
     return value >= least && value <= most;
 }
 
-static bool size_is_sane(f32 size)
+static bool size_is_valid(f32 size)
 {
     return in_range(size, BODY_SIZE_MIN_M, WORLD_EXTENT_MAX_M);
 }
 
-static bool vector_is_sane(Vec3 v, f32 most)
+static bool vector_is_valid(Vec3 v, f32 most)
 {
     return in_range(v.x, -most, most) && in_range(v.y, -most, most) && in_range(v.z, -most, most);
 }
@@ -32,19 +32,19 @@ static bool geometry_is(const Shape *shape, GeometryKind kind)
     return shape->geometry != NULL && shape->geometry->kind == kind;
 }
 
-static bool shape_is_sane(const Shape *shape, BodyMotion motion)
+static bool shape_is_valid(const Shape *shape, BodyMotion motion)
 {
     switch (shape->kind) {
     case SHAPE_SPHERE:
-        return size_is_sane(shape->radius);
+        return size_is_valid(shape->radius);
     case SHAPE_BOX:
-        return size_is_sane(shape->half.x) && size_is_sane(shape->half.y) &&
-               size_is_sane(shape->half.z);
+        return size_is_valid(shape->half.x) && size_is_valid(shape->half.y) &&
+               size_is_valid(shape->half.z);
     case SHAPE_CAPSULE:
-        return size_is_sane(shape->radius) && in_range(shape->half_height, 0, WORLD_EXTENT_MAX_M);
+        return size_is_valid(shape->radius) && in_range(shape->half_height, 0, WORLD_EXTENT_MAX_M);
     case SHAPE_CYLINDER:
     case SHAPE_CONE:
-        return size_is_sane(shape->radius) && size_is_sane(shape->half_height);
+        return size_is_valid(shape->radius) && size_is_valid(shape->half_height);
     case SHAPE_PLANE:
         return motion == BODY_STATIC;
     case SHAPE_HULL:
@@ -62,21 +62,21 @@ static bool shape_is_sane(const Shape *shape, BodyMotion motion)
     return false;
 }
 
-bool body_def_is_sane(const BodyDef *def)
+bool body_def_is_valid(const BodyDef *def)
 {
     Quat q = def->orientation;
     f32 length2 = quat_dot(q, q);
-    bool sane = (u32)def->motion < BODY_MOTION_COUNT;
+    bool valid = (u32)def->motion < BODY_MOTION_COUNT;
 #define ROW_NUMBER(key, member, unit, scale, initial, also, least, most, bears, doc)               \
-    sane = sane && in_range(def->member, (least) < 0.0f ? -(bears) : (least), bears);
+    valid = valid && in_range(def->member, (least) < 0.0f ? -(bears) : (least), bears);
 #define ROW_VECTOR(key, member, unit, most, bears, doc)                                            \
-    sane = sane && vector_is_sane(def->member, bears);
+    valid = valid && vector_is_valid(def->member, bears);
 #include "shared/rows/body.def"
     if (def->motion == BODY_DYNAMIC &&
         !in_range(def->mass_kg, BODY_MASS_MIN_KG, BODY_MASS_MAX_KG)) {
         return false;
     }
-    return sane && shape_is_sane(&def->shape, def->motion) &&
+    return valid && shape_is_valid(&def->shape, def->motion) &&
            in_range(length2, BODY_QUAT_LENGTH_2, 1.0f / BODY_QUAT_LENGTH_2) &&
            in_range(def->rolling, 0.0f, BODY_ROLLING_MAX);
 }

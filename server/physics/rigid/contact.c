@@ -66,7 +66,7 @@ static u32 manifolds_most(const Pair *pair)
     return pair->kind & PAIR_MANY ? MANIFOLDS_MAX : 1;
 }
 
-static void room_range(void *context, u32 first, u32 end, u32 worker)
+static void span_capacity_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
     Rigid *rigid = context;
@@ -92,7 +92,7 @@ static void link_range(void *context, u32 first, u32 end, u32 worker)
         for (u32 i = span_begin(s); i < span_end(rigid, s); i++) {
             Pair *pair = &rigid->pairs[i];
             u32 most = manifolds_most(pair);
-            pair->fresh = PAIR_STALE;
+            pair->new_count = PAIR_STALE;
             pair->output = span.manifolds;
             span.manifolds += most;
             if (pair->kind & PAIR_RECYCLED) {
@@ -115,7 +115,7 @@ static bool link_pairs(Rigid *rigid)
     if (!spans_reserve(rigid)) {
         return false;
     }
-    jobs_run(rigid->jobs, spans, 1, room_range, rigid);
+    jobs_run(rigid->jobs, spans, 1, span_capacity_range, rigid);
     PairSpan sum = {0};
     for (u32 s = 0; s < spans; s++) {
         PairSpan *span = &rigid->spans[s];
@@ -133,11 +133,11 @@ static bool link_pairs(Rigid *rigid)
 }
 
 /* What flies so fast that its contact is farther than contacts look. */
-static void pair_ahead(Rigid *rigid, Pair *pair)
+static void pair_speculative(Rigid *rigid, Pair *pair)
 {
-    u32 count = ccd_ahead(rigid, pair->a, pair->b, rigid->def.tick_s, manifolds_most(pair),
-                          &rigid->manifolds[pair->output]);
-    pair->fresh = (u8)count;
+    u32 count = ccd_speculative(rigid, pair->a, pair->b, rigid->def.tick_s, manifolds_most(pair),
+                                &rigid->manifolds[pair->output]);
+    pair->new_count = (u8)count;
     if (count > 0 && (pair->kind & PAIR_RECYCLED)) {
         rigid->recyclings[pair->recycled].kept = false;
     }
@@ -150,13 +150,13 @@ static void narrow_range(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         Pair *pair = &rigid->pairs[i];
         const Body *a = &rigid->bodies[pair->a], *b = &rigid->bodies[pair->b];
-        if (pair->fresh != PAIR_STALE ||
+        if (pair->new_count != PAIR_STALE ||
             (!body_stirs(rigid, pair->a) && !body_stirs(rigid, pair->b))) {
             continue;
         }
         if (!(pair->kind & PAIR_ENDLESS) &&
             !bounds_overlap(&rigid->ways[pair->a], &rigid->ways[pair->b])) {
-            pair->fresh = 0;
+            pair->new_count = 0;
             if (pair->kind & PAIR_RECYCLED) {
                 rigid->recyclings[pair->recycled].kept = false;
             }
@@ -166,22 +166,22 @@ static void narrow_range(void *context, u32 first, u32 end, u32 worker)
         u32 most = manifolds_most(pair);
         f32 margin = pair->kind & PAIR_SENSOR ? 0.0f : ccd_margin(rigid, pair->a, pair->b);
         if (pair->kind & PAIR_RECYCLED) {
-            pair->fresh = (u8)recycle_collide(rigid, pair, margin, most, manifolds);
+            pair->new_count = (u8)recycle_collide(rigid, pair, margin, most, manifolds);
         } else {
             ShapePose pose_a = body_pose(a), pose_b = body_pose(b);
-            if (rigid->jammed) {
+            if (rigid->overlaps_deeply) {
                 Vec3 apart = vec3_sub(pose_b.position, pose_a.position);
-                Vec3 way = jam_apart(rigid, pair->a, pair->b, apart);
+                Vec3 way = deep_overlap_apart(rigid, pair->a, pair->b, apart);
                 pose_b.position = vec3_add(pose_b.position, vec3_sub(way, apart));
             }
-            pair->fresh = (u8)manifold_collide(&pose_a, &pose_b, margin, manifolds, most);
-            for (u32 m = 0; m < pair->fresh; m++) {
+            pair->new_count = (u8)manifold_collide(&pose_a, &pose_b, margin, manifolds, most);
+            for (u32 m = 0; m < pair->new_count; m++) {
                 manifolds[m].apart = vec3_sub(b->position, a->position);
             }
         }
-        if (pair->fresh == 0 && ((a->flags | b->flags) & BODY_FLIES) &&
+        if (pair->new_count == 0 && ((a->flags | b->flags) & BODY_FLIES) &&
             !(pair->kind & PAIR_SENSOR)) {
-            pair_ahead(rigid, pair);
+            pair_speculative(rigid, pair);
         }
     }
 }
@@ -231,8 +231,8 @@ static void inherit(Contact *contact, const Manifold *manifold, const Contact *b
             left += gone ? old->impulses[q] : 0.0f;
         }
     }
-    u32 fresh = manifold->count - found;
-    if (count != 1 || fresh == 0 || left <= 0.0f) {
+    u32 new_count = manifold->count - found;
+    if (count != 1 || new_count == 0 || left <= 0.0f) {
         return;
     }
     if (found == 0) {
@@ -240,7 +240,7 @@ static void inherit(Contact *contact, const Manifold *manifold, const Contact *b
     }
     for (u32 p = 0; p < manifold->count; p++) {
         if (!(taken & 1u << p)) {
-            contact->impulses[p] = left / (f32)fresh;
+            contact->impulses[p] = left / (f32)new_count;
         }
     }
 }
@@ -274,14 +274,14 @@ static void raise_max(_Atomic u32 *at, u32 value)
 
 static u32 contacts_of(const Pair *pair)
 {
-    return pair->fresh == PAIR_STALE ? pair->count : pair->fresh;
+    return pair->new_count == PAIR_STALE ? pair->count : pair->new_count;
 }
 
 /* What a pair hands on, to where its contacts go. */
 static void fill_pair(ContactFill *fill, Pair *pair, u32 at, f32 *deepest, u32 *touching)
 {
     Rigid *rigid = fill->rigid;
-    if (pair->fresh == PAIR_STALE) {
+    if (pair->new_count == PAIR_STALE) {
         for (u32 c = 0; c < pair->count; c++) {
             rigid->contacts[at + c] = fill->before[pair->first + c];
             rigid->contacts[at + c].flags &= ~(u32)CONTACT_BEGAN;
@@ -289,7 +289,7 @@ static void fill_pair(ContactFill *fill, Pair *pair, u32 at, f32 *deepest, u32 *
         }
         return;
     }
-    for (u32 m = 0; m < pair->fresh; m++) {
+    for (u32 m = 0; m < pair->new_count; m++) {
         f32 nearest = contact_fill(pair, &rigid->manifolds[pair->output + m],
                                    &fill->before[pair->first], &rigid->contacts[at + m]);
         *touching += rigid->contacts[at + m].flags & CONTACT_TOUCHING;
@@ -341,8 +341,8 @@ static void fill_range(void *context, u32 first, u32 end, u32 worker)
 /* Did something enter or leave a sensor? */
 static bool has_event(const Pair *pair)
 {
-    return (pair->kind & PAIR_SENSOR) && pair->fresh != PAIR_STALE &&
-           (pair->count > 0) != (pair->fresh > 0);
+    return (pair->kind & PAIR_SENSOR) && pair->new_count != PAIR_STALE &&
+           (pair->count > 0) != (pair->new_count > 0);
 }
 
 static void count_range(void *context, u32 first, u32 end, u32 worker)
@@ -375,7 +375,7 @@ static PairSpan place_contacts(Rigid *rigid)
         for (u32 i = span_begin(s); i < span_end(rigid, s) && span->events; i++) {
             const Pair *pair = &rigid->pairs[i];
             if (has_event(pair)) {
-                overlap_event(rigid, pair->a, pair->b, pair->fresh > 0);
+                overlap_event(rigid, pair->a, pair->b, pair->new_count > 0);
             }
         }
     }
@@ -525,8 +525,8 @@ bool body_turns(const Rigid *rigid, u32 slot)
 {
     const f32 most_rad = 0.04f;
     const Body *body = &rigid->bodies[slot];
-    f32 turn2 =
-        vec3_length_squared(rigid->states[slot].spin) * rigid->def.tick_s * rigid->def.tick_s;
+    f32 turn2 = vec3_length_squared(rigid->states[slot].angular_velocity) * rigid->def.tick_s *
+                rigid->def.tick_s;
     return turn2 > most_rad * most_rad &&
            (body->shape.kind != SHAPE_SPHERE || (body->flags & BODY_OFFSET));
 }
@@ -579,8 +579,8 @@ void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane)
     }
     if (count == 0) {
         f32 left = (f32)(rigid->substeps - rigid->substep) / (f32)rigid->substeps;
-        count = ccd_ahead(rigid, contact->a, contact->b, left * rigid->def.tick_s, MANIFOLDS_MAX,
-                          found);
+        count = ccd_speculative(rigid, contact->a, contact->b, left * rigid->def.tick_s,
+                                MANIFOLDS_MAX, found);
     }
     if (count > 0) {
         contact_replace(rigid, row, lane, found, count);
@@ -589,14 +589,14 @@ void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane)
     }
 }
 
-bool contact_foresee(Rigid *rigid, const ContactWide *row, u32 lane, f32 time_s)
+bool contact_predict(Rigid *rigid, const ContactWide *row, u32 lane, f32 time_s)
 {
     const Contact *contact = &rigid->contacts[row->contact[lane]];
-    u32 room = row->turns ? MANIFOLD_POINTS : contact->flags >> CONTACT_COUNT_SHIFT, kept = 0;
+    u32 capacity = row->turns ? MANIFOLD_POINTS : contact->flags >> CONTACT_COUNT_SHIFT, kept = 0;
     Manifold found[MANIFOLDS_MAX];
     u32 count = ccd_touching(rigid, contact->a, contact->b, time_s, MANIFOLDS_MAX, found);
     for (u32 m = 0; m < count; m++) {
-        if (found[m].count <= room) {
+        if (found[m].count <= capacity) {
             found[kept++] = found[m];
         }
     }

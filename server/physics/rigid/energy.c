@@ -40,9 +40,9 @@ static f64 kinetic_of(const Rigid *rigid, u32 slot)
 {
     const Body *body = &rigid->bodies[slot];
     const BodyState *state = &rigid->states[slot];
-    Vec3 spin = quat_rotate_inverse(body->orientation, state->spin);
+    Vec3 angular_velocity = quat_rotate_inverse(body->orientation, state->angular_velocity);
     return 0.5 * ((f64)body->mass * dot(state->velocity, state->velocity) +
-                  dot(spin, symmetric_mul(&body->inertia, spin)));
+                  dot(angular_velocity, symmetric_mul(&body->inertia, angular_velocity)));
 }
 
 static f64 potential_of(const Rigid *rigid, u32 slot)
@@ -68,12 +68,12 @@ static bool is_driven(const Rigid *rigid, u32 slot)
 {
     const Body *body = &rigid->bodies[slot];
     Vec3 p = vec3_abs(body->position);
-    bool driven = (body->flags & BODY_PLAIN) || body->restitution > 1.0f ||
+    bool driven = (body->flags & BODY_PGS) || body->restitution > 1.0f ||
                   rigid->restitution_min > 1.0f ||
                   vec3_length_squared(body->surface_velocity) > 0.0f ||
                   f32_max(p.x, f32_max(p.y, p.z)) >= 0.99f * WORLD_EXTENT_MAX_M;
-    for (u32 g = 0; g < rigid->grip_count; g++) {
-        driven |= rigid->grips[g].live && rigid->grips[g].body.slot == slot;
+    for (u32 g = 0; g < rigid->grab_count; g++) {
+        driven |= rigid->grabs[g].live && rigid->grabs[g].body.slot == slot;
     }
     return driven;
 }
@@ -156,8 +156,8 @@ static void check_island(const IslandEnergy *island)
 
 void energy_check(Rigid *rigid)
 {
-    if (rigid->slots == 0 || !rigid->energy_known || rigid->guests != NULL ||
-        rigid->joints.break_count > 0 || rigid->stuck_count > 0 || rigid->jammed) {
+    if (rigid->slots == 0 || !rigid->energy_known || rigid->members != NULL ||
+        rigid->joints.break_count > 0 || rigid->stuck_count > 0 || rigid->overlaps_deeply) {
         return;
     }
     IslandEnergy *islands = (IslandEnergy *)&rigid->energies[2 * rigid->slots];

@@ -18,7 +18,7 @@ void body_wake(Rigid *rigid, u32 slot)
         body->flags &= ~(u32)BODY_ASLEEP;
         rigid->joints.laid_out = false;
         rigid->states[slot].shift = vec3_zero();
-        rigid->states[slot].turn = vec3_zero();
+        rigid->states[slot].rotation = vec3_zero();
         rigid->inertias[slot] = symmetric_rotate(body->orientation, &body->inverse_inertia);
     }
 }
@@ -100,7 +100,7 @@ static bool pair_touches(const Pair *pair)
     if (pair->kind & PAIR_SENSOR) {
         return false;
     }
-    return pair->fresh != PAIR_STALE ? pair->fresh > 0 : pair->count > 0;
+    return pair->new_count != PAIR_STALE ? pair->new_count > 0 : pair->count > 0;
 }
 
 bool island_wake(Rigid *rigid)
@@ -175,8 +175,8 @@ static f32 tolerance(const Rigid *rigid, const Body *body, const BodyState *stat
 /* How far a point of the body may be from where it was (m). */
 static f32 way_from_rest(const Body *body, f32 reach)
 {
-    Quat turn = quat_mul(body->orientation, quat_conjugate(body->rest_orientation));
-    f32 angle = 2.0f * vec3_length(vec3(turn.x, turn.y, turn.z));
+    Quat rotation = quat_mul(body->orientation, quat_conjugate(body->rest_orientation));
+    f32 angle = 2.0f * vec3_length(vec3(rotation.x, rotation.y, rotation.z));
     return vec3_distance(body->position, body->rest_position) + angle * reach;
 }
 
@@ -243,26 +243,26 @@ static bool count_rest(Rigid *rigid)
 
 /* ---- guests ---- */
 
-static u32 guest_node(const Rigid *rigid, u32 guest)
+static u32 member_node(const Rigid *rigid, u32 member)
 {
-    return rigid->def.body_capacity + guest;
+    return rigid->def.body_capacity + member;
 }
 
-static u32 guest_count(const Rigid *rigid)
+static u32 member_count(const Rigid *rigid)
 {
-    return rigid->guests != NULL ? rigid->guests->count : 0;
+    return rigid->members != NULL ? rigid->members->count : 0;
 }
 
-void rigid_set_guests(Rigid *rigid, const RigidGuests *guests)
+void rigid_set_island_members(Rigid *rigid, const IslandMembers *members)
 {
-    u32 nodes = rigid->def.body_capacity + guests->count;
+    u32 nodes = rigid->def.body_capacity + members->count;
     u32 c1 = rigid->node_capacity, c2 = c1, c3 = c1, c4 = c1;
-    bool room = rigid_reserve(rigid, &rigid->parents, &c1, nodes, sizeof(u32)) &&
-                rigid_reserve(rigid, &rigid->supports, &c2, nodes, sizeof(u32)) &&
-                rigid_reserve(rigid, &rigid->island_held, &c3, nodes, 1) &&
-                rigid_reserve(rigid, &rigid->island_restless, &c4, nodes, 1);
-    rigid->node_capacity = room ? c1 : rigid->node_capacity;
-    rigid->guests = room ? guests : NULL;
+    bool capacity = rigid_reserve(rigid, &rigid->parents, &c1, nodes, sizeof(u32)) &&
+                    rigid_reserve(rigid, &rigid->supports, &c2, nodes, sizeof(u32)) &&
+                    rigid_reserve(rigid, &rigid->island_held, &c3, nodes, 1) &&
+                    rigid_reserve(rigid, &rigid->island_restless, &c4, nodes, 1);
+    rigid->node_capacity = capacity ? c1 : rigid->node_capacity;
+    rigid->members = capacity ? members : NULL;
 }
 
 /* Two nodes of which one holds the other up. */
@@ -274,9 +274,9 @@ static void support_link(Rigid *rigid, u32 a, u32 b)
     rigid->island_held[one] = rigid->island_held[other] = held;
 }
 
-void rigid_link_body(Rigid *rigid, u32 guest, u32 slot)
+void rigid_link_body(Rigid *rigid, u32 member, u32 slot)
 {
-    u32 node = guest_node(rigid, guest);
+    u32 node = member_node(rigid, member);
     if (rigid->bodies[slot].motion == BODY_DYNAMIC) {
         sets_link(rigid->parents, node, slot);
         support_link(rigid, node, slot);
@@ -284,14 +284,14 @@ void rigid_link_body(Rigid *rigid, u32 guest, u32 slot)
     }
     rigid->island_held[root_of(rigid->supports, node)] = 1;
     if (kinematic_moves(rigid, slot)) {
-        rigid->guests->guests[guest].rests = false;
+        rigid->members->members[member].rests = false;
     }
 }
 
-void rigid_link_guests(Rigid *rigid, u32 guest, u32 other)
+void rigid_link_members(Rigid *rigid, u32 member, u32 other)
 {
-    sets_link(rigid->parents, guest_node(rigid, guest), guest_node(rigid, other));
-    support_link(rigid, guest_node(rigid, guest), guest_node(rigid, other));
+    sets_link(rigid->parents, member_node(rigid, member), member_node(rigid, other));
+    support_link(rigid, member_node(rigid, member), member_node(rigid, other));
 }
 
 bool rigid_stirs(const Rigid *rigid, u32 slot)
@@ -321,10 +321,10 @@ static void find_sets(Rigid *rigid)
     for (u32 i = 0; i < rigid->slots; i++) {
         rigid->supports[i] = i;
     }
-    for (u32 i = 0; i < guest_count(rigid); i++) {
-        u32 node = guest_node(rigid, i);
+    for (u32 i = 0; i < member_count(rigid); i++) {
+        u32 node = member_node(rigid, i);
         rigid->parents[node] = rigid->supports[node] = node;
-        rigid->island_held[node] = rigid->guests->guests[i].held;
+        rigid->island_held[node] = rigid->members->members[i].held;
         rigid->island_restless[node] = 0;
     }
     for (u32 i = 0; i < rigid->joints.slots; i++) {
@@ -372,11 +372,11 @@ static void find_restless(Rigid *rigid)
             keep_awake(rigid, slot);
         }
     }
-    for (u32 i = 0; i < guest_count(rigid); i++) {
-        const RigidGuest *guest = &rigid->guests->guests[i];
-        u32 node = guest_node(rigid, i);
-        if (guest->awake &&
-            (!guest->rests || (pulled && !rigid->island_held[root_of(rigid->supports, node)]))) {
+    for (u32 i = 0; i < member_count(rigid); i++) {
+        const IslandMember *member = &rigid->members->members[i];
+        u32 node = member_node(rigid, i);
+        if (member->awake &&
+            (!member->rests || (pulled && !rigid->island_held[root_of(rigid->supports, node)]))) {
             keep_awake(rigid, node);
         }
     }
@@ -392,37 +392,37 @@ static void fall_asleep(Rigid *rigid)
             body->flags |= BODY_ASLEEP;
             rigid->joints.laid_out = false;
             rigid->states[slot].velocity = vec3_zero();
-            rigid->states[slot].spin = vec3_zero();
+            rigid->states[slot].angular_velocity = vec3_zero();
             broad_rest(rigid, slot);
         }
     }
-    for (u32 i = 0; i < guest_count(rigid); i++) {
-        RigidGuest *guest = &rigid->guests->guests[i];
-        guest->sleeps =
-            guest->awake && !rigid->island_restless[root_of(rigid->parents, guest_node(rigid, i))];
+    for (u32 i = 0; i < member_count(rigid); i++) {
+        IslandMember *member = &rigid->members->members[i];
+        member->sleeps = member->awake &&
+                         !rigid->island_restless[root_of(rigid->parents, member_node(rigid, i))];
     }
 }
 
 void island_sleep(Rigid *rigid)
 {
-    for (u32 i = 0; i < rigid->grip_count; i++) {
-        if (rigid->grips[i].live) {
-            rigid->bodies[rigid->grips[i].body.slot].sleep_s = 0.0f;
+    for (u32 i = 0; i < rigid->grab_count; i++) {
+        if (rigid->grabs[i].live) {
+            rigid->bodies[rigid->grabs[i].body.slot].sleep_s = 0.0f;
         }
     }
     if (rigid->def.no_sleep) {
         return;
     }
     bool tired = count_rest(rigid);
-    for (u32 i = 0; i < guest_count(rigid); i++) {
-        tired = tired || (rigid->guests->guests[i].awake && rigid->guests->guests[i].rests);
+    for (u32 i = 0; i < member_count(rigid); i++) {
+        tired = tired || (rigid->members->members[i].awake && rigid->members->members[i].rests);
     }
     if (!tired) {
         return;
     }
     find_sets(rigid);
-    if (rigid->guests != NULL) {
-        rigid->guests->link(rigid->guests->context, rigid);
+    if (rigid->members != NULL) {
+        rigid->members->link(rigid->members->context, rigid);
     }
     find_restless(rigid);
     fall_asleep(rigid);

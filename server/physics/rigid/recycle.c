@@ -39,14 +39,14 @@ bool recycle_reserve(Rigid *rigid, u32 count)
                          sizeof(RecycledPose));
 }
 
-bool recycle_begin(Rigid *rigid, u32 count, u32 room)
+bool recycle_begin(Rigid *rigid, u32 count, u32 manifolds)
 {
-    u32 capacity = rigid->recycled_room;
+    u32 capacity = rigid->recycled_manifold_capacity;
     if (!recycle_reserve(rigid, count) ||
-        !rigid_reserve(rigid, &rigid->recycled_manifolds_before, &capacity, room,
+        !rigid_reserve(rigid, &rigid->recycled_manifolds_before, &capacity, manifolds,
                        sizeof(Manifold)) ||
-        !rigid_reserve(rigid, &rigid->recycled_manifolds, &rigid->recycled_room, room,
-                       sizeof(Manifold))) {
+        !rigid_reserve(rigid, &rigid->recycled_manifolds, &rigid->recycled_manifold_capacity,
+                       manifolds, sizeof(Manifold))) {
         return false;
     }
     swap(&rigid->recycled_manifolds, &rigid->recycled_manifolds_before);
@@ -104,7 +104,7 @@ void recycle_remove_body(Rigid *rigid, u32 slot)
 /* The two bodies of a pair: manifolds are kept in the frame of the root, where the other moves. */
 typedef struct Couple {
     const Body *root, *other;
-    bool turned;   /* the root is b */
+    bool swapped;  /* the root is b */
     Vec3 position; /* of the other's origin in the root's frame */
     Quat orientation;
 } Couple;
@@ -113,13 +113,13 @@ typedef struct Couple {
 static inline Couple couple_of(const Rigid *rigid, const Pair *pair)
 {
     const Body *a = &rigid->bodies[pair->a], *b = &rigid->bodies[pair->b];
-    bool turned = b->motion == BODY_STATIC;
-    const Body *root = turned ? b : a, *other = turned ? a : b;
+    bool swapped = b->motion == BODY_STATIC;
+    const Body *root = swapped ? b : a, *other = swapped ? a : b;
     Vec3 apart = vec3_sub(body_origin(other), body_origin(root));
-    if (rigid->jammed && !turned) {
-        apart = jam_apart(rigid, pair->a, pair->b, apart);
+    if (rigid->overlaps_deeply && !swapped) {
+        apart = deep_overlap_apart(rigid, pair->a, pair->b, apart);
     }
-    return (Couple){root, other, turned, quat_rotate_inverse(root->orientation, apart),
+    return (Couple){root, other, swapped, quat_rotate_inverse(root->orientation, apart),
                     quat_mul(quat_conjugate(root->orientation), other->orientation)};
 }
 
@@ -135,7 +135,7 @@ static Arms arms_of(const Couple *couple, const RecycledPose *kept)
     if (couple->other->flags & BODY_OFFSET) {
         other = vec3_add(other, quat_rotate(kept->orientation, couple->other->centre));
     }
-    Vec3 from = couple->turned ? other : root, to = couple->turned ? root : other;
+    Vec3 from = couple->swapped ? other : root, to = couple->swapped ? root : other;
     return (Arms){from, vec3_sub(to, from), vec3_sub(kept->position, from)};
 }
 
@@ -144,8 +144,9 @@ static u32 make(const Couple *couple, const RecycledPose *kept, u32 capacity, Ma
 {
     ShapePose root = {&couple->root->shape, vec3_zero(), quat_identity()};
     ShapePose other = {&couple->other->shape, kept->position, kept->orientation};
-    u32 count = couple->turned ? manifold_collide(&other, &root, kept->margin, manifolds, capacity)
-                               : manifold_collide(&root, &other, kept->margin, manifolds, capacity);
+    u32 count = couple->swapped
+                    ? manifold_collide(&other, &root, kept->margin, manifolds, capacity)
+                    : manifold_collide(&root, &other, kept->margin, manifolds, capacity);
     Arms arms = arms_of(couple, kept);
     for (u32 m = 0; m < count; m++) {
         Manifold *manifold = &manifolds[m];
@@ -161,18 +162,18 @@ static u32 make(const Couple *couple, const RecycledPose *kept, u32 capacity, Ma
 }
 
 /* The smaller body moved by less than the tolerance: at its own origin, and by its turning. */
-static bool is_still(const Couple *couple, const RecycledPose *kept, Quat turn)
+static bool is_still(const Couple *couple, const RecycledPose *kept, Quat rotation)
 {
     f32 root = couple->root->reach, other = couple->other->reach;
     f32 small = f32_min(root, other);
     f32 most = f32_min(still_m, still_share * small);
     Vec3 from = kept->position, to = couple->position;
     if (root < other) { /* the root's origin, moved with the other */
-        from = quat_rotate_inverse(turn, to);
+        from = quat_rotate_inverse(rotation, to);
         to = kept->position;
     }
-    f32 turned = 2.0f * vec3_length(vec3(turn.x, turn.y, turn.z));
-    if (!(vec3_distance(from, to) + turned * small <= most)) {
+    f32 angle = 2.0f * vec3_length(vec3(rotation.x, rotation.y, rotation.z));
+    if (!(vec3_distance(from, to) + angle * small <= most)) {
         return false;
     }
     if (couple->root->motion == BODY_STATIC) {
@@ -187,18 +188,18 @@ static bool is_still(const Couple *couple, const RecycledPose *kept, Quat turn)
 /* How a pair has moved since its manifolds were made, along the axes of then. */
 typedef struct Drift {
     Vec3 shift, origin; /* m: of the other's origin, and where it was from a's centre of mass */
-    Quat turn;          /* of the other about its origin */
+    Quat rotation;      /* of the other about its origin */
     f32 side;           /* 1: normals point from the root to the other, −1: back */
 } Drift;
 
-static Drift drift_of(const Couple *couple, const RecycledPose *kept, Quat turn)
+static Drift drift_of(const Couple *couple, const RecycledPose *kept, Quat rotation)
 {
     Quat q = kept->root_orientation;
-    Vec3 axis = quat_rotate(q, vec3(turn.x, turn.y, turn.z));
+    Vec3 axis = quat_rotate(q, vec3(rotation.x, rotation.y, rotation.z));
     return (Drift){.shift = quat_rotate(q, vec3_sub(couple->position, kept->position)),
                    .origin = quat_rotate(q, arms_of(couple, kept).origin),
-                   .turn = {turn.w, axis.x, axis.y, axis.z},
-                   .side = couple->turned ? -1.0f : 1.0f};
+                   .rotation = {rotation.w, axis.x, axis.y, axis.z},
+                   .side = couple->swapped ? -1.0f : 1.0f};
 }
 
 /*
@@ -212,14 +213,14 @@ static void place(const Drift *drift, Vec3 centre, const Manifold *made, Manifol
     Vec3 n = vec3_scale(made->normal, drift->side);
     f32 apart = vec3_dot(n, drift->shift);
     /* By its turning a point at r from the other's origin moves along n by r · (turn⁻¹ n − n). */
-    Vec3 turned = vec3_sub(quat_rotate_inverse(drift->turn, n), n);
+    Vec3 swapped = vec3_sub(quat_rotate_inverse(drift->rotation, n), n);
     *manifold = *made;
     for (u32 i = 0; i < made->count; i++) {
         ManifoldPoint *point = &manifold->points[i];
         Vec3 arm = vec3_sub(point->position, drift->origin);
         Vec3 on_other = vec3_add_scaled(arm, 0.5f * point->separation, n);
         point->position = vec3_add(centre, point->position);
-        point->separation += apart + vec3_dot(on_other, turned);
+        point->separation += apart + vec3_dot(on_other, swapped);
     }
 }
 
@@ -229,8 +230,9 @@ u32 recycle_collide(Rigid *rigid, const Pair *pair, f32 margin, u32 capacity, Ma
     RecycledPose *kept = &rigid->recycled_now[pair->recycled];
     Manifold *made = &rigid->recycled_manifolds[now->first];
     Couple couple = couple_of(rigid, pair);
-    Quat turn = quat_mul(couple.orientation, quat_conjugate(kept->orientation));
-    if (!now->kept || margin > kept->margin + margin_slack_m || !is_still(&couple, kept, turn)) {
+    Quat rotation = quat_mul(couple.orientation, quat_conjugate(kept->orientation));
+    if (!now->kept || margin > kept->margin + margin_slack_m ||
+        !is_still(&couple, kept, rotation)) {
         /* A speed that is no number gives no margin either, and what is kept is saved. */
         f32 bounded = f32_min(margin, WORLD_EXTENT_MAX_M);
         *kept = (RecycledPose){.a = pair->a,
@@ -241,7 +243,7 @@ u32 recycle_collide(Rigid *rigid, const Pair *pair, f32 margin, u32 capacity, Ma
                                .margin = bounded};
         now->count = (u8)make(&couple, kept, capacity, made);
         now->kept = true;
-        turn = quat_mul(couple.orientation, quat_conjugate(kept->orientation));
+        rotation = quat_mul(couple.orientation, quat_conjugate(kept->orientation));
     } else if (rigid->recyclings_before[now->before].count == RECYCLED_UNKNOWN) {
         now->count = (u8)make(&couple, kept, capacity, made);
     } else {
@@ -253,7 +255,7 @@ u32 recycle_collide(Rigid *rigid, const Pair *pair, f32 margin, u32 capacity, Ma
     if (now->count == 0) {
         return 0;
     }
-    Drift drift = drift_of(&couple, kept, turn);
+    Drift drift = drift_of(&couple, kept, rotation);
     Vec3 centre = rigid->bodies[pair->a].position;
     for (u32 i = 0; i < now->count; i++) {
         place(&drift, centre, &made[i], &manifolds[i]);

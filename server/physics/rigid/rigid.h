@@ -47,7 +47,7 @@ typedef struct RigidDef {
 } RigidDef;
 
 /* A spring from a point of a body to a point of the world (a hand). */
-typedef struct Grip {
+typedef struct RigidGrab {
     BodyId body;
     Vec3 local;    /* m, in the body's frame */
     Vec3 target;   /* m, world */
@@ -55,9 +55,9 @@ typedef struct Grip {
     f32 damping;   /* ratio */
     f32 force_max; /* N */
     Vec3 impulse;  /* N s of the last substep, for warm starting */
-    u32 owner;     /* caller's; grips are solved in the order they were made */
+    u32 owner;     /* caller's; grabs are solved in the order they were made */
     u32 live;
-} Grip;
+} RigidGrab;
 
 /* A contact that began in this tick. */
 typedef struct RigidImpact {
@@ -76,20 +76,20 @@ typedef struct RigidOverlap {
 enum {
     RIGID_IMPACTS_MAX = 64,
     RIGID_OVERLAPS_MAX = 256,
-    RIGID_GRIPS_MAX = 1024
+    RIGID_GRABS_MAX = 1024
 };
 
 BodyDef body_def_default(void);
 /* NULL: no memory. */
 Rigid *rigid_create(const RigidDef *def);
 void rigid_destroy(Rigid *rigid); /* NULL is fine */
-/* Removes all bodies, contacts and grips; generations of slots go on. */
+/* Removes all bodies, contacts and grabs; generations of slots go on. */
 void rigid_clear(Rigid *rigid);
 
 /* Is it something that can be simulated? Every number finite, the pose inside the world, sizes at
  * least 0.1 mm, the mass of a dynamic body within 1 mg and 10^6 t, restitution in [0, 1], a shape
  * that may have this motion and that has its geometry. */
-bool body_def_is_sane(const BodyDef *def);
+bool body_def_is_valid(const BodyDef *def);
 /* Takes the lowest free slot. Generation 0 if there is none left or the definition is not sane.
  * Outside a tick only. */
 BodyId rigid_add(Rigid *rigid, const BodyDef *def);
@@ -106,7 +106,7 @@ Vec3 rigid_position(const Rigid *rigid, u32 slot); /* of the origin of its shape
 Vec3 rigid_centre(const Rigid *rigid, u32 slot);   /* of mass, world */
 Quat rigid_orientation(const Rigid *rigid, u32 slot);
 Vec3 rigid_velocity(const Rigid *rigid, u32 slot); /* of the centre of mass */
-Vec3 rigid_spin(const Rigid *rigid, u32 slot);
+Vec3 rigid_angular_velocity(const Rigid *rigid, u32 slot);
 f32 rigid_mass(const Rigid *rigid, u32 slot); /* kg, 0: static or kinematic */
 /* About the centre of mass, in the axes of the shape. */
 Symmetric3 rigid_inertia(const Rigid *rigid, u32 slot);
@@ -125,11 +125,11 @@ f32 rigid_inverse_mass_at(const Rigid *rigid, u32 slot, Vec3 arm, Vec3 direction
  * dynamic awake body (1/kg), else 0. */
 Symmetric3 rigid_response_at(const Rigid *rigid, u32 slot, Vec3 arm);
 /* I⁻¹ m in world axes of a dynamic awake body, else 0. */
-Vec3 rigid_turned_by(const Rigid *rigid, u32 slot, Vec3 moment);
+Vec3 rigid_rotation_since(const Rigid *rigid, u32 slot, Vec3 moment);
 /* Bounds of the body, with the motion of a tick ahead. */
 Bounds rigid_bounds(const Rigid *rigid, u32 slot);
 
-void rigid_set_velocity(Rigid *rigid, u32 slot, Vec3 velocity, Vec3 spin);
+void rigid_set_velocity(Rigid *rigid, u32 slot, Vec3 velocity, Vec3 angular_velocity);
 /* ---- for a solver that shares the substeps ---- */
 
 /* Where a body is: its centre of mass. */
@@ -141,11 +141,11 @@ RigidPose rigid_pose(const Rigid *rigid, u32 slot);
 /* Between substeps: where the body is looked at. Where it is left has to be where the substep has
  * put it, moved by no more than what rigid_add_motion is told. */
 void rigid_set_pose(Rigid *rigid, u32 slot, RigidPose pose);
-/* Changes the velocity (m/s), the spin (rad/s); wakes nothing. */
+/* Changes the velocity (m/s), the angular velocity (rad/s); wakes nothing. */
 void rigid_add_velocity(Rigid *rigid, u32 slot, Vec3 velocity);
-void rigid_add_spin(Rigid *rigid, u32 slot, Vec3 spin);
+void rigid_add_angular_velocity(Rigid *rigid, u32 slot, Vec3 angular_velocity);
 /* Motion (m, rad) of a body within the tick beyond that of its own substeps: contacts count it. */
-void rigid_add_motion(Rigid *rigid, u32 slot, Vec3 shift, Vec3 turn);
+void rigid_add_motion(Rigid *rigid, u32 slot, Vec3 shift, Vec3 rotation);
 /* Does it move once a tick, in the first substep, for all of it? */
 bool rigid_moves_once(const Rigid *rigid, u32 slot);
 
@@ -167,25 +167,25 @@ void rigid_keep_awake(Rigid *rigid, u32 slot);
 /* m, of any of its points; held: it touches something, else it hangs. */
 f32 rigid_rest_way(f32 gravity_m_s2, bool held);
 
-typedef struct RigidGuest {
+typedef struct IslandMember {
     bool awake;  /* the others are not looked at */
     bool rests;  /* long enough to sleep */
     bool held;   /* the world holds it up, or nothing has to */
     bool sleeps; /* written by rigid_finish: falls asleep now */
-} RigidGuest;
+} IslandMember;
 
-typedef struct RigidGuests {
-    RigidGuest *guests; /* [count] */
+typedef struct IslandMembers {
+    IslandMember *members; /* [count] */
     u32 count;
     /* Called where somebody is tired: names all that touch by the two below. */
     void (*link)(void *context, Rigid *rigid);
     void *context;
-} RigidGuests;
+} IslandMembers;
 
 /* Before rigid_finish, for this tick; borrowed until it has returned. */
-void rigid_set_guests(Rigid *rigid, const RigidGuests *guests);
-void rigid_link_body(Rigid *rigid, u32 guest, u32 slot);
-void rigid_link_guests(Rigid *rigid, u32 guest, u32 other);
+void rigid_set_island_members(Rigid *rigid, const IslandMembers *members);
+void rigid_link_body(Rigid *rigid, u32 member, u32 slot);
+void rigid_link_members(Rigid *rigid, u32 member, u32 other);
 /* Is it awake and dynamic, or a kinematic body on its way? */
 bool rigid_stirs(const Rigid *rigid, u32 slot);
 
@@ -196,10 +196,10 @@ void rigid_set_substeps(Rigid *rigid, u32 substeps);
 void rigid_set_materials(Rigid *rigid, f32 friction_scale, f32 restitution_min);
 u32 rigid_substeps(const Rigid *rigid);
 
-/* Returns a grip's index, or −1 when all are taken. The body wakes. */
-i32 rigid_grip_add(Rigid *rigid, const Grip *grip);
-void rigid_grip_remove(Rigid *rigid, u32 grip);
-Grip *rigid_grip(Rigid *rigid, u32 grip);
+/* Returns a grab's index, or −1 when all are taken. The body wakes. */
+i32 rigid_grab_add(Rigid *rigid, const RigidGrab *grab);
+void rigid_grab_remove(Rigid *rigid, u32 grab);
+RigidGrab *rigid_grab(Rigid *rigid, u32 grab);
 
 /* Broad phase and narrow phase. */
 void rigid_collide(Rigid *rigid, Jobs *jobs);
@@ -222,7 +222,7 @@ u32 rigid_overlaps(Rigid *rigid, Bounds bounds, u32 *slots, u32 capacity);
 
 /* How many other dynamic bodies are in the place of one: the number for the first body that has
  * more than `most`, with its slot, else 0. */
-u32 rigid_crowd(Rigid *rigid, u32 most, u32 *slot);
+u32 rigid_deepest_overlap(Rigid *rigid, u32 most, u32 *slot);
 
 typedef struct RigidStats {
     u32 bodies, awake, contacts, touching, islands;
@@ -238,6 +238,6 @@ void rigid_validate(Rigid *rigid);
 
 /* Walks the dynamic state. After a load the broad phase is rebuilt; failed: the rigid world must be
  * cleared. */
-void rigid_walk(Rigid *rigid, State *state);
+void rigid_serialize(Rigid *rigid, State *state);
 
 #endif

@@ -32,7 +32,8 @@ static void validate_free_slot(const Rigid *rigid, u32 slot)
     const Body *body = &rigid->bodies[slot];
     CHECK_ITEM(slot, body->flags == 0);
     CHECK_ITEM(slot, body->mass == 0.0f && rigid->states[slot].inverse_mass == 0.0f);
-    CHECK_ITEM(slot, is_zero(rigid->states[slot].velocity) && is_zero(rigid->states[slot].spin));
+    CHECK_ITEM(slot, is_zero(rigid->states[slot].velocity) &&
+                         is_zero(rigid->states[slot].angular_velocity));
 }
 
 static void validate_motion(const Rigid *rigid, u32 slot)
@@ -40,17 +41,17 @@ static void validate_motion(const Rigid *rigid, u32 slot)
     const Body *body = &rigid->bodies[slot];
     const BodyState *state = &rigid->states[slot];
     CHECK_ITEM(slot, state_vector_is_bounded(state->velocity));
-    CHECK_ITEM(slot, state_vector_is_bounded(state->spin));
+    CHECK_ITEM(slot, state_vector_is_bounded(state->angular_velocity));
     CHECK_ITEM(slot, isfinite(state->gravity_scale));
     CHECK_ITEM(slot, state->linear_damping >= 0.0f && state->angular_damping >= 0.0f);
     if (body->motion == BODY_DYNAMIC) {
         CHECK_ITEM(slot, body->mass > 0.0f && state->inverse_mass == 1.0f / body->mass);
     } else {
         CHECK_ITEM(slot, state->inverse_mass == 0.0f);
-        CHECK_ITEM(slot, (body->flags & (BODY_ASLEEP | BODY_PLAIN)) == 0);
+        CHECK_ITEM(slot, (body->flags & (BODY_ASLEEP | BODY_PGS)) == 0);
     }
     if (body->motion == BODY_STATIC) {
-        CHECK_ITEM(slot, is_zero(state->velocity) && is_zero(state->spin));
+        CHECK_ITEM(slot, is_zero(state->velocity) && is_zero(state->angular_velocity));
     }
 }
 
@@ -90,11 +91,11 @@ static void validate_bodies(const Rigid *rigid)
     CHECK(rigid->states[rigid->def.body_capacity].inverse_mass == 0.0f);
 }
 
-/* Ascending, those of the plain method last. */
+/* Ascending, those of the PGS method last. */
 static void validate_active(const Rigid *rigid)
 {
-    CHECK(rigid->active_count <= rigid->slots && rigid->plain_count <= rigid->active_count);
-    u32 others = rigid->active_count - rigid->plain_count;
+    CHECK(rigid->active_count <= rigid->slots && rigid->pgs_count <= rigid->active_count);
+    u32 others = rigid->active_count - rigid->pgs_count;
     for (u32 i = 0; i < rigid->active_count; i++) {
         CHECK_ITEM(i, rigid->active[i] < rigid->slots);
         CHECK_ITEM(i, i == 0 || i == others || rigid->active[i - 1] < rigid->active[i]);
@@ -264,15 +265,15 @@ static void validate_colors(Rigid *rigid)
 
 /* ---- hands and what is told ---- */
 
-static void validate_grips(const Rigid *rigid)
+static void validate_grabs(const Rigid *rigid)
 {
-    CHECK(rigid->grip_count <= RIGID_GRIPS_MAX);
-    CHECK(rigid->grip_count == 0 || rigid->grips[rigid->grip_count - 1].live);
-    for (u32 i = 0; i < rigid->grip_count; i++) {
-        const Grip *grip = &rigid->grips[i];
-        CHECK_ITEM(i, grip->live <= 1);
-        CHECK_ITEM(i, !grip->live || rigid_alive(rigid, grip->body));
-        CHECK_ITEM(i, vec3_is_finite(grip->target) && vec3_is_finite(grip->impulse));
+    CHECK(rigid->grab_count <= RIGID_GRABS_MAX);
+    CHECK(rigid->grab_count == 0 || rigid->grabs[rigid->grab_count - 1].live);
+    for (u32 i = 0; i < rigid->grab_count; i++) {
+        const RigidGrab *grab = &rigid->grabs[i];
+        CHECK_ITEM(i, grab->live <= 1);
+        CHECK_ITEM(i, !grab->live || rigid_alive(rigid, grab->body));
+        CHECK_ITEM(i, vec3_is_finite(grab->target) && vec3_is_finite(grab->impulse));
     }
 }
 
@@ -303,6 +304,6 @@ void rigid_validate(Rigid *rigid)
     validate_islands(rigid);
     validate_colors(rigid);
     joints_validate(rigid);
-    validate_grips(rigid);
+    validate_grabs(rigid);
     validate_events(rigid);
 }

@@ -1,6 +1,6 @@
 /* build.c: a definition becomes particles, constraints, triangles and attachments. */
 #include "server/physics/soft/build.h"
-#include "server/physics/soft/whole.h"
+#include "server/physics/soft/body_constraint.h"
 
 #include <stdlib.h>
 
@@ -16,33 +16,34 @@ SoftDef soft_def_default(void)
     return def;
 }
 
-bool soft_grow(void **items, u32 *room, u32 needed, size_t size)
+bool soft_grow(void **items, u32 *capacity, u32 needed, size_t size)
 {
-    if (needed <= *room) {
+    if (needed <= *capacity) {
         return true;
     }
     const u32 least = 64; /* or the first few would each be an allocation within a tick */
-    u32 larger = u32_max(u32_max(needed, least), *room * 2);
+    u32 larger = u32_max(u32_max(needed, least), *capacity * 2);
     void *moved = realloc(*items, larger * size);
     if (moved == NULL) {
         return false;
     }
     *items = moved;
-    *room = larger;
+    *capacity = larger;
     return true;
 }
 
 static bool grow_points(Soft *soft, u32 needed)
 {
-    u32 rooms[3] = {soft->room, soft->room, soft->room};
-    if (needed <= soft->room) {
+    u32 rooms[3] = {soft->capacity, soft->capacity, soft->capacity};
+    if (needed <= soft->capacity) {
         return true;
     }
-    u32 room = u32_max(needed, soft->room * 2);
-    SoftPoint *points = aligned_alloc(64, ((size_t)room * sizeof *points + 63) / 64 * 64);
-    if (points == NULL || !soft_grow((void **)&soft->rest, &rooms[0], room, sizeof *soft->rest) ||
-        !soft_grow((void **)&soft->matter, &rooms[1], room, sizeof *soft->matter) ||
-        !soft_grow((void **)&soft->drag, &rooms[2], room, sizeof *soft->drag)) {
+    u32 capacity = u32_max(needed, soft->capacity * 2);
+    SoftPoint *points = aligned_alloc(64, ((size_t)capacity * sizeof *points + 63) / 64 * 64);
+    if (points == NULL ||
+        !soft_grow((void **)&soft->rest, &rooms[0], capacity, sizeof *soft->rest) ||
+        !soft_grow((void **)&soft->matter, &rooms[1], capacity, sizeof *soft->matter) ||
+        !soft_grow((void **)&soft->drag, &rooms[2], capacity, sizeof *soft->drag)) {
         free(points);
         return false;
     }
@@ -51,7 +52,7 @@ static bool grow_points(Soft *soft, u32 needed)
     }
     free(soft->points);
     soft->points = points;
-    soft->room = room;
+    soft->capacity = capacity;
     return true;
 }
 
@@ -142,7 +143,7 @@ static int add_points(Soft *soft, const SoftDef *def, ErrorText *error)
         }
         p->inverse_mass = sum / (p->inverse_mass * def->mass_kg);
         Vec3 arm = vec3_sub(p->position, middle);
-        p->velocity = vec3_add(def->velocity, vec3_cross(def->spin, arm));
+        p->velocity = vec3_add(def->velocity, vec3_cross(def->angular_velocity, arm));
     }
     return ERROR_OK;
 }
@@ -157,7 +158,7 @@ static bool add_pins(Soft *soft, const Rigid *rigid, const SoftDef *def, u32 fir
             soft->points[particle].velocity = vec3_zero();
             continue;
         }
-        if (!soft_grow((void **)&soft->attachments, &soft->attachment_room,
+        if (!soft_grow((void **)&soft->attachments, &soft->attachment_capacity,
                        soft->attachment_count + 1, sizeof *soft->attachments)) {
             return false;
         }
@@ -195,7 +196,7 @@ static void mark_inner(Soft *soft, SoftBody *body)
 
 static bool add_triangles(Soft *soft, const SoftMesh *mesh, u32 first)
 {
-    if (!soft_grow((void **)&soft->triangles, &soft->triangle_room,
+    if (!soft_grow((void **)&soft->triangles, &soft->triangle_capacity,
                    soft->triangle_count + mesh->triangle_count, sizeof *soft->triangles)) {
         return false;
     }
@@ -210,7 +211,7 @@ static bool add_triangles(Soft *soft, const SoftMesh *mesh, u32 first)
 /* Sticks of one length: limits of joints are no matter that could be touched. */
 static bool add_segments(Soft *soft, const SoftMesh *mesh, SoftBody *body)
 {
-    if (!soft_grow((void **)&soft->segments, &soft->segment_room,
+    if (!soft_grow((void **)&soft->segments, &soft->segment_capacity,
                    soft->segment_count + mesh->stick_count, sizeof *soft->segments)) {
         return false;
     }
@@ -229,7 +230,7 @@ static int add_body(Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorTex
 {
     const SoftMesh *mesh = def->mesh;
     if (!grow_points(soft, soft->count + mesh->point_count) ||
-        !soft_grow((void **)&soft->bodies, &soft->body_room, soft->body_count + 1,
+        !soft_grow((void **)&soft->bodies, &soft->body_capacity, soft->body_count + 1,
                    sizeof *soft->bodies)) {
         return error_set(error, ERROR_MEMORY, "no memory for %u points", mesh->point_count);
     }
@@ -294,9 +295,10 @@ int soft_add(Soft *soft, const Rigid *rigid, const SoftDef *def, SoftRange *rang
 
 int soft_build(Soft *soft)
 {
-    int (*const makers[])(Soft *) = {stiffs_create, packs_create,   hold_create,
-                                     loads_create,  methods_create, wholes_create,
-                                     touch_create,  crowd_create,   rest_create};
+    int (*const makers[])(Soft *) = {
+        stiffs_create,       batches_create,        coupled_mass_create,
+        loads_create,        methods_create,        body_constraints_create,
+        soft_contact_create, self_collision_create, rest_create};
     for (u32 i = 0; i < PL_COUNT(makers); i++) {
         int result = makers[i](soft);
         if (result != ERROR_OK) {

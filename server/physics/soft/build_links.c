@@ -10,13 +10,13 @@ void maker_add(Maker *maker, SoftConstraint made, const SoftShape *shape)
     if (maker->result != ERROR_OK || !(made.compliance >= 0.0f)) {
         return;
     }
-    bool room = soft_grow((void **)&soft->constraints, &soft->constraint_room,
-                          soft->constraint_count + 1, sizeof *soft->constraints);
-    if (room && shape != NULL) {
-        room = soft_grow((void **)&soft->shapes, &soft->shape_room, soft->shape_count + 1,
-                         sizeof *soft->shapes);
+    bool capacity = soft_grow((void **)&soft->constraints, &soft->constraint_capacity,
+                              soft->constraint_count + 1, sizeof *soft->constraints);
+    if (capacity && shape != NULL) {
+        capacity = soft_grow((void **)&soft->shapes, &soft->shape_capacity, soft->shape_count + 1,
+                             sizeof *soft->shapes);
     }
-    if (!room) {
+    if (!capacity) {
         maker->result = error_set(maker->error, ERROR_MEMORY, "no memory for constraint %u",
                                   maker->body->constraint_count);
         return;
@@ -154,15 +154,15 @@ static void add_grid_edges(Maker *maker)
 /* ---- meshes ---- */
 
 /* An edge of a triangle or a tetrahedron and the point opposite to it. */
-typedef struct Edge {
+typedef struct LinkEdge {
     u32 a, b; /* a < b */
     u32 across;
     u32 order;
-} Edge;
+} LinkEdge;
 
 static int edge_order(const void *left, const void *right)
 {
-    const Edge *p = left, *q = right;
+    const LinkEdge *p = left, *q = right;
     u64 k = (u64)p->a << 32 | p->b, l = (u64)q->a << 32 | q->b;
     if (k != l) {
         return k < l ? -1 : 1;
@@ -170,13 +170,13 @@ static int edge_order(const void *left, const void *right)
     return p->order < q->order ? -1 : p->order > q->order;
 }
 
-static void put_edge(Edge *edges, u32 *count, u32 a, u32 b, u32 across)
+static void put_edge(LinkEdge *edges, u32 *count, u32 a, u32 b, u32 across)
 {
-    Edge edge = {u32_min(a, b), u32_max(a, b), across, *count};
+    LinkEdge edge = {u32_min(a, b), u32_max(a, b), across, *count};
     edges[(*count)++] = edge;
 }
 
-static u32 list_edges(const SoftMesh *mesh, Edge *edges)
+static u32 list_edges(const SoftMesh *mesh, LinkEdge *edges)
 {
     u32 count = 0;
     for (u32 t = 0; t < mesh->triangle_count; t++) {
@@ -206,14 +206,14 @@ static void add_mesh_edges(Maker *maker)
         return;
     }
     size_t most = 3 * (size_t)mesh->triangle_count + 6 * (size_t)mesh->tetrahedron_count;
-    Edge *edges = malloc((most + 1) * sizeof *edges);
+    LinkEdge *edges = malloc((most + 1) * sizeof *edges);
     if (edges == NULL) {
         maker->result = error_set(maker->error, ERROR_MEMORY, "no memory for %zu edges", most);
         return;
     }
     u32 count = list_edges(mesh, edges), first = maker->body->first;
     for (u32 i = 0, end; i < count; i = end) {
-        const Edge *edge = &edges[i];
+        const LinkEdge *edge = &edges[i];
         for (end = i + 1; end < count && edges[end].a == edge->a && edges[end].b == edge->b;
              end++) {
         }

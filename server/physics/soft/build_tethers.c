@@ -12,10 +12,10 @@ enum {
     ISLANDS_MAX = 16
 };
 
-typedef struct Link {
+typedef struct TetherLink {
     u32 to;
     f32 length;
-} Link;
+} TetherLink;
 
 typedef struct Reach {
     f32 way; /* m to the nearest pin of an island */
@@ -27,7 +27,7 @@ typedef struct Tethers {
     Maker *maker;
     u32 count;
     u32 *start; /* [count + 1] in links */
-    Link *links;
+    TetherLink *links;
     u32 *island;  /* [count] of pins, else SOFT_NONE */
     BodyId *body; /* [count] of pins */
     u32 island_count;
@@ -59,7 +59,7 @@ static void list_links(Tethers *t)
     for (u32 i = 0; i < body->constraint_count; i++) {
         for (u32 k = 0; is_link(&all[i]) && k < 2; k++) {
             u32 from = all[i].point[k] - body->first, to = all[i].point[1 - k] - body->first;
-            t->links[t->place[from]++] = (Link){to, all[i].high};
+            t->links[t->place[from]++] = (TetherLink){to, all[i].high};
         }
     }
 }
@@ -246,9 +246,9 @@ void build_tethers(Maker *maker)
     t.body = calloc(n, sizeof *t.body);
     t.heap = malloc(n * sizeof *t.heap);
     t.place = malloc(n * sizeof *t.place);
-    bool room = t.start != NULL && t.links != NULL && t.island != NULL && t.body != NULL &&
-                t.heap != NULL && t.place != NULL;
-    if (room) {
+    bool capacity = t.start != NULL && t.links != NULL && t.island != NULL && t.body != NULL &&
+                    t.heap != NULL && t.place != NULL;
+    if (capacity) {
         list_links(&t);
         find_islands(&t);
         t.reach = malloc((size_t)u32_max(t.island_count, 1) * n * sizeof *t.reach);

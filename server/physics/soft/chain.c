@@ -12,7 +12,7 @@
  */
 #include "server/physics/soft/chain.h"
 
-#include "server/physics/soft/packs_lanes.h"
+#include "server/physics/soft/batches_lanes.h"
 #include "server/physics/state.h"
 
 /* Of T h² w / l of a link, beyond which a tension, or what it changes by, is not explicit. Alone,
@@ -29,7 +29,7 @@ enum {
 };
 
 /* A link in a step, and its first point; after the last link is its second point. */
-typedef struct Link {
+typedef struct ChainLink {
     Vec3x8 n;        /* where tension is given: m, from the second point to the first at the start
                         of the step, until it is known */
     Vec3x8 velocity; /* of the first point with the tension that is given, if any is */
@@ -38,15 +38,15 @@ typedef struct Link {
     f32x8 light;     /* 1/(N s), h (w_a + w_b) / length */
     f32x8 impulse;   /* N s; until it is known, what it is without the next link's */
     f32x8 passed;    /* of the next link's impulse, or of the velocity of the point before */
-} Link;
+} ChainLink;
 
-_Static_assert(sizeof(Link) <= CHAIN_ROWS * sizeof(f32x8), "room for a link");
+_Static_assert(sizeof(ChainLink) <= CHAIN_ROWS * sizeof(f32x8), "room for a link");
 
 typedef struct ChainPass {
     SoftPoint *points;
     const ChainHead *head;
     const ChainPoint *chain; /* [links + 1] */
-    Link *links;             /* [links + 1] */
+    ChainLink *links;        /* [links + 1] */
     f32x8 *tension;          /* [links] N s, in the step before; what is not pulled has 0 */
     f32x8 *taut;             /* the most of T h² w / l there */
     f32x8 alpha;             /* compliance / h² */
@@ -91,7 +91,7 @@ typedef struct Ease {
 /* (1 + w (k₋ + k₊)) v' − w k₋ v'₋ − w k₊ v'₊ = v + w (k₊ d₊ − k₋ d₋) / h with k = T h² / l. What is
  * left of 1 is written so that nothing cancels: any load may hang on any point. `pull` is that of
  * the link before the point, which has the stiffness `hold`. */
-SIMD_INLINE void ease_point(Link *to, Ease *behind, Vec3x8 velocity, Vec3x8 pull, f32x8 hold)
+SIMD_INLINE void ease_point(ChainLink *to, Ease *behind, Vec3x8 velocity, Vec3x8 pull, f32x8 hold)
 {
     f32x8 own = 1.0f + to->weight * behind->hold * behind->left;
     f32x8 next = to->weight * hold, per = 1.0f / (own + next);
@@ -116,7 +116,7 @@ SIMD_INLINE void ease(const ChainPass *pass, i32x8 taut)
     lanes_gather(lanes_of(pass, links), &ends[links & 1]);
     pass->links[links].weight = weights_of(pass, links);
     for (u32 i = links; i-- > 0;) {
-        Link *to = &pass->links[i];
+        ChainLink *to = &pass->links[i];
         const Gathered *second = &ends[(i + 1) & 1];
         lanes_gather(lanes_of(pass, i), &ends[i & 1]);
         to->n = lanes_edge(second, &ends[i & 1], 0.0f, &to->weight);
@@ -134,25 +134,25 @@ SIMD_INLINE void ease(const ChainPass *pass, i32x8 taut)
 
 /* A link at the end of the step: computed one link ahead of its elimination, as square root and
  * quotient take longer than all the rest. */
-typedef struct Edge {
+typedef struct ChainEdge {
     Vec3x8 d;    /* m, from its first point to its second */
     f32x8 value; /* m, too long */
     f32x8 per;   /* 1 / length; 0 if it has none */
     f32x8 length;
-} Edge;
+} ChainEdge;
 
-SIMD_INLINE Edge edge_from(const ChainPass *pass, u32 i, Vec3x8 d)
+SIMD_INLINE ChainEdge edge_from(const ChainPass *pass, u32 i, Vec3x8 d)
 {
     f32x8 length = f32x8_sqrt(vec3x8_dot(d, d)), rest = f32x8_load(pass->chain[i].rest);
     i32x8 valid = (i32x8)(length > length_min) & (i32x8)(rest > 0.0f);
-    return (Edge){.d = d,
-                  .value = f32x8_and(valid, length - rest),
-                  .per = f32x8_and(valid, 1.0f / length),
-                  .length = length};
+    return (ChainEdge){.d = d,
+                       .value = f32x8_and(valid, length - rest),
+                       .per = f32x8_and(valid, 1.0f / length),
+                       .length = length};
 }
 
 /* Gathers the second point of link i into ends[(i + 1) & 1]. */
-SIMD_INLINE Edge edge_moving(const ChainPass *pass, u32 i, Gathered ends[2])
+SIMD_INLINE ChainEdge edge_moving(const ChainPass *pass, u32 i, Gathered ends[2])
 {
     lanes_gather(lanes_of(pass, i + 1), &ends[(i + 1) & 1]);
     return edge_from(
@@ -160,9 +160,9 @@ SIMD_INLINE Edge edge_moving(const ChainPass *pass, u32 i, Gathered ends[2])
 }
 
 /* What is eased of the first point of link i goes on into the second. */
-SIMD_INLINE Edge edge_eased(const ChainPass *pass, u32 i)
+SIMD_INLINE ChainEdge edge_eased(const ChainPass *pass, u32 i)
 {
-    Link *link = &pass->links[i];
+    ChainLink *link = &pass->links[i];
     link[1].velocity = vec3x8_add_scaled(link[1].velocity, link[1].passed, link->velocity);
     Vec3x8 moved = vec3x8_scale(vec3x8_sub(link[1].velocity, link->velocity), f32x8_set(pass->h));
     return edge_from(pass, i, vec3x8_sub(moved, link->n));
@@ -179,11 +179,12 @@ typedef struct Front {
 
 /* The share of w_a that the chain before leaves, w_a − (w_a n·n₋)² / pivot₋, is written so that
  * nothing cancels. */
-SIMD_INLINE void eliminate(const ChainPass *pass, u32 i, Front *front, const Edge *edge, bool eased)
+SIMD_INLINE void eliminate(const ChainPass *pass, u32 i, Front *front, const ChainEdge *edge,
+                           bool eased)
 {
     const f32x8 one = f32x8_set(1.0f);
     const f32 per_h = 1.0f / pass->h;
-    Link *link = &pass->links[i];
+    ChainLink *link = &pass->links[i];
     f32x8 weight = link->weight, next = link[1].weight;
     i32x8 has = (i32x8)(edge->per > 0.0f);
     f32x8 value = per_h * edge->value;
@@ -195,8 +196,8 @@ SIMD_INLINE void eliminate(const ChainPass *pass, u32 i, Front *front, const Edg
         value -= pass->alpha * link->given;
     }
     /* 1 − n·n₋ without what rounding leaves of 1. */
-    Vec3x8 turn = vec3x8_sub(n, front->n);
-    f32x8 bend = f32x8_select(has & front->had, 0.5f * vec3x8_dot(turn, turn), one);
+    Vec3x8 rotation = vec3x8_sub(n, front->n);
+    f32x8 bend = f32x8_select(has & front->had, 0.5f * vec3x8_dot(rotation, rotation), one);
     f32x8 along = one - bend, off = bend * (one + along), coupling = weight * along;
     if (i > 0) {
         f32x8 per_pivot = one / front->pivot;
@@ -216,7 +217,7 @@ SIMD_INLINE void eliminate(const ChainPass *pass, u32 i, Front *front, const Edg
 
 SIMD_INLINE void eliminate_last(const ChainPass *pass, const Front *front)
 {
-    Link *last = &pass->links[pass->head->links - 1];
+    ChainLink *last = &pass->links[pass->head->links - 1];
     last->impulse = front->sum / front->pivot;
     last->passed = f32x8_set(0.0f);
 }
@@ -226,7 +227,7 @@ SIMD_INLINE void eliminate_all(const ChainPass *pass, bool eased)
     const u32 links = pass->head->links;
     Front front = {.pivot = f32x8_set(1.0f)};
     Gathered ends[2];
-    Edge edge;
+    ChainEdge edge;
     if (eased) {
         edge = edge_eased(pass, 0);
     } else {
@@ -235,7 +236,7 @@ SIMD_INLINE void eliminate_all(const ChainPass *pass, bool eased)
         edge = edge_moving(pass, 0, ends);
     }
     for (u32 i = 0; i + 1 < links; i++) {
-        Edge ahead = eased ? edge_eased(pass, i + 1) : edge_moving(pass, i + 1, ends);
+        ChainEdge ahead = eased ? edge_eased(pass, i + 1) : edge_moving(pass, i + 1, ends);
         eliminate(pass, i, &front, &edge, eased);
         edge = ahead;
     }
@@ -250,7 +251,7 @@ SIMD_INLINE f32x8 substitute(const ChainPass *pass, bool eased, i32x8 *again)
     f32x8 next = f32x8_set(0.0f), most = next;
     i32x8 much = {0};
     for (u32 i = pass->head->links; i-- > 0;) {
-        Link *link = &pass->links[i];
+        ChainLink *link = &pass->links[i];
         next = link->impulse + link->passed * next;
         link->impulse = next;
         f32x8 more = next * link->light, given = f32x8_set(0.0f);
@@ -264,7 +265,7 @@ SIMD_INLINE f32x8 substitute(const ChainPass *pass, bool eased, i32x8 *again)
     return most;
 }
 
-SIMD_INLINE f32x8 tension_of(const Link *link, bool eased)
+SIMD_INLINE f32x8 tension_of(const ChainLink *link, bool eased)
 {
     return positive(eased ? link->impulse + link->given : link->impulse);
 }
@@ -283,7 +284,7 @@ SIMD_INLINE void apply(const ChainPass *pass, bool eased)
     const u32 links = pass->head->links, even = pass->head->even;
     Vec3x8 after = vec3x8_set(vec3_zero());
     for (u32 i = links + 1; i-- > 0;) {
-        const Link *link = &pass->links[i];
+        const ChainLink *link = &pass->links[i];
         Vec3x8 pull = vec3x8_set(vec3_zero());
         if (i > 0) {
             pull = vec3x8_scale(link[-1].n, link[-1].impulse);
@@ -321,7 +322,7 @@ static __attribute__((noinline)) void run_taut(const ChainPass *pass, const i32x
     *pass->taut = positive(most);
 }
 
-static void run_pack(const ChainPass *pass)
+static void run_batch(const ChainPass *pass)
 {
     i32x8 taut = (i32x8)(*pass->taut > explicit_max);
     u32 round = 1;
@@ -339,10 +340,10 @@ static void run_pack(const ChainPass *pass)
     run_taut(pass, &taut, round);
 }
 
-void chain_run(SoftPoint *points, f32x8 *packs, f32x8 *tension, u32 count, f32 h, f32 scale)
+void chain_run(SoftPoint *points, f32x8 *batches, f32x8 *tension, u32 count, f32 h, f32 scale)
 {
-    Link local[CHAIN_LOCAL + 1];
-    f32x8 *at = packs;
+    ChainLink local[CHAIN_LOCAL + 1];
+    f32x8 *at = batches;
     for (u32 i = 0; i < count; i++) {
         ChainHead *head = (void *)at;
         ChainPoint *chain = (void *)(head + 1);
@@ -357,7 +358,7 @@ void chain_run(SoftPoint *points, f32x8 *packs, f32x8 *tension, u32 count, f32 h
         if (head->links <= CHAIN_LOCAL) {
             pass.links = local;
         }
-        run_pack(&pass);
+        run_batch(&pass);
         at += chain_size(head->links);
     }
 }

@@ -2,14 +2,14 @@
  * chain.h: edges one behind the other, solved together. A pass over edges one by one leaves a
  * stretch that grows with the square of their number, as each hears of its neighbours only; along a
  * chain the equations of XPBD are tridiagonal, and elimination (Thomas 1949) gives all multipliers
- * of a step at once: ropes carry any load, cloth its threads along and across, skins their seams.
- * What is no chain (loops, short ends, diagonals) is solved one by one as before.
+ * of a step at once: ropes carry any load, cloth its threads along and across, skins their
+ * boundaries. What is no chain (loops, short ends, diagonals) is solved one by one as before.
  * Layer: server/physics/soft (private).
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_CHAIN_H
 #define PLENUM_SERVER_PHYSICS_SOFT_CHAIN_H
 
-#include "server/physics/soft/packs.h"
+#include "server/physics/soft/batches.h"
 
 /* Edges of a body in a row. Only its ends may be pinned. */
 typedef struct Chain {
@@ -17,25 +17,25 @@ typedef struct Chain {
     u32 links;
     u32 body;
     u32 color; /* those of one piece and colour share no particle that moves; of a line its set */
-    u32 piece; /* as packs_place */
+    u32 piece; /* as batches_place */
     u32 role;  /* of its edges */
 } Chain;
 
 /* The chains of all bodies of SOFT_XPBD. */
 typedef struct Chains {
     Chain *chains; /* [count] */
-    u32 count, room;
+    u32 count, capacity;
     u32 *points; /* [point_count] */
-    u32 point_count, point_room;
+    u32 point_count, point_capacity;
     u32 *edges; /* [point_count] constraint from each point to the next; SOFT_NONE after the last */
-    u32 edge_room;
+    u32 edge_capacity;
     u8 *taken; /* [soft->constraint_count] constraint is part of a chain */
     u8 *lines; /* [soft->count] sets of lines that have the particle, a bit each */
 } Chains;
 
-/* chain_find.c: chains of the edges, as straight as they go, cut where pieces ask for it (packs
- * must be cut already). Pieces of lines follow those of packs_place: group_count + seam_count +
- * cut_count + which cut body. ERROR_MEMORY or 0; chains_finish in either case. */
+/* chain_find.c: chains of the edges, as straight as they go, cut where pieces ask for it (batches
+ * must be cut already). Pieces of lines follow those of batches_place: group_count + boundary_count
+ * + cut_count + which cut body. ERROR_MEMORY or 0; chains_finish in either case. */
 int chains_find(Soft *soft, Chains *chains);
 void chains_finish(Chains *chains);
 
@@ -59,10 +59,10 @@ enum {
     CHAIN_ROWS = 11
 };
 
-/* Units of 32 bytes of a pack of so many links. */
+/* Units of 32 bytes of a batch of so many links. */
 u32 chain_size(u32 links);
-/* One step of `count` packs, one after the other; scale: factor on the compliance. tension: N s, of
- * all links in the step before. */
-void chain_run(SoftPoint *points, f32x8 *packs, f32x8 *tension, u32 count, f32 h, f32 scale);
+/* One step of `count` batches, one after the other; scale: factor on the compliance. tension: N s,
+ * of all links in the step before. */
+void chain_run(SoftPoint *points, f32x8 *batches, f32x8 *tension, u32 count, f32 h, f32 scale);
 
 #endif

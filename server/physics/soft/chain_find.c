@@ -128,9 +128,9 @@ static void join_at(Finder *f, u32 point)
 static bool put_point(Finder *f, u32 point, u32 edge)
 {
     Chains *chains = f->chains;
-    if (!soft_grow((void **)&chains->points, &chains->point_room, chains->point_count + 1,
+    if (!soft_grow((void **)&chains->points, &chains->point_capacity, chains->point_count + 1,
                    sizeof *chains->points) ||
-        !soft_grow((void **)&chains->edges, &chains->edge_room, chains->point_count + 1,
+        !soft_grow((void **)&chains->edges, &chains->edge_capacity, chains->point_count + 1,
                    sizeof *chains->edges)) {
         f->failed = true;
         return false;
@@ -153,7 +153,7 @@ static void keep_chain(Finder *f, u32 first)
         chains->point_count = first;
         return;
     }
-    if (!soft_grow((void **)&chains->chains, &chains->room, chains->count + 1,
+    if (!soft_grow((void **)&chains->chains, &chains->capacity, chains->count + 1,
                    sizeof *chains->chains)) {
         f->failed = true;
         return;
@@ -211,7 +211,7 @@ static u32 group_of(const Finder *f, const Chain *chain)
     for (u32 i = 0; i <= chain->links; i++) {
         u32 point = f->chains->points[chain->first + i];
         if (f->soft->points[point].inverse_mass > 0.0f) {
-            u32 of = f->soft->packs->group_of[point];
+            u32 of = f->soft->batches->group_of[point];
             if (group != SOFT_NONE && group != of) {
                 return SOFT_NONE;
             }
@@ -238,7 +238,7 @@ static u32 claim(Finder *f, const Chain *chain)
     return set;
 }
 
-/* Cuts a chain where its groups change; edges between groups are left to the seams. */
+/* Cuts a chain where its groups change; edges between groups are left to the boundaries. */
 static void cut_chain(Finder *f, u32 index)
 {
     Chain whole = f->chains->chains[index];
@@ -259,7 +259,7 @@ static void cut_chain(Finder *f, u32 index)
         part.piece = part.links >= LINKS_MIN ? group_of(f, &part) : SOFT_NONE;
         if (part.piece != SOFT_NONE) {
             Chains *chains = f->chains;
-            if (!soft_grow((void **)&chains->chains, &chains->room, chains->count + 1,
+            if (!soft_grow((void **)&chains->chains, &chains->capacity, chains->count + 1,
                            sizeof *chains->chains)) {
                 f->failed = true;
                 return;
@@ -273,7 +273,7 @@ static void cut_chain(Finder *f, u32 index)
  * what shares no point, or cut. */
 static void place_chains(Finder *f, u32 first, u32 cut)
 {
-    const Packs *packs = f->soft->packs;
+    const ConstraintBatches *batches = f->soft->batches;
     u32 end = f->chains->count;
     for (u32 i = first; i < end && !f->failed; i++) {
         Chain *chain = &f->chains->chains[i];
@@ -281,7 +281,8 @@ static void place_chains(Finder *f, u32 first, u32 cut)
         if (chain->piece == SOFT_NONE) {
             chain->color = claim(f, chain);
             if (chain->color < LINE_SETS) {
-                chain->piece = packs->group_count + packs->seam_count + packs->cut_count + cut;
+                chain->piece =
+                    batches->group_count + batches->boundary_count + batches->cut_count + cut;
             } else {
                 cut_chain(f, i);
             }
@@ -299,7 +300,7 @@ static void color_chains(Finder *f, u32 first)
         Chain *chain = &chains->chains[i];
         const u32 *points = chains->points + chain->first, *edges = chains->edges + chain->first;
         u64 taken = 0;
-        bool line = chain->piece >= f->soft->packs->group_count;
+        bool line = chain->piece >= f->soft->batches->group_count;
         for (u32 k = 0; k <= chain->links && !line; k++) {
             u32 point = points[k] - f->body->first;
             taken |= moves(f, point) ? f->colors[point] : 0;
@@ -354,7 +355,7 @@ static bool find_in_body(Soft *soft, Chains *chains, u32 index, u32 cut, u32 rol
 
 int chains_find(Soft *soft, Chains *chains)
 {
-    const Packs *packs = soft->packs;
+    const ConstraintBatches *batches = soft->batches;
     u32 cut = 0;
     chains->taken = calloc(u32_max(soft->constraint_count, 1), 1);
     chains->lines = calloc(u32_max(soft->count, 1), 1);
@@ -362,7 +363,7 @@ int chains_find(Soft *soft, Chains *chains)
         return ERROR_MEMORY;
     }
     for (u32 i = 0; i < soft->body_count; i++) {
-        while (cut < packs->cut_count && packs->cut[cut].body < i) {
+        while (cut < batches->cut_count && batches->cut[cut].body < i) {
             cut++;
         }
         /* Diagonals first: what comes later has the last word. */

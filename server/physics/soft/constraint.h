@@ -1,6 +1,6 @@
 /*
  * constraint.h: every kind of constraint, one at a time: its function C, its gradients, and the
- * projections that use them. The wide batches of packs.c do the same eight times.
+ * projections that use them. The wide batches of batches.c do the same eight times.
  * A constraint is one row, stable Neo-Hookean matter two. Everything depends only on differences of
  * positions: gradients sum to 0, and no projection changes linear momentum, or angular momentum
  * about the predicted positions, but by rounding.

@@ -1,9 +1,9 @@
 /*
  * groups.c: the part of a step that bodies do by themselves, in parallel: groups of particles, then
- * seams, then what concerns cut bodies as a whole. A particle moves at the start of the next step,
- * while its group is at hand anyway, and once more at the end of the substep.
+ * boundaries, then what concerns cut bodies as a whole. A particle moves at the start of the next
+ * step, while its group is at hand anyway, and once more at the end of the substep.
  */
-#include "server/physics/soft/packs.h"
+#include "server/physics/soft/batches.h"
 
 #include "shared/base/limits.h"
 
@@ -121,19 +121,19 @@ static void predict_span(Soft *soft, const u32 *order, u32 count, const Air *air
 void soft_predict(Soft *soft, const SoftBody *body, f32 h)
 {
     Air air = air_of(soft, body, h);
-    predict_span(soft, soft->packs->order + body->first, body->count, &air);
+    predict_span(soft, soft->batches->order + body->first, body->count, &air);
 }
 
 /* ---- phases ---- */
 
 /* All of it does. */
-static bool group_sleeps(const Soft *soft, const PackGroup *group)
+static bool group_sleeps(const Soft *soft, const BatchGroup *group)
 {
     if (soft->asleep_count == 0) {
         return false;
     }
     if (group->bodies.count == 0) {
-        return soft_sleeps(soft, soft->matter[soft->packs->order[group->particles.first]].body);
+        return soft_sleeps(soft, soft->matter[soft->batches->order[group->particles.first]].body);
     }
     bool sleeps = true;
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
@@ -142,22 +142,22 @@ static bool group_sleeps(const Soft *soft, const PackGroup *group)
     return sleeps;
 }
 
-static bool seam_sleeps(const Soft *soft, u32 seam)
+static bool boundary_sleeps(const Soft *soft, u32 boundary)
 {
-    const Packs *packs = soft->packs;
+    const ConstraintBatches *batches = soft->batches;
     u32 cut = 0;
     if (soft->asleep_count == 0) {
         return false;
     }
-    while (cut + 1 < packs->cut_count && packs->cut[cut + 1].first_seam <= seam) {
+    while (cut + 1 < batches->cut_count && batches->cut[cut + 1].first_boundary <= boundary) {
         cut++;
     }
-    return soft_sleeps(soft, packs->cut[cut].body);
+    return soft_sleeps(soft, batches->cut[cut].body);
 }
 
-static void move_group(Soft *soft, const PackGroup *group, f32 h)
+static void move_group(Soft *soft, const BatchGroup *group, f32 h)
 {
-    const u32 *order = soft->packs->order + group->particles.first;
+    const u32 *order = soft->batches->order + group->particles.first;
     for (u32 i = 0; i < group->particles.count; i += 2) {
         u32 next = u32_min(i + 1, group->particles.count - 1);
         move_two(&soft->points[order[i]], &soft->points[order[next]], h);
@@ -169,9 +169,9 @@ static void move_group(Soft *soft, const PackGroup *group, f32 h)
     }
 }
 
-static void predict_group(Soft *soft, const PackGroup *group, f32 h)
+static void predict_group(Soft *soft, const BatchGroup *group, f32 h)
 {
-    const u32 *order = soft->packs->order + group->particles.first;
+    const u32 *order = soft->batches->order + group->particles.first;
     if (group->bodies.count == 0) {
         u32 body = soft->matter[order[0]].body;
         Air air = air_of(soft, &soft->bodies[body], h);
@@ -200,25 +200,25 @@ static void finish_body(Soft *soft, u32 body, f32 h)
         return;
     }
     methods_body(soft, body, h);
-    wholes_body(soft, body, h);
+    body_constraints_body(soft, body, h);
 }
 
 /* Other methods predict where they solve. */
-static void begin_turns(Soft *soft, const PackGroup *group)
+static void begin_turns(Soft *soft, const BatchGroup *group)
 {
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         if (soft->bodies[b].def.method == SOFT_XPBD && !soft_sleeps(soft, b)) {
-            turn_begin(soft, &soft->bodies[b]);
+            rotation_begin(soft, &soft->bodies[b]);
         }
     }
 }
 
 /* Before what rigid bodies hold gets its own mass back. */
-static void end_turns(Soft *soft, const PackGroup *group)
+static void end_turns(Soft *soft, const BatchGroup *group)
 {
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         if (soft->bodies[b].def.method == SOFT_XPBD && !soft_sleeps(soft, b)) {
-            turn_end(soft, &soft->bodies[b]);
+            rotation_end(soft, &soft->bodies[b]);
         }
     }
 }
@@ -226,7 +226,7 @@ static void end_turns(Soft *soft, const PackGroup *group)
 static void run_group(const Step *step, u32 index)
 {
     Soft *soft = step->soft;
-    const PackGroup *group = &soft->packs->groups[index];
+    const BatchGroup *group = &soft->batches->groups[index];
     if (group_sleeps(soft, group)) {
         return;
     }
@@ -234,16 +234,16 @@ static void run_group(const Step *step, u32 index)
         move_group(soft, group, step->h);
     }
     predict_group(soft, group, step->h);
-    grips_warm(soft, index, step->h);
+    grabs_warm(soft, index, step->h);
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         if (soft->bodies[b].def.method == SOFT_XPBD && !soft_sleeps(soft, b)) {
-            wholes_press(soft, b, step->h);
+            body_constraints_press(soft, b, step->h);
         }
     }
-    hold_take(soft, index);
+    coupled_mass_take(soft, index);
     loads_take(soft, index);
     if (group->bodies.count == 0) {
-        turn_begin_slab(soft, index);
+        rotation_begin_slab(soft, index);
     }
     begin_turns(soft, group);
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
@@ -251,7 +251,7 @@ static void run_group(const Step *step, u32 index)
             stiff_body(soft, b, step->h);
         }
     }
-    packs_run(soft, group->runs, step->h);
+    batches_run(soft, group->runs, step->h);
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         if (stiff_skin(soft, b) && !soft_sleeps(soft, b)) {
             stiff_body(soft, b, step->h);
@@ -262,38 +262,38 @@ static void run_group(const Step *step, u32 index)
     }
     end_turns(soft, group);
     loads_give(soft, index);
-    hold_give(soft, index);
+    coupled_mass_give(soft, index);
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         finish_body(soft, b, step->h);
     }
 }
 
-/* Groups, then seams, then chains across them, then cut bodies. */
+/* Groups, then boundaries, then chains across them, then cut bodies. */
 static void phase_loop(void *context, u32 phase, u32 first, u32 end, u32 worker)
 {
     const Step *step = context;
-    const Packs *packs = step->soft->packs;
+    const ConstraintBatches *batches = step->soft->batches;
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i++) {
         if (phase == 0) {
             run_group(step, i);
         } else if (phase == 1) {
-            if (!seam_sleeps(step->soft, i)) {
-                packs_run(step->soft, packs->seams[i], step->h);
+            if (!boundary_sleeps(step->soft, i)) {
+                batches_run(step->soft, batches->boundaries[i], step->h);
             }
         } else if (phase < 2 + LINE_SETS) {
-            packs_run(step->soft, (PackSpan){packs->lines[phase - 2].first + i, 1}, step->h);
-        } else if (!soft_sleeps(step->soft, packs->cut[i].body)) {
-            const PackBody *cut = &packs->cut[i];
-            turn_begin_cut(step->soft, cut);
+            batches_run(step->soft, (BatchSpan){batches->lines[phase - 2].first + i, 1}, step->h);
+        } else if (!soft_sleeps(step->soft, batches->cut[i].body)) {
+            const BatchBody *cut = &batches->cut[i];
+            rotation_begin_cut(step->soft, cut);
             if (stiff_is(step->soft, cut->body, step->h)) {
                 stiff_body(step->soft, cut->body, step->h);
             }
-            packs_run(step->soft, cut->runs, step->h);
-            turn_end_cut(step->soft, cut);
+            batches_run(step->soft, cut->runs, step->h);
+            rotation_end_cut(step->soft, cut);
             for (u32 g = 0; g < cut->group_count; g++) {
                 loads_give(step->soft, cut->first_group + g);
-                hold_give(step->soft, cut->first_group + g);
+                coupled_mass_give(step->soft, cut->first_group + g);
             }
             finish_body(step->soft, cut->body, step->h);
         }
@@ -303,23 +303,23 @@ static void phase_loop(void *context, u32 phase, u32 first, u32 end, u32 worker)
 /* Small worlds run on one thread. */
 static Jobs *jobs_for(const Soft *soft)
 {
-    return soft->packs->weight >= PARALLEL_WEIGHT ? soft->jobs : NULL;
+    return soft->batches->weight >= PARALLEL_WEIGHT ? soft->jobs : NULL;
 }
 
 void groups_step(Soft *soft, f32 h, bool moves)
 {
-    Packs *packs = soft->packs;
-    if (packs == NULL) {
+    ConstraintBatches *batches = soft->batches;
+    if (batches == NULL) {
         return;
     }
     Step step = {soft, h, moves};
-    JobsPhase phases[3 + LINE_SETS] = {{.count = packs->group_count, .grain = 1},
-                                       {.count = packs->seam_count, .grain = 1}};
+    JobsPhase phases[3 + LINE_SETS] = {{.count = batches->group_count, .grain = 1},
+                                       {.count = batches->boundary_count, .grain = 1}};
     for (u32 i = 0; i < LINE_SETS; i++) {
-        phases[2 + i] = (JobsPhase){.count = packs->lines[i].count, .grain = 1};
+        phases[2 + i] = (JobsPhase){.count = batches->lines[i].count, .grain = 1};
     }
-    phases[2 + LINE_SETS] = (JobsPhase){.count = packs->cut_count, .grain = 1};
-    u32 count = packs->cut_count > 0 ? PL_COUNT(phases) : 1;
+    phases[2 + LINE_SETS] = (JobsPhase){.count = batches->cut_count, .grain = 1};
+    u32 count = batches->cut_count > 0 ? PL_COUNT(phases) : 1;
     jobs_run_phases(jobs_for(soft), phases, count, phase_loop, &step);
 }
 
@@ -328,7 +328,7 @@ static void move_loop(void *context, u32 first, u32 end, u32 worker)
     const Step *step = context;
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i++) {
-        const PackGroup *group = &step->soft->packs->groups[i];
+        const BatchGroup *group = &step->soft->batches->groups[i];
         if (!group_sleeps(step->soft, group)) {
             move_group(step->soft, group, step->h);
         }
@@ -338,7 +338,7 @@ static void move_loop(void *context, u32 first, u32 end, u32 worker)
 void groups_move(Soft *soft, f32 h)
 {
     Step step = {soft, h, true};
-    if (soft->packs != NULL) {
-        jobs_run(jobs_for(soft), soft->packs->group_count, MOVE_GRAIN, move_loop, &step);
+    if (soft->batches != NULL) {
+        jobs_run(jobs_for(soft), soft->batches->group_count, MOVE_GRAIN, move_loop, &step);
     }
 }

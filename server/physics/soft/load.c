@@ -6,7 +6,7 @@
  * body presses on are as heavy as their share of it and as fast, while constraints are solved; what
  * they are given beyond their own mass, the body gets at the place where they are.
  */
-#include "server/physics/soft/packs.h"
+#include "server/physics/soft/batches.h"
 
 #include "shared/base/error.h"
 
@@ -36,7 +36,7 @@ typedef struct Load {
 struct Loads {
     Load *loads; /* [count] */
     u32 *order;  /* [count] by group */
-    u32 count, room, order_room;
+    u32 count, capacity, order_capacity;
     u32 *of;    /* [particles] load, or SOFT_NONE */
     u32 *first; /* [groups + 1] in order */
 };
@@ -57,23 +57,24 @@ u64 loads_memory(const Soft *soft)
     const Loads *loads = soft->loads;
     return loads == NULL
                ? 0
-               : sizeof *loads + loads->room * sizeof *loads->loads +
-                     loads->order_room * sizeof *loads->order + soft->count * sizeof *loads->of;
+               : sizeof *loads + loads->capacity * sizeof *loads->loads +
+                     loads->order_capacity * sizeof *loads->order + soft->count * sizeof *loads->of;
 }
 
 int loads_create(Soft *soft)
 {
-    u32 room = soft->count + 1; /* each point is loaded once at most: a tick needs no memory */
+    u32 capacity = soft->count + 1; /* each point is loaded once at most: a tick needs no memory */
     loads_destroy(soft->loads);
     Loads *loads = soft->loads = calloc(1, sizeof *loads);
     if (loads == NULL) {
         return ERROR_MEMORY;
     }
     loads->of = malloc(((size_t)soft->count + 1) * sizeof *loads->of);
-    loads->first = calloc((size_t)soft->packs->group_count + 1, sizeof *loads->first);
+    loads->first = calloc((size_t)soft->batches->group_count + 1, sizeof *loads->first);
     if (loads->of == NULL || loads->first == NULL ||
-        !soft_grow((void **)&loads->loads, &loads->room, room, sizeof *loads->loads) ||
-        !soft_grow((void **)&loads->order, &loads->order_room, room, sizeof *loads->order)) {
+        !soft_grow((void **)&loads->loads, &loads->capacity, capacity, sizeof *loads->loads) ||
+        !soft_grow((void **)&loads->order, &loads->order_capacity, capacity,
+                   sizeof *loads->order)) {
         return ERROR_MEMORY;
     }
     memset(loads->of, 0xff, soft->count * sizeof *loads->of);
@@ -140,24 +141,24 @@ static void add_corner(Soft *soft, const SoftFace *face, u32 k)
 static void sort_loads(const Soft *soft)
 {
     Loads *loads = soft->loads;
-    const Packs *packs = soft->packs;
-    memset(loads->first, 0, (packs->group_count + 1) * sizeof *loads->first);
+    const ConstraintBatches *batches = soft->batches;
+    memset(loads->first, 0, (batches->group_count + 1) * sizeof *loads->first);
     for (u32 i = 0; i < loads->count; i++) {
-        loads->first[packs->group_of[loads->loads[i].particle] + 1]++;
+        loads->first[batches->group_of[loads->loads[i].particle] + 1]++;
     }
-    for (u32 g = 0; g < packs->group_count; g++) {
+    for (u32 g = 0; g < batches->group_count; g++) {
         loads->first[g + 1] += loads->first[g];
     }
     for (u32 i = 0; i < loads->count; i++) {
-        loads->order[loads->first[packs->group_of[loads->loads[i].particle]]++] = i;
+        loads->order[loads->first[batches->group_of[loads->loads[i].particle]]++] = i;
     }
-    for (u32 g = packs->group_count; g > 0; g--) {
+    for (u32 g = batches->group_count; g > 0; g--) {
         loads->first[g] = loads->first[g - 1];
     }
     loads->first[0] = 0;
 }
 
-/* What holds particles is solved with these already (hold.c). */
+/* What holds particles is solved with these already (coupled_mass.c). */
 static void clear(Soft *soft)
 {
     Loads *loads = soft->loads;

@@ -4,7 +4,7 @@
  * the particles are; each goes a part of the way to its image. Rest positions are functions of mean
  * 0 over the mass, and maps are least squares, so neither momentum nor angular momentum changes.
  */
-#include "server/physics/soft/whole.h"
+#include "server/physics/soft/body_constraint.h"
 
 #include "shared/base/error.h"
 #include "shared/math/polar.h"
@@ -79,7 +79,7 @@ static void fill_basis(const Vec3 *rest, u32 count, Match *match)
     f32 *x = match->basis, *y = x + row, *z = y + row;
     for (u32 i = 0; i < count; i++) {
         Vec3 at = vec3_sub(rest[i], rest[0]);
-        at = match->dents != NULL ? vec3_add(at, match->dents[i]) : at;
+        at = match->plastic_offsets != NULL ? vec3_add(at, match->plastic_offsets[i]) : at;
         x[i] = at.x;
         y[i] = at.y;
         z[i] = at.z;
@@ -122,8 +122,8 @@ int match_create(const Soft *soft, const SoftBody *body, Match *match)
     match->terms = terms;
     match->padded = padded;
     if (body->def.yield > 0.0f) {
-        match->dents = calloc(body->count, sizeof *match->dents);
-        if (match->dents == NULL) {
+        match->plastic_offsets = calloc(body->count, sizeof *match->plastic_offsets);
+        if (match->plastic_offsets == NULL) {
             return ERROR_MEMORY;
         }
     }
@@ -160,10 +160,10 @@ void match_finish(Match *match)
 {
     free(match->basis);
     free(match->mass);
-    free(match->dents);
+    free(match->plastic_offsets);
     match->basis = NULL;
     match->mass = NULL;
-    match->dents = NULL;
+    match->plastic_offsets = NULL;
 }
 
 /* ---- in a step: eight particles at a time, sums in a fixed order ---- */
@@ -191,10 +191,10 @@ static f32 sum_lanes(f32x8 v)
     return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
 }
 
-typedef struct Sums {
+typedef struct MatchSums {
     Vec3 centre;                   /* m, from the first particle */
     Vec3 product[MATCH_TERMS_MAX]; /* Σ m x basis */
-} Sums;
+} MatchSums;
 
 /* Predicted positions from the first particle, eight at a time. */
 SIMD_INLINE Vec3x8 predicted(const f32x8 rows[8], Vec3 origin, f32 h)
@@ -207,7 +207,7 @@ SIMD_INLINE Vec3x8 predicted(const f32x8 rows[8], Vec3 origin, f32 h)
 }
 
 SIMD_INLINE void sum_terms(const SoftPoint *points, u32 count, const Match *match, u32 terms, f32 h,
-                           Sums *sums)
+                           MatchSums *sums)
 {
     f32x8 sum[3 * (MATCH_TERMS_MAX + 1)];
     for (u32 k = 0; k < 3 * (terms + 1); k++) {
@@ -243,16 +243,16 @@ SIMD_INLINE void sum_terms(const SoftPoint *points, u32 count, const Match *matc
 
 /* What the changes of velocity add up to, and the middle before the step.
  * Sums over the mass: m Δv, m (x − middle) × Δv, m (x − middle). */
-typedef struct Drift {
-    Vec3 momentum, spin, moment;
-} Drift;
+typedef struct MatchDrift {
+    Vec3 momentum, angular_velocity, moment;
+} MatchDrift;
 
 /* Column k of the map is what the k-th function is multiplied with. */
-SIMD_INLINE Drift go(SoftPoint *points, u32 count, const Match *match, u32 terms, Vec3 middle,
-                     const Vec3 map[MATCH_TERMS_MAX], f32 share, f32 h)
+SIMD_INLINE MatchDrift go(SoftPoint *points, u32 count, const Match *match, u32 terms, Vec3 middle,
+                          const Vec3 map[MATCH_TERMS_MAX], f32 share, f32 h)
 {
     f32x8 per = f32x8_set(share / h), none = f32x8_set(0.0f);
-    Vec3x8 sum = {none, none, none}, turn = sum, moment = sum;
+    Vec3x8 sum = {none, none, none}, rotation = sum, moment = sum;
     Vec3 origin = points[0].position;
     for (u32 i = 0; i < match->padded; i += SIMD_LANES) {
         f32x8 rows[8], m = f32x8_load(match->mass + i);
@@ -279,17 +279,17 @@ SIMD_INLINE Drift go(SoftPoint *points, u32 count, const Match *match, u32 terms
         sum.x += part.x;
         sum.y += part.y;
         sum.z += part.z;
-        turn.x += x.y * part.z - x.z * part.y;
-        turn.y += x.z * part.x - x.x * part.z;
-        turn.z += x.x * part.y - x.y * part.x;
+        rotation.x += x.y * part.z - x.z * part.y;
+        rotation.y += x.z * part.x - x.x * part.z;
+        rotation.z += x.x * part.y - x.y * part.x;
         rows[4] += gx;
         rows[5] += gy;
         rows[6] += gz;
         scatter(points, i, count, rows);
     }
-    Drift drift = {vec3(sum_lanes(sum.x), sum_lanes(sum.y), sum_lanes(sum.z)),
-                   vec3(sum_lanes(turn.x), sum_lanes(turn.y), sum_lanes(turn.z)),
-                   vec3(sum_lanes(moment.x), sum_lanes(moment.y), sum_lanes(moment.z))};
+    MatchDrift drift = {vec3(sum_lanes(sum.x), sum_lanes(sum.y), sum_lanes(sum.z)),
+                        vec3(sum_lanes(rotation.x), sum_lanes(rotation.y), sum_lanes(rotation.z)),
+                        vec3(sum_lanes(moment.x), sum_lanes(moment.y), sum_lanes(moment.z))};
     return drift;
 }
 
@@ -342,7 +342,7 @@ static const Mat3 identity = {{1.0f, 0.0f, 0.0f}, {0.0f, 1.0f, 0.0f}, {0.0f, 0.0
 /* Plastic flow (§4.3 of the paper): what is stretched beyond the yield strain becomes a part of the
  * rest shape by and by, without changing its volume. `linear` maps the first rest shape, `turn` is
  * its rotation. */
-static void flow(const SoftDef *def, WholeState *state, Mat3 linear, Mat3 turn, f32 h)
+static void flow(const SoftDef *def, BodyConstraintState *state, Mat3 linear, Mat3 rotation, f32 h)
 {
     f32 determinant = mat3_determinant(state->plastic);
     if (!(determinant > 1e-3f)) {
@@ -351,7 +351,7 @@ static void flow(const SoftDef *def, WholeState *state, Mat3 linear, Mat3 turn, 
     /* S = Rᵀ A Sp⁻¹ */
     Mat3 p = state->plastic;
     Mat3 cofactors = {vec3_cross(p.y, p.z), vec3_cross(p.z, p.x), vec3_cross(p.x, p.y)};
-    Mat3 whole = mat3_product(mat3_transposed(turn), linear);
+    Mat3 whole = mat3_product(mat3_transposed(rotation), linear);
     Mat3 elastic = mat3_product(whole, mat3_transposed(cofactors));
     elastic = mat3_scale(elastic, 1.0f / determinant);
     Mat3 strain = mat3_add_scaled(elastic, -1.0f, identity);
@@ -376,8 +376,8 @@ static void flow(const SoftDef *def, WholeState *state, Mat3 linear, Mat3 turn, 
 /* What of the rest shape has yielded at each point: where a point is farther from the best linear
  * map of the whole than the yield strain of a cell, the rest position follows, and the shape is
  * found anew. `rigid` is rotation and plastic map of the whole, of determinant 1. */
-static void dent(Soft *soft, const SoftBody *body, Match *match, const Sums *sums, Mat3 linear,
-                 Mat3 rigid, f32 h)
+static void plastic_offset(Soft *soft, const SoftBody *body, Match *match, const MatchSums *sums,
+                           Mat3 linear, Mat3 rigid, f32 h)
 {
     const SoftDef *def = &body->def;
     const SoftPoint *points = soft->points + body->first;
@@ -398,9 +398,9 @@ static void dent(Soft *soft, const SoftBody *body, Match *match, const Sums *sum
             continue;
         }
         Vec3 way = mat3_mul_transposed(back, vec3_scale(off, rate * (1.0f - least / size)));
-        Vec3 next = vec3_add(match->dents[i], way);
+        Vec3 next = vec3_add(match->plastic_offsets[i], way);
         f32 deep = vec3_length(next);
-        match->dents[i] = deep > most ? vec3_scale(next, most / deep) : next;
+        match->plastic_offsets[i] = deep > most ? vec3_scale(next, most / deep) : next;
         any = true;
     }
     if (any) {
@@ -409,7 +409,7 @@ static void dent(Soft *soft, const SoftBody *body, Match *match, const Sums *sum
 }
 
 /* Σ m x basis times the pseudo-inverse of Σ m basis basis: the map that fits best. */
-static void fit(const Match *match, const Sums *sums, Vec3 map[MATCH_TERMS_MAX])
+static void fit(const Match *match, const MatchSums *sums, Vec3 map[MATCH_TERMS_MAX])
 {
     for (u32 k = 0; k < match->terms; k++) {
         map[k] = vec3_zero();
@@ -422,7 +422,7 @@ static void fit(const Match *match, const Sums *sums, Vec3 map[MATCH_TERMS_MAX])
 
 /* The map to the goals: beta of the best fit, of the rest's volume, and the rotation for the rest.
  */
-static void find_map(const SoftDef *def, const Match *match, const Sums *sums, Mat3 linear,
+static void find_map(const SoftDef *def, const Match *match, const MatchSums *sums, Mat3 linear,
                      Mat3 rigid, Vec3 map[MATCH_TERMS_MAX])
 {
     f32 beta = def->match == SOFT_MATCH_RIGID ? 0.0f : def->match_beta;
@@ -448,8 +448,8 @@ static void find_map(const SoftDef *def, const Match *match, const Sums *sums, M
 /* Goals change no momentum but by rounding, which a short step makes large; and angular momentum
  * about where the particles will be, not where they are: a turning body would lose a part (ω h)² /
  * 2 of it in each step. Both are given back as a rigid motion, which changes no shape. */
-static void take_back(SoftPoint *points, u32 count, const Match *match, const Sums *sums,
-                      Mat3 linear, Drift drift)
+static void take_back(SoftPoint *points, u32 count, const Match *match, const MatchSums *sums,
+                      Mat3 linear, MatchDrift drift)
 {
     Mat3 spread = mat3_product(linear, mat3_of(&match->moments));
     spread = mat3_product(spread, mat3_transposed(linear));
@@ -461,12 +461,12 @@ static void take_back(SoftPoint *points, u32 count, const Match *match, const Su
                           -spread.z.x,
                           -spread.z.y};
     Symmetric3 inverse = symmetric_inverse(&inertia);
-    Vec3 turn = symmetric_mul(&inverse, drift.spin);
+    Vec3 rotation = symmetric_mul(&inverse, drift.angular_velocity);
     Vec3 shift = vec3_scale(drift.momentum, 1.0f / match->mass_kg);
     Vec3 middle = vec3_add_scaled(sums->centre, 1.0f / match->mass_kg, drift.moment);
     middle = vec3_add(points[0].position, middle);
     for (u32 i = 0; i < count; i++) {
-        Vec3 back = vec3_add(shift, vec3_cross(turn, vec3_sub(points[i].position, middle)));
+        Vec3 back = vec3_add(shift, vec3_cross(rotation, vec3_sub(points[i].position, middle)));
         points[i].velocity = vec3_sub(points[i].velocity, back);
     }
 }
@@ -474,10 +474,10 @@ static void take_back(SoftPoint *points, u32 count, const Match *match, const Su
 void match_solve(Soft *soft, u32 index, f32 h)
 {
     const SoftBody *body = &soft->bodies[index];
-    Match *match = &soft->wholes->matches[index];
-    WholeState *state = &soft->wholes->states[index];
+    Match *match = &soft->body_constraints->matches[index];
+    BodyConstraintState *state = &soft->body_constraints->states[index];
     SoftPoint *points = soft->points + body->first;
-    Sums sums;
+    MatchSums sums;
     if (match->terms == 9) {
         sum_terms(points, body->count, match, 9, h, &sums);
     } else {
@@ -485,22 +485,22 @@ void match_solve(Soft *soft, u32 index, f32 h)
     }
     Mat3 product = {sums.product[0], sums.product[1], sums.product[2]};
     Mat3 spread = mat3_product(product, mat3_transposed(state->plastic));
-    state->turn = polar_rotation(spread, state->turn);
-    Mat3 turn = mat3_from_quat(state->turn), rigid = mat3_product(turn, state->plastic);
+    state->rotation = polar_rotation(spread, state->rotation);
+    Mat3 rotation = mat3_from_quat(state->rotation), rigid = mat3_product(rotation, state->plastic);
     /* The best linear map of the first rest shape; a rotation where that is flat. */
     Mat3 linear = mat3_product(product, mat3_of(&match->inverse_linear));
     linear = mat3_scale(linear, 1.0f / match->size);
     linear = mat3_add_scaled(linear, 1.0f, mat3_product(rigid, mat3_of(&match->flat)));
     Vec3 map[MATCH_TERMS_MAX];
     if (body->def.yield > 0.0f) {
-        flow(&body->def, state, linear, turn, h);
-        dent(soft, body, match, &sums, linear, rigid, h);
+        flow(&body->def, state, linear, rotation, h);
+        plastic_offset(soft, body, match, &sums, linear, rigid, h);
     }
     find_map(&body->def, match, &sums, linear, rigid, map);
     f32 share = body->def.match_stiffness;
     bool curved = body->def.match == SOFT_MATCH_QUADRATIC && body->def.match_beta > 0.0f;
-    Drift drift = curved ? go(points, body->count, match, 9, sums.centre, map, share, h)
-                         : go(points, body->count, match, 3, sums.centre, map, share, h);
+    MatchDrift drift = curved ? go(points, body->count, match, 9, sums.centre, map, share, h)
+                              : go(points, body->count, match, 3, sums.centre, map, share, h);
     if (!match->pinned) {
         take_back(points, body->count, match, &sums, linear, drift);
     }

@@ -12,7 +12,7 @@ static const f32 attached_min = 1e-3f;
 void methods_destroy(Methods *methods)
 {
     if (methods != NULL) {
-        free(methods->first_grip);
+        free(methods->first_grab);
         free(methods->moved);
         free(methods->speed);
         free(methods->change);
@@ -34,7 +34,7 @@ static bool integrates(const SoftBody *body)
 static bool allocate(Soft *soft, Methods *methods)
 {
     size_t particles = u32_max(soft->count, 1), constraints = u32_max(soft->constraint_count, 1);
-    methods->first_grip = calloc(soft->body_count, sizeof *methods->first_grip);
+    methods->first_grab = calloc(soft->body_count, sizeof *methods->first_grab);
     methods->moved = calloc(particles, sizeof *methods->moved);
     methods->speed = calloc(particles, sizeof *methods->speed);
     methods->change = calloc(particles, sizeof *methods->change);
@@ -44,7 +44,7 @@ static bool allocate(Soft *soft, Methods *methods)
     methods->own = calloc(particles, sizeof *methods->own);
     methods->multiplier = calloc(constraints, sizeof *methods->multiplier);
     methods->spread = calloc(constraints, sizeof *methods->spread);
-    return methods->first_grip != NULL && methods->moved != NULL && methods->speed != NULL &&
+    return methods->first_grab != NULL && methods->moved != NULL && methods->speed != NULL &&
            methods->change != NULL && methods->drift != NULL && methods->expected != NULL &&
            methods->weight != NULL && methods->own != NULL && methods->multiplier != NULL &&
            methods->spread != NULL;
@@ -109,7 +109,7 @@ static void iterate_distance(Soft *soft, const SoftConstraint *of, f32 h, f32 *m
 
 /* An angle turns by no more than this in an iteration: its gradient is a tangent, and along it a
  * wing that is turned far would be torn away, with an energy that nothing has had. */
-static const f32 turn_max = 0.3f; /* rad */
+static const f32 rotation_max = 0.3f; /* rad */
 
 static void iterate_dihedral(Soft *soft, const SoftConstraint *of, f32 h, f32 *multiplier)
 {
@@ -127,7 +127,7 @@ static void iterate_dihedral(Soft *soft, const SoftConstraint *of, f32 h, f32 *m
     }
     f32 alpha = of->compliance * soft_role_scale(soft, of->role) / (h * h);
     f32 lambda = (-rows.value[0] - alpha * *multiplier) / (mobility + alpha);
-    lambda = f32_clamp(lambda, -turn_max / mobility, turn_max / mobility);
+    lambda = f32_clamp(lambda, -rotation_max / mobility, rotation_max / mobility);
     *multiplier += lambda;
     for (u32 i = 0; i < 4; i++) {
         SoftPoint *p = &soft->points[of->point[i]];
@@ -201,22 +201,22 @@ static void solve_pass(Soft *soft, Methods *methods, const SoftBody *body, f32 h
     }
 }
 
-static void warm_grips(Soft *soft, const Methods *methods, u32 first, f32 h)
+static void warm_grabs(Soft *soft, const Methods *methods, u32 first, f32 h)
 {
-    for (u32 i = first; i != SOFT_NONE; i = methods->next_grip[i]) {
-        SoftPoint *p = &soft->points[soft->grips[i].particle];
-        p->velocity = vec3_add_scaled(p->velocity, p->inverse_mass * h, soft->grips[i].force);
+    for (u32 i = first; i != SOFT_NONE; i = methods->next_grab[i]) {
+        SoftPoint *p = &soft->points[soft->grabs[i].particle];
+        p->velocity = vec3_add_scaled(p->velocity, p->inverse_mass * h, soft->grabs[i].force);
     }
 }
 
 /* The velocity of the whole tick, from all that is known at its start. A hand is one of the
  * constraints: it feels all that hangs on its particle, which is how dragging one particle moves a
  * whole figure. What is attached to a body goes along with it, as heavy as both, and keeps what the
- * body must be given (touch.c passes it on at once). */
+ * body must be given (contact.c passes it on at once). */
 static void solve_tick(Soft *soft, Methods *methods, u32 index, f32 h)
 {
     const SoftBody *body = &soft->bodies[index];
-    u32 end = body->first + body->count, first_grip = methods->first_grip[index];
+    u32 end = body->first + body->count, first_grab = methods->first_grab[index];
     soft_predict(soft, body, h);
     for (u32 i = body->first; i < end; i++) {
         SoftPoint *p = &soft->points[i];
@@ -229,12 +229,12 @@ static void solve_tick(Soft *soft, Methods *methods, u32 index, f32 h)
     }
     memset(methods->multiplier[body->first_constraint], 0,
            body->constraint_count * sizeof *methods->multiplier);
-    warm_grips(soft, methods, first_grip, h);
+    warm_grabs(soft, methods, first_grab, h);
     u32 iterations = body->def.iterations; /* at least 1, and bounded: build_check */
     for (u32 k = 0; k < iterations; k++) {
         solve_pass(soft, methods, body, h);
-        for (u32 i = first_grip; i != SOFT_NONE; i = methods->next_grip[i]) {
-            grip_solve(soft, &soft->grips[i], h);
+        for (u32 i = first_grab; i != SOFT_NONE; i = methods->next_grab[i]) {
+            grab_solve(soft, &soft->grabs[i], h);
         }
     }
     limit_step(soft, body, h);
@@ -259,7 +259,7 @@ void methods_begin(Soft *soft)
         return;
     }
     for (u32 i = 0; i < soft->body_count; i++) {
-        methods->first_grip[i] = SOFT_NONE;
+        methods->first_grab[i] = SOFT_NONE;
     }
     for (u32 i = 0; i < soft->count; i++) {
         methods->weight[i] = soft->points[i].inverse_mass;
@@ -272,10 +272,10 @@ void methods_begin(Soft *soft)
             methods->speed[held->particle] = held->carried;
         }
     }
-    for (u32 i = soft->grip_end; i-- > 0;) {
-        if (soft->grips[i].live) {
-            u32 *first = &methods->first_grip[soft->matter[soft->grips[i].particle].body];
-            methods->next_grip[i] = *first;
+    for (u32 i = soft->grab_end; i-- > 0;) {
+        if (soft->grabs[i].live) {
+            u32 *first = &methods->first_grab[soft->matter[soft->grabs[i].particle].body];
+            methods->next_grab[i] = *first;
             *first = i;
         }
     }

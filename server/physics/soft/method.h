@@ -11,8 +11,8 @@
 /* Arrays of [particles] are indexed as soft->points, those of [constraints] as soft->constraints.
  * All but spread is scratch of one tick. */
 struct Methods {
-    u32 *first_grip; /* [bodies of the store] their first grip or SOFT_NONE */
-    u32 next_grip[SOFT_GRIPS_MAX];
+    u32 *first_grab; /* [bodies of the store] their first grab or SOFT_NONE */
+    u32 next_grab[SOFT_GRABS_MAX];
     f32 *weight; /* [particles] 1/kg, with what a particle is attached to */
     f32 *own;    /* [particles] 1/kg, without */
     f32 (*multiplier)[CONSTRAINT_ROWS_MAX]; /* [constraints] λ so far */

@@ -8,17 +8,17 @@
 static const f32 inertia_least = 1e-5f;
 static const f32 stretch_max = 3.0f; /* of the length of edges */
 
-typedef struct Turning {
+typedef struct SmoothRotation {
     Vec3 centre; /* m */
     Vec3 velocity;
     Vec3 momentum; /* kg m²/s about the centre */
     Symmetric3 inverse_inertia;
     bool free; /* nothing of it is pinned */
-} Turning;
+} SmoothRotation;
 
-static Turning turning_of(const Soft *soft, const SoftBody *body)
+static SmoothRotation turning_of(const Soft *soft, const SoftBody *body)
 {
-    Turning t = {.free = true};
+    SmoothRotation t = {.free = true};
     f32 mass = 0.0f;
     const SoftPoint *points = soft->points + body->first;
     for (u32 i = 0; i < body->count; i++) {
@@ -60,8 +60,8 @@ void smooth_step(Soft *soft, const SoftBody *body, f32 h)
 {
     f32 rate = body->def.smoothing * h;
     f32 part = 0.5f * rate / (1.0f + rate);
-    Turning before = turning_of(soft, body);
-    Vec3 spin = symmetric_mul(&before.inverse_inertia, before.momentum);
+    SmoothRotation before = turning_of(soft, body);
+    Vec3 angular_velocity = symmetric_mul(&before.inverse_inertia, before.momentum);
     for (u32 i = 0; i < body->constraint_count; i++) {
         const SoftConstraint *edge = &soft->constraints[body->first_constraint + i];
         if (edge->kind != CONSTRAINT_DISTANCE || edge->role != ROLE_STRETCH) {
@@ -73,7 +73,7 @@ void smooth_step(Soft *soft, const SoftBody *body, f32 h)
             continue;
         }
         Vec3 apart = vec3_sub(b->velocity, a->velocity);
-        apart = vec3_sub(apart, vec3_cross(spin, vec3_sub(b->position, a->position)));
+        apart = vec3_sub(apart, vec3_cross(angular_velocity, vec3_sub(b->position, a->position)));
         Vec3 impulse = vec3_scale(apart, part / w);
         a->velocity = vec3_add_scaled(a->velocity, a->inverse_mass, impulse);
         b->velocity = vec3_add_scaled(b->velocity, -b->inverse_mass, impulse);
@@ -81,7 +81,7 @@ void smooth_step(Soft *soft, const SoftBody *body, f32 h)
     if (!before.free) {
         return;
     }
-    Turning after = turning_of(soft, body);
+    SmoothRotation after = turning_of(soft, body);
     Vec3 lost = vec3_sub(before.momentum, after.momentum);
     Vec3 back = symmetric_mul(&after.inverse_inertia, lost);
     for (u32 i = body->first; i < body->first + body->count; i++) {

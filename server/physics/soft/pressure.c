@@ -5,22 +5,22 @@
  * quadratic equation, which is stable however small and stiff the volume is. The forces p A n of
  * all triangles, shared by their points, are p ∇V, and sum to 0 over a closed surface.
  */
-#include "server/physics/soft/whole.h"
+#include "server/physics/soft/body_constraint.h"
 
 /* Pa, of the air at sea level: what a balloon without gas would be crushed by. */
 static const f64 air_pressure = 101325.0;
 
 /* The surface of a body. */
-typedef struct Surface {
+typedef struct GasSurface {
     const SoftBody *body;
     const SoftPoint *points;       /* of the body */
     const SoftTriangle *triangles; /* [body->triangle_count] */
     const SoftSegment *ring;       /* [body->ring] */
-} Surface;
+} GasSurface;
 
-static Surface surface_of(const Soft *soft, const SoftBody *body)
+static GasSurface surface_of(const Soft *soft, const SoftBody *body)
 {
-    Surface s = {.body = body, .points = soft->points + body->first};
+    GasSurface s = {.body = body, .points = soft->points + body->first};
     /* A world may have none of them at all, and nothing is added to NULL. */
     if (body->triangle_count > 0) {
         s.triangles = soft->triangles + body->first_triangle;
@@ -32,7 +32,7 @@ static Surface surface_of(const Soft *soft, const SoftBody *body)
 }
 
 /* From the body's first particle: far from the origin digits are worth more. */
-static inline Vec3 place(const Surface *s, u32 point)
+static inline Vec3 place(const GasSurface *s, u32 point)
 {
     return vec3_sub(s->points[point].position, s->points[0].position);
 }
@@ -40,7 +40,7 @@ static inline Vec3 place(const Surface *s, u32 point)
 /* ---- volumes ---- */
 
 /* ⅓ Σ x̄·n A: the mean of the divergence theorem along the three axes, a sixth of determinants. */
-static f64 volume_gauss(const Surface *s)
+static f64 volume_gauss(const GasSurface *s)
 {
     f64 sum = 0.0;
     u32 first = s->body->first;
@@ -52,7 +52,7 @@ static f64 volume_gauss(const Surface *s)
     return sum / 6.0;
 }
 
-static Vec3 ring_area(const Surface *s)
+static Vec3 ring_area(const GasSurface *s)
 {
     Vec3 sum = vec3_zero();
     u32 first = s->body->first;
@@ -64,7 +64,7 @@ static Vec3 ring_area(const Surface *s)
 }
 
 /* Of a box around the points, or the ellipsoid in it; of a ring its largest face and ellipse. */
-static f64 volume_around(const Surface *s, bool ellipsoid)
+static f64 volume_around(const GasSurface *s, bool ellipsoid)
 {
     Vec3 low = place(s, 0), high = low;
     for (u32 i = 1; i < s->body->count; i++) {
@@ -82,7 +82,7 @@ static f64 volume_around(const Surface *s, bool ellipsoid)
     return area * (ellipsoid ? pi / 4.0 : 1.0);
 }
 
-static f64 volume_of(const Surface *s, SoftVolume way)
+static f64 volume_of(const GasSurface *s, SoftVolume way)
 {
     if (way != SOFT_VOLUME_GAUSS) {
         return volume_around(s, way == SOFT_VOLUME_ELLIPSOID);
@@ -92,7 +92,7 @@ static f64 volume_of(const Surface *s, SoftVolume way)
 
 f64 pressure_volume(const Soft *soft, const SoftBody *body, SoftVolume way)
 {
-    Surface s = surface_of(soft, body);
+    GasSurface s = surface_of(soft, body);
     return volume_of(&s, way);
 }
 
@@ -100,7 +100,7 @@ f64 pressure_volume(const Soft *soft, const SoftBody *body, SoftVolume way)
 
 /* ∇V by particle: a third of the area vectors of its triangles, whose sum over a closed surface is
  * 0; of a ring half the normal of what is between its neighbours. */
-static void find_gradient(const Surface *s, Vec3 *gradient)
+static void find_gradient(const GasSurface *s, Vec3 *gradient)
 {
     u32 first = s->body->first;
     for (u32 i = 0; i < s->body->count; i++) {
@@ -131,7 +131,7 @@ static void find_gradient(const Surface *s, Vec3 *gradient)
 static f64 amount(const Soft *soft, u32 body)
 {
     const SoftDef *def = &soft->bodies[body].def;
-    f64 share = 1.0, age = (f64)soft->wholes->states[body].age_s;
+    f64 share = 1.0, age = (f64)soft->body_constraints->states[body].age_s;
     if (def->inflate_s > 0.0f && age < (f64)def->inflate_s) {
         share = age / (f64)def->inflate_s;
     }
@@ -140,7 +140,7 @@ static f64 amount(const Soft *soft, u32 body)
 }
 
 /* Σ over particles of ∇V · v, m³/s, and of w |∇V|², in fixed order. */
-static void sum_motion(const Surface *s, const Vec3 *gradient, f64 *rate, f64 *give)
+static void sum_motion(const GasSurface *s, const Vec3 *gradient, f64 *rate, f64 *give)
 {
     *rate = 0.0;
     *give = 0.0;
@@ -152,7 +152,7 @@ static void sum_motion(const Surface *s, const Vec3 *gradient, f64 *rate, f64 *g
 
 f64 pressure_amount(Soft *soft, u32 index)
 {
-    WholeState *state = &soft->wholes->states[index];
+    BodyConstraintState *state = &soft->body_constraints->states[index];
     if (soft->step == 0) {
         state->age_s = f32_min(state->age_s + soft->tick_s, soft->bodies[index].def.inflate_s);
     }
@@ -162,11 +162,11 @@ f64 pressure_amount(Soft *soft, u32 index)
 void pressure_solve(Soft *soft, u32 index, f32 h)
 {
     const SoftBody *body = &soft->bodies[index];
-    Wholes *wholes = soft->wholes;
-    WholeState *state = &wholes->states[index];
+    BodyConstraints *body_constraints = soft->body_constraints;
+    BodyConstraintState *state = &body_constraints->states[index];
     f64 gas = pressure_amount(soft, index);
-    Surface s = surface_of(soft, body);
-    Vec3 *gradient = wholes->gradient + body->first;
+    GasSurface s = surface_of(soft, body);
+    Vec3 *gradient = body_constraints->gradient + body->first;
     find_gradient(&s, gradient);
     f64 rate, give, volume = volume_of(&s, body->def.volume);
     sum_motion(&s, gradient, &rate, &give);

@@ -4,8 +4,8 @@
  * the ground.
  */
 #include "server/physics/couple.h"
-#include "server/physics/soft/crowd.h"
-#include "server/physics/soft/whole.h"
+#include "server/physics/soft/body_constraint.h"
+#include "server/physics/soft/self_collision.h"
 #include "server/physics/tree.h"
 
 #include "shared/base/error.h"
@@ -21,7 +21,7 @@ enum {
 static const f32 rest_m_s = 0.005f;
 static const f32 rest_ulps = 0x1p-21f; /* of coordinates: rounding is no motion */
 /* What is so near touches: beyond the thickness, and as a part of it. */
-static const f32 touch_m = 0.0005f, touch_part = 0.1f;
+static const f32 soft_contact_m = 0.0005f, soft_contact_part = 0.1f;
 
 /* ---- life ---- */
 
@@ -34,10 +34,10 @@ void rest_destroy(Soft *soft)
 {
     free(soft->rests);
     free(soft->marks);
-    free(soft->guests);
+    free(soft->members);
     soft->rests = NULL;
     soft->marks = NULL;
-    soft->guests = NULL;
+    soft->members = NULL;
 }
 
 /* Bodies that were there before rest as they did. */
@@ -49,11 +49,11 @@ int rest_create(Soft *soft)
     }
     SoftRest *rests = calloc((size_t)soft->body_count + 1, sizeof *rests);
     Vec3 *places = calloc((size_t)marks + 1, sizeof *places);
-    RigidGuest *guests = calloc((size_t)soft->body_count + 1, sizeof *guests);
-    if (rests == NULL || places == NULL || guests == NULL) {
+    IslandMember *members = calloc((size_t)soft->body_count + 1, sizeof *members);
+    if (rests == NULL || places == NULL || members == NULL) {
         free(rests);
         free(places);
-        free(guests);
+        free(members);
         return ERROR_MEMORY;
     }
     if (soft->rests != NULL) {
@@ -63,7 +63,7 @@ int rest_create(Soft *soft)
     rest_destroy(soft);
     soft->rests = rests;
     soft->marks = places;
-    soft->guests = guests;
+    soft->members = members;
     soft->rest_count = soft->body_count;
     soft->mark_count = 0;
     for (u32 b = 0; b < soft->body_count; b++) {
@@ -136,7 +136,7 @@ static ShapePose pose_of(const Rigid *rigid, u32 slot)
 
 static f32 touching(f32 thickness)
 {
-    return thickness + touch_m + touch_part * thickness;
+    return thickness + soft_contact_m + soft_contact_part * thickness;
 }
 
 static bool point_touches(const Soft *soft, const Rigid *rigid, u32 particle, u32 slot, f32 ahead)
@@ -157,10 +157,12 @@ static bool overlap(const Bounds *a, const Bounds *b)
 static bool is_met(const Soft *soft, const Rigid *rigid, u32 b, u32 slot, f32 tick_s)
 {
     const SoftBody *body = &soft->bodies[b];
-    f32 turning = vec3_length(rigid_spin(rigid, slot)) * shape_reach(rigid_shape(rigid, slot));
+    f32 turning =
+        vec3_length(rigid_angular_velocity(rigid, slot)) * shape_reach(rigid_shape(rigid, slot));
     f32 ahead = (vec3_length(rigid_velocity(rigid, slot)) + turning) * tick_s;
-    if (touch_by_faces(soft, rigid, body, slot)) {
-        return touch_face_meets(soft, rigid, body, slot, touching(body->def.thickness) + ahead);
+    if (soft_contact_by_faces(soft, rigid, body, slot)) {
+        return soft_contact_face_meets(soft, rigid, body, slot,
+                                       touching(body->def.thickness) + ahead);
     }
     Bounds of = bounds_grow(rigid_bounds(rigid, slot), touching(body->def.thickness) + ahead);
     for (u32 i = body->first; i < body->first + body->count; i++) {
@@ -191,9 +193,9 @@ static bool is_stirred(const Soft *soft, Rigid *rigid, u32 b, f32 tick_s)
 void soft_stir(Soft *soft, Rigid *rigid, f32 tick_s)
 {
     soft->tick_s = tick_s;
-    for (u32 i = 0; i < soft->grip_end; i++) {
-        if (soft->grips[i].live) {
-            soft_wake(soft, soft->matter[soft->grips[i].particle].body);
+    for (u32 i = 0; i < soft->grab_end; i++) {
+        if (soft->grabs[i].live) {
+            soft_wake(soft, soft->matter[soft->grabs[i].particle].body);
         }
     }
     for (u32 i = 0; i < soft->attachment_count && soft->asleep_count > 0; i++) {
@@ -272,9 +274,10 @@ static void count_rest(Soft *soft, u32 b)
 /* What is near something is held by it; what is not may swing. */
 static void find_near(Soft *soft)
 {
-    const Crowd *crowd = soft->crowd;
+    const SelfCollision *collision = soft->collision;
     for (u32 b = 0; b < soft->body_count; b++) {
-        soft->rests[b].near = crowd != NULL && crowd->any && crowd->bodies[b].partner_count > 0;
+        soft->rests[b].near =
+            collision != NULL && collision->any && collision->bodies[b].partner_count > 0;
     }
     for (u32 i = 0; i < soft->near_count; i++) {
         soft->rests[soft->matter[soft->near[i].particle].body].near = true;
@@ -291,7 +294,8 @@ typedef struct Links {
     u32 body, slot; /* the last pair that was found to touch */
 } Links;
 
-static bool touch_counts(const Soft *soft, const Rigid *rigid, const SoftTouch *touch, Links *last)
+static bool soft_contact_counts(const Soft *soft, const Rigid *rigid, const SoftContact *touch,
+                                Links *last)
 {
     u32 body = soft->matter[touch->particle].body;
     if ((body == last->body && touch->slot == last->slot) ||
@@ -305,7 +309,8 @@ static bool touch_counts(const Soft *soft, const Rigid *rigid, const SoftTouch *
 static bool face_counts(const Soft *soft, const Rigid *rigid, const SoftFace *face, Links *last)
 {
     if (face->near == 0 || (face->body == last->body && face->slot == last->slot) ||
-        !touch_face_touches(soft, rigid, face, touching(soft->bodies[face->body].def.thickness))) {
+        !soft_contact_face_touches(soft, rigid, face,
+                                   touching(soft->bodies[face->body].def.thickness))) {
         return false;
     }
     *last = (Links){face->body, face->slot};
@@ -313,7 +318,8 @@ static bool face_counts(const Soft *soft, const Rigid *rigid, const SoftFace *fa
 }
 
 /* The two bodies of a contact that touch: apart along the normal by no more than they keep. */
-static bool crowd_counts(const Soft *soft, const CrowdContact *contact, u32 *one, u32 *other)
+static bool self_collision_counts(const Soft *soft, const CollisionContact *contact, u32 *one,
+                                  u32 *other)
 {
     Vec3 apart = vec3_zero();
     for (u32 k = 0; k < 4; k++) {
@@ -325,9 +331,9 @@ static bool crowd_counts(const Soft *soft, const CrowdContact *contact, u32 *one
     return *one != *other && vec3_dot(apart, contact->normal) < touching(contact->keep);
 }
 
-static u32 crowd_contacts(const Soft *soft)
+static u32 self_collision_contacts(const Soft *soft)
 {
-    return soft->crowd != NULL && soft->crowd->any ? soft->crowd->active_count : 0;
+    return soft->collision != NULL && soft->collision->any ? soft->collision->active_count : 0;
 }
 
 static void link_all(void *context, Rigid *rigid)
@@ -342,7 +348,7 @@ static void link_all(void *context, Rigid *rigid)
         }
     }
     for (u32 i = 0; i < soft->near_count; i++) {
-        if (touch_counts(soft, rigid, &soft->near[i], &last)) {
+        if (soft_contact_counts(soft, rigid, &soft->near[i], &last)) {
             rigid_link_body(rigid, last.body, last.slot);
         }
     }
@@ -351,10 +357,10 @@ static void link_all(void *context, Rigid *rigid)
             rigid_link_body(rigid, last.body, last.slot);
         }
     }
-    for (u32 i = 0; i < crowd_contacts(soft); i++) {
+    for (u32 i = 0; i < self_collision_contacts(soft); i++) {
         u32 one, other;
-        if (crowd_counts(soft, soft->crowd->active[i], &one, &other)) {
-            rigid_link_guests(rigid, one, other);
+        if (self_collision_counts(soft, soft->collision->active[i], &one, &other)) {
+            rigid_link_members(rigid, one, other);
         }
     }
 }
@@ -371,12 +377,12 @@ void soft_rest(Soft *soft, Rigid *rigid)
             count_rest(soft, b);
         }
         const SoftRest *rest = &soft->rests[b];
-        soft->guests[b] = (RigidGuest){.awake = awake,
-                                       .rests = rest->state.rest_s >= 2.0f * RIGID_REST_S,
-                                       .held = rest->pinned};
+        soft->members[b] = (IslandMember){.awake = awake,
+                                          .rests = rest->state.rest_s >= 2.0f * RIGID_REST_S,
+                                          .held = rest->pinned};
     }
-    soft->company = (RigidGuests){soft->guests, soft->body_count, link_all, soft};
-    rigid_set_guests(rigid, &soft->company);
+    soft->company = (IslandMembers){soft->members, soft->body_count, link_all, soft};
+    rigid_set_island_members(rigid, &soft->company);
 }
 
 /* ---- after it ---- */
@@ -406,9 +412,9 @@ static void wake_neighbours(Soft *soft, Rigid *rigid)
         }
     }
     for (u32 i = 0; i < soft->near_count; i++) {
-        const SoftTouch *touch = &soft->near[i];
+        const SoftContact *touch = &soft->near[i];
         if (may_wake(soft, rigid, soft->matter[touch->particle].body, touch->slot) &&
-            touch_counts(soft, rigid, touch, &last)) {
+            soft_contact_counts(soft, rigid, touch, &last)) {
             wake_body(soft, rigid, last.body, last.slot);
         }
     }
@@ -419,9 +425,9 @@ static void wake_neighbours(Soft *soft, Rigid *rigid)
             wake_body(soft, rigid, last.body, last.slot);
         }
     }
-    for (u32 i = 0; i < crowd_contacts(soft) && soft->asleep_count > 0; i++) {
+    for (u32 i = 0; i < self_collision_contacts(soft) && soft->asleep_count > 0; i++) {
         u32 one, other;
-        if (crowd_counts(soft, soft->crowd->active[i], &one, &other) &&
+        if (self_collision_counts(soft, soft->collision->active[i], &one, &other) &&
             soft_sleeps(soft, one) != soft_sleeps(soft, other)) {
             soft_wake(soft, soft_sleeps(soft, one) ? one : other);
         }
@@ -434,7 +440,7 @@ void soft_sleep(Soft *soft, Rigid *rigid)
         return;
     }
     for (u32 b = 0; b < soft->body_count; b++) {
-        if (soft->guests[b].sleeps) {
+        if (soft->members[b].sleeps) {
             fall_asleep(soft, b);
         }
     }
@@ -443,7 +449,7 @@ void soft_sleep(Soft *soft, Rigid *rigid)
 
 /* ---- state ---- */
 
-static bool rest_is_sane(const Soft *soft)
+static bool rest_is_valid(const Soft *soft)
 {
     for (u32 b = 0; b < soft->rest_count; b++) {
         const SoftRestState *state = &soft->rests[b].state;
@@ -459,7 +465,7 @@ static bool rest_is_sane(const Soft *soft)
     return true;
 }
 
-void rest_walk(Soft *soft, State *state)
+void rest_serialize(Soft *soft, State *state)
 {
     for (u32 b = 0; b < soft->rest_count; b++) {
         state_bytes(state, &soft->rests[b].state, sizeof soft->rests[b].state);
@@ -469,7 +475,7 @@ void rest_walk(Soft *soft, State *state)
         return;
     }
     soft->asleep_count = 0;
-    state->failed = state->failed || !rest_is_sane(soft);
+    state->failed = state->failed || !rest_is_valid(soft);
     for (u32 b = 0; b < soft->rest_count && !state->failed; b++) {
         const SoftBody *body = &soft->bodies[b];
         Bounds bounds = {soft->points[body->first].position, soft->points[body->first].position};

@@ -28,15 +28,15 @@ static const f32 squeeze_part = 5.0f;
 static const f32 inertia_least = 1e-5f;
 
 /* A soft body on a rigid one, in this step: sums over the places where they press. */
-typedef struct Patch {
+typedef struct RollingPatch {
     u32 slot;
     f32 impulse;     /* N s, normal */
     Vec3 at, normal; /* times that */
-} Patch;
+} RollingPatch;
 
 typedef struct Patches {
     u32 body, count;
-    Patch of[PARTNERS_MAX];
+    RollingPatch of[PARTNERS_MAX];
 } Patches;
 
 /* How a body moves about a place, relative to what is there. */
@@ -89,16 +89,18 @@ static f32 yielding(const Rigid *rigid, u32 slot, Vec3 arm, Vec3 axis, Vec3 impu
     if (!(rigid_mass(rigid, slot) > 0.0f) || !rigid_awake(rigid, slot)) {
         return 0.0f;
     }
-    Vec3 spin = rigid_turned_by(rigid, slot, vec3_add(vec3_cross(arm, impulse), axis));
-    Vec3 moved = vec3_add_scaled(vec3_cross(spin, arm), 1.0f / rigid_mass(rigid, slot), impulse);
-    return vec3_dot(axis, spin) + vec3_dot(impulse, moved);
+    Vec3 angular_velocity =
+        rigid_rotation_since(rigid, slot, vec3_add(vec3_cross(arm, impulse), axis));
+    Vec3 moved =
+        vec3_add_scaled(vec3_cross(angular_velocity, arm), 1.0f / rigid_mass(rigid, slot), impulse);
+    return vec3_dot(axis, angular_velocity) + vec3_dot(impulse, moved);
 }
 
 static void give_body(Rigid *rigid, u32 slot, Vec3 arm, Vec3 impulse, Vec3 moment)
 {
     if (rigid_mass(rigid, slot) > 0.0f && rigid_awake(rigid, slot)) {
         rigid_impulse(rigid, slot, arm, impulse);
-        rigid_add_spin(rigid, slot, rigid_turned_by(rigid, slot, moment));
+        rigid_add_angular_velocity(rigid, slot, rigid_rotation_since(rigid, slot, moment));
     }
 }
 
@@ -110,15 +112,15 @@ static Vec3 spread_along(const Symmetric3 *inertia, Vec3 direction)
 }
 
 /* Against what the body grows or shrinks by from the patch on, beyond what it rolls on. */
-static void resist_squeeze(Soft *soft, Rigid *rigid, const SoftBody *body, const Patch *patch,
-                           Vec3 at, Vec3 normal, Rolling *of)
+static void resist_squeeze(Soft *soft, Rigid *rigid, const SoftBody *body,
+                           const RollingPatch *patch, Vec3 at, Vec3 normal, Rolling *of)
 {
     Vec3 arm = vec3_sub(at, rigid_centre(rigid, patch->slot));
     Vec3 moving = rigid_velocity_at(rigid, patch->slot, arm);
     Vec3 spread = spread_along(&of->inertia, normal), moment = vec3_cross(spread, normal);
     f32 sum = vec3_dot(of->place, normal), own = vec3_dot(spread, normal);
     Vec3 impulse = vec3_scale(normal, sum);
-    f32 growth = of->growth - vec3_dot(rigid_spin(rigid, patch->slot), moment);
+    f32 growth = of->growth - vec3_dot(rigid_angular_velocity(rigid, patch->slot), moment);
     f32 yields = own + yielding(rigid, patch->slot, arm, moment, impulse);
     f32 holds = squeeze_part * body->def.rolling_resistance * patch->impulse;
     f32 most = holds * fabsf(sum) / (of->mass * own), rate = -growth / yields;
@@ -137,7 +139,7 @@ static void resist_squeeze(Soft *soft, Rigid *rigid, const SoftBody *body, const
     of->momentum = vec3_sub(of->momentum, vec3_cross(of->place, moved));
 }
 
-static void resist(Soft *soft, Rigid *rigid, u32 index, const Patch *patch)
+static void resist(Soft *soft, Rigid *rigid, u32 index, const RollingPatch *patch)
 {
     const SoftBody *body = &soft->bodies[index];
     Vec3 at = vec3_scale(patch->at, 1.0f / patch->impulse);
@@ -149,22 +151,24 @@ static void resist(Soft *soft, Rigid *rigid, u32 index, const Patch *patch)
         resist_squeeze(soft, rigid, body, patch, at, normal, &of);
     }
     Symmetric3 inverse = symmetric_inverse(&of.inertia);
-    Vec3 spin = symmetric_mul(&inverse, of.momentum);
-    spin = vec3_sub(spin, rigid_spin(rigid, patch->slot));
-    spin = vec3_add_scaled(spin, -vec3_dot(spin, normal), normal);
-    f32 speed = vec3_length(spin);
+    Vec3 angular_velocity = symmetric_mul(&inverse, of.momentum);
+    angular_velocity = vec3_sub(angular_velocity, rigid_angular_velocity(rigid, patch->slot));
+    angular_velocity =
+        vec3_add_scaled(angular_velocity, -vec3_dot(angular_velocity, normal), normal);
+    f32 speed = vec3_length(angular_velocity);
     if (!(speed > 1e-9f) || !(speed < INFINITY)) {
         return;
     }
-    Vec3 axis = vec3_scale(spin, 1.0f / speed), turn = symmetric_mul(&inverse, axis);
-    Vec3 impulse = vec3_cross(turn, of.place);
-    f32 yields = vec3_dot(axis, turn) + yielding(rigid, patch->slot, arm, axis, impulse);
+    Vec3 axis = vec3_scale(angular_velocity, 1.0f / speed),
+         rotation = symmetric_mul(&inverse, axis);
+    Vec3 impulse = vec3_cross(rotation, of.place);
+    f32 yields = vec3_dot(axis, rotation) + yielding(rigid, patch->slot, arm, axis, impulse);
     f32 lever = body->def.rolling_resistance * fabsf(vec3_dot(of.place, normal)) / of.mass;
     f32 moment = f32_min(speed / yields, lever * patch->impulse);
-    turn = vec3_scale(turn, -moment);
+    rotation = vec3_scale(rotation, -moment);
     for (u32 i = body->first; i < body->first + body->count; i++) {
         SoftPoint *p = &soft->points[i];
-        p->velocity = vec3_add(p->velocity, vec3_cross(turn, vec3_sub(p->position, at)));
+        p->velocity = vec3_add(p->velocity, vec3_cross(rotation, vec3_sub(p->position, at)));
     }
     give_body(rigid, patch->slot, arm, vec3_scale(impulse, moment), vec3_scale(axis, moment));
 }
@@ -177,7 +181,7 @@ static void flush(Soft *soft, Rigid *rigid, Patches *patches)
     patches->count = 0;
 }
 
-static void add(Soft *soft, Rigid *rigid, Patches *patches, u32 body, const Patch *part)
+static void add(Soft *soft, Rigid *rigid, Patches *patches, u32 body, const RollingPatch *part)
 {
     if (body != patches->body) {
         flush(soft, rigid, patches);
@@ -194,9 +198,9 @@ static void add(Soft *soft, Rigid *rigid, Patches *patches, u32 body, const Patc
         if (i == PARTNERS_MAX) {
             return;
         }
-        patches->of[patches->count++] = (Patch){.slot = part->slot};
+        patches->of[patches->count++] = (RollingPatch){.slot = part->slot};
     }
-    Patch *to = &patches->of[i];
+    RollingPatch *to = &patches->of[i];
     to->impulse += part->impulse;
     to->at = vec3_add(to->at, part->at);
     to->normal = vec3_add(to->normal, part->normal);
@@ -207,18 +211,18 @@ void roll_solve(Soft *soft, Rigid *rigid)
 {
     Patches patches = {.body = SOFT_NONE};
     for (u32 i = 0; i < soft->near_count; i++) {
-        const SoftTouch *touch = &soft->near[i];
-        Patch part = {touch->slot, touch->pressed,
-                      vec3_scale(soft->points[touch->particle].position, touch->pressed),
-                      vec3_scale(touch->normal, touch->pressed)};
-        add(soft, rigid, &patches, soft->matter[touch->particle].body, &part);
+        const SoftContact *contact = &soft->near[i];
+        RollingPatch part = {contact->slot, contact->pressed,
+                             vec3_scale(soft->points[contact->particle].position, contact->pressed),
+                             vec3_scale(contact->normal, contact->pressed)};
+        add(soft, rigid, &patches, soft->matter[contact->particle].body, &part);
     }
     flush(soft, rigid, &patches);
     for (u32 i = 0; i < soft->face_count; i++) {
         const SoftFace *face = &soft->faces[i];
         if (face->near != 0) {
-            Patch part = {face->slot, face->pressed, face->pressed_at,
-                          vec3_scale(face->normal, face->pressed)};
+            RollingPatch part = {face->slot, face->pressed, face->pressed_at,
+                                 vec3_scale(face->normal, face->pressed)};
             add(soft, rigid, &patches, face->body, &part);
         }
     }

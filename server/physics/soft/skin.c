@@ -95,25 +95,25 @@ u64 skin_memory(const Skin *skin)
                               (u64)skin->face_count * sizeof *skin->faces;
 }
 
-/* Where each of the items goes: 8 pack + lane, so that those of a pack share no point of the body;
- * returns how many packs. */
+/* Where each of the items goes: 8 batch + lane, so that those of a batch share no point of the
+ * body; returns how many batches. */
 static u32 place_items(const u32 *points, u32 each, u32 count, u64 *taken, u32 point_count,
                        u32 *places)
 {
-    u32 fill[COLORS] = {0}, open[COLORS] = {0}, packs = 0;
+    u32 fill[COLORS] = {0}, open[COLORS] = {0}, batches = 0;
     memset(taken, 0, point_count * sizeof *taken);
     for (u32 i = 0; i < count; i++) {
         u64 no = 0;
         for (u32 k = 0; k < each; k++) {
             no |= taken[points[each * i + k]];
         }
-        if (~no == 0) { /* its own pack */
-            places[i] = SIMD_LANES * packs++;
+        if (~no == 0) { /* its own batch */
+            places[i] = SIMD_LANES * batches++;
             continue;
         }
         u32 color = (u32)__builtin_ctzll(~no);
         if (fill[color] == 0) {
-            open[color] = packs++;
+            open[color] = batches++;
         }
         for (u32 k = 0; k < each; k++) {
             taken[points[each * i + k]] |= 1ull << color;
@@ -121,17 +121,17 @@ static u32 place_items(const u32 *points, u32 each, u32 count, u64 *taken, u32 p
         places[i] = SIMD_LANES * open[color] + fill[color];
         fill[color] = (fill[color] + 1) % SIMD_LANES;
     }
-    return packs;
+    return batches;
 }
 
-static void *packs_of(u32 count, size_t size)
+static void *batches_of(u32 count, size_t size)
 {
     size_t bytes = ((size_t)u32_max(count, 1) * size + 63) / 64 * 64;
-    void *packs = aligned_alloc(64, bytes);
-    if (packs != NULL) {
-        memset(packs, 0, bytes);
+    void *batches = aligned_alloc(64, bytes);
+    if (batches != NULL) {
+        memset(batches, 0, bytes);
     }
-    return packs;
+    return batches;
 }
 
 /* Points of the first lane in all. */
@@ -162,7 +162,7 @@ static u32 find_wing(const u32 *wings, u32 count, u32 a, u32 b)
     return found != NULL ? found[2] : SOFT_NONE;
 }
 
-/* The edges of the packs must be known. */
+/* The edges of the batches must be known. */
 static bool fill_wings(const Soft *soft, const SoftBody *body, Skin *skin)
 {
     const SoftTriangle *triangles = soft->triangles + body->first_triangle;
@@ -178,12 +178,12 @@ static bool fill_wings(const Soft *soft, const SoftBody *body, Skin *skin)
     }
     qsort(wings, count, 3 * sizeof *wings, wing_order);
     for (u32 i = 0; i < skin->edge_count * SIMD_LANES; i++) {
-        SkinEdges *pack = &skin->edges[i / SIMD_LANES];
-        u32 lane = i % SIMD_LANES, a = pack->point[0][lane], b = pack->point[1][lane];
+        SkinEdges *batch = &skin->edges[i / SIMD_LANES];
+        u32 lane = i % SIMD_LANES, a = batch->point[0][lane], b = batch->point[1][lane];
         u32 c = find_wing(wings, count, a, b), d = find_wing(wings, count, b, a);
         bool two = c != SOFT_NONE && d != SOFT_NONE;
-        pack->wing[0][lane] = two ? c : a;
-        pack->wing[1][lane] = two ? d : a;
+        batch->wing[0][lane] = two ? c : a;
+        batch->wing[1][lane] = two ? d : a;
     }
     free(wings);
     return true;
@@ -201,24 +201,24 @@ static bool fill_edges(const Soft *soft, const SoftBody *body, Skin *skin, Stiff
     }
     count /= 2;
     skin->edge_count = place_items(list, 2, count, taken, body->count, places);
-    skin->edges = packs_of(skin->edge_count, sizeof *skin->edges);
+    skin->edges = batches_of(skin->edge_count, sizeof *skin->edges);
     for (u32 i = 0, n = 0; skin->edges != NULL && i < body->constraint_count; i++) {
         const SoftConstraint *c = &soft->constraints[body->first_constraint + i];
         if (!skin_has(c)) {
             continue;
         }
         u32 lane = places[n] % SIMD_LANES;
-        SkinEdges *pack = &skin->edges[places[n] / SIMD_LANES];
+        SkinEdges *batch = &skin->edges[places[n] / SIMD_LANES];
         f32 stiff = 1.0f / c->compliance, weight = 0.0f;
         for (u32 k = 0; k < 2; k++) {
-            pack->point[k][lane] = list[2 * n + k];
+            batch->point[k][lane] = list[2 * n + k];
             points[list[2 * n + k]].own += stiff / 3.0f;
             weight += soft_inverse_mass(soft, c->point[k]);
         }
-        repeat_points(pack->point[0], 2, lane);
+        repeat_points(batch->point[0], 2, lane);
         for (u32 l = lane; l < (lane == 0 ? SIMD_LANES : lane + 1); l++) {
-            pack->rest[l] = c->low;
-            pack->stiff[l] = stiff;
+            batch->rest[l] = c->low;
+            batch->stiff[l] = stiff;
         }
         *limit = f32_max(*limit, weight * stiff);
         n++;
@@ -234,15 +234,15 @@ static bool fill_faces(const Soft *soft, const SoftBody *body, Skin *skin, u32 *
         list[i] = triangles[i / 3].point[i % 3] - body->first;
     }
     skin->face_count = place_items(list, 3, body->triangle_count, taken, body->count, places);
-    skin->faces = packs_of(skin->face_count, sizeof *skin->faces);
+    skin->faces = batches_of(skin->face_count, sizeof *skin->faces);
     for (u32 i = 0; skin->faces != NULL && i < body->triangle_count; i++) {
         u32 lane = places[i] % SIMD_LANES;
-        SkinFaces *pack = &skin->faces[places[i] / SIMD_LANES];
+        SkinFaces *batch = &skin->faces[places[i] / SIMD_LANES];
         for (u32 k = 0; k < 3; k++) {
-            pack->point[k][lane] = list[3 * i + k];
+            batch->point[k][lane] = list[3 * i + k];
         }
-        repeat_points(pack->point[0], 3, lane);
-        pack->counts[lane] = 1.0f;
+        repeat_points(batch->point[0], 3, lane);
+        batch->counts[lane] = 1.0f;
     }
     return skin->faces != NULL;
 }
@@ -277,32 +277,32 @@ static void edge_forces(Skin *skin, StiffPoint *points, f32 h, f32 stiffer, f32 
 {
     const f32x8 one = f32x8_set(1.0f), zero = f32x8_set(0.0f);
     for (u32 i = 0; i < skin->edge_count; i++) {
-        SkinEdges *pack = &skin->edges[i];
-        Vec3x8 d = vec3x8_sub(stiff_gather(&points->direction, pack->point[1]),
-                              stiff_gather(&points->direction, pack->point[0]));
-        f32x8 length = f32x8_sqrt(vec3x8_dot(d, d)), rest = f32x8_load(pack->rest);
-        f32x8 stiff = f32x8_load(pack->stiff) * stiffer;
+        SkinEdges *batch = &skin->edges[i];
+        Vec3x8 d = vec3x8_sub(stiff_gather(&points->direction, batch->point[1]),
+                              stiff_gather(&points->direction, batch->point[0]));
+        f32x8 length = f32x8_sqrt(vec3x8_dot(d, d)), rest = f32x8_load(batch->rest);
+        f32x8 stiff = f32x8_load(batch->stiff) * stiffer;
         f32x8 per = f32x8_and((i32x8)(length > length_min), one / length);
         f32x8 across = stiff * f32x8_max(one - rest * per, zero);
         f32x8 root = per * f32x8_sqrt(stiff - across);
-        f32x8_store(pack->along[0], d.x * root);
-        f32x8_store(pack->along[1], d.y * root);
-        f32x8_store(pack->along[2], d.z * root);
-        f32x8_store(pack->across, across);
-        Vec3x8 wings = vec3x8_sub(stiff_gather(&points->direction, pack->wing[0]),
-                                  stiff_gather(&points->direction, pack->wing[1]));
-        f32x8_store(pack->bulge[0], wings.x * (-pressure / 6.0f));
-        f32x8_store(pack->bulge[1], wings.y * (-pressure / 6.0f));
-        f32x8_store(pack->bulge[2], wings.z * (-pressure / 6.0f));
+        f32x8_store(batch->along[0], d.x * root);
+        f32x8_store(batch->along[1], d.y * root);
+        f32x8_store(batch->along[2], d.z * root);
+        f32x8_store(batch->across, across);
+        Vec3x8 wings = vec3x8_sub(stiff_gather(&points->direction, batch->wing[0]),
+                                  stiff_gather(&points->direction, batch->wing[1]));
+        f32x8_store(batch->bulge[0], wings.x * (-pressure / 6.0f));
+        f32x8_store(batch->bulge[1], wings.y * (-pressure / 6.0f));
+        f32x8_store(batch->bulge[2], wings.z * (-pressure / 6.0f));
         Vec3x8 pull = vec3x8_scale(d, h * stiff * (length - rest) * per);
-        stiff_scatter(&points->residual, pack->point[0], pull);
-        stiff_scatter(&points->residual, pack->point[1], (Vec3x8){-pull.x, -pull.y, -pull.z});
+        stiff_scatter(&points->residual, batch->point[0], pull);
+        stiff_scatter(&points->residual, batch->point[1], (Vec3x8){-pull.x, -pull.y, -pull.z});
         Vec3x8 n = vec3x8_scale(d, root);
         Vec3x8 diagonal = {n.x * n.x + across, n.y * n.y + across, n.z * n.z + across};
         Vec3x8 off = {n.x * n.y, n.x * n.z, n.y * n.z};
         for (u32 k = 0; k < 2; k++) {
-            stiff_scatter(&points->image, pack->point[k], diagonal);
-            stiff_scatter(&points->change, pack->point[k], off);
+            stiff_scatter(&points->image, batch->point[k], diagonal);
+            stiff_scatter(&points->change, batch->point[k], off);
         }
     }
 }
@@ -332,40 +332,40 @@ static f64 face_volume(Skin *skin, const StiffPoint *points)
 {
     f64 sum = 0.0;
     for (u32 i = 0; i < skin->face_count; i++) {
-        SkinFaces *pack = &skin->faces[i];
-        Vec3x8 a = stiff_gather(&points->direction, pack->point[0]);
+        SkinFaces *batch = &skin->faces[i];
+        Vec3x8 a = stiff_gather(&points->direction, batch->point[0]);
         for (u32 k = 0; k < 2; k++) {
-            Vec3x8 d = vec3x8_sub(stiff_gather(&points->direction, pack->point[k + 1]), a);
-            f32x8_store(pack->side[k][0], d.x);
-            f32x8_store(pack->side[k][1], d.y);
-            f32x8_store(pack->side[k][2], d.z);
+            Vec3x8 d = vec3x8_sub(stiff_gather(&points->direction, batch->point[k + 1]), a);
+            f32x8_store(batch->side[k][0], d.x);
+            f32x8_store(batch->side[k][1], d.y);
+            f32x8_store(batch->side[k][2], d.z);
         }
-        Vec3x8 b = {f32x8_load(pack->side[0][0]), f32x8_load(pack->side[0][1]),
-                    f32x8_load(pack->side[0][2])};
-        Vec3x8 c = {f32x8_load(pack->side[1][0]), f32x8_load(pack->side[1][1]),
-                    f32x8_load(pack->side[1][2])};
-        f32x8 part = vec3x8_dot(a, vec3x8_cross(b, c)) * f32x8_load(pack->counts);
+        Vec3x8 b = {f32x8_load(batch->side[0][0]), f32x8_load(batch->side[0][1]),
+                    f32x8_load(batch->side[0][2])};
+        Vec3x8 c = {f32x8_load(batch->side[1][0]), f32x8_load(batch->side[1][1]),
+                    f32x8_load(batch->side[1][2])};
+        f32x8 part = vec3x8_dot(a, vec3x8_cross(b, c)) * f32x8_load(batch->counts);
         sum += ((f64)(part[0] + part[4]) + (f64)(part[1] + part[5])) +
                ((f64)(part[2] + part[6]) + (f64)(part[3] + part[7]));
     }
     return sum;
 }
 
-SIMD_INLINE Vec3x8 side_of(const SkinFaces *pack, u32 k)
+SIMD_INLINE Vec3x8 side_of(const SkinFaces *batch, u32 k)
 {
-    return (Vec3x8){f32x8_load(pack->side[k][0]), f32x8_load(pack->side[k][1]),
-                    f32x8_load(pack->side[k][2])};
+    return (Vec3x8){f32x8_load(batch->side[k][0]), f32x8_load(batch->side[k][1]),
+                    f32x8_load(batch->side[k][2])};
 }
 
 /* ∇V: a third of the area of its triangles; in `image` meanwhile. */
 static void find_gradient(const Skin *skin, StiffPoint *points, u32 count, Vec3 *gradient)
 {
     for (u32 i = 0; i < skin->face_count; i++) {
-        const SkinFaces *pack = &skin->faces[i];
-        Vec3x8 n = vec3x8_cross(side_of(pack, 0), side_of(pack, 1));
+        const SkinFaces *batch = &skin->faces[i];
+        Vec3x8 n = vec3x8_cross(side_of(batch, 0), side_of(batch, 1));
         n = vec3x8_scale(n, f32x8_set(1.0f / 6.0f));
         for (u32 k = 0; k < 3; k++) {
-            stiff_scatter(&points->image, pack->point[k], n);
+            stiff_scatter(&points->image, batch->point[k], n);
         }
     }
     for (u32 i = 0; i < count; i++) {
@@ -436,19 +436,19 @@ void skin_image(const Skin *skin, StiffPoint *points, u32 count, const SkinGas *
 {
     const f32x8 hh = f32x8_set(h * h);
     for (u32 i = 0; i < skin->edge_count; i++) {
-        const SkinEdges *pack = &skin->edges[i];
-        Vec3x8 a = stiff_gather(&points->direction, pack->point[0]);
-        Vec3x8 b = stiff_gather(&points->direction, pack->point[1]), d = vec3x8_sub(b, a);
-        Vec3x8 n = {f32x8_load(pack->along[0]), f32x8_load(pack->along[1]),
-                    f32x8_load(pack->along[2])};
-        Vec3x8 bulge = {f32x8_load(pack->bulge[0]), f32x8_load(pack->bulge[1]),
-                        f32x8_load(pack->bulge[2])};
-        Vec3x8 pull = vec3x8_scale(d, f32x8_load(pack->across));
+        const SkinEdges *batch = &skin->edges[i];
+        Vec3x8 a = stiff_gather(&points->direction, batch->point[0]);
+        Vec3x8 b = stiff_gather(&points->direction, batch->point[1]), d = vec3x8_sub(b, a);
+        Vec3x8 n = {f32x8_load(batch->along[0]), f32x8_load(batch->along[1]),
+                    f32x8_load(batch->along[2])};
+        Vec3x8 bulge = {f32x8_load(batch->bulge[0]), f32x8_load(batch->bulge[1]),
+                        f32x8_load(batch->bulge[2])};
+        Vec3x8 pull = vec3x8_scale(d, f32x8_load(batch->across));
         pull = vec3x8_add_scaled(pull, vec3x8_dot(n, d), n);
         Vec3x8 at_a = vec3x8_sub(vec3x8_cross(b, bulge), pull);
         Vec3x8 at_b = vec3x8_sub(pull, vec3x8_cross(a, bulge));
-        stiff_scatter(&points->image, pack->point[0], vec3x8_scale(at_a, hh));
-        stiff_scatter(&points->image, pack->point[1], vec3x8_scale(at_b, hh));
+        stiff_scatter(&points->image, batch->point[0], vec3x8_scale(at_a, hh));
+        stiff_scatter(&points->image, batch->point[1], vec3x8_scale(at_b, hh));
     }
     f64 rate = 0.0;
     for (u32 i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
 /* soft.c: the life of the particle store, its numbers, and the recipe of a step. */
-#include "server/physics/soft/packs.h"
+#include "server/physics/soft/batches.h"
 
 #include "shared/base/check.h"
 #include "shared/base/error.h"
@@ -26,14 +26,14 @@ void soft_destroy(Soft *soft)
     if (soft == NULL) {
         return;
     }
-    packs_destroy(soft->packs);
+    batches_destroy(soft->batches);
     rest_destroy(soft);
     free(soft->held);
     loads_destroy(soft->loads);
     methods_destroy(soft->methods);
     stiffs_destroy(soft->stiffs);
-    wholes_destroy(soft->wholes);
-    crowd_destroy(soft->crowd);
+    body_constraints_destroy(soft->body_constraints);
+    self_collision_destroy(soft->collision);
     free(soft->points);
     free(soft->rest);
     free(soft->matter);
@@ -88,17 +88,17 @@ u64 soft_memory(const Soft *soft)
 {
     u64 particle =
         sizeof *soft->points + sizeof *soft->rest + sizeof *soft->matter + sizeof *soft->drag;
-    return sizeof *soft + soft->room * particle +
-           (u64)soft->constraint_room * sizeof *soft->constraints +
-           (u64)soft->shape_room * sizeof *soft->shapes +
-           (u64)soft->triangle_room * sizeof *soft->triangles +
-           (u64)soft->segment_room * sizeof *soft->segments +
-           (u64)soft->body_room * sizeof *soft->bodies + crowd_memory(soft->crowd) +
-           (u64)soft->face_room * sizeof *soft->faces +
-           (u64)soft->mover_room * sizeof *soft->movers +
+    return sizeof *soft + soft->capacity * particle +
+           (u64)soft->constraint_capacity * sizeof *soft->constraints +
+           (u64)soft->shape_capacity * sizeof *soft->shapes +
+           (u64)soft->triangle_capacity * sizeof *soft->triangles +
+           (u64)soft->segment_capacity * sizeof *soft->segments +
+           (u64)soft->body_capacity * sizeof *soft->bodies +
+           self_collision_memory(soft->collision) + (u64)soft->face_capacity * sizeof *soft->faces +
+           (u64)soft->mover_capacity * sizeof *soft->movers +
            (u64)soft->mover_slots * sizeof *soft->mover_of +
-           2 * (u64)soft->touch_room * sizeof *soft->touches + packs_memory(soft->packs) +
-           stiffs_memory(soft) + loads_memory(soft);
+           2 * (u64)soft->soft_contact_capacity * sizeof *soft->touches +
+           batches_memory(soft->batches) + stiffs_memory(soft) + loads_memory(soft);
 }
 
 f32 soft_strain(const Soft *soft, u32 body)
@@ -176,14 +176,14 @@ void soft_begin(Soft *soft, Rigid *rigid, Jobs *jobs, f32 tick_s)
     soft->jobs = jobs;
     soft->step = 0;
     if (soft->asleep_count == soft->body_count) {
-        soft->touch_count = soft->near_count = soft->near_fixed = soft->face_count = 0;
+        soft->soft_contact_count = soft->near_count = soft->near_fixed = soft->face_count = 0;
         return;
     }
     wind_begin(soft);
     if (rigid != NULL) {
-        touch_begin(soft, rigid);
+        soft_contact_begin(soft, rigid);
     }
-    crowd_begin(soft, tick_s);
+    self_collision_begin(soft, tick_s);
 }
 
 static void step(Soft *soft, Rigid *rigid, f32 h, bool moves)
@@ -192,16 +192,16 @@ static void step(Soft *soft, Rigid *rigid, f32 h, bool moves)
         methods_begin(soft);
     }
     if (rigid != NULL) {
-        touch_movers_fall(soft, rigid, h);
-        hold_begin(soft, rigid, h, moves);
+        soft_contact_movers_fall(soft, rigid, h);
+        coupled_mass_begin(soft, rigid, h, moves);
         loads_begin(soft, rigid, h, moves);
     }
     groups_step(soft, h, moves);
-    grips_solve(soft, h);
+    grabs_solve(soft, h);
     if (rigid != NULL) {
-        touch_solve(soft, rigid, h);
+        soft_contact_solve(soft, rigid, h);
     }
-    crowd_solve(soft, h);
+    self_collision_solve(soft, h);
     soft->step++;
 }
 
@@ -212,22 +212,22 @@ void soft_substep(Soft *soft, Rigid *rigid, f32 h)
         return;
     }
     if (rigid != NULL) {
-        touch_substep(soft, rigid, h);
+        soft_contact_substep(soft, rigid, h);
     }
-    crowd_substep(soft, h);
+    self_collision_substep(soft, h);
     f32 part = h / (f32)soft->steps;
     for (u32 i = 0; i < soft->steps; i++) {
         step(soft, rigid, part, i > 0);
     }
     groups_move(soft, part);
     if (rigid != NULL) {
-        touch_end(soft, rigid);
+        soft_contact_end(soft, rigid);
     }
 }
 
 /* ---- state ---- */
 
-static bool points_are_sane(const Soft *soft)
+static bool points_are_valid(const Soft *soft)
 {
     for (u32 i = 0; i < soft->count; i++) {
         const SoftPoint *p = &soft->points[i];
@@ -243,7 +243,7 @@ static bool points_are_sane(const Soft *soft)
 }
 
 /* Numbers that the world sets: what is not finite would spread over everything. */
-static bool settings_are_sane(const Soft *soft)
+static bool settings_are_valid(const Soft *soft)
 {
     const f32 numbers[] = {soft->air_density, soft->stretch_scale, soft->bend_scale,
                            soft->pressure_scale};
@@ -256,7 +256,7 @@ static bool settings_are_sane(const Soft *soft)
            soft->steps <= SOFT_STEPS_MAX;
 }
 
-static bool state_is_sane(const Soft *soft)
+static bool state_is_valid(const Soft *soft)
 {
     for (u32 i = 0; i < soft->attachment_count; i++) {
         const SoftAttachment *held = &soft->attachments[i];
@@ -265,17 +265,17 @@ static bool state_is_sane(const Soft *soft)
             return false;
         }
     }
-    for (u32 i = 0; i < soft->grip_end; i++) {
-        const SoftGrip *grip = &soft->grips[i];
-        if (grip->live && (grip->particle >= soft->count || !vec3_is_finite(grip->force) ||
-                           !vec3_is_finite(grip->target))) {
+    for (u32 i = 0; i < soft->grab_end; i++) {
+        const SoftGrab *grab = &soft->grabs[i];
+        if (grab->live && (grab->particle >= soft->count || !vec3_is_finite(grab->force) ||
+                           !vec3_is_finite(grab->target))) {
             return false;
         }
     }
-    return points_are_sane(soft) && settings_are_sane(soft);
+    return points_are_valid(soft) && settings_are_valid(soft);
 }
 
-void soft_walk(Soft *soft, State *state)
+void soft_serialize(Soft *soft, State *state)
 {
     u32 count = soft->count;
     state_part(state, "points of soft bodies");
@@ -294,20 +294,20 @@ void soft_walk(Soft *soft, State *state)
     state_bytes(state, &soft->pressure_scale, sizeof soft->pressure_scale);
     state_bytes(state, &soft->steps, sizeof soft->steps);
     state_part(state, "tensions");
-    packs_walk(soft->packs, state);
+    batches_serialize(soft->batches, state);
     state_part(state, "shapes of soft bodies");
-    wholes_walk(soft, state);
+    body_constraints_serialize(soft, state);
     state_part(state, "self-collision");
-    crowd_walk(soft, state);
+    self_collision_serialize(soft, state);
     state_part(state, "sleep of soft bodies");
-    rest_walk(soft, state);
+    rest_serialize(soft, state);
     state_part(state, "points and hands of soft bodies");
-    state_count(state, &soft->grip_end, SOFT_GRIPS_MAX);
-    state_bytes(state, soft->grips, soft->grip_end * sizeof *soft->grips);
+    state_count(state, &soft->grab_end, SOFT_GRABS_MAX);
+    state_bytes(state, soft->grabs, soft->grab_end * sizeof *soft->grabs);
     if (state->mode == STATE_LOAD && !state->failed) {
-        for (u32 i = soft->grip_end; i < SOFT_GRIPS_MAX; i++) {
-            memset(&soft->grips[i], 0, sizeof soft->grips[i]);
+        for (u32 i = soft->grab_end; i < SOFT_GRABS_MAX; i++) {
+            memset(&soft->grabs[i], 0, sizeof soft->grabs[i]);
         }
-        state->failed = !state_is_sane(soft);
+        state->failed = !state_is_valid(soft);
     }
 }

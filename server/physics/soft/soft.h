@@ -43,7 +43,7 @@ typedef struct SoftRange {
 /* A hand on a particle: a damped spring with a bounded force. Numbers that make no sense (not
  * finite, beyond the world) do not pull. No particle goes faster than 100 m/s or leaves the cube of
  * ±WORLD_EXTENT_MAX_M: what would stays at its end, slow. */
-typedef struct SoftGrip {
+typedef struct SoftGrab {
     u32 particle;
     u32 live;
     Vec3 target;   /* m */
@@ -51,10 +51,10 @@ typedef struct SoftGrip {
     f32 damping;   /* N s/m */
     f32 force_max; /* N */
     Vec3 force;    /* N, of the last step */
-} SoftGrip;
+} SoftGrab;
 
 enum {
-    SOFT_GRIPS_MAX = 1024,
+    SOFT_GRABS_MAX = 1024,
     SOFT_STEPS_MAX = 16,
 };
 
@@ -99,10 +99,10 @@ void soft_set_steps(Soft *soft, u32 steps);
 /* Adds an impulse (N s) to a particle. */
 void soft_impulse(Soft *soft, u32 particle, Vec3 impulse);
 
-/* Index of the grip or −1. */
-i32 soft_grip_add(Soft *soft, const SoftGrip *grip);
-void soft_grip_remove(Soft *soft, u32 grip);
-SoftGrip *soft_grip(Soft *soft, u32 grip);
+/* Index of the grab or −1. */
+i32 soft_grab_add(Soft *soft, const SoftGrab *grab);
+void soft_grab_remove(Soft *soft, u32 grab);
+SoftGrab *soft_grab(Soft *soft, u32 grab);
 
 /* Wind forces of the tick, and what may touch what within it. jobs may be NULL and must outlive the
  * tick. */
@@ -132,6 +132,6 @@ void soft_wake_near(Soft *soft, const Rigid *rigid, u32 slot);
 void soft_validate(const Soft *soft);
 
 /* Walks the dynamic state. */
-void soft_walk(Soft *soft, State *state);
+void soft_serialize(Soft *soft, State *state);
 
 #endif

@@ -14,7 +14,7 @@
 
 static const f32 reach = 2.0f;
 static const f32 curved_reach = 0.125f; /* of all but lengths: their gradients turn as they move */
-static const f32 turn_max = 0.3f; /* rad by which the force on an angle may turn it in a step */
+static const f32 rotation_max = 0.3f; /* rad by which the force on an angle may turn it in a step */
 static const f32 nominal_step_s = 1.0f / 1440.0f; /* shares are good for it, and safe for others */
 static const f32 change_max_m_s = 100.0f;         /* of velocity in a step */
 
@@ -153,7 +153,7 @@ static void add_spring(const Soft *soft, Methods *methods, const SoftBody *body,
         }
         f32 value = rows.value[row];
         if (of->kind == CONSTRAINT_DIHEDRAL) {
-            value = f32_clamp(value, -turn_max / (k * least), turn_max / (k * least));
+            value = f32_clamp(value, -rotation_max / (k * least), rotation_max / (k * least));
         }
         f32 force = -k / rows.factor[row] * (value + beta * rate);
         add_force(soft, methods, of, rows.gradient[row], points, force);

@@ -7,9 +7,9 @@
  * matter: so what is in equilibrium stays there exactly, however few iterations are made.
  */
 #include "server/physics/soft/stiff.h"
+#include "server/physics/soft/batches.h"
+#include "server/physics/soft/body_constraint.h"
 #include "server/physics/soft/constraint.h"
-#include "server/physics/soft/packs.h"
-#include "server/physics/soft/whole.h"
 
 #include "shared/base/error.h"
 
@@ -31,27 +31,27 @@ static const f64 residual_part = 1e-5, skin_part = 1e-4, residual_speed = 1e-14;
 static const f32 ratio_least = 1e-3f;
 
 /* Eight tetrahedra without a common point, those too many without volume. */
-typedef struct StiffPack {
-    u32 point[4][SIMD_LANES]; /* of the body */
-    f32 b[9][SIMD_LANES];     /* 1/m, inverse of the rest edges */
-    f32 shear[SIMD_LANES];    /* J, 2 μ V */
-    f32 bulk[SIMD_LANES];     /* J, λ V */
-    f32 turn[9][SIMD_LANES];  /* in this step: the rotation, column by column */
-} __attribute__((aligned(32))) StiffPack;
+typedef struct StiffBatch {
+    u32 point[4][SIMD_LANES];    /* of the body */
+    f32 b[9][SIMD_LANES];        /* 1/m, inverse of the rest edges */
+    f32 shear[SIMD_LANES];       /* J, 2 μ V */
+    f32 bulk[SIMD_LANES];        /* J, λ V */
+    f32 rotation[9][SIMD_LANES]; /* in this step: the rotation, column by column */
+} __attribute__((aligned(32))) StiffBatch;
 
 /* Where a body's tetrahedra are. */
 typedef struct StiffBody {
-    u32 first_pack, pack_count;
+    u32 first_batch, batch_count;
     Skin *skin; /* or NULL */
     f32 limit;  /* 1/s², weight over compliance of its stiffest tetrahedron */
 } StiffBody;
 
 struct Stiffs {
-    StiffBody *bodies;  /* [body_count] */
-    StiffPack *packs;   /* [pack_count] */
-    StiffPoint *points; /* [particles] */
-    Vec3 *start;        /* [particles] m/s, before this step */
-    u32 pack_count, body_count;
+    StiffBody *bodies;   /* [body_count] */
+    StiffBatch *batches; /* [batch_count] */
+    StiffPoint *points;  /* [particles] */
+    Vec3 *start;         /* [particles] m/s, before this step */
+    u32 batch_count, body_count;
 };
 
 /* ---- at the start ---- */
@@ -63,7 +63,7 @@ void stiffs_destroy(Stiffs *stiffs)
             skin_destroy(stiffs->bodies[i].skin);
         }
         free(stiffs->bodies);
-        free(stiffs->packs);
+        free(stiffs->batches);
         free(stiffs->points);
         free(stiffs->start);
         free(stiffs);
@@ -92,19 +92,19 @@ static f32 limit_of(const Soft *soft, const SoftConstraint *c)
 
 /* One tetrahedron in a lane. */
 static void fill_lane(const Soft *soft, const SoftBody *body, const SoftConstraint *c,
-                      StiffPoint *points, StiffPack *pack, u32 lane)
+                      StiffPoint *points, StiffBatch *batch, u32 lane)
 {
     const f32 *b = soft->shapes[c->shape].value;
     f32 stiffness = 1.0f / c->compliance; /* μ V */
     f32 bulk = stiffness / f32_max(b[9], ratio_least) - stiffness;
     for (u32 k = 0; k < 4; k++) {
-        pack->point[k][lane] = c->point[k] - body->first;
+        batch->point[k][lane] = c->point[k] - body->first;
     }
     for (u32 k = 0; k < 9; k++) {
-        pack->b[k][lane] = b[k];
+        batch->b[k][lane] = b[k];
     }
-    pack->shear[lane] = 2.0f * stiffness;
-    pack->bulk[lane] = bulk;
+    batch->shear[lane] = 2.0f * stiffness;
+    batch->bulk[lane] = bulk;
     for (u32 k = 0; k < 4; k++) {
         Vec3 g = k == 0 ? vec3(-b[0] - b[3] - b[6], -b[1] - b[4] - b[7], -b[2] - b[5] - b[8])
                         : vec3(b[3 * k - 3], b[3 * k - 2], b[3 * k - 1]);
@@ -115,26 +115,26 @@ static void fill_lane(const Soft *soft, const SoftBody *body, const SoftConstrai
 }
 
 /* Lanes too many repeat the first: both store the same. */
-static void repeat_lane(StiffPack *pack, u32 lane)
+static void repeat_lane(StiffBatch *batch, u32 lane)
 {
     for (u32 k = 0; k < 4; k++) {
-        pack->point[k][lane] = pack->point[k][0];
+        batch->point[k][lane] = batch->point[k][0];
     }
     for (u32 k = 0; k < 9; k++) {
-        pack->b[k][lane] = pack->b[k][0];
+        batch->b[k][lane] = batch->b[k][0];
     }
-    pack->shear[lane] = pack->shear[0];
-    pack->bulk[lane] = pack->bulk[0];
+    batch->shear[lane] = batch->shear[0];
+    batch->bulk[lane] = batch->bulk[0];
 }
 
-/* The tetrahedra of a body by colours; packs NULL: only counts them. */
-static void fill_body(const Soft *soft, u32 index, StiffBody *to, StiffPack *packs,
+/* The tetrahedra of a body by colours; batches NULL: only counts them. */
+static void fill_body(const Soft *soft, u32 index, StiffBody *to, StiffBatch *batches,
                       StiffPoint *points, u64 *taken)
 {
     const SoftBody *body = &soft->bodies[index];
     u32 fill[COLORS + 1] = {0}, open[COLORS + 1] = {0};
     memset(taken, 0, body->count * sizeof *taken);
-    to->pack_count = 0;
+    to->batch_count = 0;
     for (u32 i = 0; i < body->constraint_count && body->def.method == SOFT_XPBD; i++) {
         const SoftConstraint *c = &soft->constraints[body->first_constraint + i];
         u64 no = 0;
@@ -144,18 +144,18 @@ static void fill_body(const Soft *soft, u32 index, StiffBody *to, StiffPack *pac
         if (!is_matter(c)) {
             continue;
         }
-        u32 color = ~no != 0 ? (u32)__builtin_ctzll(~no) : COLORS; /* each its own pack */
+        u32 color = ~no != 0 ? (u32)__builtin_ctzll(~no) : COLORS; /* each its own batch */
         if (fill[color] == 0) {
-            open[color] = to->first_pack + to->pack_count++;
+            open[color] = to->first_batch + to->batch_count++;
         }
         for (u32 k = 0; k < 4 && color < COLORS; k++) {
             taken[c->point[k] - body->first] |= 1ull << color;
         }
-        if (packs != NULL) {
+        if (batches != NULL) {
             to->limit = f32_max(to->limit, limit_of(soft, c));
-            fill_lane(soft, body, c, points, &packs[open[color]], fill[color]);
+            fill_lane(soft, body, c, points, &batches[open[color]], fill[color]);
             for (u32 k = fill[color] + 1; k < SIMD_LANES; k++) {
-                repeat_lane(&packs[open[color]], k);
+                repeat_lane(&batches[open[color]], k);
             }
         }
         fill[color] = color < COLORS ? (fill[color] + 1) % SIMD_LANES : 0;
@@ -164,22 +164,22 @@ static void fill_body(const Soft *soft, u32 index, StiffBody *to, StiffPack *pac
 
 static int fill_all(Soft *soft, Stiffs *stiffs, u64 *taken)
 {
-    u32 packs = 0;
+    u32 batches = 0;
     for (u32 i = 0; i < soft->body_count; i++) {
-        stiffs->bodies[i].first_pack = packs;
+        stiffs->bodies[i].first_batch = batches;
         fill_body(soft, i, &stiffs->bodies[i], NULL, NULL, taken);
-        packs += stiffs->bodies[i].pack_count;
+        batches += stiffs->bodies[i].batch_count;
     }
-    stiffs->packs = aligned_alloc(64, ((size_t)packs * sizeof(StiffPack) + 63) / 64 * 64);
-    stiffs->pack_count = packs;
-    if (stiffs->packs == NULL) {
+    stiffs->batches = aligned_alloc(64, ((size_t)batches * sizeof(StiffBatch) + 63) / 64 * 64);
+    stiffs->batch_count = batches;
+    if (stiffs->batches == NULL) {
         return ERROR_MEMORY;
     }
-    memset(stiffs->packs, 0, (size_t)packs * sizeof(StiffPack));
+    memset(stiffs->batches, 0, (size_t)batches * sizeof(StiffBatch));
     for (u32 i = 0; i < soft->body_count; i++) {
         const SoftBody *body = &soft->bodies[i];
         StiffBody *of = &stiffs->bodies[i];
-        fill_body(soft, i, of, stiffs->packs, stiffs->points + body->first, taken);
+        fill_body(soft, i, of, stiffs->batches, stiffs->points + body->first, taken);
         if (skin_is(soft, body)) {
             of->skin = skin_create(soft, body, stiffs->points + body->first, &of->limit);
             if (of->skin == NULL) {
@@ -216,9 +216,9 @@ int stiffs_create(Soft *soft)
             memset(stiffs->points, 0, bytes);
         }
     }
-    bool room = taken != NULL && stiffs != NULL && stiffs->bodies != NULL &&
-                stiffs->start != NULL && stiffs->points != NULL;
-    int result = room ? fill_all(soft, stiffs, taken) : ERROR_MEMORY;
+    bool capacity = taken != NULL && stiffs != NULL && stiffs->bodies != NULL &&
+                    stiffs->start != NULL && stiffs->points != NULL;
+    int result = capacity ? fill_all(soft, stiffs, taken) : ERROR_MEMORY;
     free(taken);
     if (result != ERROR_OK) {
         stiffs_destroy(stiffs);
@@ -236,7 +236,7 @@ u64 stiffs_memory(const Soft *soft)
     }
     u64 sum = sizeof *stiffs + stiffs->body_count * sizeof *stiffs->bodies +
               soft->count * (sizeof *stiffs->points + sizeof *stiffs->start) +
-              (u64)stiffs->pack_count * sizeof *stiffs->packs;
+              (u64)stiffs->batch_count * sizeof *stiffs->batches;
     for (u32 i = 0; i < stiffs->body_count; i++) {
         sum += skin_memory(stiffs->bodies[i].skin);
     }
@@ -265,7 +265,7 @@ f32 stiff_limit(const Soft *soft, u32 body)
 
 bool stiff_is(const Soft *soft, u32 body, f32 h)
 {
-    f32 per_h = 1.0f / h; /* as packs.c has it: both must find the same */
+    f32 per_h = 1.0f / h; /* as batches.c has it: both must find the same */
     return soft->stiffs != NULL && body < soft->stiffs->body_count &&
            !(stiff_limit(soft, body) <=
              STIFF_FROM * (soft_role_scale(soft, ROLE_VOLUME) * per_h * per_h));
@@ -281,43 +281,43 @@ typedef struct Mat3x8 {
 } Mat3x8;
 
 /* [x1 − x0, x2 − x0, x3 − x0] B */
-SIMD_INLINE Mat3x8 gradient_of(const StiffPack *pack, const StiffVector *at)
+SIMD_INLINE Mat3x8 gradient_of(const StiffBatch *batch, const StiffVector *at)
 {
-    Vec3x8 x0 = stiff_gather(at, pack->point[0]), x[3];
+    Vec3x8 x0 = stiff_gather(at, batch->point[0]), x[3];
     Mat3x8 f;
 #pragma GCC unroll 3
     for (int k = 0; k < 3; k++) {
-        x[k] = vec3x8_sub(stiff_gather(at, pack->point[k + 1]), x0);
+        x[k] = vec3x8_sub(stiff_gather(at, batch->point[k + 1]), x0);
     }
     Vec3x8 *columns[3] = {&f.x, &f.y, &f.z};
 #pragma GCC unroll 3
     for (int j = 0; j < 3; j++) {
-        Vec3x8 c = vec3x8_scale(x[0], f32x8_load(pack->b[j]));
-        c = vec3x8_add_scaled(c, f32x8_load(pack->b[3 + j]), x[1]);
-        *columns[j] = vec3x8_add_scaled(c, f32x8_load(pack->b[6 + j]), x[2]);
+        Vec3x8 c = vec3x8_scale(x[0], f32x8_load(batch->b[j]));
+        c = vec3x8_add_scaled(c, f32x8_load(batch->b[3 + j]), x[1]);
+        *columns[j] = vec3x8_add_scaled(c, f32x8_load(batch->b[6 + j]), x[2]);
     }
     return f;
 }
 
 /* Adds −scale P Bᵀ to the points, whose sum is 0. */
-SIMD_INLINE void spread(const StiffPack *pack, StiffVector *at, Mat3x8 stress, f32x8 scale)
+SIMD_INLINE void spread(const StiffBatch *batch, StiffVector *at, Mat3x8 stress, f32x8 scale)
 {
     Vec3x8 sum = {f32x8_set(0.0f), f32x8_set(0.0f), f32x8_set(0.0f)};
     for (int k = 0; k < 3; k++) {
-        Vec3x8 g = vec3x8_scale(stress.x, f32x8_load(pack->b[3 * k]));
-        g = vec3x8_add_scaled(g, f32x8_load(pack->b[3 * k + 1]), stress.y);
-        g = vec3x8_add_scaled(g, f32x8_load(pack->b[3 * k + 2]), stress.z);
+        Vec3x8 g = vec3x8_scale(stress.x, f32x8_load(batch->b[3 * k]));
+        g = vec3x8_add_scaled(g, f32x8_load(batch->b[3 * k + 1]), stress.y);
+        g = vec3x8_add_scaled(g, f32x8_load(batch->b[3 * k + 2]), stress.z);
         g = vec3x8_scale(g, -scale);
         sum = vec3x8_add(sum, g);
-        stiff_scatter(at, pack->point[k + 1], g);
+        stiff_scatter(at, batch->point[k + 1], g);
     }
-    stiff_scatter(at, pack->point[0], (Vec3x8){-sum.x, -sum.y, -sum.z});
+    stiff_scatter(at, batch->point[0], (Vec3x8){-sum.x, -sum.y, -sum.z});
 }
 
 /* R (2 μ E + λ tr E) V of the symmetric part E of Rᵀ F, less 1 where `rest`. */
-SIMD_INLINE Mat3x8 stress_of(const StiffPack *pack, Mat3x8 r, Mat3x8 f, f32 rest)
+SIMD_INLINE Mat3x8 stress_of(const StiffBatch *batch, Mat3x8 r, Mat3x8 f, f32 rest)
 {
-    f32x8 half = f32x8_load(pack->shear) * 0.5f, bulk = f32x8_load(pack->bulk);
+    f32x8 half = f32x8_load(batch->shear) * 0.5f, bulk = f32x8_load(batch->bulk);
     f32x8 xx = vec3x8_dot(r.x, f.x) - rest, yy = vec3x8_dot(r.y, f.y) - rest;
     f32x8 zz = vec3x8_dot(r.z, f.z) - rest;
     f32x8 xy = half * (vec3x8_dot(r.x, f.y) + vec3x8_dot(r.y, f.x));
@@ -341,7 +341,7 @@ SIMD_INLINE Vec3x8 unit(Vec3x8 v)
 }
 
 /* Turns all columns by the rotation vector w, by Cayley's map. */
-SIMD_INLINE Mat3x8 turned(Mat3x8 r, Vec3x8 w)
+SIMD_INLINE Mat3x8 rotated(Mat3x8 r, Vec3x8 w)
 {
     Vec3x8 half = vec3x8_scale(w, f32x8_set(0.5f));
     f32x8 per = 2.0f / (1.0f + vec3x8_dot(half, half));
@@ -389,41 +389,41 @@ SIMD_INLINE Mat3x8 rotation_of(Mat3x8 f)
         w.x = f32x8_select(curved, w.x, a.x / trace);
         w.y = f32x8_select(curved, w.y, a.y / trace);
         w.z = f32x8_select(curved, w.z, a.z / trace);
-        r = turned(r, w);
+        r = rotated(r, w);
     }
     return r;
 }
 
 /* The residual gets h f at x + h v, of which `direction` has the places. */
-static void add_forces(StiffPack *packs, u32 count, StiffPoint *points, f32 h)
+static void add_forces(StiffBatch *batches, u32 count, StiffPoint *points, f32 h)
 {
     for (u32 i = 0; i < count; i++) {
-        StiffPack *pack = &packs[i];
-        Mat3x8 f = gradient_of(pack, &points->direction), r = rotation_of(f);
+        StiffBatch *batch = &batches[i];
+        Mat3x8 f = gradient_of(batch, &points->direction), r = rotation_of(f);
         const Vec3x8 columns[3] = {r.x, r.y, r.z};
         for (u32 k = 0; k < 3; k++) {
-            f32x8_store(pack->turn[3 * k], columns[k].x);
-            f32x8_store(pack->turn[3 * k + 1], columns[k].y);
-            f32x8_store(pack->turn[3 * k + 2], columns[k].z);
+            f32x8_store(batch->rotation[3 * k], columns[k].x);
+            f32x8_store(batch->rotation[3 * k + 1], columns[k].y);
+            f32x8_store(batch->rotation[3 * k + 2], columns[k].z);
         }
-        spread(pack, &points->residual, stress_of(pack, r, f, 1.0f), f32x8_set(h));
+        spread(batch, &points->residual, stress_of(batch, r, f, 1.0f), f32x8_set(h));
     }
 }
 
-SIMD_INLINE Vec3x8 load_column(const StiffPack *pack, u32 k)
+SIMD_INLINE Vec3x8 load_column(const StiffBatch *batch, u32 k)
 {
-    return (Vec3x8){f32x8_load(pack->turn[3 * k]), f32x8_load(pack->turn[3 * k + 1]),
-                    f32x8_load(pack->turn[3 * k + 2])};
+    return (Vec3x8){f32x8_load(batch->rotation[3 * k]), f32x8_load(batch->rotation[3 * k + 1]),
+                    f32x8_load(batch->rotation[3 * k + 2])};
 }
 
 /* image += h² K direction */
-static void add_image(const StiffPack *packs, u32 count, StiffPoint *points, f32 h, f32 stiffer)
+static void add_image(const StiffBatch *batches, u32 count, StiffPoint *points, f32 h, f32 stiffer)
 {
     for (u32 i = 0; i < count; i++) {
-        const StiffPack *pack = &packs[i];
-        Mat3x8 f = gradient_of(pack, &points->direction);
-        Mat3x8 r = {load_column(pack, 0), load_column(pack, 1), load_column(pack, 2)};
-        spread(pack, &points->image, stress_of(pack, r, f, 0.0f), f32x8_set(-h * h * stiffer));
+        const StiffBatch *batch = &batches[i];
+        Mat3x8 f = gradient_of(batch, &points->direction);
+        Mat3x8 r = {load_column(batch, 0), load_column(batch, 1), load_column(batch, 2)};
+        spread(batch, &points->image, stress_of(batch, r, f, 0.0f), f32x8_set(-h * h * stiffer));
     }
 }
 
@@ -433,9 +433,9 @@ static inline f64 dot(StiffVector a, StiffVector b)
 }
 
 /* A body in a step. */
-typedef struct Solve {
-    StiffPack *packs;
-    u32 pack_count;
+typedef struct StiffSolve {
+    StiffBatch *batches;
+    u32 batch_count;
     StiffPoint *points;
     u32 count;
     f32 h;
@@ -443,7 +443,7 @@ typedef struct Solve {
     Skin *skin;  /* or NULL; then: */
     SkinGas gas;
     const Vec3 *gradient;
-} Solve;
+} StiffSolve;
 
 /* Masses, places and what v* asks for; false if nothing of the body can move. */
 static bool begin(const Soft *soft, const SoftBody *body, StiffPoint *points, f32 h, f32 stiffer,
@@ -489,7 +489,7 @@ static f64 redirect(StiffPoint *points, u32 count, f64 before)
 }
 
 /* As redirect, by blocks. */
-static f64 redirect_skin(const Solve *solve, f64 before)
+static f64 redirect_skin(const StiffSolve *solve, f64 before)
 {
     StiffPoint *points = solve->points;
     f64 product = 0.0;
@@ -511,7 +511,7 @@ static f64 redirect_skin(const Solve *solve, f64 before)
 }
 
 /* image = (M + h² K) direction */
-static void find_image(const Solve *solve)
+static void find_image(const StiffSolve *solve)
 {
     StiffPoint *points = solve->points;
     for (u32 i = 0; i < solve->count; i++) {
@@ -519,7 +519,7 @@ static void find_image(const Solve *solve)
             points[i].image.at[k] = points[i].mass * points[i].direction.at[k];
         }
     }
-    add_image(solve->packs, solve->pack_count, points, solve->h, solve->stiffer);
+    add_image(solve->batches, solve->batch_count, points, solve->h, solve->stiffer);
     if (solve->skin != NULL) {
         skin_image(solve->skin, points, solve->count, &solve->gas, solve->h, solve->gradient);
     }
@@ -527,7 +527,7 @@ static void find_image(const Solve *solve)
 
 /* False if it finds that K takes more than half of what the masses hold: then there may be no
  * solution. */
-static bool iterate(const Solve *solve, u32 most)
+static bool iterate(const StiffSolve *solve, u32 most)
 {
     StiffPoint *points = solve->points;
     const u32 count = solve->count;
@@ -562,18 +562,18 @@ static bool iterate(const Solve *solve, u32 most)
     return true;
 }
 
-static u32 iterations_of(const Solve *solve, f32 limit)
+static u32 iterations_of(const StiffSolve *solve, f32 limit)
 {
     f32 waves = solve->h * sqrtf(2.0f * limit * solve->stiffer);
     return ITERATIONS_LEAST + (u32)f32_min(iterations_each * waves, 1e3f);
 }
 
 /* Changes of velocity of a balloon. */
-static bool solve_skin(Soft *soft, u32 index, Solve *solve, f32 limit, Vec3 *asked)
+static bool solve_skin(Soft *soft, u32 index, StiffSolve *solve, f32 limit, Vec3 *asked)
 {
     const SoftBody *body = &soft->bodies[index];
-    WholeState *state = &soft->wholes->states[index];
-    Vec3 *gradient = soft->wholes->gradient + body->first;
+    BodyConstraintState *state = &soft->body_constraints->states[index];
+    Vec3 *gradient = soft->body_constraints->gradient + body->first;
     SkinStep step = {.h = solve->h,
                      .stiffer = solve->stiffer,
                      .amount = pressure_amount(soft, index),
@@ -587,7 +587,7 @@ static bool solve_skin(Soft *soft, u32 index, Solve *solve, f32 limit, Vec3 *ask
     for (bool found = false; !found; step.bulges = false) {
         found = !step.bulges;
         free_body = begin(soft, body, solve->points, solve->h, solve->stiffer, asked);
-        add_forces(solve->packs, solve->pack_count, solve->points, solve->h * solve->stiffer);
+        add_forces(solve->batches, solve->batch_count, solve->points, solve->h * solve->stiffer);
         solve->gas = skin_forces(solve->skin, solve->points, solve->count, &step, gradient);
         found = iterate(solve, iterations_of(solve, limit)) || found;
     }
@@ -608,13 +608,13 @@ void stiff_body(Soft *soft, u32 index, f32 h)
     const StiffBody *of = &stiffs->bodies[index];
     StiffPoint *points = stiffs->points + body->first;
     f32 least = h * h * of->limit * scale_least;
-    Solve solve = {.packs = stiffs->packs + of->first_pack,
-                   .pack_count = of->pack_count,
-                   .points = points,
-                   .count = body->count,
-                   .h = h,
-                   .stiffer = 1.0f / f32_max(soft_role_scale(soft, ROLE_VOLUME), least),
-                   .skin = of->skin};
+    StiffSolve solve = {.batches = stiffs->batches + of->first_batch,
+                        .batch_count = of->batch_count,
+                        .points = points,
+                        .count = body->count,
+                        .h = h,
+                        .stiffer = 1.0f / f32_max(soft_role_scale(soft, ROLE_VOLUME), least),
+                        .skin = of->skin};
     Vec3 asked, given = vec3_zero(), shift = vec3_zero();
     f32 mass = 0.0f;
     bool free_body;
@@ -622,7 +622,7 @@ void stiff_body(Soft *soft, u32 index, f32 h)
         free_body = solve_skin(soft, index, &solve, of->limit, &asked);
     } else {
         free_body = begin(soft, body, points, h, solve.stiffer, &asked);
-        add_forces(solve.packs, solve.pack_count, points, h * solve.stiffer);
+        add_forces(solve.batches, solve.batch_count, points, h * solve.stiffer);
         iterate(&solve, iterations_of(&solve, of->limit));
     }
     for (u32 i = 0; i < body->count; i++) {

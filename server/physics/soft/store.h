@@ -102,23 +102,23 @@ typedef struct SoftAttachment {
 } SoftAttachment;
 
 /* A rigid body that may touch or hold particles in this tick, and takes their steps with them
- * (touch_mover.c). */
+ * (contact_mover.c). */
 typedef struct SoftMover {
     u32 slot;
-    bool once;        /* it moves once a tick */
-    RigidPose from;   /* where its way begins: of the substep, or of the tick */
-    Vec3 before;      /* m/s, its velocity there, */
-    Vec3 before_spin; /* rad/s */
-    RigidPose to;     /* where its solver has put it */
-    Vec3 way;         /* m, between the two */
-    Vec3 velocity;    /* m/s, as its solver has left it */
-    Vec3 spin;        /* rad/s */
-    Vec3 bias;        /* m/s, rad/s: it goes that way faster than its velocity says, where its */
-    Vec3 bias_spin;   /* contacts push it out of each other */
-    Vec3 shift;       /* m, by what particles have changed of its velocity, */
-    Vec3 turn;        /* rad */
-    Vec3 told_shift;  /* and what of it rigid_add_motion knows */
-    Vec3 told_turn;
+    bool once;                    /* it moves once a tick */
+    RigidPose from;               /* where its way begins: of the substep, or of the tick */
+    Vec3 before;                  /* m/s, its velocity there, */
+    Vec3 before_angular_velocity; /* rad/s */
+    RigidPose to;                 /* where its solver has put it */
+    Vec3 way;                     /* m, between the two */
+    Vec3 velocity;                /* m/s, as its solver has left it */
+    Vec3 angular_velocity;        /* rad/s */
+    Vec3 bias;           /* m/s, rad/s: it goes that way faster than its velocity says, where its */
+    Vec3 bias_angular;   /* contacts push it out of each other */
+    Vec3 shift;          /* m, by what particles have changed of its velocity, */
+    Vec3 rotation;       /* rad */
+    Vec3 reported_shift; /* and what of it rigid_add_motion knows */
+    Vec3 reported_rotation;
     Vec3 fall;      /* m/s², what it gets step by step and not at once, */
     Vec3 twist;     /* rad/s² */
     f32 span, left; /* s, of the way */
@@ -126,7 +126,7 @@ typedef struct SoftMover {
     bool holds;     /* particles are attached to it */
 } SoftMover;
 
-typedef struct SoftTouch {
+typedef struct SoftContact {
     u32 particle, slot;
     u32 mover;    /* SOFT_NONE: the body is static, nothing passes on to it */
     u16 near;     /* in this substep */
@@ -135,7 +135,7 @@ typedef struct SoftTouch {
     Vec3 normal;  /* from the body */
     f32 distance; /* m, at the start of this substep, */
     f32 keep;     /* and what is kept in it */
-} SoftTouch;
+} SoftContact;
 
 /* A triangle (or a segment: two equal corners) against a body that particles might miss. */
 typedef struct SoftFace {
@@ -150,7 +150,7 @@ typedef struct SoftFace {
     Vec3 normal;     /* from the body */
     Vec3 local;      /* m, the body's nearest point, in the frame of its mass */
     f32 keep[3];     /* m, that the corners keep from the plane there */
-    f32 room;        /* m, kept between the corners */
+    f32 clearance;   /* m, kept between the corners */
     f32 pressed;     /* N s, in this step, all together, */
     Vec3 pressed_at; /* and where, times that */
 } SoftFace;
@@ -171,57 +171,58 @@ typedef struct SoftRest {
     Bounds bounds; /* m, of the points of a body that sleeps */
 } SoftRest;
 
-typedef struct Packs Packs;     /* packs.c */
-typedef struct Held Held;       /* hold.c */
-typedef struct Loads Loads;     /* load.c */
-typedef struct Methods Methods; /* method.c */
-typedef struct Stiffs Stiffs;   /* stiff.c */
-typedef struct Crowd Crowd;     /* crowd.c */
-typedef struct Wholes Wholes;   /* whole.c: pressure and matching */
+typedef struct ConstraintBatches ConstraintBatches; /* batches.c */
+typedef struct CoupledMass CoupledMass;             /* coupled_mass.c */
+typedef struct Loads Loads;                         /* load.c */
+typedef struct Methods Methods;                     /* method.c */
+typedef struct Stiffs Stiffs;                       /* stiff.c */
+typedef struct SelfCollision SelfCollision;         /* self_collision.c */
+typedef struct BodyConstraints BodyConstraints;     /* body_constraint.c: pressure and matching */
 
 struct Soft {
     SoftPoint *points;  /* [count] of [room], 32-byte aligned */
     Vec3 *rest;         /* m, where the particles were made, in the body's frame */
     SoftMatter *matter; /* [count] */
     Symmetric3 *drag;   /* [count] 1/s, where soft_has_drag: of the tick, see soft_wind */
-    u32 count, room;
+    u32 count, capacity;
     SoftBody *bodies; /* [body_count] */
-    u32 body_count, body_room;
+    u32 body_count, body_capacity;
     SoftConstraint *constraints;
-    u32 constraint_count, constraint_room;
+    u32 constraint_count, constraint_capacity;
     SoftShape *shapes;
-    u32 shape_count, shape_room;
+    u32 shape_count, shape_capacity;
     SoftTriangle *triangles;
-    u32 triangle_count, triangle_room;
+    u32 triangle_count, triangle_capacity;
     SoftSegment *segments;
-    u32 segment_count, segment_room;
+    u32 segment_count, segment_capacity;
     SoftAttachment *attachments;
-    u32 attachment_count, attachment_room;
+    u32 attachment_count, attachment_capacity;
     u32 *pinned; /* [pin_count] particles that the world or a body holds, by body */
     u32 pin_count;
-    SoftTouch *touches; /* of this tick */
-    SoftTouch *near;    /* of this substep, with the same room: those with static bodies first */
-    u32 touch_count, touch_room, near_count, near_fixed;
+    SoftContact *touches; /* of this tick */
+    SoftContact *near;    /* of this substep, with the same room: those with static bodies first */
+    u32 soft_contact_count, soft_contact_capacity, near_count, near_fixed;
     u32 pinched_count; /* of this substep: touches */
     SoftMover *movers; /* of this tick */
     u32 *mover_of;     /* [mover_slots] one more than the index of the slot's mover; 0: none */
-    u32 mover_count, mover_room, mover_slots;
+    u32 mover_count, mover_capacity, mover_slots;
     SoftFace *faces; /* of this tick */
-    u32 face_count, face_room;
-    SoftGrip grips[SOFT_GRIPS_MAX];
-    u32 grip_end;
+    u32 face_count, face_capacity;
+    SoftGrab grabs[SOFT_GRABS_MAX];
+    u32 grab_end;
     SoftRest *rests; /* [rest_count], all bodies once soft_build is done */
     Vec3 *marks;     /* [mark_count] m, where some points were, by body */
-    RigidGuest *guests;
-    RigidGuests company; /* of this tick */
+    IslandMember *members;
+    IslandMembers company; /* of this tick */
     u32 rest_count, mark_count, asleep_count;
-    Packs *packs; /* made by soft_build, like the next four; NULL: nothing for them to do */
-    Held *held;   /* [attachment_count] by group */
+    ConstraintBatches *batches; /* made by soft_build, like the next four; NULL: nothing for them to
+                                   do */
+    CoupledMass *held;          /* [attachment_count] by group */
     Loads *loads;
     Methods *methods;
     Stiffs *stiffs;
-    Crowd *crowd;
-    Wholes *wholes;
+    SelfCollision *collision;
+    BodyConstraints *body_constraints;
     Vec3 gravity, wind;
     f32 air_density;
     f32 stretch_scale, bend_scale, pressure_scale;
@@ -233,7 +234,7 @@ struct Soft {
 };
 
 /* Makes room for `needed` items of `size` bytes; false without memory. */
-bool soft_grow(void **items, u32 *room, u32 needed, size_t size);
+bool soft_grow(void **items, u32 *capacity, u32 needed, size_t size);
 
 /* Factor on the compliance of a constraint's role. */
 static inline f32 soft_role_scale(const Soft *soft, u32 role)
@@ -256,38 +257,40 @@ static inline bool soft_sleeps(const Soft *soft, u32 body)
 /* rest.c */
 int rest_create(Soft *soft);
 void rest_destroy(Soft *soft);
-void rest_walk(Soft *soft, State *state);
+void rest_serialize(Soft *soft, State *state);
 
 /* groups.c: gravity, damping, wind: what nothing else stops. */
 void soft_predict(Soft *soft, const SoftBody *body, f32 h);
 
-/* packs_build.c: the constraints of bodies of SOFT_XPBD, and the pieces a step runs in parallel. */
-int packs_create(Soft *soft);
-void packs_destroy(Packs *packs);
-u64 packs_memory(const Packs *packs);
+/* batches_build.c: the constraints of bodies of SOFT_XPBD, and the pieces a step runs in parallel.
+ */
+int batches_create(Soft *soft);
+void batches_destroy(ConstraintBatches *batches);
+u64 batches_memory(const ConstraintBatches *batches);
 /* groups.c: a step of all bodies by themselves: moves them by the step before if there was one in
- * this substep, predicts, lets hands pull, solves constraints (packs, methods), then whole bodies.
+ * this substep, predicts, lets hands pull, solves constraints (batches, methods), then whole
+ * bodies.
  */
 void groups_step(Soft *soft, f32 h, bool moves);
 /* Moves the particles by h and bounds their speed. */
 void groups_move(Soft *soft, f32 h);
 
-/* hold.c: particles that a rigid body holds are as heavy as both, and as fast as what holds them,
- * while constraints are solved: a chain feels its load, and not only a light end that follows it.
- * What they were given goes to the particle afterwards, and touch.c passes it on. */
-int hold_create(Soft *soft);
+/* coupled_mass.c: particles that a rigid body holds are as heavy as both, and as fast as what holds
+ * them, while constraints are solved: a chain feels its load, and not only a light end that follows
+ * it. What they were given goes to the particle afterwards, and contact.c passes it on. */
+int coupled_mass_create(Soft *soft);
 /* Before a step of h s; moves: the particles are still to be moved by the step before. */
-void hold_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves);
+void coupled_mass_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves);
 /* Around the constraints: of those that a group has. */
-void hold_take(Soft *soft, u32 group);
-void hold_give(Soft *soft, u32 group);
+void coupled_mass_take(Soft *soft, u32 group);
+void coupled_mass_give(Soft *soft, u32 group);
 
-/* load.c: particles that a rigid body stretches are solved together with it, as what hold.c does of
- * those that it holds. */
+/* load.c: particles that a rigid body stretches are solved together with it, as what coupled_mass.c
+ * does of those that it holds. */
 int loads_create(Soft *soft);
 void loads_destroy(Loads *loads);
 u64 loads_memory(const Soft *soft);
-/* Before a step of h s, as hold_begin. */
+/* Before a step of h s, as coupled_mass_begin. */
 void loads_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves);
 /* Around the constraints: of those that a group has. */
 void loads_take(Soft *soft, u32 group);
@@ -307,27 +310,27 @@ void methods_body(Soft *soft, u32 body, f32 h);
  * says, where nothing else has changed it. */
 void methods_move(Soft *soft, u32 body);
 
-/* whole.c: pressure and shape matching of a body; called for every body, of any method. Bodies run
- * in parallel: only what belongs to this body may be written. */
-int wholes_create(Soft *soft);
-void wholes_destroy(Wholes *wholes);
+/* body_constraint.c: pressure and shape matching of a body; called for every body, of any method.
+ * Bodies run in parallel: only what belongs to this body may be written. */
+int body_constraints_create(Soft *soft);
+void body_constraints_destroy(BodyConstraints *body_constraints);
 /* The gas of a body of SOFT_XPBD, before its constraints: the skin answers it within the step. */
-void wholes_press(Soft *soft, u32 body, f32 h);
+void body_constraints_press(Soft *soft, u32 body, f32 h);
 /* Of other methods, and matching, after the constraints. */
-void wholes_body(Soft *soft, u32 body, f32 h);
-void wholes_walk(Soft *soft, State *state);
+void body_constraints_body(Soft *soft, u32 body, f32 h);
+void body_constraints_serialize(Soft *soft, State *state);
 /* Is it still being inflated? */
 bool whole_grows(const Soft *soft, u32 body);
 
-/* crowd.c: what may touch within the tick, and contact in a step. */
-int crowd_create(Soft *soft);
-void crowd_destroy(Crowd *crowd);
-void crowd_begin(Soft *soft, f32 tick_s);
+/* self_collision.c: what may touch within the tick, and contact in a step. */
+int self_collision_create(Soft *soft);
+void self_collision_destroy(SelfCollision *collision);
+void self_collision_begin(Soft *soft, f32 tick_s);
 /* Before the steps of a substep of h s: searches again if something went farther than expected. */
-void crowd_substep(Soft *soft, f32 h);
-void crowd_solve(Soft *soft, f32 h);
-void crowd_walk(Soft *soft, State *state);
-u64 crowd_memory(const Crowd *crowd);
+void self_collision_substep(Soft *soft, f32 h);
+void self_collision_solve(Soft *soft, f32 h);
+void self_collision_serialize(Soft *soft, State *state);
+u64 self_collision_memory(const SelfCollision *collision);
 
 /* stiff.c: matter that asks for more than a pass over its tetrahedra gives in a step is solved as a
  * whole. */
@@ -339,7 +342,7 @@ u64 stiffs_memory(const Soft *soft);
  * over its compliance (stiff_limit, 1/s²) is this part of 1 / h², times the scene's factor. */
 #define STIFF_FROM 0.25f
 f32 stiff_limit(const Soft *soft, u32 body);
-/* Balloons always are: their edges and their gas are in no pack. */
+/* Balloons always are: their edges and their gas are in no batch. */
 bool stiff_skin(const Soft *soft, u32 body);
 /* Is this constraint one of theirs? */
 bool stiff_has(const Soft *soft, u32 body, const SoftConstraint *constraint);
@@ -349,10 +352,10 @@ void stiff_start(Soft *soft, u32 particle);
 /* After all but its constraints has acted. */
 void stiff_body(Soft *soft, u32 body, f32 h);
 
-/* turn.c: around the constraints of a body in a step: what turns goes on turning. Bodies run in
+/* rotation.c: around the constraints of a body in a step: what turns goes on turning. Bodies run in
  * parallel. */
-void turn_begin(Soft *soft, SoftBody *body);
-void turn_end(Soft *soft, SoftBody *body);
+void rotation_begin(Soft *soft, SoftBody *body);
+void rotation_end(Soft *soft, SoftBody *body);
 
 /* wind.c: how the triangles stand to the air, at the start of a tick. */
 void wind_begin(Soft *soft);
@@ -373,66 +376,67 @@ static inline Vec3 soft_wind(const Soft *soft, u32 particle, Vec3 velocity, f32 
     return vec3_scale(change, share > 1.0f ? h / share : h);
 }
 
-/* touch.c: contact with rigid bodies and attachments to them. */
-int touch_create(Soft *soft);
-void touch_begin(Soft *soft, Rigid *rigid);
+/* contact.c: contact with rigid bodies and attachments to them. */
+int soft_contact_create(Soft *soft);
+void soft_contact_begin(Soft *soft, Rigid *rigid);
 /* Around the steps of a substep of h s. */
-void touch_substep(Soft *soft, Rigid *rigid, f32 h);
-void touch_end(Soft *soft, Rigid *rigid);
+void soft_contact_substep(Soft *soft, Rigid *rigid, f32 h);
+void soft_contact_end(Soft *soft, Rigid *rigid);
 /* A step: first gravity on the bodies; after the particles by themselves, what they and the bodies
  * do to each other; then the bodies move on. */
-void touch_solve(Soft *soft, Rigid *rigid, f32 h);
+void soft_contact_solve(Soft *soft, Rigid *rigid, f32 h);
 /* m/s, that brings a particle from `position` to where its body holds it at the end of the step. */
-Vec3 touch_hold_speed(Soft *soft, const Rigid *rigid, const SoftAttachment *held, Vec3 position,
-                      f32 h);
+Vec3 soft_contact_hold_speed(Soft *soft, const Rigid *rigid, const SoftAttachment *held,
+                             Vec3 position, f32 h);
 
-/* touch_mover.c: the mover of a body, made if need be; SOFT_NONE of what is static. */
-u32 touch_mover(Soft *soft, const Rigid *rigid, u32 slot);
-void touch_movers_clear(Soft *soft, const Rigid *rigid);
-void touch_movers_begin(Soft *soft, Rigid *rigid, f32 h);
+/* contact_mover.c: the mover of a body, made if need be; SOFT_NONE of what is static. */
+u32 soft_contact_mover(Soft *soft, const Rigid *rigid, u32 slot);
+void soft_contact_movers_clear(Soft *soft, const Rigid *rigid);
+void soft_contact_movers_begin(Soft *soft, Rigid *rigid, f32 h);
 /* Before a step, and after it. */
-void touch_movers_fall(Soft *soft, Rigid *rigid, f32 h);
-void touch_movers_step(Soft *soft, Rigid *rigid, f32 h);
-void touch_movers_end(Soft *soft, Rigid *rigid);
+void soft_contact_movers_fall(Soft *soft, Rigid *rigid, f32 h);
+void soft_contact_movers_step(Soft *soft, Rigid *rigid, f32 h);
+void soft_contact_movers_end(Soft *soft, Rigid *rigid);
 
 /* What is pinned inside a rigid body grows out of it: within, only what holds it knows where it is,
  * and contact would pull against the pins for ever. */
-typedef struct TouchRoots {
+typedef struct ContactRoots {
     u32 count;
     u32 slot[32], root[32];
-} TouchRoots;
+} ContactRoots;
 /* A pinned particle of the body that lies inside of the rigid one, or SOFT_NONE; remembers what it
  * found, for one body and tick. */
-u32 touch_root(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
-               TouchRoots *roots);
+u32 soft_contact_root(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
+                      ContactRoots *roots);
 /* Is the particle inside of the rigid body, and near enough to the root by the rest shape that it
  * may grow out of it? Or so near to a pin within that it cannot get a thickness away? */
-bool touch_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u32 particle);
+bool soft_contact_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u32 particle);
 
 /* m, from the normal of a body: a particle that near bodies hold from the other side, at `distance`
  * from it, keeps no more than this from either. pinched: set where there is one. */
-f32 touch_room(Soft *soft, u32 particle, Vec3 normal, f32 distance, u16 *pinched);
+f32 soft_contact_capacity(Soft *soft, u32 particle, Vec3 normal, f32 distance, u16 *pinched);
 
-/* touch_face.c: triangles and segments against bodies that particles might miss: is this one? */
-bool touch_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot);
+/* contact_face.c: triangles and segments against bodies that particles might miss: is this one? */
+bool soft_contact_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot);
 /* Is a triangle or segment of the soft body within reach (m) of the rigid one? */
-bool touch_face_meets(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
-                      f32 reach);
+bool soft_contact_face_meets(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
+                             f32 reach);
 /* Is this one? */
-bool touch_face_touches(const Soft *soft, const Rigid *rigid, const SoftFace *face, f32 reach);
-void touch_face_begin(Soft *soft, Rigid *rigid);
-void touch_face_substep(Soft *soft, const Rigid *rigid, f32 h);
-void touch_face_solve(Soft *soft, Rigid *rigid, f32 h);
+bool soft_contact_face_touches(const Soft *soft, const Rigid *rigid, const SoftFace *face,
+                               f32 reach);
+void soft_contact_face_begin(Soft *soft, Rigid *rigid);
+void soft_contact_face_substep(Soft *soft, const Rigid *rigid, f32 h);
+void soft_contact_face_solve(Soft *soft, Rigid *rigid, f32 h);
 /* Again, what something near holds from the other side. */
-void touch_face_solve_pinched(Soft *soft, Rigid *rigid, f32 h);
+void soft_contact_face_solve_pinched(Soft *soft, Rigid *rigid, f32 h);
 
 /* roll.c: resistance to rolling on rigid bodies, after contact. */
 void roll_solve(Soft *soft, Rigid *rigid);
 
-/* grip.c: all hands but those on bodies that are solved once a tick, which hold within it. */
-void grip_solve(Soft *soft, SoftGrip *grip, f32 h);
-/* Of the particles of a group (packs.h). */
-void grips_warm(Soft *soft, u32 group, f32 h);
-void grips_solve(Soft *soft, f32 h);
+/* grab.c: all hands but those on bodies that are solved once a tick, which hold within it. */
+void grab_solve(Soft *soft, SoftGrab *grab, f32 h);
+/* Of the particles of a group (batches.h). */
+void grabs_warm(Soft *soft, u32 group, f32 h);
+void grabs_solve(Soft *soft, f32 h);
 
 #endif

@@ -3,10 +3,10 @@
  * debug and sanitizer builds; what fails is a mistake of this program, never of a scene or a
  * client.
  */
+#include "server/physics/soft/batches.h"
+#include "server/physics/soft/body_constraint.h"
 #include "server/physics/soft/constraint.h"
-#include "server/physics/soft/crowd.h"
-#include "server/physics/soft/packs.h"
-#include "server/physics/soft/whole.h"
+#include "server/physics/soft/self_collision.h"
 #include "shared/base/check.h"
 #include "shared/base/limits.h"
 
@@ -32,7 +32,7 @@ static void validate_point(const Soft *soft, u32 particle, u32 body)
 static void validate_bodies(const Soft *soft)
 {
     u32 points = 0, constraints = 0, triangles = 0, segments = 0, pins = 0;
-    CHECK(soft->count <= soft->room && soft->body_count <= soft->body_room);
+    CHECK(soft->count <= soft->capacity && soft->body_count <= soft->body_capacity);
     for (u32 b = 0; b < soft->body_count; b++) {
         const SoftBody *body = &soft->bodies[b];
         CHECK_ITEM(b, body->first == points && body->count > 0);
@@ -110,26 +110,27 @@ static void validate_holds(const Soft *soft)
                                     soft->matter[held->particle].body);
         CHECK_ITEM(i, vec3_is_finite(held->local) && vec3_is_finite(held->pull));
     }
-    CHECK(soft->grip_end <= SOFT_GRIPS_MAX);
-    for (u32 i = 0; i < SOFT_GRIPS_MAX; i++) {
-        const SoftGrip *grip = &soft->grips[i];
-        CHECK_ITEM(i, grip->live <= (i < soft->grip_end ? 1u : 0u));
-        CHECK_ITEM(i, !grip->live || grip->particle < soft->count);
+    CHECK(soft->grab_end <= SOFT_GRABS_MAX);
+    for (u32 i = 0; i < SOFT_GRABS_MAX; i++) {
+        const SoftGrab *grab = &soft->grabs[i];
+        CHECK_ITEM(i, grab->live <= (i < soft->grab_end ? 1u : 0u));
+        CHECK_ITEM(i, !grab->live || grab->particle < soft->count);
     }
 }
 
 static void validate_touches(const Soft *soft)
 {
-    CHECK(soft->touch_count <= soft->touch_room && soft->near_count <= soft->touch_count);
-    CHECK(soft->near_fixed <= soft->near_count && soft->face_count <= soft->face_room);
-    for (u32 i = 0; i < soft->touch_count; i++) {
+    CHECK(soft->soft_contact_count <= soft->soft_contact_capacity &&
+          soft->near_count <= soft->soft_contact_count);
+    CHECK(soft->near_fixed <= soft->near_count && soft->face_count <= soft->face_capacity);
+    for (u32 i = 0; i < soft->soft_contact_count; i++) {
         CHECK_ITEM(i, soft->touches[i].particle < soft->count);
     }
     for (u32 i = 0; i < soft->near_count; i++) {
-        const SoftTouch *touch = &soft->near[i];
-        CHECK_ITEM(i, touch->particle < soft->count);
-        CHECK_ITEM(i, (touch->mover == SOFT_NONE) == (i < soft->near_fixed));
-        CHECK_ITEM(i, touch->mover == SOFT_NONE || touch->mover < soft->mover_count);
+        const SoftContact *contact = &soft->near[i];
+        CHECK_ITEM(i, contact->particle < soft->count);
+        CHECK_ITEM(i, (contact->mover == SOFT_NONE) == (i < soft->near_fixed));
+        CHECK_ITEM(i, contact->mover == SOFT_NONE || contact->mover < soft->mover_count);
     }
     for (u32 i = 0; i < soft->face_count; i++) {
         const SoftFace *face = &soft->faces[i];
@@ -140,7 +141,7 @@ static void validate_touches(const Soft *soft)
         }
     }
     u32 movers = 0;
-    CHECK(soft->mover_count <= soft->mover_room);
+    CHECK(soft->mover_count <= soft->mover_capacity);
     for (u32 slot = 0; slot < soft->mover_slots; slot++) {
         u32 of = soft->mover_of[slot];
         CHECK_ITEM(slot, of == 0 || (of <= soft->mover_count && soft->movers[of - 1].slot == slot));
@@ -167,13 +168,13 @@ static void validate_rests(const Soft *soft)
 
 static void validate_wholes(const Soft *soft)
 {
-    const Wholes *wholes = soft->wholes;
-    CHECK(wholes->body_count <= soft->body_count);
-    for (u32 b = 0; b < wholes->body_count; b++) {
-        const WholeState *state = &wholes->states[b];
-        const Match *match = &wholes->matches[b];
+    const BodyConstraints *body_constraints = soft->body_constraints;
+    CHECK(body_constraints->body_count <= soft->body_count);
+    for (u32 b = 0; b < body_constraints->body_count; b++) {
+        const BodyConstraintState *state = &body_constraints->states[b];
+        const Match *match = &body_constraints->matches[b];
         CHECK_ITEM(b, isfinite(state->pressure) && isfinite(state->expected));
-        CHECK_ITEM(b, state->age_s >= 0.0f && quat_is_finite(state->turn));
+        CHECK_ITEM(b, state->age_s >= 0.0f && quat_is_finite(state->rotation));
         CHECK_ITEM(b, match->terms == 0 || match->terms == 3 || match->terms == MATCH_TERMS_MAX);
         CHECK_ITEM(b, match->terms == 0 || (match->padded % SIMD_LANES == 0 &&
                                             match->padded >= soft->bodies[b].count));
@@ -187,13 +188,13 @@ void soft_validate(const Soft *soft)
     validate_parts(soft);
     validate_holds(soft);
     validate_touches(soft);
-    if (soft->packs != NULL) {
-        packs_validate(soft);
+    if (soft->batches != NULL) {
+        batches_validate(soft);
     }
-    if (soft->wholes != NULL) {
+    if (soft->body_constraints != NULL) {
         validate_wholes(soft);
     }
-    if (soft->crowd != NULL) {
-        crowd_validate(soft);
+    if (soft->collision != NULL) {
+        self_collision_validate(soft);
     }
 }

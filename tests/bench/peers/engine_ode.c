@@ -23,7 +23,7 @@ typedef struct OdeWorld {
 static u32 ode_worlds;
 
 /* ODE's capsules lie along z, the scene's along y. */
-static Quat capsule_turn(const SetupBody *body)
+static Quat capsule_rotation(const SetupBody *body)
 {
     Quat along = {0.70710678f, -0.70710678f, 0.0f, 0.0f};
     return body->shape.kind == SHAPE_CAPSULE ? along : quat_identity();
@@ -53,8 +53,8 @@ static dGeomID geom(dSpaceID space, const Shape *shape, dMass *mass, f32 kg)
 static void add_body(OdeWorld *w, u32 i)
 {
     const SetupBody *from = &w->setup->bodies[i];
-    Quat q = quat_mul(from->orientation, capsule_turn(from));
-    dQuaternion turn = {(dReal)q.w, (dReal)q.x, (dReal)q.y, (dReal)q.z};
+    Quat q = quat_mul(from->orientation, capsule_rotation(from));
+    dQuaternion rotation = {(dReal)q.w, (dReal)q.x, (dReal)q.y, (dReal)q.z};
     dMass mass;
     dGeomID g = geom(w->space, &from->shape, &mass, from->mass_kg);
     w->geoms[i] = g;
@@ -65,7 +65,7 @@ static void add_body(OdeWorld *w, u32 i)
         dGeomSetBody(g, w->bodies[i]);
     }
     dGeomSetPosition(g, (dReal)from->position.x, (dReal)from->position.y, (dReal)from->position.z);
-    dGeomSetQuaternion(g, turn);
+    dGeomSetQuaternion(g, rotation);
 }
 
 static void add_joint(OdeWorld *w, const SetupJoint *from)
@@ -163,8 +163,8 @@ static void ode_pose(void *world, u32 body, Vec3 *position, Quat *orientation)
     dQuaternion q;
     dGeomGetQuaternion(w->geoms[body], q);
     *position = vec3((f32)p[0], (f32)p[1], (f32)p[2]);
-    Quat turn = {(f32)q[0], (f32)q[1], (f32)q[2], (f32)q[3]};
-    *orientation = quat_mul(turn, quat_conjugate(capsule_turn(&w->setup->bodies[body])));
+    Quat rotation = {(f32)q[0], (f32)q[1], (f32)q[2], (f32)q[3]};
+    *orientation = quat_mul(rotation, quat_conjugate(capsule_rotation(&w->setup->bodies[body])));
 }
 
 const Engine engine_ode = {"ode", 1, ode_create, ode_destroy, ode_step, ode_pose};

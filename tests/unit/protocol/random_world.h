@@ -105,9 +105,9 @@ static inline void move_pose(Dice *dice, const FieldDesc *field, QPose *q)
         q->position[axis] += (i32)dice_below(dice, 31) - 15;
     }
     f32 b = dice_range(dice, -0.1f, 0.1f), c = dice_range(dice, -0.1f, 0.1f);
-    Quat turn = {1.0f, b, c, 0.0f};
+    Quat rotation = {1.0f, b, c, 0.0f};
     q->rotation =
-        quantize_rotation(quat_normalize(quat_mul(turn, dequantize_rotation(q->rotation))));
+        quantize_rotation(quat_normalize(quat_mul(rotation, dequantize_rotation(q->rotation))));
     q->flags ^= dice_chance(dice, 0.05) ? POSE_AWAKE : 0;
 }
 

@@ -20,7 +20,7 @@ enum {
      * asking them for each. */
     WALK_PART = 4,
     PART_GRAIN = 4,
-    VISIT_ROOM = 128 /* pairs that a search collects before it takes room for them */
+    VISIT_CAPACITY = 128 /* pairs that a search collects before it takes room for them */
 };
 
 static bool is_plane(const Body *body)
@@ -83,10 +83,10 @@ void broad_rest(Rigid *rigid, u32 slot)
     rigid->ways[slot] = bounds_grow(bounds_now(&rigid->bodies[slot]), RIGID_MARGIN_M * 0.5f);
 }
 
-Bounds broad_ahead(const Rigid *rigid, u32 slot, const Bounds *now)
+Bounds broad_speculative(const Rigid *rigid, u32 slot, const Bounds *now)
 {
     Vec3 way = vec3_scale(rigid->states[slot].velocity, 3.0f * rigid->def.tick_s);
-    return bounds_grow(swept(*now, way), RIGID_FAT_M + ccd_turning(rigid, slot));
+    return bounds_grow(swept(*now, way), RIGID_FAT_M + ccd_rotating(rigid, slot));
 }
 
 static f32 half_diagonal(const Bounds *b)
@@ -101,16 +101,16 @@ static void refresh_range(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         u32 slot = rigid->active[i];
         Body *body = &rigid->bodies[slot];
-        Bounds now = ccd_turned(rigid, slot, bounds_now(body));
+        Bounds now = ccd_rotated(rigid, slot, bounds_now(body));
         Vec3 way = vec3_scale(rigid->states[slot].velocity, rigid->def.tick_s);
         Bounds need =
-            bounds_grow(swept(now, way), RIGID_MARGIN_M * 0.5f + ccd_turning(rigid, slot));
+            bounds_grow(swept(now, way), RIGID_MARGIN_M * 0.5f + ccd_rotating(rigid, slot));
         rigid->ways[slot] = need;
-        f32 turning = vec3_length(rigid->states[slot].spin) * rigid->def.tick_s;
+        f32 turning = vec3_length(rigid->states[slot].angular_velocity) * rigid->def.tick_s;
         bool flies = vec3_length(way) + turning * half_diagonal(&now) > 0.5f * RIGID_MARGIN_M;
         body->flags = (body->flags & ~(u32)BODY_FLIES) | (flies ? BODY_FLIES : 0u);
         /* Bounds that a flight of before left far too large shrink. */
-        Bounds ahead = broad_ahead(rigid, slot, &now);
+        Bounds ahead = broad_speculative(rigid, slot, &now);
         Bounds loose = bounds_grow(ahead, 8.0f * RIGID_FAT_M);
         if (bounds_contain(&body->fat, &need) && bounds_contain(&loose, &body->fat)) {
             continue;
@@ -200,7 +200,7 @@ typedef struct PairSearch {
     _Atomic u32 taken; /* room taken in `found`; beyond the capacity: too little room */
     bool everything;   /* whoever moved */
     bool counts;       /* who is in one place with whom, and no pairs */
-    bool thins;        /* leaves out what jam_keeps does not */
+    bool thins;        /* leaves out what deep_overlap_keeps does not */
     /* Of search_overlaps: the moving tree against this one. */
     const Tree *tree;
     TreePart parts[TREE_PARTS];
@@ -210,7 +210,7 @@ typedef struct PairSearch {
 typedef struct PairVisit {
     PairSearch *search;
     u32 slot, count;
-    PairKey keys[VISIT_ROOM];
+    PairKey keys[VISIT_CAPACITY];
 } PairVisit;
 
 static void visit_flush(PairVisit *visit)
@@ -228,14 +228,14 @@ static void visit_pair(void *context, u32 one, u32 other)
 {
     PairVisit *visit = context;
     Rigid *rigid = visit->search->rigid;
-    if (one == other || (visit->search->thins && !jam_keeps(rigid, one, other)) ||
+    if (one == other || (visit->search->thins && !deep_overlap_keeps(rigid, one, other)) ||
         !body_filter(rigid, one, other)) {
         return;
     }
     if (visit->search->counts) {
-        jam_count(rigid, one, other);
+        deep_overlap_count(rigid, one, other);
     }
-    if (visit->count == VISIT_ROOM) {
+    if (visit->count == VISIT_CAPACITY) {
         visit_flush(visit);
     }
     visit->keys[visit->count++] = (PairKey){u32_min(one, other), u32_max(one, other)};
@@ -357,7 +357,7 @@ static bool search_pairs(Rigid *rigid, u32 moved, bool everything, bool thinned)
 {
     for (u32 attempt = 0; attempt < 2; attempt++) {
         PairSearch search = {
-            .rigid = rigid, .everything = everything, .thins = thinned && rigid->jammed};
+            .rigid = rigid, .everything = everything, .thins = thinned && rigid->overlaps_deeply};
         if (everything || moved > rigid->moving.leaf_count / WALK_PART) {
             search_overlaps(&search);
         } else {
@@ -369,18 +369,18 @@ static bool search_pairs(Rigid *rigid, u32 moved, bool everything, bool thinned)
             return true;
         }
         if (wanted > found_most(rigid) && !thinned) {
-            rigid->jammed = true;
+            rigid->overlaps_deeply = true;
             break;
         }
-        u32 room = wanted + wanted / 2;
+        u32 capacity = wanted + wanted / 2;
         /* The second half is scratch for sorting. */
-        PairKey *found = realloc(rigid->found, (size_t)room * 2 * sizeof(*found));
+        PairKey *found = realloc(rigid->found, (size_t)capacity * 2 * sizeof(*found));
         if (!found) {
             break;
         }
-        rigid->memory += (u64)(room - rigid->found_capacity) * 2 * sizeof(*found);
+        rigid->memory += (u64)(capacity - rigid->found_capacity) * 2 * sizeof(*found);
         rigid->found = found;
-        rigid->found_capacity = room;
+        rigid->found_capacity = capacity;
     }
     rigid->found_count = 0;
     return false;
@@ -453,7 +453,7 @@ void pair_set(Pair *pair, PairKey key, u8 a, u8 b)
     pair->first = pair->output = 0;
     pair->recycled = RECYCLED_NONE;
     pair->count = 0;
-    pair->fresh = PAIR_STALE;
+    pair->new_count = PAIR_STALE;
     pair->kind = (u8)(((a | b) & TRAITS_OF_EITHER) | (a & b & PAIR_RECYCLED));
     pair->unused = 0;
 }
@@ -501,7 +501,7 @@ static void survive_range(void *context, u32 first, u32 end, u32 worker)
             bool lives = pair_lives(rigid, pair);
             span.merged += lives;
             span.events = span.events || (!lives && (pair->kind & PAIR_SENSOR));
-            pair->fresh = lives ? pair->fresh : PAIR_GONE;
+            pair->new_count = lives ? pair->new_count : PAIR_GONE;
         }
         span.merged += found_end - found;
         rigid->spans[s] = span;
@@ -530,7 +530,7 @@ static void merge_range(void *context, u32 first, u32 end, u32 worker)
             merge_found(rigid, &span, found_end, word);
             span.found +=
                 span.found < found_end && pair_word(rigid->found[span.found]) == word ? 1 : 0;
-            if (old->fresh != PAIR_GONE) {
+            if (old->new_count != PAIR_GONE) {
                 rigid->pairs_merged[span.merged++] = *old;
             }
         }
@@ -551,7 +551,7 @@ static bool pairs_merge(Rigid *rigid)
     for (u32 s = 0; s < spans; s++) {
         span_place(&rigid->spans[s].merged, &count);
         for (u32 i = span_begin(s); i < span_end(rigid, s) && rigid->spans[s].events; i++) {
-            if (rigid->pairs[i].fresh == PAIR_GONE) {
+            if (rigid->pairs[i].new_count == PAIR_GONE) {
                 contact_pair_lost(rigid, &rigid->pairs[i]);
             }
         }
@@ -576,14 +576,15 @@ static u32 pairs_usual(const Rigid *rigid)
 }
 
 /* All pairs anew, those of crowds thinned. */
-static bool jam_pairs(Rigid *rigid)
+static bool deep_overlap_pairs(Rigid *rigid)
 {
     PairSearch search = {.rigid = rigid, .everything = true, .counts = true};
-    if (!jam_begin(rigid)) {
+    if (!deep_overlap_begin(rigid)) {
         return false;
     }
     search_overlaps(&search);
-    rigid->jammed = atomic_load(&search.taken) > pairs_usual(rigid) && jam_is_there(rigid);
+    rigid->overlaps_deeply =
+        atomic_load(&search.taken) > pairs_usual(rigid) && deep_overlap_is_there(rigid);
     rigid->pair_count = 0;
     rigid->unlinked = true;
     if (!search_pairs(rigid, 0, true, true)) {
@@ -594,15 +595,15 @@ static bool jam_pairs(Rigid *rigid)
 }
 
 /* Where there are many pairs: is it because many bodies are in one place? */
-static bool pairs_are_jammed(Rigid *rigid)
+static bool pairs_overlap_deeply(Rigid *rigid)
 {
-    if (rigid->pair_count <= pairs_usual(rigid) || !jam_begin(rigid)) {
+    if (rigid->pair_count <= pairs_usual(rigid) || !deep_overlap_begin(rigid)) {
         return false;
     }
     for (u32 i = 0; i < rigid->pair_count; i++) {
-        jam_count(rigid, rigid->pairs[i].a, rigid->pairs[i].b);
+        deep_overlap_count(rigid, rigid->pairs[i].a, rigid->pairs[i].b);
     }
-    return jam_is_there(rigid);
+    return deep_overlap_is_there(rigid);
 }
 
 static void moved_clear(Rigid *rigid)
@@ -633,12 +634,12 @@ void broad_update(Rigid *rigid)
 {
     refresh(rigid);
     /* Without memory the marks stay, and the next tick looks again. */
-    bool done = !rigid->jammed && pairs_follow(rigid);
-    if (done && pairs_are_jammed(rigid)) {
-        rigid->jammed = true;
+    bool done = !rigid->overlaps_deeply && pairs_follow(rigid);
+    if (done && pairs_overlap_deeply(rigid)) {
+        rigid->overlaps_deeply = true;
     }
-    if (rigid->jammed) {
-        done = jam_pairs(rigid);
+    if (rigid->overlaps_deeply) {
+        done = deep_overlap_pairs(rigid);
     }
     if (done) {
         moved_clear(rigid);

@@ -9,14 +9,14 @@
 #include <stdatomic.h>
 
 /* Speeds of what is stuck. */
-#define CROWD_SPEED_M_S  8.0f
-#define CROWD_SPIN_RAD_S 20.0f
+#define STUCK_SPEED_M_S           8.0f
+#define STUCK_ANGULAR_SPEED_RAD_S 20.0f
 /* Deep is this share of the largest ball in the smaller body, and no less than this. */
-#define DEEP_SHARE       0.5f
-#define DEEP_M           0.02f
+#define DEEP_SHARE                0.5f
+#define DEEP_M                    0.02f
 
 enum {
-    CROWD_CONTACTS = 8 /* deep ones that make a crowd */
+    STUCK_CONTACTS = 8 /* deep ones that make a crowd */
 };
 
 void stuck_begin(Rigid *rigid)
@@ -51,7 +51,7 @@ void stuck_find(Rigid *rigid)
     }
     for (u32 i = 0; i < rigid->active_count; i++) {
         u32 slot = rigid->active[i];
-        if (atomic_load_explicit(&rigid->deep[slot], memory_order_relaxed) >= CROWD_CONTACTS &&
+        if (atomic_load_explicit(&rigid->deep[slot], memory_order_relaxed) >= STUCK_CONTACTS &&
             rigid->bodies[slot].motion == BODY_DYNAMIC) {
             rigid->stuck[rigid->stuck_count++] = slot;
         }
@@ -68,7 +68,7 @@ void stuck_slow(Rigid *rigid)
 {
     for (u32 i = 0; i < rigid->stuck_count; i++) {
         BodyState *state = &rigid->states[rigid->stuck[i]];
-        state->velocity = slowed(state->velocity, CROWD_SPEED_M_S);
-        state->spin = slowed(state->spin, CROWD_SPIN_RAD_S);
+        state->velocity = slowed(state->velocity, STUCK_SPEED_M_S);
+        state->angular_velocity = slowed(state->angular_velocity, STUCK_ANGULAR_SPEED_RAD_S);
     }
 }

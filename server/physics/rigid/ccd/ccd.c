@@ -53,20 +53,20 @@ f32 shape_inner_radius(const Shape *shape)
 
 /* ---- how far contacts look ahead ---- */
 
-f32 ccd_turning(const Rigid *rigid, u32 slot)
+f32 ccd_rotating(const Rigid *rigid, u32 slot)
 {
     const Body *body = &rigid->bodies[slot];
     if (body->motion != BODY_KINEMATIC || rigid->def.no_ccd) {
         return 0.0f;
     }
-    f32 spin = vec3_length(rigid->states[slot].spin);
-    return f32_min(spin * rigid->def.tick_s, 2.0f) * body_reach(body);
+    f32 angular_velocity = vec3_length(rigid->states[slot].angular_velocity);
+    return f32_min(angular_velocity * rigid->def.tick_s, 2.0f) * body_reach(body);
 }
 
-Bounds ccd_turned(const Rigid *rigid, u32 slot, Bounds now)
+Bounds ccd_rotated(const Rigid *rigid, u32 slot, Bounds now)
 {
     const Body *body = &rigid->bodies[slot];
-    f32 angle = vec3_length(rigid->states[slot].spin) * rigid->def.tick_s;
+    f32 angle = vec3_length(rigid->states[slot].angular_velocity) * rigid->def.tick_s;
     if (body->motion != BODY_DYNAMIC || rigid->def.no_ccd || body->shape.kind == SHAPE_SPHERE) {
         return now;
     }
@@ -94,7 +94,7 @@ f32 ccd_margin(const Rigid *rigid, u32 slot_a, u32 slot_b)
         f32 thick_b = b->motion == BODY_DYNAMIC ? b->inner : INFINITY;
         ahead = f32_min(ahead, FAST_SHARE * f32_min(thick_a, thick_b));
     }
-    ahead += f32_max(ccd_turning(rigid, slot_a), ccd_turning(rigid, slot_b));
+    ahead += f32_max(ccd_rotating(rigid, slot_a), ccd_rotating(rigid, slot_b));
     return RIGID_MARGIN_M + ahead;
 }
 
@@ -104,15 +104,15 @@ f32 ccd_margin(const Rigid *rigid, u32 slot_a, u32 slot_b)
 static f32 motion_of(const Rigid *rigid, u32 slot, f32 reach)
 {
     const BodyState *state = &rigid->states[slot];
-    return vec3_length(state->shift) + vec3_length(state->turn) * reach;
+    return vec3_length(state->shift) + vec3_length(state->rotation) * reach;
 }
 
 /* From where it was, to `here`, and on as the next tick will have it: it need not move then. */
-static void take_room(Rigid *rigid, u32 slot, Bounds need, const Bounds *here)
+static void widen_bounds(Rigid *rigid, u32 slot, Bounds need, const Bounds *here)
 {
     Body *body = &rigid->bodies[slot];
     need = bounds_union(need, rigid->ways[slot]);
-    body->fat = bounds_union(need, broad_ahead(rigid, slot, here));
+    body->fat = bounds_union(need, broad_speculative(rigid, slot, here));
     body->flags |= BODY_MOVED;
 }
 
@@ -145,7 +145,7 @@ static void follow_range(void *context, u32 first, u32 end, u32 worker)
             need = bounds_union(need, placed_bounds(&placed, 0.0f, reach));
         }
         if (!bounds_contain(&body->fat, &need)) {
-            take_room(rigid, slot, need, &here);
+            widen_bounds(rigid, slot, need, &here);
             rigid->flights[slot] |= FLIGHT_LEFT;
         }
         if (fast) {
@@ -160,8 +160,8 @@ static bool goes_deeper(const Rigid *rigid, const Contact *c, const Manifold *ma
     const BodyState *a = &rigid->states[c->a], *b = &rigid->states[c->b];
     for (u32 p = 0; p < manifold->count; p++) {
         Vec3 arm = vec3_sub(manifold->points[p].position, rigid->bodies[c->a].position);
-        Vec3 way_a = vec3_add(a->shift, vec3_cross(a->turn, arm));
-        Vec3 way_b = vec3_add(b->shift, vec3_cross(b->turn, vec3_sub(arm, manifold->apart)));
+        Vec3 way_a = vec3_add(a->shift, vec3_cross(a->rotation, arm));
+        Vec3 way_b = vec3_add(b->shift, vec3_cross(b->rotation, vec3_sub(arm, manifold->apart)));
         if (vec3_dot(manifold->normal, vec3_sub(way_b, way_a)) < 0.0f) {
             return true;
         }
@@ -248,7 +248,7 @@ static void pass_sensors(Rigid *rigid, u32 slot)
 /* ---- where flights end ---- */
 
 /* The rotation vector from one orientation to another, rad. */
-static Vec3 turn_between(Quat from, Quat to)
+static Vec3 rotation_between(Quat from, Quat to)
 {
     Quat d = quat_mul(to, quat_conjugate(from));
     Vec3 v = vec3(d.x, d.y, d.z);
@@ -283,22 +283,23 @@ static void put_back(Rigid *rigid, const FlightEnd *end, Vec3 way)
 }
 
 /* What is turned back has the angular momentum that it had, and its energy: as it was turned it
- * had another inertia about the axis of its spin. */
-static void turn_back(Rigid *rigid, const FlightEnd *end)
+ * had another inertia about the axis of its angular velocity. */
+static void rotation_back(Rigid *rigid, const FlightEnd *end)
 {
     const Body *body = &rigid->bodies[end->slot];
     BodyState *state = &rigid->states[end->slot];
     if (body->flags & BODY_ROUND) {
         return;
     }
-    Vec3 spin = quat_rotate_inverse(body->orientation, state->spin);
-    Vec3 momentum = symmetric_mul(&body->inertia, spin);
-    f32 energy = vec3_dot(spin, momentum);
+    Vec3 angular_velocity = quat_rotate_inverse(body->orientation, state->angular_velocity);
+    Vec3 momentum = symmetric_mul(&body->inertia, angular_velocity);
+    f32 energy = vec3_dot(angular_velocity, momentum);
     momentum = quat_rotate_inverse(end->orientation, quat_rotate(body->orientation, momentum));
-    spin = symmetric_mul(&body->inverse_inertia, momentum);
-    f32 ratio = energy / vec3_dot(spin, momentum);
+    angular_velocity = symmetric_mul(&body->inverse_inertia, momentum);
+    f32 ratio = energy / vec3_dot(angular_velocity, momentum);
     if (ratio > 0.0f && ratio < INFINITY) {
-        state->spin = vec3_scale(quat_rotate(end->orientation, spin), sqrtf(ratio));
+        state->angular_velocity =
+            vec3_scale(quat_rotate(end->orientation, angular_velocity), sqrtf(ratio));
     }
 }
 
@@ -307,7 +308,7 @@ static void turn_back(Rigid *rigid, const FlightEnd *end)
  * relative velocity turns with the way from one to the other, so that its angular momentum stays as
  * far as it can, and its energy.
  */
-static void turn_ways(Rigid *rigid, u32 one, u32 other)
+static void rotation_ways(Rigid *rigid, u32 one, u32 other)
 {
     FlightEnd end_a, end_b;
     bool moved_a = flight_end(rigid, one, &end_a), moved_b = flight_end(rigid, other, &end_b);
@@ -346,17 +347,17 @@ static bool end_flight(Rigid *rigid, const FlightEnd *end)
     BodyState *state = &rigid->states[slot];
     Mover mover = mover_of(rigid, slot);
     put_back(rigid, end, vec3_sub(end->position, body->position));
-    turn_back(rigid, end);
+    rotation_back(rigid, end);
     body->position = end->position;
     body->orientation = end->orientation;
     state->shift = vec3_sub(end->position, mover.centre);
-    state->turn = turn_between(mover.orientation, end->orientation);
+    state->rotation = rotation_between(mover.orientation, end->orientation);
     ShapePose pose = body_pose(body);
     Bounds here = shape_bounds(&body->shape, pose.position, pose.orientation);
     if (bounds_contain(&body->fat, &here)) {
         return false;
     }
-    take_room(rigid, slot, bounds_union(body->fat, here), &here);
+    widen_bounds(rigid, slot, bounds_union(body->fat, here), &here);
     return true;
 }
 
@@ -378,7 +379,7 @@ static void end_flights(Rigid *rigid)
     for (u32 i = 1; i < count; i++) {
         u32 partner = flight_partner(rigid, i);
         if (partner != 0) {
-            turn_ways(rigid, i, partner);
+            rotation_ways(rigid, i, partner);
         }
     }
     for (u32 i = 1; i < count; i++) {

@@ -159,7 +159,7 @@ static Vec3 speed_of(const Placed *placed, f32 t)
     Quat unused;
     placed_at(placed, t, &at, &unused);
     mover_at(&placed->mover, t, &centre, &unused);
-    return vec3_add(placed->mover.shift, vec3_cross(placed->mover.turn, vec3_sub(at, centre)));
+    return vec3_add(placed->mover.shift, vec3_cross(placed->mover.rotation, vec3_sub(at, centre)));
 }
 
 /* Bodies that fly along with each other are not fast for each other. */
@@ -168,7 +168,8 @@ static bool is_slow(const Rigid *rigid, u32 one, u32 other, f32 t)
     const Flyer *a = flyer_at(rigid, one), *b = flyer_at(rigid, other);
     Placed pa = placed_now(rigid, one), pb = placed_now(rigid, other);
     f32 motion = vec3_distance(speed_of(&pa, t), speed_of(&pb, t)) +
-                 vec3_length(pa.mover.turn) * a->reach + vec3_length(pb.mover.turn) * b->reach;
+                 vec3_length(pa.mover.rotation) * a->reach +
+                 vec3_length(pb.mover.rotation) * b->reach;
     return motion * (1.0f - t) <= FAST_SHARE * f32_min(a->inner, b->inner);
 }
 
@@ -180,12 +181,12 @@ static f32 meeting_time(const Rigid *rigid, u32 one, u32 other, f32 begin)
     return time < 1.0f ? time : INFINITY;
 }
 
-typedef struct Search {
+typedef struct FlightSearch {
     Rigid *rigid;
     u32 flyer;
     f32 begin;
     bool first; /* times are found later, for all at once */
-} Search;
+} FlightSearch;
 
 /* Deep in each other as they are, no one knows from which side they came. */
 static bool is_stuck(const Rigid *rigid, u32 one, u32 other, f32 t)
@@ -208,7 +209,7 @@ static void meeting_list(Rigid *rigid, u32 one, u32 other)
     }
 }
 
-static void search_flyer(Search *search, u32 other)
+static void search_flyer(FlightSearch *search, u32 other)
 {
     Rigid *rigid = search->rigid;
     u32 one = search->flyer;
@@ -234,11 +235,12 @@ static void search_flyer(Search *search, u32 other)
 
 static void search_visit(void *context, u32 slot)
 {
-    Search *search = context;
+    FlightSearch *search = context;
     Rigid *rigid = search->rigid;
     u32 own = flyer_at(rigid, search->flyer)->placed.slot;
     if (slot == own || rigid->bodies[slot].sensor ||
-        (rigid->jammed && !jam_keeps(rigid, own, slot)) || !body_filter(rigid, own, slot)) {
+        (rigid->overlaps_deeply && !deep_overlap_keeps(rigid, own, slot)) ||
+        !body_filter(rigid, own, slot)) {
         return;
     }
     u32 other = flyer_of(rigid, slot);
@@ -250,7 +252,7 @@ static void search_visit(void *context, u32 slot)
 /* Whom a flyer may meet from a time on. */
 static void search_around(Rigid *rigid, u32 flyer, f32 begin, bool first)
 {
-    Search search = {rigid, flyer, begin, first};
+    FlightSearch search = {rigid, flyer, begin, first};
     Placed placed = placed_now(rigid, flyer);
     Bounds way = placed_bounds(&placed, begin, flyer_at(rigid, flyer)->reach);
     for (u32 i = 0; i < rigid->plane_count; i++) {
@@ -258,7 +260,7 @@ static void search_around(Rigid *rigid, u32 flyer, f32 begin, bool first)
     }
     tree_query(&rigid->fixed, way, search_visit, &search);
     /* A crowd comes apart by its contacts. */
-    if (!jam_has(rigid, placed.slot)) {
+    if (!deep_overlap_has(rigid, placed.slot)) {
         tree_query(&rigid->moving, way, search_visit, &search);
     }
     /* What left its way is not where the tree has it. */
@@ -299,11 +301,11 @@ static void place_in(Merge *merge, u32 index, u32 leader, const Mover *mover)
     Flyer *flyer = flyer_at(merge->rigid, index);
     Placed before = placed_now(merge->rigid, index);
     Vec3 at, centre;
-    Quat turn, frame;
-    placed_at(&before, merge->time, &at, &turn);
+    Quat rotation, frame;
+    placed_at(&before, merge->time, &at, &rotation);
     mover_at(mover, merge->time, &centre, &frame);
     flyer->placed.position = quat_rotate_inverse(frame, vec3_sub(at, centre));
-    flyer->placed.orientation = quat_normalize(quat_mul(quat_conjugate(frame), turn));
+    flyer->placed.orientation = quat_normalize(quat_mul(quat_conjugate(frame), rotation));
     flyer->leader = leader;
 }
 
@@ -341,12 +343,13 @@ static Mover common_motion(const Merge *merge, const Flyer *a, const Flyer *b, f
     f32 ia = a->inertia + a->mass * vec3_length_squared(vec3_sub(centre_a, centre));
     f32 ib = b->inertia + b->mass * vec3_length_squared(vec3_sub(centre_b, centre));
     *inertia = ia + ib;
-    f32 turn_share = *inertia > 0.0f ? ib / *inertia : share;
-    return (Mover){.centre = centre,
-                   .orientation = frame,
-                   .shift = vec3_lerp(a->placed.mover.shift, b->placed.mover.shift, share),
-                   .turn = vec3_lerp(a->placed.mover.turn, b->placed.mover.turn, turn_share),
-                   .from = merge->time};
+    f32 rotation_share = *inertia > 0.0f ? ib / *inertia : share;
+    return (Mover){
+        .centre = centre,
+        .orientation = frame,
+        .shift = vec3_lerp(a->placed.mover.shift, b->placed.mover.shift, share),
+        .rotation = vec3_lerp(a->placed.mover.rotation, b->placed.mover.rotation, rotation_share),
+        .from = merge->time};
 }
 
 /* How far the points of a group would be from where its own motion takes them. */
@@ -355,9 +358,10 @@ static f32 led_astray(const Merge *merge, const Flyer *a, const Mover *mover)
     Vec3 centre;
     Quat unused;
     mover_at(&a->placed.mover, merge->time, &centre, &unused);
-    Vec3 speed = vec3_add(mover->shift, vec3_cross(mover->turn, vec3_sub(centre, mover->centre)));
-    Vec3 turn = vec3_sub(mover->turn, a->placed.mover.turn);
-    return (vec3_distance(speed, a->placed.mover.shift) + vec3_length(turn) * a->size) *
+    Vec3 speed =
+        vec3_add(mover->shift, vec3_cross(mover->rotation, vec3_sub(centre, mover->centre)));
+    Vec3 rotation = vec3_sub(mover->rotation, a->placed.mover.rotation);
+    return (vec3_distance(speed, a->placed.mover.shift) + vec3_length(rotation) * a->size) *
            (1.0f - merge->time);
 }
 

@@ -29,14 +29,14 @@ typedef enum PartKind {
     PART_PLANE
 } PartKind;
 
-typedef struct Part {
+typedef struct SweepPart {
     PartKind kind;
     const Shape *shape;
     Vec3 position; /* in the mover's frame */
     Quat orientation;
     Vec3 corners[3]; /* likewise; of a plane: a point, and its normal in [1] */
     f32 reach;       /* m, farthest point from the origin of the frame */
-} Part;
+} SweepPart;
 
 /* ---- motions ---- */
 
@@ -62,17 +62,17 @@ f32 body_reach(const Body *body)
     return vec3_length(local_origin(body)) + outer_radius(&body->shape);
 }
 
-static Quat turned_by(Vec3 turn, f32 share, Quat orientation)
+static Quat rotation_since(Vec3 rotation, f32 share, Quat orientation)
 {
-    f32 angle = vec3_length(turn);
+    f32 angle = vec3_length(rotation);
     if (!(fabsf(share) * angle > 1e-6f)) {
         return orientation;
     }
     f64 sine, cosine;
     trig_sincos(0.5 * (f64)(share * angle), &sine, &cosine);
-    Vec3 axis = vec3_scale(turn, (f32)sine / angle);
-    Quat turned = {(f32)cosine, axis.x, axis.y, axis.z};
-    return quat_normalize(quat_mul(turned, orientation));
+    Vec3 axis = vec3_scale(rotation, (f32)sine / angle);
+    Quat rotated = {(f32)cosine, axis.x, axis.y, axis.z};
+    return quat_normalize(quat_mul(rotated, orientation));
 }
 
 Mover mover_of(const Rigid *rigid, u32 slot)
@@ -82,15 +82,15 @@ Mover mover_of(const Rigid *rigid, u32 slot)
     Mover mover = {.centre = body->position, .orientation = body->orientation};
     if (body_is_active(body)) {
         mover.shift = state->shift;
-        mover.turn = state->turn;
+        mover.rotation = state->rotation;
         /* An explicit substep turns by 2 atan(θ/2), not by θ. */
-        f32 steps = body_is_plain(rigid, slot) ? 1.0f : (f32)rigid->substeps;
-        f32 angle = vec3_length(state->turn), half = 0.5f * angle / steps;
+        f32 steps = body_is_pgs(rigid, slot) ? 1.0f : (f32)rigid->substeps;
+        f32 angle = vec3_length(state->rotation), half = 0.5f * angle / steps;
         if (half > 0.05f) {
-            mover.turn = vec3_scale(mover.turn, trig_atan2_f32(half, 1.0f) / half);
+            mover.rotation = vec3_scale(mover.rotation, trig_atan2_f32(half, 1.0f) / half);
         }
         mover.centre = vec3_sub(mover.centre, mover.shift);
-        mover.orientation = turned_by(mover.turn, -1.0f, mover.orientation);
+        mover.orientation = rotation_since(mover.rotation, -1.0f, mover.orientation);
     }
     return mover;
 }
@@ -99,7 +99,7 @@ void mover_at(const Mover *mover, f32 t, Vec3 *centre, Quat *orientation)
 {
     f32 share = t - mover->from;
     *centre = vec3_add_scaled(mover->centre, share, mover->shift);
-    *orientation = turned_by(mover->turn, share, mover->orientation);
+    *orientation = rotation_since(mover->rotation, share, mover->orientation);
 }
 
 Placed placed_of(const Rigid *rigid, u32 slot)
@@ -110,10 +110,10 @@ Placed placed_of(const Rigid *rigid, u32 slot)
 void placed_at(const Placed *placed, f32 t, Vec3 *centre, Quat *orientation)
 {
     Vec3 at;
-    Quat turn;
-    mover_at(&placed->mover, t, &at, &turn);
-    *centre = vec3_add(at, quat_rotate(turn, placed->position));
-    *orientation = quat_mul(turn, placed->orientation);
+    Quat rotation;
+    mover_at(&placed->mover, t, &at, &rotation);
+    *centre = vec3_add(at, quat_rotate(rotation, placed->position));
+    *orientation = quat_mul(rotation, placed->orientation);
 }
 
 Bounds placed_bounds(const Placed *placed, f32 t, f32 reach)
@@ -123,22 +123,22 @@ Bounds placed_bounds(const Placed *placed, f32 t, f32 reach)
     placed_at(placed, t, &start, &unused);
     placed_at(placed, 1.0f, &end, &unused);
     /* What an arc is higher than its chord, at most. */
-    f32 angle = vec3_length(placed->mover.turn) * (1.0f - t);
+    f32 angle = vec3_length(placed->mover.rotation) * (1.0f - t);
     f32 bulge = vec3_length(placed->position) * f32_min(0.125f * angle * angle, 2.0f);
     return bounds_grow((Bounds){vec3_min(start, end), vec3_max(start, end)},
                        reach + STOP_M + bulge);
 }
 
-static Part part_convex(const Shape *shape, Vec3 position, Quat orientation)
+static SweepPart part_convex(const Shape *shape, Vec3 position, Quat orientation)
 {
-    return (Part){.kind = PART_CONVEX,
-                  .shape = shape,
-                  .position = position,
-                  .orientation = orientation,
-                  .reach = vec3_length(position) + outer_radius(shape)};
+    return (SweepPart){.kind = PART_CONVEX,
+                       .shape = shape,
+                       .position = position,
+                       .orientation = orientation,
+                       .reach = vec3_length(position) + outer_radius(shape)};
 }
 
-static ShapePose part_pose(const Mover *mover, const Part *part, f32 t)
+static ShapePose part_pose(const Mover *mover, const SweepPart *part, f32 t)
 {
     Vec3 centre;
     Quat orientation;
@@ -147,8 +147,8 @@ static ShapePose part_pose(const Mover *mover, const Part *part, f32 t)
                        quat_mul(orientation, part->orientation)};
 }
 
-static void part_separation(const Mover *a, const Part *part_a, const Mover *b, const Part *part_b,
-                            f32 t, GjkResult *result)
+static void part_separation(const Mover *a, const SweepPart *part_a, const Mover *b,
+                            const SweepPart *part_b, f32 t, GjkResult *result)
 {
     ShapePose pose = part_pose(a, part_a, t);
     if (part_b->kind == PART_CONVEX) {
@@ -175,12 +175,12 @@ static void part_separation(const Mover *a, const Part *part_a, const Mover *b, 
 }
 
 /* How fast the gap between two parts along a direction can close, m a tick. */
-static f32 closing_speed(const Mover *a, const Part *part_a, const Mover *b, const Part *part_b,
-                         Vec3 normal)
+static f32 closing_speed(const Mover *a, const SweepPart *part_a, const Mover *b,
+                         const SweepPart *part_b, Vec3 normal)
 {
     f32 speed = vec3_dot(vec3_sub(a->shift, b->shift), normal);
-    return speed + vec3_length(vec3_cross(a->turn, normal)) * part_a->reach +
-           vec3_length(vec3_cross(b->turn, normal)) * part_b->reach;
+    return speed + vec3_length(vec3_cross(a->rotation, normal)) * part_a->reach +
+           vec3_length(vec3_cross(b->rotation, normal)) * part_b->reach;
 }
 
 /* How fast it closes where the two are nearest to each other, m a tick. */
@@ -190,8 +190,8 @@ static f32 closing_at(const Mover *a, const Mover *b, f32 t, const GjkResult *re
     Quat unused;
     mover_at(a, t, &centre_a, &unused);
     mover_at(b, t, &centre_b, &unused);
-    Vec3 of_a = vec3_add(a->shift, vec3_cross(a->turn, vec3_sub(result->on_a, centre_a)));
-    Vec3 of_b = vec3_add(b->shift, vec3_cross(b->turn, vec3_sub(result->on_b, centre_b)));
+    Vec3 of_a = vec3_add(a->shift, vec3_cross(a->rotation, vec3_sub(result->on_a, centre_a)));
+    Vec3 of_b = vec3_add(b->shift, vec3_cross(b->rotation, vec3_sub(result->on_b, centre_b)));
     return vec3_dot(vec3_sub(of_a, of_b), result->normal);
 }
 
@@ -202,7 +202,7 @@ typedef enum Sweep {
 } Sweep;
 
 /* The first time from `begin` to before `end` at which the parts are as near as `target`. */
-static Sweep sweep(const Mover *a, const Part *part_a, const Mover *b, const Part *part_b,
+static Sweep sweep(const Mover *a, const SweepPart *part_a, const Mover *b, const SweepPart *part_b,
                    f32 target, f32 begin, f32 end, f32 *time)
 {
     GjkResult result;
@@ -269,7 +269,7 @@ static const Shape *thin_shape(const Shape *shape, Thin *thin)
 }
 
 /* A point well inside: the last that may pass, whatever else is stuck. */
-static Part seed_part(const Part *whole, Shape *point)
+static SweepPart seed_part(const SweepPart *whole, Shape *point)
 {
     const Shape *shape = whole->shape;
     Vec3 middle = vec3_zero();
@@ -286,8 +286,8 @@ static Part seed_part(const Part *whole, Shape *point)
 /* ---- two parts ---- */
 
 /* Do the balls around two parts stay apart all the way? */
-static bool balls_part(const Mover *a, const Part *part_a, const Mover *b, const Part *part_b,
-                       f32 begin)
+static bool balls_part(const Mover *a, const SweepPart *part_a, const Mover *b,
+                       const SweepPart *part_b, f32 begin)
 {
     if (part_b->kind == PART_PLANE) {
         return false;
@@ -303,25 +303,25 @@ static bool balls_part(const Mover *a, const Part *part_a, const Mover *b, const
 }
 
 /* Is what can pass the other the second of two pieces? */
-static bool second_is_thinner(const Part *a, const Part *b)
+static bool second_is_thinner(const SweepPart *a, const SweepPart *b)
 {
     f32 one = shape_inner_radius(a->shape), other = shape_inner_radius(b->shape);
     return other < one || (other == one && outer_radius(b->shape) < outer_radius(a->shape));
 }
 
 /* The way of the thinner shape of one part into the other. */
-static Sweep sweep_thin(const Mover *a, const Part *whole, const Mover *b, const Part *part,
-                        f32 begin, f32 *time)
+static Sweep sweep_thin(const Mover *a, const SweepPart *whole, const Mover *b,
+                        const SweepPart *part, f32 begin, f32 *time)
 {
     Thin thin;
-    Part core = *whole;
+    SweepPart core = *whole;
     core.shape = thin_shape(whole->shape, &thin);
     return sweep(a, &core, b, part, 0.0f, begin, 1.0f, time);
 }
 
 /* Does a point that is at a surface, or a little below it, go in? Turning, it may do so later than
  * at once: where walls turn they come nearer with the square of time. */
-static bool sweep_near(const Mover *a, const Part *seed, const Mover *b, const Part *part,
+static bool sweep_near(const Mover *a, const SweepPart *seed, const Mover *b, const SweepPart *part,
                        f32 begin, f32 *time)
 {
     GjkResult result;
@@ -352,19 +352,19 @@ static bool sweep_near(const Mover *a, const Part *seed, const Mover *b, const P
 }
 
 /* Something that is stuck already goes no deeper than to its middle: that of the smaller piece. */
-static Sweep sweep_seed(const Mover *a, const Part *whole, const Mover *b, const Part *part,
-                        f32 begin, f32 *time)
+static Sweep sweep_seed(const Mover *a, const SweepPart *whole, const Mover *b,
+                        const SweepPart *part, f32 begin, f32 *time)
 {
     Shape point;
     if (part->kind == PART_CONVEX && outer_radius(part->shape) < outer_radius(whole->shape)) {
         const Mover *mover = a;
-        const Part *swap = whole;
+        const SweepPart *swap = whole;
         a = b;
         b = mover;
         whole = part;
         part = swap;
     }
-    Part seed = seed_part(whole, &point);
+    SweepPart seed = seed_part(whole, &point);
     Sweep found = sweep(a, &seed, b, part, seed_m, begin, 1.0f, time);
     if (found != SWEEP_NEAR) {
         return found;
@@ -373,8 +373,8 @@ static Sweep sweep_seed(const Mover *a, const Part *whole, const Mover *b, const
 }
 
 /* Would what is near go in by a share of what it is thick? */
-static bool goes_in(const Mover *mover_a, const Part *a, const Mover *mover_b, const Part *b,
-                    f32 begin)
+static bool goes_in(const Mover *mover_a, const SweepPart *a, const Mover *mover_b,
+                    const SweepPart *b, f32 begin)
 {
     GjkResult result;
     part_separation(mover_a, a, mover_b, b, begin, &result);
@@ -386,8 +386,8 @@ static bool goes_in(const Mover *mover_a, const Part *a, const Mover *mover_b, c
 }
 
 /* placed_meet for two parts, of which a is convex, up to a time that is known already. */
-static f32 parts_meet(const Mover *mover_a, const Part *a, const Mover *mover_b, const Part *b,
-                      f32 begin, f32 end, bool strict)
+static f32 parts_meet(const Mover *mover_a, const SweepPart *a, const Mover *mover_b,
+                      const SweepPart *b, f32 begin, f32 end, bool strict)
 {
     f32 time = begin, touch = begin;
     if (balls_part(mover_a, a, mover_b, b, begin)) {
@@ -413,8 +413,8 @@ static f32 parts_meet(const Mover *mover_a, const Part *a, const Mover *mover_b,
 }
 
 /* Is one part in the other? */
-static void parts_pass(const Mover *mover_a, const Part *a, const Mover *mover_b, const Part *b,
-                       Passing *passing)
+static void parts_pass(const Mover *mover_a, const SweepPart *a, const Mover *mover_b,
+                       const SweepPart *b, Passing *passing)
 {
     GjkResult result;
     f32 time;
@@ -437,28 +437,28 @@ struct Pairing {
     f32 begin, time;
     bool strict;
     Passing *passing;
-    void (*meet)(Pairing *pairing, const Part *a, const Part *b);
+    void (*meet)(Pairing *pairing, const SweepPart *a, const SweepPart *b);
     /* Of b: its shape in the mover's frame. */
     Vec3 origin;
     Quat orientation;
     const Geometry *geometry;
-    Part part; /* of a */
+    SweepPart part; /* of a */
 };
 
 /* What comes later than the time found so far cannot matter, so that the order of parts does not.
  */
-static void pairing_meet(Pairing *p, const Part *a, const Part *b)
+static void pairing_meet(Pairing *p, const SweepPart *a, const SweepPart *b)
 {
     f32 time = parts_meet(&p->a->mover, a, &p->b->mover, b, p->begin, p->time, p->strict);
     p->time = f32_min(p->time, time);
 }
 
-static void pairing_pass(Pairing *p, const Part *a, const Part *b)
+static void pairing_pass(Pairing *p, const SweepPart *a, const SweepPart *b)
 {
     parts_pass(&p->a->mover, a, &p->b->mover, b, p->passing);
 }
 
-static void pairing_touch(Pairing *p, const Part *a, const Part *b)
+static void pairing_touch(Pairing *p, const SweepPart *a, const SweepPart *b)
 {
     const Mover *mover_a = &p->a->mover, *mover_b = &p->b->mover;
     f32 time, end = f32_min(p->time, 1.0f);
@@ -477,7 +477,7 @@ static Vec3 shape_point(const Pairing *p, Vec3 x)
 static bool pairing_triangle(void *context, u32 triangle)
 {
     Pairing *p = context;
-    Part part = {.kind = PART_TRIANGLE, .orientation = quat_identity()};
+    SweepPart part = {.kind = PART_TRIANGLE, .orientation = quat_identity()};
     if (p->geometry->kind == GEOMETRY_MESH) {
         mesh_triangle(&p->geometry->mesh, triangle, part.corners);
     } else {
@@ -496,7 +496,7 @@ static bool pairing_triangle(void *context, u32 triangle)
 static Bounds local_bounds(const Rigid *rigid, const Pairing *p)
 {
     const Mover *mover = &p->b->mover;
-    if (vec3_length_squared(mover->shift) > 0.0f || vec3_length_squared(mover->turn) > 0.0f) {
+    if (vec3_length_squared(mover->shift) > 0.0f || vec3_length_squared(mover->rotation) > 0.0f) {
         return p->geometry->bounds;
     }
     Bounds way = placed_bounds(p->a, p->begin, body_reach(&rigid->bodies[p->a->slot]));
@@ -514,15 +514,16 @@ static void pairing_part(const Rigid *rigid, Pairing *p)
 {
     const Shape *shape = &rigid->bodies[p->b->slot].shape;
     if (shape->kind == SHAPE_PLANE) {
-        Part part = {.kind = PART_PLANE,
-                     .corners = {p->origin, quat_rotate(p->orientation, vec3(0.0f, 1.0f, 0.0f))}};
+        SweepPart part = {
+            .kind = PART_PLANE,
+            .corners = {p->origin, quat_rotate(p->orientation, vec3(0.0f, 1.0f, 0.0f))}};
         p->meet(p, &p->part, &part);
     } else if (shape->kind == SHAPE_COMPOUND) {
         const Compound *compound = &shape->geometry->compound;
         for (u32 i = 0; i < compound->child_count; i++) {
             const CompoundChild *child = &compound->children[i];
-            Part part = part_convex(&child->shape, shape_point(p, child->position),
-                                    quat_mul(p->orientation, child->orientation));
+            SweepPart part = part_convex(&child->shape, shape_point(p, child->position),
+                                         quat_mul(p->orientation, child->orientation));
             p->meet(p, &p->part, &part);
         }
     } else if (shape->kind == SHAPE_MESH) {
@@ -530,7 +531,7 @@ static void pairing_part(const Rigid *rigid, Pairing *p)
     } else if (shape->kind == SHAPE_TERRAIN) {
         terrain_query(&shape->geometry->terrain, local_bounds(rigid, p), pairing_triangle, p);
     } else if (shape_is_convex(shape)) {
-        Part part = part_convex(shape, p->origin, p->orientation);
+        SweepPart part = part_convex(shape, p->origin, p->orientation);
         p->meet(p, &p->part, &part);
     }
 }

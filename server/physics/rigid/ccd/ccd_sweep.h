@@ -19,7 +19,7 @@
 typedef struct Mover {
     Vec3 centre; /* at `from` */
     Quat orientation;
-    Vec3 shift, turn; /* m, rad in a whole tick */
+    Vec3 shift, rotation; /* m, rad in a whole tick */
     f32 from;
 } Mover;
 

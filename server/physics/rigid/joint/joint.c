@@ -523,7 +523,7 @@ bool joint_is_bounded(const Joint *joint)
 }
 
 /* Of a free slot all but the generation is 0. */
-static bool joint_is_sane(const Rigid *rigid, const Joint *joint)
+static bool joint_is_valid(const Rigid *rigid, const Joint *joint)
 {
     const JointDef *def = &joint->def;
     if (joint->live == 0) {
@@ -537,7 +537,7 @@ static bool joint_is_sane(const Rigid *rigid, const Joint *joint)
            (world_a || world_b || def->a.slot != def->b.slot) && joint_is_bounded(joint);
 }
 
-void joint_walk(Rigid *rigid, State *state)
+void joint_serialize(Rigid *rigid, State *state)
 {
     JointStore *store = &rigid->joints;
     u32 slots_before = store->slots;
@@ -555,7 +555,7 @@ void joint_walk(Rigid *rigid, State *state)
     }
     for (u32 i = 0; i < store->slots && !state->failed; i++) {
         const Joint *joint = &store->joints[i];
-        state->failed = !joint_is_sane(rigid, joint);
+        state->failed = !joint_is_valid(rigid, joint);
         if (joint->live && !state->failed) {
             store->live++;
             pair_insert(store, &joint->def);

@@ -76,8 +76,9 @@ static inline void locked_projection(const Trees *t, u32 lane, u32 place, f64 ou
     }
 }
 
-/* How the spin of a body moves rows: the velocity at an arm, or the spin; b's side counts. */
-static inline f64 spin_part(const Trees *t, u32 lane, u32 place, u32 body, f64 out[ENTRIES])
+/* How the angular velocity of a body moves rows: the velocity at an arm, or the angular velocity;
+ * b's side counts. */
+static inline f64 angular_part(const Trees *t, u32 lane, u32 place, u32 body, f64 out[ENTRIES])
 {
     const TreeLinks *links = &t->joints[place].links;
     const TreePoint *point = &t->rows[place].point;

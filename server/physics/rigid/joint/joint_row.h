@@ -19,8 +19,8 @@ typedef struct JointPose {
     Vec3 arm_a, arm_b; /* m, world, from the centres of mass */
     Vec3 gap;          /* m, from a's anchor to b's */
     Quat frame_a, frame_b;
-    Vec3 turn; /* of b against a since the tick began */
-    f32 value; /* angle of the free motion */
+    Vec3 rotation; /* of b against a since the tick began */
+    f32 value;     /* angle of the free motion */
 } JointPose;
 
 struct JointRow {
@@ -35,7 +35,7 @@ struct JointRow {
     f32 cos_swing, sin_swing;
     f32 speed, impulse_max;       /* of the motor */
     f32 stiffness, damping, mass; /* N/m, kg: see SpringStep; and the mass of the free motion */
-    Vec3 motor_velocity, motor_spin;
+    Vec3 motor_velocity, motor_angular_velocity;
     f32 torque_impulse_max;
     Softness soft;              /* of the spring of JOINT_MOTOR */
     JointLoad impulse;          /* N s, N m s */
@@ -63,21 +63,21 @@ enum {
 };
 /* Hz times the substep, of the joints of a tree: of points, of those that shake or are held taut,
  * of that on which one body hangs, and of turning. */
-#define TREE_STIFFNESS       8.0f
-#define TREE_SHAKE_STIFFNESS 1.6f
-#define TREE_LONE_STIFFNESS  64.0f
-#define TREE_TURN_STIFFNESS  32.0f
+#define TREE_STIFFNESS          8.0f
+#define TREE_SHAKE_STIFFNESS    1.6f
+#define TREE_LONE_STIFFNESS     64.0f
+#define TREE_ROTATION_STIFFNESS 32.0f
 /* rad, squared: turn of a step from which on what is laden is soft. */
-#define SHAKE_TURN           2.5e-3f
+#define SHAKE_ROTATION          2.5e-3f
 
 /* Three rows of a joint of a tree. */
 typedef enum TreeKind {
-    TREE_POINT,     /* its points together */
-    TREE_TRACK,     /* but for along a's x (slider): the third row is empty */
-    TREE_ROD,       /* its points at a distance: two are empty */
-    TREE_TURN,      /* no turning (fixed) */
-    TREE_TURN_AXIS, /* none but about a's x (hinge): the third row is empty */
-    TREE_TURN_CROSS /* none about the normal of a's x and b's y (universal): two are empty */
+    TREE_POINT,         /* its points together */
+    TREE_TRACK,         /* but for along a's x (slider): the third row is empty */
+    TREE_ROD,           /* its points at a distance: two are empty */
+    TREE_ROTATION,      /* no turning (fixed) */
+    TREE_ROTATION_AXIS, /* none but about a's x (hinge): the third row is empty */
+    TREE_ROTATION_CROSS /* none about the normal of a's x and b's y (universal): two are empty */
 } TreeKind;
 
 /* How the rows of a joint hang in their tree: the same in all trees of a shape. Places count from
@@ -101,11 +101,11 @@ struct TreeJoint {
 
 static const Softness rigid_softness = {0.0f, 1.0f, 0.0f};
 
-/* Is a joint of the two solved by the plain method? */
-static inline bool joint_is_plain(const Rigid *rigid, u32 a, u32 b)
+/* Is a joint of the two solved by the PGS method? */
+static inline bool joint_is_pgs(const Rigid *rigid, u32 a, u32 b)
 {
-    return (a != JOINT_WORLD && body_is_plain(rigid, a)) ||
-           (b != JOINT_WORLD && body_is_plain(rigid, b));
+    return (a != JOINT_WORLD && body_is_pgs(rigid, a)) ||
+           (b != JOINT_WORLD && body_is_pgs(rigid, b));
 }
 
 /* What a spring gives in a step, by its mass: an impulse of −(stiffness x / h + damping v). */
@@ -139,9 +139,9 @@ void joint_trees_store(Rigid *rigid, const TreeGroup *group, f32 tick_s);
 
 /* A row about an axis of eight hinges that leaves the speed of their points (block elimination): a
  * unit impulse about the axis comes with the impulse `base` at the point. */
-typedef struct TurnWide {
-    Vec3x8 axis, base, turn_a, turn_b; /* turns: changes of the spins */
-} TurnWide;
+typedef struct RotationWide {
+    Vec3x8 axis, base, rotation_a, rotation_b; /* turns: changes of the spins */
+} RotationWide;
 
 /* Eight hinges that share no moving body. What follows from the poses is that after the last move.
  */
@@ -153,11 +153,11 @@ struct HingeWide {
     Vec3x8 local_a, local_b;              /* arms in the frames of the bodies */
     Vec3x8 local_x, local_y, local_other; /* axes of a's frame, x axis of b's: likewise */
     Vec3x8 start_a, start_b, start_gap;   /* as the tick begins */
-    Vec3x8 turn;                          /* of b against a since the tick began */
+    Vec3x8 rotation;                      /* of b against a since the tick began */
     Symmetric3x8 inertia_a, inertia_b;
     Vec3x8 arm_a, arm_b, gap;
     Symmetric3x8 mass;                           /* of the points */
-    TurnWide x, y, z;                            /* the free axis and the locked ones */
+    RotationWide x, y, z;                        /* the free axis and the locked ones */
     f32x8 response_x, mass_yy, mass_zz, mass_yz; /* the locked ones: inverse of their 2×2 block */
     f32x8 error_y, error_z, angle;
     Vec3x8 bend; /* m/s, rad/s: what the next step opens by turning */

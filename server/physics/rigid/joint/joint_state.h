@@ -13,9 +13,9 @@
 #define JOINT_NO_SLOT 0xffffffffu
 
 enum {
-    JOINT_COLORS = 64,              /* what finds none of them is solved one after the other */
-    JOINT_PLAIN = JOINT_COLORS + 1, /* joints of plain bodies: by the plain method, in slot order */
-    TREE_COUPLED = 11               /* blocks of rows at one body but one: more make no tree */
+    JOINT_COLORS = 64,            /* what finds none of them is solved one after the other */
+    JOINT_PGS = JOINT_COLORS + 1, /* joints of PGS bodies: by the PGS method, in slot order */
+    TREE_COUPLED = 11             /* blocks of rows at one body but one: more make no tree */
 };
 
 /* What a joint gives, each over one substep as force (N, N m): independent of the substep. Shares
@@ -107,8 +107,8 @@ typedef struct JointStore {
     u32 *row_order;                /* [capacity] joint of a row */
     u32 *ball_order, *hinge_order; /* [wide_capacity][SIMD_LANES], JOINT_NO_SLOT: empty lane */
     u8 *color_of;                  /* [capacity] */
-    JointColor colors[JOINT_PLAIN + 1];
-    u32 color_count;        /* those of plain bodies apart */
+    JointColor colors[JOINT_PGS + 1];
+    u32 color_count;        /* those of PGS bodies apart */
     TreeJoint *tree_joints; /* [2 capacity] tree by tree */
     JointTree *trees;       /* [capacity] */
     TreeGroup *tree_groups; /* [capacity] */
@@ -143,7 +143,7 @@ void joint_clear(Rigid *rigid);
 /* Removes and wakes what hangs on a body that goes. */
 void joint_remove_body(Rigid *rigid, u32 slot);
 /* Counts, hashes, saves or loads; a load that fails leaves state->failed set. Bodies come first. */
-void joint_walk(Rigid *rigid, State *state);
+void joint_serialize(Rigid *rigid, State *state);
 /* Its loads are within STATE_VALUE_MAX; false for NaN. */
 bool joint_is_bounded(const Joint *joint);
 /* Does a joint without JOINT_COLLIDES join the two? */
@@ -178,10 +178,10 @@ void ring_blow_destroy(RingBlow *blow);
 /* After the contacts of a substep were solved: rings that these have torn at, together with their
  * contacts. */
 void joint_ring_blows(Rigid *rigid, f32 h);
-/* For the joints of plain bodies: once a tick; then once an iteration; and when they are done. */
-void joint_plain_warm_start(Rigid *rigid);
-void joint_plain_solve(Rigid *rigid, f32 tick_s);
-void joint_plain_count(Rigid *rigid);
+/* For the joints of PGS bodies: once a tick; then once an iteration; and when they are done. */
+void joint_pgs_warm_start(Rigid *rigid);
+void joint_pgs_solve(Rigid *rigid, f32 tick_s);
+void joint_pgs_count(Rigid *rigid);
 /* Loads for the next tick, force, torque and error of this one; joints that break end. */
 void joint_finish(Rigid *rigid, f32 tick_s);
 

@@ -20,11 +20,11 @@ struct TreeSides {
     i32x8 laden;           /* all ones: it turns as if it were heavier, see solve_joint_load.c */
     i32x8 uneven;          /* all ones: its inertia is not the same about all axes */
     Symmetric3x8 inertia;  /* in the frame of the body */
-    Vec3x8 velocity, spin;
-    f32x8 mass;  /* inverse */
-    f32x8 rest;  /* what else the gathered words hold */
-    Place place; /* of what holds it, no inertia */
-    Place next;  /* where the step will take it; no inertia */
+    Vec3x8 velocity, angular_velocity;
+    f32x8 mass;     /* inverse */
+    f32x8 rest;     /* what else the gathered words hold */
+    SidePose place; /* of what holds it, no inertia */
+    SidePose next;  /* where the step will take it; no inertia */
 };
 
 /* Of points: TREE_POINT, TREE_TRACK, TREE_ROD. */
@@ -47,19 +47,19 @@ typedef struct TreeSpring {
 } TreeSpring;
 
 /* The others: turning. */
-typedef struct TreeTurn {
+typedef struct TreeRotation {
     Quatx8 frame_a, frame_b; /* in the frames of the bodies */
-    Vec3x8 x, y;             /* TREE_TURN_CROSS: a's x and b's y */
+    Vec3x8 x, y;             /* TREE_ROTATION_CROSS: a's x and b's y */
     TreeSpring spring;       /* where links.sprung */
-} TreeTurn;
+} TreeRotation;
 
 /* Three rows of a joint of each tree. */
 struct TreeRow {
     union {
         TreePoint point;
-        TreeTurn turn;
+        TreeRotation rotation;
     };
-    Vec3x8 axis; /* TREE_TRACK, TREE_TURN_AXIS: free; TREE_ROD, TREE_TURN_CROSS: locked */
+    Vec3x8 axis; /* TREE_TRACK, TREE_ROTATION_AXIS: free; TREE_ROD, TREE_ROTATION_CROSS: locked */
     Vec3x8 gap;  /* m, rad: of b against a, of what is locked */
     Vec3x8 bend; /* m/s, rad/s: what the next step opens by turning */
     Vec3x8 impulse, sum, change;
@@ -105,11 +105,11 @@ SIMD_INLINE bool is_point(u32 kind)
 }
 SIMD_INLINE bool leaves_axis(u32 kind)
 {
-    return kind == TREE_TRACK || kind == TREE_TURN_AXIS;
+    return kind == TREE_TRACK || kind == TREE_ROTATION_AXIS;
 }
 SIMD_INLINE bool locks_axis(u32 kind)
 {
-    return kind == TREE_ROD || kind == TREE_TURN_CROSS;
+    return kind == TREE_ROD || kind == TREE_ROTATION_CROSS;
 }
 
 /* What of a motion is locked. */
@@ -128,7 +128,7 @@ void tree_row_follow(const Trees *t, u32 place);
  * point_bend; zero for tracks and rods. */
 Vec3x8 tree_row_bend(const Trees *t, u32 place, f32x8 half_h);
 /* Where the step will take the bodies by the velocities of now. */
-void trees_foresee(const Trees *t, f32 h);
+void trees_predict(const Trees *t, f32 h);
 /* The speed with which what is locked of a row opens on the way there. */
 Vec3x8 tree_row_opens(const Trees *t, u32 place, f32 h);
 

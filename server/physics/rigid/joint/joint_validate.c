@@ -93,7 +93,7 @@ static void validate_colors(const Rigid *rigid, u32 *marks)
     CHECK(store->ball_count <= store->wide_capacity && store->hinge_count <= store->wide_capacity);
     CHECK(store->row_count <= store->capacity && store->color_count <= JOINT_COLORS + 1);
     memset(marks, 0, rigid->slots * sizeof(*marks));
-    for (u32 i = 0; i <= JOINT_PLAIN; i++) {
+    for (u32 i = 0; i <= JOINT_PGS; i++) {
         const JointColor *color = &store->colors[i];
         CHECK_ITEM(i, color->ball == balls && color->hinge == hinges && color->row == rows);
         balls += color->ball_count;
@@ -101,7 +101,7 @@ static void validate_colors(const Rigid *rigid, u32 *marks)
         rows += color->row_count;
         CHECK_ITEM(i, balls <= store->ball_count && hinges <= store->hinge_count);
         CHECK_ITEM(i, rows <= store->row_count);
-        CHECK_ITEM(i, i < store->color_count || i == JOINT_PLAIN ||
+        CHECK_ITEM(i, i < store->color_count || i == JOINT_PGS ||
                           color->ball_count + color->hinge_count + color->row_count == 0);
         validate_lanes(rigid, store->ball_order + color->ball * SIMD_LANES,
                        color->ball_count * SIMD_LANES, i, marks);

@@ -67,15 +67,15 @@ SIMD_INLINE Symmetric3x8 inverse(const Symmetric3x8 *m)
 }
 
 /* rad in a step. Beyond it, what is foreseen is no longer what happens, and would add energy. */
-#define BEND_TURN 0.15f
+#define BEND_ROTATION 0.15f
 
 /* What a step h moves the end of an arm by, per second and beyond ω × r: the turn is Cayley's map
  * of h ω. */
-SIMD_INLINE Vec3x8 arm_bend(Vec3x8 spin, Vec3x8 arm, f32x8 half_h)
+SIMD_INLINE Vec3x8 arm_bend(Vec3x8 angular_velocity, Vec3x8 arm, f32x8 half_h)
 {
-    Vec3x8 u = vec3x8_scale(spin, half_h), across = vec3x8_cross(spin, arm);
+    Vec3x8 u = vec3x8_scale(angular_velocity, half_h), across = vec3x8_cross(angular_velocity, arm);
     f32x8 square = vec3x8_dot(u, u), one = f32x8_set(1.0f), s = one / (one + square);
-    f32x8 far = square * (4.0f / (BEND_TURN * BEND_TURN));
+    f32x8 far = square * (4.0f / (BEND_ROTATION * BEND_ROTATION));
     Vec3x8 bend = vec3x8_sub_scaled(vec3x8_cross(u, across), square, across);
     return vec3x8_scale(bend, s / (one + far * far));
 }
@@ -93,7 +93,7 @@ SIMD_INLINE Vec3x8 point_bend(Vec3x8 spin_a, Vec3x8 arm_a, Vec3x8 spin_b, Vec3x8
 
 /* How far an anchor has moved since the tick began: differences of what is small, so that nothing
  * is lost far from the origin. */
-SIMD_INLINE Vec3x8 anchor_moved(const Place *place, Vec3x8 arm, Vec3x8 start)
+SIMD_INLINE Vec3x8 anchor_moved(const SidePose *place, Vec3x8 arm, Vec3x8 start)
 {
     return vec3x8_add(place->shift, vec3x8_sub(arm, start));
 }

@@ -80,9 +80,9 @@ typedef enum Class {
 } Class;
 
 /* Joints of each class in each colour. */
-typedef struct Counts {
-    u32 of[CLASS_COUNT][JOINT_PLAIN + 1];
-} Counts;
+typedef struct JointRowCounts {
+    u32 of[CLASS_COUNT][JOINT_PGS + 1];
+} JointRowCounts;
 
 static Class class_of(const Rigid *rigid, u32 slot, u32 color)
 {
@@ -94,7 +94,7 @@ static Class class_of(const Rigid *rigid, u32 slot, u32 color)
 }
 
 /* Colours all joints of awake bodies, and counts what each colour has. */
-static void assign(Rigid *rigid, Counts *counts)
+static void assign(Rigid *rigid, JointRowCounts *counts)
 {
     JointStore *store = &rigid->joints;
     memset(counts, 0, sizeof(*counts));
@@ -104,7 +104,7 @@ static void assign(Rigid *rigid, Counts *counts)
         store->color_of[i] = NOT_SOLVED;
         if (store->tree_places[i] == JOINT_NO_SLOT && joint_bodies(rigid, i, &a, &b) &&
             (is_moved(rigid, a) || is_moved(rigid, b))) {
-            u32 color = joint_is_plain(rigid, a, b) ? JOINT_PLAIN : color_of(rigid, a, b);
+            u32 color = joint_is_pgs(rigid, a, b) ? JOINT_PGS : color_of(rigid, a, b);
             store->color_of[i] = (u8)color;
             counts->of[class_of(rigid, i, color)][color]++;
         }
@@ -120,14 +120,14 @@ static u32 wide_rows(u32 count)
 static void arrange(Rigid *rigid)
 {
     JointStore *store = &rigid->joints;
-    Counts counts;
+    JointRowCounts counts;
     assign(rigid, &counts);
-    for (u32 i = 0; i <= JOINT_PLAIN; i++) {
+    for (u32 i = 0; i <= JOINT_PGS; i++) {
         JointColor color = {store->ball_count,  wide_rows(counts.of[CLASS_BALL][i]),
                             store->hinge_count, wide_rows(counts.of[CLASS_HINGE][i]),
                             store->row_count,   counts.of[CLASS_ROW][i]};
         store->colors[i] = color;
-        if (i != JOINT_PLAIN && color.ball_count + color.hinge_count + color.row_count > 0) {
+        if (i != JOINT_PGS && color.ball_count + color.hinge_count + color.row_count > 0) {
             store->color_count = i + 1;
         }
         store->ball_count += color.ball_count;
@@ -165,9 +165,9 @@ static void prepare_rows(void *context, u32 first, u32 end, u32 worker)
     const Preparing *run = context;
     JointStore *store = &run->rigid->joints;
     for (u32 i = first; i < end; i++) {
-        bool plain = i >= store->colors[JOINT_PLAIN].row;
+        bool pgs = i >= store->colors[JOINT_PGS].row;
         joint_row_prepare(run->rigid, &store->rows[i], store->row_order[i],
-                          plain ? run->rigid->def.tick_s : run->h);
+                          pgs ? run->rigid->def.tick_s : run->h);
     }
 }
 
@@ -249,12 +249,12 @@ void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
 
 /* ---- each substep ---- */
 
-typedef enum Stage {
+typedef enum JointStage {
     STAGE_WARM_START,
     STAGE_SOLVE,
     STAGE_RELAX,     /* follows the bodies first */
     STAGE_RELAX_MORE /* ball joints only */
-} Stage;
+} JointStage;
 
 /* Loops of a stage, in this order: trees, then for each colour its balls, hinges and rows. */
 enum {
@@ -262,16 +262,16 @@ enum {
     PHASES_MAX = 1 + PHASES_OF_COLOR * (JOINT_COLORS + 1)
 };
 
-typedef struct StageRun {
+typedef struct JointStageRun {
     Rigid *rigid;
-    Stage stage;
+    JointStage stage;
     f32 h;
     bool last; /* round of ball joints */
     f32 over;  /* of ball joints in STAGE_SOLVE */
     Softness soft_ball, soft_row;
-} StageRun;
+} JointStageRun;
 
-static void run_balls(const StageRun *run, u32 first, u32 end)
+static void run_balls(const JointStageRun *run, u32 first, u32 end)
 {
     BallWide *balls = run->rigid->joints.balls;
     for (u32 i = first; i < end; i++) {
@@ -293,7 +293,7 @@ static void run_balls(const StageRun *run, u32 first, u32 end)
     }
 }
 
-static void run_hinges(const StageRun *run, u32 first, u32 end)
+static void run_hinges(const JointStageRun *run, u32 first, u32 end)
 {
     HingeWide *hinges = run->rigid->joints.hinges;
     for (u32 i = first; i < end; i++) {
@@ -312,7 +312,7 @@ static void run_hinges(const StageRun *run, u32 first, u32 end)
     }
 }
 
-static void run_rows(const StageRun *run, u32 first, u32 end)
+static void run_rows(const JointStageRun *run, u32 first, u32 end)
 {
     JointRow *rows = run->rigid->joints.rows;
     for (u32 i = first; i < end; i++) {
@@ -325,7 +325,7 @@ static void run_rows(const StageRun *run, u32 first, u32 end)
     }
 }
 
-static void run_trees(const StageRun *run, u32 first, u32 end)
+static void run_trees(const JointStageRun *run, u32 first, u32 end)
 {
     for (u32 i = first; i < end; i++) {
         const TreeGroup *group = &run->rigid->joints.tree_groups[i];
@@ -347,7 +347,7 @@ static void run_trees(const StageRun *run, u32 first, u32 end)
 static void run_phase(void *context, u32 phase, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
-    const StageRun *run = context;
+    const JointStageRun *run = context;
     if (phase == 0) {
         run_trees(run, first, end);
         return;
@@ -366,16 +366,16 @@ static void run_phase(void *context, u32 phase, u32 first, u32 end, u32 worker)
     }
 }
 
-static void run_stage(Rigid *rigid, Jobs *jobs, Stage stage, bool rows, f32 h)
+static void run_stage(Rigid *rigid, Jobs *jobs, JointStage stage, bool rows, f32 h)
 {
     JointStore *store = &rigid->joints;
-    StageRun run = {rigid,
-                    stage,
-                    h,
-                    rows,
-                    rows ? 1.0f : BALL_OVER, /* the last pass is exact for a lone joint */
-                    softness(BALL_STIFFNESS / h, JOINT_DAMPING, h),
-                    softness(JOINT_STIFFNESS / h, JOINT_DAMPING, h)};
+    JointStageRun run = {rigid,
+                         stage,
+                         h,
+                         rows,
+                         rows ? 1.0f : BALL_OVER, /* the last pass is exact for a lone joint */
+                         softness(BALL_STIFFNESS / h, JOINT_DAMPING, h),
+                         softness(JOINT_STIFFNESS / h, JOINT_DAMPING, h)};
     JobsPhase phases[PHASES_MAX];
     u32 count = 0;
     /* Trees share no moving body. */
@@ -415,34 +415,34 @@ void joint_solve(Rigid *rigid, Jobs *jobs, bool use_bias, f32 h)
     }
 }
 
-/* ---- plain bodies ---- */
+/* ---- PGS bodies ---- */
 
 /* None of these in a tick without any. */
-static JointColor plain_rows(const Rigid *rigid)
+static JointColor pgs_rows(const Rigid *rigid)
 {
     const JointStore *store = &rigid->joints;
-    return store->row_count > 0 ? store->colors[JOINT_PLAIN] : (JointColor){0};
+    return store->row_count > 0 ? store->colors[JOINT_PGS] : (JointColor){0};
 }
 
-void joint_plain_warm_start(Rigid *rigid)
+void joint_pgs_warm_start(Rigid *rigid)
 {
-    JointColor rows = plain_rows(rigid);
+    JointColor rows = pgs_rows(rigid);
     for (u32 i = 0; i < rows.row_count; i++) {
         joint_row_warm_start(rigid, &rigid->joints.rows[rows.row + i]);
     }
 }
 
-void joint_plain_count(Rigid *rigid)
+void joint_pgs_count(Rigid *rigid)
 {
-    JointColor rows = plain_rows(rigid);
+    JointColor rows = pgs_rows(rigid);
     for (u32 i = 0; i < rows.row_count; i++) {
         joint_row_count(rigid, &rigid->joints.rows[rows.row + i]);
     }
 }
 
-void joint_plain_solve(Rigid *rigid, f32 tick_s)
+void joint_pgs_solve(Rigid *rigid, f32 tick_s)
 {
-    JointColor rows = plain_rows(rigid);
+    JointColor rows = pgs_rows(rigid);
     Softness hard = {rigid->def.baumgarte / tick_s, 1.0f, 0.0f}; /* Baumgarte 1972 */
     for (u32 i = 0; i < rows.row_count; i++) {
         joint_row_solve(rigid, &rigid->joints.rows[rows.row + i], &hard, tick_s);

@@ -39,7 +39,7 @@ void joint_ball_lane(const Rigid *rigid, BallWide *row, u32 lane, u32 slot, f32 
 }
 
 /* What follows from where the bodies are. */
-SIMD_INLINE void follow(BallWide *row, const Place *a, const Place *b, f32x8 masses)
+SIMD_INLINE void follow(BallWide *row, const SidePose *a, const SidePose *b, f32x8 masses)
 {
     row->inertia_a = a->inertia;
     row->inertia_b = b->inertia;
@@ -55,7 +55,7 @@ SIMD_INLINE void follow(BallWide *row, const Place *a, const Place *b, f32x8 mas
 void joint_ball_prepare(const Rigid *rigid, BallWide *row)
 {
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
-    Place place_a = place_gather(rigid, row->a), place_b = place_gather(rigid, row->b);
+    SidePose place_a = place_gather(rigid, row->a), place_b = place_gather(rigid, row->b);
     follow(row, &place_a, &place_b, a.mass + b.mass);
     row->start_a = row->arm_a;
     row->start_b = row->arm_b;
@@ -72,14 +72,16 @@ SIMD_INLINE void apply(const BallWide *row, Side *a, Side *b, Vec3x8 impulse)
     b->velocity = vec3x8_add_scaled(b->velocity, b->mass, impulse);
     Vec3x8 moment_a = vec3x8_cross(row->arm_a, impulse);
     Vec3x8 moment_b = vec3x8_cross(row->arm_b, impulse);
-    a->spin = vec3x8_sub(a->spin, symmetric3x8_mul(&row->inertia_a, moment_a));
-    b->spin = vec3x8_add(b->spin, symmetric3x8_mul(&row->inertia_b, moment_b));
+    a->angular_velocity =
+        vec3x8_sub(a->angular_velocity, symmetric3x8_mul(&row->inertia_a, moment_a));
+    b->angular_velocity =
+        vec3x8_add(b->angular_velocity, symmetric3x8_mul(&row->inertia_b, moment_b));
 }
 
 SIMD_INLINE Vec3x8 point_speed(const BallWide *row, const Side *a, const Side *b)
 {
-    return vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, row->arm_b)),
-                      vec3x8_add(a->velocity, vec3x8_cross(a->spin, row->arm_a)));
+    return vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->angular_velocity, row->arm_b)),
+                      vec3x8_add(a->velocity, vec3x8_cross(a->angular_velocity, row->arm_a)));
 }
 
 void joint_ball_warm_start(Rigid *rigid, BallWide *row)
@@ -100,7 +102,8 @@ void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft, f32 ove
     bias = vec3x8_scale(bias, most / f32x8_max(length, most));
     if (h > 0.0f) {
         f32x8 half_h = f32x8_set(0.5f * h);
-        row->bend = point_bend(a.spin, row->arm_a, b.spin, row->arm_b, half_h);
+        row->bend =
+            point_bend(a.angular_velocity, row->arm_a, b.angular_velocity, row->arm_b, half_h);
     }
     bias = vec3x8_add(bias, row->bend);
     Vec3x8 speed = vec3x8_add(point_speed(row, &a, &b), bias);
@@ -134,7 +137,7 @@ void joint_ball_relax_more(Rigid *rigid, BallWide *row)
 void joint_ball_relax(Rigid *rigid, BallWide *row)
 {
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
-    Place place_a = place_gather(rigid, row->a), place_b = place_gather(rigid, row->b);
+    SidePose place_a = place_gather(rigid, row->a), place_b = place_gather(rigid, row->b);
     follow(row, &place_a, &place_b, a.mass + b.mass);
     row->gap =
         vec3x8_add(row->start_gap, vec3x8_sub(anchor_moved(&place_b, row->arm_b, row->start_b),

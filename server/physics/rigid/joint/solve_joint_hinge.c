@@ -89,21 +89,23 @@ void joint_hinge_lane(const Rigid *rigid, HingeWide *row, u32 lane, u32 slot, f3
 
 /* ---- what follows from the poses ---- */
 
-/* Sets up a row about the axis; returns the change of spin of b against a by a unit impulse. */
-SIMD_INLINE Vec3x8 turn_make(const HingeWide *row, Vec3x8 axis, TurnWide *turn)
+/* Sets up a row about the axis; returns the change of angular velocity of b against a by a unit
+ * impulse. */
+SIMD_INLINE Vec3x8 rotation_make(const HingeWide *row, Vec3x8 axis, RotationWide *rotation)
 {
-    Vec3x8 turn_a = symmetric3x8_mul(&row->inertia_a, axis);
-    Vec3x8 turn_b = symmetric3x8_mul(&row->inertia_b, axis);
-    Vec3x8 moved = vec3x8_add(vec3x8_cross(turn_b, row->arm_b), vec3x8_cross(turn_a, row->arm_a));
+    Vec3x8 rotation_a = symmetric3x8_mul(&row->inertia_a, axis);
+    Vec3x8 rotation_b = symmetric3x8_mul(&row->inertia_b, axis);
+    Vec3x8 moved =
+        vec3x8_add(vec3x8_cross(rotation_b, row->arm_b), vec3x8_cross(rotation_a, row->arm_a));
     Vec3x8 base = symmetric3x8_mul(&row->mass, moved);
     base = (Vec3x8){-base.x, -base.y, -base.z};
     Vec3x8 moment_a = vec3x8_add(axis, vec3x8_cross(row->arm_a, base));
     Vec3x8 moment_b = vec3x8_add(axis, vec3x8_cross(row->arm_b, base));
-    turn->axis = axis;
-    turn->base = base;
-    turn->turn_a = symmetric3x8_mul(&row->inertia_a, moment_a);
-    turn->turn_b = symmetric3x8_mul(&row->inertia_b, moment_b);
-    return vec3x8_add(turn->turn_a, turn->turn_b);
+    rotation->axis = axis;
+    rotation->base = base;
+    rotation->rotation_a = symmetric3x8_mul(&row->inertia_a, moment_a);
+    rotation->rotation_b = symmetric3x8_mul(&row->inertia_b, moment_b);
+    return vec3x8_add(rotation->rotation_a, rotation->rotation_b);
 }
 
 SIMD_INLINE f32x8 inverse_or_zero(f32x8 x)
@@ -114,7 +116,7 @@ SIMD_INLINE f32x8 inverse_or_zero(f32x8 x)
 }
 
 /* Everything from where the bodies are, but the gap and the angle. */
-SIMD_INLINE void derive(HingeWide *row, const Place *a, const Place *b, f32x8 masses)
+SIMD_INLINE void derive(HingeWide *row, const SidePose *a, const SidePose *b, f32x8 masses)
 {
     row->inertia_a = a->inertia;
     row->inertia_b = b->inertia;
@@ -131,12 +133,13 @@ SIMD_INLINE void derive(HingeWide *row, const Place *a, const Place *b, f32x8 ma
     Vec3x8 z = vec3x8_cross(x, y);
     row->x.axis = x;
     if (row->free) {
-        Vec3x8 answer = turn_make(row, x, &row->x);
-        f32x8 plain = vec3x8_dot(x, vec3x8_add(symmetric3x8_mul(&row->inertia_a, x),
-                                               symmetric3x8_mul(&row->inertia_b, x)));
-        row->response_x = f32x8_max(vec3x8_dot(x, answer), plain * 1e-5f);
+        Vec3x8 answer = rotation_make(row, x, &row->x);
+        f32x8 unpreconditioned_response =
+            vec3x8_dot(x, vec3x8_add(symmetric3x8_mul(&row->inertia_a, x),
+                                     symmetric3x8_mul(&row->inertia_b, x)));
+        row->response_x = f32x8_max(vec3x8_dot(x, answer), unpreconditioned_response * 1e-5f);
     }
-    Vec3x8 answer_y = turn_make(row, y, &row->y), answer_z = turn_make(row, z, &row->z);
+    Vec3x8 answer_y = rotation_make(row, y, &row->y), answer_z = rotation_make(row, z, &row->z);
     f32x8 yy = vec3x8_dot(y, answer_y), zz = vec3x8_dot(z, answer_z), yz = vec3x8_dot(y, answer_z);
     f32x8 s = inverse_or_zero(yy * zz - yz * yz);
     row->mass_yy = zz * s;
@@ -159,16 +162,18 @@ SIMD_INLINE void derive(HingeWide *row, const Place *a, const Place *b, f32x8 ma
 SIMD_INLINE void look_ahead(HingeWide *row, const Side *a, const Side *b, f32 h)
 {
     f32x8 half_h = f32x8_set(0.5f * h);
-    row->bend = point_bend(a->spin, row->arm_a, b->spin, row->arm_b, half_h);
-    f32x8 bend = vec3x8_dot(row->x.axis, vec3x8_sub(b->spin, a->spin)) * half_h;
-    row->bend_y = -bend * vec3x8_dot(row->z.axis, a->spin);
-    row->bend_z = bend * vec3x8_dot(row->y.axis, a->spin);
+    row->bend =
+        point_bend(a->angular_velocity, row->arm_a, b->angular_velocity, row->arm_b, half_h);
+    f32x8 bend =
+        vec3x8_dot(row->x.axis, vec3x8_sub(b->angular_velocity, a->angular_velocity)) * half_h;
+    row->bend_y = -bend * vec3x8_dot(row->z.axis, a->angular_velocity);
+    row->bend_z = bend * vec3x8_dot(row->y.axis, a->angular_velocity);
 }
 
 void joint_hinge_prepare(const Rigid *rigid, HingeWide *row)
 {
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
-    Place place_a = place_gather(rigid, row->a), place_b = place_gather(rigid, row->b);
+    SidePose place_a = place_gather(rigid, row->a), place_b = place_gather(rigid, row->b);
     derive(row, &place_a, &place_b, a.mass + b.mass);
     row->start_a = row->arm_a;
     row->start_b = row->arm_b;
@@ -183,15 +188,15 @@ void joint_hinge_prepare(const Rigid *rigid, HingeWide *row)
 
 SIMD_INLINE void follow(const Rigid *rigid, HingeWide *row, f32x8 masses)
 {
-    Place a = place_gather(rigid, row->a), b = place_gather(rigid, row->b);
-    Vec3x8 before = row->x.axis, turn = vec3x8_sub(b.turn, a.turn);
+    SidePose a = place_gather(rigid, row->a), b = place_gather(rigid, row->b);
+    Vec3x8 before = row->x.axis, rotation = vec3x8_sub(b.rotation, a.rotation);
     derive(row, &a, &b, masses);
     row->gap = vec3x8_add(row->start_gap, vec3x8_sub(anchor_moved(&b, row->arm_b, row->start_b),
                                                      anchor_moved(&a, row->arm_a, row->start_a)));
     /* The axis may turn, too: what a step adds is about the one between. */
     Vec3x8 between = vec3x8_scale(vec3x8_add(before, row->x.axis), f32x8_set(0.5f));
-    row->angle += vec3x8_dot(between, vec3x8_sub(turn, row->turn));
-    row->turn = turn;
+    row->angle += vec3x8_dot(between, vec3x8_sub(rotation, row->rotation));
+    row->rotation = rotation;
 }
 
 /* ---- each substep ---- */
@@ -202,22 +207,24 @@ SIMD_INLINE void apply_point(const HingeWide *row, Side *a, Side *b, Vec3x8 impu
     b->velocity = vec3x8_add_scaled(b->velocity, b->mass, impulse);
     Vec3x8 moment_a = vec3x8_cross(row->arm_a, impulse);
     Vec3x8 moment_b = vec3x8_cross(row->arm_b, impulse);
-    a->spin = vec3x8_sub(a->spin, symmetric3x8_mul(&row->inertia_a, moment_a));
-    b->spin = vec3x8_add(b->spin, symmetric3x8_mul(&row->inertia_b, moment_b));
+    a->angular_velocity =
+        vec3x8_sub(a->angular_velocity, symmetric3x8_mul(&row->inertia_a, moment_a));
+    b->angular_velocity =
+        vec3x8_add(b->angular_velocity, symmetric3x8_mul(&row->inertia_b, moment_b));
 }
 
-SIMD_INLINE void apply_turn(const TurnWide *turn, Side *a, Side *b, f32x8 impulse)
+SIMD_INLINE void apply_rotation(const RotationWide *rotation, Side *a, Side *b, f32x8 impulse)
 {
-    Vec3x8 push = vec3x8_scale(turn->base, impulse);
+    Vec3x8 push = vec3x8_scale(rotation->base, impulse);
     a->velocity = vec3x8_sub_scaled(a->velocity, a->mass, push);
     b->velocity = vec3x8_add_scaled(b->velocity, b->mass, push);
-    a->spin = vec3x8_sub_scaled(a->spin, impulse, turn->turn_a);
-    b->spin = vec3x8_add_scaled(b->spin, impulse, turn->turn_b);
+    a->angular_velocity = vec3x8_sub_scaled(a->angular_velocity, impulse, rotation->rotation_a);
+    b->angular_velocity = vec3x8_add_scaled(b->angular_velocity, impulse, rotation->rotation_b);
 }
 
-SIMD_INLINE f32x8 turn_speed(const TurnWide *turn, const Side *a, const Side *b)
+SIMD_INLINE f32x8 rotation_speed(const RotationWide *rotation, const Side *a, const Side *b)
 {
-    return vec3x8_dot(turn->axis, vec3x8_sub(b->spin, a->spin));
+    return vec3x8_dot(rotation->axis, vec3x8_sub(b->angular_velocity, a->angular_velocity));
 }
 
 SIMD_INLINE void solve_point(HingeWide *row, Side *a, Side *b, const Softness *soft, f32 ahead)
@@ -226,8 +233,9 @@ SIMD_INLINE void solve_point(HingeWide *row, Side *a, Side *b, const Softness *s
     f32x8 length = f32x8_sqrt(vec3x8_dot(bias, bias)), most = f32x8_set(JOINT_PUSH_M_S);
     bias = vec3x8_scale(bias, most / f32x8_max(length, most));
     bias = vec3x8_add_scaled(bias, f32x8_set(ahead), row->bend);
-    Vec3x8 speed = vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, row->arm_b)),
-                              vec3x8_add(a->velocity, vec3x8_cross(a->spin, row->arm_a)));
+    Vec3x8 speed =
+        vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->angular_velocity, row->arm_b)),
+                   vec3x8_add(a->velocity, vec3x8_cross(a->angular_velocity, row->arm_a)));
     Vec3x8 change = symmetric3x8_mul(&row->mass, vec3x8_add(speed, bias));
     Vec3x8 kept = vec3x8_scale(row->linear, f32x8_set(1.0f - soft->impulse_scale));
     Vec3x8 sum = vec3x8_sub_scaled(kept, f32x8_set(soft->mass_scale), change);
@@ -241,50 +249,50 @@ SIMD_INLINE void solve_spring(HingeWide *row, Side *a, Side *b, f32x8 h)
 {
     f32x8 one = f32x8_set(1.0f), zero = f32x8_set(0.0f);
     f32x8 mass = f32x8_select(row->free_mass > zero, row->free_mass, one);
-    f32x8 speed = turn_speed(&row->x, a, b) - row->spring / mass;
+    f32x8 speed = rotation_speed(&row->x, a, b) - row->spring / mass;
     f32x8 sum = -(h * row->stiffness * (row->angle - row->rest) + row->damping * speed);
     sum = f32x8_and(row->sprung, sum);
-    apply_turn(&row->x, a, b, sum - row->spring);
+    apply_rotation(&row->x, a, b, sum - row->spring);
     row->spring = sum;
 }
 
 SIMD_INLINE void solve_motor(HingeWide *row, Side *a, Side *b, f32x8 mass)
 {
-    f32x8 sum = row->motor + mass * (row->speed - turn_speed(&row->x, a, b));
+    f32x8 sum = row->motor + mass * (row->speed - rotation_speed(&row->x, a, b));
     sum = f32x8_min(f32x8_max(sum, -row->motor_max), row->motor_max);
     sum = f32x8_and(row->driven, sum);
-    apply_turn(&row->x, a, b, sum - row->motor);
+    apply_rotation(&row->x, a, b, sum - row->motor);
     row->motor = sum;
 }
 
 /* Room that is left, and the impulse that keeps it; sign −1 for the upper limit. */
-SIMD_INLINE void solve_limit(HingeWide *row, Side *a, Side *b, f32x8 mass, f32x8 room, f32 sign,
+SIMD_INLINE void solve_limit(HingeWide *row, Side *a, Side *b, f32x8 mass, f32x8 capacity, f32 sign,
                              f32x8 *impulse, i32x8 active, i32x8 locked, const Softness *soft,
                              f32 inverse_h)
 {
     f32x8 zero = f32x8_set(0.0f), most = f32x8_set(JOINT_PUSH_RAD_S);
-    i32x8 apart = (room > zero) & ~locked;
-    f32x8 push = f32x8_min(f32x8_max(room * soft->bias_rate, -most), most);
-    f32x8 bias = f32x8_select(apart, room * inverse_h, push);
+    i32x8 apart = (capacity > zero) & ~locked;
+    f32x8 push = f32x8_min(f32x8_max(capacity * soft->bias_rate, -most), most);
+    f32x8 bias = f32x8_select(apart, capacity * inverse_h, push);
     f32x8 mass_scale = f32x8_select(apart, f32x8_set(1.0f), f32x8_set(soft->mass_scale));
     f32x8 impulse_scale = f32x8_select(apart, zero, f32x8_set(soft->impulse_scale));
-    f32x8 speed = sign * turn_speed(&row->x, a, b);
+    f32x8 speed = sign * rotation_speed(&row->x, a, b);
     f32x8 sum = *impulse - mass_scale * mass * (speed + bias) - impulse_scale * *impulse;
     sum = f32x8_select(locked, sum, f32x8_max(sum, zero));
     sum = f32x8_and(active, sum);
-    apply_turn(&row->x, a, b, sign * (sum - *impulse));
+    apply_rotation(&row->x, a, b, sign * (sum - *impulse));
     *impulse = sum;
 }
 
 SIMD_INLINE void solve_locked(HingeWide *row, Side *a, Side *b, const Softness *soft, f32 ahead)
 {
     f32x8 rate = f32x8_set(soft->bias_rate), kept = f32x8_set(1.0f - soft->impulse_scale);
-    f32x8 u = turn_speed(&row->y, a, b) + rate * row->error_y + ahead * row->bend_y;
-    f32x8 v = turn_speed(&row->z, a, b) + rate * row->error_z + ahead * row->bend_z;
+    f32x8 u = rotation_speed(&row->y, a, b) + rate * row->error_y + ahead * row->bend_y;
+    f32x8 v = rotation_speed(&row->z, a, b) + rate * row->error_z + ahead * row->bend_z;
     f32x8 y = kept * row->about_y - soft->mass_scale * (row->mass_yy * u + row->mass_yz * v);
     f32x8 z = kept * row->about_z - soft->mass_scale * (row->mass_yz * u + row->mass_zz * v);
-    apply_turn(&row->y, a, b, y - row->about_y);
-    apply_turn(&row->z, a, b, z - row->about_z);
+    apply_rotation(&row->y, a, b, y - row->about_y);
+    apply_rotation(&row->z, a, b, z - row->about_z);
     row->about_y = y;
     row->about_z = z;
 }
@@ -341,8 +349,8 @@ void joint_hinge_warm_start(Rigid *rigid, const HingeWide *row)
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
     apply_point(row, &a, &b, force_of(row));
     Vec3x8 moment = moment_of(row);
-    a.spin = vec3x8_sub(a.spin, symmetric3x8_mul(&row->inertia_a, moment));
-    b.spin = vec3x8_add(b.spin, symmetric3x8_mul(&row->inertia_b, moment));
+    a.angular_velocity = vec3x8_sub(a.angular_velocity, symmetric3x8_mul(&row->inertia_a, moment));
+    b.angular_velocity = vec3x8_add(b.angular_velocity, symmetric3x8_mul(&row->inertia_b, moment));
     side_scatter(rigid->states, row->a, &a);
     side_scatter(rigid->states, row->b, &b);
 }

@@ -50,7 +50,7 @@ static f32 product_trace(const Symmetric3 *a, const Symmetric3 *b)
 static bool may_shake(const Rigid *rigid, u32 slot, f32 h)
 {
     const Symmetric3 *i = &rigid->inertias[slot];
-    f32 step = body_is_plain(rigid, slot) ? rigid->def.tick_s : h;
+    f32 step = body_is_pgs(rigid, slot) ? rigid->def.tick_s : h;
     /* 1 % for what rounding adds. */
     return 0.505f * step * step * rigid->joints.loads[slot] * (i->xx + i->yy + i->zz) > FREE_SWING;
 }
@@ -157,9 +157,9 @@ static void find_held(const Rigid *rigid, u8 *held)
             held[c->a] = held[c->b] = 1;
         }
     }
-    for (u32 i = 0; i < rigid->grip_count; i++) {
-        if (rigid->grips[i].live && rigid->grips[i].body.slot < rigid->slots) {
-            held[rigid->grips[i].body.slot] = 1;
+    for (u32 i = 0; i < rigid->grab_count; i++) {
+        if (rigid->grabs[i].live && rigid->grabs[i].body.slot < rigid->slots) {
+            held[rigid->grabs[i].body.slot] = 1;
         }
     }
     for (u32 i = 0; i < store->slots; i++) {
@@ -212,7 +212,7 @@ static void slow_range(void *context, u32 first, u32 end, u32 worker)
         u32 slot = run->bodies[i];
         const Symmetric3 *stiffness = &store->stiffness[slot];
         /* The mean of (ω h)² about the two axes across the arm. */
-        f32 step = body_is_plain(rigid, slot) ? rigid->def.tick_s : run->h;
+        f32 step = body_is_pgs(rigid, slot) ? rigid->def.tick_s : run->h;
         f32 swing = 0.5f * step * step * product_trace(stiffness, &rigid->inertias[slot]);
         if (swing > FREE_SWING) {
             Symmetric3 inertia = symmetric_inverse(&rigid->inertias[slot]);

@@ -100,7 +100,7 @@ static void subtract_pair(f64 out[PAIR], const f64 a[PAIR], const f64 b[PAIR])
 }
 
 /* a of six rows becomes b aᵀ. */
-static void turn_over(f64 a[PAIR], const f64 b[PAIR])
+static void rotation_over(f64 a[PAIR], const f64 b[PAIR])
 {
     f64 across[PAIR], out[PAIR] = {0};
     for (u32 i = 0; i < PAIR; i++) {
@@ -189,23 +189,23 @@ static void row_hold(const Ring *r, u32 place, f64 out[ENTRIES])
     multiply(part, p, out);
 }
 
-/* Adds Jᵀ H J of the sides of two bodies: lines, then spins. */
-static void add_pair(f64 out[PAIR], const f64 hold[ENTRIES], f64 line_a, const f64 turn_a[ENTRIES],
-                     f64 line_b, const f64 turn_b[ENTRIES])
+/* Adds Jᵀ H J of the sides of two bodies: lines, then angular velocities. */
+static void add_pair(f64 out[PAIR], const f64 hold[ENTRIES], f64 line_a,
+                     const f64 rotation_a[ENTRIES], f64 line_b, const f64 rotation_b[ENTRIES])
 {
-    f64 turned[ENTRIES];
-    multiply(hold, turn_b, turned);
+    f64 rotated[ENTRIES];
+    multiply(hold, rotation_b, rotated);
     for (u32 i = 0; i < 3; i++) {
         for (u32 j = 0; j < 3; j++) {
-            f64 line = 0.0, spin = 0.0;
+            f64 line = 0.0, angular_velocity = 0.0;
             for (u32 k = 0; k < 3; k++) {
-                line += turn_a[3 * k + i] * hold[3 * k + j];
-                spin += turn_a[3 * k + i] * turned[3 * k + j];
+                line += rotation_a[3 * k + i] * hold[3 * k + j];
+                angular_velocity += rotation_a[3 * k + i] * rotated[3 * k + j];
             }
             out[SIX * i + j] += line_a * line_b * hold[3 * i + j];
-            out[SIX * i + j + 3] += line_a * turned[3 * i + j];
+            out[SIX * i + j + 3] += line_a * rotated[3 * i + j];
             out[SIX * (i + 3) + j] += line_b * line;
-            out[SIX * (i + 3) + j + 3] += spin;
+            out[SIX * (i + 3) + j + 3] += angular_velocity;
         }
     }
 }
@@ -214,21 +214,21 @@ static void row_add(const Ring *r, u32 place)
 {
     const TreeLinks *links = &r->trees->joints[place].links;
     u32 own = r->trees->own_count, a = links->body_a, b = links->body_b;
-    f64 *hold = &r->holds[ENTRIES * place], turn_a[ENTRIES], turn_b[ENTRIES];
+    f64 *hold = &r->holds[ENTRIES * place], rotation_a[ENTRIES], rotation_b[ENTRIES];
     row_hold(r, place, hold);
-    f64 line_a = spin_part(r->trees, r->lane, place, a, turn_a);
-    f64 line_b = spin_part(r->trees, r->lane, place, b, turn_b);
+    f64 line_a = angular_part(r->trees, r->lane, place, a, rotation_a);
+    f64 line_b = angular_part(r->trees, r->lane, place, b, rotation_b);
     if (a < own) {
-        add_pair(block_at(r, a, a), hold, line_a, turn_a, line_a, turn_a);
+        add_pair(block_at(r, a, a), hold, line_a, rotation_a, line_a, rotation_a);
     }
     if (b < own) {
-        add_pair(block_at(r, b, b), hold, line_b, turn_b, line_b, turn_b);
+        add_pair(block_at(r, b, b), hold, line_b, rotation_b, line_b, rotation_b);
     }
     if (a < own && b < own) {
         if (a > b) {
-            add_pair(block_at(r, a, b), hold, line_a, turn_a, line_b, turn_b);
+            add_pair(block_at(r, a, b), hold, line_a, rotation_a, line_b, rotation_b);
         } else {
-            add_pair(block_at(r, b, a), hold, line_b, turn_b, line_a, turn_a);
+            add_pair(block_at(r, b, a), hold, line_b, rotation_b, line_a, rotation_a);
         }
     }
 }
@@ -248,7 +248,7 @@ static void row_factor(const Ring *r, u32 i)
     for (u32 j = first; j < i; j++) {
         f64 *out = block_at(r, i, j);
         memcpy(whole, out, sizeof(whole));
-        turn_over(out, block_at(r, j, j));
+        rotation_over(out, block_at(r, j, j));
         subtract_pair(d, whole, out);
     }
     invert_pair(d);
@@ -279,11 +279,11 @@ static void push(const Ring *r, u32 place, u32 body, const f64 x[3])
     if (body >= r->trees->own_count) {
         return;
     }
-    f64 turn[ENTRIES], *out = &r->moves[SIX * body];
-    f64 line = spin_part(r->trees, r->lane, place, body, turn);
+    f64 rotation[ENTRIES], *out = &r->moves[SIX * body];
+    f64 line = angular_part(r->trees, r->lane, place, body, rotation);
     for (u32 i = 0; i < 3; i++) {
         out[i] += line * x[i];
-        out[i + 3] += turn[i] * x[0] + turn[3 + i] * x[1] + turn[6 + i] * x[2];
+        out[i + 3] += rotation[i] * x[0] + rotation[3 + i] * x[1] + rotation[6 + i] * x[2];
     }
 }
 
@@ -293,12 +293,12 @@ static void take_speed(const Ring *r, u32 place, u32 body, f64 speed[3])
     if (body >= r->trees->own_count) {
         return;
     }
-    f64 turn[ENTRIES];
+    f64 rotation[ENTRIES];
     const f64 *u = &r->moves[SIX * body];
-    f64 line = spin_part(r->trees, r->lane, place, body, turn);
+    f64 line = angular_part(r->trees, r->lane, place, body, rotation);
     for (u32 i = 0; i < 3; i++) {
-        speed[i] -=
-            line * u[i] + turn[3 * i] * u[3] + turn[3 * i + 1] * u[4] + turn[3 * i + 2] * u[5];
+        speed[i] -= line * u[i] + rotation[3 * i] * u[3] + rotation[3 * i + 1] * u[4] +
+                    rotation[3 * i + 2] * u[5];
     }
 }
 

@@ -179,7 +179,7 @@ static bool number_bodies(Rigid *rigid)
 {
     JointStore *store = &rigid->joints;
     RingBlow *blow = store->blow;
-    bool room = true;
+    bool capacity = true;
     for (u32 i = 0; i < blow->ring_count; i++) {
         BlowRing *ring = &blow->rings[i];
         u32 count;
@@ -187,7 +187,7 @@ static bool number_bodies(Rigid *rigid)
         ring->first = blow->body_count;
         for (u32 k = 0; k < count; k++) {
             if (store->ring_places[slots[k]] == PLACE_TOUCHED) {
-                room = room && body_add(rigid, slots[k], i, k);
+                capacity = capacity && body_add(rigid, slots[k], i, k);
             }
         }
         ring->touched = blow->body_count - ring->first;
@@ -202,12 +202,12 @@ static bool number_bodies(Rigid *rigid)
                 continue;
             }
             if (store->ring_places[slots[side]] < PLACE_FIRST) {
-                room = room && body_add(rigid, slots[side], NO_RING, 0);
+                capacity = capacity && body_add(rigid, slots[side], NO_RING, 0);
             }
             contact->sides[side] = store->ring_places[slots[side]] - PLACE_FIRST;
         }
     }
-    return room;
+    return capacity;
 }
 
 /* ---- how rings answer ---- */

@@ -30,7 +30,7 @@ typedef struct Sides {
 typedef struct Axis {
     Vec3 line, lever_a, lever_b; /* measured; line zero: an angle */
     Vec3 push;                   /* impulse */
-    Vec3 turn_a, turn_b;         /* I⁻¹ of the moment */
+    Vec3 rotation_a, rotation_b; /* I⁻¹ of the moment */
     f32 response;                /* speed that a unit impulse gives */
 } Axis;
 
@@ -50,9 +50,9 @@ static inline Sides sides_read(const Rigid *rigid, const JointRow *row)
 {
     const BodyState *a = state_of(rigid, row->a), *b = state_of(rigid, row->b);
     return (Sides){a->velocity,
-                   a->spin,
+                   a->angular_velocity,
                    b->velocity,
-                   b->spin,
+                   b->angular_velocity,
                    a->inverse_mass,
                    b->inverse_mass,
                    inertia_of(rigid, row->a),
@@ -63,11 +63,11 @@ static inline void sides_write(Rigid *rigid, const JointRow *row, const Sides *s
 {
     if (sides->ma > 0.0f) {
         rigid->states[row->a].velocity = sides->va;
-        rigid->states[row->a].spin = sides->wa;
+        rigid->states[row->a].angular_velocity = sides->wa;
     }
     if (sides->mb > 0.0f) {
         rigid->states[row->b].velocity = sides->vb;
-        rigid->states[row->b].spin = sides->wb;
+        rigid->states[row->b].angular_velocity = sides->wb;
     }
 }
 
@@ -89,7 +89,7 @@ static inline JointPose pose_now(const Rigid *rigid, const JointRow *row)
     pose.gap = vec3_add(row->start_gap, vec3_sub(moved_b, moved_a));
     pose.frame_a = quat_mul(qa, row->local_frame_a);
     pose.frame_b = quat_mul(qb, row->local_frame_b);
-    pose.turn = vec3_sub(b->turn, a->turn);
+    pose.rotation = vec3_sub(b->rotation, a->rotation);
     pose.value = row->pose.value;
     return pose;
 }
@@ -109,7 +109,7 @@ static inline Vec3 axis_z(Quat q)
 
 /* ---- rows ---- */
 
-static inline Symmetric3 turn_response(const Sides *sides)
+static inline Symmetric3 rotation_response(const Sides *sides)
 {
     return symmetric_add(*sides->ia, *sides->ib);
 }
@@ -124,7 +124,7 @@ static Axis axis_make(const Sides *sides, Vec3 line, Vec3 lever_a, Vec3 lever_b)
                  symmetric_mul(sides->ib, lever_b),
                  0.0f};
     axis.response = (sides->ma + sides->mb) * vec3_length_squared(line) +
-                    vec3_dot(lever_a, axis.turn_a) + vec3_dot(lever_b, axis.turn_b);
+                    vec3_dot(lever_a, axis.rotation_a) + vec3_dot(lever_b, axis.rotation_b);
     return axis;
 }
 /* Along `line` through both anchors; a's lever reaches to b's anchor, where the line ends. */
@@ -138,19 +138,20 @@ static Axis axis_of_line(const Sides *sides, const JointPose *pose, Vec3 line)
 static Vec3 share_of_point(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
                            Vec3 moment)
 {
-    Vec3 turn_a = symmetric_mul(sides->ia, moment), turn_b = symmetric_mul(sides->ib, moment);
-    Vec3 moved = vec3_add(vec3_cross(turn_b, pose->arm_b), vec3_cross(turn_a, pose->arm_a));
+    Vec3 rotation_a = symmetric_mul(sides->ia, moment),
+         rotation_b = symmetric_mul(sides->ib, moment);
+    Vec3 moved = vec3_add(vec3_cross(rotation_b, pose->arm_b), vec3_cross(rotation_a, pose->arm_a));
     return vec3_neg(symmetric_mul(mass, moved));
 }
-/* The moment that leaves the spin of b against a when the force acts at b's anchor; `mass` is the
- * inverse of the response to it. */
-static Vec3 share_of_turn(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
-                          Vec3 force)
+/* The moment that leaves the angular velocity of b against a when the force acts at b's anchor;
+ * `mass` is the inverse of the response to it. */
+static Vec3 share_of_rotation(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
+                              Vec3 force)
 {
     Vec3 reach = vec3_add(pose->arm_a, pose->gap);
-    Vec3 turn_a = symmetric_mul(sides->ia, vec3_cross(reach, force));
-    Vec3 turn_b = symmetric_mul(sides->ib, vec3_cross(pose->arm_b, force));
-    return vec3_neg(symmetric_mul(mass, vec3_add(turn_a, turn_b)));
+    Vec3 rotation_a = symmetric_mul(sides->ia, vec3_cross(reach, force));
+    Vec3 rotation_b = symmetric_mul(sides->ib, vec3_cross(pose->arm_b, force));
+    return vec3_neg(symmetric_mul(mass, vec3_add(rotation_a, rotation_b)));
 }
 /* About `about`, leaving the speed of the point. */
 static Axis axis_over_point(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
@@ -166,22 +167,24 @@ static Axis axis_over_point(const Sides *sides, const JointPose *pose, const Sym
                  symmetric_mul(sides->ia, moment_a),
                  symmetric_mul(sides->ib, moment_b),
                  0.0f};
-    Symmetric3 turn = turn_response(sides);
-    f32 plain = vec3_dot(about, symmetric_mul(&turn, about));
+    Symmetric3 rotation = rotation_response(sides);
+    f32 plain = vec3_dot(about, symmetric_mul(&rotation, about));
     /* Rounding must not make a joint's own lever arm infinitely heavy. */
-    axis.response = f32_max(vec3_dot(about, vec3_add(axis.turn_a, axis.turn_b)), plain * 1e-5f);
+    axis.response =
+        f32_max(vec3_dot(about, vec3_add(axis.rotation_a, axis.rotation_b)), plain * 1e-5f);
     return axis;
 }
-/* Along `line`, leaving the spin of b against a. */
-static Axis axis_over_turn(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
-                           Vec3 line)
+/* Along `line`, leaving the angular velocity of b against a. */
+static Axis axis_over_rotation(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
+                               Vec3 line)
 {
     Axis axis = axis_of_line(sides, pose, line);
-    Vec3 base = share_of_turn(sides, pose, mass, line);
-    axis.turn_a = vec3_add(axis.turn_a, symmetric_mul(sides->ia, base));
-    axis.turn_b = vec3_add(axis.turn_b, symmetric_mul(sides->ib, base));
+    Vec3 base = share_of_rotation(sides, pose, mass, line);
+    axis.rotation_a = vec3_add(axis.rotation_a, symmetric_mul(sides->ia, base));
+    axis.rotation_b = vec3_add(axis.rotation_b, symmetric_mul(sides->ib, base));
     axis.response = (sides->ma + sides->mb) * vec3_length_squared(line) +
-                    vec3_dot(axis.lever_a, axis.turn_a) + vec3_dot(axis.lever_b, axis.turn_b);
+                    vec3_dot(axis.lever_a, axis.rotation_a) +
+                    vec3_dot(axis.lever_b, axis.rotation_b);
     return axis;
 }
 static inline f32 axis_speed(const Sides *sides, const Axis *axis)
@@ -192,9 +195,9 @@ static inline f32 axis_speed(const Sides *sides, const Axis *axis)
 static inline void axis_apply(Sides *sides, const Axis *axis, f32 impulse)
 {
     sides->va = vec3_add_scaled(sides->va, -impulse * sides->ma, axis->push);
-    sides->wa = vec3_add_scaled(sides->wa, -impulse, axis->turn_a);
+    sides->wa = vec3_add_scaled(sides->wa, -impulse, axis->rotation_a);
     sides->vb = vec3_add_scaled(sides->vb, impulse * sides->mb, axis->push);
-    sides->wb = vec3_add_scaled(sides->wb, impulse, axis->turn_b);
+    sides->wb = vec3_add_scaled(sides->wb, impulse, axis->rotation_b);
 }
 static inline void apply_point(Sides *sides, Vec3 arm_a, Vec3 arm_b, Vec3 impulse)
 {
@@ -258,14 +261,14 @@ static void solve_motor(const JointRow *row, JointLoad *impulse, Sides *sides, c
 }
 
 /* The room left is ≥ 0 (or, two-sided, = 0); `sign` −1 for an upper limit. */
-static void solve_limit(f32 *impulse, Sides *sides, const Axis *axis, f32 room, f32 sign,
+static void solve_limit(f32 *impulse, Sides *sides, const Axis *axis, f32 capacity, f32 sign,
                         bool two_sided, const Softness *soft, f32 push_max, f32 h)
 {
     f32 bias = 0.0f, mass_scale = 1.0f, impulse_scale = 0.0f;
-    if (room > 0.0f && !two_sided) {
-        bias = room / h;
+    if (capacity > 0.0f && !two_sided) {
+        bias = capacity / h;
     } else if (soft) {
-        bias = f32_clamp(soft->bias_rate * room, -push_max, push_max);
+        bias = f32_clamp(soft->bias_rate * capacity, -push_max, push_max);
         mass_scale = soft->mass_scale;
         impulse_scale = soft->impulse_scale;
     }
@@ -334,7 +337,7 @@ static bool free_axis(JointRow *row, const Sides *sides, const JointPose *pose,
         *axis = axis_over_point(sides, pose, block, twist_axis(pose));
         break;
     case JOINT_SLIDER:
-        *axis = axis_over_turn(sides, pose, block, axis_x(pose->frame_a));
+        *axis = axis_over_rotation(sides, pose, block, axis_x(pose->frame_a));
         *value = vec3_dot(axis->line, pose->gap);
         return true;
     case JOINT_DISTANCE:
@@ -363,7 +366,7 @@ static void row_follow(const Rigid *rigid, JointRow *row)
         bool hinge = row->kind == JOINT_HINGE;
         Vec3 before = hinge ? axis_x(row->pose.frame_a) : twist_axis(&row->pose);
         Vec3 after = hinge ? axis_x(pose.frame_a) : twist_axis(&pose);
-        Vec3 step = vec3_sub(pose.turn, row->pose.turn);
+        Vec3 step = vec3_sub(pose.rotation, row->pose.rotation);
         pose.value += 0.5f * vec3_dot(vec3_add(before, after), step);
     }
     row->pose = pose;
@@ -407,7 +410,7 @@ static void solve_weld(JointRow *row, Sides *sides, const JointPose *pose, const
     Axis x = axis_over_point(sides, pose, block, vec3(1.0f, 0.0f, 0.0f));
     Axis y = axis_over_point(sides, pose, block, vec3(0.0f, 1.0f, 0.0f));
     Axis z = axis_over_point(sides, pose, block, vec3(0.0f, 0.0f, 1.0f));
-    Vec3 rx = vec3_add(x.turn_a, x.turn_b), ry = vec3_add(y.turn_a, y.turn_b);
+    Vec3 rx = vec3_add(x.rotation_a, x.rotation_b), ry = vec3_add(y.rotation_a, y.rotation_b);
     Symmetric3 k = {x.response, y.response, z.response, rx.y, rx.z, ry.z};
     Symmetric3 mass = symmetric_inverse(&k);
     Vec3 bias = limited(vec3_scale(frame_error(pose), s->bias_rate), JOINT_PUSH_RAD_S);
@@ -451,7 +454,7 @@ static void solve_axes(JointRow *row, Sides *sides, const JointPose *pose, const
     Axis about_y = axis_over_point(sides, pose, block, y);
     Axis about_z = axis_over_point(sides, pose, block, z);
     Vec3 bias = limited(vec3_scale(error, s->bias_rate), JOINT_PUSH_RAD_S);
-    f32 coupling = vec3_dot(y, vec3_add(about_z.turn_a, about_z.turn_b));
+    f32 coupling = vec3_dot(y, vec3_add(about_z.rotation_a, about_z.rotation_b));
     solve_two(&about_y, &about_z, coupling, sides, vec3_dot(y, bias), vec3_dot(z, bias),
               &row->impulse.angular.y, &row->impulse.angular.z, s);
 }
@@ -487,10 +490,11 @@ static void solve_swing(JointRow *row, Sides *sides, const JointPose *pose, cons
         return;
     }
     /* sin and cos of the room: no arc is needed where it is small, which is where it matters. */
-    f32 room = row->sin_swing * cosine - row->cos_swing * sine;
+    f32 capacity = row->sin_swing * cosine - row->cos_swing * sine;
     f32 other = row->cos_swing * cosine + row->sin_swing * sine;
-    room = other > 0.0f ? room : (room < 0.0f ? -1.0f : 1.0f);
-    solve_limit(&row->impulse.swing, sides, &axis, room, -1.0f, false, soft, JOINT_PUSH_RAD_S, h);
+    capacity = other > 0.0f ? capacity : (capacity < 0.0f ? -1.0f : 1.0f);
+    solve_limit(&row->impulse.swing, sides, &axis, capacity, -1.0f, false, soft, JOINT_PUSH_RAD_S,
+                h);
 }
 
 /* ---- locked points ---- */
@@ -511,11 +515,12 @@ static void solve_track(JointRow *row, Sides *sides, const JointPose *pose, cons
                         const Softness *s)
 {
     Vec3 y = axis_y(pose->frame_a), z = axis_z(pose->frame_a);
-    Axis on_y = axis_over_turn(sides, pose, block, y);
-    Axis on_z = axis_over_turn(sides, pose, block, z);
+    Axis on_y = axis_over_rotation(sides, pose, block, y);
+    Axis on_z = axis_over_rotation(sides, pose, block, z);
     f32 by = f32_clamp(s->bias_rate * vec3_dot(y, pose->gap), -JOINT_PUSH_M_S, JOINT_PUSH_M_S);
     f32 bz = f32_clamp(s->bias_rate * vec3_dot(z, pose->gap), -JOINT_PUSH_M_S, JOINT_PUSH_M_S);
-    f32 coupling = vec3_dot(on_y.lever_a, on_z.turn_a) + vec3_dot(on_y.lever_b, on_z.turn_b);
+    f32 coupling =
+        vec3_dot(on_y.lever_a, on_z.rotation_a) + vec3_dot(on_y.lever_b, on_z.rotation_b);
     solve_two(&on_y, &on_z, coupling, sides, by, bz, &row->impulse.linear.y, &row->impulse.linear.z,
               s);
 }
@@ -530,8 +535,8 @@ static void solve_drive(JointRow *row, Sides *sides, const JointPose *pose, bool
         }
         s = &row->soft;
     }
-    Vec3 target = quat_rotate(pose->frame_a, row->motor_spin);
-    Symmetric3 k = turn_response(sides);
+    Vec3 target = quat_rotate(pose->frame_a, row->motor_angular_velocity);
+    Symmetric3 k = rotation_response(sides);
     Symmetric3 mass = symmetric_inverse(&k);
     Vec3 speed = vec3_sub(vec3_sub(sides->wb, sides->wa), target);
     speed = vec3_add_scaled(speed, s->bias_rate, frame_error(pose));
@@ -567,7 +572,7 @@ static Symmetric3 block_mass(const JointRow *row, const Sides *sides, const Join
 {
     Symmetric3 k = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
     if (row->kind == JOINT_SLIDER) {
-        k = turn_response(sides);
+        k = rotation_response(sides);
     } else if (row->kind != JOINT_DISTANCE && row->kind != JOINT_SPRING) {
         k = point_response(sides, pose->arm_a, pose->arm_b);
     }
@@ -651,7 +656,7 @@ static void row_impulse(const JointRow *row, const Sides *sides, const JointPose
     }
     Symmetric3 block = block_mass(row, sides, pose);
     if (row->kind == JOINT_SLIDER) {
-        *moment = vec3_add(*moment, share_of_turn(sides, pose, &block, *force));
+        *moment = vec3_add(*moment, share_of_rotation(sides, pose, &block, *force));
     } else if (is_over_point(row->kind)) {
         *force = vec3_add(*force, share_of_point(sides, pose, &block, *moment));
     }
@@ -758,7 +763,7 @@ void joint_row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h)
     row->impulse_max = def->force_max * h;
     row->torque_impulse_max = def->torque_max * h;
     row->motor_velocity = def->motor_velocity;
-    row->motor_spin = def->motor_spin;
+    row->motor_angular_velocity = def->motor_angular_velocity;
     row->impulse = load_scale(&joint->load, h);
     if (def->kind == JOINT_CONE_TWIST) {
         f64 sine, cosine;
@@ -803,7 +808,7 @@ void joint_row_store(Rigid *rigid, const JointRow *row, f32 tick_s)
 {
     Joint *joint = &rigid->joints.joints[row->joint];
     JointPose pose = pose_now(rigid, row);
-    bool plain = joint_is_plain(rigid, row->a, row->b);
+    bool plain = joint_is_pgs(rigid, row->a, row->b);
     joint->load = load_scale(&row->impulse, plain ? 1.0f / tick_s : (f32)rigid->substeps / tick_s);
     joint->force = vec3_scale(row->sum_force, 1.0f / tick_s);
     joint->torque = vec3_scale(row->sum_moment, 1.0f / tick_s);

@@ -55,11 +55,11 @@ static TreeKind point_of(JointKind kind)
     return kind == JOINT_SLIDER ? TREE_TRACK : (kind == JOINT_DISTANCE ? TREE_ROD : TREE_POINT);
 }
 
-static TreeKind turn_of(JointKind kind)
+static TreeKind rotation_of(JointKind kind)
 {
     return kind == JOINT_FIXED || kind == JOINT_SLIDER
-               ? TREE_TURN
-               : (kind == JOINT_HINGE ? TREE_TURN_AXIS : TREE_TURN_CROSS);
+               ? TREE_ROTATION
+               : (kind == JOINT_HINGE ? TREE_ROTATION_AXIS : TREE_ROTATION_CROSS);
 }
 
 /* Lists of the joints of trees at each body, ascending. links[2 j] and links[2 j + 1] follow joint
@@ -70,7 +70,7 @@ static void list_joints(Rigid *rigid)
     for (u32 i = 0; i < rigid->slots; i++) {
         const Body *body = &rigid->bodies[i];
         bool is_free =
-            body->motion == BODY_DYNAMIC && body_is_active(body) && !(body->flags & BODY_PLAIN);
+            body->motion == BODY_DYNAMIC && body_is_active(body) && !(body->flags & BODY_PGS);
         store->body_seen[i] = is_free ? BODY_FREE : BODY_HELD;
         store->body_heads[i] = JOINT_NO_SLOT;
     }
@@ -79,7 +79,7 @@ static void list_joints(Rigid *rigid)
         store->tree_places[i] = JOINT_NO_SLOT;
         if (blocks_of(&store->joints[i].def) == 0 ||
             !joint_bodies(rigid, i, &sides[0], &sides[1]) ||
-            joint_is_plain(rigid, sides[0], sides[1])) {
+            joint_is_pgs(rigid, sides[0], sides[1])) {
             continue;
         }
         for (u32 n = 0; n < 2; n++) {
@@ -149,7 +149,7 @@ static void tree_add(JointStore *store, u32 slot, u32 body, u32 other, u32 upper
         TreeJoint *rows = &store->tree_joints[store->tree_joint_count++];
         memset(rows, 0, sizeof(*rows));
         rows->joint = slot;
-        rows->links.kind = i == 0 ? point_of(def->kind) : turn_of(def->kind);
+        rows->links.kind = i == 0 ? point_of(def->kind) : rotation_of(def->kind);
         rows->links.sprung = i == 1 && (def->flags & JOINT_SPRUNG) &&
                              (def->kind == JOINT_HINGE || def->kind == JOINT_SLIDER);
         rows->links.body_a = is_a ? place : other;

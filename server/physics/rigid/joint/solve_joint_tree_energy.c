@@ -11,7 +11,7 @@
  * 2006, IV.4), along what keeps the other invariants.
  */
 #include "server/physics/rigid/joint/joint_tree.h"
-#include "server/physics/rigid/solve/turning.h"
+#include "server/physics/rigid/solve/rotation_step.h"
 
 /* Share of the energy that is left alone: rounding. */
 #define ENERGY_ROUNDING 1e-5f
@@ -22,7 +22,7 @@
 typedef struct Whole {
     f32x8 mass;      /* kg */
     Vec3x8 velocity; /* of its centre */
-    Vec3x8 centre, spin;
+    Vec3x8 centre, angular_velocity;
 } Whole;
 
 SIMD_INLINE f32x8 mass_of(const TreeSides *side)
@@ -44,10 +44,10 @@ static Whole whole_of(const Trees *t)
     return w;
 }
 
-SIMD_INLINE f32x8 energy_of(const TreeSides *side, Vec3x8 velocity, Vec3x8 spin)
+SIMD_INLINE f32x8 energy_of(const TreeSides *side, Vec3x8 velocity, Vec3x8 angular_velocity)
 {
     Quatx8 q = side->place.orientation, back = {q.w, -q.x, -q.y, -q.z};
-    Vec3x8 w = quatx8_rotate(back, spin);
+    Vec3x8 w = quatx8_rotate(back, angular_velocity);
     f32x8 turning = vec3x8_dot(w, symmetric3x8_mul(&side->inertia, w));
     return 0.5f * (mass_of(side) * vec3x8_dot(velocity, velocity) + turning);
 }
@@ -58,7 +58,7 @@ static f32x8 inner_energy(const Trees *t, const Whole *w)
     f32x8 sum = f32x8_set(0.0f);
     for (u32 i = 0; i < t->own_count; i++) {
         const TreeSides *side = &t->sides[i];
-        sum += energy_of(side, vec3x8_sub(side->velocity, w->velocity), side->spin);
+        sum += energy_of(side, vec3x8_sub(side->velocity, w->velocity), side->angular_velocity);
     }
     return sum;
 }
@@ -96,8 +96,8 @@ SIMD_INLINE Symmetric3x8 world_inertia(const TreeSides *side)
     return inverse(&side->place.inertia);
 }
 
-/* Centre and spin of the tree as if it were stiff. */
-static void add_spin(const Trees *t, Whole *w)
+/* Centre and angular velocity of the tree as if it were stiff. */
+static void add_angular_velocity(const Trees *t, Whole *w)
 {
     f32x8 zero = f32x8_set(0.0f), s = f32x8_set(1.0f) / w->mass;
     Vec3x8 moment = vec3x8_zero();
@@ -114,7 +114,7 @@ static void add_spin(const Trees *t, Whole *w)
         Vec3x8 r = vec3x8_sub(side->next.shift, w->centre);
         Vec3x8 v = vec3x8_sub(side->velocity, w->velocity);
         moment = vec3x8_add_scaled(moment, m, vec3x8_cross(r, v));
-        moment = vec3x8_add(moment, symmetric3x8_mul(&inertia, side->spin));
+        moment = vec3x8_add(moment, symmetric3x8_mul(&inertia, side->angular_velocity));
         sum.xx += inertia.xx + m * (r.y * r.y + r.z * r.z);
         sum.yy += inertia.yy + m * (r.z * r.z + r.x * r.x);
         sum.zz += inertia.zz + m * (r.x * r.x + r.y * r.y);
@@ -123,19 +123,20 @@ static void add_spin(const Trees *t, Whole *w)
         sum.yz += inertia.yz - m * r.y * r.z;
     }
     Symmetric3x8 answer = inverse(&sum);
-    w->spin = symmetric3x8_mul(&answer, moment);
+    w->angular_velocity = symmetric3x8_mul(&answer, moment);
 }
 
 /* What a part moves by against the stiff tree. */
 typedef struct Apart {
-    Vec3x8 velocity, spin;
+    Vec3x8 velocity, angular_velocity;
 } Apart;
 
 SIMD_INLINE Apart apart_of(const TreeSides *side, const Whole *w)
 {
     Vec3x8 r = vec3x8_sub(side->next.shift, w->centre);
-    Vec3x8 with = vec3x8_add(w->velocity, vec3x8_cross(w->spin, r));
-    return (Apart){vec3x8_sub(side->velocity, with), vec3x8_sub(side->spin, w->spin)};
+    Vec3x8 with = vec3x8_add(w->velocity, vec3x8_cross(w->angular_velocity, r));
+    return (Apart){vec3x8_sub(side->velocity, with),
+                   vec3x8_sub(side->angular_velocity, w->angular_velocity)};
 }
 
 /* What rounding leaves of the momentum of all parts goes into the velocity of the whole: where a
@@ -163,11 +164,11 @@ void trees_energy_keep(const Trees *t)
         return;
     }
     gather_arms(t);
-    add_spin(t, &w);
+    add_angular_velocity(t, &w);
     take_drift(t, &w);
     for (u32 i = 0; i < t->own_count; i++) {
         Apart part = apart_of(&t->sides[i], &w);
-        apart += energy_of(&t->sides[i], part.velocity, part.spin);
+        apart += energy_of(&t->sides[i], part.velocity, part.angular_velocity);
     }
     lanes &= apart > most;
     f32x8 scale = one - gain / f32x8_select(lanes, apart, one);
@@ -178,6 +179,7 @@ void trees_energy_keep(const Trees *t)
         TreeSides *side = &t->sides[i];
         Apart part = apart_of(side, &w);
         side->velocity = vec3x8_add_scaled(side->velocity, scale, part.velocity);
-        side->spin = vec3x8_add_scaled(side->spin, scale, part.spin);
+        side->angular_velocity =
+            vec3x8_add_scaled(side->angular_velocity, scale, part.angular_velocity);
     }
 }

@@ -46,15 +46,15 @@ static void subtract_product(f64 out[ENTRIES], const f64 a[ENTRIES], const f64 b
 static void add_coupling(const Exact *e, u32 body, u32 one, u32 other, f64 out[ENTRIES])
 {
     const TreeSides *side = &e->trees->sides[body];
-    f64 p[ENTRIES], q[ENTRIES], inertia[ENTRIES], turned[ENTRIES];
-    f64 line =
-        spin_part(e->trees, e->lane, one, body, p) * spin_part(e->trees, e->lane, other, body, q);
+    f64 p[ENTRIES], q[ENTRIES], inertia[ENTRIES], rotated[ENTRIES];
+    f64 line = angular_part(e->trees, e->lane, one, body, p) *
+               angular_part(e->trees, e->lane, other, body, q);
     lane_matrix(&side->place.inertia, e->lane, inertia);
-    multiply(p, inertia, turned);
+    multiply(p, inertia, rotated);
     for (u32 i = 0; i < 3; i++) {
         for (u32 j = 0; j < 3; j++) {
-            out[3 * i + j] += turned[3 * i] * q[3 * j] + turned[3 * i + 1] * q[3 * j + 1] +
-                              turned[3 * i + 2] * q[3 * j + 2];
+            out[3 * i + j] += rotated[3 * i] * q[3 * j] + rotated[3 * i + 1] * q[3 * j + 1] +
+                              rotated[3 * i + 2] * q[3 * j + 2];
         }
         out[4 * i] += line * lane_f64(&side->mass, e->lane);
     }

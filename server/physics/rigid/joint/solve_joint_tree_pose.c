@@ -3,7 +3,7 @@
  * them.
  */
 #include "server/physics/rigid/joint/joint_tree.h"
-#include "server/physics/rigid/solve/turning.h"
+#include "server/physics/rigid/solve/rotation_step.h"
 
 SIMD_INLINE Quatx8 quatx8_mul(Quatx8 a, Quatx8 b)
 {
@@ -26,20 +26,20 @@ SIMD_INLINE Vec3x8 unit_or(Vec3x8 v, Vec3x8 other)
 
 /* Axes and the error of a turning. Where the axes of a hinge are more than a right angle apart, the
  * error is 1 about what turns them back. */
-static void turn_follow(u32 kind, TreeRow *row, const Place *a, const Place *b)
+static void rotation_follow(u32 kind, TreeRow *row, const SidePose *a, const SidePose *b)
 {
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
-    Quatx8 qa = quatx8_mul(a->orientation, row->turn.frame_a);
-    Quatx8 qb = quatx8_mul(b->orientation, row->turn.frame_b);
+    Quatx8 qa = quatx8_mul(a->orientation, row->rotation.frame_a);
+    Quatx8 qb = quatx8_mul(b->orientation, row->rotation.frame_b);
     Vec3x8 x = {one, zero, zero}, y = {zero, one, zero};
-    if (kind == TREE_TURN) {
+    if (kind == TREE_ROTATION) {
         Quatx8 q = quatx8_mul(qb, (Quatx8){qa.w, -qa.x, -qa.y, -qa.z});
         f32x8 s = f32x8_select(q.w < zero, f32x8_set(-2.0f), f32x8_set(2.0f));
         row->gap = (Vec3x8){s * q.x, s * q.y, s * q.z};
         return;
     }
     Vec3x8 xa = quatx8_rotate(qa, x);
-    if (kind == TREE_TURN_AXIS) {
+    if (kind == TREE_ROTATION_AXIS) {
         Vec3x8 xb = quatx8_rotate(qb, x), error = vec3x8_cross(xa, xb);
         i32x8 far = vec3x8_dot(xa, xb) < zero;
         Vec3x8 whole = unit_or(error, quatx8_rotate(qa, y));
@@ -49,16 +49,16 @@ static void turn_follow(u32 kind, TreeRow *row, const Place *a, const Place *b)
                      f32x8_select(far, whole.z, error.z)};
     } else {
         Vec3x8 yb = quatx8_rotate(qb, y);
-        row->turn.x = xa;
-        row->turn.y = yb;
+        row->rotation.x = xa;
+        row->rotation.y = yb;
         row->axis = unit_or(vec3x8_cross(yb, xa), quatx8_rotate(qa, (Vec3x8){zero, zero, one}));
         row->gap = vec3x8_scale(row->axis, vec3x8_dot(xa, yb));
     }
 }
 
 /* From one anchor to the other, with the bodies at these places. */
-SIMD_INLINE Vec3x8 point_gap(const TreePoint *p, const Place *a, const Place *b, Vec3x8 *arm_a,
-                             Vec3x8 *arm_b)
+SIMD_INLINE Vec3x8 point_gap(const TreePoint *p, const SidePose *a, const SidePose *b,
+                             Vec3x8 *arm_a, Vec3x8 *arm_b)
 {
     *arm_a = quatx8_rotate(a->orientation, p->local_a);
     *arm_b = quatx8_rotate(b->orientation, p->local_b);
@@ -67,13 +67,13 @@ SIMD_INLINE Vec3x8 point_gap(const TreePoint *p, const Place *a, const Place *b,
 }
 
 /* Arms, axis and error of a point. */
-static void point_follow(u32 kind, TreeRow *row, const Place *a, const Place *b)
+static void point_follow(u32 kind, TreeRow *row, const SidePose *a, const SidePose *b)
 {
     TreePoint *p = &row->point;
     Vec3x8 gap = point_gap(p, a, b, &p->arm_a, &p->arm_b);
     if (kind == TREE_TRACK) {
-        /* At the anchor of the body that turns less easily, as its TREE_TURN makes both alike: a
-         * long arm on a light body would drown in rounding what holds the other. */
+        /* At the anchor of the body that turns less easily, as its TREE_ROTATION makes both alike:
+         * a long arm on a light body would drown in rounding what holds the other. */
         f32x8 light_a = a->inertia.xx + a->inertia.yy + a->inertia.zz, none = f32x8_set(0.0f);
         f32x8 light_b = b->inertia.xx + b->inertia.yy + b->inertia.zz;
         Vec3x8 zero = {none, none, none};
@@ -95,34 +95,34 @@ static void point_follow(u32 kind, TreeRow *row, const Place *a, const Place *b)
     row->gap = gap;
 }
 
-static void row_follow(u32 kind, TreeRow *row, const Place *a, const Place *b)
+static void row_follow(u32 kind, TreeRow *row, const SidePose *a, const SidePose *b)
 {
     if (is_point(kind)) {
         point_follow(kind, row, a, b);
     } else {
-        turn_follow(kind, row, a, b);
+        rotation_follow(kind, row, a, b);
     }
 }
 
 /* Cosine and sine of half the angle of b's frame against a's about their x axis. */
-static void twist_half(TreeTurn *turn, const Place *a, const Place *b)
+static void twist_half(TreeRotation *rotation, const SidePose *a, const SidePose *b)
 {
-    Quatx8 qa = quatx8_mul(a->orientation, turn->frame_a);
-    Quatx8 q =
-        quatx8_mul((Quatx8){qa.w, -qa.x, -qa.y, -qa.z}, quatx8_mul(b->orientation, turn->frame_b));
+    Quatx8 qa = quatx8_mul(a->orientation, rotation->frame_a);
+    Quatx8 q = quatx8_mul((Quatx8){qa.w, -qa.x, -qa.y, -qa.z},
+                          quatx8_mul(b->orientation, rotation->frame_b));
     f32x8 square = q.w * q.w + q.x * q.x, one = f32x8_set(1.0f);
     i32x8 some = square > 1e-20f;
     f32x8 s = one / f32x8_sqrt(f32x8_select(some, square, one));
-    turn->spring.cosine = f32x8_select(some, q.w * s, one);
-    turn->spring.sine = f32x8_and(some, q.x * s);
+    rotation->spring.cosine = f32x8_select(some, q.w * s, one);
+    rotation->spring.sine = f32x8_and(some, q.x * s);
 }
 
 /* What a step adds to the angle of a hinge: 2 asin by its series, of less than a right angle. */
-static void spring_follow(TreeRow *row, const Place *a, const Place *b)
+static void spring_follow(TreeRow *row, const SidePose *a, const SidePose *b)
 {
-    TreeSpring *spring = &row->turn.spring;
+    TreeSpring *spring = &row->rotation.spring;
     f32x8 cosine = spring->cosine, sine = spring->sine;
-    twist_half(&row->turn, a, b);
+    twist_half(&row->rotation, a, b);
     f32x8 x = spring->sine * cosine - spring->cosine * sine;
     f32x8 whole = spring->cosine * cosine + spring->sine * sine, square = x * x;
     /* Quaternions of opposite signs are the same turn. */
@@ -135,9 +135,9 @@ void tree_row_follow(const Trees *t, u32 place)
 {
     const TreeLinks *links = &t->joints[place].links;
     TreeRow *row = &t->rows[place];
-    const Place *a = &t->sides[links->body_a].place, *b = &t->sides[links->body_b].place;
+    const SidePose *a = &t->sides[links->body_a].place, *b = &t->sides[links->body_b].place;
     row_follow(links->kind, row, a, b);
-    if (links->sprung && links->kind == TREE_TURN_AXIS) {
+    if (links->sprung && links->kind == TREE_ROTATION_AXIS) {
         spring_follow(row, a, b);
     }
     /* What was given along what was locked before. */
@@ -152,7 +152,7 @@ void tree_row_start(const Trees *t, u32 place)
         p->start_a = quatx8_rotate(t->sides[links->body_a].place.orientation, p->local_a);
         p->start_b = quatx8_rotate(t->sides[links->body_b].place.orientation, p->local_b);
     } else if (links->sprung) {
-        twist_half(&t->rows[place].turn, &t->sides[links->body_a].place,
+        twist_half(&t->rows[place].rotation, &t->sides[links->body_a].place,
                    &t->sides[links->body_b].place);
     }
     tree_row_follow(t, place);
@@ -166,17 +166,18 @@ Vec3x8 tree_row_bend(const Trees *t, u32 place, f32x8 half_h)
 {
     const TreeLinks *links = &t->joints[place].links;
     const TreeRow *row = &t->rows[place];
-    Vec3x8 u = t->sides[links->body_a].spin, v = t->sides[links->body_b].spin;
+    Vec3x8 u = t->sides[links->body_a].angular_velocity,
+           v = t->sides[links->body_b].angular_velocity;
     Vec3x8 n = row->axis;
     switch (links->kind) {
     case TREE_POINT:
         return point_bend(u, row->point.arm_a, v, row->point.arm_b, half_h);
-    case TREE_TURN_AXIS:
+    case TREE_ROTATION_AXIS:
         return vec3x8_scale(vec3x8_cross(n, u), half_h * vec3x8_dot(n, vec3x8_sub(v, u)));
-    case TREE_TURN_CROSS: {
-        Vec3x8 x = vec3x8_cross(u, row->turn.x), y = vec3x8_cross(v, row->turn.y);
-        f32x8 bend = vec3x8_dot(vec3x8_cross(u, x), row->turn.y) + 2.0f * vec3x8_dot(x, y) +
-                     vec3x8_dot(row->turn.x, vec3x8_cross(v, y));
+    case TREE_ROTATION_CROSS: {
+        Vec3x8 x = vec3x8_cross(u, row->rotation.x), y = vec3x8_cross(v, row->rotation.y);
+        f32x8 bend = vec3x8_dot(vec3x8_cross(u, x), row->rotation.y) + 2.0f * vec3x8_dot(x, y) +
+                     vec3x8_dot(row->rotation.x, vec3x8_cross(v, y));
         return vec3x8_scale(n, half_h * bend);
     }
     default: {
@@ -187,17 +188,18 @@ Vec3x8 tree_row_bend(const Trees *t, u32 place, f32x8 half_h)
 }
 
 /* As bodies_move does. */
-void trees_foresee(const Trees *t, f32 step)
+void trees_predict(const Trees *t, f32 step)
 {
     f32x8 h = f32x8_set(step);
     for (u32 i = 0; i < t->side_count; i++) {
         TreeSides *side = &t->sides[i];
         Quatx8 q = side->place.orientation;
-        Vec3x8 mean = side->spin;
+        Vec3x8 mean = side->angular_velocity;
         /* Those that turn so much that it shows. */
-        i32x8 turns = side->uneven & (vec3x8_dot(side->spin, side->spin) >= 1e-6f);
+        i32x8 turns =
+            side->uneven & (vec3x8_dot(side->angular_velocity, side->angular_velocity) >= 1e-6f);
         if (i32x8_any(turns)) {
-            Vec3x8 freely = turn_freely(q, &side->inertia, side->spin, h).mean;
+            Vec3x8 freely = rotation_freely(q, &side->inertia, side->angular_velocity, h).mean;
             mean = vec3x8_select(turns, freely, mean);
         }
         side->next.shift = vec3x8_add_scaled(side->place.shift, h, side->velocity);
@@ -209,7 +211,7 @@ Vec3x8 tree_row_opens(const Trees *t, u32 place, f32 h)
 {
     const TreeLinks *links = &t->joints[place].links;
     const TreeRow *row = &t->rows[place];
-    const Place *a = &t->sides[links->body_a].next, *b = &t->sides[links->body_b].next;
+    const SidePose *a = &t->sides[links->body_a].next, *b = &t->sides[links->body_b].next;
     if (links->kind == TREE_POINT) {
         Vec3x8 arm_a, arm_b, gap = point_gap(&row->point, a, b, &arm_a, &arm_b);
         return vec3x8_scale(vec3x8_sub(gap, row->gap), f32x8_set(1.0f / h));

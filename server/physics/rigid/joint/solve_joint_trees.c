@@ -81,7 +81,7 @@ SIMD_INLINE TreeBlock arm_coupling(const TreeSides *side, Vec3x8 r, Vec3x8 s, f3
 }
 
 /* I⁻¹ times the sign. */
-SIMD_INLINE TreeBlock turn_coupling(const TreeSides *side, f32 sign)
+SIMD_INLINE TreeBlock rotation_coupling(const TreeSides *side, f32 sign)
 {
     Symmetric3x8 i = symmetric3x8_scale(&side->place.inertia, f32x8_set(sign));
     return (TreeBlock){{i.xx, i.xy, i.xz}, {i.xy, i.yy, i.yz}, {i.xz, i.yz, i.zz}};
@@ -103,7 +103,7 @@ SIMD_INLINE TreeBlock coupling_at(const Trees *t, u32 body, u32 one, u32 other)
     if (is_point(p->kind) && is_point(q->kind)) {
         return arm_coupling(side, arm_at(a, one_b), arm_at(b, other_b), sign);
     }
-    TreeBlock m = turn_coupling(side, sign);
+    TreeBlock m = rotation_coupling(side, sign);
     if (is_point(p->kind)) {
         Vec3x8 r = arm_at(a, one_b);
         return (TreeBlock){vec3x8_cross(m.x, r), vec3x8_cross(m.y, r), vec3x8_cross(m.z, r)};
@@ -208,10 +208,10 @@ typedef struct TreeSoftness {
  */
 static TreeSoftness tree_softness(const Trees *t, u32 kind, f32x8 shake, f32 h)
 {
-    f32x8 one = f32x8_set(1.0f), stiffness = f32x8_set(TREE_TURN_STIFFNESS);
+    f32x8 one = f32x8_set(1.0f), stiffness = f32x8_set(TREE_ROTATION_STIFFNESS);
     if (is_point(kind)) {
         f32 most = t->lone ? TREE_LONE_STIFFNESS : TREE_STIFFNESS, least = TREE_SHAKE_STIFFNESS;
-        f32x8 x = shake / SHAKE_TURN, calm = t->lone ? one : one / (one + x * x);
+        f32x8 x = shake / SHAKE_ROTATION, calm = t->lone ? one : one / (one + x * x);
         stiffness = t->taut && !t->ring ? f32x8_set(least) : (most - least) * calm + least;
     }
     f32x8 w = stiffness * 6.2831853f, a = w + 2.0f;
@@ -222,14 +222,14 @@ static TreeSoftness tree_softness(const Trees *t, u32 kind, f32x8 shake, f32 h)
 #define TURNS_TOO_MUCH 0.5f
 
 /* The greatest turn of a step in each lane, rad squared, where it shakes; else 0. */
-static f32x8 shaking_turn(const Trees *t, f32 h)
+static f32x8 shaking_rotation(const Trees *t, f32 h)
 {
     f32x8 most = f32x8_set(0.0f);
     i32x8 laden = {0};
     for (u32 i = 0; i < t->side_count; i++) {
         const TreeSides *side = &t->sides[i];
-        f32x8 turn = vec3x8_dot(side->spin, side->spin) * (h * h);
-        most = f32x8_max(most, f32x8_and(side->moves, turn));
+        f32x8 rotation = vec3x8_dot(side->angular_velocity, side->angular_velocity) * (h * h);
+        most = f32x8_max(most, f32x8_and(side->moves, rotation));
         laden |= side->laden;
     }
     return f32x8_and(laden | (most > TURNS_TOO_MUCH), most);
@@ -302,10 +302,11 @@ SIMD_INLINE Vec3x8 joint_speed(const Trees *t, u32 place)
     const TreeRow *row = &t->rows[place];
     const TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
     if (!is_point(links->kind)) {
-        return locked_part(links->kind, row, vec3x8_sub(b->spin, a->spin));
+        return locked_part(links->kind, row, vec3x8_sub(b->angular_velocity, a->angular_velocity));
     }
-    Vec3x8 speed = vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, row->point.arm_b)),
-                              vec3x8_add(a->velocity, vec3x8_cross(a->spin, row->point.arm_a)));
+    Vec3x8 speed =
+        vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->angular_velocity, row->point.arm_b)),
+                   vec3x8_add(a->velocity, vec3x8_cross(a->angular_velocity, row->point.arm_a)));
     return locked_part(links->kind, row, speed);
 }
 
@@ -321,8 +322,10 @@ SIMD_INLINE void joint_apply(const Trees *t, u32 place, Vec3x8 impulse)
         a->velocity = vec3x8_sub_scaled(a->velocity, a->mass, impulse);
         b->velocity = vec3x8_add_scaled(b->velocity, b->mass, impulse);
     }
-    a->spin = vec3x8_sub(a->spin, symmetric3x8_mul(&a->place.inertia, moment_a));
-    b->spin = vec3x8_add(b->spin, symmetric3x8_mul(&b->place.inertia, moment_b));
+    a->angular_velocity =
+        vec3x8_sub(a->angular_velocity, symmetric3x8_mul(&a->place.inertia, moment_a));
+    b->angular_velocity =
+        vec3x8_add(b->angular_velocity, symmetric3x8_mul(&b->place.inertia, moment_b));
 }
 
 /* Forward substitution: takes their share from the right-hand sides above. */
@@ -349,9 +352,9 @@ SIMD_INLINE void joint_forward(const Trees *t, u32 place, Vec3x8 ask)
 static void spring_push(const Trees *t, u32 place, f32x8 h)
 {
     const TreeLinks *links = &t->joints[place].links;
-    TreeSpring *spring = &t->rows[place].turn.spring;
+    TreeSpring *spring = &t->rows[place].rotation.spring;
     TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
-    bool slides = links->kind == TREE_TURN;
+    bool slides = links->kind == TREE_ROTATION;
     const TreeRow *row = &t->rows[slides ? place - 1 : place];
     Vec3x8 n = row->axis, lever_a = n, lever_b = n;
     f32x8 value = spring->angle, speed = f32x8_set(0.0f);
@@ -361,23 +364,25 @@ static void spring_push(const Trees *t, u32 place, f32x8 h)
         value = row->point.length;
         speed = vec3x8_dot(n, vec3x8_sub(b->velocity, a->velocity));
     }
-    speed += vec3x8_dot(lever_b, b->spin) - vec3x8_dot(lever_a, a->spin);
+    speed += vec3x8_dot(lever_b, b->angular_velocity) - vec3x8_dot(lever_a, a->angular_velocity);
     f32x8 s = -(h * spring->stiffness * (value - spring->rest) + spring->damping * speed);
     if (slides) {
         a->velocity = vec3x8_sub_scaled(a->velocity, a->mass * s, n);
         b->velocity = vec3x8_add_scaled(b->velocity, b->mass * s, n);
     }
-    a->spin = vec3x8_sub_scaled(a->spin, s, symmetric3x8_mul(&a->place.inertia, lever_a));
-    b->spin = vec3x8_add_scaled(b->spin, s, symmetric3x8_mul(&b->place.inertia, lever_b));
+    a->angular_velocity =
+        vec3x8_sub_scaled(a->angular_velocity, s, symmetric3x8_mul(&a->place.inertia, lever_a));
+    b->angular_velocity =
+        vec3x8_add_scaled(b->angular_velocity, s, symmetric3x8_mul(&b->place.inertia, lever_b));
     spring->impulse = s;
 }
 
 /* What a spring gave counts as the force of its joint. */
 static void spring_count(const Trees *t, u32 place)
 {
-    bool slides = t->joints[place].links.kind == TREE_TURN;
+    bool slides = t->joints[place].links.kind == TREE_ROTATION;
     TreeRow *row = &t->rows[slides ? place - 1 : place];
-    row->sum = vec3x8_add_scaled(row->sum, t->rows[place].turn.spring.impulse, row->axis);
+    row->sum = vec3x8_add_scaled(row->sum, t->rows[place].rotation.spring.impulse, row->axis);
 }
 
 /* ---- whole trees ---- */
@@ -433,7 +438,7 @@ static void sides_gather(const Trees *t)
                           (from.velocity.y == side->velocity.y) &
                           (from.velocity.z == side->velocity.z);
         side->velocity = from.velocity;
-        side->spin = from.spin;
+        side->angular_velocity = from.angular_velocity;
         side->mass = f32x8_and(side->moves, from.mass);
         side->rest = from.rest;
     }
@@ -456,7 +461,7 @@ static void sides_scatter(const Trees *t)
 {
     for (u32 i = 0; i < t->side_count; i++) {
         const TreeSides *side = &t->sides[i];
-        Side to = {side->velocity, side->spin, side->mass, side->rest};
+        Side to = {side->velocity, side->angular_velocity, side->mass, side->rest};
         side_scatter(t->rigid->states, side->slots, &to);
     }
 }
@@ -534,17 +539,17 @@ static Vec3 cross_of(const Quat frames[2])
     return vec3_normalize_or(vec3_cross(y, x), quat_rotate(frames[0], vec3(0.0f, 0.0f, 1.0f)));
 }
 
-static void fill_turn(const Rigid *rigid, u32 kind, TreeRow *row, u32 lane, u32 slot, f32 h)
+static void fill_rotation(const Rigid *rigid, u32 kind, TreeRow *row, u32 lane, u32 slot, f32 h)
 {
     const Joint *from = &rigid->joints.joints[slot];
     Vec3 anchors[2], load = vec3_scale(from->load.angular, h);
     Quat frames[2];
     joint_frames(rigid, &from->def, anchors, frames);
-    lane_set_quat(&row->turn.frame_a, lane, from->def.frame_a);
-    lane_set_quat(&row->turn.frame_b, lane, from->def.frame_b);
-    if (kind == TREE_TURN_AXIS) {
+    lane_set_quat(&row->rotation.frame_a, lane, from->def.frame_a);
+    lane_set_quat(&row->rotation.frame_b, lane, from->def.frame_b);
+    if (kind == TREE_ROTATION_AXIS) {
         load = quat_rotate(frames[0], load);
-    } else if (kind == TREE_TURN_CROSS) {
+    } else if (kind == TREE_ROTATION_CROSS) {
         load = vec3_scale(cross_of(frames), load.x);
     }
     lane_set_vec3(&row->impulse, lane, load);
@@ -569,10 +574,10 @@ static void fill_lane(const Trees *t, const TreeGroup *group, u32 lane, f32 h)
         if (is_point(kind)) {
             fill_point(t->rigid, kind, &t->rows[i], lane, joints[i].joint, h);
         } else {
-            fill_turn(t->rigid, kind, &t->rows[i], lane, joints[i].joint, h);
+            fill_rotation(t->rigid, kind, &t->rows[i], lane, joints[i].joint, h);
         }
         if (joints[i].links.sprung) {
-            fill_spring(t->rigid, &t->rows[i].turn.spring, lane, joints[i].joint, h);
+            fill_spring(t->rigid, &t->rows[i].rotation.spring, lane, joints[i].joint, h);
         }
     }
 }
@@ -586,7 +591,7 @@ void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h)
         if (is_point(t.joints[i].links.kind)) {
             t.rows[i].point.local_axis.x = f32x8_set(1.0f);
         } else {
-            t.rows[i].turn.frame_a.w = t.rows[i].turn.frame_b.w = f32x8_set(1.0f);
+            t.rows[i].rotation.frame_a.w = t.rows[i].rotation.frame_b.w = f32x8_set(1.0f);
         }
     }
     fill_sides(&t, group);
@@ -595,7 +600,7 @@ void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h)
     }
     sides_gather(&t);
     places_gather(&t);
-    f32x8 shake = shaking_turn(&t, h);
+    f32x8 shake = shaking_rotation(&t, h);
     for (u32 i = 0; i < t.count; i++) {
         tree_row_start(&t, i);
         joint_begin(&t, i, shake, h);
@@ -620,13 +625,15 @@ SIMD_INLINE f32x8 row_tolerance(const Trees *t, u32 place, f32 h)
     const TreeRow *row = &t->rows[place];
     const TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
     f32 rounding = OPENS_ROUNDING / (h * h);
-    f32x8 turn_a = vec3x8_dot(a->spin, a->spin) * OPENS_SHARE + rounding;
-    f32x8 turn_b = vec3x8_dot(b->spin, b->spin) * OPENS_SHARE + rounding;
+    f32x8 rotation_a =
+        vec3x8_dot(a->angular_velocity, a->angular_velocity) * OPENS_SHARE + rounding;
+    f32x8 rotation_b =
+        vec3x8_dot(b->angular_velocity, b->angular_velocity) * OPENS_SHARE + rounding;
     if (is_point(links->kind)) {
-        turn_a *= vec3x8_dot(row->point.arm_a, row->point.arm_a);
-        turn_b *= vec3x8_dot(row->point.arm_b, row->point.arm_b);
+        rotation_a *= vec3x8_dot(row->point.arm_a, row->point.arm_a);
+        rotation_b *= vec3x8_dot(row->point.arm_b, row->point.arm_b);
     }
-    return turn_a + turn_b;
+    return rotation_a + rotation_b;
 }
 
 /* Speed of what is locked that relaxing leaves, of light parts at most a tenth of the turning:
@@ -683,11 +690,11 @@ static i32x8 who_looks(const Trees *t, f32 h, f32x8 *most)
     }
     for (u32 i = 0; i < t->side_count; i++) {
         const TreeSides *side = &t->sides[i];
-        f32x8 turn = vec3x8_dot(side->spin, side->spin) * (h * h);
-        turn = f32x8_and(side->moves, turn);
-        *most = f32x8_max(*most, turn);
-        lanes |= turn > LOOK_TURN;
-        laden |= side->laden | (turn > TURNS_TOO_MUCH);
+        f32x8 rotation = vec3x8_dot(side->angular_velocity, side->angular_velocity) * (h * h);
+        rotation = f32x8_and(side->moves, rotation);
+        *most = f32x8_max(*most, rotation);
+        lanes |= rotation > LOOK_TURN;
+        laden |= side->laden | (rotation > TURNS_TOO_MUCH);
     }
     return lanes & ~laden;
 }
@@ -712,11 +719,11 @@ static void trees_answer(const Trees *t, i32x8 lanes, f32 h)
         joint_forward(t, i, vec3x8_add(opens, row_bias(&t->rows[i])));
     }
     trees_back(t, lanes);
-    f32x8 turn, before = f32x8_set(INFINITY);
-    lanes &= who_looks(t, h, &turn);
+    f32x8 rotation, before = f32x8_set(INFINITY);
+    lanes &= who_looks(t, h, &rotation);
     for (u32 look = 0; look < LOOKS_MAX && i32x8_any(lanes); look++) {
         f32x8 most = f32x8_set(0.0f);
-        trees_foresee(t, h);
+        trees_predict(t, h);
         for (u32 i = 0; i < t->count; i++) {
             Vec3x8 ask = vec3x8_add(tree_row_opens(t, i, h), row_bias(&t->rows[i]));
             most = f32x8_max(most, vec3x8_dot(ask, ask) / row_tolerance(t, i, h));
@@ -729,7 +736,7 @@ static void trees_answer(const Trees *t, i32x8 lanes, f32 h)
         trees_back(t, lanes);
         /* The next look would find about the share `turn` of it. */
         before = most;
-        lanes &= most * turn > 1.0f;
+        lanes &= most * rotation > 1.0f;
     }
 }
 
@@ -787,7 +794,7 @@ void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
     Trees t = joint_trees_of(rigid, group);
     sides_gather(&t);
     places_gather(&t);
-    f32x8 shake = shaking_turn(&t, h);
+    f32x8 shake = shaking_rotation(&t, h);
     for (u32 i = 0; i < t.count; i++) {
         tree_row_follow(&t, i);
         joint_begin(&t, i, shake, h);
@@ -811,17 +818,17 @@ void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
 }
 
 /* An impulse as the joint keeps it: see JointLoad. */
-static Vec3 turn_load(const Rigid *rigid, u32 kind, const JointDef *def, Vec3 impulse)
+static Vec3 rotation_load(const Rigid *rigid, u32 kind, const JointDef *def, Vec3 impulse)
 {
     Vec3 anchors[2];
     Quat frames[2];
     joint_frames(rigid, def, anchors, frames);
     switch (kind) {
-    case TREE_TURN_AXIS: {
+    case TREE_ROTATION_AXIS: {
         Vec3 load = quat_rotate_inverse(frames[0], impulse);
         return vec3(0.0f, load.y, load.z);
     }
-    case TREE_TURN_CROSS:
+    case TREE_ROTATION_CROSS:
         return vec3(vec3_dot(cross_of(frames), impulse), 0.0f, 0.0f);
     default:
         return impulse;
@@ -863,7 +870,7 @@ void joint_trees_store(Rigid *rigid, const TreeGroup *group, f32 tick_s)
                 joint->torque = vec3_zero();
                 joint->error = vec3_length(lane_vec3(&row->gap, lane));
             } else {
-                joint->load.angular = turn_load(rigid, kind, &joint->def, load);
+                joint->load.angular = rotation_load(rigid, kind, &joint->def, load);
                 joint->torque = mean;
             }
         }

@@ -10,7 +10,7 @@ static f64 hull_extent(const Geometry *geometry)
     return (f64)vec3_distance(geometry->bounds.min, geometry->bounds.max);
 }
 
-static void convex_turn(Convex *c, Quat orientation)
+static void convex_rotation(Convex *c, Quat orientation)
 {
     f64 w = (f64)orientation.w, x = (f64)orientation.x, y = (f64)orientation.y,
         z = (f64)orientation.z;
@@ -56,7 +56,7 @@ static void convex_set(Convex *c, const ShapePose *pose, D3 origin)
         c->extent = radius;
         return;
     }
-    convex_turn(c, pose->orientation);
+    convex_rotation(c, pose->orientation);
 }
 
 static void convex_set_triangle(Convex *c, const Vec3 corners[3], D3 origin)
@@ -300,12 +300,12 @@ void simplex_points(const Simplex *s, D3 *on_a, D3 *on_b)
 
 /* ---- distance of the cores ---- */
 
-typedef enum Walk {
+typedef enum SupportWalk {
     WALK_FAR,    /* farther than the limit */
     WALK_NEAR,   /* nearer than `enough`, the walk stopped there */
     WALK_APART,  /* v is the shortest way */
     WALK_OVERLAP /* the cores overlap (or touch to rounding) */
-} Walk;
+} SupportWalk;
 
 enum {
     WALK_STEPS = 64
@@ -315,7 +315,7 @@ enum {
  * From the direction *v (in: any; out: the shortest vector of a − b). Ends when a separating axis
  * proves more than `limit`, or when v is no longer than `enough` (negative: go to the end).
  */
-static Walk walk(const Convex *a, const Convex *b, f64 limit, f64 enough, D3 *v, Simplex *s)
+static SupportWalk walk(const Convex *a, const Convex *b, f64 limit, f64 enough, D3 *v, Simplex *s)
 {
     f64 size = a->extent + b->extent;
     f64 touch = 1e-11 * size;
@@ -397,7 +397,7 @@ static bool separate(const Convex *a, const Convex *b, f64 limit, D3 *v, Separat
 {
     Simplex s;
     D3 on_a, on_b;
-    Walk how = walk(a, b, limit + a->round + b->round, -1.0, v, &s);
+    SupportWalk how = walk(a, b, limit + a->round + b->round, -1.0, v, &s);
     if (how == WALK_FAR) {
         return false;
     }
@@ -456,7 +456,7 @@ static bool overlaps(const Convex *a, const Convex *b, f32 margin)
     Simplex s;
     f64 reach = (f64)margin + a->round + b->round;
     D3 v = d3_sub(a->origin, b->origin);
-    Walk how = walk(a, b, reach, reach, &v, &s);
+    SupportWalk how = walk(a, b, reach, reach, &v, &s);
     return how == WALK_NEAR || how == WALK_OVERLAP || (how == WALK_APART && d3_length(v) <= reach);
 }
 

@@ -30,30 +30,30 @@ typedef enum CurveKind {
     CURVE_CIRCLE
 } CurveKind;
 
-typedef struct Curve {
+typedef struct SolidCurve {
     CurveKind kind;
     Vec3 at;   /* a point of the line, the centre of the circle */
     Vec3 axis; /* unit: along the line, across the circle */
     f32 radius;
     f32 low, high; /* m, the ends of a line from `at` */
     f32 around;    /* of the surface about a line: the side of a cylinder */
-} Curve;
+} SolidCurve;
 
 /* A place on a curve while Newton's method turns it. */
-typedef struct Place {
+typedef struct CurvePoint {
     Vec3 point, tangent, out; /* out: unit, from the centre of a circle */
-} Place;
+} CurvePoint;
 
 /* ---- the curves of a solid that may touch along n ---- */
 
-static u32 polytope_curves(const Solid *solid, Vec3 n, Curve *curves)
+static u32 polytope_curves(const Solid *solid, Vec3 n, SolidCurve *curves)
 {
     const Hull *hull = solid->hull;
     Vec3 d = solid->triangle ? n : mat3_mul_transposed(solid->frame, n);
     u32 vertex = hull_support(hull, d), count = 0;
     Vec3 at = hull->vertices[vertex];
     Vec3 point = solid->triangle ? at : vec3_add(solid->centre, mat3_mul(solid->frame, at));
-    curves[count++] = (Curve){.kind = CURVE_POINT, .at = point};
+    curves[count++] = (SolidCurve){.kind = CURVE_POINT, .at = point};
     for (u32 e = 0; e < hull->edge_count && count < CURVES_MAX; e++) {
         if (hull->edges[e].origin != vertex) {
             continue;
@@ -64,25 +64,25 @@ static u32 polytope_curves(const Solid *solid, Vec3 n, Curve *curves)
         if (length > 0.0f) {
             Vec3 axis = vec3_scale(along, 1.0f / length);
             curves[count++] =
-                (Curve){.kind = CURVE_LINE, .at = point, .axis = axis, .high = length};
+                (SolidCurve){.kind = CURVE_LINE, .at = point, .axis = axis, .high = length};
         }
     }
     return count;
 }
 
-static u32 curves_of(const Solid *solid, Vec3 n, Curve *curves)
+static u32 curves_of(const Solid *solid, Vec3 n, SolidCurve *curves)
 {
     f32 up = vec3_dot(solid->frame.y, n) >= 0.0f ? 1.0f : -1.0f, h = solid->half_height;
     Vec3 axis = solid->frame.y;
-    Curve side = {.kind = CURVE_LINE, .at = solid->centre, .axis = axis, .low = -h, .high = h};
-    Curve rim = {.kind = CURVE_CIRCLE, .axis = axis, .radius = solid->radius};
+    SolidCurve side = {.kind = CURVE_LINE, .at = solid->centre, .axis = axis, .low = -h, .high = h};
+    SolidCurve rim = {.kind = CURVE_CIRCLE, .axis = axis, .radius = solid->radius};
     switch (solid->kind) {
     case SOLID_POLYTOPE:
         return polytope_curves(solid, n, curves);
     case SOLID_SEGMENT:
         curves[0] = side;
         curves[1] =
-            (Curve){.kind = CURVE_POINT, .at = vec3_add_scaled(solid->centre, up * h, axis)};
+            (SolidCurve){.kind = CURVE_POINT, .at = vec3_add_scaled(solid->centre, up * h, axis)};
         return 2;
     case SOLID_CYLINDER:
         curves[0] = side;
@@ -91,7 +91,7 @@ static u32 curves_of(const Solid *solid, Vec3 n, Curve *curves)
         curves[1].at = vec3_add_scaled(solid->centre, up * h, axis);
         return 2;
     default:
-        curves[0] = (Curve){.kind = CURVE_POINT, .at = solid->centre};
+        curves[0] = (SolidCurve){.kind = CURVE_POINT, .at = solid->centre};
         return 1;
     }
 }
@@ -99,9 +99,9 @@ static u32 curves_of(const Solid *solid, Vec3 n, Curve *curves)
 /* ---- where two curves touch ---- */
 
 /* The point of a circle that is farthest along n, and its tangent. */
-static Place place_on(const Curve *circle, Vec3 n)
+static CurvePoint place_on(const SolidCurve *circle, Vec3 n)
 {
-    Place place;
+    CurvePoint place;
     Vec3 across = vec3_add_scaled(n, -vec3_dot(n, circle->axis), circle->axis);
     place.out = vec3_normalize_or(across, vec3_perpendicular(circle->axis));
     place.tangent = vec3_cross(circle->axis, place.out);
@@ -109,13 +109,14 @@ static Place place_on(const Curve *circle, Vec3 n)
     return place;
 }
 
-static Vec3 nearest_on_line(const Curve *line, Vec3 p)
+static Vec3 nearest_on_line(const SolidCurve *line, Vec3 p)
 {
     return vec3_add_scaled(line->at, vec3_dot(line->axis, vec3_sub(p, line->at)), line->axis);
 }
 
 /* Each returns false if it does not find a place where the curves touch. */
-static bool circle_and_line(const Curve *circle, const Curve *line, Place *p, Place *q)
+static bool circle_and_line(const SolidCurve *circle, const SolidCurve *line, CurvePoint *p,
+                            CurvePoint *q)
 {
     q->tangent = line->axis;
     for (u32 step = 0; step < NEWTON_STEPS; step++) {
@@ -126,9 +127,9 @@ static bool circle_and_line(const Curve *circle, const Curve *line, Place *p, Pl
         if (!(slope < -0.01f * circle->radius)) {
             return false;
         }
-        f32 turn = f32_clamp(-vec3_dot(d, p->tangent) / slope, -0.5f, 0.5f);
-        *p = place_on(circle, vec3_add_scaled(p->out, turn, p->tangent));
-        if (fabsf(turn) < NEWTON_ENOUGH) {
+        f32 rotation = f32_clamp(-vec3_dot(d, p->tangent) / slope, -0.5f, 0.5f);
+        *p = place_on(circle, vec3_add_scaled(p->out, rotation, p->tangent));
+        if (fabsf(rotation) < NEWTON_ENOUGH) {
             q->point = nearest_on_line(line, p->point);
             return true;
         }
@@ -136,7 +137,8 @@ static bool circle_and_line(const Curve *circle, const Curve *line, Place *p, Pl
     return false;
 }
 
-static bool circle_and_circle(const Curve *a, const Curve *b, Place *p, Place *q)
+static bool circle_and_circle(const SolidCurve *a, const SolidCurve *b, CurvePoint *p,
+                              CurvePoint *q)
 {
     for (u32 step = 0; step < NEWTON_STEPS; step++) {
         Vec3 d = vec3_sub(q->point, p->point);
@@ -148,18 +150,18 @@ static bool circle_and_circle(const Curve *a, const Curve *b, Place *p, Place *q
         if (!(determinant < -0.01f * a->radius * b->radius)) {
             return false;
         }
-        f32 turn_p = f32_clamp((pq * g - qq * f) / determinant, -0.5f, 0.5f);
-        f32 turn_q = f32_clamp((qp * f - pp * g) / determinant, -0.5f, 0.5f);
-        *p = place_on(a, vec3_add_scaled(p->out, turn_p, p->tangent));
-        *q = place_on(b, vec3_add_scaled(q->out, turn_q, q->tangent));
-        if (fabsf(turn_p) < NEWTON_ENOUGH && fabsf(turn_q) < NEWTON_ENOUGH) {
+        f32 rotation_p = f32_clamp((pq * g - qq * f) / determinant, -0.5f, 0.5f);
+        f32 rotation_q = f32_clamp((qp * f - pp * g) / determinant, -0.5f, 0.5f);
+        *p = place_on(a, vec3_add_scaled(p->out, rotation_p, p->tangent));
+        *q = place_on(b, vec3_add_scaled(q->out, rotation_q, q->tangent));
+        if (fabsf(rotation_p) < NEWTON_ENOUGH && fabsf(rotation_q) < NEWTON_ENOUGH) {
             return true;
         }
     }
     return false;
 }
 
-static bool line_and_line(const Curve *a, const Curve *b, Place *p, Place *q)
+static bool line_and_line(const SolidCurve *a, const SolidCurve *b, CurvePoint *p, CurvePoint *q)
 {
     Vec3 between = vec3_sub(b->at, a->at);
     f32 both = vec3_dot(a->axis, b->axis), across = 1.0f - both * both;
@@ -174,7 +176,7 @@ static bool line_and_line(const Curve *a, const Curve *b, Place *p, Place *q)
     return true;
 }
 
-static Vec3 nearest_on_curve(const Curve *curve, Vec3 p)
+static Vec3 nearest_on_curve(const SolidCurve *curve, Vec3 p)
 {
     return curve->kind == CURVE_POINT  ? curve->at
            : curve->kind == CURVE_LINE ? nearest_on_line(curve, p)
@@ -183,10 +185,10 @@ static Vec3 nearest_on_curve(const Curve *curve, Vec3 p)
 
 /* The normal of the touch nearest to n, from a to b, and the two points on the curves. On a rim the
  * search begins at the place that is nearest to what is deepest of the other solid. */
-static bool touch(const Curve *a, const Curve *b, const Vec3 deepest[2], Vec3 *n, Vec3 *on_a,
-                  Vec3 *on_b)
+static bool touch(const SolidCurve *a, const SolidCurve *b, const Vec3 deepest[2], Vec3 *n,
+                  Vec3 *on_a, Vec3 *on_b)
 {
-    Place p = {.point = a->at}, q = {.point = b->at};
+    CurvePoint p = {.point = a->at}, q = {.point = b->at};
     bool found = true, point = a->kind == CURVE_POINT || b->kind == CURVE_POINT;
     if (point) {
         p.point = nearest_on_curve(a, q.point);
@@ -218,7 +220,7 @@ static bool touch(const Curve *a, const Curve *b, const Vec3 deepest[2], Vec3 *n
     return true;
 }
 
-static bool holds(const Curve *curve, Vec3 p)
+static bool holds(const SolidCurve *curve, Vec3 p)
 {
     f32 along = vec3_dot(curve->axis, vec3_sub(p, curve->at));
     return curve->kind != CURVE_LINE || (along >= curve->low && along <= curve->high);
@@ -236,7 +238,7 @@ static f32 separation_along(const Solid *a, const Solid *b, Vec3 n)
  * round enough in all directions: lines are flat along themselves, circles that touch each other as
  * round as the angle between them says, and points are sharp but on a side.
  */
-static bool is_least(const Curve *a, const Curve *b, Vec3 n, f32 core)
+static bool is_least(const SolidCurve *a, const SolidCurve *b, Vec3 n, f32 core)
 {
     f32 least = INFINITY;
     if (core >= 0.0f) {
@@ -269,7 +271,8 @@ typedef struct CurveSearch {
 } CurveSearch;
 
 /* Is the result's axis, to which two places `gap` apart belong, that of the separation? */
-static bool is_proved(const CurveSearch *search, const Curve *one, const Curve *other, f32 gap)
+static bool is_proved(const CurveSearch *search, const SolidCurve *one, const SolidCurve *other,
+                      f32 gap)
 {
     const GjkResult *r = search->result;
     f32 core = gap + search->a->round + search->b->round;
@@ -282,14 +285,14 @@ static bool is_proved(const CurveSearch *search, const Curve *one, const Curve *
 static CurveTouch curves_along(CurveSearch *search, Vec3 hint)
 {
     const Solid *a = search->a, *b = search->b;
-    Curve of_a[CURVES_MAX], of_b[CURVES_MAX];
+    SolidCurve of_a[CURVES_MAX], of_b[CURVES_MAX];
     Vec3 deepest[2] = {solid_support(a, hint), solid_support(b, vec3_neg(hint))};
     if (vec3_dot(hint, vec3_sub(deepest[1], deepest[0])) - a->round - b->round > search->margin) {
         return CURVES_APART;
     }
     u32 count_a = curves_of(a, hint, of_a), count_b = curves_of(b, vec3_neg(hint), of_b);
     for (u32 i = 0; i < count_a * count_b; i++) {
-        const Curve *one = &of_a[i / count_b], *other = &of_b[i % count_b];
+        const SolidCurve *one = &of_a[i / count_b], *other = &of_b[i % count_b];
         Vec3 n = hint, p, q;
         if (!touch(one, other, deepest, &n, &p, &q)) {
             continue;

@@ -16,11 +16,11 @@
  * an edge between nearly flat neighbours is over neither. */
 #define FACE_SLACK  0.02f
 
-typedef enum Side {
+typedef enum TriangleSide {
     SIDE_FRONT, /* the convex is in front: triangles that have it behind them do not count */
     SIDE_BACK,  /* behind an open mesh: all triangles are turned over */
     SIDE_SUNK   /* under a terrain: every face pushes up */
-} Side;
+} TriangleSide;
 
 enum {
     /* Triangles near a convex that are kept between the two passes; more are looked for again. */
@@ -29,7 +29,7 @@ enum {
 
 typedef struct TriangleSearch {
     const Geometry *geometry;
-    Side side;
+    TriangleSide side;
     u32 near_count;
     u32 near[NEAR_MAX];
     bool wants_side;

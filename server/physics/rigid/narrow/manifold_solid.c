@@ -284,9 +284,9 @@ static void disc(const Solid *solid, f32 side, Vec3 lean, u32 count, Polygon *po
     }
     Vec3 second = vec3_cross(n, first);
     /* Turning about n, quarters come as x, z, −x, −z below and x, −z, −x, z above. */
-    u32 turn = (along_x ? 0u : 4u) + (negative ? 8u : 0u);
+    u32 rotation = (along_x ? 0u : 4u) + (negative ? 8u : 0u);
     if (!along_x && side > 0.0f) {
-        turn ^= 8u;
+        rotation ^= 8u;
     }
     polygon->count = count;
     polygon->id = side > 0.0f ? 1 : 0;
@@ -297,7 +297,7 @@ static void disc(const Solid *solid, f32 side, Vec3 lean, u32 count, Polygon *po
         Vec3 p = vec3_add_scaled(centre, cosine[i] * radius, first);
         polygon->corners[k] = vec3_add_scaled(p, cosine[(i + 12) % 16] * radius, second);
         /* While it leans the corners are named by their place, else by the solid's own. */
-        polygon->labels[k] = (u8)(share > 0.5f ? 16 + i : (i + turn) % 16);
+        polygon->labels[k] = (u8)(share > 0.5f ? 16 + i : (i + rotation) % 16);
     }
 }
 

@@ -469,15 +469,15 @@ bool box_sphere_meet(const OrientedBox *box, Ball ball, Vec3 motion, PairMeeting
 
 /* ---- two boxes ---- */
 
-typedef struct BoxPair {
+typedef struct BoxBoxTest {
     Vec3 a[3], b[3]; /* axes, world */
     Vec3 half_a, half_b, between;
-} BoxPair;
+} BoxBoxTest;
 
-static BoxPair box_pair(const OrientedBox *a, const OrientedBox *b)
+static BoxBoxTest box_pair(const OrientedBox *a, const OrientedBox *b)
 {
     Mat3 ma = mat3_from_quat(a->orientation), mb = mat3_from_quat(b->orientation);
-    return (BoxPair){
+    return (BoxBoxTest){
         {ma.x, ma.y, ma.z}, {mb.x, mb.y, mb.z}, a->half, b->half, vec3_sub(b->centre, a->centre)};
 }
 
@@ -489,7 +489,7 @@ static f32 box_extent(const Vec3 axes[3], Vec3 half, Vec3 direction)
 }
 
 /* Axis 0..2: faces of a; 3..5: faces of b; 6..14: edges. Zero for parallel edges. */
-static Vec3 box_axis(const BoxPair *pair, u32 i)
+static Vec3 box_axis(const BoxBoxTest *pair, u32 i)
 {
     if (i < 3) {
         return pair->a[i];
@@ -503,7 +503,7 @@ static Vec3 box_axis(const BoxPair *pair, u32 i)
 
 bool box_box_touch(const OrientedBox *a, const OrientedBox *b)
 {
-    BoxPair pair = box_pair(a, b);
+    BoxBoxTest pair = box_pair(a, b);
     for (u32 i = 0; i < 15; i++) {
         Vec3 axis = box_axis(&pair, i);
         f32 reach = box_extent(pair.a, pair.half_a, axis) + box_extent(pair.b, pair.half_b, axis);
@@ -547,7 +547,7 @@ static Vec3 edges_cross(Vec3 p, Vec3 dp, Vec3 q, Vec3 dq)
 }
 
 /* Where two boxes touch that are `between` apart, by the axis that parted them last. */
-static Vec3 box_touch_point(const BoxPair *pair, Vec3 between, Vec3 normal, u32 axis)
+static Vec3 box_touch_point(const BoxBoxTest *pair, Vec3 between, Vec3 normal, u32 axis)
 {
     Vec3 p = vec3_add(between, box_support_middle(pair->b, pair->half_b, vec3_neg(normal)));
     if (axis >= 6) {
@@ -572,7 +572,7 @@ static Vec3 box_touch_point(const BoxPair *pair, Vec3 between, Vec3 normal, u32 
 
 bool box_box_meet(const OrientedBox *a, const OrientedBox *b, Vec3 motion, PairMeeting *meeting)
 {
-    BoxPair pair = box_pair(a, b);
+    BoxBoxTest pair = box_pair(a, b);
     f32 enter = 0.0f, leave = 1.0f, shallowest = INFINITY;
     Vec3 normal = vec3_zero(), way_out = vec3(0.0f, 1.0f, 0.0f);
     u32 last = 0;

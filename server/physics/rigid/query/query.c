@@ -27,7 +27,7 @@ typedef struct RaySearch {
     u32 count, capacity;
 } RaySearch;
 
-static bool ray_is_sane(Ray ray)
+static bool ray_is_valid(Ray ray)
 {
     return vec3_is_finite(ray.origin) && vec3_is_finite(ray.direction) &&
            vec3_length_squared(ray.direction) > 0.5f;
@@ -72,7 +72,7 @@ static f32 ray_visit(void *context, u32 slot, f32 max)
 static void ray_search(RaySearch *search, f32 max)
 {
     const Rigid *rigid = search->rigid;
-    if (!ray_is_sane(search->ray) || !(max >= 0.0f)) {
+    if (!ray_is_valid(search->ray) || !(max >= 0.0f)) {
         return;
     }
     max = f32_min(max, 4.0f * WORLD_EXTENT_MAX_M);

@@ -2,7 +2,7 @@
 #include "server/physics/rigid/narrow/gjk.h"
 #include "server/physics/rigid/query/query_inner.h"
 
-static bool pose_is_sane(const ShapePose *pose)
+static bool pose_is_valid(const ShapePose *pose)
 {
     return shape_is_convex(pose->shape) && vec3_is_finite(pose->position) &&
            quat_is_finite(pose->orientation);
@@ -44,8 +44,8 @@ static bool walk_triangle(void *context, u32 triangle)
         terrain_triangle(&geometry->terrain, triangle, part.corners);
     }
     for (u32 i = 0; i < 3; i++) {
-        Vec3 turned = quat_rotate(walk->pose->orientation, part.corners[i]);
-        part.corners[i] = vec3_add(walk->pose->position, turned);
+        Vec3 rotated = quat_rotate(walk->pose->orientation, part.corners[i]);
+        part.corners[i] = vec3_add(walk->pose->position, rotated);
     }
     walk->stopped = !walk->visit(walk->context, &part);
     return !walk->stopped;
@@ -195,7 +195,7 @@ static bool cast_search(CastSearch *search)
 {
     const Rigid *rigid = search->rigid;
     const ShapePose *shape = search->shape;
-    if (!pose_is_sane(shape) || !vec3_is_finite(search->motion)) {
+    if (!pose_is_valid(shape) || !vec3_is_finite(search->motion)) {
         return false;
     }
     search->start = shape_bounds(shape->shape, shape->position, shape->orientation);
@@ -314,7 +314,7 @@ static bool touches_shape(const Rigid *rigid, u32 slot, const ShapePose *shape, 
 static u32 overlap_search(BodySearch *search)
 {
     const ShapePose *shape = search->shape;
-    if (pose_is_sane(shape)) {
+    if (pose_is_valid(shape)) {
         search->bounds = shape_bounds(shape->shape, shape->position, shape->orientation);
         search->test = touches_shape;
         body_search(search);
@@ -512,7 +512,7 @@ static f32 near_visit(void *context, u32 slot, f32 max)
 bool rigid_nearest(const Rigid *rigid, const ShapePose *shape, f32 max, const QueryFilter *filter,
                    NearHit *hit)
 {
-    if (!pose_is_sane(shape) || !(max >= 0.0f)) {
+    if (!pose_is_valid(shape) || !(max >= 0.0f)) {
         return false;
     }
     NearSearch search = {.rigid = rigid,

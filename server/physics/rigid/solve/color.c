@@ -21,7 +21,7 @@ enum {
 enum {
     BODY_GIVES = 1, /* impulses move it */
     BODY_TURNS = 2,
-    BODY_IMPULSES = 4, /* solved by the plain method */
+    BODY_IMPULSES = 4, /* solved by the PGS method */
     BODY_HANGS = 8     /* a joint holds it */
 };
 
@@ -45,7 +45,7 @@ static void bodies_range(void *context, u32 first, u32 end, u32 worker)
         rigid->colors_used[i] = 0;
         rigid->color_bodies[i] = (u8)((rigid->states[i].inverse_mass > 0.0f ? BODY_GIVES : 0) |
                                       (body_turns(rigid, i) ? BODY_TURNS : 0) |
-                                      (body_is_plain(rigid, i) ? BODY_IMPULSES : 0));
+                                      (body_is_pgs(rigid, i) ? BODY_IMPULSES : 0));
     }
 }
 
@@ -170,12 +170,13 @@ void color_row(Rigid *rigid, u32 index)
 bool color_reserve(Rigid *rigid, u32 rows)
 {
     u32 capacity = rigid->row_capacity, listed = capacity;
-    bool room = rigid_reserve(rigid, &rigid->plans, &capacity, rows, sizeof(RowPlan)) &&
-                rigid_reserve(rigid, &rigid->bouncing, &listed, rows, sizeof(u32)) &&
-                rigid_reserve(rigid, &rigid->rows, &rigid->row_capacity, rows, sizeof(ContactWide));
-    room = room && rigid_reserve(rigid, &rigid->points, &rigid->point_capacity,
-                                 rows * MANIFOLD_POINTS, sizeof(PointWide));
-    return room &&
+    bool reserved =
+        rigid_reserve(rigid, &rigid->plans, &capacity, rows, sizeof(RowPlan)) &&
+        rigid_reserve(rigid, &rigid->bouncing, &listed, rows, sizeof(u32)) &&
+        rigid_reserve(rigid, &rigid->rows, &rigid->row_capacity, rows, sizeof(ContactWide));
+    reserved = reserved && rigid_reserve(rigid, &rigid->points, &rigid->point_capacity,
+                                         rows * MANIFOLD_POINTS, sizeof(PointWide));
+    return reserved &&
            (rigid->extra_bodies == 0 ||
             rigid_reserve(rigid, &rigid->extras, &rigid->extra_capacity, rows, sizeof(ExtraWide)));
 }

@@ -44,10 +44,10 @@ void heavy_destroy(HeavyStore *store)
  * contacts of a column that carry the same are of one kind. */
 static f32 sag_of(const Rigid *rigid, const Contact *c, f32 load)
 {
-    const f32 turn = 6.2831853f * 0.17f; /* of the spring, in a substep (solve_prepare.c) */
+    const f32 phase = 6.2831853f * 0.17f; /* of the spring, in a substep (solve_prepare.c) */
     f32 h = rigid->def.tick_s / (f32)rigid->substeps;
     f32 inverse = f32_max(rigid->states[c->a].inverse_mass, rigid->states[c->b].inverse_mass);
-    return load * inverse * h * h * (2.0f / (turn * turn));
+    return load * inverse * h * h * (2.0f / (phase * phase));
 }
 
 /* Smaller half extent of what of the two moves (m). */
@@ -186,12 +186,12 @@ static bool reserve_search(Rigid *rigid)
 static bool reserve_blocks(Rigid *rigid, u32 count)
 {
     HeavyStore *store = rigid->heavy;
-    bool room = true;
-    for (u32 pass = 0; pass < HEAVY_PASSES && room; pass++) {
-        room = rigid_reserve(rigid, &store->blocks[pass], &store->block_capacity[pass], count,
-                             sizeof(HeavyBlock));
+    bool capacity = true;
+    for (u32 pass = 0; pass < HEAVY_PASSES && capacity; pass++) {
+        capacity = rigid_reserve(rigid, &store->blocks[pass], &store->block_capacity[pass], count,
+                                 sizeof(HeavyBlock));
     }
-    return room;
+    return capacity;
 }
 
 bool heavy_init(Rigid *rigid)
@@ -235,11 +235,11 @@ static void list_below(Rigid *rigid)
 }
 
 /* The bodies whose load has grown and is to be passed on, each once: a ring. */
-typedef struct Waiting {
+typedef struct HeavyWaiting {
     u32 first, count;
-} Waiting;
+} HeavyWaiting;
 
-static void load_body(Rigid *rigid, u32 slot, f32 load, Waiting *waiting)
+static void load_body(Rigid *rigid, u32 slot, f32 load, HeavyWaiting *waiting)
 {
     HeavyStore *store = rigid->heavy;
     u32 *waits = store->sizes;
@@ -260,7 +260,7 @@ static void follow_loads(Rigid *rigid)
     HeavyStore *store = rigid->heavy;
     f32 gravity = store->gravity;
     list_below(rigid);
-    Waiting waiting = {0, 0};
+    HeavyWaiting waiting = {0, 0};
     memset(store->loads, 0, rigid->slots * sizeof(f32));
     memset(store->sizes, 0, rigid->slots * sizeof(u32));
     for (u32 i = 0; i < rigid->contact_count; i++) {

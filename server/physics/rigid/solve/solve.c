@@ -1,5 +1,5 @@
 /*
- * solve.c: the substep driver: forces, grips, joints and contacts, positions, then joints and
+ * solve.c: the substep driver: forces, grabs, joints and contacts, positions, then joints and
  * contacts once more without their position error (relax), so that pushing out adds no energy.
  */
 #include "server/physics/rigid/body.h"
@@ -8,24 +8,24 @@
 /* Who is awake. */
 static void list_active(Rigid *rigid)
 {
-    u32 count = 0, plain = 0, asleep = 0;
+    u32 count = 0, pgs = 0, asleep = 0;
     for (u32 i = 0; i < rigid->slots; i++) {
         const Body *body = &rigid->bodies[i];
         if (!body_is_active(body)) {
             asleep += (body->flags & BODY_ASLEEP) != 0;
-        } else if (body->flags & BODY_PLAIN) {
-            plain++;
+        } else if (body->flags & BODY_PGS) {
+            pgs++;
         } else {
             rigid->active[count++] = i;
         }
     }
-    for (u32 i = 0; i < rigid->slots && plain > 0; i++) {
-        if (body_is_active(&rigid->bodies[i]) && body_is_plain(rigid, i)) {
+    for (u32 i = 0; i < rigid->slots && pgs > 0; i++) {
+        if (body_is_active(&rigid->bodies[i]) && body_is_pgs(rigid, i)) {
             rigid->active[count++] = i;
         }
     }
     rigid->active_count = count;
-    rigid->plain_count = plain;
+    rigid->pgs_count = pgs;
     rigid->asleep_count = asleep;
 }
 
@@ -91,49 +91,50 @@ static Vec3 bounded(Vec3 v, f32 limit)
     return isfinite(length2) ? vec3_scale(v, limit / sqrtf(length2)) : vec3_zero();
 }
 
-/* A hand: a soft ball joint to its target, of bounded force. Of plain bodies, or of the others. */
-static void solve_grips(Rigid *rigid, bool plain, f32 h)
+/* A hand: a soft ball joint to its target, of bounded force. Of PGS bodies, or of the others. */
+static void solve_grabs(Rigid *rigid, bool pgs, f32 h)
 {
-    for (u32 g = 0; g < rigid->grip_count; g++) {
-        Grip *grip = &rigid->grips[g];
-        if (!grip->live || rigid_mass(rigid, grip->body.slot) <= 0.0f ||
-            body_is_plain(rigid, grip->body.slot) != plain) {
+    for (u32 g = 0; g < rigid->grab_count; g++) {
+        RigidGrab *grab = &rigid->grabs[g];
+        if (!grab->live || rigid_mass(rigid, grab->body.slot) <= 0.0f ||
+            body_is_pgs(rigid, grab->body.slot) != pgs) {
             continue;
         }
-        u32 slot = grip->body.slot;
+        u32 slot = grab->body.slot;
         const Body *body = &rigid->bodies[slot];
         BodyState *state = &rigid->states[slot];
-        Vec3 arm = quat_rotate(body->orientation, vec3_sub(grip->local, body->centre));
-        Vec3 offset = vec3_sub(vec3_add(body->position, arm), grip->target);
+        Vec3 arm = quat_rotate(body->orientation, vec3_sub(grab->local, body->centre));
+        Vec3 offset = vec3_sub(vec3_add(body->position, arm), grab->target);
         Symmetric3 k = point_response(rigid, slot, arm);
         Symmetric3 mass = symmetric_inverse(&k);
-        Softness soft = softness(grip->frequency, grip->damping, h);
+        Softness soft = softness(grab->frequency, grab->damping, h);
         Vec3 speed = vec3_add_scaled(rigid_velocity_at(rigid, slot, arm), soft.bias_rate, offset);
         /* Without warm start the impulse of a step is the whole implicit spring. */
         Vec3 impulse = vec3_scale(symmetric_mul(&mass, speed), -soft.mass_scale);
-        impulse = bounded(impulse, grip->force_max * h);
-        grip->impulse = impulse;
+        impulse = bounded(impulse, grab->force_max * h);
+        grab->impulse = impulse;
         state->velocity = vec3_add_scaled(state->velocity, state->inverse_mass, impulse);
-        state->spin =
-            vec3_add(state->spin, symmetric_mul(&rigid->inertias[slot], vec3_cross(arm, impulse)));
+        state->angular_velocity =
+            vec3_add(state->angular_velocity,
+                     symmetric_mul(&rigid->inertias[slot], vec3_cross(arm, impulse)));
         /* A held body stops swinging within a second or so. */
-        state->spin = vec3_scale(state->spin, 1.0f / (1.0f + 2.0f * h));
+        state->angular_velocity = vec3_scale(state->angular_velocity, 1.0f / (1.0f + 2.0f * h));
     }
 }
 
-/* The plain method: velocities until they fit, then positions, and no second look; a whole tick. */
+/* The PGS method: velocities until they fit, then positions, and no second look; a whole tick. */
 static void impulses_step(Rigid *rigid)
 {
     f32 tick_s = rigid->def.tick_s;
     bodies_accelerate(rigid, true, tick_s);
-    solve_grips(rigid, true, tick_s);
-    joint_plain_warm_start(rigid);
+    solve_grabs(rigid, true, tick_s);
+    joint_pgs_warm_start(rigid);
     impulses_warm_start(rigid);
     for (u32 i = 0; i < rigid->def.iterations; i++) {
-        joint_plain_solve(rigid, tick_s);
+        joint_pgs_solve(rigid, tick_s);
         impulses_solve(rigid);
     }
-    joint_plain_count(rigid);
+    joint_pgs_count(rigid);
     stuck_slow(rigid);
     bodies_move(rigid, true, tick_s);
 }
@@ -143,15 +144,15 @@ void rigid_substep(Rigid *rigid)
     if (rigid->idle) {
         return;
     }
-    if (rigid->substep++ == 0 && rigid->plain_count > 0) {
+    if (rigid->substep++ == 0 && rigid->pgs_count > 0) {
         impulses_step(rigid);
     }
-    if (rigid->plain_count == rigid->active_count) {
+    if (rigid->pgs_count == rigid->active_count) {
         return;
     }
     f32 h = rigid->def.tick_s / (f32)rigid->substeps;
     bodies_accelerate(rigid, false, h);
-    solve_grips(rigid, false, h);
+    solve_grabs(rigid, false, h);
     joint_warm_start(rigid, rigid->jobs);
     contact_warm_start(rigid);
     /* Joints first: contacts have the last word, so that nothing passes through. */
@@ -176,7 +177,7 @@ static void woken_limit(Rigid *rigid)
         if (body_is_active(&rigid->bodies[i])) {
             BodyState *state = &rigid->states[i];
             state->velocity = bounded(state->velocity, SPEED_MAX_M_S);
-            state->spin = bounded(state->spin, SPIN_MAX_RAD_S);
+            state->angular_velocity = bounded(state->angular_velocity, ANGULAR_SPEED_MAX_RAD_S);
         }
     }
 }
@@ -184,10 +185,10 @@ static void woken_limit(Rigid *rigid)
 void rigid_finish(Rigid *rigid)
 {
     if (rigid->idle) {
-        if (rigid->guests != NULL) {
+        if (rigid->members != NULL) {
             island_sleep(rigid);
         }
-        rigid->guests = NULL;
+        rigid->members = NULL;
         VALIDATE_STORE(rigid_validate(rigid));
         return;
     }
@@ -201,7 +202,7 @@ void rigid_finish(Rigid *rigid)
     ccd_finish(rigid);
     energy_check(rigid);
     island_sleep(rigid);
-    rigid->guests = NULL;
+    rigid->members = NULL;
     rigid->jobs = NULL;
     VALIDATE_STORE(rigid_validate(rigid));
 }

@@ -2,7 +2,7 @@
  * solve_body.c: what bodies do by themselves in a substep, eight side by side: forces, damping and
  * the gyroscopic term before the constraints, the way through space after them.
  */
-#include "server/physics/rigid/solve/turning.h"
+#include "server/physics/rigid/solve/rotation_step.h"
 
 enum {
     BODY_GRAIN = 64
@@ -116,10 +116,10 @@ SIMD_INLINE Vec3x8 speed_limited(Vec3x8 v, f32 limit)
 }
 
 /* The tensor turned with the body, by Cayley's map of the rotation vector. */
-SIMD_INLINE Symmetric3x8 symmetric3x8_turn(const Symmetric3x8 *m, Vec3x8 turn)
+SIMD_INLINE Symmetric3x8 symmetric3x8_rotation(const Symmetric3x8 *m, Vec3x8 rotation)
 {
     f32x8 one = f32x8_set(1.0f), two = f32x8_set(2.0f);
-    Vec3x8 u = vec3x8_scale(turn, f32x8_set(0.5f));
+    Vec3x8 u = vec3x8_scale(rotation, f32x8_set(0.5f));
     f32x8 s = two / (one + vec3x8_dot(u, u)), d = s - one;
     Vec3x8 su = vec3x8_scale(u, s);
     /* Rows of the rotation. */
@@ -142,11 +142,11 @@ static void velocity_eight(Rigid *rigid, const Eight *eight, f32 step)
     }
     states_gather(rigid, eight, 0, m);
     states_gather(rigid, eight, 1, n);
-    Vec3x8 velocity = {m[0], m[1], m[2]}, spin = {m[4], m[5], m[6]};
+    Vec3x8 velocity = {m[0], m[1], m[2]}, angular_velocity = {m[4], m[5], m[6]};
     FreeFlight *flight = &rigid->free_flights[eight->index];
     f32x8 low[8];
     rests_gather(rigid, eight, low);
-    Vec3x8 v = velocity, w = spin, rest = {low[0], low[1], low[2]};
+    Vec3x8 v = velocity, w = angular_velocity, rest = {low[0], low[1], low[2]};
     Vec3x8 kick = vec3x8_scale(vec3x8_set(rigid->gravity), h * m[7]);
     f32x8 slower = one / (one + h * n[3]);
     v.x = add_kept(v.x, kick.x, &rest.x) * slower;
@@ -155,26 +155,28 @@ static void velocity_eight(Rigid *rigid, const Eight *eight, f32 step)
     w = vec3x8_scale(w, one / (one + h * n[7]));
     flight->before = speed_limited(velocity, SPEED_MAX_M_S);
     velocity = speed_limited(vec3x8_select(dynamic, v, velocity), SPEED_MAX_M_S);
-    spin = speed_limited(vec3x8_select(dynamic, w, spin), SPIN_MAX_RAD_S);
+    angular_velocity =
+        speed_limited(vec3x8_select(dynamic, w, angular_velocity), ANGULAR_SPEED_MAX_RAD_S);
     f32x8 kept[8] = {rest.x * slower, rest.y * slower, rest.z * slower, low[3],
                      low[4],          low[5],          low[6],          low[7]};
     rests_scatter(rigid, eight, kept);
     flight->after = velocity;
-    f32x8 out[8] = {velocity.x, velocity.y, velocity.z, m[3], spin.x, spin.y, spin.z, m[7]};
+    f32x8 out[8] = {velocity.x,         velocity.y,         velocity.z,         m[3],
+                    angular_velocity.x, angular_velocity.y, angular_velocity.z, m[7]};
     states_scatter(rigid, eight, 0, out);
 }
 
 /* A stage of the awake bodies from `first` on, for h seconds. */
-typedef struct StageRun {
+typedef struct BodyStageRun {
     Rigid *rigid;
     u32 first;
     f32 h;
-} StageRun;
+} BodyStageRun;
 
 static void velocity_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
-    const StageRun *run = context;
+    const BodyStageRun *run = context;
     for (u32 i = first; i < end; i += SIMD_LANES) {
         Eight eight = eight_at(run->rigid, run->first + i, run->first + end);
         eight.index = i / SIMD_LANES;
@@ -183,19 +185,19 @@ static void velocity_range(void *context, u32 first, u32 end, u32 worker)
 }
 
 /* Those whose inertia is not the same about all axes, and that turn so much that it shows. */
-SIMD_INLINE i32x8 who_turns(const Rigid *rigid, const Eight *eight, Vec3x8 spin)
+SIMD_INLINE i32x8 who_turns(const Rigid *rigid, const Eight *eight, Vec3x8 angular_velocity)
 {
     i32x8 turns = {0};
     for (u32 i = 0; i < SIMD_LANES; i++) {
         const Body *body = &rigid->bodies[eight->slots[i]];
         turns[i] = body->motion == BODY_DYNAMIC && !(body->flags & BODY_ROUND) ? -1 : 0;
     }
-    return turns & (vec3x8_dot(spin, spin) >= 1e-6f);
+    return turns & (vec3x8_dot(angular_velocity, angular_velocity) >= 1e-6f);
 }
 
 /* World inertias follow the turn of the step: what joints, hands and other matter do in the next
  * one finds them as they are. */
-SIMD_INLINE void inertias_follow(Rigid *rigid, const Eight *eight, i32x8 turns, Vec3x8 turn)
+SIMD_INLINE void inertias_follow(Rigid *rigid, const Eight *eight, i32x8 turns, Vec3x8 rotation)
 {
     f32x8 m[8];
     for (u32 i = 0; i < SIMD_LANES; i++) {
@@ -203,7 +205,7 @@ SIMD_INLINE void inertias_follow(Rigid *rigid, const Eight *eight, i32x8 turns, 
     }
     f32x8_transpose(m);
     Symmetric3x8 world = {m[0], m[1], m[2], m[3], m[4], m[5]};
-    world = symmetric3x8_turn(&world, turn);
+    world = symmetric3x8_rotation(&world, rotation);
     f32x8 out[8] = {world.xx, world.yy, world.zz, world.xy, world.xz, world.yz, m[6], m[7]};
     f32x8_transpose(out);
     for (u32 i = 0; i < eight->count; i++) {
@@ -241,17 +243,17 @@ static void position_eight(Rigid *rigid, const Eight *eight, f32 step)
     states_gather(rigid, eight, 0, m);
     states_gather(rigid, eight, 1, n);
     poses_gather(rigid, eight, p);
-    Vec3x8 velocity = {m[0], m[1], m[2]}, spin = {m[4], m[5], m[6]};
+    Vec3x8 velocity = {m[0], m[1], m[2]}, angular_velocity = {m[4], m[5], m[6]};
     velocity = speed_limited(velocity, SPEED_MAX_M_S);
-    spin = speed_limited(spin, SPIN_MAX_RAD_S);
-    Vec3x8 shift = vec3x8_scale(passed_in_step(rigid, eight, velocity), h), mean = spin;
+    angular_velocity = speed_limited(angular_velocity, ANGULAR_SPEED_MAX_RAD_S);
+    Vec3x8 shift = vec3x8_scale(passed_in_step(rigid, eight, velocity), h), mean = angular_velocity;
     Quatx8 q = {p[3], p[4], p[5], p[6]};
-    i32x8 turns = who_turns(rigid, eight, spin);
+    i32x8 turns = who_turns(rigid, eight, angular_velocity);
     if (i32x8_any(turns)) {
         Symmetric3x8 inertia = inertias_gather(rigid, eight);
-        Turning turning = turn_freely(q, &inertia, spin, h);
-        mean = vec3x8_select(turns, turning.mean, spin);
-        spin = vec3x8_select(turns, turning.after, spin);
+        RotationStep turning = rotation_freely(q, &inertia, angular_velocity, h);
+        mean = vec3x8_select(turns, turning.mean, angular_velocity);
+        angular_velocity = vec3x8_select(turns, turning.after, angular_velocity);
         inertias_follow(rigid, eight, turns, vec3x8_scale(mean, h));
     }
     q = quatx8_integrate(q, mean, h);
@@ -270,7 +272,8 @@ static void position_eight(Rigid *rigid, const Eight *eight, f32 step)
                      q.z,
                      p[7]};
     poses_scatter(rigid, eight, pose);
-    f32x8 speeds[8] = {velocity.x, velocity.y, velocity.z, m[3], spin.x, spin.y, spin.z, m[7]};
+    f32x8 speeds[8] = {velocity.x,         velocity.y,         velocity.z,         m[3],
+                       angular_velocity.x, angular_velocity.y, angular_velocity.z, m[7]};
     states_scatter(rigid, eight, 0, speeds);
     f32x8 motion[8] = {n[0] + shift.x,    n[1] + shift.y,    n[2] + shift.z,    n[3],
                        n[4] + h * mean.x, n[5] + h * mean.y, n[6] + h * mean.z, n[7]};
@@ -280,7 +283,7 @@ static void position_eight(Rigid *rigid, const Eight *eight, f32 step)
 static void position_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
-    const StageRun *run = context;
+    const BodyStageRun *run = context;
     for (u32 i = first; i < end; i += SIMD_LANES) {
         Eight eight = eight_at(run->rigid, run->first + i, run->first + end);
         eight.index = i / SIMD_LANES;
@@ -297,8 +300,10 @@ static void limit_range(void *context, u32 first, u32 end, u32 worker)
         f32x8 m[8];
         states_gather(rigid, &eight, 0, m);
         Vec3x8 velocity = speed_limited((Vec3x8){m[0], m[1], m[2]}, SPEED_MAX_M_S);
-        Vec3x8 spin = speed_limited((Vec3x8){m[4], m[5], m[6]}, SPIN_MAX_RAD_S);
-        f32x8 out[8] = {velocity.x, velocity.y, velocity.z, m[3], spin.x, spin.y, spin.z, m[7]};
+        Vec3x8 angular_velocity =
+            speed_limited((Vec3x8){m[4], m[5], m[6]}, ANGULAR_SPEED_MAX_RAD_S);
+        f32x8 out[8] = {velocity.x,         velocity.y,         velocity.z,         m[3],
+                        angular_velocity.x, angular_velocity.y, angular_velocity.z, m[7]};
         states_scatter(rigid, &eight, 0, out);
     }
 }
@@ -311,7 +316,7 @@ static void begin_range(void *context, u32 first, u32 end, u32 worker)
         u32 slot = rigid->active[i];
         const Body *body = &rigid->bodies[slot];
         rigid->states[slot].shift = vec3_zero();
-        rigid->states[slot].turn = vec3_zero();
+        rigid->states[slot].rotation = vec3_zero();
         rigid->inertias[slot] = symmetric_rotate(body->orientation, &body->inverse_inertia);
     }
 }
@@ -320,19 +325,19 @@ void bodies_begin(Rigid *rigid)
 {
     jobs_run(rigid->jobs, rigid->active_count, BODY_GRAIN, begin_range, rigid);
 }
-static void run_stage(Rigid *rigid, bool plain, f32 h, JobsLoop *loop)
+static void run_stage(Rigid *rigid, bool pgs, f32 h, JobsLoop *loop)
 {
-    u32 others = rigid->active_count - rigid->plain_count;
-    StageRun run = {rigid, plain ? others : 0, h};
-    jobs_run(rigid->jobs, plain ? rigid->plain_count : others, BODY_GRAIN, loop, &run);
+    u32 others = rigid->active_count - rigid->pgs_count;
+    BodyStageRun run = {rigid, pgs ? others : 0, h};
+    jobs_run(rigid->jobs, pgs ? rigid->pgs_count : others, BODY_GRAIN, loop, &run);
 }
-void bodies_accelerate(Rigid *rigid, bool plain, f32 h)
+void bodies_accelerate(Rigid *rigid, bool pgs, f32 h)
 {
-    run_stage(rigid, plain, h, velocity_range);
+    run_stage(rigid, pgs, h, velocity_range);
 }
-void bodies_move(Rigid *rigid, bool plain, f32 h)
+void bodies_move(Rigid *rigid, bool pgs, f32 h)
 {
-    run_stage(rigid, plain, h, position_range);
+    run_stage(rigid, pgs, h, position_range);
 }
 void bodies_limit(Rigid *rigid)
 {

@@ -15,7 +15,7 @@
 enum {
     ROW_GRAIN = 8,
     BOUNCE_ROUNDS = 16,
-    BLOW_ROUNDS = 4, /* of normals and friction within a blow */
+    IMPACT_ROUNDS = 4, /* of normals and friction within a blow */
     NORMAL_SWEEPS = 4
 };
 
@@ -28,8 +28,10 @@ SIMD_INLINE void apply(const ContactWide *row, Side *a, Side *b, Vec3x8 impulse,
 {
     a->velocity = vec3x8_sub_scaled(a->velocity, a->mass, impulse);
     b->velocity = vec3x8_add_scaled(b->velocity, b->mass, impulse);
-    a->spin = vec3x8_sub(a->spin, symmetric3x8_mul(&row->inertia_a, angular_a));
-    b->spin = vec3x8_add(b->spin, symmetric3x8_mul(&row->inertia_b, angular_b));
+    a->angular_velocity =
+        vec3x8_sub(a->angular_velocity, symmetric3x8_mul(&row->inertia_a, angular_a));
+    b->angular_velocity =
+        vec3x8_add(b->angular_velocity, symmetric3x8_mul(&row->inertia_b, angular_b));
 }
 
 /* ---- warm start ---- */
@@ -61,10 +63,10 @@ static void warm_start_row(Rigid *rigid, const ContactWide *row)
 
 /* ---- friction ---- */
 
-SIMD_INLINE Vec3x8 solve_rolling(ExtraWide *extra, Vec3x8 spin, f32x8 normal)
+SIMD_INLINE Vec3x8 solve_rolling(ExtraWide *extra, Vec3x8 angular_velocity, f32x8 normal)
 {
     Vec3x8 old = extra->rolling_impulse;
-    Vec3x8 sum = vec3x8_sub(old, symmetric3x8_mul(&extra->rolling_mass, spin));
+    Vec3x8 sum = vec3x8_sub(old, symmetric3x8_mul(&extra->rolling_mass, angular_velocity));
     f32x8 length = f32x8_sqrt(vec3x8_dot(sum, sum)), limit = extra->rolling * normal;
     i32x8 over = length > limit;
     f32x8 scale =
@@ -86,13 +88,17 @@ SIMD_INLINE void solve_friction(ContactWide *row, ExtraWide *extra, const PointW
     if (extra != NULL) {
         /* Before the others: rolling and twist would both stop a turn about the normal, and turn it
          * round for ever. */
-        Vec3x8 rolling = solve_rolling(extra, vec3x8_sub(b->spin, a->spin), normal);
-        a->spin = vec3x8_sub(a->spin, symmetric3x8_mul(&row->inertia_a, rolling));
-        b->spin = vec3x8_add(b->spin, symmetric3x8_mul(&row->inertia_b, rolling));
+        Vec3x8 rolling =
+            solve_rolling(extra, vec3x8_sub(b->angular_velocity, a->angular_velocity), normal);
+        a->angular_velocity =
+            vec3x8_sub(a->angular_velocity, symmetric3x8_mul(&row->inertia_a, rolling));
+        b->angular_velocity =
+            vec3x8_add(b->angular_velocity, symmetric3x8_mul(&row->inertia_b, rolling));
     }
-    Vec3x8 spin = vec3x8_sub(b->spin, a->spin);
-    Vec3x8 slip = vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, row->arm_b)),
-                             vec3x8_add(a->velocity, vec3x8_cross(a->spin, row->arm_a)));
+    Vec3x8 angular_velocity = vec3x8_sub(b->angular_velocity, a->angular_velocity);
+    Vec3x8 slip =
+        vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->angular_velocity, row->arm_b)),
+                   vec3x8_add(a->velocity, vec3x8_cross(a->angular_velocity, row->arm_a)));
     Vec3x8 t2 = vec3x8_cross(row->normal, row->tangent);
     f32x8 s1 = vec3x8_dot(slip, row->tangent), s2 = vec3x8_dot(slip, t2);
     Vec3x8 moment = {f32x8_set(0.0f), f32x8_set(0.0f), f32x8_set(0.0f)};
@@ -113,7 +119,8 @@ SIMD_INLINE void solve_friction(ContactWide *row, ExtraWide *extra, const PointW
     row->friction_impulse[1] = y;
     if (count > 1) {
         f32x8 most = row->friction * lever;
-        f32x8 twist = row->twist_impulse - row->twist_mass * vec3x8_dot(spin, row->normal);
+        f32x8 twist =
+            row->twist_impulse - row->twist_mass * vec3x8_dot(angular_velocity, row->normal);
         twist = f32x8_min(f32x8_max(twist, -most), most);
         moment = vec3x8_add_scaled(moment, twist - row->twist_impulse, row->normal);
         row->twist_impulse = twist;
@@ -173,29 +180,29 @@ SIMD_INLINE f32x8 coupled_speed(const ContactWide *row, f32x8 speed, const f32x8
 }
 
 /* What the points of a manifold ask for in a solve, eight manifolds side by side. */
-typedef struct Ask {
+typedef struct PointDemand {
     f32x8 target[MANIFOLD_POINTS];                      /* m/s: speed to take away */
     f32x8 gain[MANIFOLD_POINTS], leak[MANIFOLD_POINTS]; /* how soft the answer is */
     f32x8 most[MANIFOLD_POINTS];                        /* N s, of the impulse */
-} Ask;
+} PointDemand;
 
 /*
  * The same impulse at each point, which answers the mean of what they ask: what lies level is not
  * tilted by the order of the points. Only where all are alike (equally soft), and none would pull.
  */
 SIMD_INLINE void answer_mean(const ContactWide *row, const PointWide *points, const u32 count,
-                             const Ask *ask, f32x8 *impulses, f32x8 *changes)
+                             const PointDemand *demand, f32x8 *impulses, f32x8 *changes)
 {
     f32x8 zero = f32x8_set(0.0f), sum = zero, held = zero, least = f32x8_set(1e30f);
     i32x8 alike = row->share > zero;
     for (u32 p = 0; p < count; p++) {
         i32x8 there = points[p].mass > zero;
-        sum += f32x8_and(there, ask->target[p]);
+        sum += f32x8_and(there, demand->target[p]);
         held += impulses[p];
         least = f32x8_select(there, f32x8_min(least, impulses[p]), least);
-        alike &= (ask->gain[p] == ask->gain[0]) | (points[p].mass <= zero);
+        alike &= (demand->gain[p] == demand->gain[0]) | (points[p].mass <= zero);
     }
-    f32x8 change = -row->share * (ask->gain[0] * row->patch_mass * sum + ask->leak[0] * held);
+    f32x8 change = -row->share * (demand->gain[0] * row->patch_mass * sum + demand->leak[0] * held);
     change = f32x8_and(alike & (least + change >= zero), change);
     for (u32 p = 0; p < count; p++) {
         changes[p] = f32x8_and(points[p].mass > zero, change);
@@ -206,19 +213,19 @@ SIMD_INLINE void answer_mean(const ContactWide *row, const PointWide *points, co
 /* The points one after the other, forwards and backwards: only so can some of them let go. It costs
  * no access to bodies. */
 SIMD_INLINE void answer_sweeps(const ContactWide *row, const PointWide *points, const u32 count,
-                               const Ask *ask, f32x8 *impulses, f32x8 *changes)
+                               const PointDemand *demand, f32x8 *impulses, f32x8 *changes)
 {
     f32x8 zero = f32x8_set(0.0f);
     for (u32 sweep = 0; sweep < (count > 1 ? NORMAL_SWEEPS : 1); sweep++) {
         for (u32 i = 0; i < count; i++) {
             u32 p = sweep % 2 == 0 ? i : count - 1 - i;
-            f32x8 speed = coupled_speed(row, ask->target[p], changes, p, count);
+            f32x8 speed = coupled_speed(row, demand->target[p], changes, p, count);
             /* Its own change so far counts as mass × (speed per impulse) = 1. */
-            f32x8 change =
-                -ask->gain[p] * (points[p].mass * speed + changes[p]) - ask->leak[p] * impulses[p];
+            f32x8 change = -demand->gain[p] * (points[p].mass * speed + changes[p]) -
+                           demand->leak[p] * impulses[p];
             /* A single point is solved at once: a lane must not depend on its neighbours'. */
             change = sweep == 0 ? change : f32x8_and(row->share > zero, change);
-            f32x8 impulse = f32x8_min(f32x8_max(impulses[p] + change, zero), ask->most[p]);
+            f32x8 impulse = f32x8_min(f32x8_max(impulses[p] + change, zero), demand->most[p]);
             changes[p] += impulse - impulses[p];
             impulses[p] = impulse;
         }
@@ -232,7 +239,7 @@ SIMD_INLINE void answer_sweeps(const ContactWide *row, const PointWide *points, 
  * point would pull.
  */
 SIMD_INLINE i32x8 answer_together(const ContactWide *row, const PointWide *points, const u32 count,
-                                  const Ask *ask, f32x8 *impulses, f32x8 *changes)
+                                  const PointDemand *demand, f32x8 *impulses, f32x8 *changes)
 {
     const f32 regular = 1.0f + 0x1p-10f;
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
@@ -240,9 +247,9 @@ SIMD_INLINE i32x8 answer_together(const ContactWide *row, const PointWide *point
     for (u32 p = 0; p < count; p++) {
         i32x8 there = points[p].mass > zero;
         f32x8 k = one / f32x8_select(there, points[p].mass, one);
-        f32x8 soft = ask->leak[p] / ask->gain[p];
+        f32x8 soft = demand->leak[p] / demand->gain[p];
         f32x8 scaled[MANIFOLD_POINTS], pivot = k * (regular + soft); /* scaled: l × pivots */
-        x[p] = -f32x8_and(there, ask->target[p] + soft * k * impulses[p]);
+        x[p] = -f32x8_and(there, demand->target[p] + soft * k * impulses[p]);
         for (u32 q = 0; q < p; q++) {
             scaled[q] = row->coupling[couple_index(q, p)];
             for (u32 j = 0; j < q; j++) {
@@ -273,14 +280,15 @@ SIMD_INLINE i32x8 answer_together(const ContactWide *row, const PointWide *point
  * buckle from such seeds. Where one would pull, and where there is only one, by sweeps.
  */
 SIMD_INLINE void answer_normals(const ContactWide *row, const PointWide *points, const u32 count,
-                                const Ask *ask, const Pass pass, f32x8 *impulses, f32x8 *changes)
+                                const PointDemand *demand, const Pass pass, f32x8 *impulses,
+                                f32x8 *changes)
 {
     f32x8 swept[MANIFOLD_POINTS], swept_changes[MANIFOLD_POINTS];
     if (count == 1 || pass == PASS_RELEASE) {
-        answer_sweeps(row, points, count, ask, impulses, changes);
+        answer_sweeps(row, points, count, demand, impulses, changes);
         return;
     }
-    i32x8 pulls = answer_together(row, points, count, ask, impulses, changes);
+    i32x8 pulls = answer_together(row, points, count, demand, impulses, changes);
     if (!i32x8_any(pulls)) {
         return;
     }
@@ -288,8 +296,8 @@ SIMD_INLINE void answer_normals(const ContactWide *row, const PointWide *points,
         swept[p] = points[p].impulse;
         swept_changes[p] = f32x8_set(0.0f);
     }
-    answer_mean(row, points, count, ask, swept, swept_changes);
-    answer_sweeps(row, points, count, ask, swept, swept_changes);
+    answer_mean(row, points, count, demand, swept, swept_changes);
+    answer_sweeps(row, points, count, demand, swept, swept_changes);
     for (u32 p = 0; p < count; p++) {
         impulses[p] = f32x8_select(pulls, swept[p], impulses[p]);
         changes[p] = f32x8_select(pulls, swept_changes[p], changes[p]);
@@ -305,26 +313,27 @@ SIMD_INLINE void solve_normals(const Rigid *rigid, const ContactWide *row, Point
     f32x8 drift = vec3x8_dot(row->normal, vec3x8_sub(motion_b.shift, motion_a.shift));
     f32x8 closing = vec3x8_dot(row->normal, vec3x8_sub(b->velocity, a->velocity));
     f32x8 zero = f32x8_set(0.0f), impulses[MANIFOLD_POINTS], changes[MANIFOLD_POINTS];
-    Ask ask;
+    PointDemand demand;
     for (u32 p = 0; p < count; p++) {
         PointWide *point = &points[p];
-        f32x8 separation = point->separation + drift + vec3x8_dot(point->angular_b, motion_b.turn) -
-                           vec3x8_dot(point->angular_a, motion_a.turn);
-        f32x8 speed =
-            closing + vec3x8_dot(point->angular_b, b->spin) - vec3x8_dot(point->angular_a, a->spin);
+        f32x8 separation = point->separation + drift +
+                           vec3x8_dot(point->angular_b, motion_b.rotation) -
+                           vec3x8_dot(point->angular_a, motion_a.rotation);
+        f32x8 speed = closing + vec3x8_dot(point->angular_b, b->angular_velocity) -
+                      vec3x8_dot(point->angular_a, a->angular_velocity);
         if (pass == PASS_PUSH) {
-            i32x8 fresh = point->impulse_max == zero;
-            point->approach = f32x8_select(fresh, speed, point->approach);
+            i32x8 new_count = point->impulse_max == zero;
+            point->approach = f32x8_select(new_count, speed, point->approach);
         }
         Bias bias = bias_of(row, separation, speed, inverse_h, pass);
-        ask.target[p] = speed + bias.speed;
-        ask.gain[p] = bias.mass_scale;
-        ask.leak[p] = bias.impulse_scale;
+        demand.target[p] = speed + bias.speed;
+        demand.gain[p] = bias.mass_scale;
+        demand.leak[p] = bias.impulse_scale;
         impulses[p] = point->impulse;
         changes[p] = zero;
-        ask.most[p] = pass == PASS_RELEASE ? point->impulse : f32x8_set(INFINITY);
+        demand.most[p] = pass == PASS_RELEASE ? point->impulse : f32x8_set(INFINITY);
     }
-    answer_normals(row, points, count, &ask, pass, impulses, changes);
+    answer_normals(row, points, count, &demand, pass, impulses, changes);
     f32x8 sum = zero;
     Vec3x8 angular_a = {zero, zero, zero}, angular_b = {zero, zero, zero};
     for (u32 p = 0; p < count; p++) {
@@ -374,7 +383,8 @@ SIMD_INLINE f32x8 point_speed(const ContactWide *row, const PointWide *point, co
                               const Side *b)
 {
     f32x8 closing = vec3x8_dot(row->normal, vec3x8_sub(b->velocity, a->velocity));
-    return closing + vec3x8_dot(point->angular_b, b->spin) - vec3x8_dot(point->angular_a, a->spin);
+    return closing + vec3x8_dot(point->angular_b, b->angular_velocity) -
+           vec3x8_dot(point->angular_a, a->angular_velocity);
 }
 
 /*
@@ -468,7 +478,7 @@ SIMD_INLINE f32x8 leaving(f32x8 speed, f32x8 gap, f32x8 restitution, f32x8 fall)
 
 /* The impulses of a blow so far, lane by lane: along the normal at each point, friction where their
  * sum acts, and what they add up to for the bodies. */
-typedef struct Blow {
+typedef struct Impact {
     f32x8 gaps[MANIFOLD_POINTS];    /* m */
     f32x8 leave[MANIFOLD_POINTS];   /* m/s, speed to leave with */
     i32x8 strikes[MANIFOLD_POINTS]; /* which points take part */
@@ -476,29 +486,29 @@ typedef struct Blow {
     Vec3x8 friction;                /* N s, world, on b */
     Vec3x8 impulse;                 /* N s, on b, of all */
     Vec3x8 angular_a, angular_b;    /* N m s about the centres, of all */
-} Blow;
+} Impact;
 
-SIMD_INLINE void blow_add(const ContactWide *row, Blow *blow, Side *a, Side *b, Vec3x8 impulse,
-                          Vec3x8 angular_a, Vec3x8 angular_b)
+SIMD_INLINE void impact_row_add(const ContactWide *row, Impact *impact, Side *a, Side *b,
+                                Vec3x8 impulse, Vec3x8 angular_a, Vec3x8 angular_b)
 {
     apply(row, a, b, impulse, angular_a, angular_b);
-    blow->impulse = vec3x8_add(blow->impulse, impulse);
-    blow->angular_a = vec3x8_add(blow->angular_a, angular_a);
-    blow->angular_b = vec3x8_add(blow->angular_b, angular_b);
+    impact->impulse = vec3x8_add(impact->impulse, impulse);
+    impact->angular_a = vec3x8_add(impact->angular_a, angular_a);
+    impact->angular_b = vec3x8_add(impact->angular_b, angular_b);
 }
 
 /* Bodies farther apart have other arms and normals when they strike, m. */
-static const f32 blow_near_m = 0.0001f, blow_touch_m = 0.0006f;
+static const f32 impact_near_m = 0.0001f, impact_touch_m = 0.0006f;
 /* What would strike in so many substeps strikes with what strikes in this one. */
-static const f32 blow_together = 1.1f;
+static const f32 impact_together = 1.1f;
 
 /*
  * Which points of a row strike: those that close their gap in this substep, and fast enough to
  * bounce; and with one of them what would follow at once: a level face strikes with all corners,
  * whatever rounding says.
  */
-static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, const Side *b, f32 h,
-                       Blow *blow)
+static bool impact_begin(Rigid *rigid, const ContactWide *row, const Side *a, const Side *b, f32 h,
+                         Impact *impact)
 {
     PointWide *points = &rigid->points[row->first];
     Motion motion_a = motion_gather(rigid->states, row->a);
@@ -511,71 +521,71 @@ static bool blow_begin(Rigid *rigid, const ContactWide *row, const Side *a, cons
     f32 steps = 2.0f * h * vec3_length(rigid->gravity);
     f32x8 slowest = -RIGID_BOUNCE_M_S * (1.0f - row->restitution) - steps;
     f32x8 coming = f32x8_max(fall * h, zero); /* what gravity adds before contacts are solved */
-    i32x8 struck = {0}, comes = {0};
-    for (u32 lane = 0; lane < SIMD_LANES && row->comes != 0; lane++) {
-        comes[lane] = row->comes & 1u << lane ? -1 : 0;
+    i32x8 struck = {0}, strikes = {0};
+    for (u32 lane = 0; lane < SIMD_LANES && row->strikes != 0; lane++) {
+        strikes[lane] = row->strikes & 1u << lane ? -1 : 0;
     }
-    memset(blow, 0, sizeof(*blow));
+    memset(impact, 0, sizeof(*impact));
     for (u32 p = 0; p < row->points; p++) {
         const PointWide *point = &points[p];
-        gaps[p] = point->separation + drift + vec3x8_dot(point->angular_b, motion_b.turn) -
-                  vec3x8_dot(point->angular_a, motion_a.turn);
+        gaps[p] = point->separation + drift + vec3x8_dot(point->angular_b, motion_b.rotation) -
+                  vec3x8_dot(point->angular_a, motion_a.rotation);
         speeds[p] = point_speed(row, point, a, b);
         struck |= (speeds[p] < slowest) & (gaps[p] + (speeds[p] - coming) * h < zero) &
                   (point->mass > zero) &
-                  ((row->restitution > zero) | (comes & (gaps[p] > blow_near_m)));
+                  ((row->restitution > zero) | (strikes & (gaps[p] > impact_near_m)));
     }
     if (!i32x8_any(struck)) {
         return false;
     }
     for (u32 p = 0; p < row->points; p++) {
-        blow->strikes[p] = struck & (speeds[p] < slowest) &
-                           (gaps[p] + (speeds[p] - coming) * (blow_together * h) < zero) &
-                           (points[p].mass > zero);
+        impact->strikes[p] = struck & (speeds[p] < slowest) &
+                             (gaps[p] + (speeds[p] - coming) * (impact_together * h) < zero) &
+                             (points[p].mass > zero);
         points[p].approach = f32x8_select(
-            blow->strikes[p], f32x8_min(points[p].approach, speeds[p]), points[p].approach);
-        blow->leave[p] = leaving(speeds[p], gaps[p], row->restitution, fall);
-        blow->gaps[p] = gaps[p];
+            impact->strikes[p], f32x8_min(points[p].approach, speeds[p]), points[p].approach);
+        impact->leave[p] = leaving(speeds[p], gaps[p], row->restitution, fall);
+        impact->gaps[p] = gaps[p];
     }
     return true;
 }
 
 /* Normal impulses so that the points leave as they should. Where all points strike the same impulse
  * comes first at each: what is level stays level. */
-static void blow_normals(const ContactWide *row, const PointWide *points, Blow *blow, Side *a,
-                         Side *b)
+static void impact_normals(const ContactWide *row, const PointWide *points, Impact *impact, Side *a,
+                           Side *b)
 {
-    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), ask = zero, target[MANIFOLD_POINTS];
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), demand = zero, target[MANIFOLD_POINTS];
     f32x8 added[MANIFOLD_POINTS];
     i32x8 all = row->share > zero;
     for (u32 p = 0; p < row->points; p++) {
-        target[p] = point_speed(row, &points[p], a, b) - blow->leave[p];
-        ask += f32x8_and(blow->strikes[p], target[p]);
-        all &= blow->strikes[p] | (points[p].mass <= zero);
+        target[p] = point_speed(row, &points[p], a, b) - impact->leave[p];
+        demand += f32x8_and(impact->strikes[p], target[p]);
+        all &= impact->strikes[p] | (points[p].mass <= zero);
     }
-    f32x8 mean = f32x8_and(all, f32x8_max(-row->share * row->patch_mass * ask, zero));
+    f32x8 mean = f32x8_and(all, f32x8_max(-row->share * row->patch_mass * demand, zero));
     for (u32 p = 0; p < row->points; p++) {
-        added[p] = f32x8_and(blow->strikes[p], mean);
+        added[p] = f32x8_and(impact->strikes[p], mean);
     }
     for (u32 sweep = 0; sweep < (row->points > 1 ? NORMAL_SWEEPS : 1); sweep++) {
         for (u32 i = 0; i < row->points; i++) {
             u32 p = sweep % 2 == 0 ? i : row->points - 1 - i;
             f32x8 speed = coupled_speed(row, target[p], added, p, row->points);
-            f32x8 change = f32x8_max(-points[p].mass * speed, -blow->changes[p]);
+            f32x8 change = f32x8_max(-points[p].mass * speed, -impact->changes[p]);
             /* A single point is exact at once, and must not depend on its neighbours'. */
-            i32x8 takes = blow->strikes[p] & ((sweep == 0 ? one : row->share) > zero);
+            i32x8 takes = impact->strikes[p] & ((sweep == 0 ? one : row->share) > zero);
             added[p] = f32x8_select(takes, change, added[p]);
         }
     }
     f32x8 sum = zero;
     Vec3x8 angular_a = {zero, zero, zero}, angular_b = {zero, zero, zero};
     for (u32 p = 0; p < row->points; p++) {
-        blow->changes[p] += added[p];
+        impact->changes[p] += added[p];
         sum += added[p];
         angular_a = vec3x8_add_scaled(angular_a, added[p], points[p].angular_a);
         angular_b = vec3x8_add_scaled(angular_b, added[p], points[p].angular_b);
     }
-    blow_add(row, blow, a, b, vec3x8_scale(row->normal, sum), angular_a, angular_b);
+    impact_row_add(row, impact, a, b, vec3x8_scale(row->normal, sum), angular_a, angular_b);
 }
 
 /* The arm to where the normal impulses act: `angular` is the mean of arm × normal over them. There
@@ -597,25 +607,25 @@ SIMD_INLINE f32x8 response(const ContactWide *row, f32x8 mass, Vec3x8 arm_a, Vec
 }
 
 /* Coulomb's law at impact: what stops the slip, up to friction times the normal impulse. */
-static void blow_friction(const ContactWide *row, const PointWide *points, Blow *blow, Side *a,
-                          Side *b)
+static void impact_friction(const ContactWide *row, const PointWide *points, Impact *impact,
+                            Side *a, Side *b)
 {
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), sum = zero, gap = zero, gaps = zero;
     Vec3x8 mean_a = {zero, zero, zero}, mean_b = mean_a;
     for (u32 p = 0; p < row->points; p++) {
-        sum += blow->changes[p];
-        gap += blow->changes[p] * f32x8_max(blow->gaps[p], zero);
-        gaps += f32x8_and(points[p].mass > zero, f32x8_max(blow->gaps[p], zero));
-        mean_a = vec3x8_add_scaled(mean_a, blow->changes[p], points[p].angular_a);
-        mean_b = vec3x8_add_scaled(mean_b, blow->changes[p], points[p].angular_b);
+        sum += impact->changes[p];
+        gap += impact->changes[p] * f32x8_max(impact->gaps[p], zero);
+        gaps += f32x8_and(points[p].mass > zero, f32x8_max(impact->gaps[p], zero));
+        mean_a = vec3x8_add_scaled(mean_a, impact->changes[p], points[p].angular_a);
+        mean_b = vec3x8_add_scaled(mean_b, impact->changes[p], points[p].angular_b);
     }
     f32x8 part = f32x8_and(sum > zero, one / f32x8_select(sum > zero, sum, one));
     f32x8 off = f32x8_and(row->share > zero, 0.5f * (row->share * gaps - part * gap));
     Vec3x8 arm_a = acting_arm(row, row->arm_a, vec3x8_scale(mean_a, part), off);
     Vec3x8 arm_b = acting_arm(row, row->arm_b, vec3x8_scale(mean_b, part), -off);
     Vec3x8 t1 = row->tangent, t2 = vec3x8_cross(row->normal, t1);
-    Vec3x8 slip = vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->spin, arm_b)),
-                             vec3x8_add(a->velocity, vec3x8_cross(a->spin, arm_a)));
+    Vec3x8 slip = vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->angular_velocity, arm_b)),
+                             vec3x8_add(a->velocity, vec3x8_cross(a->angular_velocity, arm_a)));
     f32x8 mass = a->mass + b->mass;
     f32x8 k11 = response(row, mass, arm_a, arm_b, t1, t1);
     f32x8 k22 = response(row, mass, arm_a, arm_b, t2, t2);
@@ -624,58 +634,60 @@ static void blow_friction(const ContactWide *row, const PointWide *points, Blow 
     i32x8 regular = (determinant > zero) & (sum > zero);
     f32x8 s = f32x8_and(regular, one / f32x8_select(regular, determinant, one));
     f32x8 s1 = vec3x8_dot(slip, t1), s2 = vec3x8_dot(slip, t2);
-    f32x8 x = vec3x8_dot(blow->friction, t1) - s * (k22 * s1 - k12 * s2);
-    f32x8 y = vec3x8_dot(blow->friction, t2) - s * (k11 * s2 - k12 * s1);
+    f32x8 x = vec3x8_dot(impact->friction, t1) - s * (k22 * s1 - k12 * s2);
+    f32x8 y = vec3x8_dot(impact->friction, t2) - s * (k11 * s2 - k12 * s1);
     f32x8 length = f32x8_sqrt(x * x + y * y), limit = row->friction * sum;
     i32x8 over = length > limit;
     f32x8 scale = f32x8_select(over, limit / f32x8_select(over, length, one), one);
     Vec3x8 friction = vec3x8_add_scaled(vec3x8_scale(t1, x * scale), y * scale, t2);
-    Vec3x8 change = vec3x8_sub(friction, blow->friction);
+    Vec3x8 change = vec3x8_sub(friction, impact->friction);
     change = (Vec3x8){f32x8_and(regular, change.x), f32x8_and(regular, change.y),
                       f32x8_and(regular, change.z)};
-    blow->friction = vec3x8_add(blow->friction, change);
-    blow_add(row, blow, a, b, change, vec3x8_cross(arm_a, change), vec3x8_cross(arm_b, change));
+    impact->friction = vec3x8_add(impact->friction, change);
+    impact_row_add(row, impact, a, b, change, vec3x8_cross(arm_a, change),
+                   vec3x8_cross(arm_b, change));
 }
 
 /* Twice the work of the blow if the bodies moved with these velocities. */
-SIMD_INLINE f32x8 blow_power(const Blow *blow, const Side *a, const Side *b)
+SIMD_INLINE f32x8 impact_power(const Impact *impact, const Side *a, const Side *b)
 {
-    return vec3x8_dot(blow->impulse, vec3x8_sub(b->velocity, a->velocity)) +
-           vec3x8_dot(blow->angular_b, b->spin) - vec3x8_dot(blow->angular_a, a->spin);
+    return vec3x8_dot(impact->impulse, vec3x8_sub(b->velocity, a->velocity)) +
+           vec3x8_dot(impact->angular_b, b->angular_velocity) -
+           vec3x8_dot(impact->angular_a, a->angular_velocity);
 }
 
 /* Makes a blow s times as strong. */
-SIMD_INLINE void blow_scale(const ContactWide *row, Blow *blow, f32x8 s, Side *a, Side *b)
+SIMD_INLINE void impact_scale(const ContactWide *row, Impact *impact, f32x8 s, Side *a, Side *b)
 {
     f32x8 more = s - 1.0f;
-    apply(row, a, b, vec3x8_scale(blow->impulse, more), vec3x8_scale(blow->angular_a, more),
-          vec3x8_scale(blow->angular_b, more));
+    apply(row, a, b, vec3x8_scale(impact->impulse, more), vec3x8_scale(impact->angular_a, more),
+          vec3x8_scale(impact->angular_b, more));
     for (u32 p = 0; p < row->points; p++) {
-        blow->changes[p] *= s;
+        impact->changes[p] *= s;
     }
-    blow->friction = vec3x8_scale(blow->friction, s);
-    blow->impulse = vec3x8_scale(blow->impulse, s);
-    blow->angular_a = vec3x8_scale(blow->angular_a, s);
-    blow->angular_b = vec3x8_scale(blow->angular_b, s);
+    impact->friction = vec3x8_scale(impact->friction, s);
+    impact->impulse = vec3x8_scale(impact->impulse, s);
+    impact->angular_a = vec3x8_scale(impact->angular_a, s);
+    impact->angular_b = vec3x8_scale(impact->angular_b, s);
 }
 
 /*
  * Points near each other are slow to agree. Weighted by their impulses they leave as they should:
  * what restitution leaves of the energy does not depend on how many sweeps there are.
  */
-static void blow_finish(const ContactWide *row, const PointWide *points, Blow *blow,
-                        const Side *before_a, const Side *before_b, Side *a, Side *b)
+static void impact_finish(const ContactWide *row, const PointWide *points, Impact *impact,
+                          const Side *before_a, const Side *before_b, Side *a, Side *b)
 {
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), asked = zero, given = zero;
     for (u32 p = 0; p < row->points; p++) {
         f32x8 met = point_speed(row, &points[p], before_a, before_b);
-        asked += blow->changes[p] * (blow->leave[p] - met);
-        given += blow->changes[p] * (point_speed(row, &points[p], a, b) - met);
+        asked += impact->changes[p] * (impact->leave[p] - met);
+        given += impact->changes[p] * (point_speed(row, &points[p], a, b) - met);
     }
     i32x8 usable = (row->share > zero) & (asked > zero) & (given > zero);
     if (i32x8_any(usable)) {
         f32x8 s = f32x8_select(usable, asked / f32x8_select(usable, given, one), one);
-        blow_scale(row, blow, s, a, b);
+        impact_scale(row, impact, s, a, b);
     }
 }
 
@@ -684,27 +696,27 @@ static void blow_finish(const ContactWide *row, const PointWide *points, Blow *b
  * takes (Kane 1984): such a blow is made weaker, to the one that takes none. Its work for the share
  * s is s p₀ + s² (p₁ − p₀) / 2.
  */
-static void blow_weaken(const ContactWide *row, Blow *blow, const Side *before_a,
-                        const Side *before_b, Side *a, Side *b)
+static void impact_weaken(const ContactWide *row, Impact *impact, const Side *before_a,
+                          const Side *before_b, Side *a, Side *b)
 {
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
-    f32x8 first = blow_power(blow, before_a, before_b), last = blow_power(blow, a, b);
+    f32x8 first = impact_power(impact, before_a, before_b), last = impact_power(impact, a, b);
     i32x8 gains = first + last > zero;
     if (!i32x8_any(gains)) {
         return;
     }
     f32x8 change = f32x8_select(gains & (last > first), last - first, one);
     f32x8 share = f32x8_select(gains, -2.0f * first / change, one);
-    blow_scale(row, blow, f32x8_max(f32x8_min(share, one), zero), a, b);
+    impact_scale(row, impact, f32x8_max(f32x8_min(share, one), zero), a, b);
 }
 
 /* What bounced has let go: the solve without bias would hold it back by what it held before. */
-static void blow_release(ContactWide *row, PointWide *points, const Blow *blow)
+static void impact_release(ContactWide *row, PointWide *points, const Impact *impact)
 {
     i32x8 struck = {0};
     f32x8 zero = f32x8_set(0.0f);
     for (u32 p = 0; p < row->points; p++) {
-        struck |= blow->changes[p] > zero;
+        struck |= impact->changes[p] > zero;
     }
     for (u32 p = 0; p < row->points; p++) {
         points[p].impulse = f32x8_select(struck, zero, points[p].impulse);
@@ -716,13 +728,13 @@ static void blow_release(ContactWide *row, PointWide *points, const Blow *blow)
 
 /* Lanes of two free bodies that are still so far apart that arms and normals are others when they
  * strike. What joints hold they would pull back. */
-static u32 blow_is_far(const Rigid *rigid, const ContactWide *row, const Blow *blow, const Side *a,
-                       const Side *b, f32 apart_m)
+static u32 impact_is_far(const Rigid *rigid, const ContactWide *row, const Impact *impact,
+                         const Side *a, const Side *b, f32 apart_m)
 {
     i32x8 far = {0};
     u32 lanes = 0;
     for (u32 p = 0; p < row->points; p++) {
-        far |= blow->strikes[p] & (blow->gaps[p] > apart_m);
+        far |= impact->strikes[p] & (impact->gaps[p] > apart_m);
     }
     far &= (a->mass > 0.0f) & (b->mass > 0.0f);
     for (u32 lane = 0; lane < SIMD_LANES && i32x8_any(far); lane++) {
@@ -739,19 +751,20 @@ static u32 blow_is_far(const Rigid *rigid, const ContactWide *row, const Blow *b
  * then. So the angular momentum of the two is what it was: the arms of the blow are those of the
  * touch. Their centre of mass stays where it is.
  */
-static void blow_place(Rigid *rigid, const ContactWide *row, const Blow *blow, const Side *before_a,
-                       const Side *before_b, u32 lanes, f32 longest)
+static void impact_place(Rigid *rigid, const ContactWide *row, const Impact *impact,
+                         const Side *before_a, const Side *before_b, u32 lanes, f32 longest)
 {
     f32x8 zero = f32x8_set(0.0f), way = zero, speed = zero;
     for (u32 p = 0; p < row->points; p++) {
         f32x8 met = point_speed(row, &rigid->points[row->first + p], before_a, before_b);
-        way += blow->changes[p] * blow->gaps[p];
-        speed -= blow->changes[p] * met;
+        way += impact->changes[p] * impact->gaps[p];
+        speed -= impact->changes[p] * met;
     }
     for (; lanes != 0; lanes &= lanes - 1) {
         u32 lane = (u32)__builtin_ctz(lanes);
         f32 s = f32_clamp(way[lane] / f32_max(speed[lane], 1e-30f), 0.0f, longest);
-        Vec3 impulse = vec3(blow->impulse.x[lane], blow->impulse.y[lane], blow->impulse.z[lane]);
+        Vec3 impulse =
+            vec3(impact->impulse.x[lane], impact->impulse.y[lane], impact->impulse.z[lane]);
         contact_place(rigid, row, lane, vec3_scale(impulse, s));
     }
 }
@@ -766,57 +779,57 @@ static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
 {
     PointWide *points = &rigid->points[row->first];
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
-    Blow blow;
-    if (!blow_begin(rigid, row, &a, &b, h, &blow)) {
+    Impact impact;
+    if (!impact_begin(rigid, row, &a, &b, h, &impact)) {
         return false;
     }
-    u32 far = blow_is_far(rigid, row, &blow, &a, &b, blow_near_m);
+    u32 far = impact_is_far(rigid, row, &impact, &a, &b, impact_near_m);
     if (far != 0) {
-        u32 met = contact_meet(rigid, row, far, blow_together * h);
+        u32 met = contact_meet(rigid, row, far, impact_together * h);
         /* What the sweep takes as touching from the start is placed as it is. */
-        far &= met | ~blow_is_far(rigid, row, &blow, &a, &b, blow_touch_m);
-        if (met != 0 && !blow_begin(rigid, row, &a, &b, h, &blow)) {
+        far &= met | ~impact_is_far(rigid, row, &impact, &a, &b, impact_touch_m);
+        if (met != 0 && !impact_begin(rigid, row, &a, &b, h, &impact)) {
             return false;
         }
     }
     const Side before_a = a, before_b = b;
-    for (u32 round = 0; round < BLOW_ROUNDS; round++) {
-        blow_normals(row, points, &blow, &a, &b);
-        blow_friction(row, points, &blow, &a, &b);
+    for (u32 round = 0; round < IMPACT_ROUNDS; round++) {
+        impact_normals(row, points, &impact, &a, &b);
+        impact_friction(row, points, &impact, &a, &b);
     }
-    blow_normals(row, points, &blow, &a, &b);
-    blow_finish(row, points, &blow, &before_a, &before_b, &a, &b);
+    impact_normals(row, points, &impact, &a, &b);
+    impact_finish(row, points, &impact, &before_a, &before_b, &a, &b);
     for (u32 p = 0; p < row->points; p++) {
-        points[p].impulse_max += blow.changes[p];
+        points[p].impulse_max += impact.changes[p];
     }
-    blow_weaken(row, &blow, &before_a, &before_b, &a, &b);
-    blow_release(row, points, &blow);
+    impact_weaken(row, &impact, &before_a, &before_b, &a, &b);
+    impact_release(row, points, &impact);
     side_scatter(rigid->states, row->a, &a);
     side_scatter(rigid->states, row->b, &b);
     if (far != 0) {
-        blow_place(rigid, row, &blow, &before_a, &before_b, far, blow_together * h);
+        impact_place(rigid, row, &impact, &before_a, &before_b, far, impact_together * h);
     }
     return true;
 }
 
 /* ---- colours, one after the other ---- */
 
-typedef enum Stage {
+typedef enum ContactStage {
     STAGE_WARM_START,
     STAGE_SOLVE,
     STAGE_RELEASE,
     STAGE_RELAX,
     STAGE_BOUNCE
-} Stage;
+} ContactStage;
 
-typedef struct StageRun {
+typedef struct ContactStageRun {
     Rigid *rigid;
-    Stage stage;
+    ContactStage stage;
     f32 h;
     _Atomic bool struck; /* STAGE_BOUNCE: some row did */
-} StageRun;
+} ContactStageRun;
 
-static void bounce_rows(StageRun *run, u32 first, u32 end)
+static void bounce_rows(ContactStageRun *run, u32 first, u32 end)
 {
     for (u32 i = first; i < end; i++) {
         ContactWide *row = &run->rigid->rows[run->rigid->bouncing[i]];
@@ -829,7 +842,7 @@ static void bounce_rows(StageRun *run, u32 first, u32 end)
 static void stage_range(void *context, u32 color, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
-    StageRun *run = context;
+    ContactStageRun *run = context;
     Rigid *rigid = run->rigid;
     const ColorRange *range = &rigid->colors[color];
     u32 base = run->stage == STAGE_BOUNCE ? range->first_bouncing : range->first;
@@ -856,9 +869,10 @@ static void stage_range(void *context, u32 color, u32 first, u32 end, u32 worker
     }
 }
 
-static bool run_stage(Rigid *rigid, Stage stage)
+static bool run_stage(Rigid *rigid, ContactStage stage)
 {
-    StageRun run = {.rigid = rigid, .stage = stage, .h = rigid->def.tick_s / (f32)rigid->substeps};
+    ContactStageRun run = {
+        .rigid = rigid, .stage = stage, .h = rigid->def.tick_s / (f32)rigid->substeps};
     JobsPhase phases[COLORS_MAX + 1];
     for (u32 color = 0; color < rigid->color_count; color++) {
         const ColorRange *range = &rigid->colors[color];

@@ -80,7 +80,7 @@ static void begin_row(HeavyContact *contact, const HeavyBody *bodies, u32 r, con
 {
     f64 response = 0.0;
     for (u32 side = 0; side < 2; side++) {
-        f64 *speeds = contact->speeds[r][side], turned[3], sign = side == 0 ? -1.0 : 1.0;
+        f64 *speeds = contact->speeds[r][side], rotated[3], sign = side == 0 ? -1.0 : 1.0;
         const f64 *moment = side == 0 ? moment_a : moment_b;
         for (u32 k = 0; k < 3; k++) {
             speeds[k] = sign * direction[k];
@@ -88,10 +88,10 @@ static void begin_row(HeavyContact *contact, const HeavyBody *bodies, u32 r, con
         }
         if (contact->sides[side] != HEAVY_FIXED) {
             const HeavyBody *body = &bodies[contact->sides[side]];
-            symmetric_times(body->inverse_inertia, moment, turned);
+            symmetric_times(body->inverse_inertia, moment, rotated);
             for (u32 k = 0; k < 3; k++) {
                 response +=
-                    body->inverse_mass * direction[k] * direction[k] + moment[k] * turned[k];
+                    body->inverse_mass * direction[k] * direction[k] + moment[k] * rotated[k];
             }
         }
     }
@@ -141,9 +141,10 @@ void heavy_begin(Rigid *rigid, HeavyCluster *cluster)
 /* ---- what a pass asks for ---- */
 
 /* Of the velocities, shifts and turns since the tick began, or what else has such halves. */
-static f64 row_speed(const f64 speeds[2][HEAVY_AXES], Vec3 a, Vec3 turn_a, Vec3 b, Vec3 turn_b)
+static f64 row_speed(const f64 speeds[2][HEAVY_AXES], Vec3 a, Vec3 rotation_a, Vec3 b,
+                     Vec3 rotation_b)
 {
-    const Vec3 halves[2][2] = {{a, turn_a}, {b, turn_b}};
+    const Vec3 halves[2][2] = {{a, rotation_a}, {b, rotation_b}};
     f64 sum = 0.0;
     for (u32 side = 0; side < 2; side++) {
         for (u32 half = 0; half < 2; half++) {
@@ -162,9 +163,10 @@ static void ask_point(const Rigid *rigid, HeavyContact *contact, u32 p, HeavyPas
     PointWide *point = &rigid->points[row->first + p];
     u32 lane = contact->lane;
     const BodyState *a = &rigid->states[row->a[lane]], *b = &rigid->states[row->b[lane]];
-    f64 speed = row_speed(contact->speeds[p], a->velocity, a->spin, b->velocity, b->spin);
+    f64 speed = row_speed(contact->speeds[p], a->velocity, a->angular_velocity, b->velocity,
+                          b->angular_velocity);
     f64 separation = lane_of(&point->separation, lane) +
-                     row_speed(contact->speeds[p], a->shift, a->turn, b->shift, b->turn);
+                     row_speed(contact->speeds[p], a->shift, a->rotation, b->shift, b->rotation);
     f64 inverse_h = (f64)((f32)rigid->substeps / rigid->def.tick_s), soft = 0.0, bias = 0.0;
     if (separation > 0.0) {
         bias = separation * inverse_h;
@@ -191,7 +193,8 @@ static void ask_row(const Rigid *rigid, HeavyContact *contact, u32 r, f32 before
     const ContactWide *row = &rigid->rows[contact->row];
     const BodyState *a = &rigid->states[row->a[contact->lane]];
     const BodyState *b = &rigid->states[row->b[contact->lane]];
-    f64 speed = row_speed(contact->speeds[r], a->velocity, a->spin, b->velocity, b->spin);
+    f64 speed = row_speed(contact->speeds[r], a->velocity, a->angular_velocity, b->velocity,
+                          b->angular_velocity);
     contact->before[r] = (f64)before;
     contact->asked[r] = contact->target[r] = speed + (f64)drive;
     contact->weight[r] = 1.0 / (contact->response[r] * regular);
@@ -589,9 +592,9 @@ static void store_bodies(Rigid *rigid, HeavyBody *bodies, u32 count)
         state->velocity.x = (f32)((f64)state->velocity.x + body->inverse_mass * p[0]);
         state->velocity.y = (f32)((f64)state->velocity.y + body->inverse_mass * p[1]);
         state->velocity.z = (f32)((f64)state->velocity.z + body->inverse_mass * p[2]);
-        state->spin.x = (f32)((f64)state->spin.x + w[0]);
-        state->spin.y = (f32)((f64)state->spin.y + w[1]);
-        state->spin.z = (f32)((f64)state->spin.z + w[2]);
+        state->angular_velocity.x = (f32)((f64)state->angular_velocity.x + w[0]);
+        state->angular_velocity.y = (f32)((f64)state->angular_velocity.y + w[1]);
+        state->angular_velocity.z = (f32)((f64)state->angular_velocity.z + w[2]);
     }
 }
 
@@ -656,11 +659,11 @@ void heavy_move_side(HeavyBody *bodies, const HeavyContact *contact, u32 r, u32 
     }
     HeavyBody *body = &bodies[contact->sides[side]];
     const f64 *speeds = contact->speeds[r][side];
-    f64 turned[3];
-    symmetric_times(body->inverse_inertia, &speeds[3], turned);
+    f64 rotated[3];
+    symmetric_times(body->inverse_inertia, &speeds[3], rotated);
     for (u32 k = 0; k < 3; k++) {
         body->change[k] += body->inverse_mass * speeds[k] * impulse;
-        body->change[3 + k] += turned[k] * impulse;
+        body->change[3 + k] += rotated[k] * impulse;
     }
 }
 

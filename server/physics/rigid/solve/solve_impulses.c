@@ -1,5 +1,5 @@
 /*
- * solve_impulses.c: the plain method, for teaching and comparison (RIGID_IMPULSES, and plain bodies
+ * solve_impulses.c: the PGS method, for teaching and comparison (RIGID_IMPULSES, and PGS bodies
  * of other worlds, so that both methods are seen side by side): one step a tick, sequential
  * impulses point by point in the order of the contacts, accumulated and clamped, warm started along
  * the normal; overlap is taken back through the velocities (Baumgarte), and friction is a pyramid
@@ -52,10 +52,10 @@ static void apply(Rigid *rigid, const ImpulsePoint *p, Vec3 impulse)
     BodyState *a = &rigid->states[p->a], *b = &rigid->states[p->b];
     a->velocity = vec3_add_scaled(a->velocity, -a->inverse_mass, impulse);
     b->velocity = vec3_add_scaled(b->velocity, b->inverse_mass, impulse);
-    a->spin =
-        vec3_sub(a->spin, symmetric_mul(&rigid->inertias[p->a], vec3_cross(p->arm_a, impulse)));
-    b->spin =
-        vec3_add(b->spin, symmetric_mul(&rigid->inertias[p->b], vec3_cross(p->arm_b, impulse)));
+    a->angular_velocity = vec3_sub(
+        a->angular_velocity, symmetric_mul(&rigid->inertias[p->a], vec3_cross(p->arm_a, impulse)));
+    b->angular_velocity = vec3_add(
+        b->angular_velocity, symmetric_mul(&rigid->inertias[p->b], vec3_cross(p->arm_b, impulse)));
 }
 
 static void point_prepare(Rigid *rigid, u32 contact, u32 index, ImpulsePoint *p)
@@ -99,9 +99,9 @@ static void point_prepare(Rigid *rigid, u32 contact, u32 index, ImpulsePoint *p)
 }
 
 /* Points of a contact that is solved here. */
-static u32 plain_points(const Rigid *rigid, u32 contact)
+static u32 pgs_points(const Rigid *rigid, u32 contact)
 {
-    bool here = contact_is_solved(rigid, contact) && contact_is_plain(rigid, contact);
+    bool here = contact_is_solved(rigid, contact) && contact_is_pgs(rigid, contact);
     return here ? rigid->contacts[contact].flags >> CONTACT_COUNT_SHIFT : 0;
 }
 
@@ -109,24 +109,24 @@ void impulses_prepare(Rigid *rigid)
 {
     u32 count = 0;
     rigid->impulse_point_count = 0;
-    if (rigid->plain_count == 0) {
+    if (rigid->pgs_count == 0) {
         return;
     }
     for (u32 i = 0; i < rigid->def.pyramid_sides; i++) {
-        f32 turn = 6.2831853f * ((f32)i + 0.5f) / (f32)rigid->def.pyramid_sides;
-        rigid->side_sin[i] = trig_sin_f32(turn);
-        rigid->side_cos[i] = trig_cos_f32(turn);
+        f32 angle = 6.2831853f * ((f32)i + 0.5f) / (f32)rigid->def.pyramid_sides;
+        rigid->side_sin[i] = trig_sin_f32(angle);
+        rigid->side_cos[i] = trig_cos_f32(angle);
     }
     rigid->side_distance = trig_cos_f32(3.14159265f / (f32)rigid->def.pyramid_sides);
     for (u32 i = 0; i < rigid->contact_count; i++) {
-        count += plain_points(rigid, i);
+        count += pgs_points(rigid, i);
     }
     if (!rigid_reserve(rigid, &rigid->impulse_points, &rigid->impulse_point_capacity, count,
                        sizeof(ImpulsePoint))) {
         return;
     }
     for (u32 i = 0; i < rigid->contact_count; i++) {
-        u32 points = plain_points(rigid, i);
+        u32 points = pgs_points(rigid, i);
         for (u32 k = 0; k < points; k++) {
             point_prepare(rigid, i, k, &rigid->impulse_points[rigid->impulse_point_count++]);
         }
@@ -160,14 +160,17 @@ static void solve_friction(Rigid *rigid, ImpulsePoint *p)
 static void solve_rolling(Rigid *rigid, ImpulsePoint *p)
 {
     BodyState *a = &rigid->states[p->a], *b = &rigid->states[p->b];
-    Vec3 moment =
-        vec3_sub(p->rolling_impulse, symmetric_mul(&p->rolling_mass, vec3_sub(b->spin, a->spin)));
+    Vec3 moment = vec3_sub(
+        p->rolling_impulse,
+        symmetric_mul(&p->rolling_mass, vec3_sub(b->angular_velocity, a->angular_velocity)));
     f32 length = vec3_length(moment), limit = p->rolling * p->impulse;
     moment = length > limit ? vec3_scale(moment, limit / length) : moment;
     Vec3 change = vec3_sub(moment, p->rolling_impulse);
     p->rolling_impulse = moment;
-    a->spin = vec3_sub(a->spin, symmetric_mul(&rigid->inertias[p->a], change));
-    b->spin = vec3_add(b->spin, symmetric_mul(&rigid->inertias[p->b], change));
+    a->angular_velocity =
+        vec3_sub(a->angular_velocity, symmetric_mul(&rigid->inertias[p->a], change));
+    b->angular_velocity =
+        vec3_add(b->angular_velocity, symmetric_mul(&rigid->inertias[p->b], change));
 }
 
 void impulses_warm_start(Rigid *rigid)

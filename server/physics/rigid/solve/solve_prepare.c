@@ -12,7 +12,7 @@ enum {
 };
 
 /* What a lane has only while its row is made. */
-typedef struct Lanes {
+typedef struct PrepareLanes {
     Vec3x8 point[MANIFOLD_POINTS]; /* from the patch centre */
     f32x8 count[MANIFOLD_POINTS];  /* 1 where the lane has the point, else 0 */
     Vec3x8 friction_impulse;       /* world */
@@ -20,7 +20,7 @@ typedef struct Lanes {
     f32x8 frequency;               /* of the soft contact, in turns a substep */
     f32x8 many;                    /* 1 where there is more than one point */
     f32x8 lever;                   /* of twisting friction, as a share of the points' distance */
-} Lanes;
+} PrepareLanes;
 
 static inline void lane_vec3(Vec3x8 *v, u32 lane, Vec3 value)
 {
@@ -55,7 +55,7 @@ static f32 twist_lever(const Rigid *rigid, const Contact *c, u32 points)
     return round ? disc : rectangle;
 }
 
-static void fill_points(Rigid *rigid, ContactWide *row, u32 lane, Lanes *lanes)
+static void fill_points(Rigid *rigid, ContactWide *row, u32 lane, PrepareLanes *lanes)
 {
     const Contact *c = &rigid->contacts[row->contact[lane]];
     const Manifold *manifold = &rigid->manifolds[rigid->contact_manifolds[row->contact[lane]]];
@@ -139,7 +139,7 @@ static f32 contact_frequency(const Rigid *rigid, const Contact *c)
  * without restitution too? Solved as what rests they would have arms and normals of before the
  * touch, which is nothing to their energy, but to their angular momentum.
  */
-static bool lane_comes(const Rigid *rigid, const ContactWide *row, u32 lane)
+static bool lane_strikes(const Rigid *rigid, const ContactWide *row, u32 lane)
 {
     const f32 near_m = 0.0001f;
     const Contact *c = &rigid->contacts[row->contact[lane]];
@@ -154,8 +154,9 @@ static bool lane_comes(const Rigid *rigid, const ContactWide *row, u32 lane)
             continue;
         }
         Vec3 arm = vec3_sub(manifold->points[p].position, rigid->bodies[c->a].position);
-        Vec3 speed_a = vec3_add(a->velocity, vec3_cross(a->spin, arm));
-        Vec3 speed_b = vec3_add(b->velocity, vec3_cross(b->spin, vec3_sub(arm, manifold->apart)));
+        Vec3 speed_a = vec3_add(a->velocity, vec3_cross(a->angular_velocity, arm));
+        Vec3 speed_b =
+            vec3_add(b->velocity, vec3_cross(b->angular_velocity, vec3_sub(arm, manifold->apart)));
         f32 speed = vec3_dot(manifold->normal, vec3_sub(speed_b, speed_a));
         if (speed < -RIGID_BOUNCE_M_S && gap + speed * rigid->def.tick_s < 0.0f) {
             return !body_hangs(rigid, c->a) && !body_hangs(rigid, c->b);
@@ -164,7 +165,7 @@ static bool lane_comes(const Rigid *rigid, const ContactWide *row, u32 lane)
     return false;
 }
 
-static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, Lanes *lanes)
+static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, PrepareLanes *lanes)
 {
     const Contact *c = &rigid->contacts[row->contact[lane]];
     const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];
@@ -203,21 +204,21 @@ SIMD_INLINE Vec3x8 perpendicular(Vec3x8 n)
 }
 
 /* As softness() of solve.c, lane by lane. */
-static void softness_finish(const Rigid *rigid, ContactWide *row, const Lanes *lanes)
+static void softness_finish(const Rigid *rigid, ContactWide *row, const PrepareLanes *lanes)
 {
     const f32 damping_ratio = 5.0f;
-    f32x8 turn = 6.2831853f * lanes->frequency;
-    f32x8 a1 = 2.0f * damping_ratio + turn;
-    f32x8 a2 = turn * a1;
+    f32x8 phase = 6.2831853f * lanes->frequency;
+    f32x8 a1 = 2.0f * damping_ratio + phase;
+    f32x8 a2 = phase * a1;
     f32x8 a3 = 1.0f / (1.0f + a2);
-    row->bias_rate = turn * ((f32)rigid->substeps / rigid->def.tick_s) / a1;
+    row->bias_rate = phase * ((f32)rigid->substeps / rigid->def.tick_s) / a1;
     row->mass_scale = a2 * a3;
     row->impulse_scale = a3;
 }
 
-static void points_finish(Rigid *rigid, ContactWide *row, const Lanes *lanes)
+static void points_finish(Rigid *rigid, ContactWide *row, const PrepareLanes *lanes)
 {
-    Vec3x8 turn_a[MANIFOLD_POINTS], turn_b[MANIFOLD_POINTS];
+    Vec3x8 rotation_a[MANIFOLD_POINTS], rotation_b[MANIFOLD_POINTS];
     PointWide *points = &rigid->points[row->first];
     for (u32 p = 0; p < row->points; p++) {
         PointWide *point = &points[p];
@@ -225,10 +226,10 @@ static void points_finish(Rigid *rigid, ContactWide *row, const Lanes *lanes)
         Vec3x8 arm_b = vec3x8_add(row->arm_b, lanes->point[p]);
         point->angular_a = vec3x8_cross(arm_a, row->normal);
         point->angular_b = vec3x8_cross(arm_b, row->normal);
-        turn_a[p] = symmetric3x8_mul(&row->inertia_a, point->angular_a);
-        turn_b[p] = symmetric3x8_mul(&row->inertia_b, point->angular_b);
-        f32x8 k = lanes->mass + vec3x8_dot(point->angular_a, turn_a[p]) +
-                  vec3x8_dot(point->angular_b, turn_b[p]);
+        rotation_a[p] = symmetric3x8_mul(&row->inertia_a, point->angular_a);
+        rotation_b[p] = symmetric3x8_mul(&row->inertia_b, point->angular_b);
+        f32x8 k = lanes->mass + vec3x8_dot(point->angular_a, rotation_a[p]) +
+                  vec3x8_dot(point->angular_b, rotation_b[p]);
         point->mass = inverse_or_zero(k) * lanes->count[p];
         point->lever = lanes->lever * f32x8_sqrt(vec3x8_dot(lanes->point[p], lanes->point[p]));
         point->impulse_max = f32x8_set(0.0f);
@@ -236,8 +237,8 @@ static void points_finish(Rigid *rigid, ContactWide *row, const Lanes *lanes)
     }
     for (u32 q = 1, k = 0; q < row->points; q++) {
         for (u32 p = 0; p < q; p++, k++) {
-            f32x8 speed = lanes->mass + vec3x8_dot(points[q].angular_a, turn_a[p]) +
-                          vec3x8_dot(points[q].angular_b, turn_b[p]);
+            f32x8 speed = lanes->mass + vec3x8_dot(points[q].angular_a, rotation_a[p]) +
+                          vec3x8_dot(points[q].angular_b, rotation_b[p]);
             row->coupling[k] = speed * (lanes->count[p] * lanes->count[q]);
         }
     }
@@ -255,7 +256,7 @@ static void points_finish(Rigid *rigid, ContactWide *row, const Lanes *lanes)
     row->share = inverse_or_zero(number) * lanes->many;
 }
 
-static void friction_finish(Rigid *rigid, ContactWide *row, const Lanes *lanes)
+static void friction_finish(Rigid *rigid, ContactWide *row, const PrepareLanes *lanes)
 {
     row->tangent = perpendicular(row->normal);
     Vec3x8 t1 = row->tangent, t2 = vec3x8_cross(row->normal, t1);
@@ -289,19 +290,19 @@ static void friction_finish(Rigid *rigid, ContactWide *row, const Lanes *lanes)
 static void fill_row(Rigid *rigid, u32 index)
 {
     ContactWide *row = &rigid->rows[index];
-    Lanes lanes;
+    PrepareLanes lanes;
     memset(&lanes, 0, sizeof(lanes));
     memset(&row->bias_rate, 0, sizeof(*row) - offsetof(ContactWide, bias_rate));
     memset(&rigid->points[row->first], 0, row->points * sizeof(PointWide));
-    row->bounces = row->comes = 0;
+    row->bounces = row->strikes = 0;
     row->extra = ROW_NO_EXTRA;
     for (u32 lane = 0; lane < SIMD_LANES; lane++) {
         if (row->contact[lane] != ROW_EMPTY) {
             fill_lane(rigid, row, index, lane, &lanes);
-            row->comes |= lane_comes(rigid, row, lane) ? 1u << lane : 0;
+            row->strikes |= lane_strikes(rigid, row, lane) ? 1u << lane : 0;
         }
     }
-    row->bounces |= row->comes != 0;
+    row->bounces |= row->strikes != 0;
     softness_finish(rigid, row, &lanes);
     points_finish(rigid, row, &lanes);
     friction_finish(rigid, row, &lanes);
@@ -384,8 +385,8 @@ static void refill_row(Rigid *rigid, u32 index)
     Motion a = motion_gather(rigid->states, row->a), b = motion_gather(rigid->states, row->b);
     f32x8 drift = vec3x8_dot(row->normal, vec3x8_sub(b.shift, a.shift));
     for (u32 p = 0; p < row->points; p++) {
-        points[p].separation -= drift + vec3x8_dot(points[p].angular_b, b.turn) -
-                                vec3x8_dot(points[p].angular_a, a.turn);
+        points[p].separation -= drift + vec3x8_dot(points[p].angular_b, b.rotation) -
+                                vec3x8_dot(points[p].angular_a, a.rotation);
         points[p].impulse_max = strongest[p];
         points[p].approach = approach[p];
     }
@@ -442,7 +443,7 @@ u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h)
     u32 met = 0;
     for (u32 rest = lanes; rest != 0; rest &= rest - 1) {
         u32 lane = (u32)__builtin_ctz(rest);
-        if (contact_foresee(rigid, row, lane, h)) {
+        if (contact_predict(rigid, row, lane, h)) {
             mask[lane] = -1;
             met |= 1u << lane;
         }
@@ -466,7 +467,7 @@ u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h)
     }
     row->extra = before.extra;
     row->bounces = before.bounces;
-    row->comes = before.comes;
+    row->strikes = before.strikes;
     return met;
 }
 

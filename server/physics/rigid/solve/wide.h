@@ -10,13 +10,13 @@
 
 /* Velocities of the bodies of one side of a row. */
 typedef struct Side {
-    Vec3x8 velocity, spin;
+    Vec3x8 velocity, angular_velocity;
     f32x8 mass; /* inverse */
     f32x8 rest; /* what else the gathered words hold */
 } Side;
 
 typedef struct Motion {
-    Vec3x8 shift, turn;
+    Vec3x8 shift, rotation;
 } Motion;
 
 typedef struct Quatx8 {
@@ -24,11 +24,11 @@ typedef struct Quatx8 {
 } Quatx8;
 
 /* Where the bodies of one side are now: what joints need of it. */
-typedef struct Place {
-    Vec3x8 shift, turn;
+typedef struct SidePose {
+    Vec3x8 shift, rotation;
     Quatx8 orientation;
     Symmetric3x8 inertia; /* inverse, world */
-} Place;
+} SidePose;
 
 PL_STATIC_ASSERT(offsetof(Body, orientation) == 12 && offsetof(Body, centre) == 28,
                  "poses are gathered as one vector each");
@@ -46,8 +46,9 @@ SIMD_INLINE Side side_gather(const BodyState *states, const u32 slots[SIMD_LANES
 /* Bodies that no impulse moves are not written: they may be shared between threads. */
 SIMD_INLINE void side_scatter(BodyState *states, const u32 slots[SIMD_LANES], const Side *side)
 {
-    f32x8 m[8] = {side->velocity.x, side->velocity.y, side->velocity.z, side->mass,
-                  side->spin.x,     side->spin.y,     side->spin.z,     side->rest};
+    f32x8 m[8] = {
+        side->velocity.x,         side->velocity.y,         side->velocity.z,         side->mass,
+        side->angular_velocity.x, side->angular_velocity.y, side->angular_velocity.z, side->rest};
     i32x8 moves = side->mass > 0.0f;
     f32x8_transpose(m);
     for (u32 i = 0; i < SIMD_LANES; i++) {
@@ -78,7 +79,7 @@ SIMD_INLINE Vec3x8 quatx8_rotate(Quatx8 q, Vec3x8 v)
 }
 
 /* Of the spare slot too. */
-SIMD_INLINE Place place_gather(const Rigid *rigid, const u32 slots[SIMD_LANES])
+SIMD_INLINE SidePose place_gather(const Rigid *rigid, const u32 slots[SIMD_LANES])
 {
     f32x8 p[8], i[8];
     Motion motion = motion_gather(rigid->states, slots);
@@ -88,8 +89,10 @@ SIMD_INLINE Place place_gather(const Rigid *rigid, const u32 slots[SIMD_LANES])
     }
     f32x8_transpose(p);
     f32x8_transpose(i);
-    return (Place){
-        motion.shift, motion.turn, {p[3], p[4], p[5], p[6]}, {i[0], i[1], i[2], i[3], i[4], i[5]}};
+    return (SidePose){motion.shift,
+                      motion.rotation,
+                      {p[3], p[4], p[5], p[6]},
+                      {i[0], i[1], i[2], i[3], i[4], i[5]}};
 }
 
 #endif

@@ -153,7 +153,7 @@ u32 connection_worlds(const Connection *connection)
     PL_UNUSED(connection);
     return 1;
 }
-void connection_watch(Connection *connection, u32 mask)
+void connection_debug_subscribe(Connection *connection, u32 mask)
 {
     PL_UNUSED(connection);
     fake.watched = mask;
@@ -197,7 +197,7 @@ u32 connection_input(Connection *connection, const Input *input)
     }
     return fake.input_count;
 }
-void connection_look(Connection *connection, const SnapshotView *view, Ray cursor, bool visible)
+void connection_view(Connection *connection, const SnapshotView *view, Ray cursor, bool visible)
 {
     PL_UNUSED(connection);
     PL_UNUSED(cursor);
@@ -450,10 +450,10 @@ static void fake_reset(Role role, void (*step)(u32))
         entity->first = i;
         entity->count = 1;
         entity->generation = 1;
-        entity->look.kind = APPEARANCE_SHAPE;
-        entity->look.color[i] = 0.6f;
-        entity->look.shape.kind = i == 0 ? SHAPE_PLANE : SHAPE_BOX;
-        entity->look.shape.half = vec3(0.5f, 0.5f, 0.5f);
+        entity->appearance.kind = APPEARANCE_SHAPE;
+        entity->appearance.color[i] = 0.6f;
+        entity->appearance.shape.kind = i == 0 ? SHAPE_PLANE : SHAPE_BOX;
+        entity->appearance.shape.half = vec3(0.5f, 0.5f, 0.5f);
         ShownPose pose = {vec3(0, i == 0 ? 0.0f : 0.5f, 0), quat_identity(), POSE_LIVE, 1};
         fake.poses[i] = pose;
     }

@@ -81,7 +81,7 @@ static f32 slope(void *context, Vec3 at)
     return *steep * at.x;
 }
 
-static const Bounds room = {{-50, -10, -50}, {50, 50, 50}};
+static const Bounds capacity = {{-50, -10, -50}, {50, 50, 50}};
 
 /* However it is turned, panned, zoomed and flown, the eye never comes under the floor. */
 static void test_stays_above_the_floor(void **state)
@@ -97,7 +97,7 @@ static void test_stays_above_the_floor(void **state)
             rig_zoom(&rig, i % 40 < 20 ? 1.0f : -1.0f);
             rig_fly(&rig, vec3(0, -0.5f, 1), 0.3f, false);
             rig_step(&rig, 1.0f / 60.0f);
-            rig_keep(&rig, room, slope, &steep);
+            rig_keep(&rig, capacity, slope, &steep);
             Camera camera = rig_camera(&rig);
             if (camera.eye.y < slope(&steep, camera.eye) + 0.05f) {
                 fail_msg("slope %g, step %u: eye %g m over the floor", (double)steep, i,

@@ -210,24 +210,24 @@ static void world_make(Connection *world)
     world->fields.fields[4] = (FieldDesc){.id = 4, .kind = FIELD_POINTS, .capacity = BALLS};
     world->entities[3] =
         (Entity){.id = 4, .field = 2, .count = heights_field.capacity, .movable = 1};
-    world->entities[3].look.kind = APPEARANCE_WATER;
+    world->entities[3].appearance.kind = APPEARANCE_WATER;
     world->entities[4] = (Entity){.id = 5, .field = 3, .count = voxels_field.capacity};
-    world->entities[4].look.kind = APPEARANCE_SMOKE;
+    world->entities[4].appearance.kind = APPEARANCE_SMOKE;
     world->entities[5] = (Entity){.id = 6, .field = 4, .count = BALLS, .movable = 1};
-    world->entities[5].look.kind = APPEARANCE_SPRITES;
-    world->entities[5].look.radius = 0.2f;
+    world->entities[5].appearance.kind = APPEARANCE_SPRITES;
+    world->entities[5].appearance.radius = 0.2f;
     world->fields.fields[0] = (FieldDesc){.kind = FIELD_POSES, .capacity = 2};
     world->fields.fields[1] = (FieldDesc){.id = 1, .kind = FIELD_POINTS, .capacity = 20};
     world->entities[0] = (Entity){.id = 1, .count = 1, .generation = 1, .movable = 1};
-    world->entities[0].look.kind = APPEARANCE_SHAPE;
-    world->entities[0].look.shape = (Shape){.kind = SHAPE_BOX, .half = {0.5f, 0.25f, 1.0f}};
+    world->entities[0].appearance.kind = APPEARANCE_SHAPE;
+    world->entities[0].appearance.shape = (Shape){.kind = SHAPE_BOX, .half = {0.5f, 0.25f, 1.0f}};
     world->entities[1] = (Entity){.id = 2, .count = 1, .generation = 1, .first = 1};
-    world->entities[1].look.kind = APPEARANCE_SHAPE;
-    world->entities[1].look.shape = (Shape){.kind = SHAPE_PLANE};
+    world->entities[1].appearance.kind = APPEARANCE_SHAPE;
+    world->entities[1].appearance.shape = (Shape){.kind = SHAPE_PLANE};
     world->entities[2] = (Entity){.id = 3, .field = 1, .count = COLUMNS * ROWS, .movable = 1};
-    world->entities[2].look.kind = APPEARANCE_CLOTH;
-    world->entities[2].look.grid[0] = COLUMNS;
-    world->entities[2].look.grid[1] = ROWS;
+    world->entities[2].appearance.kind = APPEARANCE_CLOTH;
+    world->entities[2].appearance.grid[0] = COLUMNS;
+    world->entities[2].appearance.grid[1] = ROWS;
 }
 
 static void test_nearest(void **state)
@@ -374,10 +374,10 @@ static void test_soft_mesh(void **state)
     scene.soft_meshes = &mesh;
     scene.soft_mesh_count = 1;
     world.scene = &scene;
-    Appearance *look = &world.entities[2].look;
-    look->grid[0] = look->grid[1] = 0;
-    look->soft = 1;
-    look->radius = 0.02f;
+    Appearance *appearance = &world.entities[2].appearance;
+    appearance->grid[0] = appearance->grid[1] = 0;
+    appearance->soft = 1;
+    appearance->radius = 0.02f;
     Pick pick;
     assert_true(pick_ray(&world, (Ray){{-1.9f, 0.7f, 5}, {0, 0, -1}}, 100, &pick));
     assert_int_equal(pick.entity, 3);
@@ -427,7 +427,7 @@ static void test_hand(void **state)
     hand_release(&hand);
     world.full = true;
     assert_false(hand_grab_entity(&hand, 1)); /* no room: not held */
-    assert_int_equal(hand.holds, 0);
+    assert_int_equal(hand.grabbed, 0);
 }
 
 static u64 steps(Hand *hand, u64 now_ns, f64 seconds)
@@ -477,11 +477,11 @@ static void test_answer(void **state)
         assert_true(hand_point(&hand, &point) && point.x == poses[0].position.x);
         assert_true(hand.stats.drags == 1 && hand.stats.shown_first_s < 0.1);
         world.presence.user = 1;
-        world.presence.holds = lost != 0 ? 1 : 0;
+        world.presence.grabbed = lost != 0 ? 1 : 0;
         now_ns = steps(&hand, now_ns, 0.05);
-        world.presence.holds = 0;
+        world.presence.grabbed = 0;
         now_ns = steps(&hand, now_ns, lost != 0 ? 0.02 : 2.0);
-        assert_false(hand.held.holding);
+        assert_false(hand.drag.holding);
         steps(&hand, now_ns, 3.0);
         timeline_pose(NULL, 0, 0, &poses[0]);
         hand_show_poses(&hand, 0, poses);
@@ -507,9 +507,9 @@ static void test_answer_soft(void **state)
     ShownPoint points[COLUMNS * ROWS];
     timeline_point_range(NULL, 1, 0, COLUMNS * ROWS, points);
     hand_show_points(&hand, 1, points);
-    f32 held = points[0].position.z + 3.0f, next = points[1].position.z + 3.0f;
-    assert_true(held > 0.3f && held < 0.6f);
-    assert_true(next > 0.05f * held && next < 0.8f * held);
+    f32 drag = points[0].position.z + 3.0f, next = points[1].position.z + 3.0f;
+    assert_true(drag > 0.3f && drag < 0.6f);
+    assert_true(next > 0.05f * drag && next < 0.8f * drag);
     assert_true(points[COLUMNS * ROWS - 1].position.z == -3.0f);
     hand_release(&hand);
     steps(&hand, now_ns, 3.0);

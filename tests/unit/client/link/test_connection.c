@@ -75,12 +75,12 @@ static Entity body_entity(u32 id, u32 slot)
     Entity entity = {.id = id, .movable = 1, .generation = 1, .first = slot, .count = 1};
     snprintf(entity.name, sizeof entity.name, "box-%u", id);
     entity.mass_kg = 1.0f;
-    entity.look.kind = APPEARANCE_SHAPE;
-    entity.look.shape = (Shape){.kind = SHAPE_BOX, .half = {0.5f, 0.5f, 0.5f}};
+    entity.appearance.kind = APPEARANCE_SHAPE;
+    entity.appearance.shape = (Shape){.kind = SHAPE_BOX, .half = {0.5f, 0.5f, 0.5f}};
     for (u32 c = 0; c < 4; c++) {
-        entity.look.color[c] = entity.look.color2[c] = 1.0f;
+        entity.appearance.color[c] = entity.appearance.color2[c] = 1.0f;
     }
-    entity.look.roughness = 0.5f;
+    entity.appearance.roughness = 0.5f;
     return entity;
 }
 
@@ -175,8 +175,8 @@ static void server_receive(Server *server, const LinkEvent *event)
         u8 *storage = NULL;
         assert_int_equal(message_decode(plain, (u32)bytes, &message, &storage, NULL), 0);
         server->controls += message.kind == MESSAGE_CONTROL;
-        if (message.kind == MESSAGE_WATCH) {
-            server->watched = message.watch.mask;
+        if (message.kind == MESSAGE_DEBUG_SUBSCRIBE) {
+            server->watched = message.debug_subscribe.mask;
             server->watches++;
         }
         message_free(storage);
@@ -352,9 +352,9 @@ static void assert_same_world(Server *server, Connection *connection)
         u32 slot = server->entities[i].first;
         assert_true(timeline_pose(connection_timeline(connection), 0, slot, &shown));
         Vec3 position = dequantize_position(&server->fields->fields[0], poses[slot].position);
-        Quat turn = dequantize_rotation(poses[slot].rotation);
+        Quat rotation = dequantize_rotation(poses[slot].rotation);
         assert_memory_equal(&shown.position, &position, sizeof position);
-        assert_memory_equal(&shown.orientation, &turn, sizeof turn);
+        assert_memory_equal(&shown.orientation, &rotation, sizeof rotation);
     }
     ConnectionStats stats;
     connection_stats(connection, &stats);
@@ -558,10 +558,10 @@ static void test_presences_that_overtake(void **state)
     Server *server = server_create(perfect);
     Connection *connection = client_create(server);
     run(server, connection, 1000);
-    static const u32 serials[] = {1, 3, 2, 3, 4}, holds[] = {0, 7, 0, 0, 9},
+    static const u32 serials[] = {1, 3, 2, 3, 4}, grabbed[] = {0, 7, 0, 0, 9},
                      seen[] = {0, 7, 7, 7, 9};
     for (u32 i = 0; i < PL_COUNT(serials); i++) {
-        Presence presence = {.user = 1, .holds = holds[i]};
+        Presence presence = {.user = 1, .grabbed = grabbed[i]};
         Message message = {.kind = MESSAGE_PRESENCE};
         message.presence.presences = &presence;
         message.presence.count = 1;
@@ -571,7 +571,7 @@ static void test_presences_that_overtake(void **state)
         u32 count;
         const Presence *now = connection_presences(connection, &count);
         assert_int_equal(count, 1);
-        assert_int_equal(now[0].holds, seen[i]);
+        assert_int_equal(now[0].grabbed, seen[i]);
     }
     connection_destroy(connection);
     server_destroy(server);
@@ -636,7 +636,7 @@ static void test_pictures_wait_for_their_tick(void **state)
     Connection *connection = client_create(server);
     run(server, connection, 1500);
     assert_null(connection_debug(connection));
-    connection_watch(connection, DEBUG_CONTACTS | DEBUG_ISLANDS);
+    connection_debug_subscribe(connection, DEBUG_CONTACTS | DEBUG_ISLANDS);
     server->pictures = true;
     run(server, connection, 1500);
     assert_int_equal(server->watched, DEBUG_CONTACTS | DEBUG_ISLANDS);
@@ -657,7 +657,7 @@ static void test_pictures_wait_for_their_tick(void **state)
         before = picture->tick;
     }
     assert_true(changes >= 35); /* of 40 */
-    connection_watch(connection, 0);
+    connection_debug_subscribe(connection, 0);
     assert_null(connection_debug(connection));
     run(server, connection, 500); /* those under way are not kept */
     assert_null(connection_debug(connection));

@@ -52,7 +52,7 @@ static int setup(void **state)
     strcpy(f->soft.name, "sheet");
     strcpy(f->entity.name, "sheet");
     f->scene.soft_meshes = &f->mesh;
-    f->scene.softs = &f->soft;
+    f->scene.soft_bodies = &f->soft;
     f->scene.soft_mesh_count = f->scene.soft_count = 1;
     f->entity.id = 1;
     f->entity.field = 3;

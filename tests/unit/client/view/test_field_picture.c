@@ -200,7 +200,7 @@ static void test_fields_are_drawn(void **state)
     /* What has not all come is not drawn at all, nor what has no appearance. */
     Entity entities[FIELD_SOURCE_FIELDS];
     memcpy(entities, shot->picture.entities, sizeof entities);
-    entities[FIELD_SWARM].look.kind = APPEARANCE_NONE;
+    entities[FIELD_SWARM].appearance.kind = APPEARANCE_NONE;
     shot->picture.entities = entities;
     shot->grids[FIELD_WAVE].grid.values = NULL;
     shot->grids[FIELD_BLOB].grid.values = NULL;
@@ -234,9 +234,11 @@ static Shot *fog_create(FieldSet *fields, Entity *entity, f32 *values, u32 side)
     shot->grids[0] = shown_grid(&fields->fields[0], values);
     entity->id = 1;
     entity->count = side * side * side;
-    entity->look.kind = APPEARANCE_SMOKE;
-    memcpy(entity->look.color, (f32[4]){0.02f, 0.02f, 0.02f, 1}, sizeof entity->look.color);
-    memcpy(entity->look.color2, (f32[4]){0.9f, 0.02f, 0.02f, 1}, sizeof entity->look.color2);
+    entity->appearance.kind = APPEARANCE_SMOKE;
+    memcpy(entity->appearance.color, (f32[4]){0.02f, 0.02f, 0.02f, 1},
+           sizeof entity->appearance.color);
+    memcpy(entity->appearance.color2, (f32[4]){0.9f, 0.02f, 0.02f, 1},
+           sizeof entity->appearance.color2);
     for (u32 i = 0; i < 3; i++) {
         shot->scene.sky.top[i] = shot->scene.sky.horizon[i] = 0.7f;
     }

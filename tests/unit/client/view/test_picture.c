@@ -67,12 +67,12 @@ static u32 put(World *world, Shape shape, Vec3 position, Quat orientation, u32 r
     entity->count = 1;
     entity->generation = 1;
     entity->movable = shape.kind != SHAPE_PLANE;
-    entity->look.kind = APPEARANCE_SHAPE;
-    entity->look.shape = shape;
-    entity->look.pattern = pattern;
-    entity->look.roughness = 0.5f;
-    color(entity->look.color, rgb);
-    color(entity->look.color2, 0xF2EAD8);
+    entity->appearance.kind = APPEARANCE_SHAPE;
+    entity->appearance.shape = shape;
+    entity->appearance.pattern = pattern;
+    entity->appearance.roughness = 0.5f;
+    color(entity->appearance.color, rgb);
+    color(entity->appearance.color2, 0xF2EAD8);
     ShownPose pose = {position, orientation, POSE_LIVE, 1};
     world->poses[i] = pose;
     return entity->id;
@@ -117,8 +117,8 @@ static World *world_create(void)
     world->picture.camera = camera;
     Shape plane = {.kind = SHAPE_PLANE};
     put(world, plane, vec3_zero(), quat_identity(), 0x9A9FA6, PATTERN_CHECKER);
-    color(world->entities[0].look.color2, 0x8B9098);
-    world->entities[0].look.roughness = 0.9f;
+    color(world->entities[0].appearance.color2, 0x8B9098);
+    world->entities[0].appearance.roughness = 0.9f;
     return world;
 }
 
@@ -143,12 +143,12 @@ static void put_cloth(World *world, Vec3 corner)
     entity->field = 1;
     entity->first = 0;
     entity->count = GRID * GRID;
-    entity->look.kind = APPEARANCE_CLOTH;
-    entity->look.grid[0] = entity->look.grid[1] = GRID;
-    entity->look.roughness = 0.85f;
-    entity->look.pattern = PATTERN_STRIPES;
-    color(entity->look.color, 0xC8402F);
-    color(entity->look.color2, 0xF4E9D8);
+    entity->appearance.kind = APPEARANCE_CLOTH;
+    entity->appearance.grid[0] = entity->appearance.grid[1] = GRID;
+    entity->appearance.roughness = 0.85f;
+    entity->appearance.pattern = PATTERN_STRIPES;
+    color(entity->appearance.color, 0xC8402F);
+    color(entity->appearance.color2, 0xF4E9D8);
     for (u32 j = 0; j < GRID; j++) {
         for (u32 i = 0; i < GRID; i++) {
             f32 u = (f32)i / (GRID - 1), v = (f32)j / (GRID - 1);
@@ -175,8 +175,8 @@ static void put_things(World *world)
     for (u32 i = 0; i < 24; i++) {
         Vec3 at = vec3(random_range(7, i, -4.5f, 4.5f), 0.25f, random_range(8, i, 0.0f, 4.5f));
         f32 t = random_range(9, i, 0.0f, 1.5f);
-        Quat turn = {cosf(t), 0, sinf(t), 0};
-        put(world, box(0.25f, 0.25f, 0.25f), at, turn, palette[i % 10], PATTERN_PLAIN);
+        Quat rotation = {cosf(t), 0, sinf(t), 0};
+        put(world, box(0.25f, 0.25f, 0.25f), at, rotation, palette[i % 10], PATTERN_PLAIN);
     }
     for (u32 i = 0; i < 10; i++) {
         f32 r = 0.18f + 0.03f * (f32)i;
@@ -240,9 +240,9 @@ static u32 seen_at(const World *world, f32 x, f32 y)
     for (u32 i = 0; i < world->count; i++) {
         const Entity *entity = &world->entities[i];
         f32 distance;
-        if (entity->look.kind == APPEARANCE_SHAPE &&
-            shape_ray(&entity->look.shape, world->poses[i].position, world->poses[i].orientation,
-                      ray, nearest, &distance, NULL)) {
+        if (entity->appearance.kind == APPEARANCE_SHAPE &&
+            shape_ray(&entity->appearance.shape, world->poses[i].position,
+                      world->poses[i].orientation, ray, nearest, &distance, NULL)) {
             nearest = distance;
             seen = i;
         }
@@ -278,8 +278,8 @@ static Seen compare_with_rays(const World *world, const u8 *rgb)
             if (i == ENTITIES) {
                 seen.sky++;
                 seen.blue += c[2] > c[0] && c[2] > 150;
-            } else if (i > 0 && world->entities[i].look.pattern == PATTERN_PLAIN) {
-                bool right = likeness(c, world->entities[i].look.color) > 0.95f;
+            } else if (i > 0 && world->entities[i].appearance.pattern == PATTERN_PLAIN) {
+                bool right = likeness(c, world->entities[i].appearance.color) > 0.95f;
                 seen.tried++;
                 seen.right += right;
                 seen.things += right && !seen.thing_right[i];
@@ -401,8 +401,8 @@ static f32 silhouette_error(View *view, World *world)
         for (u32 x = 1; x < WIDTH; x += 3) {
             Ray ray =
                 camera_ray(&world->picture.camera, WIDTH, HEIGHT, (f32)x + 0.5f, (f32)y + 0.5f);
-            bool hit = shape_ray(&thing->look.shape, pose->position, pose->orientation, ray, 100.0f,
-                                 NULL, NULL);
+            bool hit = shape_ray(&thing->appearance.shape, pose->position, pose->orientation, ray,
+                                 100.0f, NULL, NULL);
             tried += hit;
             hits += hit;
             wrong += hit != is_red(rgb + 3 * (y * WIDTH + x));
@@ -420,11 +420,11 @@ static void must_match(View *view, Shape shape, const u8 *scene, u32 scene_bytes
     memcpy(bytes, scene, scene_bytes);
     world->scene.bytes = bytes; /* says which surfaces are meant */
     world->scene.byte_count = scene_bytes;
-    Quat turn = quat_normalize((Quat){0.8f, 0.3f, -0.4f, 0.2f});
+    Quat rotation = quat_normalize((Quat){0.8f, 0.3f, -0.4f, 0.2f});
     bool ground = shape.kind == SHAPE_TERRAIN;
-    put(world, shape, vec3(0, ground ? 0.3f : 1.6f, 0), ground ? quat_identity() : turn, 0xD02020,
-        PATTERN_PLAIN);
-    color(world->entities[1].look.color2, 0xD02020);
+    put(world, shape, vec3(0, ground ? 0.3f : 1.6f, 0), ground ? quat_identity() : rotation,
+        0xD02020, PATTERN_PLAIN);
+    color(world->entities[1].appearance.color2, 0xD02020);
     static u64 version = 100; /* as a connection counts: each world has others */
     world->picture.entity_version = version += 10;
     for (u32 i = 0; i < 2; i++) {
@@ -511,9 +511,9 @@ static void test_cloth_has_two_sides(void **state)
     World *world = world_create();
     put_cloth(world, vec3(-1.2f, 0.5f, 0));
     Entity *cloth = &world->entities[world->count - 1];
-    cloth->look.pattern = PATTERN_PLAIN;
-    color(cloth->look.color, 0xD02020);
-    color(cloth->look.color2, 0x2040D0);
+    cloth->appearance.pattern = PATTERN_PLAIN;
+    color(cloth->appearance.color, 0xD02020);
+    color(cloth->appearance.color2, 0x2040D0);
     View *view = view_open(WIDTH, HEIGHT);
     Vec3 middle = world->points[GRID / 2 * GRID + GRID / 2].position;
     u8 *front = shoot(view, world, NULL);
@@ -533,7 +533,7 @@ static void test_shadow_is_darker(void **state)
 {
     (void)state;
     World *world = world_create();
-    world->entities[0].look.pattern = PATTERN_PLAIN;
+    world->entities[0].appearance.pattern = PATTERN_PLAIN;
     put(world, box(0.5f, 0.5f, 0.5f), vec3(0, 2.0f, 0), quat_identity(), 0x20A030, PATTERN_PLAIN);
     View *view = view_open(WIDTH, HEIGHT);
     u8 *rgb = shoot(view, world, NULL);

@@ -29,10 +29,10 @@ typedef struct Drawn {
     u32 *indices;
 } Drawn;
 
-static void draw(Drawn *drawn, const SoftMesh *mesh, const Appearance *look,
+static void draw(Drawn *drawn, const SoftMesh *mesh, const Appearance *appearance,
                  const ShownPoint *points, u32 count)
 {
-    assert_true(soft_form_init(&drawn->form, mesh, look, count));
+    assert_true(soft_form_init(&drawn->form, mesh, appearance, count));
     drawn->vertices = calloc(drawn->form.vertex_count, sizeof *drawn->vertices);
     drawn->indices = calloc(drawn->form.index_count, sizeof *drawn->indices);
     assert_non_null(drawn->vertices);
@@ -73,11 +73,11 @@ static void test_a_sphere_is_smooth_and_swells_by_its_thickness(void **state)
     SoftMesh mesh;
     ErrorText error;
     assert_int_equal(soft_mesh_sphere(&mesh, 0.5f, 3, &error), 0);
-    Appearance look = {.kind = APPEARANCE_CLOTH, .radius = 0.02f};
+    Appearance appearance = {.kind = APPEARANCE_CLOTH, .radius = 0.02f};
     Vec3 centre = vec3(3.0f, 1.0f, -2.0f);
     ShownPoint *points = shown(&mesh, centre);
     Drawn drawn;
-    draw(&drawn, &mesh, &look, points, mesh.point_count);
+    draw(&drawn, &mesh, &appearance, points, mesh.point_count);
     assert_int_equal(drawn.form.vertex_count, 642);
     for (u32 i = 0; i < drawn.form.vertex_count; i++) {
         Vec3 out = vec3_sub(drawn.vertices[i].position, centre);
@@ -100,10 +100,10 @@ static void test_a_box_keeps_its_edges(void **state)
     ErrorText error;
     const u32 cells[3] = {3, 3, 3};
     assert_int_equal(soft_mesh_box(&mesh, vec3(0.6f, 0.6f, 0.6f), cells, true, &error), 0);
-    Appearance look = {.kind = APPEARANCE_CLOTH, .radius = 0.01f};
+    Appearance appearance = {.kind = APPEARANCE_CLOTH, .radius = 0.01f};
     ShownPoint *points = shown(&mesh, vec3_zero());
     Drawn drawn;
-    draw(&drawn, &mesh, &look, points, mesh.point_count);
+    draw(&drawn, &mesh, &appearance, points, mesh.point_count);
     /* Of its 64 points 8 are corners with three sides, 24 on edges with two. */
     assert_int_equal(drawn.form.twin_count, 8 * 2 + 24);
     assert_int_equal(drawn.form.vertex_count, 64 + 40);
@@ -134,9 +134,9 @@ static void test_a_bent_rope_is_a_tube(void **state)
         f64 angle = 0.5 * pi * i / 16.0;
         points[i].position = vec3((f32)cos(angle), (f32)sin(angle), 0.0f);
     }
-    Appearance look = {.kind = APPEARANCE_ROPE, .radius = 0.03f};
+    Appearance appearance = {.kind = APPEARANCE_ROPE, .radius = 0.03f};
     Drawn drawn;
-    draw(&drawn, &mesh, &look, points, mesh.point_count);
+    draw(&drawn, &mesh, &appearance, points, mesh.point_count);
     assert_int_equal(drawn.form.chain_count, 1);
     for (u32 i = 0; i < drawn.form.vertex_count; i++) {
         Vec3 p = drawn.vertices[i].position;
@@ -161,9 +161,9 @@ static void test_limbs_end_where_they_branch_and_limits_are_not_seen(void **stat
     SoftStick sticks[5] = {{0, 1, 1, 1}, {0, 2, 1, 1}, {0, 3, 1, 1}, {2, 3, 0.5f, 3}, {1, 4, 1, 1}};
     SoftMesh mesh = {.points = places, .point_count = 5, .sticks = sticks, .stick_count = 5};
     ShownPoint *points = shown(&mesh, vec3_zero());
-    Appearance look = {.kind = APPEARANCE_ROPE, .radius = 0.05f};
+    Appearance appearance = {.kind = APPEARANCE_ROPE, .radius = 0.05f};
     Drawn drawn;
-    draw(&drawn, &mesh, &look, points, 5);
+    draw(&drawn, &mesh, &appearance, points, 5);
     assert_int_equal(drawn.form.chain_count, 3);
     u32 longest = 0;
     for (u32 i = 0; i < 3; i++) {
@@ -194,9 +194,9 @@ static void test_a_skin_follows(void **state)
                      .skin_triangle_count = 1};
     ShownPoint *points = shown(&mesh, vec3(10.0f, 0.0f, 0.0f));
     points[3].position.z = 5.0f;
-    Appearance look = {.kind = APPEARANCE_CLOTH};
+    Appearance appearance = {.kind = APPEARANCE_CLOTH};
     Drawn drawn;
-    draw(&drawn, &mesh, &look, points, 4);
+    draw(&drawn, &mesh, &appearance, points, 4);
     assert_int_equal(drawn.form.vertex_count, 3);
     assert_float_equal(drawn.vertices[0].position.x, 10.5f, 1e-6);
     assert_float_equal(drawn.vertices[2].position.z, 1.25f, 1e-6);

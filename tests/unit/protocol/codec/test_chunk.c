@@ -278,8 +278,8 @@ static void test_error_measure(void **context)
     memcpy(b, a, sizeof b);
     Quat quarter = {0.70710678f, 0.0f, 0.70710678f, 0.0f};
     b[3].rotation = quantize_rotation(quarter);
-    f32 turn = chunk_state_error(&field, 0, a, b);
-    assert_true(turn > 0.6f && turn < 0.9f);
+    f32 rotation = chunk_state_error(&field, 0, a, b);
+    assert_true(rotation > 0.6f && rotation < 0.9f);
     memcpy(b, a, sizeof b);
     b[3].flags = 0;
     assert_true(chunk_state_error(&field, 0, a, b) == 1.0f);

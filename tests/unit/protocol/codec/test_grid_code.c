@@ -20,7 +20,7 @@
 
 enum {
     ELEMENTS = 40000, /* values of the largest field */
-    ROOM = ELEMENTS * 6,
+    CAPACITY = ELEMENTS * 6,
     PACKET = 1180,
 };
 
@@ -32,7 +32,7 @@ typedef struct World {
     u16 chunks[4096];
     GridSpan span;
     u32 whole[4][ELEMENTS], dense[4][ELEMENTS], made[ELEMENTS];
-    u8 code[ROOM];
+    u8 code[CAPACITY];
 } World;
 
 static World *world_create(void)
@@ -98,7 +98,7 @@ static void set_span(World *w, u32 keep, u32 known)
 static u32 round_trip(World *w)
 {
     size_t bytes = grid_span_bytes(&w->span);
-    u32 size = grid_encode(w->coder, &w->span, w->dense[0], w->code, ROOM);
+    u32 size = grid_encode(w->coder, &w->span, w->dense[0], w->code, CAPACITY);
     assert_true(size > 0);
     memset(w->made, 0xA5, sizeof w->made);
     assert_true(grid_decode(w->decoder, &w->span, w->code, size, w->made));
@@ -175,7 +175,7 @@ static void nothing_is_coded_too(void **unused)
     World *w = world_create();
     set_field(w, FIELD_GRID2, 1, 20, 20, 1);
     set_span(w, 0, 0);
-    u32 size = grid_encode(w->coder, &w->span, w->dense[0], w->code, ROOM);
+    u32 size = grid_encode(w->coder, &w->span, w->dense[0], w->code, CAPACITY);
     assert_true(size > 0 && grid_decode(w->decoder, &w->span, w->code, size, w->made));
     world_destroy(w);
 }
@@ -191,7 +191,7 @@ static void what_does_not_fit_is_refused(void **unused)
     assert_true(size >= 96 * 96 * 2); /* noise of 16 bits has no shorter code on average */
     memset(w->code, 0x5A, sizeof w->code);
     assert_int_equal(grid_encode(w->coder, &w->span, w->dense[0], w->code, PACKET), 0);
-    for (u32 i = PACKET; i < ROOM; i++) {
+    for (u32 i = PACKET; i < CAPACITY; i++) {
         assert_int_equal(w->code[i], 0x5A);
     }
     assert_int_equal(grid_encode(w->coder, &w->span, w->dense[0], w->code, size - 1), 0);
@@ -262,7 +262,7 @@ static void codes_stand_alone(void **unused)
     fill(w, 2, 21);
     set_span(w, 0xFF, 3);
     u32 size = round_trip(w);
-    static u8 first[ROOM];
+    static u8 first[CAPACITY];
     memcpy(first, w->code, size);
     fill(w, 0, 22); /* what the codecs did in between does not matter */
     set_span(w, 0x3C, 1);

@@ -15,7 +15,7 @@
 enum {
     COUNT = 500,
     SIDE = 32, /* of a sheet */
-    ROOM = 1 << 16,
+    CAPACITY = 1 << 16,
 };
 
 typedef struct Codecs {
@@ -31,7 +31,7 @@ static Codecs *codecs_create(void)
     assert_true(point_tables_load(&c->tables));
     c->coder = point_codec_create(&c->tables);
     c->decoder = point_codec_create(&c->tables);
-    c->code = malloc(ROOM);
+    c->code = malloc(CAPACITY);
     assert_true(c->coder != NULL && c->decoder != NULL && c->code != NULL);
     return c;
 }
@@ -47,8 +47,8 @@ static void codecs_destroy(Codecs *c)
 /* The code is copied to memory of its size, so that a read beyond it is seen. */
 static u32 round_trip(Codecs *c, const PointSpan *span, const QPoint *now)
 {
-    u32 bytes = point_encode(c->coder, span, now, c->code, ROOM);
-    assert_in_range(bytes, 1, ROOM);
+    u32 bytes = point_encode(c->coder, span, now, c->code, CAPACITY);
+    assert_in_range(bytes, 1, CAPACITY);
     QPoint *made = malloc((span->count + 1) * sizeof *made);
     u8 *code = malloc(bytes);
     assert_true(made != NULL && code != NULL);
@@ -174,7 +174,7 @@ static void rest_is_nearly_free(void **unused)
     codecs_destroy(c);
 }
 
-/* Points that fly along: a twentieth of what places cost that nothing foretells. */
+/* Points that fly along: a twentieth of what places cost that nothing predicts. */
 static void even_motion_is_foreseen(void **unused)
 {
     PL_UNUSED(unused);
@@ -200,7 +200,7 @@ static void even_motion_is_foreseen(void **unused)
         PointSpan span = span_of(COUNT, 3, states);
         bytes[kind] = round_trip(c, &span, states[3]);
     }
-    /* 3 × log2(40000) bits each is what places say that nothing foretells. */
+    /* 3 × log2(40000) bits each is what places say that nothing predicts. */
     f64 bound = COUNT * 3 * 15.29 / 8;
     printf("%d points: even motion %u bytes, at random %u (bound %.0f)\n", COUNT, bytes[0],
            bytes[1], bound);
@@ -228,7 +228,7 @@ static void a_sheet_foretells_its_points(void **unused)
         PointSpan span = {.count = SIDE * SIDE, .state = {states[0]}, .back = {6}};
         bytes[kind] = round_trip(c, &span, states[1]);
     }
-    /* A rise that nothing foretells costs log2(780) bits. */
+    /* A rise that nothing predicts costs log2(780) bits. */
     f64 bound = SIDE * SIDE * 9.6 / 8;
     printf("a sheet: %u bytes, at random %u (bound %.0f)\n", bytes[0], bytes[1], bound);
     assert_true(bytes[0] * 2 < bound);
@@ -270,7 +270,7 @@ static void places_of_neighbours_count(void **unused)
     codecs_destroy(c);
 }
 
-static void too_little_room_is_told(void **unused)
+static void too_little_capacity_is_reported(void **unused)
 {
     PL_UNUSED(unused);
     Codecs *c = codecs_create();
@@ -281,12 +281,12 @@ static void too_little_room_is_told(void **unused)
     }
     PointSpan span = span_of(COUNT, 0, states);
     u32 bytes = round_trip(c, &span, states[3]);
-    for (u32 room = 0; room < bytes; room += 1 + room / 4) {
-        u8 *tight = malloc(room + 1);
+    for (u32 capacity = 0; capacity < bytes; capacity += 1 + capacity / 4) {
+        u8 *tight = malloc(capacity + 1);
         assert_non_null(tight);
-        tight[room] = 0xA5;
-        assert_int_equal(point_encode(c->coder, &span, states[3], tight, room), 0);
-        assert_int_equal(tight[room], 0xA5);
+        tight[capacity] = 0xA5;
+        assert_int_equal(point_encode(c->coder, &span, states[3], tight, capacity), 0);
+        assert_int_equal(tight[capacity], 0xA5);
         free(tight);
     }
     assert_int_equal(point_encode(c->coder, &span, states[3], c->code, bytes), bytes);
@@ -331,7 +331,7 @@ int main(void)
         cmocka_unit_test(even_motion_is_foreseen),
         cmocka_unit_test(a_sheet_foretells_its_points),
         cmocka_unit_test(places_of_neighbours_count),
-        cmocka_unit_test(too_little_room_is_told),
+        cmocka_unit_test(too_little_capacity_is_reported),
         cmocka_unit_test(garbage_gives_points_within_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 #include "protocol/codec/mix_row.h"
 #include "protocol/codec/pose_code.h"
 #include "protocol/codec/pose_tables.h"
-#include "protocol/codec/turn.h"
+#include "protocol/codec/rotation.h"
 #include "tests/support/any.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@
 enum {
     BITS = 20000,
     COUNT = 300,
-    ROOM = POSE_SPAN_MAX * 32
+    CAPACITY = POSE_SPAN_MAX * 32
 };
 
 static void codes_are_as_short_as_their_entropy(void **unused)
@@ -44,7 +44,7 @@ static void codes_are_as_short_as_their_entropy(void **unused)
     }
 }
 
-static void too_little_room_is_told(void **unused)
+static void too_little_capacity_is_reported(void **unused)
 {
     PL_UNUSED(unused);
     u8 out[16];
@@ -94,13 +94,13 @@ static void vectors_mix_as_plain_integers_do(void **unused)
         }
         any_pairs(&any, pairs[0], 2);
         memcpy(pairs[1], pairs[0], sizeof pairs[1]);
-        MixPlain plain;
+        MixScalar fallback;
         MixVector vector;
-        i32 dot = mix_guess_plain(&plain, at[0], slot, pairs[0]);
+        i32 dot = mix_guess_scalar(&fallback, at[0], slot, pairs[0]);
         assert_int_equal(dot, mix_guess_vector(&vector, at[1], slot, pairs[1]));
         u32 bit = any_below(&any, 2);
         i32 error = (i32)any_below(&any, 1536) * (bit != 0 ? 1 : -1);
-        mix_learn_plain(&plain, at[0], slot, pairs[0], bit, error);
+        mix_learn_scalar(&fallback, at[0], slot, pairs[0], bit, error);
         mix_learn_vector(&vector, at[1], slot, pairs[1], bit, error);
         assert_memory_equal(rows[0], rows[1], sizeof rows[0]);
         assert_memory_equal(pairs[0], pairs[1], sizeof pairs[0]);
@@ -149,10 +149,10 @@ static void rows_mix_as_bits_do(void **unused)
         }
         mix_learn_rows(&all, at[1], used, bits);
         for (u32 slot = 0; slot < MIX_ROW; slot++) {
-            MixPlain plain;
+            MixScalar fallback;
             u32 *low = before + set + slot, pairs[2] = {low[0], low[SETS]};
             u32 mean = (2u * at[0][0][slot] + at[0][1][slot] + at[0][2][slot]) / 4;
-            i32 dot = mix_guess_plain(&plain, at[0], slot, pairs) >> 13;
+            i32 dot = mix_guess_scalar(&fallback, at[0], slot, pairs) >> 13;
             dot = dot > MIX_STRETCH_MAX ? MIX_STRETCH_MAX : dot;
             dot = dot < -MIX_STRETCH_MAX ? -MIX_STRETCH_MAX : dot;
             assert_int_equal(means[slot], mean);
@@ -160,7 +160,7 @@ static void rows_mix_as_bits_do(void **unused)
             if ((used >> slot & 1) != 0) {
                 u32 bit = bits >> slot & 1;
                 i32 error = ((i32)(bit << 16) - (i32)p[slot]) * 3 >> 7;
-                mix_learn_plain(&plain, at[0], slot, pairs, bit, error);
+                mix_learn_scalar(&fallback, at[0], slot, pairs, bit, error);
                 low[0] = pairs[0];
                 low[SETS] = pairs[1];
             }
@@ -182,8 +182,8 @@ static void inputs_are_logits(void **unused)
         MixSlot row[2 * MIX_ROW] = {[0] = (u16)p, [MIX_ROW] = 300};
         MixSlot *const at[MIX_INPUTS] = {row, row, row};
         const u32 pairs[2] = {0, 0};
-        MixPlain lanes;
-        mix_guess_plain(&lanes, at, 0, pairs);
+        MixScalar lanes;
+        mix_guess_scalar(&lanes, at, 0, pairs);
         f64 logit = log((f64)p / (65535.0 - (f64)p));
         worst = fmax(worst, fabs(lanes.in[0] / 256.0 - logit));
     }
@@ -197,11 +197,11 @@ static void roots_are_rounded_down(void **unused)
     PL_UNUSED(unused);
     for (u64 r = 0; r < 65536; r++) {
         for (u64 v = r * r > 2 ? r * r - 2 : 0; v <= r * r + 2 && v <= UINT32_MAX; v++) {
-            u64 root = turn_root((u32)v);
+            u64 root = rotation_root((u32)v);
             assert_true(root * root <= v && v < (root + 1) * (root + 1));
         }
     }
-    assert_int_equal(turn_root(UINT32_MAX), 65535);
+    assert_int_equal(rotation_root(UINT32_MAX), 65535);
 }
 
 typedef struct Codecs {
@@ -216,7 +216,7 @@ static void codecs_create(Codecs *c)
     assert_true(pose_tables_load(&c->tables));
     c->coder = pose_codec_create(&c->tables);
     c->decoder = pose_codec_create(&c->tables);
-    c->code = malloc(ROOM);
+    c->code = malloc(CAPACITY);
     assert_true(c->coder != NULL && c->decoder != NULL && c->code != NULL);
 }
 
@@ -231,7 +231,7 @@ static void codecs_destroy(Codecs *c)
 static u32 round_trip(Codecs *c, const PoseSpan *span, const QPose *now)
 {
     static QPose made[POSE_SPAN_MAX];
-    u32 bytes = pose_encode(c->coder, span, now, c->code, ROOM);
+    u32 bytes = pose_encode(c->coder, span, now, c->code, CAPACITY);
     assert_true(bytes > 0);
     memset(made, 0xFF, sizeof made);
     pose_decode(c->decoder, span, c->code, bytes, made);
@@ -317,7 +317,7 @@ static void even_motion_is_foreseen(void **unused)
         }
         bytes[kind] = round_trip(&c, &span, states[3]);
     }
-    /* 3 × log2(40000) bits each is what places say that nothing foretells. */
+    /* 3 × log2(40000) bits each is what places say that nothing predicts. */
     printf("%d bodies: even motion %u bytes, at random %u (bound %.0f)\n", COUNT, bytes[0],
            bytes[1], COUNT * 3 * 15.29 / 8);
     assert_true(bytes[0] < COUNT);
@@ -376,7 +376,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codes_are_as_short_as_their_entropy),
-        cmocka_unit_test(too_little_room_is_told),
+        cmocka_unit_test(too_little_capacity_is_reported),
 #if defined(__SSE2__)
         cmocka_unit_test(vectors_mix_as_plain_integers_do),
 #endif

@@ -13,7 +13,7 @@
 
 enum {
     STATE_BYTES = SPAN_CHUNKS_MAX * CHUNK_STATE_BYTES_MAX,
-    CODE_ROOM = STATE_PAYLOAD_BYTES_MAX
+    CODE_CAPACITY = STATE_PAYLOAD_BYTES_MAX
 };
 
 typedef struct Bench {
@@ -49,7 +49,7 @@ static void bench_destroy(Bench *bench)
 
 /* Codes the span out of the newest frames, decodes it, compares. Returns the bytes. */
 static u32 round_trip(Bench *bench, const FieldDesc *field, const u16 *chunks, u32 count,
-                      Frame *const *frames, u32 newest, u32 states, u32 room, bool *plain)
+                      Frame *const *frames, u32 newest, u32 states, u32 capacity, bool *fallback)
 {
     Span span = {.field = field, .count = count, .chunks = chunks};
     span_gather(field, chunks, count, frame_field(frames[newest], field->id), bench->now);
@@ -59,14 +59,14 @@ static u32 round_trip(Bench *bench, const FieldDesc *field, const u16 *chunks, u
         span.state[s] = bench->older[s];
         span.back[s] = 2 * (s + 1);
     }
-    u32 bytes = span_encode(bench->coder, &span, bench->now, bench->code, room, plain);
+    u32 bytes = span_encode(bench->coder, &span, bench->now, bench->code, capacity, fallback);
     if (bytes == 0) {
         return 0;
     }
-    assert_true(bytes <= room);
+    assert_true(bytes <= capacity);
     u8 *exact = malloc(bytes);
     memcpy(exact, bench->code, bytes);
-    assert_int_equal(span_decode(bench->decoder, &span, *plain, exact, bytes, bench->made), 0);
+    assert_int_equal(span_decode(bench->decoder, &span, *fallback, exact, bytes, bench->made), 0);
     free(exact);
     assert_memory_equal(bench->made, bench->now, span_state_bytes(field, chunks, count));
     return bytes;
@@ -97,11 +97,11 @@ static void test_round_trips(void **context)
                     chunks[count++] = (u16)c;
                 }
             }
-            bool plain;
+            bool fallback;
             if (count > 0) {
                 u32 states = dice_below(&dice, SPAN_STATES + 1);
                 assert_true(round_trip(bench, field, chunks, count, frames, TICKS - 1, states,
-                                       STATE_BYTES, &plain) > 0);
+                                       STATE_BYTES, &fallback) > 0);
             }
         }
         for (u32 i = 0; i < TICKS; i++) {
@@ -136,12 +136,12 @@ static void test_noise_fits_chunk_by_chunk(void **context)
         }
     }
     const u16 chunks[2] = {0, 1};
-    bool plain;
+    bool fallback;
     for (u32 states = 0; states < 2; states++) {
         assert_true(round_trip(bench, &fields->fields[0], chunks, 1, frames, 2, states,
-                               CHUNK_CODE_BYTES_MAX, &plain) > 0);
+                               CHUNK_CODE_BYTES_MAX, &fallback) > 0);
         assert_int_equal(round_trip(bench, &fields->fields[0], chunks, 2, frames, 2, states,
-                                    CHUNK_CODE_BYTES_MAX, &plain),
+                                    CHUNK_CODE_BYTES_MAX, &fallback),
                          0);
     }
     for (u32 i = 0; i < 3; i++) {
@@ -198,7 +198,7 @@ static void test_cache_codes_once(void **context)
 {
     PL_UNUSED(context);
     enum {
-        ROOM = CHUNK_CODE_BYTES_MAX
+        CAPACITY = CHUNK_CODE_BYTES_MAX
     };
     Dice dice = {6, 0};
     Stream stream;
@@ -213,29 +213,29 @@ static void test_cache_codes_once(void **context)
         chunks[i] = (u16)i;
     }
     assert_true(chunk_count(&stream.fields->fields[0]) >= PL_COUNT(chunks));
-    const SpanCode *code = chunk_cache_span(stream.cache, 0, chunks, 3, &ticks, ROOM);
+    const SpanCode *code = chunk_cache_span(stream.cache, 0, chunks, 3, &ticks, CAPACITY);
     assert_non_null(code);
     assert_in_range(code->count, 1, 3);
     for (u32 client = 1; client < 64; client++) {
-        assert_ptr_equal(chunk_cache_span(stream.cache, 0, chunks, 3, &ticks, ROOM), code);
+        assert_ptr_equal(chunk_cache_span(stream.cache, 0, chunks, 3, &ticks, CAPACITY), code);
     }
     chunk_cache_stats(stream.cache, &encoded, &served);
     assert_int_equal(encoded, code->count);
     assert_int_equal(served, 64 * code->count);
     /* Other states, other chunks, other codes. */
-    assert_ptr_not_equal(chunk_cache_span(stream.cache, 0, chunks, 3, &key, ROOM), code);
-    assert_ptr_not_equal(chunk_cache_span(stream.cache, 0, chunks + 1, 2, &ticks, ROOM), code);
+    assert_ptr_not_equal(chunk_cache_span(stream.cache, 0, chunks, 3, &key, CAPACITY), code);
+    assert_ptr_not_equal(chunk_cache_span(stream.cache, 0, chunks + 1, 2, &ticks, CAPACITY), code);
     /* A code that more chunks did not fit into serves those who ask for yet more. */
-    const SpanCode *full = chunk_cache_span(stream.cache, 0, chunks, 11, &key, ROOM);
+    const SpanCode *full = chunk_cache_span(stream.cache, 0, chunks, 11, &key, CAPACITY);
     assert_true(full != NULL && full->count < 10);
-    assert_ptr_equal(chunk_cache_span(stream.cache, 0, chunks, 10, &key, ROOM), full);
+    assert_ptr_equal(chunk_cache_span(stream.cache, 0, chunks, 10, &key, CAPACITY), full);
     /* What left History cannot be built upon, nor what is yet to come. */
     const SpanBase future = {.ticks = {77}}, now = {.ticks = {10}};
-    assert_null(chunk_cache_span(stream.cache, 0, chunks, 3, &future, ROOM));
-    assert_null(chunk_cache_span(stream.cache, 0, chunks, 3, &now, ROOM));
+    assert_null(chunk_cache_span(stream.cache, 0, chunks, 3, &future, CAPACITY));
+    assert_null(chunk_cache_span(stream.cache, 0, chunks, 3, &now, CAPACITY));
     /* The same frame again keeps its codes. */
     assert_true(chunk_cache_begin(stream.cache, &stream.history));
-    assert_ptr_equal(chunk_cache_span(stream.cache, 0, chunks, 3, &ticks, ROOM), code);
+    assert_ptr_equal(chunk_cache_span(stream.cache, 0, chunks, 3, &ticks, CAPACITY), code);
     stream_finish(&stream);
 }
 

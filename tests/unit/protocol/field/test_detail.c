@@ -64,7 +64,7 @@ static const FieldKind kinds[] = {FIELD_POSES, FIELD_POINTS, FIELD_GRID2, FIELD_
 static Detail any_detail(Dice *dice)
 {
     return detail_make(dice_below(dice, DETAIL_SHIFT_MAX + 1),
-                       dice_below(dice, DETAIL_THIN_MAX + 1));
+                       dice_below(dice, DETAIL_DECIMATION_MAX + 1));
 }
 
 /* Both ends reduce what the client has to what the server would have made of the fine state. */
@@ -77,7 +77,7 @@ static void test_coarse_of_finer_is_coarse(void **context)
         FieldDesc desc = desc_of(kind);
         Detail coarse = any_detail(&dice);
         Detail finer = detail_make(dice_below(&dice, detail_shift(coarse) + 1),
-                                   dice_below(&dice, detail_thin(coarse) + 1));
+                                   dice_below(&dice, detail_decimation(coarse) + 1));
         State fine, had, again;
         fill(&dice, kind, &fine);
         had = fine;
@@ -121,7 +121,7 @@ static void test_within_half_a_step(void **context)
             for (u32 k = 0; k < 3 && a->flags != 0; k++) {
                 expect_near(a->position[k], b->position[k], shift);
                 expect_near(a->rotation >> (20 - 10 * k) & 1023,
-                            b->rotation >> (20 - 10 * k) & 1023, detail_turn_shift(detail));
+                            b->rotation >> (20 - 10 * k) & 1023, detail_rotation_shift(detail));
             }
             assert_int_equal(a->rotation >> 30, b->rotation >> 30);
             assert_int_equal(a->flags, b->flags);
@@ -146,19 +146,19 @@ static void test_within_half_a_step(void **context)
 }
 
 /* Every second, fourth, eighth point of a chunk, whole; the others are free slots. */
-static void test_thin(void **context)
+static void test_decimation(void **context)
 {
     PL_UNUSED(context);
     Dice dice = {3, 0};
     FieldDesc desc = desc_of(FIELD_POINTS);
-    for (u32 thin = 0; thin <= DETAIL_THIN_MAX; thin++) {
+    for (u32 decimation = 0; decimation <= DETAIL_DECIMATION_MAX; decimation++) {
         State fine, kept, none;
         memset(&none, 0, sizeof none);
         fill(&dice, FIELD_POINTS, &fine);
         kept = fine;
-        detail_store(&desc, detail_make(0, thin), &kept, COUNT);
+        detail_store(&desc, detail_make(0, decimation), &kept, COUNT);
         for (u32 i = 0; i < COUNT; i++) {
-            const State *wanted = i % (1u << thin) == 0 ? &fine : &none;
+            const State *wanted = i % (1u << decimation) == 0 ? &fine : &none;
             assert_memory_equal(&kept.points[i], &wanted->points[i], sizeof kept.points[i]);
         }
     }
@@ -193,7 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_coarse_of_finer_is_coarse),
         cmocka_unit_test(test_within_half_a_step),
-        cmocka_unit_test(test_thin),
+        cmocka_unit_test(test_decimation),
         cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

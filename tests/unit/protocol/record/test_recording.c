@@ -25,9 +25,9 @@ static Entity ball(u32 id, u32 slot)
 {
     Entity e = {.id = id, .first = slot, .count = 1, .movable = 1};
     snprintf(e.name, sizeof e.name, "ball-%u", id);
-    e.look.kind = APPEARANCE_SHAPE;
-    e.look.shape.kind = SHAPE_SPHERE;
-    e.look.shape.radius = 0.5f;
+    e.appearance.kind = APPEARANCE_SHAPE;
+    e.appearance.shape.kind = SHAPE_SPHERE;
+    e.appearance.shape.radius = 0.5f;
     return e;
 }
 

@@ -28,7 +28,7 @@ static void assert_same_scene(const Scene *a, const Scene *b)
         SceneBody one = a->bodies[i], other = b->bodies[i];
         /* Each scene has its own geometries. */
         one.shape.geometry = other.shape.geometry = NULL;
-        one.look.shape.geometry = other.look.shape.geometry = NULL;
+        one.appearance.shape.geometry = other.appearance.shape.geometry = NULL;
         assert_memory_equal(&one, &other, sizeof one);
     }
     assert_int_equal(a->joint_count, b->joint_count);
@@ -86,9 +86,10 @@ static void test_playground_is_what_the_demo_needs(void **state)
     assert_true(find_body(scene, "crate-30") >= 0); /* 16 + 9 + 4 + 1 */
     assert_int_equal(find_body(scene, "crate-31"), -1);
     assert_true(scene->soft_count >= 2 && scene->prefab_count >= 4);
-    u32 columns = scene->soft_meshes[scene->softs[0].mesh].grid[0];
-    assert_int_equal(scene->pins[scene->softs[0].first_pin + scene->softs[0].pin_count - 1].point,
-                     columns - 1);
+    u32 columns = scene->soft_meshes[scene->soft_bodies[0].mesh].grid[0];
+    assert_int_equal(
+        scene->pins[scene->soft_bodies[0].first_pin + scene->soft_bodies[0].pin_count - 1].point,
+        columns - 1);
     assert_int_equal(scene->pins[0].body, -1);
     scene_destroy(scene);
 }
@@ -115,7 +116,7 @@ static void test_values_arrive(void **state)
     assert_float_equal(body->orientation.w, 0.70710678f, 1e-7);
     assert_float_equal(body->orientation.x, 0.70710678f, 1e-7);
     assert_float_equal(body->velocity.z, 3.0f, 0);
-    assert_float_equal(body->look.color[1], 0.2140411f, 1e-5);
+    assert_float_equal(body->appearance.color[1], 0.2140411f, 1e-5);
     assert_float_equal(scene->gravity.y, -9.81f, 1e-6);
     assert_int_equal(scene->tick_rate, 60);
     assert_int_equal(scene->body_count, 5);
@@ -161,7 +162,7 @@ static void test_shapes_become_geometries(void **state)
     assert_int_equal(scene->geometry_count, 5); /* the copies share theirs */
     assert_ptr_equal(b[0].shape.geometry, scene->geometries[0]);
     assert_ptr_equal(b[2].shape.geometry, scene->geometries[0]);
-    assert_int_equal(b[2].look.geometry, 1);
+    assert_int_equal(b[2].appearance.geometry, 1);
     assert_float_equal(b[0].mass_kg, 1000.0 / 6.0, 1e-3);
     assert_int_equal(b[3].shape.geometry->mesh.triangle_count, 2);
     assert_false(b[3].shape.geometry->mesh.closed);
@@ -169,12 +170,12 @@ static void test_shapes_become_geometries(void **state)
     f32 height;
     assert_true(terrain_height(terrain, 2.0f, 1.0f, &height, NULL)); /* the last sample */
     assert_float_equal(height, 5.0f, 1e-6);
-    assert_int_equal(b[5].look.geometry, 5); /* its hull was made before it */
+    assert_int_equal(b[5].appearance.geometry, 5); /* its hull was made before it */
     assert_int_equal(b[5].shape.geometry->compound.child_count, 2);
     assert_float_equal(b[5].mass_kg, 1000.0 * (4.0 / 3.0 * 3.14159265 + 1.0 / 6.0), 0.05);
     assert_float_equal(b[6].mass_kg, 1000.0 * 3.14159265 * 4.0, 0.1);
     assert_float_equal(b[7].mass_kg, 1000.0 * 3.14159265, 0.1);
-    assert_int_equal(b[7].look.geometry, 0);
+    assert_int_equal(b[7].appearance.geometry, 0);
     scene_destroy(scene);
 }
 
@@ -321,21 +322,22 @@ static void test_an_entity_finds_its_geometry(void **state)
 {
     (void)state;
     Scene *scene = must_parse("{\"name\":\"t\",\"bodies\":[{" SHAPED HULL "}}]}");
-    Appearance look = {.kind = APPEARANCE_SHAPE, .shape = {.kind = SHAPE_HULL}, .geometry = 1};
-    assert_true(scene_resolve(scene, &look));
-    assert_ptr_equal(look.shape.geometry, scene->geometries[0]);
-    look.geometry = 2; /* there is none */
-    assert_false(scene_resolve(scene, &look));
-    assert_null(look.shape.geometry);
-    look.geometry = 0;
-    assert_false(scene_resolve(scene, &look));
-    look.shape.kind = SHAPE_MESH; /* of another kind */
-    look.geometry = 1;
-    assert_false(scene_resolve(scene, &look));
-    look.shape.kind = SHAPE_BOX; /* has none */
-    assert_false(scene_resolve(scene, &look));
-    look.geometry = 0;
-    assert_true(scene_resolve(scene, &look));
+    Appearance appearance = {
+        .kind = APPEARANCE_SHAPE, .shape = {.kind = SHAPE_HULL}, .geometry = 1};
+    assert_true(scene_resolve(scene, &appearance));
+    assert_ptr_equal(appearance.shape.geometry, scene->geometries[0]);
+    appearance.geometry = 2; /* there is none */
+    assert_false(scene_resolve(scene, &appearance));
+    assert_null(appearance.shape.geometry);
+    appearance.geometry = 0;
+    assert_false(scene_resolve(scene, &appearance));
+    appearance.shape.kind = SHAPE_MESH; /* of another kind */
+    appearance.geometry = 1;
+    assert_false(scene_resolve(scene, &appearance));
+    appearance.shape.kind = SHAPE_BOX; /* has none */
+    assert_false(scene_resolve(scene, &appearance));
+    appearance.geometry = 0;
+    assert_true(scene_resolve(scene, &appearance));
     scene_destroy(scene);
 }
 

@@ -183,10 +183,11 @@ static void ranges_are_as_rows_say(void **unused)
 static void defaults_are_as_rows_say(void **unused)
 {
     PL_UNUSED(unused);
-    const char *json = "{\"name\":\"t\",\"bodies\":[{\"name\":\"a\",\"shape\":{\"kind\":\"sphere\","
-                       "\"radius\":1}}],\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"rope\","
-                       "\"points\":[4],\"length\":1}}],\"cloths\":[{\"name\":\"c\","
-                       "\"points\":[3,3],\"size\":[1,1]}]}";
+    const char *json =
+        "{\"name\":\"t\",\"bodies\":[{\"name\":\"a\",\"shape\":{\"kind\":\"sphere\","
+        "\"radius\":1}}],\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"rope\","
+        "\"points\":[4],\"length\":1}}],\"cloths\":[{\"name\":\"c\","
+        "\"points\":[3,3],\"size\":[1,1]}]}";
     ErrorText error = {0};
     Scene *scene = scene_parse(json, strlen(json), "t.json", &error);
     if (scene == NULL) {
@@ -195,7 +196,7 @@ static void defaults_are_as_rows_say(void **unused)
     }
     assert_int_equal(scene->soft_count, 2);
     for (u32 i = 0; i < scene->soft_count; i++) {
-        const SceneSoft *s = &scene->softs[i];
+        const SceneSoft *s = &scene->soft_bodies[i];
 #define ROW_NUMBER(key, member, unit, scale, initial, ...)                                         \
     assert_float_equal(s->member, (initial) * (scale), 0);
 #define ROW_WHOLE(key, member, initial, ...)               assert_int_equal(s->member, initial);

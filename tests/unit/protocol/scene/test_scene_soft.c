@@ -41,8 +41,10 @@ static void test_every_field_arrives(void **state)
 {
     (void)state;
     Scene *scene = must_parse(
-        HEAD "\"soft_steps\":5,\"softs\":[{" GRID ",\"position\":[1,2,3],\"velocity\":[0,1,0],"
-             "\"spin\":[0,0,2],\"density\":0.5,\"method\":\"pbd\",\"iterations\":20,\"stiffness\":"
+        HEAD "\"soft_steps\":5,\"soft_bodies\":[{" GRID
+             ",\"position\":[1,2,3],\"velocity\":[0,1,0],"
+             "\"angular_velocity\":[0,0,2],\"density\":0.5,\"method\":\"pbd\",\"iterations\":20,"
+             "\"stiffness\":"
              "0.75,\"stretch_compliance\":0.001,\"shear_compliance\":-1,\"bend\":\"isometric\","
              "\"bend_compliance\":3,\"area_compliance\":0.25,\"stretch_min\":0.5,\"stretch_max\":"
              "1.5,\"tethers\":true,\"inflate\":4,\"volume\":\"ellipsoid\",\"match\":\"quadratic\","
@@ -55,11 +57,11 @@ static void test_every_field_arrives(void **state)
              "\"roughness\":0.5,\"pattern\":\"stripes\"}]}");
     assert_int_equal(scene->soft_steps, 5);
     assert_int_equal(scene->soft_count, 1);
-    const SceneSoft *s = &scene->softs[0];
+    const SceneSoft *s = &scene->soft_bodies[0];
     assert_string_equal(s->name, "c");
     assert_float_equal(s->position.z, 3.0f, 0);
     assert_float_equal(s->velocity.y, 1.0f, 0);
-    assert_float_equal(s->spin.z, 2.0f, 0);
+    assert_float_equal(s->angular_velocity.z, 2.0f, 0);
     assert_float_equal(s->mass_kg, 3.0f, 1e-6); /* 0.5 kg/m² of 3 m × 2 m */
     assert_int_equal(s->method, SOFT_PBD);
     assert_int_equal(s->iterations, 20);
@@ -91,11 +93,11 @@ static void test_every_field_arrives(void **state)
     assert_float_equal(s->rolling_resistance, 0.25f, 0);
     assert_int_equal(s->group, 2);
     assert_int_equal(s->mask, 5);
-    assert_int_equal(s->look.kind, APPEARANCE_CLOTH);
-    assert_int_equal(s->look.pattern, PATTERN_STRIPES);
-    assert_int_equal(s->look.soft, 1);
-    assert_int_equal(s->look.grid[0], 4);
-    assert_float_equal(s->look.radius, 0.04f, 0);
+    assert_int_equal(s->appearance.kind, APPEARANCE_CLOTH);
+    assert_int_equal(s->appearance.pattern, PATTERN_STRIPES);
+    assert_int_equal(s->appearance.soft, 1);
+    assert_int_equal(s->appearance.grid[0], 4);
+    assert_float_equal(s->appearance.radius, 0.04f, 0);
     scene_destroy(scene);
 }
 
@@ -105,9 +107,9 @@ static void test_a_cloth_is_the_short_form(void **state)
     (void)state;
     Scene *scene = must_parse(
         HEAD "\"cloths\":[{\"name\":\"short\",\"points\":[4,3],\"size\":[3,2],\"area_density\":0.5,"
-             "\"pins\":[{\"point\":[3,2]}]}],\"softs\":[{" GRID
+             "\"pins\":[{\"point\":[3,2]}]}],\"soft_bodies\":[{" GRID
              ",\"density\":0.5,\"pins\":[{\"point\":[3,2]}]}]}");
-    SceneSoft a = scene->softs[0], b = scene->softs[1];
+    SceneSoft a = scene->soft_bodies[0], b = scene->soft_bodies[1];
     assert_string_equal(a.name, "short");
     assert_int_equal(scene->pins[a.first_pin].point, 11);
     assert_int_equal(scene->pins[b.first_pin].point, 11);
@@ -137,11 +139,11 @@ static void test_pins_find_their_points(void **state)
 {
     (void)state;
     /* The grid's points lie at x = 5 + column, y = 1 + row. */
-    Scene *scene = must_parse(HEAD BALL "\"softs\":[{" GRID
+    Scene *scene = must_parse(HEAD BALL "\"soft_bodies\":[{" GRID
                                         ",\"position\":[5,1,0],\"pins\":[{\"near\":[7.2,1.9,4]},"
                                         "{\"box\":[4,2.5,-1,6.5,3.5,1],\"body\":\"b\"},{\"point\":"
                                         "[7]}]}]}");
-    const SceneSoft *s = &scene->softs[0];
+    const SceneSoft *s = &scene->soft_bodies[0];
     assert_int_equal(s->pin_count, 4);
     const ScenePin *pins = scene->pins + s->first_pin;
     assert_int_equal(pins[0].point, 4 + 2); /* column 2, row 1 */
@@ -156,20 +158,21 @@ static void test_pins_find_their_points(void **state)
 static void test_copies_share_a_mesh(void **state)
 {
     (void)state;
-    Scene *scene = must_parse(HEAD "\"softs\":[{" ROPE ",\"pins\":[{\"point\":[4]}],\"repeat\":{"
-                                   "\"count\":[1,1,3],\"spacing\":[1,1,2]}}],\"probes\":[{"
-                                   "\"name\":\"p\",\"kind\":\"stretch\",\"of\":\"r-2\"}]}");
+    Scene *scene =
+        must_parse(HEAD "\"soft_bodies\":[{" ROPE ",\"pins\":[{\"point\":[4]}],\"repeat\":{"
+                        "\"count\":[1,1,3],\"spacing\":[1,1,2]}}],\"probes\":[{"
+                        "\"name\":\"p\",\"kind\":\"stretch\",\"of\":\"r-2\"}]}");
     assert_int_equal(scene->soft_count, 3);
     assert_int_equal(scene->soft_mesh_count, 1);
     assert_int_equal(scene->pin_count, 1);
-    assert_string_equal(scene->softs[2].name, "r-3");
-    assert_float_equal(scene->softs[2].position.z, 4.0f, 0);
-    assert_int_equal(scene->softs[2].mesh, 0);
-    assert_int_equal(scene->softs[2].pin_count, 1);
-    assert_int_equal(scene->softs[0].look.kind, APPEARANCE_ROPE);
+    assert_string_equal(scene->soft_bodies[2].name, "r-3");
+    assert_float_equal(scene->soft_bodies[2].position.z, 4.0f, 0);
+    assert_int_equal(scene->soft_bodies[2].mesh, 0);
+    assert_int_equal(scene->soft_bodies[2].pin_count, 1);
+    assert_int_equal(scene->soft_bodies[0].appearance.kind, APPEARANCE_ROPE);
     assert_int_equal(scene->probes[0].soft, 1);
     assert_int_equal(scene->probes[0].body, -1);
-    assert_float_equal(scene->softs[0].mass_kg, 0.2f, 1e-6); /* 0.1 kg/m of 2 m */
+    assert_float_equal(scene->soft_bodies[0].mass_kg, 0.2f, 1e-6); /* 0.1 kg/m of 2 m */
     scene_destroy(scene);
 }
 
@@ -177,9 +180,10 @@ static void test_sticks_are_given_by_hand(void **state)
 {
     (void)state;
     Scene *scene = must_parse(
-        HEAD "\"softs\":[{\"name\":\"s\",\"mass\":2,\"shape\":{\"kind\":\"sticks\",\"scale\":2,"
-             "\"vertices\":[[0,0,0],[3,4,0],[0,0,1]],\"sticks\":[{\"points\":[0,1]},{\"points\":"
-             "[1,2],\"low\":1,\"high\":20}]}}]}");
+        HEAD
+        "\"soft_bodies\":[{\"name\":\"s\",\"mass\":2,\"shape\":{\"kind\":\"sticks\",\"scale\":2,"
+        "\"vertices\":[[0,0,0],[3,4,0],[0,0,1]],\"sticks\":[{\"points\":[0,1]},{\"points\":"
+        "[1,2],\"low\":1,\"high\":20}]}}]}");
     const SoftMesh *mesh = &scene->soft_meshes[0];
     assert_int_equal(mesh->stick_count, 2);
     assert_float_equal(mesh->sticks[0].low, 10.0f, 1e-6); /* 3, 4, 5, twice */
@@ -193,12 +197,12 @@ static void test_sticks_are_given_by_hand(void **state)
 static void test_rings_hold_a_gas(void **state)
 {
     (void)state;
-    Scene *scene =
-        must_parse(HEAD "\"softs\":[{\"name\":\"r\",\"shape\":{\"kind\":\"ring\",\"radius\":1,"
-                        "\"points\":[12]},\"pressure\":2,\"volume\":\"box\"}],\"probes\":[{"
-                        "\"name\":\"v\",\"kind\":\"volume\",\"of\":\"r\"}]}");
-    assert_float_equal(scene->softs[0].pressure, 2000.0f, 0);
-    assert_int_equal(scene->softs[0].volume, SOFT_VOLUME_BOX);
+    Scene *scene = must_parse(
+        HEAD "\"soft_bodies\":[{\"name\":\"r\",\"shape\":{\"kind\":\"ring\",\"radius\":1,"
+             "\"points\":[12]},\"pressure\":2,\"volume\":\"box\"}],\"probes\":[{"
+             "\"name\":\"v\",\"kind\":\"volume\",\"of\":\"r\"}]}");
+    assert_float_equal(scene->soft_bodies[0].pressure, 2000.0f, 0);
+    assert_int_equal(scene->soft_bodies[0].volume, SOFT_VOLUME_BOX);
     assert_int_equal(scene->probes[0].soft, 0);
     scene_destroy(scene);
 }
@@ -208,7 +212,7 @@ static void test_bytes_give_the_same_meshes(void **state)
 {
     (void)state;
     ErrorText error;
-    Scene *scene = must_parse(HEAD "\"softs\":[{" GRID "},{" ROPE "}]}");
+    Scene *scene = must_parse(HEAD "\"soft_bodies\":[{" GRID "},{" ROPE "}]}");
     Scene *again = scene_from_bytes(scene->bytes, scene->byte_count, &error);
     assert_non_null(again);
     assert_int_equal(again->soft_mesh_count, scene->soft_mesh_count);
@@ -231,7 +235,8 @@ static void test_shapes_are_what_they_are_called(void **state)
     (void)state;
     Scene *scene = must_parse(
         HEAD
-        "\"softs\":[{\"name\":\"a\",\"shape\":{\"kind\":\"sphere\",\"radius\":0.5,\"level\":4}},"
+        "\"soft_bodies\":[{\"name\":\"a\",\"shape\":{\"kind\":\"sphere\",\"radius\":0.5,\"level\":"
+        "4}},"
         "{\"name\":\"b\",\"shape\":{\"kind\":\"torus\",\"radius\":1,\"tube_radius\":0.25,"
         "\"segments\":[64,32]}},{\"name\":\"c\",\"shape\":{\"kind\":\"tube\",\"radius\":0.5,"
         "\"length\":2,\"segments\":[48,8]}},{\"name\":\"d\",\"density\":250,\"shape\":{\"kind\":"
@@ -245,13 +250,13 @@ static void test_shapes_are_what_they_are_called(void **state)
         assert_true(volume > 0.97 * volumes[i] && volume < 1.0001 * volumes[i]);
     }
     assert_int_equal(scene->soft_meshes[0].point_count, 2562);
-    assert_float_equal(scene->softs[0].mass_kg, 0.2 * pi, 0.005); /* of 0.2 kg/m² */
+    assert_float_equal(scene->soft_bodies[0].mass_kg, 0.2 * pi, 0.005); /* of 0.2 kg/m² */
     assert_int_equal(scene->soft_meshes[3].tetrahedron_count, 40);
-    assert_float_equal(scene->softs[3].mass_kg, 1500.0f, 0.01f);
+    assert_float_equal(scene->soft_bodies[3].mass_kg, 1500.0f, 0.01f);
     const SoftMesh *filled = &scene->soft_meshes[4];
     assert_true(filled->tetrahedron_count > 100 && filled->dihedral_degrees > 10.0f);
     assert_int_equal(filled->skin_count, 642); /* the surface is drawn over them */
-    assert_float_equal(scene->softs[4].mass_kg, 1000.0 * pi / 6.0, 30.0);
+    assert_float_equal(scene->soft_bodies[4].mass_kg, 1000.0 * pi / 6.0, 30.0);
     scene_destroy(scene);
 }
 
@@ -289,17 +294,18 @@ static void test_meshes_come_from_files(void **state)
     ErrorText error;
     Scene *scene = load_with(
         folder,
-        HEAD "\"bodies\":[{\"name\":\"m\",\"motion\":\"static\",\"shape\":{\"kind\":\"mesh\","
-             "\"file\":\"cube.obj\",\"scale\":3}},{\"name\":\"p\",\"shape\":{\"kind\":\"compound\","
-             "\"file\":\"cube.obj\",\"scale\":2}}],\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":"
-             "\"mesh\",\"file\":\"cube.obj\",\"scale\":0.5}},{\"name\":\"k\",\"shape\":{\"kind\":"
-             "\"box\",\"size\":[2,2,2],\"cells\":[2,2,2],\"solid\":true,\"skin\":{\"file\":"
-             "\"cube.obj\"}}}]}",
+        HEAD
+        "\"bodies\":[{\"name\":\"m\",\"motion\":\"static\",\"shape\":{\"kind\":\"mesh\","
+        "\"file\":\"cube.obj\",\"scale\":3}},{\"name\":\"p\",\"shape\":{\"kind\":\"compound\","
+        "\"file\":\"cube.obj\",\"scale\":2}}],\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":"
+        "\"mesh\",\"file\":\"cube.obj\",\"scale\":0.5}},{\"name\":\"k\",\"shape\":{\"kind\":"
+        "\"box\",\"size\":[2,2,2],\"cells\":[2,2,2],\"solid\":true,\"skin\":{\"file\":"
+        "\"cube.obj\"}}}]}",
         &error);
     if (scene == NULL) {
         fail_msg("%s", error.text);
     }
-    assert_int_equal(scene->softs[0].mesh, 0);
+    assert_int_equal(scene->soft_bodies[0].mesh, 0);
     assert_int_equal(scene->soft_meshes[0].point_count, 8);
     assert_int_equal(scene->soft_meshes[0].triangle_count, 12);
     assert_float_equal(soft_mesh_volume(&scene->soft_meshes[0]), 0.125, 1e-6);
@@ -323,26 +329,30 @@ static void test_meshes_come_from_files(void **state)
              "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0 0 0\nf 1 3 2\nf 5 2 4\n"
              "f 1 3 4\nf 2 3 4\nf 1 1 2\nf 1 2 5\n");
     scene = load_with(folder,
-                      HEAD "\"softs\":[{\"name\":\"s\",\n\"shape\":{\"kind\":\"mesh\","
+                      HEAD "\"soft_bodies\":[{\"name\":\"s\",\n\"shape\":{\"kind\":\"mesh\","
                            "\"file\":\"bad.obj\"}}]}",
                       &error);
     assert_non_null(scene);
     assert_int_equal(scene->warning_count, 1);
     const char *warning = scene->warnings[0].text;
-    if (strstr(warning, "softs[0].shape.triangles: repaired: 2 triangles without area left out, 1 "
-                        "turned over, 1 vertices welded") == NULL) {
+    if (strstr(warning,
+               "soft_bodies[0].shape.triangles: repaired: 2 triangles without area left out, 1 "
+               "turned over, 1 vertices welded") == NULL) {
         fail_msg("%s", warning);
     }
     assert_true(scene->soft_meshes[0].closed);
     scene_destroy(scene);
 
     static const char *const says[][2] = {
-        {HEAD "\"softs\":[{\"name\":\"s\",\n\"shape\":{\"kind\":\"mesh\",\n\"file\":\"no.obj\"}}]}",
-         "s.json:4: softs[0].shape.file: "},
-        {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"mesh\",\"file\":\"cube.obj\"}}]}",
-         "softs[0].shape.file: cube.obj"},
-        {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"rope\",\"file\":\"cube.obj\"}}]}",
-         "softs[0].shape.file: only a mesh has one"},
+        {HEAD "\"soft_bodies\":[{\"name\":\"s\",\n\"shape\":{\"kind\":\"mesh\",\n\"file\":\"no."
+              "obj\"}}]}",
+         "s.json:4: soft_bodies[0].shape.file: "},
+        {HEAD
+         "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"mesh\",\"file\":\"cube.obj\"}}]}",
+         "soft_bodies[0].shape.file: cube.obj"},
+        {HEAD
+         "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"rope\",\"file\":\"cube.obj\"}}]}",
+         "soft_bodies[0].shape.file: only a mesh has one"},
         {HEAD "\"bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"hull\",\"file\":\"cube.obj\"}}]}",
          "bodies[0].shape.file: only a mesh and a compound have one"},
     };
@@ -362,78 +372,105 @@ typedef struct Wrong {
 } Wrong;
 
 static const Wrong wrongs[] = {
-    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{}}]}", "softs[0].shape.kind: missing or unknown"},
-    {HEAD "\"softs\":[{" GRID "},\n{" GRID "}]}", "t.json:3: softs[1].name: \"c\" is taken"},
-    {HEAD "\"softs\":[{\"name\":\"s\",\n\"shape\":{\"kind\":\"rope\",\"size\":[1,1]}}]}",
-     "t.json:3: softs[0].shape.size: a rope has none"},
-    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"rope\",\"points\":[1]}}]}",
-     "softs[0].shape.points[0]: 1 is out of range; give a whole number from 2 to"},
-    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"rope\",\"points\":[9]}}]}",
-     "softs[0].shape.length: 0 is out of range"},
-    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"sticks\",\"vertices\":[[0,0,0],"
+    {HEAD "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{}}]}",
+     "soft_bodies[0].shape.kind: missing or unknown"},
+    {HEAD "\"soft_bodies\":[{" GRID "},\n{" GRID "}]}",
+     "t.json:3: soft_bodies[1].name: \"c\" is taken"},
+    {HEAD "\"soft_bodies\":[{\"name\":\"s\",\n\"shape\":{\"kind\":\"rope\",\"size\":[1,1]}}]}",
+     "t.json:3: soft_bodies[0].shape.size: a rope has none"},
+    {HEAD "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"rope\",\"points\":[1]}}]}",
+     "soft_bodies[0].shape.points[0]: 1 is out of range; give a whole number from 2 to"},
+    {HEAD "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"rope\",\"points\":[9]}}]}",
+     "soft_bodies[0].shape.length: 0 is out of range"},
+    {HEAD "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"sticks\",\"vertices\":[[0,0,0],"
           "[1,0,0],[2,0,0]],\"sticks\":[{\"points\":[0,1]}]}}]}",
-     "softs[0].shape.vertices: point 2 has no stick"},
-    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"sticks\",\"vertices\":[[0,0,0],"
+     "soft_bodies[0].shape.vertices: point 2 has no stick"},
+    {HEAD "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"sticks\",\"vertices\":[[0,0,0],"
           "[1,0,0]],\"sticks\":[{\"points\":[0,2]}]}}]}",
-     "softs[0].shape.sticks[0].points[1]: 2 is out of range"},
-    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"sticks\",\"vertices\":[[0,0,0],"
+     "soft_bodies[0].shape.sticks[0].points[1]: 2 is out of range"},
+    {HEAD "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"sticks\",\"vertices\":[[0,0,0],"
           "[1,0,0]],\"sticks\":[{\"points\":[1,1]}]}}]}",
      "sticks[0].points: [1, 1] is one point"},
-    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"sticks\",\"vertices\":[[0,0,0],"
+    {HEAD "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"sticks\",\"vertices\":[[0,0,0],"
           "[1,0,0]],\"sticks\":[{\"points\":[0,1],\"low\":3}]}}]}",
      "sticks[0].low: 3 m is more than the 1 m of high"},
-    {HEAD "\"softs\":[{" GRID ",\"stretch_compliance\":-2}]}",
-     "softs[0].stretch_compliance: -2 is out of range"},
-    {HEAD "\"softs\":[{" GRID ",\"method\":\"magic\"}]}", "\"xpbd\", \"xpbd_iterations\", \"pbd\""},
-    {HEAD "\"softs\":[{" GRID ",\"iterations\":0}]}", "softs[0].iterations: 0 is out of range"},
-    {HEAD "\"softs\":[{" GRID ",\"stiffness\":1.5}]}", "softs[0].stiffness: 1.5 is out of range"},
-    {HEAD "\"softs\":[{" GRID ",\"stretch_max\":0.5}]}", "softs[0].stretch_max: 0.5 is out of"},
-    {HEAD "\"softs\":[{" GRID ",\"young\":1000}]}", "softs[0].young: the shape has no tetrahedra"},
-    {HEAD "\"softs\":[{" GRID ",\"poisson\":0.5}]}", "softs[0].poisson: 0.5 is out of range"},
-    {HEAD "\"softs\":[{" GRID ",\"pressure\":1}]}", "softs[0].pressure: the shape is not closed"},
-    {HEAD "\"softs\":[{" ROPE ",\"pressure\":1}]}", "softs[0].pressure: the shape is not closed"},
-    {HEAD "\"softs\":[{" ROPE
+    {HEAD "\"soft_bodies\":[{" GRID ",\"stretch_compliance\":-2}]}",
+     "soft_bodies[0].stretch_compliance: -2 is out of range"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"method\":\"magic\"}]}",
+     "\"xpbd\", \"xpbd_iterations\", \"pbd\""},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"iterations\":0}]}",
+     "soft_bodies[0].iterations: 0 is out of range"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"stiffness\":1.5}]}",
+     "soft_bodies[0].stiffness: 1.5 is out of range"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"stretch_max\":0.5}]}",
+     "soft_bodies[0].stretch_max: 0.5 is out of"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"young\":1000}]}",
+     "soft_bodies[0].young: the shape has no tetrahedra"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"poisson\":0.5}]}",
+     "soft_bodies[0].poisson: 0.5 is out of range"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"pressure\":1}]}",
+     "soft_bodies[0].pressure: the shape is not closed"},
+    {HEAD "\"soft_bodies\":[{" ROPE ",\"pressure\":1}]}",
+     "soft_bodies[0].pressure: the shape is not closed"},
+    {HEAD "\"soft_bodies\":[{" ROPE
           "}],\"probes\":[{\"name\":\"p\",\"kind\":\"pressure\",\"of\":\"r\"}]}",
      "probes[0].of: \"r\" is not closed"},
-    {HEAD "\"softs\":[{" GRID ",\"yield\":0.1}]}", "softs[0].yield: only what is pulled back"},
-    {HEAD "\"softs\":[{" GRID ",\"smoothing\":-1}]}", "softs[0].smoothing: -1 is out of range"},
-    {HEAD "\"softs\":[{" GRID ",\"spring_damping\":-2}]}", "spring_damping: -2 is out of range"},
-    {HEAD "\"softs\":[{" ROPE ",\"area_compliance\":0}]}", "area_compliance: the shape has no tri"},
-    {HEAD "\"softs\":[{" GRID ",\"tethers\":true}]}", "softs[0].tethers: nothing is pinned"},
-    {HEAD "\"softs\":[{" GRID ",\"mass\":1,\"density\":1}]}", "softs[0].density: given besides"},
-    {HEAD "\"softs\":[{" GRID ",\"mass\":0}]}", "softs[0].mass: weighs 0 kg"},
-    {HEAD "\"softs\":[{" GRID ",\"pins\":[{}]}]}", "softs[0].pins[0].point: give one of point"},
-    {HEAD "\"softs\":[{" GRID ",\"pins\":[{\"point\":[12]}]}]}", "pins[0].point[0]: 12 is out of"},
-    {HEAD "\"softs\":[{" GRID ",\"pins\":[{\"point\":[4,0]}]}]}", "[4, 0] is not of this cloth"},
-    {HEAD "\"softs\":[{" GRID ",\"pins\":[{\"box\":[9,9,9,10,10,10]}]}]}", "no point lies in it"},
-    {HEAD "\"softs\":[{" GRID ",\"pins\":[{\"point\":[0,0],\"body\":\"x\"}]}]}", "no body \"x\""},
-    {HEAD "\"softs\":[{" GRID ",\"position\":[0,500,0]}]}", "outside the scene's bounds"},
-    {HEAD "\"softs\":[{" GRID ",\"repeat\":{\"count\":[100,1,100],\"spacing\":[1,1,1]}}]}",
-     "softs[0].repeat.count: 10000 copies; at most 4096"},
-    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"grid\",\"points\":[1000,1000],"
+    {HEAD "\"soft_bodies\":[{" GRID ",\"yield\":0.1}]}",
+     "soft_bodies[0].yield: only what is pulled back"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"smoothing\":-1}]}",
+     "soft_bodies[0].smoothing: -1 is out of range"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"spring_damping\":-2}]}",
+     "spring_damping: -2 is out of range"},
+    {HEAD "\"soft_bodies\":[{" ROPE ",\"area_compliance\":0}]}",
+     "area_compliance: the shape has no tri"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"tethers\":true}]}",
+     "soft_bodies[0].tethers: nothing is pinned"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"mass\":1,\"density\":1}]}",
+     "soft_bodies[0].density: given besides"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"mass\":0}]}", "soft_bodies[0].mass: weighs 0 kg"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"pins\":[{}]}]}",
+     "soft_bodies[0].pins[0].point: give one of point"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"pins\":[{\"point\":[12]}]}]}",
+     "pins[0].point[0]: 12 is out of"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"pins\":[{\"point\":[4,0]}]}]}",
+     "[4, 0] is not of this cloth"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"pins\":[{\"box\":[9,9,9,10,10,10]}]}]}",
+     "no point lies in it"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"pins\":[{\"point\":[0,0],\"body\":\"x\"}]}]}",
+     "no body \"x\""},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"position\":[0,500,0]}]}", "outside the scene's bounds"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"repeat\":{\"count\":[100,1,100],\"spacing\":[1,1,1]}}]}",
+     "soft_bodies[0].repeat.count: 10000 copies; at most 4096"},
+    {HEAD "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"grid\",\"points\":[1000,1000],"
           "\"size\":[1,1]},\"repeat\":{\"count\":[2,1,1],\"spacing\":[1,1,1]}}]}",
      "2000000 points with the soft bodies before"},
-    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"mesh\",\"file\":\"/etc/passwd\"}}]}",
-     "softs[0].shape.file: only a scene that is read from a file"},
-    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"mesh\",\"vertices\":[[0,0,0],[1,0,0],"
-          "[0,1,0]],\"triangles\":[[0,1,2]],\"resolution\":8}}]}",
-     "softs[0].shape.resolution: "},
-    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"mesh\",\"vertices\":[[0,0,0],[1,0,0],"
-          "[0,1,0],[0,0,1],[0,0,-1]],\"triangles\":[[0,1,2],[0,1,3],[0,1,4]]}}]}",
-     "softs[0].shape.triangles: surface: edge 0-1 has 3 triangles"},
-    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"torus\",\"radius\":1,\"tube_radius\":2,"
-          "\"segments\":[9,9]}}]}",
-     "softs[0].shape.tube_radius: 2 is out of range"},
-    {HEAD "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"sphere\",\"radius\":1,\"level\":9}}]}",
-     "softs[0].shape.level: 9 is out of range"},
     {HEAD
-     "\"softs\":[{\"name\":\"s\",\"shape\":{\"kind\":\"box\",\"size\":[1,1,1],\"cells\":[4000,4000,"
-     "4000]}}]}",
-     "softs[0].shape.cells: makes it "},
+     "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"mesh\",\"file\":\"/etc/passwd\"}}]}",
+     "soft_bodies[0].shape.file: only a scene that is read from a file"},
+    {HEAD
+     "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"mesh\",\"vertices\":[[0,0,0],[1,0,0],"
+     "[0,1,0]],\"triangles\":[[0,1,2]],\"resolution\":8}}]}",
+     "soft_bodies[0].shape.resolution: "},
+    {HEAD
+     "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"mesh\",\"vertices\":[[0,0,0],[1,0,0],"
+     "[0,1,0],[0,0,1],[0,0,-1]],\"triangles\":[[0,1,2],[0,1,3],[0,1,4]]}}]}",
+     "soft_bodies[0].shape.triangles: surface: edge 0-1 has 3 triangles"},
+    {HEAD "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"torus\",\"radius\":1,\"tube_"
+          "radius\":2,"
+          "\"segments\":[9,9]}}]}",
+     "soft_bodies[0].shape.tube_radius: 2 is out of range"},
+    {HEAD
+     "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"sphere\",\"radius\":1,\"level\":9}}]}",
+     "soft_bodies[0].shape.level: 9 is out of range"},
+    {HEAD "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"box\",\"size\":[1,1,1],\"cells\":"
+          "[4000,4000,"
+          "4000]}}]}",
+     "soft_bodies[0].shape.cells: makes it "},
     {HEAD "\"soft_steps\":0}", "soft_steps: 0 is out of range"},
     {HEAD BALL "\"probes\":[{\"name\":\"p\",\"kind\":\"stretch\",\"of\":\"b\"}]}",
      "probes[0].of: \"b\" is a body; stretch is of a soft body"},
-    {HEAD "\"softs\":[{" GRID "}],\"probes\":[{\"name\":\"p\",\"kind\":\"tilt\",\"of\":\"c\"}]}",
+    {HEAD "\"soft_bodies\":[{" GRID
+          "}],\"probes\":[{\"name\":\"p\",\"kind\":\"tilt\",\"of\":\"c\"}]}",
      "probes[0].of: \"c\" is soft; tilt is of a body"},
 };
 

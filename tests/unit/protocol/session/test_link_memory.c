@@ -52,7 +52,7 @@ static void test_reliable_through_bad_networks(void **context)
         Link *server = link_memory_listen(CLIENTS);
         Link *clients[CLIENTS];
         u32 peer_of[CLIENTS], got_up[CLIENTS][CHANNEL_COUNT] = {0},
-                              got_down[CLIENTS][CHANNEL_COUNT] = {0}, plain = 0, connected = 0;
+                              got_down[CLIENTS][CHANNEL_COUNT] = {0}, fallback = 0, connected = 0;
         for (u32 c = 0; c < CLIENTS; c++) {
             NetsimOptions net = {.seed = round * 10 + c,
                                  .loss = 0.06 * round,
@@ -75,7 +75,7 @@ static void test_reliable_through_bad_networks(void **context)
                         u32 client;
                         memcpy(&client, event.data, sizeof client);
                         peer_of[client] = event.peer;
-                        plain++;
+                        fallback++;
                         continue;
                     }
                     for (u32 c = 0; c < CLIENTS; c++) {
@@ -119,7 +119,7 @@ static void test_reliable_through_bad_networks(void **context)
             assert_int_equal(got_down[c][3], MESSAGES);
             clients[c]->ops->destroy(clients[c]);
         }
-        assert_true(plain >= CLIENTS);
+        assert_true(fallback >= CLIENTS);
         server->ops->destroy(server);
     }
 }

@@ -37,13 +37,13 @@ static Entity sample_entity(u32 id)
                 .count = 1,
                 .mass_kg = 2.5f};
     strcpy(e.name, "b\xc3\xb6x");
-    e.look.kind = APPEARANCE_SHAPE;
-    e.look.pattern = PATTERN_CHECKER;
-    e.look.shape.kind = SHAPE_BOX;
-    e.look.shape.half = vec3(1.0f, 2.0f, 3.0f);
-    e.look.color[0] = 0.5f;
-    e.look.color[3] = 1.0f;
-    e.look.roughness = 0.25f;
+    e.appearance.kind = APPEARANCE_SHAPE;
+    e.appearance.pattern = PATTERN_CHECKER;
+    e.appearance.shape.kind = SHAPE_BOX;
+    e.appearance.shape.half = vec3(1.0f, 2.0f, 3.0f);
+    e.appearance.color[0] = 0.5f;
+    e.appearance.color[3] = 1.0f;
+    e.appearance.roughness = 0.25f;
     return e;
 }
 
@@ -203,7 +203,7 @@ static void test_small_kinds(void **state)
     assert_memory_equal(out.roster.users, users, sizeof users);
     message_free(storage);
 
-    Presence hand = {.user = 2, .cursor_visible = 1, .holds = 5, .target = {1.0f, 2.0f, 3.0f}};
+    Presence hand = {.user = 2, .cursor_visible = 1, .grabbed = 5, .target = {1.0f, 2.0f, 3.0f}};
     memset(&in, 0, sizeof in);
     in.kind = MESSAGE_PRESENCE;
     in.presence.presences = &hand;
@@ -211,7 +211,7 @@ static void test_small_kinds(void **state)
     in.presence.serial = 77;
     round_trip(&in, &out, &storage);
     assert_int_equal(out.presence.serial, 77);
-    assert_int_equal(out.presence.presences[0].holds, 5);
+    assert_int_equal(out.presence.presences[0].grabbed, 5);
     assert_true(out.presence.presences[0].target.z == 3.0f);
     message_free(storage);
 }
@@ -235,14 +235,14 @@ static void test_geometries_are_numbers(void **state)
     Sample *s = sample_create();
     Message m = world_message(s), out;
     u8 *storage;
-    s->entities[1].look.shape.kind = SHAPE_HULL;
+    s->entities[1].appearance.shape.kind = SHAPE_HULL;
     refuse(&m); /* a hull of nothing */
-    s->entities[1].look.geometry = 7;
+    s->entities[1].appearance.geometry = 7;
     round_trip(&m, &out, &storage);
-    assert_int_equal(out.world.entities[1].look.geometry, 7);
-    assert_null(out.world.entities[1].look.shape.geometry);
+    assert_int_equal(out.world.entities[1].appearance.geometry, 7);
+    assert_null(out.world.entities[1].appearance.shape.geometry);
     message_free(storage);
-    s->entities[1].look.shape.kind = SHAPE_BOX;
+    s->entities[1].appearance.shape.kind = SHAPE_BOX;
     refuse(&m); /* a box with a hull */
     free(s);
 }
@@ -250,14 +250,14 @@ static void test_geometries_are_numbers(void **state)
 static void test_the_inside(void **state)
 {
     PL_UNUSED(state);
-    Message watch = {.kind = MESSAGE_WATCH}, out;
+    Message debug_subscribe = {.kind = MESSAGE_DEBUG_SUBSCRIBE}, out;
     u8 *storage;
-    watch.watch.mask = DEBUG_CONTACTS | DEBUG_BOXES;
-    round_trip(&watch, &out, &storage);
-    assert_int_equal(out.watch.mask, DEBUG_CONTACTS | DEBUG_BOXES);
+    debug_subscribe.debug_subscribe.mask = DEBUG_CONTACTS | DEBUG_BOXES;
+    round_trip(&debug_subscribe, &out, &storage);
+    assert_int_equal(out.debug_subscribe.mask, DEBUG_CONTACTS | DEBUG_BOXES);
     message_free(storage);
-    watch.watch.mask = DEBUG_ALL + 1;
-    refuse(&watch);
+    debug_subscribe.debug_subscribe.mask = DEBUG_ALL + 1;
+    refuse(&debug_subscribe);
     Message bulk = {.kind = MESSAGE_BULK};
     bulk.bulk.transfer = UINT32_MAX;
     bulk.bulk.first = 17;
@@ -298,7 +298,7 @@ static void test_ranges(void **state)
     PL_UNUSED(state);
     Sample *s = sample_create();
     Message m = world_message(s);
-    s->entities[2].look.color[1] = NAN;
+    s->entities[2].appearance.color[1] = NAN;
     refuse(&m);
     s->entities[2] = sample_entity(3);
     s->entities[2].first = 64; /* one behind the end of the field */

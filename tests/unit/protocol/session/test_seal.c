@@ -25,40 +25,40 @@ static void test_round_trip(void **state)
 {
     PL_UNUSED(state);
     Pair pair;
-    u8 sealed[256], plain[256];
+    u8 sealed[256], fallback[256];
     pair_make(&pair);
     for (u32 bytes = 0; bytes < 200; bytes++) {
         u8 text[200];
         memset(text, (int)bytes, sizeof text);
         u32 size = seal_encrypt(&pair.client, 2, text, bytes, sealed);
         assert_int_equal(size, bytes + SEAL_OVERHEAD_BYTES);
-        assert_int_equal(seal_decrypt(&pair.server, 2, sealed, size, plain), (int)bytes);
-        assert_memory_equal(plain, text, bytes);
+        assert_int_equal(seal_decrypt(&pair.server, 2, sealed, size, fallback), (int)bytes);
+        assert_memory_equal(fallback, text, bytes);
     }
     u32 size = seal_encrypt(&pair.server, 1, "down", 4, sealed);
-    assert_int_equal(seal_decrypt(&pair.client, 1, sealed, size, plain), 4);
+    assert_int_equal(seal_decrypt(&pair.client, 1, sealed, size, fallback), 4);
 }
 
 static void test_forgery(void **state)
 {
     PL_UNUSED(state);
     Pair pair;
-    u8 sealed[64], plain[64];
+    u8 sealed[64], fallback[64];
     pair_make(&pair);
     u32 size = seal_encrypt(&pair.client, 2, "hello", 5, sealed);
     for (u32 bit = 0; bit < size * 8; bit++) {
         sealed[bit / 8] ^= (u8)(1 << bit % 8);
-        assert_true(seal_decrypt(&pair.server, 2, sealed, size, plain) < 0);
+        assert_true(seal_decrypt(&pair.server, 2, sealed, size, fallback) < 0);
         sealed[bit / 8] ^= (u8)(1 << bit % 8);
     }
     for (u32 cut = 0; cut < size; cut++) {
-        assert_true(seal_decrypt(&pair.server, 2, sealed, cut, plain) < 0);
+        assert_true(seal_decrypt(&pair.server, 2, sealed, cut, fallback) < 0);
     }
     /* Another channel, and reflection to the sender. */
-    assert_true(seal_decrypt(&pair.server, 0, sealed, size, plain) < 0);
-    assert_true(seal_decrypt(&pair.client, 2, sealed, size, plain) < 0);
+    assert_true(seal_decrypt(&pair.server, 0, sealed, size, fallback) < 0);
+    assert_true(seal_decrypt(&pair.client, 2, sealed, size, fallback) < 0);
     /* None of that spoiled the window. */
-    assert_int_equal(seal_decrypt(&pair.server, 2, sealed, size, plain), 5);
+    assert_int_equal(seal_decrypt(&pair.server, 2, sealed, size, fallback), 5);
 }
 
 static void test_replay_and_order(void **state)
@@ -69,7 +69,7 @@ static void test_replay_and_order(void **state)
     };
     static u8 sealed[COUNT][40];
     Pair pair;
-    u8 plain[40];
+    u8 fallback[40];
     pair_make(&pair);
     for (u32 i = 0; i < COUNT; i++) {
         seal_encrypt(&pair.client, 2, &i, 4, sealed[i]);
@@ -77,15 +77,15 @@ static void test_replay_and_order(void **state)
     /* Within the window any order is fine, once. */
     for (u32 i = 0; i < 1000; i++) {
         u32 k = (i * 7) % 1000;
-        assert_int_equal(seal_decrypt(&pair.server, 2, sealed[k], 28, plain), 4);
-        assert_true(seal_decrypt(&pair.server, 2, sealed[k], 28, plain) < 0);
+        assert_int_equal(seal_decrypt(&pair.server, 2, sealed[k], 28, fallback), 4);
+        assert_true(seal_decrypt(&pair.server, 2, sealed[k], 28, fallback) < 0);
     }
     /* A jump ahead: what is older than the window is refused, what is inside is not. */
-    assert_int_equal(seal_decrypt(&pair.server, 2, sealed[COUNT - 1], 28, plain), 4);
-    assert_true(seal_decrypt(&pair.server, 2, sealed[COUNT - 1 - SEAL_WINDOW], 28, plain) < 0);
-    assert_int_equal(seal_decrypt(&pair.server, 2, sealed[COUNT - SEAL_WINDOW], 28, plain), 4);
-    assert_true(seal_decrypt(&pair.server, 2, sealed[COUNT - SEAL_WINDOW], 28, plain) < 0);
-    assert_int_equal(seal_decrypt(&pair.server, 2, sealed[COUNT - 2], 28, plain), 4);
+    assert_int_equal(seal_decrypt(&pair.server, 2, sealed[COUNT - 1], 28, fallback), 4);
+    assert_true(seal_decrypt(&pair.server, 2, sealed[COUNT - 1 - SEAL_WINDOW], 28, fallback) < 0);
+    assert_int_equal(seal_decrypt(&pair.server, 2, sealed[COUNT - SEAL_WINDOW], 28, fallback), 4);
+    assert_true(seal_decrypt(&pair.server, 2, sealed[COUNT - SEAL_WINDOW], 28, fallback) < 0);
+    assert_int_equal(seal_decrypt(&pair.server, 2, sealed[COUNT - 2], 28, fallback), 4);
 }
 
 /* A reliable payload that took seconds is no replay because state packets overtook it. */
@@ -93,16 +93,16 @@ static void test_channels_count_apart(void **state)
 {
     PL_UNUSED(state);
     Pair pair;
-    u8 slow[40], fast[40], plain[40];
+    u8 slow[40], fast[40], fallback[40];
     pair_make(&pair);
     seal_encrypt(&pair.server, 3, "slow", 4, slow);
     for (u32 i = 0; i < 3 * SEAL_WINDOW; i++) {
         seal_encrypt(&pair.server, 1, &i, 4, fast);
-        assert_int_equal(seal_decrypt(&pair.client, 1, fast, 28, plain), 4);
+        assert_int_equal(seal_decrypt(&pair.client, 1, fast, 28, fallback), 4);
     }
-    assert_int_equal(seal_decrypt(&pair.client, 3, slow, 28, plain), 4);
-    assert_true(seal_decrypt(&pair.client, 3, slow, 28, plain) < 0);
-    assert_true(seal_decrypt(&pair.client, CHANNEL_STREAMS, slow, 28, plain) < 0);
+    assert_int_equal(seal_decrypt(&pair.client, 3, slow, 28, fallback), 4);
+    assert_true(seal_decrypt(&pair.client, 3, slow, 28, fallback) < 0);
+    assert_true(seal_decrypt(&pair.client, CHANNEL_STREAMS, slow, 28, fallback) < 0);
 }
 
 static void test_keys(void **state)
@@ -110,12 +110,12 @@ static void test_keys(void **state)
     PL_UNUSED(state);
     Pair pair;
     SealKeyPair own;
-    u8 zero[SEAL_KEY_BYTES] = {0}, plain[8], sealed[32] = {1};
+    u8 zero[SEAL_KEY_BYTES] = {0}, fallback[8], sealed[32] = {1};
     assert_int_equal(seal_start(), 0);
     seal_key_pair(&own);
     assert_int_equal(seal_init_server(&pair.server, &own, zero), ERROR_CRYPTO);
     assert_false(pair.server.ready);
-    assert_true(seal_decrypt(&pair.server, 0, sealed, sizeof sealed, plain) < 0);
+    assert_true(seal_decrypt(&pair.server, 0, sealed, sizeof sealed, fallback) < 0);
     u8 key[SEAL_HASH_KEY_BYTES] = {1}, other[SEAL_HASH_KEY_BYTES] = {2};
     assert_int_equal(seal_hash(key, "a", 1), seal_hash(key, "a", 1));
     assert_int_not_equal(seal_hash(key, "a", 1), seal_hash(other, "a", 1));

@@ -473,11 +473,11 @@ static void test_content(void **state)
     for (u32 i = 0; i < 2 * PL_COUNT(sizes); i++) {
         u32 bytes = sizes[i / 2];
         bool random = i % 2 == 0;
-        u8 *plain = random_bytes(bytes, i);
+        u8 *fallback = random_bytes(bytes, i);
         for (u32 k = 0; k < bytes && !random; k++) {
-            plain[k] = (u8)(k / 100);
+            fallback[k] = (u8)(k / 100);
         }
-        BulkContent *content = bulk_content_create(plain, bytes);
+        BulkContent *content = bulk_content_create(fallback, bytes);
         u32 size = bulk_content_bytes(content);
         assert_true(size <= bytes + BULK_BODY_HEAD_BYTES);
         assert_true(random || bytes < 1000 || size < bytes / 2);
@@ -496,14 +496,14 @@ static void test_content(void **state)
             if (wrong == 0) {
                 assert_int_equal(taken.bytes, bytes);
                 assert_int_equal((uintptr_t)taken.data % 16, 0);
-                assert_memory_equal(taken.data, plain, bytes);
+                assert_memory_equal(taken.data, fallback, bytes);
             }
             free(taken.memory);
             free(body);
             bulk_receiver_destroy(receiver);
         }
         bulk_content_release(content);
-        free(plain);
+        free(fallback);
     }
 }
 
@@ -603,8 +603,8 @@ static void test_hostile_acks(void **state)
         for (u32 k = 0; k < bytes; k++) {
             ack[k] = (u8)random_u64(2 + i, k);
         }
-        u32 sane[2] = {(u32)(random_u64(3, i) % 60), 0};
-        memcpy(ack, sane, 8);
+        u32 valid[2] = {(u32)(random_u64(3, i) % 60), 0};
+        memcpy(ack, valid, 8);
         bulk_sender_ack(path.sender, ack, bytes, 30000 + i);
         u8 packet[BULK_PACKET_BYTES_MAX];
         bulk_sender_next(path.sender, 30000 + i, packet);

@@ -17,7 +17,7 @@
 enum {
     FIELDS = 4,
     CLIENTS = 3,
-    CHUNKS_ROOM = 256,
+    CHUNKS_CAPACITY = 256,
     TICKS_A_SNAPSHOT = 2, /* 30 snapshots a second */
     PATH = 3,             /* snapshots that a packet is under way, and its acknowledgement */
     SLOTS = 2 * PATH,

@@ -40,7 +40,7 @@ typedef struct Pair {
     u32 snapshot_every; /* ticks */
     u32 confirmed, lost;
     bool verify_all;
-    bool thin; /* points are a liquid's */
+    bool decimation; /* points are a liquid's */
 } Pair;
 
 static void emit_down(void *context, const u8 *packet, u32 bytes)
@@ -102,9 +102,9 @@ static void pair_snapshot(Pair *pair)
     SnapshotHeader header = {.send_ms = (u16)pair->now_ms, .speed = 1024};
     SnapshotView view = {.eye = {0, 2, 10}, .forward = {0, 0, -1}, .pixels_per_radian = 800};
     assert_true(chunk_cache_begin(pair->cache, &pair->history));
-    for (u32 f = 0; f < pair->fields->count && pair->thin; f++) {
+    for (u32 f = 0; f < pair->fields->count && pair->decimation; f++) {
         if (pair->fields->fields[f].kind == FIELD_POINTS) {
-            chunk_cache_thin(pair->cache, f, 0, pair->fields->fields[f].capacity);
+            chunk_cache_decimate(pair->cache, f, 0, pair->fields->fields[f].capacity);
         }
     }
     u32 before = pair->emitted;
@@ -265,7 +265,7 @@ static void test_random_worlds_and_networks(void **context)
         pair->budget = dice_chance(&dice, 0.4) ? 600 + dice_below(&dice, 4000) : 1 << 20;
         pair->snapshot_every = 1 + dice_below(&dice, 3);
         snapshot_sender_allow_coarse(pair->sender, world % 4 != 3);
-        pair->thin = world % 2 == 0;
+        pair->decimation = world % 2 == 0;
         u32 step = 0;
         f64 activity = dice_range(&dice, 0.0f, 1.0f);
         for (; step < 350; step++) {
@@ -318,11 +318,11 @@ static void test_coarse_and_back(void **context)
         Pair *pair = malloc(sizeof *pair);
         pair_init(pair, 250, &net, 1);
         snapshot_sender_allow_coarse(pair->sender, true);
-        pair->thin = true;
+        pair->decimation = true;
         pair->budget = 200;
         SnapshotSenderStats sent;
         SnapshotReceiverStats received;
-        u32 step = 0, coarse = 0, thin = 0;
+        u32 step = 0, coarse = 0, decimation = 0;
         for (; step < 160; step++) {
             pair_step(pair, &dice, step, 0.7, false);
             if (step % 8 == 0) {
@@ -338,11 +338,11 @@ static void test_coarse_and_back(void **context)
                 ChunkState states[CHUNK_STATES_KEPT];
                 if (snapshot_receiver_states(pair->receiver, f, c, states) > 0) {
                     coarse += detail_shift(states[0].detail) > 0;
-                    thin += detail_thin(states[0].detail) > 0;
+                    decimation += detail_decimation(states[0].detail) > 0;
                 }
             }
         }
-        assert_true(coarse > 0 && thin > 0);
+        assert_true(coarse > 0 && decimation > 0);
         pair->budget = 4000;
         for (u32 more = 0; !is_complete(pair); more++, step++) {
             assert_true(more < 1000);

@@ -1,6 +1,6 @@
 /* test_budget.c: the budget against a simulated bottleneck, and roles and rates of permits. */
+#include "server/host/authorize.h"
 #include "server/host/budget.h"
-#include "server/host/permit.h"
 #include "shared/math/random.h"
 
 #include <math.h>
@@ -448,43 +448,43 @@ static void test_first_bytes(void **state)
 static void test_roles(void **state)
 {
     PL_UNUSED(state);
-    Permit permit;
+    Permissions permissions;
     Input input = {.kind = INPUT_GRAB};
-    permit_init(&permit, ROLE_VIEWER, 0);
-    assert_int_equal(permit_input(&permit, &input, 0), ERROR_DENIED);
-    permit_init(&permit, ROLE_PARTICIPANT, 0);
-    assert_int_equal(permit_input(&permit, &input, 0), 0);
+    permissions_init(&permissions, ROLE_VIEWER, 0);
+    assert_int_equal(authorize_input(&permissions, &input, 0), ERROR_DENIED);
+    permissions_init(&permissions, ROLE_PARTICIPANT, 0);
+    assert_int_equal(authorize_input(&permissions, &input, 0), 0);
     input.kind = INPUT_RESET;
-    assert_int_equal(permit_input(&permit, &input, 0), ERROR_DENIED);
-    assert_int_equal(permit_control(&permit, CONTROL_PAUSE, 0), ERROR_DENIED);
-    permit_init(&permit, ROLE_OPERATOR, 0);
-    assert_int_equal(permit_input(&permit, &input, 0), 0);
-    assert_int_equal(permit_control(&permit, CONTROL_PAUSE, 0), 0);
+    assert_int_equal(authorize_input(&permissions, &input, 0), ERROR_DENIED);
+    assert_int_equal(authorize_control(&permissions, CONTROL_PAUSE, 0), ERROR_DENIED);
+    permissions_init(&permissions, ROLE_OPERATOR, 0);
+    assert_int_equal(authorize_input(&permissions, &input, 0), 0);
+    assert_int_equal(authorize_control(&permissions, CONTROL_PAUSE, 0), 0);
     input.kind = INPUT_KIND_COUNT;
-    assert_int_equal(permit_input(&permit, &input, 0), ERROR_DENIED);
+    assert_int_equal(authorize_input(&permissions, &input, 0), ERROR_DENIED);
 }
 
 static void test_rates(void **state)
 {
     PL_UNUSED(state);
-    Permit permit;
+    Permissions permissions;
     Input push = {.kind = INPUT_PUSH}, release = {.kind = INPUT_RELEASE};
-    permit_init(&permit, ROLE_PARTICIPANT, 0);
+    permissions_init(&permissions, ROLE_PARTICIPANT, 0);
     u32 taken = 0;
     for (u32 i = 0; i < 10000; i++) { /* 10 s, one a millisecond: 60 at once and 30 a second */
-        taken += permit_input(&permit, &push, i) == 0;
-        assert_int_equal(permit_input(&permit, &release, i), 0);
+        taken += authorize_input(&permissions, &push, i) == 0;
+        assert_int_equal(authorize_input(&permissions, &release, i), 0);
     }
     assert_in_range(taken, 358, 361);
     u32 packets = 0;
-    while (permit_packet(&permit, 100, 20000)) {
+    while (rate_limit_packet(&permissions, 100, 20000)) {
         packets++;
     }
     assert_in_range(packets, 599, 601);
-    for (u32 i = 0; i < PERMIT_MALFORMED_MAX; i++) {
-        assert_true(permit_malformed(&permit));
+    for (u32 i = 0; i < MALFORMED_MAX; i++) {
+        assert_true(rate_limit_malformed(&permissions));
     }
-    assert_false(permit_malformed(&permit));
+    assert_false(rate_limit_malformed(&permissions));
 }
 
 int main(void)

@@ -51,7 +51,7 @@ static int record(void **state)
             Entity *entity = &frame->events[0].entity;
             frame->events[0].kind = EVENT_SPAWN;
             *entity = (Entity){.id = 5, .name = "late", .count = 1};
-            entity->look.kind = APPEARANCE_SHAPE;
+            entity->appearance.kind = APPEARANCE_SHAPE;
         }
         assert_int_equal(recording_writer_tick(writer, frame, NULL, 0), 0);
         frame_release(frame);

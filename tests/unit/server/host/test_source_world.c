@@ -49,8 +49,8 @@ static Entity make_entity(u32 id)
 {
     Entity e = {.id = id, .count = 1, .mass_kg = 1.0f};
     snprintf(e.name, sizeof e.name, "thing-%u", id);
-    e.look.kind = APPEARANCE_SHAPE;
-    e.look.shape = (Shape){.kind = SHAPE_SPHERE, .radius = 1.0f};
+    e.appearance.kind = APPEARANCE_SHAPE;
+    e.appearance.shape = (Shape){.kind = SHAPE_SPHERE, .radius = 1.0f};
     return e;
 }
 
@@ -362,7 +362,7 @@ static void the_inside_is_for_those_who_ask(void **state)
     }
     assert_int_equal(atomic_load(&looks), 0);
     assert_null(source->ops->debug(source));
-    source->ops->watch(source, DEBUG_JOINTS);
+    source->ops->debug_subscribe(source, DEBUG_JOINTS);
     DebugPicture *picture = next_picture(source);
     assert_int_equal(picture->mask, DEBUG_JOINTS);
     assert_int_equal(picture->line_count, 2);
@@ -372,14 +372,14 @@ static void the_inside_is_for_those_who_ask(void **state)
     assert_int_equal(source->ops->control(source, 1, CONTROL_PAUSE, 0.0), 0);
     clock_sleep_until_ns(clock_now_ns() + 150000000);
     free(source->ops->debug(source));
-    source->ops->watch(source, DEBUG_BOXES);
+    source->ops->debug_subscribe(source, DEBUG_BOXES);
     picture = next_picture(source);
     while (picture->mask != DEBUG_BOXES) {
         free(picture);
         picture = next_picture(source);
     }
     free(picture);
-    source->ops->watch(source, 0);
+    source->ops->debug_subscribe(source, 0);
     clock_sleep_until_ns(clock_now_ns() + 50000000);
     u32 before = atomic_load(&looks);
     assert_int_equal(source->ops->control(source, 1, CONTROL_RESUME, 0.0), 0);

@@ -30,7 +30,7 @@ static void assert_near(f32 got, f32 want, f32 within)
 static ShapePose pose_any(const Shape *shape)
 {
     Vec3 at = any_vec(&any, -3.0f, 3.0f);
-    return (ShapePose){shape, at, any_turn(&any)};
+    return (ShapePose){shape, at, any_rotation(&any)};
 }
 
 static f32 gjk_distance(const ShapePose *pose, Vec3 point, Vec3 *normal)
@@ -100,7 +100,7 @@ static void compounds_are_as_near_as_their_nearest_child(void **state)
     for (u32 i = 0; i < 3; i++) {
         children[i].shape = any_shape(&any, 5, 0.2f, 0.6f);
         children[i].position = any_vec(&any, -0.8f, 0.8f);
-        children[i].orientation = any_turn(&any);
+        children[i].orientation = any_rotation(&any);
     }
     ErrorText error;
     Geometry *geometry = geometry_compound(children, 3, &error);
@@ -219,7 +219,7 @@ static void particles_stay_on_their_side(void **state)
     BodyDef body = body_def_default();
     body.motion = BODY_STATIC;
     body.shape = (Shape){.kind = SHAPE_MESH, .geometry = sheet.mesh};
-    body.orientation = any_turn(&any);
+    body.orientation = any_rotation(&any);
     u32 slot = rigid_add(rigid, &body).slot;
     f32 h = 1.0f / 480.0f;
     for (u32 i = 0; i < POINTS; i++) {
@@ -260,7 +260,7 @@ static void what_is_swept_stops_at_thin_plates(void **state)
         BodyDef body = body_def_default();
         body.shape = (Shape){.kind = SHAPE_BOX, .half = vec3(1.0f, 0.01f, 1.0f)};
         body.motion = BODY_STATIC;
-        body.orientation = any_turn(&any);
+        body.orientation = any_rotation(&any);
         u32 slot = rigid_add(rigid, &body).slot;
         f32 side = i % 2 ? 1.0f : -1.0f, across = i % 3 == 0 ? 1.5f : 0.5f;
         Vec3 from = vec3(across, side * any_between(&any, 0.05f, 0.2f), 0.0f);
@@ -295,7 +295,7 @@ static void momentum_goes_both_ways(void **state)
         Rigid *rigid = rigid_create(&def);
         BodyDef body = body_def_default();
         body.shape = any_shape(&any, 5, 0.3f, 0.8f);
-        body.orientation = any_turn(&any);
+        body.orientation = any_rotation(&any);
         body.velocity = any_vec(&any, -2.0f, 2.0f);
         body.mass_kg = 2.0f;
         u32 slot = rigid_add(rigid, &body).slot;

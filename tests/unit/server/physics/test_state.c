@@ -13,7 +13,7 @@
 enum {
     RECORDS = 40,
     WORDS_MAX = STATE_RECORD_WORDS_MAX,
-    ROOM = RECORDS * STATE_RECORD_BYTES_MAX
+    CAPACITY = RECORDS * STATE_RECORD_BYTES_MAX
 };
 
 /* Words of which about one in three differs from that of the record before. */
@@ -31,11 +31,11 @@ static void records_come_back(void **state)
 {
     (void)state;
     static u32 records[RECORDS * WORDS_MAX], loaded[RECORDS * WORDS_MAX];
-    static u8 image[ROOM];
+    static u8 image[CAPACITY];
     for (u32 words = 1; words <= WORDS_MAX; words++) {
         fill(records, words, words);
         State count = {.mode = STATE_COUNT};
-        State save = {.mode = STATE_SAVE, .data = image, .bytes = ROOM};
+        State save = {.mode = STATE_SAVE, .data = image, .bytes = CAPACITY};
         state_records(&count, records, RECORDS, words, 0, NULL);
         state_records(&save, records, RECORDS, words, 0, NULL);
         assert_false(save.failed);
@@ -56,9 +56,10 @@ static void known_words_stay(void **state)
 {
     (void)state;
     static u32 records[RECORDS * 18], loaded[RECORDS * 18];
-    static u8 image[ROOM];
+    static u8 image[CAPACITY];
     fill(records, 18, 3);
-    State whole = {.mode = STATE_COUNT}, save = {.mode = STATE_SAVE, .data = image, .bytes = ROOM};
+    State whole = {.mode = STATE_COUNT},
+          save = {.mode = STATE_SAVE, .data = image, .bytes = CAPACITY};
     state_records(&whole, records, RECORDS, 18, 0, NULL);
     state_records(&save, records, RECORDS, 18, 2, NULL);
     assert_false(save.failed);
@@ -127,9 +128,9 @@ static void what_ends_early_is_refused(void **state)
 {
     (void)state;
     static u32 records[RECORDS * 57], loaded[RECORDS * 57];
-    static u8 image[ROOM];
+    static u8 image[CAPACITY];
     fill(records, 57, 9);
-    State save = {.mode = STATE_SAVE, .data = image, .bytes = ROOM};
+    State save = {.mode = STATE_SAVE, .data = image, .bytes = CAPACITY};
     state_records(&save, records, RECORDS, 57, 0, NULL);
     for (size_t bytes = 0; bytes < save.used; bytes += bytes < 600 ? 1 : 97) {
         u8 *part = malloc(bytes + 1);

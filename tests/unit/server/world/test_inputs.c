@@ -171,7 +171,7 @@ static void hand_carries_a_body(void **state)
     Input grab = input_of(INPUT_GRAB, 7, 1);
     grab.entity = BOX;
     expect_done(f, grab);
-    const Event *hold = event_of(f, EVENT_HOLD);
+    const Event *hold = event_of(f, EVENT_GRAB);
     assert_non_null(hold);
     assert_int_equal(hold->user, 7);
     assert_int_equal(hold->sequence, 1);
@@ -187,7 +187,7 @@ static void hand_carries_a_body(void **state)
     assert_float_equal(p.y, 3.0f - 0.00994f, 0.005f);
     assert_float_equal(p.z, -1.0f, 0.005f);
     expect_done(f, input_of(INPUT_RELEASE, 7, 3));
-    hold = event_of(f, EVENT_HOLD);
+    hold = event_of(f, EVENT_GRAB);
     assert_non_null(hold);
     assert_int_equal(hold->a, 0);
     assert_int_equal(hold->sequence, 3);
@@ -204,7 +204,7 @@ static void hand_carries_a_cloth(void **state)
     grab.entity = TOWEL;
     grab.element = 60;
     expect_done(f, grab);
-    assert_int_equal(event_of(f, EVENT_HOLD)->element, 60);
+    assert_int_equal(event_of(f, EVENT_GRAB)->element, 60);
     Input move = input_of(INPUT_MOVE, 7, 2);
     move.target = vec3(-4.5f, 2.0f, 0.5f);
     expect_done(f, move);
@@ -229,7 +229,7 @@ static void hand_changes_its_hold(void **state)
     grabs[1].entity = TOWEL;
     tick(f, grabs, 2);
     assert_int_equal(count_events(f, EVENT_REFUSED), 0);
-    assert_int_equal(count_events(f, EVENT_HOLD), 3); /* box, nothing, towel */
+    assert_int_equal(count_events(f, EVENT_GRAB), 3); /* box, nothing, towel */
     Input move = input_of(INPUT_MOVE, 7, 3);
     move.target = vec3(-5.0f, 3.0f, 0.0f);
     expect_done(f, move);
@@ -306,7 +306,7 @@ static void remove_takes_it_out_of_every_hand(void **state)
     gone.entity = BOX;
     expect_done(f, gone);
     assert_int_equal(event_of(f, EVENT_DESPAWN)->entity.id, BOX);
-    const Event *hold = event_of(f, EVENT_HOLD);
+    const Event *hold = event_of(f, EVENT_GRAB);
     assert_non_null(hold);
     assert_int_equal(hold->user, 7);
     assert_int_equal(hold->a, 0);
@@ -416,7 +416,7 @@ static void reset_starts_again(void **state)
     assert_ptr_equal(world_fields(f->world), fields);
     assert_int_equal(count_events(f, EVENT_RESET), 1);
     assert_int_equal(count_events(f, EVENT_SPAWN), ENTITIES);
-    assert_int_equal(event_of(f, EVENT_HOLD)->a, 0);
+    assert_int_equal(event_of(f, EVENT_GRAB)->a, 0);
     bool reset = false;
     u32 expected = ENTITIES + 2; /* ids are never used again: 6 was the spawned ball */
     for (u32 i = 0; i < f->frame->event_count; i++) {
@@ -469,7 +469,7 @@ static void order_of_arrival_does_not_matter(void **state)
     assert_int_equal(hashes[0], hashes[1]);
 }
 
-static void strays_are_removed(void **state)
+static void what_is_out_of_bounds_is_removed(void **state)
 {
     Fixture *f = begin(state);
     /* It falls 20 m from y = 0: 2.02 s. */
@@ -515,7 +515,7 @@ int main(void)
         cmocka_unit_test(parameters_stay_in_range),
         cmocka_unit_test(reset_starts_again),
         cmocka_unit_test(order_of_arrival_does_not_matter),
-        cmocka_unit_test(strays_are_removed),
+        cmocka_unit_test(what_is_out_of_bounds_is_removed),
         cmocka_unit_test(surplus_inputs_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,8 +179,10 @@ static void test_energy_and_momenta(void **state)
     Fixture *f = begin(
         "{\"name\":\"t\",\"gravity\":[0,-2,0],\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":"
         "\"sphere\",\"radius\":0.5},\"mass\":4,\"position\":[0,10,0],\"velocity\":[3,0,0],"
-        "\"spin\":[0,5,0]}],\"probes\":[{\"name\":\"e\",\"kind\":\"energy\"},{\"name\":\"l\","
-        "\"kind\":\"angular_momentum\",\"of\":\"b\"},{\"name\":\"w\",\"kind\":\"spin\",\"of\":"
+        "\"angular_velocity\":[0,5,0]}],\"probes\":[{\"name\":\"e\",\"kind\":\"energy\"},{\"name\":"
+        "\"l\","
+        "\"kind\":\"angular_momentum\",\"of\":\"b\"},{\"name\":\"w\",\"kind\":\"angular_velocity\","
+        "\"of\":"
         "\"b\"}]}");
     f64 expected = 0.5 * 4 * 9 + 0.5 * 0.4 * 25 + 4 * 2 * 10;
     assert_float_equal(probe(f, "e"), expected, 1e-3);
@@ -304,10 +306,11 @@ static void test_images_of_all_parts(void **state)
     MessageWorld world;
     world_describe(g->world, &world);
     for (u32 i = 0; i < world.entity_count; i++) {
-        const Appearance *look = &world.entities[i].look;
-        assert_true((look->shape.kind >= SHAPE_HULL) == (look->shape.geometry != NULL));
-        if (look->shape.geometry != NULL) {
-            assert_ptr_equal(look->shape.geometry, g->scene->geometries[look->geometry - 1]);
+        const Appearance *appearance = &world.entities[i].appearance;
+        assert_true((appearance->shape.kind >= SHAPE_HULL) == (appearance->shape.geometry != NULL));
+        if (appearance->shape.geometry != NULL) {
+            assert_ptr_equal(appearance->shape.geometry,
+                             g->scene->geometries[appearance->geometry - 1]);
         }
     }
     free(image);

@@ -50,7 +50,7 @@ static Scene *load(const char *path)
     }
     for (u32 i = 0; i < scene->soft_count; i++) {
         SceneProbe *stretch = &scene->probes[2 + i];
-        strcpy(stretch->name, scene->softs[i].name);
+        strcpy(stretch->name, scene->soft_bodies[i].name);
         stretch->kind = PROBE_STRETCH;
         stretch->soft = (i32)i;
     }
@@ -115,9 +115,9 @@ static void run(const char *path)
         fail_msg("%s: energy grew from %g J to %g J", path, begun, most);
     }
     for (u32 i = 0; i < scene->soft_count; i++) {
-        f64 stretch = probe(world, scene->softs[i].name);
+        f64 stretch = probe(world, scene->soft_bodies[i].name);
         if (!(stretch < 1.0)) {
-            fail_msg("%s: %s is stretched by %g", path, scene->softs[i].name, stretch);
+            fail_msg("%s: %s is stretched by %g", path, scene->soft_bodies[i].name, stretch);
         }
     }
     /* A fast thing may be in for a tick; nothing may stay. */
@@ -167,8 +167,8 @@ static f64 stretch_of(const World *world)
 {
     f64 most = 0.0;
     for (u32 i = 0; i < world_scene(world)->soft_count; i++) {
-        most = fmax(most,
-                    (f64)soft_strain(world_soft(world), world_matter_soft(world)->softs[i].body));
+        most = fmax(most, (f64)soft_strain(world_soft(world),
+                                           world_matter_soft(world)->soft_bodies[i].body));
     }
     return most;
 }

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static Quat random_turn(u32 seed)
+static Quat random_rotation(u32 seed)
 {
     Quat q = {random_range(seed, 0, -1, 1), random_range(seed, 1, -1, 1),
               random_range(seed, 2, -1, 1), random_range(seed, 3, -1, 1)};
@@ -59,8 +59,8 @@ static void finds_the_rotation(void **unused)
     for (u32 c = 0; c < PL_COUNT(cases); c++) {
         f32 worst = 0.0f;
         for (u32 i = 0; i < 2000; i++) {
-            Quat u = random_turn(3 * i), v = random_turn(3 * i + 1);
-            Quat found = polar_rotation(matrix_of(u, cases[c].s, v), random_turn(3 * i + 2));
+            Quat u = random_rotation(3 * i), v = random_rotation(3 * i + 1);
+            Quat found = polar_rotation(matrix_of(u, cases[c].s, v), random_rotation(3 * i + 2));
             worst = f32_max(worst, apart(found, quat_mul(u, quat_conjugate(v))));
         }
         printf("%s: off by at most %.1e rad from any start\n", cases[c].name, (double)worst);
@@ -76,8 +76,8 @@ static void finds_one_of_the_best(void **unused)
     for (u32 c = 0; c < PL_COUNT(values); c++) {
         f64 best = (f64)(values[c].x + values[c].y + values[c].z), least = best;
         for (u32 i = 0; i < 2000; i++) {
-            Mat3 a = matrix_of(random_turn(3 * i), values[c], random_turn(3 * i + 1));
-            f64 found = agreement(a, polar_rotation(a, random_turn(3 * i + 2)));
+            Mat3 a = matrix_of(random_rotation(3 * i), values[c], random_rotation(3 * i + 1));
+            f64 found = agreement(a, polar_rotation(a, random_rotation(3 * i + 2)));
             least = found < least ? found : least;
         }
         printf("trace at least %.6f of %.6f\n", least, best);
@@ -95,7 +95,7 @@ static void leaves_saddles(void **unused)
     for (u32 i = 0; i < PL_COUNT(starts); i++) {
         assert_true(apart(polar_rotation(a, starts[i]), quat_identity()) < 1e-5f);
     }
-    Quat start = random_turn(1);
+    Quat start = random_rotation(1);
     Mat3 zero;
     memset(&zero, 0, sizeof zero);
     assert_true(apart(polar_rotation(zero, start), start) < 1e-6f);

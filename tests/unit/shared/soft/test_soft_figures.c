@@ -126,16 +126,16 @@ static void joints_keep_their_limits(void **unused)
         SoftDef def = figure_def(methods[m]);
         assert_int_equal(soft_mesh_figure(&mesh, 1.75f, &error), 0);
         SoftRange range = soft_kit_add(&kit, &def, &mesh);
-        SoftGrip grip = {.stiffness = 2000.0f, .damping = 100.0f, .force_max = 500.0f};
+        SoftGrab grab = {.stiffness = 2000.0f, .damping = 100.0f, .force_max = 500.0f};
         f32 least = 0.0f, most = 0.0f, strain = 0.0f;
         for (u32 pull = 0; pull < 30; pull++) {
             i32 hands[2];
             for (u32 k = 0; k < 2; k++) {
                 u32 n = 4 * (2 * pull + k);
-                grip.particle = range.first + (u32)(random_f32(5, n) * FIGURE_POINTS);
-                grip.target = vec3(random_range(5, n + 1, -1, 1), random_range(5, n + 2, 0, 2),
+                grab.particle = range.first + (u32)(random_f32(5, n) * FIGURE_POINTS);
+                grab.target = vec3(random_range(5, n + 1, -1, 1), random_range(5, n + 2, 0, 2),
                                    random_range(5, n + 3, -1, 1));
-                hands[k] = soft_grip_add(kit.soft, &grip);
+                hands[k] = soft_grab_add(kit.soft, &grab);
             }
             for (u32 t = 0; t < 15; t++) {
                 soft_kit_ticks(&kit, 1);
@@ -148,8 +148,8 @@ static void joints_keep_their_limits(void **unused)
                 }
                 strain = f32_max(strain, soft_strain(kit.soft, 0));
             }
-            soft_grip_remove(kit.soft, (u32)hands[0]);
-            soft_grip_remove(kit.soft, (u32)hands[1]);
+            soft_grab_remove(kit.soft, (u32)hands[0]);
+            soft_grab_remove(kit.soft, (u32)hands[1]);
         }
         printf("method %u: knees and elbows bent %.3f to %.3f rad (0 to %.2f), strain %.4f\n",
                (u32)methods[m], (double)least, (double)most, (double)FIGURE_BEND_MAX,
@@ -178,16 +178,16 @@ static void dragging_is_inverse_kinematics(void **unused)
         def.pin_count = 2;
         assert_int_equal(soft_mesh_figure(&mesh, 1.75f, &error), 0);
         SoftRange range = soft_kit_add(&kit, &def, &mesh);
-        SoftGrip grip = {.particle = range.first + FIGURE_ARM + FIGURE_END,
+        SoftGrab grab = {.particle = range.first + FIGURE_ARM + FIGURE_END,
                          .stiffness = 2e5f,
                          .damping = 2000.0f,
                          .force_max = 5000.0f,
                          .target = targets[0]};
-        i32 hand = soft_grip_add(kit.soft, &grip);
+        i32 hand = soft_grab_add(kit.soft, &grab);
         for (u32 k = 0; k < PL_COUNT(targets); k++) {
-            soft_grip(kit.soft, (u32)hand)->target = targets[k];
+            soft_grab(kit.soft, (u32)hand)->target = targets[k];
             soft_kit_ticks(&kit, 120);
-            f32 off = vec3_distance(soft_position(kit.soft, grip.particle), targets[k]);
+            f32 off = vec3_distance(soft_position(kit.soft, grab.particle), targets[k]);
             f32 strain = soft_strain(kit.soft, 0);
             printf("method %u, target %u: %.2f mm off, lengths within %.3f %%\n", (u32)methods[m],
                    k, 1e3 * (double)off, 100.0 * (double)strain);

@@ -147,15 +147,15 @@ static SoftMesh dented_ball(u32 seed)
     SoftMesh ball;
     ErrorText error = {0};
     expect_ok(soft_mesh_sphere(&ball, 0.5f, 3, &error), &error);
-    f64 wave[3], turn = 6.0 * (f64)random_f32(seed, 0), depth = 0.45 * (f64)random_f32(seed, 1);
+    f64 wave[3], rotation = 6.0 * (f64)random_f32(seed, 0), depth = 0.45 * (f64)random_f32(seed, 1);
     for (u32 i = 0; i < 3; i++) {
         wave[i] = 12.0 * (f64)random_f32(seed, 2 + i);
     }
     f32 stretch = 0.6f + random_f32(seed, 5);
-    Quat q = quat_normalize((Quat){0.6f, 0.0f, 0.8f, (f32)turn});
+    Quat q = quat_normalize((Quat){0.6f, 0.0f, 0.8f, (f32)rotation});
     for (u32 i = 0; i < ball.point_count; i++) {
         Vec3 p = ball.points[i];
-        f64 dent = 1.0 + depth * trig_sin(wave[0] * (f64)p.x + turn) *
+        f64 dent = 1.0 + depth * trig_sin(wave[0] * (f64)p.x + rotation) *
                              trig_sin(wave[1] * (f64)p.y) * trig_cos(wave[2] * (f64)p.z);
         p = vec3_scale(p, (f32)dent);
         p.x *= stretch;
@@ -224,15 +224,15 @@ static void expect_skin(const SoftMesh *mesh, const SoftMesh *display, f64 toler
     Vec3 *points = malloc(mesh->point_count * sizeof *points);
     Vec3 *skin = malloc(mesh->skin_count * sizeof *skin);
     assert_true(points != NULL && skin != NULL);
-    Quat turn = quat_normalize((Quat){0.48f, 0.6f, 0.64f, 0.9f});
+    Quat rotation = quat_normalize((Quat){0.48f, 0.6f, 0.64f, 0.9f});
     for (u32 i = 0; i < mesh->point_count; i++) {
-        points[i] = vec3_add(quat_rotate(turn, mesh->points[i]), vec3(3.0f, -2.0f, 1.0f));
+        points[i] = vec3_add(quat_rotate(rotation, mesh->points[i]), vec3(3.0f, -2.0f, 1.0f));
     }
     for (u32 moved = 0; moved < 2; moved++) {
         soft_mesh_skin_points(mesh, moved ? points : mesh->points, skin);
         for (u32 i = 0; i < mesh->skin_count; i++) {
             Vec3 want = display->points[i];
-            want = moved ? vec3_add(quat_rotate(turn, want), vec3(3.0f, -2.0f, 1.0f)) : want;
+            want = moved ? vec3_add(quat_rotate(rotation, want), vec3(3.0f, -2.0f, 1.0f)) : want;
             expect_near("skin", (f64)vec3_distance(skin[i], want), 0.0, tolerance);
         }
     }

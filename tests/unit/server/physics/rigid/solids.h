@@ -63,9 +63,9 @@ static inline void solid_hull(SolidHull *s, const Vec3 *vertices, u32 count, con
         s->normals[h->face_count] = n;
         s->offsets[h->face_count] = vec3_dot(n, a);
         s->face_edges[h->face_count] = (u16)first;
-        f32 room = vec3_dot(n, a) - vec3_dot(n, h->inside);
-        assert(room > 0.0f);
-        h->inner_radius = f32_min(h->inner_radius, room);
+        f32 capacity = vec3_dot(n, a) - vec3_dot(n, h->inside);
+        assert(capacity > 0.0f);
+        h->inner_radius = f32_min(h->inner_radius, capacity);
         h->face_count++;
     }
     for (u32 i = 0; i < h->edge_count; i++) {
@@ -146,7 +146,7 @@ static inline Vec3 solid_direction(u64 seed, u64 at)
     return vec3_normalize_or(v, vec3(0, 1, 0));
 }
 
-static inline Quat solid_turn(u64 seed, u64 at)
+static inline Quat solid_rotation(u64 seed, u64 at)
 {
     Quat q = {random_range(seed, at * 4, -1, 1), random_range(seed, at * 4 + 1, -1, 1),
               random_range(seed, at * 4 + 2, -1, 1), random_range(seed, at * 4 + 3, -1, 1)};

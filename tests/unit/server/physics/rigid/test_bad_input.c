@@ -21,7 +21,7 @@ static bool is_taken(const BodyDef *def)
 {
     Rigid *rigid = kit_world(2, 4, KIT_GRAVITY_M_S2);
     bool taken = rigid_add(rigid, def).generation != 0;
-    assert_true(taken == body_def_is_sane(def));
+    assert_true(taken == body_def_is_valid(def));
     assert_int_equal(rigid_slots(rigid), taken ? 1 : 0);
     rigid_destroy(rigid);
     return taken;
@@ -48,9 +48,9 @@ static void numbers_that_are_none_are_refused(void **unused)
         &def.velocity.x,
         &def.velocity.y,
         &def.velocity.z,
-        &def.spin.x,
-        &def.spin.y,
-        &def.spin.z,
+        &def.angular_velocity.x,
+        &def.angular_velocity.y,
+        &def.angular_velocity.z,
         &def.mass_kg,
         &def.friction,
         &def.restitution,
@@ -143,7 +143,7 @@ static Look look_at(const Rigid *rigid, u32 first, u32 end)
         Vec3 p = rigid_position(rigid, i);
         assert_true(vec3_is_finite(p) && quat_is_finite(rigid_orientation(rigid, i)));
         assert_true(vec3_is_finite(rigid_velocity(rigid, i)) &&
-                    vec3_is_finite(rigid_spin(rigid, i)));
+                    vec3_is_finite(rigid_angular_velocity(rigid, i)));
         look.fastest = f32_max(look.fastest, vec3_length(rigid_velocity(rigid, i)));
         look.lowest = f32_min(look.lowest, p.y);
     }
@@ -175,12 +175,12 @@ static Rigid *bin(u32 bodies, f32 half_width)
     kit_add(rigid, &plane);
     for (u32 i = 0; i < 4; i++) {
         Vec3 axis = i & 1 ? vec3(1.0f, 0.0f, 0.0f) : vec3(0.0f, 0.0f, 1.0f);
-        plane.orientation = kit_turn(axis, i & 2 ? 90.0 : -90.0);
+        plane.orientation = kit_rotation(axis, i & 2 ? 90.0 : -90.0);
         Vec3 inwards = quat_rotate(plane.orientation, vec3(0.0f, 1.0f, 0.0f));
         plane.position = vec3_scale(inwards, -half_width);
         kit_add(rigid, &plane);
     }
-    plane.orientation = kit_turn(vec3(1.0f, 0.0f, 0.0f), 180.0);
+    plane.orientation = kit_rotation(vec3(1.0f, 0.0f, 0.0f), 180.0);
     plane.position = vec3(0.0f, 2.0f * half_width, 0.0f);
     kit_add(rigid, &plane);
     return rigid;

@@ -24,9 +24,10 @@ static Geometry *rock(void)
 {
     Vec3 points[12];
     for (u32 i = 0; i < 12; i++) {
-        Quat turn = kit_turn(vec3(0.6f, 0.0f, 0.8f), 55.0 * i);
-        points[i] = quat_rotate(turn, quat_rotate(kit_turn(vec3(0.0f, 1.0f, 0.0f), 137.5 * i),
-                                                  vec3(0.3f, 0.1f, 0.15f)));
+        Quat rotation = kit_rotation(vec3(0.6f, 0.0f, 0.8f), 55.0 * i);
+        points[i] =
+            quat_rotate(rotation, quat_rotate(kit_rotation(vec3(0.0f, 1.0f, 0.0f), 137.5 * i),
+                                              vec3(0.3f, 0.1f, 0.15f)));
     }
     ErrorText error;
     Geometry *hull = geometry_hull(points, 12, 12, &error);
@@ -70,7 +71,7 @@ static Heap heap_create(bool no_sleep)
         def.shape = shape_of(&heap, i);
         def.position = vec3(0.5f * (f32)(i % 4) - 0.75f, 0.5f + 0.5f * (f32)(i / 16),
                             0.5f * (f32)(i / 4 % 4) - 0.75f);
-        def.orientation = kit_turn(vec3(0.48f, 0.6f, 0.64f), 37.0 * i);
+        def.orientation = kit_rotation(vec3(0.48f, 0.6f, 0.64f), 37.0 * i);
         def.mass_kg = 20.0f;
         def.rolling = 0.02f;
         kit_add(heap.rigid, &def);
@@ -133,26 +134,26 @@ static f32 worst_error(Heap *heap, u32 *went_on, f32 *beside)
     f32 worst = 0.0f;
     for (u32 i = 0; i < rigid->pair_count; i++) {
         const Pair *pair = &rigid->pairs[i];
-        if (!(pair->kind & PAIR_RECYCLED) || pair->fresh == PAIR_STALE) {
+        if (!(pair->kind & PAIR_RECYCLED) || pair->new_count == PAIR_STALE) {
             continue;
         }
         ShapePose a = body_pose(&rigid->bodies[pair->a]), b = body_pose(&rigid->bodies[pair->b]);
         f32 margin = ccd_margin(rigid, pair->a, pair->b);
-        Manifold fresh[MANIFOLDS_MAX];
-        u32 count = manifold_collide(&a, &b, margin, fresh, MANIFOLDS_MAX);
-        f32 now = nearest(fresh, count),
-            kept = nearest(&rigid->manifolds[pair->output], pair->fresh);
+        Manifold new_count[MANIFOLDS_MAX];
+        u32 count = manifold_collide(&a, &b, margin, new_count, MANIFOLDS_MAX);
+        f32 now = nearest(new_count, count),
+            kept = nearest(&rigid->manifolds[pair->output], pair->new_count);
         if (now < 0.5f * RIGID_MARGIN_M || kept < 0.5f * RIGID_MARGIN_M) {
             worst = f32_max(worst, fabsf(now - kept));
-            *beside = f32_max(*beside,
-                              farthest(&rigid->manifolds[pair->output], pair->fresh, fresh, count));
+            *beside = f32_max(*beside, farthest(&rigid->manifolds[pair->output], pair->new_count,
+                                                new_count, count));
         }
     }
     for (u32 i = 0; i < rigid->recycled_count; i++) {
         const RecycledPose *pose = &rigid->recycled[i];
         const Body *a = &rigid->bodies[pose->a], *b = &rigid->bodies[pose->b];
-        bool turned = b->motion == BODY_STATIC;
-        const Body *root = turned ? b : a, *other = turned ? a : b;
+        bool rotated = b->motion == BODY_STATIC;
+        const Body *root = rotated ? b : a, *other = rotated ? a : b;
         Vec3 now =
             quat_rotate_inverse(root->orientation, vec3_sub(body_origin(other), body_origin(root)));
         *went_on += memcmp(&now, &pose->position, sizeof now) != 0;

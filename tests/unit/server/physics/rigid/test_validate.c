@@ -32,12 +32,12 @@ static Rigid *heap(void)
     joint.anchor_a = vec3(0.15f, 0.0f, 0.0f);
     joint.anchor_b = vec3(-0.15f, 0.0f, 0.0f);
     kit_join(rigid, &joint);
-    Grip grip = {.body = rigid_at(rigid, 12),
-                 .target = vec3(0.0f, 3.0f, 0.0f),
-                 .frequency = 3.0f,
-                 .damping = 1.0f,
-                 .force_max = 100.0f};
-    assert_int_equal(rigid_grip_add(rigid, &grip), 0);
+    RigidGrab grab = {.body = rigid_at(rigid, 12),
+                      .target = vec3(0.0f, 3.0f, 0.0f),
+                      .frequency = 3.0f,
+                      .damping = 1.0f,
+                      .force_max = 100.0f};
+    assert_int_equal(rigid_grab_add(rigid, &grab), 0);
     kit_run(rigid, 0.5f);
     return rigid;
 }
@@ -70,7 +70,7 @@ static void damaged_bodies_are_found(void **unused)
     ASSERT_FOUND(rigid, rigid->extra_bodies, 7, "extra == rigid->extra_bodies");
     ASSERT_FOUND(rigid, rigid->slots, rigid->def.body_capacity + 1, "rigid->def.body_capacity");
     ASSERT_FOUND(rigid, rigid->active[2], 1, "rigid->active[i - 1] < rigid->active[i]");
-    ASSERT_FOUND(rigid, rigid->grips[0].body.generation, 9, "rigid_alive(rigid, grip->body)");
+    ASSERT_FOUND(rigid, rigid->grabs[0].body.generation, 9, "rigid_alive(rigid, grab->body)");
     rigid_destroy(rigid);
 }
 
@@ -148,7 +148,7 @@ static void damaged_islands_are_found(void **unused)
         contact++;
     }
     BodyState *state = &rigid->states[contact->a];
-    state->velocity = state->spin = vec3_zero();
+    state->velocity = state->angular_velocity = vec3_zero();
     ASSERT_FOUND(rigid, rigid->bodies[contact->a].flags, BODY_LIVE | BODY_ASLEEP | BODY_ROUND,
                  "(both & BODY_ASLEEP) == 0");
     rigid_destroy(rigid);

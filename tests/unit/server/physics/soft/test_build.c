@@ -104,7 +104,7 @@ static void numbers_are_checked(void **unused)
         size_t at;
     } fields[] = {FIELD(position.x),
                   FIELD(velocity.y),
-                  FIELD(spin.z),
+                  FIELD(angular_velocity.z),
                   FIELD(mass_kg),
                   FIELD(stiffness),
                   FIELD(stretch_compliance),

@@ -199,18 +199,20 @@ static void projections_keep_momenta(void **unused)
             } else {
                 constraint_project_pbd(&rig->soft, &rig->constraint, 0.01f, 0.7f);
             }
-            f64 sum[3] = {0}, spin[3] = {0}, scale = 1e-9;
+            f64 sum[3] = {0}, angular_velocity[3] = {0}, scale = 1e-9;
             for (u32 i = 0; i < 4; i++) {
                 Vec3 change = vec3_sub(rig->points[i].velocity, before[i]);
                 f64 m = 1.0 / (f64)rig->points[i].inverse_mass;
                 add64(sum, m, change);
-                add64(spin, m, vec3_cross(at[i], change));
+                add64(angular_velocity, m, vec3_cross(at[i], change));
                 scale += m * (f64)vec3_length(change);
             }
             /* Two rows of PBD come one after the other, each about its own positions. */
             bool two = kind == CONSTRAINT_NEO_HOOKEAN && seed % 2 == 1;
             for (u32 k = 0; k < 3; k++) {
-                f64 off = fabs(sum[k]) > fabs(spin[k]) || two ? fabs(sum[k]) : fabs(spin[k]);
+                f64 off = fabs(sum[k]) > fabs(angular_velocity[k]) || two
+                              ? fabs(sum[k])
+                              : fabs(angular_velocity[k]);
                 /* Changes are differences of velocities of 1 m/s. */
                 off /= scale + 0.1;
                 worst = off > worst ? off : worst;

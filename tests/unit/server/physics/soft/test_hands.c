@@ -106,17 +106,17 @@ static u32 any_index(u64 seed, u32 n, u32 count)
 }
 
 /* What a hand does in a tick: mostly jumps near by, sometimes far off, sometimes to nowhere. */
-static void move_hand(SoftGrip *grip, u64 seed, u32 n)
+static void move_hand(SoftGrab *grab, u64 seed, u32 n)
 {
     f32 dice = random_range(seed + 1, n, 0.0f, 1.0f);
     if (dice < 0.05f) {
-        grip->target = vec3(NAN, INFINITY, -INFINITY);
+        grab->target = vec3(NAN, INFINITY, -INFINITY);
     } else if (dice < 0.1f) {
-        grip->target = any_place(seed, n, 1e30f);
+        grab->target = any_place(seed, n, 1e30f);
     } else if (dice < 0.2f) {
-        grip->target = any_place(seed, n, 1e3f);
+        grab->target = any_place(seed, n, 1e3f);
     } else if (dice < 0.6f) {
-        grip->target = any_place(seed, n, 3.0f);
+        grab->target = any_place(seed, n, 3.0f);
     }
 }
 
@@ -126,23 +126,23 @@ static void pull(SoftKit *kit, u64 seed, u32 ticks)
     u32 count = soft_particles(kit->soft), one = any_index(seed, 7777, count);
     for (u32 k = 0; k < HANDS; k++) {
         /* A third of them share one particle. */
-        SoftGrip grip = {.particle = k % 3 == 0 ? one : any_index(seed, 1000 + k, count),
+        SoftGrab grab = {.particle = k % 3 == 0 ? one : any_index(seed, 1000 + k, count),
                          .target = any_place(seed, 2000 + k, 3.0f),
                          .stiffness = k % 2 == 0 ? 1e6f : 500.0f,
                          .damping = k % 4 == 0 ? 0.0f : 10.0f,
                          .force_max = k % 5 == 4 ? 20.0f : 1e4f};
-        hands[k] = soft_grip_add(kit->soft, &grip);
+        hands[k] = soft_grab_add(kit->soft, &grab);
         assert_true(hands[k] >= 0);
     }
     for (u32 t = 0; t < ticks; t++) {
         for (u32 k = 0; k < HANDS; k++) {
-            move_hand(soft_grip(kit->soft, (u32)hands[k]), seed, 10000 + t * HANDS + k);
+            move_hand(soft_grab(kit->soft, (u32)hands[k]), seed, 10000 + t * HANDS + k);
         }
         soft_kit_ticks(kit, 1);
         assert_bounded(kit);
     }
     for (u32 k = 0; k < HANDS; k++) {
-        soft_grip_remove(kit->soft, (u32)hands[k]);
+        soft_grab_remove(kit->soft, (u32)hands[k]);
     }
 }
 
@@ -185,13 +185,13 @@ static void corners_pulled_apart(void **unused)
     SoftRange range = soft_kit_add_cloth(&kit, &def, 17, 17, 1.0f, 1.0f);
     static const u32 corners[4] = {0, 16, 272, 288};
     for (u32 k = 0; k < 4; k++) {
-        SoftGrip grip = {.particle = range.first + corners[k],
+        SoftGrab grab = {.particle = range.first + corners[k],
                          .target =
                              vec3(k % 2 == 0 ? -100.0f : 100.0f, k < 2 ? -100.0f : 100.0f, 0.0f),
                          .stiffness = 1e5f,
                          .damping = 10.0f,
                          .force_max = 1e4f};
-        assert_true(soft_grip_add(kit.soft, &grip) >= 0);
+        assert_true(soft_grab_add(kit.soft, &grab) >= 0);
     }
     f32 most = 0.0f;
     for (u32 i = 0; i < 60; i++) {
@@ -200,7 +200,7 @@ static void corners_pulled_apart(void **unused)
         most = f32_max(most, soft_strain(kit.soft, range.body));
     }
     for (u32 k = 0; k < 4; k++) {
-        soft_grip_remove(kit.soft, k);
+        soft_grab_remove(kit.soft, k);
     }
     soft_kit_ticks(&kit, 120);
     f32 left = soft_strain(kit.soft, range.body);

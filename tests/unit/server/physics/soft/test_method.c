@@ -229,20 +229,20 @@ static void nothing_blows_up(void **unused)
         SoftMesh mesh;
         any_mesh(&mesh, &def, seed);
         SoftRange range = soft_kit_add(&kit, &def, &mesh);
-        SoftGrip grip = {.stiffness = 1e6f, .damping = 10.0f, .force_max = 1e4f};
+        SoftGrab grab = {.stiffness = 1e6f, .damping = 10.0f, .force_max = 1e4f};
         i32 hand = -1;
         f64 given = 0.0, last = 0.0; /* most that it had just after it was let go, and then */
         for (u32 t = 0; t < 150; t++) {
             if (t % 10 == 0 && t < 60) {
                 if (hand >= 0) {
-                    soft_grip_remove(kit.soft, (u32)hand);
+                    soft_grab_remove(kit.soft, (u32)hand);
                 }
-                grip.particle = range.first + (u32)pick(seed, 100 + t, 0, (f32)range.count);
-                grip.target = vec3(pick(seed, 200 + t, -5, 5), pick(seed, 300 + t, -5, 5), 1.0f);
-                hand = soft_grip_add(kit.soft, &grip);
+                grab.particle = range.first + (u32)pick(seed, 100 + t, 0, (f32)range.count);
+                grab.target = vec3(pick(seed, 200 + t, -5, 5), pick(seed, 300 + t, -5, 5), 1.0f);
+                hand = soft_grab_add(kit.soft, &grab);
                 soft_set_wind(kit.soft, vec3(pick(seed, 400 + t, -50, 50), 0, 0), 1.2f);
             } else if (t == 60) {
-                soft_grip_remove(kit.soft, (u32)hand);
+                soft_grab_remove(kit.soft, (u32)hand);
                 soft_set_wind(kit.soft, vec3_zero(), 1.2f);
             }
             soft_kit_ticks(&kit, 1);

@@ -34,7 +34,8 @@ static Stage stage_of(const char *table, const char *sleep)
     char text[2048];
     ErrorText error;
     snprintf(text, sizeof text,
-             "{\"name\":\"rest\",%s\"bodies\":[" BODIES "],\"softs\":[" FOAM "]}", sleep, table);
+             "{\"name\":\"rest\",%s\"bodies\":[" BODIES "],\"soft_bodies\":[" FOAM "]}", sleep,
+             table);
     Stage stage = {.scene = scene_parse(text, strlen(text), "rest", &error)};
     stage.world = stage.scene != NULL ? world_create(stage.scene, NULL, &error) : NULL;
     if (stage.world == NULL) {
@@ -117,15 +118,15 @@ static void test_what_wakes(void **unused)
     assert_false(soft_rests(&stage));
     ticks(&stage, 600);
     assert_true(soft_rests(&stage));
-    SoftGrip grip = {.particle = 3,
+    SoftGrab grab = {.particle = 3,
                      .target = soft_position(world_soft(world), 3),
                      .stiffness = 1000.0f,
                      .damping = 10.0f,
                      .force_max = 100.0f};
-    i32 hand = soft_grip_add(world_soft(world), &grip);
+    i32 hand = soft_grab_add(world_soft(world), &grab);
     ticks(&stage, 300);
     assert_false(soft_rests(&stage)); /* while it is held */
-    soft_grip_remove(world_soft(world), (u32)hand);
+    soft_grab_remove(world_soft(world), (u32)hand);
     ticks(&stage, 600);
     assert_true(soft_rests(&stage));
     /* What it lies on is pushed, and goes. */

@@ -20,10 +20,10 @@ typedef struct Image {
 static Image save(Soft *soft)
 {
     State state = {.mode = STATE_COUNT};
-    soft_walk(soft, &state);
+    soft_serialize(soft, &state);
     Image image = {malloc(state.used), state.used};
     state = (State){.mode = STATE_SAVE, .data = image.data, .bytes = image.bytes};
-    soft_walk(soft, &state);
+    soft_serialize(soft, &state);
     assert_false(state.failed);
     return image;
 }
@@ -31,14 +31,14 @@ static Image save(Soft *soft)
 static bool loads(Soft *soft, const Image *image, size_t bytes)
 {
     State state = {.mode = STATE_LOAD, .data = image->data, .bytes = bytes};
-    soft_walk(soft, &state);
+    soft_serialize(soft, &state);
     return !state.failed;
 }
 
 static u64 hash_of(Soft *soft)
 {
     State state = {.mode = STATE_HASH};
-    soft_walk(soft, &state);
+    soft_serialize(soft, &state);
     return state.hash;
 }
 

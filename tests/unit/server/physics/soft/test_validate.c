@@ -1,7 +1,7 @@
 /* test_validate.c: a particle store that is damaged on purpose is found out, by the right name. */
+#include "server/physics/soft/batches.h"
 #include "server/physics/soft/chain.h"
-#include "server/physics/soft/crowd.h"
-#include "server/physics/soft/packs.h"
+#include "server/physics/soft/self_collision.h"
 #include "tests/support/dies.h"
 #include "tests/support/soft_kit.h"
 
@@ -74,17 +74,18 @@ static void damaged_touches_are_found(void **unused)
     Soft *soft = kit.soft;
     assert_true(soft->near_count > 4);
     ASSERT_FOUND(soft, soft->near[1].mover, 0, "i < soft->near_fixed");
-    ASSERT_FOUND(soft, soft->near[1].particle, soft->count, "touch->particle < soft->count");
-    ASSERT_FOUND(soft, soft->near_count, soft->touch_count + 1, "near_count <= soft->touch_count");
-    ASSERT_FOUND(soft, soft->grips[3].live, 1, "grip->live <=");
+    ASSERT_FOUND(soft, soft->near[1].particle, soft->count, "->particle < soft->count");
+    ASSERT_FOUND(soft, soft->near_count, soft->soft_contact_count + 1,
+                 "near_count <= soft->soft_contact_count");
+    ASSERT_FOUND(soft, soft->grabs[3].live, 1, "grab->live <=");
     ASSERT_FOUND(soft, soft->mover_count, soft->mover_count + 1, "movers == soft->mover_count");
     soft_kit_destroy(&kit);
 }
 
-static PackRun *run_of(Packs *packs, bool chain)
+static BatchRun *run_of(ConstraintBatches *batches, bool chain)
 {
-    for (u32 i = 0; i < packs->run_count; i++) {
-        PackRun *run = &packs->runs[i];
+    for (u32 i = 0; i < batches->run_count; i++) {
+        BatchRun *run = &batches->runs[i];
         if (run->chain == chain && !run->loose && run->count > 0 &&
             (chain || run->kind == CONSTRAINT_DISTANCE)) {
             return run;
@@ -99,19 +100,21 @@ static void damaged_packs_are_found(void **unused)
     PL_UNUSED(unused);
     SoftKit kit = two_cloths();
     Soft *soft = kit.soft;
-    Packs *packs = soft->packs;
-    ASSERT_FOUND(soft, packs->group_of[9], packs->group_count, "packs->group_of[particle] == g");
-    ASSERT_FOUND(soft, packs->groups[0].runs.count, packs->run_count + 1, "group->runs");
-    ASSERT_FOUND(soft, packs->runs[1].at, 1, "run->at == at");
-    ASSERT_FOUND(soft, packs->stream_used, packs->stream_used - 1, "packs->stream_used");
-    PackDistance *pack = (PackDistance *)(void *)(packs->stream + run_of(packs, false)->at);
+    ConstraintBatches *batches = soft->batches;
+    ASSERT_FOUND(soft, batches->group_of[9], batches->group_count,
+                 "batches->group_of[particle] == g");
+    ASSERT_FOUND(soft, batches->groups[0].runs.count, batches->run_count + 1, "group->runs");
+    ASSERT_FOUND(soft, batches->runs[1].at, 1, "run->at == at");
+    ASSERT_FOUND(soft, batches->stream_used, batches->stream_used - 1, "batches->stream_used");
+    BatchDistance *batch = (BatchDistance *)(void *)(batches->stream + run_of(batches, false)->at);
     /* Two lanes would write one particle. */
-    ASSERT_FOUND(soft, pack->point[0][3], pack->point[0][1], "lane_is_apart(point, written, l)");
-    ASSERT_FOUND(soft, pack->point[0][3], 1, "point[k][l] % PACK_POINT == 0");
-    ChainHead *head = (ChainHead *)(void *)(packs->stream + run_of(packs, true)->at);
-    ASSERT_FOUND(soft, head->tension, packs->tension_count, "head->tension < packs->tension_count");
+    ASSERT_FOUND(soft, batch->point[0][3], batch->point[0][1], "lane_is_apart(point, written, l)");
+    ASSERT_FOUND(soft, batch->point[0][3], 1, "point[k][l] % BATCH_POINT == 0");
+    ChainHead *head = (ChainHead *)(void *)(batches->stream + run_of(batches, true)->at);
+    ASSERT_FOUND(soft, head->tension, batches->tension_count,
+                 "head->tension < batches->tension_count");
     ASSERT_FOUND(soft, head->even, head->links + 1, "head->even <= head->links");
-    ASSERT_FOUND(soft, ((f32 *)packs->tension)[2], NAN, "tensions[i] >= 0.0f");
+    ASSERT_FOUND(soft, ((f32 *)batches->tension)[2], NAN, "tensions[i] >= 0.0f");
     soft_kit_destroy(&kit);
 }
 
@@ -120,17 +123,18 @@ static void damaged_crowds_are_found(void **unused)
     PL_UNUSED(unused);
     SoftKit kit = two_cloths();
     Soft *soft = kit.soft;
-    Crowd *crowd = soft->crowd;
-    assert_true(crowd->any && crowd->contact_count > 0);
-    ASSERT_FOUND(soft, crowd->leaves[1].first_triangle, 0, "leaf->first_triangle == triangles");
-    ASSERT_FOUND(soft, crowd->triangles[2].across[0], crowd->triangle_count, "triangle_count");
-    ASSERT_FOUND(soft, crowd->edges[2].point[0], soft->count, "edge->point[0] < soft->count");
-    ASSERT_FOUND(soft, crowd->nodes[0].skip, 0, "node->skip > i");
-    ASSERT_FOUND(soft, crowd->bodies[1].first_leaf, 0, "body->first_leaf == leaves");
-    ASSERT_FOUND(soft, crowd->contact_count, 0, "contacts == crowd->contact_count");
-    for (u32 c = 0; c < crowd->chunk_count; c++) {
-        if (crowd->chunks[c].count > 0) {
-            ASSERT_FOUND(soft, crowd->chunks[c].contacts->b, SOFT_NONE, "contact->b <");
+    SelfCollision *collision = soft->collision;
+    assert_true(collision->any && collision->contact_count > 0);
+    ASSERT_FOUND(soft, collision->leaves[1].first_triangle, 0, "leaf->first_triangle == triangles");
+    ASSERT_FOUND(soft, collision->triangles[2].across[0], collision->triangle_count,
+                 "triangle_count");
+    ASSERT_FOUND(soft, collision->edges[2].point[0], soft->count, "edge->point[0] < soft->count");
+    ASSERT_FOUND(soft, collision->nodes[0].skip, 0, "node->skip > i");
+    ASSERT_FOUND(soft, collision->bodies[1].first_leaf, 0, "body->first_leaf == leaves");
+    ASSERT_FOUND(soft, collision->contact_count, 0, "contacts == collision->contact_count");
+    for (u32 c = 0; c < collision->chunk_count; c++) {
+        if (collision->chunks[c].count > 0) {
+            ASSERT_FOUND(soft, collision->chunks[c].contacts->b, SOFT_NONE, "contact->b <");
             break;
         }
     }

@@ -118,7 +118,7 @@ static void test_bad_definitions_are_refused(void **unused)
     BAD(break_force = -1.0f);
     BAD(break_torque = NAN);
     BAD(motor_velocity.y = NAN);
-    BAD(motor_spin.y = 1e9f);
+    BAD(motor_angular_velocity.y = 1e9f);
     u32 numbers = n;
     BAD(a = gone);
     BAD(b = a);
@@ -297,7 +297,7 @@ static void test_islands(void **unused)
         kit_tick(rigid);
     }
     assert_true(rigid_awake(rigid, wheel.slot));
-    assert_true(fabsf(rigid_spin(rigid, wheel.slot).x - 0.01f) < 1e-4f);
+    assert_true(fabsf(rigid_angular_velocity(rigid, wheel.slot).x - 0.01f) < 1e-4f);
     rigid_destroy(rigid);
 }
 
@@ -335,10 +335,10 @@ static void test_save_and_load_go_on_alike(void **unused)
         kit_tick(one);
     }
     State count = {.mode = STATE_COUNT};
-    rigid_walk(one, &count);
+    rigid_serialize(one, &count);
     u8 *image = malloc(count.used);
     State save = {.mode = STATE_SAVE, .data = image, .bytes = count.used};
-    rigid_walk(one, &save);
+    rigid_serialize(one, &save);
     assert_int_equal(save.used, count.used);
     /* Into a world that knew other joints. */
     BodyId x = add_ball(two, vec3_zero(), BODY_DYNAMIC);
@@ -347,7 +347,7 @@ static void test_save_and_load_go_on_alike(void **unused)
         rigid_joint_add(two, &other);
     }
     State load = {.mode = STATE_LOAD, .data = image, .bytes = count.used};
-    rigid_walk(two, &load);
+    rigid_serialize(two, &load);
     assert_false(load.failed);
     for (u32 i = 0; i < 24; i++) {
         for (u32 j = 0; j < 24; j++) {
@@ -374,16 +374,16 @@ static void test_damaged_images(void **unused)
     JointDef def = between(JOINT_CONE_TWIST, a, b);
     rigid_joint_add(rigid, &def);
     State count = {.mode = STATE_COUNT}, joints = {.mode = STATE_COUNT};
-    rigid_walk(rigid, &count);
-    joint_walk(rigid, &joints);
+    rigid_serialize(rigid, &count);
+    joint_serialize(rigid, &joints);
     u8 *image = malloc(count.used);
     State save = {.mode = STATE_SAVE, .data = image, .bytes = count.used};
-    rigid_walk(rigid, &save);
+    rigid_serialize(rigid, &save);
     u32 refused = 0;
     for (size_t i = count.used - joints.used; i < count.used; i++) {
         image[i] ^= 0xff;
         State load = {.mode = STATE_LOAD, .data = image, .bytes = count.used};
-        rigid_walk(target, &load);
+        rigid_serialize(target, &load);
         if (load.failed) {
             refused++;
             rigid_clear(target);
@@ -394,7 +394,7 @@ static void test_damaged_images(void **unused)
     }
     assert_true(refused > 20);
     State shorter = {.mode = STATE_LOAD, .data = image, .bytes = count.used - 1};
-    rigid_walk(target, &shorter);
+    rigid_serialize(target, &shorter);
     assert_true(shorter.failed);
     free(image);
     rigid_destroy(rigid);

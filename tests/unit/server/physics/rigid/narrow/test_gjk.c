@@ -25,7 +25,7 @@ static void random_pair(Pair *p, ShapeKind one, ShapeKind other, u64 seed, f32 l
         u64 s = seed * 2 + i;
         p->shape[i] = solid_shape(i == 0 ? one : other, s, low, high, &p->hull[i]);
         p->pose[i].shape = &p->shape[i];
-        p->pose[i].orientation = solid_turn(s, 1);
+        p->pose[i].orientation = solid_rotation(s, 1);
         Vec3 n = solid_direction(s, 7);
         ShapePose still = {&p->shape[i], vec3_zero(), p->pose[i].orientation};
         p->size += (f32)(solid_reach(&still, n) + solid_reach(&still, vec3_neg(n)));
@@ -260,7 +260,7 @@ static void coincident_and_flat_overlaps_have_a_way_out(void **unused)
             p.shape[1] = p.shape[0];
             p.pose[1] = p.pose[0]; /* the same place, the same turn */
             if (k % 2) {
-                p.pose[1].orientation = solid_turn(k, 5);
+                p.pose[1].orientation = solid_rotation(k, 5);
             }
             GjkResult r;
             assert_true(gjk_separation(&p.pose[0], &p.pose[1], INFINITY, &r));

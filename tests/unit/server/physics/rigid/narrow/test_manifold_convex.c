@@ -27,7 +27,7 @@ static void random_pair(Pair *p, ShapeKind one, ShapeKind other, u64 seed, f32 l
         u64 s = seed * 2 + i;
         p->shape[i] = solid_shape(i == 0 ? one : other, s, low, high, &p->hull[i]);
         p->pose[i].shape = &p->shape[i];
-        p->pose[i].orientation = solid_turn(s, 1);
+        p->pose[i].orientation = solid_rotation(s, 1);
         ShapePose still = {&p->shape[i], vec3_zero(), p->pose[i].orientation};
         p->size += (f32)solid_reach(&still, i == 0 ? along : vec3_neg(along));
     }
@@ -124,13 +124,13 @@ static void swapped_and_moved_pairs_touch_the_same(void **unused)
                 Manifold m[3];
                 u32 count = manifold_collide(&p.pose[0], &p.pose[1], 0.05f, &m[0], 1);
                 u32 swapped = manifold_collide(&p.pose[1], &p.pose[0], 0.05f, &m[1], 1);
-                Quat turn = solid_turn(seed, 9);
+                Quat rotation = solid_rotation(seed, 9);
                 ShapePose moved[2];
                 for (u32 s = 0; s < 2; s++) {
                     moved[s] = p.pose[s];
-                    moved[s].position =
-                        vec3_add(quat_rotate(turn, p.pose[s].position), vec3(4.0f, -2.0f, 1.0f));
-                    moved[s].orientation = quat_mul(turn, p.pose[s].orientation);
+                    moved[s].position = vec3_add(quat_rotate(rotation, p.pose[s].position),
+                                                 vec3(4.0f, -2.0f, 1.0f));
+                    moved[s].orientation = quat_mul(rotation, p.pose[s].orientation);
                 }
                 u32 away = manifold_collide(&moved[0], &moved[1], 0.05f, &m[2], 1);
                 if (count == 0 || swapped == 0 || away == 0) {
@@ -148,7 +148,7 @@ static void swapped_and_moved_pairs_touch_the_same(void **unused)
                 compared++;
                 /* Equally short ways out may be told apart by rounding, seldom. */
                 different += vec3_dot(m[0].normal, m[1].normal) > -0.99f ||
-                             vec3_dot(quat_rotate(turn, m[0].normal), m[2].normal) < 0.99f;
+                             vec3_dot(quat_rotate(rotation, m[0].normal), m[2].normal) < 0.99f;
             }
         }
     }
@@ -297,9 +297,9 @@ static ShapePose floor_pose(u32 which, Shape *shape, SolidHull *hull)
 
 static Quat spin_y(Quat q, f32 angle_step, u32 steps)
 {
-    Quat turn = quat_normalize((Quat){1.0f, 0.0f, 0.5f * angle_step, 0.0f});
+    Quat rotation = quat_normalize((Quat){1.0f, 0.0f, 0.5f * angle_step, 0.0f});
     for (u32 i = 0; i < steps; i++) {
-        q = quat_normalize(quat_mul(q, turn));
+        q = quat_normalize(quat_mul(q, rotation));
     }
     return q;
 }
@@ -315,9 +315,9 @@ static void standing_cylinders_and_cones_have_four_points(void **unused)
             SolidHull hull;
             ShapePose ground = floor_pose(f, &floor, &hull);
             u32 features[MANIFOLD_POINTS];
-            for (u32 turn = 0; turn < 40; turn++) {
+            for (u32 rotation = 0; rotation < 40; rotation++) {
                 ShapePose pose = {
-                    &shape, {0.3f, 0.749f, -0.2f}, spin_y(quat_identity(), 0.1f, turn)};
+                    &shape, {0.3f, 0.749f, -0.2f}, spin_y(quat_identity(), 0.1f, rotation)};
                 Manifold m[MANIFOLDS_MAX];
                 assert_int_equal(manifold_collide(&ground, &pose, 0.02f, m, MANIFOLDS_MAX), 1);
                 assert_int_equal(m->count, 4);
@@ -327,11 +327,11 @@ static void standing_cylinders_and_cones_have_four_points(void **unused)
                     assert_float_equal(m->points[i].separation, -0.001f, 2e-6f);
                     sum = vec3_add_scaled(sum, 0.25f, m->points[i].position);
                     /* A solid that only spins keeps its points. */
-                    if (turn == 0) {
+                    if (rotation == 0) {
                         features[i] = m->points[i].feature;
                     }
                 }
-                for (u32 i = 0; i < 4 && turn < 4; i++) {
+                for (u32 i = 0; i < 4 && rotation < 4; i++) {
                     assert_int_equal(m->points[i].feature, features[i]);
                 }
                 assert_float_equal(sum.x, 0.3f, 1e-3f);
@@ -348,9 +348,9 @@ static void rolling_cylinders_feel_no_corners(void **unused)
         Shape floor, shape = {.kind = SHAPE_CYLINDER, .radius = 0.5f, .half_height = 0.75f};
         SolidHull hull;
         ShapePose ground = floor_pose(f, &floor, &hull);
-        for (u32 turn = 0; turn < 200; turn++) {
+        for (u32 rotation = 0; rotation < 200; rotation++) {
             /* Lying along z, turned about its own axis. */
-            ShapePose pose = {&shape, {0.3f, 0.499f, -0.2f}, spin_y(quarter_x, 0.0371f, turn)};
+            ShapePose pose = {&shape, {0.3f, 0.499f, -0.2f}, spin_y(quarter_x, 0.0371f, rotation)};
             Manifold m[MANIFOLDS_MAX];
             assert_int_equal(manifold_collide(&ground, &pose, 0.02f, m, MANIFOLDS_MAX), 1);
             assert_int_equal(m->count, 2);
@@ -378,8 +378,8 @@ static void lying_cones_touch_along_their_side(void **unused)
         Quat down = {sqrtf(0.5f * (1.0f + cosine)), 0, 0, -sqrtf(0.5f * (1.0f - cosine))};
         assert_float_equal(quat_rotate(down, vec3(0.8f, 0.6f, 0)).y, -1.0f, 1e-6f);
         PL_UNUSED(sine);
-        for (u32 turn = 0; turn < 50; turn++) {
-            ShapePose pose = {&shape, vec3_zero(), spin_y(down, 0.1f, turn)};
+        for (u32 rotation = 0; rotation < 50; rotation++) {
+            ShapePose pose = {&shape, vec3_zero(), spin_y(down, 0.1f, rotation)};
             /* The side lies 0.6 × 0.5 below the centre of its axis. */
             pose.position.y = 0.3f - 0.001f;
             Manifold m[MANIFOLDS_MAX];
@@ -463,8 +463,9 @@ static void hulls_touch_where_they_overlap(void **state)
     for (u64 seed = 0; seed < 30000; seed++) {
         Shape shape[2] = {{.kind = SHAPE_HULL, .geometry = hulls[seed % 6]},
                           {.kind = SHAPE_HULL, .geometry = hulls[seed / 6 % 6]}};
-        ShapePose a = {&shape[0], vec3_zero(), solid_turn(seed, 1)};
-        ShapePose b = {&shape[1], vec3_scale(solid_direction(seed, 3), 0.7f), solid_turn(seed, 2)};
+        ShapePose a = {&shape[0], vec3_zero(), solid_rotation(seed, 1)};
+        ShapePose b = {&shape[1], vec3_scale(solid_direction(seed, 3), 0.7f),
+                       solid_rotation(seed, 2)};
         GjkResult r;
         assert_true(gjk_separation(&a, &b, INFINITY, &r));
         f32 margin = seed % 3 == 0 ? 0.0f : seed % 3 == 1 ? 0.001f : 0.02f;

@@ -151,7 +151,8 @@ static void flat_ground_is_flat(void **unused)
             for (u64 k = 0; k < 150; k++) {
                 SolidHull hull;
                 Shape shape = solid_shape(solid_kinds[i], k, 0.1f, 0.8f, &hull);
-                ShapePose pose = {&shape, {0, 0, 0}, k % 3 ? solid_turn(k, 3) : quat_identity()};
+                ShapePose pose = {
+                    &shape, {0, 0, 0}, k % 3 ? solid_rotation(k, 3) : quat_identity()};
                 /* A third right on the edges' crossings. */
                 pose.position.x = k % 3 == 1 ? 0.5f * (f32)(k % 5) : random_range(k, 5, -2, 2);
                 pose.position.z = k % 3 == 1 ? 0.5f * (f32)(k % 7) : random_range(k, 6, -2, 2);
@@ -182,16 +183,17 @@ static void a_box_on_many_triangles_rests_on_its_corners(void **unused)
     ground_set(&g, geometry);
     Shape box = {.kind = SHAPE_BOX, .half = {1.5f, 0.5f, 1.0f}};
     for (u64 k = 0; k < 30; k++) {
-        Quat turn = quat_normalize((Quat){1.0f, 0, random_range(k, 1, -1, 1), 0});
+        Quat rotation = quat_normalize((Quat){1.0f, 0, random_range(k, 1, -1, 1), 0});
         ShapePose pose = {
-            &box, {random_range(k, 2, -1, 1), 0.499f, random_range(k, 3, -1, 1)}, turn};
+            &box, {random_range(k, 2, -1, 1), 0.499f, random_range(k, 3, -1, 1)}, rotation};
         Manifold m[MANIFOLDS_MAX];
         u32 count = manifold_collide(&pose, &g.pose, 0.02f, m, MANIFOLDS_MAX);
         assert_int_equal(count, 1);
         assert_int_equal(m->count, 4);
         assert_float_equal(m->normal.y, -1.0f, 0.0f);
         for (u32 i = 0; i < 4; i++) {
-            Vec3 local = quat_rotate_inverse(turn, vec3_sub(m->points[i].position, pose.position));
+            Vec3 local =
+                quat_rotate_inverse(rotation, vec3_sub(m->points[i].position, pose.position));
             assert_float_equal(fabsf(local.x), 1.5f, 0.1f);
             assert_float_equal(fabsf(local.z), 1.0f, 0.1f);
             assert_float_equal(m->points[i].separation, -0.001f, 1e-5f);
@@ -211,7 +213,7 @@ static void rolling_ball_keeps_its_point(void **unused)
     u32 feature = 0;
     for (u32 k = 0; k < 400; k++) {
         ShapePose pose = {
-            &ball, {-4.0f + 0.02f * (f32)k, 0.299f, -3.0f + 0.013f * (f32)k}, solid_turn(k, 1)};
+            &ball, {-4.0f + 0.02f * (f32)k, 0.299f, -3.0f + 0.013f * (f32)k}, solid_rotation(k, 1)};
         Manifold m[MANIFOLDS_MAX];
         assert_int_equal(manifold_collide(&g.pose, &pose, 0.02f, m, MANIFOLDS_MAX), 1);
         assert_int_equal(m->count, 1);
@@ -276,7 +278,7 @@ static void hills_are_felt_where_they_are(void **unused)
         for (u64 k = 0; k < 40; k++) {
             SolidHull hull;
             Shape shape = solid_shape(solid_kinds[i], k, 0.15f, 0.6f, &hull);
-            ShapePose pose = {&shape, {0, 0, 0}, solid_turn(k, 3)};
+            ShapePose pose = {&shape, {0, 0, 0}, solid_rotation(k, 3)};
             pose.position = vec3(random_range(k, 5, -3, 3), 0, random_range(k, 6, -3, 3));
             pose.position.y = hills(pose.position.x, pose.position.z) +
                               (f32)solid_reach(&pose, vec3(0, -1, 0)) +
@@ -322,7 +324,7 @@ static void the_back_of_an_open_mesh_holds_too(void **unused)
     for (u32 i = 0; i < PL_COUNT(solid_kinds); i++) {
         SolidHull hull;
         Shape shape = solid_shape(solid_kinds[i], 4, 0.2f, 0.5f, &hull);
-        ShapePose pose = {&shape, {0.13f, 0, 0.21f}, solid_turn(i, 2)};
+        ShapePose pose = {&shape, {0.13f, 0, 0.21f}, solid_rotation(i, 2)};
         pose.position.y = -(f32)solid_reach(&pose, vec3(0, 1, 0)) + 0.001f;
         Manifold m[MANIFOLDS_MAX];
         u32 count = manifold_collide(&g.pose, &pose, 0.02f, m, MANIFOLDS_MAX);
@@ -345,7 +347,7 @@ static void what_sank_into_terrain_is_pushed_up(void **unused)
     for (u32 i = 0; i < PL_COUNT(solid_kinds); i++) {
         SolidHull hull;
         Shape shape = solid_shape(solid_kinds[i], 4, 0.3f, 0.5f, &hull);
-        ShapePose pose = {&shape, {0.13f, -3.0f, 0.21f}, solid_turn(i, 2)};
+        ShapePose pose = {&shape, {0.13f, -3.0f, 0.21f}, solid_rotation(i, 2)};
         Manifold m[MANIFOLDS_MAX];
         u32 count = manifold_collide(&g.pose, &pose, 0.02f, m, MANIFOLDS_MAX);
         assert_true(count > 0);
@@ -366,15 +368,15 @@ static void meshes_may_lie_anywhere(void **unused)
     for (u64 k = 0; k < 60; k++) {
         SolidHull hull;
         Shape shape = solid_shape(solid_kinds[k % 6], k, 0.15f, 0.6f, &hull);
-        ShapePose pose = {&shape, {0, 0, 0}, solid_turn(k, 3)};
+        ShapePose pose = {&shape, {0, 0, 0}, solid_rotation(k, 3)};
         pose.position = vec3(random_range(k, 5, -3, 3), 0, random_range(k, 6, -3, 3));
         pose.position.y = hills(pose.position.x, pose.position.z) +
                           (f32)solid_reach(&pose, vec3(0, -1, 0)) - 0.02f;
-        Quat turn = solid_turn(k, 8);
+        Quat rotation = solid_rotation(k, 8);
         Vec3 move = vec3(100.0f, -20.0f, 7.0f);
-        ShapePose moved = {&shape, vec3_add(move, quat_rotate(turn, pose.position)),
-                           quat_mul(turn, pose.orientation)};
-        ShapePose ground = {&g.shape, move, turn};
+        ShapePose moved = {&shape, vec3_add(move, quat_rotate(rotation, pose.position)),
+                           quat_mul(rotation, pose.orientation)};
+        ShapePose ground = {&g.shape, move, rotation};
         Manifold m[2][MANIFOLDS_MAX];
         u32 here = manifold_collide(&g.pose, &pose, 0.02f, m[0], MANIFOLDS_MAX);
         u32 there = manifold_collide(&ground, &moved, 0.02f, m[1], MANIFOLDS_MAX);
@@ -412,7 +414,7 @@ static void a_closed_mesh_is_a_solid(void **unused)
         for (u64 k = 0; k < 60; k++) {
             SolidHull hull;
             Shape shape = solid_shape(solid_kinds[i], k, 0.2f, 0.6f, &hull);
-            ShapePose pose = {&shape, {0, 0, 0}, solid_turn(k, 3)};
+            ShapePose pose = {&shape, {0, 0, 0}, solid_rotation(k, 3)};
             Vec3 n = solid_direction(k, 5);
             f32 reach = (f32)solid_reach(&pose, vec3_neg(n)) + (f32)solid_reach(&solid, n);
             pose.position = vec3_scale(n, reach * random_range(k, 9, 0.85f, 1.0f));
@@ -502,7 +504,7 @@ static void one_child_is_its_shape(void **unused)
         memset(&child, 0, sizeof(child));
         child.shape = solid_shape(solid_kinds[k % 6], k, 0.2f, 0.6f, &hull);
         child.position = vec3_scale(solid_direction(k, 1), 0.4f);
-        child.orientation = solid_turn(k, 2);
+        child.orientation = solid_rotation(k, 2);
         ErrorText error;
         Geometry *made = NULL;
         if (child.shape.kind == SHAPE_HULL) {
@@ -514,13 +516,14 @@ static void one_child_is_its_shape(void **unused)
         assert_non_null(compound);
         Shape shape = {.kind = SHAPE_COMPOUND, .geometry = compound};
         Shape other = {.kind = SHAPE_BOX, .half = {0.5f, 0.4f, 0.6f}};
-        ShapePose whole = {
-            &shape, {random_range(k, 5, -3, 3), 0.6f, random_range(k, 6, -3, 3)}, solid_turn(k, 3)};
+        ShapePose whole = {&shape,
+                           {random_range(k, 5, -3, 3), 0.6f, random_range(k, 6, -3, 3)},
+                           solid_rotation(k, 3)};
         ShapePose part = {&child.shape,
                           vec3_add(whole.position, quat_rotate(whole.orientation, child.position)),
                           quat_mul(whole.orientation, child.orientation)};
         ShapePose box = {&other, vec3_add_scaled(part.position, 0.7f, solid_direction(k, 7)),
-                         solid_turn(k, 8)};
+                         solid_rotation(k, 8)};
         const ShapePose *others[2] = {&g.pose, &box};
         for (u32 o = 0; o < 2; o++) {
             Manifold m[2][MANIFOLDS_MAX];

@@ -324,12 +324,13 @@ static void assert_first_touches(PairTouch *touch, PairMeet *meet, u64 seed)
     any = (Any){seed, 0};
     u32 late = 0, misses = 0;
     for (u32 i = 0; i < PAIRS; i++) {
-        Pair p = {.a = {any_vec(&any, -1.0f, 1.0f), any_vec(&any, 0.2f, 1.5f), any_turn(&any)}};
+        Pair p = {.a = {any_vec(&any, -1.0f, 1.0f), any_vec(&any, 0.2f, 1.5f), any_rotation(&any)}};
         p.plane.normal = any_direction(&any);
         p.plane.offset = any_between(&any, -1.0f, 0.0f);
         p.b.centre = vec3_add(p.a.centre, vec3_scale(any_direction(&any), 4.0f));
         p.b.half = any_vec(&any, 0.2f, 1.5f);
-        p.b.orientation = i % 7 == 0 ? p.a.orientation : any_turn(&any); /* parallel edges too */
+        p.b.orientation =
+            i % 7 == 0 ? p.a.orientation : any_rotation(&any); /* parallel edges too */
         p.motion = vec3_scale(vec3_sub(p.a.centre, p.b.centre), any_between(&any, 0.2f, 1.6f));
         p.motion = vec3_add(p.motion, any_vec(&any, -2.0f, 2.0f));
         p.motion = i % 11 == 0 ? vec3(0.0f, p.motion.y, 0.0f) : p.motion;
@@ -378,8 +379,8 @@ static void boxes_touch_where_points_coincide(void **state)
     any = (Any){20, 0};
     u32 touches = 0;
     for (u32 i = 0; i < PAIRS; i++) {
-        OrientedBox a = {vec3_zero(), any_vec(&any, 0.2f, 1.0f), any_turn(&any)};
-        OrientedBox b = {any_vec(&any, -1.5f, 1.5f), any_vec(&any, 0.2f, 1.0f), any_turn(&any)};
+        OrientedBox a = {vec3_zero(), any_vec(&any, 0.2f, 1.0f), any_rotation(&any)};
+        OrientedBox b = {any_vec(&any, -1.5f, 1.5f), any_vec(&any, 0.2f, 1.0f), any_rotation(&any)};
         bool found = false;
         for (u32 k = 0; k < 400 && !found; k++) {
             Vec3 p = vec3_mul(any_vec(&any, -1.0f, 1.0f), b.half);
@@ -424,8 +425,8 @@ static void times_by_hand(void **state)
     /* A cube on its corner falls 2 m on a plane: its lowest point is √3 below its centre. */
     Quat tip = quat_normalize(
         (Quat){1.0f + 1.0f / sqrtf(3.0f), -1.0f / sqrtf(3.0f), 0.0f, 1.0f / sqrtf(3.0f)});
-    Vec3 turned = quat_rotate(tip, out);
-    assert_near(fabsf(turned.y), 1.0f, 1e-5f);
+    Vec3 rotated = quat_rotate(tip, out);
+    assert_near(fabsf(rotated.y), 1.0f, 1e-5f);
     OrientedBox cube = {vec3(0.0f, 1.0f + sqrtf(3.0f), 0.0f), vec3(1.0f, 1.0f, 1.0f), tip};
     HalfSpace ground = {vec3(0.0f, 1.0f, 0.0f), 0.0f};
     assert_false(plane_box_touch(ground, &cube));

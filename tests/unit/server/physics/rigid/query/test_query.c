@@ -35,9 +35,9 @@ static BodyDef def_any(void)
     BodyDef def = body_def_default();
     def.shape = any_shape(&any, 3, 0.1f, 0.6f);
     def.position = any_vec(&any, -5.0f, 5.0f);
-    def.orientation = any_turn(&any);
+    def.orientation = any_rotation(&any);
     def.velocity = any_vec(&any, -10.0f, 10.0f);
-    def.spin = any_vec(&any, -9.0f, 9.0f);
+    def.angular_velocity = any_vec(&any, -9.0f, 9.0f);
     u32 motion = any_below(&any, 4);
     def.motion = motion == 0 ? BODY_STATIC : motion == 1 ? BODY_KINEMATIC : BODY_DYNAMIC;
     def.group = 1u << (any_below(&any, 4));
@@ -333,7 +333,7 @@ static void add_solids(Rigid *rigid, const Solids *solids, u32 count)
         }
         def.motion = kind < 4 && kind > 1 ? BODY_STATIC : BODY_DYNAMIC;
         def.position = any_vec(&any, -6.0f, 6.0f);
-        def.orientation = any_turn(&any);
+        def.orientation = any_rotation(&any);
         assert_int_not_equal(rigid_add(rigid, &def).generation, 0);
     }
     BodyDef plane = body_def_default();
@@ -355,17 +355,17 @@ static void parts_of(const Rigid *rigid, u32 slot, Parts *parts)
 {
     const Shape *shape = rigid_shape(rigid, slot);
     Vec3 position = rigid_position(rigid, slot);
-    Quat turn = rigid_orientation(rigid, slot);
+    Quat rotation = rigid_orientation(rigid, slot);
     parts->convex_count = parts->triangle_count = 0;
     if (shape->kind == SHAPE_COMPOUND) {
         for (u32 i = 0; i < 2; i++) {
             const CompoundChild *child = &shape->geometry->compound.children[i];
-            parts->convex[parts->convex_count++] =
-                (ShapePose){&child->shape, vec3_add(position, quat_rotate(turn, child->position)),
-                            quat_mul(turn, child->orientation)};
+            parts->convex[parts->convex_count++] = (ShapePose){
+                &child->shape, vec3_add(position, quat_rotate(rotation, child->position)),
+                quat_mul(rotation, child->orientation)};
         }
     } else if (shape_is_convex(shape)) {
-        parts->convex[parts->convex_count++] = (ShapePose){shape, position, turn};
+        parts->convex[parts->convex_count++] = (ShapePose){shape, position, rotation};
     } else if (shape->kind != SHAPE_PLANE) {
         bool mesh = shape->kind == SHAPE_MESH;
         parts->triangle_count = 2 * (SIDE - 1) * (SIDE - 1);
@@ -377,7 +377,7 @@ static void parts_of(const Rigid *rigid, u32 slot, Parts *parts)
                 terrain_triangle(&shape->geometry->terrain, i, c);
             }
             for (u32 k = 0; k < 3; k++) {
-                c[k] = vec3_add(position, quat_rotate(turn, c[k]));
+                c[k] = vec3_add(position, quat_rotate(rotation, c[k]));
             }
         }
     }
@@ -446,7 +446,7 @@ static void shapes_against_asking_every_part(void **state)
     u32 hits = 0, overlaps = 0, by_kind[SHAPE_KIND_COUNT] = {0};
     for (u32 i = 0; i < 300; i++) {
         Shape shape = any_shape(&any, 5, 0.05f, 0.8f);
-        ShapePose pose = {&shape, any_vec(&any, -7.0f, 7.0f), any_turn(&any)};
+        ShapePose pose = {&shape, any_vec(&any, -7.0f, 7.0f), any_rotation(&any)};
         Vec3 motion = any_vec(&any, -8.0f, 8.0f);
         f32 least = INFINITY, first = 2.0f;
         u32 nearest = 0, caught = 0, touching = 0;

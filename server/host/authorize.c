@@ -1,0 +1,113 @@
+/* authorize.c: roles and rates. */
+#include "server/host/authorize.h"
+
+void token_bucket_init(TokenBucket *bucket, f64 rate_s, f64 capacity, u64 now_ms)
+{
+    bucket->tokens = capacity;
+    bucket->rate_s = rate_s;
+    bucket->capacity = capacity;
+    bucket->last_ms = now_ms;
+}
+
+bool token_bucket_take(TokenBucket *bucket, f64 cost, u64 now_ms)
+{
+    if (now_ms > bucket->last_ms) {
+        bucket->tokens += (f64)(now_ms - bucket->last_ms) / 1000.0 * bucket->rate_s;
+        bucket->last_ms = now_ms;
+    }
+    if (bucket->tokens > bucket->capacity) {
+        bucket->tokens = bucket->capacity;
+    }
+    if (bucket->tokens < cost) {
+        return false;
+    }
+    bucket->tokens -= cost;
+    return true;
+}
+
+void permissions_init(Permissions *permissions, Role role, u64 now_ms)
+{
+    permissions->role = role;
+    permissions->malformed = 0;
+    /* An honest client sends 60 input packets a second of at most 1200 bytes, acks and messages. */
+    token_bucket_init(&permissions->packets, 300.0, 600.0, now_ms);
+    token_bucket_init(&permissions->bytes, 200000.0, 400000.0, now_ms);
+    /* One move a frame of a 240 Hz display. */
+    token_bucket_init(&permissions->moves, 240.0, 480.0, now_ms);
+    token_bucket_init(&permissions->actions, 30.0, 60.0, now_ms);
+    token_bucket_init(&permissions->spawns, 20.0, 40.0, now_ms);
+    token_bucket_init(&permissions->chats, 2.0, 8.0, now_ms);
+}
+
+bool role_may_input(Role role, u32 input_kind)
+{
+    switch (input_kind) {
+    case INPUT_GRAB:
+    case INPUT_MOVE:
+    case INPUT_RELEASE:
+    case INPUT_PUSH:
+    case INPUT_SPAWN:
+        return role >= ROLE_PARTICIPANT;
+    case INPUT_REMOVE:
+    case INPUT_SET:
+    case INPUT_RESET:
+        return role >= ROLE_OPERATOR;
+    default:
+        return false;
+    }
+}
+
+bool role_may_control(Role role, u32 control_kind)
+{
+    return role >= ROLE_OPERATOR && control_kind > CONTROL_NONE &&
+           control_kind < CONTROL_KIND_COUNT;
+}
+
+int authorize_input(Permissions *permissions, const Input *input, u64 now_ms)
+{
+    if (!role_may_input(permissions->role, input->kind)) {
+        return ERROR_DENIED;
+    }
+    TokenBucket *bucket = &permissions->actions;
+    switch (input->kind) {
+    case INPUT_MOVE:
+        bucket = &permissions->moves;
+        break;
+    case INPUT_SPAWN:
+        bucket = &permissions->spawns;
+        break;
+    case INPUT_RELEASE:
+        return 0; /* letting go is always possible */
+    case INPUT_SET:
+        bucket = &permissions->moves; /* a slider sends one a frame */
+        break;
+    default:
+        break;
+    }
+    return token_bucket_take(bucket, 1.0, now_ms) ? 0 : ERROR_LIMIT;
+}
+
+int authorize_control(Permissions *permissions, u32 control_kind, u64 now_ms)
+{
+    if (!role_may_control(permissions->role, control_kind)) {
+        return ERROR_DENIED;
+    }
+    return token_bucket_take(&permissions->actions, 1.0, now_ms) ? 0 : ERROR_LIMIT;
+}
+
+int authorize_chat(Permissions *permissions, u64 now_ms)
+{
+    return token_bucket_take(&permissions->chats, 1.0, now_ms) ? 0 : ERROR_LIMIT;
+}
+
+bool rate_limit_packet(Permissions *permissions, u32 bytes, u64 now_ms)
+{
+    bool packet_ok = token_bucket_take(&permissions->packets, 1.0, now_ms);
+    bool bytes_ok = token_bucket_take(&permissions->bytes, (f64)bytes, now_ms);
+    return packet_ok && bytes_ok;
+}
+
+bool rate_limit_malformed(Permissions *permissions)
+{
+    return ++permissions->malformed <= MALFORMED_MAX;
+}

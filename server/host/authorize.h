@@ -1,0 +1,51 @@
+/*
+ * authorize.h: who may do what and how often. A role opens kinds of inputs and controls; token
+ * buckets bound their rates, so that one hand cannot drown the world.
+ * Pure: time is an argument.
+ * Layer: server/host.
+ */
+#ifndef PLENUM_SERVER_HOST_AUTHORIZE_H
+#define PLENUM_SERVER_HOST_AUTHORIZE_H
+
+#include "protocol/session/input.h"
+#include "protocol/session/message.h"
+
+typedef struct TokenBucket {
+    f64 tokens;
+    f64 rate_s; /* tokens a second */
+    f64 capacity;
+    u64 last_ms;
+} TokenBucket;
+
+void token_bucket_init(TokenBucket *bucket, f64 rate_s, f64 capacity, u64 now_ms);
+/* True and `cost` tokens are gone, or false and none are. */
+bool token_bucket_take(TokenBucket *bucket, f64 cost, u64 now_ms);
+
+typedef struct Permissions {
+    Role role;
+    TokenBucket packets; /* datagrams and messages of any kind */
+    TokenBucket bytes;   /* received */
+    TokenBucket moves;   /* INPUT_MOVE */
+    TokenBucket actions; /* grabs, pushes, removals, parameters, controls */
+    TokenBucket spawns;
+    TokenBucket chats;
+    u32 malformed; /* messages and packets that were refused as such */
+} Permissions;
+
+enum {
+    MALFORMED_MAX = 50
+};
+
+void permissions_init(Permissions *permissions, Role role, u64 now_ms);
+bool role_may_input(Role role, u32 input_kind);
+bool role_may_control(Role role, u32 control_kind);
+/* 0, ERROR_DENIED (role) or ERROR_LIMIT (rate). */
+int authorize_input(Permissions *permissions, const Input *input, u64 now_ms);
+int authorize_control(Permissions *permissions, u32 control_kind, u64 now_ms);
+int authorize_chat(Permissions *permissions, u64 now_ms);
+/* Counts a datagram of that size; false: this is a flood, disconnect. */
+bool rate_limit_packet(Permissions *permissions, u32 bytes, u64 now_ms);
+/* Counts something malformed; false: enough, disconnect. */
+bool rate_limit_malformed(Permissions *permissions);
+
+#endif

@@ -1,0 +1,513 @@
+/* contact.c: particles against rigid bodies: which pairs may meet in a tick, contact, attachments.
+ */
+#include "server/physics/couple.h"
+#include "server/physics/soft/store.h"
+#include "shared/base/error.h"
+
+#include <stdlib.h>
+
+enum {
+    GROUP = 64, /* consecutive particles whose common bounds ask the broad phase once */
+    SLOTS_MAX = 256,
+    CONTACTS_EACH = 6,
+    GROUP_CAPACITY = 4096,
+    CONTACT_GRAIN = 256,
+    PINCH_PASSES = 3, /* more */
+};
+
+/* What would speed a sleeping body up like this wakes it, beyond what pulled at it as it fell
+ * asleep: that held it. */
+static const f32 pull_wake_m_s2 = 2.0f;
+/* Of the pull of this step in the mean. */
+static const f32 pull_part = 0.05f;
+/* Faster than what constraints and gravity change a particle's speed by in a substep. */
+static const f32 near_m_s = 5.0f;
+/* Normals of two bodies that a particle is between. */
+static const f32 opposite_cosine = -0.7f;
+
+static bool reserve(Soft *soft, u32 count)
+{
+    u32 clearance = soft->soft_contact_capacity;
+    return soft_grow((void **)&soft->touches, &soft->soft_contact_capacity, count,
+                     sizeof *soft->touches) &&
+           soft_grow((void **)&soft->near, &clearance, count, sizeof *soft->near);
+}
+
+/* A body's triangles as squares, or the mean of its segments. */
+static f32 cell_of(const Soft *soft, const SoftBody *body)
+{
+    f64 area = 0.0, length = 0.0;
+    for (u32 i = 0; i < body->triangle_count; i++) {
+        const u32 *p = soft->triangles[body->first_triangle + i].point;
+        Vec3 side = vec3_sub(soft->rest[p[1]], soft->rest[p[0]]);
+        area += (f64)vec3_length(vec3_cross(side, vec3_sub(soft->rest[p[2]], soft->rest[p[0]])));
+    }
+    for (u32 i = 0; i < body->segment_count; i++) {
+        const u32 *p = soft->segments[body->first_segment + i].point;
+        length += (f64)vec3_distance(soft->rest[p[0]], soft->rest[p[1]]);
+    }
+    return body->triangle_count != 0  ? sqrtf((f32)(area / body->triangle_count))
+           : body->segment_count != 0 ? (f32)(length / body->segment_count)
+                                      : 0.0f;
+}
+
+/* Attachments come in the order of their bodies, though not of their particles. */
+static bool list_pins(Soft *soft)
+{
+    free(soft->pinned);
+    soft->pin_count = 0;
+    soft->pinned = malloc(((size_t)soft->count + soft->attachment_count + 1) * sizeof(u32));
+    u32 attachment = 0;
+    for (u32 b = 0; soft->pinned != NULL && b < soft->body_count; b++) {
+        SoftBody *body = &soft->bodies[b];
+        body->first_pin = soft->pin_count;
+        for (u32 i = body->first; i < body->first + body->count; i++) {
+            if (soft->points[i].inverse_mass <= 0.0f) {
+                soft->pinned[soft->pin_count++] = i;
+            }
+        }
+        for (; attachment < soft->attachment_count &&
+               soft->matter[soft->attachments[attachment].particle].body == b;
+             attachment++) {
+            soft->pinned[soft->pin_count++] = soft->attachments[attachment].particle;
+        }
+        body->pin_count = soft->pin_count - body->first_pin;
+    }
+    return soft->pinned != NULL;
+}
+
+/* Room for what a cloth in a crowd touches, so that ticks seldom ask for memory. */
+int soft_contact_create(Soft *soft)
+{
+    for (u32 b = 0; b < soft->body_count; b++) {
+        soft->bodies[b].cell = cell_of(soft, &soft->bodies[b]);
+    }
+    return list_pins(soft) &&
+                   (soft->count == 0 || reserve(soft, soft->count * CONTACTS_EACH + GROUP_CAPACITY))
+               ? ERROR_OK
+               : ERROR_MEMORY;
+}
+
+static bool point_in(Bounds bounds, Vec3 p, f32 margin)
+{
+    return p.x >= bounds.min.x - margin && p.x <= bounds.max.x + margin &&
+           p.y >= bounds.min.y - margin && p.y <= bounds.max.y + margin &&
+           p.z >= bounds.min.z - margin && p.z <= bounds.max.z + margin;
+}
+
+/* m, negative inside; what is farther than `reach` is anything farther. */
+static f32 distance_to(const Rigid *rigid, u32 slot, Vec3 point, f32 reach, Vec3 *normal)
+{
+    ShapePose pose = {rigid_shape(rigid, slot), rigid_position(rigid, slot),
+                      rigid_orientation(rigid, slot)};
+    *normal = vec3_zero();
+    return point_in(rigid_bounds(rigid, slot), point, reach)
+               ? couple_distance(&pose, point, reach, normal)
+               : INFINITY;
+}
+
+u32 soft_contact_root(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
+                      ContactRoots *roots)
+{
+    for (u32 i = 0; i < roots->count; i++) {
+        if (roots->slot[i] == slot) {
+            return roots->root[i];
+        }
+    }
+    u32 root = SOFT_NONE;
+    for (u32 i = 0; i < body->pin_count && root == SOFT_NONE; i++) {
+        u32 particle = soft->pinned[body->first_pin + i];
+        Vec3 n;
+        f32 distance = distance_to(rigid, slot, soft->points[particle].position, 0.0f, &n);
+        root = distance < 0.0f ? particle : SOFT_NONE;
+    }
+    if (roots->count < PL_COUNT(roots->slot)) {
+        roots->slot[roots->count] = slot;
+        roots->root[roots->count++] = root;
+    }
+    return root;
+}
+
+/* Is a particle pinned within so near to where it comes out that it cannot get a radius away from
+ * the surface there, which is at `distance` from it along the normal? */
+static bool is_held_near(const Soft *soft, u32 particle, f32 across, f32 distance, Vec3 normal)
+{
+    const SoftBody *body = &soft->bodies[soft->matter[particle].body];
+    f32 radius = soft->matter[particle].radius;
+    for (u32 i = 0; i < body->pin_count; i++) {
+        u32 pin = soft->pinned[body->first_pin + i];
+        f32 away = vec3_distance(soft->rest[particle], soft->rest[pin]);
+        Vec3 out = vec3_sub(soft->points[particle].position, soft->points[pin].position);
+        if (!(away > 0.5f * across + radius) && away <= vec3_dot(out, normal) - distance + radius) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool soft_contact_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u32 particle)
+{
+    Bounds bounds = rigid_bounds(rigid, slot);
+    f32 across = vec3_length(vec3_sub(bounds.max, bounds.min));
+    f32 radius = soft->matter[particle].radius;
+    Vec3 normal;
+    f32 distance = distance_to(rigid, slot, soft->points[particle].position, radius, &normal);
+    if (distance < 0.0f) {
+        return !(vec3_distance(soft->rest[particle], soft->rest[root]) > across);
+    }
+    return distance < radius && is_held_near(soft, particle, across, distance, normal);
+}
+
+static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 first, u32 end,
+                        ContactRoots *roots)
+{
+    u32 slots[SLOTS_MAX], kept = 0;
+    bool inner[SLOTS_MAX]; /* faces meet the others */
+    Bounds bounds = {soft->points[first].position, soft->points[first].position};
+    f32 fastest = 0.0f;
+    for (u32 i = first; i < end; i++) {
+        bounds.min = vec3_min(bounds.min, soft->points[i].position);
+        bounds.max = vec3_max(bounds.max, soft->points[i].position);
+        fastest = f32_max(fastest, vec3_length_squared(soft->points[i].velocity));
+    }
+    /* Gravity and solver may speed a particle up within the tick: 2 m/s of margin. */
+    f32 margin = body->def.thickness + (sqrtf(fastest) + 2.0f) * soft->tick_s;
+    Vec3 grow = vec3(margin, margin, margin);
+    bounds.min = vec3_sub(bounds.min, grow);
+    bounds.max = vec3_add(bounds.max, grow);
+    u32 count = rigid_overlaps(rigid, bounds, slots, SLOTS_MAX);
+    for (u32 s = 0; s < count; s++) {
+        if (rigid_meets(rigid, slots[s], body->def.group, body->def.mask)) {
+            inner[kept] = soft_contact_by_faces(soft, rigid, body, slots[s]);
+            slots[kept] = slots[s];
+            kept += !inner[kept] || body->inner;
+        }
+    }
+    if (kept == 0 || !reserve(soft, soft->soft_contact_count + kept * (end - first))) {
+        return;
+    }
+    u32 root[SLOTS_MAX];
+    for (u32 s = 0; s < kept; s++) {
+        root[s] = soft_contact_root(soft, rigid, body, slots[s], roots);
+    }
+    for (u32 i = first; i < end; i++) {
+        for (u32 s = 0; s < kept; s++) {
+            if ((!inner[s] || soft->matter[i].inner) &&
+                point_in(rigid_bounds(rigid, slots[s]), soft->points[i].position, margin) &&
+                (root[s] == SOFT_NONE ||
+                 !soft_contact_is_rooted(soft, rigid, slots[s], root[s], i))) {
+                SoftContact contact = {.particle = i,
+                                       .slot = slots[s],
+                                       .mover = soft_contact_mover(soft, rigid, slots[s])};
+                soft->touches[soft->soft_contact_count++] = contact;
+            }
+        }
+    }
+}
+
+/* Pairs of particle and body that may meet within the tick, by particle, then slot. */
+void soft_contact_begin(Soft *soft, Rigid *rigid)
+{
+    soft->soft_contact_count = 0;
+    soft_contact_movers_clear(soft, rigid);
+    for (u32 i = 0; i < soft->attachment_count; i++) {
+        if (rigid_alive(rigid, soft->attachments[i].body)) {
+            soft_contact_mover(soft, rigid, soft->attachments[i].body.slot);
+        }
+    }
+    for (u32 b = 0; b < soft->body_count; b++) {
+        const SoftBody *body = &soft->bodies[b];
+        u32 last = body->first + body->count;
+        ContactRoots roots = {.count = 0};
+        for (u32 first = soft_sleeps(soft, b) ? last : body->first; first < last; first += GROUP) {
+            begin_group(soft, rigid, body, first, u32_min(first + GROUP, last), &roots);
+        }
+    }
+    soft_contact_face_begin(soft, rigid);
+}
+
+Vec3 soft_contact_hold_speed(Soft *soft, const Rigid *rigid, const SoftAttachment *held,
+                             Vec3 position, f32 h)
+{
+    u32 slot = held->body.slot, index = soft_contact_mover(soft, rigid, slot);
+    const SoftMover *mover = index != SOFT_NONE ? &soft->movers[index] : NULL;
+    Vec3 hold = quat_rotate(rigid_orientation(rigid, slot), held->local);
+    Vec3 arm = vec3_sub(position, rigid_centre(rigid, slot));
+    Vec3 moving = rigid_velocity_at(rigid, slot, hold);
+    if (mover != NULL) {
+        moving = vec3_add(moving, vec3_add(mover->bias, vec3_cross(mover->bias_angular, hold)));
+    }
+    return vec3_add_scaled(moving, 1.0f / h, vec3_sub(hold, arm));
+}
+
+/* A particle held by a body: at the end of the step it is where the body holds it, both by their
+ * shares. */
+static void solve_attachment(Soft *soft, Rigid *rigid, SoftAttachment *held, f32 h)
+{
+    u32 slot = held->body.slot;
+    SoftPoint *p = &soft->points[held->particle];
+    /* The impulse goes through the particle: both have the same moment about any point. */
+    Vec3 arm = vec3_sub(p->position, rigid_centre(rigid, slot));
+    Vec3 wanted = soft_contact_hold_speed(soft, rigid, held, p->position, h);
+    Vec3 change = vec3_sub(wanted, p->velocity);
+    Symmetric3 response = rigid_response_at(rigid, slot, arm);
+    response.xx += p->inverse_mass;
+    response.yy += p->inverse_mass;
+    response.zz += p->inverse_mass;
+    Symmetric3 mass = symmetric_inverse(&response);
+    Vec3 impulse = symmetric_mul(&mass, change);
+    p->velocity = vec3_add_scaled(p->velocity, p->inverse_mass, impulse);
+    if (rigid_mass(rigid, slot) <= 0.0f) {
+        return;
+    }
+    Vec3 pull = vec3_scale(impulse, -1.0f / h);
+    if (rigid_awake(rigid, slot)) {
+        rigid_impulse(rigid, slot, arm, vec3_neg(impulse));
+        held->pull = vec3_lerp(held->pull, pull, pull_part);
+    } else if (vec3_distance(pull, held->pull) > pull_wake_m_s2 * rigid_mass(rigid, slot)) {
+        rigid_wake(rigid, slot);
+    }
+}
+
+static void solve_attachments(Soft *soft, Rigid *rigid, f32 h)
+{
+    for (u32 i = 0; i < soft->attachment_count; i++) {
+        SoftAttachment *held = &soft->attachments[i];
+        /* Its body may be gone: then the particle is free; or the world may hold it too. */
+        if (rigid_alive(rigid, held->body) && soft->points[held->particle].inverse_mass > 0.0f) {
+            solve_attachment(soft, rigid, held, h);
+        }
+    }
+}
+
+typedef struct ContactPass {
+    Soft *soft;
+    Rigid *rigid;
+    f32 h; /* s */
+} ContactPass;
+
+static void solve_contact(const ContactPass *pass, SoftContact *contact)
+{
+    Soft *soft = pass->soft;
+    u32 p = contact->particle;
+    const SoftMatter *matter = &soft->matter[p];
+    CoupleParticle particle = {.position = soft->points[p].position,
+                               .velocity = soft->points[p].velocity,
+                               .inverse_mass = soft->points[p].inverse_mass,
+                               .radius = contact->keep,
+                               .swept = matter->inner,
+                               .friction = matter->friction,
+                               .static_friction = matter->static_friction,
+                               .stiffness = soft->bodies[matter->body].def.contact_stiffness};
+    SoftMover *mover = contact->mover != SOFT_NONE ? &soft->movers[contact->mover] : NULL;
+    CoupleMotion motion = {.shift = vec3_zero()};
+    if (mover != NULL) {
+        motion = (CoupleMotion){mover->bias, mover->bias_angular, mover->shift, mover->rotation};
+    }
+    if (couple_particle(pass->rigid, contact->slot, mover != NULL ? &motion : NULL, &particle,
+                        pass->h)) {
+        contact->normal = particle.normal;
+        soft->points[p].velocity = particle.velocity;
+        soft->points[p].position = particle.position;
+        if (mover != NULL) {
+            mover->shift = motion.shift;
+            mover->rotation = motion.rotation;
+        }
+    }
+    contact->pressed += particle.pressed;
+}
+
+/* Static bodies feel nothing: their contacts with different particles are apart. The range begins
+ * and ends where a particle does. */
+static void solve_fixed(void *context, u32 first, u32 end, u32 worker)
+{
+    const ContactPass *pass = context;
+    SoftContact *near = pass->soft->near;
+    u32 count = pass->soft->near_fixed;
+    PL_UNUSED(worker);
+    while (first > 0 && first < count && near[first].particle == near[first - 1].particle) {
+        first++;
+    }
+    while (end < count && near[end].particle == near[end - 1].particle) {
+        end++;
+    }
+    for (u32 i = first; i < end; i++) {
+        near[i].pressed = 0.0f;
+        solve_contact(pass, &near[i]);
+    }
+}
+
+static void solve_contacts(Soft *soft, Rigid *rigid, f32 h)
+{
+    ContactPass pass = {soft, rigid, h};
+    jobs_run(soft->jobs, soft->near_fixed, CONTACT_GRAIN, solve_fixed, &pass);
+    for (u32 i = soft->near_fixed; i < soft->near_count; i++) {
+        soft->near[i].pressed = 0.0f;
+        solve_contact(&pass, &soft->near[i]);
+    }
+}
+
+/* Two that hold a particle from opposite sides undo half of what the other did: solved once, it
+ * would be driven from one to the other for ever. */
+static void solve_pinched(Soft *soft, Rigid *rigid, f32 h)
+{
+    ContactPass pass = {soft, rigid, h};
+    for (u32 n = 0; n < PINCH_PASSES && soft->pinched_count != 0; n++) {
+        for (u32 i = 0; i < soft->near_count; i++) {
+            if (soft->near[i].pinched != 0) {
+                solve_contact(&pass, &soft->near[i]);
+            }
+        }
+        soft_contact_face_solve_pinched(soft, rigid, h);
+    }
+}
+
+static void measure_contacts(void *context, u32 first, u32 end, u32 worker)
+{
+    const ContactPass *pass = context;
+    const Soft *soft = pass->soft;
+    const Rigid *rigid = pass->rigid;
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        SoftContact *contact = &soft->touches[i];
+        const SoftPoint *point = &soft->points[contact->particle];
+        Vec3 moving = vec3_zero();
+        if (contact->mover != SOFT_NONE) {
+            const SoftMover *mover = &soft->movers[contact->mover];
+            Vec3 arm = vec3_sub(point->position, rigid_centre(rigid, contact->slot));
+            moving = vec3_add(rigid_velocity_at(rigid, contact->slot, arm), mover->bias);
+        }
+        f32 speed = vec3_distance(moving, point->velocity);
+        f32 reach = soft->matter[contact->particle].radius + (speed + near_m_s) * pass->h;
+        ShapePose pose = {rigid_shape(rigid, contact->slot), rigid_position(rigid, contact->slot),
+                          rigid_orientation(rigid, contact->slot)};
+        contact->distance = couple_distance(&pose, point->position, reach, &contact->normal);
+        contact->near = contact->distance < reach;
+    }
+}
+
+/* What two bodies pinch has no room for its thickness: pushed out of both, it would be driven along
+ * the wedge between them for ever, against what pulls it back. It keeps half of the gap; where that
+ * is little less than twice the thickness, it may be the particle that holds the two apart. */
+static f32 clearance_between(f32 gap, f32 radius)
+{
+    f32 half = 0.5f * f32_max(gap, 0.0f), past = gap - 1.5f * radius;
+    return f32_min(radius, past > 0.0f ? 0.75f * radius + 2.5f * past : half);
+}
+
+static void find_clearance(Soft *soft)
+{
+    SoftContact *touches = soft->touches;
+    for (u32 i = 0; i < soft->soft_contact_count; i++) {
+        SoftContact *contact = &touches[i];
+        f32 radius = soft->matter[contact->particle].radius;
+        contact->keep = radius;
+        contact->pinched = 0;
+        for (u32 k = i; k > 0 && touches[k - 1].particle == contact->particle; k--) {
+            SoftContact *other = &touches[k - 1];
+            if (contact->near != 0 && other->near != 0 &&
+                vec3_dot(contact->normal, other->normal) < opposite_cosine) {
+                f32 clearance = clearance_between(contact->distance + other->distance, radius);
+                contact->keep = f32_min(contact->keep, clearance);
+                other->keep = f32_min(other->keep, clearance);
+                contact->pinched = other->pinched = 1;
+            }
+        }
+    }
+}
+
+/* The first touch of a particle, which are sorted. */
+static u32 first_touch(const Soft *soft, u32 particle)
+{
+    u32 low = 0, high = soft->soft_contact_count;
+    while (low < high) {
+        u32 middle = low + (high - low) / 2;
+        if (soft->touches[middle].particle < particle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+f32 soft_contact_capacity(Soft *soft, u32 particle, Vec3 normal, f32 distance, u16 *pinched)
+{
+    f32 radius = soft->matter[particle].radius, least = radius;
+    for (u32 i = first_touch(soft, particle);
+         i < soft->soft_contact_count && soft->touches[i].particle == particle; i++) {
+        SoftContact *contact = &soft->touches[i];
+        if (contact->near != 0 && vec3_dot(contact->normal, normal) < opposite_cosine) {
+            f32 clearance = clearance_between(contact->distance + distance, radius);
+            contact->keep = f32_min(contact->keep, clearance);
+            contact->pinched = *pinched = 1;
+            least = f32_min(least, clearance);
+        }
+    }
+    return least;
+}
+
+/* 1/kg of a particle and the body that holds it, the mean over all directions. */
+static f32 coupled_mass(const Rigid *rigid, u32 slot, Vec3 arm, f32 w)
+{
+    if (!(rigid_mass(rigid, slot) > 0.0f) || w <= 0.0f) {
+        return 0.0f;
+    }
+    f32 wb = (rigid_inverse_mass_at(rigid, slot, arm, vec3(1.0f, 0.0f, 0.0f)) +
+              rigid_inverse_mass_at(rigid, slot, arm, vec3(0.0f, 1.0f, 0.0f)) +
+              rigid_inverse_mass_at(rigid, slot, arm, vec3(0.0f, 0.0f, 1.0f))) /
+             3.0f;
+    return w * wb / (w + wb);
+}
+
+static void measure_attachments(Soft *soft, const Rigid *rigid)
+{
+    for (u32 i = 0; i < soft->attachment_count; i++) {
+        SoftAttachment *attachment = &soft->attachments[i];
+        attachment->carried = vec3_zero();
+        attachment->coupled = soft->points[attachment->particle].inverse_mass;
+        if (rigid_alive(rigid, attachment->body)) {
+            u32 slot = attachment->body.slot;
+            Vec3 arm = quat_rotate(rigid_orientation(rigid, slot), attachment->local);
+            attachment->carried = rigid_velocity_at(rigid, slot, arm);
+            attachment->coupled = coupled_mass(rigid, slot, arm, attachment->coupled);
+        }
+    }
+}
+
+/* The bodies go back to where the substep began; which pairs may meet in it? */
+void soft_contact_substep(Soft *soft, Rigid *rigid, f32 h)
+{
+    soft_contact_movers_begin(soft, rigid, h);
+    measure_attachments(soft, rigid);
+    ContactPass pass = {soft, rigid, h};
+    jobs_run(soft->jobs, soft->soft_contact_count, CONTACT_GRAIN, measure_contacts, &pass);
+    find_clearance(soft);
+    soft_contact_face_substep(soft, rigid, h);
+    soft->near_count = soft->pinched_count = 0;
+    for (u32 moves = 0; moves < 2; moves++) {
+        for (u32 i = 0; i < soft->soft_contact_count; i++) {
+            if (soft->touches[i].near != 0 && (soft->touches[i].mover != SOFT_NONE) == moves) {
+                soft->near[soft->near_count++] = soft->touches[i];
+                soft->pinched_count += soft->touches[i].pinched;
+            }
+        }
+        soft->near_fixed = moves == 0 ? soft->near_count : soft->near_fixed;
+    }
+}
+
+void soft_contact_solve(Soft *soft, Rigid *rigid, f32 h)
+{
+    loads_pass(soft, rigid);
+    solve_attachments(soft, rigid, h);
+    solve_contacts(soft, rigid, h);
+    soft_contact_face_solve(soft, rigid, h);
+    solve_pinched(soft, rigid, h);
+    roll_solve(soft, rigid);
+    soft_contact_movers_step(soft, rigid, h);
+}
+
+void soft_contact_end(Soft *soft, Rigid *rigid)
+{
+    soft_contact_movers_end(soft, rigid);
+}

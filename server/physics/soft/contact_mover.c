@@ -1,0 +1,202 @@
+/*
+ * contact_mover.c: rigid bodies that particles may touch take the steps of the particles. Their own
+ * substep has moved them all the way already; here they go back to where it began, and with each
+ * step of the particles on by their part of the way. What an impulse changes of their velocity
+ * moves them from that step on, as it moves a particle: so the two meet at one time, and what a
+ * contact or an attachment solves for is what then happens. Gravity pulls a body in each step too:
+ * all of it at the start of a substep, given back by the end, would leave what rests on soft matter
+ * rising by half of that.
+ */
+#include "server/physics/soft/store.h"
+
+/* A body is free in a substep if nothing but gravity changed its velocity by more than this part of
+ * what gravity did. */
+static const f32 free_part = 0.2f;
+/* It is held if its velocity changed by less than this many times what gravity does; beyond that it
+ * was hit. */
+static const f32 held_part = 4.0f;
+
+/* The turn of a unit quaternion as quat_integrate makes it: 2 tan(angle / 2) about the axis. */
+static Vec3 rotation_between(Quat from, Quat to)
+{
+    Quat d = quat_mul(to, quat_conjugate(from));
+    f32 w = fabsf(d.w) > 1e-3f ? d.w : 1e-3f;
+    return vec3_scale(vec3(d.x, d.y, d.z), 2.0f / w);
+}
+
+/* Forgets those of the last tick; room for all bodies, so that ticks seldom ask for memory. */
+void soft_contact_movers_clear(Soft *soft, const Rigid *rigid)
+{
+    for (u32 i = 0; i < soft->mover_count; i++) {
+        soft->mover_of[soft->movers[i].slot] = 0;
+    }
+    soft->mover_count = 0;
+    u32 slots = soft->count != 0 ? rigid_slots(rigid) : 0, clearance = soft->mover_slots;
+    if (slots > clearance &&
+        soft_grow((void **)&soft->movers, &soft->mover_capacity, slots, sizeof *soft->movers) &&
+        soft_grow((void **)&soft->mover_of, &soft->mover_slots, slots, sizeof *soft->mover_of)) {
+        memset(soft->mover_of + clearance, 0,
+               (soft->mover_slots - clearance) * sizeof *soft->mover_of);
+    }
+}
+
+u32 soft_contact_mover(Soft *soft, const Rigid *rigid, u32 slot)
+{
+    if (rigid_motion(rigid, slot) == BODY_STATIC || slot >= soft->mover_slots) {
+        return SOFT_NONE;
+    }
+    if (soft->mover_of[slot] == 0) {
+        soft->movers[soft->mover_count] =
+            (SoftMover){.slot = slot,
+                        .once = rigid_moves_once(rigid, slot),
+                        .from = rigid_pose(rigid, slot),
+                        .before = rigid_velocity(rigid, slot),
+                        .before_angular_velocity = rigid_angular_velocity(rigid, slot)};
+        soft->mover_of[slot] = ++soft->mover_count;
+    }
+    return soft->mover_of[slot] - 1;
+}
+
+/* Where it is when `left` seconds of its way are left. */
+static void place(const SoftMover *mover, Rigid *rigid)
+{
+    RigidPose pose = mover->to;
+    f32 left = mover->left / mover->span;
+    if (left > 0.0f) {
+        pose.centre = vec3_add_scaled(pose.centre, -left, mover->way);
+        pose.orientation = quat_nlerp(pose.orientation, mover->from.orientation, left);
+    }
+    pose.centre = vec3_add(pose.centre, mover->shift);
+    if (vec3_length_squared(mover->rotation) > 0.0f) {
+        pose.orientation = quat_integrate(pose.orientation, mover->rotation, 1.0f);
+    }
+    rigid_set_pose(rigid, mover->slot, pose);
+}
+
+/* What gravity and its own contacts did in a substep to a body that these hold in part is given to
+ * it step by step as well: a plate that leans on a floor and on something soft would start each
+ * substep falling and end it rising. */
+static void spread_hold(const Soft *soft, SoftMover *mover, Rigid *rigid)
+{
+    u32 slot = mover->slot;
+    Bounds bounds = rigid_bounds(rigid, slot);
+    f32 size = 0.5f * vec3_distance(bounds.max, bounds.min);
+    f32 most = held_part * vec3_length(soft->gravity) * mover->span;
+    Vec3 change = vec3_sub(mover->velocity, mover->before);
+    Vec3 twist = vec3_sub(mover->angular_velocity, mover->before_angular_velocity);
+    if (!(vec3_length(change) < most) || !(vec3_length(twist) * size < most)) {
+        return;
+    }
+    f32 per = 1.0f / mover->span;
+    Vec3 gained = vec3_scale(change, mover->span), rotated = vec3_scale(twist, mover->span);
+    mover->fall = vec3_scale(change, per);
+    mover->twist = vec3_scale(twist, per);
+    mover->velocity = mover->before;
+    mover->angular_velocity = mover->before_angular_velocity;
+    rigid_add_velocity(rigid, slot, vec3_neg(change));
+    rigid_add_angular_velocity(rigid, slot, vec3_neg(twist));
+    mover->way = vec3_sub(mover->way, gained);
+    mover->to.centre = vec3_sub(mover->to.centre, gained);
+    mover->to.orientation = quat_integrate(mover->to.orientation, vec3_neg(rotated), 1.0f);
+    mover->reported_shift = gained;
+    mover->reported_rotation = rotated;
+}
+
+/* What gravity did to a free body in its substep, to be given to it step by step instead. */
+static void spread_fall(const Soft *soft, SoftMover *mover, Rigid *rigid)
+{
+    u32 slot = mover->slot;
+    Vec3 fall = vec3_scale(soft->gravity, rigid_gravity_scale(rigid, slot));
+    Vec3 fallen = vec3_scale(fall, mover->span);
+    Vec3 other = vec3_sub(vec3_sub(mover->velocity, mover->before), fallen);
+    f32 most = free_part * vec3_length(fallen);
+    mover->fall = mover->twist = vec3_zero();
+    if (rigid_mass(rigid, slot) <= 0.0f) {
+        return;
+    }
+    if (vec3_length_squared(other) >= most * most) {
+        spread_hold(soft, mover, rigid);
+        return;
+    }
+    mover->fall = fall;
+    mover->velocity = vec3_sub(mover->velocity, fallen);
+    rigid_add_velocity(rigid, slot, vec3_neg(fallen));
+    mover->way = vec3_scale(mover->velocity, mover->span);
+    mover->bias = vec3_zero();
+    Vec3 to = vec3_add(mover->from.centre, mover->way);
+    mover->reported_shift = vec3_sub(mover->to.centre, to);
+    mover->to.centre = to;
+}
+
+static void begin(const Soft *soft, SoftMover *mover, Rigid *rigid, f32 h)
+{
+    u32 slot = mover->slot;
+    if (!(mover->left > 0.0f)) { /* its own substep has moved it */
+        mover->to = rigid_pose(rigid, slot);
+        mover->span = mover->left = mover->once ? soft->tick_s : h;
+        mover->way = vec3_sub(mover->to.centre, mover->from.centre);
+        mover->velocity = rigid_velocity(rigid, slot);
+        mover->angular_velocity = rigid_angular_velocity(rigid, slot);
+        f32 rate = 1.0f / mover->span;
+        Vec3 rotated = rotation_between(mover->from.orientation, mover->to.orientation);
+        mover->bias = vec3_sub(vec3_scale(mover->way, rate), mover->velocity);
+        mover->bias_angular = vec3_sub(vec3_scale(rotated, rate), mover->angular_velocity);
+        mover->shift = mover->rotation = mover->reported_shift = mover->reported_rotation =
+            vec3_zero();
+        spread_fall(soft, mover, rigid);
+    }
+    place(mover, rigid);
+}
+
+void soft_contact_movers_begin(Soft *soft, Rigid *rigid, f32 h)
+{
+    for (u32 i = 0; i < soft->mover_count; i++) {
+        begin(soft, &soft->movers[i], rigid, h);
+    }
+}
+
+void soft_contact_movers_fall(Soft *soft, Rigid *rigid, f32 h)
+{
+    for (u32 i = 0; i < soft->mover_count; i++) {
+        const SoftMover *mover = &soft->movers[i];
+        rigid_add_velocity(rigid, mover->slot, vec3_scale(mover->fall, h));
+        rigid_add_angular_velocity(rigid, mover->slot, vec3_scale(mover->twist, h));
+    }
+}
+
+void soft_contact_movers_step(Soft *soft, Rigid *rigid, f32 h)
+{
+    for (u32 i = 0; i < soft->mover_count; i++) {
+        SoftMover *mover = &soft->movers[i];
+        Vec3 faster = vec3_sub(rigid_velocity(rigid, mover->slot), mover->velocity);
+        Vec3 rotated =
+            vec3_sub(rigid_angular_velocity(rigid, mover->slot), mover->angular_velocity);
+        mover->shift = vec3_add_scaled(mover->shift, h, faster);
+        mover->rotation = vec3_add_scaled(mover->rotation, h, rotated);
+        mover->left = f32_max(mover->left - h, 0.0f);
+        place(mover, rigid);
+    }
+}
+
+/* At the end of the way, whose last bits are not left to sums. */
+void soft_contact_movers_end(Soft *soft, Rigid *rigid)
+{
+    for (u32 i = 0; i < soft->mover_count; i++) {
+        SoftMover *mover = &soft->movers[i];
+        f32 left = mover->left;
+        bool ends = !(left > 0.25f * soft->substep_s);
+        mover->left = 0.0f;
+        place(mover, rigid);
+        rigid_add_motion(rigid, mover->slot, vec3_sub(mover->shift, mover->reported_shift),
+                         vec3_sub(mover->rotation, mover->reported_rotation));
+        mover->reported_shift = mover->shift;
+        mover->reported_rotation = mover->rotation;
+        if (ends) {
+            mover->from = rigid_pose(rigid, mover->slot);
+            mover->before = rigid_velocity(rigid, mover->slot);
+            mover->before_angular_velocity = rigid_angular_velocity(rigid, mover->slot);
+        } else {
+            mover->left = left;
+        }
+    }
+}

@@ -300,7 +300,8 @@ static void measure(const Measure *with, SoftFace *face)
     face->near = 0;
     if (face->side != 0.0f && measure_plane(soft, face, &pose, c, &at)) {
         face->near = 1;
-    } else if (gjk_separation_triangle(&pose, c, reach, &result) && result.separation < reach) {
+    } else if (gjk_separation_triangle_again(&pose, c, reach, &face->apart, &result) &&
+               result.separation < reach) {
         face->near = 1;
         face->normal = result.normal;
         at = result.on_a;

@@ -143,6 +143,7 @@ typedef struct SoftFace {
     u32 slot, child; /* of a compound */
     u32 mover;       /* or SOFT_NONE */
     u32 body;        /* soft */
+    Vec3 apart;      /* from the body: along it they were too far apart in a substep before; or 0 */
     f32 side;        /* of the triangle, where the body was at the start of the tick; 0: none */
     u16 pinched;     /* in this substep: something near holds a corner from the other side */
     u16 near;        /* in this substep; then: */

@@ -416,11 +416,11 @@ static bool separate(const Convex *a, const Convex *b, f64 limit, D3 *v, Separat
     return true;
 }
 
-static bool separation_of(const Convex *a, const Convex *b, D3 origin, f32 limit, GjkResult *result)
+static bool separation_of(const Convex *a, const Convex *b, D3 origin, f32 limit, D3 *v,
+                          GjkResult *result)
 {
-    D3 v = d3_sub(a->origin, b->origin);
     Separation found;
-    if (!separate(a, b, (f64)limit, &v, &found)) {
+    if (!separate(a, b, (f64)limit, v, &found)) {
         return false;
     }
     result->separation = (f32)found.separation;
@@ -436,7 +436,8 @@ bool gjk_separation(const ShapePose *a, const ShapePose *b, f32 limit, GjkResult
     D3 origin = d3_from(a->position);
     convex_set(&ca, a, origin);
     convex_set(&cb, b, origin);
-    return separation_of(&ca, &cb, origin, limit, result);
+    D3 v = d3_sub(ca.origin, cb.origin);
+    return separation_of(&ca, &cb, origin, limit, &v, result);
 }
 
 bool gjk_separation_triangle(const ShapePose *a, const Vec3 corners[3], f32 limit,
@@ -446,7 +447,31 @@ bool gjk_separation_triangle(const ShapePose *a, const Vec3 corners[3], f32 limi
     D3 origin = d3_from(a->position);
     convex_set(&ca, a, origin);
     convex_set_triangle(&cb, corners, origin);
-    return separation_of(&ca, &cb, origin, limit, result);
+    D3 v = d3_sub(ca.origin, cb.origin);
+    return separation_of(&ca, &cb, origin, limit, &v, result);
+}
+
+bool gjk_separation_triangle_again(const ShapePose *a, const Vec3 corners[3], f32 limit, Vec3 *axis,
+                                   GjkResult *result)
+{
+    Convex ca, cb;
+    D3 origin = d3_from(a->position);
+    convex_set(&ca, a, origin);
+    convex_set_triangle(&cb, corners, origin);
+    D3 v = d3_neg(d3_from(*axis));
+    f64 length = d3_length(v);
+    if (length > 0.0) {
+        Corner c = corner_along(&ca, &cb, d3_neg(v));
+        if (d3_dot(v, c.w) / length - ca.round - cb.round > (f64)limit) {
+            return false;
+        }
+    }
+    v = d3_sub(ca.origin, cb.origin);
+    if (separation_of(&ca, &cb, origin, limit, &v, result)) {
+        return true;
+    }
+    *axis = d3_to(d3_neg(v));
+    return false;
 }
 
 /* ---- overlap ---- */

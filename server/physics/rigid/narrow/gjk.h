@@ -34,6 +34,13 @@ bool gjk_separation(const ShapePose *a, const ShapePose *b, f32 limit, GjkResult
 /* The same for a triangle as b (both sides count; world corners, need not be counter-clockwise). */
 bool gjk_separation_triangle(const ShapePose *a, const Vec3 corners[3], f32 limit,
                              GjkResult *result);
+/* The same for a pair that is asked about again and again. *axis (world, from a to b, any length):
+ * in, a direction along which the two may be farther apart than `limit`, or zero; out, where the
+ * function returns false, one along which they are. One support of each shape along it then
+ * answers; the result does not depend on it (van den Bergen 2003, 4.3.5: separating axes are
+ * cached because they hold from frame to frame). */
+bool gjk_separation_triangle_again(const ShapePose *a, const Vec3 corners[3], f32 limit, Vec3 *axis,
+                                   GjkResult *result);
 
 /* Are two convex shapes nearer than `margin` (m, ≥ 0)? The cheap yes or no: it stops at the first
  * separating axis or enclosing simplex. */

@@ -325,6 +325,45 @@ static void overlap_says_what_separation_says(void **unused)
     }
 }
 
+/* Asked again with what it said before, with nonsense, or with nothing: the same answer. */
+static void axes_of_before_change_nothing(void **unused)
+{
+    PL_UNUSED(unused);
+    u32 far = 0;
+    for (u32 i = 0; i < PL_COUNT(solid_kinds); i++) {
+        for (u64 k = 0; k < 200; k++) {
+            Pair p;
+            random_pair(&p, solid_kinds[i], SHAPE_SPHERE, 50000 + i * 200 + k, 0.1f, 1.0f);
+            Vec3 corners[3], axis = k % 2 ? vec3_zero() : solid_direction(k, 60);
+            for (u32 c = 0; c < 3; c++) {
+                corners[c] = vec3_add_scaled(p.pose[1].position, 1.0f, solid_direction(k, 50 + c));
+            }
+            f32 limit = 0.02f * (f32)(k % 25);
+            for (u32 again = 0; again < 4; again++) {
+                GjkResult expected, got;
+                bool near = gjk_separation_triangle(&p.pose[0], corners, limit, &expected);
+                assert_int_equal(
+                    gjk_separation_triangle_again(&p.pose[0], corners, limit, &axis, &got), near);
+                if (near) {
+                    assert_memory_equal(&got, &expected, sizeof got);
+                } else {
+                    Vec3 n = vec3_normalize_or(axis, vec3_zero());
+                    f64 low = INFINITY;
+                    for (u32 c = 0; c < 3; c++) {
+                        low = fmin(low, (f64)vec3_dot(n, corners[c]));
+                    }
+                    assert_true(low - solid_reach(&p.pose[0], n) > (f64)limit - 1e-4);
+                    far++;
+                }
+                /* They move a little before they are asked about again. */
+                p.pose[0].position =
+                    vec3_add_scaled(p.pose[0].position, 0.05f, solid_direction(k, 70 + again));
+            }
+        }
+    }
+    assert_true(far > 500);
+}
+
 static void triangles_are_thin_hulls(void **unused)
 {
     PL_UNUSED(unused);
@@ -458,6 +497,7 @@ int main(void)
         cmocka_unit_test(coincident_and_flat_overlaps_have_a_way_out),
         cmocka_unit_test(sizes_from_a_millimetre_to_a_hundred_metres),
         cmocka_unit_test(overlap_says_what_separation_says),
+        cmocka_unit_test(axes_of_before_change_nothing),
         cmocka_unit_test(triangles_are_thin_hulls),
         cmocka_unit_test(casts_stop_at_the_touch),
         cmocka_unit_test(known_casts),

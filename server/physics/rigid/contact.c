@@ -423,7 +423,8 @@ void contact_update(Rigid *rigid)
         return;
     }
     jobs_run(rigid->jobs, rigid->pair_count, PAIR_GRAIN, narrow_range, rigid);
-    if (island_wake(rigid)) {
+    /* What woke may touch what was put there asleep, which none has looked at before. */
+    while (island_wake(rigid)) {
         jobs_run(rigid->jobs, rigid->pair_count, PAIR_GRAIN, narrow_range, rigid);
     }
     contacts_build(rigid);

@@ -86,6 +86,17 @@ static bool rest_is_valid(Vec3 rest)
     return vec3_length(rest) < 1.0f;
 }
 
+/* What is static or asleep stands still, and only dynamic bodies sleep or have a method. */
+static bool motion_is_valid(const BodyImage *image)
+{
+    bool moves = vec3_length_squared(image->velocity) > 0.0f ||
+                 vec3_length_squared(image->angular_velocity) > 0.0f;
+    if (image->motion != BODY_DYNAMIC && (image->flags & (BODY_ASLEEP | BODY_PGS))) {
+        return false;
+    }
+    return !moves || (image->motion != BODY_STATIC && !(image->flags & BODY_ASLEEP));
+}
+
 /* An image from a file is a stranger's: it passes the check that every new body passes. */
 static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
 {
@@ -127,7 +138,8 @@ static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
         !state_vector_is_bounded(image->rest_position) ||
         !quat_is_finite(image->rest_orientation) || image->sensor > 1 ||
         image->generation - 1 >= 0xffff || image->group == 0 || image->mask == 0 ||
-        !rest_is_valid(image->velocity_rest) || !rest_is_valid(image->position_rest)) {
+        !rest_is_valid(image->velocity_rest) || !rest_is_valid(image->position_rest) ||
+        !motion_is_valid(image)) {
         return false;
     }
     *body = (Body){.position = image->position,

@@ -50,7 +50,7 @@ static void validate_motion(const Rigid *rigid, u32 slot)
         CHECK_ITEM(slot, state->inverse_mass == 0.0f);
         CHECK_ITEM(slot, (body->flags & (BODY_ASLEEP | BODY_PGS)) == 0);
     }
-    if (body->motion == BODY_STATIC) {
+    if (body->motion == BODY_STATIC || (body->flags & BODY_ASLEEP)) {
         CHECK_ITEM(slot, is_zero(state->velocity) && is_zero(state->angular_velocity));
     }
 }

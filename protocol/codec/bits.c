@@ -146,14 +146,3 @@ u64 bits_get_unsigned(BitReader *reader)
     }
     return reader->failed ? 0 : value;
 }
-
-void bits_put_signed(BitWriter *writer, i64 value)
-{
-    bits_put_unsigned(writer, (u64)value << 1 ^ (u64)(value >> 63));
-}
-
-i64 bits_get_signed(BitReader *reader)
-{
-    u64 code = bits_get_unsigned(reader);
-    return (i64)(code >> 1 ^ (0 - (code & 1)));
-}

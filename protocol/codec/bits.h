@@ -38,9 +38,6 @@ u64 bits_get(BitReader *reader, u32 count);
  * 63 is followed by all 64 bits. */
 void bits_put_unsigned(BitWriter *writer, u64 value);
 u64 bits_get_unsigned(BitReader *reader);
-/* The same after zigzag: 0, −1, 1, −2, ... -> 0, 1, 2, 3, ... */
-void bits_put_signed(BitWriter *writer, i64 value);
-i64 bits_get_signed(BitReader *reader);
 
 PL_END_C
 

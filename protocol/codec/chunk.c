@@ -10,7 +10,6 @@
 #include "protocol/field/field_ops.h"
 #include "shared/base/check.h"
 #include "shared/base/error.h"
-#include "shared/base/hash.h"
 
 #include <string.h>
 
@@ -524,11 +523,6 @@ int chunk_decode(const FieldDesc *field, u32 chunk, const u8 *code, u32 code_byt
     }
     ops->store(field, n, state, values);
     return (int)(reader.bit / 8);
-}
-
-u32 chunk_state_hash(const FieldDesc *field, u32 chunk, const void *state)
-{
-    return (u32)hash_bytes(state, chunk_state_bytes(field, chunk), 0);
 }
 
 f32 chunk_state_error(const FieldDesc *field, u32 chunk, const void *a, const void *b)

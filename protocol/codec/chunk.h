@@ -52,8 +52,6 @@ u32 chunk_encode(const FieldDesc *field, u32 chunk, const void *state, const voi
  * bytes never read or write out of bounds and always give some state or an error. */
 int chunk_decode(const FieldDesc *field, u32 chunk, const u8 *code, u32 code_bytes,
                  const void *baseline, void *state);
-/* 32-bit hash of a dense state, for desync checks. */
-u32 chunk_state_hash(const FieldDesc *field, u32 chunk, const void *state);
 /* How far apart two dense states are: the largest element's distance in metres (poses: plus half a
  * metre a radian of turn; 1 m for what appears or disappears), units of channel 0 (grids), or 1 per
  * change (scalars). */

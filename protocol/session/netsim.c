@@ -22,7 +22,6 @@ struct Netsim {
     u64 line_free_us; /* when the capped line has sent what it has */
     u64 last_us;      /* latest arrival so far */
     u32 burst_left;
-    u64 sent, dropped, duplicated;
 };
 
 Netsim *netsim_create(const NetsimOptions *options)
@@ -69,20 +68,21 @@ static void swap(Flight *a, Flight *b)
     *b = t;
 }
 
-static bool push(Netsim *netsim, const void *data, u32 bytes, u64 due_us)
+/* Without memory the packet is lost: this is a bad network. */
+static void push(Netsim *netsim, const void *data, u32 bytes, u64 due_us)
 {
     if (netsim->count == netsim->capacity) {
         u32 capacity = netsim->capacity != 0 ? netsim->capacity * 2 : 64;
         Flight *heap = realloc(netsim->heap, capacity * sizeof *heap);
         if (heap == NULL) {
-            return false;
+            return;
         }
         netsim->heap = heap;
         netsim->capacity = capacity;
     }
     u8 *copy = malloc(bytes != 0 ? bytes : 1);
     if (copy == NULL) {
-        return false;
+        return;
     }
     memcpy(copy, data, bytes);
     u32 i = netsim->count++;
@@ -92,7 +92,6 @@ static bool push(Netsim *netsim, const void *data, u32 bytes, u64 due_us)
         swap(&netsim->heap[i], &netsim->heap[(i - 1) / 2]);
         i = (i - 1) / 2;
     }
-    return true;
 }
 
 static Flight pop(Netsim *netsim)
@@ -149,16 +148,13 @@ static u64 line_leave_us(Netsim *netsim, u32 bytes, u64 now_us)
 
 void netsim_send(Netsim *netsim, const void *data, u32 bytes, u64 now_us)
 {
-    netsim->sent++;
     bool lost = is_lost(netsim);
     f64 jitter[2] = {roll(netsim), roll(netsim)};
     bool twice = roll(netsim) < netsim->options.duplicate;
     u64 leave = bytes <= NETSIM_PACKET_BYTES_MAX ? line_leave_us(netsim, bytes, now_us) : 0;
     if (lost || (leave == 0 && now_us != 0) || bytes > NETSIM_PACKET_BYTES_MAX) {
-        netsim->dropped++;
         return;
     }
-    netsim->duplicated += twice;
     for (u32 copy = 0; copy < (twice ? 2u : 1u); copy++) {
         f64 delay_ms = netsim->options.delay_ms + jitter[copy] * netsim->options.jitter_ms;
         u64 due_us = leave + (u64)(delay_ms * 1000.0);
@@ -166,9 +162,7 @@ void netsim_send(Netsim *netsim, const void *data, u32 bytes, u64 now_us)
             due_us = u64_max(due_us, netsim->last_us);
         }
         netsim->last_us = u64_max(netsim->last_us, due_us);
-        if (!push(netsim, data, bytes, due_us)) {
-            netsim->dropped++;
-        }
+        push(netsim, data, bytes, due_us);
     }
 }
 
@@ -191,11 +185,4 @@ u64 netsim_next_us(const Netsim *netsim)
 u64 netsim_queue_us(const Netsim *netsim, u64 now_us)
 {
     return netsim->line_free_us > now_us ? netsim->line_free_us - now_us : 0;
-}
-
-void netsim_stats(const Netsim *netsim, u64 *sent, u64 *dropped, u64 *duplicated)
-{
-    *sent = netsim->sent;
-    *dropped = netsim->dropped;
-    *duplicated = netsim->duplicated;
 }

@@ -45,8 +45,6 @@ u32 netsim_receive(Netsim *netsim, u64 now_us, u8 *out);
 u64 netsim_next_us(const Netsim *netsim);
 /* How long a packet sent now would wait in the queue of the rate cap. */
 u64 netsim_queue_us(const Netsim *netsim, u64 now_us);
-/* Packets taken, dropped and duplicated since creation. */
-void netsim_stats(const Netsim *netsim, u64 *sent, u64 *dropped, u64 *duplicated);
 
 PL_END_C
 

@@ -279,18 +279,3 @@ int soft_mesh_figure(SoftMesh *mesh, f32 height, ErrorText *error)
     }
     return figure_end(&maker, error);
 }
-
-f32 soft_figure_bend(const Vec3 *points, u32 limb)
-{
-    bool arm = limb < FIGURE_LEG;
-    u32 root = arm ? FIGURE_SHOULDER + (limb - FIGURE_ARM) / FIGURE_LIMB
-                   : FIGURE_HIP + (limb - FIGURE_LEG) / FIGURE_LIMB;
-    Vec3 hinge =
-        vec3_scale(vec3_add(points[limb + FIGURE_HINGE], points[limb + FIGURE_HINGE + 1]), 0.5f);
-    Vec3 upper = vec3_sub(hinge, points[root]), lower = vec3_sub(points[limb + FIGURE_END], hinge);
-    /* The side that it bends to is away from the cap. */
-    Vec3 to = vec3_sub(hinge, points[limb + FIGURE_CAP]);
-    upper = vec3_normalize_or(upper, vec3(0.0f, -1.0f, 0.0f));
-    to = vec3_normalize_or(vec3_add_scaled(to, -vec3_dot(to, upper), upper), upper);
-    return trig_atan2_f32(vec3_dot(lower, to), vec3_dot(lower, upper));
-}

@@ -65,9 +65,6 @@ PL_BEGIN_C
 int soft_mesh_plant(SoftMesh *mesh, const SoftPlant *plant, ErrorText *error);
 /* height: m, of the standing figure; mass is by length of bones, the same for all. */
 int soft_mesh_figure(SoftMesh *mesh, f32 height, ErrorText *error);
-/* rad by which a knee or elbow is bent, negative the wrong way. points [FIGURE_POINTS]; limb:
- * FIGURE_ARM or FIGURE_LEG + FIGURE_LIMB × side. */
-f32 soft_figure_bend(const Vec3 *points, u32 limb);
 /* Each station has the points of the deck from −z to +z, then the two of the rails; pin those of
  * the first and of the last. The deck is triangles, the rest ropes. It is made hanging in a
  * parabola of its length, so the ends are `length` apart. */

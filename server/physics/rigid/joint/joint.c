@@ -405,33 +405,6 @@ const JointDef *rigid_joint_def(const Rigid *rigid, u32 slot)
     return joint ? &joint->def : NULL;
 }
 
-bool rigid_joint_tune(Rigid *rigid, u32 slot, const JointDef *def)
-{
-    if (!joint_at(rigid, slot)) {
-        return false;
-    }
-    Joint *joint = &rigid->joints.joints[slot];
-    JointDef tuned = *def;
-    tuned.kind = joint->def.kind;
-    tuned.a = joint->def.a;
-    tuned.b = joint->def.b;
-    tuned.anchor_a = joint->def.anchor_a;
-    tuned.anchor_b = joint->def.anchor_b;
-    tuned.frame_a = joint->def.frame_a;
-    tuned.frame_b = joint->def.frame_b;
-    if (joint_def_fault(&tuned)) {
-        return false;
-    }
-    pair_erase(&rigid->joints, &joint->def);
-    joint->def = tuned;
-    if (!(tuned.flags & JOINT_ENABLED)) {
-        memset(&joint->load, 0, sizeof(joint->load));
-    }
-    pair_insert(&rigid->joints, &joint->def);
-    stir(rigid, &joint->def);
-    return true;
-}
-
 /* ---- reads ---- */
 
 void joint_frames(const Rigid *rigid, const JointDef *def, Vec3 anchors[2], Quat frames[2])
@@ -477,17 +450,6 @@ f32 rigid_joint_value(const Rigid *rigid, u32 slot)
     default:
         return vec3_length(gap);
     }
-}
-void rigid_joint_anchors(const Rigid *rigid, u32 slot, Vec3 *a, Vec3 *b)
-{
-    const Joint *joint = joint_at(rigid, slot);
-    Vec3 anchors[2] = {vec3_zero(), vec3_zero()};
-    Quat frames[2];
-    if (joint) {
-        joint_frames(rigid, &joint->def, anchors, frames);
-    }
-    *a = anchors[0];
-    *b = anchors[1];
 }
 Vec3 rigid_joint_force(const Rigid *rigid, u32 slot)
 {

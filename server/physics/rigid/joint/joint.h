@@ -58,13 +58,9 @@ u32 rigid_joint_slots(const Rigid *rigid);
 JointId rigid_joint_at(const Rigid *rigid, u32 slot);
 /* Its definition with the values of now; NULL if the slot is free. */
 const JointDef *rigid_joint_def(const Rigid *rigid, u32 slot);
-/* Changes what may change while it lives: flags, limits, motor, spring, breaking. Wakes. */
-bool rigid_joint_tune(Rigid *rigid, u32 slot, const JointDef *def);
 /* Angle in (−π, π] (hinge, about x; cone-twist: twist), shift of b along a's x (slider) or distance
  * of the anchors (the others) now. */
 f32 rigid_joint_value(const Rigid *rigid, u32 slot);
-/* The two anchors in the world now, m. */
-void rigid_joint_anchors(const Rigid *rigid, u32 slot, Vec3 *a, Vec3 *b);
 /* Force (N) and torque (N m) on b in the last tick; how far the anchors are apart (m). */
 Vec3 rigid_joint_force(const Rigid *rigid, u32 slot);
 Vec3 rigid_joint_torque(const Rigid *rigid, u32 slot);

@@ -101,7 +101,5 @@ typedef struct NearHit {
  * `max` m: of equal distances the lower slot. */
 bool rigid_nearest(const Rigid *rigid, const ShapePose *shape, f32 max, const QueryFilter *filter,
                    NearHit *hit);
-bool rigid_nearest_point(const Rigid *rigid, Vec3 point, f32 max, const QueryFilter *filter,
-                         NearHit *hit);
 
 #endif

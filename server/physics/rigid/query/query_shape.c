@@ -530,11 +530,3 @@ bool rigid_nearest(const Rigid *rigid, const ShapePose *shape, f32 max, const Qu
     }
     return search.found;
 }
-
-bool rigid_nearest_point(const Rigid *rigid, Vec3 point, f32 max, const QueryFilter *filter,
-                         NearHit *hit)
-{
-    Shape dot = {.kind = SHAPE_SPHERE};
-    ShapePose pose = {&dot, point, quat_identity()};
-    return rigid_nearest(rigid, &pose, max, filter, hit);
-}

@@ -37,7 +37,6 @@ static void histogram_quantiles(void **state)
     histogram_add(&none, UINT64_MAX);
     histogram_add(&none, 0);
     assert_true(histogram_quantile(&none, 0.0) == 0.0);
-    assert_true(histogram_mean(&none) > 9e18);
 }
 
 static void moving_average(void **state)
@@ -48,21 +47,6 @@ static void moving_average(void **state)
     assert_true(a.value == 8.0);
     average_add(&a, 4.0);
     assert_true(a.value == 7.0);
-}
-
-static void rate_over_a_window(void **state)
-{
-    (void)state;
-    Rate r = {0};
-    const u64 ms = 1000000;
-    u64 start = 123456789ull * ms;
-    for (u64 t = 0; t < 5000; t += 10) {
-        rate_add(&r, start + t * ms, 3.0);
-    }
-    f64 rate = rate_per_s(&r, start + 5000 * ms);
-    assert_true(rate > 290.0 && rate < 310.0);
-    assert_true(rate_per_s(&r, start + 5500 * ms) < 0.7 * rate);
-    assert_true(rate_per_s(&r, start + 7000 * ms) == 0.0);
 }
 
 /* XSUM_XXH3_testdata of xxHash 0.8.3 (cli/xsum_sanity_check.c): one of each way that the length
@@ -113,8 +97,9 @@ static void clock_moves_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(histogram_quantiles), cmocka_unit_test(moving_average),
-        cmocka_unit_test(rate_over_a_window),  cmocka_unit_test(hash_is_xxh3),
+        cmocka_unit_test(histogram_quantiles),
+        cmocka_unit_test(moving_average),
+        cmocka_unit_test(hash_is_xxh3),
         cmocka_unit_test(clock_moves_on),
     };
     return cmocka_run_group_tests_name("stats", tests, NULL, NULL);

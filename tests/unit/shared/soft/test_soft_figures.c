@@ -101,6 +101,23 @@ static void points_of(const SoftKit *kit, SoftRange range, Vec3 points[FIGURE_PO
     }
 }
 
+/* rad by which a knee or elbow is bent, negative the wrong way. points [FIGURE_POINTS]; limb:
+ * FIGURE_ARM or FIGURE_LEG + FIGURE_LIMB × side. */
+static f32 limb_bend(const Vec3 *points, u32 limb)
+{
+    bool arm = limb < FIGURE_LEG;
+    u32 root = arm ? FIGURE_SHOULDER + (limb - FIGURE_ARM) / FIGURE_LIMB
+                   : FIGURE_HIP + (limb - FIGURE_LEG) / FIGURE_LIMB;
+    Vec3 hinge =
+        vec3_scale(vec3_add(points[limb + FIGURE_HINGE], points[limb + FIGURE_HINGE + 1]), 0.5f);
+    Vec3 upper = vec3_sub(hinge, points[root]), lower = vec3_sub(points[limb + FIGURE_END], hinge);
+    /* The side that it bends to is away from the cap. */
+    Vec3 to = vec3_sub(hinge, points[limb + FIGURE_CAP]);
+    upper = vec3_normalize_or(upper, vec3(0.0f, -1.0f, 0.0f));
+    to = vec3_normalize_or(vec3_add_scaled(to, -vec3_dot(to, upper), upper), upper);
+    return atan2f(vec3_dot(lower, to), vec3_dot(lower, upper));
+}
+
 static SoftDef figure_def(SoftMethod method)
 {
     SoftDef def = soft_def_default();
@@ -142,7 +159,7 @@ static void joints_keep_their_limits(void **unused)
                 Vec3 points[FIGURE_POINTS];
                 points_of(&kit, range, points);
                 for (u32 limb = FIGURE_ARM; limb < FIGURE_POINTS; limb += FIGURE_LIMB) {
-                    f32 bend = soft_figure_bend(points, limb);
+                    f32 bend = limb_bend(points, limb);
                     least = f32_min(least, bend);
                     most = f32_max(most, bend);
                 }

@@ -22,7 +22,7 @@ DESTDIR ?=
 ARCH ?= $(if $(shell grep -m1 -o avx2 /proc/cpuinfo 2>/dev/null),x86-64-v3,$(if $(filter x86_64,$(shell uname -m)),x86-64,native))
 B ?= build/$(CONFIG)
 GEN := build/gen
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/^\#define PLENUM_VERSION "\(.*\)"/\1/p' shared/base/version.h)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -54,7 +54,7 @@ OPT_tsan := -O1 -g -fsanitize=thread
 OPT_fuzz := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=vptr -fno-sanitize-recover=undefined
 OPT := $(OPT_$(CONFIG)) $(EXTRA)
 WARN := -Wall -Wextra -Werror -Wshadow
-CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE -DPLENUM_VERSION='"$(VERSION)"' -DPLENUM_DATADIR='"$(PREFIX)/share/plenum"'
+CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE -DPLENUM_DATADIR='"$(PREFIX)/share/plenum"'
 # gcc 12 makes a × b ± c out of pairs of products and sums in vectors (fmaddsub) even where contraction
 # is off: without the instructions it cannot.
 NO_FMA := $(if $(filter x86_64,$(shell uname -m)),-mno-fma)
@@ -255,7 +255,8 @@ install: all
 	install -m 755 $(addprefix $(B)/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 shared/scenes/*.json $(DESTDIR)$(PREFIX)/share/plenum/scenes
 	install -m 644 $(wildcard shared/assets/*.obj shared/assets/*.ply shared/assets/*.asc) $(DESTDIR)$(PREFIX)/share/plenum/assets
-	install -m 644 deploy/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	for page in deploy/man/*.1; do \
+		sed '1s/@VERSION@/$(VERSION)/' $$page > $(DESTDIR)$(PREFIX)/share/man/man1/$${page##*/} || exit 1; done
 clean:
 	rm -rf build
 compile_commands.json: export CC := $(CC)

@@ -10,6 +10,7 @@
 #include "server/author/scene_load.h"
 #include "shared/base/clock.h"
 #include "shared/base/options.h"
+#include "shared/base/version.h"
 
 #include <inttypes.h>
 #include <stdio.h>

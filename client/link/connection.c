@@ -224,6 +224,7 @@ static void hello_send(Connection *connection)
     memcpy(hello->token, connection->token, connection->token_bytes);
     hello->token_bytes = connection->token_bytes;
     hello->resume = connection->resume;
+    memcpy(hello->version, PLENUM_VERSION, sizeof PLENUM_VERSION);
     if (connection_send(connection, &message) != ERROR_OK) {
         connection_fail(connection, ERROR_NETWORK, "cannot send the greeting");
     }

@@ -118,7 +118,8 @@ Offset<void> hello_to_wire(FlatBufferBuilder &b, const MessageHello &m)
     auto key = b.CreateVector(m.public_key, SEAL_KEY_BYTES);
     auto name = text_to_wire(b, m.name, sizeof m.name);
     auto token = b.CreateVector(m.token, u32_min(m.token_bytes, TOKEN_BYTES_MAX));
-    return wire::CreateHello(b, m.major, m.minor, key, name, token, m.resume).Union();
+    auto version = text_to_wire(b, m.version, sizeof m.version);
+    return wire::CreateHello(b, m.major, m.minor, key, name, token, m.resume, version).Union();
 }
 
 Offset<void> welcome_to_wire(FlatBufferBuilder &b, const MessageWelcome &m)
@@ -623,7 +624,8 @@ bool hello_from_wire(Checker &c, const wire::Hello &w, MessageHello &m)
         memcpy(m.token, w.token()->data(), m.token_bytes);
     }
     return c.key(w.public_key(), m.public_key) &&
-           c.text(w.name(), m.name, sizeof m.name, true, "user name");
+           c.text(w.name(), m.name, sizeof m.name, true, "user name") &&
+           c.text(w.version(), m.version, sizeof m.version, true, "version");
 }
 
 bool welcome_from_wire(Checker &c, const wire::Welcome &w, MessageWelcome &m)

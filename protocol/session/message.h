@@ -10,6 +10,7 @@
 #include "protocol/session/debug_picture.h"
 #include "protocol/session/seal.h"
 #include "shared/base/error.h"
+#include "shared/base/version.h"
 
 PL_BEGIN_C
 
@@ -109,6 +110,7 @@ typedef struct MessageHello {
     u8 token[TOKEN_BYTES_MAX];
     u32 token_bytes;
     u64 resume; /* secret of a former WELCOME to take the same user id again, 0 none */
+    char version[VERSION_BYTES_MAX]; /* of the program, for people; empty before 0.2 */
 } MessageHello;
 
 typedef struct MessageWelcome {

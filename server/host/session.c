@@ -8,6 +8,7 @@
 #include "server/host/lag_compensation.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/version.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -406,12 +407,31 @@ static void welcome(Host *host, Session *session, const MessageHello *hello)
     log_info("user \"%s\" joined as %s", session->name, role_name(session->role));
 }
 
+/* Of the client's program. */
+static const char *version_of(const MessageHello *hello)
+{
+    return hello->version[0] != 0 ? hello->version : "0.1";
+}
+
+/* The same protocol, so they go together; whoever misses a feature should know why. */
+static void version_compare(Host *host, Session *session, const MessageHello *hello)
+{
+    char text[TEXT_BYTES_MAX];
+    if (session->state == SESSION_LIVE && strcmp(hello->version, PLENUM_VERSION) != 0) {
+        snprintf(text, sizeof text, "the server is Plenum %s, you are Plenum %s", PLENUM_VERSION,
+                 version_of(hello));
+        session_notice(host, session, text);
+        log_info("user \"%s\" runs Plenum %s", session->name, version_of(hello));
+    }
+}
+
 static void hello_receive(Host *host, Session *session, MessageHello *hello)
 {
     char text[TEXT_BYTES_MAX];
     if (hello->major != PROTOCOL_MAJOR) {
-        snprintf(text, sizeof text, "the server speaks protocol %d, you speak %u", PROTOCOL_MAJOR,
-                 hello->major);
+        snprintf(text, sizeof text,
+                 "the server is Plenum %s and speaks protocol %d, you are Plenum %s and speak %u",
+                 PLENUM_VERSION, PROTOCOL_MAJOR, version_of(hello), hello->major);
         session_close(host, session, REFUSE_VERSION, text);
     } else if (host->stats.clients >= host->options.clients_max) {
         snprintf(text, sizeof text, "%u of %u places are taken", host->stats.clients,
@@ -424,6 +444,7 @@ static void hello_receive(Host *host, Session *session, MessageHello *hello)
         session_close(host, session, REFUSE_FULL, text);
     } else if (role_choose(host, session, hello)) {
         welcome(host, session, hello);
+        version_compare(host, session, hello);
     }
 }
 

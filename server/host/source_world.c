@@ -14,6 +14,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/stats.h"
+#include "shared/base/version.h"
 
 #include <inttypes.h>
 #include <math.h>

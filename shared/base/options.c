@@ -2,6 +2,7 @@
 #include "shared/base/options.h"
 
 #include "shared/base/check.h"
+#include "shared/base/version.h"
 
 #include <errno.h>
 #include <getopt.h>

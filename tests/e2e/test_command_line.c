@@ -2,6 +2,7 @@
  * test_command_line.c: the contract of the command lines: exit codes, --ticks --fast --hash
  * --probe, clear errors, SIGTERM.
  */
+#include "shared/base/version.h"
 #include "tests/support/process.h"
 
 #include <setjmp.h>

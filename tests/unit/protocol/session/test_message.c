@@ -164,6 +164,7 @@ static void test_small_kinds(void **state)
     strcpy(in.hello.name, "Ann");
     in.hello.token_bytes = 3;
     in.hello.resume = 1ull << 63;
+    strcpy(in.hello.version, "0.2.0");
     round_trip(&in, &out, &storage);
     assert_memory_equal(&in.hello, &out.hello, sizeof in.hello);
     message_free(storage);

@@ -102,6 +102,7 @@ Rigid *rigid_create(const RigidDef *def)
     rigid->mates = take(rigid, n, sizeof(*rigid->mates), &failed);
     rigid->stuck = take(rigid, n, sizeof(*rigid->stuck), &failed);
     rigid->deep = take(rigid, n, sizeof(*rigid->deep), &failed);
+    rigid->slot_scratch = take(rigid, n, sizeof(*rigid->slot_scratch), &failed);
     rigid->parents = take(rigid, n, sizeof(*rigid->parents), &failed);
     rigid->supports = take(rigid, n, sizeof(*rigid->supports), &failed);
     rigid->island_awake = take(rigid, n, 1, &failed);
@@ -146,6 +147,7 @@ void rigid_destroy(Rigid *rigid)
                             rigid->mates,
                             rigid->stuck,
                             rigid->deep,
+                            rigid->slot_scratch,
                             rigid->parents,
                             rigid->supports,
                             rigid->island_awake,

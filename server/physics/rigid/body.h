@@ -275,6 +275,9 @@ struct Rigid {
     u32 plane_count;
     u32 *active; /* [capacity] slots of awake bodies of this tick, ascending, the PGS ones last */
     u32 active_count, pgs_count;
+    /* [capacity] for a list of slots, or a mark for each, of whoever runs: nobody reads it after
+     * the function that began it has returned. */
+    u32 *slot_scratch;
     u32 substep;  /* substeps done in this tick */
     bool stirred; /* something woke, came or went since the last tick listed who is awake */
     bool idle;    /* nothing is awake: the tick has nothing to do */
@@ -342,7 +345,7 @@ struct Rigid {
     f32 side_sin[16], side_cos[16], side_distance;
 
     /* Of [node_capacity], at least the capacity: bodies by slot, behind them the guests. */
-    u32 *parents;  /* union-find of islands, else scratch for lists of slots */
+    u32 *parents;  /* union-find of islands */
     u32 *supports; /* union-find of what holds each other up */
     u8 *island_awake, *island_restless, *island_held;
     u32 node_capacity;

@@ -244,7 +244,7 @@ static void validate_row(const Rigid *rigid, u32 index, u32 color, u32 *marks)
 
 static void validate_colors(Rigid *rigid)
 {
-    u32 at = 0, *marks = rigid->parents; /* scratch outside of islands */
+    u32 at = 0, *marks = rigid->slot_scratch;
     CHECK(rigid->row_count <= rigid->row_capacity && rigid->point_count <= rigid->point_capacity);
     CHECK(rigid->color_count <= COLORS_MAX + 1);
     if (rigid->row_count == 0) {

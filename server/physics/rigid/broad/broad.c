@@ -127,10 +127,10 @@ static void build_tree(Rigid *rigid, Tree *tree)
     for (u32 i = 0; i < rigid->slots; i++) {
         const Body *body = &rigid->bodies[i];
         if ((body->flags & BODY_LIVE) && !is_plane(body) && tree_of(rigid, body) == tree) {
-            rigid->parents[count++] = i; /* scratch outside of islands */
+            rigid->slot_scratch[count++] = i;
         }
     }
-    tree_build(tree, &rigid->bodies[0].fat, sizeof(Body), rigid->parents, count, rigid->leaves,
+    tree_build(tree, &rigid->bodies[0].fat, sizeof(Body), rigid->slot_scratch, count, rigid->leaves,
                rigid->jobs);
 }
 
@@ -158,10 +158,10 @@ static void refresh(Rigid *rigid)
         Body *body = &rigid->bodies[rigid->active[i]];
         if (body->flags & BODY_LEFT) {
             body->flags &= ~(u32)BODY_LEFT;
-            rigid->parents[moved++] = rigid->active[i];
+            rigid->slot_scratch[moved++] = rigid->active[i];
         }
     }
-    broad_follow(rigid, rigid->parents, moved);
+    broad_follow(rigid, rigid->slot_scratch, moved);
 }
 
 /* ---- pairs ---- */

@@ -385,10 +385,10 @@ static void end_flights(Rigid *rigid)
     for (u32 i = 1; i < count; i++) {
         if (flight_end(rigid, i, &end) && rigid->bodies[end.slot].motion == BODY_DYNAMIC &&
             end_flight(rigid, &end)) {
-            rigid->parents[left++] = end.slot;
+            rigid->slot_scratch[left++] = end.slot;
         }
     }
-    broad_follow(rigid, rigid->parents, left);
+    broad_follow(rigid, rigid->slot_scratch, left);
     for (u32 i = 1; i < count && sensors; i++) {
         flight_end(rigid, i, &end);
         if (end.fast) {
@@ -404,10 +404,10 @@ void ccd_finish(Rigid *rigid)
     for (u32 i = 0; i < rigid->active_count; i++) {
         u32 slot = rigid->active[i];
         if (rigid->flights[slot] & FLIGHT_LEFT) {
-            rigid->parents[left++] = slot;
+            rigid->slot_scratch[left++] = slot;
         }
     }
-    broad_follow(rigid, rigid->parents, left);
+    broad_follow(rigid, rigid->slot_scratch, left);
     for (u32 i = 0; i < rigid->active_count; i++) {
         u32 slot = rigid->active[i];
         bool fast = (rigid->flights[slot] & FLIGHT_FAST) != 0;

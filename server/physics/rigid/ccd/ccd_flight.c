@@ -279,7 +279,7 @@ static void search_around(Rigid *rigid, u32 flyer, f32 begin, bool first)
 
 /* ---- groups ---- */
 
-/* What a meeting changed is listed in rigid->parents; groups joined by it, too. */
+/* What a meeting changed is listed in slot_scratch; groups joined by it, too. */
 typedef struct Merge {
     Rigid *rigid;
     f32 time;
@@ -292,7 +292,7 @@ static void list_flyer(Merge *merge, u32 index)
     Flyer *flyer = flyer_at(merge->rigid, index);
     if (flyer->listed != merge->number) {
         flyer->listed = merge->number;
-        merge->rigid->parents[merge->count++] = index;
+        merge->rigid->slot_scratch[merge->count++] = index;
     }
 }
 
@@ -468,7 +468,7 @@ static void join_mates(Merge *merge)
 {
     Rigid *rigid = merge->rigid;
     for (u32 i = 0; i < merge->count && rigid->has_mates; i++) {
-        u32 index = rigid->parents[i], slot = flyer_at(rigid, index)->placed.slot;
+        u32 index = rigid->slot_scratch[i], slot = flyer_at(rigid, index)->placed.slot;
         for (u32 k = rigid->mates[slot]; k != slot; k = rigid->mates[k]) {
             u32 mate = flyer_of(rigid, k);
             if (mate != NONE && body_is_active(&rigid->bodies[k])) {
@@ -516,7 +516,7 @@ static void meet(Merge *merge, const Meeting *meeting)
     join(merge, meeting->one, meeting->other);
     join_mates(merge);
     for (u32 i = 0; i < merge->count; i++) {
-        u32 index = rigid->parents[i];
+        u32 index = rigid->slot_scratch[i];
         if (flyer_at(rigid, index)->changed == merge->number) {
             search_around(rigid, index, merge->time, false);
         }

@@ -154,7 +154,7 @@ void joints_validate(Rigid *rigid)
 {
     validate_table(rigid);
     if (rigid->joints.laid_out && rigid->joints.live > 0) {
-        validate_colors(rigid, rigid->parents); /* scratch outside of islands */
-        validate_trees(rigid, rigid->parents);
+        validate_colors(rigid, rigid->slot_scratch);
+        validate_trees(rigid, rigid->slot_scratch);
     }
 }

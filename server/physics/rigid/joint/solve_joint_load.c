@@ -231,7 +231,7 @@ void joint_take_load(Rigid *rigid, f32 h)
     JointStore *store = &rigid->joints;
     memset(store->loads, 0, rigid->slots * sizeof(*store->loads));
     add_bounds(rigid);
-    u32 *shaken = rigid->parents; /* scratch */
+    u32 *shaken = rigid->slot_scratch;
     u32 count = 0;
     for (u32 i = 0; i < rigid->active_count; i++) {
         u32 slot = rigid->active[i];

@@ -426,7 +426,37 @@ bool body_filter(const Rigid *rigid, u32 a, u32 b);
 bool rigid_reserve(Rigid *rigid, void *array, u32 *capacity, u32 count, size_t bytes);
 
 /* Soft constraint coefficients of a mass-independent spring over a step h (Catto 2011). */
-Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h);
+static inline Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h)
+{
+    f32 omega = 6.2831853f * frequency_hz;
+    f32 a1 = 2.0f * damping_ratio + h * omega;
+    f32 a2 = h * omega * a1;
+    f32 a3 = 1.0f / (1.0f + a2);
+    return (Softness){omega / a1, a2 * a3, a3};
+}
+
+/* motion.c */
+/* Motions below it stay within the bounds of ways, which are so much larger (m). */
+#define MOTION_STILL_M (RIGID_MARGIN_M * 0.5f)
+/* A body whose points move farther than this share of its inner radius is fast. */
+#define FAST_SHARE     0.5f
+/* Radius of the largest ball in a shape; 0 for surfaces. */
+f32 shape_inner_radius(const Shape *shape);
+/* Farthest that a point of a shape is from the origin of its frame, m. */
+f32 shape_outer_radius(const Shape *shape);
+/* Origin of a body's shape from its centre of mass, in its own axes. */
+Vec3 body_local_origin(const Body *body);
+/* Farthest that a point of a body is from its centre of mass, m. */
+f32 body_reach(const Body *body);
+/* Distance (m) within which a pair's contacts are made: a tick ahead, but no more than bodies are
+ * thick. */
+f32 motion_margin(const Rigid *rigid, u32 a, u32 b);
+/* Bounds of a body that frees its corners to turn for a tick. */
+Bounds motion_rotated(const Rigid *rigid, u32 slot, Bounds now);
+/* How far (m) the points of a kinematic body go in a tick by its turning, at most; 0 for others. */
+f32 motion_rotating(const Rigid *rigid, u32 slot);
+/* Does the body turn so fast that arms and normals of its contacts change within the tick? */
+bool body_turns(const Rigid *rigid, u32 slot);
 
 /* broad.c */
 /* Fat bounds for a body with these bounds: what flies gets room ahead, so that it stays within
@@ -467,18 +497,26 @@ bool deep_overlap_keeps(const Rigid *rigid, u32 a, u32 b);
 Vec3 deep_overlap_apart(const Rigid *rigid, u32 a, u32 b, Vec3 apart);
 
 /* contact.c */
-void contact_update(Rigid *rigid);
 bool contact_reserve(Rigid *rigid, u32 count);
 /* Its impulses are within STATE_VALUE_MAX; false for NaN. */
 bool contact_is_bounded(const Contact *contact);
-/* Tells of a sensor that the other of the two has left as they are no pair any more. */
+/* Something entered a sensor, or left it. */
+void contact_overlap_event(Rigid *rigid, u32 a, u32 b, bool began);
+/* The same of what a contact or a pair that is there no more remembers of a sensor. */
+void contact_lost(Rigid *rigid, u32 index);
 void contact_pair_lost(Rigid *rigid, const Pair *pair);
 /* Drops the contacts of a body that goes, and wakes what leaned on it. */
 void contact_remove_body(Rigid *rigid, u32 slot);
 /* Keeps the impulses for the next tick, and reports impacts. */
 void contact_store(Rigid *rigid);
-/* Does the body turn so fast that arms and normals of its contacts change within the tick? */
-bool body_turns(const Rigid *rigid, u32 slot);
+/* The impulses of a lane, to its contact. */
+void contact_store_lane(Rigid *rigid, const ContactWide *row, u32 lane);
+/* Keeps the strongest in a full list. */
+void impact_add(Rigid *rigid, const RigidImpact *impact);
+
+/* collide.c */
+/* The contacts of a tick, of all pairs. */
+void collide_pairs(Rigid *rigid);
 /* The contact of a lane at the poses of now, with the impulses of its row. */
 void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane);
 /* That which it will have when its bodies touch within time_s; false: they do not, or the row has
@@ -487,7 +525,10 @@ bool contact_predict(Rigid *rigid, const ContactWide *row, u32 lane, f32 time_s)
 
 /* recycle.c */
 /* Is it costly enough that manifolds with it are kept? */
-bool shape_is_recycled(const Shape *shape);
+static inline bool shape_is_recycled(const Shape *shape)
+{
+    return shape->kind != SHAPE_SPHERE;
+}
 /* Room for `count` kept poses. */
 bool recycle_reserve(Rigid *rigid, u32 count);
 /* Room for `count` pairs with PAIR_RECYCLED and at most `room` manifolds of them. */
@@ -511,26 +552,18 @@ void recycle_remove_body(Rigid *rigid, u32 slot);
  * follow from the bodies. */
 void pairs_serialize(Rigid *rigid, State *state);
 
-/* ccd.c */
-/* Distance (m) within which a pair's contacts are made: a tick ahead, but no more than bodies are
- * thick. */
-f32 ccd_margin(const Rigid *rigid, u32 a, u32 b);
+/* ccd_speculative.c */
 /* Contacts beyond the margin: of two that as they fly now touch within time_s, those that they will
- * have there (ccd_speculative.c). Returns how many. */
+ * have there. Returns how many. */
 u32 ccd_speculative(const Rigid *rigid, u32 a, u32 b, f32 time_s, u32 capacity,
                     Manifold *manifolds);
 /* The same within the margin, too; none of two that touch already. */
 u32 ccd_touching(const Rigid *rigid, u32 a, u32 b, f32 time_s, u32 capacity, Manifold *manifolds);
-/* Bounds of a body that frees its corners to turn for a tick. */
-Bounds ccd_rotated(const Rigid *rigid, u32 slot, Bounds now);
-/* How far (m) the points of a kinematic body go in a tick by its turning, at most; 0 for others. */
-f32 ccd_rotating(const Rigid *rigid, u32 slot);
+
+/* ccd.c */
 /* At the end of a tick: trees follow what moved, and fast bodies are stopped where they first
  * touched. */
 void ccd_finish(Rigid *rigid);
-
-/* Radius of the largest ball in a shape; 0 for surfaces. */
-f32 shape_inner_radius(const Shape *shape);
 
 /* stuck.c */
 /* Contacts of a tick are counted from here on: two bodies overlap by so much (m; any thread). */
@@ -545,12 +578,13 @@ void stuck_slow(Rigid *rigid);
  * this one; true: some body woke. */
 bool island_wake(Rigid *rigid);
 void island_sleep(Rigid *rigid);
-void body_wake(Rigid *rigid, u32 slot);
 /* The islands of now; the root of a body's island is its lowest slot. */
 void island_build(Rigid *rigid);
 u32 island_root(Rigid *rigid, u32 slot);
 
 /* body.c */
+/* A dynamic body does not sleep any more, nor does its island in the next tick. */
+void body_wake(Rigid *rigid, u32 slot);
 /* What follows from a body's shape, mass and motion, and from the world's method: centre, inertia,
  * flags. */
 void body_derive(const Rigid *rigid, Body *body);
@@ -617,8 +651,6 @@ static inline bool contact_is_pgs(const Rigid *rigid, u32 contact)
     const Contact *c = &rigid->contacts[contact];
     return body_is_pgs(rigid, c->a) || body_is_pgs(rigid, c->b);
 }
-/* Keeps the strongest in a full list. */
-void impact_add(Rigid *rigid, const RigidImpact *impact);
 
 /* solve_impulses.c: the PGS method, for contacts of PGS bodies. */
 void impulses_prepare(Rigid *rigid);

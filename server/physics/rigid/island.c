@@ -5,24 +5,6 @@
  */
 #include "server/physics/rigid/body.h"
 
-void body_wake(Rigid *rigid, u32 slot)
-{
-    Body *body = &rigid->bodies[slot];
-    if (!(body->flags & BODY_LIVE) || body->motion != BODY_DYNAMIC) {
-        return;
-    }
-    body->sleep_s = 0.0f;
-    rigid->stirred = true;
-    if (body->flags & BODY_ASLEEP) {
-        /* Particles may push it before the next tick lists it. */
-        body->flags &= ~(u32)BODY_ASLEEP;
-        rigid->joints.laid_out = false;
-        rigid->states[slot].shift = vec3_zero();
-        rigid->states[slot].rotation = vec3_zero();
-        rigid->inertias[slot] = symmetric_rotate(body->orientation, &body->inverse_inertia);
-    }
-}
-
 static u32 root_of(u32 *parents, u32 slot)
 {
     while (parents[slot] != slot) {

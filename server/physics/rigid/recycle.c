@@ -13,11 +13,6 @@ static const f32 still_m = 0.005f, still_share = 0.02f;
 /* How much farther ahead contacts may have to look than when they were made (m). */
 static const f32 margin_slack_m = 0.002f;
 
-bool shape_is_recycled(const Shape *shape)
-{
-    return shape->kind != SHAPE_SPHERE;
-}
-
 /* ---- lists, sorted as pairs are ---- */
 
 static void swap(void *one, void *other)

@@ -86,7 +86,7 @@ void broad_rest(Rigid *rigid, u32 slot)
 Bounds broad_speculative(const Rigid *rigid, u32 slot, const Bounds *now)
 {
     Vec3 way = vec3_scale(rigid->states[slot].velocity, 3.0f * rigid->def.tick_s);
-    return bounds_grow(swept(*now, way), RIGID_FAT_M + ccd_rotating(rigid, slot));
+    return bounds_grow(swept(*now, way), RIGID_FAT_M + motion_rotating(rigid, slot));
 }
 
 static f32 half_diagonal(const Bounds *b)
@@ -101,10 +101,10 @@ static void refresh_range(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         u32 slot = rigid->active[i];
         Body *body = &rigid->bodies[slot];
-        Bounds now = ccd_rotated(rigid, slot, bounds_now(body));
+        Bounds now = motion_rotated(rigid, slot, bounds_now(body));
         Vec3 way = vec3_scale(rigid->states[slot].velocity, rigid->def.tick_s);
         Bounds need =
-            bounds_grow(swept(now, way), RIGID_MARGIN_M * 0.5f + ccd_rotating(rigid, slot));
+            bounds_grow(swept(now, way), RIGID_MARGIN_M * 0.5f + motion_rotating(rigid, slot));
         rigid->ways[slot] = need;
         f32 turning = vec3_length(rigid->states[slot].angular_velocity) * rigid->def.tick_s;
         bool flies = vec3_length(way) + turning * half_diagonal(&now) > 0.5f * RIGID_MARGIN_M;
@@ -670,6 +670,42 @@ void broad_remove_pairs(Rigid *rigid, u32 slot)
         }
     }
     rigid->pair_count = kept;
+}
+
+/* ---- bodies in one place, before a tick ---- */
+
+typedef struct PlaceSearch {
+    Rigid *rigid;
+    u32 slot;
+} PlaceSearch;
+
+static void place_visit(void *context, u32 slot)
+{
+    PlaceSearch *search = context;
+    if (slot != search->slot && body_filter(search->rigid, slot, search->slot)) {
+        deep_overlap_count(search->rigid, slot, search->slot);
+    }
+}
+
+u32 rigid_deepest_overlap(Rigid *rigid, u32 most, u32 *slot)
+{
+    if (!deep_overlap_begin(rigid)) {
+        return 0;
+    }
+    for (u32 i = 0; i < rigid->slots; i++) {
+        if (rigid->deep_overlaps[i].inner <= 0.0f) {
+            continue;
+        }
+        PlaceSearch search = {rigid, i};
+        atomic_init(&rigid->deep_overlaps[i].count, 0);
+        tree_query(&rigid->moving, rigid->bodies[i].fat, place_visit, &search);
+        u32 count = atomic_load_explicit(&rigid->deep_overlaps[i].count, memory_order_relaxed);
+        if (count > most) {
+            *slot = i;
+            return count;
+        }
+    }
+    return 0;
 }
 
 /* ---- what is near bounds ---- */

@@ -94,37 +94,3 @@ Vec3 deep_overlap_apart(const Rigid *rigid, u32 a, u32 b, Vec3 apart)
                     (f32)(x >> 20 & 1023u) - 511.5f);
     return vec3_scale(way, least / vec3_length(way));
 }
-
-typedef struct PlaceSearch {
-    Rigid *rigid;
-    u32 slot;
-} PlaceSearch;
-
-static void place_visit(void *context, u32 slot)
-{
-    PlaceSearch *search = context;
-    if (slot != search->slot && body_filter(search->rigid, slot, search->slot)) {
-        deep_overlap_count(search->rigid, slot, search->slot);
-    }
-}
-
-u32 rigid_deepest_overlap(Rigid *rigid, u32 most, u32 *slot)
-{
-    if (!deep_overlap_begin(rigid)) {
-        return 0;
-    }
-    for (u32 i = 0; i < rigid->slots; i++) {
-        if (rigid->deep_overlaps[i].inner <= 0.0f) {
-            continue;
-        }
-        PlaceSearch search = {rigid, i};
-        atomic_init(&rigid->deep_overlaps[i].count, 0);
-        tree_query(&rigid->moving, rigid->bodies[i].fat, place_visit, &search);
-        u32 count = atomic_load_explicit(&rigid->deep_overlaps[i].count, memory_order_relaxed);
-        if (count > most) {
-            *slot = i;
-            return count;
-        }
-    }
-    return 0;
-}

@@ -1,17 +1,14 @@
 /*
  * ccd.c: what moves farther in a tick than it is thick is swept along its way, so that nothing is
- * jumped over. Contacts look ahead only as far as a body is thick (ccd_margin), so that what flies
- * past an edge is left alone; at the end of the tick the ways of all that is fast, and of what is
- * in their way, are gone through once more (ccd_flight.c), and what would have entered another goes
- * on with it from there. It keeps the velocity that it had: the contact is solved in the next tick.
- * What counts as fast follows Box2D v3 (Catto).
+ * jumped over. Contacts look ahead only as far as a body is thick (motion_margin), so that what
+ * flies past an edge is left alone; at the end of the tick the ways of all that is fast, and of
+ * what is in their way, are gone through once more (ccd_flight.c), and what would have entered
+ * another goes on with it from there. It keeps the velocity that it had: the contact is solved in
+ * the next tick. What counts as fast follows Box2D v3 (Catto).
  */
 #include "server/physics/rigid/ccd/ccd_flight.h"
 #include "server/physics/rigid/ccd/ccd_sweep.h"
 #include "shared/math/trig.h"
-
-/* Motions below it stay within the bounds that broad_refresh made. */
-static const f32 still_m = RIGID_MARGIN_M * 0.5f;
 
 enum {
     FOLLOW_GRAIN = 128,
@@ -19,84 +16,6 @@ enum {
     FLIGHT_LEFT = 1, /* it has left its bounds in the tree */
     FLIGHT_FAST = 2
 };
-
-/* ---- how thick a shape is ---- */
-
-f32 shape_inner_radius(const Shape *shape)
-{
-    switch (shape->kind) {
-    case SHAPE_SPHERE:
-    case SHAPE_CAPSULE:
-        return shape->radius;
-    case SHAPE_BOX:
-        return f32_min(shape->half.x, f32_min(shape->half.y, shape->half.z));
-    case SHAPE_CYLINDER:
-        return f32_min(shape->radius, shape->half_height);
-    case SHAPE_CONE: {
-        f32 height = 2.0f * shape->half_height, r = shape->radius;
-        return r * height / (r + sqrtf(r * r + height * height));
-    }
-    case SHAPE_HULL:
-        return shape->geometry->hull.inner_radius;
-    case SHAPE_COMPOUND: {
-        const Compound *compound = &shape->geometry->compound;
-        f32 least = INFINITY;
-        for (u32 i = 0; i < compound->child_count; i++) {
-            least = f32_min(least, shape_inner_radius(&compound->children[i].shape));
-        }
-        return least;
-    }
-    default:
-        return 0.0f;
-    }
-}
-
-/* ---- how far contacts look ahead ---- */
-
-f32 ccd_rotating(const Rigid *rigid, u32 slot)
-{
-    const Body *body = &rigid->bodies[slot];
-    if (body->motion != BODY_KINEMATIC || rigid->def.no_ccd) {
-        return 0.0f;
-    }
-    f32 angular_velocity = vec3_length(rigid->states[slot].angular_velocity);
-    return f32_min(angular_velocity * rigid->def.tick_s, 2.0f) * body_reach(body);
-}
-
-Bounds ccd_rotated(const Rigid *rigid, u32 slot, Bounds now)
-{
-    const Body *body = &rigid->bodies[slot];
-    f32 angle = vec3_length(rigid->states[slot].angular_velocity) * rigid->def.tick_s;
-    if (body->motion != BODY_DYNAMIC || rigid->def.no_ccd || body->shape.kind == SHAPE_SPHERE) {
-        return now;
-    }
-    f32 reach = body_reach(body), by = f32_min(angle, 2.0f) * reach;
-    if (by <= still_m) {
-        return now; /* as far as all bounds are loose */
-    }
-    Vec3 most = vec3(reach, reach, reach);
-    Bounds ball = {vec3_sub(body->position, most), vec3_add(body->position, most)};
-    Bounds grown = bounds_grow(now, by);
-    return (Bounds){vec3_min(now.min, vec3_max(grown.min, ball.min)),
-                    vec3_max(now.max, vec3_min(grown.max, ball.max))};
-}
-
-f32 ccd_margin(const Rigid *rigid, u32 slot_a, u32 slot_b)
-{
-    if (rigid->def.no_ccd) {
-        return RIGID_MARGIN_M;
-    }
-    const Body *a = &rigid->bodies[slot_a], *b = &rigid->bodies[slot_b];
-    Vec3 v = vec3_sub(rigid->states[slot_b].velocity, rigid->states[slot_a].velocity);
-    f32 ahead = vec3_length(v) * rigid->def.tick_s;
-    if (ahead > RIGID_MARGIN_M && a->motion != BODY_KINEMATIC && b->motion != BODY_KINEMATIC) {
-        f32 thick_a = a->motion == BODY_DYNAMIC ? a->inner : INFINITY;
-        f32 thick_b = b->motion == BODY_DYNAMIC ? b->inner : INFINITY;
-        ahead = f32_min(ahead, FAST_SHARE * f32_min(thick_a, thick_b));
-    }
-    ahead += f32_max(ccd_rotating(rigid, slot_a), ccd_rotating(rigid, slot_b));
-    return RIGID_MARGIN_M + ahead;
-}
 
 /* ---- the end of a tick ---- */
 
@@ -135,7 +54,7 @@ static void follow_range(void *context, u32 first, u32 end, u32 worker)
         f32 motion = motion_of(rigid, slot, reach);
         rigid->flights[slot] = 0;
         bool fast = !rigid->def.no_ccd && motion > FAST_SHARE * body->inner && may_fly(body);
-        if (motion <= still_m && !fast) {
+        if (motion <= MOTION_STILL_M && !fast) {
             continue;
         }
         ShapePose pose = body_pose(body);

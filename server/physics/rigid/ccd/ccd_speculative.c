@@ -85,7 +85,7 @@ u32 ccd_speculative(const Rigid *rigid, u32 slot_a, u32 slot_b, f32 time_s, u32 
     Placed one = flight_of(rigid, slot_a, time_s), other = flight_of(rigid, slot_b, time_s);
     f32 way = vec3_distance(one.mover.shift, other.mover.shift) + turning_of(rigid, &one) +
               turning_of(rigid, &other);
-    if (rigid->def.no_ccd || way <= ccd_margin(rigid, slot_a, slot_b)) {
+    if (rigid->def.no_ccd || way <= motion_margin(rigid, slot_a, slot_b)) {
         return 0;
     }
     return ccd_touching(rigid, slot_a, slot_b, time_s, capacity, manifolds);

@@ -40,28 +40,6 @@ typedef struct SweepPart {
 
 /* ---- motions ---- */
 
-/* Farthest that a point of a shape is from the origin of its frame, m. */
-static f32 outer_radius(const Shape *shape)
-{
-    if (shape->kind != SHAPE_COMPOUND && shape->kind != SHAPE_MESH) {
-        return shape_reach(shape);
-    }
-    Bounds b = shape->geometry->bounds;
-    return vec3_length(vec3_max(vec3_abs(b.min), vec3_abs(b.max)));
-}
-
-/* Of a body's shape relative to its centre of mass, in its own axes. */
-static Vec3 local_origin(const Body *body)
-{
-    ShapePose pose = body_pose(body);
-    return quat_rotate_inverse(body->orientation, vec3_sub(pose.position, body->position));
-}
-
-f32 body_reach(const Body *body)
-{
-    return vec3_length(local_origin(body)) + outer_radius(&body->shape);
-}
-
 static Quat rotation_since(Vec3 rotation, f32 share, Quat orientation)
 {
     f32 angle = vec3_length(rotation);
@@ -135,7 +113,7 @@ static SweepPart part_convex(const Shape *shape, Vec3 position, Quat orientation
                        .shape = shape,
                        .position = position,
                        .orientation = orientation,
-                       .reach = vec3_length(position) + outer_radius(shape)};
+                       .reach = vec3_length(position) + shape_outer_radius(shape)};
 }
 
 static ShapePose part_pose(const Mover *mover, const SweepPart *part, f32 t)
@@ -306,7 +284,8 @@ static bool balls_part(const Mover *a, const SweepPart *part_a, const Mover *b,
 static bool second_is_thinner(const SweepPart *a, const SweepPart *b)
 {
     f32 one = shape_inner_radius(a->shape), other = shape_inner_radius(b->shape);
-    return other < one || (other == one && outer_radius(b->shape) < outer_radius(a->shape));
+    return other < one ||
+           (other == one && shape_outer_radius(b->shape) < shape_outer_radius(a->shape));
 }
 
 /* The way of the thinner shape of one part into the other. */
@@ -356,7 +335,8 @@ static Sweep sweep_seed(const Mover *a, const SweepPart *whole, const Mover *b,
                         const SweepPart *part, f32 begin, f32 *time)
 {
     Shape point;
-    if (part->kind == PART_CONVEX && outer_radius(part->shape) < outer_radius(whole->shape)) {
+    if (part->kind == PART_CONVEX &&
+        shape_outer_radius(part->shape) < shape_outer_radius(whole->shape)) {
         const Mover *mover = a;
         const SweepPart *swap = whole;
         a = b;
@@ -555,9 +535,9 @@ static void pairing_run(const Rigid *rigid, Pairing *p)
     }
     const Body *a = &rigid->bodies[p->a->slot], *b = &rigid->bodies[p->b->slot];
     p->geometry = b->shape.geometry;
-    p->origin = vec3_add(p->b->position, quat_rotate(p->b->orientation, local_origin(b)));
+    p->origin = vec3_add(p->b->position, quat_rotate(p->b->orientation, body_local_origin(b)));
     p->orientation = p->b->orientation;
-    Vec3 origin = vec3_add(p->a->position, quat_rotate(p->a->orientation, local_origin(a)));
+    Vec3 origin = vec3_add(p->a->position, quat_rotate(p->a->orientation, body_local_origin(a)));
     if (a->shape.kind != SHAPE_COMPOUND) {
         p->part = part_convex(&a->shape, origin, p->a->orientation);
         pairing_part(rigid, p);

@@ -8,8 +8,6 @@
 
 #include "server/physics/rigid/body.h"
 
-/* A body whose points move farther than this share of its inner radius is fast. */
-#define FAST_SHARE 0.5f
 /* The thinner shape: what is left when this share of the inner radius is taken off all around. */
 #define THIN_SHARE 0.5f
 /* Distance (m) at which bodies are stopped: within the margin of contacts. */
@@ -41,8 +39,6 @@ void mover_at(const Mover *mover, f32 t, Vec3 *centre, Quat *orientation);
 void placed_at(const Placed *placed, f32 t, Vec3 *centre, Quat *orientation);
 /* Bounds of the body's way from time t on, as far as its points are from its centre of mass. */
 Bounds placed_bounds(const Placed *placed, f32 t, f32 reach);
-/* Farthest that a point of a body is from its centre of mass, m. */
-f32 body_reach(const Body *body);
 
 /*
  * The first time from `begin` on at which one must not go on as it does, since it would enter the

@@ -6,7 +6,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_ROW_H
 #define PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_ROW_H
 
-#include "server/physics/rigid/solve/wide.h"
+#include "server/physics/rigid/body_wide.h"
 
 /* Errors are taken back no faster than this. */
 #define JOINT_PUSH_M_S   50.0f

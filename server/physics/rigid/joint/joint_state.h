@@ -161,11 +161,7 @@ void joint_free(Rigid *rigid, u32 slot);
 /* joint_validate.c: part of rigid_validate. */
 void joints_validate(Rigid *rigid);
 
-/* solve_joint.c. Sizes of a JointRow, a BallWide, a HingeWide and a TreeJoint. */
-size_t joint_row_bytes(void);
-size_t joint_ball_bytes(void);
-size_t joint_hinge_bytes(void);
-size_t joint_tree_bytes(void);
+/* solve_joint.c */
 /* Once a tick: rows from the joints of awake bodies. h: seconds of a substep. */
 void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h);
 /* Each substep: the forces of the last one, then solve with bias; after the positions have moved

@@ -1,40 +1,11 @@
 /*
- * joint_wide.h: arithmetic of eight joints side by side, and of one lane of them.
+ * joint_wide.h: arithmetic of eight joints side by side.
  * Layer: server/physics/rigid/joint, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_WIDE_H
 #define PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_WIDE_H
 
 #include "server/physics/rigid/joint/joint_row.h"
-
-/* One lane, and no byte of the others: other threads may be writing those. */
-SIMD_INLINE f32 lane_read(const f32x8 *v, u32 lane)
-{
-    return ((const f32 *)v)[lane];
-}
-SIMD_INLINE void lane_set(f32x8 *v, u32 lane, f32 x)
-{
-    ((f32 *)v)[lane] = x;
-}
-SIMD_INLINE void lane_set_vec3(Vec3x8 *v, u32 lane, Vec3 x)
-{
-    lane_set(&v->x, lane, x.x);
-    lane_set(&v->y, lane, x.y);
-    lane_set(&v->z, lane, x.z);
-}
-SIMD_INLINE Vec3 lane_vec3(const Vec3x8 *v, u32 lane)
-{
-    return vec3(((const f32 *)&v->x)[lane], ((const f32 *)&v->y)[lane], ((const f32 *)&v->z)[lane]);
-}
-SIMD_INLINE void lane_set_symmetric(Symmetric3x8 *m, u32 lane, const Symmetric3 *x)
-{
-    lane_set(&m->xx, lane, x->xx);
-    lane_set(&m->yy, lane, x->yy);
-    lane_set(&m->zz, lane, x->zz);
-    lane_set(&m->xy, lane, x->xy);
-    lane_set(&m->xz, lane, x->xz);
-    lane_set(&m->yz, lane, x->yz);
-}
 
 /* −[r] I⁻¹ [r] added to k: how the point at the arm answers an impulse by turning. */
 SIMD_INLINE void add_arm_response(Symmetric3x8 *k, const Symmetric3x8 *i, Vec3x8 r)

@@ -29,23 +29,6 @@ enum {
     NOT_SOLVED = 0xff
 };
 
-size_t joint_row_bytes(void)
-{
-    return sizeof(JointRow);
-}
-size_t joint_ball_bytes(void)
-{
-    return sizeof(BallWide);
-}
-size_t joint_hinge_bytes(void)
-{
-    return sizeof(HingeWide);
-}
-size_t joint_tree_bytes(void)
-{
-    return sizeof(TreeJoint);
-}
-
 static bool is_moved(const Rigid *rigid, u32 slot)
 {
     return slot != JOINT_WORLD && rigid->bodies[slot].motion == BODY_DYNAMIC &&

@@ -11,7 +11,7 @@
  * 2006, IV.4), along what keeps the other invariants.
  */
 #include "server/physics/rigid/joint/joint_tree.h"
-#include "server/physics/rigid/solve/rotation_step.h"
+#include "server/physics/rigid/rotation_step.h"
 
 /* Share of the energy that is left alone: rounding. */
 #define ENERGY_ROUNDING 1e-5f

@@ -3,7 +3,7 @@
  * them.
  */
 #include "server/physics/rigid/joint/joint_tree.h"
-#include "server/physics/rigid/solve/rotation_step.h"
+#include "server/physics/rigid/rotation_step.h"
 
 SIMD_INLINE Quatx8 quatx8_mul(Quatx8 a, Quatx8 b)
 {

@@ -2,7 +2,7 @@
  * solve_body.c: what bodies do by themselves in a substep, eight side by side: forces, damping and
  * the gyroscopic term before the constraints, the way through space after them.
  */
-#include "server/physics/rigid/solve/rotation_step.h"
+#include "server/physics/rigid/rotation_step.h"
 
 enum {
     BODY_GRAIN = 64

@@ -7,8 +7,8 @@
  * the small matrix that couples them, and go to the bodies at once; manifolds one after the other.
  * Method: Catto, Solver2D (2024); soft constraints of Catto, GDC 2011.
  */
+#include "server/physics/rigid/body_wide.h"
 #include "server/physics/rigid/solve/heavy.h"
-#include "server/physics/rigid/solve/wide.h"
 
 #include <stdatomic.h>
 

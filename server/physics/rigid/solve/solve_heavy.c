@@ -7,9 +7,8 @@
  * few times; if that does not end, as far towards the last solution as all limits allow and as it
  * helps, then row after row, which never adds energy. What remains is the sweeps'.
  */
-#include "server/physics/rigid/joint/joint_wide.h"
+#include "server/physics/rigid/body_wide.h"
 #include "server/physics/rigid/solve/heavy.h"
-#include "server/physics/rigid/solve/wide.h"
 
 enum {
     ROUNDS = 6, /* of letting go */

@@ -2,8 +2,8 @@
  * solve_prepare.c: rows of eight contacts are filled from bodies and manifolds, lane by lane, and
  * their effective masses are computed eight at a time.
  */
+#include "server/physics/rigid/body_wide.h"
 #include "server/physics/rigid/solve/heavy.h"
-#include "server/physics/rigid/solve/wide.h"
 
 #include <stdatomic.h>
 
@@ -21,23 +21,6 @@ typedef struct PrepareLanes {
     f32x8 many;                    /* 1 where there is more than one point */
     f32x8 lever;                   /* of twisting friction, as a share of the points' distance */
 } PrepareLanes;
-
-static inline void lane_vec3(Vec3x8 *v, u32 lane, Vec3 value)
-{
-    v->x[lane] = value.x;
-    v->y[lane] = value.y;
-    v->z[lane] = value.z;
-}
-
-static inline void lane_symmetric(Symmetric3x8 *m, u32 lane, const Symmetric3 *value)
-{
-    m->xx[lane] = value->xx;
-    m->yy[lane] = value->yy;
-    m->zz[lane] = value->zz;
-    m->xy[lane] = value->xy;
-    m->xz[lane] = value->xz;
-    m->yz[lane] = value->yz;
-}
 
 /*
  * Pressure is taken as even over the patch, not at its corners: mean distance from the middle as a
@@ -70,13 +53,13 @@ static void fill_points(Rigid *rigid, ContactWide *row, u32 lane, PrepareLanes *
     centre = vec3_scale(centre, share);
     Vec3 arm = vec3_sub(centre, rigid->bodies[c->a].position);
     /* Points lie midway, but when the two touch friction acts at the surface of each. */
-    lane_vec3(&row->arm_a, lane, vec3_add_scaled(arm, -0.5f * gap, manifold->normal));
-    lane_vec3(&row->arm_b, lane,
-              vec3_add_scaled(vec3_sub(arm, manifold->apart), 0.5f * gap, manifold->normal));
-    lane_vec3(&row->normal, lane, manifold->normal);
+    lane_set_vec3(&row->arm_a, lane, vec3_add_scaled(arm, -0.5f * gap, manifold->normal));
+    lane_set_vec3(&row->arm_b, lane,
+                  vec3_add_scaled(vec3_sub(arm, manifold->apart), 0.5f * gap, manifold->normal));
+    lane_set_vec3(&row->normal, lane, manifold->normal);
     for (u32 p = 0; p < manifold->count; p++) {
         const ManifoldPoint *point = &manifold->points[p];
-        lane_vec3(&lanes->point[p], lane, vec3_sub(point->position, centre));
+        lane_set_vec3(&lanes->point[p], lane, vec3_sub(point->position, centre));
         lanes->count[p][lane] = 1.0f;
         rigid->points[row->first + p].separation[lane] = point->separation;
         rigid->points[row->first + p].impulse[lane] = c->impulses[p];
@@ -103,16 +86,16 @@ static void fill_extra(Rigid *rigid, ContactWide *row, u32 index, u32 lane, cons
     const Contact *c = &rigid->contacts[row->contact[lane]];
     extra->rolling[lane] = rolling;
     if (rolling > 0.0f) {
-        lane_vec3(&extra->rolling_impulse, lane, c->rolling_impulse);
+        lane_set_vec3(&extra->rolling_impulse, lane, c->rolling_impulse);
         Symmetric3 sum = symmetric_add(rigid->inertias[c->a], rigid->inertias[c->b]);
         Symmetric3 mass = symmetric_inverse(&sum);
-        lane_symmetric(&extra->rolling_mass, lane, &mass);
+        lane_set_symmetric(&extra->rolling_mass, lane, &mass);
     }
     if (drives) {
         /* The surfaces run in the bodies' frames; along the tangents once these are known. */
         Vec3 run = vec3_sub(quat_rotate(b->orientation, b->surface_velocity),
                             quat_rotate(a->orientation, a->surface_velocity));
-        lane_vec3(&extra->drive, lane, run);
+        lane_set_vec3(&extra->drive, lane, run);
     }
 }
 
@@ -171,10 +154,10 @@ static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, Prepa
     const Body *a = &rigid->bodies[c->a], *b = &rigid->bodies[c->b];
     f32 mass_a = rigid->states[c->a].inverse_mass, mass_b = rigid->states[c->b].inverse_mass;
     fill_points(rigid, row, lane, lanes);
-    lane_symmetric(&row->inertia_a, lane, &rigid->inertias[c->a]);
-    lane_symmetric(&row->inertia_b, lane, &rigid->inertias[c->b]);
+    lane_set_symmetric(&row->inertia_a, lane, &rigid->inertias[c->a]);
+    lane_set_symmetric(&row->inertia_b, lane, &rigid->inertias[c->b]);
     lanes->mass[lane] = mass_a + mass_b;
-    lane_vec3(&lanes->friction_impulse, lane, c->friction_impulse);
+    lane_set_vec3(&lanes->friction_impulse, lane, c->friction_impulse);
     /* A single point holds no twist: what four points held must not go on turning it. */
     row->twist_impulse[lane] = lanes->many[lane] > 0.0f ? c->twist_impulse : 0.0f;
     row->friction[lane] = sqrtf(a->friction * b->friction) * rigid->friction_scale;
@@ -203,7 +186,7 @@ SIMD_INLINE Vec3x8 perpendicular(Vec3x8 n)
     return vec3x8_scale(t, inverse_or_zero(length));
 }
 
-/* As softness() of solve.c, lane by lane. */
+/* As softness(), lane by lane. */
 static void softness_finish(const Rigid *rigid, ContactWide *row, const PrepareLanes *lanes)
 {
     const f32 damping_ratio = 5.0f;

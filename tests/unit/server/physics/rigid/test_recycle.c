@@ -138,7 +138,7 @@ static f32 worst_error(Heap *heap, u32 *went_on, f32 *beside)
             continue;
         }
         ShapePose a = body_pose(&rigid->bodies[pair->a]), b = body_pose(&rigid->bodies[pair->b]);
-        f32 margin = ccd_margin(rigid, pair->a, pair->b);
+        f32 margin = motion_margin(rigid, pair->a, pair->b);
         Manifold new_count[MANIFOLDS_MAX];
         u32 count = manifold_collide(&a, &b, margin, new_count, MANIFOLDS_MAX);
         f32 now = nearest(new_count, count),

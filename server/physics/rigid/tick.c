@@ -1,6 +1,7 @@
 /*
- * solve.c: the substep driver: forces, grabs, joints and contacts, positions, then joints and
- * contacts once more without their position error (relax), so that pushing out adds no energy.
+ * tick.c: a tick, and the substep driver: forces, grabs, joints and contacts, positions, then
+ * joints and contacts once more without their position error (relax), so that pushing out adds no
+ * energy.
  */
 #include "server/physics/rigid/body.h"
 #include "shared/base/check.h"
@@ -41,7 +42,7 @@ void rigid_collide(Rigid *rigid, Jobs *jobs)
     rigid->overlap_count = 0;
     list_active(rigid);
     broad_update(rigid);
-    contact_update(rigid);
+    collide_pairs(rigid);
 }
 
 void rigid_prepare(Rigid *rigid)
@@ -60,15 +61,6 @@ void rigid_prepare(Rigid *rigid)
     impulses_prepare(rigid);
     contact_prepare(rigid);
     contact_bounce(rigid);
-}
-
-Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h)
-{
-    f32 omega = 6.2831853f * frequency_hz;
-    f32 a1 = 2.0f * damping_ratio + h * omega;
-    f32 a2 = h * omega * a1;
-    f32 a3 = 1.0f / (1.0f + a2);
-    return (Softness){omega / a1, a2 * a3, a3};
 }
 
 /* 1/m − [r] I⁻¹ [r]: how the point at the arm answers an impulse. */

@@ -1,12 +1,12 @@
 /*
  * rotation_step.h: how bodies turn in a step, eight side by side; for the step itself and for
  * joints that foresee it.
- * Layer: server/physics/rigid/solve, private.
+ * Layer: server/physics/rigid, private.
  */
-#ifndef PLENUM_SERVER_PHYSICS_RIGID_SOLVE_ROTATION_STEP_H
-#define PLENUM_SERVER_PHYSICS_RIGID_SOLVE_ROTATION_STEP_H
+#ifndef PLENUM_SERVER_PHYSICS_RIGID_ROTATION_STEP_H
+#define PLENUM_SERVER_PHYSICS_RIGID_ROTATION_STEP_H
 
-#include "server/physics/rigid/solve/wide.h"
+#include "server/physics/rigid/body_wide.h"
 
 /* As quat_integrate. */
 SIMD_INLINE Quatx8 quatx8_integrate(Quatx8 q, Vec3x8 angular_velocity, f32x8 h)

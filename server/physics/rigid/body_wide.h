@@ -1,10 +1,10 @@
 /*
- * wide.h: eight bodies side by side for the solvers of contacts and joints: their states are
+ * body_wide.h: eight bodies side by side for the solvers of contacts and joints: their states are
  * gathered as two vectors each and transposed; joints gather poses and inertias the same way.
- * Layer: server/physics/rigid/solve, private.
+ * Layer: server/physics/rigid, private.
  */
-#ifndef PLENUM_SERVER_PHYSICS_RIGID_SOLVE_WIDE_H
-#define PLENUM_SERVER_PHYSICS_RIGID_SOLVE_WIDE_H
+#ifndef PLENUM_SERVER_PHYSICS_RIGID_BODY_WIDE_H
+#define PLENUM_SERVER_PHYSICS_RIGID_BODY_WIDE_H
 
 #include "server/physics/rigid/body.h"
 
@@ -93,6 +93,35 @@ SIMD_INLINE SidePose place_gather(const Rigid *rigid, const u32 slots[SIMD_LANES
                       motion.rotation,
                       {p[3], p[4], p[5], p[6]},
                       {i[0], i[1], i[2], i[3], i[4], i[5]}};
+}
+
+/* One lane, and no byte of the others: other threads may be writing those. */
+SIMD_INLINE f32 lane_read(const f32x8 *v, u32 lane)
+{
+    return ((const f32 *)v)[lane];
+}
+SIMD_INLINE void lane_set(f32x8 *v, u32 lane, f32 x)
+{
+    ((f32 *)v)[lane] = x;
+}
+SIMD_INLINE void lane_set_vec3(Vec3x8 *v, u32 lane, Vec3 x)
+{
+    lane_set(&v->x, lane, x.x);
+    lane_set(&v->y, lane, x.y);
+    lane_set(&v->z, lane, x.z);
+}
+SIMD_INLINE Vec3 lane_vec3(const Vec3x8 *v, u32 lane)
+{
+    return vec3(((const f32 *)&v->x)[lane], ((const f32 *)&v->y)[lane], ((const f32 *)&v->z)[lane]);
+}
+SIMD_INLINE void lane_set_symmetric(Symmetric3x8 *m, u32 lane, const Symmetric3 *x)
+{
+    lane_set(&m->xx, lane, x->xx);
+    lane_set(&m->yy, lane, x->yy);
+    lane_set(&m->zz, lane, x->zz);
+    lane_set(&m->xy, lane, x->xy);
+    lane_set(&m->xz, lane, x->xz);
+    lane_set(&m->yz, lane, x->yz);
 }
 
 #endif

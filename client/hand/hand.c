@@ -1,6 +1,7 @@
 /* hand.c: grabs, targets, pushes: inputs made from what is shown. */
 #include "client/hand/hand.h"
 
+#include "client/link/curve.h"
 #include "client/link/shown.h"
 #include "protocol/scene/scene.h"
 
@@ -220,7 +221,7 @@ void hand_step(Hand *hand, u64 now_ns)
     drag_step(&hand->drag, spring_of(hand, entity), hand->target, server, lag_s, now_s);
     /* What is not shown element by element waits for the server's answer. */
     u8 kind = connection_fields(hand->connection)->fields[entity->field].kind;
-    hand->drawn = shown_ops(kind)->curved ? hand->drag.offset : vec3_zero();
+    hand->drawn = curve_has_motion(kind) ? hand->drag.offset : vec3_zero();
     if (hand->drag.holding && dt > 0) {
         stats_step(hand, server, dt, now_s);
     } else if (!hand->drag.holding && hand->grabbed == 0 &&

@@ -19,8 +19,6 @@ enum {
     PACKET_GAP_MS = 16,         /* 60 input packets a second */
     IDLE_GAP_MS = 50,
     MOVES_UNACKED_MAX = INPUTS_UNACKED_MAX - 8,
-    RETRY_FIRST_MS = 500,
-    RETRY_MAX_MS = 8000,
 };
 
 /* ---- life ---- */
@@ -70,28 +68,6 @@ static void early_keep(Connection *connection, const LinkEvent *event)
     }
 }
 
-static void early_drop(Connection *connection)
-{
-    for (u32 i = 0; i < connection->early_count; i++) {
-        free(connection->early[i].data);
-    }
-    connection->early_count = 0;
-    connection->early_bytes = 0;
-}
-
-static void link_drop(Connection *connection)
-{
-    if (connection->link != NULL) {
-        connection->link->ops->destroy(connection->link);
-        connection->link = NULL;
-    }
-    seal_finish(&connection->seal);
-    early_drop(connection);
-    connection_bulk_end(connection);
-    connection->seal.ready = false;
-    connection->welcomed = false;
-}
-
 void connection_destroy(Connection *connection)
 {
     if (connection == NULL) {
@@ -106,7 +82,7 @@ void connection_destroy(Connection *connection)
         connection->link->ops->disconnect(connection->link, connection->peer, REFUSE_LEFT);
         connection->link->ops->flush(connection->link);
     }
-    link_drop(connection);
+    connection_link_drop(connection);
     connection_world_drop(connection);
     span_coder_destroy(connection->coder);
     entity_list_finish(&connection->entities);
@@ -114,29 +90,6 @@ void connection_destroy(Connection *connection)
     free(connection->presences);
     free(connection->scratch);
     free(connection);
-}
-
-static void close_for_good(Connection *connection)
-{
-    link_drop(connection);
-    connection->state = CONNECTION_CLOSED;
-}
-
-void connection_fail(Connection *connection, Error code, const char *text)
-{
-    error_set(&connection->error, code, "%s", text);
-    bool again = connection->options.reconnect && connection->options.dial != NULL &&
-                 code == ERROR_NETWORK && connection->resume != 0;
-    if (!again) {
-        close_for_good(connection);
-        return;
-    }
-    link_drop(connection);
-    connection->state = CONNECTION_CONNECTING;
-    connection->retry_gap_ms = connection->retry_gap_ms == 0
-                                   ? RETRY_FIRST_MS
-                                   : u32_min(2 * connection->retry_gap_ms, RETRY_MAX_MS);
-    connection->retry_at_ns = connection->now_ns + connection->retry_gap_ms * MS;
 }
 
 static void retry(Connection *connection)
@@ -162,55 +115,6 @@ static void retry(Connection *connection)
 }
 
 /* ---- sending ---- */
-
-static int send_bytes(Connection *connection, u32 channel, const void *data, u32 bytes)
-{
-    int result =
-        connection->link->ops->send(connection->link, connection->peer, channel, data, bytes);
-    if (result == ERROR_OK) {
-        connection->stats.bytes_out += bytes;
-    }
-    return result;
-}
-
-static bool scratch_reserve(Connection *connection, u32 bytes)
-{
-    if (bytes > connection->scratch_bytes) {
-        u8 *scratch = realloc(connection->scratch, bytes);
-        if (scratch == NULL) {
-            return false;
-        }
-        connection->scratch = scratch;
-        connection->scratch_bytes = bytes;
-    }
-    return true;
-}
-
-int connection_send(Connection *connection, const Message *message)
-{
-    if (connection->link == NULL) {
-        return ERROR_STATE;
-    }
-    u32 bytes = 0;
-    u8 *cleartext = message_encode(message, &bytes);
-    if (cleartext == NULL) {
-        return ERROR_LIMIT;
-    }
-    int result;
-    if (!connection->seal.ready) {
-        result = message->kind == MESSAGE_HELLO
-                     ? send_bytes(connection, CHANNEL_CONTROL, cleartext, bytes)
-                     : ERROR_STATE;
-    } else if (!scratch_reserve(connection, bytes + SEAL_OVERHEAD_BYTES)) {
-        result = ERROR_MEMORY;
-    } else {
-        u32 sealed =
-            seal_encrypt(&connection->seal, CHANNEL_CONTROL, cleartext, bytes, connection->scratch);
-        result = send_bytes(connection, CHANNEL_CONTROL, connection->scratch, sealed);
-    }
-    message_free(cleartext);
-    return result;
-}
 
 static void hello_send(Connection *connection)
 {
@@ -255,7 +159,7 @@ static void input_packet_send(Connection *connection)
     u8 cleartext[STATE_PAYLOAD_BYTES_MAX], sealed[STATE_PACKET_BYTES_MAX];
     u32 bytes = input_packet_encode(packet, cleartext);
     u32 size = seal_encrypt(&connection->seal, CHANNEL_INPUT, cleartext, bytes, sealed);
-    if (send_bytes(connection, CHANNEL_INPUT, sealed, size) == ERROR_OK) {
+    if (connection_send_bytes(connection, CHANNEL_INPUT, sealed, size) == ERROR_OK) {
         connection->packet_at_ns = connection->now_ns;
         connection->packet_due = false;
         connection->inputs_sent =
@@ -269,7 +173,7 @@ static void bulk_ack_send(Connection *connection)
     u32 bytes = connection_bulk_ack(connection, cleartext);
     if (bytes > 0) {
         u32 size = seal_encrypt(&connection->seal, CHANNEL_BLOCKS, cleartext, bytes, sealed);
-        (void)send_bytes(connection, CHANNEL_BLOCKS, sealed, size);
+        (void)connection_send_bytes(connection, CHANNEL_BLOCKS, sealed, size);
     }
 }
 
@@ -288,39 +192,30 @@ static void inputs_flush(Connection *connection)
 
 /* ---- receiving ---- */
 
-static void state_receive(Connection *connection, const u8 *data, u32 bytes)
+/* A payload of CHANNEL_BULK, which is kept while a transfer before it is under way. */
+static void bulk_receive(Connection *connection, const u8 *data, u32 bytes)
 {
-    if (!connection_state_packet(connection, data, bytes, connection->arrived_ns)) {
-        connection_reordered_keep(connection, data, bytes);
+    BulkPush push = connection_bulk_push(connection, data, bytes);
+    if (push == BULK_NOW) {
+        connection_message(connection, data, bytes);
+    } else if (push == BULK_FULL) {
+        connection_fail(connection, ERROR_LIMIT, "the server sends more than can be kept");
     }
 }
 
-bool connection_state_packet(Connection *connection, const u8 *data, u32 bytes, u64 arrived_ns)
+/* Takes everything whose turn it is, which may be a world and take long: after the acknowledgement
+ * of what came. Any message may end the connection, and what is held with it. */
+static void bulk_apply(Connection *connection)
 {
-    if (connection->receiver == NULL) {
-        return false;
+    BulkTaken taken;
+    int result = connection_bulk_take(connection, &taken);
+    for (; result == ERROR_OK; result = connection_bulk_take(connection, &taken)) {
+        connection_message(connection, taken.data, taken.bytes);
+        free(taken.memory);
     }
-    /* The header alone says which stream this belongs to: 16 + 32 + 32 + 16 + 16 + 16 bits before
-     * the flags. Packets of another epoch must not touch the states. */
-    BitReader reader;
-    bit_reader_init(&reader, data, bytes);
-    bits_get(&reader, 64);
-    bits_get(&reader, 64);
-    u32 flags = (u32)bits_get(&reader, 8);
-    if (reader.failed) {
-        connection->stats.malformed++;
-        return true;
+    if (result == ERROR_FORMAT) {
+        connection_fail(connection, ERROR_FORMAT, "what the server transferred is not valid");
     }
-    if (flags >> 4 != connection->epoch) {
-        connection->other_epoch++;
-        return false;
-    }
-    SnapshotHeader header;
-    int result = snapshot_receiver_push(connection->receiver, data, bytes, &header);
-    if (result == ERROR_OK) { /* else counted by the receiver: nothing was stored */
-        connection_header(connection, &header, arrived_ns);
-    }
-    return true;
 }
 
 static void sealed_receive(Connection *connection, const LinkEvent *event);
@@ -365,7 +260,7 @@ static void clear_receive(Connection *connection, const LinkEvent *event)
                            .bytes = connection->early[i].bytes};
         sealed_receive(connection, &early);
     }
-    early_drop(connection);
+    connection_early_drop(connection);
 }
 
 static void payload_receive(Connection *connection, const LinkEvent *event)
@@ -386,7 +281,7 @@ static void payload_receive(Connection *connection, const LinkEvent *event)
 static void sealed_receive(Connection *connection, const LinkEvent *event)
 {
     if (event->bytes < SEAL_OVERHEAD_BYTES || event->bytes > MESSAGE_BYTES_MAX ||
-        !scratch_reserve(connection, event->bytes)) {
+        !connection_scratch_reserve(connection, event->bytes)) {
         connection->stats.malformed++;
         return;
     }
@@ -398,9 +293,9 @@ static void sealed_receive(Connection *connection, const LinkEvent *event)
     }
     connection->heard_ns = connection->now_ns;
     if (event->channel == CHANNEL_STATE) {
-        state_receive(connection, connection->scratch, (u32)bytes);
+        connection_state_receive(connection, connection->scratch, (u32)bytes);
     } else if (event->channel == CHANNEL_BULK) {
-        connection_bulk_message(connection, connection->scratch, (u32)bytes);
+        bulk_receive(connection, connection->scratch, (u32)bytes);
     } else if (event->channel == CHANNEL_BLOCKS) {
         connection_bulk_block(connection, connection->scratch, (u32)bytes);
     } else {
@@ -490,6 +385,11 @@ static void bodies_update(Connection *connection)
     free(bodies);
 }
 
+static bool shown_pose(const void *timeline, u32 field, u32 element, ShownPose *pose)
+{
+    return timeline_pose(timeline, field, element, pose);
+}
+
 int connection_fd(const Connection *connection)
 {
     return connection->link != NULL ? connection->link->ops->fd(connection->link) : -1;
@@ -525,7 +425,7 @@ void connection_poll(Connection *connection, u64 now_ns)
     if (connection->link != NULL && connection->seal.ready && connection->deferred_count > 0) {
         bulk_ack_send(connection);
         connection->link->ops->flush(connection->link);
-        connection_bulk_apply(connection);
+        bulk_apply(connection);
     }
     connection_second(connection);
     if (connection->link != NULL) {
@@ -549,7 +449,8 @@ void connection_poll(Connection *connection, u64 now_ns)
     }
     if (connection->timeline != NULL) {
         bodies_update(connection);
-        static_colliders_update(connection->colliders, &connection->entities, connection->timeline);
+        static_colliders_update(connection->colliders, &connection->entities, shown_pose,
+                                connection->timeline);
         timeline_advance(connection->timeline, connection->now_ns);
     }
 }

@@ -1,7 +1,7 @@
 /*
  * connection_bulk.c: bulk transfers as a client sees them: a message on the reliable bulk channel
  * says where in the order of that channel a transfer belongs; what follows it there waits until it
- * is complete. State packets of the stream that a transfer begins may come before it is.
+ * is complete.
  */
 #include "client/link/connection_state.h"
 
@@ -90,28 +90,22 @@ static bool deferred_push(Connection *connection, const u8 *data, u32 bytes, u32
     return true;
 }
 
-/* Any message may end the connection, and what is held with it. */
-void connection_bulk_apply(Connection *connection)
+int connection_bulk_take(Connection *connection, BulkTaken *taken)
 {
-    while (connection->bulk != NULL && connection->deferred_count > 0) {
-        DeferredMessage held = connection->held[connection->deferred_first];
-        BulkTaken taken = {.memory = held.data, .data = held.data, .bytes = held.bytes};
-        if (held.data == NULL) {
-            int result = bulk_receiver_take(connection->bulk, held.transfer, &taken);
-            if (result == ERROR_STATE) {
-                return;
-            }
-            if (result != 0) {
-                connection_fail(connection, ERROR_FORMAT,
-                                "what the server transferred is not valid");
-                return;
-            }
-        }
-        connection->held[connection->deferred_first].data = NULL;
-        deferred_drop(connection);
-        connection_message(connection, taken.data, taken.bytes);
-        free(taken.memory);
+    if (connection->bulk == NULL || connection->deferred_count == 0) {
+        return ERROR_STATE;
     }
+    DeferredMessage held = connection->held[connection->deferred_first];
+    *taken = (BulkTaken){.memory = held.data, .data = held.data, .bytes = held.bytes};
+    if (held.data == NULL) {
+        int result = bulk_receiver_take(connection->bulk, held.transfer, taken);
+        if (result != ERROR_OK) {
+            return result == ERROR_STATE ? ERROR_STATE : ERROR_FORMAT;
+        }
+    }
+    connection->held[connection->deferred_first].data = NULL;
+    deferred_drop(connection);
+    return ERROR_OK;
 }
 
 /* What came before a transfer that makes former ones void belongs to a stream that is over. */
@@ -128,7 +122,7 @@ static bool place_push(Connection *connection, u32 transfer, u32 first)
     return deferred_push(connection, NULL, 0, transfer);
 }
 
-void connection_bulk_message(Connection *connection, const u8 *data, u32 bytes)
+BulkPush connection_bulk_push(Connection *connection, const u8 *data, u32 bytes)
 {
     Message message = {0};
     u8 *storage = NULL;
@@ -137,14 +131,11 @@ void connection_bulk_message(Connection *connection, const u8 *data, u32 bytes)
                  message.kind == MESSAGE_BULK;
     message_free(storage);
     if (!place && connection->deferred_count == 0) {
-        connection_message(connection, data, bytes);
-        return;
+        return BULK_NOW;
     }
     bool kept = place ? place_push(connection, message.bulk.transfer, message.bulk.first)
                       : deferred_push(connection, data, bytes, 0);
-    if (!kept) {
-        connection_fail(connection, ERROR_LIMIT, "the server sends more than can be kept");
-    }
+    return kept ? BULK_KEPT : BULK_FULL;
 }
 
 /* ---- blocks ---- */
@@ -177,36 +168,4 @@ bool connection_bulk_alive(const Connection *connection, u64 begun_ns, u64 quiet
     return connection->bulk_known > 0 &&
            connection->now_ns - connection->bulk_progress_ns < quiet_ns &&
            connection->now_ns - begun_ns < most_ns;
-}
-
-/* ---- states before their world ---- */
-
-void connection_reordered_keep(Connection *connection, const u8 *data, u32 bytes)
-{
-    if (connection->ahead == NULL) {
-        connection->ahead = calloc(REORDERED_MAX, sizeof *connection->ahead);
-    }
-    if (connection->ahead == NULL || bytes > STATE_PAYLOAD_BYTES_MAX) {
-        return;
-    }
-    ReorderedMessage *ahead = &connection->ahead[connection->reordered_next++ % REORDERED_MAX];
-    ahead->arrived_ns = connection->arrived_ns;
-    ahead->bytes = bytes;
-    memcpy(ahead->data, data, bytes);
-}
-
-/* The epoch in their headers says which belong to it; it wraps, so the old ones are left out. */
-void connection_reordered_push(Connection *connection)
-{
-    ReorderedMessage *all = connection->ahead;
-    u32 next = connection->reordered_next;
-    connection->ahead = NULL;
-    for (u32 i = 0; all != NULL && i < REORDERED_MAX; i++) {
-        const ReorderedMessage *ahead = &all[(next + i) % REORDERED_MAX];
-        u64 age_ns = connection->now_ns - ahead->arrived_ns;
-        if (ahead->bytes > 0 && age_ns < REORDERED_MS_MAX * 1000000ull) {
-            (void)connection_state_packet(connection, ahead->data, ahead->bytes, ahead->arrived_ns);
-        }
-    }
-    free(all);
 }

@@ -40,6 +40,130 @@ static void text_push(Connection *connection, u32 user, const char *text)
     news_push(connection, &news);
 }
 
+/* ---- state packets ---- */
+
+static void inputs_acknowledged(Connection *connection, u32 sequence)
+{
+    if (sequence >= connection->inputs_next) {
+        return; /* of inputs that we never made */
+    }
+    u32 done = 0;
+    while (done < connection->inputs_count && connection->inputs[done].sequence <= sequence) {
+        done++;
+    }
+    connection->inputs_count -= done;
+    memmove(connection->inputs, connection->inputs + done,
+            connection->inputs_count * sizeof *connection->inputs);
+}
+
+static void tick_count(Connection *connection, u64 tick)
+{
+    ConnectionStats *stats = &connection->stats;
+    if (connection->ticks_seen == 0 || tick > stats->tick_last) {
+        u64 by = tick - stats->tick_last;
+        connection->ticks_seen =
+            connection->ticks_seen == 0 || by > 63 ? 1 : connection->ticks_seen << by | 1;
+        stats->tick_last = tick;
+        stats->snapshots++;
+    } else if (stats->tick_last - tick < 64) {
+        u64 bit = 1ull << (stats->tick_last - tick);
+        stats->snapshots += (connection->ticks_seen & bit) == 0;
+        connection->ticks_seen |= bit;
+    }
+    if (stats->tick_first == 0 || tick < stats->tick_first) {
+        stats->tick_first = tick;
+    }
+}
+
+static void header_receive(Connection *connection, const SnapshotHeader *header, u64 arrived_ns)
+{
+    connection->packet_due = true;
+    u16 newer = (u16)(header->send_ms - connection->echo_ms);
+    if (connection->echo_at_ns == 0 || newer < 0x8000) {
+        connection->echo_ms = header->send_ms;
+        connection->echo_at_ns = arrived_ns;
+    }
+    u16 sample_ms = (u16)((u16)(arrived_ns / 1000000) - header->echo_ms);
+    if (header->echo_ms != 0 && sample_ms < 5000 && connection->stats.snapshots > 5) {
+        f64 weight = connection->rtt_ms > 0 ? 0.1 : 1.0;
+        connection->rtt_ms += weight * ((f64)sample_ms - connection->rtt_ms);
+    }
+    inputs_acknowledged(connection, header->input_ack);
+    tick_count(connection, header->tick);
+    timeline_arrival(connection->timeline, header, arrived_ns);
+    if (connection->state == CONNECTION_JOINING) {
+        connection->state = CONNECTION_LIVE;
+        connection->retry_gap_ms = 0;
+    }
+}
+
+static bool state_packet(Connection *connection, const u8 *data, u32 bytes, u64 arrived_ns)
+{
+    if (connection->receiver == NULL) {
+        return false;
+    }
+    /* The header alone says which stream this belongs to: 16 + 32 + 32 + 16 + 16 + 16 bits before
+     * the flags. Packets of another epoch must not touch the states. */
+    BitReader reader;
+    bit_reader_init(&reader, data, bytes);
+    bits_get(&reader, 64);
+    bits_get(&reader, 64);
+    u32 flags = (u32)bits_get(&reader, 8);
+    if (reader.failed) {
+        connection->stats.malformed++;
+        return true;
+    }
+    if (flags >> 4 != connection->epoch) {
+        connection->other_epoch++;
+        return false;
+    }
+    SnapshotHeader header;
+    int result = snapshot_receiver_push(connection->receiver, data, bytes, &header);
+    if (result == ERROR_OK) { /* else counted by the receiver: nothing was stored */
+        header_receive(connection, &header, arrived_ns);
+    }
+    return true;
+}
+
+/* ---- states before their world ---- */
+
+static void reordered_keep(Connection *connection, const u8 *data, u32 bytes)
+{
+    if (connection->ahead == NULL) {
+        connection->ahead = calloc(REORDERED_MAX, sizeof *connection->ahead);
+    }
+    if (connection->ahead == NULL || bytes > STATE_PAYLOAD_BYTES_MAX) {
+        return;
+    }
+    ReorderedMessage *ahead = &connection->ahead[connection->reordered_next++ % REORDERED_MAX];
+    ahead->arrived_ns = connection->arrived_ns;
+    ahead->bytes = bytes;
+    memcpy(ahead->data, data, bytes);
+}
+
+/* The epoch in their headers says which belong to it; it wraps, so the old ones are left out. */
+static void reordered_push(Connection *connection)
+{
+    ReorderedMessage *all = connection->ahead;
+    u32 next = connection->reordered_next;
+    connection->ahead = NULL;
+    for (u32 i = 0; all != NULL && i < REORDERED_MAX; i++) {
+        const ReorderedMessage *ahead = &all[(next + i) % REORDERED_MAX];
+        u64 age_ns = connection->now_ns - ahead->arrived_ns;
+        if (ahead->bytes > 0 && age_ns < REORDERED_MS_MAX * 1000000ull) {
+            (void)state_packet(connection, ahead->data, ahead->bytes, ahead->arrived_ns);
+        }
+    }
+    free(all);
+}
+
+void connection_state_receive(Connection *connection, const u8 *data, u32 bytes)
+{
+    if (!state_packet(connection, data, bytes, connection->arrived_ns)) {
+        reordered_keep(connection, data, bytes);
+    }
+}
+
 /* ---- handshake ---- */
 
 static void welcome_receive(Connection *connection, const MessageWelcome *welcome)
@@ -264,7 +388,7 @@ static void world_receive(Connection *connection, const MessageWorld *world)
     connection->epoch = world->epoch;
     connection->ticks_seen = 0;
     connection->stats.tick_last = 0;
-    connection_reordered_push(connection);
+    reordered_push(connection);
 }
 
 /* ---- events, users, status ---- */
@@ -482,62 +606,7 @@ void connection_message(Connection *connection, const u8 *data, u32 bytes)
     }
 }
 
-/* ---- headers of state packets ---- */
-
-static void inputs_acknowledged(Connection *connection, u32 sequence)
-{
-    if (sequence >= connection->inputs_next) {
-        return; /* of inputs that we never made */
-    }
-    u32 done = 0;
-    while (done < connection->inputs_count && connection->inputs[done].sequence <= sequence) {
-        done++;
-    }
-    connection->inputs_count -= done;
-    memmove(connection->inputs, connection->inputs + done,
-            connection->inputs_count * sizeof *connection->inputs);
-}
-
-static void tick_count(Connection *connection, u64 tick)
-{
-    ConnectionStats *stats = &connection->stats;
-    if (connection->ticks_seen == 0 || tick > stats->tick_last) {
-        u64 by = tick - stats->tick_last;
-        connection->ticks_seen =
-            connection->ticks_seen == 0 || by > 63 ? 1 : connection->ticks_seen << by | 1;
-        stats->tick_last = tick;
-        stats->snapshots++;
-    } else if (stats->tick_last - tick < 64) {
-        u64 bit = 1ull << (stats->tick_last - tick);
-        stats->snapshots += (connection->ticks_seen & bit) == 0;
-        connection->ticks_seen |= bit;
-    }
-    if (stats->tick_first == 0 || tick < stats->tick_first) {
-        stats->tick_first = tick;
-    }
-}
-
-void connection_header(Connection *connection, const SnapshotHeader *header, u64 arrived_ns)
-{
-    connection->packet_due = true;
-    u16 newer = (u16)(header->send_ms - connection->echo_ms);
-    if (connection->echo_at_ns == 0 || newer < 0x8000) {
-        connection->echo_ms = header->send_ms;
-        connection->echo_at_ns = arrived_ns;
-    }
-    u16 sample_ms = (u16)((u16)(arrived_ns / 1000000) - header->echo_ms);
-    if (header->echo_ms != 0 && sample_ms < 5000 && connection->stats.snapshots > 5) {
-        f64 weight = connection->rtt_ms > 0 ? 0.1 : 1.0;
-        connection->rtt_ms += weight * ((f64)sample_ms - connection->rtt_ms);
-    }
-    inputs_acknowledged(connection, header->input_ack);
-    tick_count(connection, header->tick);
-    timeline_arrival(connection->timeline, header, arrived_ns);
-    if (connection->state == CONNECTION_JOINING) {
-        connection->state = CONNECTION_LIVE;
-        connection->retry_gap_ms = 0;
-    }
-}
+/* ---- rates ---- */
 
 void connection_second(Connection *connection)
 {

@@ -1,6 +1,8 @@
 /*
- * connection_state.h: the inside of a Connection, shared by connection.c (transport, sealing,
- * sending) and connection_receive.c (what messages and headers change).
+ * connection_state.h: the inside of a Connection, shared by the files connection*.c. Each calls
+ * those above it in this list: connection_bulk.c (transfers, and what waits for them),
+ * connection_link.c (sending, and the end of a link), connection_receive.c (what messages and
+ * headers change), connection.c (handshake, sealing, inputs: drives the others).
  * Layer: client/link, private.
  */
 #ifndef PLENUM_CLIENT_LINK_CONNECTION_STATE_H
@@ -9,6 +11,7 @@
 #include "client/link/connection.h"
 #include "client/link/couplings.h"
 #include "client/link/static_colliders.h"
+#include "client/link/timeline.h"
 #include "protocol/stream/bulk.h"
 #include "protocol/stream/entity_list.h"
 
@@ -142,36 +145,42 @@ struct Connection {
     u64 ended_lost, ended_desyncs, ended_malformed; /* of receivers that are gone */
 };
 
-/* connection.c */
-int connection_send(Connection *connection, const Message *message);
-/* Closes, or waits for the next attempt where that may help. */
-void connection_fail(Connection *connection, Error code, const char *text);
-
-/* Pushes a state packet of the stream that is known; true if it belongs to it. */
-bool connection_state_packet(Connection *connection, const u8 *data, u32 bytes, u64 arrived_ns);
-
-/* connection_bulk.c */
+/* connection_bulk.c: calls none of the others. */
+typedef enum BulkPush {
+    BULK_NOW,  /* nothing is before it: its turn is now, and it is not kept */
+    BULK_KEPT, /* a transfer before it is under way */
+    BULK_FULL
+} BulkPush;
 bool connection_bulk_begin(Connection *connection);
 void connection_bulk_end(Connection *connection);
-/* A payload of CHANNEL_BULK, which is kept while a transfer before it is under way. */
-void connection_bulk_message(Connection *connection, const u8 *data, u32 bytes);
-/* Takes everything whose turn it is, which may be a world and take long: after the acknowledgement
- * of what came. */
-void connection_bulk_apply(Connection *connection);
+/* A payload of CHANNEL_BULK. */
+BulkPush connection_bulk_push(Connection *connection, const u8 *data, u32 bytes);
+/* What is next of it, to be freed (memory). ERROR_STATE: it is not there yet; ERROR_FORMAT: it is
+ * not valid. */
+int connection_bulk_take(Connection *connection, BulkTaken *taken);
 /* A payload of CHANNEL_BLOCKS. */
 void connection_bulk_block(Connection *connection, const u8 *data, u32 bytes);
 /* The acknowledgement that is due, out[BULK_ACK_BYTES_MAX]; 0: none. */
 u32 connection_bulk_ack(Connection *connection, u8 *out);
 /* False: nothing of a transfer came for too long, or it takes longer than its size allows. */
 bool connection_bulk_alive(const Connection *connection, u64 begun_ns, u64 quiet_ns);
-/* A state packet before its world: kept for a while. */
-void connection_reordered_keep(Connection *connection, const u8 *data, u32 bytes);
-/* A world begins: what came before it and belongs to it. */
-void connection_reordered_push(Connection *connection);
 
-/* connection_receive.c */
+/* connection_link.c: calls connection_bulk.c. */
+int connection_send(Connection *connection, const Message *message);
+/* A sealed payload; the link is there. */
+int connection_send_bytes(Connection *connection, u32 channel, const void *data, u32 bytes);
+/* Room in `scratch`; false without memory. */
+bool connection_scratch_reserve(Connection *connection, u32 bytes);
+void connection_early_drop(Connection *connection);
+void connection_link_drop(Connection *connection);
+/* Closes, or waits for the next attempt where that may help. */
+void connection_fail(Connection *connection, Error code, const char *text);
+
+/* connection_receive.c: calls both. */
 void connection_message(Connection *connection, const u8 *data, u32 bytes);
-void connection_header(Connection *connection, const SnapshotHeader *header, u64 arrived_ns);
+/* A state packet of the stream that is known; one of another is kept for a while: the world that it
+ * belongs to may come yet. */
+void connection_state_receive(Connection *connection, const u8 *data, u32 bytes);
 void connection_world_drop(Connection *connection);
 void connection_debug_drop(Connection *connection);
 /* Rates of the second that ends. */

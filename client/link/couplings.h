@@ -19,6 +19,8 @@
 #include "protocol/scene/scene.h"
 #include "protocol/stream/entity_list.h"
 
+typedef struct Couplings Couplings;
+
 /* NULL without memory. `fields` is borrowed. */
 Couplings *couplings_create(const FieldSet *fields);
 void couplings_destroy(Couplings *couplings); /* NULL is fine */

@@ -8,6 +8,11 @@
 #define ROTATION_QUANTUM     0.0028f /* radians, of ten bits */
 #define ROTATION_MAX_RADIANS 1.2f    /* between two states; faster spins are not extrapolated */
 
+bool curve_has_motion(u32 kind)
+{
+    return kind == FIELD_POSES || kind == FIELD_POINTS;
+}
+
 /* ---- which states ---- */
 
 static bool chunk_rested(const CurveStream *stream, const ChunkState *older,

@@ -17,7 +17,7 @@
 #ifndef PLENUM_CLIENT_LINK_CURVE_H
 #define PLENUM_CLIENT_LINK_CURVE_H
 
-#include "client/link/timeline.h"
+#include "client/link/shown_element.h"
 
 #define CURVE_FREE_M_S2   15.0f
 #define CURVE_FREE_RAD_S2 60.0f
@@ -59,6 +59,8 @@ typedef struct CurveStream {
     bool running;               /* not paused */
 } CurveStream;
 
+/* Have the elements of such a field a motion, which curves bend and timelines blend? */
+bool curve_has_motion(u32 kind);
 /* The curve at a tick through the newest first states. */
 void curve_find(const ChunkState *states, u32 count, const CurveStream *stream, f64 tick,
                 Curve *curve);

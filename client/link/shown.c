@@ -1,7 +1,10 @@
 /* shown.c: see shown.h. */
 #include "client/link/shown.h"
+#include "client/link/timeline_state.h"
 
 #include "shared/base/check.h"
+
+#include <stdlib.h>
 
 ShownGrid shown_grid(const FieldDesc *desc, const f32 *values)
 {
@@ -92,12 +95,32 @@ static bool cell_point(const Timeline *timeline, u32 field, const FieldDesc *des
 const ShownOps *shown_ops(u32 kind)
 {
     static const ShownOps rows[FIELD_KIND_COUNT] = {
-        [FIELD_POSES] = {sizeof(ShownPose), true, true, poses_fill, pose_point},
-        [FIELD_POINTS] = {sizeof(ShownPoint), true, true, points_fill, point_point},
-        [FIELD_GRID2] = {sizeof(f32), false, false, grid_fill, cell_point},
-        [FIELD_GRID3] = {sizeof(f32), false, false, grid_fill, cell_point},
-        [FIELD_SCALARS] = {sizeof(f32), false, true, scalars_fill, NULL},
+        [FIELD_POSES] = {sizeof(ShownPose), true, poses_fill, pose_point},
+        [FIELD_POINTS] = {sizeof(ShownPoint), true, points_fill, point_point},
+        [FIELD_GRID2] = {sizeof(f32), false, grid_fill, cell_point},
+        [FIELD_GRID3] = {sizeof(f32), false, grid_fill, cell_point},
+        [FIELD_SCALARS] = {sizeof(f32), true, scalars_fill, NULL},
     };
     CHECK(kind > FIELD_NONE && kind < FIELD_KIND_COUNT);
     return &rows[kind];
+}
+
+TimelineShown *timeline_shown(const Timeline *timeline)
+{
+    TimelineShown *shown = calloc(1, sizeof *shown);
+    if (shown == NULL) {
+        return NULL;
+    }
+    shown->count = timeline->fields->count;
+    for (u32 f = 0; f < shown->count; f++) {
+        const FieldDesc *desc = &timeline->fields->fields[f];
+        const ShownOps *ops = shown_ops(desc->kind);
+        shown->fields[f] = calloc(u32_max(desc->capacity * desc->channels, 1), ops->bytes);
+        bool whole = shown->fields[f] != NULL && ops->fill(timeline, f, desc, shown->fields[f]);
+        if (!whole && !ops->parts) { /* then it is not there for a moment */
+            free(shown->fields[f]);
+            shown->fields[f] = NULL;
+        }
+    }
+    return shown;
 }

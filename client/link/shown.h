@@ -9,10 +9,8 @@
 #include "client/link/timeline.h"
 
 typedef struct ShownOps {
-    u32 bytes;   /* of an element as shown, of one channel */
-    bool curved; /* what is learnt late or was predicted wrongly is blended in, element by element
-                    */
-    bool parts;  /* is shown also where only some is known */
+    u32 bytes;  /* of an element as shown, of one channel */
+    bool parts; /* is shown also where only some is known */
     /* All elements, [channels][capacity]. False if some are not known. */
     bool (*fill)(const Timeline *timeline, u32 field, const FieldDesc *desc, void *elements);
     /* World point (m) of an element within the capacity and of `local` (m: in the frame of a pose;

@@ -87,7 +87,7 @@ static void body_add(StaticColliders *colliders, const Shape *shape, const Shown
 }
 
 void static_colliders_update(StaticColliders *colliders, const EntityList *entities,
-                             const Timeline *timeline)
+                             ShownPoseOf pose_of, const void *context)
 {
     bool same = colliders->entities == entities && colliders->version == entities->version;
     if (same && (colliders->known || ++colliders->asked < ASK_EVERY)) {
@@ -110,7 +110,7 @@ void static_colliders_update(StaticColliders *colliders, const EntityList *entit
             continue;
         }
         colliders->entity_of[entity->field][entity->first] = i + 1;
-        if (!timeline_pose(timeline, entity->field, entity->first, &pose)) {
+        if (!pose_of(context, entity->field, entity->first, &pose)) {
             colliders->known = false;
         } else if ((pose.flags & POSE_STATIC) != 0) {
             body_add(colliders, &entity->appearance.shape, &pose);

@@ -12,8 +12,12 @@
 #ifndef PLENUM_CLIENT_LINK_STATIC_COLLIDERS_H
 #define PLENUM_CLIENT_LINK_STATIC_COLLIDERS_H
 
-#include "client/link/timeline.h"
+#include "client/link/shown_element.h"
 #include "protocol/stream/entity_list.h"
+
+typedef struct StaticColliders StaticColliders;
+/* The pose of an element now shown; false: not known yet. */
+typedef bool (*ShownPoseOf)(const void *context, u32 field, u32 element, ShownPose *pose);
 
 /* NULL without memory. `fields` is borrowed. */
 StaticColliders *static_colliders_create(const FieldSet *fields);
@@ -22,7 +26,7 @@ void static_colliders_destroy(StaticColliders *colliders);
  * Shapes are borrowed from the entities: call after they changed and before a
  * static_colliders_hold. */
 void static_colliders_update(StaticColliders *colliders, const EntityList *entities,
-                             const Timeline *timeline);
+                             ShownPoseOf pose_of, const void *context);
 /* Element of a POSES field, turned so, on its way from `from` to *to, m, at *velocity (any unit).
  */
 void static_colliders_hold(const StaticColliders *colliders, u32 field, u32 element,

@@ -2,7 +2,6 @@
  * timeline.c: the shown state of every chunk: its curve at the shown tick and the offsets that are
  * left of what was shown before.
  */
-#include "client/link/shown.h"
 #include "client/link/timeline_state.h"
 
 #include <math.h>
@@ -73,13 +72,27 @@ Timeline *timeline_create(const SnapshotReceiver *receiver, u32 tick_rate, u32 s
     playout_init(&timeline->playout, tick_rate, snapshot_rate);
     for (u32 f = 0; f < timeline->fields->count; f++) {
         const FieldDesc *desc = &timeline->fields->fields[f];
-        if (shown_ops(desc->kind)->curved && chunk_count(desc) > 0 &&
+        if (curve_has_motion(desc->kind) && chunk_count(desc) > 0 &&
             !pieces_make(&timeline->pieces[f], desc, f, NULL, 0)) {
             timeline_destroy(timeline);
             return NULL;
         }
     }
     return timeline;
+}
+
+void timeline_shown_free(TimelineShown *shown)
+{
+    for (u32 f = 0; shown != NULL && f < shown->count; f++) {
+        free(shown->fields[f]);
+    }
+    free(shown);
+}
+
+void timeline_inherit(Timeline *timeline, TimelineShown *shown)
+{
+    timeline_shown_free(timeline->former);
+    timeline->former = shown;
 }
 
 void timeline_destroy(Timeline *timeline)

@@ -15,35 +15,13 @@
 #ifndef PLENUM_CLIENT_LINK_TIMELINE_H
 #define PLENUM_CLIENT_LINK_TIMELINE_H
 
-#include "protocol/field/quantize.h"
-#include "protocol/stream/snapshot.h"
-#include "shared/geometry/grid.h"
-
-typedef struct ShownPose {
-    Vec3 position; /* m */
-    Quat orientation;
-    u16 flags; /* POSE_* */
-    u16 generation;
-} ShownPose;
-
-typedef struct ShownPoint {
-    Vec3 position;
-    f32 scalar;     /* [0, 1] of the code's range */
-    u32 generation; /* 0: free */
-} ShownPoint;
-
-/* A GRID2 or GRID3 field. */
-typedef struct ShownGrid {
-    Grid grid;     /* of channel 0, in the field's unit: m above the origin of heights */
-    u32 channels;  /* channel 1: grid.values + capacity, [0, 1] */
-    f32 low, high; /* what channel 0 can hold */
-} ShownGrid;
+#include "client/link/shown_element.h"
 
 #define TIMELINE_BLEND 12.0f /* 1/s */
 
 typedef struct Timeline Timeline;
-typedef struct StaticColliders StaticColliders; /* static_colliders.h */
-typedef struct Couplings Couplings;             /* couplings.h */
+struct StaticColliders; /* static_colliders.h */
+struct Couplings;       /* couplings.h */
 
 /* Of one stream epoch: a seek, a reset or another world gets a new one. `receiver` is borrowed.
  * NULL without memory. */
@@ -52,19 +30,14 @@ void timeline_destroy(Timeline *timeline);
 /* All that a timeline shows, for the one that follows it: after a seek or a reset what nothing came
  * of yet (the ground, values) is shown as it was. NULL without memory. */
 typedef struct TimelineShown TimelineShown;
-TimelineShown *timeline_shown(const Timeline *timeline);
+TimelineShown *timeline_shown(const Timeline *timeline); /* shown.c */
 void timeline_shown_free(TimelineShown *shown);
 /* Takes it over; of the same fields. NULL: nothing. */
 void timeline_inherit(Timeline *timeline, TimelineShown *shown);
 /* What is shown ahead of what is known does not sink into it; borrowed, NULL: nothing stands. */
-void timeline_stand(Timeline *timeline, const StaticColliders *colliders);
+void timeline_stand(Timeline *timeline, const struct StaticColliders *colliders);
 /* What does not move on its own; borrowed, and moved on with the timeline. NULL: all do. */
-void timeline_couple(Timeline *timeline, Couplings *couplings);
-/* Points of one body: its chunks are shown for one tick (body_clock.h), nothing of it is
- * extrapolated, and none of it is shown before all of it is known. */
-typedef struct TimelineBody {
-    u32 field, first, count; /* of a POINTS field; count ≥ 1, within the capacity */
-} TimelineBody;
+void timeline_couple(Timeline *timeline, struct Couplings *couplings);
 /* All bodies there are from now on, by field and first point, none overlapping. False without
  * memory: then the former ones stay. */
 bool timeline_bodies(Timeline *timeline, const TimelineBody *bodies, u32 count);

@@ -1,46 +1,10 @@
 /* timeline_show.c: what a timeline shows: elements of fields at the shown tick. */
-#include "client/link/shown.h"
 #include "client/link/timeline_state.h"
 #include "shared/base/check.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- what the stream before showed ---- */
-
-TimelineShown *timeline_shown(const Timeline *timeline)
-{
-    TimelineShown *shown = calloc(1, sizeof *shown);
-    if (shown == NULL) {
-        return NULL;
-    }
-    shown->count = timeline->fields->count;
-    for (u32 f = 0; f < shown->count; f++) {
-        const FieldDesc *desc = &timeline->fields->fields[f];
-        const ShownOps *ops = shown_ops(desc->kind);
-        shown->fields[f] = calloc(u32_max(desc->capacity * desc->channels, 1), ops->bytes);
-        bool whole = shown->fields[f] != NULL && ops->fill(timeline, f, desc, shown->fields[f]);
-        if (!whole && !ops->parts) { /* then it is not there for a moment */
-            free(shown->fields[f]);
-            shown->fields[f] = NULL;
-        }
-    }
-    return shown;
-}
-
-void timeline_shown_free(TimelineShown *shown)
-{
-    for (u32 f = 0; shown != NULL && f < shown->count; f++) {
-        free(shown->fields[f]);
-    }
-    free(shown);
-}
-
-void timeline_inherit(Timeline *timeline, TimelineShown *shown)
-{
-    timeline_shown_free(timeline->former);
-    timeline->former = shown;
-}
 
 /* What the stream before showed of a field from an element on: [count] of `bytes`. */
 static bool former_get(const Timeline *timeline, u32 field, u32 first, u32 count, u32 bytes,

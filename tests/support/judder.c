@@ -2,6 +2,7 @@
 #include "tests/support/judder.h"
 
 #include "client/link/static_colliders.h"
+#include "client/link/timeline.h"
 #include "protocol/field/history.h"
 #include "shared/base/check.h"
 #include "shared/math/random.h"
@@ -372,9 +373,14 @@ typedef struct Shown {
     bool starved;
 } Shown;
 
+static bool shown_pose(const void *timeline, u32 field, u32 element, ShownPose *pose)
+{
+    return timeline_pose(timeline, field, element, pose);
+}
+
 static bool show_ours(Play *play, f64 now_s, Shown *shown)
 {
-    static_colliders_update(play->ground, &play->entity_list, play->timeline);
+    static_colliders_update(play->ground, &play->entity_list, shown_pose, play->timeline);
     timeline_advance(play->timeline, (u64)(now_s * 1e9));
     ShownPose poses[BODIES];
     for (u32 i = 0; i < BODIES; i++) {

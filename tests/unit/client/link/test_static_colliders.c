@@ -1,6 +1,6 @@
 /*
- * test_ground.c: bodies on their way against planes, boxes and slopes whose answers are plain
- * geometry. Poses are the test's own instead of a timeline's.
+ * test_static_colliders.c: bodies on their way against planes, boxes and slopes whose answers are
+ * plain geometry. Poses are the test's own instead of a timeline's.
  */
 #include "client/link/static_colliders.h"
 
@@ -20,9 +20,9 @@ enum {
 static ShownPose poses[BODIES];
 static bool arrived[BODIES];
 
-bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *pose)
+static bool pose_of(const void *context, u32 field, u32 element, ShownPose *pose)
 {
-    (void)timeline;
+    (void)context;
     assert_int_equal(field, 0);
     assert_true(element < BODIES);
     *pose = poses[element];
@@ -75,7 +75,7 @@ static void put(Fixture *f, Shape shape, Vec3 position, Quat orientation)
                            (u16)(POSE_LIVE | (i == MOVER ? POSE_AWAKE : POSE_STATIC)), 1};
     arrived[i] = true;
     f->entities.version++;
-    static_colliders_update(f->colliders, &f->entities, NULL);
+    static_colliders_update(f->colliders, &f->entities, pose_of, NULL);
 }
 
 static const Shape ball = {.kind = SHAPE_SPHERE, .radius = 0.5f};
@@ -177,20 +177,20 @@ static void test_changes(void **state)
     put(f, plane, vec3_zero(), quat_identity());
     arrived[1] = false;
     f->entities.version++;
-    static_colliders_update(f->colliders, &f->entities, NULL);
+    static_colliders_update(f->colliders, &f->entities, pose_of, NULL);
     assert_near(held(f, quat_identity(), vec3(0, 1, 0), end, &velocity), 0, -1, 0);
     arrived[1] = true;
     for (u32 i = 0; i < 60; i++) { /* asked for again now and then */
-        static_colliders_update(f->colliders, &f->entities, NULL);
+        static_colliders_update(f->colliders, &f->entities, pose_of, NULL);
     }
     assert_near(held(f, quat_identity(), vec3(0, 1, 0), end, &velocity), 0, 0.5f, 0);
     f->entities.count = 1;
     f->entities.version++;
-    static_colliders_update(f->colliders, &f->entities, NULL);
+    static_colliders_update(f->colliders, &f->entities, pose_of, NULL);
     assert_near(held(f, quat_identity(), vec3(0, 1, 0), end, &velocity), 0, -1, 0);
     f->entities.count = 0;
     f->entities.version++;
-    static_colliders_update(f->colliders, &f->entities, NULL);
+    static_colliders_update(f->colliders, &f->entities, pose_of, NULL);
     assert_near(held(f, quat_identity(), vec3(0, 1, 0), end, &velocity), 0, -1, 0);
 }
 

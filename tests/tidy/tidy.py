@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Reads every tracked C and C++ file and reports what breaks the rules of the tree.
 
-Rules: includes point downwards only (LAYERS); each outside library stays behind its own files
-(ONLY_IN); only shared/base/clock.c reads a clock; no tabs, trailing blanks, long lines, leftover notes;
-a comment on top of each file; no file grows past LINES_MAX without a reason (LONG_FILES); files
-that comments, Makefile and documents name exist (check_names).
+Rules: includes point downwards only (LAYERS, ROOMS), and within some folders calls do, too (ORDER);
+each outside library stays behind its own files (ONLY_IN); only shared/base/clock.c reads a clock;
+no tabs, trailing blanks, long lines, leftover notes; a comment on top of each file; no file grows
+past LINES_MAX without a reason (LONG_FILES); files that comments, Makefile and documents name exist
+(check_names).
 usage: tests/tidy/tidy.py [--self-test]     exit 1 if anything is found
 """
 import fnmatch
@@ -49,6 +50,33 @@ ROOMS = {
     "shared": ["rows", "base", "math", "geometry", "mesh", "soft"],
     "protocol": ["field", "scene", "codec", "stream", "session", "record"],
 }
+# Folder -> its files and rooms in the order of their calls, lowest first: a file includes, and calls
+# functions of, its own group and those below. The first pattern that matches counts.
+ORDER = {
+    "server/physics/rigid": [
+        ["narrow/*"],
+        ["rigid.h", "body.*", "body_check.c", "body_wide.h", "rotation_step.h", "motion.c",
+         "joint/joint.[ch]", "joint/joint_state.h", "contact.c"],
+        ["broad/*"],
+        ["ccd/ccd_sweep.*", "ccd/ccd_speculative.c"],
+        ["recycle.c", "island.c", "collide.c", "energy.c"],
+        ["solve/*"],
+        ["joint/*"],
+        ["ccd/*"],
+        ["*"],
+    ],
+    "client/link": [
+        ["shown_element.h", "curve.*", "playout.*"],
+        ["body_clock.*", "couplings.*", "static_colliders.*"],
+        ["timeline.*", "timeline_state.h"],
+        ["timeline_show.c"],
+        ["shown.*", "strain.*"],
+        ["connection_bulk.c", "connection_state.h", "connection.h"],
+        ["connection_link.c"],
+        ["connection_receive.c"],
+        ["*"],
+    ],
+}
 # Included header -> the only files that may include it. Tests are held to it as well.
 ONLY_IN = {
     "enet/*": ["protocol/session/link_enet.c"],
@@ -75,6 +103,9 @@ ONLY_IN = {
 NO_SDL = re.compile(r"client/hand/(hand|pick|script|report|bots)(_\w+)?\.[ch]$")
 CPP_FILES = ["protocol/*.cpp", "server/author/*.cpp", "client/hand/panels.cpp", "tests/bench/peers/*_bullet.cpp"]
 CLOCK = re.compile(r"\b(clock_gettime|gettimeofday|timespec_get|time|clock|ftime)\s*\(")
+# As clang-format writes them: (what comes before the name, the name).
+DEFINITION = re.compile(r"^(\w[\w *]*?[ *])(\w+)\([^;{}]*\)\n\{", re.M)
+CALL = re.compile(r"(?<![.>\w])(\w+)\(")
 NOTES = re.compile(r"\b(TODO|FIXME|XXX)\b")
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)[>"]')
 # What looks like a file's name: with a folder or without, * and {a,b} as in a shell.
@@ -157,6 +188,42 @@ def check_rooms(path, included):
     return None
 
 
+def group_of(path):
+    """(Folder of ORDER, number of the file's group in it), or None."""
+    for folder, groups in ORDER.items():
+        if path.startswith(folder + "/"):
+            rest = path[len(folder) + 1:]
+            for number, patterns in enumerate(groups):
+                if matches(rest, patterns):
+                    return folder, number
+    return None
+
+
+def is_below(path, other):
+    """True if the order of a folder forbids that the file uses the other one."""
+    mine, its = group_of(path), group_of(other)
+    return mine is not None and its is not None and mine[0] == its[0] and its[1] > mine[1]
+
+
+def check_calls(texts):
+    """Calls of functions that are defined above their callers, as (path, line, text); texts: of all
+    files by their paths."""
+    defined, found = {}, []
+    code = {p: without_comments(t) for p, t in texts.items() if group_of(p) and p.endswith(".c")}
+    own = {path: {m.group(2) for m in DEFINITION.finditer(text)} for path, text in code.items()}
+    for path, text in code.items():
+        for match in DEFINITION.finditer(text):
+            if not re.search(r"\b(static|SIMD_INLINE)\b", match.group(1)):
+                defined[match.group(2)] = path
+    for path, text in code.items():
+        for match in CALL.finditer(text):
+            where = defined.get(match.group(1))
+            if where and match.group(1) not in own[path] and is_below(path, where):
+                line = text.count("\n", 0, match.start()) + 1
+                found.append((path, line, f"calls {match.group(1)} of {where}, above it (ORDER)"))
+    return found
+
+
 def check_include(path, included):
     layer, target = layer_of(path), layer_of(included)
     if layer == "tests":
@@ -168,6 +235,8 @@ def check_include(path, included):
         return f"{layer} must not include {target} (includes point downwards only)"
     if check_rooms(path, included):
         return check_rooms(path, included)
+    if is_below(path, included):
+        return "it is above this file (ORDER)"
     for header, files in ONLY_IN.items():
         if fnmatch.fnmatchcase(included, header) and not matches(path, files):
             return f"only {', '.join(files)} may include it"
@@ -215,6 +284,8 @@ def self_test():
     bad = [
         ("shared/math/a.c", head + '#include "shared/geometry/shape.h"\n'),
         ("protocol/codec/a.c", head + '#include "protocol/stream/snapshot.h"\n'),
+        ("server/physics/rigid/broad/broad.c", head + '#include "server/physics/rigid/ccd/ccd_flight.h"\n'),
+        ("client/link/static_colliders.h", head + '#include "client/link/timeline.h"\n'),
         ("shared/a.c", head + '#include "protocol/field/frame.h"\n'),
         ("server/physics/a.c", head + '#include "protocol/field/frame.h"\n'),
         ("server/host/a.c", head + '#include "server/physics/tree.h"\n'),
@@ -239,6 +310,11 @@ def self_test():
     for path, text in bad:
         if not check_file(path, text):
             sys.exit(f"tidy: self test: nothing found in {path}: {text[:60]!r}")
+    low, high = "server/physics/rigid/broad/broad.c", "server/physics/rigid/ccd/ccd.c"
+    texts = {low: "void broad(void)\n{\n    ccd();\n}\n", high: "void ccd(void)\n{\n    broad();\n}\n"}
+    found = check_calls(texts)
+    if len(found) != 1 or found[0][:2] != (low, 3):
+        sys.exit(f"tidy: self test: a call upwards: {found}")
     names = "/* see a.h, shared/b.c, {x,y}_z.c and protocol/b.c */\n"
     there = ["shared/a.h", "shared/b.c", "shared/y_z.c"]
     found = check_names("shared/a.c", names, there, endings_of(there))
@@ -264,11 +340,16 @@ def main():
                 for number, text in check_names(path, file.read(), everything, endings):
                     print(f"{path}:{number}: {text}")
                     count += 1
+    texts = {}
     for path in tracked:
         with open(path, encoding="utf-8") as file:
-            for number, text in check_file(path, file.read()):
-                print(f"{path}:{number}: {text}")
-                count += 1
+            texts[path] = file.read()
+        for number, text in check_file(path, texts[path]):
+            print(f"{path}:{number}: {text}")
+            count += 1
+    for path, number, text in check_calls(texts):
+        print(f"{path}:{number}: {text}")
+        count += 1
     for path in LONG_FILES:
         if path not in tracked:
             print(f"tests/tidy/tidy.py: LONG_FILES names {path}, which is gone")

@@ -1,7 +1,7 @@
 /* test_cloth.c: cloth against laws and numbers that come from outside of the program. */
 #include "protocol/scene/scene.h"
 #include "server/author/scene_load.h"
-#include "server/physics/couple.h"
+#include "server/physics/contact/distance.h"
 #include "server/world/world.h"
 #include "shared/math/random.h"
 #include "tests/support/soft_kit.h"

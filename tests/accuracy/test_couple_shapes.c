@@ -1,5 +1,5 @@
 /* test_couple_shapes.c: a cloth that falls on each kind of shape lies on it, and momentum holds. */
-#include "server/physics/couple.h"
+#include "server/physics/contact/distance.h"
 #include "shared/geometry/geometry.h"
 #include "tests/support/any.h"
 
@@ -44,7 +44,7 @@ static f32 deepest(const SoftKit *b)
     f32 depth = -INFINITY;
     Vec3 normal;
     for (u32 i = 0; i < soft_particles(b->soft); i++) {
-        f32 d = couple_distance(&pose, soft_position(b->soft, i), 1.0f, &normal);
+        f32 d = contact_distance(&pose, soft_position(b->soft, i), 1.0f, &normal);
         depth = f32_max(depth, -d);
     }
     return depth;

@@ -92,18 +92,28 @@ static void list_source(FILE *list, const char *path)
 
 static void list_sources(FILE *list)
 {
-    static const char *const patterns[] = {
-        "server/physics/rigid/*.c",   "server/physics/rigid/*/*.c",
-        "server/physics/soft/*.c",    "server/physics/*.c",
-        "server/world/*.c",           "server/author/convex_parts.c",
-        "server/author/mesh_file*.c", "shared/*/*.c",
-        "protocol/codec/chunk.c",     "protocol/field/detail.c",
-        "protocol/codec/grid_*.c",    "protocol/codec/mix*.c",
-        "protocol/codec/point_*.c",   "protocol/codec/pose_*.c",
-        "protocol/codec/span.c",      "protocol/stream/entity_list.c",
-        "protocol/field/field.c",     "protocol/field/frame.c",
-        "protocol/field/quantize.c",  "protocol/session/input.c",
-        "protocol/codec/bits.c"};
+    static const char *const patterns[] = {"server/physics/rigid/*.c",
+                                           "server/physics/rigid/*/*.c",
+                                           "server/physics/soft/*.c",
+                                           "server/physics/contact/*.c",
+                                           "server/physics/*.c",
+                                           "server/world/*.c",
+                                           "server/author/convex_parts.c",
+                                           "server/author/mesh_file*.c",
+                                           "shared/*/*.c",
+                                           "protocol/codec/chunk.c",
+                                           "protocol/field/detail.c",
+                                           "protocol/codec/grid_*.c",
+                                           "protocol/codec/mix*.c",
+                                           "protocol/codec/point_*.c",
+                                           "protocol/codec/pose_*.c",
+                                           "protocol/codec/span.c",
+                                           "protocol/stream/entity_list.c",
+                                           "protocol/field/field.c",
+                                           "protocol/field/frame.c",
+                                           "protocol/field/quantize.c",
+                                           "protocol/session/input.c",
+                                           "protocol/codec/bits.c"};
     for (u32 p = 0; p < PL_COUNT(patterns); p++) {
         glob_t found;
         assert_int_equal(glob(patterns[p], 0, NULL, &found), 0);

@@ -266,8 +266,8 @@ static bool write_chain_batch(BatchBuilder *builder, const u64 *keys, u32 count)
 
 static bool add_run(ConstraintBatches *batches, BatchRun run)
 {
-    if (!soft_grow((void **)&batches->runs, &batches->run_capacity, batches->run_count + 1,
-                   sizeof *batches->runs)) {
+    if (!memory_grow((void **)&batches->runs, &batches->run_capacity, batches->run_count + 1,
+                     sizeof *batches->runs)) {
         return false;
     }
     batches->runs[batches->run_count++] = run;

@@ -126,8 +126,8 @@ static u32 spread_of(const Soft *soft, const SoftBody *body, const u32 *rank_of,
 
 static bool add_group(ConstraintBatches *batches, BatchGroup group)
 {
-    if (!soft_grow((void **)&batches->groups, &batches->group_capacity, batches->group_count + 1,
-                   sizeof *batches->groups)) {
+    if (!memory_grow((void **)&batches->groups, &batches->group_capacity, batches->group_count + 1,
+                     sizeof *batches->groups)) {
         return false;
     }
     batches->groups[batches->group_count++] = group;
@@ -152,10 +152,10 @@ static bool add_slabs(Soft *soft, u32 index, u32 slabs, const Rank *ranks)
 {
     ConstraintBatches *batches = soft->batches;
     const SoftBody *body = &soft->bodies[index];
-    if (!soft_grow((void **)&batches->cut, &batches->cut_capacity, batches->cut_count + 1,
-                   sizeof *batches->cut) ||
-        !soft_grow((void **)&batches->boundaries, &batches->boundary_capacity,
-                   batches->boundary_count + slabs - 1, sizeof *batches->boundaries)) {
+    if (!memory_grow((void **)&batches->cut, &batches->cut_capacity, batches->cut_count + 1,
+                     sizeof *batches->cut) ||
+        !memory_grow((void **)&batches->boundaries, &batches->boundary_capacity,
+                     batches->boundary_count + slabs - 1, sizeof *batches->boundaries)) {
         return false;
     }
     batches->cut[batches->cut_count++] = (BatchBody){.body = index,

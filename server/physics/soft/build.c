@@ -16,22 +16,6 @@ SoftDef soft_def_default(void)
     return def;
 }
 
-bool soft_grow(void **items, u32 *capacity, u32 needed, size_t size)
-{
-    if (needed <= *capacity) {
-        return true;
-    }
-    const u32 least = 64; /* or the first few would each be an allocation within a tick */
-    u32 larger = u32_max(u32_max(needed, least), *capacity * 2);
-    void *moved = realloc(*items, larger * size);
-    if (moved == NULL) {
-        return false;
-    }
-    *items = moved;
-    *capacity = larger;
-    return true;
-}
-
 static bool grow_points(Soft *soft, u32 needed)
 {
     u32 rooms[3] = {soft->capacity, soft->capacity, soft->capacity};
@@ -41,9 +25,9 @@ static bool grow_points(Soft *soft, u32 needed)
     u32 capacity = u32_max(needed, soft->capacity * 2);
     SoftPoint *points = aligned_alloc(64, ((size_t)capacity * sizeof *points + 63) / 64 * 64);
     if (points == NULL ||
-        !soft_grow((void **)&soft->rest, &rooms[0], capacity, sizeof *soft->rest) ||
-        !soft_grow((void **)&soft->matter, &rooms[1], capacity, sizeof *soft->matter) ||
-        !soft_grow((void **)&soft->drag, &rooms[2], capacity, sizeof *soft->drag)) {
+        !memory_grow((void **)&soft->rest, &rooms[0], capacity, sizeof *soft->rest) ||
+        !memory_grow((void **)&soft->matter, &rooms[1], capacity, sizeof *soft->matter) ||
+        !memory_grow((void **)&soft->drag, &rooms[2], capacity, sizeof *soft->drag)) {
         free(points);
         return false;
     }
@@ -158,8 +142,8 @@ static bool add_pins(Soft *soft, const Rigid *rigid, const SoftDef *def, u32 fir
             soft->points[particle].velocity = vec3_zero();
             continue;
         }
-        if (!soft_grow((void **)&soft->attachments, &soft->attachment_capacity,
-                       soft->attachment_count + 1, sizeof *soft->attachments)) {
+        if (!memory_grow((void **)&soft->attachments, &soft->attachment_capacity,
+                         soft->attachment_count + 1, sizeof *soft->attachments)) {
             return false;
         }
         u32 slot = pin->body.slot;
@@ -196,8 +180,8 @@ static void mark_inner(Soft *soft, SoftBody *body)
 
 static bool add_triangles(Soft *soft, const SoftMesh *mesh, u32 first)
 {
-    if (!soft_grow((void **)&soft->triangles, &soft->triangle_capacity,
-                   soft->triangle_count + mesh->triangle_count, sizeof *soft->triangles)) {
+    if (!memory_grow((void **)&soft->triangles, &soft->triangle_capacity,
+                     soft->triangle_count + mesh->triangle_count, sizeof *soft->triangles)) {
         return false;
     }
     for (u32 i = 0; i < mesh->triangle_count; i++) {
@@ -211,8 +195,8 @@ static bool add_triangles(Soft *soft, const SoftMesh *mesh, u32 first)
 /* Sticks of one length: limits of joints are no matter that could be touched. */
 static bool add_segments(Soft *soft, const SoftMesh *mesh, SoftBody *body)
 {
-    if (!soft_grow((void **)&soft->segments, &soft->segment_capacity,
-                   soft->segment_count + mesh->stick_count, sizeof *soft->segments)) {
+    if (!memory_grow((void **)&soft->segments, &soft->segment_capacity,
+                     soft->segment_count + mesh->stick_count, sizeof *soft->segments)) {
         return false;
     }
     for (u32 i = 0; i < mesh->stick_count; i++) {
@@ -230,8 +214,8 @@ static int add_body(Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorTex
 {
     const SoftMesh *mesh = def->mesh;
     if (!grow_points(soft, soft->count + mesh->point_count) ||
-        !soft_grow((void **)&soft->bodies, &soft->body_capacity, soft->body_count + 1,
-                   sizeof *soft->bodies)) {
+        !memory_grow((void **)&soft->bodies, &soft->body_capacity, soft->body_count + 1,
+                     sizeof *soft->bodies)) {
         return error_set(error, ERROR_MEMORY, "no memory for %u points", mesh->point_count);
     }
     int result = add_points(soft, def, error);

@@ -10,11 +10,11 @@ void maker_add(Maker *maker, SoftConstraint made, const SoftShape *shape)
     if (maker->result != ERROR_OK || !(made.compliance >= 0.0f)) {
         return;
     }
-    bool capacity = soft_grow((void **)&soft->constraints, &soft->constraint_capacity,
-                              soft->constraint_count + 1, sizeof *soft->constraints);
+    bool capacity = memory_grow((void **)&soft->constraints, &soft->constraint_capacity,
+                                soft->constraint_count + 1, sizeof *soft->constraints);
     if (capacity && shape != NULL) {
-        capacity = soft_grow((void **)&soft->shapes, &soft->shape_capacity, soft->shape_count + 1,
-                             sizeof *soft->shapes);
+        capacity = memory_grow((void **)&soft->shapes, &soft->shape_capacity, soft->shape_count + 1,
+                               sizeof *soft->shapes);
     }
     if (!capacity) {
         maker->result = error_set(maker->error, ERROR_MEMORY, "no memory for constraint %u",

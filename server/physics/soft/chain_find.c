@@ -128,10 +128,10 @@ static void join_at(Finder *f, u32 point)
 static bool put_point(Finder *f, u32 point, u32 edge)
 {
     Chains *chains = f->chains;
-    if (!soft_grow((void **)&chains->points, &chains->point_capacity, chains->point_count + 1,
-                   sizeof *chains->points) ||
-        !soft_grow((void **)&chains->edges, &chains->edge_capacity, chains->point_count + 1,
-                   sizeof *chains->edges)) {
+    if (!memory_grow((void **)&chains->points, &chains->point_capacity, chains->point_count + 1,
+                     sizeof *chains->points) ||
+        !memory_grow((void **)&chains->edges, &chains->edge_capacity, chains->point_count + 1,
+                     sizeof *chains->edges)) {
         f->failed = true;
         return false;
     }
@@ -153,8 +153,8 @@ static void keep_chain(Finder *f, u32 first)
         chains->point_count = first;
         return;
     }
-    if (!soft_grow((void **)&chains->chains, &chains->capacity, chains->count + 1,
-                   sizeof *chains->chains)) {
+    if (!memory_grow((void **)&chains->chains, &chains->capacity, chains->count + 1,
+                     sizeof *chains->chains)) {
         f->failed = true;
         return;
     }
@@ -259,8 +259,8 @@ static void cut_chain(Finder *f, u32 index)
         part.piece = part.links >= LINKS_MIN ? group_of(f, &part) : SOFT_NONE;
         if (part.piece != SOFT_NONE) {
             Chains *chains = f->chains;
-            if (!soft_grow((void **)&chains->chains, &chains->capacity, chains->count + 1,
-                           sizeof *chains->chains)) {
+            if (!memory_grow((void **)&chains->chains, &chains->capacity, chains->count + 1,
+                             sizeof *chains->chains)) {
                 f->failed = true;
                 return;
             }

@@ -1,6 +1,5 @@
 /* contact.c: particles against rigid bodies: which pairs may meet in a tick, contact, attachments.
  */
-#include "server/physics/couple.h"
 #include "server/physics/soft/store.h"
 #include "shared/base/error.h"
 
@@ -27,10 +26,10 @@ static const f32 opposite_cosine = -0.7f;
 
 static bool reserve(Soft *soft, u32 count)
 {
-    u32 clearance = soft->soft_contact_capacity;
-    return soft_grow((void **)&soft->touches, &soft->soft_contact_capacity, count,
-                     sizeof *soft->touches) &&
-           soft_grow((void **)&soft->near, &clearance, count, sizeof *soft->near);
+    u32 near = soft->contact_capacity;
+    return memory_grow((void **)&soft->contacts, &soft->contact_capacity, count,
+                       sizeof *soft->contacts) &&
+           memory_grow((void **)&soft->near, &near, count, sizeof *soft->near);
 }
 
 /* A body's triangles as squares, or the mean of its segments. */
@@ -76,7 +75,7 @@ static bool list_pins(Soft *soft)
     return soft->pinned != NULL;
 }
 
-/* Room for what a cloth in a crowd touches, so that ticks seldom ask for memory. */
+/* Room for what a cloth among many bodies touches, so that ticks seldom ask for memory. */
 int soft_contact_create(Soft *soft)
 {
     for (u32 b = 0; b < soft->body_count; b++) {
@@ -98,11 +97,9 @@ static bool point_in(Bounds bounds, Vec3 p, f32 margin)
 /* m, negative inside; what is farther than `reach` is anything farther. */
 static f32 distance_to(const Rigid *rigid, u32 slot, Vec3 point, f32 reach, Vec3 *normal)
 {
-    ShapePose pose = {rigid_shape(rigid, slot), rigid_position(rigid, slot),
-                      rigid_orientation(rigid, slot)};
     *normal = vec3_zero();
     return point_in(rigid_bounds(rigid, slot), point, reach)
-               ? couple_distance(&pose, point, reach, normal)
+               ? rigid_collider_distance(rigid, slot, point, reach, normal)
                : INFINITY;
 }
 
@@ -183,7 +180,7 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
             kept += !inner[kept] || body->inner;
         }
     }
-    if (kept == 0 || !reserve(soft, soft->soft_contact_count + kept * (end - first))) {
+    if (kept == 0 || !reserve(soft, soft->contact_count + kept * (end - first))) {
         return;
     }
     u32 root[SLOTS_MAX];
@@ -198,8 +195,8 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
                  !soft_contact_is_rooted(soft, rigid, slots[s], root[s], i))) {
                 SoftContact contact = {.particle = i,
                                        .slot = slots[s],
-                                       .mover = soft_contact_mover(soft, rigid, slots[s])};
-                soft->touches[soft->soft_contact_count++] = contact;
+                                       .mover = rigid_mover(&soft->rigid_bodies, slots[s])};
+                soft->contacts[soft->contact_count++] = contact;
             }
         }
     }
@@ -208,11 +205,14 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
 /* Pairs of particle and body that may meet within the tick, by particle, then slot. */
 void soft_contact_begin(Soft *soft, Rigid *rigid)
 {
-    soft->soft_contact_count = 0;
-    soft_contact_movers_clear(soft, rigid);
+    soft->contact_count = 0;
+    soft->rigid_bodies.rigid = rigid;
+    soft->rigid_bodies.gravity = soft->gravity;
+    soft->rigid_bodies.tick_s = soft->tick_s;
+    rigid_movers_clear(&soft->rigid_bodies);
     for (u32 i = 0; i < soft->attachment_count; i++) {
         if (rigid_alive(rigid, soft->attachments[i].body)) {
-            soft_contact_mover(soft, rigid, soft->attachments[i].body.slot);
+            rigid_mover(&soft->rigid_bodies, soft->attachments[i].body.slot);
         }
     }
     for (u32 b = 0; b < soft->body_count; b++) {
@@ -229,8 +229,8 @@ void soft_contact_begin(Soft *soft, Rigid *rigid)
 Vec3 soft_contact_hold_speed(Soft *soft, const Rigid *rigid, const SoftAttachment *held,
                              Vec3 position, f32 h)
 {
-    u32 slot = held->body.slot, index = soft_contact_mover(soft, rigid, slot);
-    const SoftMover *mover = index != SOFT_NONE ? &soft->movers[index] : NULL;
+    u32 slot = held->body.slot, index = rigid_mover(&soft->rigid_bodies, slot);
+    const RigidMover *mover = index != SOFT_NONE ? &soft->rigid_bodies.movers[index] : NULL;
     Vec3 hold = quat_rotate(rigid_orientation(rigid, slot), held->local);
     Vec3 arm = vec3_sub(position, rigid_centre(rigid, slot));
     Vec3 moving = rigid_velocity_at(rigid, slot, hold);
@@ -282,8 +282,9 @@ static void solve_attachments(Soft *soft, Rigid *rigid, f32 h)
 
 typedef struct ContactPass {
     Soft *soft;
-    Rigid *rigid;
-    f32 h; /* s */
+    const Rigid *rigid;
+    Collider bodies; /* the same */
+    f32 h;           /* s */
 } ContactPass;
 
 static void solve_contact(const ContactPass *pass, SoftContact *contact)
@@ -291,28 +292,18 @@ static void solve_contact(const ContactPass *pass, SoftContact *contact)
     Soft *soft = pass->soft;
     u32 p = contact->particle;
     const SoftMatter *matter = &soft->matter[p];
-    CoupleParticle particle = {.position = soft->points[p].position,
-                               .velocity = soft->points[p].velocity,
-                               .inverse_mass = soft->points[p].inverse_mass,
-                               .radius = contact->keep,
-                               .swept = matter->inner,
-                               .friction = matter->friction,
-                               .static_friction = matter->static_friction,
-                               .stiffness = soft->bodies[matter->body].def.contact_stiffness};
-    SoftMover *mover = contact->mover != SOFT_NONE ? &soft->movers[contact->mover] : NULL;
-    CoupleMotion motion = {.shift = vec3_zero()};
-    if (mover != NULL) {
-        motion = (CoupleMotion){mover->bias, mover->bias_angular, mover->shift, mover->rotation};
-    }
-    if (couple_particle(pass->rigid, contact->slot, mover != NULL ? &motion : NULL, &particle,
-                        pass->h)) {
+    ContactParticle particle = {.position = soft->points[p].position,
+                                .velocity = soft->points[p].velocity,
+                                .inverse_mass = soft->points[p].inverse_mass,
+                                .radius = contact->keep,
+                                .swept = matter->inner,
+                                .friction = matter->friction,
+                                .static_friction = matter->static_friction,
+                                .stiffness = soft->bodies[matter->body].def.contact_stiffness};
+    if (contact_particle(&pass->bodies, contact->slot, &particle, pass->h)) {
         contact->normal = particle.normal;
         soft->points[p].velocity = particle.velocity;
         soft->points[p].position = particle.position;
-        if (mover != NULL) {
-            mover->shift = motion.shift;
-            mover->rotation = motion.rotation;
-        }
     }
     contact->pressed += particle.pressed;
 }
@@ -337,9 +328,9 @@ static void solve_fixed(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-static void solve_contacts(Soft *soft, Rigid *rigid, f32 h)
+static void solve_contacts(Soft *soft, const Rigid *rigid, f32 h)
 {
-    ContactPass pass = {soft, rigid, h};
+    ContactPass pass = {soft, rigid, rigid_collider(&soft->rigid_bodies), h};
     jobs_run(soft->jobs, soft->near_fixed, CONTACT_GRAIN, solve_fixed, &pass);
     for (u32 i = soft->near_fixed; i < soft->near_count; i++) {
         soft->near[i].pressed = 0.0f;
@@ -351,7 +342,7 @@ static void solve_contacts(Soft *soft, Rigid *rigid, f32 h)
  * would be driven from one to the other for ever. */
 static void solve_pinched(Soft *soft, Rigid *rigid, f32 h)
 {
-    ContactPass pass = {soft, rigid, h};
+    ContactPass pass = {soft, rigid, rigid_collider(&soft->rigid_bodies), h};
     for (u32 n = 0; n < PINCH_PASSES && soft->pinched_count != 0; n++) {
         for (u32 i = 0; i < soft->near_count; i++) {
             if (soft->near[i].pinched != 0) {
@@ -369,19 +360,18 @@ static void measure_contacts(void *context, u32 first, u32 end, u32 worker)
     const Rigid *rigid = pass->rigid;
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i++) {
-        SoftContact *contact = &soft->touches[i];
+        SoftContact *contact = &soft->contacts[i];
         const SoftPoint *point = &soft->points[contact->particle];
         Vec3 moving = vec3_zero();
         if (contact->mover != SOFT_NONE) {
-            const SoftMover *mover = &soft->movers[contact->mover];
+            const RigidMover *mover = &soft->rigid_bodies.movers[contact->mover];
             Vec3 arm = vec3_sub(point->position, rigid_centre(rigid, contact->slot));
             moving = vec3_add(rigid_velocity_at(rigid, contact->slot, arm), mover->bias);
         }
         f32 speed = vec3_distance(moving, point->velocity);
         f32 reach = soft->matter[contact->particle].radius + (speed + near_m_s) * pass->h;
-        ShapePose pose = {rigid_shape(rigid, contact->slot), rigid_position(rigid, contact->slot),
-                          rigid_orientation(rigid, contact->slot)};
-        contact->distance = couple_distance(&pose, point->position, reach, &contact->normal);
+        contact->distance =
+            rigid_collider_distance(rigid, contact->slot, point->position, reach, &contact->normal);
         contact->near = contact->distance < reach;
     }
 }
@@ -397,14 +387,14 @@ static f32 clearance_between(f32 gap, f32 radius)
 
 static void find_clearance(Soft *soft)
 {
-    SoftContact *touches = soft->touches;
-    for (u32 i = 0; i < soft->soft_contact_count; i++) {
-        SoftContact *contact = &touches[i];
+    SoftContact *contacts = soft->contacts;
+    for (u32 i = 0; i < soft->contact_count; i++) {
+        SoftContact *contact = &contacts[i];
         f32 radius = soft->matter[contact->particle].radius;
         contact->keep = radius;
         contact->pinched = 0;
-        for (u32 k = i; k > 0 && touches[k - 1].particle == contact->particle; k--) {
-            SoftContact *other = &touches[k - 1];
+        for (u32 k = i; k > 0 && contacts[k - 1].particle == contact->particle; k--) {
+            SoftContact *other = &contacts[k - 1];
             if (contact->near != 0 && other->near != 0 &&
                 vec3_dot(contact->normal, other->normal) < opposite_cosine) {
                 f32 clearance = clearance_between(contact->distance + other->distance, radius);
@@ -416,13 +406,13 @@ static void find_clearance(Soft *soft)
     }
 }
 
-/* The first touch of a particle, which are sorted. */
-static u32 first_touch(const Soft *soft, u32 particle)
+/* The first contact of a particle, which are sorted. */
+static u32 first_contact(const Soft *soft, u32 particle)
 {
-    u32 low = 0, high = soft->soft_contact_count;
+    u32 low = 0, high = soft->contact_count;
     while (low < high) {
         u32 middle = low + (high - low) / 2;
-        if (soft->touches[middle].particle < particle) {
+        if (soft->contacts[middle].particle < particle) {
             low = middle + 1;
         } else {
             high = middle;
@@ -434,9 +424,9 @@ static u32 first_touch(const Soft *soft, u32 particle)
 f32 soft_contact_capacity(Soft *soft, u32 particle, Vec3 normal, f32 distance, u16 *pinched)
 {
     f32 radius = soft->matter[particle].radius, least = radius;
-    for (u32 i = first_touch(soft, particle);
-         i < soft->soft_contact_count && soft->touches[i].particle == particle; i++) {
-        SoftContact *contact = &soft->touches[i];
+    for (u32 i = first_contact(soft, particle);
+         i < soft->contact_count && soft->contacts[i].particle == particle; i++) {
+        SoftContact *contact = &soft->contacts[i];
         if (contact->near != 0 && vec3_dot(contact->normal, normal) < opposite_cosine) {
             f32 clearance = clearance_between(contact->distance + distance, radius);
             contact->keep = f32_min(contact->keep, clearance);
@@ -478,18 +468,18 @@ static void measure_attachments(Soft *soft, const Rigid *rigid)
 /* The bodies go back to where the substep began; which pairs may meet in it? */
 void soft_contact_substep(Soft *soft, Rigid *rigid, f32 h)
 {
-    soft_contact_movers_begin(soft, rigid, h);
+    rigid_movers_begin(&soft->rigid_bodies, h);
     measure_attachments(soft, rigid);
-    ContactPass pass = {soft, rigid, h};
-    jobs_run(soft->jobs, soft->soft_contact_count, CONTACT_GRAIN, measure_contacts, &pass);
+    ContactPass pass = {soft, rigid, rigid_collider(&soft->rigid_bodies), h};
+    jobs_run(soft->jobs, soft->contact_count, CONTACT_GRAIN, measure_contacts, &pass);
     find_clearance(soft);
     soft_contact_face_substep(soft, rigid, h);
     soft->near_count = soft->pinched_count = 0;
     for (u32 moves = 0; moves < 2; moves++) {
-        for (u32 i = 0; i < soft->soft_contact_count; i++) {
-            if (soft->touches[i].near != 0 && (soft->touches[i].mover != SOFT_NONE) == moves) {
-                soft->near[soft->near_count++] = soft->touches[i];
-                soft->pinched_count += soft->touches[i].pinched;
+        for (u32 i = 0; i < soft->contact_count; i++) {
+            if (soft->contacts[i].near != 0 && (soft->contacts[i].mover != SOFT_NONE) == moves) {
+                soft->near[soft->near_count++] = soft->contacts[i];
+                soft->pinched_count += soft->contacts[i].pinched;
             }
         }
         soft->near_fixed = moves == 0 ? soft->near_count : soft->near_fixed;
@@ -504,10 +494,5 @@ void soft_contact_solve(Soft *soft, Rigid *rigid, f32 h)
     soft_contact_face_solve(soft, rigid, h);
     solve_pinched(soft, rigid, h);
     roll_solve(soft, rigid);
-    soft_contact_movers_step(soft, rigid, h);
-}
-
-void soft_contact_end(Soft *soft, Rigid *rigid)
-{
-    soft_contact_movers_end(soft, rigid);
+    rigid_movers_step(&soft->rigid_bodies, h);
 }

@@ -1,7 +1,7 @@
 /* contact_face.c: whole triangles and segments against bodies that could slip through between
  * particles: bodies smaller than a cell, and those that are fast for their size. A triangle keeps
  * the side on which the body was at the start of the tick, so that what passes within is caught. */
-#include "server/physics/couple.h"
+#include "server/physics/contact/distance.h"
 #include "server/physics/rigid/narrow/gjk.h"
 #include "server/physics/soft/self_collision_near.h"
 #include "server/physics/soft/store.h"
@@ -15,7 +15,6 @@ enum {
     MEASURE_GRAIN = 16
 };
 
-static const f32 wake_m_s = 0.4f;
 /* What gravity and the solver may add to the speed of a particle within a tick. */
 static const f32 margin_m_s = 2.0f;
 /* A body that moves by this part of its half thickness in a substep is fast. */
@@ -138,15 +137,15 @@ static void add_face(Soft *soft, const Rigid *rigid, const SoftBody *body, const
 {
     const Shape *shape = rigid_shape(rigid, slot);
     u32 parts = shape->kind == SHAPE_COMPOUND ? shape->geometry->compound.child_count : 1;
-    if (!soft_grow((void **)&soft->faces, &soft->face_capacity, soft->face_count + parts,
-                   sizeof *soft->faces)) {
+    if (!memory_grow((void **)&soft->faces, &soft->face_capacity, soft->face_count + parts,
+                     sizeof *soft->faces)) {
         return;
     }
     for (u32 child = 0; child < parts; child++) {
         SoftFace face = {.point = {point[0], point[1], point[2]},
                          .slot = slot,
                          .child = child,
-                         .mover = soft_contact_mover(soft, rigid, slot),
+                         .mover = rigid_mover(&soft->rigid_bodies, slot),
                          .body = (u32)(body - soft->bodies)};
         ShapePose pose = pose_of(rigid, &face);
         Vec3 off = vec3_sub(inside_of(&pose), soft->points[point[0]].position);
@@ -198,7 +197,7 @@ void soft_contact_face_begin(Soft *soft, Rigid *rigid)
 {
     soft->face_count = 0;
     /* Room for what most scenes ever need is there from the first tick on. */
-    soft_grow((void **)&soft->faces, &soft->face_capacity, 4 * soft->count, sizeof *soft->faces);
+    memory_grow((void **)&soft->faces, &soft->face_capacity, 4 * soft->count, sizeof *soft->faces);
     for (u32 b = 0; b < soft->body_count; b++) {
         const SoftBody *body = &soft->bodies[b];
         ContactRoots roots = {.count = 0};
@@ -248,7 +247,7 @@ static bool measure_plane(const Soft *soft, SoftFace *face, const ShapePose *pos
 static Vec3 velocity_of(const Soft *soft, const Rigid *rigid, const SoftFace *face)
 {
     Vec3 v = rigid_velocity(rigid, face->slot);
-    return face->mover != SOFT_NONE ? vec3_add(v, soft->movers[face->mover].bias) : v;
+    return face->mover != SOFT_NONE ? vec3_add(v, soft->rigid_bodies.movers[face->mover].bias) : v;
 }
 
 /* Where the body is flat, all corners keep their distance, as they would one by one: held at one
@@ -258,7 +257,7 @@ static void measure_corners(SoftFace *face, const ShapePose *pose, const Vec3 c[
 {
     for (u32 k = 0; k < 3; k++) {
         Vec3 n;
-        bool flat = couple_distance(pose, c[k], reach, &n) < reach &&
+        bool flat = contact_distance(pose, c[k], reach, &n) < reach &&
                     vec3_dot(n, face->normal) > flat_cosine;
         face->keep[k] = flat ? thickness : 0.0f;
     }
@@ -388,13 +387,9 @@ static void push_apart(Soft *soft, Rigid *rigid, const SoftFace *face, const Fac
         p->position = vec3_add_scaled(p->position, part, face->normal);
     }
     if (face->mover != SOFT_NONE) {
-        SoftMover *mover = &soft->movers[face->mover];
-        CoupleMotion motion = {mover->bias, mover->bias_angular, mover->shift, mover->rotation};
         Vec3 against = vec3_sub(place->velocity, rigid_velocity(rigid, face->slot));
-        couple_push_body(rigid, face->slot, &motion, arm, vec3_scale(face->normal, -impulse_m),
-                         against);
-        mover->shift = motion.shift;
-        mover->rotation = motion.rotation;
+        rigid_collider_push(&soft->rigid_bodies, face->mover, arm,
+                            vec3_scale(face->normal, -impulse_m), against);
     }
 }
 
@@ -407,17 +402,17 @@ static void solve_place(Soft *soft, Rigid *rigid, SoftFace *face, const FacePoin
     Vec3 arm = vec3_sub(place->at, rigid_centre(rigid, face->slot));
     Vec3 against = vec3_sub(place->velocity, rigid_velocity_at(rigid, face->slot, arm));
     f32 gap = vec3_dot(vec3_sub(place->at, at), face->normal) - place->keep;
-    CoupleNormal of = {gap, -vec3_dot(against, face->normal), 0.0f};
+    ContactNormal of = {gap, -vec3_dot(against, face->normal), 0.0f};
     if (face->mover != SOFT_NONE) {
-        const SoftMover *mover = &soft->movers[face->mover];
+        const RigidMover *mover = &soft->rigid_bodies.movers[face->mover];
         of.bias =
             vec3_dot(vec3_add(mover->bias, vec3_cross(mover->bias_angular, arm)), face->normal);
     }
-    if (of.approach > wake_m_s && rigid_motion(rigid, face->slot) == BODY_DYNAMIC) {
+    if (of.approach > CONTACT_WAKE_M_S && rigid_motion(rigid, face->slot) == BODY_DYNAMIC) {
         rigid_wake(rigid, face->slot);
     }
     f32 push, apart;
-    couple_normal(&of, h, &push, &apart);
+    contact_normal(&of, h, &push, &apart);
     if (push > 0.0f) {
         f32 pressed = exchange(soft, rigid, face, place, arm, face->normal, push);
         face->pressed += pressed;
@@ -448,7 +443,8 @@ static FaceDrift drift_of(const Soft *soft, const Rigid *rigid, const SoftFace *
     Vec3 velocity = velocity_of(soft, rigid, face),
          angular_velocity = rigid_angular_velocity(rigid, face->slot);
     if (face->mover != SOFT_NONE) {
-        angular_velocity = vec3_add(angular_velocity, soft->movers[face->mover].bias_angular);
+        angular_velocity =
+            vec3_add(angular_velocity, soft->rigid_bodies.movers[face->mover].bias_angular);
     }
     return (FaceDrift){rigid_centre(rigid, face->slot), vec3_cross(face->normal, angular_velocity),
                        vec3_dot(velocity, face->normal)};

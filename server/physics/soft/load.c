@@ -72,9 +72,9 @@ int loads_create(Soft *soft)
     loads->of = malloc(((size_t)soft->count + 1) * sizeof *loads->of);
     loads->first = calloc((size_t)soft->batches->group_count + 1, sizeof *loads->first);
     if (loads->of == NULL || loads->first == NULL ||
-        !soft_grow((void **)&loads->loads, &loads->capacity, capacity, sizeof *loads->loads) ||
-        !soft_grow((void **)&loads->order, &loads->order_capacity, capacity,
-                   sizeof *loads->order)) {
+        !memory_grow((void **)&loads->loads, &loads->capacity, capacity, sizeof *loads->loads) ||
+        !memory_grow((void **)&loads->order, &loads->order_capacity, capacity,
+                     sizeof *loads->order)) {
         return ERROR_MEMORY;
     }
     memset(loads->of, 0xff, soft->count * sizeof *loads->of);
@@ -93,7 +93,7 @@ static Vec3 place_now(const SoftPoint *p, f32 h)
 static bool is_loaded(const Soft *soft, const Rigid *rigid, const SoftFace *face, f32 h, f32 late)
 {
     const SoftBody *body = &soft->bodies[face->body];
-    const SoftMover *mover = &soft->movers[face->mover];
+    const RigidMover *mover = &soft->rigid_bodies.movers[face->mover];
     Vec3 c[3], at = vec3_zero(), moving = vec3_zero();
     bool stretched = false;
     for (u32 k = 0; k < 3; k++) {
@@ -134,7 +134,7 @@ static void add_corner(Soft *soft, const SoftFace *face, u32 k)
     Load *load = &loads->loads[index];
     if (load->slot == face->slot) { /* the first body that it meets */
         load->part += part;
-        soft->movers[face->mover].loaded += part;
+        soft->rigid_bodies.movers[face->mover].loaded += part;
     }
 }
 
@@ -166,14 +166,14 @@ static void clear(Soft *soft)
         loads->of[loads->loads[i].particle] = SOFT_NONE;
     }
     loads->count = 0;
-    for (u32 i = 0; i < soft->mover_count; i++) {
-        soft->movers[i].loaded = 0.0f;
-        soft->movers[i].holds = false;
+    for (u32 i = 0; i < soft->rigid_bodies.mover_count; i++) {
+        soft->rigid_bodies.movers[i].loaded = 0.0f;
+        soft->rigid_bodies.movers[i].holds = false;
     }
     for (u32 i = 0; i < soft->attachment_count; i++) {
         u32 slot = soft->attachments[i].body.slot;
-        if (slot < soft->mover_slots && soft->mover_of[slot] != 0) {
-            soft->movers[soft->mover_of[slot] - 1].holds = true;
+        if (slot < soft->rigid_bodies.mover_slots && soft->rigid_bodies.mover_of[slot] != 0) {
+            soft->rigid_bodies.movers[soft->rigid_bodies.mover_of[slot] - 1].holds = true;
         }
     }
 }
@@ -185,7 +185,8 @@ void loads_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves)
     clear(soft);
     for (u32 i = 0; i < soft->face_count; i++) {
         const SoftFace *face = &soft->faces[i];
-        if (face->near != 0 && face->mover != SOFT_NONE && !soft->movers[face->mover].holds &&
+        if (face->near != 0 && face->mover != SOFT_NONE &&
+            !soft->rigid_bodies.movers[face->mover].holds &&
             soft->bodies[face->body].def.method == SOFT_XPBD && !soft->bodies[face->body].closed &&
             rigid_mass(rigid, face->slot) > 0.0f && rigid_awake(rigid, face->slot) &&
             is_loaded(soft, rigid, face, h, late)) {
@@ -197,7 +198,7 @@ void loads_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves)
     for (u32 i = 0; i < loads->count; i++) {
         Load *load = &loads->loads[i];
         const SoftPoint *p = &soft->points[load->particle];
-        const SoftMover *mover = &soft->movers[load->mover];
+        const RigidMover *mover = &soft->rigid_bodies.movers[load->mover];
         Vec3 arm = vec3_sub(place_now(p, late), rigid_centre(rigid, load->slot));
         Symmetric3 response = rigid_response_at(rigid, load->slot, arm);
         f32 body = (response.xx + response.yy + response.zz) / 3.0f;

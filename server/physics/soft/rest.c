@@ -3,7 +3,6 @@
  * it. What sleeps is not computed; its points are as if pinned, so that others meet it as they meet
  * the ground.
  */
-#include "server/physics/couple.h"
 #include "server/physics/soft/body_constraint.h"
 #include "server/physics/soft/self_collision.h"
 #include "server/physics/tree.h"
@@ -128,12 +127,6 @@ bool soft_awake(const Soft *soft, u32 body)
 
 /* ---- waking ---- */
 
-static ShapePose pose_of(const Rigid *rigid, u32 slot)
-{
-    return (ShapePose){rigid_shape(rigid, slot), rigid_position(rigid, slot),
-                       rigid_orientation(rigid, slot)};
-}
-
 static f32 touching(f32 thickness)
 {
     return thickness + soft_contact_m + soft_contact_part * thickness;
@@ -141,10 +134,9 @@ static f32 touching(f32 thickness)
 
 static bool point_touches(const Soft *soft, const Rigid *rigid, u32 particle, u32 slot, f32 ahead)
 {
-    ShapePose pose = pose_of(rigid, slot);
     f32 reach = touching(soft->matter[particle].radius) + ahead;
-    Vec3 normal;
-    return couple_distance(&pose, soft->points[particle].position, reach, &normal) < reach;
+    Vec3 at = soft->points[particle].position, normal;
+    return rigid_collider_distance(rigid, slot, at, reach, &normal) < reach;
 }
 
 static bool overlap(const Bounds *a, const Bounds *b)
@@ -294,15 +286,15 @@ typedef struct Links {
     u32 body, slot; /* the last pair that was found to touch */
 } Links;
 
-static bool soft_contact_counts(const Soft *soft, const Rigid *rigid, const SoftContact *touch,
+static bool soft_contact_counts(const Soft *soft, const Rigid *rigid, const SoftContact *contact,
                                 Links *last)
 {
-    u32 body = soft->matter[touch->particle].body;
-    if ((body == last->body && touch->slot == last->slot) ||
-        !point_touches(soft, rigid, touch->particle, touch->slot, 0.0f)) {
+    u32 body = soft->matter[contact->particle].body;
+    if ((body == last->body && contact->slot == last->slot) ||
+        !point_touches(soft, rigid, contact->particle, contact->slot, 0.0f)) {
         return false;
     }
-    *last = (Links){body, touch->slot};
+    *last = (Links){body, contact->slot};
     return true;
 }
 
@@ -412,9 +404,9 @@ static void wake_neighbours(Soft *soft, Rigid *rigid)
         }
     }
     for (u32 i = 0; i < soft->near_count; i++) {
-        const SoftContact *touch = &soft->near[i];
-        if (may_wake(soft, rigid, soft->matter[touch->particle].body, touch->slot) &&
-            soft_contact_counts(soft, rigid, touch, &last)) {
+        const SoftContact *contact = &soft->near[i];
+        if (may_wake(soft, rigid, soft->matter[contact->particle].body, contact->slot) &&
+            soft_contact_counts(soft, rigid, contact, &last)) {
             wake_body(soft, rigid, last.body, last.slot);
         }
     }

@@ -213,8 +213,8 @@ static void find_partners(Soft *soft)
     }
     SORT(collision->order, soft->body_count, u32, body_before);
     u32 pairs = sweep(soft, false);
-    bool capacity = soft_grow((void **)&collision->partners, &collision->partner_capacity,
-                              2 * pairs + 1, sizeof *collision->partners);
+    bool capacity = memory_grow((void **)&collision->partners, &collision->partner_capacity,
+                                2 * pairs + 1, sizeof *collision->partners);
     u32 first = 0;
     for (u32 b = 0; b < soft->body_count; b++) {
         collision->bodies[b].first_partner = first;
@@ -250,8 +250,8 @@ static void search(Soft *soft)
         collision->crossing_count = 0;
         collision->contact_count = 0;
     }
-    soft_grow((void **)&collision->active, &collision->active_capacity,
-              collision->contact_count + 1, sizeof *collision->active);
+    memory_grow((void **)&collision->active, &collision->active_capacity,
+                collision->contact_count + 1, sizeof *collision->active);
 }
 
 /* Did a particle go farther than what the search allowed for, or will it in this substep? */

@@ -110,8 +110,8 @@ static void emit(CollisionSearch *search, CollisionContact *contact)
     for (u32 k = 0; k < 4; k++) {
         w += contact->weight[k] * contact->weight[k] * soft->points[contact->point[k]].inverse_mass;
     }
-    if (w <= 0.0f || !soft_grow((void **)&chunk->contacts, &chunk->capacity, chunk->count + 1,
-                                sizeof *chunk->contacts)) {
+    if (w <= 0.0f || !memory_grow((void **)&chunk->contacts, &chunk->capacity, chunk->count + 1,
+                                  sizeof *chunk->contacts)) {
         return;
     }
     contact->mass = 1.0f / w;
@@ -496,8 +496,8 @@ static void note_tangle(CollisionSearch *search, u32 e, u32 t)
             return;
         }
     }
-    if (soft_grow((void **)&chunk->tangles, &chunk->tangle_capacity, chunk->tangle_count + 1,
-                  sizeof *chunk->tangles)) {
+    if (memory_grow((void **)&chunk->tangles, &chunk->tangle_capacity, chunk->tangle_count + 1,
+                    sizeof *chunk->tangles)) {
         chunk->tangles[chunk->tangle_count++] = (CollisionTangle){e, t};
     }
 }

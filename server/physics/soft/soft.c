@@ -45,10 +45,9 @@ void soft_destroy(Soft *soft)
     free(soft->segments);
     free(soft->attachments);
     free(soft->pinned);
-    free(soft->touches);
+    free(soft->contacts);
     free(soft->near);
-    free(soft->movers);
-    free(soft->mover_of);
+    rigid_collider_finish(&soft->rigid_bodies);
     free(soft->faces);
     free(soft);
 }
@@ -95,9 +94,9 @@ u64 soft_memory(const Soft *soft)
            (u64)soft->segment_capacity * sizeof *soft->segments +
            (u64)soft->body_capacity * sizeof *soft->bodies +
            self_collision_memory(soft->collision) + (u64)soft->face_capacity * sizeof *soft->faces +
-           (u64)soft->mover_capacity * sizeof *soft->movers +
-           (u64)soft->mover_slots * sizeof *soft->mover_of +
-           2 * (u64)soft->soft_contact_capacity * sizeof *soft->touches +
+           (u64)soft->rigid_bodies.mover_capacity * sizeof *soft->rigid_bodies.movers +
+           (u64)soft->rigid_bodies.mover_slots * sizeof *soft->rigid_bodies.mover_of +
+           2 * (u64)soft->contact_capacity * sizeof *soft->contacts +
            batches_memory(soft->batches) + stiffs_memory(soft) + loads_memory(soft);
 }
 
@@ -176,7 +175,7 @@ void soft_begin(Soft *soft, Rigid *rigid, Jobs *jobs, f32 tick_s)
     soft->jobs = jobs;
     soft->step = 0;
     if (soft->asleep_count == soft->body_count) {
-        soft->soft_contact_count = soft->near_count = soft->near_fixed = soft->face_count = 0;
+        soft->contact_count = soft->near_count = soft->near_fixed = soft->face_count = 0;
         return;
     }
     wind_begin(soft);
@@ -192,7 +191,7 @@ static void step(Soft *soft, Rigid *rigid, f32 h, bool moves)
         methods_begin(soft);
     }
     if (rigid != NULL) {
-        soft_contact_movers_fall(soft, rigid, h);
+        rigid_movers_fall(&soft->rigid_bodies, h);
         coupled_mass_begin(soft, rigid, h, moves);
         loads_begin(soft, rigid, h, moves);
     }
@@ -207,7 +206,7 @@ static void step(Soft *soft, Rigid *rigid, f32 h, bool moves)
 
 void soft_substep(Soft *soft, Rigid *rigid, f32 h)
 {
-    soft->substep_s = h;
+    soft->rigid_bodies.substep_s = h;
     if (soft->asleep_count == soft->body_count) {
         return;
     }
@@ -221,7 +220,7 @@ void soft_substep(Soft *soft, Rigid *rigid, f32 h)
     }
     groups_move(soft, part);
     if (rigid != NULL) {
-        soft_contact_end(soft, rigid);
+        rigid_movers_end(&soft->rigid_bodies);
     }
 }
 

@@ -127,7 +127,7 @@ void soft_wake_all(Soft *soft);
 void soft_wake_near(Soft *soft, const Rigid *rigid, u32 slot);
 
 /* Stops the program where the store between two ticks is not as it should be: bodies and their
- * particles, constraints and how they are cut, pins, hands, touches, sleep, self-collision.
+ * particles, constraints and how they are cut, pins, hands, contacts, sleep, self-collision.
  * soft_begin calls it in debug and sanitizer builds. */
 void soft_validate(const Soft *soft);
 

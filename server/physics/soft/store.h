@@ -6,7 +6,9 @@
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_STORE_H
 #define PLENUM_SERVER_PHYSICS_SOFT_STORE_H
 
+#include "server/physics/rigid/collider.h"
 #include "server/physics/soft/soft.h"
+#include "shared/base/memory.h"
 
 #define SOFT_NONE UINT32_MAX
 
@@ -101,31 +103,6 @@ typedef struct SoftAttachment {
     Vec3 pull;    /* N, of the particle at the body, the mean of the last steps that it was awake */
 } SoftAttachment;
 
-/* A rigid body that may touch or hold particles in this tick, and takes their steps with them
- * (contact_mover.c). */
-typedef struct SoftMover {
-    u32 slot;
-    bool once;                    /* it moves once a tick */
-    RigidPose from;               /* where its way begins: of the substep, or of the tick */
-    Vec3 before;                  /* m/s, its velocity there, */
-    Vec3 before_angular_velocity; /* rad/s */
-    RigidPose to;                 /* where its solver has put it */
-    Vec3 way;                     /* m, between the two */
-    Vec3 velocity;                /* m/s, as its solver has left it */
-    Vec3 angular_velocity;        /* rad/s */
-    Vec3 bias;           /* m/s, rad/s: it goes that way faster than its velocity says, where its */
-    Vec3 bias_angular;   /* contacts push it out of each other */
-    Vec3 shift;          /* m, by what particles have changed of its velocity, */
-    Vec3 rotation;       /* rad */
-    Vec3 reported_shift; /* and what of it rigid_add_motion knows */
-    Vec3 reported_rotation;
-    Vec3 fall;      /* m/s², what it gets step by step and not at once, */
-    Vec3 twist;     /* rad/s² */
-    f32 span, left; /* s, of the way */
-    f32 loaded;     /* in this step: Σ of the weights of what it stretches (load.c) */
-    bool holds;     /* particles are attached to it */
-} SoftMover;
-
 typedef struct SoftContact {
     u32 particle, slot;
     u32 mover;    /* SOFT_NONE: the body is static, nothing passes on to it */
@@ -168,7 +145,7 @@ typedef struct SoftRest {
     u32 first_mark;
     bool pinned;   /* some of it, to the world */
     bool near;     /* something, in this tick */
-    bool measured; /* the crowd knows where it sleeps */
+    bool measured; /* self-collision knows where it sleeps */
     Bounds bounds; /* m, of the points of a body that sleeps */
 } SoftRest;
 
@@ -200,14 +177,12 @@ struct Soft {
     u32 attachment_count, attachment_capacity;
     u32 *pinned; /* [pin_count] particles that the world or a body holds, by body */
     u32 pin_count;
-    SoftContact *touches; /* of this tick */
-    SoftContact *near;    /* of this substep, with the same room: those with static bodies first */
-    u32 soft_contact_count, soft_contact_capacity, near_count, near_fixed;
-    u32 pinched_count; /* of this substep: touches */
-    SoftMover *movers; /* of this tick */
-    u32 *mover_of;     /* [mover_slots] one more than the index of the slot's mover; 0: none */
-    u32 mover_count, mover_capacity, mover_slots;
-    SoftFace *faces; /* of this tick */
+    SoftContact *contacts; /* of this tick */
+    SoftContact *near;     /* of this substep, with the same room: those with static bodies first */
+    u32 contact_count, contact_capacity, near_count, near_fixed;
+    u32 pinched_count;          /* of this substep: contacts */
+    RigidCollider rigid_bodies; /* that may be touched or hold something, and their movers */
+    SoftFace *faces;            /* of this tick */
     u32 face_count, face_capacity;
     SoftGrab grabs[SOFT_GRABS_MAX];
     u32 grab_end;
@@ -228,14 +203,10 @@ struct Soft {
     f32 air_density;
     f32 stretch_scale, bend_scale, pressure_scale;
     f32 tick_s;
-    f32 substep_s; /* of the bodies */
     u32 steps;
     u32 step;   /* of this tick so far */
     Jobs *jobs; /* of this tick */
 };
-
-/* Makes room for `needed` items of `size` bytes; false without memory. */
-bool soft_grow(void **items, u32 *capacity, u32 needed, size_t size);
 
 /* Factor on the compliance of a constraint's role. */
 static inline f32 soft_role_scale(const Soft *soft, u32 role)
@@ -380,24 +351,14 @@ static inline Vec3 soft_wind(const Soft *soft, u32 particle, Vec3 velocity, f32 
 /* contact.c: contact with rigid bodies and attachments to them. */
 int soft_contact_create(Soft *soft);
 void soft_contact_begin(Soft *soft, Rigid *rigid);
-/* Around the steps of a substep of h s. */
+/* Before the steps of a substep of h s. */
 void soft_contact_substep(Soft *soft, Rigid *rigid, f32 h);
-void soft_contact_end(Soft *soft, Rigid *rigid);
 /* A step: first gravity on the bodies; after the particles by themselves, what they and the bodies
  * do to each other; then the bodies move on. */
 void soft_contact_solve(Soft *soft, Rigid *rigid, f32 h);
 /* m/s, that brings a particle from `position` to where its body holds it at the end of the step. */
 Vec3 soft_contact_hold_speed(Soft *soft, const Rigid *rigid, const SoftAttachment *held,
                              Vec3 position, f32 h);
-
-/* contact_mover.c: the mover of a body, made if need be; SOFT_NONE of what is static. */
-u32 soft_contact_mover(Soft *soft, const Rigid *rigid, u32 slot);
-void soft_contact_movers_clear(Soft *soft, const Rigid *rigid);
-void soft_contact_movers_begin(Soft *soft, Rigid *rigid, f32 h);
-/* Before a step, and after it. */
-void soft_contact_movers_fall(Soft *soft, Rigid *rigid, f32 h);
-void soft_contact_movers_step(Soft *soft, Rigid *rigid, f32 h);
-void soft_contact_movers_end(Soft *soft, Rigid *rigid);
 
 /* What is pinned inside a rigid body grows out of it: within, only what holds it knows where it is,
  * and contact would pull against the pins for ever. */

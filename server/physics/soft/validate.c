@@ -118,36 +118,37 @@ static void validate_holds(const Soft *soft)
     }
 }
 
-static void validate_touches(const Soft *soft)
+static void validate_contacts(const Soft *soft)
 {
-    CHECK(soft->soft_contact_count <= soft->soft_contact_capacity &&
-          soft->near_count <= soft->soft_contact_count);
+    CHECK(soft->contact_count <= soft->contact_capacity && soft->near_count <= soft->contact_count);
     CHECK(soft->near_fixed <= soft->near_count && soft->face_count <= soft->face_capacity);
-    for (u32 i = 0; i < soft->soft_contact_count; i++) {
-        CHECK_ITEM(i, soft->touches[i].particle < soft->count);
+    for (u32 i = 0; i < soft->contact_count; i++) {
+        CHECK_ITEM(i, soft->contacts[i].particle < soft->count);
     }
     for (u32 i = 0; i < soft->near_count; i++) {
         const SoftContact *contact = &soft->near[i];
         CHECK_ITEM(i, contact->particle < soft->count);
         CHECK_ITEM(i, (contact->mover == SOFT_NONE) == (i < soft->near_fixed));
-        CHECK_ITEM(i, contact->mover == SOFT_NONE || contact->mover < soft->mover_count);
+        CHECK_ITEM(i,
+                   contact->mover == SOFT_NONE || contact->mover < soft->rigid_bodies.mover_count);
     }
     for (u32 i = 0; i < soft->face_count; i++) {
         const SoftFace *face = &soft->faces[i];
         CHECK_ITEM(i, face->body < soft->body_count);
-        CHECK_ITEM(i, face->mover == SOFT_NONE || face->mover < soft->mover_count);
+        CHECK_ITEM(i, face->mover == SOFT_NONE || face->mover < soft->rigid_bodies.mover_count);
         for (u32 k = 0; k < 3; k++) {
             CHECK_ITEM(i, is_of(&soft->bodies[face->body], face->point[k]));
         }
     }
     u32 movers = 0;
-    CHECK(soft->mover_count <= soft->mover_capacity);
-    for (u32 slot = 0; slot < soft->mover_slots; slot++) {
-        u32 of = soft->mover_of[slot];
-        CHECK_ITEM(slot, of == 0 || (of <= soft->mover_count && soft->movers[of - 1].slot == slot));
+    CHECK(soft->rigid_bodies.mover_count <= soft->rigid_bodies.mover_capacity);
+    for (u32 slot = 0; slot < soft->rigid_bodies.mover_slots; slot++) {
+        u32 of = soft->rigid_bodies.mover_of[slot];
+        CHECK_ITEM(slot, of == 0 || (of <= soft->rigid_bodies.mover_count &&
+                                     soft->rigid_bodies.movers[of - 1].slot == slot));
         movers += of != 0;
     }
-    CHECK(movers == soft->mover_count);
+    CHECK(movers == soft->rigid_bodies.mover_count);
 }
 
 /* ---- sleep, and what acts on whole bodies ---- */
@@ -187,7 +188,7 @@ void soft_validate(const Soft *soft)
     validate_bodies(soft);
     validate_parts(soft);
     validate_holds(soft);
-    validate_touches(soft);
+    validate_contacts(soft);
     if (soft->batches != NULL) {
         batches_validate(soft);
     }

@@ -67,7 +67,7 @@ static void damaged_bodies_are_found(void **unused)
     soft_kit_destroy(&kit);
 }
 
-static void damaged_touches_are_found(void **unused)
+static void damaged_contacts_are_found(void **unused)
 {
     PL_UNUSED(unused);
     SoftKit kit = two_cloths();
@@ -75,10 +75,11 @@ static void damaged_touches_are_found(void **unused)
     assert_true(soft->near_count > 4);
     ASSERT_FOUND(soft, soft->near[1].mover, 0, "i < soft->near_fixed");
     ASSERT_FOUND(soft, soft->near[1].particle, soft->count, "->particle < soft->count");
-    ASSERT_FOUND(soft, soft->near_count, soft->soft_contact_count + 1,
-                 "near_count <= soft->soft_contact_count");
+    ASSERT_FOUND(soft, soft->near_count, soft->contact_count + 1,
+                 "near_count <= soft->contact_count");
     ASSERT_FOUND(soft, soft->grabs[3].live, 1, "grab->live <=");
-    ASSERT_FOUND(soft, soft->mover_count, soft->mover_count + 1, "movers == soft->mover_count");
+    ASSERT_FOUND(soft, soft->rigid_bodies.mover_count, soft->rigid_bodies.mover_count + 1,
+                 "movers == soft->rigid_bodies.mover_count");
     soft_kit_destroy(&kit);
 }
 
@@ -118,7 +119,7 @@ static void damaged_packs_are_found(void **unused)
     soft_kit_destroy(&kit);
 }
 
-static void damaged_crowds_are_found(void **unused)
+static void damage_to_self_collision_is_found(void **unused)
 {
     PL_UNUSED(unused);
     SoftKit kit = two_cloths();
@@ -145,9 +146,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damaged_bodies_are_found),
-        cmocka_unit_test(damaged_touches_are_found),
+        cmocka_unit_test(damaged_contacts_are_found),
         cmocka_unit_test(damaged_packs_are_found),
-        cmocka_unit_test(damaged_crowds_are_found),
+        cmocka_unit_test(damage_to_self_collision_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

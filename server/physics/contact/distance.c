@@ -1,15 +1,8 @@
-/* couple.c: points against rigid shapes. */
-#include "server/physics/couple.h"
+/* distance.c: how far points are from shapes, and which way is out. */
+#include "server/physics/contact/distance.h"
 
 #include "server/physics/rigid/narrow/gjk.h"
 #include "shared/geometry/geometry.h"
-
-/* What is inside goes apart by this part of it in a step, and no faster than this: what pulls at
- * the particle would take it for a blow. */
-static const f32 apart_part = 0.2f;
-static const f32 apart_m_s = 1.0f;
-/* A blow at this approach speed wakes a sleeping body. */
-static const f32 wake_m_s = 0.4f;
 
 static f32 box_distance(Vec3 half, Vec3 p, Vec3 *normal)
 {
@@ -301,24 +294,9 @@ static f32 distance_from(const ShapePose *pose, Vec3 point, Vec3 from, f32 reach
     return distance;
 }
 
-f32 couple_distance(const ShapePose *pose, Vec3 point, f32 reach, Vec3 *normal)
+f32 contact_distance(const ShapePose *pose, Vec3 point, f32 reach, Vec3 *normal)
 {
     return distance_from(pose, point, point, reach, normal);
-}
-
-/* Changes the speed of the particle against the body by `speed`, each by its share; returns the
- * impulse, N s. */
-static f32 exchange(Rigid *rigid, u32 slot, CoupleParticle *particle, Vec3 arm, Vec3 direction,
-                    f32 speed)
-{
-    f32 inverse_mass = rigid_inverse_mass_at(rigid, slot, arm, direction);
-    f32 impulse = speed / (particle->inverse_mass + inverse_mass);
-    particle->velocity =
-        vec3_add_scaled(particle->velocity, impulse * particle->inverse_mass, direction);
-    if (inverse_mass > 0.0f) {
-        rigid_impulse(rigid, slot, arm, vec3_scale(direction, -impulse));
-    }
-    return impulse;
 }
 
 /* The nearest way out of a convex body may be the one on its far side: what came in fast leaves
@@ -359,102 +337,12 @@ static f32 distance_by_passage(const ShapePose *pose, Vec3 point, Vec3 from, f32
     return (length - entry) * vec3_dot(ray.direction, n);
 }
 
-void couple_normal(const CoupleNormal *of, f32 h, f32 *push, f32 *apart)
+f32 contact_distance_on_way(const ShapePose *pose, Vec3 point, Vec3 from, f32 reach, bool swept,
+                            Vec3 *normal)
 {
-    /* What is outside may come as far as the surface; what is inside comes no nearer. */
-    *push = f32_max(of->approach - f32_max(of->gap, 0.0f) / h, 0.0f);
-    /* Of the depth at the end of the step: what the bias brings in, and a part of what was there.
-     */
-    f32 depth = h * (of->approach - *push + of->bias) - of->gap;
-    f32 old = f32_min(-apart_part * of->gap, apart_m_s * h);
-    *apart = f32_max(f32_min(depth, f32_max(old, 0.0f) + f32_max(h * of->bias, 0.0f)), 0.0f);
-}
-
-void couple_push_body(Rigid *rigid, u32 slot, CoupleMotion *motion, Vec3 arm, Vec3 impulse_m,
-                      Vec3 against)
-{
-    f32 mass = rigid_mass(rigid, slot);
-    if (motion == NULL || mass <= 0.0f || !rigid_awake(rigid, slot)) {
-        return;
-    }
-    motion->shift = vec3_add_scaled(motion->shift, 1.0f / mass, impulse_m);
-    RigidPose pose = rigid_pose(rigid, slot); /* the next contact of the step finds it there */
-    pose.centre = vec3_add_scaled(pose.centre, 1.0f / mass, impulse_m);
-    rigid_set_pose(rigid, slot, pose);
-    motion->rotation =
-        vec3_add(motion->rotation, rigid_rotation_since(rigid, slot, vec3_cross(arm, impulse_m)));
-    rigid_add_angular_velocity(rigid, slot,
-                               rigid_rotation_since(rigid, slot, vec3_cross(impulse_m, against)));
-}
-
-/* Moves the two apart along the normal, each by its share. */
-static void push_apart(Rigid *rigid, u32 slot, CoupleMotion *motion, CoupleParticle *particle,
-                       Vec3 arm, Vec3 normal, f32 apart)
-{
-    f32 w = particle->inverse_mass, wb = rigid_inverse_mass_at(rigid, slot, arm, normal);
-    Vec3 impulse_m = vec3_scale(normal, -apart / (w + wb));
-    particle->position = vec3_add_scaled(particle->position, -w, impulse_m);
-    Vec3 against = vec3_sub(particle->velocity, rigid_velocity(rigid, slot));
-    couple_push_body(rigid, slot, motion, arm, impulse_m, against);
-}
-
-/* m/s of the body's place at `arm`, as it moves and as its velocity says. */
-static Vec3 moving_at(const Rigid *rigid, u32 slot, const CoupleMotion *motion, Vec3 arm)
-{
-    Vec3 v = rigid_velocity_at(rigid, slot, arm);
-    return motion == NULL
-               ? v
-               : vec3_add(vec3_add(v, motion->bias), vec3_cross(motion->bias_angular, arm));
-}
-
-bool couple_particle(Rigid *rigid, u32 slot, CoupleMotion *motion, CoupleParticle *particle, f32 h)
-{
-    Vec3 normal, from = particle->position;
-    /* The body's impulses go through the particle: both have the same moment about any point. */
-    Vec3 arm = vec3_sub(from, rigid_centre(rigid, slot));
-    Vec3 moving = moving_at(rigid, slot, motion, arm);
-    Vec3 point = vec3_add_scaled(from, h, vec3_sub(particle->velocity, moving));
-    ShapePose pose = {rigid_shape(rigid, slot), rigid_position(rigid, slot),
-                      rigid_orientation(rigid, slot)};
-    f32 distance = distance_from(&pose, point, from, particle->radius, &normal);
+    f32 distance = distance_from(pose, point, from, reach, normal);
     if (distance < 0.0f) {
-        distance = distance_by_entry(&pose, point, from, distance, &normal);
-    } else if (particle->swept) {
-        distance = distance_by_passage(&pose, point, from, distance, &normal);
+        return distance_by_entry(pose, point, from, distance, normal);
     }
-    f32 depth = particle->radius - distance;
-    if (!(depth > 0.0f) || particle->inverse_mass <= 0.0f) {
-        return false;
-    }
-    Vec3 against = vec3_sub(particle->velocity, rigid_velocity_at(rigid, slot, arm));
-    f32 approach = -vec3_dot(against, normal);
-    if (approach > wake_m_s && rigid_motion(rigid, slot) == BODY_DYNAMIC) {
-        rigid_wake(rigid, slot);
-    }
-    f32 push, apart = 0.0f, closing = -vec3_dot(vec3_sub(particle->velocity, moving), normal);
-    if (particle->stiffness > 0.0f) { /* XPBD of a spring k d² / 2 (Macklin 2016, eq. 18) */
-        f32 w = particle->inverse_mass + rigid_inverse_mass_at(rigid, slot, arm, normal);
-        push = depth * w / (h * (w + 1.0f / (particle->stiffness * h * h)));
-    } else {
-        CoupleNormal of = {h * closing - depth, approach, closing - approach};
-        couple_normal(&of, h, &push, &apart);
-    }
-    if (push > 0.0f) {
-        particle->pressed = exchange(rigid, slot, particle, arm, normal, push);
-        particle->normal = normal;
-    }
-    if (apart > 0.0f) {
-        push_apart(rigid, slot, motion, particle, arm, normal, apart);
-    }
-    Vec3 slip = vec3_add_scaled(against, approach, normal);
-    f32 slipped = vec3_length(slip);
-    if (slipped > 1e-6f && push > 0.0f) {
-        /* Static friction stops all of it, kinetic friction what the normal push allows. */
-        f32 mu = rigid_friction(rigid, slot);
-        f32 holds = sqrtf(f32_max(particle->friction, particle->static_friction) * mu) * push;
-        f32 rubs = sqrtf(particle->friction * mu) * push;
-        exchange(rigid, slot, particle, arm, vec3_scale(slip, -1.0f / slipped),
-                 slipped <= holds ? slipped : f32_min(slipped, rubs));
-    }
-    return true;
+    return swept ? distance_by_passage(pose, point, from, distance, normal) : distance;
 }

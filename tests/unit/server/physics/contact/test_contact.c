@@ -1,5 +1,6 @@
-/* test_couple.c: distances of points to shapes against GJK and against every triangle. */
-#include "server/physics/couple.h"
+/* test_contact.c: distances of points to shapes against GJK and against every triangle. */
+#include "server/physics/contact/distance.h"
+#include "server/physics/rigid/collider.h"
 #include "server/physics/rigid/narrow/gjk.h"
 #include "shared/geometry/geometry.h"
 #include "tests/support/any.h"
@@ -49,7 +50,7 @@ static void assert_convex(const Shape *shape)
     for (u32 i = 0; i < POINTS; i++) {
         ShapePose pose = pose_any(shape);
         Vec3 point = vec3_add(pose.position, any_vec(&any, -1.2f, 1.2f)), normal, want_normal;
-        f32 got = couple_distance(&pose, point, INFINITY, &normal);
+        f32 got = contact_distance(&pose, point, INFINITY, &normal);
         f32 want = gjk_distance(&pose, point, &want_normal);
         assert_near(got, want, 2e-4f);
         assert_near(vec3_length(normal), 1.0f, 1e-4f);
@@ -58,8 +59,8 @@ static void assert_convex(const Shape *shape)
         }
         /* Along the normal it is as far to the surface as it says, and no nearer elsewhere. */
         Vec3 out = vec3_add_scaled(point, 0.01f, normal), unused;
-        assert_near(couple_distance(&pose, out, INFINITY, &unused), got + 0.01f, 2e-4f);
-        f32 limited = couple_distance(&pose, point, 0.1f, &unused);
+        assert_near(contact_distance(&pose, out, INFINITY, &unused), got + 0.01f, 2e-4f);
+        f32 limited = contact_distance(&pose, point, 0.1f, &unused);
         assert_true(got > 0.1f ? limited > 0.1f : fabsf(limited - got) < 1e-6f);
         inside += got < 0.0f;
     }
@@ -117,9 +118,9 @@ static void compounds_are_as_near_as_their_nearest_child(void **state)
                 quat_mul(pose.orientation, children[k].orientation)};
             least = f32_min(least, gjk_distance(&child, point, &unused));
         }
-        assert_near(couple_distance(&pose, point, INFINITY, &normal), least, 2e-4f);
+        assert_near(contact_distance(&pose, point, INFINITY, &normal), least, 2e-4f);
         Vec3 out = vec3_add_scaled(point, 0.001f, normal);
-        f32 beyond = couple_distance(&pose, out, INFINITY, &unused);
+        f32 beyond = contact_distance(&pose, out, INFINITY, &unused);
         assert_true(beyond <= least + 0.0012f);
     }
     geometry_destroy(geometry);
@@ -181,7 +182,7 @@ static void surfaces_against_every_triangle(void **state)
         local.y *= 0.2f;
         Vec3 point = vec3_add(pose.position, quat_rotate(pose.orientation, local));
         f32 want = brute_distance(sheet.mesh, local), reach = any_between(&any, 0.05f, 0.5f);
-        f32 got = couple_distance(&pose, point, reach, &normal);
+        f32 got = contact_distance(&pose, point, reach, &normal);
         assert_true(want > reach ? got > reach - 1e-5f : fabsf(got - want) < 1e-5f);
         if (want < reach && want > 1e-3f) {
             Vec3 surface = quat_rotate(pose.orientation, vec3_zero());
@@ -193,7 +194,7 @@ static void surfaces_against_every_triangle(void **state)
         pose.shape = &terrain;
         f32 height;
         bool over = terrain_height(&sheet.terrain->terrain, local.x, local.z, &height, NULL);
-        got = couple_distance(&pose, point, reach, &normal);
+        got = contact_distance(&pose, point, reach, &normal);
         if (over && local.y < height) {
             assert_true(got <= 0.0f && got >= local.y - height);
             assert_true(vec3_dot(normal, quat_rotate(pose.orientation, vec3(0, 1, 0))) > 0.3f);
@@ -205,6 +206,13 @@ static void surfaces_against_every_triangle(void **state)
     assert_true(near > 100 && below > 100);
     geometry_destroy(sheet.mesh);
     geometry_destroy(sheet.terrain);
+}
+
+static bool meet(Rigid *rigid, u32 slot, ContactParticle *particle, f32 h)
+{
+    RigidCollider bodies = {.rigid = rigid};
+    Collider collider = rigid_collider(&bodies);
+    return contact_particle(&collider, slot, particle, h);
 }
 
 /* A particle that a step would carry through a sheet stays on its side, whichever it is, and what
@@ -231,12 +239,12 @@ static void particles_stay_on_their_side(void **state)
         way.y = -side * any_between(&any, 0.3f, 0.6f);
         way.x *= 0.1f;
         way.z *= 0.1f;
-        CoupleParticle particle = {.position = quat_rotate(body.orientation, local),
-                                   .velocity =
-                                       quat_rotate(body.orientation, vec3_scale(way, 1 / h)),
-                                   .inverse_mass = 100.0f,
-                                   .radius = 0.01f};
-        assert_true(couple_particle(rigid, slot, NULL, &particle, h));
+        ContactParticle particle = {.position = quat_rotate(body.orientation, local),
+                                    .velocity =
+                                        quat_rotate(body.orientation, vec3_scale(way, 1 / h)),
+                                    .inverse_mass = 100.0f,
+                                    .radius = 0.01f};
+        assert_true(meet(rigid, slot, &particle, h));
         Vec3 there = vec3_add_scaled(particle.position, h, particle.velocity);
         there = quat_rotate_inverse(body.orientation, there);
         assert_true(terrain_height(&sheet.terrain->terrain, there.x, there.z, &after, NULL));
@@ -266,13 +274,13 @@ static void what_is_swept_stops_at_thin_plates(void **state)
         Vec3 from = vec3(across, side * any_between(&any, 0.05f, 0.2f), 0.0f);
         Vec3 way = vec3(any_between(&any, -0.1f, 0.1f), -side * any_between(&any, 0.3f, 0.6f),
                         any_between(&any, -0.1f, 0.1f));
-        CoupleParticle particle = {.position = quat_rotate(body.orientation, from),
-                                   .velocity =
-                                       quat_rotate(body.orientation, vec3_scale(way, 1.0f / h)),
-                                   .inverse_mass = 100.0f,
-                                   .radius = 0.01f,
-                                   .swept = i % 5 != 0};
-        bool met = couple_particle(rigid, slot, NULL, &particle, h);
+        ContactParticle particle = {.position = quat_rotate(body.orientation, from),
+                                    .velocity =
+                                        quat_rotate(body.orientation, vec3_scale(way, 1.0f / h)),
+                                    .inverse_mass = 100.0f,
+                                    .radius = 0.01f,
+                                    .swept = i % 5 != 0};
+        bool met = meet(rigid, slot, &particle, h);
         bool meets = across < 1.0f && particle.swept;
         assert_int_equal(met, meets);
         Vec3 end = vec3_add_scaled(particle.position, h, particle.velocity);
@@ -302,13 +310,13 @@ static void momentum_goes_both_ways(void **state)
         rigid_collide(rigid, NULL);
         rigid_prepare(rigid);
         Vec3 at = vec3_scale(any_direction(&any), any_between(&any, 0.1f, 0.6f));
-        CoupleParticle particle = {.position = vec3_add(rigid_centre(rigid, slot), at),
-                                   .velocity = vec3_scale(at, -any_between(&any, 0.0f, 50.0f)),
-                                   .inverse_mass = 10.0f,
-                                   .radius = 0.02f,
-                                   .friction = 0.5f};
+        ContactParticle particle = {.position = vec3_add(rigid_centre(rigid, slot), at),
+                                    .velocity = vec3_scale(at, -any_between(&any, 0.0f, 50.0f)),
+                                    .inverse_mass = 10.0f,
+                                    .radius = 0.02f,
+                                    .friction = 0.5f};
         Vec3 before = vec3_add(vec3_scale(particle.velocity, 0.1f), vec3_scale(body.velocity, 2));
-        couple_particle(rigid, slot, NULL, &particle, h);
+        meet(rigid, slot, &particle, h);
         Vec3 after = vec3_scale(particle.velocity, 0.1f);
         after = vec3_add(after, vec3_scale(rigid_velocity(rigid, slot), 2.0f));
         assert_true(vec3_distance(after, before) < 1e-5f);

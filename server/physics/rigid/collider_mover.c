@@ -1,13 +1,16 @@
 /*
- * contact_mover.c: rigid bodies that particles may touch take the steps of the particles. Their own
+ * collider_mover.c: rigid bodies that others may touch take the steps of the others. Their own
  * substep has moved them all the way already; here they go back to where it began, and with each
- * step of the particles on by their part of the way. What an impulse changes of their velocity
+ * step of the others on by their part of the way. What an impulse changes of their velocity
  * moves them from that step on, as it moves a particle: so the two meet at one time, and what a
  * contact or an attachment solves for is what then happens. Gravity pulls a body in each step too:
  * all of it at the start of a substep, given back by the end, would leave what rests on soft matter
  * rising by half of that.
  */
-#include "server/physics/soft/store.h"
+#include "server/physics/rigid/collider.h"
+#include "shared/base/memory.h"
+
+#include <string.h>
 
 /* A body is free in a substep if nothing but gravity changed its velocity by more than this part of
  * what gravity did. */
@@ -24,41 +27,44 @@ static Vec3 rotation_between(Quat from, Quat to)
     return vec3_scale(vec3(d.x, d.y, d.z), 2.0f / w);
 }
 
-/* Forgets those of the last tick; room for all bodies, so that ticks seldom ask for memory. */
-void soft_contact_movers_clear(Soft *soft, const Rigid *rigid)
+/* Room for all bodies, so that ticks seldom ask for memory. */
+void rigid_movers_clear(RigidCollider *bodies)
 {
-    for (u32 i = 0; i < soft->mover_count; i++) {
-        soft->mover_of[soft->movers[i].slot] = 0;
+    for (u32 i = 0; i < bodies->mover_count; i++) {
+        bodies->mover_of[bodies->movers[i].slot] = 0;
     }
-    soft->mover_count = 0;
-    u32 slots = soft->count != 0 ? rigid_slots(rigid) : 0, clearance = soft->mover_slots;
-    if (slots > clearance &&
-        soft_grow((void **)&soft->movers, &soft->mover_capacity, slots, sizeof *soft->movers) &&
-        soft_grow((void **)&soft->mover_of, &soft->mover_slots, slots, sizeof *soft->mover_of)) {
-        memset(soft->mover_of + clearance, 0,
-               (soft->mover_slots - clearance) * sizeof *soft->mover_of);
+    bodies->mover_count = 0;
+    u32 slots = rigid_slots(bodies->rigid), before = bodies->mover_slots;
+    if (slots > before &&
+        memory_grow((void **)&bodies->movers, &bodies->mover_capacity, slots,
+                    sizeof *bodies->movers) &&
+        memory_grow((void **)&bodies->mover_of, &bodies->mover_slots, slots,
+                    sizeof *bodies->mover_of)) {
+        memset(bodies->mover_of + before, 0,
+               (bodies->mover_slots - before) * sizeof *bodies->mover_of);
     }
 }
 
-u32 soft_contact_mover(Soft *soft, const Rigid *rigid, u32 slot)
+u32 rigid_mover(RigidCollider *bodies, u32 slot)
 {
-    if (rigid_motion(rigid, slot) == BODY_STATIC || slot >= soft->mover_slots) {
-        return SOFT_NONE;
+    const Rigid *rigid = bodies->rigid;
+    if (rigid_motion(rigid, slot) == BODY_STATIC || slot >= bodies->mover_slots) {
+        return RIGID_MOVER_NONE;
     }
-    if (soft->mover_of[slot] == 0) {
-        soft->movers[soft->mover_count] =
-            (SoftMover){.slot = slot,
-                        .once = rigid_moves_once(rigid, slot),
-                        .from = rigid_pose(rigid, slot),
-                        .before = rigid_velocity(rigid, slot),
-                        .before_angular_velocity = rigid_angular_velocity(rigid, slot)};
-        soft->mover_of[slot] = ++soft->mover_count;
+    if (bodies->mover_of[slot] == 0) {
+        bodies->movers[bodies->mover_count] =
+            (RigidMover){.slot = slot,
+                         .once = rigid_moves_once(rigid, slot),
+                         .from = rigid_pose(rigid, slot),
+                         .before = rigid_velocity(rigid, slot),
+                         .before_angular_velocity = rigid_angular_velocity(rigid, slot)};
+        bodies->mover_of[slot] = ++bodies->mover_count;
     }
-    return soft->mover_of[slot] - 1;
+    return bodies->mover_of[slot] - 1;
 }
 
 /* Where it is when `left` seconds of its way are left. */
-static void place(const SoftMover *mover, Rigid *rigid)
+static void place(const RigidMover *mover, Rigid *rigid)
 {
     RigidPose pose = mover->to;
     f32 left = mover->left / mover->span;
@@ -76,12 +82,13 @@ static void place(const SoftMover *mover, Rigid *rigid)
 /* What gravity and its own contacts did in a substep to a body that these hold in part is given to
  * it step by step as well: a plate that leans on a floor and on something soft would start each
  * substep falling and end it rising. */
-static void spread_hold(const Soft *soft, SoftMover *mover, Rigid *rigid)
+static void spread_hold(const RigidCollider *bodies, RigidMover *mover)
 {
+    Rigid *rigid = bodies->rigid;
     u32 slot = mover->slot;
     Bounds bounds = rigid_bounds(rigid, slot);
     f32 size = 0.5f * vec3_distance(bounds.max, bounds.min);
-    f32 most = held_part * vec3_length(soft->gravity) * mover->span;
+    f32 most = held_part * vec3_length(bodies->gravity) * mover->span;
     Vec3 change = vec3_sub(mover->velocity, mover->before);
     Vec3 twist = vec3_sub(mover->angular_velocity, mover->before_angular_velocity);
     if (!(vec3_length(change) < most) || !(vec3_length(twist) * size < most)) {
@@ -103,10 +110,11 @@ static void spread_hold(const Soft *soft, SoftMover *mover, Rigid *rigid)
 }
 
 /* What gravity did to a free body in its substep, to be given to it step by step instead. */
-static void spread_fall(const Soft *soft, SoftMover *mover, Rigid *rigid)
+static void spread_fall(const RigidCollider *bodies, RigidMover *mover)
 {
+    Rigid *rigid = bodies->rigid;
     u32 slot = mover->slot;
-    Vec3 fall = vec3_scale(soft->gravity, rigid_gravity_scale(rigid, slot));
+    Vec3 fall = vec3_scale(bodies->gravity, rigid_gravity_scale(rigid, slot));
     Vec3 fallen = vec3_scale(fall, mover->span);
     Vec3 other = vec3_sub(vec3_sub(mover->velocity, mover->before), fallen);
     f32 most = free_part * vec3_length(fallen);
@@ -115,7 +123,7 @@ static void spread_fall(const Soft *soft, SoftMover *mover, Rigid *rigid)
         return;
     }
     if (vec3_length_squared(other) >= most * most) {
-        spread_hold(soft, mover, rigid);
+        spread_hold(bodies, mover);
         return;
     }
     mover->fall = fall;
@@ -128,12 +136,13 @@ static void spread_fall(const Soft *soft, SoftMover *mover, Rigid *rigid)
     mover->to.centre = to;
 }
 
-static void begin(const Soft *soft, SoftMover *mover, Rigid *rigid, f32 h)
+static void begin(const RigidCollider *bodies, RigidMover *mover, f32 h)
 {
+    Rigid *rigid = bodies->rigid;
     u32 slot = mover->slot;
     if (!(mover->left > 0.0f)) { /* its own substep has moved it */
         mover->to = rigid_pose(rigid, slot);
-        mover->span = mover->left = mover->once ? soft->tick_s : h;
+        mover->span = mover->left = mover->once ? bodies->tick_s : h;
         mover->way = vec3_sub(mover->to.centre, mover->from.centre);
         mover->velocity = rigid_velocity(rigid, slot);
         mover->angular_velocity = rigid_angular_velocity(rigid, slot);
@@ -143,31 +152,33 @@ static void begin(const Soft *soft, SoftMover *mover, Rigid *rigid, f32 h)
         mover->bias_angular = vec3_sub(vec3_scale(rotated, rate), mover->angular_velocity);
         mover->shift = mover->rotation = mover->reported_shift = mover->reported_rotation =
             vec3_zero();
-        spread_fall(soft, mover, rigid);
+        spread_fall(bodies, mover);
     }
     place(mover, rigid);
 }
 
-void soft_contact_movers_begin(Soft *soft, Rigid *rigid, f32 h)
+void rigid_movers_begin(RigidCollider *bodies, f32 h)
 {
-    for (u32 i = 0; i < soft->mover_count; i++) {
-        begin(soft, &soft->movers[i], rigid, h);
+    for (u32 i = 0; i < bodies->mover_count; i++) {
+        begin(bodies, &bodies->movers[i], h);
     }
 }
 
-void soft_contact_movers_fall(Soft *soft, Rigid *rigid, f32 h)
+void rigid_movers_fall(RigidCollider *bodies, f32 h)
 {
-    for (u32 i = 0; i < soft->mover_count; i++) {
-        const SoftMover *mover = &soft->movers[i];
+    Rigid *rigid = bodies->rigid;
+    for (u32 i = 0; i < bodies->mover_count; i++) {
+        const RigidMover *mover = &bodies->movers[i];
         rigid_add_velocity(rigid, mover->slot, vec3_scale(mover->fall, h));
         rigid_add_angular_velocity(rigid, mover->slot, vec3_scale(mover->twist, h));
     }
 }
 
-void soft_contact_movers_step(Soft *soft, Rigid *rigid, f32 h)
+void rigid_movers_step(RigidCollider *bodies, f32 h)
 {
-    for (u32 i = 0; i < soft->mover_count; i++) {
-        SoftMover *mover = &soft->movers[i];
+    Rigid *rigid = bodies->rigid;
+    for (u32 i = 0; i < bodies->mover_count; i++) {
+        RigidMover *mover = &bodies->movers[i];
         Vec3 faster = vec3_sub(rigid_velocity(rigid, mover->slot), mover->velocity);
         Vec3 rotated =
             vec3_sub(rigid_angular_velocity(rigid, mover->slot), mover->angular_velocity);
@@ -178,13 +189,28 @@ void soft_contact_movers_step(Soft *soft, Rigid *rigid, f32 h)
     }
 }
 
-/* At the end of the way, whose last bits are not left to sums. */
-void soft_contact_movers_end(Soft *soft, Rigid *rigid)
+/* Who met the body before in this substep begins the next one where it has been put since. */
+static void notify_earlier(RigidCollider *earlier, u32 slot)
 {
-    for (u32 i = 0; i < soft->mover_count; i++) {
-        SoftMover *mover = &soft->movers[i];
+    for (; earlier != NULL; earlier = earlier->earlier) {
+        u32 index = rigid_mover_at(earlier, slot);
+        if (index != RIGID_MOVER_NONE && !(earlier->movers[index].left > 0.0f)) {
+            RigidMover *mover = &earlier->movers[index];
+            mover->from = rigid_pose(earlier->rigid, slot);
+            mover->before = rigid_velocity(earlier->rigid, slot);
+            mover->before_angular_velocity = rigid_angular_velocity(earlier->rigid, slot);
+        }
+    }
+}
+
+/* At the end of the way, whose last bits are not left to sums. */
+void rigid_movers_end(RigidCollider *bodies)
+{
+    Rigid *rigid = bodies->rigid;
+    for (u32 i = 0; i < bodies->mover_count; i++) {
+        RigidMover *mover = &bodies->movers[i];
         f32 left = mover->left;
-        bool ends = !(left > 0.25f * soft->substep_s);
+        bool ends = !(left > 0.25f * bodies->substep_s);
         mover->left = 0.0f;
         place(mover, rigid);
         rigid_add_motion(rigid, mover->slot, vec3_sub(mover->shift, mover->reported_shift),
@@ -198,5 +224,6 @@ void soft_contact_movers_end(Soft *soft, Rigid *rigid)
         } else {
             mover->left = left;
         }
+        notify_earlier(bodies->earlier, mover->slot);
     }
 }

@@ -1,0 +1,95 @@
+/* contact.c: what a particle and anything else do to each other in a step. */
+#include "server/physics/contact/contact.h"
+
+/* What is inside goes apart by this part of it in a step, and no faster than this: what pulls at
+ * the particle would take it for a blow. */
+static const f32 apart_part = 0.2f;
+static const f32 apart_m_s = 1.0f;
+
+void contact_normal(const ContactNormal *of, f32 h, f32 *push, f32 *apart)
+{
+    /* What is outside may come as far as the surface; what is inside comes no nearer. */
+    *push = f32_max(of->approach - f32_max(of->gap, 0.0f) / h, 0.0f);
+    /* Of the depth at the end of the step: what the bias brings in, and a part of what was there.
+     */
+    f32 depth = h * (of->approach - *push + of->bias) - of->gap;
+    f32 old = f32_min(-apart_part * of->gap, apart_m_s * h);
+    *apart = f32_max(f32_min(depth, f32_max(old, 0.0f) + f32_max(h * of->bias, 0.0f)), 0.0f);
+}
+
+/* Changes the speed of the particle against the place by `speed`, each by its share; returns the
+ * impulse, N s. */
+static f32 exchange(const Collider *collider, const ContactPlace *place, ContactParticle *particle,
+                    Vec3 direction, f32 speed)
+{
+    f32 inverse_mass = collider->ops->inverse_mass(collider->of, place, direction);
+    f32 impulse = speed / (particle->inverse_mass + inverse_mass);
+    particle->velocity =
+        vec3_add_scaled(particle->velocity, impulse * particle->inverse_mass, direction);
+    if (inverse_mass > 0.0f) {
+        collider->ops->impulse(collider->of, place, vec3_scale(direction, -impulse));
+    }
+    return impulse;
+}
+
+/* Moves the two apart along the normal, each by its share. */
+static void push_apart(const Collider *collider, const ContactPlace *place,
+                       ContactParticle *particle, f32 apart)
+{
+    f32 w = particle->inverse_mass;
+    f32 inverse_mass = collider->ops->inverse_mass(collider->of, place, place->normal);
+    Vec3 impulse_m = vec3_scale(place->normal, -apart / (w + inverse_mass));
+    particle->position = vec3_add_scaled(particle->position, -w, impulse_m);
+    if (inverse_mass > 0.0f) {
+        collider->ops->push(collider->of, place, impulse_m, particle->velocity);
+    }
+}
+
+/* Static friction stops all of the slip, kinetic friction what the normal push allows. */
+static void rub(const Collider *collider, const ContactPlace *place, ContactParticle *particle,
+                Vec3 slip, f32 push)
+{
+    f32 slipped = vec3_length(slip);
+    if (!(slipped > 1e-6f) || !(push > 0.0f)) {
+        return;
+    }
+    f32 mu = collider->ops->friction(collider->of, place->thing);
+    f32 holds = sqrtf(f32_max(particle->friction, particle->static_friction) * mu) * push;
+    f32 rubs = sqrtf(particle->friction * mu) * push;
+    exchange(collider, place, particle, vec3_scale(slip, -1.0f / slipped),
+             slipped <= holds ? slipped : f32_min(slipped, rubs));
+}
+
+bool contact_particle(const Collider *collider, u32 thing, ContactParticle *particle, f32 h)
+{
+    ContactPlace place;
+    if (particle->inverse_mass <= 0.0f ||
+        !collider->ops->meet(collider->of, thing, particle, h, &place)) {
+        return false;
+    }
+    Vec3 normal = place.normal, against = vec3_sub(particle->velocity, place.velocity);
+    f32 depth = particle->radius - place.distance, approach = -vec3_dot(against, normal);
+    if (approach > CONTACT_WAKE_M_S && collider->ops->wake != NULL) {
+        collider->ops->wake(collider->of, thing);
+    }
+    f32 closing = -vec3_dot(vec3_sub(particle->velocity, place.moving), normal);
+    f32 push, apart = 0.0f;
+    if (particle->stiffness > 0.0f) { /* XPBD of a spring k d² / 2 (Macklin 2016, eq. 18) */
+        f32 w = particle->inverse_mass + collider->ops->inverse_mass(collider->of, &place, normal);
+        push = depth * w / (h * (w + 1.0f / (particle->stiffness * h * h)));
+    } else {
+        ContactNormal of = {h * closing - depth, approach, closing - approach};
+        contact_normal(&of, h, &push, &apart);
+    }
+    if (push > 0.0f) {
+        particle->pressed = exchange(collider, &place, particle, normal, push);
+        particle->normal = normal;
+    }
+    if (apart > 0.0f) {
+        push_apart(collider, &place, particle, apart);
+    }
+    Vec3 slip = vec3_add_scaled(against, approach, normal);
+    slip = vec3_add_scaled(slip, -vec3_dot(slip, place.free), place.free);
+    rub(collider, &place, particle, slip, push);
+    return true;
+}

@@ -1,0 +1,89 @@
+/*
+ * collider.h: rigid bodies as what other matter touches (server/physics/contact). Things are slots.
+ *
+ * Bodies that others may touch take their steps: their own substep has moved them all the way
+ * already; here they go back to where it began, and with each step of the others on by their part
+ * of the way. Each solver that meets bodies has a RigidCollider of its own.
+ * Layer: server/physics/rigid.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_RIGID_COLLIDER_H
+#define PLENUM_SERVER_PHYSICS_RIGID_COLLIDER_H
+
+#include "server/physics/contact/contact.h"
+#include "server/physics/rigid/rigid.h"
+
+#define RIGID_MOVER_NONE UINT32_MAX
+
+/* A body that may be touched or held in this tick, and takes the steps of who meets it
+ * (collider_mover.c). */
+typedef struct RigidMover {
+    u32 slot;
+    bool once;                    /* it moves once a tick */
+    RigidPose from;               /* where its way begins: of the substep, or of the tick */
+    Vec3 before;                  /* m/s, its velocity there, */
+    Vec3 before_angular_velocity; /* rad/s */
+    RigidPose to;                 /* where its solver has put it */
+    Vec3 way;                     /* m, between the two */
+    Vec3 velocity;                /* m/s, as its solver has left it */
+    Vec3 angular_velocity;        /* rad/s */
+    Vec3 bias;           /* m/s, rad/s: it goes that way faster than its velocity says, where its */
+    Vec3 bias_angular;   /* contacts push it out of each other */
+    Vec3 shift;          /* m, by what others have changed of its velocity, */
+    Vec3 rotation;       /* rad */
+    Vec3 reported_shift; /* and what of it rigid_add_motion knows */
+    Vec3 reported_rotation;
+    Vec3 fall;      /* m/s², what it gets step by step and not at once, */
+    Vec3 twist;     /* rad/s² */
+    f32 span, left; /* s, of the way */
+    f32 loaded;     /* in this step: Σ of the weights of what stretches over it (soft/load.c) */
+    bool holds;     /* something is attached to it */
+} RigidMover;
+
+typedef struct RigidCollider {
+    Rigid *rigid; /* borrowed, while it is used */
+    Vec3 gravity; /* m/s² */
+    f32 tick_s;
+    f32 substep_s;      /* of the bodies */
+    RigidMover *movers; /* of this tick */
+    u32 *mover_of;      /* [mover_slots] one more than the index of the slot's mover; 0: none */
+    u32 mover_count, mover_capacity, mover_slots;
+    struct RigidCollider *earlier; /* of who meets the bodies before in a substep, or NULL */
+} RigidCollider;
+
+extern const ColliderOps rigid_collider_ops;
+
+static inline Collider rigid_collider(RigidCollider *bodies)
+{
+    return (Collider){&rigid_collider_ops, bodies};
+}
+/* Frees its tables: zeroed, it can be used again. */
+void rigid_collider_finish(RigidCollider *bodies);
+
+/* m, negative inside, and the way out: of a body as it now is. */
+f32 rigid_collider_distance(const Rigid *rigid, u32 slot, Vec3 point, f32 reach, Vec3 *normal);
+
+/* Moves the body of a pair that is pushed apart, from the place at `arm`: impulse_m is the share's
+ * mass times distance along `direction` (kg m, of the body). `against` is the velocity of the other
+ * part there less that of the body's centre: moving the two apart at these velocities would change
+ * the angular momentum, and the body's angular velocity takes the difference. Without a mover, and
+ * of what cannot move, nothing. */
+void rigid_collider_push(RigidCollider *bodies, u32 mover, Vec3 arm, Vec3 impulse_m, Vec3 against);
+
+/* ---- movers ---- */
+
+/* Forgets those of the last tick. */
+void rigid_movers_clear(RigidCollider *bodies);
+/* The mover of a body, made if need be; RIGID_MOVER_NONE of what is static. */
+u32 rigid_mover(RigidCollider *bodies, u32 slot);
+static inline u32 rigid_mover_at(const RigidCollider *bodies, u32 slot)
+{
+    return slot < bodies->mover_slots ? bodies->mover_of[slot] - 1 : RIGID_MOVER_NONE;
+}
+/* The bodies go back to where a substep of h s began; before a step of who meets them (gravity),
+ * after it, and after the last one, at the end of the way. */
+void rigid_movers_begin(RigidCollider *bodies, f32 h);
+void rigid_movers_fall(RigidCollider *bodies, f32 h);
+void rigid_movers_step(RigidCollider *bodies, f32 h);
+void rigid_movers_end(RigidCollider *bodies);
+
+#endif

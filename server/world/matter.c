@@ -31,6 +31,19 @@ Matter *world_matter_at(const World *world, u32 index)
     return world->matters[index];
 }
 
+u32 world_colliders(const Matter *matter, Collider colliders[MATTERS_MAX])
+{
+    const World *world = matter->world;
+    u32 count = 0;
+    for (u32 i = 0; i < matter->index; i++) {
+        Matter *other = world->matters[i];
+        if (other->ops->collider != NULL) {
+            colliders[count++] = other->ops->collider(other, matter->index);
+        }
+    }
+    return count;
+}
+
 u32 world_next_entity(const World *world)
 {
     return world->next_entity;

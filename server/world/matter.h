@@ -17,7 +17,8 @@
 #ifndef PLENUM_SERVER_WORLD_MATTER_H
 #define PLENUM_SERVER_WORLD_MATTER_H
 
-#include "server/physics/rigid/rigid.h"
+#include "server/physics/contact/contact.h"
+#include "server/physics/rigid/collider.h"
 #include "server/physics/state.h"
 #include "server/world/world.h"
 
@@ -126,6 +127,12 @@ struct MatterOps {
     /* An entity, mostly of another kind, is about to go: wakes what leans on it. */
     void (*leaves)(Matter *matter, const Entity *entity);
 
+    /* ---- contact ---- */
+
+    /* What others may touch of it: a collider for the kind with the index `user`, which meets it in
+     * steps of its own; for the coming tick. NULL: nothing can be touched. */
+    Collider (*collider)(Matter *matter, u32 user);
+
     /* ---- state: hash, save and load in one walk (state.h) ---- */
 
     /* What is known of its things by name: slots, ids of entities. */
@@ -156,6 +163,11 @@ u16 world_generation(const World *world);
 Matter *world_matter_at(const World *world, u32 index);
 /* The rigid bodies, which every kind may touch. */
 Rigid *world_rigid(const World *world);
+/* What this kind meets, by the same code whatever it is: the colliders of the kinds before it in
+ * the list (those after it meet this one). In stir and begin of each tick; returns their number. */
+u32 world_colliders(const Matter *matter, Collider colliders[MATTERS_MAX]);
+/* In begin: this kind meets rigid bodies by `bodies`, a collider of its own. */
+void world_meets_bodies(const Matter *matter, RigidCollider *bodies);
 /* Whether an entity is one of them: its `first` is a slot then. */
 bool world_is_rigid(const World *world, const Entity *entity);
 

@@ -67,6 +67,9 @@ static int create(Matter *matter, ErrorText *error)
 static void destroy(Matter *matter)
 {
     MatterRigid *m = rigid_of(matter);
+    for (u32 i = 0; i < MATTERS_MAX; i++) {
+        rigid_collider_finish(&m->colliders[i]);
+    }
     rigid_destroy(m->rigid);
     free(m->slots);
     free(m->body_slots);
@@ -128,6 +131,27 @@ static void wake_all(Matter *matter)
 static void begin(Matter *matter)
 {
     rigid_collide(rigid_of(matter)->rigid, world_jobs(matter->world));
+}
+
+/* Who comes later in a substep tells the one before it where bodies are. */
+void world_meets_bodies(const Matter *matter, RigidCollider *bodies)
+{
+    MatterRigid *m = world_matter_rigid(matter->world);
+    bodies->earlier = NULL;
+    for (u32 i = 0; i < matter->index; i++) {
+        bodies->earlier = m->users[i] != NULL ? m->users[i] : bodies->earlier;
+    }
+    m->users[matter->index] = bodies;
+}
+
+static Collider collider(Matter *matter, u32 user)
+{
+    MatterRigid *m = rigid_of(matter);
+    RigidCollider *bodies = &m->colliders[user];
+    bodies->rigid = m->rigid;
+    bodies->gravity = world_vector(matter->world, WORLD_GRAVITY);
+    world_meets_bodies(world_matter_at(matter->world, user), bodies);
+    return rigid_collider(bodies);
 }
 
 static void prepare(Matter *matter)
@@ -303,6 +327,7 @@ const MatterOps matter_rigid = {
     .check = matter_rigid_check,
     .steer = matter_rigid_steer,
     .begin = begin,
+    .collider = collider,
     .prepare = prepare,
     .substep = substep,
     .finish = finish,

@@ -34,7 +34,9 @@ typedef struct MatterRigid {
     u64 built_tick;   /* when the scene was last built: paths begin there */
     u32 field;        /* poses */
     u32 joints_field; /* 1 where a joint of the scene holds, 0 where it broke; FIELDS_MAX: none */
-    u32 parameters[PARAMETERS_OF_RIGID]; /* indices for world_value */
+    u32 parameters[PARAMETERS_OF_RIGID];  /* indices for world_value */
+    RigidCollider colliders[MATTERS_MAX]; /* [user] */
+    RigidCollider *users[MATTERS_MAX];    /* by which kinds meet the bodies; NULL: they do not */
     void *debug; /* lines and islands as the solver has them, from when somebody first asks */
 } MatterRigid;
 

@@ -61,6 +61,9 @@ static void destroy(Matter *matter)
     MatterSoft *m = soft_of(matter);
     soft_destroy(m->soft);
     soft_destroy(m->next);
+    for (u32 i = 0; i < MATTERS_MAX; i++) {
+        soft_collider_finish(&m->colliders[i]);
+    }
     free(m->soft_bodies);
     free(m->entities);
 }
@@ -133,8 +136,16 @@ static void stir(Matter *matter)
     soft_stir(soft_of(matter)->soft, world_rigid(matter->world), world_tick_s(matter->world));
 }
 
+static Collider collider(Matter *matter, u32 user)
+{
+    MatterSoft *m = soft_of(matter);
+    m->colliders[user].soft = m->soft;
+    return soft_collider(&m->colliders[user]);
+}
+
 static void begin(Matter *matter)
 {
+    world_meets_bodies(matter, soft_rigid_bodies(soft_of(matter)->soft));
     soft_begin(soft_of(matter)->soft, world_rigid(matter->world), world_jobs(matter->world),
                world_tick_s(matter->world));
 }
@@ -346,6 +357,7 @@ const MatterOps matter_soft = {
     .fill = matter_soft_fill,
     .stir = stir,
     .begin = begin,
+    .collider = collider,
     .substep = substep,
     .rest = rest,
     .finish = finish,

@@ -7,7 +7,7 @@
 #ifndef PLENUM_SERVER_WORLD_MATTER_SOFT_H
 #define PLENUM_SERVER_WORLD_MATTER_SOFT_H
 
-#include "server/physics/soft/soft.h"
+#include "server/physics/soft/collider.h"
 #include "server/world/matter.h"
 
 enum {
@@ -24,7 +24,8 @@ typedef struct MatterSoft {
     u32 *entities;          /* [scene->soft_count] ids */
     u32 field;              /* points; FIELDS_MAX: the scene has none */
     u32 awake_field;        /* 1 where a soft body of the scene is awake; FIELDS_MAX: none */
-    u32 parameters[PARAMETERS_OF_SOFT]; /* indices for world_value */
+    SoftCollider colliders[MATTERS_MAX]; /* [user] */
+    u32 parameters[PARAMETERS_OF_SOFT];  /* indices for world_value */
 } MatterSoft;
 
 extern const MatterOps matter_soft;

@@ -1,7 +1,9 @@
-/* cloud.c: see cloud.h. Points by semi-implicit Euler, m x'' = −k (x − place) − c v. */
+/* cloud.c: see cloud.h. Points by semi-implicit Euler, m x'' = w m g − k (x − place) − c v; what
+ * they touch is whatever the world has. */
 #include "tests/support/cloud.h"
 
 #include "protocol/field/quantize.h"
+#include "server/physics/contact/particles.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,9 +25,12 @@ typedef struct CloudGrab {
 
 typedef struct Cloud {
     Matter base;
-    u32 field, stiffness, entity;
+    u32 field, stiffness, weight, entity;
     Vec3 positions[CLOUD_POINTS], velocities[CLOUD_POINTS];
     CloudGrab grabs[GRIPS_MAX];
+    ParticleContacts contacts;
+    ParticleBalls balls[MATTERS_MAX]; /* [user] */
+    ParticleSet set;
 } Cloud;
 
 Vec3 cloud_place(u32 point)
@@ -55,7 +60,11 @@ static int create(Matter *matter, ErrorText *error)
 
 static void destroy(Matter *matter)
 {
-    (void)matter;
+    Cloud *cloud = (Cloud *)matter;
+    particle_contacts_finish(&cloud->contacts);
+    for (u32 i = 0; i < MATTERS_MAX; i++) {
+        particle_balls_finish(&cloud->balls[i]);
+    }
 }
 
 static void declare(Matter *matter)
@@ -67,6 +76,8 @@ static void declare(Matter *matter)
                        .capacity = CLOUD_POINTS,
                        .quantum = world_scene(matter->world)->quantum};
     cloud->field = world_add_field(matter, &field);
+    cloud->weight = world_add_parameter(
+        matter, world_parameter("cloud weight", "x", 1, 0.0f, 1.0f, vec3(0.0f, 0.0f, 0.0f)));
     cloud->stiffness = world_add_parameter(
         matter, world_parameter("cloud stiffness", "x", 1, 0.0f, 10.0f, vec3(1.0f, 0.0f, 0.0f)));
     world_add_probe(matter, "cloud height", "m");
@@ -76,6 +87,12 @@ static void clear(Matter *matter)
 {
     Cloud *cloud = (Cloud *)matter;
     memset(cloud->velocities, 0, sizeof cloud->velocities);
+    cloud->set = (ParticleSet){.positions = cloud->positions,
+                               .velocities = cloud->velocities,
+                               .inverse_mass = 1.0f / CLOUD_POINT_KG,
+                               .count = CLOUD_POINTS,
+                               .radius = CLOUD_RADIUS_M,
+                               .friction = 0.5f};
     memset(cloud->grabs, 0, sizeof cloud->grabs);
     for (u32 i = 0; i < CLOUD_POINTS; i++) {
         cloud->positions[i] = cloud_place(i);
@@ -100,11 +117,41 @@ static int fill(Matter *matter, ErrorText *error)
     return result;
 }
 
+static void stir(Matter *matter)
+{
+    Cloud *cloud = (Cloud *)matter;
+    Collider colliders[MATTERS_MAX];
+    u32 count = world_colliders(matter, colliders);
+    particle_contacts_stir(&cloud->contacts, &cloud->set, colliders, count,
+                           world_tick_s(matter->world));
+}
+
+static void begin(Matter *matter)
+{
+    Cloud *cloud = (Cloud *)matter;
+    Collider colliders[MATTERS_MAX];
+    u32 count = world_colliders(matter, colliders);
+    particle_contacts_begin(&cloud->contacts, &cloud->set, colliders, count,
+                            world_tick_s(matter->world), world_jobs(matter->world));
+}
+
+static Collider collider(Matter *matter, u32 user)
+{
+    Cloud *cloud = (Cloud *)matter;
+    cloud->balls[user].set = &cloud->set;
+    return particle_balls(&cloud->balls[user]);
+}
+
 static void substep(Matter *matter, f32 h)
 {
     Cloud *cloud = (Cloud *)matter;
-    f32 omega = two_pi * CLOUD_SPRING_HZ;
-    f32 k = omega * omega * world_value(matter->world, cloud->stiffness)[0];
+    f32 omega = two_pi * CLOUD_SPRING_HZ,
+        stiffness = world_value(matter->world, cloud->stiffness)[0];
+    f32 k = omega * omega * stiffness, damping = damping_per_s * f32_min(stiffness, 1.0f);
+    Vec3 fall = vec3_scale(world_vector(matter->world, WORLD_GRAVITY),
+                           h * world_value(matter->world, cloud->weight)[0]);
+    particle_contacts_substep(&cloud->contacts, &cloud->set, h);
+    particle_contacts_step(&cloud->contacts, h);
     for (u32 g = 0; g < GRIPS_MAX; g++) {
         const CloudGrab *grab = &cloud->grabs[g];
         if (grab->live) {
@@ -116,11 +163,14 @@ static void substep(Matter *matter, f32 h)
     }
     for (u32 i = 0; i < CLOUD_POINTS; i++) {
         Vec3 away = vec3_sub(cloud->positions[i], cloud_place(i)), v = cloud->velocities[i];
-        v = vec3_add_scaled(v, -h * k, away);
-        v = vec3_scale(v, 1.0f - h * damping_per_s);
-        cloud->velocities[i] = v;
-        cloud->positions[i] = vec3_add_scaled(cloud->positions[i], h, v);
+        v = vec3_add_scaled(vec3_add(v, fall), -h * k, away);
+        cloud->velocities[i] = vec3_scale(v, 1.0f - h * damping);
     }
+    particle_contacts_solve(&cloud->contacts, &cloud->set, h);
+    for (u32 i = 0; i < CLOUD_POINTS; i++) {
+        cloud->positions[i] = vec3_add_scaled(cloud->positions[i], h, cloud->velocities[i]);
+    }
+    particle_contacts_end(&cloud->contacts);
 }
 
 static void write_points(const Matter *matter, Frame *frame)
@@ -238,6 +288,9 @@ const MatterOps cloud_matter = {
     .declare = declare,
     .clear = clear,
     .fill = fill,
+    .stir = stir,
+    .begin = begin,
+    .collider = collider,
     .substep = substep,
     .write = write_points,
     .sums = sums,

@@ -20,6 +20,7 @@
 enum {
     CONTACT_POINTS_MAX = 4 /* that a place of a soft body hangs on */
 };
+#define CONTACT_ANY UINT32_MAX
 
 /* A particle during a step. */
 typedef struct ContactParticle {
@@ -36,7 +37,7 @@ typedef struct ContactParticle {
 } ContactParticle;
 
 /* Where a particle meets a thing. The collider fills it in and is handed it back: what follows
- * `free` is its own. */
+ * `keeps` is its own. */
 typedef struct ContactPlace {
     u32 thing;
     f32 distance;  /* m, of the particle's centre at the end of the step, negative inside */
@@ -44,13 +45,14 @@ typedef struct ContactPlace {
     Vec3 velocity; /* m/s of the thing there, as its momentum says, */
     Vec3 moving;   /* and as it goes: with what moves it beyond that (lead) */
     Vec3 free;     /* unit direction in which nothing can be passed on (round a string); or 0 */
+    bool keeps;    /* the two are not pushed apart: nothing could take up the moment of it */
     Vec3 arm;      /* m, from a body's centre to the particle */
     u32 mover;
-    u32 point_count, point[CONTACT_POINTS_MAX]; /* of a soft body; shares of an impulse: */
-    f32 along[CONTACT_POINTS_MAX];              /* of what goes along the normal, */
-    f32 across[CONTACT_POINTS_MAX];             /* of the rest, */
-    Vec3 couple[CONTACT_POINTS_MAX]; /* and its moment: (couple · impulse) along `lever` */
-    Vec3 lever;
+    /* Of a soft body: the points that share an impulse, and how: what goes along the normal, the
+     * rest, and (couple · rest) along `lever`, which makes up for the moment. */
+    u32 count, point[CONTACT_POINTS_MAX];
+    f32 along[CONTACT_POINTS_MAX], across[CONTACT_POINTS_MAX];
+    Vec3 couple[CONTACT_POINTS_MAX], lever;
 } ContactPlace;
 
 /* What a kind of matter offers. `of` is its own; a thing is a number of its own: a slot, a body.
@@ -58,7 +60,7 @@ typedef struct ContactPlace {
 typedef struct ColliderOps {
     const char *name;
     /* ---- search ---- */
-    /* Before the search of a tick: tables that follow from where everything is. NULL: none. */
+    /* Before the search of a tick: tables that follow from where everything is. */
     void (*begin)(void *of, Jobs *jobs, f32 tick_s);
     /* Things that `bounds` (m) overlaps within the tick and that push other matter of this group
      * and mask (0: 1 and all), in an order that repeats; how many were written. */
@@ -66,7 +68,7 @@ typedef struct ColliderOps {
     /* A thing may be touched in this tick. Whether it may move: else nothing passes on to it, and
      * contacts of different particles with it may be solved side by side. */
     bool (*take)(void *of, u32 thing);
-    /* ---- carry: NULL where nothing has to be done ---- */
+    /* ---- carry ---- */
     void (*substep_begin)(void *of, f32 h); /* back to the start of a substep of h s */
     void (*step_begin)(void *of, f32 h);    /* before a step of h s of who meets it, */
     void (*step_end)(void *of, f32 h);      /* and after it: moves on */
@@ -79,6 +81,9 @@ typedef struct ColliderOps {
     Vec3 (*velocity)(const void *of, u32 thing, Vec3 point);
     f32 (*friction)(const void *of, u32 thing);
     /* ---- contact ---- */
+    /* May the particle meet the thing within h s, whatever else pulls at the two? From several
+     * threads, as the next. */
+    bool (*may_meet)(const void *of, u32 thing, const ContactParticle *particle, f32 h);
     /* Will the particle come nearer than its radius in a step of h s? Where, then. */
     bool (*meet)(const void *of, u32 thing, const ContactParticle *particle, f32 h,
                  ContactPlace *place);
@@ -88,10 +93,13 @@ typedef struct ColliderOps {
     void (*impulse)(void *of, const ContactPlace *place, Vec3 impulse);
     /* The two are pushed apart: impulse_m (kg m) is mass times distance. The particle has
      * `velocity`: moving the two at different velocities changes their angular momentum, and the
-     * thing takes that up. */
+     * thing takes that up. NULL: all places keep. */
     void (*push)(void *of, const ContactPlace *place, Vec3 impulse_m, Vec3 velocity);
-    /* Something hits the place. NULL: nothing sleeps. */
+    /* Something hits the thing. NULL: nothing sleeps. */
     void (*wake)(void *of, u32 thing);
+    /* Of things that cannot wake within a tick: who meets them looks for them before it, and calls
+     * wake. NULL: there are none. */
+    bool (*asleep)(const void *of, u32 thing); /* CONTACT_ANY: is any? */
 } ColliderOps;
 
 typedef struct Collider {

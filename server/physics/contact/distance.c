@@ -162,9 +162,7 @@ static Vec3 nearest_on_triangle(const Vec3 c[3], Vec3 p)
     return vec3_add_scaled(vec3_add_scaled(c[0], vb * scale, ab), vc * scale, ac);
 }
 
-/* Where the way goes through a triangle, its rim included with some slack, so that nothing slips
- * between two of them. */
-static f32 crossing_of(const Vec3 c[3], Vec3 from, Vec3 to)
+f32 contact_crossing(const Vec3 c[3], Vec3 from, Vec3 to)
 {
     const f32 slack = 1e-4f;
     Vec3 d = vec3_sub(to, from), e1 = vec3_sub(c[1], c[0]), e2 = vec3_sub(c[2], c[0]);
@@ -191,7 +189,7 @@ static bool surface_visit(void *context, u32 triangle)
     Vec3 normal = vec3_cross(vec3_sub(c[1], c[0]), vec3_sub(c[2], c[0]));
     Vec3 nearest = nearest_on_triangle(c, search->point);
     f32 distance2 = vec3_length_squared(vec3_sub(search->point, nearest));
-    f32 crossing = crossing_of(c, search->from, search->point);
+    f32 crossing = contact_crossing(c, search->from, search->point);
     if (distance2 < search->distance2) {
         search->distance2 = distance2;
         search->nearest = nearest;

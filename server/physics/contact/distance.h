@@ -18,4 +18,8 @@ f32 contact_distance(const ShapePose *pose, Vec3 point, f32 reach, Vec3 *normal)
 f32 contact_distance_on_way(const ShapePose *pose, Vec3 point, Vec3 from, f32 reach, bool swept,
                             Vec3 *normal);
 
+/* Share of the way from `from` to `to` at which it goes through a triangle, its rim included with
+ * some slack, so that nothing slips between two of them; 2: it does not. */
+f32 contact_crossing(const Vec3 corner[3], Vec3 from, Vec3 to);
+
 #endif

@@ -127,6 +127,19 @@ static f32 friction(const void *of, u32 thing)
 
 /* ---- contact ---- */
 
+/* What gravity and solvers may add to a speed. */
+static const f32 margin_m_s = 2.0f;
+
+static bool may_meet(const void *of, u32 thing, const ContactParticle *particle, f32 h)
+{
+    const RigidCollider *bodies = of;
+    Vec3 moving = velocity(of, thing, particle->position), normal;
+    f32 speed = vec3_distance(moving, particle->velocity);
+    f32 reach = particle->radius + (speed + margin_m_s) * h;
+    return rigid_collider_distance(bodies->rigid, thing, particle->position, reach, &normal) <
+           reach;
+}
+
 static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32 h,
                  ContactPlace *place)
 {
@@ -140,6 +153,7 @@ static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32
     place->velocity = rigid_velocity_at(rigid, thing, place->arm);
     place->moving = moving_at(bodies, thing, place->mover, place->arm);
     place->free = vec3_zero();
+    place->keeps = false;
     Vec3 point = vec3_add_scaled(from, h, vec3_sub(particle->velocity, place->moving));
     ShapePose pose = pose_of(rigid, thing);
     place->distance = contact_distance_on_way(&pose, point, from, particle->radius, particle->swept,
@@ -186,6 +200,7 @@ const ColliderOps rigid_collider_ops = {
     .distance = distance,
     .velocity = velocity,
     .friction = friction,
+    .may_meet = may_meet,
     .meet = meet,
     .inverse_mass = inverse_mass,
     .impulse = impulse,

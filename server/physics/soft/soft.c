@@ -185,6 +185,11 @@ void soft_begin(Soft *soft, Rigid *rigid, Jobs *jobs, f32 tick_s)
     self_collision_begin(soft, tick_s);
 }
 
+RigidCollider *soft_rigid_bodies(Soft *soft)
+{
+    return &soft->rigid_bodies;
+}
+
 static void step(Soft *soft, Rigid *rigid, f32 h, bool moves)
 {
     if (soft->step == 0) {

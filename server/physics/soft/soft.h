@@ -10,7 +10,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_SOFT_H
 #define PLENUM_SERVER_PHYSICS_SOFT_SOFT_H
 
-#include "server/physics/rigid/rigid.h"
+#include "server/physics/rigid/collider.h"
 #include "server/physics/state.h"
 #include "shared/base/kinds.h"
 #include "shared/soft/soft_mesh.h"
@@ -107,6 +107,8 @@ SoftGrab *soft_grab(Soft *soft, u32 grab);
 /* Wind forces of the tick, and what may touch what within it. jobs may be NULL and must outlive the
  * tick. */
 void soft_begin(Soft *soft, Rigid *rigid, Jobs *jobs, f32 tick_s);
+/* By which it meets rigid bodies in a tick. */
+RigidCollider *soft_rigid_bodies(Soft *soft);
 /* Predicts, solves, exchanges impulses with the bodies. h in s. */
 void soft_substep(Soft *soft, Rigid *rigid, f32 h);
 

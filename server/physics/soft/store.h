@@ -6,7 +6,6 @@
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_STORE_H
 #define PLENUM_SERVER_PHYSICS_SOFT_STORE_H
 
-#include "server/physics/rigid/collider.h"
 #include "server/physics/soft/soft.h"
 #include "shared/base/memory.h"
 

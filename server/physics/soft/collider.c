@@ -1,0 +1,642 @@
+/*
+ * collider.c: soft bodies as what other matter touches. An impulse at a particle is shared by the
+ * corners of the feature that it meets so that both its sum and its moment about any point are
+ * those of the impulse, and the velocity of the place is what does the same work: so nothing of
+ * momentum, angular momentum and energy is lost between the two, whatever the thickness between
+ * them. Of a triangle with unit normal N, barycentric coordinates λ of the particle's foot and its
+ * height d, corner i gets λᵢ J − d (∇λᵢ · J) N.
+ */
+#include "server/physics/soft/collider.h"
+
+#include "server/physics/contact/distance.h"
+#include "server/physics/soft/self_collision_near.h"
+#include "server/physics/soft/store.h"
+
+#include <stdlib.h>
+
+/* What gravity and solvers may add to a speed within a tick. */
+static const f32 margin_m_s = 2.0f;
+static const f32 tiny = 1e-12f;
+
+enum {
+    GROWTHS_MAX = 24 /* of a search that finds nothing, twice as far each time */
+};
+
+void soft_collider_finish(SoftCollider *bodies)
+{
+    free(bodies->features);
+    free(bodies->boxes);
+    free(bodies->body_bounds);
+    free(bodies->leaves);
+    free(bodies->numbers);
+    tree_finish(&bodies->tree);
+    *bodies = (SoftCollider){0};
+}
+
+/* Where a point is in the moment of who meets it. */
+static Vec3 place_of(const SoftCollider *bodies, u32 i)
+{
+    const SoftPoint *p = &bodies->soft->points[i];
+    return vec3_add_scaled(p->position, -bodies->left, p->velocity);
+}
+
+/* ---- the tick ---- */
+
+static bool reserve(SoftCollider *bodies)
+{
+    const Soft *soft = bodies->soft;
+    u32 needed = soft->triangle_count + soft->segment_count + soft->constraint_count;
+    u32 rooms[3] = {bodies->feature_capacity, bodies->feature_capacity, bodies->feature_capacity};
+    if (!memory_grow((void **)&bodies->body_bounds, &bodies->body_capacity, soft->body_count,
+                     sizeof *bodies->body_bounds)) {
+        return false;
+    }
+    if (needed <= bodies->feature_capacity) {
+        return true;
+    }
+    tree_finish(&bodies->tree);
+    bodies->tree = (Tree){0};
+    bodies->feature_capacity = 0;
+    u32 capacity = rooms[0];
+    if (!memory_grow((void **)&bodies->features, &capacity, needed, sizeof *bodies->features) ||
+        !memory_grow((void **)&bodies->boxes, &rooms[0], needed, sizeof *bodies->boxes) ||
+        !memory_grow((void **)&bodies->leaves, &rooms[1], needed, sizeof *bodies->leaves) ||
+        !memory_grow((void **)&bodies->numbers, &rooms[2], needed, sizeof *bodies->numbers) ||
+        !tree_init(&bodies->tree, capacity)) {
+        return false;
+    }
+    bodies->feature_capacity = capacity;
+    return true;
+}
+
+static void add_feature(SoftCollider *bodies, u32 body, const u32 *point, u32 corners)
+{
+    SoftFeature *feature = &bodies->features[bodies->feature_count++];
+    *feature = (SoftFeature){.corners = corners, .body = body};
+    memcpy(feature->point, point, corners * sizeof *point);
+}
+
+/* A tetrahedron may have two constraints, one after the other. */
+static void add_tetrahedra(SoftCollider *bodies, u32 b)
+{
+    const Soft *soft = bodies->soft;
+    const SoftBody *body = &soft->bodies[b];
+    const u32 *last = NULL;
+    for (u32 i = 0; i < body->constraint_count; i++) {
+        const SoftConstraint *of = &soft->constraints[body->first_constraint + i];
+        bool volume = of->kind == CONSTRAINT_VOLUME || of->kind == CONSTRAINT_NEO_HOOKEAN;
+        if (volume && (last == NULL || memcmp(last, of->point, 4 * sizeof *last) != 0)) {
+            add_feature(bodies, b, of->point, 4);
+            last = of->point;
+        }
+    }
+}
+
+static void list_features(SoftCollider *bodies)
+{
+    const Soft *soft = bodies->soft;
+    bodies->feature_count = 0;
+    for (u32 b = 0; b < soft->body_count; b++) {
+        const SoftBody *body = &soft->bodies[b];
+        for (u32 i = 0; i < body->triangle_count; i++) {
+            add_feature(bodies, b, soft->triangles[body->first_triangle + i].point, 3);
+        }
+        for (u32 i = 0; i < body->segment_count; i++) {
+            add_feature(bodies, b, soft->segments[body->first_segment + i].point, 2);
+        }
+        add_tetrahedra(bodies, b);
+    }
+}
+
+static void find_boxes(SoftCollider *bodies, f32 tick_s)
+{
+    const Soft *soft = bodies->soft;
+    const Bounds none = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+    for (u32 b = 0; b < soft->body_count; b++) {
+        bodies->body_bounds[b] = none;
+    }
+    for (u32 i = 0; i < bodies->feature_count; i++) {
+        const SoftFeature *feature = &bodies->features[i];
+        Bounds box = none;
+        f32 fastest = 0.0f;
+        for (u32 k = 0; k < feature->corners; k++) {
+            const SoftPoint *p = &soft->points[feature->point[k]];
+            box.min = vec3_min(box.min, p->position);
+            box.max = vec3_max(box.max, p->position);
+            fastest = f32_max(fastest, vec3_length_squared(p->velocity));
+        }
+        f32 thickness = soft->bodies[feature->body].def.thickness;
+        box = bounds_grow(box, thickness + (sqrtf(fastest) + margin_m_s) * tick_s);
+        bodies->boxes[i] = box;
+        bodies->numbers[i] = i;
+        bodies->body_bounds[feature->body] = bounds_union(bodies->body_bounds[feature->body], box);
+    }
+}
+
+static void begin(void *of, Jobs *jobs, f32 tick_s)
+{
+    SoftCollider *bodies = of;
+    bodies->left = 0.0f;
+    bodies->feature_count = 0;
+    if (bodies->soft->body_count == 0 || !reserve(bodies)) {
+        return;
+    }
+    list_features(bodies);
+    if (bodies->feature_count == 0) {
+        return;
+    }
+    find_boxes(bodies, tick_s);
+    tree_build(&bodies->tree, bodies->boxes, sizeof *bodies->boxes, bodies->numbers,
+               bodies->feature_count, bodies->leaves, jobs);
+}
+
+static u32 overlaps(void *of, Bounds bounds, u32 group, u32 mask, u32 *things, u32 capacity)
+{
+    const SoftCollider *bodies = of;
+    u32 count = 0;
+    if (bodies->feature_count == 0) {
+        return 0;
+    }
+    for (u32 b = 0; b < bodies->soft->body_count && count < capacity; b++) {
+        const SoftDef *def = &bodies->soft->bodies[b].def;
+        bool meets = ((def->group != 0 ? def->group : 1) & (mask != 0 ? mask : ~0u)) != 0 &&
+                     ((group != 0 ? group : 1) & (def->mask != 0 ? def->mask : ~0u)) != 0;
+        if (meets && bounds_overlap(&bodies->body_bounds[b], &bounds)) {
+            things[count++] = b;
+        }
+    }
+    return count;
+}
+
+static bool take(void *of, u32 thing)
+{
+    return !soft_sleeps(((const SoftCollider *)of)->soft, thing);
+}
+
+/* ---- the steps of others ---- */
+
+static void substep_begin(void *of, f32 h)
+{
+    ((SoftCollider *)of)->left = h;
+}
+
+static void step_begin(void *of, f32 h)
+{
+    PL_UNUSED(of);
+    PL_UNUSED(h);
+}
+
+static void step_end(void *of, f32 h)
+{
+    SoftCollider *bodies = of;
+    bodies->left = f32_max(bodies->left - h, 0.0f);
+}
+
+static void substep_end(void *of)
+{
+    ((SoftCollider *)of)->left = 0.0f;
+}
+
+/* ---- the nearest feature ---- */
+
+typedef struct Search {
+    const SoftCollider *bodies;
+    u32 body;
+    Vec3 from, to; /* m, of the particle */
+    f32 h;         /* s between the two, in which the points move, too */
+    bool inside;   /* of a tetrahedron, at `from`: the way out counts from there */
+    u32 nearest;   /* feature, or SOFT_NONE */
+    f32 distance2; /* m², at `to`, or at `from` from inside */
+    f32 inside_distance2;
+    u32 nearest_inside;
+    u32 crossed; /* the feature that the particle goes through first, or SOFT_NONE */
+    f32 crossing;
+} Search;
+
+static bool is_inside(const Vec3 c[4], Vec3 p)
+{
+    Vec3 a = vec3_sub(c[1], c[0]), b = vec3_sub(c[2], c[0]), d = vec3_sub(c[3], c[0]);
+    Vec3 r = vec3_sub(p, c[0]);
+    f32 volume = vec3_dot(vec3_cross(a, b), d);
+    if (!(fabsf(volume) > 0.0f)) {
+        return false;
+    }
+    f32 u = vec3_dot(vec3_cross(r, b), d) / volume, v = vec3_dot(vec3_cross(a, r), d) / volume;
+    f32 w = vec3_dot(vec3_cross(a, b), r) / volume;
+    return u >= 0.0f && v >= 0.0f && w >= 0.0f && u + v + w <= 1.0f;
+}
+
+static f32 weights_of(const SoftFeature *feature, const Vec3 c[4], Vec3 p, f32 weight[4])
+{
+    nearest_weights(p, c[0], c[1], c[feature->corners - 1], weight);
+    Vec3 foot = vec3_scale(c[0], weight[0]);
+    foot = vec3_add_scaled(foot, weight[1], c[1]);
+    if (feature->corners == 2) { /* two corners of the three are one */
+        weight[1] += weight[2];
+        foot = vec3_add_scaled(vec3_scale(c[0], weight[0]), weight[1], c[1]);
+    } else {
+        foot = vec3_add_scaled(foot, weight[2], c[2]);
+    }
+    return vec3_length_squared(vec3_sub(p, foot));
+}
+
+static void look_at(void *context, u32 number)
+{
+    Search *search = context;
+    const SoftCollider *bodies = search->bodies;
+    const SoftFeature *feature = &bodies->features[number];
+    if (feature->body != search->body) {
+        return;
+    }
+    Vec3 c[4] = {0}, later[4] = {0}, moved = vec3_zero();
+    f32 weight[4] = {0};
+    for (u32 k = 0; k < feature->corners; k++) {
+        c[k] = place_of(bodies, feature->point[k]);
+        later[k] =
+            vec3_add_scaled(c[k], search->h, bodies->soft->points[feature->point[k]].velocity);
+    }
+    if (feature->corners == 4) {
+        search->inside = search->inside || is_inside(c, search->from);
+        return;
+    }
+    f32 inside2 = weights_of(feature, c, search->from, weight);
+    for (u32 k = 0; k < feature->corners; k++) {
+        moved = vec3_add_scaled(moved, weight[k], vec3_sub(later[k], c[k]));
+    }
+    f32 distance2 = weights_of(feature, later, search->to, weight);
+    f32 crossing = feature->corners == 3
+                       ? contact_crossing(later, vec3_add(search->from, moved), search->to)
+                       : 2.0f;
+    /* Of equals the first of the list, whichever the tree names first. */
+    if (distance2 < search->distance2 ||
+        (distance2 == search->distance2 && number < search->nearest)) {
+        search->distance2 = distance2;
+        search->nearest = number;
+    }
+    if (feature->corners == 3 &&
+        (inside2 < search->inside_distance2 ||
+         (inside2 == search->inside_distance2 && number < search->nearest_inside))) {
+        search->inside_distance2 = inside2;
+        search->nearest_inside = number;
+    }
+    if (crossing <= 1.0f && (crossing < search->crossing ||
+                             (crossing == search->crossing && number < search->crossed))) {
+        search->crossing = crossing;
+        search->crossed = number;
+    }
+}
+
+static Search search_of(const SoftCollider *bodies, u32 body, Vec3 from, Vec3 to, f32 h)
+{
+    return (Search){.bodies = bodies,
+                    .body = body,
+                    .from = from,
+                    .to = to,
+                    .h = h,
+                    .nearest = SOFT_NONE,
+                    .distance2 = INFINITY,
+                    .inside_distance2 = INFINITY,
+                    .nearest_inside = SOFT_NONE,
+                    .crossed = SOFT_NONE,
+                    .crossing = 2.0f};
+}
+
+/* Within `reach` m; what is inside looks as far as it has to for the surface. */
+static void run(Search *search, f32 reach)
+{
+    Bounds way = {vec3_min(search->from, search->to), vec3_max(search->from, search->to)};
+    const SoftCollider *bodies = search->bodies;
+    if (bodies->feature_count == 0) {
+        return;
+    }
+    tree_query(&bodies->tree, bounds_grow(way, reach), look_at, search);
+    for (u32 i = 0; i < GROWTHS_MAX && search->inside && search->nearest_inside == SOFT_NONE; i++) {
+        reach = 2.0f * reach + 1e-3f;
+        tree_query(&bodies->tree, bounds_grow(way, reach), look_at, search);
+    }
+}
+
+/* ---- how a place hangs on its corners ---- */
+
+/* The parts of a triangle at the foot of p beyond its edges, too; its normal and the height of p.
+ * False where it has no area. */
+static bool plane_parts(const Vec3 c[3], Vec3 p, f32 part[3], Vec3 gradient[3], Vec3 *normal,
+                        f32 *height)
+{
+    Vec3 ab = vec3_sub(c[1], c[0]), ac = vec3_sub(c[2], c[0]), ap = vec3_sub(p, c[0]);
+    Vec3 area = vec3_cross(ab, ac);
+    f32 twice2 = vec3_length_squared(area);
+    if (!(twice2 > tiny * vec3_length_squared(ab) * vec3_length_squared(ac)) ||
+        !(twice2 < INFINITY)) {
+        return false;
+    }
+    *normal = vec3_scale(area, 1.0f / sqrtf(twice2));
+    gradient[1] = vec3_scale(vec3_cross(ac, area), 1.0f / twice2);
+    gradient[2] = vec3_scale(vec3_cross(area, ab), 1.0f / twice2);
+    gradient[0] = vec3_neg(vec3_add(gradient[1], gradient[2]));
+    part[1] = vec3_dot(gradient[1], ap);
+    part[2] = vec3_dot(gradient[2], ap);
+    part[0] = 1.0f - part[1] - part[2];
+    *height = vec3_dot(*normal, ap);
+    return true;
+}
+
+static bool hang_on_triangle(const Vec3 c[3], Vec3 p, ContactPlace *place, f32 *height)
+{
+    Vec3 gradient[3];
+    if (!plane_parts(c, p, place->across, gradient, &place->lever, height)) {
+        return false;
+    }
+    for (u32 k = 0; k < 3; k++) {
+        place->couple[k] = vec3_scale(gradient[k], *height);
+    }
+    return true;
+}
+
+/* Nothing turns a segment about itself: along that direction it cannot be pushed from beside. */
+static bool hang_on_segment(const Vec3 c[2], Vec3 p, ContactPlace *place)
+{
+    Vec3 along = vec3_sub(c[1], c[0]), ap = vec3_sub(p, c[0]);
+    f32 length2 = vec3_length_squared(along);
+    if (!(length2 > 0.0f)) {
+        return false;
+    }
+    f32 part = vec3_dot(along, ap) / length2;
+    Vec3 off = vec3_add_scaled(ap, -part, along);
+    f32 beside = vec3_length(off), length = sqrtf(length2);
+    place->across[0] = 1.0f - part;
+    place->across[1] = part;
+    place->lever = vec3_zero();
+    if (beside > 1e-6f * length) {
+        place->lever = vec3_scale(off, 1.0f / beside);
+        place->free = vec3_normalize_or(vec3_cross(along, off), vec3_zero());
+    }
+    place->couple[1] = vec3_scale(along, beside / length2);
+    place->couple[0] = vec3_neg(place->couple[1]);
+    return true;
+}
+
+/* What each corner gets of an impulse at the particle. */
+static void share(const ContactPlace *place, Vec3 impulse, Vec3 part[CONTACT_POINTS_MAX])
+{
+    Vec3 along = vec3_scale(place->normal, vec3_dot(impulse, place->normal));
+    Vec3 across = vec3_sub(impulse, along);
+    for (u32 k = 0; k < place->count; k++) {
+        part[k] = vec3_scale(along, place->along[k]);
+        part[k] = vec3_add_scaled(part[k], place->across[k], across);
+        part[k] = vec3_add_scaled(part[k], -vec3_dot(place->couple[k], across), place->lever);
+    }
+}
+
+/* The velocity that does the work of an impulse at the particle. */
+static Vec3 velocity_of(const SoftCollider *bodies, const ContactPlace *place)
+{
+    Vec3 across = vec3_zero();
+    f32 along = 0.0f;
+    for (u32 k = 0; k < place->count; k++) {
+        Vec3 v = bodies->soft->points[place->point[k]].velocity;
+        along += place->along[k] * vec3_dot(v, place->normal);
+        across = vec3_add_scaled(across, place->across[k], v);
+        across = vec3_add_scaled(across, -vec3_dot(place->lever, v), place->couple[k]);
+    }
+    return vec3_add_scaled(across, along - vec3_dot(across, place->normal), place->normal);
+}
+
+/* ---- questions ---- */
+
+static f32 distance(const void *of, u32 thing, Vec3 point, f32 reach, Vec3 *normal)
+{
+    const SoftCollider *bodies = of;
+    f32 thickness = bodies->soft->bodies[thing].def.thickness, weight[4] = {0};
+    Search search = search_of(bodies, thing, point, point, 0.0f);
+    run(&search, reach);
+    u32 number = search.inside ? search.nearest_inside : search.nearest;
+    *normal = vec3(0.0f, 1.0f, 0.0f);
+    if (number == SOFT_NONE) {
+        return INFINITY;
+    }
+    const SoftFeature *feature = &bodies->features[number];
+    Vec3 c[4] = {0}, off = point;
+    for (u32 k = 0; k < feature->corners; k++) {
+        c[k] = place_of(bodies, feature->point[k]);
+    }
+    f32 length = sqrtf(weights_of(feature, c, point, weight));
+    for (u32 k = 0; k < feature->corners; k++) {
+        off = vec3_add_scaled(off, -weight[k], c[k]);
+    }
+    *normal = vec3_normalize_or(search.inside ? vec3_neg(off) : off, *normal);
+    return (search.inside ? -length : length) - thickness;
+}
+
+static Vec3 velocity(const void *of, u32 thing, Vec3 point)
+{
+    const SoftCollider *bodies = of;
+    Search search = search_of(bodies, thing, point, point, 0.0f);
+    f32 reach = 0.01f;
+    for (u32 i = 0; i < GROWTHS_MAX && search.nearest == SOFT_NONE; i++, reach *= 2.0f) {
+        run(&search, reach);
+    }
+    Vec3 c[4] = {0}, v = vec3_zero();
+    f32 weight[4] = {0};
+    if (search.nearest != SOFT_NONE) {
+        const SoftFeature *feature = &bodies->features[search.nearest];
+        for (u32 k = 0; k < feature->corners; k++) {
+            c[k] = place_of(bodies, feature->point[k]);
+        }
+        weights_of(feature, c, point, weight);
+        for (u32 k = 0; k < feature->corners; k++) {
+            v = vec3_add_scaled(v, weight[k], bodies->soft->points[feature->point[k]].velocity);
+        }
+    }
+    return v;
+}
+
+static f32 friction(const void *of, u32 thing)
+{
+    return ((const SoftCollider *)of)->soft->bodies[thing].def.friction;
+}
+
+typedef struct Nearby {
+    const SoftCollider *bodies;
+    u32 body;
+    bool found;
+} Nearby;
+
+static void find_nearby(void *context, u32 number)
+{
+    Nearby *nearby = context;
+    nearby->found = nearby->found || nearby->bodies->features[number].body == nearby->body;
+}
+
+/* The boxes have the motion of the tick in them already. */
+static bool may_meet(const void *of, u32 thing, const ContactParticle *particle, f32 h)
+{
+    Nearby nearby = {of, thing, false};
+    f32 speed = vec3_length(particle->velocity);
+    Bounds box = {particle->position, particle->position};
+    tree_query(&nearby.bodies->tree, bounds_grow(box, particle->radius + (speed + margin_m_s) * h),
+               find_nearby, &nearby);
+    return nearby.found;
+}
+
+/* ---- contact ---- */
+
+/* The geometry is that of the start of the step, where impulses act; the end of it says which
+ * feature it is, and whether the two meet. */
+static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32 h,
+                 ContactPlace *place)
+{
+    const SoftCollider *bodies = of;
+    Vec3 from = particle->position, c[4] = {0};
+    f32 thickness = bodies->soft->bodies[thing].def.thickness, height = 0.0f;
+    Search search = search_of(bodies, thing, from, vec3_add_scaled(from, h, particle->velocity), h);
+    run(&search, particle->radius + thickness);
+    bool crosses = !search.inside && search.crossed != SOFT_NONE;
+    u32 number = search.inside ? search.nearest_inside : crosses ? search.crossed : search.nearest;
+    f32 keep = particle->radius + thickness;
+    if (number == SOFT_NONE || (!search.inside && !crosses && search.distance2 >= keep * keep)) {
+        return false;
+    }
+    const SoftFeature *feature = &bodies->features[number];
+    *place = (ContactPlace){.thing = thing, .count = feature->corners};
+    memcpy(place->point, feature->point, sizeof place->point);
+    for (u32 k = 0; k < feature->corners; k++) {
+        c[k] = place_of(bodies, feature->point[k]);
+    }
+    bool triangle = feature->corners == 3;
+    if (!(triangle ? hang_on_triangle(c, from, place, &height) : hang_on_segment(c, from, place))) {
+        return false;
+    }
+    f32 gap = sqrtf(weights_of(feature, c, from, place->along));
+    Vec3 off = from, side = triangle ? place->lever : vec3(0.0f, 1.0f, 0.0f);
+    for (u32 k = 0; k < feature->corners; k++) {
+        off = vec3_add_scaled(off, -place->along[k], c[k]);
+    }
+    if (crosses) { /* its plane stops the particle, wherever it goes through */
+        place->normal = height < 0.0f ? vec3_neg(side) : side;
+        gap = fabsf(height);
+        memcpy(place->along, place->across, sizeof place->along);
+    } else {
+        place->normal = vec3_normalize_or(search.inside ? vec3_neg(off) : off, side);
+        gap = search.inside ? -gap : gap;
+    }
+    place->keeps = !triangle;
+    place->velocity = place->moving = velocity_of(bodies, place);
+    Vec3 against = vec3_sub(particle->velocity, place->velocity);
+    place->distance = gap + h * vec3_dot(against, place->normal) - thickness;
+    return place->distance < particle->radius;
+}
+
+static f32 inverse_mass(const void *of, const ContactPlace *place, Vec3 direction)
+{
+    const SoftCollider *bodies = of;
+    Vec3 part[CONTACT_POINTS_MAX];
+    f32 sum = 0.0f;
+    share(place, direction, part);
+    for (u32 k = 0; k < place->count; k++) {
+        sum += bodies->soft->points[place->point[k]].inverse_mass * vec3_length_squared(part[k]);
+    }
+    return sum;
+}
+
+/* For the rest of the substep the point goes on with its new velocity: where it was before stays.
+ */
+static void add_velocity(const SoftCollider *bodies, u32 i, Vec3 change)
+{
+    SoftPoint *p = &bodies->soft->points[i];
+    p->velocity = vec3_add(p->velocity, change);
+    p->position = vec3_add_scaled(p->position, bodies->left, change);
+}
+
+static void impulse(void *of, const ContactPlace *place, Vec3 impulse)
+{
+    const SoftCollider *bodies = of;
+    Vec3 part[CONTACT_POINTS_MAX];
+    share(place, impulse, part);
+    for (u32 k = 0; k < place->count; k++) {
+        u32 i = place->point[k];
+        add_velocity(bodies, i, vec3_scale(part[k], bodies->soft->points[i].inverse_mass));
+    }
+}
+
+/* Gives the free corners a moment (kg m²/s), as if they were one rigid thing. */
+static void turn(const SoftCollider *bodies, const ContactPlace *place, Vec3 moment)
+{
+    const SoftPoint *points = bodies->soft->points;
+    Vec3 at[CONTACT_POINTS_MAX], centre = vec3_zero();
+    f32 mass[CONTACT_POINTS_MAX], sum = 0.0f;
+    for (u32 k = 0; k < place->count; k++) {
+        f32 w = points[place->point[k]].inverse_mass;
+        mass[k] = w > 0.0f ? 1.0f / w : 0.0f;
+        at[k] = place_of(bodies, place->point[k]);
+        sum += mass[k];
+        centre = vec3_add_scaled(centre, mass[k], at[k]);
+    }
+    if (!(sum > 0.0f)) {
+        return;
+    }
+    centre = vec3_scale(centre, 1.0f / sum);
+    Symmetric3 inertia = {0};
+    for (u32 k = 0; k < place->count; k++) {
+        at[k] = vec3_sub(at[k], centre);
+        inertia = symmetric_steiner(inertia, mass[k], at[k]);
+    }
+    f32 size = inertia.xx + inertia.yy + inertia.zz;
+    inertia = symmetric_scale(inertia, size > 0.0f ? 1.0f / size : 0.0f);
+    Symmetric3 inverse = symmetric_inverse(&inertia);
+    Vec3 rotation = vec3_scale(symmetric_mul(&inverse, moment), size > 0.0f ? 1.0f / size : 0.0f);
+    for (u32 k = 0; k < place->count && vec3_is_finite(rotation); k++) {
+        if (mass[k] > 0.0f) {
+            add_velocity(bodies, place->point[k], vec3_cross(rotation, at[k]));
+        }
+    }
+}
+
+static void push(void *of, const ContactPlace *place, Vec3 impulse_m, Vec3 velocity)
+{
+    const SoftCollider *bodies = of;
+    Vec3 part[CONTACT_POINTS_MAX], moment = vec3_cross(impulse_m, velocity);
+    share(place, impulse_m, part);
+    for (u32 k = 0; k < place->count; k++) {
+        SoftPoint *p = &bodies->soft->points[place->point[k]];
+        p->position = vec3_add_scaled(p->position, p->inverse_mass, part[k]);
+        moment = vec3_sub(moment, vec3_cross(part[k], p->velocity));
+    }
+    turn(bodies, place, moment);
+}
+
+/* A body that wakes needs what is searched at the start of a tick: not within one. */
+static void wake(void *of, u32 thing)
+{
+    const SoftCollider *bodies = of;
+    if (!(bodies->left > 0.0f)) {
+        soft_wake(bodies->soft, thing);
+    }
+}
+
+static bool asleep(const void *of, u32 thing)
+{
+    const Soft *soft = ((const SoftCollider *)of)->soft;
+    return thing == CONTACT_ANY ? soft->asleep_count != 0 : soft_sleeps(soft, thing);
+}
+
+const ColliderOps soft_collider_ops = {
+    .name = "soft",
+    .begin = begin,
+    .overlaps = overlaps,
+    .take = take,
+    .substep_begin = substep_begin,
+    .step_begin = step_begin,
+    .step_end = step_end,
+    .substep_end = substep_end,
+    .distance = distance,
+    .velocity = velocity,
+    .friction = friction,
+    .may_meet = may_meet,
+    .meet = meet,
+    .inverse_mass = inverse_mass,
+    .impulse = impulse,
+    .push = push,
+    .wake = wake,
+    .asleep = asleep,
+};

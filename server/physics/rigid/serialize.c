@@ -89,8 +89,10 @@ static bool rest_is_valid(Vec3 rest)
 /* What is static or asleep stands still, and only dynamic bodies sleep or have a method. */
 static bool motion_is_valid(const BodyImage *image)
 {
-    bool moves = vec3_length_squared(image->velocity) > 0.0f ||
-                 vec3_length_squared(image->angular_velocity) > 0.0f;
+    Vec3 v = image->velocity, w = image->angular_velocity;
+    /* Not by the square: that of the smallest numbers is 0. */
+    bool moves =
+        v.x != 0.0f || v.y != 0.0f || v.z != 0.0f || w.x != 0.0f || w.y != 0.0f || w.z != 0.0f;
     if (image->motion != BODY_DYNAMIC && (image->flags & (BODY_ASLEEP | BODY_PGS))) {
         return false;
     }

@@ -3,6 +3,7 @@
  * are fine: a slot knows its frame's tick.
  */
 #include "protocol/field/history.h"
+#include "shared/base/check.h"
 
 #include <string.h>
 
@@ -119,4 +120,53 @@ Frame *history_get(const History *history, u64 tick)
 {
     Frame *frame = history->ring[tick % HISTORY_FRAMES];
     return frame != NULL && frame->tick == tick ? frame : kept_get(history, tick);
+}
+
+/* ---- is it as history.h says? ---- */
+
+static void validate_frame(const History *history, u32 item, const Frame *frame)
+{
+    CHECK_ITEM(item, frame->references > 0);
+    CHECK_ITEM(item, field_set_equal(frame->fields, history->newest->fields));
+}
+
+static void validate_ring(const History *history)
+{
+    const Frame *newest = history->newest;
+    CHECK(newest == NULL || history->ring[newest->tick % HISTORY_FRAMES] == newest);
+    for (u32 i = 0; i < HISTORY_FRAMES; i++) {
+        const Frame *frame = history->ring[i];
+        if (frame == NULL) {
+            CHECK_ITEM(i, (history->marks[i / 64] >> i % 64 & 1) == 0);
+            continue;
+        }
+        CHECK_ITEM(i, newest != NULL && frame->tick <= newest->tick);
+        CHECK_ITEM(i, frame->tick % HISTORY_FRAMES == i);
+        CHECK_ITEM(i, newest->tick - frame->tick < HISTORY_FRAMES);
+        validate_frame(history, i, frame);
+    }
+}
+
+static void validate_kept(const History *history)
+{
+    u64 bytes = 0;
+    CHECK(history->kept_first < HISTORY_KEPT && history->kept_count <= HISTORY_KEPT);
+    CHECK(history->newest != NULL || history->kept_count == 0);
+    const Frame *before = NULL;
+    for (u32 i = 0; i < history->kept_count; i++) {
+        const Frame *frame = history->kept[(history->kept_first + i) % HISTORY_KEPT];
+        CHECK_ITEM(i, frame != NULL);
+        CHECK_ITEM(i, before == NULL || before->tick < frame->tick);
+        CHECK_ITEM(i, frame->tick + HISTORY_FRAMES <= history->newest->tick);
+        validate_frame(history, i, frame);
+        bytes += frame_bytes(frame);
+        before = frame;
+    }
+    CHECK(bytes == history->kept_bytes && bytes <= HISTORY_KEPT_BYTES);
+}
+
+void history_validate(const History *history)
+{
+    validate_ring(history);
+    validate_kept(history);
 }

@@ -39,6 +39,8 @@ void history_push(History *history, Frame *frame);
 void history_mark(History *history);
 /* The frame of exactly that tick, or NULL. Borrowed. */
 Frame *history_get(const History *history, u64 tick);
+/* Stops the program (check.h) unless the whole of it is as above. */
+void history_validate(const History *history);
 
 PL_END_C
 

@@ -3,66 +3,22 @@
  * empties; each chunk has a short list of those that begin with it. What changed since the frame
  * begun before is found once here instead of once per client.
  */
-#include "protocol/stream/chunk_cache.h"
 #include "protocol/field/field_ops.h"
+#include "protocol/stream/chunk_cache_state.h"
 #include "shared/base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    ARENA_BLOCK_BYTES = 128 << 10,
     ARENA_ALIGN = 16,
     /* Of what fits, so much is tried at first. */
     FILL_PERCENT = 94,
-    FRAMES = 1 + SPAN_STATES,
-    WORDS = CHUNK_CACHE_STEPS / 64,
 };
 /* Bytes a chunk before anything was coded. */
 #define COST_KEY   500.0f
 #define COST_DELTA 100.0f
 #define COST_RATE  0.25f
-
-typedef struct ArenaBlock {
-    struct ArenaBlock *next;
-    u32 used;
-    u32 reserved;
-    u8 bytes[ARENA_BLOCK_BYTES];
-} ArenaBlock;
-
-typedef struct CacheEntry {
-    struct CacheEntry *next;
-    SpanBase base;
-    u32 capacity;
-    bool full; /* more chunks would not have fitted */
-    const u16 *chunks;
-    SpanCode code;
-} CacheEntry;
-
-typedef struct CacheChunk {
-    ChunkInfo info;
-    u64 changes[WORDS]; /* bit i: its state is not that of the begun frame before, i steps ago */
-    u64 older;          /* tick of its newest change that `changes` no longer tells of, 0: none */
-    u64 stamp;          /* `codes` are of this begin */
-    CacheEntry *codes;
-} CacheChunk;
-
-struct ChunkCache {
-    const History *history;
-    Frame *frame; /* owned reference */
-    u64 stamp;
-    u64 steps[CHUNK_CACHE_STEPS]; /* ticks begun, slot step % CHUNK_CACHE_STEPS */
-    u64 step;                     /* number of the newest, from 1 since the stream began */
-    u32 first[FIELDS_MAX];        /* of the field's chunks in chunks[] */
-    u32 chunk_total;
-    CacheChunk *chunks;
-    ArenaBlock *blocks, *block; /* all, and the one being filled */
-    SpanCoder *coder;
-    /* Bytes a chunk: out of states, as a key; by shift. */
-    f32 cost[FIELDS_MAX][2][DETAIL_SHIFT_MAX + 1];
-    u8 *states[FRAMES]; /* dense, of a span being coded */
-    u64 encoded, served;
-};
 
 ChunkCache *chunk_cache_create(void)
 {

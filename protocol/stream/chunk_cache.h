@@ -84,6 +84,9 @@ const SpanCode *chunk_cache_span(ChunkCache *cache, u32 field, const u16 *chunks
 f32 chunk_cache_cost(const ChunkCache *cache, u32 field, const SpanBase *base);
 /* Chunks encoded and served since creation (for metrics and tests). */
 void chunk_cache_stats(const ChunkCache *cache, u64 *encoded, u64 *served);
+/* Stops the program (check.h) unless what it knows of its frame, of the steps before and of the
+ * codes of now holds together (chunk_cache_validate.c). */
+void chunk_cache_validate(const ChunkCache *cache);
 
 PL_END_C
 

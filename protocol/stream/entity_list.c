@@ -4,6 +4,7 @@
 
 #include "protocol/field/field_ops.h"
 #include "protocol/scene/scene.h"
+#include "shared/base/check.h"
 #include "shared/base/error.h"
 
 #include <stdlib.h>
@@ -36,29 +37,38 @@ static u32 position_of(const EntityList *list, u32 id)
     return low;
 }
 
-int entity_list_put(EntityList *list, const FieldSet *fields, const Entity *entity)
+/* Does it fit the fields and the scene? Its appearance is as the scene resolves it then. */
+static bool entity_fits(const EntityList *list, const FieldSet *fields, const Entity *entity,
+                        Appearance *appearance)
 {
     if (entity->id == 0 || entity->field >= fields->count) {
-        return ERROR_RANGE;
+        return false;
     }
     const FieldDesc *field = &fields->fields[entity->field];
     if (entity->first > field->capacity || entity->count > field->capacity - entity->first) {
-        return ERROR_RANGE;
+        return false;
     }
     if (field_ops(field->kind)->axes > 1 && entity->count != field->capacity) {
-        return ERROR_RANGE; /* a part of a grid is no thing */
+        return false; /* a part of a grid is no thing */
     }
     if (entity->appearance.kind == APPEARANCE_CLOTH && entity->appearance.grid[0] > 0 &&
         (u64)entity->appearance.grid[0] * entity->appearance.grid[1] > entity->count) {
-        return ERROR_RANGE;
+        return false;
     }
-    Appearance appearance = entity->appearance;
-    if (list->scene != NULL && !scene_resolve(list->scene, &appearance)) {
-        return ERROR_RANGE;
+    *appearance = entity->appearance;
+    if (list->scene == NULL) {
+        return true;
     }
-    if (list->scene != NULL && appearance.soft != 0 &&
-        (field->kind != FIELD_POINTS ||
-         list->scene->soft_meshes[appearance.soft - 1].point_count != entity->count)) {
+    return scene_resolve(list->scene, appearance) &&
+           (appearance->soft == 0 ||
+            (field->kind == FIELD_POINTS &&
+             list->scene->soft_meshes[appearance->soft - 1].point_count == entity->count));
+}
+
+int entity_list_put(EntityList *list, const FieldSet *fields, const Entity *entity)
+{
+    Appearance appearance;
+    if (!entity_fits(list, fields, entity, &appearance)) {
         return ERROR_RANGE;
     }
     u32 at = position_of(list, entity->id);
@@ -146,4 +156,18 @@ const Entity *entity_list_named(const EntityList *list, const char *name)
         }
     }
     return NULL;
+}
+
+void entity_list_validate(const EntityList *list, const FieldSet *fields)
+{
+    CHECK(list->count <= list->capacity && list->count <= ENTITIES_MAX);
+    CHECK(list->items != NULL || list->capacity == 0);
+    for (u32 i = 0; i < list->count; i++) {
+        const Entity *entity = &list->items[i];
+        Appearance appearance;
+        CHECK_ITEM(i, i == 0 || list->items[i - 1].id < entity->id);
+        CHECK_ITEM(i, entity_fits(list, fields, entity, &appearance));
+        CHECK_ITEM(i, appearance.shape.geometry == entity->appearance.shape.geometry);
+        CHECK_ITEM(i, memchr(entity->name, 0, sizeof entity->name) != NULL);
+    }
 }

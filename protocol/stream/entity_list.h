@@ -32,5 +32,7 @@ int entity_list_frame(EntityList *list, const Frame *frame);
 void entity_list_remove(EntityList *list, u32 id);
 const Entity *entity_list_find(const EntityList *list, u32 id); /* or NULL */
 const Entity *entity_list_named(const EntityList *list, const char *name);
+/* Stops the program (check.h) unless the list is as above and all in it fits these fields. */
+void entity_list_validate(const EntityList *list, const FieldSet *fields);
 
 #endif

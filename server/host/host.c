@@ -4,6 +4,7 @@
 #include "protocol/scene/scene.h"
 #include "server/host/http.h"
 #include "server/host/session.h"
+#include "shared/base/check.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/memory.h"
@@ -139,6 +140,7 @@ void host_iterate(Host *host, u64 now_ns)
     if (host->draining && drain_done(host)) {
         uv_stop(&host->loop->loop);
     }
+    VALIDATE_STORE(sessions_validate(host));
 }
 
 static void turn(Host *host)

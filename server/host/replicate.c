@@ -5,6 +5,7 @@
  */
 #include "server/host/session.h"
 
+#include "shared/base/check.h"
 #include "shared/base/log.h"
 
 #include <string.h>
@@ -296,6 +297,7 @@ void replicate_frames(Host *host)
         frame_apply(host, frame);
         frame_release(frame);
         any = true;
+        VALIDATE_STORE(stream_validate(host));
     }
     host->source->ops->status(host->source, &host->status);
     worlds_send(host);

@@ -35,12 +35,24 @@ bool scratch_reserve(Host *host, u32 bytes)
     return true;
 }
 
+static bool is_of_user(const Session *session, u32 user)
+{
+    return session->user == user && session->state == SESSION_LIVE;
+}
+
 Session *session_of_user(Host *host, u32 user)
 {
     u32 index = host->by_user[user % USER_SLOTS];
-    Session *session = index > 0 ? &host->sessions[index - 1] : NULL;
-    return session != NULL && session->user == user && session->state == SESSION_LIVE ? session
-                                                                                      : NULL;
+    if (user == 0 || (index > 0 && is_of_user(&host->sessions[index - 1], user))) {
+        return user != 0 ? &host->sessions[index - 1] : NULL;
+    }
+    /* Gone, or somebody has come who shares the place. */
+    for (u32 i = 0; i < host->session_capacity; i++) {
+        if (is_of_user(&host->sessions[i], user)) {
+            return &host->sessions[i];
+        }
+    }
+    return NULL;
 }
 
 /* ---- sending ---- */

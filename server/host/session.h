@@ -157,6 +157,13 @@ void sessions_message(Host *host, u32 channel, const Message *message, SessionFi
 void session_notice(Host *host, Session *session, const char *text);
 void session_refused(Host *host, Session *session, u32 sequence, int code);
 
+/* ---- session_validate.c ---- */
+
+/* Stops the program (check.h) unless each session and their sums are as above. */
+void sessions_validate(Host *host);
+/* The same of the world as its clients know it. */
+void stream_validate(const Host *host);
+
 /* ---- transfer.c ---- */
 
 /* True: an encoded message of this size goes to this client as a transfer. */

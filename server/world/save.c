@@ -115,67 +115,11 @@ int world_save(const World *world, u8 **image, size_t *bytes)
     return ERROR_OK;
 }
 
-static bool grabs_are_consistent(World *world)
-{
-    for (u32 i = 0; i < world->grab_end; i++) {
-        const Grab *grab = &world->grabs[i];
-        if (grab->user == 0) {
-            continue;
-        }
-        const Entity *entity = entity_list_find(&world->entities, grab->entity);
-        if (entity == NULL || grab->matter >= world->matter_count) {
-            return false;
-        }
-        const Matter *matter = world->matters[grab->matter];
-        if (matter != world_matter(world, entity) || matter->ops->grabs == NULL ||
-            !matter->ops->grabs(matter, grab->constraint)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Each entity belongs to a kind of matter that knows it, each thing of theirs has an entity. */
-static bool entities_are_consistent(World *world)
-{
-    u32 counts[MATTERS_MAX] = {0};
-    for (u32 i = 0; i < world->entities.count; i++) {
-        const Entity *entity = &world->entities.items[i];
-        u32 index = world->field_matter[entity->field]; /* entity_list_put saw to the field */
-        if (entity->id >= world->next_entity || index == MATTER_NONE) {
-            return false;
-        }
-        const Matter *matter = world->matters[index];
-        if (!matter->ops->owns(matter, entity, counts[index]++)) {
-            return false;
-        }
-    }
-    for (u32 i = 0; i < world->matter_count; i++) {
-        if (!world->matters[i]->ops->owns_all(world->matters[i], counts[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool values_are_consistent(World *world)
-{
-    for (u32 i = 0; i < world->parameter_count; i++) {
-        const ScalarInfo *info = &world->parameters[i];
-        for (u32 c = 0; c < info->components; c++) {
-            f32 value = world->values[i][c];
-            if (!(value >= info->min && value <= info->max) && value != info->initial[c]) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-static void part_must(State *state, const char *name, bool (*grabs)(World *world), World *world)
+static void part_must(State *state, const char *name, bool (*holds)(const World *world),
+                      const World *world)
 {
     state_part(state, name);
-    state->failed = state->failed || !grabs(world);
+    state->failed = state->failed || !holds(world);
 }
 
 /* The bytes after the head become the state, if they are one: references between its parts must
@@ -188,9 +132,10 @@ static const char *load_body(World *world, const u8 *body, size_t bytes)
     serialize(world, &state);
     state_part(&state, "its length");
     state.failed = state.failed || state.used != bytes;
-    part_must(&state, "entities", entities_are_consistent, world);
-    part_must(&state, "hands", grabs_are_consistent, world);
-    part_must(&state, "parameters", values_are_consistent, world);
+    part_must(&state, "clocks and slots", world_clocks_hold, world);
+    part_must(&state, "entities", world_entities_hold, world);
+    part_must(&state, "hands", world_grabs_hold, world);
+    part_must(&state, "parameters", world_values_hold, world);
     return state.failed ? state.part : NULL;
 }
 

@@ -83,6 +83,7 @@ void world_tick(World *world, const Input *inputs, u32 count)
 
     EACH_MATTER(world, report)
     world->tick++;
+    VALIDATE_STORE(world_validate(world));
 }
 
 u64 world_tick_number(const World *world)

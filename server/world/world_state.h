@@ -5,6 +5,7 @@
  *   inputs.c    what hands do
  *   tune.c      parameters                probes.c    what is measured
  *   frame.c     solvers -> frame          save.c      hash, save, load
+ *   validate.c  what must hold after a load and after each tick
  *   debug_view.c      the debug picture of the simulation, to see
  *   matter.h    what each kind of matter is asked for; matter_rigid*.c, matter_soft*.c answer
  * Layer: server/world (private).
@@ -105,6 +106,14 @@ void tune_declare(World *world);
 void tune_apply(World *world);
 /* 0, ERROR_RANGE or ERROR_NOT_FOUND. */
 int tune_set(World *world, u32 parameter, const f32 values[4]);
+
+/* validate.c: do these parts hold together? A tick may rely on it. */
+bool world_clocks_hold(const World *world);
+bool world_grabs_hold(const World *world);
+bool world_entities_hold(const World *world);
+bool world_values_hold(const World *world);
+/* Stops the program (check.h) unless all of the world does. The solvers have their own. */
+void world_validate(const World *world);
 
 /* probes.c */
 void probes_declare(World *world);

@@ -14,4 +14,13 @@ void assert_dies(void (*run)(void *context), void *context, const char *says);
 /* Fails the test unless it returns. */
 void assert_lives(void (*run)(void *context), void *context);
 
+/* One word of a store takes another value, at which run(store) must die, and then its own again. */
+#define ASSERT_DAMAGE_FOUND(run, store, place, value, says)                                        \
+    do {                                                                                           \
+        __typeof__(place) own = (place);                                                           \
+        (place) = (__typeof__(place))(value);                                                      \
+        assert_dies(run, store, says);                                                             \
+        (place) = own;                                                                             \
+    } while (0)
+
 #endif

@@ -1,0 +1,158 @@
+/* test_validate.c: a world that is damaged on purpose is found out, by the right name. */
+#include "server/author/scene_load.h"
+#include "server/world/world_state.h"
+#include "tests/support/dies.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    GROUND = 1,
+    BOX,
+    OTHER,
+    TOWEL
+};
+
+static const char scene_text[] =
+    "{ \"name\": \"validate\", \"spare_bodies\": 4,\n"
+    "  \"bodies\": [\n"
+    "    { \"name\": \"ground\", \"shape\": { \"kind\": \"plane\" }, \"motion\": \"static\" },\n"
+    "    { \"name\": \"box\", \"shape\": { \"kind\": \"box\", \"half\": [0.5, 0.5, 0.5] },\n"
+    "      \"mass\": 10, \"position\": [0, 0.5, 0] },\n"
+    "    { \"name\": \"other\", \"shape\": { \"kind\": \"sphere\", \"radius\": 0.5 },\n"
+    "      \"mass\": 10, \"position\": [3, 0.5, 0] } ],\n"
+    "  \"soft_bodies\": [ { \"name\": \"towel\", \"shape\": { \"kind\": \"grid\", \"points\": "
+    "[11, 11],\n"
+    "    \"size\": [1, 1] }, \"position\": [-5, 1, 0] } ],\n"
+    "  \"probes\": [ { \"name\": \"height\", \"kind\": \"height\", \"of\": \"box\" } ] }";
+
+typedef struct Fixture {
+    Scene *scene;
+    World *world;
+} Fixture;
+
+static Input grab(u32 user, u32 entity)
+{
+    return (Input){.kind = INPUT_GRAB,
+                   .user = user,
+                   .sequence = 1,
+                   .entity = entity,
+                   .rotation = {1.0f, 0.0f, 0.0f, 0.0f},
+                   .ray = {{0.0f, 1.0f, 4.0f}, {0.0f, 0.0f, -1.0f}}};
+}
+
+/* A world in which three users drag something. */
+static int begin(void **state)
+{
+    static Fixture fixture;
+    ErrorText error = {.text = ""};
+    fixture.scene = scene_parse(scene_text, strlen(scene_text), "validate", &error);
+    fixture.world = fixture.scene != NULL ? world_create(fixture.scene, NULL, &error) : NULL;
+    if (fixture.world == NULL) {
+        fail_msg("%s", error.text);
+    }
+    Input grabs[] = {grab(1, BOX), grab(2, OTHER), grab(3, TOWEL)};
+    for (u32 i = 0; i < 10; i++) {
+        world_tick(fixture.world, grabs, i == 3 ? PL_COUNT(grabs) : 0);
+    }
+    assert_int_equal(fixture.world->grab_end, PL_COUNT(grabs));
+    *state = &fixture;
+    return 0;
+}
+
+static int end(void **state)
+{
+    Fixture *fixture = *state;
+    world_destroy(fixture->world);
+    scene_destroy(fixture->scene);
+    return 0;
+}
+
+static void validate(void *world)
+{
+    world_validate(world);
+}
+
+#define FOUND(place, value, says) ASSERT_DAMAGE_FOUND(validate, w, place, value, says)
+
+static void damaged_grabs_are_found(void **state)
+{
+    World *w = ((Fixture *)*state)->world;
+    static const char says[] = "world_grabs_hold(world)";
+    assert_lives(validate, w);
+    FOUND(w->grabs[1].user, w->grabs[0].user, says);
+    FOUND(w->grabs[1].entity, 77, says);
+    FOUND(w->grabs[1].entity, TOWEL, says);
+    FOUND(w->grabs[1].constraint, w->grabs[0].constraint, says);
+    FOUND(w->grabs[1].constraint, 500, says);
+    FOUND(w->grabs[1].matter, w->matter_count, says);
+    FOUND(w->grab_end, GRABS_MAX + 1, "world->grab_end <= GRABS_MAX");
+    w->grabs[1].user = 0; /* one who let go, but the kind of matter was not told: no harm */
+    assert_lives(validate, w);
+    w->grabs[1].user = 2;
+}
+
+static void damaged_entities_are_found(void **state)
+{
+    World *w = ((Fixture *)*state)->world;
+    static const char says[] = "world_entities_hold(world)";
+    Entity *box = &w->entities.items[BOX - 1];
+    FOUND(box->first, 3, says); /* another body's slot */
+    FOUND(box->generation, box->generation + 1, says);
+    FOUND(w->entities.count, w->entities.count - 1, says);
+    FOUND(w->next_entity, TOWEL, says);
+    FOUND(w->entities.items[TOWEL - 1].count, 100, "entity_fits(list, fields, entity");
+    FOUND(w->entities.items[TOWEL - 1].id, TOWEL + 1, says);
+    FOUND(box->id, GROUND, "list->items[i - 1].id < entity->id");
+    FOUND(w->next_entity, 0, "world_clocks_hold(world)");
+    FOUND(w->generation, 0, "world_clocks_hold(world)");
+}
+
+static void damaged_fields_are_found(void **state)
+{
+    World *w = ((Fixture *)*state)->world;
+    FOUND(w->fields->count, w->fields->count - 1, "world->fields->count == world->field_count");
+    FOUND(w->fields->fields[1].capacity, 1, "field->capacity == declared->capacity (item 1)");
+    FOUND(w->fields->fields[1].id, 0, "field->id == i");
+    FOUND(w->field_matter[0], MATTER_NONE, "own == (world->field_matter[i] == MATTER_NONE)");
+    FOUND(w->field_matter[0], w->matter_count, "world->field_matter[i] < world->matter_count");
+    FOUND(w->parameters_field, w->field_count, "world->parameters_field < world->field_count");
+    FOUND(w->parameters[2].first, 0, "infos[i].first == first (item 2)");
+    FOUND(w->probes[0].field, 0, "infos[i].field == field");
+    FOUND(w->matters[1]->index, 0, "world->matters[i]->index == i");
+    FOUND(w->matters[1]->world, NULL, "world->matters[i]->world == world");
+}
+
+static void damaged_values_are_found(void **state)
+{
+    World *w = ((Fixture *)*state)->world;
+    FOUND(w->values[0][1], NAN, "world_values_hold(world)");
+    FOUND(w->values[0][1], 1e30f, "world_values_hold(world)");
+}
+
+static void damaged_events_are_found(void **state)
+{
+    World *w = ((Fixture *)*state)->world;
+    Event *event = world_event(w, EVENT_GRAB);
+    assert_non_null(event);
+    assert_lives(validate, w);
+    FOUND(event->kind, EVENT_KIND_COUNT, "event->kind < EVENT_KIND_COUNT");
+    FOUND(event->position.x, INFINITY, "vec3_is_finite(event->position)");
+    FOUND(event->kind, EVENT_REFUSED, "event->code < 0"); /* refused, and it says not why */
+    FOUND(w->event_count, w->event_capacity + 1, "world->event_count <= world->event_capacity");
+    assert_lives(validate, w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(damaged_grabs_are_found),  cmocka_unit_test(damaged_entities_are_found),
+        cmocka_unit_test(damaged_fields_are_found), cmocka_unit_test(damaged_values_are_found),
+        cmocka_unit_test(damaged_events_are_found),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

@@ -104,7 +104,7 @@ all: $(addprefix $(B)/,$(PROGRAMS))
 
 $(B)/plenum-server: $(B)/obj/server/main.c.o $(SERVER_LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(B)/plenum-tool: $(B)/obj/server/tool_main.c.o $(SERVER_LIBS)
+$(B)/plenum-tool: $(call objects,$(wildcard server/tool_*.c)) $(SERVER_LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/plenum-client: $(call objects,$(wildcard client/*.c)) $(CLIENT_LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(VIEW_LIBS) $(filter-out $(SERVER_ONLY),$(LIBS))

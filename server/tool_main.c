@@ -1,6 +1,5 @@
 /*
- * tool_main.c: plenum-tool: looks at scenes and recordings without running them, makes keys and
- * connect tokens.
+ * tool_main.c: plenum-tool: looks at scenes, recordings and worlds, makes keys and connect tokens.
  */
 #include "protocol/field/field_ops.h"
 #include "protocol/record/recording.h"
@@ -8,6 +7,7 @@
 #include "protocol/session/token.h"
 #include "server/author/reference.h"
 #include "server/author/scene_load.h"
+#include "server/tool_dump.h"
 #include "shared/base/clock.h"
 #include "shared/base/options.h"
 #include "shared/base/version.h"
@@ -335,6 +335,16 @@ static int print_schema(int argc, char **argv, ErrorText *error)
     return EXIT_OK;
 }
 
+/* The texts of errors are printed here. */
+static int dump_world(int argc, char **argv, ErrorText *error)
+{
+    int code = tool_dump(argc, argv, error);
+    if (error->text[0] != '\0') {
+        fprintf(stderr, "plenum-tool: %s\n", error->text);
+    }
+    return code;
+}
+
 static int export_recording(int argc, char **argv, ErrorText *error)
 {
     PL_UNUSED(argc);
@@ -351,6 +361,7 @@ static const struct {
     {"check", check_scene, "SCENE.json", "read a scene as the server would, say what is in it"},
     {"schema", print_schema, "", "print what a scene can say: options, ranges, defaults"},
     {"info", show_recording, "FILE.plrec", "what a recording holds and whether it is whole"},
+    {"dump", dump_world, "FILE", "a world of a recording or scene at a tick (see dump --help)"},
     {"keygen", make_keys, "NAME", "a key pair that signs tokens: NAME.key and NAME.pub"},
     {"token", make_token, "--key FILE OUT", "sign a connect token (see token --help)"},
     {"export", export_recording, "FILE.plrec", "not part of this version"},
@@ -359,14 +370,16 @@ static const struct {
 static void print_help(void)
 {
     printf("usage: plenum-tool COMMAND ...\n\n"
-           "Looks at scenes and recordings of plenum-server without running them, and makes the\n"
-           "keys and tokens of servers that are not open to all.\n\n");
+           "Looks at scenes and recordings of plenum-server and at the worlds in them, and makes\n"
+           "the keys and tokens of servers that are not open to all.\n\n");
     for (u32 i = 0; i < PL_COUNT(commands); i++) {
         printf("  %-7s %-15s %s\n", commands[i].name, commands[i].operands, commands[i].help);
     }
-    printf("\n  -h, --help      this text; after a command: its options\n"
-           "      --version   the version\n\n"
-           "Exit codes: 0 ok, 2 wrong usage, 3 bad input file.\n");
+    printf(
+        "\n  -h, --help      this text; after a command: its options\n"
+        "      --version   the version\n\n"
+        "Exit codes: 0 ok, 1 a recording simulated otherwise (dump), 2 wrong usage, 3 bad input\n"
+        "file.\n");
 }
 
 int main(int argc, char **argv)
@@ -386,6 +399,7 @@ int main(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1, &error);
         }
     }
-    fprintf(stderr, "plenum-tool: expected a command: check, info, keygen or token (see --help)\n");
+    fprintf(stderr,
+            "plenum-tool: expected a command: check, info, dump, keygen or token (see --help)\n");
     return EXIT_USAGE;
 }

@@ -26,6 +26,8 @@ enum {
     MATTERS_MAX = 16, /* kinds of one world */
 };
 
+typedef struct Dump Dump; /* dump.h */
+
 /* What every kind begins with: the rest of its struct is its own. */
 typedef struct Matter {
     const MatterOps *ops;
@@ -101,6 +103,9 @@ struct MatterOps {
      * written. Islands: how many were written. */
     u32 (*lines)(Matter *matter, u32 mask, DebugLine *lines, u32 capacity);
     u32 (*islands)(Matter *matter, DebugIsland *islands, u32 capacity);
+    /* Members of the record of one of its entities, and records of what has no entity (dump.h). */
+    void (*dump_entity)(const Matter *matter, const Entity *entity, Dump *dump);
+    void (*dump)(const Matter *matter, Dump *dump);
 
     /* ---- parameters ---- */
 

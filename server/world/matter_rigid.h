@@ -3,7 +3,7 @@
  *   matter_rigid.c         life, tick, fields, state
  *   matter_rigid_build.c   bodies of a scene          matter_rigid_joints.c  its joints, and breaks
  *   matter_rigid_path.c    bodies that follow a path  matter_rigid_hands.c   hands and spawns
- *   matter_rigid_probes.c  what is measured, lines of the inside
+ *   matter_rigid_probes.c  what is measured, lines of the inside    matter_rigid_dump.c  as text
  * Layer: server/world (private).
  */
 #ifndef PLENUM_SERVER_WORLD_MATTER_RIGID_H
@@ -91,5 +91,9 @@ void matter_rigid_stats(const Matter *matter, MatterStats *stats);
 bool matter_rigid_measure(const Matter *matter, const SceneProbe *probe, f64 *value);
 u32 matter_rigid_lines(Matter *matter, u32 mask, DebugLine *lines, u32 capacity);
 u32 matter_rigid_islands(Matter *matter, DebugIsland *islands, u32 capacity);
+
+/* matter_rigid_dump.c */
+void matter_rigid_dump_entity(const Matter *matter, const Entity *entity, Dump *dump);
+void matter_rigid_dump(const Matter *matter, Dump *dump);
 
 #endif

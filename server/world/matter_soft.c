@@ -365,6 +365,7 @@ const MatterOps matter_soft = {
     .sums = sums,
     .stats = stats,
     .measure = measure,
+    .dump_entity = matter_soft_dump_entity,
     .tune = tune,
     .wake_all = wake_all,
     .by_element = true,

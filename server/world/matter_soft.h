@@ -1,7 +1,7 @@
 /*
  * matter_soft.h: soft bodies as matter of a world, from inside:
  *   matter_soft.c        life, tick, fields, hands, probes, state
- *   matter_soft_build.c  soft bodies of a scene
+ *   matter_soft_build.c  soft bodies of a scene   matter_soft_dump.c  as text
  * Layer: server/world (private).
  */
 #ifndef PLENUM_SERVER_WORLD_MATTER_SOFT_H
@@ -48,5 +48,8 @@ static inline Soft *world_soft(const World *world)
 
 /* matter_soft_build.c */
 int matter_soft_fill(Matter *matter, ErrorText *error);
+
+/* matter_soft_dump.c */
+void matter_soft_dump_entity(const Matter *matter, const Entity *entity, Dump *dump);
 
 #endif

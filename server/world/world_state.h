@@ -7,6 +7,7 @@
  *   frame.c     solvers -> frame          save.c      hash, save, load
  *   validate.c  what must hold after a load and after each tick
  *   debug_view.c      the debug picture of the simulation, to see
+ *   dump.c      a world as text or JSON
  *   matter.h    what each kind of matter is asked for; matter_rigid*.c, matter_soft*.c answer
  * Layer: server/world (private).
  */

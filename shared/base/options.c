@@ -455,7 +455,9 @@ static void print_default(const Option *row)
         }
         break;
     case OPTION_U64:
-        printf(" (%llu)", (unsigned long long)*(const u64 *)row->value);
+        if (*(const u64 *)row->value != UINT64_MAX) {
+            printf(" (%llu)", (unsigned long long)*(const u64 *)row->value);
+        }
         break;
     case OPTION_F64:
         printf(" (%g)", *(const f64 *)row->value);

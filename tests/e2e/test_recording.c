@@ -70,6 +70,70 @@ static f64 replay_ticks(const char *recording)
     return snapshots;
 }
 
+/* What `plenum-tool dump` prints of a file (free), form "--json" or NULL; fails the test where its
+ * exit code is another. */
+static char *dump(const char *file, const char *tick, const char *form, int code)
+{
+    Process tool;
+    process_start(&tool, "plenum-tool", "dump", "--tick", tick, file, form, NULL);
+    int got = process_wait(&tool, 60.0);
+    if (got != code) {
+        fail_msg("dump --tick %s of %s: exit code %d, expected %d", tick, file, got, code);
+    }
+    char *text = file_text(code == EXIT_OK ? tool.out : tool.err);
+    assert_non_null(text);
+    return text;
+}
+
+static u32 lines_of(const char *text)
+{
+    u32 count = 0;
+    for (const char *c = text; *c != 0; c++) {
+        count += *c == '\n';
+    }
+    return count;
+}
+
+/* The world that is dumped is the one that was recorded: its hash, and where box-1 is. */
+static void dump_agrees(const char *recording)
+{
+    ErrorText error;
+    RecordingReader *reader = recording_reader_create(recording, &error);
+    assert_non_null(reader);
+    Frame *frame;
+    assert_int_equal(recording_reader_seek(reader, 150), 0);
+    assert_int_equal(recording_reader_next(reader, &frame, NULL, NULL), 0);
+    char tick[24], hash[40];
+    snprintf(tick, sizeof tick, "%llu", (unsigned long long)frame->tick);
+    snprintf(hash, sizeof hash, "\"hash\":\"%016llx\"", (unsigned long long)frame->world_hash);
+    char *text = dump(recording, tick, "--json", EXIT_OK);
+    assert_non_null(strstr(text, hash));
+    const char *box = strstr(text, "\"name\":\"box-1\"");
+    assert_non_null(box);
+    const FieldDesc *field = &frame->fields->fields[0];
+    const QPose *pose = &frame_poses(frame, 0)[(u32)json_number(box, NULL, "slot", 0)];
+    const f64 origin[3] = {(f64)field->origin.x, (f64)field->origin.y, (f64)field->origin.z};
+    f64 moved = 0.0;
+    for (u32 i = 0; i < 3; i++) {
+        f64 at = json_number(box, NULL, "position", i);
+        f64 recorded = origin[i] + pose->position[i] * (f64)field->quantum;
+        assert_float_equal(at, recorded, 0.51 * (f64)field->quantum);
+        moved += fabs(json_number(box, NULL, "velocity", i));
+    }
+    assert_true(moved > 0.0); /* a hand has it */
+    assert_non_null(strstr(text, "{\"record\":\"grab\",\"user\":1,"));
+    char *plain = dump(recording, tick, NULL, EXIT_OK);
+    assert_int_equal(lines_of(plain), lines_of(text));
+    assert_non_null(strstr(plain, " name=\"curtain\" method=\"xpbd\" points=315 "));
+    free(plain);
+    free(text);
+    text = dump(recording, "1000000", "--json", EXIT_INPUT);
+    assert_non_null(strstr(text, "ends at tick"));
+    free(text);
+    frame_release(frame);
+    recording_reader_destroy(reader);
+}
+
 static void test_clean(void **state)
 {
     PL_UNUSED(state);
@@ -84,6 +148,7 @@ static void test_clean(void **state)
     char *text = file_text(tool.out);
     assert_non_null(strstr(text, "drag"));
     free(text);
+    dump_agrees(recording);
 }
 
 static void test_killed(void **state)
@@ -102,6 +167,14 @@ static void test_no_recording(void **state)
     const char *recording = test_path("torn.plrec");
     file_write(recording, "this is no recording");
     assert_int_equal(verify(recording, NULL), EXIT_INPUT);
+    free(dump(recording, "0", "--json", EXIT_INPUT));
+    /* A scene runs without hands: half a second of free fall is known. */
+    const char *scene = test_path("fall.json");
+    file_write(scene, "{\"name\":\"fall\",\"bodies\":[{\"name\":\"ball\",\"position\":[0,100,0],"
+                      "\"shape\":{\"kind\":\"sphere\",\"radius\":0.1}}]}");
+    char *text = dump(scene, "30", "--json", EXIT_OK);
+    assert_float_equal(json_number(text, "\"ball\"", "velocity", 1), -0.5 * 9.81, 1e-4);
+    free(text);
 }
 
 /* Somebody who changes a recording and makes all its checksums right again. */
@@ -195,6 +268,11 @@ static void test_altered_fails(void **state)
     u64 pushed = forge(honest, altered, forge_push);
     assert_true(pushed > 0);
     assert_int_equal(differs_from(altered), pushed);
+    char tick[24];
+    snprintf(tick, sizeof tick, "%llu", (unsigned long long)pushed);
+    char *text = dump(altered, tick, NULL, EXIT_CHECK_FAILED);
+    assert_non_null(strstr(text, "something else of the inputs than was recorded"));
+    free(text);
     assert_int_equal(forge(honest, altered, forge_hash), 30);
     assert_int_equal(differs_from(altered), 30);
 }

@@ -1,0 +1,14 @@
+/*
+ * tool_dump.h: plenum-tool dump: a world at a tick, as text or JSON.
+ * Layer: server.
+ */
+#ifndef PLENUM_SERVER_TOOL_DUMP_H
+#define PLENUM_SERVER_TOOL_DUMP_H
+
+#include "shared/base/error.h"
+
+/* The command with its options; argv[0] is its name. Returns the program's exit code, *error set
+ * where that is EXIT_USAGE or EXIT_INPUT. */
+int tool_dump(int argc, char **argv, ErrorText *error);
+
+#endif

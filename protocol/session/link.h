@@ -1,6 +1,7 @@
 /*
  * link.h: datagram and reliable transport between a host and its peers, as an interface: ENet
- * (link_enet.c) in programs, memory with a seeded bad network (link_memory.c, netsim.h) in tests.
+ * (link_enet.c) in programs, memory with a seeded bad network (tests/support/link_memory.h) in
+ * tests.
  * One owner thread; nothing blocks.
  * Layer: protocol/session.
  */

@@ -5,11 +5,11 @@
  * damaged packets and recordings it takes and refuses what our own readers do.
  */
 #include "protocol/record/recording_format.h"
-#include "protocol/session/netsim.h"
 #include "protocol/stream/snapshot.h"
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "shared/base/hash.h"
+#include "tests/support/netsim.h"
 #include "tests/unit/protocol/random_world.h"
 
 #include <dirent.h>

@@ -2,11 +2,11 @@
  * test_join.c: joining in virtual time, host and connection whole: a scene of 10 MB over 100 ms and
  * 50 Mbit/s, first pictures of ordinary scenes, events and new epochs while a world is under way.
  */
-#include "protocol/session/link_memory.h"
 #include "protocol/stream/bulk.h"
 #include "server/author/scene_load.h"
 #include "shared/base/clock.h"
 #include "tests/support/join_rig.h"
+#include "tests/support/link_memory.h"
 #include "tests/support/process.h"
 #include "tests/support/rig.h"
 #include "tests/support/udp_proxy.h"

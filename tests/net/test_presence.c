@@ -3,9 +3,9 @@
  * them, one's own is in every message, and who lets go or leaves is known soon; on a narrow line
  * too. A real host and connections in virtual time.
  */
-#include "protocol/session/link_memory.h"
 #include "server/author/scene_load.h"
 #include "tests/support/join_rig.h"
+#include "tests/support/link_memory.h"
 #include "tests/support/process.h"
 
 #include <setjmp.h>

@@ -3,12 +3,12 @@
 #include "server/author/scene_load.h"
 
 #include "client/link/timeline.h"
-#include "protocol/session/link_memory.h"
 #include "server/world/world.h"
 #include "shared/base/check.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/math/random.h"
+#include "tests/support/link_memory.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
 #define PLENUM_TESTS_SUPPORT_JOIN_RIG_H
 
 #include "client/link/connection.h"
-#include "protocol/session/netsim.h"
 #include "server/host/host.h"
+#include "tests/support/netsim.h"
 
 struct MatterList;
 

@@ -7,8 +7,8 @@
 #ifndef PLENUM_TESTS_SUPPORT_NET_RUN_H
 #define PLENUM_TESTS_SUPPORT_NET_RUN_H
 
-#include "protocol/session/netsim.h"
 #include "tests/support/net_world.h"
+#include "tests/support/netsim.h"
 
 enum {
     NET_SECONDS_MAX = 64

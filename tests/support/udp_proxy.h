@@ -1,12 +1,12 @@
 /*
  * udp_proxy.h: a bad network between real programs: forwards UDP between clients and one server
- * through protocol/session/netsim.h, each client on its own upstream socket.
+ * through tests/support/netsim.h, each client on its own upstream socket.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_UDP_PROXY_H
 #define PLENUM_TESTS_SUPPORT_UDP_PROXY_H
 
-#include "protocol/session/netsim.h"
+#include "tests/support/netsim.h"
 
 typedef struct UdpProxy {
     int pid;  /* of the forwarding process */

@@ -4,9 +4,9 @@
  */
 #include "client/link/connection.h"
 #include "client/link/timeline.h"
-#include "protocol/session/link_memory.h"
 #include "server/author/scene_load.h"
 #include "shared/math/random.h"
+#include "tests/support/link_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,9 +2,9 @@
  * test_bulk.c: bulk transfers over simulated networks in virtual time: how long they take, what
  * queue they leave on the line, how two share it; and what a receiver and a sender refuse.
  */
-#include "protocol/session/netsim.h"
 #include "protocol/stream/bulk.h"
 #include "shared/math/random.h"
+#include "tests/support/netsim.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
  * arrives; and what arrives torn or forged does no harm.
  */
 #include "protocol/session/input.h"
-#include "protocol/session/netsim.h"
 #include "protocol/stream/snapshot.h"
+#include "tests/support/netsim.h"
 #include "tests/unit/protocol/random_world.h"
 
 #include <malloc.h>

@@ -1,5 +1,5 @@
 /* test_netsim.c: the bad network does what its options say, and the same each time. */
-#include "protocol/session/netsim.h"
+#include "tests/support/netsim.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* netsim.c: a binary heap of packets by due time, and dice that fall the same way each time. */
-#include "protocol/session/netsim.h"
+#include "tests/support/netsim.h"
 
 #include "shared/math/random.h"
 

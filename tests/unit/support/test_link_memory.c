@@ -1,6 +1,6 @@
 /* test_link_memory.c: reliable channels are complete and in order through any network, the others
  * are not; several clients; polite ends and time-outs. */
-#include "protocol/session/link_memory.h"
+#include "tests/support/link_memory.h"
 #include "tests/unit/protocol/random_world.h"
 
 #include <setjmp.h>

@@ -3,13 +3,13 @@
  * them and no sockets: for tests of everything above Link. Channels 0 and 3 are ordered and
  * retransmitted, the others get what the network does. All links of one server belong to one thread
  * and are polled with the same clock.
- * Layer: protocol/session.
+ * Layer: tests.
  */
-#ifndef PLENUM_PROTOCOL_SESSION_LINK_MEMORY_H
-#define PLENUM_PROTOCOL_SESSION_LINK_MEMORY_H
+#ifndef PLENUM_TESTS_SUPPORT_LINK_MEMORY_H
+#define PLENUM_TESTS_SUPPORT_LINK_MEMORY_H
 
 #include "protocol/session/link.h"
-#include "protocol/session/netsim.h"
+#include "tests/support/netsim.h"
 
 PL_BEGIN_C
 

@@ -3,10 +3,10 @@
  * jitter, reordering, duplication and a rate cap with a bounded queue (tail drop). Pure: time is an
  * argument, the same seed and the same sends give the same deliveries. Used in memory and inside a
  * UDP proxy. Loss bursts follow the two-state model of Gilbert 1960.
- * Layer: protocol/session.
+ * Layer: tests.
  */
-#ifndef PLENUM_PROTOCOL_SESSION_NETSIM_H
-#define PLENUM_PROTOCOL_SESSION_NETSIM_H
+#ifndef PLENUM_TESTS_SUPPORT_NETSIM_H
+#define PLENUM_TESTS_SUPPORT_NETSIM_H
 
 #include "shared/base/base.h"
 

@@ -3,7 +3,7 @@
  * fragments of two streams (control, bulk), each sent again until acknowledged, put in order and
  * joined. A datagram is 8 bytes of header and its payload.
  */
-#include "protocol/session/link_memory.h"
+#include "tests/support/link_memory.h"
 #include "shared/base/check.h"
 
 #include <stdio.h>

@@ -7,56 +7,11 @@
 #define PLENUM_SHARED_GEOMETRY_LOCAL_RAY_H
 
 #include "shared/geometry/geometry.h"
-
-typedef struct Vec3d {
-    f64 x, y, z;
-} Vec3d;
+#include "shared/math/vec3d.h"
 
 typedef struct LocalRay {
     Vec3d origin, direction; /* m, unit to single precision */
 } LocalRay;
-
-static inline Vec3d vec3d(f64 x, f64 y, f64 z)
-{
-    Vec3d v = {x, y, z};
-    return v;
-}
-static inline Vec3d vec3d_from(Vec3 v)
-{
-    return vec3d((f64)v.x, (f64)v.y, (f64)v.z);
-}
-static inline Vec3 vec3d_to_f32(Vec3d v)
-{
-    return vec3((f32)v.x, (f32)v.y, (f32)v.z);
-}
-static inline Vec3d vec3d_sub(Vec3d a, Vec3d b)
-{
-    return vec3d(a.x - b.x, a.y - b.y, a.z - b.z);
-}
-static inline Vec3d vec3d_neg(Vec3d a)
-{
-    return vec3d(-a.x, -a.y, -a.z);
-}
-/* a + s b */
-static inline Vec3d vec3d_add_scaled(Vec3d a, f64 s, Vec3d b)
-{
-    return vec3d(a.x + s * b.x, a.y + s * b.y, a.z + s * b.z);
-}
-static inline f64 vec3d_dot(Vec3d a, Vec3d b)
-{
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-static inline Vec3d vec3d_cross(Vec3d a, Vec3d b)
-{
-    return vec3d(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
-}
-/* The unit vector along a, or `fallback` where a is (nearly) zero. */
-static inline Vec3d vec3d_normalize_or(Vec3d a, Vec3d fallback)
-{
-    f64 length = sqrt(vec3d_dot(a, a));
-    f64 s = 1.0 / length;
-    return length > 1e-100 ? vec3d(a.x * s, a.y * s, a.z * s) : fallback;
-}
 
 /* A ray made ready for many tests against boxes. */
 typedef struct BoxRay {

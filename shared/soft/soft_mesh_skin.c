@@ -3,6 +3,7 @@
  * simulated one, found in a tree of their bounds.
  */
 #include "shared/geometry/mesh_bvh.h"
+#include "shared/math/vec3d.h"
 #include "shared/soft/soft_mesh_make.h"
 
 #include <math.h>
@@ -17,41 +18,12 @@ enum {
     AXES = 13
 };
 
-typedef struct Vec3d {
-    f64 x, y, z;
-} Vec3d;
-
 typedef struct Binder {
     const SoftMesh *mesh;
     TriangleMesh tree; /* a triangle from corner to corner of the bounds of each element */
     bool solid;        /* elements are tetrahedra */
     u32 far[2 * AXES]; /* points that lie farthest out in so many directions */
 } Binder;
-
-static Vec3d wide(Vec3 v)
-{
-    return (Vec3d){(f64)v.x, (f64)v.y, (f64)v.z};
-}
-
-static Vec3d minus(Vec3d a, Vec3d b)
-{
-    return (Vec3d){a.x - b.x, a.y - b.y, a.z - b.z};
-}
-
-static Vec3d cross(Vec3d a, Vec3d b)
-{
-    return (Vec3d){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
-
-static f64 dot(Vec3d a, Vec3d b)
-{
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
-static Vec3d along(Vec3d a, Vec3d d, f64 t)
-{
-    return (Vec3d){a.x + t * d.x, a.y + t * d.y, a.z + t * d.z};
-}
 
 /* ---- distances ---------------------------------------------------------------------------- */
 
@@ -62,21 +34,21 @@ static f64 clamp01(f64 x)
 
 static f64 segment_distance2(Vec3d p, Vec3d a, Vec3d b)
 {
-    Vec3d ab = minus(b, a), ap = minus(p, a);
-    Vec3d d = minus(ap, along((Vec3d){0}, ab, clamp01(dot(ap, ab) / dot(ab, ab))));
-    return dot(d, d);
+    Vec3d ab = vec3d_sub(b, a), ap = vec3d_sub(p, a);
+    Vec3d d = vec3d_sub(ap, vec3d_scale(ab, clamp01(vec3d_dot(ap, ab) / vec3d_dot(ab, ab))));
+    return vec3d_dot(d, d);
 }
 
 /* Squared distance of a point from a triangle. */
 static f64 triangle_distance2(Vec3d p, Vec3d a, Vec3d b, Vec3d c)
 {
-    Vec3d n = cross(minus(b, a), minus(c, a)), ap = minus(p, a);
-    f64 area = dot(n, n);
-    bool inside = area > 0.0 && dot(cross(minus(b, a), ap), n) >= 0.0 &&
-                  dot(cross(minus(c, b), minus(p, b)), n) >= 0.0 &&
-                  dot(cross(minus(a, c), minus(p, c)), n) >= 0.0;
+    Vec3d n = vec3d_cross(vec3d_sub(b, a), vec3d_sub(c, a)), ap = vec3d_sub(p, a);
+    f64 area = vec3d_dot(n, n);
+    bool inside = area > 0.0 && vec3d_dot(vec3d_cross(vec3d_sub(b, a), ap), n) >= 0.0 &&
+                  vec3d_dot(vec3d_cross(vec3d_sub(c, b), vec3d_sub(p, b)), n) >= 0.0 &&
+                  vec3d_dot(vec3d_cross(vec3d_sub(a, c), vec3d_sub(p, c)), n) >= 0.0;
     if (inside) {
-        f64 height = dot(ap, n);
+        f64 height = vec3d_dot(ap, n);
         return height * height / area;
     }
     return fmin(segment_distance2(p, a, b),
@@ -86,17 +58,17 @@ static f64 triangle_distance2(Vec3d p, Vec3d a, Vec3d b, Vec3d c)
 /* Barycentric coordinates; false if the four points lie in a plane. */
 static bool weigh(Vec3d p, const Vec3d corner[4], f64 weight[4])
 {
-    Vec3d b = minus(corner[1], corner[0]), c = minus(corner[2], corner[0]);
-    Vec3d d = minus(corner[3], corner[0]), q = minus(p, corner[0]);
-    Vec3d cd = cross(c, d), db = cross(d, b), bc = cross(b, c);
-    f64 volume = dot(b, cd);
-    f64 size = sqrt(dot(b, b) * dot(c, c) * dot(d, d));
+    Vec3d b = vec3d_sub(corner[1], corner[0]), c = vec3d_sub(corner[2], corner[0]);
+    Vec3d d = vec3d_sub(corner[3], corner[0]), q = vec3d_sub(p, corner[0]);
+    Vec3d cd = vec3d_cross(c, d), db = vec3d_cross(d, b), bc = vec3d_cross(b, c);
+    f64 volume = vec3d_dot(b, cd);
+    f64 size = sqrt(vec3d_dot(b, b) * vec3d_dot(c, c) * vec3d_dot(d, d));
     if (!(fabs(volume) > 1e-9 * size)) {
         return false;
     }
-    weight[1] = dot(q, cd) / volume;
-    weight[2] = dot(q, db) / volume;
-    weight[3] = dot(q, bc) / volume;
+    weight[1] = vec3d_dot(q, cd) / volume;
+    weight[2] = vec3d_dot(q, db) / volume;
+    weight[3] = vec3d_dot(q, bc) / volume;
     weight[0] = 1.0 - weight[1] - weight[2] - weight[3];
     return true;
 }
@@ -106,7 +78,7 @@ static void corners_of(const Binder *binder, u32 element, u32 count, Vec3d corne
     const u32 *index = binder->solid ? &binder->mesh->tetrahedra[4 * (size_t)element]
                                      : &binder->mesh->triangles[3 * (size_t)element];
     for (u32 i = 0; i < count; i++) {
-        corner[i] = wide(binder->mesh->points[index[i]]);
+        corner[i] = vec3d_from(binder->mesh->points[index[i]]);
     }
 }
 
@@ -116,8 +88,8 @@ static f64 element_distance2(const Binder *binder, u32 element, Vec3d p)
     Vec3d c[4];
     corners_of(binder, element, binder->solid ? 4 : 3, c);
     if (!binder->solid) {
-        Vec3d n = cross(minus(c[1], c[0]), minus(c[2], c[0]));
-        return dot(n, n) > 0.0 ? triangle_distance2(p, c[0], c[1], c[2]) : INFINITY;
+        Vec3d n = vec3d_cross(vec3d_sub(c[1], c[0]), vec3d_sub(c[2], c[0]));
+        return vec3d_dot(n, n) > 0.0 ? triangle_distance2(p, c[0], c[1], c[2]) : INFINITY;
     }
     f64 weight[4], nearest = INFINITY;
     if (!weigh(p, c, weight)) {
@@ -234,13 +206,13 @@ static void bind_to_triangle(const Binder *binder, u32 element, Vec3d p, SoftBin
     Vec3d c[4];
     corners_of(binder, element, 3, c);
     memcpy(bind->point, &binder->mesh->triangles[3 * (size_t)element], 3 * sizeof(u32));
-    Vec3d n = cross(minus(c[1], c[0]), minus(c[2], c[0]));
+    Vec3d n = vec3d_cross(vec3d_sub(c[1], c[0]), vec3d_sub(c[2], c[0]));
     f64 highest = 0.0;
     bind->point[3] = bind->point[0];
     c[3] = c[0];
     for (u32 i = 0; i < 2 * AXES; i++) {
-        Vec3d q = wide(binder->mesh->points[binder->far[i]]);
-        f64 height = fabs(dot(n, minus(q, c[0])));
+        Vec3d q = vec3d_from(binder->mesh->points[binder->far[i]]);
+        f64 height = fabs(vec3d_dot(n, vec3d_sub(q, c[0])));
         if (height > highest) {
             highest = height;
             bind->point[3] = binder->far[i];
@@ -251,17 +223,17 @@ static void bind_to_triangle(const Binder *binder, u32 element, Vec3d p, SoftBin
         return;
     }
     /* Of the point below p in the triangle's plane. */
-    f64 area = dot(n, n);
-    Vec3d q = minus(p, c[0]);
-    weight[1] = dot(cross(q, minus(c[2], c[0])), n) / area;
-    weight[2] = dot(cross(minus(c[1], c[0]), q), n) / area;
+    f64 area = vec3d_dot(n, n);
+    Vec3d q = vec3d_sub(p, c[0]);
+    weight[1] = vec3d_dot(vec3d_cross(q, vec3d_sub(c[2], c[0])), n) / area;
+    weight[2] = vec3d_dot(vec3d_cross(vec3d_sub(c[1], c[0]), q), n) / area;
     weight[3] = 0.0;
     bind->point[3] = bind->point[0];
 }
 
 static bool bind_point(const Binder *binder, Vec3 point, SoftBind *bind)
 {
-    Vec3d p = wide(point), corner[4];
+    Vec3d p = vec3d_from(point), corner[4];
     f64 weight[4];
     u32 element = 0;
     if (!nearest_element(binder, p, &element)) {

@@ -2,27 +2,14 @@
 #include "shared/soft/tetrahedra_angle.h"
 
 #include "shared/math/trig.h"
+#include "shared/math/vec3d.h"
 #include "shared/soft/tetrahedralize.h"
 
 #include <math.h>
 
-typedef struct Vec3d {
-    f64 x, y, z;
-} Vec3d;
-
 static Vec3d from(Vec3 a, Vec3 p)
 {
-    return (Vec3d){(f64)p.x - (f64)a.x, (f64)p.y - (f64)a.y, (f64)p.z - (f64)a.z};
-}
-
-static Vec3d cross(Vec3d a, Vec3d b)
-{
-    return (Vec3d){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
-
-static f64 dot(Vec3d a, Vec3d b)
-{
-    return a.x * b.x + a.y * b.y + a.z * b.z;
+    return vec3d_sub(vec3d_from(p), vec3d_from(a));
 }
 
 f64 tetrahedron_sharpest_cosine(const Vec3 *points, const u32 corner[4])
@@ -30,20 +17,21 @@ f64 tetrahedron_sharpest_cosine(const Vec3 *points, const u32 corner[4])
     Vec3 a = points[corner[0]];
     Vec3d b = from(a, points[corner[1]]), c = from(a, points[corner[2]]);
     Vec3d d = from(a, points[corner[3]]);
-    Vec3d normal[4] = {{0}, cross(c, d), cross(d, b), cross(b, c)}; /* all inwards */
+    Vec3d normal[4] = {
+        {0}, vec3d_cross(c, d), vec3d_cross(d, b), vec3d_cross(b, c)}; /* all inwards */
     f64 length[4], largest = -1.0;
-    if (!(dot(normal[1], b) > 0.0)) {
+    if (!(vec3d_dot(normal[1], b) > 0.0)) {
         return 2.0;
     }
     normal[0] =
         (Vec3d){-normal[1].x - normal[2].x - normal[3].x, -normal[1].y - normal[2].y - normal[3].y,
                 -normal[1].z - normal[2].z - normal[3].z};
     for (u32 i = 0; i < 4; i++) {
-        length[i] = sqrt(dot(normal[i], normal[i]));
+        length[i] = vec3d_length(normal[i]);
     }
     for (u32 i = 0; i < 4; i++) {
         for (u32 k = i + 1; k < 4; k++) {
-            largest = fmax(largest, -dot(normal[i], normal[k]) / (length[i] * length[k]));
+            largest = fmax(largest, -vec3d_dot(normal[i], normal[k]) / (length[i] * length[k]));
         }
     }
     return largest;

@@ -14,19 +14,19 @@ static void convex_rotation(Convex *c, Quat orientation)
 {
     f64 w = (f64)orientation.w, x = (f64)orientation.x, y = (f64)orientation.y,
         z = (f64)orientation.z;
-    c->x = d3(1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y));
-    c->y = d3(2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x));
-    c->z = d3(2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y));
+    c->x = vec3d(1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y));
+    c->y = vec3d(2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x));
+    c->z = vec3d(2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y));
 }
 
-static void convex_set(Convex *c, const ShapePose *pose, D3 origin)
+static void convex_set(Convex *c, const ShapePose *pose, Vec3d origin)
 {
     const Shape *shape = pose->shape;
     f64 radius = (f64)shape->radius, half = (f64)shape->half_height;
-    c->origin = d3_sub(d3_from(pose->position), origin);
+    c->origin = vec3d_sub(vec3d_from(pose->position), origin);
     c->round = 0.0;
     c->radius = 0.0;
-    c->half = d3(0.0, half, 0.0);
+    c->half = vec3d(0.0, half, 0.0);
     c->hull = NULL;
     switch (shape->kind) {
     case SHAPE_CAPSULE:
@@ -36,8 +36,8 @@ static void convex_set(Convex *c, const ShapePose *pose, D3 origin)
         break;
     case SHAPE_BOX:
         c->kind = CORE_BOX;
-        c->half = d3_from(shape->half);
-        c->extent = d3_length(c->half);
+        c->half = vec3d_from(shape->half);
+        c->extent = vec3d_length(c->half);
         break;
     case SHAPE_CYLINDER:
     case SHAPE_CONE:
@@ -59,19 +59,19 @@ static void convex_set(Convex *c, const ShapePose *pose, D3 origin)
     convex_rotation(c, pose->orientation);
 }
 
-static void convex_set_triangle(Convex *c, const Vec3 corners[3], D3 origin)
+static void convex_set_triangle(Convex *c, const Vec3 corners[3], Vec3d origin)
 {
     c->kind = CORE_TRIANGLE;
-    c->origin = d3_sub(d3_from(corners[0]), origin);
+    c->origin = vec3d_sub(vec3d_from(corners[0]), origin);
     c->round = 0.0;
     c->hull = NULL;
     for (u32 i = 0; i < 3; i++) {
-        c->corner[i] = d3_sub(d3_from(corners[i]), d3_from(corners[0]));
+        c->corner[i] = vec3d_sub(vec3d_from(corners[i]), vec3d_from(corners[0]));
     }
-    c->extent = d3_length(c->corner[1]) + d3_length(c->corner[2]);
+    c->extent = vec3d_length(c->corner[1]) + vec3d_length(c->corner[2]);
 }
 
-static D3 support_hull(const Hull *hull, D3 d)
+static Vec3d support_hull(const Hull *hull, Vec3d d)
 {
     u32 best = 0;
     f64 most = -INFINITY;
@@ -83,18 +83,18 @@ static D3 support_hull(const Hull *hull, D3 d)
             best = i;
         }
     }
-    return d3_from(hull->vertices[best]);
+    return vec3d_from(hull->vertices[best]);
 }
 
 /* Of the core, in the shape's axes. */
-static D3 support_local(const Convex *c, D3 d)
+static Vec3d support_local(const Convex *c, Vec3d d)
 {
     switch (c->kind) {
     case CORE_SEGMENT:
-        return d3(0.0, d.y >= 0.0 ? c->half.y : -c->half.y, 0.0);
+        return vec3d(0.0, d.y >= 0.0 ? c->half.y : -c->half.y, 0.0);
     case CORE_BOX:
-        return d3(d.x >= 0.0 ? c->half.x : -c->half.x, d.y >= 0.0 ? c->half.y : -c->half.y,
-                  d.z >= 0.0 ? c->half.z : -c->half.z);
+        return vec3d(d.x >= 0.0 ? c->half.x : -c->half.x, d.y >= 0.0 ? c->half.y : -c->half.y,
+                     d.z >= 0.0 ? c->half.z : -c->half.z);
     case CORE_HULL:
         return support_hull(c->hull, d);
     default:
@@ -102,38 +102,39 @@ static D3 support_local(const Convex *c, D3 d)
     }
     f64 across = sqrt(d.x * d.x + d.z * d.z);
     f64 scale = across > 0.0 ? c->radius / across : 0.0;
-    D3 rim = d3(d.x * scale, -c->half.y, d.z * scale);
+    Vec3d rim = vec3d(d.x * scale, -c->half.y, d.z * scale);
     if (c->kind == CORE_CYLINDER) {
         rim.y = d.y >= 0.0 ? c->half.y : -c->half.y;
         return rim;
     }
-    return d.y * 2.0 * c->half.y >= across * c->radius ? d3(0.0, c->half.y, 0.0) : rim;
+    return d.y * 2.0 * c->half.y >= across * c->radius ? vec3d(0.0, c->half.y, 0.0) : rim;
 }
 
 /* Of the core, in working axes. */
-D3 convex_support(const Convex *c, D3 d)
+Vec3d convex_support(const Convex *c, Vec3d d)
 {
     if (c->kind == CORE_POINT) {
         return c->origin;
     }
     if (c->kind == CORE_TRIANGLE) {
-        f64 a = d3_dot(c->corner[1], d), b = d3_dot(c->corner[2], d);
+        f64 a = vec3d_dot(c->corner[1], d), b = vec3d_dot(c->corner[2], d);
         u32 best = a > 0.0 ? (b > a ? 2 : 1) : (b > 0.0 ? 2 : 0);
-        return d3_add(c->origin, c->corner[best]);
+        return vec3d_add(c->origin, c->corner[best]);
     }
-    D3 p = support_local(c, d3(d3_dot(c->x, d), d3_dot(c->y, d), d3_dot(c->z, d)));
-    return d3_along(d3_along(d3_along(c->origin, p.x, c->x), p.y, c->y), p.z, c->z);
+    Vec3d p = support_local(c, vec3d(vec3d_dot(c->x, d), vec3d_dot(c->y, d), vec3d_dot(c->z, d)));
+    return vec3d_add_scaled(vec3d_add_scaled(vec3d_add_scaled(c->origin, p.x, c->x), p.y, c->y),
+                            p.z, c->z);
 }
 
 Vec3 gjk_support(const ShapePose *pose, Vec3 direction)
 {
     Convex c;
-    D3 origin = d3_from(pose->position);
+    Vec3d origin = vec3d_from(pose->position);
     convex_set(&c, pose, origin);
-    D3 d = d3_from(direction);
-    f64 length = d3_length(d);
-    D3 p = d3_add(convex_support(&c, d), origin);
-    return d3_to(length > 0.0 ? d3_along(p, c.round / length, d) : p);
+    Vec3d d = vec3d_from(direction);
+    f64 length = vec3d_length(d);
+    Vec3d p = vec3d_add(convex_support(&c, d), origin);
+    return vec3d_to_f32(length > 0.0 ? vec3d_add_scaled(p, c.round / length, d) : p);
 }
 
 /* ---- the simplex ---- */
@@ -143,7 +144,7 @@ typedef struct Nearest {
     u32 count;
     u8 at[3];
     f64 weights[3];
-    D3 point;
+    Vec3d point;
 } Nearest;
 
 static void nearest_one(const Simplex *s, u32 i, Nearest *n)
@@ -161,13 +162,13 @@ static void nearest_two(const Simplex *s, u32 i, u32 j, f64 share, Nearest *n)
     n->at[1] = (u8)j;
     n->weights[0] = 1.0 - share;
     n->weights[1] = share;
-    n->point = d3_along(d3_scale(s->corners[i].w, 1.0 - share), share, s->corners[j].w);
+    n->point = vec3d_add_scaled(vec3d_scale(s->corners[i].w, 1.0 - share), share, s->corners[j].w);
 }
 
 static void nearest_of_segment(const Simplex *s, Nearest *n)
 {
-    D3 a = s->corners[0].w, ab = d3_sub(s->corners[1].w, a);
-    f64 length2 = d3_dot(ab, ab), along = -d3_dot(a, ab);
+    Vec3d a = s->corners[0].w, ab = vec3d_sub(s->corners[1].w, a);
+    f64 length2 = vec3d_dot(ab, ab), along = -vec3d_dot(a, ab);
     if (!(along > 0.0) || !(length2 > 0.0)) {
         nearest_one(s, 0, n);
     } else if (along >= length2) {
@@ -180,14 +181,14 @@ static void nearest_of_segment(const Simplex *s, Nearest *n)
 /* By Voronoi regions (Ericson, Real-Time Collision Detection, 5.1.5). */
 static void nearest_of_triangle(const Simplex *s, u32 i, u32 j, u32 k, Nearest *n)
 {
-    D3 a = s->corners[i].w, b = s->corners[j].w, c = s->corners[k].w;
-    D3 ab = d3_sub(b, a), ac = d3_sub(c, a);
-    f64 d1 = -d3_dot(ab, a), d2 = -d3_dot(ac, a);
+    Vec3d a = s->corners[i].w, b = s->corners[j].w, c = s->corners[k].w;
+    Vec3d ab = vec3d_sub(b, a), ac = vec3d_sub(c, a);
+    f64 d1 = -vec3d_dot(ab, a), d2 = -vec3d_dot(ac, a);
     if (d1 <= 0.0 && d2 <= 0.0) {
         nearest_one(s, i, n);
         return;
     }
-    f64 d3b = -d3_dot(ab, b), d4 = -d3_dot(ac, b);
+    f64 d3b = -vec3d_dot(ab, b), d4 = -vec3d_dot(ac, b);
     if (d3b >= 0.0 && d4 <= d3b) {
         nearest_one(s, j, n);
         return;
@@ -197,7 +198,7 @@ static void nearest_of_triangle(const Simplex *s, u32 i, u32 j, u32 k, Nearest *
         nearest_two(s, i, j, d1 > d3b ? d1 / (d1 - d3b) : 0.0, n);
         return;
     }
-    f64 d5 = -d3_dot(ab, c), d6 = -d3_dot(ac, c);
+    f64 d5 = -vec3d_dot(ab, c), d6 = -vec3d_dot(ac, c);
     if (d6 >= 0.0 && d5 <= d6) {
         nearest_one(s, k, n);
         return;
@@ -215,7 +216,8 @@ static void nearest_of_triangle(const Simplex *s, u32 i, u32 j, u32 k, Nearest *
     }
     f64 scale = 1.0 / (va + vb + vc);
     *n = (Nearest){3, {(u8)i, (u8)j, (u8)k}, {va * scale, vb * scale, vc * scale}, {0, 0, 0}};
-    n->point = d3_along(d3_along(d3_scale(a, n->weights[0]), n->weights[1], b), n->weights[2], c);
+    n->point = vec3d_add_scaled(vec3d_add_scaled(vec3d_scale(a, n->weights[0]), n->weights[1], b),
+                                n->weights[2], c);
 }
 
 /*
@@ -229,18 +231,18 @@ static bool nearest_of_tetrahedron(const Simplex *s, bool apart, Nearest *neares
     static const u8 faces[3][4] = {{0, 2, 3, 1}, {0, 3, 1, 2}, {1, 3, 2, 0}};
     f64 least = INFINITY;
     for (u32 f = 0; f < 3; f++) {
-        D3 a = s->corners[faces[f][0]].w, b = s->corners[faces[f][1]].w;
-        D3 c = s->corners[faces[f][2]].w, opposite = s->corners[faces[f][3]].w;
-        D3 n = d3_cross(d3_sub(b, a), d3_sub(c, a)), across = d3_sub(opposite, a);
-        f64 inside = d3_dot(across, n), origin = -d3_dot(a, n);
+        Vec3d a = s->corners[faces[f][0]].w, b = s->corners[faces[f][1]].w;
+        Vec3d c = s->corners[faces[f][2]].w, opposite = s->corners[faces[f][3]].w;
+        Vec3d n = vec3d_cross(vec3d_sub(b, a), vec3d_sub(c, a)), across = vec3d_sub(opposite, a);
+        f64 inside = vec3d_dot(across, n), origin = -vec3d_dot(a, n);
         /* A flat tetrahedron holds nothing. */
-        bool flat = inside * inside <= 1e-26 * (d3_dot(n, n) * d3_dot(across, across));
+        bool flat = inside * inside <= 1e-26 * (vec3d_dot(n, n) * vec3d_dot(across, across));
         if (!apart && !flat && inside * origin >= 0.0) {
             continue;
         }
         Nearest found;
         nearest_of_triangle(s, faces[f][0], faces[f][1], faces[f][2], &found);
-        f64 length2 = d3_dot(found.point, found.point);
+        f64 length2 = vec3d_dot(found.point, found.point);
         if (length2 < least) {
             least = length2;
             *nearest = found;
@@ -280,7 +282,7 @@ static void simplex_keep(Simplex *s, const Nearest *nearest)
     s->count = nearest->count;
 }
 
-D3 simplex_solve_triangle(Simplex *s)
+Vec3d simplex_solve_triangle(Simplex *s)
 {
     Nearest nearest;
     nearest_of_triangle(s, 0, 1, 2, &nearest);
@@ -288,13 +290,13 @@ D3 simplex_solve_triangle(Simplex *s)
     return nearest.point;
 }
 
-void simplex_points(const Simplex *s, D3 *on_a, D3 *on_b)
+void simplex_points(const Simplex *s, Vec3d *on_a, Vec3d *on_b)
 {
-    *on_a = d3_scale(s->corners[0].a, s->weights[0]);
-    *on_b = d3_scale(s->corners[0].b, s->weights[0]);
+    *on_a = vec3d_scale(s->corners[0].a, s->weights[0]);
+    *on_b = vec3d_scale(s->corners[0].b, s->weights[0]);
     for (u32 i = 1; i < s->count; i++) {
-        *on_a = d3_along(*on_a, s->weights[i], s->corners[i].a);
-        *on_b = d3_along(*on_b, s->weights[i], s->corners[i].b);
+        *on_a = vec3d_add_scaled(*on_a, s->weights[i], s->corners[i].a);
+        *on_b = vec3d_add_scaled(*on_b, s->weights[i], s->corners[i].b);
     }
 }
 
@@ -315,34 +317,35 @@ enum {
  * From the direction *v (in: any; out: the shortest vector of a − b). Ends when a separating axis
  * proves more than `limit`, or when v is no longer than `enough` (negative: go to the end).
  */
-static SupportWalk walk(const Convex *a, const Convex *b, f64 limit, f64 enough, D3 *v, Simplex *s)
+static SupportWalk walk(const Convex *a, const Convex *b, f64 limit, f64 enough, Vec3d *v,
+                        Simplex *s)
 {
     f64 size = a->extent + b->extent;
     f64 touch = 1e-11 * size;
     s->count = 0;
-    if (!(d3_dot(*v, *v) > 0.0)) {
-        *v = d3(1.0, 0.0, 0.0);
+    if (!(vec3d_dot(*v, *v) > 0.0)) {
+        *v = vec3d(1.0, 0.0, 0.0);
     }
     f64 length = INFINITY; /* of v, once v is a point of a − b */
     f64 low = 0.0;         /* the widest gap that an axis proved, and that axis */
-    D3 axis = d3(0.0, 0.0, 0.0);
+    Vec3d axis = vec3d(0.0, 0.0, 0.0);
     for (u32 step = 0; step < WALK_STEPS; step++) {
-        Corner c = corner_along(a, b, d3_neg(*v));
-        f64 v1 = d3_length(*v), along = d3_dot(*v, c.w) / v1;
+        Corner c = corner_along(a, b, vec3d_neg(*v));
+        f64 v1 = vec3d_length(*v), along = vec3d_dot(*v, c.w) / v1;
         if (along > limit) {
             return WALK_FAR;
         }
         if (along > low) {
             low = along;
-            axis = d3_scale(*v, 1.0 / v1);
+            axis = vec3d_scale(*v, 1.0 / v1);
         }
         if (low > 0.5 * length && length - low <= 1e-9 * (length + size)) {
             break;
         }
         bool known = false;
         for (u32 i = 0; i < s->count; i++) {
-            D3 d = d3_sub(s->corners[i].w, c.w);
-            known = known || d3_dot(d, d) <= touch * touch;
+            Vec3d d = vec3d_sub(s->corners[i].w, c.w);
+            known = known || vec3d_dot(d, d) <= touch * touch;
         }
         if (known) {
             break;
@@ -352,7 +355,7 @@ static SupportWalk walk(const Convex *a, const Convex *b, f64 limit, f64 enough,
         if (nearest_of_simplex(s, low > touch, &next)) {
             return WALK_OVERLAP;
         }
-        f64 now = d3_length(next.point);
+        f64 now = vec3d_length(next.point);
         if (now > touch && !(now < length)) { /* rounding: no nearer than before */
             s->count--;
             break;
@@ -369,7 +372,7 @@ static SupportWalk walk(const Convex *a, const Convex *b, f64 limit, f64 enough,
     }
     /* On round shapes the axis converges later than the length, and not evenly: the best seen. */
     if (low > 0.5 * length) {
-        *v = d3_scale(axis, length);
+        *v = vec3d_scale(axis, length);
     }
     return WALK_APART;
 }
@@ -377,37 +380,38 @@ static SupportWalk walk(const Convex *a, const Convex *b, f64 limit, f64 enough,
 /* ---- separation of the rounded shapes ---- */
 
 typedef struct Separation {
-    D3 normal, on_a, on_b; /* working axes; on the rounded surfaces */
+    Vec3d normal, on_a, on_b; /* working axes; on the rounded surfaces */
     f64 separation;
 } Separation;
 
-static void separation_write(const Convex *a, const Convex *b, D3 on_a, D3 on_b, D3 normal,
+static void separation_write(const Convex *a, const Convex *b, Vec3d on_a, Vec3d on_b, Vec3d normal,
                              f64 core, Separation *out)
 {
     out->normal = normal;
     out->separation = core - a->round - b->round;
     /* The middle of the two is kept, so that on_b − on_a is along the normal exactly. */
-    D3 middle =
-        d3_scale(d3_add(d3_along(on_a, a->round, normal), d3_along(on_b, -b->round, normal)), 0.5);
-    out->on_a = d3_along(middle, -0.5 * out->separation, normal);
-    out->on_b = d3_along(middle, 0.5 * out->separation, normal);
+    Vec3d middle = vec3d_scale(vec3d_add(vec3d_add_scaled(on_a, a->round, normal),
+                                         vec3d_add_scaled(on_b, -b->round, normal)),
+                               0.5);
+    out->on_a = vec3d_add_scaled(middle, -0.5 * out->separation, normal);
+    out->on_b = vec3d_add_scaled(middle, 0.5 * out->separation, normal);
 }
 
-static bool separate(const Convex *a, const Convex *b, f64 limit, D3 *v, Separation *out)
+static bool separate(const Convex *a, const Convex *b, f64 limit, Vec3d *v, Separation *out)
 {
     Simplex s;
-    D3 on_a, on_b;
+    Vec3d on_a, on_b;
     SupportWalk how = walk(a, b, limit + a->round + b->round, -1.0, v, &s);
     if (how == WALK_FAR) {
         return false;
     }
     if (how == WALK_APART) {
-        f64 length = d3_length(*v);
+        f64 length = vec3d_length(*v);
         if (length - a->round - b->round > limit) {
             return false;
         }
         simplex_points(&s, &on_a, &on_b);
-        separation_write(a, b, on_a, on_b, d3_scale(*v, -1.0 / length), length, out);
+        separation_write(a, b, on_a, on_b, vec3d_scale(*v, -1.0 / length), length, out);
         return true;
     }
     Depth depth;
@@ -416,7 +420,7 @@ static bool separate(const Convex *a, const Convex *b, f64 limit, D3 *v, Separat
     return true;
 }
 
-static bool separation_of(const Convex *a, const Convex *b, D3 origin, f32 limit, D3 *v,
+static bool separation_of(const Convex *a, const Convex *b, Vec3d origin, f32 limit, Vec3d *v,
                           GjkResult *result)
 {
     Separation found;
@@ -424,19 +428,19 @@ static bool separation_of(const Convex *a, const Convex *b, D3 origin, f32 limit
         return false;
     }
     result->separation = (f32)found.separation;
-    result->normal = d3_to(found.normal);
-    result->on_a = d3_to(d3_add(found.on_a, origin));
-    result->on_b = d3_to(d3_add(found.on_b, origin));
+    result->normal = vec3d_to_f32(found.normal);
+    result->on_a = vec3d_to_f32(vec3d_add(found.on_a, origin));
+    result->on_b = vec3d_to_f32(vec3d_add(found.on_b, origin));
     return true;
 }
 
 bool gjk_separation(const ShapePose *a, const ShapePose *b, f32 limit, GjkResult *result)
 {
     Convex ca, cb;
-    D3 origin = d3_from(a->position);
+    Vec3d origin = vec3d_from(a->position);
     convex_set(&ca, a, origin);
     convex_set(&cb, b, origin);
-    D3 v = d3_sub(ca.origin, cb.origin);
+    Vec3d v = vec3d_sub(ca.origin, cb.origin);
     return separation_of(&ca, &cb, origin, limit, &v, result);
 }
 
@@ -444,10 +448,10 @@ bool gjk_separation_triangle(const ShapePose *a, const Vec3 corners[3], f32 limi
                              GjkResult *result)
 {
     Convex ca, cb;
-    D3 origin = d3_from(a->position);
+    Vec3d origin = vec3d_from(a->position);
     convex_set(&ca, a, origin);
     convex_set_triangle(&cb, corners, origin);
-    D3 v = d3_sub(ca.origin, cb.origin);
+    Vec3d v = vec3d_sub(ca.origin, cb.origin);
     return separation_of(&ca, &cb, origin, limit, &v, result);
 }
 
@@ -455,22 +459,22 @@ bool gjk_separation_triangle_again(const ShapePose *a, const Vec3 corners[3], f3
                                    GjkResult *result)
 {
     Convex ca, cb;
-    D3 origin = d3_from(a->position);
+    Vec3d origin = vec3d_from(a->position);
     convex_set(&ca, a, origin);
     convex_set_triangle(&cb, corners, origin);
-    D3 v = d3_neg(d3_from(*axis));
-    f64 length = d3_length(v);
+    Vec3d v = vec3d_neg(vec3d_from(*axis));
+    f64 length = vec3d_length(v);
     if (length > 0.0) {
-        Corner c = corner_along(&ca, &cb, d3_neg(v));
-        if (d3_dot(v, c.w) / length - ca.round - cb.round > (f64)limit) {
+        Corner c = corner_along(&ca, &cb, vec3d_neg(v));
+        if (vec3d_dot(v, c.w) / length - ca.round - cb.round > (f64)limit) {
             return false;
         }
     }
-    v = d3_sub(ca.origin, cb.origin);
+    v = vec3d_sub(ca.origin, cb.origin);
     if (separation_of(&ca, &cb, origin, limit, &v, result)) {
         return true;
     }
-    *axis = d3_to(d3_neg(v));
+    *axis = vec3d_to_f32(vec3d_neg(v));
     return false;
 }
 
@@ -480,15 +484,16 @@ static bool overlaps(const Convex *a, const Convex *b, f32 margin)
 {
     Simplex s;
     f64 reach = (f64)margin + a->round + b->round;
-    D3 v = d3_sub(a->origin, b->origin);
+    Vec3d v = vec3d_sub(a->origin, b->origin);
     SupportWalk how = walk(a, b, reach, reach, &v, &s);
-    return how == WALK_NEAR || how == WALK_OVERLAP || (how == WALK_APART && d3_length(v) <= reach);
+    return how == WALK_NEAR || how == WALK_OVERLAP ||
+           (how == WALK_APART && vec3d_length(v) <= reach);
 }
 
 bool gjk_overlap(const ShapePose *a, const ShapePose *b, f32 margin)
 {
     Convex ca, cb;
-    D3 origin = d3_from(a->position);
+    Vec3d origin = vec3d_from(a->position);
     convex_set(&ca, a, origin);
     convex_set(&cb, b, origin);
     return overlaps(&ca, &cb, margin);
@@ -497,7 +502,7 @@ bool gjk_overlap(const ShapePose *a, const ShapePose *b, f32 margin)
 bool gjk_overlap_triangle(const ShapePose *a, const Vec3 corners[3], f32 margin)
 {
     Convex ca, cb;
-    D3 origin = d3_from(a->position);
+    Vec3d origin = vec3d_from(a->position);
     convex_set(&ca, a, origin);
     convex_set_triangle(&cb, corners, origin);
     return overlaps(&ca, &cb, margin);
@@ -509,22 +514,22 @@ enum {
     CAST_STEPS = 64
 };
 
-static bool cast(Convex *a, const Convex *b, D3 origin, Vec3 motion, f32 *fraction, Vec3 *normal,
+static bool cast(Convex *a, const Convex *b, Vec3d origin, Vec3 motion, f32 *fraction, Vec3 *normal,
                  Vec3 *point)
 {
-    D3 start = a->origin, m = d3_from(motion);
+    Vec3d start = a->origin, m = vec3d_from(motion);
     f64 size = a->extent + b->extent;
     f64 touch = 1e-6 * size;
-    D3 v = d3_sub(a->origin, b->origin);
+    Vec3d v = vec3d_sub(a->origin, b->origin);
     f64 t = 0.0;
     Separation found;
     for (u32 step = 0;; step++) {
-        a->origin = d3_along(start, t, m);
+        a->origin = vec3d_add_scaled(start, t, m);
         /* What is farther than the rest of the way cannot be reached. */
-        if (!separate(a, b, (1.0 - t) * d3_length(m) + touch, &v, &found)) {
+        if (!separate(a, b, (1.0 - t) * vec3d_length(m) + touch, &v, &found)) {
             return false;
         }
-        f64 closing = d3_dot(m, found.normal);
+        f64 closing = vec3d_dot(m, found.normal);
         if (found.separation <= 0.0 || (found.separation <= touch && closing > 0.0)) {
             break;
         }
@@ -547,10 +552,10 @@ static bool cast(Convex *a, const Convex *b, D3 origin, Vec3 motion, f32 *fracti
         *fraction = (f32)t;
     }
     if (normal != NULL) {
-        *normal = d3_to(d3_neg(found.normal));
+        *normal = vec3d_to_f32(vec3d_neg(found.normal));
     }
     if (point != NULL) {
-        *point = d3_to(d3_add(found.on_b, origin));
+        *point = vec3d_to_f32(vec3d_add(found.on_b, origin));
     }
     return true;
 }
@@ -559,7 +564,7 @@ bool gjk_cast(const ShapePose *a, const ShapePose *b, Vec3 motion, f32 *fraction
               Vec3 *point)
 {
     Convex ca, cb;
-    D3 origin = d3_from(a->position);
+    Vec3d origin = vec3d_from(a->position);
     convex_set(&ca, a, origin);
     convex_set(&cb, b, origin);
     return cast(&ca, &cb, origin, motion, fraction, normal, point);
@@ -569,7 +574,7 @@ bool gjk_cast_triangle(const ShapePose *a, const Vec3 corners[3], Vec3 motion, f
                        Vec3 *normal, Vec3 *point)
 {
     Convex ca, cb;
-    D3 origin = d3_from(a->position);
+    Vec3d origin = vec3d_from(a->position);
     convex_set(&ca, a, origin);
     convex_set_triangle(&cb, corners, origin);
     return cast(&ca, &cb, origin, motion, fraction, normal, point);

@@ -11,7 +11,7 @@ enum {
 /* Edge i runs from corner i to the next; beyond it lies face beside[i], where it is edge twin[i].
  */
 typedef struct EpaFace {
-    D3 normal;
+    Vec3d normal;
     f64 distance; /* of its plane from the origin; INFINITY: too thin to have a normal */
     u8 corner[3], beside[3], twin[3];
     bool alive;
@@ -39,18 +39,18 @@ static u32 epa_face(Epa *epa, u32 i, u32 j, u32 k)
     }
     epa->face_count += at == epa->face_count;
     EpaFace *f = &epa->faces[at];
-    D3 a = epa->corners[i].w, b = epa->corners[j].w, c = epa->corners[k].w;
-    D3 ab = d3_sub(b, a), ac = d3_sub(c, a), n = d3_cross(ab, ac);
-    f64 length = d3_length(n);
+    Vec3d a = epa->corners[i].w, b = epa->corners[j].w, c = epa->corners[k].w;
+    Vec3d ab = vec3d_sub(b, a), ac = vec3d_sub(c, a), n = vec3d_cross(ab, ac);
+    f64 length = vec3d_length(n);
     f->corner[0] = (u8)i;
     f->corner[1] = (u8)j;
     f->corner[2] = (u8)k;
     f->alive = true;
-    if (length > 1e-14 * (d3_dot(ab, ab) + d3_dot(ac, ac))) {
-        f->normal = d3_scale(n, 1.0 / length);
-        f->distance = d3_dot(f->normal, a);
+    if (length > 1e-14 * (vec3d_dot(ab, ab) + vec3d_dot(ac, ac))) {
+        f->normal = vec3d_scale(n, 1.0 / length);
+        f->distance = vec3d_dot(f->normal, a);
     } else {
-        f->normal = d3(0.0, 0.0, 0.0);
+        f->normal = vec3d(0.0, 0.0, 0.0);
         f->distance = INFINITY;
     }
     return at;
@@ -66,38 +66,38 @@ static void epa_link(Epa *epa, u32 f, u32 edge, u32 g, u32 other)
 
 /* Adds to fewer than four corners those that span most; false if a − b is flat, with the normal of
  * the flat. */
-static bool epa_span(Epa *epa, const Simplex *s, f64 size, D3 *normal)
+static bool epa_span(Epa *epa, const Simplex *s, f64 size, Vec3d *normal)
 {
-    static const D3 around[6] = {{1, 0, 0},  {-1, 0, 0}, {0, 1, 0},
-                                 {0, -1, 0}, {0, 0, 1},  {0, 0, -1}};
+    static const Vec3d around[6] = {{1, 0, 0},  {-1, 0, 0}, {0, 1, 0},
+                                    {0, -1, 0}, {0, 0, 1},  {0, 0, -1}};
     u32 n = s->count;
     epa->corners[0] = s->corners[0];
     for (u32 i = 1; i < n; i++) {
         epa->corners[i] = s->corners[i];
     }
-    D3 first = epa->corners[0].w, edge = d3(0.0, 0.0, 0.0), up = d3(0.0, 1.0, 0.0);
+    Vec3d first = epa->corners[0].w, edge = vec3d(0.0, 0.0, 0.0), up = vec3d(0.0, 1.0, 0.0);
     *normal = up;
     while (n < 4) {
         if (n >= 2) {
-            edge = d3_sub(epa->corners[1].w, first);
+            edge = vec3d_sub(epa->corners[1].w, first);
         }
         if (n == 3) {
-            up = d3_cross(edge, d3_sub(epa->corners[2].w, first));
+            up = vec3d_cross(edge, vec3d_sub(epa->corners[2].w, first));
         }
         f64 best = 0.0;
         Corner chosen = epa->corners[0];
         for (u32 i = 0; i < 6; i++) {
-            D3 d = n == 3   ? (i == 0 ? up : d3_neg(up))
-                   : n == 2 ? d3_cross(edge, around[i])
-                            : around[i];
-            if (!(d3_dot(d, d) > 0.0)) {
+            Vec3d d = n == 3   ? (i == 0 ? up : vec3d_neg(up))
+                      : n == 2 ? vec3d_cross(edge, around[i])
+                               : around[i];
+            if (!(vec3d_dot(d, d) > 0.0)) {
                 continue;
             }
             Corner c = corner_along(epa->a, epa->b, d);
-            D3 from = d3_sub(c.w, first);
-            f64 spans = n == 1   ? d3_length(from)
-                        : n == 2 ? d3_length(d3_cross(edge, from)) / d3_length(edge)
-                                 : fabs(d3_dot(up, from)) / d3_length(up);
+            Vec3d from = vec3d_sub(c.w, first);
+            f64 spans = n == 1   ? vec3d_length(from)
+                        : n == 2 ? vec3d_length(vec3d_cross(edge, from)) / vec3d_length(edge)
+                                 : fabs(vec3d_dot(up, from)) / vec3d_length(up);
             if (spans > best) {
                 best = spans;
                 chosen = c;
@@ -107,11 +107,12 @@ static bool epa_span(Epa *epa, const Simplex *s, f64 size, D3 *normal)
             }
         }
         if (!(best > 1e-9 * size)) {
-            D3 flat = n == 3   ? up
-                      : n == 2 ? d3_cross(edge, fabs(edge.y) < fabs(edge.x) ? around[2] : around[0])
-                               : around[2];
-            f64 length = d3_length(flat);
-            *normal = length > 0.0 ? d3_scale(flat, 1.0 / length) : around[2];
+            Vec3d flat =
+                n == 3   ? up
+                : n == 2 ? vec3d_cross(edge, fabs(edge.y) < fabs(edge.x) ? around[2] : around[0])
+                         : around[2];
+            f64 length = vec3d_length(flat);
+            *normal = length > 0.0 ? vec3d_scale(flat, 1.0 / length) : around[2];
             return false;
         }
         epa->corners[n++] = chosen;
@@ -122,9 +123,9 @@ static bool epa_span(Epa *epa, const Simplex *s, f64 size, D3 *normal)
 
 static void epa_start(Epa *epa)
 {
-    D3 a = epa->corners[0].w;
-    D3 n = d3_cross(d3_sub(epa->corners[1].w, a), d3_sub(epa->corners[2].w, a));
-    bool out = d3_dot(n, d3_sub(epa->corners[3].w, a)) < 0.0; /* 0, 1, 2 turn outwards */
+    Vec3d a = epa->corners[0].w;
+    Vec3d n = vec3d_cross(vec3d_sub(epa->corners[1].w, a), vec3d_sub(epa->corners[2].w, a));
+    bool out = vec3d_dot(n, vec3d_sub(epa->corners[3].w, a)) < 0.0; /* 0, 1, 2 turn outwards */
     u32 i = out ? 1 : 2, j = out ? 2 : 1;
     epa->face_count = 0;
     u32 base = epa_face(epa, 0, i, j), f = epa_face(epa, 0, 3, i);
@@ -138,13 +139,13 @@ static void epa_start(Epa *epa)
 }
 
 /* Walks over the faces that see w from `face`, entered across `edge`, and notes the rim. */
-static void epa_rim(Epa *epa, u32 face, u32 edge, D3 w, f64 tolerance)
+static void epa_rim(Epa *epa, u32 face, u32 edge, Vec3d w, f64 tolerance)
 {
     EpaFace *f = &epa->faces[face];
     if (!f->alive) {
         return;
     }
-    if (f->distance < INFINITY && d3_dot(f->normal, w) - f->distance <= tolerance) {
+    if (f->distance < INFINITY && vec3d_dot(f->normal, w) - f->distance <= tolerance) {
         epa->rim_face[epa->rim_count] = (u8)face;
         epa->rim_edge[epa->rim_count] = (u8)edge;
         epa->rim_count += epa->rim_count + 1 < EPA_FACES;
@@ -205,9 +206,9 @@ static void epa_points(const Epa *epa, const EpaFace *face, f64 tolerance, Depth
         for (u32 i = 0; i < 3; i++) {
             s.corners[i] = epa->corners[other->corner[i]];
         }
-        D3 v = simplex_solve_triangle(&s);
-        if (d3_dot(v, v) < nearest) {
-            nearest = d3_dot(v, v);
+        Vec3d v = simplex_solve_triangle(&s);
+        if (vec3d_dot(v, v) < nearest) {
+            nearest = vec3d_dot(v, v);
             simplex_points(&s, &depth->on_a, &depth->on_b);
         }
     }
@@ -237,8 +238,8 @@ void gjk_depth(const Convex *a, const Convex *b, const Simplex *s, Depth *depth)
     simplex_points(s, &depth->on_a, &depth->on_b);
     if (!epa_span(&epa, s, size, &depth->normal)) {
         /* Flat: out across it, to the side on which b's centre lies. */
-        if (d3_dot(depth->normal, d3_sub(b->origin, a->origin)) < 0.0) {
-            depth->normal = d3_neg(depth->normal);
+        if (vec3d_dot(depth->normal, vec3d_sub(b->origin, a->origin)) < 0.0) {
+            depth->normal = vec3d_neg(depth->normal);
         }
         return;
     }
@@ -251,7 +252,7 @@ void gjk_depth(const Convex *a, const Convex *b, const Simplex *s, Depth *depth)
             break;
         }
         Corner c = corner_along(a, b, face->normal);
-        f64 high = d3_dot(face->normal, c.w);
+        f64 high = vec3d_dot(face->normal, c.w);
         f64 tolerance = 1e-6 * high + 1e-9 * size;
         bool done = high - face->distance <= tolerance || epa.corner_count == EPA_CORNERS;
         if (high < least || (done && high <= least + tolerance)) {

@@ -1,6 +1,8 @@
 /* pair_test.c: see pair_test.h. */
 #include "server/physics/rigid/narrow/pair_test.h"
 
+#include "shared/math/vec3d.h"
+
 /* ---- lines ---- */
 
 /* Signed volumes instead of quotients decide, so that a yes/no needs no division. */
@@ -89,48 +91,29 @@ bool line_shape_meet(const Line *line, const ShapePose *shape, PairMeeting *meet
 
 /* ---- two triangles; in f64, relative to a corner, so that signs can be trusted ---- */
 
-typedef struct Vec3d {
-    f64 x, y, z;
-} Vec3d;
-
+/* Relative to an origin, and back. */
 static Vec3d d_from(Vec3 v, Vec3 origin)
 {
-    return (Vec3d){(f64)v.x - (f64)origin.x, (f64)v.y - (f64)origin.y, (f64)v.z - (f64)origin.z};
-}
-static Vec3d d_sub(Vec3d a, Vec3d b)
-{
-    return (Vec3d){a.x - b.x, a.y - b.y, a.z - b.z};
-}
-static Vec3d d_add_scaled(Vec3d a, f64 s, Vec3d b)
-{
-    return (Vec3d){a.x + s * b.x, a.y + s * b.y, a.z + s * b.z};
-}
-static f64 d_dot(Vec3d a, Vec3d b)
-{
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-static Vec3d d_cross(Vec3d a, Vec3d b)
-{
-    return (Vec3d){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+    return vec3d_sub(vec3d_from(v), vec3d_from(origin));
 }
 static Vec3 d_to(Vec3d v, Vec3 origin)
 {
-    return vec3((f32)(v.x + (f64)origin.x), (f32)(v.y + (f64)origin.y), (f32)(v.z + (f64)origin.z));
+    return vec3d_to_f32(vec3d_add(v, vec3d_from(origin)));
 }
 
 static Vec3d d_normal(const Vec3d t[3])
 {
-    return d_cross(d_sub(t[1], t[0]), d_sub(t[2], t[0]));
+    return vec3d_cross(vec3d_sub(t[1], t[0]), vec3d_sub(t[2], t[0]));
 }
 
 /* Signed distances (times |n|) of b's corners from a's plane; those within rounding are 0. Returns
  * whether the plane separates. */
 static bool plane_sides(const Vec3d a[3], Vec3d n, const Vec3d b[3], f64 side[3])
 {
-    f64 size = sqrt(d_dot(n, n)), extent = 0.0;
+    f64 size = sqrt(vec3d_dot(n, n)), extent = 0.0;
     for (u32 i = 0; i < 3; i++) {
-        Vec3d d = d_sub(b[i], a[0]);
-        side[i] = d_dot(n, d);
+        Vec3d d = vec3d_sub(b[i], a[0]);
+        side[i] = vec3d_dot(n, d);
         extent = fmax(extent, fabs(d.x) + fabs(d.y) + fabs(d.z));
     }
     for (u32 i = 0; i < 3; i++) {
@@ -151,7 +134,7 @@ static u32 plane_crossing(const Vec3d t[3], const f64 side[3], Vec3d ends[2])
             ends[count++] = t[i];
         } else if (side[i] * side[j] < 0.0) {
             f64 s = side[i] / (side[i] - side[j]);
-            ends[count++] = d_add_scaled(t[i], s, d_sub(t[j], t[i]));
+            ends[count++] = vec3d_add_scaled(t[i], s, vec3d_sub(t[j], t[i]));
         }
     }
     if (count == 1) {
@@ -163,7 +146,7 @@ static u32 plane_crossing(const Vec3d t[3], const f64 side[3], Vec3d ends[2])
 /* Twice the signed area of a, b, p seen along the axis that n is longest in. */
 static f64 area_of(Vec3d a, Vec3d b, Vec3d p, Vec3d n)
 {
-    Vec3d c = d_cross(d_sub(b, a), d_sub(p, a));
+    Vec3d c = vec3d_cross(vec3d_sub(b, a), vec3d_sub(p, a));
     f64 x = fabs(n.x), y = fabs(n.y), z = fabs(n.z);
     return x >= y && x >= z ? c.x : y >= z ? c.y : c.z;
 }
@@ -184,7 +167,7 @@ static bool coplanar_meet(const Vec3d a[3], const Vec3d b[3], Vec3d n, Vec3d *po
             f64 one = area_of(p, q, r, n), two = area_of(p, q, s, n);
             f64 three = area_of(r, s, p, n), four = area_of(r, s, q, n);
             if (one * two <= 0.0 && three * four <= 0.0 && one != two) {
-                *point = d_add_scaled(r, one / (one - two), d_sub(s, r));
+                *point = vec3d_add_scaled(r, one / (one - two), vec3d_sub(s, r));
                 return true;
             }
         }
@@ -215,9 +198,9 @@ static bool triangles_meet(const Vec3 corners_a[3], const Vec3 corners_b[3], Vec
         return false;
     }
     /* Both stretches lie on the line of the two planes: compare them along it. */
-    Vec3d line = d_cross(na, nb);
-    f64 a0 = d_dot(line, on_a[0]), a1 = d_dot(line, on_a[1]);
-    f64 b0 = d_dot(line, on_b[0]), b1 = d_dot(line, on_b[1]);
+    Vec3d line = vec3d_cross(na, nb);
+    f64 a0 = vec3d_dot(line, on_a[0]), a1 = vec3d_dot(line, on_a[1]);
+    f64 b0 = vec3d_dot(line, on_b[0]), b1 = vec3d_dot(line, on_b[1]);
     Vec3d low_a = a0 <= a1 ? on_a[0] : on_a[1], high_a = a0 <= a1 ? on_a[1] : on_a[0];
     Vec3d low_b = b0 <= b1 ? on_b[0] : on_b[1], high_b = b0 <= b1 ? on_b[1] : on_b[0];
     ends[0] = fmin(a0, a1) >= fmin(b0, b1) ? low_a : low_b;
@@ -268,23 +251,24 @@ static void corner_face(Vec3 corner, Vec3 motion, const Vec3 face[3], bool face_
 static void edge_edge(Vec3 p0, Vec3 p1, Vec3 q0, Vec3 q1, Vec3 motion, PairMeeting *best, bool *any)
 {
     Vec3d dp = d_from(p1, p0), dq = d_from(q1, q0), m = d_from(motion, vec3_zero());
-    Vec3d n = d_cross(dp, dq), r = d_from(p0, q0);
-    f64 speed = d_dot(n, m);
+    Vec3d n = vec3d_cross(dp, dq), r = d_from(p0, q0);
+    f64 speed = vec3d_dot(n, m);
     if (speed == 0.0) {
         return;
     }
-    f64 t = d_dot(n, r) / speed;
+    f64 t = vec3d_dot(n, r) / speed;
     if (t < 0.0 || t > 1.0 || (*any && t >= (f64)best->time)) {
         return;
     }
-    Vec3d gap = d_add_scaled(r, -t, m); /* p0 − q0(t) = u dq − s dp */
-    f64 square = d_dot(n, n);
-    f64 s = -d_dot(d_cross(gap, dq), n) / square, u = d_dot(d_cross(dp, gap), n) / square;
+    Vec3d gap = vec3d_add_scaled(r, -t, m); /* p0 − q0(t) = u dq − s dp */
+    f64 square = vec3d_dot(n, n);
+    f64 s = -vec3d_dot(vec3d_cross(gap, dq), n) / square,
+        u = vec3d_dot(vec3d_cross(dp, gap), n) / square;
     if (s < 0.0 || s > 1.0 || u < 0.0 || u > 1.0) {
         return;
     }
     Vec3 normal = vec3_normalize_or(d_to(n, vec3_zero()), vec3(0.0f, 1.0f, 0.0f));
-    meeting_offer(best, any, (f32)t, d_to(d_add_scaled((Vec3d){0}, s, dp), p0),
+    meeting_offer(best, any, (f32)t, d_to(vec3d_add_scaled((Vec3d){0}, s, dp), p0),
                   speed > 0.0 ? vec3_neg(normal) : normal);
 }
 

@@ -1,0 +1,69 @@
+/*
+ * vec3d.h: a vector of three doubles, for geometry whose signs single precision cannot be trusted
+ * with: rays from far away, GJK, crossings of triangles.
+ * Layer: shared/math.
+ */
+#ifndef PLENUM_SHARED_MATH_VEC3D_H
+#define PLENUM_SHARED_MATH_VEC3D_H
+
+#include "shared/math/vec.h"
+
+typedef struct Vec3d {
+    f64 x, y, z;
+} Vec3d;
+
+static inline Vec3d vec3d(f64 x, f64 y, f64 z)
+{
+    Vec3d v = {x, y, z};
+    return v;
+}
+static inline Vec3d vec3d_from(Vec3 v)
+{
+    return vec3d((f64)v.x, (f64)v.y, (f64)v.z);
+}
+static inline Vec3 vec3d_to_f32(Vec3d v)
+{
+    return vec3((f32)v.x, (f32)v.y, (f32)v.z);
+}
+static inline Vec3d vec3d_add(Vec3d a, Vec3d b)
+{
+    return vec3d(a.x + b.x, a.y + b.y, a.z + b.z);
+}
+static inline Vec3d vec3d_sub(Vec3d a, Vec3d b)
+{
+    return vec3d(a.x - b.x, a.y - b.y, a.z - b.z);
+}
+static inline Vec3d vec3d_neg(Vec3d a)
+{
+    return vec3d(-a.x, -a.y, -a.z);
+}
+static inline Vec3d vec3d_scale(Vec3d a, f64 s)
+{
+    return vec3d(a.x * s, a.y * s, a.z * s);
+}
+/* a + s b */
+static inline Vec3d vec3d_add_scaled(Vec3d a, f64 s, Vec3d b)
+{
+    return vec3d(a.x + s * b.x, a.y + s * b.y, a.z + s * b.z);
+}
+static inline f64 vec3d_dot(Vec3d a, Vec3d b)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+static inline Vec3d vec3d_cross(Vec3d a, Vec3d b)
+{
+    return vec3d(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
+}
+static inline f64 vec3d_length(Vec3d a)
+{
+    return sqrt(vec3d_dot(a, a));
+}
+/* The unit vector along a, or `fallback` where a is (nearly) zero. */
+static inline Vec3d vec3d_normalize_or(Vec3d a, Vec3d fallback)
+{
+    f64 length = vec3d_length(a);
+    f64 s = 1.0 / length;
+    return length > 1e-100 ? vec3d_scale(a, s) : fallback;
+}
+
+#endif

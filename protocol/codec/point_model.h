@@ -76,15 +76,15 @@ typedef struct Plan {
 } Plan;
 
 /* What the span says of a point that goes on. */
-typedef struct Motion {
+typedef struct PointMotion {
     i32x4 velocity, acceleration; /* 16ths */
     i32 speed, change;            /* sums of their sizes */
     bool rested;
-} Motion;
+} PointMotion;
 
 /* What both ends know of a point that goes on before it is coded. */
 typedef struct PointKnown {
-    Motion motion;
+    PointMotion motion;
     i32x8 near; /* NEAR_… */
     /* How neighbours by index moved, 16ths, and where they were. Others stand in for those that are
      * not near. */
@@ -95,7 +95,7 @@ typedef struct PointKnown {
 /* What the encoder finds out about a point before it codes. */
 typedef struct PointFound {
     i32x8 near;
-    Motion motion;
+    PointMotion motion;
     i32x4 residual; /* codes */
     i32 sizes[SIZES];
 } PointFound;
@@ -173,9 +173,9 @@ static inline i32x4 position_of(const QPoint *point)
 
 /* ---- motion ---- */
 
-SIMD_INLINE Motion motion_of(const PointModel *model, const PointSpan *span, u32 i)
+SIMD_INLINE PointMotion motion_of(const PointModel *model, const PointSpan *span, u32 i)
 {
-    Motion motion = {.rested = false};
+    PointMotion motion = {.rested = false};
     const QPoint *p = &span->state[0][i];
     const QPoint *q = span->state[1] != NULL ? &span->state[1][i] : NULL;
     if (q == NULL || q->generation != p->generation) {
@@ -203,7 +203,7 @@ static inline i32x4 moved_by(const QPoint *now, const QPoint *old)
 }
 
 /* Own motion as the grids have it. */
-static inline i32x4 motion_for_grid(const Motion *motion)
+static inline i32x4 motion_for_grid(const PointMotion *motion)
 {
     return clamp3(motion->velocity, OFF_MAX);
 }
@@ -219,13 +219,13 @@ static inline i32x4 near_more(i32x8 near)
 }
 
 /* What neighbours in space tell of a point. */
-static inline i32x8 ask_neighbours(const PointModel *model, i32x4 place, const Motion *motion)
+static inline i32x8 ask_neighbours(const PointModel *model, i32x4 place, const PointMotion *motion)
 {
     return point_grid_near(&model->grid, model->weights, place, motion_for_grid(motion));
 }
 
 /* Tells the neighbours in space of point i that it moved so. */
-static inline void hint_neighbours(PointModel *model, u32 i, i32x4 place, const Motion *motion,
+static inline void hint_neighbours(PointModel *model, u32 i, i32x4 place, const PointMotion *motion,
                                    i32x8 near, i32x4 moved)
 {
     i32x4 off = clamp3(moved - motion->velocity, OFF_MAX);

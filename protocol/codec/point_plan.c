@@ -163,7 +163,7 @@ static void plan_neighbours(PointModel *model, const PointSpan *span, const QPoi
             continue;
         }
         const QPoint *old = &span->state[0][i];
-        Motion motion = motion_of(model, span, i);
+        PointMotion motion = motion_of(model, span, i);
         i32x4 place = point_grid_place(&model->grid, position_of(old));
         i32x8 near = ask_neighbours(model, place, &motion);
         i32x4 moved = moved_by(&now[i], old);

@@ -376,7 +376,7 @@ namespace
 
 // Lengths are shares of the height, the origin is the ground between the feet, z is forward, x is
 // the figure's left. Masses are shares of the whole (after Dempster 1955, rounded).
-struct Part {
+struct RagdollPart {
     const char *name;
     Vec3 centre;
     f32 radius, half_height;
@@ -384,7 +384,7 @@ struct Part {
     f32 mass;
 };
 
-const Part parts[RAGDOLL_BODIES] = {
+const RagdollPart parts[RAGDOLL_BODIES] = {
     {"pelvis", {0.0f, 0.545f, 0.0f}, 0.062f, 0.040f, true, 0.15f},
     {"chest", {0.0f, 0.715f, 0.0f}, 0.080f, 0.030f, false, 0.31f},
     {"head", {0.0f, 0.925f, 0.0f}, 0.055f, 0.020f, false, 0.07f},
@@ -399,7 +399,7 @@ const Part parts[RAGDOLL_BODIES] = {
 };
 
 // Knees and elbows turn about x: a knee's shin goes back with a growing angle.
-struct Link {
+struct RagdollJoint {
     const char *name;
     u32 a, b;
     JointKind kind;
@@ -407,7 +407,7 @@ struct Link {
     f32 swing, lower, upper; // degrees
 };
 
-const Link links[RAGDOLL_JOINTS] = {
+const RagdollJoint links[RAGDOLL_JOINTS] = {
     {"spine", 0, 1, JOINT_CONE_TWIST, {0.0f, 0.610f, 0.0f}, 35.0f, -35.0f, 35.0f},
     {"neck", 1, 2, JOINT_CONE_TWIST, {0.0f, 0.835f, 0.0f}, 40.0f, -60.0f, 60.0f},
     {"shoulder-left", 1, 3, JOINT_CONE_TWIST, {0.105f, 0.790f, 0.0f}, 100.0f, -60.0f, 60.0f},
@@ -424,7 +424,7 @@ const Link links[RAGDOLL_JOINTS] = {
 // weight times its height, a twentieth of what a forearm weighs there.
 const f32 HINGE_FRICTION = 1e-3f;
 
-SceneJoint link_joint(const Link &link, const std::vector<SceneBody> &bodies, u32 first,
+SceneJoint link_joint(const RagdollJoint &link, const std::vector<SceneBody> &bodies, u32 first,
                       const Pose &figure, f32 size, f32 mass)
 {
     SceneJoint made = {};
@@ -466,7 +466,7 @@ bool Builder::ragdoll_copy(const JsonPath &at, const fb::Ragdoll *in, const Scen
     f32 size = in->size();
     u32 first = (u32)bodies_.size();
     Vec3 middle = to_world(figure, vec3(0.0f, 0.55f * size, 0.0f));
-    for (const Part &p : parts) {
+    for (const RagdollPart &p : parts) {
         SceneBody made = part;
         int length = snprintf(made.name, sizeof made.name, "%s-%s", name, p.name);
         if (length >= (int)sizeof made.name) {
@@ -491,7 +491,7 @@ bool Builder::ragdoll_copy(const JsonPath &at, const fb::Ragdoll *in, const Scen
         }
     }
     families_++;
-    for (const Link &link : links) {
+    for (const RagdollJoint &link : links) {
         SceneJoint made = link_joint(link, bodies_, first, figure, size, in->mass());
         int length = snprintf(made.name, sizeof made.name, "%s-%s", name, link.name);
         if (length >= (int)sizeof made.name) {

@@ -22,28 +22,28 @@ enum {
 #define BALANCE     0.02
 #define BALANCE_MIN 1e-6
 
-typedef struct Grid {
+typedef struct VoxelGrid {
     u32 size[3];
     f64 origin[3], step; /* m, the middle of the first cell */
     u8 *inside;          /* [size x × y × z] is the middle of the cell inside? x fastest */
-} Grid;
+} VoxelGrid;
 
 /* What lies in a box: cells of the grid, the last ones included, and the box in metres. */
-typedef struct Part {
+typedef struct ConvexPart {
     u32 low[3], high[3];
     f64 box_low[3], box_high[3]; /* m; infinite where nothing has been cut */
     f64 empty;                   /* cells: of the hull of its cells, less the cells */
     f64 excess;                  /* m³: of the mesh's hull, less the solid */
     Geometry *hull;              /* NULL: too flat for one */
-} Part;
+} ConvexPart;
 
 typedef struct Splitter {
     const TriangleMesh *mesh;
-    Grid grid;
+    VoxelGrid grid;
     GridPoint *points;  /* [2 × (size y + 1) × (size z + 1)] */
     u32 (*row_ends)[2]; /* [size y × z] first cell of a row and one beyond its last */
     QuickHull quick;
-    Part parts[COMPOUND_CHILDREN_MAX];
+    ConvexPart parts[COMPOUND_CHILDREN_MAX];
     u32 part_count;
 } Splitter;
 
@@ -55,12 +55,12 @@ ConvexPartsOptions convex_parts_default(void)
 
 /* ---- the grid ---- */
 
-static size_t cell_index(const Grid *grid, u32 x, u32 y, u32 z)
+static size_t cell_index(const VoxelGrid *grid, u32 x, u32 y, u32 z)
 {
     return ((size_t)z * grid->size[1] + y) * grid->size[0] + x;
 }
 
-static f64 position_of(const Grid *grid, int axis, u32 cell)
+static f64 position_of(const VoxelGrid *grid, int axis, u32 cell)
 {
     return grid->origin[axis] + grid->step * (f64)cell;
 }
@@ -76,7 +76,7 @@ static bool is_left(const f64 a[3], const f64 b[3], f64 y, f64 z)
 }
 
 /* The last cell whose middle is not beyond a coordinate; the first if all are. */
-static u32 cell_before(const Grid *grid, int axis, f64 at)
+static u32 cell_before(const VoxelGrid *grid, int axis, f64 at)
 {
     f64 cell = (at - grid->origin[axis]) / grid->step;
     return cell <= 0.0 ? 0 : (u32)(cell < 1e6 ? cell : 1e6);
@@ -104,7 +104,7 @@ static f64 crossing_x(f64 p[3][3], f64 y, f64 z)
 }
 
 /* Adds a triangle's crossings of the lines along x: the winding number changes there. */
-static void cross_triangle(const Grid *grid, i8 *change, f64 p[3][3])
+static void cross_triangle(const VoxelGrid *grid, i8 *change, f64 p[3][3])
 {
     u32 range[3][2];
     for (int axis = 1; axis < 3; axis++) {
@@ -133,7 +133,7 @@ static void cross_triangle(const Grid *grid, i8 *change, f64 p[3][3])
     }
 }
 
-static bool grid_init(Grid *grid, const Geometry *geometry, u32 resolution)
+static bool grid_init(VoxelGrid *grid, const Geometry *geometry, u32 resolution)
 {
     const TriangleMesh *mesh = &geometry->mesh;
     const f32 low[3] = {geometry->bounds.min.x, geometry->bounds.min.y, geometry->bounds.min.z};
@@ -177,9 +177,9 @@ static bool grid_init(Grid *grid, const Geometry *geometry, u32 resolution)
 /* ---- how empty a part's hull is ---- */
 
 /* Where the cells of each row of a part begin and end; returns how many cells there are. */
-static u32 find_rows(const Splitter *splitter, const Part *part)
+static u32 find_rows(const Splitter *splitter, const ConvexPart *part)
 {
-    const Grid *grid = &splitter->grid;
+    const VoxelGrid *grid = &splitter->grid;
     u32 cells = 0;
     for (u32 z = part->low[2]; z <= part->high[2]; z++) {
         for (u32 y = part->low[1]; y <= part->high[1]; y++) {
@@ -200,7 +200,7 @@ static u32 find_rows(const Splitter *splitter, const Part *part)
 }
 
 /* Corners of cells that can be corners of their hull: the outermost of each line along x. */
-static u32 find_corners(const Splitter *splitter, const Part *part)
+static u32 find_corners(const Splitter *splitter, const ConvexPart *part)
 {
     u32 count = 0;
     for (u32 z = part->low[2]; z <= part->high[2] + 1; z++) {
@@ -224,7 +224,7 @@ static u32 find_corners(const Splitter *splitter, const Part *part)
     return count;
 }
 
-static void measure_empty(Splitter *splitter, Part *part)
+static void measure_empty(Splitter *splitter, ConvexPart *part)
 {
     u32 cells = find_rows(splitter, part);
     u32 count = find_corners(splitter, part);
@@ -240,7 +240,7 @@ static void measure_empty(Splitter *splitter, Part *part)
 
 /* Surfaces are often where the cut should be exactly: takes the nearest vertex within half a step.
  */
-static f64 snap(const Splitter *splitter, const Part *part, int axis, f64 at)
+static f64 snap(const Splitter *splitter, const ConvexPart *part, int axis, f64 at)
 {
     f64 best = 0.51 * splitter->grid.step, snapped = at;
     for (u32 i = 0; i < splitter->mesh->vertex_count; i++) {
@@ -259,10 +259,10 @@ static f64 snap(const Splitter *splitter, const Part *part, int axis, f64 at)
 }
 
 /* Tries a cut between a cell and the next; keeps both halves if it is the best so far. */
-static void try_cut(Splitter *splitter, const Part *part, int axis, u32 cut, f64 *best_cost,
-                    Part halves[2])
+static void try_cut(Splitter *splitter, const ConvexPart *part, int axis, u32 cut, f64 *best_cost,
+                    ConvexPart halves[2])
 {
-    Part low = *part, high = *part;
+    ConvexPart low = *part, high = *part;
     low.high[axis] = cut;
     high.low[axis] = cut + 1;
     measure_empty(splitter, &low);
@@ -278,7 +278,7 @@ static void try_cut(Splitter *splitter, const Part *part, int axis, u32 cut, f64
 }
 
 /* The best cut of a part; false if it is a single cell. */
-static bool find_cut(Splitter *splitter, const Part *part, Part halves[2])
+static bool find_cut(Splitter *splitter, const ConvexPart *part, ConvexPart halves[2])
 {
     f64 cost = INFINITY;
     u32 stride[3], best[3];
@@ -351,7 +351,7 @@ static Vec3 to_vec3(const f64 p[3])
 }
 
 /* A triangle cut to the part's box along the axes from `first` on; returns its corners. */
-static u32 clip_triangle(const Splitter *splitter, const Part *part, u32 triangle, int first,
+static u32 clip_triangle(const Splitter *splitter, const ConvexPart *part, u32 triangle, int first,
                          f64 polygon[CLIP_CORNERS_MAX][3])
 {
     Vec3 c[3];
@@ -385,7 +385,7 @@ static bool is_inside(const TriangleMesh *mesh, const f64 p[3])
 
 /* Corners of the clipped mesh, and those of the box that lie inside the solid; counts only where
  * `points` is NULL. */
-static u32 collect(const Splitter *splitter, const Part *part, Vec3 *points)
+static u32 collect(const Splitter *splitter, const ConvexPart *part, Vec3 *points)
 {
     u32 count = 0;
     f64 polygon[CLIP_CORNERS_MAX][3];
@@ -433,7 +433,7 @@ static f64 flux_x(f64 polygon[CLIP_CORNERS_MAX][3], u32 count, f64 from, bool co
 /* Volume of the solid in the box, in m³: by the divergence theorem with the field (clamped x − low,
  * 0, 0), which is zero on the low side; what leaves through the high side leaves the solid through
  * the surface beyond. */
-static f64 solid_volume(const Splitter *splitter, const Part *part)
+static f64 solid_volume(const Splitter *splitter, const ConvexPart *part)
 {
     f64 low = part->box_low[0], high = part->box_high[0];
     low = isfinite(low) ? low : splitter->grid.origin[0] - 2.0 * splitter->grid.step;
@@ -455,7 +455,8 @@ static f64 solid_volume(const Splitter *splitter, const Part *part)
 }
 
 /* Hull and excess of a new part. Slices too flat for a hull are no loss. */
-static Error part_finish(const Splitter *splitter, Part *part, u32 vertex_limit, ErrorText *error)
+static Error part_finish(const Splitter *splitter, ConvexPart *part, u32 vertex_limit,
+                         ErrorText *error)
 {
     ErrorText why = {0};
     u32 count = collect(splitter, part, NULL);
@@ -484,17 +485,17 @@ static Error split(Splitter *splitter, const ConvexPartsOptions *options, f64 al
         for (u32 i = 1; i < splitter->part_count; i++) {
             worst = splitter->parts[i].excess > splitter->parts[worst].excess ? i : worst;
         }
-        Part *part = &splitter->parts[worst];
+        ConvexPart *part = &splitter->parts[worst];
         if (part->excess <= allowed) {
             break;
         }
-        Part halves[2];
+        ConvexPart halves[2];
         if (!find_cut(splitter, part, halves)) {
             part->excess = 0.0; /* as good as it gets */
             continue;
         }
         geometry_destroy(part->hull);
-        Part *other = &splitter->parts[splitter->part_count++];
+        ConvexPart *other = &splitter->parts[splitter->part_count++];
         *part = halves[0];
         *other = halves[1];
         part->hull = other->hull = NULL;
@@ -563,7 +564,7 @@ u32 convex_parts(const Geometry *mesh, const ConvexPartsOptions *options, Geomet
         error_set(error, ERROR_MEMORY, "convex parts: out of memory");
         return 0;
     }
-    const Grid *grid = &splitter->grid;
+    const VoxelGrid *grid = &splitter->grid;
     splitter->mesh = &mesh->mesh;
     u32 rows = grid->size[1] * grid->size[2];
     u32 points = 2 * (grid->size[1] + 1) * (grid->size[2] + 1);
@@ -571,7 +572,7 @@ u32 convex_parts(const Geometry *mesh, const ConvexPartsOptions *options, Geomet
     splitter->row_ends = malloc(rows * sizeof *splitter->row_ends);
     if (splitter->points != NULL && splitter->row_ends != NULL &&
         quickhull_init(&splitter->quick, points, HULL_CANDIDATES_MAX)) {
-        Part *whole = &splitter->parts[0];
+        ConvexPart *whole = &splitter->parts[0];
         for (int i = 0; i < 3; i++) {
             whole->high[i] = grid->size[i] - 1;
             whole->box_low[i] = -INFINITY;

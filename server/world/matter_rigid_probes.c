@@ -128,15 +128,15 @@ bool matter_rigid_measure(const Matter *matter, const SceneProbe *probe, f64 *va
 /* ---- the inside ---- */
 
 /* As the solver has it: lines, and island numbers by slot. */
-typedef struct DebugOverlay {
+typedef struct DebugKept {
     RigidLine lines[DEBUG_LINES_ALL_MAX];
     u32 islands[BODIES_MAX];
-} DebugOverlay;
+} DebugKept;
 
-static DebugOverlay *inside_of(MatterRigid *m)
+static DebugKept *inside_of(MatterRigid *m)
 {
     if (m->debug == NULL) {
-        m->debug = malloc(sizeof(DebugOverlay));
+        m->debug = malloc(sizeof(DebugKept));
     }
     return m->debug;
 }
@@ -144,7 +144,7 @@ static DebugOverlay *inside_of(MatterRigid *m)
 u32 matter_rigid_lines(Matter *matter, u32 mask, DebugLine *lines, u32 capacity)
 {
     MatterRigid *m = rigid_of(matter);
-    DebugOverlay *inside = inside_of(m);
+    DebugKept *inside = inside_of(m);
     if (inside == NULL) {
         return 0;
     }
@@ -162,7 +162,7 @@ u32 matter_rigid_lines(Matter *matter, u32 mask, DebugLine *lines, u32 capacity)
 u32 matter_rigid_islands(Matter *matter, DebugIsland *islands, u32 capacity)
 {
     MatterRigid *m = rigid_of(matter);
-    DebugOverlay *inside = inside_of(m);
+    DebugKept *inside = inside_of(m);
     if (inside == NULL) {
         return 0;
     }

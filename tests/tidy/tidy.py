@@ -5,7 +5,7 @@ Rules: includes point downwards only (LAYERS, ROOMS), and within some folders ca
 each outside library stays behind its own files (ONLY_IN); only shared/base/clock.c reads a clock;
 no tabs, trailing blanks, long lines, leftover notes; a comment on top of each file; no file grows
 past LINES_MAX without a reason (LONG_FILES); files that comments, Makefile and documents name exist
-(check_names).
+(check_names); no two files define a type of one name (check_types).
 usage: tests/tidy/tidy.py [--self-test]     exit 1 if anything is found
 """
 import fnmatch
@@ -106,6 +106,8 @@ CLOCK = re.compile(r"\b(clock_gettime|gettimeofday|timespec_get|time|clock|ftime
 # As clang-format writes them: (what comes before the name, the name).
 DEFINITION = re.compile(r"^(\w[\w *]*?[ *])(\w+)\([^;{}]*\)\n\{", re.M)
 CALL = re.compile(r"(?<![.>\w])(\w+)\(")
+TYPE = re.compile(r"^(?:typedef )?(?:struct|enum|union|class) (\w+) \{|"
+                  r"^typedef [^;{}()]*?\(\*(\w+)\)", re.M)
 NOTES = re.compile(r"\b(TODO|FIXME|XXX)\b")
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)[>"]')
 # What looks like a file's name: with a folder or without, * and {a,b} as in a shell.
@@ -186,6 +188,20 @@ def check_rooms(path, included):
     if rooms.index(other) > rooms.index(room):
         return f"{folder}/{room} must not include {folder}/{other} (rooms: {', '.join(rooms)})"
     return None
+
+
+def check_types(texts):
+    """Names of types that two files define, as (path, line, text): a name has one meaning."""
+    seen, found = {}, []
+    for path, text in texts.items():
+        if path.startswith("tests/"):
+            continue
+        for match in TYPE.finditer(without_comments(text)):
+            name = match.group(1) or match.group(2)
+            if seen.setdefault(name, path) != path:
+                line = text.count("\n", 0, match.start()) + 1
+                found.append((path, line, f"{name} is a type of {seen[name]}, too"))
+    return found
 
 
 def group_of(path):
@@ -284,7 +300,8 @@ def self_test():
     bad = [
         ("shared/math/a.c", head + '#include "shared/geometry/shape.h"\n'),
         ("protocol/codec/a.c", head + '#include "protocol/stream/snapshot.h"\n'),
-        ("server/physics/rigid/broad/broad.c", head + '#include "server/physics/rigid/ccd/ccd_flight.h"\n'),
+        ("server/physics/rigid/broad/a.c",
+         head + '#include "server/physics/rigid/ccd/ccd_flight.h"\n'),
         ("client/link/static_colliders.h", head + '#include "client/link/timeline.h"\n'),
         ("shared/a.c", head + '#include "protocol/field/frame.h"\n'),
         ("server/physics/a.c", head + '#include "protocol/field/frame.h"\n'),
@@ -311,10 +328,14 @@ def self_test():
         if not check_file(path, text):
             sys.exit(f"tidy: self test: nothing found in {path}: {text[:60]!r}")
     low, high = "server/physics/rigid/broad/broad.c", "server/physics/rigid/ccd/ccd.c"
-    texts = {low: "void broad(void)\n{\n    ccd();\n}\n", high: "void ccd(void)\n{\n    broad();\n}\n"}
+    texts = {low: "void broad(void)\n{\n    ccd();\n}\n",
+             high: "void ccd(void)\n{\n    broad();\n}\n"}
     found = check_calls(texts)
     if len(found) != 1 or found[0][:2] != (low, 3):
         sys.exit(f"tidy: self test: a call upwards: {found}")
+    texts = {low: "struct One {\n};\n", high: "typedef enum One {\n} One;\n"}
+    if len(check_types(texts)) != 1:
+        sys.exit(f"tidy: self test: one name for two types: {check_types(texts)}")
     names = "/* see a.h, shared/b.c, {x,y}_z.c and protocol/b.c */\n"
     there = ["shared/a.h", "shared/b.c", "shared/y_z.c"]
     found = check_names("shared/a.c", names, there, endings_of(there))
@@ -347,7 +368,7 @@ def main():
         for number, text in check_file(path, texts[path]):
             print(f"{path}:{number}: {text}")
             count += 1
-    for path, number, text in check_calls(texts):
+    for path, number, text in check_calls(texts) + check_types(texts):
         print(f"{path}:{number}: {text}")
         count += 1
     for path in LONG_FILES:

@@ -15,9 +15,9 @@ typedef struct Side {
     f32x8 rest; /* what else the gathered words hold */
 } Side;
 
-typedef struct Motion {
+typedef struct SideMotion {
     Vec3x8 shift, rotation;
-} Motion;
+} SideMotion;
 
 typedef struct Quatx8 {
     f32x8 w, x, y, z;
@@ -58,14 +58,14 @@ SIMD_INLINE void side_scatter(BodyState *states, const u32 slots[SIMD_LANES], co
     }
 }
 
-SIMD_INLINE Motion motion_gather(const BodyState *states, const u32 slots[SIMD_LANES])
+SIMD_INLINE SideMotion motion_gather(const BodyState *states, const u32 slots[SIMD_LANES])
 {
     f32x8 m[8];
     for (u32 i = 0; i < SIMD_LANES; i++) {
         m[i] = f32x8_load(&states[slots[i]].shift.x);
     }
     f32x8_transpose(m);
-    return (Motion){{m[0], m[1], m[2]}, {m[4], m[5], m[6]}};
+    return (SideMotion){{m[0], m[1], m[2]}, {m[4], m[5], m[6]}};
 }
 
 /* As quat_rotate, of the rotation of q / |q|: what rounding leaves of its length adds up nowhere.
@@ -82,7 +82,7 @@ SIMD_INLINE Vec3x8 quatx8_rotate(Quatx8 q, Vec3x8 v)
 SIMD_INLINE SidePose place_gather(const Rigid *rigid, const u32 slots[SIMD_LANES])
 {
     f32x8 p[8], i[8];
-    Motion motion = motion_gather(rigid->states, slots);
+    SideMotion motion = motion_gather(rigid->states, slots);
     for (u32 lane = 0; lane < SIMD_LANES; lane++) {
         memcpy(&p[lane], &rigid->bodies[slots[lane]].position, sizeof(p[lane]));
         memcpy(&i[lane], &rigid->inertias[slots[lane]], sizeof(i[lane]));

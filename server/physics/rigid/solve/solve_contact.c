@@ -307,8 +307,8 @@ SIMD_INLINE void answer_normals(const ContactWide *row, const PointWide *points,
 SIMD_INLINE void solve_normals(const Rigid *rigid, const ContactWide *row, PointWide *points,
                                const u32 count, const Pass pass, Side *a, Side *b)
 {
-    Motion motion_a = motion_gather(rigid->states, row->a);
-    Motion motion_b = motion_gather(rigid->states, row->b);
+    SideMotion motion_a = motion_gather(rigid->states, row->a);
+    SideMotion motion_b = motion_gather(rigid->states, row->b);
     f32x8 inverse_h = f32x8_set((f32)rigid->substeps / rigid->def.tick_s);
     f32x8 drift = vec3x8_dot(row->normal, vec3x8_sub(motion_b.shift, motion_a.shift));
     f32x8 closing = vec3x8_dot(row->normal, vec3x8_sub(b->velocity, a->velocity));
@@ -511,8 +511,8 @@ static bool impact_begin(Rigid *rigid, const ContactWide *row, const Side *a, co
                          Impact *impact)
 {
     PointWide *points = &rigid->points[row->first];
-    Motion motion_a = motion_gather(rigid->states, row->a);
-    Motion motion_b = motion_gather(rigid->states, row->b);
+    SideMotion motion_a = motion_gather(rigid->states, row->a);
+    SideMotion motion_b = motion_gather(rigid->states, row->b);
     f32x8 drift = vec3x8_dot(row->normal, vec3x8_sub(motion_b.shift, motion_a.shift));
     f32x8 zero = f32x8_set(0.0f), gaps[MANIFOLD_POINTS], speeds[MANIFOLD_POINTS];
     f32x8 fall = vec3x8_dot(row->normal, vec3x8_set(rigid->gravity)) *

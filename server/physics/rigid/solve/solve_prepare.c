@@ -365,7 +365,7 @@ static void refill_row(Rigid *rigid, u32 index)
     }
     fill_row(rigid, index);
     row->held = held;
-    Motion a = motion_gather(rigid->states, row->a), b = motion_gather(rigid->states, row->b);
+    SideMotion a = motion_gather(rigid->states, row->a), b = motion_gather(rigid->states, row->b);
     f32x8 drift = vec3x8_dot(row->normal, vec3x8_sub(b.shift, a.shift));
     for (u32 p = 0; p < row->points; p++) {
         points[p].separation -= drift + vec3x8_dot(points[p].angular_b, b.rotation) -

@@ -12,7 +12,7 @@
  *         of the changed chunks (span.h), each behind a u32: bytes × 128 + plain × 64 + chunks − 1
  *   INDX  RecordingFileIndex, key marks, event marks, offset u64 of the INDX header
  * A tick is INPT and EVNT where there are any, then its KEYF or DLTA, which completes it.
- * Layer: protocol/record (private).
+ * Layer: protocol/record, private.
  */
 #ifndef PLENUM_PROTOCOL_RECORD_RECORDING_FORMAT_H
 #define PLENUM_PROTOCOL_RECORD_RECORDING_FORMAT_H

@@ -4,7 +4,7 @@
  *   matter_rigid_build.c   bodies of a scene          matter_rigid_joints.c  its joints, and breaks
  *   matter_rigid_path.c    bodies that follow a path  matter_rigid_hands.c   hands and spawns
  *   matter_rigid_probes.c  what is measured, lines of the inside    matter_rigid_dump.c  as text
- * Layer: server/world (private).
+ * Layer: server/world, private.
  */
 #ifndef PLENUM_SERVER_WORLD_MATTER_RIGID_H
 #define PLENUM_SERVER_WORLD_MATTER_RIGID_H

@@ -2,7 +2,7 @@
  * matter_soft.h: soft bodies as matter of a world, from inside:
  *   matter_soft.c        life, tick, fields, hands, probes, state
  *   matter_soft_build.c  soft bodies of a scene   matter_soft_dump.c  as text
- * Layer: server/world (private).
+ * Layer: server/world, private.
  */
 #ifndef PLENUM_SERVER_WORLD_MATTER_SOFT_H
 #define PLENUM_SERVER_WORLD_MATTER_SOFT_H

@@ -9,7 +9,7 @@
  *   debug_view.c      the debug picture of the simulation, to see
  *   dump.c      a world as text or JSON
  *   matter.h    what each kind of matter is asked for; matter_rigid*.c, matter_soft*.c answer
- * Layer: server/world (private).
+ * Layer: server/world, private.
  */
 #ifndef PLENUM_SERVER_WORLD_WORLD_STATE_H
 #define PLENUM_SERVER_WORLD_WORLD_STATE_H

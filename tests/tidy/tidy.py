@@ -5,7 +5,8 @@ Rules: includes point downwards only (LAYERS, ROOMS), and within some folders ca
 each outside library stays behind its own files (ONLY_IN); only shared/base/clock.c reads a clock;
 no tabs, trailing blanks, long lines, leftover notes; a comment on top of each file; no file grows
 past LINES_MAX without a reason (LONG_FILES); files that comments, Makefile and documents name exist
-(check_names); no two files define a type of one name (check_types).
+(check_names); no two files define a type of one name (check_types); private headers are used at
+home alone (check_private).
 usage: tests/tidy/tidy.py [--self-test]     exit 1 if anything is found
 """
 import fnmatch
@@ -77,6 +78,9 @@ ORDER = {
         ["*"],
     ],
 }
+# A header whose comment says "Layer: ..., private." is included within its folder alone, or within
+# the one of these that holds it; tests may look inside.
+HOUSES = ["server/physics/rigid", "server/physics/soft"]
 # Included header -> the only files that may include it. Tests are held to it as well.
 ONLY_IN = {
     "enet/*": ["protocol/session/link_enet.c"],
@@ -108,6 +112,7 @@ DEFINITION = re.compile(r"^(\w[\w *]*?[ *])(\w+)\([^;{}]*\)\n\{", re.M)
 CALL = re.compile(r"(?<![.>\w])(\w+)\(")
 TYPE = re.compile(r"^(?:typedef )?(?:struct|enum|union|class) (\w+) \{|"
                   r"^typedef [^;{}()]*?\(\*(\w+)\)", re.M)
+PRIVATE = re.compile(r"Layer: [\w/]+, private\b")
 NOTES = re.compile(r"\b(TODO|FIXME|XXX)\b")
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)[>"]')
 # What looks like a file's name: with a folder or without, * and {a,b} as in a shell.
@@ -188,6 +193,25 @@ def check_rooms(path, included):
     if rooms.index(other) > rooms.index(room):
         return f"{folder}/{room} must not include {folder}/{other} (rooms: {', '.join(rooms)})"
     return None
+
+
+def check_private(texts):
+    """Headers that are used outside of where they are private, and those that are half marked."""
+    private, found = {}, []
+    for path, text in texts.items():
+        head = text[:text.find("*/") + 1]
+        if path.endswith(".h") and PRIVATE.search(head):
+            folder = path.rsplit("/", 1)[0]
+            private[path] = next((h for h in HOUSES if path.startswith(h + "/")), folder)
+        elif path.endswith("_internal.h") or path.endswith(".h") and "(private)" in head:
+            found.append((path, 1, 'its comment does not end with "Layer: FOLDER, private."'))
+    for path, text in texts.items():
+        for number, line in enumerate(text.split("\n"), 1):
+            include = INCLUDE.match(line)
+            house = private.get(include.group(1)) if include else None
+            if house and not path.startswith((house + "/", "tests/")):
+                found.append((path, number, f"{include.group(1)} is private to {house}"))
+    return found
 
 
 def check_types(texts):
@@ -336,6 +360,13 @@ def self_test():
     texts = {low: "struct One {\n};\n", high: "typedef enum One {\n} One;\n"}
     if len(check_types(texts)) != 1:
         sys.exit(f"tidy: self test: one name for two types: {check_types(texts)}")
+    texts = {"server/physics/rigid/x/a.h": "/*\n * Layer: server/physics/rigid/x, private.\n */\n",
+             "server/world/b_internal.h": head,
+             high: '#include "server/physics/rigid/x/a.h"\n',
+             "server/world/a.c": '#include "server/physics/rigid/x/a.h"\n'}
+    found = check_private(texts)
+    if sorted(f[0] for f in found) != ["server/world/a.c", "server/world/b_internal.h"]:
+        sys.exit(f"tidy: self test: private headers: {found}")
     names = "/* see a.h, shared/b.c, {x,y}_z.c and protocol/b.c */\n"
     there = ["shared/a.h", "shared/b.c", "shared/y_z.c"]
     found = check_names("shared/a.c", names, there, endings_of(there))
@@ -368,7 +399,7 @@ def main():
         for number, text in check_file(path, texts[path]):
             print(f"{path}:{number}: {text}")
             count += 1
-    for path, number, text in check_calls(texts) + check_types(texts):
+    for path, number, text in check_calls(texts) + check_types(texts) + check_private(texts):
         print(f"{path}:{number}: {text}")
         count += 1
     for path in LONG_FILES:

@@ -5,7 +5,7 @@
  * chains through many of them, then what is left of a body (normally nothing): so threads meet two
  * to four times a step and not once a colour. The pieces depend on the bodies alone, never on the
  * number of threads: same pieces, same order within each, same bits.
- * Layer: server/physics/soft (private).
+ * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_BATCHES_H
 #define PLENUM_SERVER_PHYSICS_SOFT_BATCHES_H

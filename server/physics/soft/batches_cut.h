@@ -1,6 +1,6 @@
 /*
  * batches_cut.h: cuts bodies into the pieces of batches.h.
- * Layer: server/physics/soft (private).
+ * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_BATCHES_CUT_H
 #define PLENUM_SERVER_PHYSICS_SOFT_BATCHES_CUT_H

@@ -1,7 +1,7 @@
 /*
  * batches_lanes.h: eight points of a batch, gathered and scattered in fours (batches.c says why):
  * vector k of four has those of lane k in its low half and of lane k + 4 in its high one.
- * Layer: server/physics/soft (private).
+ * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_BATCHES_LANES_H
 #define PLENUM_SERVER_PHYSICS_SOFT_BATCHES_LANES_H

@@ -1,6 +1,6 @@
 /*
  * batches_wide.h: constraints of three and four points, eight at a time.
- * Layer: server/physics/soft (private).
+ * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_BATCHES_WIDE_H
 #define PLENUM_SERVER_PHYSICS_SOFT_BATCHES_WIDE_H

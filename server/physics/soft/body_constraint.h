@@ -1,6 +1,6 @@
 /*
  * body_constraint.h: what acts on a body as a whole: the gas in it, and the shape it goes back to.
- * Layer: server/physics/soft (private).
+ * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_BODY_CONSTRAINT_H
 #define PLENUM_SERVER_PHYSICS_SOFT_BODY_CONSTRAINT_H

@@ -1,6 +1,6 @@
 /*
  * build.h: the parts of soft_add: what may be in a definition, and the constraints it makes.
- * Layer: server/physics/soft (private).
+ * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_BUILD_H
 #define PLENUM_SERVER_PHYSICS_SOFT_BUILD_H

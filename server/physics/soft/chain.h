@@ -4,7 +4,7 @@
  * chain the equations of XPBD are tridiagonal, and elimination (Thomas 1949) gives all multipliers
  * of a step at once: ropes carry any load, cloth its threads along and across, skins their
  * boundaries. What is no chain (loops, short ends, diagonals) is solved one by one as before.
- * Layer: server/physics/soft (private).
+ * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_CHAIN_H
 #define PLENUM_SERVER_PHYSICS_SOFT_CHAIN_H

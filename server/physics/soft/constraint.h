@@ -4,7 +4,7 @@
  * A constraint is one row, stable Neo-Hookean matter two. Everything depends only on differences of
  * positions: gradients sum to 0, and no projection changes linear momentum, or angular momentum
  * about the predicted positions, but by rounding.
- * Layer: server/physics/soft (private).
+ * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_CONSTRAINT_H
 #define PLENUM_SERVER_PHYSICS_SOFT_CONSTRAINT_H

@@ -1,7 +1,7 @@
 /*
  * method.h: what the files of the selectable methods share. A body of another method than SOFT_XPBD
  * is solved by one call, which touches nothing of other bodies: bodies run in parallel.
- * Layer: server/physics/soft (private).
+ * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_METHOD_H
 #define PLENUM_SERVER_PHYSICS_SOFT_METHOD_H

@@ -11,7 +11,7 @@
  *   self_collision_tree.c  leaves, neighbours, boxes
  *   self_collision_find.c  the search
  *   self_collision_solve.c one pass over the contacts
- * Layer: server/physics/soft (private).
+ * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_SELF_COLLISION_H
 #define PLENUM_SERVER_PHYSICS_SOFT_SELF_COLLISION_H

@@ -1,7 +1,7 @@
 /*
  * self_collision_near.h: nearest places of points, triangles and segments (Ericson, Real-Time
  * Collision Detection, 2005, §5.1).
- * Layer: server/physics/soft (private).
+ * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_SELF_COLLISION_NEAR_H
 #define PLENUM_SERVER_PHYSICS_SOFT_SELF_COLLISION_NEAR_H

@@ -1,7 +1,7 @@
 /*
  * stiff.h: bodies that are solved as a whole: what stiff.c (conjugate gradients, matter) and skin.c
  * (edges and gas of balloons) have in common.
- * Layer: server/physics/soft (private).
+ * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_STIFF_H
 #define PLENUM_SERVER_PHYSICS_SOFT_STIFF_H

@@ -1,7 +1,7 @@
 /*
  * store.h: the particle store from inside. Each file of this folder is one idea about it; README.md
  * says which.
- * Layer: server/physics/soft (private).
+ * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_STORE_H
 #define PLENUM_SERVER_PHYSICS_SOFT_STORE_H

@@ -1,6 +1,7 @@
 /*
  * test_matter.c: a kind of matter that no file of the tree knows (tests/support/cloud.c) is
- * streamed, picked and dragged by a client, pushed, tuned, measured, saved, recorded and verified.
+ * streamed, drawn, picked and dragged by a client, pushed, tuned, measured, saved, recorded and
+ * verified.
  */
 #include "client/hand/hand.h"
 #include "client/link/timeline.h"
@@ -10,6 +11,7 @@
 #include "shared/base/clock.h"
 #include "tests/support/cloud.h"
 #include "tests/support/join_rig.h"
+#include "tests/support/shot.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -209,6 +211,49 @@ static void is_seen_and_dragged_by_a_client(void **state)
     scene_destroy(scene);
 }
 
+/* ---- drawn ---- */
+
+static bool is_red(const Shot *shot, Vec3 point)
+{
+    return shot_hue(shot_pixel(shot, point)) == 0;
+}
+
+/* From before the lattice its nearest layer hides the others, and is the widest: each of its points
+ * is a ball of its radius, and beyond its outline is sky. */
+static void is_drawn_as_balls(void **state)
+{
+    (void)state;
+    Scene *scene = scene_of_text();
+    NetsimOptions line = {.delay_ms = 20};
+    JoinRig rig = {0};
+    join_rig_start_kinds(&rig, scene, &cloud_kinds);
+    Connection *client = join_rig_connect(&rig, &line, &line);
+    steps(&rig, client, 1500);
+    assert_int_equal(connection_state(client), CONNECTION_LIVE);
+    Shot *shot = shot_create(client);
+    View *view = shot_view();
+    Vec3 middle = vec3(0, 3.25f, 0);
+    shot->picture.camera =
+        (Camera){vec3_add(middle, vec3(0, 0, 9)), middle, vec3(0, 1, 0), 0.8f, 0.1f, 200.0f, 0};
+    shot_take(view, shot, getenv("PLENUM_PICTURE"));
+    for (u32 i = CLOUD_POINTS - CLOUD_SIDE * CLOUD_SIDE; i < CLOUD_POINTS; i++) {
+        assert_true(is_red(shot, cloud_place(i)));
+    }
+    for (f32 x = -1; x < 2; x += 2) {
+        for (f32 y = -1; y < 2; y += 2) {
+            Vec3 out = vec3(x * CLOUD_RADIUS_M * 0.7071f, y * CLOUD_RADIUS_M * 0.7071f, 0);
+            Vec3 corner = vec3(x * 2.25f, 3.25f + y * 2.25f, 2.25f);
+            assert_true(is_red(shot, vec3_add_scaled(corner, 0.7f, out)));
+            assert_false(is_red(shot, vec3_add_scaled(corner, 1.4f, out)));
+        }
+    }
+    view_destroy(view);
+    shot_destroy(shot);
+    connection_destroy(client);
+    join_rig_stop(&rig);
+    scene_destroy(scene);
+}
+
 /* ---- recorded ---- */
 
 static void wake(void *context)
@@ -270,6 +315,7 @@ int main(void)
         cmocka_unit_test(is_pushed_tuned_and_measured),
         cmocka_unit_test(is_saved_and_goes_on_alike),
         cmocka_unit_test(is_seen_and_dragged_by_a_client),
+        cmocka_unit_test(is_drawn_as_balls),
         cmocka_unit_test(is_recorded_and_verified),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,10 +4,9 @@
  * are. With PLENUM_PICTURE=FILE.png in the environment the picture is kept for looking at.
  */
 #include "client/link/shown.h"
-#include "client/view/view.h"
-#include "shared/base/clock.h"
 #include "tests/support/field_source.h"
 #include "tests/support/join_rig.h"
+#include "tests/support/shot.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -15,124 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-/* The GL driver keeps memory until the process ends: not our leak. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
+static f64 time_of(const Shot *shot)
 {
-    return "detect_leaks=0";
-}
-
-enum {
-    WIDTH = 640,
-    HEIGHT = 360
-};
-
-typedef struct Shot {
-    Scene scene;
-    Picture picture;
-    void *shown[FIELD_SOURCE_FIELDS];
-    const ShownPoint *points[FIELD_SOURCE_FIELDS];
-    ShownGrid grids[FIELD_SOURCE_FIELDS];
-    f64 time_s;
-    u8 *rgb; /* [HEIGHT][WIDTH][3] */
-} Shot;
-
-static View *view_open(u32 width, u32 height)
-{
-    ViewOptions options = {.width = width, .height = height, .offscreen = true, .samples = 4};
-    ErrorText error = {0};
-    View *view = view_create(&options, &error);
-    if (!view) {
-        print_error("%s\n", error.text);
-    }
-    assert_non_null(view);
-    return view;
-}
-
-static void fetch(Shot *shot, Connection *client)
-{
-    const FieldSet *fields = connection_fields(client);
-    for (u32 f = 0; f < fields->count; f++) {
-        const FieldDesc *field = &fields->fields[f];
-        const ShownOps *ops = shown_ops(field->kind);
-        shot->shown[f] = calloc((size_t)field->capacity * field->channels, ops->bytes);
-        assert_true(ops->fill(connection_timeline(client), f, field, shot->shown[f]));
-    }
-    shot->grids[FIELD_WAVE] = shown_grid(&fields->fields[FIELD_WAVE], shot->shown[FIELD_WAVE]);
-    shot->grids[FIELD_BLOB] = shown_grid(&fields->fields[FIELD_BLOB], shot->shown[FIELD_BLOB]);
-    shot->points[FIELD_SWARM] = shot->shown[FIELD_SWARM];
-    shot->time_s = timeline_tick(connection_timeline(client)) / FIELD_SOURCE_HZ;
-}
-
-static void shoot(View *view, Shot *shot, const char *keep)
-{
-    char path[128];
-    snprintf(path, sizeof path, "/tmp/plenum-test-fields-%d.png", (int)getpid());
-    ErrorText error = {0};
-    shot->picture.entity_version++;
-    view_draw(view, &shot->picture);
-    assert_int_equal(view_screenshot(view, keep ? keep : path, &error), 0);
-    view_present(view);
-    u32 width, height;
-    free(shot->rgb);
-    shot->rgb = png_read(keep ? keep : path, &width, &height, &error);
-    assert_non_null(shot->rgb);
-    unlink(path);
-}
-
-static const u8 *pixel(const Shot *shot, Vec3 point)
-{
-    f32 x, y;
-    assert_true(camera_project(&shot->picture.camera, WIDTH, HEIGHT, point, &x, &y));
-    assert_true(x >= 0 && y >= 0 && x < WIDTH && y < HEIGHT);
-    return shot->rgb + 3 * ((u32)y * WIDTH + (u32)x);
-}
-
-/* 0, 1, 2: the channel that clearly stands out; 3: none. */
-static u32 hue(const u8 *c)
-{
-    for (u32 i = 0; i < 3; i++) {
-        if (c[i] > c[(i + 1) % 3] + 25 && c[i] > c[(i + 2) % 3] + 25) {
-            return i;
-        }
-    }
-    return 3;
-}
-
-static Shot *shot_create(Connection *client)
-{
-    Shot *shot = calloc(1, sizeof *shot);
-    assert_non_null(shot);
-    Picture *picture = &shot->picture;
-    fetch(shot, client);
-    for (u32 i = 0; i < 3; i++) {
-        shot->scene.sky.top[i] = 0.5f;
-        shot->scene.sky.horizon[i] = 0.7f;
-    }
-    shot->scene.sky.sun = vec3_normalize_or(vec3(0.6f, 0.7f, 0.2f), vec3_zero());
-    picture->scene = &shot->scene;
-    picture->camera =
-        (Camera){vec3(0, 5.5f, 10), vec3(0.4f, 1.8f, 0), vec3(0, 1, 0), 0.8f, 0.1f, 200.0f, 0};
-    picture->fields = connection_fields(client);
-    picture->entities = connection_entities(client, &picture->entity_count, NULL);
-    picture->points = shot->points;
-    picture->grids = shot->grids;
-    static const ShownPose *const poses[FIELD_SOURCE_FIELDS];
-    picture->poses = poses;
-    return shot;
-}
-
-static void shot_destroy(Shot *shot)
-{
-    for (u32 f = 0; f < FIELD_SOURCE_FIELDS; f++) {
-        free(shot->shown[f]);
-    }
-    free(shot->rgb);
-    free(shot);
+    return shot->tick / FIELD_SOURCE_HZ;
 }
 
 /* Over the lake, away from what stands before it: blue at the surface, and the sky beyond its far
@@ -143,12 +30,12 @@ static void must_show_lake(const Shot *shot)
     u32 facing = 0, turned = 0;
     for (u32 i = 0; i < 60; i++) {
         f32 x = -4.6f + 0.05f * (f32)i, z = 2.4f;
-        Vec3 at = vec3(x, field_wave(x, z, shot->time_s), z);
-        const u8 *c = pixel(shot, at);
-        if (hue(c) != 2) {
+        Vec3 at = vec3(x, field_wave(x, z, time_of(shot)), z);
+        const u8 *c = shot_pixel(shot, at);
+        if (shot_hue(c) != 2) {
             fail_msg("lake at %g: %u %u %u", (f64)x, c[0], c[1], c[2]);
         }
-        f64 phase = cos(1.5 * (f64)x + 0.7 * (f64)z - 3.0 * shot->time_s);
+        f64 phase = cos(1.5 * (f64)x + 0.7 * (f64)z - 3.0 * time_of(shot));
         if (phase < -0.5) { /* falls along x: turned to the sun */
             towards += c[2];
             facing++;
@@ -161,19 +48,20 @@ static void must_show_lake(const Shot *shot)
     assert_true(towards / facing > away / turned + 8.0);
     /* The near edge is where the surface ends: a hand's breadth before it there is sky. */
     f32 edge = -3.5f + 0.2f * 35.0f, x = -2.0f;
-    f32 high = field_wave(x, edge, shot->time_s);
-    assert_int_equal(hue(pixel(shot, vec3(x, high + 0.02f, edge - 0.1f))), 2);
-    assert_int_equal(hue(pixel(shot, vec3(x, high - 0.25f, edge))), 3);
+    f32 high = field_wave(x, edge, time_of(shot));
+    assert_int_equal(shot_hue(shot_pixel(shot, vec3(x, high + 0.02f, edge - 0.1f))), 2);
+    assert_int_equal(shot_hue(shot_pixel(shot, vec3(x, high - 0.25f, edge))), 3);
 }
 
 static void must_show_blob(const Shot *shot)
 {
-    Vec3 centre = field_blob_centre(shot->time_s);
-    assert_int_equal(hue(pixel(shot, centre)), 0);
+    Vec3 centre = field_blob_centre(time_of(shot));
+    assert_int_equal(shot_hue(shot_pixel(shot, centre)), 0);
     for (f32 way = -1; way < 2; way += 2) {
-        assert_int_equal(hue(pixel(shot, vec3_add(centre, vec3(0.4f * way, 0, 0)))), 0);
-        assert_int_equal(hue(pixel(shot, vec3_add(centre, vec3(0, 0.4f * way, 0)))), 0);
-        assert_int_not_equal(hue(pixel(shot, vec3_add(centre, vec3(2.0f * way, 0, 0)))), 0);
+        assert_int_equal(shot_hue(shot_pixel(shot, vec3_add(centre, vec3(0.4f * way, 0, 0)))), 0);
+        assert_int_equal(shot_hue(shot_pixel(shot, vec3_add(centre, vec3(0, 0.4f * way, 0)))), 0);
+        assert_int_not_equal(shot_hue(shot_pixel(shot, vec3_add(centre, vec3(2.0f * way, 0, 0)))),
+                             0);
     }
 }
 
@@ -190,12 +78,14 @@ static void test_fields_are_drawn(void **state)
     }
     assert_int_equal(connection_state(client), CONNECTION_LIVE);
     Shot *shot = shot_create(client);
-    View *view = view_open(WIDTH, HEIGHT);
-    shoot(view, shot, keep);
+    shot->picture.camera =
+        (Camera){vec3(0, 5.5f, 10), vec3(0.4f, 1.8f, 0), vec3(0, 1, 0), 0.8f, 0.1f, 200.0f, 0};
+    View *view = shot_view();
+    shot_take(view, shot, keep);
     must_show_lake(shot);
     must_show_blob(shot);
     for (u32 i = 0; i < FIELD_SWARM_POINTS; i += 10) {
-        assert_int_equal(hue(pixel(shot, field_swarm(i, shot->time_s))), 1);
+        assert_int_equal(shot_hue(shot_pixel(shot, field_swarm(i, time_of(shot)))), 1);
     }
     /* What has not all come is not drawn at all, nor what has no appearance. */
     Entity entities[FIELD_SOURCE_FIELDS];
@@ -204,9 +94,9 @@ static void test_fields_are_drawn(void **state)
     shot->picture.entities = entities;
     shot->grids[FIELD_WAVE].grid.values = NULL;
     shot->grids[FIELD_BLOB].grid.values = NULL;
-    shoot(view, shot, NULL);
-    for (u32 i = 0; i < WIDTH * HEIGHT; i++) {
-        assert_int_equal(hue(shot->rgb + 3 * i), 3);
+    shot_take(view, shot, NULL);
+    for (u32 i = 0; i < SHOT_WIDTH * SHOT_HEIGHT; i++) {
+        assert_int_equal(shot_hue(shot->rgb + 3 * i), 3);
     }
     view_destroy(view);
     shot_destroy(shot);
@@ -257,8 +147,8 @@ static Shot *fog_create(FieldSet *fields, Entity *entity, f32 *values, u32 side)
 static const u8 *seen_from(View *view, Shot *shot, Vec3 eye)
 {
     shot->picture.camera = (Camera){eye, vec3_zero(), vec3(0, 1, 0), 0.8f, 0.1f, 200.0f, 0};
-    shoot(view, shot, NULL);
-    return pixel(shot, vec3_zero());
+    shot_take(view, shot, NULL);
+    return shot_pixel(shot, vec3_zero());
 }
 
 /* The fog hides what is behind it by as much as it holds on the way, whichever side it is seen
@@ -269,7 +159,7 @@ static void test_fog_hides_by_what_it_holds(void **state)
     static const Vec3 eyes[4] = {{0, 0.3f, 6}, {-6, 0.2f, 0.5f}, {1, 0.2f, -6}, {4, -4, 3}};
     static const u32 sides[2] = {16, 64};
     f32 *values = calloc(2 * 64 * 64 * 64, sizeof *values);
-    View *view = view_open(WIDTH, HEIGHT);
+    View *view = shot_view();
     assert_non_null(values);
     u8 coarse[4][3];
     for (u32 s = 0; s < 2; s++) {
@@ -292,17 +182,17 @@ static void test_fog_hides_by_what_it_holds(void **state)
                 before = light;
             }
             assert_true(before < 50);
-            memcpy(coarse[e], s == 0 ? pixel(shot, vec3_zero()) : coarse[e], 3);
+            memcpy(coarse[e], s == 0 ? shot_pixel(shot, vec3_zero()) : coarse[e], 3);
             for (u32 c = 0; c < 3; c++) {
-                assert_true(abs((int)coarse[e][c] - (int)pixel(shot, vec3_zero())[c]) < 25);
+                assert_true(abs((int)coarse[e][c] - (int)shot_pixel(shot, vec3_zero())[c]) < 25);
             }
         }
         for (u32 i = 0; i < cells; i++) {
             values[i] = 0.5f;
         }
-        assert_int_equal(hue(seen_from(view, shot, vec3(0, 0.3f, 6))), 0);
-        assert_int_equal(hue(seen_from(view, shot, vec3(0.1f, 0.3f, -6))), 3);
-        assert_int_equal(hue(seen_from(view, shot, vec3(1, 0.3f, 1))), 0); /* from within */
+        assert_int_equal(shot_hue(seen_from(view, shot, vec3(0, 0.3f, 6))), 0);
+        assert_int_equal(shot_hue(seen_from(view, shot, vec3(0.1f, 0.3f, -6))), 3);
+        assert_int_equal(shot_hue(seen_from(view, shot, vec3(1, 0.3f, 1))), 0); /* from within */
         free(shot->rgb);
         free(shot);
     }

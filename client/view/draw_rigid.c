@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const f32 highlight_held[3] = {1.0f, 0.62f, 0.12f}, highlight_hovered[3] = {0.95f, 0.97f, 1.0f};
-
 /* Six vec4 attributes after the mesh's two. */
 typedef struct Instance {
     f32 position[3], radius;

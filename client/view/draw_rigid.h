@@ -18,7 +18,4 @@ void draw_rigid_cast(DrawRigid *draw, const Mat4 *to_clip);
 /* Lit, then the outlines of what is hovered or held. */
 void draw_rigid_show(DrawRigid *draw, const Mat4 *view_proj);
 
-/* Colour of what is highlighted: held and hovered (linear). */
-extern const f32 highlight_held[3], highlight_hovered[3];
-
 #endif

@@ -7,7 +7,7 @@
 #define PLENUM_CLIENT_VIEW_PROJECTION_H
 
 #include "client/view/mat4.h"
-#include "client/view/view.h"
+#include "client/view/picture.h"
 
 typedef struct CameraAxes {
     Vec3 right, up, forward; /* unit, orthogonal */

@@ -6,8 +6,7 @@
 #ifndef PLENUM_CLIENT_VIEW_VIEW_H
 #define PLENUM_CLIENT_VIEW_VIEW_H
 
-#include "client/link/timeline.h"
-#include "protocol/scene/scene.h"
+#include "client/view/picture.h"
 #include "shared/base/error.h"
 
 typedef struct View View;
@@ -19,44 +18,6 @@ typedef struct ViewOptions {
     bool vsync;
     u32 samples; /* multisampling: 0, 4 */
 } ViewOptions;
-
-typedef struct Camera {
-    Vec3 eye, target, up;
-    f32 fov_y; /* radians */
-    f32 near_m, far_m;
-    f32 side; /* share of the picture's width that something covers at its right: the target is
-                 drawn in the middle of the rest */
-} Camera;
-
-/* One line or mark drawn over the world (cursors, hands, springs). */
-typedef struct Mark {
-    Vec3 from, to; /* m; equal: a dot */
-    f32 color[4];
-    f32 radius_px; /* of dots; width of lines */
-    bool on_top;   /* not hidden by things before it */
-} Mark;
-
-/* Everything of one picture; arrays borrowed for the call. */
-typedef struct Picture {
-    const Scene *scene; /* sky, sun */
-    Camera camera;
-    const FieldSet *fields;
-    const Entity *entities; /* [entity_count] */
-    u32 entity_count;
-    u64 entity_version;              /* changes when the entities do: batches are rebuilt */
-    const ShownPose *const *poses;   /* [fields->count], NULL for other kinds */
-    const ShownPoint *const *points; /* [fields->count] */
-    const ShownGrid *grids; /* [fields->count], without values for other kinds and for what has not
-                               all come; or NULL */
-    const u32 *tints;  /* [entity_count] 0xFFRRGGBB in place of the entity's colours, 0: its own; or
-                          NULL */
-    u32 hovered, held; /* entity ids or 0: highlighted */
-    const Mark *marks;
-    u32 mark_count;
-} Picture;
-
-/* What an entity is drawn in, its tint told: linear RGB. */
-void picture_colors(const Picture *picture, u32 entity, f32 color[3], f32 color2[3]);
 
 /* Makes the window or the offscreen surface and the context, compiles the shaders. */
 View *view_create(const ViewOptions *options, ErrorText *error);

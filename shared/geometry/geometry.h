@@ -155,7 +155,14 @@ void mesh_query(const TriangleMesh *mesh, Bounds box, TriangleVisit *visit, void
 /* Triangles of the terrain are numbered 2 × (j × (columns − 1) + i) and + 1. */
 void terrain_query(const Terrain *terrain, Bounds box, TriangleVisit *visit, void *context);
 /* The corners of a triangle, counter-clockwise from the front (above), and its edge flags. */
-u8 mesh_triangle(const TriangleMesh *mesh, u32 triangle, Vec3 corners[3]);
+static inline u8 mesh_triangle(const TriangleMesh *mesh, u32 triangle, Vec3 corners[3])
+{
+    const u32 *corner = &mesh->triangles[3 * triangle];
+    corners[0] = mesh->vertices[corner[0]];
+    corners[1] = mesh->vertices[corner[1]];
+    corners[2] = mesh->vertices[corner[2]];
+    return mesh->edge_flags[triangle];
+}
 u8 terrain_triangle(const Terrain *terrain, u32 triangle, Vec3 corners[3]);
 /* Height of the surface at (x, z) and its unit normal (may be NULL); false outside the grid. */
 bool terrain_height(const Terrain *terrain, f32 x, f32 z, f32 *height, Vec3 *normal);

@@ -324,12 +324,3 @@ Geometry *geometry_mesh(const Vec3 *vertices, u32 vertex_count, const u32 *trian
     free(maker.flags);
     return geometry;
 }
-
-u8 mesh_triangle(const TriangleMesh *mesh, u32 triangle, Vec3 corners[3])
-{
-    const u32 *corner = &mesh->triangles[3 * triangle];
-    corners[0] = mesh->vertices[corner[0]];
-    corners[1] = mesh->vertices[corner[1]];
-    corners[2] = mesh->vertices[corner[2]];
-    return mesh->edge_flags[triangle];
-}

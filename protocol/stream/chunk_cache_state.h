@@ -1,7 +1,7 @@
 /*
  * chunk_cache_state.h: a chunk cache from inside. chunk_cache.c keeps it, chunk_cache_validate.c
  * checks it; nobody else includes it.
- * Layer: protocol/stream (private).
+ * Layer: protocol/stream, private.
  */
 #ifndef PLENUM_PROTOCOL_STREAM_CHUNK_CACHE_STATE_H
 #define PLENUM_PROTOCOL_STREAM_CHUNK_CACHE_STATE_H

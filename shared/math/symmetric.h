@@ -69,5 +69,17 @@ static inline Symmetric3 symmetric_inverse(const Symmetric3 *m)
     r.zz = (m->xx * m->yy - m->xy * m->xy) * s;
     return r;
 }
+/* The tensor about a point at `offset` from the centre of mass (Steiner's theorem). */
+static inline Symmetric3 symmetric_steiner(Symmetric3 m, f32 mass_kg, Vec3 offset)
+{
+    Vec3 o = offset;
+    Symmetric3 s = {m.xx + mass_kg * (o.y * o.y + o.z * o.z),
+                    m.yy + mass_kg * (o.x * o.x + o.z * o.z),
+                    m.zz + mass_kg * (o.x * o.x + o.y * o.y),
+                    m.xy - mass_kg * o.x * o.y,
+                    m.xz - mass_kg * o.x * o.z,
+                    m.yz - mass_kg * o.y * o.z};
+    return s;
+}
 
 #endif

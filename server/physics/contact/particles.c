@@ -198,15 +198,15 @@ void particle_contacts_begin(ParticleContacts *contacts, const ParticleSet *set,
 
 /* ---- substeps ---- */
 
-typedef struct Pass {
+typedef struct ParticlePass {
     ParticleContacts *contacts;
     const ParticleSet *set;
     f32 h; /* s */
-} Pass;
+} ParticlePass;
 
 static void measure(void *context, u32 first, u32 end, u32 worker)
 {
-    const Pass *pass = context;
+    const ParticlePass *pass = context;
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i++) {
         ParticlePair *pair = &pass->contacts->pairs[i];
@@ -220,7 +220,7 @@ void particle_contacts_substep(ParticleContacts *contacts, const ParticleSet *se
     for (u32 c = 0; c < contacts->collider_count; c++) {
         contacts->colliders[c].ops->substep_begin(contacts->colliders[c].of, h);
     }
-    Pass pass = {contacts, set, h};
+    ParticlePass pass = {contacts, set, h};
     jobs_run(contacts->jobs, contacts->count, GRAIN, measure, &pass);
     contacts->near_count = 0;
     for (u16 moves = 0; moves < 2; moves++) {
@@ -240,7 +240,7 @@ void particle_contacts_step(ParticleContacts *contacts, f32 h)
     }
 }
 
-static void solve(const Pass *pass, ParticlePair *pair)
+static void solve(const ParticlePass *pass, ParticlePair *pair)
 {
     const ParticleSet *set = pass->set;
     u32 i = pair->particle;
@@ -259,7 +259,7 @@ static void solve(const Pass *pass, ParticlePair *pair)
  * begins and ends where a particle does. */
 static void solve_fixed(void *context, u32 first, u32 end, u32 worker)
 {
-    const Pass *pass = context;
+    const ParticlePass *pass = context;
     ParticlePair *near = pass->contacts->near;
     u32 count = pass->contacts->near_fixed;
     PL_UNUSED(worker);
@@ -276,7 +276,7 @@ static void solve_fixed(void *context, u32 first, u32 end, u32 worker)
 
 void particle_contacts_solve(ParticleContacts *contacts, const ParticleSet *set, f32 h)
 {
-    Pass pass = {contacts, set, h};
+    ParticlePass pass = {contacts, set, h};
     jobs_run(contacts->jobs, contacts->near_fixed, GRAIN, solve_fixed, &pass);
     for (u32 i = contacts->near_fixed; i < contacts->near_count; i++) {
         solve(&pass, &contacts->near[i]);

@@ -245,12 +245,40 @@ static void what_sleeps_is_woken(void **state)
     fall_free(&fall);
 }
 
+/* The same bits for any number of threads: a cloud on a box that rests on a cloth. */
+static void threads_change_nothing(void **state)
+{
+    (void)state;
+    const char *scene =
+        "{\"name\":\"threads\",\"bodies\":[{\"name\":\"floor\",\"motion\":\"static\","
+        "\"shape\":{\"kind\":\"plane\"}},{\"name\":\"box\",\"shape\":{\"kind\":"
+        "\"box\",\"half\":[1,0.2,1]},\"mass\":5,\"position\":[0,0.4,0]}],"
+        "\"cloths\":[{\"name\":\"rug\",\"points\":[21,21],\"size\":[5,5],"
+        "\"position\":[-2.5,0.1,-2.5],\"rotation\":[90,0,0]}]}";
+    Fall one = fall_make(scene, NULL);
+    for (u32 threads = 2; threads <= 3; threads++) {
+        Jobs *jobs = jobs_create(threads);
+        Fall other = fall_make(scene, jobs);
+        for (u32 i = 0; i < 2 * SECOND; i++) {
+            ticks(&other, 1);
+            if (threads == 2) {
+                ticks(&one, 1);
+                assert_true(world_hash(one.world) == world_hash(other.world));
+            }
+        }
+        assert_true(world_hash(one.world) == world_hash(other.world));
+        fall_free(&other);
+        jobs_destroy(jobs);
+    }
+    fall_free(&one);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cloud_lies_on_a_box),   cmocka_unit_test(a_cloud_rides_on_a_platform),
         cmocka_unit_test(a_cloud_lies_on_a_cloth), cmocka_unit_test(a_cloud_lies_on_jelly),
-        cmocka_unit_test(what_sleeps_is_woken),
+        cmocka_unit_test(what_sleeps_is_woken),    cmocka_unit_test(threads_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

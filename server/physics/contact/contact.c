@@ -33,15 +33,15 @@ static f32 exchange(const Collider *collider, const ContactPlace *place, Contact
 }
 
 /* Moves the two apart along the normal, each by its share. */
-static void push_apart(const Collider *collider, const ContactPlace *place,
-                       ContactParticle *particle, f32 apart)
+static void push_apart(const Collider *collider, ContactPlace *place, ContactParticle *particle,
+                       f32 apart)
 {
     f32 w = particle->inverse_mass;
     f32 inverse_mass = collider->ops->inverse_mass(collider->of, place, place->normal);
     Vec3 impulse_m = vec3_scale(place->normal, -apart / (w + inverse_mass));
     particle->position = vec3_add_scaled(particle->position, -w, impulse_m);
     if (inverse_mass > 0.0f) {
-        collider->ops->push(collider->of, place, impulse_m, particle->velocity);
+        collider->ops->push(collider->of, place, impulse_m, particle);
     }
 }
 

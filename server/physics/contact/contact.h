@@ -91,15 +91,15 @@ typedef struct ColliderOps {
     f32 (*inverse_mass)(const void *of, const ContactPlace *place, Vec3 direction);
     /* N s, as if at the particle: the moment about any point is the same for both. */
     void (*impulse)(void *of, const ContactPlace *place, Vec3 impulse);
-    /* The two are pushed apart: impulse_m (kg m) is mass times distance. The particle has
-     * `velocity`: moving the two at different velocities changes their angular momentum, and the
-     * thing takes that up. NULL: all places keep. */
-    void (*push)(void *of, const ContactPlace *place, Vec3 impulse_m, Vec3 velocity);
+    /* The two are pushed apart: impulse_m (kg m) is mass times distance. Moving the two at
+     * different velocities changes their angular momentum, and the thing takes that up; the place
+     * may become that of the particle where it now is. NULL: all places keep. */
+    void (*push)(void *of, ContactPlace *place, Vec3 impulse_m, const ContactParticle *particle);
     /* Something hits the thing. NULL: nothing sleeps. */
     void (*wake)(void *of, u32 thing);
     /* Of things that cannot wake within a tick: who meets them looks for them before it, and calls
-     * wake. NULL: there are none. */
-    bool (*asleep)(const void *of, u32 thing); /* CONTACT_ANY: is any? */
+     * wake. CONTACT_ANY: is any asleep? NULL: there are none. */
+    bool (*asleep)(const void *of, u32 thing);
 } ColliderOps;
 
 typedef struct Collider {

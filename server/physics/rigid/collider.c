@@ -173,10 +173,10 @@ static void impulse(void *of, const ContactPlace *place, Vec3 impulse)
     rigid_impulse(bodies->rigid, place->thing, place->arm, impulse);
 }
 
-static void push(void *of, const ContactPlace *place, Vec3 impulse_m, Vec3 velocity)
+static void push(void *of, ContactPlace *place, Vec3 impulse_m, const ContactParticle *particle)
 {
     RigidCollider *bodies = of;
-    Vec3 against = vec3_sub(velocity, rigid_velocity(bodies->rigid, place->thing));
+    Vec3 against = vec3_sub(particle->velocity, rigid_velocity(bodies->rigid, place->thing));
     rigid_collider_push(bodies, place->mover, place->arm, impulse_m, against);
 }
 

@@ -592,10 +592,12 @@ static void turn(const SoftCollider *bodies, const ContactPlace *place, Vec3 mom
     }
 }
 
-static void push(void *of, const ContactPlace *place, Vec3 impulse_m, Vec3 velocity)
+static void push(void *of, ContactPlace *place, Vec3 impulse_m, const ContactParticle *particle)
 {
     const SoftCollider *bodies = of;
-    Vec3 part[CONTACT_POINTS_MAX], moment = vec3_cross(impulse_m, velocity);
+    Vec3 part[CONTACT_POINTS_MAX], c[CONTACT_POINTS_MAX] = {0};
+    Vec3 moment = vec3_cross(impulse_m, particle->velocity);
+    f32 height;
     share(place, impulse_m, part);
     for (u32 k = 0; k < place->count; k++) {
         SoftPoint *p = &bodies->soft->points[place->point[k]];
@@ -603,6 +605,11 @@ static void push(void *of, const ContactPlace *place, Vec3 impulse_m, Vec3 veloc
         moment = vec3_sub(moment, vec3_cross(part[k], p->velocity));
     }
     turn(bodies, place, moment);
+    for (u32 k = 0; k < place->count; k++) {
+        c[k] = place_of(bodies, place->point[k]);
+    }
+    /* What rubs now goes through where the particle is. */
+    hang_on_triangle(c, particle->position, place, &height);
 }
 
 /* A body that wakes needs what is searched at the start of a tick: not within one. */

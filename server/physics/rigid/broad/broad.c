@@ -715,12 +715,24 @@ typedef struct OverlapSearch {
     u32 count, capacity;
 } OverlapSearch;
 
+/* Sorted from the start, so that of more than fit the lowest slots stay, in whatever order the trees
+ * give them. */
 static void overlap_visit(void *context, u32 slot)
 {
     OverlapSearch *search = context;
-    if (search->count < search->capacity) {
-        search->slots[search->count++] = slot;
+    u32 at = search->count;
+    if (at == search->capacity) {
+        if (at == 0 || search->slots[at - 1] < slot) {
+            return;
+        }
+        at--;
+    } else {
+        search->count++;
     }
+    for (; at > 0 && search->slots[at - 1] > slot; at--) {
+        search->slots[at] = search->slots[at - 1];
+    }
+    search->slots[at] = slot;
 }
 
 u32 rigid_overlaps(Rigid *rigid, Bounds bounds, u32 *slots, u32 capacity)
@@ -731,12 +743,5 @@ u32 rigid_overlaps(Rigid *rigid, Bounds bounds, u32 *slots, u32 capacity)
     }
     tree_query(&rigid->fixed, bounds, overlap_visit, &search);
     tree_query(&rigid->moving, bounds, overlap_visit, &search);
-    for (u32 i = 1; i < search.count; i++) {
-        u32 slot = slots[i], at = i;
-        for (; at > 0 && slots[at - 1] > slot; at--) {
-            slots[at] = slots[at - 1];
-        }
-        slots[at] = slot;
-    }
     return search.count;
 }

@@ -1,6 +1,7 @@
 /* test_query.c: queries against asking every body, one after the other. */
 #include "server/physics/rigid/narrow/gjk.h"
 #include "server/physics/rigid/query/query.h"
+#include "server/physics/rigid/rigid.h"
 #include "tests/support/any.h"
 #include "tests/support/rigid_kit.h"
 
@@ -505,6 +506,28 @@ static void shapes_against_asking_every_part(void **state)
     solids_free(&solids);
 }
 
+static void of_too_many_overlaps_the_lowest_slots_stay(void **state)
+{
+    PL_UNUSED(state);
+    Rigid *rigid = world_any(11);
+    u32 more = 0;
+    for (u32 i = 0; i < 50; i++) {
+        Vec3 middle = any_vec(&any, -5.0f, 5.0f), half = any_vec(&any, 1.0f, 4.0f);
+        Bounds bounds = {vec3_sub(middle, half), vec3_add(middle, half)};
+        u32 all[BODIES + 8], few[20], count = rigid_overlaps(rigid, bounds, all, BODIES + 8);
+        for (u32 k = 1; k < count; k++) {
+            assert_true(all[k] > all[k - 1]);
+        }
+        u32 kept = rigid_overlaps(rigid, bounds, few, PL_COUNT(few));
+        assert_int_equal(kept, u32_min(count, PL_COUNT(few)));
+        assert_memory_equal(few, all, kept * sizeof *few);
+        assert_int_equal(rigid_overlaps(rigid, bounds, few, 0), 0);
+        more += count > PL_COUNT(few);
+    }
+    assert_true(more > 10);
+    rigid_destroy(rigid);
+}
+
 static void points_and_rays_name_the_part(void **state)
 {
     PL_UNUSED(state);
@@ -629,6 +652,7 @@ int main(void)
         cmocka_unit_test(senseless_rays_hit_nothing),
         cmocka_unit_test(shapes_against_asking_every_part),
         cmocka_unit_test(points_and_rays_name_the_part),
+        cmocka_unit_test(of_too_many_overlaps_the_lowest_slots_stay),
         cmocka_unit_test(closed_meshes_hold_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

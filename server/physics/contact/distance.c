@@ -3,6 +3,7 @@
 
 #include "server/physics/rigid/narrow/gjk.h"
 #include "shared/geometry/geometry.h"
+#include "shared/geometry/triangle.h"
 
 static f32 box_distance(Vec3 half, Vec3 p, Vec3 *normal)
 {
@@ -127,41 +128,6 @@ typedef struct SurfaceSearch {
     Vec3 through, at;   /* normal of the triangle it goes through, and one of its corners */
 } SurfaceSearch;
 
-/* The point of a triangle nearest to p (Ericson, Real-Time Collision Detection, 5.1.5). */
-static Vec3 nearest_on_triangle(const Vec3 c[3], Vec3 p)
-{
-    Vec3 ab = vec3_sub(c[1], c[0]), ac = vec3_sub(c[2], c[0]), ap = vec3_sub(p, c[0]);
-    f32 d1 = vec3_dot(ab, ap), d2 = vec3_dot(ac, ap);
-    if (d1 <= 0.0f && d2 <= 0.0f) {
-        return c[0];
-    }
-    Vec3 bp = vec3_sub(p, c[1]);
-    f32 d3 = vec3_dot(ab, bp), d4 = vec3_dot(ac, bp);
-    if (d3 >= 0.0f && d4 <= d3) {
-        return c[1];
-    }
-    f32 vc = d1 * d4 - d3 * d2;
-    if (vc <= 0.0f && d1 >= 0.0f && d3 <= 0.0f) {
-        return vec3_add_scaled(c[0], d1 / (d1 - d3), ab);
-    }
-    Vec3 cp = vec3_sub(p, c[2]);
-    f32 d5 = vec3_dot(ab, cp), d6 = vec3_dot(ac, cp);
-    if (d6 >= 0.0f && d5 <= d6) {
-        return c[2];
-    }
-    f32 vb = d5 * d2 - d1 * d6;
-    if (vb <= 0.0f && d2 >= 0.0f && d6 <= 0.0f) {
-        return vec3_add_scaled(c[0], d2 / (d2 - d6), ac);
-    }
-    f32 va = d3 * d6 - d5 * d4;
-    if (va <= 0.0f && d4 - d3 >= 0.0f && d5 - d6 >= 0.0f) {
-        f32 w = (d4 - d3) / ((d4 - d3) + (d5 - d6));
-        return vec3_add_scaled(c[1], w, vec3_sub(c[2], c[1]));
-    }
-    f32 scale = 1.0f / (va + vb + vc);
-    return vec3_add_scaled(vec3_add_scaled(c[0], vb * scale, ab), vc * scale, ac);
-}
-
 f32 contact_crossing(const Vec3 c[3], Vec3 from, Vec3 to)
 {
     const f32 slack = 1e-4f;
@@ -187,7 +153,7 @@ static bool surface_visit(void *context, u32 triangle)
         terrain_triangle(&search->geometry->terrain, triangle, c);
     }
     Vec3 normal = vec3_cross(vec3_sub(c[1], c[0]), vec3_sub(c[2], c[0]));
-    Vec3 nearest = nearest_on_triangle(c, search->point);
+    Vec3 nearest = triangle_nearest(search->point, c);
     f32 distance2 = vec3_length_squared(vec3_sub(search->point, nearest));
     f32 crossing = contact_crossing(c, search->from, search->point);
     if (distance2 < search->distance2) {

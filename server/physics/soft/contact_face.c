@@ -3,11 +3,11 @@
  * the side on which the body was at the start of the tick, so that what passes within is caught. */
 #include "server/physics/contact/distance.h"
 #include "server/physics/rigid/narrow/gjk.h"
-#include "server/physics/soft/self_collision_near.h"
 #include "server/physics/soft/store.h"
 #include "server/physics/tree.h"
 
 #include "shared/geometry/geometry.h"
+#include "shared/geometry/triangle.h"
 
 enum {
     GROUP = 32, /* consecutive triangles whose common bounds ask the broad phase once */
@@ -230,7 +230,7 @@ static bool measure_plane(const Soft *soft, SoftFace *face, const ShapePose *pos
 {
     Vec3 n = vec3_scale(plane_of(soft, face->point), face->side), inside = inside_of(pose);
     f32 w[3];
-    u32 corners = nearest_weights(inside, c[0], c[1], c[2], w);
+    u32 corners = triangle_nearest_weights(inside, c[0], c[1], c[2], w);
     if (corners != 7 || vec3_length_squared(n) < 0.5f) {
         return false;
     }
@@ -304,7 +304,7 @@ static void measure(const Measure *with, SoftFace *face)
         face->near = 1;
         face->normal = result.normal;
         at = result.on_a;
-        nearest_weights(result.on_b, c[0], c[1], c[2], face->weight);
+        triangle_nearest_weights(result.on_b, c[0], c[1], c[2], face->weight);
     }
     if (face->near != 0) {
         measure_corners(face, &pose, c, thickness, reach);

@@ -166,7 +166,8 @@ static bool same_place(const CollisionSearch *search, u32 p, u32 t, f32 reach, f
         return true;
     }
     f32 w[3];
-    nearest_weights(rest, rest_at(search, q[0]), rest_at(search, q[1]), rest_at(search, q[2]), w);
+    triangle_nearest_weights(rest, rest_at(search, q[0]), rest_at(search, q[1]),
+                             rest_at(search, q[2]), w);
     for (u32 k = 0; k < 3; k++) {
         rest = vec3_add_scaled(rest, -w[k], rest_at(search, q[k]));
     }

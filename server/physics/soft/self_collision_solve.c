@@ -50,7 +50,7 @@ static bool walk(const Soft *soft, CollisionContact *contact)
         for (u32 k = 0; k < 3; k++) {
             c[k] = soft->points[triangle->point[k]].position;
         }
-        u32 corners = nearest_weights(at, c[0], c[1], c[2], w);
+        u32 corners = triangle_nearest_weights(at, c[0], c[1], c[2], w);
         for (u32 k = 0; k < 3; k++) {
             contact->point[k + 1] = triangle->point[k];
             contact->weight[k + 1] = -w[k];
@@ -90,9 +90,9 @@ static void refresh(const Soft *soft, CollisionContact *contact)
             return;
         }
         f32 w[3];
-        nearest_weights(soft->points[contact->a].position, soft->points[contact->point[1]].position,
-                        soft->points[contact->point[2]].position,
-                        soft->points[contact->point[3]].position, w);
+        triangle_nearest_weights(
+            soft->points[contact->a].position, soft->points[contact->point[1]].position,
+            soft->points[contact->point[2]].position, soft->points[contact->point[3]].position, w);
         for (u32 k = 0; k < 3; k++) {
             contact->weight[k + 1] = -w[k];
         }

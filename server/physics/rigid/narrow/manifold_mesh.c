@@ -7,6 +7,7 @@
 #include "server/physics/rigid/narrow/manifold_solid.h"
 
 #include "server/physics/tree.h"
+#include "shared/geometry/triangle.h"
 
 /* Contact normals this near to a face's (cosine) are the face's: 1.1°. */
 #define FACE_COSINE 0.9998f
@@ -133,39 +134,6 @@ static void name_points(u32 triangle, Vec3 n, ManifoldPoint *points, u32 count)
     }
 }
 
-/* Nearest point of a triangle (Ericson, Real-Time Collision Detection, 5.1.5). */
-static Vec3 nearest_on_triangle(Vec3 p, const Vec3 v[3])
-{
-    Vec3 ab = vec3_sub(v[1], v[0]), ac = vec3_sub(v[2], v[0]), ap = vec3_sub(p, v[0]);
-    f32 d1 = vec3_dot(ab, ap), d2 = vec3_dot(ac, ap);
-    if (d1 <= 0.0f && d2 <= 0.0f) {
-        return v[0];
-    }
-    Vec3 bp = vec3_sub(p, v[1]), cp = vec3_sub(p, v[2]);
-    f32 d3 = vec3_dot(ab, bp), d4 = vec3_dot(ac, bp);
-    if (d3 >= 0.0f && d4 <= d3) {
-        return v[1];
-    }
-    f32 vc = d1 * d4 - d3 * d2;
-    if (vc <= 0.0f && d1 >= 0.0f && d3 <= 0.0f) {
-        return vec3_add_scaled(v[0], d1 / (d1 - d3), ab);
-    }
-    f32 d5 = vec3_dot(ab, cp), d6 = vec3_dot(ac, cp);
-    if (d6 >= 0.0f && d5 <= d6) {
-        return v[2];
-    }
-    f32 vb = d5 * d2 - d1 * d6;
-    if (vb <= 0.0f && d2 >= 0.0f && d6 <= 0.0f) {
-        return vec3_add_scaled(v[0], d2 / (d2 - d6), ac);
-    }
-    f32 va = d3 * d6 - d5 * d4;
-    if (va <= 0.0f && d4 - d3 >= 0.0f && d5 - d6 >= 0.0f) {
-        return vec3_add_scaled(v[1], (d4 - d3) / ((d4 - d3) + (d5 - d6)), vec3_sub(v[2], v[1]));
-    }
-    f32 sum = va + vb + vc;
-    return vec3_add_scaled(vec3_add_scaled(v[0], vb / sum, ab), vc / sum, ac);
-}
-
 /* The axis from the triangle's nearest point `on` to the point inside the convex: it separates most
  * of what is apart, and for a ball it is the answer. Returns the separation along it. */
 static f32 nearest_axis(const TriangleSearch *search, Vec3 on, Vec3 *n)
@@ -187,7 +155,7 @@ static f32 nearest_axis(const TriangleSearch *search, Vec3 on, Vec3 *n)
 static void touch_triangle(const TriangleSearch *search, const Solid *triangle, Manifold *found)
 {
     if (search->convex.kind == SOLID_POINT) {
-        Vec3 on = nearest_on_triangle(search->inside, triangle->hull->vertices);
+        Vec3 on = triangle_nearest(search->inside, triangle->hull->vertices);
         f32 separation = nearest_axis(search, on, &found->normal);
         if (separation > -INFINITY) {
             found->count = 1;
@@ -353,7 +321,7 @@ static bool visit_near(void *context, u32 index)
     bool nearest = may_be_nearest(search, v), beside = is_beside(search, v);
     bool near = !beside, flat = flags == 7u * TRIANGLE_EDGE_FLAT; /* is_covered knows better */
     if (nearest || (near && !flat)) {
-        Vec3 on = nearest_on_triangle(search->inside, v);
+        Vec3 on = triangle_nearest(search->inside, v);
         note_nearest(search, v, on);
         near = near && (flat || nearest_axis(search, on, &n) < search->margin);
     }

@@ -440,8 +440,6 @@ static inline Softness softness(f32 frequency_hz, f32 damping_ratio, f32 h)
 #define MOTION_STILL_M (RIGID_MARGIN_M * 0.5f)
 /* A body whose points move farther than this share of its inner radius is fast. */
 #define FAST_SHARE     0.5f
-/* Radius of the largest ball in a shape; 0 for surfaces. */
-f32 shape_inner_radius(const Shape *shape);
 /* Farthest that a point of a shape is from the origin of its frame, m. */
 f32 shape_outer_radius(const Shape *shape);
 /* Origin of a body's shape from its centre of mass, in its own axes. */

@@ -6,35 +6,6 @@
 
 /* ---- how large a shape is ---- */
 
-f32 shape_inner_radius(const Shape *shape)
-{
-    switch (shape->kind) {
-    case SHAPE_SPHERE:
-    case SHAPE_CAPSULE:
-        return shape->radius;
-    case SHAPE_BOX:
-        return f32_min(shape->half.x, f32_min(shape->half.y, shape->half.z));
-    case SHAPE_CYLINDER:
-        return f32_min(shape->radius, shape->half_height);
-    case SHAPE_CONE: {
-        f32 height = 2.0f * shape->half_height, r = shape->radius;
-        return r * height / (r + sqrtf(r * r + height * height));
-    }
-    case SHAPE_HULL:
-        return shape->geometry->hull.inner_radius;
-    case SHAPE_COMPOUND: {
-        const Compound *compound = &shape->geometry->compound;
-        f32 least = INFINITY;
-        for (u32 i = 0; i < compound->child_count; i++) {
-            least = f32_min(least, shape_inner_radius(&compound->children[i].shape));
-        }
-        return least;
-    }
-    default:
-        return 0.0f;
-    }
-}
-
 /* Farthest that a point of a shape is from the origin of its frame, m. */
 f32 shape_outer_radius(const Shape *shape)
 {

@@ -511,6 +511,45 @@ static void what_is_no_compound(void **state)
     expect_error(children, 5, "child 1: orientation");
 }
 
+/* Of a solid about y: the largest ball that fits about a point of its axis, by trying. The profile
+ * goes from the axis at the bottom to the axis at the top. */
+static f64 inner_by_trying(const f64 profile[][2], u32 corners)
+{
+    f64 best = 0.0;
+    for (u32 i = 1; i < 1000; i++) {
+        f64 y = profile[0][1] + (profile[corners - 1][1] - profile[0][1]) * i / 1000.0;
+        f64 least = INFINITY;
+        for (u32 k = 1; k < corners; k++) {
+            for (u32 s = 0; s <= 1000; s++) {
+                f64 part = s / 1000.0;
+                f64 r = profile[k - 1][0] + part * (profile[k][0] - profile[k - 1][0]);
+                f64 h = profile[k - 1][1] + part * (profile[k][1] - profile[k - 1][1]) - y;
+                least = fmin(least, sqrt(r * r + h * h));
+            }
+        }
+        best = fmax(best, least);
+    }
+    return best;
+}
+
+static void inner_radius(void **state)
+{
+    PL_UNUSED(state);
+    const f64 r = (f64)cone.radius, h = (f64)cone.half_height;
+    const f64 cone_profile[][2] = {{0.0, -h}, {r, -h}, {0.0, h}};
+    const f64 flat[][2] = {{0.0, -0.1}, {r, -0.1}, {0.0, 0.1}};
+    const f64 cr = (f64)cylinder.radius, ch = (f64)cylinder.half_height;
+    const f64 cylinder_profile[][2] = {{0.0, -ch}, {cr, -ch}, {cr, ch}, {0.0, ch}};
+    const Shape flat_cone = {.kind = SHAPE_CONE, .radius = cone.radius, .half_height = 0.1f};
+    assert_float_equal(shape_inner_radius(&cone), inner_by_trying(cone_profile, 3), 2e-3);
+    assert_float_equal(shape_inner_radius(&flat_cone), inner_by_trying(flat, 3), 2e-3);
+    assert_float_equal(shape_inner_radius(&cylinder), inner_by_trying(cylinder_profile, 4), 2e-3);
+    assert_float_equal(shape_inner_radius(&capsule), capsule.radius, 0.0);
+    const Shape thin = {.kind = SHAPE_BOX, .half = {0.3f, 0.02f, 0.5f}};
+    assert_float_equal(shape_inner_radius(&thin), 0.02f, 0.0);
+    assert_float_equal(shape_inner_radius(&plane), 0.0, 0.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -524,6 +563,7 @@ int main(void)
         cmocka_unit_test(hostile_rays_give_no_nan),
         cmocka_unit_test(rays_at_a_pose),
         cmocka_unit_test(what_is_no_compound),
+        cmocka_unit_test(inner_radius),
     };
     return cmocka_run_group_tests_name("shape", tests, make_geometries, destroy_geometries);
 }

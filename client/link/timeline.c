@@ -299,15 +299,16 @@ bool timeline_pose_apart(const Timeline *timeline, u32 field, u32 element, f64 *
 }
 
 ShownPose timeline_pose_on(const Timeline *timeline, const CurveStream *stream, u32 field,
-                           u32 chunk, u32 i, const Curve *curve, f64 tick, CurveSpeed *speed)
+                           u32 element, const Curve *curve, f64 tick, CurveSpeed *speed)
 {
+    u32 i = element % CHUNK_POSES;
     const FieldDesc *desc = &timeline->fields->fields[field];
     ShownPose pose = curve_pose(curve, stream, desc, i, tick, speed);
     if (curve->mode == CURVE_EXTRAPOLATED && timeline->colliders != NULL &&
         (pose.flags & POSE_LIVE) != 0) {
         Vec3 known = curve_pose(curve, stream, desc, i, (f64)curve->to_tick, NULL).position;
-        static_colliders_hold(timeline->colliders, field, chunk * CHUNK_POSES + i, pose.orientation,
-                              known, &pose.position, &speed->velocity);
+        static_colliders_hold(timeline->colliders, field, element, pose.orientation, known,
+                              &pose.position, &speed->velocity);
     }
     return pose;
 }
@@ -364,22 +365,23 @@ static Vec3 unless_hit(Vec3 change, f32 most)
     return vec3_scale(change, f32_clamp(2.0f - vec3_length(change) / most, 0.0f, 1.0f));
 }
 
-/* What must be added at `to` so that element i of the chunk looks as at `from`, on top of an offset
- * of `from`. Of a body only the shape is taken over: it goes from the one to the other by shapes
- * between them, which are no more stretched than these. */
+/* What must be added at the second of two moments so that element i of the chunk looks as at the
+ * first, on top of an offset of the first. Of a body only the shape is taken over: it goes from the
+ * one to the other by shapes between them, which are no more stretched than these. */
 static void offset_change(const Timeline *timeline, const CurveStream *stream, u32 field,
-                          const ChunkPiece *piece, ShownMoment from, ShownMoment to, u32 i,
+                          const ChunkPiece *piece, const ShownMoment moments[2], u32 i,
                           Offset *offset)
 {
+    ShownMoment from = moments[0], to = moments[1];
     static const Offset none;
     const FieldDesc *desc = &timeline->fields->fields[field];
     CurveSpeed was, is;
     bool same;
     if (desc->kind == FIELD_POSES) {
+        u32 element = piece->chunk * CHUNK_POSES + i;
         ShownPose a =
-            timeline_pose_on(timeline, stream, field, piece->chunk, i, from.curve, from.tick, &was);
-        ShownPose b =
-            timeline_pose_on(timeline, stream, field, piece->chunk, i, to.curve, to.tick, &is);
+            timeline_pose_on(timeline, stream, field, element, from.curve, from.tick, &was);
+        ShownPose b = timeline_pose_on(timeline, stream, field, element, to.curve, to.tick, &is);
         same = a.generation == b.generation && (a.flags & b.flags & POSE_LIVE) != 0;
         offset->position = vec3_add(offset->position, vec3_sub(a.position, b.position));
         Quat rotation = quat_mul(a.orientation, quat_conjugate(b.orientation));
@@ -413,6 +415,7 @@ static void offsets_change(Timeline *timeline, const CurveStream *stream, u32 fi
     if (from.curve->mode == CURVE_NONE || to.curve->mode == CURVE_NONE) {
         return;
     }
+    const ShownMoment moments[2] = {from, to};
     bool poses = timeline->fields->fields[field].kind == FIELD_POSES;
     for (u32 i = 0; i < piece->count; i++) {
         f64 own;
@@ -423,7 +426,7 @@ static void offsets_change(Timeline *timeline, const CurveStream *stream, u32 fi
         if (piece->offset) {
             offset = piece->offsets[i];
         }
-        offset_change(timeline, stream, field, piece, from, to, piece->begin + i, &offset);
+        offset_change(timeline, stream, field, piece, moments, piece->begin + i, &offset);
         if (!piece->offset && offset_matters(&offset)) {
             if (piece->offsets == NULL) {
                 piece->offsets = malloc(piece->count * sizeof *piece->offsets);

@@ -45,15 +45,15 @@ static ShownPose pose_now(const Timeline *timeline, const CurveStream *stream, u
 {
     f64 tick = timeline->playout.shown;
     Curve own;
-    if (timeline_pose_apart(timeline, field, piece->chunk * CHUNK_POSES + i, &tick)) {
+    u32 element = piece->chunk * CHUNK_POSES + i;
+    if (timeline_pose_apart(timeline, field, element, &tick)) {
         ChunkState states[CHUNK_STATES_KEPT];
         u32 count = snapshot_receiver_states(timeline->receiver, field, piece->chunk, states);
         timeline_curve_at(piece, states, count, stream, tick, &own);
         curve = own.mode != CURVE_NONE ? &own : curve;
     }
     CurveSpeed unwanted;
-    ShownPose pose =
-        timeline_pose_on(timeline, stream, field, piece->chunk, i, curve, tick, &unwanted);
+    ShownPose pose = timeline_pose_on(timeline, stream, field, element, curve, tick, &unwanted);
     pose_shift(piece, i, &pose);
     return pose;
 }

@@ -146,9 +146,12 @@ typedef struct Rest {
     size_t bytes;
 } Rest;
 
+/* head: of the span, whose code is next. */
 static int get_span(RecordingTrail *trail, const FieldDesc *field, const u16 *chunks, u32 count,
-                    Frame *frame, Rest *rest, u32 size, bool fallback)
+                    Frame *frame, Rest *rest, u32 head)
 {
+    u32 size = head >> 7;
+    bool fallback = (head >> 6 & 1) != 0;
     Span span = span_of(trail, field, chunks, count, frame->tick);
     int result = span_decode(trail->coder, &span, fallback, rest->code, size, trail->states[0]);
     const u8 *at = trail->states[0];
@@ -185,8 +188,7 @@ static int get_field(RecordingTrail *trail, const FieldDesc *field, const u8 *ma
         }
         chunks[count++] = (u16)c;
         if (count == wanted) {
-            int result =
-                get_span(trail, field, chunks, count, frame, rest, head >> 7, (head >> 6 & 1) != 0);
+            int result = get_span(trail, field, chunks, count, frame, rest, head);
             if (result != 0) {
                 return result;
             }

@@ -31,8 +31,9 @@ bool Builder::world(const JsonPath &at, const fb::Scene *in)
         !integer(at, "spare_bodies", in->spare_bodies(), 0, BODIES_MAX, &out_->spare_bodies)) {
         return false;
     }
-    if (in->bounds() != nullptr && !floats(at, "bounds", in->bounds(), 6, 6, -WORLD_EXTENT_MAX_M,
-                                           WORLD_EXTENT_MAX_M, bounds)) {
+    if (in->bounds() != nullptr &&
+        !floats(at, "bounds", in->bounds(), {6, 6, -WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M},
+                bounds)) {
         return false;
     }
     for (int i = 0; i < 3; i++) {

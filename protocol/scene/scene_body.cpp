@@ -171,7 +171,7 @@ bool Builder::repeat_layout(const JsonPath &at, const fb::Repeat *in, u32 counts
     JsonPath here = {&at, "repeat", -1};
     f32 steps[3], checked;
     if (!uints(here, "count", in->count(), 3, 1, BODIES_MAX, counts) ||
-        !floats(here, "spacing", in->spacing(), 3, 3, -SIZE_MAX_M, SIZE_MAX_M, steps) ||
+        !floats(here, "spacing", in->spacing(), {3, 3, -SIZE_MAX_M, SIZE_MAX_M}, steps) ||
         !number(here, "stagger", in->stagger(), -SIZE_MAX_M, SIZE_MAX_M, &checked) ||
         !number(here, "jitter", in->jitter(), 0.0f, 10.0f, &checked)) {
         return false;

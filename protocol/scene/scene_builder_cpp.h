@@ -94,6 +94,12 @@ struct Copy {
     Vec3 offset; // m
 };
 
+// How many numbers there must be, and between what.
+struct FloatsMust {
+    u32 count_min, count_max;
+    f32 min, max;
+};
+
 class Builder
 {
   public:
@@ -115,8 +121,7 @@ class Builder
     // `names` [count] are of numbers from 0; those from `first` on may be chosen.
     bool choice(const JsonPath &at, const char *field, u32 value, const char *const *names,
                 u32 first, u32 count);
-    bool floats(const JsonPath &at, const char *field, const Floats *in, u32 count_min,
-                u32 count_max, f32 min, f32 max, f32 *out);
+    bool floats(const JsonPath &at, const char *field, const Floats *in, FloatsMust must, f32 *out);
     bool vector(const JsonPath &at, const char *field, const Floats *in, Vec3 absent, f32 extent,
                 Vec3 *out);
     bool uints(const JsonPath &at, const char *field, const Uints *in, u32 count, u32 min, u32 max,
@@ -259,9 +264,16 @@ class Builder
     u32 hull_points_ = 0, triangles_ = 0, samples_ = 0, families_ = 0;
 };
 
-// Heights [rows * columns] of seeded value noise.
-void make_noise(u64 seed, f32 amplitude, f32 feature, u32 octaves, u32 columns, u32 rows,
-                f32 spacing, f32 *heights);
+// Seeded value noise over a grid.
+struct Noise {
+    u64 seed;
+    f32 amplitude, feature; // m
+    u32 octaves;
+    u32 columns, rows;
+    f32 spacing; // m
+};
+// heights: [rows * columns]
+void make_noise(const Noise &noise, f32 *heights);
 
 inline bool inside(const Bounds &bounds, Vec3 p)
 {

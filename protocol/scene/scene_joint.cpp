@@ -143,7 +143,7 @@ bool Builder::joint_limits(const JsonPath &at, const fb::Joint *in, SceneJoint *
     f32 low = out->kind == JOINT_DISTANCE ? 0.0f : angular ? -180.0f : -SIZE_MAX_M;
     f32 high = angular ? 180.0f : SIZE_MAX_M, values[2];
     // A hinge counts no turns, so a range that has no end is no limit.
-    if (!floats(at, "limits", in->limits(), 2, 2, low, high, values)) {
+    if (!floats(at, "limits", in->limits(), {2, 2, low, high}, values)) {
         return false;
     }
     if (!(values[0] <= values[1])) {

@@ -29,21 +29,20 @@ static f32 value_noise(u64 seed, f32 x, f32 z)
     return near_row * (1.0f - v) + far_row * v;
 }
 
-void make_noise(u64 seed, f32 amplitude, f32 feature, u32 octaves, u32 columns, u32 rows,
-                f32 spacing, f32 *heights)
+void make_noise(const Noise &noise, f32 *heights)
 {
-    for (u32 j = 0; j < rows; j++) {
-        for (u32 i = 0; i < columns; i++) {
-            f32 x = ((f32)i - 0.5f * (f32)(columns - 1)) * spacing / feature;
-            f32 z = ((f32)j - 0.5f * (f32)(rows - 1)) * spacing / feature;
-            f32 height = 0.0f, weight = amplitude;
-            for (u32 octave = 0; octave < octaves; octave++) {
-                height += weight * value_noise(seed + octave, x, z);
+    for (u32 j = 0; j < noise.rows; j++) {
+        for (u32 i = 0; i < noise.columns; i++) {
+            f32 x = ((f32)i - 0.5f * (f32)(noise.columns - 1)) * noise.spacing / noise.feature;
+            f32 z = ((f32)j - 0.5f * (f32)(noise.rows - 1)) * noise.spacing / noise.feature;
+            f32 height = 0.0f, weight = noise.amplitude;
+            for (u32 octave = 0; octave < noise.octaves; octave++) {
+                height += weight * value_noise(noise.seed + octave, x, z);
                 weight *= 0.5f;
                 x *= 2.0f;
                 z *= 2.0f;
             }
-            heights[(size_t)j * columns + i] = height;
+            heights[(size_t)j * noise.columns + i] = height;
         }
     }
 }

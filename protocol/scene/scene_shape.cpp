@@ -83,7 +83,7 @@ bool Builder::shape(const JsonPath &at, const fb::Shape *in, bool child, Shape *
     f32 half[3] = {0.0f, 0.0f, 0.0f};
     switch (out->kind) {
     case SHAPE_BOX:
-        if (!floats(at, "half", in->half(), 3, 3, SIZE_MIN_M, SIZE_MAX_M, half)) {
+        if (!floats(at, "half", in->half(), {3, 3, SIZE_MIN_M, SIZE_MAX_M}, half)) {
             return false;
         }
         out->half = vec3(half[0], half[1], half[2]);
@@ -264,8 +264,9 @@ bool Builder::noise(const JsonPath &at, const fb::Noise *in, u32 columns, u32 ro
     if (!(reach < 1e9f)) {
         return fail(at, "feature", "%g m is too small for this terrain", (double)feature);
     }
-    make_noise(out_->seed * 0x9E3779B97F4A7C15ull + in->seed() + 1, amplitude, feature, octaves,
-               columns, rows, spacing, heights->data());
+    make_noise({out_->seed * 0x9E3779B97F4A7C15ull + in->seed() + 1, amplitude, feature, octaves,
+                columns, rows, spacing},
+               heights->data());
     return true;
 }
 
@@ -295,10 +296,11 @@ bool Builder::terrain(const JsonPath &at, const fb::Shape *in, Shape *out)
     }
     std::vector<f32> heights(samples);
     JsonPath noise_at = {&at, "noise", -1};
-    bool good = in->noise() != nullptr
-                    ? noise(noise_at, in->noise(), columns, rows, spacing, &heights)
-                    : floats(at, "heights", in->heights(), samples, samples, -WORLD_EXTENT_MAX_M,
-                             WORLD_EXTENT_MAX_M, heights.data());
+    bool good =
+        in->noise() != nullptr
+            ? noise(noise_at, in->noise(), columns, rows, spacing, &heights)
+            : floats(at, "heights", in->heights(),
+                     {samples, samples, -WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M}, heights.data());
     if (!good) {
         return false;
     }

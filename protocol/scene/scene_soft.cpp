@@ -105,7 +105,7 @@ bool Builder::pin_box(const JsonPath &at, const fb::Pin *in, const SceneSoft &so
                       const SoftMesh &mesh, i32 body)
 {
     f32 sides[6];
-    if (!floats(at, "box", in->box(), 6, 6, -WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M, sides)) {
+    if (!floats(at, "box", in->box(), {6, 6, -WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M}, sides)) {
         return false;
     }
     Bounds box = {vec3(sides[0], sides[1], sides[2]), vec3(sides[3], sides[4], sides[5])};

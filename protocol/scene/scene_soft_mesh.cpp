@@ -166,7 +166,7 @@ bool Builder::soft_grid(const JsonPath &at, const Uints *points_in, const Floats
     u32 points[2];
     f32 size[2];
     if (!uints(at, "points", points_in, 2, 2, CLOTH_EDGE_MAX, points) ||
-        !floats(at, "size", size_in, 2, 2, 0.01f, SIZE_MAX_M, size) ||
+        !floats(at, "size", size_in, {2, 2, 0.01f, SIZE_MAX_M}, size) ||
         !soft_points(at, "points", (u64)points[0] * points[1])) {
         return false;
     }
@@ -210,7 +210,7 @@ bool Builder::soft_box(const JsonPath &at, const fb::SoftShape *in, SoftMesh *ou
 {
     f32 size[3];
     u32 cells[3];
-    if (!floats(at, "size", in->size(), 3, 3, SIZE_MIN_M, SIZE_MAX_M, size) ||
+    if (!floats(at, "size", in->size(), {3, 3, SIZE_MIN_M, SIZE_MAX_M}, size) ||
         !uints(at, "cells", in->cells(), 3, 1, SOFT_SEGMENTS_MAX, cells) ||
         !soft_points(at, "cells", (cells[0] + 1ull) * (cells[1] + 1ull) * (cells[2] + 1ull))) {
         return false;

@@ -78,20 +78,20 @@ bool Builder::choice(const JsonPath &at, const char *field, u32 value, const cha
     return fail(at, field, "%sunknown; one of %s", first > 0 ? "missing or " : "", all.c_str());
 }
 
-// `count_min` to `count_max` numbers; the vector must be there.
-bool Builder::floats(const JsonPath &at, const char *field, const Floats *in, u32 count_min,
-                     u32 count_max, f32 min, f32 max, f32 *out)
+// The vector must be there.
+bool Builder::floats(const JsonPath &at, const char *field, const Floats *in, FloatsMust must,
+                     f32 *out)
 {
     u32 size = in != nullptr ? in->size() : 0;
-    if (size < count_min || size > count_max) {
-        return count_min == count_max
-                   ? fail(at, field, "has %u numbers; must have %u", size, count_min)
-                   : fail(at, field, "has %u numbers; must have %u to %u", size, count_min,
-                          count_max);
+    if (size < must.count_min || size > must.count_max) {
+        return must.count_min == must.count_max
+                   ? fail(at, field, "has %u numbers; must have %u", size, must.count_min)
+                   : fail(at, field, "has %u numbers; must have %u to %u", size, must.count_min,
+                          must.count_max);
     }
     for (u32 i = 0; i < size; i++) {
         JsonPath element = {&at, field, (i64)i};
-        if (!number(element, nullptr, in->Get(i), min, max, &out[i])) {
+        if (!number(element, nullptr, in->Get(i), must.min, must.max, &out[i])) {
             return false;
         }
     }
@@ -106,7 +106,7 @@ bool Builder::vector(const JsonPath &at, const char *field, const Floats *in, Ve
         return true;
     }
     f32 values[3];
-    if (!floats(at, field, in, 3, 3, -extent, extent, values)) {
+    if (!floats(at, field, in, {3, 3, -extent, extent}, values)) {
         return false;
     }
     *out = vec3(values[0], values[1], values[2]);
@@ -155,7 +155,7 @@ bool Builder::color(const JsonPath &at, const char *field, const Floats *in, f32
         return true;
     }
     f32 values[4] = {0.0f, 0.0f, 0.0f, 1.0f};
-    if (!floats(at, field, in, 3, 4, 0.0f, 1.0f, values)) {
+    if (!floats(at, field, in, {3, 4, 0.0f, 1.0f}, values)) {
         return false;
     }
     for (int i = 0; i < 3; i++) {
@@ -182,7 +182,7 @@ bool Builder::orientation(const JsonPath &at, const Floats *quaternion, const Fl
     }
     f32 q[4], angle[3];
     if (quaternion != nullptr) {
-        if (!floats(at, "orientation", quaternion, 4, 4, -1.001f, 1.001f, q)) {
+        if (!floats(at, "orientation", quaternion, {4, 4, -1.001f, 1.001f}, q)) {
             return false;
         }
         Quat given = {q[0], q[1], q[2], q[3]};
@@ -193,7 +193,7 @@ bool Builder::orientation(const JsonPath &at, const Floats *quaternion, const Fl
         }
         *out = quat_normalize(given);
     } else if (degrees != nullptr) {
-        if (!floats(at, "rotation", degrees, 3, 3, -360.0f, 360.0f, angle)) {
+        if (!floats(at, "rotation", degrees, {3, 3, -360.0f, 360.0f}, angle)) {
             return false;
         }
         Quat x = quat_about(vec3(1.0f, 0.0f, 0.0f), angle[0]);

@@ -85,16 +85,23 @@ enum {
     SNAPSHOT_PACKETS_MAX = 32,
 };
 
+/* What the line to the client takes now. */
+typedef struct SnapshotLine {
+    u32 byte_budget;
+    u64 now_ms; /* any monotonic clock */
+    u32 rtt_ms;
+} SnapshotLine;
+
 /* Builds the packets of one snapshot of the cache's newest frame: chunks in order of accumulated
- * priority until `byte_budget` or SNAPSHOT_PACKETS_MAX is spent (at least one packet, perhaps
+ * priority until line.byte_budget or SNAPSHOT_PACKETS_MAX is spent (at least one packet, perhaps
  * without records, is always emitted: it carries clock and acks). The last record may overshoot the
  * budget; who gives it takes that off the next. `header` gives all but tick, sequence and record
  * count. Frames with other fields than the sender's go without records. Chunks that the client is
- * known to have cost nothing. now_ms is any monotonic millisecond clock, used to resend what was
- * not acknowledged for about rtt_ms. Allocates nothing. Returns bytes emitted. */
+ * known to have cost nothing. What was not acknowledged for about line.rtt_ms is sent again.
+ * Allocates nothing. Returns bytes emitted. */
 u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const SnapshotView *view,
-                          const SnapshotHeader *header, u32 byte_budget, u64 now_ms, u32 rtt_ms,
-                          SnapshotEmit *emit, void *context);
+                          const SnapshotHeader *header, SnapshotLine line, SnapshotEmit *emit,
+                          void *context);
 
 enum {
     SNAPSHOT_COARSENESS_MAX = 5

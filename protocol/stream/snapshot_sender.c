@@ -460,29 +460,29 @@ static void build_chosen(SnapshotSender *sender, Build *build)
 }
 
 u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const SnapshotView *view,
-                          const SnapshotHeader *header, u32 byte_budget, u64 now_ms, u32 rtt_ms,
-                          SnapshotEmit *emit, void *context)
+                          const SnapshotHeader *header, SnapshotLine line, SnapshotEmit *emit,
+                          void *context)
 {
     const Frame *frame = chunk_cache_frame(cache);
     Build build = {.cache = cache,
                    .view = view,
                    .tick = frame != NULL ? frame->tick : 0,
-                   .now_ms = now_ms,
-                   .available = byte_budget,
+                   .now_ms = line.now_ms,
+                   .available = line.byte_budget,
                    .packets = 1,
                    .emit = emit,
                    .context = context};
     if (sender->stats.packets == 0) {
-        sequence_start(sender, build.tick, now_ms);
+        sequence_start(sender, build.tick, line.now_ms);
     }
     sender->heap_count = 0;
     sender->movers = sender->movers_sent = 0;
     sender->withheld = false;
-    sender->reorder_ms = REORDER_MS + rtt_ms / 2;
+    sender->reorder_ms = REORDER_MS + line.rtt_ms / 2;
     SpanBase common[FIELD_KIND_COUNT];
     memset(common, 0, sizeof common);
     if (frame != NULL && field_set_equal(frame->fields, sender->fields)) {
-        choice_collect(sender, cache, view, now_ms, rtt_ms);
+        choice_collect(sender, cache, view, line.now_ms, line.rtt_ms);
         choice_common(sender, cache, common);
     }
     build.packet.header = *header;
@@ -499,9 +499,9 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
     /* What is only to be refined is known well enough. */
     bool left_out = sender->movers_sent < sender->movers || sender->withheld;
     build.packet.header.flags |= left_out ? SNAPSHOT_LIMITED : 0;
-    build.spent += packet_finish(sender, &build.packet, build.tick, now_ms, emit, context);
+    build.spent += packet_finish(sender, &build.packet, build.tick, line.now_ms, emit, context);
     sender->stats.limited = build.limited;
     sender->stats.coarseness = sender->coarseness;
-    choice_adapt(sender, now_ms, rtt_ms);
+    choice_adapt(sender, line.now_ms, line.rtt_ms);
     return build.spent;
 }

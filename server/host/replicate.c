@@ -212,8 +212,8 @@ static void snapshot_send(Host *host, Session *session)
     }
     Emit emit = {host, session};
     u32 rtt_ms = session->rtt_ms > 0.0 ? (u32)session->rtt_ms : 100;
-    snapshot_sender_build(session->sender, host->cache, &session->view, &header, allowed,
-                          host->now_ms, rtt_ms, packet_emit, &emit);
+    snapshot_sender_build(session->sender, host->cache, &session->view, &header,
+                          (SnapshotLine){allowed, host->now_ms, rtt_ms}, packet_emit, &emit);
     SnapshotSenderStats stats;
     snapshot_sender_stats(session->sender, &stats);
     session->limited = stats.limited;

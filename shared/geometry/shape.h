@@ -57,8 +57,8 @@ Vec3 shape_inertia(const Shape *shape, f32 mass_kg);
 MassProperties shape_mass(const Shape *shape, f32 mass_kg);
 /* Is it convex and bounded (what GJK, hulls and casts take)? */
 bool shape_is_convex(const Shape *shape);
-/* Radius of the largest ball in it (of a compound: in its thinnest child), half of how thick it is; 0
- * for planes, meshes and terrains. */
+/* Radius of the largest ball in it (of a compound: in its thinnest child), half of how thick it is;
+ * 0 for planes, meshes and terrains. */
 f32 shape_inner_radius(const Shape *shape);
 /* Radius of the smallest ball about the origin of its frame that holds it; 0 for a plane. */
 f32 shape_reach(const Shape *shape);

@@ -59,7 +59,8 @@ static inline u32 triangle_nearest_weights(Vec3 p, Vec3 a, Vec3 b, Vec3 c, f32 w
     return 7;
 }
 
-/* That place itself: on an edge and at a corner from what it lies on alone, whatever the third corner. */
+/* That place itself: at a corner and on an edge made of what it lies on alone, so that triangles
+ * that share an edge agree. */
 static inline Vec3 triangle_nearest(Vec3 p, const Vec3 c[3])
 {
     f32 w[3];

@@ -365,13 +365,13 @@ static bool make_surface(const Model *model, Vec3 low, Vec3 high, f32 cell, Soft
     return ok;
 }
 
-static bool make_model(const Model *model, Vec3 low, Vec3 high, f32 cell, const char *folder,
+static bool make_model(const Model *model, Bounds bounds, f32 cell, const char *folder,
                        const char *name, const char *ending, WriteModel *write_model)
 {
     SoftMesh mesh = {0};
     ErrorText error = {0};
     char path[1024];
-    bool ok = make_surface(model, low, high, cell, &mesh, &error);
+    bool ok = make_surface(model, bounds.min, bounds.max, cell, &mesh, &error);
     snprintf(path, sizeof path, "%s/%s.%s", folder, name, ending);
     FILE *out = ok ? fopen(path, "wb") : NULL;
     if (out != NULL) {
@@ -442,13 +442,13 @@ int main(int count, char **arguments)
     sculpt_rabbit(&rabbit);
     sculpt_dog(&dog);
     sculpt_duck(&duck);
-    bool ok = make_model(&rabbit, vec3(-0.65f, -0.1f, -0.4f), vec3(0.62f, 1.26f, 0.4f), 0.044f,
-                         folder, "rabbit", "obj", write_obj);
-    ok = make_model(&dog, vec3(-0.75f, -0.1f, -0.33f), vec3(0.92f, 1.24f, 0.33f), 0.040f, folder,
-                    "balloon_dog", "ply", write_ply) &&
+    bool ok = make_model(&rabbit, (Bounds){vec3(-0.65f, -0.1f, -0.4f), vec3(0.62f, 1.26f, 0.4f)},
+                         0.044f, folder, "rabbit", "obj", write_obj);
+    ok = make_model(&dog, (Bounds){vec3(-0.75f, -0.1f, -0.33f), vec3(0.92f, 1.24f, 0.33f)}, 0.040f,
+                    folder, "balloon_dog", "ply", write_ply) &&
          ok;
-    ok = make_model(&duck, vec3(-0.68f, -0.12f, -0.45f), vec3(0.72f, 1.0f, 0.45f), 0.0445f, folder,
-                    "duck", "asc", write_asc) &&
+    ok = make_model(&duck, (Bounds){vec3(-0.68f, -0.12f, -0.45f), vec3(0.72f, 1.0f, 0.45f)},
+                    0.0445f, folder, "duck", "asc", write_asc) &&
          ok;
     return ok ? 0 : 1;
 }

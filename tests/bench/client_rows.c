@@ -75,8 +75,9 @@ static void run_shown(Bench *bench, FieldSet *fields, ShownPoint *points)
         SnapshotHeader header = {.tick = 1 + 2 * i, .speed = 1024};
         chunk_cache_begin(cache, &history);
         for (u32 part = 0; part < 16; part++) { /* until all of it went out */
-            snapshot_sender_build(sender, cache, &view, &header, 1 << 20, shower.now_ns / 1000000,
-                                  1000, shower_take, &shower);
+            snapshot_sender_build(sender, cache, &view, &header,
+                                  (SnapshotLine){1 << 20, shower.now_ns / 1000000, 1000},
+                                  shower_take, &shower);
         }
         snapshot_sender_ack(sender, snapshot_receiver_ack(shower.receiver), NULL);
         for (u32 picture = 0; picture < 2; picture++, shower.now_ns += 16666667) {

@@ -96,8 +96,9 @@ static u64 tick_all(Client *clients, ChunkCache *cache, History *history, u32 nu
             snapshot_sender_ack(client->sender, ack, NULL);
         }
         if (number % client->every == 0) {
-            (void)snapshot_sender_build(client->sender, cache, &view, &header, client->budget,
-                                        tick * 1000u / 60u, 1000, emit_sealed, client);
+            (void)snapshot_sender_build(client->sender, cache, &view, &header,
+                                        (SnapshotLine){client->budget, tick * 1000u / 60u, 1000},
+                                        emit_sealed, client);
         }
         client->sent[number % ACKS_KEPT] = client->newest;
     }
@@ -159,8 +160,9 @@ static void check_decodes(Frame **frames)
         SnapshotHeader header = {.tick = (u32)frames[i]->tick, .speed = 1024};
         history_push(&history, frames[i]);
         chunk_cache_begin(cache, &history);
-        (void)snapshot_sender_build(client->sender, cache, &view, &header, BUDGET_BYTES,
-                                    frames[i]->tick * 1000u / 60u, 1000, emit_sealed, client);
+        (void)snapshot_sender_build(
+            client->sender, cache, &view, &header,
+            (SnapshotLine){BUDGET_BYTES, frames[i]->tick * 1000u / 60u, 1000}, emit_sealed, client);
         snapshot_sender_ack(client->sender, snapshot_receiver_ack(client->receiver), NULL);
     }
     if (client->refused) {

@@ -92,7 +92,8 @@ static u64 send_snapshot(Encoding *e, u64 tick, u64 *bytes)
     chunk_cache_begin(e->cache, &e->history);
     for (u32 c = 0; c < e->count; c++) {
         *bytes += snapshot_sender_build(e->clients[c].sender, e->cache, &view, &header,
-                                        BUDGET_BYTES, now_ms, 1000, emit_packet, &e->clients[c]);
+                                        (SnapshotLine){BUDGET_BYTES, now_ms, 1000}, emit_packet,
+                                        &e->clients[c]);
     }
     return clock_now_ns() - began_ns;
 }

@@ -253,8 +253,8 @@ static inline void golden_send(GoldenWire *wire, Frame *frame, const SnapshotVie
         u64 now_ms = frame->tick * 1000 / 60;
         SnapshotHeader header = {.send_ms = (u16)now_ms, .speed = 1024};
         golden_need(chunk_cache_begin(wire->cache, &wire->history), "no memory");
-        snapshot_sender_build(wire->sender, wire->cache, view, &header, GOLDEN_BUDGET_BYTES, now_ms,
-                              20, golden_packet, wire);
+        snapshot_sender_build(wire->sender, wire->cache, view, &header,
+                              (SnapshotLine){GOLDEN_BUDGET_BYTES, now_ms, 20}, golden_packet, wire);
         snapshot_sender_ack(wire->sender, snapshot_receiver_ack(wire->receiver), NULL);
     }
 }

@@ -410,8 +410,9 @@ static void make_packets(Material *material, FieldSet *fields, Flow flow)
         if (tick % 2 == 0) {
             chunk_cache_begin(cache, &history);
             decimate_all(cache, fields);
-            snapshot_sender_build(sender, cache, NULL, &header, flow.narrow ? 200 : 1 << 16,
-                                  stream.now_ms, 100, emit, &stream);
+            snapshot_sender_build(sender, cache, NULL, &header,
+                                  (SnapshotLine){flow.narrow ? 200 : 1 << 16, stream.now_ms, 100},
+                                  emit, &stream);
         }
         receive(&stream, receiver, sender, material);
     }

@@ -316,8 +316,8 @@ static void server_tick(Play *play)
     SnapshotView view = {.eye = {0, 2, 10}, .forward = {0, 0, -1}, .pixels_per_radian = 0};
     SnapshotHeader header = {.tick = (u32)play->tick, .speed = 1024};
     CHECK(chunk_cache_begin(play->cache, &play->history));
-    snapshot_sender_build(play->sender, play->cache, &view, &header, 1 << 16,
-                          (u64)(play->server_s * 1e3), 100, fly, play);
+    snapshot_sender_build(play->sender, play->cache, &view, &header,
+                          (SnapshotLine){1 << 16, (u64)(play->server_s * 1e3), 100}, fly, play);
 }
 
 /* The server up to real time now_s. Its clock runs faster by the drift. */

@@ -92,8 +92,8 @@ static void server_snapshot(Run *run)
         header.echo_ms = (u16)(run->echo_ms + u64_min(run->now_ms - run->echo_at_ms, 30000));
     }
     u32 rtt_ms = run->rtt_ms > 0.0 ? (u32)run->rtt_ms : 100;
-    snapshot_sender_build(run->sender, run->cache, &run->view, &header, allowed, run->now_ms,
-                          rtt_ms, emit_down, run);
+    snapshot_sender_build(run->sender, run->cache, &run->view, &header,
+                          (SnapshotLine){allowed, run->now_ms, rtt_ms}, emit_down, run);
     SnapshotSenderStats stats;
     snapshot_sender_stats(run->sender, &stats);
     if (stats.limited) {

@@ -4,9 +4,10 @@
 Rules: includes point downwards only (LAYERS, ROOMS), and within some folders calls do, too (ORDER);
 each outside library stays behind its own files (ONLY_IN); only shared/base/clock.c reads a clock;
 no tabs, trailing blanks, long lines, leftover notes; a comment on top of each file; no file grows
-past LINES_MAX without a reason (LONG_FILES); files that comments, Makefile and documents name exist
-(check_names); no two files define a type of one name (check_types); private headers are used at
-home alone (check_private).
+past LINES_MAX without a reason (LONG_FILES), no function beyond PARAMETERS_MAX parameters
+(MANY_PARAMETERS); files that comments, Makefile and documents name exist (check_names); no two
+files define a type of one name (check_types); private headers are used at home alone
+(check_private).
 usage: tests/tidy/tidy.py [--self-test]     exit 1 if anything is found
 """
 import fnmatch
@@ -16,6 +17,7 @@ import sys
 
 LINES_MAX = 900
 COLUMNS_MAX = 100
+PARAMETERS_MAX = 7
 
 # Path pattern -> the layer of the file. The first that matches counts.
 LAYER_OF = [
@@ -125,7 +127,18 @@ EXAMPLE = re.compile(r"FILE|NAME|SCENE")
 # File -> why it may be longer than LINES_MAX.
 LONG_FILES = {
     "server/physics/rigid/solve/solve_contact.c": "the sweep over rows of contacts beside each of its parts",
-    "protocol/scene/scene.cpp": "the whole adapter of one schema: each field beside its checks and texts",
+}
+# A function as it is declared or defined: its name, its parameters.
+FUNCTION = re.compile(r"^(?!#|\s|\}|typedef)[^;{}=#()]*?\b(\w+)"
+                      r"\(((?:[^;{}()]|\([^;{}()]*\))*)\)\s*(?=[;{])", re.M)
+# Function -> why it may have more parameters than PARAMETERS_MAX.
+MANY_PARAMETERS = {
+    "on_request": "as libmicrohttpd calls it",
+    "code_row_as": "inlined four times, with two of them constant",
+    "take_cell": "inlined into code_row_as",
+    "fill_row": "inlined into the loop over rows of a block",
+    "project_row": "inlined for each kind of constraint, with its number of points constant",
+    "go": "inlined twice, with its number of terms constant",
 }
 
 
@@ -285,6 +298,27 @@ def check_include(path, included):
     return None
 
 
+def parameters_of(text):
+    """How many there are between the parentheses of a function."""
+    depth, count = 0, 1
+    for c in text:
+        depth += (c in "([") - (c in ")]")
+        count += c == "," and depth == 0
+    return count
+
+
+def check_parameters(code):
+    """Functions with too many parameters, as (line, text); code is without comments."""
+    found = []
+    for match in FUNCTION.finditer(code):
+        count = parameters_of(match.group(2))
+        if count > PARAMETERS_MAX and match.group(1) not in MANY_PARAMETERS:
+            line = code.count("\n", 0, match.start()) + 1
+            found.append((line, f"{match.group(1)}: {count} parameters, at most {PARAMETERS_MAX}: "
+                                "give it a struct"))
+    return found
+
+
 def check_file(path, text):
     """All findings of one file as (line, text)."""
     found = []
@@ -310,8 +344,10 @@ def check_file(path, text):
         reason = check_include(path, include.group(1)) if include else None
         if reason:
             found.append((number, f"#include {include.group(1)}: {reason}"))
+    code = without_comments(text)
+    found += check_parameters(code)
     if path != "shared/base/clock.c":
-        for number, line in enumerate(without_comments(text).split("\n"), 1):
+        for number, line in enumerate(code.split("\n"), 1):
             call = CLOCK.search(line)
             if call:
                 found.append((number, f"{call.group(1)}(): only shared/base/clock.c reads a clock"))
@@ -347,6 +383,9 @@ def self_test():
         ("shared/base/log.c", head + "x" * 101 + "\n"),
         ("shared/base/log.c", head + "\n" * LINES_MAX),
         ("shared/base/log.c", "/* x */"),
+        ("shared/base/log.c", head + "static int f(int a, int b, int c,\n             int d, int e, int g, "
+         "void (*h)(int, int), int i)\n{\n}\n"),
+        ("shared/base/log.h", head + "u32 f(u32 a, u32 b, u32 c, u32 d, u32 e, u32 g, u32 h, u32 i);\n"),
     ]
     for path, text in bad:
         if not check_file(path, text):
@@ -372,7 +411,8 @@ def self_test():
     found = check_names("shared/a.c", names, there, endings_of(there))
     if len(found) != 1 or "protocol/b.c" not in found[0][1]:
         sys.exit(f"tidy: self test: of {names!r} {found}")
-    good = head + '#include "shared/base/base.h"\nint run_time(int x); // the time (of day)\n'
+    good = head + ('#include "shared/base/base.h"\nint run_time(int x); // the time (of day)\n'
+                   "int f(int a, int b, int c, int d, int e, int g, void (*h)(int, int, int, int));\n")
     if check_file("client/hand/bots.c", good):
         sys.exit(f"tidy: self test: {check_file('client/hand/bots.c', good)}")
 
@@ -402,6 +442,10 @@ def main():
     for path, number, text in check_calls(texts) + check_types(texts) + check_private(texts):
         print(f"{path}:{number}: {text}")
         count += 1
+    for name in MANY_PARAMETERS:
+        if not any(re.search(rf"\b{name}\(", text) for text in texts.values()):
+            print(f"tests/tidy/tidy.py: MANY_PARAMETERS names {name}, which is gone")
+            count += 1
     for path in LONG_FILES:
         if path not in tracked:
             print(f"tests/tidy/tidy.py: LONG_FILES names {path}, which is gone")

@@ -216,8 +216,8 @@ const RigidImpact *rigid_impacts(const Rigid *rigid, u32 *count);
  * far behind, then the others in the order of (a, b), last those that something fast entered and
  * left within the tick (both at once). */
 const RigidOverlap *rigid_sensor_events(const Rigid *rigid, u32 *count);
-/* Slots of live bodies whose bounds overlap, ascending, static ones too (planes always); of more than
- * `capacity` the lowest. Returns how many were written. */
+/* Slots of live bodies whose bounds overlap, ascending, static ones too (planes always); of more
+ * than `capacity` the lowest. Returns how many were written. */
 u32 rigid_overlaps(Rigid *rigid, Bounds bounds, u32 *slots, u32 capacity);
 
 /* How many other dynamic bodies are in the place of one: the number for the first body that has

@@ -9,8 +9,8 @@
 #include "server/physics/soft/collider.h"
 
 #include "server/physics/contact/distance.h"
-#include "server/physics/soft/self_collision_near.h"
 #include "server/physics/soft/store.h"
+#include "shared/geometry/triangle.h"
 
 #include <stdlib.h>
 
@@ -228,7 +228,7 @@ static bool is_inside(const Vec3 c[4], Vec3 p)
 
 static f32 weights_of(const SoftFeature *feature, const Vec3 c[4], Vec3 p, f32 weight[4])
 {
-    nearest_weights(p, c[0], c[1], c[feature->corners - 1], weight);
+    triangle_nearest_weights(p, c[0], c[1], c[feature->corners - 1], weight);
     Vec3 foot = vec3_scale(c[0], weight[0]);
     foot = vec3_add_scaled(foot, weight[1], c[1]);
     if (feature->corners == 2) { /* two corners of the three are one */

@@ -189,9 +189,16 @@ static bool fill_wings(const Soft *soft, const SoftBody *body, Skin *skin)
     return true;
 }
 
+/* Memory of skin_create. */
+typedef struct SkinLists {
+    u32 *list, *places;
+    u64 *taken;
+} SkinLists;
+
 static bool fill_edges(const Soft *soft, const SoftBody *body, Skin *skin, StiffPoint *points,
-                       u32 *list, u32 *places, u64 *taken, f32 *limit)
+                       SkinLists lists, f32 *limit)
 {
+    u32 *list = lists.list, *places = lists.places;
     u32 count = 0;
     for (u32 i = 0; i < body->constraint_count; i++) {
         const SoftConstraint *c = &soft->constraints[body->first_constraint + i];
@@ -200,7 +207,7 @@ static bool fill_edges(const Soft *soft, const SoftBody *body, Skin *skin, Stiff
         }
     }
     count /= 2;
-    skin->edge_count = place_items(list, 2, count, taken, body->count, places);
+    skin->edge_count = place_items(list, 2, count, lists.taken, body->count, places);
     skin->edges = batches_of(skin->edge_count, sizeof *skin->edges);
     for (u32 i = 0, n = 0; skin->edges != NULL && i < body->constraint_count; i++) {
         const SoftConstraint *c = &soft->constraints[body->first_constraint + i];
@@ -226,14 +233,16 @@ static bool fill_edges(const Soft *soft, const SoftBody *body, Skin *skin, Stiff
     return skin->edges != NULL;
 }
 
-static bool fill_faces(const Soft *soft, const SoftBody *body, Skin *skin, u32 *list, u32 *places,
-                       u64 *taken)
+static bool fill_faces(const Soft *soft, const SoftBody *body, Skin *skin, SkinLists lists)
 {
+    u32 *list = lists.list;
+    const u32 *places = lists.places;
     const SoftTriangle *triangles = soft->triangles + body->first_triangle;
     for (u32 i = 0; i < 3 * body->triangle_count; i++) {
         list[i] = triangles[i / 3].point[i % 3] - body->first;
     }
-    skin->face_count = place_items(list, 3, body->triangle_count, taken, body->count, places);
+    skin->face_count =
+        place_items(list, 3, body->triangle_count, lists.taken, body->count, lists.places);
     skin->faces = batches_of(skin->face_count, sizeof *skin->faces);
     for (u32 i = 0; skin->faces != NULL && i < body->triangle_count; i++) {
         u32 lane = places[i] % SIMD_LANES;
@@ -251,18 +260,19 @@ Skin *skin_create(const Soft *soft, const SoftBody *body, StiffPoint *points, f3
 {
     Skin *skin = calloc(1, sizeof *skin);
     u32 most = u32_max(body->constraint_count, body->triangle_count);
-    u32 *list = malloc(3 * (size_t)most * sizeof *list);
-    u32 *places = malloc(most * sizeof *places);
-    u64 *taken = malloc(body->count * sizeof *taken);
+    SkinLists lists = {malloc(3 * (size_t)most * sizeof *lists.list),
+                       malloc(most * sizeof *lists.places),
+                       malloc(body->count * sizeof *lists.taken)};
     if (skin != NULL) {
         skin->inverse = calloc(body->count, sizeof *skin->inverse);
     }
-    bool made = skin != NULL && skin->inverse != NULL && list != NULL && places != NULL &&
-                taken != NULL && fill_edges(soft, body, skin, points, list, places, taken, limit) &&
-                fill_wings(soft, body, skin) && fill_faces(soft, body, skin, list, places, taken);
-    free(list);
-    free(places);
-    free(taken);
+    bool made = skin != NULL && skin->inverse != NULL && lists.list != NULL &&
+                lists.places != NULL && lists.taken != NULL &&
+                fill_edges(soft, body, skin, points, lists, limit) &&
+                fill_wings(soft, body, skin) && fill_faces(soft, body, skin, lists);
+    free(lists.list);
+    free(lists.places);
+    free(lists.taken);
     if (!made) {
         skin_destroy(skin);
         return NULL;

@@ -715,8 +715,8 @@ typedef struct OverlapSearch {
     u32 count, capacity;
 } OverlapSearch;
 
-/* Sorted from the start, so that of more than fit the lowest slots stay, in whatever order the trees
- * give them. */
+/* Sorted from the start, so that of more than fit the lowest slots stay, in whatever order the
+ * trees give them. */
 static void overlap_visit(void *context, u32 slot)
 {
     OverlapSearch *search = context;

@@ -179,13 +179,12 @@ typedef enum Sweep {
     SWEEP_NEAR /* nearer than the target from the start */
 } Sweep;
 
-/* The first time from `begin` to before `end` at which the parts are as near as `target`. */
+/* The first time from *time to before `end` at which the parts are as near as `target`. */
 static Sweep sweep(const Mover *a, const SweepPart *part_a, const Mover *b, const SweepPart *part_b,
-                   f32 target, f32 begin, f32 end, f32 *time)
+                   f32 target, f32 end, f32 *time)
 {
     GjkResult result;
-    f32 t = begin;
-    *time = begin;
+    f32 t = *time;
     for (u32 i = 0; i < STEPS_MAX; i++) {
         part_separation(a, part_a, b, part_b, t, &result);
         f32 gap = result.separation - target;
@@ -295,7 +294,8 @@ static Sweep sweep_thin(const Mover *a, const SweepPart *whole, const Mover *b,
     Thin thin;
     SweepPart core = *whole;
     core.shape = thin_shape(whole->shape, &thin);
-    return sweep(a, &core, b, part, 0.0f, begin, 1.0f, time);
+    *time = begin;
+    return sweep(a, &core, b, part, 0.0f, 1.0f, time);
 }
 
 /* Does a point that is at a surface, or a little below it, go in? Turning, it may do so later than
@@ -324,7 +324,8 @@ static bool sweep_near(const Mover *a, const SweepPart *seed, const Mover *b, co
             return true;
         }
         if (result.separation > seed_m + 0.2f * STOP_M) {
-            return sweep(a, seed, b, part, seed_m, t, 1.0f, time) == SWEEP_HIT;
+            *time = t;
+            return sweep(a, seed, b, part, seed_m, 1.0f, time) == SWEEP_HIT;
         }
     }
     return false;
@@ -345,7 +346,8 @@ static Sweep sweep_seed(const Mover *a, const SweepPart *whole, const Mover *b,
         part = swap;
     }
     SweepPart seed = seed_part(whole, &point);
-    Sweep found = sweep(a, &seed, b, part, seed_m, begin, 1.0f, time);
+    *time = begin;
+    Sweep found = sweep(a, &seed, b, part, seed_m, 1.0f, time);
     if (found != SWEEP_NEAR) {
         return found;
     }
@@ -373,7 +375,7 @@ static f32 parts_meet(const Mover *mover_a, const SweepPart *a, const Mover *mov
     if (balls_part(mover_a, a, mover_b, b, begin)) {
         return INFINITY;
     }
-    Sweep whole = sweep(mover_a, a, mover_b, b, STOP_M, begin, f32_min(end, 1.0f), &touch);
+    Sweep whole = sweep(mover_a, a, mover_b, b, STOP_M, f32_min(end, 1.0f), &touch);
     if (whole == SWEEP_MISS) {
         return INFINITY;
     }
@@ -397,7 +399,7 @@ static void parts_pass(const Mover *mover_a, const SweepPart *a, const Mover *mo
                        const SweepPart *b, Passing *passing)
 {
     GjkResult result;
-    f32 time;
+    f32 time = 0.0f;
     if (balls_part(mover_a, a, mover_b, b, 0.0f)) {
         return;
     }
@@ -406,7 +408,7 @@ static void parts_pass(const Mover *mover_a, const SweepPart *a, const Mover *mo
     part_separation(mover_a, a, mover_b, b, 1.0f, &result);
     passing->after = passing->after || result.separation <= 0.0f;
     passing->between =
-        passing->between || sweep(mover_a, a, mover_b, b, 0.0f, 0.0f, 1.0f, &time) != SWEEP_MISS;
+        passing->between || sweep(mover_a, a, mover_b, b, 0.0f, 1.0f, &time) != SWEEP_MISS;
 }
 
 /* ---- all parts of two bodies ---- */
@@ -441,9 +443,9 @@ static void pairing_pass(Pairing *p, const SweepPart *a, const SweepPart *b)
 static void pairing_touch(Pairing *p, const SweepPart *a, const SweepPart *b)
 {
     const Mover *mover_a = &p->a->mover, *mover_b = &p->b->mover;
-    f32 time, end = f32_min(p->time, 1.0f);
+    f32 time = 0.0f, end = f32_min(p->time, 1.0f);
     if (!balls_part(mover_a, a, mover_b, b, 0.0f) &&
-        sweep(mover_a, a, mover_b, b, 0.0f, 0.0f, end, &time) == SWEEP_HIT) {
+        sweep(mover_a, a, mover_b, b, 0.0f, end, &time) == SWEEP_HIT) {
         p->time = f32_min(p->time, time);
     }
 }

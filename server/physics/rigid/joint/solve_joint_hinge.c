@@ -265,11 +265,19 @@ SIMD_INLINE void solve_motor(HingeWide *row, Side *a, Side *b, f32x8 mass)
     row->motor = sum;
 }
 
-/* Room that is left, and the impulse that keeps it; sign −1 for the upper limit. */
-SIMD_INLINE void solve_limit(HingeWide *row, Side *a, Side *b, f32x8 mass, f32x8 capacity, f32 sign,
-                             f32x8 *impulse, i32x8 active, i32x8 locked, const Softness *soft,
-                             f32 inverse_h)
+typedef struct LimitWide {
+    f32x8 capacity; /* room that is left */
+    f32 sign;       /* −1 for the upper limit */
+    f32x8 *impulse; /* that keeps it */
+    i32x8 active;
+} LimitWide;
+
+SIMD_INLINE void solve_limit(HingeWide *row, Side *a, Side *b, f32x8 mass, LimitWide limit,
+                             const Softness *soft, f32 inverse_h)
 {
+    f32x8 capacity = limit.capacity, *impulse = limit.impulse;
+    f32 sign = limit.sign;
+    i32x8 active = limit.active, locked = row->locked;
     f32x8 zero = f32x8_set(0.0f), most = f32x8_set(JOINT_PUSH_RAD_S);
     i32x8 apart = (capacity > zero) & ~locked;
     f32x8 push = f32x8_min(f32x8_max(capacity * soft->bias_rate, -most), most);
@@ -312,10 +320,10 @@ SIMD_INLINE void solve(HingeWide *row, Side *a, Side *b, const Softness *soft, f
         }
         i32x8 limits = row->limited | row->locked;
         if (i32x8_any(limits)) {
-            solve_limit(row, a, b, mass, row->angle - row->lower, 1.0f, &row->below, limits,
-                        row->locked, soft, 1.0f / h);
-            solve_limit(row, a, b, mass, row->upper - row->angle, -1.0f, &row->above, row->limited,
-                        row->locked, soft, 1.0f / h);
+            LimitWide lower = {row->angle - row->lower, 1.0f, &row->below, limits};
+            LimitWide upper = {row->upper - row->angle, -1.0f, &row->above, row->limited};
+            solve_limit(row, a, b, mass, lower, soft, 1.0f / h);
+            solve_limit(row, a, b, mass, upper, soft, 1.0f / h);
         }
     }
     solve_locked(row, a, b, soft, ahead);

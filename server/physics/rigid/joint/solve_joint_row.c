@@ -9,11 +9,6 @@
 
 #include "shared/math/trig.h"
 
-/* Errors are taken back no faster than this. */
-#define JOINT_PUSH_M_S   50.0f
-#define JOINT_PUSH_RAD_S 50.0f
-#define JOINT_DAMPING    2.0f
-
 /* The two bodies while a row is solved. */
 typedef struct Sides {
     Vec3 va, wa, vb, wb;
@@ -260,10 +255,18 @@ static void solve_motor(const JointRow *row, JointLoad *impulse, Sides *sides, c
     impulse->motor = sum;
 }
 
-/* The room left is ≥ 0 (or, two-sided, = 0); `sign` −1 for an upper limit. */
-static void solve_limit(f32 *impulse, Sides *sides, const Axis *axis, f32 capacity, f32 sign,
-                        bool two_sided, const Softness *soft, f32 push_max, f32 h)
+typedef struct RowLimit {
+    f32 capacity; /* the room left: ≥ 0 or, two-sided, = 0 */
+    f32 sign;     /* −1 for an upper limit */
+    bool two_sided;
+    f32 push_max; /* rad/s or m/s */
+} RowLimit;
+
+static void solve_limit(f32 *impulse, Sides *sides, const Axis *axis, RowLimit limit,
+                        const Softness *soft, f32 h)
 {
+    f32 capacity = limit.capacity, sign = limit.sign, push_max = limit.push_max;
+    bool two_sided = limit.two_sided;
     f32 bias = 0.0f, mass_scale = 1.0f, impulse_scale = 0.0f;
     if (capacity > 0.0f && !two_sided) {
         bias = capacity / h;
@@ -298,11 +301,11 @@ static void solve_free_motion(JointRow *row, Sides *sides, const Axis *axis, f32
     }
     if (has_limits(row)) {
         bool locked = row->lower == row->upper;
-        solve_limit(&row->impulse.lower, sides, axis, value - row->lower, 1.0f, locked, soft,
-                    push_max, h);
+        RowLimit lower = {value - row->lower, 1.0f, locked, push_max};
+        solve_limit(&row->impulse.lower, sides, axis, lower, soft, h);
         if (!locked && row->upper < WORLD_EXTENT_MAX_M) {
-            solve_limit(&row->impulse.upper, sides, axis, row->upper - value, -1.0f, false, soft,
-                        push_max, h);
+            RowLimit upper = {row->upper - value, -1.0f, false, push_max};
+            solve_limit(&row->impulse.upper, sides, axis, upper, soft, h);
         }
     }
 }
@@ -423,15 +426,24 @@ static void solve_weld(JointRow *row, Sides *sides, const JointPose *pose, const
     axis_apply(sides, &z, change.z);
 }
 
-/* Two rows at once: their speeds and errors to changes of their impulses. */
-static void solve_two(const Axis *one, const Axis *two, f32 coupling, Sides *sides, f32 bias_one,
-                      f32 bias_two, f32 *impulse_one, f32 *impulse_two, const Softness *s)
+/* Two rows, solved at once. */
+typedef struct TwoRows {
+    Axis one, two;
+    f32 coupling;
+    f32 bias_one, bias_two;
+} TwoRows;
+
+/* Their speeds and errors to changes of their impulses. */
+static void solve_two(const TwoRows *rows, Sides *sides, f32 *impulse_one, f32 *impulse_two,
+                      const Softness *s)
 {
+    const Axis *one = &rows->one, *two = &rows->two;
+    f32 coupling = rows->coupling;
     f32 determinant = one->response * two->response - coupling * coupling;
     if (!(determinant > 0.0f)) {
         return;
     }
-    f32 u = axis_speed(sides, one) + bias_one, v = axis_speed(sides, two) + bias_two;
+    f32 u = axis_speed(sides, one) + rows->bias_one, v = axis_speed(sides, two) + rows->bias_two;
     f32 scale = -s->mass_scale / determinant;
     f32 du = scale * (two->response * u - coupling * v) - s->impulse_scale * *impulse_one;
     f32 dv = scale * (one->response * v - coupling * u) - s->impulse_scale * *impulse_two;
@@ -451,12 +463,13 @@ static void solve_axes(JointRow *row, Sides *sides, const JointPose *pose, const
     if (vec3_dot(x, xb) < 0.0f) {
         error = vec3_normalize_or(error, y);
     }
-    Axis about_y = axis_over_point(sides, pose, block, y);
-    Axis about_z = axis_over_point(sides, pose, block, z);
     Vec3 bias = limited(vec3_scale(error, s->bias_rate), JOINT_PUSH_RAD_S);
-    f32 coupling = vec3_dot(y, vec3_add(about_z.rotation_a, about_z.rotation_b));
-    solve_two(&about_y, &about_z, coupling, sides, vec3_dot(y, bias), vec3_dot(z, bias),
-              &row->impulse.angular.y, &row->impulse.angular.z, s);
+    TwoRows rows = {.one = axis_over_point(sides, pose, block, y),
+                    .two = axis_over_point(sides, pose, block, z),
+                    .bias_one = vec3_dot(y, bias),
+                    .bias_two = vec3_dot(z, bias)};
+    rows.coupling = vec3_dot(y, vec3_add(rows.two.rotation_a, rows.two.rotation_b));
+    solve_two(&rows, sides, &row->impulse.angular.y, &row->impulse.angular.z, s);
 }
 
 static Vec3 cross_axis(const JointPose *pose)
@@ -472,8 +485,8 @@ static void solve_cross(JointRow *row, Sides *sides, const JointPose *pose, cons
     Axis axis = axis_over_point(sides, pose, block, cross_axis(pose));
     if (axis.response > 0.0f) {
         f32 error = vec3_dot(axis_x(pose->frame_a), axis_y(pose->frame_b));
-        solve_limit(&row->impulse.angular.x, sides, &axis, error, 1.0f, true, soft,
-                    JOINT_PUSH_RAD_S, 1.0f);
+        RowLimit limit = {error, 1.0f, true, JOINT_PUSH_RAD_S};
+        solve_limit(&row->impulse.angular.x, sides, &axis, limit, soft, 1.0f);
     }
 }
 
@@ -493,8 +506,8 @@ static void solve_swing(JointRow *row, Sides *sides, const JointPose *pose, cons
     f32 capacity = row->sin_swing * cosine - row->cos_swing * sine;
     f32 other = row->cos_swing * cosine + row->sin_swing * sine;
     capacity = other > 0.0f ? capacity : (capacity < 0.0f ? -1.0f : 1.0f);
-    solve_limit(&row->impulse.swing, sides, &axis, capacity, -1.0f, false, soft, JOINT_PUSH_RAD_S,
-                h);
+    RowLimit limit = {capacity, -1.0f, false, JOINT_PUSH_RAD_S};
+    solve_limit(&row->impulse.swing, sides, &axis, limit, soft, h);
 }
 
 /* ---- locked points ---- */
@@ -515,14 +528,15 @@ static void solve_track(JointRow *row, Sides *sides, const JointPose *pose, cons
                         const Softness *s)
 {
     Vec3 y = axis_y(pose->frame_a), z = axis_z(pose->frame_a);
-    Axis on_y = axis_over_rotation(sides, pose, block, y);
-    Axis on_z = axis_over_rotation(sides, pose, block, z);
     f32 by = f32_clamp(s->bias_rate * vec3_dot(y, pose->gap), -JOINT_PUSH_M_S, JOINT_PUSH_M_S);
     f32 bz = f32_clamp(s->bias_rate * vec3_dot(z, pose->gap), -JOINT_PUSH_M_S, JOINT_PUSH_M_S);
-    f32 coupling =
-        vec3_dot(on_y.lever_a, on_z.rotation_a) + vec3_dot(on_y.lever_b, on_z.rotation_b);
-    solve_two(&on_y, &on_z, coupling, sides, by, bz, &row->impulse.linear.y, &row->impulse.linear.z,
-              s);
+    TwoRows rows = {.one = axis_over_rotation(sides, pose, block, y),
+                    .two = axis_over_rotation(sides, pose, block, z),
+                    .bias_one = by,
+                    .bias_two = bz};
+    rows.coupling = vec3_dot(rows.one.lever_a, rows.two.rotation_a) +
+                    vec3_dot(rows.one.lever_b, rows.two.rotation_b);
+    solve_two(&rows, sides, &row->impulse.linear.y, &row->impulse.linear.z, s);
 }
 
 /* JOINT_MOTOR: a velocity, and with a frequency a pose, with bounded force and torque. */

@@ -225,8 +225,9 @@ static void solid_plane(const ShapePose *a, const ShapePose *plane, f32 margin, 
     f32 height = vec3_dot(frame.up, vec3_sub(a->position, frame.at));
     face.corners[0] = vec3_scale(frame.up, -height);
     ManifoldPoint points[CLIPPED_MAX];
-    u32 count = manifold_clip(&face, frame.up, &feature, 0.0f, 0.0f, margin,
-                              (feature.id & 127u) << 14, points);
+    ClipLimits limits = {.margin = margin};
+    u32 count =
+        manifold_clip(&face, frame.up, &feature, &limits, (feature.id & 127u) << 14, points);
     manifold_reduce(points, count, frame.up, manifold);
     for (u32 i = 0; i < manifold->count; i++) {
         manifold->points[i].position = vec3_add(a->position, manifold->points[i].position);

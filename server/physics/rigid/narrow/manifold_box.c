@@ -455,10 +455,19 @@ static f32 nearest_parameter(Vec3 p, Vec3 d, Vec3 h)
     return 0.5f * (kinks[first] + 1.0f);
 }
 
-/* The capsule's axis lies over face `axis`: the ends of its part over the face touch. */
-static bool capsule_over_face(const ShapePose *box, Vec3 p, Vec3 d, f32 radius, u32 axis, f32 side,
+/* In the axes of the box: from p to p + d. */
+typedef struct BoxCapsule {
+    Vec3 p, d;
+    f32 radius;
+} BoxCapsule;
+
+/* The capsule's axis lies over the face of the box along `axis` on that side: the ends of its part
+ * over the face touch. */
+static bool capsule_over_face(const ShapePose *box, BoxCapsule capsule, u32 axis, f32 side,
                               f32 margin, Manifold *manifold)
 {
+    Vec3 p = capsule.p, d = capsule.d;
+    f32 radius = capsule.radius;
     f32 low = 0.0f, high = 1.0f;
     for (u32 i = 0; i < 3; i++) {
         if (i == axis) {
@@ -527,7 +536,7 @@ void manifold_box_capsule(const ShapePose *box, const ShapePose *capsule, f32 ma
         }
         f32 side = component(n, axis) > 0.0f ? 1.0f : -1.0f;
         if (fabsf(component(n, axis)) > 0.9999f &&
-            capsule_over_face(box, p, d, radius, axis, side, margin, manifold)) {
+            capsule_over_face(box, (BoxCapsule){p, d, radius}, axis, side, margin, manifold)) {
             return;
         }
         f32 separation = distance - radius;

@@ -58,9 +58,10 @@ static u32 clip_segment(ClipCorner *ends, Vec3 on, Vec3 outward, f32 limit)
     return 2;
 }
 
-u32 manifold_clip(const Polygon *reference, Vec3 n, const Polygon *incident, f32 round, f32 slack,
-                  f32 margin, u32 id, ManifoldPoint *points)
+u32 manifold_clip(const Polygon *reference, Vec3 n, const Polygon *incident,
+                  const ClipLimits *limits, u32 id, ManifoldPoint *points)
 {
+    f32 round = limits->round, slack = limits->slack, margin = limits->margin;
     ClipCorner buffers[2][CLIPPED_MAX];
     ClipCorner *now = buffers[0], *next = buffers[1];
     u32 count = incident->count;

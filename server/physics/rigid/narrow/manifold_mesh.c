@@ -96,11 +96,11 @@ static u32 face_points(const TriangleSearch *search, const Solid *triangle, u8 a
 {
     Polygon face, feature;
     Vec3 n = triangle->hull->normals[0];
+    ClipLimits limits = {.round = search->convex.round, .margin = search->margin};
     solid_feature(&search->convex, vec3_neg(n), &feature);
     if (feature.count > 1) {
         solid_polygon(triangle, 0, n, &face);
-        return manifold_clip(&face, n, &feature, search->convex.round, 0.0f, search->margin,
-                             (feature.id & 127u) << 14, points);
+        return manifold_clip(&face, n, &feature, &limits, (feature.id & 127u) << 14, points);
     }
     Vec3 p = feature.corners[0];
     for (u32 i = 0; i < 3; i++) {
@@ -112,7 +112,7 @@ static u32 face_points(const TriangleSearch *search, const Solid *triangle, u8 a
     }
     face.count = 0;
     face.corners[0] = triangle->hull->vertices[0];
-    return manifold_clip(&face, n, &feature, search->convex.round, 0.0f, search->margin, 0, points);
+    return manifold_clip(&face, n, &feature, &limits, 0, points);
 }
 
 /* Points that are corners of the convex keep their names from triangle to triangle: a rolling ball

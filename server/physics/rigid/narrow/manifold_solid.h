@@ -80,14 +80,17 @@ void solid_feature(const Solid *solid, Vec3 n, Polygon *polygon);
  * UINT32_MAX. */
 f32 solid_outside(const Solid *solid, Vec3 p, u32 *face);
 
+typedef struct ClipLimits {
+    f32 round;  /* m, of the incident solid */
+    f32 slack;  /* m that points may lie beside the face, so that equal faces keep their corners */
+    f32 margin; /* m: what is farther from the face is left out */
+} ClipLimits;
 /*
- * Points of the incident feature over a face of the reference polygon with the outward normal n,
- * nearer than margin to it. `round` is the incident solid's; `slack` (m) is how far beside the face
- * they may lie, so that equal faces on each other keep their corners. Writes at most CLIPPED_MAX
- * points with features from `id` and labels, and returns how many.
+ * Points of the incident feature over a face of the reference polygon with the outward normal n.
+ * Writes at most CLIPPED_MAX points with features from `id` and labels, and returns how many.
  */
-u32 manifold_clip(const Polygon *reference, Vec3 n, const Polygon *incident, f32 round, f32 slack,
-                  f32 margin, u32 id, ManifoldPoint *points);
+u32 manifold_clip(const Polygon *reference, Vec3 n, const Polygon *incident,
+                  const ClipLimits *limits, u32 id, ManifoldPoint *points);
 /* Appends the deepest point, the farthest from it, and the two that span most to either side. */
 void manifold_reduce(const ManifoldPoint *points, u32 count, Vec3 normal, Manifold *manifold);
 

@@ -147,7 +147,8 @@ static bool face_contact(const Solid *solid, const Solid *other, const FaceAxis 
     solid_feature(other, against, &incident);
     solid_polygon(solid, axis->face, axis->normal, &reference);
     f32 slack = solid->triangle ? 0.0f : CLIP_SLACK * f32_min(solid->extent, other->extent);
-    u32 count = manifold_clip(&reference, axis->normal, &incident, other->round, slack, margin,
+    ClipLimits limits = {other->round, slack, margin};
+    u32 count = manifold_clip(&reference, axis->normal, &incident, &limits,
                               face_id(swapped, axis->face, incident.id), points);
     if (count == 0) {
         return false;

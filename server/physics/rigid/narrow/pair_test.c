@@ -363,10 +363,11 @@ static bool point_box_time(Vec3 from, Vec3 motion, Vec3 half, f32 *time)
     return enter <= leave;
 }
 
-/* When a point comes within `radius` of the edge of the box that runs along `axis` at the signs. */
-static bool point_edge_time(Vec3 from, Vec3 motion, Vec3 half, u32 axis, f32 su, f32 sv, f32 radius,
-                            f32 *time)
+/* When a point comes within `radius` of an edge of the box: four run along each axis. */
+static bool point_edge_time(Vec3 from, Vec3 motion, Vec3 half, u32 edge, f32 radius, f32 *time)
 {
+    u32 axis = edge / 4;
+    f32 su = edge & 1 ? 1.0f : -1.0f, sv = edge & 2 ? 1.0f : -1.0f;
     const f32 h[3] = {half.x, half.y, half.z};
     f32 p[3] = {from.x, from.y, from.z}, m[3] = {motion.x, motion.y, motion.z};
     u32 u = (axis + 1) % 3, v = (axis + 2) % 3;
@@ -412,8 +413,7 @@ static bool point_rounded_box_time(Vec3 from, Vec3 motion, Vec3 half, f32 radius
         }
     }
     for (u32 i = 0; i < 12; i++) {
-        if (point_edge_time(from, motion, half, i / 4, i & 1 ? 1.0f : -1.0f, i & 2 ? 1.0f : -1.0f,
-                            radius, &t)) {
+        if (point_edge_time(from, motion, half, i, radius, &t)) {
             *time = any ? f32_min(*time, t) : t;
             any = true;
         }

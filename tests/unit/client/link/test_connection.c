@@ -227,8 +227,8 @@ static void server_snapshot(Server *server)
                              .flags = (u8)(server->epoch << 4)};
     header.echo_ms = (u16)(server->client_ms + (server->now_ms - server->client_ms_at));
     SnapshotView view = {.forward = {0, 0, -1}, .pixels_per_radian = 800};
-    snapshot_sender_build(server->sender, server->cache, &view, &header, 4000, server->now_ms, 200,
-                          packet_emit, server);
+    snapshot_sender_build(server->sender, server->cache, &view, &header,
+                          (SnapshotLine){4000, server->now_ms, 200}, packet_emit, server);
 }
 
 /* A line as high as the tick says. */

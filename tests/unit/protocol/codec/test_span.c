@@ -48,13 +48,16 @@ static void bench_destroy(Bench *bench)
 }
 
 /* Codes the span out of the newest frames, decodes it, compares. Returns the bytes. */
-static u32 round_trip(Bench *bench, const FieldDesc *field, const u16 *chunks, u32 count,
-                      Frame *const *frames, u32 newest, u32 states, u32 capacity, bool *fallback)
+static u32 round_trip(Bench *bench, const Span *of, Frame *const *newest, u32 states, u32 capacity,
+                      bool *fallback)
 {
-    Span span = {.field = field, .count = count, .chunks = chunks};
-    span_gather(field, chunks, count, frame_field(frames[newest], field->id), bench->now);
+    Span span = *of;
+    const FieldDesc *field = span.field;
+    const u16 *chunks = span.chunks;
+    u32 count = span.count;
+    span_gather(field, chunks, count, frame_field(*newest, field->id), bench->now);
     for (u32 s = 0; s < states; s++) {
-        span_gather(field, chunks, count, frame_field(frames[newest - 2 * (s + 1)], field->id),
+        span_gather(field, chunks, count, frame_field(*(newest - 2 * (s + 1)), field->id),
                     bench->older[s]);
         span.state[s] = bench->older[s];
         span.back[s] = 2 * (s + 1);
@@ -100,8 +103,9 @@ static void test_round_trips(void **context)
             bool fallback;
             if (count > 0) {
                 u32 states = dice_below(&dice, SPAN_STATES + 1);
-                assert_true(round_trip(bench, field, chunks, count, frames, TICKS - 1, states,
-                                       STATE_BYTES, &fallback) > 0);
+                assert_true(round_trip(bench,
+                                       &(Span){.field = field, .count = count, .chunks = chunks},
+                                       frames + TICKS - 1, states, STATE_BYTES, &fallback) > 0);
             }
         }
         for (u32 i = 0; i < TICKS; i++) {
@@ -138,10 +142,12 @@ static void test_noise_fits_chunk_by_chunk(void **context)
     const u16 chunks[2] = {0, 1};
     bool fallback;
     for (u32 states = 0; states < 2; states++) {
-        assert_true(round_trip(bench, &fields->fields[0], chunks, 1, frames, 2, states,
-                               CHUNK_CODE_BYTES_MAX, &fallback) > 0);
-        assert_int_equal(round_trip(bench, &fields->fields[0], chunks, 2, frames, 2, states,
-                                    CHUNK_CODE_BYTES_MAX, &fallback),
+        assert_true(round_trip(bench,
+                               &(Span){.field = fields->fields, .count = 1, .chunks = chunks},
+                               frames + 2, states, CHUNK_CODE_BYTES_MAX, &fallback) > 0);
+        assert_int_equal(round_trip(bench,
+                                    &(Span){.field = fields->fields, .count = 2, .chunks = chunks},
+                                    frames + 2, states, CHUNK_CODE_BYTES_MAX, &fallback),
                          0);
     }
     for (u32 i = 0; i < 3; i++) {

@@ -172,8 +172,8 @@ static void client_exchange(World *world, Client *client, u32 number)
     client->filling->ack = (SnapshotAck){0};
     SnapshotHeader header = {.tick = (u32)world->frame->tick, .speed = 1024};
     u64 now_ms = world->frame->tick * 1000 / 60;
-    snapshot_sender_build(client->sender, world->cache, &client->view, &header, client->budget,
-                          now_ms, 200, emit, client);
+    snapshot_sender_build(client->sender, world->cache, &client->view, &header,
+                          (SnapshotLine){client->budget, now_ms, 200}, emit, client);
 }
 
 static void ages_note(const World *world, Client *client)

@@ -109,8 +109,8 @@ static void pair_snapshot(Pair *pair)
     }
     u32 before = pair->emitted;
     u32 allowed = pair->budget - u32_min(pair->budget, pair->overshot);
-    u32 bytes = snapshot_sender_build(pair->sender, pair->cache, &view, &header, allowed,
-                                      pair->now_ms, 60, emit_down, pair);
+    u32 bytes = snapshot_sender_build(pair->sender, pair->cache, &view, &header,
+                                      (SnapshotLine){allowed, pair->now_ms, 60}, emit_down, pair);
     u32 spent = bytes + pair->overshot;
     pair->overshot = spent > pair->budget ? spent - pair->budget : 0;
     assert_true(pair->emitted > before);
@@ -413,8 +413,8 @@ static void test_left(void **context)
         frame_release(frame);
         chunk_cache_begin(cache, &history);
         SnapshotHeader header = {.speed = 1024};
-        snapshot_sender_build(sender, cache, NULL, &header, 1 << 20, tick * 16, 20, emit_push,
-                              receiver);
+        snapshot_sender_build(sender, cache, NULL, &header, (SnapshotLine){1 << 20, tick * 16, 20},
+                              emit_push, receiver);
         snapshot_sender_ack(sender, snapshot_receiver_ack(receiver), NULL);
         ChunkState states[CHUNK_STATES_KEPT];
         assert_true(snapshot_receiver_states(receiver, 0, 0, states) > 0);
@@ -565,8 +565,8 @@ static void test_hostile_packets(void **context)
     pair_tick(pair, &dice, 1.0);
     SnapshotHeader header = {.speed = 1024};
     chunk_cache_begin(pair->cache, &pair->history);
-    snapshot_sender_build(pair->sender, pair->cache, NULL, &header, 1 << 20, 1 << 20, 50,
-                          emit_caught, caught);
+    snapshot_sender_build(pair->sender, pair->cache, NULL, &header,
+                          (SnapshotLine){1 << 20, 1 << 20, 50}, emit_caught, caught);
     assert_true(caught->count > 1);
     for (u32 round = 0; round < 30000; round++) {
         u32 k = dice_below(&dice, caught->count);
@@ -617,8 +617,8 @@ static void test_missing_baseline_is_refused(void **context)
     pair_tick(pair, &dice, 1.0);
     SnapshotHeader header = {.speed = 1024};
     chunk_cache_begin(pair->cache, &pair->history);
-    snapshot_sender_build(pair->sender, pair->cache, NULL, &header, 1 << 20, pair->now_ms, 50,
-                          emit_caught, caught);
+    snapshot_sender_build(pair->sender, pair->cache, NULL, &header,
+                          (SnapshotLine){1 << 20, pair->now_ms, 50}, emit_caught, caught);
     assert_true(snapshot_receiver_push(stranger, caught->data[0], caught->bytes[0], NULL) < 0);
     assert_int_equal(snapshot_receiver_ack(stranger).valid, 0);
     SnapshotReceiverStats stats;
@@ -655,8 +655,8 @@ static void test_replaced_sender(void **context)
         SnapshotSender *sender = snapshot_sender_create(fields);
         assert_int_equal(snapshot_sender_ack(sender, stale, NULL), 0);
         u16 newest = 0;
-        snapshot_sender_build(sender, cache, NULL, &header, 1 << 20, tick * 16, 50, emit_sequence,
-                              &newest);
+        snapshot_sender_build(sender, cache, NULL, &header, (SnapshotLine){1 << 20, tick * 16, 50},
+                              emit_sequence, &newest);
         assert_int_equal(snapshot_sender_ack(sender, stale, NULL), 0);
         stale = (SnapshotAck){.newest = newest, .valid = 1, .bits = ~0ull};
         snapshot_sender_destroy(sender);
@@ -692,8 +692,9 @@ static void test_clients_share_codes(void **context)
         for (u32 i = 0; i < CLIENTS; i++) {
             SnapshotHeader header = {.speed = 1024};
             SnapshotAck ack = {.valid = 1, .bits = ~0ull};
-            snapshot_sender_build(senders[i], cache, NULL, &header, 1 << 20, tick * 16, 50,
-                                  emit_sequence, &ack.newest);
+            snapshot_sender_build(senders[i], cache, NULL, &header,
+                                  (SnapshotLine){1 << 20, tick * 16, 50}, emit_sequence,
+                                  &ack.newest);
             snapshot_sender_ack(senders[i], ack, NULL);
             chunk_cache_stats(cache, &encoded, &served);
             if (i == 0) {
@@ -745,8 +746,8 @@ static void test_no_allocation_after_warm_up(void **context)
         history_push(&history, frames[i]);
         chunk_cache_begin(cache, &history);
         /* All keys at first: the most that a tick can need. */
-        snapshot_sender_build(sender, cache, NULL, &header, 1 << 20, i * 16, 50, emit_sequence,
-                              &ack.newest);
+        snapshot_sender_build(sender, cache, NULL, &header, (SnapshotLine){1 << 20, i * 16, 50},
+                              emit_sequence, &ack.newest);
         if (i > WARM) {
             snapshot_sender_ack(sender, ack, NULL);
         } else {

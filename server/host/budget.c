@@ -1,7 +1,17 @@
-/* budget.c: see budget.h. */
+/*
+ * budget.c: see budget.h. A line is a pipe of an unknown width (the knee: the rate that arrived
+ * when it was last full) with a queue before it and losses of its own. A budget that is used rises,
+ * fast far from the knee and slowly near it, until a queue stands (it then falls below what arrives
+ * until the queue has drained) or more is lost than is the path's own (it is then lowered for a
+ * round trip: if less is lost, the line was full; if not, the path loses that much). Others on the
+ * same line show as a queue that stays although the budget gives way: then more queue is allowed,
+ * and the budget rises as TCP does.
+ */
 #include "server/host/budget.h"
 
 #include <math.h>
+
+/* ---- when is decided ---- */
 
 enum {
     BASE_WINDOW_MS = 20000, /* a minute of minima: clocks drift some ms, routes change */
@@ -15,6 +25,8 @@ enum {
     EPOCHS_MOST = 4,
 };
 
+/* ---- what is sent at once ---- */
+
 /* A tenth of a second of bytes may go out in one burst, but always one full packet. */
 static const f64 burst_s = 0.1;
 static const f64 packet_bytes = 1200.0;
@@ -23,33 +35,43 @@ static const f64 packet_bytes = 1200.0;
 static const f64 packet_s = 0.05;
 static const f64 packet_bytes_min = 350.0;
 
-static const f64 rise_far_s = 1.0;    /* share a second: doubles, as slow start in spirit */
+/* ---- rise: shares of the budget a second ---- */
+
+static const f64 rise_far_s = 1.0;    /* doubles, as slow start in spirit */
 static const f64 rise_near_s = 0.15;  /* near the knee: past it within a second (BBR probes 1.25) */
 static const f64 rise_queue_s = 0.03; /* while there is some queue */
-static const f64 rise_loss_s = 0.08;  /* loss is seen later than queues are */
+static const f64 rise_loss_s = 0.08;  /* near a knee of loss, which is seen later than queues are */
 static const f64 rise_least = 1000.0; /* bytes/s² */
-static const f64 knee_near = 0.9, knee_past = 1.0, knee_past_loss = 1.25;
+static const f64 knee_past_loss = 1.25; /* of a knee of loss: from here on far again */
 /* Of what arrives and what the path loses: beyond it nothing is known of the line (GCC: 1.5). */
 static const f64 rise_known = 1.5;
 static const f64 untried_bytes_s = 32000.0;
-static const f64 recent_weight = 1.0 / 16.0;
+
+/* ---- queues ---- */
+
+static const f64 delay_noise_ms = 5.0; /* a smaller difference of delays is none */
 static const f64 drained_ms = 15.0;
 static const f64 drain_most = 0.85; /* of what arrives: GCC's */
 static const f64 drain_least = 0.25;
-static const f64 drain_other = 0.95;
-static const f64 ours_least = 1.1;
-static const f64 cruise = 0.95; /* of the knee, after draining */
-static const f64 arrived_weight = 0.4;
-static const f64 limit_weight = 0.1;
-static const f64 limit_most_ms = 500.0;
-static const f64 limit_above_ms = 100.0;
-static const f64 rivals_ms = 5.0, shorter_ms = 5.0;
-static const f64 test_share = 0.7, test_visible = 0.9;
-static const f64 loss_margin = 0.03, loss_step = 0.05;
+static const f64 limit_most_ms = 500.0;  /* of the queue allowed beside others, */
+static const f64 limit_above_ms = 100.0; /* so much more than there is */
+
+/* ---- losses ---- */
+
+static const f64 loss_margin = 0.03;     /* above what is known: worth an experiment */
+static const f64 loss_step = 0.05;       /* learnt at once where the experiment was not sure */
 static const f64 loss_known_most = 0.35; /* no radio loses more and is of use */
 static const f64 loss_few = 0.1;
 static const f64 loss_beyond_doubt = 0.5, loss_flood = 0.6;
-static const f64 limited_most = 0.8, steady_most = 1.1;
+static const f64 test_share = 0.7;   /* of the budget, during an experiment */
+static const f64 limited_most = 0.8; /* of the snapshots of a window: the budget was the limit */
+
+/* ---- smoothing, and what "about the same" means ---- */
+
+static const f64 weight_slow = 0.1, weight_fast = 0.4;
+static const f64 weight_packet = 1.0 / 16.0;
+/* Of a rate: still at it, a little below it, surely above it. */
+static const f64 nearly = 0.9, below = 0.95, above = 1.1;
 
 static f64 f64_between(f64 x, f64 low, f64 high)
 {
@@ -125,19 +147,19 @@ static f64 queue_of(const Budget *budget)
 
 static bool has_rivals(const Budget *budget)
 {
-    return budget->queue_limit_ms > BUDGET_QUEUE_MS + rivals_ms;
+    return budget->queue_limit_ms > BUDGET_QUEUE_MS + delay_noise_ms;
 }
 
 /* The queue does not get shorter for seconds though we send less than arrives: others fill it, and
  * giving way to them for ever would be starving (the adaptive threshold of Carlucci 2016). */
 static void rivals_measure(Budget *budget, u64 now_ms)
 {
-    if (!budget->draining || budget->queue_ms < budget->lowest_ms - shorter_ms) {
+    if (!budget->draining || budget->queue_ms < budget->lowest_ms - delay_noise_ms) {
         budget->lowest_ms = budget->queue_ms;
         budget->lowest_at_ms = now_ms;
     } else if (now_ms - budget->lowest_at_ms > RIVALS_AFTER_MS) {
         f64 wanted = fmin(budget->queue_ms + limit_above_ms, limit_most_ms);
-        budget->queue_limit_ms += limit_weight * fmax(0.0, wanted - budget->queue_limit_ms);
+        budget->queue_limit_ms += weight_slow * fmax(0.0, wanted - budget->queue_limit_ms);
     }
 }
 
@@ -149,13 +171,13 @@ static void congestion(Budget *budget, u64 now_ms)
     f64 share = f64_between(1.0 - budget->queue_ms / 1000.0, drain_least, drain_most);
     share = has_rivals(budget) ? drain_most : share;
     /* Ours, if the budget is the limit or more is sent than gets through. */
-    bool ours = budget->used || budget->sent_bytes_s > ours_least * budget->arrived_bytes_s;
+    bool ours = budget->used || budget->sent_bytes_s > above * budget->arrived_bytes_s;
     if (ours && budget->arrived_bytes_s > 0.0) {
         knee_set(budget, budget->arrived_bytes_s, false);
         budget_set(budget, fmin(budget->bytes_s, share * budget->arrived_bytes_s));
     } else {
         /* Someone else's, or the budget is far above what is sent. */
-        budget_set(budget, budget->bytes_s * drain_other);
+        budget_set(budget, budget->bytes_s * below);
     }
     budget->draining = true;
 }
@@ -169,8 +191,8 @@ static f64 rise_of(const Budget *budget)
         return packet_bytes / (rtt_s * rtt_s);
     }
     f64 share = rise_far_s;
-    if (budget->knee_bytes_s > 0.0 && budget->bytes_s > knee_near * budget->knee_bytes_s) {
-        f64 past = budget->knee_of_loss ? knee_past_loss : knee_past;
+    if (budget->knee_bytes_s > 0.0 && budget->bytes_s > nearly * budget->knee_bytes_s) {
+        f64 past = budget->knee_of_loss ? knee_past_loss : 1.0;
         f64 near_s = budget->knee_of_loss ? rise_loss_s : rise_near_s;
         f64 beyond = f64_between(budget->bytes_s / budget->knee_bytes_s - past, 0.0, 1.0);
         share = near_s + (rise_far_s - near_s) * beyond;
@@ -186,11 +208,11 @@ static void calm(Budget *budget, f64 seconds)
         return;
     }
     if (budget->draining && !has_rivals(budget)) {
-        budget_set(budget, fmax(budget->bytes_s, cruise * budget->knee_bytes_s));
+        budget_set(budget, fmax(budget->bytes_s, below * budget->knee_bytes_s));
     }
     budget->draining = false;
     if (budget->queue_ms < 0.3 * budget->queue_limit_ms) {
-        budget->queue_limit_ms += limit_weight * ((f64)BUDGET_QUEUE_MS - budget->queue_limit_ms);
+        budget->queue_limit_ms += weight_slow * ((f64)BUDGET_QUEUE_MS - budget->queue_limit_ms);
     }
     if (!budget->used || budget->hold) {
         return;
@@ -238,7 +260,7 @@ static void test_begin(Budget *budget, f64 arrived_bytes_s, u64 now_ms)
     budget->test_arrived_bytes_s = arrived_bytes_s;
     budget->test_limited = window_limited(budget);
     budget_set(budget, budget->bytes_s * test_share);
-    budget->test_void = budget->bytes_s > test_visible * budget->test_bytes_s;
+    budget->test_void = budget->bytes_s > nearly * budget->test_bytes_s;
     /* What was sent before must have come in: a round trip, and until it is given up. */
     budget->test_ms = now_ms + (u64)(2.0 * budget->rtt_ms) + 100;
 }
@@ -271,7 +293,7 @@ static void loss_decide(Budget *budget, u64 now_ms)
         }
     } else if (excess > fmax(loss_margin, noise) && budget->limited > 0 && !budget->draining) {
         /* What arrived while it rose cannot be compared: hold it for a window first. */
-        bool steady = budget->bytes_s <= steady_most * budget->window_bytes_s;
+        bool steady = budget->bytes_s <= above * budget->window_bytes_s;
         budget->hold = true;
         if (!steady) {
             window_begin(budget, now_ms + (u64)budget->rtt_ms);
@@ -280,7 +302,7 @@ static void loss_decide(Budget *budget, u64 now_ms)
         test_begin(budget, arrived_bytes_s, now_ms);
     } else {
         budget->hold = false;
-        budget->loss_known += 0.1 * fmin(excess, 0.0);
+        budget->loss_known += weight_slow * fmin(excess, 0.0);
     }
     window_begin(budget, now_ms);
 }
@@ -307,7 +329,7 @@ static void loss_update(Budget *budget, const BudgetReport *report, u64 now_ms)
 
 static void rate_follow(f64 *rate, f64 sample)
 {
-    *rate += (*rate > 0.0 ? arrived_weight : 1.0) * (sample - *rate);
+    *rate += (*rate > 0.0 ? weight_fast : 1.0) * (sample - *rate);
 }
 
 static void epoch_end(Budget *budget, u64 now_ms)
@@ -366,7 +388,7 @@ static void recent_follow(Budget *budget, const BudgetReport *report, u64 now_ms
     if (total == 0 || now_ms < budget->begun_ms) {
         return;
     }
-    f64 weight = fmin(recent_weight * (f64)total, 1.0);
+    f64 weight = fmin(weight_packet * (f64)total, 1.0);
     budget->loss_recent += weight * ((f64)report->lost / (f64)total - budget->loss_recent);
 }
 
@@ -377,7 +399,8 @@ void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
         silence_end(budget, now_ms);
     }
     if (report->rtt_ms > 0.0) {
-        budget->rtt_ms += (budget->rtt_ms > 0.0 ? 0.1 : 1.0) * (report->rtt_ms - budget->rtt_ms);
+        budget->rtt_ms +=
+            (budget->rtt_ms > 0.0 ? weight_slow : 1.0) * (report->rtt_ms - budget->rtt_ms);
     }
     if (report->acked > 0 && now_ms >= budget->begun_ms) {
         delay_sample(budget, (u16)(report->send_ms - report->echo_ms), now_ms);

@@ -1,10 +1,8 @@
 /* contact.c: what a particle and anything else do to each other in a step. */
 #include "server/physics/contact/contact.h"
 
-/* What is inside goes apart by this part of it in a step, and no faster than this: what pulls at
- * the particle would take it for a blow. */
+/* What is inside goes apart by this part of it in a step. */
 static const f32 apart_part = 0.2f;
-static const f32 apart_m_s = 1.0f;
 
 void contact_normal(const ContactNormal *of, f32 h, f32 *push, f32 *apart)
 {
@@ -13,7 +11,7 @@ void contact_normal(const ContactNormal *of, f32 h, f32 *push, f32 *apart)
     /* Of the depth at the end of the step: what the bias brings in, and a part of what was there.
      */
     f32 depth = h * (of->approach - *push + of->bias) - of->gap;
-    f32 old = f32_min(-apart_part * of->gap, apart_m_s * h);
+    f32 old = f32_min(-apart_part * of->gap, CONTACT_APART_M_S * h);
     *apart = f32_max(f32_min(depth, f32_max(old, 0.0f) + f32_max(h * of->bias, 0.0f)), 0.0f);
 }
 

@@ -122,7 +122,14 @@ typedef struct ContactNormal {
 /* m/s that the contact takes from the approach, and m by which it moves the two apart at once. */
 void contact_normal(const ContactNormal *of, f32 h, f32 *push, f32 *apart);
 
+/* ---- speeds of contacts, m/s ---- */
+
 /* A blow at this approach speed wakes what sleeps. */
-#define CONTACT_WAKE_M_S 0.4f
+#define CONTACT_WAKE_M_S   0.4f
+/* What gravity and solvers may add to the speed of a particle within a tick. */
+#define CONTACT_MARGIN_M_S 2.0f
+/* What is inside goes apart no faster than this: what pulls at the particle would take it for a
+ * blow. */
+#define CONTACT_APART_M_S  1.0f
 
 #endif

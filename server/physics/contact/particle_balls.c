@@ -2,9 +2,6 @@
  * through both centres. */
 #include "server/physics/contact/particles.h"
 
-/* What gravity and solvers may add to a speed. */
-static const f32 margin_m_s = 2.0f;
-
 void particle_balls_finish(ParticleBalls *balls)
 {
     cells_finish(&balls->cells);
@@ -112,7 +109,7 @@ static bool may_meet(const void *of, u32 thing, const ContactParticle *particle,
     Vec3 normal, moving = velocity(of, thing, particle->position);
     f32 speed = vec3_distance(moving, particle->velocity);
     return distance(of, thing, particle->position, INFINITY, &normal) <
-           particle->radius + (speed + margin_m_s) * h;
+           particle->radius + (speed + CONTACT_MARGIN_M_S) * h;
 }
 
 static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32 h,

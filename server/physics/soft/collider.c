@@ -14,8 +14,6 @@
 
 #include <stdlib.h>
 
-/* What gravity and solvers may add to a speed within a tick. */
-static const f32 margin_m_s = 2.0f;
 static const f32 tiny = 1e-12f;
 
 enum {
@@ -126,7 +124,7 @@ static void find_boxes(SoftCollider *bodies, f32 tick_s)
             fastest = f32_max(fastest, vec3_length_squared(p->velocity));
         }
         f32 thickness = soft->bodies[feature->body].def.thickness;
-        box = bounds_grow(box, thickness + (sqrtf(fastest) + margin_m_s) * tick_s);
+        box = bounds_grow(box, thickness + (sqrtf(fastest) + CONTACT_MARGIN_M_S) * tick_s);
         bodies->boxes[i] = box;
         bodies->numbers[i] = i;
         bodies->body_bounds[feature->body] = bounds_union(bodies->body_bounds[feature->body], box);
@@ -474,8 +472,9 @@ static bool may_meet(const void *of, u32 thing, const ContactParticle *particle,
     Nearby nearby = {of, thing, false};
     f32 speed = vec3_length(particle->velocity);
     Bounds box = {particle->position, particle->position};
-    tree_query(&nearby.bodies->tree, bounds_grow(box, particle->radius + (speed + margin_m_s) * h),
-               find_nearby, &nearby);
+    tree_query(&nearby.bodies->tree,
+               bounds_grow(box, particle->radius + (speed + CONTACT_MARGIN_M_S) * h), find_nearby,
+               &nearby);
     return nearby.found;
 }
 

@@ -167,8 +167,7 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
         bounds.max = vec3_max(bounds.max, soft->points[i].position);
         fastest = f32_max(fastest, vec3_length_squared(soft->points[i].velocity));
     }
-    /* Gravity and solver may speed a particle up within the tick: 2 m/s of margin. */
-    f32 margin = body->def.thickness + (sqrtf(fastest) + 2.0f) * soft->tick_s;
+    f32 margin = body->def.thickness + (sqrtf(fastest) + CONTACT_MARGIN_M_S) * soft->tick_s;
     Vec3 grow = vec3(margin, margin, margin);
     bounds.min = vec3_sub(bounds.min, grow);
     bounds.max = vec3_add(bounds.max, grow);

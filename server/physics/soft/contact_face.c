@@ -15,8 +15,6 @@ enum {
     MEASURE_GRAIN = 16
 };
 
-/* What gravity and the solver may add to the speed of a particle within a tick. */
-static const f32 margin_m_s = 2.0f;
 /* A body that moves by this part of its half thickness in a substep is fast. */
 static const f32 fast_part = 0.5f;
 /* A body that can move, of less than this many cells of half thickness, may get through a cell of a
@@ -94,7 +92,7 @@ static Bounds face_bounds(const Soft *soft, const u32 point[3], f32 thickness)
         bounds.max = vec3_max(bounds.max, p->position);
         fastest = f32_max(fastest, vec3_length_squared(p->velocity));
     }
-    f32 margin = thickness + (sqrtf(fastest) + margin_m_s) * soft->tick_s;
+    f32 margin = thickness + (sqrtf(fastest) + CONTACT_MARGIN_M_S) * soft->tick_s;
     Vec3 grow = vec3(margin, margin, margin);
     return (Bounds){vec3_sub(bounds.min, grow), vec3_add(bounds.max, grow)};
 }
@@ -294,8 +292,8 @@ static void measure(const Measure *with, SoftFace *face)
     }
     f32 angular_velocity =
         vec3_length(rigid_angular_velocity(rigid, face->slot)) * shape_reach(pose.shape);
-    f32 reach =
-        thickness + (speed + angular_velocity + margin_m_s) * with->h + stretch_of(soft, face, c);
+    f32 reach = thickness + (speed + angular_velocity + CONTACT_MARGIN_M_S) * with->h +
+                stretch_of(soft, face, c);
     face->near = 0;
     if (face->side != 0.0f && measure_plane(soft, face, &pose, c, &at)) {
         face->near = 1;

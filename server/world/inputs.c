@@ -27,36 +27,6 @@ static Grab *grab_of(World *world, u32 user)
     return NULL;
 }
 
-static void notify_grab(World *world, u32 user, u32 sequence, u32 entity, u32 element, Vec3 local)
-{
-    Event *event = world_event(world, EVENT_GRAB);
-    if (event != NULL) {
-        event->user = user;
-        event->sequence = sequence;
-        event->a = entity;
-        event->element = element;
-        event->position = local;
-    }
-}
-
-static void let_go(World *world, Grab *grab, u32 sequence)
-{
-    CHECK(grab->user != 0 && grab->matter < world->matter_count);
-    Matter *matter = world->matters[grab->matter];
-    matter->ops->release(matter, grab->constraint);
-    notify_grab(world, grab->user, sequence, 0, 0, vec3_zero());
-    *grab = (Grab){0};
-}
-
-void world_release_entity(World *world, u32 entity)
-{
-    for (u32 i = 0; i < world->grab_end; i++) {
-        if (world->grabs[i].user != 0 && world->grabs[i].entity == entity) {
-            let_go(world, &world->grabs[i], 0);
-        }
-    }
-}
-
 /* The entity an input speaks of, if a hand may touch it. */
 static const Entity *movable(World *world, const Input *input, int *code)
 {
@@ -93,7 +63,7 @@ static int do_grab(World *world, const Input *input)
     }
     Grab *grab = grab_of(world, input->user);
     if (grab != NULL) {
-        let_go(world, grab, input->sequence);
+        world_let_go(world, grab, input->sequence);
     } else {
         grab = grab_of(world, 0);
         if (grab == NULL && world->grab_end < GRABS_MAX) {
@@ -111,7 +81,7 @@ static int do_grab(World *world, const Input *input)
     grab->entity = entity->id;
     grab->constraint = (u32)constraint;
     grab->matter = matter->index;
-    notify_grab(world, input->user, input->sequence, entity->id, input->element, input->local);
+    world_grab_event(world, input->user, input->sequence, entity->id, input->element, input->local);
     return ERROR_OK;
 }
 
@@ -130,7 +100,7 @@ static int do_release(World *world, const Input *input)
 {
     Grab *grab = grab_of(world, input->user);
     if (grab != NULL) {
-        let_go(world, grab, input->sequence);
+        world_let_go(world, grab, input->sequence);
     }
     return ERROR_OK;
 }

@@ -144,3 +144,8 @@ void world_remove_entity(World *world, u32 id)
     }
     entity_list_remove(&world->entities, id);
 }
+
+u64 world_tick_number(const World *world)
+{
+    return world->tick;
+}

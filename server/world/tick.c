@@ -45,23 +45,6 @@ void world_destroy(World *world)
     free(world);
 }
 
-Event *world_event(World *world, EventKind kind)
-{
-    if (world->event_count == world->event_capacity) {
-        u32 capacity = world->event_capacity != 0 ? world->event_capacity * 2 : 256;
-        Event *events = realloc(world->events, capacity * sizeof *events);
-        if (events == NULL) {
-            return NULL;
-        }
-        world->events = events;
-        world->event_capacity = capacity;
-    }
-    Event *event = &world->events[world->event_count++];
-    memset(event, 0, sizeof *event);
-    event->kind = kind;
-    return event;
-}
-
 void world_tick(World *world, const Input *inputs, u32 count)
 {
     world->event_count = 0;
@@ -84,11 +67,6 @@ void world_tick(World *world, const Input *inputs, u32 count)
     EACH_MATTER(world, report)
     world->tick++;
     VALIDATE_STORE(world_validate(world));
-}
-
-u64 world_tick_number(const World *world)
-{
-    return world->tick;
 }
 
 FieldSet *world_fields(const World *world)

@@ -97,10 +97,16 @@ int world_build(World *world, const MatterList *kinds, ErrorText *error);
 /* Everything empty and filled again from the scene; new entity ids; events if `tell`. */
 int world_rebuild(World *world, bool notify);
 
-/* inputs.c */
-void world_inputs(World *world, const Input *inputs, u32 count);
+/* events.c: calls no other file of this folder. */
+/* Somebody holds an entity at an element and a point of it; entity 0: nothing any more. */
+void world_grab_event(World *world, u32 user, u32 sequence, u32 entity, u32 element, Vec3 local);
+/* A grab ends, by an input of this number or (0) on its own. */
+void world_let_go(World *world, Grab *grab, u32 sequence);
 /* Whoever holds it lets go. */
 void world_release_entity(World *world, u32 entity);
+
+/* inputs.c */
+void world_inputs(World *world, const Input *inputs, u32 count);
 
 /* tune.c */
 void tune_declare(World *world);

@@ -71,8 +71,8 @@ static f64 probe(World *world, const char *name)
 }
 
 /*
- * Kinetic and potential energy of a scene, J. Nothing may rise higher above the least that it was so
- * far, nor above its start, than: what belts, motors, springs, wind and moving bodies give it, what
+ * Kinetic and potential energy of a scene, J. Nothing may rise higher above the least that it was
+ * so far, nor above its start, than: what belts, motors, springs, wind and moving bodies give it, what
  * soft bodies, springs and contacts had stored, and what pushes apart that starts in overlap. Where
  * all of these are nothing the bounds are rounding and the least part of a bounce. A third more
  * than was measured.
@@ -167,7 +167,8 @@ static void run(const char *path)
             fail_msg("%s: %s is stretched by %g", path, scene->soft_bodies[i].name, stretch);
         }
     }
-    /* A fast thing may be in for a tick; nothing may stay. The golden scenes jam things on purpose. */
+    /* A fast thing may be in for a tick; nothing may stay. The golden scenes jam things on
+     * purpose. */
     f64 last = probe(world, "overlap");
     if (strstr(path, "golden") == NULL && (deepest > 0.3 || last > 0.05)) {
         fail_msg("%s: something was %g m inside another, and %g m at the end", path, deepest, last);

@@ -219,7 +219,8 @@ void hand_step(Hand *hand, u64 now_ns)
     }
     f64 dt = now_s - hand->drag.now_s;
     drag_step(&hand->drag, spring_of(hand, entity), hand->target, server, lag_s, now_s);
-    /* What is not shown element by element waits for the server's answer. */
+    /* A cell of a grid stays where it is: a hand changes its value, and by how much is the solver's
+     * to say. There is no motion of its own to predict. */
     u8 kind = connection_fields(hand->connection)->fields[entity->field].kind;
     hand->drawn = curve_has_motion(kind) ? hand->drag.offset : vec3_zero();
     if (hand->drag.holding && dt > 0) {

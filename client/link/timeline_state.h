@@ -1,7 +1,7 @@
 /*
- * timeline_state.h: the inside of a timeline, for timeline.c, which moves it on, and
- * timeline_show.c, which says what is to be seen. Nobody else includes it.
- * Layer: client/link.
+ * timeline_state.h: the inside of a timeline, for timeline.c, which moves it on,
+ * timeline_show.c, which says what is to be seen, and shown.c, which keeps all of it.
+ * Layer: client/link, private.
  */
 #ifndef PLENUM_CLIENT_LINK_TIMELINE_STATE_H
 #define PLENUM_CLIENT_LINK_TIMELINE_STATE_H

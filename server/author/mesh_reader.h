@@ -8,6 +8,10 @@
 
 #include "server/author/mesh_file.h"
 
+enum {
+    MESH_NAME_SHOWN_MAX = 120 /* bytes of a file's name in an error */
+};
+
 typedef struct MeshReader {
     const u8 *begin, *at, *end;
     u32 line; /* of text, from 1; 0: bytes, not text */
@@ -22,6 +26,11 @@ typedef struct MeshWord {
     const u8 *text;
     u32 length;
 } MeshWord;
+
+static inline bool mesh_is_line_end(u8 c)
+{
+    return c == '\n' || c == '\r';
+}
 
 PL_BEGIN_C
 int mesh_read_obj(MeshReader *reader);

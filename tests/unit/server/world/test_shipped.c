@@ -72,10 +72,10 @@ static f64 probe(World *world, const char *name)
 
 /*
  * Kinetic and potential energy of a scene, J. Nothing may rise higher above the least that it was
- * so far, nor above its start, than: what belts, motors, springs, wind and moving bodies give it, what
- * soft bodies, springs and contacts had stored, and what pushes apart that starts in overlap. Where
- * all of these are nothing the bounds are rounding and the least part of a bounce. A third more
- * than was measured.
+ * so far, nor above its start, than: what belts, motors, springs, wind and moving bodies give it,
+ * what soft bodies, springs and contacts had stored, and what pushes apart that starts in overlap.
+ * Where all of these are nothing the bounds are rounding and the least part of a bounce. A third
+ * more than was measured.
  */
 typedef struct EnergyBound {
     const char *name;

@@ -3,6 +3,7 @@
  * unaligned load and one store; the last bytes go one at a time, so nothing beyond is touched.
  */
 #include "protocol/codec/bits.h"
+#include "shared/base/check.h"
 
 #include <string.h>
 
@@ -51,6 +52,7 @@ static void put_word(BitWriter *writer, u64 value, u32 count)
 
 void bits_put(BitWriter *writer, u64 value, u32 count)
 {
+    VALIDATE(count <= WORD_BITS);
     if (count == 0 || writer->failed) {
         return;
     }
@@ -69,6 +71,7 @@ void bits_put(BitWriter *writer, u64 value, u32 count)
 
 void bit_writer_rewind(BitWriter *writer, u32 bit)
 {
+    CHECK(bit <= writer->bit);
     writer->bit = bit;
     writer->failed = false;
     if ((bit & 7) != 0) {

@@ -9,6 +9,7 @@
 #include "protocol/codec/pose_code.h"
 #include "protocol/codec/pose_tables.h"
 #include "protocol/field/field_ops.h"
+#include "shared/base/check.h"
 #include "shared/base/error.h"
 #include "shared/base/hash.h"
 
@@ -282,8 +283,12 @@ bool span_coder_reserve(SpanCoder *coder, const FieldSet *fields)
 u32 span_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 capacity,
                 bool *fallback)
 {
+    CHECK(span->count >= 1 && span->count <= span_chunks_max(span->field));
+    CHECK(now != NULL && out != NULL);
     u32 codec = field_ops(span->field->kind)->codec;
+    CHECK(codec < FIELD_CODEC_COUNT);
     u32 size = codecs[codec].encode(coder, span, now, out, capacity);
+    CHECK(size <= capacity);
     *fallback = size == 0;
     /* What is nothing but noise takes less room plain; one chunk of it must fit. */
     if (size == 0 && span->count == 1) {

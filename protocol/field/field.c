@@ -1,5 +1,6 @@
 /* field.c: the rows of the kinds; descriptions of fields, checked, and the shared set of them. */
 #include "protocol/field/field_ops.h"
+#include "shared/base/check.h"
 #include "shared/base/error.h"
 
 #include <math.h>
@@ -96,13 +97,19 @@ FieldSet *field_set_create(const FieldDesc *fields, u32 count)
 
 FieldSet *field_set_acquire(FieldSet *set)
 {
-    __atomic_fetch_add(&set->references, 1, __ATOMIC_RELAXED);
+    u32 before = __atomic_fetch_add(&set->references, 1, __ATOMIC_RELAXED);
+    CHECK(before > 0); /* else it is gone */
     return set;
 }
 
 void field_set_release(FieldSet *set)
 {
-    if (set != NULL && __atomic_sub_fetch(&set->references, 1, __ATOMIC_ACQ_REL) == 0) {
+    if (set == NULL) {
+        return;
+    }
+    u32 left = __atomic_sub_fetch(&set->references, 1, __ATOMIC_ACQ_REL);
+    CHECK(left != UINT32_MAX);
+    if (left == 0) {
         free(set);
     }
 }

@@ -1,5 +1,6 @@
 /* frame.c: one block of memory a frame: the struct, its data, its events. */
 #include "protocol/field/frame.h"
+#include "shared/base/check.h"
 
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@ static size_t align_up(size_t bytes)
 
 Frame *frame_create(FieldSet *fields, u64 tick, u32 event_count)
 {
+    CHECK(fields->frame_bytes <= FRAME_BYTES_MAX);
     size_t data_at = align_up(sizeof(Frame));
     size_t events_at = data_at + align_up(fields->frame_bytes);
     size_t bytes = events_at + event_count * sizeof(Event);
@@ -34,13 +36,19 @@ Frame *frame_create(FieldSet *fields, u64 tick, u32 event_count)
 
 Frame *frame_acquire(Frame *frame)
 {
-    __atomic_fetch_add(&frame->references, 1, __ATOMIC_RELAXED);
+    u32 before = __atomic_fetch_add(&frame->references, 1, __ATOMIC_RELAXED);
+    CHECK(before > 0); /* else it is gone */
     return frame;
 }
 
 void frame_release(Frame *frame)
 {
-    if (frame != NULL && __atomic_sub_fetch(&frame->references, 1, __ATOMIC_ACQ_REL) == 0) {
+    if (frame == NULL) {
+        return;
+    }
+    u32 left = __atomic_sub_fetch(&frame->references, 1, __ATOMIC_ACQ_REL);
+    CHECK(left != UINT32_MAX);
+    if (left == 0) {
         field_set_release(frame->fields);
         free(frame);
     }

@@ -30,6 +30,7 @@ static u64 frame_bytes(const Frame *frame)
 
 static void kept_pop(History *history)
 {
+    CHECK(history->kept_count > 0);
     Frame *frame = history->kept[history->kept_first];
     history->kept_bytes -= frame_bytes(frame);
     history->kept_first = (history->kept_first + 1) % HISTORY_KEPT;
@@ -86,6 +87,7 @@ void history_push(History *history, Frame *frame)
     if (history->newest != NULL && frame->tick >= HISTORY_FRAMES) {
         ring_leave(history, frame->tick - HISTORY_FRAMES);
     }
+    CHECK(history->ring[frame->tick % HISTORY_FRAMES] == NULL); /* its frame has left */
     history->ring[frame->tick % HISTORY_FRAMES] = frame;
     history->newest = frame;
 }

@@ -3,6 +3,7 @@
  * one anywhere in the world; only + − × ÷ √, so every machine gets the same bits.
  */
 #include "protocol/field/quantize.h"
+#include "shared/base/check.h"
 
 #include <math.h>
 
@@ -34,6 +35,7 @@ static i32 quantize_coordinate(f32 x, f32 origin, f32 quantum)
 
 void quantize_position(const FieldDesc *field, Vec3 position, i32 out[3])
 {
+    VALIDATE(field->quantum > 0.0f);
     out[0] = quantize_coordinate(position.x, field->origin.x, field->quantum);
     out[1] = quantize_coordinate(position.y, field->origin.y, field->quantum);
     out[2] = quantize_coordinate(position.z, field->origin.z, field->quantum);

@@ -4,6 +4,7 @@
  */
 #include "protocol/record/recording_format.h"
 
+#include "shared/base/check.h"
 #include "shared/base/hash.h"
 
 #include <errno.h>
@@ -80,6 +81,7 @@ static bool reserve(u8 **memory, size_t *capacity, size_t bytes)
 
 static int write_out(RecordingWriter *writer)
 {
+    CHECK(writer->used <= writer->capacity);
     size_t done = 0;
     while (done < writer->used) {
         ssize_t wrote = write(writer->fd, writer->buffer + done, writer->used - done);
@@ -251,10 +253,12 @@ static int put_frame(RecordingWriter *writer, const Frame *frame, bool key)
     memcpy(writer->scratch, &frame->world_hash, 8);
     if (!key) {
         size_t used = recording_delta_encode(&writer->trail, frame, writer->scratch + 8);
+        CHECK(used <= most);
         return put_block(writer, BLOCK_DLTA, frame->tick, writer->scratch, 8 + used);
     }
     u8 *raw = writer->scratch + head + packed_most;
     u32 raw_bytes = (u32)code_key(frame, raw);
+    CHECK(raw_bytes <= most);
     memcpy(writer->scratch + 8, &raw_bytes, 4);
     size_t packed = ZSTD_compress(writer->scratch + head, packed_most, raw, raw_bytes, ZSTD_LEVEL);
     if (ZSTD_isError(packed)) {
@@ -269,6 +273,7 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
     if (writer->failed != 0) {
         return writer->failed;
     }
+    CHECK(frame->fields != NULL && (inputs != NULL || input_count == 0));
     bool first = writer->index.ticks == 0;
     if (!first && frame->tick <= writer->index.last_tick) {
         return ERROR_STATE;

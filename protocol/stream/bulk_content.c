@@ -2,6 +2,7 @@
  * u8[3], then the bytes as they are or as one zstd frame. */
 #include "protocol/stream/bulk_content.h"
 
+#include "shared/base/check.h"
 #include "shared/base/hash.h"
 
 #include <stdlib.h>
@@ -59,12 +60,14 @@ BulkContent *bulk_content_create(const void *fallback, u32 bytes)
 
 BulkContent *bulk_content_acquire(BulkContent *content)
 {
+    CHECK(content->references > 0);
     content->references++;
     return content;
 }
 
 void bulk_content_release(BulkContent *content)
 {
+    CHECK(content == NULL || content->references > 0);
     if (content != NULL && --content->references == 0) {
         free(content->body);
         free(content);

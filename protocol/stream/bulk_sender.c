@@ -5,6 +5,7 @@
  */
 #include "protocol/stream/bulk_content.h"
 #include "protocol/stream/bulk_rate.h"
+#include "shared/base/check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,7 @@ int bulk_sender_add(BulkSender *sender, BulkContent *content, u32 *id)
     Outgoing *o = outgoing_of(sender, sender->end);
     u32 size = bulk_content_bytes(content);
     u32 blocks = bulk_block_count(size);
+    CHECK(blocks > 0);
     u64 *bits = calloc(2 * ((blocks + 63) / 64), sizeof *bits);
     if (bits == NULL) {
         return ERROR_MEMORY;
@@ -217,6 +219,7 @@ static BulkPacket *packet_of(BulkSender *sender, u32 number)
 static bool packets_reserve(BulkSender *sender)
 {
     u32 count = sender->number - sender->oldest;
+    CHECK(count <= sender->capacity);
     if (count < sender->capacity) {
         return true;
     }
@@ -361,7 +364,9 @@ static void echo_sent(BulkSender *sender, u32 bytes, u64 now_us)
 static u32 packet_write(BulkSender *sender, u32 id, u32 block, u64 now_us, u8 *out)
 {
     Outgoing *o = outgoing_of(sender, id);
+    CHECK(o->content != NULL && block < o->blocks);
     u32 bytes = bulk_block_size(o->size, block);
+    CHECK(bytes <= BULK_BLOCK_BYTES);
     u16 number = (u16)block;
     memcpy(out, &sender->number, 4);
     memcpy(out + 4, &id, 4);
@@ -439,6 +444,7 @@ static void block_arrived(BulkSender *sender, const BulkPacket *packet)
         bulk_bit_clear(lost, packet->block);
         o->lost--;
     }
+    CHECK(o->arrived < o->blocks);
     if (++o->arrived == o->blocks) {
         outgoing_end(o);
     }

@@ -5,6 +5,7 @@
  */
 #include "protocol/field/field_ops.h"
 #include "protocol/stream/chunk_cache_state.h"
+#include "shared/base/check.h"
 #include "shared/base/hash.h"
 
 #include <stdlib.h>
@@ -67,6 +68,7 @@ void chunk_cache_destroy(ChunkCache *cache)
 static void *arena_push(ChunkCache *cache, u32 bytes)
 {
     bytes = (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+    CHECK(bytes <= ARENA_BLOCK_BYTES);
     ArenaBlock *block = cache->block;
     if (block == NULL || block->used + bytes > ARENA_BLOCK_BYTES) {
         ArenaBlock *next = block != NULL ? block->next : cache->blocks;
@@ -221,11 +223,14 @@ const Frame *chunk_cache_frame(const ChunkCache *cache)
 
 const ChunkInfo *chunk_cache_info(const ChunkCache *cache, u32 field, u32 chunk)
 {
+    VALIDATE(cache->frame != NULL && field < cache->frame->fields->count);
+    VALIDATE(cache->first[field] + chunk < cache->chunk_total);
     return &cache->chunks[cache->first[field] + chunk].info;
 }
 
 bool chunk_cache_has(const ChunkCache *cache, u64 tick)
 {
+    CHECK(cache->frame != NULL);
     return tick < cache->frame->tick && history_get(cache->history, tick) != NULL;
 }
 
@@ -257,6 +262,7 @@ static u64 bits_below(u32 count, u32 w)
 
 bool chunk_cache_constant(const ChunkCache *cache, u32 field, u32 chunk, u64 from, u64 to)
 {
+    VALIDATE(cache->first[field] + chunk < cache->chunk_total);
     const CacheChunk *c = &cache->chunks[cache->first[field] + chunk];
     if (from == to) {
         return true;
@@ -359,6 +365,7 @@ static CacheEntry *entry_encode(ChunkCache *cache, const FieldDesc *field, const
     bool fallback;
     u32 size = span_fill(cache, &span, cost_of(cache, field->id, base), code,
                          u32_min(capacity, sizeof code), &fallback);
+    CHECK(size <= sizeof code && span.count <= wanted);
     u32 list_bytes = span.count * (u32)sizeof *chunks;
     CacheEntry *entry =
         size == 0 ? NULL : arena_push(cache, (u32)sizeof *entry + list_bytes + span.count + size);
@@ -407,6 +414,8 @@ const SpanCode *chunk_cache_span(ChunkCache *cache, u32 field, const u16 *chunks
     if (cache->frame == NULL || count == 0) {
         return NULL;
     }
+    CHECK(field < cache->frame->fields->count && capacity >= CHUNK_CODE_BYTES_MAX);
+    CHECK(cache->first[field] + chunks[0] < cache->chunk_total);
     CacheChunk *c = &cache->chunks[cache->first[field] + chunks[0]];
     if (c->stamp != cache->stamp) {
         c->stamp = cache->stamp;
@@ -431,6 +440,7 @@ const SpanCode *chunk_cache_span(ChunkCache *cache, u32 field, const u16 *chunks
 
 f32 chunk_cache_cost(const ChunkCache *cache, u32 field, const SpanBase *base)
 {
+    VALIDATE(field < FIELDS_MAX);
     return cache->cost[field][base->ticks[0] == 0][detail_shift(base->detail)];
 }
 

@@ -5,6 +5,7 @@
 #include "protocol/stream/snapshot_choice.h"
 
 #include "protocol/field/field_ops.h"
+#include "shared/base/check.h"
 
 #include <string.h>
 
@@ -80,6 +81,7 @@ static void heap_sink(u64 *heap, u32 count, u32 at)
 
 u32 choice_pop(SnapshotSender *sender)
 {
+    VALIDATE(sender->heap_count > 0);
     u64 top = sender->heap[0];
     sender->heap[0] = sender->heap[--sender->heap_count];
     heap_sink(sender->heap, sender->heap_count, 0);
@@ -88,6 +90,7 @@ u32 choice_pop(SnapshotSender *sender)
 
 static void candidate_push(SnapshotSender *sender, u32 flat, f32 priority)
 {
+    VALIDATE(priority >= 0.0f && sender->heap_count < sender->chunk_total);
     u32 bits;
     memcpy(&bits, &priority, sizeof bits); /* positive floats order as their bits do */
     sender->heap[sender->heap_count++] = (u64)bits << 32 | flat;

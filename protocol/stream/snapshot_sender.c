@@ -4,6 +4,7 @@
  */
 #include "protocol/stream/snapshot_choice.h"
 #include "protocol/stream/snapshot_packet.h"
+#include "shared/base/check.h"
 #include "shared/math/random.h"
 
 #include <stdlib.h>
@@ -111,6 +112,7 @@ static SentPacket *sent_packet(SnapshotSender *sender, u16 sequence)
 /* Record i of a packet, or NULL where newer packets overwrote it. */
 static const SentRecord *sent_record(const SnapshotSender *sender, const SentPacket *packet, u32 i)
 {
+    VALIDATE(i < packet->count);
     u64 index = packet->first + i;
     return sender->record_next - index <= sender->records_kept
                ? &sender->records[index & (sender->records_kept - 1)]
@@ -129,6 +131,7 @@ static void tick_confirm(SnapshotSender *sender, u64 tick)
     sender->tick_count = u32_min(sender->tick_count + 1, TICKS_KEPT);
     memmove(sender->ticks + at + 1, sender->ticks + at,
             (sender->tick_count - 1 - at) * sizeof sender->ticks[0]);
+    CHECK(at < sender->tick_count && sender->tick_count <= TICKS_KEPT);
     sender->ticks[at] = tick;
 }
 
@@ -144,6 +147,7 @@ static void packet_confirm(SnapshotSender *sender, SentPacket *packet)
         if (record == NULL) {
             continue;
         }
+        VALIDATE(record->chunk < sender->chunk_total);
         SenderChunk *chunk = &sender->chunks[record->chunk];
         if (chunk->sends - record->number < REACH) {
             chunk->acks |= 1u << record->number % CHUNK_STATES_KEPT;
@@ -241,6 +245,8 @@ static u32 packet_finish(SnapshotSender *sender, OutPacket *packet, u64 tick, u6
         sender->oldest_pending = (u16)(sequence - PACKETS_KEPT + 1);
     }
     u32 bytes = bit_writer_bytes(&packet->writer);
+    CHECK(!packet->writer.failed && bytes <= STATE_PAYLOAD_BYTES_MAX);
+    CHECK(packet->chunks <= SNAPSHOT_CHUNKS_MAX);
     sent->bytes = (u16)bytes;
     BitWriter again;
     bit_writer_init(&again, packet->data, SNAPSHOT_HEADER_BYTES);
@@ -279,6 +285,7 @@ static void remember(SnapshotSender *sender, const ChunkCache *cache, const Snap
         SenderChunk *chunk = &sender->chunks[flat];
         u32 slot = ++chunk->sends % CHUNK_STATES_KEPT;
         const ChunkInfo *info = chunk_cache_info(cache, record->field, record->chunks[i]);
+        VALIDATE(flat < sender->chunk_total);
         chunk->sent = tick + 1;
         chunk->sent_ms = now_ms;
         chunk->ticks[slot] = (u32)tick;
@@ -314,6 +321,7 @@ static u8 class_number(SnapshotSender *sender, const SpanBase *class)
 
 static u32 field_of(const SnapshotSender *sender, u32 flat)
 {
+    VALIDATE(flat < sender->chunk_total);
     u32 f = sender->fields->count - 1;
     while (sender->first[f] > flat) {
         f--;
@@ -383,7 +391,9 @@ static void record_fill(SnapshotRecord *record, const SnapshotSender *sender, u6
         .hash = code->hash,
         .count = code->count,
     };
+    CHECK(code->count >= 1 && code->count <= SPAN_CHUNKS_MAX);
     for (u32 s = 0; s < SPAN_STATES && class->ticks[s] != 0; s++) {
+        CHECK(class->ticks[s] < tick);
         record->back[s] = (u32)(tick - class->ticks[s]);
         record->state_detail[s] = class->states[s];
         record->states = (u8)(s + 1);
@@ -463,6 +473,7 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
                           const SnapshotHeader *header, SnapshotLine line, SnapshotEmit *emit,
                           void *context)
 {
+    CHECK(emit != NULL);
     const Frame *frame = chunk_cache_frame(cache);
     Build build = {.cache = cache,
                    .view = view,

@@ -6,6 +6,7 @@
 #include "server/host/session.h"
 
 #include "server/host/lag_compensation.h"
+#include "shared/base/check.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/version.h"
@@ -62,6 +63,7 @@ int session_send(Host *host, Session *session, u32 channel, const void *cleartex
     if (!session->seal.ready || !scratch_reserve(host, bytes + SEAL_OVERHEAD_BYTES)) {
         return ERROR_STATE;
     }
+    CHECK(channel < CHANNEL_STREAMS && session->state == SESSION_LIVE);
     u32 sealed = seal_encrypt(&session->seal, channel, cleartext, bytes, host->scratch);
     host->stats.bytes_out += sealed;
     if (channel != CHANNEL_STATE && channel != CHANNEL_BLOCKS) {

@@ -1,6 +1,7 @@
 /* netsim.c: a binary heap of packets by due time, and dice that fall the same way each time. */
 #include "tests/support/netsim.h"
 
+#include "shared/base/check.h"
 #include "shared/math/random.h"
 
 #include <stdlib.h>
@@ -80,6 +81,7 @@ static void push(Netsim *netsim, const void *data, u32 bytes, u64 due_us)
         netsim->heap = heap;
         netsim->capacity = capacity;
     }
+    CHECK(bytes <= NETSIM_PACKET_BYTES_MAX && netsim->count < netsim->capacity);
     u8 *copy = malloc(bytes != 0 ? bytes : 1);
     if (copy == NULL) {
         return;
@@ -96,6 +98,7 @@ static void push(Netsim *netsim, const void *data, u32 bytes, u64 due_us)
 
 static Flight pop(Netsim *netsim)
 {
+    CHECK(netsim->count > 0);
     Flight first = netsim->heap[0];
     netsim->heap[0] = netsim->heap[--netsim->count];
     for (u32 i = 0;;) {

@@ -1,6 +1,7 @@
 /* body.c: reads and writes of bodies, and who wakes. See rigid.h. */
 #include "server/physics/rigid/body.h"
 
+#include "shared/base/check.h"
 #include "shared/math/trig.h"
 
 #include <stdlib.h>
@@ -198,11 +199,13 @@ Symmetric3 rigid_response_at(const Rigid *rigid, u32 slot, Vec3 arm)
 }
 RigidPose rigid_pose(const Rigid *rigid, u32 slot)
 {
+    VALIDATE(slot < rigid->slots);
     const Body *body = &rigid->bodies[slot];
     return (RigidPose){body->position, body->orientation};
 }
 void rigid_set_pose(Rigid *rigid, u32 slot, RigidPose pose)
 {
+    VALIDATE(slot < rigid->slots);
     energy_forget(rigid);
     /* Speeds beyond all numbers, as an image may have, leave no pose: a body keeps its own. */
     if (vec3_is_finite(pose.centre) && quat_is_finite(pose.orientation)) {
@@ -212,6 +215,7 @@ void rigid_set_pose(Rigid *rigid, u32 slot, RigidPose pose)
 }
 void rigid_add_velocity(Rigid *rigid, u32 slot, Vec3 velocity)
 {
+    VALIDATE(slot < rigid->slots);
     energy_forget(rigid);
     rigid->states[slot].velocity = vec3_add(rigid->states[slot].velocity, velocity);
 }
@@ -223,6 +227,7 @@ void rigid_add_angular_velocity(Rigid *rigid, u32 slot, Vec3 angular_velocity)
 }
 void rigid_add_motion(Rigid *rigid, u32 slot, Vec3 shift, Vec3 rotation)
 {
+    VALIDATE(slot < rigid->slots);
     energy_forget(rigid);
     BodyState *state = &rigid->states[slot];
     state->shift = vec3_add(state->shift, shift);
@@ -239,6 +244,7 @@ Bounds rigid_bounds(const Rigid *rigid, u32 slot)
 
 void rigid_set_velocity(Rigid *rigid, u32 slot, Vec3 velocity, Vec3 angular_velocity)
 {
+    VALIDATE(slot < rigid->slots);
     rigid->states[slot].velocity = velocity;
     rigid->states[slot].angular_velocity = angular_velocity;
     rigid_wake(rigid, slot);
@@ -246,6 +252,7 @@ void rigid_set_velocity(Rigid *rigid, u32 slot, Vec3 velocity, Vec3 angular_velo
 
 void rigid_impulse(Rigid *rigid, u32 slot, Vec3 arm, Vec3 impulse)
 {
+    VALIDATE(slot < rigid->slots);
     energy_forget(rigid);
     Body *body = &rigid->bodies[slot];
     BodyState *state = &rigid->states[slot];

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +49,8 @@ void report_finish(ReportStart *start)
     memset(start, 0, sizeof *start);
 }
 
-u32 report_moved(const ReportStart *start, Connection *connection)
+/* Movable bodies that are now farther than 5 cm from where they were noted. */
+static u32 report_moved(const ReportStart *start, Connection *connection)
 {
     u32 moved = 0;
     for (u32 i = 0; i < start->count; i++) {
@@ -61,7 +63,8 @@ u32 report_moved(const ReportStart *start, Connection *connection)
     return moved;
 }
 
-void report_text(FILE *file, const char *text)
+/* "text" with quotes and escapes, for JSON. */
+static void report_text(FILE *file, const char *text)
 {
     fputc('"', file);
     for (const u8 *c = (const u8 *)text; *c != 0; c++) {

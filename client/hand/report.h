@@ -8,8 +8,6 @@
 #include "client/hand/hand.h"
 #include "client/link/connection.h"
 
-#include <stdio.h>
-
 /* Where the movable bodies were when watching began, to count those that were moved. */
 typedef struct ReportStart {
     u32 *ids;        /* [count] */
@@ -20,14 +18,10 @@ typedef struct ReportStart {
 /* Notes where the movable bodies are now. Without memory nothing is noted. */
 void report_start(ReportStart *start, Connection *connection);
 void report_finish(ReportStart *start);
-/* Movable bodies that are now farther than 5 cm from where they were noted. */
-u32 report_moved(const ReportStart *start, Connection *connection);
 
 /* Writes the object to `path` ("-": standard output); hand: how its drags felt, or NULL. 0 or a
  * negative Error with a text. */
 int report_write(const char *path, Connection *connection, const ReportStart *start,
                  const HandStats *hand, f64 duration_s, ErrorText *error);
-/* "text" with quotes and escapes, for JSON. */
-void report_text(FILE *file, const char *text);
 
 #endif

@@ -63,9 +63,6 @@ void mix_reset(Mix *mix);
 /* Writes what the weights of the sets from `first` on have become to mix->now. */
 void mix_keep_weights(Mix *mix, u32 first);
 
-/* What 65536 / (1 + exp(−x)) is at x = −8, −7.5, ..., 8; between them it is a straight line. */
-extern const u16 mix_logistic[33];
-
 /* ---- the arithmetic of a bit ----
  * Twice: with vectors, and plainly for machines without; the same bits (a test compares them). */
 

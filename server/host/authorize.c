@@ -39,7 +39,7 @@ void permissions_init(Permissions *permissions, Role role, u64 now_ms)
     token_bucket_init(&permissions->chats, 2.0, 8.0, now_ms);
 }
 
-bool role_may_input(Role role, u32 input_kind)
+static bool role_may_input(Role role, u32 input_kind)
 {
     switch (input_kind) {
     case INPUT_GRAB:
@@ -57,7 +57,7 @@ bool role_may_input(Role role, u32 input_kind)
     }
 }
 
-bool role_may_control(Role role, u32 control_kind)
+static bool role_may_control(Role role, u32 control_kind)
 {
     return role >= ROLE_OPERATOR && control_kind > CONTROL_NONE &&
            control_kind < CONTROL_KIND_COUNT;

@@ -37,8 +37,6 @@ enum {
 };
 
 void permissions_init(Permissions *permissions, Role role, u64 now_ms);
-bool role_may_input(Role role, u32 input_kind);
-bool role_may_control(Role role, u32 control_kind);
 /* 0, ERROR_DENIED (role) or ERROR_LIMIT (rate). */
 int authorize_input(Permissions *permissions, const Input *input, u64 now_ms);
 int authorize_control(Permissions *permissions, u32 control_kind, u64 now_ms);

@@ -28,7 +28,6 @@ int build_check(const Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorT
 /* build_links.c: all constraints of maker->body but the tethers. Rest lengths are those of
  * soft->rest. */
 void build_links(Maker *maker);
-void maker_add(Maker *maker, SoftConstraint made, const SoftShape *shape);
 void maker_add_distance(Maker *maker, u32 a, u32 b, f32 low, f32 high, f32 compliance,
                         ConstraintRole role);
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-void maker_add(Maker *maker, SoftConstraint made, const SoftShape *shape)
+static void maker_add(Maker *maker, SoftConstraint made, const SoftShape *shape)
 {
     Soft *soft = maker->soft;
     if (maker->result != ERROR_OK || !(made.compliance >= 0.0f)) {

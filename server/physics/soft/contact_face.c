@@ -27,28 +27,8 @@ static const f32 flat_cosine = 0.995f;
 /* Half the thickness of a convex shape, INFINITY for what particles alone can meet. */
 static f32 thinness(const Shape *shape)
 {
-    switch (shape->kind) {
-    case SHAPE_SPHERE:
-    case SHAPE_CAPSULE:
-        return shape->radius;
-    case SHAPE_BOX:
-        return f32_min(f32_min(shape->half.x, shape->half.y), shape->half.z);
-    case SHAPE_CYLINDER:
-        return f32_min(shape->radius, shape->half_height);
-    case SHAPE_CONE:
-        return 0.5f * f32_min(shape->radius, shape->half_height);
-    case SHAPE_HULL:
-        return shape->geometry->hull.inner_radius;
-    case SHAPE_COMPOUND: {
-        f32 least = INFINITY;
-        for (u32 i = 0; i < shape->geometry->compound.child_count; i++) {
-            least = f32_min(least, thinness(&shape->geometry->compound.children[i].shape));
-        }
-        return least;
-    }
-    default:
-        return INFINITY;
-    }
+    bool solid = shape_is_convex(shape) || shape->kind == SHAPE_COMPOUND;
+    return solid ? shape_inner_radius(shape) : INFINITY;
 }
 
 bool soft_contact_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot)

@@ -165,7 +165,7 @@ $(B)/obj/%.cpp.o: %.cpp | $(GENERATED)
 # ---- tests: every tests/{unit,accuracy,determinism,net,e2e}/**/test_*.c is one program --------
 TEST_SOURCES := $(shell find tests/unit tests/accuracy tests/determinism tests/net tests/e2e -name 'test_*.c' 2>/dev/null | sort)
 TEST_PROGRAMS := $(patsubst %.c,$(B)/%,$(TEST_SOURCES))
-$(TEST_PROGRAMS): $(B)/%: $(B)/obj/%.c.o $(ALL_LIBS)
+$(TEST_PROGRAMS): $(B)/%: $(B)/obj/%.c.o $(B)/obj/tests/support/filter.c.o $(ALL_LIBS)
 	@mkdir -p $(@D)
 	@echo "  LD  $@"
 	@$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(VIEW_LIBS) $(LIBS)

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 
 enum {
-    THINGS_MAX = 256, /* of one collider, near one cell of particles */
+    THINGS_MAX = 1024, /* of one collider, near one cell of particles */
     GRAIN = 128,
 };
 
 /* What may be added to the speed of a particle within a tick and within a substep. */
 static const f32 margin_m_s = 2.0f;
-/* Cells in which particles look for others together: radii, and what they go in a tick. */
-static const f32 cell_radii = 8.0f;
+/* Cells in which particles look for others together, in radii. */
+static const f32 cell_radii = 4.0f;
 
 void particle_contacts_finish(ParticleContacts *contacts)
 {
@@ -36,15 +36,6 @@ static bool reserve(ParticleContacts *contacts, u32 count)
     return memory_grow((void **)&contacts->pairs, &contacts->capacity, count,
                        sizeof *contacts->pairs) &&
            memory_grow((void **)&contacts->near, &near, count, sizeof *contacts->near);
-}
-
-static f32 fastest_of(const ParticleSet *set)
-{
-    f32 fastest = 0.0f;
-    for (u32 i = 0; i < set->count; i++) {
-        fastest = f32_max(fastest, vec3_length_squared(set->velocities[i]));
-    }
-    return sqrtf(fastest);
 }
 
 /* Particles of one cell, which ask the colliders once. */
@@ -78,14 +69,13 @@ static bool next_bunch(const Cells *cells, const ParticleSet *set, f32 tick_s, B
     return true;
 }
 
-static bool sort_particles(ParticleContacts *contacts, const ParticleSet *set, f32 tick_s)
+static bool sort_particles(ParticleContacts *contacts, const ParticleSet *set)
 {
     if (!cells_reserve(&contacts->cells, set->count)) {
         contacts->cells.count = 0;
         return false;
     }
-    f32 size = f32_max(cell_radii * set->radius, fastest_of(set) * tick_s);
-    size = size > 1e-3f && size < INFINITY ? size : 1e-3f;
+    f32 size = f32_max(cell_radii * set->radius, 1e-3f);
     cells_build(&contacts->cells, set->positions, sizeof *set->positions, set->count, size,
                 contacts->jobs);
     return true;
@@ -131,7 +121,7 @@ void particle_contacts_stir(ParticleContacts *contacts, const ParticleSet *set,
                             const Collider *colliders, u32 count, f32 tick_s)
 {
     contacts->jobs = NULL;
-    if (set->count == 0 || !sort_particles(contacts, set, tick_s)) {
+    if (set->count == 0 || !sort_particles(contacts, set)) {
         return;
     }
     for (u32 c = 0; c < count; c++) {
@@ -157,10 +147,10 @@ static void add_pairs(ParticleContacts *contacts, const ParticleSet *set, const 
                                                           set->mask, things + first[c], THINGS_MAX);
     }
     u32 all = first[contacts->collider_count];
-    if (all == 0 || !reserve(contacts, contacts->count + all * bunch->count)) {
-        return;
-    }
-    for (u32 i = 0; i < bunch->count; i++) {
+    for (u32 i = 0; i < bunch->count && all != 0; i++) {
+        if (!reserve(contacts, contacts->count + all)) {
+            return;
+        }
         u32 particle = bunch->particles[i];
         for (u32 c = 0; c < contacts->collider_count; c++) {
             const Collider *collider = &contacts->colliders[c];
@@ -186,8 +176,7 @@ void particle_contacts_begin(ParticleContacts *contacts, const ParticleSet *set,
         contacts->colliders[c] = colliders[c];
         colliders[c].ops->begin(colliders[c].of, jobs, tick_s);
     }
-    if (set->count == 0 || !reserve(contacts, set->count) ||
-        !sort_particles(contacts, set, tick_s)) {
+    if (set->count == 0 || !reserve(contacts, set->count) || !sort_particles(contacts, set)) {
         return;
     }
     Bunch bunch = {0};

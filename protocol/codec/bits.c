@@ -1,6 +1,7 @@
 /*
  * bits.c: bit packing through 64-bit words. Away from the end of the buffer one call is one
- * unaligned load and one store; the last bytes go one at a time, so nothing beyond is touched.
+ * unaligned load and one store; the last bytes are accessed singly, so nothing beyond the end is
+ * touched.
  */
 #include "protocol/codec/bits.h"
 #include "shared/base/check.h"
@@ -9,7 +10,7 @@
 
 enum {
     WORD_BITS = 64,
-    /* An unaligned word holds this many bits wherever in its first byte they start. */
+    /* Bits that fit an unaligned word at any bit offset in its first byte. */
     PUT_BITS_MAX = 57,
     WIDTH_BITS = 6,
     /* Width code of values that need all 64 bits. */

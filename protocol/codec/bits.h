@@ -1,5 +1,5 @@
 /*
- * bits.h: bit packing, least significant bit first. A writer never writes past its end and a reader
+ * bits.h: bit streams, least significant bit first. A writer never writes past its end and a reader
  * never reads past its end: both set `failed`, and a failed reader returns zeros.
  * Layer: protocol/codec.
  */
@@ -14,28 +14,29 @@ typedef struct BitWriter {
     u8 *data;
     u32 bytes_max;
     u32 bit;     /* next bit to write */
-    bool failed; /* ran out of room */
+    bool failed; /* out of space */
 } BitWriter;
 
 typedef struct BitReader {
     const u8 *data;
     u32 bytes;
     u32 bit;
-    bool failed; /* ran out of data */
+    bool failed; /* out of data */
 } BitReader;
 
 void bit_writer_init(BitWriter *writer, void *data, u32 bytes_max);
-/* Low `count` (0..64) bits of value; unused bits of the last byte are zero. All or nothing. */
+/* Writes the low `count` (0..64) bits of value, or nothing if they do not fit; unused bits of
+ * the last byte are zero. */
 void bits_put(BitWriter *writer, u64 value, u32 count);
-/* Takes back everything from `bit` on, and the failure. */
+/* Removes everything from `bit` on, and the failure. */
 void bit_writer_rewind(BitWriter *writer, u32 bit);
-/* Bytes used so far, rounding the last up. */
+/* Bytes used so far, including a partial last byte. */
 u32 bit_writer_bytes(const BitWriter *writer);
 void bit_reader_init(BitReader *reader, const void *data, u32 bytes);
 u64 bits_get(BitReader *reader, u32 count);
 
-/* Elias-gamma-like code of an unsigned number: 6-bit width, then the bits below the top one; width
- * 63 is followed by all 64 bits. */
+/* Writes an unsigned number in an Elias-gamma-like code: 6-bit width, then the bits below the
+ * top one; width 63 is followed by all 64 bits. */
 void bits_put_unsigned(BitWriter *writer, u64 value);
 u64 bits_get_unsigned(BitReader *reader);
 

@@ -1,9 +1,9 @@
 /*
- * chunk.c: the chunk codec. A dense state is seen as a few columns of unsigned numbers (poses:
+ * chunk.c: the chunk codec. A dense state is treated as a few columns of unsigned numbers (poses:
  * three coordinates, index of the rotation's largest component, the three others, flags,
- * generation); elements equal to the baseline are left out, and each column of the rest is coded in
- * the cheapest of six ways. A key is a delta against zeros. PROTOCOL.md, "Chunk codes", is the
- * exact description.
+ * generation); elements equal to the baseline are omitted, and each column of the others is coded
+ * in the cheapest of six modes. A key is a delta against zeros. PROTOCOL.md, "Chunk codes", is the
+ * exact specification.
  */
 #include "protocol/codec/chunk.h"
 #include "protocol/codec/bits.h"
@@ -15,7 +15,7 @@
 
 enum {
     ELEMENTS_MAX = CHUNK_VOXELS_EDGE * CHUNK_VOXELS_EDGE * CHUNK_VOXELS_EDGE,
-    VALUES_MAX = 2 * ELEMENTS_MAX, /* largest elements × columns: two channels of voxels */
+    VALUES_MAX = 2 * ELEMENTS_MAX, /* maximal elements × columns: two channels of voxels */
 
     CODE_BITS = 2,
     MASK_BITS = 2,
@@ -23,25 +23,25 @@ enum {
     WIDTH_BITS = 6,
 };
 
-/* How the whole chunk is coded. */
+/* Code of the whole chunk. */
 enum {
     CODE_SAME = 0,    /* equals the baseline */
     CODE_COLUMNS = 1, /* mask of coded elements, then columns */
-    CODE_RAW = 2,     /* every column of every element in full */
+    CODE_RAW = 2,     /* full value of every column of every element */
 };
-/* Which elements are coded. */
+/* Set of coded elements. */
 enum {
     MASK_ALL = 0,
     MASK_BITMAP = 1,
     MASK_LIST = 2,
 };
-/* How a column is coded. SPLIT: one bit an element chooses the narrow or the wide width. */
+/* Mode of a column. SPLIT: one bit per element selects the narrow or the wide width. */
 enum {
     MODE_SAME = 0,
     MODE_DELTA = 1,
     MODE_DELTA_SPLIT = 2,
     MODE_RANGE = 3, /* smallest value, then offsets */
-    MODE_NEXT = 4,  /* difference to the coded element before */
+    MODE_NEXT = 4,  /* difference to the previous coded element */
     MODE_NEXT_SPLIT = 5,
     MODE_COUNT
 };
@@ -51,7 +51,7 @@ enum {
 typedef struct ChunkBox {
     u32 first;      /* element index of the box's corner */
     u32 nx, ny, nz; /* elements along each axis */
-    u32 row, layer; /* elements from a row, a layer to the next */
+    u32 row, layer; /* index step from row to row, from layer to layer */
 } ChunkBox;
 
 static void chunk_grid(const FieldDesc *field, u32 dims[3], u32 edge[3])
@@ -202,7 +202,7 @@ static u32 bit_length(u32 value)
     return value == 0 ? 0 : 32 - (u32)__builtin_clz(value);
 }
 
-/* Difference a − b modulo 2^bits, small magnitudes first; below 2^bits. */
+/* Difference a − b modulo 2^bits, mapped so that small magnitudes come first; below 2^bits. */
 static u32 fold(u32 a, u32 b, u32 bits)
 {
     i32 d = (i32)((a - b) << (32 - bits)) >> (32 - bits);
@@ -216,7 +216,7 @@ static u32 unfold(u32 folded, u32 b, u32 bits)
 }
 
 typedef struct Widths {
-    u32 bits;        /* cost of all values, with the class bits */
+    u32 bits;        /* cost of all values, including the selector bits */
     u8 wide, narrow; /* narrow == wide: one width for all */
 } Widths;
 
@@ -240,7 +240,7 @@ static Widths widths_choose(const u16 lengths[33], u32 count)
 }
 
 typedef struct ColumnPlan {
-    u32 bits; /* cost after the mode */
+    u32 bits; /* cost after the mode bits */
     u32 low;  /* MODE_RANGE */
     u8 mode, wide, narrow;
 } ColumnPlan;
@@ -250,7 +250,7 @@ typedef struct Column {
     u32 count;               /* coded elements */
     u32 value[ELEMENTS_MAX]; /* of the coded elements */
     u32 delta[ELEMENTS_MAX]; /* folded, to the baseline */
-    u32 next[ELEMENTS_MAX];  /* folded, to the coded element before */
+    u32 next[ELEMENTS_MAX];  /* folded, to the previous coded element */
 } Column;
 
 static ColumnPlan column_plan(Column *column, const u32 *values, const u32 *base, const u16 *coded)
@@ -317,7 +317,7 @@ static void column_put(BitWriter *writer, const Column *column, const ColumnPlan
     }
 }
 
-/* Reads one column into values[coded[i]]; the others keep the baseline's. */
+/* Reads one column into values[coded[i]]; other elements keep the baseline's values. */
 static bool column_get(BitReader *reader, u32 bits, u32 count, const u16 *coded, u32 *values)
 {
     u32 mode = (u32)bits_get(reader, MODE_BITS);
@@ -470,7 +470,7 @@ u32 chunk_encode(const FieldDesc *field, u32 chunk, const void *state, const voi
         raw_bits += n * column.bits;
         column_put(&writer, &column, &plan);
     }
-    /* What overflowed is longer than raw, which always fits. */
+    /* If columns overflowed, raw is shorter and always fits. */
     if (raw_bits < bits) {
         return put_raw(&columns, n, values, out);
     }

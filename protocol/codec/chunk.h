@@ -1,10 +1,10 @@
 /*
- * chunk.h: fields cut into chunks, and one chunk coded to bytes and back: the plain code.
+ * chunk.h: division of fields into chunks, and the plain code of a single chunk.
  *
- * A chunk is the unit of acknowledgement and priority. Sizes are chosen so that the worst key chunk
- * fits one packet: 64 poses, 64 points, 16 × 16 cells, 8 × 8 × 8 voxels, 64 scalars. Chunks that go
- * together are coded together where that is smaller: span.h.
- * The state of a chunk is its elements copied to a dense array (edges of grids are clipped).
+ * A chunk is the unit of acknowledgement and priority. Sizes are chosen so that the largest key
+ * chunk fits one packet: 64 poses, 64 points, 16 × 16 cells, 8 × 8 × 8 voxels, 64 scalars. Chunks
+ * sent together are coded together where that is smaller: span.h. The state of a chunk is its
+ * elements copied to a dense array (clipped at the edges of grids).
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_CHUNK_H
@@ -20,7 +20,7 @@ enum {
     CHUNK_CELLS_EDGE = 16,
     CHUNK_VOXELS_EDGE = 8,
     CHUNK_SCALARS = 64,
-    /* Largest dense state of a chunk (64 × 20 bytes of poses) and its largest code. */
+    /* Maximal dense state of a chunk (64 × 20 bytes of poses) and maximal code. */
     CHUNK_STATE_BYTES_MAX = 1280,
     CHUNK_CODE_BYTES_MAX = 1136,
 };
@@ -33,28 +33,28 @@ u32 chunk_elements(const FieldDesc *field, u32 chunk);
 u32 chunk_state_bytes(const FieldDesc *field, u32 chunk);
 /* Index in the field of element i of chunk c. */
 u32 chunk_element_index(const FieldDesc *field, u32 chunk, u32 i);
-/* The chunk that an element is in, and its number there. */
+/* The chunk that contains an element, and the element's index in it. */
 u32 chunk_of(const FieldDesc *field, u32 element, u32 *i);
-/* Field elements -> dense state and back; `elements` is a Frame's field pointer. */
+/* Copies field elements to a dense state, and back; `elements` is a Frame's field pointer. */
 void chunk_gather(const FieldDesc *field, u32 chunk, const void *elements, void *state);
 void chunk_scatter(const FieldDesc *field, u32 chunk, const void *state, void *elements);
-/* The same of one number an element. */
+/* The same for one number per element. */
 void chunk_scatter_f32(const FieldDesc *field, u32 chunk, const f32 *dense, f32 *elements);
 
-/* Codes a dense state as key (baseline NULL) or delta against `baseline` (dense, same chunk).
- * Returns bytes written (≥ 1, ≤ CHUNK_CODE_BYTES_MAX) into out[CHUNK_CODE_BYTES_MAX].
+/* Codes a dense state as a key (baseline NULL) or as a delta against `baseline` (dense, same
+ * chunk). Returns the bytes written to out[CHUNK_CODE_BYTES_MAX] (≥ 1, ≤ CHUNK_CODE_BYTES_MAX).
  * Deterministic. Positions must lie within ±POSITION_CODE_MAX and pose flags within
- * POSE_FLAGS_MASK, as the quantizer and the decoder guarantee (checked). The format is described
- * in PROTOCOL.md, "Chunk codes". */
+ * POSE_FLAGS_MASK, as the quantizer and the decoder guarantee (checked). Format: PROTOCOL.md,
+ * "Chunk codes". */
 u32 chunk_encode(const FieldDesc *field, u32 chunk, const void *state, const void *baseline,
                  u8 *out);
-/* Decodes exactly what chunk_encode wrote. Returns bytes used (> 0) or a negative Error; hostile
- * bytes never read or write out of bounds and always give some state or an error. */
+/* Decodes the output of chunk_encode. Returns the bytes used (> 0) or a negative Error; hostile
+ * input never causes an access out of bounds and gives some state or an error. */
 int chunk_decode(const FieldDesc *field, u32 chunk, const u8 *code, u32 code_bytes,
                  const void *baseline, void *state);
-/* How far apart two dense states are: the largest element's distance in metres (poses: plus half a
- * metre a radian of turn; 1 m for what appears or disappears), units of channel 0 (grids), or 1 per
- * change (scalars). */
+/* Distance of two dense states: of the element with the largest distance, in metres (poses: plus
+ * half a metre per radian of rotation; 1 m for elements that appear or disappear), units of
+ * channel 0 (grids), or 1 per change (scalars). */
 f32 chunk_state_error(const FieldDesc *field, u32 chunk, const void *a, const void *b);
 
 PL_END_C

@@ -1,6 +1,6 @@
 /*
- * field_grids.c: the rows of GRID2 (heights) and GRID3 (voxels): the same but for the width of a
- * value and the number of axes.
+ * field_grids.c: the rows of GRID2 (heights) and GRID3 (voxels), which differ only in the width of
+ * a value and the number of axes.
  */
 #include "protocol/codec/chunk.h"
 #include "protocol/codec/span.h"
@@ -130,7 +130,7 @@ static void voxels_restore(const FieldDesc *field, Detail detail, void *elements
     }
 }
 
-/* The middle of a cell; of a height's at the height of the grid's origin. */
+/* The centre of a cell; for a height field at the height of the grid's origin. */
 static Vec3 cell_centre(const FieldDesc *field, u32 element)
 {
     u32 x = element % field->dims[0], rest = element / field->dims[0];
@@ -160,7 +160,7 @@ static bool voxels_place(const FieldDesc *field, u32 element, const void *before
     return a + (b - a) * share > 0.0f;
 }
 
-/* All cells: what nobody sees moves no farther than the field's box. */
+/* All cells: values stay within the field's box. */
 static void grid_bounds(const FieldDesc *field, u32 chunk, const void *state, Vec3 *low, Vec3 *high)
 {
     u32 last = chunk_elements(field, chunk) - 1;

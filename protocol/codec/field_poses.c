@@ -61,7 +61,8 @@ static void poses_store(const FieldDesc *field, u32 n, void *state, const u32 *v
     }
 }
 
-/* Angle in radians between two orientation codes: twice the chord, near enough for a priority. */
+/* Angle in radians between two orientation codes: twice the chord, accurate enough for a
+ * priority. */
 static f32 rotation_between(u32 a, u32 b)
 {
     if (a == b) {
@@ -88,7 +89,8 @@ static f32 poses_error(const FieldDesc *field, u32 n, const void *a, const void 
     return worst;
 }
 
-/* Each of the three components to the middle of what has its upper bits; the codes know. */
+/* Replaces each of the three components by the middle of the values with its upper bits, as the
+ * codes do. */
 static u32 rotation_snap(u32 rotation, u32 shift)
 {
     u32 low = ((1u << shift) - 1) * (1u | 1u << 10 | 1u << 20);

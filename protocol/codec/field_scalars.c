@@ -1,4 +1,4 @@
-/* field_scalars.c: the row of SCALARS: numbers that are nowhere and always exact. */
+/* field_scalars.c: the row of SCALARS: numbers without a position, always exact. */
 #include "protocol/codec/chunk.h"
 #include "protocol/codec/span.h"
 #include "protocol/field/field_ops.h"

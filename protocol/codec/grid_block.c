@@ -9,7 +9,7 @@
 
 enum {
     RIM_CELLS = GRID_RIM_MAX,
-    RIM_SPACE = 2, /* of cells for the filter in space */
+    RIM_SPACE = 2, /* cells needed by the filter in space */
     RIM_VOXELS = 1,
     WIDE = 16 /* of a row of features */
 };
@@ -70,7 +70,7 @@ static void along_axis(const GridPlan *plan, const GridBox *box, u32 axis, u32 r
     }
 }
 
-/* An element, with the source as a constant. */
+/* One element; `source` is a compile-time constant. */
 SIMD_INLINE i32 element(const void *elements, GridSource source, size_t i)
 {
     switch (source) {
@@ -94,7 +94,7 @@ SIMD_INLINE void copy_row(const void *restrict elements, GridSource source, size
     }
 }
 
-/* The elements of a whole row of a chunk: most rows are such. */
+/* The elements of a whole row of a chunk, the common case. */
 SIMD_INLINE void copy_whole(const void *restrict elements, GridSource source, size_t from, u32 n,
                             i32 *restrict out)
 {
@@ -112,7 +112,7 @@ static size_t row_of(const GridBox *box, u32 y, u32 z)
     return box->offset + ((size_t)z * box->size[1] + y) * box->size[0];
 }
 
-/* The span's chunks about this one and itself, NULL where there is none: [z][y][x]. */
+/* Finds the span's chunks around this one and itself, NULL if missing: [z][y][x]. */
 static void find_beside(const GridPlan *plan, const GridBox *box, bool deep,
                         const GridBox *near[3][3][3])
 {
@@ -129,8 +129,8 @@ static void find_beside(const GridPlan *plan, const GridBox *box, bool deep,
     }
 }
 
-/* A row of a block, from the chunks `near` on its left, of its own and on its right. All places of
- * the rim on one side lie in the same chunk. */
+/* Fills a row of a block from the chunks `near` to its left, its own and to its right. All cells
+ * of the rim on one side lie in the same chunk. */
 SIMD_INLINE void fill_row(const GridPicture *picture, GridSource source, const GridBox *box,
                           const GridBox *const near[3], const GridAlong *along[3], u32 rim,
                           u32 width, i32 *out)
@@ -156,7 +156,7 @@ SIMD_INLINE void fill_row(const GridPicture *picture, GridSource source, const G
         }
     }
     const GridBox *right = ax[end].chunk > 0 ? near[2] : NULL;
-    if (right != NULL && right->size[0] >= rim) { /* which is the whole rim */
+    if (right != NULL && right->size[0] >= rim) { /* it contains the whole rim */
         size_t row = row_of(right, ay->inside, az->inside);
         copy_row(elements, source, row * step + channel, step, rim, out + end);
         return;
@@ -186,7 +186,7 @@ SIMD_INLINE void fill_from(const GridPlan *plan, const GridAround *around,
     }
 }
 
-/* With the rim as a constant. */
+/* With `rim` as a compile-time constant. */
 SIMD_INLINE void fill_rim(const GridPlan *plan, const GridAround *around,
                           const GridPicture *picture, GridSource source, u32 rim, GridBlock *block)
 {
@@ -247,7 +247,8 @@ SIMD_INLINE Cells cells_at(const i32 *at)
     return v;
 }
 
-/* Sum over the cells at distance (±i, ±j) and (±j, ±i), less the middle for each, of a row. */
+/* For each cell of a row: the sum over the cells at (±i, ±j) and (±j, ±i), minus its own value
+ * for each. */
 SIMD_INLINE void ring(const i32 *row, i32 i, i32 j, i32 out[WIDE])
 {
     const i32 wide = GRID_BLOCK_ROW;
@@ -315,7 +316,7 @@ void grid_time_row(const GridPlan *plan, const GridBlock *states, u32 known, u32
     }
 }
 
-/* The row predicted in time, `wide` cells of it. */
+/* The row predicted in time, `wide` cells. */
 SIMD_INLINE void predict_row(const i32 *a, i32 features[GRID_TIME_MAX][16], const i32 *weights,
                              u32 count, i32 most, u32 wide, i32 out[16])
 {

@@ -5,24 +5,24 @@
 
 #include <string.h>
 
-/* What a row of cells is predicted from and coded by, but for what comes from its own cells. */
+/* Data for predicting and coding a row of cells, except what depends on its own cells. */
 typedef struct Row {
-    i32 *seen;          /* [−2..] in the block, 16 × value of what is coded */
-    i32 *missed;        /* errors, 16ths */
+    i32 *seen;          /* [−2..] in the block, 16 × value of coded cells */
+    i32 *missed;        /* prediction errors, 16ths */
     const i32 *picture; /* predicted in time */
     u32 sums[16];       /* of the filter in space, 256ths */
-    u32 rough[16];      /* classes of roughness of the picture */
-    u32 errors[16];     /* around, but for the cell before */
+    u32 rough[16];      /* roughness classes of the picture */
+    u32 errors[16];     /* of the surroundings, without the previous cell */
 } Row;
 
-/* Steps to the cells above and under one in a block. */
+/* Index steps to the cells above and below in a block. */
 enum {
     UP = -GRID_BLOCK_ROW,
     UP3 = -GRID_VOXEL_ROW,
     UNDER = -GRID_VOXEL_LAYER,
 };
 
-/* What lies beside the row in no chunk that is coded: as far off as the nearest that is. */
+/* Cells beside the row that are in no coded chunk get the error of the nearest coded cell. */
 static void mend_row(const GridCodec *codec, Row *row, u32 y, u32 nx, bool west)
 {
     i32 up = -(i32)codec->plan.row, last = (i32)nx - 1;
@@ -62,7 +62,7 @@ SIMD_INLINE Cells cells_absolute(Cells v)
     return (v ^ sign) - sign;
 }
 
-/* How rough the picture is: by the second differences of cells, by the differences of voxels. */
+/* Roughness of the picture: second differences for cells, first differences for voxels. */
 SIMD_INLINE Cells roughness(const i32 *t, bool deep)
 {
     Cells here = cells_at(t), w = cells_at(t - 1), e = cells_at(t + 1);
@@ -76,8 +76,8 @@ SIMD_INLINE Cells roughness(const i32 *t, bool deep)
            cells_absolute(s - here) + cells_absolute(below - here) + cells_absolute(above - here);
 }
 
-/* All that does not depend on the cells of the row itself. The features of what lies in the same
- * row are the first, and for grids of two dimensions the fifth. */
+/* Computes everything that does not depend on the cells of the row itself. Features of the same
+ * row are the first, and for 2D grids also the fifth. */
 SIMD_INLINE void begin_row(const GridCodec *codec, bool deep, Row *row, u32 channel)
 {
     const i32 *w = codec->filters[channel] + SPACE_AT, *missed = row->missed;
@@ -109,18 +109,18 @@ SIMD_INLINE void begin_row(const GridCodec *codec, bool deep, Row *row, u32 chan
     }
 }
 
-/* v, or −v where `turn` is −1. */
+/* v, or −v where `mirror` is −1. */
 static inline i32 mirrored(i32 v, i32 mirror)
 {
     return (v ^ mirror) - mirror;
 }
 
-/* The contexts of cell x, of which `missed` is by how much the cell before it was missed, and `off`
- * how far the predicted value is from the whole number next to it. */
+/* Selects the contexts of cell x; `missed` is the error of the previous cell, `off` the distance
+ * of the predicted value from the nearest integer. */
 SIMD_INLINE void take_cell(GridCodec *codec, bool deep, u32 kind, const Row *row, u32 x, i32 missed,
                            i32 predicted, i32 off)
 {
-    i32 mirror = off >> 31; /* −1: the same, seen in a mirror */
+    i32 mirror = off >> 31; /* −1: mirrored */
     u32 distance = (u32)mirrored(off, mirror), phase = u32_min(distance / 2, PHASES - 1);
     u32 size = half_octaves(row->errors[x] + 2 * absolute(missed), SIZES - 1);
     u32 coarse = u32_min((size + 1) / 3, COARSE - 1);
@@ -172,7 +172,7 @@ SIMD_INLINE void code_row_as(GridCodec *codec, bool decoding, bool deep, Row *ro
         i32 predicted = t[x] + ((i32)(sum + 128) >> GRID_COARSE);
         predicted = predicted < 0 ? 0 : predicted > highest ? highest : predicted;
         i32 base = (predicted + 8) >> GRID_FRACTION, phase = predicted - base * 16;
-        i32 mirror = phase >> 31; /* −1: seen in a mirror */
+        i32 mirror = phase >> 31; /* −1: mirrored */
         take_cell(codec, deep, kind, row, x, missed, predicted, phase);
         i32 off = 0;
         if (!decoding) {
@@ -214,7 +214,7 @@ static void code_row_of_voxels(GridCodec *codec, Row *row, u32 nx, size_t i, u32
     }
 }
 
-/* Is the row of voxels all zero? Asked where nothing near it is anything else. */
+/* Whether the all-zero flag of a row of voxels is coded: only if all its surroundings are zero. */
 static bool may_be_empty(const GridCodec *codec, const Row *row, u32 nx)
 {
     i32 up = -(i32)codec->plan.row, under = -(i32)codec->plan.layer, any = row->seen[-1];

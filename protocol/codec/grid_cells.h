@@ -1,6 +1,6 @@
 /*
- * grid_cells.h: how the values of a chunk are coded, each predicted from the picture in time and
- * from what is coded around it. For grid_code.c.
+ * grid_cells.h: coding of the values of a chunk, each predicted from the picture in time and from
+ * its coded surroundings. For grid_code.c.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_GRID_CELLS_H
@@ -8,7 +8,7 @@
 
 #include "protocol/codec/grid_symbol.h"
 
-/* Codes a channel of chunk k of the span, or writes it. */
+/* Codes or decodes a channel of chunk k of the span. */
 void grid_code_cells(GridCodec *codec, u32 k, u32 channel, u8 *now);
 
 #endif

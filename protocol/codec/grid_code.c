@@ -1,6 +1,6 @@
 /*
- * grid_code.c: see grid_code.h. One walk over the span serves coding and decoding: each symbol is
- * `code(…, value)`, which returns the value that the other end sees.
+ * grid_code.c: see grid_code.h. One traversal of the span serves both encoding and decoding: each
+ * symbol is `code(…, value)`, which returns the value that the decoder sees.
  */
 #include "protocol/codec/grid_code.h"
 
@@ -53,7 +53,7 @@ static void begin_tables(MixTables *tables)
     for (u32 k = 0; k < FILTERS; k++) {
         i16 *space = filters + (size_t)k * PLANE_WEIGHTS + SPACE_AT;
         bool deep = k >= FILTERS / 2;
-        space[0] = space[1] = deep ? START_ONE / 3 : START_ONE; /* W + N − NW, or a third of all */
+        space[0] = space[1] = deep ? START_ONE / 3 : START_ONE; /* W + N − NW, or a third of each */
         space[2] = deep ? START_ONE / 3 : -START_ONE;
     }
 }
@@ -209,7 +209,7 @@ static const u8 *bytes_at(const GridCodec *codec, const void *state, const GridB
     return (const u8 *)state + (size_t)box->offset * each;
 }
 
-/* 0: not in the span, 1: it changed, 2: it did not. */
+/* 0: not in the span, 1: changed, 2: unchanged. */
 static u32 neighbour_same(const GridCodec *codec, const GridBox *box, i32 x, i32 y, i32 z)
 {
     const GridPlan *plan = &codec->plan;
@@ -263,7 +263,7 @@ static void code_same(GridCodec *codec, const GridSpan *span, u8 *now)
     }
 }
 
-/* What the cells of a chunk of which nothing is known are measured from. */
+/* Codes the base values of chunks without a known state. */
 static void code_bases(GridCodec *codec, u8 *now, u32 channel, i32 *bases)
 {
     const GridPlan *plan = &codec->plan;
@@ -362,7 +362,7 @@ static bool walk(GridCodec *codec, const GridSpan *span, void *now)
 u32 grid_encode(GridCodec *codec, const GridSpan *span, const void *now, u8 *out, u32 capacity)
 {
     range_encode_begin(&codec->mix.coder, out, capacity);
-    /* While it encodes, the walk writes only what it has read. */
+    /* While encoding, the traversal only writes back values that it has read. */
     if (!walk(codec, span, (void *)(size_t)now)) {
         return 0;
     }

@@ -6,11 +6,11 @@
 #include <string.h>
 
 enum {
-    FIT_CELLS = 4096, /* of a span: above it rows are left out of the fits */
+    FIT_CELLS = 4096, /* of a span: larger spans are subsampled by rows for the fits */
     FIT_STEP_MAX = 4,
 };
 
-/* Where the starting filters of a channel are among the weights of the tables. */
+/* Index of the starting filters of a channel among the weights of the tables. */
 static size_t start_at(const GridCodec *codec, u32 channel)
 {
     u32 deep = codec->plan.kind == FIELD_GRID3;
@@ -28,7 +28,7 @@ static void get_start(const GridCodec *codec, u32 channel, u32 at, u32 count, i3
     }
 }
 
-/* Codes the weights of a filter, which the encoder has fitted. */
+/* Codes the weights of a filter that the encoder has fitted. */
 void grid_code_filter(GridCodec *codec, u32 channel, u32 at, u32 count, bool own)
 {
     i32 *weights = codec->filters[channel] + at, start[GRID_SPACE_MAX];
@@ -70,7 +70,7 @@ static void fill_states(GridCodec *codec, const GridSpan *span, u32 k, u32 chann
     }
 }
 
-/* Of rows: some thousand cells say as well what the weights are. Most voxels are empty. */
+/* Row step of the fit: some thousand cells determine the weights as well. Most voxels are empty. */
 static u32 fit_step(const GridCodec *codec)
 {
     u32 cells = 0;
@@ -114,7 +114,7 @@ bool grid_fit_time(GridCodec *codec, const GridSpan *span, const u8 *now, u32 ch
     return grid_fit_solve(fit, start, codec->filters[channel] + TIME_AT);
 }
 
-/* A chunk that stays, or of which no state is known. */
+/* A chunk that is unchanged, or without a known state. */
 static void flat_chunk(const GridCodec *codec, const u8 *now, u32 k, u32 channel, const i32 *bases,
                        i32 *restrict to)
 {
@@ -137,7 +137,7 @@ static void flat_chunk(const GridCodec *codec, const u8 *now, u32 k, u32 channel
     }
 }
 
-/* The picture that is predicted from the states: of chunks that stay it is what they are. */
+/* The picture predicted from the states; unchanged chunks have their values. */
 void grid_predict(GridCodec *codec, const GridSpan *span, const u8 *now, const i32 *bases,
                   u32 channel)
 {
@@ -162,7 +162,7 @@ void grid_predict(GridCodec *codec, const GridSpan *span, const u8 *now, const i
     memcpy(codec->seen + (size_t)channel * plan->elements, out, plan->elements * sizeof *out);
 }
 
-/* times × v − t of a row of 8 or 16. */
+/* times × v − t for a row of 8 or 16. */
 static void less(const i32 *v, i32 times, const i32 *t, u32 wide, i32 *restrict out)
 {
     if (wide == CHUNK_CELLS_EDGE) {

@@ -4,12 +4,12 @@
 #include <string.h>
 
 enum {
-    NARROW_BITS = 11, /* of what is multiplied: 256 products fit an i32 */
+    NARROW_BITS = 11, /* of the factors: 256 products fit an i32 */
     RUN = 256,
     WEIGHT_MAX = 4095,
-    SCALE_BITS = 40, /* of the sums when they are solved */
-    PART_BITS = 32,  /* of the factors */
-    COST_BITS = 8,   /* about, of a weight that is sent */
+    SCALE_BITS = 40, /* of the sums in the solver */
+    PART_BITS = 32,  /* of the factorization */
+    COST_BITS = 8,   /* approximate cost of a transmitted weight */
 };
 
 typedef __int128 i128;
@@ -29,7 +29,7 @@ i32 *grid_fit_row(GridFit *fit, u32 feature)
     return &fit->gathered[feature][(size_t)fit->rows * fit->wide];
 }
 
-/* Numbers of at most NARROW_BITS bits; returns by how many bits they were shifted. */
+/* Reduces numbers to at most NARROW_BITS bits; returns the shift. */
 static u32 narrow(const i32 *in, u32 n, i16 *out)
 {
     u32 all = 0, shift = 0;
@@ -153,7 +153,7 @@ bool grid_fit_solve(GridFit *fit, const i32 *first, i32 *weights)
             a[i][j] = a[j][i] = (fit->sums[i][j] * ((i64)1 << up)) >> shift;
         }
     }
-    /* What is left over by the start, and how it would change with the weights. */
+    /* The residual with the starting weights, and its change with the fitted ones. */
     i128 error = (i128)a[n][n] * 65536;
     for (u32 i = 0; i < n; i++) {
         i128 sum = (i128)a[i][n] * 65536;
@@ -174,7 +174,7 @@ bool grid_fit_solve(GridFit *fit, const i32 *first, i32 *weights)
         i64 w = (start[i] + (x[i] >> (PART_BITS - 16)) + 128) >> 8;
         weights[i] = (i32)(w > WEIGHT_MAX ? WEIGHT_MAX : w < -WEIGHT_MAX ? -WEIGHT_MAX : w);
     }
-    /* cells / 2 × log2(error / (error − gain)) bits are saved. */
+    /* The fit saves cells / 2 × log2(error / (error − gain)) bits. */
     if (gain * (i64)fit->cells <= error * (i64)(n * COST_BITS * 7 / 5)) {
         for (u32 i = 0; i < n; i++) {
             weights[i] = first[i];

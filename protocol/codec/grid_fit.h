@@ -1,6 +1,6 @@
 /*
- * grid_fit.h: least squares in integers: the weights of a linear filter that predicts best, for
- * the encoder of grids. The decoder needs none of it.
+ * grid_fit.h: least squares in integers: the weights of the best linear predictor, for the encoder
+ * of grids. Decoders do not need it.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_GRID_FIT_H
@@ -9,8 +9,8 @@
 #include "shared/base/base.h"
 
 enum {
-    GRID_FIT_MAX = 17,  /* features and the target */
-    GRID_FIT_ROWS = 64, /* that are gathered before they are summed up */
+    GRID_FIT_MAX = 17,  /* features plus the target */
+    GRID_FIT_ROWS = 64, /* buffered before they are summed */
 };
 
 typedef struct GridFit {
@@ -22,14 +22,14 @@ typedef struct GridFit {
     i16 narrowed[GRID_FIT_MAX][GRID_FIT_ROWS * 16];
 } GridFit;
 
-/* `wide` (8 or 16): cells of a row; `step`: rows that each row stands for. */
+/* `wide` (8 or 16): cells per row; `step`: number of rows that each row represents. */
 void grid_fit_begin(GridFit *fit, u32 count, u32 wide, u32 step);
-/* Room for the coming row of a feature, or of the target (feature `count`): [wide]. */
+/* Buffer for the next row of a feature, or of the target (feature `count`): [wide]. */
 i32 *grid_fit_row(GridFit *fit, u32 feature);
-/* The row at grid_fit_row has `n` ≤ wide cells. */
+/* Adds the row in the buffers, with `n` ≤ wide cells. */
 void grid_fit_push(GridFit *fit, u32 n);
-/* Solves for weights[count] in 256ths, near to start[count] where the cells do not tell.
- * False: they are not worth sending, the start is as good. */
+/* Solves for weights[count] in 256ths, regularized towards start[count]. False: not worth
+ * transmitting, the start is as good. */
 bool grid_fit_solve(GridFit *fit, const i32 *start, i32 *weights);
 
 #endif

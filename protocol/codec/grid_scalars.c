@@ -1,10 +1,10 @@
 /*
- * grid_scalars.c: scalars for grid_code.c: which of them change, and by how much from going on, in
- * the order of the values that their bits stand for.
+ * grid_scalars.c: scalars for grid_code.c: which of them change, and their residuals from linear
+ * extrapolation, on an integer scale ordered like the f32 values.
  */
 #include "protocol/codec/grid_symbol.h"
 
-/* Numbers in the order of the values that they are the bits of. */
+/* Maps the bits of an f32 to integers in the order of the values. */
 static u32 ordered(u32 bits)
 {
     return (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;

@@ -1,4 +1,4 @@
-/* grid_symbol.c: numbers of any size, bit by bit. See grid_symbol.h. */
+/* grid_symbol.c: coding of numbers of any size, bit by bit. See grid_symbol.h. */
 #include "protocol/codec/grid_symbol.h"
 
 i32 grid_code_bits(GridCodec *codec, i32 value, u32 n)

@@ -1,6 +1,6 @@
 /*
- * grid_symbol.h: the state of the grid codec, its contexts, and how a bit and a number are coded.
- * For grid_code.c.
+ * grid_symbol.h: the state of the grid codec, its contexts, and coding of bits and numbers. For
+ * grid_code.c.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_GRID_SYMBOL_H
@@ -13,23 +13,23 @@
 
 enum {
     INPUTS = 3,         /* contexts of a bit */
-    PLANE_WEIGHTS = 32, /* of the filters of a channel and a number of states */
+    PLANE_WEIGHTS = 32, /* of the filters for one channel and number of states */
     TIME_AT = 0,
     SPACE_AT = 16,
     BIT_LENGTHS = 32,
     ERROR_MAX = 32767,
     START_ONE = 2048,  /* of the starting filters in the tables */
-    LEARNED_SHIFT = 4, /* how fast they follow in training */
-    /* Of both kinds, channels and all numbers of states. */
+    LEARNED_SHIFT = 4, /* adaptation rate in training */
+    /* For both kinds, channels and all numbers of states. */
     FILTERS = 2 * GRID_CHANNELS * (GRID_STATES + 1),
     FILTER_SETS = FILTERS * PLANE_WEIGHTS / MIX_SET,
 };
 
-/* Kinds of symbols; each has INPUTS contexts of its own. */
+/* Kinds of symbols; each has INPUTS contexts. */
 enum {
-    KIND_SAME, /* is a chunk as it was? */
-    KIND_BASE, /* of chunks of which no state is known */
-    KIND_OWN,  /* are the filters sent? */
+    KIND_SAME, /* is a chunk unchanged? */
+    KIND_BASE, /* base of chunks without a known state */
+    KIND_OWN,  /* are fitted filters transmitted? */
     KIND_WEIGHT,
     KIND_EMPTY, /* is a row of voxels all zero? */
     KIND_CELL,  /* four: channels of cells, of voxels */
@@ -39,22 +39,22 @@ enum {
 };
 
 enum {
-    SIZES = 24,  /* of errors */
-    COARSE = 8,  /* the same, coarsely */
-    PHASES = 4,  /* distance of what is predicted from a whole number */
+    SIZES = 24,  /* classes of errors */
+    COARSE = 8,  /* coarser classes */
+    PHASES = 4,  /* distance of the prediction from an integer */
     ROUGHS = 12, /* of the predicted picture */
     ROUGHS3 = 6,
     LEVELS = 4,
     SIGNED2 = 9,
     SIGNED3 = 5,
-    VOXEL_SETS = 8, /* of weights for each slot: by the expected size of the error */
+    VOXEL_SETS = 8, /* weight sets for each slot: by the expected error */
 };
 
-/* How many contexts each input of each kind has. */
+/* Number of contexts of each input of each kind. */
 extern const u16 grid_contexts[KINDS][INPUTS];
 
-/* Slots of a signed number in a row: is its bit length more than i, the sign and the first bit
- * below the top one, both by length. */
+/* Slots of a signed number in a row: whether its bit length exceeds i; the sign, and the first
+ * bit below the top one, both by length. */
 enum {
     SLOT_LONGER = 0, /* 10 */
     LONGER_MAX = 9,
@@ -64,25 +64,25 @@ enum {
 
 struct GridCodec {
     Mix mix;
-    MixTables start;  /* of a codec that starts from nothing, or learns */
-    bool own, learns; /* start is ours */
+    MixTables start;  /* of an untrained or learning codec */
+    bool own, learns; /* start is owned */
     u32 row[KINDS][INPUTS];
-    MixSlot *rows[INPUTS]; /* of the coming symbol */
-    u32 set;               /* weights of its first slot; 0: it is not mixed by weights */
+    MixSlot *rows[INPUTS]; /* rows of the next symbol */
+    u32 set;               /* weight set of its first slot; 0: not mixed by weights */
     GridPlan plan;
-    u32 known; /* states */
-    /* Of the span; [chunks] or [elements × channels], a channel after the other. */
+    u32 known; /* number of known states */
+    /* Of the span; [chunks] or [elements × channels], channel by channel. */
     u32 chunk_capacity, field_capacity;
     size_t element_capacity;
     GridBox *boxes;
     u32 *where; /* [chunks of the field] */
     u8 *same;
     i32 *bases;
-    i32 *predicted; /* in time, 16ths */
-    i32 *seen;      /* the same, and 16 × the value of what is coded */
+    i32 *predicted; /* prediction in time, 16ths */
+    i32 *seen;      /* the same, and 16 × the value of coded cells */
     i16 *errors;    /* 16ths */
     i32 filters[GRID_CHANNELS][PLANE_WEIGHTS];
-    /* Features of the filter in space: where they lie in a block. */
+    /* Features of the filter in space: offsets in a block. */
     i32 coded_at[GRID_SPACE_MAX], around_at[GRID_SPACE_MAX];
     u32 before, beside;
     GridBlock states[GRID_STATES], picture, coded, missed;
@@ -107,13 +107,13 @@ static inline i32 grid_value(const GridPlan *plan, const void *state, size_t i)
     return plan->kind == FIELD_GRID3 ? ((const u8 *)state)[i] : ((const u16 *)state)[i];
 }
 
-/* What of the rim of a chunk the filter in space sees. */
+/* Rim used by the filter in space. */
 static inline u32 grid_space_rim(const GridPlan *plan)
 {
     return plan->kind == FIELD_GRID3 ? 1 : 2;
 }
 
-/* Is the chunk that lies so many chunks beside the box in the span? */
+/* Whether the chunk at this offset from the box is in the span. */
 static inline bool grid_in_span(const GridPlan *plan, const GridBox *box, i32 x, i32 y, i32 z)
 {
     i32 at[3] = {box->at[0] + x, box->at[1] + y, box->at[2] + z};
@@ -137,8 +137,8 @@ static inline void take(GridCodec *codec, u32 kind, const u32 context[INPUTS])
     codec->set = 0;
 }
 
-/* Voxels are mixed by learned weights (mix.h); of all else, of which there is more or less,
- * the first context counts for two. */
+/* Voxels are mixed by learned weights (mix.h); for all other symbols, which are less frequent,
+ * the first context has double weight. */
 static inline u32 code_bit(GridCodec *codec, u32 slot, u32 bit)
 {
     if (codec->set != 0) {
@@ -159,7 +159,7 @@ static inline u32 code_bit(GridCodec *codec, u32 slot, u32 bit)
 
 static inline u32 bit_length(u32 v)
 {
-    return 63 - (u32)__builtin_clzll((u64)v << 1 | 1); /* 0 without a branch */
+    return 63 - (u32)__builtin_clzll((u64)v << 1 | 1); /* branch-free for 0 */
 }
 
 static inline u32 size_of(i32 v)
@@ -167,18 +167,18 @@ static inline u32 size_of(i32 v)
     return v < 0 ? 0u - (u32)v : (u32)v;
 }
 
-/* Any i32 by the contexts that were taken, bit after bit. Of its length `n` bits are known to be
- * there. */
+/* Codes any i32 with the selected contexts, bit by bit. The first `n` bits of its length are
+ * known to be set. */
 i32 grid_code_bits(GridCodec *codec, i32 value, u32 n);
 
 #if defined(MIX_WIDE)
-/* The same with the chances of all its bits at once, by a coder that is the caller's copy of the
- * codec's. */
+/* The same with the probabilities of all bits computed at once, using the caller's copy of the
+ * codec's coder. */
 SIMD_INLINE i32 code_signed_as(GridCodec *codec, RangeCoder *coder, bool decoding, bool mixed,
                                i32 value)
 {
     enum {
-        KNOWN = 8 /* of the bits of the length */
+        KNOWN = 8 /* known bits of the length */
     };
     Mix *mix = &codec->mix;
     u32 size = size_of(value), length = bit_length(size), n = 0, set = codec->set;
@@ -265,22 +265,22 @@ static inline u32 logarithm(u32 v, u32 most)
     return u32_min(bit_length(v), most);
 }
 
-/* Half octaves: 0, 1, 2, 3, 4..5, 6..7, 8..11, ... Without a branch, as most are hard to foresee.
- */
+/* Half octaves: 0, 1, 2, 3, 4..5, 6..7, 8..11, ... Branch-free, since branches would be
+ * unpredictable. */
 static inline u32 half_octaves(u32 v, u32 most)
 {
     u32 less = v < 2 ? 2 : 0, n = 32 - (u32)__builtin_clz(v + less);
     return u32_min(2 * n - 2 + ((v + less) >> (n - 2) & 1) - less, most);
 }
 
-/* 0..2 × half: sign and size. */
+/* 0..2 × half: sign and magnitude class. */
 static inline u32 signed_class(i32 v, u32 half, u32 shift)
 {
     u32 n = u32_min((bit_length(size_of(v) >> shift) + 1) / 2, half), sign = (u32)(v >> 31);
     return half + ((n ^ sign) - sign);
 }
 
-/* Codes `count` scalars, or writes them. */
+/* Codes or decodes `count` scalars. */
 void grid_code_scalars(GridCodec *codec, const GridSpan *span, u32 *now, u32 count);
 
 #endif

@@ -1,4 +1,4 @@
-/* grid_tables.c: the file of `make codec-tables`, as the build has put it in. */
+/* grid_tables.c: the table file of `make codec-tables`, embedded by the build. */
 #include "protocol/codec/grid_tables.h"
 
 #include "protocol/codec/grid_code.h"

@@ -1,7 +1,7 @@
 /*
- * grid_tables.h: the trained start of the grid codec. The tables are a part of the protocol: both
- * ends must have the same. `make codec-tables` trains them anew on worlds of our own and writes
- * grid_tables.bin, which the build turns into an array.
+ * grid_tables.h: the trained tables of the grid codec. They are part of the protocol: both ends
+ * must have the same. `make codec-tables` trains them on our own worlds and writes grid_tables.bin,
+ * which the build embeds as an array.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_GRID_TABLES_H
@@ -9,8 +9,8 @@
 
 #include "protocol/codec/mix.h"
 
-/* Unpacks the built-in tables; the caller destroys them. False: no memory, or the tables are of
- * another version of the codec (a build that was put together wrongly). */
+/* Unpacks the embedded tables; the caller destroys them. False: out of memory, or the tables are
+ * of another version of the codec (a broken build). */
 bool grid_tables_load(MixTables *tables);
 
 #endif

@@ -72,7 +72,7 @@ void mix_keep_weights(Mix *mix, u32 first)
 bool mix_create(Mix *mix, const MixTables *start)
 {
     enum {
-        BEYOND = MIX_ROW /* that a row at once may touch */
+        BEYOND = MIX_ROW /* slots that a whole-row access may touch */
     };
     *mix = (Mix){.start = start, .epoch = 1};
     size_t pairs = pair_count(mix);

@@ -1,9 +1,9 @@
 /*
- * mix.h: the probability of a bit out of three contexts: each context keeps an adaptive
- * probability, and an online-trained linear mix in the logistic domain makes one of them (Mahoney,
- * "Adaptive weighing of context models for lossless data compression", 2005). Starts each packet
- * from trained tables, so that every packet decodes alone. Integers only. All bits of a
- * symbol at once: mix_row.h.
+ * mix.h: context mixing: the probability of a bit from three contexts. Each context has an adaptive
+ * probability, and an online-trained linear mix in the logistic domain combines them (Mahoney,
+ * "Adaptive weighing of context models for lossless data compression", 2005). Starts from trained
+ * tables in each packet, so every packet decodes independently. Integers only. For all bits of a
+ * symbol at once see mix_row.h.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_MIX_H
@@ -19,34 +19,34 @@
 enum {
     MIX_INPUTS = 3, /* contexts of a bit; the fourth lane is a constant */
     MIX_LANES = 4,
-    MIX_SET = 8,            /* numbers of a set in the tables, of which MIX_LANES are used */
+    MIX_SET = 8,            /* numbers per set in the tables, of which MIX_LANES are used */
     MIX_ROW = 16,           /* slots that belong to one context: a cache line */
-    MIX_RATE_FIRST = 43690, /* of a slot that knows nothing: 2/3 */
-    MIX_RATE_LAST = 300,    /* slower it does not become */
+    MIX_RATE_FIRST = 43690, /* rate of an unused slot: 2/3 */
+    MIX_RATE_LAST = 300,    /* minimal rate */
     MIX_WEIGHT_ONE = 8192,
     MIX_STRETCH_MAX = 2047, /* 8 in units of 1/256 */
     MIX_SQUASH = 2 * MIX_STRETCH_MAX + 2,
 };
 
-/* Of a slot its chance of 1, in 65536ths: 1..65534. MIX_ROW further lies its rate of learning, in
- * 65536ths: about 1 / (times used + 1.5). */
+/* A slot's probability of 1 in 65536ths: 1..65534. Its adaptation rate, in 65536ths, is stored
+ * MIX_ROW further on: about 1 / (times used + 1.5). */
 typedef u16 MixSlot;
 
 /* Adaptive probabilities and the weights of the mix. */
 typedef struct MixTables {
     u32 rows, sets;
-    MixSlot *slots; /* [rows][2][MIX_ROW]: chances, then rates; 64-byte aligned */
+    MixSlot *slots; /* [rows][2][MIX_ROW]: probabilities, then rates; 64-byte aligned */
     i16 *weights;   /* [sets × MIX_SET] 1 = MIX_WEIGHT_ONE */
 } MixTables;
 
 typedef struct Mix {
     RangeCoder coder;
     const MixTables *start; /* borrowed */
-    MixTables now;          /* the weights only as of mix_keep_weights */
-    /* The weights of the moment and those of the start: [2][sets] pairs, the first and the third in
-     * the low halves, the second and that of the constant in the high ones. */
+    MixTables now;          /* its weights are only updated by mix_keep_weights */
+    /* The current and the starting weights: [2][sets] pairs, the first and the third in the low
+     * halves, the second and the constant's in the high halves. */
     u32 *pairs, *first_pairs;
-    u32 *row_epoch; /* [rows] packet in which the row was last taken from start */
+    u32 *row_epoch; /* [rows] packet in which the row was last copied from start */
     u32 epoch;
     u16 squash[MIX_SQUASH]; /* 65536 / (1 + exp(−x / 256)) for x = −2048 … 2047 */
 } Mix;
@@ -54,26 +54,26 @@ typedef struct Mix {
 bool mix_tables_create(MixTables *tables, u32 rows, u32 sets);
 void mix_tables_destroy(MixTables *tables);
 
-/* `start` must outlive the mix. False: no memory (destroy is then harmless). */
+/* `start` must outlive the mix. False: out of memory (destroy is then harmless). */
 bool mix_create(Mix *mix, const MixTables *start);
 void mix_destroy(Mix *mix);
-/* Everything is as in the starting tables again: rows are copied when they are used. The coder is
- * the caller's to begin. */
+/* Resets to the starting tables: rows are copied on first use. The caller starts the coder. */
 void mix_reset(Mix *mix);
-/* Writes what the weights of the sets from `first` on have become to mix->now. */
+/* Writes the current weights of the sets from `first` on to mix->now. */
 void mix_keep_weights(Mix *mix, u32 first);
 
 /* ---- the arithmetic of a bit ----
- * Twice: with vectors, and plainly for machines without; the same bits (a test compares them). */
+ * Implemented twice, with vectors and scalar for machines without them, with identical results
+ * (a test compares them). */
 
-/* What is used of a bit's slots between its guess and what is learned from it. */
+/* Intermediate values kept between prediction and update of a bit. */
 typedef struct MixScalar {
     u32 chance[MIX_INPUTS], rate[MIX_INPUTS];
     i32 in[MIX_LANES]; /* ln(p / (1 − p)) in 256ths */
 } MixScalar;
 
-/* log2 of 1..65535 in 1024ths, as far as the parabola 22 m (1024 − m) / 65536 for the mantissa m
- * goes (within 0.008), plus a constant. */
+/* log2 of 1..65535 in 1024ths, with the parabola 22 m (1024 − m) / 65536 for the mantissa m
+ * (within 0.008), plus a constant. */
 static inline i32 mix_log(u32 v)
 {
     u32 top = 31 - (u32)__builtin_clz(v), m = (v << 10 >> top) & 1023;
@@ -86,7 +86,7 @@ static inline i32 mix_weight(const u32 pairs[2], u32 lane)
     return (i16)(pairs[lane / 2] >> lane % 2 * 16);
 }
 
-/* The dot product of inputs and weights, before it is scaled. */
+/* The dot product of inputs and weights, unscaled. */
 static inline i32 mix_guess_scalar(MixScalar *lanes, MixSlot *const row[MIX_INPUTS], u32 slot,
                                    const u32 pairs[2])
 {
@@ -102,10 +102,10 @@ static inline i32 mix_guess_scalar(MixScalar *lanes, MixSlot *const row[MIX_INPU
     return dot;
 }
 
-/* What becomes of a slot by a bit. */
+/* Updates a slot by a bit. */
 static inline void mix_learn_slot(MixSlot *slot, u32 chance, u32 rate, u32 bit)
 {
-    u32 rotated = (0u - bit) & 0xFFFFu; /* towards 1 as towards 0, with all bits turned round */
+    u32 rotated = (0u - bit) & 0xFFFFu; /* complement, so that 1 is handled like 0 */
     chance ^= rotated;
     slot[0] = (u16)((chance - (chance * rate >> 16)) ^ rotated);
     rate -= rate * rate >> 16;
@@ -131,7 +131,7 @@ static inline void mix_learn_scalar(const MixScalar *lanes, MixSlot *const row[M
 
 #if defined(__SSE2__)
 typedef struct MixVector {
-    __m128i chance, rate, in; /* in the lower four of eight lanes */
+    __m128i chance, rate, in; /* in the low four of eight lanes */
 } MixVector;
 
 static inline i32 mix_guess_vector(MixVector *lanes, MixSlot *const row[MIX_INPUTS], u32 slot,
@@ -143,8 +143,8 @@ static inline i32 mix_guess_vector(MixVector *lanes, MixSlot *const row[MIX_INPU
     lanes->chance = _mm_setr_epi16((i16)*a, (i16)*b, (i16)*c, INT16_MIN, 0, 0, 0, 0);
     __m128i chance = _mm_unpacklo_epi16(lanes->chance, zero);
     __m128i other = _mm_unpacklo_epi16(_mm_xor_si128(lanes->chance, ones), zero);
-    /* mix_log in the bits of floats: the exponent and the mantissa are its parts; both logarithms
-     * in one vector. */
+    /* mix_log from float bits: exponent and mantissa are its parts; both logarithms in one
+     * vector. */
     chance = _mm_castps_si128(_mm_cvtepi32_ps(chance));
     other = _mm_castps_si128(_mm_cvtepi32_ps(other));
     __m128i log = _mm_packs_epi32(_mm_srai_epi32(_mm_slli_epi32(chance, 3), 16),
@@ -168,13 +168,13 @@ static inline void mix_learn_vector(const MixVector *lanes, MixSlot *const row[M
     __m128i w = _mm_adds_epi16(_mm_setr_epi32((i32)pairs[0], (i32)pairs[1], 0, 0), step);
     pairs[0] = (u32)_mm_cvtsi128_si32(w);
     pairs[1] = (u32)_mm_cvtsi128_si32(_mm_shuffle_epi32(w, 1));
-    /* Towards 1 as towards 0, with all bits turned round: 65535 − v. */
+    /* Complemented for a 1, so that it is handled like a 0: 65535 − v. */
     __m128i rotated = _mm_set1_epi16((i16)(0 - bit)), rate = lanes->rate;
     __m128i chance = _mm_xor_si128(lanes->chance, rotated);
     chance = _mm_sub_epi16(chance, _mm_mulhi_epu16(chance, rate));
     chance = _mm_xor_si128(chance, rotated);
     rate = _mm_sub_epi16(rate, _mm_mulhi_epu16(rate, rate));
-    /* Rates are below 65536 − 300, so that this is a maximum. */
+    /* Rates are below 65536 − 300, so this is a maximum. */
     const __m128i least = _mm_set1_epi16(MIX_RATE_LAST);
     rate = _mm_add_epi16(_mm_subs_epu16(rate, least), least);
     for (u32 k = 0; k < MIX_INPUTS; k++) {
@@ -186,7 +186,7 @@ static inline void mix_learn_vector(const MixVector *lanes, MixSlot *const row[M
 
 /* ---- what callers use ---- */
 
-/* A row that the coming bits use. */
+/* Prepares a row for the next bits. */
 static inline MixSlot *mix_take_row(Mix *mix, u32 row)
 {
     size_t at = (size_t)row * 2 * MIX_ROW;
@@ -197,7 +197,7 @@ static inline MixSlot *mix_take_row(Mix *mix, u32 row)
     return mix->now.slots + at;
 }
 
-/* Codes or decodes a bit, from the same slot (< MIX_ROW) of rows that were taken. */
+/* Codes or decodes a bit, with the same slot (< MIX_ROW) of prepared rows. */
 static inline u32 mix_bit(Mix *mix, MixSlot *const row[MIX_INPUTS], u32 slot, u32 set, u32 bit)
 {
     u32 *low = mix->pairs + set, *high = low + mix->start->sets, pairs[2] = {*low, *high};

@@ -1,9 +1,8 @@
 /*
- * mix_row.h: the chances of all bits of a symbol before the first of them is known: the sixteen
- * slots of three rows at once. No slot of a symbol depends on its other bits, so that a decoder
- * need not wait for one bit before it works on the next, and learning from all of them is one step.
- * Only with AVX2 (MIX_WIDE); the same bits as one after the other give elsewhere (a test compares
- * them).
+ * mix_row.h: the probabilities of all bits of a symbol before its first bit is known: the sixteen
+ * slots of three rows at once. No slot of a symbol depends on its other bits, so a decoder need not
+ * wait for one bit before it works on the next, and the update is one step. Only with AVX2
+ * (MIX_WIDE); bit-identical to the sequential code (a test compares them).
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_MIX_ROW_H
@@ -15,10 +14,10 @@
 #if defined(__AVX2__) && !defined(MIX_SCALAR)
 #define MIX_WIDE 1
 
-/* The logistic function less 32768: a place in the low half, the next one in the high half. */
+/* The logistic function minus 32768: an entry in the low half, the next one in the high half. */
 extern const u32 mix_logistic_pairs[32];
 
-/* What is kept between guessing and learning. A lane of sixteen is a slot. */
+/* Values kept between prediction and update. One of sixteen lanes per slot. */
 typedef struct MixSixteen {
     __m256i chance[MIX_INPUTS], rate[MIX_INPUTS];
     __m256i in[2][2]; /* of slots 0..7 and 8..15: pairs as those of the weights */
@@ -49,13 +48,13 @@ SIMD_INLINE __m256i mix_mean(__m256i a, __m256i b)
     return _mm256_add_epi16(_mm256_and_si256(a, b), _mm256_srli_epi16(_mm256_xor_si256(a, b), 1));
 }
 
-/* The chances without weights: the first context counts for two. */
+/* Unweighted probabilities: the first context has double weight. */
 SIMD_INLINE void mix_mean_rows(const MixSixteen *all, u16 p[MIX_ROW])
 {
     mix_store(p, mix_mean(all->chance[0], mix_mean(all->chance[1], all->chance[2])));
 }
 
-/* mix_log in the bits of floats: the exponent and the mantissa are its parts. */
+/* mix_log from float bits: exponent and mantissa are its parts. */
 SIMD_INLINE __m256i mix_logs(__m256i v)
 {
     __m256i zero = _mm256_setzero_si256();
@@ -79,7 +78,7 @@ SIMD_INLINE __m256i mix_stretch(__m256i chance)
     return _mm256_permute4x64_epi64(odds, _MM_SHUFFLE(3, 1, 2, 0));
 }
 
-/* Inputs and dot products, by the weights of the sixteen sets from `set` on. */
+/* Inputs and dot products, with the weights of the sixteen sets from `set` on. */
 SIMD_INLINE void mix_guess_rows(const Mix *mix, MixSixteen *all, u32 set)
 {
     __m256i a = mix_stretch(all->chance[0]), b = mix_stretch(all->chance[1]);
@@ -96,7 +95,7 @@ SIMD_INLINE void mix_guess_rows(const Mix *mix, MixSixteen *all, u32 set)
     }
 }
 
-/* The chances of slots 0..7 (half 0) or 8..15 in 32-bit lanes. */
+/* The probabilities of slots 0..7 (half 0) or 8..15 in 32-bit lanes. */
 SIMD_INLINE __m256i mix_squash_half(const MixSixteen *all, u32 half)
 {
     __m256i x = _mm256_srai_epi32(all->dot[half], 13), found[4];
@@ -120,7 +119,7 @@ SIMD_INLINE __m256i mix_squash_half(const MixSixteen *all, u32 half)
     return _mm256_srli_epi32(_mm256_add_epi32(sum, _mm256_set1_epi32(32768 << 7)), 7);
 }
 
-/* All ones in the lanes of which the mask has the bit. */
+/* All ones in the lanes whose bit is set in the mask. */
 SIMD_INLINE __m256i mix_lanes_of(u32 mask)
 {
     const __m256i bit = _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096,
@@ -134,26 +133,26 @@ SIMD_INLINE __m256i mix_lanes_of_half(u32 mask)
     return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((i32)mask), bit), bit);
 }
 
-/* What the slots learn; used, bits: which of them were coded, and which of these were 1. */
+/* Updates the slots; used, bits: which of them were coded, and which of these were 1. */
 SIMD_INLINE void mix_learn_rows(const MixSixteen *all, MixSlot *const row[MIX_INPUTS], u32 used,
                                 u32 bits)
 {
-    /* Towards 1 as towards 0, with all bits turned round. */
+    /* Complemented for a 1, so that it is handled like a 0. */
     __m256i rotated = mix_lanes_of(bits), mask = mix_lanes_of(used);
     for (u32 k = 0; k < MIX_INPUTS; k++) {
         __m256i rate = _mm256_and_si256(all->rate[k], mask), chance = all->chance[k];
         chance = _mm256_xor_si256(chance, rotated);
         chance = _mm256_sub_epi16(chance, _mm256_mulhi_epu16(chance, rate));
         mix_store(row[k], _mm256_xor_si256(chance, rotated));
-        /* All rates are MIX_RATE_LAST at least. */
+        /* All rates are at least MIX_RATE_LAST. */
         rate = _mm256_sub_epi16(all->rate[k], _mm256_mulhi_epu16(rate, rate));
         rate = _mm256_max_epu16(rate, _mm256_set1_epi16(MIX_RATE_LAST));
         mix_store(row[k] + MIX_ROW, rate);
     }
 }
 
-/* What the weights of slots 0..7 (half 0) or 8..15 learn, of which p are the chances; used, bits:
- * the first is the lowest of the half. */
+/* Updates the weights of slots 0..7 (half 0) or 8..15 with probabilities p; used, bits: the
+ * first slot is the lowest bit of the half. */
 SIMD_INLINE void mix_learn_weights(Mix *mix, const MixSixteen *all, u32 half, u32 set, __m256i p,
                                    u32 used, u32 bits)
 {

@@ -1,6 +1,6 @@
 /*
- * mix_tables.c: planes of bytes under zstd: the probabilities with 8 bits in the logistic domain
- * would be as good; 10 bits are kept. Of rates there are seven: how far a slot still bends.
+ * mix_tables.c: byte planes compressed with zstd. Probabilities keep 10 bits (8 bits in the
+ * logistic domain would do); rates are one of seven.
  */
 #include "protocol/codec/mix_tables.h"
 
@@ -9,7 +9,7 @@
 #include <zstd.h>
 
 enum {
-    KEPT_BITS = 6, /* of a chance that are left out */
+    KEPT_BITS = 6, /* omitted low bits of a probability */
     LEVEL = 19,
 };
 
@@ -18,7 +18,7 @@ static size_t raw_bytes(u32 rows, u32 sets)
     return (size_t)rows * MIX_ROW * 3 + (size_t)sets * MIX_SET * sizeof(i16);
 }
 
-/* Rates that a start may have: after 0, 1, 3, 7, 15, 31 and 63 uses. */
+/* Possible starting rates: after 0, 1, 3, 7, 15, 31 and 63 uses. */
 static const u16 rates[] = {MIX_RATE_FIRST, 65536 * 2 / 5,  65536 * 2 / 9,  65536 * 2 / 17,
                             65536 * 2 / 33, 65536 * 2 / 65, 65536 * 2 / 129};
 
@@ -31,7 +31,7 @@ static u8 keep_rate(u32 rate)
     return (u8)kept;
 }
 
-/* Where slot i of all rows is. */
+/* Index of slot i of all rows. */
 static size_t slot_at(size_t i)
 {
     return i / MIX_ROW * 2 * MIX_ROW + i % MIX_ROW;

@@ -1,5 +1,5 @@
 /*
- * mix_tables.h: trained starts of mixing codecs as they are kept in files.
+ * mix_tables.h: the file format of trained tables of mixing codecs.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_MIX_TABLES_H
@@ -7,10 +7,10 @@
 
 #include "protocol/codec/mix.h"
 
-/* What a file has to hold for these tables: *bytes from malloc; their number, 0 without memory. */
+/* Packs tables for a file: *bytes from malloc; returns their number, 0 if out of memory. */
 size_t mix_tables_pack(const MixTables *tables, u8 **bytes);
-/* Makes tables of these sizes out of such a file; the caller destroys them. False: no memory, or
- * the file is of other sizes. */
+/* Unpacks tables of these sizes; the caller destroys them. False: out of memory, or the file has
+ * other sizes. */
 bool mix_tables_unpack(MixTables *tables, u32 rows, u32 sets, const u8 *packed,
                        size_t packed_bytes);
 

@@ -1,7 +1,7 @@
 /*
- * point_code.c: see point_code.h. The encoder first makes a plan (the weights, the edge of the
- * cells), then one walk over the points serves coding and decoding: each symbol is `code…(value)`,
- * which returns the value that the other end sees.
+ * point_code.c: see point_code.h. The encoder first makes a plan (the weights, the cell size); then
+ * one traversal of the points serves both encoding and decoding: each symbol is `code…(value)`,
+ * which returns the value that the decoder sees.
  */
 #include "protocol/codec/point_code.h"
 
@@ -13,19 +13,19 @@
 
 enum {
     CHANCE_MIN = 32,
-    COUNT_MAX = 1023, /* of a flag, in training */
+    COUNT_MAX = 1023, /* limit of counts of a flag, in training */
     SIZE_CLASSES = 80,
-    ESCAPE = SYMBOLS - 1, /* a symbol: larger than the others say */
+    ESCAPE = SYMBOLS - 1, /* the symbol for larger numbers */
     ESCAPE_BITS = 5,
-    ESCAPE_MAX = 29,       /* bits below the top one of any number */
-    SIZE_MAX_48 = 1 << 16, /* of a number that tells what to expect */
+    ESCAPE_MAX = 29,       /* maximal bits below the top one of any number */
+    SIZE_MAX_48 = 1 << 16, /* limit of a size that affects expectations */
     NEW_START = 1 << 14,
     RATIO_ONE = 64,
-    AXIS_POINTS = 16, /* that tell together what an axis is of the expected size */
+    AXIS_POINTS = 16, /* points between updates of the axis ratios */
     NEW_WINDOW = 32,
 };
 
-/* Rows of the tables: by the class of the expected size, and by what the axes before were. */
+/* Rows of the tables: by the class of the expected size, and by the previous axes. */
 enum {
     NEW_LOWS = 4,
     NEW_PACES = 6 * 5 * NEW_LOWS,
@@ -51,7 +51,7 @@ enum {
 };
 PL_STATIC_ASSERT(FLAGS <= (int)POINT_FLAGS, "the tables have room");
 
-/* What a codec in training has seen. */
+/* Statistics of a codec in training. */
 typedef struct SymbolCounts {
     u32 symbols[POINT_ROWS][SYMBOLS];
     u16 flags[POINT_FLAGS];
@@ -61,15 +61,15 @@ struct PointCodec {
     SymbolCoder coder;
     SymbolEnds ends[POINT_ROWS];
     const PointTables *start;
-    PointTables *own;     /* of one that starts from nothing */
-    SymbolCounts *counts; /* of one that learns */
+    PointTables *own;     /* owned tables of an untrained codec */
+    SymbolCounts *counts; /* of a codec in training */
     u16 flags[POINT_FLAGS];
     PointModel model;
-    u64 raw; /* encoding: bits that are not yet a byte */
+    u64 raw; /* encoding: bits that do not fill a byte yet */
     u32 raw_bits;
-    u32 raw_at;                   /* decoding: bits asked for so far */
+    u32 raw_at;                   /* decoding: bits read so far */
     u32 scalar_size;              /* 48ths */
-    u32 new_slow[3], new_fast[3]; /* sizes of the axes of fresh points, 48ths */
+    u32 new_slow[3], new_fast[3]; /* recent sizes of the axes of new points, 48ths */
     u32 new_count;
     u32 axis_sum[3], axis_expected; /* 48ths, of moved points */
     u32 axis_ratio[3], axis_count;  /* 64ths */
@@ -77,7 +77,7 @@ struct PointCodec {
     bool last_changed, last_scalar;
 };
 
-/* Four classes an octave. */
+/* Four classes per octave. */
 static inline u32 class_of(u32 size)
 {
     u32 length = bit_length(size);
@@ -87,7 +87,7 @@ static inline u32 class_of(u32 size)
 
 /* ---- bits ---- */
 
-/* A chance moves a 32nd of the way to the bit. Training counts instead: the mean of all. */
+/* The probability moves a 32nd of the way to the bit. Training counts instead: the overall mean. */
 static u32 code_flag(PointCodec *codec, u32 flag, u32 bit)
 {
     u16 *chance = &codec->flags[flag];
@@ -103,8 +103,8 @@ static u32 code_flag(PointCodec *codec, u32 flag, u32 bit)
     return bit;
 }
 
-/* `count` (≤ 32) bits that nothing is known about: they fill the code from its end, lowest first,
- * past the range coder (Valin, Terriberry, Maxwell: Opus, 2012). */
+/* `count` (≤ 32) raw bits: they fill the code from its end, lowest first, bypassing the range
+ * coder (Valin, Terriberry, Maxwell: Opus, 2012). */
 SIMD_INLINE u32 code_raw(PointCodec *codec, bool decoding, u32 value, u32 count)
 {
     SymbolCoder *coder = &codec->coder;
@@ -149,9 +149,9 @@ static u32 code_raw_bits(PointCodec *codec, u32 value, u32 count)
     return code_raw(codec, codec->coder.decoding, value, count);
 }
 
-/* A number of two rows. Symbol 0: its size is below 2^low; 1 + 2 k + h: the half h of 2^(low + k)
- * .. 2^(low + k + 1) − 1; the last: it is larger. Its lower bits and its sign are raw. If low > 0
- * the size of what is negative is one less, as there would be two zeros otherwise. */
+/* A number with two rows. Symbol 0: magnitude below 2^low; 1 + 2 k + h: half h of 2^(low + k) ..
+ * 2^(low + k + 1) − 1; the last: larger. The lower bits and the sign are raw. If low > 0
+ * negative magnitudes are reduced by one, since otherwise there would be two zeros. */
 SIMD_INLINE i32 encode_number(PointCodec *codec, u32 a, u32 b, u32 low, i32 value)
 {
     u32 negative = value < 0, size = size_of(value) - (negative & (low > 0));
@@ -180,8 +180,8 @@ SIMD_INLINE i32 encode_number(PointCodec *codec, u32 a, u32 b, u32 low, i32 valu
     return value;
 }
 
-/* Raw bits and top bits of the size that a symbol means, where there is no low, and where there is
- * (then low more raw bits). The last is an escape; of 0 without a low nothing follows. */
+/* Raw bits and top bits of the magnitude for each symbol, for low = 0 and low > 0 (then low more
+ * raw bits). The last symbol is an escape; nothing follows symbol 0 with low = 0. */
 static const i8 symbol_raw_bits[2][SYMBOLS] = {{-1, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0},
                                                {0, -1, -1, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0}};
 static const u8 symbol_tops[2][SYMBOLS] = {{0, 1, 1, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 0},
@@ -200,23 +200,24 @@ SIMD_INLINE i32 decode_number(PointCodec *codec, u32 a, u32 b, u32 low)
     return (size ^ sign) - (low > 0 ? 0 : sign);
 }
 
-/* Sizes below a quarter of the mean are one symbol. `size`: expected, of three numbers, 16ths. */
+/* Magnitudes below a quarter of the mean share one symbol. `size`: expected, of three numbers,
+ * 16ths. */
 static inline u32 low_of(u32 size)
 {
-    u32 length = u32_min(bit_length(size), 21); /* as far as classes go */
+    u32 length = u32_min(bit_length(size), 21); /* range of the classes */
     return length > 9 ? length - 9 : 0;
 }
 
 /* ---- the three numbers of a point ---- */
 
-/* How much something is against what was expected: 0..4. */
+/* Ratio of a size to the expected one: 0..4. */
 static inline u32 pace_of(u32 size, u32 expected)
 {
     return (4 * size > expected) + (2 * size > expected) + (size > expected) +
            (size > 2 * expected);
 }
 
-/* Every few points: how much of what is expected each axis really is. */
+/* Every few points: updates each axis's share of the expected size. */
 static void learn_axes(PointCodec *codec)
 {
     for (u32 a = 0; a < 3; a++) {
@@ -227,12 +228,12 @@ static void learn_axes(PointCodec *codec)
     codec->axis_expected = codec->axis_expected / 4 * 3;
 }
 
-/* What was coded of a point so far: sums, 48ths. */
+/* Sums over the axes coded so far of a point, 48ths. */
 typedef struct Axes {
     u32 made, expected;
 } Axes;
 
-/* The n-th axis to be coded; `size` is the sum of the sizes of all that is expected, in 16ths. */
+/* Codes the n-th axis; `size` is the expected sum of magnitudes, in 16ths. */
 SIMD_INLINE i32 code_axis(PointCodec *codec, bool decoding, u32 n, u32 axis, u32 size, Axes *axes,
                           i32 value)
 {
@@ -307,7 +308,7 @@ static void code_plan(PointCodec *codec)
 
 /* ---- the walk ---- */
 
-/* Codes the generation; returns whether the point goes on from its old state. */
+/* Codes the generation; returns whether the point continues from its old state. */
 static bool code_life(PointCodec *codec, const QPoint *old, QPoint *now)
 {
     if (!codec->model.plan.lives) {
@@ -351,8 +352,8 @@ static void code_scalar(PointCodec *codec, const QPoint *old, QPoint *now)
     now->scalar = (u16)(old->scalar + by);
 }
 
-/* The numbers of a fresh point: each axis by how large it was of late (slow) and just now (fast).
- */
+/* Codes the numbers of a new point, with the long-term (slow) and short-term (fast) mean of each
+ * axis. */
 static void code_new_axes(PointCodec *codec, i32x4 *residual)
 {
     static const u8 axes[3] = {1, 0, 2};
@@ -387,7 +388,7 @@ static void code_new(PointCodec *codec, QPoint *now, u32 i)
     }
 }
 
-/* Codes the residual of a point that goes on, of an expected size, unless it rests where it was;
+/* Codes the residual of a continuing point with an expected size, unless it stays at rest;
  * returns whether it does. */
 SIMD_INLINE bool code_residual(PointCodec *codec, bool decoding, u32 size, bool rested, bool rests,
                                i32x4 *residual)
@@ -403,7 +404,7 @@ static void encode_moved(PointCodec *codec, const QPoint *old, u32 i, const QPoi
 {
     const PointFound *found = &codec->model.found[i];
     i32x4 residual = found->residual;
-    /* Not looked at otherwise: what was just written to the point is slow to read as a vector. */
+    /* Evaluated only here: reading a point as a vector right after writing it is slow. */
     bool rests = found->motion.rested && sum_of_sizes(position_of(now) - position_of(old)) == 0;
     u32 size = expected_size(&codec->model.plan, found->sizes);
     code_residual(codec, false, size, found->motion.rested, rests, &residual);
@@ -564,8 +565,8 @@ bool point_codec_learn(PointCodec *codec)
 
 /* ---- training ---- */
 
-/* Of a class of `count` in the rows at `rows`: its own counts, those of its neighbours less, and a
- * little of all with the same place in their octave. */
+/* Smooths the counts of a class (of `count` in the rows at `rows`): its own counts, fewer of its
+ * neighbours, and a few of all classes at the same position in their octave. */
 static void blend(const SymbolCounts *counts, u32 rows, u32 count, u32 class, u32 octave,
                   u64 weights[SYMBOLS])
 {
@@ -581,7 +582,7 @@ static void blend(const SymbolCounts *counts, u32 rows, u32 count, u32 class, u3
         weights[s] = (all[s] * 64 + 4) * 256 / sum + 1;
         for (u32 k = 0; k < PL_COUNT(shares); k++) {
             u32 at = class + k - 2;
-            /* Of another octave the symbols mean something else. */
+            /* In another octave the symbols have another meaning. */
             if (at < count && at / octave == class / octave) {
                 weights[s] += (u64)shares[k] * counts->symbols[rows + at][s];
             }
@@ -601,7 +602,7 @@ static void ends_of(const u64 weights[SYMBOLS], u16 *ends)
         largest = parts[s] > parts[largest] ? s : largest;
         end += parts[s];
     }
-    parts[largest] += SYMBOL_ONE - end; /* what rounding left */
+    parts[largest] += SYMBOL_ONE - end; /* rounding remainder */
     end = 0;
     for (u32 s = 0; s < SYMBOLS; s++) {
         end += parts[s];
@@ -611,7 +612,7 @@ static void ends_of(const u64 weights[SYMBOLS], u16 *ends)
 
 void point_codec_tables(const PointCodec *codec, PointTables *tables)
 {
-    /* Rows of a kind, classes of it and how many of them are an octave. */
+    /* Rows of a kind, its classes and classes per octave. */
     static const u16 kinds[][3] = {
         {ROW_MOVED, SIZE_CLASSES, 4},      {ROW_MOVED_AXES, SIZE_CLASSES / 2, 2},
         {ROW_NEW, SIZE_CLASSES / 2, 2},    {ROW_NEW_PACE, NEW_PACES, 1},
@@ -630,8 +631,8 @@ void point_codec_tables(const PointCodec *codec, PointTables *tables)
 
 /* ---- both ends ---- */
 
-/* Ends the range coder's part, and brings the raw bits behind it. Returns the bytes of both, 0:
- * they did not fit. */
+/* Ends the range coder's part and appends the raw bits. Returns the bytes of both, 0: they did
+ * not fit. */
 static u32 end(PointCodec *codec, u32 capacity)
 {
     SymbolCoder *coder = &codec->coder;

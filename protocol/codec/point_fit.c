@@ -5,7 +5,7 @@ enum {
     SWEEPS = 40,
 };
 
-/* Of the squares: what is known of a weight only through noise stays near 0. */
+/* Relative to the squares: weights determined only by noise stay near 0. */
 #define RIDGE (1.0 / (1 << 16))
 
 typedef struct Normal {
@@ -36,7 +36,7 @@ static f64 limited(f64 w, bool positive, f64 limit)
     return w < least ? least : w > limit ? limit : w;
 }
 
-/* Gauss–Seidel with limits, where none may be negative. */
+/* Projected Gauss–Seidel with limits, for non-negative weights. */
 static void solve_positive(const Normal *normal, u32 count, f64 limit, f64 *weights)
 {
     for (u32 k = 0; k < count; k++) {

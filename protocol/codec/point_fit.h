@@ -1,7 +1,7 @@
 /*
- * point_fit.h: weighted least squares: the weights that the encoder of points sends. Decoders read
- * them and never fit, so this may be in floating point; + − × ÷ only, the same bits everywhere.
- * Inside point_code.c.
+ * point_fit.h: weighted least squares: the weights that the encoder of points transmits. Decoders
+ * read them and never fit, so this may use floating point; + − × ÷ only, the same bits everywhere.
+ * Private to point_code.c.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_POINT_FIT_H
@@ -15,8 +15,8 @@ enum {
 
 typedef f64 FitLanes __attribute__((vector_size(32)));
 
-/* Normal equations; four of them at once, a lane each. Only what is on and below the diagonal of
- * the first `count` is there. */
+/* Normal equations, four systems at once, one per lane. Only the lower triangle of the first
+ * `count` rows is used. */
 typedef struct PointFit {
     u32 count;
     FitLanes square[FIT_MAX][FIT_MAX], right[FIT_MAX];
@@ -34,7 +34,7 @@ SIMD_INLINE void point_fit_begin(PointFit *fit, u32 count)
     }
 }
 
-/* One more equation in each lane, Σ wₖ termₖ = goal, of fit->count terms, that counts `share`. */
+/* Adds one equation per lane, Σ wₖ termₖ = goal, with fit->count terms and weight `share`. */
 SIMD_INLINE void point_fit_add(PointFit *fit, u32 count, const FitLanes *terms, FitLanes goal,
                                f64 share)
 {
@@ -47,8 +47,8 @@ SIMD_INLINE void point_fit_add(PointFit *fit, u32 count, const FitLanes *terms, 
     }
 }
 
-/* weights[count], each within ±limit; a weight that nothing is known about is 0. With `positive`
- * none is negative. */
+/* Solves for weights[count], each within ±limit; undetermined weights are 0. `positive`: none is
+ * negative. */
 void point_fit_solve(const PointFit *fit, bool positive, f64 limit, f64 *weights);
 
 #endif

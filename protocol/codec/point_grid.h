@@ -1,7 +1,7 @@
 /*
- * point_grid.h: what the points coded so far did, by where they were: a hashed grid of cells that
- * remember their two newest points each. Of the up to sixteen in the eight cells about a place
- * those that are near tell most (weights 1 / d⁴, as in Shepard's interpolation, 1968). Inside
+ * point_grid.h: motion of the points coded so far, by position: a hashed grid of cells, each with
+ * its two newest points. Of up to sixteen points in the eight cells around a position near ones
+ * have most influence (weights 1 / d⁴, as in Shepard's interpolation, 1968). Private to
  * point_code.c. Motion is in sixteenths of a code.
  * Layer: protocol/codec.
  */
@@ -18,46 +18,47 @@ enum {
     GRID_CELL_POINTS = 2,
     GRID_EDGE_BITS = 6,
     GRID_SHIFT_MIN = 3,
-    GRID_PART_BITS = 3,    /* places are in eighths of a cell */
-    GRID_NEAR_SQUARE = 4,  /* eighths²: nearer ones weigh hardly more */
-    GRID_SQUARE_MAX = 256, /* eighths²: what is as far tells nothing */
+    GRID_PART_BITS = 3,    /* positions are in eighths of a cell */
+    GRID_NEAR_SQUARE = 4,  /* eighths²: limits the weight of very near points */
+    GRID_SQUARE_MAX = 256, /* eighths²: beyond it points have no influence */
     GRID_WEIGHTS = 2 * GRID_SQUARE_MAX + 1,
-    GRID_WEIGHT_MAX = 2047, /* so that no sum of sixteen leaves 32 bits */
-    GRID_PRIOR = 6, /* weight of a neighbour that moves as the point itself; one a cell away: 14 */
+    GRID_WEIGHT_MAX = 2047, /* so that no sum of sixteen exceeds 32 bits */
+    GRID_PRIOR = 6, /* weight of a virtual neighbour that moves like the point itself; one a cell
+                       away: 14 */
     GRID_INVERSE_BITS = 16,
 };
 
-/* Three numbers; the fourth lane is not looked at, or is a size. */
+/* Three numbers; the fourth lane is unused, or a size. */
 typedef i32 i32x4 __attribute__((vector_size(16)));
 typedef i16 i16x8 __attribute__((vector_size(16)));
 typedef u32 u32x8 __attribute__((vector_size(32)));
 typedef u16 u16x8 __attribute__((vector_size(16)));
 
-/* Lanes of what a point tells, and of what many tell a point. */
+/* Lanes of a point's data, and of the weighted mean over neighbours. */
 enum {
-    NEAR_OFF = 0,    /* three: what motion was off */
-    NEAR_SIZE = 3,   /* of that against what neighbours said */
+    NEAR_OFF = 0,    /* three: error of the predicted motion */
+    NEAR_SIZE = 3,   /* error of the prediction from neighbours */
     NEAR_WEIGHT = 4, /* 1 */
-    NEAR_MOTION = 5, /* three: own motion; told: how much it is more than that of the point */
+    NEAR_MOTION = 5, /* three: own motion; in the mean: its excess over that of the point */
 };
 
 typedef struct PointHint {
     i16x8 told;
-    u16x8 at; /* low bits of the place; from lane 3 on nothing */
+    u16x8 at; /* low bits of the position; unused from lane 3 on */
 } PointHint;
 
 typedef struct PointGrid {
-    /* [(1 << bits) + 1] the two newest points + 1, 16 bits each, the newest lowest; the last cell
-     * stays empty. */
+    /* [(1 << bits) + 1] the two newest points + 1, 16 bits each, the newest in the low bits; the
+     * last cell stays empty. */
     u32 *cells;
     PointHint *told; /* [points] */
     u32 bits;
     u32 shift; /* a cell has an edge of (1 << shift) / parts codes, 4 ≤ parts < 8 */
     i32 parts;
-    i32 usual; /* size, of all so far */
+    i32 usual; /* mean size over all points so far */
 } PointGrid;
 
-/* Edges by their number in a header: four in an octave, ascending. */
+/* Sets the edge by its number in a header: four per octave, ascending. */
 static inline void point_grid_edge(PointGrid *grid, u32 edge)
 {
     grid->shift = GRID_SHIFT_MIN + (edge >> 2);
@@ -75,13 +76,13 @@ static inline void point_grid_begin(PointGrid *grid, u32 count, u32 edge)
     memset(grid->cells, 0, sizeof(u32) * ((1u << grid->bits) + 1));
 }
 
-/* A place in eighths of a cell. Codes are within ±2^28. */
+/* A position in eighths of a cell. Codes are within ±2^28. */
 static inline i32x4 point_grid_place(const PointGrid *grid, i32x4 at)
 {
     return at * grid->parts >> (grid->shift - GRID_PART_BITS);
 }
 
-/* A row of cells along x; cell x of it is at (row + x) modulo the size of the table. */
+/* A row of cells along x; its cell x is at (row + x) modulo the size of the table. */
 static inline u32 point_grid_row(i32 y, i32 z)
 {
     return ((u32)y * 0x9E3779B1u + (u32)z * 0x85EBCA77u) >> 12;
@@ -93,7 +94,7 @@ static inline u32 point_grid_cell(const PointGrid *grid, i32x4 place)
     return (point_grid_row(cell[1], cell[2]) + (u32)cell[0]) & ((1u << grid->bits) - 1);
 }
 
-/* Low bits of a place. What is 2^13 cells farther looks near, at little harm. */
+/* Low bits of a position. Points 2^13 cells away appear near, with little harm. */
 SIMD_INLINE u16x8 point_grid_low(i32x4 place)
 {
 #if defined(__AVX__)
@@ -104,7 +105,7 @@ SIMD_INLINE u16x8 point_grid_low(i32x4 place)
 #endif
 }
 
-/* Lanes as NEAR_… has them, of numbers within 16 bits. */
+/* Lanes in the order of NEAR_…, of numbers within 16 bits. */
 SIMD_INLINE i16x8 point_grid_lanes(i32x4 off, i32 size, i32x4 motion)
 {
     off[3] = size;
@@ -125,7 +126,7 @@ SIMD_INLINE i32x8 point_grid_motion(i32x4 motion)
     return (i32x8){0, 0, 0, 0, 0, motion[0], motion[1], motion[2]};
 }
 
-/* Says what point i did that was at this place. off and motion within ±2^14, size 0..2^14. */
+/* Adds point i at this position. off and motion within ±2^14, size 0..2^14. */
 SIMD_INLINE void point_grid_add(PointGrid *grid, u32 i, i32x4 place, i32x4 off, i32 size,
                                 i32x4 motion)
 {
@@ -136,8 +137,8 @@ SIMD_INLINE void point_grid_add(PointGrid *grid, u32 i, i32x4 place, i32x4 off, 
     grid->usual += (size - grid->usual) >> 5;
 }
 
-/* The points + 1 in the eight cells about a place, 0: none; returns a bit for each that is there.
- */
+/* The points + 1 in the eight cells around a position, 0: none; returns a bit mask of those
+ * present. */
 SIMD_INLINE u32 point_grid_about(const PointGrid *grid, i32x4 place, u16 found[16])
 {
     const u32 mask = (1u << grid->bits) - 1, *rows[4];
@@ -166,8 +167,7 @@ SIMD_INLINE u32 point_grid_about(const PointGrid *grid, i32x4 place, u16 found[1
 #endif
 }
 
-/* Square of the distance of two places in eighths of a cell, or GRID_SQUARE_MAX or more if that is
- * large. */
+/* Squared distance of two positions in eighths of a cell, or GRID_SQUARE_MAX or more if large. */
 SIMD_INLINE u32 point_grid_square(u16x8 a, u16x8 b)
 {
     i16x8 far = (i16x8)(a - b);
@@ -194,8 +194,8 @@ SIMD_INLINE u32 point_grid_square(u16x8 a, u16x8 b)
         GRID_INVERSE_16((n) + 48)
 static const u16 point_grid_inverse[128] = {GRID_INVERSE_64(128), GRID_INVERSE_64(192)};
 
-/* What neighbours tell a point at a place that moves so by itself (within ±2^14): weighted means,
- * with a little of one that moves as it does. Lane NEAR_WEIGHT has no meaning. */
+/* Weighted means over the neighbours of a point with its position and own motion (within ±2^14),
+ * including a virtual neighbour that moves like it. Lane NEAR_WEIGHT is undefined. */
 SIMD_INLINE i32x8 point_grid_near(const PointGrid *grid, const i32 *weights, i32x4 place,
                                   i32x4 motion)
 {
@@ -215,7 +215,7 @@ SIMD_INLINE i32x8 point_grid_near(const PointGrid *grid, const i32 *weights, i32
     return sum * inverse >> (GRID_INVERSE_BITS - 2);
 }
 
-/* weights[GRID_WEIGHTS] by the square of the distance. */
+/* weights[GRID_WEIGHTS] by the squared distance. */
 static inline void point_grid_weights(i32 *weights)
 {
     for (u32 s = 0; s < GRID_WEIGHTS; s++) {

@@ -1,7 +1,7 @@
 /*
- * point_model.h: what both ends of the codec of points work out before a bit is read: how a point
- * moves by itself, what its neighbours say, and how large the rest may be. Inside point_code.c and
- * point_plan.c. Motion is in sixteenths of a code; shifts to the right round down.
+ * point_model.h: predictions of the point codec common to both ends: a point's own motion, its
+ * neighbours, and the expected size of the residual. Private to point_code.c and point_plan.c.
+ * Motion is in sixteenths of a code; right shifts round down.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_POINT_MODEL_H
@@ -13,7 +13,7 @@
 
 enum {
     PART_BITS = 4,      /* motion is in sixteenths of a code */
-    STEP_MAX = 1 << 18, /* of codes between two states */
+    STEP_MAX = 1 << 18, /* limit of the difference of two states, in codes */
     MOTION_MAX = 1 << 20,
     TERM_MAX = 1 << 17,
     OFF_MAX = 1 << 14,
@@ -22,30 +22,31 @@ enum {
     NEAR_CELLS = 4,
     WEIGHT_BITS = 8,
     INDEX_NEIGHBOURS = 6,
-    FIT_EQUATIONS_MAX = 384, /* of the encoder */
+    FIT_EQUATIONS_MAX = 384, /* used by the encoder */
 };
 
-/* Weights of what is known about a point (256ths), in the order of the header. Those of neighbours
- * by index are of differences, so that small weights are exact enough: LAST is against the point's
- * own motion (or, of places, against where it was), UP and LAST_2 against LAST, the others against
- * UP. */
+/* Weights of the prediction terms of a point (256ths), in header order. Those of neighbours by
+ * index apply to differences, so that small weights are accurate enough: LAST is relative to the
+ * point's own motion (or, for positions, to its old one), UP and LAST_2 relative to LAST, the
+ * others relative to UP. */
 enum {
-    WEIGHT_VELOCITY,     /* velocity goes on */
-    WEIGHT_ACCELERATION, /* and so does its change */
-    WEIGHT_NEAR_OFF,     /* neighbours in space: what their motion was off, */
-    WEIGHT_NEAR_MORE,    /* and how much more they moved */
-    WEIGHT_MOVED,        /* [INDEX_NEIGHBOURS] how neighbours by index moved */
-    WEIGHT_PLACE = WEIGHT_MOVED + INDEX_NEIGHBOURS, /* [INDEX_NEIGHBOURS] where they were */
+    WEIGHT_VELOCITY,     /* velocity */
+    WEIGHT_ACCELERATION, /* acceleration */
+    WEIGHT_NEAR_OFF,     /* neighbours in space: the errors of their motion, */
+    WEIGHT_NEAR_MORE,    /* and the excess of their motion */
+    WEIGHT_MOVED,        /* [INDEX_NEIGHBOURS] motion of neighbours by index */
+    WEIGHT_PLACE = WEIGHT_MOVED + INDEX_NEIGHBOURS, /* [INDEX_NEIGHBOURS] their relative
+                                                       positions */
     WEIGHTS = WEIGHT_PLACE + INDEX_NEIGHBOURS,
     LOOSE_WEIGHTS = WEIGHT_MOVED + 1, /* of points without a stride */
     /* Neighbours by index. */
-    INDEX_LAST = 0, /* the point before */
-    INDEX_UP,       /* the point a stride before */
+    INDEX_LAST = 0, /* the previous point */
+    INDEX_UP,       /* the point one stride back */
     INDEX_UP_LAST,
     INDEX_UP_NEXT,
-    INDEX_LAST_2, /* two before */
-    INDEX_UP_2,   /* two strides before */
-    /* Of the expected size, 64ths. */
+    INDEX_LAST_2, /* two back */
+    INDEX_UP_2,   /* two strides back */
+    /* Terms of the expected size, 64ths. */
     SIZE_NEAR = 0,
     SIZE_LAST,
     SIZE_UP,
@@ -55,9 +56,9 @@ enum {
     SIZES,
 };
 
-/* How a fresh point is expected from those coded before. */
+/* Prediction of a new point from those coded before. */
 typedef enum NewPointGuess {
-    NEW_LAST, /* where the last one is */
+    NEW_LAST, /* at the last one */
     NEW_EXTRAPOLATE,
     NEW_UP,
     NEW_PLANE,
@@ -67,32 +68,32 @@ typedef enum NewPointGuess {
 /* The header of a code. */
 typedef struct Plan {
     bool lives;   /* generations change */
-    bool scalars; /* so do scalars */
-    bool fitted;  /* weights follow */
+    bool scalars; /* scalars change */
+    bool fitted;  /* weights are transmitted */
     u32 edge;     /* of the grid's cells */
     u32 stride, guess;
     i32 weights[WEIGHTS];
     i32 sizes[SIZES];
 } Plan;
 
-/* What the span says of a point that goes on. */
+/* Motion of a continuing point in the older states. */
 typedef struct PointMotion {
     i32x4 velocity, acceleration; /* 16ths */
-    i32 speed, change;            /* sums of their sizes */
+    i32 speed, change;            /* sums of their magnitudes */
     bool rested;
 } PointMotion;
 
-/* What both ends know of a point that goes on before it is coded. */
+/* Prediction data of a continuing point, known to both ends. */
 typedef struct PointKnown {
     PointMotion motion;
     i32x8 near; /* NEAR_… */
-    /* How neighbours by index moved, 16ths, and where they were. Others stand in for those that are
-     * not near. */
+    /* Motion of neighbours by index, 16ths, and their positions. Missing or distant ones are
+     * substituted. */
     i32x4 moved[INDEX_NEIGHBOURS], place[INDEX_NEIGHBOURS];
-    i32 sizes[SIZES]; /* what tells how large the residual may be, 16ths */
+    i32 sizes[SIZES]; /* terms of the expected size, 16ths */
 } PointKnown;
 
-/* What the encoder finds out about a point before it codes. */
+/* The encoder's data on a point. */
 typedef struct PointFound {
     i32x8 near;
     PointMotion motion;
@@ -100,25 +101,25 @@ typedef struct PointFound {
     i32 sizes[SIZES];
 } PointFound;
 
-/* Places of eight points, as the encoder looks for what is near. */
+/* Positions of eight points, for the encoder's search of neighbours. */
 typedef struct PointPlaces {
     i32x8 axis[3], none; /* none: -1 where there is no point */
 } PointPlaces;
 
-/* One equation of a fit: what is known of a point, and how it really moved. */
+/* One equation of the fit: prediction terms of a point, and its actual motion. */
 typedef struct PointEquation {
     FitLanes terms[WEIGHTS], goal;
 } PointEquation;
 
-/* What a code says of itself, and what is known of its points so far. */
+/* The header of a code, and the state of its points so far. */
 typedef struct PointModel {
     Plan plan;
-    i32 ratio[2]; /* 256ths: back[0] over the steps between the states */
+    i32 ratio[2]; /* 256ths: back[0] divided by the intervals between states */
     PointGrid grid;
     i32 weights[GRID_WEIGHTS]; /* of neighbours in space */
-    bool *going;               /* [POINT_SPAN_MAX] the point goes on */
-    i32x4 *moved; /* [POINT_SPAN_MAX] by how much, 16ths; last lane: size of the residual, 16ths */
-    /* Of the encoder, [POINT_SPAN_MAX]. */
+    bool *going;               /* [POINT_SPAN_MAX] the point continues */
+    i32x4 *moved; /* [POINT_SPAN_MAX] its motion, 16ths; last lane: size of the residual, 16ths */
+    /* Encoder only, [POINT_SPAN_MAX]. */
     PointFound *found;
     QPoint *points;
     PointPlaces *places;      /* [POINT_SPAN_MAX / 8] */
@@ -153,7 +154,7 @@ static inline i32x4 clamp3(i32x4 v, i32 limit)
 #endif
 }
 
-/* Sum of the sizes of three components, each within ±2^29. */
+/* Sum of the magnitudes of three components, each within ±2^29. */
 static inline u32 sum_of_sizes(i32x4 v)
 {
 #if defined(__AVX__)
@@ -196,13 +197,13 @@ SIMD_INLINE PointMotion motion_of(const PointModel *model, const PointSpan *span
     return motion;
 }
 
-/* How far it really moved, in 16ths. */
+/* Actual motion, in 16ths. */
 static inline i32x4 moved_by(const QPoint *now, const QPoint *old)
 {
     return clamp3(position_of(now) - position_of(old), MOTION_MAX >> PART_BITS) * (1 << PART_BITS);
 }
 
-/* Own motion as the grids have it. */
+/* Own motion, limited as for the grid. */
 static inline i32x4 motion_for_grid(const PointMotion *motion)
 {
     return clamp3(motion->velocity, OFF_MAX);
@@ -218,13 +219,13 @@ static inline i32x4 near_more(i32x8 near)
     return (i32x4){near[NEAR_MOTION], near[NEAR_MOTION + 1], near[NEAR_MOTION + 2], 0};
 }
 
-/* What neighbours in space tell of a point. */
+/* Weighted means over neighbours in space. */
 static inline i32x8 ask_neighbours(const PointModel *model, i32x4 place, const PointMotion *motion)
 {
     return point_grid_near(&model->grid, model->weights, place, motion_for_grid(motion));
 }
 
-/* Tells the neighbours in space of point i that it moved so. */
+/* Adds point i and its motion to the grid. */
 static inline void hint_neighbours(PointModel *model, u32 i, i32x4 place, const PointMotion *motion,
                                    i32x8 near, i32x4 moved)
 {
@@ -233,7 +234,7 @@ static inline void hint_neighbours(PointModel *model, u32 i, i32x4 place, const 
     point_grid_add(&model->grid, i, place, off, size, motion_for_grid(motion));
 }
 
-/* Whether the point `back` before it in the order goes on and was near. */
+/* Whether the point `back` slots before continues and was near. */
 static inline bool is_near(const PointModel *model, const QPoint *olds, u32 i, u32 back)
 {
     if (back == 0 || back > i || !model->going[i - back]) {
@@ -243,7 +244,7 @@ static inline bool is_near(const PointModel *model, const QPoint *olds, u32 i, u
     return (u64)far * (u32)model->grid.parts >> model->grid.shift < NEAR_CELLS;
 }
 
-/* Takes the neighbour `back` before point i for k, or else what `other` is. */
+/* Uses the point `back` slots before point i as neighbour k, or else the substitute `other`. */
 SIMD_INLINE bool take_neighbour(const PointModel *model, const QPoint *olds, u32 i, u32 back,
                                 PointKnown *known, u32 k, u32 other)
 {
@@ -276,7 +277,7 @@ SIMD_INLINE void know_index(const PointModel *model, const QPoint *olds, u32 i, 
     }
 }
 
-/* Completes what is known of point i, which goes on, from its motion and what is near. */
+/* Completes the prediction data of continuing point i from its motion and neighbours. */
 SIMD_INLINE void know_point(const PointModel *model, const QPoint *olds, u32 i, PointKnown *known)
 {
     know_index(model, olds, i, known);
@@ -286,7 +287,7 @@ SIMD_INLINE void know_point(const PointModel *model, const QPoint *olds, u32 i, 
     known->sizes[SIZE_ONE] = 1 << PART_BITS;
 }
 
-/* Expected sum of the sizes of the residuals, in 16ths. */
+/* Expected sum of the magnitudes of the residuals, in 16ths. */
 static inline u32 expected_size(const Plan *plan, const i32 sizes[SIZES])
 {
     i64 sum = 0;
@@ -302,11 +303,11 @@ static inline bool goes_on(const PointSpan *span, const QPoint *now, u32 i)
            span->state[0][i].generation == now->generation;
 }
 
-/* What each neighbour by index is taken against. */
+/* The reference of each neighbour by index. */
 static const u8 index_against[INDEX_NEIGHBOURS] = {0,        INDEX_LAST, INDEX_UP,
                                                    INDEX_UP, INDEX_LAST, INDEX_UP};
 
-/* What the weights apply to; returns how many there are. 16ths. */
+/* The terms to which the weights apply; returns their number. 16ths. */
 SIMD_INLINE u32 terms_of(const Plan *plan, const PointKnown *known, i32x4 at, i32x4 terms[WEIGHTS])
 {
     terms[WEIGHT_VELOCITY] = known->motion.velocity;
@@ -328,7 +329,7 @@ SIMD_INLINE u32 terms_of(const Plan *plan, const PointKnown *known, i32x4 at, i3
     return WEIGHTS;
 }
 
-/* Where a point is expected that was `at`, in codes. */
+/* Predicted position of a point from its old one `at`, in codes. */
 SIMD_INLINE i32x4 expect_moved(const Plan *plan, const PointKnown *known, i32x4 at)
 {
     i32x4 terms[WEIGHTS];

@@ -4,16 +4,16 @@
 enum {
     FIT_PASSES = 3,
     FIT_POINTS_MIN = 12,
-    FIT_SAMPLES = FIT_EQUATIONS_MAX, /* at most so many points say what the weights are, */
-    FIT_SMALL = 1024,                /* and half of them for a packet's points */
-    CELL_POINTS = 9,                 /* quarters of points that share a cell */
-    EVEN_PARTS = 32,                 /* 16ths: smaller residuals count alike */
+    FIT_SAMPLES = FIT_EQUATIONS_MAX, /* maximal number of points used to fit the weights, */
+    FIT_SMALL = 1024,                /* and half of them for spans of a packet's size */
+    CELL_POINTS = 9,                 /* quarters of points per cell */
+    EVEN_PARTS = 32,                 /* 16ths: smaller residuals have equal weight */
 };
 
 const Plan point_plan_default = {
     .edge = 20, .weights = {256, 64, 192, 64, 64}, .sizes = {32, 24, 0, 4, 0, 48}};
 
-/* Weights as a header has them: within ±2^(bits − 1) units of so many 256ths. */
+/* Format of the weights in a header: within ±2^(bits − 1) units of so many 256ths. */
 const WeightCode point_weight_codes[WEIGHTS] = {
     {9, 2}, {7, 8}, {7, 8},  {7, 8},  {8, 4},  {8, 4},  {8, 4},  {8, 4},
     {8, 4}, {8, 4}, {10, 1}, {10, 1}, {10, 1}, {10, 1}, {10, 1}, {10, 1},
@@ -30,7 +30,7 @@ static FitLanes lanes_of(i32x4 v)
     return __builtin_convertvector(v & (i32x4){-1, -1, -1, 0}, FitLanes);
 }
 
-/* What the encoder found out about a point that goes on, and what follows from the plan. */
+/* The encoder's data of a continuing point, and what follows from the plan. */
 static void know_found(const PointModel *model, const PointSpan *span, u32 i, PointKnown *known)
 {
     known->motion = model->found[i].motion;
@@ -38,7 +38,8 @@ static void know_found(const PointModel *model, const PointSpan *span, u32 i, Po
     know_point(model, span->state[0], i, known);
 }
 
-/* Equations that were off a lot count less, so that what is found is near the median. */
+/* Reduces the weight of equations with large residuals, so that the fit is robust (near the
+ * median). */
 static f64 share_of(FitLanes off)
 {
     f64 size = 0.0;
@@ -48,7 +49,7 @@ static f64 share_of(FitLanes off)
     return 1.0 / (size + EVEN_PARTS);
 }
 
-/* The equations of some points; returns their number. */
+/* Collects the equations of some points; returns their number. */
 static u32 equations_of(PointModel *model, const PointSpan *span, PointEquation *equations)
 {
     u32 count = 0;
@@ -69,7 +70,7 @@ static u32 equations_of(PointModel *model, const PointSpan *span, PointEquation 
     return count;
 }
 
-/* The normal equations of so many weights, given what the weights are so far. */
+/* Adds to the normal equations, reweighted with the current weights. */
 SIMD_INLINE void add_equations(const PointEquation *equations, u32 equation_count, u32 weight_count,
                                const f64 *weights, PointFit *fit)
 {
@@ -98,7 +99,7 @@ static void fit_weights(PointModel *model, const PointSpan *span)
     f64 weights[WEIGHTS] = {1.0};
     for (u32 pass = 0; pass < FIT_PASSES; pass++) {
         PointFit fit;
-        /* Twice, as the compiler keeps few sums in registers. */
+        /* Two versions, because the compiler keeps few sums in registers. */
         if (model->plan.stride == 0) {
             add_equations(model->equations, count, LOOSE_WEIGHTS, weights, &fit);
         } else {
@@ -114,7 +115,7 @@ static void fit_weights(PointModel *model, const PointSpan *span)
     }
 }
 
-/* The residuals, now that the weights are known, and the weights of their sizes. */
+/* Computes the residuals with the fitted weights, and fits the size weights. */
 static void find_residuals(PointModel *model, const PointSpan *span, const QPoint *now)
 {
     PointFit fit;
@@ -153,7 +154,7 @@ static void find_residuals(PointModel *model, const PointSpan *span, const QPoin
     }
 }
 
-/* How each point moved, and what the neighbours coded before it did. */
+/* Computes the motion of each point and its neighbours in coding order. */
 static void plan_neighbours(PointModel *model, const PointSpan *span, const QPoint *now)
 {
     point_grid_begin(&model->grid, span->count, model->plan.edge);
@@ -174,7 +175,7 @@ static void plan_neighbours(PointModel *model, const PointSpan *span, const QPoi
     }
 }
 
-/* The points by eights. */
+/* Transposes the points into groups of eight. */
 static void spread_places(PointModel *model, const QPoint *points, u32 count)
 {
     for (u32 e = 0; 8 * e < count; e++) {
@@ -191,8 +192,7 @@ static void spread_places(PointModel *model, const QPoint *points, u32 count)
     }
 }
 
-/* The number of cells with points in them, or more than `most`. `seen` gets the stamp, which is new
- * to it, where they are. */
+/* Number of occupied cells, or more than `most`. Marks them in `seen` with a new stamp. */
 static u32 count_cells(const PointModel *model, u32 count, const PointGrid *grid, u32 most,
                        u8 *seen, u8 stamp)
 {
@@ -213,7 +213,7 @@ static u32 count_cells(const PointModel *model, u32 count, const PointGrid *grid
     return cells;
 }
 
-/* The edge of cells such that some three points share one. */
+/* Chooses the cell size such that about three points share a cell. */
 static u32 choose_edge(PointModel *model, const PointSpan *span)
 {
     u32 low = 0, high = (1 << GRID_EDGE_BITS) - 1, bits = 12;
@@ -237,8 +237,8 @@ static u32 choose_edge(PointModel *model, const PointSpan *span)
     return low;
 }
 
-/* How far back in the order the point nearest to point i lies besides the one just before, the
- * least of them; 0: there is none. */
+/* Distance in the order from point i to its nearest point other than the previous one, the
+ * smallest if several; 0: none. */
 static u32 nearest_back(const PointModel *model, u32 i)
 {
     const u32x8 lanes = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -256,7 +256,7 @@ static u32 nearest_back(const PointModel *model, u32 i)
             far += (u32x8)((off ^ sign) - sign);
         }
         far |= (u32x8)places->none | (u32x8)(number - from >= end - from);
-        u32x8 nearer = (u32x8)(far <= nearest); /* the later ones are less far back */
+        u32x8 nearer = (u32x8)(far <= nearest); /* later ones are fewer slots back */
         nearest = (far & nearer) | (nearest & ~nearer);
         index = (number & nearer) | (index & ~nearer);
     }
@@ -271,8 +271,8 @@ static u32 nearest_back(const PointModel *model, u32 i)
     return best;
 }
 
-/* How far back in the order the nearest point lies besides the one just before, if a few points
- * agree; else 0. The points are spread. */
+/* The stride: the distance in the order to the nearest point other than the previous one, if a
+ * few points agree; else 0. Uses the transposed points. */
 static u32 find_stride(const PointModel *model, u32 count)
 {
     enum {
@@ -344,7 +344,8 @@ void point_plan_make(PointModel *model, const PointSpan *span, const QPoint *now
     }
     if (going >= FIT_POINTS_MIN) {
         plan->fitted = true;
-        plan->stride = find_stride(model, span->count); /* of what choose_edge spread */
+        plan->stride = find_stride(model, span->count); /* uses the points transposed by
+                                                           choose_edge */
     }
     if (guess > 0) {
         plan_new(model, span, now, guess);

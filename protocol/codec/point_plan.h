@@ -1,6 +1,6 @@
 /*
- * point_plan.h: what the encoder of points decides before it codes: least squares for the weights,
- * the edge of the cells, the stride. A decoder needs none of it. Inside point_code.c.
+ * point_plan.h: decisions of the point encoder before coding: least-squares weights, cell size,
+ * stride. Decoders do not need it. Private to point_code.c.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_POINT_PLAN_H
@@ -8,9 +8,9 @@
 
 #include "protocol/codec/point_model.h"
 
-/* What holds of the weights where a code says nothing. */
+/* Default weights where a code has none. */
 extern const Plan point_plan_default;
-/* How a header has each weight: within ±2^(bits − 1) units. */
+/* Format of a weight in the header: within ±2^(bits − 1) units. */
 typedef struct WeightCode {
     u8 bits, unit; /* of 256ths */
 } WeightCode;

@@ -1,5 +1,5 @@
 /*
- * point_tables.c: planes of bytes under zstd.
+ * point_tables.c: byte planes compressed with zstd.
  */
 #include "protocol/codec/point_tables.h"
 
@@ -36,7 +36,7 @@ size_t point_tables_pack(const PointTables *tables, u8 **bytes)
     return packed;
 }
 
-/* The parts of all symbols must be there. */
+/* Every symbol must have a non-zero frequency. */
 static bool is_valid(const PointTables *tables)
 {
     bool valid = true;

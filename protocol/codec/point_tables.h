@@ -1,7 +1,7 @@
 /*
- * point_tables.h: the trained start of the codec of points. The tables are a part of the protocol:
- * both ends must have the same. `make codec-tables` trains them anew on worlds of our own and
- * writes point_tables.bin, which the build turns into an array.
+ * point_tables.h: the trained tables of the point codec. They are part of the protocol: both ends
+ * must have the same. `make codec-tables` trains them on our own worlds and writes
+ * point_tables.bin, which the build embeds as an array.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_POINT_TABLES_H
@@ -9,10 +9,10 @@
 
 #include "protocol/codec/point_code.h"
 
-/* Unpacks the built-in tables. False: no memory, or the tables are of another version of the codec
- * (a build that was put together wrongly). */
+/* Unpacks the embedded tables. False: out of memory, or the tables are of another version of the
+ * codec (a broken build). */
 bool point_tables_load(PointTables *tables);
-/* What point_tables.bin has to hold for these tables: *bytes from malloc; their number, 0 without
+/* Packs tables for point_tables.bin: *bytes from malloc; returns their number, 0 if out of
  * memory. */
 size_t point_tables_pack(const PointTables *tables, u8 **bytes);
 

@@ -1,6 +1,6 @@
 /*
- * pose_code.c: see pose_code.h. One walk over the poses serves coding and decoding: each symbol is
- * `code(…, value)`, which returns the value that the other end sees.
+ * pose_code.c: see pose_code.h. One traversal of the poses serves both encoding and decoding: each
+ * symbol is `code(…, value)`, which returns the value that the decoder sees.
  */
 #include "protocol/codec/pose_code.h"
 #include "protocol/codec/pose_model.h"
@@ -12,26 +12,27 @@
 #include <string.h>
 
 enum {
-    /* Farther neighbours tell nothing, and their arms do not fit. */
+    /* Farther neighbours carry no information, and larger lever arms would overflow. */
     NEIGHBOUR_REACH = 1 << 13,
-    LIST_STEP = 8,      /* of a list, at once */
-    LIST_FAR = 1 << 30, /* in its empty places: farther than anything is */
+    LIST_STEP = 8,      /* list entries processed at once */
+    LIST_FAR = 1 << 30, /* distance of empty list entries: farther than any real one */
     CELL_SHIFT = 10,
-    CELLS = 4096, /* of a hash of places */
-    BLOCK = 32,   /* slots whose calm ones are coded together */
-    PICKED = 8,   /* which of them tells how far motion is: there may be fewer */
+    CELLS = 4096, /* size of a hash of cells */
+    BLOCK = 32,   /* slots whose calm members share one flag */
+    PICKED = 8,   /* index of the calm slot whose distance from motion is used, if there are as
+                     many */
 };
 
-/* What is known of a slot's motion from the older states. */
+/* What the older states show of a slot's motion. */
 enum {
     MOTION_AWAKE = 1,
     MOTION_EARLIER = 2, /* it moved from state 2 to state 1 */
     MOTION_JUST = 4,    /* from state 1 to state 0 */
     MOTION_ALL = 7,
-    MOTION_CALM = 8, /* none of these, and far from what moves */
+    MOTION_CALM = 8, /* none of these, and far from moving slots */
 };
 
-/* Where a pose that moved came from, and how it moved: what it tells its neighbours. */
+/* A coded slot that moved: its old position and its motion, for predicting neighbours. */
 typedef struct PoseMover {
     PosePrediction now, was[POSE_STATES];
     Rotation step; /* rotation from was[1] to was[0] */
@@ -43,18 +44,19 @@ struct PoseCodec {
     i32 component[1024]; /* of a rotation code, by rotation_bits */
     u32 rotation_bits;
     u32 rotation_shift;  /* of the span */
-    i32 rotation_middle; /* twice the code of 0 */
+    i32 rotation_middle; /* twice the code of component 0 */
     PoseMover movers[POSE_SPAN_MAX];
     u32 mover_count;
-    /* Structure of arrays for the searches of the nearest. */
-    i32 moving[3][POSE_SPAN_MAX]; /* where what moved in the step before is in state 0 */
+    /* Structure of arrays for nearest-neighbour searches. */
+    i32 moving[3][POSE_SPAN_MAX]; /* positions in state 0 of slots that moved in the previous
+                                     step */
     u32 moving_count;
-    u16 moving_before[POSE_SPAN_MAX]; /* how many of these have smaller slots */
+    u16 moving_before[POSE_SPAN_MAX]; /* number of these with smaller slots */
     u8 motion[POSE_SPAN_MAX];         /* MOTION_* of each slot */
-    u64 moving_cells[CELLS / 64];     /* a bit a cell with motion in it */
-    u64 near_cells[CELLS / 64];       /* a bit a cell that may be near to motion */
-    i32 coded_was[3][POSE_SPAN_MAX];  /* where the movers were */
-    i32 coded_far[POSE_SPAN_MAX];     /* how far that is from the slot that is coded */
+    u64 moving_cells[CELLS / 64];     /* one bit per cell that contains motion */
+    u64 near_cells[CELLS / 64];       /* one bit per cell that may be near motion */
+    i32 coded_was[3][POSE_SPAN_MAX];  /* old positions of the movers */
+    i32 coded_far[POSE_SPAN_MAX];     /* their distances from the slot being coded */
 };
 
 PoseCodec *pose_codec_create(const MixTables *start)
@@ -88,7 +90,7 @@ const MixTables *pose_codec_tables(PoseCodec *codec)
 
 /* ---- rotations ---- */
 
-/* √½ in 2^-24ths, to scale codes of components to ROTATION_ONE. */
+/* √½ in units of 2^-24, to scale codes of components to ROTATION_ONE. */
 static void prepare_rotations(PoseCodec *codec, u32 bits)
 {
     if (codec->rotation_bits == bits) {
@@ -135,7 +137,7 @@ static u32 signed_logarithm(i32 v)
     return v < 0 ? 6 - n : 6 + n;
 }
 
-/* Quarters of octaves from 32 to 8192: 0..31. */
+/* Quarter octaves from 32 to 8192: 0..31. */
 static u32 nearness(u32 d)
 {
     if (d < 32) {
@@ -146,8 +148,8 @@ static u32 nearness(u32 d)
     return u32_min(quarter + 1, 31);
 }
 
-/* Largest component of the difference, over a list; `far`, if any, gets all of them. A list is
- * filled up with what is far from everything, so that its end needs no care. */
+/* The nearest list entry by the largest component of the difference; `far`, if given, receives
+ * all distances. Lists are padded with distant entries, so their end needs no special case. */
 SIMD_INLINE u32 nearest_as(i32 list[3][POSE_SPAN_MAX], u32 count, const i32 at[3],
                            i32 *restrict far)
 {
@@ -178,7 +180,7 @@ static u32 nearest_coded(PoseCodec *codec, const i32 at[3])
     return nearest_as(codec->coded_was, codec->mover_count, at, codec->coded_far);
 }
 
-/* The first that is so far; there is one. */
+/* The first entry at this distance; there is one. */
 static u32 first_so_far(const i32 *far, i32 distance)
 {
     u32 i = 0;
@@ -213,7 +215,7 @@ static u32 cell_of(i32 x, i32 y, i32 z)
     return (h ^ h >> 15) * 0x2C1B3C6Du >> 20;
 }
 
-/* What is in no cell next to one with motion in it is far from it. */
+/* Slots in no cell adjacent to one with motion are far from it. */
 static void mark_cells(PoseCodec *codec, const i32 at[3])
 {
     i32 c[3] = {at[0] >> CELL_SHIFT, at[1] >> CELL_SHIFT, at[2] >> CELL_SHIFT};
@@ -236,14 +238,14 @@ static bool may_be_near(const PoseCodec *codec, const i32 at[3])
 
 /* ---- one pose ---- */
 
-/* What is known of a slot before it is coded. */
+/* Data of a slot known before it is coded. */
 typedef struct Known {
     const QPose *pose[POSE_STATES]; /* NULL: no such state */
     u32 motion;                     /* MOTION_* */
-    u32 speed;                      /* of the step before, units */
-    u32 angular_velocity;           /* about, in codes of components */
-    u32 near_moving;                /* nearness of what moved in the step before */
-    u32 nearest, near_coded;        /* of what is coded already and moved; its nearness */
+    u32 speed;                      /* units per step in the previous step */
+    u32 angular_velocity;           /* approximate, in codes of components */
+    u32 near_moving;                /* nearness of the slots that moved in the previous step */
+    u32 nearest, near_coded;        /* index of the nearest coded mover; its nearness */
 } Known;
 
 static bool same_pose(const QPose *a, const QPose *b)
@@ -289,7 +291,7 @@ static Known known_of(PoseCodec *codec, const PoseSpan *span, u32 i)
         k.speed = prediction_distance(at, k.pose[1]->position);
         k.angular_velocity = rough_spin(k.pose[0]->rotation, k.pose[1]->rotation);
     }
-    /* Itself may be among what moves. */
+    /* The slot itself may be among the moving ones. */
     bool moves = (k.motion & MOTION_JUST) != 0;
     i32 *self = &codec->moving[0][codec->moving_before[i]], x = *self;
     *self = moves ? LIST_FAR : x;
@@ -300,7 +302,7 @@ static Known known_of(PoseCodec *codec, const PoseSpan *span, u32 i)
     return k;
 }
 
-/* Of the two steps before, only the last. */
+/* Of the two previous steps only the last. */
 static u32 last_motion(u32 motion)
 {
     return (motion & MOTION_JUST) / 2 + (motion & MOTION_AWAKE);
@@ -327,7 +329,7 @@ static void take_flag_contexts(PoseCodec *codec, u32 kind, const Known *k, u32 h
     take(&codec->model, kind, c);
 }
 
-/* A prediction and how far it would have been off a step before. */
+/* A prediction and its error one step earlier. */
 typedef enum Way {
     WAY_REST,
     WAY_EXTRAPOLATE,
@@ -348,8 +350,8 @@ static PosePrediction place_of(const PoseCodec *codec, const QPose *pose)
     return place;
 }
 
-/* Carried by the nearest mover, or by the one that carried the pose before (often the thing that
- * all the others hang on)? Each is judged by how it would have done in the step before. */
+/* Prediction by rigid motion with the nearest mover, or with the one that last carried a pose
+ * (often the common base of all the others). Each is rated by its error in the previous step. */
 static void try_neighbours(const PoseCodec *codec, const Known *k, const PoseMover *self, u32 score,
                            Guess *guess, u32 *last)
 {
@@ -387,7 +389,7 @@ static void try_neighbours(const PoseCodec *codec, const Known *k, const PoseMov
     }
 }
 
-/* The best of the predictions, and the other one that its error is seen against. */
+/* The best of the predictions, and the alternative used as context. */
 static Guess guess_of(const PoseCodec *codec, const PoseSpan *span, const Known *k,
                       const PoseMover *self, u32 angular_velocity, u32 *last, PosePrediction *other)
 {
@@ -426,7 +428,7 @@ static Guess guess_of(const PoseCodec *codec, const PoseSpan *span, const Known 
 static u32 code_position(PoseCodec *codec, const Known *k, const Guess *guess,
                          const PosePrediction *other, i32 position[3])
 {
-    static const u8 axes[3] = {1, 2, 0}; /* up first: what falls or rests shows there */
+    static const u8 axes[3] = {1, 2, 0}; /* up first: falling and resting show there */
     u32 off = logarithm(guess->off, 9), sizes[3] = {0, 0, 0}, sum = 0;
     for (u32 n = 0; n < 3; n++) {
         u32 axis = axes[n], up = axis == 1;
@@ -455,7 +457,8 @@ static u32 code_position(PoseCodec *codec, const Known *k, const Guess *guess,
     return logarithm(sum, 9);
 }
 
-/* Components in the order of their codes, largest left out, made for a positive largest. */
+/* Components in the order of their codes without the largest, with the sign that makes the
+ * largest positive. */
 static void components(const PoseCodec *codec, Rotation t, u32 largest, i32 out[3])
 {
     i32 c[4] = {t.w, t.x, t.y, t.z};
@@ -471,7 +474,7 @@ static void components(const PoseCodec *codec, Rotation t, u32 largest, i32 out[
 static u32 code_largest(PoseCodec *codec, const Guess *guess, u32 position_off, u32 largest)
 {
     const Rotation *t = &guess->place.rotation;
-    /* Sizes and which components they are of, the largest first. */
+    /* Magnitudes with their component index, sorted descending. */
     u32 order[4] = {rotation_size(t->w) << 2, rotation_size(t->x) << 2 | 1,
                     rotation_size(t->y) << 2 | 2, rotation_size(t->z) << 2 | 3};
     for (u32 a = 0; a < 4; a++) {
@@ -554,7 +557,7 @@ static void remember(PoseCodec *codec, const PoseMover *self)
     add_to_list(codec->coded_was, n, self->was[0].at);
 }
 
-/* The newest live pose in the slots before. */
+/* The newest live pose among earlier slots. */
 static QPose pose_before(const QPose *now, u32 i)
 {
     while (i-- > 0) {
@@ -565,7 +568,7 @@ static QPose pose_before(const QPose *now, u32 i)
     return (QPose){.flags = 0};
 }
 
-/* Codes slot i, or writes it. Returns whether anything changed. */
+/* Codes or decodes slot i. Returns whether it changed. */
 static bool code_pose(PoseCodec *codec, const PoseSpan *span, u32 i, u32 history, u32 *last,
                       QPose *all)
 {
@@ -607,7 +610,7 @@ static bool code_pose(PoseCodec *codec, const PoseSpan *span, u32 i, u32 history
     Guess guess;
     PosePrediction other;
     u32 angular_velocity = 0;
-    if (is_new) { /* near to what was coded before it */
+    if (is_new) { /* near the previously coded pose */
         QPose before = pose_before(all, i);
         guess = (Guess){WAY_NEW, place_of(codec, &before), 511, 127};
         other = guess.place;
@@ -631,7 +634,7 @@ static bool code_pose(PoseCodec *codec, const PoseSpan *span, u32 i, u32 history
     return true;
 }
 
-/* What moves, and which slots are calm. */
+/* Finds moving and calm slots. */
 static void find_moving(PoseCodec *codec, const PoseSpan *span)
 {
     const QPose *const *state = span->state;
@@ -658,7 +661,7 @@ static void find_moving(PoseCodec *codec, const PoseSpan *span)
     }
 }
 
-/* Whether anything changes among the calm ones of a block. */
+/* Whether any of the calm slots of a block changes. */
 static bool code_calm(PoseCodec *codec, const i32 at[3], u32 calm, u32 history, bool changed)
 {
     u32 moving = logarithm(codec->moving_count, 10);
@@ -673,7 +676,7 @@ static bool code_calm(PoseCodec *codec, const i32 at[3], u32 calm, u32 history, 
     return code_bit(&codec->model, KIND_CALM, 0, 0, changed) != 0;
 }
 
-/* Codes now, or writes it: block after block, the calm ones of which may be done with one bit. */
+/* Codes or decodes `now` block by block; one bit may cover all calm slots of a block. */
 static void walk(PoseCodec *codec, const PoseSpan *span, QPose *now)
 {
     u32 history = 0, blocks = 0, last = UINT32_MAX;

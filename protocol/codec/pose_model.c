@@ -14,15 +14,15 @@ const u16 pose_contexts[KINDS][MIX_INPUTS] = {
     [KIND_LARGEST] = {100, 40, 320}, [KIND_ROTATION] = {1000, 256, 416},
 };
 const u8 pose_context_slots[KINDS] = {1, 1, 1, 1, 1, MIX_ROW, 4, MIX_ROW};
-/* Weight sets: by what the mix depends on. */
+/* Number of weight sets of each kind. */
 static const u16 kind_sets[KINDS] = {1, 8, 4, 4, 8, 3 * MIX_ROW, 4, 3 * MIX_ROW};
 
 enum {
     BIT_LENGTHS = 31
 };
 
-/* Slots of a signed number in a row: is its bit length more than i (0..7), the sign, the first bit
- * below the top one by length, the second by length and the first. */
+/* Slots of a signed number in a row: whether its bit length exceeds i (0..7), the sign, the
+ * first bit below the top one by length, the second by length and the first. */
 enum {
     SLOT_LONGER = 0,
     LONGER_MAX = 7,
@@ -77,8 +77,8 @@ void pose_model_destroy(PoseModel *model)
 
 /* ---- numbers ---- */
 
-/* A number of up to 31 bits and its sign, bit after bit; `lane` (0..2) has weights of its own. Of
- * its length `n` bits are known to be there. */
+/* A signed number of up to 31 bits, bit by bit; each `lane` (0..2) has its own weights. The
+ * first `n` bits of its length are known to be set. */
 static i32 code_bits(PoseModel *model, u32 kind, u32 lane, i32 value, u32 n)
 {
     u32 set = lane * MIX_ROW, size = rotation_size(value), length = bit_length(size);
@@ -111,7 +111,7 @@ static i32 code_bits(PoseModel *model, u32 kind, u32 lane, i32 value, u32 n)
 }
 
 #if defined(MIX_WIDE)
-/* The same with the chances of all its bits at once. */
+/* The same with the probabilities of all bits computed at once. */
 SIMD_INLINE i32 code_signed_as(PoseModel *model, bool decoding, u32 kind, u32 lane, i32 value)
 {
     Mix *mix = &model->mix;

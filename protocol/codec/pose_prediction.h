@@ -1,6 +1,5 @@
 /*
- * pose_prediction.h: where a pose is, in the fixed point of the pose codec, and where it may go
- * from there.
+ * pose_prediction.h: poses in the fixed point of the pose codec, and their extrapolation.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_POSE_PREDICTION_H
@@ -14,7 +13,7 @@ typedef struct PosePrediction {
     Rotation rotation;
 } PosePrediction;
 
-/* About the length of a difference. */
+/* Approximate length of a difference. */
 static inline u32 prediction_distance(const i32 a[3], const i32 b[3])
 {
     u32 d[3] = {rotation_size(a[0] - b[0]), rotation_size(a[1] - b[1]), rotation_size(a[2] - b[2])};
@@ -31,7 +30,8 @@ static inline i32 prediction_clamp(i64 v)
                                           : v);
 }
 
-/* Goes on as from `from` to `to`, which turned it by `step`, for `part` / `whole` as long. */
+/* Extrapolates the motion from `from` to `to`, with rotation `step`, by `part` / `whole` of its
+ * duration. */
 static inline PosePrediction prediction_extrapolate(const PosePrediction *from,
                                                     const PosePrediction *to, Rotation step,
                                                     u32 part, u32 whole)
@@ -45,7 +45,7 @@ static inline PosePrediction prediction_extrapolate(const PosePrediction *from,
     return place;
 }
 
-/* Where `place` goes as a part of a body that went from `from` to `to` and turned by `turn`. */
+/* Moves `place` rigidly with a body that moved from `from` to `to` and rotated by `turn`. */
 static inline PosePrediction prediction_carried(const i32 from[3], const i32 to[3],
                                                 Rotation rotation, const PosePrediction *place)
 {

@@ -1,4 +1,4 @@
-/* pose_tables.c: the file of `make codec-tables`, as the build has put it in. */
+/* pose_tables.c: the table file of `make codec-tables`, embedded by the build. */
 #include "protocol/codec/pose_tables.h"
 
 #include "protocol/codec/mix_tables.h"

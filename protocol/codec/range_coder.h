@@ -1,9 +1,8 @@
 /*
- * range_coder.h: a binary arithmetic coder (Martin 1979; carry-less as in Mahoney's lpaq, 2007, but
- * in 64 bits, so that bytes go out or come in by fours and seldom): one bit at a probability of 16
- * bits, integers only, the same bytes on every machine. One struct codes and decodes, so that a
- * model is written once for both. A decoder that runs out of bytes reads zeros, and the encoder
- * leaves trailing zeros out.
+ * range_coder.h: a binary range coder (Martin 1979; carry-less as in Mahoney's lpaq, 2007, but with
+ * 64 bits, so that bytes are moved in groups of four): one bit with a 16-bit probability, integers
+ * only, the same bytes on every machine. One struct encodes and decodes, so that a model is written
+ * once for both. A decoder reads zeros beyond the end, and the encoder omits trailing zeros.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_RANGE_CODER_H
@@ -13,16 +12,16 @@
 
 typedef struct RangeCoder {
     u64 low, high;
-    u64 code;     /* decoding: the bytes ahead */
+    u64 code;     /* decoding: the next bytes */
     u8 *out;      /* encoding: [room] */
     const u8 *in; /* decoding: [room] */
     u32 capacity, used;
     bool decoding;
-    bool failed; /* encoding: the room is too small */
+    bool failed; /* encoding: out of space */
 } RangeCoder;
 
 enum {
-    RANGE_WORD = 4 /* bytes that go out or come in at once */
+    RANGE_WORD = 4 /* bytes written or read at once */
 };
 
 static inline void range_encode_begin(RangeCoder *coder, u8 *out, u32 capacity)
@@ -47,7 +46,7 @@ static inline void range_decode_begin(RangeCoder *coder, const u8 *in, u32 bytes
     }
 }
 
-/* A zero that does not fit may be one of those that are left out. */
+/* A zero that does not fit may be an omitted trailing zero. */
 static inline void range_put_byte(RangeCoder *coder, u8 byte)
 {
     if (coder->used < coder->capacity) {
@@ -58,7 +57,7 @@ static inline void range_put_byte(RangeCoder *coder, u8 byte)
     coder->used++;
 }
 
-/* Bytes that are settled go out, or come in. */
+/* Writes settled bytes, or reads new ones. */
 SIMD_INLINE void range_settle(RangeCoder *coder, bool decoding)
 {
     while (__builtin_expect((coder->low ^ coder->high) >> 32 == 0, 0)) {
@@ -74,14 +73,14 @@ SIMD_INLINE void range_settle(RangeCoder *coder, bool decoding)
     }
 }
 
-/* range_bit of a coder of which the compiler knows whether it decodes. */
+/* range_bit with `decoding` as a compile-time constant. */
 SIMD_INLINE u32 range_bit_as(RangeCoder *coder, bool decoding, u32 bit, u32 p)
 {
     u64 middle = coder->low + ((coder->high - coder->low) >> 16) * p;
     if (decoding) {
         bit = coder->code <= middle;
     }
-    /* Without a branch: what is worth coding cannot be foreseen. */
+    /* Branch-free: coded bits are unpredictable. */
     u64 ones = 0 - (u64)bit;
     coder->high = (middle & ones) | (coder->high & ~ones);
     coder->low = (coder->low & ones) | ((middle + 1) & ~ones);
@@ -103,14 +102,14 @@ SIMD_INLINE bool range_branch_as(RangeCoder *coder, bool decoding, bool bit, u32
     return bit;
 }
 
-/* Codes `bit`, or decodes one and ignores the argument. p: probability of 1 in 65536ths, 1..65535.
- */
+/* Encodes `bit`, or decodes one and ignores the argument. p: probability of 1 in 65536ths,
+ * 1..65535. */
 static inline u32 range_bit(RangeCoder *coder, u32 bit, u32 p)
 {
     return range_bit_as(coder, coder->decoding, bit, p);
 }
 
-/* `count` (≤ 32) bits that nothing is known about. */
+/* `count` (≤ 32) equiprobable bits. */
 static inline u32 range_bits(RangeCoder *coder, u32 value, u32 count)
 {
     u32 result = 0;
@@ -123,7 +122,7 @@ static inline u32 range_bits(RangeCoder *coder, u32 value, u32 count)
 /* Returns the bytes of the code, 0: it did not fit (an empty code takes one byte). */
 static inline u32 range_encode_end(RangeCoder *coder)
 {
-    /* The shortest number in [low, high] that zeros may follow. */
+    /* The shortest number in [low, high] followed by zeros. */
     for (u32 bytes = 1; bytes <= 8 && coder->low != 0; bytes++) {
         u64 rest = UINT64_MAX >> (8 * bytes - 1) >> 1, value = coder->low & ~rest;
         value = value == coder->low ? value : value + rest + 1;

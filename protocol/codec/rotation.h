@@ -1,5 +1,5 @@
 /*
- * rotation.h: rotations in fixed point, so that both ends of the wire get the same bits.
+ * rotation.h: rotations in fixed point, bit-identical on both ends.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_ROTATION_H
@@ -8,7 +8,7 @@
 #include "shared/base/base.h"
 
 enum {
-    ROTATION_ONE = 1 << 15, /* of components of quaternions */
+    ROTATION_ONE = 1 << 15, /* of quaternion components */
 };
 
 typedef struct Rotation {
@@ -17,11 +17,11 @@ typedef struct Rotation {
 
 static inline u32 rotation_size(i32 v)
 {
-    u32 sign = 0u - ((u32)v >> 31); /* without a branch: signs cannot be foreseen */
+    u32 sign = 0u - ((u32)v >> 31); /* branch-free: signs are unpredictable */
     return ((u32)v ^ sign) - sign;
 }
 
-/* The root, rounded down: Newton's method from a power of two above it. */
+/* The square root, rounded down: Newton's method from a power of two above it. */
 static inline u32 rotation_root(u32 v)
 {
     if (v == 0) {
@@ -40,7 +40,7 @@ static inline i32 rotation_scale(i64 v)
     return (i32)((v + (ROTATION_ONE >> 1)) >> 15);
 }
 
-/* Back to length 1 from nearby, by one step of Newton's method. */
+/* Normalizes a nearly unit quaternion by one step of Newton's method. */
 static inline Rotation rotation_unit(Rotation t)
 {
     i64 n = (i64)t.w * t.w + (i64)t.x * t.x + (i64)t.y * t.y + (i64)t.z * t.z;
@@ -59,7 +59,7 @@ static inline Rotation rotation_mul(Rotation a, Rotation b)
     return rotation_unit(t);
 }
 
-/* The rotation that leads from a to b, the short way round. */
+/* The shortest rotation from a to b. */
 static inline Rotation rotation_between(Rotation a, Rotation b)
 {
     Rotation back = {a.w, -a.x, -a.y, -a.z};
@@ -67,7 +67,7 @@ static inline Rotation rotation_between(Rotation a, Rotation b)
     return t.w < 0 ? (Rotation){-t.w, -t.x, -t.y, -t.z} : t;
 }
 
-/* `part` / `whole` of a rotation: its vector scaled, which is right for small ones. */
+/* `part` / `whole` of a rotation: its vector scaled, accurate for small rotations. */
 static inline Rotation rotation_part(Rotation t, u32 part, u32 whole)
 {
     if (part == whole) {
@@ -76,7 +76,7 @@ static inline Rotation rotation_part(Rotation t, u32 part, u32 whole)
     i64 v[3] = {(i64)t.x * part / whole, (i64)t.y * part / whole, (i64)t.z * part / whole};
     for (u32 i = 0; i < 3; i++) {
         if (v[i] > ROTATION_ONE || v[i] < -ROTATION_ONE) {
-            return t; /* more than a turn, as below; its square may not fit */
+            return t; /* large rotation, as below; its square may overflow */
         }
     }
     i64 rest = (i64)ROTATION_ONE * ROTATION_ONE - v[0] * v[0] - v[1] * v[1] - v[2] * v[2];
@@ -96,7 +96,7 @@ static inline void rotation_rotate(Rotation t, const i32 v[3], i32 out[3])
     out[2] = v[2] + rotation_scale(t.w * z + t.x * y - t.y * x);
 }
 
-/* About the length, in units of 64: a step of a component of 9 bits is 90. */
+/* Approximate angle, in units of 64: a step of a component of 9 bits is 90. */
 static inline u32 rotation_distance(Rotation a, Rotation b)
 {
     i32 same = 0, other = 0;

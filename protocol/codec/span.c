@@ -1,5 +1,5 @@
 /*
- * span.c: which codec codes which kind of field, and the plain code that always fits.
+ * span.c: selects the codec of a field's kind, or the plain code, which always fits.
  */
 #include "protocol/codec/span.h"
 #include "protocol/codec/grid_code.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum {
-    ROTATION_BITS = 10, /* as quantize_rotation has them */
+    ROTATION_BITS = 10, /* as in quantize_rotation */
 };
 
 PL_STATIC_ASSERT((int)SPAN_STATES == (int)POSE_STATES, "the codecs see what a span has");
@@ -260,9 +260,9 @@ static bool grids_decode(SpanCoder *coder, const Span *span, const u8 *code, u32
 
 static const struct {
     bool (*reserve)(SpanCoder *coder, const FieldDesc *field);
-    /* 0: it does not fit, or there is no memory for the codec. */
+    /* 0: does not fit, or out of memory. */
     u32 (*encode)(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 capacity);
-    /* False: no memory. */
+    /* False: out of memory. */
     bool (*decode)(SpanCoder *coder, const Span *span, const u8 *code, u32 bytes, void *now);
 } codecs[FIELD_CODEC_COUNT] = {
     [FIELD_CODEC_POSES] = {poses_reserve, poses_encode, poses_decode},
@@ -290,7 +290,7 @@ u32 span_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u3
     u32 size = codecs[codec].encode(coder, span, now, out, capacity);
     CHECK(size <= capacity);
     *fallback = size == 0;
-    /* What is nothing but noise takes less room plain; one chunk of it must fit. */
+    /* Noise is smaller in plain codes; a single chunk of it must fit. */
     if (size == 0 && span->count == 1) {
         size = fallback_encode(span, now, out, capacity);
     }

@@ -1,9 +1,9 @@
 /*
- * symbol_coder.h: a range coder (Martin 1979; carries go back into the bytes that were written) for
- * symbols of sixteen kinds: one step for a symbol that a binary coder takes four or five for. Their
- * chances are the mean of two contexts, which all move towards the symbol that came, one vector
- * each (as in Giesen's adaptive nibbles, "Mixing and adaptive models", 2015). Integers only, the
- * same bytes on every machine.
+ * symbol_coder.h: a range coder (Martin 1979; with carry propagation into written bytes) for
+ * alphabets of sixteen symbols: one step where a binary coder needs four or five. Symbol
+ * frequencies are the mean of two contexts, which adapt towards each coded symbol, one vector each
+ * (as in Giesen's adaptive nibbles, "Mixing and adaptive models", 2015). Integers only, the same
+ * bytes on every machine.
  * Layer: protocol/codec.
  */
 #ifndef PLENUM_PROTOCOL_CODEC_SYMBOL_CODER_H
@@ -13,25 +13,25 @@
 
 enum {
     SYMBOLS = 16,
-    SYMBOL_BITS = 15, /* chances are in 32768ths */
+    SYMBOL_BITS = 15, /* probabilities are in 32768ths */
     SYMBOL_ONE = 1 << SYMBOL_BITS,
     SYMBOL_RANGE_MIN = 1 << 24,
     SYMBOL_RATE = 6,
 };
 
-/* Where the part of each symbol ends, ascending; the last is SYMBOL_ONE. */
+/* Cumulative frequency at the end of each symbol, ascending; the last is SYMBOL_ONE. */
 typedef u16 SymbolEnds __attribute__((vector_size(32)));
 typedef i16 SymbolSteps __attribute__((vector_size(32)));
 
 typedef struct SymbolCoder {
     u32 low;  /* encoding */
-    u32 code; /* decoding: the bytes ahead, less the low end */
+    u32 code; /* decoding: the next bytes, minus the low end */
     u32 range;
     u8 *out;      /* encoding: [room] */
     const u8 *in; /* decoding: [room] */
     u32 capacity, used;
     bool decoding;
-    bool failed; /* encoding: the room is too small */
+    bool failed; /* encoding: out of space */
 } SymbolCoder;
 
 static inline u32 symbol_next_byte(SymbolCoder *coder)
@@ -63,7 +63,7 @@ static inline void symbol_put_byte(SymbolCoder *coder, u8 byte)
     }
 }
 
-/* The bytes that were written become the next number. */
+/* Adds a carry to the bytes already written. */
 static inline void symbol_carry(SymbolCoder *coder)
 {
     u32 i = coder->used;
@@ -71,7 +71,7 @@ static inline void symbol_carry(SymbolCoder *coder)
     }
 }
 
-/* The part [from, from + share) of 2^bits. */
+/* Encodes the interval [from, from + share) of 2^bits. */
 SIMD_INLINE void symbol_encode_part(SymbolCoder *coder, u32 from, u32 share, u32 bits)
 {
     u32 unit = coder->range >> bits, low = coder->low + unit * from;
@@ -80,7 +80,7 @@ SIMD_INLINE void symbol_encode_part(SymbolCoder *coder, u32 from, u32 share, u32
     }
     coder->low = low;
     coder->range = unit * share;
-    if (PL_LIKELY(coder->used + 4 <= coder->capacity)) { /* how many bytes is anybody's guess */
+    if (PL_LIKELY(coder->used + 4 <= coder->capacity)) { /* unpredictable number of bytes */
         u32 done = (u32)__builtin_clz(coder->range) & 24, next = __builtin_bswap32(low);
         memcpy(coder->out + coder->used, &next, sizeof next);
         coder->low = low << done;
@@ -99,7 +99,7 @@ SIMD_INLINE void symbol_decode_part(SymbolCoder *coder, u32 unit, u32 from, u32 
 {
     coder->code -= unit * from;
     coder->range = unit * share;
-    if (PL_LIKELY(coder->used + 4 <= coder->capacity)) { /* how many bytes is anybody's guess */
+    if (PL_LIKELY(coder->used + 4 <= coder->capacity)) { /* unpredictable number of bytes */
         u32 bits = (u32)__builtin_clz(coder->range) & 24, next;
         memcpy(&next, coder->in + coder->used, sizeof next);
         next = __builtin_bswap32(next);
@@ -114,14 +114,14 @@ SIMD_INLINE void symbol_decode_part(SymbolCoder *coder, u32 unit, u32 from, u32 
     }
 }
 
-/* The first symbol whose part ends above v (< SYMBOL_ONE). */
+/* The first symbol whose end is above v (< SYMBOL_ONE). */
 SIMD_INLINE u32 symbol_find(const u16 *ends, u32 v)
 {
 #if defined(__SSE2__)
     __m128i at = _mm_set1_epi16((i16)v), a, b;
     memcpy(&a, ends, sizeof a);
     memcpy(&b, ends + 8, sizeof b);
-    /* The last end looks negative: it is set by hand. */
+    /* The last end appears negative: it is set explicitly. */
     __m128i above = _mm_packs_epi16(_mm_cmpgt_epi16(a, at), _mm_cmpgt_epi16(b, at));
     return (u32)__builtin_ctz((u32)_mm_movemask_epi8(above) | 1u << (SYMBOLS - 1));
 #else
@@ -133,21 +133,23 @@ SIMD_INLINE u32 symbol_find(const u16 *ends, u32 v)
 #endif
 }
 
-/* The contexts learn that `symbol` came: a 64th of the way. */
+/* Adapts both contexts to `symbol`: a 64th of the way. */
 SIMD_INLINE void symbol_learn(SymbolEnds *a, SymbolEnds *b, u32 symbol)
 {
     enum {
         MOST = SYMBOL_ONE - SYMBOLS
     };
     static const u16 least[SYMBOLS] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
-    static const u16 most[2 * SYMBOLS] = {
-        0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
-        0,    0,    0,    0,    0,    MOST, MOST, MOST, MOST, MOST, MOST,
-        MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST}; /* a window slides over it */
+    static const u16 most[2 * SYMBOLS] = {0,    0,    0,    0,    0,    0,    0,    0,    0,
+                                          0,    0,    0,    0,    0,    0,    0,    MOST, MOST,
+                                          MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST,
+                                          MOST, MOST, MOST, MOST, MOST}; /* read at an offset given
+                                                                        by the symbol */
     SymbolEnds goal, above;
     memcpy(&goal, least, sizeof goal);
     memcpy(&above, most + SYMBOLS - symbol, sizeof above);
-    goal += above; /* every part keeps 1 at least; differences fit i16, that of the last end is 0 */
+    goal += above; /* every symbol keeps a frequency of at least 1; differences fit i16, that of
+                      the last end is 0 */
     *a += (SymbolEnds)((SymbolSteps)(goal - *a) >> SYMBOL_RATE);
     *b += (SymbolEnds)((SymbolSteps)(goal - *b) >> SYMBOL_RATE);
 }
@@ -161,7 +163,7 @@ SIMD_INLINE u32 symbol_mean(const SymbolEnds *a, const SymbolEnds *b, u32 symbol
     return ((u32)x + y + 1) >> 1;
 }
 
-/* Decodes a symbol; a and b must not be the same. */
+/* Decodes a symbol; a and b must be different. */
 SIMD_INLINE u32 symbol_decode(SymbolCoder *coder, SymbolEnds *a, SymbolEnds *b)
 {
 #if defined(__AVX2__)
@@ -179,7 +181,7 @@ SIMD_INLINE u32 symbol_decode(SymbolCoder *coder, SymbolEnds *a, SymbolEnds *b)
     return symbol;
 }
 
-/* Codes a symbol; of all ends only its own are looked at. */
+/* Encodes a symbol; reads only its own ends. */
 SIMD_INLINE void symbol_encode(SymbolCoder *coder, SymbolEnds *a, SymbolEnds *b, u32 symbol)
 {
     u32 from = symbol > 0 ? symbol_mean(a, b, symbol - 1) : 0;
@@ -187,7 +189,7 @@ SIMD_INLINE void symbol_encode(SymbolCoder *coder, SymbolEnds *a, SymbolEnds *b,
     symbol_learn(a, b, symbol);
 }
 
-/* A bit of the chance p of 1, in 65536ths, 1..65535: codes `bit`, or decodes one. */
+/* A bit with probability p of 1, in 65536ths, 1..65535: encodes `bit`, or decodes one. */
 static inline u32 symbol_bit(SymbolCoder *coder, u32 bit, u32 p)
 {
     if (!coder->decoding) {
@@ -200,7 +202,7 @@ static inline u32 symbol_bit(SymbolCoder *coder, u32 bit, u32 p)
     return bit;
 }
 
-/* Ends what was encoded so that whatever bytes follow do not matter. */
+/* Ends the code so that any following bytes do not matter. */
 static inline void symbol_encode_end(SymbolCoder *coder)
 {
     for (u32 bits = 8; bits <= 32; bits += 8) {

@@ -1,9 +1,9 @@
 /*
- * detail.h: coarser states for narrow lines. A detail says how many low bits of positions, turns
- * and values are left out, and which points. What a client has at a detail is a fixed function of
- * the fine state, in the units of the fine one, so that whoever draws or compares need not care.
- * A finer state of the same moment gives each coarser one, and any state can be the baseline of any
- * other: codes are of reduced states, and a baseline is reduced as the new state is.
+ * detail.h: reduced precision for narrow links. A detail gives the number of low bits omitted from
+ * positions, rotations and values, and the decimation of points. The client's state at a detail is
+ * a fixed function of the full state, in full units, so that drawing and comparing need not care. A
+ * finer state of the same tick determines each coarser one, and any state can be the baseline of
+ * any other: codes are of reduced states, and a baseline is reduced like the new state.
  * PROTOCOL.md, "Details".
  * Layer: protocol/field.
  */
@@ -14,7 +14,7 @@
 
 PL_BEGIN_C
 
-/* Bits 0..3: shift; bits 4..5: thin: only every 2^thin-th point of a chunk is there. */
+/* Bits 0..3: shift; bits 4..5: decimation n: only every 2^n-th point of a chunk exists. */
 typedef u8 Detail;
 
 enum {
@@ -40,21 +40,23 @@ static inline bool detail_valid(u32 detail)
 {
     return (detail & 15) <= DETAIL_SHIFT_MAX && detail >> 4 <= DETAIL_DECIMATION_MAX;
 }
-/* Low bits that the components of a rotation leave out. */
+/* Low bits omitted from the components of a rotation. */
 u32 detail_rotation_shift(Detail detail);
-/* Those of a grid's values and of points' scalars. */
+/* Low bits omitted from a grid's values and from points' scalars. */
 u32 detail_value_shift(const FieldDesc *field, Detail detail);
-/* A position that lacks `shift` low bits: the middle of what has the same upper ones. */
+/* Restores a position without its `shift` low bits: the middle of the values with the same upper
+ * bits. */
 i32 detail_position_restore(i32 code, u32 shift);
-/* The same of a value of at most `most`, but nothing stays nothing. */
+/* The same for a value of at most `most`, except that 0 stays 0. */
 u32 detail_value_restore(u32 code, u32 shift, u32 most);
 
 /* Dense states of whole chunks, `count` elements, in place. */
-/* A state at any finer or coarser detail, to what is coded at this one. */
+/* Reduces a state at any finer or coarser detail to the coded state at this one. */
 void detail_reduce(const FieldDesc *field, Detail detail, void *elements, u32 count);
-/* What was decoded, to what is kept. Any numbers give a state within the field's limits. */
+/* Restores the stored state from the decoded one. Any numbers give a state within the field's
+ * limits. */
 void detail_restore(const FieldDesc *field, Detail detail, void *elements, u32 count);
-/* A fine state to what a client keeps of it: both in turn. */
+/* Converts a full state to the one that a client stores: both in sequence. */
 void detail_store(const FieldDesc *field, Detail detail, void *elements, u32 count);
 
 PL_END_C

@@ -1,8 +1,8 @@
 /*
- * entity.h: what a client knows of a thing besides its field elements: its name, where its state
- * lies in the fields, and how to draw it. The client knows kinds and appearances, never solvers.
- * Elements of the kinds: a body is one pose; a cloth, a rope or a cloud is a range of points; a
- * surface or a fog is a whole grid, never a part of one.
+ * entity.h: what a client knows of an object besides its field elements: its name, its range in a
+ * field, and its appearance. The client knows kinds and appearances, never solvers. Elements of the
+ * kinds: a body is one pose; a cloth, a rope or a cloud is a range of points; a surface or a fog is
+ * a whole grid, never a part of one.
  * Layer: protocol/field.
  */
 #ifndef PLENUM_PROTOCOL_FIELD_ENTITY_H
@@ -15,12 +15,13 @@ PL_BEGIN_C
 
 typedef enum AppearanceKind {
     APPEARANCE_NONE = 0,
-    APPEARANCE_SHAPE = 1,   /* POSES: one shape a pose; POINTS: a ball of the shape's radius each */
+    APPEARANCE_SHAPE = 1,   /* POSES: one shape per pose; POINTS: a ball of the shape's radius
+                               each */
     APPEARANCE_CLOTH = 2,   /* POINTS: two-sided smooth surface of its soft mesh, or of its grid */
     APPEARANCE_SPRITES = 3, /* POINTS: balls of `radius` */
     APPEARANCE_LIQUID = 4,
-    APPEARANCE_WATER = 5, /* GRID2: a surface; so is a GRID2 of any other appearance but NONE */
-    APPEARANCE_SMOKE = 6, /* GRID3: a fog; so is a GRID3 of any other appearance but NONE */
+    APPEARANCE_WATER = 5, /* GRID2: a surface; also the default for GRID2 except NONE */
+    APPEARANCE_SMOKE = 6, /* GRID3: a fog; also the default for GRID3 except NONE */
     APPEARANCE_ROPE = 7,  /* POINTS: tubes of `radius` along the sticks of its soft mesh, or through
                              consecutive points */
     APPEARANCE_KIND_COUNT
@@ -28,7 +29,7 @@ typedef enum AppearanceKind {
 
 typedef enum Pattern {
     PATTERN_PLAIN = 0,
-    PATTERN_CHECKER = 1, /* two tones, 1 m: grounds */
+    PATTERN_CHECKER = 1, /* two tones, 1 m: for ground */
     PATTERN_STRIPES = 2,
     PATTERN_COUNT
 } Pattern;
@@ -38,34 +39,34 @@ typedef struct Appearance {
     Pattern pattern;
     Shape shape;   /* APPEARANCE_SHAPE; its geometry is NULL until resolved by scene_resolve */
     u32 geometry;  /* index in the scene's geometries + 1; 0: the shape needs none */
-    u32 soft;      /* index in the scene's soft_meshes + 1, of which the points are; 0: none */
+    u32 soft;      /* index in the scene's soft_meshes + 1, to which the points belong; 0: none */
     f32 color[4];  /* linear RGBA in [0, 1] */
     f32 color2[4]; /* of patterns and of a cloth's back */
     f32 roughness; /* [0, 1] */
     f32 radius;    /* m, of points */
-    u32 grid[2];   /* APPEARANCE_CLOTH of a regular grid: points along u and v (row-major,
-                      u fastest), both ≥ 2; 0 where the triangles are explicit */
+    u32 grid[2];   /* APPEARANCE_CLOTH of a regular grid: points along u and v (row-major, u
+                      fastest), both ≥ 2; 0 if the triangles are explicit */
 } Appearance;
 
-/* POD of fixed size; triangles and sticks live in the scene's soft meshes. */
+/* POD of fixed size; triangles and sticks are in the scene's soft meshes. */
 typedef struct Entity {
     u32 id; /* unique in a session, never reused; 0 is none */
     char name[NAME_BYTES_MAX];
     u8 field;       /* FieldDesc.id */
-    u8 movable;     /* a hand may grab or push it */
-    u16 generation; /* POSES: of its slot */
+    u8 movable;     /* users may grab or push it */
+    u16 generation; /* POSES: generation of its slot */
     u32 first;      /* first element in the field; GRID2 and GRID3: 0 */
     u32 count;      /* elements: 1 for a rigid body; GRID2 and GRID3: all */
     f32 mass_kg;    /* 0 for static */
     Appearance appearance;
 } Entity;
 
-/* Radius of the balls that points without a surface are, m. */
+/* Radius of the balls that represent points without a surface, m. */
 static inline f32 appearance_ball_radius(const Appearance *appearance)
 {
     return appearance->kind == APPEARANCE_SHAPE ? appearance->shape.radius : appearance->radius;
 }
-/* True for points that are balls: no surface and no tube joins them. */
+/* True for points drawn as balls: no surface and no tube connects them. */
 static inline bool appearance_is_balls(const Appearance *appearance)
 {
     bool bare =

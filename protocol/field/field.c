@@ -1,4 +1,4 @@
-/* field.c: the rows of the kinds; descriptions of fields, checked, and the shared set of them. */
+/* field.c: the table of kinds; checked descriptions of fields, and their shared set. */
 #include "protocol/field/field_ops.h"
 #include "shared/base/check.h"
 #include "shared/base/error.h"

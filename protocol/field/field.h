@@ -1,6 +1,6 @@
 /*
  * field.h: the five kinds of replicated state and the description of one field. Solvers write
- * fields, the protocol carries fields, the client draws fields; nobody here knows a solver.
+ * fields, the protocol carries fields, the client draws fields; nothing here knows a solver.
  * Layer: protocol/field.
  */
 #ifndef PLENUM_PROTOCOL_FIELD_FIELD_H
@@ -22,39 +22,39 @@ typedef enum FieldKind {
 } FieldKind;
 
 enum {
-    /* Codes of positions lie within ±this, so that the worst chunk of poses fits a packet. */
+    /* Codes of positions lie within ±this, so that the largest chunk of poses fits a packet. */
     POSITION_CODE_MAX = (1 << 28) - 1,
-    /* Bits of QPose.flags that exist. */
+    /* Valid bits of QPose.flags. */
     POSE_FLAGS_MASK = 0x3F,
 };
-/* Finest step of a position: the whole world, seen from any origin in it, fits POSITION_CODE_MAX.
- */
+/* Finest step of a position: the whole world, relative to any origin in it, fits
+ * POSITION_CODE_MAX. */
 #define QUANTUM_MIN_M (1.0f / 8192.0f)
 #define QUANTUM_MAX_M 1024.0f
 
-/* One field, fixed for the life of a FieldSet. Positions are quantized as
- * round((x − origin) / quantum) in i32, exact everywhere inside the world. */
+/* One field, constant for the life of a FieldSet. Positions are quantized as round((x − origin)
+ * / quantum) in i32, exact everywhere inside the world. */
 typedef struct FieldDesc {
     u8 id;       /* index in the FieldSet */
     u8 kind;     /* FieldKind */
     u8 channels; /* grids: 1 or 2 (height and flow; density and temperature), else 1 */
     u8 reserved;
     char name[NAME_BYTES_MAX];
-    u32 capacity; /* elements: slots, points, cells, voxels, scalars; 0 is fine but for grids */
+    u32 capacity; /* elements: slots, points, cells, voxels, scalars; may be 0 except for grids */
     u16 dims[3];  /* grids: cells along x, z (GRID2: dims[0] × dims[1]) or x, y, z (GRID3) */
     u16 reserved2;
     Vec3 origin;   /* m; grids: centre of the first cell */
-    f32 quantum;   /* m a step of a position; GRID2/3: unit a step of channel 0 */
+    f32 quantum;   /* m per position step; GRID2/3: unit per step of channel 0 */
     Vec3 spacing;  /* m between grid cells along x, y, z */
     f32 value_min; /* grids: value of code 0 */
 } FieldDesc;
 
-/* A quantized pose. Free slots (not POSE_LIVE) are all zero: codes of spans count on it. */
+/* A quantized pose. Free slots (not POSE_LIVE) are all zero: span codes rely on it. */
 typedef struct QPose {
     i32 position[3];
     u32 rotation;   /* smallest three: bits 31..30 index of the largest, then 3 × 10 bits */
     u16 flags;      /* POSE_* */
-    u16 generation; /* of the slot, so that a reused slot is not interpolated */
+    u16 generation; /* of the slot, so that clients do not interpolate across a reuse */
 } QPose;
 
 enum {
@@ -78,7 +78,7 @@ PL_STATIC_ASSERT(sizeof(QPoint) == 16, "QPoint has no padding: it is hashed");
 typedef struct FieldSet {
     u32 references; /* changed by __atomic builtins only */
     u32 count;
-    u32 frame_bytes;        /* size of a Frame's data, all fields, each 16-byte aligned */
+    u32 frame_bytes;        /* size of a Frame's data: all fields, each 16-byte aligned */
     u32 offset[FIELDS_MAX]; /* of each field's elements in a Frame's data */
     FieldDesc fields[FIELDS_MAX];
 } FieldSet;
@@ -87,12 +87,13 @@ typedef struct FieldSet {
 u32 field_element_bytes(const FieldDesc *field);
 /* Name of a kind: "poses", ... */
 const char *field_kind_name(FieldKind kind);
-/* Checks hostile descriptions: kinds, capacities, dims = capacity, finite numbers, quantum in
+/* Checks untrusted descriptions: kinds, capacities, dims = capacity, finite numbers, quantum in
  * range. 0, ERROR_FORMAT, ERROR_LIMIT or ERROR_RANGE. */
 int field_check(const FieldDesc *field);
 
-/* Copies the descriptions, checks each, assigns ids and offsets; references = 1. `channels` may be
- * 0 for 1. NULL on a bad description, a frame of more than FRAME_BYTES_MAX, or no memory. */
+/* Copies and checks the descriptions, assigns ids and offsets; references = 1. `channels` may be
+ * 0 for 1. NULL for an invalid description, a frame of more than FRAME_BYTES_MAX, or out of
+ * memory. */
 FieldSet *field_set_create(const FieldDesc *fields, u32 count);
 FieldSet *field_set_acquire(FieldSet *set);
 void field_set_release(FieldSet *set); /* NULL is fine */

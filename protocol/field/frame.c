@@ -1,4 +1,4 @@
-/* frame.c: one block of memory a frame: the struct, its data, its events. */
+/* frame.c: one block of memory per frame: the struct, its data, its events. */
 #include "protocol/field/frame.h"
 #include "shared/base/check.h"
 
@@ -19,7 +19,7 @@ Frame *frame_create(FieldSet *fields, u64 tick, u32 event_count)
     size_t data_at = align_up(sizeof(Frame));
     size_t events_at = data_at + align_up(fields->frame_bytes);
     size_t bytes = events_at + event_count * sizeof(Event);
-    /* calloc's blocks are aligned to 16 bytes on the machines that we run on. */
+    /* calloc's blocks are aligned to 16 bytes on the supported machines. */
     u8 *block = calloc(1, bytes);
     if (block == NULL) {
         return NULL;

@@ -1,5 +1,5 @@
 /*
- * frame.h: one tick, quantized, immutable, reference-counted: exactly what a client will ever know
+ * frame.h: one tick, quantized, immutable, reference-counted: exactly what a client can ever know
  * of that tick; with the events of the tick. Written by the simulation thread, read by all.
  * Layer: protocol/field.
  */
@@ -12,14 +12,14 @@ PL_BEGIN_C
 
 typedef enum EventKind {
     EVENT_NONE = 0,
-    EVENT_SPAWN = 1,   /* entity (whole) appears */
+    EVENT_SPAWN = 1,   /* entity (complete) appears */
     EVENT_DESPAWN = 2, /* entity.id disappears */
     EVENT_IMPACT = 3,  /* a, b, position, impulse, speed: for sound and marks */
-    EVENT_GRAB = 4,    /* user's hand now holds a (element, local), or nothing if a = 0 */
+    EVENT_GRAB = 4,    /* the user now holds a (element, local), or nothing if a = 0 */
     EVENT_REFUSED = 5, /* user's input `sequence` was refused: code */
     EVENT_RESET = 6,   /* the world was rebuilt from its scene: entities follow as EVENT_SPAWN */
-    EVENT_BREAK = 7,   /* a joint between a and b (0: the world) broke at position: impulse is the
-                          force (N), speed the torque (N m) it had to bear */
+    EVENT_BREAK = 7,   /* a joint between a and b (0: the world) broke at position: impulse is
+                          the force (N), speed the torque (N m) at that time */
     EVENT_ENTER = 8,   /* b now overlaps sensor a */
     EVENT_LEAVE = 9,   /* b no longer overlaps sensor a */
     EVENT_KIND_COUNT
@@ -32,7 +32,7 @@ typedef struct Event {
     i32 code;      /* Error of EVENT_REFUSED */
     u32 a, b;      /* entity ids */
     u32 element;   /* of a */
-    Vec3 position; /* m, world (IMPACT) or local to a (HOLD) */
+    Vec3 position; /* m, world (IMPACT) or in a's frame (GRAB) */
     f32 impulse;   /* N s */
     f32 speed;     /* m/s */
     Entity entity; /* EVENT_SPAWN; DESPAWN sets only id */
@@ -42,14 +42,15 @@ typedef struct Frame {
     u32 references; /* changed by __atomic builtins only */
     u32 event_count;
     u64 tick;         /* world tick, starts at 1 after the first tick; 0 is the scene as built */
-    u64 world_hash;   /* of the full-precision state after this tick; 0 if unknown (a client) */
+    u64 world_hash;   /* hash of the full-precision state after this tick; 0 if unknown (a
+                         client) */
     f64 world_time_s; /* tick / tick rate */
     FieldSet *fields; /* owned reference */
     Event *events;    /* [event_count], owned */
     u8 *data;         /* fields->frame_bytes, 16-byte aligned */
 } Frame;
 
-/* A zeroed frame with room for `event_count` events; references = 1. NULL: no memory. */
+/* A zeroed frame with `event_count` events; references = 1. NULL: out of memory. */
 Frame *frame_create(FieldSet *fields, u64 tick, u32 event_count);
 Frame *frame_acquire(Frame *frame);
 void frame_release(Frame *frame); /* NULL is fine */

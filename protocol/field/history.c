@@ -1,6 +1,6 @@
 /*
- * history.c: a ring of the last ticks, and before it a queue of marked frames. Gaps between ticks
- * are fine: a slot knows its frame's tick.
+ * history.c: a ring of the last ticks, preceded by a queue of marked frames. Ticks may have gaps: a
+ * slot knows its frame's tick.
  */
 #include "protocol/field/history.h"
 #include "shared/base/check.h"
@@ -38,7 +38,7 @@ static void kept_pop(History *history)
     frame_release(frame);
 }
 
-/* Its reference goes over to the queue. */
+/* Moves the frame's reference into the queue. */
 static void kept_push(History *history, Frame *frame)
 {
     u64 bytes = frame_bytes(frame);
@@ -124,7 +124,7 @@ Frame *history_get(const History *history, u64 tick)
     return frame != NULL && frame->tick == tick ? frame : kept_get(history, tick);
 }
 
-/* ---- is it as history.h says? ---- */
+/* ---- validation of the invariants in history.h ---- */
 
 static void validate_frame(const History *history, u32 item, const Frame *frame)
 {

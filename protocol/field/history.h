@@ -1,7 +1,7 @@
 /*
- * history.h: frames by tick: the last HISTORY_FRAMES ticks whole, for lag compensation and
- * recorder, and of the time before them those from which something was sent, to build upon. Owned
- * and used by one thread (the host's).
+ * history.h: frames by tick: all of the last HISTORY_FRAMES ticks, for lag compensation and
+ * recorder, and older ones from which something was sent, as baselines. Owned and used by one
+ * thread (the host's).
  * Layer: protocol/field.
  */
 #ifndef PLENUM_PROTOCOL_FIELD_HISTORY_H
@@ -12,11 +12,11 @@
 PL_BEGIN_C
 
 enum {
-    /* Marked frames older than the ring: 17 s at 30 snapshots a second. A client that stalled for
-     * seconds, or that gets a chunk every few seconds only, needs no keys. */
+    /* Marked frames older than the ring: 17 s at 30 snapshots a second. A client that stalled
+     * for seconds, or that gets a chunk only every few seconds, needs no keys. */
     HISTORY_KEPT = 512,
-    /* Together they have at most so many bytes, and fewer than HISTORY_KEPT stay of large worlds:
-     * 200 of 20 000 particles. */
+    /* Limit of their total size; large worlds keep fewer than HISTORY_KEPT: 200 of 20 000
+     * particles. */
     HISTORY_KEPT_BYTES = 64 << 20,
 };
 
@@ -31,15 +31,14 @@ typedef struct History {
 
 void history_init(History *history);
 void history_finish(History *history);
-/* Takes a reference. A tick that is not newer than the newest (a seek backwards), or a frame with
- * other fields, clears everything first. */
+/* Acquires the frame. A tick not newer than the newest (a backward seek), or a frame with other
+ * fields, clears the history first. */
 void history_push(History *history, Frame *frame);
-/* Something is sent from the newest frame: it stays when it leaves the last HISTORY_FRAMES ticks.
- */
+/* Marks the newest frame as sent: it is kept when it leaves the last HISTORY_FRAMES ticks. */
 void history_mark(History *history);
 /* The frame of exactly that tick, or NULL. Borrowed. */
 Frame *history_get(const History *history, u64 tick);
-/* Stops the program (check.h) unless the whole of it is as above. */
+/* Aborts (check.h) if these invariants are violated. */
 void history_validate(const History *history);
 
 PL_END_C

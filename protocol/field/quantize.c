@@ -1,14 +1,14 @@
 /*
- * quantize.c: rounding to codes and back. Positions go through f64 so that a code is the nearest
- * one anywhere in the world; only + − × ÷ √, so every machine gets the same bits.
+ * quantize.c: conversion to codes and back. Positions use f64 so that a code is the nearest one
+ * anywhere in the world; only + − × ÷ √, so every machine gets the same bits.
  */
 #include "protocol/field/quantize.h"
 #include "shared/base/check.h"
 
 #include <math.h>
 
-/* Components of a unit quaternion other than the largest lie within ±1/√2 = ±511 steps around 512,
- * so that 0 is exact. */
+/* Components of a unit quaternion other than the largest lie within ±1/√2 = ±511 steps around
+ * 512, so that 0 is exact. */
 #define ROTATION_STEP  (0.70710678118654752 / 511.0)
 #define ROTATION_ZERO  512
 #define ROTATION_BITS  10

@@ -1,7 +1,7 @@
 /*
- * quantize.h: numbers to codes and back, the same bits on server and client.
- * Positions: round to nearest of (x − origin) / quantum. Orientations: smallest three, 10 bits a
- * component, sign chosen so that the largest component is positive.
+ * quantize.h: conversion between numbers and codes, the same bits on server and client. Positions:
+ * (x − origin) / quantum rounded to nearest. Orientations: smallest three, 10 bits per component,
+ * sign chosen so that the largest component is positive.
  * Layer: protocol/field.
  */
 #ifndef PLENUM_PROTOCOL_FIELD_QUANTIZE_H
@@ -11,13 +11,14 @@
 
 PL_BEGIN_C
 
-/* Far coordinates saturate at ±WORLD_EXTENT_MAX_M, NaN at −WORLD_EXTENT_MAX_M; every code lies
- * within ±POSITION_CODE_MAX. */
+/* Saturates at ±WORLD_EXTENT_MAX_M, NaN at −WORLD_EXTENT_MAX_M; every code lies within
+ * ±POSITION_CODE_MAX. */
 void quantize_position(const FieldDesc *field, Vec3 position, i32 out[3]);
 Vec3 dequantize_position(const FieldDesc *field, const i32 code[3]);
-/* q and −q give the same code; the identity is exact; not finite or zero counts as identity. */
+/* q and −q give the same code; the identity is exact; non-finite or zero input counts as
+ * identity. */
 u32 quantize_rotation(Quat orientation);
-/* Any 32-bit value decodes to some unit quaternion. */
+/* Any 32-bit value decodes to a unit quaternion. */
 Quat dequantize_rotation(u32 code);
 /* Grids: value = value_min + code · quantum, saturating; NaN gives code 0. */
 u16 quantize_height(const FieldDesc *field, f32 value);

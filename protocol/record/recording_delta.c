@@ -1,6 +1,6 @@
 /*
- * recording_delta.c: a frame of a recording out of the frames before it: which chunks changed, and
- * these in spans as large as may be.
+ * recording_delta.c: delta-codes a frame of a recording against earlier frames: a map of changed
+ * chunks, and these in the largest possible spans.
  */
 #include "protocol/record/recording_format.h"
 
@@ -11,7 +11,7 @@
 
 enum {
     SPAN_HEAD_BYTES = 4,
-    TICKS_APART_MAX = 1 << 24 /* what codes of spans can tell */
+    TICKS_APART_MAX = 1 << 24 /* limit of the span codes */
 };
 
 bool recording_trail_init(RecordingTrail *trail)
@@ -73,7 +73,7 @@ size_t recording_delta_bytes_max(const FieldSet *fields)
     return chunks * (CHUNK_CODE_BYTES_MAX + SPAN_HEAD_BYTES) + chunks / 8 + 1;
 }
 
-/* The span of these chunks at `tick`, out of the trail. */
+/* The span of these chunks at `tick`, relative to the trail. */
 static Span span_of(RecordingTrail *trail, const FieldDesc *field, const u16 *chunks, u32 count,
                     u64 tick)
 {
@@ -87,7 +87,7 @@ static Span span_of(RecordingTrail *trail, const FieldDesc *field, const u16 *ch
     return span;
 }
 
-/* As many of the chunks as make a code that is no longer than their plain ones. */
+/* Codes as many of the chunks as give a code no longer than their plain codes. */
 static u32 put_span(RecordingTrail *trail, const FieldDesc *field, const u16 *chunks, u32 *count,
                     const Frame *frame, u8 *out)
 {
@@ -140,7 +140,7 @@ size_t recording_delta_encode(RecordingTrail *trail, const Frame *frame, u8 *out
     return used;
 }
 
-/* What is left of a code. */
+/* The unread rest of a code. */
 typedef struct Rest {
     const u8 *code;
     size_t bytes;
@@ -164,7 +164,7 @@ static int get_span(RecordingTrail *trail, const FieldDesc *field, const u16 *ch
     return result;
 }
 
-/* The spans of one field; its chunks are the bits of the map from `first` on. */
+/* Decodes the spans of one field; its chunks are the bits of the map from `first` on. */
 static int get_field(RecordingTrail *trail, const FieldDesc *field, const u8 *map, u32 first,
                      Frame *frame, Rest *rest)
 {

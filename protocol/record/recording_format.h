@@ -1,17 +1,18 @@
 /*
- * recording_format.h: what writer and reader of .plrec files agree on, and nobody else sees.
+ * recording_format.h: definitions shared by writer and reader of .plrec files.
  *
  * A block is a header of 24 bytes [type u32][length u32][tick u64][check u64] and `length` bytes of
  * content; check is XXH3-64 of the content, seeded with tick ^ type << 32 ^ length, so that a
- * damaged header is noticed too. All numbers are little-endian.
+ * damaged header is detected too. All numbers are little-endian.
  *   HEAD  RecordingFileHead, then MESSAGE_WORLD
  *   INPT  bits: count unsigned, then per input user 32 and input_encode
  *   EVNT  MESSAGE_EVENTS of the tick
  *   KEYF  world_hash u64, raw size u32, zstd of: all chunks of all fields as keys, in order
- *   DLTA  world_hash u64, one bit a chunk (changed since the frame before), whole bytes, then spans
- *         of the changed chunks (span.h), each behind a u32: bytes × 128 + plain × 64 + chunks − 1
+ *   DLTA  world_hash u64, one bit per chunk (changed since the previous frame), whole bytes, then
+ *         spans of the changed chunks (span.h), each preceded by a u32: bytes × 128 + plain × 64 +
+ *         chunks − 1
  *   INDX  RecordingFileIndex, key marks, event marks, offset u64 of the INDX header
- * A tick is INPT and EVNT where there are any, then its KEYF or DLTA, which completes it.
+ * A tick is INPT and EVNT, if any, then its KEYF or DLTA, which completes it.
  * Layer: protocol/record, private.
  */
 #ifndef PLENUM_PROTOCOL_RECORD_RECORDING_FORMAT_H
@@ -25,9 +26,9 @@
 enum {
     RECORDING_VERSION = 4,
     RECORDING_BLOCK_HEADER_BYTES = 24,
-    /* Key frames this often: a seek decodes at most that much, and they cost little of the file. */
+    /* Interval of key frames: a seek decodes at most this much, and they add little to the file. */
     RECORDING_KEY_INTERVAL_S = 2,
-    /* Largest content of a block that a reader accepts: above any frame within the limits. */
+    /* Maximal content of a block accepted by a reader: above any frame within the limits. */
     RECORDING_BLOCK_BYTES_MAX = 64 << 20,
 };
 
@@ -46,14 +47,14 @@ typedef struct RecordingBlock {
 } RecordingBlock;
 
 typedef struct RecordingFileHead {
-    u8 magic[8]; /* "PLREC\r\n\x1a": damaged by any transfer that meddles with line ends */
+    u8 magic[8]; /* "PLREC\r\n\x1a": damaged by any transfer that converts line ends */
     u32 version;
     u32 tick_rate;
     u64 created_unix_s;
     char build[64];
 } RecordingFileHead;
 
-/* Where a tick's first block lies. */
+/* Position of a tick's first block. */
 typedef struct RecordingMark {
     u64 tick;
     u64 offset;
@@ -61,7 +62,8 @@ typedef struct RecordingMark {
 
 typedef struct RecordingFileIndex {
     u64 first_tick, last_tick, ticks, inputs, events;
-    u32 key_count, event_count; /* marks that follow: key frames, then EVNT blocks with entities */
+    u32 key_count, event_count; /* number of marks that follow: key frames, then EVNT blocks with
+                                   entities */
 } RecordingFileIndex;
 
 PL_STATIC_ASSERT(sizeof(RecordingBlock) == RECORDING_BLOCK_HEADER_BYTES, "no padding on disk");
@@ -72,7 +74,7 @@ PL_STATIC_ASSERT(FRAME_BYTES_MAX <= (int)RECORDING_BLOCK_BYTES_MAX, "a key holds
 
 #define RECORDING_MAGIC "PLREC\r\n\x1a"
 
-/* A growing array of marks; false without memory. */
+/* A growing array of marks; false: out of memory. */
 typedef struct RecordingMarks {
     RecordingMark *items;
     u32 count, capacity;
@@ -84,24 +86,24 @@ bool recording_event_is_entity(const Event *event);
 
 /* ---- frames out of the ones before (recording_delta.c) ---- */
 
-/* The frames since and with the last key, newest first, at most as many as a span builds upon; with
- * what coding needs. */
+/* The frames since the last key, including it, newest first, at most as many as a span has
+ * baselines; with buffers for coding. */
 typedef struct RecordingTrail {
     Frame *frames[SPAN_STATES]; /* owned references */
     u32 count;
     SpanCoder *coder;
-    u8 *states[1 + SPAN_STATES]; /* dense, of a span */
+    u8 *states[1 + SPAN_STATES]; /* dense states of a span */
 } RecordingTrail;
-/* False: no memory (finish is then harmless). */
+/* False: out of memory (finish is then harmless). */
 bool recording_trail_init(RecordingTrail *trail);
 void recording_trail_finish(RecordingTrail *trail);
-/* A key begins anew, any other frame becomes the newest. Takes a reference. */
+/* A key resets the trail, any other frame becomes the newest. Acquires the frame. */
 void recording_trail_push(RecordingTrail *trail, Frame *frame, bool key);
-/* Most bytes that recording_delta_encode writes. */
+/* Maximal bytes written by recording_delta_encode. */
 size_t recording_delta_bytes_max(const FieldSet *fields);
-/* Codes the map and the spans of a frame with the trail's fields into `out`; returns the bytes. */
+/* Codes the map and the spans of a frame relative to the trail into `out`; returns the bytes. */
 size_t recording_delta_encode(RecordingTrail *trail, const Frame *frame, u8 *out);
-/* Fills the data of a frame out of the trail's newest. 0 or a negative Error. */
+/* Restores the data of a frame relative to the trail. 0 or a negative Error. */
 int recording_delta_decode(RecordingTrail *trail, Frame *frame, const u8 *code, size_t bytes);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * recording_read.c: reads .plrec files of strangers: every length is checked before it is used,
- * every block's check is compared, and what does not fit ends the recording there instead of the
- * program.
+ * recording_read.c: reads untrusted .plrec files: every length is checked before use, every block's
+ * checksum is compared, and the recording ends at the first invalid block.
  */
 #include "protocol/record/recording_format.h"
 #include "protocol/stream/entity_list.h"
@@ -17,7 +16,7 @@
 struct RecordingReader {
     int fd;
     u64 file_bytes;
-    u64 end;         /* first byte after the last whole tick */
+    u64 end;         /* first byte after the last complete tick */
     u64 start;       /* first block after HEAD */
     u64 offset;      /* next block to read */
     u8 *head_memory; /* content of HEAD: the scene bytes may point into it */
@@ -26,13 +25,13 @@ struct RecordingReader {
     FieldSet *fields;
     RecordingInfo info;
     RecordingMarks keys, entity_events;
-    u8 *content; /* of the block read last */
+    u8 *content; /* of the last block read */
     size_t content_capacity;
     u8 *raw; /* unpacked key frame */
     size_t raw_capacity;
     Frame *current; /* decoded last */
     RecordingTrail trail;
-    bool pending;  /* current was decoded by a seek and not handed out yet */
+    bool pending;  /* current was decoded by a seek and not returned yet */
     Input *inputs; /* of current */
     u32 input_count, input_capacity;
     Message events; /* of the tick being read; storage below */
@@ -73,7 +72,7 @@ static int reserve(u8 **memory, size_t *capacity, size_t bytes)
 }
 
 /* Reads the block at `offset` with its content into reader->content. 0 or a negative Error:
- * ERROR_TRUNCATED where the file ends first, ERROR_FORMAT where the check does not fit. */
+ * ERROR_TRUNCATED where the file ends first, ERROR_FORMAT for a wrong checksum. */
 static int read_block(RecordingReader *reader, u64 offset, RecordingBlock *block)
 {
     if (offset + sizeof *block > reader->file_bytes) {
@@ -189,7 +188,7 @@ static int unpack_key(RecordingReader *reader, const RecordingBlock *block, size
     return 0;
 }
 
-/* KEYF or DLTA: makes the tick's frame, with its events, the current one. */
+/* KEYF or DLTA: decodes the tick's frame, with its events, into current. */
 static int decode_frame(RecordingReader *reader, const RecordingBlock *block)
 {
     bool key = block->type == BLOCK_KEYF;
@@ -254,7 +253,7 @@ static int advance(RecordingReader *reader)
             result = decode_frame(reader, &block);
         } else if (block.type == BLOCK_INDX) {
             return ERROR_NOT_FOUND;
-        } /* else: a kind of block of a later minor version: skipped */
+        } /* otherwise a block type of a later minor version: skipped */
         if (result != 0) {
             return result;
         }
@@ -270,7 +269,7 @@ static int advance(RecordingReader *reader)
 
 /* ---- index ---- */
 
-/* Takes the index at the end of a cleanly closed file; false if there is none or it lies. */
+/* Uses the index at the end of a cleanly closed file; false if missing or inconsistent. */
 static bool use_index(RecordingReader *reader)
 {
     u64 offset;
@@ -289,7 +288,7 @@ static bool use_index(RecordingReader *reader)
     u64 marks = (u64)index.key_count + index.event_count;
     if (block.length != sizeof index + marks * sizeof(RecordingMark) + 8 || index.key_count == 0 ||
         index.ticks == 0 || index.first_tick > index.last_tick) {
-        return false; /* every recording that holds a tick holds a key frame */
+        return false; /* every recording with a tick has a key frame */
     }
     const u8 *at = reader->content + sizeof index;
     RecordingMark before = {0, 0};
@@ -317,7 +316,7 @@ static bool use_index(RecordingReader *reader)
     return true;
 }
 
-/* Counts of the tick that a scan is in: they count only once its frame is whole. */
+/* Counts of the current tick of a scan, added to the totals once its frame is complete. */
 typedef struct ScanTick {
     u64 offset; /* of its first block */
     u64 inputs, events;
@@ -374,7 +373,7 @@ static int scan_block(RecordingReader *reader, const RecordingBlock *block, u64 
     return 0;
 }
 
-/* Reads every block up to the first that is torn or damaged. */
+/* Reads every block up to the first truncated or damaged one. */
 static int rebuild_index(RecordingReader *reader)
 {
     u64 offset = reader->start;
@@ -412,7 +411,8 @@ static int read_head(RecordingReader *reader, const char *path, ErrorText *error
     if (result != 0 || block.type != BLOCK_HEAD || block.length <= sizeof file ||
         memcmp(reader->content, RECORDING_MAGIC, sizeof file.magic) != 0) {
         return error_set(error, ERROR_FORMAT,
-                         "%s: no Plenum recording: its first block must be a whole HEAD", path);
+                         "%s: not a Plenum recording: its first block must be a complete HEAD",
+                         path);
     }
     memcpy(&file, reader->content, sizeof file);
     if (file.version != RECORDING_VERSION) {
@@ -432,7 +432,7 @@ static int read_head(RecordingReader *reader, const char *path, ErrorText *error
     if (result != 0 || message.kind != MESSAGE_WORLD) {
         error_prefix(error, "%s", path);
         return result != 0 ? result
-                           : error_set(error, ERROR_FORMAT, "%s: HEAD holds no world", path);
+                           : error_set(error, ERROR_FORMAT, "%s: HEAD contains no world", path);
     }
     reader->head.version = file.version;
     reader->head.tick_rate = file.tick_rate;
@@ -481,7 +481,7 @@ RecordingReader *recording_reader_create(const char *path, ErrorText *error)
     int result = reader->info.clean ? 0 : rebuild_index(reader);
     if (result != 0 || reader->info.ticks == 0) {
         error_set(error, result != 0 ? result : ERROR_TRUNCATED, "%s: %s", path,
-                  result != 0 ? error_name(result) : "holds no whole tick");
+                  result != 0 ? error_name(result) : "contains no complete tick");
         recording_reader_destroy(reader);
         return NULL;
     }
@@ -540,8 +540,7 @@ static i64 last_mark(const RecordingMarks *marks, u64 tick)
     return (i64)low - 1;
 }
 
-/* Brings the entity list to what it was just before `tick`, reading only the events that change it.
- */
+/* Restores the entity list as of just before `tick`, reading only the events that change it. */
 static int entities_before(RecordingReader *reader, u64 tick)
 {
     bool restart = reader->entities_tick >= tick;

@@ -1,6 +1,6 @@
 /*
  * recording_write.c: appends a session to a .plrec file. One buffer, one append-only descriptor;
- * what was written survives the process, what was fsynced survives the machine.
+ * written data survives the process, synced data survives the machine.
  */
 #include "protocol/record/recording_format.h"
 
@@ -24,8 +24,8 @@ struct RecordingWriter {
     int failed; /* Error that stopped the recording, 0 none */
     u8 *buffer; /* bytes not yet written */
     size_t used, capacity;
-    u64 offset;  /* in the file, of the buffer's start */
-    u8 *scratch; /* content of the block being made */
+    u64 offset;  /* file offset of the buffer's start */
+    u8 *scratch; /* content of the current block */
     size_t scratch_capacity;
     RecordingTrail trail;
     u64 key_ticks; /* ticks between key frames */
@@ -131,7 +131,7 @@ static int put_head(RecordingWriter *writer, const RecordingHead *head)
     Message message = {.kind = MESSAGE_WORLD};
     message.world = head->world;
     if (message.world.epoch == 0) {
-        message.world.epoch = 1; /* 0 is no valid epoch on the wire; it means nothing in a file */
+        message.world.epoch = 1; /* 0 is not a valid epoch on the wire; unused in files */
     }
     u32 bytes;
     u8 *world = message_encode(&message, &bytes);
@@ -225,7 +225,7 @@ static int put_events(RecordingWriter *writer, const Frame *frame)
     return writer->failed;
 }
 
-/* All chunks of the frame as keys into `out`, which has room for the worst; returns the bytes. */
+/* Writes all chunks of the frame as keys to `out`, of sufficient size; returns the bytes. */
 static size_t code_key(const Frame *frame, u8 *out)
 {
     const FieldSet *fields = frame->fields;
@@ -290,7 +290,7 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
         put_events(writer, frame) != 0 || put_frame(writer, frame, key) != 0) {
         return writer->failed;
     }
-    /* The caller's frame is const to us; taking a reference does not change what it says. */
+    /* The caller's frame is const here; acquiring it does not change its contents. */
     recording_trail_push(&writer->trail, (Frame *)(uintptr_t)frame, key);
     writer->index.first_tick = first ? frame->tick : writer->index.first_tick;
     writer->index.last_tick = frame->tick;

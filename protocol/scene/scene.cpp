@@ -1,5 +1,5 @@
-// scene.cpp: FlatBuffers scene -> checked C structs. Everything here treats the buffer as data of a
-// stranger: the verifier has seen its structure, these files see every number, name and reference.
+// scene.cpp: FlatBuffers scene -> checked C structs. The buffer is untrusted:
+// the verifier checks its structure, these files check every number, name and reference.
 #include "protocol/scene/scene_build.h"
 #include "protocol/scene/scene_builder_cpp.h"
 
@@ -123,13 +123,13 @@ bool Builder::prefabs(const JsonPath &at, const fb::Scene *in)
     return true;
 }
 
-// What a kind of probe is of.
+// The object that a kind of probe refers to.
 enum ProbeOf {
     OF_WORLD,
     OF_ENTITY,
     OF_BODY,
     OF_SOFT,
-    OF_GAS, // a soft body that holds one
+    OF_GAS, // a closed soft body or ring
     OF_JOINT
 };
 
@@ -160,8 +160,8 @@ bool Builder::probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out)
     ProbeOf of = probe_of[out->kind];
     bool joint = of == OF_JOINT;
     if (of == OF_WORLD) {
-        return in->of() == nullptr ||
-               fail(at, "of", "%s is of the whole world; leave it out", probe_kind_name(out->kind));
+        return in->of() == nullptr || fail(at, "of", "%s refers to the whole world; leave it out",
+                                           probe_kind_name(out->kind));
     }
     if (in->of() == nullptr) {
         return fail(at, "of", "missing; %s needs the name of %s", probe_kind_name(out->kind),
@@ -187,14 +187,14 @@ bool Builder::probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out)
     const char *kind = probe_kind_name(out->kind);
     if (of == OF_SOFT || of == OF_GAS) {
         if (out->soft < 0) {
-            return fail(at, "of", "\"%s\" is a body; %s is of a soft body", out->of, kind);
+            return fail(at, "of", "\"%s\" is a body; %s needs a soft body", out->of, kind);
         }
         return of == OF_SOFT || holds_gas(out_->soft_meshes[out_->soft_bodies[out->soft].mesh]) ||
-               fail(at, "of", "\"%s\" is not closed; %s is of a closed one, or of a ring", out->of,
-                    kind);
+               fail(at, "of", "\"%s\" is not closed; %s needs a closed soft body or a ring",
+                    out->of, kind);
     }
     return of == OF_ENTITY || out->body >= 0 ||
-           fail(at, "of", "\"%s\" is soft; %s is of a body", out->of, kind);
+           fail(at, "of", "\"%s\" is a soft body; %s needs a body", out->of, kind);
 }
 
 bool Builder::probes(const JsonPath &at, const fb::Scene *in)
@@ -229,7 +229,7 @@ bool Builder::camera(const JsonPath &root, const fb::Camera *in)
         return false;
     }
     return vec3_distance(out->eye, out->target) > 1e-3f ||
-           fail(at, "target", "is where the eye is; give the point to look at");
+           fail(at, "target", "equals the eye; give the point to look at");
 }
 
 bool Builder::sky(const JsonPath &root, const fb::Sky *in)
@@ -295,7 +295,7 @@ extern "C" Scene *scene_build(u8 *bytes, u32 byte_count, const char *name, const
     scene->byte_count = byte_count;
     bool built = false;
     if (byte_count > plenum::SCENE_BYTES_MAX) {
-        error_set(error, ERROR_LIMIT, "%s: scene: %u bytes once packed; at most %d", name,
+        error_set(error, ERROR_LIMIT, "%s: scene: %u bytes when packed; at most %d", name,
                   byte_count, plenum::SCENE_BYTES_MAX);
     } else {
         flatbuffers::Verifier verifier(bytes, byte_count, plenum::SCENE_DEPTH_MAX,
@@ -348,7 +348,7 @@ extern "C" Scene *scene_from_bytes(const u8 *bytes, u32 byte_count, ErrorText *e
 {
     u8 *copy = byte_count <= plenum::SCENE_BYTES_MAX ? (u8 *)malloc(byte_count + 1) : nullptr;
     if (copy == nullptr) {
-        error_set(error, ERROR_LIMIT, "scene: %u bytes are too many; at most %d", byte_count,
+        error_set(error, ERROR_LIMIT, "scene: too large (%u bytes); at most %d", byte_count,
                   plenum::SCENE_BYTES_MAX);
         return nullptr;
     }
@@ -369,7 +369,7 @@ extern "C" void scene_destroy(Scene *scene)
     for (u32 i = 0; i < scene->path_count; i++) {
         free(scene->paths[i].points);
     }
-    // A compound's parts lie before it.
+    // A compound's parts precede it.
     for (u32 i = scene->geometry_count; i > 0; i--) {
         geometry_destroy(scene->geometries[i - 1]);
     }

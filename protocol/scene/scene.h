@@ -1,7 +1,7 @@
 /*
- * scene.h: a scene as plain C structs, read from FlatBuffers bytes (of JSON: server/author),
- * checked whole: whatever this file returns is finite, in range, with every reference resolved and
- * every Repeat expanded. Layer: protocol/scene. Implemented by scene.cpp (FlatBuffers).
+ * scene.h: a scene as plain C structs, read from FlatBuffers bytes (from JSON: server/author) and
+ * fully checked: all values are finite and in range, all references resolved, all Repeats expanded.
+ * Layer: protocol/scene. Implemented by scene.cpp (FlatBuffers).
  */
 #ifndef PLENUM_PROTOCOL_SCENE_SCENE_H
 #define PLENUM_PROTOCOL_SCENE_SCENE_H
@@ -15,7 +15,7 @@
 PL_BEGIN_C
 
 enum {
-    /* Shapes made of more than numbers, over all bodies and prefabs. */
+    /* Shapes with shared geometry, over all bodies and prefabs. */
     GEOMETRIES_MAX = 4096,
     SOFT_MESHES_MAX = 4096,
     SOFT_BODIES_MAX = 4096,
@@ -24,9 +24,9 @@ enum {
     JOINTS_MAX = 65536,
 };
 
-/* Where a kinematic body goes: point i at time (i / count) × period_s, and around. */
+/* Path of a kinematic body: point i at time (i / count) × period_s, cyclic. */
 typedef struct ScenePath {
-    Vec3 *points; /* [count] m, from the body's position at the start; owned by the Scene */
+    Vec3 *points; /* [count] m, relative to the body's initial position; owned by the Scene */
     u32 count;    /* 0: none */
     f32 period_s, phase;
 } ScenePath;
@@ -40,20 +40,20 @@ typedef struct SceneBody {
     Appearance appearance;
 } SceneBody;
 
-/* Between body a and body b as they stand at the start: the options of shared/rows/joint.def, in SI
- * units and radians. Local frames: x is the axis of hinges, sliders and twist, y the second axis of
- * a universal joint. */
+/* A joint between the initial poses of bodies a and b: the options of shared/rows/joint.def, in
+ * SI units and radians. Local frames: x is the axis of hinges, sliders and twist, y the second
+ * axis of a universal joint. */
 typedef struct SceneJoint {
     char name[NAME_BYTES_MAX];
     JointKind kind;
     i32 a, b;                     /* indices in bodies, or −1: the world; not both */
-    bool limited, driven, sprung; /* limits, motor, spring hold */
-    bool collide;                 /* a and b may touch */
+    bool limited, driven, sprung; /* limits, motor, spring are active */
+    bool collide;                 /* a and b collide */
 #define MEMBER(type, name) type name;
 #include "shared/rows/joint.def"
 } SceneJoint;
 
-/* Whether the joint's free motion is a turn, told in degrees, or a shift. */
+/* Whether the joint's free motion is a rotation, in degrees, or a translation. */
 static inline bool scene_joint_turns(const SceneJoint *joint)
 {
     return joint->kind == JOINT_HINGE || joint->kind == JOINT_CONE_TWIST;
@@ -64,8 +64,8 @@ typedef struct ScenePin {
     i32 body;  /* index in bodies, or −1: fixed in the world */
 } ScenePin;
 
-/* Cloth, rope, balloon, jelly: a soft mesh of the scene and how it behaves: the options of
- * shared/rows/soft.def, in SI units. Compliances are negative where there is no such constraint. */
+/* Cloth, rope, balloon, jelly: a soft mesh of the scene and its behaviour: the options of
+ * shared/rows/soft.def, in SI units. A negative compliance disables the constraint. */
 typedef struct SceneSoft {
     char name[NAME_BYTES_MAX];
     u32 mesh; /* index in soft_meshes */
@@ -128,12 +128,12 @@ typedef struct Scene {
     Bounds bounds;
     f32 quantum; /* m */
     u32 spare_bodies;
-    bool no_sleep; /* what rests is simulated all the same */
+    bool no_sleep; /* bodies at rest are simulated too */
     RigidMethod method;
     u32 iterations, pyramid_sides; /* of RIGID_IMPULSES */
     f32 baumgarte;
-    /* Made once, in the order of the scene, shared by copies; what shapes point to. The index of
-     * one is its id, which is what entities say on the wire. */
+    /* Created once, in the order of the scene, shared by copies; referenced by shapes. The index
+     * is the id that entities use on the wire. */
     Geometry **geometries;
     u32 geometry_count;
     ScenePath *paths;
@@ -142,14 +142,14 @@ typedef struct Scene {
     u32 body_count;
     SceneJoint *joints;
     u32 joint_count;
-    /* Made once, shared by copies, named by entities like geometries. */
+    /* Created once, shared by copies, referenced by entities like geometries. */
     SoftMesh *soft_meshes;
     u32 soft_mesh_count;
     SceneSoft *soft_bodies; /* those of `cloths` first */
     u32 soft_count;
     ScenePin *pins; /* of all soft bodies; copies share them */
     u32 pin_count;
-    u32 soft_steps; /* of soft bodies in each substep */
+    u32 soft_steps; /* per substep, of soft bodies */
     ScenePrefab *prefabs;
     u32 prefab_count;
     SceneProbe *probes;
@@ -157,17 +157,17 @@ typedef struct Scene {
     SceneCamera camera;
     SceneSky sky;
     SceneHands hands;
-    ErrorText *warnings; /* [warning_count] what had to be repaired, with its place */
+    ErrorText *warnings; /* [warning_count] repaired defects, with their location */
     u32 warning_count;   /* at most SCENE_WARNINGS_MAX are kept */
-    u8 *bytes;           /* the FlatBuffers image it came from: what clients and recordings get */
+    u8 *bytes;           /* its FlatBuffers image, sent to clients and recorded */
     u32 byte_count;
 } Scene;
 
-/* Points the shape of an appearance to the scene's geometry that its id names. False if it must
- * have one and that is not there or of another kind, or has one and must not; or if it names a soft
- * mesh that is not there. */
+/* Resolves the geometry id of an appearance's shape. False if a required geometry is missing or
+ * of another kind, if an unneeded one is given, or if the soft mesh does not exist. */
 bool scene_resolve(const Scene *scene, Appearance *appearance);
-/* From FlatBuffers bytes of a stranger (verified, then checked). The bytes are copied. */
+/* Reads untrusted FlatBuffers bytes (verified, then checked). Copies them. NULL with an error
+ * text. */
 Scene *scene_from_bytes(const u8 *bytes, u32 byte_count, ErrorText *error);
 void scene_destroy(Scene *scene); /* NULL is fine */
 const char *probe_kind_name(ProbeKind kind);

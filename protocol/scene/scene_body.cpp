@@ -1,4 +1,4 @@
-// scene_body.cpp: bodies of a scene, their masses and looks, and their copies.
+// scene_body.cpp: bodies of a scene, their masses, appearances and copies.
 #include "protocol/scene/scene_builder_cpp.h"
 
 #include "shared/math/random.h"
@@ -42,14 +42,14 @@ bool Builder::mass(const JsonPath &at, const fb::Body *in, const fb::Material *m
     f32 density = material != nullptr ? material->density() : 1000.0f;
     f32 kg = given ? in->mass() : density * shape_volume(&out->shape);
     if (!(kg >= MASS_MIN_KG && kg <= MASS_MAX_KG)) {
-        return fail(at, "shape", "weighs %g kg at %g kg/m^3; must weigh from %g to %g kg",
+        return fail(at, "shape", "has a mass of %g kg at %g kg/m^3; must be from %g to %g kg",
                     (double)kg, (double)density, (double)MASS_MIN_KG, (double)MASS_MAX_KG);
     }
     out->mass_kg = kg;
     return true;
 }
 
-// Which shapes may move, and how: what is endless or hollow cannot.
+// Checks which shapes may move, and how: infinite or hollow ones cannot.
 bool Builder::motion(const JsonPath &at, const fb::Body *in, SceneBody *out)
 {
     ShapeKind kind = out->shape.kind;
@@ -58,9 +58,8 @@ bool Builder::motion(const JsonPath &at, const fb::Body *in, SceneBody *out)
                     shape_kind_name(kind));
     }
     if (kind == SHAPE_MESH && out->motion == BODY_DYNAMIC) {
-        return fail(
-            at, "motion",
-            "a mesh cannot be pushed; give \"static\" or \"kinematic\", or make it of hulls");
+        return fail(at, "motion",
+                    "a mesh cannot be dynamic; give \"static\" or \"kinematic\", or use hulls");
     }
     bool moving = vec3_length_squared(out->velocity) > 0.0f ||
                   vec3_length_squared(out->angular_velocity) > 0.0f;
@@ -72,7 +71,7 @@ bool Builder::motion(const JsonPath &at, const fb::Body *in, SceneBody *out)
         return true;
     }
     if (out->motion != BODY_KINEMATIC) {
-        return fail(at, "path", "only kinematic bodies follow one");
+        return fail(at, "path", "only kinematic bodies have a path");
     }
     if (in->velocity() != nullptr) {
         return fail(at, "velocity", "follows from the path; leave it out");
@@ -90,7 +89,7 @@ bool Builder::path(const JsonPath &at, const fb::Path *in, SceneBody *out)
         !number(at, "phase", in->phase(), 0.0f, 1.0f, &made.phase)) {
         return false;
     }
-    // Bodies of a path are bodies: there are never more.
+    // Each path belongs to a body, so their number is bounded too.
     if (out_->paths == nullptr && !allocate(&out_->paths, BODIES_MAX)) {
         return false;
     }
@@ -107,7 +106,7 @@ bool Builder::path(const JsonPath &at, const fb::Path *in, SceneBody *out)
     return true;
 }
 
-// What nobody said of a body.
+// The defaults of a body.
 SceneBody body_default()
 {
     SceneBody body = {};
@@ -121,7 +120,7 @@ SceneBody body_default()
     return body;
 }
 
-// Friction and the like that a body does not say itself.
+// Applies the material's properties that the body does not override.
 void take_material(const fb::Material *material, SceneBody *out)
 {
     out->rolling = material != nullptr ? material->rolling() : 0.0f;
@@ -135,7 +134,7 @@ void take_material(const fb::Material *material, SceneBody *out)
     out->restitution += 0.0f;
 }
 
-// Each option by itself, as its row says.
+// Each option alone, by its row.
 bool Builder::body_options(const JsonPath &at, const fb::Body *in, SceneBody *out)
 {
     bool good = choice(at, "method", (u32)in->method(), rigid_method_names, 0, RIGID_METHOD_COUNT);
@@ -286,7 +285,7 @@ bool Builder::repeat(const JsonPath &at, const fb::Body *in, const SceneBody &fi
     return true;
 }
 
-// All bodies there will be, before any is made.
+// The total number of bodies, before any is created.
 bool Builder::body_count(const JsonPath &at, const fb::Scene *in)
 {
     u32 listed, figures;

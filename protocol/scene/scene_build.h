@@ -1,6 +1,6 @@
 /*
- * scene_build.h: packed bytes become a Scene, for those who pack them from text and can say where
- * in it a value lies. Layer: protocol/scene. Implemented by scene.cpp (FlatBuffers).
+ * scene_build.h: converts packed bytes to a Scene, for packers of text that can locate a value in
+ * it. Layer: protocol/scene. Implemented by scene.cpp (FlatBuffers).
  */
 #ifndef PLENUM_PROTOCOL_SCENE_SCENE_BUILD_H
 #define PLENUM_PROTOCOL_SCENE_SCENE_BUILD_H
@@ -9,7 +9,7 @@
 
 PL_BEGIN_C
 
-/* JSON that bytes were made from: errors name its lines. */
+/* The JSON source of the bytes: errors give its line numbers. */
 typedef struct SceneText {
     const char *json; /* [bytes] */
     size_t bytes;
@@ -17,8 +17,8 @@ typedef struct SceneText {
     u32 (*line)(const char *json, size_t bytes, const char *path);
 } SceneText;
 
-/* Takes over `bytes` (malloc), whatever happens: verified, then checked, as of a stranger. `name`
- * stands for the file in errors; `text` is borrowed, NULL: there is none. NULL with an error. */
+/* Takes ownership of `bytes` (malloc) in all cases; verifies and checks them as untrusted.
+ * `name` stands for the file in errors; `text` is borrowed, NULL: none. NULL with an error. */
 Scene *scene_build(u8 *bytes, u32 byte_count, const char *name, const SceneText *text,
                    ErrorText *error);
 

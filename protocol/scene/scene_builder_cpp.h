@@ -27,7 +27,7 @@ namespace plenum
 namespace fb = plenum::scene;
 
 enum {
-    // A scene travels in one MESSAGE_WORLD with its entities, which have the rest.
+    // A scene travels in one MESSAGE_WORLD with its entities, which use the rest.
     SCENE_BYTES_MAX = MESSAGE_BYTES_MAX / 4 * 3,
     SCENE_TABLES_MAX = 200000,
     SCENE_DEPTH_MAX = 16,
@@ -35,9 +35,9 @@ enum {
     PINS_MAX = 65536,
     ROPE_POINTS_MAX = 65536,
     STICKS_MAX = 1 << 18,
-    // Of the lattices that closed shapes are filled by, in all of a scene.
+    // Total size of the lattices for tetrahedral fills of a scene.
     LATTICE_CELLS_MAX = 1 << 22,
-    // A hull is made point by point, and a client makes all of them when it joins.
+    // Hulls are built point by point, by every client that joins.
     HULL_POINTS_MAX = 4096,
     HULL_POINTS_TOTAL_MAX = 65536,
     GUTTER_POINTS_MAX = 1024,
@@ -46,14 +46,14 @@ enum {
     SAMPLES_TOTAL_MAX = TERRAIN_SIDE_MAX * TERRAIN_SIDE_MAX,
     RAGDOLL_BODIES = 11,
     RAGDOLL_JOINTS = 10,
-    // Families of figures begin here, so that they meet none that a person would write.
+    // Families of ragdolls start here, to avoid those chosen by authors.
     RAGDOLL_FAMILY_FIRST = 0x40000000,
 };
 
 constexpr f32 SIZE_MIN_M = 0.001f, SIZE_MAX_M = 1000.0f;
 constexpr f32 MASS_MIN_KG = 1e-6f, MASS_MAX_KG = 1e9f;
 
-// Where in the scene a value lies, as a chain on the stack: free until there is an error.
+// The location of a value in the scene, as a linked list on the stack: free unless an error occurs.
 struct JsonPath {
     const JsonPath *up;
     const char *field; // nullptr: the root
@@ -75,7 +75,7 @@ using Points = flatbuffers::Vector<const fb::Point *>;
 using Triangles = flatbuffers::Vector<const fb::Triangle *>;
 using PinList = flatbuffers::Vector<flatbuffers::Offset<fb::Pin>>;
 
-// What a soft body and a cloth say of their look.
+// Appearance options of soft bodies and cloths.
 struct SoftAppearance {
     const Floats *color, *color2;
     f32 roughness;
@@ -88,7 +88,7 @@ struct Copies {
     bool stairs;
 };
 
-// One placed copy: its number from 0 and where it lies from the first.
+// One placed copy: its index from 0 and its offset from the first.
 struct Copy {
     u32 index;
     Vec3 offset; // m
@@ -111,14 +111,14 @@ class Builder
 
   private:
     bool fail(const JsonPath &at, const char *field, const char *format, ...) PL_PRINTF(4, 5);
-    // Keeps what had to be repaired.
+    // Records a warning about a repaired defect.
     void warn(const JsonPath &at, const char *field, const char *format, ...) PL_PRINTF(4, 5);
     void place_text(const JsonPath &at, const char *field, const char *what, ErrorText *out);
 
     // ---- values: each checks and writes, or fails ----
     bool number(const JsonPath &at, const char *field, f32 value, f32 min, f32 max, f32 *out);
     bool integer(const JsonPath &at, const char *field, u32 value, u32 min, u32 max, u32 *out);
-    // `names` [count] are of numbers from 0; those from `first` on may be chosen.
+    // `names` [count] are indexed by number; those from `first` on are allowed.
     bool choice(const JsonPath &at, const char *field, u32 value, const char *const *names,
                 u32 first, u32 count);
     bool floats(const JsonPath &at, const char *field, const Floats *in, FloatsMust must, f32 *out);
@@ -168,7 +168,7 @@ class Builder
     bool motion(const JsonPath &at, const fb::Body *in, SceneBody *out);
     bool path(const JsonPath &at, const fb::Path *in, SceneBody *out);
     bool repeat_count(const JsonPath &at, const fb::Repeat *in, u64 *copies);
-    // The copies in their order; `step` bodies each are made of one, for the jitter's counters.
+    // The copies in order; `step` bodies are made of each, for the jitter's counters.
     bool copies(const JsonPath &at, const fb::Repeat *in, u32 step, std::vector<Copy> *out);
     bool copy_name(const JsonPath &at, const char *first, u32 index, char out[NAME_BYTES_MAX]);
     bool add_body(const JsonPath &at, const SceneBody &body);
@@ -191,14 +191,14 @@ class Builder
                      const Copies &along, Vec3 offset);
     bool joint(const JsonPath &at, const fb::Joint *in);
     bool joints(const JsonPath &at, const fb::Scene *in);
-    // What was gathered in vectors becomes the scene's.
+    // Moves the collected vectors into the scene.
     bool finish();
     bool soft_fields(const JsonPath &at, const fb::SoftShape *in);
     bool soft_points(const JsonPath &at, const char *field, u64 more);
     bool scaled_points(const JsonPath &at, const Points *in, u32 min, f32 scale,
                        std::vector<Vec3> *out);
     bool indices_of(const JsonPath &at, const Triangles *in, std::vector<u32> *out);
-    // Bytes have no files: those of a scene file are in it by now.
+    // Packed bytes cannot reference files: their contents are already included.
     bool no_file(const JsonPath &at);
     bool soft_surface(const JsonPath &at, const Points *points_in, const Triangles *triangles_in,
                       f32 scale_in, SoftMesh *out);
@@ -281,14 +281,14 @@ inline bool inside(const Bounds &bounds, Vec3 p)
            p.x <= bounds.max.x && p.y <= bounds.max.y && p.z <= bounds.max.z;
 }
 
-// A closed surface or a ring of sticks, which is a ball in two dimensions.
+// True for a closed surface, or a ring of sticks, which is a two-dimensional ball.
 bool holds_gas(const SoftMesh &mesh);
-// A look before anything of it was said.
+// The default appearance of a kind.
 void default_appearance(Appearance *out, AppearanceKind kind);
-// A second colour that nobody chose is a darker tone of the first.
+// If the second colour is not set, it becomes a darker tone of the first.
 void finish_appearance(Appearance *out);
 Quat quat_about(Vec3 axis, f32 degrees);
-// What nobody said of a body; friction and restitution are then of a material.
+// The defaults of a body; friction and restitution come from a material.
 SceneBody body_default();
 void take_material(const fb::Material *material, SceneBody *out);
 

@@ -1,6 +1,6 @@
 // scene_joint.cpp: joints of a scene: between two bodies, between a body and the world, along the
-// copies of a body; and jointed figures. Everything is brought into the bodies' own frames here, as
-// they stand at the start.
+// copies of a body; and jointed figures. Everything is converted to the bodies' own frames here, at
+// their initial poses.
 #include "protocol/scene/scene_builder_cpp.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr u32 SPRING = bit(JOINT_SPRING);
 constexpr f32 RADIANS = 3.14159265f / 180.0f;
 constexpr f32 FORCE_MAX = 1e9f;
 
-// Is it said, or as it is left out?
+// Whether the value is given, or left at its default?
 bool is_given(const Floats *numbers, int)
 {
     return numbers != nullptr;
@@ -39,7 +39,7 @@ bool is_angular(JointKind kind)
     return kind == JOINT_HINGE || kind == JOINT_CONE_TWIST;
 }
 
-// The rotation that turns x and y into these two, which are unit and at right angles.
+// The rotation that maps x and y to these two perpendicular unit vectors.
 Quat quat_of_axes(Vec3 x, Vec3 y)
 {
     Vec3 z = vec3_cross(x, y);
@@ -142,12 +142,12 @@ bool Builder::joint_limits(const JsonPath &at, const fb::Joint *in, SceneJoint *
     }
     f32 low = out->kind == JOINT_DISTANCE ? 0.0f : angular ? -180.0f : -SIZE_MAX_M;
     f32 high = angular ? 180.0f : SIZE_MAX_M, values[2];
-    // A hinge counts no turns, so a range that has no end is no limit.
+    // Hinges do not count full rotations, so an unbounded range is no limit.
     if (!floats(at, "limits", in->limits(), {2, 2, low, high}, values)) {
         return false;
     }
     if (!(values[0] <= values[1])) {
-        return fail(at, "limits", "[%g, %g]; give the lower one first", (double)values[0],
+        return fail(at, "limits", "[%g, %g]; give the lower limit first", (double)values[0],
                     (double)values[1]);
     }
     out->limited = !hinge || values[0] > -180.0f || values[1] < 180.0f;
@@ -175,7 +175,7 @@ bool Builder::joint_values(const JsonPath &at, const fb::Joint *in, SceneJoint *
     return true;
 }
 
-// Anchors and frames of a joint whose bodies are known; `anchor` is of the world.
+// Anchors and frames of a joint with known bodies; `anchor` is in world coordinates.
 bool Builder::joint_place(const JsonPath &at, const fb::Joint *in, Vec3 anchor, SceneJoint *out)
 {
     Pose a = pose_of(bodies_, out->a), b = pose_of(bodies_, out->b);
@@ -192,7 +192,7 @@ bool Builder::joint_place(const JsonPath &at, const fb::Joint *in, Vec3 anchor, 
     }
     second = vec3_sub(second, vec3_scale(axis, vec3_dot(second, axis)));
     if (!(vec3_length(second) > 1e-3f)) {
-        return fail(at, "axis2", "is along axis; must be at right angles to it");
+        return fail(at, "axis2", "is parallel to axis; must be perpendicular to it");
     }
     Quat frame = quat_of_axes(axis, vec3_normalize_or(second, any_perpendicular(axis)));
     out->frame_a = quat_normalize(quat_mul(quat_conjugate(a.orientation), frame));
@@ -202,8 +202,8 @@ bool Builder::joint_place(const JsonPath &at, const fb::Joint *in, Vec3 anchor, 
     return true;
 }
 
-// Anchors given in the frames of the bodies, and lengths that follow from them. `from` is where an
-// anchor in the world is counted from.
+// Anchors given in the frames of the bodies, and lengths derived from them. `from` is the origin
+// of an anchor in world coordinates.
 bool Builder::joint_anchors(const JsonPath &at, const fb::Joint *in, Vec3 from, SceneJoint *out)
 {
     if (!vector(at, "anchor_a", in->anchor_a(), out->anchor_a, WORLD_EXTENT_MAX_M,
@@ -219,7 +219,7 @@ bool Builder::joint_anchors(const JsonPath &at, const fb::Joint *in, Vec3 from, 
                                to_world(pose_of(bodies_, out->b), out->anchor_b));
     if (out->kind == JOINT_DISTANCE && in->limits() == nullptr) {
         if (!(length > 1e-3f)) {
-            return fail(at, "anchor_a", "both anchors are at one place; a rod needs a length");
+            return fail(at, "anchor_a", "both anchors coincide; a rod needs a length");
         }
         out->limited = true;
         out->lower = out->upper = length;
@@ -238,10 +238,10 @@ bool Builder::add_joint(const JsonPath &at, const SceneJoint &given)
     bool movable = (given.a >= 0 && bodies_[(u32)given.a].motion == BODY_DYNAMIC) ||
                    (given.b >= 0 && bodies_[(u32)given.b].motion == BODY_DYNAMIC);
     if (given.a == given.b) {
-        return fail(at, "b", "joins what a is; name two bodies, or one and the world");
+        return fail(at, "b", "is the same as a; name two bodies, or one and the world");
     }
     if (!movable) {
-        return fail(at, "b", "nothing of it can move; a or b must be dynamic");
+        return fail(at, "b", "neither can move; a or b must be dynamic");
     }
     if (!unique(at, &joint_names_, given.name, (i32)joints_.size())) {
         return false;
@@ -278,7 +278,7 @@ bool Builder::joint_chain(const JsonPath &at, const fb::Joint *in, const SceneJo
             }
         }
     }
-    return made > 0 || fail(at, "chain", "has no two copies along that axis");
+    return made > 0 || fail(at, "chain", "has fewer than two copies along that axis");
 }
 
 bool Builder::joint_copies(const JsonPath &at, const fb::Joint *in, const SceneJoint &first)
@@ -286,7 +286,7 @@ bool Builder::joint_copies(const JsonPath &at, const fb::Joint *in, const SceneJ
     bool chain = in->chain() != nullptr;
     const char *field = chain ? "chain" : "each";
     if (chain && (in->each() != nullptr || in->a() != nullptr)) {
-        return fail(at, field, "joins copies with each other; leave out a and each");
+        return fail(at, field, "joins copies to each other; leave out a and each");
     }
     if (in->b() != nullptr) {
         return fail(at, "b", "is each copy in turn; leave it out");
@@ -308,7 +308,7 @@ bool Builder::joint_copies(const JsonPath &at, const fb::Joint *in, const SceneJ
         return joint_chain(at, in, first, copies, offset);
     }
     for (u32 i = 0;; i++) {
-        // The copies lie one behind the other: their names say where they end.
+        // Copies are consecutive: their names show where they end.
         char body[NAME_BYTES_MAX];
         auto copy_found = copy_name(at, wanted, i, body) ? entities_.find(body) : entities_.end();
         if (copy_found == entities_.end() || copy_found->second != (i32)(copies.first + i)) {
@@ -374,8 +374,8 @@ bool Builder::joints(const JsonPath &at, const fb::Scene *in)
 namespace
 {
 
-// Lengths are shares of the height, the origin is the ground between the feet, z is forward, x is
-// the figure's left. Masses are shares of the whole (after Dempster 1955, rounded).
+// Lengths are fractions of the height, the origin is the ground between the feet, z is forward,
+// x is the figure's left. Masses are fractions of the total (after Dempster 1955, rounded).
 struct RagdollPart {
     const char *name;
     Vec3 centre;
@@ -398,7 +398,7 @@ const RagdollPart parts[RAGDOLL_BODIES] = {
     {"shin-right", {-0.052f, 0.145f, 0.0f}, 0.034f, 0.110f, false, 0.065f},
 };
 
-// Knees and elbows turn about x: a knee's shin goes back with a growing angle.
+// Knees and elbows rotate about x: a knee's shin moves back with increasing angle.
 struct RagdollJoint {
     const char *name;
     u32 a, b;
@@ -457,8 +457,8 @@ SceneJoint link_joint(const RagdollJoint &link, const std::vector<SceneBody> &bo
 
 } // namespace
 
-// One figure: `part` has what all its bodies share, and the figure's orientation, velocity and
-// spin.
+// One ragdoll: `part` has the options shared by its bodies, and the ragdoll's orientation, velocity
+// and angular velocity.
 bool Builder::ragdoll_copy(const JsonPath &at, const fb::Ragdoll *in, const SceneBody &part,
                            const char *name, Vec3 position)
 {
@@ -508,7 +508,7 @@ bool Builder::ragdoll_copy(const JsonPath &at, const fb::Ragdoll *in, const Scen
 bool Builder::ragdoll(const JsonPath &at, const fb::Ragdoll *in)
 {
     SceneBody part = body_default();
-    // Muscles and joints of a limp body still take some of its motion.
+    // Muscles and joints of a limp body still dissipate some of its motion.
     part.angular_damping = 4.0f;
     const fb::Material *surface = nullptr;
     f32 checked;
@@ -523,7 +523,7 @@ bool Builder::ragdoll(const JsonPath &at, const fb::Ragdoll *in)
         return false;
     }
     take_material(surface, &part);
-    // Flesh gives: without it a head rolls to and fro for ten seconds.
+    // Flesh deforms: without rolling resistance a head rolls to and fro for ten seconds.
     part.rolling = std::max(part.rolling, 0.005f * in->size());
     if (!appearance(at, in->color(), surface, &part.appearance)) {
         return false;

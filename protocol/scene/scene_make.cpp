@@ -1,5 +1,5 @@
-// scene_make.cpp: geometry that a scene describes instead of listing: gutters along a curve, hills
-// of noise. The server and each client make the same: no arithmetic here depends on the machine.
+// scene_make.cpp: procedural geometry: gutters along a curve, terrain from
+// noise. The server and each client generate the same: no arithmetic here depends on the machine.
 #include "protocol/scene/scene_builder_cpp.h"
 
 #include "shared/math/random.h"
@@ -7,7 +7,7 @@
 namespace plenum
 {
 
-// In [−1, 1] at a point of the lattice.
+// Value in [−1, 1] at a lattice point.
 static f32 lattice(u64 seed, i32 x, i32 z)
 {
     u64 counter = ((u64)(u32)x << 32) | (u32)z;

@@ -1,7 +1,7 @@
-// scene_rows_cpp.h: the reader of rows (shared/rows/open.def) that takes each option from a table
-// `in` of a scene, checks it and writes the member of `out`, while `good`, with the functions of a
-// Builder. Included before each table of rows, within a member function. Layer: protocol/scene,
-// private.
+// scene_rows_cpp.h: expands each row (shared/rows/open.def) to code that reads an option from a
+// table `in` of a scene, checks it with the functions of a Builder and writes the member of `out`,
+// while `good`. Included before each table of rows, within a member function.
+// Layer: protocol/scene, private.
 #define ROW_NUMBER(key, member, unit, scale, initial, also, least, most, bears, doc)               \
     static_assert((most) <= (bears), #key ": solvers bear what a scene may say");                  \
     if (good && in->key() == (also)) {                                                             \

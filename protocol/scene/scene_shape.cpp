@@ -1,5 +1,5 @@
-// scene_shape.cpp: shapes of a scene. What needs more than numbers becomes a Geometry of the scene,
-// made here once; copies of a body share it.
+// scene_shape.cpp: shapes of a scene. Shapes with vertex data become a Geometry of the scene,
+// created here once and shared by copies of a body.
 #include "protocol/scene/scene_builder_cpp.h"
 
 #include "shared/mesh/mesh_shapes.h"
@@ -21,7 +21,7 @@ constexpr u32 TALL = bit(SHAPE_CAPSULE) | bit(SHAPE_CYLINDER) | bit(SHAPE_CONE);
 
 } // namespace
 
-// A field that a kind has no use for is a mistake.
+// A field that does not apply to the kind is an error.
 bool Builder::shape_fields(const JsonPath &at, const fb::Shape *in, ShapeKind kind)
 {
     const struct {
@@ -69,7 +69,7 @@ bool Builder::shape(const JsonPath &at, const fb::Shape *in, bool child, Shape *
     }
     if (child && (out->kind == SHAPE_PLANE || out->kind == SHAPE_MESH ||
                   out->kind == SHAPE_TERRAIN || out->kind == SHAPE_COMPOUND)) {
-        return fail(at, "kind", "a compound has no %s in it; only convex shapes",
+        return fail(at, "kind", "a compound cannot contain a %s; only convex shapes",
                     shape_kind_name(out->kind));
     }
     if ((ROUND & bit(out->kind)) != 0 &&
@@ -101,7 +101,7 @@ bool Builder::shape(const JsonPath &at, const fb::Shape *in, bool child, Shape *
     }
 }
 
-// Takes over `made`, which may be nullptr: then `why` says why.
+// Takes ownership of `made`; if it is nullptr, `why` has the reason.
 bool Builder::keep_geometry(const JsonPath &at, const char *field, Geometry *made,
                             const ErrorText &why, Shape *out)
 {
@@ -110,7 +110,7 @@ bool Builder::keep_geometry(const JsonPath &at, const char *field, Geometry *mad
     }
     if (out_->geometry_count == GEOMETRIES_MAX) {
         geometry_destroy(made);
-        return fail(at, field, "too many shapes of this sort; at most %d in a scene",
+        return fail(at, field, "too many shapes of this kind; at most %d in a scene",
                     GEOMETRIES_MAX);
     }
     if (out_->geometries == nullptr) {
@@ -226,7 +226,7 @@ bool Builder::indices_of(const JsonPath &at, const Triangles *in, std::vector<u3
 
 bool Builder::no_file(const JsonPath &at)
 {
-    return fail(at, "file", "only a scene that is read from a file can name one; give vertices");
+    return fail(at, "file", "only scenes loaded from a file may reference files; give vertices");
 }
 
 bool Builder::mesh(const JsonPath &at, const fb::Shape *in, Shape *out)
@@ -259,7 +259,7 @@ bool Builder::noise(const JsonPath &at, const fb::Noise *in, u32 columns, u32 ro
         !integer(at, "octaves", in->octaves(), 1, 10, &octaves)) {
         return false;
     }
-    // Lattice points are counted in 32 bits.
+    // Lattice coordinates have 32 bits.
     f32 reach = 0.5f * spacing * (f32)u32_max(columns, rows) / feature * (f32)(1u << octaves);
     if (!(reach < 1e9f)) {
         return fail(at, "feature", "%g m is too small for this terrain", (double)feature);
@@ -289,7 +289,7 @@ bool Builder::terrain(const JsonPath &at, const fb::Shape *in, Shape *out)
         return fail(at, "rows", "%u samples with the terrains before; at most %d in a scene",
                     samples_, SAMPLES_TOTAL_MAX);
     }
-    // Before anything is reserved for what a few bytes claim.
+    // Checked before allocating the claimed size.
     if (in->heights() != nullptr && in->heights()->size() != samples) {
         return fail(at, "heights", "has %u numbers; must have rows * columns = %u",
                     in->heights()->size(), samples);

@@ -1,5 +1,5 @@
-// scene_soft.cpp: soft bodies of a scene, and cloths, which are their short form: numbers checked,
-// pins found, copies placed.
+// scene_soft.cpp: soft bodies of a scene, and cloths, which are their short form: checks numbers,
+// resolves pins, places copies.
 #include "protocol/scene/scene_builder_cpp.h"
 
 namespace plenum
@@ -8,7 +8,7 @@ namespace plenum
 namespace
 {
 
-// Of the whole mesh, in the unit that its density is for.
+// Length, area or volume of the whole mesh, in the unit of its density.
 f64 matter_of(const SoftMesh &mesh, f32 *density)
 {
     f64 sum = 0.0;
@@ -58,8 +58,7 @@ bool holds_gas(const SoftMesh &mesh)
 bool Builder::add_pin(const JsonPath &at, u32 point, i32 body)
 {
     if (pins_.size() >= PINS_MAX) {
-        return fail(at, nullptr, "more than %d points are pinned; at most so many in a scene",
-                    PINS_MAX);
+        return fail(at, nullptr, "too many pinned points; at most %d in a scene", PINS_MAX);
     }
     pins_.push_back(ScenePin{point, body});
     return true;
@@ -73,8 +72,8 @@ bool Builder::pin_point(const JsonPath &at, const fb::Pin *in, const SoftMesh &m
             return false;
         }
         if (point[0] >= mesh.grid[0] || point[1] >= mesh.grid[1]) {
-            return fail(at, "point", "[%u, %u] is not of this cloth; at most [%u, %u]", point[0],
-                        point[1], mesh.grid[0] - 1, mesh.grid[1] - 1);
+            return fail(at, "point", "[%u, %u] is not a point of this cloth; at most [%u, %u]",
+                        point[0], point[1], mesh.grid[0] - 1, mesh.grid[1] - 1);
         }
         return add_pin(at, point[1] * mesh.grid[0] + point[0], body);
     }
@@ -116,7 +115,7 @@ bool Builder::pin_box(const JsonPath &at, const fb::Pin *in, const SceneSoft &so
         }
     }
     return pins_.size() > before ||
-           fail(at, "box", "no point lies in it; give [x0, y0, z0, x1, y1, z1] in the world");
+           fail(at, "box", "contains no point; give [x0, y0, z0, x1, y1, z1] in the world");
 }
 
 bool Builder::pins(const JsonPath &at, const PinList *in, SceneSoft *out)
@@ -210,7 +209,7 @@ bool Builder::add_soft(const JsonPath &at, const SceneSoft &soft)
 
 // ---- cloths ------------------------------------------------------------------------------------
 
-// What a cloth does not say is as a soft body has it.
+// Options missing in a cloth have the defaults of a soft body.
 static SceneSoft soft_default()
 {
     SceneSoft soft = {};
@@ -260,7 +259,7 @@ bool Builder::cloths(const JsonPath &at, const fb::Scene *in)
 
 // ---- soft bodies -------------------------------------------------------------------------------
 
-// Each option by itself, as its row says.
+// Each option alone, by its row.
 bool Builder::soft_options(const JsonPath &at, const fb::Soft *in, SceneSoft *out)
 {
     bool good = true;
@@ -269,7 +268,7 @@ bool Builder::soft_options(const JsonPath &at, const fb::Soft *in, SceneSoft *ou
     return good;
 }
 
-// What acts on tetrahedra and whole bodies needs a mesh that has them.
+// Options for tetrahedra or closed bodies require a suitable mesh.
 bool Builder::soft_matter(const JsonPath &at, const SceneSoft &soft)
 {
     const SoftMesh &mesh = out_->soft_meshes[soft.mesh];
@@ -285,8 +284,7 @@ bool Builder::soft_matter(const JsonPath &at, const SceneSoft &soft)
                     "the shape is not closed; only closed surfaces and rings hold a gas");
     }
     if (soft.yield > 0.0f && soft.match == SOFT_MATCH_NONE) {
-        return fail(at, "yield",
-                    "only what is pulled back to its shape can keep dents; give match");
+        return fail(at, "yield", "requires shape matching; give match");
     }
     return true;
 }
@@ -338,7 +336,7 @@ bool Builder::soft(const JsonPath &at, const fb::Soft *in)
         return false;
     }
     if (made.tethers && made.pin_count == 0) {
-        return fail(at, "tethers", "nothing is pinned that they could lead to; give pins");
+        return fail(at, "tethers", "require pins; give pins");
     }
     return in->repeat() != nullptr ? soft_copies(at, in, made) : add_soft(at, made);
 }

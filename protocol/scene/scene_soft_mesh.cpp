@@ -1,5 +1,5 @@
-// scene_soft_mesh.cpp: shapes of soft bodies. Each is made here once, from the same numbers on the
-// server and on every client: so points, triangles and sticks have the same order everywhere.
+// scene_soft_mesh.cpp: shapes of soft bodies. Each is created once, from the same numbers on the
+// server and on every client, so points, triangles and sticks have the same order everywhere.
 #include "protocol/scene/scene_builder_cpp.h"
 
 #include "shared/soft/soft_figures.h"
@@ -25,7 +25,7 @@ constexpr u32 GRID = bit(fb::SoftKind::grid), ROPE = bit(fb::SoftKind::rope),
 
 } // namespace
 
-// A field that a kind has no use for is a mistake.
+// A field that does not apply to the kind is an error.
 bool Builder::soft_fields(const JsonPath &at, const fb::SoftShape *in)
 {
     const struct {
@@ -70,7 +70,7 @@ bool Builder::soft_fields(const JsonPath &at, const fb::SoftShape *in)
     return true;
 }
 
-// Before anything of them is made, however few bytes ask for them.
+// Checked before allocating, since few bytes may request many points.
 bool Builder::soft_points(const JsonPath &at, const char *field, u64 more)
 {
     soft_made_ += more;
@@ -97,11 +97,11 @@ bool Builder::soft_surface(const JsonPath &at, const Points *points_in,
                             (u32)indices.size() / 3, &repair, &why) != ERROR_OK) {
         return fail(at, "triangles", "%s", why.text);
     }
-    // A seam of equal vertices or a vertex of no triangle is how files are; the rest is damage.
+    // Duplicate vertices along seams and unused vertices are normal in files; the rest is damage.
     if (repair.zero > 0 || repair.reversed > 0) {
         warn(at, "triangles",
-             "repaired: %u triangles without area left out, %u turned over, %u vertices welded, "
-             "%u without triangles left out",
+             "repaired: %u triangles without area dropped, %u flipped, %u vertices welded, "
+             "%u unused vertices dropped",
              repair.zero, repair.reversed, repair.welded, repair.unused);
     }
     return true;
@@ -117,7 +117,7 @@ bool Builder::soft_sticks(const JsonPath &at, const fb::SoftShape *in, SoftMesh 
         return false;
     }
     if (total == 0) {
-        return fail(at, "sticks", "missing; give the pairs of points that hold together");
+        return fail(at, "sticks", "missing; give the connected pairs of points");
     }
     if (!allocate(&out->points, (u32)vertices.size()) || !allocate(&out->sticks, total)) {
         return false;
@@ -293,11 +293,12 @@ bool Builder::soft_fill(const JsonPath &at, const fb::SoftShape *in, SoftMesh *m
         return false;
     }
     if (mesh->tetrahedron_count > 0) {
-        return fail(at, "resolution", "the box is solid already; leave one of them out");
+        return fail(at, "resolution", "the box is already solid; leave one of them out");
     }
     lattice_cells_ += (u64)resolution * resolution * resolution;
     if (lattice_cells_ > LATTICE_CELLS_MAX) {
-        return fail(at, "resolution", "too fine with the shapes before; at most %d cells in all",
+        return fail(at, "resolution",
+                    "too fine with the previous shapes; at most %d cells in total",
                     LATTICE_CELLS_MAX);
     }
     SoftMesh filled = {};
@@ -387,7 +388,7 @@ bool Builder::keep_soft_mesh(const JsonPath &at, u32 *index, SoftMesh **out)
         return fail(at, nullptr, "too many soft shapes; at most %d in a scene", SOFT_MESHES_MAX);
     }
     *index = out_->soft_mesh_count++;
-    *out = &out_->soft_meshes[*index]; // whatever becomes of it, scene_destroy frees it
+    *out = &out_->soft_meshes[*index]; // in any case scene_destroy frees it
     return true;
 }
 

@@ -1,5 +1,5 @@
 // scene_values.cpp: single values of a scene: each is checked and written, or refused with its
-// place.
+// location.
 #include "protocol/scene/scene_builder_cpp.h"
 
 #include "shared/math/trig.h"
@@ -148,7 +148,7 @@ f32 linear_of_srgb(f32 s)
     return s <= 0.04045f ? s / 12.92f : trig_exp_f32(2.4f * trig_log_f32((s + 0.055f) / 1.055f));
 }
 
-// Absent: leaves `out` as it is.
+// If absent, leaves `out` unchanged.
 bool Builder::color(const JsonPath &at, const char *field, const Floats *in, f32 out[4])
 {
     if (in == nullptr) {

@@ -1,6 +1,6 @@
 /*
- * input.c: inputs and input packets, checked member by member as their kind uses them, coded to
- * bits. Numbers travel as the bits of an f32, so that what was checked here is what acts there.
+ * input.c: inputs and input packets: checks the members used by each kind and codes them to bits.
+ * Numbers travel as the bits of an f32, so the server applies exactly what was checked here.
  */
 #include "protocol/session/input.h"
 #include "shared/base/error.h"
@@ -16,7 +16,7 @@ enum {
 #define UNIT_TOLERANCE        1e-3f
 #define PIXELS_PER_RADIAN_MAX 1e6f
 
-/* Which members a kind uses, in the order in which they are coded. */
+/* The members used by each kind, in coding order. */
 enum {
     USES_ENTITY = 1 << 0,
     USES_ELEMENT = 1 << 1,

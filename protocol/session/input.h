@@ -1,6 +1,6 @@
 /*
- * input.h: what hands do to the world, as one small struct, coded to bits; and the input packet
- * that carries all unacknowledged inputs with the client's acks, clock, camera and cursor.
+ * input.h: user actions on the world, as one small struct, coded to bits; and the input packet that
+ * carries all unacknowledged inputs with the client's acks, clock, camera and cursor.
  * Layer: protocol/session.
  */
 #ifndef PLENUM_PROTOCOL_SESSION_INPUT_H
@@ -14,8 +14,9 @@ PL_BEGIN_C
 
 typedef enum InputKind {
     INPUT_NONE = 0,
-    INPUT_GRAB = 1, /* entity, element, local, seen_tick, ray: hold that point by a damped spring */
-    INPUT_MOVE = 2, /* target: the world point where the hand now wants the grabbed point */
+    INPUT_GRAB = 1, /* entity, element, local, seen_tick, ray: grabs that point with a damped
+                       spring */
+    INPUT_MOVE = 2, /* target: world point to which the grabbed point is dragged */
     INPUT_RELEASE = 3,
     INPUT_PUSH = 4,   /* entity, element, local, vector (impulse N s), seen_tick */
     INPUT_SPAWN = 5,  /* index (prefab), target (position), rotation, vector (velocity) */
@@ -32,7 +33,7 @@ typedef struct Input {
     u32 index;     /* prefab or parameter */
     u32 entity;    /* id */
     u32 element;   /* of the entity */
-    f32 seen_tick; /* interpolated tick on screen; only differences below 2^20 matter: low part */
+    f32 seen_tick; /* interpolated tick on screen, low part; only differences below 2^20 matter */
     u32 seen_base; /* seen tick = seen_base + seen_tick */
     Vec3 local;    /* m, in the body's frame (points: ignored) */
     Vec3 target;   /* m, world */
@@ -42,33 +43,33 @@ typedef struct Input {
     f32 values[4];
 } Input;
 
-/* Largest component of a push's impulse on the wire; scenes and roles set tighter ones. */
+/* Maximal component of a push's impulse on the wire; scenes and roles set lower limits. */
 #define INPUT_IMPULSE_MAX_N_S 1e6f
 
-/* The members that the kind uses are finite and inside the world's limits, kind known, rotation and
- * ray normalized within 1e-3. Returns 0 or a negative Error. */
+/* Checks that the kind is known and that the members it uses are finite and inside the world's
+ * limits, rotation and ray normalized within 1e-3. Returns 0 or a negative Error. */
 int input_check(const Input *input);
-/* Codes the members that the kind uses, with user and sequence. */
+/* Codes user, sequence and the members used by the kind. */
 void input_encode(BitWriter *writer, const Input *input);
-/* 0 or a negative Error; the result passed input_check. */
+/* 0 or a negative Error; the result satisfies input_check. */
 int input_decode(BitReader *reader, Input *input);
 
 typedef struct InputPacket {
     u16 send_ms; /* client clock, wraps */
-    u16 echo_ms; /* newest server send_ms plus how long ago it arrived */
+    u16 echo_ms; /* newest server send_ms plus the time since it arrived */
     SnapshotAck ack;
-    SnapshotView view; /* pixels_per_radian 0: there is no camera, all zero */
-    Ray cursor;        /* what the mouse points along; all zero where it is not visible */
+    SnapshotView view; /* pixels_per_radian 0: no camera, all zero */
+    Ray cursor;        /* ray under the mouse; all zero if the cursor is not visible */
     u8 cursor_visible;
     u8 event_ack;                     /* reserved, 0 */
     u16 count;                        /* ≤ INPUTS_UNACKED_MAX */
     Input inputs[INPUTS_UNACKED_MAX]; /* ascending sequence */
 } InputPacket;
 
-/* Bytes written (≤ STATE_PAYLOAD_BYTES_MAX; inputs that do not fit are left for the next packet).
- */
+/* Returns the bytes written (≤ STATE_PAYLOAD_BYTES_MAX); inputs that do not fit wait for the
+ * next packet. */
 u32 input_packet_encode(const InputPacket *packet, u8 out[STATE_PAYLOAD_BYTES_MAX]);
-/* 0 or a negative Error, then `count` is 0. Inputs passed input_check, their sequences ascend. */
+/* 0 or a negative Error, then `count` is 0. Inputs satisfy input_check, their sequences ascend. */
 int input_packet_decode(InputPacket *packet, const u8 *data, u32 bytes);
 
 PL_END_C

@@ -1,8 +1,7 @@
 /*
- * link.h: datagram and reliable transport between a host and its peers, as an interface: ENet
- * (link_enet.c) in programs, memory with a seeded bad network (tests/support/link_memory.h) in
- * tests.
- * One owner thread; nothing blocks.
+ * link.h: the transport interface between a host and its peers, with unreliable and reliable
+ * channels: ENet (link_enet.c) in programs, in-process with a seeded network simulator
+ * (tests/support/link_memory.h) in tests. One owner thread; nothing blocks.
  * Layer: protocol/session.
  */
 #ifndef PLENUM_PROTOCOL_SESSION_LINK_H
@@ -17,8 +16,8 @@ typedef enum Channel {
     CHANNEL_CONTROL = 0, /* reliable messages */
     CHANNEL_STATE = 1,   /* server -> client state packets, unsequenced, unreliable */
     CHANNEL_INPUT = 2,   /* client -> server inputs; server -> client presence; unreliable */
-    CHANNEL_BULK = 3,    /* reliable: events, and the places of transfers (bulk.h) in their order */
-    CHANNEL_BLOCKS = 4,  /* blocks of transfers, and back their acknowledgements; unreliable */
+    CHANNEL_BULK = 3,    /* reliable: events, and the positions of transfers (bulk.h) among them */
+    CHANNEL_BLOCKS = 4,  /* blocks of transfers, and their acknowledgements back; unreliable */
     CHANNEL_COUNT
 } Channel;
 
@@ -31,17 +30,17 @@ typedef enum LinkEventKind {
 
 typedef struct LinkEvent {
     LinkEventKind kind;
-    u32 peer; /* handle, unique among the live peers; reused after DISCONNECTED */
+    u32 peer; /* handle, unique among live peers; reused after DISCONNECTED */
     u32 channel;
     const u8 *data; /* borrowed until the next poll */
     u32 bytes;
-    u32 reason;     /* DISCONNECTED: RefuseReason of message.h, or 0 for a time-out */
-    u64 arrived_ns; /* when it came, where that is known better than by the poll; 0: now */
+    u32 reason;     /* DISCONNECTED: RefuseReason of message.h, or 0 for a timeout */
+    u64 arrived_ns; /* arrival time, if known more precisely than the poll's; 0: now */
 } LinkEvent;
 
 typedef struct LinkStats {
     u32 rtt_ms;
-    u64 bytes_in, bytes_out; /* on the wire as far as the transport knows */
+    u64 bytes_in, bytes_out; /* on the wire, as far as the transport knows */
     u64 packets_in, packets_out;
     char address[64];
 } LinkStats;
@@ -49,11 +48,12 @@ typedef struct LinkStats {
 typedef struct Link Link;
 typedef struct LinkOps {
     void (*destroy)(Link *link);
-    /* Next event; false when there is none. now_ms is monotonic. */
+    /* Returns the next event; false if none. now_ms is monotonic. */
     bool (*poll)(Link *link, u64 now_ms, LinkEvent *event);
-    /* 0 or a negative Error. Channels 0 and 3 are reliable and ordered, the others neither. */
+    /* Sends a payload. 0 or a negative Error. Channels 0 and 3 are reliable and ordered, the
+     * others neither. */
     int (*send)(Link *link, u32 peer, u32 channel, const void *data, u32 bytes);
-    /* Gentle: what was sent reliably before still goes out; LINK_DISCONNECTED follows. */
+    /* Disconnects gracefully: earlier reliable data is still sent; LINK_DISCONNECTED follows. */
     void (*disconnect)(Link *link, u32 peer, u32 reason);
     void (*flush)(Link *link);
     bool (*stats)(Link *link, u32 peer, LinkStats *stats);
@@ -61,16 +61,16 @@ typedef struct LinkOps {
     int (*fd)(Link *link);
 } LinkOps;
 
-/* Implementations embed this first. */
+/* Implementations embed this as their first member. */
 struct Link {
     const LinkOps *ops;
 };
 
 /* A listening host. address is "ADDR:PORT" (port 0: any; see link_enet_port). */
 Link *link_enet_listen(const char *address, u32 peers_max, ErrorText *error);
-/* A client with one connection under way to "HOST[:PORT]"; its peer handle is 0. */
+/* A client that connects to "HOST[:PORT]"; its peer handle is 0. */
 Link *link_enet_connect(const char *address, ErrorText *error);
-/* The UDP port that is really bound. */
+/* The UDP port actually bound. */
 u16 link_enet_port(const Link *link);
 
 PL_END_C

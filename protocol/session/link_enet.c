@@ -1,6 +1,6 @@
 /*
- * link_enet.c: the Link over ENet, with the cookie probe in front of it (probe.h) and a filter that
- * drops what ENet 1.3.17 would answer, allocate for or choke on. The only file that includes
+ * link_enet.c: the Link over ENet, preceded by the cookie exchange (probe.h) and a filter that
+ * drops datagrams for which ENet 1.3.17 would answer, allocate or fail. The only file that includes
  * enet.h.
  */
 #include "protocol/session/link.h"
@@ -16,8 +16,8 @@
 #include <string.h>
 
 enum {
-    /* 1240 + IP and UDP headers stays below 1280, which every sane path carries whole; a state
-     * packet with ENet's 12 bytes fits. */
+    /* 1240 + IP and UDP headers stays below 1280, which every usable path carries unfragmented;
+     * a state packet with ENet's 12 bytes fits. */
     MTU = 1240,
     ENET_HEAD_BYTES = 12,
     DATAGRAM_HEAD_BYTES = 28,
@@ -25,12 +25,12 @@ enum {
     TIMEOUT_MS_MAX = 20000,
     RETRY_MS_MAX = 500,
     RETRY_CHECK_MS = 50,
-    /* A client that got no connection by then gives up. */
+    /* A client without a connection by then gives up. */
     CONNECT_MS_MAX = 20000,
     PORT_DEFAULT = 7340,
-    /* Peers of one IP address: a school behind one NAT, and load tests from one machine. */
+    /* Peers per IP address: a school behind one NAT, and load tests from one machine. */
     PEERS_PER_HOST = 256,
-    /* enet_host_service gives up after 256 datagrams or an oversized one: try again so often. */
+    /* enet_host_service stops after 256 datagrams or an oversized one: it is retried this often. */
     SERVICE_TRIES = 8
 };
 PL_STATIC_ASSERT(STATE_PACKET_BYTES_MAX + ENET_HEAD_BYTES <= MTU, "state is never fragmented");
@@ -46,21 +46,21 @@ typedef struct LinkEnet {
     ENetPacket *borrowed; /* data of the last event */
     PeerStats *peers;     /* [host->peerCount] */
     bool server;
-    u64 bounded_ms; /* of bound_retries */
-    u64 now_ms;     /* of the poll in progress, for the intercept callback */
+    u64 bounded_ms; /* time of the last bound_retries */
+    u64 now_ms;     /* of the current poll, for the intercept callback */
     ProbeServer *guard;
     /* Client only. */
     ENetAddress remote;
     ProbeClient probe;
-    ENetPeer *outgoing; /* NULL until a cookie came */
+    ENetPeer *outgoing; /* NULL until a cookie was received */
     u64 give_up_ms;     /* 0: before the first poll */
     bool over;          /* disconnected: reported once */
 } LinkEnet;
 
 /* ---- what ENet gets to see ---- */
 
-/* ENet's callback has no context argument but the host; intercepting happens only inside poll and
- * a host belongs to one link, found through its peers' data. */
+/* ENet's callback has no context argument other than the host; it runs only inside poll, and a
+ * host belongs to one link, found through its peers' data. */
 static LinkEnet *link_of(ENetHost *host)
 {
     return host->peers[0].data;
@@ -82,7 +82,7 @@ static const size_t command_bytes[ENET_PROTOCOL_COMMAND_COUNT] = {
     sizeof(ENetProtocolSendFragment),
 };
 
-/* Payload bytes after a command, or a size that cannot be for a fragment that would make ENet
+/* Payload bytes after a command, or an impossible size for a fragment that would make ENet
  * allocate much more than the message it announces. */
 static size_t command_payload(const u8 *data, u8 kind)
 {
@@ -106,7 +106,7 @@ static size_t command_payload(const u8 *data, u8 kind)
     case ENET_PROTOCOL_COMMAND_SEND_UNRELIABLE_FRAGMENT: {
         ENetProtocolSendFragment c;
         memcpy(&c, data, sizeof c);
-        /* The fragment bitmap is sized by a count that ENet does not compare with the length. */
+        /* ENet sizes the fragment bitmap by a count that it does not compare with the length. */
         u32 count = ntohl(c.fragmentCount), total = ntohl(c.totalLength);
         return count == 0 || count > total / 256 + 1 ? SIZE_MAX : ntohs(c.dataLength);
     }
@@ -115,7 +115,7 @@ static size_t command_payload(const u8 *data, u8 kind)
     }
 }
 
-/* Walks the commands of a datagram from `offset`. */
+/* Checks the commands of a datagram from `offset`. */
 static bool commands_ok(const u8 *data, size_t bytes, size_t offset)
 {
     while (offset < bytes) {
@@ -134,7 +134,7 @@ static bool commands_ok(const u8 *data, size_t bytes, size_t offset)
     return true;
 }
 
-/* True if a datagram that names no peer is a CONNECT from an address that proved itself. */
+/* True if a datagram without a peer is a CONNECT from a proven address. */
 static bool connect_ok(LinkEnet *link, ProbeAddress from, const u8 *data, size_t bytes,
                        size_t offset)
 {
@@ -176,11 +176,11 @@ static bool datagram_ok(LinkEnet *link, ProbeAddress from, const u8 *data, size_
 static void datagram_send(LinkEnet *link, const ENetAddress *to, void *data, u32 bytes)
 {
     ENetBuffer buffer = {.data = data, .dataLength = bytes};
-    /* Loss is expected here: probes are repeated by the client. */
+    /* Loss is acceptable: the client repeats probes. */
     (void)enet_socket_send(link->host->socket, to, &buffer, 1);
 }
 
-/* Sees every datagram before ENet does. 1: ours or dropped; 0: ENet's. */
+/* Filters every datagram before ENet. 1: handled here or dropped; 0: for ENet. */
 static int ENET_CALLBACK intercept(ENetHost *host, ENetEvent *event)
 {
     PL_UNUSED(event);
@@ -210,11 +210,11 @@ static int ENET_CALLBACK intercept(ENetHost *host, ENetEvent *event)
 
 /* ---- peers ---- */
 
-/* Once connected: before that ENet compares the throttle with what it announced. */
+/* Only once connected: before that ENet compares the throttle with the announced one. */
 static void peer_prepare(ENetPeer *peer)
 {
-    /* A stranger's CONNECT chooses these; ours are better for both. Unreliable packets are never
-     * thinned out by ENet: the budget is the host's. */
+    /* The remote CONNECT chooses these values; ours are better for both. ENet's throttle must
+     * never drop unreliable packets: the host controls the rate. */
     peer->mtu = u32_min(peer->mtu, MTU);
     peer->packetThrottle = ENET_PEER_PACKET_THROTTLE_SCALE;
     peer->packetThrottleDeceleration = 0;
@@ -269,7 +269,8 @@ static bool event_translate(LinkEnet *link, const ENetEvent *in, LinkEvent *out)
     }
 }
 
-/* Client: probes, the connection once a cookie is here, and giving up. False: it is over. */
+/* Client: sends probes, connects once a cookie is known, gives up after the timeout. False:
+ * ended. */
 static bool client_advance(LinkEnet *link, LinkEvent *event)
 {
     u64 now_ms = link->now_ms;
@@ -293,7 +294,7 @@ static bool client_advance(LinkEnet *link, LinkEvent *event)
         datagram_send(link, &link->remote, datagram, PROBE_BYTES);
     }
     if (link->probe.cookie != 0 && link->outgoing == NULL) {
-        /* The proof is on its way just ahead; should it be lost, both are repeated. */
+        /* The proof was sent just before; if it is lost, both are repeated. */
         link->outgoing = enet_host_connect(link->host, &link->remote, CHANNEL_COUNT, 0);
         if (link->outgoing != NULL) {
             link->outgoing->data = link;
@@ -304,9 +305,9 @@ static bool client_advance(LinkEnet *link, LinkEvent *event)
     return true;
 }
 
-/* ENet doubles its waiting time with each loss of the same command, so a path that loses a fifth of
- * its packets would now and then keep a reliable message for ten seconds. Half a second beyond the
- * round trip is long enough for any path that can be played on. */
+/* ENet doubles its timeout with each loss of the same command, so a path that loses a fifth of
+ * its packets would occasionally delay a reliable message by ten seconds. Half a second beyond
+ * the round trip suffices for any usable path. */
 static void bound_retries(LinkEnet *link)
 {
     if (link->now_ms - link->bounded_ms < RETRY_CHECK_MS) {
@@ -366,7 +367,7 @@ static bool enet_poll(Link *base, u64 now_ms, LinkEvent *event)
             return true;
         }
     }
-    /* A cookie may just have come: answer it without waiting for the next poll. */
+    /* A cookie may have just arrived: answer it without waiting for the next poll. */
     if (!link->server && link->outgoing == NULL && link->probe.cookie != 0 &&
         !client_advance(link, event)) {
         return true;
@@ -390,7 +391,8 @@ static int enet_send(Link *base, u32 peer, u32 channel, const void *data, u32 by
     if (packet == NULL) {
         return ERROR_MEMORY;
     }
-    /* ENet has one limit for both directions: what a client may send is not what it may get. */
+    /* ENet has one size limit for both directions, but a client may send less than it may
+     * receive. */
     size_t accepted = link->host->maximumPacketSize;
     link->host->maximumPacketSize = MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES;
     int sent = enet_peer_send(&link->host->peers[peer], (u8)channel, packet);
@@ -471,7 +473,7 @@ static const LinkOps enet_ops = {.destroy = enet_destroy,
 
 /* ---- creation ---- */
 
-/* Splits "HOST[:PORT]"; false if it is no such thing. */
+/* Splits "HOST[:PORT]"; false if malformed. */
 static bool address_split(const char *address, char *host, size_t host_bytes, u16 *port)
 {
     const char *colon = strrchr(address, ':');
@@ -495,12 +497,12 @@ static bool address_split(const char *address, char *host, size_t host_bytes, u1
 static LinkEnet *link_create(const ENetAddress *bind, u32 peers_max, ErrorText *error)
 {
     if (enet_initialize() != 0 || seal_start() != ERROR_OK) {
-        error_set(error, ERROR_NETWORK, "the network library does not start");
+        error_set(error, ERROR_NETWORK, "cannot initialize the network library");
         return NULL;
     }
     LinkEnet *link = calloc(1, sizeof *link);
     if (link == NULL) {
-        error_set(error, ERROR_MEMORY, "no memory for the connection");
+        error_set(error, ERROR_MEMORY, "out of memory for the connection");
         return NULL;
     }
     link->base.ops = &enet_ops;
@@ -516,7 +518,7 @@ static LinkEnet *link_create(const ENetAddress *bind, u32 peers_max, ErrorText *
     link->peers = calloc(link->host->peerCount, sizeof *link->peers);
     link->guard = link->server ? calloc(1, sizeof *link->guard) : NULL;
     if (link->peers == NULL || (link->server && link->guard == NULL)) {
-        error_set(error, ERROR_MEMORY, "no memory for %u peers", peers_max);
+        error_set(error, ERROR_MEMORY, "out of memory for %u peers", peers_max);
         enet_destroy(&link->base);
         return NULL;
     }
@@ -535,9 +537,9 @@ Link *link_enet_listen(const char *address, u32 peers_max, ErrorText *error)
     u16 port = PORT_DEFAULT;
     struct in_addr ip;
     ENetAddress bind = {0};
-    /* Numbers only: a name service must never stall a server. */
+    /* Numeric addresses only: name resolution must never stall a server. */
     if (!address_split(address, name, sizeof name, &port)) {
-        error_set(error, ERROR_USAGE, "\"%s\" is no ADDR:PORT, such as 0.0.0.0:7340", address);
+        error_set(error, ERROR_USAGE, "\"%s\" is not ADDR:PORT, such as 0.0.0.0:7340", address);
         return NULL;
     }
     if (strcmp(name, "localhost") == 0) {
@@ -546,7 +548,7 @@ Link *link_enet_listen(const char *address, u32 peers_max, ErrorText *error)
         snprintf(name, sizeof name, "0.0.0.0");
     }
     if (inet_pton(AF_INET, name, &ip) != 1) {
-        error_set(error, ERROR_USAGE, "\"%s\" is no IPv4 address, such as 0.0.0.0 or 127.0.0.1",
+        error_set(error, ERROR_USAGE, "\"%s\" is not an IPv4 address, such as 0.0.0.0 or 127.0.0.1",
                   name);
         return NULL;
     }
@@ -573,7 +575,7 @@ Link *link_enet_connect(const char *address, ErrorText *error)
     struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM};
     struct addrinfo *found = NULL;
     if (!address_split(address, name, sizeof name, &port) || name[0] == '\0' || port == 0) {
-        error_set(error, ERROR_USAGE, "\"%s\" is no HOST[:PORT], such as example.org:7340",
+        error_set(error, ERROR_USAGE, "\"%s\" is not HOST[:PORT], such as example.org:7340",
                   address);
         return NULL;
     }

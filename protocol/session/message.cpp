@@ -1,5 +1,6 @@
-// message.cpp: plain C structs to FlatBuffers and back. Decoding trusts nothing: the verifier sees
-// the structure, the functions below every number and text, and only then somebody else sees it.
+// message.cpp: plain C structs to FlatBuffers and back. Decoding trusts nothing: the verifier
+// checks the structure, the functions below check every number and text before anyone else sees
+// them.
 #include "protocol/session/message.h"
 
 #include "message_generated.h"
@@ -586,14 +587,14 @@ bool world_from_wire(Checker &c, const wire::World &w, MessageWorld &m, Storage 
     }
     for (u32 i = 0; i < m.entity_count; i++) {
         if (!entity_fits(m.entities[i], m.fields, m.field_count)) {
-            return c.refuse(ERROR_RANGE, "entity outside of its field");
+            return c.refuse(ERROR_RANGE, "entity outside its field");
         }
     }
     for (u32 i = 0; i < m.parameter_count + m.probe_count; i++) {
         const ScalarInfo &s =
             i < m.parameter_count ? m.parameters[i] : m.probes[i - m.parameter_count];
         if (!scalar_fits(s, m.fields, m.field_count)) {
-            return c.refuse(ERROR_RANGE, "scalar outside of its field");
+            return c.refuse(ERROR_RANGE, "scalar outside its field");
         }
     }
     return true;
@@ -845,9 +846,9 @@ const char *message_kind_name(MessageKind kind)
 const char *refuse_reason_text(u32 reason)
 {
     static const char *const texts[] = {
-        "no reason given",          "the server speaks another protocol version",
+        "no reason given",          "the server uses another protocol version",
         "the server is full",       "the token is missing, wrong or expired",
-        "the protocol was broken",  "too many packets",
+        "protocol violation",       "too many packets",
         "removed by an operator",   "the server is shutting down",
         "the connection timed out", "left",
     };

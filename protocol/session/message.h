@@ -1,6 +1,6 @@
 /*
  * message.h: the reliable messages (channels 0 and 3) and presence, as plain C structs. FlatBuffers
- * on the wire (message.fbs); verified, then checked by range, before anyone sees them.
+ * on the wire (message.fbs), verified and range-checked when decoded.
  * Layer: protocol/session. Implemented by message.cpp.
  */
 #ifndef PLENUM_PROTOCOL_SESSION_MESSAGE_H
@@ -15,7 +15,7 @@
 PL_BEGIN_C
 
 enum {
-    PROTOCOL_MAJOR = 4, /* 4: points predicted by all they are near to, in one fit */
+    PROTOCOL_MAJOR = 4, /* 4: points predicted from all their neighbours in one fit */
     PROTOCOL_MINOR = 0,
     TOKEN_BYTES_MAX = 1024
 };
@@ -49,13 +49,13 @@ typedef enum ControlKind {
     CONTROL_PAUSE = 1,
     CONTROL_RESUME = 2,
     CONTROL_STEP = 3,  /* value: ticks, 1.. */
-    CONTROL_SPEED = 4, /* value: world seconds a real second, 0.01..16 */
+    CONTROL_SPEED = 4, /* value: world seconds per real second, 0.01..16 */
     CONTROL_SEEK = 5,  /* value: world time s (recordings) */
     CONTROL_RESET = 6, /* rebuild from the scene */
     CONTROL_KIND_COUNT
 } ControlKind;
 
-/* What a panel row needs: parameters and probes. Values are in the SCALARS fields. */
+/* Description of a parameter or probe for panels. Values are in the SCALARS fields. */
 typedef struct ScalarInfo {
     char name[NAME_BYTES_MAX];
     char unit[UNIT_BYTES_MAX];
@@ -69,8 +69,8 @@ typedef struct ScalarInfo {
 
 typedef enum MessageKind {
     MESSAGE_NONE = 0,
-    MESSAGE_HELLO,    /* client: in clear, the first message */
-    MESSAGE_WELCOME,  /* server: in clear; everything after it is sealed */
+    MESSAGE_HELLO,    /* client: first message, in cleartext */
+    MESSAGE_WELCOME,  /* server: in cleartext; everything after it is sealed */
     MESSAGE_REFUSE,   /* server: then it disconnects */
     MESSAGE_WORLD,    /* server: scene bytes, fields, entities, scalars; starts a stream epoch */
     MESSAGE_EVENTS,   /* server: events of one tick */
@@ -78,12 +78,12 @@ typedef enum MessageKind {
     MESSAGE_CHAT,     /* both */
     MESSAGE_NOTICE,   /* server: text for the user */
     MESSAGE_ROSTER,   /* server: all users */
-    MESSAGE_PRESENCE, /* server, unreliable: cursors and holds of all */
-    MESSAGE_STATUS,   /* server: world time control as it now is */
+    MESSAGE_PRESENCE, /* server, unreliable: cursors and grabs of all */
+    MESSAGE_STATUS,   /* server: current state of world time */
     MESSAGE_GOODBYE,  /* both */
-    MESSAGE_DEBUG_SUBSCRIBE, /* client: what it wants MESSAGE_DEBUG to show */
-    MESSAGE_DEBUG,           /* server: to those who asked, at most every DEBUG_INTERVAL_MS */
-    MESSAGE_BULK, /* server: the place of a transfer (bulk.h) in the order of the channel */
+    MESSAGE_DEBUG_SUBSCRIBE, /* client: the parts of MESSAGE_DEBUG to send */
+    MESSAGE_DEBUG,           /* server: to subscribers, at most every DEBUG_INTERVAL_MS */
+    MESSAGE_BULK, /* server: the position of a transfer (bulk.h) in the channel's order */
     MESSAGE_KIND_COUNT
 } MessageKind;
 
@@ -98,9 +98,9 @@ typedef struct UserInfo {
 typedef struct Presence {
     u32 user;
     u8 cursor_visible;
-    Vec3 eye, cursor;     /* m: where they look from, and the point their cursor touches */
+    Vec3 eye, cursor;     /* m: position of the eye, and the point under the cursor */
     u32 grabbed, element; /* entity id or 0 */
-    Vec3 local, target;   /* m: held point in the body's frame, and where the hand wants it */
+    Vec3 local, target;   /* m: grabbed point in the body's frame, and its drag target */
 } Presence;
 
 typedef struct MessageHello {
@@ -109,8 +109,8 @@ typedef struct MessageHello {
     char name[NAME_BYTES_MAX];
     u8 token[TOKEN_BYTES_MAX];
     u32 token_bytes;
-    u64 resume; /* secret of a former WELCOME to take the same user id again, 0 none */
-    char version[VERSION_BYTES_MAX]; /* of the program, for people; empty before 0.2 */
+    u64 resume; /* secret of an earlier WELCOME to resume as the same user, 0 none */
+    char version[VERSION_BYTES_MAX]; /* program version as text, for display; empty before 0.2 */
 } MessageHello;
 
 typedef struct MessageWelcome {
@@ -123,7 +123,7 @@ typedef struct MessageWelcome {
 } MessageWelcome;
 
 typedef struct MessageWorld {
-    u8 epoch; /* 1..15, in the flags of state packets: older packets are not of this stream */
+    u8 epoch; /* 1..15, in the flags of state packets: packets of other epochs are ignored */
     u64 tick;
     const u8 *scene; /* FlatBuffers bytes of scene.fbs, borrowed */
     u32 scene_bytes;
@@ -149,7 +149,7 @@ typedef struct MessageStatus {
     u8 paused, replay, slowed, seekable;
     f32 speed;
     u64 first_tick, last_tick; /* of a recording; 0, 0 live */
-    f32 tick_ms;               /* cost of a tick, moving average */
+    f32 tick_ms;               /* cost of a tick in ms, moving average */
 } MessageStatus;
 
 typedef struct Message {
@@ -181,8 +181,8 @@ typedef struct Message {
         struct {
             const Presence *presences;
             u32 count;
-            u32 serial;   /* counts up: one that a later one overtook is old */
-            u32 from, to; /* users with ids in [from, to] that are not listed have no hand */
+            u32 serial;   /* increasing: a message with a lower serial than the last is dropped */
+            u32 from, to; /* users with ids in [from, to] that are not listed have no presence */
         } presence;
         MessageStatus status;
         struct {
@@ -199,11 +199,11 @@ typedef struct Message {
     };
 } Message;
 
-/* Encodes into memory owned by the returned pointer (free with message_free); NULL: no memory or a
- * message that breaks the limits. */
+/* Encodes into allocated memory (free with message_free); NULL: out of memory or a message that
+ * exceeds the limits. */
 u8 *message_encode(const Message *message, u32 *bytes);
-/* Verifies and checks hostile bytes. On success arrays in *message point into *storage, which the
- * caller frees with message_free (NULL when the kind has no arrays). */
+/* Verifies and checks untrusted bytes. On success arrays in *message point into *storage, which
+ * the caller frees with message_free (NULL if the kind has no arrays). */
 int message_decode(const u8 *data, u32 bytes, Message *message, u8 **storage, ErrorText *error);
 void message_free(u8 *memory);
 const char *message_kind_name(MessageKind kind);

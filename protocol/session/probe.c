@@ -1,4 +1,4 @@
-/* probe.c: cookies and the small table of addresses that returned theirs. */
+/* probe.c: cookies and the small table of proven addresses. */
 #include "protocol/session/probe.h"
 
 #include <string.h>
@@ -61,7 +61,7 @@ static void prove(ProbeServer *server, ProbeAddress from, u64 now_ms)
     ProbeEntry *victim = &set[0];
     for (u32 i = 0; i < PROBE_WAYS; i++) {
         if (address_same(set[i].address, from) && set[i].until_ms > now_ms) {
-            /* Once bound to a connection it stays so until it expires: repeating the proof buys
+            /* Once bound to a connection it stays so until it expires: repeating the proof gives
              * no second slot. */
             if (!set[i].bound) {
                 set[i].until_ms = now_ms + PROBE_PROVEN_MS;
@@ -94,7 +94,7 @@ u32 probe_server_receive(ProbeServer *server, ProbeAddress from, const void *dat
         return 0;
     }
     server->stats.probes++;
-    /* Bucket 0 would make "one before" wrap; time starts anywhere. */
+    /* Bucket 0 would make "bucket − 1" wrap; time has an arbitrary origin. */
     u64 bucket = now_ms / PROBE_BUCKET_MS + 1;
     u64 newest = cookie_make(server, from, bucket);
     bool valid = head.cookie != 0 &&

@@ -1,16 +1,16 @@
 /*
- * probe.h: who may start a connection: a stateless cookie exchange before ENet sees anything.
+ * probe.h: a stateless cookie exchange that proves a client's address before ENet sees a datagram.
  *
- * A client sends a padded probe; the server answers with a cookie (keyed hash of address and time)
- * that is far smaller than the probe; the client repeats the probe with the cookie; now its address
- * is proven and one ENet CONNECT from it is let through. Nothing is stored before the cookie came
- * back, and a forged source address draws fewer bytes than it cost.
+ * A client sends a padded probe; the server answers with a cookie (keyed hash of address and time),
+ * far smaller than the probe; the client repeats the probe with the cookie; now its address is
+ * proven and one ENet CONNECT from it is accepted. Nothing is stored before the cookie returns, and
+ * a forged source address receives fewer bytes than it cost.
  *
  *   probe   magic 4 · kind 1 (1) · zero 3 · nonce 8 · cookie 8 (0 at first) · zeros to PROBE_BYTES
  *   reply   magic 4 · kind 1 (2 cookie, 3 accepted) · zero 3 · nonce 8 · cookie 8
  *
- * The magic "PLNM" read as an ENet header says "compressed", which no ENet peer of ours ever is, so
- * that the two can share a port. Bytes in, bytes out, time is an argument.
+ * The magic "PLNM" interpreted as an ENet header has the "compressed" flag, which no peer uses, so
+ * the two can share a port. Bytes in, bytes out, time is an argument.
  * Layer: protocol/session.
  */
 #ifndef PLENUM_PROTOCOL_SESSION_PROBE_H
@@ -23,7 +23,7 @@ PL_BEGIN_C
 enum {
     PROBE_BYTES = 1000,
     PROBE_REPLY_BYTES = 24,
-    /* A cookie is good for one to two of these. */
+    /* A cookie is valid for one to two of these. */
     PROBE_BUCKET_MS = 16000,
     /* A proven address may connect for this long. */
     PROBE_PROVEN_MS = 20000,
@@ -36,7 +36,7 @@ enum {
 typedef struct ProbeAddress {
     u32 host; /* network order */
     u16 port;
-    u16 reserved; /* 0: hashed whole */
+    u16 reserved; /* 0: the whole struct is hashed */
 } ProbeAddress;
 
 /* An address that returned its cookie. */
@@ -64,21 +64,22 @@ typedef struct ProbeClient {
     u32 retry_ms;
 } ProbeClient;
 
-/* True if the datagram is one of ours and not ENet's. */
+/* True if the datagram is a probe and not ENet's. */
 bool probe_is(const void *data, u32 bytes);
 
 void probe_server_init(ProbeServer *server, const u8 key[SEAL_HASH_KEY_BYTES]);
 /* Handles one probe; returns the bytes of the reply to send back to `from`, 0 for none. */
 u32 probe_server_receive(ProbeServer *server, ProbeAddress from, const void *data, u32 bytes,
                          u64 now_ms, u8 reply[PROBE_REPLY_BYTES]);
-/* May `from` start (or repeat) the connection with this id? */
+/* True if `from` may start (or repeat) the connection with this id. */
 bool probe_server_admit(ProbeServer *server, ProbeAddress from, u32 connect_id, u64 now_ms);
 
-/* nonce: unpredictable, so that only who sees our probes can answer. */
+/* nonce: unpredictable, so that only a receiver of the probes can answer. */
 void probe_client_init(ProbeClient *client, u64 nonce);
 /* True if a probe is due (written to out); with exponential backoff. */
 bool probe_client_send(ProbeClient *client, u64 now_ms, u8 out[PROBE_BYTES]);
-/* Handles a reply. True if a cookie came: the next probe is due at once and proves the address. */
+/* Handles a reply. True if it brought a cookie: the next probe is due at once and proves the
+ * address. */
 bool probe_client_receive(ProbeClient *client, const void *data, u32 bytes, u64 now_ms);
 
 PL_END_C

@@ -1,4 +1,4 @@
-/* seal.c: libsodium behind seal.h, and the sliding window that refuses replays. */
+/* seal.c: implements seal.h with libsodium, and the sliding window against replays. */
 #include "protocol/session/seal.h"
 
 #include "protocol/session/link.h"
@@ -110,7 +110,8 @@ int seal_decrypt(Seal *seal, u32 channel, const void *sealed, u32 bytes, u8 *out
     SealStream *stream = &seal->streams[channel];
     u64 counter;
     memcpy(&counter, sealed, COUNTER_BYTES);
-    /* Before the costly part; marked only once the tag is right, so forgeries cannot poison it. */
+    /* Before the expensive part; marked only once the tag is verified, so forgeries cannot
+     * poison it. */
     if (window_seen(stream, counter)) {
         return ERROR_CRYPTO;
     }

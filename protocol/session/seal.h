@@ -1,7 +1,8 @@
 /*
- * seal.h: X25519 key exchange (crypto_kx) and XChaCha20-Poly1305 over every payload after the
- * handshake, with a replay window. The nonce is direction and a 64-bit counter that travels in the
- * payload: [counter u64][ciphertext + tag]. Loss and reordering are fine, repeats are refused.
+ * seal.h: X25519 key exchange (crypto_kx) and XChaCha20-Poly1305 for every payload after the
+ * handshake, with a replay window. The nonce consists of channel and a 64-bit counter that travels
+ * in the payload: [counter u64][ciphertext + tag]. Loss and reordering are allowed, repeats are
+ * refused.
  * Layer: protocol/session. Only seal.c and token.c include sodium.h.
  */
 #ifndef PLENUM_PROTOCOL_SESSION_SEAL_H
@@ -24,8 +25,8 @@ typedef struct SealKeyPair {
     u8 secret_key[SEAL_KEY_BYTES];
 } SealKeyPair;
 
-/* One channel. Each has a counter and a window of its own: a reliable payload that was repeated for
- * seconds must not be taken for a replay because thousands of state packets overtook it. */
+/* One channel, with its own counter and window: a reliable payload retransmitted for seconds
+ * must not be taken for a replay because thousands of state packets overtook it. */
 typedef struct SealStream {
     u64 send_counter;
     u64 newest;                   /* highest counter accepted */
@@ -39,23 +40,25 @@ typedef struct Seal {
     bool ready;
 } Seal;
 
-/* Once per process before any other call; ERROR_CRYPTO if libsodium does not start. */
+/* Call once per process before any other function; ERROR_CRYPTO if libsodium fails. */
 int seal_start(void);
 void seal_key_pair(SealKeyPair *pair);
-/* Derives both directions' keys. ERROR_CRYPTO for a bad public key. */
+/* Derives the keys of both directions. ERROR_CRYPTO for an invalid public key. */
 int seal_init_server(Seal *seal, const SealKeyPair *own, const u8 client_public[SEAL_KEY_BYTES]);
 int seal_init_client(Seal *seal, const SealKeyPair *own, const u8 server_public[SEAL_KEY_BYTES]);
-/* out must hold bytes + SEAL_OVERHEAD_BYTES; returns the sealed size. channel is authenticated. */
+/* Encrypts and authenticates a payload, including its channel. out must hold bytes +
+ * SEAL_OVERHEAD_BYTES; returns the sealed size. */
 u32 seal_encrypt(Seal *seal, u32 channel, const void *plain, u32 bytes, u8 *out);
-/* Returns the plain size or ERROR_CRYPTO (forged, replayed, truncated). out holds bytes. */
+/* Opens a payload: returns its size or ERROR_CRYPTO (forged, replayed, truncated). out holds
+ * bytes. */
 int seal_decrypt(Seal *seal, u32 channel, const void *sealed, u32 bytes, u8 *out);
 /* Wipes the keys. */
 void seal_finish(Seal *seal);
 
-/* Unpredictable bytes from the system (keys, cookies, resume secrets). */
+/* Cryptographically secure random bytes (keys, cookies, resume secrets). */
 void seal_random(void *out, u32 bytes);
-/* Keyed 64-bit hash (SipHash-2-4, Aumasson and Bernstein 2012) for cookies and tables that
- * strangers may not steer. */
+/* Keyed 64-bit hash (SipHash-2-4, Aumasson and Bernstein 2012) for cookies and for tables that
+ * an attacker must not be able to flood. */
 u64 seal_hash(const u8 key[SEAL_HASH_KEY_BYTES], const void *data, u32 bytes);
 
 PL_END_C

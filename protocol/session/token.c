@@ -49,14 +49,14 @@ int token_verify(const u8 *data, u32 bytes, const u8 public_key[TOKEN_PUBLIC_BYT
 {
     memset(token, 0, sizeof *token);
     if (bytes != TOKEN_SIGNED_BYTES || memcmp(data, magic, sizeof magic) != 0) {
-        return error_set(error, ERROR_FORMAT, "this is no token (%u bytes, expected %d)", bytes,
+        return error_set(error, ERROR_FORMAT, "not a token (%u bytes, expected %d)", bytes,
                          TOKEN_SIGNED_BYTES);
     }
     if (crypto_sign_verify_detached(data + AT_SIGNATURE, data, AT_SIGNATURE, public_key) != 0) {
         return error_set(error, ERROR_CRYPTO, "the token is not signed by this server's key");
     }
     if (data[AT_ROLE] >= ROLE_COUNT || data[AT_SIGNATURE - 1] != 0) {
-        return error_set(error, ERROR_FORMAT, "the token holds an unknown role or a bad name");
+        return error_set(error, ERROR_FORMAT, "the token has an unknown role or an invalid name");
     }
     memcpy(&token->server_id, data + AT_SERVER, 8);
     memcpy(&token->client_id, data + AT_CLIENT, 8);
@@ -64,7 +64,7 @@ int token_verify(const u8 *data, u32 bytes, const u8 public_key[TOKEN_PUBLIC_BYT
     token->role = (Role)data[AT_ROLE];
     memcpy(token->name, data + AT_NAME, NAME_BYTES_MAX);
     if (now_unix_s >= token->expiry_unix_s) {
-        return error_set(error, ERROR_DENIED, "the token has expired: ask for a new one");
+        return error_set(error, ERROR_DENIED, "the token has expired: request a new one");
     }
     if (token->server_id != 0 && token->server_id != server_id) {
         return error_set(error, ERROR_DENIED, "the token is for another server");

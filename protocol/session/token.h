@@ -1,6 +1,6 @@
 /*
- * token.h: connect tokens: who may join a server, as whom, in which role and until when, signed
- * with Ed25519 by the operator's key. The server needs the public key only.
+ * token.h: connect tokens: who may join a server, under which name, in which role and until when,
+ * signed with Ed25519 by the operator's key. The server needs only the public key.
  *
  *   magic "PLT1" · server id u64 · client id u64 · expiry u64 (unix s) · role u8 · zero 7 · name 48
  *   · signature 64, little-endian, TOKEN_SIGNED_BYTES in all
@@ -24,23 +24,23 @@ PL_STATIC_ASSERT((int)TOKEN_SIGNED_BYTES <= (int)TOKEN_BYTES_MAX, "a token fits 
 
 typedef struct Token {
     u64 server_id;     /* 0: any server that trusts the key */
-    u64 client_id;     /* the operator's own number for the client */
-    u64 expiry_unix_s; /* not valid from then on */
+    u64 client_id;     /* client id chosen by the operator */
+    u64 expiry_unix_s; /* invalid from then on */
     Role role;
-    char name[NAME_BYTES_MAX]; /* "": the client chooses */
+    char name[NAME_BYTES_MAX]; /* "": chosen by the client */
 } Token;
 
-/* A fresh key pair. */
+/* Generates a new key pair. */
 void token_keygen(u8 public_key[TOKEN_PUBLIC_BYTES], u8 secret_key[TOKEN_SECRET_BYTES]);
 /* Signs; 0 or ERROR_RANGE (role, name). */
 int token_sign(const Token *token, const u8 secret_key[TOKEN_SECRET_BYTES],
                u8 out[TOKEN_SIGNED_BYTES]);
-/* Verifies hostile bytes. ERROR_FORMAT, ERROR_CRYPTO (not signed by this key) or ERROR_DENIED
+/* Verifies untrusted bytes. ERROR_FORMAT, ERROR_CRYPTO (not signed by this key) or ERROR_DENIED
  * (expired, other server), with a text. server_id 0 accepts only tokens for any server. */
 int token_verify(const u8 *data, u32 bytes, const u8 public_key[TOKEN_PUBLIC_BYTES], u64 server_id,
                  u64 now_unix_s, Token *token, ErrorText *error);
 
-/* Key files. A secret key's file is created readable by its owner alone. */
+/* Writes a key file. A secret key's file is readable only by its owner. */
 int token_key_write(const char *path, const u8 *key, u32 bytes, bool secret, ErrorText *error);
 int token_key_read(const char *path, u8 *key, u32 bytes, ErrorText *error);
 

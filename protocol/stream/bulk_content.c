@@ -1,5 +1,5 @@
-/* bulk_content.c: what is transferred: hash u64 of all after it, plain size u32, packing u8, zero
- * u8[3], then the bytes as they are or as one zstd frame. */
+/* bulk_content.c: the body of a transfer: u64 hash of all that follows, u32 unpacked size, u8
+ * packing, u8[3] zero, then the bytes uncompressed or as one zstd frame. */
 #include "protocol/stream/bulk_content.h"
 
 #include "shared/base/check.h"
@@ -10,7 +10,7 @@
 #include <zstd.h>
 
 enum {
-    /* Packing happens in a host's turn: what is large is packed fast. */
+    /* Packing runs on the host's loop, so large contents are packed at a fast level. */
     LEVEL_SMALL = 3,
     LEVEL_LARGE = 1,
     LARGE_BYTES = 1 << 20,
@@ -23,7 +23,7 @@ struct BulkContent {
     u8 *body; /* [bytes] */
 };
 
-/* 0 if it does not pay. */
+/* Returns 0 if compression does not pay. */
 static u32 pack(u8 *out, const void *fallback, u32 bytes)
 {
     u32 capacity = bytes - bytes / 16;
@@ -54,7 +54,7 @@ BulkContent *bulk_content_create(const void *fallback, u32 bytes)
     content->bytes = BULK_BODY_HEAD_BYTES + (packed > 0 ? packed : bytes);
     u64 hash = hash_bytes(body + HASHED_FROM, content->bytes - HASHED_FROM, 0);
     memcpy(body, &hash, sizeof hash);
-    content->body = body; /* what is behind its end was never touched */
+    content->body = body; /* the memory beyond the end was never touched */
     return content;
 }
 
@@ -88,7 +88,7 @@ static int unpack(const u8 *body, u32 bytes, u32 unpacked_bytes, BulkTaken *take
 {
     const u8 *packed = body + BULK_BODY_HEAD_BYTES;
     u32 packed_bytes = bytes - BULK_BODY_HEAD_BYTES;
-    /* Before the memory: a frame that says another size, or none, is refused. */
+    /* Checked before allocating: a frame with a different or no content size is refused. */
     if (ZSTD_getFrameContentSize(packed, packed_bytes) != unpacked_bytes) {
         return ERROR_FORMAT;
     }

@@ -1,5 +1,6 @@
 /*
- * bulk_content.h: the inside of bulk contents and numbers, shared by the parts of bulk.h.
+ * bulk_content.h: internals of bulk contents and sequence numbers, shared by the files behind
+ * bulk.h.
  * Layer: protocol/stream, private.
  */
 #ifndef PLENUM_PROTOCOL_STREAM_BULK_CONTENT_H
@@ -12,8 +13,8 @@ typedef enum BulkPacking {
     BULK_PACKING_ZSTD = 1
 } BulkPacking;
 
-/* Checks a whole body, body[bytes] from malloc, and gives what is in it; takes the body. On a
- * negative Error the body is still the caller's. */
+/* Checks a complete body, body[bytes] from malloc, and extracts its content; takes ownership of
+ * the body. On a negative Error the caller keeps it. */
 int bulk_body_open(u8 *body, u32 bytes, BulkTaken *taken);
 
 static inline u32 bulk_block_count(u32 body_bytes)
@@ -26,7 +27,8 @@ static inline u32 bulk_block_size(u32 body_bytes, u32 block)
     return u32_min(BULK_BLOCK_BYTES, body_bytes - block * BULK_BLOCK_BYTES);
 }
 
-/* Packets and transfers are counted modulo 2^32: how far a is ahead of b, negative behind. */
+/* Packets and transfers are numbered modulo 2^32: returns how far a is ahead of b, negative if
+ * behind. */
 static inline i32 bulk_ahead(u32 a, u32 b)
 {
     return (i32)(a - b);

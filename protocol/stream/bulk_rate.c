@@ -4,25 +4,26 @@
 enum {
     RTT_WINDOW_US = 10000000,
     RTT_UNKNOWN_US = 100000,
-    /* Tokens of this long may pile up between two turns of a host's loop. */
+    /* Pacing tokens accumulated at most, for the time between two iterations of a host's loop. */
     BURST_US = 20000,
     BURST_BYTES_MIN = 10 * 1200,
-    /* Acknowledgements come in such steps: what is under way must cover them, and jitter. */
+    /* Acknowledgements arrive in such intervals: the data in flight must cover them, and jitter. */
     ACK_STEP_US = 30000,
     JITTER_US_MAX = 100000,
     FULL_ROUNDS = 3,
     CYCLE_STEPS = 8,
-    CYCLE_QUIET = 1, /* the step below the path's rate */
+    CYCLE_QUIET = 1, /* the phase below the path's rate */
     QUIET_KNOWN_MIN = 20,
     QUIET_KNOWN_MAX = 2000,
 };
 
-/* Grows by a factor of e^(ln 2 · 4 / e) a round trip at most: enough to double the delivery rate
- * in each although it is known one round trip late. */
+/* Grows by at most a factor of e^(ln 2 · 4 / e) per round trip: enough to double the delivery
+ * rate in each although it is measured one round trip late. */
 static const f64 begin_gain = 2.89;
 static const f64 flight_gain = 2.0;
-static const f64 growth = 1.25;    /* less than that in three rounds: the path is full */
-static const f64 loss_full = 0.45; /* of a round: beyond any radio, so the queue overflows */
+static const f64 growth = 1.25;    /* less than this over three rounds: the path is full */
+static const f64 loss_full = 0.45; /* of a round: more than any radio link loses, so a queue
+                                      overflows */
 static const f64 loss_floor_max = 0.4;
 static const f64 yield_gain = 0.75;
 
@@ -66,7 +67,7 @@ static f64 pacing_gain(const BulkRate *rate)
     }
 }
 
-/* Share of packets that the path loses however little it carries. */
+/* Fraction of packets that the path loses even at a low rate. */
 static f64 loss_floor(const BulkRate *rate)
 {
     u32 known = rate->quiet_lost + rate->quiet_acked;
@@ -181,7 +182,7 @@ static void rate_learn(BulkRate *rate, u64 now_us)
     const BulkStamp *sample = &rate->sample;
     u64 span_us = u64_max(sample->sent_us - sample->first_us, now_us - sample->delivered_us);
     if (span_us < u64_max(bulk_rate_rtt_least_us(rate), 1)) {
-        return; /* acknowledgements came in a heap: faster than the path can be */
+        return; /* acknowledgements arrived in a burst: faster than the path can be */
     }
     f64 bytes_s = (f64)(rate->delivered - sample->delivered) * 1e6 / (f64)span_us;
     f64 *best = &rate->rounds_bytes_s[rate->rounds % BULK_RATE_ROUNDS];

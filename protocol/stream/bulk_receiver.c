@@ -1,6 +1,6 @@
 /*
- * bulk_receiver.c: puts blocks together. What a peer announces is bounded before any memory is
- * taken for it; whatever is refused is not acknowledged and changes nothing.
+ * bulk_receiver.c: reassembles blocks. Announced sizes are checked before any memory is allocated;
+ * refused packets are not acknowledged and change nothing.
  */
 #include "protocol/stream/bulk_content.h"
 
@@ -8,35 +8,35 @@
 #include <string.h>
 
 enum {
-    /* An acknowledgement says again what the last ones said, should they be lost. */
+    /* Each acknowledgement repeats the contents of the previous ones in case they were lost. */
     ACKS_REPEATED = 4,
-    /* The first packets are acknowledged at once: the sender learns the path from them. */
+    /* The first packets are acknowledged immediately: the sender estimates the path from them. */
     PACKETS_EAGER = 16,
-    /* That a transfer is complete is said so often more: nothing comes after it to say it again. */
+    /* Extra acknowledgements of a completed transfer: no later packet triggers another one. */
     COMPLETE_REPEATS = 2,
     WAITED_MS_MAX = 60000,
 };
 
 typedef struct Incoming {
-    u32 size; /* of the body; 0: nothing came yet */
-    u32 here; /* blocks */
+    u32 size; /* of the body; 0: nothing received yet */
+    u32 here; /* blocks received */
     u8 *body; /* [size] */
-    u64 *got; /* one bit a block */
+    u64 *got; /* one bit per block */
 } Incoming;
 
 struct BulkReceiver {
-    Incoming open[BULK_OPEN_MAX]; /* by id modulo */
-    u32 expected;                 /* id that is taken next */
+    Incoming open[BULK_OPEN_MAX]; /* slot id modulo */
+    u32 expected;                 /* next id to take */
     u64 open_bytes;
 
-    bool any;                   /* a packet came */
+    bool any;                   /* a packet was received */
     u32 newest;                 /* number of the newest packet */
-    u64 newest_us;              /* when it came */
-    u64 seen[BULK_WINDOW / 64]; /* which of the last came: by number modulo */
-    u32 lowest[ACKS_REPEATED];  /* oldest packet number that came before each of the last acks */
+    u64 newest_us;              /* its arrival time */
+    u64 seen[BULK_WINDOW / 64]; /* which of the last packets were received: slot number modulo */
+    u32 lowest[ACKS_REPEATED];  /* oldest packet number received before each of the last acks */
     bool lowest_any[ACKS_REPEATED];
     bool due, at_once;
-    u32 repeats; /* acknowledgements still due without news */
+    u32 repeats; /* acknowledgements still to be sent without new packets */
     u64 acked_us;
     BulkReceiverStats stats;
 };
@@ -72,7 +72,7 @@ static Incoming *incoming_of(BulkReceiver *receiver, u32 id)
 
 /* ---- packets ---- */
 
-/* False: too old to tell, or far ahead of what can be under way. */
+/* False: too old to track, or implausibly far ahead. */
 static bool packet_possible(const BulkReceiver *receiver, u32 packet)
 {
     i32 ahead = bulk_ahead(packet, receiver->newest);
@@ -120,7 +120,7 @@ static int incoming_begin(BulkReceiver *receiver, Incoming *incoming, u32 size)
     return 0;
 }
 
-/* A block of a transfer that is not taken yet. */
+/* Stores a block of a transfer that is not taken yet. */
 static int block_put(BulkReceiver *receiver, u32 id, u32 size, u32 block, const u8 *data)
 {
     Incoming *incoming = incoming_of(receiver, id);
@@ -166,7 +166,7 @@ static int packet_read(BulkReceiver *receiver, const u8 *data, u32 bytes, u64 no
         !packet_possible(receiver, packet)) {
         return ERROR_RANGE;
     }
-    /* What is taken or void already came late: that it came is worth knowing. */
+    /* Late packets of taken or void transfers are acknowledged as well. */
     if (ahead >= 0) {
         int result = block_put(receiver, id, size, block, data + BULK_BLOCK_HEAD_BYTES);
         if (result != 0) {
@@ -188,7 +188,7 @@ int bulk_receiver_push(BulkReceiver *receiver, const u8 *data, u32 bytes, u64 no
 
 /* ---- acknowledging ---- */
 
-/* How many packets before the newest the bits reach back. */
+/* Number of packets before the newest that the bits cover. */
 static u32 ack_reach(const BulkReceiver *receiver)
 {
     i32 reach = 0;
@@ -235,7 +235,7 @@ u32 bulk_receiver_ack(BulkReceiver *receiver, u64 now_us, u8 *out)
 
 /* ---- taking ---- */
 
-/* The sender waits for room: it is told at once, if it said anything yet. */
+/* The sender waits for space: acknowledge at once if anything was received yet. */
 static void expected_advance(BulkReceiver *receiver)
 {
     incoming_drop(receiver, incoming_of(receiver, receiver->expected));

@@ -1,7 +1,7 @@
 /*
- * bulk_sender.c: which block goes next. Every packet has a number of its own, also when it repeats
- * a block, so acknowledgements are never ambiguous (as in QUIC, RFC 9002): a packet is lost when
- * one that was sent a good while after it has arrived, or when nothing is heard for too long.
+ * bulk_sender.c: selects the next block. Every packet has its own number, even when it repeats a
+ * block, so acknowledgements are never ambiguous (as in QUIC, RFC 9002): a packet is lost when one
+ * sent sufficiently later was acknowledged, or after a timeout.
  */
 #include "protocol/stream/bulk_content.h"
 #include "protocol/stream/bulk_rate.h"
@@ -11,37 +11,37 @@
 #include <string.h>
 
 enum {
-    CAPACITY_FIRST = 64, /* of the ring of packets under way; grows to BULK_WINDOW */
+    CAPACITY_FIRST = 64, /* initial size of the ring of packets in flight; grows to BULK_WINDOW */
     MARGIN_US = 5000,
     LATE_MAX_US = 300000,
     LATE_WINDOW_US = 1000000,
-    /* Repeated into silence, with doubling pauses. */
+    /* Probe packets after a timeout, with doubling intervals. */
     PROBE_PACKETS = 2,
-    PROBE_FIRST_US = 300000, /* while the round trip is not known */
+    PROBE_FIRST_US = 300000, /* while the round trip is unknown */
     PROBE_MAX_US = 2000000,
     PROBE_DOUBLINGS_MAX = 6,
     RTT_MAX_US = 10000000,
-    /* While the line would rest and something is not acknowledged, blocks go once more, oldest
-     * first, at this pace or half of the path's: what they cost a narrow line is less than waiting
-     * for the news of each loss. Only for the last blocks of what is under way. */
+    /* While the link would be idle with unacknowledged blocks, they are repeated, oldest first,
+     * at this rate or half of the path's: this costs a narrow link less than waiting for the
+     * report of each loss. Only the last blocks in flight. */
     ECHO_BYTES_S = 6000,
-    ECHO_WAIT_US = 300000, /* while the round trip is not known */
+    ECHO_WAIT_US = 300000, /* while the round trip is unknown */
     ECHO_MARGIN_US = 50000,
     ECHO_BLOCKS_MAX = 32,
 };
 
 typedef struct Outgoing {
-    BulkContent *content; /* NULL: void, or all of it arrived */
-    u32 size;             /* of the body: the receiver keeps it until it is taken */
-    u32 blocks, next;     /* next: the first that never went out */
+    BulkContent *content; /* NULL: void or fully acknowledged */
+    u32 size;             /* of the body: occupies the receiver until it is taken */
+    u32 blocks, next;     /* next: the first never sent */
     u32 arrived, lost, lost_from;
-    u64 *bits; /* [2 · words]: arrived, then to be repeated */
+    u64 *bits; /* [2 · words]: acknowledged, then to be repeated */
 } Outgoing;
 
 typedef enum PacketState {
     PACKET_ARRIVED,
     PACKET_FLYING,
-    PACKET_LOST /* given up; it may still arrive */
+    PACKET_LOST /* considered lost; may still arrive */
 } PacketState;
 
 typedef struct BulkPacket {
@@ -54,19 +54,20 @@ typedef struct BulkPacket {
 } BulkPacket;
 
 struct BulkSender {
-    Outgoing queue[BULK_QUEUE_MAX]; /* by id modulo: [first, end) */
-    u32 first, end;                 /* first: what the receiver takes next */
-    BulkPacket *packets;            /* [room], by number modulo */
+    Outgoing queue[BULK_QUEUE_MAX]; /* slot id modulo: [first, end) */
+    u32 first, end;                 /* first: the next one that the receiver takes */
+    BulkPacket *packets;            /* [capacity], slot number modulo */
     u32 capacity;
-    u32 oldest, number; /* packets [oldest, number) may be under way */
+    u32 oldest, number; /* packets [oldest, number) may be in flight */
     u32 newest_acked;
     bool any_acked;
-    u64 heard_us;       /* last acknowledgement of anything new, or first packet after rest */
+    u64 heard_us;       /* last acknowledgement of anything new, or first packet after an idle
+                           time */
     u32 probes;         /* since then */
-    u32 probe_packets;  /* may go out whatever the window says */
-    u64 echo_us;        /* when the next block may go once more */
-    u64 late_us[2];     /* how much later than a round trip packets were confirmed, at most: */
-    u64 late_second_us; /* in this second and in the one before */
+    u32 probe_packets;  /* allowed to be sent regardless of the window */
+    u64 echo_us;        /* when the next block may be repeated */
+    u64 late_us[2];     /* maximal delay of confirmations beyond a round trip: */
+    u64 late_second_us; /* in this second and in the previous one */
     BulkRate rate;
     BulkSenderStats stats;
 };
@@ -185,8 +186,8 @@ static bool block_lost_next(Outgoing *o, u32 *block)
     return false;
 }
 
-/* The block that goes next: of the oldest transfer first, its lost ones before its new ones.
- * Transfers that the receiver has no room for wait. */
+/* Selects the next block: the oldest transfer first, lost blocks before new ones. Transfers that
+ * the receiver cannot store yet wait. */
 static bool block_choose(BulkSender *sender, u32 *id, u32 *block)
 {
     u64 open_bytes = 0;
@@ -215,7 +216,7 @@ static BulkPacket *packet_of(BulkSender *sender, u32 number)
     return &sender->packets[number & (sender->capacity - 1)];
 }
 
-/* Room for one more number; false: BULK_WINDOW are under way or there is no memory. */
+/* Reserves one more packet number; false: BULK_WINDOW in flight or out of memory. */
 static bool packets_reserve(BulkSender *sender)
 {
     u32 count = sender->number - sender->oldest;
@@ -237,7 +238,7 @@ static bool packets_reserve(BulkSender *sender)
     return true;
 }
 
-/* Its block goes again, unless another packet brought it. */
+/* Schedules its block for resending, unless another packet delivered it. */
 static void packet_lose(BulkSender *sender, BulkPacket *packet)
 {
     bulk_rate_lost(&sender->rate, packet->bytes, &packet->stamp);
@@ -268,7 +269,7 @@ static u64 rtt_margin_us(const BulkSender *sender)
     return u64_max(u64_max(rate->rtt_us / 8, spread_us), MARGIN_US);
 }
 
-/* What was sent long enough before a packet that arrived. */
+/* Marks packets lost that were sent long enough before an acknowledged one. */
 static void losses_find(BulkSender *sender, u64 now_us)
 {
     u64 wait_us = sender->rate.rtt_us + rtt_margin_us(sender);
@@ -278,7 +279,7 @@ static void losses_find(BulkSender *sender, u64 now_us)
     for (u32 n = sender->oldest; n != sender->number; n++) {
         BulkPacket *packet = packet_of(sender, n);
         if (bulk_ahead(n, sender->newest_acked) >= 0 || packet->stamp.sent_us + wait_us > now_us) {
-            break; /* those after it were sent later */
+            break; /* later ones were sent later */
         }
         if (packet->state == PACKET_FLYING) {
             packet_lose(sender, packet);
@@ -287,8 +288,7 @@ static void losses_find(BulkSender *sender, u64 now_us)
     oldest_advance(sender);
 }
 
-/* Nothing was heard for longer than an acknowledgement takes: the oldest go once more, to learn
- * what arrived. */
+/* After a timeout the oldest packets are repeated to elicit an acknowledgement. */
 static void silence_check(BulkSender *sender, u64 now_us)
 {
     u64 wait_us = sender->rate.rtt_us > 0
@@ -317,7 +317,7 @@ static bool packet_open(BulkSender *sender, const BulkPacket *packet)
            o->content != NULL && !bulk_bit(o->bits, packet->block);
 }
 
-/* True if another packet with this block is under way that was sent later. */
+/* True if a later packet with this block is in flight. */
 static bool packet_followed(BulkSender *sender, u32 number)
 {
     const BulkPacket *packet = packet_of(sender, number);
@@ -330,7 +330,7 @@ static bool packet_followed(BulkSender *sender, u32 number)
     return false;
 }
 
-/* The block whose last packet is the oldest that could have been acknowledged by now. */
+/* Selects the block whose last packet is the oldest that could have been acknowledged by now. */
 static bool echo_choose(BulkSender *sender, u64 now_us, u32 *id, u32 *block)
 {
     u64 wait_us =
@@ -341,7 +341,7 @@ static bool echo_choose(BulkSender *sender, u64 now_us, u32 *id, u32 *block)
     for (u32 n = sender->oldest; n != sender->number; n++) {
         const BulkPacket *packet = packet_of(sender, n);
         if (packet->stamp.sent_us + wait_us > now_us) {
-            return false; /* those after it were sent later */
+            return false; /* later ones were sent later */
         }
         if (packet_open(sender, packet) && !packet_followed(sender, n)) {
             *id = packet->transfer;
@@ -386,7 +386,7 @@ static u32 packet_write(BulkSender *sender, u32 id, u32 block, u64 now_us, u8 *o
         o->lost_from = block;
     }
     if (sender->oldest == sender->number) {
-        sender->heard_us = now_us; /* silence counts from here */
+        sender->heard_us = now_us; /* the timeout counts from here */
     }
     BulkPacket *packet = packet_of(sender, sender->number++);
     *packet = (BulkPacket){.number = sender->number - 1,
@@ -450,7 +450,7 @@ static void block_arrived(BulkSender *sender, const BulkPacket *packet)
     }
 }
 
-/* Paths that reorder make packets late: the wait for them grows with what was seen. */
+/* Adapts the reordering margin to the delays observed on paths that reorder. */
 static void late_learn(BulkSender *sender, const BulkPacket *packet, u64 now_us)
 {
     if (now_us - sender->late_second_us > LATE_WINDOW_US) {
@@ -464,7 +464,7 @@ static void late_learn(BulkSender *sender, const BulkPacket *packet, u64 now_us)
     }
 }
 
-/* True if it was under way. */
+/* True if it was in flight. */
 static bool packet_arrived(BulkSender *sender, u32 number, u64 now_us)
 {
     BulkPacket *packet = packet_of(sender, number);

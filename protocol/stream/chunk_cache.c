@@ -1,7 +1,7 @@
 /*
  * chunk_cache.c: see chunk_cache.h. Codes of the newest frame live in an arena that the next begin
- * empties; each chunk has a short list of those that begin with it. What changed since the frame
- * begun before is found once here instead of once per client.
+ * resets; each chunk has a short list of the codes that start with it. Changes since the previous
+ * frame are determined once here instead of once per client.
  */
 #include "protocol/field/field_ops.h"
 #include "protocol/stream/chunk_cache_state.h"
@@ -13,10 +13,10 @@
 
 enum {
     ARENA_ALIGN = 16,
-    /* Of what fits, so much is tried at first. */
+    /* Fill target in percent of the available bytes for the first attempt. */
     FILL_PERCENT = 94,
 };
-/* Bytes a chunk before anything was coded. */
+/* Initial estimate of bytes per chunk. */
 #define COST_KEY   500.0f
 #define COST_DELTA 100.0f
 #define COST_RATE  0.25f
@@ -94,7 +94,7 @@ static void *arena_push(ChunkCache *cache, u32 bytes)
 
 /* ---- what changed ---- */
 
-/* Centre and radius of the live elements of a dense state. */
+/* Computes centre and radius of the live elements of a dense state. */
 static void chunk_place(const FieldDesc *field, u32 chunk, const void *state, ChunkInfo *info)
 {
     Vec3 low = vec3(INFINITY, INFINITY, INFINITY), high = vec3_neg(low);
@@ -117,7 +117,7 @@ static void chunk_start(const FieldDesc *field, u32 chunk, const Frame *frame, C
     c->older = frame->tick;
 }
 
-/* The steps of all chunks move on by one. */
+/* Shifts the change history of all chunks by one step. */
 static void chunk_step(const ChunkCache *cache, CacheChunk *c)
 {
     if (c->changes[WORDS - 1] >> 63 != 0) {
@@ -197,7 +197,7 @@ bool chunk_cache_begin(ChunkCache *cache, History *history)
     for (u32 f = 0; f < fields->count; f++) {
         const FieldDesc *field = &fields->fields[f];
         u32 count = chunk_count(field);
-        /* A field that rests whole is the common case. */
+        /* An unchanged field is the common case. */
         u32 bytes = field->capacity * field_element_bytes(field);
         if (onward && memcmp(frame_field(old, f), frame_field(frame, f), bytes) == 0) {
             continue;
@@ -234,8 +234,8 @@ bool chunk_cache_has(const ChunkCache *cache, u64 tick)
     return tick < cache->frame->tick && history_get(cache->history, tick) != NULL;
 }
 
-/* How many steps ago the newest begun tick at or before this one was; CHUNK_CACHE_STEPS if that is
- * farther back than is known. */
+/* Number of steps since the newest begun tick at or before this one; CHUNK_CACHE_STEPS if that
+ * is no longer known. */
 static u32 steps_since(const ChunkCache *cache, u64 tick)
 {
     u32 low = 0, high = (u32)u64_min(cache->step, CHUNK_CACHE_STEPS);
@@ -253,7 +253,7 @@ static u32 steps_since(const ChunkCache *cache, u64 tick)
     return low;
 }
 
-/* The bits below `count` of word w of a row of WORDS. */
+/* The bits below `count` in word w of a row of WORDS. */
 static u64 bits_below(u32 count, u32 w)
 {
     u32 first = w * 64;
@@ -295,13 +295,14 @@ static bool frames_same(const FieldDesc *field, u32 chunk, const Frame *a, const
     return memcmp(x, y, chunk_state_bytes(field, chunk)) == 0;
 }
 
-/* How many ticks ago the chunk left its state in the baseline, 0 if at once or long ago. */
+/* Ticks since the chunk changed from its state in the baseline, 0 if it changed at once or long
+ * ago. */
 static u8 count_rest(const ChunkCache *cache, const FieldDesc *field, u32 chunk,
                      const Frame *baseline)
 {
     u64 tick = baseline->tick, now = cache->frame->tick;
     u64 late = u64_max(now - u64_min(now, CHUNK_REST_MAX), tick + 1);
-    /* Before that only the frames that were begun are looked at. */
+    /* Earlier only the begun frames are examined. */
     if (late > tick + 1 && chunk_cache_constant(cache, field->id, chunk, tick, late)) {
         const Frame *frame = history_get(cache->history, late);
         tick = frame != NULL && frames_same(field, chunk, frame, baseline) ? late : tick;
@@ -317,7 +318,7 @@ static u8 count_rest(const ChunkCache *cache, const FieldDesc *field, u32 chunk,
     return tick > baseline->tick && ago <= CHUNK_REST_MAX ? (u8)ago : 0;
 }
 
-/* Codes as many of the chunks as fit; span->count is how many were gathered. Returns the bytes. */
+/* Codes as many of the chunks as fit; span->count is the number gathered. Returns the bytes. */
 static u32 span_fill(ChunkCache *cache, Span *span, f32 *cost, u8 *out, u32 capacity,
                      bool *fallback)
 {
@@ -330,7 +331,7 @@ static u32 span_fill(ChunkCache *cache, Span *span, f32 *cost, u8 *out, u32 capa
         span->count = u32_max(span->count * 3 / 4, 1);
     }
     f32 each = (f32)size / (f32)span->count;
-    /* What grows is believed at once: a code that does not fit costs the most. */
+    /* Growth is adopted at once: a code that does not fit costs the most. */
     *cost = each > *cost ? each : *cost + COST_RATE * (each - *cost);
     return size;
 }
@@ -376,7 +377,7 @@ static CacheEntry *entry_encode(ChunkCache *cache, const FieldDesc *field, const
     u8 *rest = (u8 *)(list + span.count), *bytes = rest + span.count;
     memcpy(list, chunks, list_bytes);
     memcpy(bytes, code, size);
-    /* What is only refined has no moment at which it left. */
+    /* A chunk that is only refined did not change at any tick. */
     bool any_rest = false, same = base->states[0] == base->detail;
     for (u32 i = 0; i < span.count; i++) {
         rest[i] = baseline != NULL && same ? count_rest(cache, field, chunks[i], baseline) : 0;

@@ -1,6 +1,6 @@
 /*
- * chunk_cache.h: encode once, send to many: the spans of the newest frame, coded for all clients on
- * the same baselines, and what all clients share about its chunks. Used by one thread.
+ * chunk_cache.h: encode once, send to many: caches the spans of the newest frame, coded for all
+ * clients with the same baselines, and per-chunk data shared by all clients. Used by one thread.
  * Layer: protocol/stream.
  */
 #ifndef PLENUM_PROTOCOL_STREAM_CHUNK_CACHE_H
@@ -12,7 +12,7 @@
 PL_BEGIN_C
 
 enum {
-    /* Begun frames of which it is known what changed in them. */
+    /* Number of begun frames whose changes are tracked. */
     CHUNK_CACHE_STEPS = HISTORY_KEPT + HISTORY_FRAMES,
     CHUNK_REST_MAX = 15,
 };
@@ -22,15 +22,14 @@ typedef struct SpanCode {
     u16 size;
     bool fallback;
     bool any_rest;
-    u16 count;      /* chunks of the list that it holds, from the first on */
-    const u8 *rest; /* [count]: how many ticks ago the chunk last had the state of the newest of
-                       the older ticks, all the time since then, ≤ CHUNK_REST_MAX; 0: it left it at
-                       once, or that was longer ago */
+    u16 count;      /* number of leading chunks of the list that it contains */
+    const u8 *rest; /* [count]: ticks since the chunk last had the state of the newest baseline,
+                       held until then, ≤ CHUNK_REST_MAX; 0: it changed at once, or longer ago */
     u16 hash;       /* span_state_hash of the coded states */
 } SpanCode;
 
-/* What a code is made of: ticks newest first, 0 and all after it: none, ticks[0] = 0: a key; what
- * the clients have of them, and what they get. */
+/* Key of a code: baseline ticks, newest first, 0 from the first unused on, ticks[0] = 0: a key;
+ * details of the baselines and of the new states. */
 typedef struct SpanBase {
     u64 ticks[SPAN_STATES];
     Detail states[SPAN_STATES]; /* 0 where there is no tick */
@@ -40,52 +39,51 @@ typedef struct SpanBase {
 
 PL_STATIC_ASSERT(sizeof(SpanBase) == 32, "no padding: it is compared as memory");
 
-/* What all clients share about a chunk of the newest frame. */
+/* Data of a chunk of the newest frame shared by all clients. */
 typedef struct ChunkInfo {
-    u64 changed;     /* tick of the first begun frame since which the state is what it now is */
-    f64 travelled;   /* sum of chunk_state_error between begun frames, ever growing */
-    Vec3 centre;     /* m, of the live elements or cells */
-    f32 radius;      /* m; < 0: the chunk is nowhere (scalars, or nothing is live) */
-    bool decimation; /* as chunk_cache_decimate says */
+    u64 changed;     /* tick of the first begun frame since which the state is unchanged */
+    f64 travelled;   /* sum of chunk_state_error between begun frames, monotonic */
+    Vec3 centre;     /* m, of live elements or cells */
+    f32 radius;      /* m; < 0: no position (scalars, or nothing is live) */
+    bool decimation; /* set by chunk_cache_decimate */
 } ChunkInfo;
 
 typedef struct ChunkCache ChunkCache;
-ChunkCache *chunk_cache_create(void); /* NULL: no memory */
+ChunkCache *chunk_cache_create(void); /* NULL: out of memory */
 void chunk_cache_destroy(ChunkCache *cache);
-/* Starts serving codes of history->newest; forgets the former tick's (unless the frame is the
- * same), and marks it in History, which is borrowed until the next begin. Compares the frame with
- * the one begun before; a tick that is not newer or other fields start anew. false: no frame or no
- * memory. */
+/* Starts serving codes of history->newest; discards those of the former tick (unless the frame
+ * is the same), and marks the frame in History, which is borrowed until the next begin. Compares
+ * the frame with the one begun before; a tick that is not newer or different fields restart the
+ * stream. false: no frame or out of memory. */
 bool chunk_cache_begin(ChunkCache *cache, History *history);
 /* The frame being served, or NULL. Borrowed until the next begin. */
 const Frame *chunk_cache_frame(const ChunkCache *cache);
 /* Borrowed until the next begin; valid after a begin that returned true. */
 const ChunkInfo *chunk_cache_info(const ChunkCache *cache, u32 field, u32 chunk);
-/* True if the chunk had one and the same state in all begun frames from tick `from`, which was one,
- * to `to`. False also where that is no longer known. */
+/* True if the chunk's state was constant in all begun frames from tick `from`, itself begun, to
+ * `to`. Also false where this is no longer known. */
 bool chunk_cache_constant(const ChunkCache *cache, u32 field, u32 chunk, u64 from, u64 to);
-/* True if the frame of that tick can be built upon. */
+/* True if the frame of that tick can serve as a baseline. */
 bool chunk_cache_has(const ChunkCache *cache, u64 tick);
 
-/* Chunks of POINTS that may lose points at a coarse detail: elements first .. first + count belong
- * to a liquid or a cloud. A chunk with others too may not. After a begin with other fields none
- * may.
- */
+/* Marks the chunks of POINTS that may be decimated at a coarse detail: elements first .. first +
+ * count belong to a liquid or a cloud. Chunks that also contain other elements may not. A begin
+ * with other fields clears the marks. */
 void chunk_cache_decimate(ChunkCache *cache, u32 field, u32 first, u32 count);
 void chunk_cache_decimate_none(ChunkCache *cache);
 
-/* Code of the newest states of chunks[count], ascending, out of `base`; of as many of them, from
- * the first on, as fit into `room` bytes (≥ CHUNK_CODE_BYTES_MAX). The same question is answered
- * without work; one about more chunks is too where a code is full. NULL: a tick has left History,
- * or no memory. */
+/* Code of the newest states of chunks[count], ascending, relative to `base`; of as many leading
+ * chunks as fit into `room` bytes (≥ CHUNK_CODE_BYTES_MAX). Equal requests are answered from the
+ * cache, also requests for more chunks where a code is full. NULL: a tick has left History, or
+ * out of memory. */
 const SpanCode *chunk_cache_span(ChunkCache *cache, u32 field, const u16 *chunks, u32 count,
                                  const SpanBase *base, u32 capacity);
-/* Bytes that a chunk of the field lately took, as a key or out of older states. */
+/* Recent average bytes per chunk of the field, as a key or delta-coded. */
 f32 chunk_cache_cost(const ChunkCache *cache, u32 field, const SpanBase *base);
 /* Chunks encoded and served since creation (for metrics and tests). */
 void chunk_cache_stats(const ChunkCache *cache, u64 *encoded, u64 *served);
-/* Stops the program (check.h) unless what it knows of its frame, of the steps before and of the
- * codes of now holds together (chunk_cache_validate.c). */
+/* Aborts (check.h) if the data on its frame, earlier steps and current codes is inconsistent
+ * (chunk_cache_validate.c). */
 void chunk_cache_validate(const ChunkCache *cache);
 
 PL_END_C

@@ -1,4 +1,5 @@
-/* chunk_cache_validate.c: is the whole cache as chunk_cache_state.h says? See chunk_cache_validate.
+/*
+ * chunk_cache_validate.c: checks the invariants of chunk_cache_state.h. See chunk_cache_validate.
  */
 #include "protocol/stream/chunk_cache_state.h"
 #include "shared/base/check.h"
@@ -13,7 +14,7 @@ static u64 tick_before(const ChunkCache *cache, u64 steps)
     return cache->steps[(cache->step - steps) % CHUNK_CACHE_STEPS];
 }
 
-/* Ticks begun ascend up to that of the frame. */
+/* Begun ticks ascend up to that of the frame. */
 static void validate_steps(const ChunkCache *cache)
 {
     u32 known = known_steps(cache);
@@ -23,7 +24,7 @@ static void validate_steps(const ChunkCache *cache)
     }
 }
 
-/* Each field's chunks come after those of the field before. */
+/* Each field's chunks follow those of the previous field. */
 static void validate_shape(const ChunkCache *cache)
 {
     const FieldSet *fields = cache->frame->fields;
@@ -39,7 +40,7 @@ static void validate_shape(const ChunkCache *cache)
     CHECK(cache->chunks != NULL && cache->chunk_total == total);
 }
 
-/* Its changes are of steps that were, and the newest of them is what `changed` says. */
+/* Its changes belong to existing steps, and the newest one equals `changed`. */
 static void validate_changes(const ChunkCache *cache, u32 index)
 {
     const CacheChunk *chunk = &cache->chunks[index];
@@ -65,7 +66,7 @@ static bool in_arena(const ChunkCache *cache, const void *at, u32 bytes)
             return true;
         }
         if (block == cache->block) {
-            break; /* what follows is of ticks before */
+            break; /* the rest belongs to earlier ticks */
         }
     }
     return false;

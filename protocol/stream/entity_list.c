@@ -1,5 +1,5 @@
-/* entity_list.c: a sorted array; ids are never reused and mostly ascend, so that it is appended to.
- */
+/* entity_list.c: a sorted array; ids are never reused and mostly ascend, so insertion is usually
+ * an append. */
 #include "protocol/stream/entity_list.h"
 
 #include "protocol/field/field_ops.h"
@@ -37,7 +37,7 @@ static u32 position_of(const EntityList *list, u32 id)
     return low;
 }
 
-/* Does it fit the fields and the scene? Its appearance is as the scene resolves it then. */
+/* Whether it fits the fields and the scene; resolves its appearance. */
 static bool entity_fits(const EntityList *list, const FieldSet *fields, const Entity *entity,
                         Appearance *appearance)
 {
@@ -49,7 +49,7 @@ static bool entity_fits(const EntityList *list, const FieldSet *fields, const En
         return false;
     }
     if (field_ops(field->kind)->axes > 1 && entity->count != field->capacity) {
-        return false; /* a part of a grid is no thing */
+        return false; /* a part of a grid is not a valid entity */
     }
     if (entity->appearance.kind == APPEARANCE_CLOTH && entity->appearance.grid[0] > 0 &&
         (u64)entity->appearance.grid[0] * entity->appearance.grid[1] > entity->count) {

@@ -1,6 +1,6 @@
 /*
- * entity_list.h: the entities of a world in id order, changed by events.
- * Kept by everybody who follows a stream of frames: client, host, recording reader.
+ * entity_list.h: the entities of a world in id order, changed by events. Used by all consumers of a
+ * stream of frames: client, host, recording reader.
  * Layer: protocol/stream.
  */
 #ifndef PLENUM_PROTOCOL_STREAM_ENTITY_LIST_H
@@ -11,8 +11,8 @@
 struct Scene;
 
 typedef struct EntityList {
-    const struct Scene *scene; /* borrowed: shapes point to its geometries, and what does not fit
-                                  them is refused; NULL: geometries are not looked at */
+    const struct Scene *scene; /* borrowed: shapes refer to its geometries, and mismatching ones
+                                  are refused; NULL: geometries are not checked */
     Entity *items;             /* [count], ascending id; owned */
     u32 count, capacity;
     u64 version; /* changes whenever the list does */
@@ -20,19 +20,19 @@ typedef struct EntityList {
 
 void entity_list_finish(EntityList *list);
 void entity_list_clear(EntityList *list);
-/* Adds or replaces by id. Refuses what does not fit the fields (elements beyond the capacity, a
- * part of a grid): 0 or a negative Error. */
+/* Adds or replaces by id. Refuses entities that do not fit the fields (elements beyond the
+ * capacity, a part of a grid): 0 or a negative Error. */
 int entity_list_put(EntityList *list, const FieldSet *fields, const Entity *entity);
-/* Replaces the whole list; stops at the first that does not fit. */
+/* Replaces the whole list; stops at the first invalid one. */
 int entity_list_set(EntityList *list, const FieldSet *fields, const Entity *entities, u32 count);
-/* Takes over a spawn, despawn or reset; other events change nothing. 0 or a negative Error. */
+/* Applies a spawn, despawn or reset; ignores other events. 0 or a negative Error. */
 int entity_list_event(EntityList *list, const FieldSet *fields, const Event *event);
-/* All events of a frame, in order; 0, or the error of the first that could not be taken over. */
+/* Applies all events of a frame, in order; 0, or the error of the first invalid one. */
 int entity_list_frame(EntityList *list, const Frame *frame);
 void entity_list_remove(EntityList *list, u32 id);
 const Entity *entity_list_find(const EntityList *list, u32 id); /* or NULL */
 const Entity *entity_list_named(const EntityList *list, const char *name);
-/* Stops the program (check.h) unless the list is as above and all in it fits these fields. */
+/* Aborts (check.h) if these invariants are violated or an entity does not fit these fields. */
 void entity_list_validate(const EntityList *list, const FieldSet *fields);
 
 #endif

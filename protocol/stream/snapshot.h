@@ -1,22 +1,22 @@
 /*
- * snapshot.h: the delta-snapshot stream: state packets out of History for one client, and chunk
- * states out of state packets. Knows no sockets, clocks or crypto; time is an argument.
+ * snapshot.h: the delta-snapshot stream: encodes state packets from History for one client, and
+ * decodes chunk states from state packets. Knows no sockets, clocks or crypto; time is an argument.
  *
  * A packet of at most STATE_PAYLOAD_BYTES_MAX bytes is a header and whole spans of chunks (span.h),
- * each a key or coded out of states that the client acknowledged; it decodes alone. PROTOCOL.md,
- * "State packets", has every bit. Acknowledgements (newest sequence and the 64 before it) travel in
- * input packets.
+ * each a key or delta-coded against states that the client acknowledged; it decodes independently.
+ * PROTOCOL.md, "State packets", specifies every bit. Acknowledgements (newest sequence and the 64
+ * before it) travel in input packets.
  *
  * Baseline rule. A receiver keeps the CHUNK_STATES_KEPT newest states of each chunk and
  * acknowledges a packet only if it stored all its chunks. A record names up to three ticks; the
- * receiver's state of a chunk at a tick is its newest at or before it. The sender names a tick for
- * a chunk only if it knows an acknowledged state at or before it, if the chunk did not change
- * between the two (so it does not matter what the receiver has of the time between), if fewer than
- * CHUNK_STATES_KEPT newer states were sent and if History has the tick; otherwise it sends a key.
- * So a packet that arrives before its successors pushed a baseline out finds it, whatever is lost,
- * duplicated or reordered; one that arrives later than that is too late to matter, is dropped, and
- * is not acknowledged. Ticks are the same for all chunks where that is possible, also for those
- * that rested long, and for all clients that acknowledged the same: they share the codes.
+ * receiver's state of a chunk at a tick is its newest at or before it. The sender uses a tick as
+ * baseline of a chunk only if it knows an acknowledged state at or before it, if the chunk did not
+ * change between the two (so it does not matter what the receiver has of the time between), if
+ * fewer than CHUNK_STATES_KEPT newer states were sent and if History has the tick; otherwise it
+ * sends a key. So a packet that arrives before its successors displaced a baseline finds it,
+ * whatever is lost, duplicated or reordered; a later one is too late to matter, is dropped, and is
+ * not acknowledged. Where possible all chunks, including long unchanged ones, and all clients with
+ * the same acknowledgements use the same ticks: they share the codes.
  * Layer: protocol/stream.
  */
 #ifndef PLENUM_PROTOCOL_STREAM_SNAPSHOT_H
@@ -29,17 +29,17 @@ PL_BEGIN_C
 typedef struct SnapshotHeader {
     u16 sequence;
     u32 tick;
-    u32 input_ack; /* newest input sequence such that all up to it were received; 0 none */
+    u32 input_ack; /* every input up to this sequence was received; 0 none */
     u16 send_ms;   /* server clock, wraps */
-    u16 echo_ms;   /* newest client send_ms seen plus how long ago that was: for round trips */
-    u16 speed;     /* world seconds a real second × 1024; 0 paused */
+    u16 echo_ms;   /* newest client send_ms received plus the time since then: for round trips */
+    u16 speed;     /* world seconds per real second × 1024; 0 paused */
     u8 flags;      /* SNAPSHOT_* */
     u8 records;
 } SnapshotHeader;
 
-/* LIMITED: the budget cut this snapshot short (the sender
- * sets it in the last packet, the caller may set it in all). SLOWED: the
- * server cannot keep up. EPOCH: of the stream, compared by the receiver's owner. */
+/* LIMITED: the budget truncated this snapshot (the sender sets it in the last packet, the caller
+ * may set it in all). SLOWED: the server cannot keep up. EPOCH: of the stream, checked by the
+ * receiver's owner. */
 enum {
     SNAPSHOT_LIMITED = 1,
     SNAPSHOT_SLOWED = 2,
@@ -53,35 +53,34 @@ typedef struct SnapshotAck {
     u64 bits;   /* bit i: sequence newest − 1 − i was received */
 } SnapshotAck;
 
-/* What the sender knows of its client, for priorities. */
+/* The client's camera, for priorities. */
 typedef struct SnapshotView {
     Vec3 eye;              /* m */
     Vec3 forward;          /* unit */
-    f32 pixels_per_radian; /* 0: no camera, everything counts alike */
+    f32 pixels_per_radian; /* 0: no camera, all chunks have equal weight */
 } SnapshotView;
 
 /* ---- sender: one per client and stream epoch, host thread ---- */
 
 typedef struct SnapshotSender SnapshotSender;
-/* `fields` is acquired. */
+/* Acquires `fields`. NULL: out of memory. */
 SnapshotSender *snapshot_sender_create(FieldSet *fields);
 void snapshot_sender_destroy(SnapshotSender *sender);
-/* Whether coarse records may be sent; at first not. */
+/* Allows reduced detail; initially off. */
 void snapshot_sender_allow_coarse(SnapshotSender *sender, bool allow);
-/* The line is taken for a narrow one before anything went over it: where the first picture, or all
- * of the world if it moved, would take long at so many bytes a second, it goes coarse, and stays so
- * for long enough that a line that is wider shows it. */
+/* Tells the sender an estimated bandwidth before anything was sent: if the first picture, or the
+ * whole world in motion, would take long at bytes_s, it starts at reduced detail and stays there
+ * long enough for a wider link to show itself. */
 void snapshot_sender_expect(SnapshotSender *sender, f64 bytes_s, u64 now_ms);
-/* Applies an acknowledgement; returns how many sent packets it newly confirmed, and in *lost (may
- * be NULL) how many it newly gives up as lost (either may matter to the budget). A packet is given
- * up when one sent well after it was acknowledged; if it is acknowledged after all it still counts.
- */
+/* Applies an acknowledgement; returns the number of packets that it newly confirms, and in *lost
+ * (may be NULL) the number newly considered lost (input to the budget). A packet is considered
+ * lost when one sent sufficiently later was acknowledged; a later acknowledgement still counts. */
 u32 snapshot_sender_ack(SnapshotSender *sender, SnapshotAck ack, u32 *lost);
 
 /* Called for each finished packet with its bytes. */
 typedef void SnapshotEmit(void *context, const u8 *packet, u32 bytes);
 enum {
-    /* An acknowledgement covers 65 packets: this leaves room for a lost one. */
+    /* An acknowledgement covers 65 packets: this leaves a margin for a lost one. */
     SNAPSHOT_PACKETS_MAX = 32,
 };
 
@@ -111,9 +110,9 @@ typedef struct SnapshotSenderStats {
     u64 packets, bytes, records, keys; /* records and keys: chunks */
     u64 acked, lost;
     u64 acked_bytes;    /* of the acked packets */
-    bool limited;       /* the last build left something out */
-    u32 chunks_pending; /* chunks whose newest state the client is not known to have in full */
-    u32 coarseness;     /* 0: everything goes in full detail, at most SNAPSHOT_COARSENESS_MAX */
+    bool limited;       /* the last build omitted something */
+    u32 chunks_pending; /* chunks whose newest state is not acknowledged in full detail */
+    u32 coarseness;     /* 0: full detail, at most SNAPSHOT_COARSENESS_MAX */
 } SnapshotSenderStats;
 void snapshot_sender_stats(const SnapshotSender *sender, SnapshotSenderStats *stats);
 
@@ -121,42 +120,42 @@ void snapshot_sender_stats(const SnapshotSender *sender, SnapshotSenderStats *st
 
 typedef struct ChunkState {
     u64 tick;
-    u64 left;  /* newest tick before it at which the chunk is known to have had the state that this
-                  one was coded out of, and all the time since that came; 0: none (a key) */
+    u64 left;  /* newest earlier tick until which the chunk is known to have kept the state that
+                  this one was coded against; 0: none (a key) */
     bool live; /* false: empty slot of the ring */
     const u8 *state; /* dense, chunk_state_bytes */
-    Detail detail;   /* coarse: what a client knows of it, in fine units */
+    Detail detail;   /* precision of the state, which is in full units */
 } ChunkState;
 
 typedef struct SnapshotReceiver SnapshotReceiver;
-/* `fields` is acquired. */
+/* Acquires `fields`. NULL: out of memory. */
 SnapshotReceiver *snapshot_receiver_create(FieldSet *fields);
-/* With a borrowed coder, which receivers of one thread can share: tables take milliseconds to load,
- * which are saved at each new epoch. */
+/* Uses a borrowed coder, which receivers of one thread can share: loading its tables takes
+ * milliseconds, saved at each new epoch. */
 SnapshotReceiver *snapshot_receiver_create_sharing(FieldSet *fields, SpanCoder *coder);
 void snapshot_receiver_destroy(SnapshotReceiver *receiver);
-/* Decodes one packet, all of it or nothing. 0: stored and acknowledged, or a duplicate, or too late
- * to matter (neither changes anything). ERROR_BASELINE: a baseline is missing (cannot happen with
- * an honest sender). ERROR_MISMATCH: a chunk's hash differs, a desync; not acknowledged, so that
- * the sender comes to send a key. Other negative: malformed, or no memory. The header is written
- * whenever it could be read (may be NULL). */
+/* Decodes one packet, completely or not at all. 0: stored and acknowledged, or a duplicate, or
+ * too late to matter (neither changes anything). ERROR_BASELINE: a baseline is missing
+ * (impossible with an honest sender). ERROR_MISMATCH: a chunk's hash differs, a desync; not
+ * acknowledged, so the sender eventually sends a key. Other negative: malformed, or out of
+ * memory. The header is written whenever it could be read (may be NULL). */
 int snapshot_receiver_push(SnapshotReceiver *receiver, const u8 *packet, u32 bytes,
                            SnapshotHeader *header);
 SnapshotAck snapshot_receiver_ack(const SnapshotReceiver *receiver);
-/* States of a chunk, newest first, of a tick the finest: out[CHUNK_STATES_KEPT]; returns the count.
- * Borrowed until the next push. */
+/* Writes the states of a chunk to out[CHUNK_STATES_KEPT], newest first, finer before coarser at
+ * equal ticks; returns the count. Borrowed until the next push. */
 u32 snapshot_receiver_states(const SnapshotReceiver *receiver, u32 field, u32 chunk,
                              ChunkState out[CHUNK_STATES_KEPT]);
-/* Newest tick of any well-formed packet; 0 before the first. The wire has the low 32 bits, the
- * first packet's high bits are taken for zero. */
+/* Newest tick of any well-formed packet; 0 before the first. The wire has the low 32 bits; the
+ * high bits start at zero. */
 u64 snapshot_receiver_tick(const SnapshotReceiver *receiver);
 const FieldSet *snapshot_receiver_fields(const SnapshotReceiver *receiver);
 
 typedef struct SnapshotReceiverStats {
     u64 packets, bytes, records, keys, duplicates, malformed, missing_baselines, desyncs;
     u64 late;           /* too late to matter */
-    u64 lost;           /* gaps in the sequence that were never filled within 64 packets */
-    u32 chunks, coarse; /* of which something is known; and less than full detail of the newest */
+    u64 lost;           /* sequence gaps not filled within 64 packets */
+    u32 chunks, coarse; /* with any known state; and with less than full detail of the newest */
 } SnapshotReceiverStats;
 void snapshot_receiver_stats(const SnapshotReceiver *receiver, SnapshotReceiverStats *stats);
 

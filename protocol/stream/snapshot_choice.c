@@ -1,6 +1,6 @@
 /*
- * snapshot_choice.c: see snapshot_choice.h. A pending chunk has a priority that grows until it is
- * sent; what is too much for the line goes coarser before it goes rarer.
+ * snapshot_choice.c: see snapshot_choice.h. The priority of a pending chunk grows until it is sent;
+ * if the link is too narrow, precision drops before the update rate.
  */
 #include "protocol/stream/snapshot_choice.h"
 
@@ -10,47 +10,47 @@
 #include <string.h>
 
 enum {
-    /* Beyond the round trip before an unacknowledged state is sent again. */
+    /* Added to the round trip before an unacknowledged state is resent. */
     RESEND_MARGIN_MS = 40,
-    /* Beyond the round trip before an acknowledgement may be here. */
+    /* Added to the round trip when waiting for an acknowledgement. */
     ACK_MARGIN_MS = 40,
-    /* States of a chunk that are under way at most while acknowledgements come: what is sent later
-     * would find its baseline too old and had to be a key. */
+    /* Maximal states of a chunk in flight while acknowledgements arrive: the baseline of a
+     * further one would be too old, and it would have to be a key. */
     STATES_UNDER_WAY = CHUNK_STATES_KEPT - 4,
     KEY_TRIES = 4,
     COARSENESS_MAX = SNAPSHOT_COARSENESS_MAX,
     COARSER_MS = 200,
     FINER_MS = 400,
-    SILENCE_MS = 1000, /* and two round trips: it says nothing of what is too much */
+    SILENCE_MS = 1000, /* plus two round trips: silence is no sign of overload */
 };
-/* A pending chunk's priority grows by its error in pixels, at most so many, and by a floor for each
- * snapshot that it has waited, so that the smallest error overtakes the largest in time. */
+/* The priority of a pending chunk grows by its error in pixels, limited, and by a constant for
+ * each snapshot that it has waited, so that the smallest error eventually overtakes the largest. */
 #define PIXELS_MAX         64.0f
 #define PIXELS_FLOOR       0.25f
-/* Of what is not shown at all. */
+/* Error of a chunk that the client does not show at all. */
 #define PIXELS_UNKNOWN     1000.0f
-/* In a round all candidates go once. What has waited for so many goes before everything else, and
- * so does what went and was lost: nothing starves however much moves faster or nearer. */
+/* In one round all candidates are sent once. Chunks that waited for this many rounds, and lost
+ * ones, go before everything else: nothing starves, however much moves faster or nearer. */
 #define DUE_ROUNDS         2.0f
 #define ROUND_RATE         0.1f
 #define ROUND_MAX          100.0f
-/* More than so many snapshots a round: coarser; fewer: finer. */
+/* Above this number of snapshots per round detail is reduced; below, increased. */
 #define ROUND_COARSER      2.0f
 #define ROUND_FAR          8.0f
 #define ROUND_FINER        1.2f
-/* What rests and is known, if not in full, is refined with what is left over. */
+/* Resting chunks that were sent coarsely are refined with leftover budget. */
 #define REFINE_SHARE       0.02f
-/* What a point that is not there counts. */
+/* Error assigned to a decimated point. */
 #define DECIMATION_ERROR_M 0.05f
 #define PRIORITY_MAX       1e30f
-/* Of things that are nowhere, or for clients without a camera: as seen from 10 m. */
+/* For chunks without a position, and clients without a camera: as seen from 10 m. */
 #define PIXELS_PER_M       100.0f
 #define NEAREST_M          0.5f
 #define BEHIND_FACTOR      0.1f
 
 /* ---- priorities ---- */
 
-/* Pixels on the client's screen for a metre at the chunk. */
+/* Pixels on the client's screen per metre at the chunk. */
 static f32 pixels_per_metre(const SnapshotView *view, const ChunkInfo *info)
 {
     if (view == NULL || !(view->pixels_per_radian > 0.0f) || info->radius < 0.0f) {
@@ -92,13 +92,12 @@ static void candidate_push(SnapshotSender *sender, u32 flat, f32 priority)
 {
     VALIDATE(priority >= 0.0f && sender->heap_count < sender->chunk_total);
     u32 bits;
-    memcpy(&bits, &priority, sizeof bits); /* positive floats order as their bits do */
+    memcpy(&bits, &priority, sizeof bits); /* positive floats sort like their bit patterns */
     sender->heap[sender->heap_count++] = (u64)bits << 32 | flat;
 }
 
-/* On a long path fewer snapshots carry a chunk than there are, so that the states under way stay
- * within those that the receiver keeps; if acknowledgements fail to come, a key is due in the end.
- */
+/* On a long path a chunk goes in fewer snapshots, so that its states in flight stay within those
+ * that the receiver keeps; if acknowledgements stop, a key becomes due eventually. */
 static bool must_wait(const SenderChunk *chunk, u64 now_ms, u32 rtt_ms)
 {
     u32 under_way = chunk->sends - chunk->acked_number;
@@ -111,9 +110,10 @@ static bool must_wait(const SenderChunk *chunk, u64 now_ms, u32 rtt_ms)
                : since_ms * STATES_UNDER_WAY < (u64)rtt_ms + ACK_MARGIN_MS;
 }
 
-/* A key was sent and may still arrive: another one would cost as much again. Where bytes are short
- * it is waited for; else something is shown meanwhile. After each that was in vain the wait is
- * shorter: on a path that loses much the last chunk would keep the picture from being whole. */
+/* A key was sent and may still arrive: another one would cost as much again. If bytes are scarce
+ * the sender waits for it; otherwise it sends something to show meanwhile. The wait gets shorter
+ * after each failed key: on a very lossy path the last chunk would otherwise keep the picture
+ * from being complete. */
 static bool key_under_way(const SnapshotSender *sender, const SenderChunk *chunk, u64 now_ms,
                           u32 rtt_ms)
 {
@@ -130,11 +130,11 @@ static Detail acked_detail(const SenderChunk *chunk)
     return chunk->details[chunk->acked_number % CHUNK_STATES_KEPT];
 }
 
-/* What is left out may be so many pixels large; of liquids and clouds each 2^thin-th point goes. */
+/* Allowed error in pixels of each level; of liquids and clouds only each 2^n-th point is sent. */
 static const f32 coarse_pixels[COARSENESS_MAX + 1] = {0.0f, 0.1f, 0.2f, 0.4f, 0.8f, 1.5f};
 static const u32 coarse_decimation[COARSENESS_MAX + 1] = {0, 0, 0, 1, 1, 2};
 
-/* What a chunk that moves is sent at. */
+/* Target detail of a moving chunk. */
 static Detail detail_wanted(const SnapshotSender *sender, const SnapshotView *view,
                             const FieldDesc *field, const ChunkInfo *info)
 {
@@ -155,7 +155,7 @@ static Detail detail_wanted(const SnapshotSender *sender, const SnapshotView *vi
     return detail_make(shift, info->decimation ? coarse_decimation[sender->coarseness] : 0);
 }
 
-/* At one tick a chunk only ever gets finer: what is known of it then is the finest. */
+/* At one tick a chunk only ever gets finer: the client keeps its finest state. */
 Detail choice_detail(const SnapshotSender *sender, const SnapshotView *view, const Frame *frame,
                      u32 field, const SenderChunk *chunk, const ChunkInfo *info)
 {
@@ -166,8 +166,9 @@ Detail choice_detail(const SnapshotSender *sender, const SnapshotView *view, con
     return chunk->sent == frame->tick + 1 && sent < detail ? sent : detail;
 }
 
-/* Rarer costs more than coarser: where all that moves does not go within a snapshot or two, it goes
- * coarser. Both ways it takes a while, and between the two limits it stays. */
+/* A lower update rate is worse than lower precision: if the moving chunks cannot be sent within
+ * a snapshot or two, detail is reduced. Changes in both directions are delayed, with hysteresis
+ * between the two limits. */
 void choice_adapt(SnapshotSender *sender, u64 now_ms, u32 rtt_ms)
 {
     bool silent = now_ms - sender->heard_ms > SILENCE_MS + 2u * rtt_ms;
@@ -190,7 +191,7 @@ void choice_adapt(SnapshotSender *sender, u64 now_ms, u32 rtt_ms)
     }
 }
 
-/* Pixels by which the client's picture of a chunk is off. */
+/* Error of the client's picture of a chunk in pixels. */
 static f32 pixels_off(const SenderChunk *chunk, const FieldDesc *field, const SnapshotView *view,
                       const ChunkInfo *info)
 {
@@ -206,7 +207,7 @@ static f32 pixels_off(const SenderChunk *chunk, const FieldDesc *field, const Sn
 
 /* ---- candidates ---- */
 
-/* Finds the chunks worth sending now and lets their priorities grow. */
+/* Finds the chunks worth sending now and increases their priorities. */
 void choice_collect(SnapshotSender *sender, const ChunkCache *cache, const SnapshotView *view,
                     u64 now_ms, u32 rtt_ms)
 {
@@ -257,7 +258,8 @@ void choice_collect(SnapshotSender *sender, const ChunkCache *cache, const Snaps
 
 /* ---- what to build upon ---- */
 
-/* Ages of baselines, in ticks, that clients of like round trips share; beyond the last any. */
+/* Ages of baselines, in ticks, that clients with similar round trips share; beyond the last any
+ * age. */
 static bool age_is_shared(u64 age)
 {
     static const u8 ages[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64};
@@ -269,7 +271,7 @@ static bool age_is_shared(u64 age)
     return age > ages[PL_COUNT(ages) - 1];
 }
 
-/* The remembered tick nearest to this one of those older than `below`; 0: none. */
+/* The remembered tick nearest to `wanted` among those older than `below`; 0: none. */
 static u64 tick_near(const SnapshotSender *sender, u64 wanted, u64 below)
 {
     u64 best = 0;
@@ -284,8 +286,8 @@ static u64 tick_near(const SnapshotSender *sender, u64 wanted, u64 below)
     return best;
 }
 
-/* The newest acknowledged tick, and two as far apart from it and each other as it is from now, or
- * as far as the client still has them; `close`: one just before it and one so far away. */
+/* The newest acknowledged tick, and two more, equally spaced by its own age, or as far back as
+ * the client still has them; `close`: one just before it and one equally far before that. */
 static SpanBase common_ticks(const SnapshotSender *sender, const ChunkCache *cache, bool close)
 {
     SpanBase common = {.detail = DETAIL_FULL};
@@ -305,12 +307,12 @@ static SpanBase common_ticks(const SnapshotSender *sender, const ChunkCache *cac
             break;
         }
     }
-    /* Of states sent in each snapshot, so many lie between now and what the receiver forgets. */
+    /* Of states sent in each snapshot, this many lie between now and the receiver's limit. */
     u64 interval = sender->tick_count > first + 1 ? newest - sender->ticks[first + 1] : 1;
     u64 reach = (REACH - 4) * u64_max(interval, 1);
     age = now - common.ticks[0];
     u64 apart = age >= reach ? 0 : u64_min(age, (reach - age) / 2);
-    /* Places are rounded: over two ticks a velocity is known twice as well as over one. */
+    /* Rounded to even ages: a velocity over two ticks is twice as accurate as over one. */
     u64 step = age < 3 ? 1 : 2;
     for (u32 s = 1; s < SPAN_STATES && apart > 0 && common.ticks[0] > s * apart; s++) {
         u64 before = close ? (s == 1 ? step : (s - 1) * apart) : s * apart;
@@ -323,8 +325,8 @@ static SpanBase common_ticks(const SnapshotSender *sender, const ChunkCache *cac
     return common;
 }
 
-/* Bodies fly and turn: their bend counts. Points are pushed about all the time: of them the newest
- * velocity tells most. */
+/* For bodies in flight and rotation the acceleration matters. Points are pushed irregularly:
+ * their newest velocity predicts best. */
 void choice_common(const SnapshotSender *sender, const ChunkCache *cache,
                    SpanBase common[FIELD_KIND_COUNT])
 {
@@ -359,7 +361,7 @@ static bool tick_usable(const SenderChunk *chunk, const ChunkCache *cache, u32 f
            chunk_cache_constant(cache, field, index, held, tick);
 }
 
-/* What one chunk is coded out of. */
+/* Baselines of one chunk. */
 SpanBase choice_base(const SenderChunk *chunk, const ChunkCache *cache, u32 field, u32 index,
                      const SpanBase *common, Detail detail)
 {

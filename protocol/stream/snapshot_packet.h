@@ -1,6 +1,7 @@
 /*
- * snapshot_packet.h: header and records of a state packet as bits: the only place that knows their
- * layout. PROTOCOL.md, "State packets". Private to snapshot_sender.c and snapshot_receiver.c.
+ * snapshot_packet.h: reads and writes header and records of a state packet; the only code that
+ * knows their bit layout. PROTOCOL.md, "State packets". Private to snapshot_sender.c and
+ * snapshot_receiver.c.
  * Layer: protocol/stream.
  */
 #ifndef PLENUM_PROTOCOL_STREAM_SNAPSHOT_PACKET_H
@@ -16,9 +17,9 @@ PL_BEGIN_C
 enum {
     SNAPSHOT_HEADER_BYTES = 18,
     SNAPSHOT_RECORDS_MAX = 255,
-    /* Chunks of all records of a packet: bounds what a packet can cost its receiver. */
+    /* Chunks of all records of a packet: bounds the receiver's work. */
     SNAPSHOT_CHUNKS_MAX = 512,
-    /* A record before its code, with one chunk. */
+    /* Size of a record with one chunk, without its code. */
     SNAPSHOT_RECORD_BYTES_MIN = 22,
     /* Oldest baseline that a record can name, in ticks. */
     SNAPSHOT_BACK_MAX = (1 << 21) - 1,
@@ -30,7 +31,7 @@ PL_STATIC_ASSERT(SNAPSHOT_HEADER_BYTES + SNAPSHOT_RECORD_BYTES_MIN + CHUNK_CODE_
 
 typedef struct SnapshotRecord {
     u8 field;
-    u8 states;                        /* older states that the code builds upon; 0: key */
+    u8 states;                        /* older states used as baselines; 0: key */
     Detail detail;                    /* of the new states */
     Detail state_detail[SPAN_STATES]; /* of the older ones */
     bool fallback;
@@ -38,9 +39,9 @@ typedef struct SnapshotRecord {
     u16 size;              /* of the code that follows */
     u16 hash;              /* span_state_hash */
     u16 count;             /* chunks */
-    u32 back[SPAN_STATES]; /* how many ticks before the packet's each state was, ascending */
+    u32 back[SPAN_STATES]; /* age of each state in ticks before the packet's tick, ascending */
     u16 chunks[SPAN_CHUNKS_MAX];
-    u8 rest[SPAN_CHUNKS_MAX]; /* ticks ago that it left its state at back[0], 0: not known */
+    u8 rest[SPAN_CHUNKS_MAX]; /* ticks since it changed from its state at back[0], 0: unknown */
 } SnapshotRecord;
 
 static inline void snapshot_put_header(BitWriter *writer, const SnapshotHeader *header)
@@ -122,7 +123,7 @@ static inline bool snapshot_get_details(BitReader *reader, SnapshotRecord *recor
     return valid;
 }
 
-/* All of a record but its code, a whole number of bytes. */
+/* Writes a record without its code, a whole number of bytes. */
 static inline void snapshot_put_record(BitWriter *writer, const SnapshotRecord *record)
 {
     u32 gaps = 0;

@@ -1,6 +1,7 @@
 /*
- * snapshot_receiver.c: chunk states out of state packets. A packet is decoded whole into scratch
- * memory first and stored only if all of it is good. States are kept by chunk, newest first.
+ * snapshot_receiver.c: decodes chunk states from state packets. A packet is first decoded
+ * completely into scratch memory and stored only if all of it is valid. States are kept per chunk,
+ * newest first.
  */
 #include "protocol/stream/snapshot_packet.h"
 #include "shared/base/error.h"
@@ -10,10 +11,10 @@
 
 typedef struct ReceiverChunk {
     u64 tick[CHUNK_STATES_KEPT];
-    u8 *state[CHUNK_STATES_KEPT]; /* allocated when first used; slots below `count` are in use */
+    u8 *state[CHUNK_STATES_KEPT]; /* allocated on first use; slots below `count` are in use */
     u64 left[CHUNK_STATES_KEPT];
     Detail detail[CHUNK_STATES_KEPT];
-    u8 order[CHUNK_STATES_KEPT]; /* slots, newest first, of a tick the finest first */
+    u8 order[CHUNK_STATES_KEPT]; /* slots, newest first, at equal ticks the finest first */
     u8 count;
 } ReceiverChunk;
 
@@ -24,7 +25,7 @@ typedef struct Decoded {
     Detail detail;
     u16 chunk;
     u64 left;
-    u32 at; /* of its state in scratch */
+    u32 at; /* offset of its state in scratch */
 } Decoded;
 
 struct SnapshotReceiver {
@@ -36,13 +37,12 @@ struct SnapshotReceiver {
     u64 tick;
     bool has_tick;
     SnapshotAck ack;
-    u32 reach; /* packets since the first, at most 64: bits of the acknowledgement that mean
-                  something */
+    u32 reach; /* packets since the first, at most 64: number of valid acknowledgement bits */
     SpanCoder *coder;
     bool coder_borrowed;
     Decoded decoded[SNAPSHOT_CHUNKS_MAX];
     u32 decoded_count;
-    u8 *states[SPAN_STATES]; /* dense, of the span being decoded; as large as the largest */
+    u8 *states[SPAN_STATES]; /* dense, of the span being decoded; of the maximal size */
     u8 *scratch;
     u32 scratch_bytes;
     SnapshotReceiverStats stats;
@@ -151,7 +151,7 @@ u32 snapshot_receiver_states(const SnapshotReceiver *receiver, u32 field, u32 ch
 typedef enum Arrival {
     ARRIVAL_NEW,
     ARRIVAL_DUPLICATE,
-    ARRIVAL_LATE /* beyond what an acknowledgement can name */
+    ARRIVAL_LATE /* beyond the range of an acknowledgement */
 } Arrival;
 
 static Arrival arrival_of(const SnapshotAck *ack, u16 sequence)
@@ -182,7 +182,7 @@ static void acknowledge(SnapshotReceiver *receiver, u16 sequence)
         return;
     }
     for (i32 i = 0; i < -behind; i++) {
-        /* What came before the first packet was not meant for us: no gap. */
+        /* Packets before the first one received were not addressed to us: no gap. */
         receiver->stats.lost += receiver->reach == 64 && ack->bits >> 63 == 0;
         receiver->reach += receiver->reach < 64;
         ack->bits = ack->bits << 1 | (i == 0);
@@ -190,7 +190,7 @@ static void acknowledge(SnapshotReceiver *receiver, u16 sequence)
     ack->newest = sequence;
 }
 
-/* The u64 tick nearest to the newest known that has these low bits. */
+/* The u64 tick nearest to the newest known one with these low bits. */
 static u64 tick_of(const SnapshotReceiver *receiver, u32 low)
 {
     i64 ahead = (i32)(low - (u32)receiver->tick);
@@ -225,13 +225,13 @@ static bool has_state(const ReceiverChunk *chunk, u64 tick, Detail detail)
     return false;
 }
 
-/* A state before the tick that is not there may have been: so many are kept that it had to go. */
+/* All slots are used: an older missing state may have been displaced. */
 static bool is_full(const ReceiverChunk *chunk)
 {
     return chunk != NULL && chunk->count == CHUNK_STATES_KEPT;
 }
 
-/* Never shrinks; what was in it stays. Aligned as malloc aligns. */
+/* Grows scratch, keeping its contents; never shrinks. Aligned like malloc. */
 static u8 *scratch_reserve(SnapshotReceiver *receiver, u32 bytes)
 {
     if (bytes > receiver->scratch_bytes) {
@@ -249,7 +249,7 @@ static u8 *scratch_reserve(SnapshotReceiver *receiver, u32 bytes)
     return receiver->scratch;
 }
 
-/* Room for one more state; false without memory. */
+/* Allocates space for one more state; false if out of memory. */
 static bool chunk_reserve(SnapshotReceiver *receiver, u32 flat, u32 bytes)
 {
     ReceiverChunk **at = &receiver->chunks[flat];
@@ -267,7 +267,7 @@ static bool chunk_reserve(SnapshotReceiver *receiver, u32 flat, u32 bytes)
     return true;
 }
 
-/* True if it comes after the state in the slot. */
+/* True if (tick, detail) is newer than the state in the slot. */
 static bool is_after(const ReceiverChunk *chunk, u32 slot, u64 tick, Detail detail)
 {
     return chunk->tick[slot] < tick || (chunk->tick[slot] == tick && chunk->detail[slot] > detail);
@@ -278,7 +278,7 @@ static bool is_coarse(const ReceiverChunk *chunk)
     return chunk->count > 0 && chunk->detail[chunk->order[0]] != DETAIL_FULL;
 }
 
-/* True if the states kept all come after this one, and no more are kept. */
+/* True if all slots are used by newer states. */
 static bool is_past(const ReceiverChunk *chunk, u64 tick, Detail detail)
 {
     if (!is_full(chunk)) {
@@ -316,7 +316,7 @@ typedef enum Verdict {
     VERDICT_LATE,
 } Verdict;
 
-/* The record's chunks are there, and few enough. */
+/* Checks that the record's chunks exist and are not too many. */
 static bool record_fits(const SnapshotReceiver *receiver, const SnapshotRecord *record)
 {
     if (record->field >= receiver->fields->count || record->size == 0) {
@@ -328,7 +328,7 @@ static bool record_fits(const SnapshotReceiver *receiver, const SnapshotRecord *
            record->chunks[record->count - 1] < receiver->counts[record->field];
 }
 
-/* Older state s of all chunks of the span, one after the other. */
+/* Gathers older state s of all chunks of the span, concatenated. */
 static int states_collect(SnapshotReceiver *receiver, const SnapshotRecord *record, u64 tick, u32 s,
                           Verdict *verdict)
 {
@@ -364,7 +364,7 @@ static u64 record_left(const SnapshotRecord *record, u64 tick, u32 i)
     return tick - ago;
 }
 
-/* Notes where the states of the record's chunks will be in scratch; *used grows by them. */
+/* Records the offsets of the states of the record's chunks in scratch; advances *used. */
 static void record_place(SnapshotReceiver *receiver, const SnapshotRecord *record, u64 tick,
                          u32 *used)
 {

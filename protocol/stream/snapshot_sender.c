@@ -1,6 +1,7 @@
 /*
- * snapshot_sender.c: packets for one client: what snapshot_choice.h says goes next, until the bytes
- * are spent. Sent packets are remembered in a ring with what they carried, for acknowledgements.
+ * snapshot_sender.c: fills packets for one client with the chunks selected by snapshot_choice.h
+ * until the byte budget is used up. A ring of sent packets and their contents is kept for
+ * acknowledgements.
  */
 #include "protocol/stream/snapshot_choice.h"
 #include "protocol/stream/snapshot_packet.h"
@@ -13,23 +14,23 @@
 enum {
     RECORDS_KEPT_MIN = 1024,
     RECORDS_KEPT_MAX = 1 << 16,
-    /* A packet is given up when one sent this much later was acknowledged ... */
+    /* A packet is considered lost when one sent this much later was acknowledged ... */
     REORDER_MS = 60,
     REORDER_PACKETS = 3,
-    /* ... or when no acknowledgement can name it any more. */
+    /* ... or when acknowledgements can no longer refer to it. */
     ACK_REACH = 64,
-    /* Every so many packets one carries hashes. */
+    /* Every HASH_PERIOD-th packet carries hashes. */
     HASH_PERIOD = 8,
-    /* What is chosen by estimated costs is coded; then again what still fits. */
+    /* Chunks chosen by estimated costs are coded; this is repeated with the remaining bytes. */
     ROUNDS = 3,
-    /* About what the key of a chunk costs in full detail. */
+    /* Approximate size of a chunk's key in full detail. */
     KEY_BYTES = 400,
     EXPECTED_MS = 1500, /* budgets double in a second */
-    MOVING_BYTES = 80,  /* of one that moves: 10 bits for each of 64 elements */
+    MOVING_BYTES = 80,  /* of a moving chunk: 10 bits for each of 64 elements */
 };
 static const f64 first_picture_s = 0.5;
-/* Nor does what moves then come in turn, a part of it each 0.1 s: that much is sent in this time.
- */
+/* Moving chunks must not take turns at 0.1 s intervals later: all of them are to be sent within
+ * this time. */
 static const f64 moving_s = 1.0 / 15.0;
 
 /* The packet being filled. */
@@ -51,7 +52,7 @@ SnapshotSender *snapshot_sender_create(FieldSet *fields)
         sender->first[f] = sender->chunk_total;
         sender->chunk_total += chunk_count(&fields->fields[f]);
     }
-    /* Half a second of snapshots that carry everything. */
+    /* Half a second of complete snapshots. */
     sender->records_kept = RECORDS_KEPT_MIN;
     while (sender->records_kept < sender->chunk_total * 16 &&
            sender->records_kept < RECORDS_KEPT_MAX) {
@@ -109,7 +110,7 @@ static SentPacket *sent_packet(SnapshotSender *sender, u16 sequence)
     return packet->state != SENT_NONE && packet->sequence == sequence ? packet : NULL;
 }
 
-/* Record i of a packet, or NULL where newer packets overwrote it. */
+/* Record i of a packet, or NULL if overwritten by newer packets. */
 static const SentRecord *sent_record(const SnapshotSender *sender, const SentPacket *packet, u32 i)
 {
     VALIDATE(i < packet->count);
@@ -141,7 +142,8 @@ static void packet_confirm(SnapshotSender *sender, SentPacket *packet)
     sender->heard_ms = u64_max(sender->heard_ms, packet->sent_ms);
     sender->stats.acked++;
     sender->stats.acked_bytes += packet->bytes;
-    tick_confirm(sender, packet->tick); /* also of an idle one: what rested has a state there */
+    tick_confirm(sender, packet->tick); /* also of an idle one: unchanged chunks have a state
+                                           there */
     for (u32 i = 0; i < packet->count; i++) {
         const SentRecord *record = sent_record(sender, packet, i);
         if (record == NULL) {
@@ -176,7 +178,7 @@ static void packet_give_up(SnapshotSender *sender, SentPacket *packet)
 static void give_up_before(SnapshotSender *sender, u16 newest)
 {
     const SentPacket *acked = sent_packet(sender, newest);
-    bool passing = true; /* still in the run that nothing pending precedes */
+    bool passing = true; /* still in the leading run without pending packets */
     for (u16 s = sender->oldest_pending; (i16)(newest - s) > 0; s++) {
         SentPacket *packet = sent_packet(sender, s);
         if (packet != NULL && packet->state == SENT_PENDING) {
@@ -304,7 +306,7 @@ static void remember(SnapshotSender *sender, const ChunkCache *cache, const Snap
 
 /* ---- a snapshot ---- */
 
-/* Its number + 1; 0: there are too many. */
+/* Class number + 1; 0: too many classes. */
 static u8 class_number(SnapshotSender *sender, const SpanBase *class)
 {
     for (u32 i = 0; i < sender->class_count; i++) {
@@ -329,8 +331,8 @@ static u32 field_of(const SnapshotSender *sender, u32 flat)
     return f;
 }
 
-/* Each sender starts somewhere else, so that acknowledgements still under way to the one that it
- * replaced (the client seeks again and again) confirm nothing here. */
+/* Each sender starts at a different sequence, so that acknowledgements still in flight for a
+ * replaced sender (repeated seeks) confirm nothing here. */
 static void sequence_start(SnapshotSender *sender, u64 tick, u64 now_ms)
 {
     sender->sequence = (u16)random_u64(now_ms, tick);
@@ -354,7 +356,8 @@ static i64 build_left(const Build *build)
     return build->available - (i64)build->spent - (i64)bit_writer_bytes(&build->packet.writer);
 }
 
-/* Takes candidates by priority until their estimated cost fills what is left. Returns how many. */
+/* Takes candidates by priority until their estimated cost fills the remaining bytes. Returns
+ * their number. */
 static u32 build_choose(SnapshotSender *sender, Build *build, const SpanBase *common)
 {
     const Frame *frame = chunk_cache_frame(build->cache);
@@ -402,7 +405,7 @@ static void record_fill(SnapshotRecord *record, const SnapshotSender *sender, u6
     memcpy(record->rest, code->rest, code->count);
 }
 
-/* Sends chunks of one field and class; what does not go out waits for the next snapshot. */
+/* Sends chunks of one field and class; those that do not fit wait for the next snapshot. */
 static void build_send(SnapshotSender *sender, Build *build, u32 field, const SpanBase *class,
                        const u16 *chunks, u32 count)
 {
@@ -422,7 +425,7 @@ static void build_send(SnapshotSender *sender, Build *build, u32 field, const Sp
         bool put = packet_put(&build->packet, &record, code);
         bool is_new = build->packet.header.records == 0;
         if (!put && is_new && code->count > 1) {
-            /* The list of the chunks did not fit beside their code. */
+            /* The list of chunks did not fit together with their code. */
             count = sent + code->count / 2;
             continue;
         }
@@ -442,7 +445,7 @@ static void build_send(SnapshotSender *sender, Build *build, u32 field, const Sp
     }
 }
 
-/* Sends what was chosen, class by class, in the order of the chunks. */
+/* Sends the chosen chunks, class by class, in chunk order. */
 static void build_chosen(SnapshotSender *sender, Build *build)
 {
     for (u32 k = 0; k < sender->class_count; k++) {
@@ -507,7 +510,7 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
         build_chosen(sender, &build);
     }
     build.limited = build.limited || sender->heap_count > 0;
-    /* What is only to be refined is known well enough. */
+    /* Chunks that only need refinement do not count. */
     bool left_out = sender->movers_sent < sender->movers || sender->withheld;
     build.packet.header.flags |= left_out ? SNAPSHOT_LIMITED : 0;
     build.spent += packet_finish(sender, &build.packet, build.tick, line.now_ms, emit, context);

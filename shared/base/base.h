@@ -61,7 +61,7 @@ static inline u64 u64_max(u64 a, u64 b)
 {
     return a > b ? a : b;
 }
-/* For a NaN first argument these return the second, so that clamping launders NaN. */
+/* If the first argument is NaN these return the second, so clamping removes NaN. */
 static inline f32 f32_min(f32 a, f32 b)
 {
     return a < b ? a : b;

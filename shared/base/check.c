@@ -1,4 +1,4 @@
-/* check.c: where a failed CHECK ends. */
+/* check.c: reports a failed CHECK and aborts. */
 #include "shared/base/check.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
- * check.h: CHECK stays in release builds and stops the program on a programmer's error;
- * VALIDATE is for checks in hot loops: debug and sanitizer builds only. A whole store is checked by
- * its *_validate, which VALIDATE_STORE calls in these builds.
- * Bytes from files or the network are data: never CHECK them, return an Error.
+ * check.h: CHECK stays in release builds and aborts on a programming error; VALIDATE is for checks
+ * in hot loops: debug and sanitizer builds only. A whole store is checked by its *_validate, which
+ * VALIDATE_STORE calls in these builds. Bytes from files or the network are data: never CHECK them,
+ * return an Error.
  * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_CHECK_H
@@ -11,16 +11,16 @@
 #include "shared/base/base.h"
 
 PL_BEGIN_C
-/* Prints the failed condition with its place on stderr and aborts. */
+/* Prints the failed condition with its location to stderr and aborts. */
 void check_fail(const char *file, int line, const char *condition) __attribute__((noreturn, cold));
-/* The same, with the item of an array that fails. */
+/* The same, with the index of the failing array element. */
 void check_fail_item(const char *file, int line, const char *condition, unsigned item)
     __attribute__((noreturn, cold));
 PL_END_C
 
 #define CHECK(condition)                                                                           \
     (PL_LIKELY(condition) ? (void)0 : check_fail(__FILE__, __LINE__, #condition))
-/* Of item number `item` of an array. */
+/* For element `item` of an array. */
 #define CHECK_ITEM(item, condition)                                                                \
     (PL_LIKELY(condition) ? (void)0 : check_fail_item(__FILE__, __LINE__, #condition, (item)))
 

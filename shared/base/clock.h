@@ -1,6 +1,5 @@
 /*
- * clock.h: the only file that reads a clock. Everything below the programs takes time as an
- * argument.
+ * clock.h: the only file that reads a clock. All code below the programs takes time as an argument.
  * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_CLOCK_H

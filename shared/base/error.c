@@ -1,4 +1,4 @@
-/* error.c: the table of error codes and the texts made from them. */
+/* error.c: the texts of error codes, and formatting of error texts. */
 #include "shared/base/error.h"
 
 #include <stdarg.h>

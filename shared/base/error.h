@@ -1,6 +1,7 @@
 /*
- * error.h: one table of error codes, and a text that says what is wrong, where, and what would be
- * right. Functions that can fail return 0 or a negative code and take an optional ErrorText.
+ * error.h: the table of error codes, and a text that states the error, its location and the
+ * expected value. Functions that can fail return 0 or a negative code and take an optional
+ * ErrorText.
  * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_ERROR_H
@@ -34,7 +35,7 @@ typedef enum Error {
 #undef X
 } Error;
 
-/* Process exit codes (a contract: see README). */
+/* Process exit codes (documented in README). */
 enum {
     EXIT_OK = 0,
     EXIT_CHECK_FAILED = 1,
@@ -45,15 +46,15 @@ enum {
 
 typedef struct ErrorText {
     Error code;
-    char text[480]; /* one line, no newline, always terminated */
+    char text[480]; /* one line, no newline, always zero-terminated */
 } ErrorText;
 
 PL_BEGIN_C
-/* The table's text of a code; never NULL. */
+/* The text of a code; never NULL. */
 const char *error_name(Error code);
 /* Writes a printf-style text into `error` (which may be NULL) and returns `code`. */
 Error error_set(ErrorText *error, Error code, const char *format, ...) PL_PRINTF(3, 4);
-/* Puts "prefix: " before the text already there (for paths such as "scene.json: "). */
+/* Prepends "prefix: " to the existing text (for paths such as "scene.json: "). */
 void error_prefix(ErrorText *error, const char *format, ...) PL_PRINTF(2, 3);
 PL_END_C
 

@@ -1,5 +1,5 @@
 /*
- * hash.h: 64-bit content hashes (xxHash's XXH3). Little-endian hosts only, as everything here.
+ * hash.h: 64-bit content hashes (xxHash's XXH3). Little-endian hosts only, like the whole project.
  * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_HASH_H
@@ -8,7 +8,7 @@
 #include "shared/base/base.h"
 
 PL_BEGIN_C
-/* XXH3 64 of `bytes` bytes, seeded; chain by passing the hash so far as the seed. */
+/* Seeded XXH3-64 of `bytes` bytes; chain by passing the previous hash as the seed. */
 u64 hash_bytes(const void *data, size_t bytes, u64 seed);
 PL_END_C
 

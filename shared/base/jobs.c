@@ -1,18 +1,18 @@
 /*
  * jobs.c: the worker pool.
  *
- * What runs is a chain of loops, its phases, each cut into ranges. The ranges of a phase are dealt
- * out in as many portions as there are workers, one after the other, and each worker begins with
- * its own: so in every phase it meets much the same data, which lies in its cache already. Who is
- * done with its portion takes from the others what they have not begun, so nobody waits for a
- * worker that the system does not let run.
+ * Work is a chain of loops, its phases, each divided into ranges. The ranges of a phase are divided
+ * into consecutive portions, one per worker, and each worker starts with its own: so it processes
+ * much the same data in every phase, already in its cache. A worker that is done with its portion
+ * steals unstarted ranges from the others, so nobody waits for a worker that the system does not
+ * schedule.
  *
- * A range is owned by whoever lowers the number of ranges left in its portion; with that number
- * goes the number of the chain, so a worker that comes late can take nothing of another chain, and
- * only who owns a range reads the chain's description, which stays put until all ranges are done.
- * `done` counts finished ranges of all chains: a phase begins when all before it are done.
- * Waiting is a spin, then a futex: sleeping at once costs ~50 µs a loop, spinning for ever starves
- * machines with fewer cores than threads.
+ * A worker claims a range by decrementing the number of ranges left in its portion; the chain's
+ * number is stored with it, so a late worker cannot claim ranges of another chain. Only the owner
+ * of a range reads the chain's description, which is constant until all ranges are done. `done`
+ * counts finished ranges of all chains: a phase begins when all earlier ones are done. Waiting is a
+ * spin, then a futex: sleeping at once costs ~50 µs per loop, spinning forever starves machines
+ * with fewer cores than threads.
  */
 #include "shared/base/jobs.h"
 
@@ -30,9 +30,9 @@
 enum {
     /* Pauses before sleeping, some 50 µs: longer than the gaps between the loops of one tick. */
     SPIN_PAUSES = 2500,
-    /* And before helping another worker with its portion, which takes it out of its cache. */
+    /* Pauses before stealing from another worker, whose data is not in this cache. */
     STEAL_PAUSES = 100,
-    PHASES_MAX = 256 /* of one chain; longer ones go in pieces */
+    PHASES_MAX = 256 /* of one chain; longer ones are split */
 };
 
 typedef struct Worker {
@@ -47,7 +47,7 @@ typedef struct Portion {
 } Portion;
 
 struct Jobs {
-    /* The chain: written by the owner between two, read by who owns a range of it. */
+    /* The chain: written by the owner between chains, read by owners of its ranges. */
     JobsLoop *loop; /* NULL: a chain of phases */
     JobsPhaseLoop *phase_loop;
     void *context;
@@ -55,17 +55,17 @@ struct Jobs {
     u32 first_phase; /* of the caller's: phases[0] is this one */
     bool runs;
 
-    /* To find ranges and to wait: what is read here may be of another chain already, which the
-     * number of the chain tells where it matters. */
+    /* For finding ranges and waiting: values read here may belong to the next chain; the chain's
+     * number shows it where it matters. */
     _Atomic u32 phase_count;
-    _Atomic u32 before;           /* `done` when the chain began */
-    _Atomic u32 ends[PHASES_MAX]; /* ranges up to the end of a phase */
+    _Atomic u32 before;           /* `done` at the start of the chain */
+    _Atomic u32 ends[PHASES_MAX]; /* cumulative number of ranges at the end of each phase */
 
-    /* Each on a cache line of its own: all workers write them. */
+    /* Each on its own cache line: all workers write them. */
     _Alignas(64) _Atomic u32 done;  /* ranges finished, of all chains */
     _Alignas(64) _Atomic u32 chain; /* number of the chain; workers sleep on it */
-    _Atomic u32 sleepers;           /* workers that sleep or are about to */
-    _Atomic u32 waiters;            /* threads that sleep on `done` or are about to */
+    _Atomic u32 sleepers;           /* workers asleep or about to sleep */
+    _Atomic u32 waiters;            /* threads asleep on `done` or about to sleep */
     _Atomic u32 stop;
 
     u32 threads;
@@ -91,13 +91,13 @@ static void cpu_pause(void)
 #endif
 }
 
-/* Have so many ranges been finished? Counters go round. */
+/* Whether this many ranges have been finished. Counters wrap. */
 static bool is_done(Jobs *jobs, u32 ranges)
 {
     return (i32)(atomic_load_explicit(&jobs->done, memory_order_acquire) - ranges) >= 0;
 }
 
-/* Spins until so many ranges are done; false: not within so many pauses. */
+/* Spins until this many ranges are done; false: not within `pauses`. */
 static bool spin_for_done(Jobs *jobs, u32 ranges, u32 pauses)
 {
     for (u32 i = 0; i < pauses; i++) {
@@ -109,14 +109,14 @@ static bool spin_for_done(Jobs *jobs, u32 ranges, u32 pauses)
     return is_done(jobs, ranges);
 }
 
-/* Spins, then sleeps, until so many ranges are done; false: there is another chain. */
+/* Spins, then sleeps, until this many ranges are done; false: the chain has ended. */
 static bool wait_for_done(Jobs *jobs, u32 chain, u32 ranges)
 {
     if (spin_for_done(jobs, ranges, jobs->spin_pauses)) {
         return true;
     }
-    /* Who ends ranges or begins a chain changes `done` or `chain` and then looks at the waiters;
-     * here it is the other way round, so one of the two sees the other. */
+    /* Threads that finish ranges or start a chain change `done` or `chain` and then read the
+     * waiters; here the order is reversed, so at least one side sees the other. */
     atomic_fetch_add(&jobs->waiters, 1);
     for (;;) {
         u32 done = atomic_load(&jobs->done);
@@ -129,13 +129,13 @@ static bool wait_for_done(Jobs *jobs, u32 chain, u32 ranges)
     return atomic_load(&jobs->chain) == chain;
 }
 
-/* First range of a worker's portion of a phase with so many. */
+/* First range of a worker's portion of a phase with `ranges` ranges. */
 static u32 portion_begin(const Jobs *jobs, u32 ranges, u32 worker)
 {
     return (u32)(((u64)ranges * worker + jobs->threads - 1) / jobs->threads);
 }
 
-/* Takes the next range of the portion; 0: there is none, else how many were left with it. */
+/* Claims the next range of the portion; 0: none, otherwise the number that was left. */
 static u32 claim(Jobs *jobs, u32 chain, u32 phase, u32 worker)
 {
     _Atomic u64 *left = &jobs->portions[worker].left[phase];
@@ -164,7 +164,7 @@ static void run_range(const Jobs *jobs, u32 phase, u32 range, u32 worker)
     }
 }
 
-/* Runs what is left of a portion; returns how many ranges that were. */
+/* Runs the rest of a portion; returns the number of ranges. */
 static u32 run_portion(Jobs *jobs, u32 chain, u32 phase, u32 portion, u32 worker)
 {
     u32 ran = 0;
@@ -172,7 +172,7 @@ static u32 run_portion(Jobs *jobs, u32 chain, u32 phase, u32 portion, u32 worker
          left = claim(jobs, chain, phase, portion)) {
         u32 end = portion_begin(jobs, jobs->phases[phase].ranges, portion + 1);
         run_range(jobs, phase, end - left, worker);
-        /* What is joined to it. */
+        /* Includes joined phases. */
         u32 count = atomic_load_explicit(&jobs->phase_count, memory_order_relaxed);
         for (u32 i = phase + 1; i < count && jobs->phases[i].ranges == 0; i++) {
             run_range(jobs, i, 0, worker);
@@ -182,7 +182,7 @@ static u32 run_portion(Jobs *jobs, u32 chain, u32 phase, u32 portion, u32 worker
     return ran;
 }
 
-/* After this the owner may return and publish another chain: who ran them reads nothing of this one
+/* After this the owner may return and publish another chain, so nothing of this one may be read
  * any more. */
 static void finish_ranges(Jobs *jobs, u32 ran)
 {
@@ -195,8 +195,7 @@ static void finish_ranges(Jobs *jobs, u32 ran)
     }
 }
 
-/* Goes through the chain, and does what it finds. Which worker does what is open; ranges are not.
- */
+/* Runs available ranges of the chain. The assignment to workers is arbitrary; ranges are fixed. */
 static void work(Jobs *jobs, u32 chain, u32 worker)
 {
     u32 before = atomic_load_explicit(&jobs->before, memory_order_relaxed);
@@ -229,8 +228,8 @@ static u32 wait_for_chain(Jobs *jobs, u32 chain)
         }
         cpu_pause();
     }
-    /* The owner changes the chain and then looks at the sleepers; here it is the other way round,
-     * so one of the two sees the other. */
+    /* The owner changes the chain and then reads the sleepers; here the order is reversed, so at
+     * least one side sees the other. */
     atomic_fetch_add(&jobs->sleepers, 1);
     u32 now = atomic_load(&jobs->chain);
     while (now == chain) {
@@ -253,7 +252,7 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-/* A new number of the chain, and whoever sleeps is told. */
+/* Increments the chain's number and wakes sleeping workers. */
 static void begin_chain(Jobs *jobs, u32 helpers)
 {
     atomic_fetch_add(&jobs->chain, 1);
@@ -266,7 +265,7 @@ static void begin_chain(Jobs *jobs, u32 helpers)
     }
 }
 
-/* Hands out phases whose ranges are counted, and helps until all are done. */
+/* Publishes phases with known ranges, and works until all are done. */
 static void publish(Jobs *jobs, const JobsPhase *phases, u32 first_phase, u32 phase_count)
 {
     u32 chain = atomic_load_explicit(&jobs->chain, memory_order_relaxed) + 1, ranges = 0, most = 0;
@@ -316,7 +315,7 @@ void jobs_run(Jobs *jobs, u32 count, u32 grain, JobsLoop *loop, void *context)
 void jobs_run_phases(Jobs *jobs, JobsPhase *phases, u32 phase_count, JobsPhaseLoop *loop,
                      void *context)
 {
-    u32 widest = 0, single = 0; /* single: the phase before has one range */
+    u32 widest = 0, single = 0; /* single: the previous phase has one range */
     for (u32 i = 0; i < phase_count; i++) {
         JobsPhase *p = &phases[i];
         p->grain = u32_max(p->grain, 1);
@@ -325,7 +324,7 @@ void jobs_run_phases(Jobs *jobs, JobsPhase *phases, u32 phase_count, JobsPhaseLo
         if (p->ranges == 0) {
             continue; /* nothing to do, nothing to wait for */
         }
-        /* Pieces of a chain begin anew. */
+        /* Parts of a split chain start anew. */
         bool joins = p->ranges == 1 && single && i % PHASES_MAX != 0;
         single = p->ranges == 1;
         p->ranges = joins ? 0 : p->ranges;
@@ -361,7 +360,7 @@ Jobs *jobs_create(u32 threads)
     }
     memset(jobs, 0, sizeof *jobs);
     jobs->threads = 1;
-    /* With fewer cores than threads a spinning thread keeps the one it waits for from running. */
+    /* With fewer cores than threads a spinning thread blocks the one that it waits for. */
     bool capacity = sysconf(_SC_NPROCESSORS_ONLN) >= (long)threads;
     jobs->spin_pauses = capacity ? SPIN_PAUSES : 0;
     jobs->steal_pauses = capacity ? STEAL_PAUSES : 0;
@@ -393,7 +392,7 @@ u32 jobs_grain(const Jobs *jobs, u32 count, u32 least)
 {
     u32 threads = jobs_threads(jobs), ranges = 3 * threads;
     if (count / ranges < least) {
-        /* As many for each worker where there are enough: one more would be waited for by all. */
+        /* An equal number per worker if there are enough: all would wait for one extra range. */
         ranges = (count + least / 2) / least;
         ranges = ranges > threads ? ranges - ranges % threads : u32_max(ranges, 1);
     }

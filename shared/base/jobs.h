@@ -1,6 +1,6 @@
 /*
- * jobs.h: a pool of worker threads that runs one parallel loop at a time. The split into ranges
- * never depends on the number of threads, so results do not either.
+ * jobs.h: a thread pool that runs one parallel loop at a time. The partition into ranges never
+ * depends on the number of threads, so results do not either.
  * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_JOBS_H
@@ -9,20 +9,21 @@
 #include "shared/base/base.h"
 
 typedef struct Jobs Jobs;
-/* Handles items [first, end); `worker` is 0..jobs_threads()-1 and only for scratch memory. */
+/* Processes items [first, end); `worker` is 0..jobs_threads()-1 and may only select scratch
+ * memory. */
 typedef void JobsLoop(void *context, u32 first, u32 end, u32 worker);
-/* The same for loops that follow each other. */
+/* The same for a chain of loops. */
 typedef void JobsPhaseLoop(void *context, u32 phase, u32 first, u32 end, u32 worker);
 
-/* One of a chain of loops. */
+/* One loop of a chain. */
 typedef struct JobsPhase {
     u32 count, grain;
-    u32 ranges; /* of jobs_run_phases: it fills it in */
+    u32 ranges; /* set by jobs_run_phases */
 } JobsPhase;
 
 PL_BEGIN_C
-/* Starts a pool in which the calling thread is worker 0; threads = 1 starts none. NULL on failure.
- */
+/* Creates a pool in which the calling thread is worker 0; threads = 1 starts none. NULL on
+ * failure. */
 Jobs *jobs_create(u32 threads);
 /* Joins the threads; jobs_destroy(NULL) is fine. */
 void jobs_destroy(Jobs *jobs);
@@ -32,13 +33,13 @@ u32 jobs_threads(const Jobs *jobs);
  * the thread that owns the pool may call it, and not from inside a loop. The ranges are the same
  * for every number of threads; a single range, or jobs == NULL, runs inline. */
 void jobs_run(Jobs *jobs, u32 count, u32 grain, JobsLoop *loop, void *context);
-/* As jobs_run for each of the phases, one after the other: nothing of a phase begins before all of
- * the one before it is done. Cheaper than as many calls: the workers go on by themselves, and short
- * phases in a row stay on one thread. */
+/* Like jobs_run for each of the phases in order: no part of a phase starts before the previous
+ * one is complete. Cheaper than separate calls: workers continue without the caller, and
+ * consecutive short phases stay on one thread. */
 void jobs_run_phases(Jobs *jobs, JobsPhase *phases, u32 phase_count, JobsPhaseLoop *loop,
                      void *context);
-/* A grain of about `least` or more that gives each worker a few ranges, as many as the others: for
- * short loops whose results do not depend on how they are split. */
+/* A grain of about `least` or more that gives each worker an equal small number of ranges: for
+ * short loops whose results do not depend on the partition. */
 u32 jobs_grain(const Jobs *jobs, u32 count, u32 least);
 PL_END_C
 

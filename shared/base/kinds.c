@@ -1,4 +1,4 @@
-/* kinds.c: the names of choices, in the order of their numbers. */
+/* kinds.c: the names of enumerators, in the order of their numbers. */
 #include "shared/base/kinds.h"
 
 const char *const body_motion_names[BODY_MOTION_COUNT] = {

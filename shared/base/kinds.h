@@ -1,6 +1,6 @@
 /*
- * kinds.h: the choices that scenes, solvers and clients share, with their names as scenes write
- * them. All from the rows of rows/kinds.def. Layer: shared/base.
+ * kinds.h: the enumerations shared by scenes, solvers and clients, with their names in scenes.
+ * Generated from the rows of rows/kinds.def. Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_KINDS_H
 #define PLENUM_SHARED_BASE_KINDS_H
@@ -27,7 +27,7 @@ typedef enum JointKind {
     JOINT_KIND_COUNT
 } JointKind;
 
-/* How the constraints of a soft body are solved. All share wind, contact and hands. */
+/* Constraint solver of a soft body. All share wind, contact and grabs. */
 typedef enum SoftMethod {
 #define SOFT_METHOD(NAME, key, number, doc) SOFT_##NAME = number,
 #include "shared/rows/kinds.def"
@@ -40,7 +40,7 @@ typedef enum SoftBend {
     SOFT_BEND_COUNT
 } SoftBend;
 
-/* How the volume inside a surface is found. */
+/* How the volume inside a surface is measured. */
 typedef enum SoftVolume {
 #define SOFT_VOLUME(NAME, key, number, doc) SOFT_VOLUME_##NAME = number,
 #include "shared/rows/kinds.def"

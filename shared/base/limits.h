@@ -1,5 +1,5 @@
 /*
- * limits.h: every limit of Plenum with its reason, checked against each other at compile time.
+ * limits.h: all limits of Plenum with their reasons, checked against each other at compile time.
  * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_LIMITS_H
@@ -23,12 +23,13 @@ enum {
     FRAME_BYTES_MAX = 64 << 20,
     /* Rigid bodies of one world, spawned ones included. */
     BODIES_MAX = 65536,
-    /* Bodies of a scene that begin deep in the same place. Beyond a dozen a crowd's contacts are
-     * thinned, so that memory follows its number; but all pairs of it are counted in each tick. */
+    /* Bodies of a scene that start in deep overlap at one place. Beyond a dozen the contacts of
+     * such a group are limited, so memory is proportional to its size; but all its pairs are
+     * found in each tick. */
     OVERLAP_BODIES_MAX = 4096,
     /* Particles of one scene. */
     PARTICLES_MAX = 1 << 20,
-    /* Entities that a client keeps; one message each when a late joiner arrives. */
+    /* Entities stored by a client; one message each when a late joiner arrives. */
     ENTITIES_MAX = 65536,
     /* Named parameters and probes of one world: each is a row of a panel. */
     PARAMETERS_MAX = 256,
@@ -36,20 +37,20 @@ enum {
     PREFABS_MAX = 256,
     MATERIALS_MAX = 256,
 
-    /* State packets: below every sane path MTU with IP, UDP, ENet and seal overhead. */
+    /* State packets: below every usable path MTU with IP, UDP, ENet and seal overhead. */
     STATE_PACKET_BYTES_MAX = 1200,
-    /* Nonce counter (8) and authentication tag (16) around every sealed payload. */
+    /* Nonce counter (8) and authentication tag (16) of every sealed payload. */
     SEAL_OVERHEAD_BYTES = 24,
-    /* What a state packet may hold before it is sealed. */
+    /* Maximal state packet before sealing. */
     STATE_PAYLOAD_BYTES_MAX = STATE_PACKET_BYTES_MAX - SEAL_OVERHEAD_BYTES,
     /* A reliable message: a scene of tens of thousands of entities fits. */
     MESSAGE_BYTES_MAX = 16 << 20,
-    /* What a client may send in one reliable message: it has no big ones. */
+    /* Maximal reliable message from a client, which needs no large ones. */
     CLIENT_MESSAGE_BYTES_MAX = 8 << 10,
-    /* A scene file: larger things belong in mesh files. */
+    /* A scene file: larger data belongs in mesh files. */
     SCENE_FILE_BYTES_MAX = 64 << 20,
-    /* A mesh file, and the triangles of a stranger: a reader's memory is bounded by them, and what
-     * is larger is no shape to simulate. */
+    /* A mesh file, and the triangles of an untrusted one: this bounds a reader's memory, and
+     * larger meshes are not suitable for simulation. */
     MESH_FILE_BYTES_MAX = 64 << 20,
     MESH_FILE_VERTICES_MAX = 1 << 19,
     MESH_FILE_TRIANGLES_MAX = 1 << 20,
@@ -60,12 +61,12 @@ enum {
     CLIENTS_MAX = 1024,
     /* Unacknowledged inputs that a client repeats in each input packet. */
     INPUTS_UNACKED_MAX = 32,
-    /* Inputs of one tick over all clients; the surplus is refused. */
+    /* Inputs of one tick over all clients; excess ones are refused. */
     INPUTS_PER_TICK_MAX = 4096,
-    /* Ticks that History keeps whole: 2 s at 60 Hz, more than the oldest pick (500 ms). */
+    /* Consecutive ticks kept by History: 2 s at 60 Hz, more than the oldest pick (500 ms). */
     HISTORY_FRAMES = 128,
-    /* Decoded states that a receiver keeps for each chunk, so that a baseline is never gone
-     * while the sender may still use it (snapshot.h states the rule). */
+    /* Decoded states kept by a receiver for each chunk, so that a baseline is never gone while
+     * the sender may still use it (snapshot.h states the rule). */
     CHUNK_STATES_KEPT = 32,
 
     TICK_RATE_MIN = 30,
@@ -74,9 +75,9 @@ enum {
     THREADS_MAX = 64,
 };
 
-/* Coordinates of anything, in metres: f32 still resolves 1 mm at 8 km. */
+/* Maximal coordinate in metres: f32 still resolves 1 mm at 8 km. */
 #define WORLD_EXTENT_MAX_M      16384.0f
-/* Fastest linear (m/s) and angular (rad/s) speed of anything; beyond it speeds are clamped. */
+/* Maximal linear (m/s) and angular (rad/s) speed; higher speeds are clamped. */
 #define SPEED_MAX_M_S           2000.0f
 #define ANGULAR_SPEED_MAX_RAD_S 500.0f
 /* Oldest frame a pick may refer to, in seconds. */

@@ -1,6 +1,6 @@
 /*
- * log.c: one line is made in one buffer and written by one call, so that lines of several threads
- * never mix. The level is the only state of the process here.
+ * log.c: each line is formatted in one buffer and written by one call, so lines of several threads
+ * never mix. The level is the only process-wide state.
  */
 #include "shared/base/log.h"
 
@@ -24,7 +24,7 @@ void log_set_level(LogLevel level)
     atomic_store_explicit(&log_level, (int)level, memory_order_relaxed);
 }
 
-/* UTF-8 passes; control characters (escape sequences of a terminal among them) do not. */
+/* Replaces control characters (including terminal escape sequences); keeps UTF-8. */
 static void replace_controls(char *text, int bytes)
 {
     for (int i = 0; i < bytes; i++) {
@@ -35,7 +35,7 @@ static void replace_controls(char *text, int bytes)
     }
 }
 
-/* Length of the "HH:MM:SS.mmm level " in front of the text. */
+/* Writes "HH:MM:SS.mmm level " and returns its length. */
 static int write_prefix(char *line, size_t capacity, LogLevel level)
 {
     static const char *const names[] = {"debug", "info", "warn", "error"};
@@ -71,7 +71,7 @@ void log_write(LogLevel level, const char *format, ...)
             continue;
         }
         if (n <= 0) {
-            return; /* a closed stderr is no reason to stop a server */
+            return; /* a closed stderr must not stop a server */
         }
         sent += (int)n;
     }

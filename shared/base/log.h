@@ -1,5 +1,5 @@
 /*
- * log.h: levelled log lines on stderr: "HH:MM:SS.mmm level text". Safe from several threads.
+ * log.h: log lines with levels on stderr: "HH:MM:SS.mmm level text". Thread-safe.
  * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_LOG_H
@@ -18,7 +18,7 @@ typedef enum LogLevel {
 PL_BEGIN_C
 /* Lines below `level` are dropped. The default is LOG_INFO. */
 void log_set_level(LogLevel level);
-/* Writes one line. Control characters in the text are replaced: names come from strangers. */
+/* Writes one line. Control characters in the text are replaced, since names are untrusted. */
 void log_write(LogLevel level, const char *format, ...) PL_PRINTF(2, 3);
 PL_END_C
 

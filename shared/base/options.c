@@ -21,7 +21,7 @@ enum {
 
 /* ---- values ---- */
 
-/* The range of a row as text, "" if any number is right. */
+/* The range of a row as text, "" if any number is allowed. */
 static const char *range_text(const Option *row, char *out, size_t capacity)
 {
     out[0] = '\0';
@@ -39,7 +39,7 @@ static bool in_range(const Option *row, f64 value)
 static bool parse_whole(const char *text, u64 max, u64 *out, char **end)
 {
     if (text[0] < '0' || text[0] > '9') {
-        return false; /* strtoull would take "-1" and " 1" */
+        return false; /* strtoull would accept "-1" and " 1" */
     }
     errno = 0;
     unsigned long long value = strtoull(text, end, 10);
@@ -80,7 +80,7 @@ static int set_whole(const Option *row, const char *what, const char *text, Erro
     char range[64];
     u64 max = row->kind == OPTION_U32 ? UINT32_MAX : UINT64_MAX;
     if (!parse_whole(text, max, &value, &end) || *end != '\0' || !in_range(row, (f64)value)) {
-        return error_set(error, ERROR_USAGE, "%s: '%s' is not right; give a whole number%s", what,
+        return error_set(error, ERROR_USAGE, "%s: '%s' is invalid; give a whole number%s", what,
                          text, range_text(row, range, sizeof range));
     }
     if (row->kind == OPTION_U32) {
@@ -97,14 +97,14 @@ static int set_number(const Option *row, const char *what, const char *text, Err
     char range[64];
     f64 value = strtod(text, &end);
     if (end == text || *end != '\0' || !isfinite(value) || !in_range(row, value)) {
-        return error_set(error, ERROR_USAGE, "%s: '%s' is not right; give a number%s", what, text,
+        return error_set(error, ERROR_USAGE, "%s: '%s' is invalid; give a number%s", what, text,
                          range_text(row, range, sizeof range));
     }
     *(f64 *)row->value = value;
     return 0;
 }
 
-/* `text` is NULL only for flags of the command line. `what` names the row in errors. */
+/* `text` is NULL only for flags on the command line. `what` names the row in errors. */
 static int set_value(const Option *row, const char *what, const char *text, ErrorText *error)
 {
     switch (row->kind) {
@@ -137,7 +137,7 @@ static const Option *find_row(const OptionTable *table, const char *name)
     return NULL;
 }
 
-/* Changes of one letter that turn a into b (Levenshtein 1966), names up to 31 bytes. */
+/* Edit distance between a and b (Levenshtein 1966), names up to 31 bytes. */
 static u32 name_distance(const char *a, const char *b)
 {
     u32 row[32];
@@ -157,7 +157,7 @@ static u32 name_distance(const char *a, const char *b)
     return row[length_b];
 }
 
-/* The row whose name is most like `name`, or NULL if none is. */
+/* The row whose name is most similar to `name`, or NULL. */
 static const char *nearest_name(const OptionTable *table, const char *name)
 {
     const char *nearest = NULL;
@@ -199,7 +199,7 @@ typedef struct Getopt {
 static void getopt_tables(const OptionTable *table, Getopt *g)
 {
     size_t used = 0;
-    g->letters[used++] = ':'; /* tells a missing argument from an unknown option */
+    g->letters[used++] = ':'; /* distinguishes a missing argument from an unknown option */
     bool help_taken = false;
     for (u32 i = 0; i < table->count; i++) {
         const Option *row = &table->rows[i];
@@ -224,7 +224,7 @@ static void getopt_tables(const OptionTable *table, Getopt *g)
     g->longs[table->count + 2] = (struct option){0};
 }
 
-/* Index of the row that a getopt code means, or −1. */
+/* Index of the row for a getopt code, or −1. */
 static int row_of_code(const OptionTable *table, int code)
 {
     if (code >= CODE_ROW) {
@@ -246,8 +246,8 @@ static int missing_argument(const OptionTable *table, int code, ErrorText *error
                      row->argument != NULL ? row->argument : "VALUE");
 }
 
-/* One answer of getopt_long: 0, 1 for --help and --version, or a negative Error. `argument` is the
- * element of argv in which the option stood. */
+/* Handles one result of getopt_long: 0, 1 for --help and --version, or a negative Error.
+ * `argument` is the element of argv that contained the option. */
 static int take_option(const OptionTable *table, int code, const char *argument, ErrorText *error)
 {
     if (code == ':') {
@@ -300,15 +300,15 @@ int options_parse(const OptionTable *table, int argc, char **argv, char ***opera
     Getopt g;
     getopt_tables(table, &g);
     opterr = 0;
-    optind = 0; /* getopt's own state starts afresh */
+    optind = 0; /* resets getopt's state */
     for (;;) {
         int at = optind == 0 ? 1 : optind;
         int code = getopt_long(argc, argv, g.letters, g.longs, NULL);
         if (code == -1) {
             break;
         }
-        /* getopt moves operands behind options, so the option stands just before optind, except
-         * where a letter of a group is not the last. */
+        /* getopt moves operands behind options, so the option is just before optind, unless it
+         * is not the last letter of a group. */
         const char *argument = optind > 1 ? argv[optind - 1] : argv[at];
         int result = take_option(table, code, argument, error);
         if (result != 0) {
@@ -333,7 +333,7 @@ typedef struct IniRead {
     int result;
 } IniRead;
 
-/* inih tells its handler no line number, so it is counted here. */
+/* inih does not pass a line number to its handler, so lines are counted here. */
 static char *read_line(char *line, int bytes, void *context)
 {
     IniRead *read = context;
@@ -351,7 +351,7 @@ static int set_flag(const Option *row, const char *what, const char *text, Error
             return 0;
         }
     }
-    return error_set(error, ERROR_USAGE, "%s: '%s' is not right; give yes or no", what, text);
+    return error_set(error, ERROR_USAGE, "%s: '%s' is invalid; give yes or no", what, text);
 }
 
 static int set_from_ini(IniRead *read, u32 index, const char *value)
@@ -383,7 +383,7 @@ static int set_from_ini(IniRead *read, u32 index, const char *value)
     return set_value(row, what, copy, read->error);
 }
 
-/* inih's handler: 1 goes on, 0 is an error. */
+/* inih's handler: 1 continues, 0 is an error. */
 static int take_pair(void *context, const char *section, const char *name, const char *value)
 {
     IniRead *read = context;
@@ -450,7 +450,7 @@ static void print_default(const Option *row)
     case OPTION_FLAG:
         break;
     case OPTION_U32:
-        if (*(const u32 *)row->value != UINT32_MAX) { /* else none by default */
+        if (*(const u32 *)row->value != UINT32_MAX) { /* otherwise no default */
             printf(" (%u)", *(const u32 *)row->value);
         }
         break;

@@ -1,6 +1,6 @@
 /*
- * options.h: one table row, many uses: command line (getopt_long), INI file (inih), --help text and
- * the checks all come from an array of Option rows, made from a .def table by each program.
+ * options.h: one table of Option rows, made from a .def table by each program, defines command line
+ * (getopt_long), INI file (inih), --help text and checks.
  * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_OPTIONS_H
@@ -21,8 +21,8 @@ typedef struct Option {
     const char *name; /* long name without dashes */
     char letter;      /* short name or 0 */
     OptionKind kind;
-    void *value;          /* where the value goes; holds the default before */
-    f64 min, max;         /* inclusive range of numbers; min == max means any */
+    void *value;          /* destination of the value; initially the default */
+    f64 min, max;         /* inclusive range; min == max means any */
     const char *argument; /* name of the argument in --help, NULL for flags */
     const char *help;     /* one line, no full stop */
 } Option;
@@ -31,8 +31,8 @@ enum {
     OPTION_ROWS_MAX = 64
 };
 
-/* What a parse leaves behind: which rows were set by the command line or the INI file, and the
- * strings that rows of the INI file point to. Zero it before; options_finish frees the strings. */
+/* Result of a parse: which rows were set by the command line or the INI file, and the strings
+ * referenced by rows of the INI file. Zero it before; options_finish frees the strings. */
 typedef struct OptionState {
     bool set[OPTION_ROWS_MAX];
     char *text[OPTION_ROWS_MAX];
@@ -45,22 +45,22 @@ typedef struct OptionTable {
     const Option *rows;
     u32 count;
     u32 operands_min, operands_max;
-    OptionState *state; /* may be NULL if nothing reads an INI file */
+    OptionState *state; /* may be NULL without an INI file */
 } OptionTable;
 
 PL_BEGIN_C
-/* Parses argv; options and operands may be mixed, "--" ends the options. On success operands
- * (operands_min..operands_max) are in *operands as pointers into argv (which is reordered) and
+/* Parses argv; options and operands may be mixed, "--" ends the options. On success *operands
+ * points to the operands (operands_min..operands_max) in argv (which is reordered) and
  * *operand_count is set. --help and --version print and return 1; 0 is success; negative is an
- * Error with a text that names the option and says what would be right. */
+ * Error with a text that names the option and the expected value. */
 int options_parse(const OptionTable *table, int argc, char **argv, char ***operands,
                   u32 *operand_count, ErrorText *error);
-/* Reads "name = value" lines of an INI file for the same rows; flags take yes or no. Rows that the
- * command line set before keep their value: `set` (bool[count]) says which, NULL means
+/* Reads "name = value" lines of an INI file for the same rows; flags take yes or no. Rows set by
+ * the command line keep their value: `set` (bool[count]) lists them, NULL means
  * table->state->set. So parse argv first, then the file that argv named. Strings are kept in
- * table->state, which a table with string rows must have. */
+ * table->state, which a table with string rows requires. */
 int options_read_ini(const OptionTable *table, const char *path, const bool *set, ErrorText *error);
-/* Frees the strings of an INI file; rows that point to them are not valid afterwards. */
+/* Frees the strings of an INI file and so invalidates rows that point to them. */
 void options_finish(OptionState *state);
 /* Prints the whole help on stdout. */
 void options_print_help(const OptionTable *table);

@@ -7,7 +7,7 @@ enum {
     STEPS = 1 << HISTOGRAM_STEP_BITS
 };
 
-/* Values below STEPS have a bucket each; above, the leading bit picks the octave and the next
+/* Values below STEPS have a bucket each; above, the leading bit selects the octave and the next
  * HISTOGRAM_STEP_BITS bits the step. */
 static u32 bucket_of(u64 value)
 {

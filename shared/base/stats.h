@@ -1,6 +1,6 @@
 /*
- * stats.h: small running statistics: a histogram with quantiles and a moving average. No
- * allocation; zero is a valid start for all of them but MovingAverage's weight.
+ * stats.h: running statistics: a histogram with quantiles and a moving average. No allocation;
+ * zero-initialization is valid for all except MovingAverage's weight.
  * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_STATS_H
@@ -9,12 +9,12 @@
 #include "shared/base/base.h"
 
 enum {
-    /* 2^4 steps an octave: a quantile is within 1/32 of the true value. */
+    /* 2^4 steps per octave: a quantile is within 1/32 of the true value. */
     HISTOGRAM_STEP_BITS = 4,
     HISTOGRAM_BUCKETS = (64 - HISTOGRAM_STEP_BITS + 1) << HISTOGRAM_STEP_BITS,
 };
 
-/* Counts of whole numbers (ns, bytes, ...) in buckets of constant relative width. */
+/* Counts of integers (ns, bytes, ...) in buckets of constant relative width. */
 typedef struct Histogram {
     u64 count, min, max;
     f64 sum;
@@ -29,12 +29,12 @@ typedef struct MovingAverage {
 
 PL_BEGIN_C
 void histogram_add(Histogram *histogram, u64 value);
-/* The value below which the share q (0..1) of all values lies, 0 if there is none. */
+/* The q-quantile (0..1) of all values, 0 if there are none. */
 f64 histogram_quantile(const Histogram *histogram, f64 q);
 
 void average_add(MovingAverage *average, f64 value);
 
-/* The quantile q of count values, which are sorted in place; 0 for none. */
+/* The q-quantile of count values, which are sorted in place; 0 for none. */
 f64 stats_quantile(f64 *values, u32 count, f64 q);
 PL_END_C
 

@@ -1,7 +1,7 @@
-/* text.c: UTF-8 decoded strictly, one code point at a time. */
+/* text.c: strict UTF-8 decoding, one code point at a time. */
 #include "shared/base/text.h"
 
-/* Bytes of the code point at the start of text, or 0 where it is malformed or cut off. */
+/* Bytes of the code point at the start of text, or 0 if malformed or truncated. */
 static u32 decode(const u8 *text, size_t bytes, u32 *code)
 {
     static const u32 smallest[5] = {0, 0, 0x80, 0x800, 0x10000};

@@ -1,5 +1,5 @@
 /*
- * text.h: the check that every text of a stranger passes before it is shown, logged or compared.
+ * text.h: validates untrusted text before it is shown, logged or compared.
  * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_TEXT_H
@@ -9,8 +9,8 @@
 
 PL_BEGIN_C
 /* True if the bytes are valid UTF-8 (shortest forms, no surrogates) without control characters
- * (C0, DEL, C1) or the marks that turn the direction of what follows (U+202A..U+202E,
- * U+2066..U+2069). An empty text is clean. */
+ * (C0, DEL, C1) and bidirectional formatting characters (U+202A..U+202E, U+2066..U+2069). An
+ * empty text is clean. */
 bool text_is_clean(const char *text, size_t bytes);
 PL_END_C
 

@@ -1,7 +1,7 @@
 /*
- * version.h: the version of all programs, man pages and packages: the only place that says it. The
- * Makefile reads it from here. What goes over the wire and into files has versions of its own
- * (PROTOCOL_MAJOR, RECORDING_VERSION, the image's in server/world/save.c).
+ * version.h: the version of all programs, man pages and packages, defined only here and read by the
+ * Makefile. Wire format and files have their own versions (PROTOCOL_MAJOR, RECORDING_VERSION, the
+ * image's in server/world/save.c).
  * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_VERSION_H

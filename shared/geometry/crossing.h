@@ -1,7 +1,7 @@
 /*
- * crossing.h: where a line through a closed surface of triangles goes in and out, without gaps:
- * triangles that share an edge decide by the same number on which side of it the line passes, so
- * that however near to edges and corners it comes, what goes in comes out.
+ * crossing.h: watertight intersections of a line with a closed triangle surface: triangles that
+ * share an edge use the same number to decide on which side of it the line passes, so that entries
+ * and exits match even near edges and corners.
  * Layer: shared/geometry.
  */
 #ifndef PLENUM_SHARED_GEOMETRY_CROSSING_H
@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-/* A corner as the line sees it: u and v across, w along; `id` is the same for equal points. */
+/* A corner in the line's frame: u and v across, w along; equal points have equal `id`. */
 typedef struct CrossingPoint {
     f64 u, v, w;
     u32 id;
@@ -33,8 +33,8 @@ static inline int crossing_edge(const CrossingPoint *from, const CrossingPoint *
     return to->v > from->v ? 1 : -1;
 }
 
-/* How often the triangle turns about the line: +1 where its front is seen from larger w (u, v, w
- * being right-handed), −1 for its back, 0 beside it. Where it is not 0, *w is where they meet. */
+/* Winding of the triangle about the line: +1 if its front is seen from larger w (u, v, w being
+ * right-handed), −1 for its back, 0 for a miss. If not 0, *w is the intersection. */
 static inline int crossing_triangle(const CrossingPoint corner[3], f64 u, f64 v, f64 *w)
 {
     int rotation = crossing_edge(&corner[0], &corner[1], u, v) +
@@ -49,7 +49,8 @@ static inline int crossing_triangle(const CrossingPoint corner[3], f64 u, f64 v,
     f64 s = (pu * cv - pv * cu) / area, t = (bu * pv - bv * pu) / area;
     f64 at = a->w + s * (b->w - a->w) + t * (c->w - a->w);
     f64 low = fmin(a->w, fmin(b->w, c->w)), high = fmax(a->w, fmax(b->w, c->w));
-    *w = at >= low ? fmin(at, high) : low; /* an edge-on triangle gives any number, or none */
+    *w = at >= low ? fmin(at, high) : low; /* an edge-on triangle gives an arbitrary number, or
+                                              none */
     return rotation;
 }
 

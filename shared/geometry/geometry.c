@@ -1,4 +1,4 @@
-/* geometry.c: the life of geometries, their memory, and compounds. */
+/* geometry.c: creation and destruction of geometries, their memory, and compounds. */
 #include "shared/geometry/geometry.h"
 
 #include "shared/base/limits.h"
@@ -125,7 +125,7 @@ static Error check_child(const CompoundChild *child, u32 index, ErrorText *error
     return ERROR_OK;
 }
 
-/* Where children overlap, the volume counts twice, as if they were welded from solid parts. */
+/* Where children overlap, the volume counts twice, as if welded from solid parts. */
 static void measure(Geometry *geometry)
 {
     const Compound *compound = &geometry->compound;

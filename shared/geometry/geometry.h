@@ -1,7 +1,7 @@
 /*
- * geometry.h: shapes that need more than a few numbers: convex hulls, triangle meshes, terrains and
- * compounds. A Geometry is immutable once made; a scene owns a list of them and shapes point to
- * them. Local frame: that of the points given; nothing is recentred.
+ * geometry.h: shapes with vertex data: convex hulls, triangle meshes, terrains and compounds. A
+ * Geometry is immutable; a scene owns a list of them and shapes point to them. Local frame: that of
+ * the given points, not recentred.
  * Layer: shared/geometry.
  */
 #ifndef PLENUM_SHARED_GEOMETRY_GEOMETRY_H
@@ -17,8 +17,8 @@ typedef enum GeometryKind {
     GEOMETRY_COMPOUND = 4
 } GeometryKind;
 
-/* Smallest extent (longest side of the bounds) of a hull and a mesh and smallest spacing of a
- * terrain: below it volumes run out of digits. Coordinates end at ±WORLD_EXTENT_MAX_M. */
+/* Minimal extent (longest side of the bounds) of a hull or mesh, and minimal spacing of a
+ * terrain: below it volumes lose precision. Coordinates are limited to ±WORLD_EXTENT_MAX_M. */
 #define GEOMETRY_EXTENT_MIN_M 1e-4f
 
 enum {
@@ -26,7 +26,7 @@ enum {
     HULL_VERTICES_MAX = 64,
     HULL_FACES_MAX = 2 * HULL_VERTICES_MAX - 4,
     HULL_EDGES_MAX = 2 * (3 * HULL_VERTICES_MAX - 6), /* half-edges */
-    HULL_POINTS_MAX = 1 << 20,                        /* of the cloud it is made from */
+    HULL_POINTS_MAX = 1 << 20,                        /* of the input point cloud */
     MESH_TRIANGLES_MAX = 1 << 20,
     MESH_VERTICES_MAX = 3 * MESH_TRIANGLES_MAX,
     TERRAIN_SIDE_MAX = 2049,
@@ -48,18 +48,17 @@ typedef struct Hull {
     HalfEdge *edges; /* [edge_count] */
     u32 vertex_count, face_count, edge_count;
     Vec3 inside;      /* m, a point well inside */
-    f32 inner_radius; /* m, of a ball about `inside` that fits */
+    f32 inner_radius; /* m, radius of a ball about `inside` within the hull */
 } Hull;
 
 /* Flags of a triangle's three edges (bit i: from vertex i to vertex i + 1). */
 enum {
     TRIANGLE_EDGE_ACTIVE = 1, /* << i: convex or open edge: contacts may push across it; inactive
-                                 edges are flat or concave, where only the face's normal counts */
-    TRIANGLE_EDGE_FLAT = 8    /* << i: the triangle across the edge lies in the same plane (noted in
-                                 meshes only) */
+                                 edges are flat or concave, where only the face normal is used */
+    TRIANGLE_EDGE_FLAT = 8    /* << i: the adjacent triangle is coplanar (set for meshes only) */
 };
 
-/* Bounding-volume tree over triangles: binary, depth first. */
+/* Bounding volume tree over triangles: binary, depth first. */
 typedef struct MeshNode {
     Bounds bounds; /* m */
     u32 first;     /* leaf: first in `order`; inner: index of the right child (left is next) */
@@ -70,24 +69,22 @@ typedef struct TriangleMesh {
     Vec3 *vertices;  /* [vertex_count] m */
     u32 *triangles;  /* [triangle_count × 3] vertex indices, counter-clockwise from the front */
     u8 *edge_flags;  /* [triangle_count] */
-    u32 *order;      /* [triangle_count] triangles in the order of the leaves */
+    u32 *order;      /* [triangle_count] triangles in leaf order */
     MeshNode *nodes; /* [node_count] */
     u32 vertex_count, triangle_count, node_count;
     bool closed; /* every edge has exactly two triangles with opposite directions */
 } TriangleMesh;
 
-/*
- * Heights over a grid in the x–z plane: sample (i, j) lies at x = (i − (columns − 1)/2) spacing,
- * z = (j − (rows − 1)/2) spacing, y = heights[j × columns + i]. Each cell is two triangles, split
- * from (i, j) to (i + 1, j + 1). Solid below the surface.
- */
+/* Heights over a grid in the x–z plane: sample (i, j) lies at x = (i − (columns − 1)/2) spacing,
+ * z = (j − (rows − 1)/2) spacing, y = heights[j × columns + i]. Each cell is two triangles,
+ * split from (i, j) to (i + 1, j + 1). Solid below the surface. */
 typedef struct Terrain {
     f32 *heights; /* [rows × columns] m */
     u32 columns, rows;
     f32 spacing; /* m */
     f32 low, high;
-    /* Min and max over blocks of 2^k cells, finest (2×2 cells) first: rays and bounds queries skip
-     * what they cannot touch. */
+    /* Min and max over blocks of 2^k cells, finest (2×2 cells) first: rays and box queries use
+     * them for culling. */
     f32 *ranges; /* [range_count × 2] */
     u32 range_count;
 } Terrain;
@@ -105,9 +102,9 @@ typedef struct Compound {
 
 typedef struct Geometry {
     GeometryKind kind;
-    u32 id; /* the owner's: index in its list; what is sent and saved */
+    u32 id; /* assigned by the owner: index in its list; sent and saved */
     Bounds bounds;
-    f32 reach; /* m, farthest point from the origin of its frame */
+    f32 reach; /* m, maximal distance from the origin of its frame */
     /* Per density 1 kg/m³, about `centre`, in the local axes; zero for terrains and open meshes. */
     f32 volume;
     Vec3 centre;
@@ -121,35 +118,32 @@ typedef struct Geometry {
 } Geometry;
 
 PL_BEGIN_C
-/*
- * Makers copy what they are given, check all of it and return NULL with a clear error that names
- * the place ("vertex 7", "triangle 12", "edge 3-8"). geometry_destroy(NULL) is fine.
- */
+/* Constructors copy and check their arguments and return NULL with an error that gives the
+ * location ("vertex 7", "triangle 12", "edge 3-8"). geometry_destroy(NULL) is fine. */
 
-/* Convex hull of a cloud of points by quickhull (Barber, Dobkin, Huhdanpaa 1996) with faces merged
- * within a tolerance of 1e-5 of the extent. More than `vertex_limit` (4..HULL_VERTICES_MAX) extreme
- * points: the hull is simplified to that many, greedily keeping what loses least volume. Error:
- * fewer than 4 points, not finite, or flat within 1e-4 of the extent. */
+/* Convex hull of a point cloud by quickhull (Barber, Dobkin, Huhdanpaa 1996) with faces merged
+ * within a tolerance of 1e-5 of the extent. Hulls of more than `vertex_limit`
+ * (4..HULL_VERTICES_MAX) vertices are simplified greedily with minimal loss of volume. Error:
+ * fewer than 4 points, non-finite numbers, or flat within 1e-4 of the extent. */
 Geometry *geometry_hull(const Vec3 *points, u32 count, u32 vertex_limit, ErrorText *error);
-/* Triangles of zero area are dropped and counted in *dropped (may be NULL). Error: indices out of
- * range, no triangle left, not finite, too many. */
+/* Triangles of zero area are dropped and counted in *dropped (may be NULL). Error: indices out
+ * of range, no triangle left, non-finite numbers, too many. */
 Geometry *geometry_mesh(const Vec3 *vertices, u32 vertex_count, const u32 *triangles,
                         u32 triangle_count, u32 *dropped, ErrorText *error);
 Geometry *geometry_terrain(const f32 *heights, u32 columns, u32 rows, f32 spacing,
                            ErrorText *error);
-/* Children's geometries (hulls) must outlive the compound. Where children overlap, the volume and
- * its mass count twice. Error: a child is no convex shape, or its size or pose is out of range. */
+/* Children's geometries (hulls) must outlive the compound. Where children overlap, the volume
+ * and its mass count twice. Error: a child is not convex, or its size or pose is out of range. */
 Geometry *geometry_compound(const CompoundChild *children, u32 count, ErrorText *error);
 void geometry_destroy(Geometry *geometry);
 /* Bytes of memory. */
 u64 geometry_bytes(const Geometry *geometry);
 
-/* Index of the hull's vertex farthest along `direction` (need not be unit); the lowest of equals.
- */
+/* Index of the hull's vertex farthest along `direction` (need not be unit); the lowest if equal. */
 u32 hull_support(const Hull *hull, Vec3 direction);
 
-/* Calls visit(context, triangle) for each triangle whose bounds meet the box, in ascending order of
- * leaves; stops when visit returns false. */
+/* Calls visit(context, triangle) for each triangle whose bounds overlap the box, in leaf order;
+ * stops when visit returns false. */
 typedef bool TriangleVisit(void *context, u32 triangle);
 void mesh_query(const TriangleMesh *mesh, Bounds box, TriangleVisit *visit, void *context);
 /* Triangles of the terrain are numbered 2 × (j × (columns − 1) + i) and + 1. */

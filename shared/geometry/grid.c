@@ -1,21 +1,21 @@
-/* grid.c: a walk through the cells along a ray (Amanatides and Woo 1987). */
+/* grid.c: traversal of the cells along a ray (Amanatides and Woo 1987). */
 #include "shared/geometry/grid.h"
 
 #include <math.h>
 
-/* Triangles overlap by this weight, so that no ray falls through between two by rounding. */
+/* Triangles overlap by this barycentric weight, so that no ray passes between two by rounding. */
 static const f32 edge_slack = 1e-3f;
 
-/* Cells along a ray, in order; an axis without cells of its own (0) is not walked. */
+/* Cells along a ray, in order; an axis without cells (0) is not traversed. */
 typedef struct GridWalk {
     u32 cells[3];
     i64 at[3], step[3];
-    f64 next[3], each[3]; /* distances to the next wall, between walls */
-    f64 from, until;      /* of the ray: where it enters the cell now, where the walk ends */
-    i32 axis;             /* of the wall it came in by; −1: it began inside */
+    f64 next[3], each[3]; /* distances to the next cell boundary, between boundaries */
+    f64 from, until;      /* range of the ray: entry into the current cell, end of the traversal */
+    i32 axis;             /* axis of the boundary at entry; −1: it started inside */
 } GridWalk;
 
-/* Cuts [from, until] to where the ray lies between two walls. */
+/* Clips [from, until] to the slab between two planes. */
 static bool walk_clip(GridWalk *walk, i32 axis, f64 origin, f64 direction, f64 low, f64 high)
 {
     if (direction == 0.0) {

@@ -1,6 +1,6 @@
 /*
- * hull.c: convex hulls: a cloud becomes triangles (quickhull.h), loses the vertices that matter
- * least, and its coplanar triangles become polygons with half-edges.
+ * hull.c: convex hulls: triangulates a point cloud (quickhull.h), removes the least important
+ * vertices, and merges coplanar triangles into polygons with half-edges.
  */
 #include "shared/base/limits.h"
 #include "shared/geometry/geometry_mass.h"
@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum {
-    /* Points taken in before the greedy removal, as a multiple of the limit: enough to choose from,
-     * few enough that a cloud of a million points takes no time. */
+    /* Points used before the greedy removal, as a multiple of the limit: enough to choose from,
+     * few enough to be fast for a million points. */
     CANDIDATES_PER_VERTEX = 4,
     CANDIDATES_MIN = 64,
     CANDIDATES_MAX = CANDIDATES_PER_VERTEX * HULL_VERTICES_MAX,
@@ -19,13 +19,13 @@ enum {
     INNER_STEPS = 200,
     NO_REGION = 0xFFFF
 };
-/* All as parts of the extent. */
+/* All relative to the extent. */
 #define FLAT_TOLERANCE  1e-4
-#define COVER_TOLERANCE 2e-6 /* how far points may lie outside */
-#define BUMP_TOLERANCE  5e-6 /* vertices that stick out less are dropped */
+#define COVER_TOLERANCE 2e-6 /* allowed distance of points outside */
+#define BUMP_TOLERANCE  5e-6 /* vertices that protrude less are dropped */
 #define MERGE_TOLERANCE 1e-5
 
-/* A hull in the making: vertices that are left, with what it would cost to lose each. */
+/* A hull under construction: remaining vertices, with the cost of removing each. */
 typedef struct Draft {
     QuickHull *quick, *scratch;
     GridPoint points[CANDIDATES_MAX];
@@ -36,7 +36,7 @@ typedef struct Draft {
     u32 count;
 } Draft;
 
-/* Triangles of the final draft and the regions (future faces) that they are merged into. */
+/* Triangles of the final draft and the regions (future faces) into which they are merged. */
 typedef struct FacePatch {
     const GridPoint *points;
     u16 corner[TRIANGLES_MAX][3], adjacent[TRIANGLES_MAX][3];
@@ -105,8 +105,8 @@ static GridPoint *points_on_grid(const Vec3 *points, u32 count, Vec3 min, f64 st
 
 /* ---- simplification ---- */
 
-/* What the hull loses without the vertex: only the part over its neighbours changes, so the hulls
- * of the neighbours with and without the vertex tell. */
+/* The volume lost without the vertex: only the part over its neighbours changes, so it is the
+ * difference of the hulls of the neighbours with and without the vertex. */
 static void measure_vertex(Draft *draft, u32 vertex)
 {
     bool near[CANDIDATES_MAX] = {false};
@@ -130,7 +130,7 @@ static void measure_vertex(Draft *draft, u32 vertex)
     f64 with = 0.0, without = 0.0, bump = 0.0;
     if (quickhull_run(scratch, points, count + 1, 0.0, 0.0, count + 1) == QUICKHULL_SOLID) {
         with = quickhull_volume6(scratch);
-        for (u32 i = 0; i < scratch->face_count; i++) { /* for neighbours that lie in a plane */
+        for (u32 i = 0; i < scratch->face_count; i++) { /* for neighbours in a plane */
             const QuickFace *face = &scratch->faces[i];
             const u32 *c = face->corner;
             if (face->live && c[0] != count && c[1] != count && c[2] != count) {
@@ -187,8 +187,8 @@ static u32 cheapest_vertex(const Draft *draft, u32 vertex_limit)
     return too_many || cost[best] <= BUMP_TOLERANCE * QUICKHULL_GRID ? best : draft->count;
 }
 
-/* Drops vertices until the limit is kept and each that is left sticks out. The triangles of what is
- * left are in draft->quick. */
+/* Drops vertices until the limit is met and each remaining one protrudes. The triangles of the
+ * result are in draft->quick. */
 static void simplify(Draft *draft, u32 vertex_limit)
 {
     for (u32 i = 0; i < draft->count; i++) {
@@ -227,7 +227,7 @@ static Error draft_from_cloud(Draft *draft, const GridPoint *grid, u32 count, u3
                          shapes[result]);
     }
     draft->count = 0;
-    u32 *used = whole.start; /* no longer needed for what it was */
+    u32 *used = whole.start; /* reused as scratch */
     memset(used, 0, count * sizeof *used);
     for (u32 i = 0; i < whole.face_count; i++) {
         for (u32 j = 0; j < 3 && whole.faces[i].live; j++) {
@@ -301,7 +301,7 @@ static bool joins(const FacePatch *patch, u16 seed, u16 triangle)
     return true;
 }
 
-/* Walks the border of a region; false if it is not one loop of different vertices. */
+/* Traverses the border of a region; false if it is not one loop of different vertices. */
 static bool region_loop(const FacePatch *patch, u16 region, Loop *loop)
 {
     u16 next[CANDIDATES_MAX];
@@ -332,7 +332,7 @@ static bool region_loop(const FacePatch *patch, u16 region, Loop *loop)
     return loop->count == edges;
 }
 
-/* Does every corner turn left, seen from outside, but for the tolerance? */
+/* True if every corner turns left, seen from outside, within the tolerance. */
 static bool loop_is_convex(const FacePatch *patch, u16 seed, const Loop *loop)
 {
     const f64 *n = patch->normal[seed];
@@ -352,8 +352,8 @@ static bool loop_is_convex(const FacePatch *patch, u16 seed, const Loop *loop)
     return true;
 }
 
-/* Grows a region around each triangle, largest first; one whose border is no convex polygon falls
- * apart into its triangles again. */
+/* Grows a region around each triangle, largest first; a region whose border is not a convex
+ * polygon is split into its triangles again. */
 static void merge(FacePatch *patch)
 {
     u16 stack[TRIANGLES_MAX];
@@ -402,7 +402,7 @@ static bool hull_allocate(Hull *hull, u32 vertices, u32 faces, u32 edges)
            hull->face_edges != NULL && hull->edges != NULL;
 }
 
-/* Faces, half-edges and twins from the loops; vertices that no loop uses are left out. */
+/* Builds faces, half-edges and twins from the loops; drops vertices that no loop uses. */
 static bool hull_connect(Hull *hull, const FacePatch *patch, const Draft *draft, const Vec3 *cloud)
 {
     u8 index_of[CANDIDATES_MAX];
@@ -493,8 +493,8 @@ static f32 clearance_at(const Hull *hull, Vec3 p, u32 *nearest)
     return clearance;
 }
 
-/* A large ball that fits: from the centre of mass away from whatever face is nearest, in steps that
- * shrink (the subgradient method on a concave function). */
+/* A large inscribed ball: starting from the centre of mass, moves away from the nearest face in
+ * decreasing steps (the subgradient method on a concave function). */
 static void hull_inner_ball(Hull *hull, Vec3 centre)
 {
     u32 nearest = 0;

@@ -1,6 +1,6 @@
 /*
- * local_ray.h: rays in the frame of a shape, in double precision, so that rays from far away, along
- * faces and along axes lose nothing. Used by the ray tests of shape.h.
+ * local_ray.h: rays in the frame of a shape, in double precision, so that distant rays and rays
+ * along faces and axes keep their accuracy. Used by the ray casts of shape.h.
  * Layer: shared/geometry.
  */
 #ifndef PLENUM_SHARED_GEOMETRY_LOCAL_RAY_H
@@ -13,11 +13,11 @@ typedef struct LocalRay {
     Vec3d origin, direction; /* m, unit to single precision */
 } LocalRay;
 
-/* A ray made ready for many tests against boxes. */
+/* A ray prepared for many box tests. */
 typedef struct BoxRay {
     f64 origin[3];
-    f64 inverse[3]; /* 1 / direction; huge instead of infinite, so that 0 × it is no NaN */
-    u8 near[3];     /* which of the six sides of a Bounds the ray meets first, for each axis */
+    f64 inverse[3]; /* 1 / direction; huge instead of infinite, so that 0 × it is not NaN */
+    u8 near[3];     /* index of the near side among the six sides of a Bounds, for each axis */
     u8 far[3];
 } BoxRay;
 
@@ -40,8 +40,8 @@ static inline BoxRay box_ray(const LocalRay *ray)
     }
     return box;
 }
-/* Does the ray meet the box (closed) within [0, max], and where does it enter? The end is moved out
- * by more than rounding may have taken: no hit in the box is ever lost. */
+/* Whether the ray intersects the box (closed) within [0, max], and where it enters. The exit is
+ * moved out by more than the rounding error, so that no hit in the box is lost. */
 static inline bool ray_meets_box(const BoxRay *ray, const Bounds *bounds, f64 max, f64 *enter)
 {
     const f32 *side = (const f32 *)(const void *)bounds; /* min x, y, z, max x, y, z */
@@ -58,15 +58,13 @@ static inline bool ray_meets_box(const BoxRay *ray, const Bounds *bounds, f64 ma
 PL_STATIC_ASSERT(sizeof(Bounds) == 6 * sizeof(f32), "bounds are six numbers in a row");
 
 PL_BEGIN_C
-/*
- * Ray against both sides of a triangle; writes t ≥ 0. Triangles that share an edge leave no gap:
- * the volume that an edge spans with the ray comes out the same, but for its sign, from both (Woop,
- * Benthin, Wald 2013). A ray in the triangle's plane misses.
- */
+/* Intersection with both sides of a triangle; writes t ≥ 0. Watertight: the volume spanned by a
+ * shared edge and the ray is the same, except for its sign, for both triangles (Woop, Benthin,
+ * Wald 2013). A ray in the triangle's plane misses. */
 bool ray_triangle(const LocalRay *ray, const Vec3 corners[3], f64 *t);
-/* The unit normal of a triangle on the side that the ray comes from. */
+/* The unit normal of a triangle on the side of the ray's origin. */
 Vec3d ray_triangle_normal(const LocalRay *ray, const Vec3 corners[3]);
-/* Nearest hits within [0, max] with the surface, from either side. */
+/* Nearest hit within [0, max] with the surface, from either side. */
 bool mesh_ray(const TriangleMesh *mesh, const LocalRay *ray, f64 max, f64 *t, Vec3d *normal);
 bool terrain_ray(const Terrain *terrain, const LocalRay *ray, f64 max, f64 *t, Vec3d *normal);
 PL_END_C

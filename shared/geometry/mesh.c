@@ -1,6 +1,6 @@
 /*
- * mesh.c: makes triangle meshes: checks them, finds which triangles share an edge (vertices at the
- * same place count as one) and what that says about contacts and volume.
+ * mesh.c: builds triangle meshes: checks them, finds adjacent triangles (vertices at the same
+ * position count as one), and derives edge flags and volume.
  */
 #include "shared/geometry/mesh_bvh.h"
 
@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A triangle lower than this part of its longest edge has no normal that contacts could use. */
+/* A triangle lower than this fraction of its longest edge has no usable normal. */
 #define SLIVER_TOLERANCE 1e-6
-/* cos 1°: edges that turn less are flat. */
+/* cos 1°: edges with smaller angles are flat. */
 #define FLAT_COSINE      0.99984769515639124
-/* Of triangles in one plane: cosines differ from 1 by no more (about 1e-5 rad). */
+/* Coplanar triangles: cosines differ from 1 by no more (about 1e-5 rad). */
 #define PLANE_TOLERANCE  1e-10
 
-/* One side of a triangle, to be brought beside the others between the same two vertices. */
+/* One side of a triangle, sorted next to the others between the same two vertices. */
 typedef struct MeshEdge {
-    u64 key;  /* the lower welded vertex in the upper half, the higher one in the lower half */
+    u64 key;  /* the lower welded vertex in the high half, the higher one in the low half */
     u32 side; /* 3 × triangle + side */
 } MeshEdge;
 
@@ -28,7 +28,7 @@ typedef struct MeshMaker {
     const Vec3 *vertices;
     const u32 *triangles;
     u32 vertex_count, triangle_count;
-    u32 *welded;     /* [vertex_count] the first vertex at the same place */
+    u32 *welded;     /* [vertex_count] the first vertex at the same position */
     MeshEdge *edges; /* [edge_count ≤ 3 × triangle_count] sorted */
     u8 *flags;       /* [triangle_count] edge flags, TRIANGLE_DROPPED */
     u32 edge_count;
@@ -36,9 +36,9 @@ typedef struct MeshMaker {
 } MeshMaker;
 
 enum {
-    /* Two corners in one place: no part of the surface. */
+    /* Two coincident corners: not part of the surface. */
     TRIANGLE_COLLAPSED = 0x40,
-    /* No area: part of the surface for edges and volume, but kept out of the mesh. */
+    /* No area: part of the surface for edges and volume, but not in the mesh. */
     TRIANGLE_SLIVER = 0x80,
     TRIANGLE_DROPPED = TRIANGLE_COLLAPSED | TRIANGLE_SLIVER
 };
@@ -144,7 +144,7 @@ static int compare_edges(const void *left, const void *right)
     return a->side < b->side ? -1 : a->side > b->side ? 1 : 0;
 }
 
-/* May a contact push across the edge between two triangles: is it convex by more than 1°? */
+/* Whether contacts may push across the edge between two triangles: convex by more than 1°. */
 static bool edge_is_active(const MeshMaker *maker, u32 side, u32 other)
 {
     u32 t = side / 3, u = other / 3;
@@ -163,7 +163,7 @@ static bool edge_is_active(const MeshMaker *maker, u32 side, u32 other)
     return !(dot(n, d) > 0.0);
 }
 
-/* Do the two triangles lie in one plane? */
+/* Whether the two triangles are coplanar. */
 static bool edge_is_flat(const MeshMaker *maker, u32 side, u32 other)
 {
     u32 t = side / 3, u = other / 3;

@@ -1,4 +1,4 @@
-/* mesh_bvh.c: the tree over a mesh's triangles: building it, boxes and rays through it. */
+/* mesh_bvh.c: the bounding volume tree of a mesh: construction, box queries and ray casts. */
 #include "shared/geometry/mesh_bvh.h"
 
 #include "shared/base/check.h"
@@ -11,8 +11,8 @@ enum {
     BINS = 16,
     LEAF_TRIANGLES = 4, /* never split further */
     LEAF_TRIANGLES_MAX = 8,
-    /* Deeper than this, halves are split by count, so that no mesh makes the tree deeper than
-     * DEPTH_BY_AREA + 20. */
+    /* Deeper nodes are split by count, so that no mesh makes the tree deeper than DEPTH_BY_AREA
+     * + 20. */
     DEPTH_BY_AREA = 40,
     STACK_SIZE = 64
 };
@@ -120,7 +120,7 @@ static Split find_split(const BvhBuilder *builder, u32 first, u32 count)
     return best;
 }
 
-/* Brings the triangles of the left side to the front; returns how many. */
+/* Moves the triangles of the left side to the front; returns their number. */
 static u32 partition(const BvhBuilder *builder, u32 first, u32 count, const Split *split)
 {
     u32 *order = &builder->mesh->order[first];
@@ -258,7 +258,7 @@ bool mesh_ray(const TriangleMesh *mesh, const LocalRay *ray, f64 max, f64 *t, Ve
 {
     BoxRay box = box_ray(ray);
     u32 stack[STACK_SIZE];
-    f64 enters[STACK_SIZE]; /* where the ray enters those nodes */
+    f64 enters[STACK_SIZE]; /* ray parameter at the entry of those nodes */
     u32 depth = 0;
     MeshHit hit = {max, UINT32_MAX};
     f64 enter;
@@ -283,7 +283,7 @@ bool mesh_ray(const TriangleMesh *mesh, const LocalRay *ray, f64 max, f64 *t, Ve
         bool right_hit = ray_meets_box(&box, &mesh->nodes[right].bounds, hit.t, &right_enter);
         VALIDATE(depth + 2 <= STACK_SIZE);
         bool left_first = left_hit && (!right_hit || left_enter <= right_enter);
-        if (left_hit && right_hit) { /* the farther one below */
+        if (left_hit && right_hit) { /* push the farther one first */
             enters[depth] = left_first ? right_enter : left_enter;
             stack[depth++] = left_first ? right : left;
         }

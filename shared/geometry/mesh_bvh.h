@@ -1,5 +1,5 @@
 /*
- * mesh_bvh.h: builds the bounding-volume tree of a triangle mesh.
+ * mesh_bvh.h: builds the bounding volume tree of a triangle mesh.
  * Layer: shared/geometry.
  */
 #ifndef PLENUM_SHARED_GEOMETRY_MESH_BVH_H
@@ -8,9 +8,9 @@
 #include "shared/geometry/geometry.h"
 
 PL_BEGIN_C
-/* Allocates and fills `order` and `nodes` from vertices and triangles (at least one), splitting by
- * the surface-area heuristic over bins (Wald 2007). The same mesh gives the same tree. False if
- * there is no memory; what is allocated then is freed by geometry_destroy. */
+/* Allocates and fills `order` and `nodes` from vertices and triangles (at least one), splitting
+ * by the surface area heuristic with bins (Wald 2007). Deterministic. False: out of memory;
+ * geometry_destroy frees what was allocated. */
 bool mesh_bvh_build(TriangleMesh *mesh);
 PL_END_C
 

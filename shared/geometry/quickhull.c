@@ -13,7 +13,7 @@ bool quickhull_init(QuickHull *hull, u32 point_capacity, u32 vertex_capacity)
 {
     memset(hull, 0, sizeof *hull);
     hull->point_capacity = point_capacity;
-    /* 2 V − 4 faces, and up to V more while the seen ones are not yet free. */
+    /* 2 V − 4 faces, and up to V more while the visible ones are not yet free. */
     hull->face_capacity = 3 * vertex_capacity;
     hull->faces = calloc(hull->face_capacity, sizeof *hull->faces);
     hull->next = calloc(point_capacity, sizeof *hull->next);
@@ -60,8 +60,8 @@ static f64 length(const i64 a[3])
     return sqrt(x * x + y * y + z * z);
 }
 
-/* n · d with the sign exact: doubles are enough unless the result is near zero. Terms are below
- * 2^83, so doubles are wrong by less than 2^33. */
+/* n · d with an exact sign: doubles suffice unless the result is near zero. Terms are below
+ * 2^83, so the error of doubles is less than 2^33. */
 static f64 dot_signed(const i64 n[3], const i64 d[3])
 {
     f64 fast = (f64)n[0] * (f64)d[0] + (f64)n[1] * (f64)d[1] + (f64)n[2] * (f64)d[2];
@@ -114,7 +114,7 @@ static u32 face_make(QuickHull *hull, u32 a, u32 b, u32 c)
     return index;
 }
 
-/* Gives the point to the face among `faces` that it is farthest above, if to any. */
+/* Assigns the point to the face among `faces` that it is farthest above, if any. */
 static void assign(QuickHull *hull, u32 point, const u32 *faces, u32 count, f64 tolerance)
 {
     f64 best = tolerance;
@@ -199,7 +199,7 @@ static QuickHullResult first_simplex(const GridPoint *points, u32 count, f64 thi
     if (!(fabs(highest) > thickness * length(normal))) {
         return QUICKHULL_FLAT;
     }
-    if (highest > 0.0) { /* the fourth point belongs below the first face */
+    if (highest > 0.0) { /* the fourth point must be below the first face */
         u32 swap = corner[1];
         corner[1] = corner[2];
         corner[2] = swap;
@@ -220,7 +220,7 @@ static void start_with(QuickHull *hull, const u32 corner[4])
     }
 }
 
-/* Marks the faces that see the point, spreading from one that does; returns how many. */
+/* Marks the faces visible from the point, starting from one; returns their number. */
 static u32 find_visible(QuickHull *hull, u32 from, GridPoint p)
 {
     u32 count = 0;
@@ -239,7 +239,7 @@ static u32 find_visible(QuickHull *hull, u32 from, GridPoint p)
     return count;
 }
 
-/* Faces from each edge of the horizon to the point; returns how many. */
+/* Creates faces from each edge of the horizon to the point; returns their number. */
 static u32 make_cone(QuickHull *hull, u32 visible_count, u32 point)
 {
     u32 count = 0;

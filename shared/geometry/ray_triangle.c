@@ -1,4 +1,4 @@
-/* ray_triangle.c: a ray against one triangle. See local_ray.h. */
+/* ray_triangle.c: intersection of a ray with a triangle. See local_ray.h. */
 #include "shared/geometry/local_ray.h"
 
 bool ray_triangle(const LocalRay *ray, const Vec3 corners[3], f64 *t)

@@ -52,7 +52,7 @@ f32 shape_volume(const Shape *shape)
 /* ---- mass ---- */
 
 /* A cylinder and two half balls that share the mass by volume; each half ball has 2/5 m r² about
- * its ball's centre and its own centre of mass lies 3/8 r outwards (Steiner's theorem). */
+ * its ball's centre, and its own centre of mass lies 3/8 r outwards (parallel axis theorem). */
 static Vec3 capsule_inertia(const Shape *shape, f32 mass_kg)
 {
     f32 r = shape->radius;
@@ -180,7 +180,7 @@ f32 shape_reach(const Shape *shape)
     }
 }
 
-/* Half size of the box around a turned box. */
+/* Half size of the bounding box of a rotated box. */
 static Vec3 rotated_extent(Vec3 half, Quat orientation)
 {
     Mat3 m = mat3_from_quat(orientation);
@@ -189,9 +189,9 @@ static Vec3 rotated_extent(Vec3 half, Quat orientation)
     return vec3_add_scaled(e, half.z, vec3_abs(m.z));
 }
 
-/* Half size of the box around a disc about the frame's y axis: along each world axis its radius
- * times the sine of the angle between that and y, from the other two columns as it is exact near
- * zero. */
+/* Half size of the bounding box of a disc about the frame's y axis: along each world axis its
+ * radius times the sine of the angle between that axis and y, from the other two columns, which
+ * is exact near zero. */
 static Vec3 disc_extent(f32 radius, const Mat3 *m)
 {
     Vec3 s = vec3_add(vec3_mul(m->x, m->x), vec3_mul(m->z, m->z));
@@ -230,7 +230,7 @@ static Bounds bounds_of_hull(const Hull *hull, Vec3 position, Quat orientation)
     return bounds;
 }
 
-/* The box around the turned local box: not tight, but a mesh or a terrain hardly turns. */
+/* Bounding box of the rotated local box: not tight, but meshes and terrains rarely rotate. */
 static Bounds bounds_of_box(Bounds local, Vec3 position, Quat orientation)
 {
     Vec3 centre = vec3_scale(vec3_add(local.min, local.max), 0.5f);

@@ -1,7 +1,7 @@
 /*
- * shape.h: the shapes that physics, scenes and the viewer agree on, with their bounds, mass
- * properties and ray tests. Local frame: y is the axis of capsules, cylinders and cones and a
- * plane's normal. What needs more than a few numbers lies in a Geometry (geometry.h).
+ * shape.h: the shapes used by physics, scenes and the viewer, with bounds, mass properties and ray
+ * casts. Local frame: y is the axis of capsules, cylinders and cones and a plane's normal. Vertex
+ * data is in a Geometry (geometry.h).
  * Layer: shared/geometry.
  */
 #ifndef PLENUM_SHARED_GEOMETRY_SHAPE_H
@@ -29,7 +29,7 @@ typedef struct Shape {
     f32 radius;                      /* m */
     f32 half_height;                 /* m */
     Vec3 half;                       /* half extents, m */
-    const struct Geometry *geometry; /* not owned; must outlive the shape */
+    const struct Geometry *geometry; /* borrowed; must outlive the shape */
 } Shape;
 
 typedef struct MassProperties {
@@ -52,23 +52,23 @@ PL_BEGIN_C
 f32 shape_volume(const Shape *shape);
 /* Diagonal of the inertia tensor about the centre for the mass (kg m²); zero for a plane. */
 Vec3 shape_inertia(const Shape *shape, f32 mass_kg);
-/* Centre of mass and inertia of the homogeneous solid with the mass; zero inertia for what has no
+/* Centre of mass and inertia of the homogeneous solid of this mass; zero inertia without a
  * volume. */
 MassProperties shape_mass(const Shape *shape, f32 mass_kg);
-/* Is it convex and bounded (what GJK, hulls and casts take)? */
+/* True for convex bounded shapes (as required by GJK, hulls and shape casts). */
 bool shape_is_convex(const Shape *shape);
 /* Radius of the largest ball in it (of a compound: in its thinnest child), half of how thick it is;
  * 0 for planes, meshes and terrains. */
 f32 shape_inner_radius(const Shape *shape);
-/* Radius of the smallest ball about the origin of its frame that holds it; 0 for a plane. */
+/* Radius of the smallest ball about the frame's origin that contains it; 0 for a plane. */
 f32 shape_reach(const Shape *shape);
-/* World bounds of the shape at a pose: tight, but for meshes and terrains the box around their
- * turned local box; a plane's are ±WORLD_EXTENT_MAX_M. */
+/* World bounds of the shape at a pose: tight, except that meshes and terrains use the box around
+ * their rotated local box; a plane's are ±WORLD_EXTENT_MAX_M. */
 Bounds shape_bounds(const Shape *shape, Vec3 position, Quat orientation);
-/* Nearest hit of a ray with the shape at a pose. Returns true and writes the distance (m, ≥ 0) and
- * the outward normal (either pointer may be NULL) if it hits within [0, max]; a ray that starts
- * inside a solid hits at distance 0 with the normal against the ray. A plane is solid below; meshes
- * and terrains are surfaces, hit from either side, with the normal on the ray's side. */
+/* Nearest hit of a ray with the shape at a pose. Returns true and writes the distance (m, ≥ 0)
+ * and the outward normal (either pointer may be NULL) if it hits within [0, max]; a ray that
+ * starts inside a solid hits at distance 0 with the normal against the ray. A plane is solid
+ * below; meshes and terrains are two-sided surfaces, with the normal on the ray's side. */
 bool shape_ray(const Shape *shape, Vec3 position, Quat orientation, Ray ray, f32 max, f32 *distance,
                Vec3 *normal);
 /* "sphere", "box", "capsule", "plane", "cylinder", "cone", "hull", "mesh", "terrain", "compound",

@@ -1,15 +1,15 @@
 /*
- * shape_ray.c: rays against all shapes. A convex solid is an intersection of simple ones (half
- * spaces, an infinite cylinder, a cone), each of which a line is inside for one stretch of it: the
- * stretch they share is the hit.
+ * shape_ray.c: ray casts against all shapes. A convex solid is an intersection of simple ones (half
+ * spaces, an infinite cylinder, a cone), each of which contains one interval of a line: the hit is
+ * the intersection of these intervals.
  */
 #include "shared/geometry/local_ray.h"
 
-/* Where a line is inside what has been clipped so far. */
+/* The interval of a line inside everything clipped so far. */
 typedef struct RaySpan {
     f64 enter, leave;
-    Vec3d normal;  /* of the surface where it enters */
-    bool touching; /* it runs along a surface: a ray that starts there is not inside */
+    Vec3d normal;  /* of the surface at entry */
+    bool touching; /* the line runs along a surface: a ray that starts there is not inside */
     bool empty;
 } RaySpan;
 
@@ -31,7 +31,7 @@ static void span_reject(RaySpan *span, bool outside, bool touching)
     span->touching = span->touching || touching;
 }
 
-/* Cuts to normal · x ≤ offset. */
+/* Clips to normal · x ≤ offset. */
 static void span_clip_plane(RaySpan *span, const LocalRay *ray, Vec3d normal, f64 offset)
 {
     f64 capacity = offset - vec3d_dot(normal, ray->origin);
@@ -49,7 +49,7 @@ static void span_clip_plane(RaySpan *span, const LocalRay *ray, Vec3d normal, f6
     }
 }
 
-/* Cuts to x² + z² ≤ radius², the infinite cylinder about y. */
+/* Clips to x² + z² ≤ radius², the infinite cylinder about y. */
 static void span_clip_cylinder(RaySpan *span, const LocalRay *ray, f64 radius)
 {
     Vec3d o = ray->origin, d = ray->direction;
@@ -59,7 +59,7 @@ static void span_clip_cylinder(RaySpan *span, const LocalRay *ray, f64 radius)
         span_reject(span, over > 0.0, over == 0.0);
         return;
     }
-    /* From the point nearest to the axis, where no digits are lost. */
+    /* Relative to the point nearest to the axis, to keep precision. */
     f64 middle = -(o.x * d.x + o.z * d.z) / a;
     f64 x = o.x + middle * d.x, z = o.z + middle * d.z;
     f64 h = radius * radius - (x * x + z * z);
@@ -74,7 +74,7 @@ static void span_clip_cylinder(RaySpan *span, const LocalRay *ray, f64 radius)
     span_limit(span, middle - half, middle + half);
 }
 
-/* Cuts to the infinite cone below its apex, x² + z² ≤ slope² (apex − y)², y ≤ apex. */
+/* Clips to the infinite cone below its apex, x² + z² ≤ slope² (apex − y)², y ≤ apex. */
 static void span_clip_cone(RaySpan *span, const LocalRay *ray, f64 apex, f64 slope)
 {
     Vec3d d = ray->direction;
@@ -96,7 +96,7 @@ static void span_clip_cone(RaySpan *span, const LocalRay *ray, f64 apex, f64 slo
     f64 second = s != 0.0 ? c / s : 0.0;
     f64 low = first < second ? first : second;
     f64 high = first < second ? second : first;
-    if (!(a > 0.0)) { /* inside both nappes beyond the roots: take the lower nappe */
+    if (!(a > 0.0)) { /* inside both nappes beyond the roots: use the lower nappe */
         if (d.y < 0.0) {
             low = a != 0.0 ? high : second;
             high = INFINITY;
@@ -115,7 +115,7 @@ static void span_clip_cone(RaySpan *span, const LocalRay *ray, f64 apex, f64 slo
     span_clip_plane(span, ray, vec3d(0.0, 1.0, 0.0), apex);
 }
 
-/* The hit of a ray with the solid: where the line enters it ahead, or at once from inside. */
+/* The hit of a ray with the solid: its entry ahead, or distance 0 from inside. */
 static bool span_hit(const RaySpan *span, const LocalRay *ray, f64 *t, Vec3d *normal)
 {
     if (span->empty || !(span->enter <= span->leave)) {
@@ -187,7 +187,7 @@ static bool ray_cone(const LocalRay *ray, const Shape *shape, f64 *t, Vec3d *nor
     return span_hit(&span, ray, t, normal);
 }
 
-/* The nearest of the cylinder and the two balls that a capsule consists of. */
+/* The nearest hit of a capsule's cylinder and two balls. */
 static bool ray_capsule(const LocalRay *ray, const Shape *shape, f64 *t, Vec3d *normal)
 {
     bool hit = ray_cylinder(ray, shape, t, normal);

@@ -1,6 +1,6 @@
 /*
- * terrain.c: height fields: a pyramid of the lowest and highest heights over blocks of cells lets
- * boxes and rays skip what they cannot touch.
+ * terrain.c: height fields: a pyramid of minimal and maximal heights over blocks of cells culls box
+ * queries and ray casts.
  */
 #include "shared/base/check.h"
 #include "shared/base/limits.h"
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* cos² 1°: edges that turn less are flat. */
+/* cos² 1°: edges with smaller angles are flat. */
 #define FLAT_COSINE_SQUARED 0.999695413509548
 
 enum {
-    /* Level 0 are the cells, level k blocks of 2^k × 2^k cells; 2^11 ≥ TERRAIN_SIDE_MAX − 1. */
+    /* Level 0 is the cells, level k blocks of 2^k × 2^k cells; 2^11 ≥ TERRAIN_SIDE_MAX − 1. */
     LEVELS_MAX = 12,
     STACK_SIZE = 4 * LEVELS_MAX
 };
@@ -81,7 +81,8 @@ static Vec3 sample(const Terrain *terrain, u32 i, u32 j)
                 sample_z(terrain, j));
 }
 
-/* Blocks go by pointer: three numbers stored apart and read as one stall the processor. */
+/* Blocks are passed by pointer: storing three numbers separately and loading them as one stalls
+ * the processor. */
 static inline void block_heights(const Pyramid *pyramid, const Block *block, f32 *low, f32 *high)
 {
     if (block->level > 0) {
@@ -135,7 +136,7 @@ static Error check_terrain(const f32 *heights, u32 columns, u32 rows, f32 spacin
     return ERROR_OK;
 }
 
-/* Each block's range from the four blocks (or cells) below it. */
+/* Each block's range from the four blocks (or cells) one level below. */
 static void fill_ranges(Terrain *terrain)
 {
     Pyramid pyramid = pyramid_of(terrain);
@@ -200,7 +201,7 @@ Geometry *geometry_terrain(const f32 *heights, u32 columns, u32 rows, f32 spacin
 
 /* ---- triangles ---- */
 
-/* Sides of a cell's two triangles: the corner across each side, as steps from (i, j). */
+/* Sides of a cell's two triangles: the opposite corner across each side, as offsets from (i, j). */
 static const i8 across[2][3][2] = {{{-1, 0}, {1, 2}, {1, 0}}, {{0, 1}, {2, 1}, {0, -1}}};
 
 static Vec3 cross_of(Vec3 a, Vec3 b, Vec3 c)
@@ -208,7 +209,8 @@ static Vec3 cross_of(Vec3 a, Vec3 b, Vec3 c)
     return vec3_cross(vec3_sub(b, a), vec3_sub(c, a));
 }
 
-/* May contacts push across the side from a to b, with `other` the corner of the next triangle? */
+/* Whether contacts may push across the side from a to b; `other` is the opposite corner of the
+ * adjacent triangle. */
 static bool side_is_active(const Vec3 corners[3], u32 side, Vec3 other)
 {
     Vec3 n = cross_of(corners[0], corners[1], corners[2]);
@@ -235,7 +237,7 @@ u8 terrain_triangle(const Terrain *terrain, u32 triangle, Vec3 corners[3])
     corners_of(terrain, i, j, half, corners);
     u8 flags = 0;
     for (u32 side = 0; side < 3; side++) {
-        /* Below zero wraps around to far beyond the last sample. */
+        /* Below zero wraps to far beyond the last sample. */
         u32 oi = i + (u32)(i32)across[half][side][0];
         u32 oj = j + (u32)(i32)across[half][side][1];
         bool open = oi >= terrain->columns || oj >= terrain->rows;
@@ -246,11 +248,12 @@ u8 terrain_triangle(const Terrain *terrain, u32 triangle, Vec3 corners[3])
     return flags;
 }
 
-/* The cell along one axis that holds a coordinate, and where in it (0..1); false outside. */
+/* The cell along one axis that contains a coordinate, and the position in it (0..1); false
+ * outside. */
 static bool find_cell(f32 x, u32 samples, f32 spacing, u32 *cell, f64 *part)
 {
     f64 last = (f64)(samples - 1);
-    f64 slack = 1e-7 * last; /* the outermost samples are rounded */
+    f64 slack = 1e-7 * last; /* tolerance for rounding at the outermost samples */
     f64 at = (f64)x / (f64)spacing + 0.5 * last;
     if (!(at >= -slack && at <= last + slack)) {
         return false;
@@ -307,8 +310,8 @@ static bool visit_cell(const Terrain *terrain, const Block *cell, const Bounds *
     return true;
 }
 
-/* The cell that holds a coordinate or the nearest one, a step early or late where rounding may have
- * put it wrong: boxes are compared with the samples themselves later. */
+/* The cell that contains a coordinate, or the nearest one; off by one where rounding matters,
+ * since boxes are compared with the samples themselves later. */
 static u32 cell_near(f32 x, u32 samples, f32 spacing, f64 slack)
 {
     f64 at = (f64)x / (f64)spacing + 0.5 * (f64)(samples - 1) + slack;
@@ -323,7 +326,7 @@ void terrain_query(const Terrain *terrain, Bounds box, TriangleVisit *visit, voi
     u32 x1 = cell_near(box.max.x, columns, terrain->spacing, 1e-3);
     u32 z0 = cell_near(box.min.z, rows, terrain->spacing, -1e-3);
     u32 z1 = cell_near(box.max.z, rows, terrain->spacing, 1e-3);
-    /* Start at the level where the box covers at most 2 × 2 blocks. */
+    /* Starts at the level where the box covers at most 2 × 2 blocks. */
     u32 level = 0;
     while (level < pyramid.top &&
            ((x1 >> level) - (x0 >> level) > 1 || (z1 >> level) - (z0 >> level) > 1)) {
@@ -388,12 +391,12 @@ static void ray_cell(const Terrain *terrain, const Block *cell, const LocalRay *
     }
 }
 
-/* The ray in steps of the grid along x and z (sample (0, 0) at 0) and in metres along y, so that a
- * block's sides are whole numbers. */
+/* The ray in grid steps along x and z (sample (0, 0) at 0) and in metres along y, so that a
+ * block's sides are integers. */
 typedef struct GridRay {
     f64 origin[3], inverse[3];
-    /* Where along x and z a block's near and far sides lie: part × its size + offset. Samples are
-     * rounded to single precision, so blocks are taken a little larger. */
+    /* Position of a block's near and far sides along x and z: part × its size + offset. Blocks
+     * are enlarged slightly, since samples are rounded to single precision. */
     f64 near_part[3], near_offset[3], far_part[3], far_offset[3];
     u8 near_height; /* 0: the low one */
 } GridRay;
@@ -428,7 +431,7 @@ static f64 least(f64 a, f64 b)
     return a < b ? a : b;
 }
 
-/* As ray_meets_box. */
+/* Like ray_meets_box. */
 static bool ray_meets_block(const Pyramid *pyramid, const GridRay *ray, const Block *block, f64 max)
 {
     f32 height[2];
@@ -446,12 +449,12 @@ static bool ray_meets_block(const Pyramid *pyramid, const GridRay *ray, const Bl
     return from <= to + 1e-12 * (1.0 + fabs(to));
 }
 
-/* Descends from the whole field into the blocks that the ray meets, nearest first. */
+/* Descends from the whole field into the blocks hit by the ray, nearest first. */
 bool terrain_ray(const Terrain *terrain, const LocalRay *ray, f64 max, f64 *t, Vec3d *normal)
 {
     Pyramid pyramid = pyramid_of(terrain);
     GridRay grid = grid_ray(terrain, ray);
-    /* XOR with this turns "nearest quarter first" into the quarter's number. */
+    /* XOR with this maps "nearest quarter first" to the quarter's number. */
     u32 mirror = (ray->direction.x < 0.0 ? 1u : 0u) | (ray->direction.z < 0.0 ? 2u : 0u);
     TerrainHit hit = {.t = max};
     Block stack[STACK_SIZE];

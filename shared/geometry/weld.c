@@ -1,4 +1,4 @@
-/* weld.c: a hash table of places. */
+/* weld.c: a hash table of positions. */
 #include "shared/geometry/weld.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static bool same_place(Vec3 a, Vec3 b)
 
 static u64 place_hash(Vec3 v)
 {
-    f32 positive[3] = {v.x + 0.0f, v.y + 0.0f, v.z + 0.0f}; /* −0 is the same place as 0 */
+    f32 positive[3] = {v.x + 0.0f, v.y + 0.0f, v.z + 0.0f}; /* −0 is the same position as 0 */
     u32 bits[3];
     memcpy(bits, positive, sizeof bits);
     u64 h = ((u64)bits[0] << 32 | bits[1]) * 0x9E3779B97F4A7C15ull;

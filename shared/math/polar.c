@@ -8,7 +8,7 @@ enum {
     SWEEPS_MAX = 30
 };
 
-/* The rotations by ω about R change trace(RᵀA) by τ·ω − ½ ωᵀ H ω. */
+/* Derivatives of trace(RᵀA) under rotations by ω about R: it changes by τ·ω − ½ ωᵀ H ω. */
 static void derivatives(Mat3 a, Mat3 r, Vec3 *t, Symmetric3 *h)
 {
     *t = vec3_add(vec3_add(vec3_cross(r.x, a.x), vec3_cross(r.y, a.y)), vec3_cross(r.z, a.z));
@@ -25,7 +25,8 @@ static void derivatives(Mat3 a, Mat3 r, Vec3 *t, Symmetric3 *h)
                       -0.5f * (xy + yx), -0.5f * (xz + zx), -0.5f * (yz + zy)};
 }
 
-/* h⁻¹ t if h is safely positive definite; false if not. h is that of a matrix of size 1. */
+/* Solves h⁻¹ t if h is safely positive definite; otherwise false. h belongs to a matrix of norm
+ * 1. */
 static bool solve(const Symmetric3 *h, Vec3 t, Vec3 *rotation)
 {
     const f32 least = 1e-5f;
@@ -41,7 +42,7 @@ static bool solve(const Symmetric3 *h, Vec3 t, Vec3 *rotation)
     return true;
 }
 
-/* An axis along which the function curves up at a saddle: there it is left sideways. */
+/* An axis of positive curvature at a saddle point, used to leave it. */
 static Vec3 way_out(const Symmetric3 *h)
 {
     if (h->xx <= h->yy && h->xx <= h->zz) {
@@ -63,7 +64,7 @@ Quat polar_rotation(Mat3 a, Quat start)
         Vec3 t, rotation;
         Symmetric3 h;
         derivatives(a, mat3_from_quat(q), &t, &h);
-        /* Damped until it leads uphill: eigenvalues of h are above −2. */
+        /* Damped until it is an ascent direction: eigenvalues of h are above −2. */
         f32 lift = 0.0f;
         while (!solve(&h, t, &rotation)) {
             f32 more = lift == 0.0f ? 2e-4f : 4.0f * lift;
@@ -83,7 +84,7 @@ Quat polar_rotation(Mat3 a, Quat start)
         }
         q = quat_integrate(q, rotation, 1.0f);
         if (angle < 3e-4f && lift == 0.0f) {
-            break; /* Newton: what is left is the square of it */
+            break; /* Newton: the remaining error is its square */
         }
     }
     return q;
@@ -102,7 +103,7 @@ f32 cube_root(f32 x)
     return y;
 }
 
-/* Turns rows and columns p and q so that m[p][q] becomes 0. */
+/* Rotates rows and columns p and q so that m[p][q] becomes 0. */
 static void rotate(f64 *m, u32 n, f64 *vector, u32 p, u32 q)
 {
     f64 off = m[p * n + q];

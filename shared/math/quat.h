@@ -53,7 +53,7 @@ static inline bool quat_is_finite(Quat q)
 {
     return isfinite(q.w) && isfinite(q.x) && isfinite(q.y) && isfinite(q.z);
 }
-/* v turned by the unit quaternion q. */
+/* v rotated by the unit quaternion q. */
 static inline Vec3 quat_rotate(Quat q, Vec3 v)
 {
     Vec3 u = vec3(q.x, q.y, q.z);

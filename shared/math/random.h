@@ -1,6 +1,6 @@
 /*
- * random.h: counter-based random numbers: a pure function of (seed, counter), so that the same seed
- * gives the same world whatever the order of the calls.
+ * random.h: counter-based random numbers: a pure function of (seed, counter), so the same seed
+ * gives the same world whatever the order of calls.
  * Method: the finalizer of SplitMix64 (Steele, Lea, Flood 2014) over seed and counter.
  * Layer: shared/math.
  */

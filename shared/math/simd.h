@@ -1,8 +1,8 @@
 /*
- * simd.h: eight logical lanes of f32 for data-parallel solvers. The width is part of the program,
- * not of the machine: AVX runs one instruction, SSE2 two, other machines what the compiler makes of
- * it, and all give the same bits (+ − × ÷ √, comparisons and moves only; no contraction).
- * The build has -Wno-psabi: vectors are only passed to functions that are always inlined.
+ * simd.h: eight logical lanes of f32 for data-parallel solvers. The width is independent of the
+ * machine: AVX runs one instruction, SSE2 two, other machines whatever the compiler generates, and
+ * all give the same bits (+ − × ÷ √, comparisons and moves only; no contraction). The build has
+ * -Wno-psabi: vectors are only passed to always-inlined functions.
  * Layer: shared/math.
  */
 #ifndef PLENUM_SHARED_MATH_SIMD_H
@@ -61,7 +61,7 @@ SIMD_INLINE f32x8 f32x8_and(i32x8 mask, f32x8 a)
 {
     return (f32x8)(mask & (i32x8)a);
 }
-/* As f32_min and f32_max: the second operand where they are equal or not ordered. */
+/* Like f32_min and f32_max: the second operand if equal or unordered. */
 SIMD_INLINE f32x8 f32x8_min(f32x8 a, f32x8 b)
 {
 #if defined(__AVX__)
@@ -102,7 +102,7 @@ SIMD_INLINE f32x8 f32x8_sqrt(f32x8 a)
     return r;
 #endif
 }
-/* Is any lane of the mask set? */
+/* True if any lane of the mask is set. */
 SIMD_INLINE bool i32x8_any(i32x8 mask)
 {
 #if defined(__AVX__)
@@ -130,8 +130,8 @@ SIMD_INLINE u32 i32x8_bits(i32x8 mask)
 #endif
 }
 
-/* Two quarters of a cache line, each 16-byte aligned, as one vector: what is scattered in fours
- * must be gathered in fours, or the loads wait for the stores. */
+/* Loads two quarters of a cache line, each 16-byte aligned, as one vector: data stored in fours
+ * must be loaded in fours, or the loads stall on store forwarding. */
 SIMD_INLINE f32x8 f32x8_load_halves(const f32 *low, const f32 *high)
 {
     f32x4 a = *(const f32x4 *)(const void *)low, b = *(const f32x4 *)(const void *)high;
@@ -146,8 +146,8 @@ SIMD_INLINE void f32x8_store_halves(f32 *low, f32 *high, f32x8 v)
     *(f32x4 *)(void *)low = __builtin_shufflevector(v, v, 0, 1, 2, 3);
     *(f32x4 *)(void *)high = __builtin_shufflevector(v, v, 4, 5, 6, 7);
 }
-/* Vector i holds the fours i and i + 4 of eight; afterwards vector i holds number i of each. Its
- * own inverse. */
+/* Vector i contains the fours i and i + 4 of eight; afterwards vector i contains element i of
+ * each. Its own inverse. */
 SIMD_INLINE void f32x8_transpose_halves(f32x8 m[4])
 {
     f32x8 t0 = __builtin_shufflevector(m[0], m[1], 0, 8, 1, 9, 4, 12, 5, 13);
@@ -160,7 +160,7 @@ SIMD_INLINE void f32x8_transpose_halves(f32x8 m[4])
     m[3] = __builtin_shufflevector(t1, t3, 2, 3, 10, 11, 6, 7, 14, 15);
 }
 
-/* Rows become columns: eight structs of eight numbers become eight vectors of one number each. */
+/* Transposes: eight structs of eight numbers become eight vectors of one number each. */
 SIMD_INLINE void f32x8_transpose(f32x8 m[8])
 {
 #define PL_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)

@@ -1,6 +1,6 @@
 /*
- * symmetric.h: symmetric 3×3 matrices (inertia tensors, effective masses), single precision,
- * + − × ÷ only.
+ * symmetric.h: symmetric 3×3 matrices (inertia tensors, effective masses), single precision, + − ×
+ * ÷ only.
  * Layer: shared/math.
  */
 #ifndef PLENUM_SHARED_MATH_SYMMETRIC_H
@@ -32,7 +32,7 @@ static inline Vec3 symmetric_mul(const Symmetric3 *m, Vec3 v)
     return vec3(m->xx * v.x + m->xy * v.y + m->xz * v.z, m->xy * v.x + m->yy * v.y + m->yz * v.z,
                 m->xz * v.x + m->yz * v.y + m->zz * v.z);
 }
-/* R m Rᵀ for the rotation q: the tensor m of a turned body. */
+/* R m Rᵀ for the rotation q: the tensor m of a rotated body. */
 static inline Symmetric3 symmetric_rotate(Quat q, const Symmetric3 *m)
 {
     Mat3 r = mat3_from_quat(q);
@@ -49,7 +49,7 @@ static inline Symmetric3 symmetric_rotate(Quat q, const Symmetric3 *m)
     s.yz = r.x.y * z.x + r.y.y * z.y + r.z.y * z.z;
     return s;
 }
-/* Inverse of a positive definite matrix; zero where it is singular. */
+/* Inverse of a positive definite matrix; zero if singular. */
 static inline Symmetric3 symmetric_inverse(const Symmetric3 *m)
 {
     f32 c0 = m->yy * m->zz - m->yz * m->yz;
@@ -69,7 +69,7 @@ static inline Symmetric3 symmetric_inverse(const Symmetric3 *m)
     r.zz = (m->xx * m->yy - m->xy * m->xy) * s;
     return r;
 }
-/* The tensor about a point at `offset` from the centre of mass (Steiner's theorem). */
+/* The tensor about a point at `offset` from the centre of mass (parallel axis theorem). */
 static inline Symmetric3 symmetric_steiner(Symmetric3 m, f32 mass_kg, Vec3 offset)
 {
     Vec3 o = offset;

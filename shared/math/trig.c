@@ -1,13 +1,13 @@
 /*
- * trig.c: range reduction, then a short Taylor series with exact rational coefficients: slower than
- * a minimax polynomial by a few terms, and every coefficient can be checked by eye.
+ * trig.c: range reduction, then a short Taylor series with exact rational coefficients: a few terms
+ * longer than a minimax polynomial, but every coefficient can be verified by eye.
  */
 #include "shared/math/trig.h"
 
 #include <math.h>
 #include <string.h>
 
-/* π/2 and ln 2 cut into parts; the first ones have trailing zeros, so that k × part is exact
+/* π/2 and ln 2 split into parts; the leading ones have trailing zeros, so that k × part is exact
  * (Cody and Waite 1980). */
 #define HALF_PI_1    0x1.921fb544p+0
 #define HALF_PI_2    0x1.0b4611a6p-34
@@ -16,13 +16,13 @@
 #define LN2_2        0x1.a39ef35793c76p-33
 #define TWO_OVER_PI  0x1.45f306dc9c883p-1
 #define ONE_LN2      0x1.71547652b82fep+0
-/* Angles as the nearest double and what is left of them. */
+/* Angles as the nearest double and its remainder. */
 #define HALF_PI_HIGH 0x1.921fb54442d18p+0
 #define HALF_PI_LOW  0x1.1a62633145c07p-54
 #define PI_HIGH      0x1.921fb54442d18p+1
 #define PI_LOW       0x1.1a62633145c07p-53
 
-/* Above it k no longer fits the parts of π/2. */
+/* Above it k does not fit the parts of π/2. */
 #define REDUCE_MAX 1e5
 
 /* sin r for |r| ≤ π/4. */
@@ -52,7 +52,7 @@ static f64 cosine_kernel(f64 r)
     }
     f64 half = 0.5 * z;
     f64 one = 1.0 - half;
-    return one + (((1.0 - one) - half) + z * z * sum); /* what rounding took from 1 − z/2 */
+    return one + (((1.0 - one) - half) + z * z * sum); /* rounding error of 1 − z/2 */
 }
 
 void trig_sincos(f64 x, f64 *sine, f64 *cosine)
@@ -103,7 +103,7 @@ f64 trig_cos(f64 x)
     return c;
 }
 
-/* atan(y / x) for 0 ≤ y ≤ x, x > 0: atan a = atan c + atan((a − c) / (1 + a c)) brings the
+/* atan(y / x) for 0 ≤ y ≤ x, x > 0: atan a = atan c + atan((a − c) / (1 + a c)) reduces the
  * argument below 1/4. */
 static f64 arc_kernel(f64 y, f64 x)
 {
@@ -155,7 +155,7 @@ f64 trig_acos(f64 x)
     if (x <= -1.0) {
         return PI_HIGH;
     }
-    /* Half-angle formula: keeps all digits near ±1, where acos is steep. */
+    /* Half-angle formula: keeps full precision near ±1, where acos is steep. */
     return 2.0 * trig_atan2(sqrt(1.0 - x), sqrt(1.0 + x));
 }
 
@@ -184,9 +184,9 @@ f64 trig_exp(f64 x)
     for (int n = 14; n >= 3; n--) {
         sum = (1.0 + sum) * r / n;
     }
-    /* e^r = 1 + r + r²/2 (1 + r/3 (1 + …)); `lost` is what r lacks. */
+    /* e^r = 1 + r + r²/2 (1 + r/3 (1 + …)); `lost` is the rounding error of r. */
     f64 value = 1.0 + (r + (0.5 * r * r * (1.0 + sum) + lost));
-    /* Two factors, as 2^1024 is no double. */
+    /* Two factors, since 2^1024 is not a double. */
     int half = (int)k / 2;
     return value * power_of_two(half) * power_of_two((int)k - half);
 }
@@ -215,7 +215,7 @@ f64 trig_log(f64 x)
         exponent++;
     }
     /* log m = 2 atanh s = f − s (f − R) with s = f / (2 + f), f = m − 1 exact, so that small
-     * results keep all digits; R = 2 (s²/3 + s⁴/5 + …). */
+     * results keep full precision; R = 2 (s²/3 + s⁴/5 + …). */
     f64 f = m - 1.0;
     f64 s = f / (2.0 + f);
     f64 z = s * s;

@@ -1,9 +1,8 @@
 /*
- * trig.h: sine, cosine, arc tangent, arc cosine, exponential and logarithm from + − × ÷ √ only, so
- * that the same input gives the same bits with every compiler and C library (libm's differ).
- * Accuracy, measured by tests/unit/shared/math/test_trig.c: the f64 functions are within 2 units in
- * the last place (sine and cosine within 2^-52 absolutely for |x| ≤ 1e5), the f32 functions within
- * 0.51.
+ * trig.h: sine, cosine, arc tangent, arc cosine, exponential and logarithm from + − × ÷ √ only,
+ * bit-identical with every compiler and C library (libm's differ). Accuracy, measured by
+ * tests/unit/shared/math/test_trig.c: the f64 functions are within 2 ulp (sine and cosine within
+ * 2^-52 absolutely for |x| ≤ 1e5), the f32 functions within 0.51.
  * Layer: shared/math.
  */
 #ifndef PLENUM_SHARED_MATH_TRIG_H
@@ -12,7 +11,7 @@
 #include "shared/base/base.h"
 
 PL_BEGIN_C
-/* Radians. Beyond |x| of 1e5 digits are lost as 2π is not exact; NaN for what is not finite. */
+/* Radians. Beyond |x| = 1e5 precision drops because 2π is inexact; NaN for non-finite arguments. */
 f64 trig_sin(f64 x);
 f64 trig_cos(f64 x);
 /* Both at once, for about the price of one. */
@@ -39,9 +38,9 @@ static inline f32 trig_atan2_f32(f32 y, f32 x)
 {
     return (f32)trig_atan2((f64)y, (f64)x);
 }
-/* The same in single precision throughout, without a branch and within 3e-7 rad: for code that runs
- * on many angles at once, whose vector form does the same operations in the same order. The
- * polynomial is a minimax fit of atan(u) / u for |u| ≤ tan(π/8) (Remez). */
+/* The same in single precision, branch-free and within 3e-7 rad: for code that processes many
+ * angles at once, whose vector form does the same operations in the same order. The polynomial
+ * is a minimax fit of atan(u) / u for |u| ≤ tan(π/8) (Remez). */
 static inline f32 trig_atan2_quick(f32 y, f32 x)
 {
     f32 a = x < 0.0f ? -x : x, b = y < 0.0f ? -y : y;

@@ -1,5 +1,5 @@
 /*
- * vec.h: three-component vectors in single precision. Only + − × ÷ √, so the same bits everywhere
+ * vec.h: three-component vectors in single precision. Only + − × ÷ √, so bit-identical everywhere
  * (the build sets -ffp-contract=off).
  * Layer: shared/math.
  */
@@ -68,7 +68,7 @@ static inline f32 vec3_distance(Vec3 a, Vec3 b)
 {
     return vec3_length(vec3_sub(a, b));
 }
-/* The unit vector along a, or `fallback` where a is (nearly) zero. */
+/* The unit vector along a, or `fallback` if a is (nearly) zero. */
 static inline Vec3 vec3_normalize_or(Vec3 a, Vec3 fallback)
 {
     f32 length = vec3_length(a);

@@ -1,6 +1,6 @@
 /*
- * vec3d.h: a vector of three doubles, for geometry whose signs single precision cannot be trusted
- * with: rays from far away, GJK, crossings of triangles.
+ * vec3d.h: vectors of doubles, for geometry that needs reliable signs: distant rays, GJK, crossings
+ * of triangles.
  * Layer: shared/math.
  */
 #ifndef PLENUM_SHARED_MATH_VEC3D_H
@@ -58,7 +58,7 @@ static inline f64 vec3d_length(Vec3d a)
 {
     return sqrt(vec3d_dot(a, a));
 }
-/* The unit vector along a, or `fallback` where a is (nearly) zero. */
+/* The unit vector along a, or `fallback` if a is (nearly) zero. */
 static inline Vec3d vec3d_normalize_or(Vec3d a, Vec3d fallback)
 {
     f64 length = vec3d_length(a);

@@ -1,4 +1,4 @@
-/* mesh_shapes.c: triangles of shapes; tracks are in mesh_track.c. */
+/* mesh_shapes.c: triangulation of shapes; tracks are in mesh_track.c. */
 #include "shared/geometry/weld.h"
 #include "shared/math/trig.h"
 #include "shared/mesh/mesh_surface.h"
@@ -10,9 +10,9 @@
 
 enum {
     ROUND_SEGMENTS = 32,
-    /* A terrain with more samples a side is drawn coarser. */
+    /* Terrains with more samples per side are drawn with reduced resolution. */
     TERRAIN_DRAWN_MAX = 512,
-    /* Where more triangles meet in a point than this, they are drawn flat. */
+    /* Points with more adjacent triangles are shaded flat. */
     SMOOTH_TRIANGLES_MAX = 256
 };
 #define CREASE_RADIANS 0.7f
@@ -67,7 +67,7 @@ static Vec3 on_circle(f64 part)
     return vec3((f32)cosine, 0.0f, (f32)sine);
 }
 
-/* A disc across the y axis that looks up or down. */
+/* A disc across the y axis facing up or down. */
 static void add_disc(SurfaceMesh *surface, f32 radius, f32 y, u32 segments, bool up)
 {
     u32 first = surface->vertex_count;
@@ -75,7 +75,7 @@ static void add_disc(SurfaceMesh *surface, f32 radius, f32 y, u32 segments, bool
         Vec3 p = vec3_scale(on_circle((f64)i / segments), radius);
         p.y = y;
         u32 v = add_vertex(surface, p, vec3(0.0f, up ? 1.0f : -1.0f, 0.0f));
-        if (i >= 2) { /* with y up, growing angles turn clockwise seen from above */
+        if (i >= 2) { /* with y up, increasing angles are clockwise seen from above */
             add_triangle(surface, first, up ? v : v - 1, up ? v - 1 : v);
         }
     }
@@ -114,7 +114,7 @@ Error surface_mesh_cone(SurfaceMesh *surface, f32 radius, f32 half_height, u32 s
     }
     Vec3 apex = vec3(0.0f, half_height, 0.0f);
     for (u32 i = 0; i < segments; i++) {
-        /* The apex has no normal of its own: each triangle has its middle one. */
+        /* The apex has no unique normal: each triangle uses its central one. */
         for (u32 k = 0; k < 2; k++) {
             Vec3 out = on_circle((i + 0.5 * k) / segments);
             Vec3 normal = vec3(2.0f * half_height * out.x, radius, 2.0f * half_height * out.z);
@@ -141,7 +141,7 @@ static u32 drawn_sample(u32 k, u32 samples, u32 step)
     return u32_min(k * step, samples - 1);
 }
 
-/* Of the smooth surface, by differences of the neighbours. */
+/* Of the smooth surface, by central differences. */
 static Vec3 terrain_normal(const Terrain *terrain, u32 i, u32 j)
 {
     const f32 *h = terrain->heights;
@@ -183,12 +183,12 @@ Error surface_mesh_terrain(SurfaceMesh *surface, const Terrain *terrain, u32 ste
 
 /* ---- triangle meshes ---- */
 
-/* The corners that meet at each place. */
+/* The triangle corners that meet at each position. */
 typedef struct EdgeMeeting {
     u32 *place;  /* [vertex_count] */
-    u32 *start;  /* [vertex_count + 1] first corner of a place in `corner` */
+    u32 *start;  /* [vertex_count + 1] first corner of a position in `corner` */
     u32 *corner; /* [3 × triangle_count] */
-    u32 *made;   /* [3 × triangle_count] vertex of the surface for a corner */
+    u32 *made;   /* [3 × triangle_count] output vertex of a corner */
     Vec3 *flat;  /* [triangle_count] unit normals */
     f32 *angle;  /* [3 × triangle_count] of the triangle at the corner, radians */
 } EdgeMeeting;
@@ -250,8 +250,8 @@ static bool meeting_init(EdgeMeeting *meeting, const TriangleMesh *mesh)
     return true;
 }
 
-/* The mean of the triangles that meet here without a crease, weighted by their angles, so that it
- * does not matter how a face is cut into triangles (Thürmer, Wüthrich 1998). */
+/* The mean normal of adjacent triangles not separated by a crease, weighted by their angles, so
+ * that it does not depend on the triangulation (Thürmer, Wüthrich 1998). */
 static Vec3 corner_normal(const EdgeMeeting *meeting, u32 place, u32 triangle, f32 crease_cosine)
 {
     Vec3 own = meeting->flat[triangle];

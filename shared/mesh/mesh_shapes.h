@@ -1,9 +1,9 @@
 /*
- * mesh_shapes.h: triangles of shapes, for the viewer to draw and for scenes to build meshes from: a
- * hull, a cylinder, a cone, a terrain, a triangle mesh, and a gutter swept along a path for marble
- * runs. Lengths in metres, in the shape's own frame. Makers write a whole SurfaceMesh, which the
- * caller frees with surface_mesh_finish; on an error they leave it empty (finish is then harmless)
- * and return a negative code.
+ * mesh_shapes.h: triangle meshes of shapes, drawn by the viewer and used by scenes to build meshes:
+ * hull, cylinder, cone, terrain, triangle mesh, and a gutter swept along a path for marble runs.
+ * Lengths in metres, in the shape's own frame. The functions fill a SurfaceMesh, which the caller
+ * frees with surface_mesh_finish; on an error they leave it empty (finish is then harmless) and
+ * return a negative code.
  * Layer: shared/mesh.
  */
 #ifndef PLENUM_SHARED_MESH_MESH_SHAPES_H
@@ -17,54 +17,51 @@ enum {
     TRACK_SEGMENTS_MAX = 64
 };
 
-/* Vertices are split where the surface has an edge, so that each has one normal. To make a
- * TriangleMesh of it, give positions and indices to geometry_mesh, which welds equal positions. */
+/* Vertices are duplicated at sharp edges, so that each has one normal. To make a TriangleMesh,
+ * pass positions and indices to geometry_mesh, which welds equal positions. */
 typedef struct SurfaceMesh {
     Vec3 *positions; /* [vertex_count] m */
     Vec3 *normals;   /* [vertex_count] unit, outwards */
-    u32 *indices;    /* [index_count] three a triangle, counter-clockwise from outside */
+    u32 *indices;    /* [index_count] three per triangle, counter-clockwise from outside */
     u32 vertex_count, index_count;
 } SurfaceMesh;
 
-/* A gutter: half a pipe, open above, with upright walls on both sides of it. */
+/* A gutter: half a pipe, open above, with vertical walls on both sides. */
 typedef struct TrackProfile {
     f32 radius;    /* inside, > 0 */
     f32 rim;       /* height of the walls above the half pipe, ≥ 0 */
-    f32 thickness; /* of the shell, > 0: the mesh is closed and can be seen and hit from all sides
-                    */
+    f32 thickness; /* of the shell, > 0: the mesh is closed, visible and solid from all sides */
     u32 segments;  /* of the half circle, 2..TRACK_SEGMENTS_MAX */
-    bool closed;   /* the last point joins the first (given once); else both ends are capped */
+    bool closed;   /* the last point connects to the first (given once); otherwise both ends are
+                      capped */
 } TrackProfile;
 
 PL_BEGIN_C
-/* Flat faces. */
+/* With flat faces. */
 Error surface_mesh_hull(SurfaceMesh *surface, const Hull *hull);
 /* Smooth sides of `segments` (3..SURFACE_SEGMENTS_MAX) and flat ends; y is the axis. */
 Error surface_mesh_cylinder(SurfaceMesh *surface, f32 radius, f32 half_height, u32 segments);
 /* Smooth side with its apex at y = +half_height, flat base at y = −half_height. */
 Error surface_mesh_cone(SurfaceMesh *surface, f32 radius, f32 half_height, u32 segments);
-/* Smooth surface over every `step`-th sample (≥ 1; the last row and column always), split into
- * triangles as the terrain is: with step 1 just its triangles. */
+/* Smooth surface over every `step`-th sample (≥ 1; always including the last row and column),
+ * triangulated like the terrain: with step 1 exactly its triangles. */
 Error surface_mesh_terrain(SurfaceMesh *surface, const Terrain *terrain, u32 step);
-/* Edges that turn by more than `crease_radians` (π: none) stay sharp. */
+/* Edges with an angle above `crease_radians` (π: none) stay sharp. */
 Error surface_mesh_triangles(SurfaceMesh *surface, const TriangleMesh *mesh, f32 crease_radians);
-/* Any of cylinder, cone, hull, terrain and mesh with sensible numbers for the above;
+/* Cylinder, cone, hull, terrain or mesh with default parameters for the functions above;
  * ERROR_UNSUPPORTED for other kinds. */
 Error surface_mesh_shape(SurfaceMesh *surface, const Shape *shape);
-/*
- * Sweeps the profile along the path: point i is the lowest point of the inside, where a ball rolls;
- * cross sections are upright and stand in the plane between the two pieces that meet. Errors: fewer
- * than 2 points (3 if closed), more than TRACK_POINTS_MAX, not finite, two points in one place, a
- * piece steeper than 80°, a turn sharper than 100°.
- */
+/* Sweeps the profile along the path: point i is the lowest point of the inside, where a ball
+ * rolls; cross sections are upright, in the plane that bisects adjacent segments. Errors: fewer
+ * than 2 points (3 if closed), more than TRACK_POINTS_MAX, non-finite numbers, coincident
+ * points, a segment steeper than 80°, a turn sharper than 100°. */
 Error surface_mesh_track(SurfaceMesh *surface, const Vec3 *points, u32 count,
                          const TrackProfile *profile, ErrorText *error);
 void surface_mesh_finish(SurfaceMesh *surface);
 
-/* Points of the curve through the given points (centripetal Catmull–Rom: Yuksel, Schaefer, Keyser
- * 2011), `steps` (≥ 1) for each piece. Writes to `out` and returns their number: (count − 1) ×
- * steps
- * + 1 for an open path, count × steps for a closed one; `out` has room for that. */
+/* Points of the curve through the given points (centripetal Catmull–Rom: Yuksel, Schaefer,
+ * Keyser 2011), `steps` (≥ 1) per segment. Writes to `out`, of sufficient size, and returns
+ * their number: (count − 1) × steps + 1 for an open path, count × steps for a closed one. */
 u32 path_smooth(const Vec3 *points, u32 count, bool closed, u32 steps, Vec3 *out);
 PL_END_C
 

@@ -1,5 +1,5 @@
 /*
- * mesh_surface.h: how the makers of mesh_shapes.h put their surfaces together.
+ * mesh_surface.h: helpers to assemble surfaces for mesh_shapes.h.
  * Layer: shared/mesh.
  */
 #ifndef PLENUM_SHARED_MESH_MESH_SURFACE_H
@@ -8,8 +8,8 @@
 #include "shared/mesh/mesh_shapes.h"
 
 PL_BEGIN_C
-/* Room for so many (each > 0); the surface's counts start at zero and grow with what is added. On
- * ERROR_MEMORY the surface is empty. */
+/* Allocates for the given numbers (each > 0); the surface's counts start at zero and grow as
+ * data is added. On ERROR_MEMORY the surface is empty. */
 Error surface_begin(SurfaceMesh *surface, size_t vertices, size_t indices);
 PL_END_C
 

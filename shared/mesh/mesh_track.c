@@ -16,18 +16,18 @@ enum {
     STRIP_POINTS_MAX = TRACK_SEGMENTS_MAX + 3
 };
 
-/* Part of the cross section with a smooth surface; the four of them run around the section. */
+/* Part of the cross section with a smooth surface; four of them form the closed section. */
 typedef struct Strip {
     f32 right[STRIP_POINTS_MAX], up[STRIP_POINTS_MAX]; /* m, from the path's point */
     f32 normal_right[STRIP_POINTS_MAX], normal_up[STRIP_POINTS_MAX];
     u32 count;
 } Strip;
 
-/* Where the section stands at a point of the path. */
+/* Placement of the section at a point of the path. */
 typedef struct Station {
     Vec3 point;
     Vec3 right, up;                /* unit */
-    f32 stretch_right, stretch_up; /* of a section that stands aslant between its pieces */
+    f32 stretch_right, stretch_up; /* stretch of a section that is oblique to its segments */
 } Station;
 
 static Error check_profile(const TrackProfile *profile, ErrorText *error)
@@ -100,8 +100,8 @@ static void strip_add(Strip *strip, f32 right, f32 up, f32 normal_right, f32 nor
     strip->normal_up[strip->count++] = normal_up;
 }
 
-/* A wall, half a circle and a wall; `side` 1 is the inside, from left to right, and −1 the outside,
- * from right to left, so that the outside of the shell is always on the left. */
+/* A wall, half a circle and a wall; `side` 1 is the inside, from left to right, and −1 the
+ * outside, from right to left, so that the outside of the shell is always on the left. */
 static void strip_trough(Strip *strip, const TrackProfile *profile, f32 radius, f32 side)
 {
     f32 top = profile->radius + profile->rim;
@@ -137,7 +137,7 @@ static u32 make_section(Strip strips[STRIPS], const TrackProfile *profile)
     return 2 * strips[0].count + 4;
 }
 
-/* The section stands in the plane that halves the angle between the pieces, and is stretched so
+/* The section lies in the plane that bisects the angle between the segments, and is stretched so
  * that the gutter keeps its width and height along both. */
 static Station station_at(const Vec3 *points, u32 count, bool closed, u32 i)
 {
@@ -185,7 +185,7 @@ static void join_sections(SurfaceMesh *surface, const Strip strips[STRIPS], u32 
     }
 }
 
-/* Closes an end between the inside and the outside. */
+/* Closes an end between inside and outside. */
 static void add_cap(SurfaceMesh *surface, const Strip strips[STRIPS], u32 section, const Station *s,
                     bool front)
 {
@@ -269,7 +269,7 @@ static Vec3 path_point(const Vec3 *points, u32 count, bool closed, i64 i)
     if (closed) {
         return points[(u32)((i + count) % count)];
     }
-    if (i < 0) { /* beyond the ends the path goes straight on */
+    if (i < 0) { /* extrapolated linearly beyond the ends */
         return vec3_sub(vec3_scale(points[0], 2.0f), points[1]);
     }
     if (i >= (i64)count) {

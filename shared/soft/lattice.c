@@ -1,7 +1,7 @@
 /*
- * lattice.c: lines of the lattice through the surface in all seven directions of its edges. Every
- * line along x says which points are inside, every line where edges are cut; then points that lie
- * too near to a cut are moved onto it (Labelle & Shewchuk 2007, §3).
+ * lattice.c: intersects lattice lines in all seven edge directions with the surface. Lines along x
+ * determine which points are inside, all lines where edges are cut; then points too near to a cut
+ * are moved onto it (Labelle & Shewchuk 2007, §3).
  */
 #include "shared/soft/lattice.h"
 
@@ -11,17 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A cut nearer to a point than this part of the edge moves the point. The paper's own thresholds
- * are 0.24999 and 0.41189; over all signs, moves and cuts at the ends of their ranges these here do
- * better with our stencils: no angle is below 10.7° (9.3° with the paper's). */
+/* A cut nearer to a point than this fraction of the edge moves the point. The paper's thresholds
+ * are 0.24999 and 0.41189; over all signs, moves and cuts at the ends of their ranges these
+ * values are better with our stencils: no angle is below 10.7° (9.3° with the paper's). */
 #define MOVE_LONG  0.284
 #define MOVE_SHORT 0.399
-/* A surface this near to a point counts as a cut of the edges on both sides of it. */
+/* A surface this near to a point counts as a cut of the edges on both sides. */
 #define TOUCH      1e-4
-/* Lines tried for triangles in all: a second or two. */
+/* Limit of line–triangle tests: a second or two. */
 #define TRIES_MAX  3e8
 
-/* From the lower to the upper point of an edge of each direction; 7 + d is the other way. */
+/* From the lower to the upper point of an edge of each direction; 7 + d is the opposite
+ * direction. */
 static const i8 steps[LATTICE_DIRECTIONS][3] = {{2, 0, 0},  {0, 2, 0},  {0, 0, 2}, {-1, -1, 1},
                                                 {1, -1, 1}, {-1, 1, 1}, {1, 1, 1}};
 
@@ -63,8 +64,8 @@ static LatticeCuts *ensure_cuts(Lattice *lattice, u32 index)
     return cuts;
 }
 
-/* The first surface on an edge stays; `touch` is the one of the next edge, 2 more than its place,
- * which is used only if the edge has none of its own. */
+/* The first surface on an edge is kept; `touch` is the one of the next edge, offset by 2, used
+ * only if the edge has none of its own. */
 static bool add_cut(Lattice *lattice, LatticePoint p, u32 direction, f64 at, bool touch)
 {
     if (!is_within(lattice, p)) {
@@ -82,7 +83,7 @@ static bool add_cut(Lattice *lattice, LatticePoint p, u32 direction, f64 at, boo
 }
 
 typedef struct LatticeEdge {
-    u32 index; /* of the point that it begins at */
+    u32 index; /* index of the edge's first point */
     u32 direction;
     bool from_there; /* p is that point */
 } LatticeEdge;
@@ -104,8 +105,8 @@ f64 lattice_cut(const Lattice *lattice, LatticePoint p, LatticePoint q)
     LatticeEdge edge = edge_between(lattice, p, q);
     u32 row = lattice->row[edge.index];
     f64 at = row == LATTICE_NONE ? -1.0 : (f64)lattice->cuts[row].at[edge.direction];
-    /* Rounding can tell a point's side otherwise than where its edge is cut; any place on the edge
-     * gives sound tetrahedra. */
+    /* Rounding may classify a point's side inconsistently with its edge's cut; any position on
+     * the edge gives valid tetrahedra. */
     at = at < 0.0 ? 0.5 : at >= 2.0 ? at - 2.0 : at;
     return edge.from_there ? at : 1.0 - at;
 }
@@ -119,7 +120,7 @@ u32 *lattice_cut_number(Lattice *lattice, LatticePoint p, LatticePoint q)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* Lattice coordinates of a vertex as lines of this direction see them. */
+/* Lattice coordinates of a vertex in the frame of lines of this direction. */
 static CrossingPoint seen_along(const f64 p[3], u32 direction, u32 id)
 {
     if (direction < 3) {
@@ -150,7 +151,7 @@ typedef struct Scan {
     Lattice *lattice;
     const SoftMesh *surface;
     f64 (*vertices)[3]; /* [point_count] in half cells */
-    i32 *winding;       /* [lattice points] change on the way along x up to here */
+    i32 *winding;       /* [lattice points] change of the winding number along x up to here */
 } Scan;
 
 static bool add_crossing(Scan *scan, u32 direction, i32 u, i32 v, f64 w, int turn)
@@ -168,7 +169,7 @@ static bool add_crossing(Scan *scan, u32 direction, i32 u, i32 v, f64 w, int tur
            (at < 1.0 - TOUCH || add_cut(lattice, above, direction, 0.0, true));
 }
 
-/* First and last even (or any) number within, as a range of lines. */
+/* First and last even (or any) number in range, as a range of lines. */
 static void line_range(f64 a, f64 b, f64 c, i32 *low, i32 *high)
 {
     *low = (i32)ceil(fmin(a, fmin(b, c)));
@@ -185,7 +186,7 @@ static bool scan_triangle(Scan *scan, u32 t, u32 direction)
     }
     line_range(corner[0].u, corner[1].u, corner[2].u, &u_low, &u_high);
     line_range(corner[0].v, corner[1].v, corner[2].v, &v_low, &v_high);
-    /* Along axes u and v are both even or both odd, along diagonals even. */
+    /* Along axes u and v have equal parity, along diagonals they are even. */
     bool diagonal = direction >= 3;
     for (i32 v = v_low + (diagonal ? v_low & 1 : 0); v <= v_high; v += diagonal ? 2 : 1) {
         for (i32 u = u_low + ((u_low ^ v) & 1); u <= u_high; u += 2) {
@@ -199,7 +200,7 @@ static bool scan_triangle(Scan *scan, u32 t, u32 direction)
     return true;
 }
 
-/* How many lines scan_triangle will try for all triangles. */
+/* The number of lines that scan_triangle will test for all triangles. */
 static f64 count_tries(const Scan *scan)
 {
     f64 sum = 0.0;
@@ -238,13 +239,13 @@ static int scan_surface(Scan *scan, ErrorText *error)
     f64 tries = count_tries(scan);
     if (!(tries <= TRIES_MAX)) {
         return error_set(error, ERROR_LIMIT,
-                         "%u triangles of many cells each: a lower resolution is needed",
+                         "%u triangles cover too many cells: a lower resolution is needed",
                          scan->surface->triangle_count);
     }
     for (u32 d = 0; d < LATTICE_DIRECTIONS; d++) {
         for (u32 t = 0; t < scan->surface->triangle_count; t++) {
             if (!scan_triangle(scan, t, d)) {
-                return error_set(error, ERROR_MEMORY, "no memory for a lattice");
+                return error_set(error, ERROR_MEMORY, "out of memory for a lattice");
             }
         }
     }
@@ -304,8 +305,8 @@ void lattice_place(const Lattice *lattice, LatticePoint p, f64 place[3])
 
 /* ---- life --------------------------------------------------------------------------------- */
 
-/* The surface in the middle, its longest side from one plane of cubes to another, a cube of air
- * around. */
+/* Centres the surface in the lattice, its longest side exactly between two planes of cubes, with
+ * an empty cube around. */
 static bool lay_out(Lattice *lattice, const SoftMesh *surface, u32 resolution)
 {
     f64 low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
@@ -336,7 +337,7 @@ static int scan_all(Lattice *lattice, const SoftMesh *surface, ErrorText *error)
     scan.vertices = malloc(surface->point_count * sizeof *scan.vertices);
     scan.winding = calloc(lattice->point_count, sizeof *scan.winding);
     if (scan.vertices == NULL || scan.winding == NULL) {
-        code = error_set(error, ERROR_MEMORY, "no memory for a lattice");
+        code = error_set(error, ERROR_MEMORY, "out of memory for a lattice");
     } else {
         for (u32 i = 0; i < surface->point_count; i++) {
             Vec3 p = surface->points[i];
@@ -364,7 +365,7 @@ int lattice_init(Lattice *lattice, const SoftMesh *surface, u32 resolution, Erro
     lattice->row = malloc(count * sizeof *lattice->row);
     if (lattice->state == NULL || lattice->moved == NULL || lattice->number == NULL ||
         lattice->row == NULL) {
-        return error_set(error, ERROR_MEMORY, "no memory for a lattice");
+        return error_set(error, ERROR_MEMORY, "out of memory for a lattice");
     }
     memset(lattice->number, 0xFF, count * sizeof *lattice->number);
     memset(lattice->row, 0xFF, count * sizeof *lattice->row);

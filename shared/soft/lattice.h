@@ -1,6 +1,6 @@
 /*
  * lattice.h: a body-centred cubic lattice over a closed surface: which of its points are inside,
- * where its edges are cut, and which points move onto the surface. The first half of
+ * where its edges are cut, and which points are moved onto the surface. The first half of
  * tetrahedralize.h.
  * Layer: shared/soft.
  */
@@ -14,23 +14,23 @@ enum {
     LATTICE_NONE = UINT32_MAX
 };
 
-/* Coordinates in half cells: all even (corners of cubes) or all odd (their middles). */
+/* Coordinates in half cells: all even (corners of cubes) or all odd (their centres). */
 typedef struct LatticePoint {
     i32 x, y, z;
 } LatticePoint;
 
-/* The edges that begin at a lattice point, where any is cut. */
+/* The edges that start at a lattice point, allocated if any is cut. */
 typedef struct LatticeCuts {
-    f32 at[LATTICE_DIRECTIONS];    /* part of the edge, < 0: not cut */
-    u32 point[LATTICE_DIRECTIONS]; /* made for the cut, or LATTICE_NONE */
+    f32 at[LATTICE_DIRECTIONS];    /* fraction of the edge, < 0: not cut */
+    u32 point[LATTICE_DIRECTIONS]; /* mesh point of the cut, or LATTICE_NONE */
 } LatticeCuts;
 
 typedef struct Lattice {
-    f64 origin[3], half; /* m: place of (0, 0, 0), half a cell */
+    f64 origin[3], half; /* m: position of (0, 0, 0), half a cell */
     i32 size[3];         /* cubes along each axis */
     u32 point_count;
     i8 *state;   /* [point_count] +1 inside, −1 outside, 0 moved onto the surface */
-    u8 *moved;   /* [point_count] state 0: the neighbour towards which, 0..13 */
+    u8 *moved;   /* [point_count] state 0: direction of the move, 0..13 */
     u32 *number; /* [point_count] point of the mesh, or LATTICE_NONE */
     u32 *row;    /* [point_count] of cuts, or LATTICE_NONE */
     LatticeCuts *cuts;
@@ -38,15 +38,16 @@ typedef struct Lattice {
 } Lattice;
 
 PL_BEGIN_C
-/* Lays `resolution` cubes along the longest side of the surface and finds signs, cuts and moves.
- * 0, ERROR_LIMIT or ERROR_MEMORY; finish is due in any case. */
+/* Places `resolution` cubes along the longest side of the surface and determines signs, cuts and
+ * moves. 0, ERROR_LIMIT or ERROR_MEMORY; finish is required in any case. */
 int lattice_init(Lattice *lattice, const SoftMesh *surface, u32 resolution, ErrorText *error);
 void lattice_finish(Lattice *lattice);
-/* Where a point is, moved or not, in m. */
+/* Position of a point, moved or not, in m. */
 void lattice_place(const Lattice *lattice, LatticePoint p, f64 place[3]);
-/* Where the edge between an inner and an outer neighbour is cut, as a part from p to q. */
+/* Position of the cut of an edge between an inner and an outer neighbour, as a fraction from p
+ * to q. */
 f64 lattice_cut(const Lattice *lattice, LatticePoint p, LatticePoint q);
-/* Where the number of the point made for that cut is kept; NULL if there is no memory. */
+/* Storage for the number of the point made for that cut; NULL: out of memory. */
 u32 *lattice_cut_number(Lattice *lattice, LatticePoint p, LatticePoint q);
 PL_END_C
 

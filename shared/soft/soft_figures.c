@@ -1,4 +1,4 @@
-/* soft_figures.c: a mesh that grows; rings, bridges and figures of particles. */
+/* soft_figures.c: a growing mesh; rings, bridges and stick figures. */
 #include "shared/soft/soft_figures.h"
 
 #include "shared/base/limits.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A brace gives way by so little of its length that it holds as an edge does. */
+/* Relative play of a brace, small enough to be as stiff as an edge. */
 static const f32 brace_play = 1e-4f;
 
 void figure_begin(FigureMaker *maker, SoftMesh *mesh)
@@ -102,13 +102,13 @@ int soft_mesh_ring(SoftMesh *mesh, f32 radius, u32 points, ErrorText *error)
 
 /* ---- bridge ---- */
 
-/* Height of a bridge that hangs through by `depth`, at t of its length. */
+/* Height of a bridge with sag `depth`, at t of its length. */
 static f32 bridge_height(f32 depth, f32 t)
 {
     return -4.0f * depth * t * (1.0f - t);
 }
 
-/* How far it hangs through (m) so that its links are 1 + slack times the gap, by halving. */
+/* Sag (m) for which its links are 1 + slack times the gap, by bisection. */
 static f32 bridge_depth(const SoftBridge *bridge)
 {
     f32 low = 0.0f, high = bridge->length;
@@ -191,9 +191,8 @@ static Vec3 mirror(Vec3 p, u32 side)
     return side == 0 ? p : vec3(-p.x, p.y, p.z);
 }
 
-/* A limb hangs down from its root: two bones that share an axis along x. The cap lies on the side
- * that the limb does not bend to (forward = 1: the elbow, whose hand comes forward; −1: the knee).
- */
+/* A limb hangs down from its root: two bones that share a hinge axis along x. The cap is on the
+ * side away from the bend (forward = 1: the elbow, whose hand moves forward; −1: the knee). */
 static void make_limb(FigureMaker *maker, Vec3 hinge, f32 lower, u32 side, f32 forward, f32 height)
 {
     Vec3 points[FIGURE_LIMB] = {vec3_add(hinge, vec3(hinge_half, 0.0f, 0.0f)),
@@ -205,7 +204,7 @@ static void make_limb(FigureMaker *maker, Vec3 hinge, f32 lower, u32 side, f32 f
     }
 }
 
-/* The least distance of root and end when the joint is bent as far as it may. */
+/* The minimal distance of root and end at maximal bend. */
 static f32 least_reach(f32 upper, f32 lower)
 {
     return sqrtf(upper * upper + lower * lower +
@@ -224,7 +223,8 @@ static void join_limb(FigureMaker *maker, u32 limb, u32 root)
     figure_stick(maker, b, cap, 1.0f, 1.0f);
     figure_stick(maker, a, end, 1.0f, 1.0f);
     figure_stick(maker, b, end, 1.0f, 1.0f);
-    /* Bent the right way the end goes away from the cap; and it cannot come too near the root. */
+    /* Bending in the right direction moves the end away from the cap; the end must not come too
+     * near the root. */
     figure_stick(maker, cap, end, 1.0f, 2.0f);
     f32 whole = vec3_distance(p[root], p[end]);
     Vec3 hinge = vec3_scale(vec3_add(p[a], p[b]), 0.5f);
@@ -245,11 +245,11 @@ static void join_trunk(FigureMaker *maker)
     for (u32 side = 0; side < 2; side++) {
         figure_stick(maker, FIGURE_HEAD, FIGURE_SHOULDER + side, 0.75f, 1.25f);
         figure_stick(maker, FIGURE_HEAD, FIGURE_HIP + side, 0.88f, 1.02f);
-        /* Legs neither cross far, nor do the splits, nor bend far back. */
+        /* Limits crossing, splits and backward bending of the legs. */
         u32 leg = FIGURE_LEG + FIGURE_LIMB * side, arm = FIGURE_ARM + FIGURE_LIMB * side;
         figure_stick(maker, leg + FIGURE_CAP, FIGURE_HIP + 1 - side, 0.85f, 1.3f);
         figure_stick(maker, leg + FIGURE_CAP, FIGURE_SHOULDER + side, 0.35f, 1.05f);
-        /* Arms do not go through the chest. */
+        /* Keeps arms outside the chest. */
         figure_stick(maker, arm + FIGURE_CAP, FIGURE_SHOULDER + 1 - side, 0.5f, 2.0f);
     }
 }

@@ -1,4 +1,5 @@
-/* soft_mesh.c: life of a soft mesh, what can be measured of it, its edges; rectangles and ropes. */
+/* soft_mesh.c: creation and destruction of a soft mesh, its measures, its edges; rectangles and
+ * ropes. */
 #include "shared/soft/soft_mesh_make.h"
 
 #include "shared/base/limits.h"
@@ -20,7 +21,7 @@ void soft_mesh_finish(SoftMesh *mesh)
 int soft_mesh_no_memory(SoftMesh *mesh, ErrorText *error)
 {
     soft_mesh_finish(mesh);
-    return error_set(error, ERROR_MEMORY, "no memory for a soft mesh");
+    return error_set(error, ERROR_MEMORY, "out of memory for a soft mesh");
 }
 
 u32 soft_mesh_ring_length(const SoftMesh *mesh)
@@ -113,7 +114,7 @@ bool surface_edges_build(SurfaceEdges *edges, const u32 *triangles, u32 triangle
     if (edges->start == NULL || edges->sides == NULL) {
         return false;
     }
-    /* Counted one place further on, so that filling leaves every start where it belongs. */
+    /* Counted one entry further on, so that filling leaves every start in its place. */
     for (int pass = 0; pass < 2; pass++) {
         for (u32 side = 0; side < 3 * triangle_count; side++) {
             if (skip != NULL && skip[side / 3]) {

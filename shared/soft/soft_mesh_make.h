@@ -1,6 +1,6 @@
 /*
- * soft_mesh_make.h: what the makers of soft_mesh.h share: room for a mesh, the edges of a surface,
- * and whether lines meet triangles.
+ * soft_mesh_make.h: helpers of the constructors of soft_mesh.h: allocation, the edges of a surface,
+ * and line–triangle tests.
  * Layer: shared/soft.
  */
 #ifndef PLENUM_SHARED_SOFT_SOFT_MESH_MAKE_H
@@ -11,33 +11,35 @@
 /* One side of a triangle, from its corner side % 3 to the next. */
 typedef struct SurfaceSide {
     u32 high;  /* the higher of its two points */
-    u32 third; /* the corner across */
+    u32 third; /* the opposite corner */
     u32 side;  /* 3 × triangle + side */
 } SurfaceSide;
 
-/* Sides in the order of their lower point, then of `high`, `third` and `side`: those of one edge
- * lie together. */
+/* Sides sorted by their lower point, then by `high`, `third` and `side`: those of one edge are
+ * adjacent. */
 typedef struct SurfaceEdges {
     u32 *start;         /* [point_count + 1] the first side of each lower point */
     SurfaceSide *sides; /* [3 × triangle_count] */
 } SurfaceEdges;
 
 PL_BEGIN_C
-/* Empties the mesh and gives it room for so many points, triangles and tetrahedra, counts 0. */
+/* Empties the mesh and allocates for the given numbers of points, triangles and tetrahedra;
+ * counts are 0. */
 int soft_mesh_begin(SoftMesh *mesh, size_t points, size_t triangles, size_t tetrahedra,
                     ErrorText *error);
-/* Frees the mesh and says so. */
+/* Frees the mesh and sets the out-of-memory error. */
 int soft_mesh_no_memory(SoftMesh *mesh, ErrorText *error);
-/* Is it a size of something: more than 0, no larger than a world? */
+/* True for a valid length: more than 0, at most the size of a world. */
 bool soft_mesh_is_length(f32 x);
-/* Sorts the sides of triangles [triangle_count × 3]; triangles with skip[t] != 0 are left out
- * (NULL: none). False if there is no memory; surface_edges_finish is fine either way. */
+/* Sorts the sides of triangles [triangle_count × 3]; triangles with skip[t] != 0 are ignored
+ * (NULL: none). False: out of memory; surface_edges_finish is valid either way. */
 bool surface_edges_build(SurfaceEdges *edges, const u32 *triangles, u32 triangle_count,
                          u32 point_count, const u8 *skip);
 void surface_edges_finish(SurfaceEdges *edges);
 PL_END_C
 
-/* First side after those of the edge that begins at `side`; `end` is where its point's end. */
+/* First side after those of the edge that starts at `side`; `end` is the end of its point's
+ * sides. */
 static inline u32 surface_edge_end(const SurfaceEdges *edges, u32 side, u32 end)
 {
     u32 next = side + 1;

@@ -1,4 +1,4 @@
-/* soft_mesh_shapes.c: spheres, rings, tubes and boxes to be soft. */
+/* soft_mesh_shapes.c: soft spheres, rings, tubes and boxes. */
 #include "shared/base/limits.h"
 #include "shared/math/trig.h"
 #include "shared/soft/soft_mesh_make.h"
@@ -18,7 +18,7 @@ static Vec3 on_circle(f64 radius, f64 turn, f32 y)
 
 /* ---- sphere ------------------------------------------------------------------------------- */
 
-/* Longest diagonals of three golden rectangles. */
+/* The corners of three golden rectangles. */
 static void icosahedron(SoftMesh *mesh)
 {
     static const u8 corners[20][3] = {{0, 11, 5}, {0, 5, 1},  {0, 1, 7},   {0, 7, 10}, {0, 10, 11},
@@ -37,7 +37,7 @@ static void icosahedron(SoftMesh *mesh)
     }
 }
 
-/* Splits each triangle in four; the point in the middle of an edge is made by its first side. */
+/* Splits each triangle in four; an edge's midpoint is created by its first side. */
 static bool split_in_four(SoftMesh *mesh)
 {
     SurfaceEdges edges;
@@ -98,9 +98,9 @@ int soft_mesh_sphere(SoftMesh *mesh, f32 radius, u32 level, ErrorText *error)
 
 /* ---- torus and tube ----------------------------------------------------------------------- */
 
-/* Joins point i of one circle and its next to those of the circle after it, whose point i lies
- * behind (turned: half a segment ahead). Seen from outside the second circle is on the left of the
- * first. */
+/* Connects point i of one circle and its successor to those of the next circle, whose point i
+ * lies behind (turned: half a segment ahead). Seen from outside the second circle is on the left
+ * of the first. */
 static void join_circles(SoftMesh *mesh, u32 first, u32 second, u32 segments, bool turned)
 {
     for (u32 i = 0; i < segments; i++) {
@@ -203,7 +203,7 @@ int soft_mesh_tube(SoftMesh *mesh, f32 radius, f32 length, u32 segments, u32 rin
             join_circles(mesh, first, second, segments, true);
             continue;
         }
-        /* This circle is the one ahead: pairs begin one point later on the next. */
+        /* This circle is ahead: pairs start one point later on the next. */
         for (u32 k = 0; k < segments; k++) {
             u32 next = (k + 1) % segments;
             soft_mesh_add_triangle(mesh, first + k, first + next, second + next);
@@ -273,8 +273,8 @@ static u32 corner_point(const BoxMaker *box, const u32 cell[3], u32 bits)
     return box->index[lattice(box, at)];
 }
 
-/* Both triangles of a cell's face, divided by the diagonal between corners whose coordinates sum
- * to an even number, which is where the tetrahedra of both cells at a face have theirs. */
+/* Both triangles of a cell's face, split by the diagonal between corners with an even coordinate
+ * sum, as the tetrahedra of both adjacent cells require. */
 static void add_face(BoxMaker *box, const u32 cell[3], u32 axis, bool high)
 {
     u32 u = 1u << (axis + 1) % 3, v = 1u << (axis + 2) % 3, base = high ? 1u << axis : 0;
@@ -288,11 +288,11 @@ static void add_face(BoxMaker *box, const u32 cell[3], u32 axis, bool high)
     soft_mesh_add_triangle(box->mesh, p[0], p[2], p[3]);
 }
 
-/* Four corners are cut off the cell; what is left is a fifth tetrahedron. */
+/* Four corner tetrahedra are cut off the cell; the rest is a fifth one. */
 static void add_five(BoxMaker *box, const u32 cell[3])
 {
     u32 odd = (cell[0] + cell[1] + cell[2]) % 2;
-    /* Corner cut off, and its neighbours, for an even cell; an odd one is its mirror image in x. */
+    /* The corner cut off, and its neighbours, for an even cell; an odd one is mirrored in x. */
     static const u8 corners[5][4] = {
         {1, 3, 5, 0}, {2, 3, 0, 6}, {4, 6, 5, 0}, {7, 6, 3, 5}, {0, 5, 3, 6}};
     for (u32 t = 0; t < 5; t++) {

@@ -1,6 +1,6 @@
 /*
  * soft_mesh_skin.c: binds the points of a drawn mesh to the nearest tetrahedron or triangle of the
- * simulated one, found in a tree of their bounds.
+ * simulated one, found with a tree of their bounds.
  */
 #include "shared/geometry/mesh_bvh.h"
 #include "shared/math/vec3d.h"
@@ -11,25 +11,25 @@
 #include <string.h>
 
 enum {
-    STACK_SIZE = 64, /* as deep as mesh_bvh.c makes its trees */
-    /* A point this many times as high above a triangle as the mesh goes below it stays in the
-     * triangle's plane instead: what it would follow is too small a lever. */
+    STACK_SIZE = 64, /* maximal depth of mesh_bvh.c's trees */
+    /* A point higher above a triangle than this multiple of the mesh's depth below it stays in
+     * the triangle's plane instead: the lever arm would amplify its motion too much. */
     LEVER_MAX = 4,
     AXES = 13
 };
 
 typedef struct Binder {
     const SoftMesh *mesh;
-    TriangleMesh tree; /* a triangle from corner to corner of the bounds of each element */
+    TriangleMesh tree; /* degenerate triangles spanning the bounds of each element */
     bool solid;        /* elements are tetrahedra */
-    u32 far[2 * AXES]; /* points that lie farthest out in so many directions */
+    u32 far[2 * AXES]; /* extreme points in several directions */
 } Binder;
 
 /* ---- distances ---------------------------------------------------------------------------- */
 
 static f64 clamp01(f64 x)
 {
-    return x > 0.0 ? fmin(x, 1.0) : 0.0; /* 0 for NaN, of an edge without length */
+    return x > 0.0 ? fmin(x, 1.0) : 0.0; /* 0 for NaN, for an edge without length */
 }
 
 static f64 segment_distance2(Vec3d p, Vec3d a, Vec3d b)
@@ -55,7 +55,7 @@ static f64 triangle_distance2(Vec3d p, Vec3d a, Vec3d b, Vec3d c)
                 fmin(segment_distance2(p, b, c), segment_distance2(p, c, a)));
 }
 
-/* Barycentric coordinates; false if the four points lie in a plane. */
+/* Barycentric coordinates; false if the four points are coplanar. */
 static bool weigh(Vec3d p, const Vec3d corner[4], f64 weight[4])
 {
     Vec3d b = vec3d_sub(corner[1], corner[0]), c = vec3d_sub(corner[2], corner[0]);
@@ -82,7 +82,7 @@ static void corners_of(const Binder *binder, u32 element, u32 count, Vec3d corne
     }
 }
 
-/* Squared; infinite for an element that is flat and can hold nothing. */
+/* Squared; infinite for a flat element, to which nothing can be bound. */
 static f64 element_distance2(const Binder *binder, u32 element, Vec3d p)
 {
     Vec3d c[4];
@@ -198,8 +198,8 @@ static void find_far_points(Binder *binder)
 
 /* ---- bonds -------------------------------------------------------------------------------- */
 
-/* A triangle's fourth point is the one of the far ones that lies farthest from its plane, so that
- * what is drawn above the triangle stays above it. */
+/* A triangle's fourth point is the extreme point farthest from its plane, so that points above
+ * the triangle stay above it. */
 static void bind_to_triangle(const Binder *binder, u32 element, Vec3d p, SoftBind *bind,
                              f64 weight[4])
 {
@@ -222,7 +222,7 @@ static void bind_to_triangle(const Binder *binder, u32 element, Vec3d p, SoftBin
     if (weigh(p, c, weight) && fabs(weight[3]) <= LEVER_MAX) {
         return;
     }
-    /* Of the point below p in the triangle's plane. */
+    /* For the projection of p onto the triangle's plane. */
     f64 area = vec3d_dot(n, n);
     Vec3d q = vec3d_sub(p, c[0]);
     weight[1] = vec3d_dot(vec3d_cross(q, vec3d_sub(c[2], c[0])), n) / area;
@@ -256,7 +256,7 @@ static bool bind_point(const Binder *binder, Vec3 point, SoftBind *bind)
 static int bind_all(Binder *binder, const SoftMesh *display, SoftBind *skin, ErrorText *error)
 {
     if (!build_tree(binder)) {
-        return error_set(error, ERROR_MEMORY, "no memory for a skin");
+        return error_set(error, ERROR_MEMORY, "out of memory for a skin");
     }
     if (!binder->solid) {
         find_far_points(binder);
@@ -287,7 +287,7 @@ int soft_mesh_skin(SoftMesh *mesh, const SoftMesh *display, ErrorText *error)
     SoftBind *skin = malloc(display->point_count * sizeof *skin);
     u32 *triangles = malloc(corners * sizeof *triangles);
     int code = skin == NULL || triangles == NULL
-                   ? error_set(error, ERROR_MEMORY, "no memory for a skin")
+                   ? error_set(error, ERROR_MEMORY, "out of memory for a skin")
                    : bind_all(&binder, display, skin, error);
     free(binder.tree.vertices);
     free(binder.tree.triangles);

@@ -1,6 +1,6 @@
 /*
- * soft_mesh_triangles.c: a surface from a stranger's triangles: checked, welded, cleaned, and
- * turned so that it has an outside.
+ * soft_mesh_triangles.c: builds a surface from untrusted triangles: checks, welds, cleans and
+ * orients them.
  */
 #include "shared/base/limits.h"
 #include "shared/geometry/crossing.h"
@@ -12,33 +12,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A triangle lower than this part of its longest edge has no area. */
+/* A triangle lower than this fraction of its longest edge has no area. */
 #define AREA_TOLERANCE 1e-6
 
 enum {
     NONE = UINT32_MAX,
-    /* Closed parts of one surface: which lie inside which is found one by one. */
+    /* Closed parts of one surface: their nesting is found by testing each one. */
     PARTS_MAX = 4096,
-    /* Triangles tried for that: a second or two. */
+    /* Limit of triangle tests for that: a second or two. */
     VISITS_MAX = 1 << 26
 };
 
 typedef struct MeshPart {
     u32 first, count; /* in `queue` */
-    u32 turned;       /* triangles turned to agree with the first */
+    u32 turned;       /* triangles flipped to agree with the first */
     bool closed;
 } MeshPart;
 
 typedef struct Cleaner {
     const Vec3 *vertices;
-    u32 *triangles; /* [triangle_count × 3] welded, then turned */
+    u32 *triangles; /* [triangle_count × 3] welded, then oriented */
     u32 vertex_count, triangle_count;
-    u32 *welded;     /* [vertex_count] the first vertex at the same place */
+    u32 *welded;     /* [vertex_count] the first vertex at the same position */
     u8 *dropped;     /* [triangle_count] */
     u8 *turned;      /* [triangle_count] */
     u8 *seen;        /* [triangle_count] */
-    u32 *across;     /* [3 × triangle_count] the other side of a side's edge, or NONE */
-    u32 *queue;      /* [triangle_count] triangles part by part */
+    u32 *across;     /* [3 × triangle_count] the opposite side of the same edge, or NONE */
+    u32 *queue;      /* [triangle_count] triangles, part by part */
     u32 *part_of;    /* [triangle_count] */
     MeshPart *parts; /* [part_count ≤ triangle_count] */
     u32 part_count;
@@ -107,9 +107,9 @@ static void weld_triangles(Cleaner *cleaner, const u32 *triangles)
     }
 }
 
-/* A triangle whose three corners are on one line leaves a slit if it is dropped: its longest edge
- * is turned to join the two other corners of it and its neighbour instead, where there is just one
- * neighbour. Each pass turns edges of different triangles only; true if it turned any. */
+/* Dropping a triangle with collinear corners would leave a slit: instead its longest edge is
+ * flipped to connect the opposite corners of it and its neighbour, if there is exactly one
+ * neighbour. Each pass flips edges of different triangles only; true if it flipped any. */
 static bool flip_slivers(Cleaner *cleaner, u8 *touched)
 {
     bool any = false;
@@ -150,7 +150,7 @@ static bool flip_slivers(Cleaner *cleaner, u8 *touched)
     return any;
 }
 
-/* Triangles on the same three vertices lie together at each of their edges. */
+/* Triangles with the same three vertices are adjacent at each of their edges. */
 static void drop_twins(Cleaner *cleaner)
 {
     const SurfaceEdges *edges = &cleaner->edges;
@@ -181,7 +181,7 @@ static int drop_triangles(Cleaner *cleaner, ErrorText *error)
     bool again = slivers > 0;
     for (int pass = 0; again && pass < 8; pass++) {
         if (!rebuild_edges(cleaner)) {
-            return error_set(error, ERROR_MEMORY, "no memory for a surface");
+            return error_set(error, ERROR_MEMORY, "out of memory for a surface");
         }
         again = flip_slivers(cleaner, cleaner->seen);
     }
@@ -193,7 +193,7 @@ static int drop_triangles(Cleaner *cleaner, ErrorText *error)
         }
     }
     if (!rebuild_edges(cleaner)) {
-        return error_set(error, ERROR_MEMORY, "no memory for a surface");
+        return error_set(error, ERROR_MEMORY, "out of memory for a surface");
     }
     drop_twins(cleaner);
     for (u32 t = 0; t < cleaner->triangle_count; t++) {
@@ -204,7 +204,7 @@ static int drop_triangles(Cleaner *cleaner, ErrorText *error)
                          cleaner->triangle_count);
     }
     return rebuild_edges(cleaner) ? ERROR_OK
-                                  : error_set(error, ERROR_MEMORY, "no memory for a surface");
+                                  : error_set(error, ERROR_MEMORY, "out of memory for a surface");
 }
 
 static int connect(Cleaner *cleaner, ErrorText *error)
@@ -229,7 +229,7 @@ static int connect(Cleaner *cleaner, ErrorText *error)
     return ERROR_OK;
 }
 
-/* Neighbours agree if they run along their edge in opposite directions. */
+/* Neighbours are consistent if they traverse their edge in opposite directions. */
 static bool same_direction(const Cleaner *cleaner, u32 a, u32 b)
 {
     return cleaner->triangles[a] == cleaner->triangles[b];
@@ -259,8 +259,7 @@ static int walk_part(Cleaner *cleaner, u32 start, u32 first, ErrorText *error)
                 cleaner->queue[first + part->count++] = n;
             } else if (cleaner->turned[n] != turned) {
                 return error_set(error, ERROR_FORMAT,
-                                 "surface: it has one side only (a Möbius strip) at triangle %u",
-                                 t);
+                                 "surface: one-sided (a Möbius strip) at triangle %u", t);
             }
         }
     }
@@ -312,12 +311,12 @@ static f64 part_volume(const Cleaner *cleaner, const MeshPart *part)
     return sum;
 }
 
-/* A ray along x from a vertex, counting how many walls of other closed parts it meets. */
+/* A ray along x from a vertex, counting the walls of other closed parts that it hits. */
 typedef struct Walls {
     const Cleaner *cleaner;
     Vec3 from;
     u32 part, count;
-    u32 visits; /* of all rays */
+    u32 visits; /* total over all rays */
 } Walls;
 
 static bool count_wall(void *context, u32 triangle)
@@ -345,7 +344,7 @@ static bool count_wall(void *context, u32 triangle)
     return true;
 }
 
-/* What is inside an odd number of others is the wall of a cavity and faces into it. */
+/* A part inside an odd number of others is the wall of a cavity and is oriented inwards. */
 static int flip_cavities(Cleaner *cleaner, ErrorText *error)
 {
     TriangleMesh mesh = {.vertices = (Vec3 *)cleaner->vertices,
@@ -356,7 +355,7 @@ static int flip_cavities(Cleaner *cleaner, ErrorText *error)
     if (!mesh_bvh_build(&mesh)) {
         free(mesh.order);
         free(mesh.nodes);
-        return error_set(error, ERROR_MEMORY, "no memory for a surface");
+        return error_set(error, ERROR_MEMORY, "out of memory for a surface");
     }
     Walls walls = {.cleaner = cleaner};
     for (u32 i = 0; i < cleaner->part_count && walls.visits <= VISITS_MAX; i++) {
@@ -399,7 +398,7 @@ static int orient(Cleaner *cleaner, ErrorText *error)
     return closed > 1 ? flip_cavities(cleaner, error) : ERROR_OK;
 }
 
-/* Used vertices in their order, triangles in theirs. */
+/* Writes used vertices and triangles in their order. */
 static int write_mesh(Cleaner *cleaner, SoftMesh *mesh, ErrorText *error)
 {
     u32 *number = cleaner->welded, points = 0, kept = 0;
@@ -441,7 +440,7 @@ static int write_mesh(Cleaner *cleaner, SoftMesh *mesh, ErrorText *error)
 static int clean(Cleaner *cleaner, SoftMesh *mesh, const u32 *triangles, ErrorText *error)
 {
     if (!weld_vertices(cleaner->vertices, cleaner->vertex_count, cleaner->welded)) {
-        return error_set(error, ERROR_MEMORY, "no memory for a surface");
+        return error_set(error, ERROR_MEMORY, "out of memory for a surface");
     }
     weld_triangles(cleaner, triangles);
     int code = drop_triangles(cleaner, error);
@@ -483,7 +482,7 @@ int soft_mesh_triangles(SoftMesh *mesh, const Vec3 *vertices, u32 vertex_count,
     if (c.triangles == NULL || c.welded == NULL || c.across == NULL || c.queue == NULL ||
         c.part_of == NULL || c.parts == NULL || c.dropped == NULL || c.turned == NULL ||
         c.seen == NULL) {
-        code = error_set(error, ERROR_MEMORY, "no memory for a surface");
+        code = error_set(error, ERROR_MEMORY, "out of memory for a surface");
     } else {
         code = clean(&c, mesh, triangles, error);
     }

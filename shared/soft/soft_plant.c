@@ -1,4 +1,4 @@
-/* soft_plant.c: plants of three-sided tubes. */
+/* soft_plant.c: plants made of three-sided tubes. */
 #include "shared/math/random.h"
 #include "shared/math/trig.h"
 #include "shared/soft/soft_figures_make.h"
@@ -11,14 +11,14 @@ enum {
 typedef struct Grower {
     FigureMaker maker;
     const SoftPlant *plant;
-    u64 draws; /* random numbers so far */
+    u64 draws; /* number of random numbers drawn */
 } Grower;
 
-/* Where a branch is: the middle of its last ring, its direction, and what is across it. */
+/* The end of a branch: the centre of its last ring, its direction, and a perpendicular. */
 typedef struct Shoot {
     Vec3 at;
     Vec3 along, across; /* unit */
-    u32 ring, below;    /* first points of the last ring, and of the one before */
+    u32 ring, below;    /* first points of the last and of the previous ring */
 } Shoot;
 
 static f32 draw(Grower *grower, f32 low, f32 high)
@@ -39,8 +39,8 @@ static u32 put_ring(Grower *grower, const Shoot *shoot, f32 radius)
     return first;
 }
 
-/* One more ring, radius away from the last, and the tube between: sides with a diagonal are a
- * truss, which neither bends nor twists without a change of lengths. */
+/* Adds a ring, and the tube to the last one: sides with a diagonal form a truss, which cannot
+ * bend or twist without changing lengths. */
 static void extend(Grower *grower, Shoot *shoot, f32 length, f32 radius)
 {
     shoot->at = vec3_add_scaled(shoot->at, length, shoot->along);
@@ -54,7 +54,7 @@ static void extend(Grower *grower, Shoot *shoot, f32 length, f32 radius)
     }
 }
 
-/* A kite on one corner of the last ring, held from the other two. */
+/* A kite on one corner of the last ring, supported by the other two. */
 static void put_leaf(Grower *grower, const Shoot *shoot)
 {
     FigureMaker *maker = &grower->maker;
@@ -78,7 +78,7 @@ static void put_leaf(Grower *grower, const Shoot *shoot)
 
 static void grow_branch(Grower *grower, Shoot shoot, f32 length, f32 radius, u32 generation);
 
-/* Branches at even angles about the end of their parent, a bit off. */
+/* Branches at even angles about the end of their parent, slightly randomized. */
 static void fork(Grower *grower, const Shoot *parent, f32 length, f32 radius, u32 generation)
 {
     const SoftPlant *plant = grower->plant;
@@ -112,7 +112,7 @@ static void grow_branch(Grower *grower, Shoot shoot, f32 length, f32 radius, u32
         f32 along = (f32)s / (f32)plant->segments;
         extend(grower, &shoot, length / (f32)plant->segments, radius * (1.0f - 0.4f * along));
     }
-    /* The last ring is a triangle of its own: else nothing would hold it open. */
+    /* The last ring gets its own triangle, which holds it open. */
     if (!grower->maker.full) {
         figure_triangle(&grower->maker, shoot.ring, shoot.ring + 1, shoot.ring + 2);
     }

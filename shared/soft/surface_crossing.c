@@ -1,4 +1,4 @@
-/* surface_crossing.c: pairs of triangles from a tree, tested with exact determinants. */
+/* surface_crossing.c: candidate pairs of triangles from a tree, tested with exact determinants. */
 #include "shared/soft/surface_crossing.h"
 
 #include "shared/geometry/mesh_bvh.h"
@@ -8,10 +8,10 @@
 #include <string.h>
 
 enum {
-    /* Differences of coordinates are at most 2^20: a determinant of three is at most 6 × 2^60, and
-     * each of its sums of three products at most 3 × 2^61 < 2^63. */
+    /* Differences of coordinates are at most 2^20: a determinant of three is at most 6 × 2^60,
+     * and each of its sums of three products at most 3 × 2^61 < 2^63. */
     GRID = 1 << 20,
-    /* Pairs tried before giving up: a few seconds. */
+    /* Limit of tested pairs: a few seconds. */
     PAIRS_MAX = 1 << 26
 };
 
@@ -29,7 +29,7 @@ typedef struct CrossingSearch {
     const u8 *flat;           /* [triangle_count] */
     TriangleCorners own;
     u32 triangle, found; /* found: UINT32_MAX for none */
-    u32 edge;            /* of `triangle` from this corner on, or 3 + the corner of `found` */
+    u32 edge;            /* of `triangle` starting at this corner, or 3 + the corner of `found` */
     u64 pairs;
 } CrossingSearch;
 
@@ -69,7 +69,7 @@ static TriangleCorners corners_of(const TriangleMesh *mesh, u32 triangle)
     return c;
 }
 
-/* Which side of the triangle's plane. */
+/* Side of the triangle's plane on which p lies. */
 static int side_of(const TriangleCorners *triangle, Point p)
 {
     return sign(dot(triangle->normal, minus(p, triangle->p[0])));
@@ -77,7 +77,8 @@ static int side_of(const TriangleCorners *triangle, Point p)
 
 /* ---- in one plane ------------------------------------------------------------------------- */
 
-/* Without the axis along which the normal is longest the triangle keeps its area. */
+/* Projection along the axis of the normal's largest component, which preserves the triangle's
+ * area. */
 static Point flatten(const TriangleCorners *triangle, Point p)
 {
     i64 x = llabs(triangle->normal.x), y = llabs(triangle->normal.y), z = llabs(triangle->normal.z);
@@ -159,14 +160,15 @@ static bool folded(const TriangleCorners *a, const TriangleCorners *b, u32 a_fre
     return turn(from, to, flatten(a, a->p[a_free])) == turn(from, to, flatten(a, b->p[b_free]));
 }
 
-/* Does the edge of a from this corner on, or that of b from the corner + 3, meet the other? */
+/* Whether the edge of a starting at this corner, or that of b at corner + 3, intersects the
+ * other triangle. */
 static bool edge_meets(const TriangleCorners *a, const TriangleCorners *b, u32 edge)
 {
     const TriangleCorners *of = edge < 3 ? a : b, *other = edge < 3 ? b : a;
     return segment_meets(other, of->p[edge % 3], of->p[(edge + 1) % 3]);
 }
 
-/* *edge says which one goes through the other triangle, as edge_meets counts them. */
+/* *edge is the one that passes through the other triangle, numbered as for edge_meets. */
 static bool triangles_cross(const TriangleCorners *a, const TriangleCorners *b, u32 *edge)
 {
     if (all_on_one_side(a, b) || all_on_one_side(b, a)) {
@@ -183,11 +185,11 @@ static bool triangles_cross(const TriangleCorners *a, const TriangleCorners *b, 
         }
     }
     for (u32 i = 0; i < 3; i++) {
-        /* The corner that is alone: the one shared of one, the one not shared of two. */
+        /* The single corner: the shared one of one, the unshared one of two. */
         a_free = a_shared[i] == (shared == 1) ? i : a_free;
         b_free = b_shared[i] == (shared == 1) ? i : b_free;
     }
-    *edge = (a_free + 1) % 3; /* opposite to that corner: what is not shared, or all that is */
+    *edge = (a_free + 1) % 3; /* opposite to that corner: the unshared edge, or the shared one */
     if (shared == 1) {
         u32 of_b = 3 + (b_free + 1) % 3;
         if (edge_meets(a, b, *edge)) {
@@ -249,14 +251,14 @@ static int search_all(const TriangleMesh *mesh, u8 *flat, ErrorText *error)
         }
         if (search.pairs > PAIRS_MAX) {
             return error_set(error, ERROR_LIMIT,
-                             "too many triangles lie in each other's way (at triangle %u of %u)", t,
+                             "too many candidate pairs of triangles (at triangle %u of %u)", t,
                              mesh->triangle_count);
         }
     }
     return ERROR_OK;
 }
 
-/* Vertices on the grid as f32, which holds such numbers exactly. */
+/* Vertices on the grid as f32, which represents such numbers exactly. */
 static void to_grid(const SoftMesh *surface, Vec3 *out)
 {
     Vec3 low = surface->points[0], high = low;
@@ -286,13 +288,13 @@ int surface_crossing(const SoftMesh *surface, ErrorText *error)
                          .triangle_count = surface->triangle_count};
     u8 *flat = calloc(surface->triangle_count, 1);
     if (mesh.vertices == NULL || flat == NULL) {
-        code = error_set(error, ERROR_MEMORY, "no memory to search for crossings");
+        code = error_set(error, ERROR_MEMORY, "out of memory in the search for crossings");
     } else {
         mesh.edge_flags = flat;
         to_grid(surface, mesh.vertices);
         code = mesh_bvh_build(&mesh)
                    ? search_all(&mesh, flat, error)
-                   : error_set(error, ERROR_MEMORY, "no memory to search for crossings");
+                   : error_set(error, ERROR_MEMORY, "out of memory in the search for crossings");
     }
     free(mesh.vertices);
     free(mesh.order);

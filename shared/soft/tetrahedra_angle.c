@@ -1,4 +1,4 @@
-/* tetrahedra_angle.c: the smallest angle between two faces of tetrahedra. */
+/* tetrahedra_angle.c: the smallest dihedral angle of tetrahedra. */
 #include "shared/soft/tetrahedra_angle.h"
 
 #include "shared/math/trig.h"

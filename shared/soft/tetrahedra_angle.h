@@ -1,5 +1,5 @@
 /*
- * tetrahedra_angle.h: how sharp one tetrahedron is.
+ * tetrahedra_angle.h: dihedral angles of a tetrahedron.
  * Layer: shared/soft.
  */
 #ifndef PLENUM_SHARED_SOFT_TETRAHEDRA_ANGLE_H
@@ -8,7 +8,7 @@
 #include "shared/math/vec.h"
 
 PL_BEGIN_C
-/* Cosine of the smallest angle between two of its faces; 2 where its volume is not positive. */
+/* Cosine of the smallest angle between two of its faces; 2 if its volume is not positive. */
 f64 tetrahedron_sharpest_cosine(const Vec3 *points, const u32 corner[4]);
 PL_END_C
 

@@ -1,10 +1,10 @@
-/* tetrahedra_pieces.c: pieces are found by joining points into trees (union and find). */
+/* tetrahedra_pieces.c: finds connected components with union-find. */
 #include "shared/soft/tetrahedra_pieces.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Crumbs are all in all less than one in so many of the tetrahedra. */
+/* Dropped fragments are less than one in this many tetrahedra in total. */
 enum {
     CRUMB = 16
 };
@@ -18,7 +18,7 @@ static u32 find(u32 *parent, u32 i)
     return i;
 }
 
-/* parent[i]: the lowest point of the piece that point i is in. */
+/* parent[i]: the lowest point of the component of point i. */
 static void join(u32 *parent, u32 points, const u32 *corners, u32 count, u32 each)
 {
     for (u32 i = 0; i < points; i++) {
@@ -36,7 +36,7 @@ static void join(u32 *parent, u32 points, const u32 *corners, u32 count, u32 eac
     }
 }
 
-/* Parts that face outwards; those that do not are the walls of cavities. volume: scratch. */
+/* Number of parts that face outwards; the others are walls of cavities. volume: scratch. */
 static u32 count_bodies(const SoftMesh *surface, u32 *parent, f64 *volume)
 {
     join(parent, surface->point_count, surface->triangles, surface->triangle_count, 3);
@@ -77,7 +77,7 @@ static int compare_pieces(const void *left, const void *right)
     return a->root < b->root ? -1 : a->root > b->root ? 1 : 0;
 }
 
-/* Tetrahedra of pieces with keep[root] != 0, then points in use, move up to the front. */
+/* Moves tetrahedra of components with keep[root] != 0, then used points, to the front. */
 static void compact(SoftMesh *mesh, const u32 *parent, const u8 *keep, u32 *number)
 {
     u32 kept = 0, points = 0;
@@ -142,7 +142,7 @@ int tetrahedra_keep_pieces(SoftMesh *mesh, const SoftMesh *surface, ErrorText *e
     u8 *keep = calloc(mesh->point_count, 1);
     int code;
     if (parent == NULL || number == NULL || volume == NULL || pieces == NULL || keep == NULL) {
-        code = error_set(error, ERROR_MEMORY, "no memory for pieces");
+        code = error_set(error, ERROR_MEMORY, "out of memory for pieces");
     } else {
         u32 bodies = count_bodies(surface, parent, volume);
         code = keep_largest(mesh, bodies, parent, number, pieces, keep, error);

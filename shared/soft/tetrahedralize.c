@@ -1,7 +1,7 @@
 /*
  * tetrahedralize.c: the second half of isosurface stuffing (Labelle & Shewchuk 2007, §3): each
- * tetrahedron of the lattice gives what of it is inside, cut by the ways in which inner, outer and
- * surface corners can meet; and the boundary of what came out.
+ * lattice tetrahedron contributes its part inside the surface, by a stencil for each combination of
+ * inner, outer and surface corners; and the boundary of the result.
  */
 #include "shared/soft/tetrahedralize.h"
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the surface's volume: with less, what is left is no longer its shape. */
+/* Of the surface's volume: with less the result no longer has its shape. */
 #define VOLUME_MIN (1.0 / 3.0)
 
 typedef struct Filler {
@@ -33,7 +33,7 @@ static int check_edges(const SoftMesh *surface, ErrorText *error)
     int code = ERROR_OK;
     if (!surface_edges_build(&edges, surface->triangles, surface->triangle_count,
                              surface->point_count, NULL)) {
-        code = error_set(error, ERROR_MEMORY, "no memory for the edges of a surface");
+        code = error_set(error, ERROR_MEMORY, "out of memory for the edges of a surface");
     }
     for (u32 low = 0; code == ERROR_OK && low < surface->point_count; low++) {
         for (u32 i = edges.start[low], next, end = edges.start[low + 1]; i < end; i = next) {
@@ -49,7 +49,7 @@ static int check_edges(const SoftMesh *surface, ErrorText *error)
             if (surface->triangles[edges.sides[i].side] ==
                 surface->triangles[edges.sides[i + 1].side]) {
                 code = error_set(error, ERROR_FORMAT,
-                                 "edge %u-%u: its triangles %u and %u face opposite ways", low,
+                                 "edge %u-%u: triangles %u and %u have opposite orientations", low,
                                  high, edges.sides[i].side / 3, edges.sides[i + 1].side / 3);
                 break;
             }
@@ -75,7 +75,7 @@ static int check_surface(const SoftMesh *surface, u32 resolution, ErrorText *err
 
 /* ---- points and tetrahedra ---------------------------------------------------------------- */
 
-/* A number, or LATTICE_NONE and the error is set. */
+/* Returns a number, or LATTICE_NONE with the error set. */
 static u32 add_point(Filler *filler, const f64 place[3])
 {
     SoftMesh *mesh = filler->mesh;
@@ -88,7 +88,7 @@ static u32 add_point(Filler *filler, const f64 place[3])
         u32 capacity = filler->point_capacity < 1024 ? 1024 : 2 * filler->point_capacity;
         Vec3 *larger = realloc(mesh->points, capacity * sizeof *larger);
         if (larger == NULL) {
-            error_set(filler->error, ERROR_MEMORY, "no memory for points");
+            error_set(filler->error, ERROR_MEMORY, "out of memory for points");
             return LATTICE_NONE;
         }
         mesh->points = larger;
@@ -113,7 +113,7 @@ static u32 cut_point_number(Filler *filler, LatticePoint p, LatticePoint q)
 {
     u32 *number = lattice_cut_number(&filler->lattice, p, q);
     if (number == NULL) {
-        error_set(filler->error, ERROR_MEMORY, "no memory for points");
+        error_set(filler->error, ERROR_MEMORY, "out of memory for points");
         return LATTICE_NONE;
     }
     if (*number == LATTICE_NONE) {
@@ -128,7 +128,7 @@ static u32 cut_point_number(Filler *filler, LatticePoint p, LatticePoint q)
     return *number;
 }
 
-/* Corners in an order of positive volume. */
+/* Orders the corners for a positive volume. */
 static void flip_positive(const Vec3 *points, u32 c[4])
 {
     if (tetrahedron_sharpest_cosine(points, c) > 1.5) {
@@ -154,7 +154,7 @@ static bool add_tetrahedron(Filler *filler, u32 a, u32 b, u32 c, u32 d)
             filler->tetrahedron_capacity < 1024 ? 1024 : 2 * filler->tetrahedron_capacity;
         u32 *larger = realloc(mesh->tetrahedra, 4 * (size_t)capacity * sizeof *larger);
         if (larger == NULL) {
-            error_set(filler->error, ERROR_MEMORY, "no memory for tetrahedra");
+            error_set(filler->error, ERROR_MEMORY, "out of memory for tetrahedra");
             return false;
         }
         mesh->tetrahedra = larger;
@@ -179,12 +179,10 @@ static bool is_long(LatticePoint p, LatticePoint q)
     return p.x == q.x || p.y == q.y || p.z == q.z;
 }
 
-/*
- * The face of inner corners a and b and an outer one is cut to a quadrilateral a, b, cut of b, cut
- * of a: is it divided from a (to the cut of b)? Both tetrahedra at the face must agree. One of the
- * face's edges is long. If that is a-b, neighbours on it differ in parity, and the even one is
- * taken; else the inner end of the short edge that is cut.
- */
+/* The face of inner corners a and b and an outer one is cut to a quadrilateral a, b, cut of b,
+ * cut of a: whether it is split from a (to the cut of b). Both tetrahedra at the face must
+ * agree. One of the face's edges is long. If that is a-b, its ends differ in parity, and the
+ * even one is used; otherwise the inner end of the cut short edge. */
 static bool divided_from(LatticePoint a, LatticePoint b, LatticePoint outer)
 {
     if (is_long(a, b)) {
@@ -194,8 +192,9 @@ static bool divided_from(LatticePoint a, LatticePoint b, LatticePoint outer)
     return !is_long(a, outer);
 }
 
-/* A prism between triangles low and high, its sides' diagonals given: from[i][j] is from low[i] to
- * high[j]. They must not go round in a circle, so that one column has both of its own, one none. */
+/* A prism between triangles low and high with given diagonals of its sides: from[i][j] is from
+ * low[i] to high[j]. They must not be cyclic, so that one column has both of its diagonals, one
+ * none. */
 static bool add_prism(Filler *filler, const u32 low[3], const u32 high[3], const bool from[3][3])
 {
     u32 order[3];
@@ -224,7 +223,7 @@ static bool add_three_inner(Filler *filler, const Cell *cell)
     return add_prism(filler, low, high, from);
 }
 
-/* The sharper of two tetrahedra's angles, as a cosine. */
+/* The smaller of two tetrahedra's minimal angles, as a cosine. */
 static f64 sharper(const Filler *filler, const u32 first[4], const u32 second[4])
 {
     u32 a[4], b[4];
@@ -237,8 +236,8 @@ static f64 sharper(const Filler *filler, const u32 first[4], const u32 second[4]
     return x > y ? x : y;
 }
 
-/* A wedge along the edge of two inner corners: columns of a prism are that edge, and the cuts
- * towards either outer corner. */
+/* A wedge along the edge of two inner corners: the columns of a prism are that edge, and the
+ * cuts towards either outer corner. */
 static bool add_two_inner(Filler *filler, const Cell *cell)
 {
     const LatticePoint *p = cell->corner;
@@ -256,7 +255,8 @@ static bool add_two_inner(Filler *filler, const Cell *cell)
     from[0][2] = divided_from(p[0], p[1], p[3]);
     from[1][0] = !from[0][1];
     from[2][0] = !from[0][2];
-    /* The side on the surface: not in a circle with the others; where it may be either, better. */
+    /* The side on the surface: not cyclic with the others; if free, the choice with better
+     * angles. */
     from[1][2] = from[1][0];
     if (from[0][1] == from[0][2]) {
         const u32 *own = from[0][1] ? low : high, *far = from[0][1] ? high : low;
@@ -284,7 +284,7 @@ static bool add_cell(Filler *filler, const Cell *cell)
         n[i] = whole ? lattice_point_number(filler, p[i]) : cut_point_number(filler, p[0], p[i]);
     }
     if (cell->inner == 2 && cell->outer == 1) {
-        /* A pyramid over the cut face; its top is the corner on the surface. */
+        /* A pyramid over the cut face; its apex is the corner on the surface. */
         u32 cut = cut_point_number(filler, p[1], p[3]);
         return divided_from(p[0], p[1], p[3]) ? add_tetrahedron(filler, n[0], n[1], cut, n[2]) &&
                                                     add_tetrahedron(filler, n[0], cut, n[3], n[2])
@@ -310,7 +310,7 @@ static bool add_lattice_tetrahedron(Filler *filler, const LatticePoint corner[4]
     return cell.inner == 0 || add_cell(filler, &cell);
 }
 
-/* The four tetrahedra around the edge between the middles of two cubes that share a face. */
+/* The four tetrahedra around the edge between the centres of two adjacent cubes. */
 static bool fill_face(Filler *filler, i32 x, i32 y, i32 z, u32 axis)
 {
     static const i8 around[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
@@ -351,7 +351,7 @@ static bool fill(Filler *filler)
 
 /* ---- the boundary ------------------------------------------------------------------------- */
 
-/* A face by its corners in rising order; those of one lowest corner lie together. */
+/* A face by its corners in ascending order; faces with the same lowest corner are adjacent. */
 typedef struct Face {
     u32 middle, high;
     u32 at; /* 4 × tetrahedron + face */
@@ -369,7 +369,7 @@ static u32 sort_face(const SoftMesh *mesh, u32 at, Face *face)
     return low;
 }
 
-/* Writes inner[at] = 1 for faces of two tetrahedra. */
+/* Writes inner[at] = 1 for faces shared by two tetrahedra. */
 static void match_faces(const SoftMesh *mesh, u32 *start, Face *faces, u8 *inner)
 {
     u32 count = 4 * mesh->tetrahedron_count;
@@ -421,7 +421,7 @@ static int add_boundary(SoftMesh *mesh, ErrorText *error)
     free(inner);
     mesh->closed = true;
     return mesh->triangles != NULL ? ERROR_OK
-                                   : error_set(error, ERROR_MEMORY, "no memory for a boundary");
+                                   : error_set(error, ERROR_MEMORY, "out of memory for a boundary");
 }
 
 /* ---- all of it ---------------------------------------------------------------------------- */
@@ -434,7 +434,7 @@ static int fill_mesh(Filler *filler, const SoftMesh *surface)
     }
     if (mesh->tetrahedron_count == 0) {
         return error_set(filler->error, ERROR_RANGE,
-                         "nothing is as thick as a cell: a higher resolution is needed");
+                         "no part is as thick as a cell: a higher resolution is needed");
     }
     int code = tetrahedra_keep_pieces(mesh, surface, filler->error);
     if (code != ERROR_OK) {

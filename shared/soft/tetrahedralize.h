@@ -2,8 +2,8 @@
  * tetrahedralize.h: fills a closed surface with tetrahedra: a body-centred cubic lattice, cut and
  * snapped to the surface (isosurface stuffing: Labelle & Shewchuk 2007), which bounds all dihedral
  * angles: none is smaller than 10.5°, whatever the surface. Edges and corners of the surface are
- * blunted within a cell, and what is thinner than a cell is lost; the skin keeps both. The same
- * surface gives the same tetrahedra.
+ * rounded within a cell, and parts thinner than a cell are lost; the skin keeps both.
+ * Deterministic.
  * Layer: shared/soft.
  */
 #ifndef PLENUM_SHARED_SOFT_TETRAHEDRALIZE_H
@@ -17,18 +17,16 @@ enum {
 };
 
 PL_BEGIN_C
-/*
- * Fills `surface` (closed, as soft_mesh_triangles makes it) with cubes of the lattice, `resolution`
- * of them along its longest side. Writes a whole mesh: points, tetrahedra, their boundary as
- * triangles, dihedral_degrees, and the surface as its skin. The caller frees it.
- * Errors: an open surface ("edge 3-8 has 1 triangle"), one that cuts itself ("triangles 4 and 17
- * cross"), resolution out of range, nothing or little of it as thick as a cell, a body that
- * falls into pieces (crumbs at thin tips are dropped), more tetrahedra than TETRAHEDRA_MAX, no
- * memory.
- */
+/* Fills `surface` (closed, as made by soft_mesh_triangles) with lattice cubes, `resolution` of
+ * them along its longest side. Writes a complete mesh: points, tetrahedra, their boundary as
+ * triangles, dihedral_degrees, and the surface as its skin. The caller frees it. Errors: an open
+ * surface ("edge 3-8 has 1 triangle"), a self-intersecting one ("triangles 4 and 17 cross"),
+ * resolution out of range, little or nothing of it as thick as a cell, a body that falls into
+ * pieces (small fragments at thin tips are dropped), more tetrahedra than TETRAHEDRA_MAX, out of
+ * memory. */
 int tetrahedralize(SoftMesh *mesh, const SoftMesh *surface, u32 resolution, ErrorText *error);
-/* Smallest angle between two faces of any of the tetrahedra, in degrees; 0 if there are none or one
- * is flat or inverted. points [..], tetrahedra [count × 4]. */
+/* Smallest dihedral angle of all tetrahedra, in degrees; 0 if there are none or one is flat or
+ * inverted. points [..], tetrahedra [count × 4]. */
 f32 tetrahedra_dihedral_degrees(const Vec3 *points, const u32 *tetrahedra, u32 count);
 PL_END_C
 

@@ -1,6 +1,6 @@
 /*
- * main.c: plenum-client: command line, private server, then one of three ways to be a client:
- * bots, headless, or a window.
+ * main.c: plenum-client: command line, private server, then one of three modes: bots, headless, or
+ * window.
  */
 #include "client/hand/app.h"
 #include "client/hand/bots.h"
@@ -21,8 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WAIT_MS   8            /* of a script's steps */
-#define SETTLE_NS 300000000ull /* first states of all chunks are here */
+#define WAIT_MS   8            /* interval of script steps */
+#define SETTLE_NS 300000000ull /* time for the first states of all chunks to arrive */
 
 typedef struct ClientOptions {
     const char *name, *token, *report, *screenshot, *script, *show;
@@ -39,14 +39,14 @@ typedef struct Client {
     u32 token_bytes;
     PrivateServer server;
     Script *script;
-    u32 show; /* of the inside: bits */
+    u32 show; /* debug overlay bits */
     Connection *connection;
     ReportStart start;
-    HandStats hand; /* of the window's hand, or of the script's */
-    u64 live_ns;    /* when the world arrived */
+    HandStats hand; /* of the window's or the script's hand */
+    u64 live_ns;    /* time the world arrived */
 } Client;
 
-/* Set by SIGINT and SIGTERM; a signal handler can reach nothing but a global. */
+/* Set by SIGINT and SIGTERM; a signal handler can only access a global. */
 static volatile int stop_signal;
 
 static void on_signal(int number)
@@ -62,7 +62,7 @@ static void signals_catch(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* The window library takes SIGINT and SIGTERM as a wish to close, if nobody else has them. */
+/* SDL turns SIGINT and SIGTERM into quit events if nobody else handles them. */
 static void signals_leave(void)
 {
     signal(SIGINT, SIG_DFL);
@@ -204,7 +204,7 @@ static f64 live_s(const Client *client)
     return client->live_ns != 0 ? (f64)(clock_now_ns() - client->live_ns) * 1e-9 : 0.0;
 }
 
-/* A camera that scripts may move, so that the server knows what matters to this client. */
+/* A camera that scripts may move, so that the server can prioritize for this client. */
 static void look(Client *client)
 {
     Vec3 eye, target;
@@ -276,7 +276,7 @@ static int run_app(Client *client, ErrorText *error)
     signals_leave();
     int code = app_run(client->connection, &app, error);
     signals_catch();
-    /* A picture may be done before the time is over. */
+    /* The screenshot may be done before the duration is over. */
     if (code == EXIT_OK && options->headless && options->duration_s > 0) {
         code = run_headless(client, error);
     }

@@ -16,7 +16,7 @@
 #define READY_NS 30000000000ull /* a large scene takes a while to build */
 #define STOP_NS  5000000000ull
 
-/* "…/plenum-server" beside this executable if it is there, else the bare name for PATH. */
+/* "…/plenum-server" beside this executable if it exists, otherwise the bare name for PATH. */
 static void server_path(char *out, size_t capacity)
 {
     char own[4096];
@@ -39,15 +39,15 @@ static void child_run(const char *program, const char *path, int output, pid_t p
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) {
-        _exit(EXIT_NETWORK); /* the client ended in between */
+        _exit(EXIT_NETWORK); /* the client exited meanwhile */
     }
-    signal(SIGINT, SIG_IGN); /* Ctrl+C is the client's: it then stops the server */
+    signal(SIGINT, SIG_IGN); /* the client handles Ctrl+C and then stops the server */
     dup2(output, STDOUT_FILENO);
     execlp(program, "plenum-server", "--listen", "127.0.0.1:0", "--", path, (char *)NULL);
     _exit(127);
 }
 
-/* Reads lines until "ready PORT". The port, 0 at the end of the output, or −1 when time is over. */
+/* Reads lines until "ready PORT". The port, 0 at the end of the output, or −1 on timeout. */
 static int ready_port(int input, const volatile int *stop)
 {
     char text[4096];
@@ -74,7 +74,7 @@ static int ready_port(int input, const volatile int *stop)
             return (int)port;
         }
         if (used == sizeof text - 1) {
-            used = 0; /* a talkative server: only the newest lines matter */
+            used = 0; /* only the newest output matters */
         }
     }
     return -1;
@@ -94,11 +94,12 @@ static int start_failed(PrivateServer *server, int port, const char *program, co
     server->pid = 0;
     if (code == 127) {
         error_set(error, ERROR_NOT_FOUND,
-                  "%s: cannot start plenum-server: neither beside this program nor in PATH", path);
+                  "%s: cannot start plenum-server: found neither beside this program nor in PATH",
+                  path);
         return EXIT_NETWORK;
     }
-    error_set(error, ERROR_FORMAT, "%s: the private server (%s) ended at once with code %d", path,
-              program, code);
+    error_set(error, ERROR_FORMAT, "%s: the private server (%s) exited immediately with code %d",
+              path, program, code);
     return code == EXIT_INPUT || code == EXIT_USAGE ? EXIT_INPUT : EXIT_NETWORK;
 }
 
@@ -131,7 +132,7 @@ int private_server_start(PrivateServer *server, const char *path, const volatile
         close(pipes[0]);
         return start_failed(server, port, program, path, error);
     }
-    /* The reading end stays open: a server that prints must not get SIGPIPE. */
+    /* The read end stays open: a server that prints must not get SIGPIPE. */
     snprintf(server->address, sizeof server->address, "127.0.0.1:%d", port);
     return EXIT_OK;
 }

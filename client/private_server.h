@@ -1,5 +1,5 @@
 /*
- * private_server.h: a plenum-server as a child process, for a file that the client opens.
+ * private_server.h: runs a plenum-server as a child process, for a file that the client opens.
  * Layer: client (program).
  */
 #ifndef PLENUM_CLIENT_PRIVATE_SERVER_H
@@ -15,11 +15,11 @@ typedef struct PrivateServer {
 } PrivateServer;
 
 /* Starts the plenum-server beside this executable, else the one in PATH, on 127.0.0.1 with the
- * file, and waits until it is ready. The server dies with this process, whatever happens to it.
- * EXIT_OK, or the exit code to end with and a text. */
+ * file, and waits until it is ready. The server dies with this process in all cases. EXIT_OK, or
+ * an exit code with a text. */
 int private_server_start(PrivateServer *server, const char *path, const volatile int *stop,
                          ErrorText *error);
-/* Asks it to end and waits; after 5 s it is killed. Does nothing where none was started. */
+/* Terminates the server and waits; kills it after 5 s. Does nothing if none was started. */
 void private_server_stop(PrivateServer *server);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * app.c: the interactive client: one loop that polls the connection, hears the user, moves the
- * camera and the hand, and draws. Without a window it polls at 60 Hz and draws only about the time
- * of the screenshot.
+ * app.c: the interactive client: one loop that polls the connection, handles events, moves the
+ * camera, updates the grab and draws. Without a window it polls at 60 Hz and draws only around the
+ * time of the screenshot.
  */
 #include "client/hand/app.h"
 
@@ -20,14 +20,14 @@
 #include <string.h>
 
 #define FRAME_NS        16666667ull
-#define CLICK_PX        4.0f /* a press that moved less is a click */
-#define PUSH_FULL_S     1.0  /* held so long, a push is at its strongest */
-#define WARM_UP_S       0.25 /* offscreen: drawn so long before the screenshot */
-#define WARM_UP_FRAMES  4    /* shaders compile in the first, panels find their size by the third */
+#define CLICK_PX        4.0f /* a press with less motion is a click */
+#define PUSH_FULL_S     1.0  /* time to full push strength */
+#define WARM_UP_S       0.25 /* offscreen: drawing starts this long before the screenshot */
+#define WARM_UP_FRAMES  4    /* shaders compile in the first, panels settle by the third */
 #define PANELS_WIDTH    900  /* px: narrower pictures start without the side panel */
 #define SPEED_MIN       0.0625
 #define SPEED_MAX       8.0
-#define WORLD_TIMEOUT_S 20.0 /* beyond the duration, when no world ever arrives */
+#define WORLD_TIMEOUT_S 20.0 /* added to the duration, in case no world arrives */
 
 typedef enum Action {
     ACTION_NONE,
@@ -68,23 +68,23 @@ typedef struct App {
     Hud *hud;
     Tools *tools;
     DebugOverlay overlay;
-    Strain *strain; /* NULL: no memory, bodies are drawn as they come */
+    Strain *strain; /* NULL: out of memory, bodies are drawn without strain limiting */
     CameraRig rig;
     bool world_seen, script_looked;
     Vec3 script_eye, script_target;
-    u64 start_ns, world_ns, frame_ns; /* frame_ns: when the last frame began */
+    u64 start_ns, world_ns, frame_ns; /* frame_ns: start of the last frame */
     f32 mouse_x, mouse_y;             /* px */
     bool mouse_inside;
     Drag drag;
     u32 drag_button;
     f32 drag_moved_px;
-    u64 right_ns; /* when the right button went down */
+    u64 right_ns; /* time of the right button press */
     void *shown[FIELDS_MAX];
     size_t shown_bytes[FIELDS_MAX];
     const ShownPose *poses[FIELDS_MAX];
     const ShownPoint *points[FIELDS_MAX];
     ShownGrid grids[FIELDS_MAX];
-    u32 frames; /* drawn of the world */
+    u32 frames; /* frames drawn with a world */
     bool shot, quit;
 } App;
 
@@ -101,7 +101,7 @@ static Ray app_ray(const App *app)
 static void app_control(App *app, ControlKind kind, f64 value)
 {
     if (connection_control(app->connection, kind, value) != 0) {
-        hud_toast(app->hud, 0xFFC857, "that could not be sent");
+        hud_toast(app->hud, 0xFFC857, "the input could not be sent");
     }
 }
 
@@ -113,7 +113,7 @@ static void app_speed(App *app, f64 factor)
     app_control(app, CONTROL_SPEED, speed);
 }
 
-/* What a key means is under the cursor now, not where it was when the last frame was drawn. */
+/* Keys refer to what is under the cursor now, not at the time of the last frame. */
 static void app_hover(App *app)
 {
     bool over_panel = app->panels && panels_want_mouse(app->panels);
@@ -130,7 +130,7 @@ static void app_focus(App *app)
     Vec3 centre;
     f32 radius;
     if (entity && tools_entity_place(app->tools, entity, &centre, &radius)) {
-        /* On something endless look at the touched point instead. */
+        /* For infinite shapes, look at the hit point instead. */
         const Entity *what = connection_entity(app->connection, entity);
         bool plane = what && what->appearance.shape.kind == SHAPE_PLANE;
         rig_focus(&app->rig, plane ? app->tools->hover.point : centre, radius);
@@ -242,7 +242,7 @@ static void app_key(App *app, const SDL_KeyboardEvent *event)
     bool control = (event->keysym.mod & KMOD_CTRL) != 0;
     for (u32 i = 0; i < PL_COUNT(bindings); i++) {
         const KeyBinding *binding = &bindings[i];
-        /* Held keys repeat: only stepping is wanted again and again. */
+        /* Key repeat is used only for stepping. */
         bool wanted = !event->repeat || binding->action == ACTION_STEP;
         if (binding->key != key || binding->control != control || !wanted) {
             continue;
@@ -370,7 +370,7 @@ static f64 app_world_s(const App *app, u64 now_ns)
     return after ? (f64)(now_ns - app->world_ns) / 1e9 : 0.0;
 }
 
-/* Receives, and follows the script. Called at least at 60 Hz. */
+/* Polls the connection and runs the script. Called at least at 60 Hz. */
 static void app_poll(App *app)
 {
     u64 now_ns = clock_now_ns();
@@ -399,7 +399,7 @@ static void app_poll(App *app)
     hand_step(&app->tools->hand, now_ns);
 }
 
-/* Tells the server what is in sight, and where the cursor points. */
+/* Sends the camera and the cursor ray to the server. */
 static void app_send_view(App *app)
 {
     Camera camera = rig_camera(&app->rig);
@@ -416,7 +416,7 @@ static void app_send_view(App *app)
     connection_view(app->connection, &sight, cursor, visible);
 }
 
-/* Before the hand moves what it holds: that may be stretched. */
+/* Before drag prediction, which may stretch the grabbed body. */
 static void app_limit(App *app, u32 field, ShownPoint *points)
 {
     u32 count;
@@ -451,7 +451,7 @@ static void app_take_grid(App *app, u32 f, const FieldDesc *field, bool whole)
     app->grids[f] = shown_grid(field, whole ? app->shown[f] : NULL);
 }
 
-/* Interpolated states of all fields into the arrays of the picture; false: no memory. */
+/* Interpolated states of all fields into the arrays of the picture; false: out of memory. */
 static bool app_fetch_fields(App *app, const FieldSet *fields)
 {
     static void (*const takes[FIELD_KIND_COUNT])(App *, u32, const FieldDesc *, bool) = {
@@ -517,7 +517,7 @@ static void app_draw_world(App *app)
             tools_hover(tools, app_ray(app));
         }
     }
-    /* The cursor moved since the last poll, and what is held answers at once. */
+    /* The cursor moved since the last poll: update the drag prediction. */
     hand_step(&tools->hand, clock_now_ns());
     const FieldSet *fields = connection_fields(app->connection);
     if (!app_fetch_fields(app, fields)) {
@@ -548,7 +548,7 @@ static void app_draw_world(App *app)
     view_draw(app->view, &picture);
 }
 
-/* Before there is a world: its absence, with the sky. */
+/* Without a world: draws the sky only. */
 static void app_draw_nothing(App *app)
 {
     static const FieldSet none;
@@ -620,7 +620,7 @@ static int app_open(App *app, ErrorText *error)
     app->hud = calloc(1, sizeof *app->hud);
     app->tools = calloc(1, sizeof *app->tools);
     if (!app->hud || !app->tools) {
-        return error_set(error, ERROR_MEMORY, "no memory for the window");
+        return error_set(error, ERROR_MEMORY, "out of memory for the window");
     }
     tools_init(app->tools, app->connection);
     debug_overlay_init(&app->overlay, app->connection);
@@ -634,7 +634,7 @@ static int app_open(App *app, ErrorText *error)
     if (options->hud) {
         app->panels = panels_create(view_window(app->view), view_context(app->view));
         if (!app->panels) {
-            return error_set(error, ERROR_MEMORY, "no memory for the panels");
+            return error_set(error, ERROR_MEMORY, "out of memory for the panels");
         }
     }
     return 0;
@@ -653,7 +653,7 @@ static void app_close(App *app)
     free(app->tools);
 }
 
-/* True when this turn of the loop shall draw. */
+/* True if this iteration should draw. */
 static bool app_wants_frame(const App *app, u64 now_ns)
 {
     const AppOptions *options = app->options;
@@ -682,10 +682,10 @@ static int app_frame(App *app, u64 now_ns, ErrorText *error)
     }
     rig_side(&app->rig, app->hud->side, app->frames < WARM_UP_FRAMES);
     rig_step(&app->rig, (f32)frame_s);
-    if (app_live(app) && !app->script_looked) { /* scripts may look from anywhere */
+    if (app_live(app) && !app->script_looked) { /* scripts may place the camera anywhere */
         rig_keep(&app->rig, connection_scene(app->connection)->bounds, app_floor, app->tools);
     }
-    /* Frames drawn for a picture alone say nothing about a rate. */
+    /* Frames drawn for a single picture do not measure a frame rate. */
     app_draw(app, now_s, options->offscreen ? 0.0 : frame_s);
     int code = 0;
     app->frames += app_live(app) ? 1 : 0;
@@ -699,7 +699,7 @@ static int app_frame(App *app, u64 now_ns, ErrorText *error)
     return code;
 }
 
-/* Whether the time given has passed. */
+/* True once the duration has passed. */
 static bool app_is_over(const App *app, u64 now_ns)
 {
     f64 duration_s = app->options->duration_s;
@@ -739,7 +739,7 @@ static int app_loop(App *app, ErrorText *error)
         if (app_is_over(app, begin_ns)) {
             break;
         }
-        /* Where the display does not set the pace (no window, hidden, no vsync), the clock does. */
+        /* The clock sets the pace where the display does not (no window, hidden, no vsync). */
         if (app->options->offscreen || clock_now_ns() - begin_ns < FRAME_NS / 4) {
             clock_sleep_until_ns(begin_ns + FRAME_NS);
         }
@@ -749,14 +749,14 @@ static int app_loop(App *app, ErrorText *error)
         return app->options->duration_s > 0.0 ? EXIT_NETWORK : EXIT_OK;
     }
     if (app->options->screenshot && !app->shot && app->options->offscreen) {
-        error_set(error, ERROR_STATE, "%s: the time was over before %.1f s of world",
+        error_set(error, ERROR_STATE, "%s: the duration ended before %.1f s of world time",
                   app->options->screenshot, app->options->screenshot_at_s);
         return EXIT_CHECK_FAILED;
     }
     return EXIT_OK;
 }
 
-/* A picture can be had where no window can. */
+/* Whether a window is possible; a picture can be rendered without one. */
 static bool app_has_display(void)
 {
     return getenv("DISPLAY") || getenv("WAYLAND_DISPLAY") || getenv("SDL_VIDEODRIVER");
@@ -769,7 +769,7 @@ int app_run(Connection *connection, const AppOptions *wanted, ErrorText *error)
     const AppOptions *options = &given;
     App *app = calloc(1, sizeof *app);
     if (!app) {
-        error_set(error, ERROR_MEMORY, "no memory for the window");
+        error_set(error, ERROR_MEMORY, "out of memory for the window");
         return EXIT_CHECK_FAILED;
     }
     app->connection = connection;

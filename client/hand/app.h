@@ -17,13 +17,13 @@ typedef struct AppOptions {
     f64 screenshot_at_s;    /* seconds after the world arrived */
     f64 duration_s;         /* 0: until closed */
     Script *script;         /* or NULL */
-    u32 show;               /* what of the inside to show from the start: see debug_overlay.h */
-    bool hud;               /* panels drawn (off for golden pictures) */
-    HandStats *hand;        /* filled in at the end, or NULL */
+    u32 show;               /* initial debug overlays: see debug_overlay.h */
+    bool hud;               /* draw panels (off for golden pictures) */
+    HandStats *hand;        /* written at the end, or NULL */
 } AppOptions;
 
-/* Runs until the window is closed, the duration is over, the screenshot is written (offscreen), or
- * the connection closes for good. Polls the connection. Returns a process exit code. */
+/* Runs until the window is closed, the duration is over, the screenshot is written (offscreen),
+ * or the connection closes permanently. Polls the connection. Returns a process exit code. */
 int app_run(Connection *connection, const AppOptions *options, ErrorText *error);
 
 #endif

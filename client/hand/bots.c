@@ -1,4 +1,4 @@
-/* bots.c: N connections, each polled when something came for it or its next step is due. */
+/* bots.c: N connections, each polled when a packet arrived for it or its next step is due. */
 #include "client/hand/bots.h"
 
 #include "client/hand/report.h"
@@ -13,18 +13,18 @@
 #include <string.h>
 
 #define SECOND_NS 1000000000ull
-#define STEP_NS   16000000ull /* of a bot for which nothing comes */
-#define START_NS  4000000ull  /* between two bots, so that a server does not greet all at once */
+#define STEP_NS   16000000ull /* interval without incoming packets */
+#define START_NS  4000000ull  /* between two bots, to spread the handshakes */
 
 typedef struct Bot {
     Connection *connection;
     Hand hand;
     Script *script;
     u64 seed, counter; /* of its random numbers */
-    u64 live_ns;       /* when its world arrived; 0 not yet */
+    u64 live_ns;       /* time its world arrived; 0 not yet */
     u64 stepped_ns;
-    f64 until_s; /* of what it does now */
-    Vec3 home;   /* where it grabbed */
+    f64 until_s; /* end of its current action */
+    Vec3 home;   /* position of the grab */
     bool was_live;
 } Bot;
 
@@ -59,7 +59,7 @@ static void bot_choose(Bot *bot, f64 t_s)
     hand_push(&bot->hand, &pick, vec3_scale(direction, strength));
 }
 
-/* Half a metre around the place of the grab, twice a second somewhere else. */
+/* Drags within half a metre of the grab position, to a new target twice a second. */
 static void bot_play(Bot *bot, f64 t_s)
 {
     if (t_s >= bot->until_s) {
@@ -93,7 +93,7 @@ static void bot_step(Bot *bot, u64 now_ns)
     }
     ConnectionNews news;
     while (connection_news(bot->connection, &news)) {
-        /* Bots have no ears. */
+        /* Bots discard events. */
     }
 }
 
@@ -230,7 +230,7 @@ static void first_failure(Bot *bots, u32 count, ErrorText *error)
     }
 }
 
-/* Until something comes for one of them, the next step of one is due or the next is to start. */
+/* Waits for a packet for any bot, the next step of one, or the start of the next. */
 static void bots_wait(const Bot *bots, struct pollfd *waits, u32 count, u64 start_ns)
 {
     u64 now_ns = clock_now_ns(), due_ns = start_ns;

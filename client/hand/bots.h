@@ -13,11 +13,11 @@ typedef struct BotsOptions {
     const u8 *token;     /* [token_bytes], or NULL */
     u32 token_bytes;
     u32 count;
-    f64 duration_s;           /* after the last bot was started; 0: until *stop */
-    u64 seed;                 /* of what they do without a script */
-    const Script *script;     /* each plays a copy; NULL: gentle random dragging and pushing */
-    const char *report;       /* path of the summary, or NULL; it is printed in any case */
-    const volatile int *stop; /* != 0: end now */
+    f64 duration_s;           /* after the last bot started; 0: until *stop */
+    u64 seed;                 /* for their behaviour without a script */
+    const Script *script;     /* each runs a copy; NULL: gentle random dragging and pushing */
+    const char *report;       /* path of the summary, or NULL; it is also printed */
+    const volatile int *stop; /* != 0: stop */
 } BotsOptions;
 
 /* Returns a process exit code: EXIT_NETWORK if any bot was refused or lost. */

@@ -1,9 +1,10 @@
 /*
- * camera.c: yaw, pitch and distance about a target; what is shown follows the goal exponentially.
+ * camera.c: yaw, pitch and distance about a target; the shown state approaches the goal
+ * exponentially.
  */
 #include "client/hand/camera.h"
 
-#define PITCH_MAX      1.54f /* rad: never quite straight down, where yaw has no meaning */
+#define PITCH_MAX      1.54f /* rad: never vertical, where yaw is undefined */
 #define DISTANCE_MIN_M 0.3f
 #define DISTANCE_MAX_M 2000.0f
 #define ORBIT_RAD_PX   0.006f
@@ -26,7 +27,7 @@ void rig_look(CameraRig *rig, Vec3 eye, Vec3 target, bool jump)
     rig->goal.distance = f32_clamp(vec3_length(d), DISTANCE_MIN_M, DISTANCE_MAX_M);
     rig->goal.yaw = flat > 1e-6f ? atan2f(d.x, d.z) : rig->goal.yaw;
     rig->goal.pitch = f32_clamp(atan2f(d.y, flat), -PITCH_MAX, PITCH_MAX);
-    /* The shorter way round. */
+    /* The shorter way around. */
     const f32 turn = 6.28318531f;
     rig->goal.yaw += roundf((rig->now.yaw - rig->goal.yaw) / turn) * turn;
     if (jump) {
@@ -69,7 +70,7 @@ void rig_fly(CameraRig *rig, Vec3 direction, f32 dt_s, bool fast)
 {
     Vec3 forward = vec3_neg(place_back(&rig->now));
     Vec3 right = vec3(cosf(rig->now.yaw), 0.0f, -sinf(rig->now.yaw));
-    /* From far away one flies faster. */
+    /* Speed increases with the distance. */
     f32 speed = f32_clamp(rig->now.distance * 0.9f, 2.0f, 60.0f) * (fast ? 3.0f : 1.0f);
     Vec3 way = vec3_add(vec3_scale(right, direction.x), vec3_scale(forward, direction.z));
     way.y += direction.y;
@@ -111,7 +112,7 @@ static void place_keep(RigPlace *place, Bounds bounds, RigFloor *floor, void *co
     place->target = vec3_max(bounds.min, vec3_min(bounds.max, place->target));
     place->target.y = f32_max(place->target.y, floor(context, place->target));
     f32 above = f32_min(FLOOR_ABOVE_M, 0.5f * place->distance);
-    /* On a slope the eye comes over another floor as it is raised. */
+    /* On a slope, raising the eye can move it over another floor height. */
     for (u32 i = 0; i < FLOOR_TURNS; i++) {
         Vec3 eye = place_eye(place);
         f32 low = floor(context, eye) + above;

@@ -1,6 +1,6 @@
 /*
- * debug_overlay.c: joints of the scene and the server's pictures of its inside as marks, islands
- * and sleep as tints.
+ * debug_overlay.c: draws joints of the scene and the server's debug pictures as marks, islands and
+ * sleep as tints.
  */
 #include "client/hand/debug_overlay.h"
 
@@ -89,7 +89,7 @@ static void add(DebugOverlay *overlay, Vec3 from, Vec3 to, u32 color, f32 radius
     mark->to = to;
     for (u32 i = 0; i < 3; i++) {
         f32 c = (f32)(color >> (16 - 8 * i) & 255) / 255.0f;
-        mark->color[i] = c * c; /* near enough to linear */
+        mark->color[i] = c * c; /* approximately linear */
     }
     mark->color[3] = 1.0f;
     mark->radius_px = radius_px;
@@ -136,9 +136,9 @@ static void add_line(DebugOverlay *overlay, const DebugLine *line)
 
 /* ---- rods and springs ---- */
 
-/* The entity of a scene's body. As built, bodies and entities are in the same order, so that the
- * name is looked for there first; the server's world may have grown since, but a stranger's may not
- * make us search without end. */
+/* The entity of a scene's body. Initially bodies and entities have the same order, so the
+ * expected index is tried first; the server's world may have changed since, but hostile input
+ * must not cause unbounded searches. */
 static u32 find_body(const DebugOverlay *overlay, const Scene *scene, i32 body, u32 *searches)
 {
     u32 count;
@@ -155,7 +155,7 @@ static u32 find_body(const DebugOverlay *overlay, const Scene *scene, i32 body, 
     return entity ? entity->id : 0;
 }
 
-/* Ids of what the joints join, looked up when the entities change. */
+/* Finds the entity ids of joint ends when the entities change. */
 static bool find_ends(DebugOverlay *overlay, const Scene *scene)
 {
     u64 version;
@@ -192,7 +192,7 @@ static bool find_ends(DebugOverlay *overlay, const Scene *scene)
     return true;
 }
 
-/* Where the anchor is shown; false: its body is gone. */
+/* Shown position of the anchor; false: its body is gone. */
 static bool end_of(const DebugOverlay *overlay, u32 id, i32 body, Vec3 local, Vec3 *point)
 {
     *point = local;
@@ -228,7 +228,7 @@ static void add_coil(DebugOverlay *overlay, Vec3 from, Vec3 to)
     add(overlay, before, to, 0x3A3F45, 2.5f, false);
 }
 
-/* Sensors cannot be seen otherwise. */
+/* Sensors are invisible otherwise. */
 static void add_sensors(DebugOverlay *overlay, const Scene *scene)
 {
     u32 searches = 16;
@@ -248,8 +248,7 @@ static void add_sensors(DebugOverlay *overlay, const Scene *scene)
     }
 }
 
-/* What a field of scalars says at the time that is shown of each of `count` things of the scene: 1
- * where nothing is known. */
+/* Values of a scalar field at the shown tick for `count` objects of the scene: 1 if unknown. */
 static void find_scalars(const DebugOverlay *overlay, const char *name, u32 count, f32 *values)
 {
     const FieldSet *fields = connection_fields(overlay->connection);
@@ -290,7 +289,7 @@ static void add_rods(DebugOverlay *overlay, const Scene *scene)
 
 /* ---- tints ---- */
 
-/* Colours that differ from number to number: steps of the golden ratio around the hues. */
+/* Distinct colours by number: golden-ratio steps around the hues. */
 static u32 island_tint(u32 island)
 {
     f32 hue = 6.0f * ((f32)(island * 40503u % 65536u) / 65536.0f);
@@ -332,7 +331,7 @@ static void tint_asleep(DebugOverlay *overlay, const Entity *entities, u32 count
     }
 }
 
-/* As built, the entities of soft bodies come right after those of the bodies. */
+/* Initially the entities of soft bodies follow those of the bodies. */
 static void tint_soft_bodies_asleep(DebugOverlay *overlay, const Entity *entities, u32 count)
 {
     const Scene *scene = connection_scene(overlay->connection);

@@ -1,13 +1,13 @@
-/* drag.c: the model, its past, and the offset. */
+/* drag.c: the model, its history, and the offset. */
 #include "client/hand/drag.h"
 
 #include <math.h>
 #include <string.h>
 
 #define STEP_S       (1.0 / 240.0)
-#define STEPS_MAX    120 /* after a longer pause the model starts anew */
+#define STEPS_MAX    120 /* after a longer pause the model restarts */
 #define PAST_GAP_S   0.008
-#define BIAS_RATE    10.0f /* 1/s, of the filter */
+#define BIAS_RATE    10.0f /* 1/s, of the bias filter */
 #define OFFSET_MAX_M 5.0f
 #define OFFSET_MIN_M 1e-4f
 #define SPEED_MIN    1e-3f
@@ -41,7 +41,7 @@ void drag_drop(DragPrediction *drag)
     drag->offset = drag->offset_velocity = vec3_zero();
 }
 
-/* Critically damped towards `goal`, exactly for any h. */
+/* Critically damped approach to `goal`, exact for any h. */
 static void approach(Vec3 *value, Vec3 *speed, Vec3 goal, f32 rate, f32 h)
 {
     Vec3 off = vec3_sub(*value, goal);
@@ -51,7 +51,7 @@ static void approach(Vec3 *value, Vec3 *speed, Vec3 goal, f32 rate, f32 h)
     *value = vec3_add(goal, vec3_scale(vec3_add_scaled(off, h, k), fade));
 }
 
-/* Implicit, so that a stiff hand is stable. */
+/* Implicit, so that a stiff grab spring is stable. */
 static void model_step(DragPrediction *drag, DragSpring spring, Vec3 target, f32 h)
 {
     f32 omega = two_pi * spring.frequency;
@@ -79,7 +79,7 @@ static void past_push(DragPrediction *drag)
     drag->past_count = u32_min(drag->past_count + 1, DRAG_HISTORY);
 }
 
-/* The model at a time: between its samples, the first before them. */
+/* The model's position at a time, interpolated; before the first sample the first. */
 static Vec3 past_at(const DragPrediction *drag, f64 at_s)
 {
     Vec3 newer = drag->position;

@@ -8,25 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAVIER     64.0f /* than what is one joint farther from the hand */
-#define GYRATION    1.0f  /* of a body's reach squared, of a ball */
+#define HEAVIER     64.0f /* mass factor per joint towards the grab */
+#define GYRATION    1.0f  /* of a body's squared radius, as for a ball */
 #define REACH_MIN_M 0.02f
-#define BROKEN_M    0.1f /* anchors as far apart as this are no longer joined */
+#define BROKEN_M    0.1f /* joints with larger gaps count as broken */
 
-/* The hand goes there in steps, so that each is small against the bodies: far jumps would turn them
- * over. */
+/* The grab moves in steps that are small compared to the bodies: large jumps would flip them. */
 #define STEP_M       0.1f
-#define ROTATION_MAX 0.3f /* radians at a time */
+#define ROTATION_MAX 0.3f /* radians per iteration */
 
 enum {
     STEPS_MAX = 100,
-    SWEEPS = 2,       /* of each step */
-    SWEEPS_LAST = 32, /* of the last */
+    SWEEPS = 2,       /* per step */
+    SWEEPS_LAST = 32, /* in the last step */
 };
 
 /* ---- what hangs together ---- */
 
-/* The entity of a body of the scene: they are numbered alike. */
+/* The entity of a body of the scene: both have the same order. */
 static const Entity *entity_of(const Scene *scene, const Entity *entities, u32 count, i32 body)
 {
     u32 low = 0, high = count, id = (u32)body + 1;
@@ -59,7 +58,7 @@ static DragBody body_of(const Entity *entity, u32 depth)
     return body;
 }
 
-/* The scene's bodies that were found, by place in held->bodies. */
+/* Scene bodies found so far, by index in held->bodies. */
 typedef struct DragSearch {
     const Scene *scene;
     const Entity *entities;
@@ -68,7 +67,7 @@ typedef struct DragSearch {
     i32 found[DRAG_BODIES_MAX];
 } DragSearch;
 
-/* Place of a body, found now or before; DRAG_WORLD: the world, or there is no room or no entity. */
+/* Index of a body, new or known; DRAG_WORLD: the world, or no space or no entity. */
 static u32 place_of(DragJoints *drag, DragSearch *search, i32 body, u32 depth)
 {
     for (u32 i = 0; body >= 0 && i < drag->body_count; i++) {
@@ -98,7 +97,7 @@ static void joints_of(DragJoints *drag, DragSearch *search, u32 place)
         i32 other = joint->a == body ? joint->b : joint->a;
         u32 known = drag->body_count;
         u32 at = place_of(drag, search, other, depth);
-        bool again = at != DRAG_WORLD && at < known && at < place; /* it had this joint itself */
+        bool again = at != DRAG_WORLD && at < known && at < place; /* it added this joint itself */
         if (again || drag->joint_count == DRAG_JOINTS_MAX) {
             continue;
         }
@@ -127,7 +126,8 @@ void drag_joints_find(DragJoints *drag, const Scene *scene, const Entity *entiti
     search.field = entity->field;
     (void)place_of(drag, &search, (i32)id - 1, 0);
     for (u32 i = 0; i < drag->body_count; i++) {
-        if (drag->bodies[i].inverse_mass > 0.0f) { /* what hangs on what stands does not matter */
+        if (drag->bodies[i].inverse_mass > 0.0f) { /* bodies beyond an immovable one do not
+                                                      matter */
             joints_of(drag, &search, i);
         }
     }
@@ -138,16 +138,16 @@ void drag_joints_find(DragJoints *drag, const Scene *scene, const Entity *entiti
 typedef struct DragPose {
     Vec3 position;
     Quat orientation;
-    f32 w, rotation; /* inverse mass and inertia as they count now */
+    f32 w, rotation; /* effective inverse mass and inertia */
 } DragPose;
 
-/* Of a joint as it was shown. */
+/* A joint's state in the shown poses. */
 typedef struct JointRest {
     bool broken;
     Vec3 gap;      /* from anchor a to anchor b, m, world */
     f32 length;    /* of it */
     Quat rotation; /* b in a's frame */
-    Vec3 hinge;    /* what the axes are off each other */
+    Vec3 hinge;    /* error between the axes */
 } JointRest;
 
 typedef struct DragSolve {
@@ -168,7 +168,7 @@ static void place_rotation(DragPose *place, Vec3 rotation)
     place->orientation = quat_normalize(quat_mul(quat_from_vector(rotation), place->orientation));
 }
 
-/* Moves a point of the place, r from its middle, by an impulse along p. */
+/* Applies a positional impulse p at r from the body's centre. */
 static void place_push(DragPose *place, Vec3 r, Vec3 p)
 {
     place->position = vec3_add_scaled(place->position, place->w, p);
@@ -182,7 +182,7 @@ static f32 yields(const DragPose *place, Vec3 r, Vec3 n)
     return place->w + place->rotation * vec3_length_squared(vec3_cross(r, n));
 }
 
-/* Brings two points together that are `error` (from a to b) too far apart. */
+/* Corrects the `error` (from a to b) between two points. */
 static void points_join(DragPose *a, Vec3 ra, DragPose *b, Vec3 rb, Vec3 error)
 {
     f32 size = vec3_length(error);
@@ -197,7 +197,7 @@ static void points_join(DragPose *a, Vec3 ra, DragPose *b, Vec3 rb, Vec3 error)
     }
 }
 
-/* Turns both so that b turns by `error` against a, in all. */
+/* Rotates both so that b rotates by `error` relative to a in total. */
 static void turns_join(DragPose *a, DragPose *b, Vec3 error)
 {
     f32 sum = a->rotation + b->rotation;
@@ -307,7 +307,7 @@ Vec3 drag_joints_show(const DragJoints *drag, Vec3 local, Vec3 offset, ShownPose
             }
         }
     }
-    /* What stands wins: now by the true masses, there and back. */
+    /* Immovable bodies win: another forward and backward pass with the true masses. */
     for (u32 i = 0; i < drag->body_count && drag->stands; i++) {
         bool moves = solve.places[i].w > 0.0f;
         solve.places[i].w = moves ? drag->bodies[i].inverse_mass : 0.0f;

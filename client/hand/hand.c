@@ -1,4 +1,4 @@
-/* hand.c: grabs, targets, pushes: inputs made from what is shown. */
+/* hand.c: grabs, drags, pushes: creates inputs from the shown state. */
 #include "client/hand/hand.h"
 
 #include "client/link/curve.h"
@@ -10,7 +10,7 @@
 
 #define REACH_MAX_M 1000.0f
 #define MOVED_M     0.01f
-#define CONFIRM_S   1.0 /* for the server's word that it is held */
+#define CONFIRM_S   1.0 /* timeout for the server's confirmation of a grab */
 
 void hand_init(Hand *hand, Connection *connection)
 {
@@ -18,7 +18,7 @@ void hand_init(Hand *hand, Connection *connection)
     hand->connection = connection;
 }
 
-/* The tick that the entity is on screen at, which the server judges a pick by. */
+/* The tick at which the entity is shown, used by the server's lag compensation. */
 static void input_seen(Connection *connection, const Entity *entity, Input *input)
 {
     f64 tick = timeline_tick_of(connection_timeline(connection), entity->field, entity->first);
@@ -53,7 +53,7 @@ static bool grab(Hand *hand, const Entity *entity, u32 element, Vec3 local, Vec3
     hand->local = local;
     hand->target = point;
     hand->distance = vec3_distance(ray.origin, point);
-    hand->answers = 0; /* begins at the next step, which knows the time */
+    hand->answers = 0; /* starts at the next step, which knows the time */
     return true;
 }
 
@@ -74,7 +74,7 @@ bool hand_grab_entity(Hand *hand, u32 id)
     if (entity == NULL || !entity_point(hand->connection, entity, 0, vec3_zero(), &point)) {
         return false;
     }
-    /* A ray that starts inside a body hits where it starts: the centre. */
+    /* A ray that starts inside a body hits at its origin: the centre. */
     Ray inside = {point, vec3(0.0f, -1.0f, 0.0f)};
     return grab(hand, entity, 0, vec3_zero(), point, inside);
 }
@@ -114,7 +114,7 @@ void hand_push(Hand *hand, const Pick *pick, Vec3 impulse)
 
 /* ---- the local answer ---- */
 
-/* What the server says of this hand, if it said anything yet. */
+/* Whether the server reports this user's grab. */
 static bool server_grabs(Connection *connection, u32 entity)
 {
     u32 count, own = connection_user(connection);
@@ -186,7 +186,7 @@ static void stats_step(Hand *hand, Vec3 server, f64 dt, f64 now_s)
     }
 }
 
-/* Holds no longer by the server's word, or never did. */
+/* The grab ended or was refused by the server. */
 static bool is_refused(Hand *hand, f64 lag_s, f64 now_s)
 {
     bool drag = server_grabs(hand->connection, hand->answers);
@@ -231,7 +231,7 @@ void hand_step(Hand *hand, u64 now_ns)
     }
 }
 
-/* The entity with an answer, if it lies in the field. */
+/* The predicted entity, if it is in the field. */
 static const Entity *answering(const Hand *hand, u32 field, u8 kind)
 {
     const FieldSet *fields = connection_fields(hand->connection);

@@ -1,5 +1,5 @@
 /*
- * hud.c: collecting what is shown.
+ * hud.c: collects the data shown by the panels.
  */
 #include "client/hand/hud.h"
 
@@ -54,7 +54,7 @@ void hud_quantity(f64 value, const char *unit, char *out, size_t size)
     }
     f64 amount = fabs(value);
     for (u32 i = 0; takes && i < PL_COUNT(steps) && amount >= 1e-6; i++) {
-        /* Nobody reads megametres, nor half a metre as 500 mm. */
+        /* Megametres, or 500 mm for half a metre, are hard to read. */
         bool large = length && steps[i].from > 1.0;
         f64 from = length && steps[i].from == 1.0 ? 0.1 : steps[i].from;
         if (amount >= from && !large) {
@@ -148,8 +148,8 @@ static void hud_news(Hud *hud, Connection *connection)
     }
 }
 
-/* Values of named scalars as shown now; what is not known stays. False: not all are of this stream.
- */
+/* Values of named scalars as shown now; unknown ones are unchanged. False: not all are of this
+ * stream. */
 static bool hud_scalars(const Timeline *timeline, const FieldSet *fields, const ScalarInfo *info,
                         f32 out[4])
 {
@@ -180,7 +180,7 @@ static void hud_world(Hud *hud, Connection *connection)
     const Timeline *timeline = connection_timeline(connection);
     const FieldSet *fields = connection_fields(connection);
     f64 tick = timeline_tick(timeline);
-    hud->tick = tick > 0.0 ? tick : hud->tick; /* 0: nothing of the stream is shown yet */
+    hud->tick = tick > 0.0 ? tick : hud->tick; /* 0: no state of the stream is shown yet */
     hud->delay_ms = 1e3 * timeline_delay_s(timeline);
     hud->tick_rate = connection_tick_rate(connection);
     hud->parameters = connection_parameters(connection, &hud->parameter_count);
@@ -207,15 +207,15 @@ static void hud_world(Hud *hud, Connection *connection)
     }
 }
 
-/* A reset begins a new stream rather than being told as an event: its ticks count from anew. */
+/* A reset starts a new stream, not an event: its ticks restart. */
 static void hud_starts_anew(Hud *hud, Connection *connection)
 {
     u32 epoch = hud->live ? connection_epoch(connection) : hud->epoch;
     if (hud->epoch != 0 && epoch != hud->epoch && !hud->status.replay) {
-        hud_toast(hud, COLOR_CALM, "the world starts anew");
+        hud_toast(hud, COLOR_CALM, "the world restarts");
     }
     for (u32 i = 0; i < PROBES_MAX && epoch != hud->epoch; i++) {
-        hud->probes[i].count = 0; /* what was before a seek is not the past of what comes */
+        hud->probes[i].count = 0; /* values before a seek are not part of the new history */
     }
     hud->epoch = epoch;
 }
@@ -234,7 +234,7 @@ static void hud_error(Hud *hud, Connection *connection)
         hud->error_color = COLOR_BAD;
     } else if (hud->status.slowed) {
         snprintf(hud->error_text, sizeof hud->error_text,
-                 "the server cannot keep up: %.1f ms a tick", (f64)hud->status.tick_ms);
+                 "the server cannot keep up: %.1f ms per tick", (f64)hud->status.tick_ms);
         hud->error_color = COLOR_WARN;
     } else if (hud->status.speed > 0.0f && fabsf(hud->status.speed - 1.0f) > 0.01f) {
         snprintf(hud->error_text, sizeof hud->error_text, "speed x%.2g", (f64)hud->status.speed);
@@ -246,7 +246,7 @@ void hud_collect(Hud *hud, Connection *connection, f64 now_s, f64 frame_s)
 {
     hud->now_s = now_s;
     if (frame_s > 1e-6) {
-        /* Over about half a second. */
+        /* Averaged over about half a second. */
         f64 share = frame_s < 0.5 ? frame_s / 0.5 : 1.0;
         hud->fps += ((1.0 / frame_s) - hud->fps) * (hud->fps > 0.0 ? share : 1.0);
     }
@@ -254,7 +254,7 @@ void hud_collect(Hud *hud, Connection *connection, f64 now_s, f64 frame_s)
     hud->live = state == CONNECTION_LIVE;
     hud->was_live = hud->was_live || hud->live;
     hud->state = state == CONNECTION_CONNECTING
-                     ? hud->was_live ? "the server is gone; calling it again ..." : "connecting ..."
+                     ? hud->was_live ? "connection lost; reconnecting ..." : "connecting ..."
                  : state == CONNECTION_JOINING ? "receiving the world ..."
                                                : connection_error(connection)->text;
     hud->role = connection_role(connection);

@@ -1,6 +1,7 @@
 /*
- * hud.h: what the panels show, as plain numbers and texts: rates, users, toasts, chat, parameters,
- * probes with their recent past, time control. Collected from the connection once a frame.
+ * hud.h: the contents of the panels as plain numbers and texts: rates, users, toasts, chat,
+ * parameters, probes with their recent history, time control. Collected from the connection once
+ * per frame.
  * Layer: client/hand.
  */
 #ifndef PLENUM_CLIENT_HAND_HUD_H
@@ -12,7 +13,7 @@
 PL_BEGIN_C
 
 enum {
-    HUD_PLOT_POINTS = 120, /* at 10 a second: the last 12 s */
+    HUD_PLOT_POINTS = 120, /* at 10 per second: the last 12 s */
     HUD_TOASTS = 5,
     HUD_CHAT_LINES = 8,
 };
@@ -20,7 +21,7 @@ enum {
 typedef struct HudProbe {
     f32 value;
     f32 past[HUD_PLOT_POINTS]; /* a ring */
-    u32 count;                 /* how many of them are known: the newest, before probe_next */
+    u32 count;                 /* number of known values: the newest, before probe_next */
 } HudProbe;
 
 typedef struct HudText {
@@ -38,13 +39,13 @@ typedef struct HudLabel {
 typedef struct Hud {
     f64 now_s;
     f64 fps;
-    f64 rtt_ms, loss, bytes_in_per_s, delay_ms; /* loss: share in [0, 1] */
-    f64 coarse; /* share of the world that is known in less than full detail */
+    f64 rtt_ms, loss, bytes_in_per_s, delay_ms; /* loss: fraction in [0, 1] */
+    f64 coarse;                                 /* fraction of the world known in reduced detail */
     f64 tick;
     u32 tick_rate;
     bool live, was_live;
     u32 epoch;                       /* of the stream shown; 0: none yet */
-    char error_text[TEXT_BYTES_MAX]; /* of a banner: paused, slowed, starved, connecting, or "" */
+    char error_text[TEXT_BYTES_MAX]; /* banner text: paused, slowed, starved, connecting, or "" */
     u32 error_color;
 
     const Scene *scene; /* borrowed for the frame; NULL before the world arrived */
@@ -60,7 +61,7 @@ typedef struct Hud {
     const ScalarInfo *probe_infos; /* [probe_count] */
     u32 probe_count;
     HudProbe probes[PROBES_MAX];
-    u32 probe_next; /* where the rings go on */
+    u32 probe_next; /* next position in the rings */
     f64 probe_due_s;
 
     HudText toasts[HUD_TOASTS]; /* newest last */
@@ -73,18 +74,18 @@ typedef struct Hud {
     u32 prefab;
 
     bool show_help, show_panels, chatting;
-    f32 side; /* share of the picture's width that the side panel covers */
+    f32 side; /* fraction of the picture's width covered by the side panel */
 } Hud;
 
-/* A line that fades after some seconds. */
+/* Shows a line that fades after some seconds. */
 void hud_toast(Hud *hud, u32 color, const char *format, ...) PL_PRINTF(3, 4);
 
 struct Connection;
-/* "12.3 kJ", "0.78 mm", "42": few digits, with a prefix where the unit takes one. */
+/* "12.3 kJ", "0.78 mm", "42": few digits, with a prefix if the unit allows one. */
 void hud_quantity(f64 value, const char *unit, char *out, size_t size);
-/* What a plot spans: the known past, and never so little that noise looks like news. */
+/* Range of a plot: the known history, with a minimum so that noise is not magnified. */
 void hud_probe_range(const HudProbe *probe, u32 next, f32 *low, f32 *high);
-/* Takes over what the connection knows now, and its news. frame_s: since the last frame. */
+/* Collects the connection's current data and events. frame_s: since the last frame. */
 void hud_collect(Hud *hud, struct Connection *connection, f64 now_s, f64 frame_s);
 
 PL_END_C

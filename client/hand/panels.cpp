@@ -199,7 +199,7 @@ static void draw_numbers(const Hud *hud)
     ImGui::Text("ping %.0f ms   loss %.1f %%", hud->rtt_ms, 100.0 * hud->loss);
     ImGui::Text("%.1f kB/s   delay %.0f ms", hud->bytes_in_per_s / 1e3, hud->delay_ms);
     if (hud->coarse > 0.0) {
-        ImGui::TextDisabled("narrow line: %.0f %% in full detail", 100.0 * (1.0 - hud->coarse));
+        ImGui::TextDisabled("narrow link: %.0f %% in full detail", 100.0 * (1.0 - hud->coarse));
     }
     if (hud->user_count > 0) {
         ImGui::Separator();

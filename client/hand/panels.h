@@ -1,5 +1,5 @@
 /*
- * panels.h: the panels over the picture, drawn with Dear ImGui behind this header.
+ * panels.h: the panels over the picture, drawn with Dear ImGui.
  * Layer: client/hand. Implemented by panels.cpp.
  */
 #ifndef PLENUM_CLIENT_HAND_PANELS_H
@@ -11,7 +11,7 @@ PL_BEGIN_C
 
 typedef struct Panels Panels;
 
-/* What the user did in the panels during one frame. */
+/* User actions in the panels during one frame. */
 typedef struct PanelsActions {
     bool set; /* parameter := values */
     u32 parameter;
@@ -22,16 +22,16 @@ typedef struct PanelsActions {
     char text[TEXT_BYTES_MAX];
 } PanelsActions;
 
-/* window and context: SDL_Window and SDL_GLContext. NULL: no memory. */
+/* window and context: SDL_Window and SDL_GLContext. NULL: out of memory. */
 Panels *panels_create(void *window, void *context);
 void panels_destroy(Panels *panels); /* NULL is fine */
-/* An SDL_Event; true if the panels use it, so that the world must not. */
+/* Handles an SDL_Event; true if the panels consume it. */
 bool panels_event(Panels *panels, const void *event);
-/* Whether the mouse is over a panel or the keyboard in a text line. */
+/* True if the mouse is over a panel or the keyboard is in a text line. */
 bool panels_want_mouse(const Panels *panels);
 bool panels_want_keys(const Panels *panels);
-/* Builds and draws all panels into the bound framebuffer. hud->show_help, show_panels and chatting
- * may be changed by what the user does; hud->side is set. */
+/* Builds and draws all panels into the bound framebuffer. User actions may change
+ * hud->show_help, show_panels and chatting; sets hud->side. */
 void panels_draw(Panels *panels, Hud *hud, PanelsActions *actions);
 
 PL_END_C

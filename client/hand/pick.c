@@ -1,6 +1,6 @@
 /*
- * pick.c: the nearest hit of a ray with what is shown, by a row a kind of field: bodies by their
- * shapes, soft bodies by their triangles and sticks, clouds ball by ball, grids cell by cell.
+ * pick.c: ray picking against the shown state, one row per kind of field: bodies by their shapes,
+ * soft bodies by triangles and sticks, clouds by balls, grids by cells.
  */
 #include "client/hand/hand.h"
 
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A thin rope is caught this far from its middle for each metre away. */
+/* Extra radius of thin ropes per metre of distance. */
 static const f32 rope_aim = 0.008f;
 static const f32 ball_aim = 0.004f;
-/* Share of what a fog's voxels can hold above which they can be touched. */
+/* Fraction of a fog's maximal density above which voxels can be picked. */
 #define PICK_DENSITY 0.25f
 
 typedef struct PickWorld {
@@ -66,7 +66,7 @@ static void pick_grid(const Entity *entity, const ShownPoint *points, Ray ray, P
     }
 }
 
-/* Where the ray comes nearest to the stick: the end that is nearer to there is what is picked. */
+/* Nearest point of the ray to the stick: picks the nearer end. */
 static void pick_stick(const Entity *entity, const ShownPoint *points, u32 a, u32 b, Ray ray,
                        Pick *pick)
 {
@@ -106,7 +106,7 @@ static void pick_mesh(const Entity *entity, const SoftMesh *mesh, const ShownPoi
     }
 }
 
-/* A ball is caught this far beside it for each metre away, small ones being hard to hit. */
+/* Balls have an extra radius per metre of distance, since small ones are hard to hit. */
 static void pick_balls(const Entity *entity, const ShownPoint *points, Ray ray, Pick *pick)
 {
     f32 size = appearance_ball_radius(&entity->appearance);
@@ -134,7 +134,7 @@ static void pick_points(const PickWorld *world, const Entity *entity, Ray ray, P
     const Scene *scene = world->scene;
     ShownPoint *points = malloc((entity->count + 1) * sizeof *points);
     if (points == NULL) {
-        return; /* nothing is picked where there is no memory to look */
+        return; /* out of memory: picks nothing */
     }
     timeline_point_range(world->timeline, entity->field, entity->first, entity->count, points);
     u32 soft = entity->appearance.soft;

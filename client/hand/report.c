@@ -1,4 +1,4 @@
-/* report.c: the JSON of --report, member by member in the order of the contract. */
+/* report.c: the JSON of --report, member by member in the documented order. */
 #include "client/hand/report.h"
 
 #include "client/link/shown.h"
@@ -79,7 +79,7 @@ static void report_text(FILE *file, const char *text)
     fputc('"', file);
 }
 
-/* JSON knows neither infinities nor NaN. */
+/* JSON has neither infinities nor NaN. */
 static void put_number(FILE *file, f64 value)
 {
     if (isfinite(value)) {
@@ -163,7 +163,7 @@ static void put_pose(FILE *file, const Timeline *timeline, const FieldDesc *fiel
             (f64)q.z);
 }
 
-/* Where the heights are on average, or the voxels by what they hold; the least and the most. */
+/* Mean position of heights, or density-weighted mean of voxels; minimum and maximum. */
 static void put_grid(FILE *file, const Timeline *timeline, const FieldDesc *field,
                      const Entity *entity)
 {
@@ -292,8 +292,8 @@ static void put_users(FILE *file, Connection *connection)
     fputs("\n  ]\n", file);
 }
 
-/* How far the held point was from the target, as shown and as the server answered, and how long
- * after the target it first moved. */
+/* Mean distance of the grabbed point from the target, as shown and as the server answered, and
+ * the delay of its first motion. */
 static void put_hand(FILE *file, const HandStats *hand)
 {
     f64 held_s = fmax(hand->held_s, 1e-9), drags = u32_max(hand->drags, 1);

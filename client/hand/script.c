@@ -1,6 +1,6 @@
 /*
- * script.c: reads --do files (one JSON object a line, strict: no duplicate or unknown members) and
- * plays them.
+ * script.c: parses --do files (one JSON object per line, strict: no duplicate or unknown members)
+ * and executes them.
  */
 #include "client/hand/script.h"
 
@@ -18,7 +18,7 @@ enum {
     NUMBERS_MAX = 4,
 };
 
-/* Members that a line may have; each at most once. */
+/* Members of a line; each at most once. */
 typedef enum Member {
     MEMBER_T,
     MEMBER_GRAB,
@@ -68,7 +68,7 @@ enum {
 static const struct {
     const char *name;
     u32 takes;
-    const char *right; /* what would be right */
+    const char *right; /* expected value, for errors */
 } members[MEMBER_COUNT] = {
     [MEMBER_T] = {"t", IS_NUMBER, "seconds"},
     [MEMBER_GRAB] = {"grab", IS_TEXT | IS_RAY, "a name or a ray"},
@@ -91,7 +91,7 @@ static const struct {
 
 typedef struct ScriptLine {
     f64 t;
-    u32 has; /* bit per Member */
+    u32 has; /* one bit per Member */
     f64 over;
     char name[NAME_BYTES_MAX]; /* of grab, push, set, spawn, remove, control */
     bool by_ray;
@@ -174,7 +174,7 @@ static bool read_text(Reader *reader, char *out, u32 capacity)
             char next = reader->at < reader->end ? *reader->at++ : 0;
             const char *found = next != 0 ? strchr(known, next) : NULL;
             if (found == NULL) {
-                return fail(reader, "unknown escape; right are \\\" \\\\ \\/ \\n \\t");
+                return fail(reader, "unknown escape; expected \\\" \\\\ \\/ \\n \\t");
             }
             c = "\"\\/ \t"[found - known];
         } else if ((u8)c < 0x20) {
@@ -207,7 +207,7 @@ static bool read_number(Reader *reader, f64 *out)
         return fail(reader, "expected a number");
     }
     if (!(fabs(value) <= 1e6)) {
-        return fail(reader, "number out of range; right is -1e6 to 1e6");
+        return fail(reader, "number out of range; expected -1e6 to 1e6");
     }
     reader->at += used;
     *out = value;
@@ -378,7 +378,7 @@ static bool read_member(Reader *reader, ScriptLine *line)
     }
     if (!value_fits(&value, members[member].takes)) {
         reader->at = begin;
-        snprintf(what, sizeof what, "wrong value of \"%s\"; right is %s", name,
+        snprintf(what, sizeof what, "invalid value of \"%s\"; expected %s", name,
                  members[member].right);
         return fail(reader, what);
     }
@@ -406,7 +406,7 @@ static bool has(const ScriptLine *line, Member member)
     return (line->has & 1u << member) != 0;
 }
 
-/* What belongs together is together, and exactly one thing is done. */
+/* Checks that the members fit together and that a line has exactly one action. */
 static bool line_check(Reader *reader, const ScriptLine *line, f64 before_s)
 {
     u32 actions = 0;
@@ -420,12 +420,13 @@ static bool line_check(Reader *reader, const ScriptLine *line, f64 before_s)
         return fail(reader, "missing member \"t\" (seconds after the world arrived)");
     }
     if (line->t < before_s) {
-        return fail(reader, "t goes back: lines must be in order of time");
+        return fail(reader, "t decreases; lines must be ordered by time");
     }
     if (actions != 1) {
-        return fail(reader,
-                    "a line does one thing: grab, move, release, push, control, set, spawn, "
-                    "remove, look_from or chat");
+        return fail(
+            reader,
+            "a line has exactly one action: grab, move, release, push, control, set, spawn, "
+            "remove, look_from or chat");
     }
     if (has(line, MEMBER_PUSH) != has(line, MEMBER_IMPULSE)) {
         return fail(reader, "push and impulse go together");
@@ -448,7 +449,7 @@ static bool line_check(Reader *reader, const ScriptLine *line, f64 before_s)
         u32 kind = control_kind(line->name);
         if (kind == CONTROL_NONE) {
             return fail(reader,
-                        "unknown control; right are pause, resume, step, speed, seek, reset");
+                        "unknown control; expected pause, resume, step, speed, seek, reset");
         }
         if ((kind == CONTROL_SPEED || kind == CONTROL_SEEK) && !has(line, MEMBER_VALUE)) {
             return fail(reader, "speed and seek need a value");
@@ -691,7 +692,7 @@ static void do_line(Script *script, const ScriptLine *line, Connection *connecti
     }
 }
 
-/* Sends where the running move is at t_s; at its end the exact point. */
+/* Sends the interpolated target of the running move at t_s; at its end the exact point. */
 static void move_step(Script *script, Hand *hand, f64 t_s)
 {
     if (!script->moving) {

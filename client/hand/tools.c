@@ -1,5 +1,5 @@
 /*
- * tools.c: from rays to inputs, and from hands to marks.
+ * tools.c: turns mouse rays into inputs, and grabs and cursors into marks.
  */
 #include "client/hand/tools.h"
 
@@ -10,10 +10,10 @@
 
 #define PICK_FAR_M         1000.0f
 #define REACH_STEP         1.08f
-#define SPAWN_AWAY_M       6.0f /* where the cursor touches nothing */
+#define SPAWN_AWAY_M       6.0f /* if the cursor hits nothing */
 #define PUSH_SPEED_M_S     6.0f /* of the strongest push, before the server's limit */
 #define GROUND_CLEARANCE_M 0.02f
-#define FLOOR_NORMAL_Y     0.5f /* steeper ones are walls */
+#define FLOOR_NORMAL_Y     0.5f /* steeper surfaces are walls */
 
 static const f32 own_color[4] = {1.0f, 0.62f, 0.12f, 1.0f};
 
@@ -86,7 +86,7 @@ bool tools_push(Tools *tools, Ray ray, f32 strength)
         return false;
     }
     const Scene *scene = connection_scene(tools->connection);
-    /* A speed rather than an impulse, so that light and heavy things both answer. */
+    /* A speed rather than an impulse, so that light and heavy objects both respond. */
     f32 impulse =
         f32_max(entity->mass_kg, 0.05f) * PUSH_SPEED_M_S * f32_clamp(strength, 0.1f, 1.0f);
     impulse = scene ? f32_min(impulse, scene->hands.impulse_max) : impulse;
@@ -201,7 +201,7 @@ static void tools_draw_presence(Tools *tools, const Presence *presence, const Us
     f32 color[4] = {0, 0, 0, 1};
     for (u32 i = 0; i < 3; i++) {
         f32 c = (f32)(user->color >> (16 - 8 * i) & 255) / 255.0f;
-        color[i] = c * c; /* near enough to linear */
+        color[i] = c * c; /* approximately linear */
     }
     const Entity *held =
         presence->grabbed ? connection_entity(tools->connection, presence->grabbed) : NULL;

@@ -5,23 +5,23 @@
 
 #include <math.h>
 
-#define LAG_FORGET_S  1.0 /* a lag that is not needed fades in so long */
-#define LAG_STARVED_S 0.1 /* most of it for a stream that comes late as a whole */
+#define LAG_FORGET_S  1.0 /* time constant in which an unneeded lag decays */
+#define LAG_STARVED_S 0.1 /* most of the lag for a stream that is late as a whole */
 #define CATCH_UP_S    0.3
-#define FRESH_S       0.1 /* first states so near to each other may pass for those of one time */
+#define FRESH_S       0.1 /* first states within this time count as simultaneous */
 
-/* A chunk of a body is waited for, while others come, for so many of the gaps between its last two
- * states, and so long at least. */
+/* A late chunk of a body is waited for, while others arrive, for this multiple of the gap
+ * between its last two states, and at least GAP_S. */
 #define LATE_GAPS 2.5
 #define LATE_S    0.15
-#define GAP_S     0.2 /* between the first state, which stands alone, and the next */
+#define GAP_S     0.2 /* assumed gap after the first, single state */
 
 static f64 f64_between(f64 x, f64 low, f64 high)
 {
     return x < low ? low : x > high ? high : x;
 }
 
-/* How far the body must stay behind so that it need not stand now and then. */
+/* Adapts the lag with which the body need not stop from time to time. */
 static void lag_follow(BodyClock *clock, BodyKnown known, const BodyPace *pace)
 {
     f64 of_body = fmin(pace->shown, pace->newest) - known.to;
@@ -58,7 +58,7 @@ bool body_clock_step(BodyClock *clock, BodyKnown known, const BodyPace *pace)
     if (!clock->showing) {
         clock->tick = fmin(pace->shown, known.to);
         clock->lag = 0.0;
-        /* What rests need not wait until it is known to. */
+        /* Resting bodies need not wait until they are known to rest. */
         bool soon = known.fresh && known.from - clock->tick <= FRESH_S * pace->rate;
         clock->showing = clock->tick >= known.from || soon;
         return false;

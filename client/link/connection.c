@@ -1,7 +1,7 @@
 /*
- * connection.c: the client's side of a session: transport, handshake, sealing; what comes in goes
- * to connection_receive.c's message handlers or to the snapshot receiver; what goes out is one
- * input packet at a time with everything that is not acknowledged yet.
+ * connection.c: the client's side of a session: transport, handshake, sealing. Incoming payloads go
+ * to connection_receive.c's message handlers or to the snapshot receiver; outgoing is one input
+ * packet at a time with everything unacknowledged.
  */
 #include "client/link/connection_state.h"
 
@@ -14,7 +14,7 @@
 #define MS 1000000ull
 
 enum {
-    JOIN_TIMEOUT_MS = 20000,    /* transport, handshake and world, also over a lossy path */
+    JOIN_TIMEOUT_MS = 20000,    /* transport, handshake and world, also on a lossy path */
     SILENCE_TIMEOUT_MS = 10000, /* a live server sends many packets a second */
     PACKET_GAP_MS = 16,         /* 60 input packets a second */
     IDLE_GAP_MS = 50,
@@ -48,8 +48,8 @@ Connection *connection_create(Link *link, const ConnectionOptions *options, Erro
     return connection;
 }
 
-/* Channels do not wait for each other: when the packet with the WELCOME is lost, the world on the
- * bulk channel comes before it and must not be lost with it. */
+/* Channels are not ordered relative to each other: if the packet with the WELCOME is lost, the
+ * world on the bulk channel arrives before it and must be kept. */
 static void early_keep(Connection *connection, const LinkEvent *event)
 {
     if (connection->early_count == EARLY_MAX ||
@@ -104,11 +104,11 @@ static void retry(Connection *connection)
         return;
     }
     connection->begun_ns = connection->heard_ns = connection->now_ns;
-    /* Another session: its streams begin anew, and what is shown stays until its world is here. */
+    /* Another session: its streams restart, and the old picture stays until its world arrives. */
     connection->epoch = 0;
     connection->echo_at_ns = 0;
     connection->refused_text[0] = 0;
-    /* The server numbers this session's inputs from 1 again; old ones belong to a lost moment. */
+    /* The server numbers this session's inputs from 1 again; older inputs are obsolete. */
     connection->inputs_count = 0;
     connection->inputs_next = 1;
     connection->move_waits = false;
@@ -130,7 +130,7 @@ static void hello_send(Connection *connection)
     hello->resume = connection->resume;
     memcpy(hello->version, PLENUM_VERSION, sizeof PLENUM_VERSION);
     if (connection_send(connection, &message) != ERROR_OK) {
-        connection_fail(connection, ERROR_NETWORK, "cannot send the greeting");
+        connection_fail(connection, ERROR_NETWORK, "cannot send the handshake");
     }
 }
 
@@ -192,7 +192,7 @@ static void inputs_flush(Connection *connection)
 
 /* ---- receiving ---- */
 
-/* A payload of CHANNEL_BULK, which is kept while a transfer before it is under way. */
+/* Handles a payload of CHANNEL_BULK; queues it while an earlier transfer is incomplete. */
 static void bulk_receive(Connection *connection, const u8 *data, u32 bytes)
 {
     BulkPush push = connection_bulk_push(connection, data, bytes);
@@ -203,8 +203,8 @@ static void bulk_receive(Connection *connection, const u8 *data, u32 bytes)
     }
 }
 
-/* Takes everything whose turn it is, which may be a world and take long: after the acknowledgement
- * of what came. Any message may end the connection, and what is held with it. */
+/* Processes all queue entries that are ready. A world may take long, so this comes after sending
+ * acknowledgements. Any message may close the connection and free the queue. */
 static void bulk_apply(Connection *connection)
 {
     BulkTaken taken;
@@ -220,7 +220,7 @@ static void bulk_apply(Connection *connection)
 
 static void sealed_receive(Connection *connection, const LinkEvent *event);
 
-/* The server repeats the WELCOME on the unreliable channel until it is answered. */
+/* The server repeats the WELCOME on the unreliable channel until it receives an answer. */
 static bool is_welcome(const LinkEvent *event)
 {
     Message message = {0};
@@ -329,7 +329,7 @@ static void time_outs(Connection *connection)
     u64 now = connection->now_ns;
     if (connection->state == CONNECTION_LIVE) {
         if (now - connection->heard_ns > SILENCE_TIMEOUT_MS * MS) {
-            connection_fail(connection, ERROR_NETWORK, "nothing heard of the server for 10 s");
+            connection_fail(connection, ERROR_NETWORK, "no data from the server for 10 s");
         }
     } else if (now - connection->begun_ns > JOIN_TIMEOUT_MS * MS &&
                !connection_bulk_alive(connection, connection->begun_ns, JOIN_TIMEOUT_MS * MS)) {
@@ -347,7 +347,7 @@ static int body_order(const void *a, const void *b)
     return p < q ? -1 : p > q;
 }
 
-/* Tells the timeline which points are one body, and the couplings what hangs together. */
+/* Tells the timeline which points form a body, and the couplings which bodies are jointed. */
 static void bodies_update(Connection *connection)
 {
     const EntityList *entities = &connection->entities;
@@ -357,7 +357,7 @@ static void bodies_update(Connection *connection)
     }
     TimelineBody *bodies = malloc(u32_max(entities->count, 1) * sizeof *bodies);
     if (bodies == NULL) {
-        return; /* the next poll tries again */
+        return; /* the next poll retries */
     }
     u32 found = 0, count = 0;
     for (u32 i = 0; i < entities->count; i++) {
@@ -370,7 +370,7 @@ static void bodies_update(Connection *connection)
         }
     }
     qsort(bodies, found, sizeof *bodies, body_order);
-    for (u32 i = 0; i < found; i++) { /* one that lies within another is a part of that */
+    for (u32 i = 0; i < found; i++) { /* an entity within another one is part of that */
         const TimelineBody *last = count > 0 ? &bodies[count - 1] : NULL;
         if (last == NULL || last->field != bodies[i].field ||
             last->first + last->count <= bodies[i].first) {
@@ -466,10 +466,10 @@ u32 connection_input(Connection *connection, const Input *input)
     Input *newest = count > 0 ? &connection->inputs[count - 1] : NULL;
     if (input->kind == INPUT_MOVE && newest != NULL && newest->kind == INPUT_MOVE &&
         newest->sequence > connection->inputs_sent) {
-        newest->target = input->target; /* not sent yet: the newest wins */
+        newest->target = input->target; /* not sent yet: replaced by the newest */
         return newest->sequence;
     }
-    /* Targets leave room for what must not be lost: a release, a push. */
+    /* Targets leave space for inputs that must not be lost: release, push. */
     if (count >= (input->kind == INPUT_MOVE ? MOVES_UNACKED_MAX : INPUTS_UNACKED_MAX)) {
         if (input->kind == INPUT_MOVE) {
             connection->move = *input;
@@ -478,7 +478,7 @@ u32 connection_input(Connection *connection, const Input *input)
         return 0;
     }
     if (input->kind == INPUT_RELEASE || input->kind == INPUT_GRAB) {
-        connection->move_waits = false; /* it belonged to the former hold */
+        connection->move_waits = false; /* it belonged to the former grab */
     }
     Input queued = *input;
     queued.user = 0;

@@ -1,8 +1,7 @@
 /*
  * connection.h: one client's connection to a server: handshake, sealing, messages, state packets,
- * inputs with redundancy, clock, and what is known of the world (fields, entities, users).
- * Polled by its owner; no threads, no drawing, no SDL. Bots, headless clients and the window use
- * it.
+ * redundant inputs, clock, and the known state of the world (fields, entities, users). Polled by
+ * its owner; no threads, no drawing, no SDL. Used by bots, headless clients and the window.
  * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_CONNECTION_H
@@ -14,7 +13,7 @@
 #include "protocol/session/message.h"
 
 typedef enum ConnectionState {
-    CONNECTION_CONNECTING, /* transport or handshake under way */
+    CONNECTION_CONNECTING, /* transport or handshake in progress */
     CONNECTION_JOINING,    /* welcomed, waiting for the world */
     CONNECTION_LIVE,       /* world known, snapshots arriving */
     CONNECTION_CLOSED,     /* left, refused or lost: see connection_error */
@@ -24,21 +23,21 @@ typedef struct ConnectionOptions {
     char name[NAME_BYTES_MAX];
     const u8 *token;
     u32 token_bytes;
-    bool reconnect; /* keep trying after a loss, with the same user id */
-    /* Makes the link of the next attempt (NULL: failed); without it a loss is final. */
+    bool reconnect; /* keep reconnecting after a loss, with the same user id */
+    /* Creates the link of the next attempt (NULL: failed); without it a loss is final. */
     Link *(*dial)(void *context, ErrorText *error);
     void *dial_context;
 } ConnectionOptions;
 
 typedef struct Connection Connection;
 
-/* Takes ownership of the link (an outgoing one). */
+/* Takes ownership of the link (an outgoing one). NULL: out of memory. */
 Connection *connection_create(Link *link, const ConnectionOptions *options, ErrorText *error);
-/* Leaves politely if live. NULL is fine. */
+/* Sends GOODBYE if live. NULL is fine. */
 void connection_destroy(Connection *connection);
-/* Receives and sends whatever is due. Call at least every 16 ms. */
+/* Receives, and sends what is due. Call at least every 16 ms. */
 void connection_poll(Connection *connection, u64 now_ns);
-/* Readable when something came: to wait on between polls. −1: there is none now. */
+/* Descriptor to wait on between polls: readable when a packet arrived. −1: none now. */
 int connection_fd(const Connection *connection);
 ConnectionState connection_state(const Connection *connection);
 const ErrorText *connection_error(const Connection *connection);
@@ -46,7 +45,7 @@ const ErrorText *connection_error(const Connection *connection);
 /* ---- what is known of the world (valid from LIVE on; borrowed until the next poll) ---- */
 const Scene *connection_scene(const Connection *connection);
 const FieldSet *connection_fields(const Connection *connection);
-/* Entities in id order; those despawned are gone. `version` changes whenever the list does. */
+/* Live entities in id order. `version` changes whenever the list does. */
 const Entity *connection_entities(const Connection *connection, u32 *count, u64 *version);
 const Entity *connection_entity(const Connection *connection, u32 id); /* or NULL */
 const Entity *connection_entity_named(const Connection *connection, const char *name);
@@ -58,15 +57,16 @@ const MessageStatus *connection_status(const Connection *connection);
 u32 connection_user(const Connection *connection); /* own id */
 Role connection_role(const Connection *connection);
 u32 connection_tick_rate(const Connection *connection);
-/* Counts the worlds received: when it changes, scene, fields, timeline and entities are others. */
+/* Number of worlds received: when it changes, scene, fields, timeline and entities are replaced. */
 u32 connection_worlds(const Connection *connection);
-/* Of the stream received, 1 to 15: a reset or a seek begins another in the same world. 0: none. */
+/* Epoch of the received stream, 1 to 15: a reset or a seek starts another in the same world. 0:
+ * none. */
 u32 connection_epoch(const Connection *connection);
-/* Next event (impact, hold, refusal, chat as text ...) in order of arrival; false when none. */
+/* Next event (impact, hold, refusal, chat as text ...) in order of arrival; false if none. */
 typedef struct ConnectionNews {
     u64 tick;
     Event event;               /* kind EVENT_NONE for texts */
-    u32 user;                  /* of a chat */
+    u32 user;                  /* sender of a chat */
     char text[TEXT_BYTES_MAX]; /* chat or notice, else "" */
 } ConnectionNews;
 bool connection_news(Connection *connection, ConnectionNews *news);
@@ -76,17 +76,17 @@ struct Timeline;
 struct Timeline *connection_timeline(Connection *connection);
 
 /* ---- the debug picture of the simulation ---- */
-/* Asks for what the DEBUG_ bits say from now on, through reconnections; 0: no more of it. */
+/* Subscribes to the parts of the debug picture in DEBUG_ bits, across reconnections; 0:
+ * unsubscribes. */
 void connection_debug_subscribe(Connection *connection, u32 mask);
-/* The newest picture that is not of a later tick than is shown; NULL: none yet. Borrowed until the
+/* The newest debug picture not newer than the shown tick; NULL: none yet. Borrowed until the
  * next poll. */
 const DebugPicture *connection_debug(Connection *connection);
 
 /* ---- reaching in ---- */
-/* Queues an input (user and sequence are filled in); returns its sequence, 0 if the queue is full.
- */
+/* Queues an input (sets user and sequence); returns its sequence, 0 if the queue is full. */
 u32 connection_input(Connection *connection, const Input *input);
-/* Camera and cursor for the next input packets. */
+/* Sets camera and cursor for the next input packets. */
 void connection_view(Connection *connection, const SnapshotView *view, Ray cursor,
                      bool cursor_visible);
 int connection_control(Connection *connection, ControlKind kind, f64 value);
@@ -97,9 +97,9 @@ typedef struct ConnectionStats {
     u64 bytes_in, bytes_out, packets_in, packets_lost;
     u64 desyncs, refused, malformed;
     u64 tick_first, tick_last;
-    f64 rtt_ms, jitter_ms, loss; /* loss: share of the last seconds, [0, 1] */
+    f64 rtt_ms, jitter_ms, loss; /* loss: fraction over the last seconds, [0, 1] */
     f64 bytes_in_per_s;          /* over the last second */
-    f64 coarse; /* share of what is shown that came in less than full detail, [0, 1] */
+    f64 coarse; /* fraction of the shown state received in reduced detail, [0, 1] */
 } ConnectionStats;
 void connection_stats(const Connection *connection, ConnectionStats *stats);
 

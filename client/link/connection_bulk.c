@@ -1,7 +1,7 @@
 /*
- * connection_bulk.c: bulk transfers as a client sees them: a message on the reliable bulk channel
- * says where in the order of that channel a transfer belongs; what follows it there waits until it
- * is complete.
+ * connection_bulk.c: the receiving side of bulk transfers: a message on the reliable bulk channel
+ * marks the position of a transfer in the order of that channel; later messages wait until the
+ * transfer is complete.
  */
 #include "client/link/connection_state.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    /* Slowest that an announced size may take: half of the least budget of a client. */
+    /* Minimal accepted rate of a transfer: half of a client's minimal budget. */
     BYTES_S_MIN = 4000,
     DEFERRED_CAPACITY_FIRST = 16,
 };
@@ -68,7 +68,7 @@ static bool deferred_reserve(Connection *connection)
     return true;
 }
 
-/* data NULL: the place of a transfer. */
+/* data NULL: the position of a transfer. */
 static bool deferred_push(Connection *connection, const u8 *data, u32 bytes, u32 transfer)
 {
     u8 *copy = NULL;
@@ -108,7 +108,7 @@ int connection_bulk_take(Connection *connection, BulkTaken *taken)
     return ERROR_OK;
 }
 
-/* What came before a transfer that makes former ones void belongs to a stream that is over. */
+/* Messages that wait before a transfer that voids earlier ones belong to an ended stream. */
 static bool place_push(Connection *connection, u32 transfer, u32 first)
 {
     if ((i32)(first - bulk_receiver_expected(connection->bulk)) > 0) {
@@ -126,7 +126,7 @@ BulkPush connection_bulk_push(Connection *connection, const u8 *data, u32 bytes)
 {
     Message message = {0};
     u8 *storage = NULL;
-    /* A place is small; what is larger need not be looked at to know that it is none. */
+    /* Bulk messages are small; larger ones need not be decoded to rule that out. */
     bool place = bytes < 128 && message_decode(data, bytes, &message, &storage, NULL) == 0 &&
                  message.kind == MESSAGE_BULK;
     message_free(storage);

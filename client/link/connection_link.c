@@ -1,6 +1,6 @@
 /*
- * connection_link.c: the transport of a connection: what goes out over it, and how it ends, for
- * good or until the next attempt.
+ * connection_link.c: the transport of a connection: sending, and the end of a link, permanently or
+ * until the next attempt.
  */
 #include "client/link/connection_state.h"
 

@@ -1,7 +1,7 @@
 /*
- * connection_receive.c: what the server says and what that changes: welcome, world, events, users,
- * status, and the headers of state packets. Everything was verified by message_decode or the
- * snapshot receiver; what is checked here is that it fits the world that is known.
+ * connection_receive.c: handles server messages: welcome, world, events, users, status, and the
+ * headers of state packets. message_decode or the snapshot receiver have validated everything; the
+ * checks here are whether it fits the known world.
  */
 #include "client/link/connection_state.h"
 
@@ -45,7 +45,7 @@ static void text_push(Connection *connection, u32 user, const char *text)
 static void inputs_acknowledged(Connection *connection, u32 sequence)
 {
     if (sequence >= connection->inputs_next) {
-        return; /* of inputs that we never made */
+        return; /* acknowledges inputs that were never sent */
     }
     u32 done = 0;
     while (done < connection->inputs_count && connection->inputs[done].sequence <= sequence) {
@@ -102,8 +102,8 @@ static bool state_packet(Connection *connection, const u8 *data, u32 bytes, u64 
     if (connection->receiver == NULL) {
         return false;
     }
-    /* The header alone says which stream this belongs to: 16 + 32 + 32 + 16 + 16 + 16 bits before
-     * the flags. Packets of another epoch must not touch the states. */
+    /* Only the header tells which stream this belongs to: 16 + 32 + 32 + 16 + 16 + 16 bits
+     * before the flags. Packets of another epoch must not change any state. */
     BitReader reader;
     bit_reader_init(&reader, data, bytes);
     bits_get(&reader, 64);
@@ -119,7 +119,7 @@ static bool state_packet(Connection *connection, const u8 *data, u32 bytes, u64 
     }
     SnapshotHeader header;
     int result = snapshot_receiver_push(connection->receiver, data, bytes, &header);
-    if (result == ERROR_OK) { /* else counted by the receiver: nothing was stored */
+    if (result == ERROR_OK) { /* otherwise counted by the receiver: nothing was stored */
         header_receive(connection, &header, arrived_ns);
     }
     return true;
@@ -141,7 +141,7 @@ static void reordered_keep(Connection *connection, const u8 *data, u32 bytes)
     memcpy(ahead->data, data, bytes);
 }
 
-/* The epoch in their headers says which belong to it; it wraps, so the old ones are left out. */
+/* Selects packets by the epoch in their headers; since it wraps, old ones are excluded. */
 static void reordered_push(Connection *connection)
 {
     ReorderedMessage *all = connection->ahead;
@@ -174,7 +174,7 @@ static void welcome_receive(Connection *connection, const MessageWelcome *welcom
     }
     if (welcome->major != PROTOCOL_MAJOR) {
         char text[TEXT_BYTES_MAX];
-        snprintf(text, sizeof text, "the server speaks protocol %u, this client speaks %d",
+        snprintf(text, sizeof text, "the server uses protocol %u, this client uses %d",
                  welcome->major, PROTOCOL_MAJOR);
         connection_fail(connection, ERROR_VERSION, text);
         return;
@@ -183,11 +183,11 @@ static void welcome_receive(Connection *connection, const MessageWelcome *welcom
                  welcome->snapshot_rate > 0;
     if (!valid ||
         seal_init_client(&connection->seal, &connection->keys, welcome->public_key) != ERROR_OK) {
-        connection_fail(connection, ERROR_CRYPTO, "the server's welcome is not valid");
+        connection_fail(connection, ERROR_CRYPTO, "the server's WELCOME is invalid");
         return;
     }
     if (!connection_bulk_begin(connection)) {
-        connection_fail(connection, ERROR_MEMORY, "no memory for the connection");
+        connection_fail(connection, ERROR_MEMORY, "out of memory for the connection");
         return;
     }
     connection->welcomed = true;
@@ -209,7 +209,8 @@ static void refuse_receive(Connection *connection, u32 reason, const char *text)
              text[0] != 0 ? ": " : "", text);
     snprintf(connection->refused_text, sizeof connection->refused_text, "%.*s", TEXT_BYTES_MAX - 1,
              whole);
-    /* Who was in already may find the server restarting, or his own place not yet free. */
+    /* A user who was already connected may meet a restarting server, or one that still holds the
+     * old session. */
     bool passing = reason == REFUSE_SHUTDOWN || reason == REFUSE_TIMEOUT ||
                    (reason == REFUSE_FULL && connection->resume != 0);
     connection_fail(connection, passing ? ERROR_NETWORK : ERROR_DENIED, connection->refused_text);
@@ -217,7 +218,7 @@ static void refuse_receive(Connection *connection, u32 reason, const char *text)
 
 /* ---- the world ---- */
 
-/* Receiver and timeline belong to one stream: their counts outlive them. */
+/* Receiver and timeline belong to one stream: their counts are kept in the connection. */
 static void stream_drop(Connection *connection)
 {
     if (connection->receiver != NULL) {
@@ -346,7 +347,7 @@ static bool same_fields(const FieldSet *fields, const MessageWorld *world)
     return true;
 }
 
-/* The same world after a seek or a reset: only states, clock and entities begin anew. */
+/* The same world after a seek or a reset: only states, clock and entities restart. */
 static bool world_again(Connection *connection, const MessageWorld *world)
 {
     bool same = same_fields(connection->fields, world) && connection->scene != NULL &&
@@ -358,7 +359,7 @@ static bool world_again(Connection *connection, const MessageWorld *world)
     if (!same) {
         return false;
     }
-    /* A new receiver, for the new epoch's sender numbers its packets anew. */
+    /* A new receiver, because the new epoch's sender restarts its sequence. */
     TimelineShown *shown = timeline_shown(connection->timeline);
     stream_drop(connection);
     if (!stream_begin(connection)) {
@@ -376,7 +377,7 @@ static void world_receive(Connection *connection, const MessageWorld *world)
     if (!world_again(connection, world)) {
         if (!world_take(connection, world, &error)) {
             char text[TEXT_BYTES_MAX];
-            snprintf(text, sizeof text, "the server's world is not valid%s%.180s",
+            snprintf(text, sizeof text, "the server's world is invalid%s%.180s",
                      error.text[0] != 0 ? ": " : "", error.text);
             connection_world_drop(connection);
             connection_fail(connection, ERROR_FORMAT, text);
@@ -384,7 +385,7 @@ static void world_receive(Connection *connection, const MessageWorld *world)
         }
         connection->worlds++;
     }
-    connection_debug_drop(connection); /* of a stream that is over */
+    connection_debug_drop(connection); /* of an ended stream */
     connection->epoch = world->epoch;
     connection->ticks_seen = 0;
     connection->stats.tick_last = 0;
@@ -466,7 +467,7 @@ static bool presence_named(const Message *message, u32 user)
     return false;
 }
 
-/* On a bad path they overtake each other: an old one would let go of what is held. */
+/* On a bad path presences are reordered: an old one would undo a newer grab. */
 static void presence_receive(Connection *connection, const Message *message)
 {
     u32 listed = message->presence.count, kept = 0;
@@ -520,7 +521,7 @@ void connection_debug_drop(Connection *connection)
     }
 }
 
-/* Keeps the picture with its memory; false: late, nobody wants it any more. */
+/* Keeps the picture with its memory; false: too late to be shown. */
 static bool debug_receive(Connection *connection, const DebugPicture *picture, u8 *storage)
 {
     if (connection->scene == NULL || connection->debug_mask == 0) {
@@ -543,7 +544,7 @@ const DebugPicture *connection_debug(Connection *connection)
     return connection->debug_count > 0 ? &connection->debug[0] : NULL;
 }
 
-/* True: it keeps the storage. */
+/* Returns true if it keeps the storage. */
 static bool message_apply(Connection *connection, const Message *message, u8 *storage)
 {
     switch (message->kind) {
@@ -579,7 +580,7 @@ static bool message_apply(Connection *connection, const Message *message, u8 *st
     case MESSAGE_GOODBYE:
         goodbye_receive(connection, message->goodbye.reason);
         break;
-    default: /* what only a client says */
+    default: /* client-only messages */
         connection->stats.malformed++;
         break;
     }
@@ -599,7 +600,7 @@ void connection_message(Connection *connection, const u8 *data, u32 bytes)
     if (connection->seal.ready || clear) {
         kept = message_apply(connection, &message, storage);
     } else {
-        connection->stats.malformed++; /* nothing else may be said before the keys */
+        connection->stats.malformed++; /* no other message is allowed before the key exchange */
     }
     if (!kept) {
         message_free(storage);

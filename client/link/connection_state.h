@@ -1,8 +1,8 @@
 /*
- * connection_state.h: the inside of a Connection, shared by the files connection*.c. Each calls
- * those above it in this list: connection_bulk.c (transfers, and what waits for them),
- * connection_link.c (sending, and the end of a link), connection_receive.c (what messages and
- * headers change), connection.c (handshake, sealing, inputs: drives the others).
+ * connection_state.h: internals of a Connection, shared by the files connection*.c. Each calls only
+ * those before it in this list: connection_bulk.c (transfers, and messages queued behind them),
+ * connection_link.c (sending, and the end of a link), connection_receive.c (incoming messages and
+ * headers), connection.c (handshake, sealing, inputs: drives the others).
  * Layer: client/link, private.
  */
 #ifndef PLENUM_CLIENT_LINK_CONNECTION_STATE_H
@@ -16,23 +16,23 @@
 #include "protocol/stream/entity_list.h"
 
 enum {
-    DEBUG_KEPT = 16,  /* pictures of the inside: more than a second of them */
-    NEWS_MAX = 256,   /* events and texts that nobody asked for yet; the oldest are dropped */
-    USERS_MAX = 4096, /* of a roster, and presences */
+    DEBUG_KEPT = 16,  /* debug pictures: more than a second of them */
+    NEWS_MAX = 256,   /* queued events and texts; the oldest are dropped */
+    USERS_MAX = 4096, /* of a roster, and of presences */
     PRESENCES_MESSAGE_MAX = 64,
     LOSS_SECONDS = 5,
     EARLY_MAX = 64,
-    /* Of the bulk channel while a transfer before them is under way: minutes of events. */
+    /* Bulk channel messages queued behind an incomplete transfer: minutes of events. */
     DEFERRED_MAX = 16384,
     DEFERRED_BYTES_MAX = 8 << 20,
-    /* State packets that came before the world that they belong to. */
+    /* State packets that arrived before their world. */
     REORDERED_MAX = 128,
     REORDERED_MS_MAX = 2000,
 };
 
-/* What waits for its turn on the bulk channel: a message, or the place of a transfer. */
+/* An entry of the queue of the bulk channel: a message, or the position of a transfer. */
 typedef struct DeferredMessage {
-    u8 *data; /* NULL: a place */
+    u8 *data; /* NULL: the position of a transfer */
     u32 bytes;
     u32 transfer;
 } DeferredMessage;
@@ -45,7 +45,7 @@ typedef struct ReorderedMessage {
 
 struct Connection {
     Link *link;       /* owned; NULL between attempts */
-    u64 welcome_hash; /* of the WELCOME that was taken: the others are repeats of it */
+    u64 welcome_hash; /* of the accepted WELCOME: the others are repeats of it */
     u32 welcome_bytes;
     u32 peer;
     ConnectionOptions options;
@@ -56,12 +56,13 @@ struct Connection {
     char refused_text[TEXT_BYTES_MAX];
     bool polled;
     u64 now_ns, begun_ns, heard_ns, retry_at_ns;
-    u64 arrived_ns; /* when the payload in hand came, ≤ now_ns */
+    u64 arrived_ns; /* arrival time of the current payload, ≤ now_ns */
     u32 retry_gap_ms;
-    u8 *scratch; /* [scratch_bytes] plain or sealed payload */
+    u8 *scratch; /* [scratch_bytes] opened or sealed payload */
     u32 scratch_bytes;
 
-    /* Payloads of the bulk channels that overtook the WELCOME, in order; see payload_receive. */
+    /* Payloads of the bulk channels that arrived before the WELCOME, in order; see
+     * payload_receive. */
     struct {
         u8 *data;
         u32 bytes;
@@ -72,11 +73,11 @@ struct Connection {
 
     /* connection_bulk.c */
     BulkReceiver *bulk;    /* NULL before the WELCOME */
-    DeferredMessage *held; /* ring of deferred_capacity, in the order of the channel */
+    DeferredMessage *held; /* ring of deferred_capacity, in channel order */
     u32 deferred_first, deferred_count, deferred_capacity;
     u64 deferred_bytes;
-    u64 bulk_known;     /* blocks that came, and when the last of them did */
-    u64 bulk_announced; /* most bytes that transfers announced together */
+    u64 bulk_known;     /* bytes of blocks received, and the arrival time of the last */
+    u64 bulk_announced; /* maximal total size announced by transfers */
     u64 bulk_progress_ns;
     ReorderedMessage *ahead; /* ring of REORDERED_MAX; NULL: none */
     u32 reordered_next;
@@ -93,14 +94,14 @@ struct Connection {
     u8 epoch;
     Scene *scene;
     FieldSet *fields;
-    SpanCoder *coder; /* of all receivers, with the first; NULL before */
+    SpanCoder *coder; /* shared by all receivers, created with the first */
     SnapshotReceiver *receiver;
     Timeline *timeline;
     StaticColliders *colliders;
     Couplings *couplings;
     EntityList entities;
-    const Timeline *bodies_of; /* the timeline that knows which points of them are one body, ... */
-    u64 bodies_version;        /* ... and of which version of them */
+    const Timeline *bodies_of; /* the timeline that knows which points form bodies, ... */
+    u64 bodies_version;        /* ... and the version of that list */
     ScalarInfo *parameters, *probes;
     u32 parameter_count, probe_count;
 
@@ -109,9 +110,9 @@ struct Connection {
     Presence *presences;
     u32 presence_count, presence_capacity, presence_serial;
     MessageStatus status;
-    u32 debug_mask;       /* wanted */
-    u32 debug_subscribed; /* and what the server knows of it */
-    /* In the order of arrival: the one shown, then those of ticks yet to come. */
+    u32 debug_mask;       /* requested */
+    u32 debug_subscribed; /* last sent to the server */
+    /* In order of arrival: the shown one, then those of later ticks. */
     DebugPicture debug[DEBUG_KEPT]; /* [debug_count] */
     u8 *debug_memory[DEBUG_KEPT];
     u32 debug_count;
@@ -120,70 +121,70 @@ struct Connection {
 
     Input inputs[INPUTS_UNACKED_MAX]; /* [inputs_count], ascending sequence */
     u32 inputs_count;
-    u32 inputs_next; /* sequence of the next */
-    u32 inputs_sent; /* newest sequence that went out at least once */
-    Input move;      /* the newest target that found the queue full */
+    u32 inputs_next; /* next sequence */
+    u32 inputs_sent; /* newest sequence sent at least once */
+    Input move;      /* the newest target, if the queue was full */
     bool move_waits;
     SnapshotView view;
     Ray cursor;
     bool cursor_visible;
-    bool packet_due; /* something new to say: an ack or an input */
+    bool packet_due; /* a new ack or input is to be sent */
     u64 packet_at_ns;
-    u16 echo_ms; /* newest send_ms of the server, and when it came */
+    u16 echo_ms; /* newest send_ms of the server, and its arrival time */
     u64 echo_at_ns;
     InputPacket packet;
 
     ConnectionStats stats;
-    u64 other_epoch; /* state packets of a stream that is over or not begun */
-    u64 ticks_seen;  /* bit i: tick_last − i came */
+    u64 other_epoch; /* state packets of ended or future streams */
+    u64 ticks_seen;  /* bit i: tick_last − i was received */
     f64 rtt_ms;
-    u64 second_ns; /* begin of the running second */
+    u64 second_ns; /* start of the current second */
     u64 second_bytes;
     u64 loss_packets[LOSS_SECONDS], loss_lost[LOSS_SECONDS];
     u32 loss_at;
-    u64 former_packets, former_lost;                /* at the begin of the running second */
-    u64 ended_lost, ended_desyncs, ended_malformed; /* of receivers that are gone */
+    u64 former_packets, former_lost;                /* values at the start of the current second */
+    u64 ended_lost, ended_desyncs, ended_malformed; /* of destroyed receivers */
 };
 
 /* connection_bulk.c: calls none of the others. */
 typedef enum BulkPush {
-    BULK_NOW,  /* nothing is before it: its turn is now, and it is not kept */
-    BULK_KEPT, /* a transfer before it is under way */
+    BULK_NOW,  /* the queue is empty: process it now; not queued */
+    BULK_KEPT, /* queued behind an incomplete transfer */
     BULK_FULL
 } BulkPush;
 bool connection_bulk_begin(Connection *connection);
 void connection_bulk_end(Connection *connection);
-/* A payload of CHANNEL_BULK. */
+/* Handles a payload of CHANNEL_BULK. */
 BulkPush connection_bulk_push(Connection *connection, const u8 *data, u32 bytes);
-/* What is next of it, to be freed (memory). ERROR_STATE: it is not there yet; ERROR_FORMAT: it is
- * not valid. */
+/* Takes the next queue entry, to be freed (memory). ERROR_STATE: not complete yet; ERROR_FORMAT:
+ * invalid. */
 int connection_bulk_take(Connection *connection, BulkTaken *taken);
-/* A payload of CHANNEL_BLOCKS. */
+/* Handles a payload of CHANNEL_BLOCKS. */
 void connection_bulk_block(Connection *connection, const u8 *data, u32 bytes);
-/* The acknowledgement that is due, out[BULK_ACK_BYTES_MAX]; 0: none. */
+/* Writes the acknowledgement that is due to out[BULK_ACK_BYTES_MAX]; 0: none. */
 u32 connection_bulk_ack(Connection *connection, u8 *out);
-/* False: nothing of a transfer came for too long, or it takes longer than its size allows. */
+/* False: a transfer stalled too long, or takes longer than its size allows. */
 bool connection_bulk_alive(const Connection *connection, u64 begun_ns, u64 quiet_ns);
 
 /* connection_link.c: calls connection_bulk.c. */
 int connection_send(Connection *connection, const Message *message);
-/* A sealed payload; the link is there. */
+/* Sends a sealed payload; the link exists. */
 int connection_send_bytes(Connection *connection, u32 channel, const void *data, u32 bytes);
-/* Room in `scratch`; false without memory. */
+/* Reserves space in `scratch`; false: out of memory. */
 bool connection_scratch_reserve(Connection *connection, u32 bytes);
 void connection_early_drop(Connection *connection);
 void connection_link_drop(Connection *connection);
-/* Closes, or waits for the next attempt where that may help. */
+/* Closes the connection, or schedules a reconnect if that may help. */
 void connection_fail(Connection *connection, Error code, const char *text);
 
 /* connection_receive.c: calls both. */
 void connection_message(Connection *connection, const u8 *data, u32 bytes);
-/* A state packet of the stream that is known; one of another is kept for a while: the world that it
- * belongs to may come yet. */
+/* Handles a state packet of the known stream; one of another stream is kept for a while, since
+ * its world may still arrive. */
 void connection_state_receive(Connection *connection, const u8 *data, u32 bytes);
 void connection_world_drop(Connection *connection);
 void connection_debug_drop(Connection *connection);
-/* Rates of the second that ends. */
+/* Computes the rates of the past second. */
 void connection_second(Connection *connection);
 
 #endif

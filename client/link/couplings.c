@@ -1,4 +1,4 @@
-/* couplings.c: see couplings.h. Points are taken by the bounds of their chunks. */
+/* couplings.c: see couplings.h. Points are tested by the bounds of their chunks. */
 #include "client/link/couplings.h"
 
 #include "client/link/playout.h"
@@ -18,14 +18,15 @@ enum {
 struct Couplings {
     const FieldSet *fields; /* borrowed */
     u8 *bits[FIELDS_MAX];   /* [capacity] of POSES fields: COUPLING_ bits */
-    f32 *reach[FIELDS_MAX]; /* [capacity] of POSES fields, m around the origin; 0: no body */
-    f64 *tick[FIELDS_MAX];  /* [capacity] of POSES fields; 0: the timeline's */
+    f32 *reach[FIELDS_MAX]; /* [capacity] of POSES fields, bounding radius in m around the
+                               origin; 0: no body */
+    f64 *tick[FIELDS_MAX];  /* [capacity] of POSES fields, own tick; 0: the timeline's */
     BodyClock clock;
     TimelineBody *bodies; /* [body_count] */
     u32 body_count;
-    Bounds *bounds; /* [bounds_count] of chunks of the newest states */
+    Bounds *bounds; /* [bounds_count] bounds of chunks in the newest states */
     u32 bounds_count, bounds_capacity;
-    Bounds all; /* around them; empty where there are none */
+    Bounds all; /* union of all; empty if there are none */
 };
 
 Couplings *couplings_create(const FieldSet *fields)
@@ -69,7 +70,7 @@ void couplings_destroy(Couplings *couplings)
 
 /* ---- joints ---- */
 
-/* The entity of a body of the scene: they are numbered alike. */
+/* The entity of a body of the scene: both have the same order. */
 static const Entity *entity_of(const Scene *scene, const EntityList *entities, i32 body)
 {
     const Entity *entity = body >= 0 ? entity_list_find(entities, (u32)body + 1) : NULL;
@@ -130,7 +131,7 @@ static void bounds_add(Couplings *couplings, Bounds bounds)
         u32 capacity = u32_max(2 * couplings->bounds_capacity, 64);
         Bounds *grown = realloc(couplings->bounds, capacity * sizeof *grown);
         if (grown == NULL) {
-            return; /* then things sink into these */
+            return; /* out of memory: objects may sink into these */
         }
         couplings->bounds = grown;
         couplings->bounds_capacity = capacity;
@@ -140,7 +141,7 @@ static void bounds_add(Couplings *couplings, Bounds bounds)
     couplings->all.max = vec3_max(couplings->all.max, bounds.max);
 }
 
-/* Of the body's points in the newest state of one chunk. */
+/* Bounds of the body's points in the newest state of one chunk. */
 static void chunk_bounds(Couplings *couplings, const TimelineBody *body, u32 chunk, const u8 *state)
 {
     i32 low[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, high[3] = {INT32_MIN, INT32_MIN, INT32_MIN};
@@ -187,7 +188,7 @@ static void chunk_look(Couplings *couplings, u32 f, u32 chunk, const ChunkState 
         f32 reach = couplings->reach[f][first + i];
         *bits &= (u8)~COUPLING_POINTS;
         if (count < 2 || reach == 0.0f) {
-            continue; /* one state alone says nothing of a velocity: nothing goes on */
+            continue; /* a single state has no velocity: no extrapolation */
         }
         QPose now, then;
         memcpy(&now, states[0].state + i * sizeof now, sizeof now);
@@ -202,7 +203,7 @@ static void chunk_look(Couplings *couplings, u32 f, u32 chunk, const ChunkState 
     }
 }
 
-/* Which bodies could come near to points within `ahead` ticks after the newest states. */
+/* Finds the bodies that could come near points within `ahead` ticks after the newest states. */
 static void points_look(Couplings *couplings, const SnapshotReceiver *receiver, f64 ahead)
 {
     ChunkState states[CHUNK_STATES_KEPT];
@@ -257,7 +258,7 @@ static BodyKnown coupled_known(const Couplings *couplings, const SnapshotReceive
     return known;
 }
 
-/* Where an element's tick goes in this step. `from` is where the clock was before. */
+/* The new tick of an element in this step. `from` is the clock's former tick. */
 static f64 element_step(const Couplings *couplings, f64 tick, bool coupled, f64 from,
                         const BodyPace *pace)
 {

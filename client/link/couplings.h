@@ -1,14 +1,14 @@
 /*
- * couplings.h: bodies that do not move on their own: those that joints hold, and those near points
- * of soft bodies.
+ * couplings.h: bodies that do not move independently: jointed bodies, and bodies near points of
+ * soft bodies.
  *
- * Beyond the newest known state each body goes on by its own velocity and angular velocity. Bodies
- * of a figure would come apart on the way, each by the acceleration that its joints give it, and
- * what lies on cloth or jelly would sink into it, since points are never extrapolated. And where
- * what was shown before is blended into what has come since, each by its own spring, they would
- * come apart again. So all these have one clock, as the points of a soft body have (body_clock.h):
- * they stand where nothing is known of one of them, and then hurry after the timeline's tick. A
- * body that comes near to points stands until that clock has come, one that leaves them hurries.
+ * Beyond the newest known state each body is extrapolated by its own velocity and angular velocity.
+ * The bodies of a ragdoll would separate, since joint forces are unknown, and a body that lies on
+ * cloth or jelly would sink into it, since points are never extrapolated. Blending shown into new
+ * states, by a separate spring for each body, would separate them as well. So all these bodies
+ * share one clock, like the points of a soft body (body_clock.h): they stop when the state of one
+ * of them is missing, and then catch up with the timeline's tick. A body that comes near points
+ * stops until that clock has caught up; one that leaves them catches up with the timeline.
  * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_COUPLINGS_H
@@ -21,18 +21,18 @@
 
 typedef struct Couplings Couplings;
 
-/* NULL without memory. `fields` is borrowed. */
+/* NULL: out of memory. `fields` is borrowed. */
 Couplings *couplings_create(const FieldSet *fields);
 void couplings_destroy(Couplings *couplings); /* NULL is fine */
-/* Looks up which bodies the scene's joints hold and how far each reaches, when the entities have
- * changed. bodies[count] is copied; false without memory: then nothing is near to points. */
+/* Determines which bodies are jointed and how large each is, if the entities changed.
+ * bodies[count] is copied; false: out of memory, then no body counts as near points. */
 bool couplings_update(Couplings *couplings, const Scene *scene, const EntityList *entities,
                       const TimelineBody *bodies, u32 count);
-/* Moves the clock and all bodies' ticks on. `news`: states have come since the last time, of which
- * it is found what could come near to points before others come. */
+/* Advances the clock and all bodies' ticks. `news`: states arrived since the last call, so it
+ * determines again which bodies could come near points before the next ones. */
 void couplings_advance(Couplings *couplings, const SnapshotReceiver *receiver,
                        const CurveStream *stream, const BodyPace *pace, bool news);
-/* True if an element of a POSES field is shown at a tick of its own; *tick is written only then. */
+/* True if an element of a POSES field is shown at its own tick; *tick is written only then. */
 bool couplings_tick(const Couplings *couplings, u32 field, u32 element, f64 *tick);
 
 #endif

@@ -1,12 +1,12 @@
-/* curve.c: which states, and the cubic through them. */
+/* curve.c: selects states and computes the cubic through them. */
 #include "client/link/curve.h"
 
 #include <math.h>
 #include <string.h>
 
-#define FAR_S                0.08f   /* an acceleration is measured over so long at least */
-#define ROTATION_QUANTUM     0.0028f /* radians, of ten bits */
-#define ROTATION_MAX_RADIANS 1.2f    /* between two states; faster spins are not extrapolated */
+#define FAR_S                0.08f   /* minimal time over which an acceleration is measured */
+#define ROTATION_QUANTUM     0.0028f /* radians, of a ten-bit code */
+#define ROTATION_MAX_RADIANS 1.2f    /* between two states; faster rotation is not extrapolated */
 
 bool curve_has_motion(u32 kind)
 {
@@ -25,7 +25,7 @@ static bool chunk_rested(const CurveStream *stream, const ChunkState *older,
     return !outage && (f64)(newer->tick - older->tick) > stream->rest_gap;
 }
 
-/* Tick at which the chunk left `older`'s state on its way to `newer`'s. */
+/* Tick at which the chunk left the state `older` on its way to `newer`. */
 static f64 chunk_departure(const CurveStream *stream, const ChunkState *older,
                            const ChunkState *newer)
 {
@@ -47,7 +47,7 @@ static void curve_hold(Curve *curve, const ChunkState *state)
     curve->departure = (f64)state->tick;
 }
 
-/* from = states[i] and what lies before it. */
+/* Sets from = states[i] and the states before it. */
 static void curve_past(const ChunkState *states, u32 count, const CurveStream *stream, u32 i,
                        Curve *curve)
 {
@@ -73,7 +73,7 @@ static void curve_past(const ChunkState *states, u32 count, const CurveStream *s
     curve->gap_far = (f32)(from->tick - far->tick);
 }
 
-/* The chunk's newest state is states[0], and the tick is not before it. */
+/* The chunk's newest state is states[0], and the tick is not earlier. */
 static void curve_find_extrapolated(const ChunkState *states, u32 count, const CurveStream *stream,
                                     f64 tick, Curve *curve)
 {
@@ -103,7 +103,7 @@ static void curve_choose(const ChunkState *states, u32 count, const CurveStream 
     if (!stream->running) {
         tick = fmin(tick, (f64)stream->newest);
     }
-    u32 i = 0; /* the newest state that is not after the tick */
+    u32 i = 0; /* the newest state not after the tick */
     while (i < count && (f64)states[i].tick > tick) {
         i++;
     }
@@ -138,7 +138,7 @@ static void curve_choose(const ChunkState *states, u32 count, const CurveStream 
     }
 }
 
-/* What is coarse must not be taken for an acceleration. */
+/* Reduced precision must not be taken for acceleration. */
 static void curve_coarse(const ChunkState *states, u32 count, Curve *curve)
 {
     for (u32 i = 0; i < count; i++) {
@@ -194,15 +194,15 @@ bool curve_resolve(Curve *curve, const ChunkState *states, u32 count)
 
 /* ---- the cubic of one component ---- */
 
-/* What the chords of all components share. */
+/* Values common to all components. */
 typedef struct Chords {
     f32 gap, gap_before, gap_after, gap_far; /* ticks */
     bool has_before, has_after, has_far, rest_before, rest_after;
-    f32 free;    /* acceleration (a tick²) that is no hit */
-    f32 quantum; /* of the values */
+    f32 free;    /* acceleration (per tick²) below which motion counts as smooth */
+    f32 quantum; /* quantization step of the values */
 } Chords;
 
-/* Those of one component, a tick. */
+/* Slopes of one component, per tick. */
 typedef struct Slopes {
     f32 here, before, after, far;
 } Slopes;
@@ -212,9 +212,8 @@ static inline f32 freedom(f32 acceleration, f32 free)
     return f32_clamp(2.0f - fabsf(acceleration) / free, 0.0f, 1.0f);
 }
 
-/* The tangent between two chords of gaps ga and gb if the motion is free there, else `own`: a hit
- * changes the speed at once, so the cubics before and after it have nothing to do with each other.
- */
+/* The tangent between two chords over gaps ga and gb if the motion is smooth there, else `own`:
+ * an impact changes the speed at once, so the cubics before and after it are independent. */
 static inline f32 tangent(f32 a, f32 ga, f32 b, f32 gb, f32 free, f32 own)
 {
     f32 mean = (a * gb + b * ga) / (ga + gb);
@@ -230,8 +229,8 @@ static inline f32 tangent_begin(const Chords *c, const Slopes *s)
                          : s->here;
 }
 
-/* Acceleration at `to` by the states before it; 0 where they do not agree on one, or on one that
- * rounding could not make. */
+/* Acceleration at `to` from the states before it; 0 where they are inconsistent, or where
+ * rounding could explain it. */
 static inline f32 acceleration_end(const Chords *c, const Slopes *s)
 {
     if (!c->has_before || !c->has_far || c->rest_before) {
@@ -253,7 +252,7 @@ static inline f32 tangent_end(const Chords *c, const Slopes *s)
     return c->has_after ? tangent(s->here, c->gap, s->after, c->gap_after, c->free, own) : own;
 }
 
-/* How far from `from`'s value at u in [0, 1], and the slope there a tick. */
+/* Offset from the value at `from` at u in [0, 1], and the slope there per tick. */
 static inline f32 cubic(const Chords *c, const Slopes *s, f32 u, f32 *slope)
 {
     f32 v0 = tangent_begin(c, s), v1 = tangent_end(c, s);
@@ -262,7 +261,7 @@ static inline f32 cubic(const Chords *c, const Slopes *s, f32 u, f32 *slope)
     return c->gap * (u * u * (3.0f - 2.0f * u) * s->here + u * w * w * v0 - u * u * w * v1);
 }
 
-/* How far from `to`'s value, `ahead` ticks later. */
+/* Offset from the value at `to`, `ahead` ticks later. */
 static inline f32 onward(const Chords *c, const Slopes *s, f32 ahead, f32 *slope)
 {
     f32 v = tangent_end(c, s), a = acceleration_end(c, s);
@@ -274,7 +273,7 @@ static inline f32 onward(const Chords *c, const Slopes *s, f32 ahead, f32 *slope
 
 typedef struct Path {
     const Curve *curve;
-    Chords chords; /* what all components share */
+    Chords chords; /* values common to all components */
     Vec3 here, before, after, far;
 } Path;
 
@@ -307,7 +306,7 @@ static inline f32 path_component(const Path *path, Slopes s, f32 along, f32 *slo
                                                    : cubic(&path->chords, &s, along, slope);
 }
 
-/* From `from` (between) or from `to` (ahead) to where the element is at the tick. */
+/* Offset from `from` (between) or from `to` (ahead) at the tick. */
 static Vec3 path_at(const Path *path, f64 tick, Vec3 *slope)
 {
     const Vec3 *h = &path->here, *b = &path->before, *a = &path->after, *f = &path->far;
@@ -329,7 +328,7 @@ f32 curve_share(const Curve *curve, f64 tick)
     return f32_clamp((f32)((tick - curve->departure) / (f64)curve->gap), 0.0f, 1.0f);
 }
 
-/* The tick, kept within what the curve is good for. */
+/* The tick, clamped to the range of the curve. */
 static f64 curve_clamp(const Curve *curve, const CurveStream *stream, f64 tick)
 {
     if (curve->mode == CURVE_EXTRAPOLATED) {
@@ -473,7 +472,7 @@ static QPoint qpoint_at(const u8 *state, u32 i)
     return point;
 }
 
-/* Position of a neighbouring state's point if it is the same one. */
+/* Position of a neighbouring state's point if it is the same point. */
 static bool point_other(const FieldDesc *field, const u8 *state, u32 i, u16 generation, Vec3 *out)
 {
     if (state == NULL) {

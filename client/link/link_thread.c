@@ -1,4 +1,4 @@
-/* link_thread.c: see link_thread.h. One lock around the inner link and the events that wait. */
+/* link_thread.c: see link_thread.h. One lock protects the inner link and the queue of events. */
 #include "client/link/link_thread.h"
 
 #include <poll.h>
@@ -22,27 +22,27 @@ typedef struct LinkThread {
     u64 (*now_ns)(void);
     pthread_t thread;
     int fd;                 /* of inner */
-    int news;               /* readable while something waits for the owner; −1: there is none */
-    WaitingEvent *borrowed; /* of the owner's last poll */
+    int news;               /* eventfd, readable while events wait for the owner; −1: none */
+    WaitingEvent *borrowed; /* event lent to the owner by its last poll */
 
-    pthread_mutex_t lock; /* of all below and of inner */
+    pthread_mutex_t lock; /* protects all members below and inner */
     bool stop;
     WaitingEvent *first, **end;
     u64 bytes;
 } LinkThread;
 
-/* Says that something waits, or that nothing does. Locked. */
+/* Signals whether events wait. Called with the lock held. */
 static void tell(LinkThread *link, bool waits)
 {
     u64 count = 1;
     if (link->news >= 0) {
         ssize_t done = waits ? write(link->news, &count, sizeof count)
                              : read(link->news, &count, sizeof count);
-        PL_UNUSED(done); /* it would block: it is told already */
+        PL_UNUSED(done); /* it would block: already signalled */
     }
 }
 
-/* Everything that came, with the time of now. Locked. */
+/* Receives all available packets and timestamps them. Called with the lock held. */
 static void receive(LinkThread *link)
 {
     LinkEvent event;
@@ -51,7 +51,7 @@ static void receive(LinkThread *link)
            link->inner->ops->poll(link->inner, link->now_ns() / MS, &event)) {
         WaitingEvent *waiting = malloc(sizeof *waiting + event.bytes);
         if (waiting == NULL) {
-            continue; /* lost, as on a bad line */
+            continue; /* dropped, like a lost packet */
         }
         waiting->next = NULL;
         waiting->event = event;
@@ -74,7 +74,7 @@ static void *run(void *context)
     LinkThread *link = context;
     struct pollfd wait = {.fd = link->fd, .events = POLLIN};
     for (bool stop = false, full = false; !stop;) {
-        /* Full, the socket stays readable: only the time is waited for. */
+        /* When full, the socket stays readable: wait for the timeout only. */
         (void)poll(&wait, full ? 0 : 1, LINK_THREAD_WAIT_MS);
         pthread_mutex_lock(&link->lock);
         stop = link->stop;
@@ -100,7 +100,7 @@ static void finish(LinkThread *link)
 
 static bool thread_poll(Link *base, u64 now_ms, LinkEvent *event)
 {
-    PL_UNUSED(now_ms); /* the thread has its own */
+    PL_UNUSED(now_ms); /* the thread uses its own clock */
     LinkThread *link = (LinkThread *)base;
     free(link->borrowed);
     link->borrowed = NULL;
@@ -200,7 +200,7 @@ Link *link_thread_create(Link *inner, u64 (*now_ns)(void), ErrorText *error)
         return NULL;
     }
     if (link == NULL || pthread_mutex_init(&link->lock, NULL) != 0) {
-        error_set(error, ERROR_MEMORY, "no memory for the connection");
+        error_set(error, ERROR_MEMORY, "out of memory for the connection");
         free(link);
         inner->ops->destroy(inner);
         return NULL;
@@ -212,7 +212,7 @@ Link *link_thread_create(Link *inner, u64 (*now_ns)(void), ErrorText *error)
     link->end = &link->first;
     link->news = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (pthread_create(&link->thread, NULL, run, link) != 0) {
-        error_set(error, ERROR_MEMORY, "no thread for the connection");
+        error_set(error, ERROR_MEMORY, "cannot start the connection's thread");
         finish(link);
         inner->ops->destroy(inner);
         return NULL;

@@ -1,8 +1,8 @@
 /*
- * link_thread.h: a Link that another thread receives for. What comes is noted with the time at
- * which it came, however rarely the owner polls: a client that draws six pictures a second still
- * knows the clock of the stream to the millisecond, and what is reliable is acknowledged at once.
- * The only thread of client/link. All calls are the owner's; the other one only receives.
+ * link_thread.h: a Link that receives on a separate thread. Packets are timestamped on arrival,
+ * however rarely the owner polls: a client that draws six pictures a second still knows the
+ * stream's clock to the millisecond, and reliable packets are acknowledged at once. The only thread
+ * of client/link. All calls are made by the owner; the thread only receives.
  * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_LINK_THREAD_H
@@ -11,14 +11,13 @@
 #include "protocol/session/link.h"
 
 enum {
-    /* Of what waits for the owner: seconds of the widest line. Beyond it the rest waits in the
-     * socket. */
+    /* Limit of queued data: seconds of the widest link. Beyond it packets wait in the socket. */
     LINK_THREAD_BYTES_MAX = 16 << 20,
-    LINK_THREAD_WAIT_MS = 5, /* the transport's timers are looked at so often */
+    LINK_THREAD_WAIT_MS = 5, /* interval at which the transport's timers are served */
 };
 
-/* Takes over `inner`, also where it fails (NULL: no memory or no thread; inner NULL: NULL).
- * now_ns: the clock of the owner's now_ms, callable from any thread. */
+/* Takes ownership of `inner`, also on failure (NULL: out of memory or no thread; inner NULL:
+ * NULL). now_ns: the owner's clock, callable from any thread. */
 Link *link_thread_create(Link *inner, u64 (*now_ns)(void), ErrorText *error);
 
 #endif

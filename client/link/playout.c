@@ -1,29 +1,31 @@
-/* playout.c: fit of the clock, the delay, and the pace of the shown tick. */
+/* playout.c: clock fit, playout delay, and the pace of the shown tick. */
 #include "client/link/playout.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WINDOW_S        6.0  /* of arrivals that fix clock and delay */
-#define STARVED_SHARE   0.02 /* of the time the delay may be too short */
-#define LATE_QUANTILE   0.96 /* of the lateness that is reported as jitter */
-#define LATE_ALLOWED    2.0  /* packets that may come late by whatever: outages are not bridged */
-#define DELAY_HALVINGS  10
-#define MARGIN          0.05 /* of an interval: packets of one tick come one after another */
-#define DELAY_MAX_S     1.0
-#define GAPS_MIN        8 /* with fewer the former delay stays */
-#define FIT_EVERY_S     0.05
-#define GAIN            2.0 /* 1/s: an error of 1 ms is answered by 0.2 % of pace */
-#define HURRY_GAIN      4.0
-#define DEAD_S          0.002 /* errors that are not answered */
-#define SETTLE_S        0.1
-#define SETTLED_S       0.01
-#define COAST_S         0.1 /* extrapolated at full pace */
-#define STOOD_S         0.2 /* a picture later than this: the viewer stood, nobody sees a step */
+#define WINDOW_S       6.0  /* of arrivals used for clock and delay */
+#define STARVED_SHARE  0.02 /* fraction of time for which the delay may be too short */
+#define LATE_QUANTILE  0.96 /* quantile of lateness reported as jitter */
+#define LATE_ALLOWED   2.0  /* late packets ignored: outages are not bridged by delay */
+#define DELAY_HALVINGS 10
+#define MARGIN         0.05 /* of an interval: packets of one tick arrive one after another */
+#define DELAY_MAX_S    1.0
+#define GAPS_MIN       8 /* with fewer the former delay is kept */
+#define FIT_EVERY_S    0.05
+#define GAIN           2.0 /* 1/s: an error of 1 ms changes the pace by 0.2 % */
+#define HURRY_GAIN     4.0
+#define DEAD_S         0.002 /* dead band of errors */
+#define SETTLE_S       0.1
+#define SETTLED_S      0.01
+#define COAST_S        0.1 /* extrapolation at full pace */
+#define STOOD_S                                                                                    \
+    0.2 /* a frame later than this: the viewer was stalled, a step is
+                               invisible */
 #define DRIFT_MAX       0.001
-#define DRIFT_SPAN_S    2.0  /* shorter windows say nothing of drift */
-#define RATE_TOLERANCE  0.04 /* measured rates nearer to the announced speed are noise */
+#define DRIFT_SPAN_S    2.0  /* shorter windows do not determine drift */
+#define RATE_TOLERANCE  0.04 /* measured rates closer to the announced speed are noise */
 #define RATE_SPAN_MIN_S 0.8
 
 void playout_init(Playout *playout, u32 tick_rate, u32 snapshot_rate)
@@ -49,7 +51,7 @@ static void arrival_push(Playout *playout, f64 time_s, f64 tick)
         playout->first = (playout->first + 1) % PLAYOUT_ARRIVALS_MAX;
         playout->count--;
     }
-    /* Of packets that were found waiting together only the newest was ever the newest known. */
+    /* Of packets received together only the newest was ever the newest known. */
     if (playout->count > 0 && arrival_at(playout, playout->count - 1)->time_s == time_s) {
         playout->count--;
     }
@@ -75,8 +77,8 @@ static f64 slope_of(const Playout *playout, u32 first, u32 n)
     return tt > 0 ? tk / tt : 0.0;
 }
 
-/* The slope of a server that does not keep the speed that it announces, or 0. A step (a server that
- * stood, a network that changed) tilts at most one half of the window. */
+/* The slope of a server that does not run at the announced speed, or 0. A step (a stalled
+ * server, a changed network) affects at most one half of the window. */
 static f64 rate_other(const Playout *playout, f64 nominal)
 {
     u32 half = playout->count / 2;
@@ -87,8 +89,8 @@ static f64 rate_other(const Playout *playout, f64 nominal)
     return differs && other > -0.99 ? nominal * (1.0 + other) : 0.0;
 }
 
-/* Slope of the edge of the upper hull (Andrew 1979) above the mean time: of all lines with no
- * arrival above them the one nearest to all. */
+/* Slope of the upper hull's edge (Andrew 1979) above the mean time: of all lines with no arrival
+ * above them the one nearest to all. */
 static f64 rate_hull(const Playout *playout)
 {
     u16 hull[PLAYOUT_ARRIVALS_MAX];
@@ -148,8 +150,8 @@ static f64 quantile(f64 *values, u32 count, f64 q)
     return values[i < count ? i : count - 1];
 }
 
-/* Seconds for which a delay leaves nothing to go to. A late packet counts for so much at most: an
- * outage is not to be bridged. */
+/* Seconds for which a delay leaves no state to interpolate towards. One late packet counts for
+ * at most `most`: outages are not to be bridged. */
 static f64 starved_s(const f64 *ages_s, u32 count, f64 delay_s, f64 each_most_s)
 {
     f64 sum_s = 0.0;
@@ -159,7 +161,7 @@ static f64 starved_s(const f64 *ages_s, u32 count, f64 delay_s, f64 each_most_s)
     return sum_s;
 }
 
-/* The least delay, to a thousandth, that leaves nothing to go to for most_s at most. */
+/* The minimal delay, to a thousandth, with at most most_s of starvation. */
 static f64 delay_enough(const f64 *ages_s, u32 count, f64 most_s, f64 each_most_s)
 {
     f64 low_s = 0.0, high_s = DELAY_MAX_S;
@@ -212,11 +214,10 @@ void playout_arrival(Playout *playout, u64 tick, f64 speed, u64 now_ns)
         playout->speed = playout->speed_moving = speed;
         playout->settling = false;
     } else if (tick < playout->newest || (tick == playout->newest && speed == playout->speed)) {
-        return; /* came late: it fills a gap but says nothing new of the clock */
+        return; /* late: it fills a gap but carries no new clock information */
     }
     f64 time_s = (f64)(now_ns - playout->base_ns) * 1e-9;
-    /* A recording that was sought forwards, or a speed that changed: the old arrivals lie on
-     * another line. */
+    /* A forward seek of a recording, or a changed speed: the old arrivals lie on another line. */
     f64 ahead = (f64)tick - (playout->line + playout->rate * time_s);
     bool sought = playout->count > 0 && ahead > 1.5 * playout->tick_rate * fmax(1.0, speed) &&
                   tick > playout->newest + (u64)playout->tick_rate;
@@ -239,7 +240,7 @@ void playout_arrival(Playout *playout, u64 tick, f64 speed, u64 now_ns)
 
 /* ---- motion of the shown tick ---- */
 
-/* Paused: on to the newest tick at the pace of before, and rest there. */
+/* Paused: continue to the newest tick at the former pace, and stop there. */
 static void advance_paused(Playout *playout, f64 dt)
 {
     f64 target = (f64)playout->newest;
@@ -253,7 +254,7 @@ static void advance_paused(Playout *playout, f64 dt)
     }
 }
 
-/* The pace wanted where the shown tick lies behind its place by error_s. */
+/* The target pace for a shown tick that lags its target by error_s. */
 static f64 pace_wanted(const Playout *playout, f64 error_s)
 {
     f64 limit = playout->settling ? PLAYOUT_HURRY : PLAYOUT_WARP_MAX;
@@ -265,12 +266,12 @@ static f64 pace_wanted(const Playout *playout, f64 error_s)
 static void advance_running(Playout *playout, f64 now_s, PlayoutStep *step)
 {
     f64 rate = playout->rate, dt = step->elapsed_s;
-    /* Nothing is shown from farther beyond what is known. */
+    /* Nothing is shown from beyond the extrapolation limit. */
     f64 end = (f64)playout->newest + rate * PLAYOUT_EXTRAPOLATION_S;
     f64 target = fmin(end, playout->line + rate * (now_s - playout->delay_wanted_s));
     f64 error_s = (target - playout->shown) / rate - dt;
     if (dt > STOOD_S && error_s <= PLAYOUT_JUMP_S) {
-        /* A pace that is a little off would be far off after so long. */
+        /* After such a long time a small error of pace would be a large error of position. */
         playout->shown = fmax(playout->shown, target);
         playout->pace = rate;
         playout->settling = playout->holding = false;
@@ -295,7 +296,7 @@ static void advance_running(Playout *playout, f64 now_s, PlayoutStep *step)
                (playout->settling ? PLAYOUT_HURRY_SLEW : PLAYOUT_SLEW_MAX);
     f64 change = pace_wanted(playout, error_s) - playout->pace;
     playout->pace += fmin(fmax(change, -slew), slew);
-    /* Beyond what is known: on for a while, then slower and slower. */
+    /* Beyond the newest tick: continue for a while, then slow down. */
     f64 ahead_s = (playout->shown - (f64)playout->newest) / rate;
     f64 left = (PLAYOUT_EXTRAPOLATION_S - ahead_s) / (PLAYOUT_EXTRAPOLATION_S - COAST_S);
     playout->pace = fmin(playout->pace, 1.5 * rate * fmax(left, 0.0));

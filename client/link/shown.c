@@ -117,7 +117,7 @@ TimelineShown *timeline_shown(const Timeline *timeline)
         const ShownOps *ops = shown_ops(desc->kind);
         shown->fields[f] = calloc(u32_max(desc->capacity * desc->channels, 1), ops->bytes);
         bool whole = shown->fields[f] != NULL && ops->fill(timeline, f, desc, shown->fields[f]);
-        if (!whole && !ops->parts) { /* then it is not there for a moment */
+        if (!whole && !ops->parts) { /* not shown at the moment */
             free(shown->fields[f]);
             shown->fields[f] = NULL;
         }

@@ -1,6 +1,5 @@
 /*
- * shown_element.h: elements of fields as they are shown: what curves yield, and what timelines make
- * of them.
+ * shown_element.h: elements of fields as shown: produced by curves, adjusted by timelines.
  * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_SHOWN_ELEMENT_H
@@ -25,13 +24,13 @@ typedef struct ShownPoint {
 
 /* A GRID2 or GRID3 field. */
 typedef struct ShownGrid {
-    Grid grid;     /* of channel 0, in the field's unit: m above the origin of heights */
+    Grid grid;     /* of channel 0, in the field's unit: m above the origin for heights */
     u32 channels;  /* channel 1: grid.values + capacity, [0, 1] */
     f32 low, high; /* what channel 0 can hold */
 } ShownGrid;
 
-/* Points of one body: its chunks are shown for one tick (body_clock.h), nothing of it is
- * extrapolated, and none of it is shown before all of it is known. */
+/* Points of one body: its chunks are shown at one tick (body_clock.h), not extrapolated, and not
+ * shown before all of it is known. */
 typedef struct TimelineBody {
     u32 field, first, count; /* of a POINTS field; count ≥ 1, within the capacity */
 } TimelineBody;

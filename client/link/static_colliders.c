@@ -1,14 +1,14 @@
-/* static_colliders.c: which bodies are static, and the planes that a body on its way meets. */
+/* static_colliders.c: finds static bodies, and the planes that a moving body meets. */
 #include "client/link/static_colliders.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STILL_M 1e-5f /* shorter ways are none */
+#define STILL_M 1e-5f /* shorter motion is ignored */
 
 enum {
-    ASK_EVERY = 4 /* updates, while poses are missing: some pictures */
+    ASK_EVERY = 4 /* updates between retries while poses are missing: some pictures */
 };
 
 typedef struct StaticCollider {
@@ -21,10 +21,10 @@ typedef struct StaticCollider {
 struct StaticColliders {
     const FieldSet *fields;
     u32 *entity_of[FIELDS_MAX]; /* [capacity] of POSES fields: index + 1 of its entity, 0: none */
-    const EntityList *entities; /* borrowed, as they were at the last look */
+    const EntityList *entities; /* borrowed, as of the last update */
     u64 version;
-    u32 asked;  /* updates since then */
-    bool known; /* the poses of all entities were, at the last look */
+    u32 asked;  /* updates since the last retry */
+    bool known; /* the poses of all entities were known at the last update */
     StaticCollider *bodies;
     u32 count, capacity;
 };
@@ -76,7 +76,7 @@ static void body_add(StaticColliders *colliders, const Shape *shape, const Shown
         u32 capacity = colliders->capacity > 0 ? 2 * colliders->capacity : 64;
         StaticCollider *larger = realloc(colliders->bodies, capacity * sizeof *larger);
         if (larger == NULL) {
-            return; /* then things sink into this one */
+            return; /* out of memory: objects may sink into this one */
         }
         colliders->bodies = larger;
         colliders->capacity = capacity;
@@ -124,7 +124,7 @@ typedef struct Plane {
     Vec3 point, normal;
 } Plane;
 
-/* The surface that the ray meets first within max. */
+/* The first surface that the ray hits within max. */
 static bool ray_meets(const StaticColliders *colliders, Ray ray, f32 max, Plane *plane)
 {
     Vec3 end = vec3_add_scaled(ray.origin, max, ray.direction);
@@ -138,7 +138,7 @@ static bool ray_meets(const StaticColliders *colliders, Ray ray, f32 max, Plane 
         if (apart.x > 0.0f || apart.y > 0.0f || apart.z > 0.0f ||
             !shape_ray(&body->shape, body->position, body->orientation, ray, max, &distance,
                        &normal) ||
-            distance <= 0.0f) { /* what it is in already does not hold it */
+            distance <= 0.0f) { /* an object that is already inside does not collide */
             continue;
         }
         max = distance;
@@ -148,10 +148,10 @@ static bool ray_meets(const StaticColliders *colliders, Ray ray, f32 max, Plane 
     return meets;
 }
 
-/* How far the shape reaches from its origin against the normal. */
+/* Extent of the shape from its origin against the normal. */
 static f32 reach_against(const Shape *shape, Quat orientation, Vec3 normal)
 {
-    /* The turn that takes the normal to +y: half of twice the angle, by the sum of both. */
+    /* Rotation that takes the normal to +y: half of twice the angle, by the sum of both. */
     Quat rotation = {1.0f + normal.y, -normal.z, 0.0f, normal.x};
     rotation = normal.y > -0.9999f ? quat_normalize(rotation) : (Quat){0.0f, 1.0f, 0.0f, 0.0f};
     return -shape_bounds(shape, vec3_zero(), quat_mul(rotation, orientation)).min.y;

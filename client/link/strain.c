@@ -10,7 +10,7 @@
 enum {
     SWEEPS = 12
 };
-#define SLACK 1.02f /* beyond the longest, so that nothing is touched for a rounding */
+#define SLACK 1.02f /* tolerance above the maximum, so that rounding changes nothing */
 
 typedef struct StrainEdge {
     u32 a, b; /* points of the body */
@@ -70,7 +70,7 @@ static StrainEdge edge_of(const SoftMesh *mesh, u32 a, u32 b)
                         vec3_distance(mesh->points[a], mesh->points[b])};
 }
 
-/* Of the surface and of the sticks, each once. False without memory. */
+/* Collects the edges of the surface and the sticks, each once. False: out of memory. */
 static bool edges_make(StrainBody *body, const SoftMesh *mesh)
 {
     u32 count = 0, kept = 0;
@@ -102,7 +102,7 @@ static bool edges_make(StrainBody *body, const SoftMesh *mesh)
     return true;
 }
 
-/* The soft body of the scene that an entity is: as built, they come right after the bodies. */
+/* The soft body of the scene that an entity shows: initially they come right after the bodies. */
 static const SoftMesh *mesh_of(const Scene *scene, const Entity *entity)
 {
     u32 index = entity->id - 1 - scene->body_count;
@@ -140,8 +140,8 @@ void strain_update(Strain *strain, const Scene *scene, const Entity *entities, u
 
 /* ---- limits ---- */
 
-/* The largest stretch of those edges whose ends are shown between the same states, at least 1; 0:
- * all are. */
+/* The largest stretch of edges whose ends are shown between the same states, at least 1; 0: all
+ * are. */
 static f32 stretch_known(const StrainBody *body, const Timeline *timeline, const ShownPoint *points)
 {
     f32 most = 1.0f;

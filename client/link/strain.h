@@ -1,12 +1,11 @@
 /*
- * strain.h: soft bodies are not drawn longer than they are.
+ * strain.h: limits the drawn stretch of soft bodies.
  *
- * On a narrow line the chunks of a body come in turn, and each is shown on straight ways between
- * its own states. Where these are of other times than a neighbour's, the edges between the two can
- * come out several times as long as they ever were. How far the body is stretched is told by the
- * edges within parts that are shown between states of the same times, which are right; edges that
- * are longer for their rest length than all of these are brought back, half from either end, in a
- * few sweeps (strain limiting, Provot 1995).
+ * On a narrow link the chunks of a body come in turn, and each is interpolated linearly between its
+ * own states. Where these have other ticks than a neighbour's, edges between the two can appear
+ * several times as long as they ever were. The true stretch is known from the edges within parts
+ * that are shown between states of the same ticks; edges with a larger relative length than all of
+ * these are shortened, half from either end, in a few sweeps (strain limiting, Provot 1995).
  * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_STRAIN_H
@@ -18,14 +17,14 @@
 
 typedef struct Strain Strain;
 
-/* NULL without memory. */
+/* NULL: out of memory. */
 Strain *strain_create(void);
 void strain_destroy(Strain *strain); /* NULL is fine */
-/* Looks up the edges of the scene's soft bodies, when the entities have changed: `version` is
- * theirs, `world` counts worlds. Without memory bodies are left as they are. */
+/* Collects the edges of the scene's soft bodies if the entities changed: `version` is theirs,
+ * `world` counts worlds. If out of memory bodies are not limited. */
 void strain_update(Strain *strain, const Scene *scene, const Entity *entities, u32 count,
                    u64 version, u32 world);
-/* The points of a whole POINTS field as the timeline shows them now. */
+/* Corrects the points of a whole POINTS field as the timeline shows them now. */
 void strain_limit(const Strain *strain, const Timeline *timeline, u32 field, ShownPoint *points);
 
 #endif

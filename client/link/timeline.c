@@ -1,6 +1,6 @@
 /*
- * timeline.c: the shown state of every chunk: its curve at the shown tick and the offsets that are
- * left of what was shown before.
+ * timeline.c: the shown state of every chunk: its curve at the shown tick plus offsets that remain
+ * from what was shown before.
  */
 #include "client/link/timeline_state.h"
 
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REST_GAP_S     1.0   /* states farther apart of which nothing is known: it rested */
-#define OFFSET_MIN_M   5e-5f /* and radians: smaller offsets are none */
+#define REST_GAP_S     1.0   /* a chunk rested between states farther apart */
+#define OFFSET_MIN_M   5e-5f /* and radians: smaller offsets are dropped */
 #define OFFSET_MIN_M_S 5e-4f
 #define HIT_M_S        0.3f
 #define HIT_RAD_S      3.0f
@@ -24,7 +24,7 @@ static void pieces_finish(Pieces *pieces)
     memset(pieces, 0, sizeof *pieces);
 }
 
-/* The pieces of a field, cut where bodies begin and end. False without memory. */
+/* Splits a field into pieces at the boundaries of bodies. False: out of memory. */
 static bool pieces_make(Pieces *pieces, const FieldDesc *field, u32 id, const BodyTrack *bodies,
                         u32 body_count)
 {
@@ -125,7 +125,7 @@ static bool range_same(const TimelineBody *a, const TimelineBody *b)
     return a->field == b->field && a->first == b->first && a->count == b->count;
 }
 
-/* What was shown of pieces that are still cut the same goes on. */
+/* Keeps the shown state of pieces with unchanged boundaries. */
 static void pieces_take_over(Pieces *pieces, Pieces *before)
 {
     for (u32 i = 0, k = 0; i < pieces->count; i++) {
@@ -203,13 +203,13 @@ bool timeline_bodies(Timeline *timeline, const TimelineBody *bodies, u32 count)
 
 /* ---- what is known ---- */
 
-/* Of a chunk that is not in a snapshot it is known that it did not change, if all packets since its
- * newest state came and none says that it is not complete. */
+/* A chunk missing from a snapshot is known to be unchanged if all packets since its newest state
+ * arrived and none was marked incomplete. */
 static void silence_track(Timeline *timeline, const SnapshotHeader *header)
 {
     u16 step = (u16)(header->sequence - timeline->sequence);
     if (timeline->counted && (step == 0 || step >= 0x8000)) {
-        return; /* late: what it fills is not worth tracking */
+        return; /* late: not worth tracking */
     }
     if (!timeline->counted || step > 1) {
         timeline->silent_from = header->tick;
@@ -334,7 +334,7 @@ static bool offset_matters(const Offset *offset)
            largest(offset->angular_velocity) > OFFSET_MIN_M_S;
 }
 
-/* Critically damped springs, exactly for any dt. */
+/* Critically damped springs, exact for any dt. */
 static void offsets_fade(ChunkPiece *piece, f32 dt)
 {
     static const Offset none;
@@ -352,14 +352,13 @@ static void offsets_fade(ChunkPiece *piece, f32 dt)
     }
 }
 
-/* A moment of an element on a curve; pace in ticks a local second. */
+/* An element on a curve at a tick; pace in ticks per local second. */
 typedef struct ShownMoment {
     const Curve *curve;
     f64 tick, pace;
 } ShownMoment;
 
-/* A speed that turned out so different was changed by a hit: what kept it would go through walls.
- */
+/* A large change of velocity is an impact: keeping the old velocity would pass through walls. */
 static Vec3 unless_hit(Vec3 change, f32 most)
 {
     return vec3_scale(change, f32_clamp(2.0f - vec3_length(change) / most, 0.0f, 1.0f));
@@ -396,7 +395,7 @@ static void offset_change(const Timeline *timeline, const CurveStream *stream, u
         vec3_sub(vec3_scale(was.velocity, (f32)from.pace), vec3_scale(is.velocity, (f32)to.pace));
     Vec3 angular_velocity = vec3_sub(vec3_scale(was.angular_velocity, (f32)from.pace),
                                      vec3_scale(is.angular_velocity, (f32)to.pace));
-    if (from.tick == to.tick) { /* something was learnt, the tick did not jump */
+    if (from.tick == to.tick) { /* new information arrived, the tick did not jump */
         velocity = unless_hit(velocity, HIT_M_S);
         angular_velocity = unless_hit(angular_velocity, HIT_RAD_S);
     }
@@ -445,7 +444,7 @@ static void offsets_change(Timeline *timeline, const CurveStream *stream, u32 fi
 
 /* ---- on with time ---- */
 
-/* What all chunks of a body are known at. */
+/* The range of ticks known for all chunks of a body. */
 static BodyKnown body_known(const Timeline *timeline, const CurveStream *stream,
                             const BodyTrack *body)
 {
@@ -480,13 +479,13 @@ static void bodies_advance(Timeline *timeline, const CurveStream *stream, f64 be
     }
 }
 
-/* From what the piece showed at the last advance to what it shows now. */
+/* Advances a piece from its last shown state to the current one. */
 static void piece_advance(Timeline *timeline, const CurveStream *stream, u32 field,
                           ChunkPiece *piece, f64 before, const PlayoutStep *step)
 {
     const Playout *playout = &timeline->playout;
     const BodyTrack *body = piece->body != 0 ? &timeline->bodies[piece->body - 1] : NULL;
-    f64 pace = playout->speed > 0 ? playout->pace : 0.0; /* paused, nothing swings */
+    f64 pace = playout->speed > 0 ? playout->pace : 0.0; /* paused: no oscillation */
     if (body != NULL && !body->clock.showing) {
         piece->curve.mode = CURVE_NONE;
         return;
@@ -521,7 +520,7 @@ static void piece_advance(Timeline *timeline, const CurveStream *stream, u32 fie
                        (ShownMoment){&then, step->from, step->pace_from},
                        (ShownMoment){&now, step->to, playout->pace});
     } else if (old->mode == CURVE_EXTRAPOLATED && now.mode == CURVE_HOLD) {
-        /* Long not heard of while others were: it rests where it was last seen. */
+        /* Not updated for long while others were: it rests at its last position. */
         offsets_change(timeline, stream, field, piece, (ShownMoment){old, shown, pace},
                        (ShownMoment){&now, shown, pace});
     }

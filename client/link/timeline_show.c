@@ -6,7 +6,7 @@
 
 /* ---- what the stream before showed ---- */
 
-/* What the stream before showed of a field from an element on: [count] of `bytes`. */
+/* The state shown by the previous stream from an element on: [count] of `bytes`. */
 static bool former_get(const Timeline *timeline, u32 field, u32 first, u32 count, u32 bytes,
                        void *out)
 {
@@ -39,7 +39,7 @@ static void point_shift(const ChunkPiece *piece, u32 i, ShownPoint *point)
     }
 }
 
-/* Of a piece that is shown on the curve. */
+/* Pose of an element of a piece on its curve. */
 static ShownPose pose_now(const Timeline *timeline, const CurveStream *stream, u32 field,
                           const ChunkPiece *piece, u32 i, const Curve *curve)
 {
@@ -186,7 +186,7 @@ bool timeline_scalars(const Timeline *timeline, u32 field, f32 *scalars)
 
 /* ---- grids ---- */
 
-/* What code 0 of a channel is, and a step. */
+/* Value of code 0 of a channel, and of one step. */
 static void grid_scale(const FieldDesc *desc, u32 channel, f32 *low, f32 *scale)
 {
     *low = channel == 0 ? desc->value_min : 0.0f;
@@ -195,7 +195,7 @@ static void grid_scale(const FieldDesc *desc, u32 channel, f32 *low, f32 *scale)
                                          : 1.0f / 255.0f;
 }
 
-/* Values of a channel of a dense chunk between two states. */
+/* Interpolates a channel of a dense chunk between two states. */
 static void heights_blend(const FieldDesc *desc, u32 channel, const Curve *curve, f32 share, u32 n,
                           f32 *out)
 {
@@ -219,7 +219,7 @@ static void voxels_blend(const FieldDesc *desc, u32 channel, const Curve *curve,
     }
 }
 
-/* False: nothing of the chunk is known. */
+/* False: no state of the chunk is known. */
 static bool chunk_values(const Timeline *timeline, const CurveStream *stream, u32 field, u32 chunk,
                          u32 channel, f32 *out)
 {

@@ -13,16 +13,16 @@
 #include "client/link/static_colliders.h"
 #include "client/link/timeline.h"
 
-/* What is left of something shown before; rotation vectors in radians. */
+/* Remaining offset from an earlier shown state; rotation vectors in radians. */
 typedef struct Offset {
     Vec3 position, velocity, rotation, angular_velocity;
 } Offset;
 
-/* Elements of a chunk of poses or points, as they were last shown: all of them, or those of one
- * body or of none. */
+/* Elements of a chunk of poses or points as last shown: all of them, or those of one body or of
+ * none. */
 typedef struct ChunkPiece {
     u32 chunk, begin, count; /* elements of the chunk */
-    u32 body;                /* index + 1 of those with one tick for all their pieces; 0: none */
+    u32 body;                /* index + 1 of the body with one tick for all its pieces; 0: none */
     Curve curve;
     Offset *offsets; /* [count], NULL until the first are needed */
     bool offset;     /* some are not zero */
@@ -31,11 +31,11 @@ typedef struct ChunkPiece {
 typedef struct BodyTrack {
     TimelineBody range;
     BodyClock clock;
-    f64 before; /* its tick before the last advance */
+    f64 before; /* its tick at the previous advance */
     bool jumped;
 } BodyTrack;
 
-/* How a field of poses or points is shown. */
+/* Shown state of a field of poses or points. */
 typedef struct Pieces {
     ChunkPiece *items; /* [count], in order, without gaps */
     u32 count;
@@ -44,39 +44,39 @@ typedef struct Pieces {
 
 struct TimelineShown {
     u32 count;                /* fields */
-    void *fields[FIELDS_MAX]; /* what ShownOps.fill made of each; NULL: no memory */
+    void *fields[FIELDS_MAX]; /* result of ShownOps.fill for each; NULL: out of memory */
 };
 
 struct Timeline {
     const SnapshotReceiver *receiver; /* borrowed */
     const FieldSet *fields;           /* borrowed from the receiver */
-    const StaticColliders *colliders; /* borrowed; NULL: nothing stands */
-    Couplings *couplings;             /* borrowed; NULL: everything moves on its own */
+    const StaticColliders *colliders; /* borrowed; NULL: none */
+    Couplings *couplings;             /* borrowed; NULL: all bodies move independently */
     Playout playout;
-    Pieces pieces[FIELDS_MAX]; /* of poses and points, else empty */
+    Pieces pieces[FIELDS_MAX]; /* for poses and points, otherwise empty */
     BodyTrack *bodies;         /* [body_count], by field and first element */
     u32 body_count;
-    TimelineShown *former; /* of the stream before, or NULL */
-    bool news;             /* packets came since the last advance */
+    TimelineShown *former; /* of the previous stream, or NULL */
+    bool news;             /* packets arrived since the last advance */
 
-    bool counted; /* a packet came */
+    bool counted; /* a packet was counted */
     u16 sequence; /* of the newest packet */
     u64 newest;   /* its tick */
     u64 silent_from, silent_sure;
-    u64 outage_from, outage_to; /* the last time that nothing came for long */
+    u64 outage_from, outage_to; /* the last outage */
 };
 
 CurveStream timeline_stream(const Timeline *timeline);
 f64 timeline_piece_tick(const Timeline *timeline, const ChunkPiece *piece);
 /* The piece that element i of a chunk belongs to. */
 const ChunkPiece *timeline_piece(const Timeline *timeline, u32 field, u32 chunk, u32 i);
-/* The curve of a piece at a tick. Bodies do not go on beyond what is known. */
+/* The curve of a piece at a tick. Bodies are not extrapolated. */
 void timeline_curve_at(const ChunkPiece *piece, const ChunkState *states, u32 count,
                        const CurveStream *stream, f64 tick, Curve *curve);
-/* The curve now shown; false if nothing of the piece can be. */
+/* The curve now shown; false if the piece cannot be shown. */
 bool timeline_curve(const Timeline *timeline, const CurveStream *stream, u32 field,
                     const ChunkPiece *piece, Curve *curve);
-/* True if the pose is shown at a tick of its own. */
+/* True if the pose is shown at its own tick. */
 bool timeline_pose_apart(const Timeline *timeline, u32 field, u32 element, f64 *tick);
 /* An element of the field on its curve; beyond the newest state it stays out of what stands. */
 ShownPose timeline_pose_on(const Timeline *timeline, const CurveStream *stream, u32 field,

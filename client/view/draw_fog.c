@@ -1,9 +1,8 @@
 /*
- * draw_fog.c: voxels in the order of a walk through the grid: along each axis from both ends to the
- * slab that the eye is in. No slab hides one that comes before it, so nothing is sorted. Lit by the
- * slope of what they hold, as if it were the surface of something dense. Of large grids a few
- * voxels make one disc: more and fainter ones would cost more and drown in the rounding of 8-bit
- * colours.
+ * draw_fog.c: draws voxels in back-to-front order by traversing the grid along each axis from both
+ * ends to the slab that contains the eye, so no sorting is needed. Lit by the density gradient,
+ * like the surface of something dense. In large grids a few voxels share one disc: more and fainter
+ * ones would cost more and vanish in the rounding of 8-bit colours.
  */
 #include "client/view/draw_fog.h"
 
@@ -26,8 +25,8 @@ typedef struct FogInstance {
 typedef struct Fog {
     u32 entity; /* index in the picture's entities */
     const ShownGrid *shown;
-    Grid grid; /* of the discs: opacities; its values only while gathered */
-    f32 away;  /* m, of its middle from the eye */
+    Grid grid; /* of the discs: opacities; its values only during gather */
+    f32 away;  /* m, distance of its centre from the eye */
     u32 first, count;
     f32 color[3], color2[3], glow[3];
 } Fog;
@@ -65,9 +64,8 @@ static const char fog_vertex[] =
     "    gl_Position = view_proj * vec4(p + radius * (v_corner.x * r + v_corner.y * u), 1.0);\n"
     "}\n";
 
-/* The weights of discs one voxel apart add up to about one. Noise of half a step of the picture's
- * colours, other for each disc (Jimenez 2014), keeps what is faint from being rounded away alike.
- */
+/* The weights of discs one voxel apart add up to about one. Dithering by half a colour step,
+ * different for each disc (Jimenez 2014), keeps faint contributions from being rounded away. */
 static const char fog_fragment[] =
     "in vec2 v_corner;\n"
     "flat in vec4 v_color;\n"
@@ -85,7 +83,7 @@ DrawFog *draw_fog_create(ErrorText *error)
 {
     DrawFog *draw = calloc(1, sizeof *draw);
     if (!draw) {
-        error_set(error, ERROR_MEMORY, "no memory to draw with");
+        error_set(error, ERROR_MEMORY, "out of memory for drawing");
         return NULL;
     }
     draw->program = shader_create("fog", SHADER_TONE, fog_vertex, fog_fragment, error);
@@ -133,7 +131,7 @@ static u8 to_byte(f32 share)
     return share > 0.0f ? (u8)(f32_min(share, 1.0f) * 255.0f + 0.5f) : 0; /* NaN: 0 */
 }
 
-/* The order of an axis' slabs: from both ends to the one at the eye. */
+/* Order of an axis's slabs: from both ends towards the eye. */
 typedef struct Slabs {
     u32 count, eye; /* slabs [0, eye) come first, ascending, then the others, descending */
 } Slabs;
@@ -150,7 +148,7 @@ static u32 slab_at(const Slabs *slabs, u32 i)
     return i < slabs->eye ? i : slabs->count - 1 - (i - slabs->eye);
 }
 
-/* How much the slope at a disc is turned to the sun, [0, 1]; what is around counts as empty. */
+/* Cosine of the gradient at a disc to the sun, [0, 1]; the surroundings count as empty. */
 static f32 light_at(const Grid *grid, const u32 at[3], Vec3 sun)
 {
     const u32 steps[3] = {1, grid->dims[0], grid->dims[0] * grid->dims[1]};
@@ -184,8 +182,8 @@ static bool cells_reserve(DrawFog *draw, size_t cells)
     return true;
 }
 
-/* Voxels to discs: of `step` voxels along each axis the mean of what they hold, and how much all
- * that are behind each other hide; heat by what holds it. */
+/* Reduces voxels to discs: mean density of `step` voxels along each axis, and the opacity of all
+ * those along the view; heat weighted by density. */
 static bool fog_reduce(DrawFog *draw, Fog *fog, f32 alpha)
 {
     const Grid *voxels = &fog->shown->grid;
@@ -287,7 +285,7 @@ static bool is_fog(const Entity *entity, const Picture *picture)
            picture->grids[entity->field].grid.values;
 }
 
-/* Adds a fog, farther ones before it. */
+/* Inserts a fog, sorted from far to near. */
 static void fog_add(DrawFog *draw, const Picture *picture, u32 index)
 {
     if (draw->fog_count == draw->fog_capacity) {

@@ -1,5 +1,5 @@
 /*
- * draw_marks.c: each mark a screen-aligned capsule, cut at the near plane, with soft edges.
+ * draw_marks.c: each mark is a screen-aligned capsule, clipped at the near plane, with soft edges.
  */
 #include "client/view/draw_marks.h"
 
@@ -52,7 +52,7 @@ DrawMarks *draw_marks_create(ErrorText *error)
 {
     DrawMarks *draw = calloc(1, sizeof *draw);
     if (!draw) {
-        error_set(error, ERROR_MEMORY, "no memory to draw with");
+        error_set(error, ERROR_MEMORY, "out of memory for drawing");
         return NULL;
     }
     draw->program = shader_create("marks", SHADER_PLAIN, marks_vertex, marks_fragment, error);
@@ -85,7 +85,7 @@ void draw_marks_destroy(DrawMarks *draw)
     free(draw);
 }
 
-/* Moves an end that lies before the near plane onto it; false when all of it does. */
+/* Moves an end in front of the near plane onto it; false if the whole mark is in front. */
 static bool mark_clip(Vec4 *a, Vec4 *b)
 {
     f32 da = a->z + a->w, db = b->z + b->w;
@@ -146,7 +146,7 @@ void draw_marks_show(DrawMarks *draw, const Picture *picture, const Mat4 *view_p
         draw->vertices = grown;
         draw->capacity = 2 * needed;
     }
-    /* First those that things may hide, then those on top. */
+    /* First the marks that objects may hide, then those on top. */
     u32 count = 0, hidden = 0;
     for (u32 pass = 0; pass < 2; pass++) {
         for (u32 i = 0; i < picture->mark_count; i++) {

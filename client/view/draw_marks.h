@@ -1,5 +1,5 @@
 /*
- * draw_marks.h: lines and dots of a width in pixels, over or among the things.
+ * draw_marks.h: lines and dots with a width in pixels, over or among the objects.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_DRAW_MARKS_H

@@ -1,5 +1,5 @@
 /*
- * draw_points.c: balls as instanced squares; the fragment stage finds the normal and the depth.
+ * draw_points.c: balls as instanced squares; the fragment shader computes normal and depth.
  */
 #include "client/view/draw_points.h"
 
@@ -26,7 +26,7 @@ static const char points_vertex[] =
     "flat out vec4 v_ball, v_color;\n"
     "void main() {\n"
     "    vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1) * 2.0 - 1.0;\n"
-    /* The square stands before the ball, large enough to cover it in perspective. */
+    /* The square is in front of the ball, large enough to cover it in perspective. */
     "    vec3 v = normalize(eye.xyz - i_position.xyz);\n"
     "    vec3 r = normalize(cross(up.xyz, v)), u = cross(v, r);\n"
     "    v_world = i_position.xyz + i_position.w * (v + 1.1 * (corner.x * r + corner.y * u));\n"
@@ -54,7 +54,7 @@ DrawPoints *draw_points_create(u32 chunks, ErrorText *error)
 {
     DrawPoints *draw = calloc(1, sizeof *draw);
     if (!draw) {
-        error_set(error, ERROR_MEMORY, "no memory to draw with");
+        error_set(error, ERROR_MEMORY, "out of memory for drawing");
         return NULL;
     }
     draw->lit = shader_create("points", chunks | SHADER_LIT, points_vertex, points_fragment, error);

@@ -1,6 +1,6 @@
 /*
- * draw_points.h: POINTS entities without a surface (appearance_is_balls): each
- * point a ball, drawn as a lit disc that faces the eye.
+ * draw_points.h: POINTS entities without a surface (appearance_is_balls): each point is a ball,
+ * drawn as a lit disc facing the eye.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_DRAW_POINTS_H

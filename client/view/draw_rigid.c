@@ -1,7 +1,7 @@
 /*
- * draw_rigid.c: batches of shapes. The order of a batch is rebuilt when the entities change; each
- * frame only gathers poses. What is highlighted comes first in its batch, so that its outline is
- * one more draw of the first few instances.
+ * draw_rigid.c: batches of shapes. The order within a batch is rebuilt when the entities change;
+ * each frame only gathers poses. Highlighted instances come first in their batch, so that outlines
+ * are one more draw of the first few.
  */
 #include "client/view/draw_rigid.h"
 
@@ -26,8 +26,8 @@ typedef struct Instance {
 typedef struct Batch {
     GLuint vao, vertices, indices;
     u32 index_count;
-    bool open;  /* its back may be seen */
-    Shape made; /* of batches beyond MESH_KIND_COUNT: the shape, without its geometry */
+    bool open;  /* its back faces may be visible */
+    Shape made; /* for batches beyond MESH_KIND_COUNT: the shape, without its geometry */
     u32 geometry;
     StreamBuffer stream;
     Instance *instances; /* [capacity] */
@@ -35,13 +35,13 @@ typedef struct Batch {
 } Batch;
 
 enum {
-    BATCHES_MAX = 1024 /* beyond it, shapes of yet other sizes are not drawn */
+    BATCHES_MAX = 1024 /* with more, shapes of further sizes are not drawn */
 };
 
 struct DrawRigid {
-    Batch batches[BATCHES_MAX]; /* the MeshKinds, then one a distinct surface of the scene */
+    Batch batches[BATCHES_MAX]; /* the MeshKinds, then one per distinct surface of the scene */
     u32 batch_count;
-    u64 scene_hash; /* what the surfaces were made for */
+    u64 scene_hash; /* of the scene for which the surfaces were made */
     const u8 *scene_bytes;
     u32 *shaped; /* [shaped_count] indices of entities with a shape */
     u32 shaped_count, shaped_capacity;
@@ -210,7 +210,7 @@ DrawRigid *draw_rigid_create(u32 chunks, ErrorText *error)
 {
     DrawRigid *draw = calloc(1, sizeof *draw);
     if (!draw) {
-        error_set(error, ERROR_MEMORY, "no memory to draw with");
+        error_set(error, ERROR_MEMORY, "out of memory for drawing");
         return NULL;
     }
     draw->lit = rigid_program("rigid", chunks | SHADER_LIT, rigid_vertex, rigid_fragment, error);
@@ -228,7 +228,7 @@ DrawRigid *draw_rigid_create(u32 chunks, ErrorText *error)
     for (u32 i = 0; i < MESH_KIND_COUNT; i++) {
         Mesh mesh;
         if (mesh_init(&mesh, (MeshKind)i) != 0) {
-            error_set(error, ERROR_MEMORY, "no memory for meshes");
+            error_set(error, ERROR_MEMORY, "out of memory for meshes");
             draw_rigid_destroy(draw);
             return NULL;
         }
@@ -257,7 +257,7 @@ void draw_rigid_destroy(DrawRigid *draw)
 
 /* ---- surfaces of a scene ---- */
 
-/* Another scene has other surfaces: those of the one before go. */
+/* Drops the surfaces of the previous scene. */
 static void rigid_drop_surfaces(DrawRigid *draw, const Picture *picture)
 {
     u64 hash = hash_bytes(picture->scene->bytes, picture->scene->byte_count, 1);
@@ -276,7 +276,7 @@ static bool same_surface(const Batch *batch, const Shape *shape, u32 geometry)
            batch->made.radius == shape->radius && batch->made.half_height == shape->half_height;
 }
 
-/* The batch of a shape that has a surface of its own; BATCHES_MAX if it cannot be drawn. */
+/* The batch of a shape with its own surface; BATCHES_MAX if it cannot be drawn. */
 static u32 rigid_surface(DrawRigid *draw, const Shape *shape)
 {
     u32 geometry = shape->geometry != NULL ? shape->geometry->id + 1 : 0;
@@ -300,7 +300,7 @@ static u32 rigid_surface(DrawRigid *draw, const Shape *shape)
     return draw->batch_count++;
 }
 
-/* The indices of entities that have a shape; false when memory ran out. */
+/* Collects the indices of entities with a shape; false if out of memory. */
 static bool rigid_rebuild(DrawRigid *draw, const Picture *picture)
 {
     if (draw->built && draw->version == picture->entity_version &&
@@ -347,10 +347,10 @@ static Instance *batch_push(Batch *batch)
 
 enum {
     SHELLS = 12,
-    SHELLS_ENTITIES = 4096 /* for more, walking them once per shell costs more than it saves */
+    SHELLS_ENTITIES = 4096 /* with more, one pass per shell costs more than it saves */
 };
 
-/* Above this many pixels of radius the coarse sphere would show its corners. */
+/* Above this radius in pixels the coarse sphere would show corners. */
 #define SPHERE_NEAR_PX 22.0f
 
 static u32 rigid_batch(DrawRigid *draw, const Shape *shape, f32 away, f32 pixel_m)
@@ -376,7 +376,7 @@ static u32 rigid_batch(DrawRigid *draw, const Shape *shape, f32 away, f32 pixel_
     }
 }
 
-/* Size of the pattern's cells; of a terrain, how high its hills are. */
+/* Size of the pattern's cells; for a terrain the height of its hills. */
 static f32 surface_cell(const Shape *shape)
 {
     if (shape->kind == SHAPE_TERRAIN) {
@@ -416,14 +416,14 @@ static void instance_shape(Instance *out, const Shape *shape)
         out->radius = shape->radius;
         out->cell = -0.5f * shape->radius;
         break;
-    default: /* a surface of its own */
+    default: /* has its own surface */
         out->core[0] = out->core[1] = out->core[2] = 1.0f;
         out->cell = surface_cell(shape);
         break;
     }
 }
 
-/* A plane's quad follows the eye in steps of its pattern's period. */
+/* A plane's quad follows the eye in multiples of its pattern's period. */
 static void instance_plane(Instance *out, const ShownPose *pose, const Picture *picture)
 {
     const f32 step = 20.0f;
@@ -464,7 +464,7 @@ static void instance_fill(Instance *out, const Entity *entity, const Shape *shap
     }
 }
 
-/* Which of SHELLS distances about the one of what the camera looks at. */
+/* One of SHELLS distance ranges around that of the camera's target. */
 static i32 shell_of(const Camera *camera, f32 away)
 {
     f32 share = away / f32_max(vec3_distance(camera->eye, camera->target), 0.1f) - 0.5f;
@@ -531,7 +531,7 @@ void draw_rigid_gather(DrawRigid *draw, const Picture *picture, f32 pixel_m)
             rigid_gather_entity(draw, picture, draw->shaped[i], pixel_m, true, -1);
         }
     }
-    /* Roughly front to back, so that what is hidden is not lit. */
+    /* Roughly front to back, so that hidden fragments are not shaded. */
     i32 shells = draw->shaped_count <= SHELLS_ENTITIES ? SHELLS : 1;
     for (i32 shell = 0; shell < shells; shell++) {
         for (u32 i = 0; i < draw->shaped_count; i++) {
@@ -568,8 +568,8 @@ void draw_rigid_cast(DrawRigid *draw, const Mat4 *to_clip)
     }
 }
 
-/* The silhouettes of what is highlighted, seen through whatever stands before them: the things
- * themselves into the stencil, then their swollen copies where the stencil is empty. */
+/* Silhouettes of highlighted objects, visible through objects in front: the objects into the
+ * stencil, then their inflated copies where the stencil is empty. */
 static void rigid_outlines(DrawRigid *draw, const Mat4 *view_proj)
 {
     glEnable(GL_STENCIL_TEST);

@@ -1,5 +1,5 @@
 /*
- * draw_rigid.h: all shapes of POSES entities, one instanced draw a mesh kind.
+ * draw_rigid.h: all shapes of POSES entities, one instanced draw per mesh kind.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_DRAW_RIGID_H
@@ -11,11 +11,11 @@ typedef struct DrawRigid DrawRigid;
 
 DrawRigid *draw_rigid_create(u32 chunks, ErrorText *error);
 void draw_rigid_destroy(DrawRigid *draw); /* NULL is fine */
-/* Takes over the picture's poses and writes the instances of this frame. */
+/* Uploads the instances of this frame from the picture's poses. */
 void draw_rigid_gather(DrawRigid *draw, const Picture *picture, f32 pixel_m);
 /* Depth only, with the given matrix. */
 void draw_rigid_cast(DrawRigid *draw, const Mat4 *to_clip);
-/* Lit, then the outlines of what is hovered or held. */
+/* Draws lit shapes, then the outlines of hovered or grabbed ones. */
 void draw_rigid_show(DrawRigid *draw, const Mat4 *view_proj);
 
 #endif

@@ -13,7 +13,7 @@ typedef struct DrawSky {
 
 int draw_sky_init(DrawSky *draw, u32 chunks, ErrorText *error);
 void draw_sky_finish(DrawSky *draw);
-/* Fills what nothing else covered. */
+/* Fills pixels not covered by anything else. */
 void draw_sky_show(const DrawSky *draw);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * draw_soft.c: all soft bodies and surfaces of heights in one vertex and one index buffer; the
- * indices change only when the entities do, positions and normals every frame.
+ * draw_soft.c: all soft bodies and height surfaces in one vertex and one index buffer; indices
+ * change only with the entities, positions and normals every frame.
  */
 #include "client/view/draw_soft.h"
 
@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-    VERTICES_MAX = 1 << 24, /* of all together */
-    /* Along a side of a surface of heights; without a GPU each triangle tells. */
+    VERTICES_MAX = 1 << 24, /* of all objects together */
+    /* Cells along a side of a height surface; without a GPU each triangle is expensive. */
     HEIGHTS_SIDE = 1024,
     HEIGHTS_SIDE_LEAN = 128,
 };
@@ -21,9 +21,9 @@ enum {
 typedef struct SoftThing {
     u32 entity; /* index in the picture's entities */
     u32 first_vertex, first_index;
-    bool heights; /* a surface of heights: */
+    bool heights; /* a height surface: */
     HeightForm height_form;
-    SoftForm form; /* then with numbers of vertices and indices only */
+    SoftForm form; /* then only the numbers of vertices and indices are used */
     f32 color[3], color2[3];
     f32 highlight[4]; /* w > 0: highlighted */
     bool shown;
@@ -69,7 +69,7 @@ static const char soft_fragment[] =
     "    if (body.x > 0.0) {\n" /* gores of a ball: eight pairs around y */
     "        float a = atan(v_cell.x, v_cell.z), b = atan(-v_cell.x, -v_cell.z);\n"
     "        cell = vec2(a * 2.546479, 4.0 * v_cell.y);\n"
-    /* Where the angle jumps, its opposite does not. */
+    /* Where the angle wraps, its opposite is continuous. */
     "        w = vec2(2.546479 * min(fwidth(a), fwidth(b)), 4.0 * fwidth(v_cell.y));\n"
     "    }\n"
     "    w += 1e-5;\n"
@@ -118,7 +118,7 @@ DrawSoft *draw_soft_create(u32 chunks, ErrorText *error)
 {
     DrawSoft *draw = calloc(1, sizeof *draw);
     if (!draw) {
-        error_set(error, ERROR_MEMORY, "no memory to draw with");
+        error_set(error, ERROR_MEMORY, "out of memory for drawing");
         return NULL;
     }
     draw->lean = (chunks & SHADER_LEAN) != 0;
@@ -159,14 +159,14 @@ void draw_soft_destroy(DrawSoft *draw)
     free(draw);
 }
 
-/* Surfaces of heights: all of a GRID2. */
+/* Height surfaces: all of a GRID2. */
 static bool soft_is_heights(const Entity *entity, const Picture *picture)
 {
     return entity->appearance.kind != APPEARANCE_NONE && entity->field < picture->fields->count &&
            picture->fields->fields[entity->field].kind == FIELD_GRID2;
 }
 
-/* Entities with a form whose elements really lie inside a POINTS field. */
+/* Entities with a form whose elements lie inside a POINTS field. */
 static bool soft_is_one(const Entity *entity, const Picture *picture)
 {
     bool kind =
@@ -209,11 +209,11 @@ static bool soft_push(DrawSoft *draw, u32 index, const Picture *picture)
         soft->form.surface_count = soft->form.vertex_count;
         soft->form.index_count = height_form_index_count(&soft->height_form);
     } else if (!soft_form_init(&soft->form, mesh, &entity->appearance, entity->count)) {
-        return true; /* nothing that a surface or a tube could show */
+        return true; /* nothing to draw as a surface or tube */
     }
     if (soft->form.vertex_count > VERTICES_MAX - draw->vertex_count) {
         soft_form_finish(&soft->form);
-        return true; /* what is too much for the card is left out */
+        return true; /* beyond the vertex limit: not drawn */
     }
     soft->entity = index;
     soft->first_vertex = draw->vertex_count;
@@ -233,7 +233,7 @@ static void soft_forget(DrawSoft *draw)
     draw->built = false;
 }
 
-/* Indices and pattern cells to the card, room for the vertices of a frame. */
+/* Uploads indices and pattern cells, and allocates the vertices of a frame. */
 static bool soft_upload(DrawSoft *draw)
 {
     u32 *indices = malloc((draw->index_count + 1) * sizeof *indices);
@@ -306,7 +306,7 @@ static bool soft_is_shown(const SoftThing *soft, const ShownPoint *points)
     return points[0].generation != 0 && points[last].generation != 0;
 }
 
-/* False: not all has come, it cannot be drawn. */
+/* False: incomplete state, cannot be drawn. */
 static bool soft_fill(DrawSoft *draw, SoftThing *soft, const Picture *picture)
 {
     const Entity *entity = &picture->entities[soft->entity];

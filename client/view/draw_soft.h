@@ -1,6 +1,6 @@
 /*
- * draw_soft.h: POINTS entities that are soft bodies: two-sided surfaces with smooth normals, tubes;
- * and GRID2 entities, surfaces of heights.
+ * draw_soft.h: POINTS entities that are soft bodies, as two-sided surfaces with smooth normals and
+ * tubes; and GRID2 entities, as height surfaces.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_DRAW_SOFT_H
@@ -12,7 +12,7 @@ typedef struct DrawSoft DrawSoft;
 
 DrawSoft *draw_soft_create(u32 chunks, ErrorText *error);
 void draw_soft_destroy(DrawSoft *draw); /* NULL is fine */
-/* Takes over the picture's points and computes normals. */
+/* Computes vertices and normals from the picture's points. */
 void draw_soft_gather(DrawSoft *draw, const Picture *picture);
 void draw_soft_cast(DrawSoft *draw, const Mat4 *to_clip);
 void draw_soft_show(DrawSoft *draw);

@@ -19,17 +19,17 @@ static int surface_make_window(Surface *surface, const ViewOptions *options, Err
     }
     if (SDL_InitSubSystem(SDL_INIT_VIDEO) != 0) {
         return error_set(error, ERROR_UNSUPPORTED,
-                         "cannot open a display: %s; right is a desktop session, or --screenshot "
-                         "and --headless without one",
+                         "cannot open a display: %s; use a desktop session, or --screenshot and "
+                         "--headless without one",
                          SDL_GetError());
     }
-    /* SDL falls back to drivers that show nothing: a user would wait for a window for ever. */
+    /* SDL may fall back to invisible drivers: a user would wait for a window forever. */
     const char *driver = SDL_GetCurrentVideoDriver();
     bool unseen = driver && (!strcmp(driver, "offscreen") || !strcmp(driver, "dummy"));
     if (unseen && !options->offscreen && !getenv("SDL_VIDEODRIVER")) {
         return error_set(error, ERROR_UNSUPPORTED,
-                         "there is no display for a window; right is a desktop session, or "
-                         "--headless (with --screenshot for a picture)");
+                         "no display for a window; use a desktop session, or --headless (with "
+                         "--screenshot for a picture)");
     }
     SDL_GL_SetAttribute(SDL_GL_CONTEXT_MAJOR_VERSION, 3);
     SDL_GL_SetAttribute(SDL_GL_CONTEXT_MINOR_VERSION, 3);
@@ -46,8 +46,8 @@ static int surface_make_window(Surface *surface, const ViewOptions *options, Err
     }
     if (!surface->context || epoxy_gl_version() < 33) {
         return error_set(error, ERROR_UNSUPPORTED,
-                         "no OpenGL 3.3 here: %s; right is a driver that has it, such as Mesa's "
-                         "(package libgl1-mesa-dri)",
+                         "OpenGL 3.3 is not available: %s; use a driver that supports it, such as "
+                         "Mesa's (package libgl1-mesa-dri)",
                          SDL_GetError());
     }
     return 0;
@@ -69,7 +69,7 @@ int surface_open(Surface *surface, const ViewOptions *options, ErrorText *error)
     GLint samples_max = 0;
     glGetIntegerv(GL_MAX_SAMPLES, &samples_max);
     surface->samples = u32_min(options->samples, (u32)i32_max(samples_max, 0));
-    /* Multisampling halves the rate of a CPU: motion is worth more there, except for stills. */
+    /* Multisampling halves the frame rate of a CPU renderer: used only for stills there. */
     if (surface->software && !options->offscreen) {
         surface->samples = 0;
     }
@@ -107,7 +107,7 @@ static void surface_make_picture(Surface *surface)
                               surface->color);
     glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_DEPTH_STENCIL_ATTACHMENT, GL_RENDERBUFFER,
                               surface->depth);
-    /* A driver may promise samples that it cannot give together: fall back to one. */
+    /* A driver may promise unsupported sample counts: fall back to one. */
     if (glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE && samples > 0) {
         surface->samples = 0;
         surface_make_picture(surface);
@@ -174,7 +174,7 @@ void stream_buffer_write(StreamBuffer *buffer, const void *data, size_t bytes)
     if (bytes > buffer->bytes) {
         buffer->bytes = bytes + bytes / 2;
     }
-    /* Orphaning first lets the driver go on drawing from the old contents. */
+    /* Orphaning the buffer first lets the driver continue drawing from the old contents. */
     glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)buffer->bytes, NULL, GL_STREAM_DRAW);
     glBufferSubData(GL_ARRAY_BUFFER, 0, (GLsizeiptr)bytes, data);
 }

@@ -1,6 +1,6 @@
 /*
- * gl.h: the OpenGL 3.3 core context with its window or offscreen surface, the multisampled picture
- * that is drawn into, and small helpers.
+ * gl.h: the OpenGL 3.3 core context with its window or offscreen surface, the multisampled
+ * framebuffer, and small helpers.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_GL_H
@@ -15,8 +15,8 @@ typedef struct Surface {
     void *context; /* SDL_GLContext */
     u32 width, height;
     u32 samples;                 /* of the picture's renderbuffers, 0 or more */
-    bool software;               /* drawn by the CPU: leaner settings */
-    GLuint picture;              /* framebuffer that the world is drawn into */
+    bool software;               /* CPU renderer: use cheaper settings */
+    GLuint picture;              /* framebuffer for the world */
     GLuint color, depth;         /* its renderbuffers */
     u32 made_width, made_height; /* size of the renderbuffers */
 } Surface;
@@ -24,14 +24,14 @@ typedef struct Surface {
 /* 0 or a negative Error whose text says what is missing. */
 int surface_open(Surface *surface, const ViewOptions *options, ErrorText *error);
 void surface_close(Surface *surface);
-/* Follows the window's size and binds the picture for drawing. */
+/* Adapts to the window's size and binds the framebuffer for drawing. */
 void surface_frame_begin(Surface *surface);
-/* Resolves the picture into the back buffer and binds that. */
+/* Resolves the framebuffer into the back buffer and binds that. */
 void surface_frame_end(Surface *surface);
 /* Back buffer as rows of RGB, top first, into rgb[height][width][3]. */
 void surface_read(const Surface *surface, u8 *rgb);
 
-/* Stops a debug or sanitizer build at the first OpenGL error; nothing in release builds. */
+/* Aborts a debug or sanitizer build at the first OpenGL error; nothing in release builds. */
 void gl_check(const char *place);
 
 /* A growing vertex buffer that is rewritten every frame. */

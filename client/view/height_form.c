@@ -31,7 +31,7 @@ void height_form_indices(const HeightForm *form, u32 first_vertex, u32 *out)
     }
 }
 
-/* The cell of a row or a column of vertices. */
+/* The grid cell of a row or column of vertices. */
 static u32 cell_of(const HeightForm *form, u32 axis, u32 vertex)
 {
     return u32_min(vertex * form->step, form->cells[axis] - 1);

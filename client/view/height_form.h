@@ -1,6 +1,6 @@
 /*
- * height_form.h: heights on a grid to the vertices and triangles of a surface with smooth normals.
- * No OpenGL.
+ * height_form.h: converts a height field to vertices and triangles of a surface with smooth
+ * normals. No OpenGL.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_HEIGHT_FORM_H
@@ -10,7 +10,7 @@
 
 typedef struct HeightForm {
     u32 cells[2];      /* along x and z, of the grid */
-    u32 step;          /* a vertex every so many cells, and at the far edges */
+    u32 step;          /* cells per vertex; the far edges always have vertices */
     u32 columns, rows; /* of vertices */
     Vec3 origin, spacing;
 } HeightForm;
@@ -22,13 +22,13 @@ static inline u32 height_form_index_count(const HeightForm *form)
 {
     return 6 * (form->columns - 1) * (form->rows - 1);
 }
-/* Counter-clockwise from above, cut as grid_ray_heights cuts them: out[height_form_index_count],
- * each with `first_vertex` added. */
+/* Counter-clockwise from above, split like grid_ray_heights: out[height_form_index_count], each
+ * with `first_vertex` added. */
 void height_form_indices(const HeightForm *form, u32 first_vertex, u32 *out);
-/* Where each vertex lies in a pattern: metres along x and z. */
+/* Pattern coordinates of each vertex: metres along x and z. */
 void height_form_cells(const HeightForm *form, Vec3 *cells);
-/* Where it is now, with the normals that differences of heights give: values[cells] -> a vertex
- * each column and row. */
+/* Vertices for the current heights, with normals from central differences: values[cells] -> a
+ * vertex per column and row. */
 void height_form_fill(const HeightForm *form, const f32 *values, SoftVertex *out);
 
 #endif

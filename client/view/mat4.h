@@ -1,5 +1,5 @@
 /*
- * mat4.h: 4×4 matrices for projections, column-major as OpenGL wants them.
+ * mat4.h: 4×4 matrices for projections, column-major as in OpenGL.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_MAT4_H

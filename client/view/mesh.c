@@ -34,11 +34,11 @@ static f32 component(Vec3 v, u32 axis)
     return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
 }
 
-/* Turns the triangle to face along the mean of its corners' normals. */
+/* Orients the triangle along the mean of its corners' normals. */
 static void mesh_face_outward(Mesh *mesh, u32 a, u32 b, u32 c)
 {
     const MeshVertex *v = mesh->vertices;
-    /* Any core and radius give the same winding: take a half of 1 and a bevel of 0.1. */
+    /* Any core and radius give the same winding: use a half of 1 and a bevel of 0.1. */
     Vec3 pa = vec3_add_scaled(v[a].corner, 0.1f, v[a].normal);
     Vec3 pb = vec3_add_scaled(v[b].corner, 0.1f, v[b].normal);
     Vec3 pc = vec3_add_scaled(v[c].corner, 0.1f, v[c].normal);
@@ -82,7 +82,7 @@ static int mesh_box(Mesh *mesh)
             mesh_face_outward(mesh, box_vertex(base, axis), box_vertex(base | u | v, axis),
                               box_vertex(base | v, axis));
         }
-        /* The four edges along this axis: a strip between the two faces that meet there. */
+        /* The four edges along this axis: a strip between the two adjacent faces. */
         u32 f = (axis + 1) % 3, g = (axis + 2) % 3;
         for (u32 edge = 0; edge < 4; edge++) {
             u32 low = (edge & 1 ? u : 0) | (edge & 2 ? v : 0), high = low | 1u << axis;
@@ -96,7 +96,7 @@ static int mesh_box(Mesh *mesh)
     return 0;
 }
 
-/* The middle of an edge of the icosphere, made once for both of its triangles. */
+/* The midpoint of an icosphere edge, shared by both triangles. */
 static u32 sphere_middle(Mesh *mesh, u32 a, u32 b)
 {
     Vec3 n = vec3_normalize_or(vec3_add(mesh->vertices[a].normal, mesh->vertices[b].normal),
@@ -161,7 +161,7 @@ enum {
 
 static int mesh_capsule(Mesh *mesh)
 {
-    /* Rings from the upper pole down; both caps have their own equator, joined by the cylinder. */
+    /* Rings from the upper pole down; each cap has its own equator, connected by the cylinder. */
     u32 rings = 2 * (CAPSULE_RINGS + 1), columns = CAPSULE_SEGMENTS + 1;
     if (mesh_reserve(mesh, rings * columns, (rings - 1) * CAPSULE_SEGMENTS * 6) != 0) {
         return ERROR_MEMORY;
@@ -189,7 +189,7 @@ static int mesh_capsule(Mesh *mesh)
 
 static int mesh_plane(Mesh *mesh)
 {
-    /* Several quads, so that interpolation over kilometres stays exact near the eye. */
+    /* Several quads, so that interpolation over kilometres stays accurate near the eye. */
     enum {
         EDGE = 16
     };
@@ -241,7 +241,7 @@ int mesh_init(Mesh *mesh, MeshKind kind)
     return code;
 }
 
-/* Only what moves is ever outlined, and that is small. */
+/* Only movable objects, which are small, are ever outlined. */
 static void mesh_smooth_out(Mesh *mesh)
 {
     const f32 near_m = 1e-5f;

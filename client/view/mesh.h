@@ -1,5 +1,5 @@
 /*
- * mesh.h: the procedural meshes of the shapes. One vertex rule serves them all: a vertex lies at
+ * mesh.h: the procedural meshes of the shapes. One vertex rule serves all: a vertex lies at
  * corner · core + radius · normal, so boxes get bevelled edges of any width, spheres and capsules
  * keep their form at any size, and a larger radius gives an outline without gaps.
  *
@@ -19,7 +19,7 @@
 
 typedef enum MeshKind {
     MESH_BOX,
-    MESH_SPHERE_NEAR, /* fine enough for large pictures of it */
+    MESH_SPHERE_NEAR, /* fine enough when drawn large */
     MESH_SPHERE_FAR,
     MESH_CAPSULE,
     MESH_PLANE,
@@ -28,7 +28,7 @@ typedef enum MeshKind {
 
 typedef struct MeshVertex {
     Vec3 corner, normal;
-    Vec3 out; /* where outlines swell to: alike for all vertices at one place */
+    Vec3 out; /* direction of inflation for outlines: the same for all vertices at one position */
 } MeshVertex;
 
 typedef struct Mesh {

@@ -1,6 +1,6 @@
 /*
- * picture.h: what a picture is made of: camera, fields, entities, marks, and what all drawers ask
- * of them.
+ * picture.h: the contents of a picture (camera, fields, entities, marks), and helpers shared by all
+ * drawers.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_PICTURE_H
@@ -13,40 +13,40 @@ typedef struct Camera {
     Vec3 eye, target, up;
     f32 fov_y; /* radians */
     f32 near_m, far_m;
-    f32 side; /* share of the picture's width that something covers at its right: the target is
-                 drawn in the middle of the rest */
+    f32 side; /* fraction of the picture's width covered at its right: the target is drawn in the
+                 middle of the rest */
 } Camera;
 
-/* One line or mark drawn over the world (cursors, hands, springs). */
+/* A line or dot drawn over the world (cursors, grabs, springs). */
 typedef struct Mark {
     Vec3 from, to; /* m; equal: a dot */
     f32 color[4];
     f32 radius_px; /* of dots; width of lines */
-    bool on_top;   /* not hidden by things before it */
+    bool on_top;   /* not hidden by objects in front */
 } Mark;
 
-/* Everything of one picture; arrays borrowed for the call. */
+/* The complete input of one picture; arrays are borrowed for the call. */
 typedef struct Picture {
     const Scene *scene; /* sky, sun */
     Camera camera;
     const FieldSet *fields;
     const Entity *entities; /* [entity_count] */
     u32 entity_count;
-    u64 entity_version;              /* changes when the entities do: batches are rebuilt */
+    u64 entity_version;              /* changes with the entities: batches are rebuilt */
     const ShownPose *const *poses;   /* [fields->count], NULL for other kinds */
     const ShownPoint *const *points; /* [fields->count] */
-    const ShownGrid *grids; /* [fields->count], without values for other kinds and for what has not
-                               all come; or NULL */
-    const u32 *tints;  /* [entity_count] 0xFFRRGGBB in place of the entity's colours, 0: its own; or
+    const ShownGrid *grids; /* [fields->count], without values for other kinds and incomplete
+                               grids; or NULL */
+    const u32 *tints;  /* [entity_count] 0xFFRRGGBB replaces the entity's colours, 0: its own; or
                           NULL */
     u32 hovered, held; /* entity ids or 0: highlighted */
     const Mark *marks;
     u32 mark_count;
 } Picture;
 
-/* What an entity is drawn in, its tint told: linear RGB. */
+/* The colours of an entity including its tint: linear RGB. */
 void picture_colors(const Picture *picture, u32 entity, f32 color[3], f32 color2[3]);
-/* Colour of what is highlighted: held and hovered (linear). */
+/* Highlight colours: grabbed and hovered (linear). */
 extern const f32 highlight_held[3], highlight_hovered[3];
 
 #endif

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Larger pictures are nobody's screenshot. */
+/* Limit of the picture size. */
 #define PNG_EDGE_MAX 16384u
 
 int png_write(const char *path, const u8 *rgb, u32 width, u32 height, ErrorText *error)
 {
     if (width == 0 || height == 0 || width > PNG_EDGE_MAX || height > PNG_EDGE_MAX) {
-        return error_set(error, ERROR_RANGE, "%s: %ux%u pixels; right is 1..%u", path, width,
+        return error_set(error, ERROR_RANGE, "%s: %ux%u pixels; expected 1..%u", path, width,
                          height, PNG_EDGE_MAX);
     }
     png_image image;

@@ -1,5 +1,5 @@
 /*
- * projection.c: between pixels and the world: camera axes, matrices, rays.
+ * projection.c: conversion between pixels and the world: camera axes, matrices, rays.
  */
 #include "client/view/projection.h"
 
@@ -21,7 +21,7 @@ Mat4 camera_matrix(const Camera *camera, u32 width, u32 height)
     f32 aspect = (f32)u32_max(width, 1) / (f32)u32_max(height, 1);
     Mat4 view = mat4_view(camera->eye, axes.right, axes.up, vec3_neg(axes.forward));
     Mat4 lens = mat4_perspective(axes.tan_half, aspect, camera->near_m, camera->far_m);
-    lens.m[8] = camera->side; /* a lens that is shifted, not a camera that is turned */
+    lens.m[8] = camera->side; /* lens shift, not rotation */
     return mat4_mul(lens, view);
 }
 

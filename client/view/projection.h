@@ -1,5 +1,5 @@
 /*
- * projection.h: a Camera as axes and matrices. camera_ray and camera_project (view.h) live in
+ * projection.h: axes and matrices of a Camera. camera_ray and camera_project (view.h) are in
  * projection.c too.
  * Layer: client/view.
  */
@@ -14,7 +14,7 @@ typedef struct CameraAxes {
     f32 tan_half;            /* of half the vertical angle */
 } CameraAxes;
 
-/* Axes of a camera; any camera gives some, even one whose eye is its target. */
+/* Axes of a camera; defined for any camera, even if its eye is its target. */
 CameraAxes camera_axes(const Camera *camera);
 /* World to clip space. */
 Mat4 camera_matrix(const Camera *camera, u32 width, u32 height);

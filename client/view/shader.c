@@ -1,5 +1,5 @@
 /*
- * shader.c: the frame's uniform block, lighting and patterns in GLSL, and the compiler.
+ * shader.c: the per-frame uniform block, lighting and patterns in GLSL, and shader compilation.
  */
 #include "client/view/shader.h"
 
@@ -19,9 +19,9 @@ static const char shader_tone[] =
     "    return pow(c, vec3(1.0 / 2.2));\n"
     "}\n";
 
-/* Sun with filtered shadows, sky light by height of the normal and by how much of the sky above is
- * covered nearby (sampled in a height map from the zenith), bounce light from below, a specular
- * lobe by roughness, a cheap reflection of the sky, fog, tone mapping. */
+/* Sun with filtered shadows, sky light by normal and by nearby occlusion of the sky (sampled in
+ * a height map from the zenith), bounce light from below, a specular lobe by roughness, a cheap
+ * sky reflection, fog, tone mapping. */
 static const char shader_light[] =
     "uniform sampler2DShadow sun_depth, zenith_depth;\n"
     "vec3 sky(vec3 d) {\n"
@@ -73,7 +73,7 @@ static const char shader_light[] =
     "#endif\n"
     "    return mix(0.34 + 0.66 * open, 1.0, outside);\n"
     "}\n"
-    /* through: share of the light that passes from behind (cloth). */
+    /* through: fraction of the light transmitted from behind (cloth). */
     "vec3 lit(vec3 p, vec3 n, vec3 albedo, float roughness, float through) {\n"
     "    vec3 to_eye = eye.xyz - p;\n"
     "    float away = length(to_eye);\n"
@@ -96,7 +96,7 @@ static const char shader_light[] =
     "    float fog = 1.0 - exp(-away * eye.w);\n"
     "    return mix(c, 1.25 * sky_horizon.rgb, fog);\n"
     "}\n"
-    /* Box-filtered square wave of period 2 (Quilez): no crawling edges at any distance. */
+    /* Box-filtered square wave of period 2 (Quilez): no aliasing at any distance. */
     "vec2 wave(vec2 x, vec2 w) {\n"
     "    return 2.0 * (abs(fract((x - 0.5 * w) * 0.5) - 0.5) -\n"
     "                  abs(fract((x + 0.5 * w) * 0.5) - 0.5)) / w;\n"
@@ -108,7 +108,7 @@ static const char shader_light[] =
     "float stripes(float x, float w) {\n"
     "    return 0.5 + 0.5 * wave(vec2(x), vec2(w)).x;\n"
     "}\n"
-    /* How much of a line of half width `half_m` at whole numbers covers the pixel. */
+    /* Pixel coverage of a line of half width `half_m` at integer coordinates. */
     "float lines(vec2 x, vec2 w, vec2 half_width) {\n"
     "    vec2 d = abs(fract(x + 0.5) - 0.5);\n"
     "    vec2 draw = max(half_width, w * 0.5);\n"

@@ -1,11 +1,11 @@
 /*
- * shadow.c: depth maps with hardware comparison, fitted stably.
+ * shadow.c: depth maps with hardware comparison and stable fitting.
  */
 #include "client/view/shadow.h"
 
 #include <string.h>
 
-/* Casters this far outside the fitted sphere, towards the light, still throw shadows into it. */
+/* Casters this far outside the fitted sphere, towards the light, still cast shadows into it. */
 #define CASTER_MARGIN_M 60.0f
 
 void depth_map_init(DepthMap *map, u32 edge)
@@ -38,7 +38,7 @@ void depth_map_finish(DepthMap *map)
 
 void depth_map_fit(DepthMap *map, Vec3 centre, f32 radius_m, Vec3 towards)
 {
-    /* Sizes in steps of a quarter, so that slow zooming changes the texel size rarely. */
+    /* Sizes in quarter steps, so that slow zooming rarely changes the texel size. */
     f32 radius = 1.0f;
     while (radius < radius_m && radius < 1e4f) {
         radius *= 1.25f;
@@ -65,7 +65,7 @@ void depth_map_begin(const DepthMap *map)
     glEnable(GL_DEPTH_TEST);
     glDepthMask(GL_TRUE);
     glClear(GL_DEPTH_BUFFER_BIT);
-    /* Slope-scaled offset against acne; the lookup adds an offset along the normal. */
+    /* Slope-scaled offset against shadow acne; the lookup adds an offset along the normal. */
     glEnable(GL_POLYGON_OFFSET_FILL);
     glPolygonOffset(1.5f, 2.0f);
 }

@@ -1,6 +1,6 @@
 /*
- * shadow.h: two depth maps of the surroundings: along the sun for shadows, and from straight above
- * for how much of the sky is covered near a point.
+ * shadow.h: two depth maps of the surroundings: along the sun for shadows, and from the zenith for
+ * the occlusion of the sky near a point.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_SHADOW_H
@@ -12,16 +12,16 @@ typedef struct DepthMap {
     GLuint framebuffer, texture;
     u32 edge;      /* texels */
     f32 extent_m;  /* of the whole map */
-    Mat4 to_clip;  /* world to the map's clip space: to draw into it */
+    Mat4 to_clip;  /* world to the map's clip space, for drawing into it */
     Mat4 to_texel; /* world to texture coordinates and depth, all 0..1 */
 } DepthMap;
 
 void depth_map_init(DepthMap *map, u32 edge);
 void depth_map_finish(DepthMap *map);
-/* Fits the map around a sphere, looking against `towards` (unit). Centre and size move in steps of
- * whole texels and whole sizes, so that still shadows do not crawl while the camera moves. */
+/* Fits the map around a sphere, looking against `towards` (unit). Centre and size move in whole
+ * texels and discrete sizes, so that shadows do not shimmer while the camera moves. */
 void depth_map_fit(DepthMap *map, Vec3 centre, f32 radius_m, Vec3 towards);
-/* Binds and clears it; draw casters with to_clip, then bind another framebuffer. */
+/* Binds and clears the map; draw casters with to_clip, then bind another framebuffer. */
 void depth_map_begin(const DepthMap *map);
 
 #endif

@@ -1,14 +1,14 @@
-/* soft_crease.c: the triangles at a vertex are one fan as far as they go on smoothly over edges. */
+/* soft_crease.c: the triangles at a vertex form fans connected over smooth edges. */
 #include "client/view/soft_crease.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    FAN_MAX = 64 /* triangles at a vertex; with more it has no crease */
+    FAN_MAX = 64 /* triangles per vertex; with more it has no crease */
 };
 
-/* Normals that differ by more than 60 degrees at rest. */
+/* Edges whose normals differ by more than 60 degrees at rest are creases. */
 static const f32 crease_cosine = 0.5f;
 
 /* Triangles by vertex: those of v are list[first[v]] to list[first[v + 1]]. */
@@ -26,7 +26,7 @@ static bool fans_make(Fans *fans, const Vec3 *rest, u32 vertex_count, const u32 
     if (fans->first == NULL || fans->list == NULL || fans->normals == NULL) {
         return false;
     }
-    u32 *next = fans->first + 1; /* where the next of v goes: once all are there, first[v + 1] */
+    u32 *next = fans->first + 1; /* next free entry of v: once complete, first[v + 1] */
     for (u32 i = 0; i < 3 * triangle_count; i++) {
         next[triangles[i] + 1]++;
     }
@@ -51,7 +51,7 @@ static void fans_finish(Fans *fans)
     free(fans->normals);
 }
 
-/* Do the two share an edge, and go on over it smoothly? */
+/* Whether the two triangles share an edge and are smooth over it. */
 static bool goes_on(const Fans *fans, const u32 *triangles, u32 s, u32 t)
 {
     const u32 *p = triangles + (size_t)3 * s, *q = triangles + (size_t)3 * t;
@@ -62,7 +62,7 @@ static bool goes_on(const Fans *fans, const u32 *triangles, u32 s, u32 t)
     return shared >= 2 && vec3_dot(fans->normals[s], fans->normals[t]) > crease_cosine;
 }
 
-/* Numbers the fans of a vertex from 0 by the first triangle of each; returns how many. */
+/* Numbers the fans of a vertex from 0 by the first triangle of each; returns their number. */
 static u32 split(const Fans *fans, const u32 *triangles, u32 vertex, u32 fan[FAN_MAX])
 {
     const u32 *list = fans->list + fans->first[vertex];

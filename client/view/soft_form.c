@@ -1,6 +1,6 @@
 /*
- * soft_form.c: normals are sums of the triangles' (weighted by area), tubes are rings around a
- * Catmull-Rom curve with a frame that is carried along it (Bishop 1975), ended by half spheres.
+ * soft_form.c: normals are area-weighted sums over triangles; tubes are rings around a Catmull-Rom
+ * curve with a parallel-transported frame (Bishop 1975), capped by half spheres.
  */
 #include "client/view/soft_form.h"
 
@@ -12,14 +12,14 @@
 #include <string.h>
 
 enum {
-    SIDES = 10, /* of a tube; a ring has one vertex more, where the pattern meets itself */
+    SIDES = 10, /* of a tube; a ring has one vertex more, at the pattern's seam */
     RING = SIDES + 1,
-    CAP_RINGS = 2, /* of a half sphere, besides its pole and the tube's end */
+    CAP_RINGS = 2, /* of a half sphere, in addition to its pole and the tube's end */
     PARTS_MAX = 5,
     NO_POINT = 0xFFFFFFFF
 };
 
-/* cos and sin of the side's angle; the first comes again as the last. */
+/* cos and sin of the side's angle; the last repeats the first. */
 static const f32 sides[RING][2] = {{1.0f, 0.0f},
                                    {0.809017f, 0.587785f},
                                    {0.309017f, 0.951057f},
@@ -31,7 +31,7 @@ static const f32 sides[RING][2] = {{1.0f, 0.0f},
                                    {0.309017f, -0.951057f},
                                    {0.809017f, -0.587785f},
                                    {1.0f, 0.0f}};
-/* sin and cos of 30 and 60 degrees: how far out and how wide the rings of a half sphere are. */
+/* sin and cos of 30 and 60 degrees: offset and width of the rings of a half sphere. */
 static const f32 cap[CAP_RINGS][2] = {{0.5f, 0.866025f}, {0.866025f, 0.5f}};
 
 static u32 chain_samples(const SoftChain *chain)
@@ -78,7 +78,7 @@ static bool grid_triangles(SoftForm *form)
     return true;
 }
 
-/* Sticks at each point, and at points of two the sticks themselves. */
+/* Number of sticks at each point, and the sticks themselves at points with two. */
 typedef struct TubeJoint {
     u32 degree;
     u32 stick[2];
@@ -89,7 +89,7 @@ static u32 other_end(const SoftStick *stick, u32 point)
     return stick->a == point ? stick->b : stick->a;
 }
 
-/* A tube goes on through a point where just two sticks meet, and both are seen. */
+/* A tube continues through a point with exactly two sticks, if both are visible. */
 static bool goes_on(const SoftMesh *mesh, const TubeJoint *joint)
 {
     return joint->degree == 2 && soft_stick_is_seen(&mesh->sticks[joint->stick[0]]) &&
@@ -126,7 +126,7 @@ static void add_chain(SoftForm *form, const TubeJoint *joints, bool *used, u32 f
     form->chain_count++;
 }
 
-/* First from all ends and branchings, then the rings that have none. */
+/* First from all ends and branches, then the remaining rings. */
 static void find_chains(SoftForm *form, const TubeJoint *joints, bool *used)
 {
     const SoftMesh *mesh = form->mesh;
@@ -185,7 +185,7 @@ static bool one_chain(SoftForm *form)
     return true;
 }
 
-/* Closed bodies only: what is open is cloth, or a leaf, or a branch of few sides. */
+/* Closed bodies only: open ones are cloth, leaves, or thin branches. */
 static bool find_creases(SoftForm *form)
 {
     const SoftMesh *mesh = form->mesh;
@@ -344,7 +344,7 @@ static void round_cells(const SoftForm *form, Vec3 *cells)
     }
 }
 
-/* Strands that are twisted around each other: a cell along is three radii. */
+/* Twisted strands: a cell has a length of three radii. */
 static void chain_cells(const SoftForm *form, const SoftChain *chain, Vec3 *cells)
 {
     u32 rings = chain_rings(chain);
@@ -406,7 +406,7 @@ static void place_surface(SoftForm *form, const ShownPoint *points, SoftVertex *
     }
 }
 
-/* Twins go outwards together, or the edge between them would open. */
+/* Duplicated vertices move together, or the edge between them would open. */
 static void swell(SoftForm *form, SoftVertex *out, f32 by)
 {
     u32 plain = form->surface_count - form->twin_count;
@@ -454,7 +454,7 @@ static Vec3 chain_place(const SoftForm *form, const SoftChain *chain, const Show
 {
     i32 last = (i32)chain->count - 1;
     const u32 *index = form->chain_points + chain->first;
-    if (at < 0 || at > last) { /* as far beyond the end as the next is before it */
+    if (at < 0 || at > last) { /* mirrored beyond the end */
         Vec3 end = points[index[at < 0 ? 0 : last]].position;
         Vec3 next = points[index[at < 0 ? 1 : last - 1]].position;
         return vec3_sub(vec3_scale(end, 2.0f), next);
@@ -462,7 +462,7 @@ static Vec3 chain_place(const SoftForm *form, const SoftChain *chain, const Show
     return points[index[at]].position;
 }
 
-/* Place and direction of one sample of the curve. */
+/* Position and direction of a sample of the curve. */
 static Vec3 chain_sample(const SoftForm *form, const SoftChain *chain, const ShownPoint *points,
                          u32 sample, Vec3 *direction)
 {
@@ -491,7 +491,8 @@ static Vec3 any_side(Vec3 direction)
     return vec3_normalize_or(vec3_cross(direction, axis), vec3(0.0f, 0.0f, 1.0f));
 }
 
-/* A ring of `width` whose normals lean out by `lean`: (0, 1, radius) is one of the tube itself. */
+/* A ring of `width` whose normals lean out by `lean`: (0, 1, radius) is a ring of the tube
+ * itself. */
 static void put_ring(SoftVertex *out, Vec3 centre, const Vec3 axes[3], f32 lean, f32 width,
                      f32 radius)
 {
@@ -507,7 +508,7 @@ static void fill_chain(const SoftForm *form, const SoftChain *chain, const Shown
 {
     u32 samples = chain_samples(chain), rings = chain_rings(chain);
     f32 radius = form->radius;
-    Vec3 axes[3], direction; /* two sides and the way on */
+    Vec3 axes[3], direction; /* two perpendiculars and the tangent */
     Vec3 centre = chain_sample(form, chain, points, 0, &direction);
     axes[0] = any_side(direction);
     SoftVertex *ring = out + 1;

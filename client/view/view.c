@@ -1,5 +1,5 @@
 /*
- * view.c: one picture: gather, the two depth maps, things, sky, fog, marks, resolve.
+ * view.c: one picture: gather, the two depth maps, objects, sky, fog, marks, resolve.
  */
 #include "client/view/draw_fog.h"
 #include "client/view/draw_marks.h"
@@ -36,7 +36,7 @@ View *view_create(const ViewOptions *options, ErrorText *error)
 {
     View *view = calloc(1, sizeof *view);
     if (!view) {
-        error_set(error, ERROR_MEMORY, "no memory for the view");
+        error_set(error, ERROR_MEMORY, "out of memory for the view");
         return NULL;
     }
     if (surface_open(&view->surface, options, error) != 0) {
@@ -88,7 +88,7 @@ static void put3(f32 out[4], Vec3 v, f32 w)
     out[3] = w;
 }
 
-/* Both maps cover a sphere around what the camera looks at, which grows with the distance. */
+/* Both maps cover a sphere around the camera's target that grows with the distance. */
 static void view_fit_maps(View *view, const Picture *picture, Vec3 sun)
 {
     const Camera *camera = &picture->camera;
@@ -201,7 +201,7 @@ int view_screenshot(View *view, const char *path, ErrorText *error)
     const Surface *surface = &view->surface;
     u8 *rgb = malloc((size_t)surface->width * surface->height * 3);
     if (!rgb) {
-        return error_set(error, ERROR_MEMORY, "%s: no memory for the picture", path);
+        return error_set(error, ERROR_MEMORY, "%s: out of memory for the picture", path);
     }
     surface_read(surface, rgb);
     int code = png_write(path, rgb, surface->width, surface->height, error);

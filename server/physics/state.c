@@ -1,6 +1,6 @@
 /*
- * state.c: records that are saved as what differs from the record before. Neighbours in an array
- * have much in common: bodies of one shape, contacts of one body, numbers that are zero.
+ * state.c: saves records as differences from the previous record. Neighbours in an array have much
+ * in common: bodies of one shape, contacts of one body, numbers that are zero.
  */
 #include "server/physics/state.h"
 
@@ -15,13 +15,13 @@ static u32 word_at(const u8 *record, u32 word)
     return value;
 }
 
-/* Bytes of the mask that says which words follow. */
+/* Bytes of the mask of stored words. */
 static size_t mask_bytes(u32 words)
 {
     return (words + 7) / 8;
 }
 
-/* Writes one record to out[]; returns its bytes. What is no difference is overwritten. */
+/* Writes one record to out[]; returns its bytes. Unchanged words are overwritten by the next. */
 static size_t record_pack(const u8 *record, const u8 *before, u32 words,
                           u8 out[STATE_RECORD_BYTES_MAX])
 {
@@ -39,8 +39,8 @@ static size_t record_pack(const u8 *record, const u8 *before, u32 words,
     return used;
 }
 
-/* The words of a record by its mask; `whole`: there are as many bytes as if all of them followed,
- * so that none needs a branch. Returns the bytes they took. */
+/* Reads the words of a record by its mask; `whole`: enough bytes are left for all words, which
+ * allows branch-free code. Returns the bytes used. */
 static size_t words_unpack(const u8 *in, bool whole, u64 mask, const u8 *before, u32 words,
                            u8 *record)
 {
@@ -62,7 +62,7 @@ static size_t words_unpack(const u8 *in, bool whole, u64 mask, const u8 *before,
     return used;
 }
 
-/* Reads one record from what is left of the image; returns the bytes it took, 0: it is none. */
+/* Reads one record from the rest of the image; returns the bytes used, 0: invalid. */
 static size_t record_unpack(const u8 *in, size_t left, const u8 *before, u32 words, u8 *record)
 {
     size_t used = mask_bytes(words);

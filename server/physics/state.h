@@ -1,7 +1,7 @@
 /*
- * state.h: one walk over the dynamic state of a solver serves four purposes: counting its bytes,
- * hashing it, saving it and loading it, so that none of them can forget an array. What is walked
- * has no padding. A walk that loads checks counts before it uses them and sets `failed`.
+ * state.h: one serialize function per solver counts, hashes, saves and loads its dynamic state, so
+ * that none of these can miss an array. Serialized data has no padding. Loading checks counts
+ * before it uses them and sets `failed`.
  * Layer: server/physics.
  */
 #ifndef PLENUM_SERVER_PHYSICS_STATE_H
@@ -25,8 +25,8 @@ typedef struct State {
     u8 *data; /* [bytes] STATE_SAVE writes, STATE_LOAD reads */
     size_t bytes, used;
     u64 hash;
-    const char *part;  /* what is walked, or what failed: for an error */
-    struct Jobs *jobs; /* STATE_LOAD: who may help with what follows from the state; may be NULL */
+    const char *part;  /* name of the current or failed part, for errors */
+    struct Jobs *jobs; /* STATE_LOAD: workers for rebuilding derived data; may be NULL */
 } State;
 
 static inline void state_bytes(State *state, void *at, size_t bytes)
@@ -58,18 +58,17 @@ static inline void state_bytes(State *state, void *at, size_t bytes)
 
 enum {
     STATE_RECORD_WORDS_MAX = 64,
-    STATE_RECORD_BYTES_MAX = 8 + (STATE_RECORD_WORDS_MAX + 1) * 4, /* packed, and room for a word */
+    STATE_RECORD_BYTES_MAX = 8 + (STATE_RECORD_WORDS_MAX + 1) * 4, /* packed, plus one word */
 };
 
-/* Walks `count` records of `words` (≤ 64) 32-bit words each. Of each an image has the words that
- * differ from those of the record before, after a bit for every word; `before` is that of the first
- * (NULL: zeros). The first `known` words of each are not in an image: who loads it has put them
- * there. */
+/* Serializes `count` records of `words` (≤ 64) 32-bit words each. An image stores the words that
+ * differ from the previous record, after a bit mask; `before` precedes the first record (NULL:
+ * zeros). The first `known` words of each are not stored: the loading code has set them. */
 void state_records(State *state, void *at, size_t count, u32 words, u32 known, const void *before);
 
-/* Walks a number that is mostly small: 7 bits a byte, least first. */
+/* Serializes a usually small number: 7 bits per byte, low bits first. */
 void state_number_any(State *state, u32 *number);
-/* The same; what fits two bytes is not worth a call. */
+/* The same, inlined for numbers of up to two bytes. */
 static inline void state_number(State *state, u32 *number)
 {
     if (state->mode == STATE_LOAD && !state->failed && state->bytes - state->used >= 2) {
@@ -92,7 +91,7 @@ static inline void state_number(State *state, u32 *number)
     state_number_any(state, number);
 }
 
-/* Names what comes next; what has failed keeps its name. */
+/* Names the next part; after a failure the name is kept. */
 static inline void state_part(State *state, const char *name)
 {
     if (!state->failed) {
@@ -100,8 +99,8 @@ static inline void state_part(State *state, const char *name)
     }
 }
 
-/* The most that a state holds of what has no limit of its own (impulses, forces): far beyond what
- * the heaviest body has at the highest speed, and its square is still a number. */
+/* Limit for values without their own (impulses, forces): far beyond the heaviest body at the
+ * highest speed, and its square is finite. */
 #define STATE_VALUE_MAX 1e18f
 
 static inline bool state_value_is_bounded(f32 value)
@@ -115,7 +114,7 @@ static inline bool state_vector_is_bounded(Vec3 v)
            state_value_is_bounded(v.z);
 }
 
-/* A count that must not exceed `max`. */
+/* Serializes a count that must not exceed `max`. */
 static inline void state_count(State *state, u32 *count, u32 max)
 {
     u32 value = *count;

@@ -7,7 +7,7 @@
 PL_STATIC_ASSERT(sizeof(TreePair) == 64, "a cache line");
 
 enum {
-    DEEP = 64 /* levels: what grows as it should has a third of them */
+    DEEP = 64 /* levels: a regular tree has a third of them */
 };
 
 static f32 half_area(Bounds b)
@@ -16,7 +16,7 @@ static f32 half_area(Bounds b)
     return d.x * d.y + d.y * d.z + d.z * d.x;
 }
 
-/* All nodes from this one on are free. */
+/* Adds all nodes from this one on to the free list. */
 static void free_from(Tree *tree, u32 node)
 {
     for (u32 i = node; i < tree->capacity; i++) {
@@ -80,11 +80,9 @@ static u32 leaves_of(const TreeNode *node)
     return node->leaf ? 1 : node->data;
 }
 
-/*
- * Descends towards the child whose bounds grow least until a new parent here is cheaper. In a crowd
- * in one place nothing grows, and a leaf always seems dearer than what is below a node: it would
- * hang in one long chain. So far down the side with fewer leaves is taken.
- */
+/* Descends towards the child whose bounds grow least until a new parent here is cheaper. For
+ * many leaves in one place nothing grows, and a leaf always seems more expensive than the nodes
+ * below, which would give one long chain; there it descends into the side with fewer leaves. */
 static u32 best_sibling(const Tree *tree, Bounds bounds)
 {
     const TreeNode *nodes = tree->nodes;
@@ -113,7 +111,7 @@ static u32 best_sibling(const Tree *tree, Bounds bounds)
     return node;
 }
 
-/* What a walk sees as a node. */
+/* The reference used by traversals for a node. */
 static u32 reference_of(const Tree *tree, u32 node)
 {
     return tree->nodes[node].leaf ? tree->nodes[node].data | LEAF_BIT : node;
@@ -137,7 +135,7 @@ static void count_leaves(TreeNode *nodes, u32 node)
         leaves_of(&nodes[nodes[node].child[0]]) + leaves_of(&nodes[nodes[node].child[1]]);
 }
 
-/* Swaps a grandchild with its uncle where that shrinks the parent between them. */
+/* Swaps a grandchild with its uncle if that shrinks the parent between them. */
 static void rotate(Tree *tree, u32 node)
 {
     TreeNode *nodes = tree->nodes;
@@ -258,8 +256,7 @@ static f32 axis_of(Vec3 v, u32 axis)
     return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
 }
 
-/* Divides order[begin, end) at the middle of its centres along their longest side; returns where.
- */
+/* Splits order[begin, end) at the median plane of its centres' longest side; returns the index. */
 static u32 build_split(Tree *tree, u32 begin, u32 end)
 {
     Vec3 low = tree->centres[tree->order[begin]], high = low;
@@ -272,7 +269,7 @@ static u32 build_split(Tree *tree, u32 begin, u32 end)
     u32 axis = d.x >= d.y && d.x >= d.z ? 0 : d.y >= d.z ? 1 : 2;
     f32 middle = 0.5f * (axis_of(low, axis) + axis_of(high, axis));
     u32 at = begin;
-    for (u32 i = begin; i < end; i++) { /* a swap or none, without a branch to guess */
+    for (u32 i = begin; i < end; i++) { /* branch-free swap */
         u32 item = tree->order[i], other = tree->order[at];
         u32 is_low = axis_of(tree->centres[item], axis) < middle;
         u32 swap = (item ^ other) & (0u - is_low);
@@ -280,14 +277,14 @@ static u32 build_split(Tree *tree, u32 begin, u32 end)
         tree->order[at] = other ^ swap;
         at += is_low;
     }
-    /* All in one place, or a crowd at one end that would make the tree deep: halves. */
+    /* All in one place, or a cluster at one end that would make the tree deep: split in halves. */
     u32 least = (end - begin) / 8;
     return at - begin <= least || end - at <= least ? begin + (end - begin) / 2 : at;
 }
 
-/* The subtree of order[begin, end) takes the nodes from `node` on, each parent before its left and
- * then its right part: 2 × leaves − 1 of them. Each part is at least an eighth of what it was split
- * from, so that recursion stays far below TREE_STACK. */
+/* The subtree of order[begin, end) uses the nodes from `node` on, each parent before its left
+ * and then its right part: 2 × leaves − 1 nodes. Each part is at least an eighth of its
+ * parent's, so the recursion depth stays far below TREE_STACK. */
 typedef struct BuildPart {
     u32 begin, end, node, parent;
 } BuildPart;
@@ -300,7 +297,7 @@ static void build_leaf(const TreeBuild *build, const BuildPart *part)
     build->leaves[item] = part->node;
 }
 
-/* The two below a part, which has more than one leaf. */
+/* The two children of a part with more than one leaf. */
 static void build_halves(const TreeBuild *build, const BuildPart *part, BuildPart halves[2])
 {
     u32 middle = build_split(build->tree, part->begin, part->end);
@@ -308,7 +305,7 @@ static void build_halves(const TreeBuild *build, const BuildPart *part, BuildPar
     halves[1] = (BuildPart){middle, part->end, part->node + 2 * (middle - part->begin), part->node};
 }
 
-/* The node above two parts that are built. */
+/* The parent node of two built parts. */
 static void build_node(const TreeBuild *build, const BuildPart *part, u32 left, u32 right)
 {
     TreeNode *nodes = build->tree->nodes;
@@ -334,7 +331,7 @@ static void build_part(const TreeBuild *build, const BuildPart *part)
 
 enum {
     PARTS_MAX = 12,   /* subtrees for threads */
-    PART_LEAVES = 64, /* smaller ones are not split any more for that */
+    PART_LEAVES = 64, /* parts with fewer leaves are not divided for threads */
     CENTRES_GRAIN = 512
 };
 
@@ -359,8 +356,8 @@ static void centres_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* The top of the tree by one thread, subtrees by all, and then the nodes of the top, which need the
- * bounds of what is below. */
+/* Builds the top of the tree on one thread, subtrees on all, and then the nodes of the top,
+ * which need the bounds of the subtrees. */
 static void build_all(TreeBuild *build, u32 count, Jobs *jobs)
 {
     BuildPart parts[PARTS_MAX], tops[PARTS_MAX], halves[PARTS_MAX][2];
@@ -384,7 +381,7 @@ static void build_all(TreeBuild *build, u32 count, Jobs *jobs)
     }
     build->parts = parts;
     jobs_run(jobs, part_count, 1, build_range, build);
-    while (top_count-- > 0) { /* those below were split later */
+    while (top_count-- > 0) { /* children were created later */
         build_node(build, &tops[top_count], halves[top_count][0].node, halves[top_count][1].node);
     }
 }
@@ -407,7 +404,7 @@ void tree_build(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data
 bool tree_refit(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data, u32 count,
                 const u32 *leaves)
 {
-    /* Queries cost about as much as the nodes are large. */
+    /* The cost of queries is roughly proportional to the area of the nodes. */
     const f32 worse = 1.1f;
     TreeNode *nodes = tree->nodes;
     if (!tree->built) {
@@ -472,7 +469,7 @@ static PairCast pair_cast(const BoxCast *cast)
                       {x, y, z}};
 }
 
-/* box_cast_enter of both children. */
+/* box_cast_enter for both children. */
 static inline void pair_enter(const PairCast *cast, const TreePair *pair, f32 max, f32 t[2])
 {
     f32x4 x = (pair_axis(pair, 0) - cast->from[0]) * cast->inverse[0];
@@ -491,7 +488,7 @@ static inline void pair_enter(const PairCast *cast, const TreePair *pair, f32 ma
     t[1] = enter[1];
 }
 
-/* A path still to follow and the least t (or distance) at which it may hold something. */
+/* A pending node and the minimal t (or distance) at which it may contain a hit. */
 typedef struct TreePath {
     u32 at;
     f32 enter;
@@ -510,7 +507,7 @@ void tree_cast(const Tree *tree, Vec3 origin, Vec3 extent, Vec3 direction, f32 m
     }
     while (depth > 0) {
         TreePath path = stack[--depth];
-        /* Down along the nearer children. */
+        /* Descends along the nearer children. */
         while (path.enter <= max && !(path.at & LEAF_BIT)) {
             const TreePair *pair = &tree->pairs[path.at];
             f32 t[2];
@@ -518,7 +515,7 @@ void tree_cast(const Tree *tree, Vec3 origin, Vec3 extent, Vec3 direction, f32 m
             u32 near = t[1] < t[0] ? 1 : 0;
             f32 far_t = f32_max(t[0], t[1]);
             path = (TreePath){pair->child[near], f32_min(t[0], t[1])};
-            /* Written in any case, kept if it is met: no branch to guess. */
+            /* Written unconditionally, kept if hit: branch-free. */
             CHECK(depth < TREE_STACK);
             stack[depth] = (TreePath){pair->child[1 - near], far_t};
             depth += far_t <= max ? 1 : 0;

@@ -1,6 +1,6 @@
 /*
- * tree_inner.h: what the walks over trees share: both children of a node are looked at side by
- * side, at their parent.
+ * tree_inner.h: shared by tree traversals: both children of a node are tested together, from data
+ * at their parent.
  * Layer: server/physics, private to tree*.c.
  */
 #ifndef PLENUM_SERVER_PHYSICS_TREE_INNER_H
@@ -12,7 +12,7 @@
 #include <emmintrin.h>
 #endif
 
-/* Of TreePair.child: a leaf's data, else a node. */
+/* In TreePair.child: a leaf's data, otherwise a node. */
 #define LEAF_BIT 0x80000000u
 
 typedef f32 f32x4 __attribute__((vector_size(16)));
@@ -40,13 +40,13 @@ static inline f32x4 pair_axis(const TreePair *pair, u32 axis)
 {
     return *(const f32x4 *)(const void *)pair->axis[axis];
 }
-/* The maxima where the minima are, and the other way round. */
+/* Swaps minima and maxima. */
 static inline f32x4 swapped(f32x4 v)
 {
     return __builtin_shufflevector(v, v, 2, 3, 0, 1);
 }
 
-/* The bounds of a query, turned round: the farther side against each side of the children. */
+/* The bounds of a query, swapped: the farther side against each side of the children. */
 typedef struct QueryBox {
     f32x4 side[3];
 } QueryBox;

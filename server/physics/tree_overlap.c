@@ -1,6 +1,6 @@
 /*
- * tree_overlap.c: which leaves of two trees, or of one, overlap: both are walked together, part by
- * part, so that threads can share the parts.
+ * tree_overlap.c: overlapping leaves of two trees, or of one: both are traversed together, divided
+ * into parts for threads.
  */
 #include "server/physics/tree_inner.h"
 
@@ -12,7 +12,7 @@ typedef struct TreeWalk {
     void *context;
 } TreeWalk;
 
-/* A child is named by its parent and its side there, as 2 × parent + side. */
+/* A child is referenced by its parent and side, as 2 × parent + side. */
 static inline u32 reference(const Tree *tree, u32 child)
 {
     return tree->pairs[child >> 1].child[child & 1u];
@@ -42,11 +42,11 @@ static inline f32 child_size(const Tree *tree, u32 child)
     return x * y + y * z + z * x;
 }
 
-/* Of two children, not both leaves, the larger is opened. */
+/* Of two children, not both leaves, the larger is expanded. */
 typedef struct Opened {
-    u32 overlaps; /* bit 0, 1: its left, its right child overlaps the other one */
+    u32 overlaps; /* bit 0, 1: its left, right child overlaps the other one */
     u32 children; /* the left one */
-    bool is_a;    /* it is the one of the first tree */
+    bool is_a;    /* it belongs to the first tree */
 } Opened;
 
 static inline Opened open_larger(const Tree *a, const Tree *b, u32 one, u32 other)
@@ -63,7 +63,7 @@ static inline bool is_leaf(const Tree *tree, u32 child)
     return (reference(tree, child) & LEAF_BIT) != 0;
 }
 
-/* Two children that overlap. */
+/* Two overlapping children. */
 static void walk_cross(const TreeWalk *walk, u32 one, u32 other)
 {
     const Tree *a = walk->a, *b = walk->b;
@@ -113,7 +113,7 @@ static void leaf_visit(void *context, u32 data)
                       leaf->swapped ? leaf->data : data);
 }
 
-/* One of the two is a single leaf. */
+/* One of the two trees is a single leaf. */
 static void walk_roots(const TreeWalk *walk)
 {
     const TreeNode *a = &walk->a->nodes[walk->a->root], *b = &walk->b->nodes[walk->b->root];
@@ -140,7 +140,7 @@ void tree_overlaps(const Tree *a, const Tree *b, const TreePart *part, TreePairV
 
 /* ---- parts ---- */
 
-/* Up to three smaller parts in place of one; what cannot be divided stays. */
+/* Divides a part into up to three smaller ones; indivisible parts are kept. */
 static u32 divide(const Tree *a, const Tree *b, const TreePart *part, TreePart out[3])
 {
     u32 count = 0;
@@ -171,7 +171,7 @@ static u32 divide(const Tree *a, const Tree *b, const TreePart *part, TreePart o
     return count;
 }
 
-/* What there is to do before anything is divided. */
+/* The initial parts. */
 static u32 first_parts(const Tree *a, const Tree *b, TreePart *parts)
 {
     if (a->root == TREE_NONE || b->root == TREE_NONE) {

@@ -1,4 +1,4 @@
-/* tree_validate.c: is the whole tree as tree.h says? See tree_validate. */
+/* tree_validate.c: checks a whole tree. See tree_validate. */
 #include "server/physics/tree_inner.h"
 #include "shared/base/check.h"
 
@@ -7,7 +7,7 @@ static bool bounds_are_ordered(const Bounds *b)
     return b->min.x <= b->max.x && b->min.y <= b->max.y && b->min.z <= b->max.z; /* false: NaN */
 }
 
-/* The side of a pair is what a walk would read in the child itself. */
+/* The pair's data must equal the child's own. */
 static void validate_side(const Tree *tree, u32 node, u32 side)
 {
     const TreePair *pair = &tree->pairs[node];
@@ -41,8 +41,8 @@ static void validate_node(const Tree *tree, u32 node)
     CHECK_ITEM(node, at->data == leaves);
 }
 
-/* Down to the left, back up, and to the right: parents are known to be right before they are
- * followed, and a ring of nodes would be longer than the tree. Returns how many nodes there are. */
+/* Traverses down left, up, and right: parents are verified before they are followed, and a cycle
+ * would be longer than the tree. Returns the number of nodes. */
 static u32 validate_below(const Tree *tree, u32 *leaves)
 {
     const TreeNode *nodes = tree->nodes;

@@ -35,10 +35,10 @@ static f32 ball_distance(Vec3 p, f32 radius, Vec3 *normal)
     return vec3_length(p) - radius;
 }
 
-/* Solids of revolution are flat figures in (distance from the axis, y). */
+/* Solids of revolution are 2-D profiles in (distance from the axis, y). */
 typedef struct Profile {
     f32 across, y;
-    Vec3 outwards; /* unit, from the axis */
+    Vec3 outwards; /* unit, away from the axis */
 } Profile;
 
 static Profile profile_of(Vec3 p)
@@ -65,12 +65,12 @@ static f32 cylinder_distance(const Shape *shape, Vec3 p, Vec3 *normal)
     return distance;
 }
 
-/* The slanted side and the base are segments of the profile; the nearer one counts. */
+/* The slanted side and the base are segments of the profile; the nearer one is used. */
 static f32 cone_distance(const Shape *shape, Vec3 p, Vec3 *normal)
 {
     Profile at = profile_of(p);
     f32 r = shape->radius, h = shape->half_height, slant = sqrtf(r * r + 4.0f * h * h);
-    /* Outwards from the side, and how far along it from the rim. */
+    /* Outward normal of the side, and the position along it from the rim. */
     f32 nx = 2.0f * h / slant, ny = r / slant;
     f32 over = (at.across - r) * nx + (at.y + h) * ny, below = -h - at.y;
     Vec3 out = vec3_add_scaled(vec3_scale(at.outwards, nx), ny, vec3(0.0f, 1.0f, 0.0f));
@@ -89,8 +89,8 @@ static f32 cone_distance(const Shape *shape, Vec3 p, Vec3 *normal)
     return sqrtf(dx * dx + dy * dy);
 }
 
-/* Inside the nearest face decides; outside a face that is square under the point, else the general
- * distance of convex shapes. */
+/* Inside, the nearest face decides; outside, a face whose interior is below the point, otherwise
+ * the general distance of convex shapes. */
 static f32 hull_distance(const Shape *shape, Vec3 p, f32 reach, Vec3 *normal)
 {
     const Hull *hull = &shape->geometry->hull;
@@ -103,7 +103,7 @@ static f32 hull_distance(const Shape *shape, Vec3 p, f32 reach, Vec3 *normal)
     }
     *normal = hull->normals[best];
     if (most <= 0.0f || most > reach) {
-        return most; /* outside no more than the distance: it is out of reach anyway */
+        return most; /* a lower bound of the outside distance: out of reach anyway */
     }
     Shape dot = {.kind = SHAPE_SPHERE};
     ShapePose at = {&dot, p, quat_identity()}, pose = {shape, vec3_zero(), quat_identity()};
@@ -123,9 +123,10 @@ typedef struct SurfaceSearch {
     const Geometry *geometry;
     Vec3 point, from;
     f32 distance2;
-    Vec3 nearest, face; /* of the nearest triangle: its point, its normal */
-    f32 crossing;       /* share of the way from `from` to `point` where it goes through, 2: no */
-    Vec3 through, at;   /* normal of the triangle it goes through, and one of its corners */
+    Vec3 nearest, face; /* of the nearest triangle: nearest point, normal */
+    f32 crossing;       /* fraction of the path from `from` to `point` at which it crosses the
+                           surface, 2: it does not */
+    Vec3 through, at;   /* normal and a corner of the crossed triangle */
 } SurfaceSearch;
 
 f32 contact_crossing(const Vec3 c[3], Vec3 from, Vec3 to)
@@ -169,8 +170,8 @@ static bool surface_visit(void *context, u32 triangle)
     return true;
 }
 
-/* Both sides of a mesh are solid enough: the point stays on the side of `from`. A terrain is solid
- * below. Farther than `reach` counts as infinitely far. */
+/* Meshes are two-sided: the point stays on the side of `from`. A terrain is solid below.
+ * Distances beyond `reach` count as infinite. */
 static f32 surface_distance(const Geometry *geometry, Vec3 point, Vec3 from, f32 reach,
                             Vec3 *normal)
 {
@@ -245,7 +246,7 @@ static f32 compound_distance(const Compound *compound, Vec3 p, f32 reach, Vec3 *
     return least;
 }
 
-/* `from`: where the point came from, which tells the side of a surface. */
+/* `from`: the point's previous position, which determines the side of a surface. */
 static f32 distance_from(const ShapePose *pose, Vec3 point, Vec3 from, f32 reach, Vec3 *normal)
 {
     Vec3 p = quat_rotate_inverse(pose->orientation, vec3_sub(point, pose->position));
@@ -263,8 +264,8 @@ f32 contact_distance(const ShapePose *pose, Vec3 point, f32 reach, Vec3 *normal)
     return distance_from(pose, point, point, reach, normal);
 }
 
-/* The nearest way out of a convex body may be the one on its far side: what came in fast leaves
- * where it came in, over the plane of the place that was nearest to `from`. */
+/* The nearest exit from a convex body may be on its far side: a fast particle leaves where it
+ * entered, through the plane of the point nearest to `from`. */
 static f32 distance_by_entry(const ShapePose *pose, Vec3 point, Vec3 from, f32 distance,
                              Vec3 *normal)
 {
@@ -283,7 +284,7 @@ static f32 distance_by_entry(const ShapePose *pose, Vec3 point, Vec3 from, f32 d
     return now;
 }
 
-/* What has come out on the far side is past the place where it went in. */
+/* A particle beyond the far side has passed through the plane of its entry. */
 static f32 distance_by_passage(const ShapePose *pose, Vec3 point, Vec3 from, f32 distance,
                                Vec3 *normal)
 {

@@ -1,4 +1,4 @@
-/* body.c: reads and writes of bodies, and who wakes. See rigid.h. */
+/* body.c: accessors of bodies, and waking. See rigid.h. */
 #include "server/physics/rigid/body.h"
 
 #include "shared/base/check.h"
@@ -14,7 +14,7 @@ BodyDef body_def_default(void)
 #define ROW_FLAG(key, member, initial, doc)                def.member = initial;
 #define ROW_CHOICE(key, member, Type, names, initial, doc) def.member = initial;
 #include "shared/rows/body.def"
-    def.friction = 0.6f; /* of no material */
+    def.friction = 0.6f; /* without a material */
     def.restitution = 0.0f;
     return def;
 }
@@ -24,7 +24,7 @@ bool rigid_reserve(Rigid *rigid, void *array, u32 *capacity, u32 count, size_t b
     if (count <= *capacity) {
         return true;
     }
-    /* The array may be of any type: its pointer is read and written as bytes. */
+    /* The array may have any type: its pointer is read and written as bytes. */
     void *old;
     memcpy(&old, array, sizeof(old));
     u32 enlarged = u32_max(count + count / 2, 64);
@@ -48,7 +48,7 @@ bool body_has_extra(const Body *body)
     return body->rolling > 0.0f || vec3_length_squared(body->surface_velocity) > 0.0f;
 }
 
-/* The same moment of inertia about every axis. */
+/* Equal moments of inertia about every axis. */
 static bool is_round(const Symmetric3 *i)
 {
     f32 spread = f32_max(fabsf(i->xx - i->yy), fabsf(i->yy - i->zz));
@@ -162,7 +162,7 @@ Vec3 rigid_velocity_at(const Rigid *rigid, u32 slot, Vec3 arm)
     const BodyState *state = &rigid->states[slot];
     return vec3_add(state->velocity, vec3_cross(state->angular_velocity, arm));
 }
-/* From the pose, as rigid_impulse: the tick's cache is of another moment. */
+/* From the pose, like rigid_impulse: the tick's cache belongs to another time. */
 Vec3 rigid_rotation_since(const Rigid *rigid, u32 slot, Vec3 moment)
 {
     const Body *body = &rigid->bodies[slot];
@@ -207,7 +207,7 @@ void rigid_set_pose(Rigid *rigid, u32 slot, RigidPose pose)
 {
     VALIDATE(slot < rigid->slots);
     energy_forget(rigid);
-    /* Speeds beyond all numbers, as an image may have, leave no pose: a body keeps its own. */
+    /* Infinite speeds, possible in an image, give no pose: the body keeps its own. */
     if (vec3_is_finite(pose.centre) && quat_is_finite(pose.orientation)) {
         rigid->bodies[slot].position = pose.centre;
         rigid->bodies[slot].orientation = pose.orientation;
@@ -294,7 +294,8 @@ void rigid_move_kinematic(Rigid *rigid, u32 slot, Vec3 position, Quat orientatio
     orientation = quat_normalize(orientation);
     Vec3 centre = vec3_add(position, quat_rotate(orientation, body->centre));
     rigid->states[slot].velocity = vec3_scale(vec3_sub(centre, body->position), rate);
-    /* The turn by 2 atan2(|v|, w) about v; for the small turns of a tick 2 v / w is its tangent. */
+    /* The rotation by 2 atan2(|v|, w) about v; for the small rotations of a tick 2 v / w is its
+     * tangent. */
     Quat rotation = quat_mul(orientation, quat_conjugate(body->orientation));
     f32 sign = rotation.w < 0.0f ? -1.0f : 1.0f;
     Vec3 axis = vec3_scale(vec3(rotation.x, rotation.y, rotation.z), sign);

@@ -1,10 +1,11 @@
-/* body_check.c: what a body may be made of. Definitions come from scenes and from clients, so they
- * are data: what would poison the solver (a NaN pose, no size, no mass) is refused here, once. */
+/* body_check.c: validates body definitions. They come from scenes and clients, so they are data:
+ * whatever would break the solver (a NaN pose, no size, no mass) is refused here, once. */
 #include "server/physics/rigid/rigid.h"
 #include "shared/base/limits.h"
 #include "shared/geometry/geometry.h"
 
-/* Smaller things than this have inertias that single precision cannot invert beside metres. */
+/* Inertias of smaller bodies cannot be inverted in single precision together with metre-sized
+ * ones. */
 #define BODY_SIZE_MIN_M    1e-4f
 #define BODY_MASS_MIN_KG   1e-6f
 #define BODY_MASS_MAX_KG   1e9f

@@ -1,5 +1,5 @@
 /*
- * body_wide.h: eight bodies side by side for the solvers of contacts and joints: their states are
+ * body_wide.h: eight bodies at a time for the solvers of contacts and joints: their states are
  * gathered as two vectors each and transposed; joints gather poses and inertias the same way.
  * Layer: server/physics/rigid, private.
  */
@@ -12,7 +12,7 @@
 typedef struct Side {
     Vec3x8 velocity, angular_velocity;
     f32x8 mass; /* inverse */
-    f32x8 rest; /* what else the gathered words hold */
+    f32x8 rest; /* other gathered words */
 } Side;
 
 typedef struct SideMotion {
@@ -23,7 +23,7 @@ typedef struct Quatx8 {
     f32x8 w, x, y, z;
 } Quatx8;
 
-/* Where the bodies of one side are now: what joints need of it. */
+/* Current poses of the bodies of one side, for joints. */
 typedef struct SidePose {
     Vec3x8 shift, rotation;
     Quatx8 orientation;
@@ -43,7 +43,7 @@ SIMD_INLINE Side side_gather(const BodyState *states, const u32 slots[SIMD_LANES
     return (Side){{m[0], m[1], m[2]}, {m[4], m[5], m[6]}, m[3], m[7]};
 }
 
-/* Bodies that no impulse moves are not written: they may be shared between threads. */
+/* Immovable bodies are not written: they may be shared between threads. */
 SIMD_INLINE void side_scatter(BodyState *states, const u32 slots[SIMD_LANES], const Side *side)
 {
     f32x8 m[8] = {
@@ -68,8 +68,8 @@ SIMD_INLINE SideMotion motion_gather(const BodyState *states, const u32 slots[SI
     return (SideMotion){{m[0], m[1], m[2]}, {m[4], m[5], m[6]}};
 }
 
-/* As quat_rotate, of the rotation of q / |q|: what rounding leaves of its length adds up nowhere.
- */
+/* Like quat_rotate, with the rotation of q / |q|, so that rounding errors of its length do not
+ * accumulate. */
 SIMD_INLINE Vec3x8 quatx8_rotate(Quatx8 q, Vec3x8 v)
 {
     Vec3x8 u = {q.x, q.y, q.z};
@@ -78,7 +78,7 @@ SIMD_INLINE Vec3x8 quatx8_rotate(Quatx8 q, Vec3x8 v)
     return vec3x8_add(vec3x8_add_scaled(v, q.w, t), vec3x8_cross(u, t));
 }
 
-/* Of the spare slot too. */
+/* Also of the spare slot. */
 SIMD_INLINE SidePose place_gather(const Rigid *rigid, const u32 slots[SIMD_LANES])
 {
     f32x8 p[8], i[8];
@@ -95,7 +95,7 @@ SIMD_INLINE SidePose place_gather(const Rigid *rigid, const u32 slots[SIMD_LANES
                       {i[0], i[1], i[2], i[3], i[4], i[5]}};
 }
 
-/* One lane, and no byte of the others: other threads may be writing those. */
+/* Reads one lane only: other threads may be writing the others. */
 SIMD_INLINE f32 lane_read(const f32x8 *v, u32 lane)
 {
     return ((const f32 *)v)[lane];

@@ -1,7 +1,7 @@
 /*
- * collide.c: the narrow phase of all pairs, and the contacts of a tick, which go on with the
- * impulses of those of the last. Each pair writes only itself, so any split over threads gives the
- * same bits.
+ * collide.c: the narrow phase of all pairs, and the contacts of a tick, which inherit the impulses
+ * of the last. Each pair writes only its own data, so any distribution over threads gives the same
+ * bits.
  */
 #include "server/physics/rigid/body.h"
 
@@ -13,7 +13,7 @@ enum {
 
 /* ---- narrow phase ---- */
 
-/* Pairs and contacts are both sorted: each pair finds its contacts of the last tick. */
+/* Pairs and contacts are both sorted: links each pair to its contacts of the last tick. */
 static void contacts_find(Rigid *rigid)
 {
     u32 c = 0;
@@ -80,7 +80,7 @@ static void link_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Each pair gets room for its manifolds. */
+/* Assigns each pair its range of manifolds. */
 static bool link_pairs(Rigid *rigid)
 {
     u32 spans = span_count(rigid);
@@ -109,7 +109,7 @@ static bool link_pairs(Rigid *rigid)
     return true;
 }
 
-/* What flies so fast that its contact is farther than contacts look. */
+/* Fast bodies whose contact is beyond the margin. */
 static void pair_speculative(Rigid *rigid, Pair *pair)
 {
     u32 count = ccd_speculative(rigid, pair->a, pair->b, rigid->def.tick_s, manifolds_most(pair),
@@ -168,12 +168,12 @@ static void narrow_range(void *context, u32 first, u32 end, u32 worker)
 typedef struct ContactFill {
     Rigid *rigid;
     const Contact *before;
-    _Atomic u32
-        depth_bits; /* of the deepest overlap: bits of non-negative floats sort as they do */
+    _Atomic u32 depth_bits; /* of the deepest overlap: non-negative floats sort like their bits */
     _Atomic u32 touching;
 } ContactFill;
 
-/* The friction of a manifold goes on with the first contact that shares a point with it. */
+/* The friction impulse of a manifold is inherited by the first contact that shares a point with
+ * it. */
 static void inherit_friction(Contact *contact, const Contact *old)
 {
     contact->friction_impulse = old->friction_impulse;
@@ -181,11 +181,9 @@ static void inherit_friction(Contact *contact, const Contact *old)
     contact->rolling_impulse = old->rolling_impulse;
 }
 
-/*
- * Impulses of points whose feature is still there go on. What is left of a single contact whose
- * other features are gone (equal boxes exactly upon each other change theirs by noise) is shared by
- * the points that are new: what was held up is still held up.
- */
+/* Impulses of points with a matching feature are inherited. If a single contact's other features
+ * changed (as for exactly stacked equal boxes, by noise), the remaining impulse is distributed
+ * over the new points, so support continues. */
 static void inherit(Contact *contact, const Manifold *manifold, const Contact *before, u32 count)
 {
     u32 found = 0, taken = 0;
@@ -254,7 +252,7 @@ static u32 contacts_of(const Pair *pair)
     return pair->new_count == PAIR_STALE ? pair->count : pair->new_count;
 }
 
-/* What a pair hands on, to where its contacts go. */
+/* Writes the persistent data of a pair. */
 static void fill_pair(ContactFill *fill, Pair *pair, u32 at, f32 *deepest, u32 *touching)
 {
     Rigid *rigid = fill->rigid;
@@ -270,7 +268,7 @@ static void fill_pair(ContactFill *fill, Pair *pair, u32 at, f32 *deepest, u32 *
         f32 nearest = contact_fill(pair, &rigid->manifolds[pair->output + m],
                                    &fill->before[pair->first], &rigid->contacts[at + m]);
         *touching += rigid->contacts[at + m].flags & CONTACT_TOUCHING;
-        /* What is in a sensor is not in anything. */
+        /* A body in a sensor is not stuck. */
         if (!(pair->kind & PAIR_SENSOR)) {
             *deepest = f32_max(*deepest, -nearest);
             stuck_count(rigid, pair->a, pair->b, -nearest);
@@ -298,8 +296,8 @@ static void fill_span(ContactFill *fill, u32 index, f32 *deepest, u32 *touching)
     }
 }
 
-/* Pairs from where their span's contacts and kept poses begin on; contacts_before has those of the
- * last tick, which the pairs still name. */
+/* Pairs starting at their span's contacts and kept poses; contacts_before has those of the last
+ * tick, to which the pairs still refer. */
 static void fill_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
@@ -315,7 +313,7 @@ static void fill_range(void *context, u32 first, u32 end, u32 worker)
     atomic_fetch_add(&fill->touching, touching);
 }
 
-/* Did something enter or leave a sensor? */
+/* Whether a body entered or left a sensor. */
 static bool has_event(const Pair *pair)
 {
     return (pair->kind & PAIR_SENSOR) && pair->new_count != PAIR_STALE &&
@@ -339,7 +337,7 @@ static void count_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Where each span's contacts go; sensors that something entered or left. */
+/* Places each span's contacts; collects sensor events. */
 static PairSpan place_contacts(Rigid *rigid)
 {
     u32 spans = span_count(rigid);
@@ -383,12 +381,13 @@ void collide_pairs(Rigid *rigid)
 {
     stuck_begin(rigid);
     if (!link_pairs(rigid)) {
-        rigid->contact_count = 0; /* no memory: bodies fall through each other, but go on */
+        rigid->contact_count = 0; /* out of memory: bodies pass through each other, but the
+                                     simulation continues */
         rigid->pair_count = rigid->recycled_count = 0;
         return;
     }
     jobs_run(rigid->jobs, rigid->pair_count, PAIR_GRAIN, narrow_range, rigid);
-    /* What woke may touch what was put there asleep, which none has looked at before. */
+    /* Woken bodies may touch bodies that were added asleep and not tested yet. */
     while (island_wake(rigid)) {
         jobs_run(rigid->jobs, rigid->pair_count, PAIR_GRAIN, narrow_range, rigid);
     }
@@ -397,7 +396,7 @@ void collide_pairs(Rigid *rigid)
 
 /* ---- within the tick ---- */
 
-/* How alike two manifolds are: by the points that both have, then by their normals. */
+/* Similarity of two manifolds: by common points, then by normals. */
 static f32 likeness(const Manifold *one, const Manifold *other)
 {
     f32 shared = vec3_dot(one->normal, other->normal);
@@ -409,7 +408,7 @@ static f32 likeness(const Manifold *one, const Manifold *other)
     return shared;
 }
 
-/* One of these instead of the manifold of a lane, with the impulses of its row. */
+/* Replaces the manifold of a lane by one of these, with the impulses of its row. */
 static void contact_replace(Rigid *rigid, const ContactWide *row, u32 lane, const Manifold *found,
                             u32 count)
 {
@@ -431,7 +430,7 @@ static void contact_replace(Rigid *rigid, const ContactWide *row, u32 lane, cons
     inherit(contact, manifold, &before, 1);
 }
 
-/* What has come farther apart than contacts look goes on with what it was. */
+/* A pair beyond the contact margin keeps its manifold. */
 void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane)
 {
     const Contact *contact = &rigid->contacts[row->contact[lane]];

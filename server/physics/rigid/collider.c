@@ -37,7 +37,7 @@ void rigid_collider_push(RigidCollider *bodies, u32 mover, Vec3 arm, Vec3 impuls
         return;
     }
     motion->shift = vec3_add_scaled(motion->shift, 1.0f / mass, impulse_m);
-    RigidPose pose = rigid_pose(rigid, slot); /* the next contact of the step finds it there */
+    RigidPose pose = rigid_pose(rigid, slot); /* the next contact of the step uses the new pose */
     pose.centre = vec3_add_scaled(pose.centre, 1.0f / mass, impulse_m);
     rigid_set_pose(rigid, slot, pose);
     motion->rotation =
@@ -148,7 +148,7 @@ static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32
     Vec3 from = particle->position;
     place->thing = thing;
     place->mover = rigid_mover_at(bodies, thing);
-    /* The body's impulses go through the particle: both have the same moment about any point. */
+    /* The body's impulses act at the particle, so both have the same moment about any point. */
     place->arm = vec3_sub(from, rigid_centre(rigid, thing));
     place->velocity = rigid_velocity_at(rigid, thing, place->arm);
     place->moving = moving_at(bodies, thing, place->mover, place->arm);

@@ -1,6 +1,5 @@
 /*
- * contact.c: what contacts remember from tick to tick, and what they report: impulses, impacts, and
- * who entered or left a sensor.
+ * contact.c: persistent data and reports of contacts: impulses, impacts, and sensor events.
  */
 #include "server/physics/rigid/body.h"
 
@@ -13,7 +12,7 @@ void contact_overlap_event(Rigid *rigid, u32 a, u32 b, bool began)
     }
 }
 
-/* What flew out of a sensor so fast that the two are no pair any more has left it, too. */
+/* A body that left a sensor so fast that the two are no pair any more has left it, too. */
 void contact_lost(Rigid *rigid, u32 index)
 {
     const Contact *c = &rigid->contacts[index];
@@ -50,7 +49,7 @@ void contact_remove_body(Rigid *rigid, u32 slot)
     for (u32 i = 0; i < rigid->contact_count; i++) {
         Contact *c = &rigid->contacts[i];
         if (c->a == slot || c->b == slot) {
-            /* What leaned on it must fall. */
+            /* Bodies that it supported must fall. */
             body_wake(rigid, c->a == slot ? c->b : c->a);
         } else {
             rigid->contact_manifolds[kept] = rigid->contact_manifolds[i];
@@ -109,7 +108,7 @@ void contact_store_lane(Rigid *rigid, const ContactWide *row, u32 lane)
                                   extra->rolling_impulse.z[lane]);
     }
     if (!contact_is_bounded(c)) {
-        /* Of what no number can hold nothing is kept: it would stay for ever. */
+        /* Non-finite impulses are dropped: they would persist forever. */
         memset(c->impulses, 0, sizeof(c->impulses));
         c->friction_impulse = c->rolling_impulse = vec3_zero();
         c->twist_impulse = 0.0f;
@@ -135,7 +134,7 @@ static void store_range(void *context, u32 first, u32 end, u32 worker)
 
 /* ---- impacts ---- */
 
-/* How hard the contact of a lane, which began in this tick, struck. */
+/* Impact strength of the contact of a lane that began in this tick. */
 static void impact_collect(Rigid *rigid, const ContactWide *row, u32 lane)
 {
     u32 index = row->contact[lane];

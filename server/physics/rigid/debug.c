@@ -1,5 +1,5 @@
-/* debug.c: contacts, joints and bounds as lines; islands. Manifolds are made again from shapes and
- * poses, so that nothing here depends on how the solver keeps them. */
+/* debug.c: contacts, joints and bounds as lines; islands. Manifolds are recomputed from shapes
+ * and poses, so nothing here depends on how the solver stores them. */
 #include "server/physics/rigid/debug.h"
 
 #include "server/physics/rigid/body.h"
@@ -37,7 +37,7 @@ static void show_pair(const Rigid *rigid, u32 a, u32 b, Lines *out)
 static void show_contacts(const Rigid *rigid, Lines *out)
 {
     u32 a = 0, b = 0;
-    /* Nobody sees more than there is room for, and manifolds take time. */
+    /* Stops at the capacity, since manifolds are expensive. */
     for (u32 i = 0; i < rigid->contact_count && out->count < out->capacity; i++) {
         const Contact *contact = &rigid->contacts[i];
         /* A pair with a mesh has several contacts in a row. */

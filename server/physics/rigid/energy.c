@@ -1,7 +1,7 @@
 /*
- * energy.c: in debug builds (PL_VALIDATE) each tick shows that bodies which only touch each other
- * and what rests gain no energy, island by island. Looked at from rigid_prepare to the end of the
- * tick; a tick in which others push bodies meanwhile (rigid_impulse and its like) is not looked at.
+ * energy.c: in debug builds (PL_VALIDATE) each tick checks that bodies that touch only each other
+ * and resting bodies gain no energy, island by island. Measured from rigid_prepare to the end of
+ * the tick; ticks in which others push bodies (rigid_impulse and the like) are skipped.
  */
 #include "server/physics/rigid/body.h"
 #include "shared/base/check.h"
@@ -10,11 +10,9 @@
 
 #include <stdio.h>
 
-/*
- * What a tick may give (the honest bounds of the solver, tests/support/truth_contact.c): a share of
- * the kinetic energy, what lifts an island out of its overlap (m, and shares of the deepest one and
- * of the reach of its bodies), and rounding of what there is.
- */
+/* Allowed gain in a tick (the solver's honest bounds, tests/support/truth_contact.c): a fraction
+ * of the kinetic energy, the potential energy of lifting an island out of its overlap (m, and
+ * fractions of the deepest one and of its bodies' size), and rounding. */
 static const f64 kinetic_share = 0.05, lift_m = 0.02, lift_depths = 1.0, lift_reach = 0.02,
                  rounding = 1e-5;
 
@@ -22,11 +20,11 @@ static const f64 kinetic_share = 0.05, lift_m = 0.02, lift_depths = 1.0, lift_re
 typedef struct IslandEnergy {
     f64 before, after;   /* J, kinetic and potential */
     f64 kinetic;         /* J, before the tick */
-    f64 size;            /* J, sum of what is added up, for rounding */
+    f64 size;            /* J, sum of magnitudes, for rounding */
     f64 weight;          /* N */
     f64 reach, deepest;  /* m */
-    u32 count, slots[4]; /* bodies, and the first of them */
-    bool driven;         /* something else may give it energy */
+    u32 count, slots[4]; /* number of bodies, and the first of them */
+    bool driven;         /* another energy source acts on it */
 } IslandEnergy;
 
 PL_STATIC_ASSERT(sizeof(IslandEnergy) % sizeof(f64) == 0, "islands lie in an array of numbers");
@@ -63,7 +61,8 @@ void energy_begin(Rigid *rigid)
     }
 }
 
-/* Does something beside contacts and gravity move it, or a method that promises less? */
+/* Whether something other than contacts and gravity acts on it, or a method without this
+ * guarantee. */
 static bool is_driven(const Rigid *rigid, u32 slot)
 {
     const Body *body = &rigid->bodies[slot];
@@ -103,7 +102,7 @@ static void add_bodies(Rigid *rigid, IslandEnergy *islands)
     }
 }
 
-/* How deep bodies were in each other, and who touches what moves by itself. */
+/* Overlap depth of bodies, and contacts with driven ones. */
 static void add_contacts(Rigid *rigid, IslandEnergy *islands)
 {
     for (u32 i = 0; i < rigid->contact_count; i++) {
@@ -124,7 +123,7 @@ static void add_contacts(Rigid *rigid, IslandEnergy *islands)
             island->driven |= driven;
         }
     }
-    /* Motors and springs give energy, and what breaks lets it go; laws of joints are motion/. */
+    /* Motors and springs add energy, and breaking releases it; laws of joints are in motion/. */
     for (u32 i = 0; i < rigid->joints.slots; i++) {
         u32 a, b;
         if (joint_bodies(rigid, i, &a, &b)) {

@@ -1,7 +1,7 @@
 /*
- * island.c: bodies that touch or are joined form islands; an island sleeps as one and wakes as one.
+ * island.c: bodies connected by contacts or joints form islands, which sleep and wake as a whole.
  * Static and kinematic bodies do not join islands. Method: union-find over the touching contacts
- * and the joints, rebuilt each tick (cheap beside the solver).
+ * and the joints, rebuilt each tick (cheap compared to the solver).
  */
 #include "server/physics/rigid/body.h"
 
@@ -14,7 +14,7 @@ static u32 root_of(u32 *parents, u32 slot)
     return slot;
 }
 
-/* The lowest slot of a set is its root, whatever the order of the links. */
+/* The lowest slot of a set is its root, independent of the order of links. */
 static void sets_link(u32 *parents, u32 one, u32 other)
 {
     u32 a = root_of(parents, one), b = root_of(parents, other);
@@ -50,7 +50,8 @@ void island_build(Rigid *rigid)
     islands_begin(rigid);
     for (u32 i = 0; i < rigid->contact_count; i++) {
         const Contact *c = &rigid->contacts[i];
-        /* All that would wake each other, near or not: else two go to sleep and wake in turns. */
+        /* All that would wake each other, near or not: otherwise two would sleep and wake in
+         * turns. */
         if (!(c->flags & CONTACT_SENSOR)) {
             islands_link(rigid, c->a, c->b);
         }
@@ -76,7 +77,7 @@ static void wake_by_kinematic(Rigid *rigid, u32 a, u32 b)
     }
 }
 
-/* Do the two push each other, by the manifolds of this tick or, asleep, by the last contacts? */
+/* Whether the two push each other, by this tick's manifolds or, if asleep, by the last contacts. */
 static bool pair_touches(const Pair *pair)
 {
     if (pair->kind & PAIR_SENSOR) {
@@ -124,19 +125,17 @@ bool island_wake(Rigid *rigid)
 
 /* ---- rest ---- */
 
-/*
- * Speed alone does not tell rest: what begins to slide, to fall or to tip is slow, and so is a
- * pendulum where it turns. At rest is what stays where it is for a time in which the least
- * acceleration that matters, this share of gravity, would have moved it away, also if it happened
- * to turn around in between; and that something holds up against gravity.
- */
+/* Low speed alone does not mean rest: a body that starts to slide, fall or tip is slow, and so
+ * is a pendulum at its turning point. A body rests if it stays in place for a time in which the
+ * smallest relevant acceleration, this fraction of gravity, would have moved it away, even if it
+ * happened to reverse in between; and if it is supported against gravity. */
 static const f32 rest_share = 1.0f / 1500.0f;
-/* What hangs on joints and touches nothing swings with what energy it has. */
+/* Jointed bodies without contact swing with whatever energy they have. */
 static const f32 swing_share = 1.0f / 20000.0f;
-static const f32 rest_gravity_m_s2 = 9.81f; /* more of it makes nothing rest sooner */
-static const f32 rest_size_part = 0.02f;    /* of the body's size, at most */
+static const f32 rest_gravity_m_s2 = 9.81f; /* larger gravity does not increase the tolerance */
+static const f32 rest_size_part = 0.02f;    /* limit relative to the body's size */
 static const f32 rest_least_m = 2e-6f;
-static const f32 rest_ulps = 0x1p-21f; /* of its coordinates: rounding is no motion */
+static const f32 rest_ulps = 0x1p-21f; /* relative to its coordinates: rounding is not motion */
 
 f32 rigid_rest_way(f32 gravity_m_s2, bool held)
 {
@@ -144,7 +143,7 @@ f32 rigid_rest_way(f32 gravity_m_s2, bool held)
     return f32_max(0.5f * least * RIGID_REST_S * RIGID_REST_S, rest_least_m);
 }
 
-/* How far any point may go (m). */
+/* Allowed displacement of any point (m). */
 static f32 tolerance(const Rigid *rigid, const Body *body, const BodyState *state, f32 reach,
                      bool held)
 {
@@ -154,7 +153,7 @@ static f32 tolerance(const Rigid *rigid, const Body *body, const BodyState *stat
     return f32_max(way, rest_least_m) + rest_ulps * f32_max(f32_max(at.x, at.y), at.z);
 }
 
-/* How far a point of the body may be from where it was (m). */
+/* Maximal displacement of any point of the body from its rest pose (m). */
 static f32 way_from_rest(const Body *body, f32 reach)
 {
     Quat rotation = quat_mul(body->orientation, quat_conjugate(body->rest_orientation));
@@ -168,7 +167,7 @@ static bool contact_pushes(const Contact *c)
            c->impulses[0] + c->impulses[1] + c->impulses[2] + c->impulses[3] > 0.0f;
 }
 
-/* Which assemblies of joined bodies something else holds, too: island_held of their roots. */
+/* Finds jointed assemblies supported by something else as well: island_held of their roots. */
 static void find_held(Rigid *rigid)
 {
     islands_begin(rigid);
@@ -182,8 +181,8 @@ static void find_held(Rigid *rigid)
     }
 }
 
-/* A body is looked at again: its time of rest goes on or begins anew, and at each RIGID_REST_S its
- * place is taken anew, so that of three of them, the most that is counted, one is always ahead. */
+/* Updates a body's time at rest: it continues or restarts, and its rest pose is renewed every
+ * RIGID_REST_S, so that of three periods, the maximum counted, one is always complete. */
 static void count_body(Body *body, bool rests, f32 tick_s)
 {
     const f32 time = RIGID_REST_S;
@@ -201,7 +200,7 @@ static bool is_tired(const Body *body)
     return body->sleep_s >= 2.0f * RIGID_REST_S;
 }
 
-/* Counts how long each body has been at rest; true: some could sleep. */
+/* Updates the time at rest of each body; true: some could sleep. */
 static bool count_rest(Rigid *rigid)
 {
     bool tired = false, joined = rigid->joints.slots > 0;
@@ -283,7 +282,7 @@ bool rigid_stirs(const Rigid *rigid, u32 slot)
 
 /* ---- sleep ---- */
 
-/* What does not move holds up for certain, and is held by nobody. */
+/* Immovable bodies always support, and are not supported by anything. */
 static void hold_up(Rigid *rigid, u32 a, u32 b)
 {
     bool a_moves = is_dynamic(&rigid->bodies[a]), b_moves = is_dynamic(&rigid->bodies[b]);
@@ -294,7 +293,7 @@ static void hold_up(Rigid *rigid, u32 a, u32 b)
     }
 }
 
-/* Sets of what touches, and of what holds each other up. */
+/* Builds the sets connected by touch, and by support. */
 static void find_sets(Rigid *rigid)
 {
     island_build(rigid);
@@ -332,8 +331,8 @@ static void keep_awake(Rigid *rigid, u32 node)
     rigid->island_restless[root_of(rigid->parents, node)] = 1;
 }
 
-/* What is not yet at rest, goes along with a body that moves by itself, or falls slowly because
- * nothing holds it up, keeps its island awake. */
+/* An island stays awake if one of its members is not at rest, moves with a driven body, or falls
+ * slowly because it is not supported. */
 static void find_restless(Rigid *rigid)
 {
     for (u32 i = 0; i < rigid->contact_count; i++) {

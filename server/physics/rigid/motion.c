@@ -1,12 +1,12 @@
 /*
- * motion.c: how far bodies go in a tick, beside how thick they are: how far ahead their bounds and
- * contacts must look, and who turns so fast that its contacts change within the tick.
+ * motion.c: motion of bodies in a tick relative to their thickness: how far ahead their bounds and
+ * contacts must look, and which bodies rotate so fast that their contacts change within the tick.
  */
 #include "server/physics/rigid/body.h"
 
 /* ---- how large a shape is ---- */
 
-/* Farthest that a point of a shape is from the origin of its frame, m. */
+/* Maximal distance of a shape's points from the origin of its frame, m. */
 f32 shape_outer_radius(const Shape *shape)
 {
     if (shape->kind != SHAPE_COMPOUND && shape->kind != SHAPE_MESH) {
@@ -49,7 +49,7 @@ Bounds motion_rotated(const Rigid *rigid, u32 slot, Bounds now)
     }
     f32 reach = body_reach(body), by = f32_min(angle, 2.0f) * reach;
     if (by <= MOTION_STILL_M) {
-        return now; /* as far as all bounds are loose */
+        return now; /* within the slack of all bounds */
     }
     Vec3 most = vec3(reach, reach, reach);
     Bounds ball = {vec3_sub(body->position, most), vec3_add(body->position, most)};
@@ -75,7 +75,7 @@ f32 motion_margin(const Rigid *rigid, u32 slot_a, u32 slot_b)
     return RIGID_MARGIN_M + ahead;
 }
 
-/* A ball turns under its contact without changing it. */
+/* A ball's rotation does not change its contact. */
 bool body_turns(const Rigid *rigid, u32 slot)
 {
     const f32 most_rad = 0.04f;

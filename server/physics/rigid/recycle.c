@@ -1,16 +1,16 @@
 /*
- * recycle.c: manifolds go on while two bodies lie still against each other: until one has moved by
- * more than a small tolerance they are those of an earlier tick, with separations of now. It saves
- * the narrow phase of costly shapes, and lets piles stand (see place). Box3D and Jolt's cache of
- * body pairs do so, too. Made in the frame of one of the two, manifolds are a pure function of the
- * pose of the other: of what is kept only that pose is saved, and a restored world makes the same
- * ones again. A ball has one point, straight below its centre: it needs nothing of it.
+ * recycle.c: reuses manifolds while two bodies lie still relative to each other: until one has
+ * moved by more than a small tolerance the manifolds of an earlier tick are used, with current
+ * separations. This saves the narrow phase of expensive shapes, and stabilizes piles (see place).
+ * Box3D and Jolt's body pair cache do this, too. Computed in the frame of one of the two, manifolds
+ * are a pure function of the pose of the other: only that pose is saved, and a restored world
+ * computes the same manifolds. A ball has one point straight below its centre, so it is not cached.
  */
 #include "server/physics/rigid/body.h"
 
-/* How far the smaller body may move against the other (m), also as a share of its size. */
+/* Allowed motion of the smaller body relative to the other (m), also as a fraction of its size. */
 static const f32 still_m = 0.005f, still_share = 0.02f;
-/* How much farther ahead contacts may have to look than when they were made (m). */
+/* Allowed increase of the contact margin since the manifolds were made (m). */
 static const f32 margin_slack_m = 0.002f;
 
 /* ---- lists, sorted as pairs are ---- */
@@ -48,7 +48,7 @@ bool recycle_begin(Rigid *rigid, u32 count, u32 manifolds)
     return true;
 }
 
-/* Until the pair is looked at, what is kept goes on. */
+/* Until the pair is evaluated, kept data continues. */
 void recycle_link(Rigid *rigid, Pair *pair, u32 index, u32 first)
 {
     u32 before = pair->recycled;
@@ -96,7 +96,8 @@ void recycle_remove_body(Rigid *rigid, u32 slot)
 
 /* ---- one pair ---- */
 
-/* The two bodies of a pair: manifolds are kept in the frame of the root, where the other moves. */
+/* The two bodies of a pair: manifolds are kept in the frame of the root, in which the other
+ * moves. */
 typedef struct Couple {
     const Body *root, *other;
     bool swapped;  /* the root is b */
@@ -104,7 +105,7 @@ typedef struct Couple {
     Quat orientation;
 } Couple;
 
-/* What cannot move is the root: poses against it are exact. */
+/* An immovable body is the root: relative poses are exact. */
 static inline Couple couple_of(const Rigid *rigid, const Pair *pair)
 {
     const Body *a = &rigid->bodies[pair->a], *b = &rigid->bodies[pair->b];
@@ -134,7 +135,7 @@ static Arms arms_of(const Couple *couple, const RecycledPose *kept)
     return (Arms){from, vec3_sub(to, from), vec3_sub(kept->position, from)};
 }
 
-/* The manifolds at a kept pose, along world axes as they were then, from a's centre of mass. */
+/* Manifolds at a kept pose, along the world axes of that time, relative to a's centre of mass. */
 static u32 make(const Couple *couple, const RecycledPose *kept, u32 capacity, Manifold *manifolds)
 {
     ShapePose root = {&couple->root->shape, vec3_zero(), quat_identity()};
@@ -156,7 +157,7 @@ static u32 make(const Couple *couple, const RecycledPose *kept, u32 capacity, Ma
     return count;
 }
 
-/* The smaller body moved by less than the tolerance: at its own origin, and by its turning. */
+/* Whether the smaller body moved by less than the tolerance: at its origin, and by its rotation. */
 static bool is_still(const Couple *couple, const RecycledPose *kept, Quat rotation)
 {
     f32 root = couple->root->reach, other = couple->other->reach;
@@ -174,15 +175,16 @@ static bool is_still(const Couple *couple, const RecycledPose *kept, Quat rotati
     if (couple->root->motion == BODY_STATIC) {
         return true;
     }
-    /* Arms are kept in the world: both turning together counts as well. */
+    /* Arms are kept in world axes: a common rotation of both counts as well. */
     Quat both = quat_mul(couple->root->orientation, quat_conjugate(kept->root_orientation));
     f32 large = isfinite(other) ? f32_max(root, other) : root;
     return 2.0f * vec3_length(vec3(both.x, both.y, both.z)) * large <= most;
 }
 
-/* How a pair has moved since its manifolds were made, along the axes of then. */
+/* Motion of a pair since its manifolds were made, along the axes of that time. */
 typedef struct Drift {
-    Vec3 shift, origin; /* m: of the other's origin, and where it was from a's centre of mass */
+    Vec3 shift, origin; /* m: displacement of the other's origin, and its position relative to
+                           a's centre of mass */
     Quat rotation;      /* of the other about its origin */
     f32 side;           /* 1: normals point from the root to the other, −1: back */
 } Drift;
@@ -197,17 +199,15 @@ static Drift drift_of(const Couple *couple, const RecycledPose *kept, Quat rotat
                    .side = couple->swapped ? -1.0f : 1.0f};
 }
 
-/*
- * Arms and normal stay what they were in the world when the manifold was made; only separations
- * follow the bodies. So the load upon a body that leans a little does not lean with it: soft
- * contacts would else let columns buckle, as elastic ones do beyond their critical height
- * (Greenhill 1881). Box3D keeps anchors so, over a longer way.
- */
+/* Arms and normal keep their world values from when the manifold was made; only separations
+ * follow the bodies. So the load on a slightly leaning body does not lean with it: otherwise
+ * soft contacts would let columns buckle like elastic ones beyond their critical height
+ * (Greenhill 1881). Box3D keeps anchors likewise, over a larger distance. */
 static void place(const Drift *drift, Vec3 centre, const Manifold *made, Manifold *manifold)
 {
     Vec3 n = vec3_scale(made->normal, drift->side);
     f32 apart = vec3_dot(n, drift->shift);
-    /* By its turning a point at r from the other's origin moves along n by r · (turn⁻¹ n − n). */
+    /* Rotation moves a point at r from the other's origin along n by r · (q⁻¹ n − n). */
     Vec3 swapped = vec3_sub(quat_rotate_inverse(drift->rotation, n), n);
     *manifold = *made;
     for (u32 i = 0; i < made->count; i++) {
@@ -228,7 +228,7 @@ u32 recycle_collide(Rigid *rigid, const Pair *pair, f32 margin, u32 capacity, Ma
     Quat rotation = quat_mul(couple.orientation, quat_conjugate(kept->orientation));
     if (!now->kept || margin > kept->margin + margin_slack_m ||
         !is_still(&couple, kept, rotation)) {
-        /* A speed that is no number gives no margin either, and what is kept is saved. */
+        /* A non-finite speed must not give a non-finite margin, since it is saved. */
         f32 bounded = f32_min(margin, WORLD_EXTENT_MAX_M);
         *kept = (RecycledPose){.a = pair->a,
                                .b = pair->b,

@@ -1,6 +1,6 @@
 /*
- * rigid.c: a world of rigid bodies from its creation to its end: its memory, and bodies that come
- * and go, of which each room of this folder is told. See rigid.h.
+ * rigid.c: creation and destruction of a rigid world, its memory, and creation and removal of
+ * bodies. See rigid.h.
  */
 #include "server/physics/rigid/ccd/ccd_flight.h"
 #include "server/physics/rigid/solve/heavy.h"
@@ -22,8 +22,8 @@ static void *take(Rigid *rigid, u32 count, size_t bytes, bool *failed)
     return memory;
 }
 
-/* Room for a pile of n bodies: some three contacts and five pairs a body. What needs more grows
- * once and keeps its room. */
+/* Reserves for a pile of n bodies: some three contacts and five pairs per body. Larger needs
+ * grow once and keep their memory. */
 static bool reserve_pile(Rigid *rigid, u32 n)
 {
     u32 pairs = 128 + n * 4;
@@ -203,7 +203,7 @@ BodyId rigid_add(Rigid *rigid, const BodyDef *def)
     }
     Body *body = &rigid->bodies[slot];
     BodyState *state = &rigid->states[slot];
-    /* 16 bits of it, as far as others count; 0 means none. */
+    /* 16 bits, as others store it; 0 means none. */
     u32 generation = body->generation % 0xffffu + 1;
     memset(body, 0, sizeof(*body));
     memset(state, 0, sizeof(*state));
@@ -275,7 +275,7 @@ void rigid_remove(Rigid *rigid, BodyId id)
     body->generation = id.generation;
 }
 
-/* How many islands are awake; the union-find is scratch memory, not state. */
+/* Number of awake islands; the union-find is scratch memory, not state. */
 static u32 count_islands(Rigid *rigid)
 {
     u32 count = 0;

@@ -1,9 +1,9 @@
 /*
- * rigid.h: rigid bodies with contacts, friction, sleeping and hands that drag. A tick is
+ * rigid.h: rigid bodies with contacts, friction, sleeping and grabs. A tick is
  *   rigid_collide, rigid_prepare, substeps times rigid_substep, rigid_finish
- * so that other solvers can share the substeps and pass impulses both ways in between.
- * Units SI, world axes, y up. Nothing is allocated in a tick unless a table must grow.
- * Method: soft-step ("TGS soft", Catto, Solver2D, 2024) in 3-D with one friction patch a manifold.
+ * so that other solvers can share the substeps and exchange impulses in between.
+ * Units SI, world axes, y up. A tick allocates only if a table must grow.
+ * Method: soft-step ("TGS soft", Catto, Solver2D, 2024) in 3-D, one friction patch per manifold.
  * Layer: server/physics (includes shared only).
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_RIGID_H
@@ -16,14 +16,13 @@
 
 typedef struct Rigid Rigid;
 
-/* A body by slot and generation; generation 0 names none. */
+/* A body by slot and generation; generation 0 is none. */
 typedef struct BodyId {
     u32 slot, generation;
 } BodyId;
 
-/* The options of shared/rows/body.def, in SI units; there are their ranges and what they mean.
- * Bodies that are `plain` push others and are pushed, but stacks of both kinds give way by
- * centimetres. */
+/* The options of shared/rows/body.def, in SI units, with ranges and meanings documented there.
+ * PGS bodies (`pgs`) and others push each other, but mixed stacks compress by centimetres. */
 typedef struct BodyDef {
 #define MEMBER(type, name) type name;
 #include "shared/rows/body.def"
@@ -35,18 +34,18 @@ typedef struct RigidDef {
     u32 substeps;
     Vec3 gravity; /* m/s² */
     u32 joint_capacity;
-    /* What shapes of a saved state may point to, by Geometry.id. Not owned; may be NULL. */
+    /* Geometries of a loaded state, by Geometry.id. Borrowed; may be NULL. */
     const struct Geometry *const *geometries;
     u32 geometry_count;
-    RigidMethod method; /* RIGID_IMPULSES: of all bodies; else of those that are not plain */
+    RigidMethod method; /* RIGID_IMPULSES: for all bodies; otherwise for those without `pgs` */
     u32 iterations;     /* RIGID_IMPULSES, default 10 */
     u32 pyramid_sides;  /* RIGID_IMPULSES: 3..16, default 4 */
-    f32 baumgarte;      /* RIGID_IMPULSES: share of an error taken back a tick, [0, 1] */
+    f32 baumgarte;      /* RIGID_IMPULSES: fraction of an error corrected per tick, [0, 1] */
     bool no_sleep;
-    bool no_ccd; /* fast bodies are not swept: a bullet may pass a thin wall */
+    bool no_ccd; /* disables CCD: a bullet may pass a thin wall */
 } RigidDef;
 
-/* A spring from a point of a body to a point of the world (a hand). */
+/* A grab constraint: a spring from a point of a body to a world target. */
 typedef struct RigidGrab {
     BodyId body;
     Vec3 local;    /* m, in the body's frame */
@@ -55,7 +54,7 @@ typedef struct RigidGrab {
     f32 damping;   /* ratio */
     f32 force_max; /* N */
     Vec3 impulse;  /* N s of the last substep, for warm starting */
-    u32 owner;     /* caller's; grabs are solved in the order they were made */
+    u32 owner;     /* the caller's; grabs are solved in the order of creation */
     u32 live;
 } RigidGrab;
 
@@ -64,10 +63,10 @@ typedef struct RigidImpact {
     u32 a, b;      /* slots */
     Vec3 position; /* m */
     f32 impulse;   /* N s */
-    f32 speed;     /* m/s, approach */
+    f32 speed;     /* m/s, approach speed */
 } RigidImpact;
 
-/* A sensor that a body entered or left in this tick (a < b, either is the sensor). */
+/* A sensor entered or left by a body in this tick (a < b, either is the sensor). */
 typedef struct RigidOverlap {
     u32 a, b;   /* slots */
     bool began; /* false: ended */
@@ -83,15 +82,15 @@ BodyDef body_def_default(void);
 /* NULL: no memory. */
 Rigid *rigid_create(const RigidDef *def);
 void rigid_destroy(Rigid *rigid); /* NULL is fine */
-/* Removes all bodies, contacts and grabs; generations of slots go on. */
+/* Removes all bodies, contacts and grabs; generations of slots continue. */
 void rigid_clear(Rigid *rigid);
 
-/* Is it something that can be simulated? Every number finite, the pose inside the world, sizes at
- * least 0.1 mm, the mass of a dynamic body within 1 mg and 10^6 t, restitution in [0, 1], a shape
- * that may have this motion and that has its geometry. */
+/* Whether the definition can be simulated: every number finite, the pose inside the world, sizes
+ * at least 0.1 mm, the mass of a dynamic body within 1 mg and 10^6 t, restitution in [0, 1], a
+ * shape compatible with this motion and with its geometry. */
 bool body_def_is_valid(const BodyDef *def);
-/* Takes the lowest free slot. Generation 0 if there is none left or the definition is not sane.
- * Outside a tick only. */
+/* Adds a body in the lowest free slot. Generation 0 if none is free or the definition is
+ * invalid. Outside a tick only. */
 BodyId rigid_add(Rigid *rigid, const BodyDef *def);
 void rigid_remove(Rigid *rigid, BodyId body);
 bool rigid_alive(const Rigid *rigid, BodyId body);
@@ -101,7 +100,7 @@ u32 rigid_slots(const Rigid *rigid);
 BodyId rigid_at(const Rigid *rigid, u32 slot);
 u32 rigid_generation(const Rigid *rigid, u32 slot);
 
-/* Reads by slot of a live body. */
+/* Accessors by slot of a live body. */
 Vec3 rigid_position(const Rigid *rigid, u32 slot); /* of the origin of its shape */
 Vec3 rigid_centre(const Rigid *rigid, u32 slot);   /* of mass, world */
 Quat rigid_orientation(const Rigid *rigid, u32 slot);
@@ -114,114 +113,118 @@ f32 rigid_friction(const Rigid *rigid, u32 slot);
 f32 rigid_gravity_scale(const Rigid *rigid, u32 slot);
 const Shape *rigid_shape(const Rigid *rigid, u32 slot);
 BodyMotion rigid_motion(const Rigid *rigid, u32 slot);
-/* Does the live body push other matter with this group and mask (0: 1 and all)? Sensors do not. */
+/* Whether the live body collides with other matter of this group and mask (0: 1 and all).
+ * Sensors do not. */
 bool rigid_meets(const Rigid *rigid, u32 slot, u32 group, u32 mask);
 bool rigid_awake(const Rigid *rigid, u32 slot);
-/* Velocity of the point of the body at world arm r from its centre. */
+/* Velocity of the body's point at world arm r from its centre. */
 Vec3 rigid_velocity_at(const Rigid *rigid, u32 slot, Vec3 arm);
 /* 1/m + (r × n)ᵀ I⁻¹ (r × n) of a dynamic awake body, else 0. */
 f32 rigid_inverse_mass_at(const Rigid *rigid, u32 slot, Vec3 arm, Vec3 direction);
-/* By how much a unit impulse along each axis changes the velocity of the point at world arm r of a
- * dynamic awake body (1/kg), else 0. */
+/* Velocity change of the point at world arm r of a dynamic awake body per unit impulse along
+ * each axis (1/kg), else 0. */
 Symmetric3 rigid_response_at(const Rigid *rigid, u32 slot, Vec3 arm);
 /* I⁻¹ m in world axes of a dynamic awake body, else 0. */
 Vec3 rigid_rotation_since(const Rigid *rigid, u32 slot, Vec3 moment);
-/* Bounds of the body, with the motion of a tick ahead. */
+/* Bounds of the body, including the motion of the next tick. */
 Bounds rigid_bounds(const Rigid *rigid, u32 slot);
 
 void rigid_set_velocity(Rigid *rigid, u32 slot, Vec3 velocity, Vec3 angular_velocity);
 /* ---- for a solver that shares the substeps ---- */
 
-/* Where a body is: its centre of mass. */
+/* Pose of a body: its centre of mass. */
 typedef struct RigidPose {
     Vec3 centre; /* m, world */
     Quat orientation;
 } RigidPose;
 RigidPose rigid_pose(const Rigid *rigid, u32 slot);
-/* Between substeps: where the body is looked at. Where it is left has to be where the substep has
- * put it, moved by no more than what rigid_add_motion is told. */
+/* Between substeps: temporarily evaluates the body at another pose. The final pose must be the
+ * one set by the substep, displaced by at most what is passed to rigid_add_motion. */
 void rigid_set_pose(Rigid *rigid, u32 slot, RigidPose pose);
-/* Changes the velocity (m/s), the angular velocity (rad/s); wakes nothing. */
+/* Changes the velocity (m/s) and the angular velocity (rad/s); wakes nothing. */
 void rigid_add_velocity(Rigid *rigid, u32 slot, Vec3 velocity);
 void rigid_add_angular_velocity(Rigid *rigid, u32 slot, Vec3 angular_velocity);
-/* Motion (m, rad) of a body within the tick beyond that of its own substeps: contacts count it. */
+/* Additional motion (m, rad) of a body within the tick beyond its own substeps, for its
+ * contacts. */
 void rigid_add_motion(Rigid *rigid, u32 slot, Vec3 shift, Vec3 rotation);
-/* Does it move once a tick, in the first substep, for all of it? */
+/* Whether it moves once per tick, in the first substep, for the whole tick. */
 bool rigid_moves_once(const Rigid *rigid, u32 slot);
 
-/* Impulse (N s) at a world arm from the centre; wakes nothing. */
+/* Applies an impulse (N s) at a world arm from the centre; wakes nothing. */
 void rigid_impulse(Rigid *rigid, u32 slot, Vec3 arm, Vec3 impulse);
-/* Force (N) at a world arm from the centre and torque (N m) over one tick; wakes the body. */
+/* Applies a force (N) at a world arm from the centre and a torque (N m) over one tick; wakes the
+ * body. */
 void rigid_push(Rigid *rigid, u32 slot, Vec3 arm, Vec3 force, Vec3 torque);
-/* Where a kinematic body is to be after the next tick: sets the velocity that brings it there. */
+/* Sets the velocity of a kinematic body so that it reaches this pose after the next tick. */
 void rigid_move_kinematic(Rigid *rigid, u32 slot, Vec3 position, Quat orientation);
 void rigid_wake(Rigid *rigid, u32 slot);
 void rigid_wake_all(Rigid *rigid);
-/* Restarts the time to sleep of an awake body. */
+/* Resets the sleep timer of an awake body. */
 void rigid_keep_awake(Rigid *rigid, u32 slot);
 
 /* ---- others that rest with bodies and sleep with them: soft bodies ---- */
 
-/* What stays within rigid_rest_way for this time, twice on end, is at rest (s). */
+/* A body that stays within rigid_rest_way for two consecutive periods of this length is at rest
+ * (s). */
 #define RIGID_REST_S 0.35f
-/* m, of any of its points; held: it touches something, else it hangs. */
+/* m, for any of its points; held: in contact, otherwise hanging. */
 f32 rigid_rest_way(f32 gravity_m_s2, bool held);
 
 typedef struct IslandMember {
-    bool awake;  /* the others are not looked at */
-    bool rests;  /* long enough to sleep */
-    bool held;   /* the world holds it up, or nothing has to */
+    bool awake;  /* others are ignored */
+    bool rests;  /* at rest long enough to sleep */
+    bool held;   /* supported by the world, or needs no support */
     bool sleeps; /* written by rigid_finish: falls asleep now */
 } IslandMember;
 
 typedef struct IslandMembers {
     IslandMember *members; /* [count] */
     u32 count;
-    /* Called where somebody is tired: names all that touch by the two below. */
+    /* Called if some body may sleep: reports all connections with the two functions below. */
     void (*link)(void *context, Rigid *rigid);
     void *context;
 } IslandMembers;
 
-/* Before rigid_finish, for this tick; borrowed until it has returned. */
+/* Call before rigid_finish, for this tick; borrowed until it returns. */
 void rigid_set_island_members(Rigid *rigid, const IslandMembers *members);
 void rigid_link_body(Rigid *rigid, u32 member, u32 slot);
 void rigid_link_members(Rigid *rigid, u32 member, u32 other);
-/* Is it awake and dynamic, or a kinematic body on its way? */
+/* Whether it is awake and dynamic, or a moving kinematic body. */
 bool rigid_stirs(const Rigid *rigid, u32 slot);
 
 void rigid_set_gravity(Rigid *rigid, Vec3 gravity);
-/* 1..SUBSTEPS_MAX; RIGID_IMPULSES always has one. */
+/* 1..SUBSTEPS_MAX; RIGID_IMPULSES always uses one. */
 void rigid_set_substeps(Rigid *rigid, u32 substeps);
-/* Factor on all friction coefficients, and the least restitution of all pairs. */
+/* Factor on all friction coefficients, and the minimal restitution of all pairs. */
 void rigid_set_materials(Rigid *rigid, f32 friction_scale, f32 restitution_min);
 u32 rigid_substeps(const Rigid *rigid);
 
-/* Returns a grab's index, or −1 when all are taken. The body wakes. */
+/* Returns a grab's index, or −1 if all are used. Wakes the body. */
 i32 rigid_grab_add(Rigid *rigid, const RigidGrab *grab);
 void rigid_grab_remove(Rigid *rigid, u32 grab);
 RigidGrab *rigid_grab(Rigid *rigid, u32 grab);
 
 /* Broad phase and narrow phase. */
 void rigid_collide(Rigid *rigid, Jobs *jobs);
-/* Contact rows, islands that wake. */
+/* Builds contact rows, wakes islands. */
 void rigid_prepare(Rigid *rigid);
 /* One substep of tick_s / substeps. */
 void rigid_substep(Rigid *rigid);
-/* Restitution, impulses kept for the next tick, sleeping, impacts. */
+/* Restitution, persistent impulses, sleeping, impacts. */
 void rigid_finish(Rigid *rigid);
 
 /* Strongest impacts of the last tick, ≤ RIGID_IMPACTS_MAX, in slot order. */
 const RigidImpact *rigid_impacts(const Rigid *rigid, u32 *count);
-/* Sensors entered and left in the last tick, at most RIGID_OVERLAPS_MAX: first those that were left
- * far behind, then the others in the order of (a, b), last those that something fast entered and
- * left within the tick (both at once). */
+/* Sensor events of the last tick, at most RIGID_OVERLAPS_MAX: first bodies that left by a large
+ * distance, then the others in the order of (a, b), last those that entered and left within the
+ * tick (both at once). */
 const RigidOverlap *rigid_sensor_events(const Rigid *rigid, u32 *count);
 /* Slots of live bodies whose bounds overlap, ascending, static ones too (planes always); of more
  * than `capacity` the lowest. Returns how many were written. */
 u32 rigid_overlaps(Rigid *rigid, Bounds bounds, u32 *slots, u32 capacity);
 
-/* How many other dynamic bodies are in the place of one: the number for the first body that has
- * more than `most`, with its slot, else 0. */
+/* Number of other dynamic bodies in the place of the first body with more than `most`, with its
+ * slot, else 0. */
 u32 rigid_deepest_overlap(Rigid *rigid, u32 most, u32 *slot);
 
 typedef struct RigidStats {
@@ -231,13 +234,13 @@ typedef struct RigidStats {
 } RigidStats;
 void rigid_stats(Rigid *rigid, RigidStats *stats);
 
-/* Stops the program where the world between two ticks is not as it should be: bodies, trees of
- * bounds, pairs with their contacts and kept poses, islands, colours, joints, hands, and what is
- * told of the tick. rigid_finish calls it in debug and sanitizer builds. */
+/* Aborts if the world is inconsistent between two ticks: bodies, trees of bounds, pairs with
+ * their contacts and kept poses, islands, colours, joints, grabs, and the tick's events. Called
+ * by rigid_finish in debug and sanitizer builds. */
 void rigid_validate(Rigid *rigid);
 
-/* Walks the dynamic state. After a load the broad phase is rebuilt; failed: the rigid world must be
- * cleared. */
+/* Serializes the dynamic state. After a load the broad phase is rebuilt; if failed, the rigid
+ * world must be cleared. */
 void rigid_serialize(Rigid *rigid, State *state);
 
 #endif

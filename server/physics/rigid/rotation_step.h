@@ -1,6 +1,6 @@
 /*
- * rotation_step.h: how bodies turn in a step, eight side by side; for the step itself and for
- * joints that foresee it.
+ * rotation_step.h: integration of rotations in a step, eight bodies at a time; used by the step
+ * itself and by joints that predict it.
  * Layer: server/physics/rigid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_ROTATION_STEP_H
@@ -8,7 +8,7 @@
 
 #include "server/physics/rigid/body_wide.h"
 
-/* As quat_integrate. */
+/* Like quat_integrate. */
 SIMD_INLINE Quatx8 quatx8_integrate(Quatx8 q, Vec3x8 angular_velocity, f32x8 h)
 {
     f32x8 x = angular_velocity.x * h * 0.5f, y = angular_velocity.y * h * 0.5f,
@@ -29,7 +29,7 @@ SIMD_INLINE Vec3x8 vec3x8_select(i32x8 mask, Vec3x8 a, Vec3x8 b)
                     f32x8_select(mask, a.z, b.z)};
 }
 
-/* Solves m x = r for the 3×3 with these columns by Cramer's rule; zero where singular. */
+/* Solves m x = r for the 3×3 matrix with these columns by Cramer's rule; zero if singular. */
 SIMD_INLINE Vec3x8 columns_solve(Vec3x8 x, Vec3x8 y, Vec3x8 z, Vec3x8 r)
 {
     Vec3x8 yz = vec3x8_cross(y, z);
@@ -56,16 +56,15 @@ SIMD_INLINE Vec3x8 gyroscopic_step(const Symmetric3x8 *i, Vec3x8 w, Vec3x8 m, f3
     return vec3x8_sub(m, columns_solve(x, y, z, error));
 }
 
-/*
- * Mean angular velocity, in the body's frame, of a step h without torque that begins with the
+/* Mean angular velocity, in the body's frame, of a torque-free step h that starts with the
  * angular velocity w: the implicit midpoint rule, Newton steps on 2 I (m − w) + h m × I m = 0;
- * after the step the angular velocity is 2 m − w. With the turn of a step by Cayley's map of h m it
- * keeps the energy and the vector of angular momentum (Moser and Veselov 1991).
- */
+ * after the step the angular velocity is 2 m − w. With the rotation of a step by Cayley's map of
+ * h m it conserves the energy and the angular momentum vector (Moser and Veselov 1991). */
 SIMD_INLINE Vec3x8 mean_angular_velocity(const Symmetric3x8 *inertia, Vec3x8 w, f32x8 h)
 {
-    /* Turns (squared) of a step from which on one more step is needed to be exact to rounding: of
-     * the angle x the first one leaves x³/4 and the next ones the square of that. */
+    /* Squared rotations per step above which one more Newton step is needed for full precision:
+     * for the angle x the first one leaves an error of x³/4 and each next one the square of
+     * that. */
     static const f32 turns[] = {1e-5f, 1e-2f, 0.3f};
     f32x8 rotation = vec3x8_dot(w, w) * h * h;
     Vec3x8 m = gyroscopic_step(inertia, w, w, h);
@@ -79,8 +78,8 @@ SIMD_INLINE Vec3x8 mean_angular_velocity(const Symmetric3x8 *inertia, Vec3x8 w, 
     return m;
 }
 
-/* What m changes a angular velocity w by in a step: 2 (m − w). Where Newton has not converged
- * (absurd spins), energy must still not grow. */
+/* The change of the angular velocity w in a step: 2 (m − w). If Newton has not converged
+ * (extreme rotation), energy must still not grow. */
 SIMD_INLINE Vec3x8 angular_velocity_change(const Symmetric3x8 *inertia, Vec3x8 w, Vec3x8 m)
 {
     f32x8 one = f32x8_set(1.0f);
@@ -99,16 +98,14 @@ SIMD_INLINE Vec3x8 angular_velocity_change(const Symmetric3x8 *inertia, Vec3x8 w
     return change;
 }
 
-/* What a body turns by in a step, and its angular velocity after it; world axes, rad/s. */
+/* Rotation of a body in a step, and its angular velocity afterwards; world axes, rad/s. */
 typedef struct RotationStep {
     Vec3x8 mean, after;
 } RotationStep;
 
-/*
- * The step turns m + d/2, the angular velocity after it in the body's frame of before, about m: of
- * d/2 alone it makes something else. So the angular velocity changes by d/2 and by d/2 turned,
- * which is little: rounding does not add up in what stays.
- */
+/* The step rotates by m + d/2; the angular velocity afterwards, in the body's old frame, is
+ * obtained by rotating about m, which only affects d/2. So the angular velocity changes by d/2
+ * and the rotated d/2, which are small: rounding errors do not accumulate in constant motion. */
 SIMD_INLINE RotationStep rotation_freely(Quatx8 q, const Symmetric3x8 *inertia,
                                          Vec3x8 angular_velocity, f32x8 h)
 {

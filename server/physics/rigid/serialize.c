@@ -1,7 +1,7 @@
 /*
- * serialize.c: the dynamic state of the rigid world as bytes, for counting, hashing, saving and
- * loading. A body is written as its definition and motion; what follows from them (inertia, trees)
- * is made again by the same code, which gives the same bits.
+ * serialize.c: serializes the dynamic state of the rigid world: counting, hashing, saving and
+ * loading. A body is written as its definition and motion; derived data (inertia, trees) is
+ * recomputed by the same code, which gives the same bits.
  */
 #include "server/physics/rigid/body.h"
 #include "shared/geometry/geometry.h"
@@ -34,7 +34,7 @@ PL_STATIC_ASSERT(sizeof(BodyImage) == BODY_WORDS * 4, "no padding: it is hashed"
 
 enum {
     FLAGS_SAVED = BODY_LIVE | BODY_ASLEEP | BODY_MOVED | BODY_PGS,
-    BATCH = 32 /* images that are written at once */
+    BATCH = 32 /* images written at once */
 };
 
 static BodyImage image_of(const Rigid *rigid, u32 slot)
@@ -80,17 +80,17 @@ static bool bounds_are_valid(const Bounds *b)
            b->min.y <= b->max.y && b->min.z <= b->max.z;
 }
 
-/* What rounding left of a position or a velocity. */
+/* Rounding remainder of a position or a velocity. */
 static bool rest_is_valid(Vec3 rest)
 {
     return vec3_length(rest) < 1.0f;
 }
 
-/* What is static or asleep stands still, and only dynamic bodies sleep or have a method. */
+/* Static and sleeping bodies have no velocity, and only dynamic bodies sleep or have a method. */
 static bool motion_is_valid(const BodyImage *image)
 {
     Vec3 v = image->velocity, w = image->angular_velocity;
-    /* Not by the square: that of the smallest numbers is 0. */
+    /* Not by the squared length, which underflows to 0 for the smallest numbers. */
     bool moves =
         v.x != 0.0f || v.y != 0.0f || v.z != 0.0f || w.x != 0.0f || w.y != 0.0f || w.z != 0.0f;
     if (image->motion != BODY_DYNAMIC && (image->flags & (BODY_ASLEEP | BODY_PGS))) {
@@ -99,7 +99,7 @@ static bool motion_is_valid(const BodyImage *image)
     return !moves || (image->motion != BODY_STATIC && !(image->flags & BODY_ASLEEP));
 }
 
-/* An image from a file is a stranger's: it passes the check that every new body passes. */
+/* Images are untrusted: they pass the same check as every new body. */
 static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
 {
     Body *body = &rigid->bodies[slot];
@@ -204,7 +204,7 @@ static bool grabs_are_valid(const Rigid *rigid)
     return true;
 }
 
-/* What the image does not know is as if never used; the rest is worked out again. */
+/* Clears what the image does not contain; recomputes the rest. */
 static void finish_load(Rigid *rigid, State *state, u32 slots_before)
 {
     for (u32 i = rigid->slots; i < slots_before; i++) {

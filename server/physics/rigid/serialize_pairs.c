@@ -1,30 +1,31 @@
 /*
- * serialize_pairs.c: pairs, contacts and kept poses as bytes. All three are sorted alike and a pair
- * has its contacts and its pose, so an image names pairs only: by body, as gaps between the slots
- * of the others, with how many contacts each has and whether a pose is kept. Pairs follow from the
- * bodies; they are saved all the same, as finding them cost more than all the rest of a load.
+ * serialize_pairs.c: serializes pairs, contacts and kept poses. All three have the same order and a
+ * pair has its contacts and its pose, so an image lists only pairs: per body, as gaps between the
+ * slots of the others, with the number of contacts and whether a pose is kept. Pairs follow from
+ * the bodies; they are saved because finding them cost more than all the rest of a load.
  */
 #include "server/physics/rigid/body.h"
 
 enum {
-    /* Of what follows each gap: how many contacts, or that their number comes next, and a pose. */
+    /* Low bits of each gap: the number of contacts, or that it follows separately, and a pose
+     * flag. */
     CONTACT_BITS = 2,
     CONTACTS_MANY = 3,
     POSE_BIT = 4,
     PAIR_BITS = 3,
-    NAME_WORDS = 2, /* the slots at the beginning of contacts and kept poses */
+    NAME_WORDS = 2, /* the slots at the start of contacts and kept poses */
     CONTACT_WORDS = 18,
     RECYCLED_WORDS = 14
 };
 PL_STATIC_ASSERT(sizeof(Contact) == CONTACT_WORDS * 4, "no padding: it is hashed");
 PL_STATIC_ASSERT(sizeof(RecycledPose) == RECYCLED_WORDS * 4, "no padding: it is hashed");
 
-/* How many there are, or were up to now. */
+/* Totals, or running counts. */
 typedef struct PairCounts {
     u32 pairs, contacts, poses;
 } PairCounts;
 
-/* Pairs, contacts and kept poses begin with the slots of their two bodies. */
+/* Pairs, contacts and kept poses start with the slots of their two bodies. */
 static inline u64 name_at(const void *what)
 {
     u64 name;
@@ -75,7 +76,7 @@ static void names_save(const Rigid *rigid, State *state)
     }
 }
 
-/* The name of a pair to its contacts and its pose, as many as `all` has. */
+/* Writes the slots of a pair to its contacts and its pose, within `all`. */
 static bool name_give(Rigid *rigid, const Pair *pair, u32 contacts, bool pose,
                       const PairCounts *all, PairCounts *at)
 {
@@ -97,8 +98,8 @@ static bool name_give(Rigid *rigid, const Pair *pair, u32 contacts, bool pose,
     return true;
 }
 
-/* The next pair of body a, after the one with slot *last. Whether their bounds overlap is not
- * asked: of what moved since the tick, the next one will. */
+/* Reads the next pair of body a, after the one with slot *last. Overlap of their bounds is not
+ * checked: the next tick does so. */
 static bool name_load(Rigid *rigid, State *state, u32 a, u32 *last, const PairCounts *all,
                       PairCounts *at)
 {
@@ -125,7 +126,7 @@ static bool name_load(Rigid *rigid, State *state, u32 a, u32 *last, const PairCo
 static bool names_load(Rigid *rigid, State *state, const PairCounts *all)
 {
     PairCounts at = {0};
-    u8 *traits = rigid->island_held; /* scratch outside of islands */
+    u8 *traits = rigid->island_held; /* used as scratch outside island_build */
     for (u32 i = 0; i < rigid->slots; i++) {
         traits[i] = body_traits(&rigid->bodies[i]);
     }
@@ -146,8 +147,8 @@ static bool names_load(Rigid *rigid, State *state, const PairCounts *all)
 
 /* ---- loading ---- */
 
-/* Room for what an image claims to have. Each thing is at least a byte of it: no memory is taken
- * for more. */
+/* Reserves for the counts claimed by an image. Each item is at least one byte of it, which
+ * bounds the memory. */
 static bool reserve_for(Rigid *rigid, const State *state, const PairCounts *all)
 {
     return (u64)all->pairs + all->contacts + all->poses <= state->bytes - state->used &&

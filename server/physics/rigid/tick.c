@@ -1,12 +1,11 @@
 /*
  * tick.c: a tick, and the substep driver: forces, grabs, joints and contacts, positions, then
- * joints and contacts once more without their position error (relax), so that pushing out adds no
- * energy.
+ * joints and contacts again without position error (relax), so that push-out adds no energy.
  */
 #include "server/physics/rigid/body.h"
 #include "shared/base/check.h"
 
-/* Who is awake. */
+/* Lists awake bodies. */
 static void list_active(Rigid *rigid)
 {
     u32 count = 0, pgs = 0, asleep = 0;
@@ -63,7 +62,7 @@ void rigid_prepare(Rigid *rigid)
     contact_bounce(rigid);
 }
 
-/* 1/m − [r] I⁻¹ [r]: how the point at the arm answers an impulse. */
+/* 1/m − [r] I⁻¹ [r]: velocity change of the point at the arm per unit impulse. */
 static Symmetric3 point_response(const Rigid *rigid, u32 slot, Vec3 r)
 {
     const Symmetric3 *i = &rigid->inertias[slot];
@@ -83,7 +82,7 @@ static Vec3 bounded(Vec3 v, f32 limit)
     return isfinite(length2) ? vec3_scale(v, limit / sqrtf(length2)) : vec3_zero();
 }
 
-/* A hand: a soft ball joint to its target, of bounded force. Of PGS bodies, or of the others. */
+/* A grab: a soft ball joint to its target with a bounded force. For PGS bodies, or the others. */
 static void solve_grabs(Rigid *rigid, bool pgs, f32 h)
 {
     for (u32 g = 0; g < rigid->grab_count; g++) {
@@ -101,7 +100,7 @@ static void solve_grabs(Rigid *rigid, bool pgs, f32 h)
         Symmetric3 mass = symmetric_inverse(&k);
         Softness soft = softness(grab->frequency, grab->damping, h);
         Vec3 speed = vec3_add_scaled(rigid_velocity_at(rigid, slot, arm), soft.bias_rate, offset);
-        /* Without warm start the impulse of a step is the whole implicit spring. */
+        /* Without warm starting the impulse of a step is the whole implicit spring. */
         Vec3 impulse = vec3_scale(symmetric_mul(&mass, speed), -soft.mass_scale);
         impulse = bounded(impulse, grab->force_max * h);
         grab->impulse = impulse;
@@ -109,12 +108,12 @@ static void solve_grabs(Rigid *rigid, bool pgs, f32 h)
         state->angular_velocity =
             vec3_add(state->angular_velocity,
                      symmetric_mul(&rigid->inertias[slot], vec3_cross(arm, impulse)));
-        /* A held body stops swinging within a second or so. */
+        /* A grabbed body stops swinging within about a second. */
         state->angular_velocity = vec3_scale(state->angular_velocity, 1.0f / (1.0f + 2.0f * h));
     }
 }
 
-/* The PGS method: velocities until they fit, then positions, and no second look; a whole tick. */
+/* PGS: velocity iterations, then positions, without relaxation; a whole tick. */
 static void impulses_step(Rigid *rigid)
 {
     f32 tick_s = rigid->def.tick_s;
@@ -147,7 +146,7 @@ void rigid_substep(Rigid *rigid)
     solve_grabs(rigid, false, h);
     joint_warm_start(rigid, rigid->jobs);
     contact_warm_start(rigid);
-    /* Joints first: contacts have the last word, so that nothing passes through. */
+    /* Joints first: contacts have priority, so that nothing passes through. */
     joint_solve(rigid, rigid->jobs, true, h);
     contact_solve(rigid, true);
     joint_ring_blows(rigid, h);
@@ -155,14 +154,14 @@ void rigid_substep(Rigid *rigid)
     bodies_move(rigid, false, h);
     contact_release(rigid);
     contact_follow(rigid);
-    /* Before the contacts look ahead again and stop what should bounce. */
+    /* Before the contact solve, whose look-ahead would stop what should bounce. */
     contact_bounce(rigid);
     joint_solve(rigid, rigid->jobs, false, h);
     contact_solve(rigid, false);
     stuck_slow(rigid);
 }
 
-/* What woke within the tick, pushed by other matter, is not in the list of who is awake. */
+/* Bodies woken within the tick by other matter are not in the awake list. */
 static void woken_limit(Rigid *rigid)
 {
     for (u32 i = 0; i < rigid->slots && rigid->stirred; i++) {
@@ -188,7 +187,7 @@ void rigid_finish(Rigid *rigid)
     impulses_store(rigid);
     contact_store(rigid);
     joint_finish(rigid, rigid->def.tick_s);
-    /* What others see between ticks is as bounded as what the substeps start from. */
+    /* State visible between ticks has the same limits as at the start of substeps. */
     bodies_limit(rigid);
     woken_limit(rigid);
     ccd_finish(rigid);

@@ -1,6 +1,6 @@
 /*
- * validate.c: is the whole rigid world as body.h says? Called at the end of each tick of debug and
- * sanitizer builds; what fails is a mistake of this program, never of a scene or a client.
+ * validate.c: checks the invariants of the rigid world (body.h). Called at the end of each tick of
+ * debug and sanitizer builds; a failure is a bug of this program, never of a scene or a client.
  */
 #include "server/physics/rigid/body.h"
 #include "shared/base/check.h"
@@ -91,7 +91,7 @@ static void validate_bodies(const Rigid *rigid)
     CHECK(rigid->states[rigid->def.body_capacity].inverse_mass == 0.0f);
 }
 
-/* Ascending, those of the PGS method last. */
+/* Ascending, PGS bodies last. */
 static void validate_active(const Rigid *rigid)
 {
     CHECK(rigid->active_count <= rigid->slots && rigid->pgs_count <= rigid->active_count);
@@ -168,7 +168,7 @@ static void validate_poses(const Rigid *rigid)
     }
 }
 
-/* What a pair says that it has: its contacts, in order, and its kept pose. */
+/* A pair's links: its contacts, in order, and its kept pose. */
 static void validate_links(const Rigid *rigid, u32 index, u32 first)
 {
     const Pair *pair = &rigid->pairs[index];
@@ -203,8 +203,8 @@ static void validate_pairs(const Rigid *rigid)
 
 /* ---- islands ---- */
 
-/* An island sleeps as one: of two that touch none sleeps alone. Who was woken since (`stirred`)
- * wakes the others in the next tick. */
+/* An island sleeps as a whole: of two touching bodies none sleeps alone. Bodies woken since
+ * (`stirred`) wake the others in the next tick. */
 static void validate_islands(const Rigid *rigid)
 {
     for (u32 i = 0; i < rigid->contact_count && !rigid->stirred; i++) {
@@ -221,7 +221,7 @@ static void validate_islands(const Rigid *rigid)
 
 /* ---- colours ---- */
 
-/* Colours are marked by body in `marks`: 0, or one more than the last colour that wrote it. */
+/* Colours are marked per body in `marks`: 0, or one more than the last colour that wrote it. */
 static void validate_row(const Rigid *rigid, u32 index, u32 color, u32 *marks)
 {
     const RowPlan *plan = &rigid->plans[index];
@@ -248,7 +248,7 @@ static void validate_colors(Rigid *rigid)
     CHECK(rigid->row_count <= rigid->row_capacity && rigid->point_count <= rigid->point_capacity);
     CHECK(rigid->color_count <= COLORS_MAX + 1);
     if (rigid->row_count == 0) {
-        return; /* and the colours are of another tick */
+        return; /* and the colours belong to another tick */
     }
     memset(marks, 0, rigid->slots * sizeof(*marks));
     for (u32 color = 0; color < rigid->color_count; color++) {

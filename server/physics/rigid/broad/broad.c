@@ -1,7 +1,7 @@
 /*
- * broad.c: which pairs of bodies are near: two dynamic trees (moving and fixed) and the pairs they
- * yield, sorted by slots. The set of pairs is a pure function of the fat bounds and the filters, so
- * neither the shape of the trees nor the order of threads leaves a trace.
+ * broad.c: finds pairs of near bodies: two dynamic trees (moving and fixed) and the resulting
+ * pairs, sorted by slots. The set of pairs is a pure function of the fat bounds and the filters, so
+ * neither the shape of the trees nor the order of threads affects it.
  */
 #include "server/physics/rigid/body.h"
 
@@ -13,14 +13,15 @@ PL_STATIC_ASSERT(BODIES_MAX <= 65536, "pair keys hold slots of 16 bits");
 
 enum {
     REFRESH_GRAIN = 64,
-    /* Moving more leaves than this part of a tree one by one costs more than all at once. */
+    /* Moving more leaves than this fraction of a tree one by one is more expensive than a
+     * rebuild. */
     REBUILD_PART = 24,
     SEARCH_GRAIN = 16,
-    /* Where more than this part of the bodies moved, walking the trees together is cheaper than
-     * asking them for each. */
+    /* If more than this fraction of the bodies moved, traversing the trees together is cheaper
+     * than one query each. */
     WALK_PART = 4,
     PART_GRAIN = 4,
-    VISIT_CAPACITY = 128 /* pairs that a search collects before it takes room for them */
+    VISIT_CAPACITY = 128 /* pairs that a search buffers before it reserves space */
 };
 
 static bool is_plane(const Body *body)
@@ -70,7 +71,7 @@ static Bounds bounds_now(const Body *body)
     return shape_bounds(&body->shape, body_origin(body), body->orientation);
 }
 
-/* Bounds that cover a shape now and on its way. */
+/* Bounds that cover a shape during its motion. */
 static Bounds swept(Bounds bounds, Vec3 way)
 {
     bounds.min = vec3_add(bounds.min, vec3_min(way, vec3_zero()));
@@ -109,7 +110,7 @@ static void refresh_range(void *context, u32 first, u32 end, u32 worker)
         f32 turning = vec3_length(rigid->states[slot].angular_velocity) * rigid->def.tick_s;
         bool flies = vec3_length(way) + turning * half_diagonal(&now) > 0.5f * RIGID_MARGIN_M;
         body->flags = (body->flags & ~(u32)BODY_FLIES) | (flies ? BODY_FLIES : 0u);
-        /* Bounds that a flight of before left far too large shrink. */
+        /* Bounds left too large by an earlier flight shrink. */
         Bounds ahead = broad_speculative(rigid, slot, &now);
         Bounds loose = bounds_grow(ahead, 8.0f * RIGID_FAT_M);
         if (bounds_contain(&body->fat, &need) && bounds_contain(&loose, &body->fat)) {
@@ -120,7 +121,7 @@ static void refresh_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* All leaves of one of the two trees anew. */
+/* Rebuilds one of the two trees. */
 static void build_tree(Rigid *rigid, Tree *tree)
 {
     u32 count = 0;
@@ -174,7 +175,7 @@ bool body_filter(const Rigid *rigid, u32 slot_a, u32 slot_b)
            !(a->sensor && b->sensor) && !joint_connects(rigid, slot_a, slot_b);
 }
 
-/* Do the bounds reach below the plane (grown by the fat margin)? */
+/* Whether the bounds reach below the plane (enlarged by the fat margin). */
 static bool bounds_meet_plane(const Body *plane, const Bounds *bounds)
 {
     Vec3 n = quat_rotate(plane->orientation, vec3(0.0f, 1.0f, 0.0f));
@@ -197,16 +198,16 @@ static bool pair_is_near(const Body *a, const Body *b)
 
 typedef struct PairSearch {
     Rigid *rigid;
-    _Atomic u32 taken; /* room taken in `found`; beyond the capacity: too little room */
-    bool everything;   /* whoever moved */
-    bool counts;       /* who is in one place with whom, and no pairs */
-    bool thins;        /* leaves out what deep_overlap_keeps does not */
-    /* Of search_overlaps: the moving tree against this one. */
+    _Atomic u32 taken; /* used entries of `found`; beyond the capacity: too little space */
+    bool everything;   /* all bodies, not only moved ones */
+    bool counts;       /* counts deep overlaps instead of pairs */
+    bool thins;        /* skips pairs rejected by deep_overlap_keeps */
+    /* For search_overlaps: the moving tree against this one. */
     const Tree *tree;
     TreePart parts[TREE_PARTS];
 } PairSearch;
 
-/* One thread's share of a search. */
+/* One thread's part of a search. */
 typedef struct PairVisit {
     PairSearch *search;
     u32 slot, count;
@@ -244,13 +245,14 @@ static void visit_pair(void *context, u32 one, u32 other)
 static void visit_add(void *context, u32 other)
 {
     PairVisit *visit = context;
-    /* Of two that search the lower slot reports the pair. */
+    /* If both bodies search, the lower slot reports the pair. */
     if (other > visit->slot || !(visit->search->rigid->bodies[other].flags & BODY_MOVED)) {
         visit_pair(visit, visit->slot, other);
     }
 }
 
-/* A static body asks only the moving tree and a plane only bounds; planes are asked by the rest. */
+/* A static body queries only the moving tree, a plane only bounds; planes are tested by all
+ * others. */
 static void search_body(PairVisit *visit, u32 slot)
 {
     Rigid *rigid = visit->search->rigid;
@@ -294,7 +296,7 @@ static void search_range(void *context, u32 first, u32 end, u32 worker)
     visit_flush(&visit);
 }
 
-/* Of what hangs in the trees: those of which one moved, or all. */
+/* Pairs of tree leaves: those of which one moved, or all. */
 static void visit_overlap(void *context, u32 one, u32 other)
 {
     PairVisit *visit = context;
@@ -319,7 +321,7 @@ static void overlap_range(void *context, u32 first, u32 end, u32 worker)
     visit_flush(&visit);
 }
 
-/* Both trees are walked together. */
+/* Both trees are traversed together. */
 static void search_overlaps(PairSearch *search)
 {
     Rigid *rigid = search->rigid;
@@ -345,14 +347,14 @@ static void search_overlaps(PairSearch *search)
     visit_flush(&visit);
 }
 
-/* More new pairs than these are a crowd, which is thinned before room is taken for it. */
+/* More new pairs than this indicate a deep overlap, which is limited before memory is reserved. */
 static u32 found_most(const Rigid *rigid)
 {
     return 65536 + 64 * rigid->slots;
 }
 
-/* Fills `found` with the pairs of the bodies that moved, or of all; false: no memory for them, or
- * (`jammed` is set) so many that crowds should be thinned first, if they are not `thinned`. */
+/* Fills `found` with the pairs of the bodies that moved, or of all; false: out of memory, or
+ * (`jammed` is set) so many that deep overlaps should be limited first, unless `thinned`. */
 static bool search_pairs(Rigid *rigid, u32 moved, bool everything, bool thinned)
 {
     for (u32 attempt = 0; attempt < 2; attempt++) {
@@ -391,7 +393,7 @@ static inline u32 pair_word(PairKey key)
     return key.a << 16 | key.b;
 }
 
-/* Least significant byte first; `scratch` is as long as the keys. */
+/* Radix sort, least significant byte first; `scratch` is as long as the keys. */
 static void pairs_sort(PairKey *keys, PairKey *scratch, u32 count)
 {
     if (count < 64) {
@@ -418,7 +420,7 @@ static void pairs_sort(PairKey *keys, PairKey *scratch, u32 count)
         }
         PairKey *swap = keys;
         keys = scratch;
-        scratch = swap; /* four passes: the result ends where it began */
+        scratch = swap; /* four passes: the result is in the original array */
     }
 }
 
@@ -484,7 +486,7 @@ static u32 found_begin(const Rigid *rigid, u32 span)
     return low;
 }
 
-/* Which pairs of a span go on, and how many it has with the new ones. */
+/* Marks the surviving pairs of a span, and counts them with the new ones. */
 static void survive_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
@@ -538,7 +540,7 @@ static void merge_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Merges the sorted new pairs with those that go on, span by span of these. */
+/* Merges the sorted new pairs with the surviving ones, span by span. */
 static bool pairs_merge(Rigid *rigid)
 {
     u32 spans = u32_max(span_count(rigid), 1), count = 0;
@@ -569,13 +571,13 @@ static bool pairs_merge(Rigid *rigid)
 
 /* ---- crowds ---- */
 
-/* With no more pairs than these nobody looks for crowds. */
+/* With at most this number of pairs deep overlaps are not searched. */
 static u32 pairs_usual(const Rigid *rigid)
 {
     return 512 + 16 * rigid->slots;
 }
 
-/* All pairs anew, those of crowds thinned. */
+/* Recomputes all pairs, limiting those of deep overlaps. */
 static bool deep_overlap_pairs(Rigid *rigid)
 {
     PairSearch search = {.rigid = rigid, .everything = true, .counts = true};
@@ -594,7 +596,7 @@ static bool deep_overlap_pairs(Rigid *rigid)
     return pairs_merge(rigid);
 }
 
-/* Where there are many pairs: is it because many bodies are in one place? */
+/* With many pairs: whether many bodies are in one place. */
 static bool pairs_overlap_deeply(Rigid *rigid)
 {
     if (rigid->pair_count <= pairs_usual(rigid) || !deep_overlap_begin(rigid)) {
@@ -613,7 +615,7 @@ static void moved_clear(Rigid *rigid)
     }
 }
 
-/* The pairs of what moved; false: no memory, or there are too many. */
+/* Updates the pairs of moved bodies; false: out of memory, or too many. */
 static bool pairs_follow(Rigid *rigid)
 {
     u32 moved = 0;
@@ -633,7 +635,7 @@ static bool pairs_follow(Rigid *rigid)
 void broad_update(Rigid *rigid)
 {
     refresh(rigid);
-    /* Without memory the marks stay, and the next tick looks again. */
+    /* If out of memory the marks stay, and the next tick tries again. */
     bool done = !rigid->overlaps_deeply && pairs_follow(rigid);
     if (done && pairs_overlap_deeply(rigid)) {
         rigid->overlaps_deeply = true;

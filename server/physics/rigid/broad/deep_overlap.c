@@ -1,20 +1,20 @@
 /*
- * deep_overlap.c: bodies in one place, as when hundreds are made there. All of them touch all
- * others, so that n of them would cost n² contacts; each pushes away a few others instead, which
- * drawn by lot are enough for the crowd to come apart. The lot falls by the slots of two bodies:
- * who is drawn is a pure function of places and slots, so that no order of threads and no restore
- * changes it. What is not deep in many others keeps all its pairs.
+ * deep_overlap.c: many bodies in one place, for example when hundreds are spawned there. All of
+ * them overlap all others, so n of them would need n² contacts; instead each pushes only a few
+ * random others, which is enough to separate them. The random choice depends on the slots of the
+ * two bodies: it is a pure function of positions and slots, so thread order and restoring do not
+ * change it. Bodies not in deep overlap with many others keep all their pairs.
  */
 #include "server/physics/rigid/body.h"
 
 #include <stdatomic.h>
 
-/* Bodies whose middles are nearer than this share of their inner radii are in one place. */
+/* Bodies whose centres are nearer than this fraction of their inner radii are in one place. */
 #define DEEP_OVERLAP_SHARE 0.95f
 
 enum {
-    /* A body has others in its place so often before its pairs are thinned, and keeps about as
-     * many of them. In piles it has none, in the worst of jams one or two. */
+    /* Number of others in its place above which a body's pairs are limited, and approximate
+     * number of pairs kept. In piles there are none, in the worst jams one or two. */
     DEEP_OVERLAP_KEPT = 8
 };
 

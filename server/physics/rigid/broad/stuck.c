@@ -1,22 +1,22 @@
 /*
- * stuck.c: bodies that are stuck deep in several others, as when hundreds are made in one place.
- * Each contact pushes no faster than RIGID_PUSH_M_S, but the pushes of a crowd add up: what comes
- * out of it keeps to a speed at which it still comes apart within a second. What is not so deep in
- * others is left alone.
+ * stuck.c: bodies stuck deep in several others, for example when hundreds are spawned in one place.
+ * Each contact pushes with at most RIGID_PUSH_M_S, but many contacts add up: velocities are limited
+ * such that the bodies still separate within a second. Bodies with less overlap are not affected.
  */
 #include "server/physics/rigid/body.h"
 
 #include <stdatomic.h>
 
-/* Speeds of what is stuck. */
+/* Speed limits of stuck bodies. */
 #define STUCK_SPEED_M_S           8.0f
 #define STUCK_ANGULAR_SPEED_RAD_S 20.0f
-/* Deep is this share of the largest ball in the smaller body, and no less than this. */
+/* An overlap is deep above this fraction of the largest ball in the smaller body, and above this
+ * minimum. */
 #define DEEP_SHARE                0.5f
 #define DEEP_M                    0.02f
 
 enum {
-    STUCK_CONTACTS = 8 /* deep ones that make a crowd */
+    STUCK_CONTACTS = 8 /* number of deep contacts of a stuck body */
 };
 
 void stuck_begin(Rigid *rigid)

@@ -1,10 +1,10 @@
 /*
- * ccd.c: what moves farther in a tick than it is thick is swept along its way, so that nothing is
- * jumped over. Contacts look ahead only as far as a body is thick (motion_margin), so that what
- * flies past an edge is left alone; at the end of the tick the ways of all that is fast, and of
- * what is in their way, are gone through once more (ccd_flight.c), and what would have entered
- * another goes on with it from there. It keeps the velocity that it had: the contact is solved in
- * the next tick. What counts as fast follows Box2D v3 (Catto).
+ * ccd.c: continuous collision detection: bodies that move farther in a tick than they are thick are
+ * swept along their motion, to prevent tunnelling. Contacts look ahead only as far as a body is
+ * thick (motion_margin), so that bodies that pass an edge are not affected; at the end of the tick
+ * the motions of all fast bodies, and of those in their way, are examined again (ccd_flight.c), and
+ * a body that would have entered another moves on with it from there. It keeps its velocity: the
+ * contact is solved in the next tick. The definition of fast follows Box2D v3 (Catto).
  */
 #include "server/physics/rigid/ccd/ccd_flight.h"
 #include "server/physics/rigid/ccd/ccd_sweep.h"
@@ -12,21 +12,22 @@
 
 enum {
     FOLLOW_GRAIN = 128,
-    /* What rigid->flights says of a body until flights are numbered. */
+    /* Flags in rigid->flights until flights are numbered. */
     FLIGHT_LEFT = 1, /* it has left its bounds in the tree */
     FLIGHT_FAST = 2
 };
 
 /* ---- the end of a tick ---- */
 
-/* How far the farthest point of a body moved in this tick, at most. */
+/* Maximal distance that any point of a body moved in this tick. */
 static f32 motion_of(const Rigid *rigid, u32 slot, f32 reach)
 {
     const BodyState *state = &rigid->states[slot];
     return vec3_length(state->shift) + vec3_length(state->rotation) * reach;
 }
 
-/* From where it was, to `here`, and on as the next tick will have it: it need not move then. */
+/* Bounds from the old position to `here`, and on for the next tick's motion, so that the tree
+ * need not change then. */
 static void widen_bounds(Rigid *rigid, u32 slot, Bounds need, const Bounds *here)
 {
     Body *body = &rigid->bodies[slot];
@@ -41,8 +42,8 @@ static bool may_fly(const Body *body)
            body->shape.kind == SHAPE_MESH;
 }
 
-/* The tree must hold bodies where they are, also for queries between two ticks; their bounds were
- * made from the velocities at the start. */
+/* The tree must contain the current bounds, also for queries between ticks; they were predicted
+ * from the velocities at the start. */
 static void follow_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
@@ -73,7 +74,7 @@ static void follow_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Do the two go deeper into each other in this tick? What comes out is left to its contacts. */
+/* Whether the two penetrate deeper in this tick. Separating ones are left to their contacts. */
 static bool goes_deeper(const Rigid *rigid, const Contact *c, const Manifold *manifold)
 {
     const BodyState *a = &rigid->states[c->a], *b = &rigid->states[c->b];
@@ -88,7 +89,7 @@ static bool goes_deeper(const Rigid *rigid, const Contact *c, const Manifold *ma
     return false;
 }
 
-/* Bodies that others press deep into something may creep through it, as slow as they are. */
+/* Bodies pressed deep into others may creep through them, however slow they are. */
 static void add_pressed(Rigid *rigid)
 {
     if (rigid->penetration_max <= STOP_M) {
@@ -120,11 +121,11 @@ static void add_pressed(Rigid *rigid)
 
 typedef struct SensorSearch {
     Rigid *rigid;
-    Placed placed; /* the fast body, along the way that it kept */
+    Placed placed; /* the fast body, along its final motion */
 } SensorSearch;
 
-/* What is in a sensor at the end of a tick is found as the next one begins; what came and went
- * before is told here. */
+/* Sensor overlaps at the end of a tick are found in the next one; complete passages are reported
+ * here. */
 static void passage_visit(void *context, u32 slot)
 {
     SensorSearch *search = context;
@@ -138,7 +139,7 @@ static void passage_visit(void *context, u32 slot)
     if (rigid->flights[slot] != 0) {
         flight_end(rigid, rigid->flights[slot], &end);
     }
-    /* Of two fast bodies the one with the lower slot looks at the other. */
+    /* Of two fast bodies the one with the lower slot tests the pair. */
     if (slot < fast && end.fast) {
         return;
     }
@@ -180,11 +181,9 @@ static Vec3 rotation_between(Quat from, Quat to)
                         : vec3_scale(v, 2.0f);
 }
 
-/*
- * What is put back by `way` has the speed along gravity that it has there: it would bounce too high
- * by what gravity gave it on the way that it has not gone, or too low. Its energy stays what it
- * was, also where the tick was no free flight; the sign is that of free flight.
- */
+/* A body moved back by `way` gets the speed along gravity that it has there: otherwise it would
+ * bounce too high or too low by what gravity added on the distance not travelled. This conserves
+ * its energy, also if the tick was not free flight; the sign is that of free flight. */
 static void put_back(Rigid *rigid, const FlightEnd *end, Vec3 way)
 {
     BodyState *state = &rigid->states[end->slot];
@@ -201,8 +200,8 @@ static void put_back(Rigid *rigid, const FlightEnd *end, Vec3 way)
     state->velocity = vec3_add_scaled(state->velocity, there - speed, down);
 }
 
-/* What is turned back has the angular momentum that it had, and its energy: as it was turned it
- * had another inertia about the axis of its angular velocity. */
+/* A body rotated back keeps its angular momentum and energy: at the former orientation it had
+ * another inertia about its angular velocity. */
 static void rotation_back(Rigid *rigid, const FlightEnd *end)
 {
     const Body *body = &rigid->bodies[end->slot];
@@ -222,11 +221,9 @@ static void rotation_back(Rigid *rigid, const FlightEnd *end)
     }
 }
 
-/*
- * Two bodies that went on as one are elsewhere, seen from each other, than they were solved: their
- * relative velocity turns with the way from one to the other, so that its angular momentum stays as
- * far as it can, and its energy.
- */
+/* Two bodies that moved on as one have a different relative position than when they were solved:
+ * their relative velocity is rotated with the vector between them, which conserves angular
+ * momentum as far as possible, and energy. */
 static void rotation_ways(Rigid *rigid, u32 one, u32 other)
 {
     FlightEnd end_a, end_b;
@@ -258,7 +255,7 @@ static void rotation_ways(Rigid *rigid, u32 one, u32 other)
     energy_pass(rigid, end_b.slot, before_b);
 }
 
-/* Puts a body where its flight ends; true: it left its bounds in the tree. */
+/* Moves a body to the end of its flight; true: it left its bounds in the tree. */
 static bool end_flight(Rigid *rigid, const FlightEnd *end)
 {
     u32 slot = end->slot;

@@ -1,11 +1,11 @@
 /*
- * ccd_flight.c: what is fast passes nothing within a tick. The ways of the tick, as it was solved,
- * are gone through in order of time: where a body would enter another, the two go on as one until
- * the tick ends, as in a blow without bounce: with the mean of their motions by mass, or with what
- * has a given motion (kinematic, at rest). What has met is then watched for what it meets as a
- * whole. So no order of walls, cargo and ground lets a body through: what moves together does not
- * pass each other, and what meets moves together. Only places are changed by it, and impulses
- * follow from the contacts of the next tick. Ways end in any order of bodies and threads alike.
+ * ccd_flight.c: resolves the motions of a tick in order of time so that nothing tunnels: where a
+ * body would enter another, the two move on as one until the end of the tick, as after an inelastic
+ * impact: with the mean of their motions by mass, or with the one whose motion is prescribed
+ * (kinematic, at rest). Merged bodies are then tested as a whole against others. So no sequence of
+ * walls, cargo and ground lets a body through: bodies that move together do not pass each other,
+ * and bodies that meet move together. Only positions change; impulses follow from the contacts of
+ * the next tick. The result is independent of the order of bodies and of threads.
  */
 #include "server/physics/rigid/ccd/ccd_flight.h"
 #include "server/physics/rigid/ccd/ccd_sweep.h"
@@ -13,30 +13,29 @@
 
 enum {
     PAIR_GRAIN = 8,
-    WORLD = 0, /* the flyer of what rests */
+    WORLD = 0, /* the flyer of everything at rest */
     NONE = 0xffffffffu
 };
 
-/* A heavy group that a light one would lead astray by less goes its own way. */
+/* A heavy group that a light one would displace by less than this keeps its own motion. */
 static const f32 astray_m = 0.0005f;
 
-/*
- * A body in the sweep. Those that move as one are a group: its motion is kept with one of them,
- * which leads. All that rests is led by flyer 0.
- */
+/* A body in the sweep. Bodies that move as one form a group: its motion is stored with its
+ * leader. Everything at rest is led by flyer 0. */
 typedef struct Flyer {
-    Placed placed; /* its mover: that of the group at the leader, else not used */
+    Placed placed; /* its mover: that of the group at the leader, otherwise unused */
     u32 leader;
     u32 next;            /* of the group, NONE: the last */
-    u32 version;         /* changes with its way; 0: as it was solved */
-    u32 listed, changed; /* by which meeting, and whether its way is another since */
+    u32 version;         /* changes with its motion; 0: as solved */
+    u32 listed, changed; /* the last meeting that listed it, and whether its motion has changed
+                            since */
     bool fast;
-    f32 held; /* since when something with a given motion leads it; 1: never */
+    f32 held; /* start time of its motion with a prescribed one; 1: never */
     f32 inner, reach;
     /* Of a group, at its leader: */
-    f32 mass;    /* kg, 0: its motion is given */
+    f32 mass;    /* kg, 0: prescribed motion */
     f32 inertia; /* kg m², mean about its centre */
-    f32 size;    /* m, farthest point from its centre */
+    f32 size;    /* m, maximal distance from its centre */
 } Flyer;
 
 typedef struct Meeting {
@@ -65,7 +64,7 @@ static f32 inner_of(const Body *body)
     return inner > 0.0f ? inner : INFINITY;
 }
 
-/* The flyer of a body; NONE: no memory. */
+/* The flyer of a body; NONE: out of memory. */
 static u32 flyer_of(Rigid *rigid, u32 slot)
 {
     if (rigid->flights[slot] != 0) {
@@ -162,7 +161,7 @@ static Vec3 speed_of(const Placed *placed, f32 t)
     return vec3_add(placed->mover.shift, vec3_cross(placed->mover.rotation, vec3_sub(at, centre)));
 }
 
-/* Bodies that fly along with each other are not fast for each other. */
+/* Bodies with similar motion are not fast relative to each other. */
 static bool is_slow(const Rigid *rigid, u32 one, u32 other, f32 t)
 {
     const Flyer *a = flyer_at(rigid, one), *b = flyer_at(rigid, other);
@@ -185,10 +184,10 @@ typedef struct FlightSearch {
     Rigid *rigid;
     u32 flyer;
     f32 begin;
-    bool first; /* times are found later, for all at once */
+    bool first; /* times are computed later, for all at once */
 } FlightSearch;
 
-/* Deep in each other as they are, no one knows from which side they came. */
+/* In deep overlap the side from which they came is unknown. */
 static bool is_stuck(const Rigid *rigid, u32 one, u32 other, f32 t)
 {
     Placed a = placed_now(rigid, one), b = placed_now(rigid, other);
@@ -200,7 +199,7 @@ static bool is_stuck(const Rigid *rigid, u32 one, u32 other, f32 t)
     return vec3_length_squared(vec3_sub(at_a, at_b)) < near * near;
 }
 
-/* A pair whose time is not yet known. */
+/* Adds a pair whose time is not yet known. */
 static void meeting_list(Rigid *rigid, u32 one, u32 other)
 {
     if (rigid_reserve(rigid, &rigid->meetings, &rigid->meeting_capacity, rigid->meeting_count + 1,
@@ -249,7 +248,7 @@ static void search_visit(void *context, u32 slot)
     }
 }
 
-/* Whom a flyer may meet from a time on. */
+/* Finds the bodies that a flyer may meet after a time. */
 static void search_around(Rigid *rigid, u32 flyer, f32 begin, bool first)
 {
     FlightSearch search = {rigid, flyer, begin, first};
@@ -259,11 +258,11 @@ static void search_around(Rigid *rigid, u32 flyer, f32 begin, bool first)
         search_visit(&search, rigid->planes[i]);
     }
     tree_query(&rigid->fixed, way, search_visit, &search);
-    /* A crowd comes apart by its contacts. */
+    /* Deep overlaps of many are separated by their contacts. */
     if (!deep_overlap_has(rigid, placed.slot)) {
         tree_query(&rigid->moving, way, search_visit, &search);
     }
-    /* What left its way is not where the tree has it. */
+    /* Bodies with changed motion are not where the tree has them. */
     for (u32 i = 1; i < rigid->flyer_count && !first; i++) {
         const Flyer *other = flyer_at(rigid, i);
         if (other->version > 0 && i != flyer &&
@@ -279,7 +278,7 @@ static void search_around(Rigid *rigid, u32 flyer, f32 begin, bool first)
 
 /* ---- groups ---- */
 
-/* What a meeting changed is listed in slot_scratch; groups joined by it, too. */
+/* Flyers changed by a meeting are listed in slot_scratch, with the groups that it merged. */
 typedef struct Merge {
     Rigid *rigid;
     f32 time;
@@ -309,7 +308,7 @@ static void place_in(Merge *merge, u32 index, u32 leader, const Mover *mover)
     flyer->leader = leader;
 }
 
-/* All of the group `gone` follow `leader`, whose motion from now on is the mover's. */
+/* Makes all members of the group `gone` follow `leader`, whose new motion is the mover's. */
 static void follow(Merge *merge, u32 gone, u32 leader, const Mover *mover)
 {
     Rigid *rigid = merge->rigid;
@@ -324,14 +323,14 @@ static void follow(Merge *merge, u32 gone, u32 leader, const Mover *mover)
         list_flyer(merge, i);
         last = i;
     }
-    /* The members of what rests need not be known. */
+    /* The members of the group at rest need not be known. */
     if (leader != WORLD && gone != leader) {
         flyer_at(rigid, last)->next = flyer_at(rigid, leader)->next;
         flyer_at(rigid, leader)->next = gone;
     }
 }
 
-/* The common motion of two groups after a blow without bounce; of turns, the mean by inertia. */
+/* The common motion of two groups after an inelastic impact; for rotations, the mean by inertia. */
 static Mover common_motion(const Merge *merge, const Flyer *a, const Flyer *b, f32 *inertia)
 {
     Vec3 centre_a, centre_b;
@@ -352,7 +351,7 @@ static Mover common_motion(const Merge *merge, const Flyer *a, const Flyer *b, f
         .from = merge->time};
 }
 
-/* How far the points of a group would be from where its own motion takes them. */
+/* Maximal displacement of a group's points from its own motion. */
 static f32 led_astray(const Merge *merge, const Flyer *a, const Mover *mover)
 {
     Vec3 centre;
@@ -365,7 +364,7 @@ static f32 led_astray(const Merge *merge, const Flyer *a, const Mover *mover)
            (1.0f - merge->time);
 }
 
-/* Two groups of bodies that move freely become one, led by the heavier. */
+/* Merges two freely moving groups, led by the heavier. */
 static void join_free(Merge *merge, u32 one, u32 other)
 {
     Rigid *rigid = merge->rigid;
@@ -378,7 +377,7 @@ static void join_free(Merge *merge, u32 one, u32 other)
         a->mass += b->mass;
         return;
     }
-    /* Both are placed in the new motion before it is written where the old one is read. */
+    /* Both are placed in the new motion before it overwrites the old one. */
     follow(merge, one, one, &mover);
     follow(merge, other, one, &mover);
     a->mass += b->mass;
@@ -387,7 +386,7 @@ static void join_free(Merge *merge, u32 one, u32 other)
     a->placed.mover = mover;
 }
 
-/* A body between two given motions stays with what rests. */
+/* A body between two prescribed motions stays with the one at rest. */
 static void leave_to_rest(Merge *merge, u32 index)
 {
     Rigid *rigid = merge->rigid;
@@ -435,7 +434,7 @@ static void join(Merge *merge, u32 one, u32 other)
 
 /* ---- bodies that fixed joints make one ---- */
 
-/* Rings of bodies that are held together: rigid->mates is the next of the ring. */
+/* Finds rings of bodies held together: rigid->mates is the next of the ring. */
 static void mates_find(Rigid *rigid)
 {
     rigid->has_mates = false;
@@ -463,7 +462,7 @@ static void mates_find(Rigid *rigid)
     }
 }
 
-/* Who met takes its mates along. */
+/* Bodies that met take their mates along. */
 static void join_mates(Merge *merge)
 {
     Rigid *rigid = merge->rigid;
@@ -491,7 +490,7 @@ static void times_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Those that meet, as a heap. */
+/* Builds the heap of meetings. */
 static void meetings_begin(Rigid *rigid)
 {
     u32 count = rigid->meeting_count;

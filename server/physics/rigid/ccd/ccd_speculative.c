@@ -1,12 +1,12 @@
 /*
- * ccd_speculative.c: contacts of what flies so fast that it comes from beyond the margin of
- * contacts: two that would meet within the tick, as they fly now, get the contact that they will
- * have there. Its normal and its points are those of the touch, its separations what closes until
- * then: so the blow falls in its own substep, and nothing enters another before it is seen.
+ * ccd_speculative.c: speculative contacts of bodies so fast that they approach from beyond the
+ * contact margin: two that would meet within the tick get the contact of that time. Its normal and
+ * points are those at touch, its separations what closes until then: so the impact happens in its
+ * own substep, without penetration.
  */
 #include "server/physics/rigid/ccd/ccd_sweep.h"
 
-/* The way of a body through the next `time_s` as nothing touches it. */
+/* The motion of a body over the next `time_s` without contact. */
 static Placed flight_of(const Rigid *rigid, u32 slot, f32 time_s)
 {
     const Body *body = &rigid->bodies[slot];
@@ -22,7 +22,7 @@ static Placed flight_of(const Rigid *rigid, u32 slot, f32 time_s)
     return placed;
 }
 
-/* How far its points go by its turning, at most. */
+/* Maximal distance that its points move by rotation. */
 static f32 turning_of(const Rigid *rigid, const Placed *placed)
 {
     const Body *body = &rigid->bodies[placed->slot];
@@ -31,7 +31,8 @@ static f32 turning_of(const Rigid *rigid, const Placed *placed)
                : vec3_length(placed->mover.rotation) * body_reach(body);
 }
 
-/* How the two close until the time t of their flights, at the points of a manifold of then. */
+/* Approach of the two until the time t of their flights, at the points of the manifold at that
+ * time. */
 static void move_back(const Placed *a, const Placed *b, f32 t, Vec3 from, Manifold *manifold)
 {
     Vec3 n = manifold->normal, shift = vec3_sub(b->mover.shift, a->mover.shift);
@@ -45,7 +46,8 @@ static void move_back(const Placed *a, const Placed *b, f32 t, Vec3 from, Manifo
         point->separation += closes;
         gap += share * closes;
     }
-    /* As if they were apart along the normal by what closes: arms are those of the touch. */
+    /* As if they were separated along the normal by the closing distance: arms are those at
+     * touch. */
     Vec3 home = vec3_add_scaled(vec3_sub(a->mover.centre, from), 0.5f * gap, n);
     for (u32 i = 0; i < manifold->count; i++) {
         manifold->points[i].position = vec3_add(manifold->points[i].position, home);

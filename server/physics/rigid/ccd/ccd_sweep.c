@@ -1,25 +1,26 @@
 /*
  * ccd_sweep.c: see ccd_sweep.h.
  * Method: two sweeps by conservative advancement with rotation (Mirtich 1996; bounds on the closing
- * speed as in Zhang, Lee, Kim 2006): the first, of a thinner shape, tells what must be stopped from
- * what merely rolls along a surface or brushes an edge; the second finds the moment of touch.
+ * speed as in Zhang, Lee, Kim 2006): the first, with a thinner shape, distinguishes motions that
+ * must be stopped from rolling along a surface or grazing an edge; the second finds the time of
+ * touch.
  */
 #include "server/physics/rigid/ccd/ccd_sweep.h"
 #include "server/physics/rigid/narrow/gjk.h"
 #include "shared/math/trig.h"
 
-/* Distance at which the middle of a body that is stuck is stopped. */
+/* Distance at which the centre of a stuck body is stopped. */
 static const f32 seed_m = 0.001f;
-/* What is near and goes in by this share of an inner radius is stopped where it must be strict. */
+/* In strict mode, near bodies that penetrate by this fraction of an inner radius are stopped. */
 static const f32 strict_share = 0.1f;
 
-/* What is at a surface may go in by so much, nearer than `floor_m` by a tenth, and is held as long
- * as it is no deeper in a piece than this share of what that is thick. */
+/* A body at a surface may penetrate by this much, nearer than `floor_m` by a tenth, and is held
+ * while its penetration of a piece is at most this fraction of the piece's thickness. */
 static const f32 near_m = 0.0001f, floor_m = 0.0005f, inner_share = 0.5f;
 
 enum {
-    STEPS_MAX = 64, /* of one sweep: then it stops where it is, which is before any touch */
-    NEAR_STEPS = 8  /* of a way that begins at a surface */
+    STEPS_MAX = 64, /* of one sweep: then it stops at the current time, before any touch */
+    NEAR_STEPS = 8  /* for motion that starts at a surface */
 };
 
 /* A convex piece of a body, or a triangle or a plane of one. */
@@ -34,8 +35,8 @@ typedef struct SweepPart {
     const Shape *shape;
     Vec3 position; /* in the mover's frame */
     Quat orientation;
-    Vec3 corners[3]; /* likewise; of a plane: a point, and its normal in [1] */
-    f32 reach;       /* m, farthest point from the origin of the frame */
+    Vec3 corners[3]; /* likewise; for a plane: a point, and its normal in [1] */
+    f32 reach;       /* m, maximal distance from the origin of the frame */
 } SweepPart;
 
 /* ---- motions ---- */
@@ -61,7 +62,7 @@ Mover mover_of(const Rigid *rigid, u32 slot)
     if (body_is_active(body)) {
         mover.shift = state->shift;
         mover.rotation = state->rotation;
-        /* An explicit substep turns by 2 atan(θ/2), not by θ. */
+        /* An explicit substep rotates by 2 atan(θ/2), not by θ. */
         f32 steps = body_is_pgs(rigid, slot) ? 1.0f : (f32)rigid->substeps;
         f32 angle = vec3_length(state->rotation), half = 0.5f * angle / steps;
         if (half > 0.05f) {
@@ -100,7 +101,7 @@ Bounds placed_bounds(const Placed *placed, f32 t, f32 reach)
     Quat unused;
     placed_at(placed, t, &start, &unused);
     placed_at(placed, 1.0f, &end, &unused);
-    /* What an arc is higher than its chord, at most. */
+    /* Maximal height of the arc above its chord. */
     f32 angle = vec3_length(placed->mover.rotation) * (1.0f - t);
     f32 bulge = vec3_length(placed->position) * f32_min(0.125f * angle * angle, 2.0f);
     return bounds_grow((Bounds){vec3_min(start, end), vec3_max(start, end)},
@@ -152,7 +153,7 @@ static void part_separation(const Mover *a, const SweepPart *part_a, const Mover
     result->on_a = result->on_b = lowest;
 }
 
-/* How fast the gap between two parts along a direction can close, m a tick. */
+/* Upper bound of the closing speed of two parts along a direction, m per tick. */
 static f32 closing_speed(const Mover *a, const SweepPart *part_a, const Mover *b,
                          const SweepPart *part_b, Vec3 normal)
 {
@@ -161,7 +162,7 @@ static f32 closing_speed(const Mover *a, const SweepPart *part_a, const Mover *b
            vec3_length(vec3_cross(b->rotation, normal)) * part_b->reach;
 }
 
-/* How fast it closes where the two are nearest to each other, m a tick. */
+/* Closing speed at the nearest points, m per tick. */
 static f32 closing_at(const Mover *a, const Mover *b, f32 t, const GjkResult *result)
 {
     Vec3 centre_a, centre_b;
@@ -210,8 +211,8 @@ typedef struct Thin {
     Vec3 vertices[HULL_VERTICES_MAX];
 } Thin;
 
-/* Boxes and round shapes lose the same all around; hulls and cones are scaled about a point well
- * inside, which takes off at least half as much. */
+/* Boxes and round shapes shrink uniformly; hulls and cones are scaled about an inner point,
+ * which removes at least half as much. */
 static const Shape *thin_shape(const Shape *shape, Thin *thin)
 {
     f32 off = THIN_SHARE * shape_inner_radius(shape);
@@ -245,7 +246,7 @@ static const Shape *thin_shape(const Shape *shape, Thin *thin)
     return &thin->shape;
 }
 
-/* A point well inside: the last that may pass, whatever else is stuck. */
+/* An inner point: the last resort for stuck bodies. */
 static SweepPart seed_part(const SweepPart *whole, Shape *point)
 {
     const Shape *shape = whole->shape;
@@ -262,7 +263,7 @@ static SweepPart seed_part(const SweepPart *whole, Shape *point)
 
 /* ---- two parts ---- */
 
-/* Do the balls around two parts stay apart all the way? */
+/* Whether the bounding balls of two parts stay separate during the whole motion. */
 static bool balls_part(const Mover *a, const SweepPart *part_a, const Mover *b,
                        const SweepPart *part_b, f32 begin)
 {
@@ -279,7 +280,7 @@ static bool balls_part(const Mover *a, const SweepPart *part_a, const Mover *b,
     return vec3_length_squared(vec3_add_scaled(at, ahead, way)) > reach * reach;
 }
 
-/* Is what can pass the other the second of two pieces? */
+/* Whether the second of two pieces is the one that could pass through the other. */
 static bool second_is_thinner(const SweepPart *a, const SweepPart *b)
 {
     f32 one = shape_inner_radius(a->shape), other = shape_inner_radius(b->shape);
@@ -287,7 +288,7 @@ static bool second_is_thinner(const SweepPart *a, const SweepPart *b)
            (other == one && shape_outer_radius(b->shape) < shape_outer_radius(a->shape));
 }
 
-/* The way of the thinner shape of one part into the other. */
+/* Sweeps the thinner shape of one part against the other. */
 static Sweep sweep_thin(const Mover *a, const SweepPart *whole, const Mover *b,
                         const SweepPart *part, f32 begin, f32 *time)
 {
@@ -298,8 +299,8 @@ static Sweep sweep_thin(const Mover *a, const SweepPart *whole, const Mover *b,
     return sweep(a, &core, b, part, 0.0f, 1.0f, time);
 }
 
-/* Does a point that is at a surface, or a little below it, go in? Turning, it may do so later than
- * at once: where walls turn they come nearer with the square of time. */
+/* Whether a point at a surface, or slightly below it, penetrates. With rotation it may do so
+ * later: rotating walls approach with the square of time. */
 static bool sweep_near(const Mover *a, const SweepPart *seed, const Mover *b, const SweepPart *part,
                        f32 begin, f32 *time)
 {
@@ -309,7 +310,7 @@ static bool sweep_near(const Mover *a, const SweepPart *seed, const Mover *b, co
     f32 slack = result.separation > floor_m ? near_m : 0.1f * near_m;
     f32 least = result.separation - slack;
     if (result.separation < -inner_share * inner) {
-        return false; /* nobody knows from which side it came */
+        return false; /* the side from which it came is unknown */
     }
     for (u32 i = 0; i <= NEAR_STEPS; i++) {
         f32 t = begin + (1.0f - begin) * (f32)i / NEAR_STEPS;
@@ -331,7 +332,7 @@ static bool sweep_near(const Mover *a, const SweepPart *seed, const Mover *b, co
     return false;
 }
 
-/* Something that is stuck already goes no deeper than to its middle: that of the smaller piece. */
+/* A body that is already stuck penetrates at most to its centre: that of the smaller piece. */
 static Sweep sweep_seed(const Mover *a, const SweepPart *whole, const Mover *b,
                         const SweepPart *part, f32 begin, f32 *time)
 {
@@ -354,7 +355,7 @@ static Sweep sweep_seed(const Mover *a, const SweepPart *whole, const Mover *b,
     return sweep_near(a, &seed, b, part, begin, time) ? SWEEP_HIT : SWEEP_MISS;
 }
 
-/* Would what is near go in by a share of what it is thick? */
+/* Whether a near body would penetrate by a fraction of its thickness. */
 static bool goes_in(const Mover *mover_a, const SweepPart *a, const Mover *mover_b,
                     const SweepPart *b, f32 begin)
 {
@@ -367,7 +368,7 @@ static bool goes_in(const Mover *mover_a, const SweepPart *a, const Mover *mover
     return closing_at(mover_a, mover_b, begin, &result) * (1.0f - begin) > strict_share * inner;
 }
 
-/* placed_meet for two parts, of which a is convex, up to a time that is known already. */
+/* placed_meet for two parts, of which a is convex, up to a known time. */
 static f32 parts_meet(const Mover *mover_a, const SweepPart *a, const Mover *mover_b,
                       const SweepPart *b, f32 begin, f32 end, bool strict)
 {
@@ -394,7 +395,7 @@ static f32 parts_meet(const Mover *mover_a, const SweepPart *a, const Mover *mov
     return whole == SWEEP_HIT ? touch : time;
 }
 
-/* Is one part in the other? */
+/* Whether one part overlaps the other. */
 static void parts_pass(const Mover *mover_a, const SweepPart *a, const Mover *mover_b,
                        const SweepPart *b, Passing *passing)
 {
@@ -427,8 +428,7 @@ struct Pairing {
     SweepPart part; /* of a */
 };
 
-/* What comes later than the time found so far cannot matter, so that the order of parts does not.
- */
+/* Times after the earliest one found do not matter, so the order of parts does not either. */
 static void pairing_meet(Pairing *p, const SweepPart *a, const SweepPart *b)
 {
     f32 time = parts_meet(&p->a->mover, a, &p->b->mover, b, p->begin, p->time, p->strict);
@@ -450,7 +450,7 @@ static void pairing_touch(Pairing *p, const SweepPart *a, const SweepPart *b)
     }
 }
 
-/* A point of the shape's frame in the mover's. */
+/* Transforms a point from the shape's frame to the mover's. */
 static Vec3 shape_point(const Pairing *p, Vec3 x)
 {
     return vec3_add(p->origin, quat_rotate(p->orientation, x));
@@ -473,8 +473,7 @@ static bool pairing_triangle(void *context, u32 triangle)
     return true;
 }
 
-/* The bounds of a's way in the frame of a mesh or terrain, which may itself move: then all of it is
- * looked at. */
+/* Bounds of a's motion in the frame of a mesh or terrain; all of it if that moves itself. */
 static Bounds local_bounds(const Rigid *rigid, const Pairing *p)
 {
     const Mover *mover = &p->b->mover;
@@ -524,7 +523,7 @@ static bool is_solid(const Rigid *rigid, const Placed *placed)
     return shape_is_convex(shape) || shape->kind == SHAPE_COMPOUND;
 }
 
-/* All parts of one against all of the other; two surfaces do not meet. */
+/* All parts of one against all of the other; two surfaces never meet. */
 static void pairing_run(const Rigid *rigid, Pairing *p)
 {
     if (!is_solid(rigid, p->a)) {

@@ -1,4 +1,4 @@
-/* joint.c: the table of joints: slots, generations, checks, saving. See joint.h. */
+/* joint.c: the store of joints: slots, generations, checks, serialization. See joint.h. */
 #include "server/physics/rigid/body.h"
 
 #include "shared/math/trig.h"
@@ -88,7 +88,7 @@ const char *joint_def_fault(const JointDef *def)
         return #member;                                                                            \
     }
 #include "shared/rows/joint.def"
-    /* A motor of no strength is no motor. */
+    /* A motor without strength is ignored. */
     if (!(def->force_max > 0.0f)) {
         return "force_max";
     }
@@ -123,7 +123,7 @@ static u32 pair_home(const JointStore *store, u32 a, u32 b)
     return (u32)(mixed >> 32) & (store->pair_capacity - 1);
 }
 
-/* Where the pair is, or the empty place where it would go. */
+/* Index of the pair, or of the empty slot where it would be inserted. */
 static u32 pair_find(const JointStore *store, u32 a, u32 b)
 {
     u32 at = pair_home(store, a, b);
@@ -154,7 +154,7 @@ static void pair_erase(JointStore *store, const JointDef *def)
     if (store->pairs[hole].b == 0 || --store->pairs[hole].count > 0) {
         return;
     }
-    /* Close the hole: what would be found through it moves into it. */
+    /* Close the hole: entries that would be found through it move into it. */
     for (u32 at = (hole + 1) & mask; store->pairs[at].b != 0; at = (at + 1) & mask) {
         u32 home = pair_home(store, store->pairs[at].a, store->pairs[at].b);
         if (((at - home) & mask) >= ((at - hole) & mask)) {
@@ -201,7 +201,7 @@ void joint_clear(Rigid *rigid)
     store->break_count = 0;
 }
 
-/* Both sides awake, and their pairs looked for anew: what touches may have changed. */
+/* Wakes both sides, and searches their pairs again, since collision filtering may have changed. */
 static void stir(Rigid *rigid, const JointDef *def)
 {
     const BodyId sides[2] = {def->a, def->b};
@@ -330,7 +330,7 @@ void joint_frames(const Rigid *rigid, const JointDef *def, Vec3 anchors[2], Quat
 f32 joint_twist(Quat a, Quat b)
 {
     Quat q = quat_mul(quat_conjugate(a), b);
-    /* The same turn by −q: the half with w ≥ 0 gives the angle in (−π, π]. */
+    /* −q is the same rotation: the one with w ≥ 0 gives the angle in (−π, π]. */
     f32 sign = q.w < 0.0f ? -1.0f : 1.0f;
     return 2.0f * trig_atan2_f32(sign * q.x, sign * q.w);
 }
@@ -388,7 +388,7 @@ bool joint_is_bounded(const Joint *joint)
            state_vector_is_bounded(joint->torque) && state_value_is_bounded(joint->error);
 }
 
-/* Of a free slot all but the generation is 0. */
+/* In a free slot all but the generation is 0. */
 static bool joint_is_valid(const Rigid *rigid, const Joint *joint)
 {
     const JointDef *def = &joint->def;
@@ -427,7 +427,7 @@ void joint_serialize(Rigid *rigid, State *state)
             pair_insert(store, &joint->def);
         }
     }
-    /* Slots that the image does not know are as if never used. */
+    /* Slots not in the image are as if never used. */
     for (u32 i = store->slots; i < slots_before; i++) {
         memset(&store->joints[i], 0, sizeof(store->joints[i]));
     }

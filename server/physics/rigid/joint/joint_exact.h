@@ -1,6 +1,6 @@
 /*
- * joint_exact.h: 3×3 matrices in doubles, of one lane of trees of joints.
- * Layer: server/physics/rigid/joint, private.
+ * joint_exact.h: 3×3 matrices in doubles, for one lane of trees of joints. Layer:
+ * server/physics/rigid/joint, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_EXACT_H
 #define PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_EXACT_H
@@ -43,7 +43,7 @@ static inline void multiply(const f64 a[ENTRIES], const f64 b[ENTRIES], f64 out[
     }
 }
 
-/* Of a symmetric one; zero where it is singular. */
+/* Inverts a symmetric matrix; zero if singular. */
 static inline void invert(f64 m[ENTRIES])
 {
     f64 c0 = m[4] * m[8] - m[5] * m[5], c1 = m[2] * m[5] - m[1] * m[8];
@@ -59,7 +59,7 @@ static inline void invert(f64 m[ENTRIES])
     m[5] = m[7] = yz;
 }
 
-/* What of a motion is locked: the projection. */
+/* The projection to the locked part of a motion. */
 static inline void locked_projection(const Trees *t, u32 lane, u32 place, f64 out[ENTRIES])
 {
     u32 kind = t->joints[place].links.kind;
@@ -76,8 +76,8 @@ static inline void locked_projection(const Trees *t, u32 lane, u32 place, f64 ou
     }
 }
 
-/* How the angular velocity of a body moves rows: the velocity at an arm, or the angular velocity;
- * b's side counts. */
+/* The velocity of rows per angular velocity of a body: the velocity at an arm, or the angular
+ * velocity; positive for b's side. */
 static inline f64 angular_part(const Trees *t, u32 lane, u32 place, u32 body, f64 out[ENTRIES])
 {
     const TreeLinks *links = &t->joints[place].links;

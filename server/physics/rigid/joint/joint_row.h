@@ -1,6 +1,6 @@
 /*
- * joint_row.h: the rows of one tick in which joints are solved: one joint each of any kind, or
- * eight ball joints side by side.
+ * joint_row.h: the constraint rows of one tick: one joint of any kind, or eight ball joints or
+ * hinges.
  * Layer: server/physics/rigid/joint, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_ROW_H
@@ -8,18 +8,18 @@
 
 #include "server/physics/rigid/body_wide.h"
 
-/* Errors are taken back no faster than this. */
+/* Maximal speed of error correction. */
 #define JOINT_PUSH_M_S   50.0f
 #define JOINT_PUSH_RAD_S 50.0f
-/* Springs slower than this (ω h) are exact; faster ones are made implicit to be stable. */
+/* Springs slower than this (ω h) are integrated exactly; faster ones implicitly, for stability. */
 #define SPRING_EXACT_WH  1.0f
 
-/* Where a joint stands now. */
+/* The current pose of a joint. */
 typedef struct JointPose {
     Vec3 arm_a, arm_b; /* m, world, from the centres of mass */
     Vec3 gap;          /* m, from a's anchor to b's */
     Quat frame_a, frame_b;
-    Vec3 rotation; /* of b against a since the tick began */
+    Vec3 rotation; /* of b relative to a since the tick began */
     f32 value;     /* angle of the free motion */
 } JointPose;
 
@@ -29,26 +29,27 @@ struct JointRow {
     u32 flags;
     Vec3 local_a, local_b; /* m, arms in the frames of the bodies */
     Quat local_frame_a, local_frame_b;
-    Vec3 start_a, start_b, start_gap; /* as the tick begins */
-    JointPose pose;                   /* after the last move */
+    Vec3 start_a, start_b, start_gap; /* at the start of the tick */
+    JointPose pose;                   /* after the last integration */
     f32 lower, upper, rest;           /* rad or m */
     f32 cos_swing, sin_swing;
     f32 speed, impulse_max;       /* of the motor */
-    f32 stiffness, damping, mass; /* N/m, kg: see SpringStep; and the mass of the free motion */
+    f32 stiffness, damping, mass; /* N/m, kg: see SpringStep; and the effective mass of the free
+                                     motion */
     Vec3 motor_velocity, motor_angular_velocity;
     f32 torque_impulse_max;
     Softness soft;              /* of the spring of JOINT_MOTOR */
     JointLoad impulse;          /* N s, N m s */
-    Vec3 sum_force, sum_moment; /* of all substeps so far, on b at the anchor */
+    Vec3 sum_force, sum_moment; /* sums over the substeps so far, on b at the anchor */
 };
 
-/* Eight ball joints that share no moving body. What follows from the poses (inertias, arms, gap and
- * mass) is that after the last move. */
+/* Eight ball joints that share no moving body. Pose-dependent data (inertias, arms, gap and
+ * mass) is from after the last integration. */
 struct BallWide {
     u32 a[SIMD_LANES], b[SIMD_LANES];   /* slots; the world and empty lanes: the spare slot */
     u32 joint[SIMD_LANES];              /* slot, JOINT_NO_SLOT: empty lane */
     Vec3x8 local_a, local_b;            /* arms in the frames of the bodies */
-    Vec3x8 start_a, start_b, start_gap; /* as the tick begins */
+    Vec3x8 start_a, start_b, start_gap; /* at the start of the tick */
     Symmetric3x8 inertia_a, inertia_b;
     Vec3x8 arm_a, arm_b, gap;
     Symmetric3x8 mass;
@@ -58,42 +59,41 @@ struct BallWide {
 
 enum {
     TREE_JOINTS_MIN = 1,
-    TREE_EXACT_BLOCKS = 2, /* room of a tree in doubles for each of its couplings */
+    TREE_EXACT_BLOCKS = 2, /* memory of a tree solved in doubles for each of its couplings */
     TREE_EXACT_ROWS = 3    /* and for each of its rows, in TreeBlock */
 };
-/* Hz times the substep, of the joints of a tree: of points, of those that shake or are held taut,
- * of that on which one body hangs, and of turning. */
+/* Hz times the substep, of the joints of a tree: of points, of those that shake or are taut, of
+ * a single hanging body, and of rotation. */
 #define TREE_STIFFNESS          8.0f
 #define TREE_SHAKE_STIFFNESS    1.6f
 #define TREE_LONE_STIFFNESS     64.0f
 #define TREE_ROTATION_STIFFNESS 32.0f
-/* rad, squared: turn of a step from which on what is laden is soft. */
+/* rad, squared: rotation per step above which loaded joints are softened. */
 #define SHAKE_ROTATION          2.5e-3f
 
-/* Three rows of a joint of a tree. */
+/* Kinds of three rows of a tree joint. */
 typedef enum TreeKind {
-    TREE_POINT,         /* its points together */
-    TREE_TRACK,         /* but for along a's x (slider): the third row is empty */
-    TREE_ROD,           /* its points at a distance: two are empty */
-    TREE_ROTATION,      /* no turning (fixed) */
-    TREE_ROTATION_AXIS, /* none but about a's x (hinge): the third row is empty */
-    TREE_ROTATION_CROSS /* none about the normal of a's x and b's y (universal): two are empty */
+    TREE_POINT,         /* locks its points together */
+    TREE_TRACK,         /* except along a's x (slider): the third row is empty */
+    TREE_ROD,           /* keeps its points at a distance: two are empty */
+    TREE_ROTATION,      /* locks all rotation (fixed) */
+    TREE_ROTATION_AXIS, /* except about a's x (hinge): the third row is empty */
+    TREE_ROTATION_CROSS /* only about the normal of a's x and b's y (universal): two are empty */
 } TreeKind;
 
-/* How the rows of a joint hang in their tree: the same in all trees of a shape. Places count from
- * the tree's first body and rows. */
+/* Connections of the rows of a joint in their tree: identical in all trees of a shape. Indices
+ * are relative to the tree's first body and row. */
 typedef struct TreeLinks {
     u32 kind;                 /* TreeKind */
-    u32 body_a, body_b;       /* places */
-    u32 sprung;               /* turning of a joint with a spring on its free motion */
-    u32 upper;                /* of the body shared with the rows that are coupled to these */
-    u32 filled;               /* elimination of those below adds to its coupling blocks */
+    u32 body_a, body_b;       /* indices */
+    u32 sprung;               /* rotation of a joint with a spring on its free motion */
+    u32 upper;                /* of the body shared with the rows coupled to these */
+    u32 filled;               /* elimination of lower rows adds to its coupling blocks */
     u32 coupled, block;       /* block: first of its coupling blocks, each D⁻¹ B */
-    u32 others[TREE_COUPLED]; /* places of those, ascending; first those of the same joint, if any
-                               */
+    u32 others[TREE_COUPLED]; /* their indices, ascending; first those of the same joint, if any */
 } TreeLinks;
 
-/* In the order of elimination: of a joint its point, then its turning. */
+/* In elimination order: of a joint its point, then its rotation. */
 struct TreeJoint {
     u32 joint; /* slot */
     TreeLinks links;
@@ -101,14 +101,14 @@ struct TreeJoint {
 
 static const Softness rigid_softness = {0.0f, 1.0f, 0.0f};
 
-/* Is a joint of the two solved by the PGS method? */
+/* Whether PGS solves a joint of the two. */
 static inline bool joint_is_pgs(const Rigid *rigid, u32 a, u32 b)
 {
     return (a != JOINT_WORLD && body_is_pgs(rigid, a)) ||
            (b != JOINT_WORLD && body_is_pgs(rigid, b));
 }
 
-/* What a spring gives in a step, by its mass: an impulse of −(stiffness x / h + damping v). */
+/* A spring's impulse in a step, per unit mass: −(stiffness x / h + damping v). */
 typedef struct SpringStep {
     f32 stiffness, damping;
 } SpringStep;
@@ -116,35 +116,35 @@ typedef struct SpringStep {
 /* solve_joint_spring.c */
 SpringStep spring_step(f32 frequency_hz, f32 damping_ratio, f32 h);
 
-/* solve_joint_load.c: heavier inertias for this tick where loads would shake a body apart. */
+/* solve_joint_load.c: increases inertias for this tick where loads would make a body unstable. */
 void joint_take_load(Rigid *rigid, f32 h);
 
-/* solve_joint_tree.c: trees of this tick, their rows in the order of elimination, and the groups
- * in which they are solved; store->tree_places tells which joints they are. */
+/* solve_joint_tree.c: finds this tick's trees, their rows in elimination order, and the groups
+ * in which they are solved; store->tree_places tells which joints belong to them. */
 void joint_trees_find(Rigid *rigid);
 
-/* solve_joint_ring.c: is a cluster with loops, of which is known where the row of each body ends,
- * narrow enough to be solved at once? And how many TreeBlocks eight of a shape need. */
+/* solve_joint_ring.c: whether a cluster with loops, with a known row end for each body, is
+ * narrow enough for a direct solve; and the number of TreeBlocks for eight of a shape. */
 bool joint_ring_fits(const u32 *ends, u32 count);
 u32 joint_ring_blocks(const JointTree *tree);
 
-/* solve_joint_trees.c: up to eight trees side by side. Room for what joint_trees_find counted. */
+/* solve_joint_trees.c: up to eight trees at a time. Reserves what joint_trees_find counted. */
 bool joint_trees_reserve(Rigid *rigid);
 void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h);
 void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group);
 void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h);
-/* Follows the bodies' motion, then solves without bias. */
+/* Updates the poses, then solves without bias. */
 void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h);
 void joint_trees_store(Rigid *rigid, const TreeGroup *group, f32 tick_s);
 
-/* A row about an axis of eight hinges that leaves the speed of their points (block elimination): a
- * unit impulse about the axis comes with the impulse `base` at the point. */
+/* A row about an axis of eight hinges that leaves the velocity of their points unchanged (block
+ * elimination): a unit impulse about the axis comes with the impulse `base` at the point. */
 typedef struct RotationWide {
-    Vec3x8 axis, base, rotation_a, rotation_b; /* turns: changes of the spins */
+    Vec3x8 axis, base, rotation_a, rotation_b; /* rotation: changes of the angular velocities */
 } RotationWide;
 
-/* Eight hinges that share no moving body. What follows from the poses is that after the last move.
- */
+/* Eight hinges that share no moving body. Pose-dependent data is from after the last
+ * integration. */
 struct HingeWide {
     u32 a[SIMD_LANES], b[SIMD_LANES]; /* slots; the world and empty lanes: the spare slot */
     u32 joint[SIMD_LANES];            /* slot, JOINT_NO_SLOT: empty lane */
@@ -152,15 +152,15 @@ struct HingeWide {
     i32x8 limited, locked, driven, sprung;
     Vec3x8 local_a, local_b;              /* arms in the frames of the bodies */
     Vec3x8 local_x, local_y, local_other; /* axes of a's frame, x axis of b's: likewise */
-    Vec3x8 start_a, start_b, start_gap;   /* as the tick begins */
-    Vec3x8 rotation;                      /* of b against a since the tick began */
+    Vec3x8 start_a, start_b, start_gap;   /* at the start of the tick */
+    Vec3x8 rotation;                      /* of b relative to a since the tick began */
     Symmetric3x8 inertia_a, inertia_b;
     Vec3x8 arm_a, arm_b, gap;
     Symmetric3x8 mass;                           /* of the points */
     RotationWide x, y, z;                        /* the free axis and the locked ones */
     f32x8 response_x, mass_yy, mass_zz, mass_yz; /* the locked ones: inverse of their 2×2 block */
     f32x8 error_y, error_z, angle;
-    Vec3x8 bend; /* m/s, rad/s: what the next step opens by turning */
+    Vec3x8 bend; /* m/s, rad/s: error opened by rotation in the next step */
     f32x8 bend_y, bend_z;
     f32x8 lower, upper, rest, speed, motor_max; /* rad, rad/s, N m s */
     f32x8 stiffness, damping, free_mass;
@@ -169,7 +169,7 @@ struct HingeWide {
     Vec3x8 sum_force, sum_moment;
 };
 
-/* solve_joint_hinge.c: as of balls. */
+/* solve_joint_hinge.c: as for balls. */
 void joint_hinge_begin(const Rigid *rigid, HingeWide *row);
 void joint_hinge_lane(const Rigid *rigid, HingeWide *row, u32 lane, u32 slot, f32 h);
 void joint_hinge_prepare(const Rigid *rigid, HingeWide *row);
@@ -181,23 +181,24 @@ void joint_hinge_store(Rigid *rigid, const HingeWide *row, f32 tick_s);
 /* solve_joint_row.c */
 void joint_row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h);
 void joint_row_warm_start(Rigid *rigid, const JointRow *row);
-/* soft NULL: relax, after which what was given counts. */
+/* soft NULL: relax, after which the impulse counts. */
 void joint_row_solve(Rigid *rigid, JointRow *row, const Softness *soft, f32 h);
-/* What it gives counts: for the force of the tick. */
+/* Adds its impulse to the force of the tick. */
 void joint_row_count(Rigid *rigid, JointRow *row);
-/* Load, force, torque and error of the tick to its joint. */
+/* Stores load, force, torque and error of the tick in its joint. */
 void joint_row_store(Rigid *rigid, const JointRow *row, f32 tick_s);
 
 /* solve_joint_ball.c */
-/* An empty row; then joints one lane each; then the rest that follows from them. */
+/* Initializes an empty row; then joints one lane each; then derived data. */
 void joint_ball_begin(const Rigid *rigid, BallWide *row);
 void joint_ball_lane(const Rigid *rigid, BallWide *row, u32 lane, u32 slot, f32 h);
 void joint_ball_prepare(const Rigid *rigid, BallWide *row);
 void joint_ball_warm_start(Rigid *rigid, BallWide *row);
-/* over: changes are taken so many times, 0 < over < 2 (successive over-relaxation); h: in the last
- * round the seconds of the step that follows, for which arms are bent anew, 0 before. */
+/* over: over-relaxation factor, 0 < over < 2 (successive over-relaxation); h: in the last
+ * iteration the duration of the following step, for which the rotation of arms is predicted, 0
+ * before. */
 void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft, f32 over, f32 h);
-/* Follows the bodies' motion, then solves without bias. */
+/* Updates the poses, then solves without bias. */
 void joint_ball_relax(Rigid *rigid, BallWide *row);
 void joint_ball_relax_more(Rigid *rigid, BallWide *row);
 void joint_ball_store(Rigid *rigid, const BallWide *row, f32 tick_s);

@@ -1,4 +1,4 @@
-/* joint_store.c: the memory of joints, and of what each tick lays out of them. */
+/* joint_store.c: memory of joints, and of the row layout of a tick. */
 #include "server/physics/rigid/joint/joint_tree.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ bool joint_store_init(JointStore *store, u32 capacity, u32 body_capacity)
     while (pairs < 2 * (u64)capacity) {
         pairs *= 2;
     }
-    /* Each colour but the serial one may leave a row partly empty. */
+    /* Each colour except the serial one may leave a row partly empty. */
     u32 wide = u32_min(capacity, capacity / SIMD_LANES + JOINT_COLORS);
     store->joints = calloc(capacity, sizeof(*store->joints));
     store->pairs = calloc(pairs, sizeof(*store->pairs));

@@ -1,6 +1,6 @@
 /*
- * joint_validate.c: is the table of joints as joint_state.h says, and what is laid out from it? Two
- * joints of a colour, or two trees, that share a body which moves would be a race.
+ * joint_validate.c: checks the invariants of the joint store (joint_state.h) and of its row layout.
+ * Two joints of a colour, or two trees, that share a moving body would be a data race.
  */
 #include "server/physics/rigid/body.h"
 #include "shared/base/check.h"
@@ -10,13 +10,13 @@ static bool is_world(BodyId body)
     return body.generation == 0;
 }
 
-/* Does what the solver does to the joint move the body? */
+/* Whether solving the joint moves the body. */
 static bool is_moved(const Rigid *rigid, u32 slot)
 {
     return slot != JOINT_WORLD && rigid->states[slot].inverse_mass > 0.0f;
 }
 
-/* True where it keeps its two bodies from touching. */
+/* True if it excludes its two bodies from collision. */
 static bool validate_joint(const Rigid *rigid, u32 slot)
 {
     const Joint *joint = &rigid->joints.joints[slot];

@@ -1,13 +1,12 @@
 /*
- * joint_wide.h: arithmetic of eight joints side by side.
- * Layer: server/physics/rigid/joint, private.
+ * joint_wide.h: arithmetic for eight joints at a time. Layer: server/physics/rigid/joint, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_WIDE_H
 #define PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_WIDE_H
 
 #include "server/physics/rigid/joint/joint_row.h"
 
-/* −[r] I⁻¹ [r] added to k: how the point at the arm answers an impulse by turning. */
+/* Adds −[r] I⁻¹ [r] to k: velocity change of the point at the arm by rotation per unit impulse. */
 SIMD_INLINE void add_arm_response(Symmetric3x8 *k, const Symmetric3x8 *i, Vec3x8 r)
 {
     /* Columns of I⁻¹ [r]ᵀ. */
@@ -22,7 +21,7 @@ SIMD_INLINE void add_arm_response(Symmetric3x8 *k, const Symmetric3x8 *i, Vec3x8
     k->yz += z.z * r.x - z.x * r.z;
 }
 
-/* Inverse of a positive definite matrix; zero where it is singular. */
+/* Inverse of a positive definite matrix; zero if singular. */
 SIMD_INLINE Symmetric3x8 inverse(const Symmetric3x8 *m)
 {
     f32x8 c0 = m->yy * m->zz - m->yz * m->yz;
@@ -37,11 +36,11 @@ SIMD_INLINE Symmetric3x8 inverse(const Symmetric3x8 *m)
         c2 * s, (m->xy * m->xz - m->xx * m->yz) * s};
 }
 
-/* rad in a step. Beyond it, what is foreseen is no longer what happens, and would add energy. */
+/* rad per step. Beyond it the prediction is inaccurate, and would add energy. */
 #define BEND_ROTATION 0.15f
 
-/* What a step h moves the end of an arm by, per second and beyond ω × r: the turn is Cayley's map
- * of h ω. */
+/* Displacement of the end of an arm in a step h, per second and beyond ω × r: the rotation is
+ * Cayley's map of h ω. */
 SIMD_INLINE Vec3x8 arm_bend(Vec3x8 angular_velocity, Vec3x8 arm, f32x8 half_h)
 {
     Vec3x8 u = vec3x8_scale(angular_velocity, half_h), across = vec3x8_cross(angular_velocity, arm);
@@ -51,19 +50,17 @@ SIMD_INLINE Vec3x8 arm_bend(Vec3x8 angular_velocity, Vec3x8 arm, f32x8 half_h)
     return vec3x8_scale(bend, s / (one + far * far));
 }
 
-/*
- * Speed at which a step opens the point of a joint by turning the arms, beyond what the speeds at
- * its beginning say. Points that take it into account are together after the step and not only a
- * step later, which keeps the energy of what swings.
- */
+/* Velocity at which rotation of the arms opens the point of a joint in a step, beyond its
+ * velocity at the start. Taking it into account closes the point after the step and not one step
+ * later, which conserves the energy of swinging bodies. */
 SIMD_INLINE Vec3x8 point_bend(Vec3x8 spin_a, Vec3x8 arm_a, Vec3x8 spin_b, Vec3x8 arm_b,
                               f32x8 half_h)
 {
     return vec3x8_sub(arm_bend(spin_b, arm_b, half_h), arm_bend(spin_a, arm_a, half_h));
 }
 
-/* How far an anchor has moved since the tick began: differences of what is small, so that nothing
- * is lost far from the origin. */
+/* Displacement of an anchor since the tick began, computed from small differences, so that no
+ * precision is lost far from the origin. */
 SIMD_INLINE Vec3x8 anchor_moved(const SidePose *place, Vec3x8 arm, Vec3x8 start)
 {
     return vec3x8_add(place->shift, vec3x8_sub(arm, start));

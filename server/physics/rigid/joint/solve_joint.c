@@ -1,26 +1,27 @@
 /*
- * solve_joint.c: which joints are solved in a tick, in which order, and what becomes of them.
- * Joints that share no moving body get the same colour and are solved side by side on all threads,
- * colour after colour; ball joints and hinges of a colour eight at a time. No two rows of a colour
- * write the same body, so the number of threads leaves no trace. Method: greedy colouring with a
- * mask of used colours for each body, in slot order.
+ * solve_joint.c: selects the joints to be solved in a tick, their order, and stores the results.
+ * Joints that share no moving body get the same colour and are solved in parallel, colour after
+ * colour; ball joints and hinges of a colour eight at a time. No two rows of a colour write the
+ * same body, so results do not depend on threads. Method: greedy colouring with a mask of used
+ * colours for each body, in slot order.
  */
 #include "server/physics/rigid/joint/joint_row.h"
 
 #include <stdatomic.h>
 
-/* As shares of the substep rate: a joint may swing no faster than the passes over it resolve. */
+/* Relative to the substep rate: a joint may not oscillate faster than the passes over it can
+ * resolve. */
 #define JOINT_STIFFNESS 0.25f
 #define BALL_STIFFNESS  1.0f
 #define JOINT_DAMPING   2.0f
-/* Sweeps over a net even out neighbours at once and the whole only slowly; answers that overshoot
- * need a fraction of the passes (Young, "Iterative methods for solving partial difference equations
+/* Sweeps over a net balance neighbours at once but the whole only slowly; over-relaxation needs
+ * a fraction of the passes (Young, "Iterative methods for solving partial difference equations
  * of elliptic type", 1954). */
 #define BALL_OVER       1.6f
 
 enum {
-    /* Passes over the ball joints a substep, with bias and without: they are cheap, and more of
-     * them let a net be stiffer before it shakes. */
+    /* Passes over the ball joints per substep, with and without bias: they are cheap, and more
+     * of them allow stiffer nets without oscillation. */
     BALL_ROUNDS = 6,
     BALL_RELAX_ROUNDS = 3,
     ROW_GRAIN = 8,
@@ -35,7 +36,7 @@ static bool is_moved(const Rigid *rigid, u32 slot)
            body_is_active(&rigid->bodies[slot]);
 }
 
-/* The lowest colour that neither body has; JOINT_COLORS: none is left. */
+/* The lowest colour free for both bodies; JOINT_COLORS: none. */
 static u32 color_of(Rigid *rigid, u32 a, u32 b)
 {
     u64 *used = rigid->colors_used;
@@ -54,7 +55,7 @@ static u32 color_of(Rigid *rigid, u32 a, u32 b)
     return color;
 }
 
-/* How a joint is solved. */
+/* Solver of a joint. */
 typedef enum Class {
     CLASS_BALL,
     CLASS_HINGE,
@@ -76,7 +77,7 @@ static Class class_of(const Rigid *rigid, u32 slot, u32 color)
     return kind == JOINT_BALL ? CLASS_BALL : (kind == JOINT_HINGE ? CLASS_HINGE : CLASS_ROW);
 }
 
-/* Colours all joints of awake bodies, and counts what each colour has. */
+/* Colours all joints of awake bodies, and counts them. */
 static void assign(Rigid *rigid, JointRowCounts *counts)
 {
     JointStore *store = &rigid->joints;
@@ -99,7 +100,7 @@ static u32 wide_rows(u32 count)
     return (count + SIMD_LANES - 1) / SIMD_LANES;
 }
 
-/* Ranges of rows for each colour, and which joint goes into which. */
+/* Assigns row ranges to colours, and joints to rows. */
 static void arrange(Rigid *rigid)
 {
     JointStore *store = &rigid->joints;
@@ -199,7 +200,7 @@ static void prepare_trees(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Trees and colours follow from which joints there are and who is awake. */
+/* Trees and colours depend only on the set of joints and of awake bodies. */
 static void lay_out(Rigid *rigid)
 {
     JointStore *store = &rigid->joints;
@@ -235,7 +236,7 @@ void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
 typedef enum JointStage {
     STAGE_WARM_START,
     STAGE_SOLVE,
-    STAGE_RELAX,     /* follows the bodies first */
+    STAGE_RELAX,     /* updates poses first */
     STAGE_RELAX_MORE /* ball joints only */
 } JointStage;
 
@@ -249,7 +250,7 @@ typedef struct JointStageRun {
     Rigid *rigid;
     JointStage stage;
     f32 h;
-    bool last; /* round of ball joints */
+    bool last; /* last iteration of ball joints */
     f32 over;  /* of ball joints in STAGE_SOLVE */
     Softness soft_ball, soft_row;
 } JointStageRun;
@@ -356,7 +357,7 @@ static void run_stage(Rigid *rigid, Jobs *jobs, JointStage stage, bool rows, f32
                          stage,
                          h,
                          rows,
-                         rows ? 1.0f : BALL_OVER, /* the last pass is exact for a lone joint */
+                         rows ? 1.0f : BALL_OVER, /* the last pass is exact for a single joint */
                          softness(BALL_STIFFNESS / h, JOINT_DAMPING, h),
                          softness(JOINT_STIFFNESS / h, JOINT_DAMPING, h)};
     JobsPhase phases[PHASES_MAX];
@@ -367,7 +368,7 @@ static void run_stage(Rigid *rigid, Jobs *jobs, JointStage stage, bool rows, f32
     for (u32 i = 0; i < store->color_count; i++) {
         const JointColor *color = &store->colors[i];
         u32 hinges = rows ? color->hinge_count : 0, others = rows ? color->row_count : 0;
-        /* What found no colour may share bodies: one row after the other. */
+        /* Joints without a colour may share bodies: one row after the other. */
         u32 grain = i == JOINT_COLORS ? others : jobs_grain(jobs, others, ROW_GRAIN);
         phases[count + 0] = (JobsPhase){.count = color->ball_count,
                                         .grain = jobs_grain(jobs, color->ball_count, BALL_GRAIN)};
@@ -400,7 +401,7 @@ void joint_solve(Rigid *rigid, Jobs *jobs, bool use_bias, f32 h)
 
 /* ---- PGS bodies ---- */
 
-/* None of these in a tick without any. */
+/* Empty in a tick without such joints. */
 static JointColor pgs_rows(const Rigid *rigid)
 {
     const JointStore *store = &rigid->joints;
@@ -449,7 +450,7 @@ static void note_break(Rigid *rigid, u32 slot, f32 force, f32 torque)
     joint_free(rigid, slot);
 }
 
-/* A motor that should turn, however slowly, keeps its bodies awake. */
+/* A running motor, however slow, keeps its bodies awake. */
 static void keep_awake(Rigid *rigid, u32 slot)
 {
     u32 sides[2];
@@ -483,7 +484,7 @@ static bool joint_asks(const JointDef *def)
            ((def->flags & JOINT_DRIVE) && def->speed != 0.0f);
 }
 
-/* NaN counts as beyond the bound. */
+/* NaN counts as out of bounds. */
 static f32 within_state(f32 value)
 {
     f32 least = value >= -STATE_VALUE_MAX ? value : -STATE_VALUE_MAX;
@@ -495,8 +496,8 @@ static Vec3 vector_within_state(Vec3 v)
     return vec3(within_state(v.x), within_state(v.y), within_state(v.z));
 }
 
-/* A load that no number can hold is not handed on: it would stay for ever. What it was is told as
- * the most that a state holds, so that a joint that may break does. */
+/* A non-finite load is not used for warm starting: it would persist forever. It is reported as
+ * the maximal value, so that a breakable joint breaks. */
 static void joint_forget_load(Joint *joint)
 {
     memset(&joint->load, 0, sizeof(joint->load));

@@ -1,8 +1,8 @@
 /*
- * solve_joint_ball.c: eight ball joints side by side: a 3×3 block each that holds two points
- * together. What follows from the poses (inertias, arms, gap, mass) is worked out once a substep,
- * after the bodies have moved, and serves that relaxing pass and the next two. Method: TGS-soft
- * (Catto, Solver2D, 2024), as solve_joint_row.c.
+ * solve_joint_ball.c: eight ball joints at a time: a 3×3 block each that holds two points together.
+ * Pose-dependent data (inertias, arms, gap, mass) is computed once per substep, after integration,
+ * and used by that relaxing pass and the next two. Method: TGS-soft (Catto, Solver2D, 2024), like
+ * solve_joint_row.c.
  */
 #include "server/physics/rigid/joint/joint_wide.h"
 
@@ -38,7 +38,7 @@ void joint_ball_lane(const Rigid *rigid, BallWide *row, u32 lane, u32 slot, f32 
     }
 }
 
-/* What follows from where the bodies are. */
+/* Computes pose-dependent data. */
 SIMD_INLINE void follow(BallWide *row, const SidePose *a, const SidePose *b, f32x8 masses)
 {
     row->inertia_a = a->inertia;
@@ -86,7 +86,7 @@ SIMD_INLINE Vec3x8 point_speed(const BallWide *row, const Side *a, const Side *b
 
 void joint_ball_warm_start(Rigid *rigid, BallWide *row)
 {
-    /* What the last substep gave in the end. */
+    /* The final impulse of the last substep. */
     row->sum = vec3x8_add(row->sum, row->impulse);
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
     apply(row, &a, &b, row->impulse);
@@ -117,7 +117,7 @@ void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft, f32 ove
     side_scatter(rigid->states, row->b, &b);
 }
 
-/* No speed of the points, and no bias. */
+/* Removes the velocity of the points, without bias. */
 SIMD_INLINE void stop(Rigid *rigid, BallWide *row, Side *a, Side *b)
 {
     Vec3x8 change = symmetric3x8_mul(&row->mass, point_speed(row, a, b));

@@ -1,8 +1,8 @@
 /*
- * solve_joint_hinge.c: eight hinges side by side: the point first, then the free angle (spring,
- * motor, limits) and the two locked ones, each with a share of the point's impulse that leaves the
- * point's speed as it was. What follows from the poses is worked out once a substep, after the
- * bodies have moved. The same steps as solve_joint_row.c takes for one joint.
+ * solve_joint_hinge.c: eight hinges at a time: the point first, then the free angle (spring, motor,
+ * limits) and the two locked ones, each with a share of the point's impulse that leaves the point's
+ * velocity unchanged. Pose-dependent data is computed once per substep, after integration. The same
+ * steps as solve_joint_row.c takes for one joint.
  * Method: TGS-soft (Catto, Solver2D, 2024), soft constraints (Catto, GDC 2011).
  */
 #include "server/physics/rigid/joint/joint_wide.h"
@@ -16,7 +16,7 @@ void joint_hinge_begin(const Rigid *rigid, HingeWide *row)
         row->a[lane] = row->b[lane] = rigid->def.body_capacity;
         row->joint[lane] = JOINT_NO_SLOT;
     }
-    /* Empty lanes keep numbers finite. */
+    /* Keeps numbers finite in empty lanes. */
     row->local_x.x = row->local_y.y = row->local_other.x = f32x8_set(1.0f);
 }
 
@@ -39,7 +39,7 @@ static void lane_free_motion(HingeWide *row, u32 lane, const JointDef *def, f32 
     lane_set(&row->rest, lane, def->rest);
     lane_set(&row->speed, lane, def->speed);
     lane_set(&row->motor_max, lane, f32_min(def->force_max * h, 1e30f));
-    /* Per unit of mass, which follows from the pose. */
+    /* Per unit of mass, which depends on the pose. */
     SpringStep spring = spring_step(sprung ? def->frequency : 0.0f, def->damping, h);
     lane_set(&row->stiffness, lane, spring.stiffness / (h * h));
     lane_set(&row->damping, lane, spring.damping);
@@ -89,8 +89,8 @@ void joint_hinge_lane(const Rigid *rigid, HingeWide *row, u32 lane, u32 slot, f3
 
 /* ---- what follows from the poses ---- */
 
-/* Sets up a row about the axis; returns the change of angular velocity of b against a by a unit
- * impulse. */
+/* Sets up a row about the axis; returns the change of b's angular velocity relative to a per
+ * unit impulse. */
 SIMD_INLINE Vec3x8 rotation_make(const HingeWide *row, Vec3x8 axis, RotationWide *rotation)
 {
     Vec3x8 rotation_a = symmetric3x8_mul(&row->inertia_a, axis);
@@ -115,7 +115,7 @@ SIMD_INLINE f32x8 inverse_or_zero(f32x8 x)
     return f32x8_and(some, one / f32x8_select(some, x, one));
 }
 
-/* Everything from where the bodies are, but the gap and the angle. */
+/* Computes all pose-dependent data except the gap and the angle. */
 SIMD_INLINE void derive(HingeWide *row, const SidePose *a, const SidePose *b, f32x8 masses)
 {
     row->inertia_a = a->inertia;
@@ -145,7 +145,7 @@ SIMD_INLINE void derive(HingeWide *row, const SidePose *a, const SidePose *b, f3
     row->mass_yy = zz * s;
     row->mass_zz = yy * s;
     row->mass_yz = -yz * s;
-    /* Sine of the angle between the axes, and 1 where it is more than a right angle. */
+    /* Sine of the angle between the axes, and 1 beyond a right angle. */
     Vec3x8 error = vec3x8_cross(x, other);
     f32x8 length = f32x8_sqrt(vec3x8_dot(error, error));
     i32x8 far = vec3x8_dot(x, other) < zero;
@@ -155,10 +155,8 @@ SIMD_INLINE void derive(HingeWide *row, const SidePose *a, const SidePose *b, f3
     row->error_z = scale * vec3x8_dot(error, z);
 }
 
-/*
- * What the next step opens by turning: the point by point_bend, and the axes, where the hinge turns
- * and its axis does too, x of b by ½ h σ x × (ω × x), σ the rate of the angle.
- */
+/* Errors opened by rotation in the next step: of the point by point_bend, and of the axes, if
+ * the hinge rotates and its axis does too: x of b by ½ h σ x × (ω × x), σ the rate of the angle. */
 SIMD_INLINE void look_ahead(HingeWide *row, const Side *a, const Side *b, f32 h)
 {
     f32x8 half_h = f32x8_set(0.5f * h);
@@ -178,8 +176,8 @@ void joint_hinge_prepare(const Rigid *rigid, HingeWide *row)
     row->start_a = row->arm_a;
     row->start_b = row->arm_b;
     row->gap = row->start_gap;
-    /* Of the two bodies as the hinge lets them move, so that a spring has the frequency asked for.
-     */
+    /* Effective mass of the two bodies as constrained by the hinge, so that a spring has the
+     * requested frequency. */
     row->free_mass = inverse_or_zero(row->response_x);
     row->stiffness *= row->free_mass;
     row->damping *= row->free_mass;
@@ -193,7 +191,7 @@ SIMD_INLINE void follow(const Rigid *rigid, HingeWide *row, f32x8 masses)
     derive(row, &a, &b, masses);
     row->gap = vec3x8_add(row->start_gap, vec3x8_sub(anchor_moved(&b, row->arm_b, row->start_b),
                                                      anchor_moved(&a, row->arm_a, row->start_a)));
-    /* The axis may turn, too: what a step adds is about the one between. */
+    /* The axis may rotate too: the change of angle in a step is about the mean axis. */
     Vec3x8 between = vec3x8_scale(vec3x8_add(before, row->x.axis), f32x8_set(0.5f));
     row->angle += vec3x8_dot(between, vec3x8_sub(rotation, row->rotation));
     row->rotation = rotation;

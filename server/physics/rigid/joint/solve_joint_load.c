@@ -1,15 +1,15 @@
 /*
- * solve_joint_load.c: what a great load does to the bodies it hangs on. A pull T on an arm r holds
- * the body's direction like a spring of stiffness T |r|. The impulses that make this spring are
- * those of the last substep, so where it is faster than the substeps it would shake the body apart;
- * there the body answers torques as if it had the inertia that makes the spring just slow enough.
- * Everything that is loaded less is left alone.
+ * solve_joint_load.c: stabilizes bodies under large joint loads. A force T at an arm r acts on the
+ * body's orientation like a spring of stiffness T |r|. The impulses of this spring are those of the
+ * last substep, so if it is faster than the substeps it is unstable; then the body responds to
+ * torques with the inertia that makes the spring just slow enough. Bodies with smaller loads are
+ * not changed.
  * Method: geometric stiffness taken into the mass (Tournier et al., "Stable constrained dynamics",
  * 2015; Andrews et al., "Geometric stiffness for real-time constrained multibody dynamics", 2017).
  */
 #include "server/physics/rigid/joint/joint_row.h"
 
-/* (ω h)² up to which a body turns freely under its loads. */
+/* (ω h)² up to which a body rotates freely under its loads. */
 #define FREE_SWING 1.0f
 
 enum {
@@ -17,14 +17,14 @@ enum {
     BODIES_GRAIN = 32
 };
 
-/* Sliders and motors carry their bodies in other ways. */
+/* Sliders and motors carry loads in other ways. */
 static f32 pull_of(const Joint *joint)
 {
     bool pulls = joint->def.kind != JOINT_SLIDER && joint->def.kind != JOINT_MOTOR;
     return pulls ? vec3_length(joint->force) : 0.0f;
 }
 
-/* T |r| about both axes across the arm; false: it has none. */
+/* T |r| about both axes perpendicular to the arm; false: none. */
 static bool pull_stiffness(const Rigid *rigid, u32 slot, Vec3 anchor, f32 pull, Symmetric3 *out)
 {
     const Body *body = &rigid->bodies[slot];
@@ -51,11 +51,11 @@ static bool may_shake(const Rigid *rigid, u32 slot, f32 h)
 {
     const Symmetric3 *i = &rigid->inertias[slot];
     f32 step = body_is_pgs(rigid, slot) ? rigid->def.tick_s : h;
-    /* 1 % for what rounding adds. */
+    /* 1 % margin for rounding. */
     return 0.505f * step * step * rigid->joints.loads[slot] * (i->xx + i->yy + i->zz) > FREE_SWING;
 }
 
-/* False: the joint pulls nothing. */
+/* False: the joint has no load. */
 static bool joint_pulls(const Rigid *rigid, u32 slot, f32 *pull, u32 sides[2])
 {
     const Joint *joint = &rigid->joints.joints[slot];
@@ -68,8 +68,8 @@ static inline Vec3 joint_anchor(const Joint *joint, u32 side)
     return side == 0 ? joint->def.anchor_a : joint->def.anchor_b;
 }
 
-/* What joints do to the swing of their bodies, at most: ½ h² T |r| times the trace of its inverse
- * inertia. */
+/* Upper bound of the effect of joints on the swing of their bodies: ½ h² T |r| times the trace
+ * of its inverse inertia. */
 static void pulls_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
@@ -106,7 +106,7 @@ static void add_bounds(Rigid *rigid)
     }
 }
 
-/* Only of bodies whose load may matter. */
+/* Only for bodies whose load may matter. */
 static void tensors_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
@@ -146,7 +146,7 @@ static void hold(u8 *held, u32 slot)
     }
 }
 
-/* Bodies that something acts upon besides gravity and the joints of trees. */
+/* Marks bodies on which something besides gravity and tree joints acts. */
 static void find_held(const Rigid *rigid, u8 *held)
 {
     const JointStore *store = &rigid->joints;
@@ -171,16 +171,13 @@ static void find_held(const Rigid *rigid, u8 *held)
     }
 }
 
-/*
- * A tree of joints that nothing holds is pulled by nothing but its own motion, which is over before
- * anything shakes; and it must keep its angular momentum, which bodies that answer as if they were
- * heavier do not. A lone body on one joint sees where its step leads, which a heavier one would
- * not.
- */
+/* A free tree of joints is loaded only by its own motion, which ends before it becomes unstable;
+ * and it must conserve its angular momentum, which bodies with increased inertia do not. A
+ * single body on one joint predicts its step, which increased inertia would prevent. */
 static void let_fly(Rigid *rigid)
 {
     JointStore *store = &rigid->joints;
-    u8 *held = store->body_seen; /* scratch between the walks */
+    u8 *held = store->body_seen; /* scratch between traversals */
     find_held(rigid, held);
     for (u32 i = 0; i < store->tree_count; i++) {
         const JointTree *tree = &store->trees[i];
@@ -201,7 +198,7 @@ typedef struct Slowing {
     f32 h;
 } Slowing;
 
-/* Bodies that swing too fast get the inertia that makes the swing slow enough. */
+/* Gives bodies that would swing too fast the inertia that makes the swing slow enough. */
 static void slow_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
@@ -211,7 +208,7 @@ static void slow_range(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         u32 slot = run->bodies[i];
         const Symmetric3 *stiffness = &store->stiffness[slot];
-        /* The mean of (ω h)² about the two axes across the arm. */
+        /* The mean of (ω h)² about the two axes perpendicular to the arm. */
         f32 step = body_is_pgs(rigid, slot) ? rigid->def.tick_s : run->h;
         f32 swing = 0.5f * step * step * product_trace(stiffness, &rigid->inertias[slot]);
         if (swing > FREE_SWING) {
@@ -225,7 +222,7 @@ static void slow_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Few bodies are loaded so much that it matters: only of those the tensors are made. */
+/* Few bodies have significant loads: tensors are computed only for those. */
 void joint_take_load(Rigid *rigid, f32 h)
 {
     JointStore *store = &rigid->joints;

@@ -1,13 +1,13 @@
 /*
  * solve_joint_ring.c: small clusters of joints with loops (bridges of planks, boxes of joined
- * walls, linkages that close) solved at once, one at a time and in doubles. With G what joints
- * give, the impulses x of (J M⁻¹ Jᵀ + G) x = r follow from the changes u of the velocities that
- * they make: (M + Jᵀ G⁻¹ J) u = Jᵀ G⁻¹ r and x = G⁻¹ (r − J u). That matrix has a block of 6×6 for
- * each body and each pair that is joined, however many joints join them, and is positive definite
- * where the joints say the same thing twice, as in loops they do. It is factored by blocks (LDLᵀ)
- * within its envelope, with the bodies in the order of Cuthill and McKee, reversed ("Reducing the
- * bandwidth of sparse symmetric matrices", 1969; George and Liu, "Computer solution of large sparse
- * positive definite systems", 1981): a bridge costs as much for each plank however long it is.
+ * walls, closed linkages) solved directly, one at a time and in doubles. With G the softness of
+ * joints, the impulses x of (J M⁻¹ Jᵀ + G) x = r follow from the velocity changes u that they
+ * cause: (M + Jᵀ G⁻¹ J) u = Jᵀ G⁻¹ r and x = G⁻¹ (r − J u). That matrix has a 6×6 block for each
+ * body and each connected pair, however many joints connect them, and is positive definite even
+ * with redundant constraints, as loops have. It is factored by blocks (LDLᵀ) within its envelope,
+ * with the bodies in reverse Cuthill–McKee order ("Reducing the bandwidth of sparse symmetric
+ * matrices", 1969; George and Liu, "Computer solution of large sparse positive definite systems",
+ * 1981): the cost per plank of a bridge does not depend on its length.
  */
 #include "server/physics/rigid/joint/joint_exact.h"
 
@@ -15,21 +15,21 @@ enum {
     SIX = 6,
     PAIR = SIX * SIX, /* of a 6×6 matrix, row by row */
     HOLD_WORDS = ENTRIES + 3,
-    /* Products of two blocks for each body, beyond which sweeps are the better bargain, and blocks
-     * of the matrix; small clusters may be dense. */
+    /* Maximal block products per body, beyond which sweeps are cheaper, and blocks of the
+     * matrix; small clusters may be dense. */
     WORK_PER_BODY = 24,
     FILL_PER_BODY = 32,
     DENSE_BODIES = 12
 };
 
-/* The numbers of one ring. A row of blocks i goes from the first body that it is coupled to up to
- * i: Lᵀ, and D⁻¹ at its end. */
+/* The numbers of one ring. Row i of blocks extends from the first body coupled to it up to i:
+ * Lᵀ, and D⁻¹ at its end. */
 typedef struct Ring {
     const Trees *trees;
     u32 lane;
     f64 *blocks; /* [fill][PAIR] */
     f64 *moves;  /* [own_count][SIX] */
-    f64 *holds;  /* [count][ENTRIES] G⁻¹ of what is locked */
+    f64 *holds;  /* [count][ENTRIES] G⁻¹ of the locked part */
     f64 *asks;   /* [count][3] G⁻¹ r */
 } Ring;
 
@@ -51,13 +51,13 @@ static Ring ring_of(const Trees *t, u32 lane)
     return (Ring){t, lane, words, moves, holds, holds + (size_t)t->count * ENTRIES};
 }
 
-/* The first body that the row of a body reaches. */
+/* The first body in the row of a body. */
 static u32 row_first(const u32 *ends, u32 i)
 {
     return i + 1 - (ends[i] - (i > 0 ? ends[i - 1] : 0));
 }
 
-/* Of row i, one of its columns. */
+/* The block of row i in a column. */
 static f64 *block_at(const Ring *r, u32 i, u32 column)
 {
     return &r->blocks[PAIR * (size_t)(r->trees->ends[i] - 1 - (i - column))];
@@ -99,7 +99,7 @@ static void subtract_pair(f64 out[PAIR], const f64 a[PAIR], const f64 b[PAIR])
     }
 }
 
-/* a of six rows becomes b aᵀ. */
+/* Replaces a (six rows) by b aᵀ. */
 static void rotation_over(f64 a[PAIR], const f64 b[PAIR])
 {
     f64 across[PAIR], out[PAIR] = {0};
@@ -117,7 +117,7 @@ static void rotation_over(f64 a[PAIR], const f64 b[PAIR])
     memcpy(a, out, sizeof(out));
 }
 
-/* Of a positive definite one (Gauss and Jordan, in place). */
+/* Inverts a positive definite matrix (Gauss and Jordan, in place). */
 static void invert_pair(f64 m[PAIR])
 {
     for (u32 k = 0; k < SIX; k++) {
@@ -160,7 +160,7 @@ static void subtract_transposed(f64 out[SIX], const f64 m[PAIR], const f64 v[SIX
 
 /* ---- the matrix ---- */
 
-/* Mass and inertia. What cannot be turned is as if it were heavy beyond all else. */
+/* Mass and inertia. Axes without rotation are treated as extremely heavy. */
 static void body_begin(const Ring *r, u32 body)
 {
     const TreeSides *side = &r->trees->sides[body];
@@ -178,7 +178,7 @@ static void body_begin(const Ring *r, u32 body)
     }
 }
 
-/* G⁻¹ of what is locked. */
+/* G⁻¹ of the locked part. */
 static void row_hold(const Ring *r, u32 place, f64 out[ENTRIES])
 {
     f64 give[ENTRIES], p[ENTRIES], part[ENTRIES];
@@ -189,7 +189,7 @@ static void row_hold(const Ring *r, u32 place, f64 out[ENTRIES])
     multiply(part, p, out);
 }
 
-/* Adds Jᵀ H J of the sides of two bodies: lines, then angular velocities. */
+/* Adds Jᵀ H J of the sides of two bodies: linear, then angular velocities. */
 static void add_pair(f64 out[PAIR], const f64 hold[ENTRIES], f64 line_a,
                      const f64 rotation_a[ENTRIES], f64 line_b, const f64 rotation_b[ENTRIES])
 {

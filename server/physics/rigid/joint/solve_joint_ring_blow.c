@@ -1,22 +1,22 @@
 /*
- * solve_joint_ring_blow.c: rings in a blow. Contacts are swept after the joints were solved, one
- * body at a time: the wall of a welded box that strikes the ground is stopped, and the other walls
- * fly on until the next step, farther than a ball is thick. So where contacts have torn at the
- * joints of a ring, those are solved again, and then all contacts of its bodies together with them:
- * each answers with the mass of the whole ring, as its factor knows it ((M + Jᵀ G⁻¹ J)⁻¹, see
- * solve_joint_ring.c), so that neither opens the other. Other bodies answer alone. All rings in
- * blows are solved in one go, in the order of the rows of contacts.
- * Method: projected Gauss-Seidel on contacts whose bodies are articulated (Mirtich, "Impulse-based
- * dynamic simulation of rigid body systems", 1996).
+ * solve_joint_ring_blow.c: rings at impacts. Contacts are swept after the joints, one body at a
+ * time: the wall of a welded box that hits the ground is stopped, while the other walls move on
+ * until the next step, farther than a ball is thick. So where contacts have disturbed the joints of
+ * a ring, those are solved again, and then all contacts of its bodies together with them: each
+ * responds with the mass of the whole ring, from its factor ((M + Jᵀ G⁻¹ J)⁻¹, see
+ * solve_joint_ring.c), so that neither opens the other. Other bodies respond individually. All
+ * rings in impacts are solved together, in the order of the rows of contacts.
+ * Method: projected Gauss-Seidel on contacts of articulated bodies (Mirtich, "Impulse-based dynamic
+ * simulation of rigid body systems", 1996).
  */
 #include "server/physics/rigid/joint/joint_tree.h"
 #include "server/physics/rigid/solve/heavy.h"
 
 enum {
     SIX = HEAVY_AXES,
-    BLOW_CONTACTS = 1024,   /* what is more is left to the sweeps */
+    BLOW_CONTACTS = 1024,   /* further ones are left to the sweeps */
     BLOW_ANSWERS = 1 << 20, /* numbers; likewise */
-    /* In ring_places of a body, before it has its number: in a ring in a blow; and touched. */
+    /* In ring_places of a body, before it has a number: in a ring at an impact; and touched. */
     PLACE_NONE = 0,
     PLACE_RING,
     PLACE_TOUCHED,
@@ -27,17 +27,17 @@ enum {
 /* A lane of a group of rings. */
 typedef struct BlowRing {
     u32 group, lane;
-    u32 first, touched; /* bodies that contacts touch */
-    u32 columns;        /* in answers: [touched][SIX] impulses, [touched][SIX] changes of each */
+    u32 first, touched; /* bodies touched by contacts */
+    u32 columns;        /* in answers: [touched][SIX] impulses, [touched][SIX] changes for each */
 } BlowRing;
 
-/* Of a body in `bodies`. */
+/* Data of a body in `bodies`. */
 typedef struct BlowBody {
-    u32 ring;  /* NO_RING: it answers alone */
-    u32 place; /* in the ring */
+    u32 ring;  /* NO_RING: it responds individually */
+    u32 place; /* index in the ring */
 } BlowBody;
 
-/* Changes of the bodies of the rings of both sides for a unit impulse of each row, in answers. */
+/* Changes of the bodies of the rings of both sides per unit impulse of each row, in answers. */
 typedef struct BlowContact {
     u32 changes[2];
 } BlowContact;
@@ -45,9 +45,9 @@ typedef struct BlowContact {
 struct RingBlow {
     BlowRing *rings;
     HeavyBody *bodies;
-    BlowBody *body_rings; /* as bodies */
+    BlowBody *body_rings; /* parallel to bodies */
     HeavyContact *contacts;
-    BlowContact *contact_rings; /* as contacts */
+    BlowContact *contact_rings; /* parallel to contacts */
     f64 *answers;
     u32 ring_count, body_count, contact_count, answer_count;
     u32 ring_capacity, body_capacity, body_ring_capacity, contact_capacity;
@@ -174,7 +174,7 @@ static bool body_add(Rigid *rigid, u32 slot, u32 ring, u32 place)
     return true;
 }
 
-/* Those of a ring one after the other, then those that answer alone. */
+/* Those of each ring consecutively, then those that respond individually. */
 static bool number_bodies(Rigid *rigid)
 {
     JointStore *store = &rigid->joints;
@@ -217,7 +217,7 @@ static Trees trees_at(Rigid *rigid, const BlowRing *ring)
     return joint_trees_of(rigid, &rigid->joints.tree_groups[ring->group]);
 }
 
-/* Room for `count` numbers more; false: there is none. */
+/* Reserves `count` more numbers; false: out of memory. */
 static bool answers_take(Rigid *rigid, u64 count, u32 *first)
 {
     RingBlow *blow = rigid->joints.blow;
@@ -231,7 +231,7 @@ static bool answers_take(Rigid *rigid, u64 count, u32 *first)
     return true;
 }
 
-/* Changes of all touched bodies of a ring for unit impulses and moments at each of them. */
+/* Changes of all touched bodies of a ring per unit impulse and moment at each of them. */
 static bool ring_columns(Rigid *rigid, BlowRing *ring)
 {
     RingBlow *blow = rigid->joints.blow;
@@ -252,7 +252,7 @@ static bool ring_columns(Rigid *rigid, BlowRing *ring)
     return true;
 }
 
-/* What a side of a contact does to the ring of its body. */
+/* Effect of a side of a contact on the ring of its body. */
 static bool side_changes(Rigid *rigid, u32 number, u32 side)
 {
     RingBlow *blow = rigid->joints.blow;
@@ -281,7 +281,7 @@ static bool side_changes(Rigid *rigid, u32 number, u32 side)
     return true;
 }
 
-/* An impulse along a row: on the bodies of rings with all that they are joined to. */
+/* Applies an impulse along a row: for rings to all connected bodies. */
 static void move_row(const HeavySweep *sweep, const HeavyContact *contact, u32 r, f64 impulse)
 {
     const RingBlow *blow = sweep->context;
@@ -303,7 +303,7 @@ static void move_row(const HeavySweep *sweep, const HeavyContact *contact, u32 r
     }
 }
 
-/* Takes back what move_row did where nothing else has moved. */
+/* Takes back move_row where nothing else has moved. */
 static void still_rings(const RingBlow *blow, const HeavyContact *contact)
 {
     for (u32 side = 0; side < 2; side++) {
@@ -321,7 +321,7 @@ static void still_rings(const RingBlow *blow, const HeavyContact *contact)
     }
 }
 
-/* What does not fit is left to the sweeps. */
+/* What exceeds the limits is left to the sweeps. */
 static void answer_contacts(Rigid *rigid, const HeavySweep *sweep)
 {
     RingBlow *blow = rigid->joints.blow;

@@ -1,9 +1,9 @@
 /*
- * solve_joint_row.c: one joint of any kind as soft constraints inside the substeps. What a joint
- * locks is solved as blocks (the point of a ball 3×3, the angles of a hinge 2×2); its free motion
- * (angle, shift or distance) is one row with spring, motor and limits. Arms and frames follow the
- * bodies' motion since the tick began, so that large motions within a tick stay right. Method:
- * TGS-soft (Catto, Solver2D, 2024), soft constraints (Catto, GDC 2011).
+ * solve_joint_row.c: one joint of any kind as soft constraints inside the substeps. The locked part
+ * of a joint is solved in blocks (the point of a ball 3×3, the angles of a hinge 2×2); its free
+ * motion (angle, translation or distance) is one row with spring, motor and limits. Arms and frames
+ * follow the bodies' motion since the tick began, so that large motions within a tick stay
+ * accurate. Method: TGS-soft (Catto, Solver2D, 2024), soft constraints (Catto, GDC 2011).
  */
 #include "server/physics/rigid/joint/joint_row.h"
 
@@ -16,17 +16,15 @@ typedef struct Sides {
     const Symmetric3 *ia, *ib;
 } Sides;
 
-/*
- * One row: what it measures and what a unit impulse along it gives. Where the joint also has a
- * block (a ball's point, a slider's angles) the impulse carries a share of that block's, `base`,
- * which leaves the block's own speed as it was: block elimination, so that one pass solves the
- * joint.
- */
+/* One row: its Jacobian and the effect of a unit impulse along it. If the joint also has a block
+ * (a ball's point, a slider's angles) the impulse includes a share of that block's, `base`,
+ * which leaves the block's own velocity unchanged: block elimination, so that one pass solves
+ * the joint. */
 typedef struct Axis {
-    Vec3 line, lever_a, lever_b; /* measured; line zero: an angle */
+    Vec3 line, lever_a, lever_b; /* Jacobian; line zero: an angle */
     Vec3 push;                   /* impulse */
     Vec3 rotation_a, rotation_b; /* I⁻¹ of the moment */
-    f32 response;                /* speed that a unit impulse gives */
+    f32 response;                /* velocity per unit impulse */
 } Axis;
 
 static const BodyState world_state;
@@ -53,7 +51,7 @@ static inline Sides sides_read(const Rigid *rigid, const JointRow *row)
                    inertia_of(rigid, row->a),
                    inertia_of(rigid, row->b)};
 }
-/* Bodies that no impulse moves are not written: they may be shared between threads. */
+/* Immovable bodies are not written: they may be shared between threads. */
 static inline void sides_write(Rigid *rigid, const JointRow *row, const Sides *sides)
 {
     if (sides->ma > 0.0f) {
@@ -128,8 +126,8 @@ static Axis axis_of_line(const Sides *sides, const JointPose *pose, Vec3 line)
     return axis_make(sides, line, vec3_cross(vec3_add(pose->arm_a, pose->gap), line),
                      vec3_cross(pose->arm_b, line));
 }
-/* The impulse at the point that leaves its speed when the moment acts; `mass` is the inverse of the
- * point's response. */
+/* The impulse at the point that keeps its velocity when the moment acts; `mass` is the inverse
+ * of the point's response. */
 static Vec3 share_of_point(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
                            Vec3 moment)
 {
@@ -138,7 +136,7 @@ static Vec3 share_of_point(const Sides *sides, const JointPose *pose, const Symm
     Vec3 moved = vec3_add(vec3_cross(rotation_b, pose->arm_b), vec3_cross(rotation_a, pose->arm_a));
     return vec3_neg(symmetric_mul(mass, moved));
 }
-/* The moment that leaves the angular velocity of b against a when the force acts at b's anchor;
+/* The moment that keeps b's angular velocity relative to a when the force acts at b's anchor;
  * `mass` is the inverse of the response to it. */
 static Vec3 share_of_rotation(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
                               Vec3 force)
@@ -148,7 +146,7 @@ static Vec3 share_of_rotation(const Sides *sides, const JointPose *pose, const S
     Vec3 rotation_b = symmetric_mul(sides->ib, vec3_cross(pose->arm_b, force));
     return vec3_neg(symmetric_mul(mass, vec3_add(rotation_a, rotation_b)));
 }
-/* About `about`, leaving the speed of the point. */
+/* About `about`, keeping the velocity of the point. */
 static Axis axis_over_point(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
                             Vec3 about)
 {
@@ -169,7 +167,7 @@ static Axis axis_over_point(const Sides *sides, const JointPose *pose, const Sym
         f32_max(vec3_dot(about, vec3_add(axis.rotation_a, axis.rotation_b)), plain * 1e-5f);
     return axis;
 }
-/* Along `line`, leaving the angular velocity of b against a. */
+/* Along `line`, keeping b's angular velocity relative to a. */
 static Axis axis_over_rotation(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
                                Vec3 line)
 {
@@ -212,7 +210,7 @@ static inline Vec3 point_speed(const Sides *sides, Vec3 arm_a, Vec3 arm_b)
                     vec3_add(sides->va, vec3_cross(sides->wa, arm_a)));
 }
 
-/* −[r] I⁻¹ [r]: how the point at the arm answers an impulse by turning. */
+/* −[r] I⁻¹ [r]: velocity change of the point at the arm by rotation per unit impulse. */
 static inline Symmetric3 arm_response(const Symmetric3 *i, Vec3 r)
 {
     Vec3 x = vec3_cross(symmetric_mul(i, vec3(0.0f, r.z, -r.y)), r);
@@ -315,13 +313,13 @@ static f32 free_impulse(const JointLoad *impulse)
     return impulse->spring + impulse->motor + impulse->lower - impulse->upper;
 }
 
-/* The line between the anchors; along a's x where they coincide. */
+/* The line between the anchors; along a's x if they coincide. */
 static Vec3 anchor_line(const JointPose *pose)
 {
     return vec3_normalize_or(pose->gap, axis_x(pose->frame_a));
 }
 
-/* About the mean of both x axes, scaled so that its row speed is the rate of the twist angle. */
+/* About the mean of both x axes, scaled so that its row velocity is the rate of the twist angle. */
 static Vec3 twist_axis(const JointPose *pose)
 {
     Vec3 a = axis_x(pose->frame_a), b = axis_x(pose->frame_b);
@@ -360,8 +358,8 @@ static bool is_angular(JointKind kind)
     return kind == JOINT_HINGE || kind == JOINT_CONE_TWIST;
 }
 
-/* After the bodies have moved. The axis of an angle may turn, too: what a step adds to the angle is
- * about the one between. */
+/* After integration. The axis of an angle may rotate too: the change of angle in a step is about
+ * the mean axis. */
 static void row_follow(const Rigid *rigid, JointRow *row)
 {
     JointPose pose = pose_now(rigid, row);
@@ -375,8 +373,8 @@ static void row_follow(const Rigid *rigid, JointRow *row)
     row->pose = pose;
 }
 
-/* Where on a the force acts: where anchors may lie apart it reaches to b's, so that the two forces
- * lie on one line and angular momentum is kept. */
+/* The point on a where the force acts: if anchors may be apart it is b's anchor, so that the two
+ * forces are collinear and angular momentum is conserved. */
 static Vec3 reach_of_a(const JointRow *row, const JointPose *pose)
 {
     bool apart = row->kind == JOINT_SLIDER || row->kind == JOINT_DISTANCE ||
@@ -800,7 +798,7 @@ void joint_row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h)
     }
 }
 
-/* How far apart what should be together is. */
+/* The largest position error. */
 static f32 row_error(const JointRow *row, const JointPose *pose)
 {
     f32 length = vec3_length(pose->gap);

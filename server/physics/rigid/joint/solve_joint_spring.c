@@ -1,8 +1,8 @@
 /*
- * solve_joint_spring.c: what a spring gives in a step so that the motion has exactly the frequency
- * and the decay that are asked for. A step takes v to (1 − β) v − κ x / h and then x to x + h v; it
- * has the eigenvalues of the true motion over h when its determinant 1 − β is D = exp(−2 ζ w) and
- * its trace 2 − κ − β is T = 2 exp(−ζ w) cos(w √(1 − ζ²)), w = ω h.
+ * solve_joint_spring.c: spring impulses for which the motion has exactly the requested frequency
+ * and decay. A step takes v to (1 − β) v − κ x / h and then x to x + h v; it has the eigenvalues of
+ * the true motion over h if its determinant 1 − β is D = exp(−2 ζ w) and its trace 2 − κ − β is T =
+ * 2 exp(−ζ w) cos(w √(1 − ζ²)), w = ω h.
  */
 #include "server/physics/rigid/joint/joint_row.h"
 

@@ -1,21 +1,21 @@
 /*
- * solve_joint_tree.c: trees of joints (chains, ropes, branches, linkages) solved exactly: of balls,
- * hinges, sliders (both also with springs), rods, universal and fixed joints. Sweeps from
- * joint to joint carry a load one link a pass, so that a long chain stretches for seconds and a
- * heavy end tears at it; a tree of joints has a matrix J M⁻¹ Jᵀ that is factored in linear time,
- * from the leaves to the root, without fill. Rows of joints that share a body are coupled. A body
- * is done when all its children are: then the joints that tie it to bodies that do not move, then
- * the joint to its parent; of a joint first the point, then the turning. What is coupled to rows
- * when their turn comes are those at the upper body of the joint whose turn is still to come.
+ * solve_joint_tree.c: trees of joints (chains, ropes, branches, linkages) solved exactly: of ball
+ * joints, hinges, sliders (the latter two also with springs), distance, universal and fixed joints.
+ * Sweeps over joints propagate a load by one link per pass, so a long chain stretches for seconds
+ * under a heavy end; the matrix J M⁻¹ Jᵀ of a tree of joints is factored in linear time, from the
+ * leaves to the root, without fill. Rows of joints that share a body are coupled. A body is
+ * processed after all its children: first the joints to holding bodies, then the joint to its
+ * parent; of a joint first the point, then the rotation. At that time rows are coupled to the
+ * remaining rows at the upper body of their joint.
  * Method: block LDLᵀ in the order of the tree (Baraff, "Linear-time dynamics using Lagrange
  * multipliers", 1996), of soft constraints (Catto, GDC 2011).
  */
 #include "server/physics/rigid/joint/joint_row.h"
 
-/* Blocks beyond which no ring is wide, whatever its bodies. */
+/* Number of blocks above which no ring is solved directly. */
 #define RING_FILL_MAX 0x7fffffffu
 
-/* Of body_seen. */
+/* Values of body_seen. */
 enum {
     BODY_FREE,
     BODY_WALKED,
@@ -27,7 +27,7 @@ static bool is_held(const JointStore *store, u32 slot)
     return slot == JOINT_WORLD || store->body_seen[slot] == BODY_HELD;
 }
 
-/* Blocks of three rows that hold a joint; 0: it goes into no tree. */
+/* Blocks of three rows for a joint; 0: not allowed in trees. */
 static u32 blocks_of(const JointDef *def)
 {
     bool left_alone = !(def->flags & (JOINT_LIMITS | JOINT_DRIVE));
@@ -62,8 +62,8 @@ static TreeKind rotation_of(JointKind kind)
                : (kind == JOINT_HINGE ? TREE_ROTATION_AXIS : TREE_ROTATION_CROSS);
 }
 
-/* Lists of the joints of trees at each body, ascending. links[2 j] and links[2 j + 1] follow joint
- * j in the lists of its bodies a and b, which are sides[2 j] and sides[2 j + 1]. */
+/* Lists the tree joints of each body, ascending. links[2 j] and links[2 j + 1] follow joint j in
+ * the lists of its bodies a and b, which are sides[2 j] and sides[2 j + 1]. */
 static void list_joints(Rigid *rigid)
 {
     JointStore *store = &rigid->joints;
@@ -101,11 +101,9 @@ static u32 other_side(const JointStore *store, u32 joint, u32 body)
     return store->sides[2 * joint + (store->sides[2 * joint] == body ? 1 : 0)];
 }
 
-/*
- * Walks all that hangs together with a body, breadth first, into bodies[]; parents[] gets the joint
- * by which each body was reached. Returns the number of bodies, and of joints; is_tree: it has no
- * loops, and not too many joints at one body.
- */
+/* Traverses all bodies connected to one, breadth first, into bodies[]; parents[] gets the joint
+ * by which each body was reached. Returns the number of bodies, and of joints; is_tree: it has
+ * no loops, and not too many joints at one body. */
 static u32 walk_tree(JointStore *store, u32 root, u32 *bodies, u32 *joint_count, bool *is_tree)
 {
     u32 count = 1, joints = 0, edges = 0;
@@ -138,7 +136,7 @@ static u32 walk_tree(JointStore *store, u32 root, u32 *bodies, u32 *joint_count,
     return count;
 }
 
-/* The joint at `body` whose other side has the place `other`, coupled at the place `upper`. */
+/* Adds the joint at `body` whose other side has the index `other`, coupled at the index `upper`. */
 static void tree_add(JointStore *store, u32 slot, u32 body, u32 other, u32 upper)
 {
     const JointDef *def = &store->joints[slot].def;
@@ -167,7 +165,8 @@ static void links_add(TreeLinks *links, u32 other)
     links->others[at] = other;
 }
 
-/* Rows coupled to those at a place of a tree: at the upper body, and their turn comes later. */
+/* Finds the rows coupled to those at an index of a tree: at the upper body, and later in the
+ * order. */
 static void couple(JointStore *store, const JointTree *tree, u32 place, u32 *blocks)
 {
     TreeLinks *links = &store->tree_joints[tree->first + place].links;
@@ -184,7 +183,7 @@ static void couple(JointStore *store, const JointTree *tree, u32 place, u32 *blo
     *blocks += links->coupled;
 }
 
-/* When its rows and bodies are listed. */
+/* Called when its rows and bodies are listed. */
 static void end_tree(JointStore *store, JointTree *tree, u32 body_count, u32 held)
 {
     tree->count = store->tree_joint_count - tree->first;
@@ -199,8 +198,8 @@ static void end_tree(JointStore *store, JointTree *tree, u32 body_count, u32 hel
     store->tree_body_count += held;
 }
 
-/* Rows in the order of elimination: the tree's bodies from the last found to the first. What holds
- * the tree gets a place behind its own bodies, once for each joint. */
+/* Rows in elimination order: the tree's bodies from the last found to the first. Each joint to a
+ * holding body adds an index after its own bodies. */
 static void order_tree(JointStore *store, u32 body_count)
 {
     JointTree *tree = &store->trees[store->tree_count++];
@@ -234,8 +233,8 @@ static void order_tree(JointStore *store, u32 body_count)
 
 /* ---- rings ---- */
 
-/* The order of elimination of what has been walked: once more from its far end, and reversed. Where
- * the row of each body ends follows. */
+/* The elimination order of traversed bodies: another traversal from the far end, reversed; and
+ * the ends of the bodies' rows. */
 static void order_bodies(JointStore *store, u32 count)
 {
     u32 *bodies = store->tree_bodies + store->tree_body_count, joints;
@@ -266,7 +265,7 @@ static void order_bodies(JointStore *store, u32 count)
     }
 }
 
-/* The joints of a body with what holds it and with those before it. */
+/* The joints of a body to holding bodies and to earlier ones. */
 static void order_ring(JointStore *store, u32 body_count)
 {
     JointTree *ring = &store->trees[store->tree_count++];
@@ -309,7 +308,8 @@ static bool same_shape(const JointStore *store, const JointTree *one, const Join
     return true;
 }
 
-/* `count` trees of one shape from `first` on, in as few groups as hold them, all about equal. */
+/* Divides `count` trees of one shape from `first` on into as few groups as possible, all about
+ * equal. */
 static void group_trees(JointStore *store, u32 first, u32 count)
 {
     const JointTree *tree = &store->trees[first];
@@ -333,7 +333,7 @@ static void group_trees(JointStore *store, u32 first, u32 count)
     }
 }
 
-/* Responses of the bodies of a tree to a unit impulse, by their joints, that floats can tell. */
+/* Ratio of the bodies' responses to a unit impulse, by their joints, that floats can resolve. */
 #define RESPONSES_MAX 256.0f
 
 static f32 response_at(const Rigid *rigid, u32 slot, Vec3 anchor)
@@ -344,8 +344,8 @@ static f32 response_at(const Rigid *rigid, u32 slot, Vec3 anchor)
                                                   f32_max(i->xx, f32_max(i->yy, i->zz));
 }
 
-/* The elimination takes what light bodies answer from what they answer: between heavy ones little
- * is left. Sliders make arms that grow. */
+/* The elimination subtracts responses of light bodies from each other: between heavy ones little
+ * precision is left. Sliders make arms grow. */
 static bool needs_doubles(const Rigid *rigid, const JointTree *tree)
 {
     const JointStore *store = &rigid->joints;
@@ -405,7 +405,7 @@ void joint_trees_find(Rigid *rigid)
         group_trees(store, i, end - i);
     }
     if (!joint_trees_reserve(rigid)) {
-        /* Without memory they are swept as other joints are. */
+        /* If out of memory they are swept like other joints. */
         for (u32 i = 0; i < store->slots; i++) {
             store->tree_places[i] = JOINT_NO_SLOT;
         }

@@ -1,27 +1,27 @@
 /*
- * solve_joint_tree_energy.c: energy of trees and rings of joints that nothing holds. Joints do no
- * work. Nearly so in steps too: the impulses of solve and relax are those of RATTLE, which keeps
- * the energy of a system near its own, as long as a step resolves what turns in it. A light part
- * that heavy ones whip about turns by half a radian in a step, and each such step gives or takes
- * some percent. So what the joints of a tree have done in a substep is taken from the motion of its
- * parts against each other, which is scaled: what is left of the velocities when those are taken
- * away with which the tree, stiff in its pose of now, would have the same momentum and angular
- * momentum. Neither is changed by that, nor what joints hold.
+ * solve_joint_tree_energy.c: energy of free trees and rings of joints. Joints do no work,
+ * approximately also in discrete steps: the impulses of solve and relax are those of RATTLE, which
+ * nearly conserves energy if a step resolves the rotation. A light part whipped about by heavy ones
+ * rotates by half a radian per step, and each such step adds or removes some percent. So the energy
+ * change by the joints of a tree in a substep is taken from the relative motion of its parts, by
+ * scaling it: the difference of the velocities to those of the rigid tree in its current pose with
+ * the same momentum and angular momentum. The scaling changes neither of these, and respects the
+ * joints.
  * Method: projection onto the energy (Hairer, Lubich, Wanner, "Geometric numerical integration",
- * 2006, IV.4), along what keeps the other invariants.
+ * 2006, IV.4), along directions that keep the other invariants.
  */
 #include "server/physics/rigid/joint/joint_tree.h"
 #include "server/physics/rigid/rotation_step.h"
 
-/* Share of the energy that is left alone: rounding. */
+/* Ignored fraction of the energy: rounding. */
 #define ENERGY_ROUNDING 1e-5f
-/* Parts that hardly move against each other cannot make up for more than this, squared. */
+/* Maximal squared scale, for parts with little relative motion. */
 #define SCALE_MOST      4.0f
 
-/* Of the whole tree. */
+/* Totals of the whole tree. */
 typedef struct Whole {
     f32x8 mass;      /* kg */
-    Vec3x8 velocity; /* of its centre */
+    Vec3x8 velocity; /* of its centre of mass */
     Vec3x8 centre, angular_velocity;
 } Whole;
 
@@ -52,7 +52,7 @@ SIMD_INLINE f32x8 energy_of(const TreeSides *side, Vec3x8 velocity, Vec3x8 angul
     return 0.5f * (mass_of(side) * vec3x8_dot(velocity, velocity) + turning);
 }
 
-/* J, as seen from the centre. */
+/* J, relative to the centre of mass. */
 static f32x8 inner_energy(const Trees *t, const Whole *w)
 {
     f32x8 sum = f32x8_set(0.0f);
@@ -73,12 +73,12 @@ void trees_energy_begin(const Trees *t, i32x8 fits)
     t->keep->fits = fits;
     t->keep->alone = ~(i32x8){0};
     for (u32 i = 1; i < t->own_count; i++) {
-        /* What falls in another way. */
+        /* Bodies with different gravity. */
         t->keep->alone &= t->sides[i].rest == t->sides[0].rest;
     }
 }
 
-/* Where the bodies are, from the first of each lane: in next.shift. */
+/* Positions of the bodies relative to the first of each lane: in next.shift. */
 static void gather_arms(const Trees *t)
 {
     for (u32 i = 0; i < t->own_count; i++) {
@@ -96,7 +96,7 @@ SIMD_INLINE Symmetric3x8 world_inertia(const TreeSides *side)
     return inverse(&side->place.inertia);
 }
 
-/* Centre and angular velocity of the tree as if it were stiff. */
+/* Centre and angular velocity of the rigid tree. */
 static void add_angular_velocity(const Trees *t, Whole *w)
 {
     f32x8 zero = f32x8_set(0.0f), s = f32x8_set(1.0f) / w->mass;
@@ -126,7 +126,7 @@ static void add_angular_velocity(const Trees *t, Whole *w)
     w->angular_velocity = symmetric3x8_mul(&answer, moment);
 }
 
-/* What a part moves by against the stiff tree. */
+/* Motion of a part relative to the rigid tree. */
 typedef struct Apart {
     Vec3x8 velocity, angular_velocity;
 } Apart;
@@ -139,8 +139,8 @@ SIMD_INLINE Apart apart_of(const TreeSides *side, const Whole *w)
                    vec3x8_sub(side->angular_velocity, w->angular_velocity)};
 }
 
-/* What rounding leaves of the momentum of all parts goes into the velocity of the whole: where a
- * heavy part lies far from the first, it would be scaled with the rest, always to one side. */
+/* Adds the rounding error of the total momentum to the velocity of the whole: for a heavy part
+ * far from the first it would be scaled with the rest, with a systematic sign. */
 static void take_drift(const Trees *t, Whole *w)
 {
     Vec3x8 drift = vec3x8_zero();

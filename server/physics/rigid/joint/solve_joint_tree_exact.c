@@ -1,8 +1,7 @@
 /*
- * solve_joint_tree_exact.c: trees of joints whose bodies differ so much, or whose arms grow so
- * long, that floats lose in the elimination what holds them: light bodies between heavy ones,
- * sliders far out. The same elimination as in solve_joint_trees.c, of one tree at a time and in
- * doubles.
+ * solve_joint_tree_exact.c: trees of joints with so different masses, or so long arms, that the
+ * elimination in floats loses their constraints: light bodies between heavy ones, extended sliders.
+ * The same elimination as in solve_joint_trees.c, one tree at a time and in doubles.
  */
 #include "server/physics/rigid/joint/joint_exact.h"
 
@@ -19,7 +18,7 @@ typedef struct Exact {
     const Trees *trees;
     u32 lane;
     f64 *inverses; /* [count][ENTRIES] D, then D⁻¹ */
-    f64 *sides;    /* [count][3] right-hand sides, then what they give */
+    f64 *sides;    /* [count][3] right-hand sides, then the solution */
     f64 *blocks;   /* [block_count][ENTRIES] D⁻¹ B */
 } Exact;
 
@@ -42,7 +41,7 @@ static void subtract_product(f64 out[ENTRIES], const f64 a[ENTRIES], const f64 b
 
 /* ---- rows ---- */
 
-/* Adds what a unit impulse of the rows `other` gives those of `one` at a body. */
+/* Adds the velocity of the rows `one` at a body per unit impulse of the rows `other`. */
 static void add_coupling(const Exact *e, u32 body, u32 one, u32 other, f64 out[ENTRIES])
 {
     const TreeSides *side = &e->trees->sides[body];
@@ -60,7 +59,7 @@ static void add_coupling(const Exact *e, u32 body, u32 one, u32 other, f64 out[E
     }
 }
 
-/* What is locked of both rows. */
+/* Projects to the locked part of both rows. */
 static void lock(const Exact *e, u32 one, u32 other, f64 m[ENTRIES])
 {
     f64 p[ENTRIES], part[ENTRIES];
@@ -81,7 +80,7 @@ static void coupling(const Exact *e, u32 one, u32 other, f64 out[ENTRIES])
     lock(e, one, other, out);
 }
 
-/* Their own matrix: what is free of it is as heavy as the rest, and alone. */
+/* Their own matrix: free directions get a similar mass, uncoupled. */
 static void row_begin(const Exact *e, u32 place)
 {
     const TreeLinks *links = &e->trees->joints[place].links;

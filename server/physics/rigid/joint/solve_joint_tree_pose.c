@@ -1,6 +1,5 @@
 /*
- * solve_joint_tree_pose.c: where the rows of trees of joints stand, and where a step will take
- * them.
+ * solve_joint_tree_pose.c: current and predicted poses of the rows of trees of joints.
  */
 #include "server/physics/rigid/joint/joint_tree.h"
 #include "server/physics/rigid/rotation_step.h"
@@ -24,8 +23,8 @@ SIMD_INLINE Vec3x8 unit_or(Vec3x8 v, Vec3x8 other)
 
 /* ---- where rows stand ---- */
 
-/* Axes and the error of a turning. Where the axes of a hinge are more than a right angle apart, the
- * error is 1 about what turns them back. */
+/* Axes and rotation error. If the axes of a hinge are more than a right angle apart, the error
+ * is 1 about the axis that rotates them back. */
 static void rotation_follow(u32 kind, TreeRow *row, const SidePose *a, const SidePose *b)
 {
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
@@ -56,7 +55,7 @@ static void rotation_follow(u32 kind, TreeRow *row, const SidePose *a, const Sid
     }
 }
 
-/* From one anchor to the other, with the bodies at these places. */
+/* From one anchor to the other, with the bodies at these poses. */
 SIMD_INLINE Vec3x8 point_gap(const TreePoint *p, const SidePose *a, const SidePose *b,
                              Vec3x8 *arm_a, Vec3x8 *arm_b)
 {
@@ -72,8 +71,8 @@ static void point_follow(u32 kind, TreeRow *row, const SidePose *a, const SidePo
     TreePoint *p = &row->point;
     Vec3x8 gap = point_gap(p, a, b, &p->arm_a, &p->arm_b);
     if (kind == TREE_TRACK) {
-        /* At the anchor of the body that turns less easily, as its TREE_ROTATION makes both alike:
-         * a long arm on a light body would drown in rounding what holds the other. */
+        /* At the anchor of the body with the larger inertia, as TREE_ROTATION couples both: with
+         * a long arm on a light body, rounding would hide the constraint of the other. */
         f32x8 light_a = a->inertia.xx + a->inertia.yy + a->inertia.zz, none = f32x8_set(0.0f);
         f32x8 light_b = b->inertia.xx + b->inertia.yy + b->inertia.zz;
         Vec3x8 zero = {none, none, none};
@@ -104,7 +103,7 @@ static void row_follow(u32 kind, TreeRow *row, const SidePose *a, const SidePose
     }
 }
 
-/* Cosine and sine of half the angle of b's frame against a's about their x axis. */
+/* Cosine and sine of half the angle of b's frame relative to a's about their x axis. */
 static void twist_half(TreeRotation *rotation, const SidePose *a, const SidePose *b)
 {
     Quatx8 qa = quatx8_mul(a->orientation, rotation->frame_a);
@@ -117,7 +116,7 @@ static void twist_half(TreeRotation *rotation, const SidePose *a, const SidePose
     rotation->spring.sine = f32x8_and(some, q.x * s);
 }
 
-/* What a step adds to the angle of a hinge: 2 asin by its series, of less than a right angle. */
+/* Change of a hinge angle in a step: 2 asin by its series, for less than a right angle. */
 static void spring_follow(TreeRow *row, const SidePose *a, const SidePose *b)
 {
     TreeSpring *spring = &row->rotation.spring;
@@ -125,7 +124,7 @@ static void spring_follow(TreeRow *row, const SidePose *a, const SidePose *b)
     twist_half(&row->rotation, a, b);
     f32x8 x = spring->sine * cosine - spring->cosine * sine;
     f32x8 whole = spring->cosine * cosine + spring->sine * sine, square = x * x;
-    /* Quaternions of opposite signs are the same turn. */
+    /* q and −q are the same rotation. */
     x = f32x8_select(whole < f32x8_set(0.0f), -x, x);
     f32x8 series = (square * (15.0f / 336.0f) + 3.0f / 40.0f) * square + 1.0f / 6.0f;
     spring->angle += 2.0f * x * (series * square + 1.0f);
@@ -140,7 +139,7 @@ void tree_row_follow(const Trees *t, u32 place)
     if (links->sprung && links->kind == TREE_ROTATION_AXIS) {
         spring_follow(row, a, b);
     }
-    /* What was given along what was locked before. */
+    /* Drops impulses along directions that are no longer locked. */
     row->impulse = locked_part(links->kind, row, row->impulse);
 }
 
@@ -160,8 +159,8 @@ void tree_row_start(const Trees *t, u32 place)
 
 /* ---- where a step will take them ---- */
 
-/* Axes of a hinge: ½ h σ x × ω, σ the
- * rate of its angle. Of a universal joint half of the second derivative of x · y. */
+/* Axes of a hinge: ½ h σ x × ω, σ the rate of its angle. Of a universal joint half of the second
+ * derivative of x · y. */
 Vec3x8 tree_row_bend(const Trees *t, u32 place, f32x8 half_h)
 {
     const TreeLinks *links = &t->joints[place].links;
@@ -187,7 +186,7 @@ Vec3x8 tree_row_bend(const Trees *t, u32 place, f32x8 half_h)
     }
 }
 
-/* As bodies_move does. */
+/* Like bodies_move. */
 void trees_predict(const Trees *t, f32 step)
 {
     f32x8 h = f32x8_set(step);
@@ -195,7 +194,7 @@ void trees_predict(const Trees *t, f32 step)
         TreeSides *side = &t->sides[i];
         Quatx8 q = side->place.orientation;
         Vec3x8 mean = side->angular_velocity;
-        /* Those that turn so much that it shows. */
+        /* Bodies with significant rotation. */
         i32x8 turns =
             side->uneven & (vec3x8_dot(side->angular_velocity, side->angular_velocity) >= 1e-6f);
         if (i32x8_any(turns)) {

@@ -1,7 +1,7 @@
 /*
- * solve_joint_trees.c: the numbers of solve_joint_tree.c, for up to eight trees of one shape side
- * by side, one a lane. The velocities of their bodies are gathered once a stage and worked on where
- * they lie one after the other.
+ * solve_joint_trees.c: the arithmetic of solve_joint_tree.c, for up to eight trees of one shape at
+ * a time, one per lane. The velocities of their bodies are gathered once per stage into contiguous
+ * memory.
  */
 #include "server/physics/rigid/joint/joint_tree.h"
 
@@ -62,8 +62,7 @@ SIMD_INLINE Vec3x8 block_mul(const TreeBlock *m, Vec3x8 v)
     return vec3x8_add_scaled(vec3x8_add_scaled(vec3x8_scale(m->x, v.x), v.y, m->y), v.z, m->z);
 }
 
-/* w − [r] I⁻¹ [s], times the sign: the velocity at the arm r that a unit impulse at the arm s
- * gives. */
+/* w − [r] I⁻¹ [s], times the sign: the velocity at the arm r per unit impulse at the arm s. */
 SIMD_INLINE TreeBlock arm_coupling(const TreeSides *side, Vec3x8 r, Vec3x8 s, f32 sign)
 {
     const Symmetric3x8 *i = &side->place.inertia;
@@ -92,7 +91,7 @@ SIMD_INLINE Vec3x8 arm_at(const TreeRow *row, bool is_b)
     return is_b ? row->point.arm_b : row->point.arm_a;
 }
 
-/* What a unit impulse of the rows `other` gives those of `one` at a body that both have. */
+/* The velocity of the rows `one` per unit impulse of the rows `other` at a common body. */
 SIMD_INLINE TreeBlock coupling_at(const Trees *t, u32 body, u32 one, u32 other)
 {
     const TreeLinks *p = &t->joints[one].links, *q = &t->joints[other].links;
@@ -124,7 +123,7 @@ SIMD_INLINE TreeBlock locked_rows(u32 kind, const TreeRow *row, const TreeBlock 
                        locked_part(kind, row, m->z)};
 }
 
-/* The same of columns: a projection is symmetric. */
+/* The same for columns: a projection is symmetric. */
 SIMD_INLINE TreeBlock locked_columns(u32 kind, const TreeRow *row, const TreeBlock *m)
 {
     Vec3x8 n = row->axis, along = block_mul(m, n);
@@ -174,7 +173,7 @@ SIMD_INLINE void subtract_product(TreeBlock *m, const TreeBlock *b, const TreeBl
 
 /* ---- the rows of one joint ---- */
 
-/* What is locked of a matrix. Empty rows are alone, and as heavy as the others. */
+/* The locked part of a matrix. Empty rows are uncoupled, with a similar mass. */
 SIMD_INLINE Symmetric3x8 locked_matrix(u32 kind, const TreeRow *row, Symmetric3x8 k)
 {
     if (!leaves_axis(kind) && !locks_axis(kind)) {
@@ -185,8 +184,8 @@ SIMD_INLINE Symmetric3x8 locked_matrix(u32 kind, const TreeRow *row, Symmetric3x
     if (locks_axis(kind)) {
         return (Symmetric3x8){along, along, along, zero, zero, zero};
     }
-    /* P K P + s n nᵀ, P = E − n nᵀ. What is left along n is as large as rounding where arms are
-     * long, so s is not that: any s of the size of the rest does. */
+    /* P K P + s n nᵀ, P = E − n nᵀ. The remainder along n is dominated by rounding for long
+     * arms, so it is replaced by an s of similar size as the rest. */
     f32x8 s = k.xx + k.yy + k.zz;
     Vec3x8 m = vec3x8_sub_scaled(kn, 0.5f * (along + s), n);
     return (Symmetric3x8){k.xx - 2.0f * n.x * m.x,      k.yy - 2.0f * n.y * m.y,
@@ -196,16 +195,13 @@ SIMD_INLINE Symmetric3x8 locked_matrix(u32 kind, const TreeRow *row, Symmetric3x
 
 typedef struct TreeSoftness {
     f32x8 rate; /* 1/s, of errors */
-    f32x8 give; /* share of the response */
+    f32x8 give; /* relative to the response */
 } TreeSoftness;
 
-/*
- * As softness() with a damping ratio of 1. Points of trees give more where they shake: what is
- * laden so much that it answers as if it were heavier, or turns too much, does not see where its
- * step leads, and what gives takes its energy. And a chain that is held taut at both ends would
- * pull without bound if it did not give; a bridge of planks that are held at both sides is calm
- * enough to give less.
- */
+/* Like softness() with a damping ratio of 1. Points of unstable trees are softer: a body with
+ * increased inertia, or too much rotation, cannot predict its step, and softness dissipates its
+ * energy. And a chain taut at both ends would pull without bound if it were not soft; a bridge
+ * of planks held at both sides is stable enough to be stiffer. */
 static TreeSoftness tree_softness(const Trees *t, u32 kind, f32x8 shake, f32 h)
 {
     f32x8 one = f32x8_set(1.0f), stiffness = f32x8_set(TREE_ROTATION_STIFFNESS);
@@ -218,10 +214,10 @@ static TreeSoftness tree_softness(const Trees *t, u32 kind, f32x8 shake, f32 h)
     return (TreeSoftness){w / (a * h), one / (w * a)};
 }
 
-/* What turns more than this in a step, or is laden, shakes: rad, squared. */
+/* Bodies that rotate more than this in a step, or are loaded, are unstable: rad, squared. */
 #define TURNS_TOO_MUCH 0.5f
 
-/* The greatest turn of a step in each lane, rad squared, where it shakes; else 0. */
+/* The largest rotation of a step in each lane, rad squared, if unstable; else 0. */
 static f32x8 shaking_rotation(const Trees *t, f32 h)
 {
     f32x8 most = f32x8_set(0.0f);
@@ -235,7 +231,7 @@ static f32x8 shaking_rotation(const Trees *t, f32 h)
     return f32x8_and(laden | (most > TURNS_TOO_MUCH), most);
 }
 
-/* Their own matrix and an empty coupling, before the rows below them are eliminated. */
+/* Initializes their own matrix and an empty coupling, before the rows below are eliminated. */
 SIMD_INLINE void joint_begin(const Trees *t, u32 place, f32x8 shake, f32 h)
 {
     const TreeLinks *links = &t->joints[place].links;
@@ -252,8 +248,8 @@ SIMD_INLINE void joint_begin(const Trees *t, u32 place, f32x8 shake, f32 h)
         k = symmetric3x8_add(&a->place.inertia, &b->place.inertia);
     }
     k = locked_matrix(links->kind, row, k);
-    /* Points give by the masses alone: bodies of small inertia at the end of long arms would else
-     * hold nothing. */
+    /* Points use softness by mass alone: bodies of small inertia at the end of long arms would
+     * otherwise not be held. */
     row->rate = soft.rate;
     if (is_point(links->kind)) {
         f32x8 m = (a->mass + b->mass) * soft.give, zero = f32x8_set(0.0f);
@@ -267,7 +263,7 @@ SIMD_INLINE void joint_begin(const Trees *t, u32 place, f32x8 shake, f32 h)
     }
 }
 
-/* Mass becomes the inverse of D, blocks D⁻¹ B; what is coupled to the joint loses its share. */
+/* Mass becomes the inverse of D, blocks D⁻¹ B; subtracts its share from coupled rows. */
 SIMD_INLINE void joint_eliminate(const Trees *t, u32 place)
 {
     const TreeLinks *links = &t->joints[place].links;
@@ -328,7 +324,7 @@ SIMD_INLINE void joint_apply(const Trees *t, u32 place, Vec3x8 impulse)
         vec3x8_add(b->angular_velocity, symmetric3x8_mul(&b->place.inertia, moment_b));
 }
 
-/* Forward substitution: takes their share from the right-hand sides above. */
+/* Forward substitution: subtracts its share from the right-hand sides above. */
 SIMD_INLINE void joint_forward(const Trees *t, u32 place, Vec3x8 ask)
 {
     const TreeLinks *links = &t->joints[place].links;
@@ -345,10 +341,8 @@ SIMD_INLINE void joint_forward(const Trees *t, u32 place, Vec3x8 ask)
     }
 }
 
-/*
- * A spring gives its whole impulse as a step begins, by where its joint stands and how fast it is
- * there; what holds the joint then answers. The turning of a joint follows its point.
- */
+/* A spring applies its whole impulse at the start of a step, from its joint's position and
+ * velocity; the constraints then respond. The rotation of a joint follows its point. */
 static void spring_push(const Trees *t, u32 place, f32x8 h)
 {
     const TreeLinks *links = &t->joints[place].links;
@@ -377,7 +371,7 @@ static void spring_push(const Trees *t, u32 place, f32x8 h)
     spring->impulse = s;
 }
 
-/* What a spring gave counts as the force of its joint. */
+/* Adds the spring's impulse to the force of its joint. */
 static void spring_count(const Trees *t, u32 place)
 {
     bool slides = t->joints[place].links.kind == TREE_ROTATION;
@@ -402,7 +396,7 @@ static void trees_eliminate(const Trees *t)
     }
 }
 
-/* Back substitution from the root, which gives and applies the changes of the impulses of these
+/* Back substitution from the root, which computes and applies the impulse changes of these
  * lanes. */
 static void trees_back(const Trees *t, i32x8 lanes)
 {
@@ -419,7 +413,7 @@ static void trees_back(const Trees *t, i32x8 lanes)
             x = vec3x8_sub(
                 x, block_mul(&t->blocks[links->block + n], t->rows[links->others[n]].change));
         }
-        /* Rounding of what is large must not push along what is free. */
+        /* Rounding errors of large values must not act along free directions. */
         x = locked_part(links->kind, row, x);
         x = (Vec3x8){f32x8_and(lanes, x.x), f32x8_and(lanes, x.y), f32x8_and(lanes, x.z)};
         row->change = x;
@@ -428,7 +422,7 @@ static void trees_back(const Trees *t, i32x8 lanes)
     }
 }
 
-/* Who has another velocity than it was given here is not alone with its joints. */
+/* A body whose velocity differs from the one stored here was changed by others than its joints. */
 static void sides_gather(const Trees *t)
 {
     for (u32 i = 0; i < t->side_count; i++) {
@@ -456,7 +450,7 @@ SIMD_INLINE void places_gather(const Trees *t)
     }
 }
 
-/* What holds the trees has no mass here, and is not written. */
+/* Holding bodies have no mass here, and are not written. */
 static void sides_scatter(const Trees *t)
 {
     for (u32 i = 0; i < t->side_count; i++) {
@@ -587,7 +581,7 @@ void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h)
     Trees t = joint_trees_of(rigid, group);
     memset(t.rows, 0, t.count * sizeof(*t.rows));
     for (u32 i = 0; i < t.count; i++) {
-        /* Empty lanes keep numbers finite. */
+        /* Keeps numbers finite in empty lanes. */
         if (is_point(t.joints[i].links.kind)) {
             t.rows[i].point.local_axis.x = f32x8_set(1.0f);
         } else {
@@ -613,12 +607,12 @@ void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h)
 
 /* ---- each substep ---- */
 
-/* What opens is none, squared: as a share of the turning, and of an arm in a step, which is what
- * rounding leaves. */
+/* Negligible opening, squared: relative to the rotation, and to an arm per step, at the level of
+ * rounding. */
 #define OPENS_SHARE    1e-8f
 #define OPENS_ROUNDING 1.6e-13f
 
-/* Square of the speed that is as good as none of a row. */
+/* Square of the negligible velocity of a row. */
 SIMD_INLINE f32x8 row_tolerance(const Trees *t, u32 place, f32 h)
 {
     const TreeLinks *links = &t->joints[place].links;
@@ -636,11 +630,11 @@ SIMD_INLINE f32x8 row_tolerance(const Trees *t, u32 place, f32 h)
     return rotation_a + rotation_b;
 }
 
-/* Speed of what is locked that relaxing leaves, of light parts at most a tenth of the turning:
+/* Velocity of the locked part left by relaxing, at most a tenth of the rotation for light parts:
  * squared, in tolerances of its row. */
 #define FITS 1e6f
 
-/* Whose velocities are those that joints let be. */
+/* Lanes with velocities compatible with the joints. */
 static i32x8 who_fits(const Trees *t)
 {
     i32x8 fits = ~(i32x8){0};
@@ -665,19 +659,17 @@ void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group)
     sides_scatter(&t);
 }
 
-/*
- * Turn of a step (rad, squared) from which on one looks where the step would lead. What it opens
- * is known from the spins before it, to second order; each look then brings it nearer by about the
- * turn. Tracks, rods and what has a spring always look.
- */
+/* Rotation of a step (rad, squared) above which the step's result is predicted. The opening is
+ * known from the former angular velocities to second order; each iteration reduces the error by
+ * about the rotation. Tracks, rods and trees with springs always iterate. */
 #define LOOK_TURN 1e-4f
 
 enum {
     LOOKS_MAX = 8
 };
 
-/* What is foreseen of what shakes would keep it shaking. Sets *most to the greatest turn of each
- * lane, rad squared. */
+/* Prediction would keep unstable ones unstable. Sets *most to the largest rotation of each lane,
+ * rad squared. */
 static i32x8 who_looks(const Trees *t, f32 h, f32x8 *most)
 {
     i32x8 lanes = {0}, laden = {0};
@@ -699,7 +691,7 @@ static i32x8 who_looks(const Trees *t, f32 h, f32x8 *most)
     return lanes & ~laden;
 }
 
-/* What is taken back of errors, and what gives, as a speed. */
+/* Error correction and softness, as a velocity. */
 SIMD_INLINE Vec3x8 row_bias(const TreeRow *row)
 {
     f32x8 most = f32x8_set(JOINT_PUSH_M_S); /* or rad/s */
@@ -709,9 +701,9 @@ SIMD_INLINE Vec3x8 row_bias(const TreeRow *row)
     return vec3x8_add(bias, symmetric3x8_mul(&row->give, row->impulse));
 }
 
-/* Solves these lanes for what the velocities of now open. Looks go on as long as each at least
- * halves that: beyond it a step is too long for what turns in it, and more of them would put energy
- * in. */
+/* Solves these lanes for the opening at the current velocities. Iterates while each iteration at
+ * least halves it: beyond that the step is too long for the rotation, and more iterations would
+ * add energy. */
 static void trees_answer(const Trees *t, i32x8 lanes, f32 h)
 {
     for (u32 i = 0; i < t->count; i++) {
@@ -734,7 +726,7 @@ static void trees_answer(const Trees *t, i32x8 lanes, f32 h)
             break;
         }
         trees_back(t, lanes);
-        /* The next look would find about the share `turn` of it. */
+        /* The next iteration would find about the fraction `turn` of it. */
         before = most;
         lanes &= most * rotation > 1.0f;
     }
@@ -753,7 +745,7 @@ void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
     sides_scatter(&t);
 }
 
-/* What a step may open of a ring: m, and rad; squared. */
+/* Allowed opening of a ring in a step: m, and rad; squared. */
 #define TORN_POINT 1e-8f
 #define TORN_TURN  1e-7f
 
@@ -817,7 +809,7 @@ void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
     sides_scatter(&t);
 }
 
-/* An impulse as the joint keeps it: see JointLoad. */
+/* An impulse as stored in the joint: see JointLoad. */
 static Vec3 rotation_load(const Rigid *rigid, u32 kind, const JointDef *def, Vec3 impulse)
 {
     Vec3 anchors[2];

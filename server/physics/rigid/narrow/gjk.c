@@ -1,7 +1,7 @@
 /*
- * gjk.c: distance by the Gilbert–Johnson–Keerthi walk, casts by conservative advancement. World
- * axes with the origin at a's position, f64 throughout: with f32 the simplex of a 1 mm body on a
- * 100 m one is mostly rounding.
+ * gjk.c: distance by the Gilbert–Johnson–Keerthi algorithm, casts by conservative advancement.
+ * World axes with the origin at a's position, f64 throughout: with f32 the simplex of a 1 mm body
+ * on a 100 m one is mostly rounding.
  */
 #include "server/physics/rigid/narrow/gjk_inner.h"
 
@@ -50,7 +50,7 @@ static void convex_set(Convex *c, const ShapePose *pose, Vec3d origin)
         c->hull = &shape->geometry->hull;
         c->extent = hull_extent(shape->geometry);
         break;
-    default: /* a sphere; what is not convex counts as its centre */
+    default: /* a sphere; non-convex shapes are represented by their centre */
         c->kind = CORE_POINT;
         c->round = radius;
         c->extent = radius;
@@ -139,7 +139,7 @@ Vec3 gjk_support(const ShapePose *pose, Vec3 direction)
 
 /* ---- the simplex ---- */
 
-/* Which corners of a simplex hold its point nearest to the origin, with their weights. */
+/* The corners of a simplex that support its point nearest to the origin, with their weights. */
 typedef struct Nearest {
     u32 count;
     u8 at[3];
@@ -220,12 +220,10 @@ static void nearest_of_triangle(const Simplex *s, u32 i, u32 j, u32 k, Nearest *
                                 n->weights[2], c);
 }
 
-/*
- * Returns true if the tetrahedron holds the origin, else the nearest point of its faces. The last
- * corner is the new one: the face without it is the simplex of before, and the origin is on its
- * inner side. If the shapes are known to be `apart` the tetrahedron cannot hold the origin,
- * whatever a thin one's rounded signs say.
- */
+/* Returns true if the tetrahedron contains the origin, else the nearest point of its faces. The
+ * last corner is the new one: the face without it is the former simplex, with the origin on its
+ * inner side. If the shapes are known to be `apart` the tetrahedron cannot contain the origin,
+ * whatever the rounded signs of a thin one. */
 static bool nearest_of_tetrahedron(const Simplex *s, bool apart, Nearest *nearest)
 {
     static const u8 faces[3][4] = {{0, 2, 3, 1}, {0, 3, 1, 2}, {1, 3, 2, 0}};
@@ -235,7 +233,7 @@ static bool nearest_of_tetrahedron(const Simplex *s, bool apart, Nearest *neares
         Vec3d c = s->corners[faces[f][2]].w, opposite = s->corners[faces[f][3]].w;
         Vec3d n = vec3d_cross(vec3d_sub(b, a), vec3d_sub(c, a)), across = vec3d_sub(opposite, a);
         f64 inside = vec3d_dot(across, n), origin = -vec3d_dot(a, n);
-        /* A flat tetrahedron holds nothing. */
+        /* A flat tetrahedron contains nothing. */
         bool flat = inside * inside <= 1e-26 * (vec3d_dot(n, n) * vec3d_dot(across, across));
         if (!apart && !flat && inside * origin >= 0.0) {
             continue;
@@ -268,7 +266,7 @@ static bool nearest_of_simplex(const Simplex *s, bool apart, Nearest *nearest)
     }
 }
 
-/* Only the corners that hold the point stay, in the order given. */
+/* Keeps only the supporting corners, in the given order. */
 static void simplex_keep(Simplex *s, const Nearest *nearest)
 {
     Corner kept[3];
@@ -304,8 +302,8 @@ void simplex_points(const Simplex *s, Vec3d *on_a, Vec3d *on_b)
 
 typedef enum SupportWalk {
     WALK_FAR,    /* farther than the limit */
-    WALK_NEAR,   /* nearer than `enough`, the walk stopped there */
-    WALK_APART,  /* v is the shortest way */
+    WALK_NEAR,   /* nearer than `enough`, stopped there */
+    WALK_APART,  /* v is the shortest vector */
     WALK_OVERLAP /* the cores overlap (or touch to rounding) */
 } SupportWalk;
 
@@ -313,10 +311,9 @@ enum {
     WALK_STEPS = 64
 };
 
-/*
- * From the direction *v (in: any; out: the shortest vector of a − b). Ends when a separating axis
- * proves more than `limit`, or when v is no longer than `enough` (negative: go to the end).
- */
+/* Starts with the direction *v (in: any; out: the shortest vector of a − b). Ends when a
+ * separating axis proves more than `limit`, or when v is no longer than `enough` (negative:
+ * until convergence). */
 static SupportWalk walk(const Convex *a, const Convex *b, f64 limit, f64 enough, Vec3d *v,
                         Simplex *s)
 {
@@ -327,7 +324,7 @@ static SupportWalk walk(const Convex *a, const Convex *b, f64 limit, f64 enough,
         *v = vec3d(1.0, 0.0, 0.0);
     }
     f64 length = INFINITY; /* of v, once v is a point of a − b */
-    f64 low = 0.0;         /* the widest gap that an axis proved, and that axis */
+    f64 low = 0.0;         /* the largest gap proved by an axis, and that axis */
     Vec3d axis = vec3d(0.0, 0.0, 0.0);
     for (u32 step = 0; step < WALK_STEPS; step++) {
         Corner c = corner_along(a, b, vec3d_neg(*v));
@@ -356,7 +353,7 @@ static SupportWalk walk(const Convex *a, const Convex *b, f64 limit, f64 enough,
             return WALK_OVERLAP;
         }
         f64 now = vec3d_length(next.point);
-        if (now > touch && !(now < length)) { /* rounding: no nearer than before */
+        if (now > touch && !(now < length)) { /* rounding: no progress */
             s->count--;
             break;
         }
@@ -370,7 +367,8 @@ static SupportWalk walk(const Convex *a, const Convex *b, f64 limit, f64 enough,
             return WALK_NEAR;
         }
     }
-    /* On round shapes the axis converges later than the length, and not evenly: the best seen. */
+    /* For round shapes the axis converges later than the length, and not monotonically: use the
+     * best. */
     if (low > 0.5 * length) {
         *v = vec3d_scale(axis, length);
     }
@@ -389,7 +387,7 @@ static void separation_write(const Convex *a, const Convex *b, Vec3d on_a, Vec3d
 {
     out->normal = normal;
     out->separation = core - a->round - b->round;
-    /* The middle of the two is kept, so that on_b − on_a is along the normal exactly. */
+    /* The midpoint of the two is used, so that on_b − on_a is exactly along the normal. */
     Vec3d middle = vec3d_scale(vec3d_add(vec3d_add_scaled(on_a, a->round, normal),
                                          vec3d_add_scaled(on_b, -b->round, normal)),
                                0.5);
@@ -525,7 +523,7 @@ static bool cast(Convex *a, const Convex *b, Vec3d origin, Vec3 motion, f32 *fra
     Separation found;
     for (u32 step = 0;; step++) {
         a->origin = vec3d_add_scaled(start, t, m);
-        /* What is farther than the rest of the way cannot be reached. */
+        /* Distances beyond the rest of the motion cannot be reached. */
         if (!separate(a, b, (1.0 - t) * vec3d_length(m) + touch, &v, &found)) {
             return false;
         }
@@ -540,7 +538,7 @@ static bool cast(Convex *a, const Convex *b, Vec3d origin, Vec3 motion, f32 *fra
             if (found.separation > 1e-3 * size) {
                 return false;
             }
-            break; /* grazes for ever: near enough */
+            break; /* grazing without end: near enough */
         }
         t +=
             (found.separation - 0.5 * touch > 0.0 ? found.separation - 0.5 * touch : 0.0) / closing;

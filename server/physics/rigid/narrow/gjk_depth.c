@@ -1,5 +1,6 @@
 /*
- * gjk_depth.c: how deep two overlapping cores lie in each other, by the expanding polytope.
+ * gjk_depth.c: penetration depth of two overlapping cores by the expanding polytope algorithm
+ * (EPA).
  */
 #include "server/physics/rigid/narrow/gjk_inner.h"
 
@@ -8,11 +9,11 @@ enum {
     EPA_FACES = 2 * EPA_CORNERS
 };
 
-/* Edge i runs from corner i to the next; beyond it lies face beside[i], where it is edge twin[i].
- */
+/* Edge i runs from corner i to the next; the adjacent face is beside[i], where it is edge
+ * twin[i]. */
 typedef struct EpaFace {
     Vec3d normal;
-    f64 distance; /* of its plane from the origin; INFINITY: too thin to have a normal */
+    f64 distance; /* of its plane from the origin; INFINITY: too thin for a normal */
     u8 corner[3], beside[3], twin[3];
     bool alive;
 } EpaFace;
@@ -22,12 +23,12 @@ typedef struct Epa {
     Corner corners[EPA_CORNERS];
     EpaFace faces[EPA_FACES];
     u32 corner_count, face_count;
-    /* The rim of the hole that the next corner leaves: edges of faces that stay, in a loop. */
+    /* The rim of the hole around the next corner: edges of remaining faces, in a loop. */
     u8 rim_face[EPA_FACES], rim_edge[EPA_FACES];
     u32 rim_count;
 } Epa;
 
-/* Returns EPA_FACES if there is no room. */
+/* Returns EPA_FACES if there is no space. */
 static u32 epa_face(Epa *epa, u32 i, u32 j, u32 k)
 {
     u32 at = 0;
@@ -64,8 +65,8 @@ static void epa_link(Epa *epa, u32 f, u32 edge, u32 g, u32 other)
     epa->faces[g].twin[other] = (u8)edge;
 }
 
-/* Adds to fewer than four corners those that span most; false if a − b is flat, with the normal of
- * the flat. */
+/* Extends fewer than four corners by those that span the most volume; false if a − b is flat,
+ * with its normal. */
 static bool epa_span(Epa *epa, const Simplex *s, f64 size, Vec3d *normal)
 {
     static const Vec3d around[6] = {{1, 0, 0},  {-1, 0, 0}, {0, 1, 0},
@@ -125,7 +126,7 @@ static void epa_start(Epa *epa)
 {
     Vec3d a = epa->corners[0].w;
     Vec3d n = vec3d_cross(vec3d_sub(epa->corners[1].w, a), vec3d_sub(epa->corners[2].w, a));
-    bool out = vec3d_dot(n, vec3d_sub(epa->corners[3].w, a)) < 0.0; /* 0, 1, 2 turn outwards */
+    bool out = vec3d_dot(n, vec3d_sub(epa->corners[3].w, a)) < 0.0; /* make 0, 1, 2 face outwards */
     u32 i = out ? 1 : 2, j = out ? 2 : 1;
     epa->face_count = 0;
     u32 base = epa_face(epa, 0, i, j), f = epa_face(epa, 0, 3, i);
@@ -138,7 +139,8 @@ static void epa_start(Epa *epa)
     epa_link(epa, h, 1, f, 0);
 }
 
-/* Walks over the faces that see w from `face`, entered across `edge`, and notes the rim. */
+/* Traverses the faces visible from w starting at `face`, entered across `edge`, and records the
+ * rim. */
 static void epa_rim(Epa *epa, u32 face, u32 edge, Vec3d w, f64 tolerance)
 {
     EpaFace *f = &epa->faces[face];
@@ -157,7 +159,8 @@ static void epa_rim(Epa *epa, u32 face, u32 edge, Vec3d w, f64 tolerance)
     epa_rim(epa, f->beside[last], f->twin[last], w, tolerance);
 }
 
-/* Takes away what sees the new corner, from `face` on, and closes the hole with a fan around it. */
+/* Removes the faces visible from the new corner, starting at `face`, and closes the hole with a
+ * fan around it. */
 static bool epa_grow(Epa *epa, u32 face, Corner corner, f64 tolerance)
 {
     EpaFace *first = &epa->faces[face];
@@ -178,7 +181,7 @@ static bool epa_grow(Epa *epa, u32 face, Corner corner, f64 tolerance)
         u32 from = kept->corner[edge < 2 ? edge + 1 : 0];
         u32 made = epa_face(epa, from, to, at);
         if (made == EPA_FACES || (i > 0 && epa->faces[before].corner[1] != from)) {
-            return false; /* the rim is no loop: rounding */
+            return false; /* the rim is not a loop: rounding */
         }
         epa_link(epa, made, 0, epa->rim_face[i], edge);
         if (i > 0) {
@@ -192,8 +195,8 @@ static bool epa_grow(Epa *epa, u32 face, Corner corner, f64 tolerance)
     return epa->faces[before].corner[1] == epa->faces[start].corner[0];
 }
 
-/* The points that meet at the foot of the origin on the face: of several triangles in its plane,
- * those of the one that holds the foot. */
+/* The contact points at the projection of the origin onto the face: of several coplanar
+ * triangles, those of the one that contains the projection. */
 static void epa_points(const Epa *epa, const EpaFace *face, f64 tolerance, Depth *depth)
 {
     f64 nearest = INFINITY;
@@ -226,8 +229,8 @@ static const EpaFace *epa_nearest(const Epa *epa)
     return nearest;
 }
 
-/* van den Bergen 2001. Every normal tried bounds the depth from above, every nearest face from
- * below; the least upper bound is the answer. */
+/* van den Bergen 2001. Every tested normal bounds the depth from above, every nearest face from
+ * below; the smallest upper bound is the result. */
 void gjk_depth(const Convex *a, const Convex *b, const Simplex *s, Depth *depth)
 {
     Epa epa;
@@ -237,7 +240,7 @@ void gjk_depth(const Convex *a, const Convex *b, const Simplex *s, Depth *depth)
     depth->depth = 0.0;
     simplex_points(s, &depth->on_a, &depth->on_b);
     if (!epa_span(&epa, s, size, &depth->normal)) {
-        /* Flat: out across it, to the side on which b's centre lies. */
+        /* Flat: along its normal, towards b's centre. */
         if (vec3d_dot(depth->normal, vec3d_sub(b->origin, a->origin)) < 0.0) {
             depth->normal = vec3d_neg(depth->normal);
         }
@@ -256,7 +259,7 @@ void gjk_depth(const Convex *a, const Convex *b, const Simplex *s, Depth *depth)
         f64 tolerance = 1e-6 * high + 1e-9 * size;
         bool done = high - face->distance <= tolerance || epa.corner_count == EPA_CORNERS;
         if (high < least || (done && high <= least + tolerance)) {
-            /* Nearest faces that are not converged may be better bounds than the last. */
+            /* Nearest faces that have not converged may be better bounds than the last. */
             least = high;
             depth->normal = face->normal;
             best = *face;

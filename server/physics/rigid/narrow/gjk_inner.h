@@ -1,6 +1,6 @@
 /*
- * gjk_inner.h: what gjk.c (distance) and gjk_depth.c (depth) share: convex shapes in
- * working axes with their support functions, and simplices of their difference.
+ * gjk_inner.h: shared by gjk.c (distance) and gjk_depth.c (depth): convex shapes in working axes
+ * with their support functions, and simplices of their difference.
  * Layer: server/physics/rigid/narrow, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_NARROW_GJK_INNER_H
@@ -28,7 +28,7 @@ typedef struct Convex {
     Vec3d x, y, z;   /* the shape's axes */
     f64 radius;      /* of the core (cylinder, cone), m */
     f64 round;       /* of the rounding, m */
-    f64 extent;      /* a length that the core has, m: what tolerances are relative to */
+    f64 extent;      /* a length of the core, m: scale of tolerances */
     Vec3d half;      /* box; y: half height */
     Vec3d corner[3]; /* triangle */
     const Hull *hull;
@@ -58,7 +58,7 @@ static inline Corner corner_along(const Convex *a, const Convex *b, Vec3d d)
     return c;
 }
 
-/* Nearest to the origin of three corners; those without weight go. */
+/* Point of three corners nearest to the origin; removes corners without weight. */
 Vec3d simplex_solve_triangle(Simplex *s);
 void simplex_points(const Simplex *s, Vec3d *on_a, Vec3d *on_b);
 
@@ -68,8 +68,8 @@ typedef struct Depth {
     Vec3d on_a, on_b;
 } Depth;
 
-/* The shortest way out of two overlapping cores, from a simplex that holds the origin or touches
- * it (van den Bergen 2001). */
+/* The penetration depth of two overlapping cores, from a simplex that contains or touches the
+ * origin (van den Bergen 2001). */
 void gjk_depth(const Convex *a, const Convex *b, const Simplex *s, Depth *depth);
 
 #endif

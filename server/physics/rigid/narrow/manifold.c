@@ -1,6 +1,6 @@
 /*
- * manifold.c: contacts of the round shapes and of planes, all analytic, and the choice of the
- * routine for a pair. Normals point from the first body to the second.
+ * manifold.c: analytic contacts of round shapes and planes, and the dispatch by pair of kinds.
+ * Normals point from the first body to the second.
  */
 #include "server/physics/rigid/narrow/manifold_solid.h"
 
@@ -10,7 +10,7 @@ static void point_add(Manifold *manifold, Vec3 position, f32 separation, u32 fea
         (ManifoldPoint){.position = position, .separation = separation, .feature = feature};
 }
 
-/* Two balls, anywhere along the axes of the shapes that they stand for. */
+/* Two balls at any points of the cores of the two shapes. */
 static void ball_ball(Vec3 a, f32 ra, Vec3 b, f32 rb, f32 margin, Manifold *manifold)
 {
     Vec3 d = vec3_sub(b, a);
@@ -70,7 +70,7 @@ static void nearest_of_segments(const Vec3 p[2], const Vec3 q[2], Vec3 *on_p, Ve
     *on_q = vec3_add_scaled(q[0], t, d2);
 }
 
-/* Nearly parallel capsules touch along a line: both ends of the common stretch. */
+/* Nearly parallel capsules touch along a line: both ends of the common part. */
 static bool capsules_lie_along(const Vec3 p[2], f32 ra, const Vec3 q[2], f32 rb, Vec3 normal,
                                f32 margin, Manifold *manifold)
 {
@@ -213,7 +213,7 @@ static void box_plane(const ShapePose *box, const ShapePose *plane, f32 margin, 
     }
 }
 
-/* What looks down on the plane: of a disc or face the outermost of the deepest, of a lying cylinder
+/* Points facing the plane: of a disc or face the outermost of the deepest, of a lying cylinder
  * or cone the two ends of its side. */
 static void solid_plane(const ShapePose *a, const ShapePose *plane, f32 margin, Manifold *manifold)
 {

@@ -1,7 +1,8 @@
 /*
  * manifold_box.c: boxes against boxes and capsules.
- * Method: separating axes (15 of them, faces preferred so that contacts do not flicker), then the
- * incident face is clipped by the reference face (Gottschalk 1996; Gregorius, GDC 2013).
+ * Method: separating axis test (15 axes, with a preference for faces so that contacts do not
+ * flicker), then the incident face is clipped against the reference face (Gottschalk 1996;
+ * Gregorius, GDC 2013).
  */
 #include "server/physics/rigid/narrow/manifold_solid.h"
 
@@ -9,10 +10,10 @@
  * first's. */
 #define AXIS_BIAS_M 0.002f
 
-/* So much farther out than its sides a face holds contacts: boxes of one size on each other keep
- * their corners as contacts, whatever rounding says. */
+/* Clipping planes are this much farther out than the face's sides: equal boxes on each other
+ * keep their corners as contacts, whatever the rounding. */
 #define CLIP_REACH 1.005f
-/* A point must be so much farther than an earlier one to be chosen instead of it. */
+/* A point must be farther than an earlier one by this factor to replace it. */
 #define CHOICE     1.02f
 
 enum {
@@ -28,10 +29,8 @@ static inline Vec3 column(const Mat3 *m, u32 axis)
     return axis == 0 ? m->x : axis == 1 ? m->y : m->z;
 }
 
-/*
- * Everything is in the axes of the two boxes: r[i][j] is axis i of box 0 · axis j of box 1,
- * offset[b] points from box 0 to box 1 in the axes of box b.
- */
+/* All data is in the axes of the two boxes: r[i][j] is axis i of box 0 · axis j of box 1,
+ * offset[b] points from box 0 to box 1 in the axes of box b. */
 typedef struct BoxPair {
     const ShapePose *body[2];
     Mat3 frame[2];
@@ -78,7 +77,7 @@ static bool face_axes(const BoxPair *pair, u32 box, f32 margin, AxisFound *found
     const f32 *other = pair->half[1 - box];
     found->separation = -INFINITY;
     found->box = box;
-    found->i = found->j = 0; /* also where every number is a NaN */
+    found->i = found->j = 0; /* also if every number is NaN */
     for (u32 i = 0; i < 3; i++) {
         f32 reach = box == 0 ? other[0] * pair->abs_r[i][0] + other[1] * pair->abs_r[i][1] +
                                    other[2] * pair->abs_r[i][2]
@@ -94,8 +93,8 @@ static bool face_axes(const BoxPair *pair, u32 box, f32 margin, AxisFound *found
     return !(found->separation > margin);
 }
 
-/* Two parallel axes make all nine cross products parallel to faces: then the edges say nothing that
- * could beat a face by the bias. */
+/* If two axes are parallel, all nine cross products are parallel to face normals: edges cannot
+ * beat a face by the bias. */
 static bool axes_are_parallel(const BoxPair *pair)
 {
     f32 most = 0.0f, size = 0.0f;
@@ -122,9 +121,9 @@ static bool edge_axes(const BoxPair *pair, f32 margin, AxisFound *found)
         for (u32 j = 0; j < 3; j++) {
             f32 along = t[i2] * r1[j] - t[i1] * r2[j];
             f32 reach = a[i1] * q2[j] + a[i2] * q1[j] + cross[j];
-            f32 length2 = r1[j] * r1[j] + r2[j] * r2[j]; /* 1 − r² would be rounding alone */
+            f32 length2 = r1[j] * r1[j] + r2[j] * r2[j]; /* 1 − r² would be rounding error only */
             alongs[3 * i + j] = along;
-            /* Parallel edges: a face axis says the same. */
+            /* Parallel edges: equivalent to a face axis. */
             separations[3 * i + j] =
                 length2 < 1e-6f ? -INFINITY : (fabsf(along) - reach) / sqrtf(length2);
         }
@@ -143,15 +142,15 @@ static bool edge_axes(const BoxPair *pair, f32 margin, AxisFound *found)
 
 /* ---- a face of one box against the nearest face of the other ---- */
 
-/* A corner of the polygon in the reference face's frame: u and v in the face, w above it. The
- * labels of the edges that meet in it name it: 0..3 edges of the incident face, 4..7 of the
+/* A corner of the polygon in the reference face's frame: u and v in the face, w above it. It is
+ * identified by the labels of its two edges: 0..3 edges of the incident face, 4..7 of the
  * reference face. */
 typedef struct ClipVertex {
     f32 x[3]; /* u, v, w */
     u8 in, out;
 } ClipVertex;
 
-/* Keeps what has sign × x[axis] ≤ limit. */
+/* Keeps the part with sign × x[axis] ≤ limit. */
 static u32 clip(const ClipVertex *from, u32 count, ClipVertex *to, u32 axis, f32 sign, f32 limit,
                 u8 label)
 {
@@ -179,8 +178,8 @@ static u32 clip(const ClipVertex *from, u32 count, ClipVertex *to, u32 axis, f32
     return n;
 }
 
-/* Clips by the sides of the rectangle ±limits that something sticks out of. Returns where the
- * result lies. */
+/* Clips by those sides of the rectangle ±limits that are exceeded. Returns the buffer with the
+ * result. */
 static ClipVertex *clip_to_rectangle(ClipVertex *polygon, ClipVertex *spare, u32 *count,
                                      const f32 limits[2])
 {
@@ -206,8 +205,8 @@ static ClipVertex *clip_to_rectangle(ClipVertex *polygon, ClipVertex *spare, u32
     return polygon;
 }
 
-/* Of more than four: about the deepest and outermost, the farthest from it, and the two that span
- * most to either side (manifold_reduce, in the plane). */
+/* From more than four points: the deepest and outermost one (approximately), the farthest from
+ * it, and the two that span most to either side (manifold_reduce, in the plane). */
 static u32 pick_four(ClipVertex *v, u32 count)
 {
     f32 deepest = v[0].x[2], shallowest = deepest, mu = 0.0f, mv = 0.0f;
@@ -268,7 +267,7 @@ static void face_contact(const BoxPair *pair, const AxisFound *axis, f32 margin,
 {
     u32 box = axis->box, other = 1 - box, iw = axis->i;
     u32 iu = iw == 0 ? 1 : 0, iv = iw == 2 ? 1 : 2;
-    /* Out of the reference face, in units of its axis. */
+    /* Outwards from the reference face, in units of its axis. */
     f32 side = axis->negative != (box == 1) ? -1.0f : 1.0f;
     /* q[k][j]: axis k of the reference · axis j of the other. */
     f32 q[3][3];
@@ -278,7 +277,7 @@ static void face_contact(const BoxPair *pair, const AxisFound *axis, f32 margin,
             q[k][j] = box == 0 ? pair->r[order[k]][j] : pair->r[j][order[k]];
         }
     }
-    /* The incident face is the one that looks most against the reference face. */
+    /* The incident face is the one most opposed to the reference face. */
     f32 x = fabsf(q[2][0]), y = fabsf(q[2][1]), z = fabsf(q[2][2]);
     u32 face = x >= y ? (x >= z ? 0 : 2) : (y >= z ? 1 : 2);
     u32 is = face == 0 ? 1 : 0, it = face == 2 ? 1 : 2;
@@ -334,7 +333,7 @@ static void face_contact(const BoxPair *pair, const AxisFound *axis, f32 margin,
     manifold->normal = box == 0 ? n : vec3_neg(n);
 }
 
-/* The edges' nearest points: each edge is the one farthest along the normal. */
+/* The edges' nearest points: each edge is the farthest along the normal. */
 static bool edge_contact(const BoxPair *pair, const AxisFound *axis, Manifold *manifold)
 {
     Vec3 normal = vec3_cross(column(&pair->frame[0], axis->i), column(&pair->frame[1], axis->j));
@@ -362,7 +361,7 @@ static bool edge_contact(const BoxPair *pair, const AxisFound *axis, Manifold *m
     f32 s = denominator > 1e-6f ? (a - dot * b) / denominator : 0.0f;
     f32 t = denominator > 1e-6f ? (dot * a - b) / denominator : 0.0f;
     if (fabsf(s) > pair->half[0][axis->i] || fabsf(t) > pair->half[1][axis->j]) {
-        return false; /* they pass each other beyond their ends: a corner touches */
+        return false; /* the nearest points are beyond the ends: a corner touches */
     }
     Vec3 p = vec3_add_scaled(on[0], s, direction[0]);
     Vec3 q = vec3_add_scaled(on[1], t, direction[1]);
@@ -411,8 +410,8 @@ static f32 distance_slope(Vec3 p, Vec3 d, Vec3 h, f32 t)
     return vec3_dot(outside, d);
 }
 
-/* Parameter of the point of p + t d, t in [0, 1], that is nearest to the box: the slope is
- * piecewise linear and rises, so its root lies between two of at most six kinks. */
+/* Parameter of the point of p + t d, t in [0, 1], nearest to the box: the slope is piecewise
+ * linear and increasing, so its root lies between two of at most six breakpoints. */
 static f32 nearest_parameter(Vec3 p, Vec3 d, Vec3 h)
 {
     f32 kinks[8];
@@ -447,7 +446,7 @@ static f32 nearest_parameter(Vec3 p, Vec3 d, Vec3 h)
         }
         before = after;
     }
-    /* All inside or level from some point on: the middle of the level stretch. */
+    /* Zero slope from some point on: the middle of the flat part. */
     u32 first = count - 1;
     while (first > 0 && distance_slope(p, d, h, kinks[first - 1]) >= 0.0f) {
         first--;
@@ -514,7 +513,7 @@ void manifold_box_capsule(const ShapePose *box, const ShapePose *capsule, f32 ma
     Vec3 end = vec3_sub(vec3_sub(capsule->position, along), box->position);
     Vec3 p = quat_rotate_inverse(box->orientation, end);
     Vec3 d = quat_rotate_inverse(box->orientation, vec3_scale(along, 2.0f));
-    /* From the box of the axis to the box: no nearer than that are they themselves. */
+    /* Distance of the axis's bounding box: a lower bound. */
     Vec3 to = vec3_add(p, d);
     Vec3 gap = vec3_max(vec3_sub(vec3_min(p, to), h), vec3_sub(vec3_neg(h), vec3_max(p, to)));
     gap = vec3_max(gap, vec3_zero());
@@ -548,6 +547,6 @@ void manifold_box_capsule(const ShapePose *box, const ShapePose *capsule, f32 ma
             .separation = separation};
         return;
     }
-    /* The axis cuts the box. */
+    /* The axis intersects the box. */
     manifold_convex(box, capsule, margin, manifold);
 }

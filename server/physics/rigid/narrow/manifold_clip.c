@@ -1,23 +1,22 @@
 /*
- * manifold_clip.c: what of one feature lies over another's face, and which four points stand for
- * many.
+ * manifold_clip.c: clipping of a feature by another's face, and reduction to four points.
  * Method: Sutherland and Hodgman 1974; contact reduction after Gregorius, GDC 2015.
  */
 #include "server/physics/rigid/narrow/manifold_solid.h"
 
-/* A corner and the labels of the edges that meet there: below 64 the incident polygon's, from 64
- * on the reference's. */
+/* A corner and the labels of its edges: below 64 the incident polygon's, from 64 on the
+ * reference's. */
 typedef struct ClipCorner {
     Vec3 p;
     u8 in, out;
-    bool cut; /* neither a corner of the one nor of the other */
+    bool cut; /* not a corner of either polygon */
 } ClipCorner;
 
 enum {
     LABEL_REFERENCE = 64
 };
 
-/* Keeps what lies below the plane outward · (p − on) = limit. */
+/* Keeps the part below the plane outward · (p − on) = limit. */
 static u32 clip_polygon(const ClipCorner *from, u32 count, ClipCorner *to, Vec3 on, Vec3 outward,
                         f32 limit, u8 label)
 {
@@ -34,7 +33,7 @@ static u32 clip_polygon(const ClipCorner *from, u32 count, ClipCorner *to, Vec3 
             x->p = vec3_lerp(a->p, b->p, da / (da - db));
             x->in = da <= 0.0f ? a->out : label;
             x->out = da <= 0.0f ? label : a->out;
-            /* Two edges of the reference meet in a corner of it, which lasts as well. */
+            /* The intersection of two reference edges is a corner of it, which is persistent. */
             x->cut = x->in < LABEL_REFERENCE || x->out < LABEL_REFERENCE;
         }
         da = db;
@@ -42,7 +41,7 @@ static u32 clip_polygon(const ClipCorner *from, u32 count, ClipCorner *to, Vec3 
     return n;
 }
 
-/* The part of a segment below the plane; its ends keep their names. */
+/* The part of a segment below the plane; its ends keep their labels. */
 static u32 clip_segment(ClipCorner *ends, Vec3 on, Vec3 outward, f32 limit)
 {
     f32 da = vec3_dot(outward, vec3_sub(ends[0].p, on)) - limit;
@@ -106,9 +105,10 @@ u32 manifold_clip(const Polygon *reference, Vec3 n, const Polygon *incident,
 
 /* ---- reduction ---- */
 
-/* Points nearly as far (squared) or spanning nearly as much as the best are equal, and the one with
- * the lowest name is chosen: neither rounding nor small motions choose among the corners of a
- * regular face. Corners last, cuts wander with the edges that make them: these count for less. */
+/* Points with nearly the best distance (squared) or span are treated as equal, and the one with
+ * the lowest label is chosen: neither rounding nor small motions change the choice among the
+ * corners of a regular face. Corners persist, cuts move with their edges, so cuts have a lower
+ * score. */
 #define CHOICE     1.02f
 #define CUT_WEIGHT 0.7f
 
@@ -117,7 +117,7 @@ static f32 weight_of(const ManifoldPoint *point)
     return point->feature & FEATURE_CUT ? CUT_WEIGHT : 1.0f;
 }
 
-/* Of scores (negative: not to be chosen) the best one, or count. */
+/* The best of the scores (negative: excluded), or count. */
 static u32 choose(const ManifoldPoint *points, const f32 *scores, u32 count)
 {
     f32 most = 0.0f;
@@ -153,8 +153,8 @@ void manifold_reduce(const ManifoldPoint *points, u32 count, Vec3 normal, Manifo
         }
         return;
     }
-    /* Of points about as deep as the deepest, the outermost: which of them is deepest is rounding,
-     * and one in the middle supports nothing. */
+    /* The outermost of points about as deep as the deepest: which is deepest is a matter of
+     * rounding, and a central point gives no support. */
     f32 deepest = INFINITY, shallowest = -INFINITY, span2 = 0.0f;
     Vec3 middle = vec3_zero();
     for (u32 i = 0; i < count; i++) {
@@ -177,7 +177,7 @@ void manifold_reduce(const ManifoldPoint *points, u32 count, Vec3 normal, Manifo
             Vec3 d = vec3_sub(points[i].position, points[chosen[0]].position);
             f32 area = vec3_dot(vec3_cross(edge, d), normal);
             area = weight_of(&points[i]) * (side == 0 ? area : -area);
-            /* Points along the line of the first two add nothing. */
+            /* Points collinear with the first two add nothing. */
             scores[i] = area > 1e-3f * vec3_length_squared(edge) ? area : -1.0f;
         }
         u32 at = choose(points, scores, count);

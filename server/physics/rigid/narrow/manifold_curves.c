@@ -1,12 +1,11 @@
 /*
- * manifold_curves.c: where two solids touch with their rims, sides, edges and corners, solved for
- * directly: most of what leans on something touches there, and a walk over the difference of round
- * shapes takes many steps to find it.
- * A touch of two curves has a normal across both tangents at two points whose difference is along
- * it: Newton's method on the angles finds it from a normal that is about right. It is kept only if
- * it is proved: if both points are the solids' support points along that normal, nothing is nearer
- * (apart), or nothing near is shallower (overlap that is small against the radii). The rest is left
- * to gjk.h.
+ * manifold_curves.c: direct solutions for contacts of rims, sides, edges and corners of two solids:
+ * most contacts of leaning bodies are of this type, and GJK on round shapes takes many steps. At a
+ * contact of two curves the normal is perpendicular to both tangents at two points whose difference
+ * is along it: Newton's method on the angles finds it from an approximate normal. It is accepted
+ * only if proved: if both points are the solids' support points along that normal, no other points
+ * are nearer (apart), or none nearby give a smaller depth (overlap small compared to the radii).
+ * Other cases are left to gjk.h.
  */
 #include "server/physics/rigid/narrow/manifold_solid.h"
 
@@ -15,13 +14,13 @@ enum {
     NEWTON_STEPS = 6
 };
 
-/* Turns of a radius (rad) that end the iteration. */
+/* Rotation (rad) below which the iteration has converged. */
 #define NEWTON_ENOUGH 1e-4f
-/* Difference of the two ways to measure a separation, in sizes. */
+/* Tolerance between the two measures of a separation, relative to the size. */
 #define PROOF_SIZE    1e-5f
-/* The least radius of curvature, in depths, that makes a touch the least depth near it. */
+/* Minimal ratio of the radius of curvature to the depth for which the depth is a local minimum. */
 #define CURVED_DEPTHS 4.0f
-/* Of what counts as shallow: a proved touch up to that deep ends the search. */
+/* As a fraction of `shallow`: proved contacts up to this depth end the search. */
 #define SURE_SHARE    0.2f
 
 typedef enum CurveKind {
@@ -33,13 +32,13 @@ typedef enum CurveKind {
 typedef struct SolidCurve {
     CurveKind kind;
     Vec3 at;   /* a point of the line, the centre of the circle */
-    Vec3 axis; /* unit: along the line, across the circle */
+    Vec3 axis; /* unit: along the line, normal of the circle */
     f32 radius;
     f32 low, high; /* m, the ends of a line from `at` */
-    f32 around;    /* of the surface about a line: the side of a cylinder */
+    f32 around;    /* of the surface around a line: the side of a cylinder */
 } SolidCurve;
 
-/* A place on a curve while Newton's method turns it. */
+/* A point on a curve during Newton's iteration. */
 typedef struct CurvePoint {
     Vec3 point, tangent, out; /* out: unit, from the centre of a circle */
 } CurvePoint;
@@ -98,7 +97,7 @@ static u32 curves_of(const Solid *solid, Vec3 n, SolidCurve *curves)
 
 /* ---- where two curves touch ---- */
 
-/* The point of a circle that is farthest along n, and its tangent. */
+/* The point of a circle farthest along n, and its tangent. */
 static CurvePoint place_on(const SolidCurve *circle, Vec3 n)
 {
     CurvePoint place;
@@ -114,7 +113,7 @@ static Vec3 nearest_on_line(const SolidCurve *line, Vec3 p)
     return vec3_add_scaled(line->at, vec3_dot(line->axis, vec3_sub(p, line->at)), line->axis);
 }
 
-/* Each returns false if it does not find a place where the curves touch. */
+/* Each returns false if it finds no contact of the curves. */
 static bool circle_and_line(const SolidCurve *circle, const SolidCurve *line, CurvePoint *p,
                             CurvePoint *q)
 {
@@ -183,8 +182,8 @@ static Vec3 nearest_on_curve(const SolidCurve *curve, Vec3 p)
                                        : place_on(curve, vec3_sub(p, curve->at)).point;
 }
 
-/* The normal of the touch nearest to n, from a to b, and the two points on the curves. On a rim the
- * search begins at the place that is nearest to what is deepest of the other solid. */
+/* The contact normal nearest to n, from a to b, and the two points on the curves. On a rim the
+ * search starts at the point nearest to the deepest point of the other solid. */
 static bool touch(const SolidCurve *a, const SolidCurve *b, const Vec3 deepest[2], Vec3 *n,
                   Vec3 *on_a, Vec3 *on_b)
 {
@@ -232,12 +231,11 @@ static f32 separation_along(const Solid *a, const Solid *b, Vec3 n)
     return vec3_dot(n, vec3_sub(low, high)) - a->round - b->round;
 }
 
-/*
- * Is the separation of the cores, along a normal to which both points are support points, really
- * theirs? A gap is. A depth is the least near it if the difference of the two surfaces is flat or
- * round enough in all directions: lines are flat along themselves, circles that touch each other as
- * round as the angle between them says, and points are sharp but on a side.
- */
+/* Whether the separation of the cores along a normal, to which both points are support points,
+ * is the true one. A gap always is. A depth is a local minimum if the difference of the two
+ * surfaces is sufficiently flat or curved in all directions: lines are flat along themselves,
+ * touching circles are as curved as the angle between them implies, and points are sharp except
+ * on a side. */
 static bool is_least(const SolidCurve *a, const SolidCurve *b, Vec3 n, f32 core)
 {
     f32 least = INFINITY;
@@ -255,7 +253,8 @@ static bool is_least(const SolidCurve *a, const SolidCurve *b, Vec3 n, f32 core)
     return -core * CURVED_DEPTHS <= least;
 }
 
-/* Do the cores overlap? Thin ones that are beside each other have axes along which it looks so. */
+/* Whether the cores overlap. For thin ones beside each other there are axes along which it seems
+ * so. */
 static bool both_hold(const Solid *a, const Solid *b, Vec3 p)
 {
     u32 face;
@@ -267,10 +266,10 @@ typedef struct CurveSearch {
     f32 shallow, margin, size;
     f32 best;
     bool proved;
-    GjkResult *result; /* of the best */
+    GjkResult *result; /* of the best one */
 } CurveSearch;
 
-/* Is the result's axis, to which two places `gap` apart belong, that of the separation? */
+/* Whether the result's axis, with two points `gap` apart, is that of the separation. */
 static bool is_proved(const CurveSearch *search, const SolidCurve *one, const SolidCurve *other,
                       f32 gap)
 {
@@ -281,7 +280,7 @@ static bool is_proved(const CurveSearch *search, const SolidCurve *one, const So
            (core >= 0.0f || both_hold(search->a, search->b, vec3_lerp(r->on_a, r->on_b, 0.5f)));
 }
 
-/* Tries the curves that look along an axis. */
+/* Tries the curves facing along an axis. */
 static CurveTouch curves_along(CurveSearch *search, Vec3 hint)
 {
     const Solid *a = search->a, *b = search->b;
@@ -297,8 +296,8 @@ static CurveTouch curves_along(CurveSearch *search, Vec3 hint)
         if (!touch(one, other, deepest, &n, &p, &q)) {
             continue;
         }
-        /* No axis separates more than two points of the solids are apart along it; beyond the ends
-         * of a line it may still be a better axis than those that touch. */
+        /* No axis separates by more than the distance of two points of the solids along it; even
+         * beyond the ends of a line it may be better than the known contacts. */
         f32 ahead = one->around + a->round, behind = other->around + b->round;
         f32 gap = vec3_dot(n, vec3_sub(q, p)) - ahead - behind;
         bool inside = holds(one, p) && holds(other, q);
@@ -329,12 +328,12 @@ CurveTouch manifold_curves(const Solid *a, const Solid *b, Vec3 hint, f32 shallo
                           .size = vec3_distance(a->centre, b->centre) + a->extent + b->extent,
                           .best = -INFINITY,
                           .result = r};
-    /* A cone touches mostly with its side; without a rim the walk is short. */
+    /* Cones usually touch with their side; without a rim GJK is short. */
     bool cone = a->kind == SOLID_CONE || b->kind == SOLID_CONE;
     if (cone || (a->kind != SOLID_CYLINDER && b->kind != SOLID_CYLINDER)) {
         return CURVES_UNKNOWN;
     }
-    /* The better axis may look at other edges. */
+    /* The better axis may face other edges. */
     CurveTouch found = curves_along(&search, hint);
     if (found == CURVES_UNKNOWN && search.best >= -shallow) {
         found = curves_along(&search, r->normal);

@@ -1,9 +1,9 @@
 /*
- * manifold_gather.c: many points of many parts become few manifolds of four points.
+ * manifold_gather.c: reduces the points of many parts to few manifolds of four points.
  */
 #include "server/physics/rigid/narrow/manifold_solid.h"
 
-/* Normals within 5° push the same way. */
+/* Normals within 5° are merged. */
 #define SAME_NORMAL_COSINE 0.9962f
 
 u32 feature_mix(u32 part, u32 feature)
@@ -52,14 +52,14 @@ static GatherGroup *group_for(Gather *gather, Vec3 normal, f32 deepest)
     return best;
 }
 
-/* Keeps the deepest point and the outermost ones in twelve directions: a corner of at most 150° is
- * never lost, in whatever order the points come. */
+/* Keeps the deepest point and the outermost ones in twelve directions: a corner of at most 150°
+ * is never lost, in whatever order the points come. */
 static void group_thin(GatherGroup *group)
 {
     static const f32 cosine[12] = {1.0f,  0.8660254f,  0.5f,  0.0f, -0.5f, -0.8660254f,
                                    -1.0f, -0.8660254f, -0.5f, 0.0f, 0.5f,  0.8660254f};
     Vec3 u = vec3_perpendicular(group->normal), v = vec3_cross(group->normal, u);
-    u32 keep = 0; /* bits */
+    u32 keep = 0; /* bit mask */
     for (u32 d = 0; d < 13; d++) {
         u32 best = 0;
         f32 most = -INFINITY;
@@ -93,7 +93,7 @@ static void group_add(Gather *gather, GatherGroup *group, Vec3 normal, const Man
         ManifoldPoint *other = &group->points[i];
         if (vec3_length_squared(vec3_sub(other->position, point->position)) <
             gather->same * gather->same) {
-            /* Corners last longer than cuts; else the deeper one stays. */
+            /* Corners persist longer than cuts; otherwise the deeper one is kept. */
             bool cut = (point->feature & FEATURE_CUT) != 0;
             bool other_cut = (other->feature & FEATURE_CUT) != 0;
             if (cut != other_cut ? other_cut : point->separation < other->separation) {
@@ -120,7 +120,7 @@ void gather_add(Gather *gather, Vec3 normal, const ManifoldPoint *points, u32 co
     }
 }
 
-/* Mixed names of different points may be equal by chance: later ones move on. */
+/* Hashed ids of different points may collide by chance: later ones are incremented. */
 static void make_unique(Manifold *manifolds, u32 count)
 {
     for (u32 i = 0; i < count * MANIFOLD_POINTS; i++) {
@@ -134,7 +134,7 @@ static void make_unique(Manifold *manifolds, u32 count)
             if (j % MANIFOLD_POINTS < n->count &&
                 n->points[j % MANIFOLD_POINTS].feature == *feature) {
                 (*feature)++;
-                j = UINT32_MAX; /* start again: the next name may be taken, too */
+                j = UINT32_MAX; /* restart: the next id may be taken, too */
             }
         }
     }

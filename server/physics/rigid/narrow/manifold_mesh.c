@@ -1,30 +1,32 @@
 /*
  * manifold_mesh.c: convex shapes on static meshes and terrains, triangle by triangle, in the axes
- * of the mesh with the origin at the convex shape. Only the front of a triangle counts, and
- * contacts never lean over an edge that is not active, so that nothing stumbles over the seams of a
- * flat floor (the idea of active edges: Jolt Physics).
+ * of the mesh with the origin at the convex shape. Only the front of a triangle collides, and
+ * contact normals never lean over inactive edges, so nothing stumbles over the seams of a flat
+ * floor (active edges as in Jolt Physics).
  */
 #include "server/physics/rigid/narrow/manifold_solid.h"
 
 #include "server/physics/tree.h"
 #include "shared/geometry/triangle.h"
 
-/* Contact normals this near to a face's (cosine) are the face's: 1.1°. */
+/* Contact normals within this cosine of a face normal are replaced by it: 1.1°. */
 #define FACE_COSINE 0.9998f
-/* Behind an open mesh nothing tells flat edges from convex ones: its faces go first within 11°. */
+/* Behind an open mesh flat edges cannot be distinguished from convex ones: faces are preferred
+ * within 11°. */
 #define BACK_COSINE 0.98f
-/* Of a convex shape's size: how far a single point may lie beside the face that bears it. A ball on
- * an edge between nearly flat neighbours is over neither. */
+/* Relative to a convex shape's size: how far a single point may lie beside its supporting face.
+ * A ball on an edge between nearly flat neighbours is above neither. */
 #define FACE_SLACK  0.02f
 
 typedef enum TriangleSide {
-    SIDE_FRONT, /* the convex is in front: triangles that have it behind them do not count */
-    SIDE_BACK,  /* behind an open mesh: all triangles are turned over */
+    SIDE_FRONT, /* the convex is in front: triangles that have it behind them are ignored */
+    SIDE_BACK,  /* behind an open mesh: all triangles are flipped */
     SIDE_SUNK   /* under a terrain: every face pushes up */
 } TriangleSide;
 
 enum {
-    /* Triangles near a convex that are kept between the two passes; more are looked for again. */
+    /* Triangles near a convex stored between the two passes; if there are more they are searched
+     * again. */
     NEAR_MAX = 512
 };
 
@@ -39,8 +41,8 @@ typedef struct TriangleSearch {
     Solid convex;
     Vec3 inside;        /* a point inside the convex, working axes */
     Bounds own;         /* of the convex in its own axes, with the margin */
-    Vec3 below;         /* normal of the last triangle that is_covered asked about, and */
-    Polygon side_below; /* the side of the convex that looks against it */
+    Vec3 below;         /* normal of the last triangle tested by is_covered, and */
+    Polygon side_below; /* the side of the convex facing it */
     f32 margin;
     Gather gather;
 } TriangleSearch;
@@ -53,11 +55,9 @@ static Vec3 edge_outward(const Solid *triangle, u32 i)
     return vec3_normalize_or(vec3_cross(d, triangle->hull->normals[0]), vec3_zero());
 }
 
-/*
- * The contact normal without what leans over inactive edges. What touches along n is the triangle's
- * support: its face, an edge or a corner. A corner of one active edge is a place on a ridge, where
- * the normal lies across that edge.
- */
+/* The contact normal without components over inactive edges. The touching feature along n is the
+ * triangle's support: its face, an edge or a corner. A corner with one active edge is on a
+ * ridge, where the normal is perpendicular to that edge. */
 static Vec3 allowed_normal(const Solid *triangle, u8 active, Vec3 n)
 {
     const Vec3 *v = triangle->hull->vertices;
@@ -90,7 +90,7 @@ static Vec3 allowed_normal(const Solid *triangle, u8 active, Vec3 n)
     return vec3_dot(n, face) > FACE_COSINE ? face : n;
 }
 
-/* What the face alone bears: the convex's feature against it. */
+/* Contacts of the face alone: the convex's feature against it. */
 static u32 face_points(const TriangleSearch *search, const Solid *triangle, u8 active,
                        ManifoldPoint *points)
 {
@@ -115,8 +115,9 @@ static u32 face_points(const TriangleSearch *search, const Solid *triangle, u8 a
     return manifold_clip(&face, n, &feature, &limits, 0, points);
 }
 
-/* Points that are corners of the convex keep their names from triangle to triangle: a rolling ball
- * stays warm over the seams. The greatest part of the normal tells floor from wall. */
+/* Points that are corners of the convex keep their ids across triangles, so a rolling body keeps
+ * its warm starting over seams. The largest component of the normal distinguishes floor from
+ * wall. */
 static void name_points(u32 triangle, Vec3 n, ManifoldPoint *points, u32 count)
 {
     Vec3 a = vec3_abs(n);
@@ -125,7 +126,7 @@ static void name_points(u32 triangle, Vec3 n, ManifoldPoint *points, u32 count)
                                         : (n.z < 0.0f ? 4 : 5);
     for (u32 i = 0; i < count; i++) {
         u32 feature = points[i].feature;
-        /* Corners of triangles are as passing as cuts to a shape that moves over them. */
+        /* Corners of triangles are as transient as cuts for a body moving over them. */
         u32 cut = feature & (FEATURE_CUT | FEATURE_OF_FACE) ? FEATURE_CUT : 0;
         bool corner = cut == 0 && (feature & ~FEATURE_INCIDENT) == 0;
         feature = corner ? feature_mix(UINT32_MAX - 1 - axis, feature)
@@ -134,8 +135,8 @@ static void name_points(u32 triangle, Vec3 n, ManifoldPoint *points, u32 count)
     }
 }
 
-/* The axis from the triangle's nearest point `on` to the point inside the convex: it separates most
- * of what is apart, and for a ball it is the answer. Returns the separation along it. */
+/* The axis from the triangle's nearest point `on` to the point inside the convex: it separates
+ * most pairs that are apart, and is exact for a ball. Returns the separation along it. */
 static f32 nearest_axis(const TriangleSearch *search, Vec3 on, Vec3 *n)
 {
     const Solid *convex = &search->convex;
@@ -169,12 +170,10 @@ static void touch_triangle(const TriangleSearch *search, const Solid *triangle, 
     manifold_solids(triangle, &search->convex, search->margin, found);
 }
 
-/*
- * Is the triangle one within a plane of triangles and wholly below the side of the convex that
- * rests on it? Then it adds nothing: what is outermost of their common part is a corner of that
- * side, or lies on the rim of either, where other triangles have it. All but a few of those below a
- * slab on a floor of small triangles are such.
- */
+/* Whether the triangle lies within a plane of triangles and entirely below the side of the
+ * convex resting on it. Then it adds nothing: the outermost points of their common part are
+ * corners of that side, or on the rim of either, where other triangles have them. This applies
+ * to all but a few triangles below a slab on a finely tessellated floor. */
 static bool is_covered(TriangleSearch *search, const Vec3 corners[3], u8 flags)
 {
     Polygon *side = &search->side_below;
@@ -188,7 +187,7 @@ static bool is_covered(TriangleSearch *search, const Vec3 corners[3], u8 flags)
     }
     for (u32 e = 0; e < side->count && side->count > 2; e++) {
         Vec3 from = side->corners[e], to = side->corners[e + 1 < side->count ? e + 1 : 0];
-        Vec3 outward = vec3_cross(n, vec3_sub(to, from)); /* the side runs clockwise about n */
+        Vec3 outward = vec3_cross(n, vec3_sub(to, from)); /* the side is clockwise about n */
         for (u32 i = 0; i < 3; i++) {
             if (!(vec3_dot(outward, vec3_sub(corners[i], from)) < 0.0f)) {
                 return false;
@@ -219,7 +218,7 @@ static void collide_triangle(TriangleSearch *search, u32 index, const Vec3 corne
     ManifoldPoint points[CLIPPED_MAX];
     u32 count = 0;
     Vec3 n = face;
-    if (search->side == SIDE_SUNK || active == 0) { /* nothing but the face may push */
+    if (search->side == SIDE_SUNK || active == 0) { /* only the face may push */
         count = face_points(search, &triangle, active, points);
     } else {
         Manifold found = {.count = 0};
@@ -266,14 +265,14 @@ static bool visit(void *context, u32 index)
         Vec3 swap = corners[1];
         corners[1] = corners[2];
         corners[2] = swap;
-        active = 7; /* what is concave in front is convex behind */
+        active = 7; /* concave from the front is convex from behind */
     }
     collide_triangle(search, index, corners, active);
     return true;
 }
 
-/* Are all corners beyond one side of the convex's own bounds? A wide body that leans a little, or
- * lies on bumps, is near most triangles below it and touches few. */
+/* Whether all corners are beyond one side of the convex's own bounds. A wide body that leans a
+ * little, or lies on bumps, is near most triangles below it but touches few. */
 static bool is_beside(const TriangleSearch *search, const Vec3 v[3])
 {
     const Mat3 *frame = &search->convex.frame;
@@ -287,7 +286,7 @@ static bool is_beside(const TriangleSearch *search, const Vec3 v[3])
     return !bounds_overlap(&of_triangle, &search->own);
 }
 
-/* May the triangle be the nearest one so far? By its bounds. */
+/* Whether the triangle may be the nearest one so far, by its bounds. */
 static bool may_be_nearest(const TriangleSearch *search, const Vec3 v[3])
 {
     Vec3 low = vec3_min(v[0], vec3_min(v[1], v[2])), high = vec3_max(v[0], vec3_max(v[1], v[2]));
@@ -296,8 +295,8 @@ static bool may_be_nearest(const TriangleSearch *search, const Vec3 v[3])
            !(vec3_length_squared(vec3_sub(p, on)) > 1.0001f * search->nearest);
 }
 
-/* Of several triangles that share the nearest point (an edge, a corner) the one whose plane is
- * farthest away is asked on which side of an open mesh the convex is. */
+/* Of several triangles that share the nearest point (an edge, a corner) the one with the
+ * farthest plane decides on which side of an open mesh the convex is. */
 static void note_nearest(TriangleSearch *search, const Vec3 v[3], Vec3 on)
 {
     Vec3 p = search->inside;
@@ -312,14 +311,14 @@ static void note_nearest(TriangleSearch *search, const Vec3 v[3], Vec3 on)
     }
 }
 
-/* The first pass: which triangles are near, and which is nearest. */
+/* The first pass: finds near triangles, and the nearest one. */
 static bool visit_near(void *context, u32 index)
 {
     TriangleSearch *search = context;
     Vec3 v[3], n;
     u8 flags = triangle_of(search, index, v);
     bool nearest = may_be_nearest(search, v), beside = is_beside(search, v);
-    bool near = !beside, flat = flags == 7u * TRIANGLE_EDGE_FLAT; /* is_covered knows better */
+    bool near = !beside, flat = flags == 7u * TRIANGLE_EDGE_FLAT; /* is_covered is more precise */
     if (nearest || (near && !flat)) {
         Vec3 on = triangle_nearest(search->inside, v);
         note_nearest(search, v, on);
@@ -361,7 +360,8 @@ static void search_ground(TriangleSearch *search, Bounds box)
     search->height = 0.0f;
     if (is_sunk(search)) {
         search->side = SIDE_SUNK;
-        box.max.y = f32_max(box.max.y, search->geometry->terrain.high); /* it may be high above */
+        box.max.y = f32_max(box.max.y, search->geometry->terrain.high); /* the shape may be far
+                                                                           above */
         query(search, box, visit);
         return;
     }

@@ -33,7 +33,7 @@ static void set_box(Solid *solid, Vec3 half)
     solid->own_offsets[2] = solid->own_offsets[3] = half.y;
     solid->own_offsets[4] = solid->own_offsets[5] = half.z;
     hull->vertices = solid->own_vertices;
-    /* Nothing writes through a solid's hull. */
+    /* A solid's hull is never written through this pointer. */
     hull->normals = (Vec3 *)(uintptr_t)box_normals;
     hull->offsets = solid->own_offsets;
     hull->face_edges = (u16 *)(uintptr_t)box_face_edges;
@@ -146,7 +146,8 @@ static u32 hull_farthest(const Hull *hull, Vec3 d)
     return best;
 }
 
-/* Towards d in the plane across the axis: a point of the rim, the axis itself for d along it. */
+/* A rim point towards d in the plane perpendicular to the axis; a point of the axis for d along
+ * it. */
 static Vec3 rim_point(const Solid *solid, Vec3 d, f32 y)
 {
     f32 across = sqrtf(d.x * d.x + d.z * d.z);
@@ -191,7 +192,7 @@ Vec3 solid_middle(const Solid *solid, f32 *radius)
     case SOLID_CYLINDER:
         *radius = solid->extent;
         return solid->centre;
-    default: /* of a cone and a capsule only the axis counts */
+    default: /* for cones and capsules only the axis matters */
         return solid->centre;
     }
 }
@@ -256,8 +257,8 @@ f32 solid_outside(const Solid *solid, Vec3 p, u32 *face)
 
 /* ---- features ---- */
 
-/* A disc that leans less than this (sine) on what it touches has its corners fixed to the solid,
- * so that they keep still at rest; from twice that on the first corner is the lowest point. */
+/* A disc that leans less than this (sine) on the contact has its corners fixed to the solid, so
+ * that they are constant at rest; above twice that the first corner is the lowest point. */
 #define DISC_LEAN 0.02f
 
 static void disc(const Solid *solid, f32 side, Vec3 lean, u32 count, Polygon *polygon)
@@ -270,7 +271,7 @@ static void disc(const Solid *solid, f32 side, Vec3 lean, u32 count, Polygon *po
     Vec3 centre = vec3_add_scaled(solid->centre, solid->half_height, n);
     Vec3 across = vec3_add_scaled(lean, -vec3_dot(lean, n), n);
     f32 sine = vec3_length(across);
-    /* The nearest of the solid's own quarters. */
+    /* The nearest of the solid's own quadrants. */
     f32 x = vec3_dot(across, solid->frame.x), z = vec3_dot(across, solid->frame.z);
     bool along_x = fabsf(x) >= fabsf(z);
     Vec3 quarter = along_x ? solid->frame.x : solid->frame.z;
@@ -283,20 +284,22 @@ static void disc(const Solid *solid, f32 side, Vec3 lean, u32 count, Polygon *po
         first = vec3_normalize_or(vec3_add_scaled(first, share / sine, across), quarter);
     }
     Vec3 second = vec3_cross(n, first);
-    /* Turning about n, quarters come as x, z, −x, −z below and x, −z, −x, z above. */
+    /* About n, quadrants are ordered x, z, −x, −z below and x, −z, −x, z above. */
     u32 rotation = (along_x ? 0u : 4u) + (negative ? 8u : 0u);
     if (!along_x && side > 0.0f) {
         rotation ^= 8u;
     }
     polygon->count = count;
     polygon->id = side > 0.0f ? 1 : 0;
-    /* What clips is drawn around the disc, so that points on the rim are never cut. */
+    /* The clipping polygon is circumscribed to the disc, so that points on the rim are never
+     * cut. */
     f32 radius = solid->radius * (count == DISC_CLIP_CORNERS ? 1.01959f : 1.0f);
     for (u32 k = 0; k < count; k++) {
         u32 i = k * (16 / count);
         Vec3 p = vec3_add_scaled(centre, cosine[i] * radius, first);
         polygon->corners[k] = vec3_add_scaled(p, cosine[(i + 12) % 16] * radius, second);
-        /* While it leans the corners are named by their place, else by the solid's own. */
+        /* While it leans the corners are labelled by their position, otherwise by the solid's
+         * own. */
         polygon->labels[k] = (u8)(share > 0.5f ? 16 + i : (i + rotation) % 16);
     }
 }
@@ -361,7 +364,7 @@ void solid_feature(const Solid *solid, Vec3 n, Polygon *polygon)
     default:
         break;
     }
-    /* The cap or the side, whichever looks more along n. */
+    /* The cap or the side, whichever faces n more. */
     Vec3 d = mat3_mul_transposed(solid->frame, n);
     f32 across = sqrtf(d.x * d.x + d.z * d.z);
     if (solid->kind == SOLID_CYLINDER) {

@@ -1,20 +1,20 @@
 /*
- * manifold_solids.c: contacts of two convex solids.
- * The axis first: flat faces of both, and if none of them is proved to be it, the edges of two
- * polytopes that overlap (Gauss map, Gregorius, GDC 2013) or GJK. A face is preferred to what is
- * hardly better, so that contacts at rest do not flicker; then the other solid's feature is clipped
- * by the face, else two lines or two points touch.
+ * manifold_solids.c: contacts of two convex solids. First the axis: flat faces of both, and if none
+ * of them is proved to be optimal, the edges of two overlapping polytopes (Gauss map, Gregorius,
+ * GDC 2013) or GJK. Faces are preferred to slightly better axes, so that contacts at rest do not
+ * flicker; then the other solid's feature is clipped by the face, otherwise two lines or two points
+ * touch.
  */
 #include "server/physics/rigid/narrow/manifold_solid.h"
 
-/* How much better another axis must be than a face (m), and the same in sizes of small solids. */
+/* How much better another axis must be than a face (m), and the same relative to small solids. */
 #define AXIS_BIAS_M    0.002f
 #define AXIS_BIAS_SIZE 0.02f
-/* How far beside a face contacts may lie, in sizes. */
+/* How far beside a face contacts may lie, relative to the size. */
 #define CLIP_SLACK     0.005f
-/* Overlaps up to this share of the least half size are looked for from the axis at hand. */
+/* Overlaps up to this fraction of the smallest half size are searched from the current axis. */
 #define SHALLOW_SIZE   0.1f
-/* A triangle is not pushed away from by its edges towards its back, to this cosine. */
+/* A triangle's edges do not push towards its back, up to this cosine. */
 #define FRONT_COSINE   0.0f
 
 typedef struct FaceAxis {
@@ -24,11 +24,11 @@ typedef struct FaceAxis {
     Vec3 deepest;    /* the other core's support point against the normal */
 } FaceAxis;
 
-/* What rounding may add to a distance between parts of solids so far from each other. */
+/* Relative rounding error of distances between parts of solids. */
 #define ROUNDING 1e-5f
 
-/* How far a point (working axes) lies above each face of a polytope. Returns what rounding may have
- * done to them. */
+/* Height of a point (working axes) above each face of a polytope. Returns their maximal rounding
+ * error. */
 static f32 above_faces(const Solid *solid, Vec3 p, f32 heights[HULL_FACES_MAX])
 {
     const Hull *hull = solid->hull;
@@ -58,13 +58,11 @@ static bool try_face(const Solid *a, const Solid *b, u32 f, f32 margin, bool cou
     return true;
 }
 
-/*
- * The face of a that separates best; false if it is more than the margin. `front` (may be NULL):
- * faces of a that look along it are left out. No face separates by more than its height below any
- * point of b, less the ball about it that lies in b: so the face that the middle of b is highest
- * above goes first, and of the others most need no look at b's corners. The result is that of
- * trying all.
- */
+/* The face of a with the largest separation; false if it exceeds the margin. `front` (may be
+ * NULL): faces of a facing along it are skipped. No face separates by more than its height below
+ * any point of b, minus the inscribed ball about it: so the face that the middle of b is highest
+ * above is tested first, and most others need no test of b's corners. The result equals testing
+ * all. */
 static bool best_face(const Solid *a, const Solid *b, f32 margin, const Vec3 *front, FaceAxis *best)
 {
     *best = (FaceAxis){.separation = -INFINITY};
@@ -107,8 +105,8 @@ static bool best_face(const Solid *a, const Solid *b, f32 margin, const Vec3 *fr
     return true;
 }
 
-/* Is the face's axis certainly the shortest way? Over the face: if the deepest point's foot lies
- * in it. Below it: if no other side of the solid is nearer to that point. */
+/* Whether the face's axis is certainly the shortest. Above the face: if the deepest point
+ * projects into it. Below it: if no other side of the solid is nearer to that point. */
 static bool face_is_nearest(const Solid *solid, const FaceAxis *axis)
 {
     f32 height = vec3_dot(axis->normal, vec3_sub(axis->deepest, axis->on));
@@ -137,7 +135,7 @@ static u32 face_id(bool b_is_reference, u32 reference, u32 incident)
            (incident & 127u) << 14;
 }
 
-/* Returns false if nothing of the other solid lies over the face. */
+/* Returns false if no part of the other solid is over the face. */
 static bool face_contact(const Solid *solid, const Solid *other, const FaceAxis *axis, bool swapped,
                          f32 margin, Manifold *manifold)
 {
@@ -158,7 +156,7 @@ static bool face_contact(const Solid *solid, const Solid *other, const FaceAxis 
     return true;
 }
 
-/* Is a point deeper than that? */
+/* Whether a point is deeper than that. */
 static bool reaches(const Manifold *manifold, f32 separation)
 {
     for (u32 i = 0; i < manifold->count; i++) {
@@ -177,7 +175,7 @@ typedef struct EdgeAxis {
     Vec3 normal;
 } EdgeAxis;
 
-/* Edges of a solid and the normals of their faces in working axes, each half-edge once. */
+/* Edges of a solid and the normals of their faces in working axes, one half-edge each. */
 typedef struct EdgeList {
     Vec3 from[HULL_EDGES_MAX / 2], along[HULL_EDGES_MAX / 2];
     Vec3 left[HULL_EDGES_MAX / 2], right[HULL_EDGES_MAX / 2];
@@ -185,12 +183,10 @@ typedef struct EdgeList {
     u32 count;
 } EdgeList;
 
-/*
- * Can a normal between l and r be so far below a point of the other solid that it separates by more
- * than `least`, if the point is so high above the two faces? Between them n = (α l + β r)/|α l + β
- * r|, so that its height is at most the greater of theirs where that is negative, else by the
- * cosine of half their angle more.
- */
+/* Whether a normal between l and r can separate by more than `least`, given the heights of a
+ * point of the other solid above the two faces. Between them n = (α l + β r)/|α l + β r|, so the
+ * height along n is at most the larger one if that is negative, otherwise increased by the
+ * cosine of half their angle. */
 static bool arc_may_separate(Vec3 l, Vec3 r, f32 above_l, f32 above_r, f32 least)
 {
     f32 above = f32_max(above_l, above_r);
@@ -200,8 +196,8 @@ static bool arc_may_separate(Vec3 l, Vec3 r, f32 above_l, f32 above_r, f32 least
     return above * above > least * least * (0.5f + 0.5f * vec3_dot(l, r));
 }
 
-/* Those edges that may separate the solid from the other one by more than `least`, of which one
- * point and a ball in it (core only) are known. */
+/* The edges that may separate the solid from the other one by more than `least`, given one inner
+ * point of it and a ball in it (core only). */
 static void list_edges(const Solid *solid, const Solid *other, Vec3 point, f32 least,
                        EdgeList *list)
 {
@@ -211,7 +207,7 @@ static void list_edges(const Solid *solid, const Solid *other, Vec3 point, f32 l
     f32 rounding = 2.0f * (above_faces(solid, middle, above_middle) + ROUNDING * ball);
     f32 least_middle = least + ball - rounding;
     f32 least_point = least - 2.0f * above_faces(solid, point, above_point);
-    if (solid->triangle) { /* has but one face that counts */
+    if (solid->triangle) { /* has only one colliding face */
         above_point[1] = -above_point[0];
         above_middle[1] = -above_middle[0];
     }
@@ -243,8 +239,8 @@ static void list_edges(const Solid *solid, const Solid *other, Vec3 point, f32 l
     }
 }
 
-/* Do the arcs of the two edges cross on the Gauss map of a − b, so that their cross product is a
- * normal of it? The edges' directions stand for the cross products of the normals. */
+/* Whether the arcs of the two edges cross on the Gauss map of a − b, so that their cross product
+ * is a normal of it. The edges' directions represent the cross products of the normals. */
 static bool arcs_cross(const EdgeList *a, u32 i, const EdgeList *b, u32 j, f32 *side)
 {
     f32 c = -vec3_dot(b->left[j], a->along[i]), d = -vec3_dot(b->right[j], a->along[i]);
@@ -256,8 +252,8 @@ static bool arcs_cross(const EdgeList *a, u32 i, const EdgeList *b, u32 j, f32 *
     return e * f < 0.0f && c * f > 0.0f;
 }
 
-/* The best pair of edges if it separates by more than `least`, else any; false if one separates by
- * more than the margin. `faces` are the best axes of a's and b's faces. */
+/* The best pair of edges if it separates by more than `least`, otherwise any; false if one
+ * separates by more than the margin. `faces` are the best axes of a's and b's faces. */
 static bool best_edges(const Solid *a, const Solid *b, const FaceAxis faces[2], f32 least,
                        f32 margin, const Vec3 *front, EdgeAxis *best)
 {
@@ -278,10 +274,10 @@ static bool best_edges(const Solid *a, const Solid *b, const FaceAxis faces[2], 
             f32 n2 = vec3_length_squared(n);
             f32 scale = vec3_length_squared(ea.along[i]) * vec3_length_squared(eb.along[j]);
             if (n2 < 1e-6f * scale) {
-                continue; /* parallel: a face says the same */
+                continue; /* parallel: equivalent to a face */
             }
             n = vec3_scale(n, 1.0f / sqrtf(n2));
-            /* On the arc of −b's normals, so out of a. */
+            /* On the arc of −b's normals, so outwards from a. */
             if (vec3_dot(n, eb.left[j]) + vec3_dot(n, eb.right[j]) > 0.0f) {
                 n = vec3_neg(n);
             }
@@ -337,7 +333,7 @@ static void single_point(Vec3 normal, Vec3 on_a, Vec3 on_b, f32 separation, u32 
         .position = vec3_lerp(on_a, on_b, 0.5f), .separation = separation, .feature = feature};
 }
 
-/* False if the edges pass each other beyond their ends: then a corner touches, not they. */
+/* False if the edges' nearest points are beyond their ends: then a corner touches instead. */
 static bool edge_contact(const Solid *a, const Solid *b, const EdgeAxis *axis, Manifold *manifold)
 {
     Vec3 p, q, along_p, along_q, on_p, on_q;
@@ -353,7 +349,7 @@ static bool edge_contact(const Solid *a, const Solid *b, const EdgeAxis *axis, M
 
 /* ---- round solids ---- */
 
-/* Two lines that lie along each other (within about 6°) touch at the ends of their common part. */
+/* Two nearly parallel lines (within about 6°) touch at the ends of their common part. */
 static bool line_contact(const Solid *a, const Solid *b, const GjkResult *r, f32 margin,
                          Manifold *manifold)
 {
@@ -368,7 +364,7 @@ static bool line_contact(const Solid *a, const Solid *b, const GjkResult *r, f32
     if (!(l1 > 0.0f && l2 > 0.0f) || fabsf(vec3_dot(d1, d2)) < 0.995f * l1 * l2) {
         return false;
     }
-    /* The lines must really lie across the normal: a leaning side touches with its end. */
+    /* The lines must be perpendicular to the normal: a leaning side touches with its end. */
     if (fabsf(vec3_dot(d1, r->normal)) > 0.1f * l1 || fabsf(vec3_dot(d2, r->normal)) > 0.1f * l2) {
         return false;
     }
@@ -397,7 +393,7 @@ static bool line_contact(const Solid *a, const Solid *b, const GjkResult *r, f32
     return manifold->count > 0;
 }
 
-/* The point of the solid's axis (of a polytope: its middle) that is nearest to p. */
+/* The point of the solid's axis (for a polytope: its centre) nearest to p. */
 static Vec3 nearest_on_axis(const Solid *solid, Vec3 p)
 {
     f32 radius;
@@ -409,7 +405,7 @@ static Vec3 nearest_on_axis(const Solid *solid, Vec3 p)
     return vec3_add_scaled(solid->centre, f32_clamp(along, -h, h), solid->frame.y);
 }
 
-/* The best of the faces' axes and the way from axis to axis. */
+/* The best of the faces' axes and the vector from axis to axis. */
 static Vec3 likely_axis(const Solid *a, const Solid *b, const FaceAxis faces[2])
 {
     f32 radius;
@@ -453,7 +449,7 @@ static bool solids_separation(const Solid *a, const Solid *b, const FaceAxis fac
 void manifold_solids(const Solid *a, const Solid *b, f32 margin, Manifold *manifold)
 {
     FaceAxis faces[2];
-    /* b's faces that would push it out behind a triangle do not count. */
+    /* b's faces that would push it behind a triangle are skipped. */
     const Vec3 *front = a->triangle ? &a->hull->normals[0] : NULL;
     if (!best_face(a, b, margin, NULL, &faces[0]) || !best_face(b, a, margin, front, &faces[1])) {
         return;
@@ -490,7 +486,7 @@ void manifold_solids(const Solid *a, const Solid *b, f32 margin, Manifold *manif
         }
         return;
     }
-    /* A face or a line, unless what is deepest lies beside it. */
+    /* A face or a line, unless the deepest point lies beside it. */
     f32 deep = r.separation + bias;
     if (has_face && best->separation > r.separation - bias &&
         face_contact(solid, other, best, swapped, margin, manifold) && reaches(manifold, deep)) {

@@ -5,7 +5,7 @@
 
 /* ---- lines ---- */
 
-/* Signed volumes instead of quotients decide, so that a yes/no needs no division. */
+/* Decided by signed volumes instead of quotients, so the test needs no division. */
 static bool line_triangle(const Line *line, const Vec3 corners[3], f32 *t)
 {
     Vec3 d = vec3_sub(line->to, line->from);
@@ -106,8 +106,8 @@ static Vec3d d_normal(const Vec3d t[3])
     return vec3d_cross(vec3d_sub(t[1], t[0]), vec3d_sub(t[2], t[0]));
 }
 
-/* Signed distances (times |n|) of b's corners from a's plane; those within rounding are 0. Returns
- * whether the plane separates. */
+/* Signed distances (times |n|) of b's corners from a's plane; values within rounding are 0.
+ * Returns whether the plane separates. */
 static bool plane_sides(const Vec3d a[3], Vec3d n, const Vec3d b[3], f64 side[3])
 {
     f64 size = sqrt(vec3d_dot(n, n)), extent = 0.0;
@@ -123,8 +123,8 @@ static bool plane_sides(const Vec3d a[3], Vec3d n, const Vec3d b[3], f64 side[3]
            (side[0] < 0.0 && side[1] < 0.0 && side[2] < 0.0);
 }
 
-/* The stretch of a triangle in a plane that its corners' sides say it crosses; returns how many
- * ends (0..2, twice the same for a corner) it wrote. */
+/* The intersection of a triangle with a plane, by the signs of its corners; returns the number
+ * of ends (0..2, twice the same for a corner). */
 static u32 plane_crossing(const Vec3d t[3], const f64 side[3], Vec3d ends[2])
 {
     u32 count = 0;
@@ -143,7 +143,7 @@ static u32 plane_crossing(const Vec3d t[3], const f64 side[3], Vec3d ends[2])
     return count;
 }
 
-/* Twice the signed area of a, b, p seen along the axis that n is longest in. */
+/* Twice the signed area of a, b, p seen along the largest component of n. */
 static f64 area_of(Vec3d a, Vec3d b, Vec3d p, Vec3d n)
 {
     Vec3d c = vec3d_cross(vec3d_sub(b, a), vec3d_sub(p, a));
@@ -157,7 +157,7 @@ static bool corner_inside(const Vec3d t[3], Vec3d p, Vec3d n)
     return (a >= 0.0 && b >= 0.0 && c >= 0.0) || (a <= 0.0 && b <= 0.0 && c <= 0.0);
 }
 
-/* Two triangles in one plane: an edge crosses an edge, or one lies in the other. */
+/* Two coplanar triangles: an edge crosses an edge, or one contains the other. */
 static bool coplanar_meet(const Vec3d a[3], const Vec3d b[3], Vec3d n, Vec3d *point)
 {
     for (u32 i = 0; i < 3; i++) {
@@ -197,7 +197,7 @@ static bool triangles_meet(const Vec3 corners_a[3], const Vec3 corners_b[3], Vec
     if (plane_crossing(a, side_a, on_a) == 0 || plane_crossing(b, side_b, on_b) == 0) {
         return false;
     }
-    /* Both stretches lie on the line of the two planes: compare them along it. */
+    /* Both segments lie on the line of the two planes: compare them along it. */
     Vec3d line = vec3d_cross(na, nb);
     f64 a0 = vec3d_dot(line, on_a[0]), a1 = vec3d_dot(line, on_a[1]);
     f64 b0 = vec3d_dot(line, on_b[0]), b1 = vec3d_dot(line, on_b[1]);
@@ -234,14 +234,14 @@ static void meeting_offer(PairMeeting *best, bool *any, f32 time, Vec3 point, Ve
     }
 }
 
-/* A corner that moves against a face that rests. */
+/* A moving corner against a resting face. */
 static void corner_face(Vec3 corner, Vec3 motion, const Vec3 face[3], bool face_is_first,
                         PairMeeting *best, bool *any)
 {
     Line line = {LINE_SEGMENT, corner, vec3_add(corner, motion)};
     PairMeeting meeting;
     if (line_triangle_meet(&line, face, &meeting)) {
-        /* Where b's face rests and a's corner moves backwards, the point stays with a. */
+        /* If b's face rests and a's corner moves backwards, the point stays with a. */
         meeting_offer(best, any, meeting.time, face_is_first ? meeting.point : corner,
                       face_is_first ? meeting.normal : vec3_neg(meeting.normal));
     }
@@ -300,7 +300,7 @@ bool sphere_sphere_touch(Ball a, Ball b)
     return vec3_length_squared(vec3_sub(b.centre, a.centre)) <= reach * reach;
 }
 
-/* When a point that starts at `from` (the centre is 0) comes within `radius`, time 0..1. */
+/* Time (0..1) at which a point starting at `from` (the centre is 0) comes within `radius`. */
 static bool point_ball_time(Vec3 from, Vec3 motion, f32 radius, f32 *time)
 {
     f64 fx = (f64)from.x, fy = (f64)from.y, fz = (f64)from.z;
@@ -343,7 +343,7 @@ bool box_sphere_touch(const OrientedBox *box, Ball ball)
     return vec3_length_squared(vec3_sub(p, box_nearest(box->half, p))) <= ball.radius * ball.radius;
 }
 
-/* When a point enters the box |x| ≤ half on its way, time 0..1. */
+/* Time (0..1) at which a moving point enters the box |x| ≤ half. */
 static bool point_box_time(Vec3 from, Vec3 motion, Vec3 half, f32 *time)
 {
     const f32 p[3] = {from.x, from.y, from.z}, m[3] = {motion.x, motion.y, motion.z};
@@ -382,7 +382,7 @@ static bool point_edge_time(Vec3 from, Vec3 motion, Vec3 half, u32 edge, f32 rad
         *time = t;
         return true;
     }
-    /* It comes in beyond an end: then it can only touch the ball there. */
+    /* It enters beyond an end: then it can only touch the ball there. */
     f32 end[3];
     end[axis] = copysignf(h[axis], at);
     end[u] = su * h[u];
@@ -390,8 +390,8 @@ static bool point_edge_time(Vec3 from, Vec3 motion, Vec3 half, u32 edge, f32 rad
     return point_ball_time(vec3_sub(from, vec3(end[0], end[1], end[2])), motion, radius, time);
 }
 
-/* The first time at which the point is within `radius` of the box: the union of three boxes, each
- * thickened along one axis, and of the rounded edges. */
+/* The first time at which the point is within `radius` of the box: the union of three boxes,
+ * each enlarged along one axis, and of the rounded edges. */
 static bool point_rounded_box_time(Vec3 from, Vec3 motion, Vec3 half, f32 radius, f32 *time)
 {
     f32 t;
@@ -421,7 +421,7 @@ static bool point_rounded_box_time(Vec3 from, Vec3 motion, Vec3 half, f32 radius
     return any;
 }
 
-/* Out of the box at a point at or near its surface. */
+/* Outward normal of the box at a point at or near its surface. */
 static Vec3 box_normal(Vec3 half, Vec3 p, Vec3 *surface)
 {
     Vec3 nearest = box_nearest(half, p), out = vec3_sub(p, nearest);
@@ -498,8 +498,8 @@ bool box_box_touch(const OrientedBox *a, const OrientedBox *b)
     return true;
 }
 
-/* The middle of the part of a box that lies farthest along a direction: a corner, or the middle of
- * an edge or a face that is square to it. */
+/* The centre of the box's feature farthest along a direction: a corner, or the centre of a
+ * perpendicular edge or face. */
 static Vec3 box_support_middle(const Vec3 axes[3], Vec3 half, Vec3 direction)
 {
     const f32 h[3] = {half.x, half.y, half.z};
@@ -513,7 +513,7 @@ static Vec3 box_support_middle(const Vec3 axes[3], Vec3 half, Vec3 direction)
     return p;
 }
 
-/* A point (from a's centre) of the box at `offset` nearest to p. */
+/* The point of the box at `offset` nearest to p (relative to a's centre). */
 static Vec3 box_clamp(const Vec3 axes[3], Vec3 half, Vec3 offset, Vec3 p)
 {
     Vec3 d = vec3_sub(p, offset);
@@ -522,7 +522,7 @@ static Vec3 box_clamp(const Vec3 axes[3], Vec3 half, Vec3 offset, Vec3 p)
     return vec3_add(offset, mat3_mul(m, box_nearest(half, local)));
 }
 
-/* Where two edges cross: the middles of both and their directions. */
+/* Crossing of two edges, given their midpoints and directions. */
 static Vec3 edges_cross(Vec3 p, Vec3 dp, Vec3 q, Vec3 dq)
 {
     Vec3 n = vec3_cross(dp, dq);
@@ -530,14 +530,15 @@ static Vec3 edges_cross(Vec3 p, Vec3 dp, Vec3 q, Vec3 dq)
     return vec3_add_scaled(p, s, dp);
 }
 
-/* Where two boxes touch that are `between` apart, by the axis that parted them last. */
+/* Contact point of two touching boxes with centres `between` apart, from the last separating
+ * axis. */
 static Vec3 box_touch_point(const BoxBoxTest *pair, Vec3 between, Vec3 normal, u32 axis)
 {
     Vec3 p = vec3_add(between, box_support_middle(pair->b, pair->half_b, vec3_neg(normal)));
     if (axis >= 6) {
         Vec3 on_a = box_support_middle(pair->a, pair->half_a, normal);
         on_a = edges_cross(on_a, pair->a[(axis - 6) / 3], p, pair->b[(axis - 6) % 3]);
-        /* An axis that is nearly a face's can part boxes that touch elsewhere. */
+        /* An axis close to a face's can separate boxes that touch elsewhere. */
         Vec3 in_a = box_clamp(pair->a, pair->half_a, vec3_zero(), on_a);
         Vec3 in_b = box_clamp(pair->b, pair->half_b, between, on_a);
         f32 size = vec3_length(pair->half_a) + vec3_length(pair->half_b);
@@ -545,7 +546,7 @@ static Vec3 box_touch_point(const BoxBoxTest *pair, Vec3 between, Vec3 normal, u
             return in_a;
         }
     }
-    /* Alternating projections from the middle of the part that touches a face of the other. */
+    /* Alternating projections, starting from the centre of the touching feature. */
     p = axis >= 3 ? box_support_middle(pair->a, pair->half_a, normal) : p;
     for (u32 i = 0; i < 64; i++) {
         Vec3 on_a = box_clamp(pair->a, pair->half_a, vec3_zero(), p);
@@ -589,7 +590,7 @@ bool box_box_meet(const OrientedBox *a, const OrientedBox *b, Vec3 motion, PairM
     if (enter > leave) {
         return false;
     }
-    /* Of boxes that overlap at the start: the shortest way out. */
+    /* For boxes that overlap at the start: the direction of least penetration. */
     normal = enter > 0.0f ? normal : way_out;
     Vec3 between = vec3_add_scaled(pair.between, enter, motion);
     *meeting = (PairMeeting){
@@ -604,7 +605,8 @@ bool plane_sphere_touch(HalfSpace plane, Ball ball)
     return vec3_dot(plane.normal, ball.centre) - plane.offset <= ball.radius;
 }
 
-/* Something whose lowest point is `height` over the plane sinks by `speed` in the time 1. */
+/* Time at which the lowest point, `height` over the plane, reaches it, sinking by `speed` per
+ * unit of time. */
 static bool height_time(f32 height, f32 speed, f32 *time)
 {
     *time = height <= 0.0f ? 0.0f : height / speed;

@@ -23,7 +23,7 @@ typedef struct RaySearch {
     const QueryFilter *filter;
     Ray ray;
     bool any;
-    QueryHit *hits; /* sorted by (distance, slot); `any` needs none */
+    QueryHit *hits; /* sorted by (distance, slot); not used by `any` */
     u32 count, capacity;
 } RaySearch;
 
@@ -33,7 +33,7 @@ static bool ray_is_valid(Ray ray)
            vec3_length_squared(ray.direction) > 0.5f;
 }
 
-/* Returns the distance beyond which nothing matters any more. */
+/* Returns the distance beyond which hits do not matter. */
 static f32 ray_visit(void *context, u32 slot, f32 max)
 {
     RaySearch *search = context;
@@ -79,7 +79,8 @@ static void ray_search(RaySearch *search, f32 max)
     for (u32 i = 0; i < rigid->plane_count && max >= 0.0f; i++) {
         max = ray_visit(search, rigid->planes[i], max);
     }
-    /* What rests is few and large: a yes is found there first, the nearest in the crowd. */
+    /* Fixed bodies are few and large: a yes is likely found there first, the nearest one among
+     * the moving. */
     const Tree *trees[2] = {&rigid->moving, &rigid->fixed};
     for (u32 i = 0; i < 2 && max >= 0.0f; i++) {
         tree_cast(trees[search->any ? 1 - i : i], search->ray.origin, vec3_zero(),
@@ -97,8 +98,8 @@ typedef struct PartSearch {
     u32 part;
 } PartSearch;
 
-/* How far along the ray the plane of a triangle is, if the ray passes within the triangle (with a
- * little slack); INFINITY if not. */
+/* Distance along the ray to the plane of a triangle, if the ray passes within the triangle (with
+ * a small tolerance); INFINITY if not. */
 static f32 triangle_distance(const Vec3 corners[3], Ray ray)
 {
     Vec3 e1 = vec3_sub(corners[1], corners[0]), e2 = vec3_sub(corners[2], corners[0]);
@@ -132,7 +133,7 @@ static bool part_visit(void *context, u32 triangle)
     return true;
 }
 
-/* Which part of a shape the ray hit at the distance: looked up only for the hits that are kept. */
+/* The part of a shape hit by the ray at the distance: determined only for hits that are kept. */
 static u32 part_at(const ShapePose *pose, Ray ray, f32 distance)
 {
     const Geometry *geometry = pose->shape->geometry;
@@ -253,7 +254,7 @@ bool rigid_line(const Rigid *rigid, Ray line, const QueryFilter *filter, QueryHi
 u32 rigid_line_all(const Rigid *rigid, Ray line, const QueryFilter *filter, QueryHit *hits,
                    u32 capacity)
 {
-    /* What lies behind comes nearest first: turned round, the farthest is first. */
+    /* Hits behind come nearest first: reversed, the farthest is first. */
     u32 behind = rigid_ray_all(rigid, ray_back(line), INFINITY, filter, hits, capacity);
     for (u32 i = 0; i < behind; i++) {
         hits[i].distance = -hits[i].distance;

@@ -51,7 +51,7 @@ static bool walk_triangle(void *context, u32 triangle)
     return !walk->stopped;
 }
 
-/* Bounds in a pose's frame of bounds in the world. */
+/* Transforms world bounds to the frame of a pose. */
 static Bounds bounds_into(const ShapePose *pose, Bounds bounds)
 {
     Mat3 m = mat3_from_quat(pose->orientation);
@@ -59,12 +59,12 @@ static Bounds bounds_into(const ShapePose *pose, Bounds bounds)
     Vec3 at = mat3_mul_transposed(m, vec3_sub(bounds_middle(bounds), pose->position));
     Vec3 extent = vec3(vec3_dot(vec3_abs(m.x), half), vec3_dot(vec3_abs(m.y), half),
                        vec3_dot(vec3_abs(m.z), half));
-    /* A little more, for the rounding of the turn. */
+    /* Enlarged for the rounding error of the rotation. */
     f32 slack = 1e-4f + 1e-6f * vec3_length(at);
     return bounds_grow((Bounds){vec3_sub(at, extent), vec3_add(at, extent)}, slack);
 }
 
-/* All parts of a body that may lie in the world bounds; returns false if stopped. */
+/* Visits all parts of a body that may be within the world bounds; returns false if stopped. */
 static bool parts_walk(const ShapePose *pose, Bounds bounds, PartVisit *visit, void *context)
 {
     const Shape *shape = pose->shape;
@@ -122,10 +122,10 @@ typedef struct CastSearch {
     const QueryFilter *filter;
     const ShapePose *shape;
     Vec3 motion;
-    Bounds start, way; /* of the shape at the start, and of all its way */
+    Bounds start, way; /* of the shape at the start, and of its whole motion */
     bool any;
     bool found;
-    u32 slot; /* of the body whose parts are looked at */
+    u32 slot; /* of the current body */
     CastHit hit;
 } CastSearch;
 
@@ -246,7 +246,7 @@ typedef struct BodySearch {
     BodyTest *test;
     BodyId *bodies;
     u32 count, capacity;
-    bool any; /* found enough: the rest is not looked at */
+    bool any; /* result found: stop */
     bool found;
 } BodySearch;
 
@@ -337,15 +337,15 @@ u32 rigid_overlap_all(const Rigid *rigid, const ShapePose *shape, const QueryFil
     return overlap_search(&search);
 }
 
-/* How often a line upwards from a point goes through a mesh. */
+/* Number of crossings of an upward line from a point with a mesh. */
 typedef struct Crossings {
     const TriangleMesh *mesh;
     Vec3 point;
     u32 count;
 } Crossings;
 
-/* Does the line pass left of the edge? Both triangles of an edge decide alike, so that none or both
- * are crossed where the line meets it: corners are compared in one order. */
+/* Whether the line passes left of the edge. Both triangles of an edge decide identically, so
+ * that none or both are crossed if the line meets it: corners are compared in a fixed order. */
 static bool left_of(Vec3 a, Vec3 b, Vec3 p)
 {
     bool swap = a.x > b.x || (a.x == b.x && a.z > b.z);
@@ -380,7 +380,7 @@ static bool mesh_holds(const Geometry *geometry, Vec3 point)
     return search.count % 2 == 1;
 }
 
-/* A ray that goes nowhere hits the solid that it starts in. */
+/* A ray of zero length hits the solid in which it starts. */
 static bool holds_point(const Rigid *rigid, u32 slot, const ShapePose *shape, Bounds bounds)
 {
     PL_UNUSED(bounds);
@@ -495,8 +495,8 @@ static f32 near_visit(void *context, u32 slot, f32 max)
         parts_walk(&pose, search->bounds, near_part, search);
         return near_limit(search);
     }
-    /* Of a surface only what is near is looked at: a box that grows until it must hold the
-     * nearest. */
+    /* Surfaces are searched only nearby: a box that grows until it must contain the nearest
+     * part. */
     f32 reach = 0.5f + vec3_length(bounds_half(search->bounds));
     for (;;) {
         f32 limit = near_limit(search);

@@ -1,31 +1,31 @@
 /*
- * color.c: contacts that share no moving body get the same colour, and eight contacts of a colour
- * become one row of the solver. Colours are solved one after the other, rows of a colour side by
- * side on all threads; since no two rows of a colour write the same body, the order within a colour
- * leaves no trace.
+ * color.c: graph colouring of contacts: contacts that share no moving body get the same colour, and
+ * eight contacts of a colour form one row of the solver. Colours are solved one after the other,
+ * rows of a colour in parallel; since no two rows of a colour write the same body, the order within
+ * a colour does not matter.
  * Method: greedy colouring with a mask of used colours for each body, in the order of the contacts
- * (Catto, "SIMD Matters", 2024, has the idea for Box2D). Contacts with what nothing moves come
- * last: not sinking into the ground has the last word.
+ * (Catto, "SIMD Matters", 2024, has the idea for Box2D). Contacts with immovable bodies come last,
+ * so that non-penetration of the ground has priority.
  */
 #include "server/physics/rigid/body.h"
 
 enum {
-    CLASSES = MANIFOLD_POINTS + 1, /* rows are filled with contacts of like point counts */
+    CLASSES = MANIFOLD_POINTS + 1, /* rows contain contacts with similar point counts */
     OVERFLOW = COLORS_MAX,
     NOT_SOLVED = 0xff,
     BODIES_GRAIN = 256,
     CONTACTS_GRAIN = 256
 };
 
-/* Of color_bodies. */
+/* Flags of color_bodies. */
 enum {
-    BODY_GIVES = 1, /* impulses move it */
+    BODY_GIVES = 1, /* has mass */
     BODY_TURNS = 2,
-    BODY_IMPULSES = 4, /* solved by the PGS method */
+    BODY_IMPULSES = 4, /* solved by PGS */
     BODY_HANGS = 8     /* a joint holds it */
 };
 
-/* Of contact_classes: the class of a contact that is solved, and who of the two moves. */
+/* In contact_classes: the class of a solved contact, and which of the two bodies move. */
 enum {
     CLASS_MASK = 15,
     CLASS_BOTH = 16,
@@ -68,9 +68,9 @@ bool body_hangs(const Rigid *rigid, u32 slot)
     return (rigid->color_bodies[slot] & BODY_HANGS) != 0;
 }
 
-/* What the order of colours asks of a contact, in few bytes: its class, and in color_order its
- * bodies, or the only one that moves. The last of the classes is what turns: it may get any number
- * of points in a substep. */
+/* Prepares the colouring of a contact in few bytes: its class, and in color_order its bodies, or
+ * the only moving one. The last class is for fast-rotating bodies: they may get any number of
+ * points in a substep. */
 static void classes_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
@@ -89,14 +89,14 @@ static void classes_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* By colour; what turns first, then by points, falling. */
+/* By colour; fast-rotating ones first, then by descending point count. */
 static inline u32 color_key(u32 color, u32 class)
 {
     return color * CLASSES + CLASSES - (class & CLASS_MASK);
 }
 
-/* Colours from 0 up for pairs of moving bodies, from `first` up for the rest. Counts the contacts
- * of each key, one place on. */
+/* Colours from 0 up for pairs of moving bodies, from `first` up for the others. Counts the
+ * contacts of each key, one entry further on. */
 static void assign(Rigid *rigid, u32 *counts)
 {
     const u8 *classes = rigid->contact_classes;
@@ -188,7 +188,7 @@ void color_contacts(Rigid *rigid)
     jobs_run(rigid->jobs, rigid->slots, BODIES_GRAIN, bodies_range, rigid);
     joints_mark(rigid);
     jobs_run(rigid->jobs, rigid->contact_count, CONTACTS_GRAIN, classes_range, rigid);
-    /* Counting sort by (colour, points falling). */
+    /* Counting sort by (colour, descending point count). */
     u32 starts[(COLORS_MAX + 1) * CLASSES + 1] = {0};
     assign(rigid, starts);
     u32 rows = 0;

@@ -1,9 +1,8 @@
 /*
- * heavy.c: which contacts are heavy, and the clusters that they make. A contact is heavy where the
- * load that it had in the last tick, or that lies on it if it is new, would press it in by more
- * than a small part of its bodies: loads are followed downwards from what is found so, since what
- * gets its stiffness late has given way already. Scenes without heavy contacts pay for one
- * comparison a contact.
+ * heavy.c: finds heavy contacts and the clusters that they form. A contact is heavy if the load of
+ * the last tick, or the weight on it if it is new, would compress it by more than a small part of
+ * its bodies' size. Loads are propagated downwards from these, since a contact that is stiffened
+ * late has been compressed already. Scenes without heavy contacts pay one comparison per contact.
  */
 #include "server/physics/rigid/solve/heavy.h"
 
@@ -14,12 +13,12 @@ enum {
     ROWS_GRAIN = 32
 };
 
-/* Of store->uppers: the slot of the body that lies on the other, and what else a row has found. */
+/* store->uppers: the slot of the upper body, and flags found by a row. */
 enum {
     UPPER_SLOT = 0xffff,
     UPPER_NONE = 1 << 16,  /* they are side by side */
-    UPPER_SEEDS = 1 << 17, /* its weight may be too much for what is below */
-    UPPER_HEAVY = 1 << 18, /* CONTACT_HEAVY, between two that move */
+    UPPER_SEEDS = 1 << 17, /* its weight may be too much for the bodies below */
+    UPPER_HEAVY = 1 << 18, /* CONTACT_HEAVY, between two moving bodies */
     UPPER_BOTH = 1 << 19   /* both move */
 };
 
@@ -40,17 +39,17 @@ void heavy_destroy(HeavyStore *store)
 
 /* ---- which contacts ---- */
 
-/* How far an ordinary contact between two bodies like the lighter one would give way (m): all
- * contacts of a column that carry the same are of one kind. */
+/* Compression of an ordinary contact between two bodies like the lighter one (m): all contacts
+ * of a column with the same load are treated alike. */
 static f32 sag_of(const Rigid *rigid, const Contact *c, f32 load)
 {
-    const f32 phase = 6.2831853f * 0.17f; /* of the spring, in a substep (solve_prepare.c) */
+    const f32 phase = 6.2831853f * 0.17f; /* of the contact spring, per substep (solve_prepare.c) */
     f32 h = rigid->def.tick_s / (f32)rigid->substeps;
     f32 inverse = f32_max(rigid->states[c->a].inverse_mass, rigid->states[c->b].inverse_mass);
     return load * inverse * h * h * (2.0f / (phase * phase));
 }
 
-/* Smaller half extent of what of the two moves (m). */
+/* Smaller half extent of the moving bodies (m). */
 static f32 thinner_of(const Rigid *rigid, const Contact *c)
 {
     f32 thinner = INFINITY;
@@ -63,19 +62,18 @@ static f32 thinner_of(const Rigid *rigid, const Contact *c)
     return thinner;
 }
 
-/* Does a contact as soft as others give way by more than a good part of its bodies? */
+/* Whether a contact of ordinary softness would be compressed by more than a large part of its
+ * bodies' size. */
 static bool gives_way(const Rigid *rigid, const Contact *c, f32 load, f32 part)
 {
     const f32 share = 0.1f;
     return sag_of(rigid, c, load) > part * share * thinner_of(rigid, c);
 }
 
-/*
- * Is the weight (N) that lies on a contact too much for it: so that it gives way, or so many times
- * that of the lighter body that sweeps do not bring it from body to body in time? Impulses are only
- * taken for the former: those of a blow are as large, and what is made hard by it and soft again
- * bounces for ever.
- */
+/* Whether the weight (N) on a contact is too much for it: it would be compressed, or the weight
+ * is such a multiple of the lighter body's that sweeps cannot propagate it in time. Impulses are
+ * used only for the former: those of an impact are as large, and a contact stiffened by it and
+ * softened again would bounce forever. */
 static bool is_weighed_down(const Rigid *rigid, const Contact *c, f32 weight, f32 gravity)
 {
     const f32 times = 20.0f;
@@ -83,8 +81,8 @@ static bool is_weighed_down(const Rigid *rigid, const Contact *c, f32 weight, f3
     return weight * inverse > times * gravity || gives_way(rigid, c, weight, 1.0f);
 }
 
-/* Is the weight on a contact so much more than the lighter body's that what is below may bear more
- * than it should? */
+/* Whether the weight on a contact exceeds the lighter body's so much that the bodies below may
+ * be overloaded. */
 static bool may_weigh_down(const Rigid *rigid, const Contact *c, f32 weight, f32 gravity)
 {
     const f32 times = 3.5f;
@@ -92,7 +90,7 @@ static bool may_weigh_down(const Rigid *rigid, const Contact *c, f32 weight, f32
     return weight * inverse > times * gravity || gives_way(rigid, c, weight, 1.0f);
 }
 
-/* Do the two touch within this tick? */
+/* Whether the two touch within this tick. */
 static bool will_touch(const Rigid *rigid, u32 contact)
 {
     const f32 slack = 0.02f;
@@ -106,8 +104,8 @@ static bool will_touch(const Rigid *rigid, u32 contact)
     return nearest <= way + slack * thinner_of(rigid, c);
 }
 
-/* Would the contact give way by too much of its bodies under what it held in the last substep (N s)
- * or what lies on it? may_be: it, or what is below it, for what loads add up to. */
+/* Whether the contact would be compressed too much by its load of the last substep (N s) or by
+ * the weight on it. may_be: for it or for bodies below it, since loads add up. */
 static bool is_heavy(const Rigid *rigid, u32 contact, f32 held, f32 weight, bool *may_be)
 {
     const f32 goes_on = 0.25f;
@@ -119,8 +117,8 @@ static bool is_heavy(const Rigid *rigid, u32 contact, f32 held, f32 weight, bool
     return *may_be && (sinks || is_weighed_down(rigid, c, weight, gravity));
 }
 
-/* What the search asks of the contact of a lane; lean: share of gravity along its normal, positive
- * where b is above a. Returns whether it, or what is below it, may be heavy. */
+/* Data of the search for the contact of a lane; lean: fraction of gravity along its normal,
+ * positive if b is above a. Returns whether it, or one below it, may be heavy. */
 static bool weigh_lane(Rigid *rigid, const ContactWide *row, u32 lane, f32 lean)
 {
     const f32 least = 0.3f;
@@ -167,7 +165,8 @@ bool heavy_weigh(Rigid *rigid, const ContactWide *row)
 
 /* ---- loads from above ---- */
 
-/* For as many bodies and contacts as there is room for: it does not grow with what is awake. */
+/* Reserves for the capacity of bodies and contacts, so it does not grow with the number of awake
+ * bodies. */
 static bool reserve_search(Rigid *rigid)
 {
     HeavyStore *store = rigid->heavy;
@@ -234,7 +233,7 @@ static void list_below(Rigid *rigid)
     }
 }
 
-/* The bodies whose load has grown and is to be passed on, each once: a ring. */
+/* Bodies whose load has grown and is to be propagated, each once: a ring buffer. */
 typedef struct HeavyWaiting {
     u32 first, count;
 } HeavyWaiting;
@@ -253,8 +252,8 @@ static void load_body(Rigid *rigid, u32 slot, f32 load, HeavyWaiting *waiting)
     }
 }
 
-/* What weighs down a contact lies on all that is below, and adds up; supports share it. Loads that
- * go round a ring of bodies come to an end by the number of steps. */
+/* Propagates the weight on a contact to all contacts below; loads add up and are shared between
+ * supports. The number of steps is limited, for cycles of bodies. */
 static void follow_loads(Rigid *rigid)
 {
     HeavyStore *store = rigid->heavy;
@@ -316,7 +315,7 @@ static bool has_heavy(const Rigid *rigid)
     return found & UPPER_HEAVY;
 }
 
-/* Roots are the lowest slots. What joints hold is in no cluster: they have solves of their own. */
+/* Roots are the lowest slots. Jointed bodies are in no cluster: they have their own solvers. */
 static void unite_bodies(Rigid *rigid)
 {
     HeavyStore *store = rigid->heavy;
@@ -348,7 +347,7 @@ static void unite_bodies(Rigid *rigid)
     }
 }
 
-/* Numbers clusters of two bodies and more; bodies know their cluster by `starts`. */
+/* Numbers clusters of at least two bodies; bodies find their cluster in `starts`. */
 static bool list_bodies(Rigid *rigid)
 {
     HeavyStore *store = rigid->heavy;
@@ -397,7 +396,7 @@ static u32 cluster_of(const Rigid *rigid, const ContactWide *row, u32 lane)
     return cluster != HEAVY_FIXED && will_touch(rigid, row->contact[lane]) ? cluster : HEAVY_FIXED;
 }
 
-/* Which lanes of a row clusters solve, bit by lane. */
+/* Lanes of a row solved by clusters, one bit per lane. */
 static void lanes_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
@@ -411,7 +410,7 @@ static void lanes_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Of a contact that a cluster solves. */
+/* Of a contact solved by a cluster. */
 static HeavyCluster *cluster_at(const Rigid *rigid, const ContactWide *row, u32 lane)
 {
     const HeavyStore *store = rigid->heavy;
@@ -419,7 +418,7 @@ static HeavyCluster *cluster_at(const Rigid *rigid, const ContactWide *row, u32 
     return &store->clusters[of_a != HEAVY_FIXED ? of_a : store->starts[row->b[lane]]];
 }
 
-/* Room for the contacts of each cluster, then the contacts. */
+/* Allocates and lists the contacts of each cluster. */
 static bool list_contacts(Rigid *rigid)
 {
     HeavyStore *store = rigid->heavy;
@@ -473,7 +472,7 @@ static void neighbours_of(const HeavyStore *store, const HeavyCluster *cluster, 
     }
 }
 
-/* Of those that are not met yet, the first with the fewest neighbours; not all may be met. */
+/* The first unvisited one with the fewest neighbours; there may be unvisited bodies left. */
 static u32 fewest_neighbours(const u64 *neighbours, u32 count, u64 met)
 {
     u32 least = (u32)__builtin_ctzll(~met);
@@ -486,8 +485,8 @@ static u32 fewest_neighbours(const u64 *neighbours, u32 count, u64 met)
     return least;
 }
 
-/* Breadth first from a body with few neighbours: a column is in order from end to end, and rows of
- * the factor are short (Cuthill and McKee 1969). Places become those of the order. */
+/* Breadth first from a body with few neighbours: a column is ordered from end to end, and rows
+ * of the factor are short (Cuthill and McKee 1969). Indices become those of the order. */
 static void order_bodies(HeavyStore *store, HeavyCluster *cluster)
 {
     u64 neighbours[HEAVY_BODIES], met = 0;
@@ -524,7 +523,7 @@ static void order_bodies(HeavyStore *store, HeavyCluster *cluster)
     }
 }
 
-/* Impulses are f32: what is lost of those of the heaviest must not move the lightest. */
+/* Impulses are f32: the rounding error of the heaviest body's must not move the lightest. */
 static bool masses_fit(const Rigid *rigid, const HeavyCluster *cluster)
 {
     const f32 most = 1e5f;
@@ -537,11 +536,10 @@ static bool masses_fit(const Rigid *rigid, const HeavyCluster *cluster)
     return high <= most * low;
 }
 
-/*
- * What is solved at once bears to be harder: all contacts of a cluster, since a soft one among hard
- * ones gives way to what they push. So hard that the weight of all of it presses them in by a small
- * part of the thinnest, and no harder: less than what rounding takes from positions would be noise.
- */
+/* A direct solve allows higher stiffness: all contacts of a cluster are stiffened, since a soft
+ * one among stiff ones would be compressed by them. Stiff enough that the weight of the whole
+ * cluster compresses them by a small part of the thinnest, and no stiffer: compression below the
+ * rounding of positions would be noise. */
 static void harden(Rigid *rigid, const HeavyCluster *cluster)
 {
     const f32 share = 0.005f, least = 0x1p-16f;

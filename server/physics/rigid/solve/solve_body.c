@@ -1,6 +1,6 @@
 /*
- * solve_body.c: what bodies do by themselves in a substep, eight side by side: forces, damping and
- * the gyroscopic term before the constraints, the way through space after them.
+ * solve_body.c: integration of bodies in a substep, eight at a time: forces, damping and the
+ * gyroscopic term before the constraints, positions after them.
  */
 #include "server/physics/rigid/rotation_step.h"
 
@@ -11,11 +11,11 @@ PL_STATIC_ASSERT(BODY_GRAIN % SIMD_LANES == 0, "only the last eight of all may h
 PL_STATIC_ASSERT(offsetof(Body, inverse_inertia) == offsetof(Body, inertia) + 24,
                  "what a gather of an inertia reads too");
 
-/* Eight awake bodies; what is past the last of them repeats the first and is not written. */
+/* Eight awake bodies; entries beyond the last repeat the first and are not written. */
 typedef struct Eight {
     u32 slots[SIMD_LANES];
     u32 count;
-    u32 index; /* of all eights of the stage */
+    u32 index; /* index among all groups of the stage */
 } Eight;
 
 static Eight eight_at(const Rigid *rigid, u32 first, u32 end)
@@ -29,7 +29,7 @@ static Eight eight_at(const Rigid *rigid, u32 first, u32 end)
 
 /* ---- gathers ---- */
 
-/* The first or the second half of the states. */
+/* Gathers the first or the second half of the states. */
 SIMD_INLINE void states_gather(const Rigid *rigid, const Eight *eight, u32 half, f32x8 m[8])
 {
     for (u32 i = 0; i < SIMD_LANES; i++) {
@@ -46,7 +46,7 @@ SIMD_INLINE void states_scatter(Rigid *rigid, const Eight *eight, u32 half, f32x
     }
 }
 
-/* Position, orientation and the x of the centre. */
+/* Gathers position, orientation and the x of the centre. */
 SIMD_INLINE void poses_gather(const Rigid *rigid, const Eight *eight, f32x8 m[8])
 {
     for (u32 i = 0; i < SIMD_LANES; i++) {
@@ -91,8 +91,8 @@ SIMD_INLINE void rests_scatter(Rigid *rigid, const Eight *eight, f32x8 m[8])
 
 /* ---- arithmetic ---- */
 
-/* a + b, where *rest has what rounding took from the sums before, and gets what it takes from this
- * one (Kahan 1965). */
+/* a + b, where *rest is the rounding error of earlier sums, and receives that of this one (Kahan
+ * 1965). */
 SIMD_INLINE f32x8 add_kept(f32x8 a, f32x8 b, f32x8 *rest)
 {
     f32x8 part = b + *rest, sum = a + part, lost = part - (sum - a);
@@ -100,7 +100,7 @@ SIMD_INLINE f32x8 add_kept(f32x8 a, f32x8 b, f32x8 *rest)
     return sum;
 }
 
-/* Nothing is faster than the limits, and nothing is NaN: whatever the input, the world goes on. */
+/* Limits velocities and removes NaN, so that the simulation always continues. */
 SIMD_INLINE Vec3x8 speed_limited(Vec3x8 v, f32 limit)
 {
     f32x8 speed2 = vec3x8_dot(v, v), most = f32x8_set(limit);
@@ -115,7 +115,7 @@ SIMD_INLINE Vec3x8 speed_limited(Vec3x8 v, f32 limit)
     return vec3x8_select(within, v, limited);
 }
 
-/* The tensor turned with the body, by Cayley's map of the rotation vector. */
+/* The tensor rotated with the body, by Cayley's map of the rotation vector. */
 SIMD_INLINE Symmetric3x8 symmetric3x8_rotation(const Symmetric3x8 *m, Vec3x8 rotation)
 {
     f32x8 one = f32x8_set(1.0f), two = f32x8_set(2.0f);
@@ -136,7 +136,7 @@ SIMD_INLINE Symmetric3x8 symmetric3x8_rotation(const Symmetric3x8 *m, Vec3x8 rot
 static void velocity_eight(Rigid *rigid, const Eight *eight, f32 step)
 {
     f32x8 m[8], n[8], one = f32x8_set(1.0f), h = f32x8_set(step);
-    i32x8 dynamic = {0}; /* all others keep what they are given */
+    i32x8 dynamic = {0}; /* others keep their prescribed motion */
     for (u32 i = 0; i < SIMD_LANES; i++) {
         dynamic[i] = rigid->bodies[eight->slots[i]].motion == BODY_DYNAMIC ? -1 : 0;
     }
@@ -166,7 +166,7 @@ static void velocity_eight(Rigid *rigid, const Eight *eight, f32 step)
     states_scatter(rigid, eight, 0, out);
 }
 
-/* A stage of the awake bodies from `first` on, for h seconds. */
+/* A stage for the awake bodies from `first` on, over h seconds. */
 typedef struct BodyStageRun {
     Rigid *rigid;
     u32 first;
@@ -184,7 +184,7 @@ static void velocity_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Those whose inertia is not the same about all axes, and that turn so much that it shows. */
+/* Bodies with unequal moments of inertia whose rotation in the step is significant. */
 SIMD_INLINE i32x8 who_turns(const Rigid *rigid, const Eight *eight, Vec3x8 angular_velocity)
 {
     i32x8 turns = {0};
@@ -195,8 +195,8 @@ SIMD_INLINE i32x8 who_turns(const Rigid *rigid, const Eight *eight, Vec3x8 angul
     return turns & (vec3x8_dot(angular_velocity, angular_velocity) >= 1e-6f);
 }
 
-/* World inertias follow the turn of the step: what joints, hands and other matter do in the next
- * one finds them as they are. */
+/* Updates world inertias after the rotation of the step, for joints, grabs and other matter in
+ * the next one. */
 SIMD_INLINE void inertias_follow(Rigid *rigid, const Eight *eight, i32x8 turns, Vec3x8 rotation)
 {
     f32x8 m[8];
@@ -215,12 +215,10 @@ SIMD_INLINE void inertias_follow(Rigid *rigid, const Eight *eight, i32x8 turns, 
     }
 }
 
-/*
- * Velocity with which bodies pass a step. What nothing has touched since its velocity took the
- * forces of the step goes on its parabola, with the mean of both velocities; what is held goes as
- * its constraints have found, which rest on this, and so does what lies on others and is let go for
- * a step, and falls.
- */
+/* Mean velocity of a step. Bodies not touched since the forces were applied follow a parabola,
+ * with the mean of both velocities; constrained bodies move with the velocity found by the
+ * constraints, which rely on this, and so do bodies that rest on others and lose contact for a
+ * step. */
 SIMD_INLINE Vec3x8 passed_in_step(const Rigid *rigid, const Eight *eight, Vec3x8 velocity)
 {
     const FreeFlight *flight = &rigid->free_flights[eight->index];

@@ -1,10 +1,10 @@
 /*
- * solve_contact.c: contacts as soft constraints inside the substeps, eight side by side: per point
- * one normal row; per manifold one friction patch (two tangents, twist and rolling) at the middle
- * of its points. The motion since the tick began is tracked by each body's shift and turn, so that
- * separations follow without a new narrow phase; a turn about the normal of a rolling ball changes
- * nothing. The points of a manifold share their normal: their impulses are found together through
- * the small matrix that couples them, and go to the bodies at once; manifolds one after the other.
+ * solve_contact.c: contacts as soft constraints inside the substeps, eight at a time: one normal
+ * row per point; one friction patch (two tangents, twist and rolling) per manifold at the centre of
+ * its points. Each body's shift and rotation since the tick began are tracked, so that separations
+ * are updated without a new narrow phase; rotation of a rolling ball about the normal changes
+ * nothing. The points of a manifold share their normal: their impulses are solved together with the
+ * small matrix that couples them, and applied at once; manifolds are solved sequentially.
  * Method: Catto, Solver2D (2024); soft constraints of Catto, GDC 2011.
  */
 #include "server/physics/rigid/body_wide.h"
@@ -15,14 +15,15 @@
 enum {
     ROW_GRAIN = 8,
     BOUNCE_ROUNDS = 16,
-    IMPACT_ROUNDS = 4, /* of normals and friction within a blow */
+    IMPACT_ROUNDS = 4, /* iterations of normals and friction within an impact */
     NORMAL_SWEEPS = 4
 };
 
-/* What rests is no faster than this, beside what gravity gives in two substeps. */
+/* Resting contacts are no faster than this plus what gravity adds in two substeps. */
 #define REST_M_S 0.01f
 
-/* impulse on b, the opposite on a; angular parts before the inertia. */
+/* Applies the impulse to b, the opposite to a; angular parts are before multiplication by the
+ * inertia. */
 SIMD_INLINE void apply(const ContactWide *row, Side *a, Side *b, Vec3x8 impulse, Vec3x8 angular_a,
                        Vec3x8 angular_b)
 {
@@ -75,7 +76,7 @@ SIMD_INLINE Vec3x8 solve_rolling(ExtraWide *extra, Vec3x8 angular_velocity, f32x
     return vec3x8_sub(extra->rolling_impulse, old);
 }
 
-/* Slip and twist are answered from the same velocities (block Jacobi, which always converges for
+/* Slip and twist are solved from the same velocities (block Jacobi, which always converges for
  * two blocks), so that each inertia is applied once. */
 SIMD_INLINE void solve_friction(ContactWide *row, ExtraWide *extra, const PointWide *points,
                                 const u32 count, Side *a, Side *b)
@@ -86,8 +87,8 @@ SIMD_INLINE void solve_friction(ContactWide *row, ExtraWide *extra, const PointW
         lever += points[p].impulse * points[p].lever;
     }
     if (extra != NULL) {
-        /* Before the others: rolling and twist would both stop a turn about the normal, and turn it
-         * round for ever. */
+        /* Before the others: rolling and twist would both act on rotation about the normal, and
+         * oscillate forever. */
         Vec3x8 rolling =
             solve_rolling(extra, vec3x8_sub(b->angular_velocity, a->angular_velocity), normal);
         a->angular_velocity =
@@ -134,12 +135,12 @@ SIMD_INLINE void solve_friction(ContactWide *row, ExtraWide *extra, const PointW
 
 /* Solves of a substep. */
 typedef enum Pass {
-    PASS_PUSH,    /* with what position asks for */
-    PASS_RELEASE, /* takes back what that gave */
-    PASS_RELAX    /* without it: velocities as the substep leaves them */
+    PASS_PUSH,    /* with position bias */
+    PASS_RELEASE, /* takes back the bias velocity */
+    PASS_RELAX    /* without bias: the final velocities of the substep */
 } Pass;
 
-/* Speed that position asks for, and how soft the answer is. */
+/* Bias velocity from position errors, and the softness. */
 typedef struct Bias {
     f32x8 speed, mass_scale, impulse_scale;
 } Bias;
@@ -155,7 +156,7 @@ SIMD_INLINE Bias bias_of(const ContactWide *row, f32x8 separation, f32x8 speed, 
     }
     f32x8 rate = row->bias_rate, mass_scale = row->mass_scale, impulse_scale = row->impulse_scale;
     f32x8 push = f32x8_max(rate * separation, f32x8_set(-RIGID_PUSH_M_S));
-    /* What leaves by itself is not pushed: what is not given need not be taken back. */
+    /* Points that separate by themselves are not pushed, so nothing needs to be taken back. */
     push = f32x8_and(speed < RIGID_BOUNCE_M_S, push);
     return (Bias){f32x8_select(apart, close, push), f32x8_select(apart, one, mass_scale),
                   f32x8_select(apart, zero, impulse_scale)};
@@ -167,7 +168,7 @@ SIMD_INLINE u32 couple_index(u32 p, u32 q)
     return q * (q - 1) / 2 + p;
 }
 
-/* Speed at point p after what the other points of its manifold have changed. */
+/* Velocity at point p after the changes at the other points of its manifold. */
 SIMD_INLINE f32x8 coupled_speed(const ContactWide *row, f32x8 speed, const f32x8 *changes,
                                 const u32 p, const u32 count)
 {
@@ -179,17 +180,15 @@ SIMD_INLINE f32x8 coupled_speed(const ContactWide *row, f32x8 speed, const f32x8
     return speed;
 }
 
-/* What the points of a manifold ask for in a solve, eight manifolds side by side. */
+/* Requests of the points of a manifold in a solve, eight manifolds at a time. */
 typedef struct PointDemand {
-    f32x8 target[MANIFOLD_POINTS];                      /* m/s: speed to take away */
-    f32x8 gain[MANIFOLD_POINTS], leak[MANIFOLD_POINTS]; /* how soft the answer is */
-    f32x8 most[MANIFOLD_POINTS];                        /* N s, of the impulse */
+    f32x8 target[MANIFOLD_POINTS];                      /* m/s: velocity to be removed */
+    f32x8 gain[MANIFOLD_POINTS], leak[MANIFOLD_POINTS]; /* softness coefficients */
+    f32x8 most[MANIFOLD_POINTS];                        /* N s, limit of the impulse */
 } PointDemand;
 
-/*
- * The same impulse at each point, which answers the mean of what they ask: what lies level is not
- * tilted by the order of the points. Only where all are alike (equally soft), and none would pull.
- */
+/* The same impulse at each point, from the mean of the requests, so that the order of the points
+ * does not tilt a level body. Only if all points are equally soft, and none would pull. */
 SIMD_INLINE void answer_mean(const ContactWide *row, const PointWide *points, const u32 count,
                              const PointDemand *demand, f32x8 *impulses, f32x8 *changes)
 {
@@ -210,8 +209,8 @@ SIMD_INLINE void answer_mean(const ContactWide *row, const PointWide *points, co
     }
 }
 
-/* The points one after the other, forwards and backwards: only so can some of them let go. It costs
- * no access to bodies. */
+/* Sweeps over the points forwards and backwards, so that some can separate, without accessing
+ * the bodies. */
 SIMD_INLINE void answer_sweeps(const ContactWide *row, const PointWide *points, const u32 count,
                                const PointDemand *demand, f32x8 *impulses, f32x8 *changes)
 {
@@ -220,10 +219,10 @@ SIMD_INLINE void answer_sweeps(const ContactWide *row, const PointWide *points, 
         for (u32 i = 0; i < count; i++) {
             u32 p = sweep % 2 == 0 ? i : count - 1 - i;
             f32x8 speed = coupled_speed(row, demand->target[p], changes, p, count);
-            /* Its own change so far counts as mass × (speed per impulse) = 1. */
+            /* Its own change so far counts as mass × (velocity per impulse) = 1. */
             f32x8 change = -demand->gain[p] * (points[p].mass * speed + changes[p]) -
                            demand->leak[p] * impulses[p];
-            /* A single point is solved at once: a lane must not depend on its neighbours'. */
+            /* A single point is solved at once: a lane must not depend on its neighbours. */
             change = sweep == 0 ? change : f32x8_and(row->share > zero, change);
             f32x8 impulse = f32x8_min(f32x8_max(impulses[p] + change, zero), demand->most[p]);
             changes[p] += impulse - impulses[p];
@@ -232,12 +231,10 @@ SIMD_INLINE void answer_sweeps(const ContactWide *row, const PointWide *points, 
     }
 }
 
-/*
- * All points at once: (K + D) Δ = −(speeds asked for + D impulses), where K is the speed at each
- * point for an impulse at each, and D the softness. Four points in a plane have three equations, so
- * K alone is singular: a thousandth of its diagonal is added. By LDLᵀ. Returns in which lanes a
- * point would pull.
- */
+/* Direct solve of all points: (K + D) Δ = −(requested velocities + D impulses), where K is the
+ * velocity at each point per impulse at each, and D the softness. Four coplanar points have only
+ * three independent equations, so K alone is singular: a thousandth of its diagonal is added. By
+ * LDLᵀ. Returns the lanes in which a point would pull. */
 SIMD_INLINE i32x8 answer_together(const ContactWide *row, const PointWide *points, const u32 count,
                                   const PointDemand *demand, f32x8 *impulses, f32x8 *changes)
 {
@@ -275,10 +272,8 @@ SIMD_INLINE i32x8 answer_together(const ContactWide *row, const PointWide *point
     return pulls;
 }
 
-/*
- * Exact where all points push: sweeps over them would favour the last ones, and high walls sway and
- * buckle from such seeds. Where one would pull, and where there is only one, by sweeps.
- */
+/* Exact if all points push: sweeps would favour the last ones, and high walls sway and buckle
+ * from such asymmetries. By sweeps if one would pull, and for a single point. */
 SIMD_INLINE void answer_normals(const ContactWide *row, const PointWide *points, const u32 count,
                                 const PointDemand *demand, const Pass pass, f32x8 *impulses,
                                 f32x8 *changes)
@@ -346,12 +341,10 @@ SIMD_INLINE void solve_normals(const Rigid *rigid, const ContactWide *row, Point
     apply(row, a, b, vec3x8_scale(row->normal, sum), angular_a, angular_b);
 }
 
-/*
- * A blow is over with its substep: what stopped it, given again by a warm start, makes energy. One
- * that goes through several bodies takes some substeps until it has stopped: what is handed on must
- * not have grown by then, or it throws them up again. It may grow, in a substep, by a tenth and
- * twice what gravity asks for, as piles do.
- */
+/* An impact ends with its substep: warm starting with its impulse would add energy. An impact
+ * through several bodies takes some substeps to stop: the impulse passed on must not have grown
+ * by then, or it throws them up again. In a substep it may grow by a tenth plus twice what
+ * gravity requires, as in piles. */
 SIMD_INLINE void hand_on(const Rigid *rigid, ContactWide *row, ExtraWide *extra, PointWide *points,
                          const u32 count, f32x8 inverse_mass)
 {
@@ -387,11 +380,9 @@ SIMD_INLINE f32x8 point_speed(const ContactWide *row, const PointWide *point, co
            vec3x8_dot(point->angular_a, a->angular_velocity);
 }
 
-/*
- * Friction changes the speed along the normal, too, where it does not act below the middle of a
- * body. Points that leave by it, faster than what rests, need less than what held them; given that
- * again by the next warm start they would gain energy.
- */
+/* Friction also changes the normal velocity if it does not act below the centre of a body.
+ * Points that separate by this, faster than resting ones, need less than their previous impulse;
+ * warm starting with it would add energy. */
 SIMD_INLINE void let_go(const Rigid *rigid, ContactWide *row, PointWide *points, const u32 count,
                         const Side *a, const Side *b)
 {
@@ -424,8 +415,8 @@ SIMD_INLINE void solve_row(Rigid *rigid, ContactWide *row, const u32 count, cons
     PointWide *points = &rigid->points[row->first];
     ExtraWide *extra = row->extra == ROW_NO_EXTRA ? NULL : &rigid->extras[row->extra];
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
-    /* Friction first where bodies are pushed apart: not passing through each other matters more.
-     * Last in the relaxing solve: a blow that lands there has its friction in the same substep. */
+    /* Friction first in the push-out solve: non-penetration has priority. Last in the relaxing
+     * solve, so that an impact has its friction in the same substep. */
     if (pass == PASS_PUSH) {
         solve_friction(row, extra, points, count, &a, &b);
     }
@@ -462,12 +453,10 @@ SIMD_INLINE void solve_rows(Rigid *rigid, u32 first, u32 end, const Pass pass)
 
 /* ---- bounces ---- */
 
-/*
- * Speed at which a point leaves that comes with `speed` (< 0) over a gap that gravity closes with
- * the acceleration `fall`. The bodies turn round before they touch, by the gap: what they fell less
- * is taken from the speed, so that bounces reach their height. Velocities are those of now: what
- * nothing touches moves on its parabola (solve_body.c).
- */
+/* Separation speed of a point that approaches with `speed` (< 0) over a gap that gravity closes
+ * with the acceleration `fall`. The bodies reverse before they touch, by the gap: the missing
+ * fall is subtracted from the speed, so that bounces reach their correct height. Velocities are
+ * current: untouched bodies move on their parabola (solve_body.c). */
 SIMD_INLINE f32x8 leaving(f32x8 speed, f32x8 gap, f32x8 restitution, f32x8 fall)
 {
     f32x8 zero = f32x8_set(0.0f), e2 = restitution * restitution;
@@ -476,16 +465,16 @@ SIMD_INLINE f32x8 leaving(f32x8 speed, f32x8 gap, f32x8 restitution, f32x8 fall)
     return f32x8_sqrt(f32x8_max(square, zero));
 }
 
-/* The impulses of a blow so far, lane by lane: along the normal at each point, friction where their
- * sum acts, and what they add up to for the bodies. */
+/* The impulses of an impact so far, per lane: normal at each point, friction where their sum
+ * acts, and their totals on the bodies. */
 typedef struct Impact {
     f32x8 gaps[MANIFOLD_POINTS];    /* m */
-    f32x8 leave[MANIFOLD_POINTS];   /* m/s, speed to leave with */
-    i32x8 strikes[MANIFOLD_POINTS]; /* which points take part */
+    f32x8 leave[MANIFOLD_POINTS];   /* m/s, separation speed */
+    i32x8 strikes[MANIFOLD_POINTS]; /* participating points */
     f32x8 changes[MANIFOLD_POINTS]; /* N s, ≥ 0 */
     Vec3x8 friction;                /* N s, world, on b */
-    Vec3x8 impulse;                 /* N s, on b, of all */
-    Vec3x8 angular_a, angular_b;    /* N m s about the centres, of all */
+    Vec3x8 impulse;                 /* N s, on b, total */
+    Vec3x8 angular_a, angular_b;    /* N m s about the centres, total */
 } Impact;
 
 SIMD_INLINE void impact_row_add(const ContactWide *row, Impact *impact, Side *a, Side *b,
@@ -497,16 +486,15 @@ SIMD_INLINE void impact_row_add(const ContactWide *row, Impact *impact, Side *a,
     impact->angular_b = vec3x8_add(impact->angular_b, angular_b);
 }
 
-/* Bodies farther apart have other arms and normals when they strike, m. */
+/* Bodies farther apart have other arms and normals at the time of impact, m. */
 static const f32 impact_near_m = 0.0001f, impact_touch_m = 0.0006f;
-/* What would strike in so many substeps strikes with what strikes in this one. */
+/* Contacts that would collide within this number of substeps collide together with those of this
+ * one. */
 static const f32 impact_together = 1.1f;
 
-/*
- * Which points of a row strike: those that close their gap in this substep, and fast enough to
- * bounce; and with one of them what would follow at once: a level face strikes with all corners,
- * whatever rounding says.
- */
+/* Selects the points of a row that collide: those that close their gap in this substep, fast
+ * enough to bounce; together with one of them those that would follow at once: a level face
+ * collides with all corners, whatever the rounding. */
 static bool impact_begin(Rigid *rigid, const ContactWide *row, const Side *a, const Side *b, f32 h,
                          Impact *impact)
 {
@@ -517,10 +505,10 @@ static bool impact_begin(Rigid *rigid, const ContactWide *row, const Side *a, co
     f32x8 zero = f32x8_set(0.0f), gaps[MANIFOLD_POINTS], speeds[MANIFOLD_POINTS];
     f32x8 fall = vec3x8_dot(row->normal, vec3x8_set(rigid->gravity)) *
                  (f32x8_and(a->mass > zero, a->rest) - f32x8_and(b->mass > zero, b->rest));
-    /* The slowest that bounces, if well: faster than what gravity gives in two substeps. */
+    /* The lowest bouncing speed at full restitution: above what gravity adds in two substeps. */
     f32 steps = 2.0f * h * vec3_length(rigid->gravity);
     f32x8 slowest = -RIGID_BOUNCE_M_S * (1.0f - row->restitution) - steps;
-    f32x8 coming = f32x8_max(fall * h, zero); /* what gravity adds before contacts are solved */
+    f32x8 coming = f32x8_max(fall * h, zero); /* added by gravity before contacts are solved */
     i32x8 struck = {0}, strikes = {0};
     for (u32 lane = 0; lane < SIMD_LANES && row->strikes != 0; lane++) {
         strikes[lane] = row->strikes & 1u << lane ? -1 : 0;
@@ -550,8 +538,8 @@ static bool impact_begin(Rigid *rigid, const ContactWide *row, const Side *a, co
     return true;
 }
 
-/* Normal impulses so that the points leave as they should. Where all points strike the same impulse
- * comes first at each: what is level stays level. */
+/* Normal impulses for the required separation speeds. If all points collide, equal impulses come
+ * first: level bodies stay level. */
 static void impact_normals(const ContactWide *row, const PointWide *points, Impact *impact, Side *a,
                            Side *b)
 {
@@ -572,7 +560,7 @@ static void impact_normals(const ContactWide *row, const PointWide *points, Impa
             u32 p = sweep % 2 == 0 ? i : row->points - 1 - i;
             f32x8 speed = coupled_speed(row, target[p], added, p, row->points);
             f32x8 change = f32x8_max(-points[p].mass * speed, -impact->changes[p]);
-            /* A single point is exact at once, and must not depend on its neighbours'. */
+            /* A single point is exact at once, and must not depend on its neighbours. */
             i32x8 takes = impact->strikes[p] & ((sweep == 0 ? one : row->share) > zero);
             added[p] = f32x8_select(takes, change, added[p]);
         }
@@ -588,15 +576,15 @@ static void impact_normals(const ContactWide *row, const PointWide *points, Impa
     impact_row_add(row, impact, a, b, vec3x8_scale(row->normal, sum), angular_a, angular_b);
 }
 
-/* The arm to where the normal impulses act: `angular` is the mean of arm × normal over them. There
- * the two touch, not by the mean of all gaps: their surfaces are `off` along the normal. */
+/* The arm to the centre of the normal impulses: `angular` is the mean of arm × normal over them.
+ * The contact is there, not at the mean of all gaps: the surfaces are `off` along the normal. */
 SIMD_INLINE Vec3x8 acting_arm(const ContactWide *row, Vec3x8 patch_arm, Vec3x8 angular, f32x8 off)
 {
     f32x8 along = vec3x8_dot(row->normal, patch_arm) + off;
     return vec3x8_add_scaled(vec3x8_cross(row->normal, angular), along, row->normal);
 }
 
-/* Speed along v at the arms for an impulse along u there. */
+/* Velocity along v at the arms per impulse along u there. */
 SIMD_INLINE f32x8 response(const ContactWide *row, f32x8 mass, Vec3x8 arm_a, Vec3x8 arm_b, Vec3x8 u,
                            Vec3x8 v)
 {
@@ -606,7 +594,7 @@ SIMD_INLINE f32x8 response(const ContactWide *row, f32x8 mass, Vec3x8 arm_a, Vec
            vec3x8_dot(vb, symmetric3x8_mul(&row->inertia_b, ub));
 }
 
-/* Coulomb's law at impact: what stops the slip, up to friction times the normal impulse. */
+/* Coulomb's law at impact: stops the slip, up to friction times the normal impulse. */
 static void impact_friction(const ContactWide *row, const PointWide *points, Impact *impact,
                             Side *a, Side *b)
 {
@@ -648,7 +636,7 @@ static void impact_friction(const ContactWide *row, const PointWide *points, Imp
                    vec3x8_cross(arm_b, change));
 }
 
-/* Twice the work of the blow if the bodies moved with these velocities. */
+/* Twice the work of the impact at these velocities. */
 SIMD_INLINE f32x8 impact_power(const Impact *impact, const Side *a, const Side *b)
 {
     return vec3x8_dot(impact->impulse, vec3x8_sub(b->velocity, a->velocity)) +
@@ -656,7 +644,7 @@ SIMD_INLINE f32x8 impact_power(const Impact *impact, const Side *a, const Side *
            vec3x8_dot(impact->angular_a, a->angular_velocity);
 }
 
-/* Makes a blow s times as strong. */
+/* Scales an impact by s. */
 SIMD_INLINE void impact_scale(const ContactWide *row, Impact *impact, f32x8 s, Side *a, Side *b)
 {
     f32x8 more = s - 1.0f;
@@ -671,10 +659,9 @@ SIMD_INLINE void impact_scale(const ContactWide *row, Impact *impact, f32x8 s, S
     impact->angular_b = vec3x8_scale(impact->angular_b, s);
 }
 
-/*
- * Points near each other are slow to agree. Weighted by their impulses they leave as they should:
- * what restitution leaves of the energy does not depend on how many sweeps there are.
- */
+/* Sweeps converge slowly for points close together. Weighted by their impulses the points
+ * separate as required: so the energy loss by restitution does not depend on the number of
+ * sweeps. */
 static void impact_finish(const ContactWide *row, const PointWide *points, Impact *impact,
                           const Side *before_a, const Side *before_b, Side *a, Side *b)
 {
@@ -691,11 +678,8 @@ static void impact_finish(const ContactWide *row, const PointWide *points, Impac
     }
 }
 
-/*
- * Newton's restitution with friction or at several points at once may give more energy than it
- * takes (Kane 1984): such a blow is made weaker, to the one that takes none. Its work for the share
- * s is s p₀ + s² (p₁ − p₀) / 2.
- */
+/* Newton's restitution with friction or at several points at once may add energy (Kane 1984):
+ * such an impact is scaled down to zero work. Its work at scale s is s p₀ + s² (p₁ − p₀) / 2. */
 static void impact_weaken(const ContactWide *row, Impact *impact, const Side *before_a,
                           const Side *before_b, Side *a, Side *b)
 {
@@ -710,7 +694,8 @@ static void impact_weaken(const ContactWide *row, Impact *impact, const Side *be
     impact_scale(row, impact, f32x8_max(f32x8_min(share, one), zero), a, b);
 }
 
-/* What bounced has let go: the solve without bias would hold it back by what it held before. */
+/* A bounced contact has separated: the solve without bias would hold it back with its former
+ * impulse. */
 static void impact_release(ContactWide *row, PointWide *points, const Impact *impact)
 {
     i32x8 struck = {0};
@@ -726,8 +711,8 @@ static void impact_release(ContactWide *row, PointWide *points, const Impact *im
     row->twist_impulse = f32x8_select(struck, zero, row->twist_impulse);
 }
 
-/* Lanes of two free bodies that are still so far apart that arms and normals are others when they
- * strike. What joints hold they would pull back. */
+/* Lanes of two free bodies so far apart that arms and normals change until impact. Jointed
+ * bodies are excluded, since joints would pull them back. */
 static u32 impact_is_far(const Rigid *rigid, const ContactWide *row, const Impact *impact,
                          const Side *a, const Side *b, f32 apart_m)
 {
@@ -745,12 +730,10 @@ static u32 impact_is_far(const Rigid *rigid, const ContactWide *row, const Impac
     return lanes;
 }
 
-/*
- * A blow falls when the two touch, after a part of the substep in which they go on as they did:
- * velocities change at its beginning, so their places change by what that makes of the way until
- * then. So the angular momentum of the two is what it was: the arms of the blow are those of the
- * touch. Their centre of mass stays where it is.
- */
+/* An impact happens at the time of touch, after a part of the substep with unchanged motion:
+ * velocities change at its start, so positions are corrected by the difference until then. This
+ * conserves the angular momentum of the two: the arms of the impact are those at touch. Their
+ * centre of mass is unchanged. */
 static void impact_place(Rigid *rigid, const ContactWide *row, const Impact *impact,
                          const Side *before_a, const Side *before_b, u32 lanes, f32 longest)
 {
@@ -769,12 +752,10 @@ static void impact_place(Rigid *rigid, const ContactWide *row, const Impact *imp
     }
 }
 
-/*
- * Collisions come before contacts: what would close its gap in this substep, and fast enough to
- * bounce, gets its bounce at once, pair by pair, so that blows travel through rows of bodies as
- * they do in a cradle instead of being shared out (Guendelman, Bridson, Fedkiw, "Nonconvex rigid
- * bodies with stacking", 2003, section 5). Returns whether any lane struck.
- */
+/* Collisions come before contacts: contacts that would close their gap in this substep, fast
+ * enough to bounce, bounce at once, pair by pair, so that impacts propagate through rows of
+ * bodies as in a cradle instead of being averaged (Guendelman, Bridson, Fedkiw, "Nonconvex rigid
+ * bodies with stacking", 2003, section 5). Returns whether any lane collided. */
 static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
 {
     PointWide *points = &rigid->points[row->first];
@@ -786,7 +767,7 @@ static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
     u32 far = impact_is_far(rigid, row, &impact, &a, &b, impact_near_m);
     if (far != 0) {
         u32 met = contact_meet(rigid, row, far, impact_together * h);
-        /* What the sweep takes as touching from the start is placed as it is. */
+        /* Lanes treated as touching from the start are not moved. */
         far &= met | ~impact_is_far(rigid, row, &impact, &a, &b, impact_touch_m);
         if (met != 0 && !impact_begin(rigid, row, &a, &b, h, &impact)) {
             return false;
@@ -826,7 +807,7 @@ typedef struct ContactStageRun {
     Rigid *rigid;
     ContactStage stage;
     f32 h;
-    _Atomic bool struck; /* STAGE_BOUNCE: some row did */
+    _Atomic bool struck; /* STAGE_BOUNCE: some row collided */
 } ContactStageRun;
 
 static void bounce_rows(ContactStageRun *run, u32 first, u32 end)
@@ -879,7 +860,7 @@ static bool run_stage(Rigid *rigid, ContactStage stage)
         u32 count = stage == STAGE_RELEASE  ? range->turning
                     : stage == STAGE_BOUNCE ? range->bouncing
                                             : range->count;
-        /* What found no colour may share bodies: one row after the other. */
+        /* Contacts without a colour may share bodies: one row after the other. */
         u32 grain = color == COLORS_MAX ? count : jobs_grain(rigid->jobs, count, ROW_GRAIN);
         phases[color] = (JobsPhase){.count = count, .grain = grain};
     }
@@ -892,7 +873,7 @@ void contact_bounce(Rigid *rigid)
     if (!rigid->bounces) {
         return;
     }
-    /* A blow passes at least one contact of a chain each time. */
+    /* Each iteration propagates an impact by at least one contact of a chain. */
     for (u32 i = 0; i < BOUNCE_ROUNDS && run_stage(rigid, STAGE_BOUNCE); i++) {
     }
 }

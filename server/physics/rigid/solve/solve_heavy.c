@@ -1,24 +1,25 @@
 /*
- * solve_heavy.c: all contacts of a cluster at once. A row (a point along the normal, friction along
- * two tangents, twist) answers the speed that is asked to go, s, by the impulse −w s; so the change
- * Δ of all velocities is the solution of (M + Σ Jᵀ w J) Δ = −Σ Jᵀ w s, six equations a body, which
- * a factor LDLᵀ by blocks gives, in f64: masses differ by thousands, and stiffness by far more.
- * Points that would pull let go, friction beyond its cone slides, and the rest is solved anew, a
- * few times; if that does not end, as far towards the last solution as all limits allow and as it
- * helps, then row after row, which never adds energy. What remains is the sweeps'.
+ * solve_heavy.c: solves all contacts of a cluster at once. A row (a point along the normal,
+ * friction along two tangents, twist) answers the velocity s to be removed with the impulse −w s;
+ * so the change Δ of all velocities is the solution of (M + Σ Jᵀ w J) Δ = −Σ Jᵀ w s, six equations
+ * per body, solved by block LDLᵀ in f64: masses differ by thousands, and stiffness by far more.
+ * Points that would pull are released, friction beyond its cone slides, and the rest is solved
+ * again, a few times; if that does not converge, the last change is shortened to stay within all
+ * limits and to reduce the residual, then rows are swept, which never adds energy. The sweeps over
+ * all contacts handle the remainder.
  */
 #include "server/physics/rigid/body_wide.h"
 #include "server/physics/rigid/solve/heavy.h"
 
 enum {
-    ROUNDS = 6, /* of letting go */
+    ROUNDS = 6, /* of releasing points */
     HALVINGS = 6,
-    SWEEPS = 16, /* where that does not end */
+    SWEEPS = 16, /* if that does not converge */
     NORMAL_BITS = (1 << HEAVY_NORMALS) - 1,
-    SOFT_SHIFT = 16 /* of the bits of points that give way softly */
+    SOFT_SHIFT = 16 /* of the bits of soft points */
 };
 
-/* What makes rows that say the same thing twice solvable: of the response of a row. */
+/* Regularization relative to the response of a row, for redundant rows. */
 static const f64 regular = 0x1p-20;
 
 static inline f64 larger(f64 a, f64 b)
@@ -73,7 +74,7 @@ void heavy_begin_body(const Rigid *rigid, HeavyBody *body)
     body->inertia[2] = (i[0] * i[1] - i[3] * i[3]) * s;
 }
 
-/* A row for the speed along a direction (0: none) at moments about the centres of a and b. */
+/* A row for the velocity along a direction (0: none) with moments about the centres of a and b. */
 static void begin_row(HeavyContact *contact, const HeavyBody *bodies, u32 r, const f64 direction[3],
                       const f64 moment_a[3], const f64 moment_b[3])
 {
@@ -139,7 +140,7 @@ void heavy_begin(Rigid *rigid, HeavyCluster *cluster)
 
 /* ---- what a pass asks for ---- */
 
-/* Of the velocities, shifts and turns since the tick began, or what else has such halves. */
+/* For velocities, for shifts and rotations since the tick began, or similar. */
 static f64 row_speed(const f64 speeds[2][HEAVY_AXES], Vec3 a, Vec3 rotation_a, Vec3 b,
                      Vec3 rotation_b)
 {
@@ -155,7 +156,7 @@ static f64 row_speed(const f64 speeds[2][HEAVY_AXES], Vec3 a, Vec3 rotation_a, V
     return sum;
 }
 
-/* As bias_of and solve_normals of the sweeps. */
+/* Like bias_of and solve_normals of the sweeps. */
 static void ask_point(const Rigid *rigid, HeavyContact *contact, u32 p, HeavyPass pass)
 {
     const ContactWide *row = &rigid->rows[contact->row];
@@ -249,7 +250,7 @@ static void assemble_contact(const HeavyStore *store, const HeavyCluster *cluste
 {
     const HeavyBody *bodies = &store->bodies[cluster->body];
     const u32 *sides = contact->sides;
-    u32 low = 0, high = 1; /* of the sides, in the order of elimination */
+    u32 low = 0, high = 1; /* of the sides, in elimination order */
     if (sides[0] != HEAVY_FIXED && sides[1] != HEAVY_FIXED && sides[0] > sides[1]) {
         low = 1;
         high = 0;
@@ -295,7 +296,7 @@ static void assemble(const HeavyStore *store, const HeavyCluster *cluster, Heavy
     }
 }
 
-/* Six rows less what the column gives for another one's. */
+/* Subtracts the column's contribution for another row from six rows. */
 static inline void take_column(f64 *out, const f64 *column, f64 factor)
 {
     for (u32 r = 0; r < HEAVY_AXES; r++) {
@@ -303,7 +304,7 @@ static inline void take_column(f64 *out, const f64 *column, f64 factor)
     }
 }
 
-/* LDLᵀ of a diagonal block: below the diagonal L, on it the inverses of D. */
+/* LDLᵀ of a diagonal block: L below the diagonal, the inverses of D on it. */
 static void factor_diagonal(HeavyBlock *block)
 {
     for (u32 c = 0; c < HEAVY_AXES; c++) {
@@ -380,7 +381,7 @@ static void factor(const HeavyStore *store, HeavyCluster *cluster, HeavyPass pas
     }
 }
 
-/* `change` of the bodies: from what is asked to the solution. */
+/* Forward and back substitution of `change` of the bodies. */
 static void substitute(const HeavyStore *store, const HeavyCluster *cluster, HeavyPass pass)
 {
     HeavyBody *bodies = &store->bodies[cluster->body];
@@ -428,7 +429,7 @@ static void substitute(const HeavyStore *store, const HeavyCluster *cluster, Hea
 
 /* ---- letting go ---- */
 
-/* Speed of a row for the changes of its bodies. */
+/* Velocity of a row for the changes of its bodies. */
 f64 heavy_speed(const HeavyBody *bodies, const HeavyContact *contact, u32 r)
 {
     f64 sum = 0.0;
@@ -443,7 +444,7 @@ f64 heavy_speed(const HeavyBody *bodies, const HeavyContact *contact, u32 r)
     return sum;
 }
 
-/* An impulse along a row, on what the bodies are asked. */
+/* Adds an impulse along a row to the bodies' right-hand sides. */
 static void push_row(HeavyBody *bodies, const HeavyContact *contact, u32 r, f64 impulse)
 {
     for (u32 side = 0; side < 2; side++) {
@@ -485,7 +486,7 @@ static void solve_once(const HeavyStore *store, HeavyCluster *cluster, HeavyPass
     }
 }
 
-/* Points that pull let go, and those that would be driven in take part again. */
+/* Releases points that pull, and re-activates those that would penetrate. */
 static bool normals_fit(const HeavyBody *bodies, HeavyContact *contact, f64 *sum, f64 *lever,
                         const PointWide *points)
 {
@@ -514,7 +515,7 @@ static bool normals_fit(const HeavyBody *bodies, HeavyContact *contact, f64 *sum
     return fits;
 }
 
-/* Friction of `count` rows beyond the limit slides: it is as much as the limit. */
+/* Friction of `count` rows beyond the limit slides: it equals the limit. */
 static bool friction_fits(HeavyContact *contact, u32 first, u32 count, f64 limit)
 {
     const f64 slack = 1e-3;
@@ -552,7 +553,7 @@ static bool contact_fits(const Rigid *rigid, const HeavyBody *bodies, HeavyConta
 
 /* ---- passes ---- */
 
-/* Impulses as they are handed on; their change is what it is after rounding. */
+/* Stores impulses for warm starting; the change accounts for rounding. */
 static void store_contact(Rigid *rigid, HeavyContact *contact)
 {
     ContactWide *row = &rigid->rows[contact->row];
@@ -579,7 +580,7 @@ static void store_contact(Rigid *rigid, HeavyContact *contact)
     }
 }
 
-/* Velocities follow from the impulses: what one body gets the other gives. */
+/* Velocities follow from the impulses: equal and opposite for the two bodies. */
 static void store_bodies(Rigid *rigid, HeavyBody *bodies, u32 count)
 {
     for (u32 i = 0; i < count; i++) {
@@ -612,7 +613,7 @@ void heavy_store(Rigid *rigid, HeavyBody *bodies, u32 body_count, HeavyContact *
     store_bodies(rigid, bodies, body_count);
 }
 
-/* Is the share of the change within all limits? */
+/* Whether this fraction of the change is within all limits. */
 static bool share_fits(const Rigid *rigid, const HeavyCluster *cluster, f64 share)
 {
     const f64 slack = 1e-3;
@@ -643,7 +644,7 @@ static bool share_fits(const Rigid *rigid, const HeavyCluster *cluster, f64 shar
     return true;
 }
 
-/* An impulse along a row, on the changes of velocity of the bodies. */
+/* Applies an impulse along a row to the bodies' velocity changes. */
 static void move_row(const HeavySweep *s, const HeavyContact *contact, u32 r, f64 impulse)
 {
     for (u32 side = 0; side < 2; side++) {
@@ -672,11 +673,9 @@ bool heavy_has_row(const Rigid *rigid, const HeavyContact *contact, u32 r)
     return r < HEAVY_SLIP ? r < contact->points : rough && (r < HEAVY_TWIST || contact->points > 1);
 }
 
-/*
- * The rounds did not end: part of the last change, or none, within all limits and no farther than
- * to where what the rows ask is met best along it (the least of Σ c (t + J Δ / 2 + c / 2 w), of
- * which no change at all makes 0): beyond it bodies would gain energy from nothing.
- */
+/* The iteration did not converge: uses part of the last change, or none, within all limits and
+ * at most up to the best point along it (the minimum of Σ c (t + J Δ / 2 + c / 2 w), which is 0
+ * for no change): beyond it bodies would gain energy. */
 static void shorten(const Rigid *rigid, const HeavyCluster *cluster)
 {
     HeavyBody *bodies = &rigid->heavy->bodies[cluster->body];
@@ -724,7 +723,7 @@ static void shorten(const Rigid *rigid, const HeavyCluster *cluster)
     }
 }
 
-/* Changes by what a row still asks, kept within least and most; returns the impulse that it has. */
+/* Changes the impulse by the row's residual, within least and most; returns the impulse. */
 static f64 sweep_row(const HeavySweep *s, HeavyContact *contact, u32 r, f64 least, f64 most)
 {
     f64 change = contact->change[r], give = 1.0 / contact->weight[r];
@@ -778,7 +777,7 @@ static void solve_cluster(Rigid *rigid, HeavyCluster *cluster, HeavyPass pass)
     }
     if (!fits) {
         shorten(rigid, cluster);
-        /* What is left, one row after the other: each takes away from what is left to ask. */
+        /* Sweeps over the residual, row by row. */
         heavy_sweep(rigid, &(HeavySweep){bodies, contacts, cluster->contacts, move_row, NULL});
     }
     heavy_store(rigid, bodies, cluster->bodies, contacts, cluster->contacts);

@@ -1,10 +1,10 @@
 /*
- * solve_impulses.c: the PGS method, for teaching and comparison (RIGID_IMPULSES, and PGS bodies
- * of other worlds, so that both methods are seen side by side): one step a tick, sequential
+ * solve_impulses.c: PGS, for teaching and comparison (RIGID_IMPULSES, and PGS bodies of other
+ * worlds, so that both methods can be compared side by side): one step per tick, sequential
  * impulses point by point in the order of the contacts, accumulated and clamped, warm started along
- * the normal; overlap is taken back through the velocities (Baumgarte), and friction is a pyramid
- * of k sides. It shows what the soft steps of solve_contact.c are for: Baumgarte's speed stays in
- * the bodies as energy, high stacks need many iterations, and a pyramid lets things slide towards
+ * the normal; overlap is corrected through the velocities (Baumgarte), and friction is a pyramid of
+ * k sides. It shows the purpose of the soft steps of solve_contact.c: Baumgarte velocity remains in
+ * the bodies as energy, high stacks need many iterations, and a pyramid lets bodies slide towards
  * its edges. Rolling friction is a moment of at most its lever arm times the normal impulse.
  * Method: Catto, "Iterative dynamics with temporal coherence", 2005; Baumgarte 1972; the polyhedral
  * cone of Stewart and Trinkle 1996.
@@ -12,7 +12,7 @@
 #include "server/physics/rigid/body.h"
 #include "shared/math/trig.h"
 
-/* Overlap that is left alone, so that resting contacts do not come and go. */
+/* Allowed overlap, so that resting contacts persist. */
 #define SLOP_M 0.005f
 
 struct ImpulsePoint {
@@ -20,11 +20,11 @@ struct ImpulsePoint {
     Vec3 normal, tangent1, tangent2;
     Vec3 arm_a, arm_b;
     f32 mass;     /* along the normal, kg */
-    f32 target;   /* m/s, normal velocity that is asked for */
+    f32 target;   /* m/s, target normal velocity */
     f32 impulse;  /* N s, accumulated, ≥ 0 */
     f32 friction; /* coefficient */
-    f32 approach; /* m/s, as the tick began */
-    Vec3 run;     /* m/s, of b's surface against a's */
+    f32 approach; /* m/s, at the start of the tick */
+    Vec3 run;     /* m/s, of b's surface relative to a's */
     f32 tangent_masses[2], tangent_impulses[2];
     f32 rolling;             /* m, lever arm of rolling friction */
     Symmetric3 rolling_mass; /* kg m² */
@@ -46,7 +46,7 @@ static f32 mass_along(const Rigid *rigid, const ImpulsePoint *p, Vec3 direction)
     return k > 0.0f ? 1.0f / k : 0.0f;
 }
 
-/* Static and kinematic bodies have no inverse mass and inertia: nothing moves them. */
+/* Static and kinematic bodies have zero inverse mass and inertia, so impulses have no effect. */
 static void apply(Rigid *rigid, const ImpulsePoint *p, Vec3 impulse)
 {
     BodyState *a = &rigid->states[p->a], *b = &rigid->states[p->b];
@@ -82,7 +82,7 @@ static void point_prepare(Rigid *rigid, u32 contact, u32 index, ImpulsePoint *p)
     p->approach = vec3_dot(p->normal, slip_of(rigid, p));
     f32 rate = 1.0f / rigid->def.tick_s;
     f32 overlap = f32_max(-point->separation - SLOP_M, 0.0f);
-    /* A gap may close within the tick and no more; an overlap is asked to go at β of it a tick. */
+    /* A gap may close exactly within the tick; of an overlap β is corrected per tick. */
     p->target = point->separation > 0.0f ? -point->separation * rate
                                          : rigid->def.baumgarte * overlap * rate;
     f32 restitution = f32_max(rigid->restitution_min, f32_max(a->restitution, b->restitution));
@@ -98,7 +98,7 @@ static void point_prepare(Rigid *rigid, u32 contact, u32 index, ImpulsePoint *p)
     p->tangent_masses[1] = mass_along(rigid, p, p->tangent2);
 }
 
-/* Points of a contact that is solved here. */
+/* Number of points of a contact solved here. */
 static u32 pgs_points(const Rigid *rigid, u32 contact)
 {
     bool here = contact_is_solved(rigid, contact) && contact_is_pgs(rigid, contact);
@@ -133,8 +133,8 @@ void impulses_prepare(Rigid *rigid)
     }
 }
 
-/* The friction of a point stays within a polygon of k sides whose corners lie on the circle μ N:
- * what is beyond a side is taken back along its normal. */
+/* Keeps the friction of a point within a polygon of k sides whose corners lie on the circle μ N:
+ * the excess beyond a side is removed along its normal. */
 static void solve_friction(Rigid *rigid, ImpulsePoint *p)
 {
     Vec3 slip = vec3_add(slip_of(rigid, p), p->run);
@@ -156,7 +156,7 @@ static void solve_friction(Rigid *rigid, ImpulsePoint *p)
     apply(rigid, p, change);
 }
 
-/* The moment that would stop one body's turning against the other's, as far as it reaches. */
+/* The moment that would stop the relative rotation, within its limit. */
 static void solve_rolling(Rigid *rigid, ImpulsePoint *p)
 {
     BodyState *a = &rigid->states[p->a], *b = &rigid->states[p->b];

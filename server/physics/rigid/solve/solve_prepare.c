@@ -1,6 +1,6 @@
 /*
- * solve_prepare.c: rows of eight contacts are filled from bodies and manifolds, lane by lane, and
- * their effective masses are computed eight at a time.
+ * solve_prepare.c: fills rows of eight contacts from bodies and manifolds, lane by lane, and
+ * computes their effective masses eight at a time.
  */
 #include "server/physics/rigid/body_wide.h"
 #include "server/physics/rigid/solve/heavy.h"
@@ -11,22 +11,20 @@ enum {
     PREPARE_GRAIN = 8
 };
 
-/* What a lane has only while its row is made. */
+/* Data of a lane used only while its row is made. */
 typedef struct PrepareLanes {
-    Vec3x8 point[MANIFOLD_POINTS]; /* from the patch centre */
-    f32x8 count[MANIFOLD_POINTS];  /* 1 where the lane has the point, else 0 */
+    Vec3x8 point[MANIFOLD_POINTS]; /* relative to the patch centre */
+    f32x8 count[MANIFOLD_POINTS];  /* 1 if the lane has the point, else 0 */
     Vec3x8 friction_impulse;       /* world */
     f32x8 mass;                    /* sum of the inverse masses */
-    f32x8 frequency;               /* of the soft contact, in turns a substep */
-    f32x8 many;                    /* 1 where there is more than one point */
-    f32x8 lever;                   /* of twisting friction, as a share of the points' distance */
+    f32x8 frequency;               /* of the soft contact, per substep */
+    f32x8 many;                    /* 1 if there is more than one point */
+    f32x8 lever;                   /* of twisting friction, relative to the points' distance */
 } PrepareLanes;
 
-/*
- * Pressure is taken as even over the patch, not at its corners: mean distance from the middle as a
- * share of the corners'. A segment, an equilateral triangle, rectangles (0.505 to 0.54), a disc of
- * which the corners are four points of the rim.
- */
+/* Assumes uniform pressure over the patch instead of pressure at its corners: mean distance from
+ * the centre relative to that of the corners. A segment, an equilateral triangle, rectangles
+ * (0.505 to 0.54), a disc with four rim points as corners. */
 static f32 twist_lever(const Rigid *rigid, const Contact *c, u32 points)
 {
     const f32 segment = 0.5f, triangle = 0.46f, rectangle = 0.53f, disc = 2.0f / 3.0f;
@@ -48,11 +46,11 @@ static void fill_points(Rigid *rigid, ContactWide *row, u32 lane, PrepareLanes *
         centre = vec3_add(centre, manifold->points[p].position);
         gap += share * manifold->points[p].separation;
     }
-    /* What rests stays in balance to rounding; what strikes has come too far or not far enough. */
+    /* Resting contacts stay balanced to rounding; at an impact the gap may have either sign. */
     gap = c->flags & CONTACT_BEGAN ? gap : f32_max(gap, 0.0f);
     centre = vec3_scale(centre, share);
     Vec3 arm = vec3_sub(centre, rigid->bodies[c->a].position);
-    /* Points lie midway, but when the two touch friction acts at the surface of each. */
+    /* Points lie midway, but on touch friction acts at the surface of each. */
     lane_set_vec3(&row->arm_a, lane, vec3_add_scaled(arm, -0.5f * gap, manifold->normal));
     lane_set_vec3(&row->arm_b, lane,
                   vec3_add_scaled(vec3_sub(arm, manifold->apart), 0.5f * gap, manifold->normal));
@@ -92,19 +90,18 @@ static void fill_extra(Rigid *rigid, ContactWide *row, u32 index, u32 lane, cons
         lane_set_symmetric(&extra->rolling_mass, lane, &mass);
     }
     if (drives) {
-        /* The surfaces run in the bodies' frames; along the tangents once these are known. */
+        /* Surface velocities are in the bodies' frames; projected on the tangents once these are
+         * known. */
         Vec3 run = vec3_sub(quat_rotate(b->orientation, b->surface_velocity),
                             quat_rotate(a->orientation, a->surface_velocity));
         lane_set_vec3(&extra->drive, lane, run);
     }
 }
 
-/*
- * Contacts are as stiff as the substeps bear: a body is held by all its contacts at once, so where
- * it has many each of them is softer; those of a body count by how far it gives way beside the
- * other, so that a box is no softer for the many light things that lie in it. Against what nothing
- * moves they are twice as fast, since ground that gives way is seen first.
- */
+/* Contacts are as stiff as the substeps allow: all contacts of a body act at once, so those of a
+ * body with many are softer, weighted by its compliance relative to the other, so that a box is
+ * no softer for many light objects in it. Contacts with immovable bodies are twice as stiff,
+ * since penetration of the ground is most visible. */
 static f32 contact_frequency(const Rigid *rigid, const Contact *c)
 {
     const f32 frequency = 0.17f, contacts = 6.0f;
@@ -117,11 +114,9 @@ static f32 contact_frequency(const Rigid *rigid, const Contact *c)
     return (fixed ? 2.0f : 1.0f) * frequency * share * sqrtf(share);
 }
 
-/*
- * Do two free bodies come together in this tick from so far, and so fast, that it is a blow,
- * without restitution too? Solved as what rests they would have arms and normals of before the
- * touch, which is nothing to their energy, but to their angular momentum.
- */
+/* Whether two free bodies approach in this tick from so far, and so fast, that it is an impact,
+ * even without restitution. Solved like a resting contact, with arms and normals from before the
+ * touch, it would conserve energy but not angular momentum. */
 static bool lane_strikes(const Rigid *rigid, const ContactWide *row, u32 lane)
 {
     const f32 near_m = 0.0001f;
@@ -158,7 +153,7 @@ static void fill_lane(Rigid *rigid, ContactWide *row, u32 index, u32 lane, Prepa
     lane_set_symmetric(&row->inertia_b, lane, &rigid->inertias[c->b]);
     lanes->mass[lane] = mass_a + mass_b;
     lane_set_vec3(&lanes->friction_impulse, lane, c->friction_impulse);
-    /* A single point holds no twist: what four points held must not go on turning it. */
+    /* A single point has no twist: the former impulse of four points must not continue. */
     row->twist_impulse[lane] = lanes->many[lane] > 0.0f ? c->twist_impulse : 0.0f;
     row->friction[lane] = sqrtf(a->friction * b->friction) * rigid->friction_scale;
     f32 restitution = f32_max(rigid->restitution_min, f32_max(a->restitution, b->restitution));
@@ -175,7 +170,7 @@ SIMD_INLINE f32x8 inverse_or_zero(f32x8 x)
     return f32x8_and(x > 0.0f, 1.0f / f32x8_select(x > 0.0f, x, f32x8_set(1.0f)));
 }
 
-/* As vec3_perpendicular; lanes without a normal get zero. */
+/* Like vec3_perpendicular; lanes without a normal get zero. */
 SIMD_INLINE Vec3x8 perpendicular(Vec3x8 n)
 {
     f32x8 one = f32x8_set(1.0f);
@@ -186,7 +181,7 @@ SIMD_INLINE Vec3x8 perpendicular(Vec3x8 n)
     return vec3x8_scale(t, inverse_or_zero(length));
 }
 
-/* As softness(), lane by lane. */
+/* Like softness(), per lane. */
 static void softness_finish(const Rigid *rigid, ContactWide *row, const PrepareLanes *lanes)
 {
     const f32 damping_ratio = 5.0f;
@@ -306,7 +301,7 @@ static void prepare_range(void *context, u32 first, u32 end, u32 worker)
         color_row(rigid, i);
         fill_row(rigid, i);
         bounces |= rigid->rows[i].bounces;
-        /* What is made again in each substep may come to strike then. */
+        /* Recomputed rows may begin to collide. */
         rigid->plans[i].bounces = rigid->rows[i].bounces != 0 || rigid->plans[i].turns != 0;
         heavy |= heavy_weigh(rigid, &rigid->rows[i]);
     }
@@ -318,7 +313,7 @@ static void prepare_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Few rows bounce: the others are not looked at each time. */
+/* Few rows bounce: they are listed to avoid checking all. */
 static void list_bouncing(Rigid *rigid)
 {
     u32 count = 0;
@@ -351,8 +346,9 @@ void contact_prepare(Rigid *rigid)
 
 /* ---- within the tick ---- */
 
-/* Separations are those of the tick's start plus what the bodies have moved since (solve_normals):
- * from what is now the motion so far is taken off. What a tick reports of a blow goes on. */
+/* Separations are those at the start of the tick plus the bodies' motion since then
+ * (solve_normals), so the motion so far is subtracted from the current ones. The tick's impact
+ * report continues. */
 static void refill_row(Rigid *rigid, u32 index)
 {
     ContactWide *row = &rigid->rows[index];
@@ -404,7 +400,7 @@ void contact_follow(Rigid *rigid)
     }
 }
 
-/* Lanes that the mask leaves out as they were before. */
+/* Restores lanes outside the mask. */
 static void lanes_restore(f32x8 *now, const f32x8 *before, u32 count, i32x8 mask)
 {
     for (u32 i = 0; i < count; i++) {
@@ -439,7 +435,7 @@ u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h)
         extra_before = rigid->extras[before.extra];
     }
     refill_row(rigid, (u32)(row - rigid->rows));
-    /* Each lane is a pair of its own: what others do does not change it. */
+    /* Each lane is a separate pair: others must not change it. */
     lanes_restore(&row->bias_rate, &before.bias_rate, FIELDS, mask);
     for (u32 p = 0; p < row->points; p++) {
         lanes_restore((f32x8 *)&points[p], (const f32x8 *)&points_before[p], POINT_FIELDS, mask);

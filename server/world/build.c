@@ -1,4 +1,4 @@
-/* build.c: a scene becomes kinds of matter, fields and entities; a reset does it again. */
+/* build.c: builds kinds of matter, fields and entities from a scene; also for a reset. */
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
 #include "server/world/world_state.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What every world has. Others may touch the first. */
+/* Kinds of every world. Others may interact with the first. */
 static const MatterOps *const kinds_of_all[] = {&matter_rigid, &matter_soft};
 
 enum {
@@ -36,7 +36,7 @@ static u32 add_scalars(World *world, const char *name)
     return world->field_count++;
 }
 
-/* Scalars follow each other in their field. */
+/* Assigns consecutive indices to scalars in their field. */
 static void place_scalars(World *world, ScalarInfo *infos, u32 count, u32 field)
 {
     u32 first = 0;
@@ -48,7 +48,7 @@ static void place_scalars(World *world, ScalarInfo *infos, u32 count, u32 field)
     world->field_descs[field].capacity = u32_max(first, 1);
 }
 
-/* Parameters and probes come after the first kind's elements. */
+/* Parameters and probes follow the first kind's elements. */
 static void declare(World *world)
 {
     tune_declare(world);
@@ -89,7 +89,7 @@ static int create_kinds(World *world, const MatterList *further, ErrorText *erro
         check_kind(ops);
         Matter *matter = calloc(1, ops->bytes);
         if (matter == NULL) {
-            return error_set(error, ERROR_MEMORY, "%s: no memory for the world",
+            return error_set(error, ERROR_MEMORY, "%s: out of memory for the world",
                              world->scene->name);
         }
         matter->ops = ops;
@@ -163,7 +163,7 @@ static int build_fields(World *world, ErrorText *error)
     world->own_probes = calloc(PROBES_MAX, sizeof *world->own_probes);
     world->order = malloc(INPUTS_PER_TICK_MAX * sizeof *world->order);
     if (world->probes == NULL || world->own_probes == NULL || world->order == NULL) {
-        return error_set(error, ERROR_MEMORY, "%s: no memory for the world", name);
+        return error_set(error, ERROR_MEMORY, "%s: out of memory for the world", name);
     }
     declare(world);
     if (world->declared_too_much) {
@@ -203,15 +203,15 @@ int world_build(World *world, const MatterList *kinds, ErrorText *error)
 
 /* ---- what it will take ---- */
 
-/* Measured with worlds of one kind each (resident bytes of the server after all frames of the
- * history were made), and a third more. */
+/* Measured with worlds of one kind each (resident memory of the server once the history is
+ * full), plus a third. */
 enum {
     BASE_BYTES = 24 << 20
 };
 
 u64 world_memory_estimate(const Scene *scene, const MatterList *kinds)
 {
-    /* The host has a copy of the scene, and reading it took as much. */
+    /* The host has a copy of the scene, and parsing took as much. */
     u64 given = 2 * (u64)scene->byte_count;
     for (u32 i = 0; i < scene->geometry_count; i++) {
         given += geometry_bytes(scene->geometries[i]);

@@ -1,10 +1,10 @@
-/* debug_view.c: the debug picture of the simulation for those who want to see it: lines and islands
- * with the ids of entities. Nothing of it is state. */
+/* debug_view.c: the debug picture of the simulation: lines and islands with entity ids. Not part
+ * of the state. */
 #include "server/world/world_state.h"
 
 #include <stdlib.h>
 
-/* What is given out. */
+/* The arrays returned to the caller. */
 typedef struct DebugView {
     DebugLine lines[DEBUG_LINES_ALL_MAX];
     DebugIsland islands[BODIES_MAX];

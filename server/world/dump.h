@@ -1,11 +1,9 @@
 /*
- * dump.h: a world as text for people, or as JSON for programs: one record a line.
- *
- *     rigid     id=4 name="crate" motion=dynamic awake=yes position=(0 0.5 0) ...
- *     {"record":"rigid","id":4,"name":"crate","motion":"dynamic","awake":true, ...}
- *
- * Records and members are the same in both. Numbers have as many digits as they need to be read
- * back exactly; what is no number is `null` in JSON.
+ * dump.h: a world as text for people, or as JSON for programs: one record per line.
+ *   rigid id=4 name="crate" motion=dynamic awake=yes position=(0 0.5 0) ...
+ *   {"record":"rigid","id":4,"name":"crate","motion":"dynamic","awake":true, ...}
+ * Records and members are the same in both. Numbers have as many digits as needed to restore them
+ * exactly; non-finite numbers are `null` in JSON.
  * Layer: server/world.
  */
 #ifndef PLENUM_SERVER_WORLD_DUMP_H
@@ -21,9 +19,9 @@ typedef struct Dump {
     bool begun; /* a record that has members */
 } Dump;
 
-/* The world as it is after its tick: its clock and hash, parameters, entities with what their kinds
- * of matter say of them, joints, hands, probes. In the order of ids, so that two dumps can be
- * compared line by line. Errors of `out` stay in it (ferror). */
+/* Dumps the world after its tick: clock and hash, parameters, entities with the data of their
+ * kinds of matter, joints, grabs, probes, sorted by ids so that two dumps can be compared line
+ * by line. Errors of `out` stay in it (ferror). */
 void world_dump(const World *world, Dump *dump);
 
 /* ---- for kinds of matter (MatterOps.dump, dump_entity): the members of a record ---- */

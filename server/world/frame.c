@@ -1,4 +1,4 @@
-/* frame.c: the state of the solvers, quantized once into the immutable frame of the tick. */
+/* frame.c: quantizes the state of the solvers into the immutable frame of the tick. */
 #include "server/world/world_state.h"
 
 #include <string.h>

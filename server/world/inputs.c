@@ -1,7 +1,7 @@
 /*
- * inputs.c: what hands do to the world. Inputs have passed input_check and the host's lag
- * compensation; what is left to refuse is what only the world knows: is it there, may it move, is
- * there room.
+ * inputs.c: applies user inputs. Inputs have passed input_check and the host's lag compensation;
+ * the remaining checks need the world: whether the object exists, may move, and whether there is
+ * capacity.
  */
 #include "server/world/world_state.h"
 #include "shared/base/check.h"
@@ -27,7 +27,7 @@ static Grab *grab_of(World *world, u32 user)
     return NULL;
 }
 
-/* The entity an input speaks of, if a hand may touch it. */
+/* The entity that an input refers to, if users may interact with it. */
 static const Entity *movable(World *world, const Input *input, int *code)
 {
     const Entity *entity = entity_list_find(&world->entities, input->entity);
@@ -89,7 +89,7 @@ static int do_move(World *world, const Input *input)
 {
     Grab *grab = grab_of(world, input->user);
     if (grab == NULL) {
-        return ERROR_OK; /* the thing went away meanwhile: EVENT_GRAB said so already */
+        return ERROR_OK; /* the object was removed meanwhile: EVENT_GRAB reported it */
     }
     Matter *matter = world->matters[grab->matter];
     matter->ops->drag(matter, grab->constraint, input->target);
@@ -181,7 +181,7 @@ static int apply(World *world, const Input *input)
     }
     bool hand =
         input->kind == INPUT_GRAB || input->kind == INPUT_MOVE || input->kind == INPUT_RELEASE;
-    if (hand && input->user == 0) { /* nobody has no hand: that marks free holds */
+    if (hand && input->user == 0) { /* user 0 marks free grabs */
         return ERROR_DENIED;
     }
     switch (input->kind) {
@@ -228,8 +228,8 @@ static void sift_down(const Input *inputs, u32 *order, u32 root, u32 count)
     }
 }
 
-/* Heap sort of indices: qsort allocates, and hostile orders must not cost n². A total order as long
- * as (user, sequence) is unique, which the host sees to. */
+/* Heap sort of indices: qsort allocates, and hostile orders must not cost n². A total order as
+ * long as (user, sequence) is unique, which the host ensures. */
 static void sort_inputs(const Input *inputs, u32 *order, u32 count)
 {
     for (u32 i = 0; i < count; i++) {

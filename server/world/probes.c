@@ -1,4 +1,4 @@
-/* probes.c: what is measured: the probes of the scene, then those that kinds of matter declared. */
+/* probes.c: measures the probes of the scene, then those declared by kinds of matter. */
 #include "server/world/world_state.h"
 #include "shared/base/check.h"
 
@@ -26,7 +26,7 @@ void probes_declare(World *world)
     world->probe_count = scene->probe_count;
 }
 
-/* What several probes of one moment are taken from, walked over the world at most once each. */
+/* Totals shared by several probes of one tick, each computed at most once. */
 typedef struct Totals {
     MatterSums sums;
     MatterStats stats;
@@ -51,7 +51,7 @@ static const MatterStats *stats_of(const World *world, Totals *totals)
     return &totals->stats;
 }
 
-/* Of one thing: who knows it answers. 0 where nobody does. */
+/* Value of a probe of one object, from the kind that knows it; 0 if none does. */
 static f64 measure_thing(const World *world, const SceneProbe *probe)
 {
     f64 value = 0.0;

@@ -1,6 +1,6 @@
 /*
- * save.c: one walk over everything that changes serves hash, save and load, so that none of them
- * can forget a part.
+ * save.c: one serialize function over all changing state serves hash, save and load, so that none
+ * of them can miss a part.
  */
 #include "server/world/world_state.h"
 #include "shared/base/check.h"
@@ -18,7 +18,7 @@ typedef struct ImageHead {
     u64 scene_hash, body_hash;
 } ImageHead;
 
-/* A word of an image may be no value of its enumeration, so it is looked at as a number. */
+/* An image may contain an invalid enumeration value, so it is compared as a number. */
 static bool is_below(const void *word, u32 end)
 {
     u32 value;
@@ -40,7 +40,7 @@ static void serialize_entities(World *world, State *state)
     state_count(state, &count, ENTITIES_MAX);
     if (state->mode != STATE_LOAD) {
         for (u32 i = 0; i < count; i++) {
-            /* Where a geometry lies in memory means nothing elsewhere: its id is saved. */
+            /* Geometry pointers are not portable: the id is saved. */
             Entity entity = world->entities.items[i];
             entity.appearance.shape.geometry = NULL;
             state_bytes(state, &entity, sizeof entity);
@@ -72,7 +72,7 @@ static void serialize(World *world, State *state)
     state_bytes(state, world->grabs, world->grab_end * sizeof *world->grabs);
     state_part(state, "entities");
     if (state->mode != STATE_HASH) {
-        serialize_entities(world, state); /* what they are follows from ids and the scene */
+        serialize_entities(world, state); /* their kinds follow from ids and the scene */
     }
     EACH_MATTER_WITH(world, serialize, state)
 }
@@ -122,8 +122,8 @@ static void part_must(State *state, const char *name, bool (*holds)(const World 
     state->failed = state->failed || !holds(world);
 }
 
-/* The bytes after the head become the state, if they are one: references between its parts must
- * hold before a tick follows them. Returns NULL, or what is damaged. */
+/* Restores the state from the bytes after the header: references between its parts are checked
+ * before a tick uses them. Returns NULL, or a text that says what is damaged. */
 static const char *load_body(World *world, const u8 *body, size_t bytes)
 {
     /* Loading never writes to the image. */
@@ -168,7 +168,7 @@ int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error)
     size_t own_bytes;
     result = world_save(world, &own, &own_bytes);
     if (result != ERROR_OK) {
-        return error_set(error, result, "world image: no memory to load it");
+        return error_set(error, result, "world image: out of memory while loading");
     }
     const char *damaged = load_body(world, image + sizeof(ImageHead), bytes - sizeof(ImageHead));
     if (damaged != NULL) {

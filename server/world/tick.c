@@ -1,4 +1,4 @@
-/* tick.c: one tick, as a recipe that reads from top to bottom; and the world's life. */
+/* tick.c: the phases of one tick in order; and the life cycle of a world. */
 #include "server/world/world_state.h"
 #include "shared/base/check.h"
 
@@ -14,7 +14,7 @@ World *world_create_with(const Scene *scene, const MatterList *kinds, Jobs *jobs
 {
     World *world = calloc(1, sizeof *world);
     if (world == NULL) {
-        error_set(error, ERROR_MEMORY, "no memory for a world");
+        error_set(error, ERROR_MEMORY, "out of memory for a world");
         return NULL;
     }
     world->scene = scene;

@@ -1,5 +1,5 @@
-/* tune.c: what can be tuned. Each parameter is declared once, with unit, range and default:
- * sliders, exports and checks come from that. What kinds of matter add is in their files. */
+/* tune.c: tunable parameters. Each is declared once, with unit, range and default, for sliders,
+ * exports and checks. Those of kinds of matter are in their files. */
 #include "server/world/world_state.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * validate.c: does what a world knows hold together? What an image could have wrong is asked of
- * every image that is loaded; all of it, of a debug or sanitizer build, at the end of each tick.
+ * validate.c: checks the invariants of a world. The part that an image could violate is checked for
+ * every loaded image; everything at the end of each tick of debug and sanitizer builds.
  */
 #include "server/world/world_state.h"
 #include "shared/base/check.h"
@@ -12,7 +12,7 @@ bool world_clocks_hold(const World *world)
     return world->generation != 0 && world->next_entity != 0;
 }
 
-/* One hand a user, and no two hands by the same grip. */
+/* One grab per user, and no two grabs with the same constraint. */
 static bool grab_is_single(const World *world, u32 index)
 {
     const Grab *grab = &world->grabs[index];
@@ -46,13 +46,13 @@ bool world_grabs_hold(const World *world)
     return true;
 }
 
-/* Each entity belongs to a kind of matter that knows it, each thing of theirs has an entity. */
+/* Each entity belongs to a kind of matter that knows it, and each of its objects has an entity. */
 bool world_entities_hold(const World *world)
 {
     u32 counts[MATTERS_MAX] = {0};
     for (u32 i = 0; i < world->entities.count; i++) {
         const Entity *entity = &world->entities.items[i];
-        u32 index = world->field_matter[entity->field]; /* entity_list_put saw to the field */
+        u32 index = world->field_matter[entity->field]; /* checked by entity_list_put */
         if (entity->id >= world->next_entity || index == MATTER_NONE) {
             return false;
         }
@@ -85,7 +85,7 @@ bool world_values_hold(const World *world)
 
 /* ---- each tick ---- */
 
-/* Fields are as their kinds declared them. */
+/* Fields are as declared by their kinds. */
 static void validate_fields(const World *world)
 {
     CHECK(world->fields->count == world->field_count && world->field_count <= FIELDS_MAX);
@@ -101,7 +101,7 @@ static void validate_fields(const World *world)
     }
 }
 
-/* Scalars follow each other in their field. */
+/* Assigns consecutive indices to scalars in their field. */
 static void validate_scalars(const ScalarInfo *infos, u32 count, u32 field, u32 capacity)
 {
     u32 first = 0;

@@ -1,7 +1,7 @@
 /*
- * world.h: one simulated world: a scene becomes solvers, ticks change them, fields come out. The
- * whole interface of server/world: the host knows nothing else of the simulation.
- * One owner thread at a time. Deterministic: same scene and inputs, same bits, for any threads.
+ * world.h: one simulated world: builds solvers from a scene, ticks them, writes fields. The whole
+ * interface of server/world: the host knows nothing else of the simulation. One owner thread at a
+ * time. Deterministic: the same scene and inputs give the same bits for any number of threads.
  * Layer: server/world (includes server/physics, protocol, shared).
  */
 #ifndef PLENUM_SERVER_WORLD_WORLD_H
@@ -16,51 +16,51 @@
 typedef struct World World;
 typedef struct MatterOps MatterOps; /* matter.h */
 
-/* Kinds of matter that a world has beside those that every world has: solvers of a program of its
- * own. All borrowed, must outlive the world. */
+/* Additional kinds of matter, beside those of every world: solvers of an embedding program. All
+ * borrowed, must outlive the world. */
 typedef struct MatterList {
     const MatterOps *const *kinds; /* [count] */
     u32 count;
 } MatterList;
 
-/* Builds a world from a checked scene (borrowed, must outlive the world). jobs may be NULL.
- * NULL on error (no memory, limits). */
+/* Builds a world from a checked scene (borrowed, must outlive the world). jobs may be NULL. NULL
+ * on error (out of memory, limits). */
 World *world_create(const Scene *scene, Jobs *jobs, ErrorText *error);
-/* The same with further kinds of matter, after the others; NULL: none. */
+/* The same with additional kinds of matter, after the others; NULL: none. */
 World *world_create_with(const Scene *scene, const MatterList *kinds, Jobs *jobs, ErrorText *error);
 void world_destroy(World *world); /* NULL is fine */
-/* About the most that a world of this scene takes with HISTORY_FRAMES of its frames, from its
- * numbers alone: before anything is built. Heaps in which each body touches twenty others are
- * within it; bodies that begin in the same place may take more. kinds: as of world_create_with. */
+/* Upper estimate of the memory of a world of this scene with HISTORY_FRAMES of its frames,
+ * before anything is built. It covers piles in which each body touches twenty others; bodies
+ * that start in the same place may take more. kinds: as for world_create_with. */
 u64 world_memory_estimate(const Scene *scene, const MatterList *kinds);
 
-/* One tick (ARCHITECTURE.md, "The tick"): inputs are applied in (user, sequence) order (the caller
- * may pass them in any order), and every input either acts or yields an EVENT_REFUSED. Inputs have
- * passed input_check and the host's lag compensation (`local` is then final). */
+/* Simulates one tick (ARCHITECTURE.md, "The tick"): inputs are applied in (user, sequence)
+ * order, whatever order the caller passes them in, and every input either takes effect or yields
+ * an EVENT_REFUSED. Inputs have passed input_check and the host's lag compensation (`local` is
+ * then final). */
 void world_tick(World *world, const Input *inputs, u32 count);
-/* The quantized frame of the current tick with the tick's events; the caller releases it. Called
- * once after each world_tick, and once before the first for tick 0. NULL: no memory. */
+/* The quantized frame of the current tick with the tick's events; the caller releases it. Call
+ * once after each world_tick, and once before the first for tick 0. NULL: out of memory. */
 Frame *world_frame(World *world);
 u64 world_tick_number(const World *world);
 /* XXH3 over the full-precision state: bodies, particles, caches, parameters, clocks. */
 u64 world_hash(const World *world);
 
-/* Everything MESSAGE_WORLD needs except the epoch; arrays borrowed until the next call on world. */
+/* All data of MESSAGE_WORLD except the epoch; arrays are borrowed until the next call on world. */
 void world_describe(World *world, MessageWorld *out);
 FieldSet *world_fields(const World *world); /* borrowed */
 
-/* Exact image of the dynamic state: *bytes owned by the caller (free). 0 or a negative Error. */
+/* Exact image of the dynamic state: *bytes, owned by the caller (free). 0 or a negative Error. */
 int world_save(const World *world, u8 **image, size_t *bytes);
-/* Restores an image made by a world of the same scene; continues bit for bit. On an error the world
- * is as it was. */
+/* Restores an image saved by a world of the same scene; the world continues bit for bit. On an
+ * error it is unchanged. */
 int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error);
 
 /* A probe's value by name; false if there is none. */
 bool world_probe(const World *world, const char *name, f64 *value);
 
-/* What the simulation did in the last tick, of what the DEBUG_ bits ask for. Arrays borrowed until
- * the next call; made only here, so that a world that nobody looks into pays nothing. 0 or
- * ERROR_MEMORY. */
+/* The parts of the last tick's debug picture selected by DEBUG_ bits. Arrays are borrowed until
+ * the next call; computed only here, so an unobserved world has no cost. 0 or ERROR_MEMORY. */
 int world_debug(World *world, u32 mask, DebugPicture *out);
 
 typedef struct WorldStats {

@@ -1,14 +1,14 @@
 /*
- * world_state.h: a world from inside. Each file of this folder is one idea about it:
+ * world_state.h: internals of a world. Each file of this folder has one topic:
  *   build.c     scene -> kinds of matter, fields, entities
- *   tick.c      the recipe of a tick
- *   inputs.c    what hands do
- *   tune.c      parameters                probes.c    what is measured
+ *   tick.c      the phases of a tick
+ *   inputs.c    user inputs
+ *   tune.c      parameters                probes.c    measured quantities
  *   frame.c     solvers -> frame          save.c      hash, save, load
- *   validate.c  what must hold after a load and after each tick
- *   debug_view.c      the debug picture of the simulation, to see
+ *   validate.c  invariants after a load and after each tick
+ *   debug_view.c      the debug picture of the simulation
  *   dump.c      a world as text or JSON
- *   matter.h    what each kind of matter is asked for; matter_rigid*.c, matter_soft*.c answer
+ *   matter.h    interface of kinds of matter; implemented by matter_rigid*.c, matter_soft*.c
  * Layer: server/world, private.
  */
 #ifndef PLENUM_SERVER_WORLD_WORLD_STATE_H
@@ -18,14 +18,14 @@
 #include "server/world/matter.h"
 
 enum {
-    GRABS_MAX = 1024, /* one hand a user, users ≤ CLIENTS_MAX */
+    GRABS_MAX = 1024, /* one grab per user, users ≤ CLIENTS_MAX */
 };
 
-/* One user's hand. */
+/* One user's grab. */
 typedef struct Grab {
     u32 user; /* 0: free */
     u32 entity;
-    u32 constraint; /* of its matter */
+    u32 constraint; /* index of the grab constraint in its matter */
     u32 matter;     /* index */
 } Grab;
 
@@ -33,7 +33,7 @@ enum {
     MATTER_NONE = 0xFF /* fields of the world itself */
 };
 
-/* A probe that a kind declared itself. */
+/* A probe declared by a kind of matter. */
 typedef struct OwnProbe {
     u32 matter, number;
 } OwnProbe;
@@ -43,10 +43,10 @@ struct World {
     Jobs *jobs;
     Matter *matters[MATTERS_MAX];
     u32 matter_count;
-    FieldDesc field_descs[FIELDS_MAX]; /* as declared; `fields` is what became of them */
+    FieldDesc field_descs[FIELDS_MAX]; /* as declared; `fields` is the resulting set */
     u8 field_matter[FIELDS_MAX];       /* index or MATTER_NONE */
     u32 field_count;
-    bool declared_too_much; /* fields, parameters or probes beyond their limits */
+    bool declared_too_much; /* fields, parameters or probes exceeded their limits */
     FieldSet *fields;
     u32 parameters_field, probes_field;
     EntityList entities;
@@ -60,16 +60,16 @@ struct World {
     ScalarInfo *probes; /* [probe_count] those of the scene first */
     OwnProbe *own_probes;
     u32 probe_count, own_probe_count;
-    ErrorText error_text; /* why the last build failed, where there is more to say than a code */
+    ErrorText error_text; /* reason of the last failed build, if there is more to say than a code */
     Grab grabs[GRABS_MAX];
     u32 grab_end;
-    void *debug;   /* lines and islands, from when somebody first asks */
+    void *debug;   /* lines and islands, allocated on the first request */
     u32 *order;    /* [INPUTS_PER_TICK_MAX] of this tick's inputs */
     Event *events; /* of this tick */
     u32 event_count, event_capacity;
 };
 
-/* Calls a function of every kind that has it, in order. */
+/* Calls a function of every kind that implements it, in order. */
 #define EACH_MATTER(world, function)                                                               \
     for (u32 matter_i = 0; matter_i < (world)->matter_count; matter_i++) {                         \
         Matter *matter_at = (world)->matters[matter_i];                                            \
@@ -86,7 +86,7 @@ struct World {
         }                                                                                          \
     }
 
-/* What an entity is made of. */
+/* The matter of an entity. */
 static inline Matter *world_matter(const World *world, const Entity *entity)
 {
     return world->matters[world->field_matter[entity->field]];
@@ -94,7 +94,7 @@ static inline Matter *world_matter(const World *world, const Entity *entity)
 
 /* build.c */
 int world_build(World *world, const MatterList *kinds, ErrorText *error);
-/* Everything empty and filled again from the scene; new entity ids; events if `tell`. */
+/* Clears everything and fills it again from the scene; new entity ids; events if `notify`. */
 int world_rebuild(World *world, bool notify);
 
 /* events.c: calls no other file of this folder. */
@@ -102,7 +102,7 @@ int world_rebuild(World *world, bool notify);
 void world_grab_event(World *world, u32 user, u32 sequence, u32 entity, u32 element, Vec3 local);
 /* A grab ends, by an input of this number or (0) on its own. */
 void world_let_go(World *world, Grab *grab, u32 sequence);
-/* Whoever holds it lets go. */
+/* Releases all grabs of it. */
 void world_release_entity(World *world, u32 entity);
 
 /* inputs.c */
@@ -114,17 +114,17 @@ void tune_apply(World *world);
 /* 0, ERROR_RANGE or ERROR_NOT_FOUND. */
 int tune_set(World *world, u32 parameter, const f32 values[4]);
 
-/* validate.c: do these parts hold together? A tick may rely on it. */
+/* validate.c: whether these parts are consistent, as a tick requires. */
 bool world_clocks_hold(const World *world);
 bool world_grabs_hold(const World *world);
 bool world_entities_hold(const World *world);
 bool world_values_hold(const World *world);
-/* Stops the program (check.h) unless all of the world does. The solvers have their own. */
+/* Aborts (check.h) if the world is inconsistent. The solvers have their own checks. */
 void world_validate(const World *world);
 
 /* probes.c */
 void probes_declare(World *world);
-/* All probes of the moment: values[probe_count]. */
+/* Measures all probes: values[probe_count]. */
 void probes_measure(const World *world, f32 *values);
 
 #endif

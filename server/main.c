@@ -63,8 +63,8 @@ static int parse(ServerOptions *options, int argc, char **argv, const char **ope
     const OptionTable table = {
         .program = "plenum-server",
         .synopsis = "[options] SCENE.json | SESSION.plrec",
-        .about = "Serves one shared physical world: a scene is simulated, a recording is played to "
-                 "everybody together.",
+        .about = "Serves one shared physical world: simulates a scene, or plays a recording to all "
+                 "clients together.",
         .rows = rows,
         .count = PL_COUNT(rows),
         .operands_min = 1,
@@ -95,8 +95,8 @@ static int log_level(const char *name, ErrorText *error)
             return ERROR_OK;
         }
     }
-    return error_set(error, ERROR_USAGE, "--log: \"%s\" is none of debug, info, warn, error, quiet",
-                     name);
+    return error_set(error, ERROR_USAGE,
+                     "--log: \"%s\" is not one of debug, info, warn, error, quiet", name);
 }
 
 static int host_options(const ServerOptions *options, HostOptions *out, ErrorText *error)
@@ -114,9 +114,10 @@ static int host_options(const ServerOptions *options, HostOptions *out, ErrorTex
             }
         }
         if (out->open_role < 0) {
-            return error_set(error, ERROR_USAGE,
-                             "--open-role: \"%s\" is none of viewer, participant, operator, admin",
-                             options->open_role);
+            return error_set(
+                error, ERROR_USAGE,
+                "--open-role: \"%s\" is not one of viewer, participant, operator, admin",
+                options->open_role);
         }
     }
     if (options->key != NULL) {
@@ -148,12 +149,12 @@ static Source *source_open(const ServerOptions *options, const char *operand, Er
         .probe = options->probe,
     };
     if (strncmp(operand, "plenum://", 9) == 0) {
-        error_set(error, ERROR_USAGE, "%s: this version cannot relay another server yet", operand);
+        error_set(error, ERROR_USAGE, "%s: relaying another server is not supported yet", operand);
         return NULL;
     }
     if (ends_with(operand, ".plrec")) {
         if (options->record != NULL) {
-            error_set(error, ERROR_USAGE, "--record: %s is a recording already", operand);
+            error_set(error, ERROR_USAGE, "--record: %s is already a recording", operand);
             return NULL;
         }
         return source_recording_create(operand, &source, error);
@@ -220,7 +221,7 @@ int main(int argc, char **argv)
         return serve(&options, operand);
     }
     if (!ends_with(operand, ".plrec")) {
-        fprintf(stderr, "plenum-server: --verify: %s is no recording (.plrec)\n", operand);
+        fprintf(stderr, "plenum-server: --verify: %s is not a recording (.plrec)\n", operand);
         return EXIT_USAGE;
     }
     int exit_code = verify_recording(operand, NULL, options.threads, &error);

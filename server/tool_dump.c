@@ -1,5 +1,6 @@
-/* tool_dump.c: a recording is simulated again from its inputs, for what it keeps is what clients
- * see, not velocities, joints or who sleeps; a scene runs without hands. */
+/* tool_dump.c: dumps a world at a tick. A recording is re-simulated from its inputs, because it
+ * stores only client-visible state without velocities, joints and sleep; a scene runs without
+ * inputs. */
 #include "server/tool_dump.h"
 
 #include "server/author/scene_load.h"
@@ -10,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --tick where it is not given: of a recording the last, of a scene the first. */
+/* Default of --tick: the last tick of a recording, the first of a scene. */
 #define TICK_NONE UINT64_MAX
 
 static int dump(const World *world, bool json)

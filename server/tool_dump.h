@@ -7,8 +7,8 @@
 
 #include "shared/base/error.h"
 
-/* The command with its options; argv[0] is its name. Returns the program's exit code, *error set
- * where that is EXIT_USAGE or EXIT_INPUT. */
+/* Runs the command with its options; argv[0] is its name. Returns the program's exit code, with
+ * *error set for EXIT_USAGE and EXIT_INPUT. */
 int tool_dump(int argc, char **argv, ErrorText *error);
 
 #endif

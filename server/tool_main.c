@@ -1,5 +1,6 @@
 /*
- * tool_main.c: plenum-tool: looks at scenes, recordings and worlds, makes keys and connect tokens.
+ * tool_main.c: plenum-tool: inspects scenes, recordings and worlds, creates keys and connect
+ * tokens.
  */
 #include "protocol/field/field_ops.h"
 #include "protocol/record/recording.h"
@@ -110,8 +111,8 @@ static int check_scene(int argc, char **argv, ErrorText *error)
 {
     int code;
     const char *path = file_operand(argc, argv, "plenum-tool check",
-                                    "Reads a scene as the server would and says what is in it, or "
-                                    "where it is wrong.",
+                                    "Loads a scene like the server and prints a summary, or the "
+                                    "location of an error.",
                                     &code, error);
     if (path == NULL) {
         return code;
@@ -178,9 +179,9 @@ static void print_field(const FieldDesc *field)
 static int show_recording(int argc, char **argv, ErrorText *error)
 {
     int code;
-    const char *path =
-        file_operand(argc, argv, "plenum-tool info",
-                     "Says what a recording holds and whether it is whole.", &code, error);
+    const char *path = file_operand(
+        argc, argv, "plenum-tool info",
+        "Prints the contents of a recording and whether it is complete.", &code, error);
     if (path == NULL) {
         return code;
     }
@@ -276,13 +277,13 @@ static int make_token(int argc, char **argv, ErrorText *error)
         {"role", 'r', OPTION_STRING, &role, 0, 0, "ROLE", "viewer, participant, operator or admin"},
         {"name", 'n', OPTION_STRING, &name, 0, 0, "TEXT",
          "name of the user; empty: the client chooses"},
-        {"client", 0, OPTION_U64, &client, 0, 0, "ID", "your own number for the client"},
-        {"days", 'd', OPTION_F64, &days, 0.001, 36500, "N", "days that it is valid"},
+        {"client", 0, OPTION_U64, &client, 0, 0, "ID", "client id of your choice"},
+        {"days", 'd', OPTION_F64, &days, 0.001, 36500, "N", "validity in days"},
     };
     OptionTable table = {.program = "plenum-tool token",
                          .synopsis = "--key FILE [options] OUT",
-                         .about = "Signs a connect token into the file OUT, for plenum-client "
-                                  "--token.",
+                         .about = "Writes a signed connect token to the file OUT, for "
+                                  "plenum-client --token.",
                          .rows = rows,
                          .count = PL_COUNT(rows),
                          .operands_min = 1,
@@ -323,8 +324,8 @@ static int print_schema(int argc, char **argv, ErrorText *error)
 {
     OptionTable table = {.program = "plenum-tool schema",
                          .synopsis = "",
-                         .about = "Prints every option of bodies, joints, soft bodies and cloths, "
-                                  "the probes and the parameters, as tables of Markdown."};
+                         .about = "Prints all options of bodies, joints, soft bodies and cloths, "
+                                  "the probes and the parameters, as Markdown tables."};
     char **operands;
     u32 count;
     int parsed = options_parse(&table, argc, argv, &operands, &count, error);
@@ -335,7 +336,7 @@ static int print_schema(int argc, char **argv, ErrorText *error)
     return EXIT_OK;
 }
 
-/* The texts of errors are printed here. */
+/* Error texts are printed here. */
 static int dump_world(int argc, char **argv, ErrorText *error)
 {
     int code = tool_dump(argc, argv, error);
@@ -349,7 +350,7 @@ static int export_recording(int argc, char **argv, ErrorText *error)
 {
     PL_UNUSED(argc);
     PL_UNUSED(argv);
-    error_set(error, ERROR_UNSUPPORTED, "export is not part of this version");
+    error_set(error, ERROR_UNSUPPORTED, "export is not implemented in this version");
     return usage(error);
 }
 
@@ -358,11 +359,11 @@ static const struct {
     Command *run;
     const char *operands, *help;
 } commands[] = {
-    {"check", check_scene, "SCENE.json", "read a scene as the server would, say what is in it"},
-    {"schema", print_schema, "", "print what a scene can say: options, ranges, defaults"},
-    {"info", show_recording, "FILE.plrec", "what a recording holds and whether it is whole"},
+    {"check", check_scene, "SCENE.json", "load a scene like the server, print a summary"},
+    {"schema", print_schema, "", "print the options of scenes: ranges, defaults"},
+    {"info", show_recording, "FILE.plrec", "print the contents of a recording"},
     {"dump", dump_world, "FILE", "a world of a recording or scene at a tick (see dump --help)"},
-    {"keygen", make_keys, "NAME", "a key pair that signs tokens: NAME.key and NAME.pub"},
+    {"keygen", make_keys, "NAME", "create a key pair for tokens: NAME.key and NAME.pub"},
     {"token", make_token, "--key FILE OUT", "sign a connect token (see token --help)"},
     {"export", export_recording, "FILE.plrec", "not part of this version"},
 };

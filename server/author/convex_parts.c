@@ -1,8 +1,8 @@
 /*
- * convex_parts.c: approximate convex decomposition. Cuts are compared on a grid of cells: how much
- * of the hull of a part's cells they leave empty. Whether a part is cut at all is decided by the
- * mesh itself, clipped to the part's box: its hull, which is also the result, and its volume, both
- * without a grid.
+ * convex_parts.c: approximate convex decomposition. Candidate cuts are compared on a grid of cells,
+ * by the empty volume in the convex hulls of the parts' cells. Whether a part is cut at all is
+ * decided by the mesh itself, clipped to the part's box: by its hull, which is also the result, and
+ * its volume, both without a grid.
  */
 #include "server/author/convex_parts.h"
 
@@ -12,36 +12,36 @@
 #include <string.h>
 
 enum {
-    /* Cuts of an axis that are tried first; then those around the best. */
+    /* Cuts tried first along each axis; then those around the best. */
     COARSE_CUTS = 12,
     HULL_CANDIDATES_MAX = 256,
     CLIP_CORNERS_MAX = 3 + 6
 };
-/* A cut in the middle is better by this part of what is empty than one at the edge, and better
- * anyhow among equals. */
+/* A cut in the middle is preferred to one at the edge by this fraction of the empty volume, and
+ * always among equal cuts. */
 #define BALANCE     0.02
 #define BALANCE_MIN 1e-6
 
 typedef struct VoxelGrid {
     u32 size[3];
-    f64 origin[3], step; /* m, the middle of the first cell */
-    u8 *inside;          /* [size x × y × z] is the middle of the cell inside? x fastest */
+    f64 origin[3], step; /* m, the centre of the first cell */
+    u8 *inside;          /* [size x × y × z] whether the cell's centre is inside; x fastest */
 } VoxelGrid;
 
-/* What lies in a box: cells of the grid, the last ones included, and the box in metres. */
+/* A box: its range of cells, inclusive, and its extent in metres. */
 typedef struct ConvexPart {
     u32 low[3], high[3];
-    f64 box_low[3], box_high[3]; /* m; infinite where nothing has been cut */
-    f64 empty;                   /* cells: of the hull of its cells, less the cells */
-    f64 excess;                  /* m³: of the mesh's hull, less the solid */
-    Geometry *hull;              /* NULL: too flat for one */
+    f64 box_low[3], box_high[3]; /* m; infinite where no cut was made */
+    f64 empty;                   /* cells: hull of its cells minus the cells */
+    f64 excess;                  /* m³: hull of the mesh minus the solid */
+    Geometry *hull;              /* NULL: too flat for a hull */
 } ConvexPart;
 
 typedef struct Splitter {
     const TriangleMesh *mesh;
     VoxelGrid grid;
     GridPoint *points;  /* [2 × (size y + 1) × (size z + 1)] */
-    u32 (*row_ends)[2]; /* [size y × z] first cell of a row and one beyond its last */
+    u32 (*row_ends)[2]; /* [size y × z] first cell of a row and one past its last */
     QuickHull quick;
     ConvexPart parts[COMPOUND_CHILDREN_MAX];
     u32 part_count;
@@ -65,8 +65,8 @@ static f64 position_of(const VoxelGrid *grid, int axis, u32 cell)
     return grid->origin[axis] + grid->step * (f64)cell;
 }
 
-/* On which side of the line through a and b does p lie? Found the same way for b, a, so that of two
- * triangles at an edge exactly one holds a point on it. */
+/* Side of the line through a and b on which p lies. Symmetric in a and b, so that exactly one of
+ * two triangles at an edge contains a point on it. */
 static bool is_left(const f64 a[3], const f64 b[3], f64 y, f64 z)
 {
     bool swap = a[1] > b[1] || (a[1] == b[1] && a[2] > b[2]);
@@ -75,7 +75,7 @@ static bool is_left(const f64 a[3], const f64 b[3], f64 y, f64 z)
     return left != swap;
 }
 
-/* The last cell whose middle is not beyond a coordinate; the first if all are. */
+/* The last cell whose centre is not beyond a coordinate; the first if all are. */
 static u32 cell_before(const VoxelGrid *grid, int axis, f64 at)
 {
     f64 cell = (at - grid->origin[axis]) / grid->step;
@@ -91,7 +91,7 @@ static void read_corners(const Vec3 corners[3], f64 out[3][3])
     }
 }
 
-/* Where the triangle's plane crosses the line along x; never asked of planes along x. */
+/* Intersection of the triangle's plane with the line along x; never called for planes along x. */
 static f64 crossing_x(f64 p[3][3], f64 y, f64 z)
 {
     f64 u[3], v[3];
@@ -103,7 +103,7 @@ static f64 crossing_x(f64 p[3][3], f64 y, f64 z)
     return p[0][0] - (n[1] * (y - p[0][1]) + n[2] * (z - p[0][2])) / n[0];
 }
 
-/* Adds a triangle's crossings of the lines along x: the winding number changes there. */
+/* Adds a triangle's intersections with the lines along x, where the winding number changes. */
 static void cross_triangle(const VoxelGrid *grid, i8 *change, f64 p[3][3])
 {
     u32 range[3][2];
@@ -147,7 +147,7 @@ static bool grid_init(VoxelGrid *grid, const Geometry *geometry, u32 resolution)
     for (int i = 0; i < 3; i++) {
         f64 side = (f64)high[i] - (f64)low[i];
         grid->size[i] = u32_max((u32)(side / grid->step + 0.5), 1);
-        /* A little off round numbers, where surfaces like to lie. */
+        /* Slightly off round numbers, where surfaces tend to lie. */
         grid->origin[i] = 0.5 * ((f64)low[i] + (f64)high[i]) -
                           grid->step * (0.5 * (f64)(grid->size[i] - 1) - 1.3e-4 * (i + 1));
     }
@@ -176,7 +176,7 @@ static bool grid_init(VoxelGrid *grid, const Geometry *geometry, u32 resolution)
 
 /* ---- how empty a part's hull is ---- */
 
-/* Where the cells of each row of a part begin and end; returns how many cells there are. */
+/* Finds the ranges of cells in each row of a part; returns the number of cells. */
 static u32 find_rows(const Splitter *splitter, const ConvexPart *part)
 {
     const VoxelGrid *grid = &splitter->grid;
@@ -199,15 +199,15 @@ static u32 find_rows(const Splitter *splitter, const ConvexPart *part)
     return cells;
 }
 
-/* Corners of cells that can be corners of their hull: the outermost of each line along x. */
+/* Cell corners that can be hull vertices: the outermost ones on each line along x. */
 static u32 find_corners(const Splitter *splitter, const ConvexPart *part)
 {
     u32 count = 0;
     for (u32 z = part->low[2]; z <= part->high[2] + 1; z++) {
         for (u32 y = part->low[1]; y <= part->high[1] + 1; y++) {
             u32 first = UINT32_MAX, last = 0;
-            for (u32 k = 0; k < 4; k++) {                      /* the rows that meet in the line */
-                u32 row_y = y - (k & 1), row_z = z - (k >> 1); /* below 0 wraps to beyond high */
+            for (u32 k = 0; k < 4; k++) {                      /* the rows adjacent to the line */
+                u32 row_y = y - (k & 1), row_z = z - (k >> 1); /* below 0 wraps to a large number */
                 if (row_y >= part->low[1] && row_y <= part->high[1] && row_z >= part->low[2] &&
                     row_z <= part->high[2]) {
                     const u32 *ends = splitter->row_ends[row_z * splitter->grid.size[1] + row_y];
@@ -238,8 +238,7 @@ static void measure_empty(Splitter *splitter, ConvexPart *part)
 
 /* ---- cuts ---- */
 
-/* Surfaces are often where the cut should be exactly: takes the nearest vertex within half a step.
- */
+/* Snaps a cut to the nearest vertex within half a step, where surfaces often lie. */
 static f64 snap(const Splitter *splitter, const ConvexPart *part, int axis, f64 at)
 {
     f64 best = 0.51 * splitter->grid.step, snapped = at;
@@ -315,8 +314,8 @@ static bool find_cut(Splitter *splitter, const ConvexPart *part, ConvexPart halv
 
 /* ---- hulls of the mesh within each part's box ---- */
 
-/* Cuts a polygon to sign × p[axis] ≤ sign × at; returns its number of corners. With `strict`, what
- * only touches the plane from the other side, or lies in it, goes. */
+/* Clips a polygon to sign × p[axis] ≤ sign × at; returns its number of corners. With `strict`,
+ * polygons that only touch the plane from the other side, or lie in it, are removed. */
 static u32 clip(f64 polygon[CLIP_CORNERS_MAX][3], u32 count, int axis, f64 sign, f64 at,
                 bool strict)
 {
@@ -350,7 +349,7 @@ static Vec3 to_vec3(const f64 p[3])
     return vec3((f32)p[0], (f32)p[1], (f32)p[2]);
 }
 
-/* A triangle cut to the part's box along the axes from `first` on; returns its corners. */
+/* Clips a triangle to the part's box along the axes from `first` on; returns its corners. */
 static u32 clip_triangle(const Splitter *splitter, const ConvexPart *part, u32 triangle, int first,
                          f64 polygon[CLIP_CORNERS_MAX][3])
 {
@@ -365,7 +364,7 @@ static u32 clip_triangle(const Splitter *splitter, const ConvexPart *part, u32 t
     return corners;
 }
 
-/* Is a point inside the solid? By the winding number of the surface beyond it along x. */
+/* Point-in-solid test by the winding number of the surface beyond it along x. */
 static bool is_inside(const TriangleMesh *mesh, const f64 p[3])
 {
     i32 winding = 0;
@@ -383,8 +382,8 @@ static bool is_inside(const TriangleMesh *mesh, const f64 p[3])
     return winding > 0;
 }
 
-/* Corners of the clipped mesh, and those of the box that lie inside the solid; counts only where
- * `points` is NULL. */
+/* Corners of the clipped mesh, and those of the box inside the solid; only counts if `points` is
+ * NULL. */
 static u32 collect(const Splitter *splitter, const ConvexPart *part, Vec3 *points)
 {
     u32 count = 0;
@@ -399,11 +398,11 @@ static u32 collect(const Splitter *splitter, const ConvexPart *part, Vec3 *point
     }
     for (u32 k = 0; k < 8; k++) {
         f64 corner[3], near[3];
-        bool cut = true; /* sides without a cut lie beyond the mesh */
+        bool cut = true; /* uncut sides lie outside the mesh */
         for (int axis = 0; axis < 3; axis++) {
             bool high = (k >> axis & 1) != 0;
             corner[axis] = high ? part->box_high[axis] : part->box_low[axis];
-            /* Cuts like to go through vertices: looks a little within the box. */
+            /* Cuts often pass through vertices: test slightly inside the box. */
             near[axis] = corner[axis] + (high ? -1e-4 : 1e-4) * splitter->grid.step;
             cut = cut && isfinite(corner[axis]);
         }
@@ -430,8 +429,8 @@ static f64 flux_x(f64 polygon[CLIP_CORNERS_MAX][3], u32 count, f64 from, bool co
     return flux;
 }
 
-/* Volume of the solid in the box, in m³: by the divergence theorem with the field (clamped x − low,
- * 0, 0), which is zero on the low side; what leaves through the high side leaves the solid through
+/* Volume of the solid in the box, in m³: by the divergence theorem with the field (clamped x −
+ * low, 0, 0), which is zero on the low side; flux through the high side leaves the solid through
  * the surface beyond. */
 static f64 solid_volume(const Splitter *splitter, const ConvexPart *part)
 {
@@ -454,7 +453,7 @@ static f64 solid_volume(const Splitter *splitter, const ConvexPart *part)
     return volume;
 }
 
-/* Hull and excess of a new part. Slices too flat for a hull are no loss. */
+/* Computes hull and excess of a new part. Slices too flat for a hull are dropped. */
 static Error part_finish(const Splitter *splitter, ConvexPart *part, u32 vertex_limit,
                          ErrorText *error)
 {
@@ -491,7 +490,7 @@ static Error split(Splitter *splitter, const ConvexPartsOptions *options, f64 al
         }
         ConvexPart halves[2];
         if (!find_cut(splitter, part, halves)) {
-            part->excess = 0.0; /* as good as it gets */
+            part->excess = 0.0; /* cannot improve */
             continue;
         }
         geometry_destroy(part->hull);
@@ -507,7 +506,7 @@ static Error split(Splitter *splitter, const ConvexPartsOptions *options, f64 al
     return result;
 }
 
-/* Hands the hulls over, or destroys them after an error; returns how many. */
+/* Transfers the hulls to the caller, or destroys them after an error; returns their number. */
 static u32 hand_over(Splitter *splitter, Error result, Geometry *hulls[], ErrorText *error)
 {
     u32 made = 0;
@@ -520,7 +519,7 @@ static u32 hand_over(Splitter *splitter, Error result, Geometry *hulls[], ErrorT
         }
     }
     if (result == ERROR_OK && made == 0) {
-        error_set(error, ERROR_RANGE, "convex parts: all of it is flat");
+        error_set(error, ERROR_RANGE, "convex parts: the mesh is flat");
     }
     return made;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    /* How far the content is searched for what tells its format. */
+    /* How much of the content is searched to detect its format. */
     LOOK_BYTES = 4096
 };
 
@@ -34,7 +34,7 @@ static bool ends_with(const char *name, const char *ending)
     return true;
 }
 
-/* Is the text at the begin of a line near the begin of the file? */
+/* Whether a line near the start of the file begins with the text. */
 static bool has_line(const MeshReader *reader, const char *text)
 {
     size_t length = strlen(text);
@@ -69,7 +69,7 @@ static int read_format(MeshReader *reader)
         return mesh_read_obj(reader);
     }
     return error_set(reader->error, ERROR_UNSUPPORTED,
-                     "%.*s: no known format, expected .obj, .ply or .asc", MESH_NAME_SHOWN_MAX,
+                     "%.*s: unknown format, expected .obj, .ply or .asc", MESH_NAME_SHOWN_MAX,
                      reader->name);
 }
 

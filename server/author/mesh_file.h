@@ -1,8 +1,8 @@
 /*
- * mesh_file.h: reads triangles from the bytes of a stranger's file: Wavefront .obj, Stanford .ply
- * (ASCII and binary of both byte orders) and 3D Studio's ASCII .asc. Only shapes: colours, normals,
- * textures and groups are passed over. Numbers are read the same way in every locale. Time and
- * memory are bounded by the bytes and by limits.h.
+ * mesh_file.h: reads triangles from untrusted files: Wavefront .obj, Stanford .ply (ASCII and
+ * binary of both byte orders) and 3D Studio's ASCII .asc. Only geometry: colours, normals, textures
+ * and groups are skipped. Numbers are parsed independently of the locale. Time and memory are
+ * bounded by the file size and by limits.h.
  * Layer: server/author.
  */
 #ifndef PLENUM_SERVER_AUTHOR_MESH_FILE_H
@@ -25,13 +25,11 @@ typedef struct MeshFile {
 } MeshFile;
 
 PL_BEGIN_C
-/*
- * Reads `count` bytes. The format is told by the extension of `name` and, where that says nothing,
- * by the content; `name` also begins every error's text, which goes on with the line (or byte) and
- * the field: "cat.obj: line 12: f: vertex 9, expected 1 to 8". Polygons become fans of triangles.
- * 0, or ERROR_FORMAT, _TRUNCATED, _RANGE, _LIMIT, _UNSUPPORTED (no known format), _MEMORY; the file
- * is then empty. The caller frees it with mesh_file_finish. For a body: soft_mesh_triangles.
- */
+/* Reads `count` bytes. The format is determined by the extension of `name` or else by the
+ * content; `name` also starts every error text, followed by the line (or byte) and the field:
+ * "cat.obj: line 12: f: vertex 9, expected 1 to 8". Polygons become triangle fans. 0, or
+ * ERROR_FORMAT, _TRUNCATED, _RANGE, _LIMIT, _UNSUPPORTED (unknown format), _MEMORY; the file is
+ * then empty. The caller frees it with mesh_file_finish. For a body: soft_mesh_triangles. */
 int mesh_file_read(MeshFile *file, const void *bytes, size_t count, const char *name,
                    ErrorText *error);
 void mesh_file_finish(MeshFile *file);

@@ -1,7 +1,7 @@
 /*
  * mesh_file_asc.c: the ASCII listing of 3D Studio (DOS): objects, each with "Tri-mesh, Vertices: n
  * Faces: m", lines "Vertex 0: X: 1.0 Y: 2.0 Z: 3.0" and "Face 0: A:0 B:1 C:2 AB:1 BC:1 CA:0";
- * indices count within the object. Lights, cameras, materials and pages are passed over.
+ * indices are local to the object. Lights, cameras, materials and page headers are skipped.
  */
 #include "server/author/mesh_reader.h"
 #include "shared/base/limits.h"
@@ -16,7 +16,7 @@ typedef struct AscObject {
     u32 vertices_read, faces_read;
 } AscObject;
 
-/* The value after "X:", with or without a blank between. */
+/* The value after "X:", with or without a space between. */
 static bool read_field(MeshReader *reader, const char *label, MeshWord *value)
 {
     size_t length = strlen(label);
@@ -72,7 +72,8 @@ static int begin_object(MeshReader *reader, AscObject *object)
     return ERROR_OK;
 }
 
-/* "Vertex 3:", "Face 3:": the number that comes next; false for anything else, "Vertex list:". */
+/* "Vertex 3:", "Face 3:": the number that follows; false for anything else, such as "Vertex
+ * list:". */
 static bool read_number(MeshReader *reader, i64 *number)
 {
     MeshWord word;

@@ -1,6 +1,6 @@
 /*
- * mesh_file_obj.c: Wavefront .obj: lines of v (a vertex) and f (a polygon of them, numbered from 1,
- * or from −1 backwards); all other lines are passed over.
+ * mesh_file_obj.c: Wavefront .obj: lines v (a vertex) and f (a polygon of vertices, numbered from
+ * 1, or backwards from −1); all other lines are skipped.
  */
 #include "server/author/mesh_reader.h"
 

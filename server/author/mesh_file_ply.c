@@ -1,7 +1,7 @@
 /*
  * mesh_file_ply.c: Stanford .ply (Turk 1994): a text header that names elements and the types of
- * their properties, then their values as text or as bytes of either order. Of all of it only x, y,
- * z of the element "vertex" and the list "vertex_indices" (or "vertex_index") of "face" are used.
+ * their properties, then their values as text or as binary of either byte order. Only x, y, z of
+ * the element "vertex" and the list "vertex_indices" (or "vertex_index") of "face" are used.
  */
 #include "server/author/mesh_reader.h"
 #include "shared/base/limits.h"
@@ -213,7 +213,7 @@ static int check_header(const MeshReader *reader, const PlyFile *ply)
     return ERROR_OK;
 }
 
-/* Up to the first byte after the header's last line. */
+/* Reads up to the first byte after the header's last line. */
 static int read_header(MeshReader *reader, PlyFile *ply)
 {
     bool format = false;
@@ -323,7 +323,7 @@ static int read_list(MeshReader *reader, const PlyFile *ply, const PlyElement *e
         return code;
     }
     bool indices = property->use == PLY_INDICES;
-    /* Each value takes a byte at least. */
+    /* Each value takes at least one byte. */
     if (!(length >= (indices ? 3.0 : 0.0) && length <= (f64)MESH_FILE_BYTES_MAX)) {
         return mesh_error(reader, ERROR_FORMAT, "%s %llu: a list of %g, expected at least %d",
                           element->name, (unsigned long long)row, length, indices ? 3 : 0);
@@ -374,7 +374,7 @@ static int read_row(MeshReader *reader, const PlyFile *ply, const PlyElement *el
     return element->vertex ? mesh_add_vertex(reader, place) : ERROR_OK;
 }
 
-/* Bytes that a row takes at least. */
+/* Minimal bytes of a row. */
 static u64 row_bytes(const PlyFile *ply, const PlyElement *element)
 {
     u64 bytes = 0;
@@ -397,7 +397,7 @@ int mesh_read_ply(MeshReader *reader)
         const PlyElement *element = &ply.elements[i];
         u64 bytes = row_bytes(&ply, element), left = (u64)(reader->end - reader->at);
         if (bytes == 0) {
-            continue; /* nothing to read, however often */
+            continue; /* nothing to read, whatever the count */
         }
         if (element->count > left / bytes) {
             return mesh_error(reader, ERROR_TRUNCATED,

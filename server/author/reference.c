@@ -37,7 +37,7 @@ static const ReferenceChoice SoftMatch_choices[] = {
 #include "shared/rows/kinds.def"
 };
 
-/* The tables. Each includes reference_rows.h, which defines what a row becomes. */
+/* The tables. Each includes reference_rows.h, which defines the expansion of a row. */
 static const ReferenceRow body_rows[] = {
 #include "server/author/reference_rows.h"
 #include "shared/rows/body.def"
@@ -92,7 +92,7 @@ const ReferenceEnum *reference_enums(u32 *count)
 
 /* ---- Markdown ---- */
 
-/* Which options are of some kinds of joints only: "HINGE | SLIDER". */
+/* The joint kinds to which an option is restricted: "HINGE | SLIDER". */
 static const struct {
     const char *key, *kinds;
 } only[] = {
@@ -180,7 +180,7 @@ static void print_initial(FILE *out, const ReferenceRow *row)
 static void print_table(FILE *out, const ReferenceTable *table)
 {
     bool joints = table->rows == joint_rows;
-    fprintf(out, "\n### %s\n\n| field | is | left out | |\n| --- | --- | --- | --- |\n",
+    fprintf(out, "\n### %s\n\n| field | type and range | default | |\n| --- | --- | --- | --- |\n",
             table->list);
     for (u32 i = 0; i < table->count; i++) {
         const ReferenceRow *row = &table->rows[i];
@@ -211,8 +211,8 @@ static void print_probes(FILE *out)
 #include "shared/rows/probe.def"
     };
     static const char *const names[][2] = {
-        {"WORLD", "the world"},  {"ENTITY", "a body or a soft body"}, {"BODY", "a body"},
-        {"SOFT", "a soft body"}, {"GAS", "a closed one, or a ring"},  {"JOINT", "a joint"}};
+        {"WORLD", "the world"},  {"ENTITY", "a body or a soft body"},     {"BODY", "a body"},
+        {"SOFT", "a soft body"}, {"GAS", "a closed soft body or a ring"}, {"JOINT", "a joint"}};
     fputs("\n### probes\n\n| kind | unit | of | |\n| --- | --- | --- | --- |\n", out);
     for (u32 i = 0; i < PL_COUNT(probes); i++) {
         const char *of = "";
@@ -225,9 +225,10 @@ static void print_probes(FILE *out)
 
 static void print_parameters(FILE *out)
 {
-    fputs("\n### parameters\n\nNot written in a scene: sliders of whoever may tune the world.\n\n"
-          "| name | from | to | unit | at first | |\n| --- | --- | --- | --- | --- | --- |\n",
-          out);
+    fputs(
+        "\n### parameters\n\nNot part of a scene: sliders for users who may tune the world.\n\n"
+        "| name | minimum | maximum | unit | initial | |\n| --- | --- | --- | --- | --- | --- |\n",
+        out);
 #define PARAMETER_WORLD(NAME, name, unit, components, least, most, initial, initial_text, doc)     \
     fprintf(out, "| %s | %g | %g | %s | %s | %s |\n", name, (f64)(least), (f64)(most), unit,       \
             initial_text, doc);

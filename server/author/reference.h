@@ -1,7 +1,7 @@
 /*
- * reference.h: the options of a scene as data, for those who write one: from the same rows
- * (shared/rows) that give them their defaults and checks. plenum-tool schema prints them, SCENES.md
- * keeps what it printed, tests hold scene.fbs to them.
+ * reference.h: the options of a scene as data, for documentation: from the same rows (shared/rows)
+ * that define their defaults and checks. plenum-tool schema prints them, SCENES.md contains the
+ * output, tests compare scene.fbs with them.
  * Layer: server/author (includes shared and protocol only).
  */
 #ifndef PLENUM_SERVER_AUTHOR_REFERENCE_H
@@ -21,7 +21,7 @@ typedef enum ReferenceKind {
     REFERENCE_OTHER
 } ReferenceKind;
 
-/* A choice's name in JSON, its number in scene bytes, what it is. */
+/* A choice's name in JSON, its number in scene bytes, its description. */
 typedef struct ReferenceChoice {
     const char *key;
     u32 number;
@@ -31,7 +31,7 @@ typedef struct ReferenceChoice {
 typedef struct ReferenceRow {
     ReferenceKind kind;
     const char *key;  /* in JSON and in scene.fbs */
-    const char *unit; /* OTHER: what is written */
+    const char *unit; /* OTHER: its type */
     /* In `unit`. NUMBER, WHOLE, BITS: least to most, or `also`; VECTOR: ±most; CHOICE, FLAG:
      * initial is the number. */
     f64 initial, also, least, most;
@@ -43,8 +43,8 @@ typedef struct ReferenceRow {
 
 typedef struct ReferenceTable {
     const char *name;  /* of the table in scene.fbs */
-    const char *list;  /* field of Scene that holds them */
-    const char *least; /* JSON of the least object of this table, without its closing brace */
+    const char *list;  /* field of Scene that contains them */
+    const char *least; /* JSON of the minimal object of this table, without its closing brace */
     const ReferenceRow *rows;
     u32 count;
 } ReferenceTable;
@@ -58,7 +58,7 @@ typedef struct ReferenceEnum {
 
 const ReferenceTable *reference_tables(u32 *count);
 const ReferenceEnum *reference_enums(u32 *count);
-/* All of it as Markdown tables. */
+/* Prints everything as Markdown tables. */
 void reference_print(FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
-/* reference_rows.h: the reader of rows (shared/rows/open.def) that makes a ReferenceRow of each.
- * Included before each table of rows, within the initializer of an array. Layer: server/author,
- * private to reference.c. */
+/* reference_rows.h: expands each row (shared/rows/open.def) to a ReferenceRow. Included before
+ * each table of rows, within the initializer of an array. Layer: server/author, private to
+ * reference.c. */
 #define ROW_NUMBER(key, member, unit, scale, initial, also, least, most, bears, doc)               \
     {REFERENCE_NUMBER, #key, unit, initial, also, least, most, NULL, NULL, 0, doc},
 #define ROW_WHOLE(key, member, initial, least, most, doc)                                          \

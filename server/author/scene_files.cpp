@@ -1,5 +1,5 @@
-// scene_files.cpp: reads the meshes that a scene names and packs them into it. A compound of a file
-// is cut into convex parts here, so that clients need not.
+// scene_files.cpp: reads the meshes that a scene references and packs them into it. A compound with
+// a file is decomposed into convex parts here, so that clients need not.
 #include "server/author/scene_files.h"
 
 #include "scene_generated.h"
@@ -200,7 +200,7 @@ bool names_file(const fb::Shape *shape)
     return shape != nullptr && shape->file() != nullptr;
 }
 
-// Most scenes name none, and are left as they are.
+// Most scenes reference no files and are left unchanged.
 bool names_files(const fb::Scene *scene)
 {
     bool found = false;
@@ -275,7 +275,7 @@ extern "C" char *scene_file_read(const char *path, size_t most, size_t *bytes, E
         if (failed) {
             error_set(error, ERROR_IO, "%s: cannot read: %m", path);
         } else {
-            error_set(error, ERROR_LIMIT, "%s: too big; such a file has at most %zu bytes", path,
+            error_set(error, ERROR_LIMIT, "%s: too large; such a file has at most %zu bytes", path,
                       most);
         }
     }

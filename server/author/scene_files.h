@@ -1,6 +1,6 @@
 /*
- * scene_files.h: what a scene file names becomes part of the scene: meshes of .obj, .ply and .asc
- * files are read once, where the scene is loaded, and travel in its bytes.
+ * scene_files.h: inlines the files referenced by a scene: .obj, .ply and .asc meshes are read once
+ * when the scene is loaded, and become part of its bytes.
  * Layer: server/author; used by scene_load.cpp. Implemented by scene_files.cpp (FlatBuffers).
  */
 #ifndef PLENUM_SERVER_AUTHOR_SCENE_FILES_H
@@ -9,13 +9,11 @@
 #include "shared/base/error.h"
 
 PL_BEGIN_C
-/* The whole file of at most `most` bytes (free()), or NULL with an error. */
+/* Reads a file of at most `most` bytes (free()), or NULL with an error. */
 char *scene_file_read(const char *path, size_t most, size_t *bytes, ErrorText *error);
-/*
- * Replaces *bytes (malloc), trusted bytes of the scene whose JSON is at `path`, by others in which
- * no shape names a file any more; paths of files begin in the scene file's folder. 0, or a negative
- * Error with "path:line: field: what".
- */
+/* Replaces *bytes (malloc), trusted bytes of the scene whose JSON is at `path`, by a version
+ * without file references; file paths are relative to the scene file's folder. 0, or a negative
+ * Error with "path:line: field: what". */
 int scene_files_inline(u8 **bytes, u32 *byte_count, const char *path, const char *json,
                        size_t json_bytes, ErrorText *error);
 PL_END_C

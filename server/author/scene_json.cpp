@@ -17,7 +17,7 @@
 namespace
 {
 
-// Walks over JSON that may be wrong anywhere and keeps the path of where it is. It never judges:
+// Scans possibly invalid JSON and tracks the current path. It never validates:
 // it only has to agree with the parser on text that the parser accepted so far.
 class Scanner
 {
@@ -145,7 +145,7 @@ class Scanner
             begin_value();
         }
         if (c == '{' || c == '[') {
-            // Deeper than the parser goes: it has stopped before.
+            // Deeper than the parser allows: it has stopped before.
             if (stack_.size() >= 2 * FLATBUFFERS_MAX_PARSING_DEPTH) {
                 at_ = end_;
                 return;
@@ -271,7 +271,7 @@ std::string after(const std::string &text, const char *mark)
     return at == std::string::npos ? std::string() : text.substr(at + strlen(mark));
 }
 
-// Names get into one-line errors; a scene is a file of a stranger.
+// Names appear in one-line errors; a scene is untrusted.
 std::string printable(std::string text)
 {
     for (char &c : text) {
@@ -345,7 +345,7 @@ u8 *encode(const char *json, size_t bytes, const char *name, u32 *encoded_bytes,
         error_set(error, ERROR_FORMAT, "scene.fbs: %s", printable(parser.error_).c_str());
         return nullptr;
     }
-    // Without a name: the parser would turn it into an absolute path and open what it names.
+    // Without a name, which the parser would turn into an absolute path and open.
     if (!parser.ParseJson(text.c_str(), nullptr)) {
         explain(parser, json, bytes, name, error);
         return nullptr;

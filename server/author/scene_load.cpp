@@ -1,4 +1,4 @@
-// scene_load.cpp: JSON to packed bytes, the files that it names into them, and a Scene of that.
+// scene_load.cpp: converts JSON to packed bytes, inlines referenced files, and builds a Scene.
 #include "server/author/scene_load.h"
 
 #include "protocol/scene/scene_build.h"
@@ -13,7 +13,7 @@ static Scene *parse_scene(const char *json, size_t bytes, const char *name, cons
                           ErrorText *error)
 {
     if (bytes > SCENE_FILE_BYTES_MAX) {
-        error_set(error, ERROR_LIMIT, "%s: too big; a scene has at most %d bytes", name,
+        error_set(error, ERROR_LIMIT, "%s: too large; a scene has at most %d bytes", name,
                   SCENE_FILE_BYTES_MAX);
         return nullptr;
     }

@@ -1,6 +1,6 @@
 /*
- * scene_load.h: a scene from the JSON that people write. Clients get its bytes instead and link
- * nothing of this folder: no JSON parser, no readers of mesh files, no decomposition.
+ * scene_load.h: loads a scene from JSON. Clients receive packed bytes instead and do not link this
+ * folder: no JSON parser, no mesh file readers, no convex decomposition.
  * Layer: server/author. Implemented by scene_load.cpp.
  */
 #ifndef PLENUM_SERVER_AUTHOR_SCENE_LOAD_H
@@ -10,11 +10,11 @@
 
 PL_BEGIN_C
 
-/* Reads and checks a JSON scene file and the mesh files that it names, which become part of its
- * bytes. NULL on error with "path:line: field: what; what is right". */
+/* Reads and checks a JSON scene file and the mesh files that it references, which become part of
+ * its bytes. NULL on error with "path:line: field: what; what is right". */
 Scene *scene_load(const char *path, ErrorText *error);
-/* The same from JSON text in memory, which cannot name files; `name` stands for the path in errors.
- */
+/* The same from JSON text in memory, which cannot reference files; `name` stands for the path in
+ * errors. */
 Scene *scene_parse(const char *json, size_t bytes, const char *name, ErrorText *error);
 
 PL_END_C

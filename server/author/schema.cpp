@@ -1,4 +1,4 @@
-// schema.cpp: scene.fbs through FlatBuffers' own parser. See schema.h.
+// schema.cpp: reads scene.fbs with FlatBuffers' parser. See schema.h.
 #include "server/author/schema.h"
 
 #include "scene_schema.h"

@@ -1,4 +1,4 @@
-/* authorize.c: roles and rates. */
+/* authorize.c: roles and rate limits. */
 #include "server/host/authorize.h"
 
 void token_bucket_init(TokenBucket *bucket, f64 rate_s, f64 capacity, u64 now_ms)
@@ -29,10 +29,11 @@ void permissions_init(Permissions *permissions, Role role, u64 now_ms)
 {
     permissions->role = role;
     permissions->malformed = 0;
-    /* An honest client sends 60 input packets a second of at most 1200 bytes, acks and messages. */
+    /* An honest client sends 60 input packets a second of at most 1200 bytes, acknowledgements
+     * and messages. */
     token_bucket_init(&permissions->packets, 300.0, 600.0, now_ms);
     token_bucket_init(&permissions->bytes, 200000.0, 400000.0, now_ms);
-    /* One move a frame of a 240 Hz display. */
+    /* One move per frame of a 240 Hz display. */
     token_bucket_init(&permissions->moves, 240.0, 480.0, now_ms);
     token_bucket_init(&permissions->actions, 30.0, 60.0, now_ms);
     token_bucket_init(&permissions->spawns, 20.0, 40.0, now_ms);
@@ -77,9 +78,9 @@ int authorize_input(Permissions *permissions, const Input *input, u64 now_ms)
         bucket = &permissions->spawns;
         break;
     case INPUT_RELEASE:
-        return 0; /* letting go is always possible */
+        return 0; /* release is always allowed */
     case INPUT_SET:
-        bucket = &permissions->moves; /* a slider sends one a frame */
+        bucket = &permissions->moves; /* a slider sends one per frame */
         break;
     default:
         break;

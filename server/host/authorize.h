@@ -1,6 +1,7 @@
 /*
- * authorize.h: who may do what and how often. A role opens kinds of inputs and controls; token
- * buckets bound their rates, so that one hand cannot drown the world.
+ * authorize.h: permissions and rate limits of one client. The role decides which inputs and
+ * controls are allowed; token buckets limit their rates, so that one user cannot overload the
+ * world.
  * Pure: time is an argument.
  * Layer: server/host.
  */
@@ -12,13 +13,13 @@
 
 typedef struct TokenBucket {
     f64 tokens;
-    f64 rate_s; /* tokens a second */
+    f64 rate_s; /* tokens per second */
     f64 capacity;
     u64 last_ms;
 } TokenBucket;
 
 void token_bucket_init(TokenBucket *bucket, f64 rate_s, f64 capacity, u64 now_ms);
-/* True and `cost` tokens are gone, or false and none are. */
+/* Takes `cost` tokens and returns true, or takes none and returns false. */
 bool token_bucket_take(TokenBucket *bucket, f64 cost, u64 now_ms);
 
 typedef struct Permissions {
@@ -29,7 +30,7 @@ typedef struct Permissions {
     TokenBucket actions; /* grabs, pushes, removals, parameters, controls */
     TokenBucket spawns;
     TokenBucket chats;
-    u32 malformed; /* messages and packets that were refused as such */
+    u32 malformed; /* messages and packets refused as malformed */
 } Permissions;
 
 enum {
@@ -41,9 +42,9 @@ void permissions_init(Permissions *permissions, Role role, u64 now_ms);
 int authorize_input(Permissions *permissions, const Input *input, u64 now_ms);
 int authorize_control(Permissions *permissions, u32 control_kind, u64 now_ms);
 int authorize_chat(Permissions *permissions, u64 now_ms);
-/* Counts a datagram of that size; false: this is a flood, disconnect. */
+/* Counts a datagram of `bytes`; false: flood, disconnect. */
 bool rate_limit_packet(Permissions *permissions, u32 bytes, u64 now_ms);
-/* Counts something malformed; false: enough, disconnect. */
+/* Counts a malformed datagram; false: too many, disconnect. */
 bool rate_limit_malformed(Permissions *permissions);
 
 #endif

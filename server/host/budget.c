@@ -14,11 +14,11 @@
 /* ---- when is decided ---- */
 
 enum {
-    BASE_WINDOW_MS = 20000, /* a minute of minima: clocks drift some ms, routes change */
+    BASE_WINDOW_MS = 20000, /* a minute of minima: clocks drift by some ms, routes change */
     SILENCE_MS = 1000,
     LOSS_WINDOW_MS = 1000,
-    LOSS_PACKETS_MIN = 30, /* fewer say nothing, */
-    FLOOD_PACKETS = 16,    /* but for a first flight that a line has no room for */
+    LOSS_PACKETS_MIN = 30, /* fewer packets are not significant, */
+    FLOOD_PACKETS = 16,    /* except for a first flight that overflows the link */
     FIRST_MS_MAX = 1000,
     RIVALS_AFTER_MS = 3000,
     DELAYS_MIN = 6,
@@ -27,11 +27,11 @@ enum {
 
 /* ---- what is sent at once ---- */
 
-/* A tenth of a second of bytes may go out in one burst, but always one full packet. */
+/* A burst may contain a tenth of a second of bytes, but always one full packet. */
 static const f64 burst_s = 0.1;
 static const f64 packet_bytes = 1200.0;
-/* A packet is not longer for the line than this, unless a record is: at 64 kbit/s 400 bytes, of
- * which the head is a fifth. */
+/* Packets are limited to this transmission time on the link, unless a single record is longer:
+ * at 64 kbit/s 400 bytes, a fifth of which are headers. */
 static const f64 packet_s = 0.05;
 static const f64 packet_bytes_min = 350.0;
 
@@ -39,11 +39,12 @@ static const f64 packet_bytes_min = 350.0;
 
 static const f64 rise_far_s = 1.0;    /* doubles, as slow start in spirit */
 static const f64 rise_near_s = 0.15;  /* near the knee: past it within a second (BBR probes 1.25) */
-static const f64 rise_queue_s = 0.03; /* while there is some queue */
+static const f64 rise_queue_s = 0.03; /* while there is a small queue */
 static const f64 rise_loss_s = 0.08;  /* near a knee of loss, which is seen later than queues are */
 static const f64 rise_least = 1000.0; /* bytes/s² */
 static const f64 knee_past_loss = 1.25; /* of a knee of loss: from here on far again */
-/* Of what arrives and what the path loses: beyond it nothing is known of the line (GCC: 1.5). */
+/* Limit relative to the arrived rate plus the path's loss: beyond it nothing is known of the
+ * link (GCC: 1.5). */
 static const f64 rise_known = 1.5;
 static const f64 untried_bytes_s = 32000.0;
 
@@ -51,7 +52,7 @@ static const f64 untried_bytes_s = 32000.0;
 
 static const f64 delay_noise_ms = 5.0; /* a smaller difference of delays is none */
 static const f64 drained_ms = 15.0;
-static const f64 drain_most = 0.85; /* of what arrives: GCC's */
+static const f64 drain_most = 0.85; /* of the arrived rate, as in GCC */
 static const f64 drain_least = 0.25;
 static const f64 limit_most_ms = 500.0;  /* of the queue allowed beside others, */
 static const f64 limit_above_ms = 100.0; /* so much more than there is */
@@ -60,7 +61,7 @@ static const f64 limit_above_ms = 100.0; /* so much more than there is */
 
 static const f64 loss_margin = 0.03;     /* above what is known: worth an experiment */
 static const f64 loss_step = 0.05;       /* learnt at once where the experiment was not sure */
-static const f64 loss_known_most = 0.35; /* no radio loses more and is of use */
+static const f64 loss_known_most = 0.35; /* no usable radio link loses more */
 static const f64 loss_few = 0.1;
 static const f64 loss_beyond_doubt = 0.5, loss_flood = 0.6;
 static const f64 test_share = 0.7;   /* of the budget, during an experiment */
@@ -98,13 +99,13 @@ static void budget_set(Budget *budget, f64 bytes_s)
     budget->bytes_s = f64_between(bytes_s, BUDGET_MIN_BYTES_S, budget->max_bytes_s);
 }
 
-/* Bytes that must have gathered before a packet is worth sending. */
+/* Bytes that must accumulate before a packet is worth sending. */
 static f64 packet_worth(f64 bytes_s)
 {
     return f64_between(bytes_s * packet_s, packet_bytes_min, packet_bytes);
 }
 
-/* How long the line takes for it: no queue, but the delay of each. */
+/* Transmission time of a packet: no queue, but part of each delay sample. */
 static f64 packet_ms(const Budget *budget)
 {
     return 1000.0 * packet_worth(budget->bytes_s) / budget->bytes_s;
@@ -120,7 +121,7 @@ static void knee_set(Budget *budget, f64 bytes_s, bool of_loss)
 
 static void delay_sample(Budget *budget, u16 raw, u64 now_ms)
 {
-    /* Unwrapped: successive samples are nearer to each other than half a minute. */
+    /* Unwrapped: consecutive samples differ by less than half a minute. */
     i64 delay = budget->delay_known ? budget->delay_ms + (i16)(raw - (u16)budget->delay_ms) : raw;
     budget->delay_known = true;
     budget->delays++;
@@ -150,8 +151,9 @@ static bool has_rivals(const Budget *budget)
     return budget->queue_limit_ms > BUDGET_QUEUE_MS + delay_noise_ms;
 }
 
-/* The queue does not get shorter for seconds though we send less than arrives: others fill it, and
- * giving way to them for ever would be starving (the adaptive threshold of Carlucci 2016). */
+/* If the queue does not shrink for seconds although less is sent than arrives, competing flows
+ * fill it; yielding to them forever would starve this client (the adaptive threshold of Carlucci
+ * 2016). */
 static void rivals_measure(Budget *budget, u64 now_ms)
 {
     if (!budget->draining || budget->queue_ms < budget->lowest_ms - delay_noise_ms) {
@@ -163,30 +165,30 @@ static void rivals_measure(Budget *budget, u64 now_ms)
     }
 }
 
-/* There is a queue: down to less than what arrives, so that it drains within about a second. */
+/* A standing queue: reduce below the arrived rate, so that it drains within about a second. */
 static void congestion(Budget *budget, u64 now_ms)
 {
     rivals_measure(budget, now_ms);
     budget->heard = true;
     f64 share = f64_between(1.0 - budget->queue_ms / 1000.0, drain_least, drain_most);
     share = has_rivals(budget) ? drain_most : share;
-    /* Ours, if the budget is the limit or more is sent than gets through. */
+    /* Our own queue if the budget is the limit or more is sent than gets through. */
     bool ours = budget->used || budget->sent_bytes_s > above * budget->arrived_bytes_s;
     if (ours && budget->arrived_bytes_s > 0.0) {
         knee_set(budget, budget->arrived_bytes_s, false);
         budget_set(budget, fmin(budget->bytes_s, share * budget->arrived_bytes_s));
     } else {
-        /* Someone else's, or the budget is far above what is sent. */
+        /* A competing flow's queue, or the budget is far above the sent rate. */
         budget_set(budget, budget->bytes_s * below);
     }
     budget->draining = true;
 }
 
-/* Bytes/s that a used budget rises each second. */
+/* Bytes/s by which a used budget rises each second. */
 static f64 rise_of(const Budget *budget)
 {
     if (has_rivals(budget)) {
-        /* As TCP does: a packet more each round trip. */
+        /* As in TCP: one more packet per round trip. */
         f64 rtt_s = fmax(budget->rtt_ms, 50.0) / 1000.0;
         return packet_bytes / (rtt_s * rtt_s);
     }
@@ -229,21 +231,22 @@ static bool window_limited(const Budget *budget)
     return (f64)budget->limited >= limited_most * (f64)budget->snapshots;
 }
 
-/* The experiment's end. Were losses the queue's, there are far fewer now, or as much arrives. */
+/* Ends the experiment. If losses came from the queue, there are far fewer now, or as much
+ * arrives. */
 static void test_decide(Budget *budget, f64 arrived_bytes_s)
 {
     bool fewer = budget->loss < 0.35 * budget->test_loss;
-    /* What arrives says something of the line only if the budget set it. */
+    /* The arrived rate measures the link only if the budget limited it. */
     bool as_much = budget->test_limited && !budget->test_void && window_limited(budget) &&
                    arrived_bytes_s > (0.5 + 0.5 * test_share) * budget->test_arrived_bytes_s;
     if (fewer) {
-        /* Or a burst is over: the rise will tell. */
+        /* Or a burst is over: the rise will show it. */
         knee_set(budget, budget->test_arrived_bytes_s / (1.0 - budget->loss_known), true);
     } else if (as_much) {
         knee_set(budget, arrived_bytes_s / (1.0 - budget->loss_known), true);
         budget_set(budget, fmin(budget->bytes_s, budget->knee_bytes_s));
     } else {
-        /* Where the world had not enough to say all the time, that is a hint only. */
+        /* If the world did not fill the budget all the time, this is only a hint. */
         bool sure = budget->test_limited && window_limited(budget);
         f64 known = sure ? budget->loss : fmin(budget->loss, budget->loss_known + loss_step);
         budget->loss_known = fmin(known, loss_known_most);
@@ -261,7 +264,7 @@ static void test_begin(Budget *budget, f64 arrived_bytes_s, u64 now_ms)
     budget->test_limited = window_limited(budget);
     budget_set(budget, budget->bytes_s * test_share);
     budget->test_void = budget->bytes_s > nearly * budget->test_bytes_s;
-    /* What was sent before must have come in: a round trip, and until it is given up. */
+    /* Earlier packets must be acknowledged or given up first: a round trip plus the timeout. */
     budget->test_ms = now_ms + (u64)(2.0 * budget->rtt_ms) + 100;
 }
 
@@ -274,7 +277,7 @@ static void window_begin(Budget *budget, u64 from_ms)
     budget->window_bytes_s = budget->bytes_s;
 }
 
-/* The end of a window of loss. */
+/* Ends a loss window. */
 static void loss_decide(Budget *budget, u64 now_ms)
 {
     budget->heard = true;
@@ -292,7 +295,8 @@ static void loss_decide(Budget *budget, u64 now_ms)
             knee_set(budget, arrived_bytes_s, true);
         }
     } else if (excess > fmax(loss_margin, noise) && budget->limited > 0 && !budget->draining) {
-        /* What arrived while it rose cannot be compared: hold it for a window first. */
+        /* The arrived rate of a rising budget is not comparable: hold the budget for one window
+         * first. */
         bool steady = budget->bytes_s <= above * budget->window_bytes_s;
         budget->hold = true;
         if (!steady) {
@@ -352,8 +356,8 @@ static void epoch_end(Budget *budget, u64 now_ms)
     budget->used = false;
 }
 
-/* The least of a few delays is jitter: where many packets are lost it takes longer to judge, lest
- * few packets make a queue that is none, that a narrower budget, and that still fewer packets. */
+/* The minimum of few delays includes jitter: under high loss an epoch takes longer, since a
+ * falsely detected queue would narrow the budget and so give still fewer samples. */
 static bool epoch_is_over(const Budget *budget, u64 now_ms)
 {
     u64 long_ms = now_ms - budget->epoch_ms;
@@ -361,7 +365,7 @@ static bool epoch_is_over(const Budget *budget, u64 now_ms)
     return long_ms >= BUDGET_EPOCH_MS && (sure || long_ms >= EPOCHS_MOST * BUDGET_EPOCH_MS);
 }
 
-/* Heard again: what was lost meanwhile and how long things lay around says nothing of the line. */
+/* After a silence, losses and delays during it carry no information about the link. */
 static void silence_end(Budget *budget, u64 now_ms)
 {
     budget->silent = false;
@@ -374,14 +378,15 @@ static void silence_end(Budget *budget, u64 now_ms)
     budget->test_ms = 0;
     budget->hold = false;
     budget->draining = budget->near = false;
-    /* The line may be another one by now: as at the start, or half of what was good (RFC 2861). */
+    /* The link may have changed: restart as at the beginning, or with half of the former rate
+     * (RFC 2861). */
     budget_set(budget, fmin(0.5 * budget->bytes_s, (f64)BUDGET_START_BYTES_S));
-    /* The losses are told during the next round trip. */
+    /* The losses are reported during the next round trip. */
     budget->begun_ms = now_ms + (u64)budget->rtt_ms + BUDGET_EPOCH_MS;
     window_begin(budget, budget->begun_ms);
 }
 
-/* Of the last dozens of packets, to know how far few of them can be trusted. */
+/* Loss over the last dozens of packets, to judge the significance of few samples. */
 static void recent_follow(Budget *budget, const BudgetReport *report, u64 now_ms)
 {
     u32 total = report->acked + report->lost;
@@ -433,7 +438,7 @@ u32 budget_take(Budget *budget, u64 now_ms)
     budget->tokens += (f64)(now_ms - budget->last_ms) / 1000.0 * bytes_s;
     budget->last_ms = now_ms;
     budget->tokens = fmin(budget->tokens, fmax(bytes_s * burst_s, packet_bytes));
-    /* What follows the first flight doubles as it is confirmed (slow start, RFC 5681). */
+    /* After the first flight the window doubles with confirmations (slow start, RFC 5681). */
     if (!budget->heard && !budget->silent &&
         budget->first_bytes >= BUDGET_FIRST_BYTES + 2 * budget->first_acked) {
         return 0;
@@ -467,7 +472,7 @@ void budget_begin(Budget *budget, f64 bytes_s, f64 rtt_ms, u64 now_ms)
     budget->heard_ms = budget->last_ms = now_ms;
     budget->silent = false;
     budget->first_bytes = budget->first_acked = 0;
-    /* What was lost of the first flight says that it was too much, and that is known. */
+    /* Losses of the first flight only show that it was too large, which is known. */
     budget->begun_ms = now_ms + (u64)budget->rtt_ms + BUDGET_EPOCH_MS;
     window_begin(budget, budget->begun_ms);
 }

@@ -1,5 +1,5 @@
-/* debug_subscription.c: the debug picture of the simulation for clients that ask to see it. The
- * source makes one picture for all; each gets of it what it asked for, the nearest lines first. */
+/* debug_subscription.c: the debug picture for subscribed clients. The source makes one picture
+ * for all; each client gets its subscribed parts, the nearest lines first. */
 #include "server/host/session.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ void debug_subscription_update(Host *host)
 void debug_subscription_receive(Host *host, Session *session, u32 mask)
 {
     if (host->source->ops->debug_subscribe == NULL && mask != 0) {
-        session_notice(host, session, "a recording has no inside to show");
+        session_notice(host, session, "a recording contains no debug data");
         return;
     }
     session->debug_mask = mask;
@@ -27,7 +27,7 @@ void debug_subscription_receive(Host *host, Session *session, u32 mask)
 }
 
 enum {
-    /* Beyond it a new picture would only be late too. */
+    /* With more waiting a new picture would only be late too. */
     PICTURES_WAITING_MAX = 2
 };
 
@@ -43,8 +43,8 @@ static f32 distance_of(const DebugLine *line, Vec3 eye)
     return vec3_distance(vec3_scale(vec3_add(line->from, line->to), 0.5f), eye);
 }
 
-/* Within which distance at most DEBUG_LINES_MAX of the lines lie: by halving, to a share of 1/1024
- * of the largest. */
+/* Radius that contains at most DEBUG_LINES_MAX of the lines, by bisection to 1/1024 of the
+ * largest distance. */
 static f32 reach_of(const DebugPicture *picture, u32 mask, Vec3 eye)
 {
     f32 low = 0.0f, high = 4.0f * WORLD_EXTENT_MAX_M;
@@ -111,7 +111,7 @@ void debug_subscription_send(Host *host)
     }
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
-        /* What states already fill the line, pictures do not make worse. */
+        /* Pictures are sent rarely where states already fill the link. */
         u64 gap_ms = session->limited ? 10 * DEBUG_INTERVAL_MS : DEBUG_INTERVAL_MS / 2;
         if (session->state == SESSION_LIVE && session->world_sent && session->debug_mask != 0 &&
             transfers_waiting(session) < PICTURES_WAITING_MAX &&

@@ -1,6 +1,6 @@
 /*
- * frame_queue.h: the frames that a source has made and the host has not taken yet, oldest first.
- * Owns a reference to each. The source guards it with its own lock.
+ * frame_queue.h: frames that a source has produced and the host has not taken yet, oldest first.
+ * Owns a reference to each. The source guards the queue with its own lock.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_FRAME_QUEUE_H
@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-/* Half a second at 60 Hz: a host that is further behind has other worries. */
+/* Half a second at 60 Hz. */
 enum {
     FRAME_QUEUE_MAX = 32
 };
@@ -42,7 +42,8 @@ static inline Frame *frame_queue_pop(FrameQueue *queue)
     queue->count--;
     return frame;
 }
-/* The same under the source's lock; tells the maker, who waits for room on `changed`. */
+/* frame_queue_pop under the source's lock; signals `changed` to the producer, which may wait for
+ * space. */
 static inline Frame *frame_queue_take(FrameQueue *queue, pthread_mutex_t *mutex,
                                       pthread_cond_t *changed)
 {

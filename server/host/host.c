@@ -1,4 +1,5 @@
-/* host.c: life cycle and loop of a host: sockets, timers, signals, the source's wake, HTTP. */
+/* host.c: life cycle and event loop of a host: sockets, timers, signals, the source's wake-up,
+ * HTTP. */
 #include "server/host/host.h"
 
 #include "protocol/scene/scene.h"
@@ -18,9 +19,9 @@
 
 enum {
     SERVICE_MS = 5,
-    /* Events of one turn: a flood must not keep the loop from the clock. */
+    /* Events per iteration: a flood must not keep the loop from its timers. */
     EVENTS_PER_ITERATION_MAX = 2048,
-    /* Farewells get this long to be acknowledged. */
+    /* Time allowed for acknowledgement of the last messages on shutdown. */
     DRAIN_MS_MAX = 1000
 };
 
@@ -74,7 +75,7 @@ static void drain_begin(Host *host, int exit_code, const char *why)
     if (host->draining) {
         return;
     }
-    log_info("%s: saying goodbye to %u clients", why, host->stats.clients);
+    log_info("%s: disconnecting %u clients", why, host->stats.clients);
     host->draining = true;
     host->loop->exit_code = exit_code;
     host->loop->drain_until_ms = host->now_ms + DRAIN_MS_MAX;
@@ -84,7 +85,7 @@ static void drain_begin(Host *host, int exit_code, const char *why)
     host->link->ops->flush(host->link);
 }
 
-/* The limit is held by adding nothing; a little below it all is as before. */
+/* At the memory limit nothing is added; somewhat below it normal operation resumes. */
 static void memory_check(Host *host)
 {
     enum {
@@ -101,7 +102,7 @@ static void memory_check(Host *host)
     if (host->memory_short != was) {
         log_warn("memory: %llu of %llu MiB: %s", (unsigned long long)(used >> 20),
                  (unsigned long long)(most >> 20),
-                 was ? "joins and spawns go on" : "nobody may join and nothing be spawned");
+                 was ? "joins and spawns are allowed again" : "joins and spawns are refused");
     }
 }
 
@@ -226,7 +227,7 @@ static size_t metrics_write(void *context, char *text, size_t bytes)
     Page page = {text, bytes, 0};
     chunk_cache_stats(host->cache, &encoded, &served);
     metric(&page, "tick", "counter", "", "Newest world tick.", (f64)host->status.tick);
-    metric(&page, "tick_late_total", "counter", "", "Ticks that began late.",
+    metric(&page, "tick_late_total", "counter", "", "Ticks that started late.",
            (f64)host->status.late_ticks);
     metric(&page, "tick_seconds", "summary", "{quantile=\"0.5\"}", tick_help,
            (f64)histogram_quantile(&host->tick_us, 0.5) * 1e-6);
@@ -237,14 +238,15 @@ static size_t metrics_write(void *context, char *text, size_t bytes)
     metric(&page, "memory_bytes", "gauge", "", "Resident memory of the server.",
            (f64)s->memory_bytes);
     metric(&page, "memory_limit_bytes", "gauge", "",
-           "Beyond it nobody joins and nothing is spawned; 0: no limit.",
+           "Memory limit above which joins and spawns are refused; 0: no limit.",
            (f64)host->options.memory_max_bytes);
-    metric(&page, "clients", "gauge", "", "Clients in the world.", s->clients);
+    metric(&page, "clients", "gauge", "", "Connected clients.", s->clients);
     metric(&page, "clients_max", "gauge", "", "Places.", host->options.clients_max);
     metric(&page, "joined_total", "counter", "", "Clients welcomed.", (f64)s->joined);
     metric(&page, "refused_total", "counter", "", "Clients refused.", (f64)s->refused);
     metric(&page, "timed_out_total", "counter", "", "Clients lost.", (f64)s->timed_out);
-    metric(&page, "flooded_total", "counter", "", "Clients cut off for flooding.", (f64)s->flooded);
+    metric(&page, "flooded_total", "counter", "", "Clients disconnected for flooding.",
+           (f64)s->flooded);
     metric(&page, "bytes_out_total", "counter", "", "Sealed bytes sent.", (f64)s->bytes_out);
     metric(&page, "snapshots_total", "counter", "", "Snapshots sent.", (f64)s->snapshots);
     metric(&page, "blocks_total", "counter", "", "Blocks of bulk transfers sent.", (f64)s->blocks);
@@ -253,7 +255,8 @@ static size_t metrics_write(void *context, char *text, size_t bytes)
     metric(&page, "inputs_refused_total", "counter", "", "Inputs refused.", (f64)s->inputs_refused);
     metric(&page, "malformed_total", "counter", "", "Malformed packets and messages.",
            (f64)s->malformed);
-    metric(&page, "forged_total", "counter", "", "Payloads that no key opened.", (f64)s->forged);
+    metric(&page, "forged_total", "counter", "", "Payloads that failed authentication.",
+           (f64)s->forged);
     metric(&page, "chunks_encoded_total", "counter", "", "Chunks encoded.", (f64)encoded);
     metric(&page, "chunks_served_total", "counter", "", "Chunk codes sent, encoded once or more.",
            (f64)served);
@@ -288,7 +291,7 @@ static bool state_create(Host *host, ErrorText *error)
     history_init(&host->history);
     if (host->sessions == NULL || host->roster == NULL || host->hands == NULL ||
         host->cache == NULL || host->loop == NULL || !scratch_reserve(host, 64 << 10)) {
-        error_set(error, ERROR_MEMORY, "no memory for %u clients", host->options.clients_max);
+        error_set(error, ERROR_MEMORY, "out of memory for %u clients", host->options.clients_max);
         return false;
     }
     host->source->ops->describe(host->source, &world);
@@ -306,7 +309,7 @@ static bool loop_create(Host *host, ErrorText *error)
 {
     struct HostLoop *loop = host->loop;
     if (uv_loop_init(&loop->loop) != 0) {
-        error_set(error, ERROR_STATE, "the event loop does not start");
+        error_set(error, ERROR_STATE, "cannot start the event loop");
         return false;
     }
     loop->running = true;
@@ -344,7 +347,7 @@ Host *host_create(const HostOptions *options, Link *link, Source *source, ErrorT
 {
     Host *host = calloc(1, sizeof *host);
     if (host == NULL || seal_start() != ERROR_OK) {
-        error_set(error, ERROR_MEMORY, "no memory for the host");
+        error_set(error, ERROR_MEMORY, "out of memory for the host");
         link->ops->destroy(link);
         source->ops->destroy(source);
         free(host);

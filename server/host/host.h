@@ -1,10 +1,11 @@
 /*
- * host.h: one server: a Source feeds it frames, clients join over a Link, one libuv loop drives it
- * all on one thread. The host knows who is here, what they may do and what they are told; it knows
- * nothing of how frames are made.
+ * host.h: one server: a Source provides frames, clients join over a Link, and one libuv loop runs
+ * it all on one thread. The host manages sessions, permissions and replication; it does not know
+ * how frames are made.
  *
- * A session: transport connected -> HELLO in clear (within 5 s) -> WELCOME with keys, or REFUSE
- * with a reason -> everything sealed -> MESSAGE_WORLD -> snapshots; GOODBYE or time-out ends it.
+ * A session: transport connected -> HELLO in cleartext (within 5 s) -> WELCOME with keys, or REFUSE
+ * with a reason -> all later payloads sealed -> MESSAGE_WORLD -> snapshots; GOODBYE or a timeout
+ * ends it.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_HOST_H
@@ -17,35 +18,36 @@
 typedef struct HostOptions {
     u32 clients_max;
     u32 snapshot_rate; /* Hz */
-    i32 open_role;     /* Role of everybody without tokens; −1: operators from loopback,
+    i32 open_role;     /* Role of all clients without tokens; −1: operators from loopback,
                           participants from elsewhere */
-    bool tokens;       /* only who shows a token signed by token_key may join */
+    bool tokens;       /* only clients with a token signed by token_key may join */
     u8 token_key[TOKEN_PUBLIC_BYTES];
-    const char *http;     /* "ADDR:PORT" of metrics and health, or NULL */
-    u32 client_bytes_s;   /* most that one client is sent; 0: default */
-    u64 memory_max_bytes; /* beyond it nobody joins and nothing is spawned; 0: no limit */
+    const char *http;     /* "ADDR:PORT" of the metrics and health pages, or NULL */
+    u32 client_bytes_s;   /* maximal rate per client; 0: default */
+    u64 memory_max_bytes; /* above it joins and spawns are refused; 0: no limit */
 } HostOptions;
 
 typedef struct HostStats {
     u32 clients;
     u64 joined, refused, timed_out, flooded;
-    u64 memory_bytes; /* resident, of the whole process, when last looked */
+    u64 memory_bytes; /* resident memory of the process at the last check */
     u64 bytes_out, snapshots, blocks, events, inputs, inputs_refused, malformed, forged;
 } HostStats;
 
 typedef struct Host Host;
 
-/* Takes the link (listening) and the source, also on failure. NULL with a text. */
+/* Takes ownership of the link (listening) and the source, also on failure. NULL with an error
+ * text. */
 Host *host_create(const HostOptions *options, Link *link, Source *source, ErrorText *error);
-/* Runs until SIGINT, SIGTERM, host_stop or the source's end; says goodbye to all. Returns an exit
- * code. */
+/* Runs until SIGINT, SIGTERM, host_stop or the end of the source; disconnects all clients.
+ * Returns an exit code. */
 int host_run(Host *host);
-/* One turn of the loop at a time of the caller's, for tests that make their own time; now_ns does
- * not go back and is not before the host's creation (clock_now_ns). Not together with host_run. */
+/* Runs one iteration of the loop at the caller's time, for tests with virtual time; now_ns is
+ * monotonic and not before the host's creation (clock_now_ns). Not to be combined with host_run. */
 void host_iterate(Host *host, u64 now_ns);
-/* From any thread: drain and return from host_run. */
+/* Thread-safe: makes host_run drain and return. */
 void host_stop(Host *host);
-/* Ends the source (which closes its recording) and the link. NULL is fine. */
+/* Destroys the source (which closes its recording) and the link. NULL is fine. */
 void host_destroy(Host *host);
 void host_stats(const Host *host, HostStats *stats);
 

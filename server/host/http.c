@@ -1,4 +1,4 @@
-/* http.c: three pages for operators and their tools. */
+/* http.c: three pages for operators and monitoring. */
 #include "server/host/http.h"
 
 #include <arpa/inet.h>

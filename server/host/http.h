@@ -1,6 +1,6 @@
 /*
- * http.h: /metrics (Prometheus text), /healthz and /readyz by libmicrohttpd, without a thread of
- * its own: the host's loop watches one file descriptor and calls http_run.
+ * http.h: serves /metrics (Prometheus text), /healthz and /readyz with libmicrohttpd, without its
+ * own thread: the host's loop watches one file descriptor and calls http_run.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_HTTP_H
@@ -16,7 +16,7 @@ typedef struct HttpPages {
     void *context;
     /* Writes the metrics text into page[HTTP_PAGE_BYTES_MAX], returns its length. */
     size_t (*metrics)(void *context, char *page, size_t bytes);
-    bool (*healthy)(void *context); /* the process does its work */
+    bool (*healthy)(void *context); /* the process is working */
     bool (*ready)(void *context);   /* and accepts clients */
 } HttpPages;
 
@@ -25,9 +25,10 @@ typedef struct Http Http;
 /* Listens on "ADDR:PORT" (TCP, IPv4). NULL with a text (bad address, port taken). */
 Http *http_create(const char *address, const HttpPages *pages, ErrorText *error);
 void http_destroy(Http *http); /* NULL is fine */
-/* Becomes readable when there is something to do. */
+/* Becomes readable when http_run has work. */
 int http_fd(const Http *http);
-/* Does what is due; call when the descriptor is readable and about once a second for time-outs. */
+/* Processes pending requests; call when the descriptor is readable and about once a second for
+ * timeouts. */
 void http_run(Http *http);
 
 #endif

@@ -1,4 +1,4 @@
-/* lag_compensation.c: picks against the past. */
+/* lag_compensation.c: checks picks against past frames. */
 #include "server/host/lag_compensation.h"
 
 #include "protocol/field/field_ops.h"
@@ -6,13 +6,13 @@
 
 #include <math.h>
 
-/* A hand that seemed to touch must touch: quantization, interpolation on the other side and the
- * pixel's width add up to a few centimetres, more far away. */
+/* A pick that appeared to hit must hit: quantization, client interpolation and the size of a
+ * pixel add up to a few centimetres, more at a distance. */
 static const f32 tolerance_m = 0.05f;
 static const f32 tolerance_share = 0.02f;
 
-/* The two frames around the seen tick (the same one twice at the ends) and the share of the later.
- */
+/* The two frames around the seen tick (the same one twice at the ends) and the interpolation
+ * weight of the later. */
 typedef struct Moment {
     const Frame *before, *after;
     f32 share;
@@ -56,7 +56,7 @@ static Moment moment_find(const LagWorld *world, const Input *input)
     return moment;
 }
 
-/* Where an element of an entity was; false if it is not there afterwards. */
+/* Position of an element; false if it does not exist in the later frame. */
 static bool element_at(const Moment *moment, const Entity *entity, u32 element, Vec3 *position)
 {
     const FieldDesc *field = &moment->after->fields->fields[entity->field];
@@ -83,8 +83,9 @@ static bool pose_at(const Moment *moment, const Entity *entity, Vec3 *position, 
     return true;
 }
 
-/* A shape a little larger, and where its middle lies in the frame of the one given. What is made of
- * points grows as the box around it: it is tried only where the shape itself was missed. */
+/* A slightly enlarged shape, and its centre in the frame of the original. Shapes made of points
+ * are replaced by their enlarged bounding box: it is tested only where the shape itself was
+ * missed. */
 static Shape shape_grown(const Shape *shape, f32 by, Vec3 *middle)
 {
     Shape grown = *shape;
@@ -150,7 +151,7 @@ static int compensate_pose(const Moment *moment, const Entity *entity, Input *in
     return 0;
 }
 
-/* A push carries no ray: the point pushed is brought onto the body, wherever it was said to be. */
+/* A push has no ray: its point is moved onto the body, wherever it was claimed to be. */
 static int compensate_push(const Moment *moment, const Entity *entity, Input *input)
 {
     Vec3 position;
@@ -165,8 +166,8 @@ static int compensate_push(const Moment *moment, const Entity *entity, Input *in
 
 /* ---- points ---- */
 
-/* The ray passes the place of the picked element no farther than `spacing` and what is tolerated,
- * within reach. Writes where it comes nearest. */
+/* Checks that the ray passes the picked element within `spacing` plus the tolerance, in range.
+ * Writes the nearest point on the ray. */
 static int compensate_near(const Entity *entity, const Input *input, f32 reach_m, Vec3 position,
                            f32 spacing, Vec3 *nearest)
 {
@@ -179,7 +180,7 @@ static int compensate_near(const Entity *entity, const Input *input, f32 reach_m
     return near ? 0 : ERROR_RANGE;
 }
 
-/* How far the next point is: a client picks the nearest point of the surface that it hit. */
+/* Distance to the next point: a client picks the nearest point of the surface that it hit. */
 static f32 points_spacing(const Moment *moment, const Entity *entity, u32 element, Vec3 position)
 {
     f32 widest = 0.0f;
@@ -214,8 +215,8 @@ static int compensate_point(const Moment *moment, const Entity *entity, Input *i
 
 /* ---- cells ---- */
 
-/* How far from a cell's place the hit may be: half a voxel; on a surface as far as the next cells,
- * which may lie much higher. */
+/* Allowed distance of the hit from the cell's position: half a voxel; on a surface as far as the
+ * neighbouring cells, which may be much higher. */
 static Vec3 cell_extent(const Moment *moment, const Entity *entity, u32 element, Vec3 position)
 {
     const FieldDesc *field = &moment->after->fields->fields[entity->field];

@@ -1,9 +1,9 @@
 /*
- * presence.c: who points where and holds what, told to all: each client of its own hand first where
- * that took or let go, since its own picture waits for the answer, then of all hands in the order
- * of their ids, as many as fit a packet and the client's line; the rest has its turn in the
- * messages after. A message says for which ids it is complete, so nothing needs to be told to be
- * gone and a lost one costs one turn.
+ * presence.c: sends the cursors and grabs of all users to all clients. A change of a client's own
+ * grab comes first in its messages, since its picture waits for the answer; then the users in order
+ * of id, as many as fit a packet and the client's budget; the rest follows in the next messages. A
+ * message states the range of ids for which it is complete, so ended presences need no entry and a
+ * lost message costs one cycle.
  */
 #include "server/host/session.h"
 
@@ -13,16 +13,16 @@
 
 enum {
     PRESENCE_MS = 50,
-    /* What did not change goes at this pace, after so many repeats against loss. */
+    /* Interval of unchanged presences, after some repeats against loss. */
     PRESENCE_REST_MS = 500,
     PRESENCE_REPEATS = 3,
-    /* Of one unreliable message: some 90 bytes each. */
+    /* Presences in one unreliable message: some 90 bytes each. */
     PRESENCES_MAX = 11,
     PRESENCE_BYTES = 90,
-    PRESENCE_HEAD_BYTES = 150, /* of the message, the seal and the packet */
-    PRESENCE_SHARE = 10,       /* of a client's budget: one in so many bytes */
+    PRESENCE_HEAD_BYTES = 150, /* of message, seal and packet */
+    PRESENCE_SHARE = 10,       /* a client's budget divided by this is for presence */
     PRESENCE_LEFT_BYTES_S = 6000,
-    /* On a narrow line a message may take as long as this, lest each is all head. */
+    /* Maximal interval on a narrow link, so that messages do not consist of headers only. */
     PRESENCE_GAP_MS = 1000,
 };
 
@@ -44,13 +44,13 @@ static Presence presence_of(const Session *session)
                          .element = session->element,
                          .local = session->local,
                          .target = session->target};
-    /* Where the cursor's ray meets things is a matter of the viewer's picture; a few metres along
-     * it shows the direction. */
+    /* Where the cursor's ray hits something depends on the viewer's picture; a point a few
+     * metres along it shows the direction. */
     presence.cursor = vec3_add_scaled(session->cursor.origin, 5.0f, session->cursor.direction);
     return presence;
 }
 
-/* All hands by user id, in host->hands; returns how many. */
+/* Collects all presences by user id into host->hands; returns their number. */
 static u32 hands_gather(Host *host)
 {
     u32 count = 0;
@@ -68,7 +68,7 @@ static u32 hands_gather(Host *host)
     return count;
 }
 
-/* Bytes of presence that a client gets in a second: its share, or half of what states leave. */
+/* Presence bytes per second of a client: its share, or half of the budget that states leave. */
 static f64 presence_bytes_s(const Session *session)
 {
     f64 trusted = budget_trusted(&session->budget);
@@ -77,7 +77,7 @@ static f64 presence_bytes_s(const Session *session)
     return left > trusted / PRESENCE_SHARE ? left : trusted / PRESENCE_SHARE;
 }
 
-/* Hands in one message to this client. */
+/* Number of presences per message to this client. */
 static u32 presence_capacity(const Session *session)
 {
     f64 bytes = presence_bytes_s(session) * PRESENCE_GAP_MS / 1000.0 - PRESENCE_HEAD_BYTES;
@@ -86,7 +86,7 @@ static u32 presence_capacity(const Session *session)
                                                   : 2;
 }
 
-/* What one client gets now: its own hand where that changed, and those whose turn it is. */
+/* Fills a client's next message: its own grab if that changed, and the users next in the cycle. */
 static void presence_fill(Host *host, Session *session, u32 count, Presence *out, Message *message)
 {
     u32 capacity = presence_capacity(session), used = 0, at = 0;
@@ -96,7 +96,7 @@ static void presence_fill(Host *host, Session *session, u32 count, Presence *out
     message->presence.from = session->presence_from;
     bool own = session->presence_own > 0;
     if (own) {
-        out[used++] = presence_of(session); /* idle too: it let go */
+        out[used++] = presence_of(session); /* also when idle: it released */
         session->presence_own--;
     }
     for (; at < count && used < capacity; at++) {
@@ -122,7 +122,7 @@ static u64 hands_hash(const Presence *hands, u32 count)
     return hash;
 }
 
-/* Sends one message to a client, encoded or to be encoded, and says when the next may go. */
+/* Sends one message to a client, encoded already or here, and schedules the next. */
 static void presence_notify(Host *host, Session *session, const u8 *cleartext, u32 bytes)
 {
     session_send(host, session, CHANNEL_INPUT, cleartext, bytes);
@@ -137,7 +137,7 @@ static void presence_notify(Host *host, Session *session, const u8 *cleartext, u
 static bool presence_due(const Host *host, const Session *session, bool changed)
 {
     bool waits = host->now_ms < session->presence_ms;
-    /* What rested and changes goes at once, and so does what his own hand took or let go. */
+    /* Changes after an idle time, and of the client's own grab, are sent immediately. */
     bool hurry = (changed && session->presence_same >= PRESENCE_REPEATS) ||
                  session->presence_grabbed != session->grabbed;
     return session->state == SESSION_LIVE && session->world_here && (!waits || hurry);
@@ -149,7 +149,7 @@ void presence_send(Host *host)
     Message message = {.kind = MESSAGE_PRESENCE};
     u32 count = hands_gather(host), bytes = 0;
     u64 hash = hands_hash(host->hands, count);
-    u8 *shared = NULL; /* all hands, for all whom they fit */
+    u8 *shared = NULL; /* all presences, for all clients for which they fit */
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
         bool changed = session->presence_hash != hash;

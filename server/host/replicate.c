@@ -1,7 +1,7 @@
 /*
- * replicate.c: what clients are told: the world when they join or when it begins anew, the events
- * of each tick, snapshots within their budgets, the state of world time.
- * Frames are encoded once for all clients on the same baseline.
+ * replicate.c: sends clients the world when they join or when it restarts, the events of each tick,
+ * snapshots within their budgets, and the state of world time. Frames are encoded once for all
+ * clients with the same baseline.
  */
 #include "server/host/session.h"
 
@@ -12,8 +12,8 @@
 
 enum {
     STATUS_MS = 1000,
-    IMPACTS_SHARE = 8, /* of a client's budget: one in so many bytes */
-    ROSTER_MS = 5000,  /* round trips in it age */
+    IMPACTS_SHARE = 8, /* a client's budget divided by this is for impacts */
+    ROSTER_MS = 5000,  /* the roster contains round trip times, which change */
 };
 
 /* ---- frames ---- */
@@ -31,7 +31,7 @@ static void grabs_clear(Host *host)
     }
 }
 
-/* A seek, a reset or another world: everybody starts from a new description. */
+/* After a seek, a reset or a change of world all clients start with a new description. */
 static void epoch_begin(Host *host, const Frame *frame)
 {
     MessageWorld world = {0};
@@ -78,8 +78,8 @@ static void grab_apply(Host *host, const Event *event)
     }
 }
 
-/* Impacts are heard and leave marks, and change nothing: a client gets of them what its line has
- * room for, and none before it has the world. */
+/* Impacts cause sounds and marks but change no state: a client gets as many as its link has room
+ * for, and none before it has the world. */
 static bool impacts_wanted(Host *host, Session *session, u32 bytes)
 {
     if (!session->world_here || host->now_ms < session->impacts_ms) {
@@ -101,13 +101,13 @@ static bool only_impacts(const MessageEvents *events)
     return true;
 }
 
-/* Events for all in one encoding; a refusal is told to its user alone. */
+/* Sends events to all clients in one encoding; a refusal goes only to its user. */
 static void events_notify(Host *host, const Frame *frame, bool epoch)
 {
     Message message = {.kind = MESSAGE_EVENTS};
     u32 first = 0;
     message.events.tick = frame->tick;
-    /* Runs between refusals: almost always the whole tick is one. */
+    /* Runs between refusals: usually the whole tick is one run. */
     for (u32 i = 0; i <= frame->event_count; i++) {
         const Event *event = i < frame->event_count ? &frame->events[i] : NULL;
         if (event != NULL && event->kind == EVENT_GRAB) {
@@ -223,9 +223,9 @@ static void snapshot_send(Host *host, Session *session)
     host->stats.snapshots++;
 }
 
-/* A client without a world cannot say what it has. Its first states go right after the blocks of
- * the world, so that on most lines the picture is there with it; more would only keep the blocks
- * that were lost from a narrow line. */
+/* A client without a world cannot acknowledge. Its first states are sent right after the blocks
+ * of the world, so that on most links the picture appears with it; more would only delay lost
+ * blocks on a narrow link. */
 static bool states_wanted(Host *host, Session *session)
 {
     if (session->state != SESSION_LIVE || !session->world_sent) {
@@ -248,7 +248,7 @@ static bool states_wanted(Host *host, Session *session)
            (transfer_world_out(session) && session->early_bytes < BUDGET_FIRST_BYTES);
 }
 
-/* Of liquids and clouds points may be left out; cloth, ropes and soft bodies keep theirs. */
+/* Points of liquids and clouds may be decimated; cloth, ropes and soft bodies keep theirs. */
 static void points_decimate(Host *host)
 {
     chunk_cache_decimate_none(host->cache);
@@ -306,7 +306,7 @@ void replicate_frames(Host *host)
         return;
     }
     histogram_add(&host->tick_us, (u64)(f32_max(host->status.status.tick_ms, 0.0f) * 1000.0f));
-    /* A snapshot goes out with the frame that makes it due: fresher than by a timer. */
+    /* A snapshot is sent with the frame that makes it due: newer data than by a timer. */
     if (host->now_ns + 2000000 >= host->snapshot_ns) {
         snapshots_send(host);
     }
@@ -356,7 +356,7 @@ static void status_send(Host *host)
 void replicate_clock(Host *host)
 {
     u64 interval_ns = 1000000000ull / host->options.snapshot_rate;
-    /* No frame made it due: the source rests or is slower than the snapshots. */
+    /* No frame made it due: the source is paused or slower than the snapshot rate. */
     if (host->now_ns > host->snapshot_ns + interval_ns / 2) {
         snapshots_send(host);
     }

@@ -23,7 +23,7 @@ static bool open_all(Resimulation *r, const MatterList *kinds, u32 threads, Erro
     r->scene = scene_from_bytes(head->world.scene, head->world.scene_bytes, error);
     r->jobs = r->scene != NULL ? jobs_create(u32_max(threads, 1)) : NULL;
     if (r->scene != NULL && r->jobs == NULL) {
-        error_set(error, ERROR_MEMORY, "no memory for threads");
+        error_set(error, ERROR_MEMORY, "out of memory for threads");
     }
     r->world = r->jobs != NULL ? world_create_with(r->scene, kinds, r->jobs, error) : NULL;
     if (r->world == NULL) {
@@ -80,10 +80,10 @@ int resimulation_next(Resimulation *resimulation, ResimulatedTick *tick, ErrorTe
     }
     *tick = (ResimulatedTick){recorded->tick, recorded->world_hash, 0};
     frame_release(recorded);
-    /* The world's frame ends its tick: the next one starts with an empty list of events. */
+    /* Building the frame ends the tick: the next one starts with an empty event list. */
     Frame *frame = world_frame(r->world);
     if (frame == NULL) {
-        return error_set(error, ERROR_MEMORY, "no memory for a frame");
+        return error_set(error, ERROR_MEMORY, "out of memory for a frame");
     }
     u64 at = frame->tick;
     tick->simulated = frame->world_hash;

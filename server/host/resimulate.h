@@ -1,5 +1,5 @@
 /*
- * resimulate.h: the world of a recording, tick by tick, made again from its scene and its inputs.
+ * resimulate.h: re-simulates the world of a recording tick by tick from its scene and its inputs.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_RESIMULATE_H
@@ -10,20 +10,20 @@
 
 typedef struct Resimulation Resimulation;
 
-/* One tick, as it was recorded and as it came out. */
+/* One tick, as recorded and as re-simulated. */
 typedef struct ResimulatedTick {
     u64 tick;
     u64 recorded, simulated; /* world_hash */
 } ResimulatedTick;
 
-/* kinds: further kinds of matter as of world_create_with, or NULL. NULL with a text. */
+/* kinds: additional kinds of matter as for world_create_with, or NULL. NULL with an error text. */
 Resimulation *resimulation_create(const char *path, const MatterList *kinds, u32 threads,
                                   ErrorText *error);
 void resimulation_destroy(Resimulation *resimulation); /* NULL is fine */
-/* The next recorded tick, the first of which is the scene as built. 0; ERROR_NOT_FOUND at the end;
- * other negative: damaged, incomplete or no memory, with a text. */
+/* Simulates the next recorded tick, the first of which is the scene as built. 0; ERROR_NOT_FOUND
+ * at the end; other negative: damaged, incomplete or out of memory, with a text. */
 int resimulation_next(Resimulation *resimulation, ResimulatedTick *tick, ErrorText *error);
-/* As it is after that tick; borrowed. */
+/* Its state after that tick; borrowed. */
 const World *resimulation_world(const Resimulation *resimulation);
 const RecordingInfo *resimulation_info(const Resimulation *resimulation);
 

@@ -1,7 +1,7 @@
 /*
- * session.c: who is here: handshake, sealing, what clients say, limits, leaving and coming back.
- * Everything that arrives is hostile until message_decode, input_packet_decode, authorize and lag
- * compensation have let it pass.
+ * session.c: sessions: handshake, sealing, incoming messages, limits, disconnect and resume. All
+ * input is hostile until message_decode, input_packet_decode, authorize and lag compensation have
+ * accepted it.
  */
 #include "server/host/session.h"
 
@@ -47,7 +47,7 @@ Session *session_of_user(Host *host, u32 user)
     if (user == 0 || (index > 0 && is_of_user(&host->sessions[index - 1], user))) {
         return user != 0 ? &host->sessions[index - 1] : NULL;
     }
-    /* Gone, or somebody has come who shares the place. */
+    /* Not connected, or another session has the same index modulo. */
     for (u32 i = 0; i < host->session_capacity; i++) {
         if (is_of_user(&host->sessions[i], user)) {
             return &host->sessions[i];
@@ -103,7 +103,7 @@ void sessions_message(Host *host, u32 channel, const Message *message, SessionFi
                   message_kind_name(message->kind));
         return;
     }
-    BulkContent *content = NULL; /* packed once, if anybody takes it so */
+    BulkContent *content = NULL; /* packed once, if any client gets it as a transfer */
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
         if (session->state != SESSION_LIVE || !session->world_sent ||
@@ -114,7 +114,7 @@ void sessions_message(Host *host, u32 channel, const Message *message, SessionFi
         if (fits && content == NULL) {
             content = bulk_content_create(cleartext, bytes);
         }
-        /* The place on the reliable channel is the same for both ways. */
+        /* The position on the reliable channel is the same in both cases. */
         if (!fits || content == NULL || transfer_send(host, session, content) != 0) {
             session_send(host, session, channel, cleartext, bytes);
         }
@@ -156,7 +156,7 @@ static void former_keep(Host *host, const Session *session)
     former->color = session->color;
 }
 
-/* A user who is gone holds nothing. */
+/* Releases the grabs of a user who left. */
 static void session_end(Host *host, Session *session)
 {
     if (session->state == SESSION_LIVE) {
@@ -215,8 +215,8 @@ void session_gone(Host *host, u32 peer, u32 reason)
     session->state = SESSION_FREE;
 }
 
-/* Everything waits for the WELCOME, and a reliable channel repeats it late: until something sealed
- * comes it goes again on the unreliable one. */
+/* The whole session waits for the WELCOME, and a reliable channel retransmits slowly: it is
+ * repeated on the unreliable channel until a sealed payload arrives. */
 static void welcome_repeat(Host *host, Session *session)
 {
     if (session->answered || session->welcome_copies == 0 || host->now_ms < session->welcome_ms) {
@@ -236,7 +236,7 @@ void sessions_check(Host *host)
             welcome_repeat(host, session);
         }
         if (session->state == SESSION_HELLO && host->now_ms - session->opened_ms > HELLO_MS_MAX) {
-            session_close(host, session, REFUSE_TIMEOUT, "no hello came");
+            session_close(host, session, REFUSE_TIMEOUT, "no HELLO received");
         } else if (session->state == SESSION_LIVE &&
                    host->now_ms - session->heard_ms > SILENCE_MS_MAX) {
             host->stats.timed_out++;
@@ -276,7 +276,7 @@ static bool name_taken(const Host *host, const Session *self, const char *name)
     return false;
 }
 
-/* Names are shown to all: printable, not empty, unique. */
+/* Names are shown to all users: printable, not empty, unique. */
 static void name_choose(const Host *host, Session *session, const char *wanted)
 {
     char base[NAME_BYTES_MAX - 8];
@@ -285,7 +285,7 @@ static void name_choose(const Host *host, Session *session, const char *wanted)
         u8 c = (u8)wanted[length];
         base[length] = c < 0x20 || c == 0x7F ? '_' : (char)c;
     }
-    /* Not in the middle of a UTF-8 sequence. */
+    /* Do not cut inside a UTF-8 sequence. */
     if (wanted[length] != '\0') {
         while (length > 0 && ((u8)wanted[length] & 0xC0) == 0x80) {
             length--;
@@ -308,13 +308,13 @@ static u32 color_of(u32 user)
     return colors[user % PL_COUNT(colors)];
 }
 
-/* The same user again, if the secret is known; a session that still hangs on it is ended. */
+/* Restores the user if the resume secret is known; a session still using it is ended. */
 static void user_choose(Host *host, Session *session, u64 resume)
 {
     for (u32 i = 0; resume != 0 && i < host->session_capacity; i++) {
         Session *other = &host->sessions[i];
         if (other != session && other->state == SESSION_LIVE && other->resume == resume) {
-            session_close(host, other, REFUSE_LEFT, "came back on another connection");
+            session_close(host, other, REFUSE_LEFT, "resumed on another connection");
         }
     }
     for (u32 i = 0; resume != 0 && i < FORMERS_MAX; i++) {
@@ -342,7 +342,7 @@ static bool from_loopback(Host *host, const Session *session)
            strncmp(stats.address, "127.", 4) == 0;
 }
 
-/* Role and, from a token, the name. False: refused. */
+/* Selects the role and, from a token, the name. False: refused. */
 static bool role_choose(Host *host, Session *session, MessageHello *hello)
 {
     if (!host->options.tokens) {
@@ -365,7 +365,7 @@ static bool role_choose(Host *host, Session *session, MessageHello *hello)
     return true;
 }
 
-/* Sends it, and keeps it to be repeated. */
+/* Sends the WELCOME and keeps it for repeats. */
 static void welcome_send(Host *host, Session *session, const Message *message)
 {
     u32 bytes = 0;
@@ -389,7 +389,7 @@ static void welcome(Host *host, Session *session, const MessageHello *hello)
     Seal seal;
     seal_key_pair(&keys);
     if (seal_init_server(&seal, &keys, hello->public_key) != 0) {
-        session_close(host, session, REFUSE_PROTOCOL, "the key in the hello is not valid");
+        session_close(host, session, REFUSE_PROTOCOL, "the key in the HELLO is invalid");
         return;
     }
     user_choose(host, session, hello->resume);
@@ -427,7 +427,8 @@ static const char *version_of(const MessageHello *hello)
     return hello->version[0] != 0 ? hello->version : "0.1";
 }
 
-/* The same protocol, so they go together; whoever misses a feature should know why. */
+/* The protocol is the same, so the session continues; users should know why a feature may be
+ * missing. */
 static void version_compare(Host *host, Session *session, const MessageHello *hello)
 {
     char text[TEXT_BYTES_MAX];
@@ -448,11 +449,11 @@ static void hello_receive(Host *host, Session *session, MessageHello *hello)
                  PLENUM_VERSION, PROTOCOL_MAJOR, version_of(hello), hello->major);
         session_close(host, session, REFUSE_VERSION, text);
     } else if (host->stats.clients >= host->options.clients_max) {
-        snprintf(text, sizeof text, "%u of %u places are taken", host->stats.clients,
+        snprintf(text, sizeof text, "the server is full: %u of %u clients", host->stats.clients,
                  host->options.clients_max);
         session_close(host, session, REFUSE_FULL, text);
     } else if (host->memory_short) {
-        snprintf(text, sizeof text, "the server's memory is used up: %llu of %llu MiB",
+        snprintf(text, sizeof text, "the server has reached its memory limit: %llu of %llu MiB",
                  (unsigned long long)(host->stats.memory_bytes >> 20),
                  (unsigned long long)(host->options.memory_max_bytes >> 20));
         session_close(host, session, REFUSE_FULL, text);
@@ -486,7 +487,7 @@ static int input_check_rights(Host *host, Session *session, Input *input)
     return lag_compensate(&world, input, reach_m);
 }
 
-/* Each input is handled once, in order: those seen before are repeats of the redundancy. */
+/* Each input is handled once, in order; those seen before are redundant repeats. */
 static void input_receive(Host *host, Session *session, Input *input)
 {
     if (input->sequence <= session->input_newest) {
@@ -576,9 +577,9 @@ static void control_receive(Host *host, Session *session, u32 kind, f64 value)
 static void chat_receive(Host *host, Session *session, Message *message)
 {
     if (session->role < ROLE_PARTICIPANT) {
-        session_notice(host, session, "viewers cannot write");
+        session_notice(host, session, "viewers cannot chat");
     } else if (authorize_chat(&session->permissions, host->now_ms) != 0) {
-        session_notice(host, session, "too many lines: wait a little");
+        session_notice(host, session, "too many chat messages: wait a moment");
     } else {
         message->chat.user = session->user;
         sessions_message(host, CHANNEL_CONTROL, message, NULL);
@@ -619,7 +620,7 @@ static bool message_receive(Host *host, Session *session, const u8 *data, u32 by
         session->state = SESSION_CLOSING;
         host->link->ops->disconnect(host->link, session->peer, REFUSE_LEFT);
         break;
-    default: /* what only a server says, or a second hello */
+    default: /* server-only messages, or a second HELLO */
         fine = false;
         break;
     }
@@ -627,7 +628,7 @@ static bool message_receive(Host *host, Session *session, const u8 *data, u32 by
     return fine;
 }
 
-/* One payload that a live session sealed. */
+/* Handles one sealed payload of a live session. */
 static bool sealed_receive(Host *host, Session *session, const LinkEvent *event)
 {
     u8 cleartext[CLIENT_MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES];
@@ -636,8 +637,9 @@ static bool sealed_receive(Host *host, Session *session, const LinkEvent *event)
     }
     int bytes = seal_decrypt(&session->seal, event->channel, event->data, event->bytes, cleartext);
     if (bytes < 0) {
-        /* Not by this client, or a repeat: the network's doing as likely as anybody's. A hundred of
-         * them would cost less than one connection; the packet limits bound them. */
+        /* Failed authentication or a replay may come from anybody on the network, so the client
+         * is not blamed. A hundred of these cost less than one connection; the packet limits
+         * bound them. */
         host->stats.forged++;
         return true;
     }
@@ -676,7 +678,7 @@ void session_receive(Host *host, const LinkEvent *event)
     }
     host->stats.malformed++;
     if (session->state == SESSION_HELLO) {
-        session_close(host, session, REFUSE_PROTOCOL, "this is no hello");
+        session_close(host, session, REFUSE_PROTOCOL, "not a HELLO message");
     } else if (!rate_limit_malformed(&session->permissions)) {
         session_close(host, session, REFUSE_PROTOCOL, "too many malformed packets");
     }

@@ -1,6 +1,6 @@
 /*
- * session.h: the sessions of a host and the state that its parts share: session.c (who is here),
- * replicate.c (what they are told), host.c (the loop). Nobody else includes it.
+ * session.h: the sessions of a host and the state shared by its parts: session.c (sessions),
+ * replicate.c (replication), host.c (the loop). Private to these.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_SESSION_H
@@ -18,11 +18,11 @@
 enum {
     HELLO_MS_MAX = 5000,
     SILENCE_MS_MAX = 15000,
-    /* Who lost the connection may come back as the same user. */
+    /* A client that lost the connection may resume as the same user within this time. */
     RESUME_MS_MAX = 60000,
     FORMERS_MAX = 256,
     USER_SLOTS = 4096,
-    /* Transport slots beyond clients_max, so that a full server can say so. */
+    /* Transport slots beyond clients_max, so that a full server can refuse with a reason. */
     PEERS_SPARE = 16,
     SPAWNS_PER_SESSION_MAX = 500
 };
@@ -33,9 +33,9 @@ enum {
 
 typedef enum SessionState {
     SESSION_FREE,
-    SESSION_HELLO,  /* connected, said nothing yet */
+    SESSION_HELLO,  /* connected, no HELLO yet */
     SESSION_LIVE,   /* welcomed, sealed */
-    SESSION_CLOSING /* told to go; waits for the transport */
+    SESSION_CLOSING /* being disconnected; waits for the transport */
 } SessionState;
 
 typedef struct Session {
@@ -46,44 +46,44 @@ typedef struct Session {
     u32 color;
     u64 resume;
     bool world_sent;
-    bool answered;                 /* something sealed came: it has the WELCOME */
-    u8 welcome[WELCOME_BYTES_MAX]; /* as it went out, to be repeated until then */
+    bool answered;                 /* a sealed payload arrived: it has the WELCOME */
+    u8 welcome[WELCOME_BYTES_MAX]; /* as sent, to be repeated until then */
     u32 welcome_bytes, welcome_copies;
-    u64 welcome_ms;     /* when it goes next */
-    BulkSender *bulk;   /* NULL until it is sent something large */
+    u64 welcome_ms;     /* time of the next repeat */
+    BulkSender *bulk;   /* NULL until a transfer is sent */
     u32 bulk_first;     /* transfers before it are void */
-    u32 world_transfer; /* that brings the world */
-    bool world_here;    /* all of it arrived */
-    u32 early_bytes;    /* of states that went before */
+    u32 world_transfer; /* id of the world's transfer */
+    bool world_here;    /* the world was received completely */
+    u32 early_bytes;    /* bytes of states sent before that */
     Seal seal;
     Permissions permissions;
-    TokenBucket refusals; /* answers to refused inputs */
+    TokenBucket refusals; /* limits answers to refused inputs */
     Budget budget;
     SnapshotSender *sender; /* NULL until the world was sent */
     u64 opened_ms, heard_ms;
-    u32 input_newest; /* sequence handled last */
+    u32 input_newest; /* sequence of the last handled input */
     u32 spawned;
-    u16 echo_ms; /* the client's clock in its newest packet, and when that came */
+    u16 echo_ms; /* the client's clock in its newest packet, and the arrival time of that */
     u64 echo_at_ms;
     f64 rtt_ms; /* 0: unknown */
     bool limited;
-    u32 debug_mask;    /* DEBUG_ bits it wants to see */
-    u64 debug_sent_ms; /* when it last got them */
+    u32 debug_mask;    /* subscribed DEBUG_ bits */
+    u64 debug_sent_ms; /* time of the last debug picture */
     SnapshotView view;
     Ray cursor;
     bool cursor_visible;
-    u32 grabbed, element; /* entity held, 0 none */
+    u32 grabbed, element; /* grabbed entity, 0 none */
     Vec3 local, target;
-    u64 impacts_ms;       /* when it may be told of impacts again */
-    u64 presence_ms;      /* when it may get the next */
-    u32 presence_grabbed; /* what it was last told that it holds, */
-    u32 presence_own;     /* and in so many messages more */
-    u64 presence_hash;    /* of the hands that it got last, */
-    u32 presence_same;    /* unchanged for so many messages */
-    u32 presence_from;    /* the user from whom its next one goes on */
+    u64 impacts_ms;       /* time when impacts may be sent again */
+    u64 presence_ms;      /* time when the next presence message may be sent */
+    u32 presence_grabbed; /* last sent grab of its own, */
+    u32 presence_own;     /* and number of remaining repeats */
+    u64 presence_hash;    /* hash of the presences sent last, */
+    u32 presence_same;    /* and number of messages since they changed */
+    u32 presence_from;    /* user id at which the next message continues */
 } Session;
 
-/* A user who left and may come back. */
+/* A user who left and may resume. */
 typedef struct Former {
     u64 resume; /* 0: free */
     u64 until_ms;
@@ -96,41 +96,42 @@ struct Host {
     Source *source;
     Session *sessions; /* [session_capacity], by peer handle */
     u32 session_capacity;
-    UserInfo *roster; /* [roster_capacity], to write rosters in */
+    UserInfo *roster; /* [roster_capacity], scratch for rosters */
     u32 roster_capacity;
     u32 next_user;
     u32 by_user[USER_SLOTS]; /* session index + 1 by user id modulo */
     Former formers[FORMERS_MAX];
     u32 former_next;
     bool roster_dirty, draining;
-    bool memory_short; /* at the limit: who is here goes on, nothing is added */
-    u64 memory_ms;     /* when to look again */
+    bool memory_short; /* at the memory limit: sessions continue, nothing is added */
+    u64 memory_ms;     /* time of the next check */
 
-    /* The world as its clients know it. */
+    /* The world as replicated to clients. */
     History history;
     ChunkCache *cache;
     u64 cache_tick;
     bool cache_begun;
-    u64 decimate_version; /* of the entities whose points the cache knows */
+    u64 decimate_version; /* version of the entities marked for decimation in the cache */
     EntityList entities;
-    u32 debug_mask; /* what clients want to see of the inside, together */
+    u32 debug_mask; /* union of all subscriptions */
     Scene *scene;   /* own copy, for the shapes of entities */
     u8 epoch;
     BulkContent *world; /* the description of `world_epoch` with the entities of `world_version`, */
-    u8 world_epoch;     /* packed for all who join; NULL: none yet */
+    u8 world_epoch;     /* packed for all joining clients; NULL: none yet */
     u64 world_version;
     u32 tick_rate;
     SourceStatus status;
     MessageStatus status_sent;
 
     u64 now_ns, now_ms;
-    u32 presence_serial;                   /* of the last */
+    u32 presence_serial;                   /* of the last message */
     u64 snapshot_ns, status_ms, roster_ms; /* when the next is due */
-    Presence *hands;                       /* [session_capacity], to gather them in */
+    Presence *hands;                       /* [session_capacity], scratch for collecting
+                                              presences */
     u8 *scratch;                           /* sealed or opened payloads */
     u32 scratch_bytes;
     HostStats stats;
-    Histogram tick_us; /* cost of ticks as the source tells it */
+    Histogram tick_us; /* cost of ticks as reported by the source */
     struct HostLoop *loop;
 };
 
@@ -140,18 +141,18 @@ bool scratch_reserve(Host *host, u32 bytes);
 void session_open(Host *host, u32 peer);
 void session_gone(Host *host, u32 peer, u32 reason);
 void session_receive(Host *host, const LinkEvent *event);
-/* Says why and disconnects; what the user held is released. */
+/* Sends the reason and disconnects; releases the user's grabs. */
 void session_close(Host *host, Session *session, u32 reason, const char *text);
-/* Time-outs of all. */
+/* Applies the timeouts of all sessions. */
 void sessions_check(Host *host);
 Session *session_of_user(Host *host, u32 user);
 /* Seals and sends one encoded payload. */
 int session_send(Host *host, Session *session, u32 channel, const void *cleartext, u32 bytes);
-/* On the bulk channel: what does not fit a packet goes as a transfer. */
+/* On the bulk channel, messages too large for a packet are sent as transfers. */
 int session_message(Host *host, Session *session, u32 channel, const Message *message);
-/* False: this client goes without a message of so many bytes. */
+/* False: this client does not get a message of `bytes` bytes. */
 typedef bool SessionFilter(Host *host, Session *session, u32 bytes);
-/* One encoding for all who know the world; wants NULL: each of them gets it. */
+/* Encodes once for all clients that have the world; wants NULL: all of them get it. */
 void sessions_message(Host *host, u32 channel, const Message *message, SessionFilter *wants);
 /* Tells one client that its input was refused. */
 void session_notice(Host *host, Session *session, const char *text);
@@ -159,53 +160,53 @@ void session_refused(Host *host, Session *session, u32 sequence, int code);
 
 /* ---- session_validate.c ---- */
 
-/* Stops the program (check.h) unless each session and their sums are as above. */
+/* Aborts (check.h) if the sessions or their totals violate these invariants. */
 void sessions_validate(Host *host);
-/* The same of the world as its clients know it. */
+/* The same for the replicated world. */
 void stream_validate(const Host *host);
 
 /* ---- transfer.c ---- */
 
-/* True: an encoded message of this size goes to this client as a transfer. */
+/* True: an encoded message of this size is sent to this client as a transfer. */
 bool transfer_fits(const Session *session, u32 channel, u32 bytes);
-/* Transfers that the client did not take yet. */
+/* Transfers that the client has not taken yet. */
 u32 transfers_waiting(const Session *session);
-/* Queues a transfer and tells its place on the bulk channel. ERROR_LIMIT: too many wait. */
+/* Queues a transfer and announces its position on the bulk channel. ERROR_LIMIT: too many wait. */
 int transfer_send(Host *host, Session *session, BulkContent *content);
-/* The world of this epoch, packed once for all who join while its entities stay the same. What
- * was under way of a former epoch is void. */
+/* Sends the world of this epoch, packed once for all joining clients while its entities stay the
+ * same. Voids transfers of a former epoch. */
 int transfer_world(Host *host, Session *session, const Message *message);
-/* Blocks that may go out now, to all. */
+/* Sends the blocks that are due, to all clients. */
 void transfers_pump(Host *host);
-/* False while blocks of the world wait to go out: states would only come before it. */
+/* False while blocks of the world wait to be sent: states would only arrive before it. */
 bool transfer_world_out(const Session *session);
-/* True once all of them arrived. */
+/* True once all of them were received. */
 bool transfer_world_arrived(const Session *session);
-/* What the transfers found their path to carry; 0: no limit was met. Also the round trip, 0
- * unknown, and whether the shortest was that of a line of this house (BUDGET_NEAR_US). */
+/* Link rate measured by the transfers; 0: no limit was met. Also returns the round trip, 0
+ * unknown, and whether the minimal one was that of a LAN (BUDGET_NEAR_US). */
 f64 transfer_bytes_s(const Session *session, f64 *rtt_ms, bool *near);
 void transfer_end(Session *session);
 
 /* ---- debug_subscription.c ---- */
 
-/* A client says what of the simulation's debug picture it wants to see. */
+/* Handles a client's subscription to the debug picture. */
 void debug_subscription_receive(Host *host, Session *session, u32 mask);
-/* Passes the source's newest picture to those who asked for it. */
+/* Sends the source's newest debug picture to subscribers. */
 void debug_subscription_send(Host *host);
-/* Tells the source what all clients together want. */
+/* Forwards the union of all subscriptions to the source. */
 void debug_subscription_update(Host *host);
 
 /* ---- presence.c ---- */
 
-/* Everybody's hands, to those for whom a message is due. */
+/* Sends the presences of all users to the clients for which a message is due. */
 void presence_send(Host *host);
 
 /* ---- replicate.c ---- */
 
-/* Takes all frames that the source has, tells events, gives the world to joiners, and sends
+/* Takes all frames from the source, sends events, sends the world to joining clients, and sends
  * snapshots that are due. */
 void replicate_frames(Host *host);
-/* What goes by the clock: snapshots of a resting source, presence, status, roster. */
+/* Sends what is scheduled by time: snapshots of a paused source, presence, status, roster. */
 void replicate_clock(Host *host);
 
 #endif

@@ -1,4 +1,5 @@
-/* session_validate.c: are the sessions of a host as session.h says? See sessions_validate. */
+/* session_validate.c: checks the invariants of the sessions of a host (session.h). See
+ * sessions_validate. */
 #include "server/host/session.h"
 #include "shared/base/check.h"
 
@@ -29,7 +30,7 @@ static void validate_budget(u32 item, const Budget *budget)
     CHECK_ITEM(item, budget->loss_known >= 0.0 && budget->loss_known <= 1.0);
 }
 
-/* Who is not here has nothing that must be freed or told. */
+/* A free session owns nothing and has nothing to send. */
 static void validate_absent(u32 item, const Session *session)
 {
     CHECK_ITEM(item, session->sender == NULL && session->bulk == NULL);
@@ -67,7 +68,7 @@ static void validate_session(Host *host, u32 item, const Session *session)
     }
 }
 
-/* Each secret that brings a user back is of one who left. */
+/* Each resume secret belongs to a user who left. */
 static void validate_formers(const Host *host)
 {
     for (u32 i = 0; i < FORMERS_MAX; i++) {

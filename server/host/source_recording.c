@@ -1,9 +1,9 @@
 /*
- * source_recording.c: a recording as a source: everybody watches together, operators pause, seek,
- * step and change the speed. Frames are decoded and paced on a thread of their own.
+ * source_recording.c: a recording as a source: all clients watch together; operators pause, seek,
+ * step and change the speed. Frames are decoded and paced on a separate thread.
  *
- * A seek, forwards or back, is told as what it is for those who watch: the frame after it carries a
- * RESET and a SPAWN of every entity that is alive there.
+ * After a seek in either direction the next frame carries a RESET and a SPAWN of every entity alive
+ * at that tick.
  */
 #include "protocol/record/recording.h"
 #include "protocol/stream/entity_list.h"
@@ -21,12 +21,12 @@
 
 enum {
     NS_PER_S = 1000000000,
-    LATE_NS_MAX = NS_PER_S / 4, /* further behind than this, playing goes on from now */
+    LATE_NS_MAX = NS_PER_S / 4, /* if later than this, playback continues from now */
 };
 
 typedef struct RecordingSource {
     Source source;
-    RecordingReader *reader; /* the thread's once it runs; head and info are constant */
+    RecordingReader *reader; /* owned by the thread once it runs; head and info are constant */
     RecordingHead head;
     RecordingInfo info;
     SourceWorldOptions options;
@@ -43,13 +43,13 @@ typedef struct RecordingSource {
     bool quit, paused, finished, at_end;
     Error error;
     f64 speed;
-    u64 steps;     /* single steps asked for */
-    bool seek;     /* a seek is asked for ... */
+    u64 steps;     /* requested single steps */
+    bool seek;     /* a seek is requested ... */
     u64 seek_tick; /* ... to this tick */
-    u64 made_tick; /* of the newest frame made */
+    u64 made_tick; /* newest frame produced */
     u64 late_ticks;
 
-    EntityList entities; /* host's thread: at the frame taken last */
+    EntityList entities; /* host's thread: as of the frame taken last */
     u64 taken_tick;
 } RecordingSource;
 
@@ -60,14 +60,14 @@ static RecordingSource *from(Source *source)
 
 /* ---- the playing thread ---- */
 
-/* What the thread must do next, decided under the lock. */
+/* The thread's next action, decided under the lock. */
 typedef enum PlayOrder {
     ORDER_QUIT,
     ORDER_SEEK,
     ORDER_NEXT
 } PlayOrder;
 
-/* Waits until there is room for a frame and its time has come. */
+/* Waits until the queue has space for a frame and the frame is due. */
 static PlayOrder wait_for_order(RecordingSource *s, u64 *base_ns, u64 *base_tick, u64 *seek_tick)
 {
     pthread_mutex_lock(&s->mutex);
@@ -115,7 +115,7 @@ static PlayOrder wait_for_order(RecordingSource *s, u64 *base_ns, u64 *base_tick
     return ORDER_NEXT;
 }
 
-/* The frame after a seek, with a reset and all entities in front of its own events. */
+/* The first frame after a seek, with a reset and all entities before its own events. */
 static Frame *frame_after_seek(const RecordingSource *s, Frame *frame)
 {
     Entity *entities = malloc(ENTITIES_MAX * sizeof *entities);
@@ -133,7 +133,7 @@ static Frame *frame_after_seek(const RecordingSource *s, Frame *frame)
             told->events[1 + i].kind = EVENT_SPAWN;
             told->events[1 + i].entity = entities[i];
         }
-        /* The list already is that of after the frame: its own entity events would come twice. */
+        /* The list already includes this frame: its own entity events would be duplicates. */
         u32 used = count + 1;
         for (u32 i = 0; i < frame->event_count; i++) {
             u32 kind = frame->events[i].kind;
@@ -164,7 +164,7 @@ static void print_probe(const RecordingSource *s, const Frame *frame)
 static void hand_over(RecordingSource *s, Frame *frame, bool after_seek)
 {
     pthread_mutex_lock(&s->mutex);
-    if (after_seek) { /* what was made before the seek is no longer wanted */
+    if (after_seek) { /* frames from before the seek are obsolete */
         frame_queue_clear(&s->made);
     }
     frame_queue_push(&s->made, frame);
@@ -225,10 +225,10 @@ static int source_start(Source *source, void (*wake)(void *context), void *conte
     RecordingSource *s = from(source);
     s->wake = wake;
     s->wake_context = context;
-    /* The first picture is there even when playing begins paused. */
+    /* The first picture is shown even when playback starts paused. */
     s->steps = 1;
     if (pthread_create(&s->thread, NULL, play, s) != 0) {
-        return error_set(error, ERROR_MEMORY, "cannot start the playing thread");
+        return error_set(error, ERROR_MEMORY, "cannot start the playback thread");
     }
     s->running = true;
     return 0;
@@ -259,7 +259,7 @@ static u32 source_input(Source *source, const Input *inputs, u32 count)
     PL_UNUSED(source);
     PL_UNUSED(inputs);
     PL_UNUSED(count);
-    return 0; /* the past cannot be touched */
+    return 0; /* a recording accepts no inputs */
 }
 
 static int seek_to(RecordingSource *s, f64 time_s)
@@ -282,7 +282,7 @@ static int apply_control(RecordingSource *s, u32 kind, f64 value)
         return 0;
     case CONTROL_RESUME:
         s->paused = false;
-        /* Playing on at the end means playing again. */
+        /* Resuming at the end restarts playback. */
         return s->at_end ? seek_to(s, (f64)s->info.first_tick / s->head.tick_rate) : 0;
     case CONTROL_STEP:
         if (!(value >= 1.0 && value <= 1000.0)) {

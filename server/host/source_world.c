@@ -1,9 +1,10 @@
 /*
- * source_world.c: a live world as a Source: a thread that ticks it by the clock.
+ * source_world.c: a live world as a Source: a thread that ticks it in real time.
  *
  * Two threads meet here at one mutex, which is held only to copy: the host's (take, input, control,
- * status) and the simulation's (everything named sim_). Inputs and orders go in, frames come out.
- * The world, the recorder and the pool of workers belong to the simulation thread alone.
+ * status) and the simulation's (all functions named sim_). Inputs and control requests go in,
+ * frames come out. The world, the recorder and the worker pool belong to the simulation thread
+ * alone.
  */
 #include "protocol/record/recording.h"
 #include "protocol/stream/entity_list.h"
@@ -24,18 +25,19 @@
 #include <string.h>
 
 enum {
-    /* Events that are carried over from frames that the host was too slow to take; beyond it
-     * impacts (sounds and marks) are left out. */
+    /* Events carried over from frames that a slow host did not take; beyond it impacts (sounds
+     * and marks) are dropped. */
     EVENTS_CARRIED_MAX = 16384,
-    /* One place is kept for a reset. */
+    /* One slot is reserved for a reset. */
     INPUTS_WAITING_MAX = INPUTS_PER_TICK_MAX - 1,
     STEPS_MAX = 3600,
 };
 
 #define NS_PER_S          1000000000ull
-/* The simulation thread looks for orders at least this often while it waits for its next tick. */
+/* The simulation thread checks for requests at least this often while it waits for its next
+ * tick. */
 #define WAIT_SLICE_NS     20000000ull
-/* Lateness that is made up for by running faster; what exceeds it is given up: world time slows. */
+/* Lateness up to this is recovered by running faster; any excess is dropped: world time slows. */
 #define BACKLOG_NS        50000000ull
 #define FLUSH_NS          500000000ull
 #define WARN_NS           5000000000ull
@@ -54,11 +56,11 @@ typedef struct WorldSource {
     Input *inputs;      /* [INPUTS_PER_TICK_MAX] of the current tick */
     u64 deadline_ns;    /* when the next tick is due */
     u64 flushed_ns;     /* when the recording was last flushed */
-    u64 slowed_ns;      /* when world time was last given up; 0 never */
-    u64 warned_ns;      /* when the log was last told so */
-    u64 given_up_ns;    /* world time given up since then */
-    MovingAverage cost; /* ms a tick */
-    u64 looked_ns;      /* when the inside was last pictured */
+    u64 slowed_ns;      /* when world time was last dropped; 0 never */
+    u64 warned_ns;      /* time of the last log message about it */
+    u64 given_up_ns;    /* world time dropped since then */
+    MovingAverage cost; /* ms per tick */
+    u64 looked_ns;      /* time of the last debug picture */
 
     pthread_t thread;
     bool started;
@@ -66,12 +68,12 @@ typedef struct WorldSource {
     void *wake_context;
 
     pthread_mutex_t mutex;
-    pthread_cond_t changed; /* an order came, or a frame was taken */
+    pthread_cond_t changed; /* signals a request or a taken frame */
     /* ---- below: under the mutex ---- */
     Input *queue; /* [INPUTS_WAITING_MAX] */
     u32 queued;
-    bool reset;     /* an operator wants the scene anew */
-    u32 reset_user; /* who */
+    bool reset;     /* an operator requested a reset */
+    u32 reset_user; /* its user */
     bool stop, paused;
     u32 steps; /* ticks to run although paused */
     f64 speed;
@@ -83,7 +85,7 @@ typedef struct WorldSource {
 
     /* ---- the host's ---- */
     FieldSet *fields;
-    EntityList entities; /* at the frame taken last */
+    EntityList entities; /* as of the frame taken last */
     MessageWorld described;
     ScalarInfo *scalars; /* parameters, then probes */
 } WorldSource;
@@ -95,7 +97,7 @@ static WorldSource *from(Source *source)
 
 /* ---- frames out ---- */
 
-/* Removes the newest waiting frame, or gives NULL if there is room for another. */
+/* Removes the newest waiting frame, or returns NULL if there is space for another. */
 static Frame *sim_withdraw_frame(WorldSource *s)
 {
     Frame *frame = NULL;
@@ -107,8 +109,8 @@ static Frame *sim_withdraw_frame(WorldSource *s)
     return frame;
 }
 
-/* The frame with the events of the one withdrawn before it put in front. Releases both; NULL: no
- * memory. */
+/* Prepends the events of a withdrawn frame to those of its successor. Releases both; NULL: out
+ * of memory. */
 static Frame *merge_frames(Frame *old, Frame *frame)
 {
     bool all = old->event_count + frame->event_count <= EVENTS_CARRIED_MAX;
@@ -136,8 +138,8 @@ static Frame *merge_frames(Frame *old, Frame *frame)
     return merged;
 }
 
-/* Hands a frame to the host. A host that does not take its frames loses the frames, but none of
- * their events. 0 or a negative Error. */
+/* Passes a frame to the host. A host that does not take frames in time loses frames, but no
+ * events. 0 or a negative Error. */
 static int sim_give_frame(WorldSource *s, Frame *frame)
 {
     Frame *old = sim_withdraw_frame(s);
@@ -175,7 +177,7 @@ static void sim_record(WorldSource *s, const Frame *frame, u32 input_count)
     }
 }
 
-/* Nobody knows how long a pause lasts, so what was recorded goes to the file before it. */
+/* The duration of a pause is unknown, so the recording is flushed before it. */
 static void sim_flush(WorldSource *s)
 {
     if (s->recorder != NULL) {
@@ -213,7 +215,7 @@ static u32 sim_take_inputs(WorldSource *s)
     return count;
 }
 
-/* Frames, records and hands out what the world is now. 0 or a negative Error. */
+/* Builds, records and passes on the frame of the current state. 0 or a negative Error. */
 static int sim_publish(WorldSource *s, u32 input_count)
 {
     Frame *frame = world_frame(s->world);
@@ -225,7 +227,7 @@ static int sim_publish(WorldSource *s, u32 input_count)
     return sim_give_frame(s, frame);
 }
 
-/* A copy in one block; NULL: no memory. */
+/* A copy in one block; NULL: out of memory. */
 static DebugPicture *picture_copy(const DebugPicture *picture)
 {
     size_t lines = picture->line_count * sizeof *picture->lines;
@@ -248,13 +250,13 @@ static DebugPicture *picture_copy(const DebugPicture *picture)
     return copy;
 }
 
-/* Pictures the inside of the world for those who watch, if it is time. */
+/* Makes the debug picture for subscribers if it is due. */
 static void sim_debug_view(WorldSource *s)
 {
     u64 now_ns = clock_now_ns();
     pthread_mutex_lock(&s->mutex);
     u32 mask = s->debug_mask;
-    /* A new wish is met sooner, but a client that changes its mind all the time gains nothing. */
+    /* A new subscription is served sooner, but changing it constantly gains nothing. */
     u64 gap_ns = s->debug_mask_changed ? DEBUG_INTERVAL_NS / 4 : DEBUG_INTERVAL_NS;
     bool due = mask != 0 && now_ns - s->looked_ns >= gap_ns;
     s->debug_mask_changed = false;
@@ -291,14 +293,14 @@ static int sim_tick(WorldSource *s)
 /* ---- time ---- */
 
 typedef enum Order {
-    ORDER_WAIT, /* nothing to do before something changes */
+    ORDER_WAIT, /* nothing to do until something changes */
     ORDER_TICK,
-    ORDER_STEP,       /* a tick at once, the clock does not matter */
-    ORDER_DEBUG_VIEW, /* no tick, but somebody wants to see the inside */
+    ORDER_STEP,       /* tick immediately, regardless of the clock */
+    ORDER_DEBUG_VIEW, /* no tick, but a debug picture is due */
     ORDER_STOP
 } Order;
 
-/* What to do next, and at which speed; waits while paused or (--fast) while the host is behind. */
+/* The next action and its speed; waits while paused or (--fast) while the host is behind. */
 static Order sim_next_order(WorldSource *s, f64 *speed)
 {
     u64 tick = world_tick_number(s->world);
@@ -329,12 +331,12 @@ static Order sim_next_order(WorldSource *s, f64 *speed)
     *speed = s->speed;
     pthread_mutex_unlock(&s->mutex);
     if (waited || order == ORDER_STEP) {
-        s->deadline_ns = 0; /* the clock starts afresh after a pause */
+        s->deadline_ns = 0; /* timing restarts after a pause */
     }
     return order;
 }
 
-/* Bookkeeping of a tick that begins late: a little is caught up with, the rest is given up. */
+/* Accounts for a tick that starts late: a small delay is recovered, the rest is dropped. */
 static void sim_note_late(WorldSource *s, u64 now_ns, u64 period_ns)
 {
     u64 late_ns = now_ns - s->deadline_ns;
@@ -360,7 +362,8 @@ static void sim_note_late(WorldSource *s, u64 now_ns, u64 period_ns)
     }
 }
 
-/* Waits until the next tick is due. False if an order came meanwhile that has to be looked at. */
+/* Waits until the next tick is due. False if a request arrived meanwhile that must be handled
+ * first. */
 static bool sim_wait_for_tick(WorldSource *s, f64 speed)
 {
     u64 period_ns = (u64)(1e9 / ((f64)s->scene->tick_rate * speed));
@@ -398,7 +401,7 @@ static void sim_finish(WorldSource *s, int result)
     }
     if (s->recorder != NULL) {
         if (recording_writer_destroy(s->recorder) < 0) {
-            log_error("%s: could not be finished", s->options.record_path);
+            log_error("%s: could not be completed", s->options.record_path);
         }
         s->recorder = NULL;
     }
@@ -428,7 +431,7 @@ static void *sim_main(void *argument)
         }
     }
     if (result != 0) {
-        log_error("the simulation stops: %s", error_name((Error)result));
+        log_error("the simulation stopped: %s", error_name((Error)result));
     }
     sim_finish(s, result);
     return NULL;
@@ -456,7 +459,7 @@ static Frame *source_take(Source *source)
     if (frame != NULL) {
         s->described.tick = frame->tick;
         if (entity_list_frame(&s->entities, frame) != ERROR_OK) {
-            log_error("more than %d entities: some are not told to joiners", ENTITIES_MAX);
+            log_error("more than %d entities: some are not sent to joining clients", ENTITIES_MAX);
         }
     }
     return frame;
@@ -470,8 +473,8 @@ static void source_describe(Source *source, MessageWorld *out)
     *out = s->described;
 }
 
-/* While the world is paused only the newest target of each hand matters, so that hours of moving
- * hands do not fill the queue. */
+/* While the world is paused only the newest target of each grab matters, so long drags do not
+ * fill the queue. */
 static bool replaces_move(WorldSource *s, const Input *input)
 {
     if (!s->paused || input->kind != INPUT_MOVE) {
@@ -507,7 +510,7 @@ static u32 source_input(Source *source, const Input *inputs, u32 count)
     return taken;
 }
 
-/* Under the mutex. */
+/* Called with the mutex held. */
 static int apply_control(WorldSource *s, u32 user, u32 kind, f64 value)
 {
     switch (kind) {
@@ -536,7 +539,7 @@ static int apply_control(WorldSource *s, u32 user, u32 kind, f64 value)
         s->reset = true;
         s->reset_user = user;
         if (s->paused) {
-            s->steps = u32_max(s->steps, 1); /* so that the reset is seen */
+            s->steps = u32_max(s->steps, 1); /* so that the reset becomes visible */
         }
         return 0;
     default:
@@ -614,7 +617,8 @@ static void source_destroy(Source *source)
 
 /* ---- creation ---- */
 
-/* Keeps what a description needs apart from the world, which will be the other thread's. */
+/* Keeps the parts of the description that do not depend on the world, which the other thread
+ * will own. */
 static int keep_description(WorldSource *s, const MessageWorld *world, ErrorText *error)
 {
     s->described = *world;
@@ -623,7 +627,7 @@ static int keep_description(WorldSource *s, const MessageWorld *world, ErrorText
     s->scalars = calloc(u32_max(count, 1), sizeof *s->scalars);
     if (s->scalars == NULL ||
         entity_list_set(&s->entities, s->fields, world->entities, world->entity_count) != 0) {
-        return error_set(error, ERROR_MEMORY, "no memory for the world's description");
+        return error_set(error, ERROR_MEMORY, "out of memory for the world's description");
     }
     for (u32 i = 0; i < world->parameter_count; i++) {
         s->scalars[i] = world->parameters[i];
@@ -675,7 +679,7 @@ static int build(WorldSource *s, const char *scene_path, ErrorText *error)
     s->queue = calloc(INPUTS_WAITING_MAX, sizeof *s->queue);
     s->inputs = calloc(INPUTS_PER_TICK_MAX, sizeof *s->inputs);
     if (s->queue == NULL || s->inputs == NULL) {
-        return error_set(error, ERROR_MEMORY, "no memory for the input queue");
+        return error_set(error, ERROR_MEMORY, "out of memory for the input queue");
     }
     s->scene = scene_load(scene_path, error);
     if (s->scene == NULL) {
@@ -688,8 +692,8 @@ static int build(WorldSource *s, const char *scene_path, ErrorText *error)
         most = s->options.memory_max_bytes;
     if (most > 0 && needed > most) {
         return error_set(error, ERROR_LIMIT,
-                         "%s: needs about %llu MiB of memory and may have %llu: make it smaller, "
-                         "or allow more (--memory)",
+                         "%s: needs about %llu MiB of memory, the limit is %llu: reduce the scene "
+                         "or raise --memory",
                          scene_path, (unsigned long long)(needed >> 20),
                          (unsigned long long)(most >> 20));
     }
@@ -727,7 +731,7 @@ Source *source_world_create(const char *scene_path, const SourceWorldOptions *op
     };
     WorldSource *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        error_set(error, ERROR_MEMORY, "no memory for the world source");
+        error_set(error, ERROR_MEMORY, "out of memory for the world source");
         return NULL;
     }
     s->source.ops = &ops;

@@ -1,13 +1,14 @@
-/* transfer.c: what does not fit one packet goes to clients as bulk transfers (bulk.h). */
+/* transfer.c: sends messages that do not fit one packet as bulk transfers (bulk.h). */
 #include "server/host/session.h"
 
 #include <string.h>
 
 enum {
-    /* Of a sender's queue; the rest is for worlds, which cannot go another way while transfers
-     * before them wait. */
+    /* Of a sender's queue; the rest is reserved for worlds, which cannot be sent another way
+     * while earlier transfers wait. */
     WAITING_MAX = BULK_QUEUE_MAX / 2,
-    /* A line that loses so many packets, and one in so many, carries no more than what came. */
+    /* A link that loses at least REPEATS_MIN packets, and one in REPEATS_SHARE, carries no more
+     * than what arrived. */
     REPEATS_MIN = 3,
     REPEATS_SHARE = 4,
 };
@@ -100,7 +101,7 @@ void transfer_end(Session *session)
     session->bulk = NULL;
 }
 
-/* After the states of the same turn, so that they are first in the line. */
+/* Called after the states of the same iteration, so that those go first. */
 void transfers_pump(Host *host)
 {
     u8 packet[BULK_PACKET_BYTES_MAX];

@@ -1,4 +1,4 @@
-/* verify.c: the proof that a recording is what the simulation makes of its inputs. */
+/* verify.c: verifies that re-simulating a recording's inputs reproduces it. */
 #include "server/host/verify.h"
 
 #include "server/host/resimulate.h"
@@ -9,7 +9,7 @@
 
 #define PROGRESS_NS 2000000000ull
 
-/* shown_ns: when progress was last shown. */
+/* shown_ns: time of the last progress message. */
 static void show_progress(const Resimulation *resimulation, u64 tick, u64 *shown_ns)
 {
     u64 now_ns = clock_now_ns();
@@ -40,7 +40,7 @@ static int compare_all(Resimulation *resimulation, const char *path, ErrorText *
         return EXIT_INPUT;
     }
     if (compared == 0) {
-        error_set(error, ERROR_FORMAT, "%s: holds no tick: there is nothing to verify", path);
+        error_set(error, ERROR_FORMAT, "%s: contains no tick: nothing to verify", path);
         return EXIT_INPUT;
     }
     printf("verify: %" PRIu64 " ticks equal\n", compared);

@@ -9,11 +9,11 @@
 
 struct MatterList;
 
-/* Builds the world of the recording's scene (with further kinds of matter as of world_create_with,
- * or NULL), feeds it the logged inputs and compares world_hash
- * after each tick. Prints "verify: N ticks equal", or the first tick that differs with both hashes,
- * on stdout. Returns an exit code: EXIT_OK, EXIT_CHECK_FAILED, or EXIT_INPUT with a text if the
- * recording cannot be read or is damaged. */
+/* Builds the world of the recording's scene (with additional kinds of matter as for
+ * world_create_with, or NULL), applies the logged inputs and compares world_hash after each
+ * tick. Prints "verify: N ticks equal", or the first differing tick with both hashes, on stdout.
+ * Returns an exit code: EXIT_OK, EXIT_CHECK_FAILED, or EXIT_INPUT with a text if the recording
+ * cannot be read or is damaged. */
 int verify_recording(const char *path, const struct MatterList *kinds, u32 threads,
                      ErrorText *error);
 

@@ -112,7 +112,7 @@ static void test_memory(void **state)
     assert_int_equal(refusal(first), ERROR_MEMORY);
     Connection *second = rig_connect(&rig, "second");
     assert_true(rig_until(&second, 1, CONNECTION_CLOSED));
-    assert_non_null(strstr(connection_error(second)->text, "memory is used up"));
+    assert_non_null(strstr(connection_error(second)->text, "reached its memory limit"));
     connection_destroy(second);
     assert_int_equal(connection_state(first), CONNECTION_LIVE);
     assert_int_equal(more[CAPACITY], 1);

@@ -1,7 +1,7 @@
 /*
- * link_memory.c: two ends a wire, a Netsim each way. Reliable messages are cut into numbered
- * fragments of two streams (control, bulk), each sent again until acknowledged, put in order and
- * joined. A datagram is 8 bytes of header and its payload.
+ * link_memory.c: two ends per wire, a Netsim for each direction. Reliable messages are split into
+ * numbered fragments of two streams (control, bulk), each resent until acknowledged, reordered and
+ * reassembled. A datagram is 8 bytes of header and its payload.
  */
 #include "tests/support/link_memory.h"
 #include "shared/base/check.h"
@@ -14,15 +14,15 @@ enum {
     HEADER_BYTES = 8,
     FRAGMENT_BYTES = 1200,
     STREAMS = 2,
-    WINDOW = 256, /* fragments under way in a stream */
+    WINDOW = 256, /* fragments in flight per stream */
     TRIES_KEPT = 8,
     PEER_NONE = 0xFFFFFFFF,
     TIMEOUT_MS = 5000,
     PING_MS = 500,
-    CLOSE_MS = 3000, /* a polite end waits this long for its answer */
+    CLOSE_MS = 3000, /* a graceful close waits this long for its answer */
     RTO_MIN_MS = 30,
     RTT_START_MS = 150,
-    /* Pauses double with each try, up to a round trip and this: as of the sockets' link. */
+    /* The timeout doubles with each try, up to a round trip and this, as in the ENet link. */
     RETRY_MS_MAX = 500,
 };
 
@@ -40,8 +40,8 @@ typedef enum DatagramType {
 typedef struct Datagram {
     u8 type;
     u8 lane; /* stream or channel */
-    u8 last; /* fragment of its message */
-    u8 copy; /* which try a fragment is, low bits; its acknowledgement says it back */
+    u8 last; /* last fragment of its message */
+    u8 copy; /* number of the try, low bits; echoed by its acknowledgement */
     u32 number;
 } Datagram;
 
@@ -50,7 +50,7 @@ PL_STATIC_ASSERT(HEADER_BYTES + FRAGMENT_BYTES <= NETSIM_PACKET_BYTES_MAX, "frag
 
 typedef struct Fragment {
     struct Fragment *next;
-    u64 sent_ms; /* last time */
+    u64 sent_ms; /* time of the last try */
     u64 tries_ms[TRIES_KEPT];
     u32 number;
     u32 bytes;
@@ -63,8 +63,8 @@ typedef struct Stream {
     Fragment *first, **end; /* unacknowledged, in order */
     u32 next_send;
     u32 expected;
-    Fragment *early[WINDOW]; /* received ahead of their turn */
-    u8 *message;             /* being joined */
+    Fragment *early[WINDOW]; /* received out of order */
+    u8 *message;             /* being reassembled */
     u32 message_bytes, message_capacity;
 } Stream;
 
@@ -289,7 +289,7 @@ static void receive_ack(End *end, const Datagram *datagram, const u8 *data, u32 
     }
 }
 
-/* Gives a server's end a handle; false when the house is full. */
+/* Gives a server's end a handle; false if the server is full. */
 static bool end_admit(End *end)
 {
     MemoryLink *link = end->link;
@@ -362,7 +362,7 @@ static void end_receive(End *end, const u8 *raw, u32 size)
 
 /* ---- time ---- */
 
-/* Before the try after so many. */
+/* Retransmission timeout after `tries` tries. */
 static u64 end_rto_ms(const End *end, u32 tries)
 {
     u32 first_ms = u32_max(RTO_MIN_MS, end->rtt_ms + 4 * end->rtt_var_ms);
@@ -452,7 +452,7 @@ static void memory_destroy(Link *base)
     free(link);
 }
 
-/* Drops a server's ends whose client is gone too. */
+/* Drops a server's ends whose client was destroyed. */
 static void forget_dead(MemoryLink *link)
 {
     for (u32 i = 0; i < link->end_count;) {

@@ -13,13 +13,13 @@
 
 PL_BEGIN_C
 
-/* A server that up to peers_max clients can reach; more get no answer. NULL: no memory. */
+/* A server for up to peers_max clients; others get no answer. NULL: out of memory. */
 Link *link_memory_listen(u32 peers_max);
-/* A client of `server` (which link_memory_listen made), its connection under way; its peer handle
- * is 0. up: client to server; NULL is a perfect network. Either side may be destroyed first: the
- * other then sees a time-out. */
+/* A client of `server` (created by link_memory_listen), connecting; its peer handle is 0. up:
+ * client to server; NULL is a perfect network. Either side may be destroyed first: the other
+ * then sees a timeout. */
 Link *link_memory_connect(Link *server, const NetsimOptions *up, const NetsimOptions *down);
-/* New conditions for a client's network from now on. */
+/* Changes the conditions of a client's network. */
 void link_memory_set(Link *client, const NetsimOptions *up, const NetsimOptions *down);
 
 PL_END_C

@@ -1,4 +1,4 @@
-/* netsim.c: a binary heap of packets by due time, and dice that fall the same way each time. */
+/* netsim.c: a binary heap of packets by due time, and counter-based random numbers. */
 #include "tests/support/netsim.h"
 
 #include "shared/base/check.h"
@@ -9,7 +9,7 @@
 
 typedef struct Flight {
     u64 due_us;
-    u64 order; /* breaks ties, so that a calm network keeps the order */
+    u64 order; /* breaks ties, so that equal delays keep the order */
     u8 *data;
     u32 bytes;
 } Flight;
@@ -19,8 +19,8 @@ struct Netsim {
     Flight *heap; /* [count], smallest (due, order) first */
     u32 count, capacity;
     u64 order;
-    u64 dice;         /* counter of random numbers drawn */
-    u64 line_free_us; /* when the capped line has sent what it has */
+    u64 dice;         /* number of random numbers drawn */
+    u64 line_free_us; /* when the rate-limited link has sent its queue */
     u64 last_us;      /* latest arrival so far */
     u32 burst_left;
 };
@@ -118,8 +118,8 @@ static Flight pop(Netsim *netsim)
     return first;
 }
 
-/* Every packet draws the same number of dice whatever becomes of it, so that changing one condition
- * does not reshuffle the others. */
+/* Every packet draws the same number of random numbers whatever happens to it, so that changing
+ * one condition does not change the others. */
 static bool is_lost(Netsim *netsim)
 {
     f64 single = roll(netsim), burst = roll(netsim), length = roll(netsim);
@@ -134,7 +134,7 @@ static bool is_lost(Netsim *netsim)
     return single < netsim->options.loss;
 }
 
-/* Time at which a packet has left a line of limited rate; 0 if its queue is full. */
+/* Time at which a packet leaves a rate-limited link; 0 if the queue is full. */
 static u64 line_leave_us(Netsim *netsim, u32 bytes, u64 now_us)
 {
     if (netsim->options.rate_bytes_s == 0) {

@@ -336,8 +336,8 @@ static void test_meshes_come_from_files(void **state)
     assert_int_equal(scene->warning_count, 1);
     const char *warning = scene->warnings[0].text;
     if (strstr(warning,
-               "soft_bodies[0].shape.triangles: repaired: 2 triangles without area left out, 1 "
-               "turned over, 1 vertices welded") == NULL) {
+               "soft_bodies[0].shape.triangles: repaired: 2 triangles without area dropped, 1 "
+               "flipped, 1 vertices welded") == NULL) {
         fail_msg("%s", warning);
     }
     assert_true(scene->soft_meshes[0].closed);
@@ -416,15 +416,14 @@ static const Wrong wrongs[] = {
           "}],\"probes\":[{\"name\":\"p\",\"kind\":\"pressure\",\"of\":\"r\"}]}",
      "probes[0].of: \"r\" is not closed"},
     {HEAD "\"soft_bodies\":[{" GRID ",\"yield\":0.1}]}",
-     "soft_bodies[0].yield: only what is pulled back"},
+     "soft_bodies[0].yield: requires shape matching"},
     {HEAD "\"soft_bodies\":[{" GRID ",\"smoothing\":-1}]}",
      "soft_bodies[0].smoothing: -1 is out of range"},
     {HEAD "\"soft_bodies\":[{" GRID ",\"spring_damping\":-2}]}",
      "spring_damping: -2 is out of range"},
     {HEAD "\"soft_bodies\":[{" ROPE ",\"area_compliance\":0}]}",
      "area_compliance: the shape has no tri"},
-    {HEAD "\"soft_bodies\":[{" GRID ",\"tethers\":true}]}",
-     "soft_bodies[0].tethers: nothing is pinned"},
+    {HEAD "\"soft_bodies\":[{" GRID ",\"tethers\":true}]}", "soft_bodies[0].tethers: require pins"},
     {HEAD "\"soft_bodies\":[{" GRID ",\"mass\":1,\"density\":1}]}",
      "soft_bodies[0].density: given besides"},
     {HEAD "\"soft_bodies\":[{" GRID ",\"mass\":0}]}", "soft_bodies[0].mass: weighs 0 kg"},
@@ -433,9 +432,9 @@ static const Wrong wrongs[] = {
     {HEAD "\"soft_bodies\":[{" GRID ",\"pins\":[{\"point\":[12]}]}]}",
      "pins[0].point[0]: 12 is out of"},
     {HEAD "\"soft_bodies\":[{" GRID ",\"pins\":[{\"point\":[4,0]}]}]}",
-     "[4, 0] is not of this cloth"},
+     "[4, 0] is not a point of this cloth"},
     {HEAD "\"soft_bodies\":[{" GRID ",\"pins\":[{\"box\":[9,9,9,10,10,10]}]}]}",
-     "no point lies in it"},
+     "contains no point"},
     {HEAD "\"soft_bodies\":[{" GRID ",\"pins\":[{\"point\":[0,0],\"body\":\"x\"}]}]}",
      "no body \"x\""},
     {HEAD "\"soft_bodies\":[{" GRID ",\"position\":[0,500,0]}]}", "outside the scene's bounds"},
@@ -446,7 +445,7 @@ static const Wrong wrongs[] = {
      "2000000 points with the soft bodies before"},
     {HEAD
      "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"mesh\",\"file\":\"/etc/passwd\"}}]}",
-     "soft_bodies[0].shape.file: only a scene that is read from a file"},
+     "soft_bodies[0].shape.file: only scenes loaded from a file"},
     {HEAD
      "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"mesh\",\"vertices\":[[0,0,0],[1,0,0],"
      "[0,1,0]],\"triangles\":[[0,1,2]],\"resolution\":8}}]}",
@@ -468,10 +467,10 @@ static const Wrong wrongs[] = {
      "soft_bodies[0].shape.cells: makes it "},
     {HEAD "\"soft_steps\":0}", "soft_steps: 0 is out of range"},
     {HEAD BALL "\"probes\":[{\"name\":\"p\",\"kind\":\"stretch\",\"of\":\"b\"}]}",
-     "probes[0].of: \"b\" is a body; stretch is of a soft body"},
+     "probes[0].of: \"b\" is a body; stretch needs a soft body"},
     {HEAD "\"soft_bodies\":[{" GRID
           "}],\"probes\":[{\"name\":\"p\",\"kind\":\"tilt\",\"of\":\"c\"}]}",
-     "probes[0].of: \"c\" is soft; tilt is of a body"},
+     "probes[0].of: \"c\" is a soft body; tilt needs a body"},
 };
 
 static void test_wrong_softs_say_where_what_and_what_is_right(void **state)

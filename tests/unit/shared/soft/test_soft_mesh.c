@@ -355,7 +355,7 @@ static void test_refused(void **state)
     const u32 strip[15] = {0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4, 0, 4, 0, 1};
     const Vec3 five[5] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 1}};
     expect_error(soft_mesh_triangles(&mesh, five, 5, strip, 5, NULL, &error), ERROR_FORMAT, &error,
-                 "one side only");
+                 "one-sided");
     assert_null(mesh.points);
 }
 

@@ -269,7 +269,7 @@ static void test_refused(void **state)
         surface.points[i].y *= 1e-3f;
     }
     expect_error(tetrahedralize(&mesh, &surface, 5, &error), ERROR_RANGE, &error,
-                 "nothing is as thick as a cell");
+                 "no part is as thick as a cell");
     soft_mesh_finish(&surface);
 }
 

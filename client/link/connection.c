@@ -3,7 +3,7 @@
  * to connection_receive.c's message handlers or to the snapshot receiver; outgoing is one input
  * packet at a time with everything unacknowledged.
  */
-#include "client/link/connection_state.h"
+#include "client/link/connection_internal.h"
 
 #include "shared/base/hash.h"
 

@@ -3,7 +3,7 @@
  * marks the position of a transfer in the order of that channel; later messages wait until the
  * transfer is complete.
  */
-#include "client/link/connection_state.h"
+#include "client/link/connection_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

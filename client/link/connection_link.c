@@ -2,7 +2,7 @@
  * connection_link.c: the transport of a connection: sending, and the end of a link, permanently or
  * until the next attempt.
  */
-#include "client/link/connection_state.h"
+#include "client/link/connection_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * headers of state packets. message_decode or the snapshot receiver have validated everything; the
  * checks here are whether it fits the known world.
  */
-#include "client/link/connection_state.h"
+#include "client/link/connection_internal.h"
 
 #include <math.h>
 #include <stdio.h>

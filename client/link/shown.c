@@ -1,6 +1,6 @@
 /* shown.c: see shown.h. */
 #include "client/link/shown.h"
-#include "client/link/timeline_state.h"
+#include "client/link/timeline_internal.h"
 
 #include "shared/base/check.h"
 

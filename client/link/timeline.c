@@ -2,7 +2,7 @@
  * timeline.c: the shown state of every chunk: its curve at the shown tick plus offsets that remain
  * from what was shown before.
  */
-#include "client/link/timeline_state.h"
+#include "client/link/timeline_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

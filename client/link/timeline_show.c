@@ -1,5 +1,5 @@
 /* timeline_show.c: what a timeline shows: elements of fields at the shown tick. */
-#include "client/link/timeline_state.h"
+#include "client/link/timeline_internal.h"
 #include "shared/base/check.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* tree.c: see tree.h. */
-#include "server/physics/tree_inner.h"
+#include "server/physics/tree_internal.h"
 #include "shared/base/check.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * tree_overlap.c: overlapping leaves of two trees, or of one: both are traversed together, divided
  * into parts for threads.
  */
-#include "server/physics/tree_inner.h"
+#include "server/physics/tree_internal.h"
 
 #include <string.h>
 

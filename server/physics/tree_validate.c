@@ -1,5 +1,5 @@
 /* tree_validate.c: checks a whole tree. See tree_validate. */
-#include "server/physics/tree_inner.h"
+#include "server/physics/tree_internal.h"
 #include "shared/base/check.h"
 
 static bool bounds_are_ordered(const Bounds *b)

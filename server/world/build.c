@@ -1,7 +1,7 @@
 /* build.c: builds kinds of matter, fields and entities from a scene; also for a reset. */
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
-#include "server/world/world_state.h"
+#include "server/world/world_internal.h"
 #include "shared/base/check.h"
 
 #include <stdio.h>

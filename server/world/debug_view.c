@@ -1,6 +1,6 @@
 /* debug_view.c: the debug picture of the simulation: lines and islands with entity ids. Not part
  * of the state. */
-#include "server/world/world_state.h"
+#include "server/world/world_internal.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* dump.c: see dump.h. */
 #include "server/world/dump.h"
 
-#include "server/world/world_state.h"
+#include "server/world/world_internal.h"
 
 #include <inttypes.h>
 #include <math.h>

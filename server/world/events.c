@@ -2,7 +2,7 @@
  * events.c: what happens in a tick and is told, and who lets go of what: all kinds of matter and
  * all of inputs, build and tick call it, and it calls none of them.
  */
-#include "server/world/world_state.h"
+#include "server/world/world_internal.h"
 
 #include "shared/base/check.h"
 

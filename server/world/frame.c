@@ -1,5 +1,5 @@
 /* frame.c: quantizes the state of the solvers into the immutable frame of the tick. */
-#include "server/world/world_state.h"
+#include "server/world/world_internal.h"
 
 #include <string.h>
 

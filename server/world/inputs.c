@@ -3,7 +3,7 @@
  * the remaining checks need the world: whether the object exists, may move, and whether there is
  * capacity.
  */
-#include "server/world/world_state.h"
+#include "server/world/world_internal.h"
 #include "shared/base/check.h"
 
 static void refuse(World *world, const Input *input, int code)

@@ -1,5 +1,5 @@
 /* matter.c: what a world offers to its kinds of matter. */
-#include "server/world/world_state.h"
+#include "server/world/world_internal.h"
 #include "shared/base/check.h"
 
 #include <stdio.h>

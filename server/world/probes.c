@@ -1,5 +1,5 @@
 /* probes.c: measures the probes of the scene, then those declared by kinds of matter. */
-#include "server/world/world_state.h"
+#include "server/world/world_internal.h"
 #include "shared/base/check.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * save.c: one serialize function over all changing state serves hash, save and load, so that none
  * of them can miss a part.
  */
-#include "server/world/world_state.h"
+#include "server/world/world_internal.h"
 #include "shared/base/check.h"
 
 #include <stdlib.h>

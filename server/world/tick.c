@@ -1,5 +1,5 @@
 /* tick.c: the phases of one tick in order; and the life cycle of a world. */
-#include "server/world/world_state.h"
+#include "server/world/world_internal.h"
 #include "shared/base/check.h"
 
 #include <stdlib.h>

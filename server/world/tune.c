@@ -1,6 +1,6 @@
 /* tune.c: tunable parameters. Each is declared once, with unit, range and default, for sliders,
  * exports and checks. Those of kinds of matter are in their files. */
-#include "server/world/world_state.h"
+#include "server/world/world_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * validate.c: checks the invariants of a world. The part that an image could violate is checked for
  * every loaded image; everything at the end of each tick of debug and sanitizer builds.
  */
-#include "server/world/world_state.h"
+#include "server/world/world_internal.h"
 #include "shared/base/check.h"
 
 #include <string.h>

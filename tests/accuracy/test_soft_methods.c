@@ -1,5 +1,5 @@
 /* test_soft_methods.c: the methods of soft bodies against laws and numbers from outside. */
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/soft_internal.h"
 #include "shared/math/random.h"
 #include "tests/support/soft_kit.h"
 

@@ -3,7 +3,7 @@
 #include "server/author/scene_load.h"
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
-#include "server/world/world_state.h"
+#include "server/world/world_internal.h"
 #include "shared/math/trig.h"
 #include "tests/support/rigid_kit.h"
 #include "tests/support/truth.h"

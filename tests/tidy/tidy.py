@@ -58,8 +58,9 @@ ROOMS = {
 ORDER = {
     "server/physics/rigid": [
         ["narrow/*"],
-        ["rigid.h", "body.*", "body_check.c", "body_wide.h", "rotation_step.h", "motion.c",
-         "joint/joint.[ch]", "joint/joint_state.h", "contact.c"],
+        ["rigid.h", "rigid_internal.h", "body.*", "body_check.c", "body_wide.h",
+         "rotation_step.h", "motion.c",
+         "joint/joint.[ch]", "joint/joint_internal.h", "contact.c"],
         ["broad/*"],
         ["ccd/ccd_sweep.*", "ccd/ccd_speculative.c"],
         ["recycle.c", "island.c", "collide.c", "energy.c"],
@@ -71,10 +72,10 @@ ORDER = {
     "client/link": [
         ["shown_element.h", "curve.*", "playout.*"],
         ["body_clock.*", "couplings.*", "static_colliders.*"],
-        ["timeline.*", "timeline_state.h"],
+        ["timeline.*", "timeline_internal.h"],
         ["timeline_show.c"],
         ["shown.*", "strain.*"],
-        ["connection_bulk.c", "connection_state.h", "connection.h"],
+        ["connection_bulk.c", "connection_internal.h", "connection.h"],
         ["connection_link.c"],
         ["connection_receive.c"],
         ["*"],

@@ -1,5 +1,5 @@
 /* body.c: accessors of bodies, and waking. See rigid.h. */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 #include "shared/base/check.h"
 #include "shared/math/trig.h"

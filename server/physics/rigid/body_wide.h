@@ -6,7 +6,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_BODY_WIDE_H
 #define PLENUM_SERVER_PHYSICS_RIGID_BODY_WIDE_H
 
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 /* Velocities of the bodies of one side of a row. */
 typedef struct Side {

@@ -3,7 +3,7 @@
  * of the last. Each pair writes only its own data, so any distribution over threads gives the same
  * bits.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 #include <stdatomic.h>
 

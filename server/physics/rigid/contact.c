@@ -1,7 +1,7 @@
 /*
  * contact.c: persistent data and reports of contacts: impulses, impacts, and sensor events.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 /* ---- sensors ---- */
 

@@ -2,7 +2,7 @@
  * and poses, so nothing here depends on how the solver stores them. */
 #include "server/physics/rigid/debug.h"
 
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 static const f32 normal_m = 0.25f; /* length of a normal */
 static const f32 axis_m = 0.2f;    /* and of a joint's axes */

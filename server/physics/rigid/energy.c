@@ -3,7 +3,7 @@
  * and resting bodies gain no energy, island by island. Measured from rigid_prepare to the end of
  * the tick; ticks in which others push bodies (rigid_impulse and the like) are skipped.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 #include "shared/base/check.h"
 
 #ifdef PL_VALIDATE

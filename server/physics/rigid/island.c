@@ -3,7 +3,7 @@
  * Static and kinematic bodies do not join islands. Method: union-find over the touching contacts
  * and the joints, rebuilt each tick (cheap compared to the solver).
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 static u32 root_of(u32 *parents, u32 slot)
 {

@@ -2,7 +2,7 @@
  * motion.c: motion of bodies in a tick relative to their thickness: how far ahead their bounds and
  * contacts must look, and which bodies rotate so fast that their contacts change within the tick.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 /* ---- how large a shape is ---- */
 

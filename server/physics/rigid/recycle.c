@@ -6,7 +6,7 @@
  * are a pure function of the pose of the other: only that pose is saved, and a restored world
  * computes the same manifolds. A ball has one point straight below its centre, so it is not cached.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 /* Allowed motion of the smaller body relative to the other (m), also as a fraction of its size. */
 static const f32 still_m = 0.005f, still_share = 0.02f;

@@ -3,7 +3,7 @@
  * loading. A body is written as its definition and motion; derived data (inertia, trees) is
  * recomputed by the same code, which gives the same bits.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 #include "shared/geometry/geometry.h"
 
 #define NO_GEOMETRY 0xffffffffu

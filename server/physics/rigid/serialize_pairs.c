@@ -4,7 +4,7 @@
  * slots of the others, with the number of contacts and whether a pose is kept. Pairs follow from
  * the bodies; they are saved because finding them cost more than all the rest of a load.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 enum {
     /* Low bits of each gap: the number of contacts, or that it follows separately, and a pose

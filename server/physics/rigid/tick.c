@@ -2,7 +2,7 @@
  * tick.c: a tick, and the substep driver: forces, grabs, joints and contacts, positions, then
  * joints and contacts again without position error (relax), so that push-out adds no energy.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 #include "shared/base/check.h"
 
 /* Lists awake bodies. */

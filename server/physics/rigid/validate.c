@@ -1,8 +1,9 @@
 /*
- * validate.c: checks the invariants of the rigid world (body.h). Called at the end of each tick of
- * debug and sanitizer builds; a failure is a bug of this program, never of a scene or a client.
+ * validate.c: checks the invariants of the rigid world (rigid_internal.h). Called at the end of
+ * each tick of debug and sanitizer builds; a failure is a bug of this program, never of a scene or
+ * a client.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 #include "shared/base/check.h"
 
 static bool is_live(const Rigid *rigid, u32 slot)

@@ -10,7 +10,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_BATCHES_H
 #define PLENUM_SERVER_PHYSICS_SOFT_BATCHES_H
 
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/soft_internal.h"
 #include "shared/math/simd.h"
 
 enum {

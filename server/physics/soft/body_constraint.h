@@ -5,7 +5,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_BODY_CONSTRAINT_H
 #define PLENUM_SERVER_PHYSICS_SOFT_BODY_CONSTRAINT_H
 
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/soft_internal.h"
 
 #include "shared/math/symmetric.h"
 

@@ -5,7 +5,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_BUILD_H
 #define PLENUM_SERVER_PHYSICS_SOFT_BUILD_H
 
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/soft_internal.h"
 
 #include "shared/base/error.h"
 

@@ -9,7 +9,7 @@
 #include "server/physics/soft/collider.h"
 
 #include "server/physics/contact/distance.h"
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/soft_internal.h"
 #include "shared/geometry/triangle.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_CONSTRAINT_H
 #define PLENUM_SERVER_PHYSICS_SOFT_CONSTRAINT_H
 
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/soft_internal.h"
 
 enum {
     CONSTRAINT_ROWS_MAX = 2

@@ -1,6 +1,6 @@
 /* contact.c: particles against rigid bodies: which pairs may meet in a tick, contact, attachments.
  */
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/soft_internal.h"
 #include "shared/base/error.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * the side on which the body was at the start of the tick, so that what passes within is caught. */
 #include "server/physics/contact/distance.h"
 #include "server/physics/rigid/narrow/gjk.h"
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/soft_internal.h"
 #include "server/physics/tree.h"
 
 #include "shared/geometry/geometry.h"

@@ -1,4 +1,4 @@
-/* coupled_mass.c: see store.h. */
+/* coupled_mass.c: see soft_internal.h. */
 #include "server/physics/soft/batches.h"
 
 #include "shared/base/error.h"

@@ -11,7 +11,7 @@
  * normal force acts against growing and shrinking between the patch and the centre, by a field of
  * velocity along the normal that grows with the distance from the patch.
  */
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/soft_internal.h"
 
 #include "shared/math/symmetric.h"
 

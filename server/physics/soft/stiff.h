@@ -6,7 +6,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_STIFF_H
 #define PLENUM_SERVER_PHYSICS_SOFT_STIFF_H
 
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/soft_internal.h"
 #include "shared/math/simd.h"
 
 /* A vector of a particle in fours. */

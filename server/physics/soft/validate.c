@@ -1,6 +1,6 @@
 /*
- * validate.c: is the whole particle store as store.h says? Called at the start of each tick of
- * debug and sanitizer builds; what fails is a mistake of this program, never of a scene or a
+ * validate.c: is the whole particle store as soft_internal.h says? Called at the start of each tick
+ * of debug and sanitizer builds; what fails is a mistake of this program, never of a scene or a
  * client.
  */
 #include "server/physics/soft/batches.h"

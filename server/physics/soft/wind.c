@@ -1,5 +1,5 @@
 /* wind.c: air against the triangles of surfaces. */
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/soft_internal.h"
 
 enum {
     /* Triangles below which threads cost more than they save. */

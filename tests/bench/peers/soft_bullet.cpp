@@ -2,7 +2,7 @@
  * tick with iterations (the usual way), and writes them as a scalar loop. */
 #include "tests/bench/peers/soft_bullet.h"
 
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/soft_internal.h"
 
 #include <BulletSoftBody/btSoftBody.h>
 #include <BulletSoftBody/btSoftBodyRigidBodyCollisionConfiguration.h>

@@ -3,7 +3,7 @@
  * pairs, sorted by slots. The set of pairs is a pure function of the fat bounds and the filters, so
  * neither the shape of the trees nor the order of threads affects it.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

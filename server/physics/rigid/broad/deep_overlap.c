@@ -5,7 +5,7 @@
  * two bodies: it is a pure function of positions and slots, so thread order and restoring do not
  * change it. Bodies not in deep overlap with many others keep all their pairs.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 #include <stdatomic.h>
 

@@ -3,7 +3,7 @@
  * Each contact pushes with at most RIGID_PUSH_M_S, but many contacts add up: velocities are limited
  * such that the bodies still separate within a second. Bodies with less overlap are not affected.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 #include <stdatomic.h>
 

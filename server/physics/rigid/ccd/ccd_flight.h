@@ -6,7 +6,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_CCD_CCD_FLIGHT_H
 #define PLENUM_SERVER_PHYSICS_RIGID_CCD_CCD_FLIGHT_H
 
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 /* Allocates for the first flights; false: out of memory. */
 bool flight_init(Rigid *rigid);

@@ -6,7 +6,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_CCD_CCD_SWEEP_H
 #define PLENUM_SERVER_PHYSICS_RIGID_CCD_CCD_SWEEP_H
 
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 /* The thinner shape: the shape reduced all around by this fraction of the inner radius. */
 #define THIN_SHARE 0.5f

@@ -1,5 +1,5 @@
 /* joint.c: the store of joints: slots, generations, checks, serialization. See joint.h. */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 #include "shared/math/trig.h"
 

@@ -1,8 +1,8 @@
 /*
- * joint_validate.c: checks the invariants of the joint store (joint_state.h) and of its row layout.
- * Two joints of a colour, or two trees, that share a moving body would be a data race.
+ * joint_validate.c: checks the invariants of the joint store (joint_internal.h) and of its row
+ * layout. Two joints of a colour, or two trees, that share a moving body would be a data race.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 #include "shared/base/check.h"
 
 static bool is_world(BodyId body)

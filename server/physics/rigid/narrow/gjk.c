@@ -3,7 +3,7 @@
  * World axes with the origin at a's position, f64 throughout: with f32 the simplex of a 1 mm body
  * on a 100 m one is mostly rounding.
  */
-#include "server/physics/rigid/narrow/gjk_inner.h"
+#include "server/physics/rigid/narrow/gjk_internal.h"
 
 static f64 hull_extent(const Geometry *geometry)
 {

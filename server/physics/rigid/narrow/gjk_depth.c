@@ -2,7 +2,7 @@
  * gjk_depth.c: penetration depth of two overlapping cores by the expanding polytope algorithm
  * (EPA).
  */
-#include "server/physics/rigid/narrow/gjk_inner.h"
+#include "server/physics/rigid/narrow/gjk_internal.h"
 
 enum {
     EPA_CORNERS = 100,

@@ -1,7 +1,7 @@
 /* query.c: see query.h. */
 #include "server/physics/rigid/query/query.h"
 
-#include "server/physics/rigid/query/query_inner.h"
+#include "server/physics/rigid/query/query_internal.h"
 
 bool query_passes(const Rigid *rigid, const QueryFilter *filter, u32 slot)
 {

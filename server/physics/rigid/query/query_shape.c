@@ -1,6 +1,6 @@
 /* query_shape.c: casts, overlaps and distances of a convex shape against a world; see query.h. */
 #include "server/physics/rigid/narrow/gjk.h"
-#include "server/physics/rigid/query/query_inner.h"
+#include "server/physics/rigid/query/query_internal.h"
 
 static bool pose_is_valid(const ShapePose *pose)
 {

@@ -7,7 +7,7 @@
  * (Catto, "SIMD Matters", 2024, has the idea for Box2D). Contacts with immovable bodies come last,
  * so that non-penetration of the ground has priority.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 enum {
     CLASSES = MANIFOLD_POINTS + 1, /* rows contain contacts with similar point counts */

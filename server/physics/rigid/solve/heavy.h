@@ -9,7 +9,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_SOLVE_HEAVY_H
 #define PLENUM_SERVER_PHYSICS_RIGID_SOLVE_HEAVY_H
 
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 
 enum {
     HEAVY_NORMALS = MANIFOLD_POINTS,

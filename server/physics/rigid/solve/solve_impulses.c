@@ -9,7 +9,7 @@
  * Method: Catto, "Iterative dynamics with temporal coherence", 2005; Baumgarte 1972; the polyhedral
  * cone of Stewart and Trinkle 1996.
  */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 #include "shared/math/trig.h"
 
 /* Allowed overlap, so that resting contacts persist. */

@@ -1,6 +1,6 @@
 /* test_validate.c: a world that is damaged on purpose is found out, by the right name. */
 #include "server/author/scene_load.h"
-#include "server/world/world_state.h"
+#include "server/world/world_internal.h"
 #include "tests/support/dies.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  */
 #include "server/physics/contact/particles.h"
 #include "server/physics/soft/collider.h"
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/soft_internal.h"
 #include "tests/support/any.h"
 #include "tests/support/soft_kit.h"
 

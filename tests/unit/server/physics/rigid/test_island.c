@@ -1,5 +1,5 @@
 /* test_island.c: what was put into a world asleep wakes as what fell asleep in it does. */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 #include "tests/support/dies.h"
 #include "tests/support/rigid_kit.h"
 

@@ -1,6 +1,6 @@
 /* test_recycle.c: manifolds that go on while bodies lie still are those that would be made anew, a
  * restored world makes the same ones, and nothing is kept of bodies that are gone. */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 #include "shared/geometry/geometry.h"
 #include "tests/support/rigid_kit.h"
 

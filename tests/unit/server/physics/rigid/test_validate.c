@@ -1,5 +1,5 @@
 /* test_validate.c: a rigid world that is damaged on purpose is found out, and by the right name. */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 #include "tests/support/dies.h"
 #include "tests/support/rigid_kit.h"
 

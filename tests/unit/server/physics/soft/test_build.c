@@ -1,5 +1,5 @@
 /* test_build.c: what a definition becomes, and what it is refused for. */
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/soft_internal.h"
 #include "tests/support/soft_kit.h"
 
 #include <setjmp.h>

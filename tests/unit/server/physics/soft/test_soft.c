@@ -1,6 +1,6 @@
 /* test_soft.c: images of the store: what was saved comes back to the bit, and what a hostile image
  * says is checked before it is used. */
-#include "server/physics/soft/store.h"
+#include "server/physics/soft/soft_internal.h"
 #include "tests/support/soft_kit.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* test_joint.c: the table of joints: slots, bad definitions, bodies that go, waking, saving. */
-#include "server/physics/rigid/body.h"
+#include "server/physics/rigid/rigid_internal.h"
 #include "shared/math/random.h"
 #include "tests/support/rigid_kit.h"
 

@@ -1,5 +1,5 @@
 /*
- * world_state.h: internals of a world. Each file of this folder has one topic:
+ * world_internal.h: internals of a world. Each file of this folder has one topic:
  *   build.c     scene -> kinds of matter, fields, entities
  *   tick.c      the phases of a tick
  *   inputs.c    user inputs
@@ -11,8 +11,8 @@
  *   matter.h    interface of kinds of matter; implemented by matter_rigid*.c, matter_soft*.c
  * Layer: server/world, private.
  */
-#ifndef PLENUM_SERVER_WORLD_WORLD_STATE_H
-#define PLENUM_SERVER_WORLD_WORLD_STATE_H
+#ifndef PLENUM_SERVER_WORLD_WORLD_INTERNAL_H
+#define PLENUM_SERVER_WORLD_WORLD_INTERNAL_H
 
 #include "protocol/stream/entity_list.h"
 #include "server/world/matter.h"

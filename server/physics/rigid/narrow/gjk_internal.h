@@ -1,10 +1,10 @@
 /*
- * gjk_inner.h: shared by gjk.c (distance) and gjk_depth.c (depth): convex shapes in working axes
+ * gjk_internal.h: shared by gjk.c (distance) and gjk_depth.c (depth): convex shapes in working axes
  * with their support functions, and simplices of their difference.
  * Layer: server/physics/rigid/narrow, private.
  */
-#ifndef PLENUM_SERVER_PHYSICS_RIGID_NARROW_GJK_INNER_H
-#define PLENUM_SERVER_PHYSICS_RIGID_NARROW_GJK_INNER_H
+#ifndef PLENUM_SERVER_PHYSICS_RIGID_NARROW_GJK_INTERNAL_H
+#define PLENUM_SERVER_PHYSICS_RIGID_NARROW_GJK_INTERNAL_H
 
 #include "server/physics/rigid/narrow/gjk.h"
 #include "shared/math/vec3d.h"

@@ -1,10 +1,10 @@
 /*
- * store.h: the particle store from inside. Each file of this folder is one idea about it; README.md
- * says which.
+ * soft_internal.h: the particle store from inside. Each file of this folder is one idea about it;
+ * README.md says which.
  * Layer: server/physics/soft, private.
  */
-#ifndef PLENUM_SERVER_PHYSICS_SOFT_STORE_H
-#define PLENUM_SERVER_PHYSICS_SOFT_STORE_H
+#ifndef PLENUM_SERVER_PHYSICS_SOFT_SOFT_INTERNAL_H
+#define PLENUM_SERVER_PHYSICS_SOFT_SOFT_INTERNAL_H
 
 #include "server/physics/soft/soft.h"
 #include "shared/base/memory.h"

@@ -1,10 +1,10 @@
 /*
- * joint_state.h: internals of joints, shared by the files of this folder only. A joint is stored
+ * joint_internal.h: internals of joints, shared by the files of this folder only. A joint is stored
  * with its solver state (forces, for warm starting); rows live for one tick.
  * Layer: server/physics/rigid/joint, private.
  */
-#ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_STATE_H
-#define PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_STATE_H
+#ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_INTERNAL_H
+#define PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_INTERNAL_H
 
 #include "server/physics/rigid/joint/joint.h"
 

@@ -1,15 +1,15 @@
 /*
- * body.h: internals of the rigid world, shared by the files of this folder only. Hot state (used by
- * the solver in each substep) is separate from cold data; everything is indexed by slot. Saved and
- * hashed are the bodies, their velocities, the impulses of touching contacts and the relative poses
- * of reused manifolds; manifolds, colours and rows are recomputed in each tick. Pairs could be
- * recomputed too and are saved only to save time.
+ * rigid_internal.h: internals of the rigid world, shared by the files of this folder only. Hot
+ * state (used by the solver in each substep) is separate from cold data; everything is indexed by
+ * slot. Saved and hashed are the bodies, their velocities, the impulses of touching contacts and
+ * the relative poses of reused manifolds; manifolds, colours and rows are recomputed in each tick.
+ * Pairs could be recomputed too and are saved only to save time.
  * Layer: server/physics/rigid, private.
  */
-#ifndef PLENUM_SERVER_PHYSICS_RIGID_BODY_H
-#define PLENUM_SERVER_PHYSICS_RIGID_BODY_H
+#ifndef PLENUM_SERVER_PHYSICS_RIGID_RIGID_INTERNAL_H
+#define PLENUM_SERVER_PHYSICS_RIGID_RIGID_INTERNAL_H
 
-#include "server/physics/rigid/joint/joint_state.h"
+#include "server/physics/rigid/joint/joint_internal.h"
 #include "server/physics/rigid/narrow/manifold.h"
 #include "server/physics/rigid/rigid.h"
 #include "server/physics/tree.h"

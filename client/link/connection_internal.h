@@ -1,12 +1,12 @@
 /*
- * connection_state.h: internals of a Connection, shared by the files connection*.c. Each calls only
- * those before it in this list: connection_bulk.c (transfers, and messages queued behind them),
- * connection_link.c (sending, and the end of a link), connection_receive.c (incoming messages and
- * headers), connection.c (handshake, sealing, inputs: drives the others).
+ * connection_internal.h: internals of a Connection, shared by the files connection*.c. Each calls
+ * only those before it in this list: connection_bulk.c (transfers, and messages queued behind
+ * them), connection_link.c (sending, and the end of a link), connection_receive.c (incoming
+ * messages and headers), connection.c (handshake, sealing, inputs: drives the others).
  * Layer: client/link, private.
  */
-#ifndef PLENUM_CLIENT_LINK_CONNECTION_STATE_H
-#define PLENUM_CLIENT_LINK_CONNECTION_STATE_H
+#ifndef PLENUM_CLIENT_LINK_CONNECTION_INTERNAL_H
+#define PLENUM_CLIENT_LINK_CONNECTION_INTERNAL_H
 
 #include "client/link/connection.h"
 #include "client/link/couplings.h"

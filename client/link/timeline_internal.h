@@ -1,10 +1,10 @@
 /*
- * timeline_state.h: the inside of a timeline, for timeline.c, which moves it on,
+ * timeline_internal.h: the inside of a timeline, for timeline.c, which moves it on,
  * timeline_show.c, which says what is to be seen, and shown.c, which keeps all of it.
  * Layer: client/link, private.
  */
-#ifndef PLENUM_CLIENT_LINK_TIMELINE_STATE_H
-#define PLENUM_CLIENT_LINK_TIMELINE_STATE_H
+#ifndef PLENUM_CLIENT_LINK_TIMELINE_INTERNAL_H
+#define PLENUM_CLIENT_LINK_TIMELINE_INTERNAL_H
 
 #include "client/link/body_clock.h"
 #include "client/link/couplings.h"

@@ -1,10 +1,10 @@
 /*
- * tree_inner.h: shared by tree traversals: both children of a node are tested together, from data
- * at their parent.
+ * tree_internal.h: shared by tree traversals: both children of a node are tested together, from
+ * data at their parent.
  * Layer: server/physics, private to tree*.c.
  */
-#ifndef PLENUM_SERVER_PHYSICS_TREE_INNER_H
-#define PLENUM_SERVER_PHYSICS_TREE_INNER_H
+#ifndef PLENUM_SERVER_PHYSICS_TREE_INTERNAL_H
+#define PLENUM_SERVER_PHYSICS_TREE_INTERNAL_H
 
 #include "server/physics/tree.h"
 

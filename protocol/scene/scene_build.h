@@ -1,6 +1,7 @@
 /*
  * scene_build.h: converts packed bytes to a Scene, for packers of text that can locate a value in
- * it. Layer: protocol/scene. Implemented by scene.cpp (FlatBuffers).
+ * it.
+ * Layer: protocol/scene. Implemented by scene.cpp (FlatBuffers).
  */
 #ifndef PLENUM_PROTOCOL_SCENE_SCENE_BUILD_H
 #define PLENUM_PROTOCOL_SCENE_SCENE_BUILD_H

@@ -49,7 +49,7 @@ typedef struct BulkContent BulkContent;
 
 /* Copies the message of `bytes` bytes, compressed with zstd where that saves a sixteenth. NULL:
  * out of memory, or not 1 .. MESSAGE_BYTES_MAX bytes. The caller owns one reference. */
-BulkContent *bulk_content_create(const void *fallback, u32 bytes);
+BulkContent *bulk_content_create(const void *unpacked, u32 bytes);
 BulkContent *bulk_content_acquire(BulkContent *content);
 void bulk_content_release(BulkContent *content); /* NULL is fine */
 /* Size of the body sent over the wire. */

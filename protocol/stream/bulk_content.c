@@ -24,15 +24,15 @@ struct BulkContent {
 };
 
 /* Returns 0 if compression does not pay. */
-static u32 pack(u8 *out, const void *fallback, u32 bytes)
+static u32 pack(u8 *out, const void *unpacked, u32 bytes)
 {
     u32 capacity = bytes - bytes / 16;
-    size_t packed = ZSTD_compress(out, capacity, fallback, bytes,
+    size_t packed = ZSTD_compress(out, capacity, unpacked, bytes,
                                   bytes >= LARGE_BYTES ? LEVEL_LARGE : LEVEL_SMALL);
     return ZSTD_isError(packed) ? 0 : (u32)packed;
 }
 
-BulkContent *bulk_content_create(const void *fallback, u32 bytes)
+BulkContent *bulk_content_create(const void *unpacked, u32 bytes)
 {
     if (bytes == 0 || bytes > MESSAGE_BYTES_MAX) {
         return NULL;
@@ -44,9 +44,9 @@ BulkContent *bulk_content_create(const void *fallback, u32 bytes)
         free(body);
         return NULL;
     }
-    u32 packed = pack(body + BULK_BODY_HEAD_BYTES, fallback, bytes);
+    u32 packed = pack(body + BULK_BODY_HEAD_BYTES, unpacked, bytes);
     if (packed == 0) {
-        memcpy(body + BULK_BODY_HEAD_BYTES, fallback, bytes);
+        memcpy(body + BULK_BODY_HEAD_BYTES, unpacked, bytes);
     }
     body[12] = packed > 0 ? BULK_PACKING_ZSTD : BULK_PACKING_NONE;
     memcpy(body + 8, &bytes, sizeof bytes);
@@ -92,16 +92,16 @@ static int unpack(const u8 *body, u32 bytes, u32 unpacked_bytes, BulkTaken *take
     if (ZSTD_getFrameContentSize(packed, packed_bytes) != unpacked_bytes) {
         return ERROR_FORMAT;
     }
-    u8 *fallback = malloc(unpacked_bytes);
-    if (fallback == NULL) {
+    u8 *unpacked = malloc(unpacked_bytes);
+    if (unpacked == NULL) {
         return ERROR_MEMORY;
     }
-    if (ZSTD_decompress(fallback, unpacked_bytes, packed, packed_bytes) != unpacked_bytes) {
-        free(fallback);
+    if (ZSTD_decompress(unpacked, unpacked_bytes, packed, packed_bytes) != unpacked_bytes) {
+        free(unpacked);
         return ERROR_FORMAT;
     }
-    taken->memory = fallback;
-    taken->data = fallback;
+    taken->memory = unpacked;
+    taken->data = unpacked;
     taken->bytes = unpacked_bytes;
     return 0;
 }

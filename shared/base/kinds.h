@@ -1,6 +1,7 @@
 /*
  * kinds.h: the enumerations shared by scenes, solvers and clients, with their names in scenes.
- * Generated from the rows of rows/kinds.def. Layer: shared/base.
+ * Generated from the rows of rows/kinds.def.
+ * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_KINDS_H
 #define PLENUM_SHARED_BASE_KINDS_H

@@ -1,5 +1,6 @@
 /*
- * memory.h: resident memory of the process, and growing arrays. Layer: shared/base.
+ * memory.h: resident memory of the process, and growing arrays.
+ * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_MEMORY_H
 #define PLENUM_SHARED_BASE_MEMORY_H

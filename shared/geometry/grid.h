@@ -1,6 +1,7 @@
 /*
  * grid.h: values on a regular axis-aligned grid, and ray casts against it: a height field over x
- * and z, or voxels. Layer: shared/geometry.
+ * and z, or voxels.
+ * Layer: shared/geometry.
  */
 #ifndef PLENUM_SHARED_GEOMETRY_GRID_H
 #define PLENUM_SHARED_GEOMETRY_GRID_H

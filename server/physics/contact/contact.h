@@ -8,7 +8,8 @@
  * A kind meets those before it in the world's list. In a substep it takes its own steps, and brings
  * the others along (carry): what it is about to touch goes back to the start of the substep, and
  * moves on with it, so that both are looked at in one moment.
- * Units SI, world axes. Layer: server/physics/contact.
+ * Units SI, world axes.
+ * Layer: server/physics/contact.
  */
 #ifndef PLENUM_SERVER_PHYSICS_CONTACT_CONTACT_H
 #define PLENUM_SERVER_PHYSICS_CONTACT_CONTACT_H

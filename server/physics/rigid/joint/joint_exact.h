@@ -1,6 +1,6 @@
 /*
- * joint_exact.h: 3×3 matrices in doubles, for one lane of trees of joints. Layer:
- * server/physics/rigid/joint, private.
+ * joint_exact.h: 3×3 matrices in doubles, for one lane of trees of joints.
+ * Layer: server/physics/rigid/joint, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_EXACT_H
 #define PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_EXACT_H

@@ -1,5 +1,6 @@
 /*
- * joint_wide.h: arithmetic for eight joints at a time. Layer: server/physics/rigid/joint, private.
+ * joint_wide.h: arithmetic for eight joints at a time.
+ * Layer: server/physics/rigid/joint, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_WIDE_H
 #define PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_WIDE_H

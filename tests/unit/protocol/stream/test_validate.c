@@ -48,8 +48,8 @@ static void snapshot(Stream *stream, u64 now_ms)
     SnapshotHeader header = {.send_ms = (u16)now_ms, .speed = 1024};
     SnapshotView view = {.eye = {0, 2, 10}, .forward = {0, 0, -1}, .pixels_per_radian = 800};
     assert_true(chunk_cache_begin(stream->cache, &stream->history));
-    snapshot_sender_build(stream->sender, stream->cache, &view, &header, 20000, now_ms, 20, receive,
-                          stream);
+    snapshot_sender_build(stream->sender, stream->cache, &view, &header,
+                          (SnapshotLine){20000, now_ms, 20}, receive, stream);
     snapshot_sender_ack(stream->sender, snapshot_receiver_ack(stream->receiver), NULL);
 }
 

@@ -94,7 +94,7 @@ static void test_memory(void **state)
     process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--memory", "16",
                   source_path("shared/scenes/boxes1000.json"), NULL);
     char *text = text_of(&server, 3, true, 20.0);
-    assert_non_null(strstr(text, "MiB of memory and may have 16"));
+    assert_non_null(strstr(text, "MiB of memory, the limit is 16"));
     assert_non_null(strstr(text, "--memory"));
     free(text);
     process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--memory", "300", "--ticks",

@@ -268,7 +268,7 @@ static void test_errors(void **state)
         {"a.obj", "v 0 0 0\nf 99999999999999999999 1 1\n", ERROR_FORMAT, "corner '999"},
         {"a.obj", "v 0 0 0\n", ERROR_FORMAT, "a.obj: no faces"},
         {"a.obj", "", ERROR_TRUNCATED, "a.obj: empty"},
-        {"a.png", "\x89PNG\n", ERROR_UNSUPPORTED, "a.png: no known format"},
+        {"a.png", "\x89PNG\n", ERROR_UNSUPPORTED, "a.png: unknown format, expected .obj, .ply or .asc"},
         {"a.asc", "Vertex 0: X:0 Y:0 Z:0\n", ERROR_FORMAT, "line 1: Vertex 0 before"},
         {"a.asc", "Tri-mesh, Vertices: 2 Faces: 1\nVertex 1: X:0 Y:0 Z:0\n", ERROR_FORMAT,
          "line 2: Vertex 1, expected 0"},

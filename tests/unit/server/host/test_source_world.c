@@ -529,7 +529,7 @@ static void creation_errors_say_why(void **state)
     options.record_path = NULL;
     options.memory_max_bytes = 99 << 20;
     assert_null(source_world_create(SCENE, &options, &error));
-    assert_non_null(strstr(error.text, "about 100 MiB of memory and may have 99"));
+    assert_non_null(strstr(error.text, "about 100 MiB of memory, the limit is 99"));
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /*
- * batches.c: XPBD eight constraints wide, on velocities.
- * A particle is gathered and scattered in fours (position and inverse mass; velocity): a wider load
- * over a fresh store of a neighbouring batch would wait for it.
+ * batches.c: XPBD eight constraints wide, on velocities. A particle is gathered and scattered as
+ * two vectors of four (position and inverse mass; velocity): a wider load over a fresh store of a
+ * neighbouring batch would stall on store forwarding.
  */
 #include "server/physics/soft/batches.h"
 
@@ -10,19 +10,19 @@
 #include "server/physics/soft/chain.h"
 #include "server/physics/soft/constraint.h"
 
-/* What a run's constraints have in common in this step. */
+/* Values common to a run's constraints in this step. */
 typedef struct Pace {
     f32 h, per_h;
     f32 alpha; /* compliance / h² */
 } Pace;
 
-/* The fourth number of each half of four. */
+/* Element 3 of each half. */
 SIMD_INLINE f32x8 fourth(f32x8 v)
 {
     return __builtin_shufflevector(v, v, 3, 3, 3, 3, 7, 7, 7, 7);
 }
 
-/* Numbers i and i + 4 of v over a half each. */
+/* Broadcasts elements i and i + 4 of v over one half each. */
 SIMD_INLINE void spread(f32x8 v, f32x8 each[4])
 {
     each[0] = __builtin_shufflevector(v, v, 0, 0, 0, 0, 4, 4, 4, 4);
@@ -31,15 +31,15 @@ SIMD_INLINE void spread(f32x8 v, f32x8 each[4])
     each[3] = __builtin_shufflevector(v, v, 3, 3, 3, 3, 7, 7, 7, 7);
 }
 
-/* Eight distances on their way. Vectors of four go by halves: constraint k in the low one, k + 4 in
- * the high one. */
+/* Eight distance constraints in flight. Vectors of four are paired: constraint k in the low
+ * half, k + 4 in the high one. */
 typedef struct Stretch {
     f32x8 va[4], vb[4]; /* m/s */
     f32x8 away[4];      /* m, from the first points to the second */
     f32x8 wa[4], wb[4]; /* 1/kg */
     f32x8 square;       /* m² */
-    f32x8 weight;       /* 1/kg, of both */
-    f32x8 step;         /* kg/s, what of `away` is the impulse */
+    f32x8 weight;       /* 1/kg, sum of both */
+    f32x8 step;         /* kg/s, impulse per unit of `away` */
 } Stretch;
 
 SIMD_INLINE void stretch_gather(Stretch *of, Lanes a, Lanes b, f32 h)
@@ -89,8 +89,8 @@ SIMD_INLINE void stretch_scatter(const Stretch *of, Lanes a, Lanes b, bool fixed
     }
 }
 
-/* Batches that share no point: while loads, square root and quotient of one take their time, the
- * two beside it are at other stages. */
+/* Two batches that share no point are interleaved: their loads, square roots and divisions
+ * overlap. */
 SIMD_INLINE void run_distances(SoftPoint *points, const BatchRun *run, const u8 *batches,
                                bool exact, bool fixed, Pace pace)
 {

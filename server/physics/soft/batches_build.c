@@ -1,6 +1,6 @@
 /*
- * batches_build.c: constraints become batches: sorted by piece and by what they have in common,
- * coloured so that the eight of a batch share no particle, and written out.
+ * batches_build.c: builds batches from constraints: sorts by piece and common properties, colours
+ * so that the eight of a batch share no particle, and writes them out.
  */
 #include "server/physics/soft/batches_cut.h"
 #include "server/physics/soft/batches_wide.h"
@@ -15,7 +15,7 @@ enum {
     CHAIN_SORT = 0xff
 };
 
-/* Where a constraint goes. Those with all but the index alike make one run. */
+/* Sort key of a constraint. Constraints that differ only in the index form one run. */
 typedef struct BatchPlacement {
     u32 piece;
     u32 sort;       /* role, kind or CHAIN_SORT, loose, exact, fixed */
@@ -32,11 +32,11 @@ typedef struct BatchBuilder {
     u32 count;
     u32 *boundary_of; /* [soft->count] */
     u64 *taken;       /* [soft->count] colours */
-    u32 *waiting;     /* [count] constraints of a run that have no colour yet */
-    u32 *colored;     /* [count] those that have one, and */
-    u8 *color;        /* [count] which */
+    u32 *waiting;     /* [count] uncoloured constraints of a run */
+    u32 *colored;     /* [count] coloured ones, and */
+    u8 *color;        /* [count] their colours */
     u32 *sorted;      /* [count] by colour */
-    u64 *keys;        /* [count] of chains, in their order */
+    u64 *keys;        /* [count] of chains, sorted */
 } BatchBuilder;
 
 void batches_destroy(ConstraintBatches *batches)
@@ -90,7 +90,7 @@ static f32x8 *reserve(ConstraintBatches *batches, u32 count)
     return at;
 }
 
-/* The pinned point of a distance comes last. */
+/* Puts the pinned point of a distance last. */
 static void distance_points(const Soft *soft, const SoftConstraint *c, u32 point[2])
 {
     bool swap = soft->points[c->point[0]].inverse_mass <= 0.0f;
@@ -155,7 +155,7 @@ static bool write_batch(BatchBuilder *builder, const BatchRun *run, const u32 *c
 
 /* ---- colours ---- */
 
-/* Points that two constraints of a batch may not share. */
+/* Points that constraints of one batch may not share. */
 static u32 written_points(const BatchBuilder *builder, const BatchRun *run, u32 constraint,
                           u32 point[4])
 {
@@ -168,7 +168,7 @@ static u32 written_points(const BatchBuilder *builder, const BatchRun *run, u32 
     return constraint_points(c->kind);
 }
 
-/* Gives colours to those waiting as far as they go; returns how many wait on. */
+/* Colours waiting constraints until colours run out; returns how many remain. */
 static u32 color_waiting(BatchBuilder *builder, const BatchRun *run, u32 count,
                          u32 start[COLORS + 1])
 {
@@ -229,7 +229,7 @@ static int key_order(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* One batch of so many chains, the first the longest. Lanes too many repeat the first. */
+/* Writes one batch of `count` chains, the longest first. Unused lanes repeat the first. */
 static bool write_chain_batch(BatchBuilder *builder, const u64 *keys, u32 count)
 {
     const Chains *all = &builder->chains;
@@ -274,8 +274,8 @@ static bool add_run(ConstraintBatches *batches, BatchRun run)
     return true;
 }
 
-/* Chains (indices in `waiting`) as one run, or each batch as its own: by colour, so that those of a
- * batch share no point, then by role, then by length. */
+/* Writes chains (indices in `waiting`) as one run, or each batch as its own: sorted by colour,
+ * so that those of a batch share no point, then by role, then by length. */
 static bool write_chains(BatchBuilder *builder, u32 count, bool apart)
 {
     ConstraintBatches *batches = builder->batches;
@@ -312,7 +312,7 @@ static bool write_chains(BatchBuilder *builder, u32 count, bool apart)
     return apart || add_run(batches, run);
 }
 
-/* Those through several groups of a body. */
+/* Writes the chains across several groups of a body. */
 static bool write_lines(BatchBuilder *builder, u32 set)
 {
     ConstraintBatches *batches = builder->batches;
@@ -334,7 +334,7 @@ static bool write_lines(BatchBuilder *builder, u32 set)
     return true;
 }
 
-/* One run of the constraints in `waiting`, or of distances one for each colour. */
+/* Writes one run of the constraints in `waiting`, or for distances one run per colour. */
 static bool write_run(BatchBuilder *builder, BatchRun run, u32 count)
 {
     ConstraintBatches *batches = builder->batches;
@@ -367,7 +367,7 @@ static bool write_run(BatchBuilder *builder, BatchRun run, u32 count)
 
 /* ---- places ---- */
 
-/* Bending last: of the orders tried, such leave the least strain in hanging strips and flags. */
+/* Bending last: of the orders tried, this leaves the least strain in hanging strips and flags. */
 static u32 role_rank(u32 role)
 {
     static const u8 ranks[ROLE_COUNT] = {
@@ -385,7 +385,8 @@ static bool has_pinned_point(const Soft *soft, const SoftConstraint *c)
     return false;
 }
 
-/* Indices of 16 bits reach from the base to all its points, or it is none of a batch. */
+/* Finds a base from which 16-bit indices reach all its points; otherwise the constraint cannot
+ * be batched. */
 static bool find_base(const SoftConstraint *c, u32 first, u32 *base)
 {
     u32 low = UINT32_MAX, high = 0;

@@ -1,9 +1,9 @@
 /*
- * batches_cut.c: which constraints may run beside which: bodies become groups, large ones slabs
- * with boundaries between them. Slabs are ranges of the particles as they are numbered (a grid's
+ * batches_cut.c: partitions constraints for parallel solving: bodies into groups, large bodies into
+ * slabs with boundaries between them. Slabs are ranges of the particles as numbered (a grid's
  * rows), or along the longest axis of the rest shape, whichever keeps the points of a constraint
- * closer together: a slab is at least twice as thick as constraints are long, so that two
- * boundaries do not meet.
+ * closer together. A slab is at least twice as thick as constraints are long, so that boundaries do
+ * not overlap.
  */
 #include "server/physics/soft/batches_cut.h"
 
@@ -13,17 +13,17 @@
 #include <stdlib.h>
 
 enum {
-    /* In distances: what a thread may well do alone, a slab, and the least that is worth handing to
-     * another thread. Bodies of which there are this many of a size stay whole too. */
+    /* In units of one distance: a good load for one thread; a slab; the least worth passing to
+     * another thread. Bodies below 1 / CUT_SHARE of the total are not divided. */
     CUT_WEIGHT = 6000,
     CUT_SHARE = 8,
     SLAB_WEIGHT = 3000,
     GROUP_WEIGHT = 600,
-    /* Ropes of a group: their chains are solved eight at a time, at the price of one. */
+    /* Ropes per group: their chains are solved eight at a time, at the cost of one. */
     GROUP_ROPES = SIMD_LANES
 };
 
-/* Share of the constraints that may be longer than half a slab is thick. */
+/* Fraction of the constraints that may be longer than half the thickness of a slab. */
 static const f64 long_share = 0.02;
 
 static u32 weight_of(const SoftConstraint *constraint)
@@ -43,7 +43,7 @@ static u64 body_weight(const Soft *soft, const SoftBody *body)
     return weight + body->count / 4;
 }
 
-/* A string of edges, which is a chain or two. */
+/* A string of edges: one chain or two. */
 static bool is_rope(const SoftBody *body)
 {
     return body->def.method == SOFT_XPBD && body->triangle_count == 0 &&
@@ -96,7 +96,8 @@ static int u32_order(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* How far apart the points of most constraints are in the order of rank_of (NULL: as numbered). */
+/* Distance within which the points of most constraints lie in the order of rank_of (NULL: as
+ * numbered). */
 static u32 spread_of(const Soft *soft, const SoftBody *body, const u32 *rank_of, u32 *spreads)
 {
     u32 count = 0;
@@ -134,20 +135,20 @@ static bool add_group(ConstraintBatches *batches, BatchGroup group)
     return true;
 }
 
-/* Points of a grid that a slab has a multiple of: rows are solved eight at a time. */
+/* A slab has a multiple of this many points of a grid: rows are solved eight at a time. */
 static u32 slab_unit(const SoftBody *body)
 {
     return body->columns * SIMD_LANES;
 }
 
-/* Where a slab begins. */
+/* First point of a slab. */
 static u32 slab_start(const SoftBody *body, u32 slab, u32 slabs, bool sorted)
 {
     u32 unit = sorted || body->columns == 0 ? 1 : slab_unit(body);
     return slab == slabs ? body->count : (u32)((u64)(body->count / unit) * slab / slabs) * unit;
 }
 
-/* Slabs of a body with particles in the order of ranks (NULL: as numbered). */
+/* Adds the slabs of a body with particles in the order of ranks (NULL: as numbered). */
 static bool add_slabs(Soft *soft, u32 index, u32 slabs, const Rank *ranks)
 {
     ConstraintBatches *batches = soft->batches;
@@ -182,7 +183,7 @@ static bool add_slabs(Soft *soft, u32 index, u32 slabs, const Rank *ranks)
     return true;
 }
 
-/* Cuts a large body if that can be: 1; 0 if it stays whole; or an error. */
+/* Divides a large body if possible: 1; 0 if it stays whole; or an error. */
 static int cut_body(Soft *soft, u32 index, u64 weight)
 {
     const SoftBody *body = &soft->bodies[index];
@@ -194,7 +195,7 @@ static int cut_body(Soft *soft, u32 index, u64 weight)
         u32 numbered = spread_of(soft, body, NULL, spreads);
         rank_along_axis(soft, body, ranks, rank_of);
         u32 along = spread_of(soft, body, rank_of, spreads);
-        bool sorted = along + along / 4 < numbered; /* neighbours in memory are worth something */
+        bool sorted = along + along / 4 < numbered; /* locality in memory is worth a little */
         u64 most = body->count / (2 * (u64)(sorted ? along : numbered));
         if (!sorted && body->columns != 0) {
             most = u64_min(most, body->count / slab_unit(body));
@@ -213,8 +214,8 @@ static int cut_body(Soft *soft, u32 index, u64 weight)
 int batches_cut(Soft *soft)
 {
     ConstraintBatches *batches = soft->batches;
-    u64 open_weight = GROUP_WEIGHT; /* of the last group, while more bodies may join it */
-    u32 ropes = 0;                  /* there, if it has nothing else */
+    u64 open_weight = GROUP_WEIGHT; /* of the last group, while it accepts more bodies */
+    u32 ropes = 0;                  /* in it, if it has nothing else */
     for (u32 i = 0; i < soft->body_count; i++) {
         batches->weight += body_weight(soft, &soft->bodies[i]);
     }
@@ -222,7 +223,7 @@ int batches_cut(Soft *soft)
     for (u32 i = 0; i < soft->body_count; i++) {
         const SoftBody *body = &soft->bodies[i];
         u64 weight = body_weight(soft, body);
-        /* Gas pushes a body as a whole, before its constraints. */
+        /* Gas pressure acts on a body as a whole, before its constraints. */
         bool whole = body->def.method != SOFT_XPBD || body->def.pressure > 0.0f;
         int cut = weight >= least && !whole ? cut_body(soft, i, weight) : 0;
         if (cut < 0) {
@@ -275,7 +276,7 @@ static bool groups_of(const Soft *soft, const SoftConstraint *c, u32 *first, u32
     return moves;
 }
 
-/* Takes the constraint's particles for a boundary, unless another boundary has one of them. */
+/* Claims the constraint's particles for a boundary, unless another boundary has one of them. */
 static bool claim(const SoftConstraint *c, u32 boundary, u32 *boundary_of)
 {
     for (u32 k = 0; k < constraint_points(c->kind); k++) {

@@ -1,6 +1,6 @@
 /*
- * batches_lanes.h: eight points of a batch, gathered and scattered in fours (batches.c says why):
- * vector k of four has those of lane k in its low half and of lane k + 4 in its high one.
+ * batches_lanes.h: eight points of a batch, gathered and scattered as vectors of four (reason:
+ * batches.c): vector k of four holds lane k in its low half and lane k + 4 in its high one.
  * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_BATCHES_LANES_H
@@ -9,12 +9,12 @@
 #include "server/physics/soft/batches.h"
 #include "shared/math/simd.h"
 
-/* Where the points of eight lanes are. */
+/* Addresses of the points of eight lanes. */
 typedef struct Lanes {
     SoftPoint *at[SIMD_LANES];
 } Lanes;
 
-/* What is gathered of them: m and 1/kg, m/s. */
+/* Gathered values: m and 1/kg, m/s. */
 typedef struct Gathered {
     f32x8 position[4], velocity[4];
 } Gathered;
@@ -29,7 +29,7 @@ SIMD_INLINE Lanes lanes_u16(SoftPoint *points, const u16 point[SIMD_LANES])
     return lanes;
 }
 
-/* By bytes from the first point: nothing is left to multiply. */
+/* Byte offsets from the first point, which avoids multiplications. */
 SIMD_INLINE Lanes lanes_bytes(SoftPoint *points, const u32 at[SIMD_LANES])
 {
     Lanes lanes;
@@ -54,7 +54,7 @@ SIMD_INLINE void lanes_gather(Lanes lanes, Gathered *of)
     }
 }
 
-/* The fourth numbers of eight fours, two in each vector as f32x8_transpose_halves has them. */
+/* Element 3 of eight vectors of four, two in each vector as f32x8_transpose_halves has them. */
 SIMD_INLINE f32x8 lanes_fourths(const f32x8 m[4])
 {
     f32x8 a = __builtin_shufflevector(m[0], m[1], 3, 11, 3, 11, 7, 15, 7, 15);
@@ -62,13 +62,13 @@ SIMD_INLINE f32x8 lanes_fourths(const f32x8 m[4])
     return __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
 }
 
-/* a with the fourth numbers of b. */
+/* a with element 3 of each half from b. */
 SIMD_INLINE f32x8 lanes_with_fourth(f32x8 a, f32x8 b)
 {
     return __builtin_shufflevector(a, b, 0, 1, 2, 11, 4, 5, 6, 15);
 }
 
-/* The vector whose fours are given, and their fourth numbers. */
+/* Transposes eight vectors of four to a Vec3x8, and returns their fourth elements. */
 SIMD_INLINE Vec3x8 lanes_vector(const f32x8 fours[4], f32x8 *fourth)
 {
     f32x8 row[4] = {fours[0], fours[1], fours[2], fours[3]};
@@ -77,7 +77,7 @@ SIMD_INLINE Vec3x8 lanes_vector(const f32x8 fours[4], f32x8 *fourth)
     return (Vec3x8){row[0], row[1], row[2]};
 }
 
-/* From a to b at the end of a step of h s, and the weights of b. */
+/* From a to b at the end of a step of h s, and the inverse masses of b. */
 SIMD_INLINE Vec3x8 lanes_edge(const Gathered *a, const Gathered *b, f32 h, f32x8 *weight)
 {
     f32x8 row[4];
@@ -89,8 +89,8 @@ SIMD_INLINE Vec3x8 lanes_edge(const Gathered *a, const Gathered *b, f32 h, f32x8
     return lanes_vector(row, weight);
 }
 
-/* Stores velocities in fours. Without `all` pinned points are not written: other threads read
- * them. */
+/* Stores velocities as vectors of four. Without `all` pinned points are not written: other
+ * threads read them. */
 SIMD_INLINE void lanes_store(Lanes lanes, const f32x8 row[4], bool all)
 {
 #pragma GCC unroll 4
@@ -109,7 +109,7 @@ SIMD_INLINE void lanes_store(Lanes lanes, const f32x8 row[4], bool all)
     }
 }
 
-/* Adds to velocities. All are read before any is written, as lanes may repeat. */
+/* Adds to velocities. Reads all before writing any, as lanes may repeat. */
 SIMD_INLINE void lanes_push(Lanes lanes, Vec3x8 change, bool all)
 {
     f32x8 row[4] = {change.x, change.y, change.z, f32x8_set(0.0f)};
@@ -121,7 +121,7 @@ SIMD_INLINE void lanes_push(Lanes lanes, Vec3x8 change, bool all)
     lanes_store(lanes, row, all);
 }
 
-/* Sets velocities, as lanes_push adds to them. */
+/* Sets velocities; parameters as for lanes_push. */
 SIMD_INLINE void lanes_put(Lanes lanes, Vec3x8 velocity, bool all)
 {
     f32x8 row[4] = {velocity.x, velocity.y, velocity.z, f32x8_set(0.0f)};

@@ -1,7 +1,7 @@
 /*
- * batches_validate.c: are the pieces that a step runs in parallel as batches.h says? Every particle
- * is in one group, every run within the stream, and the eight of a batch share nothing that they
- * write.
+ * batches_validate.c: checks the pieces that a step runs in parallel against batches.h. Every
+ * particle is in one group, every run lies within the stream, and the eight of a batch write no
+ * common point.
  */
 #include "server/physics/soft/batches_wide.h"
 #include "server/physics/soft/chain.h"
@@ -54,7 +54,8 @@ static void validate_groups(const Soft *soft)
 
 /* ---- batches ---- */
 
-/* Lane l of `points` rows: its points are those of lane 0 again, or no lane before it has one. */
+/* In lane l of `points` rows: its points are those of lane 0, or no earlier lane has one of
+ * them. */
 static bool lane_is_apart(const u16 (*point)[SIMD_LANES], u32 points, u32 l)
 {
     bool repeats = true, apart = true;
@@ -82,7 +83,7 @@ static void validate_lanes(const Soft *soft, u32 index, const u16 (*point)[SIMD_
     }
 }
 
-/* Units of the stream that the run has. */
+/* Units of the stream that the run occupies. */
 static u32 validate_packs(const Soft *soft, u32 index)
 {
     const BatchRun *run = &soft->batches->runs[index];

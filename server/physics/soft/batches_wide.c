@@ -11,7 +11,7 @@ typedef struct ConstraintCorners {
     f32x8 w[4];        /* 1/kg */
 } ConstraintCorners;
 
-/* A constraint's gradient at its points but the first, which gets what the others leave. */
+/* A constraint's gradient at all points but the first, whose gradient is minus their sum. */
 typedef struct Gradient {
     Vec3x8 at[4];
 } Gradient;
@@ -98,7 +98,7 @@ SIMD_INLINE void solve_dihedral(SoftPoint *points, const BatchWide *batch, bool 
     f32x8 s = vec3x8_dot(of.x2, e) / ee, t = vec3x8_dot(of.x3, e) / ee;
     Vec3x8 both = vec3x8_add_scaled(vec3x8_scale(p, s), t, q);
     Gradient g = {{both, {-both.x, -both.y, -both.z}, p, q}};
-    /* Without a direction nothing divides by it. */
+    /* Avoids division by zero without a direction. */
     for (int i = 1; i < 4; i++) {
         g.at[i] = (Vec3x8){f32x8_and(valid, g.at[i].x), f32x8_and(valid, g.at[i].y),
                            f32x8_and(valid, g.at[i].z)};
@@ -180,7 +180,7 @@ SIMD_INLINE void neo_hookean_rows(const BatchWide *batch, const ConstraintCorner
 SIMD_INLINE void solve_neo_hookean(SoftPoint *points, const BatchWide *batch, bool fixed, f32 h,
                                    f32 scale)
 {
-    /* What is too stiff for this is solved as a whole (stiff.c). */
+    /* Stiffer matter is solved as a whole (stiff.c). */
     i32x8 here = (i32x8)(f32x8_load(batch->value[10]) <= STIFF_FROM * scale);
     if (!i32x8_any(here)) {
         return;

@@ -11,19 +11,19 @@ enum {
     WIDE_ROWS_MAX = 13
 };
 
-/* Eight constraints that share no particle, as PackDistance; of the numbers only those of the kind
- * are there (wide_rows). */
+/* Eight constraints that share no particle, as PackDistance; only the numbers of the kind are
+ * present (wide_rows). */
 typedef struct BatchWide {
-    u16 point[4][SIMD_LANES]; /* the last is the first again for areas */
+    u16 point[4][SIMD_LANES]; /* areas repeat the first as the last */
     f32 compliance[SIMD_LANES];
     f32 low[SIMD_LANES];                      /* Neo-Hookean: 1 / (6 rest volumes) */
     f32 value[WIDE_ROWS_MAX - 2][SIMD_LANES]; /* of the shape; then the body's stiff_limit */
 } __attribute__((aligned(32))) BatchWide;
 
-/* Numbers of a lane of the kind, 0 for kinds that are not of this sort. */
+/* Numbers per lane of the kind, 0 for kinds not handled here. */
 u32 wide_rows(u32 kind);
-/* One XPBD iteration of each of `count` batches of the run's kind on velocities; points are those
- * from the run's base, `scale` the role's factor / h². */
+/* Runs one XPBD iteration on velocities for each of `count` batches of the run's kind; points
+ * are those from the run's base, `scale` the role's factor / h². */
 void wide_run(SoftPoint *points, const BatchRun *run, const void *batches, f32 h, f32 scale);
 
 #endif

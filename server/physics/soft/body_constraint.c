@@ -1,4 +1,4 @@
-/* body_constraint.c: the life of what acts on whole bodies. */
+/* body_constraint.c: life cycle of the constraints that act on whole bodies. */
 #include "server/physics/soft/body_constraint.h"
 
 #include "shared/base/error.h"
@@ -39,7 +39,7 @@ static BodyConstraintState first_state(const SoftDef *def)
     return state;
 }
 
-/* Those that it had before. */
+/* Keeps the plastic offsets from before. */
 static void keep_plastic(const Soft *soft, u32 index, Match *match)
 {
     const BodyConstraints *old = soft->body_constraints;
@@ -64,8 +64,7 @@ static int fill(const Soft *soft, BodyConstraints *body_constraints)
         const SoftBody *body = &soft->bodies[i];
         body_constraints->states[i] = first_state(&body->def);
         if (soft->body_constraints != NULL && i < soft->body_constraints->body_count) {
-            body_constraints->states[i] =
-                soft->body_constraints->states[i]; /* it was there before */
+            body_constraints->states[i] = soft->body_constraints->states[i]; /* existed before */
         }
         if (body->def.match != SOFT_MATCH_NONE) {
             int result = match_create(soft, body, &body_constraints->matches[i]);

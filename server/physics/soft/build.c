@@ -1,4 +1,4 @@
-/* build.c: a definition becomes particles, constraints, triangles and attachments. */
+/* build.c: builds particles, constraints, triangles and attachments from a definition. */
 #include "server/physics/soft/build.h"
 #include "server/physics/soft/body_constraint.h"
 
@@ -54,8 +54,8 @@ f32 soft_tetrahedron_volume(const Vec3 *points, const u32 p[4])
     return vec3_dot(vec3_cross(a, b), vec3_sub(points[p[3]], points[p[0]])) / 6.0f;
 }
 
-/* What each point has of the matter, in inverse_mass for now. A point of a grid has the area that
- * is nearest to it; sums of triangles would favour one diagonal. */
+/* Each point's share of the mass, stored in inverse_mass for now. A grid point gets the area
+ * nearest to it; summing triangles would favour one diagonal. */
 static f32 share_matter(Soft *soft, const SoftMesh *mesh, u32 first)
 {
     SoftPoint *points = soft->points + first;
@@ -81,7 +81,7 @@ static f32 share_matter(Soft *soft, const SoftMesh *mesh, u32 first)
                                      (r == 0 || r + 1 == mesh->grid[1] ? 0.5f : 1.0f);
         }
     }
-    /* Beside triangles a stick weighs as a band of its thickness; limits of joints are nothing. */
+    /* Beside triangles a stick weighs as a band of its thickness; joint limits weigh nothing. */
     f32 wide = mesh->triangle_count == 0 ? 1.0f : 2.0f * soft->matter[first].radius;
     for (u32 i = 0; mesh->tetrahedron_count == 0 && i < mesh->stick_count; i++) {
         const SoftStick *stick = &mesh->sticks[i];
@@ -158,7 +158,7 @@ static bool add_pins(Soft *soft, const Rigid *rigid, const SoftDef *def, u32 fir
     return true;
 }
 
-/* What no triangle and no segment has must meet bodies by itself. */
+/* Points of no triangle and no segment must collide with bodies themselves. */
 static void mark_inner(Soft *soft, SoftBody *body)
 {
     SoftMatter *matter = soft->matter;
@@ -192,7 +192,7 @@ static bool add_triangles(Soft *soft, const SoftMesh *mesh, u32 first)
     return true;
 }
 
-/* Sticks of one length: limits of joints are no matter that could be touched. */
+/* Adds sticks of fixed length as segments: joint limits are not matter and cannot be touched. */
 static bool add_segments(Soft *soft, const SoftMesh *mesh, SoftBody *body)
 {
     if (!memory_grow((void **)&soft->segments, &soft->segment_capacity,
@@ -216,7 +216,7 @@ static int add_body(Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorTex
     if (!grow_points(soft, soft->count + mesh->point_count) ||
         !memory_grow((void **)&soft->bodies, &soft->body_capacity, soft->body_count + 1,
                      sizeof *soft->bodies)) {
-        return error_set(error, ERROR_MEMORY, "no memory for %u points", mesh->point_count);
+        return error_set(error, ERROR_MEMORY, "out of memory for %u points", mesh->point_count);
     }
     int result = add_points(soft, def, error);
     if (result != ERROR_OK) {
@@ -238,7 +238,8 @@ static int add_body(Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorTex
     body->def.pins = NULL;
     if (!add_triangles(soft, mesh, body->first) || !add_segments(soft, mesh, body) ||
         !add_pins(soft, rigid, def, body->first)) {
-        return error_set(error, ERROR_MEMORY, "no memory for the triangles and pins of %u points",
+        return error_set(error, ERROR_MEMORY,
+                         "out of memory for the triangles and pins of %u points",
                          mesh->point_count);
     }
     mark_inner(soft, body);

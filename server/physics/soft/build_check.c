@@ -1,12 +1,12 @@
-/* build_check.c: no number of a definition is used before it is seen here. */
+/* build_check.c: every number of a definition is checked here before use. */
 #include "server/physics/soft/build.h"
 
 #include "shared/base/limits.h"
 
-/* Shorter edges have no direction to keep (m); flatter things no area or volume. */
+/* Shorter edges (m) have no usable direction; flatter elements no usable area or volume. */
 static const f32 edge_min = 1e-6f, area_min = 1e-13f, volume_min = 1e-20f;
 
-/* What the engine bears of an option: from low to high, or as little as `also`. */
+/* Range the engine accepts for an option: low to high, and down to the special value `also`. */
 typedef struct Field {
     const char *name, *unit;
     f32 value, also, low, high;
@@ -43,7 +43,7 @@ static int check_whole(const char *name, u32 value, u32 low, u32 high, ErrorText
                : error_set(error, ERROR_RANGE, "%s %u: %u to %u", name, value, low, high);
 }
 
-/* In SI units, as the members are, under the members' names. */
+/* Checks members, in SI units, under their names. */
 static int check_numbers(const SoftDef *def, ErrorText *error)
 {
     const Field own[] = {{"orientation's length squared", "",
@@ -164,7 +164,7 @@ static int check_pins(const Rigid *rigid, const SoftDef *def, ErrorText *error)
     return ERROR_OK;
 }
 
-/* A number alone may be fine and still mean nothing for this mesh. */
+/* Checks combinations: valid numbers may still be meaningless for this mesh. */
 static int check_together(const SoftDef *def, ErrorText *error)
 {
     const SoftMesh *mesh = def->mesh;

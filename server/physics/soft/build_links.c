@@ -1,4 +1,4 @@
-/* build_links.c: the edges, hinges, triangles, tetrahedra and sticks of a mesh as constraints. */
+/* build_links.c: constraints for the edges, hinges, triangles, tetrahedra and sticks of a mesh. */
 #include "server/physics/soft/build.h"
 #include "server/physics/soft/constraint.h"
 
@@ -17,7 +17,7 @@ static void maker_add(Maker *maker, SoftConstraint made, const SoftShape *shape)
                                sizeof *soft->shapes);
     }
     if (!capacity) {
-        maker->result = error_set(maker->error, ERROR_MEMORY, "no memory for constraint %u",
+        maker->result = error_set(maker->error, ERROR_MEMORY, "out of memory for constraint %u",
                                   maker->body->constraint_count);
         return;
     }
@@ -53,7 +53,7 @@ static void add_edge(Maker *maker, u32 a, u32 b, f32 compliance, ConstraintRole 
     maker_add_distance(maker, a, b, rest, rest, compliance, role);
 }
 
-/* An edge that is not to be longer or shorter than a part of its rest length allows. */
+/* Limits an edge to a range around its rest length. */
 static void add_stretch(Maker *maker, u32 a, u32 b)
 {
     const SoftDef *def = maker->def;
@@ -67,14 +67,14 @@ static void add_stretch(Maker *maker, u32 a, u32 b)
 
 /* ---- bending ---- */
 
-/* Weights of Bergou et al. 2006, eq. 4 f., without their factor of 3: then ½ |Σ k x|² sums to
- * ½ ∫ H² dA for a grid or equilateral triangles rolled up along a side, so that the stiffness
- * 1 / compliance of either kind of hinge is the bending stiffness of the sheet in N m. */
+/* Weights of Bergou et al. 2006, eq. 4 f., without their factor of 3: then ½ |Σ k x|² sums to ½
+ * ∫ H² dA for a grid or equilateral triangles rolled up along a side, so that the stiffness 1 /
+ * compliance of either kind of hinge is the bending stiffness of the sheet in N m. */
 static void isometric_weights(const Vec3 x[4], f32 weights[4])
 {
     static const u8 at[4][3] = {{0, 1, 2}, {0, 1, 3}, {1, 0, 2}, {1, 0, 3}};
     f32 cot[4];
-    for (u32 i = 0; i < 4; i++) { /* between the edge and a side, at an end of the edge */
+    for (u32 i = 0; i < 4; i++) { /* between the edge and a side, at one end of the edge */
         Vec3 e = vec3_sub(x[at[i][1]], x[at[i][0]]), s = vec3_sub(x[at[i][2]], x[at[i][0]]);
         cot[i] = vec3_dot(e, s) / vec3_length(vec3_cross(e, s));
     }
@@ -116,7 +116,7 @@ static void add_hinge(Maker *maker, u32 a, u32 b, u32 c, u32 d)
     made.low = rows.rows != 0 ? rows.value[0] : 0.0f;
     if (made.kind == CONSTRAINT_ISOMETRIC &&
         made.low < 1e-4f * fabsf(shape.value[2]) * vec3_length(x[2])) {
-        made.low = 0.0f; /* flat but for rounding: then it is a quadratic form */
+        made.low = 0.0f; /* flat to rounding: then it is a quadratic form */
     }
     maker_add(maker, made, made.kind == CONSTRAINT_ISOMETRIC ? &shape : NULL);
 }
@@ -153,7 +153,7 @@ static void add_grid_edges(Maker *maker)
 
 /* ---- meshes ---- */
 
-/* An edge of a triangle or a tetrahedron and the point opposite to it. */
+/* An edge of a triangle or tetrahedron and the opposite point. */
 typedef struct LinkEdge {
     u32 a, b; /* a < b */
     u32 across;
@@ -196,7 +196,7 @@ static u32 list_edges(const SoftMesh *mesh, LinkEdge *edges)
     return count;
 }
 
-/* Edges of triangles and tetrahedra once each (a grid has its own), and hinges between two
+/* Adds edges of triangles and tetrahedra once each (a grid has its own), and hinges between two
  * triangles. */
 static void add_mesh_edges(Maker *maker)
 {
@@ -208,7 +208,7 @@ static void add_mesh_edges(Maker *maker)
     size_t most = 3 * (size_t)mesh->triangle_count + 6 * (size_t)mesh->tetrahedron_count;
     LinkEdge *edges = malloc((most + 1) * sizeof *edges);
     if (edges == NULL) {
-        maker->result = error_set(maker->error, ERROR_MEMORY, "no memory for %zu edges", most);
+        maker->result = error_set(maker->error, ERROR_MEMORY, "out of memory for %zu edges", most);
         return;
     }
     u32 count = list_edges(mesh, edges), first = maker->body->first;
@@ -220,7 +220,7 @@ static void add_mesh_edges(Maker *maker)
         if (!grid) {
             add_stretch(maker, first + edge->a, first + edge->b);
         }
-        /* Triangles come before tetrahedra in the order. */
+        /* Triangles sort before tetrahedra. */
         bool two = end - i >= 2 && edges[i + 1].across != SOFT_NONE;
         if (two && maker->def->bend != SOFT_BEND_NONE && edge->across != edge[1].across) {
             add_hinge(maker, first + edge->a, first + edge->b, first + edge->across,
@@ -245,7 +245,7 @@ static void add_areas(Maker *maker)
     }
 }
 
-/* Inverse of the matrix whose columns are the rest edges, row after row. */
+/* Inverse of the matrix whose columns are the rest edges, row-major. */
 static void inverse_rest(const Vec3 *points, const u32 *p, f32 volume, f32 value[9])
 {
     Vec3 a = vec3_sub(points[p[1]], points[p[0]]), b = vec3_sub(points[p[2]], points[p[0]]);
@@ -259,8 +259,8 @@ static void inverse_rest(const Vec3 *points, const u32 *p, f32 volume, f32 value
     }
 }
 
-/* Volumes and matter. The λ of stable Neo-Hookean matter is Lamé's λ + μ, which gives it Young's
- * modulus and Poisson's ratio for small strains (Smith, de Goes, Kim 2018, §3.4). */
+/* Adds volumes and material. The λ of stable Neo-Hookean matter is Lamé's λ + μ, which gives
+ * Young's modulus and Poisson's ratio for small strains (Smith, de Goes, Kim 2018, §3.4). */
 static void add_tetrahedra(Maker *maker)
 {
     const SoftDef *def = maker->def;
@@ -302,7 +302,7 @@ static void add_sticks(Maker *maker)
             maker_add_distance(maker, first + stick->a, first + stick->b, stick->low, stick->high,
                                def->stretch_compliance, ROLE_LIMIT);
         }
-        /* A chain of sticks bends. */
+        /* Consecutive sticks get a bending constraint. */
         const SoftStick *last = stick - (i > 0);
         if (i > 0 && last->b == stick->a && last->a != stick->b && def->bend != SOFT_BEND_NONE) {
             add_edge(maker, first + last->a, first + stick->b, def->bend_compliance, ROLE_BEND);

@@ -1,14 +1,15 @@
 /*
- * build_tethers.c: long-range attachments. A solver that looks at one edge at a time lets a long
- * cloth hang too low; a string from each point to the nearest pin, as long as the way there at
- * rest, holds all of it at once.
+ * build_tethers.c: long-range attachments. A solver that iterates over single edges lets a long
+ * cloth sag too far; a tether from each point to the nearest pin, as long as the path there at
+ * rest, supports the whole cloth at once.
  */
 #include "server/physics/soft/build.h"
 
 #include <stdlib.h>
 
 enum {
-    /* Separate groups of pins that each point has a tether to; with more, to the nearest of all. */
+    /* Separate groups of pins to each of which a point has a tether; with more groups, only to
+     * the nearest pin of all. */
     ISLANDS_MAX = 16
 };
 
@@ -18,11 +19,11 @@ typedef struct TetherLink {
 } TetherLink;
 
 typedef struct Reach {
-    f32 way; /* m to the nearest pin of an island */
-    u32 pin; /* that point; SOFT_NONE: none can be reached */
+    f32 way; /* m, path to the nearest pin of an island */
+    u32 pin; /* that pin; SOFT_NONE: unreachable */
 } Reach;
 
-/* All indices are of the body's own points. */
+/* All indices are local to the body. */
 typedef struct Tethers {
     Maker *maker;
     u32 count;
@@ -32,8 +33,8 @@ typedef struct Tethers {
     BodyId *body; /* [count] of pins */
     u32 island_count;
     Reach *reach; /* [islands × count] */
-    u32 *heap;    /* [count] points by way, then index */
-    u32 *place;   /* [count] in the heap; SOFT_NONE: not there */
+    u32 *heap;    /* [count] points by path length, then index */
+    u32 *place;   /* [count] position in the heap; SOFT_NONE: absent */
     u32 heap_count;
 } Tethers;
 
@@ -69,7 +70,7 @@ static bool same_body(BodyId a, BodyId b)
     return a.generation == b.generation && (a.generation == 0 || a.slot == b.slot);
 }
 
-/* Pins of one body that edges join are an island. */
+/* Pins to one body that are connected by edges form an island. */
 static void find_islands(Tethers *t)
 {
     const SoftDef *def = t->maker->def;
@@ -176,7 +177,7 @@ static void find_ways(Tethers *t, u32 island)
             }
         }
     }
-    /* On a flat rectangle the shortest way is straight, and not along edges. */
+    /* On a flat rectangle the shortest path is straight, not along edges. */
     const Vec3 *rest = t->maker->soft->rest + t->maker->body->first;
     for (u32 i = 0; t->maker->def->mesh->grid[0] != 0 && i < t->count; i++) {
         if (reach[i].pin != SOFT_NONE) {
@@ -197,7 +198,8 @@ static bool is_neighbour(const Tethers *t, u32 point, u32 pin)
     return false;
 }
 
-/* A tether to a pin that does not move relative to a nearer one, and could never be tight. */
+/* A tether is redundant if a nearer pin is fixed relative to its pin and the tether could never
+ * be tight. */
 static bool is_implied(const Tethers *t, u32 point, u32 island)
 {
     const Reach *of = &t->reach[(size_t)island * t->count + point];
@@ -255,7 +257,7 @@ void build_tethers(Maker *maker)
     }
     if (t.reach == NULL) {
         maker->result = error_set(maker->error, ERROR_MEMORY,
-                                  "no memory for the tethers of %u "
+                                  "out of memory for the tethers of %u "
                                   "points",
                                   n);
     } else {

@@ -1,43 +1,42 @@
 /*
  * chain.c: eight chains at a time. With n the direction of a link, w inverse masses and α̃ the
- * compliance over h², the impulses u along the links solve (w_a + w_b + α̃) u − w_a (n·n₋) u₋ −
- * w_b (n·n₊) u₊ = C / h, the step of XPBD for all links at once.
- * Tension turns with the links that carry it. Where it could fling a light point across its
- * neighbours within a step (T h² w / l near 1: a rope of light points under load), the tension that
- * the step before has left is given first, implicitly: as that of springs of length 0 and stiffness
- * T / l, which makes one tridiagonal system for the velocities of the points, the same for x, y and
- * z. Such a spring pushes along the link where it will then be, as the impulses do, which now are
- * the rest: what the tension changes by. Should that be much, the new tension is given instead, and
- * what it lacks solved for again.
+ * compliance over h², the impulses u along the links solve (w_a + w_b + α̃) u − w_a (n·n₋) u₋ − w_b
+ * (n·n₊) u₊ = C / h, the XPBD step for all links at once. Tension rotates with its link. Where an
+ * explicit tension could throw a light point across its neighbours within a step (T h² w / l near
+ * 1: a rope of light points under load), the tension of the previous step is applied first,
+ * implicitly, as springs of length 0 and stiffness T / l. That is one tridiagonal system for the
+ * velocities of the points, the same for x, y and z. Such a spring pushes along the predicted link,
+ * as do the impulses, which then hold only the change of tension. If that change is large, the new
+ * tension is applied instead, and the remainder solved again.
  */
 #include "server/physics/soft/chain.h"
 
 #include "server/physics/soft/batches_lanes.h"
 #include "server/physics/state.h"
 
-/* Of T h² w / l of a link, beyond which a tension, or what it changes by, is not explicit. Alone,
- * an explicit step is unstable at 2, in a row of them at 2/3; a springy load gains energy from
- * less. */
+/* Limit on T h² w / l of a link; larger tensions, or changes of tension, are implicit. A single
+ * explicit link is unstable at 2, a row of links at 2/3; an elastic load gains energy at less. */
 static const f32 explicit_max = 0.2f;
-/* Of the weight of a link: the least its own impulse may move, where both ends are held. */
+/* Least pivot, as a part of a link's weight, where both ends are held. */
 static const f32 pivot_min = 1e-6f;
-/* What is shorter has no direction. */
+/* Shorter links have no direction. */
 static const f32 length_min = 1e-9f; /* m */
 
 enum {
-    ROUNDS_MAX = 3 /* of tensions that are given */
+    ROUNDS_MAX = 3 /* of applied tensions */
 };
 
-/* A link in a step, and its first point; after the last link is its second point. */
+/* A link in a step, and its first point; the entry after the last link holds its second point. */
 typedef struct ChainLink {
-    Vec3x8 n;        /* where tension is given: m, from the second point to the first at the start
-                        of the step, until it is known */
-    Vec3x8 velocity; /* of the first point with the tension that is given, if any is */
+    Vec3x8 n;        /* with tension applied: first m, from the second point to the first at the
+                        start of the step */
+    Vec3x8 velocity; /* of the first point, with the applied tension if any */
     f32x8 weight;    /* 1/kg */
-    f32x8 given;     /* N s, of its tension before; in kg, over h / l, until its length is known */
+    f32x8 given;     /* N s, of its previous tension; before its length is known in kg, over h /
+                        l */
     f32x8 light;     /* 1/(N s), h (w_a + w_b) / length */
-    f32x8 impulse;   /* N s; until it is known, what it is without the next link's */
-    f32x8 passed;    /* of the next link's impulse, or of the velocity of the point before */
+    f32x8 impulse;   /* N s; before back substitution without the next link's part */
+    f32x8 passed;    /* factor of the next link's impulse, or of the previous point's velocity */
 } ChainLink;
 
 _Static_assert(sizeof(ChainLink) <= CHAIN_ROWS * sizeof(f32x8), "room for a link");
@@ -47,8 +46,8 @@ typedef struct ChainPass {
     const ChainHead *head;
     const ChainPoint *chain; /* [links + 1] */
     ChainLink *links;        /* [links + 1] */
-    f32x8 *tension;          /* [links] N s, in the step before; what is not pulled has 0 */
-    f32x8 *taut;             /* the most of T h² w / l there */
+    f32x8 *tension;          /* [links] N s, of the previous step; 0 under compression */
+    f32x8 *taut;             /* largest T h² w / l there */
     f32x8 alpha;             /* compliance / h² */
     f32 h;
 } ChainPass;
@@ -74,7 +73,7 @@ SIMD_INLINE f32x8 weights_of(const ChainPass *pass, u32 i)
     return w;
 }
 
-/* What state goes on from must be a number, also in a world gone wild. */
+/* Values that enter the state must be finite, even if a simulation diverges. */
 SIMD_INLINE f32x8 positive(f32x8 value)
 {
     return f32x8_and((value > 0.0f) & (value < STATE_VALUE_MAX), value);
@@ -82,15 +81,15 @@ SIMD_INLINE f32x8 positive(f32x8 value)
 
 /* ---- tension that is given ---- */
 
-/* What the elimination of a point leaves for the one before it. */
+/* Intermediate values that the elimination of a point passes to the previous one. */
 typedef struct Ease {
-    f32x8 hold, left;     /* of the link behind; what of it the point behind does not follow */
+    f32x8 hold, left;     /* of the link behind; part not followed by its point */
     Vec3x8 pull, carried; /* of the link behind, N s; velocity of the point behind */
 } Ease;
 
-/* (1 + w (k₋ + k₊)) v' − w k₋ v'₋ − w k₊ v'₊ = v + w (k₊ d₊ − k₋ d₋) / h with k = T h² / l. What is
- * left of 1 is written so that nothing cancels: any load may hang on any point. `pull` is that of
- * the link before the point, which has the stiffness `hold`. */
+/* (1 + w (k₋ + k₊)) v' − w k₋ v'₋ − w k₊ v'₊ = v + w (k₊ d₊ − k₋ d₋) / h with k = T h² / l. The
+ * remainder of 1 is written without cancellation, so any load may hang on any point. `pull` is
+ * that of the link before the point, which has the stiffness `hold`. */
 SIMD_INLINE void ease_point(ChainLink *to, Ease *behind, Vec3x8 velocity, Vec3x8 pull, f32x8 hold)
 {
     f32x8 own = 1.0f + to->weight * behind->hold * behind->left;
@@ -102,8 +101,8 @@ SIMD_INLINE void ease_point(ChainLink *to, Ease *behind, Vec3x8 velocity, Vec3x8
     *behind = (Ease){hold, own * per, pull, to->velocity};
 }
 
-/* Velocities with the tension of lanes that are taut, from the last point to the first: what of
- * the one before each is still to be added to it. All others keep theirs, to the bit. */
+/* Velocities with the tension of taut lanes, eliminated from the last point to the first; the
+ * previous point's part is added later. Other lanes stay bit-identical. */
 SIMD_INLINE void ease(const ChainPass *pass, i32x8 taut)
 {
     const f32x8 none = f32x8_set(0.0f);
@@ -132,11 +131,11 @@ SIMD_INLINE void ease(const ChainPass *pass, i32x8 taut)
 
 /* ---- impulses along the links ---- */
 
-/* A link at the end of the step: computed one link ahead of its elimination, as square root and
- * quotient take longer than all the rest. */
+/* A link at the end of the step: computed one link ahead of its elimination to hide the latency
+ * of square root and division. */
 typedef struct ChainEdge {
     Vec3x8 d;    /* m, from its first point to its second */
-    f32x8 value; /* m, too long */
+    f32x8 value; /* m, excess length */
     f32x8 per;   /* 1 / length; 0 if it has none */
     f32x8 length;
 } ChainEdge;
@@ -159,7 +158,7 @@ SIMD_INLINE ChainEdge edge_moving(const ChainPass *pass, u32 i, Gathered ends[2]
         pass, i, lanes_edge(&ends[i & 1], &ends[(i + 1) & 1], pass->h, &pass->links[i + 1].weight));
 }
 
-/* What is eased of the first point of link i goes on into the second. */
+/* Carries the first point's solved velocity of link i into the second. */
 SIMD_INLINE ChainEdge edge_eased(const ChainPass *pass, u32 i)
 {
     ChainLink *link = &pass->links[i];
@@ -168,17 +167,17 @@ SIMD_INLINE ChainEdge edge_eased(const ChainPass *pass, u32 i)
     return edge_from(pass, i, vec3x8_sub(moved, link->n));
 }
 
-/* What the elimination of a link leaves for the next. */
+/* Intermediate values that the elimination of a link passes to the next. */
 typedef struct Front {
-    f32x8 left;  /* 1/kg, of the next point's weight what is not the links' before; and α̃ */
+    f32x8 left; /* 1/kg, of the next point's weight, the part not taken by earlier links; and α̃ */
     f32x8 pivot; /* 1/kg */
     f32x8 sum;   /* m/s */
     Vec3x8 n;
     i32x8 had; /* the link has a direction */
 } Front;
 
-/* The share of w_a that the chain before leaves, w_a − (w_a n·n₋)² / pivot₋, is written so that
- * nothing cancels. */
+/* The share of w_a left by the preceding chain, w_a − (w_a n·n₋)² / pivot₋, is written without
+ * cancellation. */
 SIMD_INLINE void eliminate(const ChainPass *pass, u32 i, Front *front, const ChainEdge *edge,
                            bool eased)
 {
@@ -195,7 +194,7 @@ SIMD_INLINE void eliminate(const ChainPass *pass, u32 i, Front *front, const Cha
         link->given *= per_h * edge->length;
         value -= pass->alpha * link->given;
     }
-    /* 1 − n·n₋ without what rounding leaves of 1. */
+    /* 1 − n·n₋ without cancellation. */
     Vec3x8 rotation = vec3x8_sub(n, front->n);
     f32x8 bend = f32x8_select(has & front->had, 0.5f * vec3x8_dot(rotation, rotation), one);
     f32x8 along = one - bend, off = bend * (one + along), coupling = weight * along;
@@ -209,7 +208,7 @@ SIMD_INLINE void eliminate(const ChainPass *pass, u32 i, Front *front, const Cha
         front->left = weight + pass->alpha;
         front->sum = value;
     }
-    /* The least is little beside what moves; it counts where both ends are held. */
+    /* The minimum is negligible for moving points; it matters where both ends are held. */
     front->pivot = front->left + (next + (pivot_min * (weight + next) + 1e-20f));
     front->n = n;
     front->had = has;
@@ -244,8 +243,8 @@ SIMD_INLINE void eliminate_all(const ChainPass *pass, bool eased)
     eliminate_last(pass, &front);
 }
 
-/* From the last to the first: the most of T h² w / l (returned), and where any is more than what
- * was given by too much, beside 1 and that. */
+/* Back substitution, last to first. Returns the largest T h² w / l; again: lanes where the
+ * change of tension is not small beside 1 and the applied tension. */
 SIMD_INLINE f32x8 substitute(const ChainPass *pass, bool eased, i32x8 *again)
 {
     f32x8 next = f32x8_set(0.0f), most = next;
@@ -270,7 +269,7 @@ SIMD_INLINE f32x8 tension_of(const ChainLink *link, bool eased)
     return positive(eased ? link->impulse + link->given : link->impulse);
 }
 
-/* What the next round is given. */
+/* Sets the tension applied in the next round. */
 SIMD_INLINE void give_more(const ChainPass *pass, i32x8 where, bool eased)
 {
     for (u32 i = 0; i < pass->head->links; i++) {
@@ -291,7 +290,7 @@ SIMD_INLINE void apply(const ChainPass *pass, bool eased)
             pass->tension[i - 1] = tension_of(&link[-1], eased);
         }
         Vec3x8 change = vec3x8_scale(vec3x8_sub(after, pull), link->weight);
-        /* A shorter chain stays at its last point. */
+        /* Shorter chains stay at their last point. */
         bool all = i > 0 && i < even;
         if (eased) {
             lanes_put(lanes_of(pass, i), vec3x8_add(link->velocity, change), all);
@@ -302,8 +301,8 @@ SIMD_INLINE void apply(const ChainPass *pass, bool eased)
     }
 }
 
-/* Gives tension where it is, until what it grows by is little. Lanes with as many rounds behind
- * them do what they would do alone. */
+/* Applies existing tension until its growth is small. Finished lanes get the result they would
+ * get alone. */
 static __attribute__((noinline)) void run_taut(const ChainPass *pass, const i32x8 *lanes, u32 round)
 {
     i32x8 taut = *lanes, again;

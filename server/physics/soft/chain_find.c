@@ -1,7 +1,7 @@
 /*
- * chain_find.c: which edges go on straight into which: trails through the edges of a body, each
- * edge in one. At every point edges are joined in pairs, the straightest first; what is pinned ends
- * a chain, as does a point that it has already.
+ * chain_find.c: finds chains: trails through the edges of a body, each edge in one. At every point
+ * edges are paired, the straightest first; a chain ends at pinned points and at points it already
+ * contains.
  */
 #include "server/physics/soft/chain.h"
 #include "shared/base/error.h"
@@ -9,14 +9,14 @@
 #include <stdlib.h>
 
 enum {
-    EDGES_MAX = 16, /* at a point; where there are more, none go on */
+    EDGES_MAX = 16, /* at a point; where there are more, chains end */
     LINKS_MIN = 2
 };
 
-/* Cosine of how far two edges of several may turn into each other. */
+/* Cosine of the largest angle between paired edges at points of more than two. */
 static const f32 straight_min = 0.7f;
 
-/* All indices are of the body's own points and edges. */
+/* All indices are local to the body. */
 typedef struct Finder {
     Soft *soft;
     Chains *chains;
@@ -27,10 +27,10 @@ typedef struct Finder {
     u32 count;
     u32 *start;  /* [points + 1] in ends */
     u32 *ends;   /* [2 count] edges at each point: 2 edge + which end */
-    u32 *joined; /* [2 count] the end that each end goes on with, or SOFT_NONE */
-    u32 *seen;   /* [points] by the walk of this stamp */
+    u32 *joined; /* [2 count] the end paired with each end, or SOFT_NONE */
+    u32 *seen;   /* [points] stamp of the last walk there */
     u32 stamp;
-    u64 *colors; /* [points] taken */
+    u64 *colors; /* [points] colours taken */
     u8 *done;    /* [count] */
     bool failed;
 } Finder;
@@ -89,9 +89,9 @@ static Vec3 direction_of(const Finder *f, u32 end)
     return vec3_normalize_or(d, vec3_zero());
 }
 
-/* Joins the edges of a point in pairs. A point of two edges of a string is a chain's, whichever way
- * it turns. In a sheet it is at the border or a corner, where threads end: diagonals that went on
- * there would wind through all of the sheet, and no eight of them be alike. */
+/* Pairs the edges at a point. In a string, a point of two edges continues the chain at any
+ * angle. In a sheet such a point lies on the border or at a corner, where threads end: diagonals
+ * continued there would wind through the whole sheet, and no eight of them be alike. */
 static void join_at(Finder *f, u32 point)
 {
     const u32 *ends = f->ends + f->start[point];
@@ -140,7 +140,7 @@ static bool put_point(Finder *f, u32 point, u32 edge)
     return true;
 }
 
-/* A chain of the points from `first` on, if it is worth one. */
+/* Keeps a chain of the points from `first` on if it is long enough. */
 static void keep_chain(Finder *f, u32 first)
 {
     Chains *chains = f->chains;
@@ -161,8 +161,7 @@ static void keep_chain(Finder *f, u32 first)
     chains->chains[chains->count++] = chain;
 }
 
-/* Goes from an end of an edge as far as edges are joined; what closes a circle starts another
- * chain. */
+/* Follows paired edges from an end of an edge; a closed loop starts another chain. */
 static void walk_from(Finder *f, u32 end)
 {
     Chains *chains = f->chains;
@@ -174,7 +173,7 @@ static void walk_from(Finder *f, u32 end)
             first = chains->point_count;
         }
         if (chains->point_count > first) {
-            chains->point_count--; /* the last point, written again with its edge */
+            chains->point_count--; /* the last point, rewritten with its edge */
         } else {
             f->seen[from] = ++f->stamp;
         }
@@ -204,7 +203,7 @@ static void walk_all(Finder *f)
 
 /* ---- pieces ---- */
 
-/* The group of all its points that move, or SOFT_NONE. */
+/* The group of all its moving points, or SOFT_NONE. */
 static u32 group_of(const Finder *f, const Chain *chain)
 {
     u32 group = SOFT_NONE;
@@ -221,7 +220,7 @@ static u32 group_of(const Finder *f, const Chain *chain)
     return group;
 }
 
-/* The first set of lines none of which has a point of this chain that moves; LINE_SETS: none. */
+/* The first set of lines that has no moving point of this chain; LINE_SETS: none. */
 static u32 claim(Finder *f, const Chain *chain)
 {
     const u32 *points = f->chains->points + chain->first;
@@ -238,7 +237,7 @@ static u32 claim(Finder *f, const Chain *chain)
     return set;
 }
 
-/* Cuts a chain where its groups change; edges between groups are left to the boundaries. */
+/* Splits a chain where its groups change; edges between groups are left to the boundaries. */
 static void cut_chain(Finder *f, u32 index)
 {
     Chain whole = f->chains->chains[index];
@@ -269,8 +268,8 @@ static void cut_chain(Finder *f, u32 index)
     }
 }
 
-/* Chains within a group belong to it; those of a cut body that do not are lines, in a few sets of
- * what shares no point, or cut. */
+/* Chains within a group belong to it; other chains of a cut body become lines, in a few sets
+ * that share no point, or are split. */
 static void place_chains(Finder *f, u32 first, u32 cut)
 {
     const ConstraintBatches *batches = f->soft->batches;
@@ -290,8 +289,8 @@ static void place_chains(Finder *f, u32 first, u32 cut)
     }
 }
 
-/* The first colour that no chain of the same piece has at its points; beyond 64 there are none, and
- * its edges are solved one by one. */
+/* The first colour unused by chains of the same piece at its points; beyond 64 colours its edges
+ * are solved one by one. */
 static void color_chains(Finder *f, u32 first)
 {
     Chains *chains = f->chains;
@@ -366,7 +365,7 @@ int chains_find(Soft *soft, Chains *chains)
         while (cut < batches->cut_count && batches->cut[cut].body < i) {
             cut++;
         }
-        /* Diagonals first: what comes later has the last word. */
+        /* Diagonals first: later constraints are satisfied best. */
         if (soft->bodies[i].def.method == SOFT_XPBD && !stiff_skin(soft, i) &&
             !(find_in_body(soft, chains, i, cut, ROLE_SHEAR) &&
               find_in_body(soft, chains, i, cut, ROLE_STRETCH))) {

@@ -1,10 +1,10 @@
 /*
- * collider.c: soft bodies as what other matter touches. An impulse at a particle is shared by the
- * corners of the feature that it meets so that both its sum and its moment about any point are
- * those of the impulse, and the velocity of the place is what does the same work: so nothing of
- * momentum, angular momentum and energy is lost between the two, whatever the thickness between
- * them. Of a triangle with unit normal N, barycentric coordinates λ of the particle's foot and its
- * height d, corner i gets λᵢ J − d (∇λᵢ · J) N.
+ * collider.c: soft bodies as colliders for other matter. An impulse at a particle is distributed to
+ * the corners of the feature in contact so that its sum and its moment about any point are
+ * preserved; the contact velocity is the one that gives the same work. So momentum, angular
+ * momentum and energy are exchanged exactly between the two, at any thickness between them. For a
+ * triangle with unit normal N, barycentric coordinates λ of the particle's foot and its height d,
+ * corner i gets λᵢ J − d (∇λᵢ · J) N.
  */
 #include "server/physics/soft/collider.h"
 
@@ -17,7 +17,7 @@
 static const f32 tiny = 1e-12f;
 
 enum {
-    GROWTHS_MAX = 24 /* of a search that finds nothing, twice as far each time */
+    GROWTHS_MAX = 24 /* doublings of the reach of a search that finds nothing */
 };
 
 void soft_collider_finish(SoftCollider *bodies)
@@ -31,7 +31,7 @@ void soft_collider_finish(SoftCollider *bodies)
     *bodies = (SoftCollider){0};
 }
 
-/* Where a point is in the moment of who meets it. */
+/* Position of a point at the time of the other party's step. */
 static Vec3 place_of(const SoftCollider *bodies, u32 i)
 {
     const SoftPoint *p = &bodies->soft->points[i];
@@ -74,7 +74,7 @@ static void add_feature(SoftCollider *bodies, u32 body, const u32 *point, u32 co
     memcpy(feature->point, point, corners * sizeof *point);
 }
 
-/* A tetrahedron may have two constraints, one after the other. */
+/* A tetrahedron may have two consecutive constraints. */
 static void add_tetrahedra(SoftCollider *bodies, u32 b)
 {
     const Soft *soft = bodies->soft;
@@ -201,13 +201,13 @@ typedef struct Search {
     const SoftCollider *bodies;
     u32 body;
     Vec3 from, to; /* m, of the particle */
-    f32 h;         /* s between the two, in which the points move, too */
-    bool inside;   /* of a tetrahedron, at `from`: the way out counts from there */
+    f32 h;         /* s between the two, in which the points move too */
+    bool inside;   /* of a tetrahedron, at `from`: the nearest surface is measured from there */
     u32 nearest;   /* feature, or SOFT_NONE */
     f32 distance2; /* m², at `to`, or at `from` from inside */
     f32 inside_distance2;
     u32 nearest_inside;
-    u32 crossed; /* the feature that the particle goes through first, or SOFT_NONE */
+    u32 crossed; /* first feature that the particle passes through, or SOFT_NONE */
     f32 crossing;
 } Search;
 
@@ -229,7 +229,7 @@ static f32 weights_of(const SoftFeature *feature, const Vec3 c[4], Vec3 p, f32 w
     triangle_nearest_weights(p, c[0], c[1], c[feature->corners - 1], weight);
     Vec3 foot = vec3_scale(c[0], weight[0]);
     foot = vec3_add_scaled(foot, weight[1], c[1]);
-    if (feature->corners == 2) { /* two corners of the three are one */
+    if (feature->corners == 2) { /* two of the three corners coincide */
         weight[1] += weight[2];
         foot = vec3_add_scaled(vec3_scale(c[0], weight[0]), weight[1], c[1]);
     } else {
@@ -265,7 +265,7 @@ static void look_at(void *context, u32 number)
     f32 crossing = feature->corners == 3
                        ? contact_crossing(later, vec3_add(search->from, moved), search->to)
                        : 2.0f;
-    /* Of equals the first of the list, whichever the tree names first. */
+    /* Ties go to the first of the list, independent of the order of the tree. */
     if (distance2 < search->distance2 ||
         (distance2 == search->distance2 && number < search->nearest)) {
         search->distance2 = distance2;
@@ -299,7 +299,7 @@ static Search search_of(const SoftCollider *bodies, u32 body, Vec3 from, Vec3 to
                     .crossing = 2.0f};
 }
 
-/* Within `reach` m; what is inside looks as far as it has to for the surface. */
+/* Searches within `reach` m; from inside, as far as the surface is. */
 static void run(Search *search, f32 reach)
 {
     Bounds way = {vec3_min(search->from, search->to), vec3_max(search->from, search->to)};
@@ -316,8 +316,8 @@ static void run(Search *search, f32 reach)
 
 /* ---- how a place hangs on its corners ---- */
 
-/* The parts of a triangle at the foot of p beyond its edges, too; its normal and the height of p.
- * False where it has no area. */
+/* Barycentric coordinates at the foot of p, also beyond the triangle's edges; its normal and the
+ * height of p. False for a triangle without area. */
 static bool plane_parts(const Vec3 c[3], Vec3 p, f32 part[3], Vec3 gradient[3], Vec3 *normal,
                         f32 *height)
 {
@@ -351,7 +351,7 @@ static bool hang_on_triangle(const Vec3 c[3], Vec3 p, ContactPlace *place, f32 *
     return true;
 }
 
-/* Nothing turns a segment about itself: along that direction it cannot be pushed from beside. */
+/* A segment cannot resist rotation about itself: no eccentric impulse acts in that direction. */
 static bool hang_on_segment(const Vec3 c[2], Vec3 p, ContactPlace *place)
 {
     Vec3 along = vec3_sub(c[1], c[0]), ap = vec3_sub(p, c[0]);
@@ -374,7 +374,7 @@ static bool hang_on_segment(const Vec3 c[2], Vec3 p, ContactPlace *place)
     return true;
 }
 
-/* What each corner gets of an impulse at the particle. */
+/* Each corner's share of an impulse at the particle. */
 static void share(const ContactPlace *place, Vec3 impulse, Vec3 part[CONTACT_POINTS_MAX])
 {
     Vec3 along = vec3_scale(place->normal, vec3_dot(impulse, place->normal));
@@ -386,7 +386,7 @@ static void share(const ContactPlace *place, Vec3 impulse, Vec3 part[CONTACT_POI
     }
 }
 
-/* The velocity that does the work of an impulse at the particle. */
+/* The velocity that is work-conjugate to an impulse at the particle. */
 static Vec3 velocity_of(const SoftCollider *bodies, const ContactPlace *place)
 {
     Vec3 across = vec3_zero();
@@ -466,7 +466,7 @@ static void find_nearby(void *context, u32 number)
     nearby->found = nearby->found || nearby->bodies->features[number].body == nearby->body;
 }
 
-/* The boxes have the motion of the tick in them already. */
+/* The boxes already include the motion of the tick. */
 static bool may_meet(const void *of, u32 thing, const ContactParticle *particle, f32 h)
 {
     Nearby nearby = {of, thing, false};
@@ -480,8 +480,8 @@ static bool may_meet(const void *of, u32 thing, const ContactParticle *particle,
 
 /* ---- contact ---- */
 
-/* The geometry is that of the start of the step, where impulses act; the end of it says which
- * feature it is, and whether the two meet. */
+/* The geometry is that of the start of the step, where impulses act; the end of the step decides
+ * which feature is in contact, and whether there is contact. */
 static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32 h,
                  ContactPlace *place)
 {
@@ -511,7 +511,7 @@ static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32
     for (u32 k = 0; k < feature->corners; k++) {
         off = vec3_add_scaled(off, -place->along[k], c[k]);
     }
-    if (crosses) { /* its plane stops the particle, wherever it goes through */
+    if (crosses) { /* its plane stops the particle, wherever it crosses */
         place->normal = height < 0.0f ? vec3_neg(side) : side;
         gap = fabsf(height);
         memcpy(place->along, place->across, sizeof place->along);
@@ -538,8 +538,8 @@ static f32 inverse_mass(const void *of, const ContactPlace *place, Vec3 directio
     return sum;
 }
 
-/* For the rest of the substep the point goes on with its new velocity: where it was before stays.
- */
+/* The point moves with its new velocity for the rest of the substep; its earlier position is
+ * unchanged. */
 static void add_velocity(const SoftCollider *bodies, u32 i, Vec3 change)
 {
     SoftPoint *p = &bodies->soft->points[i];
@@ -558,7 +558,7 @@ static void impulse(void *of, const ContactPlace *place, Vec3 impulse)
     }
 }
 
-/* Gives the free corners a moment (kg m²/s), as if they were one rigid thing. */
+/* Applies an angular impulse (kg m²/s) to the free corners as if they were one rigid body. */
 static void turn(const SoftCollider *bodies, const ContactPlace *place, Vec3 moment)
 {
     const SoftPoint *points = bodies->soft->points;
@@ -607,11 +607,11 @@ static void push(void *of, ContactPlace *place, Vec3 impulse_m, const ContactPar
     for (u32 k = 0; k < place->count; k++) {
         c[k] = place_of(bodies, place->point[k]);
     }
-    /* What rubs now goes through where the particle is. */
+    /* Friction now acts at the particle's position. */
     hang_on_triangle(c, particle->position, place, &height);
 }
 
-/* A body that wakes needs what is searched at the start of a tick: not within one. */
+/* Waking a body requires data searched at the start of a tick: not possible within one. */
 static void wake(void *of, u32 thing)
 {
     const SoftCollider *bodies = of;

@@ -3,7 +3,7 @@
 
 #include "shared/math/trig.h"
 
-/* Shorter than this (m; m² for cross products) nothing has a direction. */
+/* Below this (m; m² for cross products) there is no usable direction. */
 static const f32 length_min = 1e-9f, cross_min = 1e-18f;
 
 u32 constraint_points(u32 kind)
@@ -11,7 +11,8 @@ u32 constraint_points(u32 kind)
     return kind == CONSTRAINT_DISTANCE ? 2 : kind == CONSTRAINT_AREA ? 3 : 4;
 }
 
-/* The gradient at the first point is what the others leave: no projection changes momentum. */
+/* The gradient at the first point is minus the sum of the others: no projection changes
+ * momentum. */
 static void balance(ConstraintRows *rows, u32 row)
 {
     Vec3 sum = rows->gradient[row][1];
@@ -33,7 +34,7 @@ static void evaluate_distance(const SoftConstraint *c, const Vec3 x[4], Constrai
     balance(rows, 0);
 }
 
-/* A wing that moves by δ along its normal turns it by δ over its height (Bridson et al. 2003). */
+/* A wing that moves by δ along its normal rotates by δ over its height (Bridson et al. 2003). */
 static void evaluate_dihedral(const SoftConstraint *c, const Vec3 x[4], ConstraintRows *rows)
 {
     Vec3 e = x[1];
@@ -218,11 +219,11 @@ void constraint_project(Soft *soft, const SoftConstraint *constraint, f32 h, f32
         apply(soft, constraint, &rows, 0, step / h);
         return;
     }
-    /* Two rows by Cramer's rule. The part of the determinant that has no compliance is a Gram
-     * determinant: 0 at rest, where the gradients are parallel, and below it by rounding only.
-     * Near rest both rows only know volume: what they do to shear is explicit, and stable as long
-     * as the compliance is not below the weight; so matter is never stiffer than that in one step.
-     */
+    /* Two rows by Cramer's rule. The part of the determinant without compliance is a Gram
+     * determinant: 0 at rest, where the gradients are parallel, and negative only by rounding.
+     * Near rest both rows respond to volume only: their effect on shear is explicit, and stable
+     * while the compliance is not below the weight; so the effective stiffness per step is
+     * limited to that. */
     f32 beta = alpha * rows.factor[1];
     f32 b = -rows.value[1] - beta * lambda[1];
     alpha = f32_max(alpha, 2.0f * ww);
@@ -255,7 +256,7 @@ void constraint_project_pbd(Soft *soft, const SoftConstraint *constraint, f32 h,
             continue;
         }
         f32 value = rows.value[row];
-        if (rows.rows == 2) { /* what is left of C where the matter is at rest */
+        if (rows.rows == 2) { /* residual of C for material at rest */
             value += row == 0 ? -1.7320508f : rows.factor[1];
         }
         apply(soft, constraint, &rows, row, -stiffness * value / (w * h));

@@ -1,9 +1,9 @@
 /*
  * constraint.h: every kind of constraint, one at a time: its function C, its gradients, and the
- * projections that use them. The wide batches of batches.c do the same eight times.
- * A constraint is one row, stable Neo-Hookean matter two. Everything depends only on differences of
- * positions: gradients sum to 0, and no projection changes linear momentum, or angular momentum
- * about the predicted positions, but by rounding.
+ * projections that use them. The wide batches of batches.c do the same eight at a time. A
+ * constraint has one row, stable Neo-Hookean material two. Everything depends only on differences
+ * of positions: gradients sum to 0, and projections preserve linear momentum, and angular momentum
+ * about the predicted positions, to rounding.
  * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_CONSTRAINT_H
@@ -27,7 +27,7 @@ enum {
  *                compliances are α and α value[9] with α = 1 / (μ low). (Macklin & Müller 2021) */
 typedef struct ConstraintRows {
     u32 points; /* of gradient: 2..4 */
-    u32 rows;   /* 0: without a gradient here, as at length 0: nothing to project */
+    u32 rows;   /* 0: no gradient here, as at length 0: nothing to project */
     f32 value[CONSTRAINT_ROWS_MAX];
     f32 factor[CONSTRAINT_ROWS_MAX]; /* of the constraint's compliance */
     Vec3 gradient[CONSTRAINT_ROWS_MAX][4];
@@ -35,8 +35,8 @@ typedef struct ConstraintRows {
 
 /* 2..4 */
 u32 constraint_points(u32 kind);
-/* x: [constraint_points] m, relative to the first of them (x[0] is 0), which keeps the digits far
- * from the origin. shape: of the kinds that have one, else NULL. */
+/* Evaluates C and its gradients. x: [constraint_points] m, relative to the first point (x[0] is
+ * 0), which keeps precision far from the origin. shape: for kinds that have one, else NULL. */
 void constraint_evaluate(const SoftConstraint *constraint, const SoftShape *shape, const Vec3 x[4],
                          ConstraintRows *rows);
 /* NULL for kinds without. */
@@ -44,17 +44,18 @@ static inline const SoftShape *constraint_shape(const Soft *soft, const SoftCons
 {
     return constraint->shape == SOFT_NONE ? NULL : &soft->shapes[constraint->shape];
 }
-/* Positions at the end of a step of h seconds relative to the first point. */
+/* Computes positions at the end of a step of h s, relative to the first point. */
 void constraint_gather(const Soft *soft, const SoftConstraint *constraint, f32 h, Vec3 x[4]);
 
-/* One XPBD iteration (Macklin, Müller, Chentanez 2016, eq. 18) on velocities, for a step of h
- * seconds: Δλ = (−C − α/h² λ) / (Σ w |∇C|² + α/h²), v += w ∇C Δλ / h, with α times the role's
- * factor. The rows of Neo-Hookean matter are solved together, so that at rest nothing moves.
- * multiplier: [CONSTRAINT_ROWS_MAX], taken and returned; λ/h² is the force where |∇C| is 1. NULL:
- * starts at 0 and is forgotten, as with one iteration in each step. */
+/* One XPBD iteration (Macklin, Müller, Chentanez 2016, eq. 18) on velocities, for a step of h s:
+ * Δλ = (−C − α/h² λ) / (Σ w |∇C|² + α/h²), v += w ∇C Δλ / h, with α times the role's factor. The
+ * rows of Neo-Hookean material are solved together, so that nothing moves at rest. multiplier:
+ * [CONSTRAINT_ROWS_MAX], in and out; λ/h² is the force where |∇C| is 1. NULL: starts at 0 and is
+ * discarded, as with one iteration per step. */
 void constraint_project(Soft *soft, const SoftConstraint *constraint, f32 h, f32 *multiplier);
-/* One iteration of plain PBD (Müller et al. 2007): Δx = −stiffness w ∇C C / Σ w |∇C|². Compliance
- * has no say, but negative never exists. Neo-Hookean matter: |F| goes to √3, then det F to 1. */
+/* One iteration of plain PBD (Müller et al. 2007): Δx = −stiffness w ∇C C / Σ w |∇C|².
+ * Compliance is ignored, but a negative one disables the constraint. Neo-Hookean material: |F|
+ * goes to √3, then det F to 1. */
 void constraint_project_pbd(Soft *soft, const SoftConstraint *constraint, f32 h, f32 stiffness);
 
 #endif

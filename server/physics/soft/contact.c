@@ -1,27 +1,26 @@
-/* contact.c: particles against rigid bodies: which pairs may meet in a tick, contact, attachments.
- */
+/* contact.c: particles against rigid bodies: candidate pairs of a tick, contact, attachments. */
 #include "server/physics/soft/soft_internal.h"
 #include "shared/base/error.h"
 
 #include <stdlib.h>
 
 enum {
-    GROUP = 64, /* consecutive particles whose common bounds ask the broad phase once */
+    GROUP = 64, /* consecutive particles that share one broad phase query */
     SLOTS_MAX = 256,
     CONTACTS_EACH = 6,
     GROUP_CAPACITY = 4096,
     CONTACT_GRAIN = 256,
-    PINCH_PASSES = 3, /* more */
+    PINCH_PASSES = 3, /* extra */
 };
 
-/* What would speed a sleeping body up like this wakes it, beyond what pulled at it as it fell
- * asleep: that held it. */
+/* A pull wakes a sleeping body if it would accelerate it by this much beyond the pull at the
+ * time it fell asleep, which it was in balance with. */
 static const f32 pull_wake_m_s2 = 2.0f;
-/* Of the pull of this step in the mean. */
+/* Weight of this step's pull in the running mean. */
 static const f32 pull_part = 0.05f;
-/* Faster than what constraints and gravity change a particle's speed by in a substep. */
+/* Greater than the speed change of a particle by constraints and gravity in a substep. */
 static const f32 near_m_s = 5.0f;
-/* Normals of two bodies that a particle is between. */
+/* Cosine limit of the normals of two bodies that pinch a particle. */
 static const f32 opposite_cosine = -0.7f;
 
 static bool reserve(Soft *soft, u32 count)
@@ -32,7 +31,7 @@ static bool reserve(Soft *soft, u32 count)
            memory_grow((void **)&soft->near, &near, count, sizeof *soft->near);
 }
 
-/* A body's triangles as squares, or the mean of its segments. */
+/* Size of a body's triangles, taken as squares, or mean length of its segments. */
 static f32 cell_of(const Soft *soft, const SoftBody *body)
 {
     f64 area = 0.0, length = 0.0;
@@ -50,7 +49,7 @@ static f32 cell_of(const Soft *soft, const SoftBody *body)
                                       : 0.0f;
 }
 
-/* Attachments come in the order of their bodies, though not of their particles. */
+/* Attachments are ordered by body, but not by particle. */
 static bool list_pins(Soft *soft)
 {
     free(soft->pinned);
@@ -75,7 +74,7 @@ static bool list_pins(Soft *soft)
     return soft->pinned != NULL;
 }
 
-/* Room for what a cloth among many bodies touches, so that ticks seldom ask for memory. */
+/* Reserves room for a cloth among many bodies, so that ticks seldom allocate. */
 int soft_contact_create(Soft *soft)
 {
     for (u32 b = 0; b < soft->body_count; b++) {
@@ -94,7 +93,7 @@ static bool point_in(Bounds bounds, Vec3 p, f32 margin)
            p.z >= bounds.min.z - margin && p.z <= bounds.max.z + margin;
 }
 
-/* m, negative inside; what is farther than `reach` is anything farther. */
+/* m, negative inside; beyond `reach` only a lower bound. */
 static f32 distance_to(const Rigid *rigid, u32 slot, Vec3 point, f32 reach, Vec3 *normal)
 {
     *normal = vec3_zero();
@@ -125,7 +124,7 @@ u32 soft_contact_root(const Soft *soft, const Rigid *rigid, const SoftBody *body
     return root;
 }
 
-/* Is a particle pinned within so near to where it comes out that it cannot get a radius away from
+/* Is a particle pinned inside so close to its exit point that it cannot get a radius away from
  * the surface there, which is at `distance` from it along the normal? */
 static bool is_held_near(const Soft *soft, u32 particle, f32 across, f32 distance, Vec3 normal)
 {
@@ -159,7 +158,7 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
                         ContactRoots *roots)
 {
     u32 slots[SLOTS_MAX], kept = 0;
-    bool inner[SLOTS_MAX]; /* faces meet the others */
+    bool inner[SLOTS_MAX]; /* faces handle contact */
     Bounds bounds = {soft->points[first].position, soft->points[first].position};
     f32 fastest = 0.0f;
     for (u32 i = first; i < end; i++) {
@@ -201,7 +200,7 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
     }
 }
 
-/* Pairs of particle and body that may meet within the tick, by particle, then slot. */
+/* Lists pairs of particle and body that may touch within the tick, by particle, then slot. */
 void soft_contact_begin(Soft *soft, Rigid *rigid)
 {
     soft->contact_count = 0;
@@ -239,13 +238,13 @@ Vec3 soft_contact_hold_speed(Soft *soft, const Rigid *rigid, const SoftAttachmen
     return vec3_add_scaled(moving, 1.0f / h, vec3_sub(hold, arm));
 }
 
-/* A particle held by a body: at the end of the step it is where the body holds it, both by their
- * shares. */
+/* A particle attached to a body: moves both, by mass, so that at the end of the step the
+ * particle is at its anchor. */
 static void solve_attachment(Soft *soft, Rigid *rigid, SoftAttachment *held, f32 h)
 {
     u32 slot = held->body.slot;
     SoftPoint *p = &soft->points[held->particle];
-    /* The impulse goes through the particle: both have the same moment about any point. */
+    /* The impulse acts through the particle: equal and opposite moments about any point. */
     Vec3 arm = vec3_sub(p->position, rigid_centre(rigid, slot));
     Vec3 wanted = soft_contact_hold_speed(soft, rigid, held, p->position, h);
     Vec3 change = vec3_sub(wanted, p->velocity);
@@ -272,7 +271,7 @@ static void solve_attachments(Soft *soft, Rigid *rigid, f32 h)
 {
     for (u32 i = 0; i < soft->attachment_count; i++) {
         SoftAttachment *held = &soft->attachments[i];
-        /* Its body may be gone: then the particle is free; or the world may hold it too. */
+        /* If the body is gone, the particle is free; the world may also pin it. */
         if (rigid_alive(rigid, held->body) && soft->points[held->particle].inverse_mass > 0.0f) {
             solve_attachment(soft, rigid, held, h);
         }
@@ -282,7 +281,7 @@ static void solve_attachments(Soft *soft, Rigid *rigid, f32 h)
 typedef struct ContactPass {
     Soft *soft;
     const Rigid *rigid;
-    Collider bodies; /* the same */
+    Collider bodies; /* rigid bodies */
     f32 h;           /* s */
 } ContactPass;
 
@@ -307,8 +306,8 @@ static void solve_contact(const ContactPass *pass, SoftContact *contact)
     contact->pressed += particle.pressed;
 }
 
-/* Static bodies feel nothing: their contacts with different particles are apart. The range begins
- * and ends where a particle does. */
+/* Static bodies are unaffected, so contacts of different particles are independent. The range
+ * begins and ends at particle boundaries. */
 static void solve_fixed(void *context, u32 first, u32 end, u32 worker)
 {
     const ContactPass *pass = context;
@@ -337,8 +336,8 @@ static void solve_contacts(Soft *soft, const Rigid *rigid, f32 h)
     }
 }
 
-/* Two that hold a particle from opposite sides undo half of what the other did: solved once, it
- * would be driven from one to the other for ever. */
+/* Two bodies that pinch a particle each undo half of the other's correction: solved once, they
+ * would push it back and forth for ever. */
 static void solve_pinched(Soft *soft, Rigid *rigid, f32 h)
 {
     ContactPass pass = {soft, rigid, rigid_collider(&soft->rigid_bodies), h};
@@ -375,9 +374,10 @@ static void measure_contacts(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* What two bodies pinch has no room for its thickness: pushed out of both, it would be driven along
- * the wedge between them for ever, against what pulls it back. It keeps half of the gap; where that
- * is little less than twice the thickness, it may be the particle that holds the two apart. */
+/* A pinched particle has no room for its thickness: pushed out of both bodies, it would be
+ * driven along the wedge between them for ever, against whatever pulls it back. It keeps half of
+ * the gap; if the gap is little less than twice the thickness, the particle itself may be
+ * holding the two apart. */
 static f32 clearance_between(f32 gap, f32 radius)
 {
     f32 half = 0.5f * f32_max(gap, 0.0f), past = gap - 1.5f * radius;
@@ -405,7 +405,7 @@ static void find_clearance(Soft *soft)
     }
 }
 
-/* The first contact of a particle, which are sorted. */
+/* First contact of a particle in the sorted list. */
 static u32 first_contact(const Soft *soft, u32 particle)
 {
     u32 low = 0, high = soft->contact_count;
@@ -436,7 +436,7 @@ f32 soft_contact_capacity(Soft *soft, u32 particle, Vec3 normal, f32 distance, u
     return least;
 }
 
-/* 1/kg of a particle and the body that holds it, the mean over all directions. */
+/* 1/kg of a particle and the body it is attached to, averaged over all directions. */
 static f32 coupled_mass(const Rigid *rigid, u32 slot, Vec3 arm, f32 w)
 {
     if (!(rigid_mass(rigid, slot) > 0.0f) || w <= 0.0f) {
@@ -464,7 +464,7 @@ static void measure_attachments(Soft *soft, const Rigid *rigid)
     }
 }
 
-/* The bodies go back to where the substep began; which pairs may meet in it? */
+/* Returns the bodies to the start of the substep; which pairs may touch in it? */
 void soft_contact_substep(Soft *soft, Rigid *rigid, f32 h)
 {
     rigid_movers_begin(&soft->rigid_bodies, h);

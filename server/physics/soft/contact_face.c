@@ -1,6 +1,6 @@
-/* contact_face.c: whole triangles and segments against bodies that could slip through between
- * particles: bodies smaller than a cell, and those that are fast for their size. A triangle keeps
- * the side on which the body was at the start of the tick, so that what passes within is caught. */
+/* contact_face.c: whole triangles and segments against bodies that could pass between particles:
+ * bodies smaller than a cell, and bodies fast for their size. A triangle stores the side on
+ * which the body was at the start of the tick, so that crossings within it are detected. */
 #include "server/physics/contact/distance.h"
 #include "server/physics/rigid/narrow/gjk.h"
 #include "server/physics/soft/soft_internal.h"
@@ -10,21 +10,21 @@
 #include "shared/geometry/triangle.h"
 
 enum {
-    GROUP = 32, /* consecutive triangles whose common bounds ask the broad phase once */
+    GROUP = 32, /* consecutive triangles that share one broad phase query */
     SLOTS_MAX = 256,
     MEASURE_GRAIN = 16
 };
 
 /* A body that moves by this part of its half thickness in a substep is fast. */
 static const f32 fast_part = 0.5f;
-/* A body that can move, of less than this many cells of half thickness, may get through a cell of a
- * sheet that it stretches while it goes on; what is closed has an inside that stops it. However
- * slow it is: where triangles met only what moves, it sank in between points as it came to rest,
- * was put out again, and so kept a bridge swinging for ever. */
+/* A dynamic body of less than this many cells of half thickness may pass through a cell of a
+ * sheet that it stretches; closed bodies have an inside that stops it. Speed does not matter:
+ * when triangles collided only with moving bodies, a body sank in between points as it came to
+ * rest, was pushed out again, and kept a bridge swinging for ever. */
 static const f32 thin_cells = 5.0f;
 static const f32 flat_cosine = 0.995f;
 
-/* Half the thickness of a convex shape, INFINITY for what particles alone can meet. */
+/* Half the thickness of a convex shape, INFINITY for shapes that only particles collide with. */
 static f32 thinness(const Shape *shape)
 {
     bool solid = shape_is_convex(shape) || shape->kind == SHAPE_COMPOUND;
@@ -50,7 +50,8 @@ static u32 face_count(const SoftBody *body)
     return body->triangle_count + body->segment_count;
 }
 
-/* The i-th triangle or segment of a body; a segment is a triangle with two equal corners. */
+/* Points of the i-th triangle or segment of a body; a segment is a triangle with two equal
+ * corners. */
 static void face_points(const Soft *soft, const SoftBody *body, u32 i, u32 point[3])
 {
     if (i < body->triangle_count) {
@@ -170,11 +171,12 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
     }
 }
 
-/* Pairs of triangle and body that may meet within the tick, by body and triangle, then slot. */
+/* Lists pairs of triangle and body that may touch within the tick, by body and triangle, then
+ * slot. */
 void soft_contact_face_begin(Soft *soft, Rigid *rigid)
 {
     soft->face_count = 0;
-    /* Room for what most scenes ever need is there from the first tick on. */
+    /* Enough for most scenes from the first tick on. */
     memory_grow((void **)&soft->faces, &soft->face_capacity, 4 * soft->count, sizeof *soft->faces);
     for (u32 b = 0; b < soft->body_count; b++) {
         const SoftBody *body = &soft->bodies[b];
@@ -201,8 +203,8 @@ static void face_corners(const Soft *soft, const SoftFace *face, Vec3 c[3])
     }
 }
 
-/* The body has passed the plane of the triangle, or is so deep in it that the shortest way out may
- * be the wrong one: out on the side it came from. */
+/* The body has passed the plane of the triangle, or is so deep that the direction of least
+ * penetration may be wrong: push it out on the side it came from. */
 static bool measure_plane(const Soft *soft, SoftFace *face, const ShapePose *pose, const Vec3 c[3],
                           Vec3 *at)
 {
@@ -228,8 +230,8 @@ static Vec3 velocity_of(const Soft *soft, const Rigid *rigid, const SoftFace *fa
     return face->mover != SOFT_NONE ? vec3_add(v, soft->rigid_bodies.movers[face->mover].bias) : v;
 }
 
-/* Where the body is flat, all corners keep their distance, as they would one by one: held at one
- * place only, a triangle that lies on a plate would rock about it. */
+/* Where the body is flat, all corners keep their distance separately: supported at one place
+ * only, a triangle on a plate would rock about it. */
 static void measure_corners(SoftFace *face, const ShapePose *pose, const Vec3 c[3], f32 thickness,
                             f32 reach)
 {
@@ -241,8 +243,8 @@ static void measure_corners(SoftFace *face, const ShapePose *pose, const Vec3 c[
     }
 }
 
-/* m, that the longest of its edges is longer than at rest: the corners may be pulled back by as
- * much at once, whatever speed they have. */
+/* m, largest excess length of its edges: the corners may be pulled back by as much at once,
+ * whatever their speed. */
 static f32 stretch_of(const Soft *soft, const SoftFace *face, const Vec3 c[3])
 {
     f32 most = 0.0f;
@@ -254,7 +256,7 @@ static f32 stretch_of(const Soft *soft, const SoftFace *face, const Vec3 c[3])
     return most;
 }
 
-/* Both as they are at the start of the substep. */
+/* Both at the start of the substep. */
 static void measure(const Measure *with, SoftFace *face)
 {
     const Soft *soft = with->soft;
@@ -300,7 +302,7 @@ static void measure_faces(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* What is pinched between the body and another keeps what room there is. */
+/* A triangle pinched between the body and another keeps the available gap. */
 static void find_clearance(Soft *soft, const Rigid *rigid, SoftFace *face)
 {
     Vec3 at = quat_rotate(rigid_orientation(rigid, face->slot), face->local);
@@ -330,10 +332,10 @@ void soft_contact_face_substep(Soft *soft, const Rigid *rigid, f32 h)
 
 /* ---- the step ---- */
 
-/* A place of a triangle against the body's plane there. */
+/* A point of a triangle against the body's plane there. */
 typedef struct FacePoint {
     f32 weight[3];    /* of the corners */
-    f32 inverse_mass; /* 1/kg, of the place */
+    f32 inverse_mass; /* 1/kg, at the point */
     Vec3 at, velocity;
     f32 keep; /* m, distance kept */
 } FacePoint;
@@ -371,12 +373,12 @@ static void push_apart(Soft *soft, Rigid *rigid, const SoftFace *face, const Fac
     }
 }
 
-/* `at`: the body's place, at the start of the step. */
+/* `at`: the body's contact point, at the start of the step. */
 static void solve_place(Soft *soft, Rigid *rigid, SoftFace *face, const FacePoint *place, Vec3 at,
                         f32 h)
 {
     const SoftDef *def = &soft->bodies[face->body].def;
-    /* Impulses go through the place of the triangle: the same moment for both. */
+    /* Impulses act through the point of the triangle: equal and opposite moments. */
     Vec3 arm = vec3_sub(place->at, rigid_centre(rigid, face->slot));
     Vec3 against = vec3_sub(place->velocity, rigid_velocity_at(rigid, face->slot, arm));
     f32 gap = vec3_dot(vec3_sub(place->at, at), face->normal) - place->keep;
@@ -410,7 +412,7 @@ static void solve_place(Soft *soft, Rigid *rigid, SoftFace *face, const FacePoin
     }
 }
 
-/* How the body moves along the normal of a face: at a place x by speed + turn · (x − centre). */
+/* Motion of the body along the normal of a face: at a point x, speed + turn · (x − centre). */
 typedef struct FaceDrift {
     Vec3 centre, rotation;
     f32 speed; /* m/s */
@@ -428,7 +430,7 @@ static FaceDrift drift_of(const Soft *soft, const Rigid *rigid, const SoftFace *
                        vec3_dot(velocity, face->normal)};
 }
 
-/* Does the place come nearer than it keeps within the step? */
+/* Will the point violate its distance within the step? */
 static bool comes_near(const SoftFace *face, const FaceDrift *drift, const FacePoint *place,
                        Vec3 at, f32 h)
 {
@@ -437,8 +439,8 @@ static bool comes_near(const SoftFace *face, const FaceDrift *drift, const FaceP
     return gap + h * (vec3_dot(place->velocity, face->normal) - moving) < 0.0f;
 }
 
-/* The corners of a face, one by one: the plane between the two holds the whole triangle, as a
- * corner that is pulled through the body in one step would else take it along on the other side. */
+/* Solves the corners of a face separately: the separating plane supports the whole triangle, as
+ * a corner pulled through the body in one step would otherwise drag it to the other side. */
 static void solve_corners(Soft *soft, Rigid *rigid, SoftFace *face, Vec3 at, f32 h)
 {
     FaceDrift drift = drift_of(soft, rigid, face);
@@ -473,8 +475,8 @@ static void solve_nearest(Soft *soft, Rigid *rigid, SoftFace *face, Vec3 at, f32
     }
 }
 
-/* Corners of triangles first: they are also those of others, and what held a place between them
- * would lift one that is held already, which then goes up and down for ever. */
+/* Corners of triangles first: they belong to several triangles, and correcting a place between
+ * them would lift one that is already supported, which then oscillates for ever. */
 static void solve(Soft *soft, Rigid *rigid, SoftFace *face, f32 h)
 {
     bool segment = face->point[1] == face->point[2];

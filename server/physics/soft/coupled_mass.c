@@ -5,19 +5,19 @@
 
 #include <stdlib.h>
 
-/* Of its own inverse mass, what a particle has that is held by something that does not give: so
- * that what it is given can still be told from how it moved. */
+/* Inverse mass, as a part of its own, of a particle attached to an immovable body: small, yet
+ * large enough to recover the impulse it received from its motion. */
 static const f32 firm = 1e-3f;
-/* Of the mean response of a body over all directions: what it gives in any of them. */
+/* Upper bound of a body's response in any direction over its mean. */
 static const f32 mean_to_any = 2.0f;
 
-/* A particle that a rigid body holds. */
+/* A particle attached to a rigid body. */
 struct CoupledMass {
     u32 attachment;
-    u32 shares; /* attachments to the same body: each has a part of it */
+    u32 shares; /* attachments to the same body: each takes one share of it */
     bool live;  /* in this step */
-    f32 weight; /* 1/kg, of particle and body */
-    Vec3 speed; /* m/s, that brings the particle where it is held */
+    f32 weight; /* 1/kg, of particle and body together */
+    Vec3 speed; /* m/s, that moves the particle to its anchor */
     f32 own_weight;
     Vec3 own_velocity; /* m/s, without the constraints */
 };
@@ -116,7 +116,7 @@ void coupled_mass_take(Soft *soft, u32 group)
     }
 }
 
-/* Backwards: a particle may be held twice. */
+/* Backwards: a particle may be attached twice. */
 void coupled_mass_give(Soft *soft, u32 group)
 {
     const BatchSpan span = soft->batches->groups[group].held;

@@ -1,4 +1,4 @@
-/* grab.c: hands that drag particles. */
+/* grab.c: grab constraints that drag particles. */
 #include "server/physics/soft/batches.h"
 
 #include "shared/base/limits.h"
@@ -28,7 +28,7 @@ SoftGrab *soft_grab(Soft *soft, u32 grab)
     return &soft->grabs[grab];
 }
 
-/* A hand comes from outside: what is no number, or out of all bounds, does not pull. */
+/* Grabs come from users: non-finite or out-of-range values exert no force. */
 static bool is_valid(const SoftGrab *grab)
 {
     return vec3_is_finite(grab->target) && vec3_is_finite(grab->force) && grab->stiffness > 0.0f &&
@@ -38,8 +38,8 @@ static bool is_valid(const SoftGrab *grab)
            vec3_length(grab->force) <= 1.01f * grab->force_max;
 }
 
-/* What the hands pulled with in the last step, before the cloth answers: solved only after it, a
- * hand would feel one particle and not what hangs on it. */
+/* Applies the grab forces of the last step before the constraints: solved only after them, a
+ * grab would feel one particle and not the load on it. */
 void grabs_warm(Soft *soft, u32 group, f32 h)
 {
     for (u32 i = 0; i < soft->grab_end; i++) {

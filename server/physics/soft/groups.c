@@ -1,7 +1,7 @@
 /*
- * groups.c: the part of a step that bodies do by themselves, in parallel: groups of particles, then
- * boundaries, then what concerns cut bodies as a whole. A particle moves at the start of the next
- * step, while its group is at hand anyway, and once more at the end of the substep.
+ * groups.c: the parallel part of a step: groups of particles, then boundaries, then whole cut
+ * bodies. A particle moves at the start of the next step, while its group is in cache, and once
+ * more at the end of the substep.
  */
 #include "server/physics/soft/batches.h"
 
@@ -13,9 +13,9 @@ enum {
     MOVE_GRAIN = 2, /* groups */
 };
 
-/* A hand pulls a particle, not the whole cloth: beyond this strain nothing may be predicted. */
+/* A grab pulls a particle, not the whole cloth: predictions must not overstretch it further. */
 static const f32 speed_max_m_s = 100.0f;
-/* Beyond it a particle is slow, and beyond it along an axis no particle is. */
+/* Beyond this distance a particle is slow, and no coordinate exceeds it. */
 static const f32 world_m = WORLD_EXTENT_MAX_M;
 
 typedef struct Step {
@@ -24,9 +24,9 @@ typedef struct Step {
     bool moves;
 } Step;
 
-/* What is the same for the particles of a body. */
+/* Values common to the particles of a body. */
 typedef struct Air {
-    f32 kept; /* of the velocity, by damping */
+    f32 kept; /* fraction of the velocity left by damping */
     f32 h;
     bool drags;
     Vec3 fall; /* m/s */
@@ -48,7 +48,7 @@ static void predict(Soft *soft, u32 particle, const Air *air)
     }
 }
 
-/* Pinned particles are only read: constraints of other groups look at them. */
+/* Pinned particles are only read: constraints of other groups read them too. */
 static void move(SoftPoint *p, f32 h)
 {
     if (p->inverse_mass <= 0.0f) {
@@ -56,13 +56,13 @@ static void move(SoftPoint *p, f32 h)
     }
     Vec3 v = p->velocity;
     f32 speed = vec3_length(v);
-    p->spare = 0.0f; /* of what is computed in fours beside a velocity without end */
+    p->spare = 0.0f; /* may be non-zero after four-wide operations beside an infinite velocity */
     if (!(speed <= speed_max_m_s)) {
         v = speed < 1e30f ? vec3_scale(v, speed_max_m_s / speed) : vec3_zero();
         p->velocity = v;
     }
     p->position = vec3_add_scaled(p->position, h, v);
-    /* What leaves the world stops at its end. */
+    /* Particles leaving the world stop at its limit. */
     if (!(vec3_length_squared(p->position) < world_m * world_m)) {
         Vec3 end = vec3(world_m, world_m, world_m);
         p->position = vec3_max(vec3_min(p->position, end), vec3_neg(end));
@@ -70,7 +70,7 @@ static void move(SoftPoint *p, f32 h)
     }
 }
 
-/* The same for two particles (or one twice) where nothing is out of the ordinary. */
+/* The same for two particles (or one twice) in the ordinary case. */
 static void move_two(SoftPoint *a, SoftPoint *b, f32 h)
 {
     const f32 v = speed_max_m_s * speed_max_m_s, p = world_m * world_m;
@@ -126,7 +126,7 @@ void soft_predict(Soft *soft, const SoftBody *body, f32 h)
 
 /* ---- phases ---- */
 
-/* All of it does. */
+/* All its bodies sleep. */
 static bool group_sleeps(const Soft *soft, const BatchGroup *group)
 {
     if (soft->asleep_count == 0) {
@@ -193,7 +193,7 @@ static void predict_group(Soft *soft, const BatchGroup *group, f32 h)
     }
 }
 
-/* What concerns a body as a whole. */
+/* Steps of a body as a whole. */
 static void finish_body(Soft *soft, u32 body, f32 h)
 {
     if (soft_sleeps(soft, body)) {
@@ -203,7 +203,7 @@ static void finish_body(Soft *soft, u32 body, f32 h)
     body_constraints_body(soft, body, h);
 }
 
-/* Other methods predict where they solve. */
+/* Other methods predict within their solver. */
 static void begin_turns(Soft *soft, const BatchGroup *group)
 {
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
@@ -213,7 +213,7 @@ static void begin_turns(Soft *soft, const BatchGroup *group)
     }
 }
 
-/* Before what rigid bodies hold gets its own mass back. */
+/* Before attached particles get their own mass back. */
 static void end_turns(Soft *soft, const BatchGroup *group)
 {
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
@@ -258,7 +258,7 @@ static void run_group(const Step *step, u32 index)
         }
     }
     if (group->bodies.count == 0) {
-        return; /* a slab: the rest is for the body */
+        return; /* a slab: the body does the rest */
     }
     end_turns(soft, group);
     loads_give(soft, index);
@@ -268,7 +268,7 @@ static void run_group(const Step *step, u32 index)
     }
 }
 
-/* Groups, then boundaries, then chains across them, then cut bodies. */
+/* Groups, then boundaries, then chains across groups, then cut bodies. */
 static void phase_loop(void *context, u32 phase, u32 first, u32 end, u32 worker)
 {
     const Step *step = context;

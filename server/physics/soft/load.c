@@ -1,10 +1,10 @@
 /*
- * load.c: what a moving body stretches is solved together with it. Contact and constraints take
- * turns, once in a step: a particle that a heavy body pushes on is pulled back by its edges, but
- * passes on only what its own mass has of momentum, so that a ball of many times its mass draws a
- * sheet out to many times its length and falls through. The corners of a stretched triangle that a
- * body presses on are as heavy as their share of it and as fast, while constraints are solved; what
- * they are given beyond their own mass, the body gets at the place where they are.
+ * load.c: solves stretched triangles together with the moving body that loads them. Contact and
+ * constraints alternate, once in a step: a particle under a heavy body is pulled back by its edges,
+ * but passes on only the momentum of its own mass, so that a ball of many times its mass stretches
+ * a sheet to many times its length and falls through. While constraints are solved, the corners of
+ * a stretched triangle under a body have their share of the body's mass, and its velocity; the
+ * impulse they receive beyond their own mass is passed to the body at their position.
  */
 #include "server/physics/soft/batches.h"
 
@@ -12,21 +12,21 @@
 
 #include <stdlib.h>
 
-/* Of a cell, that an edge of the triangle must be longer than at rest. */
+/* Of a cell: excess length of the longest edge from which a triangle counts as stretched. */
 static const f32 stretch_least = 0.005f;
-/* Of the thickness: what is no farther than that, or will not be at the end of the step, is pressed
- * on: edges that are too long pull it there. */
+/* Of the thickness: a triangle within this distance of the body, now or at the end of the step,
+ * counts as loaded: overlong edges pull it there. */
 static const f32 slack_part = 0.5f;
-/* Of the mean response of a body over all directions: what it gives in any of them. */
+/* Upper bound of a body's response in any direction over its mean. */
 static const f32 mean_to_any = 2.0f;
-/* Of a triangle, that a corner has of what lies in it. */
+/* Least barycentric weight of a loaded corner. */
 static const f32 weight_least = 0.05f;
 
 /* A particle in this step. */
 typedef struct Load {
     u32 particle, slot, mover;
-    f32 part;   /* Σ of the corner's weights */
-    f32 weight; /* 1/kg, of particle and body */
+    f32 part;   /* Σ of the corner's barycentric weights */
+    f32 weight; /* 1/kg, of particle and body together */
     Vec3 speed; /* m/s, of the body there */
     f32 own_weight;
     Vec3 own_velocity; /* m/s, without the constraints */
@@ -37,8 +37,8 @@ struct Loads {
     Load *loads; /* [count] */
     u32 *order;  /* [count] by group */
     u32 count, capacity, order_capacity;
-    u32 *of;    /* [particles] load, or SOFT_NONE */
-    u32 *first; /* [groups + 1] in order */
+    u32 *of;    /* [particles] index of load, or SOFT_NONE */
+    u32 *first; /* [groups + 1] into order */
 };
 
 void loads_destroy(Loads *loads)
@@ -63,7 +63,7 @@ u64 loads_memory(const Soft *soft)
 
 int loads_create(Soft *soft)
 {
-    u32 capacity = soft->count + 1; /* each point is loaded once at most: a tick needs no memory */
+    u32 capacity = soft->count + 1; /* each point is loaded at most once: ticks never allocate */
     loads_destroy(soft->loads);
     Loads *loads = soft->loads = calloc(1, sizeof *loads);
     if (loads == NULL) {
@@ -88,8 +88,8 @@ static Vec3 place_now(const SoftPoint *p, f32 h)
     return vec3_add_scaled(p->position, h, p->velocity);
 }
 
-/* Does the body press on the triangle, and has that an edge that is too long? `late`: s, that the
- * particles are behind. */
+/* Does the body press on the triangle, and is an edge of it overlong? `late`: s by which the
+ * particles lag. */
 static bool is_loaded(const Soft *soft, const Rigid *rigid, const SoftFace *face, f32 h, f32 late)
 {
     const SoftBody *body = &soft->bodies[face->body];
@@ -132,7 +132,7 @@ static void add_corner(Soft *soft, const SoftFace *face, u32 k)
             (Load){.particle = particle, .slot = face->slot, .mover = face->mover};
     }
     Load *load = &loads->loads[index];
-    if (load->slot == face->slot) { /* the first body that it meets */
+    if (load->slot == face->slot) { /* the first body in contact */
         load->part += part;
         soft->rigid_bodies.movers[face->mover].loaded += part;
     }
@@ -158,7 +158,7 @@ static void sort_loads(const Soft *soft)
     loads->first[0] = 0;
 }
 
-/* What holds particles is solved with these already (coupled_mass.c). */
+/* Attached particles are already solved with these bodies (coupled_mass.c). */
 static void clear(Soft *soft)
 {
     Loads *loads = soft->loads;
@@ -220,7 +220,7 @@ void loads_take(Soft *soft, u32 group)
         SoftPoint *p = &soft->points[load->particle];
         load->own_weight = p->inverse_mass;
         load->own_velocity = p->velocity;
-        /* What the two have in common: the particle's share of momentum is as much its own. */
+        /* Their common velocity: the particle contributes its share of momentum. */
         load->speed = vec3_lerp(load->speed, p->velocity, load->weight / p->inverse_mass);
         p->inverse_mass = load->weight;
         p->velocity = load->speed;

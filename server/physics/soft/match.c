@@ -1,8 +1,9 @@
 /*
  * match.c: shape matching (Müller, Heidelberger, Teschner, Gross 2005, "Meshless deformations based
- * on shape matching"): the rotation, linear or quadratic map that fits the rest shape best to where
- * the particles are; each goes a part of the way to its image. Rest positions are functions of mean
- * 0 over the mass, and maps are least squares, so neither momentum nor angular momentum changes.
+ * on shape matching"): finds the rotation, linear or quadratic map that best fits the rest shape to
+ * the current positions; each particle moves a part of the way to its goal. Rest positions are
+ * functions with mass-weighted mean 0, and maps are least squares fits, so momentum and angular
+ * momentum are preserved.
  */
 #include "server/physics/soft/body_constraint.h"
 
@@ -12,12 +13,12 @@
 
 #include <stdlib.h>
 
-/* Directions with less than this part of the largest moment are not filled. */
+/* Directions with less than this part of the largest moment are degenerate. */
 static const f64 flatness = 1e-5;
 
 /* ---- at rest ---- */
 
-/* m⁻¹ without what is not filled; *flat, if n is 3, projects onto that. */
+/* Pseudo-inverse of m without degenerate directions; *flat, if n is 3, projects onto those. */
 static void pseudo_inverse(f64 *m, u32 n, f64 *inverse, f64 *flat)
 {
     f64 value[EIGEN_MAX], vector[EIGEN_MAX * EIGEN_MAX], largest = 0.0;
@@ -60,7 +61,7 @@ static void find_moments(Match *match, u32 terms, f64 *moments)
     }
 }
 
-/* Takes the mean from a function of the rest positions. */
+/* Subtracts the mean from a function of the rest positions. */
 static void centre(Match *match, u32 term, u32 count)
 {
     f32 *values = match->basis + (size_t)term * match->padded;
@@ -168,8 +169,8 @@ void match_finish(Match *match)
 
 /* ---- in a step: eight particles at a time, sums in a fixed order ---- */
 
-/* Components of eight particles: position, inverse mass, velocity, spare. Beyond the last the last
- * again, whose mass there is 0. */
+/* Components of eight particles: position, inverse mass, velocity, spare. Indices past the end
+ * repeat the last particle, whose mass there is 0. */
 SIMD_INLINE void gather(const SoftPoint *points, u32 first, u32 count, f32x8 rows[8])
 {
     for (u32 i = 0; i < SIMD_LANES; i++) {
@@ -192,11 +193,11 @@ static f32 sum_lanes(f32x8 v)
 }
 
 typedef struct MatchSums {
-    Vec3 centre;                   /* m, from the first particle */
+    Vec3 centre;                   /* m, relative to the first particle */
     Vec3 product[MATCH_TERMS_MAX]; /* Σ m x basis */
 } MatchSums;
 
-/* Predicted positions from the first particle, eight at a time. */
+/* Predicted positions relative to `origin`, eight at a time. */
 SIMD_INLINE Vec3x8 predicted(const f32x8 rows[8], Vec3 origin, f32 h)
 {
     Vec3x8 x;
@@ -241,13 +242,13 @@ SIMD_INLINE void sum_terms(const SoftPoint *points, u32 count, const Match *matc
     }
 }
 
-/* What the changes of velocity add up to, and the middle before the step.
- * Sums over the mass: m Δv, m (x − middle) × Δv, m (x − middle). */
+/* Sums of the velocity changes, and the centre before the step. Sums over the mass: m Δv, m (x −
+ * centre) × Δv, m (x − centre). */
 typedef struct MatchDrift {
     Vec3 momentum, angular_velocity, moment;
 } MatchDrift;
 
-/* Column k of the map is what the k-th function is multiplied with. */
+/* Column k of the map is the coefficient of the k-th function. */
 SIMD_INLINE MatchDrift go(SoftPoint *points, u32 count, const Match *match, u32 terms, Vec3 middle,
                           const Vec3 map[MATCH_TERMS_MAX], f32 share, f32 h)
 {
@@ -339,9 +340,9 @@ static Mat3 mat3_of(const Symmetric3 *s)
 
 static const Mat3 identity = {{1.0f, 0.0f, 0.0f}, {0.0f, 1.0f, 0.0f}, {0.0f, 0.0f, 1.0f}};
 
-/* Plastic flow (§4.3 of the paper): what is stretched beyond the yield strain becomes a part of the
- * rest shape by and by, without changing its volume. `linear` maps the first rest shape, `turn` is
- * its rotation. */
+/* Plastic flow (§4.3 of the paper): stretch beyond the yield strain gradually becomes part of
+ * the rest shape, at constant volume. `linear` maps the original rest shape, `turn` is its
+ * rotation. */
 static void flow(const SoftDef *def, BodyConstraintState *state, Mat3 linear, Mat3 rotation, f32 h)
 {
     f32 determinant = mat3_determinant(state->plastic);
@@ -373,9 +374,9 @@ static void flow(const SoftDef *def, BodyConstraintState *state, Mat3 linear, Ma
     state->plastic = next;
 }
 
-/* What of the rest shape has yielded at each point: where a point is farther from the best linear
- * map of the whole than the yield strain of a cell, the rest position follows, and the shape is
- * found anew. `rigid` is rotation and plastic map of the whole, of determinant 1. */
+/* Plastic offset of each point: where a point is farther from the best linear map of the whole
+ * than the yield strain of a cell, its rest position follows, and the rest shape is recomputed.
+ * `rigid` is rotation and plastic map of the whole, of determinant 1. */
 static void plastic_offset(Soft *soft, const SoftBody *body, Match *match, const MatchSums *sums,
                            Mat3 linear, Mat3 rigid, f32 h)
 {
@@ -408,7 +409,7 @@ static void plastic_offset(Soft *soft, const SoftBody *body, Match *match, const
     }
 }
 
-/* Σ m x basis times the pseudo-inverse of Σ m basis basis: the map that fits best. */
+/* Σ m x basis times the pseudo-inverse of Σ m basis basis: the least squares map. */
 static void fit(const Match *match, const MatchSums *sums, Vec3 map[MATCH_TERMS_MAX])
 {
     for (u32 k = 0; k < match->terms; k++) {
@@ -420,15 +421,15 @@ static void fit(const Match *match, const MatchSums *sums, Vec3 map[MATCH_TERMS_
     }
 }
 
-/* The map to the goals: beta of the best fit, of the rest's volume, and the rotation for the rest.
- */
+/* The map to the goals: beta times the best fit, scaled to the rest volume, plus the rotation
+ * for the remainder. */
 static void find_map(const SoftDef *def, const Match *match, const MatchSums *sums, Mat3 linear,
                      Mat3 rigid, Vec3 map[MATCH_TERMS_MAX])
 {
     f32 beta = def->match == SOFT_MATCH_RIGID ? 0.0f : def->match_beta;
     f32 determinant = mat3_determinant(linear);
     if (determinant < 0.05f) {
-        beta = 0.0f; /* flat or inside out: a map like that is no shape to keep */
+        beta = 0.0f; /* flat or inverted: not a usable map */
     }
     if (beta > 0.0f) {
         f32 volume = beta / cube_root(determinant);
@@ -445,15 +446,16 @@ static void find_map(const SoftDef *def, const Match *match, const MatchSums *su
     map[2] = vec3_add_scaled(map[2], rest, rigid.z);
 }
 
-/* Goals change no momentum but by rounding, which a short step makes large; and angular momentum
- * about where the particles will be, not where they are: a turning body would lose a part (ω h)² /
- * 2 of it in each step. Both are given back as a rigid motion, which changes no shape. */
+/* Goals preserve momentum only to rounding, which a short step amplifies; and they preserve
+ * angular momentum about the predicted positions, not the current ones: a rotating body would
+ * lose a part (ω h)² / 2 of it in each step. Both are restored as a rigid motion, which changes
+ * no shape. */
 static void take_back(SoftPoint *points, u32 count, const Match *match, const MatchSums *sums,
                       Mat3 linear, MatchDrift drift)
 {
     Mat3 spread = mat3_product(linear, mat3_of(&match->moments));
     spread = mat3_product(spread, mat3_transposed(linear));
-    f32 sum = spread.x.x + spread.y.y + spread.z.z, least = 1e-3f * sum; /* threads do not roll */
+    f32 sum = spread.x.x + spread.y.y + spread.z.z, least = 1e-3f * sum; /* strings do not roll */
     Symmetric3 inertia = {sum - spread.x.x + least,
                           sum - spread.y.y + least,
                           sum - spread.z.z + least,
@@ -487,7 +489,7 @@ void match_solve(Soft *soft, u32 index, f32 h)
     Mat3 spread = mat3_product(product, mat3_transposed(state->plastic));
     state->rotation = polar_rotation(spread, state->rotation);
     Mat3 rotation = mat3_from_quat(state->rotation), rigid = mat3_product(rotation, state->plastic);
-    /* The best linear map of the first rest shape; a rotation where that is flat. */
+    /* The best linear map of the original rest shape; a rotation where that is flat. */
     Mat3 linear = mat3_product(product, mat3_of(&match->inverse_linear));
     linear = mat3_scale(linear, 1.0f / match->size);
     linear = mat3_add_scaled(linear, 1.0f, mat3_product(rigid, mat3_of(&match->flat)));

@@ -1,12 +1,12 @@
-/* method.c: bodies of other methods than SOFT_XPBD; those that solve once in a tick. */
+/* method.c: bodies of methods other than SOFT_XPBD; the solvers of whole ticks. */
 #include "server/physics/soft/method.h"
 
 #include "shared/base/error.h"
 
 #include <stdlib.h>
 
-/* What is attached to something heavier counts as light as this part of itself, so that what it
- * passes on can still be told from how it moved. */
+/* A particle attached to a heavier body has at least this part of its own inverse mass, so that
+ * the impulse it passes on can be recovered from its motion. */
 static const f32 attached_min = 1e-3f;
 
 void methods_destroy(Methods *methods)
@@ -85,9 +85,7 @@ static bool is_hard(const SoftConstraint *of)
     return of->role == ROLE_STRETCH || of->role == ROLE_LIMIT;
 }
 
-/* constraint_project for the most common kind: what iterations spend their
- * time on.
- */
+/* constraint_project for the most common kind, which dominates the cost of iterations. */
 static void iterate_distance(Soft *soft, const SoftConstraint *of, f32 h, f32 *multiplier)
 {
     SoftPoint *a = &soft->points[of->point[0]], *b = &soft->points[of->point[1]];
@@ -107,8 +105,8 @@ static void iterate_distance(Soft *soft, const SoftConstraint *of, f32 h, f32 *m
     b->velocity = vec3_add_scaled(b->velocity, b->inverse_mass, step);
 }
 
-/* An angle turns by no more than this in an iteration: its gradient is a tangent, and along it a
- * wing that is turned far would be torn away, with an energy that nothing has had. */
+/* Limit of rotation of an angle in one iteration: its gradient is a tangent, and a wing rotated
+ * far along it would be stretched, creating energy. */
 static const f32 rotation_max = 0.3f; /* rad */
 
 static void iterate_dihedral(Soft *soft, const SoftConstraint *of, f32 h, f32 *multiplier)
@@ -136,8 +134,8 @@ static void iterate_dihedral(Soft *soft, const SoftConstraint *of, f32 h, f32 *m
     }
 }
 
-/* Plain PBD and relaxation know stiffness only. What is meant to give way, such as bending, goes as
- * far as an iteration of XPBD would; edges and limits go all the way that the stiffness says. */
+/* Plain PBD and relaxation have no compliance. Compliant constraints, such as bending, get the
+ * correction of an XPBD iteration; edges and limits get the full correction times the stiffness. */
 static void solve_stiff(Soft *soft, const SoftConstraint *of, f32 stiffness, f32 h)
 {
     f32 none = 0.0f;
@@ -152,9 +150,9 @@ static void solve_stiff(Soft *soft, const SoftConstraint *of, f32 stiffness, f32
     }
 }
 
-/* Jakobsen's correction for a stick without a square root: √(d·d) by its tangent at L² (Jakobsen
- * 2001, "Advanced character physics"), exact at the length, one Newton step elsewhere. What is
- * within its limits is left alone. */
+/* Jakobsen's stick correction without a square root: √(d·d) by its tangent at L² (Jakobsen 2001,
+ * "Advanced character physics"), exact at the rest length, one Newton step elsewhere. Nothing is
+ * done within the limits. */
 static void relax_stick(Soft *soft, const SoftConstraint *stick, f32 h)
 {
     SoftPoint *a = &soft->points[stick->point[0]], *b = &soft->points[stick->point[1]];
@@ -209,10 +207,10 @@ static void warm_grabs(Soft *soft, const Methods *methods, u32 first, f32 h)
     }
 }
 
-/* The velocity of the whole tick, from all that is known at its start. A hand is one of the
- * constraints: it feels all that hangs on its particle, which is how dragging one particle moves a
- * whole figure. What is attached to a body goes along with it, as heavy as both, and keeps what the
- * body must be given (contact.c passes it on at once). */
+/* Solves the velocity of a whole tick from its initial state. A grab is one of the constraints:
+ * it feels the whole load on its particle, so that dragging one particle moves a whole figure.
+ * An attached particle moves with its body, with the mass of both, and stores the impulse for
+ * the body (contact.c applies it at once). */
 static void solve_tick(Soft *soft, Methods *methods, u32 index, f32 h)
 {
     const SoftBody *body = &soft->bodies[index];
@@ -251,7 +249,7 @@ static void solve_tick(Soft *soft, Methods *methods, u32 index, f32 h)
 
 /* ---- a step ---- */
 
-/* Weights of particles of bodies that solve whole ticks, and which hands hold them. */
+/* Finds the weights of particles of bodies that solve whole ticks, and their grabs. */
 void methods_begin(Soft *soft)
 {
     Methods *methods = soft->methods;
@@ -294,7 +292,7 @@ void methods_body(Soft *soft, u32 index, f32 h)
     }
 }
 
-/* What a contact, a hand or the limit of speed has changed goes as its velocity says. */
+/* Velocity changes by contact, grabs or the speed limit move a particle as its velocity says. */
 void methods_move(Soft *soft, u32 index)
 {
     const Methods *methods = soft->methods;

@@ -1,6 +1,6 @@
 /*
- * method.h: what the files of the selectable methods share. A body of another method than SOFT_XPBD
- * is solved by one call, which touches nothing of other bodies: bodies run in parallel.
+ * method.h: shared declarations of the selectable methods. A body of a method other than SOFT_XPBD
+ * is solved by one call, which accesses no other body: bodies run in parallel.
  * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_METHOD_H
@@ -8,30 +8,32 @@
 
 #include "server/physics/soft/constraint.h"
 
-/* Arrays of [particles] are indexed as soft->points, those of [constraints] as soft->constraints.
- * All but spread is scratch of one tick. */
+/* Arrays of [particles] are indexed as soft->points, those of [constraints] as
+ * soft->constraints. All but spread is scratch memory of one tick. */
 struct Methods {
     u32 *first_grab; /* [bodies of the store] their first grab or SOFT_NONE */
     u32 next_grab[SOFT_GRABS_MAX];
-    f32 *weight; /* [particles] 1/kg, with what a particle is attached to */
-    f32 *own;    /* [particles] 1/kg, without */
+    f32 *weight; /* [particles] 1/kg, with the body a particle is attached to */
+    f32 *own;    /* [particles] 1/kg, alone */
     f32 (*multiplier)[CONSTRAINT_ROWS_MAX]; /* [constraints] λ so far */
-    Vec3 *moved;      /* [particles] m, where a particle would be, less where it is */
-    Vec3 *speed;      /* [particles] m/s, to go with that; what an attached one is carried with */
+    Vec3 *moved;      /* [particles] m, displacement from the current position */
+    Vec3 *speed;      /* [particles] m/s, the matching velocity; of attached ones that of the
+                         anchor */
     Vec3 *change;     /* [particles] m/s² */
-    Vec3 *drift;      /* [particles] m, by which the displacement is not h × velocity */
+    Vec3 *drift;      /* [particles] m, displacement in excess of h × velocity */
     Vec3 *expected;   /* [particles] m/s, the velocity that drift belongs to */
     f32 (*spread)[4]; /* [constraints] 1 / the share of a point's stability: springs.c */
 };
 
-/* springs.c: shares, once the body's constraints are known; a step, to velocities and drift. */
+/* springs.c: computes shares, once the body's constraints are known; a step, which writes
+ * velocities and drift. */
 void springs_create(const Soft *soft, Methods *methods, const SoftBody *body);
 void springs_step(Soft *soft, Methods *methods, const SoftBody *body, f32 h);
-/* method_smooth.c: takes a part of the differences of velocity along edges out, without touching
- * momentum, and without touching angular momentum where nothing is pinned. */
+/* method_smooth.c: damps velocity differences along edges; preserves momentum, and angular
+ * momentum of unpinned bodies. */
 void smooth_step(Soft *soft, const SoftBody *body, f32 h);
-/* Takes the speed from edges that would stretch them beyond three times their length within h, and
- * from those with limits what would break these. */
+/* Removes the speed that would stretch edges beyond three times their length within h, or
+ * violate stretch limits. */
 void limit_step(Soft *soft, const SoftBody *body, f32 h);
 
 #endif

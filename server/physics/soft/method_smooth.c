@@ -1,10 +1,10 @@
-/* method_smooth.c: differences of velocity along edges fade, as air and fibres would take them;
- * what would be torn apart is held. */
+/* method_smooth.c: damping of velocity differences along edges, for air and fibre friction; and
+ * a limit on stretch. */
 #include "server/physics/soft/method.h"
 
 #include "shared/math/symmetric.h"
 
-/* Of the trace of the inertia, added to its axes: a straight rope has none about itself. */
+/* Of the trace of the inertia, added to its diagonal: a straight rope has none about itself. */
 static const f32 inertia_least = 1e-5f;
 static const f32 stretch_max = 3.0f; /* of the length of edges */
 
@@ -13,7 +13,7 @@ typedef struct SmoothRotation {
     Vec3 velocity;
     Vec3 momentum; /* kg m²/s about the centre */
     Symmetric3 inverse_inertia;
-    bool free; /* nothing of it is pinned */
+    bool free; /* no point is pinned */
 } SmoothRotation;
 
 static SmoothRotation turning_of(const Soft *soft, const SoftBody *body)
@@ -27,7 +27,8 @@ static SmoothRotation turning_of(const Soft *soft, const SoftBody *body)
             return t;
         }
         f32 m = 1.0f / points[i].inverse_mass;
-        /* From the first point: sums of coordinates far from the origin would lose digits. */
+        /* Relative to the first point: sums of coordinates far from the origin would lose
+         * precision. */
         t.centre = vec3_add_scaled(t.centre, m, vec3_sub(points[i].position, points[0].position));
         t.velocity = vec3_add_scaled(t.velocity, m, points[i].velocity);
         mass += m;
@@ -54,8 +55,8 @@ static SmoothRotation turning_of(const Soft *soft, const SoftBody *body)
     return t;
 }
 
-/* Pairs exchange a part of what their velocities differ by, beyond the turning of the body as a
- * whole (Müller et al. 2007, §3.5); what that took of the angular momentum is given back. */
+/* Pairs exchange a part of their velocity difference beyond the rotation of the body as a whole
+ * (Müller et al. 2007, §3.5); lost angular momentum is restored. */
 void smooth_step(Soft *soft, const SoftBody *body, f32 h)
 {
     f32 rate = body->def.smoothing * h;
@@ -90,7 +91,7 @@ void smooth_step(Soft *soft, const SoftBody *body, f32 h)
     }
 }
 
-/* Takes the speed that would bring two points out of [least, most] m within h. */
+/* Removes the speed that would move two points out of [least, most] m within h. */
 static void limit_pair(Soft *soft, u32 p, u32 q, f32 least, f32 most, f32 h)
 {
     SoftPoint *a = &soft->points[p], *b = &soft->points[q];
@@ -107,8 +108,8 @@ static void limit_pair(Soft *soft, u32 p, u32 q, f32 least, f32 most, f32 h)
     b->velocity = vec3_add_scaled(b->velocity, -b->inverse_mass, step);
 }
 
-/* What would be stretched beyond all measure loses the speed that would do it, as Provot 1995 does
- * for cloth; so do limits of the definition. Tetrahedra count with their sides. */
+/* Removes the speed that would stretch edges excessively, as Provot 1995 does for cloth, or
+ * violate limits of the definition. Tetrahedra count by their edges. */
 void limit_step(Soft *soft, const SoftBody *body, f32 h)
 {
     u32 end = body->first_constraint + body->constraint_count;

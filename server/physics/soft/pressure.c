@@ -1,13 +1,13 @@
 /*
- * pressure.c: gases in closed surfaces, P V = n R T with P against the air outside.
- * A push of p for a step moves the particles by h² p w ∇V and so changes the volume by h² p Σ w
- * |∇V|²; the pressure of a step is the one that the gas has at the volume at its end, the root of a
- * quadratic equation, which is stable however small and stiff the volume is. The forces p A n of
- * all triangles, shared by their points, are p ∇V, and sum to 0 over a closed surface.
+ * pressure.c: gases in closed surfaces, P V = n R T with P against the air outside. A pressure p
+ * over a step moves the particles by h² p w ∇V and so changes the volume by h² p Σ w |∇V|². The
+ * pressure of a step is that of the gas at the volume at its end, the root of a quadratic equation:
+ * stable however small and stiff the volume is. The forces p A n of all triangles, distributed to
+ * their points, are p ∇V, and sum to 0 over a closed surface.
  */
 #include "server/physics/soft/body_constraint.h"
 
-/* Pa, of the air at sea level: what a balloon without gas would be crushed by. */
+/* Pa, of the air at sea level, which would crush a balloon without gas. */
 static const f64 air_pressure = 101325.0;
 
 /* The surface of a body. */
@@ -21,7 +21,7 @@ typedef struct GasSurface {
 static GasSurface surface_of(const Soft *soft, const SoftBody *body)
 {
     GasSurface s = {.body = body, .points = soft->points + body->first};
-    /* A world may have none of them at all, and nothing is added to NULL. */
+    /* A world may have no triangles at all; do not offset NULL. */
     if (body->triangle_count > 0) {
         s.triangles = soft->triangles + body->first_triangle;
     }
@@ -31,7 +31,7 @@ static GasSurface surface_of(const Soft *soft, const SoftBody *body)
     return s;
 }
 
-/* From the body's first particle: far from the origin digits are worth more. */
+/* Relative to the body's first particle, for precision far from the origin. */
 static inline Vec3 place(const GasSurface *s, u32 point)
 {
     return vec3_sub(s->points[point].position, s->points[0].position);
@@ -39,7 +39,7 @@ static inline Vec3 place(const GasSurface *s, u32 point)
 
 /* ---- volumes ---- */
 
-/* ⅓ Σ x̄·n A: the mean of the divergence theorem along the three axes, a sixth of determinants. */
+/* ⅓ Σ x̄·n A: mean of the divergence theorem along the three axes, a sixth of determinants. */
 static f64 volume_gauss(const GasSurface *s)
 {
     f64 sum = 0.0;
@@ -63,7 +63,8 @@ static Vec3 ring_area(const GasSurface *s)
     return vec3_scale(sum, 0.5f);
 }
 
-/* Of a box around the points, or the ellipsoid in it; of a ring its largest face and ellipse. */
+/* Of the bounding box of the points, or the ellipsoid in it; of a ring its largest face and
+ * ellipse. */
 static f64 volume_around(const GasSurface *s, bool ellipsoid)
 {
     Vec3 low = place(s, 0), high = low;
@@ -98,8 +99,8 @@ f64 pressure_volume(const Soft *soft, const SoftBody *body, SoftVolume way)
 
 /* ---- what the gas does ---- */
 
-/* ∇V by particle: a third of the area vectors of its triangles, whose sum over a closed surface is
- * 0; of a ring half the normal of what is between its neighbours. */
+/* ∇V by particle: a third of the area vectors of its triangles, whose sum over a closed surface
+ * is 0; of a ring half the normal of the chord between its neighbours. */
 static void find_gradient(const GasSurface *s, Vec3 *gradient)
 {
     u32 first = s->body->first;
@@ -171,16 +172,17 @@ void pressure_solve(Soft *soft, u32 index, f32 h)
     f64 rate, give, volume = volume_of(&s, body->def.volume);
     sum_motion(&s, gradient, &rate, &give);
     if (!(give > 0.0)) {
-        return; /* flat, or all of it pinned */
+        return; /* flat, or all points pinned */
     }
-    if (body->def.volume != SOFT_VOLUME_GAUSS) { /* which grows in its own way */
+    if (body->def.volume != SOFT_VOLUME_GAUSS) { /* which scales differently */
         f64 of_gauss = volume_of(&s, SOFT_VOLUME_GAUSS);
         f64 ratio = of_gauss > 1e-3 * volume ? volume / of_gauss : 1.0;
         rate *= ratio;
         give *= ratio;
     }
-    give *= (f64)h * (f64)h; /* m³ for each Pa */
-    /* What comes after the gas in a step, contact above all, takes about as much as last time. */
+    give *= (f64)h * (f64)h; /* m³ per Pa */
+    /* Later stages of the step, mainly contact, are assumed to change the volume by as much as
+     * last time. */
     f64 taken = state->expected > 0.0f ? volume - (f64)state->expected : 0.0;
     f64 before = volume + rate * (f64)h + taken;
     /* (p + air) (V + p give) = n R T; the volume at the end is its positive root. */

@@ -1,7 +1,6 @@
 /*
- * rest.c: soft bodies that have come to rest sleep, together with what they touch, and wake with
- * it. What sleeps is not computed; its points are as if pinned, so that others meet it as they meet
- * the ground.
+ * rest.c: sleeping of soft bodies, together with what they touch. Sleeping bodies are not
+ * simulated; their points act as pinned, so that others collide with them as with the ground.
  */
 #include "server/physics/soft/body_constraint.h"
 #include "server/physics/soft/self_collision.h"
@@ -12,14 +11,14 @@
 #include <stdlib.h>
 
 enum {
-    MARKS_MAX = 64, /* points of a body whose places are remembered */
+    MARKS_MAX = 64, /* points of a body whose positions are monitored */
     SLOTS_MAX = 256
 };
 
-/* No point may be faster than this: ripples between the marks are motion, too. */
+/* Speed limit of every point: ripples between the monitored points count as motion. */
 static const f32 rest_m_s = 0.005f;
-static const f32 rest_ulps = 0x1p-21f; /* of coordinates: rounding is no motion */
-/* What is so near touches: beyond the thickness, and as a part of it. */
+static const f32 rest_ulps = 0x1p-21f; /* of coordinates: rounding is not motion */
+/* Contact distance: beyond the thickness, and as a part of it. */
 static const f32 soft_contact_m = 0.0005f, soft_contact_part = 0.1f;
 
 /* ---- life ---- */
@@ -39,7 +38,7 @@ void rest_destroy(Soft *soft)
     soft->members = NULL;
 }
 
-/* Bodies that were there before rest as they did. */
+/* Existing bodies keep their rest state. */
 int rest_create(Soft *soft)
 {
     u32 marks = 0, before = soft->mark_count;
@@ -145,7 +144,7 @@ static bool overlap(const Bounds *a, const Bounds *b)
            b->min.y <= a->max.y && a->min.z <= b->max.z && b->min.z <= a->max.z;
 }
 
-/* Does what moves touch the body, or will it in this tick? */
+/* Does something moving touch the body, or will it in this tick? */
 static bool is_met(const Soft *soft, const Rigid *rigid, u32 b, u32 slot, f32 tick_s)
 {
     const SoftBody *body = &soft->bodies[b];
@@ -166,7 +165,7 @@ static bool is_met(const Soft *soft, const Rigid *rigid, u32 b, u32 slot, f32 ti
     return false;
 }
 
-/* Is there a body that moves and touches what sleeps? */
+/* Does a moving body touch a sleeping one? */
 static bool is_stirred(const Soft *soft, Rigid *rigid, u32 b, f32 tick_s)
 {
     u32 slots[SLOTS_MAX];
@@ -229,7 +228,8 @@ static void take_marks(Soft *soft, u32 b)
     }
 }
 
-/* Is each mark where it was, but for `way` m and rounding, and no point fast? */
+/* Is each monitored point within `way` m, plus rounding, of its recorded position, and no point
+ * fast? */
 static bool is_in_place(const Soft *soft, u32 b, f32 way)
 {
     const SoftBody *body = &soft->bodies[b];
@@ -248,7 +248,7 @@ static bool is_in_place(const Soft *soft, u32 b, f32 way)
     return true;
 }
 
-/* As bodies are counted (island.c): at each RIGID_REST_S the places are taken anew. */
+/* Counts time as for rigid bodies (island.c): at each RIGID_REST_S positions are recorded anew. */
 static void count_rest(Soft *soft, u32 b)
 {
     const f32 time = RIGID_REST_S;
@@ -263,7 +263,7 @@ static void count_rest(Soft *soft, u32 b)
     rest->state.rest_s = now >= 3.0f * time ? now - time : now;
 }
 
-/* What is near something is held by it; what is not may swing. */
+/* A body near something is supported; others may swing. */
 static void find_near(Soft *soft)
 {
     const SelfCollision *collision = soft->collision;
@@ -283,7 +283,7 @@ static void find_near(Soft *soft)
 /* ---- what touches ---- */
 
 typedef struct Links {
-    u32 body, slot; /* the last pair that was found to touch */
+    u32 body, slot; /* last pair found touching */
 } Links;
 
 static bool soft_contact_counts(const Soft *soft, const Rigid *rigid, const SoftContact *contact,
@@ -309,7 +309,8 @@ static bool face_counts(const Soft *soft, const Rigid *rigid, const SoftFace *fa
     return true;
 }
 
-/* The two bodies of a contact that touch: apart along the normal by no more than they keep. */
+/* Do the two bodies of a contact touch: apart along the normal by no more than the distance
+ * kept? */
 static bool self_collision_counts(const Soft *soft, const CollisionContact *contact, u32 *one,
                                   u32 *other)
 {
@@ -392,7 +393,7 @@ static bool may_wake(const Soft *soft, const Rigid *rigid, u32 body, u32 slot)
            !rigid_awake(rigid, slot);
 }
 
-/* What is awake wakes what it touches. */
+/* Awake bodies wake the bodies they touch. */
 static void wake_neighbours(Soft *soft, Rigid *rigid)
 {
     Links last = {SOFT_NONE, SOFT_NONE};

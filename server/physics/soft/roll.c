@@ -1,15 +1,15 @@
 /*
- * roll.c: what rubber loses in a patch. Resistance to rolling: a ball with a flat patch under it is
- * in balance wherever it rolls to, and a plate on it in none at all: without resistance the least
- * imbalance rolls it off. Rubber gives less back where it leaves the ground than it took where it
- * was laid on: a moment of at most the coefficient times the distance to the centre times the
- * normal force acts against rolling, and what is less than that stands. Here the body is turned as
- * a whole about the patch, and what it rolls on gets the opposite impulse and moment there.
+ * roll.c: losses in the contact patch of rubber. Rolling resistance: a ball with a flat patch is in
+ * equilibrium wherever it rolls, and a plate on it nowhere: without resistance the smallest
+ * imbalance makes it roll off. Rubber returns less energy at the trailing edge of the patch than it
+ * takes at the leading edge: a moment of at most the coefficient times the distance to the centre
+ * times the normal force opposes rolling, and smaller moments are held. Here the body is rotated as
+ * a whole about the patch, and the body below gets the opposite impulse and moment there.
  *
- * The same is lost where a body is squeezed and let out again: else a plate on a balloon bounces on
- * it for ever, as what damps the skin has nearly no mass to hold. A force of at most a part of the
- * normal force acts against growing and shrinking between the patch and the centre, by a field of
- * velocity along the normal that grows with the distance from the patch.
+ * Squeezing and releasing a body loses energy in the same way; otherwise a plate bounces on a
+ * balloon for ever, as skin damping acts on nearly no mass. A force of at most a part of the normal
+ * force opposes growing and shrinking between the patch and the centre, by a velocity field along
+ * the normal that grows with the distance from the patch.
  */
 #include "server/physics/soft/soft_internal.h"
 
@@ -18,20 +18,21 @@
 #include <math.h>
 
 enum {
-    PARTNERS_MAX = 8 /* that a body rolls on at once; with more, it is held among them anyway */
+    PARTNERS_MAX = 8 /* bodies rolled on at once; with more, it is wedged between them anyway */
 };
 
-/* Of the normal force, against squeezing, over the coefficient of rolling resistance, which is that
- * part of it times 3/8 of the radius of the patch over that of the ball: a patch of half of it. */
+/* Coefficient of squeeze resistance (force over normal force) per coefficient of rolling
+ * resistance. The latter is that part times 3/8 of the patch radius over the ball's: here for a
+ * patch of half the ball's radius. */
 static const f32 squeeze_part = 5.0f;
 /* Of the trace of the inertia: a straight line of points has none about itself. */
 static const f32 inertia_least = 1e-5f;
 
-/* A soft body on a rigid one, in this step: sums over the places where they press. */
+/* A soft body on a rigid one, in this step: sums over the contact points. */
 typedef struct RollingPatch {
     u32 slot;
     f32 impulse;     /* N s, normal */
-    Vec3 at, normal; /* times that */
+    Vec3 at, normal; /* times impulse */
 } RollingPatch;
 
 typedef struct Patches {
@@ -39,7 +40,7 @@ typedef struct Patches {
     RollingPatch of[PARTNERS_MAX];
 } Patches;
 
-/* How a body moves about a place, relative to what is there. */
+/* Motion of a body about a point, relative to the surface there. */
 typedef struct Rolling {
     f32 mass;
     Vec3 place;    /* kg m, Σ m r from the place */
@@ -82,8 +83,8 @@ static Rolling rolling_of(const Soft *soft, const SoftBody *body, Vec3 at, Vec3 
                                  (f32)(xx + yy + least), (f32)-xy, (f32)-xz, (f32)-yz}};
 }
 
-/* What a unit of moment about `axis`, with the impulse that goes with it, changes of the rolling of
- * the body that is rolled on. */
+/* Change of the rolling of the body below by a unit of moment about `axis`, with the impulse
+ * that goes with it. */
 static f32 yielding(const Rigid *rigid, u32 slot, Vec3 arm, Vec3 axis, Vec3 impulse)
 {
     if (!(rigid_mass(rigid, slot) > 0.0f) || !rigid_awake(rigid, slot)) {
@@ -104,14 +105,14 @@ static void give_body(Rigid *rigid, u32 slot, Vec3 arm, Vec3 impulse, Vec3 momen
     }
 }
 
-/* What Σ m r rᵀ makes of a direction. */
+/* Σ m r rᵀ times a direction. */
 static Vec3 spread_along(const Symmetric3 *inertia, Vec3 direction)
 {
     f32 half = 0.5f * (inertia->xx + inertia->yy + inertia->zz);
     return vec3_sub(vec3_scale(direction, half), symmetric_mul(inertia, direction));
 }
 
-/* Against what the body grows or shrinks by from the patch on, beyond what it rolls on. */
+/* Opposes growth and shrinking away from the patch, relative to the body below. */
 static void resist_squeeze(Soft *soft, Rigid *rigid, const SoftBody *body,
                            const RollingPatch *patch, Vec3 at, Vec3 normal, Rolling *of)
 {
@@ -147,7 +148,7 @@ static void resist(Soft *soft, Rigid *rigid, u32 index, const RollingPatch *patc
     Vec3 arm = vec3_sub(at, rigid_centre(rigid, patch->slot));
     Vec3 moving = rigid_velocity_at(rigid, patch->slot, arm);
     Rolling of = rolling_of(soft, body, at, moving, normal);
-    if (body->def.pressure > 0.0f) { /* what is held by a gas, and not by matter that resists */
+    if (body->def.pressure > 0.0f) { /* supported by gas, not by material that resists */
         resist_squeeze(soft, rigid, body, patch, at, normal, &of);
     }
     Symmetric3 inverse = symmetric_inverse(&of.inertia);
@@ -206,7 +207,7 @@ static void add(Soft *soft, Rigid *rigid, Patches *patches, u32 body, const Roll
     to->normal = vec3_add(to->normal, part->normal);
 }
 
-/* Pairs come by body: what has no more than one kind of contact with a body is one patch. */
+/* Pairs are sorted by body: one kind of contact with a body forms one patch. */
 void roll_solve(Soft *soft, Rigid *rigid)
 {
     Patches patches = {.body = SOFT_NONE};

@@ -1,18 +1,18 @@
 /*
- * rotation.c: the angular momentum of a body through its own constraints. These push along where
- * its points will be at the end of the step, as implicit Euler does: what turns by ω loses ω² h of
- * its spin in a second, half of it in 10 s at 8 rad/s. Nothing within a body can turn it, so what
- * its constraints took of its angular momentum is given back as a turn of the whole; what they took
- * of its vibrations stays taken.
+ * rotation.c: preserves the angular momentum of a body under its own constraints. These act along
+ * the predicted positions, as in implicit Euler: a body rotating at ω loses ω² h of its spin per
+ * second, half of it in 10 s at 8 rad/s. Internal forces cannot change angular momentum, so what
+ * the constraints removed is restored as a rotation of the whole; their damping of vibrations
+ * remains.
  */
 #include "server/physics/soft/batches.h"
 
 #include "shared/math/simd.h"
 
-/* Of the trace of the inertia, added to its axes: a straight rope has none about itself. */
+/* Of the trace of the inertia, added to its diagonal: a straight rope has none about itself. */
 static const f32 inertia_least = 1e-5f;
 
-/* Eight points, those too many without mass. */
+/* Eight points; unused lanes have no mass. */
 typedef struct RotationEight {
     f32x8 mass;
     Vec3x8 r, u;
@@ -43,7 +43,7 @@ static inline f64 sum(f32x8 v)
     return ((f64)(v[0] + v[4]) + (f64)(v[1] + v[5])) + ((f64)(v[2] + v[6]) + (f64)(v[3] + v[7]));
 }
 
-/* Of particles in an order, from the first of them; the inertia only where it is asked for. */
+/* Sums over ordered particles, relative to the first; the inertia only on request. */
 SIMD_INLINE RotationSums sums_of(const Soft *soft, const u32 *order, u32 count, bool inertia)
 {
     const SoftPoint *points = soft->points;
@@ -108,7 +108,7 @@ static bool turns(const SoftBody *body, const RotationSums *s)
     return !s->pinned && !body->fixed && s->mass > 0.0;
 }
 
-/* What can turn: all else needs no sums. */
+/* Can it rotate? All others need no sums. */
 static bool may_rotation(const Soft *soft, u32 body)
 {
     return !soft->bodies[body].fixed && !soft->rests[body].pinned;
@@ -141,7 +141,7 @@ static void cross(const f64 a[3], const f64 b[3], f64 scale, f64 sum[3])
     sum[2] += scale * (a[0] * b[1] - a[1] * b[0]);
 }
 
-/* Adds a part, whose numbers are from another point on. */
+/* Adds partial sums with another origin. */
 static void join(RotationSums *to, const RotationSums *part)
 {
     Vec3 off = vec3_sub(part->from, to->from), faster = vec3_sub(part->speed, to->speed);
@@ -219,7 +219,7 @@ void rotation_end(Soft *soft, SoftBody *body)
     }
 }
 
-/* By slabs, as before: rounding is then the same, and does not turn the body in many steps. */
+/* By slabs, as before: rounding is then the same, and does not rotate the body over many steps. */
 void rotation_end_cut(Soft *soft, const BatchBody *of)
 {
     ConstraintBatches *batches = soft->batches;

@@ -1,19 +1,19 @@
-/* self_collision.c: contact of soft bodies with each other and themselves: life, and when to
- * search. */
+/* self_collision.c: contact of soft bodies with each other and themselves: life cycle, and when
+ * to search. */
 #include "server/physics/soft/self_collision.h"
 
 #include "shared/base/error.h"
 
 #include <stdlib.h>
 
-/* How far a particle may go on its own, beside the mean motion of its body, until pairs are
- * searched for again: its speed now with some more for what speeds it up, but not so far that the
- * places found would mean nothing. */
+/* Limits how far a particle may move relative to the mean motion of its body before the next
+ * search: its current speed plus a margin for acceleration, but not so far that the contact
+ * points found become meaningless. */
 static const f32 slack_speed_part = 1.2f;
 static const f32 slack_keep_part = 0.05f;
 static const f32 slack_m_s2 = 10.0f;
-/* Both sides may go on by this part of what is kept between them before a search is due: a contact
- * that is found so late pushes them apart, but nothing has gone through yet. */
+/* Both sides may move further by this part of the distance kept before a search is due: a
+ * contact found that late pushes them apart, but nothing has passed through yet. */
 static const f32 outrun_part = 0.3f;
 
 void self_collision_destroy(SelfCollision *collision)
@@ -100,7 +100,7 @@ u64 self_collision_memory(const SelfCollision *collision)
 
 /* ---- the search ---- */
 
-/* Shell's sort by Ciura's gaps: in place, the same on every machine. */
+/* Shell sort with Ciura's gaps: in place, identical on every machine. */
 #define SORT(items, count, type, before)                                                           \
     do {                                                                                           \
         static const u32 gaps[] = {701, 301, 132, 57, 23, 10, 4, 1};                               \
@@ -133,7 +133,7 @@ static bool body_before(const SelfCollision *collision, const u32 *p, const u32 
     return a < b || (a == b && *p < *q);
 }
 
-/* Mean motion, and what each particle may do beside it. */
+/* Mean motion, and each particle's allowed motion relative to it. */
 static void measure(Soft *soft, u32 b)
 {
     SelfCollision *collision = soft->collision;
@@ -174,7 +174,7 @@ static bool overlap(const Bounds *a, const Bounds *b)
            b->min.y <= a->max.y && a->min.z <= b->max.z && b->min.z <= a->max.z;
 }
 
-/* Calls for each pair of bodies that may touch: counts them, or writes them down. */
+/* Finds each pair of bodies that may touch: counts them, or writes them. */
 static u32 sweep(Soft *soft, bool write)
 {
     SelfCollision *collision = soft->collision;
@@ -254,7 +254,7 @@ static void search(Soft *soft)
                 collision->contact_count + 1, sizeof *collision->active);
 }
 
-/* Did a particle go farther than what the search allowed for, or will it in this substep? */
+/* Did a particle move farther than the search allowed for, or will it in this substep? */
 static bool outrun(const Soft *soft, f32 h)
 {
     const SelfCollision *collision = soft->collision;
@@ -287,7 +287,7 @@ void self_collision_begin(Soft *soft, f32 tick_s)
     }
 }
 
-/* Before the steps, when velocities are those that contacts have left: predicted ones are not. */
+/* Before the steps, when velocities are those after contact; predicted ones are not. */
 void self_collision_substep(Soft *soft, f32 h)
 {
     SelfCollision *collision = soft->collision;

@@ -1,5 +1,5 @@
-/* self_collision_find.c: which points and triangles, and which edges, may touch until the next
- * search. */
+/* self_collision_find.c: finds points and triangles, and edge pairs, that may touch until the
+ * next search. */
 #include "server/physics/soft/self_collision.h"
 #include "server/physics/soft/self_collision_near.h"
 
@@ -9,23 +9,23 @@ enum {
     CANDIDATES_MAX = 48 /* triangles near one point */
 };
 
-/* Nearer than this there is no direction in a distance. */
+/* Below this distance there is no usable direction. */
 static const f32 tiny_m = 1e-7f;
-/* Where the sheet keeps less than this part of its cells from the other, points and triangles alone
- * would let edges through between them. */
+/* Where a sheet keeps less than this part of its cells from the other, points and triangles
+ * alone would let edges pass between them. */
 static const f32 edges_below = 0.75f;
-/* Beyond this length of an edge, as a part of that at rest, its contacts give way to it. */
+/* Contacts of an edge yield to it beyond this stretch ratio. */
 static const f32 stretch_max = 1.3f;
-/* Triangles reach so much beyond their edges that no point falls between two. */
+/* Triangles are extended beyond their edges by this part, so that no point falls between two. */
 static const f32 rim_part = 0.01f;
-/* Parts of one surface that are near by the surface itself keep at most this part of how far apart
- * they are at rest. */
+/* Parts of one surface that are near along the surface keep at most this part of their rest
+ * distance. */
 static const f32 rest_part = 0.9f;
-/* Leaves that are nearer than this at rest, in cells, belong to one part of the surface. */
+/* Leaves nearer than this at rest, in cells, count as near along the surface. */
 static const f32 beside_cells = 6.0f;
 
-/* A point above a triangle: points meet faces, edges meet edges, and nothing else is needed to keep
- * surfaces from going through each other. */
+/* A point above a triangle: point–triangle and edge–edge contacts are sufficient to keep
+ * surfaces from passing through each other. */
 typedef struct Candidate {
     u32 triangle;
     f32 weight[3];
@@ -36,7 +36,7 @@ typedef struct Candidate {
 typedef struct CollisionNear {
     u32 count;
     u32 leaf[COLLISION_RUN_LEAVES];
-    CollisionBoxes boxes[COLLISION_RUN_LEAVES / SIMD_LANES]; /* with their slack */
+    CollisionBoxes boxes[COLLISION_RUN_LEAVES / SIMD_LANES]; /* including slack */
 } CollisionNear;
 
 typedef struct CollisionSearch {
@@ -46,9 +46,9 @@ typedef struct CollisionSearch {
     u32 leaf;
     u32 other; /* body */
     CollisionPair pair;
-    CollisionNear run;    /* leaves of the other body that a run of leaves may meet */
-    CollisionNear near;   /* those of them that this leaf may meet */
-    CollisionNear tangle; /* those that may go through this leaf */
+    CollisionNear run;    /* leaves of the other body near a run of leaves */
+    CollisionNear near;   /* those of them near this leaf */
+    CollisionNear tangle; /* those that may pierce this leaf */
 } CollisionSearch;
 
 const CollisionCrossing *self_collision_crossing(const SelfCollision *collision, u32 kind, u32 a,
@@ -86,7 +86,7 @@ const CollisionCrossing *self_collision_crossing(const SelfCollision *collision,
 
 /* ---- contacts ---- */
 
-/* Is one of the parts pulled far out of its shape? */
+/* Is one of the parts strongly stretched? */
 static bool stretched(const Soft *soft, const CollisionContact *contact)
 {
     static const u8 pairs[2][3][2] = {{{1, 2}, {2, 3}, {3, 1}}, {{0, 1}, {2, 3}, {0, 1}}};
@@ -149,8 +149,8 @@ static void push_near(CollisionNear *near, u32 leaf, Vec3 low, Vec3 high)
 
 /* ---- points and triangles ---- */
 
-/* Are p and the triangle near by the surface that both are of? Then they meet only where it is
- * folded between them, and keep no more than they do at rest. */
+/* Are p and the triangle near along their common surface? Then they collide only where it is
+ * folded between them, and keep no more than their rest distance. */
 static bool same_place(const CollisionSearch *search, u32 p, u32 t, f32 reach, f32 *keep)
 {
     const SelfCollision *collision = search->collision;
@@ -175,7 +175,7 @@ static bool same_place(const CollisionSearch *search, u32 p, u32 t, f32 reach, f
     return false;
 }
 
-/* The triangle's lane `lane` of the leaf, which the point is above or below. */
+/* Evaluates triangle `lane` of the leaf, which the point is above or below. */
 static bool weigh(const CollisionSearch *search, u32 p, u32 l, u32 lane, f32 reach, Candidate *made)
 {
     const SelfCollision *collision = search->collision;
@@ -219,8 +219,8 @@ static void emit_point(CollisionSearch *search, u32 p, const Candidate *from, bo
     emit(search, &contact);
 }
 
-/* What is closed has its outside as its side, and the nearest triangle knows whether p is inside:
- * those behind it are seen from the back. */
+/* The valid side of a closed surface is its outside, and the nearest triangle decides whether p
+ * is inside; triangles behind it face away. */
 static void choose(CollisionSearch *search, u32 p, const Candidate *candidates, u32 count)
 {
     bool closed = search->soft->bodies[search->other].closed;
@@ -257,7 +257,7 @@ static Vec3x8 rows_load(const f32 rows[3][SIMD_LANES])
     return (Vec3x8){f32x8_load(rows[0]), f32x8_load(rows[1]), f32x8_load(rows[2])};
 }
 
-/* Lanes of the triangles that have p above or below them, within `reach`. */
+/* Lanes of the triangles that p is above or below, within `reach`. */
 static u32 above(const CollisionPrisms *prisms, Vec3 p, f32 reach)
 {
     Vec3x8 d = vec3x8_sub(vec3x8_set(p), rows_load(prisms->base));
@@ -336,8 +336,8 @@ static bool same_place_edges(const CollisionSearch *search, const CollisionEdge 
     return *keep < tiny_m;
 }
 
-/* Edges of surfaces count only where they cross; what ends they touch with is a point's to find. A
- * string is all edges: its ends count, once for each point. */
+/* Edges of surfaces count only where they cross; contacts at their ends are found by points. A
+ * string is only edges: its ends count, once per point. */
 static bool places_count(const CollisionEdge *a, const CollisionEdge *b, f32 s, f32 t, bool crossed)
 {
     bool strings = a->side[0] == SOFT_NONE || b->side[0] == SOFT_NONE;
@@ -379,7 +379,7 @@ static void search_edges(CollisionSearch *search, u32 ea, u32 eb, f32 reach)
         normal = vec3_scale(normal, crossing->side);
     } else if (distance > tiny_m) {
         normal = vec3_scale(away, 1.0f / distance);
-        /* Seen from inside what is closed: points find the way out. */
+        /* On the inside of a closed surface, points find the exit. */
         f32 in_a = vec3_dot(normal, edge_normal(collision, a));
         f32 in_b = vec3_dot(normal, edge_normal(collision, b));
         if ((in_a > 0.3f && soft->bodies[collision->leaves[search->leaf].body].closed) ||
@@ -401,8 +401,8 @@ static void search_edges(CollisionSearch *search, u32 ea, u32 eb, f32 reach)
     emit(search, &contact);
 }
 
-/* Lanes of the edges that a–b comes within `reach` of, as nearest_parts has it; `inner`: inside of
- * both only. */
+/* Lanes of the edges that a–b comes within `reach` of, by the rules of nearest_parts; `inner`:
+ * interior points of both only. */
 static u32 beside(const CollisionSticks *sticks, Vec3 a, Vec3 ab, f32 reach, bool inner)
 {
     const f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
@@ -414,7 +414,7 @@ static u32 beside(const CollisionSticks *sticks, Vec3 a, Vec3 ab, f32 reach, boo
     i32x8 crossed = sine2 > f32x8_set(1e-3f) * uu * vv;
     f32x8 s = uv * vw - vv * uw; /* times sine2 */
     i32x8 hit = w.x == w.x;
-    if (inner) { /* the distance is that of the lines, and nothing needs to be divided */
+    if (inner) { /* the distance is that of the lines; no division needed */
         f32x8 t = uu * vw - uv * uw, away = vec3x8_dot(w, vec3x8_cross(u, v));
         hit &= crossed & (s > zero) & (s < sine2) & (t > zero) & (t < sine2);
         return i32x8_bits(hit & (away * away <= f32x8_set(reach * reach) * sine2));
@@ -470,7 +470,7 @@ static void search_edge(CollisionSearch *search, u32 ea)
 
 /* ---- tangles ---- */
 
-/* Lanes of the triangles that the open segment a–b goes through. */
+/* Lanes of the triangles that the open segment a–b pierces. */
 static u32 pierced(const CollisionPrisms *prisms, Vec3 a, Vec3 b)
 {
     const f32x8 zero = f32x8_set(0.0f);
@@ -503,7 +503,7 @@ static void note_tangle(CollisionSearch *search, u32 e, u32 t)
     }
 }
 
-/* Can parts of these leaves of one body go through each other? Not where they are near by the
+/* Can parts of these leaves of one body pierce each other? Not where they are near along the
  * surface and it is flat. */
 static bool may_tangle(const CollisionSearch *search, u32 l)
 {
@@ -520,7 +520,7 @@ static bool may_tangle(const CollisionSearch *search, u32 l)
     return (box->flat & other->flat) == 0 || vec3_length_squared(away) > local * local;
 }
 
-/* Triangles of the same body that edges of this leaf go through. */
+/* Finds triangles of the same body that edges of this leaf pierce. */
 static void search_tangles(CollisionSearch *search)
 {
     const SelfCollision *collision = search->collision;
@@ -555,7 +555,7 @@ static void search_tangles(CollisionSearch *search)
 
 /* ---- leaves ---- */
 
-/* Leaves of the other body that may meet one of first..end; false if there are too many. */
+/* Lists leaves of the other body near one of first..end; false if there are too many. */
 static bool collect_run(CollisionSearch *search, u32 first, u32 end)
 {
     const SelfCollision *collision = search->collision;
@@ -591,7 +591,7 @@ static bool collect_run(CollisionSearch *search, u32 first, u32 end)
     return true;
 }
 
-/* Those of the run's leaves that may meet this one. */
+/* Lists those of the run's leaves near this one. */
 static void collect(CollisionSearch *search)
 {
     const SelfCollision *collision = search->collision;
@@ -661,7 +661,7 @@ static void search_leaf(CollisionSearch *search, u32 l)
     }
 }
 
-/* Leaves of one body against another. */
+/* Tests a run of leaves of one body against another. */
 static void search_run(CollisionSearch *search, u32 first, u32 end)
 {
     if (!collect_run(search, first, end) && end - first > 1) {
@@ -708,7 +708,7 @@ static void search_chunks(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* A contact of two parts that are tangled must not hold them so. */
+/* Contacts between tangled parts must not keep them tangled. */
 static void mark_tangles(Soft *soft)
 {
     SelfCollision *collision = soft->collision;

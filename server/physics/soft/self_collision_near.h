@@ -1,6 +1,6 @@
 /*
- * self_collision_near.h: nearest places of two segments (Ericson, Real-Time Collision Detection,
- * 2005, §5.1.9). Of points and triangles: shared/geometry/triangle.h.
+ * self_collision_near.h: nearest points of two segments (Ericson, Real-Time Collision Detection,
+ * 2005, §5.1.9). Points and triangles: shared/geometry/triangle.h.
  * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_SELF_COLLISION_NEAR_H
@@ -8,8 +8,8 @@
 
 #include "shared/geometry/triangle.h"
 
-/* Parts s of a–b and t of c–d, in [0, 1], at which they are nearest. Returns false if they are
- * parallel, where the places are not the only ones. */
+/* Finds the parameters s of a–b and t of c–d, in [0, 1], of the nearest points. Returns false if
+ * the segments are parallel, where these are not unique. */
 static inline bool nearest_parts(Vec3 a, Vec3 b, Vec3 c, Vec3 d, f32 *s, f32 *t)
 {
     Vec3 u = vec3_sub(b, a), v = vec3_sub(d, c), w = vec3_sub(a, c);

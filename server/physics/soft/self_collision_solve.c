@@ -1,22 +1,22 @@
-/* self_collision_solve.c: one pass over the contacts of soft bodies, in their order. The impulses
- * of a contact are equal and opposite over its weights, so momentum is only passed on. */
+/* self_collision_solve.c: one pass over the contacts of soft bodies, in order. The impulses of a
+ * contact are equal and opposite over its weights, so momentum is conserved. */
 #include "server/physics/soft/self_collision.h"
 #include "server/physics/soft/self_collision_near.h"
 
 enum {
-    WALK_MAX = 6 /* triangles that a point crosses in one pass */
+    WALK_MAX = 6 /* triangles a point may cross in one pass */
 };
 
-/* What is too near is moved apart by this part of it in a pass, and no faster than this. */
+/* Positional correction: part of the penetration resolved in a pass, and its largest speed. */
 static const f32 push_part = 0.3f;
 static const f32 push_m_s = 1.0f;
-/* Where a body is tangled: slower than its constraints can draw it out. */
+/* In tangles: slower than constraints can untangle the body. */
 static const f32 draw_m_s = 0.1f;
-/* Faster than what constraints change the speed of a contact by within a substep. */
+/* Greater than the speed change of a contact by constraints within a substep. */
 static const f32 near_m_s = 1.0f;
-/* A place that slid by more than this part of what is kept apart is looked for again. */
+/* A contact point that slid by more than this part of the distance kept is searched again. */
 static const f32 slid_part = 0.3f;
-/* Deeper than this many distances on the wrong side is no contact any more. */
+/* A contact deeper than this many distances on the wrong side is dropped. */
 static const f32 lost_keeps = 3.0f;
 
 static Vec3 between(const Soft *soft, const CollisionContact *contact)
@@ -37,8 +37,8 @@ static void weigh(const Soft *soft, CollisionContact *contact)
     contact->mass = w > 0.0f ? 1.0f / w : 0.0f;
 }
 
-/* The triangle below the point, from the one where it was: over edges, so that it stays on the side
- * of the surface where it was. False if it left the surface over its rim. */
+/* Finds the triangle below the point from the previous one: over edges, so that it stays on its
+ * side of the surface. False if it left the surface over its rim. */
 static bool walk(const Soft *soft, CollisionContact *contact)
 {
     const SelfCollision *collision = soft->collision;
@@ -60,7 +60,7 @@ static bool walk(const Soft *soft, CollisionContact *contact)
         if (corners == 7) {
             return true;
         }
-        /* Over the edge that the nearest place is on; from a corner, over either. */
+        /* Over the edge that the nearest point is on; from a corner, over either. */
         u32 edge = corners == 3 || corners == 1 ? 0 : corners == 6 || corners == 2 ? 1 : 2;
         u32 next = triangle->across[edge];
         if (next == SOFT_NONE && (corners & (corners - 1)) == 0) {
@@ -79,7 +79,7 @@ static bool walk(const Soft *soft, CollisionContact *contact)
     return true;
 }
 
-/* Finds the places again that are nearest now. */
+/* Finds the nearest points anew. */
 static void refresh(const Soft *soft, CollisionContact *contact)
 {
     Vec3 last = contact->normal;
@@ -116,7 +116,7 @@ static void refresh(const Soft *soft, CollisionContact *contact)
             return;
         }
     }
-    /* Around a rim or an end: whichever way it is now. */
+    /* Around a rim or an end: the current direction. */
     contact->side = 0.0f;
     contact->normal = vec3_normalize_or(between(soft, contact), last);
     weigh(soft, contact);
@@ -138,8 +138,9 @@ static void share(Soft *soft, const CollisionContact *contact, Vec3 impulse)
     }
 }
 
-/* Moves the two parts apart by up to `apart` along the normal, by mass. What slides past the other
- * then does so at a larger distance, and slower by as much, so that its angular momentum stays. */
+/* Moves the two parts apart by up to `apart` along the normal, by mass. Relative tangential
+ * motion then continues at a larger distance, and slower in proportion, which preserves angular
+ * momentum. */
 static void move_apart(Soft *soft, const CollisionContact *contact, f32 distance, f32 apart)
 {
     Vec3 against = vec3_zero();
@@ -155,7 +156,7 @@ static void move_apart(Soft *soft, const CollisionContact *contact, f32 distance
     }
 }
 
-/* False: it is not near in this substep, of which `ahead` seconds are left. */
+/* False: not near in this substep, of which `ahead` seconds are left. */
 static bool solve(Soft *soft, CollisionContact *contact, f32 h, f32 ahead)
 {
     Vec3 apart = vec3_zero(), against = vec3_zero();
@@ -183,14 +184,14 @@ static bool solve(Soft *soft, CollisionContact *contact, f32 h, f32 ahead)
         if (distance + h * speed >= contact->keep) {
             return true;
         }
-        /* Slid off past an end or a rim. */
+        /* Slid past an end or a rim. */
         slid = vec3_add_scaled(apart, -distance, contact->normal);
         if (vec3_length_squared(slid) > contact->keep * contact->keep) {
             return true;
         }
     }
     if (distance < 0.0f) {
-        /* On the wrong side: back slowly, and only once in a substep. */
+        /* On the wrong side: moved back slowly, and only once in a substep. */
         if (distance < -lost_keeps * contact->keep || soft->step % soft->steps != 0) {
             return true;
         }
@@ -198,14 +199,14 @@ static bool solve(Soft *soft, CollisionContact *contact, f32 h, f32 ahead)
         h = ahead;
     }
     f32 gap = distance - contact->keep;
-    f32 change = -f32_max(gap, 0.0f) / h - speed; /* of what would come in, all is stopped */
-    if (contact->compliance > 0.0f) {             /* a spring between them, not a wall */
+    f32 change = -f32_max(gap, 0.0f) / h - speed; /* approaching motion is stopped entirely */
+    if (contact->compliance > 0.0f) {             /* a spring, not a rigid contact */
         f32 over = contact->keep - distance - h * speed;
         change = over / (h * (1.0f + contact->compliance * contact->mass / (h * h)));
     }
     if (change > 0.0f) {
         Vec3 impulse = vec3_scale(contact->normal, change * contact->mass);
-        /* Macklin et al. 2014, eq. 24: what static friction holds does not slip at all. */
+        /* Macklin et al. 2014, eq. 24: static friction holds without any slip. */
         Vec3 slip = vec3_add_scaled(against, -speed, contact->normal);
         f32 slipped = vec3_length(slip);
         if (slipped > 1e-9f) {
@@ -216,7 +217,7 @@ static bool solve(Soft *soft, CollisionContact *contact, f32 h, f32 ahead)
         }
         share(soft, contact, impulse);
     }
-    /* What leaves by itself is not moved as well. */
+    /* Separating parts need no positional correction. */
     f32 left = -gap - h * f32_max(speed, 0.0f);
     if (left > 0.0f && contact->compliance == 0.0f) {
         bool tangled = distance < 0.0f || contact->gentle != 0;
@@ -226,10 +227,10 @@ static bool solve(Soft *soft, CollisionContact *contact, f32 h, f32 ahead)
     return true;
 }
 
-/* The first pass of a substep looks at all contacts, the others at those that it found near: what
- * constraints do in each step would else push one layer through the next. Those that are gentle
- * come once a substep only: where a body is tangled or torn out of shape, contacts must not win
- * against its constraints. */
+/* The first pass of a substep visits all contacts, the others those that it found near:
+ * otherwise constraints would push one layer through the next in each step. Gentle contacts are
+ * visited once per substep only: where a body is tangled or strongly stretched, contacts must
+ * not win against its constraints. */
 void self_collision_pass(Soft *soft, f32 h, f32 ahead, bool first)
 {
     SelfCollision *collision = soft->collision;

@@ -1,5 +1,5 @@
-/* self_collision_tree.c: the parts of soft bodies that can be touched: leaves of a tree, their
- * neighbours, and boxes about where they are. */
+/* self_collision_tree.c: the collidable parts of soft bodies: leaves of a tree, their
+ * neighbours, and their boxes. */
 #include "server/physics/soft/self_collision.h"
 
 #include "shared/base/error.h"
@@ -10,20 +10,21 @@ enum {
     FIT_GRAIN = 64
 };
 
-/* Parts of a surface whose normals are all within some 70° of one direction cannot meet. */
+/* Parts of a surface whose normals all lie within some 70° of one direction cannot
+ * self-intersect. */
 static const f32 flat_cosine = 0.35f;
-/* Of the size of a triangle: what a cloth keeps from itself at most, so that the corners of a flat
- * one, 0.707 of a cell from the nearest triangle that is not theirs, do not touch it. */
+/* Of the size of a triangle: the largest self-contact distance of a cloth, so that the corners
+ * of a flat one, 0.707 of a cell from the nearest triangle without them, do not touch it. */
 static const f32 keep_cells = 0.7f;
-/* A surface that bends by less than this (rad) at an edge, or by less than the part of a cell that
- * it keeps, leaves its triangles so little of a ridge that points on them are enough. */
+/* A surface bent by less than this (rad) at an edge, or by less than the distance kept over the
+ * cell, forms so small a ridge that point contacts suffice. */
 static const f32 sharp_angle = 0.06f;
 
 /* ---- leaves, once ---- */
 
 typedef struct SurfacePart {
     Vec3 centre; /* m, at rest */
-    u32 id;      /* of the body's triangles, then of its segments */
+    u32 id;      /* among the body's triangles, then its segments */
 } SurfacePart;
 
 static f32 axis_of(Vec3 v, u32 axis)
@@ -37,14 +38,12 @@ static bool part_before(const SurfacePart *a, const SurfacePart *b, u32 axis)
     return p < q || (p == q && a->id < b->id);
 }
 
-/* Hoare's selection: afterwards the first `middle` parts are those before the rest along the axis.
- */
+/* Hoare's selection: afterwards the first `middle` parts precede the rest along the axis. */
 static void divide(SurfacePart *parts, u32 count, u32 middle, u32 axis)
 {
     u32 low = 0, high = count;
     while (low < middle && high > middle) {
-        SurfacePart pivot = parts[low + (high - low - 1) / 2]; /* never the last: both sides get
-                                                                  some */
+        SurfacePart pivot = parts[low + (high - low - 1) / 2]; /* so neither side is empty */
         u32 i = low, j = high - 1;
         for (;;) {
             while (part_before(&parts[i], &pivot, axis)) {
@@ -148,8 +147,8 @@ static void make_body(TreeMaker *maker, u32 b, SurfacePart *parts)
     body->sharp_cosine = 1.0f - 0.5f * angle * angle;
 }
 
-/* Parts of part_order become triangles in the order of the leaves; what are segments stays there
- * until edges are made. */
+/* Parts of part_order become triangles in the order of the leaves; segments stay there until
+ * edges are created. */
 static void place_triangles(TreeMaker *maker)
 {
     Soft *soft = maker->soft;
@@ -238,7 +237,7 @@ static u32 list_uses(const TreeMaker *maker, EdgeUse *uses)
     return count;
 }
 
-/* Two triangles at an edge are neighbours; where there are more, none are. */
+/* Two triangles at an edge are neighbours; with more, none are. */
 static void join(SelfCollision *collision, const EdgeUse *p, const EdgeUse *q)
 {
     CollisionTriangle *s = &collision->triangles[p->triangle],
@@ -248,7 +247,7 @@ static void join(SelfCollision *collision, const EdgeUse *p, const EdgeUse *q)
     t->across[q->corner] = p->triangle | flipped;
 }
 
-/* Leaves the first use of each edge in front, and returns their count. */
+/* Moves the first use of each edge to the front, and returns their count. */
 static u32 unique_uses(SelfCollision *collision, EdgeUse *uses, u32 count, u32 *other)
 {
     u32 made = 0;
@@ -311,7 +310,7 @@ static int make_edges(TreeMaker *maker, u32 most)
     return ERROR_OK;
 }
 
-/* Each particle belongs to the first leaf that has it. */
+/* Assigns each particle to the first leaf that contains it. */
 static void own_points(Soft *soft, SelfCollision *collision)
 {
     for (u32 i = 0; i < soft->count; i++) {
@@ -421,7 +420,7 @@ static void lane_set(f32 rows[3][SIMD_LANES], u32 lane, Vec3 v)
     rows[2][lane] = v.z;
 }
 
-/* A triangle without an area is nowhere: nothing compares with what is not a number. */
+/* A triangle without area gets NaN, for which no comparison holds. */
 static void prism_set(CollisionPrisms *prisms, u32 lane, Vec3 a, Vec3 ab, Vec3 ac, Vec3 n)
 {
     Vec3 u = vec3_cross(ac, n), v = vec3_cross(n, ab);
@@ -439,8 +438,8 @@ static void widen(CollisionNode *box, Vec3 low, Vec3 high)
     box->bounds.max = vec3_max(box->bounds.max, high);
 }
 
-/* A string that always goes on in one direction cannot meet itself either, if its segments are
- * counted from one end. */
+/* A string that always continues in one direction cannot self-intersect either, if its segments
+ * are numbered from one end. */
 static void fit_segments(const Soft *soft, const CollisionLeaf *leaf, CollisionNode *box)
 {
     const SelfCollision *collision = soft->collision;
@@ -490,7 +489,7 @@ static void fit_sticks(const Soft *soft, u32 l)
     leaf->stick_edges = count;
 }
 
-/* Where the triangle will look at the end of the tick, as it moves now. */
+/* Normal of the triangle at the end of the tick by its current motion. */
 static Vec3 normal_predicted(const Soft *soft, const u32 *p)
 {
     f32 left = soft->collision->tick_s - soft->collision->seen_s;
@@ -550,7 +549,7 @@ static void fit_leaves(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Once all normals are known. */
+/* After all normals are known. */
 static void fit_edges(void *context, u32 first, u32 end, u32 worker)
 {
     const Soft *soft = context;
@@ -579,7 +578,7 @@ static void fit_nodes(SelfCollision *collision)
     }
 }
 
-/* Leaves learn of the largest flat node about them. */
+/* Stores in each leaf the largest flat node that contains it. */
 static void fit_flats(SelfCollision *collision)
 {
     for (u32 i = 0; i < collision->node_count;) {

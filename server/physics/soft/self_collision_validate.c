@@ -1,4 +1,4 @@
-/* self_collision_validate.c: is what self_collision.h says of leaves, nodes and contacts so? See
+/* self_collision_validate.c: checks leaves, nodes and contacts against self_collision.h. See
  * self_collision_validate. */
 #include "server/physics/soft/self_collision.h"
 #include "shared/base/check.h"
@@ -29,7 +29,7 @@ static void validate_surface(const Soft *soft)
     }
 }
 
-/* Leaves share nothing: what one has begins where that before it ends. */
+/* Leaves are disjoint: each range begins where the one before it ends. */
 static void validate_leaves(const Soft *soft)
 {
     const SelfCollision *collision = soft->collision;

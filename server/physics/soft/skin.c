@@ -1,12 +1,11 @@
 /*
- * skin.c: closed surfaces of springs with a gas in them, for the solver of whole bodies (stiff.c).
- * One pass over the edges, even chain by chain, is no skin where the gas moves a light point by
- * more than a cell in a step: each edge hears of its neighbours only, and gives way by any factor.
+ * skin.c: closed surfaces of springs with a gas inside, for the solver of whole bodies (stiff.c).
+ * One pass over the edges, even chain by chain, fails for a skin where the gas moves a light point
+ * by more than a cell in a step: each edge sees only its neighbours, and stretches by any factor.
  * An edge of length l and rest length r pulls by (l − r) / α; its stiffness is 1 / α along it and
- * that of its tension, (1 − r / l) / α, across. The gas pushes by p ∇V; its stiffness is −dp/dV
- * ∇V ∇Vᵀ − p ∇²V, whose blocks are those of the edges: with c and d the third points of the
- * triangles at an edge from a to b, ∇V at a changes by δb × (c − d) / 6 and at b by δa × (d − c)
- * / 6.
+ * that of its tension, (1 − r / l) / α, across. The gas pushes by p ∇V; its stiffness is −dp/dV ∇V
+ * ∇Vᵀ − p ∇²V, whose blocks are those of the edges: with c and d the third points of the triangles
+ * at an edge from a to b, ∇V at a changes by δb × (c − d) / 6 and at b by δa × (d − c) / 6.
  */
 #include "server/physics/soft/stiff.h"
 
@@ -19,29 +18,28 @@ enum {
     COLORS = 64
 };
 
-/* What is shorter has no direction. */
+/* Shorter edges have no direction. */
 static const f32 length_min = 1e-9f; /* m */
-/* Of the rest volume: a gas in less is as stiff as in this. */
+/* Of the rest volume: stiffness does not increase below this volume. */
 static const f64 volume_least = 1e-2;
 /* Pa, of the air outside. */
 static const f64 air_pressure = 101325.0;
 
-/* Eight edges without a common point; those too many are the first again, and both store the same.
- */
+/* Eight edges without a common point; unused lanes repeat the first, so both store the same. */
 typedef struct SkinEdges {
     u32 point[2][SIMD_LANES]; /* of the body */
-    u32 wing[2][SIMD_LANES];  /* third points of its triangles; the first point of one of no two */
+    u32 wing[2][SIMD_LANES];  /* third points of its triangles; its first point if it has not two */
     f32 rest[SIMD_LANES];     /* m */
     f32 stiff[SIMD_LANES];    /* N/m, 1 / α */
-    f32 along[3][SIMD_LANES]; /* in this step: the direction times √(stiffness along less across) */
+    f32 along[3][SIMD_LANES]; /* in this step: direction × √(stiffness along − across) */
     f32 across[SIMD_LANES];   /* N/m */
     f32 bulge[3][SIMD_LANES]; /* N/m, −p / 6 from the second wing to the first */
 } __attribute__((aligned(32))) SkinEdges;
 
-/* Eight triangles without a common point, as edges. */
+/* Eight triangles without a common point, padded like edges. */
 typedef struct SkinFaces {
     u32 point[3][SIMD_LANES];
-    f32 counts[SIMD_LANES];     /* 1; 0: too many */
+    f32 counts[SIMD_LANES];     /* 1; 0: unused lane */
     f32 side[2][3][SIMD_LANES]; /* in this step: m, from the first point to the others */
 } __attribute__((aligned(32))) SkinFaces;
 
@@ -95,8 +93,8 @@ u64 skin_memory(const Skin *skin)
                               (u64)skin->face_count * sizeof *skin->faces;
 }
 
-/* Where each of the items goes: 8 batch + lane, so that those of a batch share no point of the
- * body; returns how many batches. */
+/* Assigns a place to each item: 8 batch + lane, so that those of a batch share no point of the
+ * body; returns the number of batches. */
 static u32 place_items(const u32 *points, u32 each, u32 count, u64 *taken, u32 point_count,
                        u32 *places)
 {
@@ -134,7 +132,7 @@ static void *batches_of(u32 count, size_t size)
     return batches;
 }
 
-/* Points of the first lane in all. */
+/* Copies the points of the first lane to all. */
 static void repeat_points(u32 *point, u32 each, u32 lane)
 {
     for (u32 k = 0; k < each; k++) {
@@ -162,7 +160,7 @@ static u32 find_wing(const u32 *wings, u32 count, u32 a, u32 b)
     return found != NULL ? found[2] : SOFT_NONE;
 }
 
-/* The edges of the batches must be known. */
+/* Needs the edges of the batches. */
 static bool fill_wings(const Soft *soft, const SoftBody *body, Skin *skin)
 {
     const SoftTriangle *triangles = soft->triangles + body->first_triangle;
@@ -189,7 +187,7 @@ static bool fill_wings(const Soft *soft, const SoftBody *body, Skin *skin)
     return true;
 }
 
-/* Memory of skin_create. */
+/* Temporary memory of skin_create. */
 typedef struct SkinLists {
     u32 *list, *places;
     u64 *taken;
@@ -324,7 +322,7 @@ static void clear(StiffPoint *points, u32 count)
     }
 }
 
-/* From the blocks of K, which are in `image` and `change`. */
+/* Inverts the blocks of K, stored in `image` and `change`. */
 static void invert_blocks(Skin *skin, StiffPoint *points, u32 count, f32 h)
 {
     for (u32 i = 0; i < count; i++) {
@@ -337,7 +335,7 @@ static void invert_blocks(Skin *skin, StiffPoint *points, u32 count, f32 h)
     clear(points, count);
 }
 
-/* Six times the volume, and the sides of the triangles. */
+/* Six times the volume; computes the sides of the triangles. */
 static f64 face_volume(Skin *skin, const StiffPoint *points)
 {
     f64 sum = 0.0;
@@ -367,7 +365,7 @@ SIMD_INLINE Vec3x8 side_of(const SkinFaces *batch, u32 k)
                     f32x8_load(batch->side[k][2])};
 }
 
-/* ∇V: a third of the area of its triangles; in `image` meanwhile. */
+/* ∇V: a third of the area of its triangles; stored in `image` temporarily. */
 static void find_gradient(const Skin *skin, StiffPoint *points, u32 count, Vec3 *gradient)
 {
     for (u32 i = 0; i < skin->face_count; i++) {
@@ -394,8 +392,8 @@ f64 skin_pressure(const Skin *skin, const SkinStep *step, f64 volume)
     return step->amount / held_volume(skin, volume) - air_pressure;
 }
 
-/* The gas at a volume, and as stiff as it is between that and where it would push the points if
- * they had no edges: (p + air) (V + p give) = n R T. */
+/* The gas at a volume, with the secant stiffness between there and where it would push the
+ * points without edges: (p + air) (V + p give) = n R T. */
 static SkinGas gas_at(const Skin *skin, const StiffPoint *points, u32 count, f64 volume,
                       const SkinStep *step, const Vec3 *gradient)
 {

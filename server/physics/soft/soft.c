@@ -1,4 +1,4 @@
-/* soft.c: the life of the particle store, its numbers, and the recipe of a step. */
+/* soft.c: life cycle of the particle store, its statistics, and the phases of a step. */
 #include "server/physics/soft/batches.h"
 
 #include "shared/base/check.h"
@@ -80,7 +80,7 @@ Vec3 soft_velocity(const Soft *soft, u32 particle)
 f32 soft_inverse_mass(const Soft *soft, u32 particle)
 {
     const SoftPoint *p = &soft->points[particle];
-    return p->inverse_mass + p->spare; /* of which one is 0 */
+    return p->inverse_mass + p->spare; /* one of them is 0 */
 }
 
 u64 soft_memory(const Soft *soft)
@@ -246,7 +246,7 @@ static bool points_are_valid(const Soft *soft)
     return true;
 }
 
-/* Numbers that the world sets: what is not finite would spread over everything. */
+/* World settings: a non-finite value would spread over everything. */
 static bool settings_are_valid(const Soft *soft)
 {
     const f32 numbers[] = {soft->air_density, soft->stretch_scale, soft->bend_scale,
@@ -305,7 +305,7 @@ void soft_serialize(Soft *soft, State *state)
     self_collision_serialize(soft, state);
     state_part(state, "sleep of soft bodies");
     rest_serialize(soft, state);
-    state_part(state, "points and hands of soft bodies");
+    state_part(state, "points and grabs of soft bodies");
     state_count(state, &soft->grab_end, SOFT_GRABS_MAX);
     state_bytes(state, soft->grabs, soft->grab_end * sizeof *soft->grabs);
     if (state->mode == STATE_LOAD && !state->failed) {

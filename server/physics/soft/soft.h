@@ -1,10 +1,10 @@
 /*
- * soft.h: the one particle store for everything soft: cloth, rope, balloons, jelly, plants, stick
+ * soft.h: the particle store for everything soft: cloth, rope, balloons, jelly, plants, stick
  * figures. A body is a SoftMesh with constraints; bodies collide with the rigid world, with each
  * other and with themselves. A tick is soft_begin, then soft_substep after each rigid_substep.
- * Method: XPBD (Macklin, Müller, Chentanez 2016) with small steps, one iteration a step (Macklin et
- * al. 2019), solved on velocities; others selectable per body, to compare side by side.
- * Units SI, world axes. Nothing is allocated in a tick unless a table must grow.
+ * Method: XPBD (Macklin, Müller, Chentanez 2016) with small steps, one iteration per step (Macklin
+ * et al. 2019), solved on velocities; others selectable per body, for comparison side by side.
+ * Units SI, world axes. No allocation in a tick unless a table must grow.
  * Layer: server/physics (includes shared only).
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_SOFT_H
@@ -19,12 +19,11 @@ typedef struct Soft Soft;
 
 typedef struct SoftPin {
     u32 point;   /* of the body */
-    BodyId body; /* attached to it where the point is now; generation 0: fixed in the world */
+    BodyId body; /* attached at its current position; generation 0: fixed in the world */
 } SoftPin;
 
-/* The options are those of shared/rows/soft.def, in SI units (pressure in Pa); there are their
- * ranges and what they mean. Compliances below 0: no such constraint. group, mask as of rigid
- * bodies. */
+/* The options are those of shared/rows/soft.def, in SI units (pressure in Pa); see there for
+ * ranges and meaning. Compliances below 0: no such constraint. group, mask as for rigid bodies. */
 typedef struct SoftDef {
     const SoftMesh *mesh; /* needed only by soft_add */
 #define MEMBER(type, name) type name;
@@ -33,16 +32,16 @@ typedef struct SoftDef {
     u32 pin_count;
 } SoftDef;
 
-/* What became of a body. */
+/* Where an added body is stored. */
 typedef struct SoftRange {
     u32 first, count; /* particles */
     u32 body;         /* index */
     f32 mass_kg;
 } SoftRange;
 
-/* A hand on a particle: a damped spring with a bounded force. Numbers that make no sense (not
- * finite, beyond the world) do not pull. No particle goes faster than 100 m/s or leaves the cube of
- * ±WORLD_EXTENT_MAX_M: what would stays at its end, slow. */
+/* A grab on a particle: a damped spring with a bounded force. Invalid numbers (not finite,
+ * beyond the world) exert no force. No particle exceeds 100 m/s or leaves the cube of
+ * ±WORLD_EXTENT_MAX_M: it stops at the limit. */
 typedef struct SoftGrab {
     u32 particle;
     u32 live;
@@ -50,7 +49,7 @@ typedef struct SoftGrab {
     f32 stiffness; /* N/m */
     f32 damping;   /* N s/m */
     f32 force_max; /* N */
-    Vec3 force;    /* N, of the last step */
+    Vec3 force;    /* N, in the last step */
 } SoftGrab;
 
 enum {
@@ -59,13 +58,13 @@ enum {
 };
 
 SoftDef soft_def_default(void); /* cloth of 0 kg without a mesh */
-Soft *soft_create(void);        /* NULL: no memory */
-void soft_destroy(Soft *soft);  /* NULL is fine */
-/* Adds a body; *range says where its particles are. rigid (may be NULL) resolves the pins' bodies.
+Soft *soft_create(void);        /* NULL: out of memory */
+void soft_destroy(Soft *soft);  /* NULL is allowed */
+/* Adds a body; *range gets its particles. rigid (may be NULL) resolves the pins' bodies. Returns
  * 0 or a negative Error with a text that names the field of the definition. Outside a tick only. */
 int soft_add(Soft *soft, const Rigid *rigid, const SoftDef *def, SoftRange *range,
              ErrorText *error);
-/* Sorts the constraints into batches; after the last addition, before the first tick. */
+/* Sorts the constraints into batches. Call after the last addition, before the first tick. */
 int soft_build(Soft *soft);
 
 u32 soft_particles(const Soft *soft);
@@ -77,37 +76,38 @@ Vec3 soft_velocity(const Soft *soft, u32 particle); /* m/s */
 f32 soft_inverse_mass(const Soft *soft, u32 particle);
 /* Largest |length / rest − 1| over the edges of a body. */
 f32 soft_strain(const Soft *soft, u32 body);
-/* m³ inside a body with a closed surface, by the divergence theorem, or m² inside a ring of sticks;
- * 0 for others. */
+/* m³ inside a body with a closed surface, by the divergence theorem, or m² inside a ring of
+ * sticks; 0 for others. */
 f32 soft_volume(const Soft *soft, u32 body);
-/* The same, found in another way. */
+/* The same by another method. */
 f32 soft_volume_by(const Soft *soft, u32 body, SoftVolume way);
-/* Pa above the air's, with which the gas of a body pushed in the last step. */
+/* Pa, gauge pressure of a body's gas in the last step. */
 f32 soft_pressure(const Soft *soft, u32 body);
 u64 soft_memory(const Soft *soft);
 
 void soft_set_gravity(Soft *soft, Vec3 gravity);
-/* Wind (m/s) and air density (kg/m³): per triangle f = ((w − v)·n) n A ρ (with 1 m/s as unit). */
+/* Sets wind (m/s) and air density (kg/m³): per triangle f = ((w − v)·n) n A ρ (with 1 m/s as
+ * unit). */
 void soft_set_wind(Soft *soft, Vec3 wind, f32 air_density);
-/* Factors on the compliances of stretch and shear, and of bending. */
+/* Sets the factors on the compliances of stretch and shear, and of bending. */
 void soft_set_compliance(Soft *soft, f32 stretch_scale, f32 bend_scale);
-/* Factor on the pressure of all bodies. */
+/* Sets the factor on the pressure of all bodies. */
 void soft_set_pressure(Soft *soft, f32 scale);
-/* Steps of the particles in each substep of the bodies, 1..SOFT_STEPS_MAX (3): what is left of a
- * stretch goes with the square of the step, and particles are cheap. */
+/* Sets the steps of the particles in each substep of the bodies, 1..SOFT_STEPS_MAX (3): residual
+ * stretch falls with the square of the step, and particles are cheap. */
 void soft_set_steps(Soft *soft, u32 steps);
-/* Adds an impulse (N s) to a particle. */
+/* Applies an impulse (N s) to a particle. */
 void soft_impulse(Soft *soft, u32 particle, Vec3 impulse);
 
-/* Index of the grab or −1. */
+/* Returns the index of the grab or −1. */
 i32 soft_grab_add(Soft *soft, const SoftGrab *grab);
 void soft_grab_remove(Soft *soft, u32 grab);
 SoftGrab *soft_grab(Soft *soft, u32 grab);
 
-/* Wind forces of the tick, and what may touch what within it. jobs may be NULL and must outlive the
- * tick. */
+/* Starts a tick: computes wind forces and finds candidate contacts. jobs may be NULL and must
+ * outlive the tick. */
 void soft_begin(Soft *soft, Rigid *rigid, Jobs *jobs, f32 tick_s);
-/* By which it meets rigid bodies in a tick. */
+/* The rigid bodies as colliders, valid in a tick. */
 RigidCollider *soft_rigid_bodies(Soft *soft);
 /* Predicts, solves, exchanges impulses with the bodies. h in s. */
 void soft_substep(Soft *soft, Rigid *rigid, f32 h);
@@ -116,24 +116,24 @@ void soft_substep(Soft *soft, Rigid *rigid, f32 h);
  * soft_stir before rigid_collide; after the substeps soft_rest, rigid_finish, soft_sleep. Who calls
  * none of them has bodies that never sleep. */
 
-/* Wakes what something that moves touches or holds. */
+/* Wakes bodies that something moving touches or holds. */
 void soft_stir(Soft *soft, Rigid *rigid, f32 tick_s);
-/* Tells the rigid world which soft bodies rest, and what they touch. */
+/* Reports to the rigid world which soft bodies are at rest, and what they touch. */
 void soft_rest(Soft *soft, Rigid *rigid);
-/* Lets sleep what may, and wakes what it touches that is awake. */
+/* Puts bodies to sleep, and wakes others that touch awake ones. */
 void soft_sleep(Soft *soft, Rigid *rigid);
 bool soft_awake(const Soft *soft, u32 body);
 void soft_wake(Soft *soft, u32 body);
 void soft_wake_all(Soft *soft);
-/* Whatever may lie on this rigid body or hang on it: before it goes. */
+/* Wakes bodies that may lie on this rigid body or hang on it: call before its removal. */
 void soft_wake_near(Soft *soft, const Rigid *rigid, u32 slot);
 
-/* Stops the program where the store between two ticks is not as it should be: bodies and their
- * particles, constraints and how they are cut, pins, hands, contacts, sleep, self-collision.
- * soft_begin calls it in debug and sanitizer builds. */
+/* Aborts if an invariant of the store between two ticks is violated: bodies and their particles,
+ * constraints and their partition, pins, grabs, contacts, sleep, self-collision. soft_begin
+ * calls it in debug and sanitizer builds. */
 void soft_validate(const Soft *soft);
 
-/* Walks the dynamic state. */
+/* Counts, hashes, saves or loads the dynamic state. */
 void soft_serialize(Soft *soft, State *state);
 
 #endif

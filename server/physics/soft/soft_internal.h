@@ -1,6 +1,5 @@
 /*
- * soft_internal.h: the particle store from inside. Each file of this folder is one idea about it;
- * README.md says which.
+ * soft_internal.h: internals of the particle store. README.md describes the files of this folder.
  * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_SOFT_INTERNAL_H
@@ -11,37 +10,37 @@
 
 #define SOFT_NONE UINT32_MAX
 
-/* Two vectors of four: what a constraint gathers of a particle. Within a step `velocity` is that of
- * the step, and the particle is at position + h velocity: so momentum is only ever passed on, never
- * recovered from positions, whose last bit is worth more than what gravity adds in a step some
+/* Two vectors of four, as constraints gather them. Within a step `velocity` is that of the step,
+ * and the particle is at position + h velocity. So momentum is conserved exactly, and never
+ * recovered from positions, whose last bit exceeds the motion that gravity adds in a step some
  * 100 m from the origin. */
 typedef struct SoftPoint {
     Vec3 position; /* m */
     f32 inverse_mass;
     Vec3 velocity; /* m/s */
-    f32 spare;     /* 0; of a body that sleeps: the inverse mass that it has awake */
+    f32 spare;     /* 0; for a sleeping body: its inverse mass when awake */
 } __attribute__((aligned(32))) SoftPoint;
 
-/* What does not move. */
+/* Constant per particle. */
 typedef struct SoftMatter {
-    f32 radius; /* m, kept from others */
+    f32 radius; /* m, distance kept from others */
     f32 friction, static_friction;
     f32 damping; /* 1/s */
     u32 body;
-    bool inner; /* of no triangle and no segment: inside of tetrahedra */
+    bool inner; /* in no triangle and no segment: inside of tetrahedra */
 } SoftMatter;
 
 typedef enum ConstraintKind {
     CONSTRAINT_DISTANCE = 0,    /* 2 points; low, high: m */
     CONSTRAINT_DIHEDRAL = 1,    /* 4: the edge first, then the wings; low: rest angle, rad */
-    CONSTRAINT_ISOMETRIC = 2,   /* 4: the same; shape: the four weights of the quadratic form */
+    CONSTRAINT_ISOMETRIC = 2,   /* 4: likewise; shape: the four weights of the quadratic form */
     CONSTRAINT_AREA = 3,        /* 3; low: m² */
     CONSTRAINT_VOLUME = 4,      /* 4; low: m³ */
     CONSTRAINT_NEO_HOOKEAN = 5, /* 4; shape: inverse of the rest edges; low: m³ */
     CONSTRAINT_KINDS
 } ConstraintKind;
 
-/* What it is for: which factor of soft_set_compliance it takes, and what soft_strain looks at. */
+/* Purpose: selects the factor of soft_set_compliance, and the edges that soft_strain measures. */
 typedef enum ConstraintRole {
     ROLE_STRETCH = 0,
     ROLE_SHEAR = 1,
@@ -51,7 +50,7 @@ typedef enum ConstraintRole {
     ROLE_COUNT
 } ConstraintRole;
 
-/* In the order they were made, those of a body together. */
+/* In order of creation, those of a body together. */
 typedef struct SoftConstraint {
     u32 point[4]; /* SOFT_NONE where the kind has fewer */
     f32 low, high;
@@ -81,15 +80,15 @@ typedef struct SoftBody {
     u32 first_triangle, triangle_count;
     u32 first_segment, segment_count;
     bool closed;
-    bool inner;  /* some particles are of no triangle and no segment */
+    bool inner;  /* some particles are in no triangle and no segment */
     u32 columns; /* of a grid; else 0 */
     f32 cell;    /* m, size of its triangles, or length of its segments */
     f32 mass_kg;
-    u32 ring;        /* its first segments, round the gas of a ball in two dimensions; else 0 */
-    f32 rest_volume; /* m³ inside, as soft_volume_by finds it; of a ring m² */
+    u32 ring;        /* its first segments, around the gas of a ball in two dimensions; else 0 */
+    f32 rest_volume; /* m³ inside, by soft_volume_by; of a ring m² */
     u32 first_pin, pin_count; /* in pinned */
-    bool fixed;               /* in this step: something that does not give holds some of it */
-    bool turns;               /* in this step: nothing of it is pinned; then: */
+    bool fixed;               /* in this step: something immovable holds some of it */
+    bool turns;               /* in this step: no point is pinned; then: */
     Vec3 momentum;            /* kg m²/s about its centre, before its constraints */
 } SoftBody;
 
@@ -98,19 +97,19 @@ typedef struct SoftAttachment {
     BodyId body;
     Vec3 local;   /* m, in the body's frame */
     Vec3 carried; /* m/s, of that point of the body in this substep */
-    f32 coupled;  /* 1/kg, of the particle with that point of the body; its own once that is gone */
-    Vec3 pull;    /* N, of the particle at the body, the mean of the last steps that it was awake */
+    f32 coupled;  /* 1/kg, of the particle together with the body; its own once the body is gone */
+    Vec3 pull;    /* N, of the particle on the body, mean of the last steps awake */
 } SoftAttachment;
 
 typedef struct SoftContact {
     u32 particle, slot;
-    u32 mover;    /* SOFT_NONE: the body is static, nothing passes on to it */
+    u32 mover;    /* SOFT_NONE: the body is static and gets no impulses */
     u16 near;     /* in this substep */
-    u16 pinched;  /* in this substep: something near holds the particle from the other side */
-    f32 pressed;  /* N s, in this step, along: */
+    u16 pinched;  /* in this substep: another body near holds the particle from the other side */
+    f32 pressed;  /* N s, impulse in this step along: */
     Vec3 normal;  /* from the body */
-    f32 distance; /* m, at the start of this substep, */
-    f32 keep;     /* and what is kept in it */
+    f32 distance; /* m, at the start of this substep */
+    f32 keep;     /* m, distance kept in this substep */
 } SoftContact;
 
 /* A triangle (or a segment: two equal corners) against a body that particles might miss. */
@@ -119,33 +118,34 @@ typedef struct SoftFace {
     u32 slot, child; /* of a compound */
     u32 mover;       /* or SOFT_NONE */
     u32 body;        /* soft */
-    Vec3 apart;      /* from the body: along it they were too far apart in a substep before; or 0 */
+    Vec3 apart;      /* from the body: a direction along which they were too far apart in an
+                        earlier substep; or 0 */
     f32 side;        /* of the triangle, where the body was at the start of the tick; 0: none */
-    u16 pinched;     /* in this substep: something near holds a corner from the other side */
+    u16 pinched;     /* in this substep: another body near holds a corner from the other side */
     u16 near;        /* in this substep; then: */
     f32 weight[3];   /* of the corners */
     Vec3 normal;     /* from the body */
-    Vec3 local;      /* m, the body's nearest point, in the frame of its mass */
-    f32 keep[3];     /* m, that the corners keep from the plane there */
+    Vec3 local;      /* m, the body's nearest point, in its centre-of-mass frame */
+    f32 keep[3];     /* m, distance of the corners from the plane there */
     f32 clearance;   /* m, kept between the corners */
-    f32 pressed;     /* N s, in this step, all together, */
-    Vec3 pressed_at; /* and where, times that */
+    f32 pressed;     /* N s, total impulse in this step */
+    Vec3 pressed_at; /* point of action, times that */
 } SoftFace;
 
-/* What is walked of a SoftRest. */
+/* Serialized part of a SoftRest. */
 typedef struct SoftRestState {
     u32 asleep;
-    f32 rest_s; /* how long it has been at rest */
+    f32 rest_s; /* time at rest */
 } SoftRestState;
 
-/* Of a body: see rest.c. */
+/* Rest data of a body: see rest.c. */
 typedef struct SoftRest {
     SoftRestState state;
     u32 first_mark;
-    bool pinned;   /* some of it, to the world */
-    bool near;     /* something, in this tick */
-    bool measured; /* self-collision knows where it sleeps */
-    Bounds bounds; /* m, of the points of a body that sleeps */
+    bool pinned;   /* some point, to the world */
+    bool near;     /* something is near in this tick */
+    bool measured; /* self-collision has its sleeping position */
+    Bounds bounds; /* m, of the points of a sleeping body */
 } SoftRest;
 
 typedef struct ConstraintBatches ConstraintBatches; /* batches.c */
@@ -158,7 +158,7 @@ typedef struct BodyConstraints BodyConstraints;     /* body_constraint.c: pressu
 
 struct Soft {
     SoftPoint *points;  /* [count] of [room], 32-byte aligned */
-    Vec3 *rest;         /* m, where the particles were made, in the body's frame */
+    Vec3 *rest;         /* m, initial positions, in the body's frame */
     SoftMatter *matter; /* [count] */
     Symmetric3 *drag;   /* [count] 1/s, where soft_has_drag: of the tick, see soft_wind */
     u32 count, capacity;
@@ -174,24 +174,23 @@ struct Soft {
     u32 segment_count, segment_capacity;
     SoftAttachment *attachments;
     u32 attachment_count, attachment_capacity;
-    u32 *pinned; /* [pin_count] particles that the world or a body holds, by body */
+    u32 *pinned; /* [pin_count] particles held by the world or a body, by body */
     u32 pin_count;
     SoftContact *contacts; /* of this tick */
-    SoftContact *near;     /* of this substep, with the same room: those with static bodies first */
+    SoftContact *near;     /* of this substep, same capacity: those with static bodies first */
     u32 contact_count, contact_capacity, near_count, near_fixed;
     u32 pinched_count;          /* of this substep: contacts */
-    RigidCollider rigid_bodies; /* that may be touched or hold something, and their movers */
+    RigidCollider rigid_bodies; /* those that may be touched or hold something, and their movers */
     SoftFace *faces;            /* of this tick */
     u32 face_count, face_capacity;
     SoftGrab grabs[SOFT_GRABS_MAX];
     u32 grab_end;
-    SoftRest *rests; /* [rest_count], all bodies once soft_build is done */
-    Vec3 *marks;     /* [mark_count] m, where some points were, by body */
+    SoftRest *rests; /* [rest_count], one per body after soft_build */
+    Vec3 *marks;     /* [mark_count] m, recorded positions of some points, by body */
     IslandMember *members;
     IslandMembers company; /* of this tick */
     u32 rest_count, mark_count, asleep_count;
-    ConstraintBatches *batches; /* made by soft_build, like the next four; NULL: nothing for them to
-                                   do */
+    ConstraintBatches *batches; /* created by soft_build, like the next four; NULL: not needed */
     CoupledMass *held;          /* [attachment_count] by group */
     Loads *loads;
     Methods *methods;
@@ -213,7 +212,7 @@ static inline f32 soft_role_scale(const Soft *soft, u32 role)
     return role == ROLE_BEND ? soft->bend_scale : role == ROLE_LIMIT ? 1.0f : soft->stretch_scale;
 }
 
-/* Whether a particle belongs to a body that is solved once a tick, hands included. */
+/* Whether a particle belongs to a body that is solved once a tick, including its grabs. */
 static inline bool soft_solves_ticks(const Soft *soft, u32 particle)
 {
     SoftMethod method = soft->bodies[soft->matter[particle].body].def.method;
@@ -230,105 +229,105 @@ int rest_create(Soft *soft);
 void rest_destroy(Soft *soft);
 void rest_serialize(Soft *soft, State *state);
 
-/* groups.c: gravity, damping, wind: what nothing else stops. */
+/* groups.c: applies gravity, damping and wind, where nothing else does. */
 void soft_predict(Soft *soft, const SoftBody *body, f32 h);
 
-/* batches_build.c: the constraints of bodies of SOFT_XPBD, and the pieces a step runs in parallel.
- */
+/* batches_build.c: batches the constraints of bodies of SOFT_XPBD, and partitions them for
+ * parallel steps. */
 int batches_create(Soft *soft);
 void batches_destroy(ConstraintBatches *batches);
 u64 batches_memory(const ConstraintBatches *batches);
-/* groups.c: a step of all bodies by themselves: moves them by the step before if there was one in
- * this substep, predicts, lets hands pull, solves constraints (batches, methods), then whole
- * bodies.
- */
+/* groups.c: a step of all bodies without contact: moves them by the previous step of this
+ * substep, if any, predicts, applies grabs, solves constraints (batches, methods), then whole
+ * bodies. */
 void groups_step(Soft *soft, f32 h, bool moves);
-/* Moves the particles by h and bounds their speed. */
+/* Moves the particles by h and limits their speed. */
 void groups_move(Soft *soft, f32 h);
 
-/* coupled_mass.c: particles that a rigid body holds are as heavy as both, and as fast as what holds
- * them, while constraints are solved: a chain feels its load, and not only a light end that follows
- * it. What they were given goes to the particle afterwards, and contact.c passes it on. */
+/* coupled_mass.c: while constraints are solved, a particle attached to a rigid body has the mass
+ * of both and the velocity of its anchor, so that a chain feels its load and not only a light
+ * end that follows it. Afterwards the particle gets their impulse, and contact.c passes it on. */
 int coupled_mass_create(Soft *soft);
-/* Before a step of h s; moves: the particles are still to be moved by the step before. */
+/* Before a step of h s; moves: the previous step has not yet moved the particles. */
 void coupled_mass_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves);
-/* Around the constraints: of those that a group has. */
+/* Before and after the constraints of a group. */
 void coupled_mass_take(Soft *soft, u32 group);
 void coupled_mass_give(Soft *soft, u32 group);
 
-/* load.c: particles that a rigid body stretches are solved together with it, as what coupled_mass.c
- * does of those that it holds. */
+/* load.c: particles stretched by a rigid body are solved together with it, as coupled_mass.c
+ * does for attached ones. */
 int loads_create(Soft *soft);
 void loads_destroy(Loads *loads);
 u64 loads_memory(const Soft *soft);
-/* Before a step of h s, as coupled_mass_begin. */
+/* Before a step of h s, like coupled_mass_begin. */
 void loads_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves);
-/* Around the constraints: of those that a group has. */
+/* Before and after the constraints of a group. */
 void loads_take(Soft *soft, u32 group);
 void loads_give(Soft *soft, u32 group);
-/* After all groups: the bodies get what was meant for them. */
+/* After all groups: applies the impulses meant for the bodies. */
 void loads_pass(const Soft *soft, Rigid *rigid);
 
-/* method.c: a step of a body: for other methods than SOFT_XPBD from prediction to projection, so
- * that velocities are those of the step afterwards; and smoothing for all. soft->step is 0 in the
- * first step of a tick. Bodies run in parallel: only what belongs to this body may be written. */
+/* method.c: a step of a body: for methods other than SOFT_XPBD from prediction to projection,
+ * after which velocities are those of the step; and smoothing for all. soft->step is 0 in the
+ * first step of a tick. Bodies run in parallel: write only data of this body. */
 int methods_create(Soft *soft);
 void methods_destroy(Methods *methods);
 /* Before the bodies, in the first step of a tick. */
 void methods_begin(Soft *soft);
 void methods_body(Soft *soft, u32 body, f32 h);
-/* After the particles of the body moved: those of explicit methods go elsewhere than their velocity
- * says, where nothing else has changed it. */
+/* After the particles of the body moved: explicit methods correct positions that do not follow
+ * from velocity, where nothing else has changed it. */
 void methods_move(Soft *soft, u32 body);
 
-/* body_constraint.c: pressure and shape matching of a body; called for every body, of any method.
- * Bodies run in parallel: only what belongs to this body may be written. */
+/* body_constraint.c: pressure and shape matching of a body; called for every body, of any
+ * method. Bodies run in parallel: write only data of this body. */
 int body_constraints_create(Soft *soft);
 void body_constraints_destroy(BodyConstraints *body_constraints);
-/* The gas of a body of SOFT_XPBD, before its constraints: the skin answers it within the step. */
+/* Applies the gas pressure of a body of SOFT_XPBD, before its constraints: the skin responds
+ * within the step. */
 void body_constraints_press(Soft *soft, u32 body, f32 h);
-/* Of other methods, and matching, after the constraints. */
+/* Pressure for other methods, and matching, after the constraints. */
 void body_constraints_body(Soft *soft, u32 body, f32 h);
 void body_constraints_serialize(Soft *soft, State *state);
 /* Is it still being inflated? */
 bool whole_grows(const Soft *soft, u32 body);
 
-/* self_collision.c: what may touch within the tick, and contact in a step. */
+/* self_collision.c: finds pairs that may touch within the tick, and solves contact in a step. */
 int self_collision_create(Soft *soft);
 void self_collision_destroy(SelfCollision *collision);
 void self_collision_begin(Soft *soft, f32 tick_s);
-/* Before the steps of a substep of h s: searches again if something went farther than expected. */
+/* Before the steps of a substep of h s: searches again if something moved farther than expected. */
 void self_collision_substep(Soft *soft, f32 h);
 void self_collision_solve(Soft *soft, f32 h);
 void self_collision_serialize(Soft *soft, State *state);
 u64 self_collision_memory(const SelfCollision *collision);
 
-/* stiff.c: matter that asks for more than a pass over its tetrahedra gives in a step is solved as a
- * whole. */
+/* stiff.c: solves as a whole material too stiff for one pass over its tetrahedra per step. */
 int stiffs_create(Soft *soft);
 void stiffs_destroy(Stiffs *stiffs);
 u64 stiffs_memory(const Soft *soft);
-/* Near rest both rows of Neo-Hookean matter know volume only: what they do to shear is explicit,
- * and gains energy from about here on. Matter is solved as a whole in steps of h s where its weight
- * over its compliance (stiff_limit, 1/s²) is this part of 1 / h², times the scene's factor. */
+/* Near rest both rows of Neo-Hookean material respond to volume only: their effect on shear is
+ * explicit, and gains energy from about here on. Material is solved as a whole in steps of h s
+ * where its weight over its compliance (stiff_limit, 1/s²) is this part of 1 / h², times the
+ * scene's factor. */
 #define STIFF_FROM 0.25f
 f32 stiff_limit(const Soft *soft, u32 body);
-/* Balloons always are: their edges and their gas are in no batch. */
+/* Always true for balloons: their edges and gas are in no batch. */
 bool stiff_skin(const Soft *soft, u32 body);
-/* Is this constraint one of theirs? */
+/* Is this constraint solved by stiff.c? */
 bool stiff_has(const Soft *soft, u32 body, const SoftConstraint *constraint);
 bool stiff_is(const Soft *soft, u32 body, f32 h);
-/* Remembers the velocity that a particle of such a body has before anything acts in this step. */
+/* Stores a particle's velocity at the start of this step, for such bodies. */
 void stiff_start(Soft *soft, u32 particle);
-/* After all but its constraints has acted. */
+/* After all other forces, in place of the constraints. */
 void stiff_body(Soft *soft, u32 body, f32 h);
 
-/* rotation.c: around the constraints of a body in a step: what turns goes on turning. Bodies run in
+/* rotation.c: around the constraints of a body in a step: preserves its rotation. Bodies run in
  * parallel. */
 void rotation_begin(Soft *soft, SoftBody *body);
 void rotation_end(Soft *soft, SoftBody *body);
 
-/* wind.c: how the triangles stand to the air, at the start of a tick. */
+/* wind.c: drag of the triangles at the start of a tick. */
 void wind_begin(Soft *soft);
 
 static inline bool soft_has_drag(const Soft *soft, const SoftBody *body)
@@ -336,9 +335,9 @@ static inline bool soft_has_drag(const Soft *soft, const SoftBody *body)
     return body->triangle_count > 0 && soft->air_density > 0.0f;
 }
 
-/* What the air changes of a velocity in h s, by the force of the velocity that it has: what falls
- * at its terminal speed, or hangs still, feels what it should whatever h is. It takes no more than
- * the whole difference, which is what the lightest cloth has left after a step. */
+/* Velocity change by drag in h s, by the force at the current velocity: terminal speed, or
+ * hanging at rest, is correct for any h. At most the whole difference is removed, which limits
+ * the lightest cloth. */
 static inline Vec3 soft_wind(const Soft *soft, u32 particle, Vec3 velocity, f32 h)
 {
     const Symmetric3 *drag = &soft->drag[particle];
@@ -352,29 +351,29 @@ int soft_contact_create(Soft *soft);
 void soft_contact_begin(Soft *soft, Rigid *rigid);
 /* Before the steps of a substep of h s. */
 void soft_contact_substep(Soft *soft, Rigid *rigid, f32 h);
-/* A step: first gravity on the bodies; after the particles by themselves, what they and the bodies
- * do to each other; then the bodies move on. */
+/* A step: first gravity on the bodies; after the particles' own solve, contact between them and
+ * the bodies; then the bodies move. */
 void soft_contact_solve(Soft *soft, Rigid *rigid, f32 h);
-/* m/s, that brings a particle from `position` to where its body holds it at the end of the step. */
+/* m/s, that moves a particle from `position` to its anchor at the end of the step. */
 Vec3 soft_contact_hold_speed(Soft *soft, const Rigid *rigid, const SoftAttachment *held,
                              Vec3 position, f32 h);
 
-/* What is pinned inside a rigid body grows out of it: within, only what holds it knows where it is,
- * and contact would pull against the pins for ever. */
+/* A pinned particle inside a rigid body is a root from which the rest grows out: inside, only
+ * pins determine its position, and contact would work against them for ever. */
 typedef struct ContactRoots {
     u32 count;
     u32 slot[32], root[32];
 } ContactRoots;
-/* A pinned particle of the body that lies inside of the rigid one, or SOFT_NONE; remembers what it
- * found, for one body and tick. */
+/* A pinned particle of the soft body inside the rigid one, or SOFT_NONE; caches the result for
+ * one body and tick. */
 u32 soft_contact_root(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
                       ContactRoots *roots);
-/* Is the particle inside of the rigid body, and near enough to the root by the rest shape that it
- * may grow out of it? Or so near to a pin within that it cannot get a thickness away? */
+/* Is the particle inside the rigid body, and by the rest shape near enough to the root to grow
+ * out of it? Or too near to a pin inside to get a thickness away? */
 bool soft_contact_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u32 particle);
 
-/* m, from the normal of a body: a particle that near bodies hold from the other side, at `distance`
- * from it, keeps no more than this from either. pinched: set where there is one. */
+/* m, limit of the distance kept from either body by a particle that is at `distance` from one
+ * with this normal, and is held from the other side by another. pinched: set if there is one. */
 f32 soft_contact_capacity(Soft *soft, u32 particle, Vec3 normal, f32 distance, u16 *pinched);
 
 /* contact_face.c: triangles and segments against bodies that particles might miss: is this one? */
@@ -382,19 +381,19 @@ bool soft_contact_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody 
 /* Is a triangle or segment of the soft body within reach (m) of the rigid one? */
 bool soft_contact_face_meets(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
                              f32 reach);
-/* Is this one? */
+/* Does this one touch? */
 bool soft_contact_face_touches(const Soft *soft, const Rigid *rigid, const SoftFace *face,
                                f32 reach);
 void soft_contact_face_begin(Soft *soft, Rigid *rigid);
 void soft_contact_face_substep(Soft *soft, const Rigid *rigid, f32 h);
 void soft_contact_face_solve(Soft *soft, Rigid *rigid, f32 h);
-/* Again, what something near holds from the other side. */
+/* Solves again triangles that another body near holds from the other side. */
 void soft_contact_face_solve_pinched(Soft *soft, Rigid *rigid, f32 h);
 
-/* roll.c: resistance to rolling on rigid bodies, after contact. */
+/* roll.c: rolling resistance on rigid bodies, after contact. */
 void roll_solve(Soft *soft, Rigid *rigid);
 
-/* grab.c: all hands but those on bodies that are solved once a tick, which hold within it. */
+/* grab.c: all grabs except those on bodies solved once a tick, which handle them. */
 void grab_solve(Soft *soft, SoftGrab *grab, f32 h);
 /* Of the particles of a group (batches.h). */
 void grabs_warm(Soft *soft, u32 group, f32 h);

@@ -1,26 +1,25 @@
 /*
  * springs.c: masses and springs, integrated explicitly: Euler, midpoint, Störmer–Verlet. A
  * constraint of compliance α is a spring of energy C² / 2α with a damping β / α along its gradient.
- * Explicit methods are stable only for soft springs, so each spring is as stiff as its body may
- * have it: with D = Σ w |∇C|² / p, where p is the share of a particle's motion that the spring may
- * count on (those of a particle sum to 1), no mode is faster than max k D by Cauchy's inequality,
- * so k = min(1 / α, reach / (h² D)),  reach = 2 keeps (ωh)² ≤ 2 in every mode. Euler gains energy
- * below β = h, the midpoint rule below about (ωh)² h / 8: unless the definition says otherwise
- * springs damp with what is just enough (SoftDef.spring_damping). Other kinds than
- * lengths reach less far: their gradients turn. Last, nothing is stretched beyond three times its
- * length (limit_step).
+ * Explicit methods are stable only for soft springs, so the stiffness of each spring is limited:
+ * with D = Σ w |∇C|² / p, where p is the spring's share of a particle's motion (those of a particle
+ * sum to 1), no mode is faster than max k D by Cauchy's inequality, so k = min(1 / α, reach / (h²
+ * D)), reach = 2 keeps (ωh)² ≤ 2 in every mode. Euler gains energy below β = h, the midpoint rule
+ * below about (ωh)² h / 8: unless the definition says otherwise springs have just enough damping
+ * (SoftDef.spring_damping). Kinds other than lengths have a smaller reach: their gradients rotate.
+ * Last, nothing is stretched beyond three times its length (limit_step).
  */
 #include "server/physics/soft/method.h"
 
 static const f32 reach = 2.0f;
-static const f32 curved_reach = 0.125f; /* of all but lengths: their gradients turn as they move */
-static const f32 rotation_max = 0.3f; /* rad by which the force on an angle may turn it in a step */
-static const f32 nominal_step_s = 1.0f / 1440.0f; /* shares are good for it, and safe for others */
-static const f32 change_max_m_s = 100.0f;         /* of velocity in a step */
+static const f32 curved_reach = 0.125f;           /* for all but lengths: their gradients rotate */
+static const f32 rotation_max = 0.3f;             /* rad, force on an angle, per step */
+static const f32 nominal_step_s = 1.0f / 1440.0f; /* shares: best for it, safe for others */
+static const f32 change_max_m_s = 100.0f;         /* limit of velocity change in a step */
 
 /* ---- shares ---- */
 
-/* What a spring may be at most on one particle alone. */
+/* Limit of a spring's stiffness on one particle alone. */
 static f32 stiffness_on(const SoftConstraint *of, f32 inverse_mass)
 {
     f32 most = reach / (2.0f * nominal_step_s * nominal_step_s * f32_max(inverse_mass, 1e-9f));
@@ -58,7 +57,7 @@ void springs_create(const Soft *soft, Methods *methods, const SoftBody *body)
 
 /* ---- forces ---- */
 
-/* β / h from (ωh)²: what the definition asks for, or just enough; at most what stays stable. */
+/* β / h from (ωh)²: as the definition says, or just enough; at most the stable value. */
 static f32 damping_of(const SoftBody *body, f32 z2, f32 h)
 {
     if (!(body->def.spring_damping >= 0.0f)) {
@@ -92,9 +91,9 @@ static void add_force(const Soft *soft, Methods *methods, const SoftConstraint *
     }
 }
 
-/* A spring between two points. Stretched it holds sideways too, with C k / length, and there
- * explicit methods gain energy as well: taking it out by the same rule keeps the angular momentum
- * that Euler would add. */
+/* A spring between two points. Under tension it also has the lateral stiffness C k / length,
+ * where explicit methods gain energy as well: damping it by the same rule removes the angular
+ * momentum that Euler would add. */
 static void add_distance(const Soft *soft, Methods *methods, const SoftBody *body, u32 index, f32 h)
 {
     const SoftConstraint *of = &soft->constraints[index];
@@ -135,7 +134,7 @@ static void add_spring(const Soft *soft, Methods *methods, const SoftBody *body,
                         vec3_sub(moved[b], moved[a]));
     }
     constraint_evaluate(of, constraint_shape(soft, of), x, &rows);
-    /* All rows are softened alike, or they would not balance each other at rest. */
+    /* All rows are softened alike; otherwise they would not balance at rest. */
     f32 alpha = of->compliance * soft_role_scale(soft, of->role), least = 0.0f;
     for (u32 row = 0; row < rows.rows; row++) {
         f32 bound = h * h * speed_bound(soft, methods, index, row, &rows) / curved_reach;
@@ -160,7 +159,7 @@ static void add_spring(const Soft *soft, Methods *methods, const SoftBody *body,
     }
 }
 
-/* Accelerations for the state moved, speed. */
+/* Accelerations at the state moved, speed. */
 static void find_changes(Soft *soft, Methods *methods, const SoftBody *body, f32 h)
 {
     bool drags = soft_has_drag(soft, body);

@@ -1,10 +1,11 @@
 /*
- * stiff.c: matter that is too stiff for one pass over its tetrahedra. In a step of h s such a pass
- * gives no stiffness that moves more than a cell on in that time: what asks for more was softer by
- * any factor. Then the whole body is solved at once: implicit Euler of corotational matter (Müller
- * and Gross 2004, "Interactive virtual materials"), (M + h² K) Δv = M (v* − v) + h f(x + h v), by
- * conjugate gradients from the velocity v of the step before on, v* being what it is without the
- * matter: so what is in equilibrium stays there exactly, however few iterations are made.
+ * stiff.c: material too stiff for one pass over its tetrahedra. In a step of h s such a pass cannot
+ * represent a stiffness whose waves travel more than a cell in that time: stiffer material was
+ * softer by any factor. Then the whole body is solved at once: implicit Euler of corotational
+ * material (Müller and Gross 2004, "Interactive virtual materials"), (M + h² K) Δv = M (v* − v) + h
+ * f(x + h v), by conjugate gradients starting from the previous step's velocity v, v* being the
+ * velocity without elastic forces: so equilibrium is preserved exactly, however few iterations are
+ * made.
  */
 #include "server/physics/soft/stiff.h"
 #include "server/physics/soft/batches.h"
@@ -21,16 +22,16 @@ enum {
     ITERATIONS_LEAST = 6,
 };
 
-/* Iterations for each cell that a wave passes in a step. */
+/* Iterations per cell that a wave travels in a step. */
 static const f32 iterations_each = 4.0f;
-/* A compliance is no less than this part of weight and step make: digits end there. */
+/* Compliance is at least this part of weight times h²: the limit of precision. */
 static const f32 scale_least = 1e-6f;
-/* Of the first residual (squared), what may be left; and (m/s)² that do not matter. */
+/* Tolerances: part of the initial squared residual; and (m/s)² that are negligible. */
 static const f64 residual_part = 1e-5, skin_part = 1e-4, residual_speed = 1e-14;
-/* μ / (λ + μ) is no less: matter that keeps its volume to 1 : 1000 of its shape. */
+/* Lower limit of μ / (λ + μ): material that keeps its volume to 1 : 1000 of its shape. */
 static const f32 ratio_least = 1e-3f;
 
-/* Eight tetrahedra without a common point, those too many without volume. */
+/* Eight tetrahedra without a common point; unused lanes have no volume. */
 typedef struct StiffBatch {
     u32 point[4][SIMD_LANES];    /* of the body */
     f32 b[9][SIMD_LANES];        /* 1/m, inverse of the rest edges */
@@ -39,7 +40,7 @@ typedef struct StiffBatch {
     f32 rotation[9][SIMD_LANES]; /* in this step: the rotation, column by column */
 } __attribute__((aligned(32))) StiffBatch;
 
-/* Where a body's tetrahedra are. */
+/* A body's range of tetrahedra. */
 typedef struct StiffBody {
     u32 first_batch, batch_count;
     Skin *skin; /* or NULL */
@@ -90,7 +91,7 @@ static f32 limit_of(const Soft *soft, const SoftConstraint *c)
     return weight / c->compliance;
 }
 
-/* One tetrahedron in a lane. */
+/* Stores one tetrahedron in a lane. */
 static void fill_lane(const Soft *soft, const SoftBody *body, const SoftConstraint *c,
                       StiffPoint *points, StiffBatch *batch, u32 lane)
 {
@@ -114,7 +115,7 @@ static void fill_lane(const Soft *soft, const SoftBody *body, const SoftConstrai
     }
 }
 
-/* Lanes too many repeat the first: both store the same. */
+/* Unused lanes repeat the first: both store the same. */
 static void repeat_lane(StiffBatch *batch, u32 lane)
 {
     for (u32 k = 0; k < 4; k++) {
@@ -127,7 +128,7 @@ static void repeat_lane(StiffBatch *batch, u32 lane)
     batch->bulk[lane] = batch->bulk[0];
 }
 
-/* The tetrahedra of a body by colours; batches NULL: only counts them. */
+/* Colours the tetrahedra of a body; batches NULL: only counts them. */
 static void fill_body(const Soft *soft, u32 index, StiffBody *to, StiffBatch *batches,
                       StiffPoint *points, u64 *taken)
 {
@@ -144,7 +145,7 @@ static void fill_body(const Soft *soft, u32 index, StiffBody *to, StiffBatch *ba
         if (!is_matter(c)) {
             continue;
         }
-        u32 color = ~no != 0 ? (u32)__builtin_ctzll(~no) : COLORS; /* each its own batch */
+        u32 color = ~no != 0 ? (u32)__builtin_ctzll(~no) : COLORS; /* its own batch for each */
         if (fill[color] == 0) {
             open[color] = to->first_batch + to->batch_count++;
         }
@@ -265,7 +266,7 @@ f32 stiff_limit(const Soft *soft, u32 body)
 
 bool stiff_is(const Soft *soft, u32 body, f32 h)
 {
-    f32 per_h = 1.0f / h; /* as batches.c has it: both must find the same */
+    f32 per_h = 1.0f / h; /* the same as in batches.c: both must agree */
     return soft->stiffs != NULL && body < soft->stiffs->body_count &&
            !(stiff_limit(soft, body) <=
              STIFF_FROM * (soft_role_scale(soft, ROLE_VOLUME) * per_h * per_h));
@@ -299,7 +300,7 @@ SIMD_INLINE Mat3x8 gradient_of(const StiffBatch *batch, const StiffVector *at)
     return f;
 }
 
-/* Adds −scale P Bᵀ to the points, whose sum is 0. */
+/* Adds −scale P Bᵀ to the points; the sum is 0. */
 SIMD_INLINE void spread(const StiffBatch *batch, StiffVector *at, Mat3x8 stress, f32x8 scale)
 {
     Vec3x8 sum = {f32x8_set(0.0f), f32x8_set(0.0f), f32x8_set(0.0f)};
@@ -314,7 +315,7 @@ SIMD_INLINE void spread(const StiffBatch *batch, StiffVector *at, Mat3x8 stress,
     stiff_scatter(at, batch->point[0], (Vec3x8){-sum.x, -sum.y, -sum.z});
 }
 
-/* R (2 μ E + λ tr E) V of the symmetric part E of Rᵀ F, less 1 where `rest`. */
+/* R (2 μ E + λ tr E) V of the symmetric part E of Rᵀ F, minus 1 where `rest`. */
 SIMD_INLINE Mat3x8 stress_of(const StiffBatch *batch, Mat3x8 r, Mat3x8 f, f32 rest)
 {
     f32x8 half = f32x8_load(batch->shear) * 0.5f, bulk = f32x8_load(batch->bulk);
@@ -340,7 +341,7 @@ SIMD_INLINE Vec3x8 unit(Vec3x8 v)
     return vec3x8_scale(v, f32x8_and((i32x8)(size > 1e-12f), 1.0f / size));
 }
 
-/* Turns all columns by the rotation vector w, by Cayley's map. */
+/* Rotates all columns by the rotation vector w, by Cayley's map. */
 SIMD_INLINE Mat3x8 rotated(Mat3x8 r, Vec3x8 w)
 {
     Vec3x8 half = vec3x8_scale(w, f32x8_set(0.5f));
@@ -355,8 +356,8 @@ SIMD_INLINE Mat3x8 rotated(Mat3x8 r, Vec3x8 w)
     return r;
 }
 
-/* The rotation nearest to F: Newton's method for the maximum of tr(Rᵀ F) from Gram and Schmidt's
- * on, and a safe step where the function does not curve down there. */
+/* The rotation nearest to F: Newton's method for the maximum of tr(Rᵀ F), starting from
+ * Gram–Schmidt, and a safe step where the function is not concave. */
 SIMD_INLINE Mat3x8 rotation_of(Mat3x8 f)
 {
     Mat3x8 r;
@@ -394,7 +395,7 @@ SIMD_INLINE Mat3x8 rotation_of(Mat3x8 f)
     return r;
 }
 
-/* The residual gets h f at x + h v, of which `direction` has the places. */
+/* Adds h f at x + h v to the residual; `direction` holds the positions. */
 static void add_forces(StiffBatch *batches, u32 count, StiffPoint *points, f32 h)
 {
     for (u32 i = 0; i < count; i++) {
@@ -439,13 +440,13 @@ typedef struct StiffSolve {
     StiffPoint *points;
     u32 count;
     f32 h;
-    f32 stiffer; /* than the definition says */
+    f32 stiffer; /* factor on the stiffness of the definition */
     Skin *skin;  /* or NULL; then: */
     SkinGas gas;
     const Vec3 *gradient;
 } StiffSolve;
 
-/* Masses, places and what v* asks for; false if nothing of the body can move. */
+/* Masses, positions and the residual of v*; false if nothing of the body can move. */
 static bool begin(const Soft *soft, const SoftBody *body, StiffPoint *points, f32 h, f32 stiffer,
                   Vec3 *asked)
 {
@@ -470,7 +471,7 @@ static bool begin(const Soft *soft, const SoftBody *body, StiffPoint *points, f3
     return !pinned;
 }
 
-/* direction = weight residual + share direction; returns r · z before. */
+/* direction = weight residual + share direction; returns the new r · z. */
 static f64 redirect(StiffPoint *points, u32 count, f64 before)
 {
     f64 product = 0.0;
@@ -488,7 +489,7 @@ static f64 redirect(StiffPoint *points, u32 count, f64 before)
     return product;
 }
 
-/* As redirect, by blocks. */
+/* Like redirect, with block preconditioning. */
 static f64 redirect_skin(const StiffSolve *solve, f64 before)
 {
     StiffPoint *points = solve->points;
@@ -525,8 +526,7 @@ static void find_image(const StiffSolve *solve)
     }
 }
 
-/* False if it finds that K takes more than half of what the masses hold: then there may be no
- * solution. */
+/* False if K takes more than half of the mass term: then there may be no solution. */
 static bool iterate(const StiffSolve *solve, u32 most)
 {
     StiffPoint *points = solve->points;
@@ -578,7 +578,8 @@ static bool solve_skin(Soft *soft, u32 index, StiffSolve *solve, f32 limit, Vec3
                      .stiffer = solve->stiffer,
                      .amount = pressure_amount(soft, index),
                      .bulges = true};
-    /* What comes after the skin in a step, contact above all, takes about as much as last time. */
+    /* Later stages of the step, mainly contact, are assumed to change the volume by as much as
+     * last time. */
     if (state->expected > 0.0f) {
         step.taken = pressure_volume(soft, body, SOFT_VOLUME_GAUSS) - (f64)state->expected;
     }
@@ -631,7 +632,8 @@ void stiff_body(Soft *soft, u32 index, f32 h)
         mass += points[i].mass;
     }
     if (free_body) {
-        /* What iterations have not found yet is a motion of the whole by no force of its own. */
+        /* The error of unconverged iterations includes rigid translation without an external
+         * force. */
         shift = vec3_scale(vec3_sub(asked, given), 1.0f / mass);
     }
     for (u32 i = 0; i < body->count; i++) {

@@ -1,6 +1,6 @@
 /*
- * stiff.h: bodies that are solved as a whole: what stiff.c (conjugate gradients, matter) and skin.c
- * (edges and gas of balloons) have in common.
+ * stiff.h: bodies solved as a whole: shared declarations of stiff.c (conjugate gradients, material)
+ * and skin.c (edges and gas of balloons).
  * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_STIFF_H
@@ -9,12 +9,12 @@
 #include "server/physics/soft/soft_internal.h"
 #include "shared/math/simd.h"
 
-/* A vector of a particle in fours. */
+/* A vector of a particle, padded to four. */
 typedef struct StiffVector {
     f32 at[4];
 } __attribute__((aligned(16))) StiffVector;
 
-/* By particle. */
+/* Data of one particle. */
 typedef struct StiffPoint {
     StiffVector direction, image; /* p, A p */
     StiffVector residual, change; /* r; Δv, m/s */
@@ -38,7 +38,7 @@ SIMD_INLINE Vec3x8 stiff_gather(const StiffVector *at, const u32 point[SIMD_LANE
     return (Vec3x8){row[0], row[1], row[2]};
 }
 
-/* All are read before any is written, as lanes may repeat. */
+/* Reads all before writing any, as lanes may repeat. */
 SIMD_INLINE void stiff_scatter(StiffVector *at, const u32 point[SIMD_LANES], Vec3x8 add)
 {
     enum {
@@ -60,37 +60,37 @@ SIMD_INLINE void stiff_scatter(StiffVector *at, const u32 point[SIMD_LANES], Vec
 
 typedef struct Skin Skin;
 
-/* Is this body one? */
+/* Does this body have a skin? */
 bool skin_is(const Soft *soft, const SoftBody *body);
 /* Is this constraint of a skin's body one of its edges? */
 bool skin_has(const SoftConstraint *constraint);
-/* What the gas of a step asks for. */
+/* State of the gas in a step. */
 typedef struct SkinGas {
-    f64 volume;   /* m³, at the places that are looked at */
+    f64 volume;   /* m³, at the evaluated positions */
     f64 pressure; /* Pa there */
     f64 curve;    /* −Δp/ΔV from there on, Pa/m³ */
 } SkinGas;
 
-/* NULL without memory. points: [body->count], whose `own` gets what the edges add; limit: the most
- * of weight over compliance, 1/s². */
+/* NULL: out of memory. points: [body->count], to whose `own` the edges' stiffness is added;
+ * limit: largest weight over compliance, 1/s². */
 Skin *skin_create(const Soft *soft, const SoftBody *body, StiffPoint *points, f32 *limit);
 void skin_destroy(Skin *skin);
 u64 skin_memory(const Skin *skin);
 typedef struct SkinStep {
     f32 h;
-    f32 stiffer; /* than the compliances say */
+    f32 stiffer; /* factor on the stiffness of the compliances */
     f64 amount;  /* J, P V of the gas */
-    f64 taken;   /* m³, that what comes after the skin takes of the volume */
-    bool bulges; /* K has what the gas does as its surface turns and grows: where it is not what
-                    holds the surface, no minimum is left */
+    f64 taken;   /* m³, volume removed by later stages of the step */
+    bool bulges; /* K includes the gas's stiffness by rotation and growth of the surface; without
+                    tension there is no minimum */
 } SkinStep;
 
-/* Pa, above the air, of the gas at a volume. */
+/* Pa, gauge pressure of the gas at a volume. */
 f64 skin_pressure(const Skin *skin, const SkinStep *step, f64 volume);
-/* The residual gets h f of edges and gas at `direction`. gradient: [body->count] m². */
+/* Adds h f of edges and gas at `direction` to the residual. gradient: [body->count] m². */
 SkinGas skin_forces(Skin *skin, StiffPoint *points, u32 count, const SkinStep *step,
                     Vec3 *gradient);
-/* The residual of a point times the inverse of the diagonal block of its equations. */
+/* Preconditioner: the residual of a point times its inverse diagonal block. */
 Vec3 skin_ease(const Skin *skin, u32 point, Vec3 residual);
 /* image += h² K direction */
 void skin_image(const Skin *skin, StiffPoint *points, u32 count, const SkinGas *gas, f32 h,

@@ -1,7 +1,7 @@
 /*
- * validate.c: is the whole particle store as soft_internal.h says? Called at the start of each tick
- * of debug and sanitizer builds; what fails is a mistake of this program, never of a scene or a
- * client.
+ * validate.c: checks the invariants of the whole particle store (soft_internal.h). Called at the
+ * start of each tick of debug and sanitizer builds; a failure is a bug of this program, never of a
+ * scene or a client.
  */
 #include "server/physics/soft/batches.h"
 #include "server/physics/soft/body_constraint.h"
@@ -28,7 +28,7 @@ static void validate_point(const Soft *soft, u32 particle, u32 body)
     CHECK_ITEM(particle, !asleep || vec3_length_squared(p->velocity) == 0.0f);
 }
 
-/* A body has what lies between that of its neighbours. */
+/* Ranges of a body begin where those of the one before end. */
 static void validate_bodies(const Soft *soft)
 {
     u32 points = 0, constraints = 0, triangles = 0, segments = 0, pins = 0;
@@ -156,7 +156,7 @@ static void validate_contacts(const Soft *soft)
 static void validate_rests(const Soft *soft)
 {
     u32 asleep = 0, marks = 0;
-    CHECK(soft->rest_count == soft->body_count); /* soft_build after the last soft_add */
+    CHECK(soft->rest_count == soft->body_count); /* soft_build was called after the last soft_add */
     for (u32 b = 0; b < soft->rest_count; b++) {
         const SoftRest *rest = &soft->rests[b];
         CHECK_ITEM(b, rest->state.asleep <= 1 && rest->state.rest_s >= 0.0f);

@@ -1,4 +1,4 @@
-/* wind.c: air against the triangles of surfaces. */
+/* wind.c: aerodynamic drag on the triangles of surfaces. */
 #include "server/physics/soft/soft_internal.h"
 
 enum {

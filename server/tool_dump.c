@@ -64,7 +64,7 @@ static int dump_scene(const Scene *scene, u64 wanted, bool json, ErrorText *erro
         world_tick(world, NULL, 0);
         Frame *frame = world_frame(world); /* ends the tick and its events */
         if (frame == NULL) {
-            error_set(error, ERROR_MEMORY, "no memory for a frame");
+            error_set(error, ERROR_MEMORY, "out of memory for a frame");
             code = EXIT_INPUT;
         }
         frame_release(frame);

@@ -59,7 +59,7 @@ int mesh_add_vertex(MeshReader *reader, const f64 place[3])
     }
     void *list = file->vertices;
     if (!make_capacity(&list, file->vertex_count, &reader->vertex_capacity, sizeof v)) {
-        return mesh_error(reader, ERROR_MEMORY, "no memory for vertices");
+        return mesh_error(reader, ERROR_MEMORY, "out of memory for vertices");
     }
     file->vertices = list;
     file->vertices[file->vertex_count++] = v;
@@ -74,7 +74,7 @@ int mesh_add_triangle(MeshReader *reader, u32 a, u32 b, u32 c)
     }
     void *list = file->triangles;
     if (!make_capacity(&list, file->triangle_count, &reader->triangle_capacity, 3 * sizeof(u32))) {
-        return mesh_error(reader, ERROR_MEMORY, "no memory for triangles");
+        return mesh_error(reader, ERROR_MEMORY, "out of memory for triangles");
     }
     file->triangles = list;
     u32 *corner = &file->triangles[3 * (size_t)file->triangle_count++];

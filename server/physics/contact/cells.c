@@ -1,6 +1,6 @@
-/* cells.c: see cells.h. Particles are sorted by the number of their bucket: one counting sort for
- * each 11 bits of it, least first. Blocks of particles are counted and moved side by side; a block
- * is the same for any number of threads. */
+/* cells.c: see cells.h. Particles are radix sorted by bucket: one counting sort per 11 bits,
+ * least significant first. Blocks of particles are counted and moved in parallel; blocks do not
+ * depend on the number of threads. */
 #include "server/physics/contact/cells.h"
 
 #include "shared/base/check.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    BLOCK = 4096, /* particles that are counted together */
+    BLOCK = 4096, /* particles counted together */
     DIGIT_BITS = 11,
     DIGITS = 1 << DIGIT_BITS,
     BITS_MIN = 6,
@@ -24,7 +24,7 @@ static u32 blocks_of(u32 count)
     return (count + BLOCK - 1) / BLOCK;
 }
 
-/* Two buckets a particle, or fewer where there are very many. */
+/* Two buckets per particle, or fewer for very many. */
 static u32 bits_for(u32 count)
 {
     u32 bits = BITS_MIN;
@@ -81,7 +81,7 @@ bool cells_reserve(Cells *cells, u32 capacity)
 
 /* ---- cells ---- */
 
-/* What is no number is in some cell, too. */
+/* NaN maps to some cell, too. */
 static i32 axis_of(f32 x, f32 size)
 {
     f32 cell = floorf(x / size);
@@ -95,7 +95,7 @@ static u64 key_of(i32 x, i32 y, i32 z)
            ((u64)(u32)z & mask) << (2 * AXIS_BITS);
 }
 
-/* Fibonacci hashing of what both halves of the key say. */
+/* Fibonacci hashing of both halves of the key. */
 static u32 bucket_of(u64 key, u32 bits)
 {
     key ^= key >> 32;
@@ -144,7 +144,7 @@ static void count_digits(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Counts become the places where a block puts what has a digit. */
+/* Prefix sums: counts become the output positions of each block and digit. */
 static void add_up(u32 *histogram, u32 blocks, u32 digits)
 {
     u32 sum = 0;
@@ -169,7 +169,8 @@ static void move_items(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Each range fills the starts of the buckets that begin in it, with the empty ones before them. */
+/* Each range fills the starts of the buckets that begin in it, and of the empty ones before
+ * them. */
 static void gather(void *context, u32 first, u32 end, u32 worker)
 {
     const Sort *sort = context;
@@ -244,7 +245,7 @@ static void look_in_cell(const Cells *cells, u64 key, Near *found)
 {
     u32 bucket = bucket_of(key, cells->bits);
     for (u32 i = cells->starts[bucket]; i < cells->starts[bucket + 1]; i++) {
-        if (cells->keys[i] == key) { /* or it is of another cell */
+        if (cells->keys[i] == key) { /* else another cell in the same bucket */
             look_at(cells, i, found);
         }
     }

@@ -1,22 +1,21 @@
-/* contact.c: what a particle and anything else do to each other in a step. */
+/* contact.c: contact of a particle with any other matter in a step. */
 #include "server/physics/contact/contact.h"
 
-/* What is inside goes apart by this part of it in a step. */
+/* Part of the penetration corrected in a step. */
 static const f32 apart_part = 0.2f;
 
 void contact_normal(const ContactNormal *of, f32 h, f32 *push, f32 *apart)
 {
-    /* What is outside may come as far as the surface; what is inside comes no nearer. */
+    /* Outside, the particle may approach as far as the surface; inside, not at all. */
     *push = f32_max(of->approach - f32_max(of->gap, 0.0f) / h, 0.0f);
-    /* Of the depth at the end of the step: what the bias brings in, and a part of what was there.
-     */
+    /* Depth at the end of the step: the part due to the bias, and a part of the previous depth. */
     f32 depth = h * (of->approach - *push + of->bias) - of->gap;
     f32 old = f32_min(-apart_part * of->gap, CONTACT_APART_M_S * h);
     *apart = f32_max(f32_min(depth, f32_max(old, 0.0f) + f32_max(h * of->bias, 0.0f)), 0.0f);
 }
 
-/* Changes the speed of the particle against the place by `speed`, each by its share; returns the
- * impulse, N s. */
+/* Changes the particle's velocity relative to the place by `speed`, split by inverse mass;
+ * returns the impulse, N s. */
 static f32 exchange(const Collider *collider, const ContactPlace *place, ContactParticle *particle,
                     Vec3 direction, f32 speed)
 {
@@ -30,7 +29,7 @@ static f32 exchange(const Collider *collider, const ContactPlace *place, Contact
     return impulse;
 }
 
-/* Moves the two apart along the normal, each by its share. */
+/* Positional correction along the normal, split by inverse mass. */
 static void push_apart(const Collider *collider, ContactPlace *place, ContactParticle *particle,
                        f32 apart)
 {
@@ -43,7 +42,7 @@ static void push_apart(const Collider *collider, ContactPlace *place, ContactPar
     }
 }
 
-/* Static friction stops all of the slip, kinetic friction what the normal push allows. */
+/* Static friction stops the whole slip, kinetic friction as much as the normal impulse allows. */
 static void rub(const Collider *collider, const ContactPlace *place, ContactParticle *particle,
                 Vec3 slip, f32 push)
 {

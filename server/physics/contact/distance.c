@@ -1,4 +1,4 @@
-/* distance.c: how far points are from shapes, and which way is out. */
+/* distance.c: signed distance of points to shapes, and the outward normal. */
 #include "server/physics/contact/distance.h"
 
 #include "server/physics/rigid/narrow/gjk.h"

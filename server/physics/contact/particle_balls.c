@@ -1,5 +1,5 @@
-/* particle_balls.c: particles as what others touch. They have no spin, so all that passes goes
- * through both centres. */
+/* particle_balls.c: particles as colliders. They have no spin, so impulses act through both
+ * centres. */
 #include "server/physics/contact/particles.h"
 
 void particle_balls_finish(ParticleBalls *balls)
@@ -8,7 +8,7 @@ void particle_balls_finish(ParticleBalls *balls)
     *balls = (ParticleBalls){0};
 }
 
-/* Where a particle is in the moment of who meets it. */
+/* Position of a particle at the time of the other party's step. */
 static Vec3 place_of(const ParticleBalls *balls, u32 i)
 {
     return vec3_add_scaled(balls->set->positions[i], -balls->left, balls->set->velocities[i]);
@@ -132,7 +132,7 @@ static f32 inverse_mass(const void *of, const ContactPlace *place, Vec3 directio
     return inverse_mass_of(((const ParticleBalls *)of)->set, place->thing);
 }
 
-/* What is left of the substep it goes on with the new velocity. */
+/* For the rest of the substep it moves with the new velocity. */
 static void impulse(void *of, const ContactPlace *place, Vec3 impulse)
 {
     const ParticleBalls *balls = of;

@@ -1,4 +1,4 @@
-/* particles.c: particles of any solver against whatever can be touched. */
+/* particles.c: contact of any solver's particles with colliders. */
 #include "server/physics/contact/particles.h"
 
 #include "shared/base/memory.h"
@@ -10,9 +10,9 @@ enum {
     GRAIN = 128,
 };
 
-/* What may be added to the speed of a particle within a tick and within a substep. */
+/* Speed that a particle may gain within a tick and within a substep. */
 static const f32 margin_m_s = 2.0f;
-/* Cells in which particles look for others together, in radii. */
+/* Size of the cells whose particles share one search, in radii. */
 static const f32 cell_radii = 4.0f;
 
 void particle_contacts_finish(ParticleContacts *contacts)
@@ -38,11 +38,11 @@ static bool reserve(ParticleContacts *contacts, u32 count)
            memory_grow((void **)&contacts->near, &near, count, sizeof *contacts->near);
 }
 
-/* Particles of one cell, which ask the colliders once. */
+/* Particles of one cell, which query the colliders once. */
 typedef struct Bunch {
     const u32 *particles; /* [count] */
     u32 count;
-    Bounds bounds; /* m, of where they may be within the tick */
+    Bounds bounds; /* m, of their possible positions within the tick */
 } Bunch;
 
 static bool next_bunch(const Cells *cells, const ParticleSet *set, f32 tick_s, Bunch *bunch)
@@ -244,8 +244,8 @@ static void solve(const ParticlePass *pass, ParticlePair *pair)
     }
 }
 
-/* What does not move feels nothing: contacts of different particles with it are apart. A range
- * begins and ends where a particle does. */
+/* Static things are unaffected, so contacts of different particles with them are independent. A
+ * range begins and ends at particle boundaries. */
 static void solve_fixed(void *context, u32 first, u32 end, u32 worker)
 {
     const ParticlePass *pass = context;

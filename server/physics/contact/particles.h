@@ -1,12 +1,11 @@
 /*
- * particles.h: what every particle solver does about other matter: which particle may meet which
- * thing in a tick, contact in a step, the others brought along; and the particles offered to others
- * as balls.
+ * particles.h: contact of any particle solver with other matter: candidate pairs of a tick, contact
+ * in a step, carrying the others along; and the particles as colliders (balls).
  *
  * A tick of a solver: particle_contacts_stir (in stir), particle_contacts_begin (in begin); in each
- * substep particle_contacts_substep, then for each of its steps particle_contacts_step, what acts
- * on the particles by themselves, particle_contacts_solve, and positions move on by h velocity;
- * after the last particle_contacts_end.
+ * substep particle_contacts_substep, then for each of its steps particle_contacts_step, the
+ * solver's own forces and constraints, particle_contacts_solve, and positions move by h velocity;
+ * after the last step particle_contacts_end.
  * Layer: server/physics/contact.
  */
 #ifndef PLENUM_SERVER_PHYSICS_CONTACT_PARTICLES_H
@@ -29,27 +28,26 @@ typedef struct ParticleSet {
     f32 radius; /* m */
     f32 friction, static_friction;
     f32 stiffness;   /* N/m of contacts, 0: hard */
-    bool swept;      /* nothing thin is passed within a step */
-    u32 group, mask; /* as of bodies; 0: 1 and all */
+    bool swept;      /* collides with anything thin in its path within a step */
+    u32 group, mask; /* as for bodies; 0: 1 and all */
 } ParticleSet;
 
 /* A particle that may meet a thing in this tick. */
 typedef struct ParticlePair {
     u32 particle, collider, thing;
-    u16 moves;   /* the thing may */
+    u16 moves;   /* the thing may move */
     u16 near;    /* in this substep */
     f32 pressed; /* N s, in this step, along: */
     Vec3 normal; /* from the thing */
 } ParticlePair;
 
-/* Nothing in it outlives a tick. Zeroed it is ready. */
+/* Scratch memory of a tick. Zeroed it is valid. */
 typedef struct ParticleContacts {
     Collider colliders[PARTICLE_COLLIDERS_MAX]; /* of this tick */
     u32 collider_count;
     Cells cells;
     ParticlePair *pairs; /* by particle */
-    ParticlePair
-        *near; /* of this substep, with the same room: first what meets nothing that moves */
+    ParticlePair *near;  /* of this substep, same capacity: those with static things first */
     u32 count, capacity, near_count, near_fixed;
     Jobs *jobs;
     f32 tick_s;
@@ -57,11 +55,11 @@ typedef struct ParticleContacts {
 
 void particle_contacts_finish(ParticleContacts *contacts);
 
-/* Wakes what the particles hit in the coming tick of tick_s, for things that cannot wake within
- * it. */
+/* Wakes things that the particles will hit in the coming tick of tick_s, for things that cannot
+ * wake within it. */
 void particle_contacts_stir(ParticleContacts *contacts, const ParticleSet *set,
                             const Collider *colliders, u32 count, f32 tick_s);
-/* Finds the pairs of a tick. The colliders' own tables are made; they are copied. Without memory
+/* Finds the pairs of a tick. The colliders' begin must have run; they are copied. Out of memory,
  * some pairs are missing. */
 void particle_contacts_begin(ParticleContacts *contacts, const ParticleSet *set,
                              const Collider *colliders, u32 count, f32 tick_s, Jobs *jobs);
@@ -69,8 +67,8 @@ void particle_contacts_begin(ParticleContacts *contacts, const ParticleSet *set,
 void particle_contacts_substep(ParticleContacts *contacts, const ParticleSet *set, f32 h);
 /* Before a step of h s. */
 void particle_contacts_step(ParticleContacts *contacts, f32 h);
-/* Contact in the step: changes velocities, and positions of what is pushed apart. Then the others
- * move on. */
+/* Solves contact in the step: changes velocities, and positions by correction. Then the
+ * colliders move. */
 void particle_contacts_solve(ParticleContacts *contacts, const ParticleSet *set, f32 h);
 /* After the last step of a substep. */
 void particle_contacts_end(ParticleContacts *contacts);
@@ -80,9 +78,9 @@ void particle_contacts_end(ParticleContacts *contacts);
 typedef struct ParticleBalls {
     const ParticleSet *set; /* borrowed */
     Cells cells;
-    f32 fastest; /* m/s, of any at the start of the tick */
+    f32 fastest; /* m/s, largest speed at the start of the tick */
     f32 tick_s;
-    f32 left; /* s of the substep, by which the particles are ahead of who meets them */
+    f32 left; /* s of the substep by which the particles are ahead of the other party */
 } ParticleBalls;
 
 extern const ColliderOps particle_balls_ops;

@@ -11,7 +11,7 @@ enum {
     WIDE_ROWS_MAX = 13
 };
 
-/* Eight constraints that share no particle, as PackDistance; only the numbers of the kind are
+/* Eight constraints that share no particle, as BatchDistance; only the numbers of the kind are
  * present (wide_rows). */
 typedef struct BatchWide {
     u16 point[4][SIMD_LANES]; /* areas repeat the first as the last */

@@ -1,4 +1,4 @@
-/* matter.c: what a world offers to its kinds of matter. */
+/* matter.c: services of a world for its kinds of matter. */
 #include "server/world/world_internal.h"
 #include "shared/base/check.h"
 
@@ -52,7 +52,7 @@ u32 world_next_entity(const World *world)
 u32 world_add_field(Matter *matter, const FieldDesc *field)
 {
     World *world = matter->world;
-    CHECK(world->fields == NULL); /* only while kinds are declared */
+    CHECK(world->fields == NULL); /* only during declare */
     if (field->capacity == 0) {
         return FIELDS_MAX;
     }
@@ -73,7 +73,7 @@ u32 world_add_parameter(Matter *matter, ScalarInfo info)
     CHECK(info.components >= 1 && info.components <= 4);
     if (world->parameter_count == PARAMETERS_MAX) {
         world->declared_too_much = true;
-        return WORLD_GRAVITY; /* what is asked for until the world is refused */
+        return WORLD_GRAVITY; /* placeholder until the world is refused */
     }
     u32 id = world->parameter_count++;
     world->parameters[id] = info;

@@ -1,4 +1,4 @@
-/* matter_rigid.c: rigid bodies as matter of a world: life, tick, fields, state. */
+/* matter_rigid.c: rigid bodies as matter of a world: life cycle, tick, fields, state. */
 #include "server/world/matter_rigid.h"
 
 #include "protocol/field/quantize.h"
@@ -7,10 +7,10 @@
 #include <string.h>
 
 enum {
-    IMPACTS_TICK_MAX = 16, /* events of one tick: more is noise */
+    IMPACTS_TICK_MAX = 16, /* limit of events per tick: more are not useful */
 };
 
-/* Softer touches make no sound and leave no mark. */
+/* Softer contacts make no sound and leave no mark. */
 static const f32 impact_m_s = 0.5f;
 
 MatterRigid *world_matter_rigid(const World *world)
@@ -30,9 +30,9 @@ bool world_is_rigid(const World *world, const Entity *entity)
 
 /* ---- life ---- */
 
-/* Measured with worlds of one kind each (resident bytes of the server), and a third more. */
+/* Measured with worlds of one kind each (resident bytes of the server), plus a third. */
 enum {
-    BODY_BYTES = 16 << 10, /* with its contacts in a dense heap */
+    BODY_BYTES = 16 << 10, /* including its contacts in a dense heap */
     JOINT_BYTES = 2 << 10
 };
 
@@ -59,7 +59,7 @@ static int create(Matter *matter, ErrorText *error)
     m->body_slots = calloc(u32_max(scene->body_count, 1), sizeof *m->body_slots);
     m->joints = calloc(u32_max(scene->joint_count, 1), sizeof *m->joints);
     if (m->rigid == NULL || m->slots == NULL || m->body_slots == NULL || m->joints == NULL) {
-        return error_set(error, ERROR_MEMORY, "%s: no memory for the world", scene->name);
+        return error_set(error, ERROR_MEMORY, "%s: out of memory for the world", scene->name);
     }
     return ERROR_OK;
 }
@@ -133,7 +133,7 @@ static void begin(Matter *matter)
     rigid_collide(rigid_of(matter)->rigid, world_jobs(matter->world));
 }
 
-/* Who comes later in a substep tells the one before it where bodies are. */
+/* A kind later in the substep updates the movers of earlier ones. */
 void world_meets_bodies(const Matter *matter, RigidCollider *bodies)
 {
     MatterRigid *m = world_matter_rigid(matter->world);
@@ -161,7 +161,7 @@ static void prepare(Matter *matter)
 
 static void substep(Matter *matter, f32 h)
 {
-    (void)h; /* it has made them itself */
+    (void)h; /* the solver has its own */
     rigid_substep(rigid_of(matter)->rigid);
 }
 
@@ -204,7 +204,7 @@ static void report_sensors(const MatterRigid *m)
     }
 }
 
-/* What leaves the scene's bounds is taken out of the world. */
+/* Removes bodies outside the scene's bounds. */
 static void remove_out_of_bounds(const MatterRigid *m)
 {
     Bounds bounds = rigid_scene(m)->bounds;
@@ -216,7 +216,7 @@ static void remove_out_of_bounds(const MatterRigid *m)
         Vec3 p = rigid_position(m->rigid, i);
         bool in = p.x >= bounds.min.x && p.y >= bounds.min.y && p.z >= bounds.min.z &&
                   p.x <= bounds.max.x && p.y <= bounds.max.y && p.z <= bounds.max.z;
-        if (!in) { /* a NaN is not in either */
+        if (!in) { /* NaN is never inside */
             world_remove_entity(m->base.world, m->slots[i].entity);
         }
     }
@@ -228,7 +228,7 @@ static void report(Matter *matter)
     report_impacts(m);
     matter_rigid_report_breaks(m);
     report_sensors(m);
-    remove_out_of_bounds(m); /* after the impacts, which speak of them */
+    remove_out_of_bounds(m); /* after the impacts, which refer to them */
 }
 
 /* ---- fields ---- */
@@ -294,7 +294,7 @@ static bool owns(const Matter *matter, const Entity *entity, u32 nth)
            m->slots[entity->first].entity == entity->id;
 }
 
-/* Each live slot has its entity, what is free none. */
+/* Each live slot has its entity, free slots none. */
 static bool owns_all(const Matter *matter, u32 count)
 {
     const MatterRigid *m = rigid_of_const(matter);

@@ -1,9 +1,9 @@
 /*
- * matter_rigid.h: rigid bodies and joints as matter of a world, from inside:
- *   matter_rigid.c         life, tick, fields, state
- *   matter_rigid_build.c   bodies of a scene          matter_rigid_joints.c  its joints, and breaks
- *   matter_rigid_path.c    bodies that follow a path  matter_rigid_hands.c   hands and spawns
- *   matter_rigid_probes.c  what is measured, lines of the inside    matter_rigid_dump.c  as text
+ * matter_rigid.h: rigid bodies and joints as matter of a world, internals:
+ *   matter_rigid.c         life cycle, tick, fields, state
+ *   matter_rigid_build.c   bodies of a scene          matter_rigid_joints.c  its joints, breaking
+ *   matter_rigid_path.c    bodies that follow a path  matter_rigid_hands.c   grabs and spawning
+ *   matter_rigid_probes.c  measurements, debug lines  matter_rigid_dump.c    text dump
  * Layer: server/world, private.
  */
 #ifndef PLENUM_SERVER_WORLD_MATTER_RIGID_H
@@ -12,7 +12,7 @@
 #include "server/physics/rigid/joint/joint.h"
 #include "server/world/matter.h"
 
-/* What one rigid slot is to the world. */
+/* The world's data of one rigid slot. */
 typedef struct SlotInfo {
     u32 entity; /* id, 0 free */
     u32 owner;  /* user who spawned it, 0 the scene */
@@ -29,20 +29,20 @@ typedef struct MatterRigid {
     Rigid *rigid;
     u32 capacity;     /* bodies */
     SlotInfo *slots;  /* [capacity] */
-    u32 *body_slots;  /* [scene->body_count] slot of a scene's body */
+    u32 *body_slots;  /* [scene->body_count] slot of each scene body */
     JointId *joints;  /* [scene->joint_count] */
-    u64 built_tick;   /* when the scene was last built: paths begin there */
+    u64 built_tick;   /* when the scene was last built: start time of paths */
     u32 field;        /* poses */
     u32 joints_field; /* 1 where a joint of the scene holds, 0 where it broke; FIELDS_MAX: none */
     u32 parameters[PARAMETERS_OF_RIGID];  /* indices for world_value */
     RigidCollider colliders[MATTERS_MAX]; /* [user] */
-    RigidCollider *users[MATTERS_MAX];    /* by which kinds meet the bodies; NULL: they do not */
-    void *debug; /* lines and islands as the solver has them, from when somebody first asks */
+    RigidCollider *users[MATTERS_MAX];    /* the kinds' colliders of the bodies, or NULL */
+    void *debug; /* debug lines and islands, allocated at the first request */
 } MatterRigid;
 
 extern const MatterOps matter_rigid;
 
-/* Of a world; it is the first kind of each. */
+/* Of a world; always its first kind. */
 MatterRigid *world_matter_rigid(const World *world);
 
 static inline MatterRigid *rigid_of(Matter *matter)
@@ -70,9 +70,9 @@ int matter_rigid_add_joints(MatterRigid *m);
 void matter_rigid_report_breaks(const MatterRigid *m);
 
 /* matter_rigid_path.c */
-/* Where body i of the scene is when `tick` ticks have passed since the scene was built. */
+/* Position of scene body i, `tick` ticks after the scene was built. */
 Vec3 path_position(const Scene *scene, u32 body, u64 tick);
-/* Velocities of the coming tick, so that each is where its path says at the end of it. */
+/* Sets velocities such that each body is at its path position at the end of the coming tick. */
 void matter_rigid_steer(Matter *matter);
 
 /* matter_rigid_hands.c */

@@ -1,4 +1,4 @@
-/* matter_rigid_build.c: the bodies of a scene in the solver. */
+/* matter_rigid_build.c: creates the bodies of a scene in the solver. */
 #include "server/world/matter_rigid.h"
 
 #include <stdio.h>
@@ -42,8 +42,7 @@ int matter_rigid_add(MatterRigid *m, const SceneBody *body, const char *name, u3
                      .mass_kg = body->mass_kg,
                      .appearance = body->appearance};
     if (body->sensor) {
-        entity.appearance.kind = APPEARANCE_NONE; /* a place, not a thing: nobody sees or grabs it
-                                                     */
+        entity.appearance.kind = APPEARANCE_NONE; /* invisible, cannot be grabbed */
         entity.movable = 0;
     }
     snprintf(entity.name, sizeof entity.name, "%s", name);
@@ -62,7 +61,7 @@ int matter_rigid_fill(Matter *matter, ErrorText *error)
 {
     MatterRigid *m = rigid_of(matter);
     const Scene *scene = rigid_scene(m);
-    (void)error; /* codes say it all */
+    (void)error; /* the error code is sufficient */
     for (u32 i = 0; i < scene->body_count; i++) {
         SceneBody body = scene->bodies[i];
         u32 id;
@@ -76,7 +75,7 @@ int matter_rigid_fill(Matter *matter, ErrorText *error)
     return matter_rigid_add_joints(m);
 }
 
-/* A crowd in one place costs its square, so there is a limit to it. */
+/* Overlapping bodies have quadratic cost, so their number is limited. */
 int matter_rigid_check(Matter *matter, ErrorText *error)
 {
     const MatterRigid *m = rigid_of(matter);

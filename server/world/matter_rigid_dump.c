@@ -21,7 +21,7 @@ void matter_rigid_dump_entity(const Matter *matter, const Entity *entity, Dump *
     dump_vec3(dump, "angular_velocity", rigid_angular_velocity(m->rigid, slot));
 }
 
-/* The scene's name of a joint, "" if it has none. */
+/* The name of a joint in the scene, "" if it has none. */
 static const char *joint_name(const MatterRigid *m, JointId id)
 {
     const Scene *scene = rigid_scene(m);

@@ -1,4 +1,4 @@
-/* matter_rigid_hands.c: what hands do to rigid bodies, and bodies that they bring and take. */
+/* matter_rigid_hands.c: user input to rigid bodies: grabs, pushes, spawning and removal. */
 #include "server/world/matter_rigid.h"
 
 #include <stdio.h>

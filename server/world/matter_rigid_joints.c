@@ -1,4 +1,6 @@
-/* matter_rigid_joints.c: the joints of a scene in the solver, and what is told when one breaks. */
+/*
+ * matter_rigid_joints.c: creates the joints of a scene in the solver, and reports when one breaks.
+ */
 #include "server/world/matter_rigid.h"
 
 static BodyId body_id(const MatterRigid *m, i32 body)
@@ -18,7 +20,8 @@ static JointDef joint_def(const MatterRigid *m, const SceneJoint *joint)
 #define MEMBER(type, name) def.name = joint->name;
 #include "shared/rows/joint.def"
     def.swing = joint->kind == JOINT_CONE_TWIST ? joint->swing : usual.swing;
-    /* A motor may push and not turn, or turn and not push; the solver wants both above nothing. */
+    /* A motor may have force without torque, or torque without force; the solver requires both
+     * above 0. */
     def.force_max = joint->driven ? f32_max(joint->force_max, 1e-6f) : usual.force_max;
     def.torque_max = joint->driven ? f32_max(joint->torque_max, 1e-6f) : usual.torque_max;
     return def;

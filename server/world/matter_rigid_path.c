@@ -1,6 +1,5 @@
-/* matter_rigid_path.c: kinematic bodies that go round and round through the points of a path. Where
- * they are is a function of the tick alone, so that no error adds up and nothing needs to be saved.
- */
+/* matter_rigid_path.c: kinematic bodies on closed paths of points. Positions are functions of
+ * the tick alone, so no error accumulates and nothing needs to be saved. */
 #include "server/world/matter_rigid.h"
 
 #include "shared/math/trig.h"
@@ -18,14 +17,14 @@ Vec3 path_position(const Scene *scene, u32 body, u64 tick)
     rounds += (f64)path->phase;
     f64 along = (rounds - floor(rounds)) * (f64)path->count;
     u32 leg = u32_min((u32)along, path->count - 1);
-    /* Smooth: it starts and stops at each point. */
+    /* Smooth: it stops at each point. */
     f32 t = (f32)(along - (f64)leg);
     t = t * t * (3.0f - 2.0f * t);
     Vec3 offset = vec3_lerp(path->points[leg], path->points[(leg + 1) % path->count], t);
     return vec3_add(from->position, offset);
 }
 
-/* Turned evenly from how it stood at first. */
+/* Rotated uniformly from its initial orientation. */
 static Quat path_orientation(const Scene *scene, const SceneBody *body, u64 tick)
 {
     f32 rate = vec3_length(body->angular_velocity);

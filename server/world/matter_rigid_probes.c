@@ -1,5 +1,4 @@
-/* matter_rigid_probes.c: what is measured of rigid bodies and joints, and the inside of their
- * solver to see. */
+/* matter_rigid_probes.c: measurements of rigid bodies and joints, and their debug picture. */
 #include "server/physics/rigid/debug.h"
 #include "server/world/matter_rigid.h"
 #include "shared/math/trig.h"
@@ -68,7 +67,7 @@ static f64 tilt_degrees(const MatterRigid *m, u32 slot)
     return trig_acos((f64)up.y) * degrees_a_radian;
 }
 
-/* Of one body: 0 once it is gone. False: no such probe of bodies. */
+/* Of one body: 0 once it is removed. False: not a probe of bodies. */
 static bool measure_body(const MatterRigid *m, const SceneProbe *probe, f64 *value)
 {
     u32 slot = m->body_slots[probe->body];
@@ -127,7 +126,7 @@ bool matter_rigid_measure(const Matter *matter, const SceneProbe *probe, f64 *va
 
 /* ---- the inside ---- */
 
-/* As the solver has it: lines, and island numbers by slot. */
+/* Cached from the solver: lines, and island numbers by slot. */
 typedef struct DebugKept {
     RigidLine lines[DEBUG_LINES_ALL_MAX];
     u32 islands[BODIES_MAX];

@@ -1,17 +1,19 @@
-/* matter_soft.c: soft bodies as matter of a world: life, tick, fields, hands, probes, state. */
+/*
+ * matter_soft.c: soft bodies as matter of a world: life cycle, tick, fields, grabs, probes, state.
+ */
 #include "server/world/matter_soft.h"
 
 #include "protocol/field/quantize.h"
 
 #include <stdlib.h>
 
-/* A hand on a cloth pulls with at most this many times the cloth's weight: the constraints of one
- * point cannot carry what a hand can lift. */
+/* Limit of a grab's force on a cloth, in units of the cloth's weight: the constraints of one
+ * point cannot carry more. */
 static const f32 weights_max = 30.0f;
-/* No particle gets more at once by a push. */
+/* Limit of a particle's speed change by a push. */
 static const f32 push_m_s_max = 10.0f;
 static const f32 two_pi = 6.2831853f;
-/* Of the air around everything: what a gas has even where it presses no more than that. */
+/* Ambient pressure: part of a gas's absolute pressure. */
 static const f64 air_pa = 101325.0;
 
 MatterSoft *world_matter_soft(const World *world)
@@ -26,9 +28,9 @@ static const Scene *scene_of(const MatterSoft *m)
 
 /* ---- life ---- */
 
-/* Measured with worlds of one kind each (resident bytes of the server), and a third more. */
+/* Measured with worlds of one kind each (resident bytes of the server), plus a third. */
 enum {
-    POINT_BYTES = 1500, /* with edges and bends, or the faces of a skin */
+    POINT_BYTES = 1500, /* including edges and bends, or the faces of a skin */
     TETRAHEDRON_BYTES = 400
 };
 
@@ -51,7 +53,7 @@ static int create(Matter *matter, ErrorText *error)
     m->soft_bodies = calloc(u32_max(scene->soft_count, 1), sizeof *m->soft_bodies);
     m->entities = calloc(u32_max(scene->soft_count, 1), sizeof *m->entities);
     if (m->soft_bodies == NULL || m->entities == NULL) {
-        return error_set(error, ERROR_MEMORY, "%s: no memory for the world", scene->name);
+        return error_set(error, ERROR_MEMORY, "%s: out of memory for the world", scene->name);
     }
     return ERROR_OK;
 }
@@ -72,7 +74,7 @@ static void declare(Matter *matter)
 {
     MatterSoft *m = soft_of(matter);
     const Scene *scene = scene_of(m);
-    /* Cloth is seen from near: half the step of bodies. */
+    /* Cloth is viewed closely: half the quantization step of bodies. */
     FieldDesc field = {
         .kind = FIELD_POINTS, .name = "points", .channels = 1, .quantum = 0.5f * scene->quantum};
     for (u32 i = 0; i < scene->soft_count; i++) {
@@ -221,7 +223,7 @@ static void stats(const Matter *matter, MatterStats *stats)
     }
 }
 
-/* Over the points of a body: of their heights, or of their speeds. */
+/* Mean of the heights, or of the speeds, of a body's points. */
 static f64 mean(const MatterSoft *m, SoftRange range, bool speed)
 {
     f64 sum = 0.0;
@@ -309,7 +311,7 @@ static void push(Matter *matter, const Entity *entity, const Input *input, Vec3 
     soft_impulse(soft, particle, vec3_scale(impulse, scale));
 }
 
-/* Whatever may lie on a rigid body that goes. */
+/* Wakes bodies that may lie on a rigid body before its removal. */
 static void leaves(Matter *matter, const Entity *entity)
 {
     World *world = matter->world;
@@ -331,7 +333,7 @@ static void serialize(Matter *matter, State *state)
     soft_serialize(soft_of(matter)->soft, state);
 }
 
-/* A soft body is where it was built. */
+/* The entity range of a soft body is fixed when it is built. */
 static bool owns(const Matter *matter, const Entity *entity, u32 nth)
 {
     const MatterSoft *m = soft_of_const(matter);

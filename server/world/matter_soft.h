@@ -1,7 +1,7 @@
 /*
- * matter_soft.h: soft bodies as matter of a world, from inside:
- *   matter_soft.c        life, tick, fields, hands, probes, state
- *   matter_soft_build.c  soft bodies of a scene   matter_soft_dump.c  as text
+ * matter_soft.h: soft bodies as matter of a world, internals:
+ *   matter_soft.c        life cycle, tick, fields, grabs, probes, state
+ *   matter_soft_build.c  soft bodies of a scene   matter_soft_dump.c  text dump
  * Layer: server/world, private.
  */
 #ifndef PLENUM_SERVER_WORLD_MATTER_SOFT_H
@@ -18,8 +18,8 @@ enum {
 
 typedef struct MatterSoft {
     Matter base;
-    Soft *soft;             /* made anew by a reset */
-    Soft *next;             /* for the coming reset; NULL outside one */
+    Soft *soft;             /* replaced at a reset */
+    Soft *next;             /* for the pending reset; NULL otherwise */
     SoftRange *soft_bodies; /* [scene->soft_count] */
     u32 *entities;          /* [scene->soft_count] ids */
     u32 field;              /* points; FIELDS_MAX: the scene has none */
@@ -39,7 +39,7 @@ static inline const MatterSoft *soft_of_const(const Matter *matter)
     return (const MatterSoft *)matter;
 }
 
-/* Of a world; it is the second kind of each. */
+/* Of a world; always its second kind. */
 MatterSoft *world_matter_soft(const World *world);
 static inline Soft *world_soft(const World *world)
 {

@@ -1,4 +1,4 @@
-/* matter_soft_build.c: soft bodies of a scene become particles and entities. */
+/* matter_soft_build.c: creates particles and entities of the scene's soft bodies. */
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
 

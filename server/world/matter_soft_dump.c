@@ -2,7 +2,7 @@
 #include "server/world/dump.h"
 #include "server/world/matter_soft.h"
 
-/* What its points sum up to. */
+/* Aggregates over its points. */
 static void dump_points(const Soft *soft, SoftRange range, Dump *dump)
 {
     Vec3 min = soft_position(soft, range.first), max = min;
